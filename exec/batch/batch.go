@@ -1,0 +1,101 @@
+package batch
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// DefaultSize is the number of rows operators aim at per batch.
+const DefaultSize = 8192
+
+// Batch is a set of equally long columns with an optional selection.
+type Batch struct {
+	Cols []arrow.Array
+	N    int     // rows in each column; needed because Cols may be empty
+	Sel  []int32 // nil: all rows; else ascending row numbers below N
+	// Seq orders batches of one stream where the order of rows is a fact of
+	// the source (a table's position, a generator's row number): the ordinal
+	// of the batch's first row. -1 where there is no such order.
+	Seq int64
+}
+
+// New makes a batch of all rows of cols, without an order.
+func New(cols []arrow.Array, n int) *Batch { return &Batch{Cols: cols, N: n, Seq: -1} }
+
+// Rows is the number of rows that count.
+func (b *Batch) Rows() int {
+	if b.Sel != nil {
+		return len(b.Sel)
+	}
+	return b.N
+}
+
+// With gives a batch of other columns with the same rows, selection and order.
+func (b *Batch) With(cols []arrow.Array) *Batch {
+	return &Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: b.Seq}
+}
+
+// Bytes is the size of the buffers the batch refers to, in bytes. Buffers that
+// several columns share are counted for each.
+func (b *Batch) Bytes() int64 {
+	var n int64
+	for _, c := range b.Cols {
+		n += ArrayBytes(c)
+	}
+	return n + int64(cap(b.Sel))*4
+}
+
+// ArrayBytes is the share of arr's buffers that its rows use, in bytes.
+func ArrayBytes(arr arrow.Array) int64 { return dataBytes(arr.Data()) }
+
+func dataBytes(d arrow.ArrayData) int64 {
+	var n int64
+	rows := int64(d.Len())
+	bufs := d.Buffers()
+	switch dt := d.DataType().(type) {
+	case arrow.FixedWidthDataType:
+		n = (rows*int64(dt.BitWidth()) + 7) / 8
+		if d.NullN() > 0 {
+			n += (rows + 7) / 8
+		}
+	default:
+		for _, b := range bufs {
+			if b != nil {
+				n += int64(b.Len())
+			}
+		}
+		if len(bufs) == 3 && bufs[1] != nil && rows > 0 {
+			// strings and binaries: only the window that the offsets span
+			off := arrow.Int32Traits.CastFromBytes(bufs[1].Bytes())
+			if d.Offset()+int(rows) < len(off) {
+				n = rows*4 + int64(off[d.Offset()+int(rows)]-off[d.Offset()])
+			}
+		}
+	}
+	for _, c := range d.Children() {
+		n += dataBytes(c)
+	}
+	if dict := d.Dictionary(); dict != nil && dict.Len() > 0 {
+		// A dictionary is shared by all batches of a segment; count a share.
+		n += min(dataBytes(dict), 16*rows)
+	}
+	return n
+}
+
+// Slice gives rows [from, to) of the batch's counted rows, without copying.
+func (b *Batch) Slice(from, to int) *Batch {
+	out := &Batch{N: b.N, Cols: b.Cols, Seq: b.Seq}
+	if b.Sel != nil {
+		out.Sel = b.Sel[from:to]
+		return out
+	}
+	cols := make([]arrow.Array, len(b.Cols))
+	for i, c := range b.Cols {
+		cols[i] = array.NewSlice(c, int64(from), int64(to))
+	}
+	out.Cols, out.N = cols, to-from
+	if b.Seq >= 0 {
+		out.Seq = b.Seq + int64(from)
+	}
+	return out
+}

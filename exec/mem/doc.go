@@ -1,0 +1,20 @@
+// Package mem keeps the promise of a memory limit: reserve, then allocate.
+//
+//	node pool  --memory less the program's own share
+//	  └ query pool   one a statement or training job
+//	      └ account  one an operator; Grow before allocating, Shrink after
+//
+//	used/limit   0 ........ 60 % ........ 80 % ........ 95 % .. 100 %
+//	             free       the largest   no new work   the largest
+//	                        holders are   is admitted   statement fails
+//	                        asked to spill              with 53200
+//
+// An account takes bytes from the node in blocks, so that Grow is an addition
+// almost always. A Grow that the limits refuse returns a *BudgetError naming
+// the account; an operator that can spill does so and asks again. The pool
+// never reaches into an operator: ShouldSpill is a flag that operators read at
+// their own batch boundary.
+//
+// The package counts; it does not allocate. Streaming batches are not charged,
+// what is kept is.
+package mem

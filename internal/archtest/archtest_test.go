@@ -1,0 +1,200 @@
+package archtest
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tributarydb/tributary/"
+
+// order lists the packages of each layer, lowest first. A package may import
+// packages of lower layers and those before it in its own layer.
+var order = []struct {
+	layer    string
+	packages []string
+}{
+	{"sql", []string{"pgerr", "types", "parse", "catalog"}},
+	{"planner", []string{"fn", "expr", "plan", "bind", "opt", "stage", "ddl"}},
+	{"exec", []string{"mem", "batch", "kernel/f64", "kernel", "spill", "eval", "agg", "op", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
+	{"ml", []string{"objective", "optim", "metric", "reduce", "dataset", "feature", "model", "linear", "train"}},
+	{"cluster", []string{"tlsconf", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "settings", "coord", "node"}},
+	{"wire", []string{"auth", "codec", "session", "pg", "http"}},
+	{"cmd", nil},
+}
+
+// wireSees is all that the wire may know of the engine.
+var wireSees = []string{"sql/", "exec/batch"}
+
+// layerOf gives the layer's rank and the rank of the package within it; the
+// longest listed prefix counts, so kernel/f64 may come before kernel.
+func layerOf(path string) (layer, within int, ok bool) {
+	first, rest, _ := strings.Cut(path, "/")
+	for i, l := range order {
+		if l.layer != first {
+			continue
+		}
+		best, at := -1, -1
+		for j, p := range l.packages {
+			if (rest == p || strings.HasPrefix(rest, p+"/")) && len(p) > best {
+				best, at = len(p), j
+			}
+		}
+		if at < 0 && first == "cmd" {
+			at = 0
+		}
+		return i, at, true
+	}
+	return 0, 0, false
+}
+
+func TestImportOrder(t *testing.T) {
+	eachFile(t, func(path string, f *ast.File, _ *token.FileSet) {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		layer, within, ok := layerOf(dir)
+		if !ok || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		if within < 0 {
+			t.Errorf("%s: package %s is not in the order of archtest; give it its place", path, dir)
+			return
+		}
+		for _, imp := range f.Imports {
+			p := strings.Trim(imp.Path.Value, `"`)
+			if !strings.HasPrefix(p, module) {
+				continue
+			}
+			p = strings.TrimPrefix(p, module)
+			l, w, ok := layerOf(p)
+			switch {
+			case !ok:
+				t.Errorf("%s imports %s, which is in no layer", path, p)
+			case l > layer, l == layer && w > within:
+				t.Errorf("%s imports %s: against the order of the folders", path, p)
+			case order[layer].layer == "wire" && order[l].layer != "wire" &&
+				!slices.ContainsFunc(wireSees, func(s string) bool { return strings.HasPrefix(p+"/", s) || p == s }):
+				t.Errorf("%s imports %s: the wire sees only sql and exec/batch", path, p)
+			}
+		}
+	})
+}
+
+func TestEveryPackageHasDoc(t *testing.T) {
+	dirs := map[string]bool{}
+	eachFile(t, func(path string, _ *ast.File, _ *token.FileSet) {
+		if !strings.HasSuffix(path, "_test.go") {
+			dirs[filepath.Dir(path)] = true
+		}
+	})
+	for d := range dirs {
+		if _, err := os.Stat(filepath.Join(root, d, "doc.go")); err != nil && !strings.HasPrefix(d, "cmd") {
+			t.Errorf("%s has no doc.go", d)
+		}
+	}
+}
+
+func TestFileLength(t *testing.T) {
+	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+		if ast.IsGenerated(f) {
+			return
+		}
+		if n := fset.File(f.Pos()).LineCount(); n > 801 {
+			t.Errorf("%s has %d lines; 800 is the limit", path, n)
+		}
+	})
+}
+
+// pure are packages that take events and give actions: no clock, no goroutine,
+// no I/O.
+var pure = []string{"planner/", "ml/objective", "ml/optim", "ml/reduce", "ml/metric", "cluster/sched", "cluster/place", "sql/catalog"}
+
+func TestPurePackages(t *testing.T) {
+	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+		p := filepath.ToSlash(path)
+		if strings.HasSuffix(p, "_test.go") || !slices.ContainsFunc(pure, func(s string) bool { return strings.HasPrefix(p, s) }) {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a goroutine in a pure package", fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && (x.Name == "time" && (n.Sel.Name == "Now" || n.Sel.Name == "Sleep") || x.Name == "os") {
+					t.Errorf("%s: %s.%s in a pure package", fset.Position(n.Pos()), x.Name, n.Sel.Name)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// TestNoPrint keeps output to slog and to cmd's own.
+func TestNoPrint(t *testing.T) {
+	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+		p := filepath.ToSlash(path)
+		if strings.HasSuffix(p, "_test.go") || strings.HasPrefix(p, "cmd/") || strings.Contains(p, "internal/gen") {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "fmt" && (s.Sel.Name == "Println" || s.Sel.Name == "Printf" || s.Sel.Name == "Print") {
+					t.Errorf("%s: fmt.%s outside cmd", fset.Position(s.Pos()), s.Sel.Name)
+				}
+			}
+			return true
+		})
+	})
+}
+
+var root = func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for {
+		if f, err := os.Open(filepath.Join(dir, "go.mod")); err == nil {
+			defer f.Close()
+			if s := bufio.NewScanner(f); s.Scan() && strings.HasSuffix(s.Text(), "tributarydb/tributary") {
+				return dir
+			}
+		}
+		dir = filepath.Dir(dir)
+	}
+}()
+
+func eachFile(t *testing.T, visit func(path string, f *ast.File, fset *token.FileSet)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && (strings.HasPrefix(name, ".") && path != root || name == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		visit(rel, f, fset)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,212 @@
+package expr
+
+import (
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// ColID names a column of one statement.
+type ColID int32
+
+// Expr is a node of a bound expression. Expressions are immutable.
+type Expr interface {
+	Type() types.Type
+	Children() []Expr
+	// With gives a copy with other children, in the order of Children.
+	With(children []Expr) Expr
+}
+
+// Relation is a query plan inside an expression (planner/plan.Node); expr
+// cannot import plan, and needs nothing of it but to hold it.
+type Relation interface{ IsRelation() }
+
+type (
+	// Col is a column.
+	Col struct {
+		ID   ColID
+		Typ  types.Type
+		Name string // for EXPLAIN and errors
+	}
+	// Const is a literal; a nil Val is NULL.
+	Const struct {
+		Val types.Datum
+		Typ types.Type
+	}
+	// Param is $N, N from 1; its value comes with execution.
+	Param struct {
+		N   int
+		Typ types.Type
+	}
+	// Call is a call of a scalar function or operator.
+	Call struct {
+		Fn   *fn.Func
+		Args []Expr
+		Typ  types.Type
+		Op   string // the operator's name where it was written as one, for EXPLAIN
+		Pos  int    // position in the statement (characters from 1), 0 unknown
+	}
+	// Cast converts Arg to Typ. Explicit tells a written cast, which may cut
+	// strings to their length.
+	Cast struct {
+		Arg      Expr
+		Typ      types.Type
+		Explicit bool
+		Pos      int
+	}
+	// Case is CASE WHEN; a nil Else is NULL. Simple CASE is bound to this form.
+	Case struct {
+		Whens []When
+		Else  Expr
+		Typ   types.Type
+	}
+	// And, Or: two or more arguments, three-valued.
+	And struct{ Args []Expr }
+	Or  struct{ Args []Expr }
+	Not struct{ Arg Expr }
+	// IsNull is IS [NOT] NULL. For rows PostgreSQL looks at the fields.
+	IsNull struct {
+		Arg Expr
+		Not bool
+	}
+	// BoolTest is IS [NOT] TRUE / FALSE / UNKNOWN.
+	BoolTest struct {
+		Arg  Expr
+		Kind TruthKind
+		Not  bool
+	}
+	// Distinct is IS [NOT] DISTINCT FROM; Eq is the equality of the operands' type.
+	Distinct struct {
+		L, R Expr
+		Eq   *fn.Func
+		Not  bool
+	}
+	// In is Arg [NOT] IN (constants and expressions) by equality Eq.
+	In struct {
+		Arg  Expr
+		List []Expr
+		Eq   *fn.Func
+		Not  bool
+	}
+	// AnyAll is Arg op ANY|ALL (array).
+	AnyAll struct {
+		Arg, Array Expr
+		Fn         *fn.Func
+		All        bool
+		Op         string
+	}
+	Coalesce struct {
+		Args []Expr
+		Typ  types.Type
+	}
+	// MinMax is GREATEST or LEAST.
+	MinMax struct {
+		Args     []Expr
+		Greatest bool
+		Typ      types.Type
+	}
+	// ArrayCtor is ARRAY[…].
+	ArrayCtor struct {
+		Elems []Expr
+		Typ   types.Type
+	}
+	// RowCtor is ROW(…) as a value. Comparisons of rows are bound to And/Or.
+	RowCtor struct {
+		Elems []Expr
+		Typ   types.Type
+	}
+	// Subscript is array[Index], or array[Index:Upper] where Slice is set (nil
+	// bounds are open). JSON subscripts are calls.
+	Subscript struct {
+		Array, Index, Upper Expr
+		Slice               bool
+		Typ                 types.Type
+	}
+	// Field is (record).name, by ordinal.
+	Field struct {
+		Arg   Expr
+		Index int
+		Typ   types.Type
+	}
+	// Predict applies a model: Args in the order of the model's features.
+	Predict struct {
+		Model string // "schema.name" for EXPLAIN
+		Ref   ModelRef
+		Mode  PredictMode
+		Args  []Expr
+		Typ   types.Type
+	}
+	// Subquery stands in an expression until planner/opt turns it into a join.
+	// Kind In/All compare Args (one per column) by Cmp with the columns of Plan.
+	Subquery struct {
+		Kind SubKind
+		Plan Relation
+		Args []Expr
+		Cmp  []*fn.Func // per column; equality for IN
+		Op   string
+		Not  bool    // NOT IN, NOT EXISTS
+		Cols []ColID // the output columns of Plan
+		Typ  types.Type
+		Pos  int
+	}
+)
+
+// When is a branch of Case.
+type When struct{ Cond, Then Expr }
+
+// TruthKind is what BoolTest tests for.
+type TruthKind uint8
+
+// The truth values.
+const (
+	IsTrue TruthKind = iota
+	IsFalse
+	IsUnknown
+)
+
+// SubKind is the kind of a Subquery.
+type SubKind uint8
+
+// The kinds of subquery.
+const (
+	SubScalar SubKind = iota // one value; more than one row is 21000
+	SubExists
+	SubAny   // Args op ANY (IN is = ANY)
+	SubAll   // Args op ALL
+	SubArray // ARRAY(query)
+)
+
+// PredictMode is what a Predict returns.
+type PredictMode uint8
+
+// The modes.
+const (
+	PredictValue PredictMode = iota // the class or the number
+	PredictProba                    // probability: of the positive class (binary), or an array in class order
+)
+
+// ModelRef finds a model's bytes on any node.
+type ModelRef struct {
+	OID    types.OID
+	Number int // version
+	SHA256 [32]byte
+}
+
+// AggCall is an aggregate in an Aggregate or Window node.
+type AggCall struct {
+	Fn       *fn.Func
+	Args     []Expr // for ordered-set aggregates: direct arguments first
+	Direct   int    // how many of Args are direct
+	Distinct bool
+	Filter   Expr // nil for none
+	OrderBy  []Order
+	Star     bool // count(*)
+	Typ      types.Type
+	Pos      int
+}
+
+// Order is one key of ORDER BY.
+type Order struct {
+	Expr       Expr
+	Desc       bool
+	NullsFirst bool
+}

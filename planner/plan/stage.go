@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"encoding/gob"
+
+	"github.com/tributarydb/tributary/planner/expr"
+)
+
+// StageID numbers the stages of a plan from 0, the root.
+type StageID int
+
+// Placement says on which nodes a stage runs: one task a node.
+type Placement uint8
+
+// The placements.
+const (
+	OnGateway Placement = iota
+	OnAll               // on every node that takes part
+)
+
+// Stage is a piece of a plan between exchanges. Its tree's leaves are scans
+// and Receives; its rows go out by Out (nil for the root stage: to the client).
+type Stage struct {
+	ID    StageID
+	Root  Node
+	Out   *Output
+	Where Placement
+	// Single says that the tree must run in one lane (it has an operator that
+	// needs all rows in one place and order).
+	Single bool
+}
+
+// Output is where a stage's rows go.
+type Output struct {
+	To   StageID
+	Kind ExchangeKind
+	Keys []expr.Expr // for HashBy, over the stage's columns
+}
+
+// Staged is a physical plan, cut into stages. Stages[0] is the root.
+type Staged struct {
+	Stages []Stage
+}
+
+func init() {
+	// Plans travel between nodes as gob.
+	for _, n := range []Node{&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
+		&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Exchange{}} {
+		gob.Register(n)
+	}
+	for _, e := range []expr.Expr{&expr.Col{}, &expr.Const{}, &expr.Param{}, &expr.Call{}, &expr.Cast{}, &expr.Case{}, &expr.And{}, &expr.Or{}, &expr.Not{},
+		&expr.IsNull{}, &expr.BoolTest{}, &expr.Distinct{}, &expr.In{}, &expr.AnyAll{}, &expr.Coalesce{}, &expr.MinMax{}, &expr.ArrayCtor{}, &expr.RowCtor{},
+		&expr.Subscript{}, &expr.Field{}, &expr.Predict{}} {
+		gob.Register(e)
+	}
+}

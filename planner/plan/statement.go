@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Query is a bound statement that gives rows.
+type Query struct {
+	Root Node
+	Cols []Column // what the client sees, in order; a subset of Root's schema
+	// Buffers are run first, in order, each into the buffer of its ID. A
+	// buffer whose DML is set is a data-modifying CTE: its RETURNING rows.
+	Buffers []BufferDef
+	Params  []types.Type // by $N, as given or inferred
+	// Tables are the relations the statement reads or writes, for privileges,
+	// for EXPLAIN, and to see that a cached plan is still good.
+	Tables []TableUse
+	// NextCol is the first ColID that is free, for rules that need more.
+	NextCol expr.ColID
+	// Locking is set by FOR UPDATE and the like.
+	Locking bool
+}
+
+// TableUse is a use of a relation by a statement.
+type TableUse struct {
+	OID     types.OID
+	Version uint64 // of the descriptor
+	Privs   string // letters as in Grant.Privs
+	Columns []int16
+}
+
+// BufferDef says what fills a buffer.
+type BufferDef struct {
+	ID   int
+	Name string
+	Root Node
+	Cols []Column
+	DML  *DML
+}
+
+// DMLKind is the kind of a DML statement.
+type DMLKind uint8
+
+// The kinds.
+const (
+	InsertRows DMLKind = iota
+	UpdateRows
+	DeleteRows
+	MergeRows
+)
+
+// DML is a bound INSERT, UPDATE, DELETE or MERGE. Source gives, for each row to
+// be written, the columns that the fields below name.
+type DML struct {
+	Kind   DMLKind
+	Table  *catalog.Relation
+	Source Node
+	// Values are the new row's columns in Source by table column (parallel to
+	// Table.Columns live ones; generated and defaults already computed).
+	// Insert, Update.
+	Values []expr.ColID
+	// RowID is the column of Source with the old row's id. Update, Delete.
+	RowID expr.ColID
+	// Old are the old row's columns where RETURNING or checks need them.
+	Old []expr.ColID
+	// Action, for MERGE, is an int4 column: 0 nothing, 1 insert, 2 update, 3 delete.
+	Action expr.ColID
+	// Checks must be true or NULL over Source's columns; NotNull are checked by
+	// the writer from the descriptor.
+	Checks []Check
+	// OnConflict handles unique violations of an INSERT; nil: an error.
+	OnConflict *OnConflict
+	// Returning is computed over Source's columns (new values stand for the
+	// table's columns in INSERT and UPDATE, old ones in DELETE).
+	Returning []Item
+	Buffers   []BufferDef
+	Params    []types.Type
+	Tables    []TableUse
+	NextCol   expr.ColID
+}
+
+// Check is a CHECK constraint over a DML's source columns.
+type Check struct {
+	Name string
+	Expr expr.Expr
+}
+
+// OnConflict is INSERT's ON CONFLICT. For DO UPDATE, Excluded are columns that
+// stand for the proposed row and Existing for the row that is there, both
+// parallel to the table's live columns; Set is evaluated over them.
+type OnConflict struct {
+	Constraint []int16 // the arbiter's columns; nil: any (DO NOTHING)
+	Update     bool
+	Excluded   []expr.ColID
+	Existing   []expr.ColID
+	Set        []expr.Expr // per live column: the new value
+	Where      expr.Expr
+}

@@ -1,0 +1,137 @@
+package session
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Engine opens sessions. Its methods may be called from any goroutine.
+type Engine interface {
+	// Authenticate gives what is needed to check a login: it does not check it.
+	// An unknown role is reported as one with Exists false, so that the wire
+	// can answer after the same exchange as for a wrong password.
+	Authenticate(ctx context.Context, role string) (Login, error)
+	// Connect opens a session for an authenticated role. FATAL errors: unknown
+	// database 3D000, too many connections 53300, not ready 57P03.
+	Connect(ctx context.Context, start Startup) (Session, error)
+	// Cancel asks the statement of the session with this key to stop. Unknown
+	// keys are ignored, as the protocol wants.
+	Cancel(pid, secret uint32)
+}
+
+// Login is what authentication needs of a role.
+type Login struct {
+	Exists, CanLogin bool
+	// Verifier is the SCRAM-SHA-256 verifier, "" where no password is set.
+	Verifier string
+	// TrustLoopback says that no password is set anywhere yet, so loopback
+	// connections are let in without one.
+	TrustLoopback bool
+}
+
+// Startup is what a client said when it connected.
+type Startup struct {
+	User, Database string
+	// Params are the other startup parameters, in the order given (application_name, options, …).
+	Params [][2]string
+	Remote string
+	TLS    bool
+	// PID and Secret are this connection's cancel key.
+	PID, Secret uint32
+	// Notify receives NOTICEs and changed parameters. The session calls it from the
+	// goroutine that runs the statement, and from no other.
+	Notify Notifier
+}
+
+// Notifier takes what a statement says beside its result.
+type Notifier interface {
+	Notice(*pgerr.Error)
+	Parameter(name, value string)
+}
+
+// Session is one connection's state. One goroutine at a time calls it.
+type Session interface {
+	// Parameters are the ParameterStatus values to report at start, in order.
+	Parameters() [][2]string
+	// Script splits a simple query into its statements, all of which parse, or
+	// fails as a whole. An empty script has no pieces.
+	Script(sql string) ([]Piece, error)
+	// Prepare makes a statement of one piece. oids are the parameter types the
+	// client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
+	// COMMIT are 25P02.
+	Prepare(ctx context.Context, p Piece, oids []types.OID) (Statement, error)
+	// Sync ends the implicit transaction, if one is open: commit if ok, else
+	// roll back. In an explicit transaction it only notes a failure (ok false).
+	Sync(ctx context.Context, ok bool) error
+	// TxStatus is 'I', 'T' or 'E'.
+	TxStatus() byte
+	// Env is how values are written as text now (time zone, date style, …).
+	Env() *types.Env
+	// Close rolls back and frees everything. It may be called twice.
+	Close() error
+}
+
+// Piece is one parsed statement of a query string. It belongs to the session
+// that made it. Text is empty for the empty query.
+type Piece interface {
+	Text() string
+	// Empty tells the empty query, answered by EmptyQueryResponse.
+	Empty() bool
+}
+
+// Statement is a prepared statement.
+type Statement interface {
+	// Params are the parameter types, all known.
+	Params() []types.Type
+	// Columns describes the rows; nil where there are none (then Describe
+	// answers NoData).
+	Columns() []Column
+	// Bind makes a portal. The parameters are in the order of Params.
+	Bind(ctx context.Context, params []types.Datum) (Portal, error)
+	Close() error
+}
+
+// Column describes a result column.
+type Column struct {
+	Name  string
+	Type  types.Type
+	Table types.OID
+	Num   int16
+}
+
+// Portal is a statement in execution.
+type Portal interface {
+	// Columns as of the statement, or of the execution where that decides
+	// (EXECUTE, FETCH, SHOW).
+	Columns() []Column
+	// Copy tells that the portal moves bytes instead of rows; nil for most.
+	Copy() Copy
+	// Next runs on and gives the next rows, io.EOF at the end. The first call
+	// starts the execution. Batches may be kept until Close.
+	Next(ctx context.Context) (*batch.Batch, error)
+	// Tag is the command tag, valid after io.EOF (or after the copy's end).
+	Tag() string
+	// Close stops the execution. It may be called twice.
+	Close() error
+}
+
+// Copy is a COPY FROM STDIN or TO STDOUT. One of the two groups of methods is
+// used, by In.
+type Copy interface {
+	// In tells FROM STDIN. Binary and Columns go into CopyInResponse or
+	// CopyOutResponse.
+	In() bool
+	Binary() bool
+	Columns() int
+	// Write takes the client's bytes in pieces of any size; it may block
+	// (back-pressure). Finish ends them; the rows are in then. Fail ends the copy with
+	// the client's reason (57014).
+	Write(ctx context.Context, p []byte) error
+	Finish(ctx context.Context) error
+	Fail(reason string) error
+	// Read gives the next piece of COPY TO, io.EOF at the end.
+	Read(ctx context.Context) ([]byte, error)
+}
