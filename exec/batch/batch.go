@@ -75,9 +75,13 @@ func dataBytes(d arrow.ArrayData) int64 {
 	for _, c := range d.Children() {
 		n += dataBytes(c)
 	}
-	if dict := d.Dictionary(); dict != nil && dict.Len() > 0 {
-		// A dictionary is shared by all batches of a segment; count a share.
-		n += min(dataBytes(dict), 16*rows)
+	// The interface is never nil: it may hold a nil *Data.
+	if dict, _ := d.Dictionary().(*array.Data); dict != nil && dict.Len() > 0 {
+		// Batches of a segment share its dictionary, others have one each; which
+		// it is cannot be seen. Count all of it, but no more than the rows would
+		// take as plain strings.
+		size := dataBytes(dict)
+		n += min(size, (size/int64(dict.Len())+1)*rows)
 	}
 	return n
 }

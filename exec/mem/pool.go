@@ -121,18 +121,23 @@ func (p *Pool) take(n int64) *Pool {
 			}
 			return q
 		} else {
-			for {
-				old := q.peak.Load()
-				if u <= old || q.peak.CompareAndSwap(old, u) {
-					break
-				}
-			}
+			q.raise(u)
 		}
 	}
 	if root := p.root(); float64(root.used.Load()) > SpillShare*float64(root.limit) {
 		root.askLargest()
 	}
 	return nil
+}
+
+// raise lifts the peak to u.
+func (p *Pool) raise(u int64) {
+	for {
+		old := p.peak.Load()
+		if u <= old || p.peak.CompareAndSwap(old, u) {
+			return
+		}
+	}
 }
 
 func (p *Pool) give(n int64) {
@@ -203,6 +208,22 @@ func (a *Account) Grow(n int64) error {
 	a.used.Store(want)
 	a.peak = max(a.peak, want)
 	return nil
+}
+
+// Take reserves n more bytes whatever the limits say. It is for the little
+// without which an operator that spills cannot go on, a batch or two; the room
+// above FailShare is kept for it.
+func (a *Account) Take(n int64) {
+	want := a.used.Load() + n
+	if have := a.reserved.Load(); want > have {
+		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
+		for q := a.pool; q != nil; q = q.parent {
+			q.raise(q.used.Add(more))
+		}
+		a.reserved.Add(more)
+	}
+	a.used.Store(want)
+	a.peak = max(a.peak, want)
 }
 
 // Resize sets what the account holds to n bytes: Grow or Shrink as needed.

@@ -290,11 +290,23 @@ const (
 	AntiNull
 	Mark
 	Single
+	// RightSemi and RightAnti emit the right rows that have, or have not, a
+	// match on the left: Semi and Anti with the sides swapped, for a right side
+	// that is the smaller. Only opt makes them.
+	RightSemi
+	RightAnti
 )
 
 // Join combines two inputs. The binder fills On; opt moves equalities of one
 // side's expression with the other's to LKeys, RKeys and the rest to Residual.
 // The right side is the one that is built into a hash table.
+//
+// After opt: AntiNull has exactly one key and no Residual. Mark with one key
+// that is not NullSafe and without Residual is SQL's IN: NULL where no key
+// matches and either key is NULL (and the right side is not empty). Any other
+// Mark: keys choose the candidates (a NULL key matches nothing unless
+// NullSafe), and the mark is the three-valued OR of Residual over them; with
+// no Residual, whether there is one.
 type Join struct {
 	relation
 	Kind         JoinKind

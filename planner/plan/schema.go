@@ -193,6 +193,8 @@ func joinSchema(k JoinKind, l, r Node, mark expr.ColID) []Column {
 	switch k {
 	case Semi, Anti, AntiNull:
 		return l.Schema()
+	case RightSemi, RightAnti:
+		return r.Schema()
 	case Mark:
 		return append(append([]Column(nil), l.Schema()...), Column{ID: mark, Name: "mark", Type: types.Bool})
 	}

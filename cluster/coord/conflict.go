@@ -1,0 +1,290 @@
+package coord
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// runConflict carries out INSERT … ON CONFLICT. The proposed rows go into a
+// buffer; a left join of the buffer with the table's keys tells which are
+// there already:
+//
+//	buffer ⟕ scan(table, rowid) on the arbiter's columns
+//	   rowid NULL  → insert (the first of equal ones)
+//	   rowid set   → DO NOTHING: drop; DO UPDATE: delete the row, write the new
+func (s *Session) runConflict(w *writing) error {
+	oc, r := w.d.OnConflict, w.r
+	src := w.d.Source.Schema()
+	buf := conflictBuffer(r)
+	rows, err := r.start(w.d.Source, src, nil)
+	if err != nil {
+		return err
+	}
+	if err := r.stmt.Fill(r.x.ctx, buf, src, rows); err != nil {
+		return err
+	}
+	arbiters, err := w.arbiters()
+	if err != nil {
+		return err
+	}
+	next := w.d.NextCol + 1000
+	var input plan.Node = &plan.Buffer{ID: buf, Name: "proposed", Cols: src}
+	var ids []expr.ColID
+	var scans []*plan.Scan
+	for _, c := range arbiters {
+		sc := &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: next}
+		next++
+		ids = append(ids, sc.RowID)
+		j := &plan.Join{Kind: plan.Left, L: input, R: sc}
+		for i, live := range w.live {
+			id := next
+			next++
+			if oc.Update && i < len(oc.Existing) {
+				id = oc.Existing[i]
+			}
+			sc.Cols = append(sc.Cols, plan.Column{ID: id, Name: live.Name, Type: live.Type, Table: w.rel.OID, Num: live.Num})
+			sc.Missing = append(sc.Missing, live.Missing)
+		}
+		for _, num := range c.Columns {
+			for i, live := range w.live {
+				if live.Num == num {
+					j.LKeys = append(j.LKeys, &expr.Col{ID: w.d.Values[i], Typ: live.Type, Name: live.Name})
+					j.RKeys = append(j.RKeys, colRef(sc.Cols[i]))
+					j.NullSafe = append(j.NullSafe, c.NullsNotDistinct)
+				}
+			}
+		}
+		input = j
+		scans = append(scans, sc)
+	}
+	if err := w.prepare(input.Schema()); err != nil {
+		return err
+	}
+	cw := &conflictWriting{writing: w, ids: ids, arbiters: arbiters, seen: make([]map[string]bool, len(arbiters))}
+	for i := range cw.seen {
+		cw.seen[i] = map[string]bool{}
+	}
+	if err := cw.compile(); err != nil {
+		return err
+	}
+	out, err := r.start(input, w.src, nil)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	for {
+		b, err := out.Next(r.x.ctx)
+		if isEOF(err) {
+			return w.finish()
+		}
+		if err != nil {
+			return err
+		}
+		if b.Rows() > 0 {
+			if err := cw.batch(b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// conflictBuffer is a buffer number that the binder and the optimiser, which
+// count from 0, do not reach.
+func conflictBuffer(*run) int { return 1 << 20 }
+
+// arbiters gives the unique constraints to look at: those over the columns
+// named, or all.
+func (w *writing) arbiters() ([]*catalog.Constraint, error) {
+	var out []*catalog.Constraint
+	for i := range w.rel.Constraints {
+		c := &w.rel.Constraints[i]
+		if c.Kind != 'p' && c.Kind != 'u' && c.Kind != 'i' {
+			continue
+		}
+		if w.d.OnConflict.Constraint == nil || sameSet(c.Columns, w.d.OnConflict.Constraint) {
+			out = append(out, c)
+			if w.d.OnConflict.Constraint != nil {
+				return out, nil
+			}
+		}
+	}
+	if w.d.OnConflict.Constraint != nil && len(out) == 0 {
+		return nil, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+	}
+	return out, nil
+}
+
+func sameSet(a, b []int16) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	have := map[int16]bool{}
+	for _, x := range a {
+		have[x] = true
+	}
+	for _, x := range b {
+		if !have[x] {
+			return false
+		}
+	}
+	return true
+}
+
+// conflictWriting deals joined rows to insert, update or nothing.
+type conflictWriting struct {
+	*writing
+	ids      []expr.ColID // rowid column of each arbiter's scan
+	arbiters []*catalog.Constraint
+	seen     []map[string]bool // keys proposed so far, per arbiter
+	set      []*eval.Program
+	where    *eval.Program
+}
+
+func (w *conflictWriting) compile() error {
+	oc := w.d.OnConflict
+	if !oc.Update {
+		return nil
+	}
+	for i, e := range oc.Set {
+		if e == nil {
+			e = &expr.Col{ID: oc.Existing[i], Typ: w.live[i].Type, Name: w.live[i].Name}
+		}
+		p, err := eval.Compile(e, w.src, w.r.x.env)
+		if err != nil {
+			return err
+		}
+		w.set = append(w.set, p)
+	}
+	if oc.Where != nil {
+		p, err := eval.Compile(oc.Where, w.src, w.r.x.env)
+		if err != nil {
+			return err
+		}
+		w.where = p
+	}
+	return nil
+}
+
+func (w *conflictWriting) batch(b *batch.Batch) error {
+	var fresh, there []int32
+	for k := 0; k < b.Rows(); k++ {
+		row := k
+		if b.Sel != nil {
+			row = int(b.Sel[k])
+		}
+		exists, again := false, false
+		for i, id := range w.ids {
+			if !b.Cols[w.at[id]].IsNull(row) {
+				exists = true
+			}
+			key, null := w.key(b, i, row)
+			if null {
+				continue
+			}
+			if w.seen[i][key] {
+				again = true
+			} else if err := w.acct.Grow(int64(len(key)) + 48); err != nil {
+				return err
+			}
+			w.seen[i][key] = true
+		}
+		switch {
+		case again && w.d.OnConflict.Update:
+			return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
+				WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+		case again:
+		case exists:
+			there = append(there, int32(row))
+		default:
+			fresh = append(fresh, int32(row))
+		}
+	}
+	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
+	if len(fresh) > 0 {
+		if err := w.put(sub(fresh), true); err != nil {
+			return err
+		}
+	}
+	if len(there) > 0 && w.d.OnConflict.Update {
+		return w.update(sub(there))
+	}
+	return nil
+}
+
+func (w *conflictWriting) key(b *batch.Batch, arbiter, row int) (key string, null bool) {
+	var out []byte
+	for _, num := range w.arbiters[arbiter].Columns {
+		for i, live := range w.live {
+			if live.Num != num {
+				continue
+			}
+			d := types.DatumAt(live.Type, b.Cols[w.at[w.d.Values[i]]], row)
+			if d == nil && !w.arbiters[arbiter].NullsNotDistinct {
+				return "", true
+			}
+			if d == nil {
+				out = append(out, 0)
+				continue
+			}
+			at := len(out)
+			out = append(out, 1, 0, 0, 0, 0)
+			out = types.AppendBinary(out, live.Type, d)
+			n := len(out) - at - 5
+			out[at+1], out[at+2], out[at+3], out[at+4] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
+		}
+	}
+	return string(out), false
+}
+
+// update replaces existing rows: the old are deleted, the new written with
+// checks over the new values.
+func (w *conflictWriting) update(b *batch.Batch) error {
+	ctx := w.r.x.ctx
+	if w.where != nil {
+		arr, err := w.where.Eval(ctx, b)
+		if err != nil {
+			return err
+		}
+		keep := make([]int32, 0, b.Rows())
+		for k := 0; k < b.Rows(); k++ {
+			if !arr.IsNull(k) && arr.(*array.Boolean).Value(k) {
+				keep = append(keep, b.Sel[k])
+			}
+		}
+		b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: keep, Seq: -1}
+		if len(keep) == 0 {
+			return nil
+		}
+	}
+	b = w.deleted.take(b, w.at[w.ids[0]], true)
+	if b.Rows() == 0 {
+		return nil
+	}
+	news := make([]arrow.Array, len(w.set))
+	for i, p := range w.set {
+		arr, err := p.Eval(ctx, b)
+		if err != nil {
+			return err
+		}
+		news[i] = arr
+	}
+	// Checks and RETURNING read the source's value columns: give them the new
+	// values there. The batch is dense from here on.
+	n := b.Rows()
+	cols := make([]arrow.Array, len(b.Cols))
+	for i := range cols {
+		cols[i] = batch.Nulls(w.src[i].Type.Arrow(), n)
+	}
+	for i, id := range w.d.Values {
+		cols[w.at[id]] = news[i]
+	}
+	return w.put(batch.New(cols, n), false)
+}

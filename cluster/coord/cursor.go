@@ -1,0 +1,325 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// cursor is a DECLAREd query. Its rows so far are kept (charged), so that it
+// can scroll back; the rest stays in the running query.
+type cursor struct {
+	name   string
+	hold   bool
+	scroll int8 // 1 SCROLL, -1 NO SCROLL, 0 not said
+	cols   []plan.Column
+	res    *result
+	ctx    context.Context
+	cancel context.CancelFunc
+	pool   *mem.Pool
+	acct   *mem.Account
+	rows   []*batch.Batch // what was read, each without selection gaps
+	starts []int64        // row number of each batch's first row
+	read   int64          // rows in rows
+	ended  bool
+	pos    int64 // 0 before the first row, n on row n, read+1 after the last
+	text   string
+}
+
+func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast.DeclareCursorStmt, params []types.Type) (*handler, error) {
+	inner := *st
+	q, ok := n.Query.(ast.Stmt)
+	if !ok {
+		return nil, pgerr.Unsupported("DECLARE CURSOR takes a SELECT")
+	}
+	inner.Node = q
+	h, err := s.handle(ctx, &inner, params)
+	if err != nil {
+		return nil, err
+	}
+	return &handler{params: h.params, open: func(ctx context.Context, x *execution) (*result, error) {
+		hold := n.Options&ast.CURSOR_OPT_HOLD != 0
+		if !s.tx.explicit && !hold {
+			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
+		}
+		if s.cursors[n.PortalName] != nil {
+			return nil, pgerr.New(pgerr.DuplicateCursor, "cursor %q already exists", n.PortalName)
+		}
+		if n.Options&ast.CURSOR_OPT_SCROLL != 0 && n.Options&ast.CURSOR_OPT_NO_SCROLL != 0 {
+			return nil, pgerr.New(pgerr.InvalidCursorDefinition, "cannot specify both SCROLL and NO SCROLL")
+		}
+		c := &cursor{name: n.PortalName, hold: hold, text: st.Text}
+		if n.Options&ast.CURSOR_OPT_SCROLL != 0 {
+			c.scroll = 1
+		} else if n.Options&ast.CURSOR_OPT_NO_SCROLL != 0 {
+			c.scroll = -1
+		}
+		// The query outlives the DECLARE: its own context and memory pool.
+		c.ctx, c.cancel = context.WithCancel(context.Background())
+		c.pool = s.engine.cfg.Pool.Child("cursor "+n.PortalName, 0)
+		c.acct = c.pool.Account("cursor", false)
+		run := &execution{s: s, stmt: &inner, ctx: c.ctx, release: func() {}, params: x.params, ptypes: h.params,
+			pool: c.pool, mark: s.tx.mark(), env: s.evalEnv(x.params), id: x.id}
+		res, err := h.open(c.ctx, run)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		c.res, c.cols = res, res.cols
+		if c.cols == nil {
+			c.cols = h.cols
+		}
+		s.cursors[n.PortalName] = c
+		return done("DECLARE CURSOR"), nil
+	}}, nil
+}
+
+// fill reads until row number want (from 1) is there or the query ends.
+func (c *cursor) fill(want int64) error {
+	for !c.ended && c.read < want {
+		b, err := c.res.next(c.ctx)
+		if err == io.EOF {
+			c.ended = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if b.Rows() == 0 {
+			continue
+		}
+		if err := c.acct.Grow(b.Bytes()); err != nil {
+			return err
+		}
+		c.starts = append(c.starts, c.read)
+		c.rows = append(c.rows, b)
+		c.read += int64(b.Rows())
+	}
+	return nil
+}
+
+// slice gives rows from (1-based) to, inclusive, as batches.
+func (c *cursor) slice(from, to int64) []*batch.Batch {
+	var out []*batch.Batch
+	for i, b := range c.rows {
+		lo, hi := max(from-1-c.starts[i], 0), min(to-c.starts[i], int64(b.Rows()))
+		if lo < hi {
+			out = append(out, b.Slice(int(lo), int(hi)))
+		}
+	}
+	return out
+}
+
+// close stops the query and frees its memory.
+func (c *cursor) close() {
+	if c.res != nil && c.res.close != nil {
+		_ = c.res.close()
+	}
+	c.cancel()
+	c.acct.Close()
+	c.pool.Close()
+}
+
+// closeCursors closes the transaction's cursors, or all. Held ones are read to
+// their end first when their transaction commits (see holdCursors).
+func (s *Session) closeCursors(all bool) {
+	for name, c := range s.cursors {
+		if all || !c.hold {
+			c.close()
+			delete(s.cursors, name)
+		}
+	}
+}
+
+// holdCursors materialises WITH HOLD cursors before their transaction ends.
+func (s *Session) holdCursors() error {
+	for _, c := range s.cursors {
+		if c.hold && !c.ended {
+			if err := c.fill(1 << 62); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
+	c := s.cursors[n.PortalName]
+	if c == nil {
+		return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", n.PortalName)
+	}
+	verb := "FETCH"
+	var cols []plan.Column
+	if n.IsMove {
+		verb = "MOVE"
+	} else {
+		cols = c.cols
+	}
+	return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
+		c := s.cursors[n.PortalName]
+		if c == nil {
+			return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", n.PortalName)
+		}
+		// A cancel of the FETCH must reach the cursor's query.
+		stop := context.AfterFunc(ctx, c.cancel)
+		defer stop()
+		out, err := c.move(n)
+		if err != nil {
+			return nil, err
+		}
+		var count int64
+		for _, b := range out {
+			count += int64(b.Rows())
+		}
+		res := &result{cols: cols, tag: func() string { return fmt.Sprintf("%s %d", verb, count) }}
+		if !n.IsMove {
+			res.next = func(context.Context) (*batch.Batch, error) {
+				if len(out) == 0 {
+					return nil, io.EOF
+				}
+				b := out[0]
+				out = out[1:]
+				return b, nil
+			}
+		}
+		return res, nil
+	}}, nil
+}
+
+// move carries a FETCH or MOVE out and gives the rows it passes.
+func (c *cursor) move(n *ast.FetchStmt) ([]*batch.Batch, error) {
+	many := n.HowMany
+	switch n.Direction {
+	case ast.FETCH_BACKWARD:
+		if many != ast.FETCH_ALL {
+			many = -many
+		} else {
+			many = -ast.FETCH_ALL
+		}
+	case ast.FETCH_ABSOLUTE:
+		return c.absolute(many)
+	case ast.FETCH_RELATIVE:
+		if many == 0 {
+			return c.absolute(c.pos)
+		}
+		target := c.pos + many
+		if target < 1 {
+			if err := c.backwardOK(); err != nil {
+				return nil, err
+			}
+			c.pos = 0
+			return nil, nil
+		}
+		return c.absolute(target)
+	}
+	switch {
+	case many == 0:
+		if c.pos < 1 || c.pos > c.read {
+			return nil, nil
+		}
+		return c.slice(c.pos, c.pos), nil
+	case many > 0:
+		to := int64(1) << 62
+		if many != ast.FETCH_ALL {
+			to = c.pos + many
+		}
+		if err := c.fill(to); err != nil {
+			return nil, err
+		}
+		from := c.pos + 1
+		if to > c.read {
+			c.pos = c.read + 1
+			return c.slice(from, c.read), nil
+		}
+		c.pos = to
+		return c.slice(from, to), nil
+	}
+	if err := c.backwardOK(); err != nil {
+		return nil, err
+	}
+	last := c.pos - 1
+	first := int64(1)
+	if many != -ast.FETCH_ALL {
+		first = c.pos + many
+	}
+	if first < 1 {
+		c.pos, first = 0, 1
+		if many == -ast.FETCH_ALL || last < 1 {
+			return c.reverse(first, last), nil
+		}
+		return c.reverse(first, last), nil
+	}
+	c.pos = first
+	if many == -ast.FETCH_ALL {
+		c.pos = 0
+	}
+	return c.reverse(first, last), nil
+}
+
+// reverse gives rows last, last-1, … first, each its own batch.
+func (c *cursor) reverse(first, last int64) []*batch.Batch {
+	var out []*batch.Batch
+	for r := last; r >= first; r-- {
+		out = append(out, c.slice(r, r)...)
+	}
+	return out
+}
+
+func (c *cursor) backwardOK() error {
+	if c.scroll < 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").WithHint("Declare it with SCROLL option to enable backward scan.")
+	}
+	return nil
+}
+
+func (c *cursor) absolute(n int64) ([]*batch.Batch, error) {
+	if n < 0 {
+		if err := c.fill(1 << 62); err != nil {
+			return nil, err
+		}
+		n = c.read + 1 + n
+	}
+	if n < c.pos {
+		if err := c.backwardOK(); err != nil {
+			return nil, err
+		}
+	}
+	if n <= 0 {
+		c.pos = 0
+		return nil, nil
+	}
+	if err := c.fill(n); err != nil {
+		return nil, err
+	}
+	if n > c.read {
+		c.pos = c.read + 1
+		return nil, nil
+	}
+	c.pos = n
+	return c.slice(n, n), nil
+}
+
+func (s *Session) closeCursor(n *ast.ClosePortalStmt) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		if n.PortalName == "" {
+			s.closeCursors(true)
+			return "CLOSE CURSOR ALL", nil
+		}
+		c := s.cursors[n.PortalName]
+		if c == nil {
+			return "", pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", n.PortalName)
+		}
+		c.close()
+		delete(s.cursors, n.PortalName)
+		return "CLOSE CURSOR", nil
+	}), nil
+}

@@ -1,0 +1,115 @@
+package coord
+
+import (
+	"context"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// handle finds what a statement does. It binds, so that parameters and columns
+// are known, but changes nothing. One line a statement kind.
+func (s *Session) handle(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
+	if st.Own != nil {
+		return s.handleOwn(ctx, st, params)
+	}
+	switch n := st.Node.(type) {
+	case *ast.TransactionStmt:
+		return s.transaction(n)
+	case *ast.VariableSetStmt:
+		return s.variableSet(n)
+	case *ast.VariableShowStmt:
+		return s.variableShow(n)
+	case *ast.DiscardStmt:
+		return s.discard(n)
+	case *ast.PrepareStmt:
+		return s.prepareSQL(ctx, &Piece{stmt: st}, n)
+	case *ast.ExecuteStmt:
+		return s.executeSQL(n, &Piece{stmt: st}, params)
+	case *ast.DeallocateStmt:
+		return s.deallocate(n)
+	case *ast.DeclareCursorStmt:
+		return s.declareCursor(ctx, st, n, params)
+	case *ast.FetchStmt:
+		return s.fetch(n)
+	case *ast.ClosePortalStmt:
+		return s.closeCursor(n)
+	case *ast.SelectStmt:
+		if n.IntoClause != nil {
+			return s.selectInto(ctx, st, n, params)
+		}
+		return s.query(ctx, st, params)
+	case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
+		return s.dml(ctx, st, params)
+	case *ast.CreateTableAsStmt:
+		return s.createTableAs(ctx, st, n, params)
+	case *ast.RefreshMatViewStmt:
+		return s.refreshMatView(n)
+	case *ast.CopyStmt:
+		return s.copy(ctx, st, n, params)
+	case *ast.ExplainStmt:
+		return s.explain(ctx, st, n, params)
+	case *ast.VacuumStmt:
+		return s.vacuum(n)
+	case *ast.CheckPointStmt:
+		return simple(func(context.Context, *execution) (string, error) { return "CHECKPOINT", nil }), nil
+	case *ast.UnlistenStmt:
+		// Nothing can be listened to, so there is nothing left to do.
+		return simple(func(context.Context, *execution) (string, error) { return "UNLISTEN", nil }), nil
+	case *ast.ConstraintsSetStmt:
+		return s.constraintsSet(n)
+	case *ast.ListenStmt, *ast.NotifyStmt:
+		return nil, pgerr.Unsupported("LISTEN and NOTIFY are not supported")
+	case *ast.LockStmt:
+		return nil, pgerr.Unsupported("LOCK TABLE is not supported").
+			WithHint("Transactions read snapshots and conflicts are reported at commit; nothing is locked.")
+	case *ast.DoStmt:
+		return nil, pgerr.Unsupported("DO is not supported")
+	case *ast.CallStmt:
+		return nil, pgerr.Unsupported("CALL is not supported")
+	}
+	return s.ddl(ctx, st)
+}
+
+// vacuum takes VACUUM and ANALYZE. Statistics are kept with each segment and
+// compaction runs by itself, so both only check the names they are given.
+func (s *Session) vacuum(n *ast.VacuumStmt) (*handler, error) {
+	tag := "ANALYZE"
+	if n.IsVacuumcmd {
+		tag = "VACUUM"
+	}
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		if n.IsVacuumcmd && s.tx.explicit {
+			return "", pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
+		}
+		st, err := x.view()
+		if err != nil {
+			return "", err
+		}
+		if n.Rels != nil {
+			for _, r := range n.Rels.Items {
+				if v, ok := r.(*ast.VacuumRelation); ok && v.Relation != nil {
+					if _, err := s.findRelation(st, v.Relation); err != nil {
+						return "", err
+					}
+				}
+			}
+		}
+		return tag, nil
+	}), nil
+}
+
+func (s *Session) constraintsSet(n *ast.ConstraintsSetStmt) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		if !s.tx.explicit {
+			s.warn(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks")
+		}
+		if n.Constraints != nil && len(n.Constraints.Items) > 0 && n.Deferred {
+			return "", pgerr.New(pgerr.WrongObjectType, "constraint is not deferrable")
+		}
+		return "SET CONSTRAINTS", nil
+	}), nil
+}

@@ -1,0 +1,232 @@
+package coord
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Config is what an Engine needs. All fields but Log, Trainer and MaxSessions
+// are required.
+type Config struct {
+	Meta     Meta
+	Runner   Runner
+	Pool     *mem.Pool
+	Files    Files
+	Models   Models
+	Trainer  Trainer
+	Virtual  Virtuals
+	Sources  bind.SourceCatalog
+	Password func(plain string) (string, error)
+	Log      *slog.Logger
+	Node     catalog.Node // this node
+	// MaxSessions is how many sessions may be open; 0 is 200.
+	MaxSessions int
+}
+
+// Models gives scorers for models by reference; cached, shared, for any
+// goroutine.
+type Models interface {
+	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef) (eval.Scorer, error)
+}
+
+// Virtuals gives the relations that are computed at the gateway: their shapes,
+// and their rows for a session over a view of the catalog.
+type Virtuals interface {
+	bind.VirtualCatalog
+	For(s *Session, st *catalog.State) op.Virtuals
+}
+
+// Engine runs sessions on one node. Its methods may be called from any
+// goroutine.
+type Engine struct {
+	cfg Config
+	log *slog.Logger
+
+	mu       sync.Mutex
+	sessions map[uint32]*Session
+	closed   bool
+	started  time.Time
+	nextXID  atomic.Uint64
+	nextTemp atomic.Uint64
+	oids     oidBlock
+	seqs     seqCache
+}
+
+// New makes an engine.
+func New(cfg Config) *Engine {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if cfg.MaxSessions == 0 {
+		cfg.MaxSessions = 200
+	}
+	return &Engine{cfg: cfg, log: cfg.Log, started: time.Now(), sessions: map[uint32]*Session{}}
+}
+
+// Login is what authentication needs of a role; see wire/session.Login.
+type Login struct {
+	Exists, CanLogin bool
+	Verifier         string
+	TrustLoopback    bool
+}
+
+// Authenticate finds a role's verifier.
+func (e *Engine) Authenticate(ctx context.Context, role string) (Login, error) {
+	st := e.cfg.Meta.Current()
+	trust := true
+	for _, r := range st.Roles() {
+		trust = trust && r.Password == ""
+	}
+	r := st.RoleByName(role)
+	if r == nil {
+		return Login{TrustLoopback: trust}, nil
+	}
+	l := Login{Exists: true, CanLogin: r.Login, Verifier: r.Password, TrustLoopback: trust}
+	if !r.ValidUntil.IsZero() && time.Now().After(r.ValidUntil) {
+		l.Verifier = ""
+	}
+	return l, nil
+}
+
+// Startup is what a client said when it connected.
+type Startup struct {
+	User, Database string
+	Params         [][2]string
+	Remote         string
+	TLS            bool
+	PID, Secret    uint32
+	Notify         Notifier
+}
+
+// Notifier takes what a statement says beside its result.
+type Notifier interface {
+	Notice(*pgerr.Error)
+	Parameter(name, value string)
+}
+
+// Connect opens a session for an authenticated role.
+func (e *Engine) Connect(ctx context.Context, st Startup) (*Session, error) {
+	fatal := func(err *pgerr.Error) error { return err.WithSeverity(pgerr.SevFatal) }
+	if st.Database == "" {
+		st.Database = st.User
+	}
+	state := e.cfg.Meta.Current()
+	role := state.RoleByName(st.User)
+	if role == nil {
+		return nil, fatal(pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q does not exist", st.User))
+	}
+	if !role.Login {
+		return nil, fatal(pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q is not permitted to log in", st.User))
+	}
+	// A client that names no database asks for one named after its user.
+	if st.Database != catalog.DatabaseName && st.Database != "postgres" && st.Database != "template1" {
+		return nil, fatal(pgerr.New(pgerr.InvalidCatalogName, "database %q does not exist", st.Database))
+	}
+	s := &Session{
+		engine:   e,
+		start:    st,
+		set:      settings.NewSet(),
+		user:     role.OID,
+		role:     role.OID,
+		started:  time.Now(),
+		prepared: map[string]*namedStatement{},
+		cursors:  map[string]*cursor{},
+	}
+	s.activity.Store(&Activity{State: "idle", Since: s.started})
+	if err := s.init(role); err != nil {
+		return nil, fatal(pgerr.From(err))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, fatal(pgerr.New(pgerr.CannotConnectNow, "the database system is shutting down"))
+	}
+	if len(e.sessions) >= e.cfg.MaxSessions {
+		return nil, fatal(pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already"))
+	}
+	if role.ConnLimit > 0 {
+		n := 0
+		for _, o := range e.sessions {
+			if o.user == role.OID {
+				n++
+			}
+		}
+		if n >= role.ConnLimit {
+			return nil, fatal(pgerr.New(pgerr.TooManyConnections, "too many connections for role %q", st.User))
+		}
+	}
+	e.sessions[st.PID] = s
+	return s, nil
+}
+
+// Cancel stops the running statement of the session with this key.
+func (e *Engine) Cancel(pid, secret uint32) {
+	if s := e.session(pid); s != nil && s.start.Secret == secret {
+		s.cancelRunning(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+	}
+}
+
+// CancelBackend is pg_cancel_backend; it tells whether there was such a session.
+func (e *Engine) CancelBackend(pid uint32) bool {
+	s := e.session(pid)
+	if s != nil {
+		s.cancelRunning(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+	}
+	return s != nil
+}
+
+// TerminateBackend is pg_terminate_backend.
+func (e *Engine) TerminateBackend(pid uint32) bool {
+	s := e.session(pid)
+	if s != nil {
+		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+	}
+	return s != nil
+}
+
+func (e *Engine) session(pid uint32) *Session {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sessions[pid]
+}
+
+// Sessions lists what runs here, by PID.
+func (e *Engine) Sessions() []*Session {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := make([]*Session, 0, len(e.sessions))
+	for _, s := range e.sessions {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.start.PID, b.start.PID) })
+	return out
+}
+
+// Close refuses new sessions and stops what runs. Sessions are closed by their
+// connections.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	e.closed = true
+	open := make([]*Session, 0, len(e.sessions))
+	for _, s := range e.sessions {
+		open = append(open, s)
+	}
+	e.mu.Unlock()
+	for _, s := range open {
+		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+	}
+}

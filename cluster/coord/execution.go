@@ -1,0 +1,153 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// execution is one run of one statement.
+type execution struct {
+	s       *Session
+	stmt    *parse.Statement
+	ctx     context.Context
+	release func()
+	params  []types.Datum
+	ptypes  []types.Type
+	pool    *mem.Pool
+	mark    int
+	setMark int
+	env     *eval.Env
+	id      string
+}
+
+// newExecution prepares a run: a transaction if there is none, the statement's
+// memory pool, its context and its environment.
+func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.Datum) (*execution, error) {
+	ctx, release, err := s.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !p.h.control {
+		s.ensureTxn()
+	}
+	limit := s.set.Int("work_mem") << 10
+	id := fmt.Sprintf("%d-%d-%d", s.engine.cfg.Node.ID, s.start.PID, s.engine.nextXID.Add(1))
+	x := &execution{s: s, stmt: p.piece.stmt, ctx: ctx, release: release, params: params, ptypes: p.h.params, id: id,
+		pool: s.engine.cfg.Pool.Child("statement "+id, limit)}
+	s.pool.Store(x.pool)
+	if s.tx != nil {
+		x.mark, x.setMark = s.tx.mark(), s.set.Mark()
+	}
+	x.env = s.evalEnv(x.params)
+	if p.piece.stmt != nil {
+		s.setActivity("active", p.piece.stmt.Text)
+	}
+	return x, nil
+}
+
+// view is the catalog as this statement sees it.
+func (x *execution) view() (*catalog.State, error) {
+	return x.s.tx.begin(x.ctx, x.s.engine.cfg.Meta)
+}
+
+// undo takes back what the statement changed.
+func (x *execution) undo() {
+	if x.s.tx != nil {
+		x.s.tx.rollbackTo(x.mark)
+	}
+}
+
+// end frees what the execution holds.
+func (x *execution) end() {
+	s := x.s
+	x.release()
+	if leaked := x.pool.Close(); leaked > 0 {
+		s.engine.log.Warn("BUG: a statement ended with charged memory", "query", x.id, "bytes", leaked)
+	}
+	s.pool.CompareAndSwap(x.pool, nil)
+	switch s.TxStatus() {
+	case 'I':
+		s.setActivity("idle", "")
+	case 'T':
+		s.setActivity("idle in transaction", "")
+	default:
+		s.setActivity("idle in transaction (aborted)", "")
+	}
+}
+
+// ensureTxn opens the implicit transaction of a statement.
+func (s *Session) ensureTxn() {
+	if s.tx == nil {
+		s.tx = s.newTxn(false)
+		s.set.Begin()
+	}
+}
+
+func (s *Session) newTxn(explicit bool) *txn {
+	t := &txn{explicit: explicit, start: time.Now(), xid: s.engine.nextXID.Add(1), readOnly: s.set.Bool("default_transaction_read_only")}
+	switch s.set.Value("default_transaction_isolation") {
+	case "repeatable read", "serializable":
+		t.iso = snapshot
+	}
+	return t
+}
+
+// evalEnv is the environment of a statement's expressions.
+func (s *Session) evalEnv(params []types.Datum) *eval.Env {
+	te := *s.env
+	te.Now = time.Now()
+	if s.tx != nil {
+		te.Now = s.tx.start
+	}
+	return &eval.Env{Types: &te, Params: params, Host: &host{s: s}}
+}
+
+// rowsOf is a result of a few rows made here.
+func rowsOf(cols []plan.Column, rows [][]types.Datum, tag string) (*result, error) {
+	arrs := make([]arrow.Array, len(cols))
+	for i, c := range cols {
+		b := array.NewBuilder(memory.DefaultAllocator, c.Type.Arrow())
+		for _, r := range rows {
+			if err := types.AppendDatum(b, c.Type, r[i]); err != nil {
+				return nil, err
+			}
+		}
+		arrs[i] = b.NewArray()
+	}
+	given := false
+	return &result{
+		cols: cols,
+		next: func(context.Context) (*batch.Batch, error) {
+			if given {
+				return nil, io.EOF
+			}
+			given = true
+			return batch.New(arrs, len(rows)), nil
+		},
+		tag: func() string { return tag },
+	}, nil
+}
+
+// textCols describes columns of type text.
+func textCols(names ...string) []plan.Column {
+	out := make([]plan.Column, len(names))
+	for i, n := range names {
+		out[i] = plan.Column{ID: expr.ColID(i + 1), Name: n, Type: types.Text}
+	}
+	return out
+}

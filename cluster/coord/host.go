@@ -1,0 +1,166 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// host is what functions ask of the session they run in. Lanes call it from
+// several goroutines while the session's own waits, so what they may change is
+// behind mu.
+type host struct {
+	s       *Session
+	mu      sync.Mutex
+	st      *catalog.State
+	session eval.Session
+}
+
+// enter sets the statement's view.
+func (h *host) enter(st *catalog.State, x *execution) {
+	s := h.s
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.st = st
+	h.session = eval.Session{User: s.role, SessionUser: s.user, Database: catalog.DatabaseName, PID: int32(s.start.PID),
+		Temp: s.temp, StatementStart: now(), ServerStart: s.engine.started}
+	if s.tx != nil {
+		h.session.XID = int64(s.tx.xid)
+	}
+	if x.stmt != nil {
+		h.session.Query = x.stmt.Text
+	}
+	for _, sc := range s.path(st) {
+		h.session.Path = append(h.session.Path, sc.OID)
+	}
+}
+
+func (h *host) Catalog() *catalog.State {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.st == nil {
+		return h.s.engine.cfg.Meta.Current()
+	}
+	return h.st
+}
+
+func (h *host) Session() *eval.Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.session
+	return &s
+}
+
+func (h *host) Setting(name string) (string, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v, err := h.s.show(name)
+	return v, err == nil
+}
+
+func (h *host) Set(name, value string, local bool) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.s.set.Set(name, value, local); err != nil {
+		return "", err
+	}
+	return h.s.show(name)
+}
+
+func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {
+	return h.s.engine.cfg.Models.Scorer(ctx, h.Catalog(), ref)
+}
+
+func (h *host) Nextval(ctx context.Context, seq types.OID) (int64, error) {
+	v, err := h.s.engine.nextval(ctx, h.s, seq)
+	if err != nil {
+		return 0, err
+	}
+	h.mu.Lock()
+	h.s.currval[seq], h.s.lastSeq = v, seq
+	h.mu.Unlock()
+	return v, nil
+}
+
+func (h *host) Currval(seq types.OID) (int64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v, ok := h.s.currval[seq]
+	if !ok {
+		name := "?"
+		if r := h.st.RelationByOID(seq); r != nil {
+			name = r.Name
+		}
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence %q is not yet defined in this session", name)
+	}
+	return v, nil
+}
+
+func (h *host) Lastval() (int64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.s.lastSeq == 0 {
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
+	}
+	return h.s.currval[h.s.lastSeq], nil
+}
+
+func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bool) error {
+	r := h.Catalog().RelationByOID(seq)
+	if r == nil || r.Kind != catalog.KindSequence {
+		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a sequence", seq)
+	}
+	if value < r.Seq.Min || value > r.Seq.Max {
+		return pgerr.New(pgerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence %q (%d..%d)", value, r.Name, r.Seq.Min, r.Seq.Max)
+	}
+	if err := h.s.engine.setval(ctx, h.s, seq, catalog.SeqValue{Last: value, Called: called}); err != nil {
+		return err
+	}
+	if called {
+		h.mu.Lock()
+		h.s.currval[seq], h.s.lastSeq = value, seq
+		h.mu.Unlock()
+	}
+	return nil
+}
+
+// Signal is pg_cancel_backend and pg_terminate_backend.
+func (h *host) Signal(pid int32, terminate bool) (bool, error) {
+	e := h.s.engine
+	other := e.session(uint32(pid))
+	if other == nil {
+		h.s.warn(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid)
+		return false, nil
+	}
+	st := h.Catalog()
+	if !h.s.isMember(st, h.s.role, other.user) {
+		return false, pgerr.New(pgerr.InsufficientPrivilege, "must be a member of the role whose query is being canceled or member of pg_signal_backend")
+	}
+	if terminate {
+		return e.TerminateBackend(uint32(pid)), nil
+	}
+	return e.CancelBackend(uint32(pid)), nil
+}
+
+func evalConstant(e expr.Expr, env *eval.Env) (types.Datum, error) { return eval.Constant(e, env) }
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+func parseOne(text string) (*parse.Statement, error) {
+	list, err := parse.Parse(text, parse.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, pgerr.Internal("%d statements in %q", len(list), text)
+	}
+	return list[0], nil
+}

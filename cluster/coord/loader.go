@@ -1,0 +1,128 @@
+package coord
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/ddl"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// loader completes the rows of a COPY: defaults for the columns that were not
+// copied, then generated columns, in the order of the table's live columns.
+type loader struct {
+	dml  *plan.DML
+	cols []plan.Column // the live columns; ids from 1, as bind.ScalarText numbers them
+	from []int         // per live column: the copied column, or -1
+	prog []*eval.Program
+	gen  []bool
+}
+
+func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Column) (*loader, error) {
+	live := rel.Live()
+	l := &loader{dml: &plan.DML{Kind: plan.InsertRows, Table: rel}, from: make([]int, len(live)), prog: make([]*eval.Program, len(live)), gen: make([]bool, len(live))}
+	for i, c := range live {
+		id := expr.ColID(i + 1)
+		l.cols = append(l.cols, plan.Column{ID: id, Name: c.Name, Type: c.Type, Table: rel.OID, Num: c.Num})
+		l.dml.Values = append(l.dml.Values, id)
+	}
+	b := s.binding(r.st, r.x.stmt, nil)
+	compile := func(text string, over *catalog.Relation, kind bind.ScalarKind, c catalog.Column) (*eval.Program, error) {
+		e, in, err := bind.ScalarText(b, text, over, kind)
+		if err != nil {
+			return nil, err
+		}
+		if e, err = bind.AssignTo(b, e, c.Name, c.Type); err != nil {
+			return nil, err
+		}
+		return eval.Compile(e, in, r.x.env)
+	}
+	for i, c := range live {
+		l.from[i] = -1
+		for k, cc := range copied {
+			if cc.Num == c.Num {
+				l.from[i] = k
+			}
+		}
+		if l.from[i] >= 0 {
+			continue
+		}
+		var err error
+		switch {
+		case c.Generated != "":
+			l.gen[i] = true
+			l.prog[i], err = compile(c.Generated, rel, bind.ForGenerated, c)
+		case c.Identity != 0:
+			seq := r.st.RelationByOID(c.Sequence)
+			text := "nextval('" + ddl.QuoteIdent(r.st.Schema(seq.Schema).Name) + "." + ddl.QuoteIdent(seq.Name) + "'::regclass)"
+			l.prog[i], err = compile(text, nil, bind.ForDefault, c)
+		case c.Default != "":
+			l.prog[i], err = compile(c.Default, nil, bind.ForDefault, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range rel.Constraints {
+		if k.Kind != 'c' {
+			continue
+		}
+		e, _, err := bind.ScalarText(b, k.Check, rel, bind.ForCheck)
+		if err != nil {
+			return nil, err
+		}
+		l.dml.Checks = append(l.dml.Checks, plan.Check{Name: k.Name, Expr: e})
+	}
+	return l, nil
+}
+
+// batch completes a batch of copied columns, which has no selection.
+func (l *loader) batch(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
+	out := batch.New(make([]arrow.Array, len(l.cols)), b.N)
+	for pass := 0; pass < 2; pass++ {
+		for i, c := range l.cols {
+			switch {
+			case out.Cols[i] != nil:
+			case l.from[i] >= 0:
+				out.Cols[i] = b.Cols[l.from[i]]
+			case l.prog[i] == nil || pass == 0 && l.gen[i]:
+				if l.gen[i] {
+					continue
+				}
+				out.Cols[i] = batch.Nulls(c.Type.Arrow(), b.N)
+			case l.gen[i]:
+				arr, err := l.prog[i].Eval(ctx, l.readable(out))
+				if err != nil {
+					return nil, err
+				}
+				out.Cols[i] = arr
+			default:
+				arr, err := l.prog[i].Eval(ctx, batch.New(nil, b.N))
+				if err != nil {
+					return nil, err
+				}
+				out.Cols[i] = arr
+			}
+		}
+	}
+	return out, nil
+}
+
+// readable gives the rows with NULLs for columns not computed yet: a generated
+// column may not read another.
+func (l *loader) readable(b *batch.Batch) *batch.Batch {
+	cols := make([]arrow.Array, len(b.Cols))
+	for i, c := range b.Cols {
+		if c == nil {
+			c = batch.Nulls(l.cols[i].Type.Arrow(), b.N)
+		}
+		cols[i] = c
+	}
+	return batch.New(cols, b.N)
+}

@@ -1,0 +1,234 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Trainer trains models. Its methods may be called from any goroutine.
+type Trainer interface {
+	// Train prepares a TRAIN statement: options are checked, the query is bound.
+	// The columns are those of the one row that a training returns.
+	Train(ctx context.Context, s *Session, stmt *parse.Statement, n *parse.TrainModel, params []types.Type) (*Training, error)
+}
+
+// Training is a prepared TRAIN.
+type Training struct {
+	Columns []plan.Column
+	Params  []types.Type
+	// Run trains and gives the row.
+	Run func(ctx context.Context, x *TrainRun) ([]types.Datum, error)
+}
+
+// TrainRun is what a training may use of the statement that started it.
+type TrainRun struct {
+	Session *Session
+	x       *execution
+}
+
+// handleOwn handles the statements that PostgreSQL does not have.
+func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
+	switch n := st.Own.(type) {
+	case *parse.TrainModel:
+		if s.engine.cfg.Trainer == nil {
+			return nil, pgerr.Unsupported("this node does not train models")
+		}
+		s.ensureTxn()
+		t, err := s.engine.cfg.Trainer.Train(ctx, s, st, n, params)
+		if err != nil {
+			return nil, err
+		}
+		return &handler{cols: t.Columns, params: t.Params, open: func(ctx context.Context, x *execution) (*result, error) {
+			if err := s.writable("TRAIN MODEL"); err != nil {
+				return nil, err
+			}
+			row, err := t.Run(ctx, &TrainRun{Session: s, x: x})
+			if err != nil {
+				return nil, err
+			}
+			var rows [][]types.Datum
+			if row != nil {
+				rows = append(rows, row)
+			}
+			return rowsOf(t.Columns, rows, "TRAIN MODEL")
+		}}, nil
+	case *parse.ShowModels:
+		return s.alias(ctx, st, "SELECT * FROM ml.models", "SHOW")
+	case *parse.DescribeModel:
+		return s.describeModel(n)
+	case *parse.DropModel:
+		return s.dropModel(n)
+	case *parse.AlterModel:
+		return s.alterModel(n)
+	case *parse.AlterTableRepartition:
+		return s.repartition(n)
+	case *parse.NoEffect:
+		return simple(func(context.Context, *execution) (string, error) { return n.Command, nil }), nil
+	case *parse.ExportModel:
+		return nil, pgerr.Unsupported("EXPORT MODEL is not supported yet")
+	case *parse.ImportModel:
+		return nil, pgerr.Unsupported("IMPORT MODEL is not supported yet")
+	}
+	return nil, pgerr.Unsupported("%s is not supported yet", st.Own.Tag())
+}
+
+// alias runs a query in the place of a statement.
+func (s *Session) alias(ctx context.Context, st *parse.Statement, text, verb string) (*handler, error) {
+	inner, err := parseOne(text)
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.query(ctx, inner, nil)
+	if err != nil {
+		return nil, err
+	}
+	open := h.open
+	h.open = func(ctx context.Context, x *execution) (*result, error) {
+		res, err := open(ctx, x)
+		if err == nil {
+			tag := res.tag
+			res.tag = func() string { return verb + strings.TrimPrefix(tag(), "SELECT") }
+		}
+		return res, err
+	}
+	return h, nil
+}
+
+// findModel finds a model as a statement names it.
+func (s *Session) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
+	if len(name) > 1 {
+		if sc := st.SchemaByName(name[0]); sc != nil {
+			if m := st.Model(sc.OID, name[1]); m != nil {
+				return m, nil
+			}
+		}
+	} else {
+		for _, sc := range s.path(st) {
+			if m := st.Model(sc.OID, name[0]); m != nil {
+				return m, nil
+			}
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", dotted(name))
+}
+
+func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
+	cols := textCols("property", "value")
+	return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
+		st, err := x.view()
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.findModel(st, n.Name)
+		if err != nil {
+			return nil, err
+		}
+		v := m.Find(0)
+		if v == nil {
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q has no version", m.Name)
+		}
+		var feats []string
+		for _, f := range v.Features {
+			feats = append(feats, f.Name+" "+f.Type.String())
+		}
+		rows := [][]types.Datum{
+			{"name", st.Schema(m.Schema).Name + "." + m.Name},
+			{"version", fmt.Sprintf("%d of %d", v.Number, len(m.Versions))},
+			{"algorithm", v.Algorithm},
+			{"target", strings.Join(v.Target, ", ") + " " + v.TargetType.String()},
+			{"features", strings.Join(feats, ", ")},
+			{"rows", fmt.Sprint(v.Rows)},
+			{"iterations", fmt.Sprint(v.Iterations)},
+			{"train_loss", fmt.Sprintf("%.6g", v.TrainLoss)},
+		}
+		for _, k := range v.Metrics {
+			rows = append(rows, []types.Datum{k.Name, fmt.Sprintf("%.6g", k.Value)})
+		}
+		for _, o := range v.Options {
+			rows = append(rows, []types.Datum{"option " + o.Name, o.Value})
+		}
+		rows = append(rows, []types.Datum{"sha256", fmt.Sprintf("%x", v.SHA256)}, []types.Datum{"statement", v.Statement})
+		return rowsOf(cols, rows, "DESCRIBE MODEL")
+	}}, nil
+}
+
+func (s *Session) mayModel(st *catalog.State, m *catalog.Model) error {
+	if s.isMember(st, s.role, m.Owner) {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", m.Name)
+}
+
+func (s *Session) dropModel(n *parse.DropModel) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		st, err := x.view()
+		if err != nil {
+			return "", err
+		}
+		for _, name := range n.Names {
+			m, err := s.findModel(st, name)
+			if err != nil {
+				if n.IfExists {
+					s.notice(pgerr.New(pgerr.SuccessfulCompletion, "model \"%s\" does not exist, skipping", dotted(name)))
+					continue
+				}
+				return "", err
+			}
+			if err := s.mayModel(st, m); err != nil {
+				return "", err
+			}
+			if st, err = s.tx.add(&catalog.DropModel{OID: m.OID, ExpectVersion: m.Version}); err != nil {
+				return "", err
+			}
+		}
+		return "DROP MODEL", nil
+	}), nil
+}
+
+func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		st, err := x.view()
+		if err != nil {
+			return "", err
+		}
+		m, err := s.findModel(st, n.Name)
+		if err != nil {
+			if n.IfExists {
+				s.notice(pgerr.New(pgerr.SuccessfulCompletion, "model \"%s\" does not exist, skipping", dotted(n.Name)))
+				return "ALTER MODEL", nil
+			}
+			return "", err
+		}
+		if err := s.mayModel(st, m); err != nil {
+			return "", err
+		}
+		up := *m
+		switch {
+		case n.RenameTo != "":
+			if st.Model(m.Schema, n.RenameTo) != nil {
+				return "", pgerr.New(pgerr.DuplicateObject, "model %q already exists", n.RenameTo)
+			}
+			up.Name = n.RenameTo
+		case n.OwnerTo != "":
+			r := st.RoleByName(n.OwnerTo)
+			if r == nil {
+				return "", pgerr.New(pgerr.UndefinedObject, "role %q does not exist", n.OwnerTo)
+			}
+			up.Owner = r.OID
+		default:
+			if m.Find(int(n.DefaultVersion)) == nil {
+				return "", pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, n.DefaultVersion)
+			}
+			up.Default = int(n.DefaultVersion)
+		}
+		_, err = s.tx.add(&catalog.PutModel{Model: &up, ExpectVersion: m.Version})
+		return "ALTER MODEL", err
+	}), nil
+}

@@ -1,0 +1,272 @@
+package coord
+
+import (
+	"context"
+	"io"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Piece is one parsed statement of a query string.
+type Piece struct {
+	stmt *parse.Statement // nil for the empty query
+}
+
+// Text is the statement's text.
+func (p *Piece) Text() string {
+	if p.stmt == nil {
+		return ""
+	}
+	return p.stmt.Text
+}
+
+// Empty tells the empty query.
+func (p *Piece) Empty() bool { return p.stmt == nil }
+
+// Script splits a query string into its statements, all of which parse.
+func (s *Session) Script(sql string) ([]*Piece, error) {
+	stmts, err := parse.Parse(sql, s.dialect())
+	if err != nil {
+		s.fail()
+		return nil, err
+	}
+	out := make([]*Piece, len(stmts))
+	for i, st := range stmts {
+		out[i] = &Piece{stmt: st}
+	}
+	return out, nil
+}
+
+// handler is a statement's plan of action: what it returns is known, and open
+// runs it. Handlers may be opened many times.
+type handler struct {
+	cols   []plan.Column
+	params []types.Type
+	// open starts an execution. The result's columns may differ from cols only
+	// where cols is nil (EXECUTE, FETCH).
+	open func(ctx context.Context, x *execution) (*result, error)
+	// control statements run in a failed transaction and start none.
+	control bool
+}
+
+// result is an execution's outcome: rows by next (nil for none), a tag when
+// they end.
+type result struct {
+	cols  []plan.Column
+	next  func(ctx context.Context) (*batch.Batch, error)
+	tag   func() string
+	close func() error
+	copy  *copyStream
+}
+
+// done is the result of a statement that gives no rows.
+func done(tag string) *result { return &result{tag: func() string { return tag }} }
+
+// Prepared is a prepared statement.
+type Prepared struct {
+	s     *Session
+	piece *Piece
+	h     *handler
+}
+
+// Params are the parameter types, all known.
+func (p *Prepared) Params() []types.Type { return p.h.params }
+
+// Columns describes the rows; nil where there are none.
+func (p *Prepared) Columns() []plan.Column { return p.h.cols }
+
+// Close frees the statement.
+func (p *Prepared) Close() error { return nil }
+
+// Prepare makes a statement of one piece.
+func (s *Session) Prepare(ctx context.Context, p *Piece, oids []types.OID) (*Prepared, error) {
+	if p.stmt == nil {
+		return &Prepared{s: s, piece: p, h: &handler{open: func(context.Context, *execution) (*result, error) { return done(""), nil }}}, nil
+	}
+	if err := s.Killed(); err != nil {
+		return nil, err
+	}
+	if s.tx != nil && s.tx.failed && !isControl(p.stmt) {
+		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	ctx, release, err := s.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	params := make([]types.Type, len(oids))
+	for i, o := range oids {
+		params[i] = types.Type{OID: o, Mod: -1}
+	}
+	h, err := s.handle(ctx, p.stmt, params)
+	if err != nil {
+		s.fail()
+		return nil, cause(ctx, err)
+	}
+	for _, n := range p.stmt.Notices {
+		s.notice(pgerr.New(pgerr.Warning, "%s", n))
+	}
+	return &Prepared{s: s, piece: p, h: h}, nil
+}
+
+// isControl tells the statements that a failed transaction takes.
+func isControl(st *parse.Statement) bool {
+	t, ok := st.Node.(*ast.TransactionStmt)
+	if !ok {
+		return false
+	}
+	switch t.Kind {
+	case ast.TRANS_STMT_COMMIT, ast.TRANS_STMT_ROLLBACK, ast.TRANS_STMT_ROLLBACK_TO, ast.TRANS_STMT_PREPARE:
+		return true
+	}
+	return false
+}
+
+// fail notes that the transaction, explicit or implicit, cannot commit.
+func (s *Session) fail() {
+	if s.tx != nil {
+		s.tx.failed = true
+	}
+}
+
+// Bind makes a portal. Parameters are in the order of Params.
+func (p *Prepared) Bind(ctx context.Context, params []types.Datum) (*Portal, error) {
+	if p.s.tx != nil && p.s.tx.failed && !p.h.control && p.piece.stmt != nil {
+		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	if len(params) != len(p.h.params) {
+		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement requires %d", len(params), len(p.h.params))
+	}
+	return &Portal{p: p, params: params}, nil
+}
+
+// Portal is a statement in execution.
+type Portal struct {
+	p      *Prepared
+	params []types.Datum
+	x      *execution
+	res    *result
+	state  portalState
+	tag    string
+}
+
+type portalState uint8
+
+const (
+	portalNew portalState = iota
+	portalOpen
+	portalDone
+)
+
+// Columns describes the rows.
+func (p *Portal) Columns() []plan.Column {
+	if p.res != nil && p.res.cols != nil {
+		return p.res.cols
+	}
+	return p.p.h.cols
+}
+
+// Start begins the execution if that has not happened yet. ctx must live as
+// long as the portal.
+func (p *Portal) Start(ctx context.Context) error {
+	if p.state != portalNew {
+		return nil
+	}
+	s := p.p.s
+	x, err := s.newExecution(ctx, p.p, p.params)
+	if err != nil {
+		s.fail()
+		return err
+	}
+	p.x = x
+	p.state = portalOpen
+	res, err := p.p.h.open(x.ctx, x)
+	if err != nil {
+		return p.failed(err)
+	}
+	p.res = res
+	return nil
+}
+
+// Copy gives the byte stream of a COPY, after Start; nil for other statements.
+func (p *Portal) Copy() *CopyStream {
+	if p.res == nil || p.res.copy == nil {
+		return nil
+	}
+	return &CopyStream{portal: p, stream: p.res.copy}
+}
+
+// Next gives the next rows, io.EOF at the end.
+func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
+	if err := p.Start(ctx); err != nil {
+		return nil, err
+	}
+	if p.state == portalDone {
+		return nil, io.EOF
+	}
+	if p.res.copy != nil {
+		return nil, io.EOF // its bytes go through Copy
+	}
+	if p.res.next != nil {
+		for {
+			b, err := p.res.next(p.x.ctx)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return nil, p.failed(err)
+			}
+			if b.Rows() > 0 {
+				return b, nil
+			}
+		}
+	}
+	return nil, p.finish()
+}
+
+// finish ends a successful execution; the error is io.EOF if all went well.
+func (p *Portal) finish() error {
+	if p.res.tag != nil {
+		p.tag = p.res.tag()
+	}
+	if err := p.Close(); err != nil {
+		return p.failed(err)
+	}
+	return io.EOF
+}
+
+// failed ends a failed execution: the statement's changes are taken back.
+func (p *Portal) failed(err error) error {
+	err = cause(p.x.ctx, err)
+	p.x.undo()
+	p.p.s.fail()
+	_ = p.Close()
+	return err
+}
+
+// Tag is the command tag, valid after io.EOF.
+func (p *Portal) Tag() string { return p.tag }
+
+// Close stops the execution. It may be called twice.
+func (p *Portal) Close() error {
+	if p.state == portalDone {
+		return nil
+	}
+	was := p.state
+	p.state = portalDone
+	if was == portalNew {
+		return nil
+	}
+	var err error
+	if p.res != nil && p.res.close != nil {
+		err = p.res.close()
+	}
+	p.x.end()
+	return err
+}

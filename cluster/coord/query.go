@@ -1,0 +1,175 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// binding is what the binder needs of the session.
+func (s *Session) binding(st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
+	return &bind.Session{
+		State:      st,
+		SearchPath: s.pathNames(st),
+		Role:       s.role,
+		ParamTypes: params,
+		Virtual:    s.engine.cfg.Virtual,
+		Sources:    s.engine.cfg.Sources,
+		Text:       stmt,
+		Env:        s.env,
+	}
+}
+
+func (s *Session) pathNames(st *catalog.State) []string {
+	var out []string
+	for _, sc := range s.path(st) {
+		out = append(out, sc.Name)
+	}
+	return out
+}
+
+// query handles SELECT, VALUES, TABLE and WITH.
+func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
+	s.ensureTxn()
+	st, err := s.tx.begin(ctx, s.engine.cfg.Meta)
+	if err != nil {
+		return nil, err
+	}
+	q, err := bind.Query(s.binding(st, stmt, params), stmt.Node)
+	if err != nil {
+		return nil, err
+	}
+	first := q // the first execution may use the plan of Prepare
+	return &handler{cols: q.Cols, params: q.Params, open: func(ctx context.Context, x *execution) (*result, error) {
+		now, err := x.view()
+		if err != nil {
+			return nil, err
+		}
+		q := first
+		first = nil
+		if q == nil || now != st {
+			if q, err = bind.Query(s.binding(now, stmt, x.ptypes), stmt.Node); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.mayUse(now, q.Tables); err != nil {
+			return nil, err
+		}
+		r := s.newRun(x, now)
+		rows, cols, err := r.query(q)
+		if err != nil {
+			r.close()
+			return nil, err
+		}
+		return rowsResult(cols, &closing{BatchReader: rows, then: r.close}, "SELECT"), nil
+	}}, nil
+}
+
+// rowsResult makes a result of a reader; its tag counts the rows.
+func rowsResult(cols []plan.Column, rows op.BatchReader, verb string) *result {
+	var n int64
+	return &result{
+		cols: cols,
+		next: func(ctx context.Context) (*batch.Batch, error) {
+			b, err := rows.Next(ctx)
+			if err == nil {
+				n += int64(b.Rows())
+			}
+			return b, err
+		},
+		tag:   func() string { return fmt.Sprintf("%s %d", verb, n) },
+		close: rows.Close,
+	}
+}
+
+// closing closes something after a reader.
+type closing struct {
+	op.BatchReader
+	then func()
+}
+
+func (c *closing) Close() error {
+	err := c.BatchReader.Close()
+	if c.then != nil {
+		c.then()
+		c.then = nil
+	}
+	return err
+}
+
+// mayUse checks the role's privileges on what a statement reads and writes.
+func (s *Session) mayUse(st *catalog.State, uses []plan.TableUse) error {
+	me := st.Role(s.role)
+	if me != nil && me.Super {
+		return nil
+	}
+	for _, u := range uses {
+		rel := st.RelationByOID(u.OID)
+		if rel == nil {
+			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", u.OID)
+		}
+		for _, p := range u.Privs {
+			if !s.hasPrivilege(st, rel.Owner, rel.ACL, byte(p)) {
+				kind := "table"
+				switch rel.Kind {
+				case catalog.KindView:
+					kind = "view"
+				case catalog.KindMatView:
+					kind = "materialized view"
+				case catalog.KindSequence:
+					kind = "sequence"
+				}
+				return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for %s %s", kind, rel.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// hasPrivilege tells whether the session's role has one privilege letter on an
+// object with this owner and ACL.
+func (s *Session) hasPrivilege(st *catalog.State, owner types.OID, acl []catalog.Grant, priv byte) bool {
+	if s.isMember(st, s.role, owner) {
+		return true
+	}
+	for _, g := range acl {
+		if g.Role != 0 && !s.isMember(st, s.role, g.Role) {
+			continue
+		}
+		for i := 0; i < len(g.Privs); i++ {
+			if g.Privs[i] == priv {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// constants evaluates argument expressions without columns to given types.
+func (s *Session) constants(x *execution, args []ast.Node, want []types.Type) ([]types.Datum, error) {
+	st, err := x.view()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]types.Datum, len(args))
+	for i, a := range args {
+		e, err := bind.Constant(s.binding(st, x.stmt, x.ptypes), a, want[i])
+		if err != nil {
+			return nil, err
+		}
+		if out[i], err = evalConstant(e, x.env); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,64 @@
+package coord
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Runner runs staged plans on the nodes that are alive. Its methods may be
+// called from any goroutine.
+type Runner interface {
+	// Nodes is how many nodes take part in a statement that starts now.
+	Nodes() int
+	// Statement opens a statement's resources: spill directory, buffers, pins on
+	// the segments of st. It must be closed after all its readers.
+	Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, opts RunOptions) Statement
+}
+
+// RunOptions are a statement's knobs.
+type RunOptions struct {
+	BatchSize  int
+	Saturation float64
+	Virtual    op.Virtuals
+}
+
+// Statement runs the plans of one statement, one after the other or nested.
+type Statement interface {
+	// Run starts a plan and gives the root stage's rows; closing the reader
+	// stops the plan everywhere. manifests, where it has one, replaces the
+	// state's manifest for a scan.
+	Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error)
+	// Fill runs a reader to its end into buffer id, which later plans of the
+	// statement read.
+	Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) error
+	// Actuals are the counters of the plan run last, by stage and node.
+	Actuals() stage.Actuals
+	Close()
+}
+
+// Files makes and discards segments on this node and its replicas.
+type Files interface {
+	// Writer makes segments of a table out of batches whose columns are the
+	// table's live columns, in order.
+	Writer(pool *mem.Pool, rel *catalog.Relation) (SegmentWriter, error)
+	// Discard removes files that no commit mentions. Unknown ones are ignored.
+	Discard(ids []catalog.SegmentID)
+	// Delete adds rows to a segment's bitmap of deleted rows and gives the change.
+	Delete(table types.OID, seg *catalog.Segment, rows []uint32) (catalog.Change, error)
+}
+
+// SegmentWriter is for one goroutine. After Finish or Abort it is of no use.
+type SegmentWriter interface {
+	Write(ctx context.Context, b *batch.Batch) error
+	// Finish makes the segments durable on a majority of their replicas.
+	Finish(ctx context.Context) ([]*catalog.Segment, error)
+	Abort()
+}

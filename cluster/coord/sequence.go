@@ -1,0 +1,136 @@
+package coord
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// oidBlock hands out object identifiers from blocks reserved through Raft.
+type oidBlock struct {
+	mu   sync.Mutex
+	next types.OID
+	left int
+}
+
+const oidBlockSize = 256
+
+// newOID gives a free object identifier.
+func (e *Engine) newOID(ctx context.Context) (types.OID, error) {
+	b := &e.oids
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left == 0 {
+		first, err := e.cfg.Meta.AllocOIDs(ctx, oidBlockSize)
+		if err != nil {
+			return 0, err
+		}
+		b.next, b.left = first, oidBlockSize
+	}
+	b.left--
+	b.next++
+	return b.next - 1, nil
+}
+
+// seqCache holds values taken from sequences through Raft but not given yet. A
+// sequence's values are not part of any transaction.
+type seqCache struct {
+	mu     sync.Mutex
+	blocks map[types.OID]*seqBlock
+}
+
+type seqBlock struct {
+	next, step, left int64
+}
+
+// nextval gives the next value of a sequence. Where the sequence's definition
+// is of this very transaction, nobody else sees it, and its position is kept
+// in the transaction's changes.
+func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID) (int64, error) {
+	committed := e.cfg.Meta.Current().RelationByOID(oid)
+	if committed == nil {
+		return s.localNextval(oid)
+	}
+	if committed.Kind != catalog.KindSequence {
+		return 0, pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", committed.Name)
+	}
+	c := &e.seqs
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blocks == nil {
+		c.blocks = map[types.OID]*seqBlock{}
+	}
+	b := c.blocks[oid]
+	if b == nil || b.left == 0 {
+		r, err := e.cfg.Meta.Advance(ctx, oid, max(committed.Seq.Cache, 1))
+		if err != nil {
+			return 0, err
+		}
+		b = &seqBlock{next: r.First, step: r.Step, left: r.Count}
+		c.blocks[oid] = b
+	}
+	v := b.next
+	b.next += b.step
+	b.left--
+	return v, nil
+}
+
+// localNextval advances a sequence that only this transaction knows.
+func (s *Session) localNextval(oid types.OID) (int64, error) {
+	if s.tx == nil || s.tx.base == nil {
+		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+	}
+	s.seqMu.Lock()
+	defer s.seqMu.Unlock()
+	st, err := s.tx.state()
+	if err != nil {
+		return 0, err
+	}
+	r := st.RelationByOID(oid)
+	if r == nil || r.Kind != catalog.KindSequence {
+		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a sequence", oid)
+	}
+	v := st.SequenceAt(oid)
+	n := v.Last
+	if v.Called {
+		n += r.Seq.Increment
+	}
+	if n > r.Seq.Max || n < r.Seq.Min {
+		if !r.Seq.Cycle {
+			what := "maximum"
+			lim := r.Seq.Max
+			if r.Seq.Increment < 0 {
+				what, lim = "minimum", r.Seq.Min
+			}
+			return 0, pgerr.New(pgerr.SequenceGeneratorLimitExceeded, "nextval: reached %s value of sequence %q (%d)", what, r.Name, lim)
+		}
+		if n = r.Seq.Min; r.Seq.Increment < 0 {
+			n = r.Seq.Max
+		}
+	}
+	_, err = s.tx.add(&catalog.SetSequence{OID: oid, Value: catalog.SeqValue{Last: n, Called: true}})
+	return n, err
+}
+
+// setval moves a sequence, outside of any transaction where it is committed.
+func (e *Engine) setval(ctx context.Context, s *Session, oid types.OID, v catalog.SeqValue) error {
+	if e.cfg.Meta.Current().RelationByOID(oid) == nil {
+		if s.tx == nil {
+			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+		}
+		s.seqMu.Lock()
+		defer s.seqMu.Unlock()
+		_, err := s.tx.add(&catalog.SetSequence{OID: oid, Value: v})
+		return err
+	}
+	if err := e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.SetSequence{OID: oid, Value: v}}); err != nil {
+		return err
+	}
+	e.seqs.mu.Lock()
+	delete(e.seqs.blocks, oid)
+	e.seqs.mu.Unlock()
+	return nil
+}

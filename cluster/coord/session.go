@@ -1,0 +1,338 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Session is one connection's state. One goroutine at a time calls it, but for
+// the methods that say otherwise.
+type Session struct {
+	engine  *Engine
+	start   Startup
+	set     *settings.Set
+	user    types.OID // who logged in, or SET SESSION AUTHORIZATION
+	role    types.OID // SET ROLE
+	started time.Time
+
+	tx       *txn
+	prepared map[string]*namedStatement
+	cursors  map[string]*cursor
+	temp     types.OID // its schema for temporary tables, 0 until the first
+	env      *types.Env
+	currval  map[types.OID]int64
+	lastSeq  types.OID
+	seqMu    sync.Mutex // of sequences that only this transaction knows
+
+	activity atomic.Pointer[Activity]
+	pool     atomic.Pointer[mem.Pool] // of the running statement
+	appName  atomic.Value             // string
+
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc // of the running statement
+	killed error                   // set once the session must end
+	closed bool
+}
+
+// init applies the role's and the client's settings.
+func (s *Session) init(role *catalog.Role) error {
+	s.appName.Store("")
+	s.currval = map[types.OID]int64{}
+	s.set.SetInternal("session_authorization", role.Name)
+	s.set.SetInternal("is_superuser", onOff(role.Super))
+	st := s.engine.cfg.Meta.Current()
+	for _, v := range st.Settings() {
+		if settings.Find(v.Name) != nil {
+			if err := s.set.SetStart(v.Name, v.Value); err != nil {
+				return err
+			}
+		}
+	}
+	for _, d := range settings.All() {
+		if v, ok := role.Settings[d.Name]; ok {
+			if err := s.set.SetStart(d.Name, v); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range s.start.Params {
+		name, value := p[0], p[1]
+		switch {
+		case name == "options":
+			if err := s.options(value); err != nil {
+				return err
+			}
+		case name == "replication":
+			return pgerr.Unsupported("replication connections are not supported")
+		case strings.HasPrefix(name, "_pq_."):
+		default:
+			if err := s.set.SetStart(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	s.set.OnChange = s.settingChanged
+	s.appName.Store(s.set.Value("application_name"))
+	s.refreshEnv()
+	return nil
+}
+
+// options reads the command-line form of startup settings: -c name=value,
+// --name=value; a backslash keeps a space.
+func (s *Session) options(text string) error {
+	var words []string
+	var w strings.Builder
+	esc, in := false, false
+	for _, r := range text {
+		switch {
+		case esc:
+			w.WriteRune(r)
+			esc = false
+		case r == '\\':
+			esc, in = true, true
+		case r == ' ' || r == '\t':
+			if in {
+				words = append(words, w.String())
+				w.Reset()
+			}
+			in = false
+		default:
+			w.WriteRune(r)
+			in = true
+		}
+	}
+	if in {
+		words = append(words, w.String())
+	}
+	for i := 0; i < len(words); i++ {
+		arg := words[i]
+		switch {
+		case arg == "-c" && i+1 < len(words):
+			i++
+			arg = words[i]
+		case strings.HasPrefix(arg, "-c"):
+			arg = arg[2:]
+		case strings.HasPrefix(arg, "--"):
+			arg = arg[2:]
+		default:
+			// "dialect=mysql" without a dash is what the contract allows.
+		}
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return pgerr.New(pgerr.SyntaxError, "invalid command-line argument for server process: %s", words[i])
+		}
+		if err := s.set.SetStart(strings.ReplaceAll(name, "-", "_"), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) settingChanged(d *settings.Def, v string) {
+	switch d.Name {
+	case "application_name":
+		s.appName.Store(v)
+	case "timezone", "datestyle", "intervalstyle", "extra_float_digits", "bytea_output":
+		s.refreshEnv()
+	}
+	if d.Report && s.start.Notify != nil {
+		s.start.Notify.Parameter(d.ShowName(), v)
+	}
+}
+
+// refreshEnv makes the environment of values anew; statements keep the one
+// they began with.
+func (s *Session) refreshEnv() {
+	loc, err := settings.LoadLocation(s.set.Value("timezone"))
+	if err != nil {
+		loc = time.UTC
+	}
+	e := &types.Env{Location: loc, ExtraFloatDigits: int(s.set.Int("extra_float_digits"))}
+	style, order, _ := strings.Cut(s.set.Value("datestyle"), ", ")
+	e.DateStyle = map[string]types.DateStyle{"ISO": types.DateISO, "SQL": types.DateSQL, "Postgres": types.DatePostgres, "German": types.DateGerman}[style]
+	e.DateOrder = map[string]types.DateOrder{"MDY": types.OrderMDY, "DMY": types.OrderDMY, "YMD": types.OrderYMD}[order]
+	e.IntervalStyle = map[string]types.IntervalStyle{"postgres": types.IntervalPostgres, "postgres_verbose": types.IntervalVerbose,
+		"sql_standard": types.IntervalSQL, "iso_8601": types.IntervalISO}[s.set.Value("intervalstyle")]
+	if s.set.Value("bytea_output") == "escape" {
+		e.ByteaOutput = types.ByteaEscape
+	}
+	e.Names = regNames{s}
+	s.env = e
+}
+
+// Env is how values are written as text now.
+func (s *Session) Env() *types.Env { return s.env }
+
+// Parameters are the values to report when a connection starts.
+func (s *Session) Parameters() [][2]string {
+	var out [][2]string
+	for _, d := range settings.All() {
+		if d.Report {
+			out = append(out, [2]string{d.ShowName(), s.set.Value(d.Name)})
+		}
+	}
+	return out
+}
+
+// notice sends a message beside the result, if the client wants it.
+func (s *Session) notice(e *pgerr.Error) {
+	if e.Severity == "" || e.Severity == pgerr.SevError {
+		e.Severity = pgerr.SevNotice
+	}
+	rank := map[string]int{"debug5": 0, "debug4": 0, "debug3": 0, "debug2": 0, "debug1": 0, "log": 0, "notice": 1, "warning": 2, "error": 3}
+	level := map[pgerr.Severity]int{pgerr.SevNotice: 1, pgerr.SevWarning: 2, pgerr.SevInfo: 9}[e.Severity]
+	if s.start.Notify != nil && level >= rank[s.set.Value("client_min_messages")] {
+		s.start.Notify.Notice(e)
+	}
+}
+
+// warn is a WARNING with a code.
+func (s *Session) warn(code pgerr.Code, format string, args ...any) {
+	s.notice(pgerr.New(code, format, args...).WithSeverity(pgerr.SevWarning))
+}
+
+func (s *Session) dialect() parse.Dialect {
+	if s.set.Value("dialect") == "mysql" {
+		return parse.MySQL
+	}
+	return parse.Postgres
+}
+
+// TxStatus is 'I', 'T' or 'E'.
+func (s *Session) TxStatus() byte {
+	switch {
+	case s.tx == nil || !s.tx.explicit:
+		return 'I'
+	case s.tx.failed:
+		return 'E'
+	}
+	return 'T'
+}
+
+// PID is the session's key.
+func (s *Session) PID() uint32 { return s.start.PID }
+
+func (s *Session) cancelRunning(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		s.cancel(cause)
+	}
+}
+
+// terminate makes the running statement and every later one fail; the
+// connection closes the session then.
+func (s *Session) terminate(cause *pgerr.Error) {
+	cause.WithSeverity(pgerr.SevFatal)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed == nil {
+		s.killed = cause
+	}
+	if s.cancel != nil {
+		s.cancel(s.killed)
+	}
+}
+
+// Killed tells whether the session must end, and why. From any goroutine.
+func (s *Session) Killed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.killed
+}
+
+// watch gives a statement's context: it ends by the caller's, by cancel, by
+// terminate and by statement_timeout. The release function must be called.
+func (s *Session) watch(ctx context.Context) (context.Context, func(), error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed != nil {
+		cancel(nil)
+		return nil, nil, s.killed
+	}
+	s.cancel = cancel
+	var timer *time.Timer
+	if ms := s.set.Int("statement_timeout"); ms > 0 {
+		timer = time.AfterFunc(time.Duration(ms)*time.Millisecond, func() {
+			cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
+		})
+	}
+	return ctx, func() {
+		if timer != nil {
+			timer.Stop()
+		}
+		s.mu.Lock()
+		s.cancel = nil
+		s.mu.Unlock()
+		cancel(nil)
+	}, nil
+}
+
+// cause prefers what cancelled the context over the context's own error, and
+// gives every error its SQLSTATE.
+func cause(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		var e *pgerr.Error
+		if c := context.Cause(ctx); c != nil && errors.As(c, &e) {
+			return e
+		}
+	}
+	return pgerr.From(err)
+}
+
+// Close rolls back and frees everything. It may be called twice.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.closeCursors(true)
+	if s.tx != nil {
+		s.rollback()
+	}
+	err := s.dropTemp(context.Background())
+	e := s.engine
+	e.mu.Lock()
+	if e.sessions[s.start.PID] == s {
+		delete(e.sessions, s.start.PID)
+	}
+	e.mu.Unlock()
+	return err
+}
+
+func (s *Session) setActivity(state, query string) {
+	old := s.activity.Load()
+	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart}
+	if query != "" {
+		a.Query, a.QueryStart = query, a.Since
+	}
+	if s.tx != nil {
+		a.XactStart = s.tx.start
+	}
+	s.activity.Store(a)
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}

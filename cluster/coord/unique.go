@@ -1,0 +1,224 @@
+package coord
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// maxListedKeys is how many keys a commit lists for the conflict check of a
+// unique constraint; a larger one claims them all.
+const maxListedKeys = 64 << 10
+
+// checkUnique looks for the new segments' keys among each other and in the
+// table, for every unique constraint, and gives the claims to commit with.
+//
+// The new rows are in segments already, so both looks are ordinary plans over
+// ordinary scans: a grouping of the new ones, and a semi-join that builds on
+// the new and probes the old.
+func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) ([]catalog.Change, error) {
+	var out []catalog.Change
+	var rows int64
+	for _, g := range segs {
+		rows += g.Rows
+	}
+	fresh := &catalog.Manifest{Table: rel.OID, Partitions: [][]*catalog.Segment{segs}}
+	old := st.Manifest(rel.OID)
+	for i := range rel.Constraints {
+		c := &rel.Constraints[i]
+		if c.Kind != 'p' && c.Kind != 'u' && c.Kind != 'i' {
+			continue
+		}
+		if rows > 1 {
+			if err := s.duplicatesWithin(r, rel, c, fresh); err != nil {
+				return nil, err
+			}
+		}
+		if old != nil && old.Rows() > 0 && !disjoint(c, fresh, old) {
+			if err := s.duplicatesBetween(r, rel, c, fresh, old); err != nil {
+				return nil, err
+			}
+		}
+		claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version(), All: rows > maxListedKeys}
+		if !claim.All {
+			h, err := s.keyHashes(r, rel, c, fresh)
+			if err != nil {
+				return nil, err
+			}
+			claim.Hashes = h
+		}
+		out = append(out, claim)
+	}
+	return out, nil
+}
+
+// keyScan scans a constraint's columns; first is the ColID of the first.
+func keyScan(rel *catalog.Relation, c *catalog.Constraint, first expr.ColID) *plan.Scan {
+	sc := &plan.Scan{Table: rel.OID, Name: rel.Name}
+	for i, num := range c.Columns {
+		col := rel.ColumnNum(num)
+		sc.Cols = append(sc.Cols, plan.Column{ID: first + expr.ColID(i), Name: col.Name, Type: col.Type, Table: rel.OID, Num: num})
+		sc.Missing = append(sc.Missing, col.Missing)
+	}
+	if !c.NullsNotDistinct {
+		for _, col := range sc.Cols {
+			sc.Filter = append(sc.Filter, &expr.IsNull{Arg: colRef(col), Not: true})
+		}
+	}
+	return sc
+}
+
+func colRef(c plan.Column) *expr.Col { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
+
+func (s *Session) duplicatesWithin(r *run, rel *catalog.Relation, c *catalog.Constraint, fresh *catalog.Manifest) error {
+	sc := keyScan(rel, c, 1)
+	count := countStar()
+	n := plan.Column{ID: 100, Name: "n", Type: types.Int8}
+	agg := &plan.Aggregate{Input: sc, Aggs: []plan.AggItem{{Col: n, Call: expr.AggCall{Fn: count, Star: true, Typ: types.Int8}}}}
+	for i, col := range sc.Cols {
+		g := col
+		g.ID = expr.ColID(50 + i)
+		agg.Groups = append(agg.Groups, plan.Item{Col: g, Expr: colRef(col)})
+	}
+	gt := operator(">", types.Int8OID, types.Int8OID)
+	root := &plan.Limit{
+		Input: &plan.Filter{Input: agg, Conds: []expr.Expr{&expr.Call{Fn: gt.Func, Op: ">", Typ: types.Bool,
+			Args: []expr.Expr{colRef(n), &expr.Const{Val: int64(1), Typ: types.Int8}}}}},
+		Count: &expr.Const{Val: int64(1), Typ: types.Int8},
+	}
+	cols := root.Schema()[:len(sc.Cols)]
+	return s.raiseDuplicate(r, rel, c, root, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
+}
+
+func (s *Session) duplicatesBetween(r *run, rel *catalog.Relation, c *catalog.Constraint, fresh, old *catalog.Manifest) error {
+	l, b := keyScan(rel, c, 1), keyScan(rel, c, 50)
+	j := &plan.Join{Kind: plan.Semi, L: l, R: b, Broadcast: true}
+	for i := range l.Cols {
+		j.LKeys = append(j.LKeys, colRef(l.Cols[i]))
+		j.RKeys = append(j.RKeys, colRef(b.Cols[i]))
+		j.NullSafe = append(j.NullSafe, c.NullsNotDistinct)
+	}
+	root := &plan.Limit{Input: j, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
+	return s.raiseDuplicate(r, rel, c, root, l.Cols, map[*plan.Scan]*catalog.Manifest{l: old, b: fresh})
+}
+
+func (s *Session) raiseDuplicate(r *run, rel *catalog.Relation, c *catalog.Constraint, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
+	rows, err := r.start(root, cols, m)
+	if err != nil {
+		return err
+	}
+	row, err := first(r.x.ctx, rows, cols)
+	if err != nil || row == nil {
+		return err
+	}
+	names := make([]string, len(cols))
+	vals := make([]string, len(cols))
+	for i, col := range cols {
+		names[i] = col.Name
+		vals[i] = "null"
+		if row[i] != nil {
+			vals[i] = string(types.AppendText(nil, col.Type, row[i], s.env))
+		}
+	}
+	schema := ""
+	if sc := r.st.Schema(rel.Schema); sc != nil {
+		schema = sc.Name
+	}
+	return pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", c.Name).
+		WithDetail("Key (%s)=(%s) already exists.", strings.Join(names, ", "), strings.Join(vals, ", ")).
+		OnTable(schema, rel.Name).OnConstraint(c.Name)
+}
+
+// keyHashes lists the hashes of the new rows' keys, sorted.
+func (s *Session) keyHashes(r *run, rel *catalog.Relation, c *catalog.Constraint, fresh *catalog.Manifest) ([]uint64, error) {
+	sc := keyScan(rel, c, 1)
+	rows, err := r.start(sc, sc.Cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
+	if err != nil {
+		return nil, err
+	}
+	return hashRows(r, rows, sc.Cols)
+}
+
+func hashRows(r *run, rows op.BatchReader, cols []plan.Column) ([]uint64, error) {
+	defer rows.Close()
+	var out []uint64
+	for {
+		b, err := rows.Next(r.x.ctx)
+		if isEOF(err) {
+			slices.Sort(out)
+			return slices.Compact(out), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for k := 0; k < b.Rows(); k++ {
+			var h uint64
+			for i, d := range rowAt(b, cols, k) {
+				h = types.Hash(cols[i].Type, d, h)
+			}
+			out = append(out, h)
+		}
+	}
+}
+
+// disjoint tells from the zone maps of a one-column key that new and old rows
+// cannot meet, as when keys only grow.
+func disjoint(c *catalog.Constraint, fresh, old *catalog.Manifest) bool {
+	if len(c.Columns) != 1 || c.NullsNotDistinct {
+		return false
+	}
+	num := c.Columns[0]
+	bounds := func(m *catalog.Manifest) (lo, hi int64, ok bool) {
+		first := true
+		for _, p := range m.Partitions {
+			for _, g := range p {
+				i := slices.IndexFunc(g.Zones, func(z catalog.Zone) bool { return z.Column == num })
+				if i < 0 {
+					return 0, 0, false
+				}
+				a, ok1 := g.Zones[i].Min.(int64)
+				b, ok2 := g.Zones[i].Max.(int64)
+				if !ok1 || !ok2 {
+					return 0, 0, false
+				}
+				if first || a < lo {
+					lo = a
+				}
+				if first || b > hi {
+					hi = b
+				}
+				first = false
+			}
+		}
+		return lo, hi, !first
+	}
+	a, b, ok1 := bounds(fresh)
+	x, y, ok2 := bounds(old)
+	return ok1 && ok2 && (b < x || y < a)
+}
+
+func countStar() *fn.Func {
+	for _, f := range fn.Lookup("count") {
+		if len(f.Args) == 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+// operator finds a built-in operator by its operand types.
+func operator(name string, l, r types.OID) *fn.Operator {
+	for _, o := range fn.Operators(name) {
+		if o.Left == l && o.Right == r {
+			return o
+		}
+	}
+	return nil
+}

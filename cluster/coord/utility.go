@@ -1,0 +1,373 @@
+package coord
+
+import (
+	"context"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// constText is a constant node's text: what SET and options take.
+func constText(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.A_Const:
+		if n.Isnull || n.Val == nil {
+			return ""
+		}
+		return constText(n.Val)
+	case *ast.String:
+		return n.SVal
+	case *ast.Integer:
+		return n.SqlString()
+	case *ast.Float:
+		return n.FVal
+	case *ast.Boolean:
+		return onOff(n.BoolVal)
+	case *ast.TypeCast:
+		return constText(n.Arg)
+	case *ast.TypeName:
+		if n.Names != nil && len(n.Names.Items) > 0 {
+			return constText(n.Names.Items[len(n.Names.Items)-1])
+		}
+	case *ast.ColumnRef:
+		if n.Fields != nil && len(n.Fields.Items) > 0 {
+			return constText(n.Fields.Items[len(n.Fields.Items)-1])
+		}
+	}
+	return ""
+}
+
+// simple is a handler for a statement without rows or parameters.
+func simple(run func(ctx context.Context, x *execution) (tag string, err error)) *handler {
+	return &handler{open: func(ctx context.Context, x *execution) (*result, error) {
+		tag, err := run(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		return done(tag), nil
+	}}
+}
+
+func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		if n.IsLocal && !s.tx.explicit {
+			s.warn(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks")
+		}
+		switch n.Kind {
+		case ast.VAR_RESET_ALL:
+			s.set.ResetAll()
+			return "RESET", nil
+		case ast.VAR_RESET:
+			switch strings.ToLower(n.Name) {
+			case "role":
+				return "RESET", s.setRole("none")
+			case "session_authorization":
+				return "RESET", s.setSessionUser("default")
+			}
+			return "RESET", s.set.Reset(n.Name, false)
+		case ast.VAR_SET_CURRENT:
+			return "", pgerr.Unsupported("SET FROM CURRENT is not supported")
+		case ast.VAR_SET_MULTI:
+			return "SET", s.setMulti(n)
+		case ast.VAR_SET_DEFAULT:
+			switch strings.ToLower(n.Name) {
+			case "role":
+				return "SET", s.setRole("none")
+			case "session_authorization":
+				return "SET", s.setSessionUser("default")
+			}
+			return "SET", s.set.Reset(n.Name, n.IsLocal)
+		}
+		var vals []string
+		if n.Args != nil {
+			for _, a := range n.Args.Items {
+				vals = append(vals, constText(a))
+			}
+		}
+		value := strings.Join(vals, ", ")
+		switch strings.ToLower(n.Name) {
+		case "role":
+			return "SET", s.setRole(value)
+		case "session_authorization":
+			return "SET", s.setSessionUser(value)
+		case "search_path":
+			for i, v := range vals {
+				vals[i] = quotePath(v)
+			}
+			value = strings.Join(vals, ", ")
+		case "transaction_isolation":
+			if s.tx.base != nil && s.tx.explicit && isolationOf(value) != s.tx.iso {
+				return "", pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+			}
+			s.tx.iso = isolationOf(strings.ToLower(value))
+		case "transaction_read_only":
+			if err := s.set.Set(n.Name, value, true); err != nil {
+				return "", err
+			}
+			s.tx.readOnly = s.set.Bool("transaction_read_only")
+			return "SET", nil
+		}
+		return "SET", s.set.Set(n.Name, value, n.IsLocal)
+	}), nil
+}
+
+// quotePath quotes a search path's element where its name needs it.
+func quotePath(v string) string {
+	plain := v != ""
+	for i, r := range v {
+		plain = plain && (r == '_' || r >= 'a' && r <= 'z' || i > 0 && (r >= '0' && r <= '9' || r == '$'))
+	}
+	if plain {
+		return v
+	}
+	return `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
+}
+
+func (s *Session) setMulti(n *ast.VariableSetStmt) error {
+	switch strings.ToUpper(n.Name) {
+	case "TRANSACTION":
+		if !s.tx.explicit {
+			s.warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
+			return nil
+		}
+		return s.transactionModes(n.Args)
+	case "SESSION CHARACTERISTICS":
+		if n.Args == nil {
+			return nil
+		}
+		for _, a := range n.Args.Items {
+			d, ok := a.(*ast.DefElem)
+			if !ok {
+				continue
+			}
+			v := constText(d.Arg)
+			if v == "1" {
+				v = "on"
+			} else if v == "0" {
+				v = "off"
+			}
+			if err := s.set.Set("default_"+d.Defname, v, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return pgerr.Unsupported("SET %s is not supported", n.Name)
+}
+
+func (s *Session) setRole(name string) error {
+	st := s.engine.cfg.Meta.Current()
+	if name == "none" {
+		s.role = s.user
+		s.set.SetInternal("role", "none")
+		return nil
+	}
+	r := st.RoleByName(name)
+	if r == nil {
+		return pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", name)
+	}
+	if !s.isMember(st, s.user, r.OID) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set role %q", name)
+	}
+	s.role = r.OID
+	s.set.SetInternal("role", name)
+	s.set.SetInternal("is_superuser", onOff(r.Super))
+	return nil
+}
+
+func (s *Session) setSessionUser(name string) error {
+	st := s.engine.cfg.Meta.Current()
+	login := st.RoleByName(s.start.User)
+	if name == "default" {
+		name = s.start.User
+	}
+	r := st.RoleByName(name)
+	if r == nil {
+		return pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", name)
+	}
+	if login == nil || r.OID != login.OID && !login.Super {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set session authorization")
+	}
+	s.user, s.role = r.OID, r.OID
+	s.set.SetInternal("session_authorization", name)
+	s.set.SetInternal("role", "none")
+	s.set.SetInternal("is_superuser", onOff(r.Super))
+	return nil
+}
+
+func (s *Session) variableShow(n *ast.VariableShowStmt) (*handler, error) {
+	name := strings.ToLower(n.Name)
+	if name == "all" {
+		cols := textCols("name", "setting", "description")
+		return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
+			var rows [][]types.Datum
+			for _, d := range settings.All() {
+				rows = append(rows, []types.Datum{d.ShowName(), d.Show(s.set.Value(d.Name)), d.Desc})
+			}
+			return rowsOf(cols, rows, "SHOW")
+		}}, nil
+	}
+	switch name {
+	case "transaction isolation level":
+		name = "transaction_isolation"
+	case "session authorization":
+		name = "session_authorization"
+	}
+	if _, err := s.set.Get(name); err != nil {
+		return nil, err
+	}
+	head := name
+	if d := settings.Find(name); d != nil {
+		head = d.ShowName()
+	}
+	cols := textCols(head)
+	return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
+		v, err := s.show(name)
+		if err != nil {
+			return nil, err
+		}
+		return rowsOf(cols, [][]types.Datum{{v}}, "SHOW")
+	}}, nil
+}
+
+// show is a setting's value as SHOW and current_setting give it.
+func (s *Session) show(name string) (string, error) {
+	v, err := s.set.Get(name)
+	if err != nil {
+		return "", err
+	}
+	if d := settings.Find(name); d != nil {
+		v = d.Show(v)
+	}
+	return v, nil
+}
+
+func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		switch n.Target {
+		case ast.DISCARD_ALL:
+			if s.tx.explicit {
+				return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+			}
+			s.closeCursors(true)
+			clear(s.prepared)
+			if err := s.setSessionUser("default"); err != nil {
+				return "", err
+			}
+			s.set.ResetAll()
+			s.currval, s.lastSeq = map[types.OID]int64{}, 0
+			return "DISCARD ALL", s.dropTempIn(ctx, s.tx)
+		case ast.DISCARD_PLANS:
+			return "DISCARD PLANS", nil
+		case ast.DISCARD_SEQUENCES:
+			s.currval, s.lastSeq = map[types.OID]int64{}, 0
+			return "DISCARD SEQUENCES", nil
+		default:
+			return "DISCARD TEMP", s.dropTempIn(ctx, s.tx)
+		}
+	}), nil
+}
+
+// namedStatement is what PREPARE keeps.
+type namedStatement struct {
+	prepared *Prepared
+	text     string
+	oids     []types.Type
+	sql      bool // by PREPARE, not by the protocol
+}
+
+func (s *Session) prepareSQL(ctx context.Context, x *Piece, n *ast.PrepareStmt) (*handler, error) {
+	return simple(func(ctx context.Context, e *execution) (string, error) {
+		if _, dup := s.prepared[n.Name]; dup {
+			return "", pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", n.Name)
+		}
+		var given []types.Type
+		if n.Argtypes != nil {
+			for _, a := range n.Argtypes.Items {
+				t, err := bind.TypeName(s.binding(s.engine.cfg.Meta.Current(), x.stmt, nil), a.(*ast.TypeName))
+				if err != nil {
+					return "", err
+				}
+				given = append(given, t)
+			}
+		}
+		inner := *x.stmt
+		inner.Node = n.Query.(ast.Stmt)
+		h, err := s.handle(ctx, &inner, given)
+		if err != nil {
+			return "", err
+		}
+		s.prepared[n.Name] = &namedStatement{prepared: &Prepared{s: s, piece: &Piece{stmt: &inner}, h: h}, text: x.stmt.Text, oids: h.params, sql: true}
+		return "PREPARE", nil
+	}), nil
+}
+
+func (s *Session) executeSQL(n *ast.ExecuteStmt, st *Piece, given []types.Type) (*handler, error) {
+	find := func() (*namedStatement, error) {
+		p := s.prepared[n.Name]
+		if p == nil {
+			return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", n.Name)
+		}
+		return p, nil
+	}
+	p, err := find()
+	if err != nil {
+		return nil, err
+	}
+	return &handler{cols: p.prepared.h.cols, open: func(ctx context.Context, x *execution) (*result, error) {
+		p, err := find()
+		if err != nil {
+			return nil, err
+		}
+		var args []ast.Node
+		if n.Params != nil {
+			args = n.Params.Items
+		}
+		want := p.prepared.h.params
+		if len(args) != len(want) {
+			return nil, pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", n.Name).
+				WithDetail("Expected %d parameters but got %d.", len(want), len(args))
+		}
+		vals, err := s.constants(x, args, want)
+		if err != nil {
+			return nil, err
+		}
+		inner := *x
+		inner.stmt, inner.params, inner.ptypes = p.prepared.piece.stmt, vals, want
+		inner.env = s.evalEnv(vals)
+		return p.prepared.h.open(ctx, &inner)
+	}}, nil
+}
+
+func (s *Session) deallocate(n *ast.DeallocateStmt) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		if n.IsAll || n.Name == "" {
+			clear(s.prepared)
+			return "DEALLOCATE ALL", nil
+		}
+		if s.prepared[n.Name] == nil {
+			return "", pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", n.Name)
+		}
+		delete(s.prepared, n.Name)
+		return "DEALLOCATE", nil
+	}), nil
+}
+
+// columnsEqual tells whether a new binding returns what the old one promised.
+func columnsEqual(a, b []plan.Column) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Type.OID != b[i].Type.OID || a[i].Name != b[i].Name {
+			return false
+		}
+	}
+	return true
+}

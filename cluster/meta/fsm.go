@@ -1,0 +1,253 @@
+package meta
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// remembered is how many commits a retry may lag behind.
+const remembered = 16384
+
+// FSM implements raft.BatchingFSM. Apply, Snapshot and Restore are called by
+// raft; the other methods from any goroutine.
+type FSM struct {
+	log     *slog.Logger
+	current atomic.Pointer[catalog.State]
+	applied atomic.Uint64 // index of the last command
+
+	// Of raft's goroutine alone.
+	done   map[CommitID]done
+	recent []CommitID // ring, in the order of application
+	next   int
+
+	mu      sync.Mutex
+	changed chan struct{} // closed with the next change of applied
+	failed  error
+}
+
+// done is a commit that was applied.
+type done struct {
+	Index   uint64
+	Outcome catalog.Outcome
+}
+
+// New makes a machine with the state of a new database.
+func New(log *slog.Logger) *FSM {
+	f := &FSM{log: log, done: map[CommitID]done{}, changed: make(chan struct{})}
+	f.current.Store(catalog.New())
+	return f
+}
+
+// Current is the newest state. It never waits.
+func (f *FSM) Current() *catalog.State { return f.current.Load() }
+
+// Applied is the log index of the last command that was applied.
+func (f *FSM) Applied() uint64 { return f.applied.Load() }
+
+// Changed gives a channel that is closed when the next command has been
+// applied.
+func (f *FSM) Changed() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
+}
+
+// WaitFor waits until the command with this index has been applied.
+func (f *FSM) WaitFor(ctx context.Context, index uint64) error {
+	for {
+		f.mu.Lock()
+		ch, failed := f.changed, f.failed
+		f.mu.Unlock()
+		switch {
+		case f.applied.Load() >= index:
+			return nil
+		case failed != nil:
+			return failed
+		}
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *FSM) notify(index uint64) {
+	f.applied.Store(index)
+	f.mu.Lock()
+	close(f.changed)
+	f.changed = make(chan struct{})
+	f.mu.Unlock()
+}
+
+// Apply implements raft.FSM. Its result is a Response.
+func (f *FSM) Apply(l *raft.Log) any {
+	r := f.apply(l)
+	f.notify(l.Index)
+	return r
+}
+
+// ApplyBatch implements raft.BatchingFSM.
+func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
+	out := make([]any, len(logs))
+	for i, l := range logs {
+		if l.Type == raft.LogCommand {
+			out[i] = f.apply(l)
+		}
+	}
+	f.notify(logs[len(logs)-1].Index)
+	return out
+}
+
+func (f *FSM) apply(l *raft.Log) Response {
+	f.mu.Lock()
+	failed := f.failed
+	f.mu.Unlock()
+	if failed != nil {
+		return Response{Index: l.Index, Err: failed}
+	}
+	if len(l.Data) == 0 {
+		return Response{Index: l.Index, Err: pgerr.Internal("meta: an empty command")}
+	}
+	switch t := l.Data[0]; {
+	case t == cmdCommit:
+		c, err := pack.Unmarshal[commit](l.Data[1:])
+		if err != nil {
+			return f.fail(l.Index, err)
+		}
+		return f.commit(l.Index, &c)
+	case t&cmdSkipable != 0:
+		return Response{Index: l.Index}
+	}
+	return f.fail(l.Index, pgerr.Unsupported("command %d of the log is not known", l.Data[0]))
+}
+
+// fail stops the machine: to go on without a command that the other nodes
+// apply would make the states differ.
+func (f *FSM) fail(index uint64, cause error) Response {
+	err := pgerr.Wrap(pgerr.DataCorrupted, cause, "the catalog cannot follow the cluster at index %d", index).
+		WithHint("The node may run an older version than the others.")
+	f.log.Error("BUG: the state machine stops", "index", index, "err", cause)
+	f.mu.Lock()
+	f.failed = err
+	f.mu.Unlock()
+	return Response{Index: index, Err: err}
+}
+
+func (f *FSM) commit(index uint64, c *commit) Response {
+	if d, ok := f.done[c.ID]; ok {
+		return Response{Index: d.Index, Outcome: d.Outcome}
+	}
+	next, out, err := f.current.Load().Commit(index, c.Changes)
+	if err != nil {
+		return Response{Index: index, Err: err}
+	}
+	f.current.Store(next)
+	f.remember(c.ID, done{index, out})
+	return Response{Index: index, Outcome: out}
+}
+
+func (f *FSM) remember(id CommitID, d done) {
+	if len(f.recent) < remembered {
+		f.recent = append(f.recent, id)
+	} else {
+		delete(f.done, f.recent[f.next])
+		f.recent[f.next] = id
+		f.next = (f.next + 1) % remembered
+	}
+	f.done[id] = d
+}
+
+// image is what a snapshot holds beside the catalog.
+type image struct {
+	Applied uint64
+	Recent  []imageDone // oldest first
+}
+
+type imageDone struct {
+	ID   CommitID
+	Done done
+}
+
+// snapshotFormat begins a snapshot.
+const snapshotFormat = 1
+
+// Snapshot implements raft.FSM: it takes pointers, Persist does the work while
+// Apply goes on.
+func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
+	im := image{Applied: f.applied.Load()}
+	for i := range f.recent {
+		id := f.recent[(f.next+i)%len(f.recent)]
+		im.Recent = append(im.Recent, imageDone{id, f.done[id]})
+	}
+	return &snapshot{im: im, state: f.current.Load()}, nil
+}
+
+type snapshot struct {
+	im    image
+	state *catalog.State
+}
+
+// Persist implements raft.FSMSnapshot.
+func (s *snapshot) Persist(sink raft.SnapshotSink) error {
+	head := pack.Marshal(s.im)
+	state, err := s.state.MarshalBinary()
+	if err == nil {
+		b := binary.LittleEndian.AppendUint64([]byte{snapshotFormat}, uint64(len(head)))
+		for _, part := range [][]byte{b, head, state} {
+			if _, err = sink.Write(part); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		sink.Cancel()
+		return err
+	}
+	return sink.Close()
+}
+
+// Release implements raft.FSMSnapshot.
+func (s *snapshot) Release() {}
+
+// Restore implements raft.FSM.
+func (f *FSM) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	bad := func() error { return pgerr.New(pgerr.DataCorrupted, "invalid snapshot of the catalog") }
+	if len(b) < 9 || b[0] != snapshotFormat {
+		return bad()
+	}
+	n := binary.LittleEndian.Uint64(b[1:])
+	if n > uint64(len(b)-9) {
+		return bad()
+	}
+	im, err := pack.Unmarshal[image](b[9 : 9+n])
+	if err != nil {
+		return err
+	}
+	state, err := catalog.UnmarshalState(b[9+n:])
+	if err != nil {
+		return err
+	}
+	f.done, f.recent, f.next = map[CommitID]done{}, nil, 0
+	for _, x := range im.Recent {
+		f.remember(x.ID, x.Done)
+	}
+	f.current.Store(state)
+	f.notify(im.Applied)
+	return nil
+}

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// files makes segments for the gateway: it implements coord.Files.
+type files struct {
+	store *store.Store
+	// replicate makes a segment durable on a majority of its replicas; nil on
+	// a cluster of one.
+	replicate func(ctx context.Context, s *catalog.Segment) error
+}
+
+// Writer implements coord.Files.
+func (f *files) Writer(pool *mem.Pool, rel *catalog.Relation) (coord.SegmentWriter, error) {
+	o := store.WriterOptions{Compress: rel.Options["compression"] == "zstd", Done: f.replicate, Account: pool.Account("write of "+rel.Name, false)}
+	for _, c := range rel.Live() {
+		o.Columns = append(o.Columns, store.WriterColumn{Num: c.Num, Type: c.Type})
+	}
+	return &segmentWriter{w: f.store.NewWriter(o), acct: o.Account}, nil
+}
+
+type segmentWriter struct {
+	w    *store.Writer
+	acct *mem.Account
+}
+
+func (w *segmentWriter) Write(ctx context.Context, b *batch.Batch) error { return w.w.Write(ctx, b) }
+
+func (w *segmentWriter) Finish(ctx context.Context) ([]*catalog.Segment, error) {
+	defer w.acct.Close()
+	segs, err := w.w.Finish(ctx)
+	if err != nil {
+		_ = w.w.Abort()
+	}
+	return segs, err
+}
+
+func (w *segmentWriter) Abort() {
+	_ = w.w.Abort()
+	w.acct.Close()
+}
+
+// Discard implements coord.Files.
+func (f *files) Discard(ids []catalog.SegmentID) { f.store.Discard(ids...) }
+
+// Delete implements coord.Files.
+func (f *files) Delete(table types.OID, seg *catalog.Segment, rows []uint32) (catalog.Change, error) {
+	slices.Sort(rows)
+	bitmap, n, err := store.AddDeleted(seg, rows)
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.SetDeleted{Table: table, Segment: seg.ID, Bitmap: bitmap, Rows: n, ExpectDeletedRows: seg.DeletedRows}, nil
+}

@@ -1,0 +1,19 @@
+// Package raftnode makes a node a member of the cluster: it runs raft over the
+// cluster's port, forwards proposals and reads to the leader, admits and
+// dismisses members, and knows which members are alive.
+//
+//	Propose ─┬─ leader here ─▶ raft.Apply ─▶ log (fsync) ─▶ majority ─▶ meta.FSM
+//	         └─ elsewhere ──▶ rpc to the leader, then wait until applied here
+//	ReadIndex ─ leader proves that it leads ─▶ its applied index ─▶ wait for it here
+//
+//	every node ── ping each half second ──▶ every other: who is alive, the oldest
+//	                                        version it reads, what it reports
+//	leader ── OnLead functions run while it leads (repair, jobs, …)
+//
+// Up to five members vote, further ones follow without a vote until a place is
+// free. The log and votes are in a bolt database, snapshots are files:
+//
+//	data/LOCK  data/node-id  data/raft/log.db  data/raft/snapshots/
+//
+// What is agreed on is package meta's; this one decides nothing about it.
+package raftnode

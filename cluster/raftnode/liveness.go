@@ -1,0 +1,244 @@
+package raftnode
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+)
+
+// ping is what two nodes tell each other.
+type ping struct {
+	ID     uint64
+	Addr   string
+	Oldest uint64 // Options.OldestRead
+	Report []byte
+}
+
+// peer is what this node knows of another.
+type peer struct {
+	addr   string
+	last   time.Time // when it was last heard
+	alive  bool
+	since  time.Time // of the last change of alive
+	oldest uint64
+	report []byte
+}
+
+// liveness is the table of peers.
+type liveness struct {
+	deadAfter time.Duration
+	start     time.Time
+
+	mu    sync.Mutex
+	peers map[uint64]*peer
+	watch chan struct{} // closed when somebody dies or comes back
+}
+
+func newLiveness(o Options) *liveness {
+	return &liveness{deadAfter: o.DeadAfter, start: time.Now(), peers: map[uint64]*peer{}, watch: make(chan struct{})}
+}
+
+func (l *liveness) addr(id uint64) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.peers[id]; p != nil && p.addr != "" {
+		return p.addr, true
+	}
+	return "", false
+}
+
+// get makes the entry of a node: it counts as alive until it has been silent
+// for long enough.
+func (l *liveness) get(id uint64) *peer {
+	p := l.peers[id]
+	if p == nil {
+		now := time.Now()
+		p = &peer{last: now, alive: true, since: now}
+		l.peers[id] = p
+	}
+	return p
+}
+
+func (l *liveness) changed() {
+	close(l.watch)
+	l.watch = make(chan struct{})
+}
+
+// heard notes a sign of life.
+func (l *liveness) heard(m ping) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.get(m.ID)
+	p.addr, p.last, p.oldest, p.report = m.Addr, time.Now(), m.Oldest, m.Report
+	if !p.alive {
+		p.alive, p.since = true, p.last
+		l.changed()
+	}
+}
+
+// check finds those that have been silent for too long.
+func (l *liveness) check(now time.Time) (died []uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, p := range l.peers {
+		if p.alive && now.Sub(p.last) > l.deadAfter {
+			p.alive, p.since = false, now
+			died = append(died, id)
+		}
+	}
+	if died != nil {
+		l.changed()
+	}
+	return died
+}
+
+// keep forgets nodes that are no members any more.
+func (l *liveness) keep(member func(uint64) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.peers {
+		if !member(id) {
+			delete(l.peers, id)
+		}
+	}
+}
+
+// Liveness tells whether a member is alive as this node sees it, and since
+// when. A node is alive to itself.
+func (n *Node) Liveness(id uint64) (alive bool, since time.Time) {
+	if id == n.o.Self.ID {
+		return true, n.live.start
+	}
+	n.live.mu.Lock()
+	defer n.live.mu.Unlock()
+	if p := n.live.peers[id]; p != nil {
+		return p.alive, p.since
+	}
+	return n.fsm.Current().Node(id) != nil, n.live.start
+}
+
+// LivenessChanged gives a channel that is closed when a member next dies or
+// comes back.
+func (n *Node) LivenessChanged() <-chan struct{} {
+	n.live.mu.Lock()
+	defer n.live.mu.Unlock()
+	return n.live.watch
+}
+
+// Report is what a member last reported; nil for nothing.
+func (n *Node) Report(id uint64) []byte {
+	if id == n.o.Self.ID {
+		if n.o.Report != nil {
+			return n.o.Report()
+		}
+		return nil
+	}
+	n.live.mu.Lock()
+	defer n.live.mu.Unlock()
+	if p := n.live.peers[id]; p != nil {
+		return p.report
+	}
+	return nil
+}
+
+// Horizon is the version of the oldest state that a statement anywhere in the
+// cluster reads: what left the catalog before it is needed by nobody. Nodes
+// that are dead do not count: their statements have ended.
+func (n *Node) Horizon() uint64 {
+	h := n.fsm.Current().Version()
+	if n.o.OldestRead != nil {
+		if v := n.o.OldestRead(); v != 0 {
+			h = min(h, v)
+		}
+	}
+	members := n.fsm.Current().Nodes()
+	n.live.mu.Lock()
+	defer n.live.mu.Unlock()
+	for _, m := range members {
+		if p := n.live.peers[m.ID]; m.ID == n.o.Self.ID || p != nil && !p.alive {
+			continue
+		} else if p == nil {
+			return 0
+		} else {
+			h = min(h, p.oldest) // 0 until it has been heard
+		}
+	}
+	return h
+}
+
+func (n *Node) hello() ping {
+	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr}
+	// Without a running statement the oldest version read is the newest: a
+	// statement that begins now reads no older one.
+	m.Oldest = n.fsm.Current().Version()
+	if n.o.OldestRead != nil {
+		if v := n.o.OldestRead(); v != 0 {
+			m.Oldest = v
+		}
+	}
+	if n.o.Report != nil {
+		m.Report = n.o.Report()
+	}
+	return m
+}
+
+func (n *Node) handlePing(_ context.Context, m ping) (ping, error) {
+	if n.fsm.Current().Node(m.ID) != nil {
+		n.live.heard(m)
+	}
+	return n.hello(), nil
+}
+
+// pingAll asks after all members, each in its own goroutine so that a dead one
+// does not hold up the others.
+func (n *Node) pingAll() {
+	tick := time.NewTicker(n.o.Ping)
+	defer tick.Stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	var mu sync.Mutex
+	busy := map[uint64]bool{}
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		state := n.fsm.Current()
+		n.live.keep(func(id uint64) bool { return state.Node(id) != nil })
+		for _, m := range state.Nodes() {
+			if m.ID == n.o.Self.ID {
+				continue
+			}
+			n.live.mu.Lock()
+			n.live.get(m.ID)
+			n.live.mu.Unlock()
+			mu.Lock()
+			skip := busy[m.ID]
+			busy[m.ID] = true
+			mu.Unlock()
+			if skip {
+				continue
+			}
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, time.Second))
+				defer cancel()
+				if r, err := rpc.Call[ping](ctx, n.peers, m.ID, callPing, n.hello()); err == nil && r.ID == m.ID {
+					n.live.heard(r)
+				}
+				mu.Lock()
+				delete(busy, m.ID)
+				mu.Unlock()
+			}()
+		}
+		for _, id := range n.live.check(time.Now()) {
+			n.o.Log.Warn("node is silent", "node", id)
+			// Streams to it end now, not when TCP gives up.
+			n.peers.Drop(id)
+		}
+	}
+}

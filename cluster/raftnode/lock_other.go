@@ -1,0 +1,14 @@
+//go:build !unix
+
+package raftnode
+
+import "os"
+
+// lockFile only makes the file where there is no flock.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, dirError(err, path)
+	}
+	return f, nil
+}

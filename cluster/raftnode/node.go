@@ -1,0 +1,296 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+
+	"github.com/tributarydb/tributary/cluster/meta"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Node is this process's membership. Its methods may be called from any
+// goroutine.
+type Node struct {
+	o     Options
+	fsm   *meta.FSM
+	raft  *raft.Raft
+	trans *raft.NetworkTransport
+	bolt  *raftboltdb.BoltStore
+	peers *rpc.Peers
+	live  *liveness
+
+	leads   atomic.Bool // leader, and all that was committed before is applied
+	stop    context.CancelFunc
+	ctx     context.Context
+	wg      sync.WaitGroup
+	closing sync.Once
+}
+
+// Start runs the node. It returns before the cluster has a leader; WaitReady
+// waits for that.
+func Start(o Options) (*Node, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o)}
+	n.ctx, n.stop = context.WithCancel(context.Background())
+	n.peers = rpc.NewPeers(o.Self.ID, o.Dialer, n.Addr)
+	fresh, err := n.startRaft()
+	if err != nil {
+		n.stop()
+		n.release()
+		return nil, err
+	}
+	n.register()
+	n.goFunc(n.watchLead)
+	n.goFunc(n.pingAll)
+	n.goFunc(func() { n.announce(fresh) })
+	return n, nil
+}
+
+func serverID(id uint64) raft.ServerID { return raft.ServerID(strconv.FormatUint(id, 16)) }
+
+func nodeID(id raft.ServerID) uint64 {
+	n, _ := strconv.ParseUint(string(id), 16, 64)
+	return n
+}
+
+func (n *Node) config() *raft.Config {
+	c := raft.DefaultConfig()
+	c.LocalID = serverID(n.o.Self.ID)
+	c.HeartbeatTimeout, c.ElectionTimeout = n.o.Heartbeat, n.o.Heartbeat
+	c.LeaderLeaseTimeout = n.o.Heartbeat / 2
+	// A follower learns of a commit with the next message, so this bounds how
+	// long a gateway that does not lead waits for its own commit.
+	c.CommitTimeout = 5 * time.Millisecond
+	c.MaxAppendEntries = 512
+	c.BatchApplyCh = true
+	c.SnapshotThreshold, c.TrailingLogs = 8192, 8192
+	c.SnapshotInterval = 30 * time.Second
+	c.Logger = newHlog(n.o.Log)
+	return c
+}
+
+// startRaft opens the stores and runs raft. fresh says that the directory is
+// new and waits for admission to a cluster.
+func (n *Node) startRaft() (fresh bool, err error) {
+	dir := filepath.Join(n.o.Dir.Path, "raft")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false, dirError(err, dir)
+	}
+	n.bolt, err = raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, "log.db"), BoltOptions: &bbolt.Options{
+		Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
+	if err != nil {
+		return false, dirError(err, dir)
+	}
+	logs, err := raft.NewLogCache(1024, n.bolt)
+	if err != nil {
+		return false, dirError(err, dir)
+	}
+	conf := n.config()
+	snaps, err := raft.NewFileSnapshotStoreWithLogger(dir, 2, conf.Logger)
+	if err != nil {
+		return false, dirError(err, dir)
+	}
+	n.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
+		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
+	})
+	known, err := raft.HasExistingState(logs, n.bolt, snaps)
+	if err != nil {
+		return false, dirError(err, dir)
+	}
+	self := raft.Server{ID: conf.LocalID, Address: raft.ServerAddress(n.o.Self.Addr), Suffrage: raft.Voter}
+	if !known && len(n.o.Join) == 0 {
+		if err := raft.BootstrapCluster(conf, logs, n.bolt, snaps, n.trans, raft.Configuration{Servers: []raft.Server{self}}); err != nil {
+			return false, dirError(err, dir)
+		}
+	}
+	if n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, n.trans); err != nil {
+		return false, dirError(err, dir)
+	}
+	// A cluster of one need not wait for a leader that cannot be: it tells
+	// itself to stand for election.
+	if f := n.raft.GetConfiguration(); f.Error() == nil {
+		if s := f.Configuration().Servers; len(s) == 1 && s[0].ID == conf.LocalID {
+			n.goFunc(func() {
+				var resp raft.TimeoutNowResponse
+				req := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: conf.ProtocolVersion, ID: []byte(conf.LocalID), Addr: []byte(self.Address)}}
+				n.trans.TimeoutNow(conf.LocalID, self.Address, &req, &resp)
+			})
+		}
+	}
+	return !known && len(n.o.Join) > 0, nil
+}
+
+// resolver gives raft the newest address of a member.
+type resolver struct{ n *Node }
+
+// ServerAddr implements raft.ServerAddressProvider.
+func (r resolver) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
+	if a, ok := r.n.Addr(nodeID(id)); ok {
+		return raft.ServerAddress(a), nil
+	}
+	return "", errors.New("not known")
+}
+
+func (n *Node) goFunc(f func()) {
+	n.wg.Add(1)
+	go func() {
+		defer n.wg.Done()
+		f()
+	}()
+}
+
+// ID is the node's id.
+func (n *Node) ID() uint64 { return n.o.Self.ID }
+
+// Peers are the connections to the other nodes.
+func (n *Node) Peers() *rpc.Peers { return n.peers }
+
+// Current is the newest state this node knows.
+func (n *Node) Current() *catalog.State { return n.fsm.Current() }
+
+// Changed gives a channel that is closed with the next change of Current.
+func (n *Node) Changed() <-chan struct{} { return n.fsm.Changed() }
+
+// WaitFor waits until this node has applied the commit with this index.
+func (n *Node) WaitFor(ctx context.Context, index uint64) error { return n.fsm.WaitFor(ctx, index) }
+
+// Addr gives a member's address: as it announced itself, or as the catalog
+// says.
+func (n *Node) Addr(id uint64) (string, bool) {
+	if id == n.o.Self.ID {
+		return n.o.Self.Addr, true
+	}
+	if a, ok := n.live.addr(id); ok {
+		return a, true
+	}
+	if m := n.fsm.Current().Node(id); m != nil {
+		return m.Addr, true
+	}
+	return "", false
+}
+
+// Leader is the id of the leader, as far as this node knows; 0 for none.
+func (n *Node) Leader() uint64 {
+	_, id := n.raft.LeaderWithID()
+	return nodeID(id)
+}
+
+// Leads tells whether this node leads.
+func (n *Node) Leads() bool { return n.leads.Load() }
+
+// WaitReady waits until the cluster has a leader and this node is a member that
+// has caught up with it.
+func (n *Node) WaitReady(ctx context.Context) error {
+	for {
+		if err := n.ReadIndex(ctx); err != nil {
+			return err
+		}
+		ch := n.fsm.Changed()
+		if m := n.fsm.Current().Node(n.o.Self.ID); m != nil && m.Addr == n.o.Self.Addr {
+			return nil
+		}
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// watchLead runs the leader's duties while the node leads.
+func (n *Node) watchLead() {
+	var end func()
+	for {
+		select {
+		case lead := <-n.raft.LeaderCh():
+			if end != nil {
+				end()
+				end = nil
+			}
+			if lead {
+				end = n.lead()
+			}
+		case <-n.ctx.Done():
+			if end != nil {
+				end()
+			}
+			return
+		}
+	}
+}
+
+// lead begins to lead; the function it gives ends that.
+func (n *Node) lead() (end func()) {
+	ctx, cancel := context.WithCancel(n.ctx)
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		// What earlier leaders committed must be applied before this one
+		// answers for what is committed.
+		if err := n.raft.Barrier(0).Error(); err != nil || ctx.Err() != nil {
+			return
+		}
+		n.leads.Store(true)
+		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
+		for _, f := range append([]func(context.Context){n.promote}, n.o.OnLead...) {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				f(ctx)
+			}()
+		}
+	}()
+	return func() {
+		n.leads.Store(false)
+		cancel()
+		wg.Wait()
+		n.leads.Store(false) // the barrier may have passed meanwhile
+	}
+}
+
+// Close stops the node. The rpc server must still be open, or already closed;
+// Dir stays the caller's.
+func (n *Node) Close() error {
+	var err error
+	n.closing.Do(func() {
+		n.stop()
+		err = n.raft.Shutdown().Error()
+		n.wg.Wait()
+		err = errors.Join(err, n.release())
+	})
+	return err
+}
+
+func (n *Node) release() error {
+	var err error
+	if n.peers != nil {
+		err = errors.Join(err, n.peers.Close())
+	}
+	if n.trans != nil {
+		n.trans.CloseStreams()
+		err = errors.Join(err, n.trans.Close())
+	}
+	if n.bolt != nil {
+		err = errors.Join(err, n.bolt.Close())
+	}
+	if err != nil {
+		return pgerr.Wrap(pgerr.IOError, err, "could not close the node")
+	}
+	return nil
+}

@@ -1,0 +1,424 @@
+package raftnode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// wires are the network of a test cluster: connections between nodes that are
+// cut apart fail and stay failed.
+type wires struct {
+	mu    sync.Mutex
+	group map[string]int // by address; nodes of different groups do not meet
+	conns map[net.Conn][2]string
+}
+
+func (w *wires) dialer(from string) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, to string) (net.Conn, error) {
+		w.mu.Lock()
+		apart := w.group[from] != w.group[to]
+		w.mu.Unlock()
+		if apart {
+			return nil, errors.New("cut")
+		}
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
+		if err == nil {
+			w.mu.Lock()
+			w.conns[c] = [2]string{from, to}
+			w.mu.Unlock()
+		}
+		return c, err
+	}
+}
+
+// split puts the nodes at these addresses into a group of their own.
+func (w *wires) split(addrs ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.group)
+	for _, a := range addrs {
+		w.group[a] = 1
+	}
+	for c, ends := range w.conns {
+		if w.group[ends[0]] != w.group[ends[1]] {
+			c.Close()
+			delete(w.conns, c)
+		}
+	}
+}
+
+type member struct {
+	*raftnode.Node
+	addr, data string
+	srv        *rpc.Server
+	dir        *raftnode.Dir
+}
+
+func (m *member) stop(t *testing.T) {
+	t.Helper()
+	m.srv.Close()
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	m.dir.Close()
+}
+
+type cluster struct {
+	t *testing.T
+	w *wires
+	m []*member
+}
+
+func newCluster(t *testing.T, n int) *cluster {
+	c := &cluster{t: t, w: &wires{group: map[string]int{}, conns: map[net.Conn][2]string{}}}
+	for i := range n {
+		m := c.start(t.TempDir(), "", fmt.Sprint("n", i))
+		c.m = append(c.m, m)
+		if i == 0 {
+			c.ready(m)
+		}
+	}
+	for _, m := range c.m {
+		c.ready(m)
+	}
+	t.Cleanup(func() {
+		for _, m := range c.m {
+			if m != nil {
+				m.stop(t)
+			}
+		}
+	})
+	return c
+}
+
+func (c *cluster) start(data, addr, name string) *member {
+	c.t.Helper()
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	addr = ln.Addr().String()
+	dir, err := raftnode.OpenDir(data)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	if os.Getenv("RAFT_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("at", name)
+	}
+	srv := rpc.Listen(ln, nil, log)
+	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
+		Dialer: &rpc.Dialer{Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond,
+		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
+	if len(c.m) > 0 {
+		o.Join = []string{c.m[0].addr}
+	}
+	n, err := raftnode.Start(o)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	srv.Serve()
+	return &member{Node: n, addr: addr, data: data, srv: srv, dir: dir}
+}
+
+func (c *cluster) ready(m *member) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := m.WaitReady(ctx); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) restart(i int) {
+	c.t.Helper()
+	old := c.m[i]
+	c.m[i] = c.start(old.data, old.addr, fmt.Sprint("n", i))
+}
+
+func (c *cluster) kill(i int) { c.m[i].stop(c.t) }
+
+// leader gives the place of the leader that a majority agrees on.
+func (c *cluster) leader(among ...int) int {
+	c.t.Helper()
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for _, i := range among {
+			if c.m[i].Leads() {
+				return i
+			}
+		}
+	}
+	c.t.Fatal("no leader")
+	return -1
+}
+
+func set(name, value string) []catalog.Change {
+	return []catalog.Change{&catalog.PutSetting{Name: name, Value: value}}
+}
+
+func (c *cluster) propose(i int, ch []catalog.Change) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	_, err := c.m[i].Propose(ctx, ch)
+	return err
+}
+
+func (c *cluster) must(i int, ch []catalog.Change) {
+	c.t.Helper()
+	if err := c.propose(i, ch); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// reads reads a setting on a node, up to date.
+func (c *cluster) reads(i int, name string) string {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if err := c.m[i].ReadIndex(ctx); err != nil {
+		c.t.Fatal(err)
+	}
+	v, _ := c.m[i].Current().Setting(name)
+	return v
+}
+
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if f() {
+			return
+		}
+	}
+	t.Fatal("not reached: " + what)
+}
+
+func TestSingle(t *testing.T) {
+	start := time.Now()
+	c := newCluster(t, 1)
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("a cluster of one took %v to start", d)
+	}
+	c.must(0, set("a", "1"))
+	if _, err := raftnode.OpenDir(c.m[0].data); !pgerr.Is(err, pgerr.ObjectInUse) {
+		t.Fatal("the directory is not locked", err)
+	}
+	id := c.m[0].ID()
+	c.kill(0)
+	c.restart(0)
+	c.ready(c.m[0])
+	if c.reads(0, "a") != "1" || c.m[0].ID() != id {
+		t.Fatal("lost after a restart")
+	}
+	err := c.propose(0, []catalog.Change{&catalog.DropSchema{OID: 98765}})
+	if !pgerr.Is(err, pgerr.SerializationFailure) {
+		t.Fatal(err)
+	}
+	if err := c.m[0].Remove(context.Background(), id); !pgerr.Is(err, pgerr.ObjectInUse) {
+		t.Fatal(err)
+	}
+}
+
+func TestThree(t *testing.T) {
+	c := newCluster(t, 3)
+	for i := range 3 {
+		c.must(i, set(fmt.Sprint("k", i), "v"))
+		for j := range 3 {
+			if c.reads(j, fmt.Sprint("k", i)) != "v" {
+				t.Fatalf("a write on node %d is not seen on node %d", i, j)
+			}
+		}
+	}
+	if nodes := c.m[2].Current().Nodes(); len(nodes) != 3 {
+		t.Fatal(nodes)
+	}
+	// Errors of the changes cross as they are.
+	for i := range 3 {
+		rel := &catalog.Relation{OID: types.OID(30000 + i), Schema: 777, Name: "x", Kind: catalog.KindTable}
+		if err := c.propose(i, []catalog.Change{&catalog.PutRelation{Rel: rel}}); !pgerr.Is(err, pgerr.InvalidSchemaName) {
+			t.Fatal(err)
+		}
+	}
+	// OIDs are given once.
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	seen := map[types.OID]bool{}
+	for i := range 3 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 20 {
+				r, err := c.m[i].Propose(context.Background(), []catalog.Change{&catalog.AllocOIDs{N: 1}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if seen[r.Outcome.OIDs[0]] {
+					t.Error("an OID was given twice")
+				}
+				seen[r.Outcome.OIDs[0]] = true
+				mu.Unlock()
+			}
+		}()
+	}
+	wg.Wait()
+	eventually(t, "reports", func() bool { return string(c.m[0].Report(c.m[1].ID())) == "load of n1" })
+	eventually(t, "horizon", func() bool { return c.m[0].Horizon() == c.m[0].Current().Version() })
+}
+
+func TestLeaderDies(t *testing.T) {
+	c := newCluster(t, 3)
+	old := c.leader(0, 1, 2)
+	a, b := (old+1)%3, (old+2)%3
+	c.kill(old)
+	killed := time.Now()
+	c.must(a, set("x", "1"))
+	if c.reads(b, "x") != "1" {
+		t.Fatal("not seen")
+	}
+	if d := time.Since(killed); d > 5*time.Second {
+		t.Errorf("%v without a leader", d)
+	}
+	dead := c.m[old].ID()
+	eventually(t, "death is seen", func() bool { alive, _ := c.m[a].Liveness(dead); return !alive })
+	c.restart(old)
+	c.ready(c.m[old])
+	if c.reads(old, "x") != "1" {
+		t.Fatal("not caught up")
+	}
+	eventually(t, "return is seen", func() bool { alive, _ := c.m[b].Liveness(dead); return alive })
+}
+
+func TestPartition(t *testing.T) {
+	c := newCluster(t, 3)
+	old := c.leader(0, 1, 2)
+	a, b := (old+1)%3, (old+2)%3
+	c.w.split(c.m[old].addr)
+	// The old leader, alone, neither commits nor reads.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	alone := make(chan error, 2)
+	go func() {
+		_, err := c.m[old].Propose(ctx, set("lost", "?"))
+		alone <- err
+	}()
+	go func() { alone <- c.m[old].ReadIndex(ctx) }()
+	c.must(a, set("x", "2"))
+	if c.reads(b, "x") != "2" {
+		t.Fatal("not seen")
+	}
+	for range 2 {
+		if err := <-alone; err == nil {
+			// A read may have been answered before the cut was felt; it must
+			// then have been right at the time: nothing newer was there.
+			if v, _ := c.m[old].Current().Setting("x"); v == "2" {
+				t.Fatal("how?")
+			}
+			if v, ok := c.m[old].Current().Setting("lost"); ok {
+				t.Fatal("committed without a majority", v)
+			}
+		}
+	}
+	c.w.split()
+	c.must(old, set("y", "3"))
+	if c.reads(a, "y") != "3" || c.reads(old, "x") != "2" {
+		t.Fatal("not one cluster again")
+	}
+}
+
+func TestAllRestart(t *testing.T) {
+	c := newCluster(t, 3)
+	for i := range 50 {
+		c.must(i%3, set(fmt.Sprint("k", i), fmt.Sprint(i)))
+	}
+	for i := range 3 {
+		c.kill(i)
+	}
+	for i := range 3 {
+		c.restart(i)
+	}
+	for i := range 3 {
+		c.ready(c.m[i])
+		for k := range 50 {
+			if c.reads(i, fmt.Sprint("k", k)) != fmt.Sprint(k) {
+				t.Fatal("lost", k)
+			}
+		}
+	}
+}
+
+func TestRemove(t *testing.T) {
+	c := newCluster(t, 3)
+	l := c.leader(0, 1, 2)
+	id := c.m[l].ID()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if err := c.m[l].Remove(ctx, id); err != nil { // the leader itself, by itself
+		t.Fatal(err)
+	}
+	other := (l + 1) % 3
+	eventually(t, "two members", func() bool { return len(c.m[other].Current().Nodes()) == 2 })
+	c.must(other, set("after", "1"))
+	// A name is not taken twice.
+	c.m[0], c.m[other] = c.m[other], c.m[0]
+	dup := c.start(t.TempDir(), "", c.m[0].Current().Nodes()[0].Name)
+	defer dup.stop(t)
+	short, stop := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer stop()
+	if dup.WaitReady(short) == nil {
+		t.Fatal("two nodes of one name")
+	}
+}
+
+func TestSevenNodes(t *testing.T) {
+	c := newCluster(t, 7) // two of them do not vote
+	for i := range 7 {
+		c.must(i, set(fmt.Sprint("k", i), "v"))
+	}
+	for i := range 7 {
+		if c.reads((i+3)%7, fmt.Sprint("k", i)) != "v" {
+			t.Fatal("not seen")
+		}
+	}
+}
+
+func BenchmarkPropose(b *testing.B) {
+	t := &testing.T{}
+	c := &cluster{t: t, w: &wires{group: map[string]int{}, conns: map[net.Conn][2]string{}}}
+	m := c.start(b.TempDir(), "", "n")
+	defer m.stop(t)
+	c.ready(m)
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := m.Propose(context.Background(), set("a", "b")); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.SetParallelism(32)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := m.Propose(context.Background(), set("a", "b")); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,62 @@
+package raftnode
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Options of a Node.
+type Options struct {
+	Dir *Dir
+	// Self describes the node for the catalog: name, cores, addresses. Self.ID
+	// is set from Dir, Self.Addr is where other nodes reach this one.
+	Self   catalog.Node
+	Join   []string // members to ask for admission, on the first start
+	Server *rpc.Server
+	Dialer *rpc.Dialer
+	Log    *slog.Logger
+
+	// Heartbeat is how long a follower waits for the leader before it stands
+	// for election; 0 is a second.
+	Heartbeat time.Duration
+	// Ping is how often members ask after each other (0: 500 ms), DeadAfter how
+	// long one may be silent (0: 3 s).
+	Ping, DeadAfter time.Duration
+
+	// OldestRead gives the version of the oldest state that a statement on this
+	// node reads, 0 for none. Report gives bytes that other nodes get by
+	// Node.Report: memory, load. Both may be nil.
+	OldestRead func() uint64
+	Report     func() []byte
+	// OnLead are run while the node leads, each in its own goroutine; they
+	// return when ctx ends.
+	OnLead []func(ctx context.Context)
+}
+
+// Validate checks the options and fills in defaults.
+func (o *Options) Validate() error {
+	switch {
+	case o.Dir == nil || o.Server == nil || o.Dialer == nil:
+		return pgerr.Internal("raftnode: incomplete options")
+	case o.Self.Addr == "":
+		return pgerr.New(pgerr.InvalidParameterValue, "a node needs an address that other nodes can reach")
+	}
+	o.Self.ID = o.Dir.ID
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&o.Heartbeat, time.Second)
+	def(&o.Ping, 500*time.Millisecond)
+	def(&o.DeadAfter, 3*time.Second)
+	return nil
+}

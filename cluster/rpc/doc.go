@@ -1,0 +1,18 @@
+// Package rpc connects the nodes: one port, on which the first byte of a
+// connection says what it carries.
+//
+//	            ┌ 'R' ─▶ RaftListener (package raftnode's transport)
+//	Listen ─ TLS┤
+//	            └ 'G' ─▶ gRPC: Arrow Flight
+//	                       DoAction  RegisterAction  request → reply
+//	                       DoGet     RegisterGet     ticket → stream of bytes
+//	                       DoPut     RegisterPut     stream of bytes → reply
+//
+// A Server is a node's end, Peers are its connections to the others, one a
+// node. Streams move pieces of bytes under gRPC's flow control: who reads
+// slowly slows the sender. Errors cross as values: a *pgerr.Error arrives with
+// its code, detail and hint; a node that cannot be reached is an
+// *UnreachableError.
+//
+// The package knows nothing of what it carries.
+package rpc

@@ -1,0 +1,93 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// UnreachableError says that a node did not answer: it may be down, or the
+// network between. Whether it did what was asked is not known.
+type UnreachableError struct {
+	Addr string
+	Err  error
+}
+
+// Error implements error.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("node at %s is not reachable: %v", e.Addr, e.Err)
+}
+
+// Unwrap gives the error a client sees, and what gRPC said.
+func (e *UnreachableError) Unwrap() []error {
+	return []error{pgerr.New(pgerr.ConnectionFailure, "node at %s is not reachable", e.Addr), e.Err}
+}
+
+// Unreachable tells whether err is of a node that did not answer.
+func Unreachable(err error) bool {
+	var u *UnreachableError
+	return errors.As(err, &u)
+}
+
+const errorKey = "tributary-error-bin"
+
+// wireError is a *pgerr.Error on its way.
+type wireError struct {
+	Code, Severity, Message, Detail, Hint, Where, Schema, Table, Column, DataType, Constraint string
+	Position                                                                                  int
+}
+
+// toWire gives the trailer and status that carry err.
+func toWire(err error) (metadata.MD, error) {
+	if err == nil {
+		return nil, nil
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, status.FromContextError(context.Canceled).Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, status.FromContextError(context.DeadlineExceeded).Err()
+	}
+	e := pgerr.From(err)
+	w := wireError{Code: string(e.Code), Severity: string(e.Severity), Message: e.Message, Detail: e.Detail, Hint: e.Hint, Where: e.Where,
+		Schema: e.Schema, Table: e.Table, Column: e.Column, DataType: e.DataType, Constraint: e.Constraint, Position: e.Position}
+	return metadata.Pairs(errorKey, string(pack.Marshal(w))), status.Error(codes.Aborted, "statement error")
+}
+
+// fromWire gives the error that a call ended with.
+func fromWire(ctx context.Context, addr string, err error, trailer metadata.MD) error {
+	if err == nil {
+		return nil
+	}
+	if v := trailer.Get(errorKey); len(v) == 1 {
+		if w, bad := pack.Unmarshal[wireError]([]byte(v[0])); bad == nil {
+			return &pgerr.Error{Code: pgerr.Code(w.Code), Severity: pgerr.Severity(w.Severity), Message: w.Message, Detail: w.Detail, Hint: w.Hint,
+				Where: w.Where, Schema: w.Schema, Table: w.Table, Column: w.Column, DataType: w.DataType, Constraint: w.Constraint, Position: w.Position}
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	switch status.Code(err) {
+	case codes.Canceled:
+		// Not by us: the other end went away or gave up.
+		return &UnreachableError{Addr: addr, Err: err}
+	case codes.DeadlineExceeded:
+		return context.DeadlineExceeded
+	case codes.Unavailable, codes.Unknown:
+		return &UnreachableError{Addr: addr, Err: err}
+	case codes.ResourceExhausted:
+		return pgerr.Wrap(pgerr.ProgramLimitExceeded, err, "a message between nodes is too large")
+	case codes.Unimplemented:
+		return pgerr.Wrap(pgerr.FeatureNotSupported, err, "the node at %s does not know this call", addr).
+			WithHint("It may run another version.")
+	}
+	return pgerr.Wrap(pgerr.InternalError, err, "call to the node at %s failed", addr)
+}

@@ -1,0 +1,208 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The first byte of a connection.
+const (
+	kindRaft = 'R'
+	kindGRPC = 'G'
+)
+
+// handshakeTime bounds TLS and the first byte, so that a silent connection
+// does not hold anything.
+const handshakeTime = 5 * time.Second
+
+// mux hands the connections of one listener to two.
+type mux struct {
+	ln   net.Listener
+	tls  *tls.Config // nil: plain
+	raft *queue
+	grpc *queue
+	wg   sync.WaitGroup
+	done chan struct{}
+	once sync.Once
+
+	mu    sync.Mutex
+	shake map[net.Conn]struct{} // in their handshake
+}
+
+func newMux(ln net.Listener, conf *tls.Config) *mux {
+	m := &mux{ln: ln, tls: conf, done: make(chan struct{}), shake: map[net.Conn]struct{}{}}
+	m.raft, m.grpc = newQueue(ln.Addr()), newQueue(ln.Addr())
+	m.wg.Add(1)
+	go m.accept()
+	return m
+}
+
+func (m *mux) accept() {
+	defer m.wg.Done()
+	for {
+		c, err := m.ln.Accept()
+		if err != nil {
+			select {
+			case <-m.done:
+				return
+			case <-time.After(10 * time.Millisecond): // out of descriptors, perhaps
+				if errors.Is(err, net.ErrClosed) {
+					return
+				}
+				continue
+			}
+		}
+		m.mu.Lock()
+		m.shake[c] = struct{}{}
+		m.mu.Unlock()
+		m.wg.Add(1)
+		go m.sort(c)
+	}
+}
+
+// sort reads the first byte and passes the connection on.
+func (m *mux) sort(raw net.Conn) {
+	defer m.wg.Done()
+	defer func() {
+		m.mu.Lock()
+		delete(m.shake, raw)
+		m.mu.Unlock()
+	}()
+	c := raw
+	raw.SetDeadline(time.Now().Add(handshakeTime))
+	if m.tls != nil {
+		t := tls.Server(raw, m.tls)
+		if t.Handshake() != nil {
+			raw.Close()
+			return
+		}
+		c = t
+	}
+	var first [1]byte
+	if _, err := c.Read(first[:]); err != nil {
+		c.Close()
+		return
+	}
+	c.SetDeadline(time.Time{})
+	switch first[0] {
+	case kindRaft:
+		m.raft.put(c)
+	case kindGRPC:
+		m.grpc.put(c)
+	default:
+		c.Close()
+	}
+}
+
+func (m *mux) close() {
+	m.once.Do(func() {
+		close(m.done)
+		m.ln.Close()
+		m.mu.Lock()
+		for c := range m.shake {
+			c.Close()
+		}
+		m.mu.Unlock()
+		m.raft.Close()
+		m.grpc.Close()
+		m.wg.Wait()
+	})
+}
+
+// queue is a net.Listener fed by a mux.
+type queue struct {
+	addr net.Addr
+	ch   chan net.Conn
+	done chan struct{}
+	once sync.Once
+}
+
+func newQueue(a net.Addr) *queue {
+	return &queue{addr: a, ch: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (q *queue) put(c net.Conn) {
+	select {
+	case q.ch <- c:
+	case <-q.done:
+		c.Close()
+	}
+}
+
+// Accept implements net.Listener.
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case c := <-q.ch:
+		return c, nil
+	case <-q.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (q *queue) Close() error {
+	q.once.Do(func() { close(q.done) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (q *queue) Addr() net.Addr { return q.addr }
+
+// Dialer makes connections to nodes.
+type Dialer struct {
+	TLS *tls.Config // nil: plain
+	// Net replaces the network, in tests.
+	Net func(ctx context.Context, addr string) (net.Conn, error)
+}
+
+// DialRaft connects to a node's raft listener.
+func (d *Dialer) DialRaft(ctx context.Context, addr string) (net.Conn, error) {
+	return d.dial(ctx, addr, kindRaft)
+}
+
+func (d *Dialer) dial(ctx context.Context, addr string, kind byte) (net.Conn, error) {
+	var c net.Conn
+	var err error
+	if d.Net != nil {
+		c, err = d.Net(ctx, addr)
+	} else {
+		nd := net.Dialer{Timeout: handshakeTime, KeepAlive: 15 * time.Second}
+		c, err = nd.DialContext(ctx, "tcp", addr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	c.SetDeadline(time.Now().Add(handshakeTime))
+	if d.TLS != nil {
+		conf := d.TLS.Clone()
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			c.Close()
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid address %q", addr)
+		}
+		conf.ServerName = host
+		t := tls.Client(c, conf)
+		if err := t.HandshakeContext(ctx); err != nil {
+			c.Close()
+			return nil, err
+		}
+		c = t
+	}
+	if _, err := c.Write([]byte{kind}); err != nil {
+		c.Close()
+		return nil, err
+	}
+	if !stop() {
+		c.Close()
+		return nil, ctx.Err()
+	}
+	return c, c.SetDeadline(time.Time{})
+}

@@ -1,0 +1,266 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/flight"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Peers are a node's connections to the others, made when they are first
+// needed. Its methods may be called from any goroutine.
+type Peers struct {
+	self    uint64
+	dialer  *Dialer
+	resolve func(node uint64) (addr string, ok bool)
+
+	mu     sync.Mutex
+	conns  map[string]*grpc.ClientConn // by address
+	closed bool
+}
+
+// NewPeers makes the connections of node self. resolve gives a node's address.
+func NewPeers(self uint64, d *Dialer, resolve func(uint64) (string, bool)) *Peers {
+	return &Peers{self: self, dialer: d, resolve: resolve, conns: map[string]*grpc.ClientConn{}}
+}
+
+// Close ends all connections and what runs on them.
+func (p *Peers) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+	return nil
+}
+
+// Drop cuts the connection to a node, so that calls and streams on it end now
+// and not when the network gives up. The next call connects anew.
+func (p *Peers) Drop(node uint64) {
+	if addr, ok := p.resolve(node); ok {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if c := p.conns[addr]; c != nil {
+			c.Close()
+			delete(p.conns, addr)
+		}
+	}
+}
+
+func (p *Peers) addr(node uint64) (string, error) {
+	a, ok := p.resolve(node)
+	if !ok {
+		return "", &UnreachableError{Addr: strconv.FormatUint(node, 10), Err: errors.New("not a member")}
+	}
+	return a, nil
+}
+
+func (p *Peers) client(addr string) (flight.FlightServiceClient, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
+	}
+	c := p.conns[addr]
+	if c == nil {
+		var err error
+		// "passthrough" keeps gRPC from resolving names: the dialer does.
+		c, err = grpc.NewClient("passthrough:///"+addr,
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return p.dialer.dial(ctx, addr, kindGRPC) }),
+			grpc.WithTransportCredentials(insecure.NewCredentials()), // the dialer does TLS
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+			grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
+			grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 2 * time.Second,
+				Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}}),
+			grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
+		)
+		if err != nil {
+			return nil, pgerr.Wrap(pgerr.InternalError, err, "could not make a connection to %s", addr)
+		}
+		p.conns[addr] = c
+	}
+	return flight.NewFlightServiceClient(c), nil
+}
+
+func (p *Peers) outgoing(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, nodeKey, strconv.FormatUint(p.self, 10))
+}
+
+// Action calls a node and waits for the reply.
+func (p *Peers) Action(ctx context.Context, node uint64, name string, body []byte) ([]byte, error) {
+	addr, err := p.addr(node)
+	if err != nil {
+		return nil, err
+	}
+	return p.ActionAt(ctx, addr, name, body)
+}
+
+// ActionAt is Action for a node known by its address alone.
+func (p *Peers) ActionAt(ctx context.Context, addr, name string, body []byte) ([]byte, error) {
+	c, err := p.client(addr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(p.outgoing(ctx))
+	defer cancel()
+	stream, err := c.DoAction(ctx, &flight.Action{Type: name, Body: body})
+	if err != nil {
+		return nil, fromWire(ctx, addr, err, nil)
+	}
+	r, err := stream.Recv()
+	if err != nil {
+		return nil, fromWire(ctx, addr, err, stream.Trailer())
+	}
+	return r.Body, nil
+}
+
+// Get opens a stream from a node. Call it until io.EOF or an error, or cancel
+// ctx: one of them must happen.
+func (p *Peers) Get(ctx context.Context, node uint64, name string, ticket []byte) (recv func() ([]byte, error), err error) {
+	addr, err := p.addr(node)
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.client(addr)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := c.DoGet(p.outgoing(ctx), &flight.Ticket{Ticket: joinName(name, ticket)})
+	if err != nil {
+		return nil, fromWire(ctx, addr, err, nil)
+	}
+	return func() ([]byte, error) {
+		m, err := stream.Recv()
+		if err == io.EOF {
+			return nil, io.EOF
+		}
+		if err != nil {
+			return nil, fromWire(ctx, addr, err, stream.Trailer())
+		}
+		return m.DataBody, nil
+	}, nil
+}
+
+// Put is a stream to a node. Send and Finish are for one goroutine. Cancel
+// ends it in any state and is to be called in the end.
+type Put struct {
+	ctx    context.Context
+	addr   string
+	stream flight.FlightService_DoPutClient
+	cancel context.CancelFunc
+}
+
+// Put opens a stream to a node.
+func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte) (*Put, error) {
+	addr, err := p.addr(node)
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.client(addr)
+	if err != nil {
+		return nil, err
+	}
+	inner, cancel := context.WithCancel(p.outgoing(ctx))
+	stream, err := c.DoPut(inner)
+	if err == nil {
+		err = stream.Send(&flight.FlightData{FlightDescriptor: &flight.FlightDescriptor{Cmd: joinName(name, header)}})
+	}
+	if err != nil && err != io.EOF {
+		cancel()
+		return nil, fromWire(ctx, addr, err, nil)
+	}
+	return &Put{ctx: ctx, addr: addr, stream: stream, cancel: cancel}, nil
+}
+
+// Send sends a piece, waiting while the other end has not room for it.
+func (s *Put) Send(b []byte) error {
+	err := s.stream.Send(&flight.FlightData{DataBody: b})
+	if err == io.EOF { // the handler has ended: its reason comes with Recv
+		if _, err = s.stream.Recv(); err == nil || err == io.EOF {
+			return pgerr.New(pgerr.ConnectionFailure, "node at %s ended a stream early", s.addr)
+		}
+	}
+	if err != nil {
+		return fromWire(s.ctx, s.addr, err, s.stream.Trailer())
+	}
+	return nil
+}
+
+// Finish ends the stream and gives the handler's reply.
+func (s *Put) Finish() ([]byte, error) {
+	defer s.cancel()
+	if err := s.stream.CloseSend(); err != nil {
+		return nil, fromWire(s.ctx, s.addr, err, nil)
+	}
+	r, err := s.stream.Recv()
+	if err != nil {
+		return nil, fromWire(s.ctx, s.addr, err, s.stream.Trailer())
+	}
+	return r.AppMetadata, nil
+}
+
+// Cancel breaks the stream off. It may be called at any time, also after
+// Finish.
+func (s *Put) Cancel() { s.cancel() }
+
+// Call is Action with gob-encoded request and reply.
+func Call[Reply, Request any](ctx context.Context, p *Peers, node uint64, name string, req Request) (reply Reply, err error) {
+	body, err := Encode(req)
+	if err != nil {
+		return reply, err
+	}
+	out, err := p.Action(ctx, node, name, body)
+	if err != nil {
+		return reply, err
+	}
+	return Decode[Reply](out)
+}
+
+// Handle registers an action whose request and reply are gob-encoded.
+func Handle[Request, Reply any](s *Server, name string, f func(ctx context.Context, req Request) (Reply, error)) {
+	s.RegisterAction(name, func(ctx context.Context, body []byte) ([]byte, error) {
+		req, err := Decode[Request](body)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := f(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		return Encode(reply)
+	})
+}
+
+// Encode gives the gob encoding of a value.
+func Encode[T any](v T) ([]byte, error) {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(&v); err != nil {
+		return nil, pgerr.Wrap(pgerr.InternalError, err, "could not encode a call")
+	}
+	return b.Bytes(), nil
+}
+
+// Decode reads what Encode gave.
+func Decode[T any](b []byte) (v T, err error) {
+	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&v); err != nil {
+		return v, pgerr.Wrap(pgerr.ProtocolViolation, err, "could not decode a call")
+	}
+	return v, nil
+}

@@ -1,0 +1,226 @@
+package rpc_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/tlsconf"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func pair(t *testing.T, conf *tls.Config, register func(*rpc.Server)) (*rpc.Server, *rpc.Peers, *rpc.Dialer) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rpc.Listen(ln, conf, slog.New(slog.DiscardHandler))
+	register(s)
+	s.Serve()
+	d := &rpc.Dialer{TLS: conf}
+	p := rpc.NewPeers(9, d, func(n uint64) (string, bool) { return ln.Addr().String(), n == 1 })
+	t.Cleanup(func() { p.Close(); s.Close() })
+	return s, p, d
+}
+
+func register(s *rpc.Server) {
+	rpc.Handle(s, "double", func(ctx context.Context, n int) (int, error) {
+		if n < 0 {
+			return 0, pgerr.New(pgerr.NumericValueOutOfRange, "negative").WithDetail("it is %d", n).WithHint("no").At(3)
+		}
+		if n == 666 {
+			panic("boom")
+		}
+		return n * 2, nil
+	})
+	s.RegisterAction("who", func(ctx context.Context, b []byte) ([]byte, error) { return fmt.Append(nil, rpc.Caller(ctx)), nil })
+	s.RegisterAction("wait", func(ctx context.Context, b []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() })
+	s.RegisterGet("count", func(ctx context.Context, ticket []byte, send func([]byte) error) error {
+		for i := 0; i < int(ticket[0]); i++ {
+			if err := send(bytes.Repeat([]byte{byte(i)}, 1<<20)); err != nil {
+				return err
+			}
+		}
+		return pgerr.New(pgerr.DataCorrupted, "end")
+	})
+	s.RegisterPut("sum", func(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
+		n := 0
+		for {
+			b, err := recv()
+			if err == io.EOF {
+				return fmt.Append(header, n), nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			if n += len(b); n > 5<<20 {
+				return nil, pgerr.New(pgerr.DiskFull, "full")
+			}
+		}
+	})
+}
+
+func TestCalls(t *testing.T) {
+	dir := t.TempDir()
+	tlsconf.CreateCA(dir)
+	tlsconf.CreateNode(dir, []string{"127.0.0.1"})
+	certs, err := tlsconf.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, conf := range map[string]*tls.Config{"plain": nil, "tls": certs.Peer()} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			s, p, d := pair(t, conf, register)
+			if n, err := rpc.Call[int](ctx, p, 1, "double", 21); n != 42 || err != nil {
+				t.Fatal(n, err)
+			}
+			_, err := rpc.Call[int](ctx, p, 1, "double", -4)
+			if e := pgerr.From(err); e.Code != pgerr.NumericValueOutOfRange || e.Detail != "it is -4" || e.Hint != "no" || e.Position != 3 {
+				t.Fatalf("%+v", e)
+			}
+			if _, err := rpc.Call[int](ctx, p, 1, "double", 666); !pgerr.Is(err, pgerr.InternalError) {
+				t.Fatal(err)
+			}
+			if b, err := p.Action(ctx, 1, "who", nil); string(b) != "9" || err != nil {
+				t.Fatal(string(b), err)
+			}
+			if _, err := p.Action(ctx, 1, "nothing", nil); !pgerr.Is(err, pgerr.FeatureNotSupported) {
+				t.Fatal(err)
+			}
+			if _, err := p.Action(ctx, 2, "who", nil); !rpc.Unreachable(err) {
+				t.Fatal(err)
+			}
+			short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			if _, err := p.Action(short, 1, "wait", nil); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			recv, err := p.Get(ctx, 1, "count", []byte{30})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 30 {
+				if b, err := recv(); err != nil || len(b) != 1<<20 || b[0] != byte(i) {
+					t.Fatal(i, err)
+				}
+			}
+			if _, err := recv(); !pgerr.Is(err, pgerr.DataCorrupted) {
+				t.Fatal(err)
+			}
+			put, err := p.Put(ctx, 1, "sum", []byte("h"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				if err := put.Send(make([]byte, 1<<20)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if b, err := put.Finish(); string(b) != "h4194304" || err != nil {
+				t.Fatal(string(b), err)
+			}
+			put, _ = p.Put(ctx, 1, "sum", nil)
+			for err = nil; err == nil; {
+				err = put.Send(make([]byte, 1<<20))
+			}
+			put.Cancel()
+			if !pgerr.Is(err, pgerr.DiskFull) {
+				t.Fatal(err)
+			}
+			// Raft has its own listener on the port.
+			go func() {
+				c, err := s.RaftListener().Accept()
+				if err == nil {
+					io.Copy(c, c)
+					c.Close()
+				}
+			}()
+			c, err := d.DialRaft(ctx, s.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Write([]byte("hi"))
+			b := make([]byte, 2)
+			if _, err := io.ReadFull(c, b); err != nil || string(b) != "hi" {
+				t.Fatal(err)
+			}
+			c.Close()
+		})
+	}
+}
+
+func TestServerGoesAway(t *testing.T) {
+	s, p, _ := pair(t, nil, register)
+	errs := make(chan error, 1)
+	go func() {
+		_, err := p.Action(context.Background(), 1, "wait", nil)
+		errs <- err
+	}()
+	for { // until the call is there
+		if _, err := p.Action(context.Background(), 1, "who", nil); err == nil {
+			break
+		}
+	}
+	s.Close()
+	if err := <-errs; !rpc.Unreachable(err) {
+		t.Fatal(err)
+	}
+	if _, err := p.Action(context.Background(), 1, "who", nil); !rpc.Unreachable(err) {
+		t.Fatal(err)
+	}
+}
+
+func TestDrop(t *testing.T) {
+	_, p, _ := pair(t, nil, register)
+	errs := make(chan error, 1)
+	started := make(chan struct{})
+	go func() {
+		recv, err := p.Get(context.Background(), 1, "count", []byte{255})
+		for err == nil {
+			if _, err = recv(); err == nil && started != nil {
+				close(started)
+				started = nil
+				continue
+			}
+		}
+		errs <- err
+	}()
+	<-started
+	p.Drop(1)
+	if err := <-errs; err == nil {
+		t.Fatal("the stream goes on")
+	}
+	if _, err := p.Action(context.Background(), 1, "who", nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoise sends rubbish to the port.
+func TestNoise(t *testing.T) {
+	s, p, _ := pair(t, nil, register)
+	for _, b := range []string{"", "X", "G", "Ghello, this is not HTTP/2", "\x00\xff\xff"} {
+		c, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write([]byte(b))
+		c.Close()
+	}
+	if _, err := p.Action(context.Background(), 1, "who", nil); err != nil {
+		t.Fatal(err)
+	}
+}

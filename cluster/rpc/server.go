@@ -1,0 +1,220 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/flight"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// MaxMessage bounds one message. Streams should send pieces of about a
+// megabyte.
+const MaxMessage = 64 << 20
+
+// The kinds of handler. They may be called from many goroutines; ctx ends when
+// the caller goes away. Byte slices are the handler's to keep.
+type (
+	ActionFunc func(ctx context.Context, body []byte) ([]byte, error)
+	GetFunc    func(ctx context.Context, ticket []byte, send func([]byte) error) error
+	PutFunc    func(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error)
+)
+
+// Server is a node's end of the cluster's port.
+type Server struct {
+	flight.BaseFlightServer
+	mux  *mux
+	grpc *grpc.Server
+	log  *slog.Logger
+	wg   sync.WaitGroup
+
+	mu      sync.RWMutex
+	actions map[string]ActionFunc
+	gets    map[string]GetFunc
+	puts    map[string]PutFunc
+}
+
+// Listen makes the server on a listener, which it takes over. Handlers are
+// registered, then Serve starts.
+func Listen(ln net.Listener, conf *tls.Config, log *slog.Logger) *Server {
+	s := &Server{mux: newMux(ln, conf), log: log, actions: map[string]ActionFunc{}, gets: map[string]GetFunc{}, puts: map[string]PutFunc{}}
+	s.grpc = grpc.NewServer(
+		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
+		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 5 * time.Second, Timeout: 3 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+	)
+	flight.RegisterFlightServiceServer(s.grpc, s)
+	return s
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() net.Addr { return s.mux.ln.Addr() }
+
+// RaftListener gives the connections that carry raft.
+func (s *Server) RaftListener() net.Listener { return s.mux.raft }
+
+// RegisterAction, RegisterGet and RegisterPut set the handler of a name.
+func (s *Server) RegisterAction(name string, f ActionFunc) {
+	s.mu.Lock()
+	s.actions[name] = f
+	s.mu.Unlock()
+}
+
+// RegisterGet sets the handler of a stream to the caller.
+func (s *Server) RegisterGet(name string, f GetFunc) {
+	s.mu.Lock()
+	s.gets[name] = f
+	s.mu.Unlock()
+}
+
+// RegisterPut sets the handler of a stream from the caller.
+func (s *Server) RegisterPut(name string, f PutFunc) {
+	s.mu.Lock()
+	s.puts[name] = f
+	s.mu.Unlock()
+}
+
+// Serve starts to answer; it returns at once. Close stops.
+func (s *Server) Serve() {
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		if err := s.grpc.Serve(s.mux.grpc); err != nil {
+			s.log.Error("cluster port closed", "err", err)
+		}
+	}()
+}
+
+// Close ends all calls and the listener. It waits for handlers.
+func (s *Server) Close() error {
+	s.grpc.Stop()
+	s.mux.close()
+	s.wg.Wait()
+	return nil
+}
+
+func find[F any](s *Server, m map[string]F, name string) (f F, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	f, ok := m[name]
+	if !ok {
+		return f, status.Errorf(codes.Unimplemented, "no handler %q", name)
+	}
+	return f, nil
+}
+
+// guard turns a panic of a handler into an error of the call.
+func (s *Server) guard(name string, err *error) {
+	if p := recover(); p != nil {
+		s.log.Error("BUG: a cluster call panicked", "call", name, "panic", p, "stack", string(debug.Stack()))
+		*err = pgerr.Internal("cluster call %s panicked: %v", name, p)
+	}
+}
+
+// DoAction implements Flight.
+func (s *Server) DoAction(a *flight.Action, stream flight.FlightService_DoActionServer) error {
+	f, err := find(s, s.actions, a.Type)
+	if err != nil {
+		return err
+	}
+	out, err := func() (out []byte, err error) {
+		defer s.guard(a.Type, &err)
+		return f(stream.Context(), a.Body)
+	}()
+	if err == nil {
+		return stream.Send(&flight.Result{Body: out})
+	}
+	md, err := toWire(err)
+	stream.SetTrailer(md)
+	return err
+}
+
+// DoGet implements Flight. A ticket is the handler's name, a zero byte, and
+// what the handler gets.
+func (s *Server) DoGet(t *flight.Ticket, stream flight.FlightService_DoGetServer) error {
+	name, ticket := cutName(t.Ticket)
+	f, err := find(s, s.gets, name)
+	if err != nil {
+		return err
+	}
+	err = func() (err error) {
+		defer s.guard(name, &err)
+		return f(stream.Context(), ticket, func(b []byte) error { return stream.Send(&flight.FlightData{DataBody: b}) })
+	}()
+	md, err := toWire(err)
+	stream.SetTrailer(md)
+	return err
+}
+
+// DoPut implements Flight. The first message's descriptor names the handler
+// and carries its header.
+func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	name, header := cutName(first.FlightDescriptor.GetCmd())
+	f, err := find(s, s.puts, name)
+	if err != nil {
+		return err
+	}
+	out, err := func() (out []byte, err error) {
+		defer s.guard(name, &err)
+		return f(stream.Context(), header, func() ([]byte, error) {
+			m, err := stream.Recv()
+			if err != nil {
+				if err != io.EOF && stream.Context().Err() != nil {
+					err = stream.Context().Err()
+				}
+				return nil, err
+			}
+			return m.DataBody, nil
+		})
+	}()
+	if err == nil {
+		return stream.Send(&flight.PutResult{AppMetadata: out})
+	}
+	md, err := toWire(err)
+	stream.SetTrailer(md)
+	return err
+}
+
+func joinName(name string, body []byte) []byte {
+	return append(append(append(make([]byte, 0, len(name)+1+len(body)), name...), 0), body...)
+}
+
+func cutName(b []byte) (string, []byte) {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i]), b[i+1:]
+		}
+	}
+	return string(b), nil
+}
+
+const nodeKey = "tributary-node"
+
+// Caller is the id of the node that makes a call, 0 if it did not say.
+func Caller(ctx context.Context) uint64 {
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		if v := md.Get(nodeKey); len(v) == 1 {
+			id, _ := strconv.ParseUint(v[0], 10, 64)
+			return id
+		}
+	}
+	return 0
+}

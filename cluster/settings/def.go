@@ -1,0 +1,259 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Kind is a setting's type, as pg_settings.vartype.
+type Kind string
+
+// The kinds.
+const (
+	Bool   Kind = "bool"
+	Int    Kind = "integer"
+	Real   Kind = "real"
+	String Kind = "string"
+	Enum   Kind = "enum"
+)
+
+// Context says who may change a setting.
+type Context string
+
+// The contexts.
+const (
+	User     Context = "user"
+	Super    Context = "superuser"
+	Internal Context = "internal"
+)
+
+// Def describes a setting.
+type Def struct {
+	Name     string // lower case, as looked up
+	Display  string // as PostgreSQL spells it where that differs (DateStyle)
+	Kind     Kind
+	Default  string
+	Context  Context
+	Unit     string // "ms", "kB", "8kB" or ""
+	Min, Max int64
+	Enum     []string
+	Category string
+	Desc     string
+	Report   bool // sent as ParameterStatus when it changes
+	parse    func(string) (string, error)
+}
+
+// ShowName is the name as SHOW heads its column.
+func (d *Def) ShowName() string {
+	if d.Display != "" {
+		return d.Display
+	}
+	return d.Name
+}
+
+func (d *Def) check(v string) (string, error) {
+	if d.parse != nil {
+		return d.parse(v)
+	}
+	switch d.Kind {
+	case Bool:
+		b, ok := parseBool(v)
+		if !ok {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "parameter %q requires a Boolean value", d.ShowName())
+		}
+		if b {
+			return "on", nil
+		}
+		return "off", nil
+	case Int:
+		n, err := parseUnits(v, d.Unit)
+		if err != nil {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", d.ShowName(), v)
+		}
+		if n < d.Min || n > d.Max {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "%d%s is outside the valid range for parameter %q (%d .. %d)", n, space(d.Unit), d.ShowName(), d.Min, d.Max)
+		}
+		return strconv.FormatInt(n, 10), nil
+	case Real:
+		if _, err := strconv.ParseFloat(v, 64); err != nil {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", d.ShowName(), v)
+		}
+		return v, nil
+	case Enum:
+		for _, e := range d.Enum {
+			if strings.EqualFold(e, v) {
+				return e, nil
+			}
+		}
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", d.ShowName(), v).
+			WithHint("Available values: %s.", strings.Join(d.Enum, ", "))
+	}
+	return v, nil
+}
+
+func space(u string) string {
+	if u == "" {
+		return ""
+	}
+	return " " + u
+}
+
+// Show writes a value as SHOW does: with its unit.
+func (d *Def) Show(v string) string {
+	if d.Kind != Int || d.Unit == "" {
+		return v
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n <= 0 {
+		return v
+	}
+	type step struct {
+		n    int64
+		name string
+	}
+	steps := []step{{86400000, "d"}, {3600000, "h"}, {60000, "min"}, {1000, "s"}, {1, "ms"}}
+	if d.Unit != "ms" {
+		steps = []step{{1 << 30, "TB"}, {1 << 20, "GB"}, {1 << 10, "MB"}, {1, "kB"}}
+		if d.Unit == "8kB" {
+			n *= 8
+		}
+	}
+	for _, s := range steps {
+		if n%s.n == 0 {
+			return fmt.Sprintf("%d%s", n/s.n, s.name)
+		}
+	}
+	return v
+}
+
+func parseBool(v string) (b, ok bool) {
+	l := strings.ToLower(strings.TrimSpace(v))
+	if l == "" {
+		return false, false
+	}
+	for _, w := range []string{"true", "yes"} {
+		if strings.HasPrefix(w, l) {
+			return true, true
+		}
+	}
+	for _, w := range []string{"false", "no"} {
+		if strings.HasPrefix(w, l) {
+			return false, true
+		}
+	}
+	switch l {
+	case "on", "1":
+		return true, true
+	case "of", "off", "0":
+		return false, true
+	}
+	return false, false
+}
+
+// parseUnits reads an integer with an optional unit into the setting's unit.
+func parseUnits(v, unit string) (int64, error) {
+	v = strings.TrimSpace(v)
+	i := len(v)
+	for i > 0 && (v[i-1] < '0' || v[i-1] > '9') && v[i-1] != '.' {
+		i--
+	}
+	num, u := strings.TrimSpace(v[:i]), strings.TrimSpace(v[i:])
+	f, err := strconv.ParseFloat(num, 64)
+	if err != nil {
+		return 0, err
+	}
+	if u == "" {
+		return int64(f), nil
+	}
+	var scale float64
+	switch unit {
+	case "ms":
+		scale = map[string]float64{"us": 0.001, "ms": 1, "s": 1000, "min": 60000, "h": 3600000, "d": 86400000}[u]
+	case "kB", "8kB":
+		scale = map[string]float64{"B": 1.0 / 1024, "kB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30}[u]
+		if unit == "8kB" {
+			scale /= 8
+		}
+	}
+	if scale == 0 {
+		return 0, fmt.Errorf("unit %q", u)
+	}
+	return int64(f * scale), nil
+}
+
+func dateStyle(v string) (string, error) {
+	style, order := "ISO", "MDY"
+	for _, p := range strings.FieldsFunc(strings.ToUpper(v), func(r rune) bool { return r == ',' || r == ' ' }) {
+		switch p {
+		case "ISO", "SQL", "GERMAN":
+			style = p
+			if p == "GERMAN" {
+				order = "DMY"
+				style = "German"
+			}
+		case "POSTGRES":
+			style = "Postgres"
+		case "MDY", "US", "NONEURO", "NONEUROPEAN":
+			order = "MDY"
+		case "DMY", "EURO", "EUROPEAN":
+			order = "DMY"
+		case "YMD":
+			order = "YMD"
+		case "DEFAULT":
+		default:
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "DateStyle", v).WithDetail("Unrecognized key word: %q.", strings.ToLower(p))
+		}
+	}
+	return style + ", " + order, nil
+}
+
+func timeZone(v string) (string, error) {
+	if strings.EqualFold(v, "default") || strings.EqualFold(v, "local") {
+		return "UTC", nil
+	}
+	if _, err := LoadLocation(v); err != nil {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "TimeZone", v)
+	}
+	return v, nil
+}
+
+// LoadLocation finds a time zone as SET TIME ZONE takes it: a name in any
+// case, or hours east of Greenwich.
+func LoadLocation(v string) (*time.Location, error) {
+	if f, err := strconv.ParseFloat(v, 64); err == nil {
+		return time.FixedZone(v, int(f*3600)), nil
+	}
+	if loc, err := time.LoadLocation(v); err == nil && v != "" && v != "Local" {
+		return loc, nil
+	}
+	if strings.EqualFold(v, "utc") || strings.EqualFold(v, "gmt") || strings.EqualFold(v, "z") || strings.EqualFold(v, "zulu") {
+		return time.UTC, nil
+	}
+	// POSIX: a name with an offset west, "UTC-3", or "<+03>-03".
+	i := strings.LastIndexAny(v, "+-")
+	if i > 0 {
+		if h, err := strconv.ParseFloat(v[i:], 64); err == nil {
+			return time.FixedZone(strings.Trim(v[:i], "<>"), int(-h*3600)), nil
+		}
+	}
+	// Names are case-insensitive in PostgreSQL: try the usual spellings.
+	parts := strings.Split(strings.ToLower(v), "/")
+	for i, p := range parts {
+		words := strings.Split(p, "_")
+		for j, w := range words {
+			if w != "" && !slices.Contains([]string{"of", "es", "au"}, w) {
+				words[j] = strings.ToUpper(w[:1]) + w[1:]
+			}
+		}
+		parts[i] = strings.Join(words, "_")
+	}
+	if loc, err := time.LoadLocation(strings.Join(parts, "/")); err == nil {
+		return loc, nil
+	}
+	return time.LoadLocation(strings.ToUpper(v))
+}

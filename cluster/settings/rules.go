@@ -1,0 +1,38 @@
+package settings
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+func clientEncoding(v string) (string, error) {
+	switch strings.ToUpper(strings.NewReplacer("-", "", "_", "", "'", "").Replace(v)) {
+	case "UTF8", "UNICODE", "DEFAULT":
+		return "UTF8", nil
+	case "SQLASCII":
+		return "SQL_ASCII", nil
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "client_encoding", v).
+		WithHint("The server sends and reads UTF8 only.")
+}
+
+func onlyOn(v string) (string, error) {
+	if b, ok := parseBool(v); ok && b {
+		return "on", nil
+	}
+	return "", pgerr.Unsupported("standard_conforming_strings can only be on")
+}
+
+func synchronousCommit(v string) (string, error) {
+	switch l := strings.ToLower(v); l {
+	case "on", "local", "remote_write", "remote_apply":
+		return l, nil
+	case "off", "false", "no", "0":
+		return "", pgerr.Unsupported("synchronous_commit cannot be turned off").
+			WithHint("A commit is acknowledged once a majority of nodes has it on disk.")
+	case "true", "yes", "1":
+		return "on", nil
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "synchronous_commit", v)
+}

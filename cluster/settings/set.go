@@ -1,0 +1,223 @@
+package settings
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Set is the values of one session. It is for one goroutine.
+type Set struct {
+	values   map[string]string // changed from the start value
+	start    map[string]string // what RESET goes back to
+	undo     []undo            // changes since the outermost transaction began
+	inTxn    bool
+	OnChange func(def *Def, value string) // told of each change of an effective value
+}
+
+type undo struct {
+	name, old string
+	had       bool
+	local     bool
+}
+
+// NewSet makes a session's values; start are those given when it connected
+// (role settings and startup parameters), already checked.
+func NewSet() *Set { return &Set{values: map[string]string{}, start: map[string]string{}} }
+
+// SetStart sets a value that RESET goes back to.
+func (s *Set) SetStart(name, value string) error {
+	d, v, err := check(name, value)
+	if err != nil {
+		return err
+	}
+	s.start[d.Name] = v
+	s.changed(d, v)
+	return nil
+}
+
+// Get gives a setting's value. Custom settings ("a.b") exist once set.
+func (s *Set) Get(name string) (string, error) {
+	key := canonical(name)
+	if v, ok := s.values[key]; ok {
+		return v, nil
+	}
+	if v, ok := s.start[key]; ok {
+		return v, nil
+	}
+	if d := Find(key); d != nil {
+		return d.Default, nil
+	}
+	return "", unknown(name)
+}
+
+// Value is Get for names that are known to exist.
+func (s *Set) Value(name string) string {
+	v, _ := s.Get(name)
+	return v
+}
+
+// Bool gives a boolean setting.
+func (s *Set) Bool(name string) bool { return s.Value(name) == "on" }
+
+// Int gives an integer setting in its base unit.
+func (s *Set) Int(name string) int64 {
+	n, _ := strconv.ParseInt(s.base(name), 10, 64)
+	return n
+}
+
+// Float gives a real setting.
+func (s *Set) Float(name string) float64 {
+	f, _ := strconv.ParseFloat(s.base(name), 64)
+	return f
+}
+
+func (s *Set) base(name string) string { return s.Value(name) }
+
+// Set changes a value; local ones end with the transaction. An empty value of
+// isDefault goes back to the start value.
+func (s *Set) Set(name, value string, local bool) error {
+	d, v, err := check(name, value)
+	if err != nil {
+		return err
+	}
+	if d.Context == Internal {
+		return pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
+	}
+	s.put(d, v, local)
+	return nil
+}
+
+// Reset goes back to the session's start value.
+func (s *Set) Reset(name string, local bool) error {
+	key := canonical(name)
+	d := Find(key)
+	if d == nil {
+		if strings.Contains(key, ".") {
+			s.remember(key, local)
+			delete(s.values, key)
+			return nil
+		}
+		return unknown(name)
+	}
+	s.remember(key, local)
+	delete(s.values, key)
+	s.changed(d, s.Value(key))
+	return nil
+}
+
+// ResetAll goes back to the start values of everything.
+func (s *Set) ResetAll() {
+	for _, d := range All() {
+		if _, ok := s.values[d.Name]; ok && d.Context != Internal && d.Name != "transaction_isolation" {
+			_ = s.Reset(d.Name, false)
+		}
+	}
+	for k := range s.values {
+		if strings.Contains(k, ".") {
+			s.remember(k, false)
+			delete(s.values, k)
+		}
+	}
+}
+
+// SetInternal changes a value that clients may not set themselves.
+func (s *Set) SetInternal(name, value string) {
+	if d := Find(name); d != nil {
+		s.values[d.Name] = value
+		s.changed(d, value)
+	}
+}
+
+func (s *Set) put(d *Def, v string, local bool) {
+	s.remember(d.Name, local)
+	s.values[d.Name] = v
+	s.changed(d, v)
+}
+
+func (s *Set) remember(name string, local bool) {
+	if s.inTxn {
+		old, had := s.values[name]
+		s.undo = append(s.undo, undo{name, old, had, local})
+	}
+}
+
+func (s *Set) changed(d *Def, v string) {
+	if s.OnChange != nil {
+		s.OnChange(d, v)
+	}
+}
+
+// Begin starts remembering changes for a transaction.
+func (s *Set) Begin() { s.inTxn, s.undo = true, s.undo[:0] }
+
+// Mark gives a place that RollbackTo goes back to (a savepoint).
+func (s *Set) Mark() int { return len(s.undo) }
+
+// RollbackTo undoes the changes since mark.
+func (s *Set) RollbackTo(mark int) {
+	for len(s.undo) > mark {
+		u := s.undo[len(s.undo)-1]
+		s.undo = s.undo[:len(s.undo)-1]
+		s.restore(u)
+	}
+}
+
+// End ends the transaction: a commit keeps all but the local changes, a
+// rollback keeps none.
+func (s *Set) End(commit bool) {
+	if !commit {
+		s.RollbackTo(0)
+	} else {
+		// A local change is undone to what it covered; a later plain SET of the
+		// same name stands.
+		final := map[string]bool{}
+		for i := len(s.undo) - 1; i >= 0; i-- {
+			u := s.undo[i]
+			if !u.local {
+				final[u.name] = true
+			} else if !final[u.name] {
+				s.restore(u)
+			}
+		}
+	}
+	s.inTxn, s.undo = false, s.undo[:0]
+}
+
+func (s *Set) restore(u undo) {
+	if u.had {
+		s.values[u.name] = u.old
+	} else {
+		delete(s.values, u.name)
+	}
+	if d := Find(u.name); d != nil {
+		s.changed(d, s.Value(u.name))
+	}
+}
+
+func check(name, value string) (*Def, string, error) {
+	key := canonical(name)
+	d := Find(key)
+	if d == nil {
+		if !strings.Contains(key, ".") {
+			return nil, "", unknown(name)
+		}
+		return &Def{Name: key, Kind: String, Context: User}, value, nil
+	}
+	v, err := d.check(value)
+	return d, v, err
+}
+
+func unknown(name string) error {
+	return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+}
+
+func canonical(name string) string {
+	k := strings.ToLower(name)
+	switch k {
+	case "timezone", "time zone":
+		return "timezone"
+	}
+	return k
+}

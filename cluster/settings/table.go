@@ -1,0 +1,125 @@
+package settings
+
+import "sort"
+
+const maxInt = 2147483647
+
+// defs are all settings. The values are PostgreSQL 15's where it has them.
+var defs = []*Def{
+	{Name: "application_name", Kind: String, Context: User, Report: true, Category: "Reporting and Logging / What to Log", Desc: "Sets the application name to be reported in statistics and logs."},
+	{Name: "bytea_output", Kind: Enum, Default: "hex", Enum: []string{"escape", "hex"}, Context: User, Category: "Client Connection Defaults / Statement Behavior", Desc: "Sets the output format for bytea."},
+	{Name: "backslash_quote", Kind: Enum, Default: "safe_encoding", Enum: []string{"safe_encoding", "on", "off"}, Context: User, Desc: "Sets whether \"\\'\" is allowed in string literals."},
+	{Name: "check_function_bodies", Kind: Bool, Default: "on", Context: User, Desc: "Check routine bodies during CREATE FUNCTION."},
+	{Name: "client_encoding", Kind: String, Default: "UTF8", Context: User, Report: true, parse: clientEncoding, Category: "Client Connection Defaults / Locale and Formatting", Desc: "Sets the client's character set encoding."},
+	{Name: "client_min_messages", Kind: Enum, Default: "notice", Enum: []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"}, Context: User, Desc: "Sets the message levels that are sent to the client."},
+	{Name: "cluster_name", Kind: String, Context: Internal, Desc: "Sets the name of the cluster."},
+	{Name: "constraint_exclusion", Kind: Enum, Default: "partition", Enum: []string{"partition", "on", "off"}, Context: User, Desc: "Enables the planner to use constraints to optimize queries."},
+	{Name: "cursor_tuple_fraction", Kind: Real, Default: "0.1", Context: User, Desc: "Sets the planner's estimate of the fraction of a cursor's rows that will be retrieved."},
+	{Name: "datestyle", Display: "DateStyle", Kind: String, Default: "ISO, MDY", Context: User, Report: true, parse: dateStyle, Category: "Client Connection Defaults / Locale and Formatting", Desc: "Sets the display format for date and time values."},
+	{Name: "default_statistics_target", Kind: Int, Default: "100", Min: 1, Max: 10000, Context: User, Desc: "Sets the default statistics target."},
+	{Name: "default_tablespace", Kind: String, Context: User, Desc: "Sets the default tablespace to create tables and indexes in."},
+	{Name: "default_table_access_method", Kind: String, Default: "heap", Context: User, Desc: "Sets the default table access method for new tables."},
+	{Name: "default_toast_compression", Kind: String, Default: "pglz", Context: User, Desc: "Sets the default compression method for compressible values."},
+	{Name: "default_transaction_deferrable", Kind: Bool, Default: "off", Context: User, Desc: "Sets the default deferrable status of new transactions."},
+	{Name: "default_transaction_isolation", Kind: Enum, Default: "read committed", Enum: []string{"serializable", "repeatable read", "read committed", "read uncommitted"}, Context: User, Desc: "Sets the transaction isolation level of each new transaction."},
+	{Name: "default_transaction_read_only", Kind: Bool, Default: "off", Context: User, Report: true, Desc: "Sets the default read-only status of new transactions."},
+	{Name: "dialect", Kind: Enum, Default: "postgres", Enum: []string{"postgres", "mysql"}, Context: User, Category: "Tributary", Desc: "Sets the SQL grammar of the session's statements."},
+	{Name: "enable_hashagg", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of hashed aggregation plans."},
+	{Name: "enable_hashjoin", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of hash join plans."},
+	{Name: "enable_indexscan", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of index-scan plans."},
+	{Name: "enable_indexonlyscan", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of index-only-scan plans."},
+	{Name: "enable_bitmapscan", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of bitmap-scan plans."},
+	{Name: "enable_mergejoin", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of merge join plans."},
+	{Name: "enable_nestloop", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of nested-loop join plans."},
+	{Name: "enable_seqscan", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of sequential-scan plans."},
+	{Name: "enable_sort", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of explicit sort steps."},
+	{Name: "enable_material", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of materialization."},
+	{Name: "enable_memoize", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of memoization."},
+	{Name: "enable_incremental_sort", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of incremental sort steps."},
+	{Name: "enable_parallel_append", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of parallel append plans."},
+	{Name: "enable_parallel_hash", Kind: Bool, Default: "on", Context: User, Desc: "Enables the planner's use of parallel hash plans."},
+	{Name: "enable_partitionwise_join", Kind: Bool, Default: "off", Context: User, Desc: "Enables partitionwise join."},
+	{Name: "enable_partitionwise_aggregate", Kind: Bool, Default: "off", Context: User, Desc: "Enables partitionwise aggregation and grouping."},
+	{Name: "escape_string_warning", Kind: Bool, Default: "on", Context: User, Desc: "Warn about backslash escapes in ordinary string literals."},
+	{Name: "extra_float_digits", Kind: Int, Default: "1", Min: -15, Max: 3, Context: User, Category: "Client Connection Defaults / Locale and Formatting", Desc: "Sets the number of digits displayed for floating-point values."},
+	{Name: "from_collapse_limit", Kind: Int, Default: "8", Min: 1, Max: maxInt, Context: User, Desc: "Sets the FROM-list size beyond which subqueries are not collapsed."},
+	{Name: "geqo", Kind: Bool, Default: "on", Context: User, Desc: "Enables genetic query optimization."},
+	{Name: "geqo_threshold", Kind: Int, Default: "12", Min: 2, Max: maxInt, Context: User, Desc: "Sets the threshold of FROM items beyond which GEQO is used."},
+	{Name: "gin_fuzzy_search_limit", Kind: Int, Default: "0", Max: maxInt, Context: User, Desc: "Sets the maximum allowed result for exact search by GIN."},
+	{Name: "hash_mem_multiplier", Kind: Real, Default: "2", Context: User, Desc: "Multiple of work_mem to use for hash tables."},
+	{Name: "idle_in_transaction_session_timeout", Kind: Int, Default: "0", Max: maxInt, Unit: "ms", Context: User, Desc: "Sets the maximum allowed idle time between queries, when in a transaction."},
+	{Name: "idle_session_timeout", Kind: Int, Default: "0", Max: maxInt, Unit: "ms", Context: User, Desc: "Sets the maximum allowed idle time between queries, when not in a transaction."},
+	{Name: "in_hot_standby", Kind: Bool, Default: "off", Context: Internal, Report: true, Desc: "Shows whether hot standby is currently active."},
+	{Name: "integer_datetimes", Kind: Bool, Default: "on", Context: Internal, Report: true, Desc: "Shows whether datetimes are integer based."},
+	{Name: "intervalstyle", Display: "IntervalStyle", Kind: Enum, Default: "postgres", Enum: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}, Context: User, Report: true, Desc: "Sets the display format for interval values."},
+	{Name: "is_superuser", Kind: Bool, Default: "on", Context: Internal, Report: true, Desc: "Shows whether the current user is a superuser."},
+	{Name: "jit", Kind: Bool, Default: "off", Context: User, Desc: "Allow JIT compilation."},
+	{Name: "join_collapse_limit", Kind: Int, Default: "8", Min: 1, Max: maxInt, Context: User, Desc: "Sets the FROM-list size beyond which JOIN constructs are not flattened."},
+	{Name: "lc_collate", Kind: String, Default: "C.UTF-8", Context: Internal, Desc: "Shows the collation order locale."},
+	{Name: "lc_ctype", Kind: String, Default: "C.UTF-8", Context: Internal, Desc: "Shows the character classification and case conversion locale."},
+	{Name: "lc_messages", Kind: String, Default: "C.UTF-8", Context: User, Desc: "Sets the language in which messages are displayed."},
+	{Name: "lc_monetary", Kind: String, Default: "C.UTF-8", Context: User, Desc: "Sets the locale for formatting monetary amounts."},
+	{Name: "lc_numeric", Kind: String, Default: "C.UTF-8", Context: User, Desc: "Sets the locale for formatting numbers."},
+	{Name: "lc_time", Kind: String, Default: "C.UTF-8", Context: User, Desc: "Sets the locale for formatting date and time values."},
+	{Name: "lock_timeout", Kind: Int, Default: "0", Max: maxInt, Unit: "ms", Context: User, Desc: "Sets the maximum allowed duration of any wait for a lock."},
+	{Name: "log_statement", Kind: Enum, Default: "none", Enum: []string{"none", "ddl", "mod", "all"}, Context: Super, Desc: "Sets the type of statements logged."},
+	{Name: "log_min_duration_statement", Kind: Int, Default: "-1", Min: -1, Max: maxInt, Unit: "ms", Context: Super, Desc: "Sets the minimum execution time above which statements will be logged."},
+	{Name: "maintenance_work_mem", Kind: Int, Default: "65536", Min: 1024, Max: maxInt, Unit: "kB", Context: User, Desc: "Sets the maximum memory to be used for maintenance operations."},
+	{Name: "max_connections", Kind: Int, Default: "200", Min: 1, Max: 262143, Context: Internal, Desc: "Sets the maximum number of concurrent connections."},
+	{Name: "max_identifier_length", Kind: Int, Default: "63", Min: 63, Max: 63, Context: Internal, Desc: "Shows the maximum identifier length."},
+	{Name: "max_index_keys", Kind: Int, Default: "32", Min: 32, Max: 32, Context: Internal, Desc: "Shows the maximum number of index keys."},
+	{Name: "max_parallel_workers", Kind: Int, Default: "8", Max: 1024, Context: User, Desc: "Sets the maximum number of parallel workers."},
+	{Name: "max_parallel_workers_per_gather", Kind: Int, Default: "2", Max: 1024, Context: User, Desc: "Sets the maximum number of parallel processes per executor node."},
+	{Name: "max_prepared_transactions", Kind: Int, Default: "0", Max: 262143, Context: Internal, Desc: "Sets the maximum number of simultaneously prepared transactions."},
+	{Name: "parallel_setup_cost", Kind: Real, Default: "1000", Context: User, Desc: "Sets the planner's estimate of the cost of starting up worker processes."},
+	{Name: "parallel_tuple_cost", Kind: Real, Default: "0.1", Context: User, Desc: "Sets the planner's estimate of the cost of passing each tuple."},
+	{Name: "min_parallel_table_scan_size", Kind: Int, Default: "1024", Max: maxInt, Unit: "8kB", Context: User, Desc: "Sets the minimum amount of table data for a parallel scan."},
+	{Name: "force_parallel_mode", Kind: Enum, Default: "off", Enum: []string{"off", "on", "regress"}, Context: User, Desc: "Forces use of parallel query facilities."},
+	{Name: "password_encryption", Kind: Enum, Default: "scram-sha-256", Enum: []string{"scram-sha-256"}, Context: User, Desc: "Chooses the algorithm for encrypting passwords."},
+	{Name: "plan_cache_mode", Kind: Enum, Default: "auto", Enum: []string{"auto", "force_generic_plan", "force_custom_plan"}, Context: User, Desc: "Controls the planner's selection of custom or generic plan."},
+	{Name: "port", Kind: Int, Default: "5432", Min: 1, Max: 65535, Context: Internal, Desc: "Sets the TCP port the server listens on."},
+	{Name: "quote_all_identifiers", Kind: Bool, Default: "off", Context: User, Desc: "When generating SQL fragments, quote all identifiers."},
+	{Name: "random_page_cost", Kind: Real, Default: "4", Context: User, Desc: "Sets the planner's estimate of the cost of a nonsequentially fetched disk page."},
+	{Name: "role", Kind: String, Default: "none", Context: User, Desc: "Sets the current role."},
+	{Name: "row_security", Kind: Bool, Default: "on", Context: User, Desc: "Enable row security."},
+	{Name: "search_path", Kind: String, Default: `"$user", public`, Context: User, Category: "Client Connection Defaults / Statement Behavior", Desc: "Sets the schema search order for names that are not schema-qualified."},
+	{Name: "seq_page_cost", Kind: Real, Default: "1", Context: User, Desc: "Sets the planner's estimate of the cost of a sequentially fetched disk page."},
+	{Name: "server_encoding", Kind: String, Default: "UTF8", Context: Internal, Report: true, Desc: "Shows the server (database) character set encoding."},
+	{Name: "server_version", Kind: String, Default: "15.0", Context: Internal, Report: true, Desc: "Shows the server version."},
+	{Name: "server_version_num", Kind: Int, Default: "150000", Min: 150000, Max: 150000, Context: Internal, Desc: "Shows the server version as an integer."},
+	{Name: "session_authorization", Kind: String, Default: "tributary", Context: User, Report: true, Desc: "Sets the session user name."},
+	{Name: "session_replication_role", Kind: Enum, Default: "origin", Enum: []string{"origin", "replica", "local"}, Context: Super, Desc: "Sets the session's behavior for triggers and rewrite rules."},
+	{Name: "shared_buffers", Kind: Int, Default: "16384", Min: 16, Max: 1073741823, Unit: "8kB", Context: Internal, Desc: "Sets the number of shared memory buffers used by the server."},
+	{Name: "ssl", Kind: Bool, Default: "off", Context: Internal, Desc: "Enables SSL connections."},
+	{Name: "standard_conforming_strings", Kind: Bool, Default: "on", Context: User, Report: true, parse: onlyOn, Desc: "Causes '...' strings to treat backslashes literally."},
+	{Name: "statement_timeout", Kind: Int, Default: "0", Max: maxInt, Unit: "ms", Context: User, Category: "Client Connection Defaults / Statement Behavior", Desc: "Sets the maximum allowed duration of any statement."},
+	{Name: "synchronize_seqscans", Kind: Bool, Default: "on", Context: User, Desc: "Enable synchronized sequential scans."},
+	{Name: "synchronous_commit", Kind: Enum, Default: "on", Enum: []string{"local", "remote_write", "remote_apply", "on", "off"}, Context: User, parse: synchronousCommit, Desc: "Sets the current transaction's synchronization level."},
+	{Name: "tcp_keepalives_idle", Kind: Int, Default: "7200", Max: maxInt, Context: User, Desc: "Time between issuing TCP keepalives."},
+	{Name: "temp_buffers", Kind: Int, Default: "1024", Min: 100, Max: 1073741823, Unit: "8kB", Context: User, Desc: "Sets the maximum number of temporary buffers used by each session."},
+	{Name: "timezone", Display: "TimeZone", Kind: String, Default: "UTC", Context: User, Report: true, parse: timeZone, Category: "Client Connection Defaults / Locale and Formatting", Desc: "Sets the time zone for displaying and interpreting time stamps."},
+	{Name: "timezone_abbreviations", Kind: String, Default: "Default", Context: User, Desc: "Selects a file of time zone abbreviations."},
+	{Name: "transaction_deferrable", Kind: Bool, Default: "off", Context: User, Desc: "Whether to defer a read-only serializable transaction until it can be executed with no possible serialization failures."},
+	{Name: "transaction_isolation", Kind: Enum, Default: "read committed", Enum: []string{"serializable", "repeatable read", "read committed", "read uncommitted"}, Context: User, Desc: "Sets the current transaction's isolation level."},
+	{Name: "transaction_read_only", Kind: Bool, Default: "off", Context: User, Desc: "Sets the current transaction's read-only status."},
+	{Name: "wal_level", Kind: Enum, Default: "replica", Enum: []string{"minimal", "replica", "logical"}, Context: Internal, Desc: "Sets the level of information written to the WAL."},
+	{Name: "work_mem", Kind: Int, Default: "0", Min: 0, Max: maxInt, Unit: "kB", Context: User, Category: "Resource Usage / Memory", Desc: "Sets the memory one statement may hold on each node; 0 leaves it to the node's limit."},
+	{Name: "worker_saturation", Kind: Real, Default: "1.1", Context: User, Category: "Tributary", Desc: "Sets how many scan tasks are handed to a node per slot; inf hands out all at once."},
+	{Name: "xmloption", Kind: Enum, Default: "content", Enum: []string{"content", "document"}, Context: User, Desc: "Sets whether XML data is documents or content fragments."},
+	{Name: "batch_size", Kind: Int, Default: "8192", Min: 1, Max: 65536, Context: User, Category: "Tributary", Desc: "Sets the rows of a batch."},
+}
+
+var byName = func() map[string]*Def {
+	sort.Slice(defs, func(i, j int) bool { return defs[i].Name < defs[j].Name })
+	m := make(map[string]*Def, len(defs))
+	for _, d := range defs {
+		m[d.Name] = d
+	}
+	return m
+}()
+
+// Find gives a setting's definition; nil if there is none.
+func Find(name string) *Def { return byName[canonical(name)] }
+
+// All lists the settings by name.
+func All() []*Def { return defs }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/wire/session"
+)
+
+// This file joins the wire to the engine: the two know each other only here.
+
+type engine struct{ e *coord.Engine }
+
+func (e engine) Authenticate(ctx context.Context, role string) (session.Login, error) {
+	l, err := e.e.Authenticate(ctx, role)
+	return session.Login(l), err
+}
+
+func (e engine) Connect(ctx context.Context, st session.Startup) (session.Session, error) {
+	s, err := e.e.Connect(ctx, coord.Startup{User: st.User, Database: st.Database, Params: st.Params, Remote: st.Remote, TLS: st.TLS,
+		PID: st.PID, Secret: st.Secret, Notify: st.Notify})
+	if err != nil {
+		return nil, err
+	}
+	return sess{s}, nil
+}
+
+func (e engine) Cancel(pid, secret uint32) { e.e.Cancel(pid, secret) }
+
+type sess struct{ *coord.Session }
+
+func (s sess) Script(sql string) ([]session.Piece, error) {
+	list, err := s.Session.Script(sql)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]session.Piece, len(list))
+	for i, p := range list {
+		out[i] = p
+	}
+	return out, nil
+}
+
+func (s sess) Prepare(ctx context.Context, p session.Piece, oids []types.OID) (session.Statement, error) {
+	piece, ok := p.(*coord.Piece)
+	if !ok {
+		return nil, pgerr.Internal("a piece of another session")
+	}
+	st, err := s.Session.Prepare(ctx, piece, oids)
+	if err != nil {
+		return nil, err
+	}
+	return stmt{st}, nil
+}
+
+type stmt struct{ *coord.Prepared }
+
+func (s stmt) Columns() []session.Column { return columns(s.Prepared.Columns()) }
+
+func (s stmt) Bind(ctx context.Context, params []types.Datum) (session.Portal, error) {
+	p, err := s.Prepared.Bind(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return portal{p}, nil
+}
+
+type portal struct{ *coord.Portal }
+
+func (p portal) Columns() []session.Column { return columns(p.Portal.Columns()) }
+
+func (p portal) Copy() session.Copy {
+	if c := p.Portal.Copy(); c != nil {
+		return c
+	}
+	return nil
+}
+
+func (p portal) Next(ctx context.Context) (*batch.Batch, error) { return p.Portal.Next(ctx) }
+
+func columns(cols []plan.Column) []session.Column {
+	if cols == nil {
+		return nil
+	}
+	out := make([]session.Column, len(cols))
+	for i, c := range cols {
+		out[i] = session.Column{Name: c.Name, Type: c.Type, Table: c.Table, Num: c.Num}
+	}
+	return out
+}

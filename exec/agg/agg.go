@@ -1,0 +1,138 @@
+package agg
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Agg is the states of all groups of one aggregate. Group numbers are below
+// the last Resize. It is for one goroutine.
+type Agg interface {
+	// Resize makes room for groups; new ones are empty.
+	Resize(groups int)
+	// Update adds row i of args to group groups[i]. args are dense.
+	Update(groups []uint32, args []arrow.Array) error
+	// MergeStates adds encoded state i to group groups[i].
+	MergeStates(groups []uint32, states *array.Binary) error
+	// States encodes groups [from, to); Results gives their values.
+	States(from, to int) (arrow.Array, error)
+	Results(from, to int) (arrow.Array, error)
+	// Bytes is the memory held, to be charged by the operator.
+	Bytes() int64
+}
+
+// New makes the aggregate of a call. Its arguments come in the order of
+// call.Args, then those of call.OrderBy. env writes text (json, string forms).
+func New(call expr.AggCall, env *types.Env) (Agg, error) {
+	args := make([]types.Type, len(call.Args))
+	for i, a := range call.Args {
+		args[i] = a.Type()
+	}
+	name := call.Fn.Name
+	if call.Distinct && (name == "min" || name == "max" || name == "bool_and" || name == "bool_or" || name == "every") {
+		call.Distinct = false // the same with and without
+	}
+	if call.Distinct || len(call.OrderBy) > 0 {
+		return newCollect(call, args, env)
+	}
+	if a := plain(name, args, call.Typ); a != nil {
+		return a, nil
+	}
+	return newCollect(call, args, env)
+}
+
+// plain makes the aggregates that keep a state of fixed size; nil for others.
+func plain(name string, args []types.Type, ret types.Type) Agg {
+	switch name {
+	case "count":
+		return &count{star: len(args) == 0}
+	case "sum":
+		return newSum(args[0], ret)
+	case "avg":
+		return newAvg(args[0], ret)
+	case "min", "max":
+		return newExtreme(args[0], name == "max")
+	case "bool_and", "every":
+		return &logic{and: true}
+	case "bool_or":
+		return &logic{}
+	case "bit_and", "bit_or", "bit_xor":
+		return &bitwise{op: name[4], typ: args[0]}
+	case "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp":
+		return newVariance(name, args[0], ret)
+	case "corr", "covar_pop", "covar_samp":
+		return &pair{fn: name}
+	}
+	if strings.HasPrefix(name, "regr_") {
+		return &pair{fn: name}
+	}
+	return nil
+}
+
+// Mergeable tells whether an aggregate may be done in two phases on several
+// nodes: its states travel.
+func Mergeable(call expr.AggCall) bool { return !call.Distinct && len(call.OrderBy) == 0 }
+
+// grown extends a slice with zero values.
+func grown[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	if n <= cap(s) {
+		return s[:n]
+	}
+	out := make([]T, n, n+n/2+16)
+	copy(out, s)
+	return out
+}
+
+// binaryColumn builds a bytea column by a function that appends row i's value
+// or says that it is NULL.
+func binaryColumn(from, to int, f func(dst []byte, g int) ([]byte, bool)) arrow.Array {
+	b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
+	b.Reserve(to - from)
+	var tmp []byte
+	for g := from; g < to; g++ {
+		v, ok := f(tmp[:0], g)
+		tmp = v
+		if ok {
+			b.Append(v)
+		} else {
+			b.AppendNull()
+		}
+	}
+	return b.NewArray()
+}
+
+// datumColumn builds a column of values.
+func datumColumn(t types.Type, from, to int, f func(g int) (types.Datum, error)) (arrow.Array, error) {
+	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+	b.Reserve(to - from)
+	for g := from; g < to; g++ {
+		d, err := f(g)
+		if err != nil {
+			return nil, err
+		}
+		if err := types.AppendDatum(b, t, d); err != nil {
+			return nil, err
+		}
+	}
+	return b.NewArray(), nil
+}
+
+func badState() error { return pgerr.New(pgerr.DataCorrupted, "malformed aggregate state") }
+
+func getU64(b []byte) (uint64, []byte, error) {
+	if len(b) < 8 {
+		return 0, nil, badState()
+	}
+	return binary.LittleEndian.Uint64(b), b[8:], nil
+}

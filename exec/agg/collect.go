@@ -1,0 +1,278 @@
+package agg
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// collect keeps the argument rows of each group and computes the aggregate
+// from all of them at the end: DISTINCT, ORDER BY inside the call, ordered-set
+// and hypothetical-set aggregates, and those whose result holds every row
+// (array_agg, string_agg, json_agg).
+//
+//	row = [arguments… | order keys…]
+type collect struct {
+	call  expr.AggCall
+	args  []types.Type
+	order []types.Type
+	env   *types.Env
+	inner func() Agg // DISTINCT or ordered forms of plain aggregates
+	rows  [][]types.Row
+	bytes int64
+}
+
+func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, error) {
+	c := &collect{call: call, args: args, env: env}
+	for _, o := range call.OrderBy {
+		c.order = append(c.order, o.Expr.Type())
+	}
+	if a := plain(call.Fn.Name, args, call.Typ); a != nil {
+		c.inner = func() Agg { return plain(call.Fn.Name, args, call.Typ) }
+	} else if err := c.known(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *collect) Resize(groups int) { c.rows = grown(c.rows, groups) }
+
+func (c *collect) Update(groups []uint32, args []arrow.Array) error {
+	for i, g := range groups {
+		row := make(types.Row, len(args))
+		for k, a := range args {
+			row[k] = keep(types.DatumAt(c.typeOf(k), a, i))
+			c.bytes += datumBytes(row[k])
+		}
+		if c.skips(row) {
+			continue
+		}
+		c.bytes += 24 + 16*int64(len(row))
+		c.rows[g] = append(c.rows[g], row)
+	}
+	return nil
+}
+
+func (c *collect) typeOf(k int) types.Type {
+	if k < len(c.args) {
+		return c.args[k]
+	}
+	return c.order[k-len(c.args)]
+}
+
+// skips tells rows that never count: a NULL argument of all but the aggregates
+// that keep NULLs.
+func (c *collect) skips(row types.Row) bool {
+	switch c.call.Fn.Name {
+	case "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "rank", "dense_rank", "percent_rank", "cume_dist":
+		return false
+	case "string_agg":
+		return row[0] == nil
+	case "percentile_cont", "percentile_disc", "mode":
+		// The ordered argument is the sort key.
+		return len(c.order) > 0 && row[len(c.args)] == nil
+	}
+	for _, d := range row[:len(c.args)] {
+		if d == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// keep copies what aliases a batch's memory.
+func keep(d types.Datum) types.Datum {
+	switch v := d.(type) {
+	case string:
+		return strings.Clone(v)
+	case []byte:
+		return slices.Clone(v)
+	case types.Array:
+		out := types.Array{Elem: v.Elem, Elems: make([]types.Datum, len(v.Elems))}
+		for i, e := range v.Elems {
+			out.Elems[i] = keep(e)
+		}
+		return out
+	case types.Row:
+		out := make(types.Row, len(v))
+		for i, e := range v {
+			out[i] = keep(e)
+		}
+		return out
+	}
+	return d
+}
+
+func datumBytes(d types.Datum) int64 {
+	switch v := d.(type) {
+	case string:
+		return int64(len(v))
+	case []byte:
+		return int64(len(v))
+	case types.Array:
+		var n int64
+		for _, e := range v.Elems {
+			n += 16 + datumBytes(e)
+		}
+		return n
+	case types.Decimal:
+		return 32
+	}
+	return 8
+}
+
+func (c *collect) Bytes() int64 { return c.bytes + int64(cap(c.rows))*24 }
+
+// States encodes rows one after the other, each value with its length, -1 for
+// NULL.
+func (c *collect) States(from, to int) (arrow.Array, error) {
+	le := binary.LittleEndian
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		for _, row := range c.rows[g] {
+			for k, d := range row {
+				if d == nil {
+					dst = le.AppendUint32(dst, 0xffffffff)
+					continue
+				}
+				at := len(dst)
+				dst = le.AppendUint32(dst, 0)
+				dst = types.AppendBinary(dst, c.typeOf(k), d)
+				le.PutUint32(dst[at:], uint32(len(dst)-at-4))
+			}
+		}
+		return dst, true
+	}), nil
+}
+
+func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
+	le := binary.LittleEndian
+	width := len(c.args) + len(c.order)
+	for i, g := range groups {
+		b := states.Value(i)
+		for len(b) > 0 {
+			row := make(types.Row, width)
+			for k := range row {
+				if len(b) < 4 {
+					return badState()
+				}
+				n := le.Uint32(b)
+				b = b[4:]
+				if n == 0xffffffff {
+					continue
+				}
+				if uint64(n) > uint64(len(b)) {
+					return badState()
+				}
+				d, err := types.ParseBinary(c.typeOf(k), b[:n])
+				if err != nil {
+					return err
+				}
+				row[k] = keep(d)
+				c.bytes += datumBytes(d)
+				b = b[n:]
+			}
+			if width == 0 {
+				return badState()
+			}
+			c.bytes += 24 + 16*int64(width)
+			c.rows[g] = append(c.rows[g], row)
+		}
+	}
+	return nil
+}
+
+func (c *collect) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(c.call.Typ, from, to, func(g int) (types.Datum, error) {
+		rows := c.arranged(c.rows[g])
+		if c.inner != nil {
+			return c.replay(rows)
+		}
+		return c.final(rows)
+	})
+}
+
+// arranged sorts the rows and drops duplicates, as the call asks.
+func (c *collect) arranged(rows []types.Row) []types.Row {
+	byOrder := func(a, b types.Row) int {
+		for k, o := range c.call.OrderBy {
+			if x := compareNulls(c.order[k], a[len(c.args)+k], b[len(c.args)+k], o.Desc, o.NullsFirst); x != 0 {
+				return x
+			}
+		}
+		return 0
+	}
+	byArgs := func(a, b types.Row) int {
+		for k, t := range c.args {
+			if x := compareNulls(t, a[k], b[k], false, false); x != 0 {
+				return x
+			}
+		}
+		return 0
+	}
+	if len(c.order) == 0 && !c.call.Distinct {
+		return rows
+	}
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, func(a, b types.Row) int {
+		if x := byOrder(a, b); x != 0 || !c.call.Distinct {
+			return x
+		}
+		return byArgs(a, b)
+	})
+	if c.call.Distinct {
+		out = slices.CompactFunc(out, func(a, b types.Row) bool { return byArgs(a, b) == 0 })
+	}
+	return out
+}
+
+func compareNulls(t types.Type, a, b types.Datum, desc, nullsFirst bool) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		if nullsFirst {
+			return -1
+		}
+		return 1
+	case b == nil:
+		if nullsFirst {
+			return 1
+		}
+		return -1
+	}
+	x := types.Compare(t, a, b)
+	if desc {
+		return -x
+	}
+	return x
+}
+
+// replay feeds the arranged rows to the plain aggregate.
+func (c *collect) replay(rows []types.Row) (types.Datum, error) {
+	in := c.inner()
+	in.Resize(1)
+	if len(rows) > 0 {
+		cols := make([]arrow.Array, len(c.args))
+		for k, t := range c.args {
+			arr, err := datumColumn(t, 0, len(rows), func(i int) (types.Datum, error) { return rows[i][k], nil })
+			if err != nil {
+				return nil, err
+			}
+			cols[k] = arr
+		}
+		if err := in.Update(make([]uint32, len(rows)), cols); err != nil {
+			return nil, err
+		}
+	}
+	out, err := in.Results(0, 1)
+	if err != nil {
+		return nil, err
+	}
+	return types.DatumAt(c.call.Typ, out, 0), nil
+}

@@ -1,0 +1,56 @@
+package agg
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"encoding/binary"
+
+	"github.com/tributarydb/tributary/exec/batch"
+)
+
+// count is count(*) and count(x).
+type count struct {
+	star bool
+	n    []int64
+}
+
+func (c *count) Resize(groups int) { c.n = grown(c.n, groups) }
+
+func (c *count) Update(groups []uint32, args []arrow.Array) error {
+	if c.star || args[0].NullN() == 0 && args[0].DataType().ID() != arrow.NULL {
+		for _, g := range groups {
+			c.n[g]++
+		}
+		return nil
+	}
+	for i, g := range groups {
+		if !args[0].IsNull(i) {
+			c.n[g]++
+		}
+	}
+	return nil
+}
+
+func (c *count) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		v, _, err := getU64(states.Value(i))
+		if err != nil {
+			return err
+		}
+		c.n[g] += int64(v)
+	}
+	return nil
+}
+
+func (c *count) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		return binary.LittleEndian.AppendUint64(dst, uint64(c.n[g])), true
+	}), nil
+}
+
+func (c *count) Results(from, to int) (arrow.Array, error) {
+	return batch.FromSlice(arrow.PrimitiveTypes.Int64, append([]int64(nil), c.n[from:to]...), nil), nil
+}
+
+func (c *count) Bytes() int64 { return int64(cap(c.n)) * 8 }

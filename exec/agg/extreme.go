@@ -1,0 +1,212 @@
+package agg
+
+import (
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// newExtreme makes min or max.
+func newExtreme(t types.Type, max bool) Agg {
+	switch t.OID {
+	case types.Int2OID:
+		return &fixedExtreme[int16]{t: t, max: max, vals: func(a arrow.Array) []int16 { return a.(*array.Int16).Int16Values() }}
+	case types.Int4OID:
+		return &fixedExtreme[int32]{t: t, max: max, vals: func(a arrow.Array) []int32 { return a.(*array.Int32).Int32Values() }}
+	case types.Int8OID:
+		return &fixedExtreme[int64]{t: t, max: max, vals: func(a arrow.Array) []int64 { return a.(*array.Int64).Int64Values() }}
+	case types.Float8OID:
+		return &fixedExtreme[float64]{t: t, max: max, vals: func(a arrow.Array) []float64 { return a.(*array.Float64).Float64Values() }}
+	case types.DateOID:
+		return &fixedExtreme[arrow.Date32]{t: t, max: max, vals: func(a arrow.Array) []arrow.Date32 { return a.(*array.Date32).Date32Values() }}
+	case types.TimestampOID, types.TimestamptzOID:
+		return &fixedExtreme[arrow.Timestamp]{t: t, max: max, vals: func(a arrow.Array) []arrow.Timestamp { return a.(*array.Timestamp).TimestampValues() }}
+	case types.NumericOID:
+		if t.IsFixed() {
+			return &fixedExtreme[int64]{t: t, max: max, vals: func(a arrow.Array) []int64 { return a.(*array.Int64).Int64Values() }}
+		}
+	}
+	return &anyExtreme{t: t, max: max}
+}
+
+// fixedExtreme is min and max of values that Go's < orders; NaN is greatest.
+type fixedExtreme[T interface {
+	~int16 | ~int32 | ~int64 | ~float64
+	batch.Fixed
+}] struct {
+	t    types.Type
+	max  bool
+	vals func(arrow.Array) []T
+	v    []T
+	has  []bool
+}
+
+func (e *fixedExtreme[T]) Resize(groups int) { e.v, e.has = grown(e.v, groups), grown(e.has, groups) }
+
+func (e *fixedExtreme[T]) put(g uint32, x T) {
+	if !e.has[g] {
+		e.v[g], e.has[g] = x, true
+		return
+	}
+	cur := e.v[g]
+	switch {
+	case x != x: // NaN
+		if e.max {
+			e.v[g] = x
+		}
+	case cur != cur:
+		if !e.max {
+			e.v[g] = x
+		}
+	case e.max && x > cur, !e.max && x < cur:
+		e.v[g] = x
+	}
+}
+
+func (e *fixedExtreme[T]) Update(groups []uint32, args []arrow.Array) error {
+	vals := e.vals(args[0])
+	if args[0].NullN() > 0 {
+		for i, g := range groups {
+			if !args[0].IsNull(i) {
+				e.put(g, vals[i])
+			}
+		}
+		return nil
+	}
+	for i, g := range groups {
+		e.put(g, vals[i])
+	}
+	return nil
+}
+
+func (e *fixedExtreme[T]) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
+		u, _, err := getU64(states.Value(i))
+		if err != nil {
+			return err
+		}
+		var x T
+		if e.t.OID == types.Float8OID {
+			x = T(math.Float64frombits(u))
+		} else {
+			x = T(int64(u))
+		}
+		e.put(g, x)
+	}
+	return nil
+}
+
+func (e *fixedExtreme[T]) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		if !e.has[g] {
+			return dst, false
+		}
+		var u uint64
+		if e.t.OID == types.Float8OID {
+			u = math.Float64bits(float64(e.v[g]))
+		} else {
+			u = uint64(int64(e.v[g]))
+		}
+		for i := 0; i < 8; i++ {
+			dst = append(dst, byte(u>>(8*i)))
+		}
+		return dst, true
+	}), nil
+}
+
+func (e *fixedExtreme[T]) Results(from, to int) (arrow.Array, error) {
+	valid := make([]byte, batch.BitmapBytes(to-from))
+	for i := range to - from {
+		if e.has[from+i] {
+			batch.SetBit(valid, i)
+		}
+	}
+	return batch.FromSlice(e.t.Arrow(), append([]T(nil), e.v[from:to]...), valid), nil
+}
+
+func (e *fixedExtreme[T]) Bytes() int64 { return int64(cap(e.v)) * 9 }
+
+// anyExtreme is min and max of the other types.
+type anyExtreme struct {
+	t    types.Type
+	max  bool
+	v    []types.Datum
+	held int64
+}
+
+func (e *anyExtreme) Resize(groups int) { e.v = grown(e.v, groups) }
+
+func (e *anyExtreme) put(g uint32, d types.Datum) {
+	if d == nil {
+		return
+	}
+	if cur := e.v[g]; cur != nil {
+		if c := types.Compare(e.t, d, cur); e.max && c <= 0 || !e.max && c >= 0 {
+			return
+		}
+	}
+	if s, ok := d.(string); ok {
+		// The string aliases its batch: keep a copy.
+		d = string(append([]byte(nil), s...))
+		e.held += int64(len(s))
+	}
+	e.v[g] = d
+}
+
+func (e *anyExtreme) Update(groups []uint32, args []arrow.Array) error {
+	if e.t.IsString() && e.t.OID < types.FirstUserOID && e.t.OID != types.BpcharOID && e.t.OID != types.JSONBOID {
+		s := batch.StringsOf(args[0])
+		for i, g := range groups {
+			if s.IsNull(i) {
+				continue
+			}
+			x := s.Value(i)
+			if cur, ok := e.v[g].(string); ok && (e.max && x <= cur || !e.max && x >= cur) {
+				continue
+			}
+			e.held += int64(len(x))
+			e.v[g] = string(append([]byte(nil), x...))
+		}
+		return nil
+	}
+	for i, g := range groups {
+		e.put(g, types.DatumAt(e.t, args[0], i))
+	}
+	return nil
+}
+
+func (e *anyExtreme) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
+		d, err := types.ParseBinary(e.t, states.Value(i))
+		if err != nil {
+			return err
+		}
+		e.put(g, d)
+	}
+	return nil
+}
+
+func (e *anyExtreme) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		if e.v[g] == nil {
+			return dst, false
+		}
+		return types.AppendBinary(dst, e.t, e.v[g]), true
+	}), nil
+}
+
+func (e *anyExtreme) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(e.t, from, to, func(g int) (types.Datum, error) { return e.v[g], nil })
+}
+
+func (e *anyExtreme) Bytes() int64 { return int64(cap(e.v))*32 + e.held }

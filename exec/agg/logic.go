@@ -1,0 +1,132 @@
+package agg
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// logic is bool_and (every) and bool_or: 0 no row yet, 1 false, 2 true.
+type logic struct {
+	and bool
+	v   []uint8
+}
+
+func (l *logic) Resize(groups int) { l.v = grown(l.v, groups) }
+
+func (l *logic) put(g uint32, b bool) {
+	switch x := uint8(1); {
+	case b:
+		x = 2
+		fallthrough
+	default:
+		if l.v[g] == 0 || l.and && x < l.v[g] || !l.and && x > l.v[g] {
+			l.v[g] = x
+		}
+	}
+}
+
+func (l *logic) Update(groups []uint32, args []arrow.Array) error {
+	a, ok := args[0].(*array.Boolean)
+	if !ok {
+		return pgerr.Internal("bool aggregate of %s", args[0].DataType())
+	}
+	for i, g := range groups {
+		if !a.IsNull(i) {
+			l.put(g, a.Value(i))
+		}
+	}
+	return nil
+}
+
+func (l *logic) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		if b := states.Value(i); len(b) == 1 && b[0] > 0 {
+			l.put(g, b[0] == 2)
+		}
+	}
+	return nil
+}
+
+func (l *logic) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return append(dst, l.v[g]), true }), nil
+}
+
+func (l *logic) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(types.Bool, from, to, func(g int) (types.Datum, error) {
+		if l.v[g] == 0 {
+			return nil, nil
+		}
+		return l.v[g] == 2, nil
+	})
+}
+
+func (l *logic) Bytes() int64 { return int64(cap(l.v)) }
+
+// bitwise is bit_and, bit_or and bit_xor.
+type bitwise struct {
+	op  byte // 'a', 'o', 'x'
+	typ types.Type
+	v   []int64
+	has []bool
+}
+
+func (b *bitwise) Resize(groups int) { b.v, b.has = grown(b.v, groups), grown(b.has, groups) }
+
+func (b *bitwise) put(g uint32, x int64) {
+	switch {
+	case !b.has[g]:
+		b.v[g], b.has[g] = x, true
+	case b.op == 'a':
+		b.v[g] &= x
+	case b.op == 'o':
+		b.v[g] |= x
+	default:
+		b.v[g] ^= x
+	}
+}
+
+func (b *bitwise) Update(groups []uint32, args []arrow.Array) error {
+	for i, g := range groups {
+		if v, ok := types.DatumAt(b.typ, args[0], i).(int64); ok {
+			b.put(g, v)
+		}
+	}
+	return nil
+}
+
+func (b *bitwise) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		if states.IsNull(i) {
+			continue
+		}
+		v, _, err := getU64(states.Value(i))
+		if err != nil {
+			return err
+		}
+		b.put(g, int64(v))
+	}
+	return nil
+}
+
+func (b *bitwise) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		for i := 0; i < 8; i++ {
+			dst = append(dst, byte(uint64(b.v[g])>>(8*i)))
+		}
+		return dst, b.has[g]
+	}), nil
+}
+
+func (b *bitwise) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(b.typ, from, to, func(g int) (types.Datum, error) {
+		if !b.has[g] {
+			return nil, nil
+		}
+		return b.v[g], nil
+	})
+}
+
+func (b *bitwise) Bytes() int64 { return int64(cap(b.v)) * 9 }

@@ -1,0 +1,65 @@
+package agg
+
+import "math/bits"
+
+// Merger is an Agg that takes the states of another of its kind without
+// encoding them: state ids[i] of from is added to group groups[i].
+type Merger interface {
+	MergeFrom(groups []uint32, from Agg, ids []uint32)
+}
+
+// MergeFrom implements Merger.
+func (c *count) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+	o := from.(*count)
+	for i, g := range groups {
+		c.n[g] += o.n[ids[i]]
+	}
+}
+
+// MergeFrom implements Merger.
+func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+	o := from.(*intSum)
+	for i, g := range groups {
+		k := ids[i]
+		l, c := bits.Add64(s.lo[g], o.lo[k], 0)
+		s.lo[g] = l
+		s.hi[g] += o.hi[k] + int64(c)
+		s.n[g] += o.n[k]
+	}
+}
+
+// MergeFrom implements Merger.
+func (s *floatSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+	o := from.(*floatSum)
+	for i, g := range groups {
+		s.sum[g] += o.sum[ids[i]]
+		s.n[g] += o.n[ids[i]]
+	}
+}
+
+// MergeFrom implements Merger.
+func (e *fixedExtreme[T]) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+	o := from.(*fixedExtreme[T])
+	for i, g := range groups {
+		if o.has[ids[i]] {
+			e.put(g, o.v[ids[i]])
+		}
+	}
+}
+
+// MergeFrom implements Merger.
+func (e *anyExtreme) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+	o := from.(*anyExtreme)
+	for i, g := range groups {
+		e.put(g, o.v[ids[i]])
+	}
+}
+
+// MergeFrom implements Merger.
+func (c *collect) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+	o := from.(*collect)
+	for i, g := range groups {
+		c.rows[g] = append(c.rows[g], o.rows[ids[i]]...)
+	}
+	c.bytes = max(c.bytes, 0) + o.bytes*int64(len(ids))/int64(max(len(o.rows), 1))
+}

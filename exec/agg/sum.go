@@ -1,0 +1,410 @@
+package agg
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func newSum(in, out types.Type) Agg {
+	switch in.OID {
+	case types.Float4OID, types.Float8OID:
+		return &floatSum{out: out}
+	case types.IntervalOID:
+		return &intervalSum{}
+	case types.NumericOID:
+		if !in.IsFixed() {
+			return &decimalSum{}
+		}
+	}
+	return &intSum{in: in, out: out}
+}
+
+func newAvg(in, out types.Type) Agg {
+	switch in.OID {
+	case types.Float4OID, types.Float8OID:
+		return &floatSum{out: out, mean: true}
+	case types.IntervalOID:
+		return &intervalSum{mean: true}
+	case types.NumericOID:
+		if !in.IsFixed() {
+			return &decimalSum{mean: true}
+		}
+	}
+	return &intSum{in: in, out: out, mean: true}
+}
+
+// intSum is sum and avg of integers and fixed numerics, in 128 bits: no number
+// of rows overflows it.
+type intSum struct {
+	in, out types.Type
+	mean    bool
+	lo      []uint64
+	hi      []int64
+	n       []int64
+}
+
+func (s *intSum) Resize(groups int) {
+	s.lo, s.hi, s.n = grown(s.lo, groups), grown(s.hi, groups), grown(s.n, groups)
+}
+
+func addInts[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T) {
+	lo, hi, n := s.lo, s.hi, s.n
+	for i, g := range groups {
+		v := int64(vals[i])
+		l, c := bits.Add64(lo[g], uint64(v), 0)
+		lo[g] = l
+		hi[g] += v>>63 + int64(c)
+		n[g]++
+	}
+}
+
+func addIntsNull[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T, arr arrow.Array) {
+	for i, g := range groups {
+		if arr.IsNull(i) {
+			continue
+		}
+		s.add(g, int64(vals[i]))
+	}
+}
+
+func (s *intSum) add(g uint32, v int64) {
+	l, c := bits.Add64(s.lo[g], uint64(v), 0)
+	s.lo[g] = l
+	s.hi[g] += v>>63 + int64(c)
+	s.n[g]++
+}
+
+func (s *intSum) Update(groups []uint32, args []arrow.Array) error {
+	nulls := args[0].NullN() > 0
+	switch a := args[0].(type) {
+	case *array.Int64:
+		if nulls {
+			addIntsNull(s, groups, a.Int64Values(), a)
+		} else {
+			addInts(s, groups, a.Int64Values())
+		}
+	case *array.Int32:
+		if nulls {
+			addIntsNull(s, groups, a.Int32Values(), a)
+		} else {
+			addInts(s, groups, a.Int32Values())
+		}
+	case *array.Int16:
+		if nulls {
+			addIntsNull(s, groups, a.Int16Values(), a)
+		} else {
+			addInts(s, groups, a.Int16Values())
+		}
+	default:
+		return pgerr.Internal("sum of %s", args[0].DataType())
+	}
+	return nil
+}
+
+func (s *intSum) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		b := states.Value(i)
+		if len(b) != 24 {
+			return badState()
+		}
+		l, c := bits.Add64(s.lo[g], binary.LittleEndian.Uint64(b), 0)
+		s.lo[g] = l
+		s.hi[g] += int64(binary.LittleEndian.Uint64(b[8:])) + int64(c)
+		s.n[g] += int64(binary.LittleEndian.Uint64(b[16:]))
+	}
+	return nil
+}
+
+func (s *intSum) States(from, to int) (arrow.Array, error) {
+	le := binary.LittleEndian
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, s.lo[g]), uint64(s.hi[g])), uint64(s.n[g])), true
+	}), nil
+}
+
+func (s *intSum) big(g int) *big.Int {
+	v := new(big.Int).SetInt64(s.hi[g])
+	v.Lsh(v, 64)
+	return v.Add(v, new(big.Int).SetUint64(s.lo[g]))
+}
+
+// small gives the sum where 64 bits hold it.
+func (s *intSum) small(g int) (int64, bool) {
+	v := int64(s.lo[g])
+	return v, s.hi[g] == v>>63
+}
+
+func (s *intSum) Results(from, to int) (arrow.Array, error) {
+	scale := int32(0)
+	if s.in.IsFixed() {
+		scale = int32(s.in.Scale)
+	}
+	return datumColumn(s.out, from, to, func(g int) (types.Datum, error) {
+		if s.n[g] == 0 {
+			return nil, nil
+		}
+		if s.out.OID == types.Int8OID {
+			v, ok := s.small(g)
+			if !ok {
+				return nil, pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
+			}
+			return v, nil
+		}
+		var d types.Decimal
+		if v, ok := s.small(g); ok {
+			d = types.DecimalFromInt64(v, scale)
+		} else {
+			d = types.DecimalFromBig(s.big(g), scale)
+		}
+		if s.mean {
+			return d.Div(types.DecimalFromInt64(s.n[g], 0))
+		}
+		return d, nil
+	})
+}
+
+func (s *intSum) Bytes() int64 { return int64(cap(s.lo)) * 24 }
+
+// floatSum is sum and avg of floats, in float64.
+type floatSum struct {
+	out  types.Type
+	mean bool
+	sum  []float64
+	n    []int64
+}
+
+func (s *floatSum) Resize(groups int) { s.sum, s.n = grown(s.sum, groups), grown(s.n, groups) }
+
+func addFloats[T float32 | float64](s *floatSum, groups []uint32, vals []T, arr arrow.Array) {
+	if arr.NullN() > 0 {
+		for i, g := range groups {
+			if !arr.IsNull(i) {
+				s.sum[g] += float64(vals[i])
+				s.n[g]++
+			}
+		}
+		return
+	}
+	sum, n := s.sum, s.n
+	for i, g := range groups {
+		sum[g] += float64(vals[i])
+		n[g]++
+	}
+}
+
+func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
+	switch a := args[0].(type) {
+	case *array.Float64:
+		addFloats(s, groups, a.Float64Values(), a)
+	case *array.Float32:
+		addFloats(s, groups, a.Float32Values(), a)
+	default:
+		return pgerr.Internal("sum of %s", args[0].DataType())
+	}
+	return nil
+}
+
+func (s *floatSum) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		b := states.Value(i)
+		if len(b) != 16 {
+			return badState()
+		}
+		s.sum[g] += math.Float64frombits(binary.LittleEndian.Uint64(b))
+		s.n[g] += int64(binary.LittleEndian.Uint64(b[8:]))
+	}
+	return nil
+}
+
+func (s *floatSum) States(from, to int) (arrow.Array, error) {
+	le := binary.LittleEndian
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		return le.AppendUint64(le.AppendUint64(dst, math.Float64bits(s.sum[g])), uint64(s.n[g])), true
+	}), nil
+}
+
+func (s *floatSum) Results(from, to int) (arrow.Array, error) {
+	n := to - from
+	out := make([]float64, n)
+	valid := make([]byte, batch.BitmapBytes(n))
+	for i := range out {
+		if g := from + i; s.n[g] > 0 {
+			batch.SetBit(valid, i)
+			out[i] = s.sum[g]
+			if s.mean {
+				out[i] /= float64(s.n[g])
+			}
+		}
+	}
+	if s.out.OID == types.Float4OID {
+		f := make([]float32, n)
+		for i, v := range out {
+			f[i] = float32(v)
+			if math.IsInf(float64(f[i]), 0) && !math.IsInf(v, 0) {
+				return nil, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
+			}
+		}
+		return batch.FromSlice(arrow.PrimitiveTypes.Float32, f, valid), nil
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, valid), nil
+}
+
+func (s *floatSum) Bytes() int64 { return int64(cap(s.sum)) * 16 }
+
+// decimalSum is sum and avg of variable numerics.
+type decimalSum struct {
+	mean bool
+	sum  []types.Decimal
+	n    []int64
+}
+
+func (s *decimalSum) Resize(groups int) { s.sum, s.n = grown(s.sum, groups), grown(s.n, groups) }
+
+func (s *decimalSum) Update(groups []uint32, args []arrow.Array) error {
+	a, ok := args[0].(*array.Binary)
+	if !ok {
+		return pgerr.Internal("sum of %s", args[0].DataType())
+	}
+	for i, g := range groups {
+		if a.IsNull(i) {
+			continue
+		}
+		d, err := types.DecodeDecimal(a.Value(i))
+		if err != nil {
+			return err
+		}
+		if err := s.add(g, d, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *decimalSum) add(g uint32, d types.Decimal, n int64) error {
+	if s.n[g] == 0 {
+		s.sum[g] = d
+	} else {
+		v, err := s.sum[g].Add(d)
+		if err != nil {
+			return err
+		}
+		s.sum[g] = v
+	}
+	s.n[g] += n
+	return nil
+}
+
+func (s *decimalSum) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		n, rest, err := getU64(states.Value(i))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		d, err := types.DecodeDecimal(rest)
+		if err != nil {
+			return err
+		}
+		if err := s.add(g, d, int64(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *decimalSum) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.n[g]))
+		if s.n[g] == 0 {
+			return dst, true
+		}
+		return s.sum[g].AppendBinary(dst), true
+	}), nil
+}
+
+func (s *decimalSum) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(types.Numeric, from, to, func(g int) (types.Datum, error) {
+		if s.n[g] == 0 {
+			return nil, nil
+		}
+		if s.mean {
+			return s.sum[g].Div(types.DecimalFromInt64(s.n[g], 0))
+		}
+		return s.sum[g], nil
+	})
+}
+
+func (s *decimalSum) Bytes() int64 { return int64(cap(s.sum)) * 64 }
+
+// intervalSum is sum and avg of intervals.
+type intervalSum struct {
+	mean bool
+	sum  []types.Interval
+	n    []int64
+}
+
+func (s *intervalSum) Resize(groups int) { s.sum, s.n = grown(s.sum, groups), grown(s.n, groups) }
+
+func (s *intervalSum) add(g uint32, v types.Interval, n int64) {
+	t := &s.sum[g]
+	t.Months += v.Months
+	t.Days += v.Days
+	t.Micros += v.Micros
+	s.n[g] += n
+}
+
+func (s *intervalSum) Update(groups []uint32, args []arrow.Array) error {
+	for i, g := range groups {
+		if v, ok := types.DatumAt(types.IntervalT, args[0], i).(types.Interval); ok {
+			s.add(g, v, 1)
+		}
+	}
+	return nil
+}
+
+func (s *intervalSum) MergeStates(groups []uint32, states *array.Binary) error {
+	le := binary.LittleEndian
+	for i, g := range groups {
+		b := states.Value(i)
+		if len(b) != 24 {
+			return badState()
+		}
+		s.add(g, types.Interval{Micros: int64(le.Uint64(b)), Days: int32(le.Uint32(b[8:])), Months: int32(le.Uint32(b[12:]))}, int64(le.Uint64(b[16:])))
+	}
+	return nil
+}
+
+func (s *intervalSum) States(from, to int) (arrow.Array, error) {
+	le := binary.LittleEndian
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		v := s.sum[g]
+		dst = le.AppendUint64(dst, uint64(v.Micros))
+		dst = le.AppendUint32(le.AppendUint32(dst, uint32(v.Days)), uint32(v.Months))
+		return le.AppendUint64(dst, uint64(s.n[g])), true
+	}), nil
+}
+
+func (s *intervalSum) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(types.IntervalT, from, to, func(g int) (types.Datum, error) {
+		if s.n[g] == 0 {
+			return nil, nil
+		}
+		if s.mean {
+			return types.IntervalDiv(s.sum[g], float64(s.n[g]))
+		}
+		return s.sum[g], nil
+	})
+}
+
+func (s *intervalSum) Bytes() int64 { return int64(cap(s.sum)) * 24 }

@@ -1,0 +1,290 @@
+package build
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Config is a stage and what its operators need. What the stage has no use
+// for may be nil.
+type Config struct {
+	Stage    *plan.Stage
+	Runtime  *op.Runtime
+	Env      *eval.Env
+	Splits   op.Splits
+	Tables   op.Tables
+	Virtuals op.Virtuals
+	Sources  op.Sources
+	Writers  op.Writers
+	Exchange op.Exchange
+	Buffers  map[int]*op.Buffer // by the ID of plan.Buffer
+}
+
+// Tree is a stage as operators.
+type Tree struct {
+	Root  []op.Operator // by lane
+	Cols  []plan.Column
+	Stats []*op.Stats
+}
+
+// Leaves lists the leaves of a stage that are read by splits, tables and
+// sources, in the order that op.Split.Scan counts them.
+func Leaves(root plan.Node) []plan.Node {
+	var out []plan.Node
+	walk(root, 0, func(n plan.Node, _ int) {
+		switch n.(type) {
+		case *plan.Scan, *plan.Source:
+			out = append(out, n)
+		}
+	})
+	return out
+}
+
+func walk(n plan.Node, depth int, f func(n plan.Node, depth int)) {
+	f(n, depth)
+	for _, c := range n.Children() {
+		walk(c, depth+1, f)
+	}
+}
+
+// Stage makes the operators of a stage. ctx is for what is evaluated on the
+// way: LIMIT, VALUES.
+func Stage(ctx context.Context, c Config) (*Tree, error) {
+	root := c.Stage.Root
+	s := &state{Config: c, stats: map[plan.Node]*op.Stats{}, leaf: map[plan.Node]int{}}
+	var all []*op.Stats
+	walk(root, 0, func(n plan.Node, depth int) {
+		st := &op.Stats{Node: n, ID: len(all), Depth: depth}
+		all = append(all, st)
+		s.stats[n] = st
+	})
+	for i, n := range Leaves(root) {
+		s.leaf[n] = i
+	}
+	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange}
+	if c.Stage.Single && b.rt.Lanes > 1 {
+		one := *b.rt
+		one.Lanes = 1
+		b.rt = &one
+	}
+	want := root.Schema()
+	out, err := b.exactly(ctx, root, want)
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{Root: out, Cols: want, Stats: all}, nil
+}
+
+// state is what the builders of one stage share.
+type state struct {
+	Config
+	stats map[plan.Node]*op.Stats
+	leaf  map[plan.Node]int
+}
+
+// builder builds for a number of lanes.
+type builder struct {
+	*state
+	rt       *op.Runtime
+	buffers  map[int]*op.Buffer
+	splits   op.Splits
+	exchange op.Exchange
+}
+
+type colSet map[expr.ColID]bool
+
+func setOf(cols []plan.Column) colSet {
+	s := colSet{}
+	for _, c := range cols {
+		s[c.ID] = true
+	}
+	return s
+}
+
+// with gives the union of s and the columns that exprs read.
+func (s colSet) with(exprs ...expr.Expr) colSet {
+	out := make(colSet, len(s)+4)
+	for id := range s {
+		out[id] = true
+	}
+	for _, e := range exprs {
+		if e != nil {
+			expr.Columns(e, out)
+		}
+	}
+	return out
+}
+
+// rel is a built node: the lanes and the columns they give.
+type rel struct {
+	ops  []op.Operator
+	cols []plan.Column
+}
+
+func find(cols []plan.Column, id expr.ColID) int {
+	for i, c := range cols {
+		if c.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func typesOf(cols []plan.Column) []types.Type {
+	out := make([]types.Type, len(cols))
+	for i, c := range cols {
+		out[i] = c.Type
+	}
+	return out
+}
+
+// node builds n such that at least the columns need are given.
+func (b *builder) node(ctx context.Context, n plan.Node, need colSet) (rel, error) {
+	r, err := b.build(ctx, n, need)
+	if err != nil {
+		return rel{}, err
+	}
+	if st := b.stats[n]; st != nil {
+		r.ops = op.Count(st, r.ops)
+	}
+	return r, nil
+}
+
+func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, error) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return b.scan(n)
+	case *plan.Source:
+		return b.source(n)
+	case *plan.Values:
+		return b.values(ctx, n)
+	case *plan.Virtual:
+		return b.virtual(n)
+	case *plan.FuncScan:
+		return b.funcScan(n)
+	case *plan.Buffer:
+		return b.buffer(n)
+	case *plan.Receive:
+		return b.receive(n)
+	case *plan.Filter:
+		return b.filter(ctx, n, need)
+	case *plan.Project:
+		return b.project(ctx, n, need)
+	case *plan.ProjectSet:
+		return b.projectSet(ctx, n, need)
+	case *plan.Aggregate:
+		return b.aggregate(ctx, n)
+	case *plan.Window:
+		return b.window(ctx, n, need)
+	case *plan.Sort:
+		return b.sort(ctx, n, need)
+	case *plan.Limit:
+		return b.limit(ctx, n, need)
+	case *plan.DistinctOn:
+		return b.distinctOn(ctx, n, need)
+	case *plan.Max1Row:
+		in, err := b.node(ctx, n.Input, need)
+		return rel{op.NewMax1Row(in.ops), in.cols}, err
+	case *plan.Join:
+		return b.join(ctx, n, need)
+	case *plan.SetOp:
+		return b.setOp(ctx, n, need)
+	case *plan.RecursiveUnion:
+		return b.recursive(n)
+	case *plan.TableWrite:
+		return b.tableWrite(ctx, n)
+	}
+	return rel{}, pgerr.Internal("the plan has a %T where operators are made", n)
+}
+
+// exactly builds n and gives want, in this order.
+func (b *builder) exactly(ctx context.Context, n plan.Node, want []plan.Column) ([]op.Operator, error) {
+	r, err := b.node(ctx, n, setOf(want))
+	if err != nil {
+		return nil, err
+	}
+	return arrange(r, want)
+}
+
+// arrange puts the columns of r in the order of want.
+func arrange(r rel, want []plan.Column) ([]op.Operator, error) {
+	same := len(want) == len(r.cols)
+	items := make([]op.Item, len(want))
+	for i, c := range want {
+		at := find(r.cols, c.ID)
+		if at < 0 {
+			return nil, pgerr.Internal("the plan has no column %d (%s)", c.ID, c.Name)
+		}
+		same = same && at == i
+		items[i] = op.Item{Col: at}
+	}
+	if same {
+		return r.ops, nil
+	}
+	all := make([][]op.Item, len(r.ops))
+	for i := range all {
+		all[i] = items
+	}
+	return op.NewProject(r.ops, all), nil
+}
+
+// items compiles expressions for every lane; a plain column is itself.
+func (b *builder) items(es []expr.Expr, in []plan.Column) ([][]op.Item, error) {
+	out := make([][]op.Item, b.rt.Lanes)
+	for lane := range out {
+		var err error
+		if out[lane], err = b.laneItems(es, in); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (b *builder) laneItems(es []expr.Expr, in []plan.Column) ([]op.Item, error) {
+	out := make([]op.Item, len(es))
+	for i, e := range es {
+		if c, ok := e.(*expr.Col); ok {
+			if at := find(in, c.ID); at >= 0 {
+				out[i] = op.Item{Col: at}
+				continue
+			}
+		}
+		p, err := eval.Compile(e, in, b.Env)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = op.Item{Program: p}
+	}
+	return out, nil
+}
+
+// filters compiles conditions for every lane.
+func (b *builder) filters(conds []expr.Expr, in []plan.Column) ([]op.Filter, error) {
+	out := make([]op.Filter, b.rt.Lanes)
+	for lane := range out {
+		f, err := eval.CompileFilter(conds, in, b.Env)
+		if err != nil {
+			return nil, err
+		}
+		out[lane] = f
+	}
+	return out, nil
+}
+
+// filtered puts conditions on top of r.
+func (b *builder) filtered(r rel, conds []expr.Expr) (rel, error) {
+	if len(conds) == 0 {
+		return r, nil
+	}
+	fs, err := b.filters(conds, r.cols)
+	if err != nil {
+		return rel{}, err
+	}
+	return rel{op.NewFilter(r.ops, fs), r.cols}, nil
+}

@@ -1,0 +1,14 @@
+// Package build turns a stage of a plan into operators: for each plan node the
+// instances of all lanes (package exec/op), with expressions compiled for each.
+// It is the one place that switches over the kinds of plan nodes.
+//
+//	plan.Stage ──► Tree
+//	               Root   an operator a lane
+//	               Cols   what they give: exactly the stage's schema
+//	               Stats  a counter a plan node, depth first
+//
+// On the way down each node is told which columns are needed of it, so that a
+// join does not gather, nor a sort move, what nobody reads. What comes up is
+// the columns that the operators give, which may be fewer than the node's
+// schema, in another order.
+package build

@@ -1,0 +1,187 @@
+package build
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, error) {
+	conds := append(append([]expr.Expr(nil), n.Residual...), n.On...)
+	reads := need.with(conds...)
+	l, err := b.node(ctx, n.L, within(reads.with(n.LKeys...), n.L))
+	if err != nil {
+		return rel{}, err
+	}
+	r, err := b.node(ctx, n.R, within(reads.with(n.RKeys...), n.R))
+	if err != nil {
+		return rel{}, err
+	}
+	c := op.JoinConfig{Kind: n.Kind, LTypes: typesOf(l.cols), RTypes: typesOf(r.cols), NullSafe: n.NullSafe}
+	if c.NullSafe == nil {
+		c.NullSafe = make([]bool, len(n.LKeys))
+	}
+	lk, rk := make([]expr.Expr, len(n.LKeys)), make([]expr.Expr, len(n.LKeys))
+	for i := range n.LKeys {
+		t, err := commonType(n.LKeys[i].Type(), n.RKeys[i].Type())
+		if err != nil {
+			return rel{}, err
+		}
+		c.KeyTypes = append(c.KeyTypes, t)
+		lk[i], rk[i] = carry(n.LKeys[i], t), carry(n.RKeys[i], t)
+	}
+	if c.LKeys, err = b.items(lk, l.cols); err != nil {
+		return rel{}, err
+	}
+	if c.RKeys, err = b.items(rk, r.cols); err != nil {
+		return rel{}, err
+	}
+	if err := b.residual(&c, conds, l.cols, r.cols); err != nil {
+		return rel{}, err
+	}
+	var cols []plan.Column
+	if n.Kind != plan.RightSemi && n.Kind != plan.RightAnti {
+		for i, col := range l.cols {
+			if need[col.ID] {
+				c.LOut, cols = append(c.LOut, i), append(cols, col)
+			}
+		}
+	}
+	switch n.Kind {
+	case plan.Semi, plan.Anti, plan.AntiNull:
+	case plan.Mark:
+		cols = append(cols, plan.Column{ID: n.MarkCol, Name: "mark", Type: types.Bool})
+	default:
+		for i, col := range r.cols {
+			if need[col.ID] {
+				c.ROut, cols = append(c.ROut, i), append(cols, col)
+			}
+		}
+	}
+	return rel{op.NewJoin(b.rt, b.stats[n], c, l.ops, r.ops), cols}, nil
+}
+
+// within cuts need down to what n has.
+func within(need colSet, n plan.Node) colSet {
+	out := colSet{}
+	for _, c := range n.Schema() {
+		if need[c.ID] {
+			out[c.ID] = true
+		}
+	}
+	return out
+}
+
+// residual compiles the conditions over the columns they read alone.
+func (b *builder) residual(c *op.JoinConfig, conds []expr.Expr, l, r []plan.Column) error {
+	if len(conds) == 0 {
+		return nil
+	}
+	reads := colSet{}.with(conds...)
+	var in []plan.Column
+	for i, col := range append(append([]plan.Column(nil), l...), r...) {
+		if reads[col.ID] {
+			c.ResidualCols, in = append(c.ResidualCols, i), append(in, col)
+		}
+	}
+	if c.Kind != plan.Mark {
+		var err error
+		c.Residual, err = b.filters(conds, in)
+		return err
+	}
+	e := conds[0]
+	if len(conds) > 1 {
+		e = &expr.And{Args: conds}
+	}
+	for lane := 0; lane < b.rt.Lanes; lane++ {
+		p, err := eval.Compile(e, in, b.Env)
+		if err != nil {
+			return err
+		}
+		c.ResidualValue = append(c.ResidualValue, p)
+	}
+	return nil
+}
+
+// carry casts a key to how both sides carry it.
+func carry(e expr.Expr, t types.Type) expr.Expr {
+	if sameCarriage(e.Type(), t) {
+		return e
+	}
+	return &expr.Cast{Arg: e, Typ: t}
+}
+
+// sameCarriage tells whether columns of a and b hold equal values alike.
+func sameCarriage(a, b types.Type) bool {
+	if a.OID == types.NumericOID && b.OID == types.NumericOID {
+		return a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
+	}
+	if a.IsString() && b.IsString() {
+		return (a.OID == types.JSONBOID) == (b.OID == types.JSONBOID)
+	}
+	return a.OID == b.OID || a.OID != types.DateOID && b.OID != types.DateOID && arrow.TypeEqual(a.Arrow(), b.Arrow())
+}
+
+// commonType gives the type in which keys of types a and b can be compared as
+// they are carried.
+func commonType(a, b types.Type) (types.Type, error) {
+	if sameCarriage(a, b) {
+		return a, nil
+	}
+	if ra, rb := rank(a), rank(b); ra > 0 && rb > 0 {
+		if ra == numericRank && rb == numericRank || ra == numericRank && rb < ra || rb == numericRank && ra < rb {
+			return types.Numeric, nil
+		}
+		if ra >= floatRank || rb >= floatRank {
+			return types.Float8, nil
+		}
+		if ra > rb {
+			return a, nil
+		}
+		return b, nil
+	}
+	switch {
+	case a.OID == types.TimestamptzOID && dated(b), b.OID == types.TimestamptzOID && dated(a):
+		return types.Timestamptz, nil
+	case dated(a) && dated(b):
+		return types.Timestamp, nil
+	case a.IsArray() && b.IsArray():
+		if ea, _ := a.Elem(); ea.OID == types.NumericOID {
+			t, _ := types.ArrayOf(types.Numeric)
+			return t, nil
+		}
+	}
+	return types.Type{}, pgerr.Internal("join keys of types %s and %s have no common form", a.String(), b.String())
+}
+
+const (
+	numericRank = 4
+	floatRank   = 5
+)
+
+func rank(t types.Type) int {
+	switch t.OID {
+	case types.Int2OID:
+		return 1
+	case types.Int4OID:
+		return 2
+	case types.Int8OID:
+		return 3
+	case types.NumericOID:
+		return numericRank
+	case types.Float4OID, types.Float8OID:
+		return floatRank
+	}
+	return 0
+}
+
+func dated(t types.Type) bool {
+	return t.OID == types.DateOID || t.OID == types.TimestampOID || t.OID == types.TimestamptzOID
+}

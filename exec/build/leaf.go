@@ -1,0 +1,125 @@
+package build
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func (b *builder) scan(n *plan.Scan) (rel, error) {
+	if b.Tables == nil || b.splits == nil {
+		return rel{}, pgerr.Internal("the task cannot read tables")
+	}
+	open := func(ctx context.Context, sp *op.Split) (op.BatchReader, error) {
+		return b.Tables.Open(ctx, n, sp, b.Env)
+	}
+	return rel{op.NewScan(b.rt, b.stats[n], b.leaf[n], b.splits, open), n.Schema()}, nil
+}
+
+func (b *builder) source(n *plan.Source) (rel, error) {
+	if b.Sources == nil || b.splits == nil {
+		return rel{}, pgerr.Internal("the task cannot read sources")
+	}
+	open := func(ctx context.Context, sp *op.Split) (op.BatchReader, error) {
+		return b.Sources.Open(ctx, n, sp.Part, sp.Of)
+	}
+	return b.filtered(rel{op.NewScan(b.rt, b.stats[n], b.leaf[n], b.splits, open), n.Schema()}, n.Filter)
+}
+
+func (b *builder) virtual(n *plan.Virtual) (rel, error) {
+	if b.Virtuals == nil {
+		return rel{}, pgerr.Internal("the task cannot read %s.%s", n.Schema_, n.Name)
+	}
+	ops := op.NewShared(b.rt, func(ctx context.Context) ([]op.BatchReader, error) {
+		r, err := b.Virtuals.Open(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		return []op.BatchReader{r}, nil
+	})
+	return b.filtered(rel{ops, n.Cols}, n.Filter)
+}
+
+func (b *builder) buffer(n *plan.Buffer) (rel, error) {
+	buf := b.buffers[n.ID]
+	if buf == nil {
+		return rel{}, pgerr.Internal("the task has no buffer %d (%s)", n.ID, n.Name)
+	}
+	ops := op.NewShared(b.rt, func(context.Context) ([]op.BatchReader, error) {
+		r, err := buf.Open()
+		if err != nil {
+			return nil, err
+		}
+		return []op.BatchReader{r}, nil
+	})
+	return rel{ops, n.Cols}, nil
+}
+
+func (b *builder) receive(n *plan.Receive) (rel, error) {
+	if b.exchange == nil {
+		return rel{}, pgerr.Internal("the task has no exchange")
+	}
+	open := func(ctx context.Context) ([]op.BatchReader, error) { return b.exchange.Readers(ctx, n) }
+	if len(n.Merge) == 0 {
+		return rel{op.NewShared(b.rt, open), n.Cols}, nil
+	}
+	es, specs := sortKeys(n.Merge)
+	newKeys := func() ([]op.Item, error) { return b.laneItems(es, n.Cols) }
+	return rel{op.NewMergeReceive(b.rt, typesOf(n.Cols), newKeys, specs, open), n.Cols}, nil
+}
+
+// values evaluates the rows while the tree is made: they have no columns to
+// wait for.
+func (b *builder) values(ctx context.Context, n *plan.Values) (rel, error) {
+	var batches []*batch.Batch
+	for from := 0; from < len(n.Rows); from += b.rt.Rows() {
+		rows := n.Rows[from:min(from+b.rt.Rows(), len(n.Rows))]
+		cols := make([]arrow.Array, len(n.Cols))
+		for c, col := range n.Cols {
+			bld := array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow())
+			bld.Reserve(len(rows))
+			for _, row := range rows {
+				d, err := eval.ConstantContext(ctx, row[c], b.Env)
+				if err == nil {
+					err = types.AppendDatum(bld, col.Type, d)
+				}
+				if err != nil {
+					return rel{}, err
+				}
+			}
+			cols[c] = bld.NewArray()
+		}
+		batches = append(batches, batch.New(cols, len(rows)))
+	}
+	return rel{op.NewStatic(b.rt, batches), n.Cols}, nil
+}
+
+func (b *builder) funcScan(n *plan.FuncScan) (rel, error) {
+	one := op.NewStatic(b.rt, []*batch.Batch{batch.New(nil, 1)})
+	ps, err := b.setPrograms(n.Calls, nil, false)
+	if err != nil {
+		return rel{}, err
+	}
+	return rel{op.NewProjectSet(b.rt, one, nil, ps, n.Ordinality != 0), n.Schema()}, nil
+}
+
+func (b *builder) setPrograms(calls []plan.SetCall, in []plan.Column, outer bool) ([]op.SetProgram, error) {
+	out := make([]op.SetProgram, b.rt.Lanes)
+	for lane := range out {
+		p, err := eval.CompileSets(calls, in, b.Env, outer)
+		if err != nil {
+			return nil, err
+		}
+		out[lane] = p
+	}
+	return out, nil
+}

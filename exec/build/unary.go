@@ -1,0 +1,232 @@
+package build
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func (b *builder) filter(ctx context.Context, n *plan.Filter, need colSet) (rel, error) {
+	in, err := b.node(ctx, n.Input, need.with(n.Conds...))
+	if err != nil {
+		return rel{}, err
+	}
+	return b.filtered(in, n.Conds)
+}
+
+func (b *builder) project(ctx context.Context, n *plan.Project, need colSet) (rel, error) {
+	var cols []plan.Column
+	var es []expr.Expr
+	for _, it := range n.Items {
+		if need[it.Col.ID] {
+			cols, es = append(cols, it.Col), append(es, it.Expr)
+		}
+	}
+	in, err := b.node(ctx, n.Input, colSet{}.with(es...))
+	if err != nil {
+		return rel{}, err
+	}
+	items, err := b.items(es, in.cols)
+	if err != nil {
+		return rel{}, err
+	}
+	return rel{op.NewProject(in.ops, items), cols}, nil
+}
+
+func (b *builder) projectSet(ctx context.Context, n *plan.ProjectSet, need colSet) (rel, error) {
+	var args []expr.Expr
+	for _, c := range n.Calls {
+		args = append(args, c.Args...)
+	}
+	in, err := b.node(ctx, n.Input, need.with(args...))
+	if err != nil {
+		return rel{}, err
+	}
+	var keep []int
+	var cols []plan.Column
+	for i, c := range in.cols {
+		if need[c.ID] {
+			keep, cols = append(keep, i), append(cols, c)
+		}
+	}
+	ps, err := b.setPrograms(n.Calls, in.cols, n.Outer)
+	if err != nil {
+		return rel{}, err
+	}
+	for _, c := range n.Calls {
+		cols = append(cols, c.Cols...)
+	}
+	if n.Ordinality != 0 {
+		cols = append(cols, plan.Column{ID: n.Ordinality, Name: "ordinality", Type: types.Int8})
+	}
+	return rel{op.NewProjectSet(b.rt, in.ops, keep, ps, n.Ordinality != 0), cols}, nil
+}
+
+func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate) (rel, error) {
+	need := colSet{}
+	for _, g := range n.Groups {
+		need = need.with(g.Expr)
+	}
+	for _, a := range n.Aggs {
+		need = need.with(callExprs(a.Call)...)
+	}
+	if n.Phase == plan.AggFinal {
+		// it reads groups and states, not arguments
+		need = setOf(n.Input.Schema())
+	}
+	in, err := b.node(ctx, n.Input, need)
+	if err != nil {
+		return rel{}, err
+	}
+	ops, err := op.NewHashAgg(b.rt, b.stats[n], n, in.cols, b.Env, in.ops)
+	return rel{ops, n.Schema()}, err
+}
+
+func callExprs(c expr.AggCall) []expr.Expr {
+	es := append([]expr.Expr{c.Filter}, c.Args...)
+	for _, o := range c.OrderBy {
+		es = append(es, o.Expr)
+	}
+	return es
+}
+
+func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel, error) {
+	need = need.with(n.PartitionBy...)
+	for _, o := range n.OrderBy {
+		need = need.with(o.Expr)
+	}
+	for _, it := range n.Items {
+		need = need.with(callExprs(it.Call)...).with(it.Frame.Start.Offset, it.Frame.End.Offset)
+	}
+	in, err := b.node(ctx, n.Input, need)
+	if err != nil {
+		return rel{}, err
+	}
+	ops, err := op.NewWindow(b.rt, b.stats[n], n, in.cols, b.Env, in.ops)
+	cols := append([]plan.Column(nil), in.cols...)
+	for _, it := range n.Items {
+		cols = append(cols, it.Col)
+	}
+	return rel{ops, cols}, err
+}
+
+func sortKeys(keys []plan.SortKey) ([]expr.Expr, []kernel.KeySpec) {
+	es := make([]expr.Expr, len(keys))
+	specs := make([]kernel.KeySpec, len(keys))
+	for i, k := range keys {
+		es[i] = k.Expr
+		specs[i] = kernel.KeySpec{Type: k.Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst}
+	}
+	return es, specs
+}
+
+func (b *builder) sort(ctx context.Context, n *plan.Sort, need colSet) (rel, error) {
+	es, specs := sortKeys(n.Keys)
+	in, err := b.node(ctx, n.Input, need.with(es...))
+	if err != nil {
+		return rel{}, err
+	}
+	return b.sorted(b.stats[n], in, es, specs, n.Limit)
+}
+
+func (b *builder) sorted(st *op.Stats, in rel, es []expr.Expr, specs []kernel.KeySpec, limit int64) (rel, error) {
+	keys, err := b.items(es, in.cols)
+	if err != nil {
+		return rel{}, err
+	}
+	ops := op.NewSort(b.rt, st, op.SortConfig{Types: typesOf(in.cols), Keys: keys, Specs: specs, Limit: limit}, in.ops)
+	return rel{ops, in.cols}, nil
+}
+
+func (b *builder) limit(ctx context.Context, n *plan.Limit, need colSet) (rel, error) {
+	count, err := b.rowCount(ctx, n.Count, -1, pgerr.InvalidRowCountInLimit, "LIMIT")
+	if err != nil {
+		return rel{}, err
+	}
+	offset, err := b.rowCount(ctx, n.Offset, 0, pgerr.InvalidRowCountInOffset, "OFFSET")
+	if err != nil {
+		return rel{}, err
+	}
+	if count >= 0 && offset+count < 0 {
+		count = -1 // past all rows there can be
+	}
+	es, specs := sortKeys(n.Keys)
+	in, err := b.node(ctx, n.Input, need.with(es...))
+	if err != nil {
+		return rel{}, err
+	}
+	if !n.Ties || count < 0 {
+		return rel{op.NewLimit(in.ops, offset, count), in.cols}, nil
+	}
+	keys, err := b.items(es, in.cols)
+	if err != nil {
+		return rel{}, err
+	}
+	return rel{op.NewLimitTies(in.ops, offset, count, keys, specs), in.cols}, nil
+}
+
+// rowCount evaluates LIMIT's or OFFSET's number; NULL and nil are none.
+func (b *builder) rowCount(ctx context.Context, e expr.Expr, none int64, code pgerr.Code, word string) (int64, error) {
+	if e == nil {
+		return none, nil
+	}
+	d, err := eval.ConstantContext(ctx, e, b.Env)
+	if err != nil || d == nil {
+		return none, err
+	}
+	n, ok := d.(int64)
+	if !ok {
+		return 0, pgerr.Internal("%s is not a bigint", word)
+	}
+	if n < 0 {
+		return 0, pgerr.New(code, "%s must not be negative", word)
+	}
+	return n, nil
+}
+
+// distinctOn sorts, by the order that is asked for or by the keys, and keeps
+// the first of equals.
+func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSet) (rel, error) {
+	order := n.Order
+	if len(order) == 0 {
+		for _, k := range n.Keys {
+			order = append(order, plan.SortKey{Expr: k})
+		}
+	}
+	es, specs := sortKeys(order)
+	in, err := b.node(ctx, n.Input, need.with(es...).with(n.Keys...))
+	if err != nil {
+		return rel{}, err
+	}
+	sorted, err := b.sorted(b.stats[n], in, es, specs, -1)
+	if err != nil {
+		return rel{}, err
+	}
+	keys, err := b.items(n.Keys, in.cols)
+	if err != nil {
+		return rel{}, err
+	}
+	specs = specs[:0:0]
+	for _, k := range n.Keys {
+		specs = append(specs, kernel.KeySpec{Type: k.Type()})
+	}
+	return rel{op.NewDistinctOn(sorted.ops, keys, specs), in.cols}, nil
+}
+
+func (b *builder) tableWrite(ctx context.Context, n *plan.TableWrite) (rel, error) {
+	if b.Writers == nil {
+		return rel{}, pgerr.Internal("the task cannot write tables")
+	}
+	in, err := b.exactly(ctx, n.Input, n.Input.Schema())
+	if err != nil {
+		return rel{}, err
+	}
+	ops := op.NewTableWrite(in, func(ctx context.Context) (op.Writer, error) { return b.Writers.Writer(ctx, n) })
+	return rel{ops, n.Schema()}, nil
+}

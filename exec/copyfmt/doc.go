@@ -1,0 +1,9 @@
+// Package copyfmt reads and writes the three formats of COPY (PostgreSQL
+// manual, "COPY"): text, csv and binary. It turns bytes into batches and
+// batches into bytes; where the bytes come from or go to is not its business.
+//
+//	bytes ─▶ records (lines, quoted lines, tuples) ─▶ fields ─▶ column builders ─▶ batch
+//
+// A Decoder pulls from an io.Reader, so a slow consumer slows the producer. It
+// holds one batch and one record, and refuses records over MaxRecord bytes.
+package copyfmt

@@ -1,0 +1,144 @@
+package copyfmt
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Encoder writes batches as COPY data. It is for one goroutine.
+type Encoder struct {
+	opts  Options
+	cols  []Column
+	env   *types.Env
+	force []bool
+	field []byte
+	begun bool
+}
+
+// NewEncoder writes rows of cols.
+func NewEncoder(cols []Column, opts Options, env *types.Env) *Encoder {
+	e := &Encoder{opts: opts, cols: cols, env: env, force: make([]bool, len(cols))}
+	for i, c := range cols {
+		e.force[i] = opts.ForceAll || slices.Contains(opts.ForceQuote, c.Name)
+	}
+	return e
+}
+
+// Begin appends what comes before the rows: a header line, or the binary
+// signature.
+func (e *Encoder) Begin(dst []byte) []byte {
+	e.begun = true
+	if e.opts.Format == Binary {
+		dst = append(dst, signature...)
+		return append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
+	}
+	if e.opts.Header {
+		for i, c := range e.cols {
+			if i > 0 {
+				dst = append(dst, e.opts.Delimiter)
+			}
+			dst = e.appendField(dst, []byte(c.Name), false)
+		}
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// End appends what comes after the rows.
+func (e *Encoder) End(dst []byte) []byte {
+	if e.opts.Format == Binary {
+		return append(dst, 0xff, 0xff)
+	}
+	return dst
+}
+
+// Append writes a batch's rows.
+func (e *Encoder) Append(dst []byte, b *batch.Batch) []byte {
+	n := b.Rows()
+	for k := 0; k < n; k++ {
+		row := k
+		if b.Sel != nil {
+			row = int(b.Sel[k])
+		}
+		if e.opts.Format == Binary {
+			dst = binary.BigEndian.AppendUint16(dst, uint16(len(e.cols)))
+		}
+		for i, c := range e.cols {
+			arr := b.Cols[i]
+			if e.opts.Format != Binary && i > 0 {
+				dst = append(dst, e.opts.Delimiter)
+			}
+			if arr.IsNull(row) {
+				if e.opts.Format == Binary {
+					dst = append(dst, 0xff, 0xff, 0xff, 0xff)
+				} else {
+					dst = append(dst, e.opts.Null...)
+				}
+				continue
+			}
+			d := types.DatumAt(c.Type, arr, row)
+			if e.opts.Format == Binary {
+				at := len(dst)
+				dst = append(dst, 0, 0, 0, 0)
+				dst = types.AppendBinary(dst, c.Type, d)
+				binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+				continue
+			}
+			e.field = types.AppendText(e.field[:0], c.Type, d, e.env)
+			dst = e.appendField(dst, e.field, e.force[i])
+		}
+		if e.opts.Format != Binary {
+			dst = append(dst, '\n')
+		}
+	}
+	return dst
+}
+
+func (e *Encoder) appendField(dst, f []byte, force bool) []byte {
+	if e.opts.Format == Text {
+		for _, c := range f {
+			switch c {
+			case '\\':
+				dst = append(dst, '\\', '\\')
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			case '\b':
+				dst = append(dst, '\\', 'b')
+			case '\f':
+				dst = append(dst, '\\', 'f')
+			case '\v':
+				dst = append(dst, '\\', 'v')
+			case e.opts.Delimiter:
+				dst = append(dst, '\\', c)
+			default:
+				dst = append(dst, c)
+			}
+		}
+		return dst
+	}
+	quote := force || view(f) == e.opts.Null || len(e.cols) == 1 && view(f) == `\.`
+	for _, c := range f {
+		if c == e.opts.Delimiter || c == e.opts.Quote || c == '\n' || c == '\r' {
+			quote = true
+			break
+		}
+	}
+	if !quote {
+		return append(dst, f...)
+	}
+	dst = append(dst, e.opts.Quote)
+	for _, c := range f {
+		if c == e.opts.Quote || c == e.opts.Escape {
+			dst = append(dst, e.opts.Escape)
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, e.opts.Quote)
+}

@@ -1,0 +1,194 @@
+package copyfmt
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Format is text, csv or binary.
+type Format uint8
+
+// The formats.
+const (
+	Text Format = iota
+	CSV
+	Binary
+)
+
+// MaxRecord is the longest record accepted, in bytes.
+const MaxRecord = 256 << 20
+
+// Options of a COPY. ForceQuote and its kin name columns.
+type Options struct {
+	Format       Format
+	Delimiter    byte
+	Null         string
+	Header       bool
+	HeaderMatch  bool
+	Quote        byte
+	Escape       byte
+	ForceQuote   []string
+	ForceAll     bool // FORCE_QUOTE *
+	ForceNotNull []string
+	ForceNull    []string
+}
+
+// Option is one option as it was written; List is set where it was a list of
+// columns, Star for *.
+type Option struct {
+	Name  string
+	Value string
+	List  []string
+	Star  bool
+	Given bool // a value was written
+}
+
+// ParseOptions checks the options of a COPY with PostgreSQL's texts.
+func ParseOptions(opts []Option, from bool) (Options, error) {
+	o := Options{}
+	seen := map[string]bool{}
+	var delim, quote, escape, null *string
+	for _, p := range opts {
+		if seen[p.Name] {
+			return o, pgerr.New(pgerr.SyntaxError, "conflicting or redundant options")
+		}
+		seen[p.Name] = true
+		v := p.Value
+		switch p.Name {
+		case "format":
+			switch v {
+			case "text":
+			case "csv":
+				o.Format = CSV
+			case "binary":
+				o.Format = Binary
+			default:
+				return o, pgerr.New(pgerr.InvalidParameterValue, "COPY format %q not recognized", v)
+			}
+		case "delimiter":
+			delim = &v
+		case "null":
+			null = &v
+		case "quote":
+			quote = &v
+		case "escape":
+			escape = &v
+		case "header":
+			switch strings.ToLower(v) {
+			case "match":
+				if !from {
+					return o, pgerr.Unsupported("cannot use \"match\" with HEADER in COPY TO")
+				}
+				o.Header, o.HeaderMatch = true, true
+			case "", "true", "on", "1":
+				o.Header = true
+			case "false", "off", "0":
+			default:
+				return o, pgerr.New(pgerr.SyntaxError, "header requires a Boolean value or \"match\"")
+			}
+		case "force_quote":
+			o.ForceQuote, o.ForceAll = p.List, p.Star
+			if !p.Star && p.List == nil {
+				return o, pgerr.New(pgerr.InvalidParameterValue, "argument to option %q must be a list of column names", p.Name)
+			}
+		case "force_not_null":
+			o.ForceNotNull = p.List
+		case "force_null":
+			o.ForceNull = p.List
+		case "encoding":
+			switch strings.ToUpper(strings.ReplaceAll(v, "-", "")) {
+			case "UTF8", "UNICODE", "SQL_ASCII":
+			default:
+				return o, pgerr.Unsupported("encoding %q is not supported; the server reads and writes UTF8", v)
+			}
+		case "freeze":
+			// Rows are visible at commit in any case.
+		default:
+			return o, pgerr.New(pgerr.SyntaxError, "option %q not recognized", p.Name)
+		}
+	}
+	if o.Format == Binary {
+		switch {
+		case delim != nil:
+			return o, pgerr.New(pgerr.SyntaxError, "cannot specify DELIMITER in BINARY mode")
+		case null != nil:
+			return o, pgerr.New(pgerr.SyntaxError, "cannot specify NULL in BINARY mode")
+		case o.Header:
+			return o, pgerr.Unsupported("cannot specify HEADER in BINARY mode")
+		}
+	}
+	o.Delimiter, o.Null = '\t', "\\N"
+	if o.Format == CSV {
+		o.Delimiter, o.Null = ',', ""
+		o.Quote = '"'
+	}
+	one := func(what string, v *string) (byte, error) {
+		if len(*v) != 1 {
+			return 0, pgerr.New(pgerr.InvalidParameterValue, "COPY %s must be a single one-byte character", what)
+		}
+		return (*v)[0], nil
+	}
+	var err error
+	if delim != nil {
+		if o.Delimiter, err = one("delimiter", delim); err != nil {
+			return o, pgerr.Unsupported("COPY delimiter must be a single one-byte character")
+		}
+	}
+	if o.Delimiter == '\r' || o.Delimiter == '\n' {
+		return o, pgerr.New(pgerr.InvalidParameterValue, "COPY delimiter cannot be newline or carriage return")
+	}
+	if null != nil {
+		o.Null = *null
+	}
+	if strings.ContainsAny(o.Null, "\r\n") {
+		return o, pgerr.New(pgerr.InvalidParameterValue, "COPY null representation cannot use newline or carriage return")
+	}
+	if o.Format == Text && strings.IndexByte(`\.abcdefghijklmnopqrstuvwxyz0123456789`, o.Delimiter) >= 0 {
+		return o, pgerr.New(pgerr.InvalidParameterValue, "COPY delimiter cannot be \"%c\"", o.Delimiter)
+	}
+	if o.Format != CSV {
+		switch {
+		case quote != nil:
+			return o, pgerr.Unsupported("COPY quote available only in CSV mode")
+		case escape != nil:
+			return o, pgerr.Unsupported("COPY escape available only in CSV mode")
+		case o.ForceQuote != nil || o.ForceAll:
+			return o, pgerr.Unsupported("COPY force quote available only in CSV mode")
+		case o.ForceNotNull != nil:
+			return o, pgerr.Unsupported("COPY force not null available only in CSV mode")
+		case o.ForceNull != nil:
+			return o, pgerr.Unsupported("COPY force null available only in CSV mode")
+		}
+		if o.Format == Text && strings.IndexByte(o.Null, o.Delimiter) >= 0 {
+			return o, pgerr.Unsupported("COPY delimiter must not appear in the NULL specification")
+		}
+		return o, nil
+	}
+	if quote != nil {
+		if o.Quote, err = one("quote", quote); err != nil {
+			return o, err
+		}
+	}
+	o.Escape = o.Quote
+	if escape != nil {
+		if o.Escape, err = one("escape", escape); err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case o.Delimiter == o.Quote:
+		return o, pgerr.New(pgerr.InvalidParameterValue, "COPY delimiter and quote must be different")
+	case strings.IndexByte(o.Null, o.Delimiter) >= 0:
+		return o, pgerr.Unsupported("COPY delimiter must not appear in the NULL specification")
+	case strings.IndexByte(o.Null, o.Quote) >= 0:
+		return o, pgerr.Unsupported("CSV quote character must not appear in the NULL specification")
+	case (o.ForceQuote != nil || o.ForceAll) && from:
+		return o, pgerr.Unsupported("COPY force quote only available using COPY TO")
+	case o.ForceNotNull != nil && !from:
+		return o, pgerr.Unsupported("COPY force not null only available using COPY FROM")
+	case o.ForceNull != nil && !from:
+		return o, pgerr.Unsupported("COPY force null only available using COPY FROM")
+	}
+	return o, nil
+}

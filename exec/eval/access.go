@@ -1,0 +1,338 @@
+package eval
+
+import (
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// datum gives row i of a vec of type t as a datum, nil for NULL. Strings are
+// not copied: functions must not keep them.
+func (v *vec) datum(t types.Type, i int) types.Datum {
+	if v.null(i) {
+		return nil
+	}
+	if v.one {
+		i = 0
+	}
+	switch v.kind {
+	case kBool:
+		return vals[uint8](v)[i] != 0
+	case kI16:
+		return int64(vals[int16](v)[i])
+	case kI32:
+		return int64(vals[int32](v)[i])
+	case kI64:
+		if t.OID == types.NumericOID {
+			return types.DecimalFromInt64(vals[int64](v)[i], int32(t.Scale))
+		}
+		return vals[int64](v)[i]
+	case kU32:
+		return int64(vals[uint32](v)[i])
+	case kF32:
+		return float64(vals[float32](v)[i])
+	case kF64:
+		return vals[float64](v)[i]
+	case kStr, kDict:
+		return v.str(i)
+	case kBin:
+		if t.OID == types.NumericOID {
+			d, err := types.DecodeDecimal(v.bytes(i))
+			if err != nil {
+				return types.DecimalNaN
+			}
+			return d
+		}
+		return v.bytes(i)
+	case kF12:
+		return types.GetTimeTZ(v.fixedBytes(i))
+	case kF16:
+		if t.OID == types.IntervalOID {
+			return types.GetInterval(v.fixedBytes(i))
+		}
+		return [16]byte(v.fixedBytes(i))
+	case kArr:
+		return types.DatumAt(t, v.arr, i)
+	}
+	return nil
+}
+
+// reader gives access to the values of a vec of type t as Go values: bool,
+// int64, float64, string, []byte, Decimal, Interval, TimeTZ, [16]byte, Array,
+// Row, or any datum. It must not be asked for NULL rows (Datum gives nil).
+func reader[T any](v *vec, t types.Type) func(int) T {
+	var z T
+	var f any
+	if v.kind == kNull {
+		return func(int) T { return z }
+	}
+	switch any(z).(type) {
+	case bool:
+		x := vals[uint8](v)
+		f = pick(v, func(i int) bool { return x[i] != 0 })
+	case int64:
+		f = intReader(v)
+	case float64:
+		if v.kind == kF32 {
+			x := vals[float32](v)
+			f = pick(v, func(i int) float64 { return float64(x[i]) })
+		} else {
+			x := vals[float64](v)
+			f = pick(v, func(i int) float64 { return x[i] })
+		}
+	case string:
+		f = v.str
+	case []byte:
+		f = v.bytes
+	case types.Decimal:
+		f = decimalReader(v, t)
+	case types.Interval:
+		f = func(i int) types.Interval { return types.GetInterval(v.fixedBytes(i)) }
+	case types.TimeTZ:
+		f = func(i int) types.TimeTZ { return types.GetTimeTZ(v.fixedBytes(i)) }
+	case [16]byte:
+		f = func(i int) [16]byte { return [16]byte(v.fixedBytes(i)) }
+	case types.Array:
+		f = func(i int) types.Array { a, _ := v.datum(t, i).(types.Array); return a }
+	case types.Row:
+		f = func(i int) types.Row { r, _ := v.datum(t, i).(types.Row); return r }
+	default:
+		// T is types.Datum
+		return func(i int) T { d := v.datum(t, i); r, _ := d.(T); return r }
+	}
+	return f.(func(int) T)
+}
+
+func pick[T any](v *vec, f func(int) T) func(int) T {
+	if !v.one {
+		return f
+	}
+	if v.n == 0 {
+		return f
+	}
+	x := f(0)
+	return func(int) T { return x }
+}
+
+func intReader(v *vec) func(int) int64 {
+	switch v.kind {
+	case kI16:
+		x := vals[int16](v)
+		return pick(v, func(i int) int64 { return int64(x[i]) })
+	case kI32:
+		x := vals[int32](v)
+		return pick(v, func(i int) int64 { return int64(x[i]) })
+	case kU32:
+		x := vals[uint32](v)
+		return pick(v, func(i int) int64 { return int64(x[i]) })
+	}
+	x := vals[int64](v)
+	return pick(v, func(i int) int64 { return x[i] })
+}
+
+func decimalReader(v *vec, t types.Type) func(int) types.Decimal {
+	if v.kind == kI64 {
+		x, s := vals[int64](v), int32(t.Scale)
+		return pick(v, func(i int) types.Decimal { return types.DecimalFromInt64(x[i], s) })
+	}
+	return pick(v, func(i int) types.Decimal {
+		if v.null(i) {
+			return types.Decimal{}
+		}
+		d, err := types.DecodeDecimal(v.bytes(i))
+		if err != nil {
+			return types.DecimalNaN
+		}
+		return d
+	})
+}
+
+// writer collects the n rows of a result of type t, in order.
+type writer[T any] struct {
+	out  *vec
+	set  func(i int, x T) error
+	done func() *vec
+}
+
+// newWriter makes one for T as in reader. Rows that are left out hold zero.
+func newWriter[T any](a *arena, t types.Type, n int) *writer[T] {
+	var z T
+	k := kindOf(t)
+	w := &writer[T]{out: &vec{kind: k, n: n}}
+	w.done = func() *vec { return w.out }
+	var f any
+	switch any(z).(type) {
+	case bool:
+		x := fixedOut[uint8](a, w.out)
+		f = func(i int, b bool) error { x[i] = b2u(b); return nil }
+	case int64:
+		f = intWriter(a, w.out, t)
+	case float64:
+		if k == kF32 {
+			x := fixedOut[float32](a, w.out)
+			f = func(i int, v float64) error { x[i] = float32(v); return nil }
+		} else {
+			x := fixedOut[float64](a, w.out)
+			f = func(i int, v float64) error { x[i] = v; return nil }
+		}
+	case string:
+		next := bytesOut(a, w.out)
+		f = func(i int, s string) error { return next(i, stringBytes(s)) }
+	case []byte:
+		f = bytesOut(a, w.out)
+	case types.Decimal:
+		if k == kI64 {
+			x := fixedOut[int64](a, w.out)
+			f = func(i int, d types.Decimal) (err error) { x[i], err = types.FixedCoefficient(t, d); return err }
+		} else {
+			next := bytesOut(a, w.out)
+			var buf []byte
+			f = func(i int, d types.Decimal) error {
+				buf = d.AppendBinary(buf[:0])
+				return next(i, buf)
+			}
+		}
+	case types.Interval:
+		x := fixedOut[[16]byte](a, w.out)
+		f = func(i int, iv types.Interval) error { types.PutInterval(x[i][:], iv); return nil }
+	case types.TimeTZ:
+		x := fixedOut[[12]byte](a, w.out)
+		f = func(i int, v types.TimeTZ) error { types.PutTimeTZ(x[i][:], v); return nil }
+	case [16]byte:
+		x := fixedOut[[16]byte](a, w.out)
+		f = func(i int, u [16]byte) error { x[i] = u; return nil }
+	default:
+		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+		at := 0
+		w.set = func(i int, d T) error {
+			for ; at < i; at++ {
+				b.AppendNull()
+			}
+			at++
+			return appendTo(b, t, any(d))
+		}
+		w.done = func() *vec {
+			for ; at < n; at++ {
+				b.AppendNull()
+			}
+			out := fromArrow(a, b.NewArray())
+			return out
+		}
+		return w
+	}
+	w.set = f.(func(int, T) error)
+	if k == kStr || k == kBin {
+		w.done = func() *vec {
+			// offsets of the rows that no one set
+			o := w.out
+			for i := len(o.off); i <= n; i++ {
+				o.off = append(o.off, int32(len(o.data)))
+			}
+			return o
+		}
+	}
+	return w
+}
+
+// appendTo appends a datum; NULL for a nil or an untyped nothing.
+func appendTo(b array.Builder, t types.Type, d types.Datum) error {
+	return types.AppendDatum(b, t, d)
+}
+
+func fixedOut[T any](a *arena, v *vec) []T {
+	x := alloc[T](a, v.n)
+	clear(x)
+	v.p = unsafe.Pointer(unsafe.SliceData(x))
+	return x
+}
+
+func intWriter(a *arena, v *vec, t types.Type) func(int, int64) error {
+	switch v.kind {
+	case kI16:
+		x := fixedOut[int16](a, v)
+		return func(i int, n int64) error {
+			if int64(int16(n)) != n {
+				return errRange(t)
+			}
+			x[i] = int16(n)
+			return nil
+		}
+	case kI32:
+		x := fixedOut[int32](a, v)
+		return func(i int, n int64) error {
+			if int64(int32(n)) != n {
+				return errRange(t)
+			}
+			x[i] = int32(n)
+			return nil
+		}
+	case kU32:
+		x := fixedOut[uint32](a, v)
+		return func(i int, n int64) error { x[i] = uint32(n); return nil }
+	}
+	x := fixedOut[int64](a, v)
+	return func(i int, n int64) error { x[i] = n; return nil }
+}
+
+const maxColumnBytes = 1<<31 - 1
+
+// bytesOut appends rows in order; rows that are skipped are empty.
+func bytesOut(a *arena, v *vec) func(int, []byte) error {
+	v.off = alloc[int32](a, v.n+1)[:0]
+	return func(i int, b []byte) error {
+		for len(v.off) <= i {
+			v.off = append(v.off, int32(len(v.data)))
+		}
+		if len(v.data)+len(b) > maxColumnBytes {
+			return pgerr.New(pgerr.ProgramLimitExceeded, "string too large for one batch: %d bytes", len(v.data)+len(b))
+		}
+		v.data = append(v.data, b...)
+		return nil
+	}
+}
+
+func errRange(t types.Type) error {
+	switch t.OID {
+	case types.Int2OID:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "smallint out of range")
+	case types.Int4OID:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "integer out of range")
+	case types.Int8OID:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
+	case types.DateOID:
+		return pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range")
+	case types.OIDOID:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "OID out of range")
+	}
+	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range")
+}
+
+// constVec makes a vec of n rows that all are d.
+func constVec(t types.Type, d types.Datum, n int) (*vec, error) {
+	if d == nil {
+		return nullVec(n), nil
+	}
+	var arr arrow.Array
+	if s, ok := d.(string); ok && t.IsString() {
+		v := &vec{kind: kStr, n: n, one: true, off: []int32{0, int32(len(s))}, data: []byte(s)}
+		return v, nil
+	}
+	arr, err := types.ArrayOf1(t, d, 1)
+	if err != nil {
+		return nil, err
+	}
+	v := fromArrow(nil, arr)
+	v.one, v.n = true, n
+	if v.kind != kArr {
+		v.arr = nil
+	}
+	return v, nil
+}
+
+var _ = batch.Bit

@@ -1,0 +1,192 @@
+package eval
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/tributarydb/tributary/exec/batch"
+)
+
+// arena hands out memory that lives until its next reset. It is not cleared.
+type arena struct {
+	chunks [][]uint64
+	cur    int // chunk in use
+	used   int // words used of it
+	// owned marks memory given since the last reset, so that results that lie
+	// in the arena can be told from those that do not.
+}
+
+const arenaChunk = 1 << 15 // words: 256 KiB
+
+func (a *arena) reset() {
+	a.cur, a.used = 0, 0
+	// one large chunk is better than many: what a call needed once it needs again
+	if len(a.chunks) > 8 {
+		total := 0
+		for _, c := range a.chunks {
+			total += len(c)
+		}
+		a.chunks = [][]uint64{make([]uint64, total)}
+	}
+}
+
+func (a *arena) words(n int) []uint64 {
+	n = (n + 7) &^ 7 // 64 bytes
+	for a.cur < len(a.chunks) {
+		c := a.chunks[a.cur]
+		if a.used+n <= len(c) {
+			s := c[a.used : a.used+n : a.used+n]
+			a.used += n
+			return s
+		}
+		a.cur++
+		a.used = 0
+	}
+	a.chunks = append(a.chunks, make([]uint64, max(arenaChunk, n)))
+	a.cur = len(a.chunks) - 1
+	a.used = n
+	return a.chunks[a.cur][:n:n]
+}
+
+// alloc gives n values of T, with whatever they held before; from the heap
+// (zeroed) where a is nil. T must not hold pointers.
+func alloc[T any](a *arena, n int) []T {
+	if a == nil || n == 0 {
+		return make([]T, n)
+	}
+	var z T
+	w := a.words((n*int(unsafe.Sizeof(z)) + 7) / 8)
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(w))), n)
+}
+
+// holds tells whether memory lies in the arena.
+func (a *arena) holds(p unsafe.Pointer) bool {
+	if p == nil {
+		return false
+	}
+	for _, c := range a.chunks {
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(c)))
+		if x := uintptr(p); x >= base && x < base+uintptr(len(c))*8 {
+			return true
+		}
+	}
+	return false
+}
+
+// detach copies what of v lies in the arena to the heap.
+func (a *arena) detach(v *vec) *vec {
+	out := *v
+	if a.holds(v.p) {
+		n := v.stored() * v.kind.width()
+		b := make([]uint64, (n+7)/8)
+		dst := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)*8)
+		copy(dst, unsafe.Slice((*byte)(v.p), n))
+		out.p = unsafe.Pointer(unsafe.SliceData(b))
+	}
+	if a.holds(unsafe.Pointer(unsafe.SliceData(v.valid))) {
+		out.valid = bytes.Clone(v.valid)
+	}
+	if a.holds(unsafe.Pointer(unsafe.SliceData(v.off))) {
+		out.off = append([]int32(nil), v.off...)
+	}
+	if a.holds(unsafe.Pointer(unsafe.SliceData(v.data))) {
+		out.data = bytes.Clone(v.data)
+	}
+	if v.dict != nil {
+		out.dict = a.detach(v.dict)
+	}
+	return &out
+}
+
+// ---- bitmaps ----
+
+// bitsFrom gives bits [off, off+n) of an Arrow bitmap as one that starts at
+// bit 0, without copying where it can.
+func bitsFrom(a *arena, b []byte, off, n int) []byte {
+	if off&7 == 0 {
+		return b[off>>3 : off>>3+batch.BitmapBytes(n)]
+	}
+	out := alloc[byte](a, batch.BitmapBytes(n))
+	sh := uint(off & 7)
+	src := b[off>>3:]
+	for i := range out {
+		x := src[i] >> sh
+		if i+1 < len(src) {
+			x |= src[i+1] << (8 - sh)
+		}
+		out[i] = x
+	}
+	return out
+}
+
+// andBits intersects two bitmaps of n bits; nil is all ones.
+func andBits(a *arena, x, y []byte, n int) []byte {
+	if x == nil {
+		return y
+	}
+	if y == nil {
+		return x
+	}
+	out := alloc[byte](a, batch.BitmapBytes(n))
+	for i := range out {
+		out[i] = x[i] & y[i]
+	}
+	return out
+}
+
+// ones makes a bitmap of n ones.
+func ones(a *arena, n int) []byte {
+	out := alloc[byte](a, batch.BitmapBytes(n))
+	for i := range out {
+		out[i] = 0xff
+	}
+	return out
+}
+
+// cloneBits copies a bitmap of n bits, nil being all ones.
+func cloneBits(a *arena, b []byte, n int) []byte {
+	if b == nil {
+		return ones(a, n)
+	}
+	out := alloc[byte](a, batch.BitmapBytes(n))
+	copy(out, b)
+	return out
+}
+
+// unpackBits writes bits from off on as bytes 0 and 1.
+func unpackBits(out []uint8, b []byte, off int) {
+	for i := range out {
+		j := i + off
+		out[i] = b[j>>3] >> (j & 7) & 1
+	}
+}
+
+// packBits makes a bitmap of bytes 0 and 1.
+func packBits(v []uint8) []byte {
+	out := make([]byte, batch.BitmapBytes(len(v)))
+	i := 0
+	for ; i+8 <= len(v); i += 8 {
+		w := v[i : i+8 : i+8]
+		out[i>>3] = w[0] | w[1]<<1 | w[2]<<2 | w[3]<<3 | w[4]<<4 | w[5]<<5 | w[6]<<6 | w[7]<<7
+	}
+	for ; i < len(v); i++ {
+		out[i>>3] |= v[i] << (i & 7)
+	}
+	return out
+}
+
+func b2u(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// countBytes counts the ones among bytes 0 and 1.
+func countBytes(v []uint8) int {
+	n := 0
+	for _, x := range v {
+		n += int(x)
+	}
+	return n
+}

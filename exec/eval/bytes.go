@@ -1,0 +1,287 @@
+package eval
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	gohex "encoding/hex"
+	"math"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// addBytes registers the functions of bytea.
+func addBytes(t table) {
+	t.puts(always(strict1(func(b []byte) int64 { return int64(len(b)) })), "length(bytea)", "octet_length(bytea)")
+	t.put("length(bytea,name)", always(try2(func(_ *call, b []byte, enc string) (int64, error) {
+		s, err := decodeText(b, enc)
+		return runeCount(s), err
+	})))
+	t.put("bit_length(bytea)", always(strict1(func(b []byte) int64 { return int64(len(b)) * 8 })))
+	t.put("bit_count(bytea)", always(strict1(func(b []byte) int64 {
+		n := 0
+		for _, x := range b {
+			n += bits.OnesCount8(x)
+		}
+		return int64(n)
+	})))
+	t.put("byteacat(bytea,bytea)", always(strict2(func(a, b []byte) []byte { return append(a[:len(a):len(a)], b...) })))
+	t.puts(always(try3(func(_ *call, b []byte, from, n int64) ([]byte, error) { return subBytes(b, from, n, true) })),
+		"substr(bytea,int4,int4)", "substring(bytea,int4,int4)")
+	t.puts(always(try2(func(_ *call, b []byte, from int64) ([]byte, error) { return subBytes(b, from, 0, false) })),
+		"substr(bytea,int4)", "substring(bytea,int4)")
+	t.put("position(bytea,bytea)", always(strict2(func(b, sub []byte) int64 { return int64(bytes.Index(b, sub)) + 1 })))
+	t.put("btrim(bytea,bytea)", always(strict2(func(b, set []byte) []byte { return trimBytes(b, set, true, true) })))
+	t.put("ltrim(bytea,bytea)", always(strict2(func(b, set []byte) []byte { return trimBytes(b, set, true, false) })))
+	t.put("rtrim(bytea,bytea)", always(strict2(func(b, set []byte) []byte { return trimBytes(b, set, false, true) })))
+	t.put("overlay(bytea,bytea,int4,int4)", always(try4(func(_ *call, b, by []byte, from, n int64) ([]byte, error) {
+		return overlayBytes(b, by, from, n)
+	})))
+	t.put("overlay(bytea,bytea,int4)", always(try3(func(_ *call, b, by []byte, from int64) ([]byte, error) {
+		return overlayBytes(b, by, from, int64(len(by)))
+	})))
+	t.put("md5(text)", always(strict1(func(s string) string { h := md5.Sum(stringBytes(s)); return gohex.EncodeToString(h[:]) })))
+	t.put("md5(bytea)", always(strict1(func(b []byte) string { h := md5.Sum(b); return gohex.EncodeToString(h[:]) })))
+	t.put("sha224(bytea)", always(strict1(func(b []byte) []byte { h := sha256.Sum224(b); return h[:] })))
+	t.put("sha256(bytea)", always(strict1(func(b []byte) []byte { h := sha256.Sum256(b); return h[:] })))
+	t.put("sha384(bytea)", always(strict1(func(b []byte) []byte { h := sha512.Sum384(b); return h[:] })))
+	t.put("sha512(bytea)", always(strict1(func(b []byte) []byte { h := sha512.Sum512(b); return h[:] })))
+	t.put("encode(bytea,text)", always(try2(encode)))
+	t.put("decode(text,text)", always(try2(decode)))
+	t.put("convert_from(bytea,name)", always(try2(func(_ *call, b []byte, enc string) (string, error) { return decodeText(b, enc) })))
+	t.put("convert_to(text,name)", always(try2(func(_ *call, s, enc string) ([]byte, error) { return encodeText(s, enc) })))
+	t.put("get_byte(bytea,int4)", always(try2(func(_ *call, b []byte, i int64) (int64, error) {
+		if err := inRange(i, int64(len(b))); err != nil {
+			return 0, err
+		}
+		return int64(b[i]), nil
+	})))
+	t.put("set_byte(bytea,int4,int4)", always(try3(func(_ *call, b []byte, i, v int64) ([]byte, error) {
+		if err := inRange(i, int64(len(b))); err != nil {
+			return nil, err
+		}
+		b = bytes.Clone(b)
+		b[i] = byte(v)
+		return b, nil
+	})))
+	t.put("get_bit(bytea,int8)", always(try2(func(_ *call, b []byte, i int64) (int64, error) {
+		if err := inRange(i, int64(len(b))*8); err != nil {
+			return 0, err
+		}
+		return int64(b[i/8] >> (i % 8) & 1), nil
+	})))
+	t.put("set_bit(bytea,int8,int4)", always(try3(func(_ *call, b []byte, i, v int64) ([]byte, error) {
+		if err := inRange(i, int64(len(b))*8); err != nil {
+			return nil, err
+		}
+		if v != 0 && v != 1 {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "new bit must be 0 or 1")
+		}
+		b = bytes.Clone(b)
+		b[i/8] = b[i/8]&^(1<<(i%8)) | byte(v)<<(i%8)
+		return b, nil
+	})))
+}
+
+func inRange(i, n int64) error {
+	if i < 0 || i >= n {
+		return pgerr.New(pgerr.ArraySubscriptError, "index %d out of valid range, 0..%d", i, n-1)
+	}
+	return nil
+}
+
+func subBytes(b []byte, from, n int64, limited bool) ([]byte, error) {
+	end := int64(math.MaxInt64)
+	if limited {
+		if n < 0 {
+			return nil, pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
+		}
+		end = from + n
+	}
+	from = max(from, 1)
+	end = min(end, int64(len(b))+1)
+	if end <= from {
+		return []byte{}, nil
+	}
+	return b[from-1 : end-1], nil
+}
+
+func trimBytes(b, set []byte, left, right bool) []byte {
+	for left && len(b) > 0 && bytes.IndexByte(set, b[0]) >= 0 {
+		b = b[1:]
+	}
+	for right && len(b) > 0 && bytes.IndexByte(set, b[len(b)-1]) >= 0 {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func overlayBytes(b, by []byte, from, n int64) ([]byte, error) {
+	if from <= 0 {
+		return nil, pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
+	}
+	head, _ := subBytes(b, 1, from-1, true)
+	tail, _ := subBytes(b, from+n, 0, false)
+	out := append([]byte{}, head...)
+	return append(append(out, by...), tail...), nil
+}
+
+func encode(_ *call, b []byte, form string) (string, error) {
+	switch strings.ToLower(form) {
+	case "hex":
+		return gohex.EncodeToString(b), nil
+	case "base64":
+		s := base64.StdEncoding.EncodeToString(b)
+		var out strings.Builder
+		for len(s) > 76 {
+			out.WriteString(s[:76])
+			out.WriteByte('\n')
+			s = s[76:]
+		}
+		out.WriteString(s)
+		return out.String(), nil
+	case "escape":
+		var out []byte
+		for _, c := range b {
+			switch {
+			case c == 0 || c >= 0x80:
+				out = append(out, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
+			case c == '\\':
+				out = append(out, '\\', '\\')
+			default:
+				out = append(out, c)
+			}
+		}
+		return string(out), nil
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", form)
+}
+
+func decode(_ *call, s, form string) ([]byte, error) {
+	switch strings.ToLower(form) {
+	case "hex":
+		return types.DecodeHex(s)
+	case "base64":
+		return decodeBase64(s)
+	case "escape":
+		var out []byte
+		for i := 0; i < len(s); i++ {
+			if s[i] != '\\' {
+				out = append(out, s[i])
+				continue
+			}
+			switch {
+			case i+1 < len(s) && s[i+1] == '\\':
+				out = append(out, '\\')
+				i++
+			case i+3 < len(s) && s[i+1] >= '0' && s[i+1] <= '3' && s[i+2] >= '0' && s[i+2] <= '7' && s[i+3] >= '0' && s[i+3] <= '7':
+				out = append(out, (s[i+1]-'0')<<6|(s[i+2]-'0')<<3|(s[i+3]-'0'))
+				i += 3
+			default:
+				return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type bytea")
+			}
+		}
+		return out, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", form)
+}
+
+func decodeBase64(s string) ([]byte, error) {
+	clean := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \t\n\r", r) {
+			return -1
+		}
+		return r
+	}, s)
+	for i := range len(clean) {
+		c := clean[i]
+		if c == '=' {
+			if i < len(clean)-2 {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "unexpected \"=\" while decoding base64 sequence")
+			}
+			continue
+		}
+		if !(c == '+' || c == '/' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z') {
+			r, _ := utf8.DecodeRuneInString(clean[i:])
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid symbol \"%c\" found while decoding base64 sequence", r)
+		}
+	}
+	b, err := base64.StdEncoding.DecodeString(clean)
+	if err != nil {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").
+			WithHint("Input data is missing padding, is truncated, or is otherwise corrupted.")
+	}
+	return b, nil
+}
+
+func encodingOf(name string) (string, error) {
+	switch n := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)); n {
+	case "utf8", "unicode":
+		return "utf8", nil
+	case "latin1", "iso88591":
+		return "latin1", nil
+	case "sqlascii":
+		return "ascii", nil
+	}
+	return "", pgerr.Unsupported("conversion with encoding \"%s\" is not supported", name)
+}
+
+func decodeText(b []byte, enc string) (string, error) {
+	e, err := encodingOf(enc)
+	if err != nil {
+		return "", err
+	}
+	if e == "latin1" {
+		r := make([]rune, len(b))
+		for i, c := range b {
+			r[i] = rune(c)
+		}
+		return string(r), nil
+	}
+	s := string(b)
+	return s, types.CheckUTF8(s)
+}
+
+func encodeText(s, enc string) ([]byte, error) {
+	e, err := encodingOf(enc)
+	if err != nil {
+		return nil, err
+	}
+	if e != "latin1" {
+		return []byte(s), nil
+	}
+	var b []byte
+	for _, r := range s {
+		if r > 0xff {
+			return nil, pgerr.New(pgerr.UntranslatableCharacter, "character with byte sequence %s in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"", byteList(string(r)))
+		}
+		b = append(b, byte(r))
+	}
+	return b, nil
+}
+
+func byteList(s string) string {
+	parts := make([]string, len(s))
+	for i := range len(s) {
+		parts[i] = "0x" + gohex.EncodeToString([]byte{s[i]})
+	}
+	return strings.Join(parts, " ")
+}
+
+// addSend registers the binary output functions of the carried types.
+func addSend(t table) {
+	for _, f := range fn.All() {
+		if f.Kind == fn.Scalar && len(f.Args) == 1 && f.Ret == types.ByteaOID && strings.HasSuffix(f.Name, "send") {
+			t.put(f.ID, always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+				return types.AppendBinary([]byte{}, c.types[0], a[0]), nil
+			})))
+		}
+	}
+}

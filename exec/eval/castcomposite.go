@@ -1,0 +1,166 @@
+package eval
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// arrayCast converts the elements.
+func arrayCast(from, to types.Type, explicit bool) (impl, error) {
+	fe, _ := from.Elem()
+	te, _ := to.Elem()
+	conv, err := castOf(fe, te, explicit)
+	if err != nil {
+		return nil, err
+	}
+	if conv == nil && fe.Prec == te.Prec && fe.Scale == te.Scale {
+		if from.Arrow().ID() == to.Arrow().ID() && arrow.TypeEqual(fe.Arrow(), te.Arrow()) {
+			return nil, nil
+		}
+	}
+	elem := &castNode{arg: &nestedNode{}, from: fe, to: te, conv: conv}
+	if conv == nil {
+		elem.conv = asIs
+	}
+	return func(c *call, args []*vec) (*vec, error) {
+		list, ok := args[0].arr.(*array.List)
+		if !ok {
+			return args[0], nil
+		}
+		n := list.Len()
+		off := make([]int32, n+1)
+		base, _ := list.ValueOffsets(0)
+		for i := range n {
+			_, end := list.ValueOffsets(i)
+			off[i+1] = int32(end - base)
+		}
+		kids := array.NewSlice(list.ListValues(), base, base+int64(off[n]))
+		v := fromArrow(nil, kids)
+		var heap arena
+		fr := &frame{ctx: c.ctx, env: c.env, a: &heap, n: kids.Len(), nested: []*vec{v}}
+		out := nullVec(0)
+		if fr.n > 0 {
+			var err error
+			if out, err = elem.eval(fr); err != nil {
+				return nil, err
+			}
+		}
+		arr, err := out.spread(nil).toArrow(te)
+		if err != nil {
+			return nil, err
+		}
+		if d, ok := arr.(*array.Dictionary); ok {
+			if arr, err = plainStrings(d); err != nil {
+				return nil, err
+			}
+		}
+		var vbuf *memory.Buffer
+		if list.NullN() > 0 {
+			vbuf = memory.NewBufferBytes(bitsFrom(nil, list.NullBitmapBytes(), list.Data().Offset(), n))
+		}
+		return &vec{kind: kArr, n: n, arr: array.NewListData(array.NewData(to.Arrow(), n,
+			[]*memory.Buffer{vbuf, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(off))},
+			[]arrow.ArrayData{arr.Data()}, list.NullN(), 0)), valid: c.valid}, nil
+	}, nil
+}
+
+// plainStrings writes a dictionary out: elements of lists are not encoded.
+func plainStrings(d *array.Dictionary) (arrow.Array, error) {
+	b := array.NewStringBuilder(memory.DefaultAllocator)
+	v := fromArrow(nil, d)
+	b.Reserve(v.n)
+	for i := range v.n {
+		if v.null(i) {
+			b.AppendNull()
+		} else {
+			b.Append(v.str(i))
+		}
+	}
+	return b.NewArray(), nil
+}
+
+// recordCast converts the fields of row values.
+func recordCast(from, to types.Type, explicit bool) (impl, error) {
+	if to.Rec == nil || from.Rec == nil || from.Rec == to.Rec {
+		return nil, nil
+	}
+	if len(from.Rec.Fields) != len(to.Rec.Fields) {
+		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type record to %s", to)
+	}
+	convs := make([]impl, len(to.Rec.Fields))
+	any := false
+	for i, f := range from.Rec.Fields {
+		conv, err := castOf(f.Type, to.Rec.Fields[i].Type, explicit)
+		if err != nil {
+			return nil, err
+		}
+		convs[i] = conv
+		any = any || conv != nil
+	}
+	if !any {
+		return nil, nil
+	}
+	return func(c *call, args []*vec) (*vec, error) {
+		s, ok := args[0].arr.(*array.Struct)
+		if !ok {
+			return args[0], nil
+		}
+		kids := make([]*vec, s.NumField())
+		for i := range kids {
+			v := fromArrow(nil, s.Field(i))
+			if convs[i] != nil {
+				n := &castNode{arg: &nestedNode{}, from: from.Rec.Fields[i].Type, to: to.Rec.Fields[i].Type, conv: convs[i]}
+				var heap arena
+				out, err := n.eval(&frame{ctx: c.ctx, env: c.env, a: &heap, n: v.n, nested: []*vec{v}})
+				if err != nil {
+					return nil, err
+				}
+				v = out
+			}
+			kids[i] = v
+		}
+		return structVec(to, kids, c.valid, s.Len())
+	}, nil
+}
+
+// structVec makes a column of rows of their fields.
+func structVec(t types.Type, kids []*vec, valid []byte, n int) (*vec, error) {
+	dt, ok := t.Arrow().(*arrow.StructType)
+	if !ok {
+		return nil, pgerr.Internal("%s is not a row type", t)
+	}
+	data := make([]arrow.ArrayData, len(kids))
+	for i, k := range kids {
+		ft := types.Text
+		if t.Rec != nil && i < len(t.Rec.Fields) {
+			ft = t.Rec.Fields[i].Type
+		}
+		arr, err := k.spread(nil).toArrow(ft)
+		if err != nil {
+			return nil, err
+		}
+		if d, ok := arr.(*array.Dictionary); ok {
+			if arr, err = plainStrings(d); err != nil {
+				return nil, err
+			}
+		}
+		data[i] = arr.Data()
+	}
+	var vbuf *memory.Buffer
+	nulls := 0
+	if valid != nil {
+		valid = append([]byte(nil), valid...)
+		vbuf = memory.NewBufferBytes(valid)
+		for i := range n {
+			if valid[i>>3]>>(i&7)&1 == 0 {
+				nulls++
+			}
+		}
+	}
+	arr := array.NewStructData(array.NewData(dt, n, []*memory.Buffer{vbuf}, data, nulls, 0))
+	return &vec{kind: kArr, n: n, arr: arr, valid: valid}, nil
+}

@@ -1,0 +1,188 @@
+package eval
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// compiler turns expressions into nodes.
+type compiler struct {
+	env *Env
+	ord map[expr.ColID]int
+}
+
+func (c *compiler) compile(e expr.Expr) (node, error) {
+	switch e := e.(type) {
+	case *expr.Col:
+		i, ok := c.ord[e.ID]
+		if !ok {
+			return nil, pgerr.Internal("column %s (%d) is not in the input", e.Name, e.ID)
+		}
+		return &colNode{ord: i, typ: e.Typ}, nil
+	case *expr.Const:
+		return newConst(e.Typ, e.Val)
+	case *expr.Param:
+		if e.N < 1 || e.N > len(c.env.Params) {
+			return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", e.N)
+		}
+		return newConst(e.Typ, c.env.Params[e.N-1])
+	case *expr.Call:
+		args, err := c.all(e.Args)
+		if err != nil {
+			return nil, err
+		}
+		return newCall(e.Fn, args, typesOf(e.Args), e.Typ, c.env)
+	case *expr.Cast:
+		return c.cast(e)
+	case *expr.Case:
+		return c.caseOf(e)
+	case *expr.And:
+		args, err := c.all(e.Args)
+		if err != nil {
+			return nil, err
+		}
+		return &logicNode{args: args, cheap: cheapAll(e.Args), stop: 0}, nil
+	case *expr.Or:
+		args, err := c.all(e.Args)
+		if err != nil {
+			return nil, err
+		}
+		return &logicNode{args: args, cheap: cheapAll(e.Args), stop: 1}, nil
+	case *expr.Not:
+		arg, err := c.compile(e.Arg)
+		return &notNode{arg}, err
+	case *expr.IsNull:
+		arg, err := c.compile(e.Arg)
+		return &nullTest{arg: arg, not: e.Not, typ: e.Arg.Type()}, err
+	case *expr.BoolTest:
+		arg, err := c.compile(e.Arg)
+		return &truthNode{arg: arg, kind: e.Kind, not: e.Not}, err
+	case *expr.Distinct:
+		return c.distinct(e)
+	case *expr.In:
+		return c.in(e)
+	case *expr.AnyAll:
+		return c.anyAll(e)
+	case *expr.Coalesce:
+		args, err := c.all(e.Args)
+		return &coalesceNode{args: args, typ: e.Typ}, err
+	case *expr.MinMax:
+		args, err := c.all(e.Args)
+		return &minMaxNode{args: args, greatest: e.Greatest, typ: e.Typ}, err
+	case *expr.ArrayCtor:
+		args, err := c.all(e.Elems)
+		return &arrayNode{args: args, types: typesOf(e.Elems), typ: e.Typ}, err
+	case *expr.RowCtor:
+		args, err := c.all(e.Elems)
+		return &rowNode{args: args, types: typesOf(e.Elems), typ: e.Typ}, err
+	case *expr.Subscript:
+		return c.subscript(e)
+	case *expr.Field:
+		arg, err := c.compile(e.Arg)
+		return &fieldNode{arg: arg, index: e.Index, from: e.Arg.Type(), typ: e.Typ}, err
+	case *expr.Predict:
+		args, err := c.all(e.Args)
+		return &predictNode{e: e, args: args}, err
+	case *expr.Subquery:
+		return nil, pgerr.Internal("a subquery reached execution")
+	}
+	return nil, pgerr.Internal("cannot compile %T", e)
+}
+
+func (c *compiler) all(es []expr.Expr) ([]node, error) {
+	out := make([]node, len(es))
+	for i, e := range es {
+		n, err := c.compile(e)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+func typesOf(es []expr.Expr) []types.Type {
+	out := make([]types.Type, len(es))
+	for i, e := range es {
+		out[i] = e.Type()
+	}
+	return out
+}
+
+func cheapAll(es []expr.Expr) []bool {
+	out := make([]bool, len(es))
+	for i, e := range es {
+		out[i] = cheap(e)
+	}
+	return out
+}
+
+// cheap tells whether an expression may be computed for rows that do not need
+// it: it cannot fail and costs less than picking the rows that do.
+func cheap(e expr.Expr) bool {
+	ok := true
+	expr.Walk(e, func(x expr.Expr) bool {
+		switch x := x.(type) {
+		case *expr.Col, *expr.Const, *expr.Param, *expr.IsNull, *expr.BoolTest, *expr.And, *expr.Or, *expr.Not:
+		case *expr.Call:
+			if x.Fn.CanFail || x.Fn.Vol != fn.Immutable || !cheapArgs(x) {
+				ok = false
+			}
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// cheapArgs: comparisons of numbers and dates.
+func cheapArgs(c *expr.Call) bool {
+	if c.Typ.OID != types.BoolOID {
+		return false
+	}
+	for _, a := range c.Args {
+		switch kindOf(a.Type()) {
+		case kBool, kI16, kI32, kI64, kU32, kF32, kF64:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// ---- leaves ----
+
+type colNode struct {
+	ord int
+	typ types.Type
+}
+
+func (n *colNode) eval(fr *frame) (*vec, error) { return fr.column(n.ord, n.typ) }
+
+type constNode struct {
+	typ types.Type
+	val types.Datum
+	v   vec
+}
+
+func newConst(t types.Type, d types.Datum) (*constNode, error) {
+	v, err := constVec(t, d, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &constNode{typ: t, val: d, v: *v}, nil
+}
+
+func (n *constNode) eval(fr *frame) (*vec, error) {
+	v := n.v
+	v.n = fr.n
+	return &v, nil
+}
+
+// nestedNode reads a column that the node above has put into the frame.
+type nestedNode struct{ i int }
+
+func (n *nestedNode) eval(fr *frame) (*vec, error) { return fr.nested[n.i], nil }

@@ -1,0 +1,231 @@
+package eval
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// caseNode is CASE: each condition is computed for the rows that no branch has
+// taken yet, each result for the rows of its branch.
+type caseNode struct {
+	conds []node
+	thens []node
+	els   node // nil: NULL
+	typ   types.Type
+}
+
+func (c *compiler) caseOf(e *expr.Case) (node, error) {
+	n := &caseNode{typ: e.Typ}
+	for _, w := range e.Whens {
+		cond, err := c.compile(w.Cond)
+		if err != nil {
+			return nil, err
+		}
+		then, err := c.compile(w.Then)
+		if err != nil {
+			return nil, err
+		}
+		n.conds, n.thens = append(n.conds, cond), append(n.thens, then)
+	}
+	if e.Else != nil {
+		var err error
+		if n.els, err = c.compile(e.Else); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func (n *caseNode) eval(fr *frame) (*vec, error) {
+	rest := countUp(fr.a, fr.n)
+	var parts []part
+	for k, cond := range n.conds {
+		if len(rest) == 0 {
+			break
+		}
+		sub := fr.narrow(rest)
+		v, err := cond.eval(sub)
+		if err != nil {
+			return nil, err
+		}
+		t, _ := truth(fr.a, v)
+		hits := countBytes(t)
+		if hits == 0 {
+			continue
+		}
+		if hits == len(rest) {
+			v, err := n.thens[k].eval(sub)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part{rest, v})
+			rest = nil
+			break
+		}
+		yes, no := alloc[int32](fr.a, len(rest)), alloc[int32](fr.a, len(rest))
+		ny, nn := 0, 0
+		for i, r := range rest {
+			yes[ny], no[nn] = r, r
+			ny += int(t[i])
+			nn += int(1 - t[i])
+		}
+		rest = no[:nn]
+		v, err = n.thens[k].eval(fr.narrow(yes[:ny]))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{yes[:ny], v})
+	}
+	if len(rest) > 0 && n.els != nil {
+		v, err := n.els.eval(fr.narrow(rest))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{rest, v})
+	}
+	if len(parts) == 0 {
+		return nullVec(fr.n), nil
+	}
+	return scatter(fr.a, fr.n, n.typ, parts)
+}
+
+func countUp(a *arena, n int) []int32 {
+	out := alloc[int32](a, n)
+	for i := range out {
+		out[i] = int32(i)
+	}
+	return out
+}
+
+// coalesceNode computes each argument for the rows still NULL.
+type coalesceNode struct {
+	args []node
+	typ  types.Type
+}
+
+func (n *coalesceNode) eval(fr *frame) (*vec, error) {
+	rest := countUp(fr.a, fr.n)
+	var parts []part
+	for _, arg := range n.args {
+		if len(rest) == 0 {
+			break
+		}
+		v, err := arg.eval(fr.narrow(rest))
+		if err != nil {
+			return nil, err
+		}
+		if v.allNull() {
+			continue
+		}
+		parts = append(parts, part{rest, v})
+		if v.valid == nil {
+			rest = nil
+			break
+		}
+		open := alloc[int32](fr.a, len(rest))
+		k := 0
+		for i, r := range rest {
+			if v.null(i) {
+				open[k] = r
+				k++
+			}
+		}
+		rest = open[:k]
+	}
+	if len(parts) == 0 {
+		return nullVec(fr.n), nil
+	}
+	// a later part fills what an earlier one left NULL
+	return scatterOver(fr.a, fr.n, n.typ, parts)
+}
+
+// scatterOver is scatter where rows may be in several parts: the first that is
+// not NULL counts.
+func scatterOver(a *arena, n int, t types.Type, parts []part) (*vec, error) {
+	if len(parts) == 1 && len(parts[0].rows) == n {
+		return parts[0].v, nil
+	}
+	for i := range parts[:len(parts)-1] {
+		p := &parts[i]
+		if p.v.valid == nil {
+			continue
+		}
+		keep := alloc[int32](a, len(p.rows))
+		rows := alloc[int32](a, len(p.rows))
+		k := 0
+		for j, r := range p.rows {
+			if !p.v.null(j) {
+				keep[k], rows[k] = int32(j), r
+				k++
+			}
+		}
+		v, err := takeVec(a, p.v, keep[:k], t)
+		if err != nil {
+			return nil, err
+		}
+		p.rows, p.v = rows[:k], v
+	}
+	return scatter(a, n, t, parts)
+}
+
+// minMaxNode is GREATEST and LEAST: NULL arguments do not count.
+type minMaxNode struct {
+	args     []node
+	greatest bool
+	typ      types.Type
+}
+
+func (n *minMaxNode) eval(fr *frame) (*vec, error) {
+	vs := make([]*vec, len(n.args))
+	for i, arg := range n.args {
+		v, err := arg.eval(fr)
+		if err != nil {
+			return nil, err
+		}
+		vs[i] = v
+	}
+	// which argument wins each row, then pick
+	win := alloc[int32](fr.a, fr.n)
+	for i := range win {
+		win[i] = -1
+	}
+	cmp := comparer(n.typ, fr.env)
+	for k, v := range vs {
+		if v.allNull() {
+			continue
+		}
+		for i := range win {
+			if v.null(i) {
+				continue
+			}
+			if w := win[i]; w < 0 {
+				win[i] = int32(k)
+			} else if c := cmp(v, i, vs[w], i); n.greatest && c > 0 || !n.greatest && c < 0 {
+				win[i] = int32(k)
+			}
+		}
+	}
+	parts := make([]part, 0, len(vs))
+	for k, v := range vs {
+		rows := alloc[int32](fr.a, fr.n)
+		c := 0
+		for i, w := range win {
+			if int(w) == k {
+				rows[c] = int32(i)
+				c++
+			}
+		}
+		if c == 0 {
+			continue
+		}
+		pv, err := takeVec(fr.a, v, rows[:c], n.typ)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{rows[:c], pv})
+	}
+	if len(parts) == 0 {
+		return nullVec(fr.n), nil
+	}
+	return scatter(fr.a, fr.n, n.typ, parts)
+}

@@ -1,0 +1,98 @@
+package eval
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Env is what expressions depend on besides their input: one a statement and
+// node. It is read-only once in use and may be shared by programs.
+type Env struct {
+	Types  *types.Env    // time zone, date style, the transaction's clock; nil is types.DefaultEnv
+	Params []types.Datum // $1 …, already of the parameters' types
+	// Host is nil where nothing asks for a session or a catalog; functions that
+	// need one then fail with 0A000.
+	Host Host
+}
+
+// Host is what functions ask of the node and session they run in. Calls may
+// come from several goroutines.
+type Host interface {
+	// Catalog is the statement's view of the catalog.
+	Catalog() *catalog.State
+	// Session tells about the session; the same value for the whole statement.
+	Session() *Session
+	// Setting gives a setting as SHOW prints it.
+	Setting(name string) (string, bool)
+	// Set changes a setting (set_config) and gives what it is afterwards.
+	Set(name, value string, local bool) (string, error)
+	Nextval(ctx context.Context, sequence types.OID) (int64, error)
+	Currval(sequence types.OID) (int64, error)
+	Lastval() (int64, error)
+	Setval(ctx context.Context, sequence types.OID, value int64, called bool) error
+	// Scorer gives a model ready to predict; implementations cache it.
+	Scorer(ctx context.Context, ref expr.ModelRef) (Scorer, error)
+}
+
+// Session describes the session of a statement.
+type Session struct {
+	User, SessionUser types.OID
+	Database          string
+	PID               int32
+	XID               int64
+	Query             string
+	// Path are the schemas that exist of the search path, in order, without
+	// pg_catalog where it is only implied; Temp is the temporary schema, 0 if
+	// the session has none.
+	Path []types.OID
+	Temp types.OID
+	// StatementStart and ServerStart are clocks; the transaction's is Types.Now.
+	StatementStart, ServerStart time.Time
+}
+
+// Scorer applies a model: cols are its features in order, n rows each.
+type Scorer interface {
+	Score(ctx context.Context, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error)
+}
+
+// AdvisoryLocker is a Host that has advisory locks. A key of one number has
+// class 0 and wide set.
+type AdvisoryLocker interface {
+	AdvisoryLock(ctx context.Context, key AdvisoryKey, how AdvisoryMode) (bool, error)
+	AdvisoryUnlock(key AdvisoryKey, shared bool) (bool, error)
+	AdvisoryUnlockAll() error
+}
+
+// AdvisoryKey names an advisory lock: one int8, or two int4 where Two is set.
+type AdvisoryKey struct {
+	A, B int64
+	Two  bool
+}
+
+// AdvisoryMode says how to take an advisory lock.
+type AdvisoryMode struct{ Shared, Xact, Try bool }
+
+// Signaller is a Host that can cancel and terminate other sessions.
+type Signaller interface {
+	Signal(pid int32, terminate bool) (bool, error)
+}
+
+func (e *Env) types() *types.Env {
+	if e == nil || e.Types == nil {
+		return types.DefaultEnv
+	}
+	return e.Types
+}
+
+func (e *Env) location() *time.Location {
+	if l := e.types().Location; l != nil {
+		return l
+	}
+	return time.UTC
+}

@@ -1,0 +1,253 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Filter keeps the rows for which all of its conditions are true. It is for one
+// goroutine.
+//
+// Conditions apply in order, each to the rows that the ones before left.
+// Comparisons of a column with a constant read the column where it lies and
+// write the selection without branches; everything else is evaluated as a
+// boolean column.
+type Filter struct {
+	conds []condition
+	env   *Env
+	a     arena
+	bufs  [2][]int32
+}
+
+// condition narrows a selection: of the rows sel (nil: all n) it writes those
+// that pass to out and tells how many they are. ok is false where this batch's
+// column is in a form it does not read.
+type condition struct {
+	fast func(col arrow.Array, sel []int32, n int, out []int32) (k int, ok bool)
+	col  int
+	root node
+}
+
+// CompileFilter makes a filter of conditions over the columns of an input.
+func CompileFilter(conds []expr.Expr, in []plan.Column, env *Env) (*Filter, error) {
+	if env == nil {
+		env = &Env{}
+	}
+	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in))}
+	for i, col := range in {
+		if _, dup := c.ord[col.ID]; !dup {
+			c.ord[col.ID] = i
+		}
+	}
+	f := &Filter{env: env}
+	for _, e := range flatten(conds) {
+		root, err := c.compile(e)
+		if err != nil {
+			return nil, err
+		}
+		cond := condition{root: root, col: -1}
+		c.hot(e, root, &cond)
+		f.conds = append(f.conds, cond)
+	}
+	return f, nil
+}
+
+// flatten takes conjunctions apart.
+func flatten(conds []expr.Expr) []expr.Expr {
+	var out []expr.Expr
+	for _, e := range conds {
+		if a, ok := e.(*expr.And); ok {
+			out = append(out, flatten(a.Args)...)
+		} else {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Select gives the batch narrowed to the rows that pass; the same batch where
+// all do.
+func (f *Filter) Select(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f.a.reset()
+	sel, n := b.Sel, b.Rows()
+	own := 0
+	for i := range f.conds {
+		if n == 0 {
+			break
+		}
+		c := &f.conds[i]
+		out := f.buffer(own, b.N)
+		k, done := 0, false
+		if c.fast != nil {
+			k, done = c.fast(b.Cols[c.col], sel, b.N, out)
+		}
+		if !done {
+			fr := frame{ctx: ctx, env: f.env, a: &f.a, b: b, sel: sel, n: n}
+			v, err := c.root.eval(&fr)
+			if err != nil {
+				return nil, err
+			}
+			k = selectTrue(v, sel, n, out)
+		}
+		if k == n {
+			continue // all pass: the selection stays what it was
+		}
+		sel, n = out[:k], k
+		own = 1 - own
+	}
+	if n == b.Rows() {
+		return b, nil
+	}
+	res := *b
+	res.Sel = append(make([]int32, 0, n), sel[:n]...)
+	return &res, nil
+}
+
+func (f *Filter) buffer(i, n int) []int32 {
+	if len(f.bufs[i]) < n+1 {
+		f.bufs[i] = make([]int32, n+1)
+	}
+	return f.bufs[i]
+}
+
+// selectTrue writes the rows at which v is true.
+func selectTrue(v *vec, sel []int32, n int, out []int32) int {
+	if v.allNull() {
+		return 0
+	}
+	if v.one {
+		if vals[uint8](v)[0] == 0 {
+			return 0
+		}
+		return n // out is not looked at
+	}
+	x := vals[uint8](v)
+	k := 0
+	for i := range x {
+		t := x[i]
+		if v.valid != nil {
+			t &= v.valid[i>>3] >> (i & 7) & 1
+		}
+		r := int32(i)
+		if sel != nil {
+			r = sel[i]
+		}
+		out[k] = r
+		k += int(t)
+	}
+	return k
+}
+
+// hot recognises conditions that have a loop of their own.
+func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
+	switch e := e.(type) {
+	case *expr.Call:
+		call, ok := root.(*callNode)
+		if !ok || len(e.Args) != 2 {
+			return
+		}
+		op, ok := comparisonOf(e)
+		if !ok {
+			return
+		}
+		col, k := call.args[0], call.args[1]
+		at := call.typ[0]
+		if _, ok := col.(*constNode); ok {
+			col, k, op = k, col, op.swap()
+			at = call.typ[1]
+		}
+		cn, ok1 := col.(*colNode)
+		kn, ok2 := k.(*constNode)
+		if !ok1 || !ok2 || kn.val == nil || kindOf(call.typ[0]) != kindOf(call.typ[1]) || call.typ[0].OID != call.typ[1].OID || call.typ[0].Scale != call.typ[1].Scale {
+			return
+		}
+		if fast := hotCompare(op, at, &kn.v); fast != nil {
+			cond.fast, cond.col = fast, cn.ord
+		}
+	case *expr.IsNull:
+		n, ok := root.(*nullTest)
+		if !ok || e.Arg.Type().OID == types.RecordOID {
+			return
+		}
+		if cn, ok := n.arg.(*colNode); ok {
+			cond.fast, cond.col = hotNull(e.Not), cn.ord
+		}
+	case *expr.Col:
+		if cn, ok := root.(*colNode); ok {
+			cond.fast, cond.col = hotBool, cn.ord
+		}
+	}
+}
+
+// comparisonOf tells which comparison a call is.
+func comparisonOf(e *expr.Call) (cmpOp, bool) {
+	op, ok := comparisons()[e.Fn.ID]
+	return op, ok
+}
+
+func hotNull(not bool) func(arrow.Array, []int32, int, []int32) (int, bool) {
+	return func(col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+		if col.DataType().ID() == arrow.NULL {
+			return 0, false
+		}
+		if col.NullN() == 0 && not {
+			if sel != nil {
+				return len(sel), true
+			}
+			return n, true
+		}
+		if col.NullN() == 0 {
+			return 0, true
+		}
+		bits, off := col.NullBitmapBytes(), col.Data().Offset()
+		flip := b2u(!not)
+		k := 0
+		if sel == nil {
+			for i := range n {
+				j := i + off
+				out[k] = int32(i)
+				k += int(bits[j>>3]>>(j&7)&1 ^ flip)
+			}
+			return k, true
+		}
+		for _, r := range sel {
+			j := int(r) + off
+			out[k] = r
+			k += int(bits[j>>3]>>(j&7)&1 ^ flip)
+		}
+		return k, true
+	}
+}
+
+func hotBool(col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+	b, ok := col.(*array.Boolean)
+	if !ok || b.NullN() > 0 {
+		return 0, false
+	}
+	bits, off := b.Data().Buffers()[1].Bytes(), b.Data().Offset()
+	k := 0
+	if sel == nil {
+		for i := range n {
+			j := i + off
+			out[k] = int32(i)
+			k += int(bits[j>>3] >> (j & 7) & 1)
+		}
+		return k, true
+	}
+	for _, r := range sel {
+		j := int(r) + off
+		out[k] = r
+		k += int(bits[j>>3] >> (j & 7) & 1)
+	}
+	return k, true
+}

@@ -1,0 +1,203 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// addFormat registers format() and the to_char family.
+func addFormat(t table) {
+	t.puts(always(loose(format)), "format(text)", "format(text,any)")
+	t.put("to_char(numeric,text)", always(try2(func(_ *call, d types.Decimal, f string) (string, error) {
+		return types.FormatNumeric(f, d)
+	})))
+	t.put("to_char(int4,text)", always(try2(func(_ *call, v int64, f string) (string, error) { return types.FormatInt(f, types.Int4OID, v) })))
+	t.put("to_char(int8,text)", always(try2(func(_ *call, v int64, f string) (string, error) { return types.FormatInt(f, types.Int8OID, v) })))
+	t.put("to_char(float4,text)", always(try2(func(_ *call, v float64, f string) (string, error) { return types.FormatFloat(f, v, 32) })))
+	t.put("to_char(float8,text)", always(try2(func(_ *call, v float64, f string) (string, error) { return types.FormatFloat(f, v, 64) })))
+	t.put("to_number(text,text)", always(try2(func(_ *call, s, f string) (types.Decimal, error) {
+		d, ok, err := types.ParseNumberFormat(s, f)
+		if err == nil && !ok {
+			err = errNull
+		}
+		return d, err
+	})))
+	t.put("to_char(timestamp,text)", always(try2(func(c *call, v int64, f string) (string, error) {
+		return orNull(types.FormatTimestamp(f, v, nil))
+	})))
+	t.put("to_char(timestamptz,text)", always(try2(func(c *call, v int64, f string) (string, error) {
+		return orNull(types.FormatTimestamp(f, v, c.env.location()))
+	})))
+	t.put("to_char(interval,text)", always(try2(func(c *call, v types.Interval, f string) (string, error) {
+		return orNull(types.FormatInterval(f, v))
+	})))
+	t.put("to_timestamp(text,text)", always(try2(func(c *call, s, f string) (int64, error) {
+		return types.ParseTimestampFormat(s, f, c.env.location())
+	})))
+	t.put("to_date(text,text)", always(try2(func(c *call, s, f string) (int64, error) { return types.ParseDateFormat(s, f) })))
+}
+
+func orNull(s string, ok bool, err error) (string, error) {
+	if err == nil && !ok {
+		return "", errNull
+	}
+	return s, err
+}
+
+// format is format(): %[position$][flags][width]type.
+func format(c *call, a []types.Datum) (types.Datum, error) {
+	if a[0] == nil {
+		return nil, nil
+	}
+	f := a[0].(string)
+	var b strings.Builder
+	next := 1 // argument the next specifier takes
+	param := func(s string, what string) error { return pgerr.New(pgerr.InvalidParameterValue, s, what) }
+	short := func() error {
+		return pgerr.New(pgerr.InvalidParameterValue, "unterminated format() type specifier").
+			WithHint("For a single \"%%\" use \"%%%%\".")
+	}
+	number := func(i int) (n, end int, err error) {
+		end = i
+		for end < len(f) && f[end] >= '0' && f[end] <= '9' {
+			n = n*10 + int(f[end]-'0')
+			if n > 1<<30 {
+				return 0, end, pgerr.New(pgerr.NumericValueOutOfRange, "number is out of range")
+			}
+			end++
+		}
+		return n, end, nil
+	}
+	arg := func(n int) (types.Datum, types.Type, error) {
+		if n < 1 || n >= len(a) {
+			return nil, types.Type{}, param("too few arguments for format()%s", "")
+		}
+		return a[n], c.types[n], nil
+	}
+	for i := 0; i < len(f); {
+		if f[i] != '%' {
+			b.WriteByte(f[i])
+			i++
+			continue
+		}
+		i++
+		if i >= len(f) {
+			return nil, short()
+		}
+		if f[i] == '%' {
+			b.WriteByte('%')
+			i++
+			continue
+		}
+		pos, width, left := -1, 0, false
+		n, end, err := number(i)
+		if err != nil {
+			return nil, err
+		}
+		if end > i && end < len(f) && f[end] == '$' {
+			if n == 0 {
+				return nil, param("format specifies argument 0, but arguments are numbered from 1%s", "")
+			}
+			pos, i = n, end+1
+		}
+		for i < len(f) && f[i] == '-' {
+			left = true
+			i++
+		}
+		if i < len(f) && f[i] == '*' {
+			i++
+			wp := -1
+			n, end, err := number(i)
+			if err != nil {
+				return nil, err
+			}
+			if end > i {
+				if end >= len(f) || f[end] != '$' {
+					return nil, param("width argument position must be ended by \"$\"%s", "")
+				}
+				if n == 0 {
+					return nil, param("format specifies argument 0, but arguments are numbered from 1%s", "")
+				}
+				wp, i = n, end+1
+			}
+			if wp < 0 {
+				wp = next
+				next++
+			} else {
+				next = wp + 1
+			}
+			d, ty, err := arg(wp)
+			if err != nil {
+				return nil, err
+			}
+			if d != nil {
+				v, ok := d.(int64)
+				if !ok {
+					p, err := types.ParseInt(types.Int4OID, types.TextOf(ty, d, c.env.types()))
+					if err != nil {
+						return nil, err
+					}
+					v = p
+				}
+				width = int(v)
+				if width < 0 {
+					left, width = true, -width
+				}
+			}
+		} else {
+			n, end, err := number(i)
+			if err != nil {
+				return nil, err
+			}
+			width, i = n, end
+		}
+		if i >= len(f) {
+			return nil, short()
+		}
+		if width > maxText/8 {
+			return nil, errTooLong()
+		}
+		kind := f[i]
+		i++
+		if kind != 's' && kind != 'I' && kind != 'L' {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized format() type specifier \"%c\"", kind).
+				WithHint("For a single \"%%\" use \"%%%%\".")
+		}
+		if pos < 0 {
+			pos = next
+			next++
+		} else {
+			next = pos + 1
+		}
+		d, ty, err := arg(pos)
+		if err != nil {
+			return nil, err
+		}
+		var s string
+		switch {
+		case d == nil && kind == 'I':
+			return nil, pgerr.New(pgerr.NullValueNotAllowed, "null values cannot be formatted as an SQL identifier")
+		case d == nil && kind == 'L':
+			s = "NULL"
+		case d != nil:
+			s = types.TextOf(ty, d, c.env.types())
+			switch kind {
+			case 'I':
+				s = quoteIdent(s)
+			case 'L':
+				s = quoteLiteral(s)
+			}
+		}
+		fill := max(0, int64(width)-runeCount(s))
+		if !left {
+			b.WriteString(strings.Repeat(" ", int(fill)))
+		}
+		b.WriteString(s)
+		if left {
+			b.WriteString(strings.Repeat(" ", int(fill)))
+		}
+	}
+	return b.String(), nil
+}

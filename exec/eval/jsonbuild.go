@@ -1,0 +1,206 @@
+package eval
+
+import (
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// addJSONBuild registers what makes json of SQL values.
+func addJSONBuild(t table) {
+	t.put("to_json(anyelement)", always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+		return string(AppendJSON(nil, c.types[0], a[0], c.env)), nil
+	})))
+	t.put("to_jsonb(anyelement)", always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+		return orNil(ToJSONB(c.types[0], a[0], c.env))
+	})))
+	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+		pretty := len(a) > 1 && a[1].(bool)
+		return string(appendArrayJSON(nil, c.types[0], a[0], c.env, pretty)), nil
+	})), "array_to_json(anyarray)", "array_to_json(anyarray,bool)")
+	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+		pretty := len(a) > 1 && a[1].(bool)
+		return string(appendRowJSON(nil, c.types[0], a[0], c.env, pretty)), nil
+	})), "row_to_json(record)", "row_to_json(record,bool)")
+	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) { return orNil(buildArray(c, a)) })),
+		"json_build_array(any)", "json_build_array()")
+	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) { return orNil(buildObject(c, a)) })),
+		"json_build_object(any)", "json_build_object()")
+	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+		s, err := buildArray(c, a)
+		if err == nil {
+			s, err = types.CanonicalJSONB(s)
+		}
+		return orNil(s, err)
+	})), "jsonb_build_array(any)", "jsonb_build_array()")
+	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+		s, err := buildObject(c, a)
+		if err == nil {
+			s, err = types.CanonicalJSONB(s)
+		}
+		return orNil(s, err)
+	})), "jsonb_build_object(any)", "jsonb_build_object()")
+}
+
+// AppendJSON appends a value as to_json() gives it.
+func AppendJSON(dst []byte, t types.Type, d types.Datum, env *Env) []byte {
+	if d == nil {
+		return append(dst, "null"...)
+	}
+	if t.IsArray() {
+		return appendArrayJSON(dst, t, d, env, false)
+	}
+	switch t.OID {
+	case types.BoolOID:
+		if d.(bool) {
+			return append(dst, "true"...)
+		}
+		return append(dst, "false"...)
+	case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
+		from := len(dst)
+		dst = types.AppendText(dst, t, d, env.types())
+		if c := dst[len(dst)-1]; c < '0' || c > '9' { // NaN, Infinity
+			s := string(dst[from:])
+			return append(append(append(dst[:from], '"'), s...), '"')
+		}
+		return dst
+	case types.JSONOID, types.JSONBOID:
+		return append(dst, d.(string)...)
+	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
+		return types.JSONStr(isoText(t, d, env)).Append(dst)
+	case types.RecordOID:
+		return appendRowJSON(dst, t, d, env, false)
+	}
+	return types.JSONStr(types.TextOf(t, d, env.types())).Append(dst)
+}
+
+// isoText is a date or timestamp as JSON has it: ISO 8601 with a T.
+func isoText(t types.Type, d types.Datum, env *Env) string {
+	e := *env.types()
+	e.DateStyle = types.DateISO
+	b := types.AppendText(nil, t, d, &e)
+	for i, c := range b {
+		if c == ' ' {
+			b[i] = 'T'
+			break
+		}
+	}
+	// the zone's minutes are always there
+	if n := len(b); t.OID == types.TimestamptzOID && n > 3 && (b[n-3] == '+' || b[n-3] == '-') {
+		b = append(b, ":00"...)
+	}
+	return string(b)
+}
+
+// ToJSONB is to_jsonb().
+func ToJSONB(t types.Type, d types.Datum, env *Env) (string, error) {
+	if t.OID == types.JSONBOID && d != nil {
+		return d.(string), nil
+	}
+	return types.CanonicalJSONB(string(AppendJSON(nil, t, d, env)))
+}
+
+func appendArrayJSON(dst []byte, t types.Type, d types.Datum, env *Env, pretty bool) []byte {
+	if d == nil {
+		return append(dst, "null"...)
+	}
+	et, _ := t.Elem()
+	dst = append(dst, '[')
+	for i, e := range elems(d) {
+		if i > 0 {
+			dst = append(dst, ',')
+			if pretty {
+				dst = append(dst, "\n "...)
+			}
+		}
+		dst = AppendJSON(dst, et, e, env)
+	}
+	return append(dst, ']')
+}
+
+func appendRowJSON(dst []byte, t types.Type, d types.Datum, env *Env, pretty bool) []byte {
+	row, ok := d.(types.Row)
+	if !ok {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '{')
+	for i, e := range row {
+		name, ft := fieldOf(t, i)
+		if i > 0 {
+			dst = append(dst, ',')
+			if pretty {
+				dst = append(dst, "\n "...)
+			}
+		}
+		dst = types.JSONStr(name).Append(dst)
+		dst = append(dst, ':')
+		dst = AppendJSON(dst, ft, e, env)
+	}
+	return append(dst, '}')
+}
+
+// fieldOf names field i of a row type; those of ROW(…) are f1, f2, …
+func fieldOf(t types.Type, i int) (string, types.Type) {
+	if t.Rec != nil && i < len(t.Rec.Fields) {
+		f := t.Rec.Fields[i]
+		if f.Name != "" {
+			return f.Name, f.Type
+		}
+		return "f" + itoa(i+1), f.Type
+	}
+	return "f" + itoa(i+1), types.Text
+}
+
+func buildArray(c *call, a []types.Datum) (string, error) {
+	dst := []byte{'['}
+	for i, d := range a {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = AppendJSON(dst, c.types[i], d, c.env)
+	}
+	return string(append(dst, ']')), nil
+}
+
+func buildObject(c *call, a []types.Datum) (string, error) {
+	if len(a)%2 != 0 {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "argument list must have even number of elements").
+			WithHint("The arguments of %s must consist of alternating keys and values.", c.f.Name+"()")
+	}
+	dst := []byte{'{'}
+	for i := 0; i < len(a); i += 2 {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		var err error
+		if dst, err = AppendJSONKey(dst, c.types[i], a[i], c.env); err != nil {
+			if pgerr.Is(err, pgerr.NullValueNotAllowed) {
+				return "", pgerr.New(pgerr.InvalidParameterValue, "argument %d: key must not be null", i+1)
+			}
+			return "", err
+		}
+		dst = append(dst, " : "...)
+		dst = AppendJSON(dst, c.types[i+1], a[i+1], c.env)
+	}
+	return string(append(dst, '}')), nil
+}
+
+// AppendJSONKey appends a value as a key of an object.
+func AppendJSONKey(dst []byte, t types.Type, d types.Datum, env *Env) ([]byte, error) {
+	if d == nil {
+		return nil, pgerr.New(pgerr.NullValueNotAllowed, "field name must not be null")
+	}
+	if t.IsArray() || t.OID == types.RecordOID || t.OID == types.JSONOID || t.OID == types.JSONBOID {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
+	}
+	s := types.TextOf(t, d, env.types())
+	switch t.OID {
+	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
+		s = isoText(t, d, env)
+	case types.BoolOID:
+		s = "false"
+		if d.(bool) {
+			s = "true"
+		}
+	}
+	return types.JSONStr(s).Append(dst), nil
+}

@@ -1,0 +1,98 @@
+package eval
+
+import (
+	"strconv"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// fromJSON makes a value of t of a JSON value: text by t's input function,
+// arrays and rows member by member.
+func fromJSON(t types.Type, v types.JSONValue, env *Env) (types.Datum, error) {
+	if v.Kind == types.JSONNull {
+		return nil, nil
+	}
+	switch {
+	case t.OID == types.JSONBOID:
+		return v.String(), nil
+	case t.OID == types.JSONOID:
+		return jsonText(v, false), nil
+	case t.IsArray():
+		if v.Kind == types.JSONString {
+			return types.ParseText(t, v.Str, env.types())
+		}
+		if v.Kind != types.JSONArray {
+			return nil, pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array")
+		}
+		et, _ := t.Elem()
+		out := types.Array{Elem: et}
+		for _, e := range v.Elems {
+			if e.Kind == types.JSONArray && et.OID != types.JSONOID && et.OID != types.JSONBOID {
+				return nil, errDimensions()
+			}
+			d, err := fromJSON(et, e, env)
+			if err != nil {
+				return nil, err
+			}
+			out.Elems = append(out.Elems, d)
+		}
+		return out, nil
+	case t.OID == types.RecordOID && t.Rec != nil:
+		return rowFromJSON(t.Rec, v, nil, env)
+	}
+	s, _ := v.Text()
+	d, err := types.ParseText(t, s, env.types())
+	if err != nil {
+		return nil, err
+	}
+	return types.ApplyMod(t, d, false)
+}
+
+// rowFromJSON makes a row; members that the object lacks are those of base.
+func rowFromJSON(rec *types.Record, v types.JSONValue, base types.Row, env *Env) (types.Datum, error) {
+	if v.Kind != types.JSONObject {
+		if v.Kind == types.JSONArray {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on an array")
+		}
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on a scalar")
+	}
+	row := make(types.Row, len(rec.Fields))
+	copy(row, base)
+	for i, f := range rec.Fields {
+		m, ok := v.Get(f.Name)
+		if !ok {
+			continue
+		}
+		d, err := fromJSON(f.Type, m, env)
+		if err != nil {
+			return nil, err
+		}
+		row[i] = d
+	}
+	return row, nil
+}
+
+func recordFromJSON(c *call, v types.JSONValue, base types.Row) (types.Datum, error) {
+	if c.ret.Rec == nil {
+		return nil, pgerr.New(pgerr.SyntaxError, "a column definition list is required for functions returning \"record\"")
+	}
+	return rowFromJSON(c.ret.Rec, v, base, c.env)
+}
+
+func populateRecord(c *call, a []types.Datum) (types.Datum, error) {
+	base, _ := a[0].(types.Row)
+	if a[1] == nil {
+		if base == nil {
+			return nil, nil
+		}
+		return base, nil
+	}
+	v, err := parseJSON(a[1].(string), c.types[1].OID == types.JSONBOID)
+	if err != nil {
+		return nil, err
+	}
+	return recordFromJSON(c, v, base)
+}

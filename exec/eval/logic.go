@@ -1,0 +1,237 @@
+package eval
+
+import (
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func boolVec(v []uint8, valid []byte) *vec { return fixedVec(kBool, v, valid) }
+
+func boolConst(b bool, n int) *vec {
+	x := []uint8{b2u(b)}
+	return &vec{kind: kBool, one: true, n: n, p: unsafe.Pointer(unsafe.SliceData(x))}
+}
+
+// truth writes a boolean vec out as two byte columns: is true, is false.
+func truth(a *arena, v *vec) (t, f []uint8) {
+	n := v.n
+	t, f = alloc[uint8](a, n), alloc[uint8](a, n)
+	switch {
+	case v.allNull():
+		clear(t)
+		clear(f)
+	case v.one:
+		x := vals[uint8](v)[0]
+		for i := range t {
+			t[i], f[i] = x, 1-x
+		}
+	case v.valid == nil:
+		for i, x := range vals[uint8](v) {
+			t[i], f[i] = x, 1-x
+		}
+	default:
+		for i, x := range vals[uint8](v) {
+			ok := v.valid[i>>3] >> (i & 7) & 1
+			t[i], f[i] = x&ok, (1-x)&ok
+		}
+	}
+	return t, f
+}
+
+// fromTruth is the reverse of truth.
+func fromTruth(a *arena, t, f []uint8) *vec {
+	n := len(t)
+	known := 0
+	for i := range t {
+		known += int(t[i] | f[i])
+	}
+	if known == n {
+		return boolVec(t, nil)
+	}
+	valid := alloc[byte](a, batch.BitmapBytes(n))
+	clear(valid)
+	for i := range t {
+		valid[i>>3] |= (t[i] | f[i]) << (i & 7)
+	}
+	return boolVec(t, valid)
+}
+
+// logicNode is AND (stop 0) and OR (stop 1): a row is decided by the first
+// argument that is stop, and later arguments are computed for undecided rows
+// only, unless they are cheap.
+type logicNode struct {
+	args  []node
+	cheap []bool
+	stop  uint8
+}
+
+func (n *logicNode) eval(fr *frame) (*vec, error) {
+	v, err := n.args[0].eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	t, f := truth(fr.a, v)
+	for k, arg := range n.args[1:] {
+		decided := f
+		if n.stop == 1 {
+			decided = t
+		}
+		open := fr.n - countBytes(decided)
+		if open == 0 {
+			break
+		}
+		if open == fr.n || n.cheap[k+1] {
+			v, err := arg.eval(fr)
+			if err != nil {
+				return nil, err
+			}
+			t2, f2 := truth(fr.a, v)
+			if n.stop == 0 {
+				for i := range t {
+					t[i] &= t2[i]
+					f[i] |= f2[i]
+				}
+			} else {
+				for i := range t {
+					t[i] |= t2[i]
+					f[i] &= f2[i]
+				}
+			}
+			continue
+		}
+		rows := rowsWhere(fr.a, decided, 0, open)
+		v, err := arg.eval(fr.narrow(rows))
+		if err != nil {
+			return nil, err
+		}
+		t2, f2 := truth(fr.a, v)
+		if n.stop == 0 {
+			for i, r := range rows {
+				t[r] &= t2[i]
+				f[r] |= f2[i]
+			}
+		} else {
+			for i, r := range rows {
+				t[r] |= t2[i]
+				f[r] &= f2[i]
+			}
+		}
+	}
+	return fromTruth(fr.a, t, f), nil
+}
+
+// rowsWhere lists the count rows at which b is x.
+func rowsWhere(a *arena, b []uint8, x uint8, count int) []int32 {
+	out := alloc[int32](a, count+1)
+	k := 0
+	for i, y := range b {
+		out[k] = int32(i)
+		if y == x {
+			k++
+		}
+		if k == count {
+			break
+		}
+	}
+	return out[:k]
+}
+
+type notNode struct{ arg node }
+
+func (n *notNode) eval(fr *frame) (*vec, error) {
+	v, err := n.arg.eval(fr)
+	if err != nil || v.kind == kNull {
+		return v, err
+	}
+	out := alloc[uint8](fr.a, v.stored())
+	for i, x := range vals[uint8](v) {
+		out[i] = 1 - x
+	}
+	r := *v
+	r.arr = nil
+	r.p = unsafe.Pointer(unsafe.SliceData(out))
+	return &r, nil
+}
+
+// nullTest is IS [NOT] NULL; of a row value, that all fields are (not).
+type nullTest struct {
+	arg node
+	not bool
+	typ types.Type
+}
+
+func (n *nullTest) eval(fr *frame) (*vec, error) {
+	v, err := n.arg.eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	if n.typ.OID == types.RecordOID && v.kind == kArr {
+		out := alloc[uint8](fr.a, fr.n)
+		s, ok := v.arr.(*array.Struct)
+		for i := range out {
+			r := i
+			if v.one {
+				r = 0
+			}
+			res := true
+			if ok && !v.null(i) {
+				for f := range s.NumField() {
+					if s.Field(f).IsNull(r) == n.not {
+						res = false
+						break
+					}
+				}
+			} else if n.not {
+				res = false
+			}
+			out[i] = b2u(res)
+		}
+		return boolVec(out, nil), nil
+	}
+	if v.allNull() {
+		return boolConst(!n.not, fr.n), nil
+	}
+	if v.valid == nil && (v.kind != kArr || v.arr.NullN() == 0) || v.one {
+		return boolConst(n.not, fr.n), nil
+	}
+	out := alloc[uint8](fr.a, fr.n)
+	flip := b2u(!n.not)
+	for i := range out {
+		out[i] = v.valid[i>>3]>>(i&7)&1 ^ flip
+	}
+	return boolVec(out, nil), nil
+}
+
+// truthNode is IS [NOT] TRUE, FALSE, UNKNOWN.
+type truthNode struct {
+	arg  node
+	kind expr.TruthKind
+	not  bool
+}
+
+func (n *truthNode) eval(fr *frame) (*vec, error) {
+	v, err := n.arg.eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	t, f := truth(fr.a, v)
+	switch n.kind {
+	case expr.IsFalse:
+		t = f
+	case expr.IsUnknown:
+		for i := range t {
+			t[i] = 1 - (t[i] | f[i])
+		}
+	}
+	if n.not {
+		for i := range t {
+			t[i] = 1 - t[i]
+		}
+	}
+	return boolVec(t, nil), nil
+}

@@ -1,0 +1,626 @@
+package eval
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// PostgreSQL's regular expressions (AREs) are translated to Go's, which run in
+// linear time. What RE2 cannot do — back references, lookaround — is refused;
+// what the two read differently is rewritten:
+//
+//   - of several matches at one place PostgreSQL takes the longest, or the
+//     shortest where the first quantifier is non-greedy; Go has the former as
+//     Longest(), the latter is got by making all quantifiers non-greedy
+//   - . matches a newline, ^ and $ only the ends, unless the flags say n, m, p, w
+//   - classes know Unicode's letters, and their names differ
+
+// regex is a compiled expression.
+type regex struct {
+	source, flags string
+	re            *regexp.Regexp
+	groups        int
+	global        bool
+}
+
+func errRegex(format string, args ...any) error {
+	return pgerr.New(pgerr.InvalidRegularExpression, "invalid regular expression: "+format, args...)
+}
+
+// compileRegex translates and compiles. flags are those of the functions'
+// argument; g is noted for the caller.
+func compileRegex(pattern, flags string) (*regex, error) {
+	tr := &translator{}
+	r := &regex{source: pattern, flags: flags}
+	for _, f := range flags {
+		if f == 'g' {
+			r.global = true
+			continue
+		}
+		if !tr.flag(f) {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%c\"", f)
+		}
+	}
+	text, err := tr.translate(pattern)
+	if err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, goError(err)
+	}
+	if !tr.lazy && tr.shortUntil == 0 {
+		re.Longest()
+	}
+	r.re, r.groups = re, tr.groups
+	return r, nil
+}
+
+// goError words an error of the translated expression as PostgreSQL does.
+func goError(err error) error {
+	e, ok := err.(*syntax.Error)
+	if !ok {
+		return errRegex("%s", err)
+	}
+	switch e.Code {
+	case syntax.ErrMissingRepeatArgument, syntax.ErrInvalidRepeatOp:
+		return errRegex("quantifier operand invalid")
+	case syntax.ErrInvalidRepeatSize:
+		return pgerr.Unsupported("regular expression repeats too often")
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
+		return errRegex("parentheses () not balanced")
+	case syntax.ErrMissingBracket:
+		return errRegex("brackets [] not balanced")
+	case syntax.ErrInvalidCharRange:
+		return errRegex("invalid character range")
+	case syntax.ErrInvalidEscape, syntax.ErrTrailingBackslash:
+		return errRegex("invalid escape \\ sequence")
+	case syntax.ErrLarge, syntax.ErrNestingDepth:
+		return errRegex("regular expression is too complex")
+	}
+	return errRegex("%s", e.Code)
+}
+
+type translator struct {
+	fold, expanded, quote bool
+	nlStop                bool // . and [^…] do not match a newline
+	nlAnchor              bool // ^ and $ match at lines
+	lazy                  bool
+	groups                int
+
+	s   string
+	i   int
+	out strings.Builder
+	// decided is set once the first quantifier has fixed whether the whole
+	// expression takes the longest or the shortest match.
+	decided bool
+	// shortUntil: quantifiers before it are of a group that is to match the
+	// least it can, the first part of a SIMILAR pattern with separators.
+	shortUntil int
+}
+
+// flag sets an option; it is false for letters that are none.
+func (t *translator) flag(f rune) bool {
+	switch f {
+	case 'i':
+		t.fold = true
+	case 'c':
+		t.fold = false
+	case 'n', 'm':
+		t.nlStop, t.nlAnchor = true, true
+	case 'p':
+		t.nlStop, t.nlAnchor = true, false
+	case 'w':
+		t.nlStop, t.nlAnchor = false, true
+	case 's':
+		t.nlStop, t.nlAnchor = false, false
+	case 'x':
+		t.expanded = true
+	case 't':
+		t.expanded = false
+	case 'q':
+		t.quote = true
+	case 'e', 'b':
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *translator) translate(p string) (string, error) {
+	if rest, ok := strings.CutPrefix(p, "***:"); ok {
+		p = rest
+	} else if rest, ok := strings.CutPrefix(p, "***="); ok {
+		p, t.quote = rest, true
+	}
+	if !t.quote && strings.HasPrefix(p, "(?") && len(p) > 2 && p[2] >= 'a' && p[2] <= 'z' {
+		end := strings.IndexByte(p, ')')
+		if end < 0 {
+			return "", errRegex("invalid embedded option")
+		}
+		for _, f := range p[2:end] {
+			if !t.flag(f) || f == 'g' {
+				return "", errRegex("invalid embedded option")
+			}
+		}
+		p = p[end+1:]
+	}
+	if t.quote {
+		body := regexp.QuoteMeta(p)
+		if t.fold {
+			body = "(?i)" + body
+		}
+		return body, nil
+	}
+	t.s = p
+	if strings.HasPrefix(p, "^(?:") {
+		t.shortUntil = max(0, strings.Index(p, "){1,1}?("))
+	}
+	if err := t.alternatives(0); err != nil {
+		return "", err
+	}
+	if t.i < len(t.s) {
+		return "", errRegex("parentheses () not balanced")
+	}
+	flags := "s"
+	if t.nlStop {
+		flags = ""
+	}
+	if t.nlAnchor {
+		flags += "m"
+	}
+	if t.fold {
+		flags += "i"
+	}
+	if flags == "" {
+		return t.out.String(), nil
+	}
+	return "(?" + flags + ")" + t.out.String(), nil
+}
+
+// skip passes over white space and comments of expanded syntax.
+func (t *translator) skip() {
+	for t.i < len(t.s) {
+		switch {
+		case strings.HasPrefix(t.s[t.i:], "(?#"):
+			end := strings.IndexByte(t.s[t.i:], ')')
+			if end < 0 {
+				return
+			}
+			t.i += end + 1
+		case t.expanded && strings.IndexByte(" \t\n\r\f\v", t.s[t.i]) >= 0:
+			t.i++
+		case t.expanded && t.s[t.i] == '#':
+			end := strings.IndexByte(t.s[t.i:], '\n')
+			if end < 0 {
+				end = len(t.s) - t.i - 1
+			}
+			t.i += end + 1
+		default:
+			return
+		}
+	}
+}
+
+const maxRegexDepth = 200
+
+func (t *translator) alternatives(depth int) error {
+	if depth > maxRegexDepth {
+		return errRegex("regular expression is too complex")
+	}
+	for {
+		if err := t.branch(depth); err != nil {
+			return err
+		}
+		if t.i < len(t.s) && t.s[t.i] == '|' {
+			t.decided = true // an alternation is greedy
+			t.out.WriteByte('|')
+			t.i++
+			continue
+		}
+		return nil
+	}
+}
+
+func (t *translator) branch(depth int) error {
+	for {
+		t.skip()
+		if t.i >= len(t.s) || t.s[t.i] == '|' || t.s[t.i] == ')' && depth > 0 {
+			return nil
+		}
+		if t.s[t.i] == ')' {
+			return errRegex("parentheses () not balanced")
+		}
+		quantifiable, err := t.atom(depth)
+		if err != nil {
+			return err
+		}
+		t.skip()
+		if err := t.quantifier(quantifiable); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *translator) quantifier(allowed bool) error {
+	if t.i >= len(t.s) {
+		return nil
+	}
+	var q string
+	fixed := false
+	switch c := t.s[t.i]; {
+	case c == '*' || c == '+' || c == '?':
+		q = string(c)
+		t.i++
+	case c == '{' && t.i+1 < len(t.s) && t.s[t.i+1] >= '0' && t.s[t.i+1] <= '9':
+		end := strings.IndexByte(t.s[t.i:], '}')
+		if end < 0 {
+			return errRegex("braces {} not balanced")
+		}
+		lo, hi, ranged := strings.Cut(t.s[t.i+1:t.i+end], ",")
+		n, err := strconv.Atoi(lo)
+		if err != nil || n > 255 {
+			return errRegex("invalid repetition count(s)")
+		}
+		fixed = !ranged
+		if ranged && hi != "" {
+			m, err := strconv.Atoi(hi)
+			if err != nil || m > 255 || m < n {
+				return errRegex("invalid repetition count(s)")
+			}
+		}
+		q = t.s[t.i : t.i+end+1]
+		t.i += end + 1
+	default:
+		return nil
+	}
+	if !allowed {
+		return errRegex("quantifier operand invalid")
+	}
+	lazy := t.i < len(t.s) && t.s[t.i] == '?'
+	if lazy {
+		t.i++
+	}
+	if t.i < len(t.s) && (t.s[t.i] == '*' || t.s[t.i] == '+' || t.s[t.i] == '?' ||
+		t.s[t.i] == '{' && t.i+1 < len(t.s) && t.s[t.i+1] >= '0' && t.s[t.i+1] <= '9') {
+		return errRegex("quantifier operand invalid")
+	}
+	if !t.decided && !fixed {
+		t.decided = true
+		t.lazy = lazy
+	}
+	t.out.WriteString(q)
+	if t.lazy && !fixed || lazy || t.i <= t.shortUntil {
+		t.out.WriteByte('?')
+	}
+	return nil
+}
+
+func (t *translator) atom(depth int) (quantifiable bool, err error) {
+	rest := t.s[t.i:]
+	switch c := rest[0]; c {
+	case '(':
+		switch {
+		case strings.HasPrefix(rest, "(?:"):
+			t.out.WriteString("(?:")
+			t.i += 3
+		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?<"):
+			return false, pgerr.Unsupported("lookaround constraints in regular expressions are not supported")
+		case strings.HasPrefix(rest, "(?"):
+			return false, errRegex("quantifier operand invalid")
+		default:
+			t.groups++
+			t.out.WriteByte('(')
+			t.i++
+		}
+		if err := t.alternatives(depth + 1); err != nil {
+			return false, err
+		}
+		if t.i >= len(t.s) || t.s[t.i] != ')' {
+			return false, errRegex("parentheses () not balanced")
+		}
+		t.i++
+		t.out.WriteByte(')')
+		return true, nil
+	case '[':
+		return true, t.bracket()
+	case '\\':
+		return t.escape(false)
+	case '*', '+', '?':
+		return false, errRegex("quantifier operand invalid")
+	case '{':
+		if len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9' {
+			return false, errRegex("quantifier operand invalid")
+		}
+		t.i++
+		t.out.WriteString(`\{`)
+		return true, nil
+	case '^':
+		t.i++
+		t.out.WriteByte('^')
+		return false, nil
+	case '$':
+		t.i++
+		if t.nlAnchor {
+			t.out.WriteString("$")
+		} else {
+			t.out.WriteString(`\z`)
+		}
+		return false, nil
+	case '.':
+		t.i++
+		t.out.WriteByte('.')
+		return true, nil
+	}
+	r, w := utf8.DecodeRuneInString(rest)
+	t.i += w
+	t.out.WriteString(regexp.QuoteMeta(string(r)))
+	return true, nil
+}
+
+// classes, as they stand within brackets.
+var regexClasses = map[string]string{
+	"alpha": `\p{L}\p{Nl}`, "digit": `0-9`, "alnum": `\p{L}\p{Nl}\p{Nd}\p{No}`, "upper": `\p{Lu}\p{Lt}`, "lower": `\p{Ll}`,
+	"space": ` \t\n\v\f\r\x{85}\x{1680}\x{2000}-\x{2006}\x{2008}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}`,
+	"blank": ` \t`, "punct": `!-/:-@\[-` + "`" + `{-~\p{P}\p{S}`, "cntrl": `\x00-\x1f\x7f`,
+	"graph": `!-~\p{L}\p{M}\p{N}\p{P}\p{S}`, "print": ` -~\p{L}\p{M}\p{N}\p{P}\p{S}`, "xdigit": `0-9A-Fa-f`,
+	"word": `\p{L}\p{Nl}\p{Nd}\p{No}_`, "ascii": `\x00-\x7f`,
+}
+
+// escape translates \x, within brackets or without.
+func (t *translator) escape(inside bool) (quantifiable bool, err error) {
+	if t.i+1 >= len(t.s) {
+		return false, errRegex("invalid escape \\ sequence")
+	}
+	c := t.s[t.i+1]
+	t.i += 2
+	class := func(name string, not bool) (bool, error) {
+		switch {
+		case inside && not:
+			return false, errRegex("invalid escape \\ sequence")
+		case inside:
+			t.out.WriteString(regexClasses[name])
+		case not:
+			t.out.WriteString("[^" + regexClasses[name] + "]")
+		default:
+			t.out.WriteString("[" + regexClasses[name] + "]")
+		}
+		return true, nil
+	}
+	char := func(r rune) (bool, error) {
+		fmt.Fprintf(&t.out, `\x{%x}`, r)
+		return true, nil
+	}
+	hexes := func(n int, atLeast int) (bool, error) {
+		k := 0
+		for k < n && t.i+k < len(t.s) && strings.IndexByte("0123456789abcdefABCDEF", t.s[t.i+k]) >= 0 {
+			k++
+		}
+		if k < atLeast {
+			return false, errRegex("invalid escape \\ sequence")
+		}
+		v, err := strconv.ParseUint(t.s[t.i:t.i+k], 16, 32)
+		t.i += k
+		if err != nil || v > utf8.MaxRune {
+			return false, errRegex("invalid escape \\ sequence")
+		}
+		return char(rune(v))
+	}
+	switch c {
+	case 'd':
+		return class("digit", false)
+	case 'D':
+		return class("digit", true)
+	case 's':
+		return class("space", false)
+	case 'S':
+		return class("space", true)
+	case 'w':
+		return class("word", false)
+	case 'W':
+		return class("word", true)
+	case 'a':
+		return char(7)
+	case 'b':
+		return char(8)
+	case 'B':
+		t.out.WriteString(`\\`)
+		return true, nil
+	case 'e':
+		return char(27)
+	case 'f':
+		return char(12)
+	case 'n':
+		return char(10)
+	case 'r':
+		return char(13)
+	case 't':
+		return char(9)
+	case 'v':
+		return char(11)
+	case 'c':
+		if t.i >= len(t.s) {
+			return false, errRegex("invalid escape \\ sequence")
+		}
+		t.i++
+		return char(rune(t.s[t.i-1] & 31))
+	case 'u':
+		return hexes(4, 4)
+	case 'U':
+		return hexes(8, 8)
+	case 'x':
+		return hexes(8, 1)
+	case '0':
+		k := 0
+		for k < 2 && t.i+k < len(t.s) && t.s[t.i+k] >= '0' && t.s[t.i+k] <= '7' {
+			k++
+		}
+		v, _ := strconv.ParseUint("0"+t.s[t.i:t.i+k], 8, 32)
+		t.i += k
+		return char(rune(v))
+	}
+	if c >= '1' && c <= '9' {
+		if inside {
+			return false, errRegex("invalid escape \\ sequence")
+		}
+		return false, pgerr.Unsupported("back references in regular expressions are not supported")
+	}
+	if !inside {
+		switch c {
+		case 'A':
+			t.out.WriteString(`\A`)
+			return false, nil
+		case 'Z':
+			t.out.WriteString(`\z`)
+			return false, nil
+		case 'y':
+			t.out.WriteString(`\b`)
+			return false, nil
+		case 'Y':
+			t.out.WriteString(`\B`)
+			return false, nil
+		case 'm':
+			return false, t.wordEdge(true)
+		case 'M':
+			return false, t.wordEdge(false)
+		}
+	}
+	if c|0x20 >= 'a' && c|0x20 <= 'z' {
+		return false, errRegex("invalid escape \\ sequence")
+	}
+	r, w := utf8.DecodeRuneInString(t.s[t.i-1:])
+	t.i += w - 1
+	t.out.WriteString(regexp.QuoteMeta(string(r)))
+	return true, nil
+}
+
+// wordEdge is \m or \M: a word's start or end. It is \b where what stands next
+// to it can only match within a word.
+func (t *translator) wordEdge(start bool) error {
+	ok := false
+	if start {
+		rest := t.s[t.i:]
+		rest = strings.TrimLeft(rest, "(")
+		ok = rest != "" && (wordByte(rest[0]) || strings.HasPrefix(rest, `\w`) || strings.HasPrefix(rest, `\d`) || strings.HasPrefix(rest, "[["))
+	} else {
+		before := strings.TrimRight(t.s[:t.i-2], ")+")
+		ok = before != "" && (wordByte(before[len(before)-1]) || strings.HasSuffix(before, ":]]"))
+	}
+	if !ok {
+		return pgerr.Unsupported("\\m and \\M are supported next to a word's characters only")
+	}
+	t.out.WriteString(`\b`)
+	return nil
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
+
+// bracket translates […].
+func (t *translator) bracket() error {
+	if strings.HasPrefix(t.s[t.i:], "[[:<:]]") {
+		t.i += 7
+		return t.wordEdge(true)
+	}
+	if strings.HasPrefix(t.s[t.i:], "[[:>:]]") {
+		t.i += 7
+		t.out.WriteString(`\b`)
+		return nil
+	}
+	t.i++
+	t.out.WriteByte('[')
+	if t.i < len(t.s) && t.s[t.i] == '^' {
+		t.i++
+		t.out.WriteByte('^')
+		if t.nlStop {
+			t.out.WriteString(`\n`)
+		}
+	}
+	first := true
+	for {
+		if t.i >= len(t.s) {
+			return errRegex("brackets [] not balanced")
+		}
+		rest := t.s[t.i:]
+		switch {
+		case rest[0] == ']' && !first:
+			t.i++
+			t.out.WriteByte(']')
+			return nil
+		case strings.HasPrefix(rest, "[:"):
+			end := strings.Index(rest, ":]")
+			if end < 0 {
+				return errRegex("brackets [] not balanced")
+			}
+			cl, ok := regexClasses[rest[2:end]]
+			if !ok {
+				return errRegex("invalid character class")
+			}
+			if t.fold && (rest[2:end] == "upper" || rest[2:end] == "lower") {
+				cl = regexClasses["alpha"]
+			}
+			t.out.WriteString(cl)
+			t.i += end + 2
+		case rest[0] == '\\':
+			if _, err := t.escape(true); err != nil {
+				return err
+			}
+			if err := t.rangeEnd(); err != nil {
+				return err
+			}
+		default:
+			if err := t.member(); err != nil {
+				return err
+			}
+			if err := t.rangeEnd(); err != nil {
+				return err
+			}
+		}
+		first = false
+	}
+}
+
+// rangeEnd translates the second half of a-b, if there is one.
+func (t *translator) rangeEnd() error {
+	if t.i+1 >= len(t.s) || t.s[t.i] != '-' || t.s[t.i+1] == ']' {
+		return nil
+	}
+	t.i++
+	t.out.WriteByte('-')
+	if t.s[t.i] == '\\' {
+		_, err := t.escape(true)
+		return err
+	}
+	return t.member()
+}
+
+// member translates one character within brackets, [.x.] and [=x=] included.
+func (t *translator) member() error {
+	rest := t.s[t.i:]
+	for _, mark := range []string{".", "="} {
+		if inner, ok := strings.CutPrefix(rest, "["+mark); ok {
+			end := strings.Index(inner, mark+"]")
+			if end < 0 {
+				return errRegex("brackets [] not balanced")
+			}
+			r, w := utf8.DecodeRuneInString(inner)
+			if w != end {
+				return errRegex("invalid collating element")
+			}
+			fmt.Fprintf(&t.out, `\x{%x}`, r)
+			t.i += 2 + end + 2
+			return nil
+		}
+	}
+	r, w := utf8.DecodeRuneInString(rest)
+	t.i += w
+	fmt.Fprintf(&t.out, `\x{%x}`, r)
+	return nil
+}

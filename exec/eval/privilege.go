@@ -1,0 +1,250 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// IsMember tells whether a role may act as another: it is that role, a
+// superuser, or a member, directly or not.
+func IsMember(st *catalog.State, role, of types.OID) bool {
+	if role == of {
+		return true
+	}
+	if r := st.Role(role); r != nil && r.Super {
+		return true
+	}
+	seen := map[types.OID]bool{role: true}
+	queue := []types.OID{role}
+	for len(queue) > 0 {
+		r := st.Role(queue[0])
+		queue = queue[1:]
+		if r == nil {
+			continue
+		}
+		for _, m := range r.MemberOf {
+			if m.Role == of {
+				return true
+			}
+			if !seen[m.Role] {
+				seen[m.Role] = true
+				queue = append(queue, m.Role)
+			}
+		}
+	}
+	return false
+}
+
+// MayUse tells whether a role has a privilege (a letter of aclitem) on an object
+// of an owner; option asks for the grant option.
+func MayUse(st *catalog.State, role, owner types.OID, acl []catalog.Grant, letter byte, option bool) bool {
+	if IsMember(st, role, owner) {
+		return true
+	}
+	for _, g := range acl {
+		if g.Role != 0 && !IsMember(st, role, g.Role) {
+			continue
+		}
+		for i := range len(g.Privs) {
+			if g.Privs[i] == letter && (!option || i+1 < len(g.Privs) && g.Privs[i+1] == '*') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+type wantedPriv struct {
+	letter byte
+	option bool
+}
+
+var privLetters = map[string]byte{
+	"INSERT": 'a', "SELECT": 'r', "UPDATE": 'w', "DELETE": 'd', "TRUNCATE": 'D', "REFERENCES": 'x', "TRIGGER": 't',
+	"EXECUTE": 'X', "USAGE": 'U', "CREATE": 'C', "CONNECT": 'c', "TEMPORARY": 'T', "TEMP": 'T', "MEMBER": 'm', "SET": 's', "ALTER SYSTEM": 'A',
+}
+
+// parsePrivs reads a list of privileges such as "SELECT, INSERT WITH GRANT OPTION".
+func parsePrivs(s, allowed string) ([]wantedPriv, error) {
+	var out []wantedPriv
+	for _, p := range strings.Split(s, ",") {
+		w := strings.ToUpper(strings.TrimSpace(p))
+		w, option := strings.CutSuffix(w, " WITH GRANT OPTION")
+		if w2, ok := strings.CutSuffix(w, " WITH ADMIN OPTION"); ok {
+			w, option = w2, true
+		}
+		l, ok := privLetters[w]
+		if !ok || strings.IndexByte(allowed, l) < 0 {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized privilege type: \"%s\"", strings.TrimSpace(p))
+		}
+		out = append(out, wantedPriv{l, option})
+	}
+	return out, nil
+}
+
+// roleArg resolves a role given by name or OID.
+func roleArg(h Host, d types.Datum) (types.OID, error) {
+	if s, ok := d.(string); ok {
+		if s == "public" {
+			return 0, nil
+		}
+		if r := h.Catalog().RoleByName(s); r != nil {
+			return r.OID, nil
+		}
+		return 0, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", s)
+	}
+	return types.OID(d.(int64)), nil
+}
+
+// addPrivileges registers the has_…_privilege functions, in all their forms:
+// with the role by name, by OID or the current one, the object by name or OID.
+func addPrivileges(t table) {
+	for _, f := range fn.All() {
+		kind, ok := strings.CutPrefix(f.Name, "has_")
+		kind, ok2 := strings.CutSuffix(kind, "_privilege")
+		if f.Kind != fn.Scalar || !(ok && ok2) && f.Name != "pg_has_role" {
+			continue
+		}
+		objects := 1
+		if kind == "column" {
+			objects = 2
+		}
+		byRole := len(f.Args) == objects+2
+		if f.Name == "pg_has_role" {
+			t.put(f.ID, hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) { return hasRole(h, a) }))
+			continue
+		}
+		t.put(f.ID, hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
+			role := h.Session().User
+			if byRole {
+				var err error
+				if role, err = roleArg(h, a[0]); err != nil {
+					return nil, err
+				}
+				a = a[1:]
+			}
+			return hasPrivilege(h, role, kind, a[:objects], a[objects].(string))
+		}))
+	}
+}
+
+func hasRole(h Host, a []types.Datum) (types.Datum, error) {
+	role := h.Session().User
+	if len(a) == 3 {
+		var err error
+		if role, err = roleArg(h, a[0]); err != nil {
+			return nil, err
+		}
+		a = a[1:]
+	}
+	of, err := roleArg(h, a[0])
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parsePrivs(a[1].(string), "mU"); err != nil {
+		return nil, err
+	}
+	return IsMember(h.Catalog(), role, of), nil
+}
+
+func hasPrivilege(h Host, role types.OID, kind string, obj []types.Datum, privs string) (types.Datum, error) {
+	st := h.Catalog()
+	any := func(owner types.OID, acl []catalog.Grant, allowed string) (types.Datum, error) {
+		want, err := parsePrivs(privs, allowed)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range want {
+			if MayUse(st, role, owner, acl, w.letter, w.option) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	switch kind {
+	case "table", "any_column", "column", "sequence":
+		oid, err := relationArg(h, obj[0])
+		if err != nil {
+			return nil, err
+		}
+		allowed := map[string]string{"table": "arwdDxt", "any_column": "arwx", "column": "arwx", "sequence": "rwU"}[kind]
+		r := st.RelationByOID(oid)
+		if r == nil {
+			if _, _, ok := systemRelationName(h, oid); ok {
+				// everybody reads the system's relations
+				want, err := parsePrivs(privs, allowed)
+				if err != nil {
+					return nil, err
+				}
+				for _, w := range want {
+					if w.letter == 'r' && !w.option {
+						return true, nil
+					}
+				}
+				rr := st.Role(role)
+				return rr != nil && rr.Super, nil
+			}
+			return nil, nil
+		}
+		if kind == "sequence" && r.Kind != catalog.KindSequence {
+			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", r.Name)
+		}
+		if kind == "column" {
+			if s, ok := obj[1].(string); ok {
+				if r.Column(s) == nil {
+					return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", s, r.Name)
+				}
+			} else if r.ColumnNum(int16(obj[1].(int64))) == nil {
+				return nil, nil
+			}
+		}
+		return any(r.Owner, r.ACL, allowed)
+	case "schema":
+		var s *catalog.Schema
+		if name, ok := obj[0].(string); ok {
+			if s = st.SchemaByName(name); s == nil {
+				return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name)
+			}
+		} else if s = st.Schema(types.OID(obj[0].(int64))); s == nil {
+			return nil, nil
+		}
+		acl := s.ACL
+		switch s.OID {
+		case catalog.PgCatalogOID, catalog.InformationOID, catalog.MLSchemaOID, catalog.ClusterSchemaOID:
+			acl = append([]catalog.Grant{{Privs: "U"}}, acl...)
+		}
+		return any(s.Owner, acl, "UC")
+	case "database":
+		if name, ok := obj[0].(string); ok && name != h.Session().Database {
+			return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
+		}
+		return any(catalog.BootstrapRoleOID, []catalog.Grant{{Privs: "cT"}}, "CcT")
+	case "function":
+		if name, ok := obj[0].(string); ok {
+			if _, err := findCallable(types.RegprocedureOID, name); err != nil {
+				return nil, err
+			}
+		}
+		return any(catalog.BootstrapRoleOID, []catalog.Grant{{Privs: "X"}}, "X")
+	}
+	return nil, pgerr.Unsupported("has_%s_privilege is not supported", kind)
+}
+
+func relationArg(h Host, d types.Datum) (types.OID, error) {
+	s, ok := d.(string)
+	if !ok {
+		return types.OID(d.(int64)), nil
+	}
+	p, err := splitName(s)
+	if err != nil {
+		return 0, err
+	}
+	if o := findRelation(h, p); o != 0 {
+		return o, nil
+	}
+	return 0, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", dotted(p))
+}

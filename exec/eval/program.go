@@ -1,0 +1,188 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Program is a compiled expression. It is for one goroutine.
+type Program struct {
+	root node
+	typ  types.Type
+	env  *Env
+	a    arena
+	fr   frame
+	// col is the ordinal of the input column that the expression is, else -1.
+	col int
+}
+
+// node computes one expression for the rows of a frame.
+type node interface {
+	eval(fr *frame) (*vec, error)
+}
+
+// frame says for which rows of which batch to compute. Rows are numbered from
+// 0 to n-1 within a frame.
+type frame struct {
+	ctx  context.Context
+	env  *Env
+	a    *arena
+	b    *batch.Batch
+	sel  []int32 // rows of the batch; nil: all
+	n    int
+	cols []*vec // columns loaded so far, by ordinal
+	// nested, for expressions over something else than the batch's columns
+	// (elements of an array), holds the vecs that such nodes read.
+	nested []*vec
+}
+
+// narrow gives the frame of some rows of fr.
+func (fr *frame) narrow(rows []int32) *frame {
+	if len(rows) == fr.n {
+		return fr
+	}
+	sub := *fr
+	sub.cols = nil
+	sub.n = len(rows)
+	if fr.sel == nil {
+		sub.sel = rows
+	} else {
+		sub.sel = alloc[int32](fr.a, len(rows))
+		for i, r := range rows {
+			sub.sel[i] = fr.sel[r]
+		}
+	}
+	return &sub
+}
+
+func (fr *frame) column(i int, t types.Type) (*vec, error) {
+	if fr.cols == nil {
+		fr.cols = make([]*vec, len(fr.b.Cols))
+	}
+	if v := fr.cols[i]; v != nil {
+		return v, nil
+	}
+	var v *vec
+	var err error
+	if fr.sel != nil {
+		v, err = take(fr.a, fr.b.Cols[i], fr.sel, t)
+	} else {
+		v = fromArrow(fr.a, fr.b.Cols[i])
+	}
+	if err == nil {
+		fr.cols[i] = v
+	}
+	return v, err
+}
+
+// Compile makes a program of an expression over the columns of an input, which
+// it finds by their IDs.
+func Compile(e expr.Expr, in []plan.Column, env *Env) (*Program, error) {
+	if env == nil {
+		env = &Env{}
+	}
+	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in))}
+	for i, col := range in {
+		if _, dup := c.ord[col.ID]; !dup {
+			c.ord[col.ID] = i
+		}
+	}
+	root, err := c.compile(e)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{root: root, typ: e.Type(), env: env, col: -1}
+	if cn, ok := root.(*colNode); ok {
+		p.col = cn.ord
+	}
+	return p, nil
+}
+
+// Type is the type of the expression.
+func (p *Program) Type() types.Type { return p.typ }
+
+func (p *Program) run(ctx context.Context, b *batch.Batch) (*vec, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p.a.reset()
+	cols := p.fr.cols
+	clear(cols)
+	if len(cols) != len(b.Cols) {
+		cols = make([]*vec, len(b.Cols))
+	}
+	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols}
+	if p.fr.n == 0 {
+		return nullVec(0), nil
+	}
+	return p.root.eval(&p.fr)
+}
+
+// Eval computes the expression for the rows of b that count: row i of the
+// result is for the i-th of them. The result is immutable and may be kept.
+func (p *Program) Eval(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+	if p.col >= 0 && b.Sel == nil {
+		return b.Cols[p.col], nil
+	}
+	v, err := p.run(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return p.a.detach(v.spread(nil)).toArrow(p.typ)
+}
+
+// EvalScratch is Eval with a result that is valid until the next call only.
+func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+	if p.col >= 0 && b.Sel == nil {
+		return b.Cols[p.col], nil
+	}
+	v, err := p.run(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return v.spread(&p.a).toArrow(p.typ)
+}
+
+// Constant evaluates an expression without columns.
+func Constant(e expr.Expr, env *Env) (types.Datum, error) {
+	return ConstantContext(context.Background(), e, env)
+}
+
+// ConstantContext is Constant for what may wait (nextval, pg_sleep).
+func ConstantContext(ctx context.Context, e expr.Expr, env *Env) (types.Datum, error) {
+	if c, ok := e.(*expr.Const); ok {
+		return c.Val, nil
+	}
+	p, err := Compile(e, nil, env)
+	if err != nil {
+		return nil, err
+	}
+	v, err := p.run(ctx, batch.New(nil, 1))
+	if err != nil {
+		return nil, err
+	}
+	return cloneDatum(v.datum(p.typ, 0)), nil
+}
+
+// cloneDatum copies what may lie in an arena.
+func cloneDatum(d types.Datum) types.Datum {
+	switch x := d.(type) {
+	case string:
+		return string(append([]byte(nil), x...))
+	case []byte:
+		return append([]byte{}, x...)
+	}
+	return d
+}
+
+// Folder evaluates constant expressions for the optimiser.
+type Folder struct{ Env *Env }
+
+// Fold implements planner/opt's Folder.
+func (f Folder) Fold(e expr.Expr) (types.Datum, error) { return Constant(e, f.Env) }

@@ -1,0 +1,107 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// quoteIdent is quote_ident(): quoted unless it reads back as it is.
+func quoteIdent(s string) string {
+	safe := s != "" && (s[0] == '_' || s[0] >= 'a' && s[0] <= 'z')
+	for i := range len(s) {
+		c := s[i]
+		safe = safe && (c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
+	}
+	if safe {
+		if k := parser.LookupKeyword(s); k != nil && k.Category != parser.UnreservedKeyword {
+			safe = false
+		}
+	}
+	if safe {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// quoteLiteral is quote_literal(): E” where there are backslashes.
+func quoteLiteral(s string) string {
+	q := "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(s) + "'"
+	if strings.Contains(s, `\`) {
+		return " E" + q
+	}
+	return q
+}
+
+// parseIdent is parse_ident(): the parts of a qualified identifier.
+func parseIdent(c *call, a []types.Datum) (types.Datum, error) {
+	s, strict := a[0].(string), a[1].(bool)
+	fail := func() error {
+		return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s)
+	}
+	out := types.Array{Elem: types.Text}
+	rest := strings.TrimLeft(s, " \t\n\r\f")
+	afterDot := false
+	for {
+		var part string
+		switch {
+		case strings.HasPrefix(rest, `"`):
+			var b strings.Builder
+			i := 1
+			for ; ; i++ {
+				if i >= len(rest) {
+					return nil, fail().(*pgerr.Error).WithDetail("String has unclosed double quotes.")
+				}
+				if rest[i] == '"' {
+					if i+1 < len(rest) && rest[i+1] == '"' {
+						i++
+					} else {
+						break
+					}
+				}
+				b.WriteByte(rest[i])
+			}
+			part, rest = b.String(), rest[i+1:]
+			if part == "" {
+				return nil, fail().(*pgerr.Error).WithDetail("Quoted identifier must not be empty.")
+			}
+		default:
+			i := 0
+			for i < len(rest) && identByte(rest[i], i == 0) {
+				i++
+			}
+			if i == 0 {
+				e := fail().(*pgerr.Error)
+				switch {
+				case strings.HasPrefix(rest, "."):
+					return nil, e.WithDetail("No valid identifier before \".\".")
+				case afterDot:
+					return nil, e.WithDetail("No valid identifier after \".\".")
+				}
+				return nil, e
+			}
+			part, rest = strings.ToLower(rest[:i]), rest[i:]
+		}
+		out.Elems = append(out.Elems, part)
+		rest = strings.TrimLeft(rest, " \t\n\r\f")
+		if strings.HasPrefix(rest, ".") {
+			afterDot = true
+			rest = strings.TrimLeft(rest[1:], " \t\n\r\f")
+			continue
+		}
+		if rest == "" {
+			return out, nil
+		}
+		if strict {
+			return nil, fail()
+		}
+		return out, nil
+	}
+}
+
+func identByte(c byte, first bool) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || !first && (c >= '0' && c <= '9' || c == '$')
+}

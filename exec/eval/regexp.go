@@ -1,0 +1,503 @@
+package eval
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// addRegexp registers the functions and operators of regular expressions.
+func addRegexp(t table) {
+	for _, ty := range []string{"text", "bpchar", "name"} {
+		args := "(" + ty + ",text)"
+		t.put(ty+"regexeq"+args, always(regexMatch("", false)))
+		t.put(ty+"regexne"+args, always(regexMatch("", true)))
+		t.put(ty+"icregexeq"+args, always(regexMatch("i", false)))
+		t.put(ty+"icregexne"+args, always(regexMatch("i", true)))
+	}
+	t.put("regexp_like(text,text)", always(regexMatch("", false)))
+	t.put("regexp_like(text,text,text)", always(try3(func(c *call, s, p, f string) (bool, error) {
+		r, err := c.regexNoG(p, f, "regexp_like")
+		if err != nil {
+			return false, err
+		}
+		return r.re.MatchString(s), nil
+	})))
+	t.put("regexp_match(text,text)", always(loose(regexpMatch)))
+	t.put("regexp_match(text,text,text)", always(loose(regexpMatch)))
+	t.put("substring(text,text)", always(try2(func(c *call, s, p string) (string, error) { return regexSubstring(c, s, p) })))
+	t.put("substring(text,text,text)", always(try3(func(c *call, s, p, e string) (string, error) {
+		q, err := similarToRegex(p, &e)
+		if err != nil {
+			return "", err
+		}
+		return regexSubstring(c, s, q)
+	})))
+	t.put("similar_to_escape(text)", always(try1(func(_ *call, p string) (string, error) {
+		e := `\`
+		return similarToRegex(p, &e)
+	})))
+	t.put("similar_to_escape(text,text)", always(try2(func(_ *call, p, e string) (string, error) { return similarToRegex(p, &e) })))
+	t.put("similar_escape(text,text)", always(loose(func(_ *call, a []types.Datum) (types.Datum, error) {
+		if a[0] == nil {
+			return nil, nil
+		}
+		e := `\`
+		if a[1] != nil {
+			e = a[1].(string)
+		}
+		return orNil(similarToRegex(a[0].(string), &e))
+	})))
+	t.put("regexp_replace(text,text,text)", always(try3(func(c *call, s, p, by string) (string, error) {
+		r, err := c.regex(p, "")
+		if err != nil {
+			return "", err
+		}
+		return r.replace(s, by, 0, 1), nil
+	})))
+	t.put("regexp_replace(text,text,text,text)", always(try4(func(c *call, s, p, by, f string) (string, error) {
+		if f != "" && f[0] >= '0' && f[0] <= '9' {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%c\"", f[0]).
+				WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.")
+		}
+		r, err := c.regex(p, f)
+		if err != nil {
+			return "", err
+		}
+		n := 1
+		if r.global {
+			n = 0
+		}
+		return r.replace(s, by, 0, n), nil
+	})))
+	for _, id := range []string{"(text,text,text,int4)", "(text,text,text,int4,int4)", "(text,text,text,int4,int4,text)"} {
+		t.put("regexp_replace"+id, always(loose(regexpReplaceN)))
+	}
+	for _, id := range []string{"(text,text)", "(text,text,int4)", "(text,text,int4,text)"} {
+		t.put("regexp_count"+id, always(loose(regexpCount)))
+	}
+	for _, id := range []string{"(text,text)", "(text,text,int4)", "(text,text,int4,int4)", "(text,text,int4,int4,int4)",
+		"(text,text,int4,int4,int4,text)", "(text,text,int4,int4,int4,text,int4)"} {
+		t.put("regexp_instr"+id, always(loose(regexpInstr)))
+	}
+	for _, id := range []string{"(text,text)", "(text,text,int4)", "(text,text,int4,int4)", "(text,text,int4,int4,text)", "(text,text,int4,int4,text,int4)"} {
+		t.put("regexp_substr"+id, always(loose(regexpSubstr)))
+	}
+	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+		parts, err := regexpSplit(c.regexNoG, a)
+		if err != nil {
+			return nil, err
+		}
+		out := types.Array{Elem: types.Text}
+		for _, p := range parts {
+			out.Elems = append(out.Elems, p)
+		}
+		return out, nil
+	})), "regexp_split_to_array(text,text)", "regexp_split_to_array(text,text,text)")
+}
+
+func orNil(s string, err error) (types.Datum, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// regex compiles an expression, or gives the one of last time.
+func (c *call) regex(p, flags string) (*regex, error) {
+	if c.memo != nil {
+		if r, ok := (*c.memo).(*regex); ok && r.source == p && r.flags == flags {
+			return r, nil
+		}
+	}
+	r, err := compileRegex(strings.Clone(p), strings.Clone(flags))
+	if err == nil && c.memo != nil {
+		*c.memo = r
+	}
+	return r, err
+}
+
+// regexNoG refuses the option g, which makes no sense for most functions.
+func (c *call) regexNoG(p, flags, name string) (*regex, error) {
+	r, err := c.regex(p, flags)
+	if err == nil && r.global {
+		e := pgerr.New(pgerr.InvalidParameterValue, "%s() does not support the \"global\" option", name)
+		if name == "regexp_match" {
+			e = e.WithHint("Use the regexp_matches function instead.")
+		}
+		return nil, e
+	}
+	return r, err
+}
+
+func regexMatch(flags string, not bool) impl {
+	return try2(func(c *call, s, p string) (bool, error) {
+		r, err := c.regex(p, flags)
+		if err != nil {
+			return false, err
+		}
+		return r.re.MatchString(s) != not, nil
+	})
+}
+
+func argText(a []types.Datum, i int) string {
+	if i < len(a) {
+		s, _ := a[i].(string)
+		return s
+	}
+	return ""
+}
+
+func argInt(a []types.Datum, i int, def int64) int64 {
+	if i < len(a) {
+		if n, ok := a[i].(int64); ok {
+			return n
+		}
+	}
+	return def
+}
+
+// groupsOf makes the array that regexp_match gives of a match: the groups, or
+// the whole where there are none.
+func (r *regex) groupsOf(s string, m []int) types.Array {
+	out := types.Array{Elem: types.Text}
+	if r.groups == 0 {
+		out.Elems = []types.Datum{s[m[0]:m[1]]}
+		return out
+	}
+	for g := 1; g <= r.groups; g++ {
+		if m[2*g] < 0 {
+			out.Elems = append(out.Elems, nil)
+		} else {
+			out.Elems = append(out.Elems, s[m[2*g]:m[2*g+1]])
+		}
+	}
+	return out
+}
+
+func regexpMatch(c *call, a []types.Datum) (types.Datum, error) {
+	r, err := c.regexNoG(a[1].(string), argText(a, 2), "regexp_match")
+	if err != nil {
+		return nil, err
+	}
+	s := a[0].(string)
+	m := r.re.FindStringSubmatchIndex(s)
+	if m == nil {
+		return nil, nil
+	}
+	return r.groupsOf(s, m), nil
+}
+
+func regexSubstring(c *call, s, p string) (string, error) {
+	r, err := c.regex(p, "")
+	if err != nil {
+		return "", err
+	}
+	m := r.re.FindStringSubmatchIndex(s)
+	if m == nil {
+		return "", errNull
+	}
+	if r.groups > 0 {
+		if m[2] < 0 {
+			return "", errNull
+		}
+		return s[m[2]:m[3]], nil
+	}
+	return s[m[0]:m[1]], nil
+}
+
+// matches lists the matches from byte offset start on, at most max (0: all).
+// An empty match directly after another is a match too, as PostgreSQL counts.
+func (r *regex) matches(s string, start, max int) [][]int {
+	var out [][]int
+	at := start
+	for at <= len(s) && (max == 0 || len(out) < max) {
+		m := r.from(s, at)
+		if m == nil {
+			break
+		}
+		out = append(out, m)
+		if m[1] > m[0] {
+			at = m[1]
+			continue
+		}
+		if m[1] >= len(s) {
+			break
+		}
+		_, w := utf8.DecodeRuneInString(s[m[1]:])
+		at = m[1] + w
+	}
+	return out
+}
+
+// from finds the first match that starts at or after an offset, ^ and \b seeing
+// what is before it.
+func (r *regex) from(s string, at int) []int {
+	if at == 0 {
+		return r.re.FindStringSubmatchIndex(s)
+	}
+	// regexp has no way to start inside a string with its context: look at all
+	// matches, or search the rest where the expression cannot tell.
+	m := r.re.FindStringSubmatchIndex(s[at:])
+	if m == nil {
+		return nil
+	}
+	for i := range m {
+		if m[i] >= 0 {
+			m[i] += at
+		}
+	}
+	if !strings.ContainsAny(r.source, `^\`) && !strings.Contains(r.source, "[[:<:]]") {
+		return m
+	}
+	for _, x := range r.re.FindAllStringSubmatchIndex(s, -1) {
+		if x[0] >= at {
+			return x
+		}
+	}
+	return nil
+}
+
+// replace replaces match n (0: all) found from byte offset start on.
+func (r *regex) replace(s, by string, start, n int) string {
+	var b strings.Builder
+	ms := r.matches(s, start, n)
+	if n > 0 {
+		if len(ms) < n {
+			return s
+		}
+		ms = ms[n-1:]
+	}
+	at := 0
+	for _, m := range ms {
+		b.WriteString(s[at:m[0]])
+		for i := 0; i < len(by); i++ {
+			if by[i] != '\\' || i+1 == len(by) {
+				b.WriteByte(by[i])
+				continue
+			}
+			i++
+			switch c := by[i]; {
+			case c == '&':
+				b.WriteString(s[m[0]:m[1]])
+			case c >= '1' && c <= '9':
+				if g := int(c - '0'); g <= r.groups && m[2*g] >= 0 {
+					b.WriteString(s[m[2*g]:m[2*g+1]])
+				}
+			case c == '\\':
+				b.WriteByte('\\')
+			default:
+				b.WriteByte('\\')
+				b.WriteByte(c)
+			}
+		}
+		at = m[1]
+	}
+	b.WriteString(s[at:])
+	return b.String()
+}
+
+func errArg(name string, v int64) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, v)
+}
+
+// startOf turns a start argument, in characters from 1, into a byte offset; -1
+// beyond the end.
+func startOf(s string, n int64) (int, error) {
+	if n <= 0 {
+		return 0, errArg("start", n)
+	}
+	if n-1 > runeCount(s) {
+		return -1, nil
+	}
+	return byteAt(s, n-1), nil
+}
+
+func regexpReplaceN(c *call, a []types.Datum) (types.Datum, error) {
+	s := a[0].(string)
+	start, err := startOf(s, argInt(a, 3, 1))
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.regex(a[1].(string), argText(a, 5))
+	if err != nil {
+		return nil, err
+	}
+	n := argInt(a, 4, 1)
+	if n < 0 {
+		return nil, errArg("n", n)
+	}
+	if len(a) <= 4 && r.global {
+		n = 0
+	}
+	if start < 0 {
+		return s, nil
+	}
+	return r.replace(s, a[2].(string), start, int(n)), nil
+}
+
+func regexpCount(c *call, a []types.Datum) (types.Datum, error) {
+	s := a[0].(string)
+	start, err := startOf(s, argInt(a, 2, 1))
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.regexNoG(a[1].(string), argText(a, 3), "regexp_count")
+	if err != nil {
+		return nil, err
+	}
+	if start < 0 {
+		return int64(0), nil
+	}
+	return int64(len(r.matches(s, start, 0))), nil
+}
+
+func regexpInstr(c *call, a []types.Datum) (types.Datum, error) {
+	s := a[0].(string)
+	start, err := startOf(s, argInt(a, 2, 1))
+	if err != nil {
+		return nil, err
+	}
+	n, end, sub := argInt(a, 3, 1), argInt(a, 4, 0), argInt(a, 6, 0)
+	switch {
+	case n <= 0:
+		return nil, errArg("n", n)
+	case end != 0 && end != 1:
+		return nil, errArg("endoption", end)
+	case sub < 0:
+		return nil, errArg("subexpr", sub)
+	}
+	r, err := c.regexNoG(a[1].(string), argText(a, 5), "regexp_instr")
+	if err != nil {
+		return nil, err
+	}
+	if start < 0 || sub > int64(r.groups) {
+		return int64(0), nil
+	}
+	ms := r.matches(s, start, int(n))
+	if int64(len(ms)) < n {
+		return int64(0), nil
+	}
+	pos := ms[n-1][2*sub+end]
+	if pos < 0 {
+		return int64(0), nil
+	}
+	return runeCount(s[:pos]) + 1, nil
+}
+
+func regexpSubstr(c *call, a []types.Datum) (types.Datum, error) {
+	s := a[0].(string)
+	start, err := startOf(s, argInt(a, 2, 1))
+	if err != nil {
+		return nil, err
+	}
+	n, sub := argInt(a, 3, 1), argInt(a, 5, 0)
+	switch {
+	case n <= 0:
+		return nil, errArg("n", n)
+	case sub < 0:
+		return nil, errArg("subexpr", sub)
+	}
+	r, err := c.regexNoG(a[1].(string), argText(a, 4), "regexp_substr")
+	if err != nil {
+		return nil, err
+	}
+	if start < 0 || sub > int64(r.groups) {
+		return nil, nil
+	}
+	ms := r.matches(s, start, int(n))
+	if int64(len(ms)) < n {
+		return nil, nil
+	}
+	m := ms[n-1]
+	if m[2*sub] < 0 {
+		return nil, nil
+	}
+	return s[m[2*sub]:m[2*sub+1]], nil
+}
+
+// regexpSplit is regexp_split_to_array and _to_table: empty matches split
+// between characters, but not at the ends or right after a match.
+func regexpSplit(compile func(p, f, name string) (*regex, error), a []types.Datum) ([]string, error) {
+	s := a[0].(string)
+	r, err := compile(a[1].(string), argText(a, 2), "regexp_split_to_table")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	at := 0
+	for _, m := range r.matches(s, 0, 0) {
+		if m[0] == m[1] && (m[0] == at && m[0] == 0 || m[0] >= len(s) || m[0] == at) {
+			continue
+		}
+		out = append(out, s[at:m[0]])
+		at = m[1]
+	}
+	return append(out, s[at:]), nil
+}
+
+// similarToRegex turns a pattern of SIMILAR TO into a regular expression.
+// esc is the escape character, "" for none.
+func similarToRegex(p string, esc *string) (string, error) {
+	e := rune(-1)
+	if *esc != "" {
+		if utf8.RuneCountInString(*esc) > 1 {
+			return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+				WithHint("Escape string must be empty or one character.")
+		}
+		e, _ = utf8.DecodeRuneInString(*esc)
+	}
+	var b strings.Builder
+	b.WriteString("^(?:")
+	escaped, inClass := false, false
+	quotes := 0
+	for _, r := range p {
+		switch {
+		case escaped:
+			escaped = false
+			if r == '"' && !inClass {
+				switch quotes {
+				case 0:
+					b.WriteString("){1,1}?(")
+				case 1:
+					b.WriteString("){1,1}(?:")
+				default:
+					return "", pgerr.New(pgerr.InvalidEscapeSequence, "SQL regular expression may not contain more than two escape-double-quote separators")
+				}
+				quotes++
+				continue
+			}
+			// the meaning of escapes such as \d is kept from the pattern
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == e:
+			escaped = true
+		case inClass:
+			if r == '\\' {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+			if r == ']' {
+				inClass = false
+			}
+		case r == '[':
+			b.WriteRune(r)
+			inClass = true
+		case r == '%':
+			b.WriteString(".*")
+		case r == '_':
+			b.WriteByte('.')
+		case r == '(':
+			b.WriteString("(?:")
+		case r == '\\' || r == '.' || r == '^' || r == '$':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteString(")$")
+	return b.String(), nil
+}

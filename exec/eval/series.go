@@ -1,0 +1,166 @@
+package eval
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// addSeries registers generate_series and generate_subscripts.
+func addSeries(m map[string]setMaker) {
+	for _, t := range []string{"int4", "int8"} {
+		m["generate_series("+t+","+t+")"] = intSeries
+		m["generate_series("+t+","+t+","+t+")"] = intSeries
+	}
+	m["generate_series(numeric,numeric)"] = numericSeries
+	m["generate_series(numeric,numeric,numeric)"] = numericSeries
+	m["generate_series(timestamp,timestamp,interval)"] = stampSeries
+	m["generate_series(timestamptz,timestamptz,interval)"] = stampSeries
+	m["generate_subscripts(anyarray,int4)"] = subscripts
+	m["generate_subscripts(anyarray,int4,bool)"] = subscripts
+}
+
+func errZeroStep() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "step size cannot equal zero")
+}
+
+// ints counts from at to stop by step.
+type ints struct {
+	at, stop, step int64
+	end            bool
+}
+
+func intSeries(c *setCall, args []types.Datum) (generator, error) {
+	g := &ints{at: args[0].(int64), stop: args[1].(int64), step: 1}
+	if len(args) == 3 {
+		g.step = args[2].(int64)
+	}
+	if g.step == 0 {
+		return nil, errZeroStep()
+	}
+	return g, nil
+}
+
+func (g *ints) next(_ context.Context, max int, out []array.Builder) (int, error) {
+	n := 0
+	b4, small := out[0].(*array.Int32Builder)
+	b8, _ := out[0].(*array.Int64Builder)
+	for n < max && !g.end && (g.step > 0 && g.at <= g.stop || g.step < 0 && g.at >= g.stop) {
+		if small {
+			b4.Append(int32(g.at))
+		} else {
+			b8.Append(g.at)
+		}
+		n++
+		next := g.at + g.step
+		if (g.step > 0) != (next > g.at) {
+			g.end = true // overflow is the end
+		}
+		g.at = next
+	}
+	return n, nil
+}
+
+type decimals struct {
+	t              types.Type
+	at, stop, step types.Decimal
+	end            bool
+}
+
+func numericSeries(c *setCall, args []types.Datum) (generator, error) {
+	g := &decimals{at: args[0].(types.Decimal), stop: args[1].(types.Decimal), step: types.DecimalFromInt64(1, 0), t: c.call.Cols[0].Type}
+	if len(args) == 3 {
+		g.step = args[2].(types.Decimal)
+	}
+	for i, what := range []string{"start value", "stop value", "step size"} {
+		d := []types.Decimal{g.at, g.stop, g.step}[i]
+		if d.IsNaN() {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "%s cannot be NaN", what)
+		}
+		if !d.IsFinite() {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "%s cannot be infinity", what)
+		}
+	}
+	if g.step.Sign() == 0 {
+		return nil, errZeroStep()
+	}
+	return g, nil
+}
+
+func (g *decimals) next(_ context.Context, max int, out []array.Builder) (int, error) {
+	n := 0
+	for n < max && !g.end {
+		if c := g.at.Cmp(g.stop); g.step.Sign() > 0 && c > 0 || g.step.Sign() < 0 && c < 0 {
+			break
+		}
+		if err := types.AppendDatum(out[0], g.t, g.at); err != nil {
+			return 0, err
+		}
+		n++
+		next, err := g.at.Add(g.step)
+		if err != nil {
+			return 0, err
+		}
+		g.at = next
+	}
+	return n, nil
+}
+
+type stamps struct {
+	at, stop int64
+	step     types.Interval
+	sign     int
+	zone     *time.Location
+	end      bool
+}
+
+func stampSeries(c *setCall, args []types.Datum) (generator, error) {
+	g := &stamps{at: args[0].(int64), stop: args[1].(int64), step: args[2].(types.Interval)}
+	if c.at[0].OID == types.TimestamptzOID {
+		g.zone = c.env.location()
+	}
+	g.sign = g.step.Cmp(types.Interval{})
+	if g.sign == 0 {
+		return nil, errZeroStep()
+	}
+	return g, nil
+}
+
+func (g *stamps) next(_ context.Context, max int, out []array.Builder) (int, error) {
+	b := out[0].(*array.TimestampBuilder)
+	n := 0
+	for n < max && !g.end && (g.sign > 0 && g.at <= g.stop || g.sign < 0 && g.at >= g.stop) {
+		b.Append(arrow.Timestamp(g.at))
+		n++
+		if types.IsInfTimestamp(g.at) {
+			return n, pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range")
+		}
+		next, err := types.TimestampAddInterval(g.at, g.step, g.zone)
+		if err != nil {
+			return 0, err
+		}
+		g.at = next
+	}
+	return n, nil
+}
+
+func subscripts(c *setCall, args []types.Datum) (generator, error) {
+	a, ok := args[0].(types.Array)
+	if !ok || args[1].(int64) != 1 || len(a.Elems) == 0 {
+		return nil, nil
+	}
+	base := int64(1)
+	if o := c.at[0].OID; o == types.Int2VectorOID || o == types.OIDVectorOID {
+		base = 0
+	}
+	g := &ints{at: base, stop: base + int64(len(a.Elems)) - 1, step: 1}
+	if len(args) == 3 && args[2].(bool) {
+		g.at, g.stop, g.step = g.stop, g.at, -1
+	}
+	return g, nil
+}

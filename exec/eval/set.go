@@ -1,0 +1,301 @@
+package eval
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Sets runs set-returning functions over batches: for each input row the rows
+// that its functions give, in lock step, the shorter ones padded with NULL. It
+// is for one goroutine.
+//
+//	Start(batch)   evaluates the arguments for the batch's rows
+//	Next(max)      the next rows: which input row each belongs to, and the
+//	               functions' columns; io.EOF when the batch is done
+//
+// Rows are made as they are asked for: generate_series(1, 1e9) needs no memory.
+type Sets struct {
+	calls []*setCall
+	outer bool
+	n     int // input rows
+	row   int // current input row
+	in    bool
+	ord   int64 // rows given of the current input row
+}
+
+// setCall is one function of a Sets.
+type setCall struct {
+	call plan.SetCall
+	args []*Program
+	env  *Env
+	impl setMaker
+	vals []*vec
+	at   []types.Type
+	gen  generator
+	done bool
+	cols []array.Builder
+}
+
+// generator gives the rows of one call for one input row: it appends up to max
+// of them to the builders and tells how many, 0 at the end.
+type generator interface {
+	next(ctx context.Context, max int, out []array.Builder) (int, error)
+}
+
+// setMaker starts a call for an input row. args are datums, nil for NULL; of a
+// strict function none is. A nil generator gives no rows.
+type setMaker func(c *setCall, args []types.Datum) (generator, error)
+
+// CompileSets prepares calls over the columns of an input. With outer, an input
+// row for which no function gives anything yields one row of NULLs.
+func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (*Sets, error) {
+	if env == nil {
+		env = &Env{}
+	}
+	s := &Sets{outer: outer}
+	for _, call := range calls {
+		sc := &setCall{call: call, env: env}
+		if call.Fn.Kind == fn.SetReturning {
+			sc.impl = setImpls()[call.Fn.ID]
+			if sc.impl == nil {
+				return nil, pgerr.Unsupported("function %s is not supported", call.Fn.Name)
+			}
+		} else {
+			sc.impl = scalarAsSet(env)
+		}
+		for _, e := range call.Args {
+			p, err := Compile(e, in, env)
+			if err != nil {
+				return nil, err
+			}
+			sc.args = append(sc.args, p)
+			sc.at = append(sc.at, e.Type())
+		}
+		for _, col := range call.Cols {
+			sc.cols = append(sc.cols, array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow()))
+		}
+		s.calls = append(s.calls, sc)
+	}
+	return s, nil
+}
+
+// Start begins a batch. The batch must not change until Next gave io.EOF.
+func (s *Sets) Start(ctx context.Context, b *batch.Batch) error {
+	s.n, s.row, s.in = b.Rows(), 0, false
+	for _, c := range s.calls {
+		c.vals = c.vals[:0]
+		for _, p := range c.args {
+			v, err := p.run(ctx, b)
+			if err != nil {
+				return err
+			}
+			c.vals = append(c.vals, v)
+		}
+	}
+	return nil
+}
+
+// Next gives up to max rows: parents[i] is the ordinal, among the rows of the
+// batch that count, of the input row that row i belongs to; cols are the
+// columns of all calls in order; ord counts the rows of each input row from 1.
+func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow.Array, ord []int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, nil, err
+	}
+	for len(parents) < max && s.row < s.n {
+		if !s.in {
+			s.ord = 0
+			for _, c := range s.calls {
+				if err := c.start(s.row); err != nil {
+					return nil, nil, nil, err
+				}
+			}
+			s.in = true
+		}
+		want := max - len(parents)
+		longest := 0
+		got := make([]int, len(s.calls))
+		for i, c := range s.calls {
+			if c.done {
+				continue
+			}
+			for got[i] < want {
+				k, err := c.gen.next(ctx, want-got[i], c.cols)
+				if err != nil {
+					return nil, nil, nil, err
+				}
+				if k == 0 {
+					c.done = true
+					break
+				}
+				got[i] += k
+			}
+			longest = max2(longest, got[i])
+		}
+		if longest == 0 && s.ord == 0 && s.outer {
+			longest = 1
+		}
+		for i, c := range s.calls {
+			for _, b := range c.cols {
+				b.AppendNulls(longest - got[i])
+			}
+		}
+		for range longest {
+			s.ord++
+			parents, ord = append(parents, int32(s.row)), append(ord, s.ord)
+		}
+		if longest < want {
+			s.row++
+			s.in = false
+		}
+	}
+	if len(parents) == 0 {
+		return nil, nil, nil, io.EOF
+	}
+	for _, c := range s.calls {
+		for _, b := range c.cols {
+			cols = append(cols, b.NewArray())
+		}
+	}
+	return parents, cols, ord, nil
+}
+
+func max2(a, b int) int {
+	if a > b {
+		return a
+	}
+	return b
+}
+
+// empty is the generator of no rows.
+type empty struct{}
+
+func (empty) next(context.Context, int, []array.Builder) (int, error) { return 0, nil }
+
+func (c *setCall) start(row int) error {
+	args := make([]types.Datum, len(c.vals))
+	c.gen, c.done = empty{}, false
+	for i, v := range c.vals {
+		args[i] = v.datum(c.at[i], row)
+		if args[i] == nil && c.call.Fn.Strict {
+			return nil
+		}
+	}
+	g, err := c.impl(c, args)
+	if err != nil {
+		return err
+	}
+	if g != nil {
+		c.gen = g
+	}
+	return nil
+}
+
+// rowsOf is a generator of rows that are there: values of the only column, or
+// Rows for several.
+type rowsOf struct {
+	t    []types.Type
+	rows []types.Datum
+}
+
+func (g *rowsOf) next(_ context.Context, max int, out []array.Builder) (int, error) {
+	n := min(max, len(g.rows))
+	for _, d := range g.rows[:n] {
+		if len(out) == 1 {
+			if r, ok := d.(types.Row); ok && g.t[0].OID != types.RecordOID && len(r) == 1 {
+				d = r[0]
+			}
+			if err := types.AppendDatum(out[0], g.t[0], d); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		r, ok := d.(types.Row)
+		for i, b := range out {
+			var x types.Datum
+			if ok && i < len(r) {
+				x = r[i]
+			}
+			if err := types.AppendDatum(b, g.t[i], x); err != nil {
+				return 0, err
+			}
+		}
+	}
+	g.rows = g.rows[n:]
+	return n, nil
+}
+
+// list makes a generator of rows that are there.
+func (c *setCall) list(rows []types.Datum) generator {
+	g := &rowsOf{rows: rows}
+	for _, col := range c.call.Cols {
+		g.t = append(g.t, col.Type)
+	}
+	return g
+}
+
+// scalarAsSet is a plain function in FROM: one row.
+func scalarAsSet(env *Env) setMaker {
+	return func(c *setCall, args []types.Datum) (generator, error) {
+		nodes := make([]node, len(args))
+		for i, d := range args {
+			k, err := newConst(c.at[i], d)
+			if err != nil {
+				return nil, err
+			}
+			nodes[i] = k
+		}
+		ret := types.Type{OID: c.call.Fn.Ret, Mod: -1}
+		if c.call.Fn.Kind == fn.Scalar {
+			_, ret = c.call.Fn.BindArgs(c.at)
+		}
+		if ret.OID == types.RecordOID {
+			if ret.Rec == nil || len(ret.Rec.Fields) == 0 {
+				ret.Rec = recordOf(c.call.Cols)
+			}
+		} else if len(c.call.Cols) == 1 {
+			ret = c.call.Cols[0].Type
+		}
+		n, err := newCall(c.call.Fn, nodes, c.at, ret, env)
+		if err != nil {
+			return nil, err
+		}
+		var a arena
+		v, err := n.eval(&frame{ctx: context.Background(), env: env, a: &a, b: batch.New(nil, 1), n: 1})
+		if err != nil {
+			return nil, err
+		}
+		d := v.datum(ret, 0)
+		if d == nil && len(c.call.Cols) > 1 {
+			d = make(types.Row, len(c.call.Cols))
+		}
+		return c.list([]types.Datum{d}), nil
+	}
+}
+
+func recordOf(cols []plan.Column) *types.Record {
+	r := &types.Record{}
+	for _, c := range cols {
+		r.Fields = append(r.Fields, types.Field{Name: c.Name, Type: c.Type})
+	}
+	return r
+}
+
+var setImpls = sync.OnceValue(func() map[string]setMaker {
+	m := map[string]setMaker{}
+	addSeries(m)
+	addSetFunctions(m)
+	addJSONSets(m)
+	return m
+})

@@ -1,0 +1,149 @@
+package exchange
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Router sends a lane's rows to the tasks that read them. It is for one
+// goroutine.
+//
+//	Gather     all to task 0
+//	HashBy     each row by the hash of its keys, equal keys to the same task
+//	Broadcast  every row to every task
+//	Spread     batches in turn
+type Router struct {
+	w     op.ExchangeWriter
+	kind  plan.ExchangeKind
+	types []types.Type
+	keys  []op.Item
+	h     *kernel.Hasher
+	rows  int
+	turn  *atomic.Int64
+	hash  []uint64
+	dests []dest
+}
+
+// dest is what waits to be sent to a task.
+type dest struct {
+	rows []int32
+	pend []*batch.Batch
+	n    int
+}
+
+// NewRouter makes a lane's router. ts are the columns' types; keys, for HashBy,
+// are computed over the columns. rows is the size of batches aimed at, turn is
+// shared by the lanes of a task.
+func NewRouter(w op.ExchangeWriter, kind plan.ExchangeKind, ts []types.Type, keys []op.Item, keyTypes []types.Type, rows int, turn *atomic.Int64) *Router {
+	return &Router{w: w, kind: kind, types: ts, keys: keys, h: kernel.NewHasher(keyTypes), rows: rows, turn: turn, dests: make([]dest, w.Dests())}
+}
+
+// Send sends the rows of b, or keeps them until there are enough.
+func (r *Router) Send(ctx context.Context, b *batch.Batch) error {
+	if b.Rows() == 0 {
+		return nil
+	}
+	switch r.kind {
+	case plan.Gather:
+		return r.w.Send(ctx, 0, kernel.Compact(b))
+	case plan.Broadcast:
+		b = kernel.Compact(b)
+		for d := range r.dests {
+			if err := r.w.Send(ctx, d, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	case plan.Spread:
+		d := int((r.turn.Add(1) - 1) % int64(len(r.dests)))
+		return r.w.Send(ctx, d, kernel.Compact(b))
+	}
+	if len(r.dests) == 1 {
+		return r.w.Send(ctx, 0, kernel.Compact(b))
+	}
+	return r.byHash(ctx, b)
+}
+
+func (r *Router) byHash(ctx context.Context, b *batch.Batch) error {
+	keys := make([]arrow.Array, len(r.keys))
+	for i, k := range r.keys {
+		var err error
+		switch {
+		case k.Program != nil:
+			keys[i], err = k.Program.EvalScratch(ctx, b)
+		case b.Sel != nil:
+			keys[i] = kernel.Take(b.Cols[k.Col], b.Sel)
+		default:
+			keys[i] = b.Cols[k.Col]
+		}
+		if err != nil {
+			return err
+		}
+	}
+	n := b.Rows()
+	r.hash = r.h.Hash(keys, n, r.hash)
+	for d := range r.dests {
+		r.dests[d].rows = r.dests[d].rows[:0]
+	}
+	for i, h := range r.hash {
+		at := int32(i)
+		if b.Sel != nil {
+			at = b.Sel[i]
+		}
+		d := &r.dests[kernel.Dest(h, len(r.dests))]
+		d.rows = append(d.rows, at)
+	}
+	for i := range r.dests {
+		d := &r.dests[i]
+		if len(d.rows) == 0 {
+			continue
+		}
+		cols := make([]arrow.Array, len(b.Cols))
+		for c, col := range b.Cols {
+			cols[c] = kernel.Take(col, d.rows)
+		}
+		d.pend = append(d.pend, batch.New(cols, len(d.rows)))
+		if d.n += len(d.rows); d.n >= r.rows {
+			if err := r.flush(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Router) flush(ctx context.Context, i int) error {
+	d := &r.dests[i]
+	if d.n == 0 {
+		return nil
+	}
+	cols := make([]arrow.Array, len(r.types))
+	parts := make([]arrow.Array, len(d.pend))
+	for c := range cols {
+		for j, b := range d.pend {
+			parts[j] = b.Cols[c]
+		}
+		cols[c] = kernel.Concat(r.types[c].Arrow(), parts)
+	}
+	b := batch.New(cols, d.n)
+	d.pend, d.n = nil, 0
+	return r.w.Send(ctx, i, b)
+}
+
+// Flush sends what waits.
+func (r *Router) Flush(ctx context.Context) error {
+	for i := range r.dests {
+		if err := r.flush(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}

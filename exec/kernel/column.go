@@ -1,0 +1,319 @@
+package kernel
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// A row id is a chunk's number and a row in it.
+const (
+	chunkShift = 13
+	ChunkRows  = 1 << chunkShift
+	chunkMask  = ChunkRows - 1
+	// NoRow is the id of no row; gathered, it is NULL.
+	NoRow = ^uint32(0)
+	// MaxChunks is how many chunks ids can name.
+	MaxChunks = 1<<(32-chunkShift) - 1
+)
+
+// RowID makes an id.
+func RowID(chunk, row int) uint32 { return uint32(chunk)<<chunkShift | uint32(row) }
+
+// Column keeps arrays of at most ChunkRows rows and gives any of their rows by
+// id. Append is for one goroutine; once nothing is appended any number may
+// read.
+type Column struct {
+	Type   types.Type
+	chunks []arrow.Array
+	lay    layout
+	width  int
+	nulls  bool
+	// what the chunks' buffers are, by layout
+	v1    [][]uint8
+	v2    [][]uint16
+	v4    [][]uint32
+	v8    [][]uint64
+	v12   [][]bytes12
+	v16   [][]bytes16
+	strs  []strChunk
+	bits  []bitChunk
+	valid []bitChunk
+	// dict is what all chunks' dictionary is, while they agree and are all
+	// dictionary columns.
+	dict     *array.Data
+	dictSame bool
+	flat     arrow.Array // nested types: all chunks in one
+	base     []int32
+}
+
+// strChunk reads the strings of a chunk: dictionary columns through index.
+type strChunk struct {
+	index []int32
+	offs  []int32
+	data  []byte
+}
+
+func (s *strChunk) at(i uint32) []byte {
+	if s.index != nil {
+		i = uint32(s.index[i])
+	}
+	return s.data[s.offs[i]:s.offs[i+1]]
+}
+
+// bitChunk is a bitmap from bit off; nil bits are all ones.
+type bitChunk struct {
+	bits []byte
+	off  uint32
+}
+
+func (b *bitChunk) get(i uint32) bool {
+	if b.bits == nil {
+		return true
+	}
+	i += b.off
+	return b.bits[i>>3]>>(i&7)&1 != 0
+}
+
+// NewColumn makes an empty column of type t.
+func NewColumn(t types.Type) *Column {
+	c := &Column{Type: t}
+	c.lay, c.width = layoutOf(t.Arrow())
+	return c
+}
+
+// Chunks is the number of arrays appended.
+func (c *Column) Chunks() int { return len(c.chunks) }
+
+// Chunk gives the array appended as number i.
+func (c *Column) Chunk(i int) arrow.Array { return c.chunks[i] }
+
+// Append adds a chunk.
+func (c *Column) Append(arr arrow.Array) {
+	if arr.Len() > ChunkRows {
+		panic("BUG: kernel: a chunk is too long")
+	}
+	c.chunks = append(c.chunks, arr)
+	d := arr.Data()
+	bm, off := valid(arr)
+	c.valid = append(c.valid, bitChunk{bm, uint32(off)})
+	c.nulls = c.nulls || bm != nil
+	switch c.lay {
+	case layBit:
+		var b []byte
+		if arr.Len() > 0 {
+			b = d.Buffers()[1].Bytes()
+		}
+		c.bits = append(c.bits, bitChunk{b, uint32(d.Offset())})
+	case layFixed:
+		switch c.width {
+		case 1:
+			c.v1 = append(c.v1, values[uint8](d))
+		case 2:
+			c.v2 = append(c.v2, values[uint16](d))
+		case 4:
+			c.v4 = append(c.v4, values[uint32](d))
+		case 8:
+			c.v8 = append(c.v8, values[uint64](d))
+		case 12:
+			c.v12 = append(c.v12, values[bytes12](d))
+		case 16:
+			c.v16 = append(c.v16, values[bytes16](d))
+		}
+	case layVar:
+		c.appendStrings(arr)
+	case layList, layStruct:
+		c.flat = nil
+	}
+}
+
+func (c *Column) appendStrings(arr arrow.Array) {
+	d := arr.Data()
+	dict := dictOf(arr)
+	if len(c.strs) == 0 {
+		c.dict, c.dictSame = dict, dict != nil
+	}
+	c.dictSame = c.dictSame && dict == c.dict
+	if arr.DataType().ID() != arrow.DICTIONARY {
+		c.strs = append(c.strs, strChunk{offs: offsets(d), data: bytesOf(d)})
+		return
+	}
+	s := strChunk{index: values[int32](d)}
+	if s.index == nil {
+		s.index = []int32{}
+	}
+	if dict != nil {
+		s.offs, s.data = offsets(dict), bytesOf(dict)
+	}
+	c.strs = append(c.strs, s)
+}
+
+// IsNull tells whether row id is NULL; NoRow is.
+func (c *Column) IsNull(id uint32) bool {
+	if id == NoRow || c.lay == layNull {
+		return true
+	}
+	return c.nulls && !c.valid[id>>chunkShift].get(id&chunkMask)
+}
+
+// HasNulls tells whether any row is NULL.
+func (c *Column) HasNulls() bool { return c.nulls || c.lay == layNull }
+
+// Gather gives the rows ids, in their order.
+func (c *Column) Gather(ids []uint32) arrow.Array {
+	none := false
+	for _, id := range ids {
+		if id == NoRow {
+			none = true
+			break
+		}
+	}
+	dt := c.Type.Arrow()
+	if c.lay == layNull || len(c.chunks) == 0 {
+		return batch.Nulls(dt, len(ids))
+	}
+	if c.lay == layList || c.lay == layStruct {
+		return c.gatherNested(ids)
+	}
+	bits := c.gatherValid(ids, none)
+	switch c.lay {
+	case layBit:
+		out := make([]byte, batch.BitmapBytes(len(ids)))
+		for i, id := range ids {
+			if id != NoRow && c.bits[id>>chunkShift].get(id&chunkMask) {
+				out[i>>3] |= 1 << (i & 7)
+			}
+		}
+		return makeBits(dt, out, bits, len(ids))
+	case layFixed:
+		switch c.width {
+		case 1:
+			return makeFixed(dt, gather(c.v1, ids, none), bits)
+		case 2:
+			return makeFixed(dt, gather(c.v2, ids, none), bits)
+		case 4:
+			return makeFixed(dt, gather(c.v4, ids, none), bits)
+		case 8:
+			return makeFixed(dt, gather(c.v8, ids, none), bits)
+		case 12:
+			return makeFixed(dt, gather(c.v12, ids, none), bits)
+		default:
+			return makeFixed(dt, gather(c.v16, ids, none), bits)
+		}
+	}
+	if c.dictSame {
+		out := make([]int32, len(ids))
+		for i, id := range ids {
+			if id != NoRow {
+				out[i] = c.strs[id>>chunkShift].index[id&chunkMask]
+			}
+		}
+		return makeDict(out, bits, c.dict)
+	}
+	return c.gatherStrings(dt, ids, bits)
+}
+
+func gather[T any](chunks [][]T, ids []uint32, none bool) []T {
+	out := make([]T, len(ids))
+	if none {
+		for i, id := range ids {
+			if id != NoRow {
+				out[i] = chunks[id>>chunkShift][id&chunkMask]
+			}
+		}
+		return out
+	}
+	if len(chunks) == 1 {
+		for i, id := range ids {
+			out[i] = chunks[0][id]
+		}
+		return out
+	}
+	for i, id := range ids {
+		out[i] = chunks[id>>chunkShift][id&chunkMask]
+	}
+	return out
+}
+
+func (c *Column) gatherValid(ids []uint32, none bool) []byte {
+	if !c.nulls && !none {
+		return nil
+	}
+	out := make([]byte, batch.BitmapBytes(len(ids)))
+	for i, id := range ids {
+		if id != NoRow && c.valid[id>>chunkShift].get(id&chunkMask) {
+			out[i>>3] |= 1 << (i & 7)
+		}
+	}
+	return out
+}
+
+func (c *Column) gatherStrings(dt arrow.DataType, ids []uint32, bits []byte) arrow.Array {
+	offs := make([]int32, len(ids)+1)
+	refs := make([][]byte, len(ids))
+	total := 0
+	for i, id := range ids {
+		if id != NoRow && (bits == nil || batch.Bit(bits, i)) {
+			refs[i] = c.strs[id>>chunkShift].at(id & chunkMask)
+			total += len(refs[i])
+		}
+		offs[i+1] = int32(total)
+	}
+	if total > 1<<31-1 {
+		panic("BUG: kernel: gathered strings pass 2 GiB")
+	}
+	data := make([]byte, total)
+	at := 0
+	for _, r := range refs {
+		at += copy(data[at:], r)
+	}
+	return makeVar(dt, offs, data, bits)
+}
+
+// gatherNested reads lists and records, which are rare, through one array of
+// all chunks.
+func (c *Column) gatherNested(ids []uint32) arrow.Array {
+	flat, base := c.flat, c.base
+	if flat == nil {
+		flat, base = c.flatten()
+	}
+	rows := make([]int32, len(ids))
+	for i, id := range ids {
+		rows[i] = -1
+		if id != NoRow {
+			rows[i] = base[id>>chunkShift] + int32(id&chunkMask)
+		}
+	}
+	return Take(flat, rows)
+}
+
+func (c *Column) flatten() (arrow.Array, []int32) {
+	base := make([]int32, len(c.chunks))
+	at := int32(0)
+	for i, ch := range c.chunks {
+		base[i] = at
+		at += int32(ch.Len())
+	}
+	return Concat(c.Type.Arrow(), c.chunks), base
+}
+
+// Seal prepares a column that is complete for reading: strings whose chunks
+// have different dictionaries get one, where that is small beside the rows.
+func (c *Column) Seal() {
+	switch {
+	case c.lay == layList || c.lay == layStruct:
+		if len(c.chunks) > 0 {
+			c.flat, c.base = c.flatten()
+		}
+	case c.lay == layVar && !c.dictSame && len(c.chunks) > 0:
+		if one := unify(c.chunks); one != nil {
+			fresh := NewColumn(c.Type)
+			for _, ch := range one {
+				fresh.Append(ch)
+			}
+			*c = *fresh
+		}
+	}
+}

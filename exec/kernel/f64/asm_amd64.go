@@ -1,0 +1,62 @@
+//go:build amd64 && !noasm
+
+package f64
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate go run ./internal/gen -out kernels_amd64.s -stubs stubs_amd64.go -pkg f64
+
+// Level names the body of the kernels that runs here.
+var Level = func() string {
+	switch {
+	case cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasFMA:
+		return "avx512"
+	case cpu.X86.HasAVX2 && cpu.X86.HasFMA:
+		return "avx2"
+	}
+	return "go"
+}()
+
+// The kernels in use, chosen once at start.
+var (
+	margins32 = choose(marginsGo[float32], margins32AVX2, margins32AVX512)
+	margins64 = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
+	grad32    = choose(gradGo[float32], grad32AVX2, grad32AVX512)
+	grad64    = choose(gradGo[float64], grad64AVX2, grad64AVX512)
+	logistic  = choose(logisticGo, logisticOf(logisticAVX2), logisticOf(logisticAVX512))
+	expAll    = choose(expGo, expAVX2, expAVX512)
+	dotLanes  = choose(dotGo, dotAVX2, dotAVX512)
+	dots2x4   = choose(dots2x4Go, dotsOf(dots2x4AVX2), dotsOf(dots2x4AVX512))
+)
+
+func squared(z, h, y, w []float64, acc *Acc) { squaredGo(z, h, y, w, acc) }
+
+func choose[F any](goBody, avx2, avx512 F) F {
+	switch Level {
+	case "avx512":
+		return avx512
+	case "avx2":
+		return avx2
+	}
+	return goBody
+}
+
+func dotsOf(lanes func(*[64]float64, *float64, *float64, int, int)) func(*[8]float64, []float64, []float64, int, int) {
+	return func(out *[8]float64, a, b []float64, stride, n int) {
+		_, _ = a[stride+n-1], b[3*stride+n-1]
+		var l [64]float64
+		lanes(&l, &a[0], &b[0], stride, n)
+		for i := range out {
+			out[i] = Fold((*[Lanes]float64)(l[i*Lanes:]))
+		}
+	}
+}
+
+// logisticOf lets a kernel see an Acc as the 24 values it is.
+func logisticOf(k func(z, h, y, w []float64, acc *[3 * Lanes]float64)) func(z, h, y, w []float64, acc *Acc) {
+	return func(z, h, y, w []float64, acc *Acc) { k(z, h, y, w, (*[3 * Lanes]float64)(unsafe.Pointer(acc))) }
+}

@@ -1,0 +1,285 @@
+package f64
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// bodies are the kernels of one level; the test compares each with the twin.
+type bodies struct {
+	name      string
+	margins32 func([]float64, []float32, []float64)
+	margins64 func([]float64, []float64, []float64)
+	grad32    func([]float64, []float32, []float64)
+	grad64    func([]float64, []float64, []float64)
+	logistic  func(z, h, y, w []float64, acc *Acc)
+	exp       func([]float64)
+	dot       func(*[Lanes]float64, []float64, []float64)
+	dots2x4   func(*[8]float64, []float64, []float64, int, int)
+}
+
+func randoms(r *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = r.NormFloat64() * math.Exp(r.Float64()*6-3)
+	}
+	return v
+}
+
+func narrow(v []float64) []float32 {
+	o := make([]float32, len(v))
+	for i := range v {
+		o[i] = float32(v[i])
+	}
+	return o
+}
+
+func sameBits(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for i := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(want[i]) && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
+			t.Fatalf("%s: [%d] = %x (%v), want %x (%v)", what, i, math.Float64bits(got[i]), got[i], math.Float64bits(want[i]), want[i])
+		}
+	}
+}
+
+func TestBodiesGiveTheTwinsBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, b := range levels() {
+		for _, d := range []int{1, 2, 3, 4, 7, 8, 28, 33} {
+			for tiles := range 14 {
+				if tiles == 0 {
+					continue
+				}
+				n := tiles * Lanes
+				x, w, z := randoms(r, n*d), randoms(r, d), randoms(r, n)
+				acc := randoms(r, d*Lanes)
+				what := fmt.Sprintf("%s d=%d tiles=%d", b.name, d, tiles)
+				x32 := narrow(x)
+
+				got, want := slices.Clone(z), slices.Clone(z)
+				b.margins32(got, x32, w)
+				marginsGo(want, x32, w)
+				sameBits(t, what+" margins32", got, want)
+
+				got, want = slices.Clone(z), slices.Clone(z)
+				b.margins64(got, x, w)
+				marginsGo(want, x, w)
+				sameBits(t, what+" margins64", got, want)
+
+				got, want = slices.Clone(acc), slices.Clone(acc)
+				b.grad32(got, x32, z)
+				gradGo(want, x32, z)
+				sameBits(t, what+" grad32", got, want)
+
+				got, want = slices.Clone(acc), slices.Clone(acc)
+				b.grad64(got, x, z)
+				gradGo(want, x, z)
+				sameBits(t, what+" grad64", got, want)
+			}
+		}
+		for tiles := 1; tiles < 130; tiles++ {
+			n := tiles * Lanes
+			z, y, w := randoms(r, n), make([]float64, n), randoms(r, n)
+			for i := range y {
+				y[i] = float64(r.IntN(2))
+				if r.IntN(10) == 0 {
+					z[i] = []float64{0, math.Copysign(0, -1), 1e300, -1e300, 708, -708, 709, -745, math.Inf(1), math.Inf(-1), math.NaN(), 1e-320, 36.8, 0.881}[r.IntN(14)]
+				}
+			}
+			var a1, a2 Acc
+			a1.Loss[3], a2.Loss[3] = 5, 5
+			g, h1 := slices.Clone(z), make([]float64, n)
+			e, h2 := slices.Clone(z), make([]float64, n)
+			b.logistic(g, h1, y, w, &a1)
+			logisticGo(e, h2, y, w, &a2)
+			sameBits(t, b.name+" logistic residual", g, e)
+			sameBits(t, b.name+" logistic curvature", h1, h2)
+			sameBits(t, b.name+" logistic loss", a1.Loss[:], a2.Loss[:])
+			sameBits(t, b.name+" logistic sum", a1.Resid[:], a2.Resid[:])
+			sameBits(t, b.name+" logistic curv", a1.Curv[:], a2.Curv[:])
+
+			z[0], z[1], z[2], z[3] = 709.78, 709.79, -708.1, math.NaN()
+			g, e = slices.Clone(z), slices.Clone(z)
+			b.exp(g)
+			expGo(e)
+			sameBits(t, b.name+" exp", g, e)
+
+			var l1, l2 [Lanes]float64
+			b.dot(&l1, z, w)
+			dotGo(&l2, z, w)
+			sameBits(t, b.name+" dot", l1[:], l2[:])
+		}
+		for n := 8; n <= 256; n += 8 {
+			p, q := randoms(r, 4*256), randoms(r, 4*256)
+			var o1, o2 [8]float64
+			b.dots2x4(&o1, p, q, 256, n)
+			dots2x4Go(&o2, p, q, 256, n)
+			sameBits(t, b.name+" dots2x4", o1[:], o2[:])
+		}
+	}
+}
+
+// TestGoldenBits pins results, so that a change of the definition, which would
+// change every model, is seen. The values are what all bodies give.
+func TestGoldenBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	const n, d = 64, 5
+	x, w, y, wt := narrow(randoms(r, n*d)), randoms(r, d), make([]float64, n), make([]float64, n)
+	z, h, acc := make([]float64, n), make([]float64, n), make([]float64, d*Lanes)
+	for i := range y {
+		y[i], wt[i] = float64(r.IntN(2)), 1
+	}
+	var a Acc
+	Margins(z, x, w)
+	Logistic(z, h, y, wt, &a)
+	AddGrad(acc, x, z)
+	g := make([]float64, d)
+	FoldAll(g, acc)
+	got := fmt.Sprintf("%x %x", math.Float64bits(Fold(&a.Loss)), math.Float64bits(g[3]))
+	if want := goldenBits; got != want {
+		t.Errorf("bits %q, want %q", got, want)
+	}
+}
+
+func ulps(got float64, want *big.Float) float64 {
+	w, _ := want.Float64()
+	d := new(big.Float).Sub(new(big.Float).SetFloat64(got), want)
+	e, _ := d.Float64()
+	return math.Abs(e) / (math.Nextafter(math.Abs(w), math.Inf(1)) - math.Abs(w))
+}
+
+// bigExp sums the series at 200 bits after halving the argument.
+func bigExp(x float64) *big.Float {
+	v := new(big.Float).SetPrec(300).SetFloat64(x)
+	v.SetMantExp(v, -16)
+	sum, term := big.NewFloat(1).SetPrec(300), big.NewFloat(1).SetPrec(300)
+	for k := 1; k < 60; k++ {
+		term = new(big.Float).SetPrec(300).Mul(term, v)
+		term.Quo(term, big.NewFloat(float64(k)))
+		sum = new(big.Float).SetPrec(300).Add(sum, term)
+	}
+	for range 16 {
+		sum = new(big.Float).SetPrec(300).Mul(sum, sum)
+	}
+	return sum
+}
+
+// bigLog finds l with exp(l) = x by Newton's steps from the float64 answer.
+func bigLog(x *big.Float) *big.Float {
+	f, _ := x.Float64()
+	l := new(big.Float).SetPrec(300).SetFloat64(math.Log(f))
+	g, _ := l.Float64()
+	e := bigExp(g) // x = e·(1+u), log = g + u - u²/2 + …
+	u := new(big.Float).SetPrec(300).Quo(x, e)
+	u.Sub(u, big.NewFloat(1))
+	u2 := new(big.Float).SetPrec(300).Mul(u, u)
+	u2.Quo(u2, big.NewFloat(2))
+	return l.Sub(l.Add(l, u), u2)
+}
+
+func TestExpAndLogAreWithinTwoUlps(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var worstE, worstL, worstLog float64
+	for range 4000 {
+		x := -r.Float64() * 40
+		worstE = max(worstE, ulps(Exp1(x), bigExp(x)))
+		v := r.Float64()
+		one := new(big.Float).SetPrec(300).SetFloat64(v)
+		one.Add(one, big.NewFloat(1))
+		worstL = max(worstL, ulps(log1p01(v), bigLog(one)))
+		q := math.Exp(r.Float64()*100 - 50)
+		worstLog = max(worstLog, ulps(Log1(q), bigLog(new(big.Float).SetPrec(300).SetFloat64(q))))
+	}
+	if worstE > 2 || worstL > 2 || worstLog > 2 {
+		t.Errorf("worst errors in ulps: exp %.2f, log1p %.2f, log %.2f", worstE, worstL, worstLog)
+	}
+	for _, c := range [][2]float64{{Exp1(0), 1}, {Exp1(math.Inf(-1)), 0}, {Exp1(math.Inf(1)), math.Inf(1)}, {Log1(1), 0},
+		{Log1(0), math.Inf(-1)}, {Sigmoid1(0), 0.5}, {Sigmoid1(-1000), 0}, {Sigmoid1(1000), 1}, {LogLoss1(0), ln2}} {
+		if c[0] != c[1] {
+			t.Errorf("got %v, want %v", c[0], c[1])
+		}
+	}
+}
+
+func TestDotTakesAnyLength(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for n := range 100 {
+		a, b := randoms(r, n), randoms(r, n)
+		var want float64
+		for i := range a {
+			want += a[i] * b[i]
+		}
+		if got := Dot(a, b); math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+			t.Errorf("Dot of %d values = %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestGramAgainstPlainLoops(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	for _, d := range []int{1, 2, 3, 5, 8, 13} {
+		for _, tiles := range []int{1, 5, GramTiles} {
+			n := tiles * Lanes
+			x, h := randoms(r, n*d), randoms(r, n)
+			m := make([]float64, d*(d+1))
+			AddGram(NewGram(d), m, d+1, x, h)
+			for j := range d {
+				for k := range d {
+					var want, mag float64
+					for i := range n {
+						at := func(c int) float64 { return x[(i/8*d+c)*8+i%8] }
+						want += at(j) * at(k) * h[i]
+						mag += math.Abs(at(j) * at(k) * h[i])
+					}
+					if k < j {
+						want = 0
+					}
+					if got := m[j*(d+1)+k]; math.Abs(got-want) > 1e-12*mag {
+						t.Fatalf("d=%d: m[%d][%d] = %v, want %v", d, j, k, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkLogisticPass is one evaluation of loss and gradient over a million
+// rows of 28 float32 columns, on one thread, in chunks that stay in L1.
+func BenchmarkLogisticPass(b *testing.B) {
+	const n, d, chunk = 1 << 20, 28, 256
+	x, y, w := make([]float32, n*d), make([]float64, n), make([]float64, chunk)
+	for i := range x {
+		x[i] = float32(i%17) - 8
+	}
+	for i := range w {
+		w[i] = 1
+	}
+	th, z, h := make([]float64, d), make([]float64, chunk), make([]float64, chunk)
+	acc := make([]float64, d*Lanes)
+	b.SetBytes(n * d * 4)
+	for b.Loop() {
+		var a Acc
+		for i := 0; i < n; i += chunk {
+			clear(z)
+			xc := x[i*d : (i+chunk)*d]
+			Margins(z, xc, th)
+			Logistic(z, h, y[i:i+chunk], w, &a)
+			AddGrad(acc, xc, z)
+		}
+	}
+}
+
+func BenchmarkGram(b *testing.B) {
+	const d = 28
+	x, h, m := make([]float32, 256*d), make([]float64, 256), make([]float64, d*d)
+	g := NewGram(d)
+	b.SetBytes(256 * d * 4)
+	for b.Loop() {
+		AddGram(g, m, d, x, h)
+	}
+}

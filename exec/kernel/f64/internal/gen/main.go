@@ -1,0 +1,113 @@
+// Command gen writes the amd64 kernels of package f64 with avo:
+//
+//	go run ./internal/gen -out kernels_amd64.s -stubs stubs_amd64.go -pkg f64
+//
+// Each kernel is made twice, for AVX2+FMA and for AVX-512, doing the same
+// operations on the same lanes. The Go twins in package f64 say which.
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// isa is an instruction set: the lanes of a tile are parts registers of width
+// bytes each.
+type isa struct {
+	suffix string
+	parts  int
+	width  int
+}
+
+var (
+	avx2   = isa{"AVX2", 2, 32}
+	avx512 = isa{"AVX512", 1, 64}
+)
+
+func (s isa) vec() reg.VecVirtual {
+	if s.parts == 1 {
+		return ZMM()
+	}
+	return YMM()
+}
+
+func (s isa) vecs(n int) []reg.VecVirtual {
+	v := make([]reg.VecVirtual, n)
+	for i := range v {
+		v[i] = s.vec()
+	}
+	return v
+}
+
+// konst gives a constant, repeated over 64 bytes, as a memory operand.
+var konsts = map[uint64]Mem{}
+
+func konst(bits uint64) Mem {
+	if m, ok := konsts[bits]; ok {
+		return m
+	}
+	name := "k" + hex(bits)
+	m := GLOBL(name, RODATA|NOPTR)
+	for i := range 8 {
+		DATA(8*i, U64(bits))
+	}
+	konsts[bits] = m
+	return m
+}
+
+func f(v float64) Mem { return konst(math.Float64bits(v)) }
+
+func hex(v uint64) string {
+	const digits = "0123456789abcdef"
+	b := make([]byte, 16)
+	for i := range b {
+		b[i] = digits[v>>(60-4*i)&15]
+	}
+	return string(b)
+}
+
+func main() {
+	ConstraintExpr("!noasm")
+	for _, s := range []isa{avx2, avx512} {
+		for _, elem := range []int{4, 8} {
+			margins(s, elem)
+			grad(s, elem)
+		}
+		logistic(s)
+		exp(s)
+		dot(s)
+		dots2x4(s)
+	}
+	Generate()
+}
+
+func (s isa) done() {
+	VZEROUPPER()
+	RET()
+}
+
+// loadElem loads one part of eight feature values as float64.
+func (s isa) loadElem(elem int, m Mem, v reg.VecVirtual) {
+	if elem == 4 {
+		VCVTPS2PD(m, v)
+	} else {
+		VMOVUPD(m, v)
+	}
+}
+
+func elemName(elem int) string {
+	if elem == 4 {
+		return "32"
+	}
+	return "64"
+}
+
+func elemType(elem int) string { return "float" + elemName(elem) }
+
+func kernel(name, signature string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+}

@@ -1,0 +1,16 @@
+//go:build !amd64 || noasm
+
+package f64
+
+// Level names the body of the kernels that runs here.
+const Level = "go"
+
+func margins32(z []float64, x []float32, w []float64) { marginsGo(z, x, w) }
+func margins64(z []float64, x []float64, w []float64) { marginsGo(z, x, w) }
+func grad32(acc []float64, x []float32, r []float64)  { gradGo(acc, x, r) }
+func grad64(acc []float64, x []float64, r []float64)  { gradGo(acc, x, r) }
+func logistic(z, h, y, w []float64, acc *Acc)         { logisticGo(z, h, y, w, acc) }
+func squared(z, h, y, w []float64, acc *Acc)          { squaredGo(z, h, y, w, acc) }
+func expAll(x []float64)                              { expGo(x) }
+func dotLanes(acc *[Lanes]float64, a, b []float64)    { dotGo(acc, a, b) }
+func dots2x4(o *[8]float64, a, b []float64, s, n int) { dots2x4Go(o, a, b, s, n) }

@@ -1,0 +1,128 @@
+package f64
+
+// Lanes is the number of rows of a tile and of accumulators of a sum.
+const Lanes = 8
+
+// Elem are the types in which feature values are kept.
+type Elem interface{ ~float32 | ~float64 }
+
+// Acc are the lane sums of a pointwise loss pass.
+type Acc struct {
+	Loss  [Lanes]float64 // weighted loss
+	Resid [Lanes]float64 // weighted d loss/d margin: the intercept's gradient
+	Curv  [Lanes]float64 // weighted d² loss/d margin²
+}
+
+// Fold adds up lanes in the one order that is used everywhere:
+// ((0+4)+(2+6)) + ((1+5)+(3+7)).
+func Fold(a *[Lanes]float64) float64 {
+	return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))
+}
+
+// Tiles is the number of tiles that hold n rows.
+func Tiles(n int) int { return (n + Lanes - 1) / Lanes }
+
+// Margins adds X·w to z: for each row, z = fma(w[j], x[j], z) over ascending j.
+// len(z) is a multiple of Lanes, len(x) = len(z)*len(w).
+func Margins[T Elem](z []float64, x []T, w []float64) {
+	if len(z) == 0 || len(w) == 0 {
+		return
+	}
+	_ = x[len(z)*len(w)-1]
+	switch x := any(x).(type) {
+	case []float32:
+		margins32(z, x, w)
+	case []float64:
+		margins64(z, x, w)
+	}
+}
+
+// AddGrad adds Xᵀ·r to the lane sums acc, which hold Lanes values for each of
+// the d columns: acc[j][l] = fma(r[8t+l], x[8t+l][j], acc[j][l]) over
+// ascending t. len(acc) = d*Lanes, len(x) = len(r)*d.
+func AddGrad[T Elem](acc []float64, x []T, r []float64) {
+	if len(acc) == 0 || len(r) == 0 {
+		return
+	}
+	_ = x[len(r)*(len(acc)/Lanes)-1]
+	switch x := any(x).(type) {
+	case []float32:
+		grad32(acc, x, r)
+	case []float64:
+		grad64(acc, x, r)
+	}
+}
+
+// FoldAll folds the lane sums of each column and adds them to dst.
+func FoldAll(dst, acc []float64) {
+	for j := range dst {
+		dst[j] += Fold((*[Lanes]float64)(acc[j*Lanes:]))
+	}
+}
+
+// Logistic is the pointwise pass of binary cross-entropy with y in {0, 1}: it
+// replaces the margins z by the weighted residuals w·(p-y), writes the weighted
+// curvatures w·p·(1-p) to h, and adds to the lane sums. All four slices have
+// the same length, a multiple of Lanes.
+func Logistic(z, h, y, w []float64, acc *Acc) {
+	if len(z) == 0 {
+		return
+	}
+	_, _, _ = h[len(z)-1], y[len(z)-1], w[len(z)-1]
+	logistic(z, h, y, w, acc)
+}
+
+// Squared is the pointwise pass of half the squared error: z becomes w·(z-y),
+// h becomes w.
+func Squared(z, h, y, w []float64, acc *Acc) {
+	if len(z) == 0 {
+		return
+	}
+	_, _, _ = h[len(z)-1], y[len(z)-1], w[len(z)-1]
+	squared(z, h, y, w, acc)
+}
+
+// Exp replaces each x by e^x as Exp1 does. len(x) is a multiple of Lanes.
+func Exp(x []float64) {
+	if len(x) > 0 {
+		expAll(x)
+	}
+}
+
+// Dot is the sum of products in Lanes lanes, folded; the elements after the
+// last full eight go to lanes 0, 1, ….
+func Dot(a, b []float64) float64 {
+	var acc [Lanes]float64
+	n := len(a) &^ (Lanes - 1)
+	b = b[:len(a)]
+	if n > 0 {
+		dotLanes(&acc, a[:n], b[:n])
+	}
+	for i := n; i < len(a); i++ {
+		acc[i-n] = FMA(a[i], b[i], acc[i-n])
+	}
+	return Fold(&acc)
+}
+
+// Axpy adds alpha*x to y.
+func Axpy(y []float64, alpha float64, x []float64) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] = FMA(alpha, v, y[i])
+	}
+}
+
+// Scale multiplies x by alpha.
+func Scale(x []float64, alpha float64) {
+	for i := range x {
+		x[i] = float64(x[i] * alpha)
+	}
+}
+
+// Add adds x to y.
+func Add(y, x []float64) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] += v
+	}
+}

@@ -1,0 +1,105 @@
+package f64
+
+import "math"
+
+// The Go twins: each is the definition of its kernel.
+
+func marginsGo[T Elem](z []float64, x []T, w []float64) {
+	d := len(w)
+	for t := 0; t*Lanes < len(z); t++ {
+		a := (*[Lanes]float64)(z[t*Lanes:])
+		xt := x[t*Lanes*d:][:Lanes*d]
+		for j, wj := range w {
+			c := (*[Lanes]T)(xt[j*Lanes:])
+			a[0] = math.FMA(wj, float64(c[0]), a[0])
+			a[1] = math.FMA(wj, float64(c[1]), a[1])
+			a[2] = math.FMA(wj, float64(c[2]), a[2])
+			a[3] = math.FMA(wj, float64(c[3]), a[3])
+			a[4] = math.FMA(wj, float64(c[4]), a[4])
+			a[5] = math.FMA(wj, float64(c[5]), a[5])
+			a[6] = math.FMA(wj, float64(c[6]), a[6])
+			a[7] = math.FMA(wj, float64(c[7]), a[7])
+		}
+	}
+}
+
+func gradGo[T Elem](acc []float64, x []T, r []float64) {
+	d := len(acc) / Lanes
+	for t := 0; t*Lanes < len(r); t++ {
+		rt := (*[Lanes]float64)(r[t*Lanes:])
+		xt := x[t*Lanes*d:][:Lanes*d]
+		for j := range d {
+			a := (*[Lanes]float64)(acc[j*Lanes:])
+			c := (*[Lanes]T)(xt[j*Lanes:])
+			a[0] = math.FMA(rt[0], float64(c[0]), a[0])
+			a[1] = math.FMA(rt[1], float64(c[1]), a[1])
+			a[2] = math.FMA(rt[2], float64(c[2]), a[2])
+			a[3] = math.FMA(rt[3], float64(c[3]), a[3])
+			a[4] = math.FMA(rt[4], float64(c[4]), a[4])
+			a[5] = math.FMA(rt[5], float64(c[5]), a[5])
+			a[6] = math.FMA(rt[6], float64(c[6]), a[6])
+			a[7] = math.FMA(rt[7], float64(c[7]), a[7])
+		}
+	}
+}
+
+func logisticGo(z, h, y, w []float64, acc *Acc) {
+	for i, zi := range z {
+		t := Exp1(-math.Abs(zi))
+		inv := 1 / (1 + t)
+		ti := float64(t * inv)
+		p, m := ti, 0.0
+		if zi >= 0 {
+			p = inv
+		}
+		if zi > 0 {
+			m = zi
+		}
+		loss := math.FMA(-y[i], zi, m) + log1p01(t)
+		r := float64(w[i] * (p - y[i]))
+		c := float64(w[i] * float64(ti*inv))
+		l := i & (Lanes - 1)
+		acc.Loss[l] = math.FMA(w[i], loss, acc.Loss[l])
+		acc.Resid[l] += r
+		acc.Curv[l] += c
+		z[i], h[i] = r, c
+	}
+}
+
+func squaredGo(z, h, y, w []float64, acc *Acc) {
+	for i, zi := range z {
+		e := zi - y[i]
+		r := float64(w[i] * e)
+		l := i & (Lanes - 1)
+		acc.Loss[l] = math.FMA(r, float64(0.5*e), acc.Loss[l])
+		acc.Resid[l] += r
+		acc.Curv[l] += w[i]
+		z[i], h[i] = r, w[i]
+	}
+}
+
+func expGo(x []float64) {
+	for i, v := range x {
+		x[i] = Exp1(v)
+	}
+}
+
+func dotGo(acc *[Lanes]float64, a, b []float64) {
+	for i := 0; i < len(a); i += Lanes {
+		for l := range Lanes {
+			acc[l] = math.FMA(a[i+l], b[i+l], acc[l])
+		}
+	}
+}
+
+// dots2x4Go: out[i*4+k] = Σ a_i·b_k, folded lanes, over n elements; a_i starts
+// at a[i*stride], b_k at b[k*stride].
+func dots2x4Go(out *[8]float64, a, b []float64, stride, n int) {
+	for i := range 2 {
+		for k := range 4 {
+			var acc [Lanes]float64
+			dotGo(&acc, a[i*stride:][:n], b[k*stride:][:n])
+			out[i*4+k] = Fold(&acc)
+		}
+	}
+}

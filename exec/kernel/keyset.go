@@ -1,0 +1,212 @@
+package kernel
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// KeySpec is one key of an ordering.
+type KeySpec struct {
+	Type       types.Type
+	Desc       bool
+	NullsFirst bool
+}
+
+// Keys are the keys of a set of rows: Width bytes each where that is fixed,
+// else between offsets. A key column begins with a byte for NULL, 0 where NULLs
+// come first and 2 where last, 1 for values.
+type Keys struct {
+	Width int // 0: not fixed
+	N     int
+	Data  []byte
+	Offs  []uint64 // N+1 of them where Width is 0
+}
+
+// At gives the key of row i.
+func (k *Keys) At(i int) []byte {
+	if k.Width > 0 {
+		return k.Data[i*k.Width : (i+1)*k.Width]
+	}
+	return k.Data[k.Offs[i]:k.Offs[i+1]]
+}
+
+// Bytes is the memory the keys hold.
+func (k *Keys) Bytes() int64 { return int64(cap(k.Data)) + 8*int64(cap(k.Offs)) }
+
+// Compare orders key i of k against key j of o.
+func (k *Keys) Compare(i int, o *Keys, j int) int { return bytes.Compare(k.At(i), o.At(j)) }
+
+// Reset forgets the rows but keeps the memory.
+func (k *Keys) Reset() {
+	k.N, k.Data, k.Offs = 0, k.Data[:0], k.Offs[:0]
+}
+
+// KeyEncoder makes keys.
+type KeyEncoder struct {
+	specs []KeySpec
+	width int
+}
+
+// NewKeyEncoder makes the encoder of the ordering specs.
+func NewKeyEncoder(specs []KeySpec) *KeyEncoder {
+	e := &KeyEncoder{specs: specs}
+	for _, s := range specs {
+		w := keyWidth(s.Type)
+		if w == 0 {
+			e.width = 0
+			return e
+		}
+		e.width += w + 1
+	}
+	return e
+}
+
+// keyWidth is the bytes of a type's keys, 0 where they vary.
+func keyWidth(t types.Type) int {
+	switch t.OID {
+	case types.IntervalOID, types.UUIDOID:
+		return 16
+	case types.TimetzOID:
+		return 12
+	case types.BoolOID:
+		return 1
+	}
+	if lay, w := layoutOf(t.Arrow()); lay == layFixed {
+		return w
+	}
+	return 0
+}
+
+// Width is the bytes of a key where they are fixed, else 0.
+func (e *KeyEncoder) Width() int { return e.width }
+
+// Append adds the keys of the n rows of cols, which are parallel to the specs.
+func (e *KeyEncoder) Append(k *Keys, cols []arrow.Array, n int) {
+	if e.width > 0 {
+		e.appendFixed(k, cols, n)
+		return
+	}
+	if len(k.Offs) == 0 {
+		k.Offs = append(k.Offs, uint64(len(k.Data)))
+	}
+	for i := 0; i < n; i++ {
+		for c, s := range e.specs {
+			k.Data = s.append(k.Data, cols[c], i)
+		}
+		k.Offs = append(k.Offs, uint64(len(k.Data)))
+	}
+	k.N += n
+}
+
+func (s *KeySpec) append(dst []byte, arr arrow.Array, i int) []byte {
+	if arr.IsNull(i) {
+		if s.NullsFirst {
+			return append(dst, 0)
+		}
+		return append(dst, 2)
+	}
+	dst = append(dst, 1)
+	at := len(dst)
+	dst = AppendKey(dst, s.Type, arr, i)
+	if s.Desc {
+		invert(dst[at:])
+	}
+	return dst
+}
+
+func (e *KeyEncoder) appendFixed(k *Keys, cols []arrow.Array, n int) {
+	k.Width = e.width
+	from := len(k.Data)
+	need := from + n*e.width
+	if cap(k.Data) < need {
+		grown := make([]byte, from, max(need, 2*cap(k.Data)))
+		copy(grown, k.Data)
+		k.Data = grown
+	}
+	k.Data = k.Data[:need]
+	dst := k.Data[from:]
+	at := 0
+	for c, s := range e.specs {
+		s.fill(dst, at, e.width, cols[c], n)
+		at += keyWidth(s.Type) + 1
+	}
+	k.N += n
+}
+
+// fill writes the keys of one column at offset at of each stride bytes.
+func (s *KeySpec) fill(dst []byte, at, stride int, arr arrow.Array, n int) {
+	var flip uint64
+	if s.Desc {
+		flip = ^uint64(0)
+	}
+	switch a := arr.(type) {
+	case *array.Int64:
+		fill64(dst, at, stride, a.Int64Values(), flip^1<<63)
+	case *array.Timestamp:
+		fill64(dst, at, stride, a.TimestampValues(), flip^1<<63)
+	case *array.Time64:
+		fill64(dst, at, stride, a.Time64Values(), flip^1<<63)
+	case *array.Int32:
+		fill32(dst, at, stride, a.Int32Values(), uint32(flip)^1<<31)
+	case *array.Date32:
+		fill32(dst, at, stride, a.Date32Values(), uint32(flip)^1<<31)
+	case *array.Uint32:
+		fill32(dst, at, stride, a.Uint32Values(), uint32(flip))
+	case *array.Float64:
+		p := at
+		for _, v := range a.Float64Values() {
+			dst[p] = 1
+			binary.BigEndian.PutUint64(dst[p+1:], floatKey(v)^flip)
+			p += stride
+		}
+	default:
+		var tmp []byte
+		w := keyWidth(s.Type)
+		for i, p := 0, at; i < n; i, p = i+1, p+stride {
+			dst[p] = 1
+			if arr.IsNull(i) {
+				continue
+			}
+			tmp = AppendKey(tmp[:0], s.Type, arr, i)
+			if s.Desc {
+				invert(tmp)
+			}
+			copy(dst[p+1:p+1+w], tmp)
+		}
+	}
+	if arr.NullN() > 0 {
+		w, null := keyWidth(s.Type), byte(2)
+		if s.NullsFirst {
+			null = 0
+		}
+		for i, p := 0, at; i < n; i, p = i+1, p+stride {
+			if arr.IsNull(i) {
+				dst[p] = null
+				clear(dst[p+1 : p+1+w])
+			}
+		}
+	}
+}
+
+func fill64[T ~int64](dst []byte, at, stride int, vals []T, flip uint64) {
+	p := at
+	for _, v := range vals {
+		dst[p] = 1
+		binary.BigEndian.PutUint64(dst[p+1:p+9], uint64(v)^flip)
+		p += stride
+	}
+}
+
+func fill32[T ~int32 | ~uint32](dst []byte, at, stride int, vals []T, flip uint32) {
+	p := at
+	for _, v := range vals {
+		dst[p] = 1
+		binary.BigEndian.PutUint32(dst[p+1:p+5], uint32(v)^flip)
+		p += stride
+	}
+}

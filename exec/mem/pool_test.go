@@ -1,0 +1,118 @@
+package mem_test
+
+import (
+	"errors"
+	"math/rand"
+	"sync"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+const mib = 1 << 20
+
+func TestGrowShrink(t *testing.T) {
+	node := mem.NewPool("n1", 10*mib)
+	q := node.Child("q", 4*mib)
+	a := q.Account("sort", true)
+	if err := a.Grow(3 * mib); err != nil {
+		t.Fatal(err)
+	}
+	if node.Used() != 3*mib || q.Used() != 3*mib || a.Used() != 3*mib {
+		t.Fatal(node.Used(), q.Used(), a.Used())
+	}
+	err := a.Grow(2 * mib)
+	var b *mem.BudgetError
+	if !errors.As(err, &b) || b.Account != a || b.Limit != 4*mib || b.Asked != 2*mib {
+		t.Fatalf("error %v", err)
+	}
+	if !pgerr.Is(err, pgerr.OutOfMemory) {
+		t.Errorf("code %s", pgerr.CodeOf(err))
+	}
+	if q.Used() != 3*mib || node.Used() != 3*mib {
+		t.Error("a refusal left something reserved")
+	}
+	a.Take(2 * mib)
+	if q.Used() != 5*mib || a.Used() != 5*mib {
+		t.Error("Take was refused")
+	}
+	a.Shrink(5 * mib)
+	if q.Used() != 0 || node.Used() != 0 || a.Peak() != 5*mib || q.Peak() != 5*mib {
+		t.Error(q.Used(), node.Used(), a.Peak(), q.Peak())
+	}
+	if err := a.Resize(100); err != nil {
+		t.Fatal(err)
+	}
+	if n := q.Close(); n != 100 {
+		t.Errorf("leaked %d", n)
+	}
+	a.Close()
+	if node.Used() != 0 {
+		t.Errorf("%d bytes left", node.Used())
+	}
+}
+
+// TestSpillAsk: above the share the largest spillable account is asked, once.
+func TestSpillAsk(t *testing.T) {
+	node := mem.NewPool("n1", 100*mib)
+	big := node.Child("a", 0).Account("big", true)
+	small := node.Child("b", 0).Account("small", true)
+	fixed := node.Child("c", 0).Account("fixed", false)
+	for _, g := range []struct {
+		a *mem.Account
+		n int64
+	}{{big, 20 * mib}, {small, 5 * mib}, {fixed, 30 * mib}} {
+		if err := g.a.Grow(g.n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if big.ShouldSpill() || small.ShouldSpill() {
+		t.Error("asked below the share")
+	}
+	if err := small.Grow(6 * mib); err != nil {
+		t.Fatal(err)
+	}
+	if !big.ShouldSpill() || big.ShouldSpill() || small.ShouldSpill() || fixed.ShouldSpill() {
+		t.Error("not the largest alone, once")
+	}
+	if node.Paused() {
+		t.Error("paused below the share")
+	}
+	if err := fixed.Grow(25 * mib); err != nil {
+		t.Fatal(err)
+	}
+	if !node.Paused() {
+		t.Error("not paused")
+	}
+}
+
+func TestManyGoroutines(t *testing.T) {
+	node := mem.NewPool("n1", 64*mib)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			q := node.Child("q", 0)
+			defer q.Close()
+			a := q.Account("op", true)
+			defer a.Close()
+			r := rand.New(rand.NewSource(int64(g)))
+			for range 2000 {
+				if r.Intn(2) == 0 {
+					if a.Grow(int64(r.Intn(mib))) == nil {
+						q.AddSpilled(1)
+					}
+				} else {
+					a.Shrink(r.Int63n(a.Used() + 1))
+				}
+				a.ShouldSpill()
+			}
+		}()
+	}
+	wg.Wait()
+	if node.Used() != 0 {
+		t.Errorf("%d bytes left", node.Used())
+	}
+}

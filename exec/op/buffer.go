@@ -1,0 +1,175 @@
+package op
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Buffer is a materialised relation of a statement: filled once, then read any
+// number of times, by several readers at once. It keeps batches in memory until
+// that is refused, then writes them. Append may be called from any goroutine.
+//
+//	Append … Append   Seal   Open Open …   Close
+type Buffer struct {
+	types []types.Type
+	rt    *Runtime
+
+	mu    sync.Mutex
+	acct  *mem.Account
+	held  []*batch.Batch // before what is in runs
+	w     *spill.Writer
+	run   *spill.Run
+	rows  int64
+	small []*batch.Batch // wait to be written together
+	smN   int
+}
+
+// NewBuffer makes an empty buffer of columns ts.
+func NewBuffer(rt *Runtime, ts []types.Type) *Buffer {
+	return &Buffer{types: ts, rt: rt, acct: rt.Pool.Account("materialize", true)}
+}
+
+// Types are the types of the columns.
+func (f *Buffer) Types() []types.Type { return f.types }
+
+// Rows is the number of rows so far.
+func (f *Buffer) Rows() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rows
+}
+
+// Append adds the rows of b.
+func (f *Buffer) Append(ctx context.Context, b *batch.Batch) error {
+	b = kernel.Compact(b)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rows += int64(b.N)
+	if b.N == 0 {
+		return nil
+	}
+	if f.w == nil {
+		err := f.acct.Grow(b.Bytes())
+		if err == nil && !f.acct.ShouldSpill() {
+			f.held = append(f.held, b)
+			return nil
+		}
+		if err != nil && !refused(err, f.acct) {
+			return err
+		}
+		if f.w, err = f.rt.Spill.Create(arrowTypes(f.types)); err != nil {
+			return err
+		}
+		for _, h := range f.held {
+			if err := f.w.Append(ctx, h); err != nil {
+				return err
+			}
+		}
+		f.held = nil
+		f.acct.Shrink(f.acct.Used())
+	}
+	f.small = append(f.small, b)
+	if f.smN += b.N; f.smN >= smallRows {
+		return f.flush(ctx)
+	}
+	return nil
+}
+
+func (f *Buffer) flush(ctx context.Context) error {
+	if f.smN == 0 {
+		return nil
+	}
+	b := joinBatches(f.types, f.small)
+	f.small, f.smN = nil, 0
+	return f.w.Append(ctx, b)
+}
+
+// Seal ends the filling.
+func (f *Buffer) Seal(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.w == nil {
+		return nil
+	}
+	if err := f.flush(ctx); err != nil {
+		return err
+	}
+	run, err := f.w.Seal()
+	f.w, f.run = nil, run
+	return err
+}
+
+// Spilled is the bytes on disk.
+func (f *Buffer) Spilled() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.run == nil {
+		return 0
+	}
+	_, disk := f.run.Size()
+	return disk
+}
+
+// Open gives a reader from the first row on. The buffer is sealed.
+func (f *Buffer) Open() (BatchReader, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := &bufferReader{held: f.held}
+	if f.run != nil {
+		var err error
+		if r.run, err = f.run.Open(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Close frees the rows. It may be called twice; readers must be done.
+func (f *Buffer) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.w != nil {
+		f.w.Abort()
+		f.w = nil
+	}
+	if f.run != nil {
+		f.run.Remove()
+		f.run = nil
+	}
+	f.held, f.small = nil, nil
+	f.acct.Close()
+}
+
+type bufferReader struct {
+	held []*batch.Batch
+	run  *spill.Reader
+}
+
+func (r *bufferReader) Next(ctx context.Context) (*batch.Batch, error) {
+	if len(r.held) > 0 {
+		b := r.held[0]
+		r.held = r.held[1:]
+		return b, ctx.Err()
+	}
+	if r.run != nil {
+		return r.run.Next(ctx)
+	}
+	return nil, io.EOF
+}
+
+func (r *bufferReader) Close() error {
+	r.held = nil
+	if r.run == nil {
+		return nil
+	}
+	err := r.run.Close()
+	r.run = nil
+	return err
+}

@@ -1,0 +1,242 @@
+package op
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// groupTable maps the key rows of an aggregation to dense group numbers.
+//
+//	slots[h & mask] = group+1, linear probing
+//	hashes[group]   the full hash
+//	ids[group]      the row in keys (kernel.RowID) with the group's key
+//
+// A batch is looked up in two steps: first by hash alone, new groups being
+// made where a hash is not there; then the keys of all rows are compared with
+// their groups' column by column. The few rows whose hashes collide are looked
+// up again one by one.
+type groupTable struct {
+	types  []types.Type
+	keys   []*kernel.Column
+	keyB   int64
+	slots  []uint32
+	hashes []uint64
+	ids    []uint32
+	aggs   []agg.Agg
+	groups []uint32 // scratch: group of each row
+	rowIDs []uint32
+	rows   []int32
+	pairs  []int32
+}
+
+func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
+	t := &groupTable{types: ts, slots: make([]uint32, 1024), aggs: aggs}
+	for _, k := range ts {
+		t.keys = append(t.keys, kernel.NewColumn(k))
+	}
+	return t
+}
+
+func (t *groupTable) n() int { return len(t.ids) }
+
+// bytes is the memory held.
+func (t *groupTable) bytes() int64 {
+	n := t.keyB + int64(len(t.slots))*4 + int64(cap(t.hashes))*8 + int64(cap(t.ids))*4
+	for _, a := range t.aggs {
+		n += a.Bytes()
+	}
+	return n
+}
+
+// find gives the group of each of the n rows of cols, making groups as needed.
+// The result is valid until the next call.
+func (t *groupTable) find(cols []arrow.Array, hashes []uint64, n int) []uint32 {
+	if cap(t.groups) < n {
+		t.groups, t.rows, t.rowIDs, t.pairs = make([]uint32, n), make([]int32, n), make([]uint32, n), make([]int32, n)
+		for i := range t.rows {
+			t.rows[i] = int32(i)
+		}
+	}
+	groups := t.groups[:n]
+	if need := (t.n() + n) * 2; need > len(t.slots) {
+		t.grow(need)
+	}
+	mask := uint64(len(t.slots) - 1)
+	fresh := make([]int32, 0, 64)
+	for i, h := range hashes[:n] {
+		at := h & mask
+		for {
+			s := t.slots[at]
+			if s == 0 {
+				t.slots[at] = uint32(len(t.hashes)) + 1
+				groups[i] = uint32(len(t.hashes))
+				t.hashes = append(t.hashes, h)
+				fresh = append(fresh, int32(i))
+				break
+			}
+			if t.hashes[s-1] == h {
+				groups[i] = s - 1
+				break
+			}
+			at = (at + 1) & mask
+		}
+	}
+	t.addKeys(cols, fresh)
+	if len(fresh) == n {
+		return groups
+	}
+	// Compare every row with its group's key.
+	ids := t.rowIDs[:n]
+	for i, g := range groups {
+		ids[i] = t.ids[g]
+	}
+	pairs := t.pairs[:n]
+	copy(pairs, t.rows[:n])
+	for k, c := range t.keys {
+		pairs = c.Match(cols[k], t.rows[:n], ids, true, pairs)
+	}
+	if len(pairs) == n {
+		return groups
+	}
+	t.collide(cols, hashes, groups, pairs, n)
+	return groups
+}
+
+// addKeys keeps the keys of new groups, the rows fresh of cols.
+func (t *groupTable) addKeys(cols []arrow.Array, fresh []int32) {
+	if len(fresh) == 0 {
+		return
+	}
+	chunk := 0
+	for k, c := range t.keys {
+		chunk = c.Chunks()
+		arr := kernel.Take(cols[k], fresh)
+		t.keyB += batch.ArrayBytes(arr)
+		c.Append(arr)
+	}
+	for i := range fresh {
+		t.ids = append(t.ids, kernel.RowID(chunk, i))
+	}
+}
+
+// collide finds the groups of the rows that are not in matched: their hashes
+// are those of other keys.
+func (t *groupTable) collide(cols []arrow.Array, hashes []uint64, groups []uint32, matched []int32, n int) {
+	j := 0
+	for i := 0; i < n; i++ {
+		if j < len(matched) && int(matched[j]) == i {
+			j++
+			continue
+		}
+		mask := uint64(len(t.slots) - 1)
+		at := hashes[i] & mask
+		for {
+			s := t.slots[at]
+			if s == 0 {
+				if need := (t.n() + 1) * 2; need > len(t.slots) {
+					t.grow(need)
+					mask = uint64(len(t.slots) - 1)
+					at = hashes[i] & mask
+					continue
+				}
+				t.slots[at] = uint32(len(t.hashes)) + 1
+				groups[i] = uint32(len(t.hashes))
+				t.hashes = append(t.hashes, hashes[i])
+				t.addKeys(cols, []int32{int32(i)})
+				break
+			}
+			if t.hashes[s-1] == hashes[i] && t.same(cols, i, t.ids[s-1]) {
+				groups[i] = s - 1
+				break
+			}
+			at = (at + 1) & mask
+		}
+	}
+}
+
+func (t *groupTable) same(cols []arrow.Array, row int, id uint32) bool {
+	for k, c := range t.keys {
+		if len(c.Match(cols[k], []int32{int32(row)}, []uint32{id}, true, []int32{0})) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *groupTable) grow(need int) {
+	size := len(t.slots)
+	for size < need {
+		size *= 2
+	}
+	t.slots = make([]uint32, size)
+	mask := uint64(size - 1)
+	for g, h := range t.hashes {
+		at := h & mask
+		for t.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		t.slots[at] = uint32(g) + 1
+	}
+}
+
+// keyColumns gives the keys of groups [from, to).
+func (t *groupTable) keyColumns(from, to int) []arrow.Array {
+	out := make([]arrow.Array, len(t.keys))
+	for k, c := range t.keys {
+		out[k] = c.Gather(t.ids[from:to])
+	}
+	return out
+}
+
+// absorb adds the groups list of another table.
+func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) error {
+	ids := make([]uint32, 0, kernel.ChunkRows)
+	hashes := make([]uint64, 0, kernel.ChunkRows)
+	for from := 0; from < len(list); from += kernel.ChunkRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		some := list[from:min(from+kernel.ChunkRows, len(list))]
+		ids, hashes = ids[:0], hashes[:0]
+		for _, g := range some {
+			ids = append(ids, o.ids[g])
+			hashes = append(hashes, o.hashes[g])
+		}
+		cols := make([]arrow.Array, len(o.keys))
+		for k, c := range o.keys {
+			cols[k] = c.Gather(ids)
+		}
+		groups := t.find(cols, hashes, len(some))
+		for i, a := range t.aggs {
+			a.Resize(t.n())
+			if m, ok := a.(agg.Merger); ok {
+				m.MergeFrom(groups, o.aggs[i], some)
+				continue
+			}
+			if err := mergeEncoded(a, groups, o.aggs[i], some); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func mergeEncoded(a agg.Agg, groups []uint32, from agg.Agg, ids []uint32) error {
+	for i, g := range ids {
+		st, err := from.States(int(g), int(g)+1)
+		if err != nil {
+			return err
+		}
+		if err := a.MergeStates(groups[i:i+1], st.(*array.Binary)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,460 @@
+package op
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+)
+
+// prober takes probe batches through a table. One a lane.
+//
+//	start(batch) ─► next ─► next … nil: the batch is done
+//
+// A page is a set of candidate pairs (probe row, build row). Keys are compared
+// over the page, then the residual is evaluated over what is left. Kinds that
+// emit pairs go through all candidates; those that only ask whether there is a
+// match stop at a row's first.
+type prober struct {
+	cfg  *joinConfig
+	lane int
+	t    *joinTable
+	max  int // rows of a page
+	h    *kernel.Hasher
+
+	b    *batch.Batch // columns as cfg.lStored says, perhaps with a selection
+	keys []arrow.Array
+	n    int
+	row  int    // cursor: the probe row,
+	cur  uint32 // and its candidate
+	done bool
+
+	// By probe row: it has a match; the answer is NULL. In deferred mode they
+	// belong to the caller, and what depends on them is left to finish.
+	matched  []bool
+	unknown  []bool
+	deferred bool
+
+	hashes []uint64
+	heads  []uint32
+	rows   []int32 // the page
+	ids    []uint32
+	pairs  []int32
+	bools  []bool
+	out    []*batch.Batch // results that wait
+}
+
+func newProber(cfg *joinConfig, lane int, rows int) *prober {
+	return &prober{cfg: cfg, lane: lane, max: rows, h: kernel.NewHasher(cfg.KeyTypes)}
+}
+
+// start takes on a batch. matched and unknown are nil unless deferred.
+func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bool) {
+	p.b, p.keys, p.n = b, keys, b.Rows()
+	p.row, p.cur, p.done = 0, 0, false
+	p.deferred = matched != nil
+	p.matched, p.unknown = matched, unknown
+	if !p.deferred && p.cfg.tracks() {
+		if cap(p.bools) < 2*p.n {
+			p.bools = make([]bool, 2*p.n)
+		}
+		p.bools = p.bools[:2*p.n]
+		clear(p.bools)
+		p.matched, p.unknown = p.bools[:p.n], p.bools[p.n:]
+	}
+	p.heads = p.t.find(p.h, keys, p.n, &p.hashes, p.heads)
+	if p.n > 0 {
+		p.cur = p.heads[0]
+	}
+}
+
+// next gives the next batch of results, nil when the batch is done.
+func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
+	for !p.done {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if p.cfg.rightOnly() {
+			for p.page() {
+				if err := p.verify(ctx); err != nil {
+					return nil, err
+				}
+				p.t.mark(p.ids)
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
+			}
+			p.done = true
+			return nil, nil
+		}
+		if !p.cfg.emitsPairs() {
+			if err := p.exists(ctx); err != nil {
+				return nil, err
+			}
+			p.done = true
+			if p.deferred {
+				return nil, nil
+			}
+			return p.finish(p.b, p.matched, p.unknown), nil
+		}
+		if p.t.next == nil && p.t.all == nil && p.row == 0 && p.cfg.Residual == nil && !p.deferred {
+			return p.single(), nil
+		}
+		if !p.page() {
+			p.done = true
+			if p.deferred || !p.cfg.emitsUnmatched() {
+				return nil, nil
+			}
+			return p.finish(p.b, p.matched, p.unknown), nil
+		}
+		if err := p.verify(ctx); err != nil {
+			return nil, err
+		}
+		if len(p.rows) == 0 {
+			continue
+		}
+		if err := p.note(); err != nil {
+			return nil, err
+		}
+		return p.emit(p.rows, p.ids), nil
+	}
+	return nil, nil
+}
+
+// page fills rows and ids from the cursor on; false at the end.
+func (p *prober) page() bool {
+	p.rows, p.ids = p.rows[:0], p.ids[:0]
+	t := p.t
+	for p.row < p.n {
+		switch {
+		case t.all != nil:
+			for p.cur != 0 && len(p.rows) < p.max {
+				p.rows = append(p.rows, int32(p.row))
+				p.ids = append(p.ids, t.all[p.cur-1])
+				p.cur = t.step(p.cur)
+			}
+		case t.next == nil:
+			if p.cur != 0 {
+				p.rows = append(p.rows, int32(p.row))
+				p.ids = append(p.ids, p.cur-1)
+				p.cur = 0
+			}
+		default:
+			for p.cur != 0 && len(p.rows) < p.max {
+				p.rows = append(p.rows, int32(p.row))
+				p.ids = append(p.ids, p.cur-1)
+				p.cur = t.next[p.cur-1]
+			}
+		}
+		if p.cur == 0 {
+			if p.row++; p.row < p.n {
+				p.cur = p.heads[p.row]
+			}
+		}
+		if len(p.rows) >= p.max {
+			break
+		}
+	}
+	return len(p.rows) > 0
+}
+
+// verify keeps the pairs of the page whose keys agree and whose residual is
+// true.
+func (p *prober) verify(ctx context.Context) error {
+	p.matchKeys()
+	if p.cfg.Residual == nil || len(p.rows) == 0 {
+		return nil
+	}
+	b := p.pairBatch()
+	sel, err := p.cfg.Residual[p.lane].Select(ctx, b)
+	if err != nil {
+		return err
+	}
+	if sel.Sel != nil {
+		p.keep(sel.Sel)
+	}
+	return nil
+}
+
+func (p *prober) matchKeys() {
+	if p.t.direct || len(p.t.keys) == 0 {
+		return
+	}
+	if cap(p.pairs) < len(p.rows) {
+		p.pairs = make([]int32, len(p.rows), p.max)
+	}
+	pairs := p.pairs[:len(p.rows)]
+	for i := range pairs {
+		pairs[i] = int32(i)
+	}
+	for k, col := range p.t.keys {
+		pairs = col.Match(p.keys[k], p.rows, p.ids, p.cfg.NullSafe[k], pairs)
+	}
+	if len(pairs) < len(p.rows) {
+		p.keep(pairs)
+	}
+}
+
+// keep narrows the page to the given positions, which ascend.
+func (p *prober) keep(pairs []int32) {
+	for i, at := range pairs {
+		p.rows[i], p.ids[i] = p.rows[at], p.ids[at]
+	}
+	p.rows, p.ids = p.rows[:len(pairs)], p.ids[:len(pairs)]
+}
+
+// pairBatch gives the columns that the residual reads, over the page.
+func (p *prober) pairBatch() *batch.Batch {
+	cols := make([]arrow.Array, len(p.cfg.residual))
+	src := p.source(p.rows)
+	for i, c := range p.cfg.residual {
+		if c.right {
+			cols[i] = p.t.rows.cols[c.at].Gather(p.ids)
+		} else {
+			cols[i] = kernel.Take(p.b.Cols[c.at], src)
+		}
+	}
+	return batch.New(cols, len(p.rows))
+}
+
+// source maps rows, which count the rows that are selected, to rows of the
+// batch's columns.
+func (p *prober) source(rows []int32) []int32 { return sourceRows(p.b, rows) }
+
+func sourceRows(b *batch.Batch, rows []int32) []int32 {
+	if b.Sel == nil {
+		return rows
+	}
+	out := make([]int32, len(rows))
+	for i, r := range rows {
+		out[i] = b.Sel[r]
+	}
+	return out
+}
+
+// note records the matches of a page.
+func (p *prober) note() error {
+	if p.t.matched != nil {
+		p.t.mark(p.ids)
+	}
+	if p.matched == nil {
+		return nil
+	}
+	for _, r := range p.rows {
+		if p.matched[r] && p.cfg.Kind == joinSingle {
+			return errSecondRow()
+		}
+		p.matched[r] = true
+	}
+	return nil
+}
+
+// emit gives the page's pairs as rows. ids may hold kernel.NoRow.
+func (p *prober) emit(rows []int32, ids []uint32) *batch.Batch {
+	cols := make([]arrow.Array, 0, len(p.cfg.lOutAt)+len(p.cfg.rOutAt))
+	if p.b.Sel == nil && len(rows) == p.n && rows[0] == 0 && int(rows[len(rows)-1]) == p.n-1 && ascending(rows) {
+		// every probe row once: its columns are there already
+		for _, at := range p.cfg.lOutAt {
+			cols = append(cols, p.b.Cols[at])
+		}
+	} else {
+		src := p.source(rows)
+		for _, at := range p.cfg.lOutAt {
+			cols = append(cols, kernel.Take(p.b.Cols[at], src))
+		}
+	}
+	cols = append(cols, p.t.rows.gather(ids, p.cfg.rOutAt)...)
+	return batch.New(cols, len(rows))
+}
+
+func ascending(rows []int32) bool {
+	for i, r := range rows {
+		if int(r) != i {
+			return false
+		}
+	}
+	return true
+}
+
+// single does a whole batch at once where a probe row has at most one
+// candidate and only the keys decide.
+func (p *prober) single() *batch.Batch {
+	p.done = true
+	p.rows, p.ids = p.rows[:0], p.ids[:0]
+	for i, c := range p.heads {
+		if c != 0 {
+			p.rows = append(p.rows, int32(i))
+			p.ids = append(p.ids, c-1)
+		}
+	}
+	p.matchKeys()
+	if p.t.matched != nil {
+		p.t.mark(p.ids)
+	}
+	if !p.cfg.emitsUnmatched() {
+		if len(p.rows) == 0 {
+			return nil
+		}
+		return p.emit(p.rows, p.ids)
+	}
+	ids := make([]uint32, p.n)
+	for i := range ids {
+		ids[i] = kernel.NoRow
+	}
+	for i, r := range p.rows {
+		ids[r] = p.ids[i]
+	}
+	rows := make([]int32, p.n)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return p.emit(rows, ids)
+}
+
+// exists fills matched (and unknown) for kinds that emit no pairs.
+func (p *prober) exists(ctx context.Context) error {
+	type cursor struct {
+		row int32
+		cur uint32
+	}
+	active := make([]cursor, 0, p.n)
+	for i, c := range p.heads {
+		if c != 0 && !p.matched[i] {
+			active = append(active, cursor{int32(i), c})
+		}
+	}
+	for per := 1; len(active) > 0; per = max(1, p.max/max(len(active), 1)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for from := 0; from < len(active); {
+			p.rows, p.ids = p.rows[:0], p.ids[:0]
+			to := from
+			for ; to < len(active) && len(p.rows)+per <= max(p.max, per); to++ {
+				a := &active[to]
+				for k := 0; k < per && a.cur != 0; k++ {
+					p.rows = append(p.rows, a.row)
+					p.ids = append(p.ids, p.t.id(a.cur))
+					a.cur = p.t.step(a.cur)
+				}
+			}
+			if err := p.decide(ctx); err != nil {
+				return err
+			}
+			from = to
+		}
+		left := active[:0]
+		for _, a := range active {
+			if a.cur != 0 && !p.matched[a.row] {
+				left = append(left, a)
+			}
+		}
+		active = left
+	}
+	if p.cfg.nullAware {
+		p.nulls()
+	}
+	return nil
+}
+
+// decide verifies the page and notes the matches, and for Mark the pairs whose
+// residual is NULL.
+func (p *prober) decide(ctx context.Context) error {
+	if p.cfg.ResidualValue == nil {
+		if err := p.verify(ctx); err != nil {
+			return err
+		}
+		for _, r := range p.rows {
+			p.matched[r] = true
+		}
+		return nil
+	}
+	p.matchKeys()
+	if len(p.rows) == 0 {
+		return nil
+	}
+	arr, err := p.cfg.ResidualValue[p.lane].EvalScratch(ctx, p.pairBatch())
+	if err != nil {
+		return err
+	}
+	v, _ := arr.(*array.Boolean)
+	for i, r := range p.rows {
+		if arr.IsNull(i) {
+			p.unknown[r] = true
+		} else if v.Value(i) {
+			p.matched[r] = true
+		}
+	}
+	return nil
+}
+
+// finish gives what a batch's matched and unknown decide: the rows of kinds
+// that emit no pairs, the unmatched rows of outer joins. nil for no rows.
+func (p *prober) finish(b *batch.Batch, matched, unknown []bool) *batch.Batch {
+	n := b.Rows()
+	cols := make([]arrow.Array, 0, len(p.cfg.lOutAt)+1)
+	for _, at := range p.cfg.lOutAt {
+		cols = append(cols, b.Cols[at])
+	}
+	if p.cfg.Kind == joinMark {
+		if b.Sel != nil {
+			for i, c := range cols {
+				cols[i] = kernel.Take(c, b.Sel)
+			}
+		}
+		return batch.New(append(cols, markColumn(matched[:n], unknown[:n])), n)
+	}
+	rows := make([]int32, 0, n)
+	for i := 0; i < n; i++ {
+		keep := false
+		switch p.cfg.Kind {
+		case joinSemi:
+			keep = matched[i]
+		case joinAntiNull:
+			keep = !matched[i] && !unknown[i]
+		default: // Anti and the unmatched rows of Left, Full, Single
+			keep = !matched[i]
+		}
+		if keep {
+			rows = append(rows, int32(i))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	src := sourceRows(b, rows)
+	if !p.cfg.emitsPairs() {
+		out := b.With(cols)
+		if len(rows) < n {
+			out.Sel = src
+		}
+		return out
+	}
+	for i, c := range cols {
+		cols[i] = kernel.Take(c, src)
+	}
+	for _, at := range p.cfg.rOutAt {
+		cols = append(cols, batch.Nulls(p.cfg.rStoredTypes[at].Arrow(), len(rows)))
+	}
+	return batch.New(cols, len(rows))
+}
+
+func markColumn(matched, unknown []bool) arrow.Array {
+	n := len(matched)
+	vals := make([]byte, batch.BitmapBytes(n))
+	var valid []byte
+	for i := range matched {
+		if matched[i] {
+			batch.SetBit(vals, i)
+		} else if unknown[i] {
+			if valid == nil {
+				valid = batch.AllOnes(n)
+			}
+			batch.ClearBit(valid, i)
+		}
+	}
+	return batch.FromBits(vals, valid, n)
+}

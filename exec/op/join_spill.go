@@ -1,0 +1,496 @@
+package op
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// joinParts are the partitions of a join that spills.
+type joinParts struct {
+	mu    sync.Mutex
+	build [kernel.Parts][]*spill.Run
+	probe [kernel.Parts][]*spill.Run
+	tasks []joinTask
+}
+
+// joinTask is a partition to be joined. A partition of one build row's hash
+// cannot be split any further: it is stuck, and joined by pieces of its build
+// side, the probe side being read once for each.
+type joinTask struct {
+	build, probe []*spill.Run
+	level        int
+	stuck        bool
+}
+
+func (p *joinParts) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.build {
+		removeRuns(p.build[i])
+		removeRuns(p.probe[i])
+	}
+	for _, t := range p.tasks {
+		removeRuns(t.build)
+		removeRuns(t.probe)
+	}
+}
+
+// joinSpill is the part of a lane in a join that spills.
+type joinSpill struct {
+	part  *partitioner // in use while inputs are drained
+	own   []joinTask   // split off by this lane
+	task  *joinTask
+	probe runReader
+	// pieces
+	pieces  bool
+	build   runReader
+	over    *batch.Batch // read, but not in the last piece
+	matched []bool       // by probe row
+	unknown []bool
+	at      int // probe rows read in this pass
+	final   bool
+	last    bool // the last piece
+}
+
+func (sp *joinSpill) close() {
+	if sp.part != nil {
+		sp.part.abort()
+		sp.part = nil
+	}
+	sp.probe.close()
+	sp.build.close()
+	if sp.task != nil {
+		removeRuns(sp.task.build)
+		removeRuns(sp.task.probe)
+		sp.task = nil
+	}
+	for _, t := range sp.own {
+		removeRuns(t.build)
+		removeRuns(t.probe)
+	}
+	sp.own = nil
+}
+
+// level is at which level the inputs are partitioned: not at all where all
+// pairs of rows must be looked at.
+func (o *join) level() int {
+	if len(o.s.cfg.KeyTypes) == 0 {
+		return -1
+	}
+	return 0
+}
+
+// spillBuild writes a batch of the build side, after what the lane kept of it.
+func (o *join) spillBuild(ctx context.Context, b *batch.Batch) error {
+	s, c := o.s, o.s.cfg
+	if o.spill.part == nil {
+		set := s.sets[o.lane]
+		s.sets[o.lane] = nil
+		o.spill.part = newPartitioner(s.rt, s.st, o.acct, c.rStoredTypes, c.rKeyAt, c.KeyTypes, o.level())
+		if set != nil {
+			set.flush()
+			for ch := range set.lens {
+				if err := o.spillBuildBatch(ctx, set.chunk(ch)); err != nil {
+					return err
+				}
+			}
+			if err := o.spill.part.flush(ctx); err != nil {
+				return err
+			}
+			o.acct.Shrink(o.acct.Used()) // the set; the partitioner holds nothing now
+		}
+	}
+	if b == nil {
+		return nil
+	}
+	return o.spillBuildBatch(ctx, b)
+}
+
+func (o *join) spillBuildBatch(ctx context.Context, b *batch.Batch) error {
+	s, c := o.s, o.s.cfg
+	if b.N > 0 {
+		s.nonEmpty.Store(true)
+	}
+	for k, at := range c.rKeyAt {
+		if !c.NullSafe[k] && b.Cols[at].NullN() > 0 {
+			s.hasNull.Store(true)
+		}
+	}
+	return o.spill.part.add(ctx, b)
+}
+
+// spillInputs ends the build side's partitions and makes the probe side's.
+func (o *join) spillInputs(ctx context.Context) error {
+	s, c, sp := o.s, o.s.cfg, &o.spill
+	if err := o.spillBuild(ctx, nil); err != nil {
+		return err
+	}
+	runs, err := sp.part.finish(ctx)
+	if err != nil {
+		return err
+	}
+	s.parts.put(&s.parts.build, runs)
+	sp.part = newPartitioner(s.rt, s.st, o.acct, c.lStoredTypes, c.lKeyAt, c.KeyTypes, o.level())
+	err = drain(ctx, o.l, func(b *batch.Batch) error {
+		b, err := stored(ctx, b, c.lStored, c.LKeys[o.lane])
+		if err != nil {
+			return err
+		}
+		return sp.part.add(ctx, b)
+	})
+	if err != nil {
+		return err
+	}
+	if err := o.l.Close(); err != nil {
+		return err
+	}
+	if runs, err = sp.part.finish(ctx); err != nil {
+		return err
+	}
+	sp.part = nil
+	s.parts.put(&s.parts.probe, runs)
+	return s.bar.Wait(ctx, s.makeTasks)
+}
+
+func (p *joinParts) put(to *[kernel.Parts][]*spill.Run, runs [kernel.Parts]*spill.Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, r := range runs {
+		if r != nil {
+			to[i] = append(to[i], r)
+		}
+	}
+}
+
+func (s *joinShared) makeTasks() error {
+	p := &s.parts
+	for i := range p.build {
+		t := joinTask{build: p.build[i], probe: p.probe[i], stuck: len(s.cfg.KeyTypes) == 0}
+		p.build[i], p.probe[i] = nil, nil
+		if s.worth(&t) {
+			p.tasks = append(p.tasks, t)
+		} else {
+			removeRuns(t.build)
+			removeRuns(t.probe)
+		}
+	}
+	return nil
+}
+
+// worth tells whether a partition can have results.
+func (s *joinShared) worth(t *joinTask) bool {
+	if len(t.build) == 0 {
+		return len(t.probe) > 0 && s.cfg.keepsLeft()
+	}
+	return len(t.probe) > 0 || s.cfg.emitsBuild() && s.cfg.Kind != plan.RightSemi
+}
+
+// spillNext gives the next results of the partitions, io.EOF after all.
+func (o *join) spillNext(ctx context.Context) (*batch.Batch, error) {
+	sp := &o.spill
+	for {
+		if sp.task == nil {
+			t, ok := o.nextTask()
+			if !ok {
+				return nil, io.EOF
+			}
+			sp.task = t
+			if err := o.beginTask(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		b, err := o.taskNext(ctx)
+		if err != io.EOF {
+			return b, err
+		}
+		o.endTask()
+	}
+}
+
+func (o *join) nextTask() (*joinTask, bool) {
+	sp := &o.spill
+	if n := len(sp.own); n > 0 {
+		t := sp.own[n-1]
+		sp.own = sp.own[:n-1]
+		return &t, true
+	}
+	p := &o.s.parts
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.tasks) == 0 {
+		return nil, false
+	}
+	t := p.tasks[0]
+	p.tasks = p.tasks[1:]
+	return &t, true
+}
+
+func (o *join) endTask() {
+	sp := &o.spill
+	own := sp.own
+	sp.own = nil
+	sp.close()
+	*sp = joinSpill{own: own}
+	o.probe.t = nil
+	o.busy = false
+	o.acct.Shrink(o.acct.Used())
+}
+
+// beginTask loads the build side of the partition and makes its table. Where
+// memory is refused it splits the partition, which ends it, or goes on with
+// what is loaded as the first piece.
+func (o *join) beginTask(ctx context.Context) error {
+	sp := &o.spill
+	sp.build = runReader{runs: sp.task.build}
+	sp.probe = runReader{runs: sp.task.probe}
+	full, err := o.load(ctx, sp.task.stuck)
+	if err != nil {
+		return err
+	}
+	if full {
+		if !sp.task.stuck {
+			return o.split(ctx)
+		}
+		sp.pieces = true
+		n := runRows(sp.task.probe)
+		if o.s.cfg.tracks() {
+			o.acct.Take(2 * n)
+			sp.matched, sp.unknown = make([]bool, n), make([]bool, n)
+		}
+	}
+	return nil
+}
+
+// load reads build rows into a table until the end or until memory is refused
+// (full). With force it takes one batch in any case.
+func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
+	sp, c := &o.spill, o.s.cfg
+	set := newRowSet(c.rStoredTypes)
+	for {
+		b := sp.over
+		sp.over = nil
+		if b == nil {
+			if b, err = sp.build.next(ctx); err != nil {
+				return false, err
+			}
+			if b == nil {
+				break
+			}
+		}
+		// the table over these rows is charged with them
+		n := b.Bytes() + tableBytes(c, int64(b.N), 2)
+		if err := o.acct.Grow(n); err != nil || set.full() {
+			if err != nil && !refused(err, o.acct) {
+				return false, err
+			}
+			if !force || set.n > 0 {
+				sp.over = b
+				full = true
+				break
+			}
+			o.acct.Take(n)
+		}
+		set.add(b)
+	}
+	if full && !force {
+		return true, nil // it will be split: no table
+	}
+	set.flush()
+	t := newJoinTable(c, set)
+	set.seal()
+	if c.directKey {
+		for ch := range set.lens {
+			t.findRange(ch)
+		}
+	}
+	t.size()
+	for ch := len(set.lens) - 1; ch >= 0; ch-- {
+		t.insert(&o.ins, ch, true)
+	}
+	t.finish()
+	if o.level() == 0 {
+		// NULLs and rows count for the whole build side, not for a partition
+		t.hasNull.Store(o.s.hasNull.Load())
+		t.nonEmpty.Store(o.s.nonEmpty.Load())
+	}
+	o.probe.t = t
+	return full, nil
+}
+
+// split divides the partition by the next bits of the hash.
+func (o *join) split(ctx context.Context) error {
+	s, c, sp := o.s, o.s.cfg, &o.spill
+	t := *sp.task
+	o.acct.Shrink(o.acct.Used())
+	sp.build.close()
+	sp.over = nil
+	level := t.level + 1
+	if level > maxPartLevel {
+		t.stuck = true
+		sp.task = nil
+		sp.own = append(sp.own, t)
+		return nil
+	}
+	total := runRows(t.build)
+	again := func(runs []*spill.Run, build bool) (out [kernel.Parts]*spill.Run, err error) {
+		ts, keyAt := c.lStoredTypes, c.lKeyAt
+		if build {
+			ts, keyAt = c.rStoredTypes, c.rKeyAt
+		}
+		sp.part = newPartitioner(s.rt, s.st, o.acct, ts, keyAt, c.KeyTypes, level)
+		r := runReader{runs: runs}
+		defer r.close()
+		for {
+			b, err := r.next(ctx)
+			if err != nil {
+				return out, err
+			}
+			if b == nil {
+				break
+			}
+			if err := sp.part.add(ctx, b); err != nil {
+				return out, err
+			}
+		}
+		out, err = sp.part.finish(ctx)
+		sp.part = nil
+		return out, err
+	}
+	build, err := again(t.build, true)
+	if err != nil {
+		return err
+	}
+	probe, err := again(t.probe, false)
+	if err != nil {
+		removeRuns(listRuns(build))
+		return err
+	}
+	removeRuns(t.build)
+	removeRuns(t.probe)
+	sp.task = nil
+	for i := range build {
+		sub := joinTask{level: level}
+		if build[i] != nil {
+			sub.build = []*spill.Run{build[i]}
+			// Splitting that leaves all in one part finds rows of one key.
+			sub.stuck = build[i].Rows() == total
+		}
+		if probe[i] != nil {
+			sub.probe = []*spill.Run{probe[i]}
+		}
+		if s.worth(&sub) {
+			sp.own = append(sp.own, sub)
+		} else {
+			removeRuns(sub.build)
+			removeRuns(sub.probe)
+		}
+	}
+	return nil
+}
+
+func listRuns(in [kernel.Parts]*spill.Run) []*spill.Run {
+	var out []*spill.Run
+	for _, r := range in {
+		if r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// taskNext gives the next results of the partition, io.EOF after all.
+func (o *join) taskNext(ctx context.Context) (*batch.Batch, error) {
+	sp, c := &o.spill, o.s.cfg
+	for {
+		if o.busy {
+			b, err := o.probe.next(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if b != nil {
+				return b, nil
+			}
+			o.busy = false
+		}
+		if sp.final && !sp.pieces {
+			ids := o.probe.t.rest()
+			if ids == nil {
+				return nil, io.EOF
+			}
+			return unmatchedBatch(c, o.probe.t, ids), nil
+		}
+		b, err := sp.probe.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			out, err := o.passDone(ctx)
+			if out != nil || err != nil {
+				return out, err
+			}
+			continue
+		}
+		keys := pickCols(b.Cols, c.lKeyAt)
+		if !sp.pieces {
+			o.probe.start(b, keys, nil, nil)
+			o.busy = true
+			continue
+		}
+		from := sp.at
+		sp.at += b.N
+		if sp.last && sp.final {
+			return o.probe.finish(b, sp.matched[from:sp.at], sp.unknown[from:sp.at]), nil
+		}
+		if c.tracks() {
+			o.probe.start(b, keys, sp.matched[from:sp.at], sp.unknown[from:sp.at])
+		} else {
+			o.probe.start(b, keys, nil, nil)
+		}
+		o.busy = true
+	}
+}
+
+// passDone is at the end of the probe side: what is next?
+//
+//	one table   unmatched build rows (Right, Full), then the end
+//	pieces      this piece's unmatched build rows, then the next piece …, at
+//	            last a pass that gives what the marks of the probe rows decide
+func (o *join) passDone(ctx context.Context) (*batch.Batch, error) {
+	sp, c := &o.spill, o.s.cfg
+	if !sp.pieces {
+		if !c.emitsBuild() {
+			return nil, io.EOF
+		}
+		sp.final = true
+		return nil, nil
+	}
+	if sp.final {
+		return nil, io.EOF
+	}
+	if c.emitsBuild() {
+		if ids := o.probe.t.rest(); ids != nil {
+			return unmatchedBatch(c, o.probe.t, ids), nil
+		}
+	}
+	sp.probe.close()
+	sp.probe.at, sp.at = 0, 0
+	if sp.last {
+		if !c.tracks() {
+			return nil, io.EOF
+		}
+		sp.final = true
+		return nil, nil
+	}
+	o.probe.t = nil
+	o.acct.Shrink(o.acct.Used() - 2*int64(len(sp.matched)))
+	full, err := o.load(ctx, true)
+	sp.last = !full
+	return nil, err
+}

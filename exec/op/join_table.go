@@ -1,0 +1,430 @@
+package op
+
+import (
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// joinTable finds build rows by key. Rows are named by id; the ends of lists
+// and empty places are 0, so what is stored is id+1.
+//
+//	hash     slots[h & mask] = tag (the upper half of h) | id+1, linear probing;
+//	         a slot is the head of the list of rows whose hashes have that tag
+//	direct   heads[key - min] = id+1: one integer key in a narrow range, which
+//	         needs neither hashes nor comparisons
+//	all      no keys: every row is a candidate
+//
+// next[id] is the next row of a list, nil where no list has a second.
+type joinTable struct {
+	cfg  *joinConfig
+	rows *rowSet
+	keys []*kernel.Column
+
+	slots  []uint64
+	mask   uint64
+	heads  []uint32
+	min    int64
+	direct bool
+	all    []uint32
+	next   []uint32
+	listed atomic.Bool // some list has a second row
+
+	hasNull  atomic.Bool // some row has a NULL in a key that is not null-safe
+	nonEmpty atomic.Bool
+	matched  []uint32 // bits by id, for kinds that give right rows of their own
+
+	chunk atomic.Int64 // next chunk to insert, or to emit unmatched rows of
+	lo    atomic.Int64
+	hi    atomic.Int64
+}
+
+func newJoinTable(cfg *joinConfig, rows *rowSet) *joinTable {
+	t := &joinTable{cfg: cfg, rows: rows}
+	for _, at := range cfg.rKeyAt {
+		t.keys = append(t.keys, rows.cols[at])
+	}
+	t.nonEmpty.Store(rows.n > 0)
+	t.lo.Store(1<<63 - 1)
+	t.hi.Store(-1 << 63)
+	return t
+}
+
+// tableBytes is what a table over n rows in the given chunks takes at most, the
+// rows not counted.
+func tableBytes(cfg *joinConfig, n int64, chunks int) int64 {
+	ids := int64(chunks) * kernel.ChunkRows
+	if len(cfg.rKeyAt) == 0 {
+		return 4*n + ids/8
+	}
+	return 8*slotCount(n) + 4*ids + ids/8
+}
+
+func slotCount(n int64) int64 {
+	size := int64(16)
+	for size*3 < n*5 {
+		size *= 2
+	}
+	return size
+}
+
+// size allocates, once all rows are there and their range is known.
+func (t *joinTable) size() {
+	ids := len(t.rows.lens) * kernel.ChunkRows
+	if t.cfg.emitsBuild() {
+		t.matched = make([]uint32, ids/32)
+	}
+	if len(t.keys) == 0 {
+		t.all = t.rows.ids()
+		return
+	}
+	n := slotCount(t.rows.n)
+	if t.cfg.directKey {
+		lo, hi := t.lo.Load(), t.hi.Load()
+		span := uint64(hi) - uint64(lo)
+		if lo <= hi && span < uint64(2*n) {
+			t.direct, t.min = true, lo
+			t.heads = make([]uint32, span+1)
+		} else if lo > hi { // no keys at all
+			t.direct, t.heads = true, []uint32{0}
+		}
+	}
+	if !t.direct {
+		t.slots, t.mask = make([]uint64, n), uint64(n-1)
+	}
+	t.next = make([]uint32, ids)
+}
+
+// finish is called when all rows are in.
+func (t *joinTable) finish() {
+	if !t.listed.Load() {
+		t.next = nil
+	}
+	t.chunk.Store(0)
+}
+
+// findRange widens the range of the key by chunk ch.
+func (t *joinTable) findRange(ch int) {
+	arr := t.keys[0].Chunk(ch)
+	lo, hi, ok := keyRange(arr)
+	if !ok {
+		return
+	}
+	for old := t.lo.Load(); lo < old && !t.lo.CompareAndSwap(old, lo); old = t.lo.Load() {
+	}
+	for old := t.hi.Load(); hi > old && !t.hi.CompareAndSwap(old, hi); old = t.hi.Load() {
+	}
+}
+
+func keyRange(arr arrow.Array) (lo, hi int64, ok bool) {
+	switch a := arr.(type) {
+	case *array.Int64:
+		return rangeOf(a.Int64Values(), arr)
+	case *array.Int32:
+		return rangeOf(a.Int32Values(), arr)
+	case *array.Int16:
+		return rangeOf(a.Int16Values(), arr)
+	case *array.Date32:
+		return rangeOf(a.Date32Values(), arr)
+	case *array.Uint32:
+		return rangeOf(a.Uint32Values(), arr)
+	}
+	return 0, 0, false
+}
+
+type integer interface {
+	~int16 | ~int32 | ~int64 | ~uint32
+}
+
+func rangeOf[T integer](vals []T, arr arrow.Array) (lo, hi int64, ok bool) {
+	if len(vals) == arr.NullN() {
+		return 0, 0, false
+	}
+	if arr.NullN() > 0 {
+		lo, hi = 1<<63-1, -1<<63
+		for i, v := range vals {
+			if arr.IsValid(i) {
+				lo, hi = min(lo, int64(v)), max(hi, int64(v))
+			}
+		}
+		return lo, hi, true
+	}
+	l, h := vals[0], vals[0]
+	for _, v := range vals {
+		l, h = min(l, v), max(h, v)
+	}
+	return int64(l), int64(h), true
+}
+
+// nullKeys tells which rows of keys have a NULL that matches nothing; nil for
+// none.
+func (c *joinConfig) nullKeys(keys []arrow.Array, n int) []bool {
+	var out []bool
+	for k, arr := range keys {
+		if c.NullSafe[k] || arr.NullN() == 0 {
+			continue
+		}
+		if out == nil {
+			out = make([]bool, n)
+		}
+		for i := range out {
+			out[i] = out[i] || arr.IsNull(i)
+		}
+	}
+	return out
+}
+
+// inserter puts chunks into a table; one a lane.
+type inserter struct {
+	h      *kernel.Hasher
+	hashes []uint64
+}
+
+// insert puts the rows of chunk ch in. alone says that no other lane inserts.
+func (t *joinTable) insert(in *inserter, ch int, alone bool) {
+	n := int(t.rows.lens[ch])
+	keys := make([]arrow.Array, len(t.keys))
+	for k := range keys {
+		keys[k] = t.keys[k].Chunk(ch)
+	}
+	null := t.cfg.nullKeys(keys, n)
+	for _, is := range null {
+		if is {
+			t.hasNull.Store(true)
+			break
+		}
+	}
+	if len(t.keys) == 0 {
+		return
+	}
+	listed := false
+	if t.direct {
+		switch a := keys[0].(type) {
+		case *array.Int64:
+			listed = insertDirect(t, a.Int64Values(), null, ch, alone)
+		case *array.Int32:
+			listed = insertDirect(t, a.Int32Values(), null, ch, alone)
+		case *array.Int16:
+			listed = insertDirect(t, a.Int16Values(), null, ch, alone)
+		case *array.Date32:
+			listed = insertDirect(t, a.Date32Values(), null, ch, alone)
+		case *array.Uint32:
+			listed = insertDirect(t, a.Uint32Values(), null, ch, alone)
+		}
+	} else {
+		in.hashes = in.h.Hash(keys, n, in.hashes)
+		if alone {
+			listed = t.insertHashes(in.hashes, null, ch)
+		} else {
+			listed = t.insertShared(in.hashes, null, ch)
+		}
+	}
+	if listed {
+		t.listed.Store(true)
+	}
+}
+
+// insertDirect goes backwards so that lists ascend.
+func insertDirect[T integer](t *joinTable, vals []T, null []bool, ch int, alone bool) (listed bool) {
+	for i := len(vals) - 1; i >= 0; i-- {
+		if null != nil && null[i] {
+			continue
+		}
+		id := kernel.RowID(ch, i)
+		p := &t.heads[int64(vals[i])-t.min]
+		var old uint32
+		if alone {
+			old, *p = *p, id+1
+		} else {
+			old = atomic.SwapUint32(p, id+1)
+		}
+		if old != 0 {
+			t.next[id] = old
+			listed = true
+		}
+	}
+	return listed
+}
+
+func (t *joinTable) insertHashes(hs []uint64, null []bool, ch int) (listed bool) {
+	for i := len(hs) - 1; i >= 0; i-- {
+		if null != nil && null[i] {
+			continue
+		}
+		h, id := hs[i], kernel.RowID(ch, i)
+		tag := h >> 32 << 32
+		for at := h & t.mask; ; at = (at + 1) & t.mask {
+			s := t.slots[at]
+			if s == 0 {
+				t.slots[at] = tag | uint64(id+1)
+				break
+			}
+			if s>>32<<32 == tag {
+				t.next[id] = uint32(s)
+				t.slots[at] = tag | uint64(id+1)
+				listed = true
+				break
+			}
+		}
+	}
+	return listed
+}
+
+func (t *joinTable) insertShared(hs []uint64, null []bool, ch int) (listed bool) {
+	for i := len(hs) - 1; i >= 0; i-- {
+		if null != nil && null[i] {
+			continue
+		}
+		h, id := hs[i], kernel.RowID(ch, i)
+		tag := h >> 32 << 32
+		for at := h & t.mask; ; {
+			s := atomic.LoadUint64(&t.slots[at])
+			if s == 0 {
+				if atomic.CompareAndSwapUint64(&t.slots[at], 0, tag|uint64(id+1)) {
+					break
+				}
+				continue
+			}
+			if s>>32<<32 == tag {
+				t.next[id] = uint32(s)
+				if atomic.CompareAndSwapUint64(&t.slots[at], s, tag|uint64(id+1)) {
+					listed = true
+					break
+				}
+				continue
+			}
+			at = (at + 1) & t.mask
+		}
+	}
+	return listed
+}
+
+// find gives, for each of n rows of keys, the head of its list of candidates
+// or 0.
+func (t *joinTable) find(h *kernel.Hasher, keys []arrow.Array, n int, hashes *[]uint64, out []uint32) []uint32 {
+	if cap(out) < n {
+		out = make([]uint32, n)
+	}
+	out = out[:n]
+	if len(t.keys) == 0 {
+		first := uint32(0)
+		if len(t.all) > 0 {
+			first = 1
+		}
+		for i := range out {
+			out[i] = first
+		}
+		return out
+	}
+	null := t.cfg.nullKeys(keys, n)
+	if t.direct {
+		switch a := keys[0].(type) {
+		case *array.Int64:
+			findDirect(t, a.Int64Values(), out)
+		case *array.Int32:
+			findDirect(t, a.Int32Values(), out)
+		case *array.Int16:
+			findDirect(t, a.Int16Values(), out)
+		case *array.Date32:
+			findDirect(t, a.Date32Values(), out)
+		case *array.Uint32:
+			findDirect(t, a.Uint32Values(), out)
+		default: // a column of NULLs
+			clear(out)
+		}
+	} else {
+		*hashes = h.Hash(keys, n, *hashes)
+		t.findHashes(*hashes, out)
+	}
+	for i, is := range null {
+		if is {
+			out[i] = 0
+		}
+	}
+	return out
+}
+
+func findDirect[T integer](t *joinTable, vals []T, out []uint32) {
+	heads, lo := t.heads, t.min
+	for i, v := range vals {
+		at := uint64(int64(v) - lo)
+		out[i] = 0
+		if at < uint64(len(heads)) {
+			out[i] = heads[at]
+		}
+	}
+}
+
+func (t *joinTable) findHashes(hs []uint64, out []uint32) {
+	slots, mask := t.slots, t.mask
+	for i, h := range hs {
+		tag := uint32(h >> 32)
+		at := h & mask
+		s := slots[at]
+		for s != 0 && uint32(s>>32) != tag {
+			at = (at + 1) & mask
+			s = slots[at]
+		}
+		out[i] = uint32(s)
+	}
+}
+
+// id gives the row that cursor c is at, step the cursor after it (0: the end).
+func (t *joinTable) id(c uint32) uint32 {
+	if t.all != nil {
+		return t.all[c-1]
+	}
+	return c - 1
+}
+
+func (t *joinTable) step(c uint32) uint32 {
+	if t.all != nil {
+		if int(c) < len(t.all) {
+			return c + 1
+		}
+		return 0
+	}
+	if t.next == nil {
+		return 0
+	}
+	return t.next[c-1]
+}
+
+// mark notes that build rows have a match.
+func (t *joinTable) mark(ids []uint32) {
+	for _, id := range ids {
+		p, bit := &t.matched[id>>5], uint32(1)<<(id&31)
+		if atomic.LoadUint32(p)&bit == 0 {
+			atomic.OrUint32(p, bit)
+		}
+	}
+}
+
+// rest gives the rows that go out by themselves, of the next chunk that has
+// some: those without a match, for RightSemi those with one. nil at the end.
+func (t *joinTable) rest() []uint32 {
+	want := uint32(0)
+	if t.cfg.Kind == plan.RightSemi {
+		want = 1
+	}
+	for {
+		ch := int(t.chunk.Add(1)) - 1
+		if ch >= len(t.rows.lens) {
+			return nil
+		}
+		var ids []uint32
+		for i := 0; i < int(t.rows.lens[ch]); i++ {
+			id := kernel.RowID(ch, i)
+			if t.matched[id>>5]>>(id&31)&1 == want {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) > 0 {
+			return ids
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package op
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// Operator is one lane's instance of a relational operator. Open opens its
+// inputs. Next gives the next batch, io.EOF at the end and then always; the
+// batch is immutable and may be kept. Close closes the inputs, may be called
+// twice, before Open, and at any time between calls of Next, but not beside
+// one: an operator belongs to its lane's goroutine.
+type Operator interface {
+	Open(ctx context.Context) error
+	Next(ctx context.Context) (*batch.Batch, error)
+	Close() error
+}
+
+// BatchReader is a stream of batches: io.EOF at the end. Close may be called
+// twice.
+type BatchReader interface {
+	Next(ctx context.Context) (*batch.Batch, error)
+	Close() error
+}
+
+// Program computes a column over a batch: eval.Program. Eval's result may be
+// kept, EvalScratch's lives until the next call. One a lane.
+type Program interface {
+	Eval(ctx context.Context, b *batch.Batch) (arrow.Array, error)
+	EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error)
+}
+
+// Filter narrows a batch's selection: eval.Filter. One a lane.
+type Filter interface {
+	Select(ctx context.Context, b *batch.Batch) (*batch.Batch, error)
+}
+
+// Split is a piece of a leaf's input. For a table it is rows [From, To) of a
+// segment, Ordinal being the segment's number in the statement's snapshot; for
+// a source it is part Part of Of.
+type Split struct {
+	Scan     int // which leaf of the stage, depth first (build.Leaves)
+	Segment  *catalog.Segment
+	Ordinal  uint32
+	From, To int64
+	Part, Of int
+}
+
+// Splits hands out the splits of a task's leaves: io.EOF when a leaf has no
+// more. Any lane may call it, several at once.
+type Splits interface {
+	Next(ctx context.Context, leaf int) (*Split, error)
+}
+
+// Tables reads tables. Any lane may call it.
+type Tables interface {
+	Open(ctx context.Context, s *plan.Scan, sp *Split, env *eval.Env) (BatchReader, error)
+}
+
+// Virtuals reads relations that are computed at the gateway.
+type Virtuals interface {
+	Open(ctx context.Context, v *plan.Virtual) (BatchReader, error)
+}
+
+// Sources reads table functions that can be split.
+type Sources interface {
+	Open(ctx context.Context, s *plan.Source, part, of int) (BatchReader, error)
+}
+
+// Exchange connects the stages of a statement.
+type Exchange interface {
+	// Writer gives the way out of a stage for this node's task.
+	Writer(ctx context.Context, stage *plan.Stage) (ExchangeWriter, error)
+	// Readers gives what the tasks of stage r.From send here: one reader a
+	// sender where r.Merge is set, so that they can be merged, else one reader
+	// of whatever comes first. (Waiting for one sender while another has no
+	// credit left could go round in a circle.)
+	Readers(ctx context.Context, r *plan.Receive) ([]BatchReader, error)
+}
+
+// ExchangeWriter sends a task's rows to the tasks that read them. Send waits
+// for credit and may be called from several goroutines. CloseSend ends the
+// stream once: with nil all is sent, with an error readers get that error.
+type ExchangeWriter interface {
+	Dests() int // how many tasks read the stage
+	Send(ctx context.Context, dest int, b *batch.Batch) error
+	CloseSend(err error) error
+}
+
+// Writer writes the rows of one TableWrite into segments of a table. Flush
+// finishes what is open and gives, for each segment written, its encoded form.
+type Writer interface {
+	Write(ctx context.Context, b *batch.Batch) error
+	Flush(ctx context.Context) ([][]byte, error)
+	Abort() error
+}
+
+// Writers makes the writer of a lane.
+type Writers interface {
+	Writer(ctx context.Context, w *plan.TableWrite) (Writer, error)
+}

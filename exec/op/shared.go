@@ -1,0 +1,113 @@
+package op
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/batch"
+)
+
+// NewShared gives the batches of readers, which are opened once, to whichever
+// lane asks: virtual relations, received rows, buffers. A lane that finds a
+// reader busy goes on to the next, so that several senders' streams are read
+// side by side.
+func NewShared(rt *Runtime, open func(ctx context.Context) ([]BatchReader, error)) []Operator {
+	s := &shared{open: open, open_: rt.Lanes}
+	return lanes(rt, func(i int) *sharedLane { return &sharedLane{s: s, at: i} })
+}
+
+type shared struct {
+	open    func(ctx context.Context) ([]BatchReader, error)
+	mu      sync.Mutex
+	opened  bool
+	err     error
+	readers []*lockedReader
+	open_   int // lanes not closed
+}
+
+type lockedReader struct {
+	mu   sync.Mutex
+	r    BatchReader
+	done bool
+}
+
+type sharedLane struct {
+	s      *shared
+	at     int
+	closed bool
+}
+
+func (o *sharedLane) Open(context.Context) error { return nil }
+
+func (o *sharedLane) Next(ctx context.Context) (*batch.Batch, error) {
+	if o.closed {
+		return nil, io.EOF
+	}
+	s := o.s
+	s.mu.Lock()
+	if !s.opened {
+		s.opened = true
+		rs, err := s.open(ctx)
+		s.err = err
+		for _, r := range rs {
+			s.readers = append(s.readers, &lockedReader{r: r})
+		}
+	}
+	err, n := s.err, len(s.readers)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	for left := n; left > 0; {
+		r := s.readers[o.at%n]
+		b, err := r.next(ctx)
+		if err == io.EOF {
+			o.at++
+			left--
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		left = n
+		if b.Rows() > 0 {
+			o.at++
+			return b, nil
+		}
+	}
+	return nil, io.EOF
+}
+
+func (r *lockedReader) next(ctx context.Context) (*batch.Batch, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done {
+		return nil, io.EOF
+	}
+	b, err := r.r.Next(ctx)
+	if err == io.EOF {
+		r.done = true
+	}
+	return b, err
+}
+
+func (o *sharedLane) Close() error {
+	if o.closed {
+		return nil
+	}
+	o.closed = true
+	s := o.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open_--; s.open_ > 0 {
+		return nil
+	}
+	s.opened = true // nobody opens it any more
+	var all error
+	for _, r := range s.readers {
+		all = errors.Join(all, r.r.Close())
+	}
+	return all
+}

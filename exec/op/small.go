@@ -1,0 +1,66 @@
+package op
+
+import (
+	"io"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// smallBatches joins small batches into ones worth their while. Order is kept.
+type smallBatches struct {
+	types []types.Type
+	pend  []*batch.Batch
+	rows  int
+	held  *batch.Batch // comes after pend
+	err   error
+}
+
+const (
+	smallRows = 1024
+	smallWait = 16 // batches: somebody may want the first row soon
+)
+
+// next takes batches from pull until they make a good one. Errors, io.EOF
+// included, come after what waits.
+func (s *smallBatches) next(pull func() (*batch.Batch, error)) (*batch.Batch, error) {
+	for {
+		if b := s.held; b != nil {
+			s.held = nil
+			return b, nil
+		}
+		if s.err != nil {
+			return nil, s.err
+		}
+		b, err := pull()
+		switch {
+		case err != nil:
+			if err == io.EOF {
+				s.err = err
+				if s.rows > 0 {
+					return s.flush(), nil
+				}
+			}
+			return nil, err
+		case b == nil || b.Rows() == 0:
+		case b.Rows() >= smallRows && s.rows == 0:
+			return b, nil
+		case b.Rows() >= smallRows:
+			s.held = b
+			return s.flush(), nil
+		default:
+			s.pend = append(s.pend, kernel.Compact(b))
+			s.rows += b.Rows()
+			if s.rows >= 4*smallRows || len(s.pend) == smallWait {
+				return s.flush(), nil
+			}
+		}
+	}
+}
+
+func (s *smallBatches) flush() *batch.Batch {
+	b := joinBatches(s.types, s.pend)
+	s.pend, s.rows = nil, 0
+	return b
+}

@@ -1,0 +1,167 @@
+package op
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// A run of a sort is its rows in order with one more column, their keys.
+
+// frameBytes is what a batch of a run should take: as many are in memory as
+// runs are merged.
+const frameBytes = 256 << 10
+
+func (o *sortLane) runTypes() []arrow.DataType {
+	return append(arrowTypes(o.s.cfg.Types), types.Bytea.Arrow())
+}
+
+// spillRun writes what the lane has in memory as a run and forgets it. The
+// account still has its bytes.
+func (o *sortLane) spillRun(ctx context.Context) error {
+	per := max(1, o.acct.Used()/max(o.set.n, 1))
+	o.set.flush()
+	s := o.sorted().(*orderedSet)
+	s.withKeys = true
+	s.rows = runBatchRows(per)
+	o.reset()
+	return o.writeRun(ctx, s)
+}
+
+func runBatchRows(per int64) int { return int(min(kernel.ChunkRows, max(64, frameBytes/per))) }
+
+func (o *sortLane) writeRun(ctx context.Context, s sortedStream) error {
+	w, err := o.s.rt.Spill.Create(o.runTypes())
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for {
+		sb, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if sb == nil {
+			break
+		}
+		cols := append(sb.b.Cols[:len(sb.b.Cols):len(sb.b.Cols)], keyColumn(sb.keys))
+		if err := w.Append(ctx, batch.New(cols, sb.b.N)); err != nil {
+			return err
+		}
+	}
+	o.s.st.spill(w.Bytes())
+	run, err := w.Seal()
+	if err != nil {
+		return err
+	}
+	o.runs = append(o.runs, run)
+	return nil
+}
+
+func keyColumn(k *kernel.Keys) arrow.Array {
+	offs := make([]int32, k.N+1)
+	for i := range offs {
+		if k.Width > 0 {
+			offs[i] = int32(i * k.Width)
+		} else {
+			offs[i] = int32(k.Offs[i])
+		}
+	}
+	return batch.FromOffsets(types.Bytea.Arrow(), offs, k.Data, nil)
+}
+
+// openRuns gives streams of the lane's runs, after merging some where there are
+// more than may be open at once beside others.
+func (o *sortLane) openRuns(ctx context.Context, others int) ([]sortedStream, error) {
+	fan := int(min(64, max(4, o.s.rt.Pool.Limit()/int64(8*o.s.rt.Lanes)/frameBytes)))
+	for len(o.runs) > fan-others {
+		// The least number of runs that brings it down, the shortest first,
+		// would move fewer rows; the oldest first keeps equal rows in order.
+		n := min(fan, len(o.runs)-(fan-others)+1)
+		old := o.runs[:n]
+		rest := append([]*spill.Run(nil), o.runs[n:]...)
+		in, err := o.streams(old)
+		if err != nil {
+			return nil, err
+		}
+		m := newMerger(o.s.cfg.Types, in, runBatchRows(o.rowBytes(old)), true)
+		o.runs = nil
+		err = o.writeRun(ctx, m)
+		m.close()
+		if err != nil {
+			o.runs = append(old, rest...)
+			return nil, err
+		}
+		removeRuns(old)
+		o.runs = append(o.runs, rest...)
+	}
+	return o.streams(o.runs)
+}
+
+func (o *sortLane) rowBytes(runs []*spill.Run) int64 {
+	rows, size := int64(1), int64(1)
+	for _, r := range runs {
+		m, _ := r.Size()
+		rows, size = rows+r.Rows(), size+m
+	}
+	return max(1, size/rows)
+}
+
+func (o *sortLane) streams(runs []*spill.Run) ([]sortedStream, error) {
+	var out []sortedStream
+	for _, run := range runs {
+		r, err := run.Open()
+		if err != nil {
+			for _, s := range out {
+				s.close()
+			}
+			return nil, err
+		}
+		out = append(out, &runStream{o: o, r: r, width: o.enc.Width()})
+	}
+	return out, nil
+}
+
+// runStream reads a run. The batch it has given last is charged.
+type runStream struct {
+	o     *sortLane
+	r     *spill.Reader
+	width int
+	held  int64
+}
+
+func (s *runStream) next(ctx context.Context) (*sortedBatch, error) {
+	b, err := s.r.Next(ctx)
+	s.o.acct.Shrink(s.held)
+	s.held = 0
+	if isEOF(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.held = b.Bytes()
+	s.o.acct.Take(s.held)
+	n := len(b.Cols) - 1
+	k := b.Cols[n].(*array.Binary)
+	keys := &kernel.Keys{N: b.N, Width: s.width, Data: k.ValueBytes()}
+	if s.width == 0 {
+		keys.Offs = make([]uint64, b.N+1)
+		for i, o := range k.ValueOffsets() {
+			keys.Offs[i] = uint64(o)
+		}
+	}
+	return &sortedBatch{b: batch.New(b.Cols[:n:n], b.N), keys: keys}, nil
+}
+
+func (s *runStream) close() {
+	s.o.acct.Shrink(s.held)
+	s.held = 0
+	s.r.Close()
+}

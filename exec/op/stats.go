@@ -1,0 +1,79 @@
+package op
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// Stats counts what one plan node does in a task, over all lanes. It may be
+// read while the task runs.
+type Stats struct {
+	Node  plan.Node
+	ID    int // the node's number in its stage, depth first
+	Depth int
+
+	Rows    atomic.Int64
+	Batches atomic.Int64
+	Nanos   atomic.Int64 // in Open and Next, inputs included, summed over lanes
+	Memory  atomic.Int64 // the most bytes held at once, summed over lanes
+	Spilled atomic.Int64 // bytes written to disk
+	Splits  atomic.Int64 // splits read, for leaves
+	Done    atomic.Int32 // lanes at their end
+}
+
+// peak records what an account held at most when its lane is done with it.
+func (s *Stats) peak(a *mem.Account) {
+	if s != nil && a != nil {
+		s.Memory.Add(a.Peak())
+	}
+}
+
+func (s *Stats) spill(n int64) {
+	if s != nil {
+		s.Spilled.Add(n)
+	}
+}
+
+// Count wraps the lanes of a node so that s counts what they give.
+func Count(s *Stats, in []Operator) []Operator {
+	out := make([]Operator, len(in))
+	for i, o := range in {
+		out[i] = &counted{in: o, s: s}
+	}
+	return out
+}
+
+type counted struct {
+	in   Operator
+	s    *Stats
+	done bool
+}
+
+func (c *counted) Open(ctx context.Context) error {
+	t := time.Now()
+	err := c.in.Open(ctx)
+	c.s.Nanos.Add(int64(time.Since(t)))
+	return err
+}
+
+func (c *counted) Next(ctx context.Context) (*batch.Batch, error) {
+	t := time.Now()
+	b, err := c.in.Next(ctx)
+	c.s.Nanos.Add(int64(time.Since(t)))
+	if err == nil {
+		c.s.Rows.Add(int64(b.Rows()))
+		c.s.Batches.Add(1)
+	} else if err == io.EOF && !c.done {
+		c.done = true
+		c.s.Done.Add(1)
+	}
+	return b, err
+}
+
+func (c *counted) Close() error { return c.in.Close() }

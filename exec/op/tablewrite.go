@@ -1,0 +1,79 @@
+package op
+
+import (
+	"context"
+	"io"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// NewTableWrite hands its input to a writer a lane and gives a row (bytea) for
+// each segment that was written.
+func NewTableWrite(in []Operator, open func(ctx context.Context) (Writer, error)) []Operator {
+	out := make([]Operator, len(in))
+	for i := range in {
+		out[i] = &tableWrite{in: in[i], open: open}
+	}
+	return out
+}
+
+type tableWrite struct {
+	in   Operator
+	open func(ctx context.Context) (Writer, error)
+	w    Writer
+	done bool
+}
+
+func (o *tableWrite) Open(ctx context.Context) error { return o.in.Open(ctx) }
+
+func (o *tableWrite) Next(ctx context.Context) (*batch.Batch, error) {
+	if o.done {
+		return nil, io.EOF
+	}
+	err := drain(ctx, o.in, func(b *batch.Batch) error {
+		if o.w == nil {
+			w, err := o.open(ctx)
+			if err != nil {
+				return err
+			}
+			o.w = w
+		}
+		return o.w.Write(ctx, b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.done = true
+	if o.w == nil {
+		return nil, io.EOF
+	}
+	segs, err := o.w.Flush(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.w = nil
+	if len(segs) == 0 {
+		return nil, io.EOF
+	}
+	offs := []int32{0}
+	var data []byte
+	for _, s := range segs {
+		data = append(data, s...)
+		offs = append(offs, int32(len(data)))
+	}
+	col := batch.FromOffsets(types.Bytea.Arrow(), offs, data, nil)
+	b := batch.New(nil, len(segs))
+	b.Cols = append(b.Cols, col)
+	return b, nil
+}
+
+// Close aborts a write that has not ended.
+func (o *tableWrite) Close() error {
+	o.done = true
+	if o.w != nil {
+		o.w.Abort() // its files are swept in any case
+		o.w = nil
+	}
+	return o.in.Close()
+}

@@ -1,0 +1,231 @@
+package spill
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+const (
+	frameHeader = 24
+	formRaw     = 0
+	formZstd    = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var zenc = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic("BUG: spill: " + err.Error())
+	}
+	return e
+})
+
+var zdec = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(1<<33))
+	if err != nil {
+		panic("BUG: spill: " + err.Error())
+	}
+	return d
+})
+
+// Writer appends batches to a run that is being made. It is for one goroutine.
+type Writer struct {
+	run *Run
+	f   *os.File
+}
+
+// Append writes one batch, which has no selection. After an error the writer
+// can only be aborted.
+func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d := w.run.dir
+	c := d.encs.Get().(*codec)
+	defer d.encs.Put(c)
+	c.buf = append(c.buf[:0], make([]byte, frameHeader)...)
+	c.buf = c.enc.Append(c.buf, b)
+	rawLen := len(c.buf) - frameHeader
+	frame, form := c.buf, uint32(formRaw)
+	if d.opts.Compress && rawLen > 512 {
+		c.zip = append(c.zip[:0], make([]byte, frameHeader)...)
+		c.zip = zenc().EncodeAll(c.buf[frameHeader:], c.zip)
+		if len(c.zip) < len(c.buf)*9/10 {
+			frame, form = c.zip, formZstd
+		}
+	}
+	binary.LittleEndian.PutUint32(frame[4:], form)
+	binary.LittleEndian.PutUint64(frame[8:], uint64(rawLen))
+	binary.LittleEndian.PutUint64(frame[16:], uint64(len(frame)-frameHeader))
+	binary.LittleEndian.PutUint32(frame, crc32.Checksum(frame[4:], castagnoli))
+	n := int64(len(frame))
+	if err := d.opts.Budget.take(n); err != nil {
+		return err
+	}
+	if _, err := w.f.Write(frame); err != nil {
+		d.opts.Budget.give(n)
+		return ioError(err, "write to temporary file")
+	}
+	w.run.disk += n
+	w.run.mem += b.Bytes()
+	w.run.rows += int64(b.N)
+	w.run.frames++
+	if d.opts.Pool != nil {
+		d.opts.Pool.AddSpilled(n)
+	}
+	return nil
+}
+
+// Rows is the number of rows appended so far.
+func (w *Writer) Rows() int64 { return w.run.rows }
+
+// Bytes is the number of bytes written so far.
+func (w *Writer) Bytes() int64 { return w.run.disk }
+
+// Seal ends the run. The writer must not be used any more.
+func (w *Writer) Seal() (*Run, error) {
+	r := w.run
+	if err := w.f.Close(); err != nil {
+		w.drop()
+		return nil, ioError(err, "close temporary file")
+	}
+	w.f = nil
+	r.dir.mu.Lock()
+	r.dir.live[r] = struct{}{}
+	r.dir.mu.Unlock()
+	return r, nil
+}
+
+// Abort throws the run away. It may be called after Seal, and does nothing then.
+func (w *Writer) Abort() {
+	if w.f == nil {
+		return
+	}
+	w.f.Close()
+	w.f = nil
+	w.drop()
+}
+
+func (w *Writer) drop() {
+	os.Remove(w.run.path)
+	w.run.dir.opts.Budget.give(w.run.disk)
+}
+
+// Run is a sealed sequence of batches.
+type Run struct {
+	dir    *Dir
+	path   string
+	dts    []arrow.DataType
+	rows   int64
+	frames int
+	mem    int64
+	disk   int64
+}
+
+// Rows is the number of rows in the run.
+func (r *Run) Rows() int64 { return r.rows }
+
+// Size is what the batches take in memory and on disk.
+func (r *Run) Size() (mem, disk int64) { return r.mem, r.disk }
+
+// Open gives a reader from the first batch on. Close it.
+func (r *Run) Open() (*Reader, error) {
+	f, err := os.Open(r.path)
+	if err != nil {
+		return nil, ioError(err, "open temporary file")
+	}
+	return &Reader{run: r, f: f}, nil
+}
+
+// Remove deletes the run. Open readers read on; it may be called twice.
+func (r *Run) Remove() error {
+	d := r.dir
+	d.mu.Lock()
+	_, live := d.live[r]
+	delete(d.live, r)
+	d.mu.Unlock()
+	if !live {
+		return nil
+	}
+	d.opts.Budget.give(r.disk)
+	if err := os.Remove(r.path); err != nil && !os.IsNotExist(err) {
+		return ioError(err, "remove temporary file")
+	}
+	return nil
+}
+
+// Reader reads a run in order. It is for one goroutine.
+type Reader struct {
+	run *Run
+	f   *os.File
+	at  int
+}
+
+// Next gives the next batch, io.EOF after the last. The batch owns its memory.
+func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.at == r.run.frames {
+		return nil, io.EOF
+	}
+	var h [frameHeader]byte
+	if _, err := io.ReadFull(r.f, h[:]); err != nil {
+		return nil, r.bad(err)
+	}
+	rawLen, stored := binary.LittleEndian.Uint64(h[8:]), binary.LittleEndian.Uint64(h[16:])
+	if stored > uint64(r.run.disk) || rawLen > 1<<34 {
+		return nil, r.bad(nil)
+	}
+	data := make([]byte, stored)
+	if _, err := io.ReadFull(r.f, data); err != nil {
+		return nil, r.bad(err)
+	}
+	sum := crc32.Update(crc32.Checksum(h[4:], castagnoli), castagnoli, data)
+	if sum != binary.LittleEndian.Uint32(h[:]) {
+		return nil, r.bad(nil)
+	}
+	switch binary.LittleEndian.Uint32(h[4:]) {
+	case formRaw:
+	case formZstd:
+		var err error
+		if data, err = zdec().DecodeAll(data, make([]byte, 0, rawLen)); err != nil {
+			return nil, r.bad(err)
+		}
+	default:
+		return nil, r.bad(nil)
+	}
+	if uint64(len(data)) != rawLen {
+		return nil, r.bad(nil)
+	}
+	r.at++
+	return batch.Decode(data, r.run.dts)
+}
+
+func (r *Reader) bad(err error) error {
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return ioError(err, "read from temporary file")
+	}
+	return pgerr.New(pgerr.DataCorrupted, "a temporary file is damaged at batch %d", r.at)
+}
+
+// Close ends reading. It may be called twice.
+func (r *Reader) Close() error {
+	if r.f == nil {
+		return nil
+	}
+	err := r.f.Close()
+	r.f = nil
+	return err
+}

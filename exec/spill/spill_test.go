@@ -1,0 +1,203 @@
+package spill_test
+
+import (
+	"context"
+	"io"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ts = []types.Type{types.Int8, types.Text}
+
+var dts = []arrow.DataType{types.Int8.Arrow(), types.Text.Arrow()}
+
+func write(t *testing.T, d *spill.Dir, tb optest.Table) *spill.Run {
+	t.Helper()
+	w, err := d.Create(dts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	for _, b := range tb.Batches(t, optest.Form{Size: 100, Dict: true, Mix: true}) {
+		if err := w.Append(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run, err := w.Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func read(t *testing.T, run *spill.Run) ([]types.Row, error) {
+	t.Helper()
+	r, err := run.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out []types.Row
+	for {
+		b, err := r.Next(context.Background())
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, optest.RowsOf(b, ts)...)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	tb := optest.Random(rand.New(rand.NewSource(1)), 1000, ts...)
+	for _, compress := range []bool{false, true} {
+		parent := t.TempDir()
+		pool := mem.NewPool("n", 0)
+		budget := &spill.Budget{}
+		d := spill.NewDir(spill.Options{Parent: parent, Pool: pool, Budget: budget, Compress: compress})
+		run := write(t, d, tb)
+		for range 2 {
+			got, err := read(t, run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			optest.Compare(t, got, tb.Rows, ts, true)
+		}
+		_, disk := run.Size()
+		if run.Rows() != 1000 || pool.Spilled() != disk || budget.Used() != disk {
+			t.Errorf("rows %d, spilled %d, budget %d, disk %d", run.Rows(), pool.Spilled(), budget.Used(), disk)
+		}
+		kept := write(t, d, tb)
+		if err := run.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		_, disk = kept.Size()
+		if budget.Used() != disk {
+			t.Errorf("budget %d after removing, want %d", budget.Used(), disk)
+		}
+		w, err := d.Create(dts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Abort()
+		w.Abort()
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := os.ReadDir(parent); len(left) > 0 || budget.Used() != 0 {
+			t.Errorf("%d left, budget %d", len(left), budget.Used())
+		}
+		if _, err := d.Create(dts); err == nil {
+			t.Error("a closed directory makes files")
+		}
+	}
+}
+
+func TestDamage(t *testing.T) {
+	tb := optest.Random(rand.New(rand.NewSource(1)), 300, ts...)
+	d := spill.NewDir(spill.Options{Parent: t.TempDir()})
+	defer d.Close()
+	for _, at := range []int64{0, 3, 9, 17, 30, 200} {
+		run := write(t, d, tb)
+		files, _ := filepath.Glob(filepath.Join(d.Path(), "*"))
+		f, err := os.OpenFile(files[0], os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b [1]byte
+		f.ReadAt(b[:], at)
+		b[0] ^= 0x10
+		f.WriteAt(b[:], at)
+		f.Close()
+		if _, err := read(t, run); !pgerr.Is(err, pgerr.DataCorrupted) {
+			t.Errorf("byte %d changed: %v", at, err)
+		}
+		run.Remove()
+	}
+	run := write(t, d, tb)
+	files, _ := filepath.Glob(filepath.Join(d.Path(), "*"))
+	os.Truncate(files[0], 5000)
+	if _, err := read(t, run); !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Errorf("truncated: %v", err)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	tb := optest.Random(rand.New(rand.NewSource(1)), 1000, ts...)
+	budget := &spill.Budget{Limit: 4096}
+	d := spill.NewDir(spill.Options{Parent: t.TempDir(), Budget: budget})
+	defer d.Close()
+	w, err := d.Create(dts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		w.Abort()
+		if budget.Used() != 0 {
+			t.Errorf("%d bytes are still counted", budget.Used())
+		}
+	}()
+	for _, b := range tb.Batches(t, optest.Form{Size: 100}) {
+		if err = w.Append(context.Background(), b); err != nil {
+			break
+		}
+	}
+	if !pgerr.Is(err, pgerr.ConfigurationLimitExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		return // the device is Linux's
+	}
+	err := spill.WriteError(func() error {
+		f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = f.Write([]byte("x"))
+		return err
+	}())
+	if !pgerr.Is(err, pgerr.DiskFull) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	parent := t.TempDir()
+	d := spill.NewDir(spill.Options{Parent: parent})
+	write(t, d, optest.Random(rand.New(rand.NewSource(1)), 10, ts...))
+	os.Mkdir(filepath.Join(parent, "other"), 0o700)
+	if err := spill.Sweep(parent); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := os.ReadDir(parent)
+	if len(left) != 1 || left[0].Name() != "other" {
+		t.Errorf("left %v", left)
+	}
+	if err := spill.Sweep(filepath.Join(parent, "none")); err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+}

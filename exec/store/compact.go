@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// Compaction merges neighbours, so that rows keep their order: fanIn or more
+// that are no larger than a size class, classes growing by fanIn. None may have
+// more than a share of the run's rows, else a large segment would be written
+// again for every few small ones behind it; so a row is written again a
+// logarithmic number of times.
+const (
+	fanIn        = 8
+	largestShare = 4 // one in so many
+	deletedShare = 0.3
+)
+
+// Run is a piece [From, To) of a partition's list of segments to be merged.
+type Run struct{ From, To int }
+
+// PlanCompaction says which runs of a partition to merge: pure, and the same
+// for the same segments.
+func PlanCompaction(segs []*catalog.Segment, rowsPerSegment int64) []Run {
+	if rowsPerSegment <= 0 {
+		rowsPerSegment = SegmentRows
+	}
+	var out []Run
+	taken := make([]bool, len(segs))
+	// Many small neighbours, the smallest classes first.
+	for class := int64(fanIn); ; class *= fanIn {
+		limit := min(class, rowsPerSegment/2)
+		for from := 0; from < len(segs); {
+			to, live, most := from, int64(0), int64(0)
+			for to < len(segs) && !taken[to] && segs[to].Rows <= limit && segs[to].Bytes <= SegmentBytes/2 && live+segs[to].Live() <= rowsPerSegment {
+				live += segs[to].Live()
+				most = max(most, segs[to].Live())
+				to++
+			}
+			if to-from >= fanIn && most*largestShare <= live {
+				out = append(out, Run{from, to})
+				for i := from; i < to; i++ {
+					taken[i] = true
+				}
+			}
+			from = max(to, from+1)
+		}
+		if limit < class {
+			break
+		}
+	}
+	// Segments with many deleted rows, alone.
+	for i, s := range segs {
+		if !taken[i] && float64(s.DeletedRows) > deletedShare*float64(s.Rows) && s.Rows > 0 {
+			out = append(out, Run{i, i + 1})
+		}
+	}
+	return out
+}
+
+// Compact writes the live rows of a run as new segments and gives the change
+// that puts them in place. The new files are the caller's to replicate and
+// commit, or to Discard.
+func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, segs []*catalog.Segment, acct *mem.Account,
+	replicate func(context.Context, *catalog.Segment) error) (*catalog.ReplaceSegments, error) {
+	pin := s.Pin(0)
+	defer pin.Close()
+	scan := &plan.Scan{Table: rel.OID, Name: rel.Name}
+	o := WriterOptions{Account: acct, Compress: rel.Options["compression"] == "zstd", Done: replicate}
+	for i, c := range rel.Live() {
+		scan.Cols = append(scan.Cols, plan.Column{ID: expr.ColID(i + 1), Name: c.Name, Type: c.Type, Num: c.Num})
+		scan.Missing = append(scan.Missing, c.Missing)
+		o.Columns = append(o.Columns, WriterColumn{Num: c.Num, Type: c.Type})
+	}
+	w := s.NewWriter(o)
+	change := &catalog.ReplaceSegments{Table: rel.OID, Part: part}
+	for _, ref := range segs {
+		if err := s.copyRows(ctx, pin, scan, ref, w); err != nil {
+			return nil, errors.Join(err, w.Abort())
+		}
+		change.Old = append(change.Old, catalog.SegmentRef{ID: ref.ID, DeletedRows: ref.DeletedRows})
+	}
+	var err error
+	if change.New, err = w.Finish(ctx); err != nil {
+		return nil, errors.Join(err, w.Abort())
+	}
+	return change, nil
+}
+
+func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer) error {
+	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &eval.Env{})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		b, err := r.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.Write(ctx, b); err != nil {
+			return err
+		}
+	}
+}

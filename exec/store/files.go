@@ -1,0 +1,165 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"io"
+	"os"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Incoming is a file on its way from another node. Commit or Abort ends it.
+type Incoming struct{ f *segmentFile }
+
+// Receive begins to take in the file of a segment, which replaces the one
+// there is, if any, when it is complete.
+func (s *Store) Receive(id catalog.SegmentID) (*Incoming, error) {
+	// The temporary file has a name of its own: two senders may race.
+	sf, err := s.createAs(newID(), id)
+	if err != nil {
+		return nil, err
+	}
+	return &Incoming{f: sf}, nil
+}
+
+func (s *Store) createAs(temp, id catalog.SegmentID) (*segmentFile, error) {
+	path := s.tempPath(temp)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, ioError(err, "create", path)
+	}
+	sf := &segmentFile{store: s, id: id, temp: temp, f: f, sum: sha256.New()}
+	sf.w = bufio.NewWriterSize(io.MultiWriter(f, sf.sum), 1<<20)
+	return sf, nil
+}
+
+// Write adds bytes.
+func (in *Incoming) Write(b []byte) (int, error) {
+	if err := in.f.write(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Commit checks the hash and puts the file, on stable storage, in its place.
+func (in *Incoming) Commit(want [32]byte) error {
+	if err := in.f.w.Flush(); err != nil {
+		in.f.abort()
+		return ioError(err, "write to", in.f.f.Name())
+	}
+	if got := [32]byte(in.f.sum.Sum(nil)); got != want {
+		in.f.abort()
+		return &CorruptError{Segment: in.f.id, What: "the file received has another hash"}
+	}
+	var seg catalog.Segment
+	s := in.f.store
+	s.own(in.f.id)
+	if err := in.f.seal(&seg); err != nil {
+		in.f.abort()
+		return err
+	}
+	s.mu.Lock()
+	s.retire(in.f.id) // whoever opens it from now on maps the new file
+	s.mu.Unlock()
+	return nil
+}
+
+// Abort forgets what came.
+func (in *Incoming) Abort() { in.f.abort() }
+
+// Send writes a file's bytes to w in pieces.
+func (s *Store) Send(ctx context.Context, id catalog.SegmentID, piece int, send func([]byte) error) error {
+	f, err := os.Open(s.path(id))
+	if os.IsNotExist(err) {
+		return &CorruptError{Segment: id, Missing: true}
+	}
+	if err != nil {
+		return ioError(err, "open", s.path(id))
+	}
+	defer f.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := make([]byte, piece) // a new one each time: the sender may keep it
+		n, err := io.ReadFull(f, b)
+		if n > 0 {
+			if err := send(b[:n]); err != nil {
+				return err
+			}
+		}
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			return nil
+		default:
+			return ioError(err, "read", s.path(id))
+		}
+	}
+}
+
+// Verify reads a whole file and compares its hash.
+func (s *Store) Verify(ctx context.Context, id catalog.SegmentID, want [32]byte) error {
+	h := sha256.New()
+	if err := s.Send(ctx, id, 1<<20, func(b []byte) error { h.Write(b); return nil }); err != nil {
+		return err
+	}
+	if [32]byte(h.Sum(nil)) != want {
+		return &CorruptError{Segment: id, What: "the file has another hash"}
+	}
+	return nil
+}
+
+// PutBlob keeps bytes that are no table's rows, such as a large model or a
+// checkpoint, as a file like a segment's: replicated, fetched and swept alike.
+// The segment that is returned names it; only ID, Bytes, SHA256 and Nodes mean
+// something.
+func (s *Store) PutBlob(data []byte) (*catalog.Segment, error) {
+	id := newID()
+	sf, err := s.createAs(id, id)
+	if err != nil {
+		return nil, err
+	}
+	s.own(id)
+	seg := &catalog.Segment{ID: id}
+	if err = sf.write(data); err == nil {
+		err = sf.seal(seg)
+	}
+	if err != nil {
+		sf.abort()
+		return nil, err
+	}
+	return seg, nil
+}
+
+// Blob reads a blob and checks its hash, getting it from another node where
+// this one has none or a damaged one.
+func (s *Store) Blob(ctx context.Context, ref *catalog.Segment) ([]byte, error) {
+	for tries := 0; ; tries++ {
+		b, err := os.ReadFile(s.path(ref.ID))
+		missing := os.IsNotExist(err)
+		if err != nil && !missing {
+			return nil, ioError(err, "read", s.path(ref.ID))
+		}
+		sum := sha256.Sum256(b)
+		if !missing && bytes.Equal(sum[:], ref.SHA256[:]) {
+			return b, nil
+		}
+		bad := &CorruptError{Segment: ref.ID, What: "the file has another hash", Missing: missing}
+		if s.remote == nil || tries > 0 {
+			return nil, bad
+		}
+		if missing {
+			err = s.remote.Fetch(ctx, ref)
+		} else {
+			err = s.remote.Mend(ctx, ref)
+		}
+		if err != nil {
+			return nil, pgerr.Wrap(pgerr.DataCorrupted, err, "could not read segment %s from any replica", ref.ID)
+		}
+	}
+}

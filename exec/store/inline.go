@@ -1,0 +1,128 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// An inline segment is the rows themselves, in the catalog:
+//
+//	uint32 length of the columns │ columns (pack) │ padding to 8 │ a batch
+//
+// without zones of groups and without checksums: the log that carries it has
+// its own.
+type inlineCols struct {
+	Nums  []int16
+	Types []types.Type
+}
+
+// inline makes a segment of the pending rows and empties the writer.
+func (w *Writer) inline() *catalog.Segment {
+	seg := &catalog.Segment{ID: newID(), Rows: w.rows}
+	var cols inlineCols
+	arrs := make([]arrow.Array, len(w.cols))
+	for i, c := range w.cols {
+		arrs[i] = c.array()
+		z := bounds(c.num, c.typ, arrs[i])
+		if seg.Rows > 1 {
+			c.sketch.observe(arrs[i])
+			z.Distinct = min(c.sketch.estimate(), seg.Rows-z.Nulls)
+		} else {
+			z.Distinct = seg.Rows - z.Nulls
+		}
+		seg.Zones = append(seg.Zones, z)
+		cols.Nums, cols.Types = append(cols.Nums, c.num), append(cols.Types, c.typ)
+		c.held = []arrow.Array{arrs[i]} // see restore
+		c.take()
+	}
+	seg.Inline = encodeInline(cols, batch.New(arrs, int(seg.Rows)))
+	return seg
+}
+
+// restore puts rows that proved too many for an inline segment back.
+func (w *Writer) restore() error {
+	for _, c := range w.cols {
+		arr := c.held[0]
+		c.held = nil
+		c.restart()
+		if err := c.append(arr, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func encodeInline(cols inlineCols, b *batch.Batch) []byte {
+	head := pack.Marshal(cols)
+	out := binary.LittleEndian.AppendUint32(nil, uint32(len(head)))
+	out = append(out, head...)
+	for len(out)%8 != 0 {
+		out = append(out, 0)
+	}
+	var e batch.Encoder
+	return e.Append(out, b)
+}
+
+// openInline reads an inline segment. Its columns alias the bytes.
+func openInline(s *catalog.Segment) (*segment, error) {
+	b := s.Inline
+	bad := func() error { return &CorruptError{Segment: s.ID, What: "inline rows"} }
+	if len(b) < 8 {
+		return nil, bad()
+	}
+	n := int(binary.LittleEndian.Uint32(b))
+	if n > len(b)-4 {
+		return nil, bad()
+	}
+	cols, err := pack.Unmarshal[inlineCols](b[4 : 4+n])
+	if err != nil || len(cols.Nums) != len(cols.Types) {
+		return nil, bad()
+	}
+	rest := b[min((4+n+7)&^7, len(b)):]
+	if !aligned(rest) {
+		rest = append(make([]byte, 0, len(rest)), rest...)
+	}
+	dts := make([]arrow.DataType, len(cols.Types))
+	for i, t := range cols.Types {
+		dts[i] = t.Arrow()
+	}
+	rows, err := batch.Decode(rest, dts)
+	if err != nil || int64(rows.N) != s.Rows {
+		return nil, bad()
+	}
+	out := &segment{id: s.ID, foot: &footer{Rows: s.Rows, Groups: []footerGroup{{Rows: s.Rows, Zones: s.Zones}}}}
+	for i := range cols.Nums {
+		out.foot.Cols = append(out.foot.Cols, footerCol{Num: cols.Nums[i], Type: cols.Types[i]})
+	}
+	if len(s.Zones) != len(cols.Nums) {
+		out.foot.Groups[0].Zones = make([]catalog.Zone, len(cols.Nums))
+	}
+	out.rows = rows.Cols
+	return out, nil
+}
+
+// InlineOf makes an inline segment of a batch, for callers that have few rows
+// at hand and no writer. ok is false if it would be larger than InlineBytes.
+func InlineOf(cols []WriterColumn, b *batch.Batch) (seg *catalog.Segment, ok bool) {
+	if b.Bytes() > 4*InlineBytes {
+		return nil, false
+	}
+	b = kernel.Compact(b)
+	seg = &catalog.Segment{ID: newID(), Rows: int64(b.N)}
+	var ic inlineCols
+	for i, c := range cols {
+		z := bounds(c.Num, c.Type, b.Cols[i])
+		z.Distinct = seg.Rows - z.Nulls
+		seg.Zones = append(seg.Zones, z)
+		ic.Nums, ic.Types = append(ic.Nums, c.Num), append(ic.Types, c.Type)
+	}
+	seg.Inline = encodeInline(ic, b)
+	return seg, len(seg.Inline) <= InlineBytes
+}

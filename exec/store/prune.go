@@ -1,0 +1,335 @@
+package store
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Pruner tells from zone maps which runs of rows a scan's filter may pass. It
+// errs towards reading. It is read-only once made.
+type Pruner struct {
+	tests []test
+}
+
+// test tells whether a row of a run with these zones may pass.
+type test func(zones []catalog.Zone, rows int64) bool
+
+// NewPruner understands comparisons of a column with a constant or parameter,
+// IN lists, IS NULL, and AND and OR of them.
+func NewPruner(s *plan.Scan, env *eval.Env) *Pruner {
+	p := &Pruner{}
+	c := pruneCompiler{cols: map[expr.ColID]plan.Column{}, env: env}
+	for _, col := range s.Cols {
+		c.cols[col.ID] = col
+	}
+	for _, f := range s.Filter {
+		if t := c.test(f); t != nil {
+			p.tests = append(p.tests, t)
+		}
+	}
+	return p
+}
+
+// MayMatch tells whether some row of a run may pass the filter.
+func (p *Pruner) MayMatch(zones []catalog.Zone, rows int64) bool {
+	for _, t := range p.tests {
+		if !t(zones, rows) {
+			return false
+		}
+	}
+	return true
+}
+
+type pruneCompiler struct {
+	cols map[expr.ColID]plan.Column
+	env  *eval.Env
+}
+
+// test gives nil for what it does not understand.
+func (c *pruneCompiler) test(e expr.Expr) test {
+	switch e := e.(type) {
+	case *expr.Const:
+		if pass, ok := e.Val.(bool); e.Val == nil || ok && !pass {
+			return func([]catalog.Zone, int64) bool { return false }
+		}
+	case *expr.And:
+		var all []test
+		for _, a := range e.Args {
+			if t := c.test(a); t != nil {
+				all = append(all, t)
+			}
+		}
+		if len(all) > 0 {
+			return func(z []catalog.Zone, n int64) bool {
+				for _, t := range all {
+					if !t(z, n) {
+						return false
+					}
+				}
+				return true
+			}
+		}
+	case *expr.Or:
+		var any []test
+		for _, a := range e.Args {
+			t := c.test(a)
+			if t == nil {
+				return nil
+			}
+			any = append(any, t)
+		}
+		return func(z []catalog.Zone, n int64) bool {
+			for _, t := range any {
+				if t(z, n) {
+					return true
+				}
+			}
+			return false
+		}
+	case *expr.IsNull:
+		if col, ok := e.Arg.(*expr.Col); ok {
+			if pc, ok := c.cols[col.ID]; ok {
+				return nullTest(pc.Num, e.Not)
+			}
+		}
+	case *expr.Call:
+		if len(e.Args) == 2 {
+			if t := c.compare(e.Op, e.Args[0], e.Args[1]); t != nil {
+				return t
+			}
+			return c.compare(mirrored[e.Op], e.Args[1], e.Args[0])
+		}
+	case *expr.In:
+		if e.Not {
+			return nil
+		}
+		var any []test
+		for _, x := range e.List {
+			t := c.compare("=", e.Arg, x)
+			if t == nil {
+				return nil
+			}
+			any = append(any, t)
+		}
+		return func(z []catalog.Zone, n int64) bool {
+			for _, t := range any {
+				if t(z, n) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return nil
+}
+
+var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+func nullTest(num int16, not bool) test {
+	return func(zones []catalog.Zone, rows int64) bool {
+		for i := range zones {
+			if zones[i].Column == num {
+				if not {
+					return zones[i].Nulls < rows
+				}
+				return zones[i].Nulls > 0
+			}
+		}
+		return true // a missing column has its fill-in
+	}
+}
+
+// compare makes the test of "column op constant".
+func (c *pruneCompiler) compare(op string, l, r expr.Expr) test {
+	switch op {
+	case "=", "<", "<=", ">", ">=":
+	default:
+		return nil
+	}
+	num, from, via, ok := c.column(l)
+	if !ok {
+		return nil
+	}
+	val, vt, ok := c.constant(r)
+	if !ok {
+		return nil
+	}
+	if val == nil {
+		return func([]catalog.Zone, int64) bool { return false } // NULL passes nothing
+	}
+	bound, ok := comparableBound(from, via, vt)
+	if !ok {
+		return nil
+	}
+	if d, isInt := val.(int64); isInt && kindOf(vt) == kindInt && (kindOf(via) == kindNumeric) {
+		val, vt = types.DecimalFromInt64(d, 0), types.Numeric
+	} else if isInt && vt.OID == types.DateOID && via.OID == types.TimestampOID {
+		if val, ok = dateMicros(d); !ok {
+			return nil
+		}
+		vt = via
+	}
+	return func(zones []catalog.Zone, rows int64) bool {
+		for i := range zones {
+			z := &zones[i]
+			if z.Column != num {
+				continue
+			}
+			if z.Nulls == rows {
+				return false
+			}
+			if op != ">" && op != ">=" && z.Min != nil {
+				if lo, ok := bound(z.Min); ok {
+					if d := types.Compare(vt, lo, val); d > 0 || d == 0 && op == "<" {
+						return false
+					}
+				}
+			}
+			if op != "<" && op != "<=" && z.Max != nil {
+				if hi, ok := bound(z.Max); ok {
+					if d := types.Compare(vt, hi, val); d < 0 || d == 0 && op == ">" {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		return true
+	}
+}
+
+// column sees through casts of a column that keep the order: via is the type
+// it is compared as.
+func (c *pruneCompiler) column(e expr.Expr) (num int16, from, via types.Type, ok bool) {
+	switch e := e.(type) {
+	case *expr.Col:
+		col, ok := c.cols[e.ID]
+		return col.Num, col.Type, col.Type, ok
+	case *expr.Cast:
+		if col, isCol := e.Arg.(*expr.Col); isCol && (e.Typ.Mod == -1 || e.Typ.OID == col.Typ.OID && e.Typ.Mod == col.Typ.Mod) {
+			pc, ok := c.cols[col.ID]
+			return pc.Num, pc.Type, e.Typ, ok
+		}
+	}
+	return 0, types.Type{}, types.Type{}, false
+}
+
+func (c *pruneCompiler) constant(e expr.Expr) (types.Datum, types.Type, bool) {
+	switch e := e.(type) {
+	case *expr.Const:
+		return e.Val, e.Typ, true
+	case *expr.Param:
+		if c.env != nil && e.N >= 1 && e.N <= len(c.env.Params) {
+			return c.env.Params[e.N-1], e.Typ, true
+		}
+	case *expr.Cast:
+		// A constant the planner left in another carriage.
+		if k, t, ok := c.constant(e.Arg); ok && e.Typ.Mod == -1 && t.OID == e.Typ.OID {
+			return k, e.Typ, true
+		}
+	}
+	return nil, types.Type{}, false
+}
+
+// kind groups types whose Datums compare with each other.
+type kind uint8
+
+const (
+	kindOther kind = iota
+	kindInt
+	kindNumeric
+	kindFloat
+	kindText
+	kindDate
+	kindTimestamp
+	kindTimestamptz
+	kindTime
+	kindUUID
+)
+
+func kindOf(t types.Type) kind {
+	switch t.OID {
+	case types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID:
+		return kindInt
+	case types.NumericOID:
+		return kindNumeric
+	case types.Float4OID, types.Float8OID:
+		return kindFloat
+	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID:
+		return kindText
+	case types.DateOID:
+		return kindDate
+	case types.TimestampOID:
+		return kindTimestamp
+	case types.TimestamptzOID:
+		return kindTimestamptz
+	case types.TimeOID:
+		return kindTime
+	case types.UUIDOID:
+		return kindUUID
+	}
+	return kindOther
+}
+
+// comparableBound gives the conversion of a column's bound to what a constant
+// of type k compares with, where the column is compared as via.
+func comparableBound(from, via, k types.Type) (func(types.Datum) (types.Datum, bool), bool) {
+	same := func(d types.Datum) (types.Datum, bool) { return d, true }
+	a, b := kindOf(via), kindOf(k)
+	switch {
+	case a == kindOther || b == kindOther:
+		return nil, false
+	case from.OID == types.BpcharOID && via.OID != types.BpcharOID || k.OID == types.BpcharOID && via.OID != types.BpcharOID:
+		// Blanks count or not, by the operator.
+		return nil, false
+	}
+	var conv func(types.Datum) (types.Datum, bool)
+	switch f := kindOf(from); {
+	case f == a:
+		conv = same
+	case f == kindInt && a == kindNumeric:
+		conv = intDecimal
+	case f == kindInt && a == kindFloat && via.OID == types.Float8OID:
+		conv = func(d types.Datum) (types.Datum, bool) { i, ok := d.(int64); return float64(i), ok }
+	case f == kindDate && a == kindTimestamp:
+		conv = dateTimestamp
+	default:
+		return nil, false
+	}
+	switch {
+	case a == b, a == kindNumeric && b == kindInt, a == kindTimestamp && b == kindDate:
+		return conv, true
+	case a == kindInt && b == kindNumeric && kindOf(from) == kindInt:
+		return intDecimal, true
+	case a == kindDate && b == kindTimestamp && kindOf(from) == kindDate:
+		return dateTimestamp, true
+	}
+	return nil, false
+}
+
+func intDecimal(d types.Datum) (types.Datum, bool) {
+	i, ok := d.(int64)
+	return types.DecimalFromInt64(i, 0), ok
+}
+
+func dateTimestamp(d types.Datum) (types.Datum, bool) {
+	days, ok := d.(int64)
+	if !ok {
+		return nil, false
+	}
+	return dateMicros(days)
+}
+
+// dateMicros gives midnight of a date; not for the infinities.
+func dateMicros(days int64) (types.Datum, bool) {
+	const day = 86_400_000_000
+	if days <= math.MinInt32 || days >= math.MaxInt32 || days > math.MaxInt64/day || days < math.MinInt64/day {
+		return nil, false
+	}
+	return days * day, true
+}

@@ -1,0 +1,399 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring"
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// RowID names a row of a statement's snapshot: the segment by its number in
+// the snapshot (see Splits), the row by its number in the segment.
+func RowID(ordinal, row uint32) int64 { return int64(ordinal)<<32 | int64(row) }
+
+// SplitRowID takes a RowID apart.
+func SplitRowID(id int64) (ordinal, row uint32) { return uint32(id >> 32), uint32(id) }
+
+// Pin is a statement's view of a store: what it opened stays mapped until
+// Close, so that batches may be kept that long. It implements op.Tables, for
+// all lanes of the statement's tasks.
+type Pin struct {
+	store *Store
+	batch int
+
+	mu    sync.Mutex
+	held  map[catalog.SegmentID]*segment
+	stale []*segment
+	scans map[*plan.Scan]*scanPlan
+}
+
+// Pin begins a statement. rows is the batch size, 0 the usual one.
+func (s *Store) Pin(rows int) *Pin {
+	if rows <= 0 {
+		rows = batch.DefaultSize
+	}
+	return &Pin{store: s, batch: rows, held: map[catalog.SegmentID]*segment{}, scans: map[*plan.Scan]*scanPlan{}}
+}
+
+// Close ends the statement. No batch it gave may be read any more. It may be
+// called twice.
+func (p *Pin) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.held {
+		p.store.release(g)
+	}
+	for _, g := range p.stale {
+		p.store.release(g)
+	}
+	p.held, p.stale = nil, nil
+	return nil
+}
+
+func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, error) {
+	p.mu.Lock()
+	g, shut := p.held[ref.ID], p.held == nil
+	p.mu.Unlock()
+	if shut {
+		return nil, pgerr.Internal("store: a closed pin is used")
+	}
+	if g != nil {
+		return g, nil
+	}
+	g, err := p.store.acquire(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.held == nil:
+		p.store.release(g)
+		return nil, pgerr.Internal("store: a closed pin is used")
+	case p.held[ref.ID] != nil:
+		p.store.release(g)
+		return p.held[ref.ID], nil
+	}
+	p.held[ref.ID] = g
+	return g, nil
+}
+
+// mend replaces a damaged segment and gives the good one. Batches of the old
+// one stay readable.
+func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *segment) (*segment, error) {
+	if err := p.store.mend(ctx, ref, bad); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	if p.held[ref.ID] == bad && bad != nil {
+		delete(p.held, ref.ID)
+		p.stale = append(p.stale, bad)
+	}
+	p.mu.Unlock()
+	return p.segment(ctx, ref)
+}
+
+// scanPlan is what all splits of a scan share.
+type scanPlan struct {
+	filterCols []int // ordinals in the scan's schema that the filter reads
+	prune      *Pruner
+	filters    sync.Pool // of op.Filter: one a reader at a time
+	compile    func() (op.Filter, error)
+}
+
+func (p *Pin) plan(s *plan.Scan, env *eval.Env) *scanPlan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if sp := p.scans[s]; sp != nil {
+		return sp
+	}
+	sp := &scanPlan{prune: NewPruner(s, env)}
+	if len(s.Filter) > 0 {
+		used := map[expr.ColID]bool{}
+		for _, c := range s.Filter {
+			expr.Columns(c, used)
+		}
+		var in []plan.Column
+		for i, c := range s.Schema() {
+			if used[c.ID] {
+				sp.filterCols = append(sp.filterCols, i)
+				in = append(in, c)
+			}
+		}
+		sp.compile = func() (op.Filter, error) { return compileFilter(s.Filter, in, env) }
+	}
+	p.scans[s] = sp
+	return sp
+}
+
+// Open implements op.Tables: it reads the rows of a split that the scan's
+// filter passes and that are not deleted. Seq of a batch is the RowID of its
+// first row, counted before the selection.
+func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *eval.Env) (op.BatchReader, error) {
+	seg, err := p.segment(ctx, split.Segment)
+	if err != nil {
+		return nil, err
+	}
+	sp := p.plan(s, env)
+	r := &reader{pin: p, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows)}
+	if sp.compile != nil {
+		if f, ok := sp.filters.Get().(op.Filter); ok {
+			r.filter = f
+		} else if r.filter, err = sp.compile(); err != nil {
+			return nil, err
+		}
+	}
+	if len(split.Segment.Deleted) > 0 {
+		if r.deleted, err = readDeleted(split.Segment); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.use(seg); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// reader reads one split.
+type reader struct {
+	pin     *Pin
+	scan    *plan.Scan
+	plan    *scanPlan
+	filter  op.Filter
+	ref     *catalog.Segment
+	ordinal uint32
+	deleted *roaring.Bitmap
+	at, to  int64 // rows of the segment still to read
+	mended  int
+
+	seg   *segment
+	cols  []int // per column of the scan: its place in the segment, -1 none
+	group int   // the group that start and arrs are of; -1 none
+	start int64
+	arrs  []arrow.Array // per column of the scan, nil until loaded
+
+	missing []arrow.Array // per column: the fill-in, of the last batch's length
+}
+
+// use takes seg as what to read from.
+func (r *reader) use(seg *segment) error {
+	if seg.foot.Rows != r.ref.Rows {
+		return &CorruptError{Segment: r.ref.ID, What: "wrong number of rows"}
+	}
+	r.seg, r.group, r.start = seg, -1, 0
+	r.cols = make([]int, len(r.scan.Cols))
+	r.arrs = make([]arrow.Array, len(r.scan.Cols))
+	r.missing = make([]arrow.Array, len(r.scan.Cols))
+	for i, c := range r.scan.Cols {
+		r.cols[i] = seg.column(c.Num)
+		if j := r.cols[i]; j >= 0 {
+			if have := seg.foot.Cols[j].Type; !sameCarriage(have, c.Type) {
+				return pgerr.Internal("store: column %d of segment %s is %s, not %s", c.Num, r.ref.ID, have, c.Type)
+			}
+		}
+	}
+	return nil
+}
+
+// sameCarriage tells whether columns of two types look alike in memory.
+func sameCarriage(a, b types.Type) bool {
+	if a.OID == types.NumericOID && b.OID == types.NumericOID {
+		return a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
+	}
+	return a.OID == b.OID || arrow.TypeEqual(a.Arrow(), b.Arrow())
+}
+
+// Next implements op.BatchReader.
+func (r *reader) Next(ctx context.Context) (*batch.Batch, error) {
+	for {
+		b, err := r.next(ctx)
+		var bad *CorruptError
+		if err == nil || err == io.EOF || !errors.As(err, &bad) || r.pin.store.remote == nil || r.ref.Inline != nil || r.mended > 1 {
+			return b, err
+		}
+		r.mended++
+		seg, err := r.pin.mend(ctx, r.ref, r.seg)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.use(seg); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *reader) next(ctx context.Context) (*batch.Batch, error) {
+	for r.at < r.to {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !r.seek() {
+			continue
+		}
+		end := min(r.start+r.seg.foot.Groups[r.group].Rows, r.to)
+		n := int(min(int64(r.pin.batch), end-r.at))
+		b, err := r.rows(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		r.at += int64(n)
+		if b != nil {
+			return b, nil
+		}
+	}
+	return nil, io.EOF
+}
+
+// seek makes group the one that row at is in. It gives false, and moves at
+// behind the group, where the zone maps exclude it.
+func (r *reader) seek() bool {
+	g := &r.seg.foot.Groups
+	if r.group >= 0 && r.at < r.start+(*g)[r.group].Rows {
+		return true
+	}
+	for r.group < 0 || r.at >= r.start+(*g)[r.group].Rows {
+		if r.group >= 0 {
+			r.start += (*g)[r.group].Rows
+		}
+		r.group++
+	}
+	clear(r.arrs)
+	if gr := &(*g)[r.group]; !r.plan.prune.MayMatch(gr.Zones, gr.Rows) {
+		r.at = min(r.start+gr.Rows, r.to)
+		return false
+	}
+	return true
+}
+
+// rows gives n rows from at on, nil if none of them counts.
+func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
+	sel, none := r.live(n)
+	if none {
+		return nil, nil
+	}
+	schema := len(r.scan.Cols)
+	if r.scan.RowID != 0 {
+		schema++
+	}
+	cols := make([]arrow.Array, schema)
+	if r.filter != nil {
+		fb := &batch.Batch{Cols: make([]arrow.Array, len(r.plan.filterCols)), N: n, Sel: sel, Seq: -1}
+		for i, c := range r.plan.filterCols {
+			arr, err := r.column(c, n)
+			if err != nil {
+				return nil, err
+			}
+			cols[c], fb.Cols[i] = arr, arr
+		}
+		got, err := r.filter.Select(ctx, fb)
+		if err != nil {
+			return nil, err
+		}
+		if got.Rows() == 0 {
+			return nil, nil
+		}
+		// Select's selection may be its scratch.
+		if sel = got.Sel; sel != nil {
+			sel = slices.Clone(sel)
+		}
+	}
+	for i := range cols {
+		if cols[i] == nil {
+			arr, err := r.column(i, n)
+			if err != nil {
+				return nil, err
+			}
+			cols[i] = arr
+		}
+	}
+	return &batch.Batch{Cols: cols, N: n, Sel: sel, Seq: RowID(r.ordinal, uint32(r.at))}, nil
+}
+
+// live gives the selection of rows that are not deleted, nil for all.
+func (r *reader) live(n int) (sel []int32, none bool) {
+	if r.deleted == nil {
+		return nil, false
+	}
+	it := r.deleted.Iterator()
+	it.AdvanceIfNeeded(uint32(r.at))
+	if !it.HasNext() || int64(it.PeekNext()) >= r.at+int64(n) {
+		return nil, false
+	}
+	sel = make([]int32, 0, n)
+	next := int64(0)
+	for it.HasNext() && int64(it.PeekNext()) < r.at+int64(n) {
+		d := int64(it.Next()) - r.at
+		for ; next < d; next++ {
+			sel = append(sel, int32(next))
+		}
+		next++
+	}
+	for ; next < int64(n); next++ {
+		sel = append(sel, int32(next))
+	}
+	return sel, len(sel) == 0
+}
+
+// column gives column i of the scan's schema for n rows from at on.
+func (r *reader) column(i, n int) (arrow.Array, error) {
+	if i == len(r.scan.Cols) {
+		ids := make([]int64, n)
+		first := RowID(r.ordinal, uint32(r.at))
+		for j := range ids {
+			ids[j] = first + int64(j)
+		}
+		return batch.FromSlice(arrow.PrimitiveTypes.Int64, ids, nil), nil
+	}
+	c := r.cols[i]
+	if c < 0 {
+		if m := r.missing[i]; m != nil && m.Len() == n {
+			return m, nil
+		}
+		var d types.Datum
+		if i < len(r.scan.Missing) {
+			d = r.scan.Missing[i]
+		}
+		m, err := types.ArrayOf1(r.scan.Cols[i].Type, d, n)
+		if err != nil {
+			return nil, err
+		}
+		r.missing[i] = m
+		return m, nil
+	}
+	if r.arrs[i] == nil {
+		arr, err := r.seg.array(r.group, c)
+		if err != nil {
+			return nil, err
+		}
+		r.arrs[i] = arr
+	}
+	from := r.at - r.start
+	if from == 0 && n == r.arrs[i].Len() {
+		return r.arrs[i], nil
+	}
+	return array.NewSlice(r.arrs[i], from, from+int64(n)), nil
+}
+
+// Close implements op.BatchReader.
+func (r *reader) Close() error {
+	if r.filter != nil {
+		r.plan.filters.Put(r.filter)
+		r.filter = nil
+	}
+	r.at = r.to
+	return nil
+}

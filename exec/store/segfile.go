@@ -1,0 +1,174 @@
+package store
+
+import (
+	"bufio"
+	"hash"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// segmentFile is a segment being written: a temporary file that gets its name
+// when it is complete and on stable storage.
+type segmentFile struct {
+	store *Store
+	id    catalog.SegmentID
+	temp  catalog.SegmentID // names the temporary file
+	f     *os.File
+	w     *bufio.Writer
+	sum   hash.Hash
+	off   int64
+}
+
+func (s *Store) createFile() (*segmentFile, error) {
+	id := newID()
+	sf, err := s.createAs(id, id)
+	if err != nil {
+		return nil, err
+	}
+	s.own(id)
+	if err := sf.write([]byte(magic)); err != nil {
+		sf.abort()
+		return nil, err
+	}
+	return sf, sf.pad()
+}
+
+func (f *segmentFile) write(b []byte) error {
+	_, err := f.w.Write(b)
+	f.off += int64(len(b))
+	return ioError(err, "write to", f.f.Name())
+}
+
+var zeros [align]byte
+
+func (f *segmentFile) pad() error { return f.write(zeros[:padded(f.off)-f.off]) }
+
+// encoders are shared by all writers: EncodeAll may be called from many
+// goroutines, and an encoder is large.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4))
+	return e
+})
+
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(4<<30))
+	return d
+})
+
+// writeArray adds a chunk with the buffers of arr.
+func (f *segmentFile) writeArray(arr arrow.Array, compress bool) (chunk, error) {
+	c := chunk{Off: f.off}
+	d := arr.Data()
+	if arr.NullN() == arr.Len() && arr.Len() > 0 {
+		c.Form = formNulls
+		return c, nil
+	}
+	if arr.DataType().ID() == arrow.DICTIONARY {
+		c.Form = formDict
+		d = arr.(*array.Dictionary).Indices().Data()
+	}
+	var bufs [][]byte
+	c.Layout, bufs = layout(d, nil)
+	for _, b := range bufs {
+		c.Raw += padded(int64(len(b)))
+	}
+	crc := uint32(0)
+	put := func(b []byte) error {
+		crc = crc32.Update(crc, castagnoli, b)
+		c.Len += int64(len(b))
+		return f.write(b)
+	}
+	if id := arr.DataType().ID(); compress && (id == arrow.STRING || id == arrow.BINARY) && c.Raw >= 4096 {
+		raw := make([]byte, 0, c.Raw)
+		for _, b := range bufs {
+			raw = append(raw, b...)
+			raw = append(raw, zeros[:padded(int64(len(b)))-int64(len(b))]...)
+		}
+		if z := encoder().EncodeAll(raw, nil); len(z) < len(raw)*4/5 {
+			c.Zstd = true
+			if err := put(z); err != nil {
+				return c, err
+			}
+			c.CRC = crc
+			return c, f.pad()
+		}
+	}
+	for _, b := range bufs {
+		if err := put(b); err != nil {
+			return c, err
+		}
+		if err := put(zeros[:padded(int64(len(b)))-int64(len(b))]); err != nil {
+			return c, err
+		}
+	}
+	c.CRC = crc
+	return c, nil
+}
+
+// finish writes the footer, makes the file durable and gives it its name.
+func (f *segmentFile) finish(foot *footer) (*catalog.Segment, error) {
+	if err := f.write(appendTail(nil, foot)); err != nil {
+		f.abort()
+		return nil, err
+	}
+	seg := &catalog.Segment{ID: f.id, Rows: foot.Rows}
+	for _, c := range foot.Cols {
+		seg.Zones = append(seg.Zones, c.Zone)
+	}
+	if err := f.seal(seg); err != nil {
+		f.abort()
+		return nil, err
+	}
+	return seg, nil
+}
+
+// seal makes what was written durable under the segment's name, and fills in
+// size, hash and node.
+func (f *segmentFile) seal(seg *catalog.Segment) error {
+	path := f.store.path(f.id)
+	if err := f.w.Flush(); err != nil {
+		return ioError(err, "write to", path)
+	}
+	if err := f.f.Sync(); err != nil {
+		return ioError(err, "fsync", path)
+	}
+	if err := f.f.Close(); err != nil {
+		return ioError(err, "close", path)
+	}
+	if err := os.Rename(f.store.tempPath(f.temp), path); err != nil {
+		return ioError(err, "rename", path)
+	}
+	if err := syncDir(f.store.dir); err != nil {
+		return err
+	}
+	seg.Bytes = f.off
+	f.sum.Sum(seg.SHA256[:0])
+	seg.Nodes = []uint64{f.store.node}
+	return nil
+}
+
+// abort removes the partial file.
+func (f *segmentFile) abort() {
+	f.f.Close()
+	os.Remove(f.store.tempPath(f.temp))
+	if f.temp == f.id {
+		f.store.disown(f.id)
+	}
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return ioError(err, "open", dir)
+	}
+	defer d.Close()
+	return ioError(d.Sync(), "fsync", dir)
+}

@@ -1,0 +1,283 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+const (
+	fileSuffix = ".seg"
+	tempSuffix = ".tmp"
+	// maxMaps bounds mapped files that nobody pins (Linux allows a process
+	// 65,530 maps).
+	maxMaps = 8192
+	// maxInline bounds the decoded inline segments that are kept at hand.
+	maxInline = 8192
+)
+
+// Remote gets a segment's file from another replica and installs it in the
+// store (Receive). Mend replaces one that is damaged.
+type Remote interface {
+	Fetch(ctx context.Context, s *catalog.Segment) error
+	Mend(ctx context.Context, s *catalog.Segment) error
+}
+
+// Options of a Store.
+type Options struct {
+	Dir    string // made if it is not there
+	Node   uint64 // this node's id, for Segment.Nodes
+	Remote Remote // may be nil
+	Now    func() time.Time
+}
+
+// Store is a node's segment files. Its methods may be called from any
+// goroutine.
+type Store struct {
+	dir    string
+	node   uint64
+	remote Remote
+	now    func() time.Time
+
+	mu     sync.Mutex
+	open   map[catalog.SegmentID]*segment
+	inline map[catalog.SegmentID]*segment
+	fresh  map[catalog.SegmentID]time.Time // written or received here, perhaps not committed yet
+	seen   map[catalog.SegmentID]struct{}  // was referenced once, as far as sweeps saw
+	gone   map[catalog.SegmentID]uint64    // the version in which a sweep first missed it
+	closed bool
+}
+
+// Open makes the store of a directory and removes the leavings of writes that
+// a crash cut off.
+func Open(o Options) (*Store, error) {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, ioError(err, "create", o.Dir)
+	}
+	names, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return nil, ioError(err, "read", o.Dir)
+	}
+	for _, e := range names {
+		if strings.HasSuffix(e.Name(), tempSuffix) {
+			os.Remove(filepath.Join(o.Dir, e.Name()))
+		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, open: map[catalog.SegmentID]*segment{},
+		inline: map[catalog.SegmentID]*segment{}, fresh: map[catalog.SegmentID]time.Time{},
+		seen: map[catalog.SegmentID]struct{}{}, gone: map[catalog.SegmentID]uint64{}}, nil
+}
+
+// SetRemote says where to get files from; before the first statement.
+func (s *Store) SetRemote(r Remote) { s.remote = r }
+
+// Node is the id of the node the store is of.
+func (s *Store) Node() uint64 { return s.node }
+
+// Close unmaps all files. All pins must be closed.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var pinned bool
+	for _, g := range s.open {
+		if g.pins > 0 {
+			pinned = true // a reader would crash on an unmapped page
+			continue
+		}
+		g.unmap()
+	}
+	s.open, s.inline = nil, nil
+	if pinned {
+		return pgerr.Internal("store: closed with segments pinned")
+	}
+	return nil
+}
+
+func (s *Store) path(id catalog.SegmentID) string {
+	return filepath.Join(s.dir, id.String()+fileSuffix)
+}
+func (s *Store) tempPath(id catalog.SegmentID) string {
+	return filepath.Join(s.dir, id.String()+tempSuffix)
+}
+
+func (s *Store) own(id catalog.SegmentID) {
+	s.mu.Lock()
+	s.fresh[id] = s.now()
+	s.mu.Unlock()
+}
+
+func (s *Store) disown(id catalog.SegmentID) {
+	s.mu.Lock()
+	delete(s.fresh, id)
+	s.mu.Unlock()
+}
+
+// Has tells whether the node has the file.
+func (s *Store) Has(id catalog.SegmentID) bool {
+	_, err := os.Stat(s.path(id))
+	return err == nil
+}
+
+// forget removes a file that no statement can be reading.
+func (s *Store) forget(id catalog.SegmentID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(id)
+}
+
+// Discard removes segments that were written but never committed.
+func (s *Store) Discard(ids ...catalog.SegmentID) {
+	for _, id := range ids {
+		s.forget(id)
+	}
+}
+
+// remove takes a file out of the directory. Who has it mapped keeps it so.
+func (s *Store) remove(id catalog.SegmentID) {
+	s.retire(id)
+	delete(s.fresh, id)
+	delete(s.seen, id)
+	delete(s.gone, id)
+	os.Remove(s.path(id))
+}
+
+// retire takes an open segment out of the table of those to share.
+func (s *Store) retire(id catalog.SegmentID) {
+	if g := s.open[id]; g != nil {
+		delete(s.open, id)
+		if g.dead = true; g.pins == 0 {
+			g.unmap()
+		}
+	}
+}
+
+// acquire opens a segment's file, or shares the one that is open, and pins it.
+func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, error) {
+	if ref.Inline != nil {
+		return s.acquireInline(ref)
+	}
+	for tries := 0; ; tries++ {
+		g, err := s.acquireFile(ref.ID)
+		if err == nil {
+			return g, nil
+		}
+		var bad *CorruptError
+		if !errors.As(err, &bad) || s.remote == nil || tries > 0 {
+			return nil, err
+		}
+		if bad.Missing {
+			err = s.remote.Fetch(ctx, ref)
+		} else {
+			err = s.mend(ctx, ref, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (s *Store) acquireFile(id catalog.SegmentID) (*segment, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
+	}
+	g := s.open[id]
+	if g == nil {
+		var err error
+		// Mapping under the lock: it is a few system calls, and two lanes that
+		// want the same file get the same map.
+		g, err = openFile(id, s.path(id))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &CorruptError{Segment: id, Missing: true}
+		}
+		if err != nil {
+			var bad *CorruptError
+			if errors.As(err, &bad) {
+				return nil, err
+			}
+			return nil, ioError(err, "map", s.path(id))
+		}
+		if len(s.open) >= maxMaps {
+			s.trim()
+		}
+		s.open[id] = g
+	}
+	g.pins++
+	return g, nil
+}
+
+// trim unmaps files that nobody pins, down to half the bound.
+func (s *Store) trim() {
+	for id, g := range s.open {
+		if len(s.open) <= maxMaps/2 {
+			return
+		}
+		if g.pins == 0 {
+			delete(s.open, id)
+			g.unmap()
+		}
+	}
+}
+
+func (s *Store) acquireInline(ref *catalog.Segment) (*segment, error) {
+	s.mu.Lock()
+	g := s.inline[ref.ID]
+	s.mu.Unlock()
+	if g != nil {
+		return g, nil
+	}
+	g, err := openInline(ref)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inline != nil {
+		if len(s.inline) >= maxInline {
+			clear(s.inline)
+		}
+		s.inline[ref.ID] = g
+	}
+	return g, nil
+}
+
+// release gives a pin back.
+func (s *Store) release(g *segment) {
+	if g.data == nil {
+		return // inline
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g.pins--; g.pins == 0 && (g.dead || s.closed) {
+		g.unmap()
+	}
+}
+
+// mend has a damaged file replaced by a replica's. bad is the segment in which
+// the damage was found: if it is no longer the one in use somebody else has
+// mended it.
+func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *segment) error {
+	s.mu.Lock()
+	cur := s.open[ref.ID]
+	s.mu.Unlock()
+	if bad != nil && cur != nil && cur != bad {
+		return nil
+	}
+	return s.remote.Mend(ctx, ref)
+}

@@ -1,0 +1,718 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+var ctx = context.Background()
+
+func open(t testing.TB, remote store.Remote) *store.Store {
+	t.Helper()
+	s, err := store.Open(store.Options{Dir: t.TempDir(), Node: 7, Remote: remote})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// cols are all ways a column may be carried.
+var cols = []store.WriterColumn{
+	{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 3, Type: types.Text}, {Num: 5, Type: types.FixedNumeric(12, 2, true)},
+	{Num: 6, Type: types.Numeric}, {Num: 7, Type: types.Bool}, {Num: 8, Type: types.Float8}, {Num: 9, Type: types.Bytea},
+	{Num: 10, Type: types.Timestamp}, {Num: 11, Type: types.UUID}, {Num: 12, Type: types.IntervalT}, {Num: 13, Type: types.Int2},
+	{Num: 14, Type: types.Type{OID: 1007, Mod: -1}}, {Num: 15, Type: types.Date}, {Num: 16, Type: types.JSONB},
+}
+
+func randomDatum(r *rand.Rand, c store.WriterColumn, i int) types.Datum {
+	if r.IntN(9) == 0 {
+		return nil
+	}
+	switch c.Num {
+	case 1:
+		return int64(i)
+	case 2:
+		return fmt.Sprint("low", r.IntN(5)) // few different
+	case 3:
+		return fmt.Sprint("high", r.Int64(), strings.Repeat("x", r.IntN(20)))
+	case 5:
+		return types.DecimalFromInt64(r.Int64N(1e9), 2)
+	case 6:
+		d, _ := types.ParseDecimal(fmt.Sprintf("%d.%d", r.Int64(), r.IntN(1000)))
+		return d
+	case 7:
+		return r.IntN(2) == 0
+	case 8:
+		return []float64{1.5, math.NaN(), math.Inf(1), -2}[r.IntN(4)]
+	case 9:
+		return []byte{byte(i), 0, 255}[:r.IntN(4)]
+	case 10, 15:
+		return int64(r.IntN(10000))
+	case 11:
+		return [16]byte{byte(i), 1}
+	case 12:
+		return types.Interval{Months: int32(i), Micros: 5}
+	case 13:
+		return int64(int16(i))
+	case 14:
+		return types.Array{Elem: types.Int4, Elems: []types.Datum{int64(i), nil, int64(2)}[:1+r.IntN(3)]}
+	}
+	return `{"a": 1}`
+}
+
+// rows are a table as datums.
+type rows [][]types.Datum
+
+func randomRows(r *rand.Rand, n int) rows {
+	out := make(rows, n)
+	for i := range out {
+		for _, c := range cols {
+			out[i] = append(out[i], randomDatum(r, c, i))
+		}
+	}
+	return out
+}
+
+func toBatch(t testing.TB, in rows, dict bool) *batch.Batch {
+	t.Helper()
+	var arrs []arrow.Array
+	for j, c := range cols {
+		dt := c.Type.Arrow()
+		if dict && c.Type.IsString() {
+			dt = types.DictArrow
+		}
+		b := array.NewBuilder(memory.DefaultAllocator, dt)
+		for _, row := range in {
+			if err := types.AppendDatum(b, c.Type, row[j]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		arrs = append(arrs, b.NewArray())
+	}
+	return batch.New(arrs, len(in))
+}
+
+func scanOf(cs []store.WriterColumn) *plan.Scan {
+	s := &plan.Scan{}
+	for i, c := range cs {
+		s.Cols = append(s.Cols, plan.Column{ID: expr.ColID(i + 1), Type: c.Type, Num: c.Num})
+	}
+	return s
+}
+
+func manifest(segs ...*catalog.Segment) *catalog.Manifest {
+	return &catalog.Manifest{Partitions: [][]*catalog.Segment{segs}}
+}
+
+// readAll reads a snapshot, by splits of a few rows.
+func readAll(t testing.TB, s *store.Store, scan *plan.Scan, m *catalog.Manifest, splitRows int64, batchRows int) (out rows, ids []int64) {
+	t.Helper()
+	pin := s.Pin(batchRows)
+	defer pin.Close()
+	for _, sp := range store.Splits(m, 0, splitRows, nil) {
+		r, err := pin.Open(ctx, scan, &sp, &eval.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			b, err := r.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range b.N {
+				if b.Sel != nil && !contains(b.Sel, i) {
+					continue
+				}
+				var row []types.Datum
+				for j, c := range scan.Cols {
+					row = append(row, types.DatumAt(c.Type, b.Cols[j], i))
+				}
+				out = append(out, row)
+				ids = append(ids, b.Seq+int64(i))
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out, ids
+}
+
+func contains(sel []int32, i int) bool {
+	for _, s := range sel {
+		if int(s) == i {
+			return true
+		}
+	}
+	return false
+}
+
+func same(a, b rows) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		for j := range a[i] {
+			if !bytes.Equal(pack.AppendDatum(nil, a[i][j]), pack.AppendDatum(nil, b[i][j])) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func TestWriteRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	pool := mem.NewPool("n", 0)
+	for _, n := range []int{1, 7, 100, 3000} {
+		for _, dict := range []bool{false, true} {
+			for _, o := range []store.WriterOptions{{}, {InlineBytes: -1}, {InlineBytes: -1, GroupRows: 256, SegmentRows: 1000}, {InlineBytes: -1, GroupRows: 512, Compress: true}} {
+				s := open(t, nil)
+				want := randomRows(r, n)
+				o.Columns = cols
+				o.Account = pool.Account("w", false)
+				w := s.NewWriter(o)
+				for at := 0; at < n; {
+					k := min(1+r.IntN(700), n-at)
+					b := toBatch(t, want[at:at+k], dict)
+					if r.IntN(3) == 0 { // with a selection over rows twice as many
+						b2 := toBatch(t, append(append(rows{}, want[at:at+k]...), want[:k]...), dict)
+						b2.Sel = make([]int32, k)
+						for i := range b2.Sel {
+							b2.Sel[i] = int32(i)
+						}
+						b = b2
+					}
+					if err := w.Write(ctx, b); err != nil {
+						t.Fatal(err)
+					}
+					at += k
+				}
+				segs, err := w.Finish(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if o.Account.Used() != 0 {
+					t.Fatal("account not empty")
+				}
+				o.Account.Close()
+				if n == 3000 && o.SegmentRows == 1000 && len(segs) != 3 {
+					t.Fatalf("%d segments", len(segs))
+				}
+				for _, split := range []int64{0, 100} {
+					got, _ := readAll(t, s, scanOf(cols), manifest(segs...), split, []int{0, 3, 1000}[r.IntN(3)])
+					if !same(got, want) {
+						t.Fatalf("n=%d dict=%v %+v: rows differ", n, dict, o)
+					}
+				}
+				checkZones(t, segs, want)
+			}
+		}
+	}
+}
+
+// checkZones compares the segments' zones with the rows.
+func checkZones(t *testing.T, segs []*catalog.Segment, want rows) {
+	t.Helper()
+	at := 0
+	for _, s := range segs {
+		part := want[at : at+int(s.Rows)]
+		at += int(s.Rows)
+		for j, z := range s.Zones {
+			ty := cols[j].Type
+			nulls := int64(0)
+			var lo, hi types.Datum
+			for _, row := range part {
+				d := row[j]
+				if d == nil {
+					nulls++
+					continue
+				}
+				if lo == nil || types.Compare(ty, d, lo) < 0 {
+					lo = d
+				}
+				if hi == nil || types.Compare(ty, d, hi) > 0 {
+					hi = d
+				}
+			}
+			if z.Nulls != nulls || z.Column != cols[j].Num {
+				t.Fatalf("column %d: %+v, %d NULLs", j, z, nulls)
+			}
+			if z.Min != nil && types.Compare(ty, z.Min, lo) != 0 || z.Max != nil && types.Compare(ty, z.Max, hi) != 0 {
+				t.Fatalf("column %d: %+v, want %v..%v", j, z, lo, hi)
+			}
+			if simple := j == 0 || j == 1 || j == 3 || j == 4 || j == 6; simple && lo != nil && (z.Min == nil || z.Max == nil) {
+				t.Fatalf("column %d: no bounds", j)
+			}
+			if j == 2 && s.Rows > 500 && (float64(z.Distinct) < 0.85*float64(s.Rows-nulls) || z.Distinct > s.Rows-nulls) {
+				t.Fatalf("distinct %d of %d", z.Distinct, s.Rows-nulls)
+			}
+		}
+	}
+}
+
+func TestLargeGroups(t *testing.T) {
+	s := open(t, nil)
+	w := s.NewWriter(store.WriterOptions{Columns: []store.WriterColumn{{Num: 1, Type: types.Int8}, {Num: 2, Type: types.Text}}})
+	const n = 300_000
+	ids := make([]int64, n)
+	offs := make([]int32, n+1)
+	var data []byte
+	for i := range ids {
+		ids[i] = int64(i)
+		if i < 150_000 {
+			data = append(data, byte('a'+i%7)) // dictionary at first
+		} else {
+			data = fmt.Append(data, i) // then all different
+		}
+		offs[i+1] = int32(len(data))
+	}
+	b := batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, ids, nil), batch.FromOffsets(arrow.BinaryTypes.String, offs, data, nil)}, n)
+	if err := w.Write(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil || len(segs) != 1 || segs[0].Rows != n {
+		t.Fatal(segs, err)
+	}
+	if d := segs[0].Zones[0].Distinct; d < n*9/10 || d > n {
+		t.Fatal("distinct", d)
+	}
+	pin := s.Pin(0)
+	defer pin.Close()
+	scan := scanOf([]store.WriterColumn{{Num: 1, Type: types.Int8}, {Num: 2, Type: types.Text}})
+	next, dicts := int64(0), 0
+	for _, sp := range store.Splits(manifest(segs...), 0, 0, nil) {
+		r, err := pin.Open(ctx, scan, &sp, &eval.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			b, err := r.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if b.Cols[1].DataType().ID() == arrow.DICTIONARY {
+				dicts++
+			}
+			v := b.Cols[0].(*array.Int64).Int64Values()
+			str := batch.StringsOf(b.Cols[1])
+			for i, x := range v {
+				if x != next {
+					t.Fatal(x, next)
+				}
+				if want := string(data[offs[x]:offs[x+1]]); str.Value(i) != want {
+					t.Fatal(str.Value(i), want)
+				}
+				next++
+			}
+		}
+	}
+	if next != n || dicts == 0 {
+		t.Fatal(next, dicts)
+	}
+}
+
+func TestMissingColumnAndRowID(t *testing.T) {
+	s := open(t, nil)
+	w := s.NewWriter(store.WriterOptions{Columns: cols[:1], InlineBytes: -1})
+	in := randomRows(rand.New(rand.NewPCG(1, 1)), 10)
+	b := toBatch(t, in, false)
+	if err := w.Write(ctx, batch.New(b.Cols[:1], 10)); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan := &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 90, Type: types.Text}, {ID: 2, Num: 91, Type: types.Int4}}, Missing: []types.Datum{"was", nil}, RowID: 3}
+	pin := s.Pin(4)
+	defer pin.Close()
+	r, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], Ordinal: 3, From: 2, To: 10}, &eval.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Next(ctx)
+	if err != nil || got.N != 4 || len(got.Cols) != 3 {
+		t.Fatal(got, err)
+	}
+	if batch.StringsOf(got.Cols[0]).Value(1) != "was" || got.Cols[1].NullN() != 4 || got.Cols[2].(*array.Int64).Value(0) != store.RowID(3, 2) {
+		t.Fatal(got.Cols)
+	}
+	if o, row := store.SplitRowID(store.RowID(3, 2)); o != 3 || row != 2 {
+		t.Fatal(o, row)
+	}
+	// Another carriage is an error, not garbage.
+	scan = &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Float8}}}
+	if _, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], To: 10}, &eval.Env{}); !pgerr.Is(err, pgerr.InternalError) {
+		t.Fatal(err)
+	}
+}
+
+func TestDeleted(t *testing.T) {
+	s := open(t, nil)
+	r := rand.New(rand.NewPCG(3, 3))
+	in := randomRows(r, 2000)
+	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 512})
+	if err := w.Write(ctx, toBatch(t, in, false)); err != nil {
+		t.Fatal(err)
+	}
+	segs, _ := w.Finish(ctx)
+	seg := *segs[0]
+	gone := map[int]bool{}
+	for range 3 {
+		var del []uint32
+		for range 200 {
+			i := r.IntN(2000)
+			gone[i] = true
+			del = append(del, uint32(i))
+		}
+		for i := 600; i < 700; i++ {
+			gone[i] = true
+			del = append(del, uint32(i))
+		}
+		var err error
+		if seg.Deleted, seg.DeletedRows, err = store.AddDeleted(&seg, del); err != nil || seg.DeletedRows != int64(len(gone)) {
+			t.Fatal(seg.DeletedRows, len(gone), err)
+		}
+	}
+	var want rows
+	for i, row := range in {
+		if !gone[i] {
+			want = append(want, row)
+		}
+	}
+	got, ids := readAll(t, s, scanOf(cols), manifest(&seg), 300, 64)
+	if !same(got, want) {
+		t.Fatal("rows differ")
+	}
+	for _, id := range ids {
+		if gone[int(id)] {
+			t.Fatal("deleted row", id)
+		}
+	}
+	// Compaction keeps the live rows, in order.
+	rel := &catalog.Relation{OID: 1, Name: "t"}
+	for _, c := range cols {
+		rel.Columns = append(rel.Columns, catalog.Column{Num: c.Num, Type: c.Type})
+	}
+	ch, err := s.Compact(ctx, rel, 0, []*catalog.Segment{&seg, &seg}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ = readAll(t, s, scanOf(cols), manifest(ch.New...), 0, 0)
+	if !same(got, append(append(rows{}, want...), want...)) || ch.Old[0].DeletedRows != seg.DeletedRows {
+		t.Fatal("compacted rows differ")
+	}
+}
+
+func TestPlanCompaction(t *testing.T) {
+	seg := func(rows, deleted int64) *catalog.Segment { return &catalog.Segment{Rows: rows, DeletedRows: deleted} }
+	var segs []*catalog.Segment
+	if got := store.PlanCompaction(segs, 0); got != nil {
+		t.Fatal(got)
+	}
+	segs = append(segs, seg(1<<20, 0), seg(1000, 400))
+	for range 10 {
+		segs = append(segs, seg(1, 0))
+	}
+	if got := fmt.Sprint(store.PlanCompaction(segs, 0)); got != "[{2 12} {1 2}]" {
+		t.Fatal(got)
+	}
+	// Rows are rewritten a logarithmic number of times.
+	segs = nil
+	written := int64(0)
+	for range 20000 {
+		segs = append(segs, seg(1, 0))
+		for _, run := range store.PlanCompaction(segs, 0) {
+			n := int64(0)
+			for _, s := range segs[run.From:run.To] {
+				n += s.Rows
+			}
+			written += n
+			segs = append(append(append([]*catalog.Segment{}, segs[:run.From]...), seg(n, 0)), segs[run.To:]...)
+			break
+		}
+	}
+	if written > 20000*8 || len(segs) > 60 {
+		t.Fatal(written, len(segs))
+	}
+}
+
+func TestPrune(t *testing.T) {
+	col := &expr.Col{ID: 1, Typ: types.Int4}
+	text := &expr.Col{ID: 2, Typ: types.Text}
+	date := &expr.Col{ID: 3, Typ: types.Date}
+	num := &expr.Col{ID: 4, Typ: types.FixedNumeric(10, 2, true)}
+	k := func(d types.Datum, ty types.Type) expr.Expr { return &expr.Const{Val: d, Typ: ty} }
+	cmp := func(op string, l, r expr.Expr) expr.Expr { return &expr.Call{Op: op, Args: []expr.Expr{l, r}} }
+	zones := []catalog.Zone{{Column: 1, Min: int64(10), Max: int64(20), Nulls: 1}, {Column: 2, Min: "b", Max: nil}, {Column: 3, Min: int64(100), Max: int64(110)},
+		{Column: 4, Min: types.DecimalFromInt64(100, 2), Max: types.DecimalFromInt64(250, 2)}}
+	const day = 86_400_000_000
+	for i, c := range []struct {
+		e    expr.Expr
+		want bool
+	}{
+		{cmp("=", col, k(int64(10), types.Int8)), true},
+		{cmp("=", col, k(int64(21), types.Int4)), false},
+		{cmp("<", col, k(int64(10), types.Int4)), false},
+		{cmp("<=", col, k(int64(10), types.Int4)), true},
+		{cmp("<", k(int64(20), types.Int4), col), false},
+		{cmp(">=", k(int64(9), types.Int4), col), false},
+		{cmp(">", col, k(nil, types.Int4)), false},
+		{cmp("<>", col, k(int64(10), types.Int4)), true},
+		{cmp("=", &expr.Cast{Arg: col, Typ: types.Numeric}, k(types.DecimalFromInt64(205, 1), types.Numeric)), false},
+		{cmp("=", &expr.Cast{Arg: col, Typ: types.Float8}, k(19.5, types.Float8)), true},
+		{cmp("=", col, &expr.Param{N: 1, Typ: types.Int4}), false},
+		{cmp("<", text, k("b", types.Text)), false},
+		{cmp(">", text, k("zzz", types.Text)), true},
+		{cmp("<", date, k(int64(100*day), types.Timestamp)), false},
+		{cmp("<=", date, k(int64(100*day), types.Timestamp)), true},
+		{cmp(">", &expr.Cast{Arg: date, Typ: types.Timestamp}, k(int64(111*day), types.Timestamp)), false},
+		{cmp(">", num, k(types.DecimalFromInt64(3, 0), types.Numeric)), false},
+		{cmp(">", num, k(int64(2), types.Int4)), true},
+		{&expr.And{Args: []expr.Expr{cmp(">", col, k(int64(0), types.Int4)), cmp(">", col, k(int64(30), types.Int4))}}, false},
+		{&expr.Or{Args: []expr.Expr{cmp(">", col, k(int64(0), types.Int4)), cmp(">", col, k(int64(30), types.Int4))}}, true},
+		{&expr.Or{Args: []expr.Expr{cmp("<", col, k(int64(0), types.Int4)), cmp(">", col, k(int64(30), types.Int4))}}, false},
+		{&expr.Or{Args: []expr.Expr{cmp("<", col, k(int64(0), types.Int4)), &expr.Not{Arg: col}}}, true},
+		{&expr.In{Arg: col, List: []expr.Expr{k(int64(1), types.Int4), k(int64(99), types.Int4)}}, false},
+		{&expr.In{Arg: col, List: []expr.Expr{k(int64(1), types.Int4), k(int64(15), types.Int4)}}, true},
+		{&expr.In{Not: true, Arg: col, List: []expr.Expr{k(int64(1), types.Int4)}}, true},
+		{&expr.IsNull{Arg: col}, true},
+		{&expr.IsNull{Arg: date}, false},
+		{k(false, types.Bool), false},
+	} {
+		scan := &plan.Scan{Filter: []expr.Expr{c.e}, Cols: []plan.Column{{ID: 1, Num: 1, Type: col.Typ}, {ID: 2, Num: 2, Type: text.Typ}, {ID: 3, Num: 3, Type: date.Typ}, {ID: 4, Num: 4, Type: num.Typ}}}
+		if got := store.NewPruner(scan, &eval.Env{Params: []types.Datum{int64(5)}}).MayMatch(zones, 100); got != c.want {
+			t.Errorf("case %d: %v", i, got)
+		}
+	}
+}
+
+// mender is a Remote that has a good copy of each file.
+type mender struct {
+	s     *store.Store
+	good  map[catalog.SegmentID][]byte
+	calls int
+}
+
+func (m *mender) Fetch(_ context.Context, seg *catalog.Segment) error {
+	m.calls++
+	in, err := m.s.Receive(seg.ID)
+	if err != nil {
+		return err
+	}
+	if _, err := in.Write(m.good[seg.ID]); err != nil {
+		return err
+	}
+	return in.Commit(seg.SHA256)
+}
+func (m *mender) Mend(ctx context.Context, seg *catalog.Segment) error { return m.Fetch(ctx, seg) }
+
+func TestCorruption(t *testing.T) {
+	dir := t.TempDir()
+	m := &mender{good: map[catalog.SegmentID][]byte{}}
+	s, err := store.Open(store.Options{Dir: dir, Node: 1, Remote: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m.s = s
+	want := randomRows(rand.New(rand.NewPCG(5, 5)), 900)
+	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 256})
+	if err := w.Write(ctx, toBatch(t, want, true)); err != nil {
+		t.Fatal(err)
+	}
+	segs, _ := w.Finish(ctx)
+	seg := segs[0]
+	path := filepath.Join(dir, seg.ID.String()+".seg")
+	good, _ := os.ReadFile(path)
+	m.good[seg.ID] = good
+	if err := s.Verify(ctx, seg.ID, seg.SHA256); err != nil {
+		t.Fatal(err)
+	}
+	damage := func(at int) {
+		bad := append([]byte{}, good...)
+		if at >= 0 {
+			bad[at] ^= 0x40
+		} else {
+			bad = bad[:len(bad)/2]
+		}
+		os.Remove(path) // a mapping that is open stays good
+		if err := os.WriteFile(path, bad, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := range 60 {
+		at := r.IntN(len(good))
+		if i == 0 {
+			at = -1
+		}
+		damage(at)
+		// A new store: nothing mapped, nothing verified.
+		m.s, _ = store.Open(store.Options{Dir: dir, Node: 1, Remote: m})
+		got, _ := readAll(t, m.s, scanOf(cols), manifest(seg), 0, 0)
+		if !same(got, want) {
+			t.Fatal("wrong rows after damage at", at)
+		}
+		m.s.Close()
+	}
+	if m.calls == 0 {
+		t.Fatal("nothing was mended")
+	}
+	// Without another replica it is a clear error.
+	damage(100)
+	alone, _ := store.Open(store.Options{Dir: dir, Node: 1})
+	defer alone.Close()
+	pin := alone.Pin(0)
+	defer pin.Close()
+	rd, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: seg, To: seg.Rows}, &eval.Env{})
+	if err == nil {
+		_, err = rd.Next(ctx)
+	}
+	if !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Fatal(err)
+	}
+	// A missing file is fetched.
+	os.Remove(path)
+	m.s, _ = store.Open(store.Options{Dir: dir, Node: 1, Remote: m})
+	defer m.s.Close()
+	if got, _ := readAll(t, m.s, scanOf(cols), manifest(seg), 0, 0); !same(got, want) {
+		t.Fatal("rows after fetch")
+	}
+}
+
+func TestSweep(t *testing.T) {
+	now := time.Now()
+	s, err := store.Open(store.Options{Dir: t.TempDir(), Node: 1, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	write := func() *catalog.Segment {
+		w := s.NewWriter(store.WriterOptions{Columns: cols[:1], InlineBytes: -1})
+		b := toBatch(t, randomRows(rand.New(rand.NewPCG(1, 1)), 5), false)
+		if err := w.Write(ctx, batch.New(b.Cols[:1], 5)); err != nil {
+			t.Fatal(err)
+		}
+		segs, err := w.Finish(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return segs[0]
+	}
+	a, b := write(), write()
+	refs := map[catalog.SegmentID]struct{}{a.ID: {}}
+	sweep := func(version, horizon uint64, want int) {
+		t.Helper()
+		if n, err := s.Sweep(refs, version, horizon); n != want || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	sweep(10, 10, 0)
+	now = now.Add(25 * time.Hour)
+	sweep(11, 11, 1) // b was never committed
+	if s.Has(b.ID) || !s.Has(a.ID) {
+		t.Fatal("wrong file")
+	}
+	delete(refs, a.ID)
+	sweep(12, 11, 0) // a statement still reads version 11
+	pin := s.Pin(0)
+	rd, err := pin.Open(ctx, scanOf(cols[:1]), &op.Split{Segment: a, To: 5}, &eval.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep(13, 13, 0) // pinned
+	if _, err := rd.Next(ctx); err != nil {
+		t.Fatal(err)
+	}
+	pin.Close()
+	sweep(13, 13, 1)
+	// Abort removes what was written.
+	w := s.NewWriter(store.WriterOptions{Columns: cols[:1], GroupRows: 2})
+	bt := toBatch(t, randomRows(rand.New(rand.NewPCG(1, 1)), 5), false)
+	if err := w.Write(ctx, batch.New(bt.Cols[:1], 5)); err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
+	if n, _ := s.Usage(); n != 0 {
+		t.Fatal(n)
+	}
+}
+
+func TestBlobs(t *testing.T) {
+	s := open(t, nil)
+	ref, err := s.PutBlob([]byte("parameters"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := s.Blob(ctx, ref); err != nil || string(b) != "parameters" {
+		t.Fatal(b, err)
+	}
+	ref.SHA256[0]++
+	if _, err := s.Blob(ctx, ref); !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Fatal(err)
+	}
+}
+
+// TestBudget writes with little memory: groups get small, nothing fails.
+func TestBudget(t *testing.T) {
+	s := open(t, nil)
+	pool := mem.NewPool("n", 2<<20)
+	acct := pool.Account("w", false)
+	defer acct.Close()
+	w := s.NewWriter(store.WriterOptions{Columns: cols, Account: acct, InlineBytes: -1})
+	r := rand.New(rand.NewPCG(9, 9))
+	want := randomRows(r, 500)
+	b := toBatch(t, want, false)
+	for range 40 {
+		if err := w.Write(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil || acct.Used() != 0 || pool.Peak() > 2<<20 {
+		t.Fatal(err, acct.Used(), pool.Peak())
+	}
+	var all rows
+	for range 40 {
+		all = append(all, want...)
+	}
+	if got, _ := readAll(t, s, scanOf(cols), manifest(segs...), 0, 0); !same(got, all) {
+		t.Fatal("rows differ")
+	}
+}

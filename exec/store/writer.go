@@ -1,0 +1,315 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// WriterColumn is a column of the rows a Writer takes.
+type WriterColumn struct {
+	Num  int16 // attnum
+	Type types.Type
+}
+
+// WriterOptions say what to write and how to cut it. Zero sizes are the
+// package's constants.
+type WriterOptions struct {
+	Columns      []WriterColumn
+	Account      *mem.Account // charged for what is held; may be nil
+	Compress     bool         // zstd for plain strings where it pays
+	GroupRows    int
+	SegmentRows  int64
+	SegmentBytes int64
+	InlineBytes  int64 // a segment below this is inline; negative: never
+	// Done is called with each segment as it is finished, before Finish: to
+	// push it to replicas while the next is written. May be nil.
+	Done func(ctx context.Context, s *catalog.Segment) error
+}
+
+// Writer turns batches into segments, streaming: it holds one group of rows at
+// most. It belongs to one goroutine.
+type Writer struct {
+	store *Store
+	o     WriterOptions
+	cols  []*builder
+
+	file   *segmentFile // nil until a group was written
+	foot   footer
+	rows   int64 // of the open segment, pending ones included
+	done   []*catalog.Segment
+	closed bool
+}
+
+// NewWriter starts to write segments. Finish or Abort ends it.
+func (s *Store) NewWriter(o WriterOptions) *Writer {
+	if o.GroupRows <= 0 {
+		o.GroupRows = GroupRows
+	}
+	if o.SegmentRows <= 0 {
+		o.SegmentRows = SegmentRows
+	}
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = SegmentBytes
+	}
+	if o.InlineBytes == 0 {
+		o.InlineBytes = InlineBytes
+	}
+	w := &Writer{store: s, o: o}
+	for _, c := range o.Columns {
+		w.cols = append(w.cols, newBuilder(c.Num, c.Type))
+	}
+	return w
+}
+
+// Rows is how many rows were written so far, those of finished segments
+// included.
+func (w *Writer) Rows() int64 {
+	n := w.rows
+	for _, s := range w.done {
+		n += s.Rows
+	}
+	return n
+}
+
+// Write adds the batch's rows. Its columns are those of the options, in order.
+func (w *Writer) Write(ctx context.Context, b *batch.Batch) error {
+	if len(b.Cols) != len(w.cols) {
+		return errors.New("BUG: store: a batch has other columns than its writer")
+	}
+	total := b.Rows()
+	for from := 0; from < total; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		// Pieces keep what one append adds small against a group.
+		n := min(total-from, w.o.GroupRows-w.pending(), 8*batch.DefaultSize)
+		piece := b
+		if from != 0 || n != total {
+			piece = b.Slice(from, from+n)
+		}
+		if err := w.writePiece(ctx, piece); err != nil {
+			return err
+		}
+		from += n
+	}
+	return nil
+}
+
+func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
+	more := b.Bytes()
+	if err := w.charge(more); err != nil {
+		// What is held can go to disk now, as a smaller group; and if that is
+		// not enough the dictionaries, with the segment.
+		if err := w.flushGroup(ctx); err != nil {
+			return err
+		}
+		w.shed()
+		if w.charge(more) != nil {
+			if w.file != nil {
+				if err := w.endFile(ctx); err != nil {
+					return err
+				}
+			}
+			if err := w.charge(more); err != nil {
+				return err
+			}
+		}
+	}
+	for i, c := range w.cols {
+		if c.form == stringForm || c.form == binaryForm {
+			if !c.room(batch.ArrayBytes(b.Cols[i])) {
+				if err := w.flushGroup(ctx); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	for i, c := range w.cols {
+		if err := c.append(b.Cols[i], b.Sel); err != nil {
+			return err
+		}
+	}
+	if len(w.cols) == 0 {
+		w.rows += int64(b.Rows())
+		return nil
+	}
+	w.rows += int64(b.Rows())
+	if w.pending() >= w.o.GroupRows || w.held() >= groupBytes {
+		return w.flushGroup(ctx)
+	}
+	if w.charge(0) == nil {
+		return nil
+	}
+	return w.flushGroup(ctx) // buffers grew in steps, by more than was asked for
+}
+
+// shed gives the buffers of the last group back to the collector.
+func (w *Writer) shed() {
+	for _, c := range w.cols {
+		c.take()
+	}
+}
+
+func (w *Writer) pending() int {
+	if len(w.cols) == 0 {
+		return 0
+	}
+	return w.cols[0].rows
+}
+
+func (w *Writer) held() int64 {
+	var n int64
+	for _, c := range w.cols {
+		n += c.bytes()
+	}
+	return n
+}
+
+// charge sets the account to what is held and more to come.
+func (w *Writer) charge(more int64) error {
+	if w.o.Account == nil {
+		return nil
+	}
+	return w.o.Account.Resize(w.held() + more)
+}
+
+// flushGroup writes the pending rows as a group, and ends the segment where
+// that made it large enough.
+func (w *Writer) flushGroup(ctx context.Context) error {
+	n := w.pending()
+	if n == 0 {
+		return nil
+	}
+	if w.file == nil {
+		f, err := w.store.createFile()
+		if err != nil {
+			return err
+		}
+		w.file = f
+		w.foot = footer{}
+	}
+	g := footerGroup{Rows: int64(n)}
+	for _, c := range w.cols {
+		arr := c.array()
+		g.Zones = append(g.Zones, bounds(c.num, c.typ, arr))
+		c.sketch.observe(arr)
+		ch, err := w.file.writeArray(arr, w.o.Compress)
+		if err != nil {
+			return err
+		}
+		g.Chunks = append(g.Chunks, ch)
+		c.release()
+	}
+	w.foot.Groups = append(w.foot.Groups, g)
+	w.foot.Rows += g.Rows
+	if w.foot.Rows >= w.o.SegmentRows || w.file.off >= w.o.SegmentBytes {
+		if err := w.endFile(ctx); err != nil {
+			return err
+		}
+	}
+	if w.charge(0) == nil {
+		return nil
+	}
+	w.shed()
+	return w.charge(0)
+}
+
+// endFile completes the open file and makes it a segment.
+func (w *Writer) endFile(ctx context.Context) error {
+	for i, c := range w.cols {
+		col := footerCol{Num: c.num, Type: c.typ, Zone: zoneOf(c.typ, c.num, w.foot.Groups, i, &c.sketch)}
+		if c.dict != nil && c.dict.used {
+			ch, err := w.file.writeArray(c.dict.array(), w.o.Compress)
+			if err != nil {
+				return err
+			}
+			col.Dict = &ch
+			if !c.dict.closed {
+				col.Zone.Distinct = int64(c.dict.len())
+			}
+		}
+		w.foot.Cols = append(w.foot.Cols, col)
+		c.restart()
+	}
+	seg, err := w.file.finish(&w.foot)
+	w.file = nil
+	if err != nil {
+		return err
+	}
+	w.rows = 0
+	return w.add(ctx, seg)
+}
+
+func (w *Writer) add(ctx context.Context, seg *catalog.Segment) error {
+	w.done = append(w.done, seg)
+	if w.o.Done != nil {
+		return w.o.Done(ctx, seg)
+	}
+	return nil
+}
+
+// Finish ends the last segment and gives all, in the order of their rows. The
+// files are on stable storage then. A few rows come as an inline segment.
+func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
+	if w.closed {
+		return nil, errors.New("BUG: store: Finish of a closed writer")
+	}
+	if w.file == nil && w.rows > 0 && w.o.InlineBytes > 0 && w.held() <= 4*w.o.InlineBytes {
+		if seg := w.inline(); int64(len(seg.Inline)) <= w.o.InlineBytes {
+			w.discard()
+			w.closed = true
+			return append(w.done, seg), nil
+		}
+		if err := w.restore(); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.flushGroup(ctx); err != nil {
+		return nil, err
+	}
+	if w.file != nil {
+		if err := w.endFile(ctx); err != nil {
+			return nil, err
+		}
+	}
+	w.discard()
+	w.closed = true
+	return w.done, nil
+}
+
+// Abort removes what was written. It may be called twice, and after Finish
+// where the segments were not committed.
+func (w *Writer) Abort() error {
+	w.closed = true
+	w.discard()
+	for _, s := range w.done {
+		if s.Inline == nil {
+			w.store.forget(s.ID)
+		}
+	}
+	w.done = nil
+	return nil
+}
+
+func (w *Writer) discard() {
+	if w.file != nil {
+		w.file.abort()
+		w.file = nil
+	}
+	w.cols = nil
+	if w.o.Account != nil {
+		w.o.Account.Resize(0)
+	}
+}
+
+func newID() (id catalog.SegmentID) {
+	rand.Read(id[:])
+	return id
+}

@@ -1,0 +1,169 @@
+package sysview
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// OIDs of the catalogs that others refer to.
+const (
+	classType       types.OID = 1247
+	classAttrdef    types.OID = 2604
+	classConstraint types.OID = 2606
+	classClass      types.OID = 1259
+	classNamespace  types.OID = 2615
+	classRewrite    types.OID = 2618
+	classAuthid     types.OID = 1260
+	classDatabase   types.OID = 1262
+)
+
+const (
+	heapAM  types.OID = 2
+	btreeAM types.OID = 403
+)
+
+// derived gives an OID to what the catalog does not number: defaults ('d'),
+// rules ('r'), casts. It depends on the object alone, so it is the same on all
+// nodes, and lies above what is ever given out.
+func derived(kind byte, of types.OID, part int) types.OID {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte{kind, byte(of), byte(of >> 8), byte(of >> 16), byte(of >> 24), byte(part), byte(part >> 8)})
+	return types.OID(h.Sum32() | 1<<31)
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// quote writes a name as SQL needs it.
+func quote(name string) string {
+	safe := name != "" && (name[0] < '0' || name[0] > '9')
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		safe = safe && (c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
+	}
+	if k := parser.LookupKeyword(name); safe && (k == nil || k.Category == parser.UnreservedKeyword) {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+// hasRows tells the kinds that hold rows of their own.
+func hasRows(k catalog.RelKind) bool { return k == catalog.KindTable || k == catalog.KindMatView }
+
+func (v *view) schemaName(oid types.OID) string {
+	if s := v.st.Schema(oid); s != nil {
+		return s.Name
+	}
+	return ""
+}
+
+// indexesOf gives the indexes of all tables, by OID within a table.
+func (v *view) indexesOf() map[types.OID][]*catalog.Relation {
+	out := map[types.OID][]*catalog.Relation{}
+	for _, r := range v.st.Relations() {
+		if r.Kind == catalog.KindIndex && r.Index != nil {
+			out[r.Index.Table] = append(out[r.Index.Table], r)
+		}
+	}
+	return out
+}
+
+// foreign gives the tables that a foreign key touches, on either side.
+func (v *view) foreign() map[types.OID]bool {
+	out := map[types.OID]bool{}
+	for _, r := range v.st.Relations() {
+		for _, c := range r.Constraints {
+			if c.Kind == 'f' {
+				out[r.OID], out[c.RefTable] = true, true
+			}
+		}
+	}
+	return out
+}
+
+// shown are the constraints that pg_constraint lists; a unique index of its own
+// is kept among them in the descriptor.
+func shown(r *catalog.Relation) []catalog.Constraint {
+	var out []catalog.Constraint
+	for _, c := range r.Constraints {
+		switch c.Kind {
+		case 'p', 'u', 'c', 'f':
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// indexColumn names the column of an index, as CREATE INDEX does.
+func indexColumn(t *catalog.Relation, ix *catalog.Index, i int, taken map[string]bool) string {
+	name := "expr"
+	if i < len(ix.Columns) && ix.Columns[i] != 0 {
+		if c := t.ColumnNum(ix.Columns[i]); c != nil {
+			name = c.Name
+		}
+	} else if i < len(ix.Exprs) {
+		e := strings.TrimLeft(ix.Exprs[i], "(")
+		if j := strings.IndexByte(e, '('); j > 0 && strings.Trim(e[:j], "abcdefghijklmnopqrstuvwxyz_0123456789") == "" {
+			name = e[:j]
+		}
+	}
+	base := name
+	for n := 1; taken[name]; n++ {
+		name = base + itoa(int64(n))
+	}
+	taken[name] = true
+	return name
+}
+
+// keyType is the type of an index column; expressions are taken for text.
+func keyType(t *catalog.Relation, ix *catalog.Index, i int) types.Type {
+	if i < len(ix.Columns) && ix.Columns[i] != 0 {
+		if c := t.ColumnNum(ix.Columns[i]); c != nil {
+			return c.Type
+		}
+	}
+	return types.Text
+}
+
+// accessMethod is the OID of an index's method.
+func accessMethod(name string) types.OID {
+	for _, a := range accessMethods {
+		if a.name == name {
+			return a.oid
+		}
+	}
+	return btreeAM
+}
+
+func collationOf(c *catalog.Column) types.OID {
+	for _, x := range collations {
+		if c.Collation != "" && strings.EqualFold(strings.Trim(c.Collation, `"`), x.name) {
+			return x.oid
+		}
+	}
+	t, _ := types.PgTypeOf(c.Type.OID)
+	return t.Collation
+}
+
+// layout is how PostgreSQL would store a type.
+func layout(t types.OID) types.PgType {
+	if p, ok := types.PgTypeOf(t); ok {
+		return p
+	}
+	return types.PgType{OID: t, Len: 4, ByVal: true, Align: 'i', Storage: 'p'} // an enum
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

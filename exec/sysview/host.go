@@ -1,0 +1,120 @@
+package sysview
+
+import (
+	"time"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Host is what the relations ask of the node: what is not in the catalog. The
+// gateway implements it. Every method gives rows in a fixed order.
+type Host interface {
+	Sessions() []SessionRow
+	Settings() []SettingRow
+	Prepared() []PreparedRow // of the session that asks
+	Cursors() []CursorRow    // of the session that asks
+	Locks() []LockRow
+	Nodes() []NodeRow
+	Tasks() []TaskRow
+	Jobs() []JobProgress // running training jobs this node knows about
+	// ModelRows gives the rows of a relation that looks into a model, such as
+	// ml.weights('m'), in the order of its shape.
+	ModelRows(relation string, args []types.Datum) ([][]types.Datum, error)
+}
+
+// SessionRow is a session, for pg_stat_activity and cluster.sessions.
+type SessionRow struct {
+	Node        string
+	PID         int32
+	User        types.OID
+	UserName    string
+	Application string
+	ClientAddr  string // HOST:PORT, "" for none
+	Backend     time.Time
+	Xact        time.Time // zero: not in a transaction
+	Query       time.Time
+	StateChange time.Time
+	State       string
+	Text        string
+	BackendType string // "" is "client backend"
+	XID         int64
+	Memory      int64
+	Spilled     int64
+	// What the running statement has read, will read (0 unknown), has given.
+	Read, Total, Produced int64
+}
+
+// SettingRow is a row of pg_settings; empty texts are NULL where PostgreSQL
+// has NULL.
+type SettingRow struct {
+	Name, Setting, Unit, Category, Desc, Context, Kind, Source string
+	Min, Max                                                   string
+	Enum                                                       []string
+	Boot, Reset                                                string
+}
+
+// PreparedRow is a row of pg_prepared_statements.
+type PreparedRow struct {
+	Name, Statement string
+	At              time.Time
+	Params          []types.OID
+	FromSQL         bool
+	Generic, Custom int64
+}
+
+// CursorRow is a row of pg_cursors.
+type CursorRow struct {
+	Name, Statement              string
+	Holdable, Binary, Scrollable bool
+	At                           time.Time
+}
+
+// LockRow is a row of pg_locks. Advisory locks have Class, Object and SubID.
+type LockRow struct {
+	Type          string // "advisory", "relation", "transactionid"
+	Relation      types.OID
+	Class, Object types.OID
+	SubID         int16
+	PID           int32
+	Mode          string
+	Granted       bool
+}
+
+// NodeRow is what is known of a node besides its descriptor.
+type NodeRow struct {
+	ID                                    uint64
+	State                                 string // "ready", "draining", "suspect", "down"
+	Leader                                bool
+	MemoryLimit, MemoryUsed, Spilled, RSS int64
+	HeartbeatAge                          time.Duration
+	Name, Address, PG, HTTP               string // for a node that the catalog does not have yet
+	Cores, Threads                        int
+}
+
+// TaskRow is a running task.
+type TaskRow struct {
+	Statement               string
+	Stage, Task             int
+	Node                    string
+	PID                     int32 // of the session at the gateway
+	State                   string
+	SplitsDone, SplitsTotal int64
+	Rows, Bytes             int64
+	Memory, Spilled         int64
+	Started                 time.Time
+	Query                   string
+}
+
+// JobProgress is what a running training job says beyond its record in the
+// catalog.
+type JobProgress struct {
+	Job           types.OID
+	Phase         string
+	Epoch         int
+	RowsPerSecond float64
+	ETA           time.Duration // negative: not known
+	// History are the iterations so far; those after the last checkpoint are
+	// here alone.
+	History []catalog.Iteration
+}

@@ -1,0 +1,77 @@
+package sysview
+
+import (
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func specificName(f *fn.Func) string { return f.Name + "_" + itoa(int64(f.OID)) }
+
+func infoRoutines(v *view, put put) error {
+	for _, f := range fn.All() {
+		r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", "pg_catalog").set("specific_name", specificName(f)).
+			set("routine_catalog", catalog.DatabaseName).set("routine_schema", "pg_catalog").set("routine_name", f.Name)
+		if f.Kind == fn.Scalar || f.Kind == fn.SetReturning {
+			r.set("routine_type", "FUNCTION")
+		}
+		data := types.TypeName(f.Ret)
+		if layout(f.Ret).Category == 'A' {
+			data = "ARRAY"
+		}
+		r.set("data_type", data).set("type_udt_catalog", catalog.DatabaseName).set("type_udt_schema", "pg_catalog").
+			set("type_udt_name", layout(f.Ret).Name).set("dtd_identifier", "0").set("routine_body", "EXTERNAL").set("external_language", "INTERNAL").
+			set("parameter_style", "GENERAL").set("is_deterministic", yesNo(f.Vol == fn.Immutable)).set("sql_data_access", "MODIFIES").
+			set("is_null_call", yesNo(f.Strict)).set("schema_level_routine", "YES").set("max_dynamic_result_sets", 0).set("security_type", "INVOKER").
+			set("as_locator", "NO").set("is_udt_dependent", "NO")
+		if err := put(r.row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func infoParameters(v *view, put put) error {
+	for _, f := range fn.All() {
+		for i, a := range f.Args {
+			r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", "pg_catalog").set("specific_name", specificName(f)).
+				set("ordinal_position", i+1).set("parameter_mode", "IN").set("is_result", "NO").set("as_locator", "NO")
+			if i < len(f.ArgNames) {
+				r.set("parameter_name", text(f.ArgNames[i]))
+			}
+			data := types.TypeName(a)
+			if layout(a).Category == 'A' {
+				data = "ARRAY"
+			}
+			r.set("data_type", data).set("udt_catalog", catalog.DatabaseName).set("udt_schema", "pg_catalog").set("udt_name", layout(a).Name).
+				set("dtd_identifier", itoa(int64(i+1)))
+			if d := i - (len(f.Args) - len(f.Defaults)); d >= 0 {
+				r.set("parameter_default", f.Defaults[d])
+			}
+			if err := put(r.row...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func infoRoutinePrivileges(v *view, put put) error { return v.routineGrants(put, "PUBLIC") }
+
+func infoRoleRoutineGrants(v *view, put put) error {
+	if !v.owns(catalog.BootstrapRoleOID) {
+		return nil
+	}
+	return v.routineGrants(put, v.roleName(catalog.BootstrapRoleOID))
+}
+
+func (v *view) routineGrants(put put, grantee string) error {
+	for _, f := range fn.All() {
+		err := put(v.roleName(catalog.BootstrapRoleOID), grantee, catalog.DatabaseName, "pg_catalog", specificName(f),
+			catalog.DatabaseName, "pg_catalog", f.Name, "EXECUTE", yesNo(grantee != "PUBLIC"))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

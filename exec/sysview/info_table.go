@@ -1,0 +1,311 @@
+package sysview
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// information_schema shows a role what it owns or has a privilege on.
+
+func yesNo(b bool) string {
+	if b {
+		return "YES"
+	}
+	return "NO"
+}
+
+const anyPriv = "arwdDxt"
+
+// isTable tells the kinds that information_schema.tables lists.
+func isTable(k catalog.RelKind) bool { return k == catalog.KindTable || k == catalog.KindView }
+
+func infoCatalogName(_ *view, put put) error { return put(catalog.DatabaseName) }
+
+func infoSchemata(v *view, put put) error {
+	for _, s := range v.st.Schemas() {
+		if v.may(s.Owner, s.ACL, schemaPrivs) {
+			if err := put(catalog.DatabaseName, s.Name, v.roleName(s.Owner), nil, nil, nil, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func infoTables(v *view, put put) error {
+	for _, sh := range shapes().list {
+		kind := "VIEW"
+		if sh.kind == 'r' {
+			kind = "BASE TABLE"
+		}
+		if err := put(catalog.DatabaseName, sh.space, sh.name, kind, nil, nil, nil, nil, nil, "NO", "NO", nil); err != nil {
+			return err
+		}
+	}
+	for _, r := range v.st.Relations() {
+		if !isTable(r.Kind) || !v.may(r.Owner, r.ACL, anyPriv) {
+			continue
+		}
+		kind := "BASE TABLE"
+		switch {
+		case r.Temp && r.Kind == catalog.KindTable:
+			kind = "LOCAL TEMPORARY"
+		case r.Kind == catalog.KindView:
+			kind = "VIEW"
+		}
+		var commit any
+		if r.Temp && r.Kind == catalog.KindTable {
+			commit = "PRESERVE"
+		}
+		err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, kind, nil, nil, nil, nil, nil, yesNo(r.Kind == catalog.KindTable), "NO", commit)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func infoViews(v *view, put put) error {
+	for _, sh := range shapes().list {
+		if sh.kind == 'v' {
+			if err := put(catalog.DatabaseName, sh.space, sh.name, nil, "NONE", "NO", "NO", "NO", "NO", "NO"); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range v.st.Relations() {
+		if r.Kind != catalog.KindView || !v.may(r.Owner, r.ACL, anyPriv) {
+			continue
+		}
+		var def any
+		if v.owns(r.Owner) {
+			def = viewText(r)
+		}
+		if err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, def, "NONE", "NO", "NO", "NO", "NO", "NO"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func infoColumns(v *view, put put) error {
+	for _, sh := range shapes().list {
+		for i, c := range sh.cols {
+			f := v.fields().set("table_schema", sh.space).set("table_name", sh.name).set("is_updatable", "NO")
+			v.column(f, &catalog.Column{Name: c.Name, Num: c.Num, Type: c.Type, NotNull: sh.notNull[i]}, false)
+			if err := put(f.row...); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range v.st.Relations() {
+		if !isTable(r.Kind) || !v.may(r.Owner, r.ACL, "arwx") {
+			continue
+		}
+		for _, c := range r.Live() {
+			f := v.fields().set("table_schema", v.schemaName(r.Schema)).set("table_name", r.Name).set("is_updatable", yesNo(r.Kind == catalog.KindTable))
+			v.column(f, &c, v.owns(r.Owner))
+			if err := put(f.row...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *view) column(f *fields, c *catalog.Column, defaults bool) {
+	f.set("table_catalog", catalog.DatabaseName).set("column_name", c.Name).set("ordinal_position", c.Num).set("is_nullable", yesNo(!c.NotNull)).
+		set("is_self_referencing", "NO").set("is_identity", yesNo(c.Identity != 0)).set("identity_cycle", "NO").set("is_generated", "NEVER")
+	v.typed(f, c.Type, itoa(int64(c.Num)))
+	if c.Collation != "" {
+		f.set("collation_catalog", catalog.DatabaseName).set("collation_schema", "pg_catalog").set("collation_name", strings.Trim(c.Collation, `"`))
+	}
+	if defaults && c.Generated == "" {
+		f.set("column_default", text(c.Default))
+	}
+	if c.Generated != "" {
+		f.set("is_generated", "ALWAYS").set("generation_expression", c.Generated)
+	}
+	if c.Identity != 0 {
+		gen := "BY DEFAULT"
+		if c.Identity == 'a' {
+			gen = "ALWAYS"
+		}
+		f.set("identity_generation", gen)
+		if s := v.st.RelationByOID(c.Sequence); s != nil && s.Seq != nil {
+			f.set("identity_start", itoa(s.Seq.Start)).set("identity_increment", itoa(s.Seq.Increment)).set("identity_maximum", itoa(s.Seq.Max)).
+				set("identity_minimum", itoa(s.Seq.Min)).set("identity_cycle", yesNo(s.Seq.Cycle))
+		}
+	}
+}
+
+// typed sets the columns that describe a data type in several relations.
+func (v *view) typed(f *fields, t types.Type, id string) {
+	space, name := "pg_catalog", layout(t.OID).Name
+	word := types.TypeName(t.OID)
+	if e := v.st.EnumByOID(t.OID); e != nil {
+		space, name, word = v.schemaName(e.Schema), e.Name, "USER-DEFINED"
+		if e.ArrayOID == t.OID {
+			name, word = "_"+e.Name, "ARRAY"
+		}
+	} else if p := layout(t.OID); p.Category == 'A' && p.OID != types.Int2VectorOID && p.OID != types.OIDVectorOID {
+		word = "ARRAY"
+	}
+	f.set("data_type", word).set("udt_catalog", catalog.DatabaseName).set("udt_schema", space).set("udt_name", name).set("dtd_identifier", id)
+	switch t.OID {
+	case types.BpcharOID, types.VarcharOID:
+		if t.Mod >= 4 {
+			f.set("character_maximum_length", t.Mod-4).set("character_octet_length", (t.Mod-4)*4)
+		} else {
+			f.set("character_octet_length", 1<<30)
+		}
+	case types.TextOID:
+		f.set("character_octet_length", 1<<30)
+	case types.BitOID, types.VarbitOID:
+		if t.Mod >= 0 {
+			f.set("character_maximum_length", t.Mod)
+		}
+	case types.Int2OID:
+		f.set("numeric_precision", 16).set("numeric_precision_radix", 2).set("numeric_scale", 0)
+	case types.Int4OID:
+		f.set("numeric_precision", 32).set("numeric_precision_radix", 2).set("numeric_scale", 0)
+	case types.Int8OID:
+		f.set("numeric_precision", 64).set("numeric_precision_radix", 2).set("numeric_scale", 0)
+	case types.Float4OID:
+		f.set("numeric_precision", 24).set("numeric_precision_radix", 2)
+	case types.Float8OID:
+		f.set("numeric_precision", 53).set("numeric_precision_radix", 2)
+	case types.NumericOID:
+		f.set("numeric_precision_radix", 10)
+		if t.Mod >= 4 {
+			f.set("numeric_precision", (t.Mod-4)>>16&0xffff).set("numeric_scale", (((t.Mod-4)&0x7ff)^1024)-1024)
+		}
+	case types.DateOID:
+		f.set("datetime_precision", 0)
+	case types.TimeOID, types.TimetzOID, types.TimestampOID, types.TimestamptzOID:
+		f.set("datetime_precision", precision(t.Mod))
+	case types.IntervalOID:
+		if t.Mod < 0 {
+			f.set("datetime_precision", 6)
+			break
+		}
+		p := t.Mod & 0xffff
+		if p == 0xffff {
+			p = 6
+		}
+		f.set("datetime_precision", p)
+		if s := strings.ToUpper(strings.TrimPrefix(t.String(), "interval")); s != "" {
+			if i := strings.IndexByte(s, '('); i >= 0 {
+				s = s[:i]
+			}
+			f.set("interval_type", text(strings.TrimSpace(s)))
+		}
+	}
+}
+
+func precision(mod int32) int32 {
+	if mod < 0 {
+		return 6
+	}
+	return mod
+}
+
+func infoSequences(v *view, put put) error {
+	for _, r := range v.st.Relations() {
+		s := r.Seq
+		if s == nil || !v.may(r.Owner, r.ACL, sequencePrivs) || v.identitySequence(s) {
+			continue
+		}
+		bits := 64
+		switch s.Type.OID {
+		case types.Int4OID:
+			bits = 32
+		case types.Int2OID:
+			bits = 16
+		}
+		err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, types.TypeName(s.Type.OID), bits, 2, 0,
+			itoa(s.Start), itoa(s.Min), itoa(s.Max), itoa(s.Increment), yesNo(s.Cycle))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// identitySequence tells the sequences behind identity columns, which
+// information_schema does not list.
+func (v *view) identitySequence(s *catalog.Sequence) bool {
+	t := v.st.RelationByOID(s.OwnedTable)
+	if t == nil {
+		return false
+	}
+	c := t.ColumnNum(s.OwnedColumn)
+	return c != nil && c.Identity != 0
+}
+
+func infoElementTypes(v *view, put put) error {
+	for _, r := range v.st.Relations() {
+		if !isTable(r.Kind) || !v.may(r.Owner, r.ACL, "arwx") {
+			continue
+		}
+		kind := "TABLE"
+		if r.Kind == catalog.KindView {
+			kind = "VIEW"
+		}
+		for _, c := range r.Live() {
+			e, ok := c.Type.Elem()
+			if !ok {
+				continue
+			}
+			f := v.fields().set("object_catalog", catalog.DatabaseName).set("object_schema", v.schemaName(r.Schema)).set("object_name", r.Name).
+				set("object_type", kind).set("collection_type_identifier", itoa(int64(c.Num)))
+			v.typed(f, types.Type{OID: e.OID, Mod: -1}, "a"+itoa(int64(c.Num)))
+			for _, n := range []string{"character_octet_length", "numeric_precision", "numeric_precision_radix", "numeric_scale", "datetime_precision"} {
+				f.set(n, nil) // PostgreSQL leaves them to the array's own row
+			}
+			if err := put(f.row...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func infoViewTableUsage(v *view, put put) error {
+	return v.usage(func(w, t *catalog.Relation, _ int16) error {
+		return put(catalog.DatabaseName, v.schemaName(w.Schema), w.Name, catalog.DatabaseName, v.schemaName(t.Schema), t.Name)
+	}, false)
+}
+
+func infoViewColumnUsage(v *view, put put) error {
+	return v.usage(func(w, t *catalog.Relation, col int16) error {
+		c := t.ColumnNum(col)
+		if c == nil {
+			return nil
+		}
+		return put(catalog.DatabaseName, v.schemaName(w.Schema), w.Name, catalog.DatabaseName, v.schemaName(t.Schema), t.Name, c.Name)
+	}, true)
+}
+
+// usage walks what views read, of relations whose owner asks.
+func (v *view) usage(f func(w, t *catalog.Relation, col int16) error, columns bool) error {
+	for _, w := range v.st.Relations() {
+		if w.Kind != catalog.KindView {
+			continue
+		}
+		seen := map[types.OID]bool{}
+		for _, d := range w.DependsOn {
+			t := v.st.RelationByOID(d.OID)
+			if t == nil || t.Kind == catalog.KindSequence || !v.owns(t.Owner) || (d.Column == 0) == columns || !columns && seen[d.OID] {
+				continue
+			}
+			seen[d.OID] = true
+			if err := f(w, t, d.Column); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package sysview
+
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// measured is nil for what is not a number: a loss that was not measured.
+func measured(f float64) any {
+	if math.IsNaN(f) {
+		return nil
+	}
+	return f
+}
+
+func metricsJSON(ms []catalog.NamedValue) any {
+	if len(ms) == 0 {
+		return nil
+	}
+	keys, vals := []string{}, []types.JSONValue{}
+	for _, m := range ms {
+		v := types.JSONValue{} // null
+		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
+			// The shortest text that reads back as the same number.
+			if d, err := types.ParseDecimal(strconv.FormatFloat(m.Value, 'g', -1, 64)); err == nil {
+				v = types.JSONNum(d)
+			}
+		}
+		keys, vals = append(keys, m.Name), append(vals, v)
+	}
+	return types.JSONObj(keys, vals).String()
+}
+
+func optionsJSON(opts []catalog.NamedText) any {
+	if len(opts) == 0 {
+		return nil
+	}
+	keys, vals := []string{}, []types.JSONValue{}
+	for _, o := range opts {
+		keys, vals = append(keys, o.Name), append(vals, types.JSONStr(o.Value))
+	}
+	return types.JSONObj(keys, vals).String()
+}
+
+func features(m *catalog.ModelVersion) []string {
+	out := []string{}
+	for _, f := range m.Features {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// seesModel tells whether the asking role may know of a model.
+func (v *view) seesModel(m *catalog.Model) bool { return v.may(m.Owner, m.ACL, "arwdDxtXU") }
+
+func mlModels(v *view, put put) error {
+	for _, m := range v.st.Models() {
+		x := m.Find(0)
+		if x == nil || !v.seesModel(m) {
+			continue
+		}
+		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, measured(x.TrainLoss),
+			metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
+			len(m.Versions), optionsJSON(x.Options), x.Statement, x.CreatedAt)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelBytes is the size of a model kept in the catalog.
+func modelBytes(x *catalog.ModelVersion) any {
+	if !x.File.IsZero() {
+		return nil
+	}
+	return len(x.Bytes)
+}
+
+func mlModelVersions(v *view, put put) error {
+	for _, m := range v.st.Models() {
+		if !v.seesModel(m) {
+			continue
+		}
+		for i := range m.Versions {
+			x := &m.Versions[i]
+			err := put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
+				measured(x.TrainLoss), metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
+				v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), x.Statement, x.CreatedAt)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// progress gives what the node knows of the running jobs.
+func (v *view) progress() map[types.OID]JobProgress {
+	out := map[types.OID]JobProgress{}
+	for _, p := range v.host.Jobs() {
+		out[p.Job] = p
+	}
+	return out
+}
+
+func mlTrainingHistory(v *view, put put) error {
+	rows := func(model string, version int, schema types.OID, h []catalog.Iteration) error {
+		for _, it := range h {
+			err := put(model, version, it.Number, measured(it.TrainLoss), measured(it.ValidationLoss), measured(it.Seconds), v.schemaName(schema))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, m := range v.st.Models() {
+		if !v.seesModel(m) {
+			continue
+		}
+		for _, x := range m.Versions {
+			if err := rows(m.Name, x.Number, m.Schema, x.History); err != nil {
+				return err
+			}
+		}
+	}
+	live := v.progress()
+	for _, j := range v.st.Jobs() {
+		if j.State != catalog.JobRunning || !v.owns(j.Owner) {
+			continue
+		}
+		version := 1
+		if m := v.st.Model(j.Schema, j.Model); m != nil {
+			for _, x := range m.Versions {
+				version = max(version, x.Number+1)
+			}
+		}
+		h := j.History
+		if p := live[j.OID]; len(p.History) > len(h) {
+			h = p.History
+		}
+		if err := rows(j.Model, version, j.Schema, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mlTrainingJobs(v *view, put put) error {
+	live := v.progress()
+	for _, j := range v.st.Jobs() {
+		if !v.owns(j.Owner) {
+			continue
+		}
+		phase, epoch, iterations := j.Phase, j.Iteration, j.Iteration
+		var rate, eta, loss, coordinator any
+		h := j.History
+		if p, ok := live[j.OID]; ok && j.State == catalog.JobRunning {
+			if p.Phase != "" {
+				phase = p.Phase
+			}
+			epoch, iterations = max(epoch, p.Epoch), max(iterations, len(p.History))
+			rate = orNull(p.RowsPerSecond)
+			if p.ETA >= 0 {
+				eta = p.ETA
+			}
+			if len(p.History) > len(h) {
+				h = p.History
+			}
+		}
+		if len(h) > 0 {
+			loss = measured(h[len(h)-1].TrainLoss)
+		}
+		if n := v.st.Node(j.Coordinator); n != nil {
+			coordinator = n.Name
+		}
+		err := put(j.OID, j.Model, v.schemaName(j.Schema), j.State, text(phase), epoch, iterations, j.Rows, rate, eta, loss, coordinator,
+			v.roleName(j.Owner), text(j.ErrorCode), text(j.Error), j.CreatedAt, j.UpdatedAt, j.Statement)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// modelRows are the relations that look into a model's bytes, which only the
+// packages above can read.
+func modelRows(v *view, put put) error {
+	rows, err := v.host.ModelRows(v.shape.name, v.args)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		cells := make([]any, len(r))
+		for i, c := range r {
+			cells[i] = c
+		}
+		if err := put(cells...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package sysview
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// encodingUTF8 is PostgreSQL's number of the only encoding there is.
+const encodingUTF8 = 6
+
+// The locale is byte order over UTF-8, on every node.
+const locale = "C.UTF-8"
+
+var accessMethods = []struct {
+	oid           types.OID
+	name, handler string
+	kind          string
+}{
+	{heapAM, "heap", "heap_tableam_handler", "t"}, {btreeAM, "btree", "bthandler", "i"}, {405, "hash", "hashhandler", "i"},
+	{783, "gist", "gisthandler", "i"}, {2742, "gin", "ginhandler", "i"}, {3580, "brin", "brinhandler", "i"}, {4000, "spgist", "spghandler", "i"},
+}
+
+func pgAM(_ *view, put put) error {
+	for _, a := range accessMethods {
+		if err := put(a.oid, a.name, procedures().oid(a.handler), a.kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var collations = []struct {
+	oid      types.OID
+	name     string
+	provider string
+	encoding int
+	locale   string
+}{
+	{100, "default", "d", -1, ""}, {950, "C", "c", -1, "C"}, {951, "POSIX", "c", -1, "POSIX"},
+	{12340, "ucs_basic", "c", encodingUTF8, "C"}, {12341, "C.utf8", "c", encodingUTF8, "C.utf8"},
+}
+
+func pgCollation(_ *view, put put) error {
+	for _, c := range collations {
+		err := put(c.oid, c.name, catalog.PgCatalogOID, catalog.BootstrapRoleOID, c.provider, true, c.encoding, text(c.locale), text(c.locale), nil, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgLanguage(_ *view, put put) error {
+	for _, l := range []struct {
+		oid       types.OID
+		name      string
+		trusted   bool
+		validator string
+	}{{internalLanguage, "internal", false, "fmgr_internal_validator"}, {13, "c", false, "fmgr_c_validator"}, {14, "sql", true, "fmgr_sql_validator"}} {
+		if err := put(l.oid, l.name, catalog.BootstrapRoleOID, false, l.trusted, 0, 0, procedures().oid(l.validator), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgTablespace(_ *view, put put) error {
+	for _, t := range []struct {
+		oid  types.OID
+		name string
+	}{{1663, "pg_default"}, {1664, "pg_global"}} {
+		if err := put(t.oid, t.name, catalog.BootstrapRoleOID, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgDatabase(_ *view, put put) error {
+	return put(catalog.DatabaseOID, catalog.DatabaseName, catalog.BootstrapRoleOID, encodingUTF8, "c", false, true, -1, 0, 0, 1663,
+		locale, locale, nil, nil, nil)
+}
+
+// opclass is a row of pg_opclass.
+type opclass struct {
+	oid, method types.OID
+	name        string
+	family      types.OID
+	typ         types.OID
+	isDefault   bool
+	key         types.OID
+}
+
+var opclasses = sync.OnceValue(func() []opclass {
+	var out []opclass
+	for _, l := range tableLines("opclasses") {
+		f := strings.Fields(l)
+		out = append(out, opclass{types.OID(number(f[0])), types.OID(number(f[1])), f[2], types.OID(number(f[3])), types.OID(number(f[4])),
+			f[5] == "t", types.OID(number(f[6]))})
+	}
+	return out
+})
+
+// defaultClass is the operator class that a method uses for a type.
+func defaultClass(method, t types.OID) types.OID {
+	switch {
+	case t == types.VarcharOID:
+		t = types.TextOID
+	case t >= types.FirstUserOID:
+		t = types.AnyEnumOID
+	}
+	if p, ok := types.PgTypeOf(t); ok && p.Category == 'A' {
+		t = types.AnyArrayOID
+	}
+	for _, c := range opclasses() {
+		if c.method == method && c.typ == t && c.isDefault {
+			return c.oid
+		}
+	}
+	return 0
+}
+
+func pgOpclass(_ *view, put put) error {
+	for _, c := range opclasses() {
+		if err := put(c.oid, c.method, c.name, catalog.PgCatalogOID, catalog.BootstrapRoleOID, c.family, c.typ, c.isDefault, c.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgOpfamily(_ *view, put put) error {
+	for _, l := range tableLines("opfamilies") {
+		f := strings.Fields(l)
+		if err := put(number(f[0]), number(f[1]), f[2], catalog.PgCatalogOID, catalog.BootstrapRoleOID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgTimezoneNames(v *view, put put) error {
+	at := v.now()
+	for _, n := range types.ZoneNames() {
+		loc, ok := types.LoadZone(n)
+		if !ok {
+			continue
+		}
+		t := at.In(loc)
+		abbrev, east := t.Zone()
+		if err := put(n, abbrev, types.Interval{Micros: int64(east) * 1e6}, t.IsDST()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgTimezoneAbbrevs(v *view, put put) error {
+	for _, a := range types.ZoneAbbrevs(v.now()) {
+		if err := put(strings.ToUpper(a.Name), types.Interval{Micros: int64(a.Offset) * 1e6}, a.DST); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package sysview
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+func pgTables(v *view, put put) error {
+	for _, sh := range shapes().list {
+		if sh.kind == 'r' {
+			if err := put(sh.space, sh.name, v.roleName(catalog.BootstrapRoleOID), nil, false, false, false, false); err != nil {
+				return err
+			}
+		}
+	}
+	indexes, fks := v.indexesOf(), v.foreign()
+	for _, r := range v.st.Relations() {
+		if r.Kind != catalog.KindTable {
+			continue
+		}
+		if err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), nil, len(indexes[r.OID]) > 0, false, fks[r.OID], false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pgViews(v *view, put put) error {
+	for _, sh := range shapes().list {
+		if sh.kind == 'v' {
+			if err := put(sh.space, sh.name, v.roleName(catalog.BootstrapRoleOID), nil); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range v.st.Relations() {
+		if r.Kind == catalog.KindView {
+			if err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), viewText(r)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// viewText is the definition as pg_get_viewdef gives it: the query with a
+// semicolon.
+func viewText(r *catalog.Relation) string { return strings.TrimSuffix(r.Query, ";") + ";" }
+
+func pgMatviews(v *view, put put) error {
+	indexes := v.indexesOf()
+	for _, r := range v.st.Relations() {
+		if r.Kind == catalog.KindMatView {
+			err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), nil, len(indexes[r.OID]) > 0, r.Populated, viewText(r))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func pgIndexes(v *view, put put) error {
+	for _, r := range v.st.Relations() {
+		if r.Kind != catalog.KindIndex {
+			continue
+		}
+		if t := v.st.RelationByOID(r.Index.Table); t != nil {
+			if err := put(v.schemaName(r.Schema), t.Name, r.Name, nil, v.indexText(r, t)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// indexText is the CREATE INDEX that makes an index.
+func (v *view) indexText(r, t *catalog.Relation) string {
+	ix := r.Index
+	var b strings.Builder
+	b.WriteString("CREATE ")
+	if ix.Unique {
+		b.WriteString("UNIQUE ")
+	}
+	b.WriteString("INDEX " + quote(r.Name) + " ON " + quote(v.schemaName(t.Schema)) + "." + quote(t.Name) + " USING " + ix.Method + " (")
+	column := func(n int16) string {
+		if c := t.ColumnNum(n); c != nil {
+			return quote(c.Name)
+		}
+		return "?"
+	}
+	for i, n := range ix.Columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if i < len(ix.Exprs) && ix.Exprs[i] != "" {
+			e := ix.Exprs[i]
+			if !strings.HasSuffix(e, ")") {
+				e = "(" + e + ")"
+			}
+			b.WriteString(e)
+		} else {
+			b.WriteString(column(n))
+		}
+		if i >= len(ix.Options) {
+			continue
+		}
+		desc, first := ix.Options[i]&1 != 0, ix.Options[i]&2 != 0
+		switch {
+		case desc && first:
+			b.WriteString(" DESC")
+		case desc:
+			b.WriteString(" DESC NULLS LAST")
+		case first:
+			b.WriteString(" NULLS FIRST")
+		}
+	}
+	b.WriteString(")")
+	for i, n := range ix.Include {
+		if i == 0 {
+			b.WriteString(" INCLUDE (")
+		} else {
+			b.WriteString(", ")
+		}
+		b.WriteString(column(n))
+		if i == len(ix.Include)-1 {
+			b.WriteString(")")
+		}
+	}
+	if ix.NullsNotDistinct {
+		b.WriteString(" NULLS NOT DISTINCT")
+	}
+	if ix.Where != "" {
+		b.WriteString(" WHERE (" + ix.Where + ")")
+	}
+	return b.String()
+}
+
+func pgSequences(v *view, put put) error {
+	for _, r := range v.st.Relations() {
+		s := r.Seq
+		if s == nil || !v.may(r.Owner, r.ACL, "rwU") {
+			continue
+		}
+		var last any
+		if at := v.st.SequenceAt(r.OID); at.Called {
+			last = at.Last
+		}
+		err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), s.Type.OID, s.Start, s.Min, s.Max, s.Increment, s.Cycle, s.Cache, last)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package sysview
+
+import (
+	"embed"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// A shape file has a relation a line, continued on lines that begin with a tab:
+//
+//	oid kind name column:type column:type(modifier)! …
+//
+// with typnames as in pg_type and ! for NOT NULL. Types that the database does
+// not have are carried as text.
+//
+//go:embed tables/*.txt
+var tables embed.FS
+
+// shape is what does not change of a relation.
+type shape struct {
+	oid     types.OID
+	schema  types.OID
+	space   string // the schema's name
+	name    string
+	kind    byte // 'r' or 'v', as pg_class.relkind
+	cols    []plan.Column
+	notNull []bool
+	index   map[string]int
+	rows    producer // nil: no rows
+}
+
+type shapeKey struct{ schema, name string }
+
+// Shapes knows the columns of all relations of this package; it implements the
+// binder's catalog of virtual relations.
+type Shapes struct {
+	list   []*shape // by OID within a schema
+	byName map[shapeKey]*shape
+	byOID  map[types.OID]*shape
+}
+
+var shapes = sync.OnceValue(func() *Shapes {
+	s := &Shapes{byName: map[shapeKey]*shape{}, byOID: map[types.OID]*shape{}}
+	for _, f := range []struct {
+		name string
+		oid  types.OID
+	}{{"pg_catalog", catalog.PgCatalogOID}, {"information_schema", catalog.InformationOID},
+		{"ml", catalog.MLSchemaOID}, {"cluster", catalog.ClusterSchemaOID}} {
+		for _, l := range tableLines(f.name) {
+			sh := parseShape(l)
+			sh.schema, sh.space = f.oid, f.name
+			sh.rows = producers[f.name+"."+sh.name]
+			s.list = append(s.list, sh)
+			s.byName[shapeKey{f.name, sh.name}] = sh
+			s.byOID[sh.oid] = sh
+		}
+	}
+	return s
+})
+
+// Catalog gives the shapes of all relations.
+func Catalog() *Shapes { return shapes() }
+
+// tableLines gives the lines of an embedded table, continuations joined.
+func tableLines(name string) []string {
+	b, err := tables.ReadFile("tables/" + name + ".txt")
+	if err != nil {
+		panic("BUG: sysview: " + err.Error())
+	}
+	return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(b), "\n\t", " ")), "\n")
+}
+
+func parseShape(line string) *shape {
+	f := strings.Fields(line)
+	sh := &shape{oid: types.OID(number(f[0])), kind: f[1][0], name: f[2], index: map[string]int{}}
+	for i, c := range f[3:] {
+		name, typ, _ := strings.Cut(c, ":")
+		typ, notNull := strings.CutSuffix(typ, "!")
+		t := types.Type{Mod: -1}
+		if base, mod, ok := strings.Cut(typ, "("); ok {
+			t.Mod = int32(number(strings.TrimSuffix(mod, ")")))
+			typ = base
+		}
+		oid, ok := types.ByTypname(typ)
+		if !ok {
+			panic("BUG: sysview: type " + typ + " of " + sh.name + "." + name)
+		}
+		t.OID = oid
+		sh.cols = append(sh.cols, plan.Column{Name: name, Type: t, Num: int16(i + 1)})
+		sh.notNull = append(sh.notNull, notNull)
+		sh.index[name] = i
+	}
+	return sh
+}
+
+func number(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		panic("BUG: sysview: " + err.Error())
+	}
+	return n
+}
+
+// Virtual gives a relation's columns: Name, Type and Num.
+func (s *Shapes) Virtual(schema, name string) ([]plan.Column, bool) {
+	sh := s.byName[shapeKey{schema, name}]
+	if sh == nil {
+		return nil, false
+	}
+	return append([]plan.Column(nil), sh.cols...), true
+}
+
+// RelationOID finds the OID of a relation of this package.
+func RelationOID(schema, name string) (types.OID, bool) {
+	sh := shapes().byName[shapeKey{schema, name}]
+	if sh == nil {
+		return 0, false
+	}
+	return sh.oid, true
+}
+
+// RelationName is the other way round.
+func RelationName(oid types.OID) (schema, name string, ok bool) {
+	sh := shapes().byOID[oid]
+	if sh == nil {
+		return "", "", false
+	}
+	return sh.space, sh.name, true
+}

@@ -1,0 +1,282 @@
+package optest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func nan() float64 { return math.NaN() }
+func inf() float64 { return math.Inf(1) }
+
+// Case is an operator, its inputs and what it should give.
+type Case struct {
+	Inputs []Table
+	// Build makes the operator's lanes over the inputs' lanes.
+	Build func(rt *op.Runtime, in [][]op.Operator) []op.Operator
+	Out   []types.Type
+	Want  []types.Row
+	// Ordered: the order of rows counts.
+	Ordered bool
+	// Check, if set, is used instead of Want, for results that may vary.
+	Check func(t *testing.T, got []types.Row)
+	// Err, if set, tells whether the error that comes is the right one.
+	Err func(error) bool
+	// Spills says that with a small budget the operator must write to disk;
+	// 0 is a budget of 1 MiB.
+	Spills bool
+	Budget int64
+	// Lanes, if set, are the numbers of lanes to run with.
+	Lanes []int
+}
+
+// Run runs the case in all forms.
+func Run(t *testing.T, c Case) {
+	t.Helper()
+	lanes := c.Lanes
+	if lanes == nil {
+		lanes = []int{1, 4}
+	}
+	rows := 0
+	for _, in := range c.Inputs {
+		rows += len(in.Rows)
+	}
+	for _, l := range lanes {
+		for _, f := range []Form{{Size: 8192}, {Size: 3, Dict: true}, {Size: 8192, Sel: true, Dict: true}, {Size: 100, Dict: true, Mix: true}, {Size: 1, Sel: true}} {
+			if f.Size < 100 && rows > 5000 {
+				continue
+			}
+			t.Run(fmt.Sprintf("lanes=%d/size=%d/sel=%v/dict=%v", l, f.Size, f.Sel, f.Dict), func(t *testing.T) {
+				c.once(t, l, f, 0)
+			})
+		}
+		if c.Spills {
+			t.Run(fmt.Sprintf("lanes=%d/spill", l), func(t *testing.T) {
+				budget := c.Budget
+				if budget == 0 {
+					budget = 1 << 20
+				}
+				if n := c.once(t, l, Form{Size: 1000, Dict: true, Mix: true}, budget); n == 0 {
+					t.Error("nothing was spilled")
+				}
+			})
+		}
+		for _, at := range []int{0, 1, 3} {
+			t.Run(fmt.Sprintf("lanes=%d/close=%d", l, at), func(t *testing.T) { c.stop(t, l, at, false) })
+			t.Run(fmt.Sprintf("lanes=%d/cancel=%d", l, at), func(t *testing.T) { c.stop(t, l, at, true) })
+		}
+	}
+}
+
+// env is what a run needs, checked at its end.
+type env struct {
+	rt   *op.Runtime
+	pool *mem.Pool
+	dir  *spill.Dir
+	tmp  string
+}
+
+func newEnv(t *testing.T, lanes, rows int, budget int64) *env {
+	tmp := t.TempDir()
+	node := mem.NewPool("n1", budget)
+	pool := node.Child("statement", 0)
+	dir := spill.NewDir(spill.Options{Parent: tmp, Pool: pool})
+	return &env{rt: &op.Runtime{Lanes: lanes, BatchSize: rows, Pool: pool, Spill: dir}, pool: pool, dir: dir, tmp: tmp}
+}
+
+func (e *env) check(t *testing.T) {
+	t.Helper()
+	if n := e.pool.Used(); n != 0 {
+		t.Errorf("%d bytes are still charged", n)
+	}
+	if n := e.pool.Close(); n != 0 {
+		t.Errorf("accounts with %d bytes are open", n)
+	}
+	if p := e.dir.Path(); p != "" {
+		if left, _ := os.ReadDir(p); len(left) > 0 {
+			t.Errorf("%d spill files are left before the directory's end", len(left))
+		}
+	}
+	if err := e.dir.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(e.tmp); len(left) > 0 {
+		t.Errorf("left behind: %s", left[0].Name())
+	}
+	goleak.VerifyNone(t)
+}
+
+func (c *Case) ops(t *testing.T, e *env, f Form) []op.Operator {
+	var in [][]op.Operator
+	for _, tb := range c.Inputs {
+		in = append(in, Source(e.rt.Lanes, tb.Batches(t, f)))
+	}
+	return c.Build(e.rt, in)
+}
+
+// Drive runs the lanes to their ends and gives their rows, those of lane 0
+// first.
+func Drive(ctx context.Context, root []op.Operator, ts []types.Type) ([]types.Row, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := make([][]types.Row, len(root))
+	errs := make([]error, len(root))
+	var wg sync.WaitGroup
+	for i, o := range root {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			errs[i] = op.Guard("test", func() error {
+				err := o.Open(ctx)
+				for err == nil {
+					var b *batch.Batch
+					if b, err = o.Next(ctx); err == nil {
+						for _, col := range b.Cols {
+							if col.Len() != b.N {
+								return fmt.Errorf("a column has %d rows of %d", col.Len(), b.N)
+							}
+						}
+						out[i] = append(out[i], RowsOf(b, ts)...)
+					}
+				}
+				if err != io.EOF {
+					return err
+				}
+				if _, err := o.Next(ctx); err != io.EOF {
+					return fmt.Errorf("after the end comes %v", err)
+				}
+				return nil
+			})
+			if errs[i] != nil {
+				cancel()
+			}
+			if err := op.Guard("test", o.Close); err != nil && errs[i] == nil {
+				errs[i] = err
+			}
+			if err := op.Guard("test", o.Close); err != nil && errs[i] == nil {
+				errs[i] = err
+			}
+		}()
+	}
+	wg.Wait()
+	var first error
+	for _, err := range errs {
+		if err != nil && (first == nil || errors.Is(first, context.Canceled)) {
+			first = err
+		}
+	}
+	return slices.Concat(out...), first
+}
+
+func (c *Case) once(t *testing.T, lanes int, f Form, budget int64) (spilled int64) {
+	t.Helper()
+	e := newEnv(t, lanes, min(f.Size, 8192), budget)
+	defer e.check(t)
+	got, err := Drive(context.Background(), c.ops(t, e, f), c.Out)
+	if c.Err != nil {
+		if !c.Err(err) {
+			t.Fatalf("error %v", err)
+		}
+		return e.pool.Spilled()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Check != nil {
+		c.Check(t, got)
+		return e.pool.Spilled()
+	}
+	Compare(t, got, c.Want, c.Out, c.Ordered)
+	return e.pool.Spilled()
+}
+
+// Compare tells what is different.
+func Compare(t *testing.T, got, want []types.Row, ts []types.Type, ordered bool) {
+	t.Helper()
+	g, w := Texts(got, ts, ordered), Texts(want, ts, ordered)
+	if slices.Equal(g, w) {
+		return
+	}
+	for i := 0; i < max(len(g), len(w)); i++ {
+		a, b := "(no row)", "(no row)"
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if a != b {
+			t.Fatalf("%d rows, want %d; the first difference is row %d:\n got %s\nwant %s", len(g), len(w), i, a, b)
+		}
+	}
+}
+
+// stop ends the run after some batches, by Close alone or by cancelling first.
+func (c *Case) stop(t *testing.T, lanes, after int, cancelled bool) {
+	t.Helper()
+	e := newEnv(t, lanes, 16, 0)
+	defer e.check(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	root := c.ops(t, e, Form{Size: 16})
+	var wg sync.WaitGroup
+	for _, o := range root {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			err := op.Guard("test", func() error {
+				if after == 0 && !cancelled {
+					return nil // closed before it is opened
+				}
+				if err := o.Open(ctx); err != nil {
+					return err
+				}
+				for i := 0; i < after; i++ {
+					if _, err := o.Next(ctx); err != nil {
+						return err
+					}
+				}
+				if cancelled {
+					cancel()
+					for {
+						if _, err := o.Next(ctx); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			})
+			if err != nil && err != io.EOF && !errors.Is(err, context.Canceled) && (c.Err == nil || !c.Err(err)) {
+				t.Error(err)
+			}
+			if err != nil && err != io.EOF {
+				cancel()
+			}
+			if err := op.Guard("test", o.Close); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+// Once runs the case in one form and gives the bytes it spilled. Budget 0 is no
+// limit.
+func Once(t *testing.T, c Case, lanes int, f Form, budget int64) (spilled int64) {
+	t.Helper()
+	return c.once(t, lanes, f, budget)
+}

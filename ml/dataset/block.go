@@ -1,0 +1,216 @@
+package dataset
+
+import (
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// Block is rows as the kernels want them: in tiles of f64.Lanes rows, the last
+// filled up with zeros of weight zero.
+//
+//	X     dense features, tile by tile, column by column within (package f64)
+//	Code  one-hot features, tile by tile likewise: the number of the one that is
+//	      1, counted over all one-hot columns, or -1 for none
+//	Y     label: a number, or the number of a class
+//	W     weight
+type Block struct {
+	Rows  int
+	Dense int // columns of X
+	Codes int // columns of Code
+	X32   []float32
+	X64   []float64 // one of the two is set
+	Code  []int32
+	Y, W  []float64
+}
+
+// NewBlock makes a block of zeros; BlockBytes tells its size.
+func NewBlock(rows, dense, codes int, narrow bool) *Block {
+	n := f64.Tiles(rows) * f64.Lanes
+	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: make([]float64, n), W: make([]float64, n)}
+	if narrow {
+		b.X32 = make([]float32, n*dense)
+		largePages(raw(b.X32))
+	} else {
+		b.X64 = make([]float64, n*dense)
+		largePages(raw(b.X64))
+	}
+	return b
+}
+
+// BlockBytes is the size of such a block.
+func BlockBytes(rows, dense, codes int, narrow bool) int64 {
+	n := int64(f64.Tiles(rows) * f64.Lanes)
+	if narrow {
+		return n * int64(4*dense+4*codes+16)
+	}
+	return n * int64(8*dense+4*codes+16)
+}
+
+// Padded is the number of rows with those that fill up the last tile.
+func (b *Block) Padded() int { return len(b.Y) }
+
+// Blocks keeps blocks in memory, or, once the pool asks for memory back, in a
+// mapped file. Reserve, Put and Open may be called from any goroutine.
+type Blocks struct {
+	cfg   Config
+	file  tempFile
+	mu    sync.Mutex
+	acct  *mem.Account
+	full  bool // from now on to the file
+	items map[int]*stored
+}
+
+type stored struct {
+	b    Block
+	disk *extent
+}
+
+// NewBlocks makes an empty set.
+func NewBlocks(cfg Config) *Blocks {
+	b := &Blocks{cfg: cfg, acct: cfg.Pool.Account("training blocks", true), items: map[int]*stored{}}
+	b.file.dir = cfg.Temp
+	return b
+}
+
+// Reserve charges n bytes, which Put or Unreserve will settle.
+func (s *Blocks) Reserve(n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.acct.ShouldSpill() {
+		s.full = true
+	}
+	err := s.acct.Grow(n)
+	if err == nil {
+		return nil
+	}
+	s.full = true
+	// Make room: what is held moves to the file. The readers come later.
+	for _, it := range s.items {
+		if err := s.evict(it); err != nil {
+			return err
+		}
+	}
+	return s.acct.Grow(n)
+}
+
+// Unreserve gives bytes back.
+func (s *Blocks) Unreserve(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acct.Shrink(n)
+}
+
+// Put keeps a block of reserved size under a number.
+func (s *Blocks) Put(id int, b *Block) error {
+	it := &stored{b: *b}
+	s.mu.Lock()
+	full := s.full
+	s.mu.Unlock()
+	var e extent
+	if full { // written before others can see it
+		var err error
+		if e, err = s.write(it); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if full {
+		s.moved(it, e)
+	}
+	s.items[id] = it
+	return nil
+}
+
+// evict moves a block to the file. Called with the lock held.
+func (s *Blocks) evict(it *stored) error {
+	if it.disk != nil {
+		return nil
+	}
+	e, err := s.write(it)
+	if err != nil {
+		return err
+	}
+	s.moved(it, e)
+	return nil
+}
+
+func (s *Blocks) write(it *stored) (extent, error) {
+	b := &it.b
+	return s.file.write(fileAlign, raw(b.X64), raw(b.Y), raw(b.W), raw(b.X32), raw(b.Code))
+}
+
+func (s *Blocks) moved(it *stored, e extent) {
+	if it.disk != nil {
+		return
+	}
+	b := &it.b
+	s.cfg.Pool.AddSpilled(int64(e.len))
+	s.acct.Shrink(BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil))
+	it.disk = &e
+	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32)}
+}
+
+// narrowMark remembers that a block that went to the file is narrow.
+func narrowMark(x []float32) []float32 {
+	if x == nil {
+		return nil
+	}
+	return []float32{}
+}
+
+// Open gives block id, to be read only; release must be called once. A nil
+// block means that there is none.
+func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
+	s.mu.Lock()
+	it := s.items[id]
+	if it == nil || it.disk == nil {
+		s.mu.Unlock()
+		if it == nil {
+			return nil, func() {}, nil
+		}
+		c := it.b
+		return &c, func() {}, nil
+	}
+	e, c := *it.disk, it.b
+	s.mu.Unlock()
+	m, release, err := s.file.mapped(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := f64.Tiles(c.Rows) * f64.Lanes
+	cut := func(size int) []byte {
+		p := m[:size]
+		m = m[size:]
+		return p
+	}
+	narrow := c.X32 != nil
+	c.X32 = nil
+	if !narrow {
+		c.X64 = cooked[float64](cut(8 * n * c.Dense))
+	}
+	c.Y, c.W = cooked[float64](cut(8*n)), cooked[float64](cut(8*n))
+	if narrow {
+		c.X32 = cooked[float32](cut(4 * n * c.Dense))
+	}
+	c.Code = cooked[int32](cut(4 * n * c.Codes))
+	return &c, release, nil
+}
+
+// Spilled tells whether blocks lie on disk.
+func (s *Blocks) Spilled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.full
+}
+
+// Close frees all memory and files. No block may be open. It may be called twice.
+func (s *Blocks) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items = nil
+	s.acct.Close()
+	return s.file.Close()
+}

@@ -1,0 +1,28 @@
+// Package dataset holds the rows of a training job on one node, in an order
+// that depends on nothing but the rows themselves.
+//
+// The dataset query brings rows to nodes in any order. Each row becomes a
+// record, its canonical bytes behind a 128-bit hash of them:
+//
+//	record   hash, 16 bytes big-endian │ NULL bits │ slots of 8, 4, 2, 1 bytes │ variable bytes
+//	         every part is a multiple of eight bytes; -0 is 0, NaNs are one NaN,
+//	         numerics have no trailing zeros: equal values have equal bytes
+//
+// The hash deals it: its first 12 bits name one of 4096 buckets, a leaf is a
+// range of buckets, and within a leaf records stand in the order of their bytes,
+// hash first. The number of leaves follows from the number of rows alone. So
+// the contents of leaf i are a function of the multiset of rows, wherever and
+// in whatever order they came in; and since a hash has no meaning, the order is
+// also the shuffle that mini-batches want and its low bits draw the holdout.
+//
+//	Add ─▶ buckets 0 … 4095           any goroutine, any order; spill to a file
+//	         │ TakeBucket / PutBucket     ship to the node that owns the leaf
+//	         ▼
+//	       Finish, Settle(leaf) ─▶ Leaf   an order of records, or a mapped file
+//	         │  package feature encodes
+//	         ▼
+//	       Blocks                     tiles of numbers for the kernels; dito
+//
+// Everything held is charged to the job's pool. When it does not fit, it goes
+// to temporary files, which have no name any more once they are open.
+package dataset

@@ -1,0 +1,379 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Leaf is the rows of one leaf in canonical order.
+type Leaf struct {
+	Rows    int
+	store   *Store
+	order   []loc
+	regions [][]byte // what order points into: the store's regions, or one slab of its own
+	slab    int64    // bytes charged for the slab
+	disk    *extent  // the slab lies there instead
+}
+
+// key sorts records: by the first word of the hash, then by all bytes.
+type key struct {
+	hi uint64
+	at loc
+}
+
+// Finish ends the adding of rows: it must be called after the last of them and
+// before the first Settle. If the memory is not plainly sufficient for what
+// comes, the rows go to the file now.
+func (s *Store) Finish() error {
+	s.mu.Lock()
+	var held int64
+	onDisk := false
+	for _, sh := range s.shards {
+		sh.enc = nil
+		for i := range sh.buckets {
+			onDisk = onDisk || len(sh.buckets[i].disk) > 0
+		}
+	}
+	for _, r := range s.regions {
+		held += int64(len(r))
+	}
+	all := s.shards
+	s.mu.Unlock()
+	if held > 0 && (onDisk || s.shouldSpill() || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())) {
+		return s.spill(all...)
+	}
+	return nil
+}
+
+// Settle makes the leaf of buckets [from, to). Where they lie in memory the
+// leaf is an order of them; where some lie in the file they are all brought
+// together in a new slab, in memory or, where that is scarce, mapped.
+// All rows must have been added; the caller is the only one to work on these
+// buckets.
+func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
+	l := &Leaf{store: s}
+	s.mu.Lock()
+	shards, regions := s.shards, s.regions
+	s.mu.Unlock()
+	size, disk := 0, false
+	for _, sh := range shards {
+		for bkt := from; bkt < to; bkt++ {
+			b := &sh.buckets[bkt]
+			l.Rows += int(b.rows)
+			for _, c := range b.chunks {
+				size += len(c.buf)
+			}
+			for _, e := range b.disk {
+				size += e.len
+				disk = true
+			}
+		}
+	}
+	// The order, and while it is made twice the keys.
+	n := int64(l.Rows)
+	if err := s.grow(n * 40); err != nil {
+		return nil, err
+	}
+	defer s.shrink(n * 32)
+	if disk {
+		return s.gather(ctx, l, shards, from, to, size)
+	}
+	keys := make([]key, 0, l.Rows)
+	for bkt := from; bkt < to; bkt++ {
+		for _, sh := range shards {
+			for _, c := range sh.buckets[bkt].chunks {
+				keys = s.layout.keys(keys, c.buf, c.at)
+			}
+		}
+	}
+	l.regions = regions
+	l.sort(keys, from, to)
+	return l, ctx.Err()
+}
+
+// gather makes a leaf whose records lie partly in the file.
+func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to, size int) (*Leaf, error) {
+	if err := s.grow(int64(size)); err != nil {
+		return nil, err
+	}
+	l.slab = int64(size)
+	buf := make([]byte, 0, size)
+	for bkt := from; bkt < to; bkt++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, sh := range shards {
+			b := &sh.buckets[bkt]
+			for _, c := range b.chunks {
+				buf = append(buf, c.buf...)
+			}
+			for _, e := range b.disk {
+				n := len(buf)
+				buf = buf[:n+e.len]
+				if err := s.file.read(e, buf[n:]); err != nil {
+					return nil, err
+				}
+			}
+			b.chunks, b.disk = nil, nil // read once; the file's space comes back with the file
+		}
+	}
+	l.regions = [][]byte{buf}
+	l.sort(s.layout.keys(make([]key, 0, l.Rows), buf, 0), from, to)
+	if !s.shouldSpill() && s.cfg.Pool.Used() < s.cfg.Pool.Limit()/2 {
+		return l, nil
+	}
+	// Written in order, so that reading it later is sequential.
+	var parts [][]byte
+	at := 0
+	for i, p := range l.order {
+		rec := s.layout.whole(p.in(l.regions))
+		parts = append(parts, rec)
+		l.order[i] = loc(at / 8)
+		at += len(rec)
+	}
+	e, err := s.file.write(fileAlign, parts...)
+	if err != nil {
+		return nil, err
+	}
+	s.cfg.Pool.AddSpilled(l.slab)
+	s.shrink(l.slab)
+	l.disk, l.regions, l.slab = &e, nil, 0
+	return l, nil
+}
+
+// keys appends the keys of the records in run, the first of which is at at.
+func (l *Layout) keys(dst []key, run []byte, at loc) []key {
+	for len(run) > 0 {
+		n, ok := l.recordLen(run)
+		if !ok {
+			break // cannot be: only whole records are kept
+		}
+		dst = append(dst, key{be.Uint64(run), at})
+		run = run[n:]
+		at += loc(n / 8)
+	}
+	return dst
+}
+
+// whole cuts b to the record it starts with.
+func (l *Layout) whole(b []byte) []byte {
+	n, _ := l.recordLen(b)
+	return b[:n]
+}
+
+// sort makes the order. Hashes being uniform, the bits after those that all
+// keys of the leaf share put nearly every key in its place; the rest is left to
+// a comparison within each place.
+func (l *Leaf) sort(keys []key, from, to int) {
+	n := len(keys)
+	width := bits.Len(uint(max(n-1, 1)))
+	shared := bucketBits - bits.Len(uint(to-from-1))
+	place := func(k key) uint64 { return k.hi << shared >> (64 - width) }
+	ends := make([]uint32, 1<<width)
+	for _, k := range keys {
+		ends[place(k)]++
+	}
+	sum := uint32(0)
+	for i, c := range ends {
+		ends[i] = sum
+		sum += c
+	}
+	sorted := make([]key, n)
+	for _, k := range keys {
+		p := place(k)
+		sorted[ends[p]] = k
+		ends[p]++
+	}
+	at := uint32(0)
+	for _, end := range ends {
+		if end-at > 1 {
+			slices.SortFunc(sorted[at:end], l.compare)
+		}
+		at = end
+	}
+	l.order = make([]loc, n)
+	for i, k := range sorted {
+		l.order[i] = k.at
+	}
+}
+
+func (l *Leaf) compare(a, b key) int {
+	if c := cmp.Compare(a.hi, b.hi); c != 0 {
+		return c
+	}
+	lay := l.store.layout
+	return bytes.Compare(lay.whole(a.at.in(l.regions)), lay.whole(b.at.in(l.regions)))
+}
+
+// Free gives the leaf's own memory back; the leaf is empty then.
+func (l *Leaf) Free() {
+	l.store.shrink(l.slab + int64(len(l.order))*8)
+	*l = Leaf{store: l.store}
+}
+
+// Open gives access to the rows. Close the view; several may be open at once.
+func (l *Leaf) Open() (*View, error) {
+	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {}}
+	if l.disk != nil {
+		b, release, err := l.store.file.mapped(*l.disk)
+		if err != nil {
+			return nil, err
+		}
+		v.regions, v.release = [][]byte{b}, release
+	}
+	return v, nil
+}
+
+// View reads the rows of a leaf, column by column.
+type View struct {
+	Rows    int
+	layout  *Layout
+	order   []loc
+	regions [][]byte
+	release func()
+}
+
+// Close ends the access. Values that were read as bytes are gone.
+func (v *View) Close() { v.release(); v.regions = nil }
+
+func (v *View) rec(i int) []byte { return v.order[i].in(v.regions) }
+
+// Split parts the rows by their draw: those below share make the second view.
+// Both live as long as v. With share 0 the first is v itself.
+func (v *View) Split(share float64) (rest, drawn *View) {
+	if share <= 0 {
+		return v, &View{layout: v.layout, release: func() {}}
+	}
+	a, b := *v, *v
+	a.order, b.order = nil, nil
+	a.release, b.release = func() {}, func() {}
+	for i, p := range v.order {
+		if v.Draw(i) < share {
+			b.order = append(b.order, p)
+		} else {
+			a.order = append(a.order, p)
+		}
+	}
+	a.Rows, b.Rows = len(a.order), len(b.order)
+	return &a, &b
+}
+
+// Draw gives a number that row i's hash chose uniformly from [0, 1): the same
+// wherever the row is.
+func (v *View) Draw(i int) float64 {
+	return float64(be.Uint64(v.rec(i)[8:])>>11) * 0x1p-53
+}
+
+// Null tells whether column c of row i is NULL.
+func (v *View) Null(c, i int) bool { return v.rec(i)[nullsAt+c>>3]>>(c&7)&1 != 0 }
+
+// Numbers reads column c, of a number, boolean or time type, of rows [from,
+// from+len(dst)) as float64s: fixed numerics as their value, booleans as 0 and
+// 1, dates in days, times and timestamps in microseconds. NULLs read as NaN,
+// and their number is returned; NaN values of the data too are NaN, but not
+// counted.
+func (v *View) Numbers(c, from int, dst []float64) (nulls int) {
+	l := v.layout
+	at := l.at[c]
+	switch l.classes[c] {
+	case classF64:
+		for i := range dst {
+			dst[i] = math.Float64frombits(le.Uint64(v.rec(from + i)[at:]))
+		}
+	case classF32:
+		for i := range dst {
+			dst[i] = float64(math.Float32frombits(le.Uint32(v.rec(from + i)[at:])))
+		}
+	case classI64:
+		if t := l.Cols[c].Type; t.IsFixed() {
+			for i := range dst {
+				dst[i] = FixedFloat(int64(le.Uint64(v.rec(from + i)[at:])), t.Scale)
+			}
+		} else {
+			for i := range dst {
+				dst[i] = float64(int64(le.Uint64(v.rec(from + i)[at:])))
+			}
+		}
+	case classI32:
+		for i := range dst {
+			dst[i] = float64(int32(le.Uint32(v.rec(from + i)[at:])))
+		}
+	case classU32:
+		for i := range dst {
+			dst[i] = float64(le.Uint32(v.rec(from + i)[at:]))
+		}
+	case classI16:
+		for i := range dst {
+			dst[i] = float64(int16(le.Uint16(v.rec(from + i)[at:])))
+		}
+	case classBool:
+		for i := range dst {
+			dst[i] = float64(v.rec(from + i)[at])
+		}
+	case classNumeric:
+		for i := range dst {
+			dst[i] = math.NaN()
+			if b := v.Bytes(c, from+i); b != nil {
+				if d, err := types.DecodeDecimal(b); err == nil {
+					dst[i] = d.Float64()
+				}
+			}
+		}
+	default:
+		for i := range dst {
+			dst[i] = math.NaN()
+		}
+	}
+	byteAt, bit := nullsAt+c>>3, c&7
+	for i := range dst {
+		if v.rec(from + i)[byteAt]>>bit&1 != 0 {
+			dst[i] = math.NaN()
+			nulls++
+		}
+	}
+	return nulls
+}
+
+// Bytes gives the canonical bytes of column c in row i, nil for NULL: the text,
+// the binary form, or the slot of a number. They alias the view.
+func (v *View) Bytes(c, i int) []byte {
+	rec := v.rec(i)
+	l := v.layout
+	if rec[nullsAt+c>>3]>>(c&7)&1 != 0 {
+		return nil
+	}
+	k := l.classes[c]
+	if !k.variable() {
+		w := k.width()
+		return rec[l.at[c] : l.at[c]+w : l.at[c]+w]
+	}
+	at := l.fixed
+	for _, vc := range l.vars {
+		n := int(le.Uint32(rec[l.at[vc]:]))
+		if vc == c {
+			return rec[at : at+n : at+n]
+		}
+		at += n
+	}
+	return nil
+}
+
+// Array reads column c of row i, an array of numbers, appending to dst; ok is
+// false for NULL.
+func (v *View) Array(c, i int, dst []float64) (out []float64, ok bool) {
+	b := v.Bytes(c, i)
+	if b == nil {
+		return dst, false
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		dst = append(dst, math.Float64frombits(le.Uint64(b)))
+	}
+	return dst, true
+}

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package dataset
+
+// mapped gives the bytes of e. release must be called once.
+func (t *tempFile) mapped(e extent) (b []byte, release func(), err error) {
+	words := make([]float64, (e.len+7)/8) // for its alignment
+	b = raw(words)[:e.len]
+	return b, func() {}, t.read(e, b)
+}

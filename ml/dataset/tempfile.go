@@ -1,0 +1,119 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// tempFile is a file without a name that only grows. Its methods may be called
+// from any goroutine.
+type tempFile struct {
+	mu   sync.Mutex
+	dir  string
+	f    *os.File
+	size int64
+}
+
+// extent is a piece of a tempFile.
+type extent struct {
+	off int64
+	len int
+}
+
+const fileAlign = 4096 // pieces that are mapped start at a page
+
+func diskError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return pgerr.Wrap(pgerr.DiskFull, err, "could not write temporary training data")
+	}
+	return pgerr.Wrap(pgerr.IOError, err, "could not access temporary training data")
+}
+
+// reserve gives the place for n bytes, opening the file at first.
+func (t *tempFile) reserve(n int, align int64) (extent, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.f == nil {
+		f, err := os.CreateTemp(t.dir, "training-*")
+		if err != nil {
+			return extent{}, diskError(err)
+		}
+		// Gone from the directory at once: nothing is left behind by a crash.
+		if err := os.Remove(f.Name()); err != nil {
+			return extent{}, errors.Join(diskError(err), f.Close())
+		}
+		t.f = f
+	}
+	off := (t.size + align - 1) / align * align
+	t.size = off + int64(n)
+	return extent{off, n}, nil
+}
+
+// write appends parts as one extent.
+func (t *tempFile) write(align int64, parts ...[]byte) (extent, error) {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	e, err := t.reserve(n, align)
+	if err != nil {
+		return e, err
+	}
+	w := bufio.NewWriterSize(io.NewOffsetWriter(t.f, e.off), 1<<20)
+	for _, p := range parts {
+		if _, err := w.Write(p); err != nil {
+			return e, diskError(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return e, diskError(err)
+	}
+	return e, nil
+}
+
+// read fills dst with the beginning of e.
+func (t *tempFile) read(e extent, dst []byte) error {
+	if _, err := t.f.ReadAt(dst[:e.len], e.off); err != nil {
+		return diskError(err)
+	}
+	return nil
+}
+
+// Close frees the disk space.
+func (t *tempFile) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.f == nil {
+		return nil
+	}
+	f := t.f
+	t.f = nil
+	return f.Close()
+}
+
+func bytesOfString(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// raw views numbers as their bytes in this machine's order; such bytes never
+// leave the machine.
+func raw[T int32 | float32 | float64 | uint32](v []T) []byte {
+	if len(v) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
+}
+
+// cooked is the reverse of raw; b is aligned to eight bytes.
+func cooked[T int32 | float32 | float64 | uint32](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	var z T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
+}

@@ -1,0 +1,203 @@
+package feature
+
+import (
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// columns is a source over Arrow columns. It keeps scratch space and is for one
+// goroutine.
+type columns struct {
+	cols []arrow.Array
+	typ  []types.Type
+	buf  []byte
+}
+
+// EncodeColumns makes the block of n rows to predict. cols are the columns of
+// f.Cols, of their types.
+func (f *Fitted) EncodeColumns(cols []arrow.Array, n int) (*dataset.Block, error) {
+	if len(cols) != len(f.Cols) {
+		return nil, pgerr.Internal("a model of %d features was given %d columns", len(f.Cols), len(cols))
+	}
+	src := &columns{cols: cols}
+	idx := make([]int, len(cols))
+	for i := range f.Cols {
+		src.typ = append(src.typ, f.Cols[i].Type)
+		idx[i] = i
+		if !carries(cols[i], f.Cols[i].Type) {
+			return nil, pgerr.Internal("feature %q came as %s", f.Cols[i].Name, cols[i].DataType())
+		}
+	}
+	b := dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
+	f.fill(b, src, idx)
+	return b, nil
+}
+
+// carries tells whether arr may carry values of t.
+func carries(arr arrow.Array, t types.Type) bool {
+	if t.IsString() {
+		switch a := arr.(type) {
+		case *array.String:
+			return true
+		case *array.Dictionary:
+			_, ok := a.Dictionary().(*array.String)
+			return ok
+		}
+		return false
+	}
+	return arr.DataType().ID() == t.Arrow().ID()
+}
+
+// Numbers implements source.
+func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
+	arr := s.cols[c]
+	switch a := arr.(type) {
+	case *array.Float64:
+		copy(dst, a.Float64Values()[from:])
+	case *array.Float32:
+		for i, v := range a.Float32Values()[from : from+len(dst)] {
+			dst[i] = float64(v)
+		}
+	case *array.Int64:
+		t := s.typ[c]
+		for i, v := range a.Int64Values()[from : from+len(dst)] {
+			if t.IsFixed() {
+				dst[i] = dataset.FixedFloat(v, t.Scale)
+			} else {
+				dst[i] = float64(v)
+			}
+		}
+	case *array.Int32:
+		for i, v := range a.Int32Values()[from : from+len(dst)] {
+			dst[i] = float64(v)
+		}
+	case *array.Int16:
+		for i, v := range a.Int16Values()[from : from+len(dst)] {
+			dst[i] = float64(v)
+		}
+	case *array.Date32:
+		for i, v := range a.Date32Values()[from : from+len(dst)] {
+			dst[i] = float64(v)
+		}
+	case *array.Timestamp:
+		for i, v := range a.TimestampValues()[from : from+len(dst)] {
+			dst[i] = float64(v)
+		}
+	case *array.Binary:
+		for i := range dst {
+			dst[i] = math.NaN()
+			if !a.IsNull(from + i) {
+				if d, err := types.DecodeDecimal(a.Value(from + i)); err == nil {
+					dst[i] = d.Float64()
+				}
+			}
+		}
+	default:
+		for i := range dst {
+			dst[i] = math.NaN()
+		}
+	}
+	if arr.NullN() > 0 {
+		for i := range dst {
+			if arr.IsNull(from + i) {
+				dst[i] = math.NaN()
+				nulls++
+			}
+		}
+	}
+	for i, v := range dst { // -0 is 0, as in training; infinities are missing, as NaN is
+		if v-v != 0 {
+			dst[i] = math.NaN()
+		} else {
+			dst[i] = v + 0
+		}
+	}
+	return nulls
+}
+
+// Bytes implements source. The bytes are good until the next call.
+func (s *columns) Bytes(c, i int) []byte {
+	arr := s.cols[c]
+	if arr.IsNull(i) {
+		return nil
+	}
+	b := s.buf[:0]
+	switch a := arr.(type) {
+	case *array.Boolean:
+		if a.Value(i) {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+	case *array.Int16:
+		b = le.AppendUint16(b, uint16(a.Value(i)))
+	case *array.Int32:
+		b = le.AppendUint32(b, uint32(a.Value(i)))
+	case *array.Date32:
+		b = le.AppendUint32(b, uint32(a.Value(i)))
+	case *array.Int64:
+		b = le.AppendUint64(b, uint64(a.Value(i)))
+	case *array.Float32:
+		b = le.AppendUint32(b, math.Float32bits(a.Value(i)+0))
+	case *array.Float64:
+		b = le.AppendUint64(b, math.Float64bits(a.Value(i)+0))
+	case *array.Binary:
+		b = types.NormalizeDecimalBytes(b, a.Value(i))
+	case *array.String, *array.Dictionary:
+		b = append(b, batch.StringsOf(arr).Value(i)...)
+	}
+	if b == nil {
+		b = []byte{}
+	}
+	s.buf = b
+	return b
+}
+
+// codes gives a function from rows to find of the row's key, which looks each
+// value of a dictionary up once.
+func (s *columns) codes(c int, find func([]byte) int32) func(i int) int32 {
+	a, ok := s.cols[c].(*array.Dictionary)
+	if !ok || a.Dictionary().Len() > 4*a.Len()+64 {
+		return func(i int) int32 { return find(s.Bytes(c, i)) }
+	}
+	d := batch.StringsOf(a)
+	known := make([]int32, d.Values.Len())
+	for i := range known {
+		s.buf = append(s.buf[:0], d.Values.Value(i)...)
+		if s.buf == nil {
+			s.buf = []byte{}
+		}
+		known[i] = find(s.buf)
+	}
+	null := find(nil)
+	return func(i int) int32 {
+		if a.IsNull(i) {
+			return null
+		}
+		return known[d.Index[i]]
+	}
+}
+
+// Array implements source.
+func (s *columns) Array(c, i int, dst []float64) ([]float64, bool) {
+	a, ok := s.cols[c].(*array.List)
+	if !ok || a.IsNull(i) {
+		return dst, false
+	}
+	elem, _ := s.typ[c].Elem()
+	lo, hi := a.ValueOffsets(i)
+	in := &columns{cols: []arrow.Array{a.ListValues()}, typ: []types.Type{elem}}
+	n := len(dst)
+	for range hi - lo {
+		dst = append(dst, 0)
+	}
+	in.Numbers(0, int(lo), dst[n:])
+	return dst, true
+}

@@ -1,0 +1,26 @@
+// Package feature turns columns into the numbers that models learn from, with
+// encoders that are fitted once on the training rows and kept with the model.
+//
+//	Spec ── what each column is: feature, label, weight; which encoder
+//	  │ Collect(leaf) ─▶ Stats            per leaf, merged by the reduce tree
+//	  ▼
+//	Fit(Spec, Stats) ─▶ Fitted            canonical bytes; part of the model
+//	  │ Encode(leaf)        training      rows of a leaf ─▶ Block
+//	  │ EncodeColumns       predicting    Arrow columns  ─▶ Block
+//	  ▼
+//	X dense │ codes of one-hot columns
+//
+// By default the type chooses the encoder, as in BigQuery ML:
+//
+//	numbers              mean for NULL, 1/0 indicator where NULLs occurred, standardised
+//	text, enum, boolean  one-hot over the 1000 most frequent, NULL being one of them
+//	date, timestamp      days since 1970 standardised; one-hot month, weekday (and hour)
+//	arrays of numbers    as many standardised numbers; their length must not vary
+//
+// A one-hot column costs four bytes a row whatever its categories: blocks keep
+// its code, and the kernels add the weight that the code names.
+//
+// NULL and NaN at prediction are imputed; in training NaN and infinities are
+// errors, for they are mostly accidents. A category that training did not see
+// has no weight.
+package feature

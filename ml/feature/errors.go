@@ -1,0 +1,61 @@
+package feature
+
+import "github.com/tributarydb/tributary/sql/pgerr"
+
+// The errors that training data can give. They name the column and say what
+// can be done.
+
+func errLabelNull(name string) error {
+	return pgerr.New(pgerr.NullValueNotAllowed, "training label column %q contains NULL", name).OnColumn(name).
+		WithHint("Leave these rows out: WHERE %q IS NOT NULL.", name)
+}
+
+func errNotFinite(what, name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "%s column %q contains NaN, infinity or a value beyond 1e150", what, name).OnColumn(name).
+		WithHint("Leave these rows out, or turn the values into NULL, which is imputed.")
+}
+
+func errWeightNull(name string) error {
+	return pgerr.New(pgerr.NullValueNotAllowed, "weight column %q contains NULL", name).OnColumn(name)
+}
+
+func errWeightNegative(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "weight column %q contains negative values", name).OnColumn(name)
+}
+
+func errWeightZero() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "the weights of all training rows are zero")
+}
+
+func errNoRows() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "the training query returned no rows")
+}
+
+func errAllHeldOut() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "the holdout leaves no rows to train on").
+		WithHint("Lower data_split_eval_fraction, or train on more rows.")
+}
+
+func errOneClass(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "training label column %q has only one class", name).OnColumn(name).
+		WithHint("A classifier needs rows of at least two classes.")
+}
+
+func errManyClasses(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "training label column %q has more than %d distinct values", name, MaxClasses).OnColumn(name).
+		WithHint("Use linear_regression to predict a number.")
+}
+
+func errAllNull(name string) error {
+	return pgerr.New(pgerr.NullValueNotAllowed, "feature column %q contains only NULLs", name).OnColumn(name).
+		WithHint("Leave the column out of the training query.")
+}
+
+func errManyCategories(name string) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "feature column %q has more than %d distinct values", name, maxDistinct).OnColumn(name).
+		WithHint("Such a column is rather an identifier than a feature: leave it out, or group its values.")
+}
+
+func errArrayLength(name string, a, b int) error {
+	return pgerr.New(pgerr.ArraySubscriptError, "arrays of feature column %q have different lengths: %d and %d", name, min(a, b), max(a, b)).OnColumn(name)
+}

@@ -1,0 +1,305 @@
+package feature
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Fitted is the encoders as training fitted them. It is immutable, and part of
+// the model.
+type Fitted struct {
+	Cols   []FitCol // the features, in the query's order
+	Label  dataset.Column
+	Keys   []string // the classes' keys, in the order of their values; nil for a number
+	Narrow bool     // features are rounded to float32
+	// The shape of blocks, and so of parameters: Dense numbers and Codes codes
+	// a row; the codes choose among Ones slots.
+	Dense, Codes, Ones int
+}
+
+// FitCol is one fitted encoder.
+type FitCol struct {
+	dataset.Column
+	Encoder   Encoder
+	Center    []float64 // taken off, by element; none means 0
+	Scale     []float64 // divided by, after
+	Fill      float64   // stands for NULL, before that
+	Indicator bool      // one more number: 1 where NULL
+	Cats      []string  // keys of the categories, ascending by bytes
+	NullSlot  bool      // NULL has a slot, after the categories
+	Bounds    []float64 // of buckets
+	Dim       int       // of arrays
+
+	lookup map[string]int32
+}
+
+// Fit makes the encoders that the statistics of all rows call for.
+func Fit(s *Spec, st *Stats) (*Fitted, error) {
+	if st.Rows+st.Held == 0 {
+		return nil, errNoRows()
+	}
+	if st.Rows == 0 {
+		return nil, errAllHeldOut()
+	}
+	if s.WeightCol() >= 0 && st.Weight == 0 {
+		return nil, errWeightZero()
+	}
+	f := &Fitted{Narrow: s.Narrow}
+	for i := range s.Cols {
+		c, cs := &s.Cols[i], &st.Cols[i]
+		switch c.Role {
+		case Label:
+			f.Label = c.Column
+			if s.Classes {
+				for _, k := range cs.Cats {
+					f.Keys = append(f.Keys, k.Key)
+				}
+				slices.SortFunc(f.Keys, func(a, b string) int { return CompareKeys(c.Type, a, b) })
+				if len(f.Keys) < 2 {
+					return nil, errOneClass(c.Name)
+				}
+			}
+		case Feature:
+			fc, err := fitColumn(c, cs, st.Rows)
+			if err != nil {
+				return nil, err
+			}
+			f.Cols = append(f.Cols, fc)
+		}
+	}
+	f.count()
+	return f, nil
+}
+
+func fitColumn(c *Col, st *ColStats, rows int64) (FitCol, error) {
+	f := FitCol{Column: c.Column, Encoder: c.Encoder}
+	if st.Nulls == rows {
+		return f, errAllNull(c.Name)
+	}
+	hasNull := st.Nulls > 0
+	if n := st.Number; n != nil {
+		f.Fill = n.Mean
+		switch c.Fill {
+		case FillMedian:
+			f.Fill = st.Sketch.Quantile(0.5)
+		case FillMostFrequent:
+			if k, ok := mostFrequent(st.Cats); ok {
+				f.Fill = keyNumber(c.Type, []byte(k))
+			}
+		}
+		f.Indicator = hasNull && !c.NoIndicator
+	}
+	scale := func(center, by float64) {
+		if !(by > 0) {
+			by = 1
+		}
+		f.Center, f.Scale = []float64{center}, []float64{by}
+	}
+	switch c.Encoder {
+	case Standard, Dates:
+		scale(st.Number.Mean, st.Number.Std())
+	case MinMax:
+		scale(st.Number.Min, st.Number.Max-st.Number.Min)
+	case MaxAbs:
+		scale(0, math.Max(math.Abs(st.Number.Min), math.Abs(st.Number.Max)))
+	case Robust:
+		scale(st.Sketch.Quantile(0.5), st.Sketch.Quantile(0.75)-st.Sketch.Quantile(0.25))
+	case OneHot, Ordinal:
+		f.Cats = topCats(st.Cats, c.MaxCategories)
+		f.NullSlot = hasNull
+	case Bucketize:
+		f.Bounds, f.NullSlot, f.Indicator = c.Boundaries, hasNull, false
+	case QuantileBucketize:
+		f.NullSlot, f.Indicator = hasNull, false
+		for i := 1; i < c.Buckets; i++ {
+			b := st.Sketch.Quantile(float64(i) / float64(c.Buckets))
+			if n := len(f.Bounds); n == 0 || b > f.Bounds[n-1] {
+				f.Bounds = append(f.Bounds, b)
+			}
+		}
+	case Array, PlainArray:
+		f.Dim = len(st.Elems)
+		f.Indicator = hasNull && !c.NoIndicator
+		for j := range st.Elems {
+			e := &st.Elems[j]
+			if c.Encoder == Array {
+				f.Center, f.Scale = append(f.Center, e.Mean), append(f.Scale, e.Std())
+			}
+		}
+		if c.Encoder == PlainArray && hasNull { // a NULL array reads as the means
+			for j := range st.Elems {
+				f.Center, f.Scale = append(f.Center, st.Elems[j].Mean), append(f.Scale, 1)
+			}
+		}
+	}
+	return f, nil
+}
+
+// shape gives the numbers, codes and slots of codes of a column.
+func (c *FitCol) shape() (dense int, codes []int) {
+	null := 0
+	if c.NullSlot {
+		null = 1
+	}
+	switch c.Encoder {
+	case OneHot:
+		return 0, []int{len(c.Cats) + null}
+	case Bucketize, QuantileBucketize:
+		return 0, []int{len(c.Bounds) + 1 + null}
+	case Ordinal:
+		return 1, nil
+	case Dates:
+		dense, codes = 1, []int{12, 7}
+		if c.Type.OID != types.DateOID {
+			codes = append(codes, 24)
+		}
+	case Array, PlainArray:
+		dense = c.Dim
+	default:
+		dense = 1
+	}
+	if c.Indicator {
+		dense++
+	}
+	return dense, codes
+}
+
+// count sums the shapes up and prepares the lookups.
+func (f *Fitted) count() {
+	f.Dense, f.Codes, f.Ones = 0, 0, 0
+	for i := range f.Cols {
+		c := &f.Cols[i]
+		dense, codes := c.shape()
+		f.Dense += dense
+		f.Codes += len(codes)
+		for _, n := range codes {
+			f.Ones += n
+		}
+		if len(c.Cats) > 0 {
+			c.lookup = make(map[string]int32, len(c.Cats))
+			for j, k := range c.Cats {
+				c.lookup[k] = int32(j)
+			}
+		}
+	}
+}
+
+// Params is the number of parameters of one output without the intercept.
+func (f *Fitted) Params() int { return f.Dense + f.Ones }
+
+// Slot is one learnt number's meaning.
+type Slot struct {
+	Column   string // the input column
+	Name     string // what of it, e.g. "city = Oslo"; the column's name for a plain number
+	Category string // of a one-hot slot
+	Center   float64
+	Scale    float64 // the number is (value - Center) / Scale
+}
+
+// Slots lists the parameters of one output: Dense numbers, then Ones slots.
+func (f *Fitted) Slots() []Slot {
+	var dense, ones []Slot
+	for i := range f.Cols {
+		c := &f.Cols[i]
+		n, codes := c.shape()
+		for j := range n {
+			s := Slot{Column: c.Name, Name: c.Name, Scale: 1}
+			switch {
+			case c.Indicator && j == n-1:
+				s.Name += " is null"
+			case c.Dim > 0:
+				s.Name = fmt.Sprintf("%s[%d]", c.Name, j+1)
+			case c.Encoder == Dates:
+				s.Name += " (days)"
+			}
+			if j < len(c.Center) && !(c.Indicator && j == n-1) {
+				if s.Scale = c.Scale[j]; c.Encoder != PlainArray {
+					s.Center = c.Center[j]
+				}
+			}
+			dense = append(dense, s)
+		}
+		for k, slots := range codes {
+			for j := range slots {
+				cat, name := "NULL", ""
+				switch {
+				case c.Encoder == Dates:
+					part := [...]string{"month", "weekday", "hour"}[k]
+					base := 1 - k>>1 // months and weekdays from 1, hours from 0
+					cat = fmt.Sprint(j + base)
+					name = fmt.Sprintf("%s %s = %s", c.Name, part, cat)
+				case c.NullSlot && j == slots-1:
+					name = c.Name + " is null"
+				case c.Encoder == OneHot:
+					cat = KeyText(c.Type, c.Cats[j])
+					name = c.Name + " = " + cat
+				default:
+					cat = bucketText(c.Bounds, j)
+					name = c.Name + " in " + cat
+				}
+				ones = append(ones, Slot{Column: c.Name, Name: name, Category: cat, Scale: 1})
+			}
+		}
+	}
+	return append(dense, ones...)
+}
+
+func bucketText(b []float64, j int) string {
+	lo, hi := "-inf", "inf"
+	if j > 0 {
+		lo = fmt.Sprint(b[j-1])
+	}
+	if j < len(b) {
+		hi = fmt.Sprint(b[j])
+	}
+	return "[" + lo + ", " + hi + ")"
+}
+
+// Encode gives the canonical bytes.
+func (f *Fitted) Encode(e *canon.E) {
+	e.U32(uint32(len(f.Cols)))
+	for i := range f.Cols {
+		c := &f.Cols[i]
+		e.Str(c.Name)
+		e.Type(c.Type)
+		e.U8(uint8(c.Encoder))
+		e.F64s(c.Center)
+		e.F64s(c.Scale)
+		e.F64(c.Fill)
+		e.Bool(c.Indicator)
+		e.Strs(c.Cats)
+		e.Bool(c.NullSlot)
+		e.F64s(c.Bounds)
+		e.U32(uint32(c.Dim))
+	}
+	e.Str(f.Label.Name)
+	e.Type(f.Label.Type)
+	e.Strs(f.Keys)
+	e.Bool(f.Narrow)
+}
+
+// DecodeFitted reads what Encode wrote.
+func DecodeFitted(d *canon.D) *Fitted {
+	f := &Fitted{}
+	for range d.Count(40) {
+		c := FitCol{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Encoder: Encoder(d.U8()), Center: d.F64s(), Scale: d.F64s(),
+			Fill: d.F64(), Indicator: d.Bool(), Cats: d.Strs(), NullSlot: d.Bool(), Bounds: d.F64s(), Dim: int(d.U32())}
+		if c.Encoder == Auto || c.Encoder >= numEncoders || len(c.Center) != len(c.Scale) || c.Dim < 0 || c.Dim > 1<<20 ||
+			c.Dim > 0 && len(c.Center) != 0 && len(c.Center) != c.Dim {
+			d.Fail()
+		}
+		f.Cols = append(f.Cols, c)
+	}
+	f.Label = dataset.Column{Name: d.Str(), Type: d.Type()}
+	f.Keys = d.Strs()
+	f.Narrow = d.Bool()
+	if d.OK() {
+		f.count()
+	}
+	return f
+}

@@ -1,0 +1,95 @@
+package feature
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// A key is the canonical bytes of a value, as a record holds it: the text, or
+// the little-endian slot of a number.
+
+var le = binary.LittleEndian
+
+// keyNumber is the value of a numeric key.
+func keyNumber(t types.Type, key []byte) float64 {
+	switch len(key) {
+	case 1:
+		return float64(key[0])
+	case 2:
+		if t.OID == types.Int2OID {
+			return float64(int16(le.Uint16(key)))
+		}
+	case 4:
+		switch t.OID {
+		case types.Float4OID:
+			return float64(math.Float32frombits(le.Uint32(key)))
+		case types.Int4OID, types.DateOID:
+			return float64(int32(le.Uint32(key)))
+		}
+	case 8:
+		switch {
+		case t.OID == types.Float8OID:
+			return math.Float64frombits(le.Uint64(key))
+		case t.IsFixed():
+			return dataset.FixedFloat(int64(le.Uint64(key)), t.Scale)
+		case t.OID == types.Int8OID:
+			return float64(int64(le.Uint64(key)))
+		}
+	}
+	if t.OID == types.NumericOID && !t.IsFixed() {
+		if d, err := types.DecodeDecimal(key); err == nil {
+			return d.Float64()
+		}
+	}
+	return math.NaN()
+}
+
+// CompareKeys orders keys as their values are ordered; texts by their bytes.
+func CompareKeys(t types.Type, a, b string) int {
+	switch {
+	case t.OID == types.NumericOID && !t.IsFixed():
+		return types.CompareDecimalBytes([]byte(a), []byte(b))
+	case t.OID == types.Int8OID || t.IsFixed():
+		if len(a) == 8 && len(b) == 8 {
+			return cmp.Compare(int64(le.Uint64([]byte(a))), int64(le.Uint64([]byte(b))))
+		}
+	case IsNumber(t) || t.OID == types.BoolOID || t.OID == types.DateOID:
+		return cmp.Compare(keyNumber(t, []byte(a)), keyNumber(t, []byte(b)))
+	}
+	return bytes.Compare([]byte(a), []byte(b))
+}
+
+// KeyText writes a key as a person reads it.
+func KeyText(t types.Type, key string) string { return keyText(t, []byte(key)) }
+
+func keyText(t types.Type, b []byte) string {
+	switch {
+	case t.IsString():
+		return string(b)
+	case t.OID == types.BoolOID:
+		if len(b) == 1 && b[0] != 0 {
+			return "true"
+		}
+		return "false"
+	case t.IsFixed() && len(b) == 8:
+		return types.DecimalFromInt64(int64(le.Uint64(b)), int32(t.Scale)).String()
+	case t.OID == types.NumericOID:
+		if d, err := types.DecodeDecimal(b); err == nil {
+			return d.String()
+		}
+	case t.OID == types.Int8OID && len(b) == 8:
+		return strconv.FormatInt(int64(le.Uint64(b)), 10)
+	case t.OID == types.DateOID && len(b) == 4:
+		return time.Unix(int64(int32(le.Uint32(b)))*86400, 0).UTC().Format(time.DateOnly)
+	case t.OID == types.Float4OID:
+		return strconv.FormatFloat(keyNumber(t, b), 'g', -1, 32)
+	}
+	return strconv.FormatFloat(keyNumber(t, b), 'g', -1, 64)
+}

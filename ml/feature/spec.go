@@ -1,0 +1,271 @@
+package feature
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Role is what a column is for.
+type Role uint8
+
+// The roles.
+const (
+	Ignored Role = iota
+	Feature
+	Label  // what is predicted
+	Weight // how much a row counts
+)
+
+// Encoder is how a feature column becomes numbers.
+type Encoder uint8
+
+// The encoders. Their numbers are part of models' bytes: append only.
+const (
+	Auto              Encoder = iota // chosen by type and Spec.Standardize
+	Plain                            // the number itself
+	Standard                         // (x - mean) / standard deviation
+	MinMax                           // to [0, 1]
+	MaxAbs                           // divided by the largest magnitude
+	Robust                           // (x - median) / interquartile range
+	OneHot                           // one slot a category
+	Ordinal                          // the category's number from 1, 0 for others, as one number
+	Dates                            // days, month, weekday, hour
+	Bucketize                        // one-hot over the intervals that Boundaries make
+	QuantileBucketize                // one-hot over Buckets intervals of equal frequency
+	Array                            // one number an element, standardised
+	PlainArray                       // one number an element
+	numEncoders
+)
+
+// Fill is what stands for NULL in a column of numbers.
+type Fill uint8
+
+// The fills.
+const (
+	FillMean Fill = iota
+	FillMedian
+	FillMostFrequent
+)
+
+// DefaultCategories is the number of categories a one-hot column keeps.
+const DefaultCategories = 1000
+
+// Col is a column of the training query with its part.
+type Col struct {
+	dataset.Column
+	Role          Role
+	Encoder       Encoder
+	Fill          Fill
+	NoIndicator   bool      // no column that tells where NULLs were
+	MaxCategories int       // 0: DefaultCategories
+	Boundaries    []float64 // Bucketize: ascending
+	Buckets       int       // QuantileBucketize
+}
+
+// Spec says what is learnt from.
+type Spec struct {
+	Cols        []Col
+	Standardize bool
+	Classes     bool    // the label is a class, not a number
+	Holdout     float64 // share of the rows kept for validation
+	Narrow      bool    // keep features as float32
+}
+
+// Columns are the columns of the dataset.
+func (s *Spec) Columns() []dataset.Column {
+	out := make([]dataset.Column, len(s.Cols))
+	for i, c := range s.Cols {
+		out[i] = c.Column
+	}
+	return out
+}
+
+// LabelCol gives the label's column number, or -1.
+func (s *Spec) LabelCol() int { return s.roleCol(Label) }
+
+// WeightCol gives the weight's column number, or -1.
+func (s *Spec) WeightCol() int { return s.roleCol(Weight) }
+
+func (s *Spec) roleCol(r Role) int {
+	for i, c := range s.Cols {
+		if c.Role == r {
+			return i
+		}
+	}
+	return -1
+}
+
+// IsNumber tells whether values of t are numbers to an encoder.
+func IsNumber(t types.Type) bool {
+	switch t.OID {
+	case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
+		return true
+	}
+	return false
+}
+
+func isDate(t types.Type) bool {
+	return t.OID == types.DateOID || t.OID == types.TimestampOID || t.OID == types.TimestamptzOID
+}
+
+func isCategory(t types.Type) bool {
+	return t.IsString() && t.OID != types.JSONOID && t.OID != types.JSONBOID || t.OID == types.BoolOID
+}
+
+// Resolve checks the spec and replaces Auto by what the types choose. The
+// errors name the column.
+func (s *Spec) Resolve() error {
+	features, labels := 0, 0
+	for i := range s.Cols {
+		c := &s.Cols[i]
+		switch c.Role {
+		case Label:
+			labels++
+			if err := s.checkLabel(c); err != nil {
+				return err
+			}
+		case Weight:
+			if !IsNumber(c.Type) {
+				return pgerr.New(pgerr.DatatypeMismatch, "weight column %q must be of a numeric type", c.Name).OnColumn(c.Name)
+			}
+		case Feature:
+			features++
+			if err := s.resolveFeature(c); err != nil {
+				return err
+			}
+		}
+	}
+	if features == 0 {
+		return pgerr.New(pgerr.InvalidParameterValue, "the training query has no feature columns").
+			WithHint("Every column but the label and the weight is a feature; add some to the query.")
+	}
+	if labels > 1 {
+		return pgerr.Unsupported("models with more than one target column are not supported")
+	}
+	return nil
+}
+
+func (s *Spec) checkLabel(c *Col) error {
+	if !s.Classes && !IsNumber(c.Type) {
+		return pgerr.New(pgerr.DatatypeMismatch, "label column %q must be of a numeric type for regression", c.Name).OnColumn(c.Name).
+			WithHint("Use logistic_regression to predict classes.")
+	}
+	if s.Classes && !IsNumber(c.Type) && !isCategory(c.Type) {
+		return pgerr.Unsupported("label column %q has a type that cannot be a class", c.Name).OnColumn(c.Name)
+	}
+	return nil
+}
+
+func (s *Spec) resolveFeature(c *Col) error {
+	if c.Encoder == Auto {
+		switch {
+		case IsNumber(c.Type) && s.Standardize:
+			c.Encoder = Standard
+		case IsNumber(c.Type):
+			c.Encoder = Plain
+		case isCategory(c.Type):
+			c.Encoder = OneHot
+		case isDate(c.Type):
+			c.Encoder = Dates
+		case c.Type.IsArray() && s.Standardize:
+			c.Encoder = Array
+		case c.Type.IsArray():
+			c.Encoder = PlainArray
+		default:
+			return pgerr.Unsupported("feature column %q has a type that models cannot use", c.Name).OnColumn(c.Name).
+				WithHint("Cast it to a number or to text in the query, or leave it out.")
+		}
+	}
+	if c.MaxCategories <= 0 {
+		c.MaxCategories = DefaultCategories
+	}
+	var ok bool
+	switch c.Encoder {
+	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize:
+		ok = IsNumber(c.Type)
+	case OneHot, Ordinal:
+		ok = IsNumber(c.Type) || isCategory(c.Type) || c.Type.OID == types.DateOID
+	case Dates:
+		ok = isDate(c.Type)
+	case Array, PlainArray:
+		e, arr := c.Type.Elem()
+		ok = arr && IsNumber(e)
+	}
+	switch {
+	case !ok:
+		return pgerr.New(pgerr.DatatypeMismatch, "the encoder chosen for feature column %q does not fit its type", c.Name).OnColumn(c.Name)
+	case c.Encoder == QuantileBucketize && (c.Buckets < 2 || c.Buckets > 1000):
+		return pgerr.New(pgerr.InvalidParameterValue, "the number of quantile buckets of column %q must be between 2 and 1000", c.Name).OnColumn(c.Name)
+	case c.Encoder == Bucketize && (len(c.Boundaries) == 0 || !ascending(c.Boundaries)):
+		return pgerr.New(pgerr.InvalidParameterValue, "the bucket boundaries of column %q must be ascending numbers", c.Name).OnColumn(c.Name)
+	}
+	return nil
+}
+
+func ascending(v []float64) bool {
+	for i, x := range v {
+		if x-x != 0 || i > 0 && x <= v[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// AutoNarrow tells whether float32 holds every feature exactly: the precision
+// to choose where none was asked for.
+func (s *Spec) AutoNarrow() bool {
+	for _, c := range s.Cols {
+		if c.Role != Feature {
+			continue
+		}
+		t := c.Type
+		if e, ok := t.Elem(); ok {
+			t = e
+		}
+		switch t.OID {
+		case types.Float4OID, types.Int2OID, types.BoolOID:
+		default:
+			if !isCategory(t) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Encode gives the canonical bytes of the spec.
+func (s *Spec) Encode(e *canon.E) {
+	e.U32(uint32(len(s.Cols)))
+	for _, c := range s.Cols {
+		e.Str(c.Name)
+		e.Type(c.Type)
+		e.U8(uint8(c.Role))
+		e.U8(uint8(c.Encoder))
+		e.U8(uint8(c.Fill))
+		e.Bool(c.NoIndicator)
+		e.U32(uint32(c.MaxCategories))
+		e.F64s(c.Boundaries)
+		e.U32(uint32(c.Buckets))
+	}
+	e.Bool(s.Standardize)
+	e.Bool(s.Classes)
+	e.F64(s.Holdout)
+	e.Bool(s.Narrow)
+}
+
+// DecodeSpec reads what Encode wrote.
+func DecodeSpec(d *canon.D) *Spec {
+	s := &Spec{}
+	for range d.Count(20) {
+		c := Col{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
+			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32())}
+		if c.Role > Weight || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
+			d.Fail()
+		}
+		s.Cols = append(s.Cols, c)
+	}
+	s.Standardize, s.Classes, s.Holdout, s.Narrow = d.Bool(), d.Bool(), d.F64(), d.Bool()
+	return s
+}

@@ -1,0 +1,248 @@
+package feature
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+// Stats is what fitting needs to know of rows: of one leaf, or merged.
+type Stats struct {
+	Rows, Held int64 // training rows; rows held out
+	Weight     float64
+	Cols       []ColStats
+}
+
+// ColStats is about one column. Which parts are set follows from its part in
+// the Spec.
+type ColStats struct {
+	Nulls  int64
+	Number *NumberStats
+	Elems  []NumberStats // of an array's elements
+	Cats   []CatCount    // ascending by Key
+	Sketch Sketch
+}
+
+// NumberStats are moments, merged by Chan's formula.
+type NumberStats struct {
+	N        int64
+	Mean, M2 float64
+	Min, Max float64
+}
+
+// CatCount is how often a value occurs.
+type CatCount struct {
+	Key string // canonical bytes of the value
+	N   int64
+}
+
+// Limits of what is counted.
+const (
+	maxDistinct = 1 << 20 // of a feature column
+	MaxClasses  = 1000    // of a label
+)
+
+// mergeNumbers gives the statistics of a's and b's rows together.
+func mergeNumbers(a, b NumberStats) NumberStats {
+	if a.N == 0 {
+		return b
+	}
+	if b.N == 0 {
+		return a
+	}
+	n := float64(a.N + b.N)
+	d := b.Mean - a.Mean
+	share := float64(b.N) / n
+	return NumberStats{
+		N:    a.N + b.N,
+		Mean: f64.FMA(d, share, a.Mean),
+		M2:   a.M2 + b.M2 + float64(float64(d*d)*float64(float64(a.N)*share)),
+		Min:  math.Min(a.Min, b.Min),
+		Max:  math.Max(a.Max, b.Max),
+	}
+}
+
+// finish turns lane sums around a shift into moments.
+func (n *NumberStats) finish(count int64, shift float64, acc *f64.MomentAcc) {
+	if count == 0 {
+		return
+	}
+	s1, s2 := f64.Fold(&acc.S1), f64.Fold(&acc.S2)
+	k := float64(count)
+	n.N = count
+	n.Mean = shift + s1/k
+	n.M2 = max(s2-float64(s1*(s1/k)), 0)
+}
+
+// Std is the standard deviation of the population; 1 where all are equal.
+func (n *NumberStats) Std() float64 {
+	if n.N == 0 {
+		return 1
+	}
+	if v := math.Sqrt(n.M2 / float64(n.N)); v > 0 {
+		return v
+	}
+	return 1
+}
+
+func mergeCats(a, b []CatCount, limit int) (out []CatCount, over bool) {
+	out = make([]CatCount, 0, max(len(a), len(b)))
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Key < b[0].Key:
+			out, a = append(out, a[0]), a[1:]
+		case len(a) == 0 || b[0].Key < a[0].Key:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out = append(out, CatCount{a[0].Key, a[0].N + b[0].N})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return out, len(out) > limit
+}
+
+// MergeStats merges the statistics of neighbours in the tree.
+func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
+	o := &Stats{Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Weight: a.Weight + b.Weight, Cols: make([]ColStats, len(a.Cols))}
+	for i := range o.Cols {
+		x, y, z := &a.Cols[i], &b.Cols[i], &o.Cols[i]
+		z.Nulls = x.Nulls + y.Nulls
+		switch {
+		case x.Number == nil:
+			z.Number = y.Number
+		case y.Number == nil:
+			z.Number = x.Number
+		default:
+			m := mergeNumbers(*x.Number, *y.Number)
+			z.Number = &m
+		}
+		switch {
+		case len(x.Elems) == 0:
+			z.Elems = y.Elems
+		case len(y.Elems) == 0:
+			z.Elems = x.Elems
+		case len(x.Elems) != len(y.Elems):
+			return nil, errArrayLength(s.Cols[i].Name, len(x.Elems), len(y.Elems))
+		default:
+			for j := range x.Elems {
+				z.Elems = append(z.Elems, mergeNumbers(x.Elems[j], y.Elems[j]))
+			}
+		}
+		limit, label := maxDistinct, s.Cols[i].Role == Label
+		if label {
+			limit = MaxClasses
+		}
+		var over bool
+		if z.Cats, over = mergeCats(x.Cats, y.Cats, limit); over {
+			if label {
+				return nil, errManyClasses(s.Cols[i].Name)
+			}
+			return nil, errManyCategories(s.Cols[i].Name)
+		}
+		z.Sketch = x.Sketch.merge(y.Sketch)
+	}
+	return o, nil
+}
+
+// topCats gives the limit most frequent categories, ties by their bytes, in
+// ascending order of their bytes.
+func topCats(c []CatCount, limit int) []string {
+	if len(c) > limit {
+		c = slices.Clone(c)
+		slices.SortFunc(c, func(a, b CatCount) int {
+			if a.N != b.N {
+				return cmp.Compare(b.N, a.N)
+			}
+			return cmp.Compare(a.Key, b.Key)
+		})
+		c = c[:limit]
+	}
+	keys := make([]string, len(c))
+	for i := range c {
+		keys[i] = c[i].Key
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// mostFrequent gives the category with the highest count, the least of them.
+func mostFrequent(c []CatCount) (key string, ok bool) {
+	var best int64
+	for _, x := range c {
+		if x.N > best {
+			key, best, ok = x.Key, x.N, true
+		}
+	}
+	return key, ok
+}
+
+// Encode gives the canonical bytes.
+func (s *Stats) Encode(e *canon.E) {
+	e.I64(s.Rows)
+	e.I64(s.Held)
+	e.F64(s.Weight)
+	e.U32(uint32(len(s.Cols)))
+	for i := range s.Cols {
+		c := &s.Cols[i]
+		e.I64(c.Nulls)
+		e.Bool(c.Number != nil)
+		if c.Number != nil {
+			c.Number.encode(e)
+		}
+		e.U32(uint32(len(c.Elems)))
+		for j := range c.Elems {
+			c.Elems[j].encode(e)
+		}
+		e.U32(uint32(len(c.Cats)))
+		for _, k := range c.Cats {
+			e.Str(k.Key)
+			e.I64(k.N)
+		}
+		c.Sketch.encode(e)
+	}
+}
+
+func (n *NumberStats) encode(e *canon.E) {
+	e.I64(n.N)
+	for _, v := range []float64{n.Mean, n.M2, n.Min, n.Max} {
+		e.F64(v)
+	}
+}
+
+func decodeNumber(d *canon.D) NumberStats {
+	return NumberStats{N: d.I64(), Mean: d.F64(), M2: d.F64(), Min: d.F64(), Max: d.F64()}
+}
+
+// DecodeStats reads what Encode wrote.
+func DecodeStats(d *canon.D) *Stats {
+	s := &Stats{Rows: d.I64(), Held: d.I64(), Weight: d.F64()}
+	for range d.Count(17) {
+		c := ColStats{Nulls: d.I64()}
+		if d.Bool() {
+			n := decodeNumber(d)
+			c.Number = &n
+		}
+		for range d.Count(40) {
+			c.Elems = append(c.Elems, decodeNumber(d))
+		}
+		for range d.Count(12) {
+			c.Cats = append(c.Cats, CatCount{d.Str(), d.I64()})
+		}
+		c.Sketch = decodeSketch(d)
+		s.Cols = append(s.Cols, c)
+	}
+	return s
+}
+
+// countCats gives the categories of a count, ascending.
+func countCats(n map[string]int64) []CatCount {
+	out := make([]CatCount, 0, len(n))
+	for k, c := range n {
+		out = append(out, CatCount{k, c})
+	}
+	slices.SortFunc(out, func(a, b CatCount) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}

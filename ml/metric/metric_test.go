@@ -1,0 +1,139 @@
+package metric
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-12 {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
+// The expected values are scikit-learn's.
+func TestMatrixScores(t *testing.T) {
+	m := NewMatrix()
+	truth := []string{"0", "1", "1", "0", "1", "1", "0", "1"}
+	pred := []string{"0", "1", "0", "1", "1", "1", "0", "0"}
+	for i := range truth {
+		m.Add(truth[i], pred[i], 1)
+	}
+	s := m.Scores(cmp.Compare[string])
+	near(t, "accuracy", s.Accuracy, 0.625)
+	near(t, "precision", s.Precision, 0.75)
+	near(t, "recall", s.Recall, 0.6)
+	near(t, "f1", s.F1, 2.0/3)
+	m.Add("2", "2", 1)
+	m.Add("2", "0", 1)
+	s = m.Scores(cmp.Compare[string])
+	near(t, "accuracy of three", s.Accuracy, 0.6)
+	near(t, "macro precision", s.Precision, (2.0/5+3.0/4+1)/3)
+	near(t, "macro recall", s.Recall, (2.0/3+3.0/5+1.0/2)/3)
+	if c := m.Cells(cmp.Compare[string]); len(c) != 6 || c[1] != (Cell{"0", "1", 1}) {
+		t.Errorf("cells %v", c)
+	}
+	// a class that is never predicted
+	n := NewMatrix()
+	n.Add("0", "0", 1)
+	n.Add("1", "0", 1)
+	if s := n.Scores(cmp.Compare[string]); s.Precision != 0 || s.Recall != 0 || s.F1 != 0 {
+		t.Errorf("scores of a class that is never predicted: %+v", s)
+	}
+}
+
+// TestAUCAgainstPairs compares with the definition over all pairs, and any
+// split into merged states with the whole.
+func TestAUCAgainstPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 50 {
+		n := 2 + r.IntN(60)
+		score, weight, pos := make([]float64, n), make([]float64, n), make([]bool, n)
+		var whole Ranking
+		parts := make([]Ranking, 3)
+		for i := range n {
+			score[i], weight[i], pos[i] = float64(r.IntN(8)), float64(1+r.IntN(3)), r.IntN(2) == 0
+			whole.Add(pos[i], score[i], weight[i])
+			parts[r.IntN(3)].Add(pos[i], score[i], weight[i])
+		}
+		var num, den float64
+		for i := range n {
+			for j := range n {
+				if pos[i] && !pos[j] {
+					w := weight[i] * weight[j]
+					den += w
+					if score[i] > score[j] {
+						num += w
+					} else if score[i] == score[j] {
+						num += w / 2
+					}
+				}
+			}
+		}
+		got, ok := whole.AUC()
+		if ok != (den > 0) {
+			t.Fatalf("ok = %v with %v pairs", ok, den)
+		}
+		if ok {
+			near(t, "AUC", got, num/den)
+		}
+		parts[0].Merge(&parts[1])
+		parts[0].Merge(&parts[2])
+		var a, b canon.E
+		whole.Encode(&a)
+		parts[0].Encode(&b)
+		if !bytes.Equal(a.B, b.B) {
+			t.Fatal("merged parts have other bytes")
+		}
+		d := canon.Read(a.B)
+		back := DecodeRanking(d)
+		if err := d.Done("ranking"); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := back.AUC(); ok && again != got {
+			t.Errorf("decoded: %v", again)
+		}
+	}
+	var big Ranking
+	for i := range 100000 {
+		big.Add(i%3 == 0, float64(i), 1)
+	}
+	if c := big.Curve(100); len(c) > 101 || c[len(c)-1].TPR != 1 || c[len(c)-1].FPR != 1 || c[0].TPR != 0 {
+		t.Errorf("a curve of %d points ends at %+v", len(c), c[len(c)-1])
+	}
+}
+
+func TestRegressionMeasures(t *testing.T) {
+	truth, pred := []float64{3, -0.5, 2, 7}, []float64{2.5, 0.0, 2, 8}
+	var all, a, b Regression
+	for i := range truth {
+		all.Add(truth[i], pred[i], 1)
+		if i < 2 {
+			a.Add(truth[i], pred[i], 1)
+		} else {
+			b.Add(truth[i], pred[i], 1)
+		}
+	}
+	a.Merge(&b)
+	for _, r := range []*Regression{&all, &a} {
+		near(t, "mae", r.MAE(), 0.5)
+		near(t, "mse", r.MSE(), 0.375)
+		near(t, "rmse", r.RMSE(), math.Sqrt(0.375))
+		near(t, "r2", r.R2(), 0.9486081370449679)
+	}
+	var l LogLoss
+	for _, p := range []float64{0.9, 0.9, 0.8, 0.65} { // scikit-learn's example
+		l.Add(p, 1)
+	}
+	near(t, "log loss", l.Mean(), 0.21616187468057912)
+	l.Add(0, 1)
+	if math.IsInf(l.Mean(), 0) {
+		t.Error("a probability of 0 gives an infinite loss")
+	}
+}

@@ -1,0 +1,157 @@
+package metric
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+// Ranking keeps, for each distinct score, how much weight of either class has
+// it. It is exact, so it grows with the distinct scores.
+type Ranking struct {
+	sorted []Rank // ascending, distinct
+	fresh  []Rank // in the order of arrival
+}
+
+// Rank is the weight at one score.
+type Rank struct{ Score, Pos, Neg float64 }
+
+// Add counts a row.
+func (r *Ranking) Add(positive bool, score, weight float64) {
+	k := Rank{Score: score + 0}
+	if positive {
+		k.Pos = weight
+	} else {
+		k.Neg = weight
+	}
+	r.fresh = append(r.fresh, k)
+	if len(r.fresh) >= max(1<<14, len(r.sorted)) {
+		r.settle()
+	}
+}
+
+// settle sorts what is fresh and merges it in.
+func (r *Ranking) settle() {
+	if len(r.fresh) == 0 {
+		return
+	}
+	slices.SortStableFunc(r.fresh, func(a, b Rank) int { return cmp.Compare(a.Score, b.Score) })
+	r.sorted = mergeRanks(r.sorted, compact(r.fresh))
+	r.fresh = nil
+}
+
+func compact(v []Rank) []Rank {
+	out := v[:0]
+	for _, k := range v {
+		if n := len(out) - 1; n >= 0 && out[n].Score == k.Score {
+			out[n].Pos += k.Pos
+			out[n].Neg += k.Neg
+		} else {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func mergeRanks(a, b []Rank) []Rank {
+	if len(a) == 0 {
+		return b
+	}
+	out := make([]Rank, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch c := cmp.Compare(a[0].Score, b[0].Score); {
+		case c < 0:
+			out, a = append(out, a[0]), a[1:]
+		case c > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out = append(out, Rank{a[0].Score, a[0].Pos + b[0].Pos, a[0].Neg + b[0].Neg})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// Merge adds another state, which stays as it is.
+func (r *Ranking) Merge(o *Ranking) {
+	r.settle()
+	o.settle()
+	r.sorted = mergeRanks(r.sorted, o.sorted)
+}
+
+// AUC is the area under the ROC curve: the chance that a positive row scores
+// above a negative one, ties counting half. ok is false where one class is
+// missing.
+func (r *Ranking) AUC() (auc float64, ok bool) {
+	r.settle()
+	var pos, neg, area float64
+	for _, k := range r.sorted {
+		area += float64(k.Pos * (neg + float64(0.5*k.Neg)))
+		pos += k.Pos
+		neg += k.Neg
+	}
+	if pos == 0 || neg == 0 {
+		return math.NaN(), false
+	}
+	return area / (float64(pos * neg)), true
+}
+
+// Point is a point of the ROC curve: the rates when all rows that score at
+// least Threshold are called positive.
+type Point struct {
+	Threshold, TPR, FPR float64
+	TP, FP, TN, FN      float64
+}
+
+// Curve gives the ROC curve from the threshold infinity down, at most limit
+// points, evenly chosen; 0 for all.
+func (r *Ranking) Curve(limit int) []Point {
+	r.settle()
+	var pos, neg float64
+	for _, k := range r.sorted {
+		pos += k.Pos
+		neg += k.Neg
+	}
+	out := []Point{{Threshold: math.Inf(1), TN: neg, FN: pos}}
+	var tp, fp float64
+	n := len(r.sorted)
+	for i := n - 1; i >= 0; i-- {
+		k := r.sorted[i]
+		tp += k.Pos
+		fp += k.Neg
+		if at := n - i; limit > 1 && n > limit-1 && i > 0 && at*(limit-1)/n == (at-1)*(limit-1)/n {
+			continue
+		}
+		out = append(out, Point{k.Score, ratio(tp, pos), ratio(fp, neg), tp, fp, neg - fp, pos - tp})
+	}
+	return out
+}
+
+// Encode gives the canonical bytes.
+func (r *Ranking) Encode(e *canon.E) {
+	r.settle()
+	e.U32(uint32(len(r.sorted)))
+	for _, k := range r.sorted {
+		e.F64(k.Score)
+		e.F64(k.Pos)
+		e.F64(k.Neg)
+	}
+}
+
+// DecodeRanking reads what Encode wrote.
+func DecodeRanking(d *canon.D) *Ranking {
+	r := &Ranking{}
+	for range d.Count(24) {
+		k := Rank{d.F64(), d.F64(), d.F64()}
+		if n := len(r.sorted); n > 0 && cmp.Compare(r.sorted[n-1].Score, k.Score) >= 0 {
+			d.Fail()
+		}
+		r.sorted = append(r.sorted, k)
+	}
+	return r
+}
+
+// Bytes estimates the memory held.
+func (r *Ranking) Bytes() int64 { return int64(cap(r.sorted)+cap(r.fresh))*24 + 64 }

@@ -1,0 +1,13 @@
+// Package objective holds the pointwise losses of generalised linear models:
+// what a row's margins, label and weight say about loss, gradient and
+// curvature. It knows nothing of features or parameters.
+//
+// A chunk of rows is worked at once; margins lie output by output:
+//
+//	z  [ output 0: row 0 … n-1 | output 1: row 0 … n-1 | … ]   n a multiple of f64.Lanes
+//	y  [ row 0 … n-1 ]   a number, or the number of a class
+//	w  [ row 0 … n-1 ]   ≥ 0; zero for the rows that fill up a tile
+//
+// Losses are sums over rows times weight, never means: the mean is taken once,
+// at the root of the reduce tree.
+package objective

@@ -1,0 +1,142 @@
+package optim
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+// Newton solves H·p = -g for its step: for least squares the exact answer in
+// one step, for logistic regression IRLS. Directions in which the Hessian is
+// singular (constant or collinear features) are left where they are.
+type Newton struct {
+	core
+	alpha  float64
+	halved int
+}
+
+// NewNewton starts at x0, which it copies.
+func NewNewton(x0 []float64, stop Stop) *Newton { return &Newton{core: newCore(x0, stop)} }
+
+// Next implements Optimizer.
+func (o *Newton) Next() Request { return Request{Theta: o.trial, Need: Loss | Grad | Hessian} }
+
+// maxHalvings bounds the search for a step that lowers the loss.
+const maxHalvings = 40
+
+// Tell implements Optimizer.
+func (o *Newton) Tell(e *Eval) (bool, error) {
+	o.evals++
+	if !o.started {
+		if !finite(e) {
+			return false, errDiverged(0)
+		}
+	} else {
+		noise := float64(1e-13 * math.Abs(o.f))
+		slope := f64.Dot(o.g, o.direction)
+		if !finite(e) || e.Loss > o.f+float64(wolfeDecrease*o.alpha*slope)+noise {
+			if o.halved++; o.halved > maxHalvings {
+				o.reason = NoProgress
+				return true, nil
+			}
+			o.alpha = float64(o.alpha * 0.5)
+			o.moveTrial(o.alpha)
+			return false, nil
+		}
+	}
+	// A full step that lowers neither loss nor gradient has come to the floor
+	// of the arithmetic.
+	if o.started && e.Loss >= o.f && norm(e.Grad) >= norm(o.g) {
+		o.reason = NoProgress
+		return true, nil
+	}
+	if o.accept(e) {
+		return true, nil
+	}
+	solve(o.direction, e.Hess, o.g)
+	if f64.Dot(o.g, o.direction) >= 0 { // the gradient lies where H is singular
+		o.reason = NoProgress
+		return true, nil
+	}
+	o.alpha, o.halved = 1, 0
+	o.moveTrial(1)
+	return false, nil
+}
+
+// solve sets p so that H·p = -g, by Cholesky's factorisation of H, of which the
+// upper triangle is read and destroyed. A pivot that elimination has brought
+// down to rounding error belongs to a column that the earlier ones explain; its
+// p is 0.
+func solve(p, h, g []float64) {
+	n := len(g)
+	dead := make([]bool, n)
+	diag := make([]float64, n)
+	for j := range n {
+		diag[j] = h[j*n+j]
+	}
+	// The factor is kept by rows, so that the updates run along rows.
+	for j := range n {
+		row := h[j*n:][:n]
+		if !(row[j] > float64(1e-13*diag[j])) || diag[j] <= 0 {
+			dead[j] = true
+			continue
+		}
+		r := math.Sqrt(row[j])
+		for k := j; k < n; k++ {
+			row[k] /= r
+		}
+		for i := j + 1; i < n; i++ {
+			if row[i] != 0 {
+				f64.Axpy(h[i*n+i:][:n-i], -row[i], row[i:])
+			}
+		}
+	}
+	// Uᵀ·u = -g, then U·p = u
+	for j := range n {
+		p[j] = -g[j]
+	}
+	for j := range n {
+		if dead[j] {
+			p[j] = 0
+			continue
+		}
+		p[j] /= h[j*n+j]
+		f64.Axpy(p[j+1:], -p[j], h[j*n+j+1:][:n-j-1])
+	}
+	for j := n - 1; j >= 0; j-- {
+		if dead[j] {
+			p[j] = 0
+			continue
+		}
+		p[j] = (p[j] - f64.Dot(h[j*n+j+1:][:n-j-1], p[j+1:])) / h[j*n+j]
+	}
+}
+
+const newtonKind = 2
+
+// MarshalBinary implements Optimizer.
+func (o *Newton) MarshalBinary() ([]byte, error) {
+	var e canon.E
+	e.U8(newtonKind)
+	o.core.encode(&e)
+	e.F64(o.alpha)
+	e.Int(o.halved)
+	return e.B, nil
+}
+
+// UnmarshalBinary implements Optimizer.
+func (o *Newton) UnmarshalBinary(b []byte) error {
+	d := canon.Read(b)
+	var n Newton
+	if d.U8() != newtonKind {
+		d.Fail()
+	}
+	n.core.decode(d)
+	n.alpha, n.halved = d.F64(), d.Int()
+	if err := d.Done("optimizer state"); err != nil {
+		return err
+	}
+	*o = n
+	return nil
+}

@@ -1,0 +1,148 @@
+package reduce
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+func someSums(r *rand.Rand, n int) *Sums {
+	s := &Sums{Rows: int64(r.IntN(100)), Weight: r.Float64() * 1e6, Loss: r.NormFloat64(), Vec: make([]float64, n)}
+	for i := range s.Vec {
+		s.Vec[i] = r.NormFloat64() * []float64{1e-9, 1, 1e9}[r.IntN(3)]
+	}
+	return s
+}
+
+// reduceOver plays a reduction with partials arriving in random order, some of
+// them twice.
+func reduceOver(t *testing.T, r *rand.Rand, leaves [][]byte, owners []int, slice int) []byte {
+	t.Helper()
+	p := NewPlan(owners, slice)
+	asm := map[int]*Assembler{}
+	var inbox []Shipment
+	for _, w := range owners {
+		if asm[w] == nil {
+			asm[w] = NewAssembler(p, w, MergeSums)
+			for _, n := range p.Tops(w) {
+				from, to := p.LeavesUnder(n)
+				data, err := Fold(leaves[from:to], MergeSums)
+				if err != nil {
+					t.Fatal(err)
+				}
+				inbox = append(inbox, Shipment{w, n, data})
+			}
+		}
+	}
+	var root []byte
+	for len(inbox) > 0 {
+		i := r.IntN(len(inbox))
+		s := inbox[i]
+		if r.IntN(4) > 0 { // else it comes again
+			inbox[i] = inbox[len(inbox)-1]
+			inbox = inbox[:len(inbox)-1]
+		}
+		ship, got, err := asm[s.To].Offer(s.Node, s.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ship != nil {
+			if ship.To == s.To {
+				t.Fatalf("worker %d ships node %v to itself", s.To, ship.Node)
+			}
+			inbox = append(inbox, *ship)
+		}
+		if got != nil {
+			if s.To != p.Home(p.Root()) || root != nil {
+				t.Fatalf("the root came out at worker %d", s.To)
+			}
+			root = got
+		}
+	}
+	for w, a := range asm {
+		if len(a.waiting) > 0 {
+			t.Fatalf("worker %d still waits: %v", w, a.waiting)
+		}
+	}
+	return root
+}
+
+func TestAnyPlacementAndArrivalGiveTheSameBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 64} {
+		leaves := make([][]byte, n)
+		for i := range leaves {
+			leaves[i] = someSums(r, 9).Encode()
+		}
+		want, err := Fold(leaves, MergeSums)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for nodes := 1; nodes <= 7; nodes++ {
+			for trial := range 6 {
+				owners := make([]int, n)
+				for i := range owners {
+					if owners[i] = 100 + r.IntN(nodes); trial%2 == 0 {
+						owners[i] = 100 + i*nodes/n // ranges, as the scheduler deals them
+					}
+				}
+				if got := reduceOver(t, r, leaves, owners, trial); !bytes.Equal(got, want) {
+					t.Fatalf("%d leaves on %v: other bytes", n, owners)
+				}
+			}
+		}
+	}
+}
+
+func TestTreeIsTheOneOfTheDrawing(t *testing.T) {
+	p := NewPlan([]int{'a', 'a', 'a', 'b', 'b'}, 0)
+	if got := fmt.Sprint(p.Root(), Height(5), Width(5, 1), p.Tops('a'), p.Tops('b'), p.Home(p.Root()) == 'a', p.Home(Node{2, 1}) == 'b'); got !=
+		"{3 0} 3 3 [{1 0} {0 2}] [{0 3} {2 1}] true true" {
+		t.Error(got)
+	}
+	concat := func(l, r []byte) ([]byte, error) { return []byte("(" + string(l) + string(r) + ")"), nil }
+	got, err := Fold([][]byte{{'0'}, {'1'}, {'2'}, {'3'}, {'4'}}, concat)
+	if err != nil || string(got) != "(((01)(23))4)" {
+		t.Errorf("%s %v", got, err)
+	}
+	// The other slice gives the shared nodes to the other worker.
+	if p := NewPlan([]int{'a', 'a', 'a', 'b', 'b'}, 7); p.Home(p.Root()) != 'b' {
+		t.Error("slice 7 has its root on a too")
+	}
+}
+
+func TestSlicesJoinToTheWhole(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, n := range []int{0, 1, 7, 8, 9, 100, 1000} {
+		a, b := someSums(r, n), someSums(r, n)
+		want, err := MergeSums(a.Encode(), b.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts []*Sums
+		for _, s := range Slices(n, 3) {
+			m, err := MergeSums(a.Slice(s[0], s[1]).Encode(), b.Slice(s[0], s[1]).Encode())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := DecodeSums(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, p)
+		}
+		if got := Join(parts).Encode(); !bytes.Equal(got, want) {
+			t.Errorf("n=%d: slices joined differ", n)
+		}
+	}
+	if _, err := MergeSums(someSums(r, 3).Encode(), someSums(r, 4).Encode()); err == nil {
+		t.Error("sums of different length were merged")
+	}
+	good := someSums(r, 3).Encode()
+	for cut := range good {
+		if _, err := DecodeSums(good[:cut]); err == nil {
+			t.Errorf("sums cut at %d were read", cut)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package train
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/metric"
+	"github.com/tributarydb/tributary/ml/model"
+)
+
+// measures are the states of all metrics that fit the algorithm.
+type measures struct {
+	classes bool
+	matrix  *metric.Matrix // over the classes' numbers
+	loss    *metric.LogLoss
+	rank    *metric.Ranking // of two classes
+	reg     *metric.Regression
+}
+
+// measureBlock measures a model on a block's rows. Weights count without the
+// classes' weights, which serve training only.
+func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measures {
+	m := &measures{classes: s.Model().Kind == model.LogisticRegression, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
+		rank: &metric.Ranking{}, reg: &metric.Regression{}}
+	if b == nil || b.Rows == 0 {
+		return m
+	}
+	r := s.ScoreBlock(b)
+	names := make([]string, len(r.Probs))
+	for k := range names {
+		names[k] = classNumber(k)
+	}
+	for i := range b.Rows {
+		w := b.W[i]
+		if !m.classes {
+			m.reg.Add(b.Y[i], r.Value[i], w)
+			continue
+		}
+		y := int(b.Y[i])
+		if p.classWeights != nil {
+			w /= p.classWeights[y]
+		}
+		m.matrix.Add(names[y], names[r.Class(i)], w)
+		m.loss.Add(r.Probs[y][i], w)
+		if len(r.Probs) == 2 {
+			score := r.Probs[1][i]
+			if p.coarse {
+				score = math.RoundToEven(score*65536) / 65536
+			}
+			m.rank.Add(y == 1, score, w)
+		}
+	}
+	return m
+}
+
+// classNumber names a class in a matrix so that names sort as numbers.
+func classNumber(k int) string {
+	s := strconv.Itoa(k)
+	return "0000"[min(len(s), 4):] + s
+}
+
+func (m *measures) merge(o *measures) {
+	m.matrix.Merge(o.matrix)
+	m.loss.Merge(o.loss)
+	m.rank.Merge(o.rank)
+	m.reg.Merge(o.reg)
+}
+
+func (m *measures) encode() []byte {
+	e := canon.E{B: []byte{kindMeasure}}
+	e.Bool(m.classes)
+	m.matrix.Encode(&e)
+	m.loss.Encode(&e)
+	m.rank.Encode(&e)
+	m.reg.Encode(&e)
+	return e.B
+}
+
+func decodeMeasures(b []byte) (*measures, error) {
+	d := canon.Read(b)
+	if d.U8() != kindMeasure {
+		d.Fail()
+	}
+	m := &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
+	return m, d.Done("training metrics")
+}
+
+// Metric is a measure's name and value.
+type Metric struct {
+	Name  string
+	Value float64
+}
+
+// list gives the metrics in the order in which they are shown.
+func (m *measures) list() []Metric {
+	if !m.classes {
+		return []Metric{{"mean_absolute_error", m.reg.MAE()}, {"mean_squared_error", m.reg.MSE()},
+			{"root_mean_squared_error", m.reg.RMSE()}, {"r2_score", m.reg.R2()}}
+	}
+	order := func(a, b string) int {
+		if a == b {
+			return 0
+		} else if a < b {
+			return -1
+		}
+		return 1
+	}
+	s := m.matrix.Scores(order)
+	out := []Metric{{"accuracy", s.Accuracy}, {"precision", s.Precision}, {"recall", s.Recall}, {"f1_score", s.F1}, {"log_loss", m.loss.Mean()}}
+	if auc, ok := m.rank.AUC(); ok {
+		out = append(out, Metric{"roc_auc", auc})
+	}
+	return out
+}
+
+// balancedWeights gives each class the weight that makes all classes count the
+// same, as scikit-learn has it: rows / (classes · rows of the class).
+func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
+	count := make(map[string]int64, len(st.Cats))
+	var rows int64
+	for _, c := range st.Cats {
+		count[c.Key] = c.N
+		rows += c.N
+	}
+	w := make([]float64, len(f.Keys))
+	for i, k := range f.Keys {
+		w[i] = float64(rows) / (float64(len(f.Keys)) * float64(count[k]))
+	}
+	return w
+}

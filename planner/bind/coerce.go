@@ -1,0 +1,500 @@
+package bind
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func isUnknown(e expr.Expr) bool { return e.Type().OID == types.UnknownOID }
+
+// canCoerce tells whether a value of one type may become one of another in a
+// context: implicit where nobody asked, assignment when stored, explicit.
+func (b *binder) canCoerce(from, to types.OID, ctx fn.CastContext) bool {
+	if from == to || from == types.UnknownOID || from == 0 {
+		return true
+	}
+	switch to {
+	case types.AnyOID, types.AnyElementOID, types.AnyCompatibleOID:
+		return true
+	case types.AnyArrayOID, types.AnyCompatibleArrayOID:
+		return b.isArray(types.Type{OID: from})
+	case types.AnyNonArrayOID, fn.AnyCompatibleNonArrayOID:
+		return !b.isArray(types.Type{OID: from})
+	case types.AnyEnumOID:
+		return b.isEnum(from)
+	}
+	if to == types.Int2VectorOID || to == types.OIDVectorOID {
+		return ctx == fn.ExplicitCast && b.category(from) == 'S'
+	}
+	if c, ok := fn.Cast(from, to); ok {
+		return ctx == fn.ExplicitCast || c == fn.ImplicitCast || ctx == fn.AssignmentCast && c == fn.AssignmentCast
+	}
+	fe, ok1 := b.elem(types.Type{OID: from})
+	te, ok2 := b.elem(types.Type{OID: to})
+	if ok1 && ok2 && to != types.Int2VectorOID && to != types.OIDVectorOID {
+		return b.canCoerce(fe.OID, te.OID, ctx)
+	}
+	if ctx == fn.ImplicitCast {
+		return false
+	}
+	// Through text: into a string when stored, out of one when asked.
+	if b.category(to) == 'S' && from != types.VoidOID {
+		return true
+	}
+	return ctx == fn.ExplicitCast && b.category(from) == 'S' && to != types.RecordOID && to != types.VoidOID
+}
+
+// stringCarried are the types that a function over text reads as they are.
+func stringCarried(o types.OID) bool {
+	switch o {
+	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID:
+		return true
+	}
+	return false
+}
+
+// coerce makes e a value of type to, which canCoerce allows. A modifier is
+// applied where to has one. pos is for errors, 0 to look for the literal.
+func (b *binder) coerce(e expr.Expr, to types.Type, ctx fn.CastContext, pos spot) (expr.Expr, error) {
+	from := e.Type()
+	if to.OID == types.AnyOID {
+		return e, nil
+	}
+	if from.OID == types.UnknownOID {
+		return b.coerceUnknown(e, to, ctx, pos)
+	}
+	if from.OID == to.OID {
+		return b.coerceMod(e, to, ctx, pos)
+	}
+	switch x := e.(type) {
+	case *expr.Const:
+		if x.Val == nil {
+			return &expr.Const{Typ: to}, nil
+		}
+		if c := foldConst(x, to); c != nil {
+			return b.coerceMod(c, to, ctx, pos)
+		}
+	case *expr.ArrayCtor:
+		if el, ok := b.elem(to); ok {
+			n := &expr.ArrayCtor{Elems: make([]expr.Expr, len(x.Elems)), Typ: plainNumeric(to)}
+			for i, a := range x.Elems {
+				a, err := b.coerce(a, el, ctx, pos)
+				if err != nil {
+					return nil, err
+				}
+				n.Elems[i] = b.recarry(a, plainNumeric(el))
+			}
+			return n, nil
+		}
+	}
+	if !b.canCoerce(from.OID, to.OID, ctx) {
+		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", b.typeName(from), b.typeName(to)).At(pos.at())
+	}
+	t := to
+	if t.OID == types.NumericOID && t.Prec == 0 && t.Mod < 0 {
+		switch from.OID {
+		case types.Int2OID:
+			t = types.FixedNumeric(5, 0, false)
+		case types.Int4OID:
+			t = types.FixedNumeric(10, 0, false)
+		}
+	}
+	return &expr.Cast{Arg: e, Typ: t, Explicit: ctx == fn.ExplicitCast}, nil
+}
+
+// coerceMod applies the modifier of a type that e already has.
+func (b *binder) coerceMod(e expr.Expr, to types.Type, ctx fn.CastContext, pos spot) (expr.Expr, error) {
+	from := e.Type()
+	if to.OID == types.RecordOID {
+		return b.coerceRow(e, to, ctx, pos)
+	}
+	if to.Mod < 0 || to.Mod == from.Mod && to.Prec == from.Prec && to.Scale == from.Scale {
+		return e, nil
+	}
+	if c, ok := e.(*expr.Const); ok {
+		// A literal that does not fit is left for execution to refuse: it may
+		// stand in a branch that is never taken.
+		if d, err := types.ApplyMod(to, c.Val, ctx == fn.ExplicitCast); err == nil {
+			return &expr.Const{Val: d, Typ: to}, nil
+		}
+	}
+	return &expr.Cast{Arg: e, Typ: to, Explicit: ctx == fn.ExplicitCast}, nil
+}
+
+// coerceRow converts a record field by field.
+func (b *binder) coerceRow(e expr.Expr, to types.Type, ctx fn.CastContext, pos spot) (expr.Expr, error) {
+	from := e.Type()
+	if to.Rec == nil || to.Rec == from.Rec {
+		return e, nil
+	}
+	if c, ok := e.(*expr.Const); ok && c.Val == nil {
+		return &expr.Const{Typ: to}, nil
+	}
+	n := -1
+	if from.Rec != nil {
+		n = len(from.Rec.Fields)
+	}
+	if n != len(to.Rec.Fields) {
+		e := pgerr.New(pgerr.CannotCoerce, "cannot cast type record to %s", b.typeName(to)).At(pos.at())
+		if n > len(to.Rec.Fields) {
+			return nil, e.WithDetail("Input has too many columns.")
+		}
+		return nil, e.WithDetail("Input has too few columns.")
+	}
+	row := &expr.RowCtor{Typ: to}
+	for i, f := range to.Rec.Fields {
+		var x expr.Expr = &expr.Field{Arg: e, Index: i, Typ: from.Rec.Fields[i].Type}
+		if r, ok := e.(*expr.RowCtor); ok {
+			x = r.Elems[i]
+		}
+		if !b.canCoerce(x.Type().OID, f.Type.OID, ctx) {
+			return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type record to %s", b.typeName(to)).
+				WithDetail("Cannot cast type %s to %s in column %d.", b.typeName(x.Type()), b.typeName(f.Type), i+1).At(pos.at())
+		}
+		x, err := b.coerce(x, f.Type, ctx, pos)
+		if err != nil {
+			return nil, err
+		}
+		row.Elems = append(row.Elems, b.recarry(x, f.Type))
+	}
+	return row, nil
+}
+
+// coerceUnknown reads a literal as the type its context gives it.
+func (b *binder) coerceUnknown(e expr.Expr, to types.Type, ctx fn.CastContext, pos spot) (expr.Expr, error) {
+	switch x := e.(type) {
+	case *expr.Param:
+		p, err := b.setParam(x, to)
+		if err != nil {
+			return nil, err
+		}
+		return b.coerceMod(p, to, ctx, pos)
+	case *expr.Const:
+		if x.Val == nil {
+			return &expr.Const{Typ: to}, nil
+		}
+		s, _ := x.Val.(string)
+		if pos.b == nil {
+			pos = b.spotLit(s)
+		}
+		c, err := b.literal(s, to, ctx == fn.ExplicitCast, pos)
+		if c == nil && err == nil {
+			break
+		}
+		return c, err
+	}
+	return &expr.Cast{Arg: e, Typ: to, Explicit: ctx == fn.ExplicitCast}, nil
+}
+
+// literal is the constant of type t that text denotes; nil for types that only
+// execution can read.
+func (b *binder) literal(s string, t types.Type, explicit bool, pos spot) (expr.Expr, error) {
+	if t.OID >= types.FirstUserOID {
+		en := b.s.State.EnumByOID(t.OID)
+		if en == nil || en.OID != t.OID {
+			return nil, nil
+		}
+		for _, l := range en.Labels {
+			if l == s {
+				return &expr.Const{Val: s, Typ: t}, nil
+			}
+		}
+		return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", en.Name, s).At(pos.at())
+	}
+	if t.OID == types.RecordOID && t.Rec == nil {
+		return nil, pgerr.Unsupported("input of anonymous composite types is not implemented").At(pos.at())
+	}
+	bare := plainNumeric(t)
+	if t.OID != types.IntervalOID { // an interval's modifier says what its digits mean
+		bare.Mod = -1
+	}
+	d, err := types.ParseText(bare, s, b.s.Env)
+	if err == nil && t.Mod >= 0 {
+		d, err = types.ApplyMod(t, d, explicit)
+	}
+	if err != nil {
+		return nil, b.at(err, pos)
+	}
+	if dec, ok := d.(types.Decimal); ok && t.Mod < 0 {
+		t = fixedFor(dec)
+	}
+	return &expr.Const{Val: d, Typ: t}, nil
+}
+
+// fixedFor is the tightest fixed numeric type that carries d, or the variable
+// one.
+func fixedFor(d types.Decimal) types.Type {
+	scale := d.Scale()
+	if !d.IsFinite() || scale < 0 || scale > types.MaxFixedDigits {
+		return types.Numeric
+	}
+	v, ok := d.Coefficient(scale)
+	if !ok {
+		return types.Numeric
+	}
+	digits := uint8(1)
+	for v /= 10; v != 0; v /= 10 {
+		digits++
+	}
+	if digits > types.MaxFixedDigits {
+		return types.Numeric
+	}
+	return types.FixedNumeric(max(digits, uint8(scale)), uint8(scale), false)
+}
+
+// foldConst converts number literals between number types where nothing can go
+// wrong; nil for others.
+func foldConst(c *expr.Const, to types.Type) *expr.Const {
+	switch v := c.Val.(type) {
+	case int64:
+		switch c.Typ.OID {
+		case types.Int2OID, types.Int4OID, types.Int8OID:
+		default:
+			return nil
+		}
+		switch to.OID {
+		case types.Int8OID:
+			return &expr.Const{Val: v, Typ: types.Int8}
+		case types.Int4OID:
+			if int64(int32(v)) == v {
+				return &expr.Const{Val: v, Typ: types.Int4}
+			}
+		case types.Int2OID:
+			if int64(int16(v)) == v {
+				return &expr.Const{Val: v, Typ: types.Int2}
+			}
+		case types.Float8OID:
+			return &expr.Const{Val: float64(v), Typ: types.Float8}
+		case types.NumericOID:
+			d := types.DecimalFromInt64(v, 0)
+			return &expr.Const{Val: d, Typ: fixedFor(d)}
+		}
+	case types.Decimal:
+		if to.OID == types.Float8OID && v.IsFinite() {
+			return &expr.Const{Val: v.Float64(), Typ: types.Float8}
+		}
+	}
+	return nil
+}
+
+// sameCarriage tells whether columns of two types are carried alike.
+func sameCarriage(a, t types.Type) bool {
+	if a.OID != t.OID {
+		return false
+	}
+	if (a.Prec == 0) != (t.Prec == 0) {
+		return false
+	}
+	return a.Prec == 0 || a.Scale == t.Scale
+}
+
+// recarry makes a numeric e carried as t is.
+func (b *binder) recarry(e expr.Expr, t types.Type) expr.Expr {
+	from := e.Type()
+	if from.OID != t.OID || sameCarriage(from, t) {
+		return e
+	}
+	to := from
+	to.Prec, to.Scale = t.Prec, t.Scale
+	if c, ok := e.(*expr.Const); ok {
+		if c.Val == nil {
+			return &expr.Const{Typ: to}
+		}
+		if d, ok := c.Val.(types.Decimal); ok && (t.Prec == 0 || d.Scale() <= int32(t.Scale)) {
+			if t.Prec > 0 {
+				d = d.Rescale(int32(t.Scale))
+			}
+			return &expr.Const{Val: d, Typ: to}
+		}
+	}
+	to.Mod = -1
+	return &expr.Cast{Arg: e, Typ: to}
+}
+
+// known gives an expression that is still unknown the type text.
+func (b *binder) known(e expr.Expr) (expr.Expr, error) {
+	if !isUnknown(e) {
+		return e, nil
+	}
+	return b.coerceUnknown(e, types.Text, fn.ImplicitCast, spot{})
+}
+
+// boolean makes e a condition of the named clause.
+func (b *binder) boolean(e expr.Expr, clause string, pos spot) (expr.Expr, error) {
+	t := e.Type()
+	if t.OID == types.BoolOID {
+		return e, nil
+	}
+	if !b.canCoerce(t.OID, types.BoolOID, fn.AssignmentCast) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause, b.typeName(t)).At(pos.at())
+	}
+	return b.coerce(e, types.Bool, fn.AssignmentCast, pos)
+}
+
+// assign makes e fit a table's column.
+func (b *binder) assign(e expr.Expr, name string, t types.Type, pos spot) (expr.Expr, error) {
+	from := e.Type()
+	if !b.canCoerce(from.OID, t.OID, fn.AssignmentCast) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" is of type %s but expression is of type %s", name, b.typeName(t), b.typeName(from)).
+			WithHint("You will need to rewrite or cast the expression.").At(pos.at())
+	}
+	e, err := b.coerce(e, t, fn.AssignmentCast, pos)
+	if err != nil {
+		return nil, err
+	}
+	return b.recarry(e, t), nil
+}
+
+// commonType is PostgreSQL's choice of one type for the branches of a CASE, a
+// UNION, an array (manual, section 10.5). what names the construct in errors.
+func (b *binder) commonType(what string, ts []types.Type, pos spot) (types.Type, error) {
+	pick := types.Type{OID: types.UnknownOID, Mod: -1}
+	for _, t := range ts {
+		if t.OID == types.UnknownOID || t.OID == 0 || t.OID == pick.OID {
+			continue
+		}
+		if pick.OID == types.UnknownOID {
+			pick = t
+			continue
+		}
+		if b.category(t.OID) != b.category(pick.OID) {
+			return pick, pgerr.New(pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched", what, b.typeName(pick), b.typeName(t)).At(pos.at())
+		}
+		if !fn.Preferred(pick.OID) && b.canCoerce(pick.OID, t.OID, fn.ImplicitCast) && !b.canCoerce(t.OID, pick.OID, fn.ImplicitCast) {
+			pick = t
+		}
+	}
+	if pick.OID == types.UnknownOID {
+		return types.Text, nil
+	}
+	for _, t := range ts {
+		if t.OID == pick.OID && t.Mod != pick.Mod || t.OID != pick.OID && t.OID != types.UnknownOID {
+			pick.Mod = -1
+			break
+		}
+	}
+	return plainNumeric(pick), nil
+}
+
+// unify brings expressions to their common type, alike in carriage too.
+func (b *binder) unify(what string, es []expr.Expr, pos spot) ([]expr.Expr, types.Type, error) {
+	ts := make([]types.Type, len(es))
+	for i, e := range es {
+		ts[i] = e.Type()
+	}
+	t, err := b.commonType(what, ts, pos)
+	if err != nil {
+		return nil, t, err
+	}
+	return b.unifyTo(what, es, t, pos)
+}
+
+// unifyTo brings expressions to type t, whose carriage it chooses.
+func (b *binder) unifyTo(what string, es []expr.Expr, t types.Type, pos spot) ([]expr.Expr, types.Type, error) {
+	if rows, rt, ok, err := b.unifyRows(what, es, t, pos); ok || err != nil {
+		return rows, rt, err
+	}
+	out := make([]expr.Expr, len(es))
+	carried := make([]types.Type, 0, len(es))
+	for i, e := range es {
+		if !b.canCoerce(e.Type().OID, t.OID, fn.ImplicitCast) {
+			return nil, t, pgerr.New(pgerr.CannotCoerce, "%s could not convert type %s to %s", what, b.typeName(e.Type()), b.typeName(t)).At(pos.at())
+		}
+		bare := t
+		bare.Mod = -1
+		x, err := b.coerce(e, bare, fn.ImplicitCast, spot{})
+		if err != nil {
+			return nil, t, err
+		}
+		out[i] = x
+		if c, ok := x.(*expr.Const); !ok || c.Val != nil {
+			carried = append(carried, x.Type())
+		} else if t.Rec == nil {
+			t.Rec = x.Type().Rec
+		}
+	}
+	t = commonCarriage(t, carried)
+	for i := range out {
+		out[i] = b.recarry(out[i], t)
+		if c, ok := out[i].(*expr.Const); ok && (c.Val == nil || t.OID == types.NumericOID) {
+			out[i] = &expr.Const{Val: c.Val, Typ: t}
+		}
+	}
+	return out, t, nil
+}
+
+// unifyRows brings row constructors of one width to a common type field by
+// field: PostgreSQL's rows need not agree, but a column's values must.
+func (b *binder) unifyRows(what string, es []expr.Expr, t types.Type, pos spot) ([]expr.Expr, types.Type, bool, error) {
+	if t.OID != types.RecordOID {
+		return nil, t, false, nil
+	}
+	width := -1
+	var rows []*expr.RowCtor
+	for _, e := range es {
+		if isNullConst(e) {
+			continue
+		}
+		r, ok := e.(*expr.RowCtor)
+		if !ok || width >= 0 && len(r.Elems) != width {
+			return nil, t, false, nil
+		}
+		width = len(r.Elems)
+		rows = append(rows, r)
+	}
+	if len(rows) < 2 {
+		return nil, t, false, nil
+	}
+	rec := &types.Record{}
+	cells := make([][]expr.Expr, len(rows))
+	for i := 0; i < width; i++ {
+		column := make([]expr.Expr, len(rows))
+		for k, r := range rows {
+			column[k] = r.Elems[i]
+		}
+		column, ct, err := b.unify(what, column, pos)
+		if err != nil {
+			return nil, t, true, err
+		}
+		for k := range rows {
+			cells[k] = append(cells[k], column[k])
+		}
+		rec.Fields = append(rec.Fields, types.Field{Name: rows[0].Typ.Rec.Fields[i].Name, Type: ct})
+	}
+	t.Rec = rec
+	out := make([]expr.Expr, 0, len(es))
+	for _, e := range es {
+		if isNullConst(e) {
+			out = append(out, &expr.Const{Typ: t})
+			continue
+		}
+		out = append(out, &expr.RowCtor{Elems: cells[0], Typ: t})
+		cells = cells[1:]
+	}
+	return out, t, true, nil
+}
+
+// commonCarriage carries t as all of ts are, or variable where they differ.
+func commonCarriage(t types.Type, ts []types.Type) types.Type {
+	t.Prec, t.Scale = 0, 0
+	for i, x := range ts {
+		if x.OID != t.OID {
+			continue
+		}
+		if i == 0 {
+			t.Prec, t.Scale = x.Prec, x.Scale
+			if t.OID == types.RecordOID {
+				t.Rec = x.Rec
+			}
+			continue
+		}
+		if x.Prec == 0 || t.Prec == 0 || x.Scale != t.Scale {
+			t.Prec, t.Scale = 0, 0
+			break
+		}
+		t.Prec = max(t.Prec, x.Prec)
+	}
+	return t
+}

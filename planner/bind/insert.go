@@ -1,0 +1,382 @@
+package bind
+
+import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// insert binds INSERT.
+func (w *writing) insert(n *ast.InsertStmt) error {
+	b := w.b
+	w.d.Kind = plan.InsertRows
+	cols, err := w.insertColumns(n)
+	if err != nil {
+		return err
+	}
+	vals := make([]expr.Expr, len(w.live)) // by live column; nil: not given
+	var node plan.Node = &plan.Values{Rows: [][]expr.Expr{{}}}
+	sel, _ := n.SelectStmt.(*ast.SelectStmt)
+	switch {
+	case sel == nil:
+		cols = nil
+	case sel.ValuesLists != nil && sel.WithClause == nil && len(items(sel.SortClause)) == 0 && sel.LimitCount == nil && sel.LimitOffset == nil:
+		if node, cols, err = w.insertValues(n, sel, cols, vals); err != nil {
+			return err
+		}
+	default:
+		r, err := w.sc.query(sel, place{name: "INSERT"}, false)
+		if err != nil {
+			return err
+		}
+		if cols, err = w.fitColumns(cols, len(r.out), n, b.firstTarget(sel)); err != nil {
+			return err
+		}
+		for i := range r.out {
+			c := &w.live[cols[i]]
+			keep, err := w.given(c, n.Override)
+			if err != nil {
+				return err
+			}
+			e, err := b.assign(r.out[i].value(), c.Name, c.Type, b.targetPos(sel, i))
+			if err != nil {
+				return err
+			}
+			if keep {
+				vals[cols[i]] = e
+			}
+		}
+		node = r.node
+	}
+	for i := range w.live {
+		c := &w.live[i]
+		if vals[i] == nil && c.Generated == "" {
+			if vals[i], err = w.defaultOf(c); err != nil {
+				return err
+			}
+		}
+		if c.Generated != "" {
+			vals[i] = nil
+		}
+	}
+	if cols == nil {
+		w.noteColumns("a", nil)
+	} else {
+		w.noteColumns("a", cols)
+	}
+	if w.d.Source, err = w.newRow(node, vals, false); err != nil {
+		return err
+	}
+	use := 0
+	if len(items(n.ReturningList)) > 0 || n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE {
+		use = b.tableUse(w.table, "r")
+	}
+	row := w.over(w.alias(), w.valueCols(), use)
+	if n.OnConflictClause != nil {
+		if err := w.onConflict(n.OnConflictClause, use); err != nil {
+			return err
+		}
+	}
+	err = w.returning(items(n.ReturningList), row, nil)
+	w.dropUnread()
+	return err
+}
+
+// insertColumns resolves the column list; without one, all columns in order.
+func (w *writing) insertColumns(n *ast.InsertStmt) ([]int, error) {
+	var cols []int
+	if n.Cols == nil {
+		for i := range w.live {
+			cols = append(cols, i)
+		}
+		return cols, nil
+	}
+	for _, c := range items(n.Cols) {
+		rt := c.(*ast.ResTarget)
+		if len(items(rt.Indirection)) > 0 {
+			return nil, pgerr.Unsupported("assignment to a part of column \"%s\" is not supported", rt.Name).At(w.b.posIdent(rt.Name))
+		}
+		i, err := w.column(rt.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, had := range cols {
+			if had == i {
+				return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", rt.Name).At(w.b.posIdent(rt.Name))
+			}
+		}
+		cols = append(cols, i)
+	}
+	return cols, nil
+}
+
+// fitColumns checks the number of values.
+func (w *writing) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos spot) ([]int, error) {
+	if n > len(cols) {
+		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more expressions than target columns").At(pos.at())
+	}
+	if n < len(cols) && stmt.Cols != nil {
+		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more target columns than expressions").At(w.b.posIdent(w.live[cols[n]].Name))
+	}
+	return cols[:n], nil
+}
+
+// given checks that a column may be given a value; keep is false where
+// OVERRIDING USER VALUE says to drop it.
+func (w *writing) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err error) {
+	switch {
+	case c.Generated != "":
+		return false, pgerr.New(pgerr.GeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+			WithDetail("Column \"%s\" is a generated column.", c.Name)
+	case c.Identity == 'a' && o == ast.OVERRIDING_NOT_SET:
+		return false, pgerr.New(pgerr.GeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
+			WithHint("Use OVERRIDING SYSTEM VALUE to override.")
+	case c.Identity != 0 && o == ast.OVERRIDING_USER_VALUE:
+		return false, nil
+	}
+	return true, nil
+}
+
+// insertValues binds the rows of INSERT … VALUES, each value as its column's
+// type, so that literals and DEFAULT mean what the column says.
+func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []int, vals []expr.Expr) (plan.Node, []int, error) {
+	b := w.b
+	sc := w.sc.child(place{name: "VALUES"})
+	v := &plan.Values{}
+	var width int
+	drop := make([]bool, len(w.live))
+	for k, ln := range sel.ValuesLists.Items {
+		row := items(ln.(*ast.NodeList))
+		if k > 0 && len(row) != width {
+			var pos spot
+			if len(row) > 0 {
+				pos = b.spotExpr(row[0])
+			}
+			return nil, nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(pos.at())
+		}
+		if k == 0 {
+			width = len(row)
+			var pos spot
+			if len(cols) < width {
+				pos = b.spotExpr(row[len(cols)])
+			}
+			var err error
+			if cols, err = w.fitColumns(cols, width, n, pos); err != nil {
+				return nil, nil, err
+			}
+		}
+		out := make([]expr.Expr, width)
+		for i, x := range row {
+			c := &w.live[cols[i]]
+			if _, ok := unparen(x).(*ast.SetToDefault); ok {
+				if c.Generated != "" {
+					out[i] = &expr.Const{Typ: c.Type}
+					drop[cols[i]] = true
+					continue
+				}
+				e, err := w.defaultOf(c)
+				if err != nil {
+					return nil, nil, err
+				}
+				out[i] = e
+				continue
+			}
+			e, err := sc.expr(x, inValues)
+			if err != nil {
+				return nil, nil, err
+			}
+			keep, err := w.given(c, n.Override)
+			if err != nil {
+				return nil, nil, err
+			}
+			if e, err = b.assign(e, c.Name, c.Type, b.spotExpr(x)); err != nil {
+				return nil, nil, err
+			}
+			drop[cols[i]] = drop[cols[i]] || !keep
+			out[i] = e
+		}
+		v.Rows = append(v.Rows, out)
+	}
+	for i := range cols {
+		c := &w.live[cols[i]]
+		nc := b.newCol(w.sc.lv, c.Name, c.Type)
+		v.Cols = append(v.Cols, nc)
+		if !drop[cols[i]] {
+			vals[cols[i]] = col(nc)
+		}
+	}
+	return v, cols, nil
+}
+
+// onConflict binds ON CONFLICT.
+func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
+	b := w.b
+	c := &plan.OnConflict{}
+	if n.Infer != nil {
+		cols, err := w.arbiter(n.Infer)
+		if err != nil {
+			return err
+		}
+		c.Constraint = cols
+	}
+	w.d.OnConflict = c
+	if n.Action != ast.ONCONFLICT_UPDATE {
+		return nil
+	}
+	if n.Infer == nil {
+		return pgerr.New(pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+			WithHint("For example, ON CONFLICT (column_name).").At(b.posWord("on"))
+	}
+	c.Update = true
+	row := func(ids *[]expr.ColID) []expr.Expr {
+		out := make([]expr.Expr, len(w.live))
+		for i, lc := range w.live {
+			nc := b.newCol(w.sc.lv, lc.Name, lc.Type)
+			*ids = append(*ids, nc.ID)
+			out[i] = col(nc)
+		}
+		return out
+	}
+	existing, excluded := row(&c.Existing), row(&c.Excluded)
+	sc := w.sc.with([]*rel{w.over(w.alias(), existing, use), w.over("excluded", excluded, 0)})
+	set, at, err := w.assignments(sc, items(n.TargetList), &w.d.Source)
+	if err != nil {
+		return err
+	}
+	w.noteColumns("w", at)
+	c.Set = make([]expr.Expr, len(w.live))
+	for i := range w.live {
+		c.Set[i] = existing[i]
+		if set[i] != nil {
+			c.Set[i] = set[i]
+		}
+	}
+	for i := range w.live {
+		if w.live[i].Generated != "" {
+			over := (&scope{b: b, lv: w.sc.lv}).with([]*rel{w.over(w.alias(), c.Set, 0)})
+			if c.Set[i], err = w.generated(&w.live[i], over); err != nil {
+				return err
+			}
+		}
+	}
+	conds, err := sc.conditions(n.WhereClause, inWhere)
+	if err != nil {
+		return err
+	}
+	switch len(conds) {
+	case 0:
+	case 1:
+		c.Where = conds[0]
+	default:
+		c.Where = &expr.And{Args: conds}
+	}
+	for i := range c.Set {
+		if c.Set[i], err = w.lift(c.Set[i]); err != nil {
+			return err
+		}
+	}
+	c.Where, err = w.lift(c.Where)
+	return err
+}
+
+// lift moves the subqueries of ON CONFLICT DO UPDATE into the source, as
+// further columns of the proposed row. Those that read the existing row cannot
+// be computed there.
+func (w *writing) lift(e expr.Expr) (expr.Expr, error) {
+	if e == nil || !hasSubquery(e) {
+		return e, nil
+	}
+	var bad error
+	out := mapExpr(e, func(x expr.Expr) expr.Expr {
+		s, ok := x.(*expr.Subquery)
+		if !ok {
+			return nil
+		}
+		moved, err := w.overProposed(s)
+		if err != nil {
+			bad = err
+			return x
+		}
+		node, c := w.extend(w.d.Source, "subquery", moved)
+		w.d.Source = node
+		return c
+	})
+	return out, bad
+}
+
+// overProposed makes an expression over the excluded row one over the source.
+func (w *writing) overProposed(e expr.Expr) (expr.Expr, error) {
+	var bad error
+	c := w.d.OnConflict
+	out := mapExpr(e, func(x expr.Expr) expr.Expr {
+		col, ok := x.(*expr.Col)
+		if !ok {
+			return nil
+		}
+		for i := range c.Excluded {
+			switch col.ID {
+			case c.Existing[i]:
+				bad = pgerr.Unsupported("subqueries in ON CONFLICT DO UPDATE that read the existing row are not supported")
+			case c.Excluded[i]:
+				return &expr.Col{ID: w.d.Values[i], Typ: col.Typ, Name: col.Name}
+			}
+		}
+		return col
+	})
+	return out, bad
+}
+
+// arbiter finds the unique constraint or index that an ON CONFLICT names.
+func (w *writing) arbiter(n *ast.InferClause) ([]int16, error) {
+	b := w.b
+	if n.Conname != "" {
+		for _, k := range w.table.Constraints {
+			if k.Name != n.Conname {
+				continue
+			}
+			if k.Kind != 'p' && k.Kind != 'u' {
+				return nil, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index").At(b.posIdent(n.Conname))
+			}
+			return k.Columns, nil
+		}
+		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", n.Conname, w.table.Name).At(b.posIdent(n.Conname))
+	}
+	want := map[int16]bool{}
+	for _, x := range items(n.IndexElems) {
+		el := x.(*ast.IndexElem)
+		if el.Expr != nil {
+			return nil, pgerr.Unsupported("ON CONFLICT over expressions is not supported")
+		}
+		i, err := w.column(el.Name)
+		if err != nil {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", el.Name).At(b.posIdent(el.Name))
+		}
+		want[w.live[i].Num] = true
+	}
+	same := func(cols []int16) bool {
+		if len(cols) != len(want) {
+			return false
+		}
+		for _, c := range cols {
+			if !want[c] {
+				return false
+			}
+		}
+		return true
+	}
+	for _, k := range w.table.Constraints {
+		if (k.Kind == 'p' || k.Kind == 'u') && same(k.Columns) {
+			return k.Columns, nil
+		}
+	}
+	for _, r := range b.s.State.Relations() {
+		if ix := r.Index; r.Kind == catalog.KindIndex && ix != nil && ix.Table == w.table.OID && ix.Unique && ix.Where == "" && same(ix.Columns) {
+			return ix.Columns, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+}

@@ -1,0 +1,407 @@
+package bind
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// model is a trained model that a statement uses.
+type model struct {
+	name string // schema.name
+	ref  expr.ModelRef
+	v    *catalog.ModelVersion
+}
+
+// predict binds predict('m', row) and predict('m', a => 1, b => 2), and their
+// _proba forms. Features are bound by name.
+func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, error) {
+	b := sc.b
+	pos := b.spotFunc(name)
+	if len(args) < 2 {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "%s needs a model's name and its features", name).
+			WithHint("Write %s('model', t) with a row of t, or %s('model', feature => value, …).", name, name).At(pos.at())
+	}
+	m, err := sc.model(args[0], name)
+	if err != nil {
+		return nil, err
+	}
+	mode := expr.PredictValue
+	if name == "predict_proba" {
+		mode = expr.PredictProba
+	}
+	if _, named := args[1].(*ast.NamedArgExpr); !named && len(args) == 2 {
+		row, err := sc.expr(args[1], p)
+		if err != nil {
+			return nil, err
+		}
+		fields, ok := rowFields(row)
+		if !ok {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "%s needs a row, not a value of type %s", name, b.typeName(row.Type())).
+				WithHint("Write %s('model', t) with a row of t, or %s('model', feature => value, …).", name, name).At(b.posExpr(args[1]))
+		}
+		return b.applyModel(m, mode, fields, false, pos)
+	}
+	var fields []relCol
+	for _, a := range args[1:] {
+		na, ok := a.(*ast.NamedArgExpr)
+		if !ok {
+			return nil, pgerr.New(pgerr.SyntaxError, "the features of %s are given by name", name).
+				WithHint("Write %s('model', feature => value, …).", name).At(b.posExpr(a))
+		}
+		e, err := sc.expr(na.Arg, p)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, relCol{name: na.Name, e: e})
+	}
+	return b.applyModel(m, mode, fields, true, pos)
+}
+
+// rowFields are the fields of a record by name.
+func rowFields(row expr.Expr) ([]relCol, bool) {
+	if c, ok := row.(*expr.Case); ok && c.Typ.OID == types.RecordOID && c.Else != nil {
+		row = c.Else // a row that an outer join may leave out: its columns are NULL then
+	}
+	t := row.Type()
+	if t.OID != types.RecordOID || t.Rec == nil {
+		return nil, false
+	}
+	out := make([]relCol, len(t.Rec.Fields))
+	for i, f := range t.Rec.Fields {
+		out[i] = relCol{name: f.Name, e: fieldOf(row, i, f.Type)}
+	}
+	return out, true
+}
+
+// model resolves a model's name, given as a string or as a bare word.
+func (sc *scope) model(n ast.Node, fun string) (*model, error) {
+	b := sc.b
+	var text string
+	switch x := unparen(n).(type) {
+	case *ast.A_Const:
+		s, ok := x.Val.(*ast.String)
+		if !ok {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
+		}
+		text = s.SVal
+	case *ast.ColumnRef:
+		names, rest := splitFields(x)
+		if len(rest) > 0 {
+			return nil, pgerr.New(pgerr.SyntaxError, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
+		}
+		text = strings.Join(names, ".")
+	case *ast.TypeCast:
+		return sc.model(x.Arg, fun)
+	default:
+		return nil, pgerr.Unsupported("the first argument of %s must be the name of a model, as a literal", fun).At(b.posExpr(n))
+	}
+	m, schema := b.findModel(text)
+	if m == nil {
+		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", text).
+			WithHint("SHOW MODELS lists the models there are.").At(b.posExpr(n))
+	}
+	v := m.Find(0)
+	if v == nil {
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model \"%s\" has no trained version", text).At(b.posExpr(n))
+	}
+	b.st.tables = append(b.st.tables, plan.TableUse{OID: m.OID, Version: m.Version, Privs: map[bool]string{true: "", false: "X"}[b.inView]})
+	return &model{name: schema + "." + m.Name, v: v, ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
+}
+
+// findModel looks a model up by the search path, the name as written first.
+func (b *binder) findModel(text string) (*catalog.Model, string) {
+	for _, name := range []string{text, strings.ToLower(text)} {
+		schema := ""
+		if i := strings.LastIndexByte(name, '.'); i >= 0 {
+			schema, name = name[:i], name[i+1:]
+		}
+		for _, s := range b.schemas(schema) {
+			if m := b.s.State.Model(s.OID, name); m != nil {
+				return m, s.Name
+			}
+		}
+	}
+	return nil, ""
+}
+
+// applyModel binds a model's features to the fields of these names. With
+// exact, a field that is no feature is an error.
+func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, exact bool, pos spot) (expr.Expr, error) {
+	if mode == expr.PredictProba && !classifies(m.v) {
+		return nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" gives no probabilities: its algorithm is %s", m.name, m.v.Algorithm).At(pos.at())
+	}
+	find := func(name string) (int, int) {
+		at, n := -1, 0
+		for i, f := range fields {
+			if f.name == name {
+				at, n = i, n+1
+			}
+		}
+		if n == 0 {
+			for i, f := range fields {
+				if strings.EqualFold(f.name, name) {
+					at, n = i, n+1
+				}
+			}
+		}
+		return at, n
+	}
+	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode, Typ: predictType(m.v, mode)}
+	used := map[int]bool{}
+	var missing []string
+	for _, f := range m.v.Features {
+		at, n := find(f.Name)
+		switch {
+		case n == 0:
+			missing = append(missing, f.Name)
+			continue
+		case n > 1:
+			return nil, pgerr.New(pgerr.AmbiguousColumn, "the feature \"%s\" of model \"%s\" is given more than once", f.Name, m.name).At(pos.at())
+		}
+		used[at] = true
+		e := fields[at].e
+		if !b.canCoerce(e.Type().OID, f.Type.OID, fn.AssignmentCast) {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "the feature \"%s\" of model \"%s\" is of type %s but the value is of type %s",
+				f.Name, m.name, b.typeName(f.Type), b.typeName(e.Type())).At(pos.at())
+		}
+		want := f.Type
+		want.Mod = -1
+		if !stringCarried(e.Type().OID) || !stringCarried(want.OID) {
+			var err error
+			if e, err = b.coerce(e, want, fn.AssignmentCast, spot{}); err != nil {
+				return nil, err
+			}
+		}
+		p.Args = append(p.Args, b.recarry(e, want))
+	}
+	if len(missing) > 0 {
+		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the feature \"%s\", which is not among the columns", m.name, strings.Join(missing, "\", \"")).
+			WithDetail("The model's features are %s.", featureList(m.v)).At(pos.at())
+	}
+	if exact {
+		for i, f := range fields {
+			if !used[i] {
+				return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" has no feature \"%s\"", m.name, f.name).
+					WithDetail("The model's features are %s.", featureList(m.v)).At(pos.at())
+			}
+		}
+	}
+	return p, nil
+}
+
+func featureList(v *catalog.ModelVersion) string {
+	out := make([]string, len(v.Features))
+	for i, f := range v.Features {
+		out[i] = f.Name
+	}
+	sort.Strings(out)
+	return strings.Join(out, ", ")
+}
+
+// regresses and classifies tell what a model's answer is from its algorithm's
+// name: a number, a label, or (neither) what the training recorded.
+func regresses(v *catalog.ModelVersion) bool {
+	a := v.Algorithm
+	return !strings.HasPrefix(a, "logistic") && (strings.Contains(a, "regress") || strings.HasSuffix(a, "_reg"))
+}
+
+func classifies(v *catalog.ModelVersion) bool {
+	return strings.HasPrefix(v.Algorithm, "logistic") || strings.Contains(v.Algorithm, "classif")
+}
+
+func predictType(v *catalog.ModelVersion, mode expr.PredictMode) types.Type {
+	if mode == expr.PredictProba {
+		if classes(v) > 2 {
+			t, _ := types.ArrayOf(types.Float8)
+			return t
+		}
+		return types.Float8
+	}
+	if regresses(v) || v.TargetType.OID == 0 {
+		return types.Float8
+	}
+	t := plainNumeric(v.TargetType)
+	t.Mod = -1
+	return t
+}
+
+// classes is the number of a classifier's classes, which training records
+// among the version's options; 2 where it does not.
+func classes(v *catalog.ModelVersion) int {
+	for _, o := range v.Options {
+		if o.Name == "classes" {
+			if n, err := strconv.Atoi(o.Value); err == nil {
+				return n
+			}
+		}
+	}
+	return 2
+}
+
+// mlRelation binds the relations that are made of a query and a model; ok is
+// false for other names.
+func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall) (fromItem, bool, error) {
+	switch name {
+	case "predict", "evaluate", "confusion_matrix":
+	default:
+		return fromItem{}, false, nil
+	}
+	b := sc.b
+	args := items(fc.Args)
+	pos := b.spotFunc(name)
+	full := "ml." + name
+	if len(args) == 0 || len(args) > 2 || len(args) == 1 && name != "evaluate" {
+		return fromItem{}, true, pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).
+			WithHint("Write %s('model', (SELECT …)).", full).At(pos.at())
+	}
+	m, err := sc.model(args[0], full)
+	if err != nil {
+		return fromItem{}, true, err
+	}
+	if len(args) == 1 {
+		it, err := sc.storedMetrics(m, n)
+		return it, true, err
+	}
+	sub, ok := unparen(args[1]).(*ast.SubLink)
+	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {
+		return fromItem{}, true, pgerr.New(pgerr.SyntaxError, "the second argument of %s is a query in parentheses", full).At(b.posExpr(args[1]))
+	}
+	r, err := sc.query(sub.Subselect.(*ast.SelectStmt), inFromClause, true)
+	if err != nil {
+		return fromItem{}, true, err
+	}
+	var fields []relCol
+	for _, c := range r.out {
+		fields = append(fields, relCol{name: c.Name, e: col(c.Column), table: c.Table, num: c.Num})
+		b.st.owner[c.ID] = sc.lv
+		delete(b.st.kind, c.ID)
+	}
+	value, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
+	if err != nil {
+		return fromItem{}, true, err
+	}
+	var proba expr.Expr
+	if classifies(m.v) {
+		if proba, err = b.applyModel(m, expr.PredictProba, fields, false, pos); err != nil {
+			return fromItem{}, true, err
+		}
+	}
+	label := "label"
+	if len(m.v.Target) > 0 {
+		label = m.v.Target[0]
+	}
+	pr := newProjector(b, sc.lv, r.node)
+	rl := &rel{name: name}
+	for _, f := range fields {
+		c := pr.emit(f.e, f.name)
+		rl.cols = append(rl.cols, relCol{name: f.name, e: col(c), table: f.table, num: f.num})
+	}
+	add := func(name string, e expr.Expr) expr.Expr {
+		c := pr.emit(e, name)
+		rl.cols = append(rl.cols, relCol{name: name, e: col(c)})
+		return col(c)
+	}
+	got := add("predicted_"+label, value)
+	if proba != nil {
+		proba = add("predicted_"+label+"_proba", proba)
+	}
+	if name == "predict" {
+		it, err := sc.finish(pr.node(), rl, n.Alias, "table")
+		return it, true, err
+	}
+	var truth expr.Expr
+	for _, f := range fields {
+		if f.name == label {
+			truth = f.e
+		}
+	}
+	if truth == nil {
+		return fromItem{}, true, pgerr.New(pgerr.UndefinedColumn, "%s needs the label \"%s\" of model \"%s\" among the columns", full, label, m.name).At(pos.at())
+	}
+	if name == "confusion_matrix" {
+		it, err := sc.confusion(pr.node(), truth, got, n)
+		return it, true, err
+	}
+	it, err := sc.evaluate(m, pr.node(), truth, got, proba, n)
+	return it, true, err
+}
+
+// storedMetrics is ml.evaluate('m'): what training measured.
+func (sc *scope) storedMetrics(m *model, n *ast.RangeFunction) (fromItem, error) {
+	v := &plan.Values{Rows: [][]expr.Expr{{}}}
+	rl := &rel{name: "evaluate"}
+	for _, x := range m.v.Metrics {
+		c := sc.b.newCol(sc.lv, x.Name, types.Float8)
+		v.Cols = append(v.Cols, c)
+		v.Rows[0] = append(v.Rows[0], &expr.Const{Val: x.Value, Typ: types.Float8})
+		rl.cols = append(rl.cols, relCol{name: x.Name, e: col(c)})
+	}
+	return sc.finish(v, rl, n.Alias, "table")
+}
+
+// evaluate aggregates the metrics that fit the model over its predictions.
+func (sc *scope) evaluate(m *model, node plan.Node, truth, got, proba expr.Expr, n *ast.RangeFunction) (fromItem, error) {
+	b := sc.b
+	type metric struct {
+		name, fun string
+		arg       expr.Expr
+	}
+	list := []metric{{"mean_absolute_error", "mean_absolute_error", got}, {"root_mean_squared_error", "root_mean_squared_error", got}, {"r2_score", "r2_score", got}}
+	if proba != nil {
+		list = []metric{{"accuracy", "accuracy", got}}
+		if !b.isArray(proba.Type()) {
+			list = append(list, metric{"precision", "precision_score", got}, metric{"recall", "recall_score", got}, metric{"f1_score", "f1_score", got},
+				metric{"log_loss", "log_loss", proba}, metric{"roc_auc", "roc_auc", proba})
+		}
+	}
+	a := &plan.Aggregate{Input: node}
+	rl := &rel{name: "evaluate"}
+	for _, x := range list {
+		inv := &invocation{name: x.fun, args: []expr.Expr{truth, x.arg}, names: make([]string, 2)}
+		c, err := b.resolve(inv)
+		if err != nil {
+			if pgerr.Is(err, pgerr.UndefinedFunction) && proba != nil {
+				continue // no such metric for labels of this type
+			}
+			return fromItem{}, err
+		}
+		args, ret, err := b.bindArgs(c, inv)
+		if err != nil {
+			return fromItem{}, err
+		}
+		nc := b.newCol(sc.lv, x.name, ret)
+		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.f, Args: args, Typ: ret}})
+		rl.cols = append(rl.cols, relCol{name: x.name, e: col(nc)})
+	}
+	return sc.finish(a, rl, n.Alias, "table")
+}
+
+// confusion counts the rows by true and predicted label.
+func (sc *scope) confusion(node plan.Node, truth, got expr.Expr, n *ast.RangeFunction) (fromItem, error) {
+	b := sc.b
+	a := &plan.Aggregate{Input: node}
+	rl := &rel{name: "confusion_matrix"}
+	for i, e := range []expr.Expr{truth, got} {
+		c := b.newCol(sc.lv, []string{"expected_label", "predicted_label"}[i], e.Type())
+		a.Groups = append(a.Groups, plan.Item{Col: c, Expr: e})
+		rl.cols = append(rl.cols, relCol{name: c.Name, e: col(c)})
+	}
+	for _, f := range fn.Lookup("count") {
+		if len(f.Args) == 0 {
+			c := b.newCol(sc.lv, "count", types.Int8)
+			a.Aggs = append(a.Aggs, plan.AggItem{Col: c, Call: expr.AggCall{Fn: f, Star: true, Typ: types.Int8}})
+			rl.cols = append(rl.cols, relCol{name: "count", e: col(c)})
+		}
+	}
+	return sc.finish(a, rl, n.Alias, "table")
+}

@@ -1,0 +1,470 @@
+package bind
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// cand is an overload that a call may mean: its argument types, as many as the
+// call has arguments.
+type cand struct {
+	args     []types.OID
+	f        *fn.Func
+	op       *fn.Operator
+	variadic bool  // the last arguments are elements of the variadic array
+	order    []int // argument of the call for each parameter, -1 for a default; nil: as written
+}
+
+// pick chooses among overloads whose arguments can all be coerced, by the
+// rules of the manual's sections 10.2 and 10.3. It returns what is left: one
+// is the choice, more are ambiguous.
+func (b *binder) pick(in []types.OID, cands []cand) []cand {
+	if len(cands) < 2 {
+		return cands
+	}
+	best := func(score func(c *cand) int) {
+		top := -1
+		var out []cand
+		for i := range cands {
+			n := score(&cands[i])
+			if n > top {
+				top, out = n, out[:0:0]
+			}
+			if n == top {
+				out = append(out, cands[i])
+			}
+		}
+		cands = out
+	}
+	known := func(i int) bool { return in[i] != types.UnknownOID }
+	best(func(c *cand) (n int) {
+		for i, a := range c.args {
+			if known(i) && a == in[i] {
+				n++
+			}
+		}
+		return n
+	})
+	if len(cands) == 1 {
+		return cands
+	}
+	best(func(c *cand) (n int) {
+		for i, a := range c.args {
+			if known(i) && (a == in[i] || b.category(a) == b.category(in[i]) && fn.Preferred(a)) {
+				n++
+			}
+		}
+		return n
+	})
+	if len(cands) == 1 {
+		return cands
+	}
+	unknowns := 0
+	for i := range in {
+		if !known(i) {
+			unknowns++
+		}
+	}
+	if unknowns == 0 {
+		return cands
+	}
+	if left := b.pickByCategory(in, cands); len(left) > 0 {
+		cands = left
+	}
+	if len(cands) == 1 || unknowns == len(in) {
+		return cands
+	}
+	// All known arguments of one type: suppose the others are of it too.
+	var same types.OID
+	for i := range in {
+		if !known(i) {
+			continue
+		}
+		if same != 0 && in[i] != same {
+			return cands
+		}
+		same = in[i]
+	}
+	var fits []cand
+	for _, c := range cands {
+		all := make([]types.OID, len(in))
+		for i := range all {
+			all[i] = same
+		}
+		if b.fits(all, &c) {
+			fits = append(fits, c)
+		}
+	}
+	if len(fits) == 1 {
+		return fits
+	}
+	return cands
+}
+
+// pickByCategory looks at the positions of unknown literals: string is
+// preferred where some overload takes one, else all must agree on a category.
+func (b *binder) pickByCategory(in []types.OID, cands []cand) []cand {
+	cat := make([]byte, len(in))
+	preferred := make([]bool, len(in))
+	for i := range in {
+		if in[i] != types.UnknownOID {
+			continue
+		}
+		conflict := false
+		for _, c := range cands {
+			k, p := b.category(c.args[i]), fn.Preferred(c.args[i])
+			switch {
+			case cat[i] == 0:
+				cat[i], preferred[i] = k, p
+			case k == cat[i]:
+				preferred[i] = preferred[i] || p
+			case k == 'S':
+				cat[i], preferred[i] = k, p
+			case cat[i] != 'S':
+				conflict = true
+			}
+		}
+		if conflict && cat[i] != 'S' {
+			return nil
+		}
+	}
+	var out []cand
+	for _, c := range cands {
+		ok := true
+		for i := range in {
+			if in[i] != types.UnknownOID {
+				continue
+			}
+			if b.category(c.args[i]) != cat[i] || preferred[i] && !fn.Preferred(c.args[i]) {
+				ok = false
+			}
+		}
+		if ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// fits tells whether a call with these types may mean c.
+func (b *binder) fits(in []types.OID, c *cand) bool {
+	for i, a := range c.args {
+		if !b.canCoerce(in[i], a, fn.ImplicitCast) {
+			return false
+		}
+	}
+	return b.polyAgrees(in, c.args)
+}
+
+// polyAgrees tells whether arguments at anyelement, anyarray and their kin are
+// of one element type.
+func (b *binder) polyAgrees(in, decl []types.OID) bool {
+	var elem types.OID
+	var compat []types.Type
+	for i, d := range decl {
+		t := in[i]
+		if t == types.UnknownOID {
+			continue
+		}
+		switch d {
+		case types.AnyArrayOID:
+			e, _ := b.elem(types.Type{OID: t})
+			t = e.OID
+		case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID:
+			if d == types.AnyNonArrayOID && b.isArray(types.Type{OID: t}) {
+				return false
+			}
+		case types.AnyCompatibleArrayOID:
+			e, ok := b.elem(types.Type{OID: t})
+			if !ok {
+				return false
+			}
+			compat = append(compat, e)
+			continue
+		case types.AnyCompatibleOID, fn.AnyCompatibleNonArrayOID:
+			compat = append(compat, types.Type{OID: t})
+			continue
+		default:
+			continue
+		}
+		if elem != 0 && elem != t {
+			return false
+		}
+		elem = t
+	}
+	if len(compat) > 1 {
+		common, err := b.commonType("", compat, spot{})
+		if err != nil {
+			return false
+		}
+		for _, t := range compat {
+			if !b.canCoerce(t.OID, common.OID, fn.ImplicitCast) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func oidsOf(args []expr.Expr) []types.OID {
+	out := make([]types.OID, len(args))
+	for i, a := range args {
+		out[i] = a.Type().OID
+		if out[i] == 0 {
+			out[i] = types.UnknownOID
+		}
+	}
+	return out
+}
+
+// operatorFor resolves a binary operator; with l nil a prefix one.
+func (b *binder) operatorFor(name string, l, r expr.Expr, pos spot) (*fn.Operator, error) {
+	var in []types.OID
+	var list []*fn.Operator
+	if l == nil {
+		in, list = oidsOf([]expr.Expr{r}), fn.Prefix(name)
+	} else {
+		in, list = oidsOf([]expr.Expr{l, r}), fn.Operators(name)
+	}
+	exact := append([]types.OID(nil), in...)
+	if l != nil {
+		// An unknown operand is first taken to be of the other's type.
+		if exact[0] == types.UnknownOID {
+			exact[0] = exact[1]
+		} else if exact[1] == types.UnknownOID {
+			exact[1] = exact[0]
+		}
+	}
+	var cands []cand
+	for _, op := range list {
+		c := cand{args: []types.OID{op.Left, op.Right}, op: op, f: op.Func}
+		if l == nil {
+			c.args = c.args[1:]
+		} else if op.Left == 0 {
+			continue
+		}
+		if oidsEqual(exact, c.args) {
+			return op, nil
+		}
+		cands = append(cands, c)
+	}
+	var ok []cand
+	for i := range cands {
+		if b.fits(in, &cands[i]) {
+			ok = append(ok, cands[i])
+		}
+	}
+	switch ok = b.pick(in, ok); len(ok) {
+	case 1:
+		return ok[0].op, nil
+	case 0:
+		return nil, pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s", b.opText(name, l, r)).
+			WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.").At(pos.at())
+	}
+	return nil, pgerr.New(pgerr.AmbiguousFunction, "operator is not unique: %s", b.opText(name, l, r)).
+		WithHint("Could not choose a best candidate operator. You might need to add explicit type casts.").At(pos.at())
+}
+
+func (b *binder) opText(name string, l, r expr.Expr) string {
+	s := name + " " + b.typeName(r.Type())
+	if l != nil {
+		s = b.typeName(l.Type()) + " " + s
+	}
+	return s
+}
+
+func oidsEqual(a, c []types.OID) bool {
+	if len(a) != len(c) {
+		return false
+	}
+	for i := range a {
+		if a[i] != c[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// operator binds l op r, or op r where l is nil.
+func (b *binder) operator(name string, l, r expr.Expr, pos spot) (expr.Expr, error) {
+	if pos.b == nil {
+		pos = b.spotOp(name)
+	}
+	op, err := b.operatorFor(name, l, r, pos)
+	if err != nil {
+		return nil, err
+	}
+	decl, args := []types.OID{op.Left, op.Right}, []expr.Expr{l, r}
+	if l == nil {
+		decl, args = decl[1:], args[1:]
+	}
+	args, ret, err := b.arguments(op.Func, decl, args, pos)
+	if err != nil {
+		return nil, err
+	}
+	return &expr.Call{Fn: op.Func, Args: args, Typ: ret, Op: name}, nil
+}
+
+// equality is the function by which two operands are equal, and the operands
+// brought to its types.
+func (b *binder) equality(l, r expr.Expr, pos spot) (*fn.Func, expr.Expr, expr.Expr, error) {
+	e, err := b.operator("=", l, r, pos)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c := e.(*expr.Call)
+	return c.Fn, c.Args[0], c.Args[1], nil
+}
+
+// comparable refuses types that GROUP BY, DISTINCT and set operations cannot
+// compare (json), or that cannot be sorted.
+func (b *binder) comparable(t types.Type, order bool, pos spot) error {
+	op, what := "=", "an equality"
+	if order {
+		op, what = "<", "an ordering"
+	}
+	if t.OID == types.RecordOID || t.OID == types.UnknownOID {
+		return nil
+	}
+	probe := &expr.Const{Typ: t}
+	if _, err := b.operatorFor(op, probe, probe, pos); err != nil {
+		e := pgerr.New(pgerr.UndefinedFunction, "could not identify %s operator for type %s", what, b.typeName(t)).At(pos.at())
+		if order {
+			e = e.WithHint("Use an explicit ordering operator or modify the query.")
+		}
+		return e
+	}
+	return nil
+}
+
+// arguments coerces a call's arguments to what the overload takes, resolves
+// its polymorphic types, and chooses how numerics are carried.
+func (b *binder) arguments(f *fn.Func, decl []types.OID, args []expr.Expr, pos spot) ([]expr.Expr, types.Type, error) {
+	want, ret, err := b.polymorph(f, decl, args, pos)
+	if err != nil {
+		return nil, ret, err
+	}
+	out := make([]expr.Expr, len(args))
+	ts := make([]types.Type, len(args))
+	for i, a := range args {
+		if stringCarried(a.Type().OID) && stringCarried(want[i].OID) {
+			out[i] = a
+		} else if out[i], err = b.coerce(a, want[i], fn.ImplicitCast, spot{}); err != nil {
+			return nil, ret, err
+		}
+		ts[i] = out[i].Type()
+	}
+	carried, r := f.BindArgs(ts)
+	for i := range out {
+		if i < len(carried) {
+			out[i] = b.recarry(out[i], carried[i])
+		}
+	}
+	if fn.IsPolymorphic(r.OID) || ret.OID >= types.FirstUserOID {
+		r = ret
+	}
+	if r.OID == types.RecordOID && r.Rec == nil {
+		r.Rec = ret.Rec
+	}
+	return out, r, nil
+}
+
+// polymorph gives the types that declared ones stand for in this call, and the
+// type of the result.
+func (b *binder) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos spot) ([]types.Type, types.Type, error) {
+	want := make([]types.Type, len(decl))
+	var elem types.Type
+	var compat []types.Type
+	anyPoly := fn.IsPolymorphic(f.Ret)
+	for i, d := range decl {
+		want[i] = types.Type{OID: d, Mod: -1}
+		if !fn.IsPolymorphic(d) {
+			continue
+		}
+		anyPoly = true
+		t := args[i].Type()
+		if t.OID == types.UnknownOID || t.OID == 0 {
+			continue
+		}
+		t.Mod = -1
+		switch d {
+		case types.AnyArrayOID, types.AnyCompatibleArrayOID:
+			t, _ = b.elem(t)
+		}
+		if d == types.AnyCompatibleOID || d == types.AnyCompatibleArrayOID || d == fn.AnyCompatibleNonArrayOID {
+			compat = append(compat, t)
+		} else if elem.OID == 0 || elem.OID == types.RecordOID && elem.Rec == nil {
+			elem = t
+		}
+	}
+	ret := types.Type{OID: f.Ret, Mod: -1}
+	if !anyPoly {
+		return want, ret, nil
+	}
+	var common types.Type
+	if len(compat) > 0 {
+		var err error
+		if common, err = b.commonType(f.Name, compat, pos); err != nil {
+			return nil, ret, err
+		}
+	} else {
+		common = types.Text
+	}
+	for i := range want {
+		t, err := b.stands(want[i].OID, elem, common, pos)
+		if err != nil {
+			return nil, ret, err
+		}
+		if t.OID != 0 {
+			want[i] = t
+		}
+	}
+	t, err := b.stands(f.Ret, elem, common, pos)
+	if err != nil {
+		return nil, ret, err
+	}
+	if t.OID != 0 {
+		ret = plainNumeric(t)
+	}
+	return want, ret, nil
+}
+
+// stands is the type that a pseudo-type means; OID 0 for other types.
+func (b *binder) stands(o types.OID, elem, common types.Type, pos spot) (types.Type, error) {
+	switch o {
+	case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID, types.AnyArrayOID:
+		if elem.OID == 0 {
+			return elem, pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown").At(pos.at())
+		}
+		if o != types.AnyArrayOID {
+			return elem, nil
+		}
+	case types.AnyCompatibleArrayOID:
+		elem = common
+	case types.AnyCompatibleOID, fn.AnyCompatibleNonArrayOID:
+		return common, nil
+	default:
+		return types.Type{}, nil
+	}
+	a, ok := b.arrayOf(elem)
+	if !ok {
+		return a, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", b.typeName(elem)).At(pos.at())
+	}
+	return a, nil
+}
+
+// signature is name(type, type) for messages.
+func (b *binder) signature(name string, args []expr.Expr, names []string) string {
+	parts := make([]string, len(args))
+	for i, a := range args {
+		parts[i] = b.typeName(a.Type())
+		if i < len(names) && names[i] != "" {
+			parts[i] = names[i] + " => " + parts[i]
+		}
+	}
+	return name + "(" + strings.Join(parts, ", ") + ")"
+}

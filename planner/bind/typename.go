@@ -1,0 +1,247 @@
+package bind
+
+import (
+	"strconv"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// TypeName resolves a type's name as written in a statement: a built-in type,
+// a user's enum, or a table's row type, with its modifier and array bounds.
+func TypeName(s *Session, n *ast.TypeName) (types.Type, error) {
+	return newBinder(s).resolveType(n)
+}
+
+func (b *binder) resolveType(n *ast.TypeName) (types.Type, error) {
+	var t types.Type
+	schema, name := qualified(n.Names)
+	if n.PctType {
+		return t, pgerr.Unsupported("%%TYPE is not supported")
+	}
+	if n.Setof {
+		return t, pgerr.New(pgerr.InvalidFunctionDefinition, "type modifier SETOF is not allowed here")
+	}
+	t, ok := b.namedType(schema, name)
+	if !ok {
+		full := name
+		if schema != "" {
+			full = schema + "." + name
+		}
+		return t, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", full).At(b.posType(name))
+	}
+	if mods := items(n.Typmods); len(mods) > 0 {
+		ints := make([]int32, 0, len(mods))
+		for _, m := range mods {
+			v, ok := intConst(m)
+			if !ok {
+				return t, pgerr.New(pgerr.SyntaxError, "type modifiers must be simple constants or identifiers").At(b.posType(name))
+			}
+			ints = append(ints, int32(v))
+		}
+		mod, err := types.TypmodIn(t.OID, ints)
+		if err != nil {
+			return t, b.at(err, b.spotType(name))
+		}
+		t.Mod = mod
+	}
+	t = carry(t)
+	if bounds := items(n.ArrayBounds); len(bounds) > 0 {
+		// PostgreSQL does not tell int[] from int[][].
+		a, ok := b.arrayOf(t)
+		if !ok {
+			return t, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", b.typeName(t)).At(b.posType(name))
+		}
+		t = a
+	}
+	return t, nil
+}
+
+// namedType finds a type by name; pg_catalog comes first.
+func (b *binder) namedType(schema, name string) (types.Type, bool) {
+	if schema == "" || schema == "pg_catalog" {
+		if o, ok := types.ByTypname(name); ok {
+			return types.Type{OID: o, Mod: -1}, true
+		}
+		if schema != "" {
+			return types.Type{}, false
+		}
+	}
+	for _, sch := range b.schemas(schema) {
+		if e := b.s.State.Enum(sch.OID, name); e != nil {
+			return types.Type{OID: e.OID, Mod: -1}, true
+		}
+		if len(name) > 1 && name[0] == '_' {
+			if e := b.s.State.Enum(sch.OID, name[1:]); e != nil {
+				return types.Type{OID: e.ArrayOID, Mod: -1}, true
+			}
+		}
+		if r := b.s.State.Relation(sch.OID, name); r != nil && r.Kind != catalog.KindIndex && r.Kind != catalog.KindSequence {
+			return rowType(r), true
+		}
+	}
+	return types.Type{}, false
+}
+
+// schemas are those to search for a name: the one given, or the path's, the
+// temporary schema first.
+func (b *binder) schemas(schema string) []*catalog.Schema {
+	st := b.s.State
+	if schema == "pg_temp" {
+		if s := st.Schema(b.s.TempSchema); s != nil {
+			return []*catalog.Schema{s}
+		}
+		return nil
+	}
+	if schema != "" {
+		if s := st.SchemaByName(schema); s != nil {
+			return []*catalog.Schema{s}
+		}
+		return nil
+	}
+	out := make([]*catalog.Schema, 0, len(b.path)+1)
+	if s := st.Schema(b.s.TempSchema); s != nil {
+		out = append(out, s)
+	}
+	for _, n := range b.path {
+		if n == "pg_temp" {
+			continue
+		}
+		if s := st.SchemaByName(n); s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// rowType is the record type of a relation's rows.
+func rowType(r *catalog.Relation) types.Type {
+	rec := &types.Record{}
+	for _, c := range r.Live() {
+		rec.Fields = append(rec.Fields, types.Field{Name: c.Name, Type: c.Type})
+	}
+	t := types.RecordT
+	t.Rec = rec
+	return t
+}
+
+// carry chooses how values of a declared type are carried: numeric(p,s) of up
+// to 18 digits is fixed.
+func carry(t types.Type) types.Type {
+	if t.OID != types.NumericOID {
+		return t
+	}
+	if p, s, ok := types.NumericMod(t.Mod); ok && p >= 1 && p <= types.MaxFixedDigits && s >= 0 && s <= p {
+		t.Prec, t.Scale = uint8(p), uint8(s)
+	}
+	return t
+}
+
+// plainNumeric is t carried variable if it is a numeric or an array of them.
+func plainNumeric(t types.Type) types.Type {
+	t.Prec, t.Scale = 0, 0
+	return t
+}
+
+func (b *binder) arrayOf(t types.Type) (types.Type, bool) {
+	if a, ok := types.ArrayOf(t); ok {
+		return a, true
+	}
+	if e := b.s.State.EnumByOID(t.OID); e != nil && e.OID == t.OID {
+		return types.Type{OID: e.ArrayOID, Mod: -1}, true
+	}
+	return t, false
+}
+
+// elem gives the element type of an array.
+func (b *binder) elem(t types.Type) (types.Type, bool) {
+	if e, ok := t.Elem(); ok {
+		return e, true
+	}
+	if t.OID >= types.FirstUserOID {
+		if e := b.s.State.EnumByOID(t.OID); e != nil && e.ArrayOID == t.OID {
+			return types.Type{OID: e.OID, Mod: -1}, true
+		}
+	}
+	return t, false
+}
+
+func (b *binder) isArray(t types.Type) bool { _, ok := b.elem(t); return ok }
+
+func (b *binder) isEnum(o types.OID) bool {
+	if o < types.FirstUserOID {
+		return false
+	}
+	e := b.s.State.EnumByOID(o)
+	return e != nil && e.OID == o
+}
+
+// category is pg_type.typcategory, users' types included.
+func (b *binder) category(o types.OID) byte {
+	if o >= types.FirstUserOID {
+		if b.isEnum(o) {
+			return 'E'
+		}
+		return 'A'
+	}
+	if (types.Type{OID: o}).IsArray() && o != types.Int2VectorOID && o != types.OIDVectorOID {
+		return 'A'
+	}
+	return fn.Category(o)
+}
+
+// typeName is the name of a type in messages, without its modifier.
+func (b *binder) typeName(t types.Type) string {
+	t.Mod = -1
+	if t.OID >= types.FirstUserOID {
+		if e := b.s.State.EnumByOID(t.OID); e != nil {
+			if e.ArrayOID == t.OID {
+				return e.Name + "[]"
+			}
+			return e.Name
+		}
+	}
+	switch t.OID {
+	case types.BpcharOID:
+		return "character"
+	case 0:
+		return "unknown"
+	}
+	return t.String()
+}
+
+// at gives err a position if it is ours and has none.
+func (b *binder) at(err error, pos spot) error {
+	if e := pgerr.From(err); e != nil && e.Position == 0 {
+		c := *e
+		c.Position = pos.at()
+		return &c
+	}
+	return err
+}
+
+// intConst reads an integer literal node.
+func intConst(n ast.Node) (int, bool) {
+	switch n := n.(type) {
+	case *ast.Integer:
+		return n.IVal, true
+	case *ast.A_Const:
+		if v, ok := n.Val.(*ast.Integer); ok && !n.Isnull {
+			return v.IVal, true
+		}
+	case *ast.ParenExpr:
+		return intConst(n.Expr)
+	case *ast.A_Expr:
+		if n.Lexpr == nil && opName(n.Name) == "-" {
+			v, ok := intConst(n.Rexpr)
+			return -v, ok
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,449 @@
+package ddl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func (p *planner) alterTable(n *ast.AlterTableStmt) error {
+	kind := "TABLE"
+	switch n.Objtype {
+	case ast.OBJECT_INDEX:
+		kind = "INDEX"
+	case ast.OBJECT_VIEW:
+		kind = "VIEW"
+	case ast.OBJECT_SEQUENCE:
+		kind = "SEQUENCE"
+	case ast.OBJECT_MATVIEW:
+		kind = "MATERIALIZED VIEW"
+	}
+	p.res.Tag = "ALTER " + kind
+	old := p.relation(n.Relation)
+	if old == nil {
+		if n.MissingOk {
+			p.notice("relation %q does not exist, skipping", rangeName(n.Relation))
+			return nil
+		}
+		_, err := p.existing(n.Relation)
+		return err
+	}
+	if err := p.owned(old); err != nil {
+		return err
+	}
+	a := &alteration{p: p, old: old, t: &tableBuilder{p: p, rel: old.Clone(), schema: p.st.Schema(old.Schema), alter: true}}
+	for _, c := range items(n.Cmds) {
+		if cmd, ok := c.(*ast.AlterTableCmd); ok {
+			if err := a.command(cmd); err != nil {
+				return err
+			}
+		}
+	}
+	return a.finish()
+}
+
+// alteration is one ALTER TABLE: its commands change a clone of the descriptor,
+// which is put once.
+type alteration struct {
+	p       *planner
+	old     *catalog.Relation
+	t       *tableBuilder
+	rewrite map[int16]string // columns whose values are computed anew, by SQL text over the old row
+	drops   []types.OID      // indexes and sequences
+}
+
+func (a *alteration) column(name string) (*catalog.Column, error) {
+	if c := a.t.rel.Column(name); c != nil {
+		return c, nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", name, a.t.rel.Name)
+}
+
+func (a *alteration) compute(num int16, sql string) {
+	if a.rewrite == nil {
+		a.rewrite = map[int16]string{}
+	}
+	a.rewrite[num] = sql
+}
+
+func (a *alteration) command(c *ast.AlterTableCmd) error {
+	rel := a.t.rel
+	if rel.Kind != catalog.KindTable {
+		switch c.Subtype {
+		case ast.AT_ChangeOwner, ast.AT_ColumnDefault, ast.AT_SetRelOptions, ast.AT_ResetRelOptions:
+		default:
+			return pgerr.New(pgerr.WrongObjectType, "ALTER action cannot be performed on relation %q", rel.Name).
+				WithDetail("This operation is not supported for %ss.", kindName(rel.Kind))
+		}
+	}
+	switch c.Subtype {
+	case ast.AT_AddColumn:
+		return a.addColumn(c)
+	case ast.AT_DropColumn:
+		return a.dropColumn(c)
+	case ast.AT_ColumnDefault:
+		col, err := a.column(c.Name)
+		if err != nil {
+			return err
+		}
+		if col.Identity != 0 {
+			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is an identity column", col.Name, rel.Name).
+				WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+		}
+		if col.Generated != "" {
+			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is a generated column", col.Name, rel.Name)
+		}
+		if c.Def == nil {
+			col.Default = ""
+			return nil
+		}
+		col.Default = c.Def.SqlString()
+		a.t.exprs = append(a.t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
+		return nil
+	case ast.AT_SetNotNull:
+		col, err := a.column(c.Name)
+		if err != nil {
+			return err
+		}
+		if !col.NotNull {
+			col.NotNull = true
+			a.t.notNullCheck(col.Name)
+		}
+		return nil
+	case ast.AT_DropNotNull:
+		col, err := a.column(c.Name)
+		if err != nil {
+			return err
+		}
+		if pk := rel.PrimaryKey(); pk != nil && slices.Contains(pk.Columns, col.Num) {
+			return pgerr.New(pgerr.InvalidTableDefinition, "column %q is in a primary key", col.Name)
+		}
+		if col.Identity != 0 {
+			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is an identity column", col.Name, rel.Name)
+		}
+		col.NotNull = false
+		return nil
+	case ast.AT_AlterColumnType:
+		return a.alterType(c)
+	case ast.AT_AddConstraint:
+		con, ok := c.Def.(*ast.Constraint)
+		if !ok {
+			return pgerr.Unsupported("this constraint is not supported")
+		}
+		return a.t.constraint(pending{c: con})
+	case ast.AT_DropConstraint:
+		return a.dropConstraint(c)
+	case ast.AT_ValidateConstraint:
+		if !a.t.hasConstraint(c.Name) {
+			return pgerr.New(pgerr.UndefinedObject, "constraint %q of relation %q does not exist", c.Name, rel.Name)
+		}
+		return nil
+	case ast.AT_AddIdentity:
+		return a.addIdentity(c)
+	case ast.AT_DropIdentity:
+		col, err := a.column(c.Name)
+		if err != nil {
+			return err
+		}
+		if col.Identity == 0 {
+			if c.MissingOk {
+				a.p.notice("column %q of relation %q is not an identity column, skipping", col.Name, rel.Name)
+				return nil
+			}
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q is not an identity column", col.Name, rel.Name)
+		}
+		a.drops = append(a.drops, col.Sequence)
+		col.Identity, col.Sequence = 0, 0
+		return nil
+	case ast.AT_DropExpression:
+		col, err := a.column(c.Name)
+		if err != nil {
+			return err
+		}
+		if col.Generated == "" {
+			if c.MissingOk {
+				a.p.notice("column %q of relation %q is not a stored generated column, skipping", col.Name, rel.Name)
+				return nil
+			}
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q is not a stored generated column", col.Name, rel.Name)
+		}
+		col.Generated = ""
+		return nil
+	case ast.AT_ChangeOwner:
+		oid, err := a.p.roleSpec(c.Newowner)
+		if err != nil {
+			return err
+		}
+		rel.Owner = oid
+		return nil
+	case ast.AT_SetRelOptions:
+		l, _ := c.Def.(*ast.NodeList)
+		was := rel.Partitions
+		if err := a.p.tableOptions(rel, l); err != nil {
+			return err
+		}
+		if rel.Partitions != was {
+			return pgerr.Unsupported("the number of partitions is not a storage parameter to set").WithHint("Use ALTER TABLE %s REPARTITION INTO n.", rel.Name)
+		}
+		return nil
+	case ast.AT_ResetRelOptions:
+		l, _ := c.Def.(*ast.NodeList)
+		opts := map[string]string{}
+		for k, v := range rel.Options {
+			opts[k] = v
+		}
+		for _, o := range items(l) {
+			if d, ok := o.(*ast.DefElem); ok {
+				delete(opts, d.Defname)
+			}
+		}
+		rel.Options = opts
+		return nil
+	case ast.AT_SetStatistics, ast.AT_SetStorage, ast.AT_ClusterOn, ast.AT_DropCluster, ast.AT_ReplicaIdentity, ast.AT_SetCompression:
+		return pgerr.Unsupported("this ALTER TABLE action is not supported")
+	}
+	return pgerr.Unsupported("this ALTER TABLE action is not supported")
+}
+
+func (a *alteration) addColumn(c *ast.AlterTableCmd) error {
+	def, ok := c.Def.(*ast.ColumnDef)
+	if !ok {
+		return pgerr.Unsupported("ADD COLUMN needs a column definition")
+	}
+	if a.t.rel.Column(def.Colname) != nil && c.MissingOk {
+		a.p.res.Notices = append(a.p.res.Notices, pgerr.New(pgerr.DuplicateColumn, "column %q of relation %q already exists, skipping", def.Colname, a.t.rel.Name).WithSeverity(pgerr.SevNotice))
+		return nil
+	}
+	later := len(a.t.later)
+	if err := a.t.column(def); err != nil {
+		return err
+	}
+	col := &a.t.rel.Columns[len(a.t.rel.Columns)-1]
+	num := col.Num
+	switch {
+	case col.Default != "" || col.Generated != "":
+		// Rows that are there get the value too. A constant could be kept as the
+		// column's Missing value; computing it is right for every expression.
+		sql := col.Default
+		if col.Generated != "" {
+			sql = col.Generated
+		}
+		if col.Sequence != 0 && col.Default != "" {
+			// The sequence is not committed yet; number the rows as it will.
+			sql = "row_number() OVER ()"
+		}
+		a.compute(num, sql)
+	case col.Identity != 0:
+		a.compute(num, "row_number() OVER ()")
+	case col.NotNull:
+		a.t.notNullCheck(col.Name)
+	}
+	todo := a.t.later[later:]
+	a.t.later = a.t.later[:later]
+	for _, l := range todo {
+		if err := a.t.constraint(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
+	p, rel := a.p, a.t.rel
+	col := rel.Column(c.Name)
+	if col == nil {
+		if c.MissingOk {
+			p.notice("column %q of relation %q does not exist, skipping", c.Name, rel.Name)
+			return nil
+		}
+		_, err := a.column(c.Name)
+		return err
+	}
+	cascade := c.Behavior == ast.DropCascade
+	var views []*catalog.Relation
+	for _, x := range p.st.Relations() {
+		if (x.Kind == catalog.KindView || x.Kind == catalog.KindMatView) && slices.Contains(x.DependsOn, catalog.Dep{OID: rel.OID, Column: col.Num}) {
+			if !cascade {
+				return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("%s %s depends on column %s of table %s", kindName(x.Kind), x.Name, col.Name, rel.Name))
+			}
+			views = append(views, x)
+		}
+	}
+	for _, g := range rel.Columns {
+		if !g.Dropped && g.Generated != "" && g.Num != col.Num {
+			used, err := p.used(g.Generated, rel, bind.ForGenerated)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(used, col.Num) {
+				if !cascade {
+					return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("column %s of table %s depends on column %s of table %s", g.Name, rel.Name, col.Name, rel.Name))
+				}
+				if err := a.dropColumn(&ast.AlterTableCmd{Name: g.Name, Behavior: c.Behavior}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(views) > 0 {
+		if err := p.dropRelations(views, true); err != nil {
+			return err
+		}
+	}
+	// Constraints and indexes over the column go with it.
+	rel.Constraints = slices.DeleteFunc(rel.Constraints, func(k catalog.Constraint) bool {
+		if !slices.Contains(k.Columns, col.Num) {
+			return false
+		}
+		if k.Index != 0 {
+			a.drops = append(a.drops, k.Index)
+		}
+		return true
+	})
+	for _, x := range p.st.Relations() {
+		if x.Kind == catalog.KindIndex && x.Index.Table == rel.OID && !slices.Contains(a.drops, x.OID) && slices.Contains(x.Index.Columns, col.Num) {
+			a.drops = append(a.drops, x.OID)
+		}
+		if x.Kind == catalog.KindSequence && x.Seq.OwnedTable == rel.OID && x.Seq.OwnedColumn == col.Num {
+			a.drops = append(a.drops, x.OID)
+		}
+	}
+	delete(a.rewrite, col.Num)
+	col.Dropped = true
+	col.NotNull, col.Default, col.Identity, col.Generated, col.Sequence = false, "", 0, "", 0
+	col.Name = fmt.Sprintf("........pg.dropped.%d........", col.Num)
+	return nil
+}
+
+func (a *alteration) alterType(c *ast.AlterTableCmd) error {
+	p, rel := a.p, a.t.rel
+	col, err := a.column(c.Name)
+	if err != nil {
+		return err
+	}
+	def, ok := c.Def.(*ast.ColumnDef)
+	if !ok {
+		return pgerr.Unsupported("ALTER COLUMN TYPE needs a type")
+	}
+	t, err := bind.TypeName(p.env.Bind, def.TypeName)
+	if err != nil {
+		return err
+	}
+	for _, x := range p.st.Relations() {
+		if (x.Kind == catalog.KindView || x.Kind == catalog.KindMatView) && slices.Contains(x.DependsOn, catalog.Dep{OID: rel.OID, Column: col.Num}) {
+			return pgerr.Unsupported("cannot alter type of a column used by a view or rule").
+				WithDetail("rule _RETURN on view %s depends on column %q", x.Name, col.Name)
+		}
+	}
+	sql := QuoteIdent(col.Name)
+	using := def.RawDefault != nil
+	if using {
+		sql = def.RawDefault.SqlString()
+	}
+	if err := p.convertible(sql, a.old, col.Name, t, using); err != nil {
+		return err
+	}
+	if using {
+		a.compute(col.Num, "("+sql+")::"+t.String())
+	} else {
+		a.compute(col.Num, sql+"::"+t.String())
+	}
+	col.Type = t
+	if col.Default != "" {
+		a.t.exprs = append(a.t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: t})
+	}
+	for _, k := range rel.Constraints {
+		if slices.Contains(k.Columns, col.Num) && (k.Kind == 'p' || k.Kind == 'u' || k.Kind == 'i') {
+			var names []string
+			for _, n := range k.Columns {
+				names = append(names, rel.ColumnNum(n).Name)
+			}
+			p.uniqueCheck(rel, names, k.Name, k.NullsNotDistinct)
+		}
+	}
+	return nil
+}
+
+func (a *alteration) dropConstraint(c *ast.AlterTableCmd) error {
+	rel := a.t.rel
+	i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.Name == c.Name && k.Kind != 'i' })
+	if i < 0 {
+		if c.MissingOk {
+			a.p.notice("constraint %q of relation %q does not exist, skipping", c.Name, rel.Name)
+			return nil
+		}
+		return pgerr.New(pgerr.UndefinedObject, "constraint %q of relation %q does not exist", c.Name, rel.Name)
+	}
+	if idx := rel.Constraints[i].Index; idx != 0 {
+		a.drops = append(a.drops, idx)
+	}
+	rel.Constraints = slices.Delete(rel.Constraints, i, i+1)
+	return nil
+}
+
+func (a *alteration) addIdentity(c *ast.AlterTableCmd) error {
+	col, err := a.column(c.Name)
+	if err != nil {
+		return err
+	}
+	con, ok := c.Def.(*ast.Constraint)
+	if !ok {
+		return pgerr.Unsupported("ADD GENERATED needs an identity")
+	}
+	switch {
+	case !col.NotNull:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q must be declared NOT NULL before identity can be added", col.Name, a.t.rel.Name)
+	case col.Identity != 0:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q is already an identity column", col.Name, a.t.rel.Name)
+	case col.Default != "":
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column %q of relation %q already has a default value", col.Name, a.t.rel.Name)
+	}
+	if col.Identity = con.GeneratedWhen; col.Identity != 'a' {
+		col.Identity = 'd'
+	}
+	return a.t.identity(col, con.Options)
+}
+
+// finish makes the changes: sequences, the descriptor, indexes, and the query
+// that computes the new rows.
+func (a *alteration) finish() error {
+	p, rel := a.p, a.t.rel
+	if len(rel.Live()) == 0 && len(a.old.Live()) > 0 && rel.Kind == catalog.KindTable && len(a.rewrite) > 0 {
+		a.rewrite = nil
+	}
+	if err := a.t.checkExprs(); err != nil {
+		return err
+	}
+	if len(a.rewrite) > 0 {
+		var cols []string
+		for _, c := range rel.Live() {
+			sql, ok := a.rewrite[c.Num]
+			if !ok {
+				sql = QuoteIdent(a.old.ColumnNum(c.Num).Name)
+			}
+			cols = append(cols, "("+sql+")::"+c.Type.String())
+		}
+		p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT " + strings.Join(cols, ", ") + " FROM " + p.qualifiedName(a.old)})
+	}
+	if err := p.add(a.t.first...); err != nil {
+		return err
+	}
+	if err := p.add(&catalog.PutRelation{Rel: rel, ExpectVersion: a.old.Version}); err != nil {
+		return err
+	}
+	for _, oid := range a.drops {
+		if p.st.RelationByOID(oid) != nil {
+			if err := p.add(&catalog.DropRelation{OID: oid}); err != nil {
+				return err
+			}
+		}
+	}
+	return p.add(a.t.after...)
+}

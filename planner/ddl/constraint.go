@@ -1,0 +1,284 @@
+package ddl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func (t *tableBuilder) constraint(l pending) error {
+	c := l.c
+	if c.Deferrable || c.Initdeferred {
+		return pgerr.Unsupported("deferrable constraints are not supported")
+	}
+	if c.Conname != "" && t.hasConstraint(c.Conname) {
+		return pgerr.New(pgerr.DuplicateObject, "constraint %q for relation %q already exists", c.Conname, t.rel.Name)
+	}
+	switch c.Contype {
+	case ast.CONSTR_CHECK:
+		return t.check(c, l.col)
+	case ast.CONSTR_PRIMARY, ast.CONSTR_UNIQUE:
+		return t.unique(c, l.col)
+	case ast.CONSTR_FOREIGN:
+		return pgerr.Unsupported("FOREIGN KEY constraints are not supported")
+	case ast.CONSTR_EXCLUSION:
+		return pgerr.Unsupported("EXCLUDE constraints are not supported")
+	}
+	return pgerr.Unsupported("this constraint is not supported")
+}
+
+func (t *tableBuilder) hasConstraint(name string) bool {
+	return slices.ContainsFunc(t.rel.Constraints, func(c catalog.Constraint) bool { return c.Name == name })
+}
+
+func (t *tableBuilder) check(c *ast.Constraint, col int16) error {
+	sql := c.RawExpr.SqlString()
+	used, err := t.p.used(sql, t.rel, bind.ForCheck)
+	if err != nil {
+		return err
+	}
+	oid, err := t.p.env.NewOID()
+	if err != nil {
+		return err
+	}
+	name := c.Conname
+	if name == "" {
+		parts := []string{t.rel.Name}
+		if len(used) == 1 {
+			parts = append(parts, t.rel.ColumnNum(used[0]).Name)
+		}
+		name = t.p.freeName(0, parts, "check", t.hasConstraint)
+	}
+	t.rel.Constraints = append(t.rel.Constraints, catalog.Constraint{OID: oid, Name: name, Kind: 'c', Columns: used, Check: sql})
+	if t.alter && !c.SkipValidation {
+		t.p.res.Checks = append(t.p.res.Checks, Check{
+			SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE NOT (%s) LIMIT 1", t.p.qualifiedName(t.rel), sql),
+			Err: pgerr.New(pgerr.CheckViolation, "check constraint %q of relation %q is violated by some row", name, t.rel.Name).OnConstraint(name),
+		})
+	}
+	return nil
+}
+
+func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
+	primary := c.Contype == ast.CONSTR_PRIMARY
+	if primary && t.rel.PrimaryKey() != nil {
+		return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table %q are not allowed", t.rel.Name)
+	}
+	var nums []int16
+	var names []string
+	if c.Indexname != "" {
+		return pgerr.Unsupported("constraints USING INDEX are not supported")
+	}
+	if keys := texts(c.Keys); len(keys) > 0 {
+		for _, k := range keys {
+			cc := t.rel.Column(k)
+			if cc == nil {
+				return pgerr.New(pgerr.UndefinedColumn, "column %q named in key does not exist", k).At(t.p.pos(k))
+			}
+			if slices.Contains(nums, cc.Num) {
+				what := "unique constraint"
+				if primary {
+					what = "primary key constraint"
+				}
+				return pgerr.New(pgerr.DuplicateColumn, "column %q appears twice in %s", k, what)
+			}
+			nums, names = append(nums, cc.Num), append(names, k)
+		}
+	} else {
+		nums, names = []int16{col}, []string{t.rel.ColumnNum(col).Name}
+	}
+	for i := range t.rel.Columns {
+		cc := &t.rel.Columns[i]
+		if !slices.Contains(nums, cc.Num) {
+			continue
+		}
+		if cc.Type.OID == types.JSONOID {
+			return pgerr.New(pgerr.UndefinedObject, "data type json has no default operator class for access method \"btree\"").
+				WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+		}
+		if primary && !cc.NotNull {
+			cc.NotNull = true
+			if t.alter {
+				t.notNullCheck(cc.Name)
+			}
+		}
+	}
+	conOID, err := t.p.env.NewOID()
+	if err != nil {
+		return err
+	}
+	idxOID, err := t.p.env.NewOID()
+	if err != nil {
+		return err
+	}
+	name, kind := c.Conname, byte('u')
+	mine := func(n string) bool {
+		for _, ch := range t.after {
+			if r, ok := ch.(*catalog.PutRelation); ok && r.Rel.Name == n {
+				return true
+			}
+		}
+		return t.hasConstraint(n) || n == t.rel.Name
+	}
+	if primary {
+		kind = 'p'
+	}
+	switch {
+	case name != "":
+		if t.p.st.Relation(t.rel.Schema, name) != nil {
+			return pgerr.New(pgerr.DuplicateTable, "relation %q already exists", name)
+		}
+	case primary:
+		name = t.p.freeName(t.rel.Schema, []string{t.rel.Name}, "pkey", mine)
+	default:
+		name = t.p.freeName(t.rel.Schema, append([]string{t.rel.Name}, names...), "key", mine)
+	}
+	t.rel.Constraints = append(t.rel.Constraints, catalog.Constraint{OID: conOID, Name: name, Kind: kind, Columns: nums, Index: idxOID, NullsNotDistinct: c.NullsNotDistinct})
+	idx := &catalog.Relation{OID: idxOID, Schema: t.rel.Schema, Name: name, Kind: catalog.KindIndex, Owner: t.rel.Owner, Temp: t.rel.Temp, Session: t.rel.Session,
+		Index:     &catalog.Index{Table: t.rel.OID, Columns: nums, Unique: true, Primary: primary, Method: "btree", Options: make([]byte, len(nums)), NullsNotDistinct: c.NullsNotDistinct},
+		DependsOn: []catalog.Dep{{OID: t.rel.OID}}}
+	t.after = append(t.after, &catalog.PutRelation{Rel: idx})
+	if t.alter {
+		t.p.uniqueCheck(t.rel, names, name, c.NullsNotDistinct)
+	}
+	return nil
+}
+
+// uniqueCheck asks for duplicates among a table's rows.
+func (p *planner) uniqueCheck(rel *catalog.Relation, names []string, index string, nullsEqual bool) {
+	quoted := make([]string, len(names))
+	notNull := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = QuoteIdent(n)
+		notNull[i] = quoted[i] + " IS NOT NULL"
+	}
+	where := " WHERE " + strings.Join(notNull, " AND ")
+	if nullsEqual {
+		where = ""
+	}
+	list := strings.Join(quoted, ", ")
+	p.res.Checks = append(p.res.Checks, Check{
+		SQL: fmt.Sprintf("SELECT %s FROM %s%s GROUP BY %s HAVING count(*) > 1 LIMIT 1", list, p.qualifiedName(rel), where, list),
+		Err: pgerr.New(pgerr.UniqueViolation, "could not create unique index %q", index).OnConstraint(index),
+		Detail: func(row []string) string {
+			return fmt.Sprintf("Key (%s)=(%s) is duplicated.", strings.Join(names, ", "), strings.Join(row, ", "))
+		},
+	})
+}
+
+func (t *tableBuilder) notNullCheck(column string) {
+	t.p.res.Checks = append(t.p.res.Checks, Check{
+		SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE %s IS NULL LIMIT 1", t.p.qualifiedName(t.rel), QuoteIdent(column)),
+		Err: pgerr.New(pgerr.NotNullViolation, "column %q of relation %q contains null values", column, t.rel.Name).OnColumn(column),
+	})
+}
+
+func (p *planner) createIndex(n *ast.IndexStmt) error {
+	rel, err := p.existing(n.Relation)
+	if err != nil {
+		return err
+	}
+	if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindMatView {
+		return pgerr.New(pgerr.WrongObjectType, "cannot create index on relation %q", rel.Name).
+			WithDetail("This operation is not supported for %ss.", kindName(rel.Kind))
+	}
+	if err := p.owned(rel); err != nil {
+		return err
+	}
+	switch n.AccessMethod {
+	case "", "btree", "hash", "gin", "gist", "brin", "spgist":
+	default:
+		return pgerr.New(pgerr.UndefinedObject, "access method %q does not exist", n.AccessMethod)
+	}
+	if n.Unique && n.WhereClause != nil {
+		return pgerr.Unsupported("unique indexes with WHERE are not supported")
+	}
+	idx := &catalog.Index{Table: rel.OID, Unique: n.Unique, Method: n.AccessMethod, NullsNotDistinct: n.NullsNotDistinct}
+	if idx.Method == "" {
+		idx.Method = "btree"
+	}
+	if idx.Unique && idx.Method != "btree" {
+		return pgerr.Unsupported("access method %q does not support unique indexes", idx.Method)
+	}
+	var names []string
+	for _, e := range items(n.IndexParams) {
+		el, ok := e.(*ast.IndexElem)
+		if !ok {
+			continue
+		}
+		opt := byte(0)
+		if el.Ordering == ast.SORTBY_DESC {
+			opt |= 1
+		}
+		if el.NullsOrdering == ast.SORTBY_NULLS_FIRST || el.NullsOrdering == ast.SORTBY_NULLS_DEFAULT && opt&1 != 0 {
+			opt |= 2
+		}
+		idx.Options = append(idx.Options, opt)
+		if el.Expr != nil {
+			if n.Unique {
+				return pgerr.Unsupported("unique indexes on expressions are not supported")
+			}
+			sql := el.Expr.SqlString()
+			if _, err := p.used(sql, rel, bind.ForIndex); err != nil {
+				return err
+			}
+			idx.Columns, idx.Exprs = append(idx.Columns, 0), append(idx.Exprs, sql)
+			names = append(names, "expr")
+			continue
+		}
+		c := rel.Column(el.Name)
+		if c == nil {
+			return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", el.Name).At(p.pos(el.Name))
+		}
+		idx.Columns, idx.Exprs = append(idx.Columns, c.Num), append(idx.Exprs, "")
+		names = append(names, c.Name)
+	}
+	for _, e := range items(n.IndexIncludingParams) {
+		if el, ok := e.(*ast.IndexElem); ok {
+			c := rel.Column(el.Name)
+			if c == nil {
+				return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", el.Name).At(p.pos(el.Name))
+			}
+			idx.Include = append(idx.Include, c.Num)
+		}
+	}
+	if n.WhereClause != nil {
+		idx.Where = n.WhereClause.SqlString()
+		if _, err := p.used(idx.Where, rel, bind.ForIndex); err != nil {
+			return err
+		}
+	}
+	name := n.Idxname
+	if name == "" {
+		name = p.freeName(rel.Schema, append([]string{rel.Name}, names...), "idx", nil)
+	} else if skip, err := p.taken(p.st.Schema(rel.Schema), name, n.IfNotExists); skip || err != nil {
+		return err
+	}
+	oid, err := p.env.NewOID()
+	if err != nil {
+		return err
+	}
+	if n.Unique {
+		p.uniqueCheck(rel, names, name, n.NullsNotDistinct)
+		// A unique index is enforced as a constraint is; the descriptor keeps it
+		// where writers look.
+		conOID, err := p.env.NewOID()
+		if err != nil {
+			return err
+		}
+		up := rel.Clone()
+		up.Constraints = append(up.Constraints, catalog.Constraint{OID: conOID, Name: name, Kind: 'i', Columns: idx.Columns, Index: oid, NullsNotDistinct: n.NullsNotDistinct})
+		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}); err != nil {
+			return err
+		}
+	}
+	return p.add(&catalog.PutRelation{Rel: &catalog.Relation{OID: oid, Schema: rel.Schema, Name: name, Kind: catalog.KindIndex, Owner: rel.Owner,
+		Temp: rel.Temp, Session: rel.Session, Index: idx, DependsOn: []catalog.Dep{{OID: rel.OID}}}})
+}

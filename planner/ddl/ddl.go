@@ -1,0 +1,372 @@
+package ddl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Env is what defining objects needs of the session.
+type Env struct {
+	Bind    *bind.Session
+	Session uint64
+	// NewOID gives the next free object identifier.
+	NewOID func() (types.OID, error)
+	// Partitions is the number of partitions of tables that name none.
+	Partitions int
+	Super      bool
+	// Password makes the verifier of a password, which may already be one.
+	Password func(plain string) (string, error)
+}
+
+// Result is what a statement does.
+type Result struct {
+	Changes  []catalog.Change
+	Tag      string
+	Notices  []*pgerr.Error
+	Checks   []Check
+	Rewrites []Rewrite
+	// TempSchema is set when the session's schema for temporary tables was made.
+	TempSchema types.OID
+}
+
+// Check is a query over the state after Changes that must give no row; Err is
+// raised if it does. Detail, where set, makes the error's detail of the first
+// row's values.
+type Check struct {
+	SQL    string
+	Err    *pgerr.Error
+	Detail func(row []string) string
+}
+
+// Rewrite replaces a table's rows by those of a query over the state before
+// Changes; columns in the order of the new descriptor's live ones.
+type Rewrite struct {
+	Table types.OID
+	SQL   string
+}
+
+type planner struct {
+	env *Env
+	st  *catalog.State // with the changes so far
+	res *Result
+}
+
+// Plan finds what a statement does. An unsupported statement is 0A000.
+func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
+	p := &planner{env: env, st: env.Bind.State, res: &Result{}}
+	if err := p.statement(stmt.Node); err != nil {
+		return nil, err
+	}
+	return p.res, nil
+}
+
+func (p *planner) statement(n ast.Stmt) error {
+	switch n := n.(type) {
+	case *ast.CreateSchemaStmt:
+		return p.createSchema(n)
+	case *ast.CreateStmt:
+		return p.createTable(n)
+	case *ast.IndexStmt:
+		p.res.Tag = "CREATE INDEX"
+		return p.createIndex(n)
+	case *ast.ViewStmt:
+		return p.createView(n)
+	case *ast.CreateSeqStmt:
+		return p.createSequence(n)
+	case *ast.AlterSeqStmt:
+		return p.alterSequence(n)
+	case *ast.AlterTableStmt:
+		return p.alterTable(n)
+	case *ast.RenameStmt:
+		return p.rename(n)
+	case *ast.AlterObjectSchemaStmt:
+		return p.setSchema(n)
+	case *ast.AlterOwnerStmt:
+		return p.setOwner(n)
+	case *ast.DropStmt:
+		return p.drop(n)
+	case *ast.TruncateStmt:
+		return p.truncate(n)
+	case *ast.CommentStmt:
+		return p.comment(n)
+	case *ast.GrantStmt:
+		return p.grant(n)
+	case *ast.GrantRoleStmt:
+		return p.grantRole(n)
+	case *ast.CreateRoleStmt:
+		return p.createRole(n)
+	case *ast.AlterRoleStmt:
+		return p.alterRole(n)
+	case *ast.AlterRoleSetStmt:
+		return p.alterRoleSet(n)
+	case *ast.DropRoleStmt:
+		return p.dropRole(n)
+	case *ast.CreateEnumStmt:
+		return p.createEnum(n)
+	case *ast.AlterEnumStmt:
+		return p.alterEnum(n)
+	case *ast.CreateExtensionStmt:
+		return pgerr.Unsupported("extensions are not supported")
+	case *ast.CreateFunctionStmt:
+		return pgerr.Unsupported("CREATE FUNCTION is not supported")
+	case *ast.CreateTriggerStmt:
+		return pgerr.Unsupported("triggers are not supported")
+	case *ast.CreatedbStmt:
+		return pgerr.Unsupported("a cluster has one database").WithHint("Use schemas.")
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", n), "*ast."), "Stmt")
+	return pgerr.Unsupported("the statement %s is not supported", name)
+}
+
+// add appends changes and moves the state on, so that later parts of the
+// statement see them.
+func (p *planner) add(cs ...catalog.Change) error {
+	st, err := p.st.Apply(cs)
+	if err != nil {
+		return err
+	}
+	p.st = st
+	p.env.Bind.State = st
+	p.res.Changes = append(p.res.Changes, cs...)
+	return nil
+}
+
+func (p *planner) notice(format string, args ...any) {
+	p.res.Notices = append(p.res.Notices, pgerr.New(pgerr.SuccessfulCompletion, format, args...).WithSeverity(pgerr.SevNotice))
+}
+
+func (p *planner) pos(parts ...string) int {
+	if t := p.env.Bind.Text; t != nil {
+		return t.FindIdent(parts...)
+	}
+	return 0
+}
+
+// items lists a NodeList's nodes; nil has none.
+func items(l *ast.NodeList) []ast.Node {
+	if l == nil {
+		return nil
+	}
+	return l.Items
+}
+
+// text is the value of a constant, name or type node.
+func text(n ast.Node) string {
+	switch n := n.(type) {
+	case nil:
+		return ""
+	case *ast.String:
+		return n.SVal
+	case *ast.Integer:
+		return n.SqlString()
+	case *ast.Float:
+		return n.FVal
+	case *ast.Boolean:
+		if n.BoolVal {
+			return "true"
+		}
+		return "false"
+	case *ast.A_Const:
+		if n.Val == nil {
+			return ""
+		}
+		return text(n.Val)
+	case *ast.TypeName:
+		if l := items(n.Names); len(l) > 0 {
+			return text(l[len(l)-1])
+		}
+	case *ast.NodeList:
+		if l := items(n); len(l) > 0 {
+			return text(l[len(l)-1])
+		}
+	}
+	return ""
+}
+
+func texts(l *ast.NodeList) []string {
+	var out []string
+	for _, n := range items(l) {
+		out = append(out, text(n))
+	}
+	return out
+}
+
+// schemaFor gives the schema that a new object goes to.
+func (p *planner) schemaFor(rv *ast.RangeVar) (*catalog.Schema, error) {
+	temp := rv.RelPersistence == 't' || rv.SchemaName == "pg_temp"
+	if temp {
+		if rv.SchemaName != "" && rv.SchemaName != "pg_temp" {
+			return nil, pgerr.New(pgerr.InvalidTableDefinition, "cannot create temporary relation in non-temporary schema")
+		}
+		return p.tempSchema()
+	}
+	if rv.CatalogName != "" && rv.CatalogName != catalog.DatabaseName {
+		return nil, pgerr.Unsupported("cross-database references are not implemented: \"%s.%s.%s\"", rv.CatalogName, rv.SchemaName, rv.RelName)
+	}
+	if rv.SchemaName != "" {
+		sc := p.st.SchemaByName(rv.SchemaName)
+		if sc == nil {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", rv.SchemaName).At(p.pos(rv.SchemaName))
+		}
+		return sc, p.mayCreate(sc)
+	}
+	for _, name := range p.env.Bind.SearchPath {
+		if sc := p.st.SchemaByName(name); sc != nil && sc.OID != p.env.Bind.TempSchema {
+			return sc, p.mayCreate(sc)
+		}
+	}
+	return nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").At(p.pos(rv.RelName))
+}
+
+func (p *planner) mayCreate(sc *catalog.Schema) error {
+	switch sc.OID {
+	case catalog.PgCatalogOID, catalog.InformationOID, catalog.MLSchemaOID, catalog.ClusterSchemaOID:
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name).
+			WithDetail("System catalog modifications are currently disallowed.")
+	}
+	if p.env.Super || sc.Owner == p.env.Bind.Role || p.holds(sc.ACL, 'C') {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+}
+
+func (p *planner) holds(acl []catalog.Grant, priv byte) bool {
+	for _, g := range acl {
+		if (g.Role == 0 || g.Role == p.env.Bind.Role) && strings.IndexByte(g.Privs, priv) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planner) tempSchema() (*catalog.Schema, error) {
+	if sc := p.st.Schema(p.env.Bind.TempSchema); sc != nil {
+		return sc, nil
+	}
+	oid, err := p.env.NewOID()
+	if err != nil {
+		return nil, err
+	}
+	sc := &catalog.Schema{OID: oid, Name: fmt.Sprintf("pg_temp_%d", p.env.Session), Owner: p.env.Bind.Role}
+	p.res.TempSchema, p.env.Bind.TempSchema = oid, oid
+	p.env.Bind.SearchPath = append([]string{sc.Name}, p.env.Bind.SearchPath...)
+	return sc, p.add(&catalog.PutSchema{Schema: sc})
+}
+
+// relation finds an existing relation as a statement names it; nil if there is
+// none.
+func (p *planner) relation(rv *ast.RangeVar) *catalog.Relation {
+	if rv.SchemaName != "" {
+		sc := p.st.SchemaByName(rv.SchemaName)
+		if rv.SchemaName == "pg_temp" {
+			sc = p.st.Schema(p.env.Bind.TempSchema)
+		}
+		if sc == nil {
+			return nil
+		}
+		return p.st.Relation(sc.OID, rv.RelName)
+	}
+	if r := p.st.Relation(p.env.Bind.TempSchema, rv.RelName); r != nil && p.env.Bind.TempSchema != 0 {
+		return r
+	}
+	for _, name := range p.env.Bind.SearchPath {
+		if sc := p.st.SchemaByName(name); sc != nil {
+			if r := p.st.Relation(sc.OID, rv.RelName); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+func rangeName(rv *ast.RangeVar) string {
+	if rv.SchemaName != "" {
+		return rv.SchemaName + "." + rv.RelName
+	}
+	return rv.RelName
+}
+
+// existing finds a relation or fails with 42P01.
+func (p *planner) existing(rv *ast.RangeVar) (*catalog.Relation, error) {
+	if r := p.relation(rv); r != nil {
+		return r, nil
+	}
+	if rv.SchemaName != "" && p.st.SchemaByName(rv.SchemaName) == nil && rv.SchemaName != "pg_temp" {
+		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", rangeName(rv)).At(p.pos(rv.SchemaName))
+	}
+	return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", rangeName(rv)).At(p.pos(rv.RelName))
+}
+
+// owned fails with 42501 unless the role owns the relation.
+func (p *planner) owned(r *catalog.Relation) error {
+	if p.env.Super || r.Owner == p.env.Bind.Role {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kindName(r.Kind), r.Name)
+}
+
+func kindName(k catalog.RelKind) string {
+	switch k {
+	case catalog.KindView:
+		return "view"
+	case catalog.KindMatView:
+		return "materialized view"
+	case catalog.KindSequence:
+		return "sequence"
+	case catalog.KindIndex:
+		return "index"
+	case catalog.KindComposite:
+		return "type"
+	}
+	return "table"
+}
+
+// freeName gives base_…_suffix, with a number where that name is taken, cut to
+// 63 bytes as PostgreSQL cuts.
+func (p *planner) freeName(schema types.OID, parts []string, suffix string, taken func(string) bool) string {
+	base := strings.Join(parts, "_")
+	for i := 0; ; i++ {
+		s := "_" + suffix
+		if i > 0 {
+			s = fmt.Sprintf("_%s%d", suffix, i)
+		}
+		b := base
+		if len(b)+len(s) > 63 {
+			b = b[:63-len(s)]
+		}
+		if name := b + s; p.st.Relation(schema, name) == nil && (taken == nil || !taken(name)) {
+			return name
+		}
+	}
+}
+
+// taken tells whether a relation of that name is there; with IF NOT EXISTS
+// that is a notice.
+func (p *planner) taken(sc *catalog.Schema, name string, ifNot bool) (skip bool, err error) {
+	if p.st.Relation(sc.OID, name) == nil {
+		return false, nil
+	}
+	if ifNot {
+		n := pgerr.New(pgerr.DuplicateTable, "relation %q already exists, skipping", name).WithSeverity(pgerr.SevNotice)
+		p.res.Notices = append(p.res.Notices, n)
+		return true, nil
+	}
+	return false, pgerr.New(pgerr.DuplicateTable, "relation %q already exists", name)
+}
+
+// QuoteIdent quotes a name for SQL text made here.
+func QuoteIdent(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+// qualifiedName is a relation's full name for SQL text made here.
+func (p *planner) qualifiedName(r *catalog.Relation) string {
+	sc := p.st.Schema(r.Schema)
+	return QuoteIdent(sc.Name) + "." + QuoteIdent(r.Name)
+}

@@ -1,0 +1,343 @@
+package ddl
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func (p *planner) drop(n *ast.DropStmt) error {
+	cascade := n.Behavior == ast.DropCascade
+	want := map[ast.ObjectType]catalog.RelKind{
+		ast.OBJECT_TABLE: catalog.KindTable, ast.OBJECT_VIEW: catalog.KindView, ast.OBJECT_MATVIEW: catalog.KindMatView,
+		ast.OBJECT_SEQUENCE: catalog.KindSequence, ast.OBJECT_INDEX: catalog.KindIndex,
+	}
+	switch n.RemoveType {
+	case ast.OBJECT_SCHEMA:
+		p.res.Tag = "DROP SCHEMA"
+		return p.dropSchemas(n, cascade)
+	case ast.OBJECT_TYPE:
+		p.res.Tag = "DROP TYPE"
+		return p.dropTypes(n, cascade)
+	}
+	kind, ok := want[n.RemoveType]
+	if !ok {
+		return p.dropMissing(n)
+	}
+	p.res.Tag = "DROP " + strings.ToUpper(kindName(kind))
+	var roots []*catalog.Relation
+	for _, o := range items(n.Objects) {
+		rv := p.nameOf(o)
+		rel := p.relation(rv)
+		if rel == nil {
+			if rv.SchemaName != "" && p.st.SchemaByName(rv.SchemaName) == nil && rv.SchemaName != "pg_temp" {
+				if n.MissingOk {
+					p.notice("schema %q does not exist, skipping", rv.SchemaName)
+					continue
+				}
+				return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", rv.SchemaName)
+			}
+			if n.MissingOk {
+				p.notice("%s %q does not exist, skipping", kindName(kind), rv.RelName)
+				continue
+			}
+			code := pgerr.UndefinedTable
+			if kind == catalog.KindIndex {
+				code = pgerr.UndefinedObject
+			}
+			return pgerr.New(code, "%s \"%s\" does not exist", kindName(kind), rangeName(rv))
+		}
+		if rel.Kind != kind {
+			return pgerr.New(pgerr.WrongObjectType, "%q is not %s %s", rel.Name, article(kindName(kind)), kindName(kind)).
+				WithHint("Use DROP %s to remove %s %s.", strings.ToUpper(kindName(rel.Kind)), article(kindName(rel.Kind)), kindName(rel.Kind))
+		}
+		if err := p.owned(rel); err != nil {
+			return err
+		}
+		roots = append(roots, rel)
+	}
+	return p.dropRelations(roots, cascade)
+}
+
+func article(s string) string {
+	if strings.IndexByte("aeiou", s[0]) >= 0 {
+		return "an"
+	}
+	return "a"
+}
+
+func (p *planner) dropMissing(n *ast.DropStmt) error {
+	what := strings.ToLower(strings.ReplaceAll(fmt.Sprint(n.RemoveType), "_", " "))
+	if n.MissingOk {
+		// There are none of this kind, so none can be missed.
+		p.res.Tag = "DROP " + strings.ToUpper(what)
+		for _, o := range items(n.Objects) {
+			p.notice("%s %q does not exist, skipping", what, text(o))
+		}
+		return nil
+	}
+	return pgerr.Unsupported("DROP %s is not supported", strings.ToUpper(what))
+}
+
+func (p *planner) nameOf(n ast.Node) *ast.RangeVar {
+	switch n := n.(type) {
+	case *ast.RangeVar:
+		return n
+	case *ast.NodeList:
+		parts := texts(n)
+		rv := &ast.RangeVar{RelName: parts[len(parts)-1]}
+		if len(parts) > 1 {
+			rv.SchemaName = parts[len(parts)-2]
+		}
+		return rv
+	case *ast.TypeName:
+		return p.nameOf(n.Names)
+	}
+	return &ast.RangeVar{RelName: text(n)}
+}
+
+// dropRelations drops relations with what belongs to them; what merely depends
+// on them goes with CASCADE and stops a RESTRICT.
+func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
+	drop := map[types.OID]bool{}
+	var order []*catalog.Relation
+	explicit := map[types.OID]bool{}
+	for _, r := range roots {
+		explicit[r.OID] = true
+	}
+	var visit func(r *catalog.Relation)
+	visit = func(r *catalog.Relation) {
+		if drop[r.OID] {
+			return
+		}
+		drop[r.OID] = true
+		order = append(order, r)
+		for _, x := range p.st.Relations() {
+			if x.Kind == catalog.KindIndex && x.Index.Table == r.OID || x.Kind == catalog.KindSequence && x.Seq.OwnedTable == r.OID {
+				visit(x)
+			}
+		}
+	}
+	for _, r := range roots {
+		if r.Kind == catalog.KindIndex {
+			if t := p.st.RelationByOID(r.Index.Table); t != nil {
+				for _, c := range t.Constraints {
+					if c.Index == r.OID && c.Kind != 'i' {
+						return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it", r.Name, c.Name, t.Name).
+							WithHint("You can drop constraint %s on table %s instead.", c.Name, t.Name)
+					}
+				}
+			}
+		}
+		visit(r)
+	}
+	var cascaded []string
+	for i := 0; i < len(order); i++ {
+		for _, x := range p.st.Relations() {
+			if drop[x.OID] || x.Kind != catalog.KindView && x.Kind != catalog.KindMatView {
+				continue
+			}
+			if slices.ContainsFunc(x.DependsOn, func(d catalog.Dep) bool { return d.OID == order[i].OID }) {
+				desc := kindName(x.Kind) + " " + x.Name
+				if !cascade {
+					return dependent(kindName(roots[0].Kind)+" "+roots[0].Name, desc+" depends on "+kindName(order[i].Kind)+" "+order[i].Name)
+				}
+				if !explicit[x.OID] {
+					cascaded = append(cascaded, desc)
+				}
+				visit(x)
+			}
+		}
+	}
+	// A sequence that some default names goes only with the default.
+	for _, r := range roots {
+		if r.Kind != catalog.KindSequence {
+			continue
+		}
+		for _, t := range p.st.Relations() {
+			if drop[t.OID] || t.Kind != catalog.KindTable {
+				continue
+			}
+			for i, c := range t.Columns {
+				if c.Dropped || c.Sequence != r.OID {
+					continue
+				}
+				if c.Identity != 0 {
+					return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", r.Name, c.Name, t.Name).
+						WithHint("You can drop column %s of table %s instead.", c.Name, t.Name)
+				}
+				desc := fmt.Sprintf("default value for column %s of table %s", c.Name, t.Name)
+				if !cascade {
+					return dependent("sequence "+r.Name, desc+" depends on sequence "+r.Name)
+				}
+				cascaded = append(cascaded, desc)
+				up := t.Clone()
+				up.Columns[i].Default, up.Columns[i].Sequence = "", 0
+				if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	p.cascadeNotice(cascaded)
+	// An index of a unique index constraint takes its mark off the table.
+	for _, r := range roots {
+		if r.Kind == catalog.KindIndex && !drop[r.Index.Table] {
+			if t := p.st.RelationByOID(r.Index.Table); t != nil {
+				up := t.Clone()
+				up.Constraints = slices.DeleteFunc(up.Constraints, func(c catalog.Constraint) bool { return c.Index == r.OID })
+				if len(up.Constraints) != len(t.Constraints) {
+					if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: t.Version}); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	// Dependents first: a state never has a view without its table.
+	rank := map[catalog.RelKind]int{catalog.KindView: 0, catalog.KindMatView: 1, catalog.KindIndex: 2, catalog.KindTable: 3, catalog.KindSequence: 4}
+	slices.SortStableFunc(order, func(a, b *catalog.Relation) int { return cmp.Compare(rank[a.Kind], rank[b.Kind]) })
+	for _, r := range order {
+		if err := p.add(&catalog.DropRelation{OID: r.OID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dependent(what, detail string) error {
+	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
+		WithDetail("%s", detail).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+}
+
+func (p *planner) cascadeNotice(what []string) {
+	switch {
+	case len(what) == 1:
+		p.notice("drop cascades to %s", what[0])
+	case len(what) > 1:
+		lines := make([]string, len(what))
+		for i, w := range what {
+			lines[i] = "drop cascades to " + w
+		}
+		n := pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(what)).WithSeverity(pgerr.SevNotice)
+		n.Detail = strings.Join(lines, "\n")
+		p.res.Notices = append(p.res.Notices, n)
+	}
+}
+
+func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
+	for _, o := range items(n.Objects) {
+		name := text(o)
+		sc := p.st.SchemaByName(name)
+		if sc == nil {
+			if n.MissingOk {
+				p.notice("schema %q does not exist, skipping", name)
+				continue
+			}
+			return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", name)
+		}
+		if err := p.mayCreate(sc); err != nil && sc.OID < types.FirstUserOID {
+			return err
+		}
+		if !p.env.Super && sc.Owner != p.env.Bind.Role {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of schema %s", name)
+		}
+		var rels []*catalog.Relation
+		var listed []string
+		for _, r := range p.st.Relations() {
+			if r.Schema == sc.OID {
+				rels = append(rels, r)
+				if r.Kind == catalog.KindIndex || r.Kind == catalog.KindSequence && r.Seq.OwnedTable != 0 {
+					continue
+				}
+				listed = append(listed, kindName(r.Kind)+" "+name+"."+r.Name)
+			}
+		}
+		for _, m := range p.st.Models() {
+			if m.Schema == sc.OID {
+				listed = append(listed, "model "+m.Name)
+			}
+		}
+		for _, e := range p.st.Enums() {
+			if e.Schema == sc.OID {
+				listed = append(listed, "type "+e.Name)
+			}
+		}
+		if len(listed) > 0 && !cascade {
+			return dependent("schema "+name, listed[0]+" depends on schema "+name)
+		}
+		was := len(p.res.Notices)
+		var tables []*catalog.Relation
+		for _, r := range rels {
+			if r.Kind != catalog.KindIndex && !(r.Kind == catalog.KindSequence && r.Seq.OwnedTable != 0) {
+				tables = append(tables, r)
+			}
+		}
+		if len(tables) > 0 {
+			if err := p.dropRelations(tables, true); err != nil {
+				return err
+			}
+		}
+		p.res.Notices = p.res.Notices[:was]
+		p.cascadeNotice(listed)
+		for _, m := range p.st.Models() {
+			if m.Schema == sc.OID {
+				if err := p.add(&catalog.DropModel{OID: m.OID}); err != nil {
+					return err
+				}
+			}
+		}
+		for _, e := range p.st.Enums() {
+			if e.Schema == sc.OID {
+				if err := p.add(&catalog.DropEnum{OID: e.OID}); err != nil {
+					return err
+				}
+			}
+		}
+		if err := p.add(&catalog.DropSchema{OID: sc.OID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *planner) truncate(n *ast.TruncateStmt) error {
+	p.res.Tag = "TRUNCATE TABLE"
+	for _, o := range items(n.Relations) {
+		rv, ok := o.(*ast.RangeVar)
+		if !ok {
+			continue
+		}
+		rel, err := p.existing(rv)
+		if err != nil {
+			return err
+		}
+		if rel.Kind != catalog.KindTable {
+			return pgerr.New(pgerr.WrongObjectType, "%q is not a table", rel.Name)
+		}
+		if !p.env.Super && rel.Owner != p.env.Bind.Role && !p.holds(rel.ACL, 'D') {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", rel.Name)
+		}
+		if err := p.add(&catalog.Truncate{Table: rel.OID, ExpectVersion: rel.Version}); err != nil {
+			return err
+		}
+		if !n.RestartSeqs {
+			continue
+		}
+		for _, r := range p.st.Relations() {
+			if r.Kind == catalog.KindSequence && r.Seq.OwnedTable == rel.OID {
+				if err := p.add(&catalog.SetSequence{OID: r.OID, Value: catalog.SeqValue{Last: r.Seq.Start}}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

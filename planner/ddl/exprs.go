@@ -1,0 +1,57 @@
+package ddl
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// columnExpr binds a default or generation expression and its assignment to
+// the column, for their errors.
+func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) error {
+	kind := bind.ForDefault
+	if e.allowCols {
+		kind = bind.ForGenerated
+	}
+	x, _, err := bind.ScalarText(p.env.Bind, e.text, over, kind)
+	if err != nil {
+		return err
+	}
+	_, err = bind.AssignTo(p.env.Bind, x, e.column, e.typ)
+	return err
+}
+
+// used gives the attribute numbers that a kept expression reads, sorted.
+func (p *planner) used(text string, over *catalog.Relation, kind bind.ScalarKind) ([]int16, error) {
+	x, cols, err := bind.ScalarText(p.env.Bind, text, over, kind)
+	if err != nil {
+		return nil, err
+	}
+	return numbers(x, cols), nil
+}
+
+func numbers(x expr.Expr, cols []plan.Column) []int16 {
+	set := map[expr.ColID]bool{}
+	expr.Columns(x, set)
+	var out []int16
+	for _, c := range cols {
+		if set[c.ID] {
+			out = append(out, c.Num)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// convertible binds the conversion of ALTER COLUMN TYPE, for its errors.
+func (p *planner) convertible(text string, over *catalog.Relation, column string, t types.Type, using bool) error {
+	x, _, err := bind.ScalarText(p.env.Bind, text, over, bind.ForUsing)
+	if err != nil {
+		return err
+	}
+	return bind.Convertible(p.env.Bind, x, column, t, using)
+}

@@ -1,0 +1,230 @@
+package ddl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+func (p *planner) createSchema(n *ast.CreateSchemaStmt) error {
+	p.res.Tag = "CREATE SCHEMA"
+	owner, err := p.roleSpec(n.Authrole)
+	if err != nil {
+		return err
+	}
+	name := n.Schemaname
+	if name == "" {
+		if r := p.st.Role(owner); r != nil {
+			name = r.Name
+		}
+	}
+	if strings.HasPrefix(name, "pg_") {
+		return pgerr.New(pgerr.ReservedName, "unacceptable schema name %q", name).WithDetail("The prefix \"pg_\" is reserved for system schemas.")
+	}
+	if p.st.SchemaByName(name) != nil {
+		if n.IfNotExists {
+			p.res.Notices = append(p.res.Notices, pgerr.New(pgerr.DuplicateSchema, "schema %q already exists, skipping", name).WithSeverity(pgerr.SevNotice))
+			return nil
+		}
+		return pgerr.New(pgerr.DuplicateSchema, "schema %q already exists", name)
+	}
+	if r := p.st.Role(p.env.Bind.Role); !p.env.Super && (r == nil || !r.CreateDB) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %s", catalog.DatabaseName)
+	}
+	oid, err := p.env.NewOID()
+	if err != nil {
+		return err
+	}
+	if err := p.add(&catalog.PutSchema{Schema: &catalog.Schema{OID: oid, Name: name, Owner: owner}}); err != nil {
+		return err
+	}
+	path := p.env.Bind.SearchPath
+	p.env.Bind.SearchPath = append([]string{name}, path...)
+	for _, e := range items(n.SchemaElts) {
+		if err := p.statement(e.(ast.Stmt)); err != nil {
+			return err
+		}
+	}
+	p.env.Bind.SearchPath = path
+	p.res.Tag = "CREATE SCHEMA"
+	return nil
+}
+
+func (p *planner) comment(n *ast.CommentStmt) error {
+	p.res.Tag = "COMMENT"
+	put := func(d catalog.Dep) error { return p.add(&catalog.PutComment{On: d, Text: n.Comment}) }
+	switch n.Objtype {
+	case ast.OBJECT_TABLE, ast.OBJECT_VIEW, ast.OBJECT_MATVIEW, ast.OBJECT_INDEX, ast.OBJECT_SEQUENCE:
+		rel, err := p.existing(p.nameOf(n.Object))
+		if err != nil {
+			return err
+		}
+		if err := p.owned(rel); err != nil {
+			return err
+		}
+		return put(catalog.Dep{OID: rel.OID})
+	case ast.OBJECT_COLUMN:
+		l, ok := n.Object.(*ast.NodeList)
+		if !ok {
+			return pgerr.Unsupported("COMMENT ON COLUMN needs a column")
+		}
+		parts := texts(l)
+		if len(parts) < 2 {
+			return pgerr.New(pgerr.SyntaxError, "column name must be qualified")
+		}
+		rv := &ast.RangeVar{RelName: parts[len(parts)-2]}
+		if len(parts) > 2 {
+			rv.SchemaName = parts[len(parts)-3]
+		}
+		rel, err := p.existing(rv)
+		if err != nil {
+			return err
+		}
+		if err := p.owned(rel); err != nil {
+			return err
+		}
+		c := rel.Column(parts[len(parts)-1])
+		if c == nil {
+			return pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", parts[len(parts)-1], rel.Name)
+		}
+		return put(catalog.Dep{OID: rel.OID, Column: c.Num})
+	case ast.OBJECT_SCHEMA:
+		sc := p.st.SchemaByName(text(n.Object))
+		if sc == nil {
+			return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", text(n.Object))
+		}
+		return put(catalog.Dep{OID: sc.OID})
+	case ast.OBJECT_DATABASE:
+		return put(catalog.Dep{OID: catalog.DatabaseOID})
+	case ast.OBJECT_ROLE:
+		r := p.st.RoleByName(text(n.Object))
+		if r == nil {
+			return pgerr.New(pgerr.UndefinedObject, "role %q does not exist", text(n.Object))
+		}
+		return put(catalog.Dep{OID: r.OID})
+	case ast.OBJECT_TYPE:
+		e, err := p.enum(p.nameOf(n.Object))
+		if err != nil {
+			return err
+		}
+		return put(catalog.Dep{OID: e.OID})
+	}
+	return pgerr.Unsupported("COMMENT on this kind of object is not supported")
+}
+
+// enum finds a user's type or fails with 42704.
+func (p *planner) enum(rv *ast.RangeVar) (*catalog.EnumType, error) {
+	path := p.env.Bind.SearchPath
+	if rv.SchemaName != "" {
+		path = []string{rv.SchemaName}
+	}
+	for _, name := range path {
+		if sc := p.st.SchemaByName(name); sc != nil {
+			if e := p.st.Enum(sc.OID, rv.RelName); e != nil {
+				return e, nil
+			}
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", rangeName(rv))
+}
+
+func (p *planner) createEnum(n *ast.CreateEnumStmt) error {
+	p.res.Tag = "CREATE TYPE"
+	rv := p.nameOf(n.TypeName)
+	sc, err := p.schemaFor(rv)
+	if err != nil {
+		return err
+	}
+	if p.st.Enum(sc.OID, rv.RelName) != nil {
+		return pgerr.New(pgerr.DuplicateObject, "type %q already exists", rv.RelName)
+	}
+	labels := texts(n.Vals)
+	for i, l := range labels {
+		if slices.Contains(labels[:i], l) {
+			return pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"")
+		}
+		if len(l) > 63 {
+			return pgerr.New(pgerr.InvalidName, "invalid enum label %q", l).WithDetail("Labels must be 63 bytes or less.")
+		}
+	}
+	oid, err := p.env.NewOID()
+	if err != nil {
+		return err
+	}
+	arr, err := p.env.NewOID()
+	if err != nil {
+		return err
+	}
+	return p.add(&catalog.PutEnum{Enum: &catalog.EnumType{OID: oid, ArrayOID: arr, Schema: sc.OID, Name: rv.RelName, Owner: p.env.Bind.Role, Labels: labels}})
+}
+
+func (p *planner) alterEnum(n *ast.AlterEnumStmt) error {
+	p.res.Tag = "ALTER TYPE"
+	e, err := p.enum(p.nameOf(n.TypeName))
+	if err != nil {
+		return err
+	}
+	up := *e
+	up.Labels = slices.Clone(e.Labels)
+	if n.OldVal != "" {
+		return pgerr.Unsupported("renaming an enum label is not supported")
+	}
+	if slices.Contains(up.Labels, n.NewVal) {
+		if n.SkipIfNewValExists {
+			p.notice("enum label %q already exists, skipping", n.NewVal)
+			return nil
+		}
+		return pgerr.New(pgerr.DuplicateObject, "enum label %q already exists", n.NewVal)
+	}
+	at := len(up.Labels)
+	if n.NewValNeighbor != "" {
+		i := slices.Index(up.Labels, n.NewValNeighbor)
+		if i < 0 {
+			return pgerr.New(pgerr.InvalidParameterValue, "%q is not an existing enum label", n.NewValNeighbor)
+		}
+		if at = i; n.NewValIsAfter {
+			at++
+		}
+	}
+	up.Labels = slices.Insert(up.Labels, at, n.NewVal)
+	return p.add(&catalog.PutEnum{Enum: &up})
+}
+
+func (p *planner) dropTypes(n *ast.DropStmt, cascade bool) error {
+	for _, o := range items(n.Objects) {
+		rv := p.nameOf(o)
+		e, err := p.enum(rv)
+		if err != nil {
+			if n.MissingOk {
+				p.notice("type %q does not exist, skipping", rangeName(rv))
+				continue
+			}
+			return err
+		}
+		for _, r := range p.st.Relations() {
+			for _, c := range r.Live() {
+				if c.Type.OID == e.OID || c.Type.OID == e.ArrayOID {
+					if !cascade || r.Kind != catalog.KindTable {
+						return dependent("type "+e.Name, "column "+c.Name+" of table "+r.Name+" depends on type "+e.Name)
+					}
+					a := &alteration{p: p, old: r, t: &tableBuilder{p: p, rel: r.Clone(), schema: p.st.Schema(r.Schema), alter: true}}
+					if err := a.dropColumn(&ast.AlterTableCmd{Name: c.Name, Behavior: ast.DropCascade}); err != nil {
+						return err
+					}
+					if err := a.finish(); err != nil {
+						return err
+					}
+					r = p.st.RelationByOID(r.OID)
+				}
+			}
+		}
+		if err := p.add(&catalog.DropEnum{OID: e.OID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package ddl
+
+import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+func (p *planner) rename(n *ast.RenameStmt) error {
+	switch n.RenameType {
+	case ast.OBJECT_SCHEMA:
+		p.res.Tag = "ALTER SCHEMA"
+		sc := p.st.SchemaByName(n.Subname)
+		if sc == nil {
+			return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", n.Subname)
+		}
+		if p.st.SchemaByName(n.Newname) != nil {
+			return pgerr.New(pgerr.DuplicateSchema, "schema %q already exists", n.Newname)
+		}
+		if !p.env.Super && sc.Owner != p.env.Bind.Role {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of schema %s", sc.Name)
+		}
+		up := *sc
+		up.Name = n.Newname
+		return p.add(&catalog.PutSchema{Schema: &up})
+	case ast.OBJECT_ROLE:
+		p.res.Tag = "ALTER ROLE"
+		r := p.st.RoleByName(n.Subname)
+		if r == nil {
+			return pgerr.New(pgerr.UndefinedObject, "role %q does not exist", n.Subname)
+		}
+		if err := p.mayRoles(); err != nil {
+			return err
+		}
+		up := *r
+		up.Name = n.Newname
+		return p.add(&catalog.PutRole{Role: &up})
+	case ast.OBJECT_TYPE:
+		p.res.Tag = "ALTER TYPE"
+		e, err := p.enum(p.nameOf(n.Object))
+		if err != nil {
+			return err
+		}
+		up := *e
+		up.Name = n.Newname
+		return p.add(&catalog.PutEnum{Enum: &up})
+	case ast.OBJECT_TABLE, ast.OBJECT_VIEW, ast.OBJECT_MATVIEW, ast.OBJECT_INDEX, ast.OBJECT_SEQUENCE, ast.OBJECT_COLUMN, ast.OBJECT_TABCONSTRAINT, ast.OBJECT_ATTRIBUTE:
+	default:
+		return pgerr.Unsupported("renaming this kind of object is not supported")
+	}
+	p.res.Tag = "ALTER TABLE"
+	switch n.RenameType {
+	case ast.OBJECT_VIEW:
+		p.res.Tag = "ALTER VIEW"
+	case ast.OBJECT_MATVIEW:
+		p.res.Tag = "ALTER MATERIALIZED VIEW"
+	case ast.OBJECT_INDEX:
+		p.res.Tag = "ALTER INDEX"
+	case ast.OBJECT_SEQUENCE:
+		p.res.Tag = "ALTER SEQUENCE"
+	}
+	rel := p.relation(n.Relation)
+	if rel == nil {
+		if n.MissingOk {
+			p.notice("relation %q does not exist, skipping", rangeName(n.Relation))
+			return nil
+		}
+		_, err := p.existing(n.Relation)
+		return err
+	}
+	if err := p.owned(rel); err != nil {
+		return err
+	}
+	up := rel.Clone()
+	switch n.RenameType {
+	case ast.OBJECT_COLUMN, ast.OBJECT_ATTRIBUTE:
+		c := up.Column(n.Subname)
+		if c == nil {
+			return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", n.Subname)
+		}
+		if up.Column(n.Newname) != nil {
+			return pgerr.New(pgerr.DuplicateColumn, "column %q of relation %q already exists", n.Newname, rel.Name)
+		}
+		if err := p.renameInExprs(up, n.Subname, n.Newname); err != nil {
+			return err
+		}
+		c.Name = n.Newname
+	case ast.OBJECT_TABCONSTRAINT:
+		found := false
+		for i := range up.Constraints {
+			if k := &up.Constraints[i]; k.Name == n.Subname {
+				found, k.Name = true, n.Newname
+				if idx := p.st.RelationByOID(k.Index); idx != nil {
+					ni := idx.Clone()
+					ni.Name = n.Newname
+					if err := p.add(&catalog.PutRelation{Rel: ni, ExpectVersion: idx.Version}); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		if !found {
+			return pgerr.New(pgerr.UndefinedObject, "constraint %q for table %q does not exist", n.Subname, rel.Name)
+		}
+	default:
+		if p.st.Relation(rel.Schema, n.Newname) != nil {
+			return pgerr.New(pgerr.DuplicateTable, "relation %q already exists", n.Newname)
+		}
+		up.Name = n.Newname
+		if rel.Kind == catalog.KindIndex {
+			if t := p.st.RelationByOID(rel.Index.Table); t != nil {
+				nt := t.Clone()
+				for i := range nt.Constraints {
+					if nt.Constraints[i].Index == rel.OID {
+						nt.Constraints[i].Name = n.Newname
+						if err := p.add(&catalog.PutRelation{Rel: nt, ExpectVersion: t.Version}); err != nil {
+							return err
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}); err != nil {
+		return err
+	}
+	return p.rewriteViews(rel, up, n)
+}
+
+// renameInExprs refuses to rename what a kept expression names by text.
+func (p *planner) renameInExprs(rel *catalog.Relation, from, to string) error {
+	c := rel.Column(from)
+	for i := range rel.Constraints {
+		k := &rel.Constraints[i]
+		if k.Kind != 'c' {
+			continue
+		}
+		for _, num := range k.Columns {
+			if num == c.Num {
+				text, err := renameColumn(k.Check, from, to)
+				if err != nil {
+					return err
+				}
+				k.Check = text
+			}
+		}
+	}
+	for i := range rel.Columns {
+		if g := &rel.Columns[i]; g.Generated != "" && !g.Dropped {
+			text, err := renameColumn(g.Generated, from, to)
+			if err != nil {
+				return err
+			}
+			g.Generated = text
+		}
+	}
+	return nil
+}
+
+func (p *planner) setSchema(n *ast.AlterObjectSchemaStmt) error {
+	p.res.Tag = "ALTER TABLE"
+	if n.Relation == nil {
+		return pgerr.Unsupported("SET SCHEMA is supported for tables, views and sequences only")
+	}
+	rel := p.relation(n.Relation)
+	if rel == nil {
+		if n.MissingOk {
+			p.notice("relation %q does not exist, skipping", rangeName(n.Relation))
+			return nil
+		}
+		_, err := p.existing(n.Relation)
+		return err
+	}
+	if err := p.owned(rel); err != nil {
+		return err
+	}
+	sc := p.st.SchemaByName(n.NewSchema)
+	if sc == nil {
+		return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", n.NewSchema)
+	}
+	if err := p.mayCreate(sc); err != nil {
+		return err
+	}
+	move := []*catalog.Relation{rel}
+	for _, x := range p.st.Relations() {
+		if x.Kind == catalog.KindIndex && x.Index.Table == rel.OID || x.Kind == catalog.KindSequence && x.Seq.OwnedTable == rel.OID {
+			move = append(move, x)
+		}
+	}
+	for _, x := range move {
+		up := x.Clone()
+		up.Schema = sc.OID
+		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: x.Version}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
+	oid, err := p.roleSpec(n.Newowner)
+	if err != nil {
+		return err
+	}
+	switch n.ObjectType {
+	case ast.OBJECT_SCHEMA:
+		p.res.Tag = "ALTER SCHEMA"
+		sc := p.st.SchemaByName(text(n.Object))
+		if sc == nil {
+			return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", text(n.Object))
+		}
+		up := *sc
+		up.Owner = oid
+		return p.add(&catalog.PutSchema{Schema: &up})
+	case ast.OBJECT_TYPE:
+		p.res.Tag = "ALTER TYPE"
+		e, err := p.enum(p.nameOf(n.Object))
+		if err != nil {
+			return err
+		}
+		up := *e
+		up.Owner = oid
+		return p.add(&catalog.PutEnum{Enum: &up})
+	}
+	if n.Relation == nil {
+		return pgerr.Unsupported("OWNER TO is not supported for this kind of object")
+	}
+	p.res.Tag = "ALTER TABLE"
+	rel, err := p.existing(n.Relation)
+	if err != nil {
+		return err
+	}
+	if err := p.owned(rel); err != nil {
+		return err
+	}
+	up := rel.Clone()
+	up.Owner = oid
+	return p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
+}

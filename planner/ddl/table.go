@@ -1,0 +1,404 @@
+package ddl
+
+import (
+	"strconv"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+const maxColumns = 1600
+
+func (p *planner) createTable(n *ast.CreateStmt) error {
+	p.res.Tag = "CREATE TABLE"
+	switch {
+	case n.PartSpec != nil || n.PartBound != nil:
+		return pgerr.Unsupported("PARTITION BY is not supported").WithHint("Tables are partitioned by WITH (partitions = n).")
+	case len(items(n.InhRelations)) > 0:
+		return pgerr.Unsupported("table inheritance is not supported")
+	case n.OfTypename != nil:
+		return pgerr.Unsupported("CREATE TABLE OF is not supported")
+	case n.TableSpaceName != "" && n.TableSpaceName != "pg_default":
+		return pgerr.New(pgerr.UndefinedObject, "tablespace %q does not exist", n.TableSpaceName)
+	}
+	sc, err := p.schemaFor(n.Relation)
+	if err != nil {
+		return err
+	}
+	if skip, err := p.taken(sc, n.Relation.RelName, n.IfNotExists); skip || err != nil {
+		return err
+	}
+	if n.OnCommit != ast.ONCOMMIT_NOOP && n.OnCommit != ast.ONCOMMIT_PRESERVE_ROWS {
+		return pgerr.Unsupported("ON COMMIT DROP and ON COMMIT DELETE ROWS are not supported")
+	}
+	rel, err := p.newTable(sc, n.Relation)
+	if err != nil {
+		return err
+	}
+	if err := p.tableOptions(rel, n.Options); err != nil {
+		return err
+	}
+	t := &tableBuilder{p: p, rel: rel, schema: sc}
+	for _, e := range items(n.TableElts) {
+		switch e := e.(type) {
+		case *ast.ColumnDef:
+			err = t.column(e)
+		case *ast.TableLikeClause:
+			err = t.like(e)
+		case *ast.Constraint:
+			t.later = append(t.later, pending{c: e})
+		default:
+			err = pgerr.Unsupported("this table element is not supported")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, c := range n.Constraints {
+		t.later = append(t.later, pending{c: c})
+	}
+	return t.finish()
+}
+
+func (p *planner) newTable(sc *catalog.Schema, rv *ast.RangeVar) (*catalog.Relation, error) {
+	oid, err := p.env.NewOID()
+	if err != nil {
+		return nil, err
+	}
+	rel := &catalog.Relation{OID: oid, Schema: sc.OID, Name: rv.RelName, Kind: catalog.KindTable, Owner: p.env.Bind.Role, Partitions: p.env.Partitions}
+	if sc.OID == p.env.Bind.TempSchema && sc.OID != 0 {
+		rel.Temp, rel.Session = true, p.env.Session
+		rel.Partitions = 1
+	}
+	return rel, nil
+}
+
+func (p *planner) tableOptions(rel *catalog.Relation, opts *ast.NodeList) error {
+	for _, o := range items(opts) {
+		d, ok := o.(*ast.DefElem)
+		if !ok {
+			continue
+		}
+		switch d.Defname {
+		case "partitions":
+			n, err := strconv.Atoi(text(d.Arg))
+			if err != nil || n < 1 || n > 4096 {
+				return pgerr.New(pgerr.InvalidParameterValue, "partitions must be between 1 and 4096")
+			}
+			rel.Partitions = n
+		case "fillfactor", "autovacuum_enabled", "parallel_workers":
+			// Storage hints of PostgreSQL: kept and shown, without an effect here.
+		case "oids":
+			if v := text(d.Arg); v != "false" && v != "off" && v != "0" {
+				return pgerr.Unsupported("tables declared WITH OIDS are not supported")
+			}
+			continue
+		default:
+			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter %q", d.Defname).
+				WithHint("Tables take partitions = n.")
+		}
+		if rel.Options == nil {
+			rel.Options = map[string]string{}
+		}
+		rel.Options[d.Defname] = text(d.Arg)
+	}
+	return nil
+}
+
+// tableBuilder collects a table's columns first and its constraints after, as
+// constraints may name columns that follow them.
+type tableBuilder struct {
+	p      *planner
+	rel    *catalog.Relation
+	schema *catalog.Schema
+	later  []pending
+	first  []catalog.Change // sequences of serial and identity columns
+	after  []catalog.Change // indexes
+	// exprs are defaults to bind once all columns are there.
+	exprs []exprCheck
+	alter bool // adding to a table that exists
+}
+
+type pending struct {
+	c   *ast.Constraint
+	col int16 // of a column constraint
+}
+
+type exprCheck struct {
+	text, column string
+	kind         string
+	typ          types.Type
+	allowCols    bool
+}
+
+func (t *tableBuilder) column(d *ast.ColumnDef) error {
+	if len(t.rel.Columns) >= maxColumns {
+		return pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
+	}
+	if t.rel.Column(d.Colname) != nil {
+		if t.alter {
+			return pgerr.New(pgerr.DuplicateColumn, "column %q of relation %q already exists", d.Colname, t.rel.Name)
+		}
+		return pgerr.New(pgerr.DuplicateColumn, "column %q specified more than once", d.Colname)
+	}
+	switch d.Colname {
+	case "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid":
+		return pgerr.New(pgerr.DuplicateColumn, "column name %q conflicts with a system column name", d.Colname)
+	}
+	col := catalog.Column{Name: d.Colname, Num: int16(len(t.rel.Columns) + 1)}
+	serial := types.OID(0)
+	if d.TypeName != nil && len(items(d.TypeName.Names)) == 1 {
+		switch text(d.TypeName.Names) {
+		case "serial", "serial4":
+			serial = types.Int4OID
+		case "bigserial", "serial8":
+			serial = types.Int8OID
+		case "smallserial", "serial2":
+			serial = types.Int2OID
+		}
+	}
+	var err error
+	if serial != 0 {
+		col.Type, col.NotNull = types.Type{OID: serial, Mod: -1}, true
+	} else if col.Type, err = bind.TypeName(t.p.env.Bind, d.TypeName); err != nil {
+		return err
+	}
+	switch col.Type.OID {
+	case types.RecordOID, types.AnyOID, types.VoidOID, types.UnknownOID, types.CstringOID, types.AnyElementOID, types.AnyArrayOID:
+		return pgerr.New(pgerr.InvalidTableDefinition, "column %q has pseudo-type %s", d.Colname, col.Type)
+	}
+	if d.Collclause != nil {
+		if err := checkCollation(d.Collclause); err != nil {
+			return err
+		}
+		col.Collation = text(d.Collclause.Collname)
+	}
+	if d.IsNotNull {
+		col.NotNull = true
+	}
+	if d.RawDefault != nil {
+		col.Default = d.RawDefault.SqlString()
+		t.exprs = append(t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
+	}
+	sawNull, sawNotNull := false, false
+	for _, cn := range items(d.Constraints) {
+		c, ok := cn.(*ast.Constraint)
+		if !ok {
+			continue
+		}
+		switch c.Contype {
+		case ast.CONSTR_NULL:
+			sawNull = true
+			if serial == 0 {
+				col.NotNull = false
+			}
+		case ast.CONSTR_NOTNULL:
+			sawNotNull = true
+			col.NotNull = true
+		case ast.CONSTR_DEFAULT:
+			if col.Default != "" {
+				return pgerr.New(pgerr.SyntaxError, "multiple default values specified for column %q of table %q", col.Name, t.rel.Name)
+			}
+			col.Default = c.RawExpr.SqlString()
+			t.exprs = append(t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
+		case ast.CONSTR_IDENTITY:
+			if col.Identity != 0 {
+				return pgerr.New(pgerr.SyntaxError, "multiple identity specifications for column %q of table %q", col.Name, t.rel.Name)
+			}
+			col.Identity, col.NotNull = c.GeneratedWhen, true
+			if col.Identity != 'a' {
+				col.Identity = 'd'
+			}
+			if err := t.identity(&col, c.Options); err != nil {
+				return err
+			}
+		case ast.CONSTR_GENERATED:
+			col.Generated = c.RawExpr.SqlString()
+			t.exprs = append(t.exprs, exprCheck{text: col.Generated, column: col.Name, kind: "GENERATED", typ: col.Type, allowCols: true})
+		case ast.CONSTR_ATTR_DEFERRABLE, ast.CONSTR_ATTR_DEFERRED:
+			return pgerr.Unsupported("deferrable constraints are not supported")
+		case ast.CONSTR_ATTR_NOT_DEFERRABLE, ast.CONSTR_ATTR_IMMEDIATE:
+		default:
+			t.later = append(t.later, pending{c: c, col: col.Num})
+		}
+	}
+	if sawNull && sawNotNull {
+		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL declarations for column %q of table %q", col.Name, t.rel.Name)
+	}
+	if col.Default != "" && (col.Identity != 0 || col.Generated != "") {
+		what := "default and identity"
+		if col.Generated != "" {
+			what = "default and generation expression"
+		}
+		return pgerr.New(pgerr.SyntaxError, "both %s specified for column %q of table %q", what, col.Name, t.rel.Name)
+	}
+	if serial != 0 {
+		if col.Default != "" {
+			return pgerr.New(pgerr.SyntaxError, "multiple default values specified for column %q of table %q", col.Name, t.rel.Name)
+		}
+		if err := t.serial(&col); err != nil {
+			return err
+		}
+	}
+	t.rel.Columns = append(t.rel.Columns, col)
+	return nil
+}
+
+// sequenceFor makes the sequence that a serial or identity column owns.
+func (t *tableBuilder) sequenceFor(col *catalog.Column, opts *ast.NodeList) (*catalog.Relation, error) {
+	oid, err := t.p.env.NewOID()
+	if err != nil {
+		return nil, err
+	}
+	mine := func(n string) bool {
+		for _, c := range t.first {
+			if r, ok := c.(*catalog.PutRelation); ok && r.Rel.Name == n {
+				return true
+			}
+		}
+		return n == t.rel.Name
+	}
+	seq := &catalog.Relation{OID: oid, Schema: t.rel.Schema, Kind: catalog.KindSequence, Owner: t.rel.Owner, Temp: t.rel.Temp, Session: t.rel.Session,
+		Name: t.p.freeName(t.rel.Schema, []string{t.rel.Name, col.Name}, "seq", mine),
+		Seq:  &catalog.Sequence{Type: col.Type, OwnedTable: t.rel.OID, OwnedColumn: col.Num}}
+	if _, err := t.p.sequenceOptions(seq, opts, true); err != nil {
+		return nil, err
+	}
+	t.first = append(t.first, &catalog.PutRelation{Rel: seq})
+	col.Sequence = oid
+	return seq, nil
+}
+
+func (t *tableBuilder) serial(col *catalog.Column) error {
+	seq, err := t.sequenceFor(col, nil)
+	if err != nil {
+		return err
+	}
+	col.Default = "nextval('" + QuoteIdent(t.schema.Name) + "." + QuoteIdent(seq.Name) + "'::regclass)"
+	return nil
+}
+
+func (t *tableBuilder) identity(col *catalog.Column, opts *ast.NodeList) error {
+	switch col.Type.OID {
+	case types.Int2OID, types.Int4OID, types.Int8OID:
+	default:
+		return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint")
+	}
+	_, err := t.sequenceFor(col, opts)
+	return err
+}
+
+// like copies another relation's columns.
+func (t *tableBuilder) like(n *ast.TableLikeClause) error {
+	src, err := t.p.existing(n.Relation)
+	if err != nil {
+		return err
+	}
+	all := n.Options&ast.CREATE_TABLE_LIKE_ALL != 0
+	has := func(o ast.TableLikeOption) bool { return all || n.Options&o != 0 }
+	nums := map[int16]int16{}
+	for _, c := range src.Live() {
+		if t.rel.Column(c.Name) != nil {
+			return pgerr.New(pgerr.DuplicateColumn, "column %q specified more than once", c.Name)
+		}
+		nc := catalog.Column{Name: c.Name, Num: int16(len(t.rel.Columns) + 1), Type: c.Type, NotNull: c.NotNull, Collation: c.Collation}
+		if has(ast.CREATE_TABLE_LIKE_DEFAULTS) {
+			nc.Default = c.Default
+		}
+		if has(ast.CREATE_TABLE_LIKE_GENERATED) {
+			nc.Generated = c.Generated
+		}
+		if has(ast.CREATE_TABLE_LIKE_IDENTITY) && c.Identity != 0 {
+			nc.Identity = c.Identity
+			if err := t.identity(&nc, nil); err != nil {
+				return err
+			}
+		}
+		nums[c.Num] = nc.Num
+		t.rel.Columns = append(t.rel.Columns, nc)
+	}
+	for _, c := range src.Constraints {
+		cols := make([]int16, len(c.Columns))
+		names := ast.NewNodeList()
+		for i, num := range c.Columns {
+			cols[i] = nums[num]
+			names.Append(ast.NewString(t.rel.ColumnNum(nums[num]).Name))
+		}
+		switch {
+		case c.Kind == 'c' && has(ast.CREATE_TABLE_LIKE_CONSTRAINTS):
+			oid, err := t.p.env.NewOID()
+			if err != nil {
+				return err
+			}
+			nc := c
+			nc.OID, nc.Columns = oid, cols
+			t.rel.Constraints = append(t.rel.Constraints, nc)
+		case (c.Kind == 'p' || c.Kind == 'u') && has(ast.CREATE_TABLE_LIKE_INDEXES):
+			kind := ast.CONSTR_UNIQUE
+			if c.Kind == 'p' {
+				kind = ast.CONSTR_PRIMARY
+			}
+			t.later = append(t.later, pending{c: &ast.Constraint{Contype: kind, Keys: names, NullsNotDistinct: c.NullsNotDistinct}})
+		}
+	}
+	return nil
+}
+
+// finish makes the changes: sequences, the table, its indexes.
+func (t *tableBuilder) finish() error {
+	for _, l := range t.later {
+		if err := t.constraint(l); err != nil {
+			return err
+		}
+	}
+	if err := t.checkExprs(); err != nil {
+		return err
+	}
+	if err := t.p.add(t.first...); err != nil {
+		return err
+	}
+	if err := t.p.add(&catalog.PutRelation{Rel: t.rel}); err != nil {
+		return err
+	}
+	return t.p.add(t.after...)
+}
+
+// checkExprs binds defaults and generation expressions for their errors.
+func (t *tableBuilder) checkExprs() error {
+	// Sequences of this statement must be there for nextval('…') to be bound.
+	was := t.p.env.Bind.State
+	if len(t.first) > 0 {
+		st, err := was.Apply(t.first)
+		if err != nil {
+			return err
+		}
+		t.p.env.Bind.State = st
+	}
+	defer func() { t.p.env.Bind.State = was }()
+	for _, e := range t.exprs {
+		over := t.rel
+		if !e.allowCols {
+			over = nil
+		}
+		if err := t.p.columnExpr(e, over); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkCollation(c *ast.CollateClause) error {
+	switch name := text(c.Collname); name {
+	case "C", "default", "POSIX", "C.UTF-8", "ucs_basic", "en_US", "en_US.utf8", "en-US-x-icu", "und-x-icu":
+		if name == "C" || name == "default" || name == "POSIX" || name == "C.UTF-8" || name == "ucs_basic" {
+			return nil
+		}
+		return pgerr.Unsupported("collation %q is not supported; strings compare by their bytes (C)", name)
+	default:
+		return pgerr.New(pgerr.UndefinedObject, "collation %q for encoding \"UTF8\" does not exist", name)
+	}
+}

@@ -1,0 +1,92 @@
+package fn
+
+import "github.com/tributarydb/tributary/sql/types"
+
+// BindArgs gives the carried types of the arguments and the result type of a
+// call whose arguments have been coerced to the declared types (to a common
+// type where those are anycompatible). It is Bind where the function has one.
+func (f *Func) BindArgs(args []types.Type) (carried []types.Type, ret types.Type) {
+	if f.Bind != nil {
+		return f.Bind(args)
+	}
+	carried = make([]types.Type, len(args))
+	for i, a := range args {
+		carried[i] = variable(a)
+	}
+	return carried, f.result(carried)
+}
+
+// result is the result type for carried argument types.
+func (f *Func) result(args []types.Type) types.Type {
+	elem := f.element(args)
+	t := f.resolve(f.Ret, elem)
+	if f.Rec != nil {
+		rec := &types.Record{Fields: make([]types.Field, len(f.Rec.Fields))}
+		for i, fl := range f.Rec.Fields {
+			rec.Fields[i] = types.Field{Name: fl.Name, Type: f.resolve(fl.Type.OID, elem)}
+		}
+		t.Rec = rec
+	}
+	return t
+}
+
+// element is the type that the polymorphic arguments stand for.
+func (f *Func) element(args []types.Type) types.Type {
+	for i, a := range args {
+		switch f.ArgType(i) {
+		case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID, types.AnyCompatibleOID, AnyCompatibleNonArrayOID:
+			if a.OID != types.UnknownOID {
+				return plain(a)
+			}
+		case types.AnyArrayOID, types.AnyCompatibleArrayOID:
+			if e, ok := a.Elem(); ok {
+				return plain(e)
+			}
+		}
+	}
+	return types.Text
+}
+
+func (f *Func) resolve(o types.OID, elem types.Type) types.Type {
+	switch o {
+	case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID, types.AnyCompatibleOID, AnyCompatibleNonArrayOID:
+		return elem
+	case types.AnyArrayOID, types.AnyCompatibleArrayOID:
+		if elem.IsArray() {
+			return elem // array_agg of arrays
+		}
+		a, ok := types.ArrayOf(elem)
+		if !ok {
+			a = types.Type{OID: types.AnyArrayOID, Mod: -1}
+		}
+		return a
+	}
+	return types.Type{OID: o, Mod: -1}
+}
+
+// ArgType is the declared type of argument i, which may lie in the tail of a
+// VARIADIC function.
+func (f *Func) ArgType(i int) types.OID {
+	if f.Variadic != 0 && i >= len(f.Args)-1 {
+		return f.Variadic
+	}
+	if i < len(f.Args) {
+		return f.Args[i]
+	}
+	return types.AnyOID
+}
+
+// plain drops what a client sees of the modifier and keeps how it is carried.
+func plain(t types.Type) types.Type {
+	t.Mod = -1
+	return t
+}
+
+// variable is t with numerics carried variable.
+func variable(t types.Type) types.Type {
+	if t.Prec == 0 {
+		return t
+	}
+	t.Prec, t.Scale = 0, 0
+	return t
+}

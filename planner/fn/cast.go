@@ -1,0 +1,76 @@
+package fn
+
+import "github.com/tributarydb/tributary/sql/types"
+
+// CastEntry is a row of pg_cast.
+type CastEntry struct {
+	From, To types.OID
+	Context  CastContext
+}
+
+// AllCasts lists the rows of pg_cast.
+func AllCasts() []CastEntry { return reg().casts }
+
+// Cast tells whether one type converts to another, and where the conversion
+// applies unasked: pg_cast, then what PostgreSQL does without an entry there —
+// unknown literals become anything, arrays convert as their elements do, and
+// every type has a text form (assignment to a string, explicit from one).
+func Cast(from, to types.OID) (CastContext, bool) {
+	if from == to {
+		return ImplicitCast, true
+	}
+	if from == types.UnknownOID {
+		return ImplicitCast, true
+	}
+	if c, ok := reg().context[[2]types.OID{from, to}]; ok {
+		return c, true
+	}
+	fe, fa := types.Type{OID: from}.Elem()
+	te, ta := types.Type{OID: to}.Elem()
+	if fa && ta && from != types.Int2VectorOID && from != types.OIDVectorOID {
+		if c, ok := Cast(fe.OID, te.OID); ok {
+			return c, true
+		}
+	}
+	if isPseudo(from) || isPseudo(to) {
+		switch {
+		case to == types.AnyOID,
+			to == types.AnyElementOID, to == types.AnyCompatibleOID,
+			to == types.AnyArrayOID && fa, to == types.AnyCompatibleArrayOID && fa,
+			to == types.AnyNonArrayOID && !fa, to == AnyCompatibleNonArrayOID && !fa,
+			to == types.AnyEnumOID && from >= types.FirstUserOID && !fa:
+			return ImplicitCast, true
+		case from == types.RecordOID && Category(to) == 'S':
+			return AssignmentCast, true
+		case from == types.VoidOID && Category(to) == 'S':
+			return ExplicitCast, true
+		}
+		return 0, false
+	}
+	switch {
+	case Category(to) == 'S':
+		return AssignmentCast, true
+	case Category(from) == 'S':
+		return ExplicitCast, true
+	}
+	return 0, false
+}
+
+// IsPolymorphic tells whether an argument's declared type takes its meaning
+// from the call.
+func IsPolymorphic(o types.OID) bool {
+	switch o {
+	case types.AnyElementOID, types.AnyArrayOID, types.AnyNonArrayOID, types.AnyEnumOID,
+		types.AnyCompatibleOID, types.AnyCompatibleArrayOID, AnyCompatibleNonArrayOID:
+		return true
+	}
+	return false
+}
+
+func isPseudo(o types.OID) bool {
+	switch o {
+	case types.AnyOID, types.RecordOID, types.VoidOID, types.CstringOID:
+		return true
+	}
+	return IsPolymorphic(o)
+}

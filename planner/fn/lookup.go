@@ -1,0 +1,78 @@
+package fn
+
+import (
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Lookup gives all overloads of a name. The slice must not be modified.
+func Lookup(name string) []*Func { return reg().byName[name] }
+
+// ByID finds a function by its ID; nil if there is none.
+func ByID(id string) *Func { return reg().byID[id] }
+
+// ByOID finds a function by its OID; nil if there is none.
+func ByOID(oid types.OID) *Func { return reg().byOID[oid] }
+
+// Operators gives the infix operators of a name.
+func Operators(name string) []*Operator { return reg().infix[name] }
+
+// Prefix gives the prefix operators of a name.
+func Prefix(name string) []*Operator { return reg().prefix[name] }
+
+// Operator finds the infix operator of exactly these operand types; nil if
+// there is none.
+func FindOperator(name string, left, right types.OID) *Operator {
+	ops := reg().infix[name]
+	if left == 0 {
+		ops = reg().prefix[name]
+	}
+	for _, o := range ops {
+		if o.Left == left && o.Right == right {
+			return o
+		}
+	}
+	return nil
+}
+
+// All lists every function, AllOperators every operator.
+func All() []*Func              { return reg().funcs }
+func AllOperators() []*Operator { return reg().ops }
+
+// GobEncode ships a function as its ID.
+func (f *Func) GobEncode() ([]byte, error) { return []byte(f.ID), nil }
+
+// GobDecode finds the function of an ID again; nodes of one cluster that know
+// different functions give a clear error.
+func (f *Func) GobDecode(b []byte) error {
+	g := ByID(string(b))
+	if g == nil {
+		return pgerr.New(pgerr.UndefinedFunction, "function %s is not known on this node", b)
+	}
+	*f = *g
+	return nil
+}
+
+// Category is pg_type.typcategory; 'E' for a user's types, 'X' for unknown.
+func Category(o types.OID) byte {
+	if t, ok := types.PgTypeOf(o); ok {
+		return t.Category
+	}
+	switch o {
+	case types.UnknownOID:
+		return 'X'
+	}
+	if (types.Type{OID: o}).IsArray() {
+		return 'A'
+	}
+	if o >= types.FirstUserOID {
+		return 'E'
+	}
+	return 'P'
+}
+
+// Preferred is pg_type.typispreferred.
+func Preferred(o types.OID) bool {
+	t, ok := types.PgTypeOf(o)
+	return ok && t.Preferred
+}

@@ -1,0 +1,451 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// ruleDecorrelate turns every Apply into a join, after Neumann and Kemper,
+// "Unnesting Arbitrary Queries" (BTW 2015). The right side R of an Apply is a
+// function of the left side's columns; it becomes a relation that holds the
+// function's table, and the Apply a join with that:
+//
+//	Apply(L, R(c))  →  L ⋈ R' on L.c ≡ R'.c      R' = { (c, row) | row in R(c) }
+//
+// R' is made in three ways, the cheaper first:
+//
+//  1. hoist: conditions over c are lifted to the join (EXISTS (… WHERE t.x = l.c
+//     AND t.y <> l.d) is a semi-join with that condition), often leaving an R
+//     that does not know c at all;
+//  2. link: below an aggregate or the like, l.c = t.x makes t.x stand for c: R'
+//     groups by it. No row of R' is about a c that no t.x equals; where R gives
+//     a row even then (count(*) gives 0) the join is an outer one and puts the
+//     row's values in;
+//  3. domain: for all else the distinct values of c are computed from a copy of
+//     L and joined in (push_dependent.go).
+func ruleDecorrelate(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	out := r.decorrelate(n)
+	return out, r.err
+}
+
+func (r *run) decorrelate(n plan.Node) plan.Node {
+	return bottomUp(n, func(m plan.Node) plan.Node {
+		a, ok := m.(*plan.Apply)
+		if !ok || r.err != nil {
+			return m
+		}
+		d := &decorrelator{r: r, l: a.L, corr: plan.Emits(a.L), cols: map[expr.ColID]plan.Column{}}
+		for _, c := range a.L.Schema() {
+			d.cols[c.ID] = c
+		}
+		out := d.apply(a)
+		if have := plan.Emits(out); !subset(plan.Emits(a), have) {
+			r.fail(internal("decorrelation lost a column"))
+		}
+		return out
+	})
+}
+
+// decorrelator removes one Apply.
+type decorrelator struct {
+	r    *run
+	l    plan.Node
+	corr colSet // what L emits
+	cols map[expr.ColID]plan.Column
+}
+
+// correlated are the columns of L that n reads from outside of it.
+func (d *decorrelator) correlated(n plan.Node) colSet {
+	s := plan.FreeColumns(n)
+	for c := range s {
+		if !d.corr[c] {
+			delete(s, c)
+		}
+	}
+	return s
+}
+
+func (d *decorrelator) usesOuter(es ...expr.Expr) colSet {
+	s := columnsOf(es...)
+	for c := range s {
+		if !d.corr[c] {
+			delete(s, c)
+		}
+	}
+	return s
+}
+
+func (d *decorrelator) apply(a *plan.Apply) plan.Node {
+	c := *a
+	if len(d.correlated(c.R)) == 0 {
+		return d.join(&c)
+	}
+	if n := d.simpler(&c); n != nil {
+		return n
+	}
+	hoisted, conds := d.hoist(c.R)
+	c.R = hoisted
+	d.addConds(&c, conds)
+	if len(d.correlated(c.R)) == 0 {
+		return d.join(&c)
+	}
+	if n := d.simpler(&c); n != nil {
+		return n
+	}
+	return d.viaTable(&c)
+}
+
+// join makes the join of an Apply whose right side does not know the left.
+func (d *decorrelator) join(a *plan.Apply) plan.Node {
+	kind, on := a.Kind, a.On
+	switch kind {
+	case plan.AntiNull:
+		if !d.plainNotIn(a) {
+			kind = plan.Anti
+			on = notFalse(on)
+		}
+	case plan.Semi, plan.Anti:
+		if len(on) == 0 {
+			// EXISTS of what gives a row always.
+			if exactlyOne(a.R) {
+				if kind == plan.Semi {
+					return a.L
+				}
+				return emptyOf(a.L)
+			}
+		}
+	case plan.Single:
+		switch {
+		case len(on) == 0 && exactlyOne(a.R):
+			kind = plan.Inner
+		case d.r.atMostOne(a.R, on):
+			kind = plan.Left
+		}
+	}
+	return &plan.Join{Kind: kind, L: a.L, R: a.R, On: on, MarkCol: a.MarkCol}
+}
+
+// plainNotIn tells whether a NOT IN is one equality of a left expression with
+// a right one, which is all AntiNull can do.
+func (d *decorrelator) plainNotIn(a *plan.Apply) bool {
+	if len(a.On) != 1 {
+		return false
+	}
+	l, r, ok := equality(a.On[0])
+	if !ok {
+		return false
+	}
+	right := plan.Emits(a.R)
+	sides := func(x, y expr.Expr) bool {
+		return !intersects(columnsOf(x), right) && subset(columnsOf(y), right) && len(columnsOf(y)) > 0
+	}
+	return sides(l, r) || sides(r, l)
+}
+
+// notFalse is the condition under which NOT IN drops a row.
+func notFalse(on []expr.Expr) []expr.Expr {
+	return []expr.Expr{&expr.BoolTest{Arg: andOf(on), Kind: expr.IsFalse, Not: true}}
+}
+
+// addConds adds conditions that R's rows had to meet to the join's condition.
+func (d *decorrelator) addConds(a *plan.Apply, conds []expr.Expr) {
+	if len(conds) == 0 {
+		return
+	}
+	switch a.Kind {
+	case plan.AntiNull:
+		a.Kind = plan.Anti
+		a.On = append(notFalse(a.On), conds...)
+	case plan.Mark:
+		// A row that R would not have had cannot make the mark NULL.
+		on := a.On[:len(a.On):len(a.On)]
+		for _, c := range conds {
+			on = append(on, &expr.BoolTest{Arg: c, Kind: expr.IsTrue})
+		}
+		a.On = on
+	default:
+		a.On = append(a.On[:len(a.On):len(a.On)], conds...)
+	}
+}
+
+// simpler handles the shapes at the top of R that need no table of R; nil where
+// there is none.
+func (d *decorrelator) simpler(a *plan.Apply) plan.Node {
+	switch n := a.R.(type) {
+	case *plan.Sort:
+		if n.Limit < 0 {
+			c := *a
+			c.R = n.Input
+			return d.apply(&c)
+		}
+	case *plan.Limit:
+		// EXISTS (… LIMIT 1) is EXISTS (…).
+		if k, ok := n.Count.(*expr.Const); ok && n.Offset == nil && len(a.On) == 0 && existential(a.Kind) {
+			if v, ok := k.Val.(int64); ok && v >= 1 {
+				c := *a
+				c.R = n.Input
+				return d.apply(&c)
+			}
+		}
+	case *plan.Max1Row:
+		if a.Kind == plan.Single || a.Kind == plan.Left && len(a.On) == 0 {
+			c := *a
+			c.Kind, c.R = plan.Single, n.Input
+			return d.apply(&c)
+		}
+	case *plan.Project:
+		return d.liftProject(a, n)
+	case *plan.FuncScan:
+		c := *a
+		c.R = &plan.ProjectSet{Input: unit(), Calls: n.Calls, Ordinality: n.Ordinality}
+		return d.simpler(&c)
+	case *plan.ProjectSet:
+		// A lateral function call expands the left row itself.
+		if isUnit(n.Input) && (a.Kind == plan.Inner || a.Kind == plan.Left && len(a.On) == 0) {
+			m := *n
+			m.Input, m.Outer = a.L, a.Kind == plan.Left
+			if a.Kind == plan.Inner {
+				return filter(&m, a.On)
+			}
+			return &m
+		}
+	case *plan.Values:
+		if len(n.Rows) == 1 {
+			items := make([]plan.Item, len(n.Cols))
+			for i, c := range n.Cols {
+				items[i] = plan.Item{Col: c, Expr: n.Rows[0][i]}
+			}
+			c := *a
+			c.R = &plan.Project{Input: unit(), Items: items}
+			return d.simpler(&c)
+		}
+	}
+	return nil
+}
+
+func existential(k plan.JoinKind) bool {
+	return k == plan.Semi || k == plan.Anti || k == plan.Mark
+}
+
+// liftProject computes a projection after the join instead of in R, where the
+// left side's columns are at hand.
+func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
+	if anyVolatile(p.Items) {
+		return nil
+	}
+	by := map[expr.ColID]expr.Expr{}
+	var exprs []expr.Expr
+	for _, it := range p.Items {
+		by[it.Col.ID] = it.Expr
+		exprs = append(exprs, it.Expr)
+	}
+	c := *a
+	c.R = p.Input
+	switch a.Kind {
+	case plan.Semi, plan.Anti, plan.Mark, plan.AntiNull:
+		c.On = substAll(a.On, by)
+		return d.apply(&c)
+	case plan.Inner:
+		c.On = substAll(a.On, by)
+		return d.over(d.apply(&c), p.Items)
+	case plan.Left, plan.Single:
+		outer := d.usesOuter(exprs...)
+		right := plan.Emits(p.Input)
+		if exactlyOne(p.Input) && len(a.On) == 0 {
+			return d.over(d.apply(&c), p.Items)
+		}
+		null := true
+		for _, e := range exprs {
+			null = null && nullIf(e, right)
+		}
+		if null {
+			// NULL in, NULL out: the padded row needs no care.
+			c.On = substAll(a.On, by)
+			return d.over(d.apply(&c), p.Items)
+		}
+		if len(outer) == 0 {
+			return nil
+		}
+		in, ind := d.r.indicator(p.Input)
+		c.R = in
+		c.On = substAll(a.On, by)
+		items := make([]plan.Item, len(p.Items))
+		for i, it := range p.Items {
+			it.Expr = ifMatched(ind, it.Expr, nil, it.Col)
+			items[i] = it
+		}
+		return d.over(d.apply(&c), items)
+	}
+	return nil
+}
+
+// indicator adds a column to n that is true in every row: NULL in it tells a
+// padded row of an outer join. It goes below filters, which stay liftable.
+func (r *run) indicator(n plan.Node) (plan.Node, plan.Column) {
+	if f, ok := n.(*plan.Filter); ok {
+		in, c := r.indicator(f.Input)
+		return &plan.Filter{Input: in, Conds: f.Conds}, c
+	}
+	c := r.newCol("matched", boolConst(true).Type())
+	items := append(passItems(n.Schema()), plan.Item{Col: c, Expr: boolConst(true)})
+	return &plan.Project{Input: n, Items: items}, c
+}
+
+// ifMatched is e where the row has a partner, els otherwise.
+func ifMatched(ind plan.Column, e, els expr.Expr, c plan.Column) expr.Expr {
+	return &expr.Case{
+		Whens: []expr.When{{Cond: &expr.IsNull{Arg: colOf(ind), Not: true}, Then: e}},
+		Else:  els, Typ: c.Type,
+	}
+}
+
+// over adds computed columns to what n emits of the left side.
+func (d *decorrelator) over(n plan.Node, items []plan.Item) plan.Node {
+	all := passItems(d.l.Schema())
+	return &plan.Project{Input: n, Items: append(all, items...)}
+}
+
+// hoist takes the conditions over L's columns out of n where a join above may
+// check them as well, and gives what is left with the conditions.
+func (d *decorrelator) hoist(n plan.Node) (plan.Node, []expr.Expr) {
+	if len(d.correlated(n)) == 0 {
+		return n, nil
+	}
+	switch n := n.(type) {
+	case *plan.Filter:
+		in, up := d.hoist(n.Input)
+		var stay []expr.Expr
+		for _, c := range splitAll(n.Conds) {
+			if isVolatile(c) {
+				return n, nil
+			}
+			if len(d.usesOuter(c)) > 0 {
+				up = append(up, c)
+			} else {
+				stay = append(stay, c)
+			}
+		}
+		return filter(in, stay), up
+	case *plan.Project:
+		in, up := d.hoist(n.Input)
+		if len(up) == 0 || anyVolatile(n.Items) {
+			return n, nil
+		}
+		have := plan.Emits(n)
+		inside := map[expr.ColID]plan.Column{}
+		for _, c := range in.Schema() {
+			inside[c.ID] = c
+		}
+		items := n.Items[:len(n.Items):len(n.Items)]
+		for _, id := range sortedIDs(columnsOf(up...)) {
+			if c, ok := inside[id]; ok && !have[id] {
+				items = append(items, passThrough(c))
+			}
+		}
+		return &plan.Project{Input: in, Items: items}, up
+	case *plan.Sort:
+		if n.Limit < 0 {
+			return d.hoist(n.Input)
+		}
+	case *plan.Join:
+		c := *n
+		switch n.Kind {
+		case plan.Inner:
+			l, up := d.hoist(n.L)
+			r, more := d.hoist(n.R)
+			up = append(up, more...)
+			c.L, c.R, c.On = l, r, nil
+			for _, e := range splitAll(n.On) {
+				if len(d.usesOuter(e)) > 0 {
+					up = append(up, e)
+				} else {
+					c.On = append(c.On, e)
+				}
+			}
+			return &c, up
+		case plan.Left, plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
+			if len(d.correlated(n.R)) == 0 && len(d.usesOuter(n.On...)) == 0 {
+				l, up := d.hoist(n.L)
+				c.L = l
+				return &c, up
+			}
+		}
+	}
+	return n, nil
+}
+
+// viaTable joins L with R's table.
+func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
+	t := d.push(a.R, colSet{})
+	if d.r.err != nil {
+		return a
+	}
+	if t.missing != nil && (existential(a.Kind) || a.Kind == plan.AntiNull || a.Kind != plan.Inner && len(a.On) > 0) {
+		t = d.complete(t)
+	}
+	var back []expr.Expr
+	for _, l := range t.links {
+		back = append(back, l.cond)
+	}
+	if t.missing == nil {
+		c := *a
+		c.R = t.n
+		if c.Kind == plan.Single && t.one {
+			c.Kind = plan.Left
+		}
+		d.addConds(&c, back)
+		return d.join(&c)
+	}
+	// Each left row has a row of R; where the table has none, it is the one that
+	// the aggregate gives for no input.
+	right, fill := d.r.fillable(t)
+	kind := plan.Left
+	if a.Kind == plan.Single && !t.one {
+		kind = plan.Single
+	}
+	var j plan.Node = &plan.Join{Kind: kind, L: a.L, R: right, On: back}
+	if len(fill) > 0 {
+		j = d.over(j, fill)
+	}
+	if a.Kind == plan.Inner {
+		return filter(j, a.On)
+	}
+	return j
+}
+
+// fillable gives the table's node with an indicator where it is needed, and
+// items that compute R's columns from a padded row; no items where NULLs are
+// right for all.
+func (r *run) fillable(t *table) (plan.Node, []plan.Item) {
+	all := true
+	for _, c := range t.n.Schema() {
+		if m, ok := t.missing[c.ID]; ok && !isNull(m) {
+			all = false
+		}
+	}
+	if all {
+		return t.n, nil
+	}
+	in, ind := r.indicator(t.n)
+	p, _ := in.(*plan.Project)
+	if p == nil {
+		p = &plan.Project{Input: in, Items: passItems(in.Schema())}
+	}
+	inner := append([]plan.Item(nil), p.Items...)
+	var fill []plan.Item
+	for i, it := range inner {
+		m, ok := t.missing[it.Col.ID]
+		if !ok {
+			continue
+		}
+		out := it.Col
+		if isNull(m) {
+			fill = append(fill, passThrough(out))
+			continue
+		}
+		fresh := r.newCol(out.Name, out.Type)
+		inner[i].Col = fresh
+		fill = append(fill, plan.Item{Col: out, Expr: ifMatched(ind, colOf(fresh), m, out)})
+	}
+	return &plan.Project{Input: p.Input, Items: inner}, fill
+}

@@ -1,0 +1,153 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// ruleDistinct drops duplicate elimination where there are no duplicates, and
+// brings what is left to forms that run in two phases:
+//
+//	UNION                       group by all columns over UNION ALL
+//	DISTINCT over a key         nothing
+//	DISTINCT ON over a key      nothing
+//	count(DISTINCT x) … by g    count(x) by g over (group by g, x), where all
+//	                            aggregates are DISTINCT over the same x
+func ruleDistinct(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	return bottomUp(n, func(n plan.Node) plan.Node {
+		switch n := n.(type) {
+		case *plan.SetOp:
+			return distinctUnion(r, flattenUnion(n))
+		case *plan.DistinctOn:
+			cols := plainColumns(n.Keys)
+			if len(n.Order) == 0 && coversKey(uniqueKeys(n.Input, r.env.Stats), cols) {
+				return n.Input
+			}
+		case *plan.Aggregate:
+			if m := dropDistinct(r, n); m != nil {
+				return m
+			}
+			if m := splitDistinct(r, n); m != nil {
+				return m
+			}
+		}
+		return n
+	}), nil
+}
+
+// flattenUnion makes one UNION ALL of nested ones, and lets a UNION see through
+// the unions below it: their duplicates go in the end.
+func flattenUnion(n *plan.SetOp) *plan.SetOp {
+	if n.Kind != plan.Union {
+		return n
+	}
+	var inputs []plan.Node
+	changed := false
+	for _, in := range n.Inputs {
+		below := in
+		if p, ok := in.(*plan.Project); ok && passesInOrder(p) {
+			below = p.Input
+		}
+		u, ok := below.(*plan.SetOp)
+		if ok && u.Kind == plan.Union && u.All && len(u.Cols) == len(n.Cols) && sameCarriage(u.Cols, n.Cols) {
+			inputs = append(inputs, u.Inputs...)
+			changed = true
+			continue
+		}
+		inputs = append(inputs, in)
+	}
+	if !changed {
+		return n
+	}
+	c := *n
+	c.Inputs = inputs
+	return &c
+}
+
+func sameCarriage(a, b []plan.Column) bool {
+	for i := range a {
+		if !carriedAlike(a[i].Type, b[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func passesInOrder(p *plan.Project) bool {
+	in := p.Input.Schema()
+	if len(in) != len(p.Items) {
+		return false
+	}
+	for i, it := range p.Items {
+		c, ok := asColumn(it.Expr)
+		if !ok || c.ID != in[i].ID || !carriedAlike(it.Col.Type, in[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func distinctUnion(r *run, n *plan.SetOp) plan.Node {
+	if n.Kind != plan.Union || n.All || len(n.Cols) == 0 {
+		return n
+	}
+	all := &plan.SetOp{Kind: plan.Union, All: true, Inputs: n.Inputs}
+	agg := &plan.Aggregate{Input: all}
+	for _, c := range n.Cols {
+		in := r.newCol(c.Name, c.Type)
+		all.Cols = append(all.Cols, in)
+		agg.Groups = append(agg.Groups, plan.Item{Col: c, Expr: colOf(in)})
+	}
+	return agg
+}
+
+// dropDistinct turns a grouping without aggregates whose groups hold one row
+// each to a projection; nil where they may hold more.
+func dropDistinct(r *run, n *plan.Aggregate) plan.Node {
+	if len(n.Aggs) > 0 || len(n.Groups) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
+		return nil
+	}
+	cols := colSet{}
+	for _, g := range n.Groups {
+		if c, ok := asColumn(g.Expr); ok {
+			cols[c.ID] = true
+		}
+	}
+	if !coversKey(uniqueKeys(n.Input, r.env.Stats), cols) {
+		return nil
+	}
+	return &plan.Project{Input: n.Input, Items: n.Groups}
+}
+
+// splitDistinct groups by the distinct argument first; nil where it cannot.
+func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
+	if len(n.Aggs) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
+		return nil
+	}
+	var arg expr.Expr
+	for _, a := range n.Aggs {
+		c := a.Call
+		if !c.Distinct || len(c.Args) != 1 || c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || isVolatile(c.Args[0]) || orderedAgg(c) {
+			return nil
+		}
+		if arg != nil && !same(arg, c.Args[0]) {
+			return nil
+		}
+		arg = c.Args[0]
+	}
+	col := r.newCol("distinct", arg.Type())
+	inner := &plan.Aggregate{Input: n.Input}
+	outer := &plan.Aggregate{Rows: n.Rows}
+	for _, g := range n.Groups {
+		inner.Groups = append(inner.Groups, g)
+		outer.Groups = append(outer.Groups, passThrough(g.Col))
+	}
+	inner.Groups = append(inner.Groups, plan.Item{Col: col, Expr: arg})
+	for _, a := range n.Aggs {
+		a.Call.Distinct = false
+		a.Call.Args = []expr.Expr{colOf(col)}
+		outer.Aggs = append(outer.Aggs, a)
+	}
+	outer.Input = inner
+	return outer
+}

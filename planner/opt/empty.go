@@ -1,0 +1,113 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// ruleEmpty carries the news of a relation without rows upwards: WHERE false
+// reads no table. An aggregation without groups still gives its row, and an
+// outer join its left side.
+func ruleEmpty(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	return bottomUp(n, func(n plan.Node) plan.Node {
+		switch n := n.(type) {
+		case *plan.Filter:
+			for _, c := range n.Conds {
+				if isFalse(c) || isNull(c) {
+					return emptyOf(n)
+				}
+			}
+			if isEmpty(n.Input) {
+				return emptyOf(n)
+			}
+		case *plan.Scan:
+			for _, c := range n.Filter {
+				if isFalse(c) || isNull(c) {
+					return emptyOf(n)
+				}
+			}
+		case *plan.Project, *plan.ProjectSet, *plan.Window, *plan.Sort, *plan.DistinctOn, *plan.Max1Row:
+			if isEmpty(n.Children()[0]) {
+				return emptyOf(n)
+			}
+		case *plan.Limit:
+			if c, ok := n.Count.(*expr.Const); ok && c.Val == int64(0) {
+				return emptyOf(n)
+			}
+			if isEmpty(n.Input) {
+				return emptyOf(n)
+			}
+		case *plan.Aggregate:
+			if isEmpty(n.Input) && len(n.Groups) > 0 && len(n.Sets) == 0 {
+				return emptyOf(n)
+			}
+		case *plan.Join:
+			return emptyJoin(n)
+		case *plan.SetOp:
+			return emptySetOp(n)
+		}
+		return n
+	}), nil
+}
+
+func emptyJoin(n *plan.Join) plan.Node {
+	never := false
+	for _, c := range n.On {
+		never = never || isFalse(c) || isNull(c)
+	}
+	l, r := isEmpty(n.L), isEmpty(n.R) || never
+	switch n.Kind {
+	case plan.Inner, plan.Semi:
+		if l || r {
+			return emptyOf(n)
+		}
+	case plan.Left, plan.Single, plan.Mark:
+		if l {
+			return emptyOf(n)
+		}
+		if never && n.Kind == plan.Left && !isEmpty(n.R) {
+			c := *n
+			c.R, c.On = emptyOf(n.R), nil
+			return &c
+		}
+	case plan.Anti, plan.AntiNull:
+		if l {
+			return emptyOf(n)
+		}
+		if isEmpty(n.R) || never && n.Kind == plan.Anti {
+			return n.L
+		}
+	}
+	return n
+}
+
+func emptySetOp(n *plan.SetOp) plan.Node {
+	if n.Kind != plan.Union {
+		if isEmpty(n.Inputs[0]) {
+			return emptyOf(n)
+		}
+		return n
+	}
+	var keep []plan.Node
+	for _, in := range n.Inputs {
+		if !isEmpty(in) {
+			keep = append(keep, in)
+		}
+	}
+	switch {
+	case len(keep) == len(n.Inputs):
+		return n
+	case len(keep) == 0:
+		return emptyOf(n)
+	case len(keep) == 1 && n.All:
+		s := keep[0].Schema()
+		items := make([]plan.Item, len(n.Cols))
+		for i, c := range n.Cols {
+			items[i] = plan.Item{Col: c, Expr: carry(colOf(s[i]), c.Type)}
+		}
+		return &plan.Project{Input: keep[0], Items: items}
+	}
+	c := *n
+	c.Inputs = keep
+	return &c
+}

@@ -1,0 +1,371 @@
+package opt
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+type colSet = plan.ColSet
+
+func boolConst(v bool) expr.Expr             { return &expr.Const{Val: v, Typ: types.Bool} }
+func nullConst(t types.Type) expr.Expr       { return &expr.Const{Typ: t} }
+func intConst(v int64) expr.Expr             { return &expr.Const{Val: v, Typ: types.Int8} }
+func colOf(c plan.Column) *expr.Col          { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
+func passThrough(c plan.Column) plan.Item    { return plan.Item{Col: c, Expr: colOf(c)} }
+func isConstant(e expr.Expr) bool            { _, ok := e.(*expr.Const); return ok }
+func asColumn(e expr.Expr) (*expr.Col, bool) { c, ok := e.(*expr.Col); return c, ok }
+
+// isTrue, isFalse, isNull tell of constants.
+func isTrue(e expr.Expr) bool {
+	c, ok := e.(*expr.Const)
+	return ok && c.Val == true
+}
+
+func isFalse(e expr.Expr) bool {
+	c, ok := e.(*expr.Const)
+	return ok && c.Val == false
+}
+
+func isNull(e expr.Expr) bool {
+	c, ok := e.(*expr.Const)
+	return ok && c.Val == nil
+}
+
+// passItems gives Project items that pass cols on.
+func passItems(cols []plan.Column) []plan.Item {
+	out := make([]plan.Item, len(cols))
+	for i, c := range cols {
+		out[i] = passThrough(c)
+	}
+	return out
+}
+
+// conjuncts appends the conjuncts of e to dst.
+func conjuncts(dst []expr.Expr, e expr.Expr) []expr.Expr {
+	if a, ok := e.(*expr.And); ok {
+		for _, x := range a.Args {
+			dst = conjuncts(dst, x)
+		}
+		return dst
+	}
+	return append(dst, e)
+}
+
+// disjuncts appends the disjuncts of e to dst.
+func disjuncts(dst []expr.Expr, e expr.Expr) []expr.Expr {
+	if a, ok := e.(*expr.Or); ok {
+		for _, x := range a.Args {
+			dst = disjuncts(dst, x)
+		}
+		return dst
+	}
+	return append(dst, e)
+}
+
+func splitAll(conds []expr.Expr) []expr.Expr {
+	var out []expr.Expr
+	for _, c := range conds {
+		out = conjuncts(out, c)
+	}
+	return out
+}
+
+// andOf joins conds; nil for none.
+func andOf(conds []expr.Expr) expr.Expr {
+	switch len(conds) {
+	case 0:
+		return nil
+	case 1:
+		return conds[0]
+	}
+	return &expr.And{Args: conds}
+}
+
+func orOf(args []expr.Expr) expr.Expr {
+	if len(args) == 1 {
+		return args[0]
+	}
+	return &expr.Or{Args: args}
+}
+
+func columnsOf(es ...expr.Expr) colSet {
+	s := colSet{}
+	for _, e := range es {
+		if e != nil {
+			plan.ExprColumns(e, s)
+		}
+	}
+	return s
+}
+
+func subset(a, b colSet) bool {
+	for c := range a {
+		if !b[c] {
+			return false
+		}
+	}
+	return true
+}
+
+func intersects(a, b colSet) bool {
+	for c := range a {
+		if b[c] {
+			return true
+		}
+	}
+	return false
+}
+
+func union(a, b colSet) colSet {
+	out := make(colSet, len(a)+len(b))
+	for c := range a {
+		out[c] = true
+	}
+	for c := range b {
+		out[c] = true
+	}
+	return out
+}
+
+// sortedIDs gives a set's members in order: nothing that reaches a plan may
+// depend on the order of a map.
+func sortedIDs(s colSet) []expr.ColID {
+	out := make([]expr.ColID, 0, len(s))
+	for c := range s {
+		out = append(out, c)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// filter puts a Filter over n, or widens the one that is there.
+func filter(n plan.Node, conds []expr.Expr) plan.Node {
+	if len(conds) == 0 {
+		return n
+	}
+	if f, ok := n.(*plan.Filter); ok {
+		return &plan.Filter{Input: f.Input, Conds: append(f.Conds[:len(f.Conds):len(f.Conds)], conds...)}
+	}
+	return &plan.Filter{Input: n, Conds: conds}
+}
+
+// subst replaces columns by expressions.
+func subst(e expr.Expr, by map[expr.ColID]expr.Expr) expr.Expr {
+	if len(by) == 0 {
+		return e
+	}
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); ok {
+			if r, ok := by[c.ID]; ok {
+				return r
+			}
+		}
+		return x
+	})
+}
+
+func substAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
+	out := make([]expr.Expr, len(es))
+	for i, e := range es {
+		out[i] = subst(e, by)
+	}
+	return out
+}
+
+// has tells whether e or something in it satisfies p. Subqueries' plans are
+// looked into.
+func has(e expr.Expr, p func(expr.Expr) bool) bool {
+	found := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		if found {
+			return false
+		}
+		if p(x) {
+			found = true
+			return false
+		}
+		if s, ok := x.(*expr.Subquery); ok {
+			if n, ok := s.Plan.(plan.Node); ok && planHas(n, p) {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+func planHas(n plan.Node, p func(expr.Expr) bool) bool {
+	for _, e := range plan.Exprs(n) {
+		if has(e, p) {
+			return true
+		}
+	}
+	switch n := n.(type) {
+	case *plan.FuncScan:
+		for _, c := range n.Calls {
+			if p(&expr.Call{Fn: c.Fn, Args: c.Args}) {
+				return true
+			}
+		}
+	case *plan.ProjectSet:
+		for _, c := range n.Calls {
+			if p(&expr.Call{Fn: c.Fn, Args: c.Args}) {
+				return true
+			}
+		}
+	}
+	for _, k := range n.Children() {
+		if planHas(k, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func volatileNode(x expr.Expr) bool {
+	c, ok := x.(*expr.Call)
+	return ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
+}
+
+// isVolatile tells whether e may give another value each time.
+func isVolatile(e expr.Expr) bool { return has(e, volatileNode) }
+
+func planVolatile(n plan.Node) bool { return planHas(n, volatileNode) }
+
+func hasSubquery(e expr.Expr) bool {
+	return has(e, func(x expr.Expr) bool { _, ok := x.(*expr.Subquery); return ok })
+}
+
+// costly tells whether computing e twice instead of once matters.
+func costly(e expr.Expr) bool {
+	return has(e, func(x expr.Expr) bool {
+		switch x.(type) {
+		case *expr.Predict, *expr.Subquery:
+			return true
+		}
+		return false
+	})
+}
+
+// same tells whether two expressions compute the same, positions aside.
+func same(a, b expr.Expr) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	switch x := a.(type) {
+	case *expr.Col:
+		y, ok := b.(*expr.Col)
+		return ok && x.ID == y.ID
+	case *expr.Const:
+		y, ok := b.(*expr.Const)
+		return ok && x.Typ == y.Typ && (x.Val == nil) == (y.Val == nil) && types.Compare(x.Typ, x.Val, y.Val) == 0 && sameText(x, y)
+	case *expr.Param:
+		y, ok := b.(*expr.Param)
+		return ok && x.N == y.N && x.Typ == y.Typ
+	case *expr.Call:
+		y, ok := b.(*expr.Call)
+		return ok && x.Fn == y.Fn && x.Typ == y.Typ && x.Fn.Vol != fn.Volatile && sameList(x.Args, y.Args)
+	case *expr.Cast:
+		y, ok := b.(*expr.Cast)
+		return ok && x.Typ == y.Typ && x.Explicit == y.Explicit && same(x.Arg, y.Arg)
+	case *expr.Case:
+		y, ok := b.(*expr.Case)
+		return ok && x.Typ == y.Typ && (x.Else == nil) == (y.Else == nil) && sameList(x.Children(), y.Children())
+	case *expr.And:
+		y, ok := b.(*expr.And)
+		return ok && sameList(x.Args, y.Args)
+	case *expr.Or:
+		y, ok := b.(*expr.Or)
+		return ok && sameList(x.Args, y.Args)
+	case *expr.Not:
+		y, ok := b.(*expr.Not)
+		return ok && same(x.Arg, y.Arg)
+	case *expr.IsNull:
+		y, ok := b.(*expr.IsNull)
+		return ok && x.Not == y.Not && same(x.Arg, y.Arg)
+	case *expr.BoolTest:
+		y, ok := b.(*expr.BoolTest)
+		return ok && x.Not == y.Not && x.Kind == y.Kind && same(x.Arg, y.Arg)
+	case *expr.Distinct:
+		y, ok := b.(*expr.Distinct)
+		return ok && x.Not == y.Not && same(x.L, y.L) && same(x.R, y.R)
+	case *expr.In:
+		y, ok := b.(*expr.In)
+		return ok && x.Not == y.Not && x.Eq == y.Eq && sameList(x.Children(), y.Children())
+	case *expr.AnyAll:
+		y, ok := b.(*expr.AnyAll)
+		return ok && x.Fn == y.Fn && x.All == y.All && same(x.Arg, y.Arg) && same(x.Array, y.Array)
+	case *expr.Coalesce:
+		y, ok := b.(*expr.Coalesce)
+		return ok && x.Typ == y.Typ && sameList(x.Args, y.Args)
+	case *expr.MinMax:
+		y, ok := b.(*expr.MinMax)
+		return ok && x.Typ == y.Typ && x.Greatest == y.Greatest && sameList(x.Args, y.Args)
+	case *expr.ArrayCtor:
+		y, ok := b.(*expr.ArrayCtor)
+		return ok && x.Typ == y.Typ && sameList(x.Elems, y.Elems)
+	case *expr.RowCtor:
+		y, ok := b.(*expr.RowCtor)
+		return ok && x.Typ == y.Typ && sameList(x.Elems, y.Elems)
+	case *expr.Subscript:
+		y, ok := b.(*expr.Subscript)
+		return ok && x.Slice == y.Slice && same(x.Array, y.Array) && same(x.Index, y.Index) && same(x.Upper, y.Upper)
+	case *expr.Field:
+		y, ok := b.(*expr.Field)
+		return ok && x.Index == y.Index && same(x.Arg, y.Arg)
+	case *expr.Predict:
+		y, ok := b.(*expr.Predict)
+		return ok && x.Ref == y.Ref && x.Mode == y.Mode && sameList(x.Args, y.Args)
+	}
+	return false
+}
+
+// sameText tells equal values apart that print differently: 1.0 and 1.00.
+func sameText(x, y *expr.Const) bool {
+	d, ok := x.Val.(types.Decimal)
+	if !ok {
+		return true
+	}
+	e, ok := y.Val.(types.Decimal)
+	return ok && d.Scale() == e.Scale()
+}
+
+func sameList(a, b []expr.Expr) bool {
+	return slices.EqualFunc(a, b, same)
+}
+
+func containsSame(list []expr.Expr, e expr.Expr) bool {
+	return slices.ContainsFunc(list, func(x expr.Expr) bool { return same(x, e) })
+}
+
+// equality gives the sides of a binary "=".
+func equality(e expr.Expr) (l, r expr.Expr, ok bool) {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Op != "=" || len(c.Args) != 2 {
+		return nil, nil, false
+	}
+	return c.Args[0], c.Args[1], true
+}
+
+// carriedAlike tells whether columns of a and b hold equal values in equal bits.
+func carriedAlike(a, b types.Type) bool {
+	if a.OID != b.OID {
+		return false
+	}
+	return a.OID != types.NumericOID || a.IsFixed() == b.IsFixed() && a.Scale == b.Scale
+}
+
+// exactEquality tells whether equal values of t are the same value to every
+// function: 1.0 and 1.00, 'a' and 'a ' as bpchar, or -0 and 0 are not.
+func exactEquality(t types.Type) bool {
+	switch t.OID {
+	case types.BoolOID, types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID, types.TextOID, types.VarcharOID, types.NameOID,
+		types.CharOID, types.DateOID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.UUIDOID, types.ByteaOID:
+		return true
+	}
+	return t.IsFixed()
+}

@@ -1,0 +1,163 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// ruleTrim drops, by a Project that only passes columns, what a join emits or
+// builds and nothing above reads: keys that only the join needed, columns that
+// only a filter read. The executor gathers the columns of the Project alone.
+func ruleTrim(r *run, n plan.Node, want colSet) (plan.Node, error) {
+	return trim(n, want, false), nil
+}
+
+// trim rewrites n of which need is read; drop tells that n's other columns
+// would cost something and should go.
+func trim(n plan.Node, need colSet, drop bool) plan.Node {
+	used := union(need, columnsOf(plan.Exprs(n)...))
+	var out plan.Node
+	switch n := n.(type) {
+	case *plan.Join:
+		l := trim(n.L, both(used, plan.Emits(n.L)), true)
+		rr := trim(n.R, both(used, plan.Emits(n.R)), true)
+		out = n
+		if l != n.L || rr != n.R {
+			out = n.WithChildren([]plan.Node{l, rr})
+		}
+		drop = true
+	case *plan.Project:
+		in := columnsOf(plan.Exprs(n)...)
+		m := trim(n.Input, in, false)
+		// A Project that only passes on, over a join, is just what trim adds.
+		return with1(n, m)
+	case *plan.SetOp, *plan.RecursiveUnion, *plan.TableWrite:
+		return mapChildren(n, func(k plan.Node) plan.Node { return trim(k, plan.Emits(k), false) })
+	case *plan.Aggregate:
+		return with1(n, trim(n.Input, columnsOf(plan.Exprs(n)...), true))
+	case *plan.Sort:
+		out = with1(n, trim(n.Input, used, true))
+	default:
+		kids := n.Children()
+		if len(kids) == 1 {
+			out = with1(n, trim(kids[0], used, drop))
+		} else {
+			out = mapChildren(n, func(k plan.Node) plan.Node { return trim(k, plan.Emits(k), false) })
+		}
+	}
+	if !drop {
+		return out
+	}
+	if _, isJoin := out.(*plan.Join); !isJoin {
+		switch out.(type) {
+		case *plan.Scan, *plan.Filter:
+		default:
+			return out
+		}
+	}
+	s := out.Schema()
+	var keep []plan.Column
+	for _, c := range s {
+		if need[c.ID] {
+			keep = append(keep, c)
+		}
+	}
+	if len(keep) == len(s) {
+		return out
+	}
+	return &plan.Project{Input: out, Items: passItems(keep)}
+}
+
+// ruleRows notes the estimates in the nodes that have room for them: stage
+// weighs exchanges by them and EXPLAIN prints them.
+func ruleRows(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	est := r.estimates()
+	var walk func(plan.Node) plan.Node
+	walk = func(n plan.Node) plan.Node {
+		rows := est.of(n).rows
+		base := rows
+		if s, ok := n.(*plan.Scan); ok {
+			base = scanEst(s, r.env.Stats).rows
+		}
+		n = mapChildren(n, walk)
+		switch n := n.(type) {
+		case *plan.Scan:
+			c := *n
+			c.Rows = base
+			return &c
+		case *plan.Join:
+			c := *n
+			c.Rows = rows
+			return &c
+		case *plan.Aggregate:
+			c := *n
+			c.Rows = rows
+			return &c
+		}
+		return n
+	}
+	return walk(n), nil
+}
+
+// ruleStepBuffers takes tables out of the step of a recursive union when there
+// are several nodes: the step runs again each round, at the gateway, and an
+// exchange can be read but once. What the step reads besides its own rows is
+// brought to the gateway before.
+func ruleStepBuffers(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	if r.env.Nodes <= 1 || r.inStep {
+		return n, nil
+	}
+	return bottomUp(n, func(n plan.Node) plan.Node {
+		u, ok := n.(*plan.RecursiveUnion)
+		if !ok {
+			return n
+		}
+		step := r.bufferTables(u.Step, u.ID)
+		if step == u.Step {
+			return n
+		}
+		c := *u
+		c.Step = step
+		return &c
+	}), nil
+}
+
+// bufferTables replaces the largest subtrees of n that read tables and not the
+// buffer id.
+func (r *run) bufferTables(n plan.Node, id int) plan.Node {
+	if !readsTables(n) {
+		return n
+	}
+	if readsBuffer(n, id) {
+		return mapChildren(n, func(k plan.Node) plan.Node { return r.bufferTables(k, id) })
+	}
+	buf := r.nextBuf
+	r.nextBuf++
+	cols := n.Schema()
+	r.buffers = append(r.buffers, plan.BufferDef{ID: buf, Name: "step", Root: n, Cols: cols})
+	return &plan.Buffer{ID: buf, Name: "step", Cols: cols, Rows: r.estimates().of(n).rows}
+}
+
+func readsTables(n plan.Node) bool {
+	switch n.(type) {
+	case *plan.Scan, *plan.Source:
+		return true
+	}
+	for _, k := range n.Children() {
+		if readsTables(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func readsBuffer(n plan.Node, id int) bool {
+	if b, ok := n.(*plan.Buffer); ok && b.ID == id {
+		return true
+	}
+	for _, k := range n.Children() {
+		if readsBuffer(k, id) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// operator finds the operator for exactly these operand types, or the one that
+// serves them under a polymorphic or binary-compatible name; nil if there is
+// none.
+func operator(name string, l, r types.Type) *fn.Operator {
+	ops := fn.Operators(name)
+	find := func(a, b types.OID) *fn.Operator {
+		for _, o := range ops {
+			if o.Left == a && o.Right == b {
+				return o
+			}
+		}
+		return nil
+	}
+	if o := find(l.OID, r.OID); o != nil {
+		return o
+	}
+	a, b := generalOID(l), generalOID(r)
+	return find(a, b)
+}
+
+// generalOID is the type whose operators serve t.
+func generalOID(t types.Type) types.OID {
+	switch {
+	case t.OID == types.VarcharOID:
+		return types.TextOID
+	case t.IsArray():
+		return types.AnyArrayOID
+	case t.OID >= types.FirstUserOID:
+		return types.AnyEnumOID
+	}
+	return t.OID
+}
+
+// equals makes l = r; nil if the types have no equality.
+func equals(l, r expr.Expr) expr.Expr { return compare("=", l, r) }
+
+// compare makes l op r; nil if there is no such operator for the types.
+func compare(op string, l, r expr.Expr) expr.Expr {
+	o := operator(op, l.Type(), r.Type())
+	if o == nil {
+		return nil
+	}
+	return callOf(o.Func, op, l, r)
+}
+
+// callOf makes a call with the arguments carried as the function wants them.
+func callOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
+	ts := make([]types.Type, len(args))
+	for i, a := range args {
+		ts[i] = a.Type()
+	}
+	carried, ret := bindTypes(f, ts)
+	out := make([]expr.Expr, len(args))
+	for i, a := range args {
+		out[i] = carry(a, carried[i])
+	}
+	return &expr.Call{Fn: f, Args: out, Typ: ret, Op: op}
+}
+
+// bindTypes asks f how it wants its arguments; without a Bind numerics are
+// variable.
+func bindTypes(f *fn.Func, args []types.Type) (carried []types.Type, ret types.Type) {
+	if f.Bind != nil {
+		return f.Bind(args)
+	}
+	carried = make([]types.Type, len(args))
+	for i, t := range args {
+		if t.IsFixed() {
+			t.Prec, t.Scale = 0, 0
+		}
+		carried[i] = t
+	}
+	return carried, types.Type{OID: f.Ret, Mod: -1}
+}
+
+// carry casts e where it is carried otherwise than t.
+func carry(e expr.Expr, t types.Type) expr.Expr {
+	if carriedAlike(e.Type(), t) || e.Type().OID != t.OID {
+		return e
+	}
+	return &expr.Cast{Arg: e, Typ: t}
+}
+
+// notDistinct makes l IS NOT DISTINCT FROM r.
+func notDistinct(l, r expr.Expr) expr.Expr {
+	d := &expr.Distinct{L: l, R: r, Not: true}
+	if o := operator("=", l.Type(), r.Type()); o != nil {
+		d.Eq = o.Func
+	}
+	return d
+}
+
+// function finds an overload by its argument types.
+func function(name string, args ...types.OID) *fn.Func {
+	for _, f := range fn.Lookup(name) {
+		if len(f.Args) != len(args) {
+			continue
+		}
+		ok := true
+		for i, a := range args {
+			ok = ok && (f.Args[i] == a || f.Args[i] == types.AnyElementOID || f.Args[i] == types.AnyNonArrayOID || f.Args[i] == types.AnyOID)
+		}
+		if ok {
+			return f
+		}
+	}
+	return nil
+}
+
+// negate gives the comparison that is true where c is false; nil if unknown.
+func negate(c *expr.Call) expr.Expr {
+	if c.Op == "" || len(c.Args) != 2 {
+		return nil
+	}
+	for _, o := range fn.Operators(c.Op) {
+		if o.Func != c.Fn || o.Negator == "" {
+			continue
+		}
+		for _, n := range fn.Operators(o.Negator) {
+			if n.Left == o.Left && n.Right == o.Right {
+				m := *c
+				m.Fn, m.Op = n.Func, n.Name
+				return &m
+			}
+		}
+	}
+	return nil
+}
+
+// mirrored is the operator that says the same with its sides swapped.
+var mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}

@@ -1,0 +1,357 @@
+package opt
+
+import (
+	"math/bits"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// joinGraph is a cluster of joins that may be done in any order:
+//
+//	leaves      inner inputs, and dependents: the right sides of Left, Semi,
+//	            Anti, NOT IN, Mark and Single joins. A dependent is joined alone,
+//	            as the right side, once the leaves that its condition reads are in
+//	preds       conditions; each is applied by the first join that has all its
+//	            columns
+//
+// Semi- and outer joins commute with inner ones: whether a row of the cluster
+// has a partner in the dependent is a matter of that row's columns alone, and a
+// condition over an outer join's right side waits until it is in.
+type joinGraph struct {
+	r      *run
+	leaves []graphLeaf
+	preds  []graphPred
+	owner  map[expr.ColID]int // which leaf emits a column
+	top    []expr.Expr        // conditions without columns, volatile ones: last
+}
+
+type graphLeaf struct {
+	n     plan.Node
+	kind  plan.JoinKind // Inner for an input, else a dependent
+	on    []expr.Expr   // of a dependent
+	needs uint64        // leaves that on reads, itself excepted
+	mark  expr.ColID
+}
+
+type graphPred struct {
+	e     expr.Expr
+	mask  uint64
+	class int // equalities of one class follow from each other; 0: of none
+}
+
+const maxLeaves = 63
+
+// reorderable tells of joins that a cluster goes through.
+func reorderable(n plan.Node) bool {
+	j, ok := n.(*plan.Join)
+	if !ok {
+		return false
+	}
+	switch j.Kind {
+	case plan.Inner, plan.Left, plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
+		return true
+	}
+	return false
+}
+
+// collect adds n to the graph.
+func (g *joinGraph) collect(n plan.Node) {
+	switch n := n.(type) {
+	case *plan.Filter:
+		if clusterBelow(n.Input) && !anyVolatileExpr(n.Conds) {
+			g.collect(n.Input)
+			g.addPreds(n.Conds)
+			return
+		}
+	case *plan.Project:
+		if passesOn(n) && clusterBelow(n.Input) {
+			g.collect(n.Input)
+			return
+		}
+	case *plan.Join:
+		if !reorderable(n) || anyVolatileExpr(n.On) {
+			break
+		}
+		g.collect(n.L)
+		if n.Kind == plan.Inner {
+			g.collect(n.R)
+			g.addPreds(n.On)
+			return
+		}
+		g.addLeaf(graphLeaf{n: g.r.orderJoins(n.R), kind: n.Kind, on: splitAll(n.On), mark: n.MarkCol})
+		return
+	}
+	g.addLeaf(graphLeaf{n: g.r.orderJoins(n), kind: plan.Inner})
+}
+
+func (g *joinGraph) addLeaf(l graphLeaf) {
+	i := len(g.leaves)
+	g.leaves = append(g.leaves, l)
+	switch l.kind {
+	case plan.Semi, plan.Anti, plan.AntiNull:
+	case plan.Mark:
+		g.owner[l.mark] = i
+	default:
+		for _, c := range l.n.Schema() {
+			g.owner[c.ID] = i
+		}
+	}
+}
+
+func (g *joinGraph) addPreds(conds []expr.Expr) {
+	for _, c := range splitAll(conds) {
+		g.preds = append(g.preds, graphPred{e: c})
+	}
+}
+
+func anyVolatileExpr(es []expr.Expr) bool {
+	for _, e := range es {
+		if isVolatile(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// clusterBelow tells whether n is a join of a cluster, perhaps under filters
+// and projections that only pass columns on.
+func clusterBelow(n plan.Node) bool {
+	for {
+		switch x := n.(type) {
+		case *plan.Filter:
+			if anyVolatileExpr(x.Conds) {
+				return false
+			}
+			n = x.Input
+		case *plan.Project:
+			if !passesOn(x) {
+				return false
+			}
+			n = x.Input
+		case *plan.Join:
+			return reorderable(x) && !anyVolatileExpr(x.On)
+		default:
+			return false
+		}
+	}
+}
+
+// passesOn tells whether p only drops or reorders columns.
+func passesOn(p *plan.Project) bool {
+	for _, it := range p.Items {
+		c, ok := asColumn(it.Expr)
+		if !ok || c.ID != it.Col.ID || c.Typ != it.Col.Type {
+			return false
+		}
+	}
+	return true
+}
+
+// mask is the set of leaves whose columns es read; ok is false if some column
+// has no owner.
+func (g *joinGraph) mask(es ...expr.Expr) (m uint64, ok bool) {
+	ok = true
+	for c := range columnsOf(es...) {
+		i, has := g.owner[c]
+		if !has {
+			ok = false
+			continue
+		}
+		m |= 1 << i
+	}
+	return m, ok
+}
+
+// finish computes masks and completes the classes of equal columns. It reports
+// false if the cluster cannot be reordered.
+func (g *joinGraph) finish() bool {
+	if len(g.leaves) > maxLeaves {
+		return false
+	}
+	for i := range g.leaves {
+		l := &g.leaves[i]
+		if l.kind == plan.Inner {
+			continue
+		}
+		own := plan.Emits(l.n)
+		for c := range columnsOf(l.on...) {
+			if own[c] {
+				continue
+			}
+			j, ok := g.owner[c]
+			if !ok || j == i {
+				return false
+			}
+			l.needs |= 1 << j
+		}
+	}
+	kept := g.preds[:0:0]
+	for _, p := range g.preds {
+		m, ok := g.mask(p.e)
+		if !ok {
+			return false
+		}
+		if m == 0 {
+			g.top = append(g.top, p.e)
+			continue
+		}
+		p.mask = m
+		kept = append(kept, p)
+	}
+	g.preds = kept
+	g.classes()
+	return true
+}
+
+// classes groups columns that inner joins make equal, and adds the equalities
+// that follow: with a = b and b = c a join of a and c first becomes possible.
+func (g *joinGraph) classes() {
+	parent := map[expr.ColID]expr.ColID{}
+	var find func(c expr.ColID) expr.ColID
+	find = func(c expr.ColID) expr.ColID {
+		if p, ok := parent[c]; ok && p != c {
+			root := find(p)
+			parent[c] = root
+			return root
+		}
+		return c
+	}
+	var members []*expr.Col
+	seen := colSet{}
+	fns := map[expr.ColID]*expr.Call{}
+	isPair := func(e expr.Expr) (a, b *expr.Col, ok bool) {
+		l, r, isEq := equality(e)
+		if !isEq {
+			return nil, nil, false
+		}
+		a, ok1 := asColumn(l)
+		b, ok2 := asColumn(r)
+		return a, b, ok1 && ok2 && a.Typ.OID == b.Typ.OID && carriedAlike(a.Typ, b.Typ) && a.ID != b.ID
+	}
+	for _, p := range g.preds {
+		a, b, ok := isPair(p.e)
+		if !ok || bits.OnesCount64(p.mask) != 2 {
+			continue
+		}
+		for _, c := range []*expr.Col{a, b} {
+			if !seen[c.ID] {
+				seen[c.ID] = true
+				members = append(members, c)
+			}
+		}
+		ra, rb := find(a.ID), find(b.ID)
+		if ra != rb {
+			parent[max(ra, rb)] = min(ra, rb)
+		}
+		if fns[ra] == nil {
+			fns[ra] = p.e.(*expr.Call)
+		}
+	}
+	number := map[expr.ColID]int{}
+	byClass := map[int][]*expr.Col{}
+	var call []*expr.Call
+	for _, c := range members {
+		root := find(c.ID)
+		if number[root] == 0 {
+			number[root] = len(number) + 1
+			call = append(call, nil)
+		}
+		k := number[root]
+		byClass[k] = append(byClass[k], c)
+	}
+	have := map[[2]expr.ColID]bool{}
+	for i := range g.preds {
+		p := &g.preds[i]
+		a, b, ok := isPair(p.e)
+		if !ok || bits.OnesCount64(p.mask) != 2 {
+			continue
+		}
+		p.class = number[find(a.ID)]
+		have[[2]expr.ColID{min(a.ID, b.ID), max(a.ID, b.ID)}] = true
+		if call[p.class-1] == nil {
+			call[p.class-1] = p.e.(*expr.Call)
+		}
+	}
+	for k := 1; k <= len(call); k++ {
+		cols := byClass[k]
+		if len(cols) < 3 || len(cols) > 12 {
+			continue
+		}
+		for i := range cols {
+			for j := i + 1; j < len(cols); j++ {
+				a, b := cols[i], cols[j]
+				if have[[2]expr.ColID{min(a.ID, b.ID), max(a.ID, b.ID)}] || g.owner[a.ID] == g.owner[b.ID] {
+					continue
+				}
+				e := *call[k-1]
+				e.Args = []expr.Expr{a, b}
+				g.preds = append(g.preds, graphPred{e: &e, mask: 1<<g.owner[a.ID] | 1<<g.owner[b.ID], class: k})
+			}
+		}
+	}
+}
+
+// between gives the conditions that a join of s1 and s2 is the first to have
+// all columns for; of each class one.
+func (g *joinGraph) between(s1, s2 uint64) []expr.Expr {
+	var out []expr.Expr
+	var done uint64
+	s := s1 | s2
+	for _, p := range g.preds {
+		if p.mask&^s != 0 || p.mask&^s1 == 0 {
+			continue
+		}
+		if p.mask&^s2 == 0 && !g.fresh(p.mask, s2) {
+			continue
+		}
+		if p.class > 0 && p.class < 64 {
+			if done&(1<<p.class) != 0 {
+				continue
+			}
+			done |= 1 << p.class
+		}
+		out = append(out, p.e)
+	}
+	return out
+}
+
+// fresh tells whether s2 is a lone dependent: conditions on its columns alone
+// could not be applied before.
+func (g *joinGraph) fresh(mask, s2 uint64) bool {
+	return mask == s2 && bits.OnesCount64(s2) == 1 && g.leaves[bits.TrailingZeros64(s2)].kind != plan.Inner
+}
+
+// linked tells whether some condition is about both sets, or s2 is a dependent
+// that may join s1.
+func (g *joinGraph) linked(s1, s2 uint64) bool {
+	if k := g.dependent(s2); k != plan.Inner {
+		return g.joinable(s1, s2)
+	}
+	s := s1 | s2
+	for _, p := range g.preds {
+		if p.mask&^s == 0 && p.mask&s1 != 0 && p.mask&s2 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// dependent gives the kind of a lone dependent; Inner for any other set.
+func (g *joinGraph) dependent(s uint64) plan.JoinKind {
+	if bits.OnesCount64(s) == 1 {
+		return g.leaves[bits.TrailingZeros64(s)].kind
+	}
+	return plan.Inner
+}
+
+// joinable tells whether s1 may be joined with s2 on its right.
+func (g *joinGraph) joinable(s1, s2 uint64) bool {
+	if g.dependent(s1) != plan.Inner {
+		return false
+	}
+	if g.dependent(s2) == plan.Inner {
+		return true
+	}
+	return g.leaves[bits.TrailingZeros64(s2)].needs&^s1 == 0
+}

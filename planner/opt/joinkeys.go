@@ -1,0 +1,164 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// ruleJoinKeys makes joins what the executor runs: equalities of one side's
+// expression with the other's become hash keys, the rest the residual, and the
+// smaller side goes to the right, where the hash table is built.
+//
+// NOT IN whose sides cannot be NULL is a plain anti-join. The mark of x IN (S)
+// has its one key; with further conditions the equality, which may be NULL,
+// goes to the residual unless it cannot be.
+func ruleJoinKeys(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	return bottomUp(n, func(n plan.Node) plan.Node {
+		j, ok := n.(*plan.Join)
+		if !ok {
+			return n
+		}
+		return r.turn(r.keys(j))
+	}), nil
+}
+
+func (r *run) keys(n *plan.Join) *plan.Join {
+	j := *n
+	j.On, j.LKeys, j.RKeys, j.NullSafe, j.Residual = nil, nil, nil, nil, nil
+	l, rr := plan.Emits(n.L), plan.Emits(n.R)
+	on := splitAll(n.On)
+	var solid colSet // columns that are never NULL, when asked for
+	never := func(e expr.Expr) bool {
+		if solid == nil {
+			solid = union(notNull(n.L, r.env.Stats), notNull(n.R, r.env.Stats))
+		}
+		return neverNull(e, solid)
+	}
+	for _, c := range on {
+		a, b, safe, ok := keyPair(c, l, rr)
+		if ok && n.Kind == plan.Mark && !safe && len(on) > 1 {
+			// Only what is never NULL may choose the candidates of a mark.
+			if t, wrapped := c.(*expr.BoolTest); !(wrapped && t.Kind == expr.IsTrue) && !(never(a) && never(b)) {
+				ok = false
+			}
+		}
+		if !ok {
+			j.Residual = append(j.Residual, c)
+			continue
+		}
+		j.LKeys = append(j.LKeys, a)
+		j.RKeys = append(j.RKeys, b)
+		j.NullSafe = append(j.NullSafe, safe)
+	}
+	if j.Kind == plan.AntiNull {
+		switch {
+		case len(j.LKeys) != 1 || len(j.Residual) > 0:
+			// Types without a common hash: compare row by row.
+			j.Kind = plan.Anti
+			j.LKeys, j.RKeys, j.NullSafe = nil, nil, nil
+			j.Residual = notFalse(on)
+		case never(j.LKeys[0]) && never(j.RKeys[0]):
+			j.Kind = plan.Anti
+		}
+	}
+	return &j
+}
+
+// keyPair finds an equality of the two sides.
+func keyPair(c expr.Expr, l, r colSet) (a, b expr.Expr, nullSafe, ok bool) {
+	if t, isTest := c.(*expr.BoolTest); isTest && t.Kind == expr.IsTrue && !t.Not {
+		c = t.Arg
+	}
+	a, b, ok = equality(c)
+	if d, isD := c.(*expr.Distinct); isD && d.Not {
+		a, b, ok, nullSafe = d.L, d.R, true, true
+	}
+	if !ok || isVolatile(c) {
+		return nil, nil, false, false
+	}
+	ca, cb := columnsOf(a), columnsOf(b)
+	if len(ca) == 0 || len(cb) == 0 {
+		return nil, nil, false, false
+	}
+	switch {
+	case subset(ca, l) && subset(cb, r):
+	case subset(ca, r) && subset(cb, l):
+		a, b = b, a
+	default:
+		return nil, nil, false, false
+	}
+	a, b, ok = alike(a, b)
+	return a, b, nullSafe, ok
+}
+
+// alike brings two keys to one carriage, in which equal values hash alike.
+func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
+	ta, tb := a.Type(), b.Type()
+	if carriedAlike(ta, tb) {
+		return a, b, true
+	}
+	to := func(t types.Type) (expr.Expr, expr.Expr, bool) {
+		return castTo(a, t), castTo(b, t), true
+	}
+	switch {
+	case ta.OID == types.NumericOID && tb.OID == types.NumericOID:
+		return to(types.Numeric)
+	case isInt(ta) && isInt(tb):
+		return to(types.Int8)
+	case isFloat(ta) && isFloat(tb):
+		return to(types.Float8)
+	case isText(ta) && isText(tb):
+		return a, b, true
+	case ta.IsArray() && tb.IsArray(), ta.OID == types.RecordOID, ta.OID == tb.OID:
+		return a, b, ta.OID == tb.OID
+	}
+	return nil, nil, false
+}
+
+func castTo(e expr.Expr, t types.Type) expr.Expr {
+	if carriedAlike(e.Type(), t) {
+		return e
+	}
+	return &expr.Cast{Arg: e, Typ: t}
+}
+
+func isInt(t types.Type) bool {
+	return t.OID == types.Int2OID || t.OID == types.Int4OID || t.OID == types.Int8OID
+}
+
+func isFloat(t types.Type) bool { return t.OID == types.Float4OID || t.OID == types.Float8OID }
+
+// isText tells of types whose equality is that of their bytes.
+func isText(t types.Type) bool {
+	return t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID
+}
+
+// turn puts the smaller side on the right.
+func (r *run) turn(j *plan.Join) plan.Node {
+	if len(j.LKeys) == 0 && j.Kind != plan.Inner {
+		return j
+	}
+	est := r.estimates()
+	l, rr := est.of(j.L).rows, est.of(j.R).rows
+	var kind plan.JoinKind
+	switch {
+	case j.Kind == plan.Inner && l < rr:
+		kind = plan.Inner
+	case j.Kind == plan.Full && l < rr:
+		kind = plan.Full
+	case j.Kind == plan.Left && 2*l < rr:
+		kind = plan.Right
+	case j.Kind == plan.Semi && 2*l < rr:
+		kind = plan.RightSemi
+	case j.Kind == plan.Anti && 2*l < rr:
+		kind = plan.RightAnti
+	default:
+		return j
+	}
+	c := *j
+	c.Kind = kind
+	c.L, c.R = j.R, j.L
+	c.LKeys, c.RKeys = j.RKeys, j.LKeys
+	return &c
+}

@@ -1,0 +1,250 @@
+package opt
+
+import (
+	"math/bits"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// dpLeaves is the largest cluster whose orders are all tried: 3^n steps.
+const dpLeaves = 10
+
+// ruleJoinOrder puts the joins of each cluster (joingraph.go) in the order that
+// costs least by the estimates: for a join, the rows built into the hash table,
+// those that probe it, and those that come out. Up to dpLeaves inputs all
+// connected orders are tried, bushy ones included (dynamic programming over
+// subsets); beyond, the pair that gives the fewest rows is joined first, again
+// and again. Cross products are made only where nothing connects.
+func ruleJoinOrder(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	return r.orderJoins(n), nil
+}
+
+func (r *run) orderJoins(n plan.Node) plan.Node {
+	if !clusterBelow(n) {
+		return mapChildren(n, r.orderJoins)
+	}
+	if _, isJoin := n.(*plan.Join); !isJoin {
+		// A filter or projection over the cluster: the filter's conditions are
+		// part of it, a projection stays on top.
+		if p, ok := n.(*plan.Project); ok {
+			return with1(p, r.orderJoins(p.Input))
+		}
+	}
+	g := &joinGraph{r: r, owner: map[expr.ColID]int{}}
+	g.collect(n)
+	if !g.finish() || len(g.leaves) < 2 {
+		return mapChildren(n, r.orderJoins)
+	}
+	p := newPlanner(g, r.estimates())
+	full := uint64(1)<<len(g.leaves) - 1
+	if len(g.leaves) <= dpLeaves {
+		p.exhaustive(full)
+	}
+	if p.best[full] == nil {
+		p.greedy()
+	}
+	if p.best[full] == nil {
+		return mapChildren(n, r.orderJoins)
+	}
+	return filter(p.build(full), g.top)
+}
+
+// joinPlan is the cheapest way found to join a set of leaves.
+type joinPlan struct {
+	left, right uint64 // 0, 0 for a leaf
+	cost        float64
+	est         *relEst
+}
+
+type joinPlanner struct {
+	g    *joinGraph
+	est  *estimator
+	best map[uint64]*joinPlan
+}
+
+func newPlanner(g *joinGraph, est *estimator) *joinPlanner {
+	p := &joinPlanner{g: g, est: est, best: map[uint64]*joinPlan{}}
+	for i, l := range g.leaves {
+		e := est.of(l.n)
+		if l.kind == plan.Inner {
+			e = filtered(e, p.own(i))
+		}
+		p.best[1<<i] = &joinPlan{est: e}
+	}
+	return p
+}
+
+// own gives the conditions on one input alone that pushdown left here.
+func (p *joinPlanner) own(i int) []expr.Expr {
+	var out []expr.Expr
+	for _, q := range p.g.preds {
+		if q.mask == 1<<i {
+			out = append(out, q.e)
+		}
+	}
+	return out
+}
+
+func (p *joinPlanner) exhaustive(full uint64) {
+	for s := uint64(1); s <= full; s++ {
+		if bits.OnesCount64(s) < 2 {
+			continue
+		}
+		// Each split once, with the lowest leaf in s1; both orders are tried.
+		low := s & -s
+		rest := s &^ low
+		for sub := rest; ; sub = (sub - 1) & rest {
+			s1 := sub | low
+			s2 := s &^ s1
+			if s2 != 0 {
+				p.consider(s1, s2, true)
+			}
+			if sub == 0 {
+				break
+			}
+		}
+	}
+}
+
+// consider tries to join two sets, either way round.
+func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
+	pa, pb := p.best[a], p.best[b]
+	if pa == nil || pb == nil {
+		return false
+	}
+	if !p.g.joinable(a, b) {
+		a, b, pa, pb = b, a, pb, pa
+		if !p.g.joinable(a, b) {
+			return false
+		}
+	}
+	if connected && !p.g.linked(a, b) {
+		return false
+	}
+	s := a | b
+	cur := p.best[s]
+	kind := p.g.dependent(b)
+	var est *relEst
+	var keyed bool
+	if cur != nil {
+		est = cur.est
+		keyed = p.keyed(a, b, kind)
+	} else {
+		est = p.joined(a, b, kind, pa.est, pb.est)
+		keyed = p.keyed(a, b, kind)
+	}
+	cost := pa.cost + pb.cost + joinCost(kind, pa.est.rows, pb.est.rows, est.rows, keyed)
+	if cur == nil || cost < cur.cost {
+		p.best[s] = &joinPlan{left: a, right: b, cost: cost, est: est}
+	}
+	return true
+}
+
+// joinCost is the work of one join. The build side costs more a row than the
+// probe side; kinds that can be turned round build the smaller one.
+func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
+	if !keyed {
+		return l + r + 0.3*l*r + 0.5*out
+	}
+	build, probe := r, l
+	if turnable(kind) && l < r {
+		build, probe = l, r
+	}
+	return 2*build + probe + 0.5*out
+}
+
+// turnable tells of kinds that have a mirror image.
+func turnable(k plan.JoinKind) bool {
+	switch k {
+	case plan.Inner, plan.Left, plan.Semi, plan.Anti:
+		return true
+	}
+	return false
+}
+
+func (p *joinPlanner) conds(a, b uint64, kind plan.JoinKind) (on, after []expr.Expr) {
+	between := p.g.between(a, b)
+	if kind == plan.Inner {
+		return between, nil
+	}
+	return p.g.leaves[bits.TrailingZeros64(b)].on, between
+}
+
+func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
+	on, _ := p.conds(a, b, kind)
+	for _, c := range on {
+		if t, ok := c.(*expr.BoolTest); ok {
+			c = t.Arg
+		}
+		if _, _, ok := equality(c); ok {
+			return true
+		}
+		if d, ok := c.(*expr.Distinct); ok && d.Not {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *joinPlanner) joined(a, b uint64, kind plan.JoinKind, l, r *relEst) *relEst {
+	on, after := p.conds(a, b, kind)
+	var mark expr.ColID
+	if kind == plan.Mark {
+		mark = p.g.leaves[bits.TrailingZeros64(b)].mark
+	}
+	return filtered(p.est.join(kind, l, r, on, mark), after)
+}
+
+// greedy joins the pair with the fewest resulting rows until one set is left,
+// and makes a cross product only where no condition connects any two.
+func (p *joinPlanner) greedy() {
+	var sets []uint64
+	for i := range p.g.leaves {
+		sets = append(sets, 1<<i)
+	}
+	for len(sets) > 1 {
+		bi, bj := -1, -1
+		var least float64
+		for _, connected := range []bool{true, false} {
+			for i := range sets {
+				for j := i + 1; j < len(sets); j++ {
+					if !p.consider(sets[i], sets[j], connected) {
+						continue
+					}
+					if r := p.best[sets[i]|sets[j]].est.rows; bi < 0 || r < least {
+						bi, bj, least = i, j, r
+					}
+				}
+			}
+			if bi >= 0 {
+				break
+			}
+		}
+		if bi < 0 {
+			return
+		}
+		sets[bi] |= sets[bj]
+		sets = append(sets[:bj], sets[bj+1:]...)
+	}
+}
+
+// build makes the plan of a set.
+func (p *joinPlanner) build(s uint64) plan.Node {
+	b := p.best[s]
+	if b.left == 0 {
+		i := bits.TrailingZeros64(s)
+		l := p.g.leaves[i]
+		if l.kind == plan.Inner {
+			return filter(l.n, p.own(i))
+		}
+		return l.n
+	}
+	kind := p.g.dependent(b.right)
+	on, after := p.conds(b.left, b.right, kind)
+	j := &plan.Join{Kind: kind, L: p.build(b.left), R: p.build(b.right), On: on, Rows: b.est.rows}
+	if kind == plan.Mark {
+		j.MarkCol = p.g.leaves[bits.TrailingZeros64(b.right)].mark
+	}
+	return filter(j, after)
+}

@@ -1,0 +1,363 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// ruleNarrow tightens the digits that fixed numerics are known to have, by the
+// zone maps of the snapshot, and binds calls again with them. A numeric(15,2)
+// times a numeric(15,2) may have 30 digits and must be carried as variable; but
+// prices below 10^5 and discounts below 1 make a product of 12 digits, which
+// int64 arithmetic holds without a check.
+//
+// The bound is true of this snapshot only: such a plan must not outlive it.
+func ruleNarrow(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	w := &narrower{r: r, types: map[expr.ColID]types.Type{}}
+	return w.tree(n), nil
+}
+
+type narrower struct {
+	r     *run
+	types map[expr.ColID]types.Type // columns whose type changed
+}
+
+func (w *narrower) tree(n plan.Node) plan.Node {
+	before := n.Children()
+	n = mapChildren(n, w.tree)
+	switch n := n.(type) {
+	case *plan.Scan:
+		return w.scan(n)
+	case *plan.Project:
+		items, changed := w.items(n.Items)
+		if !changed {
+			return n
+		}
+		return &plan.Project{Input: n.Input, Items: items}
+	case *plan.Aggregate:
+		return w.aggregate(n)
+	case *plan.Window:
+		return w.window(n)
+	case *plan.SetOp:
+		return w.setOp(n)
+	case *plan.RecursiveUnion:
+		c := *n
+		c.Init, c.Step = w.asBefore(n.Init, n.Cols), w.asBefore(n.Step, n.Cols)
+		if c.Init == n.Init && c.Step == n.Step {
+			return n
+		}
+		return &c
+	case *plan.TableWrite:
+		return with1(n, restore(n.Input, before[0].Schema()))
+	case *plan.ProjectSet:
+		// Set-returning functions are bound to the types they had.
+		return plan.MapExprs(n, w.keep)
+	}
+	return plan.MapExprs(n, w.expr)
+}
+
+// asBefore casts n's columns, by position, to the carriage of cols.
+func (w *narrower) asBefore(n plan.Node, cols []plan.Column) plan.Node {
+	s := n.Schema()
+	want := append([]plan.Column(nil), s...)
+	for i := range want {
+		if i < len(cols) {
+			want[i].Type = cols[i].Type
+		}
+	}
+	m := restore(n, want)
+	if m != n {
+		for _, c := range s {
+			delete(w.types, c.ID)
+		}
+	}
+	return m
+}
+
+func (w *narrower) scan(n *plan.Scan) plan.Node {
+	t := w.r.env.Stats.Table(n.Table)
+	var cols []plan.Column
+	if t != nil {
+		for i, c := range n.Cols {
+			cs, ok := t.Cols[c.Num]
+			if !ok || !c.Type.IsFixed() || !cs.Bounds {
+				continue
+			}
+			p, ok := digits(cs, c.Type.Scale)
+			if ok && n.Missing != nil && n.Missing[i] != nil {
+				p, ok = max(p, digitsOf(n.Missing[i], c.Type.Scale)), true
+			}
+			if !ok || p >= c.Type.Prec || p == 0 {
+				continue
+			}
+			if cols == nil {
+				cols = append(cols, n.Cols...)
+			}
+			cols[i].Type.Prec = p
+			w.types[c.ID] = cols[i].Type
+		}
+	}
+	if cols == nil {
+		return n
+	}
+	c := *n
+	c.Cols = cols
+	return plan.MapExprs(&c, w.expr)
+}
+
+// digits is how many digits the column's values have at most.
+func digits(cs ColStats, scale uint8) (uint8, bool) {
+	if cs.Min == nil || cs.Max == nil {
+		return 0, false
+	}
+	a, b := digitsOf(cs.Min, scale), digitsOf(cs.Max, scale)
+	if a == 0 || b == 0 {
+		return 0, false
+	}
+	return max(a, b, scale, 1), true
+}
+
+// digitsOf counts the digits of a value at a scale; 0 if it does not fit.
+func digitsOf(d types.Datum, scale uint8) uint8 {
+	v, ok := d.(types.Decimal)
+	if !ok {
+		return 0
+	}
+	c, ok := v.Coefficient(int32(scale))
+	if !ok {
+		return 0
+	}
+	if c < 0 {
+		c = -c
+	}
+	n := uint8(1)
+	for c >= 10 {
+		c /= 10
+		n++
+	}
+	return n
+}
+
+func (w *narrower) items(items []plan.Item) ([]plan.Item, bool) {
+	out := make([]plan.Item, len(items))
+	changed := false
+	for i, it := range items {
+		e := w.expr(it.Expr)
+		if e != it.Expr {
+			changed = true
+			it.Expr = e
+			w.column(&it.Col, e.Type())
+		}
+		out[i] = it
+	}
+	return out, changed
+}
+
+// column gives a column the carriage of t and remembers it.
+func (w *narrower) column(c *plan.Column, t types.Type) {
+	if c.Type.OID != types.NumericOID || t.OID != types.NumericOID || c.Type.Prec == t.Prec && c.Type.Scale == t.Scale {
+		return
+	}
+	c.Type.Prec, c.Type.Scale = t.Prec, t.Scale
+	w.types[c.ID] = c.Type
+}
+
+func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
+	c := *n
+	groups, changed := w.items(n.Groups)
+	c.Groups = groups
+	c.Aggs = make([]plan.AggItem, len(n.Aggs))
+	for i, a := range n.Aggs {
+		call, ok := w.call(a.Call)
+		changed = changed || ok
+		a.Call = call
+		w.column(&a.Col, call.Typ)
+		c.Aggs[i] = a
+	}
+	if !changed {
+		return n
+	}
+	return &c
+}
+
+func (w *narrower) window(n *plan.Window) plan.Node {
+	c := *(plan.MapExprs(n, w.keep).(*plan.Window))
+	c.Items = make([]plan.WindowItem, len(n.Items))
+	for i, it := range n.Items {
+		it.Call, _ = w.call(it.Call)
+		w.column(&it.Col, it.Call.Typ)
+		off := func(e expr.Expr) expr.Expr {
+			if e == nil {
+				return nil
+			}
+			return w.keep(e)
+		}
+		it.Frame.Start.Offset, it.Frame.End.Offset = off(it.Frame.Start.Offset), off(it.Frame.End.Offset)
+		c.Items[i] = it
+	}
+	return &c
+}
+
+// call binds an aggregate again.
+func (w *narrower) call(c expr.AggCall) (expr.AggCall, bool) {
+	if len(c.Args) == 0 && c.Filter == nil && len(c.OrderBy) == 0 {
+		return c, false
+	}
+	if c.Filter != nil {
+		c.Filter = w.expr(c.Filter)
+	}
+	if len(c.OrderBy) > 0 {
+		order := make([]expr.Order, len(c.OrderBy))
+		for i, o := range c.OrderBy {
+			o.Expr = w.keep(o.Expr)
+			order[i] = o
+		}
+		c.OrderBy = order
+	}
+	args, ret, ok := w.rebind(c.Fn, c.Args, c.Typ)
+	if !ok || c.Direct > 0 {
+		keep := make([]expr.Expr, len(c.Args))
+		for i, a := range c.Args {
+			keep[i] = w.keep(a)
+		}
+		c.Args = keep
+		return c, true
+	}
+	c.Args, c.Typ = args, ret
+	return c, true
+}
+
+// rebind asks a function again how it carries its arguments. ok is false where
+// it should keep what it has.
+func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []expr.Expr, ret types.Type, ok bool) {
+	if f == nil || f.Bind == nil {
+		return nil, typ, false
+	}
+	any := false
+	raw := make([]expr.Expr, len(args))
+	ts := make([]types.Type, len(args))
+	for i, a := range args {
+		if a.Type().OID == types.NumericOID {
+			any = true
+		}
+		raw[i] = bare(w.expr(a))
+		ts[i] = raw[i].Type()
+	}
+	if !any {
+		return nil, typ, false
+	}
+	carried, ret := f.Bind(ts)
+	if ret.OID != typ.OID || len(carried) != len(args) {
+		return nil, typ, false
+	}
+	ret.Mod = typ.Mod
+	out = make([]expr.Expr, len(args))
+	for i, a := range raw {
+		if a.Type().OID != carried[i].OID {
+			return nil, typ, false
+		}
+		out[i] = carry(a, carried[i])
+	}
+	return out, ret, true
+}
+
+// bare takes casts off that only change how a numeric is carried.
+func bare(e expr.Expr) expr.Expr {
+	for {
+		c, ok := e.(*expr.Cast)
+		if !ok || c.Typ.OID != types.NumericOID || c.Typ.Mod != -1 || c.Typ.IsFixed() || !c.Arg.Type().IsFixed() {
+			return e
+		}
+		e = c.Arg
+	}
+}
+
+// expr rewrites e over the new types; its own type may change with them.
+func (w *narrower) expr(e expr.Expr) expr.Expr {
+	switch e := e.(type) {
+	case *expr.Col:
+		if t, ok := w.types[e.ID]; ok && t != e.Typ && t.OID == e.Typ.OID {
+			c := *e
+			c.Typ.Prec, c.Typ.Scale = t.Prec, t.Scale
+			return &c
+		}
+		return e
+	case *expr.Const, *expr.Param:
+		return e
+	case *expr.Call:
+		args, ret, ok := w.rebind(e.Fn, e.Args, e.Typ)
+		if ok {
+			if ret == e.Typ && sameHeads(args, e.Args) {
+				return e
+			}
+			c := *e
+			c.Args, c.Typ = args, ret
+			return &c
+		}
+	case *expr.Cast:
+		arg := w.expr(e.Arg)
+		if arg == e.Arg {
+			return e
+		}
+		return e.With([]expr.Expr{arg})
+	case *expr.IsNull:
+		arg := w.expr(e.Arg)
+		if arg == e.Arg {
+			return e
+		}
+		return e.With([]expr.Expr{arg})
+	}
+	kids := e.Children()
+	out := make([]expr.Expr, len(kids))
+	changed := false
+	for i, k := range kids {
+		out[i] = w.keep(k)
+		changed = changed || out[i] != k
+	}
+	if !changed {
+		return e
+	}
+	return e.With(out)
+}
+
+// keep rewrites e but gives it the carriage that it had.
+func (w *narrower) keep(e expr.Expr) expr.Expr {
+	return carry(w.expr(e), e.Type())
+}
+
+// setOp keeps inputs alike: where they are no more, all are cast back.
+func (w *narrower) setOp(n *plan.SetOp) plan.Node {
+	alike := make([]bool, len(n.Cols))
+	cols := append([]plan.Column(nil), n.Cols...)
+	for j := range n.Cols {
+		alike[j] = true
+		first := n.Inputs[0].Schema()[j].Type
+		prec := first.Prec
+		for _, in := range n.Inputs[1:] {
+			t := in.Schema()[j].Type
+			alike[j] = alike[j] && carriedAlike(first, t)
+			prec = max(prec, t.Prec)
+		}
+		if alike[j] && first.OID == types.NumericOID {
+			t := first
+			t.Prec = prec
+			w.column(&cols[j], t)
+		}
+	}
+	c := *n
+	c.Cols = cols
+	c.Inputs = make([]plan.Node, len(n.Inputs))
+	for i, in := range n.Inputs {
+		s := in.Schema()
+		want := append([]plan.Column(nil), s...)
+		for j := range want {
+			if !alike[j] {
+				want[j].Type = n.Cols[j].Type
+			}
+		}
+		c.Inputs[i] = restore(in, want)
+	}
+	return &c
+}

@@ -1,0 +1,427 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Folder evaluates an expression that reads no column.
+type Folder interface {
+	Fold(e expr.Expr) (types.Datum, error)
+}
+
+// Env is what a run of the optimiser may ask.
+type Env struct {
+	// State gives statistics and constraints where Stats is nil.
+	State *catalog.State
+	Stats Statistics
+	// Folder evaluates constants; nil folds nothing.
+	Folder Folder
+	// Params are the values of $1…, put in as constants where given: then the
+	// plan is good for them only.
+	Params []types.Datum
+	// NextCol is the first free column id; it grows as rules make columns.
+	NextCol *expr.ColID
+	// Nodes is how many nodes will run the plan; 0 is 1.
+	Nodes int
+	// Trace, where set, sees the tree after each rule that changed it.
+	Trace func(rule string, n plan.Node)
+}
+
+// run is the state of one optimisation.
+type run struct {
+	env     *Env
+	buffers []plan.BufferDef // new ones
+	nextBuf int
+	inStep  bool // below RecursiveUnion's Step: no new buffers
+	card    *estimator
+	err     error
+}
+
+// Optimize rewrites a query. The query it is given stays as it was.
+func Optimize(q *plan.Query, env *Env) (*plan.Query, error) {
+	out := *q
+	next := q.NextCol
+	e := withNext(env, &next)
+	var maxBuf int
+	for _, b := range q.Buffers {
+		maxBuf = max(maxBuf, b.ID+1)
+	}
+	r := newRun(e, max(maxBuf, highestBuffer(q.Root)+1))
+	bufs, err := r.bufferDefs(q.Buffers)
+	if err != nil {
+		return nil, err
+	}
+	root, err := r.relation(q.Root, ids(q.Cols))
+	if err != nil {
+		return nil, err
+	}
+	out.Root = root
+	out.Buffers = append(bufs, r.takeBuffers()...)
+	out.Cols = retyped(q.Cols, root)
+	out.NextCol = next
+	return &out, nil
+}
+
+// DML rewrites a data-modifying statement.
+func DML(d *plan.DML, env *Env) (*plan.DML, error) {
+	out := *d
+	next := d.NextCol
+	e := withNext(env, &next)
+	var maxBuf int
+	for _, b := range d.Buffers {
+		maxBuf = max(maxBuf, b.ID+1)
+	}
+	r := newRun(e, maxBuf)
+	if d.Source != nil {
+		r.nextBuf = max(r.nextBuf, highestBuffer(d.Source)+1)
+	}
+	bufs, err := r.bufferDefs(d.Buffers)
+	if err != nil {
+		return nil, err
+	}
+	if d.Source != nil {
+		have := plan.Emits(d.Source)
+		want := d.Source.Schema()
+		var need []expr.ColID
+		seen := colSet{}
+		used := dmlColumns(d)
+		for _, c := range want {
+			if used[c.ID] && have[c.ID] && !seen[c.ID] {
+				seen[c.ID] = true
+				need = append(need, c.ID)
+			}
+		}
+		src, err := r.relation(d.Source, need)
+		if err != nil {
+			return nil, err
+		}
+		out.Source = restore(src, want)
+	}
+	out.Buffers = append(bufs, r.takeBuffers()...)
+	out.NextCol = next
+	return &out, nil
+}
+
+// Relation rewrites one tree that must give the columns of need.
+func Relation(root plan.Node, need []expr.ColID, env *Env) (plan.Node, error) {
+	next := expr.ColID(1)
+	if env != nil && env.NextCol != nil {
+		next = *env.NextCol
+	} else {
+		next = highestColumn(root) + 1
+	}
+	e := withNext(env, &next)
+	r := newRun(e, highestBuffer(root)+1)
+	r.inStep = true // there is no one to run a new buffer
+	n, err := r.relation(root, need)
+	if env != nil && env.NextCol != nil {
+		*env.NextCol = next
+	}
+	return n, err
+}
+
+func withNext(env *Env, next *expr.ColID) *Env {
+	e := Env{}
+	if env != nil {
+		e = *env
+	}
+	if *next == 0 {
+		*next = 1 << 20
+	}
+	e.NextCol = next
+	if e.Stats == nil {
+		e.Stats = FromState(e.State)
+	}
+	return &e
+}
+
+func newRun(env *Env, nextBuf int) *run { return &run{env: env, nextBuf: nextBuf} }
+
+func (r *run) takeBuffers() []plan.BufferDef {
+	b := r.buffers
+	r.buffers = nil
+	return b
+}
+
+// bufferDefs rewrites what fills the buffers. Readers were bound to the
+// columns' types, so those are restored.
+func (r *run) bufferDefs(defs []plan.BufferDef) ([]plan.BufferDef, error) {
+	var out []plan.BufferDef
+	for _, d := range defs {
+		if d.DML != nil {
+			dml, err := DML(d.DML, r.env)
+			if err != nil {
+				return nil, err
+			}
+			*r.env.NextCol = max(*r.env.NextCol, dml.NextCol)
+			d.DML = dml
+		}
+		if d.Root != nil {
+			root, err := r.relation(d.Root, ids(d.Cols))
+			if err != nil {
+				return nil, err
+			}
+			d.Root = arrange(restore(root, d.Cols), d.Cols)
+		}
+		out = append(out, r.takeBuffers()...)
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// relation runs all phases over a tree.
+func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
+	want := colSet{}
+	for _, c := range need {
+		want[c] = true
+	}
+	n := root
+	for _, p := range phases {
+		m, err := p.run(r, n, want)
+		if err == nil {
+			err = r.err
+		}
+		if err != nil {
+			return nil, err
+		}
+		if m != n && r.env.Trace != nil {
+			r.env.Trace(p.name, m)
+		}
+		n = m
+		r.card = nil // estimates are of nodes that may be gone
+	}
+	return n, nil
+}
+
+// estimates gives the estimator of this phase.
+func (r *run) estimates() *estimator {
+	if r.card == nil {
+		r.card = newEstimator(r.env.Stats)
+	}
+	return r.card
+}
+
+// newCol makes a column.
+func (r *run) newCol(name string, t types.Type) plan.Column {
+	id := *r.env.NextCol
+	*r.env.NextCol++
+	return plan.Column{ID: id, Name: name, Type: t}
+}
+
+// fail keeps the first error of a rule whose shape has no room for one.
+func (r *run) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func ids(cols []plan.Column) []expr.ColID {
+	out := make([]expr.ColID, len(cols))
+	for i, c := range cols {
+		out[i] = c.ID
+	}
+	return out
+}
+
+// retyped gives cols the types that root emits them with: narrow may have
+// changed how a numeric is carried.
+func retyped(cols []plan.Column, root plan.Node) []plan.Column {
+	by := map[expr.ColID]types.Type{}
+	for _, c := range root.Schema() {
+		by[c.ID] = c.Type
+	}
+	out := append([]plan.Column(nil), cols...)
+	for i := range out {
+		if t, ok := by[out[i].ID]; ok && t.OID == out[i].Type.OID {
+			out[i].Type.Prec, out[i].Type.Scale = t.Prec, t.Scale
+		}
+	}
+	return out
+}
+
+// restore casts columns of n back to the carriage that want has.
+func restore(n plan.Node, want []plan.Column) plan.Node {
+	by := map[expr.ColID]types.Type{}
+	for _, c := range want {
+		by[c.ID] = c.Type
+	}
+	items := make([]plan.Item, 0, len(n.Schema()))
+	changed := false
+	for _, c := range n.Schema() {
+		it := passThrough(c)
+		if t, ok := by[c.ID]; ok && !carriedAlike(t, c.Type) && t.OID == c.Type.OID {
+			it.Col.Type = t
+			it.Expr = &expr.Cast{Arg: it.Expr, Typ: t}
+			changed = true
+		}
+		items = append(items, it)
+	}
+	if !changed {
+		return n
+	}
+	return &plan.Project{Input: n, Items: items}
+}
+
+// arrange makes n emit exactly cols, in order.
+func arrange(n plan.Node, cols []plan.Column) plan.Node {
+	have := n.Schema()
+	if len(have) == len(cols) {
+		ok := true
+		for i := range cols {
+			ok = ok && have[i].ID == cols[i].ID
+		}
+		if ok {
+			return n
+		}
+	}
+	by := map[expr.ColID]plan.Column{}
+	for _, c := range have {
+		by[c.ID] = c
+	}
+	items := make([]plan.Item, len(cols))
+	for i, c := range cols {
+		if h, ok := by[c.ID]; ok {
+			c.Type = h.Type
+		}
+		items[i] = passThrough(c)
+	}
+	if p, ok := n.(*plan.Project); ok {
+		// Compose at once: the columns are the project's own.
+		own := map[expr.ColID]plan.Item{}
+		for _, it := range p.Items {
+			own[it.Col.ID] = it
+		}
+		out := make([]plan.Item, len(cols))
+		for i, c := range cols {
+			out[i] = own[c.ID]
+		}
+		if len(out) >= len(p.Items) && !anyVolatile(p.Items) || len(out) == len(p.Items) {
+			return &plan.Project{Input: p.Input, Items: out}
+		}
+	}
+	return &plan.Project{Input: n, Items: items}
+}
+
+func anyVolatile(items []plan.Item) bool {
+	for _, it := range items {
+		if isVolatile(it.Expr) {
+			return true
+		}
+	}
+	return false
+}
+
+// dmlColumns are the columns of a DML's source that something reads.
+func dmlColumns(d *plan.DML) colSet {
+	s := colSet{}
+	for _, list := range [][]expr.ColID{d.Values, d.Old, {d.RowID, d.Action}} {
+		for _, c := range list {
+			s[c] = true
+		}
+	}
+	for _, c := range d.Checks {
+		plan.ExprColumns(c.Expr, s)
+	}
+	for _, it := range d.Returning {
+		plan.ExprColumns(it.Expr, s)
+	}
+	if c := d.OnConflict; c != nil {
+		for _, list := range [][]expr.ColID{c.Excluded, c.Existing} {
+			for _, id := range list {
+				s[id] = true
+			}
+		}
+		for _, e := range c.Set {
+			if e != nil {
+				plan.ExprColumns(e, s)
+			}
+		}
+		if c.Where != nil {
+			plan.ExprColumns(c.Where, s)
+		}
+	}
+	return s
+}
+
+func highestColumn(n plan.Node) expr.ColID {
+	var top expr.ColID
+	for _, c := range n.Schema() {
+		top = max(top, c.ID)
+	}
+	for _, e := range plan.Exprs(n) {
+		for c := range columnsOf(e) {
+			top = max(top, c)
+		}
+		expr.Walk(e, func(x expr.Expr) bool {
+			if s, ok := x.(*expr.Subquery); ok {
+				top = max(top, highestColumn(s.Plan.(plan.Node)))
+			}
+			return true
+		})
+	}
+	for _, k := range n.Children() {
+		top = max(top, highestColumn(k))
+	}
+	return top
+}
+
+func highestBuffer(n plan.Node) int {
+	top := -1
+	switch n := n.(type) {
+	case *plan.Buffer:
+		top = n.ID
+	case *plan.RecursiveUnion:
+		top = n.ID
+	}
+	for _, e := range plan.Exprs(n) {
+		expr.Walk(e, func(x expr.Expr) bool {
+			if s, ok := x.(*expr.Subquery); ok {
+				top = max(top, highestBuffer(s.Plan.(plan.Node)))
+			}
+			return true
+		})
+	}
+	for _, k := range n.Children() {
+		top = max(top, highestBuffer(k))
+	}
+	return top
+}
+
+// bottomUp rebuilds a tree from the leaves: f gets each node with its children
+// already rewritten.
+func bottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
+	return f(mapChildren(n, func(k plan.Node) plan.Node { return bottomUp(k, f) }))
+}
+
+// mapChildren rewrites the inputs of n; n comes back if none changed.
+func mapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
+	kids := n.Children()
+	var out []plan.Node
+	for i, k := range kids {
+		m := f(k)
+		if m != k && out == nil {
+			out = append(make([]plan.Node, 0, len(kids)), kids[:i]...)
+		}
+		if out != nil {
+			out = append(out, m)
+		}
+	}
+	if out == nil {
+		return n
+	}
+	return n.WithChildren(out)
+}
+
+func internal(format string, args ...any) error { return pgerr.Internal(format, args...) }
+
+// with1 puts another input below n; n comes back if it is the same.
+func with1(n, in plan.Node) plan.Node {
+	if n.Children()[0] == in {
+		return n
+	}
+	return n.WithChildren([]plan.Node{in})
+}

@@ -1,0 +1,228 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// ruleOrFactor finds in disjunctions what joins and scans can use:
+//
+//	(k AND a) OR (k AND b)            k AND (a OR b)     the join key of TPC-H's Q19
+//	x = 1 OR x = 2                    x IN (1, 2)
+//	(n1 = 'F' AND n2 = 'G') OR        the same, and n1 IN ('F','G') and
+//	(n1 = 'G' AND n2 = 'F')           n2 IN ('G','F') for the two scans (Q7)
+//
+// The factor is exact for three values. The derived conditions of the third
+// line only drop rows that the disjunction drops.
+func ruleOrFactor(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	return bottomUp(n, func(n plan.Node) plan.Node {
+		switch n := n.(type) {
+		case *plan.Filter:
+			if conds, ok := factorAll(n.Conds, n.Input); ok {
+				return &plan.Filter{Input: n.Input, Conds: conds}
+			}
+		case *plan.Join:
+			if n.Kind == plan.Mark || n.Kind == plan.AntiNull {
+				return n
+			}
+			if conds, ok := factorAll(n.On, n.L, n.R); ok {
+				c := *n
+				c.On = conds
+				return &c
+			}
+		case *plan.Scan:
+			if conds, ok := factorAll(n.Filter); ok {
+				c := *n
+				c.Filter = conds
+				return &c
+			}
+		}
+		return n
+	}), nil
+}
+
+// factorAll factors each condition; inputs are what derived conditions may be
+// for.
+func factorAll(conds []expr.Expr, inputs ...plan.Node) ([]expr.Expr, bool) {
+	changed := false
+	var out []expr.Expr
+	for _, c := range splitAll(conds) {
+		o, ok := c.(*expr.Or)
+		if !ok {
+			out = append(out, c)
+			continue
+		}
+		f := factor(o)
+		if f != expr.Expr(o) {
+			changed = true
+		}
+		out = append(out, splitAll([]expr.Expr{f})...)
+	}
+	var tables []colSet
+	for _, in := range inputs {
+		tables = append(tables, leafSets(in)...)
+	}
+	if len(tables) > 1 {
+		for _, c := range out {
+			o, ok := c.(*expr.Or)
+			if !ok {
+				continue
+			}
+			for _, t := range tables {
+				if d := implied(o, t); d != nil && !containsSame(out, d) {
+					out = append(out, d)
+					changed = true
+				}
+			}
+		}
+	}
+	return out, changed
+}
+
+// leafSets gives the columns of each input of the joins below n.
+func leafSets(n plan.Node) []colSet {
+	switch n := n.(type) {
+	case *plan.Join:
+		switch n.Kind {
+		case plan.Inner:
+			return append(leafSets(n.L), leafSets(n.R)...)
+		case plan.Left, plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
+			return leafSets(n.L)
+		}
+		return nil
+	case *plan.Filter:
+		return leafSets(n.Input)
+	}
+	return []colSet{plan.Emits(n)}
+}
+
+// factor takes what all arms of a disjunction share out of it.
+func factor(o *expr.Or) expr.Expr {
+	arms := disjuncts(nil, o)
+	var lists [][]expr.Expr
+	for _, a := range arms {
+		lists = append(lists, conjuncts(nil, a))
+	}
+	var common []expr.Expr
+	for _, c := range lists[0] {
+		all := !isVolatile(c)
+		for _, l := range lists[1:] {
+			all = all && containsSame(l, c)
+		}
+		if all {
+			common = append(common, c)
+		}
+	}
+	if len(common) == 0 {
+		if in := toIn(arms); in != nil {
+			return in
+		}
+		return o
+	}
+	var rest []expr.Expr
+	for _, l := range lists {
+		var keep []expr.Expr
+		for _, c := range l {
+			if !containsSame(common, c) {
+				keep = append(keep, c)
+			}
+		}
+		if len(keep) == 0 {
+			// This arm is the common part alone: it makes the others moot.
+			return andOf(common)
+		}
+		rest = append(rest, andOf(keep))
+	}
+	inner := orOf(rest)
+	if io, ok := inner.(*expr.Or); ok {
+		inner = factor(io)
+	}
+	return andOf(append(common, conjuncts(nil, inner)...))
+}
+
+// toIn makes one IN of equalities of one expression with constants; nil if the
+// arms are something else.
+func toIn(arms []expr.Expr) expr.Expr {
+	var out *expr.In
+	for _, a := range arms {
+		switch x := a.(type) {
+		case *expr.Call:
+			l, r, ok := equality(x)
+			if !ok {
+				return nil
+			}
+			if isConstant(l) {
+				l, r = r, l
+			}
+			if !isConstant(r) || isVolatile(l) {
+				return nil
+			}
+			if out == nil {
+				out = &expr.In{Arg: l, Eq: x.Fn}
+			}
+			if out.Eq != x.Fn || !same(out.Arg, l) || out.Arg.Type() != l.Type() {
+				return nil
+			}
+			out.List = append(out.List, r)
+		case *expr.In:
+			if x.Not || isVolatile(x.Arg) {
+				return nil
+			}
+			if out == nil {
+				out = &expr.In{Arg: x.Arg, Eq: x.Eq}
+			}
+			if out.Eq != x.Eq || !same(out.Arg, x.Arg) {
+				return nil
+			}
+			for _, e := range x.List {
+				if !isConstant(e) {
+					return nil
+				}
+			}
+			out.List = append(out.List, x.List...)
+		default:
+			return nil
+		}
+	}
+	if out == nil || len(out.List) < 2 {
+		return nil
+	}
+	return out
+}
+
+// implied is the disjunction of what each arm says of one table alone; nil if
+// some arm says nothing.
+func implied(o *expr.Or, table colSet) expr.Expr {
+	var arms []expr.Expr
+	for _, a := range disjuncts(nil, o) {
+		var own []expr.Expr
+		for _, c := range conjuncts(nil, a) {
+			cols := columnsOf(c)
+			if len(cols) > 0 && subset(cols, table) && !isVolatile(c) && !costly(c) {
+				own = append(own, c)
+			}
+		}
+		if len(own) == 0 {
+			return nil
+		}
+		arms = append(arms, andOf(own))
+	}
+	if len(arms) < 2 {
+		return nil
+	}
+	// Arms that say the same are one.
+	var uniq []expr.Expr
+	for _, a := range arms {
+		if !containsSame(uniq, a) {
+			uniq = append(uniq, a)
+		}
+	}
+	d := orOf(uniq)
+	if do, ok := d.(*expr.Or); ok {
+		if subset(columnsOf(o), table) {
+			return nil // it is about this table alone already
+		}
+		d = factor(do)
+	}
+	return d
+}

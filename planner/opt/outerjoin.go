@@ -1,0 +1,136 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// ruleOuterJoins makes inner joins of outer ones where a condition above drops
+// the padded rows anyway: it cannot be true with NULLs for that side's columns.
+//
+//	(a LEFT JOIN b) WHERE b.x > 0          inner
+//	(a LEFT JOIN b) WHERE b.x IS NULL      stays: it wants the padded rows
+//	(a FULL JOIN b) WHERE a.x = 1          left join
+//
+// Joins above count as conditions: in (a LEFT JOIN b) JOIN c ON b.x = c.x no
+// padded row finds a partner.
+func ruleOuterJoins(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	o := &outerReducer{}
+	out := o.reduce(n, nil)
+	// Right joins with left ones' rules from here on.
+	return bottomUp(out, func(n plan.Node) plan.Node {
+		if j, ok := n.(*plan.Join); ok && j.Kind == plan.Right {
+			c := *j
+			c.Kind, c.L, c.R = plan.Left, j.R, j.L
+			return &c
+		}
+		return n
+	}), nil
+}
+
+type outerReducer struct{}
+
+// reduce rewrites n; every row of its result that does not meet conds is
+// dropped above.
+func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
+	with := func(more []expr.Expr) []expr.Expr {
+		return append(conds[:len(conds):len(conds)], more...)
+	}
+	one := func(n plan.Node, conds []expr.Expr) plan.Node {
+		in := n.Children()[0]
+		if m := o.reduce(in, conds); m != in {
+			return n.WithChildren([]plan.Node{m})
+		}
+		return n
+	}
+	switch n := n.(type) {
+	case *plan.Filter:
+		return one(n, with(n.Conds))
+	case *plan.Project:
+		by := map[expr.ColID]expr.Expr{}
+		for _, it := range n.Items {
+			by[it.Col.ID] = it.Expr
+		}
+		return one(n, substAll(conds, by))
+	case *plan.Sort:
+		if n.Limit < 0 {
+			return one(n, conds)
+		}
+	case *plan.Aggregate:
+		by := map[expr.ColID]expr.Expr{}
+		groups := colSet{}
+		for _, g := range n.Groups {
+			by[g.Col.ID] = g.Expr
+			groups[g.Col.ID] = true
+		}
+		var down []expr.Expr
+		if len(n.Sets) == 0 && len(n.Groups) > 0 {
+			down, _ = split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), groups) })
+		}
+		return one(n, substAll(down, by))
+	case *plan.Join:
+		return o.join(n, conds)
+	}
+	return mapChildren(n, func(k plan.Node) plan.Node { return o.reduce(k, nil) })
+}
+
+func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
+	l, r := plan.Emits(n.L), plan.Emits(n.R)
+	rejectsAny := func(cols colSet) bool {
+		for _, c := range conds {
+			if intersects(columnsOf(c), cols) && rejects(c, cols) {
+				return true
+			}
+		}
+		return false
+	}
+	kind := n.Kind
+	switch kind {
+	case plan.Left:
+		if rejectsAny(r) {
+			kind = plan.Inner
+		}
+	case plan.Right:
+		if rejectsAny(l) {
+			kind = plan.Inner
+		}
+	case plan.Full:
+		noL, noR := rejectsAny(l), rejectsAny(r)
+		switch {
+		case noL && noR:
+			kind = plan.Inner
+		case noL:
+			kind = plan.Left
+		case noR:
+			kind = plan.Right
+		}
+	}
+	var forL, forR []expr.Expr
+	both := append(conds[:len(conds):len(conds)], n.On...)
+	switch kind {
+	case plan.Inner:
+		forL, forR = both, both
+	case plan.Left, plan.Single:
+		forL, forR = conds, n.On
+	case plan.Right:
+		forL, forR = n.On, conds
+	case plan.Semi:
+		forL, forR = both, n.On
+	case plan.Anti, plan.Mark:
+		forL, forR = conds, nil
+		if kind == plan.Anti {
+			forR = n.On
+		}
+	case plan.AntiNull:
+		forL = conds
+	}
+	// A condition tells a side something only if NULLs on that side alone make
+	// it fail, which rejects checks with that side's columns.
+	lm, rm := o.reduce(n.L, forL), o.reduce(n.R, forR)
+	if kind == n.Kind && lm == n.L && rm == n.R {
+		return n
+	}
+	c := *n
+	c.Kind, c.L, c.R = kind, lm, rm
+	return &c
+}

@@ -1,0 +1,639 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// link ties an expression over L's columns to a column of a table.
+type link struct {
+	outer expr.Expr   // over L's columns
+	col   plan.Column // of the table
+	cond  expr.Expr   // outer ≡ col, as a condition over L and the table
+	// value says that outer is a plain column and col may stand for it.
+	value bool
+	// strict says that cond is "=": rows in which col is NULL are about nothing.
+	strict bool
+}
+
+// table is the relation { (links, row) | row in R(links) }. It may hold rows
+// for values that L does not have; the join with L drops them.
+type table struct {
+	n     plan.Node
+	links []link
+	// missing, where not nil: for values without a row here R has exactly one,
+	// with these columns (over L's columns, if any).
+	missing map[expr.ColID]expr.Expr
+	// one: R gives at most one row for each value.
+	one bool
+}
+
+// values maps L's columns to those that stand for them.
+func (t *table) values() map[expr.ColID]expr.Expr {
+	by := map[expr.ColID]expr.Expr{}
+	for _, l := range t.links {
+		if c, ok := asColumn(l.outer); ok && l.value {
+			by[c.ID] = colOf(l.col)
+		}
+	}
+	return by
+}
+
+func (t *table) cols() []plan.Column {
+	out := make([]plan.Column, 0, len(t.links))
+	seen := colSet{}
+	for _, l := range t.links {
+		if !seen[l.col.ID] {
+			seen[l.col.ID] = true
+			out = append(out, l.col)
+		}
+	}
+	return out
+}
+
+func (t *table) outers() colSet {
+	s := colSet{}
+	for _, l := range t.links {
+		plan.ExprColumns(l.outer, s)
+	}
+	return s
+}
+
+// domain makes the relation of the distinct values that L's columns have.
+func (d *decorrelator) domain(cols []expr.ColID) *table {
+	l := d.l
+	if planVolatile(l) {
+		l = d.buffered()
+	}
+	cp, names := d.r.rename(l)
+	t := &table{}
+	var groups []plan.Item
+	for _, id := range cols {
+		c := d.cols[id]
+		in := c
+		in.ID = names[id]
+		out := d.r.newCol(c.Name, c.Type)
+		out.Table, out.Num = 0, 0
+		groups = append(groups, plan.Item{Col: out, Expr: colOf(in)})
+		t.links = append(t.links, link{outer: colOf(c), col: out, cond: notDistinct(colOf(c), colOf(out)), value: true})
+	}
+	t.n = &plan.Aggregate{Input: cp, Groups: groups}
+	return t
+}
+
+// buffered makes L a buffer of the statement, so that it runs once although it
+// is read twice.
+func (d *decorrelator) buffered() plan.Node {
+	if d.r.inStep || len(plan.FreeColumns(d.l)) > 0 {
+		d.r.fail(pgerr.Unsupported("a correlated subquery over volatile rows is not supported here"))
+		return d.l
+	}
+	id := d.r.nextBuf
+	d.r.nextBuf++
+	cols := d.l.Schema()
+	d.r.buffers = append(d.r.buffers, plan.BufferDef{ID: id, Name: "outer", Root: d.l, Cols: cols})
+	d.l = &plan.Buffer{ID: id, Name: "outer", Cols: cols}
+	return d.l
+}
+
+// ensure gives a table in which each of cols has a column that stands for it.
+func (d *decorrelator) ensure(t *table, cols colSet) *table {
+	have := t.values()
+	lack := false
+	for c := range cols {
+		if _, ok := have[c]; !ok {
+			lack = true
+		}
+	}
+	if !lack {
+		return t
+	}
+	if t.missing != nil {
+		t = d.complete(t)
+	}
+	dom := d.domain(sortedIDs(union(cols, t.outers())))
+	out := &table{links: dom.links, one: t.one}
+	if isUnit(t.n) {
+		out.n = dom.n
+		return out
+	}
+	by := dom.values()
+	var on []expr.Expr
+	for _, l := range t.links {
+		on = append(on, subst(l.cond, by))
+	}
+	out.n = &plan.Join{Kind: plan.Inner, L: dom.n, R: t.n, On: on}
+	return out
+}
+
+// complete adds the rows that a table leaves to its join.
+func (d *decorrelator) complete(t *table) *table {
+	if t.missing == nil {
+		return t
+	}
+	dom := d.domain(sortedIDs(t.outers()))
+	by := dom.values()
+	var on []expr.Expr
+	for _, l := range t.links {
+		on = append(on, subst(l.cond, by))
+	}
+	missing := map[expr.ColID]expr.Expr{}
+	for c, e := range t.missing {
+		missing[c] = subst(e, by)
+	}
+	right, fill := d.r.fillable(&table{n: t.n, links: t.links, missing: missing})
+	var n plan.Node = &plan.Join{Kind: plan.Left, L: dom.n, R: right, On: on}
+	if len(fill) > 0 {
+		n = &plan.Project{Input: n, Items: append(passItems(dom.cols()), fill...)}
+	}
+	return &table{n: n, links: dom.links, one: t.one}
+}
+
+// push makes the table of n. above are L's columns whose values nodes above
+// need.
+func (d *decorrelator) push(n plan.Node, above colSet) *table {
+	if len(d.correlated(n)) == 0 {
+		return &table{n: n, one: atMostOneRow(n)}
+	}
+	switch n := n.(type) {
+	case *plan.Filter:
+		return d.pushFilter(n, above)
+	case *plan.Scan:
+		c := *n
+		c.Filter = nil
+		return d.pushFilter(&plan.Filter{Input: &c, Conds: n.Filter}, above)
+	case *plan.Virtual:
+		c := *n
+		c.Filter = nil
+		return d.pushFilter(&plan.Filter{Input: &c, Conds: n.Filter}, above)
+	case *plan.Source:
+		c := *n
+		c.Filter = nil
+		return d.pushFilter(&plan.Filter{Input: &c, Conds: n.Filter}, above)
+	case *plan.Project:
+		return d.pushProject(n, above)
+	case *plan.Values:
+		return d.push(valuesUnion(d.r, n), above)
+	case *plan.FuncScan:
+		return d.push(&plan.ProjectSet{Input: unit(), Calls: n.Calls, Ordinality: n.Ordinality}, above)
+	case *plan.ProjectSet:
+		used := d.usesOuter(plan.Exprs(n)...)
+		t := d.ensure(d.complete(d.push(n.Input, union(above, used))), used)
+		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return subst(e, t.values()) })
+		return &table{n: m.WithChildren([]plan.Node{t.n}), links: t.links}
+	case *plan.Aggregate:
+		return d.pushAggregate(n, above)
+	case *plan.Window:
+		used := d.usesOuter(plan.Exprs(n)...)
+		t := d.ensure(d.complete(d.push(n.Input, union(above, used))), used)
+		w := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return subst(e, t.values()) }).(*plan.Window)
+		c := *w
+		c.Input = t.n
+		c.PartitionBy = append(linkExprs(t), w.PartitionBy...)
+		return &table{n: &c, links: t.links, one: t.one}
+	case *plan.Sort:
+		if n.Limit >= 0 {
+			return d.push(&plan.Limit{Input: &plan.Sort{Input: n.Input, Keys: n.Keys, Limit: -1}, Count: intConst(n.Limit)}, above)
+		}
+		return d.push(n.Input, above)
+	case *plan.Limit:
+		return d.pushLimit(n, above)
+	case *plan.DistinctOn:
+		used := d.usesOuter(plan.Exprs(n)...)
+		t := d.ensure(d.complete(d.push(n.Input, union(above, used))), used)
+		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return subst(e, t.values()) }).(*plan.DistinctOn)
+		c := *m
+		c.Input = t.n
+		c.Keys = append(linkExprs(t), m.Keys...)
+		if len(m.Order) > 0 {
+			var order []expr.Order
+			for _, e := range linkExprs(t) {
+				order = append(order, expr.Order{Expr: e})
+			}
+			c.Order = append(order, m.Order...)
+		}
+		return &table{n: &c, links: t.links}
+	case *plan.Max1Row:
+		return d.pushMax1Row(n, above)
+	case *plan.SetOp:
+		return d.pushSetOp(n, above)
+	case *plan.Join:
+		return d.pushJoin(n, above)
+	}
+	d.r.fail(pgerr.Unsupported("a correlated subquery over %s is not supported", nodeName(n)))
+	return &table{n: n}
+}
+
+func linkExprs(t *table) []expr.Expr {
+	cols := t.cols()
+	out := make([]expr.Expr, len(cols))
+	for i, c := range cols {
+		out[i] = colOf(c)
+	}
+	return out
+}
+
+// pushFilter makes links of equalities between L's columns and n's.
+func (d *decorrelator) pushFilter(n *plan.Filter, above colSet) *table {
+	var plain, outer []expr.Expr
+	for _, c := range splitAll(n.Conds) {
+		if len(d.usesOuter(c)) > 0 {
+			outer = append(outer, c)
+		} else {
+			plain = append(plain, c)
+		}
+	}
+	// Values that some other condition needs, apart from equalities.
+	need := union(above, colSet{})
+	var cands []candidate
+	var rest []expr.Expr
+	for _, c := range outer {
+		if k, ok := d.candidate(c); ok {
+			cands = append(cands, k)
+		} else {
+			rest = append(rest, c)
+			need = union(need, d.usesOuter(c))
+		}
+	}
+	t := d.push(n.Input, need)
+	if t.missing != nil {
+		t = d.filterMissing(t, n.Conds)
+	}
+	in := filter(t.n, plain)
+	t = &table{n: in, links: t.links, missing: t.missing, one: t.one}
+	for i := 0; i < len(cands); i++ {
+		k := cands[i]
+		have := t.values()
+		used := d.usesOuter(k.outer)
+		if subsetOf(used, have) {
+			rest = append(rest, k.cond)
+			continue
+		}
+		// A value that others need must be the very value; otherwise only the
+		// condition counts.
+		if intersects(used, need) && !k.exact {
+			rest = append(rest, k.cond)
+			continue
+		}
+		t = d.addLink(t, k)
+	}
+	used := d.usesOuter(rest...)
+	if len(rest) > 0 {
+		t = d.ensure(t, used)
+		t = &table{n: filter(t.n, substAll(rest, t.values())), links: t.links, missing: t.missing, one: t.one}
+	}
+	return t
+}
+
+func subsetOf(a colSet, b map[expr.ColID]expr.Expr) bool {
+	for c := range a {
+		if _, ok := b[c]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// candidate is an equality that may become a link.
+type candidate struct {
+	outer, inner expr.Expr
+	cond         expr.Expr
+	exact        bool // equal means the same value, and outer is a plain column
+}
+
+func (d *decorrelator) candidate(c expr.Expr) (candidate, bool) {
+	l, r, ok := equality(c)
+	if !ok || isVolatile(c) {
+		return candidate{}, false
+	}
+	k := candidate{outer: l, inner: r, cond: c}
+	if len(d.usesOuter(l)) == 0 {
+		k.outer, k.inner = r, l
+	}
+	in, out := columnsOf(k.inner), columnsOf(k.outer)
+	if len(d.usesOuter(k.inner)) > 0 || len(in) == 0 || !subset(out, d.corr) {
+		return candidate{}, false
+	}
+	_, plain := asColumn(k.outer)
+	k.exact = plain && carriedAlike(k.outer.Type(), k.inner.Type()) && exactEquality(k.inner.Type())
+	return k, true
+}
+
+// addLink makes the inner side of an equality a column that stands for the
+// outer side.
+func (d *decorrelator) addLink(t *table, k candidate) *table {
+	out := &table{n: t.n, links: t.links[:len(t.links):len(t.links)], missing: t.missing, one: t.one}
+	var col plan.Column
+	if c, ok := asColumn(k.inner); ok && plan.Emits(t.n)[c.ID] {
+		col = plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ}
+	} else {
+		col = d.r.newCol("key", k.inner.Type())
+		out.n = &plan.Project{Input: t.n, Items: append(passItems(t.n.Schema()), plan.Item{Col: col, Expr: k.inner})}
+	}
+	cond := k.cond.(*expr.Call)
+	args := append([]expr.Expr(nil), cond.Args...)
+	for i, a := range args {
+		if a == k.inner {
+			args[i] = colOf(col)
+		}
+	}
+	out.links = append(out.links, link{outer: k.outer, col: col, cond: cond.With(args), value: k.exact, strict: true})
+	return out
+}
+
+// filterMissing decides whether the row that a table leaves out passes conds.
+// If it may, it has to be there when they are checked: a filter drops other
+// rows, and those must not be taken for missing ones.
+func (d *decorrelator) filterMissing(t *table, conds []expr.Expr) *table {
+	f := &folder{r: d.r}
+	for _, c := range splitAll(conds) {
+		v := f.expr(subst(c, t.missing))
+		if isFalse(v) || isNull(v) {
+			return &table{n: t.n, links: t.links, one: t.one}
+		}
+	}
+	return d.complete(t)
+}
+
+func (d *decorrelator) pushProject(n *plan.Project, above colSet) *table {
+	used := d.usesOuter(plan.Exprs(n)...)
+	t := d.push(n.Input, union(above, used))
+	have := t.values()
+	if t.missing != nil && !subsetOf(used, have) {
+		t = d.complete(t)
+	}
+	t = d.ensure(t, used)
+	by := t.values()
+	var missing map[expr.ColID]expr.Expr
+	if t.missing != nil {
+		missing = map[expr.ColID]expr.Expr{}
+	}
+	f := &folder{r: d.r}
+	items := make([]plan.Item, 0, len(n.Items)+len(t.links))
+	emitted := colSet{}
+	for _, it := range n.Items {
+		if missing != nil {
+			missing[it.Col.ID] = f.expr(subst(it.Expr, t.missing))
+		}
+		it.Expr = subst(it.Expr, by)
+		emitted[it.Col.ID] = true
+		items = append(items, it)
+	}
+	for _, c := range t.cols() {
+		if !emitted[c.ID] {
+			items = append(items, passThrough(c))
+		}
+	}
+	return &table{n: &plan.Project{Input: t.n, Items: items}, links: t.links, missing: missing, one: t.one}
+}
+
+// pushAggregate groups by the links as well. Without groups of its own there is
+// a row for values that have no input, too: it is left to the join (missing).
+func (d *decorrelator) pushAggregate(n *plan.Aggregate, above colSet) *table {
+	used := d.usesOuter(plan.Exprs(n)...)
+	input := n.Input
+	aggs := n.Aggs
+	if in, keys := orderOf(input); len(keys) > 0 && orderSensitive(aggs) {
+		// The rows' order is lost on the way; the aggregates keep it.
+		input = in
+		aggs = append([]plan.AggItem(nil), aggs...)
+		for i := range aggs {
+			if orderedAgg(aggs[i].Call) && len(aggs[i].Call.OrderBy) == 0 && !aggs[i].Call.Distinct {
+				aggs[i].Call.OrderBy = keys
+			}
+		}
+	}
+	t := d.ensure(d.complete(d.push(input, union(above, used))), used)
+	if d.r.err != nil {
+		return t
+	}
+	c := *n
+	c.Aggs = aggs
+	c = *(plan.MapExprs(&c, func(e expr.Expr) expr.Expr { return subst(e, t.values()) }).(*plan.Aggregate))
+	c.Input = t.n
+	groups := append([]plan.Item(nil), c.Groups...)
+	out := &table{links: append([]link(nil), t.links...), one: len(n.Groups) == 0}
+	var extra []int
+	for i, l := range out.links {
+		at := -1
+		for j, g := range groups {
+			if col, ok := asColumn(g.Expr); ok && col.ID == l.col.ID && (len(n.Sets) == 0 || j >= len(n.Groups)) {
+				at = j
+			}
+		}
+		if at < 0 {
+			col := l.col
+			if _, taken := groupColumn(groups, col.ID); taken || len(n.Sets) > 0 {
+				col = d.r.newCol(col.Name, col.Type)
+			}
+			at = len(groups)
+			groups = append(groups, plan.Item{Col: col, Expr: colOf(l.col)})
+		}
+		extra = append(extra, at)
+		if g := groups[at].Col; g.ID != l.col.ID {
+			out.links[i].cond = subst(l.cond, map[expr.ColID]expr.Expr{l.col.ID: colOf(g)})
+			out.links[i].col = g
+		}
+	}
+	c.Groups = groups
+	always := len(n.Groups) == 0
+	empty := 0 // sets that give a row for no input
+	if len(n.Sets) > 0 {
+		c.Sets = make([][]int, len(n.Sets))
+		for i, s := range n.Sets {
+			if len(s) == 0 {
+				empty++
+			}
+			c.Sets[i] = append([]int(nil), s...)
+			for _, x := range extra {
+				if x >= len(n.Groups) {
+					c.Sets[i] = appendNew(c.Sets[i], x)
+				}
+			}
+		}
+		if n.GroupingID != 0 {
+			// The mask counts the groups from the last; ours come first, so that
+			// those that were there keep their bits.
+			c.Groups, c.Sets = groupsFirst(groups, c.Sets, len(n.Groups))
+		}
+		always, out.one = empty > 0, false
+	}
+	out.n = &c
+	if !always {
+		return out
+	}
+	if empty > 1 {
+		d.r.fail(pgerr.Unsupported("a correlated subquery with several empty grouping sets is not supported"))
+		return out
+	}
+	out.missing = map[expr.ColID]expr.Expr{}
+	for _, g := range n.Groups {
+		out.missing[g.Col.ID] = nullConst(g.Col.Type)
+	}
+	if n.GroupingID != 0 {
+		out.missing[n.GroupingID] = &expr.Const{Val: int64(1)<<len(n.Groups) - 1, Typ: groupingType}
+	}
+	for _, a := range n.Aggs {
+		out.missing[a.Col.ID] = emptyAggregate(a)
+	}
+	return out
+}
+
+func appendNew(s []int, x int) []int {
+	for _, y := range s {
+		if y == x {
+			return s
+		}
+	}
+	return append(s, x)
+}
+
+func groupColumn(groups []plan.Item, id expr.ColID) (int, bool) {
+	for i, g := range groups {
+		if g.Col.ID == id {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// groupsFirst moves the groups from n on to the front.
+func groupsFirst(groups []plan.Item, sets [][]int, n int) ([]plan.Item, [][]int) {
+	k := len(groups) - n
+	out := append(append([]plan.Item(nil), groups[n:]...), groups[:n]...)
+	moved := make([][]int, len(sets))
+	for i, s := range sets {
+		for _, x := range s {
+			if x >= n {
+				moved[i] = append(moved[i], x-n)
+			} else {
+				moved[i] = append(moved[i], x+k)
+			}
+		}
+	}
+	return out, moved
+}
+
+// pushLimit numbers the rows of each value and keeps the first ones.
+func (d *decorrelator) pushLimit(n *plan.Limit, above colSet) *table {
+	used := d.usesOuter(n.Count, n.Offset)
+	input, keys := n.Input, n.Keys
+	if in, k := orderOf(n.Input); len(k) > 0 {
+		input = in
+		if len(keys) == 0 || !n.Ties {
+			keys = k
+		}
+	}
+	t := d.ensure(d.complete(d.push(input, union(union(above, used), d.usesOuter(orderExprs(keys)...)))),
+		union(used, d.usesOuter(orderExprs(keys)...)))
+	if d.r.err != nil {
+		return t
+	}
+	by := t.values()
+	order := make([]expr.Order, len(keys))
+	for i, k := range keys {
+		k.Expr = subst(k.Expr, by)
+		order[i] = k
+	}
+	numbered, num := d.r.rowNumber(t.n, linkExprs(t), order, n.Ties)
+	if numbered == nil {
+		return t
+	}
+	count, offset := n.Count, n.Offset
+	if count != nil {
+		count = subst(count, by)
+	}
+	if offset != nil {
+		offset = subst(offset, by)
+	}
+	out := &table{links: t.links, one: t.one}
+	if k, ok := count.(*expr.Const); ok && k.Val == int64(1) && !n.Ties {
+		out.one = true
+	}
+	out.n = filter(numbered, d.r.between(num, count, offset))
+	return out
+}
+
+func orderExprs(keys []expr.Order) []expr.Expr {
+	out := make([]expr.Expr, len(keys))
+	for i, k := range keys {
+		out[i] = k.Expr
+	}
+	return out
+}
+
+// pushMax1Row lets a single join over the domain raise the error.
+func (d *decorrelator) pushMax1Row(n *plan.Max1Row, above colSet) *table {
+	t := d.complete(d.push(n.Input, above))
+	if t.one || d.r.err != nil {
+		return t
+	}
+	dom := d.domain(sortedIDs(union(t.outers(), above)))
+	by := dom.values()
+	var on []expr.Expr
+	for _, l := range t.links {
+		on = append(on, subst(l.cond, by))
+	}
+	in, ind := d.r.indicator(t.n)
+	j := &plan.Join{Kind: plan.Single, L: dom.n, R: in, On: on}
+	return &table{n: filter(j, []expr.Expr{&expr.IsNull{Arg: colOf(ind), Not: true}}), links: dom.links, one: true}
+}
+
+// pushSetOp lets each input carry all of L's columns that any of them reads.
+func (d *decorrelator) pushSetOp(n *plan.SetOp, above colSet) *table {
+	need := union(above, d.correlated(n))
+	cols := sortedIDs(need)
+	out := *n
+	out.Inputs = make([]plan.Node, len(n.Inputs))
+	res := &table{}
+	out.Cols = n.Cols[:len(n.Cols):len(n.Cols)]
+	for _, id := range cols {
+		c := d.cols[id]
+		col := d.r.newCol(c.Name, c.Type)
+		out.Cols = append(out.Cols, col)
+		res.links = append(res.links, link{outer: colOf(c), col: col, cond: notDistinct(colOf(c), colOf(col)), value: true})
+	}
+	for i, in := range n.Inputs {
+		own := in.Schema()
+		t := d.ensure(d.complete(d.push(in, need)), need)
+		if d.r.err != nil {
+			return t
+		}
+		items := passItems(own)
+		by := t.values()
+		var notNull []expr.Expr
+		for _, id := range cols {
+			v := by[id]
+			items = append(items, plan.Item{Col: d.r.newCol(d.cols[id].Name, v.Type()), Expr: v})
+			for _, l := range t.links {
+				if c, ok := asColumn(l.outer); ok && c.ID == id && l.strict {
+					notNull = append(notNull, &expr.IsNull{Arg: v, Not: true})
+				}
+			}
+		}
+		out.Inputs[i] = &plan.Project{Input: filter(t.n, notNull), Items: items}
+	}
+	res.n = &out
+	return res
+}
+
+// valuesUnion makes a union of projections of a list of rows.
+func valuesUnion(r *run, n *plan.Values) plan.Node {
+	arms := make([]plan.Node, len(n.Rows))
+	for i, row := range n.Rows {
+		items := make([]plan.Item, len(row))
+		for j, e := range row {
+			col := n.Cols[j]
+			if len(n.Rows) > 1 {
+				col = r.newCol(col.Name, col.Type)
+			}
+			items[j] = plan.Item{Col: col, Expr: e}
+		}
+		arms[i] = &plan.Project{Input: unit(), Items: items}
+	}
+	if len(arms) == 1 {
+		return arms[0]
+	}
+	return &plan.SetOp{Kind: plan.Union, All: true, Inputs: arms, Cols: n.Cols}
+}

@@ -1,0 +1,163 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// pushJoin makes the table of a join below an Apply. Both sides' tables must
+// agree on the values that they are about.
+func (d *decorrelator) pushJoin(n *plan.Join, above colSet) *table {
+	switch n.Kind {
+	case plan.Right:
+		before := n.Schema()
+		t := d.pushJoin(&plan.Join{Kind: plan.Left, L: n.R, R: n.L, On: n.On}, above)
+		_ = before // columns are found by id
+		return t
+	case plan.Full:
+		return d.pushFull(n, above)
+	case plan.Inner:
+		if len(d.usesOuter(n.On...)) > 0 {
+			c := *n
+			c.On = nil
+			return d.pushFilter(&plan.Filter{Input: &c, Conds: n.On}, above)
+		}
+		return d.pushInner(n, above)
+	}
+	return d.pushOuter(n, above)
+}
+
+func (d *decorrelator) pushInner(n *plan.Join, above colSet) *table {
+	l := d.complete(d.push(n.L, above))
+	r := d.complete(d.push(n.R, above))
+	if d.r.err != nil {
+		return l
+	}
+	// A value that is needed above must come from one side at least; ensure
+	// adds it later. Links of the same expression must agree.
+	out := &table{links: append([]link(nil), l.links...)}
+	on := append([]expr.Expr(nil), n.On...)
+	for _, rl := range r.links {
+		at := -1
+		for i, ll := range out.links {
+			if same(ll.outer, rl.outer) {
+				at = i
+			}
+		}
+		if at < 0 {
+			out.links = append(out.links, rl)
+			continue
+		}
+		ll := out.links[at]
+		var cond expr.Expr
+		if ll.strict || rl.strict {
+			cond = equals(colOf(ll.col), colOf(rl.col))
+		} else if ll.col.Type == rl.col.Type {
+			cond = notDistinct(colOf(ll.col), colOf(rl.col))
+		}
+		if cond == nil {
+			// No operator between the two: let the domain be between them.
+			l = d.ensure(&table{n: l.n, links: l.links}, union(l.outers(), r.outers()))
+			return d.pushOuterTables(n, plan.Inner, l, r)
+		}
+		on = append(on, cond)
+		if !ll.value && rl.value || ll.value == rl.value && !ll.strict && rl.strict {
+			out.links[at] = rl
+		}
+	}
+	out.n = &plan.Join{Kind: plan.Inner, L: l.n, R: r.n, On: on}
+	if isUnit(l.n) {
+		out.n = filter(r.n, on)
+	} else if isUnit(r.n) {
+		out.n = filter(l.n, on)
+	}
+	out.one = l.one && r.one
+	return out
+}
+
+// pushOuter is for joins whose left rows may stay without a partner: the right
+// table is joined by the left one's values.
+func (d *decorrelator) pushOuter(n *plan.Join, above colSet) *table {
+	used := d.usesOuter(n.On...)
+	r := d.complete(d.push(n.R, colSet{}))
+	if d.r.err != nil {
+		return r
+	}
+	l := d.complete(d.push(n.L, union(above, union(used, r.outers()))))
+	if d.r.err != nil {
+		return l
+	}
+	need := union(used, colSet{})
+	for _, rl := range r.links {
+		matched := false
+		for _, ll := range l.links {
+			if same(ll.outer, rl.outer) && equals(colOf(ll.col), colOf(rl.col)) != nil && (ll.strict || rl.strict) {
+				matched = true
+			}
+		}
+		if !matched {
+			need = union(need, columnsOf(rl.outer))
+		}
+	}
+	l = d.ensure(l, need)
+	return d.pushOuterTables(n, n.Kind, l, r)
+}
+
+// pushOuterTables joins two tables; the left one has what the right one needs.
+func (d *decorrelator) pushOuterTables(n *plan.Join, kind plan.JoinKind, l, r *table) *table {
+	by := l.values()
+	j := *n
+	j.Kind, j.L, j.R = kind, l.n, r.n
+	j.On = substAll(n.On, by)
+	var extra []expr.Expr
+	for _, rl := range r.links {
+		if subsetOf(columnsOf(rl.outer), by) {
+			extra = append(extra, subst(rl.cond, by))
+			continue
+		}
+		for _, ll := range l.links {
+			if same(ll.outer, rl.outer) {
+				extra = append(extra, equals(colOf(ll.col), colOf(rl.col)))
+				break
+			}
+		}
+	}
+	a := &plan.Apply{Kind: kind, L: j.L, R: j.R, On: j.On, MarkCol: n.MarkCol}
+	d.addConds(a, extra)
+	if a.Kind == plan.AntiNull && !d.plainNotIn(a) {
+		a.Kind, a.On = plan.Anti, notFalse(a.On)
+	}
+	j.Kind, j.On = a.Kind, a.On
+	if kind == plan.Single && r.one {
+		j.Kind = plan.Left
+	}
+	one := l.one
+	switch j.Kind {
+	case plan.Left, plan.Inner:
+		one = l.one && r.one
+	}
+	return &table{n: &j, links: l.links, one: one}
+}
+
+// pushFull makes both sides carry all values and merges them.
+func (d *decorrelator) pushFull(n *plan.Join, above colSet) *table {
+	need := union(above, d.correlated(n))
+	l := d.ensure(d.complete(d.push(n.L, need)), need)
+	r := d.ensure(d.complete(d.push(n.R, need)), need)
+	if d.r.err != nil {
+		return l
+	}
+	lv, rv := l.values(), r.values()
+	on := substAll(n.On, lv)
+	out := &table{}
+	items := append(passItems(n.L.Schema()), passItems(n.R.Schema())...)
+	for _, id := range sortedIDs(need) {
+		c := d.cols[id]
+		on = append(on, notDistinct(lv[id], rv[id]))
+		col := d.r.newCol(c.Name, c.Type)
+		items = append(items, plan.Item{Col: col, Expr: &expr.Coalesce{Args: []expr.Expr{lv[id], rv[id]}, Typ: c.Type}})
+		out.links = append(out.links, link{outer: colOf(c), col: col, cond: notDistinct(colOf(c), colOf(col)), value: true})
+	}
+	out.n = &plan.Project{Input: &plan.Join{Kind: plan.Full, L: l.n, R: r.n, On: on}, Items: items}
+	return out
+}

@@ -1,0 +1,253 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// rulePushdown moves conditions towards the tables, so that rows go early and
+// scans can skip blocks by their zone maps.
+//
+// A condition passes a node if the node emits the same rows, less those that
+// fail it, as when it is checked above. So it passes
+//
+//	Project     with its columns replaced by their expressions
+//	Inner       to the side that it reads; into On if it reads both
+//	Left        over the left side's columns only: on a padded row a condition
+//	            over the right side sees NULLs that are not there yet below
+//	Semi, Anti  over the left side's columns
+//	Aggregate   over grouping columns: HAVING sum(x) > 1 must stay, and with
+//	            grouping sets all must, as ROLLUP makes NULLs of its own
+//	Window      over columns that all rows of a partition share
+//	DistinctOn  over its keys
+//	Sort, SetOp always
+//	Limit       never: the first ten of the even rows are not the even ones of
+//	            the first ten
+//
+// A volatile condition stays where it is.
+func rulePushdown(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	p := &pusher{r: r}
+	return p.push(n, nil), nil
+}
+
+type pusher struct{ r *run }
+
+// kids continues below n with no condition.
+func (p *pusher) kids(n plan.Node) plan.Node {
+	return mapChildren(n, func(k plan.Node) plan.Node { return p.push(k, nil) })
+}
+
+// push gives n with conds applied as low as they can be.
+func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
+	switch n := n.(type) {
+	case *plan.Filter:
+		return p.filter(n, conds)
+	case *plan.Scan:
+		down, up := split(conds, scannable)
+		if len(down) == 0 {
+			return filter(n, up)
+		}
+		c := *n
+		c.Filter = addNew(n.Filter, down)
+		return filter(&c, up)
+	case *plan.Virtual:
+		down, up := split(conds, scannable)
+		if len(down) == 0 {
+			return filter(n, up)
+		}
+		c := *n
+		c.Filter = addNew(n.Filter, down)
+		return filter(&c, up)
+	case *plan.Source:
+		down, up := split(conds, scannable)
+		if len(down) == 0 {
+			return filter(n, up)
+		}
+		c := *n
+		c.Filter = addNew(n.Filter, down)
+		return filter(&c, up)
+	case *plan.Project:
+		return p.project(n, conds)
+	case *plan.ProjectSet:
+		in := plan.Emits(n.Input)
+		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), in) })
+		return filter(with1(n, p.push(n.Input, down)), up)
+	case *plan.Aggregate:
+		return p.aggregate(n, conds)
+	case *plan.Window:
+		keys := plainColumns(n.PartitionBy)
+		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), keys) })
+		return filter(with1(n, p.push(n.Input, down)), up)
+	case *plan.DistinctOn:
+		keys := plainColumns(n.Keys)
+		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), keys) })
+		return filter(with1(n, p.push(n.Input, down)), up)
+	case *plan.Sort:
+		if n.Limit >= 0 {
+			return filter(p.kids(n), conds)
+		}
+		return with1(n, p.push(n.Input, conds))
+	case *plan.SetOp:
+		return p.setOp(n, conds)
+	case *plan.Join:
+		return p.join(n, conds)
+	}
+	return filter(p.kids(n), conds)
+}
+
+// split parts conds by whether they may go down.
+func split(conds []expr.Expr, ok func(expr.Expr) bool) (down, up []expr.Expr) {
+	for _, c := range conds {
+		if ok(c) {
+			down = append(down, c)
+		} else {
+			up = append(up, c)
+		}
+	}
+	return down, up
+}
+
+// scannable: models are applied by operators, not by scans.
+func scannable(c expr.Expr) bool { return !costly(c) && len(columnsOf(c)) > 0 }
+
+func addNew(have, more []expr.Expr) []expr.Expr {
+	out := have[:len(have):len(have)]
+	for _, c := range more {
+		if !containsSame(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func plainColumns(es []expr.Expr) colSet {
+	out := colSet{}
+	for _, e := range es {
+		if c, ok := asColumn(e); ok {
+			out[c.ID] = true
+		}
+	}
+	return out
+}
+
+func (p *pusher) filter(n *plan.Filter, conds []expr.Expr) plan.Node {
+	all := addNew(splitAll(n.Conds), conds)
+	// What is volatile stays, and keeps what comes after it.
+	for i, c := range all {
+		if isVolatile(c) {
+			return filter(p.push(n.Input, all[:i]), all[i:])
+		}
+	}
+	return p.push(n.Input, all)
+}
+
+func (p *pusher) project(n *plan.Project, conds []expr.Expr) plan.Node {
+	by := map[expr.ColID]expr.Expr{}
+	heavy := colSet{}
+	for _, it := range n.Items {
+		by[it.Col.ID] = it.Expr
+		if isVolatile(it.Expr) || costly(it.Expr) {
+			heavy[it.Col.ID] = true
+		}
+	}
+	down, up := split(conds, func(c expr.Expr) bool { return !intersects(columnsOf(c), heavy) })
+	return filter(with1(n, p.push(n.Input, substAll(down, by))), up)
+}
+
+func (p *pusher) aggregate(n *plan.Aggregate, conds []expr.Expr) plan.Node {
+	by := map[expr.ColID]expr.Expr{}
+	groups := colSet{}
+	if len(n.Sets) == 0 {
+		for _, g := range n.Groups {
+			if !isVolatile(g.Expr) && !costly(g.Expr) {
+				by[g.Col.ID] = g.Expr
+				groups[g.Col.ID] = true
+			}
+		}
+	}
+	down, up := split(conds, func(c expr.Expr) bool {
+		cols := columnsOf(c)
+		return len(n.Groups) > 0 && len(cols) > 0 && subset(cols, groups)
+	})
+	return filter(with1(n, p.push(n.Input, substAll(down, by))), up)
+}
+
+func (p *pusher) setOp(n *plan.SetOp, conds []expr.Expr) plan.Node {
+	if len(conds) == 0 {
+		return p.kids(n)
+	}
+	c := *n
+	c.Inputs = make([]plan.Node, len(n.Inputs))
+	for i, in := range n.Inputs {
+		by := map[expr.ColID]expr.Expr{}
+		s := in.Schema()
+		for j, col := range n.Cols {
+			by[col.ID] = colOf(s[j])
+		}
+		c.Inputs[i] = p.push(in, substAll(conds, by))
+	}
+	return &c
+}
+
+func (p *pusher) join(n *plan.Join, conds []expr.Expr) plan.Node {
+	l, r := plan.Emits(n.L), plan.Emits(n.R)
+	onlyL := func(c expr.Expr) bool { return subset(columnsOf(c), l) }
+	onlyR := func(c expr.Expr) bool { return subset(columnsOf(c), r) }
+	on := splitAll(n.On)
+	j := *n
+	switch n.Kind {
+	case plan.Inner:
+		var vol []expr.Expr
+		for i, c := range on {
+			if isVolatile(c) {
+				vol, on = on[i:], on[:i]
+				break
+			}
+		}
+		all := addNew(on, conds)
+		toL, rest := split(all, func(c expr.Expr) bool { return onlyL(c) && len(columnsOf(c)) > 0 })
+		toR, rest := split(rest, onlyR)
+		j.On = rest
+		j.L, j.R = p.push(n.L, toL), p.push(n.R, toR)
+		return filter(&j, vol)
+	case plan.Left, plan.Single, plan.Mark, plan.Semi, plan.Anti, plan.AntiNull:
+		toL, up := split(conds, onlyL)
+		var toR []expr.Expr
+		switch n.Kind {
+		case plan.Left, plan.Single, plan.Anti:
+			toR, j.On = split(on, func(c expr.Expr) bool { return onlyR(c) && !isVolatile(c) })
+		case plan.Semi:
+			var more []expr.Expr
+			more, j.On = split(on, func(c expr.Expr) bool { return onlyL(c) && !isVolatile(c) && len(columnsOf(c)) > 0 })
+			toL = append(toL, more...)
+			toR, j.On = split(j.On, func(c expr.Expr) bool { return onlyR(c) && !isVolatile(c) })
+		case plan.Mark:
+			// Only a condition that is never NULL may drop right rows.
+			toR, j.On = split(on, func(c expr.Expr) bool {
+				b, ok := c.(*expr.BoolTest)
+				return ok && b.Kind == expr.IsTrue && !b.Not && onlyR(c) && !isVolatile(c)
+			})
+		}
+		j.L, j.R = p.push(n.L, toL), p.push(n.R, unwrapTrue(toR))
+		return filter(&j, up)
+	case plan.Right:
+		toR, up := split(conds, onlyR)
+		var toL []expr.Expr
+		toL, j.On = split(on, func(c expr.Expr) bool { return onlyL(c) && !isVolatile(c) })
+		j.L, j.R = p.push(n.L, toL), p.push(n.R, toR)
+		return filter(&j, up)
+	}
+	return filter(p.kids(n), conds)
+}
+
+// unwrapTrue drops IS TRUE, which a filter does not need.
+func unwrapTrue(conds []expr.Expr) []expr.Expr {
+	out := make([]expr.Expr, len(conds))
+	for i, c := range conds {
+		if b, ok := c.(*expr.BoolTest); ok && b.Kind == expr.IsTrue && !b.Not {
+			c = b.Arg
+		}
+		out[i] = c
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// rename copies a tree and gives every column that it makes a new id, so that
+// both may stand in one plan. It tells which id became which.
+func (r *run) rename(n plan.Node) (plan.Node, map[expr.ColID]expr.ColID) {
+	rn := &renamer{r: r, ids: map[expr.ColID]expr.ColID{}, bufs: map[int]int{}}
+	rn.collect(n)
+	return rn.tree(n), rn.ids
+}
+
+type renamer struct {
+	r    *run
+	ids  map[expr.ColID]expr.ColID
+	bufs map[int]int // working tables of recursive unions inside
+}
+
+func (rn *renamer) collect(n plan.Node) {
+	for _, k := range n.Children() {
+		rn.collect(k)
+	}
+	for _, c := range n.Schema() {
+		if _, ok := rn.ids[c.ID]; !ok {
+			rn.ids[c.ID] = rn.r.newCol("", c.Type).ID
+		}
+	}
+	if u, ok := n.(*plan.RecursiveUnion); ok {
+		rn.bufs[u.ID] = rn.r.nextBuf
+		rn.r.nextBuf++
+	}
+	for _, e := range plan.Exprs(n) {
+		expr.Walk(e, func(x expr.Expr) bool {
+			if s, ok := x.(*expr.Subquery); ok {
+				rn.collect(s.Plan.(plan.Node))
+			}
+			return true
+		})
+	}
+}
+
+func (rn *renamer) id(c expr.ColID) expr.ColID {
+	if m, ok := rn.ids[c]; ok {
+		return m
+	}
+	return c
+}
+
+func (rn *renamer) cols(in []plan.Column) []plan.Column {
+	out := append([]plan.Column(nil), in...)
+	for i := range out {
+		out[i].ID = rn.id(out[i].ID)
+	}
+	return out
+}
+
+func (rn *renamer) expr(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		switch x := x.(type) {
+		case *expr.Col:
+			if id := rn.id(x.ID); id != x.ID {
+				c := *x
+				c.ID = id
+				return &c
+			}
+		case *expr.Subquery:
+			c := *x
+			c.Plan = rn.tree(x.Plan.(plan.Node))
+			c.Cols = make([]expr.ColID, len(x.Cols))
+			for i, id := range x.Cols {
+				c.Cols[i] = rn.id(id)
+			}
+			return &c
+		}
+		return x
+	})
+}
+
+func (rn *renamer) calls(in []plan.SetCall) []plan.SetCall {
+	out := append([]plan.SetCall(nil), in...)
+	for i := range out {
+		out[i].Cols = rn.cols(out[i].Cols)
+	}
+	return out
+}
+
+func (rn *renamer) tree(n plan.Node) plan.Node {
+	n = mapChildren(n, rn.tree)
+	n = plan.MapExprs(n, rn.expr)
+	switch n := n.(type) {
+	case *plan.Scan:
+		c := *n
+		c.Cols, c.RowID = rn.cols(n.Cols), rn.id(n.RowID)
+		return &c
+	case *plan.Values:
+		c := *n
+		c.Cols = rn.cols(n.Cols)
+		return &c
+	case *plan.Virtual:
+		c := *n
+		c.Cols = rn.cols(n.Cols)
+		return &c
+	case *plan.Source:
+		c := *n
+		c.Cols = rn.cols(n.Cols)
+		return &c
+	case *plan.FuncScan:
+		c := *n
+		c.Calls, c.Ordinality = rn.calls(n.Calls), rn.id(n.Ordinality)
+		return &c
+	case *plan.Buffer:
+		c := *n
+		c.Cols = rn.cols(n.Cols)
+		if id, ok := rn.bufs[n.ID]; ok {
+			c.ID = id
+		}
+		return &c
+	case *plan.Project:
+		c := *n
+		c.Items = append([]plan.Item(nil), n.Items...)
+		for i := range c.Items {
+			c.Items[i].Col.ID = rn.id(c.Items[i].Col.ID)
+		}
+		return &c
+	case *plan.ProjectSet:
+		c := *n
+		c.Calls, c.Ordinality = rn.calls(n.Calls), rn.id(n.Ordinality)
+		return &c
+	case *plan.Aggregate:
+		c := *n
+		c.Groups = append([]plan.Item(nil), n.Groups...)
+		for i := range c.Groups {
+			c.Groups[i].Col.ID = rn.id(c.Groups[i].Col.ID)
+		}
+		c.Aggs = append([]plan.AggItem(nil), n.Aggs...)
+		for i := range c.Aggs {
+			c.Aggs[i].Col.ID = rn.id(c.Aggs[i].Col.ID)
+		}
+		c.GroupingID = rn.id(n.GroupingID)
+		return &c
+	case *plan.Window:
+		c := *n
+		c.Items = append([]plan.WindowItem(nil), n.Items...)
+		for i := range c.Items {
+			c.Items[i].Col.ID = rn.id(c.Items[i].Col.ID)
+		}
+		return &c
+	case *plan.Join:
+		c := *n
+		c.MarkCol = rn.id(n.MarkCol)
+		return &c
+	case *plan.Apply:
+		c := *n
+		c.MarkCol = rn.id(n.MarkCol)
+		return &c
+	case *plan.SetOp:
+		c := *n
+		c.Cols = rn.cols(n.Cols)
+		return &c
+	case *plan.RecursiveUnion:
+		c := *n
+		c.Cols, c.ID = rn.cols(n.Cols), rn.bufs[n.ID]
+		return &c
+	}
+	return n
+}

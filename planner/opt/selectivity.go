@@ -1,0 +1,400 @@
+package opt
+
+import (
+	"math"
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Shares of rows assumed where nothing is known.
+const (
+	guessEqual    = 0.005
+	guessRange    = 1.0 / 3
+	guessLike     = 0.1
+	guessPrefix   = 0.05
+	guessOther    = 1.0 / 3
+	guessDistinct = 200
+)
+
+// colEst is what is estimated of a column of some relation.
+type colEst struct {
+	ndv      float64
+	min, max types.Datum
+	null     float64
+	typ      types.Type
+}
+
+// relEst is what is estimated of a relation.
+type relEst struct {
+	rows float64
+	cols map[expr.ColID]colEst
+}
+
+// col looks a column up, through casts that keep the order.
+func (r *relEst) col(e expr.Expr) (colEst, expr.ColID, bool) {
+	for {
+		switch x := e.(type) {
+		case *expr.Cast:
+			e = x.Arg
+			continue
+		case *expr.Col:
+			c, ok := r.cols[x.ID]
+			return c, x.ID, ok
+		}
+		return colEst{}, 0, false
+	}
+}
+
+// ndv estimates the distinct values of an expression.
+func (r *relEst) ndv(e expr.Expr) float64 {
+	if c, _, ok := r.col(e); ok && c.ndv > 0 {
+		return max(1, min(c.ndv, r.rows))
+	}
+	switch x := e.(type) {
+	case *expr.Const:
+		return 1
+	case *expr.Call:
+		// A function of columns has at most the product of their values.
+		if n := r.funcNDV(x); n > 0 {
+			return max(1, min(n, r.rows))
+		}
+	case *expr.Case:
+		n := 1.0
+		for _, w := range x.Whens {
+			n += r.ndv(w.Then)
+		}
+		return max(1, min(n, r.rows))
+	}
+	p := 1.0
+	cols := columnsOf(e)
+	for _, id := range sortedIDs(cols) {
+		if c, ok := r.cols[id]; ok && c.ndv > 0 {
+			p *= c.ndv
+		} else {
+			p *= guessDistinct
+		}
+	}
+	if len(cols) == 0 {
+		return 1
+	}
+	return max(1, min(p, r.rows))
+}
+
+// funcNDV knows functions that fold many values to few.
+func (r *relEst) funcNDV(c *expr.Call) float64 {
+	if c.Fn == nil {
+		return 0
+	}
+	switch c.Fn.Name {
+	case "extract", "date_part":
+		if len(c.Args) == 2 {
+			if k, ok := c.Args[0].(*expr.Const); ok {
+				if s, ok := k.Val.(string); ok {
+					switch strings.ToLower(s) {
+					case "year":
+						if ce, _, ok := r.col(c.Args[1]); ok {
+							return yearsOf(ce)
+						}
+						return 10
+					case "month":
+						return 12
+					case "day":
+						return 31
+					case "hour", "dow", "isodow":
+						return 24
+					}
+				}
+			}
+		}
+	}
+	return 0
+}
+
+func yearsOf(c colEst) float64 {
+	a, ok := c.min.(int64)
+	b, ok2 := c.max.(int64)
+	if !ok || !ok2 {
+		return 10
+	}
+	year := 366.0
+	if c.typ.OID != types.DateOID {
+		year *= float64(microsPerDay)
+	}
+	return math.Floor((float64(b)-float64(a))/year) + 1
+}
+
+// conds estimates the share of rows that meet all conditions. Bounds on the
+// same column are taken together: a >= 1 AND a < 2 is a range, not a product.
+func (r *relEst) conds(conds []expr.Expr) float64 {
+	s := 1.0
+	ranges := map[expr.ColID]*interval{}
+	var order []expr.ColID
+	for _, c := range splitAll(conds) {
+		if id, lo, hi, ok := r.bound(c); ok {
+			iv := ranges[id]
+			if iv == nil {
+				iv = &interval{0, 1}
+				ranges[id] = iv
+				order = append(order, id)
+			}
+			iv.lo, iv.hi = max(iv.lo, lo), min(iv.hi, hi)
+			continue
+		}
+		s *= r.cond(c)
+	}
+	for _, id := range order {
+		iv := ranges[id]
+		c := r.cols[id]
+		floor := 1 / max(c.ndv, 200)
+		s *= max(iv.hi-iv.lo, floor) * (1 - c.null)
+	}
+	return clamp(s)
+}
+
+type interval struct{ lo, hi float64 }
+
+// bound places a comparison of a column with a constant on the column's range:
+// the rows between the fractions lo and hi meet it.
+func (r *relEst) bound(e expr.Expr) (id expr.ColID, lo, hi float64, ok bool) {
+	c, isCall := e.(*expr.Call)
+	if !isCall || len(c.Args) != 2 {
+		return 0, 0, 0, false
+	}
+	op, l, k := c.Op, c.Args[0], c.Args[1]
+	if isConstant(l) {
+		op, l, k = mirrored[op], k, l
+	}
+	ce, id, known := r.col(l)
+	if !known || ce.min == nil || ce.max == nil {
+		return 0, 0, 0, false
+	}
+	at, ok := position(ce, k)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	switch op {
+	case "<", "<=":
+		return id, 0, at, true
+	case ">", ">=":
+		return id, at, 1, true
+	}
+	return 0, 0, 0, false
+}
+
+// position is where on the column's range a constant lies, as a fraction.
+func position(c colEst, e expr.Expr) (float64, bool) {
+	for {
+		if x, ok := e.(*expr.Cast); ok {
+			e = x.Arg
+			continue
+		}
+		break
+	}
+	k, ok := e.(*expr.Const)
+	if !ok || k.Val == nil {
+		return 0, false
+	}
+	v, ok1 := scalar(k.Val)
+	a, ok2 := scalar(c.min)
+	b, ok3 := scalar(c.max)
+	if !ok1 || !ok2 || !ok3 {
+		return 0, false
+	}
+	if _, isText := k.Val.(string); isText != isString(c.min) {
+		return 0, false
+	}
+	// A date column against a timestamp.
+	if c.typ.OID == types.DateOID && (k.Typ.OID == types.TimestampOID || k.Typ.OID == types.TimestamptzOID) {
+		v /= float64(microsPerDay)
+	}
+	if b <= a {
+		switch {
+		case v < a:
+			return 0, true
+		case v > a:
+			return 1, true
+		}
+		return 0.5, true
+	}
+	return clamp((v - a) / (b - a)), true
+}
+
+func isString(d types.Datum) bool { _, ok := d.(string); return ok }
+
+func clamp(x float64) float64 { return math.Max(0, math.Min(1, x)) }
+
+// cond estimates the share of rows that meet one condition.
+func (r *relEst) cond(e expr.Expr) float64 {
+	switch e := e.(type) {
+	case *expr.Const:
+		if e.Val == true {
+			return 1
+		}
+		return 0
+	case *expr.And:
+		return r.conds(e.Args)
+	case *expr.Or:
+		s := 0.0
+		for _, a := range e.Args {
+			s = s + r.cond(a) - s*r.cond(a)
+		}
+		return clamp(s)
+	case *expr.Not:
+		return clamp(1 - r.cond(e.Arg))
+	case *expr.BoolTest:
+		s := guessOther
+		switch e.Kind {
+		case expr.IsTrue:
+			s = r.cond(e.Arg)
+		case expr.IsFalse:
+			s = 1 - r.cond(e.Arg)
+		case expr.IsUnknown:
+			s = 0.01
+		}
+		if e.Not {
+			s = 1 - s
+		}
+		return clamp(s)
+	case *expr.IsNull:
+		s := 0.01
+		if c, _, ok := r.col(e.Arg); ok {
+			s = c.null
+		}
+		if e.Not {
+			return 1 - s
+		}
+		return max(s, 1e-6)
+	case *expr.In:
+		s := 0.0
+		for _, x := range e.List {
+			s += r.equal(e.Arg, x)
+		}
+		s = clamp(s)
+		if e.Not {
+			s = 1 - s
+		}
+		return s
+	case *expr.Distinct:
+		s := r.equal(e.L, e.R)
+		if !e.Not {
+			s = 1 - s
+		}
+		return clamp(s)
+	case *expr.AnyAll:
+		return guessOther
+	case *expr.Col:
+		return 0.5
+	case *expr.Call:
+		return r.call(e)
+	}
+	return guessOther
+}
+
+// equal estimates how often two expressions are equal.
+func (r *relEst) equal(a, b expr.Expr) float64 {
+	if isConstant(a) {
+		a, b = b, a
+	}
+	if k, ok := b.(*expr.Const); ok {
+		if k.Val == nil {
+			return 0
+		}
+		c, _, known := r.col(a)
+		if !known {
+			if n := r.ndv(a); n > 1 {
+				return 1 / n
+			}
+			return guessEqual
+		}
+		if c.min != nil && c.max != nil && k.Typ.OID == c.typ.OID {
+			if types.Compare(c.typ, k.Val, c.min) < 0 || types.Compare(c.typ, k.Val, c.max) > 0 {
+				return 1e-9
+			}
+		}
+		if c.ndv > 0 {
+			return (1 - c.null) / c.ndv
+		}
+		if r.rows > 0 {
+			return max(1/r.rows, guessEqual)
+		}
+		return guessEqual
+	}
+	if len(columnsOf(b)) == 0 || len(columnsOf(a)) == 0 {
+		n := max(r.ndv(a), r.ndv(b))
+		if n > 1 {
+			return 1 / n
+		}
+		return guessEqual
+	}
+	return 1 / max(r.ndv(a), r.ndv(b), 1)
+}
+
+func (r *relEst) call(c *expr.Call) float64 {
+	if len(c.Args) == 2 {
+		switch c.Op {
+		case "=":
+			return clamp(r.equal(c.Args[0], c.Args[1]))
+		case "<>":
+			return clamp(1 - r.equal(c.Args[0], c.Args[1]))
+		case "<", "<=", ">", ">=":
+			if id, lo, hi, ok := r.bound(c); ok {
+				col := r.cols[id]
+				return clamp(max(hi-lo, 1/max(col.ndv, 200)) * (1 - col.null))
+			}
+			return guessRange
+		}
+	}
+	if c.Op == "~~" || c.Op == "~~*" || c.Fn != nil && (c.Fn.Name == "like" || c.Fn.Name == "ilike") {
+		return r.like(c)
+	}
+	if c.Op == "!~~" || c.Op == "!~~*" || c.Fn != nil && (c.Fn.Name == "notlike" || c.Fn.Name == "notilike") {
+		return clamp(1 - r.like(c))
+	}
+	return guessOther
+}
+
+func (r *relEst) like(c *expr.Call) float64 {
+	if len(c.Args) == 2 {
+		if k, ok := c.Args[1].(*expr.Const); ok {
+			if s, ok := k.Val.(string); ok {
+				if !strings.ContainsAny(s, "%_") {
+					return r.equal(c.Args[0], k)
+				}
+				if !strings.HasPrefix(s, "%") && !strings.HasPrefix(s, "_") {
+					return guessPrefix
+				}
+			}
+		}
+	}
+	return guessLike
+}
+
+// scanEst is the estimate of a table as stored.
+func scanEst(n *plan.Scan, st Statistics) *relEst {
+	out := &relEst{rows: max(n.Rows, 1), cols: map[expr.ColID]colEst{}}
+	t := st.Table(n.Table)
+	if t == nil {
+		if n.Rows == 0 {
+			out.rows = 1000
+		}
+		for _, c := range n.Cols {
+			out.cols[c.ID] = colEst{typ: c.Type}
+		}
+		return out
+	}
+	out.rows = max(t.Rows, 1)
+	for _, c := range n.Cols {
+		cs := t.Cols[c.Num]
+		ndv := cs.NDV
+		if ndv == 0 {
+			if s := integerSpan(cs.Min, cs.Max); !math.IsInf(s, 1) && (c.Type.OID == types.Int4OID || c.Type.OID == types.Int8OID || c.Type.OID == types.Int2OID || c.Type.OID == types.DateOID) {
+				ndv = s
+			}
+		}
+		out.cols[c.ID] = colEst{ndv: min(ndv, out.rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type}
+	}
+	return out
+}

@@ -1,0 +1,264 @@
+package opt
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Statistics is what the optimiser knows of tables.
+type Statistics interface {
+	// Table gives a table's statistics; nil if nothing is known.
+	Table(oid types.OID) *TableStats
+}
+
+// TableStats describes a table's rows at a snapshot.
+type TableStats struct {
+	Rows float64
+	Cols map[int16]ColStats // by attnum
+	// Unique are keys over columns that are NOT NULL.
+	Unique [][]int16
+}
+
+// ColStats describes a column. Bounds marks that Min and Max hold for every
+// row of the snapshot, not just for most.
+type ColStats struct {
+	Min, Max types.Datum
+	Bounds   bool
+	NDV      float64 // distinct values; 0 for not known
+	NullFrac float64
+	NotNull  bool // by constraint
+	Type     types.Type
+}
+
+// FromState reads statistics off the catalog: descriptors and the zone maps of
+// the snapshot's segments. Tables are looked at once each, when asked for.
+func FromState(s *catalog.State) Statistics {
+	return &stateStats{s: s, tables: map[types.OID]*TableStats{}}
+}
+
+type stateStats struct {
+	s      *catalog.State
+	tables map[types.OID]*TableStats
+}
+
+func (st *stateStats) Table(oid types.OID) *TableStats {
+	if st.s == nil {
+		return nil
+	}
+	if t, ok := st.tables[oid]; ok {
+		return t
+	}
+	var t *TableStats
+	if rel := st.s.RelationByOID(oid); rel != nil {
+		t = tableStats(rel, st.s.Manifest(oid))
+	}
+	st.tables[oid] = t
+	return t
+}
+
+func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
+	t := &TableStats{Cols: map[int16]ColStats{}}
+	live := rel.Live()
+	var segs []*catalog.Segment
+	if m != nil {
+		t.Rows = float64(m.Rows())
+		for _, p := range m.Partitions {
+			segs = append(segs, p...)
+		}
+	}
+	notNull := map[int16]bool{}
+	for _, c := range live {
+		notNull[c.Num] = c.NotNull
+	}
+	for _, c := range rel.Constraints {
+		if c.Kind != 'p' && c.Kind != 'u' {
+			continue
+		}
+		ok := true
+		for _, num := range c.Columns {
+			ok = ok && (notNull[num] || c.Kind == 'p')
+			if c.Kind == 'p' {
+				notNull[num] = true
+			}
+		}
+		if ok {
+			t.Unique = append(t.Unique, c.Columns)
+		}
+	}
+	for _, c := range live {
+		cs := columnStats(c, segs)
+		cs.NotNull = notNull[c.Num]
+		cs.Type = c.Type
+		t.Cols[c.Num] = cs
+	}
+	for _, k := range t.Unique {
+		if len(k) == 1 {
+			cs := t.Cols[k[0]]
+			cs.NDV = t.Rows
+			t.Cols[k[0]] = cs
+		}
+	}
+	return t
+}
+
+type zoneRow struct {
+	catalog.Zone
+	rows float64
+}
+
+// columnStats merges the zones of one column.
+func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
+	cs := ColStats{Bounds: true}
+	var zones []zoneRow
+	var nulls, rows float64
+	for _, s := range segs {
+		if s.Rows == 0 {
+			continue
+		}
+		rows += float64(s.Rows)
+		i := slices.IndexFunc(s.Zones, func(z catalog.Zone) bool { return z.Column == c.Num })
+		if i < 0 && len(s.Zones) == 0 {
+			cs.Bounds = false
+			continue
+		}
+		if i < 0 {
+			// Older than the column: all rows have the missing value.
+			if c.Missing == nil {
+				nulls += float64(s.Rows)
+				continue
+			}
+			zones = append(zones, zoneRow{catalog.Zone{Min: c.Missing, Max: c.Missing, Distinct: 1}, float64(s.Rows)})
+			continue
+		}
+		z := s.Zones[i]
+		nulls += float64(z.Nulls)
+		if z.Min == nil || z.Max == nil {
+			if z.Nulls < s.Rows {
+				cs.Bounds = false
+			}
+			continue
+		}
+		zones = append(zones, zoneRow{z, float64(s.Rows - z.Nulls)})
+	}
+	if rows > 0 {
+		cs.NullFrac = nulls / rows
+	}
+	for _, z := range zones {
+		if cs.Min == nil || types.Compare(c.Type, z.Min, cs.Min) < 0 {
+			cs.Min = z.Min
+		}
+		if cs.Max == nil || types.Compare(c.Type, z.Max, cs.Max) > 0 {
+			cs.Max = z.Max
+		}
+	}
+	cs.NDV = distinct(c.Type, zones, cs)
+	return cs
+}
+
+// distinct estimates the distinct values of a column from those of its
+// segments. Segments with ranges apart have different values, so they add up;
+// where the ranges overlap each segment is taken as a sample: d distinct values
+// among n rows drawn from N give N by d = N(1 - e^(-n/N)).
+func distinct(t types.Type, zones []zoneRow, cs ColStats) float64 {
+	var sum, most, rows float64
+	known := false
+	for _, z := range zones {
+		d := float64(z.Distinct)
+		if d <= 0 {
+			continue
+		}
+		known = true
+		sum += d
+		rows += z.rows
+		most = max(most, d)
+	}
+	if !known {
+		return 0
+	}
+	span := integerSpan(cs.Min, cs.Max)
+	if len(zones) == 1 {
+		return sum
+	}
+	sorted := slices.Clone(zones)
+	slices.SortStableFunc(sorted, func(a, b zoneRow) int { return types.Compare(t, a.Min, b.Min) })
+	apart := true
+	for i := 1; i < len(sorted); i++ {
+		apart = apart && types.Compare(t, sorted[i].Min, sorted[i-1].Max) >= 0
+	}
+	if apart {
+		return min(sum, span)
+	}
+	var weighted float64
+	for _, z := range zones {
+		if d := float64(z.Distinct); d > 0 {
+			n := population(d, z.rows)
+			weighted += z.rows * min(n, span)
+		}
+	}
+	if math.IsInf(weighted, 1) {
+		return min(rows, span)
+	}
+	pop := weighted / rows
+	est := pop * (1 - math.Exp(-rows/pop))
+	return min(max(est, most), sum, span)
+}
+
+// population solves d = N(1 - e^(-n/N)) for N.
+func population(d, n float64) float64 {
+	if d >= 0.98*n {
+		return math.Inf(1)
+	}
+	lo, hi := d, n*64
+	for range 50 {
+		mid := (lo + hi) / 2
+		if mid*(1-math.Exp(-n/mid)) < d {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return (lo + hi) / 2
+}
+
+// integerSpan is how many values there can be from a to b.
+func integerSpan(a, b types.Datum) float64 {
+	x, ok := a.(int64)
+	y, ok2 := b.(int64)
+	if !ok || !ok2 {
+		return math.Inf(1)
+	}
+	return float64(y) - float64(x) + 1
+}
+
+// scalar puts a value on a line so that ranges can be measured; ok is false
+// for types without one.
+func scalar(d types.Datum) (float64, bool) {
+	switch v := d.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	case types.Decimal:
+		return v.Float64(), v.IsFinite()
+	case bool:
+		if v {
+			return 1, true
+		}
+		return 0, true
+	case string:
+		// The first bytes as a fraction.
+		var x float64
+		scale := 1.0
+		for i := 0; i < len(v) && i < 8; i++ {
+			scale /= 256
+			x += float64(v[i]) * scale
+		}
+		return x, true
+	case types.TimeTZ:
+		return float64(v.Micros), true
+	}
+	return 0, false
+}

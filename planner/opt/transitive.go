@@ -1,0 +1,144 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// ruleTransitive carries conditions over equalities: with a.x = b.x, what a
+// filter says of a.x alone holds for the b.x that can match, so b's scan may
+// check it too.
+//
+// It goes from the left side to the right one of Inner, Left, Semi, Anti and
+// Single joins (a right row that fails cannot match), and from right to left of
+// Inner and Semi only: a Left join keeps left rows that match nothing. The
+// columns must be of a type whose equal values no function tells apart, else
+// length(x) = 3 for 'a  ' as character(3) would be asked of 'a'.
+func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	return bottomUp(n, func(n plan.Node) plan.Node {
+		j, ok := n.(*plan.Join)
+		if !ok {
+			return n
+		}
+		toR, toL := false, false
+		switch j.Kind {
+		case plan.Inner, plan.Semi:
+			toR, toL = true, true
+		case plan.Left, plan.Anti, plan.Single:
+			toR = true
+		}
+		if !toR {
+			return n
+		}
+		l, rr := plan.Emits(j.L), plan.Emits(j.R)
+		lknown, rknown := known(j.L), known(j.R)
+		var forL, forR []expr.Expr
+		for _, c := range splitAll(j.On) {
+			a, b, ok := equality(c)
+			if !ok {
+				continue
+			}
+			ca, ok1 := asColumn(a)
+			cb, ok2 := asColumn(b)
+			if !ok1 || !ok2 || ca.Typ.OID != cb.Typ.OID || !carriedAlike(ca.Typ, cb.Typ) || !exactEquality(ca.Typ) {
+				continue
+			}
+			if l[cb.ID] && rr[ca.ID] {
+				ca, cb = cb, ca
+			}
+			if !l[ca.ID] || !rr[cb.ID] {
+				continue
+			}
+			forR = append(forR, carryOver(lknown, ca, cb, rknown)...)
+			if toL {
+				forL = append(forL, carryOver(rknown, cb, ca, lknown)...)
+			}
+		}
+		if len(forL) == 0 && len(forR) == 0 {
+			return n
+		}
+		m := *j
+		m.L, m.R = filter(j.L, forL), filter(j.R, forR)
+		return &m
+	}), nil
+}
+
+// carryOver gives the conditions of from over column a alone, as conditions on
+// b that have does not hold yet.
+func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
+	var out []expr.Expr
+	by := map[expr.ColID]expr.Expr{a.ID: b}
+	for _, c := range from {
+		cols := columnsOf(c)
+		if len(cols) != 1 || !cols[a.ID] || costly(c) || isVolatile(c) {
+			continue
+		}
+		if x, ok := c.(*expr.IsNull); ok && x.Not {
+			continue // the equality says so
+		}
+		d := subst(c, by)
+		if !containsSame(have, d) && !containsSame(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// known lists conditions that every row of n meets, over n's columns.
+func known(n plan.Node) []expr.Expr {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return n.Filter
+	case *plan.Virtual:
+		return n.Filter
+	case *plan.Source:
+		return n.Filter
+	case *plan.Filter:
+		return append(splitAll(n.Conds), known(n.Input)...)
+	case *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.ProjectSet:
+		return known(n.Children()[0])
+	case *plan.Project:
+		to := map[expr.ColID]expr.Expr{}
+		for _, it := range n.Items {
+			if c, ok := asColumn(it.Expr); ok {
+				to[c.ID] = colOf(it.Col)
+			}
+		}
+		return renamed(known(n.Input), to)
+	case *plan.Aggregate:
+		if len(n.Sets) > 0 {
+			return nil
+		}
+		to := map[expr.ColID]expr.Expr{}
+		for _, g := range n.Groups {
+			if c, ok := asColumn(g.Expr); ok {
+				to[c.ID] = colOf(g.Col)
+			}
+		}
+		return renamed(known(n.Input), to)
+	case *plan.Join:
+		switch n.Kind {
+		case plan.Inner:
+			return append(append(known(n.L), known(n.R)...), n.On...)
+		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single, plan.Left:
+			return known(n.L)
+		}
+	}
+	return nil
+}
+
+func renamed(conds []expr.Expr, to map[expr.ColID]expr.Expr) []expr.Expr {
+	var out []expr.Expr
+	for _, c := range conds {
+		ok := true
+		for id := range columnsOf(c) {
+			if _, has := to[id]; !has {
+				ok = false
+			}
+		}
+		if ok {
+			out = append(out, subst(c, to))
+		}
+	}
+	return out
+}

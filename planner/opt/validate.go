@@ -1,0 +1,110 @@
+package opt
+
+import (
+	"fmt"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// Validate checks what every plan must keep: each column that a node reads is
+// emitted below it, no id is emitted twice, by-position inputs fit. With final
+// it also checks what optimisation promises: no Apply, no Subquery, conditions
+// of joins in keys and residual. It gives the first violation.
+func Validate(n plan.Node, final bool) error {
+	return validate(n, nil, final)
+}
+
+func validate(n plan.Node, outer colSet, final bool) error {
+	kids := n.Children()
+	have := colSet{}
+	seen := map[expr.ColID]bool{}
+	for i, k := range kids {
+		ko := outer
+		if a, ok := n.(*plan.Apply); ok && i == 1 {
+			ko = union(outer, plan.Emits(a.L))
+		}
+		if err := validate(k, ko, final); err != nil {
+			return err
+		}
+		for _, c := range k.Schema() {
+			have[c.ID] = true
+			if len(kids) == 2 && i == 1 && seen[c.ID] {
+				if _, set := n.(*plan.SetOp); !set {
+					return fmt.Errorf("%T: both sides emit column %d (%s)", n, c.ID, c.Name)
+				}
+			}
+		}
+		for _, c := range k.Schema() {
+			seen[c.ID] = true
+		}
+	}
+	switch n := n.(type) {
+	case *plan.Scan, *plan.Virtual, *plan.Source:
+		for _, c := range n.Schema() {
+			have[c.ID] = true
+		}
+	case *plan.SetOp:
+		for i, k := range n.Inputs {
+			if len(k.Schema()) != len(n.Cols) {
+				return fmt.Errorf("set operation: input %d has %d columns, not %d", i, len(k.Schema()), len(n.Cols))
+			}
+			for j, c := range k.Schema() {
+				if final && !carriedAlike(c.Type, n.Cols[j].Type) {
+					return fmt.Errorf("set operation: input %d column %d is carried otherwise", i, j)
+				}
+			}
+		}
+	case *plan.RecursiveUnion:
+		if len(n.Init.Schema()) != len(n.Cols) || len(n.Step.Schema()) != len(n.Cols) {
+			return fmt.Errorf("recursive union: inputs and columns differ in number")
+		}
+	case *plan.Apply:
+		if final {
+			return fmt.Errorf("an Apply is left")
+		}
+	case *plan.Join:
+		if final && len(n.On) > 0 {
+			return fmt.Errorf("a join has conditions that are neither keys nor residual")
+		}
+		if len(n.LKeys) != len(n.RKeys) || len(n.LKeys) != len(n.NullSafe) {
+			return fmt.Errorf("a join's key lists differ in length")
+		}
+		l, r := plan.Emits(n.L), plan.Emits(n.R)
+		for i := range n.LKeys {
+			if !subset(columnsOf(n.LKeys[i]), l) || !subset(columnsOf(n.RKeys[i]), r) {
+				return fmt.Errorf("key %d of a join is not of its side", i)
+			}
+			if !carriedAlike(n.LKeys[i].Type(), n.RKeys[i].Type()) && !(isText(n.LKeys[i].Type()) && isText(n.RKeys[i].Type())) {
+				return fmt.Errorf("key %d of a join is carried otherwise on each side", i)
+			}
+		}
+		if final && n.Kind == plan.AntiNull && (len(n.LKeys) != 1 || len(n.Residual) > 0) {
+			return fmt.Errorf("NOT IN with %d keys", len(n.LKeys))
+		}
+	}
+	for _, c := range sortedIDs(outer) {
+		have[c] = true
+	}
+	for _, e := range plan.Exprs(n) {
+		if e == nil {
+			continue
+		}
+		if final && hasSubquery(e) {
+			return fmt.Errorf("%T: a Subquery is left", n)
+		}
+		for _, c := range sortedIDs(columnsOf(e)) {
+			if !have[c] {
+				return fmt.Errorf("%T reads column %d, which nothing below emits", n, c)
+			}
+		}
+	}
+	emitted := colSet{}
+	for _, c := range n.Schema() {
+		if emitted[c.ID] {
+			return fmt.Errorf("%T emits column %d (%s) twice", n, c.ID, c.Name)
+		}
+		emitted[c.ID] = true
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package stage
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// aggregate groups in one phase where the rows of a group are together, else
+// in two:
+//
+//	partial on each node ─▶ by hash of the groups, or gathered if few ─▶ final
+//
+// With grouping sets the partial phase groups by all columns, the final one by
+// each set. Aggregates that must see all rows of a group at once (DISTINCT, an
+// order) have them brought together first.
+func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
+	in, d, err := p.place(n.Input)
+	if err != nil {
+		return nil, d, err
+	}
+	if d.atGateway() {
+		return with1(n, in), d, nil
+	}
+	groups := make([]expr.Expr, len(n.Groups))
+	plain := colSet{}
+	for i, g := range n.Groups {
+		groups[i] = g.Expr
+		if c, ok := g.Expr.(*expr.Col); ok {
+			plain[c.ID] = true
+		}
+	}
+	if len(n.Sets) == 0 && d.within(plain) {
+		return with1(n, in), d.renamed(n.Groups), nil
+	}
+	if !mergeable(n) {
+		if len(n.Groups) == 0 || len(n.Sets) > 0 {
+			return with1(n, p.gather(in, d)), dist{}, nil
+		}
+		m, hd := p.hashBy(in, groups)
+		return with1(n, m), hd.renamed(n.Groups), nil
+	}
+	rows, inRows := p.rows(n), p.rows(n.Input)
+	if len(n.Sets) == 0 && len(n.Groups) > 0 && rows > gatherGroups && rows > 0.5*inRows {
+		// Hardly two rows of a group on a node: a partial phase would only
+		// carry the rows along.
+		m, hd := p.hashBy(in, groups)
+		return with1(n, m), hd.renamed(n.Groups), nil
+	}
+	partial := *n
+	partial.Input, partial.Phase = in, plan.AggPartial
+	partial.Sets, partial.GroupingID = nil, 0
+	partial.States = make([]expr.ColID, len(n.Aggs))
+	for i := range n.Aggs {
+		partial.States[i] = p.newCol()
+	}
+	final := *n
+	final.Phase, final.States = plan.AggFinal, partial.States
+	final.Groups = make([]plan.Item, len(n.Groups))
+	keys := make([]expr.Expr, len(n.Groups))
+	for i, g := range n.Groups {
+		c := &expr.Col{ID: g.Col.ID, Typ: g.Col.Type, Name: g.Col.Name}
+		final.Groups[i] = plan.Item{Col: g.Col, Expr: c}
+		keys[i] = c
+	}
+	// The calls keep their arguments, which tell the aggregate its types; what a
+	// final phase reads is the states.
+	if len(n.Groups) == 0 || len(n.Sets) > 0 || rows <= gatherGroups {
+		final.Input = &plan.Exchange{Input: &partial, Kind: plan.Gather}
+		return &final, dist{}, nil
+	}
+	m, hd := p.hashBy(&partial, keys)
+	final.Input = m
+	return &final, hd, nil
+}
+
+// mergeable tells whether partial states of all aggregates can be merged.
+func mergeable(n *plan.Aggregate) bool {
+	for _, a := range n.Aggs {
+		c := a.Call
+		if c.Distinct || len(c.OrderBy) > 0 || c.Direct > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,153 @@
+package stage_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/plantest"
+	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestEquivalence runs queries as they were bound, optimised, and staged for
+// several nodes, over small random tables with NULLs, and wants the same rows.
+func TestEquivalence(t *testing.T) {
+	text, err := os.ReadFile("testdata/equivalence.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := plantest.Small(t)
+	for seed := range int64(6) {
+		tables := randomTables(w, rand.New(rand.NewSource(seed)))
+		for _, sql := range strings.Split(string(text), ";\n") {
+			if sql = strings.TrimSpace(sql); sql != "" {
+				equivalent(t, w, tables, sql, seed)
+			}
+		}
+	}
+}
+
+// TestEquivalenceRandom does the same with queries that are put together at
+// random from pieces.
+func TestEquivalenceRandom(t *testing.T) {
+	w := plantest.Small(t)
+	n := 400
+	if testing.Short() {
+		n = 50
+	}
+	for seed := range int64(n) {
+		r := rand.New(rand.NewSource(seed))
+		tables := randomTables(w, r)
+		equivalent(t, w, tables, randomQuery(r), seed)
+	}
+}
+
+func equivalent(t *testing.T, w *plantest.World, tables map[types.OID][][]types.Datum, sql string, seed int64) {
+	t.Helper()
+	q, err := w.Bind(sql)
+	if err != nil {
+		t.Errorf("%s\n%v", sql, err)
+		return
+	}
+	want, werr := (&plantest.Interp{Tables: tables}).Query(q)
+	if werr != nil && !refused(werr) {
+		t.Errorf("seed %d, reference: %v\n%s", seed, werr, sql)
+		return
+	}
+	for _, nodes := range []int{1, 2, 3} {
+		w.Nodes = nodes
+		o, err := w.Optimize(t, sql)
+		if err != nil {
+			t.Errorf("%s\n%v", sql, err)
+			return
+		}
+		got, text, err := runStaged(w, tables, o, nodes)
+		switch {
+		case werr != nil && err != nil && pgerr.CodeOf(err) == pgerr.CodeOf(werr):
+		case err != nil:
+			t.Errorf("seed %d, %d nodes: %v\n%s\n%s", seed, nodes, err, sql, text)
+		case werr == nil && !sameLines(want, got, strings.Contains(sql, "/* ordered */")):
+			t.Errorf("seed %d, %d nodes:\n%s\nwant\n%s\ngot\n%s\n%s\n%s", seed, nodes, sql, strings.Join(want, "\n"), strings.Join(got, "\n"),
+				plan.FormatQuery(q), text)
+		}
+	}
+}
+
+// refused tells of errors that are an answer.
+func refused(err error) bool {
+	var e *pgerr.Error
+	return errors.As(err, &e) && e.Code != pgerr.InternalError
+}
+
+func runStaged(w *plantest.World, tables map[types.OID][][]types.Datum, q *plan.Query, nodes int) ([]string, string, error) {
+	in := &plantest.Interp{Tables: tables, Buffers: map[int][]plantest.Row{}}
+	var text strings.Builder
+	run := func(root plan.Node, cols []plan.Column) ([]plantest.Row, error) {
+		s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Stats: w})
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range s.Stages {
+			fmt.Fprintf(&text, "stage %d where %d out %+v\n%s", st.ID, st.Where, st.Out, plan.Format(st.Root))
+		}
+		return in.RunStaged(s, nodes)
+	}
+	for _, b := range q.Buffers {
+		rows, err := run(b.Root, b.Cols)
+		if err != nil {
+			return nil, text.String(), err
+		}
+		in.Fill(b.ID, rows, b.Cols)
+	}
+	rows, err := run(q.Root, q.Cols)
+	if err != nil {
+		return nil, text.String(), err
+	}
+	return plantest.Lines(rows, q.Cols), text.String(), nil
+}
+
+func sameLines(a, b []string, ordered bool) bool {
+	if !ordered {
+		a, b = plantest.SortedCopy(a), plantest.SortedCopy(b)
+	}
+	return slices.Equal(a, b)
+}
+
+// randomTables fills the tables of the small schema within the bounds that
+// their statistics promise.
+func randomTables(w *plantest.World, r *rand.Rand) map[types.OID][][]types.Datum {
+	maybe := func(d types.Datum, p float64) types.Datum {
+		if r.Float64() < p {
+			return nil
+		}
+		return d
+	}
+	num := func(n int) types.Datum { return int64(r.Intn(n)) }
+	text := func() types.Datum { return string(rune('a' + r.Intn(4))) }
+	out := map[types.OID][][]types.Datum{}
+	for i := range r.Intn(9) {
+		out[w.OID("t")] = append(out[w.OID("t")], []types.Datum{int64(i + 1), maybe(num(5), 0.2), maybe(text(), 0.2),
+			maybe(types.DecimalFromInt64(int64(r.Intn(500)), 2), 0.1)})
+	}
+	for range r.Intn(9) {
+		a := types.Array{Elem: types.Int4}
+		for range r.Intn(3) {
+			a.Elems = append(a.Elems, num(4))
+		}
+		out[w.OID("u")] = append(out[w.OID("u")], []types.Datum{maybe(int64(1+r.Intn(8)), 0.2), num(5), maybe(text(), 0.2), maybe(a, 0.2)})
+	}
+	for i := range r.Intn(6) {
+		out[w.OID("s")] = append(out[w.OID("s")], []types.Datum{int64(i + 1), maybe(num(5), 0.2), text()})
+	}
+	return out
+}
+
+var _ = opt.Validate

@@ -1,0 +1,435 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Key names a node of a staged plan: its number in the stage, depth first from
+// 0, inputs left to right.
+type Key struct {
+	Stage plan.StageID
+	Node  int
+}
+
+// NodeStats is what a node did, summed over the tasks that ran it.
+type NodeStats struct {
+	Rows, Batches   int64
+	Time            time.Duration // inputs included, summed over lanes
+	Memory, Spilled int64         // bytes
+	Tasks           int
+}
+
+// Actuals are the counts of a run.
+type Actuals map[Key]NodeStats
+
+// Part is a plan that runs before the main one: a CTE or a buffer.
+type Part struct {
+	Name string
+	Plan *plan.Staged
+	// Actuals of the part; nil where the statement was not run.
+	Actuals Actuals
+}
+
+// Options say what EXPLAIN prints.
+type Options struct {
+	// Rows estimates a node's rows; nil uses what the nodes know themselves.
+	Rows    func(plan.Node) float64
+	Nodes   int
+	Verbose bool
+	NoCosts bool
+	Parts   []Part
+	// Actuals, where set, are printed beside the estimates (ANALYZE).
+	Actuals             Actuals
+	Planning, Execution time.Duration
+	// Head is a title above the plan for statements that are not queries, as
+	// "Insert on t".
+	Head string
+}
+
+// entry is a node as EXPLAIN shows it; text, JSON and DOT are made of it.
+type entry struct {
+	title string // "Hash Join", "Seq Scan on t"
+	kind  string // PostgreSQL's "Node Type"
+	rel   string
+	alias string
+	props []prop
+	rows  float64
+	width int
+	cost  float64
+	stat  *NodeStats
+	stage plan.StageID
+	kids  []*entry
+}
+
+type prop struct {
+	name string
+	text string
+	list []string // for JSON
+}
+
+func (e *entry) add(name string, list ...string) {
+	if len(list) > 0 {
+		e.props = append(e.props, prop{name: name, text: strings.Join(list, ", "), list: list})
+	}
+}
+
+// describer makes entries of one staged plan.
+type describer struct {
+	s    *plan.Staged
+	o    *Options
+	act  Actuals
+	rows func(plan.Node) float64
+	next map[plan.StageID]int
+}
+
+func describe(s *plan.Staged, o *Options, act Actuals) *entry {
+	d := &describer{s: s, o: o, act: act, next: map[plan.StageID]int{}}
+	d.rows = o.Rows
+	if d.rows == nil {
+		d.rows = ownRows
+	}
+	return d.node(s.Stages[0].Root, 0)[0]
+}
+
+// ownRows is what nodes note of their estimates.
+func ownRows(n plan.Node) float64 {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return n.Rows
+	case *plan.Join:
+		return n.Rows
+	case *plan.Aggregate:
+		return n.Rows
+	case *plan.Values:
+		return float64(len(n.Rows))
+	case *plan.Buffer:
+		return n.Rows
+	case *plan.Source:
+		return n.Rows
+	}
+	if k := n.Children(); len(k) > 0 {
+		return ownRows(k[0])
+	}
+	return 1000
+}
+
+// node gives the entry of n, or those of its inputs where n is not worth a
+// line.
+func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
+	num := d.next[st]
+	d.next[st]++
+	e := &entry{stage: st, rows: d.rows(n), width: width(n)}
+	if s, ok := d.act[Key{st, num}]; ok {
+		e.stat = &s
+	}
+	var kids []*entry
+	for _, k := range n.Children() {
+		kids = append(kids, d.node(k, st)...)
+	}
+	if p, ok := n.(*plan.Project); ok && len(kids) == 1 && !d.o.Verbose && picksOnly(p) {
+		return kids
+	}
+	if r, ok := n.(*plan.Receive); ok {
+		for i := range d.s.Stages {
+			if s := &d.s.Stages[i]; s.ID == r.From {
+				kids = append(kids, d.node(s.Root, s.ID)...)
+				e.rows = d.rows(s.Root)
+				d.exchange(e, r, s)
+			}
+		}
+	} else {
+		d.fill(e, n)
+	}
+	if d.o.Verbose {
+		var out []string
+		for _, c := range n.Schema() {
+			out = append(out, c.Name)
+		}
+		e.add("Output", out...)
+	}
+	e.kids = kids
+	for _, k := range kids {
+		e.cost += k.cost
+	}
+	e.cost += work(n, e.rows, kids)
+	return []*entry{e}
+}
+
+// picksOnly tells of projections that compute nothing.
+func picksOnly(p *plan.Project) bool {
+	for _, it := range p.Items {
+		if _, ok := it.Expr.(*expr.Col); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *describer) exchange(e *entry, r *plan.Receive, s *plan.Stage) {
+	e.kind = "Exchange"
+	how := map[plan.ExchangeKind]string{plan.Gather: "Gather", plan.HashBy: "Repartition", plan.Broadcast: "Broadcast", plan.Spread: "Spread"}[s.Out.Kind]
+	if len(r.Merge) > 0 {
+		how = "Gather Merge"
+		e.add("Sort Key", keyList(r.Merge)...)
+	}
+	from := "the gateway"
+	if s.Where == plan.OnAll {
+		from = "all nodes"
+		if d.o.Nodes > 0 {
+			from = fmt.Sprintf("%d nodes", d.o.Nodes)
+		}
+	}
+	e.title = fmt.Sprintf("%s from stage %d on %s", how, s.ID, from)
+	e.add("Hash Key", exprList(s.Out.Keys)...)
+}
+
+func (d *describer) fill(e *entry, n plan.Node) {
+	named := func(kind string) { e.kind, e.title = kind, kind }
+	switch n := n.(type) {
+	case *plan.Scan:
+		named("Seq Scan")
+		e.rel, e.alias = n.Name, n.Alias
+		e.title = "Seq Scan on " + relation(n.Name, n.Alias)
+		e.add("Filter", condText(n.Filter)...)
+	case *plan.Values:
+		named("Values Scan")
+		if len(n.Cols) == 0 && len(n.Rows) == 1 {
+			named("Result")
+		} else if len(n.Rows) == 0 {
+			named("Result")
+			e.add("One-Time Filter", "false")
+		}
+	case *plan.Virtual:
+		named("Function Scan")
+		e.rel, e.alias = n.Schema_+"."+n.Name, n.Alias
+		e.title = "Function Scan on " + relation(e.rel, n.Alias)
+		e.add("Filter", condText(n.Filter)...)
+	case *plan.Source:
+		named("Function Scan")
+		e.rel = n.Name
+		e.title = "Function Scan on " + n.Name
+		e.add("Filter", condText(n.Filter)...)
+	case *plan.FuncScan:
+		named("Function Scan")
+		if len(n.Calls) > 0 && n.Calls[0].Fn != nil {
+			e.title = "Function Scan on " + n.Calls[0].Fn.Name
+		}
+	case *plan.Buffer:
+		named("CTE Scan")
+		e.title = "CTE Scan on " + n.Name
+		e.rel = n.Name
+	case *plan.Filter:
+		named("Filter")
+		e.add("Filter", condText(n.Conds)...)
+	case *plan.Project:
+		named("Project")
+	case *plan.ProjectSet:
+		named("ProjectSet")
+	case *plan.Aggregate:
+		d.aggregate(e, n)
+	case *plan.Window:
+		named("WindowAgg")
+		e.add("Partition Key", exprList(n.PartitionBy)...)
+		e.add("Order Key", keyList(n.OrderBy)...)
+	case *plan.Sort:
+		named("Sort")
+		e.add("Sort Key", keyList(n.Keys)...)
+		if n.Limit >= 0 {
+			e.add("Sort Method", fmt.Sprintf("top-N heapsort of %d", n.Limit))
+		}
+	case *plan.Limit:
+		named("Limit")
+	case *plan.DistinctOn:
+		named("Unique")
+		e.add("Unique Key", exprList(n.Keys)...)
+	case *plan.Max1Row:
+		named("Max1Row")
+	case *plan.Join:
+		d.join(e, n)
+	case *plan.SetOp:
+		if n.Kind == plan.Union {
+			named("Append")
+			if !n.All {
+				named("Union")
+			}
+			break
+		}
+		named("SetOp")
+		e.title = "HashSetOp " + [...]string{"Union", "Intersect", "Except"}[n.Kind]
+		if n.All {
+			e.title += " All"
+		}
+	case *plan.RecursiveUnion:
+		named("Recursive Union")
+	case *plan.TableWrite:
+		named("ModifyTable")
+		e.rel = n.Table.Name
+		e.title = "Insert on " + n.Table.Name
+	default:
+		named(strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan."))
+	}
+}
+
+func (d *describer) aggregate(e *entry, n *plan.Aggregate) {
+	e.kind, e.title = "Aggregate", "Aggregate"
+	if len(n.Groups) > 0 {
+		e.title = "HashAggregate"
+	}
+	switch n.Phase {
+	case plan.AggPartial:
+		e.title = "Partial " + e.title
+	case plan.AggFinal:
+		e.title = "Finalize " + e.title
+	}
+	groups := make([]expr.Expr, len(n.Groups))
+	for i, g := range n.Groups {
+		groups[i] = g.Expr
+	}
+	if len(n.Sets) == 0 {
+		e.add("Group Key", exprList(groups)...)
+	}
+	for _, s := range n.Sets {
+		keys := make([]string, len(s))
+		for i, x := range s {
+			keys[i] = plan.ExprString(groups[x], false)
+		}
+		if len(keys) == 0 {
+			keys = []string{"()"}
+		}
+		e.add("Group Key", keys...)
+	}
+	if d.o.Verbose {
+		var calls []string
+		for _, a := range n.Aggs {
+			calls = append(calls, plan.AggString(a.Call, false))
+		}
+		e.add("Aggregates", calls...)
+	}
+}
+
+func (d *describer) join(e *entry, n *plan.Join) {
+	kind := map[plan.JoinKind]string{plan.Inner: "", plan.Left: "Left ", plan.Right: "Right ", plan.Full: "Full ", plan.Semi: "Semi ",
+		plan.Anti: "Anti ", plan.AntiNull: "Anti ", plan.Mark: "Mark ", plan.Single: "Single ", plan.RightSemi: "Right Semi ", plan.RightAnti: "Right Anti "}[n.Kind]
+	e.kind = "Hash Join"
+	e.title = "Hash " + kind + "Join"
+	if len(n.LKeys) == 0 {
+		e.kind = "Nested Loop"
+		e.title = "Nested Loop"
+		if kind != "" {
+			e.title += " " + kind + "Join"
+		}
+	}
+	conds := make([]string, len(n.LKeys))
+	for i := range n.LKeys {
+		op := " = "
+		if n.NullSafe[i] {
+			op = " IS NOT DISTINCT FROM "
+		}
+		conds[i] = "(" + plan.ExprString(n.LKeys[i], false) + op + plan.ExprString(n.RKeys[i], false) + ")"
+	}
+	e.add("Hash Cond", andText(conds)...)
+	e.add("Join Filter", condText(n.Residual)...)
+}
+
+// relation is a relation's name with its alias.
+func relation(name, alias string) string {
+	if alias != "" && alias != name {
+		return name + " " + alias
+	}
+	return name
+}
+
+func exprList(es []expr.Expr) []string {
+	out := make([]string, len(es))
+	for i, e := range es {
+		out[i] = plan.ExprString(e, false)
+	}
+	return out
+}
+
+func keyList(ks []expr.Order) []string {
+	out := make([]string, len(ks))
+	for i, k := range ks {
+		out[i] = plan.KeysString([]expr.Order{k}, false)
+	}
+	return out
+}
+
+// condText joins conditions to one, as PostgreSQL prints them.
+func condText(conds []expr.Expr) []string { return andText(exprList(conds)) }
+
+func andText(conds []string) []string {
+	switch len(conds) {
+	case 0:
+		return nil
+	case 1:
+		return conds
+	}
+	return []string{"(" + strings.Join(conds, " AND ") + ")"}
+}
+
+// width is the guessed bytes of a row.
+func width(n plan.Node) int {
+	w := 0
+	for _, c := range n.Schema() {
+		w += typeWidth(c.Type)
+	}
+	return w
+}
+
+func typeWidth(t types.Type) int {
+	switch t.OID {
+	case types.BoolOID, types.CharOID:
+		return 1
+	case types.Int2OID:
+		return 2
+	case types.Int4OID, types.Float4OID, types.DateOID, types.OIDOID:
+		return 4
+	case types.IntervalOID, types.UUIDOID:
+		return 16
+	case types.VarcharOID, types.BpcharOID:
+		if t.Mod > 4 {
+			return min(int(t.Mod-4), 256)
+		}
+		return 32
+	case types.NameOID:
+		return 64
+	}
+	if t.IsString() {
+		return 32
+	}
+	return 8
+}
+
+// work is what a node adds to the cost, in PostgreSQL's unit: a sequential
+// page, which holds about 100 rows.
+func work(n plan.Node, rows float64, kids []*entry) float64 {
+	in := 0.0
+	for _, k := range kids {
+		in += k.rows
+	}
+	switch n := n.(type) {
+	case *plan.Scan:
+		return max(n.Rows, rows) * 0.02
+	case *plan.Join:
+		if len(n.LKeys) == 0 && len(kids) == 2 {
+			return kids[0].rows*kids[1].rows*0.0025 + rows*0.01
+		}
+		return in*0.02 + rows*0.01
+	case *plan.Aggregate:
+		return in*0.02 + rows*0.01
+	case *plan.Sort:
+		return in * 0.03
+	case *plan.Receive:
+		return rows * 0.05
+	case *plan.Values, *plan.Virtual, *plan.FuncScan, *plan.Source, *plan.Buffer:
+		return 0.01 + rows*0.01
+	}
+	return in * 0.0025
+}

@@ -1,0 +1,97 @@
+package stage
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// Text prints a plan as EXPLAIN does, a line an element. Clients read the
+// "cost=0.00..X rows=N width=W" of its lines.
+func (o Options) Text(s *plan.Staged) []string {
+	t := &textPrinter{o: &o}
+	root := describe(s, &o, o.Actuals)
+	depth := 0
+	if o.Head != "" {
+		t.lines = append(t.lines, o.Head+t.numbers(root))
+		depth = 1
+	}
+	t.node(root, depth)
+	for _, p := range o.Parts {
+		if p.Plan == nil || len(p.Plan.Stages) == 0 {
+			continue
+		}
+		t.lines = append(t.lines, "  CTE "+p.Name)
+		t.node(describe(p.Plan, &o, p.Actuals), 1)
+	}
+	if len(s.Stages) > 1 {
+		t.lines = append(t.lines, fmt.Sprintf("Stages: %d", len(s.Stages)))
+	}
+	if o.Actuals != nil {
+		t.lines = append(t.lines,
+			fmt.Sprintf("Planning Time: %.3f ms", ms(o.Planning)),
+			fmt.Sprintf("Execution Time: %.3f ms", ms(o.Execution)))
+	}
+	return t.lines
+}
+
+type textPrinter struct {
+	o     *Options
+	lines []string
+}
+
+func (t *textPrinter) node(e *entry, depth int) {
+	lead, under := "", "  "
+	if depth > 0 {
+		lead = strings.Repeat(" ", 6*depth-4) + "->  "
+		under = strings.Repeat(" ", 6*depth+2)
+	}
+	t.lines = append(t.lines, lead+e.title+t.numbers(e))
+	for _, p := range e.props {
+		t.lines = append(t.lines, under+p.name+": "+p.text)
+	}
+	if s := e.stat; s != nil && (s.Memory > 0 || s.Spilled > 0) {
+		line := fmt.Sprintf("%sMemory: %s", under, size(s.Memory))
+		if s.Spilled > 0 {
+			line += "  Spilled: " + size(s.Spilled)
+		}
+		t.lines = append(t.lines, line)
+	}
+	for _, k := range e.kids {
+		t.node(k, depth+1)
+	}
+}
+
+// numbers are the estimates and counts after a node's name.
+func (t *textPrinter) numbers(e *entry) string {
+	var s string
+	if !t.o.NoCosts {
+		s = fmt.Sprintf("  (cost=0.00..%.2f rows=%d width=%d)", e.cost, whole64(e.rows), e.width)
+	}
+	if t.o.Actuals == nil {
+		return s
+	}
+	if e.stat == nil {
+		return s + " (never executed)"
+	}
+	return s + fmt.Sprintf(" (actual time=0.000..%.3f rows=%d loops=%d batches=%d)", ms(e.stat.Time), e.stat.Rows, max(e.stat.Tasks, 1), e.stat.Batches)
+}
+
+// whole64 rounds an estimate to rows, at least one.
+func whole64(x float64) int64 {
+	if math.IsNaN(x) || x < 1 {
+		return 1
+	}
+	return int64(min(math.Round(x), 1e15))
+}
+
+func size(n int64) string {
+	switch {
+	case n < 10<<20:
+		return fmt.Sprintf("%dkB", (n+1023)/1024)
+	default:
+		return fmt.Sprintf("%dMB", n>>20)
+	}
+}

@@ -1,0 +1,194 @@
+package stage
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// join brings rows that may match to one node: the right side goes to all
+// nodes if it is small, otherwise both go where the hash of their keys says.
+//
+// Joins that give right rows of their own accord (Right, Full, RightSemi,
+// RightAnti) cannot have the right side everywhere: each node would give them.
+// NOT IN and the mark of IN must know of any NULL on the right, so they cannot
+// have a part of it.
+func (p *placer) join(n *plan.Join) (plan.Node, dist, error) {
+	l, ld, err := p.place(n.L)
+	if err != nil {
+		return nil, ld, err
+	}
+	r, rd, err := p.place(n.R)
+	if err != nil {
+		return nil, rd, err
+	}
+	j := *n
+	switch {
+	case ld.atGateway() && rd.atGateway():
+		j.L, j.R = l, r
+		return &j, dist{}, nil
+	case ld.atGateway() && !p.worthMoving(n):
+		j.L, j.R = l, p.gather(r, rd)
+		return &j, dist{}, nil
+	}
+	if whole(n) || p.broadcast(n, ld, rd) {
+		if givesRight(n.Kind) {
+			j.L, j.R = p.gather(l, ld), p.gather(r, rd)
+			return &j, dist{}, nil
+		}
+		if ld.atGateway() {
+			l, ld = &plan.Exchange{Input: l, Kind: plan.Spread}, dist{kind: spread}
+		}
+		j.L, j.R = l, &plan.Exchange{Input: r, Kind: plan.Broadcast}
+		j.Broadcast = true
+		return &j, ld, nil
+	}
+	return p.byHash(&j, l, ld, r, rd)
+}
+
+// worthMoving tells whether a left side at the gateway should rather go to the
+// nodes than have the right one come.
+func (p *placer) worthMoving(n *plan.Join) bool {
+	return !whole(n) && p.rows(n.R) > 10*p.rows(n.L) && p.rows(n.R) > broadcastRows
+}
+
+// whole tells whether each node must have all of the right side.
+func whole(n *plan.Join) bool {
+	if len(n.LKeys) == 0 {
+		return true
+	}
+	switch n.Kind {
+	case plan.AntiNull:
+		return true
+	case plan.Mark:
+		return len(n.LKeys) == 1 && len(n.Residual) == 0 && !n.NullSafe[0]
+	}
+	return false
+}
+
+func givesRight(k plan.JoinKind) bool {
+	switch k {
+	case plan.Right, plan.Full, plan.RightSemi, plan.RightAnti:
+		return true
+	}
+	return false
+}
+
+// broadcast weighs sending the right side to all nodes against sending both
+// sides by hash.
+func (p *placer) broadcast(n *plan.Join, ld, rd dist) bool {
+	if givesRight(n.Kind) {
+		return false
+	}
+	l, r := p.rows(n.L), p.rows(n.R)
+	if r <= broadcastRows {
+		return true
+	}
+	moved := r
+	if placed(ld, n.LKeys) == nil {
+		moved += l
+	}
+	if keys := placed(rd, n.RKeys); keys != nil {
+		moved = l
+	}
+	return r*float64(p.nodes) < moved
+}
+
+// placed tells how a side's rows are hashed by some of its join keys: the
+// indexes of the keys, in the order of the hash; nil if they are not.
+func placed(d dist, keys []expr.Expr) []int {
+	if d.kind != hashed || len(d.keys) == 0 {
+		return nil
+	}
+	var out []int
+	for _, k := range d.keys {
+		at := -1
+		for i, e := range keys {
+			if c, ok := e.(*expr.Col); ok && k[c.ID] {
+				at = i
+				break
+			}
+		}
+		if at < 0 {
+			return nil
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+// byHash joins rows where the hash of their keys puts them. A side that is
+// there already stays.
+func (p *placer) byHash(j *plan.Join, l plan.Node, ld dist, r plan.Node, rd dist) (plan.Node, dist, error) {
+	at := placed(ld, j.LKeys)
+	rat := placed(rd, j.RKeys)
+	switch {
+	case at != nil && sameInts(at, rat) && sameTypes(j, at):
+		// both are in place
+	case at != nil && sameTypes(j, at):
+		r, _ = p.hashBy(r, pick(j.RKeys, at))
+	case rat != nil && sameTypes(j, rat):
+		at = rat
+		l, _ = p.hashBy(l, pick(j.LKeys, at))
+	default:
+		at = make([]int, len(j.LKeys))
+		for i := range at {
+			at[i] = i
+		}
+		l, _ = p.hashBy(l, j.LKeys)
+		r, _ = p.hashBy(r, j.RKeys)
+	}
+	j.L, j.R = l, r
+	return j, joinDist(j, at), nil
+}
+
+// joinDist is the distribution of a join by hash: by each key's columns of the
+// sides that are never padded.
+func joinDist(j *plan.Join, at []int) dist {
+	d := dist{kind: hashed}
+	for _, i := range at {
+		k := colSet{}
+		if c, ok := j.LKeys[i].(*expr.Col); ok && j.Kind != plan.Right && j.Kind != plan.Full && j.Kind != plan.RightSemi && j.Kind != plan.RightAnti {
+			k[c.ID] = true
+		}
+		if c, ok := j.RKeys[i].(*expr.Col); ok && (j.Kind == plan.Inner || j.Kind == plan.Right || j.Kind == plan.RightSemi || j.Kind == plan.RightAnti) {
+			k[c.ID] = true
+		}
+		if len(k) == 0 {
+			return dist{kind: spread}
+		}
+		d.keys = append(d.keys, k)
+	}
+	return d
+}
+
+// sameTypes tells whether the keys of both sides are plain columns of one type,
+// so that equal values hash alike without a cast.
+func sameTypes(j *plan.Join, at []int) bool {
+	for _, i := range at {
+		a, b := j.LKeys[i].Type(), j.RKeys[i].Type()
+		if a.OID != b.OID || a.Scale != b.Scale || a.IsFixed() != b.IsFixed() {
+			return false
+		}
+	}
+	return true
+}
+
+func pick(keys []expr.Expr, at []int) []expr.Expr {
+	out := make([]expr.Expr, len(at))
+	for i, k := range at {
+		out[i] = keys[k]
+	}
+	return out
+}
+
+func sameInts(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,463 @@
+package stage
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Env is what staging may ask.
+type Env struct {
+	// Nodes is how many nodes take part, the gateway among them; 0 is 1.
+	Nodes int
+	// State gives statistics where Stats is nil.
+	State *catalog.State
+	Stats opt.Statistics
+}
+
+// singleRows is how many rows a stage's leaves may have together for one lane
+// to be the better choice: a batch or two.
+const singleRows = 16384
+
+// broadcastRows is how small a join's right side must be to be sent to all
+// nodes without a further thought.
+const broadcastRows = 2000
+
+// gatherGroups is how few groups are merged at the gateway instead of being
+// spread once more.
+const gatherGroups = 20000
+
+// Stage makes the stages of a plan. The root stage gives exactly cols, in
+// order, duplicates included; nil leaves the root's columns as they are.
+func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
+	if env == nil {
+		env = &Env{}
+	}
+	st := env.Stats
+	if st == nil {
+		st = opt.FromState(env.State)
+	}
+	p := &placer{nodes: max(env.Nodes, 1), rows: opt.Estimator(st), next: highest(root) + 1}
+	n := p.sortDistinctOn(root)
+	if p.nodes > 1 {
+		m, d, err := p.place(n)
+		if err != nil {
+			return nil, err
+		}
+		n = p.gather(m, d)
+	}
+	if cols != nil {
+		n = exactly(n, cols)
+	}
+	return cut(n, p.rows), nil
+}
+
+// placer places the nodes of one plan.
+type placer struct {
+	nodes int
+	rows  func(plan.Node) float64
+	next  expr.ColID
+	// inStep marks the step of a recursive union, which runs at the gateway
+	// only.
+	inStep bool
+}
+
+func (p *placer) newCol() expr.ColID {
+	id := p.next
+	p.next++
+	return id
+}
+
+// dist says where the rows of a node are.
+type dist struct {
+	kind where
+	// keys are, for hashed, the columns whose hash decides; each with those
+	// that are equal to it.
+	keys []colSet
+}
+
+type where uint8
+
+const (
+	gateway where = iota
+	spread
+	hashed
+)
+
+type colSet = plan.ColSet
+
+func (d dist) atGateway() bool { return d.kind == gateway }
+
+// gather brings rows to the gateway.
+func (p *placer) gather(n plan.Node, d dist) plan.Node {
+	if d.atGateway() {
+		return n
+	}
+	return &plan.Exchange{Input: n, Kind: plan.Gather}
+}
+
+// hashBy sends rows to the node of the hash of keys.
+func (p *placer) hashBy(n plan.Node, keys []expr.Expr) (plan.Node, dist) {
+	return &plan.Exchange{Input: n, Kind: plan.HashBy, Keys: keys}, hashDist(keys)
+}
+
+// hashDist is the distribution by the hash of keys; known only where they are
+// plain columns.
+func hashDist(keys []expr.Expr) dist {
+	d := dist{kind: hashed}
+	for _, k := range keys {
+		c, ok := k.(*expr.Col)
+		if !ok {
+			return dist{kind: spread}
+		}
+		d.keys = append(d.keys, colSet{c.ID: true})
+	}
+	return d
+}
+
+// within tells whether rows that agree in cols are on one node.
+func (d dist) within(cols colSet) bool {
+	if d.kind != hashed || len(d.keys) == 0 {
+		return false
+	}
+	for _, k := range d.keys {
+		ok := false
+		for c := range k {
+			ok = ok || cols[c]
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// renamed follows a distribution through a projection.
+func (d dist) renamed(items []plan.Item) dist {
+	if d.kind != hashed {
+		return d
+	}
+	to := map[expr.ColID][]expr.ColID{}
+	for _, it := range items {
+		if c, ok := it.Expr.(*expr.Col); ok {
+			to[c.ID] = append(to[c.ID], it.Col.ID)
+		}
+	}
+	out := dist{kind: hashed}
+	for _, k := range d.keys {
+		m := colSet{}
+		for c := range k {
+			for _, t := range to[c] {
+				m[t] = true
+			}
+		}
+		if len(m) == 0 {
+			return dist{kind: spread}
+		}
+		out.keys = append(out.keys, m)
+	}
+	return out
+}
+
+func with1(n, in plan.Node) plan.Node {
+	if n.Children()[0] == in {
+		return n
+	}
+	return n.WithChildren([]plan.Node{in})
+}
+
+// place gives n with the exchanges it needs, and where its rows are.
+func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
+	switch n := n.(type) {
+	case *plan.Scan, *plan.Source:
+		if p.inStep {
+			return nil, dist{}, pgerr.Unsupported("a table in the recursive term of WITH RECURSIVE must not be correlated with it on several nodes")
+		}
+		return n, dist{kind: spread}, nil
+	case *plan.Values, *plan.Virtual, *plan.FuncScan, *plan.Buffer, *plan.Receive:
+		return n, dist{}, nil
+	case *plan.Filter, *plan.ProjectSet:
+		in, d, err := p.place(n.Children()[0])
+		if err != nil {
+			return nil, d, err
+		}
+		return with1(n, in), d, nil
+	case *plan.Project:
+		in, d, err := p.place(n.Input)
+		if err != nil {
+			return nil, d, err
+		}
+		return with1(n, in), d.renamed(n.Items), nil
+	case *plan.TableWrite:
+		in, d, err := p.place(n.Input)
+		if err != nil {
+			return nil, d, err
+		}
+		if !d.atGateway() {
+			d = dist{kind: spread}
+		}
+		return with1(n, in), d, nil
+	case *plan.Aggregate:
+		return p.aggregate(n)
+	case *plan.Window:
+		return p.window(n)
+	case *plan.Sort:
+		in, d, err := p.place(n.Input)
+		if err != nil {
+			return nil, d, err
+		}
+		s := with1(n, in)
+		if d.atGateway() {
+			return s, d, nil
+		}
+		return &plan.Exchange{Input: s, Kind: plan.Gather, Merge: n.Keys}, dist{}, nil
+	case *plan.Limit:
+		return p.limit(n)
+	case *plan.DistinctOn:
+		return p.distinctOn(n)
+	case *plan.Max1Row:
+		in, d, err := p.place(n.Input)
+		if err != nil {
+			return nil, d, err
+		}
+		return with1(n, p.gather(in, d)), dist{}, nil
+	case *plan.Join:
+		return p.join(n)
+	case *plan.SetOp:
+		return p.setOp(n)
+	case *plan.RecursiveUnion:
+		init, d, err := p.place(n.Init)
+		if err != nil {
+			return nil, d, err
+		}
+		was := p.inStep
+		p.inStep = true
+		step, ds, err := p.place(n.Step)
+		p.inStep = was
+		if err != nil {
+			return nil, ds, err
+		}
+		return n.WithChildren([]plan.Node{p.gather(init, d), p.gather(step, ds)}), dist{}, nil
+	}
+	return nil, dist{}, pgerr.Internal("stage: a %T in an optimised plan", n)
+}
+
+// limit cuts each node's rows before they are brought together.
+func (p *placer) limit(n *plan.Limit) (plan.Node, dist, error) {
+	in, d, err := p.place(n.Input)
+	if err != nil || d.atGateway() {
+		if err != nil {
+			return nil, d, err
+		}
+		return with1(n, in), d, nil
+	}
+	if !n.Ties {
+		if k := rowsWanted(n); k != nil {
+			in = &plan.Limit{Input: in, Count: k}
+		}
+	}
+	return with1(n, p.gather(in, d)), dist{}, nil
+}
+
+// rowsWanted is how many rows of each node may matter; nil if not known.
+func rowsWanted(n *plan.Limit) expr.Expr {
+	if n.Count == nil {
+		return nil
+	}
+	if n.Offset == nil {
+		return n.Count
+	}
+	c, ok := n.Count.(*expr.Const)
+	o, ok2 := n.Offset.(*expr.Const)
+	if !ok || !ok2 {
+		return nil
+	}
+	x, ok := c.Val.(int64)
+	y, ok2 := o.Val.(int64)
+	if !ok || !ok2 || x < 0 || y < 0 || x > 1<<62 || y > 1<<62 {
+		return nil
+	}
+	return &expr.Const{Val: x + y, Typ: c.Typ}
+}
+
+// window brings the rows of a partition together.
+func (p *placer) window(n *plan.Window) (plan.Node, dist, error) {
+	in, d, err := p.place(n.Input)
+	if err != nil {
+		return nil, d, err
+	}
+	switch {
+	case d.atGateway():
+	case len(n.PartitionBy) == 0:
+		in, d = p.gather(in, d), dist{}
+	case !d.within(columnsOf(n.PartitionBy)):
+		in, d = p.hashBy(in, n.PartitionBy)
+	}
+	return with1(n, in), d, nil
+}
+
+// columnsOf are the plain columns among es.
+func columnsOf(es []expr.Expr) colSet {
+	out := colSet{}
+	for _, e := range es {
+		if c, ok := e.(*expr.Col); ok {
+			out[c.ID] = true
+		}
+	}
+	return out
+}
+
+// distinctOn keeps one row a key on each node, then one of all.
+func (p *placer) distinctOn(n *plan.DistinctOn) (plan.Node, dist, error) {
+	sorted, ok := n.Input.(*plan.Sort)
+	if !ok {
+		return nil, dist{}, pgerr.Internal("stage: DISTINCT ON over unsorted rows")
+	}
+	in, d, err := p.place(sorted.Input)
+	if err != nil {
+		return nil, d, err
+	}
+	local := &plan.DistinctOn{Input: with1(sorted, in), Keys: n.Keys, Order: n.Order}
+	if d.atGateway() {
+		return local, d, nil
+	}
+	return &plan.DistinctOn{Input: &plan.Exchange{Input: local, Kind: plan.Gather, Merge: sorted.Keys}, Keys: n.Keys, Order: n.Order}, dist{}, nil
+}
+
+// setOp brings equal rows together; UNION ALL, which has none, stays where it
+// is.
+func (p *placer) setOp(n *plan.SetOp) (plan.Node, dist, error) {
+	kids := make([]plan.Node, len(n.Inputs))
+	ds := make([]dist, len(n.Inputs))
+	anywhere, here := false, true
+	for i, in := range n.Inputs {
+		var err error
+		if kids[i], ds[i], err = p.place(in); err != nil {
+			return nil, ds[i], err
+		}
+		anywhere = anywhere || !ds[i].atGateway()
+		here = here && !ds[i].atGateway()
+	}
+	out := *n
+	out.Inputs = kids
+	switch {
+	case !anywhere:
+		return &out, dist{}, nil
+	case n.Kind == plan.Union && n.All && here:
+		return &out, dist{kind: spread}, nil
+	case n.Kind == plan.Union && n.All:
+		// Few rows are at the gateway (values, buffers): let them join the rest
+		// there only if all must come anyway.
+		for i := range kids {
+			if ds[i].atGateway() {
+				kids[i] = &plan.Exchange{Input: kids[i], Kind: plan.Spread}
+			}
+		}
+		return &out, dist{kind: spread}, nil
+	}
+	for i, k := range kids {
+		s := k.Schema()
+		keys := make([]expr.Expr, len(s))
+		for j, c := range s {
+			keys[j] = &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}
+		}
+		if len(keys) == 0 {
+			kids[i] = p.gather(k, ds[i])
+			continue
+		}
+		kids[i], _ = p.hashBy(k, keys)
+	}
+	if len(n.Cols) == 0 {
+		return &out, dist{}, nil
+	}
+	d := dist{kind: hashed}
+	for _, c := range n.Cols {
+		d.keys = append(d.keys, colSet{c.ID: true})
+	}
+	return &out, d, nil
+}
+
+// sortDistinctOn puts the sort under each DISTINCT ON that it needs.
+func (p *placer) sortDistinctOn(n plan.Node) plan.Node {
+	kids := n.Children()
+	var out []plan.Node
+	for i, k := range kids {
+		m := p.sortDistinctOn(k)
+		if m != k && out == nil {
+			out = append(make([]plan.Node, 0, len(kids)), kids[:i]...)
+		}
+		if out != nil {
+			out = append(out, m)
+		}
+	}
+	if out != nil {
+		n = n.WithChildren(out)
+	}
+	d, ok := n.(*plan.DistinctOn)
+	if !ok {
+		return n
+	}
+	keys := d.Order
+	if len(keys) == 0 {
+		for _, k := range d.Keys {
+			keys = append(keys, expr.Order{Expr: k})
+		}
+	}
+	c := *d
+	c.Input = &plan.Sort{Input: d.Input, Keys: keys, Limit: -1}
+	return &c
+}
+
+// exactly makes n give cols.
+func exactly(n plan.Node, cols []plan.Column) plan.Node {
+	s := n.Schema()
+	ok := len(s) == len(cols)
+	for i := range cols {
+		ok = ok && s[i].ID == cols[i].ID
+	}
+	if ok {
+		return n
+	}
+	by := map[expr.ColID]plan.Column{}
+	for _, c := range s {
+		by[c.ID] = c
+	}
+	items := make([]plan.Item, len(cols))
+	for i, c := range cols {
+		have, known := by[c.ID]
+		if !known {
+			have = c
+		}
+		items[i] = plan.Item{Col: c, Expr: &expr.Col{ID: c.ID, Typ: have.Type, Name: c.Name}}
+	}
+	// A projection that only picks columns need not stand on another one.
+	if p, isProject := n.(*plan.Project); isProject && len(p.Items) <= len(items) {
+		own := map[expr.ColID]expr.Expr{}
+		for _, it := range p.Items {
+			own[it.Col.ID] = it.Expr
+		}
+		seen := map[expr.ColID]bool{}
+		for i := range items {
+			if seen[items[i].Col.ID] {
+				return &plan.Project{Input: n, Items: items}
+			}
+			seen[items[i].Col.ID] = true
+			items[i].Expr = own[items[i].Col.ID]
+		}
+		return &plan.Project{Input: p.Input, Items: items}
+	}
+	return &plan.Project{Input: n, Items: items}
+}
+
+func highest(n plan.Node) expr.ColID {
+	var top expr.ColID
+	for _, c := range n.Schema() {
+		top = max(top, c.ID)
+	}
+	for _, k := range n.Children() {
+		top = max(top, highest(k))
+	}
+	return top
+}

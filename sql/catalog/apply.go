@@ -1,0 +1,181 @@
+package catalog
+
+import (
+	"maps"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Apply gives the state after changes, or an error and s stands as it was. The
+// version does not move: this is a transaction's view of its own changes.
+func (s *State) Apply(changes []Change) (*State, error) {
+	next, _, err := s.apply(s.version, changes, false)
+	return next, err
+}
+
+// Commit applies changes as version, which must be greater than s's: the step
+// of the replicated state machine.
+func (s *State) Commit(version uint64, changes []Change) (*State, Outcome, error) {
+	if version <= s.version {
+		return nil, Outcome{}, pgerr.Internal("catalog: version %d does not follow %d", version, s.version)
+	}
+	return s.apply(version, changes, true)
+}
+
+func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Outcome, error) {
+	e := &edit{s: *s, base: s, version: version, commit: commit}
+	e.s.version = version
+	for _, c := range changes {
+		if c == nil {
+			return nil, Outcome{}, pgerr.Internal("catalog: a change is nil")
+		}
+		if err := c.apply(e); err != nil {
+			return nil, Outcome{}, err
+		}
+	}
+	if err := e.finish(); err != nil {
+		return nil, Outcome{}, err
+	}
+	return &e.s, e.out, nil
+}
+
+// edit is a state in the making: a copy of base whose maps are still base's
+// until own copies them.
+type edit struct {
+	s       State
+	base    *State
+	version uint64
+	commit  bool
+	owned   uint32
+	out     Outcome
+
+	put            []*Relation // whose dependencies finish checks
+	dropped        []types.OID
+	droppedSchemas []*Schema
+	manifests      map[types.OID]*manifestEdit
+	keys           []*UniqueKeys
+}
+
+// The maps of State, as bits of edit.owned.
+const (
+	ownSchemas = 1 << iota
+	ownRelations
+	ownNames
+	ownTypes
+	ownTypeNames
+	ownRoles
+	ownModels
+	ownModelName
+	ownJobs
+	ownNodes
+	ownManifests
+	ownSequences
+	ownSettings
+	ownComments
+	ownUnique
+)
+
+// own copies a map of the base before its first change.
+func own[K comparable, V any](e *edit, bit uint32, m *map[K]V) map[K]V {
+	if e.owned&bit == 0 {
+		e.owned |= bit
+		if *m == nil {
+			*m = map[K]V{}
+		} else {
+			*m = maps.Clone(*m)
+		}
+	}
+	return *m
+}
+
+func (e *edit) noteOID(oid types.OID) {
+	if oid >= e.s.nextOID {
+		e.s.nextOID = oid + 1
+	}
+}
+
+// conflict is what a transaction gets that lost a race.
+func conflict(what string) *pgerr.Error {
+	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent %s", what)
+}
+
+// finish checks what only the whole commit can tell, and closes the books.
+func (e *edit) finish() error {
+	for _, m := range e.manifests {
+		m.finish(e)
+	}
+	for _, r := range e.put {
+		if e.s.relations[r.OID] != r {
+			continue // replaced or dropped by a later change
+		}
+		if e.s.schemas[r.Schema] == nil {
+			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", r.Schema)
+		}
+		for _, d := range r.DependsOn {
+			if d.OID >= types.FirstUserOID && !e.exists(d.OID) {
+				return conflict("delete").WithDetail("An object that %q depends on is gone.", r.Name)
+			}
+		}
+	}
+	if err := e.checkDropped(); err != nil {
+		return err
+	}
+	for _, s := range e.droppedSchemas {
+		if e.schemaInUse(s.OID) {
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", s.Name).
+				WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+		}
+	}
+	e.recordKeys()
+	return nil
+}
+
+func (e *edit) exists(oid types.OID) bool {
+	return e.s.relations[oid] != nil || e.s.models[oid] != nil || e.s.EnumByOID(oid) != nil || e.s.schemas[oid] != nil || e.s.roles[oid] != nil
+}
+
+// checkDropped refuses to leave a relation without what it depends on: the
+// gateway that dropped may not have seen a dependent made meanwhile.
+func (e *edit) checkDropped() error {
+	if len(e.dropped) == 0 {
+		return nil
+	}
+	gone := map[types.OID]bool{}
+	for _, oid := range e.dropped {
+		gone[oid] = !e.exists(oid)
+	}
+	var first *Relation
+	for _, r := range e.s.relations {
+		for _, d := range r.DependsOn {
+			if gone[d.OID] && (first == nil || r.OID < first.OID) {
+				first = r
+			}
+		}
+	}
+	if first != nil {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop desired object(s) because other objects depend on them").
+			WithDetail("%s depends on a dropped object.", first.Name).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	return nil
+}
+
+func (e *edit) schemaInUse(oid types.OID) bool {
+	for n := range e.s.names {
+		if n.Schema == oid {
+			return true
+		}
+	}
+	for n := range e.s.typeNames {
+		if n.Schema == oid {
+			return true
+		}
+	}
+	for n := range e.s.modelName {
+		if n.Schema == oid {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,341 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func (c *PutSchema) apply(e *edit) error {
+	n := c.Schema
+	if o := e.s.SchemaByName(n.Name); o != nil && o.OID != n.OID {
+		return pgerr.New(pgerr.DuplicateSchema, "schema %q already exists", n.Name)
+	}
+	own(e, ownSchemas, &e.s.schemas)[n.OID] = n
+	e.noteOID(n.OID)
+	return nil
+}
+
+func (c *DropSchema) apply(e *edit) error {
+	o := e.s.schemas[c.OID]
+	if o == nil {
+		return conflict("delete")
+	}
+	delete(own(e, ownSchemas, &e.s.schemas), c.OID)
+	e.droppedSchemas = append(e.droppedSchemas, o)
+	e.dropComments(c.OID)
+	return nil
+}
+
+func (c *PutRelation) apply(e *edit) error {
+	old := e.s.relations[c.Rel.OID]
+	switch {
+	case old == nil && c.ExpectVersion != 0:
+		return conflict("delete")
+	case old != nil && old.Version != c.ExpectVersion:
+		return conflict("update")
+	}
+	key := QName{c.Rel.Schema, c.Rel.Name}
+	if other, taken := e.s.names[key]; taken && other != c.Rel.OID {
+		return pgerr.New(pgerr.DuplicateTable, "relation %q already exists", c.Rel.Name)
+	}
+	n := *c.Rel // the change may be applied again to another state
+	n.Version = c.ExpectVersion + 1
+	names := own(e, ownNames, &e.s.names)
+	if old != nil && (QName{old.Schema, old.Name}) != key {
+		delete(names, QName{old.Schema, old.Name})
+	}
+	names[key] = n.OID
+	own(e, ownRelations, &e.s.relations)[n.OID] = &n
+	e.noteOID(n.OID)
+	e.put = append(e.put, &n)
+	if (n.Kind == KindTable || n.Kind == KindMatView) && e.s.manifests[n.OID] == nil {
+		parts := n.Partitions
+		if parts <= 0 {
+			parts = 1
+		}
+		own(e, ownManifests, &e.s.manifests)[n.OID] = &Manifest{Table: n.OID, Version: e.version, Partitions: make([][]*Segment, parts), tails: make([]*tail, parts)}
+	}
+	if n.Kind == KindSequence && n.Seq != nil && old == nil {
+		own(e, ownSequences, &e.s.sequences)[n.OID] = SeqValue{Last: n.Seq.Start}
+	}
+	return nil
+}
+
+func (c *DropRelation) apply(e *edit) error {
+	old := e.s.relations[c.OID]
+	if old == nil {
+		return conflict("delete")
+	}
+	if c.ExpectVersion != 0 && old.Version != c.ExpectVersion {
+		return conflict("update")
+	}
+	delete(own(e, ownRelations, &e.s.relations), c.OID)
+	delete(own(e, ownNames, &e.s.names), QName{old.Schema, old.Name})
+	if e.s.manifests[c.OID] != nil {
+		delete(own(e, ownManifests, &e.s.manifests), c.OID)
+		delete(e.manifests, c.OID)
+	}
+	if _, ok := e.s.sequences[c.OID]; ok {
+		delete(own(e, ownSequences, &e.s.sequences), c.OID)
+	}
+	e.dropKeys(c.OID)
+	e.dropComments(c.OID)
+	e.dropped = append(e.dropped, c.OID)
+	return nil
+}
+
+func (c *PutRole) apply(e *edit) error {
+	if o := e.s.RoleByName(c.Role.Name); o != nil && o.OID != c.Role.OID {
+		return pgerr.New(pgerr.DuplicateObject, "role %q already exists", c.Role.Name)
+	}
+	own(e, ownRoles, &e.s.roles)[c.Role.OID] = c.Role
+	e.noteOID(c.Role.OID)
+	return nil
+}
+
+func (c *DropRole) apply(e *edit) error {
+	if e.s.roles[c.OID] == nil {
+		return conflict("delete")
+	}
+	roles := own(e, ownRoles, &e.s.roles)
+	delete(roles, c.OID)
+	isMember := func(m Membership) bool { return m.Role == c.OID }
+	for oid, r := range roles {
+		if slices.ContainsFunc(r.MemberOf, isMember) {
+			n := *r
+			n.MemberOf = slices.DeleteFunc(slices.Clone(r.MemberOf), isMember)
+			roles[oid] = &n
+		}
+	}
+	e.dropComments(c.OID)
+	return nil
+}
+
+func (c *PutEnum) apply(e *edit) error {
+	n := c.Enum
+	key := QName{n.Schema, n.Name}
+	if o, taken := e.s.typeNames[key]; taken && o != n.OID {
+		return pgerr.New(pgerr.DuplicateObject, "type %q already exists", n.Name)
+	}
+	names := own(e, ownTypeNames, &e.s.typeNames)
+	if old := e.s.types[n.OID]; old != nil {
+		delete(names, QName{old.Schema, old.Name})
+	}
+	names[key] = n.OID
+	own(e, ownTypes, &e.s.types)[n.OID] = n
+	e.noteOID(n.OID)
+	e.noteOID(n.ArrayOID)
+	return nil
+}
+
+func (c *DropEnum) apply(e *edit) error {
+	old := e.s.types[c.OID]
+	if old == nil {
+		return conflict("delete")
+	}
+	delete(own(e, ownTypes, &e.s.types), c.OID)
+	delete(own(e, ownTypeNames, &e.s.typeNames), QName{old.Schema, old.Name})
+	e.dropComments(c.OID)
+	e.dropped = append(e.dropped, c.OID)
+	return nil
+}
+
+func (c *PutModel) apply(e *edit) error {
+	old := e.s.models[c.Model.OID]
+	switch {
+	case old == nil && c.ExpectVersion != 0:
+		return conflict("delete")
+	case old != nil && old.Version != c.ExpectVersion:
+		return conflict("update")
+	}
+	key := QName{c.Model.Schema, c.Model.Name}
+	if o, taken := e.s.modelName[key]; taken && o != c.Model.OID {
+		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", c.Model.Name)
+	}
+	n := *c.Model
+	n.Version = c.ExpectVersion + 1
+	names := own(e, ownModelName, &e.s.modelName)
+	if old != nil {
+		delete(names, QName{old.Schema, old.Name})
+	}
+	names[key] = n.OID
+	own(e, ownModels, &e.s.models)[n.OID] = &n
+	e.noteOID(n.OID)
+	return nil
+}
+
+func (c *DropModel) apply(e *edit) error {
+	old := e.s.models[c.OID]
+	if old == nil {
+		return conflict("delete")
+	}
+	if c.ExpectVersion != 0 && old.Version != c.ExpectVersion {
+		return conflict("update")
+	}
+	delete(own(e, ownModels, &e.s.models), c.OID)
+	delete(own(e, ownModelName, &e.s.modelName), QName{old.Schema, old.Name})
+	e.dropComments(c.OID)
+	e.dropped = append(e.dropped, c.OID)
+	return nil
+}
+
+func fenced(model string) *pgerr.Error {
+	return pgerr.New(pgerr.SerializationFailure, "the training job of model %q has passed to another coordinator", model)
+}
+
+func (c *PutJob) apply(e *edit) error {
+	old := e.s.jobs[c.Job.OID]
+	switch {
+	case c.New && old != nil:
+		return pgerr.New(pgerr.DuplicateObject, "training job %d already exists", c.Job.OID)
+	case !c.New && (old == nil || old.Epoch != c.ExpectEpoch):
+		return fenced(c.Job.Model)
+	}
+	own(e, ownJobs, &e.s.jobs)[c.Job.OID] = c.Job
+	e.noteOID(c.Job.OID)
+	return nil
+}
+
+func (c *JobProgress) apply(e *edit) error {
+	old := e.s.jobs[c.OID]
+	if old == nil {
+		return conflict("delete")
+	}
+	if old.Epoch != c.ExpectEpoch {
+		return fenced(old.Model)
+	}
+	n := *old
+	n.Iteration, n.Phase, n.Rows, n.UpdatedAt = c.Iteration, c.Phase, c.Rows, time.UnixMicro(c.UpdatedMicros).UTC()
+	if len(c.History) > 0 {
+		n.History = append(old.History[:len(old.History):len(old.History)], c.History...)
+	}
+	if c.Checkpoint != nil || !c.CheckpointFile.IsZero() {
+		n.Checkpoint, n.CheckpointFile, n.CheckpointNodes, n.CheckpointSHA = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA
+	}
+	own(e, ownJobs, &e.s.jobs)[c.OID] = &n
+	return nil
+}
+
+func (c *CancelJob) apply(e *edit) error {
+	if old := e.s.jobs[c.OID]; old != nil && !old.CancelRequested {
+		n := *old
+		n.CancelRequested = true
+		own(e, ownJobs, &e.s.jobs)[c.OID] = &n
+	}
+	return nil
+}
+
+func (c *DropJob) apply(e *edit) error {
+	delete(own(e, ownJobs, &e.s.jobs), c.OID)
+	return nil
+}
+
+func (c *PutNode) apply(e *edit) error {
+	own(e, ownNodes, &e.s.nodes)[c.Node.ID] = c.Node
+	return nil
+}
+
+func (c *DropNode) apply(e *edit) error {
+	delete(own(e, ownNodes, &e.s.nodes), c.ID)
+	for _, table := range slices.Sorted(maps.Keys(e.s.manifests)) {
+		e.forgetNode(table, c.ID)
+	}
+	return nil
+}
+
+func (c *PutSetting) apply(e *edit) error {
+	m := own(e, ownSettings, &e.s.settings)
+	if c.Unset {
+		delete(m, c.Name)
+	} else {
+		m[c.Name] = c.Value
+	}
+	return nil
+}
+
+func (c *PutComment) apply(e *edit) error {
+	m := own(e, ownComments, &e.s.comments)
+	if c.Text == "" {
+		delete(m, c.On)
+	} else {
+		m[c.On] = c.Text
+	}
+	return nil
+}
+
+func (e *edit) dropComments(oid types.OID) {
+	for d := range e.s.comments {
+		if d.OID == oid {
+			delete(own(e, ownComments, &e.s.comments), d)
+		}
+	}
+}
+
+func (c *AllocOIDs) apply(e *edit) error {
+	if c.N <= 0 || uint64(e.s.nextOID)+uint64(c.N) >= 1<<32 {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "cannot reserve %d object identifiers", c.N)
+	}
+	e.out.OIDs = append(e.out.OIDs, e.s.nextOID)
+	e.s.nextOID += types.OID(c.N)
+	return nil
+}
+
+func (c *SetSequence) apply(e *edit) error {
+	if r := e.s.relations[c.OID]; r == nil || r.Kind != KindSequence {
+		return conflict("delete")
+	}
+	own(e, ownSequences, &e.s.sequences)[c.OID] = c.Value
+	return nil
+}
+
+func (c *AdvanceSequence) apply(e *edit) error {
+	r := e.s.relations[c.OID]
+	if r == nil || r.Seq == nil {
+		return conflict("delete")
+	}
+	got, next, err := advance(r.Name, r.Seq, e.s.sequences[c.OID], c.N)
+	if err != nil {
+		return err
+	}
+	own(e, ownSequences, &e.s.sequences)[c.OID] = next
+	e.out.Sequences = append(e.out.Sequences, got)
+	return nil
+}
+
+// advance takes up to n values off a sequence at v, at least one.
+func advance(name string, q *Sequence, v SeqValue, n int64) (SeqRange, SeqValue, error) {
+	first := v.Last
+	if v.Called {
+		switch {
+		case q.Increment > 0 && (v.Last > q.Max-q.Increment || q.Max-q.Increment > q.Max):
+			if !q.Cycle {
+				return SeqRange{}, v, pgerr.New(pgerr.SequenceGeneratorLimitExceeded, "nextval: reached maximum value of sequence %q (%d)", name, q.Max)
+			}
+			first = q.Min
+		case q.Increment < 0 && (v.Last < q.Min-q.Increment || q.Min-q.Increment < q.Min):
+			if !q.Cycle {
+				return SeqRange{}, v, pgerr.New(pgerr.SequenceGeneratorLimitExceeded, "nextval: reached minimum value of sequence %q (%d)", name, q.Min)
+			}
+			first = q.Max
+		default:
+			first = v.Last + q.Increment
+		}
+	}
+	// Differences of int64 may need 64 unsigned bits.
+	var more uint64
+	if q.Increment > 0 {
+		more = (uint64(q.Max) - uint64(first)) / uint64(q.Increment)
+	} else {
+		more = (uint64(first) - uint64(q.Min)) / -uint64(q.Increment)
+	}
+	count := int64(1)
+	if n > 1 {
+		count += int64(min(uint64(n-1), more))
+	}
+	last := first + (count-1)*q.Increment
+	return SeqRange{First: first, Step: q.Increment, Count: count}, SeqValue{Last: last, Called: true}, nil
+}

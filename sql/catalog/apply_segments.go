@@ -1,0 +1,273 @@
+package catalog
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// tail says how much of a partition's backing array is spoken for. Manifests
+// of successive states share the array: whoever moves claimed from its own
+// length may write behind it, since nobody's slice reaches there; anyone else
+// copies. So the chain of committed states appends without copying while a
+// transaction's view of its own rows, or a rejected commit, costs one copy.
+type tail struct{ claimed atomic.Int64 }
+
+// manifestEdit is a manifest in the making.
+type manifestEdit struct {
+	m        *Manifest
+	owned    []bool // partitions whose slice is this edit's alone
+	at       map[SegmentID][2]int
+	removed  map[SegmentID]bool // left by SetDeleted with no live row
+	appended bool
+	deleted  bool
+}
+
+// manifest begins to change a table's manifest.
+func (e *edit) manifest(table types.OID) (*manifestEdit, error) {
+	if me := e.manifests[table]; me != nil {
+		return me, nil
+	}
+	old := e.s.manifests[table]
+	if old == nil {
+		return nil, conflict("delete")
+	}
+	m := *old
+	m.Version = e.version
+	m.Partitions = slices.Clone(old.Partitions)
+	m.tails = slices.Clone(old.tails)
+	me := &manifestEdit{m: &m, owned: make([]bool, len(m.Partitions))}
+	if e.manifests == nil {
+		e.manifests = map[types.OID]*manifestEdit{}
+	}
+	e.manifests[table] = me
+	own(e, ownManifests, &e.s.manifests)[table] = &m
+	return me, nil
+}
+
+// finish takes out emptied segments and stamps the manifest.
+func (me *manifestEdit) finish(e *edit) {
+	if me.appended {
+		me.m.Appended = e.version
+	}
+	if me.deleted {
+		me.m.Removed = e.version
+	}
+	if len(me.removed) == 0 {
+		return
+	}
+	gone := func(s *Segment) bool { return me.removed[s.ID] }
+	for p, segs := range me.m.Partitions {
+		if slices.ContainsFunc(segs, gone) {
+			me.set(p, slices.DeleteFunc(slices.Clone(segs), gone))
+		}
+	}
+}
+
+// set replaces a partition's list by one that is this edit's alone.
+func (me *manifestEdit) set(p int, segs []*Segment) {
+	me.m.Partitions[p], me.m.tails[p], me.owned[p] = segs, nil, true
+	me.at = nil
+}
+
+func (me *manifestEdit) append(p int, segs []*Segment) {
+	old, t := me.m.Partitions[p], me.m.tails[p]
+	n := len(old)
+	if n+len(segs) <= cap(old) && t != nil && t.claimed.CompareAndSwap(int64(n), int64(n+len(segs))) {
+		me.m.Partitions[p] = append(old, segs...)
+	} else {
+		grown := make([]*Segment, n, max(2*(n+len(segs)), 16))
+		copy(grown, old)
+		me.m.Partitions[p] = append(grown, segs...)
+		me.m.tails[p] = &tail{}
+		me.m.tails[p].claimed.Store(int64(n + len(segs)))
+		me.owned[p] = false // it now has a tail that others will share
+	}
+	if me.at != nil {
+		for i, s := range segs {
+			me.at[s.ID] = [2]int{p, n + i}
+		}
+	}
+}
+
+// find gives a segment's place. The index is made once an edit: a statement
+// that deletes touches many segments.
+func (me *manifestEdit) find(id SegmentID) (p, i int, ok bool) {
+	if me.at == nil {
+		me.at = map[SegmentID][2]int{}
+		for p, segs := range me.m.Partitions {
+			for i, s := range segs {
+				me.at[s.ID] = [2]int{p, i}
+			}
+		}
+	}
+	at, ok := me.at[id]
+	return at[0], at[1], ok
+}
+
+// swap puts another segment in a place, copying the list first.
+func (me *manifestEdit) swap(p, i int, s *Segment) {
+	if !me.owned[p] {
+		me.m.Partitions[p], me.m.tails[p], me.owned[p] = slices.Clone(me.m.Partitions[p]), nil, true
+	}
+	me.m.Partitions[p][i] = s
+}
+
+func (e *edit) expectTable(table types.OID, version uint64) error {
+	if version == 0 {
+		return nil
+	}
+	r := e.s.relations[table]
+	if r == nil {
+		return conflict("delete")
+	}
+	if r.Version != version {
+		return conflict("update").WithDetail("The definition of %q has changed.", r.Name)
+	}
+	return nil
+}
+
+func (c *AppendSegments) apply(e *edit) error {
+	if err := e.expectTable(c.Table, c.ExpectVersion); err != nil {
+		return err
+	}
+	me, err := e.manifest(c.Table)
+	if err != nil {
+		return err
+	}
+	if c.Part < 0 || c.Part >= len(me.m.Partitions) {
+		return pgerr.Internal("catalog: table %d has no partition %d", c.Table, c.Part)
+	}
+	me.append(c.Part, c.Segments)
+	me.appended = true
+	return nil
+}
+
+func (c *ReplaceSegments) apply(e *edit) error {
+	me, err := e.manifest(c.Table)
+	if err != nil {
+		return err
+	}
+	if c.Part < 0 || c.Part >= len(me.m.Partitions) {
+		return pgerr.Internal("catalog: table %d has no partition %d", c.Table, c.Part)
+	}
+	old := make(map[SegmentID]bool, len(c.Old))
+	first := -1
+	for _, r := range c.Old {
+		p, i, ok := me.find(r.ID)
+		if !ok || p != c.Part || me.removed[r.ID] {
+			return conflict("delete")
+		}
+		if me.m.Partitions[p][i].DeletedRows != r.DeletedRows {
+			return conflict("update")
+		}
+		old[r.ID] = true
+		if first < 0 || i < first {
+			first = i
+		}
+	}
+	segs := me.m.Partitions[c.Part]
+	out := make([]*Segment, 0, len(segs)-len(c.Old)+len(c.New))
+	for i, s := range segs {
+		if i == first {
+			out = append(out, c.New...)
+		}
+		if !old[s.ID] {
+			out = append(out, s)
+		}
+	}
+	if first < 0 {
+		out = append(out, c.New...)
+	}
+	me.set(c.Part, out)
+	return nil
+}
+
+func (c *SetDeleted) apply(e *edit) error {
+	me, err := e.manifest(c.Table)
+	if err != nil {
+		return err
+	}
+	p, i, ok := me.find(c.Segment)
+	if !ok || me.removed[c.Segment] {
+		return conflict("update")
+	}
+	s := *me.m.Partitions[p][i]
+	if s.DeletedRows != c.ExpectDeletedRows || c.Rows < s.DeletedRows || c.Rows > s.Rows {
+		return conflict("update")
+	}
+	s.Deleted, s.DeletedRows = c.Bitmap, c.Rows
+	me.swap(p, i, &s)
+	me.deleted = true
+	if s.Live() == 0 {
+		if me.removed == nil {
+			me.removed = map[SegmentID]bool{}
+		}
+		me.removed[s.ID] = true
+	}
+	return nil
+}
+
+func (c *Truncate) apply(e *edit) error {
+	if err := e.expectTable(c.Table, c.ExpectVersion); err != nil {
+		return err
+	}
+	me, err := e.manifest(c.Table)
+	if err != nil {
+		return err
+	}
+	for p := range me.m.Partitions {
+		me.set(p, nil)
+	}
+	me.deleted = true
+	return nil
+}
+
+func (c *SetNodes) apply(e *edit) error {
+	if e.s.manifests[c.Table] == nil {
+		return nil
+	}
+	me, err := e.manifest(c.Table)
+	if err != nil {
+		return err
+	}
+	if p, i, ok := me.find(c.Segment); ok {
+		s := *me.m.Partitions[p][i]
+		s.Nodes = c.Nodes
+		me.swap(p, i, &s)
+	}
+	return nil
+}
+
+// forgetNode takes a node off the segments of a table.
+func (e *edit) forgetNode(table types.OID, node uint64) {
+	for p, segs := range e.s.manifests[table].Partitions {
+		for i, s := range segs {
+			if slices.Contains(s.Nodes, node) {
+				me, err := e.manifest(table)
+				if err != nil {
+					return
+				}
+				n := *s
+				n.Nodes = slices.DeleteFunc(slices.Clone(s.Nodes), func(x uint64) bool { return x == node })
+				me.swap(p, i, &n)
+			}
+		}
+	}
+}
+
+func (c *Guard) apply(e *edit) error {
+	m := e.base.manifests[c.Table]
+	if m == nil {
+		if e.s.manifests[c.Table] != nil {
+			return nil // made by this very commit
+		}
+		return conflict("delete")
+	}
+	if c.Appends && m.Appended > c.Since || c.Deletes && m.Removed > c.Since {
+		return conflict("update")
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package catalog
+
+import "github.com/tributarydb/tributary/sql/types"
+
+// New makes the state of a new database: the schemas that are always there and
+// the bootstrap superuser. It is the same on every node.
+func New() *State {
+	usage := []Grant{{Role: BootstrapRoleOID, Grantor: BootstrapRoleOID, Privs: "UC"}, {Role: 0, Grantor: BootstrapRoleOID, Privs: "U"}}
+	s := &State{
+		nextOID:   types.FirstUserOID,
+		schemas:   map[types.OID]*Schema{},
+		relations: map[types.OID]*Relation{},
+		names:     map[QName]types.OID{},
+		types:     map[types.OID]*EnumType{},
+		typeNames: map[QName]types.OID{},
+		roles:     map[types.OID]*Role{},
+		models:    map[types.OID]*Model{},
+		modelName: map[QName]types.OID{},
+		jobs:      map[types.OID]*Job{},
+		nodes:     map[uint64]*Node{},
+		manifests: map[types.OID]*Manifest{},
+		sequences: map[types.OID]SeqValue{},
+		settings:  map[string]string{},
+		comments:  map[Dep]string{},
+		unique:    map[types.OID]*keyLog{},
+	}
+	for _, x := range []Schema{
+		{OID: PgCatalogOID, Name: "pg_catalog", ACL: usage},
+		{OID: PgToastOID, Name: "pg_toast"},
+		{OID: PublicOID, Name: "public", ACL: usage},
+		{OID: InformationOID, Name: "information_schema", ACL: usage},
+		{OID: MLSchemaOID, Name: "ml", ACL: usage},
+		{OID: ClusterSchemaOID, Name: "cluster", ACL: usage},
+	} {
+		x.Owner = BootstrapRoleOID
+		s.schemas[x.OID] = &x
+	}
+	s.roles[BootstrapRoleOID] = &Role{OID: BootstrapRoleOID, Name: BootstrapRole, Super: true, Login: true, Inherit: true,
+		CreateRole: true, CreateDB: true, Replication: true, BypassRLS: true, ConnLimit: -1}
+	s.comments[Dep{OID: PublicOID}] = "standard public schema"
+	s.comments[Dep{OID: PgCatalogOID}] = "system catalog schema"
+	return s
+}

@@ -1,0 +1,192 @@
+package catalog
+
+import "github.com/tributarydb/tributary/sql/types"
+
+// Change is one step from a State to the next. A commit is a list of changes
+// that apply together or not at all. The kinds are the structs of this file;
+// their fields, and the order of kinds in codec.go, only ever grow at the end,
+// since changes are kept in durable logs.
+type Change interface {
+	apply(e *edit) error
+}
+
+type (
+	// PutSchema makes or replaces a schema.
+	PutSchema struct{ Schema *Schema }
+	// DropSchema removes an empty schema.
+	DropSchema struct{ OID types.OID }
+
+	// PutRelation makes a relation (ExpectVersion 0) or replaces the one whose
+	// descriptor has that version. The new descriptor's version is
+	// ExpectVersion+1, whatever Rel says. A new table gets an empty manifest,
+	// a new sequence its start.
+	PutRelation struct {
+		Rel           *Relation
+		ExpectVersion uint64
+	}
+	// DropRelation removes a relation with all it owns in the state: manifest,
+	// position, comments. What depends on it must go in the same commit.
+	DropRelation struct {
+		OID           types.OID
+		ExpectVersion uint64 // 0: any
+	}
+
+	// PutRole makes or replaces a role.
+	PutRole struct{ Role *Role }
+	// DropRole removes a role and its memberships.
+	DropRole struct{ OID types.OID }
+
+	// PutEnum makes or replaces a user's type.
+	PutEnum struct{ Enum *EnumType }
+	// DropEnum removes a user's type.
+	DropEnum struct{ OID types.OID }
+
+	// PutModel makes (ExpectVersion 0) or replaces a model, as PutRelation.
+	PutModel struct {
+		Model         *Model
+		ExpectVersion uint64
+	}
+	// DropModel removes a model with its versions.
+	DropModel struct {
+		OID           types.OID
+		ExpectVersion uint64 // 0: any
+	}
+
+	// PutJob makes a training job, or replaces the one whose epoch is
+	// ExpectEpoch: a coordinator that lost its job to another cannot write. To
+	// take a job over, put it with a greater Job.Epoch.
+	PutJob struct {
+		Job         *Job
+		New         bool // it must not exist yet; ExpectEpoch is not looked at
+		ExpectEpoch uint64
+	}
+	// JobProgress moves a job on without sending all of it: the scalars replace
+	// the job's, History is added at the end. A Checkpoint or CheckpointFile
+	// replaces both, where given. State "" keeps the job's.
+	JobProgress struct {
+		OID             types.OID
+		ExpectEpoch     uint64
+		Iteration       int
+		Phase           string
+		Rows            int64
+		UpdatedMicros   int64 // Unix time in µs
+		History         []Iteration
+		Checkpoint      []byte
+		CheckpointFile  SegmentID
+		CheckpointNodes []uint64
+		CheckpointSHA   [32]byte
+	}
+	// CancelJob asks a job to stop; harmless if it is gone.
+	CancelJob struct{ OID types.OID }
+	// DropJob forgets a job.
+	DropJob struct{ OID types.OID }
+
+	// PutNode makes or replaces a member.
+	PutNode struct{ Node *Node }
+	// DropNode removes a member. Its replicas are taken off all segments.
+	DropNode struct{ ID uint64 }
+
+	// PutSetting sets a cluster setting, or with Unset removes it.
+	PutSetting struct {
+		Name, Value string
+		Unset       bool
+	}
+	// PutComment sets the comment on an object; "" removes it.
+	PutComment struct {
+		On   Dep
+		Text string
+	}
+
+	// SetSequence moves a sequence (setval, RESTART).
+	SetSequence struct {
+		OID   types.OID
+		Value SeqValue
+	}
+	// AdvanceSequence takes up to N values off a sequence; the Outcome says
+	// which. At the sequence's end fewer come, at least one, or 2200H.
+	AdvanceSequence struct {
+		OID types.OID
+		N   int64
+	}
+	// AllocOIDs reserves N OIDs; the Outcome gives the first.
+	AllocOIDs struct{ N int }
+
+	// AppendSegments adds rows to a partition. ExpectVersion, if not 0, is the
+	// descriptor's version under which the rows were checked and written.
+	AppendSegments struct {
+		Table         types.OID
+		Part          int
+		Segments      []*Segment
+		ExpectVersion uint64
+	}
+	// ReplaceSegments puts New in the place of Old, holding the same live rows:
+	// compaction. It conflicts (40001) if one of Old is gone or has got other
+	// deleted rows since, which the compactor meets by forgetting its work.
+	ReplaceSegments struct {
+		Table types.OID
+		Part  int
+		Old   []SegmentRef
+		New   []*Segment
+	}
+	// SetDeleted gives a segment a new bitmap of deleted rows. ExpectDeletedRows
+	// is how many there were when the writer looked: bitmaps only grow, so the
+	// number tells whether somebody else deleted in between (40001). A segment
+	// with no live row left leaves the manifest.
+	SetDeleted struct {
+		Table             types.OID
+		Segment           SegmentID
+		Bitmap            []byte
+		Rows              int64 // set bits in Bitmap
+		ExpectDeletedRows int64
+	}
+	// Truncate removes all segments of a table.
+	Truncate struct {
+		Table         types.OID
+		ExpectVersion uint64 // of the descriptor; 0: any
+	}
+	// SetNodes says which nodes hold a segment's file. It is harmless where the
+	// segment is gone.
+	SetNodes struct {
+		Table   types.OID
+		Segment SegmentID
+		Nodes   []uint64
+	}
+	// UniqueKeys claims the keys (64-bit hashes) that this commit inserts under
+	// a unique constraint, having looked for them in version ReadVersion. It
+	// fails with 40001 if a commit in between claimed one of them, or if the
+	// log no longer reaches back to ReadVersion; the writer then looks again.
+	// All claims every key, for commits too large to list theirs.
+	UniqueKeys struct {
+		Table       types.OID
+		Constraint  types.OID
+		Hashes      []uint64
+		ReadVersion uint64
+		All         bool
+	}
+	// Guard fails with 40001 if the table's rows changed after version Since:
+	// rows were added (Appends) or deleted (Deletes). Foreign keys are checked
+	// against a version and committed under guards.
+	Guard struct {
+		Table            types.OID
+		Since            uint64
+		Appends, Deletes bool
+	}
+)
+
+// SegmentRef names a segment as it was when somebody read it.
+type SegmentRef struct {
+	ID          SegmentID
+	DeletedRows int64
+}
+
+// Outcome is what changes decide beside the new state, in the order of the
+// changes that ask for it.
+type Outcome struct {
+	OIDs      []types.OID // AllocOIDs: the first of each block
+	Sequences []SeqRange  // AdvanceSequence
+}
+
+// SeqRange is a run of values of a sequence: First, First+Step, … Count values.
+type SeqRange struct {
+	First, Step, Count int64
+}

@@ -1,0 +1,182 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding/gob"
+	"maps"
+	"slices"
+
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// kinds is the order of change kinds on disk. Add at the end only.
+var kinds = []Change{
+	&PutSchema{}, &DropSchema{}, &PutRelation{}, &DropRelation{}, &PutRole{}, &DropRole{}, &PutEnum{}, &DropEnum{},
+	&PutModel{}, &DropModel{}, &PutJob{}, &JobProgress{}, &CancelJob{}, &DropJob{}, &PutNode{}, &DropNode{},
+	&PutSetting{}, &PutComment{}, &SetSequence{}, &AdvanceSequence{}, &AllocOIDs{}, &AppendSegments{}, &ReplaceSegments{},
+	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{},
+}
+
+func init() {
+	pack.Union(kinds...)
+	for _, k := range kinds {
+		gob.Register(k)
+	}
+}
+
+// MarshalChanges encodes the changes of a commit.
+func MarshalChanges(changes []Change) []byte { return pack.Marshal(changes) }
+
+// UnmarshalChanges reads what MarshalChanges gave.
+func UnmarshalChanges(b []byte) ([]Change, error) { return pack.Unmarshal[[]Change](b) }
+
+// Written is a segment that a writer made, with the partition it is for.
+type Written struct {
+	Part    int
+	Segment *Segment
+	// Seq is the number of its first row in the order of the source
+	// (batch.Batch.Seq); -1 where there is none.
+	Seq int64
+}
+
+// Marshal encodes w.
+func (w Written) Marshal() []byte { return pack.Marshal(w) }
+
+// UnmarshalWritten reads what Marshal gave.
+func UnmarshalWritten(b []byte) (Written, error) {
+	w, err := pack.Unmarshal[Written](b)
+	if err == nil && w.Segment == nil {
+		err = pgerr.New(pgerr.DataCorrupted, "invalid encoding: no segment")
+	}
+	return w, err
+}
+
+// image is a State as it is written down.
+type image struct {
+	Version   uint64
+	NextOID   types.OID
+	Schemas   []*Schema
+	Relations []*Relation
+	Enums     []*EnumType
+	Roles     []*Role
+	Models    []*Model
+	Jobs      []*Job
+	Nodes     []*Node
+	Manifests []*Manifest
+	Sequences []imageSeq
+	Settings  map[string]string
+	Comments  []imageComment
+	Unique    []imageKeys
+}
+
+type imageSeq struct {
+	OID   types.OID
+	Value SeqValue
+}
+
+type imageComment struct {
+	On   Dep
+	Text string
+}
+
+type imageKeys struct {
+	Constraint, Table types.OID
+	Floor             uint64
+	Entries           []imageEntry
+}
+
+type imageEntry struct {
+	Version uint64
+	All     bool
+	Hashes  []uint64
+}
+
+// stateFormat is the first byte of an encoded State.
+const stateFormat = 1
+
+// MarshalBinary encodes s. Equal states give equal bytes.
+func (s *State) MarshalBinary() ([]byte, error) {
+	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
+		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
+		Settings: s.settings}
+	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
+		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
+	}
+	for d, text := range s.comments {
+		im.Comments = append(im.Comments, imageComment{d, text})
+	}
+	slices.SortFunc(im.Comments, func(a, b imageComment) int {
+		return cmp.Or(cmp.Compare(a.On.OID, b.On.OID), cmp.Compare(a.On.Column, b.On.Column))
+	})
+	for _, oid := range slices.Sorted(maps.Keys(s.unique)) {
+		l := s.unique[oid]
+		k := imageKeys{Constraint: oid, Table: l.table, Floor: l.floor}
+		for _, x := range l.entries {
+			k.Entries = append(k.Entries, imageEntry{x.version, x.all, x.hashes})
+		}
+		im.Unique = append(im.Unique, k)
+	}
+	return pack.Append([]byte{stateFormat}, im), nil
+}
+
+// UnmarshalState reads what MarshalBinary gave.
+func UnmarshalState(b []byte) (*State, error) {
+	if len(b) == 0 || b[0] != stateFormat {
+		return nil, pgerr.New(pgerr.DataCorrupted, "unknown format of the catalog's snapshot")
+	}
+	im, err := pack.Unmarshal[image](b[1:])
+	if err != nil {
+		return nil, err
+	}
+	s := New()
+	s.version, s.nextOID = im.Version, im.NextOID
+	s.schemas, s.roles, s.comments = map[types.OID]*Schema{}, map[types.OID]*Role{}, map[Dep]string{}
+	for _, x := range im.Schemas {
+		s.schemas[x.OID] = x
+	}
+	for _, x := range im.Relations {
+		s.relations[x.OID] = x
+		s.names[QName{x.Schema, x.Name}] = x.OID
+	}
+	for _, x := range im.Enums {
+		s.types[x.OID] = x
+		s.typeNames[QName{x.Schema, x.Name}] = x.OID
+	}
+	for _, x := range im.Roles {
+		s.roles[x.OID] = x
+	}
+	for _, x := range im.Models {
+		s.models[x.OID] = x
+		s.modelName[QName{x.Schema, x.Name}] = x.OID
+	}
+	for _, x := range im.Jobs {
+		s.jobs[x.OID] = x
+	}
+	for _, x := range im.Nodes {
+		s.nodes[x.ID] = x
+	}
+	for _, x := range im.Manifests {
+		x.tails = make([]*tail, len(x.Partitions))
+		s.manifests[x.Table] = x
+	}
+	for _, x := range im.Sequences {
+		s.sequences[x.OID] = x.Value
+	}
+	if im.Settings != nil {
+		s.settings = im.Settings
+	}
+	for _, x := range im.Comments {
+		s.comments[x.On] = x.Text
+	}
+	for _, x := range im.Unique {
+		l := &keyLog{table: x.Table, floor: x.Floor}
+		for _, k := range x.Entries {
+			l.entries = append(l.entries, keyEntry{k.Version, k.All, k.Hashes})
+			l.hashes += len(k.Hashes)
+		}
+		s.unique[x.Constraint] = l
+	}
+	return s, nil
+}

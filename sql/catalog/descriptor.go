@@ -1,0 +1,228 @@
+package catalog
+
+import (
+	"time"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Well-known objects of a new database, with Postgres's own OIDs.
+const (
+	DatabaseOID       types.OID = 5
+	PgCatalogOID      types.OID = 11
+	PublicOID         types.OID = 2200
+	InformationOID    types.OID = 13000
+	MLSchemaOID       types.OID = 13001 // relations ml.*
+	ClusterSchemaOID  types.OID = 13002 // relations cluster.*
+	PgToastOID        types.OID = 99
+	BootstrapRoleOID  types.OID = 10
+	DatabaseName                = "tributary"
+	BootstrapRole               = "tributary"
+	DefaultPartitions           = 8
+)
+
+// Schema is a namespace.
+type Schema struct {
+	OID   types.OID
+	Name  string
+	Owner types.OID
+	ACL   []Grant
+}
+
+// Grant is one role's privileges on an object, as the letters of aclitem
+// (arwdDxtXUCcT), upper-case "*" after a letter meaning with grant option.
+type Grant struct {
+	Role, Grantor types.OID // Role 0 is PUBLIC
+	Privs         string
+}
+
+// RelKind is pg_class.relkind.
+type RelKind byte
+
+// The kinds of relation.
+const (
+	KindTable     RelKind = 'r'
+	KindView      RelKind = 'v'
+	KindMatView   RelKind = 'm'
+	KindSequence  RelKind = 'S'
+	KindIndex     RelKind = 'i'
+	KindComposite RelKind = 'c'
+)
+
+// Relation describes anything that pg_class lists. Descriptors are shared and
+// never changed: to alter one, Clone it and put the clone.
+type Relation struct {
+	OID     types.OID
+	Schema  types.OID
+	Name    string
+	Kind    RelKind
+	Owner   types.OID
+	ACL     []Grant
+	Temp    bool   // dropped with its session
+	Session uint64 // the session a temporary relation belongs to
+	// Version counts the descriptor's changes; a change that expects another
+	// version conflicts.
+	Version uint64
+
+	Columns     []Column // tables, views; dropped ones stay, flagged
+	Constraints []Constraint
+	Partitions  int      // tables: number of partitions
+	Query       string   // views and materialised views: the text of the query
+	Dialect     uint8    // of Query
+	SearchPath  []string // views: the path under which Query was bound
+	DependsOn   []Dep    // what must not be dropped from under it
+	Populated   bool     // materialised views
+
+	Index   *Index    // indexes
+	Seq     *Sequence // sequences
+	Options map[string]string
+}
+
+// Dep is a reference to another object, or to one column of a relation.
+type Dep struct {
+	OID    types.OID
+	Column int16 // 0: the whole object
+}
+
+// Column is one attribute.
+type Column struct {
+	Name      string
+	Num       int16 // attnum, from 1, never reused: segments name columns by it
+	Type      types.Type
+	NotNull   bool
+	Default   string    // SQL text; "" for none
+	Identity  byte      // 0, 'a' always, 'd' by default
+	Generated string    // SQL text of a stored generated column
+	Sequence  types.OID // the sequence of an identity or serial column
+	Dropped   bool
+	// Missing is the value of rows in segments written before the column was
+	// added (PostgreSQL's attmissingval).
+	Missing   types.Datum
+	Collation string
+}
+
+// Constraint of a table.
+type Constraint struct {
+	OID                           types.OID
+	Name                          string
+	Kind                          byte // 'p' primary key, 'u' unique, 'c' check, 'f' foreign key
+	Columns                       []int16
+	Check                         string // SQL text
+	Index                         types.OID
+	RefTable                      types.OID
+	RefCols                       []int16
+	OnDelete                      byte // 'a' no action, 'r' restrict, 'c' cascade, 'n' set null, 'd' set default
+	OnUpdate                      byte
+	MatchFull                     bool
+	Deferrable, InitiallyDeferred bool
+	NullsNotDistinct              bool
+}
+
+// Index is the descriptor of an index: its table, columns and uniqueness.
+type Index struct {
+	Table            types.OID
+	Columns          []int16  // 0 where Exprs has an expression instead
+	Exprs            []string // SQL text per key, "" for a plain column
+	Options          []byte   // per key: bit 0 DESC, bit 1 NULLS FIRST
+	Where            string
+	Unique, Primary  bool
+	Method           string
+	Include          []int16
+	NullsNotDistinct bool
+}
+
+// Sequence is the definition of a sequence; its value is in State.SequenceAt.
+type Sequence struct {
+	Type             types.Type
+	Start, Increment int64
+	Min, Max, Cache  int64
+	Cycle            bool
+	OwnedTable       types.OID
+	OwnedColumn      int16
+}
+
+// SeqValue is a sequence's position: what nextval gave last, or what it gives
+// next while Called is false.
+type SeqValue struct {
+	Last   int64
+	Called bool
+}
+
+// Role is a user or a group.
+type Role struct {
+	OID                                                                 types.OID
+	Name                                                                string
+	Super, Login, Inherit, CreateRole, CreateDB, Replication, BypassRLS bool
+	ConnLimit                                                           int
+	Password                                                            string // SCRAM-SHA-256 verifier, "" for none
+	ValidUntil                                                          time.Time
+	MemberOf                                                            []Membership
+	Settings                                                            map[string]string
+}
+
+// Membership is one role's membership in another.
+type Membership struct {
+	Role  types.OID
+	Admin bool
+}
+
+// EnumType is a user's enumerated type. Values are carried as strings and
+// compare by their place in Labels.
+type EnumType struct {
+	OID, ArrayOID types.OID
+	Schema        types.OID
+	Name          string
+	Owner         types.OID
+	Labels        []string
+}
+
+// Clone copies r so that the copy may be changed before it is put.
+func (r *Relation) Clone() *Relation {
+	c := *r
+	c.Columns = append([]Column(nil), r.Columns...)
+	c.Constraints = append([]Constraint(nil), r.Constraints...)
+	c.ACL = append([]Grant(nil), r.ACL...)
+	c.DependsOn = append([]Dep(nil), r.DependsOn...)
+	return &c
+}
+
+// Column finds a live column by name; nil if there is none.
+func (r *Relation) Column(name string) *Column {
+	for i := range r.Columns {
+		if c := &r.Columns[i]; c.Name == name && !c.Dropped {
+			return c
+		}
+	}
+	return nil
+}
+
+// ColumnNum finds a live column by number; nil if there is none.
+func (r *Relation) ColumnNum(num int16) *Column {
+	for i := range r.Columns {
+		if c := &r.Columns[i]; c.Num == num && !c.Dropped {
+			return c
+		}
+	}
+	return nil
+}
+
+// Live gives the columns that are not dropped, in order.
+func (r *Relation) Live() []Column {
+	out := make([]Column, 0, len(r.Columns))
+	for _, c := range r.Columns {
+		if !c.Dropped {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// PrimaryKey gives the primary key constraint, or nil.
+func (r *Relation) PrimaryKey() *Constraint {
+	for i := range r.Constraints {
+		if r.Constraints[i].Kind == 'p' {
+			return &r.Constraints[i]
+		}
+	}
+	return nil
+}

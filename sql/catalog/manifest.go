@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"encoding/hex"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// SegmentID names a segment file; it is random, so nodes make them alone.
+type SegmentID [16]byte
+
+// Segment is an immutable run of rows of one partition. Segments are shared
+// between states; none is ever changed.
+type Segment struct {
+	ID    SegmentID
+	Rows  int64
+	Bytes int64 // on disk
+	// Inline holds a small segment's rows (exec/store knows their form); nil for
+	// a file.
+	Inline []byte
+	// SHA256 of the file's bytes; zero for inline segments.
+	SHA256 [32]byte
+	Nodes  []uint64 // the nodes that hold the file
+	Zones  []Zone   // per column, for the whole segment
+	// Deleted is a roaring bitmap (portable format) of the row numbers that are
+	// deleted; nil for none.
+	Deleted     []byte
+	DeletedRows int64
+}
+
+// Zone bounds one column of a segment.
+type Zone struct {
+	Column   int16       // attnum
+	Min, Max types.Datum // nil where not known or all NULL
+	Nulls    int64
+	Distinct int64 // estimate; 0 where not known
+}
+
+// Live is the number of rows that are not deleted.
+func (s *Segment) Live() int64 { return s.Rows - s.DeletedRows }
+
+// Manifest lists a table's segments by partition.
+type Manifest struct {
+	Table      types.OID
+	Version    uint64 // the state version of its last change
+	Partitions [][]*Segment
+	// Appended and Removed are the versions of the last change that added rows,
+	// and that deleted some; what Guard looks at.
+	Appended, Removed uint64
+
+	tails []*tail // per partition: who may append in place
+}
+
+// IsZero tells the id that names nothing.
+func (id SegmentID) IsZero() bool { return id == SegmentID{} }
+
+// String is the id in hexadecimal, the name of its file.
+func (id SegmentID) String() string { return hex.EncodeToString(id[:]) }
+
+// ParseSegmentID reads what String gives.
+func ParseSegmentID(s string) (id SegmentID, ok bool) {
+	n, err := hex.Decode(id[:], []byte(s[:min(len(s), 2*len(id))]))
+	return id, err == nil && n == len(id) && len(s) == 2*len(id)
+}
+
+// Rows is the number of live rows.
+func (m *Manifest) Rows() int64 {
+	var n int64
+	for _, p := range m.Partitions {
+		for _, s := range p {
+			n += s.Live()
+		}
+	}
+	return n
+}
+
+// Bytes is the size of all segments.
+func (m *Manifest) Bytes() int64 {
+	var n int64
+	for _, p := range m.Partitions {
+		for _, s := range p {
+			n += s.Bytes + int64(len(s.Inline))
+		}
+	}
+	return n
+}

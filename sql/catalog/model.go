@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"time"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Model is a trained model with its versions.
+type Model struct {
+	OID      types.OID
+	Schema   types.OID
+	Name     string
+	Owner    types.OID
+	ACL      []Grant
+	Default  int // the version predict uses
+	Versions []ModelVersion
+	Version  uint64 // counts the descriptor's changes
+}
+
+// ModelVersion is one result of training.
+type ModelVersion struct {
+	Number     int
+	Algorithm  string
+	Target     []string
+	TargetType types.Type
+	Features   []ModelFeature
+	Rows       int64
+	Iterations int
+	TrainLoss  float64
+	Metrics    []NamedValue
+	Seconds    float64
+	SHA256     [32]byte // of Bytes, or of the file that holds them
+	Bytes      []byte   // canonical encoding (ml/model); nil where File is set
+	File       SegmentID
+	FileNodes  []uint64
+	Statement  string // the TRAIN statement's text
+	Options    []NamedText
+	CreatedAt  time.Time
+	History    []Iteration
+}
+
+// ModelFeature is an input column of a model.
+type ModelFeature struct {
+	Name string
+	Type types.Type
+}
+
+// NamedValue and NamedText keep an order that a map would lose.
+type NamedValue struct {
+	Name  string
+	Value float64
+}
+
+// NamedText is a name with a text value.
+type NamedText struct{ Name, Value string }
+
+// Iteration is a row of ml.training_history.
+type Iteration struct {
+	Number         int
+	TrainLoss      float64
+	ValidationLoss float64 // NaN where there is no holdout
+	Seconds        float64
+}
+
+// Find gives the version with this number; 0 means the default. nil if none.
+func (m *Model) Find(number int) *ModelVersion {
+	if number == 0 {
+		number = m.Default
+	}
+	for i := range m.Versions {
+		if m.Versions[i].Number == number {
+			return &m.Versions[i]
+		}
+	}
+	return nil
+}
+
+// JobState is where a training job stands.
+type JobState string
+
+// The states of a job: queued → running → done | failed | cancelled.
+const (
+	JobRunning   JobState = "running"
+	JobDone      JobState = "done"
+	JobFailed    JobState = "failed"
+	JobCancelled JobState = "cancelled"
+)
+
+// Job is a training job: what any node needs to go on with it.
+type Job struct {
+	OID         types.OID
+	Schema      types.OID
+	Model       string // the name the model will have
+	Owner       types.OID
+	Session     []byte // what the statement needs of its session: search path, time zone, parameters
+	Statement   string
+	OrReplace   bool
+	ReadVersion uint64 // the state version whose rows are trained on
+	// Pinned are the segments the job reads; they are kept until it ends.
+	Pinned          []SegmentID
+	State           JobState
+	Error           string
+	ErrorCode       string
+	Coordinator     uint64 // node that drives it
+	Epoch           uint64 // grows with every change of coordinator: the fence
+	Iteration       int
+	Checkpoint      []byte // small ones; nil where CheckpointFile is set
+	CheckpointFile  SegmentID
+	CheckpointNodes []uint64 // the nodes that hold CheckpointFile
+	CheckpointSHA   [32]byte
+	History         []Iteration
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	Phase           string
+	Rows            int64
+	CancelRequested bool
+}
+
+// Node is a member of the cluster.
+type Node struct {
+	ID       uint64
+	Name     string
+	Addr     string // cluster address, HOST:PORT
+	PG, HTTP string
+	Cores    int
+	Threads  int
+	Memory   int64
+	Draining bool
+	JoinedAt time.Time
+}

@@ -1,0 +1,19 @@
+// Package pack encodes Go values as bytes: the form of catalog states, changes
+// and cluster commands in durable logs, snapshots and on the network.
+//
+// Equal values give equal bytes in every process, which gob does not promise
+// and which lets states be compared by their hash. Structs are length-prefixed
+// lists of their exported fields in order, so fields may be added at the end:
+//
+//	struct     length, field, field, …    missing fields read as zero,
+//	                                      unknown ones are skipped
+//	slice      count+1, elements          0 is nil
+//	map        count+1, sorted pairs      0 is nil
+//	pointer    0, or 1 and the value
+//	integers   varint (signed: zigzag)    floats   8 bytes
+//	string     length, bytes              [n]byte  n bytes
+//	Datum      tag, value                 union    kind, value
+//
+// Decoding is bounded by its input: a length is checked against the bytes that
+// are left before anything is allocated.
+package pack

@@ -1,0 +1,459 @@
+package pack
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Append adds the encoding of v, a value of a registered or plain type, to dst.
+func Append[T any](dst []byte, v T) []byte {
+	return codecOf(reflect.TypeFor[T]()).enc(dst, reflect.ValueOf(&v).Elem())
+}
+
+// Marshal encodes v.
+func Marshal[T any](v T) []byte { return Append(nil, v) }
+
+// Unmarshal reads what Marshal gave. All of b must be used up.
+func Unmarshal[T any](b []byte) (v T, err error) {
+	r := &reader{b: b}
+	if err = codecOf(reflect.TypeFor[T]()).dec(r, reflect.ValueOf(&v).Elem()); err == nil && len(r.b) != 0 {
+		err = corrupt("%d bytes too many", len(r.b))
+	}
+	return v, err
+}
+
+func corrupt(format string, args ...any) error {
+	return pgerr.New(pgerr.DataCorrupted, "invalid encoding: %s", fmt.Sprintf(format, args...))
+}
+
+// Union registers the types a value of interface T may hold, as pointers to
+// structs. The place in the list is the kind on disk: add at the end only.
+func Union[T any](kinds ...T) {
+	t := reflect.TypeFor[T]()
+	byType := make(map[reflect.Type]uint64, len(kinds))
+	var list []reflect.Type
+	for i, k := range kinds {
+		byType[reflect.TypeOf(k)] = uint64(i + 1)
+		list = append(list, reflect.TypeOf(k).Elem())
+	}
+	codecs.Store(t, &codec{
+		enc: func(dst []byte, v reflect.Value) []byte {
+			if v.IsNil() {
+				return append(dst, 0)
+			}
+			kind, ok := byType[v.Elem().Type()]
+			if !ok {
+				panic("BUG: pack: " + v.Elem().Type().String() + " is not registered")
+			}
+			return codecOf(list[kind-1]).enc(binary.AppendUvarint(dst, kind), v.Elem().Elem())
+		},
+		dec: func(r *reader, v reflect.Value) error {
+			kind, err := r.uvarint()
+			if err != nil || kind == 0 {
+				return err
+			}
+			if kind > uint64(len(list)) {
+				return corrupt("unknown kind %d of %s", kind, t)
+			}
+			p := reflect.New(list[kind-1])
+			if err := codecOf(list[kind-1]).dec(r, p.Elem()); err != nil {
+				return err
+			}
+			v.Set(p)
+			return nil
+		},
+	})
+}
+
+type codec struct {
+	enc func(dst []byte, v reflect.Value) []byte
+	dec func(r *reader, v reflect.Value) error
+}
+
+var codecs sync.Map // reflect.Type → *codec
+
+func codecOf(t reflect.Type) *codec {
+	if c, ok := codecs.Load(t); ok {
+		return c.(*codec)
+	}
+	c := build(t)
+	got, _ := codecs.LoadOrStore(t, c)
+	return got.(*codec)
+}
+
+// lazy breaks the cycle of types that hold themselves: the element's codec is
+// looked up when it is used.
+func lazy(t reflect.Type) func() *codec { return sync.OnceValue(func() *codec { return codecOf(t) }) }
+
+func build(t reflect.Type) *codec {
+	switch t {
+	case reflect.TypeFor[types.Datum]():
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte {
+				if v.IsNil() {
+					return append(dst, 0)
+				}
+				return AppendDatum(dst, v.Interface())
+			},
+			dec: func(r *reader, v reflect.Value) error {
+				d, err := r.datum()
+				if err == nil && d != nil {
+					v.Set(reflect.ValueOf(d))
+				}
+				return err
+			},
+		}
+	case reflect.TypeFor[types.Decimal]():
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte { return appendDecimal(dst, v.Interface().(types.Decimal)) },
+			dec: func(r *reader, v reflect.Value) error {
+				d, err := r.decimal()
+				v.Set(reflect.ValueOf(d))
+				return err
+			},
+		}
+	case reflect.TypeFor[time.Time]():
+		return timeCodec
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte {
+				if v.Bool() {
+					return append(dst, 1)
+				}
+				return append(dst, 0)
+			},
+			dec: func(r *reader, v reflect.Value) error {
+				x, err := r.uvarint()
+				v.SetBool(x != 0)
+				return err
+			},
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte { return binary.AppendVarint(dst, v.Int()) },
+			dec: func(r *reader, v reflect.Value) error {
+				x, err := r.varint()
+				if err == nil && v.OverflowInt(x) {
+					return corrupt("%d overflows %s", x, t)
+				}
+				v.SetInt(x)
+				return err
+			},
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte { return binary.AppendUvarint(dst, v.Uint()) },
+			dec: func(r *reader, v reflect.Value) error {
+				x, err := r.uvarint()
+				if err == nil && v.OverflowUint(x) {
+					return corrupt("%d overflows %s", x, t)
+				}
+				v.SetUint(x)
+				return err
+			},
+		}
+	case reflect.Float32, reflect.Float64:
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte {
+				return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float()))
+			},
+			dec: func(r *reader, v reflect.Value) error {
+				b, err := r.take(8)
+				if err == nil {
+					v.SetFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)))
+				}
+				return err
+			},
+		}
+	case reflect.String:
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte {
+				return append(binary.AppendUvarint(dst, uint64(v.Len())), v.String()...)
+			},
+			dec: func(r *reader, v reflect.Value) error {
+				b, err := r.bytes()
+				v.SetString(string(b))
+				return err
+			},
+		}
+	case reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return &codec{
+				enc: func(dst []byte, v reflect.Value) []byte {
+					n := len(dst)
+					dst = append(dst, make([]byte, t.Len())...)
+					reflect.Copy(reflect.ValueOf(dst[n:]), v)
+					return dst
+				},
+				dec: func(r *reader, v reflect.Value) error {
+					b, err := r.take(t.Len())
+					if err == nil {
+						reflect.Copy(v, reflect.ValueOf(b))
+					}
+					return err
+				},
+			}
+		}
+	case reflect.Slice:
+		return sliceCodec(t)
+	case reflect.Map:
+		return mapCodec(t)
+	case reflect.Pointer:
+		elem := lazy(t.Elem())
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte {
+				if v.IsNil() {
+					return append(dst, 0)
+				}
+				return elem().enc(append(dst, 1), v.Elem())
+			},
+			dec: func(r *reader, v reflect.Value) error {
+				x, err := r.uvarint()
+				if err != nil || x == 0 {
+					return err
+				}
+				p := reflect.New(t.Elem())
+				v.Set(p)
+				return elem().dec(r, p.Elem())
+			},
+		}
+	case reflect.Struct:
+		return structCodec(t)
+	}
+	panic("BUG: pack: no encoding of " + t.String())
+}
+
+var timeCodec = &codec{
+	// Seconds and nanoseconds, always UTC; the zero time is a lone 0.
+	enc: func(dst []byte, v reflect.Value) []byte {
+		t := v.Interface().(time.Time)
+		if t.IsZero() {
+			return append(dst, 0)
+		}
+		return binary.AppendVarint(binary.AppendVarint(append(dst, 1), t.Unix()), int64(t.Nanosecond()))
+	},
+	dec: func(r *reader, v reflect.Value) error {
+		x, err := r.uvarint()
+		if err != nil || x == 0 {
+			return err
+		}
+		sec, err := r.varint()
+		if err != nil {
+			return err
+		}
+		ns, err := r.varint()
+		if err != nil || ns < 0 || ns >= 1e9 {
+			return corrupt("nanoseconds %d", ns)
+		}
+		v.Set(reflect.ValueOf(time.Unix(sec, ns).UTC()))
+		return nil
+	},
+}
+
+func sliceCodec(t reflect.Type) *codec {
+	if t.Elem().Kind() == reflect.Uint8 {
+		return &codec{
+			enc: func(dst []byte, v reflect.Value) []byte {
+				if v.IsNil() {
+					return append(dst, 0)
+				}
+				return append(binary.AppendUvarint(dst, uint64(v.Len())+1), v.Bytes()...)
+			},
+			dec: func(r *reader, v reflect.Value) error {
+				n, err := r.uvarint()
+				if err != nil || n == 0 {
+					return err
+				}
+				if n-1 > uint64(len(r.b)) {
+					return corrupt("%d bytes, %d left", n-1, len(r.b))
+				}
+				b, err := r.take(int(n - 1))
+				v.SetBytes(append(make([]byte, 0, len(b)), b...))
+				return err
+			},
+		}
+	}
+	elem := lazy(t.Elem())
+	return &codec{
+		enc: func(dst []byte, v reflect.Value) []byte {
+			if v.IsNil() {
+				return append(dst, 0)
+			}
+			dst = binary.AppendUvarint(dst, uint64(v.Len())+1)
+			c := elem()
+			for i := range v.Len() {
+				dst = c.enc(dst, v.Index(i))
+			}
+			return dst
+		},
+		dec: func(r *reader, v reflect.Value) error {
+			n, err := r.uvarint()
+			if err != nil || n == 0 {
+				return err
+			}
+			if n-1 > uint64(len(r.b)) { // an element takes at least a byte
+				return corrupt("%d elements, %d bytes left", n-1, len(r.b))
+			}
+			c := elem()
+			// Grown as it is read: elements may be much larger in memory
+			// than their least encoding.
+			s := reflect.MakeSlice(t, 0, int(min(n-1, 64)))
+			for range n - 1 {
+				x := reflect.New(t.Elem()).Elem()
+				if err := c.dec(r, x); err != nil {
+					return err
+				}
+				s = reflect.Append(s, x)
+			}
+			v.Set(s)
+			return nil
+		},
+	}
+}
+
+func mapCodec(t reflect.Type) *codec {
+	key, elem := lazy(t.Key()), lazy(t.Elem())
+	return &codec{
+		enc: func(dst []byte, v reflect.Value) []byte {
+			if v.IsNil() {
+				return append(dst, 0)
+			}
+			dst = binary.AppendUvarint(dst, uint64(v.Len())+1)
+			pairs := make([][]byte, 0, v.Len())
+			for it := v.MapRange(); it.Next(); {
+				k, x := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+				k.Set(it.Key())
+				x.Set(it.Value())
+				pairs = append(pairs, elem().enc(key().enc(nil, k), x))
+			}
+			slices.SortFunc(pairs, bytes.Compare)
+			for _, p := range pairs {
+				dst = append(dst, p...)
+			}
+			return dst
+		},
+		dec: func(r *reader, v reflect.Value) error {
+			n, err := r.uvarint()
+			if err != nil || n == 0 {
+				return err
+			}
+			if n-1 > uint64(len(r.b)) {
+				return corrupt("%d pairs, %d bytes left", n-1, len(r.b))
+			}
+			m := reflect.MakeMap(t)
+			for range n - 1 {
+				k, x := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+				if err := key().dec(r, k); err != nil {
+					return err
+				}
+				if err := elem().dec(r, x); err != nil {
+					return err
+				}
+				m.SetMapIndex(k, x)
+			}
+			v.Set(m)
+			return nil
+		},
+	}
+}
+
+func structCodec(t reflect.Type) *codec {
+	type field struct {
+		at int
+		c  func() *codec
+	}
+	var fields []field
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			fields = append(fields, field{i, lazy(f.Type)})
+		}
+	}
+	return &codec{
+		enc: func(dst []byte, v reflect.Value) []byte {
+			start := len(dst)
+			dst = append(dst, 0)
+			for _, f := range fields {
+				dst = f.c().enc(dst, v.Field(f.at))
+			}
+			n := uint64(len(dst) - start - 1)
+			if n < 0x80 {
+				dst[start] = byte(n)
+				return dst
+			}
+			var tmp [binary.MaxVarintLen64]byte
+			k := binary.PutUvarint(tmp[:], n)
+			dst = append(dst, tmp[:k-1]...)
+			copy(dst[start+k:], dst[start+1:len(dst)-k+1])
+			copy(dst[start:], tmp[:k])
+			return dst
+		},
+		dec: func(r *reader, v reflect.Value) error {
+			b, err := r.bytes()
+			if err != nil {
+				return err
+			}
+			in := &reader{b: b}
+			for _, f := range fields {
+				if len(in.b) == 0 {
+					break // written before the field was added
+				}
+				if err := f.c().dec(in, v.Field(f.at)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+type reader struct{ b []byte }
+
+func (r *reader) take(n int) ([]byte, error) {
+	if n > len(r.b) {
+		return nil, corrupt("%d bytes, %d left", n, len(r.b))
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b, nil
+}
+
+func (r *reader) uvarint() (uint64, error) {
+	x, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		return 0, corrupt("bad number")
+	}
+	r.b = r.b[n:]
+	return x, nil
+}
+
+func (r *reader) varint() (int64, error) {
+	x, n := binary.Varint(r.b)
+	if n <= 0 {
+		return 0, corrupt("bad number")
+	}
+	r.b = r.b[n:]
+	return x, nil
+}
+
+// bytes reads a length and that many bytes, which alias the input.
+func (r *reader) bytes() ([]byte, error) {
+	n, err := r.uvarint()
+	if err != nil {
+		return nil, err
+	}
+	if n > uint64(len(r.b)) {
+		return nil, corrupt("%d bytes, %d left", n, len(r.b))
+	}
+	return r.take(int(n))
+}

@@ -1,0 +1,74 @@
+package pack_test
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+type old struct {
+	A int
+	B string
+}
+
+type grown struct {
+	A int
+	B string
+	C []old
+	D map[string]int
+	E *old
+	F [3]byte
+	G time.Time
+	H types.Datum
+	I float64
+	J []byte
+	K uint16
+	L bool
+}
+
+func TestRoundTrip(t *testing.T) {
+	v := grown{A: -5, B: "é", C: []old{{1, "x"}, {}}, D: map[string]int{"z": 1, "a": 2}, E: &old{9, "y"}, F: [3]byte{1, 2, 3},
+		G: time.Date(2020, 1, 2, 3, 4, 5, 6000, time.UTC), I: math.Inf(-1), J: []byte{}, K: 65535, L: true}
+	for _, d := range []types.Datum{nil, true, false, int64(-1), 1.5, "s", []byte{1}, types.DecimalNaN, types.DecimalFromInt64(-12345, 3), types.TimeTZ{Micros: 1, Zone: -3600},
+		types.Interval{Months: 1, Days: -2, Micros: 3}, [16]byte{7}, types.Array{Elem: types.Int4, Elems: []types.Datum{nil, int64(4)}}, types.Row{"a", types.Row{int64(2)}}} {
+		v.H = d
+		b := pack.Marshal(v)
+		if !bytes.Equal(b, pack.Marshal(v)) {
+			t.Fatal("not deterministic")
+		}
+		got, err := pack.Unmarshal[grown](b)
+		if err != nil || !reflect.DeepEqual(got, v) {
+			t.Fatalf("%v\n%+v\n%+v", err, got, v)
+		}
+		for i := range b {
+			if _, err := pack.Unmarshal[grown](b[:i]); err == nil {
+				t.Fatalf("cut at %d of %d is accepted", i, len(b))
+			}
+		}
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	g, err := pack.Unmarshal[grown](pack.Marshal(old{3, "b"}))
+	if err != nil || g.A != 3 || g.B != "b" || g.C != nil {
+		t.Fatal(g, err)
+	}
+	o, err := pack.Unmarshal[old](pack.Marshal(grown{A: 3, B: "b", C: []old{{}}}))
+	if err != nil || o != (old{3, "b"}) {
+		t.Fatal(o, err)
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	f.Add(pack.Marshal(grown{A: 1, H: types.Row{int64(2)}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if v, err := pack.Unmarshal[grown](b); err == nil {
+			pack.Marshal(v)
+		}
+	})
+}

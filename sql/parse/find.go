@@ -1,0 +1,243 @@
+package parse
+
+import "strconv"
+
+// Pos is the position, in characters from 1 in the whole query string, of a
+// byte offset in it.
+func (s *Statement) Pos(byteOffset int) int { return charPos(s.src.text, byteOffset) }
+
+// NumParams is the highest n of the parameters $n; in MySQL's dialect the
+// number of question marks.
+func (s *Statement) NumParams() int {
+	most := 0
+	for i := s.lo; i < s.hi; i++ {
+		if s.src.kind(i) != tokParam {
+			continue
+		}
+		if s.src.mysql {
+			most++
+			continue
+		}
+		if n, err := strconv.Atoi(s.src.raw(i)[1:]); err == nil {
+			most = max(most, n)
+		}
+	}
+	return most
+}
+
+// best gives the position of the token with the lowest rank, the first of
+// equals; a negative rank is no match. 0 if nothing matches.
+func (s *Statement) best(rank func(i int) int) int {
+	return s.src.pos(s.bestToken(rank))
+}
+
+// bestName is best for a name that is reported with its qualifiers.
+func (s *Statement) bestName(rank func(i int) int) int {
+	i := s.bestToken(rank)
+	if i < 0 {
+		return 0
+	}
+	return s.src.pos(s.qualifiedFrom(i))
+}
+
+func (s *Statement) bestToken(rank func(i int) int) int {
+	at, low := -1, 0
+	for i := s.lo; i < s.hi; i++ {
+		if r := rank(i); r >= 0 && (at < 0 || r < low) {
+			at, low = i, r
+			if r == 0 {
+				break
+			}
+		}
+	}
+	return at
+}
+
+// FindIdent is the position of the first occurrence of an identifier, or of a
+// qualified one whose parts are joined by dots. An occurrence that is read as
+// a whole reference is preferred to one that is a part of a longer name, a
+// function's name, or an alias being given (AS x). 0 if there is none.
+func (s *Statement) FindIdent(parts ...string) int { return s.FindIdentN(1, parts...) }
+
+// FindIdentN is FindIdent for the nth of the preferred occurrences, for errors
+// about a name that stands in several places; beyond the last, 0.
+func (s *Statement) FindIdentN(n int, parts ...string) int {
+	if len(parts) == 0 {
+		return 0
+	}
+	src := s.src
+	seen := 0
+	whole := s.best(func(i int) int {
+		end := s.match(i, parts)
+		if end < 0 {
+			return -1
+		}
+		rank := 0
+		switch {
+		case src.isSelf(i-1, '.'):
+			rank = 4
+		case src.isSelf(end, '.'):
+			rank = 3
+		case src.isSelf(end, '(') && len(parts) == 1:
+			rank = 2
+		case src.isWord(i-1, "as"):
+			rank = 1
+		}
+		if rank == 0 {
+			if seen++; seen < n {
+				return -1
+			}
+		}
+		if rank > 0 && n > 1 {
+			return -1
+		}
+		return rank
+	})
+	return whole
+}
+
+// match tells whether tokens from i on are the dotted name, and where it ends.
+func (s *Statement) match(i int, parts []string) int {
+	for k, p := range parts {
+		if k > 0 {
+			if !s.src.isSelf(i, '.') {
+				return -1
+			}
+			i++
+		}
+		if i >= s.hi || p == "*" && !s.src.isSelf(i, '*') || p != "*" && !s.sameName(i, p) {
+			return -1
+		}
+		i++
+	}
+	return i
+}
+
+// sameName compares without making a string where the lengths differ anyway.
+func (s *Statement) sameName(i int, name string) bool {
+	switch s.src.kind(i) {
+	case tokIdent:
+		n := int(s.src.toks[i].end - s.src.toks[i].start)
+		if n != len(name) && n <= maxNameBytes {
+			return false
+		}
+	case tokQuoted:
+	default:
+		return false
+	}
+	return s.src.name(i) == name
+}
+
+// FindFunc is the position of the first call of a function: of its qualified
+// name's beginning. Functions with a syntax of their own (EXTRACT, COALESCE)
+// are found by their keyword.
+func (s *Statement) FindFunc(name string) int {
+	src := s.src
+	at := s.bestName(func(i int) int {
+		if !s.sameName(i, name) || src.isSelf(i+1, '.') {
+			return -1
+		}
+		if !src.isSelf(i+1, '(') {
+			return 1
+		}
+		return 0
+	})
+	if word := spelled[name]; at == 0 && word != "" {
+		return s.FindWord(word)
+	}
+	return at
+}
+
+// spelled are functions that the grammar makes of a syntax without their name.
+var spelled = map[string]string{
+	"btrim": "trim", "ltrim": "trim", "rtrim": "trim", "timezone": "at", "like_escape": "escape", "similar_to_escape": "similar",
+	"pg_collation_for": "collation", "is_normalized": "is", "overlaps": "overlaps",
+}
+
+// FindType is the position of the first use of a type's name: after ::, after
+// AS in a CAST, after a column's name, or before a string literal.
+func (s *Statement) FindType(name string) int {
+	src := s.src
+	return s.bestName(func(i int) int {
+		if !s.sameName(i, name) || src.isSelf(i+1, '.') {
+			return -1
+		}
+		first := s.qualifiedFrom(i)
+		switch {
+		case src.raw(first-1) == "::":
+			return 0
+		case src.isWord(first-1, "as") && (src.isSelf(i+1, ')') || src.isSelf(i+1, '(') || src.isSelf(i+1, '[')):
+			return 0
+		case first-1 >= s.lo && src.isName(first-1) && !(src.kind(first-1) == tokIdent && isReserved(fold(src.raw(first-1)))):
+			return 1 // a column's definition
+		}
+		return 2
+	})
+}
+
+// FindOperator is the position of the first operator op; != and <> are one.
+func (s *Statement) FindOperator(op string) int {
+	return s.best(func(i int) int {
+		k := s.src.kind(i)
+		if k != tokOp && k != tokSelf && k != tokIdent {
+			return -1
+		}
+		raw := s.src.raw(i)
+		if raw == op || raw == "!=" && op == "<>" || k == tokIdent && fold(raw) == fold(op) {
+			return 0
+		}
+		return -1
+	})
+}
+
+// FindLiteral is the position of the first literal with this value: a string
+// by what it denotes, a number as written.
+func (s *Statement) FindLiteral(text string) int {
+	return s.best(func(i int) int {
+		switch s.src.kind(i) {
+		case tokString:
+			if s.src.literal(i) == text {
+				return 0
+			}
+		case tokNumber, tokBits:
+			if s.src.raw(i) == text {
+				return 0
+			}
+		}
+		return -1
+	})
+}
+
+// FindParam is the position of the first parameter $n.
+func (s *Statement) FindParam(n int) int {
+	want, seen := "$"+strconv.Itoa(n), 0
+	return s.best(func(i int) int {
+		if s.src.kind(i) != tokParam {
+			return -1
+		}
+		seen++
+		if s.src.mysql && seen == n || s.src.raw(i) == want {
+			return 0
+		}
+		return -1
+	})
+}
+
+// FindWord is the position of the first keyword w.
+func (s *Statement) FindWord(w string) int {
+	w = fold(w)
+	return s.best(func(i int) int {
+		if s.src.isWord(i, w) {
+			return 0
+		}
+		return -1
+	})
+}
+
+// qualifiedFrom steps back over the qualifiers of the name at token i.
+func (s *Statement) qualifiedFrom(i int) int {
+	for i-2 >= s.lo && s.src.isSelf(i-1, '.') && s.src.isName(i-2) {
+		i -= 2
+	}
+	return i
+}

@@ -1,0 +1,162 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// literal is the value of a string token, quotes and escapes undone.
+func (s *source) literal(i int) string {
+	raw := s.raw(i)
+	if raw == "" {
+		return ""
+	}
+	if s.mysql {
+		return mysqlLiteral(raw)
+	}
+	if raw[0] == '$' {
+		n := strings.IndexByte(raw[1:], '$') + 2
+		return raw[n : len(raw)-n]
+	}
+	mode := byte('q')
+	switch raw[0] {
+	case 'e', 'E':
+		mode, raw = 'e', raw[1:]
+	case 'n', 'N':
+		raw = raw[1:]
+	case 'u', 'U':
+		mode, raw = 'u', raw[2:]
+	}
+	body := joinParts(raw, mode == 'e')
+	switch mode {
+	case 'e':
+		return unescape(body)
+	case 'u':
+		return decodeUnicode(body, '\\')
+	}
+	return body
+}
+
+// joinParts undoes 'a”b' and 'a'<newline>'b'. Backslash pairs are kept for
+// unescape when escapes is set, so that \' does not end a part.
+func joinParts(raw string, escapes bool) string {
+	var b strings.Builder
+	in := false
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		switch {
+		case !in:
+			if c == '-' && i+1 < len(raw) && raw[i+1] == '-' {
+				for i < len(raw) && raw[i] != '\n' && raw[i] != '\r' {
+					i++
+				}
+			}
+			in = c == '\''
+		case c == '\\' && escapes && i+1 < len(raw):
+			b.WriteByte(c)
+			i++
+			b.WriteByte(raw[i])
+		case c == '\'' && i+1 < len(raw) && raw[i+1] == '\'':
+			b.WriteByte(c)
+			i++
+		case c == '\'':
+			in = false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescape undoes the backslash sequences of an E” string.
+func unescape(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	number := func(i, most, base int) (int, byte) {
+		n := i
+		for n < len(s) && n < i+most && (base == 16 && isHex(s[n]) || base == 8 && s[n] >= '0' && s[n] <= '7') {
+			n++
+		}
+		v, _ := strconv.ParseUint(s[i:n], base, 32)
+		return n, byte(v)
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b = append(b, s[i])
+			continue
+		}
+		i++
+		switch c := s[i]; {
+		case c == 'b':
+			b = append(b, '\b')
+		case c == 'f':
+			b = append(b, '\f')
+		case c == 'n':
+			b = append(b, '\n')
+		case c == 'r':
+			b = append(b, '\r')
+		case c == 't':
+			b = append(b, '\t')
+		case c >= '0' && c <= '7':
+			n, v := number(i, 3, 8)
+			b, i = append(b, v), n-1
+		case c == 'x' && i+1 < len(s) && isHex(s[i+1]):
+			n, v := number(i+1, 2, 16)
+			b, i = append(b, v), n-1
+		case (c == 'u' || c == 'U') && len(s) >= i+1+hexDigits(c):
+			v, _ := strconv.ParseUint(s[i+1:i+1+hexDigits(c)], 16, 32)
+			b, i = utf8.AppendRune(b, rune(v)), i+hexDigits(c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+func hexDigits(c byte) int {
+	if c == 'u' {
+		return 4
+	}
+	return 8
+}
+
+// decodeUnicode undoes \XXXX and \+XXXXXX; what is no escape stays as it is.
+func decodeUnicode(s string, esc byte) string {
+	if strings.IndexByte(s, esc) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != esc || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		from, n := i+1, 4
+		if s[from] == esc {
+			b.WriteByte(esc)
+			i++
+			continue
+		}
+		if s[from] == '+' {
+			from, n = from+1, 6
+		}
+		if from+n > len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		v, err := strconv.ParseUint(s[from:from+n], 16, 32)
+		if err != nil {
+			b.WriteByte(s[i])
+			continue
+		}
+		b.WriteRune(rune(v))
+		i = from + n - 1
+	}
+	return b.String()
+}
+
+// quoteLiteral writes a value as a Postgres string literal.
+func quoteLiteral(v string) string { return "'" + strings.ReplaceAll(v, "'", "''") + "'" }

@@ -1,0 +1,489 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+
+	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// In MySQL a truth value is the number 1 or 0, and any number is a truth
+// value; in Postgres the two never mix. So an expression is written in one of
+// two ways, by where it stands:
+//
+//	value   SELECT a = b       (a = b)::int          SELECT TRUE  1
+//	cond    WHERE a            a <> 0                WHERE a = b  a = b
+
+// truth tells whether an expression is written as a Postgres boolean.
+func truth(e sqlparser.Expr) bool {
+	switch e := e.(type) {
+	case *sqlparser.AndExpr, *sqlparser.OrExpr, *sqlparser.XorExpr, *sqlparser.NotExpr, *sqlparser.ComparisonExpr,
+		*sqlparser.BetweenExpr, *sqlparser.IsExpr, *sqlparser.ExistsExpr:
+		return true
+	case *sqlparser.UnaryExpr:
+		return e.Operator == sqlparser.BangOp
+	case *sqlparser.RegexpLikeExpr:
+		return true
+	case *sqlparser.FuncExpr:
+		return e.Name.EqualString("isnull") && e.Qualifier.IsEmpty()
+	}
+	return false
+}
+
+// value writes an expression as a value.
+func (t *translator) value(e sqlparser.Expr) {
+	if truth(e) {
+		t.w("CAST (")
+		t.cond(e)
+		t.w("AS int )")
+		return
+	}
+	if !t.enter() {
+		return
+	}
+	defer t.leave()
+	switch e := e.(type) {
+	case *sqlparser.Literal:
+		t.literal(e)
+	case *sqlparser.NullVal:
+		t.w("NULL")
+	case sqlparser.BoolVal:
+		if e {
+			t.w("1")
+		} else {
+			t.w("0")
+		}
+	case *sqlparser.ColName:
+		t.column(e)
+	case *sqlparser.Argument:
+		t.w("$" + strings.TrimPrefix(e.Name, "v"))
+	case sqlparser.ValTuple:
+		t.list(e)
+	case *sqlparser.Subquery:
+		t.w("(")
+		t.query(e.Select)
+		t.w(")")
+	case *sqlparser.BinaryExpr:
+		t.binary(e)
+	case *sqlparser.UnaryExpr:
+		t.unary(e)
+	case *sqlparser.CollateExpr:
+		t.refuse("COLLATE", "collate")
+	case *sqlparser.IntroducerExpr:
+		if fold(e.CharacterSet) == "_binary" {
+			t.refuse("_binary", "_binary")
+			return
+		}
+		t.value(e.Expr)
+	case *sqlparser.CaseExpr:
+		t.caseExpr(e)
+	case *sqlparser.Default:
+		if e.ColName != "" {
+			t.refuse("DEFAULT(column)", "default")
+			return
+		}
+		t.w("DEFAULT")
+	case *sqlparser.CastExpr:
+		t.cast(e.Expr, e.Type, e.Array)
+	case *sqlparser.ConvertExpr:
+		t.cast(e.Expr, e.Type, false)
+	case *sqlparser.IntervalDateExpr:
+		t.dateArithmetic(e)
+	case *sqlparser.Variable:
+		t.variable(e)
+	default:
+		t.function(e)
+	}
+}
+
+// cond writes an expression as a Postgres boolean.
+func (t *translator) cond(e sqlparser.Expr) {
+	if !t.enter() {
+		return
+	}
+	defer t.leave()
+	switch e := e.(type) {
+	case *sqlparser.AndExpr, *sqlparser.OrExpr:
+		t.chain(e)
+	case *sqlparser.XorExpr:
+		t.w("(")
+		t.cond(e.Left)
+		t.w("<>")
+		t.cond(e.Right)
+		t.w(")")
+	case *sqlparser.NotExpr:
+		t.not(e.Expr)
+	case *sqlparser.UnaryExpr:
+		if e.Operator == sqlparser.BangOp {
+			t.not(e.Expr)
+			return
+		}
+		t.nonzero(e)
+	case *sqlparser.ComparisonExpr:
+		t.comparison(e)
+	case *sqlparser.BetweenExpr:
+		t.w("(")
+		t.value(e.Left)
+		if !e.IsBetween {
+			t.w("NOT")
+		}
+		t.w("BETWEEN")
+		t.value(e.From)
+		t.w("AND")
+		t.value(e.To)
+		t.w(")")
+	case *sqlparser.IsExpr:
+		t.is(e)
+	case *sqlparser.ExistsExpr:
+		t.w("EXISTS (")
+		t.query(e.Subquery.Select)
+		t.w(")")
+	case sqlparser.BoolVal:
+		t.w(strings.ToUpper(strconv.FormatBool(bool(e))))
+	case *sqlparser.NullVal:
+		t.w("CAST ( NULL AS boolean )")
+	case *sqlparser.RegexpLikeExpr:
+		if e.MatchType != nil {
+			t.refuse("REGEXP_LIKE with a match type", "regexp_like")
+			return
+		}
+		t.w("(")
+		t.value(e.Expr)
+		t.w("~")
+		t.value(e.Pattern)
+		t.w(")")
+	case *sqlparser.FuncExpr:
+		if truth(e) && len(e.Exprs) == 1 { // ISNULL(x)
+			t.w("(")
+			t.value(e.Exprs[0])
+			t.w("IS NULL )")
+			return
+		}
+		t.nonzero(e)
+	default:
+		t.nonzero(e)
+	}
+}
+
+func (t *translator) nonzero(e sqlparser.Expr) {
+	t.w("(")
+	t.value(e)
+	t.w("<> 0 )")
+}
+
+func (t *translator) not(e sqlparser.Expr) {
+	t.w("( NOT")
+	t.cond(e)
+	t.w(")")
+}
+
+// chain writes a AND b AND c …, whose tree leans left, without recursing into
+// the lean.
+func (t *translator) chain(e sqlparser.Expr) {
+	_, and := e.(*sqlparser.AndExpr)
+	word := "OR"
+	if and {
+		word = "AND"
+	}
+	var right []sqlparser.Expr
+	for {
+		if a, ok := e.(*sqlparser.AndExpr); ok && and {
+			right = append(right, a.Right)
+			e = a.Left
+		} else if o, ok := e.(*sqlparser.OrExpr); ok && !and {
+			right = append(right, o.Right)
+			e = o.Left
+		} else {
+			break
+		}
+	}
+	t.w("(")
+	t.cond(e)
+	for i := len(right) - 1; i >= 0 && t.err == nil; i-- {
+		t.w(word)
+		t.cond(right[i])
+	}
+	t.w(")")
+}
+
+var comparisons = map[sqlparser.ComparisonExprOperator]string{
+	sqlparser.EqualOp: "=", sqlparser.LessThanOp: "<", sqlparser.GreaterThanOp: ">", sqlparser.LessEqualOp: "<=",
+	sqlparser.GreaterEqualOp: ">=", sqlparser.NotEqualOp: "<>", sqlparser.NullSafeEqualOp: "IS NOT DISTINCT FROM",
+	sqlparser.InOp: "IN", sqlparser.NotInOp: "NOT IN", sqlparser.LikeOp: "LIKE", sqlparser.NotLikeOp: "NOT LIKE",
+	sqlparser.RegexpOp: "~", sqlparser.NotRegexpOp: "!~",
+}
+
+func (t *translator) comparison(e *sqlparser.ComparisonExpr) {
+	op, ok := comparisons[e.Operator]
+	if !ok {
+		t.refuse("this comparison")
+		return
+	}
+	t.w("(")
+	t.value(e.Left)
+	t.w(op)
+	switch e.Modifier {
+	case sqlparser.Any:
+		t.w("ANY")
+	case sqlparser.All:
+		t.w("ALL")
+	}
+	if _, list := e.Right.(sqlparser.ListArg); list {
+		t.unknown(e.Right)
+	}
+	t.value(e.Right)
+	if e.Escape != nil {
+		t.w("ESCAPE")
+		t.value(e.Escape)
+	}
+	t.w(")")
+}
+
+func (t *translator) is(e *sqlparser.IsExpr) {
+	t.w("(")
+	switch e.Right {
+	case sqlparser.IsNullOp, sqlparser.IsNotNullOp:
+		t.value(e.Left)
+	default:
+		t.cond(e.Left)
+	}
+	switch e.Right {
+	case sqlparser.IsNullOp:
+		t.w("IS NULL")
+	case sqlparser.IsNotNullOp:
+		t.w("IS NOT NULL")
+	case sqlparser.IsTrueOp:
+		t.w("IS TRUE")
+	case sqlparser.IsNotTrueOp:
+		t.w("IS NOT TRUE")
+	case sqlparser.IsFalseOp:
+		t.w("IS FALSE")
+	case sqlparser.IsNotFalseOp:
+		t.w("IS NOT FALSE")
+	}
+	t.w(")")
+}
+
+func (t *translator) column(c *sqlparser.ColName) {
+	if n := len(t.aliases); n > 0 && c.Qualifier.IsEmpty() {
+		if e, ok := t.aliases[n-1][fold(c.Name.String())]; ok {
+			t.aliases = append(t.aliases, nil) // an alias is not looked up within itself
+			t.w("(")
+			t.value(e)
+			t.w(")")
+			t.aliases = t.aliases[:n]
+			return
+		}
+	}
+	name := mysqlName(c.Name.String())
+	if !c.Qualifier.IsEmpty() {
+		name = mysqlName(c.Qualifier.Name.String()) + "." + name
+		if q := c.Qualifier.Qualifier.String(); q != "" {
+			name = mysqlName(q) + "." + name
+		}
+	}
+	t.w(name)
+}
+
+// literal writes a constant. Vitess has undone the escapes of a string.
+func (t *translator) literal(l *sqlparser.Literal) {
+	switch l.Type {
+	case sqlparser.StrVal:
+		if strings.IndexByte(l.Val, 0) >= 0 {
+			t.fail(pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x00"))
+			return
+		}
+		t.w(quoteLiteral(l.Val))
+	case sqlparser.IntVal, sqlparser.DecimalVal, sqlparser.FloatVal:
+		t.w(l.Val)
+	case sqlparser.HexVal:
+		t.w("CAST ( '\\x" + l.Val + "' AS bytea )")
+	case sqlparser.HexNum:
+		digits := l.Val[2:]
+		if len(digits)%2 == 1 {
+			digits = "0" + digits
+		}
+		t.w("CAST ( '\\x" + digits + "' AS bytea )")
+	case sqlparser.BitNum:
+		t.w("B'" + strings.Trim(strings.TrimPrefix(strings.ToLower(l.Val), "0b"), "b'") + "'")
+	case sqlparser.DateVal:
+		t.w("DATE", quoteLiteral(l.Val))
+	case sqlparser.TimeVal:
+		t.w("TIME", quoteLiteral(l.Val))
+	case sqlparser.TimestampVal:
+		t.w("TIMESTAMP", quoteLiteral(l.Val))
+	default:
+		t.refuse("this kind of literal")
+	}
+}
+
+func (t *translator) list(exprs []sqlparser.Expr) {
+	t.w("(")
+	for i, e := range exprs {
+		t.comma(i)
+		t.value(e)
+	}
+	t.w(")")
+}
+
+// binary writes arithmetic. MySQL's / divides integers exactly and gives NULL
+// for a zero divisor; DIV and % do the latter.
+func (t *translator) binary(e *sqlparser.BinaryExpr) {
+	op := ""
+	switch e.Operator {
+	case sqlparser.PlusOp:
+		op = "+"
+	case sqlparser.MinusOp:
+		op = "-"
+	case sqlparser.MultOp:
+		op = "*"
+	case sqlparser.BitAndOp:
+		op = "&"
+	case sqlparser.BitOrOp:
+		op = "|"
+	case sqlparser.BitXorOp:
+		op = "#"
+	case sqlparser.ShiftLeftOp:
+		op = "<<"
+	case sqlparser.ShiftRightOp:
+		op = ">>"
+	case sqlparser.DivOp:
+		t.w("(")
+		t.divide(e)
+		t.w(")")
+		return
+	case sqlparser.IntDivOp:
+		t.w("CAST ( trunc (")
+		t.divide(e)
+		t.w(") AS bigint )")
+		return
+	case sqlparser.ModOp:
+		t.modulo(e.Left, e.Right)
+		return
+	default:
+		t.refuse("operator " + e.Operator.ToString())
+		return
+	}
+	t.w("(")
+	t.value(e.Left)
+	t.w(op)
+	t.value(e.Right)
+	t.w(")")
+}
+
+func (t *translator) divide(e *sqlparser.BinaryExpr) {
+	t.value(e.Left)
+	t.w("* 1.0 / NULLIF (")
+	t.value(e.Right)
+	t.w(", 0 )")
+}
+
+func (t *translator) modulo(a, b sqlparser.Expr) {
+	t.w("(")
+	t.value(a)
+	t.w("% NULLIF (")
+	t.value(b)
+	t.w(", 0 ) )")
+}
+
+func (t *translator) unary(e *sqlparser.UnaryExpr) {
+	switch e.Operator {
+	case sqlparser.UPlusOp:
+		t.value(e.Expr)
+	case sqlparser.UMinusOp:
+		t.w("( -")
+		t.value(e.Expr)
+		t.w(")")
+	case sqlparser.NStringOp:
+		t.value(e.Expr)
+	default:
+		t.refuse("operator " + strings.TrimSpace(e.Operator.ToString()))
+	}
+}
+
+func (t *translator) caseExpr(e *sqlparser.CaseExpr) {
+	t.w("CASE")
+	if e.Expr != nil {
+		t.value(e.Expr)
+	}
+	for _, w := range e.Whens {
+		t.w("WHEN")
+		if e.Expr != nil {
+			t.value(w.Cond)
+		} else {
+			t.cond(w.Cond)
+		}
+		t.w("THEN")
+		t.value(w.Val)
+	}
+	if e.Else != nil {
+		t.w("ELSE")
+		t.value(e.Else)
+	}
+	t.w("END")
+}
+
+// intervalUnits are the units that Postgres has under the same name.
+var intervalUnits = map[sqlparser.IntervalType]string{
+	sqlparser.IntervalMicrosecond: "1 microsecond", sqlparser.IntervalSecond: "1 second", sqlparser.IntervalMinute: "1 minute",
+	sqlparser.IntervalHour: "1 hour", sqlparser.IntervalDay: "1 day", sqlparser.IntervalWeek: "7 days",
+	sqlparser.IntervalMonth: "1 month", sqlparser.IntervalQuarter: "3 months", sqlparser.IntervalYear: "1 year",
+}
+
+// dateArithmetic writes d + INTERVAL n unit in all its spellings.
+func (t *translator) dateArithmetic(e *sqlparser.IntervalDateExpr) {
+	unit, ok := intervalUnits[e.Unit]
+	if e.Unit == sqlparser.IntervalNone {
+		unit, ok = "1 day", true // ADDDATE(d, 3)
+	}
+	if !ok {
+		t.refuse("INTERVAL … "+e.Unit.ToString(), e.Unit.ToString())
+		return
+	}
+	op := "+"
+	switch e.Syntax {
+	case sqlparser.IntervalDateExprDateSub, sqlparser.IntervalDateExprSubdate, sqlparser.IntervalDateExprBinarySub:
+		op = "-"
+	}
+	t.w("(")
+	if l, ok := e.Date.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
+		t.w("TIMESTAMP", quoteLiteral(l.Val))
+	} else {
+		t.value(e.Date)
+	}
+	t.w(op)
+	if l, ok := e.Interval.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
+		if _, err := strconv.ParseFloat(l.Val, 64); err != nil {
+			t.refuse("INTERVAL "+quoteLiteral(l.Val), "interval")
+			return
+		}
+		t.w(l.Val)
+	} else {
+		t.value(e.Interval)
+	}
+	t.w("* INTERVAL", quoteLiteral(unit), ")")
+}
+
+// variable writes @@x for the few settings that clients read; @x are MySQL's
+// session variables, which Postgres does not have.
+func (t *translator) variable(v *sqlparser.Variable) {
+	name := fold(v.Name.String())
+	if v.Scope == sqlparser.VariableScope {
+		t.refuse("user variable @" + name)
+		return
+	}
+	switch name {
+	case "version":
+		t.w("version ( )")
+	case "autocommit":
+		t.w("1")
+	case "time_zone", "session.time_zone":
+		t.w("current_setting ( 'TimeZone' )")
+	case "sql_mode":
+		t.w("'STRICT_TRANS_TABLES'")
+	default:
+		t.refuse("system variable @@" + name)
+	}
+}

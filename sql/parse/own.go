@@ -1,0 +1,136 @@
+package parse
+
+import "github.com/multigres/multigres/go/common/parser/ast"
+
+// Own is a statement that is not in Postgres's grammar.
+type Own interface {
+	// Tag is the command tag, for example "TRAIN MODEL".
+	Tag() string
+	own()
+}
+
+// Option is one k = v of a WITH (…) or OPTIONS (…) list. Value is an
+// expression tree: an A_Const, a ColumnRef for a bare word, an ArrayExpr for
+// ARRAY[…] and […], a FuncCall for HPARAM_RANGE(1, 2), a ParamRef for $1.
+type Option struct {
+	Name  string // folded
+	Value ast.Node
+	Text  string // the value as written
+	Pos   int    // of the name, in characters from 1
+}
+
+// TrainModel is {TRAIN|CREATE} [OR REPLACE] MODEL. Name has one or two parts.
+type TrainModel struct {
+	Name        []string
+	NamePos     int
+	OrReplace   bool
+	IfNotExists bool
+	Create      bool   // spelled CREATE MODEL
+	Algorithm   string // folded; "" when USING is not given
+	Predict     []string
+	PredictPos  []int
+	Transform   []*ast.ResTarget // select items; nil without TRANSFORM
+	// TransformText is the items as written, to be kept with the model.
+	TransformText string
+	Options       []Option
+	Query         *ast.SelectStmt
+	QueryText     string
+}
+
+// Retrain is RETRAIN MODEL name [AS query]; Query is nil to use the model's.
+type Retrain struct {
+	Name      []string
+	Query     *ast.SelectStmt
+	QueryText string
+}
+
+// ResumeTraining is RESUME TRAINING name.
+type ResumeTraining struct{ Name []string }
+
+// CancelTraining is CANCEL TRAINING name.
+type CancelTraining struct{ Name []string }
+
+// ShowModels is SHOW MODELS.
+type ShowModels struct{}
+
+// DescribeModel is DESCRIBE MODEL name.
+type DescribeModel struct{ Name []string }
+
+// AlterModel is ALTER MODEL name and one action: the one that is not zero.
+type AlterModel struct {
+	Name           []string
+	IfExists       bool
+	RenameTo       string
+	DefaultVersion int64 // SET DEFAULT VERSION n, n ≥ 1
+	OwnerTo        string
+}
+
+// DropModel is DROP MODEL [IF EXISTS] name [, …] [CASCADE].
+type DropModel struct {
+	Names    [][]string
+	IfExists bool
+	Cascade  bool
+}
+
+// ExportModel is EXPORT MODEL name TO 'uri' [WITH (…)].
+type ExportModel struct {
+	Name    []string
+	URI     string
+	Options []Option
+}
+
+// ImportModel is IMPORT MODEL name FROM 'uri' [WITH (…)].
+type ImportModel struct {
+	Name    []string
+	URI     string
+	Options []Option
+}
+
+// Explain is EXPLAIN of a training. EXPLAIN of anything else is an
+// *ast.ExplainStmt.
+type Explain struct {
+	Analyze bool
+	Verbose bool
+	Options []*ast.DefElem // all of them, as in an ast.ExplainStmt
+	Train   *TrainModel
+}
+
+// AlterTableRepartition is ALTER TABLE [IF EXISTS] name REPARTITION INTO n.
+type AlterTableRepartition struct {
+	Name     []string
+	IfExists bool
+	N        int64
+}
+
+// NoEffect is a statement that is taken and does nothing: MySQL's LOCK TABLES,
+// SET NAMES and their like. The Statement's Notices say so.
+type NoEffect struct{ Command string }
+
+// Tag implements Own.
+func (*TrainModel) Tag() string            { return "TRAIN MODEL" }
+func (*Retrain) Tag() string               { return "RETRAIN MODEL" }
+func (*ResumeTraining) Tag() string        { return "RESUME TRAINING" }
+func (*CancelTraining) Tag() string        { return "CANCEL TRAINING" }
+func (*ShowModels) Tag() string            { return "SHOW MODELS" }
+func (*DescribeModel) Tag() string         { return "DESCRIBE MODEL" }
+func (*AlterModel) Tag() string            { return "ALTER MODEL" }
+func (*DropModel) Tag() string             { return "DROP MODEL" }
+func (*ExportModel) Tag() string           { return "EXPORT MODEL" }
+func (*ImportModel) Tag() string           { return "IMPORT MODEL" }
+func (*Explain) Tag() string               { return "EXPLAIN" }
+func (*AlterTableRepartition) Tag() string { return "ALTER TABLE" }
+func (n *NoEffect) Tag() string            { return n.Command }
+
+func (*TrainModel) own()            {}
+func (*Retrain) own()               {}
+func (*ResumeTraining) own()        {}
+func (*CancelTraining) own()        {}
+func (*ShowModels) own()            {}
+func (*DescribeModel) own()         {}
+func (*AlterModel) own()            {}
+func (*DropModel) own()             {}
+func (*ExportModel) own()           {}
+func (*ImportModel) own()           {}
+func (*Explain) own()               {}
+func (*AlterTableRepartition) own() {}
+func (*NoEffect) own()              {}

@@ -1,0 +1,161 @@
+package parse
+
+import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+)
+
+func (c *cursor) alterModel() *AlterModel {
+	a := &AlterModel{IfExists: c.accept("if", "exists")}
+	a.Name = c.qualified()
+	switch {
+	case c.accept("rename"):
+		c.expect("to")
+		a.RenameTo = c.ident()
+	case c.accept("set"):
+		c.expect("default", "version")
+		a.DefaultVersion = c.positive("version")
+	case c.accept("owner"):
+		c.expect("to")
+		a.OwnerTo = c.role()
+	default:
+		c.fail()
+	}
+	return a
+}
+
+// role takes a role's name; CURRENT_USER and its kin are given as they are
+// spelled, for the session to resolve.
+func (c *cursor) role() string {
+	for _, w := range []string{"current_user", "current_role", "session_user"} {
+		if c.accept(w) {
+			return w
+		}
+	}
+	return c.ident()
+}
+
+func (c *cursor) dropModel() *DropModel {
+	d := &DropModel{IfExists: c.accept("if", "exists")}
+	for c.err == nil {
+		d.Names = append(d.Names, c.qualified())
+		if !c.acceptSelf(',') {
+			break
+		}
+	}
+	if c.accept("cascade") {
+		d.Cascade = true
+	} else {
+		c.accept("restrict")
+	}
+	return d
+}
+
+// repartition takes ALTER TABLE … REPARTITION INTO n; nil, with nothing taken,
+// for any other ALTER TABLE.
+func (c *cursor) repartition() Own {
+	from := c.i
+	c.i += 2
+	a := &AlterTableRepartition{IfExists: c.accept("if", "exists")}
+	c.accept("only")
+	if _, next := c.s.qualified(c.i, c.hi); next >= c.hi || !c.s.isWord(next, "repartition") {
+		c.i = from
+		return nil
+	}
+	a.Name = c.qualified()
+	c.expect("repartition", "into")
+	a.N = c.positive("number of partitions")
+	c.accept("partitions")
+	return a
+}
+
+// selectList parses tokens [lo, hi) as the items of a SELECT.
+func (s *source) selectList(lo, hi int) ([]*ast.ResTarget, error) {
+	node, err := parseOne(s.pgExpr(lo, hi))
+	if err != nil {
+		return nil, err
+	}
+	return s.listItems(node, lo)
+}
+
+// listItems takes the items of a parsed select list that begins at token lo.
+func (s *source) listItems(node ast.Stmt, lo int) ([]*ast.ResTarget, error) {
+	if bareList(node) {
+		sel := node.(*ast.SelectStmt)
+		items := make([]*ast.ResTarget, 0, len(sel.TargetList.Items))
+		for _, n := range sel.TargetList.Items {
+			if t, ok := n.(*ast.ResTarget); ok {
+				items = append(items, t)
+			}
+		}
+		if len(items) > 0 {
+			return items, nil
+		}
+	}
+	return nil, s.syntaxError(lo)
+}
+
+// bareList tells whether a tree is a bare select list: SELECT items and not more,
+// so that "1 FROM t" cannot pass for an item.
+func bareList(node ast.Stmt) bool {
+	sel, ok := node.(*ast.SelectStmt)
+	if !ok || sel.TargetList == nil {
+		return false
+	}
+	empty := func(l *ast.NodeList) bool { return l == nil || len(l.Items) == 0 }
+	return empty(sel.DistinctClause) && empty(sel.FromClause) && sel.WhereClause == nil && empty(sel.GroupClause) &&
+		sel.HavingClause == nil && empty(sel.WindowClause) && empty(sel.SortClause) && sel.LimitCount == nil &&
+		sel.LimitOffset == nil && sel.IntoClause == nil && sel.Larg == nil && empty(sel.LockingClause)
+}
+
+// constant parses the value of an option: one expression. A bare word is the
+// column reference it looks like, be it a keyword or not (ON, AUTO, FULL).
+func (s *source) constant(lo, hi int) (ast.Node, error) {
+	if hi == lo+1 && s.kind(lo) == tokIdent {
+		switch w := fold(s.raw(lo)); w {
+		case "true", "false", "null":
+		default:
+			return ast.NewColumnRef(ast.NewString(w)), nil
+		}
+	}
+	node, err := parseOne(s.pgExpr(lo, hi))
+	if err != nil {
+		return nil, err
+	}
+	foldNegative(node)
+	items, err := s.listItems(node, lo)
+	if err != nil {
+		return nil, err
+	}
+	if len(items) != 1 || items[0].Name != "" {
+		return nil, s.syntaxError(lo)
+	}
+	return items[0].Val, nil
+}
+
+// pgExpr writes tokens [lo, hi) as SELECT …, with two spellings that are not
+// Postgres's: [1, 2] for ARRAY[1, 2], and in MySQL's dialect "x" for 'x'.
+func (s *source) pgExpr(lo, hi int) *fragment {
+	w := newWriter(s, lo, hi)
+	w.put(lo, "SELECT")
+	arrays := 0
+	for i := lo; i < hi; i++ {
+		switch {
+		case s.isSelf(i, '['):
+			if arrays == 0 && (i == lo || s.isSelf(i-1, '(') || s.isSelf(i-1, ',') || s.isSelf(i-1, '=')) {
+				w.put(i, "ARRAY")
+			}
+			arrays++
+		case s.isSelf(i, ']'):
+			arrays--
+		}
+		switch {
+		case s.mysql && s.kind(i) == tokString:
+			w.put(i, quoteLiteral(s.literal(i)))
+		case s.mysql && s.kind(i) == tokQuoted:
+			w.put(i, quoteName(s.name(i)))
+		default:
+			w.copy(i, i+1)
+		}
+	}
+	return w.done()
+}

@@ -1,0 +1,229 @@
+package parse
+
+import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// own parses tokens [lo, hi) if they begin a statement of our own; nil, nil if
+// they do not. Which it is, the first words tell; none of these beginnings is
+// taken by Postgres's or MySQL's grammar.
+func (s *source) own(lo, hi int, d Dialect) (Own, error) {
+	c := &cursor{s: s, i: lo, hi: hi, d: d}
+	o := c.statement()
+	if c.err != nil {
+		return nil, c.err
+	}
+	if o != nil {
+		c.end()
+		if c.err != nil {
+			return nil, c.err
+		}
+	}
+	return o, nil
+}
+
+func (c *cursor) statement() Own {
+	switch {
+	case c.trainAhead():
+		return c.train()
+	case c.accept("retrain", "model"):
+		return c.retrain()
+	case c.accept("resume", "training"):
+		return &ResumeTraining{Name: c.qualified()}
+	case c.accept("cancel", "training"):
+		return &CancelTraining{Name: c.qualified()}
+	case c.accept("show", "models"):
+		return &ShowModels{}
+	case c.accept("describe", "model"), c.accept("desc", "model"):
+		return &DescribeModel{Name: c.qualified()}
+	case c.accept("alter", "model"):
+		return c.alterModel()
+	case c.accept("drop", "model"):
+		return c.dropModel()
+	case c.accept("export", "model"):
+		e := &ExportModel{Name: c.qualified()}
+		c.expect("to")
+		e.URI = c.str()
+		e.Options = c.withOptions()
+		return e
+	case c.accept("import", "model"):
+		e := &ImportModel{Name: c.qualified()}
+		c.expect("from")
+		e.URI = c.str()
+		e.Options = c.withOptions()
+		return e
+	case c.peek("explain"):
+		return c.explain()
+	case c.peek("alter", "table"):
+		return c.repartition()
+	}
+	return nil
+}
+
+// trainAhead tells whether {TRAIN|CREATE} [OR REPLACE] MODEL is next.
+func (c *cursor) trainAhead() bool {
+	for _, verb := range []string{"train", "create"} {
+		if c.peek(verb, "model") || c.peek(verb, "or", "replace", "model") {
+			return true
+		}
+	}
+	return false
+}
+
+// train takes the statement. The clauses before AS may stand in any order, each once.
+func (c *cursor) train() *TrainModel {
+	t := &TrainModel{Create: c.peek("create")}
+	c.i++
+	t.OrReplace = c.accept("or", "replace")
+	c.expect("model")
+	if c.accept("if") {
+		c.expect("not", "exists")
+		t.IfNotExists = true
+	}
+	if t.OrReplace && t.IfNotExists {
+		c.failWith(pgerr.New(pgerr.SyntaxError, "OR REPLACE and IF NOT EXISTS cannot be used together").At(c.s.pos(c.i - 3)))
+	}
+	t.NamePos = c.s.pos(c.i)
+	t.Name = c.qualified()
+	var using, predict, transform, options bool
+	once := func(done *bool) {
+		if *done {
+			c.i--
+			c.fail()
+		}
+		*done = true
+	}
+	for c.err == nil {
+		switch {
+		case c.accept("using"):
+			once(&using)
+			if c.s.kind(c.i) == tokString {
+				t.Algorithm = fold(c.str())
+			} else {
+				t.Algorithm = fold(c.ident())
+			}
+		case c.accept("predict"):
+			once(&predict)
+			c.predictList(t)
+		case c.accept("transform"):
+			once(&transform)
+			c.transform(t)
+		case c.accept("with"), c.accept("options"):
+			once(&options)
+			t.Options = c.options()
+		case c.accept("as"):
+			t.Query, t.QueryText = c.query()
+			return t
+		default:
+			c.fail()
+		}
+	}
+	return t
+}
+
+func (c *cursor) predictList(t *TrainModel) {
+	paren := c.acceptSelf('(')
+	for c.err == nil {
+		t.PredictPos = append(t.PredictPos, c.s.pos(c.i))
+		t.Predict = append(t.Predict, c.ident())
+		if !c.acceptSelf(',') {
+			break
+		}
+	}
+	if paren {
+		c.expectSelf(')')
+	}
+}
+
+// transform takes TRANSFORM ( items ): a select list, parsed as one.
+func (c *cursor) transform(t *TrainModel) {
+	lo, hi := c.parens()
+	if c.err != nil {
+		return
+	}
+	if lo == hi {
+		c.i = hi
+		c.fail()
+		return
+	}
+	t.TransformText = c.s.text[c.s.toks[lo].start:c.s.toks[hi-1].end]
+	items, err := c.s.selectList(lo, hi)
+	t.Transform = items
+	c.failWith(err)
+}
+
+func (c *cursor) withOptions() []Option {
+	if c.accept("with") || c.accept("options") {
+		return c.options()
+	}
+	return nil
+}
+
+func (c *cursor) retrain() *Retrain {
+	r := &Retrain{Name: c.qualified()}
+	if c.accept("as") {
+		r.Query, r.QueryText = c.query()
+	}
+	return r
+}
+
+// explain takes EXPLAIN … of a training; nil for any other EXPLAIN. What is
+// between EXPLAIN and TRAIN is Postgres's own, so its grammar reads it.
+func (c *cursor) explain() Own {
+	p := &cursor{s: c.s, i: c.i + 1, hi: c.hi, d: c.d}
+	if p.i < p.hi && c.s.isSelf(p.i, '(') {
+		end := c.s.closing(p.i, p.hi)
+		if end < 0 {
+			return nil
+		}
+		p.i = end + 1
+	} else {
+		for p.accept("analyze") || p.accept("analyse") || p.accept("verbose") {
+		}
+	}
+	if !p.trainAhead() {
+		return nil
+	}
+	w := newWriter(c.s, c.i, p.i)
+	w.copy(c.i, p.i)
+	w.put(p.i, "SELECT")
+	node, err := parseOne(w.done())
+	if err != nil {
+		c.failWith(err)
+		return nil
+	}
+	e := &Explain{}
+	if x, ok := node.(*ast.ExplainStmt); ok && x.Options != nil {
+		for _, item := range x.Options.Items {
+			if o, ok := item.(*ast.DefElem); ok {
+				e.Options = append(e.Options, o)
+				switch fold(o.Defname) {
+				case "analyze":
+					e.Analyze = defBool(o)
+				case "verbose":
+					e.Verbose = defBool(o)
+				}
+			}
+		}
+	}
+	e.Train = p.train()
+	c.i = p.i
+	c.failWith(p.err)
+	return e
+}
+
+// defBool reads a DefElem as a boolean: absent means true.
+func defBool(o *ast.DefElem) bool {
+	switch v := o.Arg.(type) {
+	case *ast.Boolean:
+		return v.BoolVal
+	case *ast.Integer:
+		return v.IVal != 0
+	case *ast.String:
+		w := fold(v.SVal)
+		return w != "false" && w != "off"
+	}
+	return true
+}

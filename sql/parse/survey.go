@@ -1,0 +1,243 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// survey is what one pass over a statement's tokens finds that the grammar
+// would lose or misread. Each is told by its tokens alone.
+type survey struct {
+	rewrite     bool        // some tokens must be written otherwise: see rewrite
+	bigNegative bool        // -2147483648 and its like: see foldNegative
+	recursive   bool        // CREATE RECURSIVE VIEW: see recursiveView
+	clauses     bool        // a query has clauses both inside and after its parentheses
+	merge       map[int]int // ( and ) of a query with clauses inside and after: see merge.go
+	err         error       // what the grammar takes and Postgres refuses
+}
+
+func (s *source) survey(lo, hi int) survey {
+	var v survey
+	var open []int32 // brackets open at this place
+	crossed := false // they do not match
+	refuse := func(err error) {
+		if v.err == nil {
+			v.err = err
+		}
+	}
+	for i := lo; i < hi; i++ {
+		t := s.toks[i]
+		switch t.kind {
+		case tokIdent:
+			switch t.end - t.start {
+			case 2:
+				v.rewrite = v.rewrite || s.modelAt(i, hi)
+			case 4:
+				if s.isWord(i, "with") && s.isSelf(i-1, '(') && s.isSelf(i-2, ')') && s.afterCTE(lo, i-2) {
+					refuse(pgerr.New(pgerr.SyntaxError, "multiple WITH clauses not allowed").At(s.pos(i)))
+				}
+			case 5:
+				if s.floatAt(i, hi) {
+					v.rewrite = true
+					refuse(s.checkFloat(i))
+				}
+			case 6:
+				if s.isWord(i, "within") && s.isWord(i+1, "group") && s.isSelf(i-1, ')') {
+					refuse(s.checkWithinGroup(lo, i))
+				}
+			case 9:
+				if i-lo <= 3 && s.isWord(i, "recursive") && s.isWord(i+1, "view") && s.isWord(lo, "create") {
+					v.recursive = true
+				}
+			}
+		case tokString:
+			v.rewrite = v.rewrite || s.text[t.start] == '$' || s.commented(i)
+		case tokNumber:
+			v.bigNegative = v.bigNegative || t.end-t.start >= 10 && s.isSelf(i-1, '-')
+		case tokSelf:
+			switch s.text[t.start] {
+			case '(', '[':
+				open = append(open, int32(i))
+			case ')', ']':
+				n := len(open) - 1
+				if n < 0 || (s.text[t.start] == ')') != s.isSelf(int(open[n]), '(') {
+					crossed = true // the grammar will say so
+					continue
+				}
+				from := int(open[n])
+				open = open[:n]
+				if i+1 < hi && s.clauseAt(i+1) >= 0 && s.queryParen(lo, from) {
+					inner := s.clausesIn(from+1, i)
+					v.clauses = v.clauses || inner != 0
+					if err := s.checkClauses(inner, i, hi); err != nil {
+						refuse(err)
+					} else if inner != 0 {
+						v.mergeAt(from, i)
+					}
+				}
+			}
+		}
+	}
+	if crossed || len(open) > 0 {
+		v.merge = nil
+	}
+	v.rewrite = v.rewrite || v.merge != nil
+	return v
+}
+
+// modelAt tells whether "ml . f ( MODEL name" begins at token i.
+func (s *source) modelAt(i, hi int) bool {
+	return i+5 < hi && s.isWord(i, "ml") && s.isSelf(i+1, '.') && s.isName(i+2) && s.isSelf(i+3, '(') &&
+		s.isWord(i+4, "model") && s.isName(i+5) && !s.isSelf(i-1, '.')
+}
+
+// commented tells whether a string may be of parts with a comment between them,
+// where the grammar's lexer sees two strings.
+func (s *source) commented(i int) bool {
+	raw := s.raw(i)
+	if c := raw[0] | 0x20; c == 'u' || c == 'b' || c == 'x' {
+		return false
+	}
+	return strings.Contains(raw, "--") && strings.ContainsAny(raw, "\n\r")
+}
+
+// floatAt tells whether "float ( n )" begins at token i; the grammar takes it
+// and drops n, though float(1) to float(24) is real.
+func (s *source) floatAt(i, hi int) bool {
+	return i+3 < hi && s.isWord(i, "float") && s.isSelf(i+1, '(') && s.kind(i+2) == tokNumber && s.isSelf(i+3, ')') &&
+		!s.isSelf(i-1, '.')
+}
+
+func (s *source) checkFloat(i int) error {
+	switch n, err := strconv.ParseInt(s.raw(i+2), 10, 32); {
+	case err != nil:
+		return s.syntaxError(i + 2)
+	case n < 1:
+		return pgerr.New(pgerr.InvalidParameterValue, "precision for type float must be at least 1 bit").At(s.pos(i + 2))
+	case n > 53:
+		return pgerr.New(pgerr.InvalidParameterValue, "precision for type float must be less than 54 bits").At(s.pos(i + 2))
+	}
+	return nil
+}
+
+// checkWithinGroup refuses f(… ORDER BY …) WITHIN GROUP (…), of which the
+// grammar's tree keeps only the second order. Token i is WITHIN.
+func (s *source) checkWithinGroup(lo, i int) error {
+	open, depth := i-1, 0
+	for ; open >= lo; open-- {
+		if s.isSelf(open, ')') {
+			depth++
+		} else if s.isSelf(open, '(') {
+			if depth--; depth == 0 {
+				break
+			}
+		}
+	}
+	bad := func(what string) error {
+		return pgerr.New(pgerr.SyntaxError, "cannot use %s with WITHIN GROUP", what).At(s.pos(i))
+	}
+	if s.isWord(open+1, "distinct") {
+		return bad("DISTINCT")
+	}
+	depth = 0
+	for k := open + 1; k < i-1; k++ {
+		switch {
+		case s.isSelf(k, '('):
+			depth++
+		case s.isSelf(k, ')'):
+			depth--
+		case depth == 0 && s.isWord(k, "variadic"):
+			return bad("VARIADIC")
+		case depth == 0 && s.isWord(k, "order") && s.isWord(k+1, "by"):
+			return bad("multiple ORDER BY clauses")
+		}
+	}
+	return nil
+}
+
+// afterCTE tells whether the parenthesis closed at token i is a CTE's query.
+func (s *source) afterCTE(lo, i int) bool {
+	depth := 0
+	for ; i >= lo; i-- {
+		if s.isSelf(i, ')') {
+			depth++
+		} else if s.isSelf(i, '(') {
+			if depth--; depth == 0 {
+				return s.isWord(i-1, "as") || s.isWord(i-1, "materialized")
+			}
+		}
+	}
+	return false
+}
+
+// foldNegative turns - 2147483648 into the constant -2147483648, as Postgres's
+// grammar does; else the least int4 and int8 could not be written as such.
+func foldNegative(n ast.Node) {
+	ast.Rewrite(n, func(c *ast.Cursor) bool {
+		x, ok := c.Node().(*ast.A_Expr)
+		if !ok || x.Lexpr != nil || x.Kind != ast.AEXPR_OP || x.Name == nil || len(x.Name.Items) != 1 {
+			return true
+		}
+		if op, ok := x.Name.Items[0].(*ast.String); !ok || op.SVal != "-" {
+			return true
+		}
+		k, ok := x.Rexpr.(*ast.A_Const)
+		if !ok {
+			return true
+		}
+		switch v := k.Val.(type) {
+		case *ast.Float:
+			if strings.HasPrefix(v.FVal, "-") {
+				return true
+			}
+			v.FVal = "-" + v.FVal
+		case *ast.Integer:
+			v.IVal = -v.IVal
+		default:
+			return true
+		}
+		c.Replace(k)
+		return false
+	}, nil)
+}
+
+// recursiveView gives CREATE RECURSIVE VIEW v (c) AS q the query that it stands
+// for, WITH RECURSIVE v (c) AS (q) SELECT c FROM v: the grammar drops the word.
+func (s *source) recursiveView(n ast.Stmt, hi int) error {
+	v, ok := n.(*ast.ViewStmt)
+	if !ok || v.View == nil {
+		return nil
+	}
+	if v.WithCheckOption != ast.NO_CHECK_OPTION {
+		return pgerr.Unsupported("WITH CHECK OPTION not supported on recursive views").At(s.pos(hi - 1))
+	}
+	sel := ast.NewSelectStmt()
+	var names []ast.Node
+	if v.Aliases != nil {
+		for _, a := range v.Aliases.Items {
+			names = append(names, a)
+			if str, ok := a.(*ast.String); ok {
+				sel.TargetList.Append(ast.NewResTarget("", ast.NewColumnRef(ast.NewString(str.SVal))))
+			}
+		}
+	}
+	cte := &ast.CommonTableExpr{
+		BaseNode: ast.BaseNode{Tag: ast.T_CommonTableExpr}, Ctename: v.View.RelName,
+		Aliascolnames: ast.NewNodeList(names...), Ctequery: v.Query,
+	}
+	sel.WithClause = &ast.WithClause{BaseNode: ast.BaseNode{Tag: ast.T_WithClause}, Ctes: ast.NewNodeList(cte), Recursive: true}
+	sel.FromClause.Append(ast.NewRangeVar(v.View.RelName, "", ""))
+	v.Query = sel
+	return nil
+}
+
+func (v *survey) mergeAt(open, end int) {
+	if v.merge == nil {
+		v.merge = map[int]int{}
+	}
+	v.merge[open] = end
+}

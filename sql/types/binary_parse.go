@@ -1,0 +1,292 @@
+package types
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// ParseBinary reads the binary wire form of a value of t. The result shares no
+// memory with b.
+func ParseBinary(t Type, b []byte) (Datum, error) {
+	d, err := parseBinary(t, b)
+	if err != nil || t.Mod < 0 {
+		return d, err
+	}
+	return ApplyMod(t, d, false)
+}
+
+// wireSize is the size of the types of fixed size; 0 for the others.
+func wireSize(o OID) int {
+	switch o {
+	case BoolOID, CharOID:
+		return 1
+	case Int2OID:
+		return 2
+	case Int4OID, Float4OID, DateOID, OIDOID, XIDOID, CIDOID:
+		return 4
+	case Int8OID, Float8OID, TimeOID, TimestampOID, TimestamptzOID, PgLSNOID:
+		return 8
+	case TimetzOID:
+		return 12
+	case IntervalOID, UUIDOID:
+		return 16
+	case TIDOID:
+		return 6
+	}
+	if isReg(o) {
+		return 4
+	}
+	return 0
+}
+
+func parseBinary(t Type, b []byte) (Datum, error) {
+	if n := wireSize(t.OID); n > 0 && len(b) != n {
+		if len(b) < n {
+			return nil, errBinary("insufficient data left in message")
+		}
+		return nil, errBinary("incorrect binary data format")
+	}
+	switch t.OID {
+	case BoolOID:
+		return b[0] != 0, nil
+	case CharOID:
+		if b[0] == 0 {
+			return "", nil
+		}
+		return string(b), nil
+	case Int2OID:
+		return int64(int16(be.Uint16(b))), nil
+	case Int4OID:
+		return int64(int32(be.Uint32(b))), nil
+	case Int8OID:
+		return int64(be.Uint64(b)), nil
+	case OIDOID, XIDOID, CIDOID:
+		return int64(be.Uint32(b)), nil
+	case Float4OID:
+		return float64(math.Float32frombits(be.Uint32(b))), nil
+	case Float8OID:
+		return math.Float64frombits(be.Uint64(b)), nil
+	case NumericOID:
+		d, err := parseNumericBinary(b)
+		if err == nil && t.Mod < 0 && t.Prec > 0 {
+			return fitFixed(t, d)
+		}
+		return datum(d, err)
+	case ByteaOID:
+		return append([]byte{}, b...), nil
+	case UUIDOID:
+		return [16]byte(b), nil
+	case DateOID:
+		v := int64(int32(be.Uint32(b)))
+		if IsInfDate(v) {
+			return v, nil
+		}
+		v += pgEpochDays
+		if !validDate(v) {
+			return nil, errDateRange()
+		}
+		return v, nil
+	case TimeOID:
+		v := int64(be.Uint64(b))
+		if v < 0 || v > microsPerDay {
+			return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
+		}
+		return v, nil
+	case TimetzOID:
+		v := TimeTZ{Micros: int64(be.Uint64(b)), Zone: int32(be.Uint32(b[8:]))}
+		if v.Micros < 0 || v.Micros > microsPerDay {
+			return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
+		}
+		if v.Zone <= -maxZone || v.Zone >= maxZone {
+			return nil, pgerr.New(pgerr.InvalidTimeZoneDisplacement, "time zone displacement out of range")
+		}
+		return v, nil
+	case TimestampOID, TimestamptzOID:
+		v := int64(be.Uint64(b))
+		if IsInfTimestamp(v) {
+			return v, nil
+		}
+		v, ok := add64(v, pgEpochMicros)
+		if !ok || !validTimestamp(v) {
+			return nil, errTimestampRange()
+		}
+		return v, nil
+	case IntervalOID:
+		return Interval{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}, nil
+	case TIDOID:
+		return fmt.Sprintf("(%d,%d)", be.Uint32(b), be.Uint16(b[4:])), nil
+	case PgLSNOID:
+		v := be.Uint64(b)
+		return fmt.Sprintf("%X/%X", v>>32, uint32(v)), nil
+	case BitOID, VarbitOID:
+		return parseBitsBinary(b)
+	case JSONBOID:
+		if len(b) < 1 || b[0] != 1 {
+			v := 0
+			if len(b) > 0 {
+				v = int(b[0])
+			}
+			return nil, pgerr.New(pgerr.InternalError, "unsupported jsonb version number %d", v)
+		}
+		s := string(b[1:])
+		if err := CheckUTF8(s); err != nil {
+			return nil, err
+		}
+		return datum(CanonicalJSONB(s))
+	case JSONOID:
+		s := string(b)
+		if err := CheckUTF8(s); err != nil {
+			return nil, err
+		}
+		return s, ValidJSON(s)
+	case BpcharOID:
+		s := string(b)
+		if t.Mod < 0 {
+			s = strings.TrimRight(s, " ")
+		}
+		return s, CheckUTF8(s)
+	case NameOID:
+		s := string(b)
+		return TruncateName(s), CheckUTF8(s)
+	case VoidOID:
+		return nil, nil
+	case RecordOID:
+		return parseRecordBinary(t, b)
+	}
+	switch {
+	case isReg(t.OID):
+		return int64(be.Uint32(b)), nil
+	case t.IsArray():
+		return parseArrayBinary(t, b)
+	case t.IsString():
+		s := string(b)
+		return s, CheckUTF8(s)
+	}
+	return nil, pgerr.Unsupported("type %s is not supported", t)
+}
+
+func parseBitsBinary(b []byte) (Datum, error) {
+	if len(b) < 4 {
+		return nil, errBinary("insufficient data left in message")
+	}
+	n := int(int32(be.Uint32(b)))
+	b = b[4:]
+	if n < 0 || (n+7)/8 != len(b) {
+		return nil, errBinary("invalid length in external bit string")
+	}
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = '0' + b[i/8]>>(7-i%8)&1
+	}
+	return string(out), nil
+}
+
+// sized takes a length word and so many bytes off b; null is a length of -1.
+func sized(b []byte) (val, rest []byte, null bool, err error) {
+	if len(b) < 4 {
+		return nil, nil, false, errBinary("insufficient data left in message")
+	}
+	n := int(int32(be.Uint32(b)))
+	b = b[4:]
+	switch {
+	case n == -1:
+		return nil, b, true, nil
+	case n < 0 || n > len(b):
+		return nil, nil, false, errBinary("insufficient data left in message")
+	}
+	return b[:n], b[n:], false, nil
+}
+
+func parseArrayBinary(t Type, b []byte) (Datum, error) {
+	elem, _ := t.Elem()
+	out := Array{Elem: elem}
+	elem.Mod = -1
+	if len(b) < 12 {
+		return nil, errBinary("insufficient data left in message")
+	}
+	dims, flags, oid := int32(be.Uint32(b)), be.Uint32(b[4:]), OID(be.Uint32(b[8:]))
+	b = b[12:]
+	switch {
+	case dims < 0 || dims > 6:
+		return nil, errBinary("invalid number of dimensions: %d", dims)
+	case flags > 1:
+		return nil, errBinary("invalid array flags")
+	case oid != elem.OID:
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "binary data has array element type %d (%s) instead of expected %d (%s)",
+			oid, TypeName(oid), elem.OID, TypeName(elem.OID))
+	case dims > 1:
+		return nil, pgerr.Unsupported("multidimensional arrays are not supported")
+	}
+	if dims == 1 {
+		if len(b) < 8 {
+			return nil, errBinary("insufficient data left in message")
+		}
+		n := int64(int32(be.Uint32(b)))
+		b = b[8:]
+		if n < 0 || n*4 > int64(len(b)) {
+			return nil, errBinary("insufficient data left in message")
+		}
+		out.Elems = make([]Datum, n)
+		for i := range out.Elems {
+			val, rest, null, err := sized(b)
+			if err != nil {
+				return nil, err
+			}
+			b = rest
+			if null {
+				continue
+			}
+			if out.Elems[i], err = parseBinary(elem, val); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(b) > 0 {
+		return nil, errBinary("incorrect binary data format")
+	}
+	return out, nil
+}
+
+func parseRecordBinary(t Type, b []byte) (Datum, error) {
+	if t.Rec == nil {
+		return nil, pgerr.Unsupported("input of anonymous composite types is not implemented")
+	}
+	if len(b) < 4 {
+		return nil, errBinary("insufficient data left in message")
+	}
+	n := int(be.Uint32(b))
+	b = b[4:]
+	if n != len(t.Rec.Fields) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "wrong number of columns: %s, expected %d", strconv.Itoa(n), len(t.Rec.Fields))
+	}
+	row := make(Row, n)
+	for i, f := range t.Rec.Fields {
+		if len(b) < 4 {
+			return nil, errBinary("insufficient data left in message")
+		}
+		if oid := OID(be.Uint32(b)); oid != f.Type.OID {
+			return nil, pgerr.New(pgerr.DatatypeMismatch,
+				"binary data has type %d (%s) instead of expected %d (%s) in record column %d",
+				oid, TypeName(oid), f.Type.OID, TypeName(f.Type.OID), i+1)
+		}
+		val, rest, null, err := sized(b[4:])
+		if err != nil {
+			return nil, err
+		}
+		b = rest
+		if null {
+			continue
+		}
+		if row[i], err = ParseBinary(f.Type, val); err != nil {
+			return nil, err
+		}
+	}
+	if len(b) > 0 {
+		return nil, errBinary("improper binary format in record")
+	}
+	return row, nil
+}

@@ -1,0 +1,45 @@
+package types
+
+// Datum is one value outside a column: a literal, a parameter, a bound of a
+// zone map. nil is NULL. Otherwise it has the Go type of its SQL type:
+//
+//	bool                              bool
+//	int2 int4 int8                    int64
+//	oid and reg*                      int64 (0 to 2^32-1)
+//	float4 float8                     float64
+//	numeric (fixed and variable)      Decimal
+//	string-carried types              string
+//	bytea                             []byte
+//	date (days since 1970-01-01)      int64
+//	time (µs since midnight)          int64
+//	timestamp, timestamptz (µs since 1970-01-01 UTC)  int64
+//	timetz                            TimeTZ
+//	interval                          Interval
+//	uuid                              [16]byte
+//	arrays                            Array
+//	record                            Row
+type Datum any
+
+// Interval is a span of time as PostgreSQL keeps it: three parts that do not
+// convert into each other. In a column it is 16 little-endian bytes: Micros,
+// Days, Months.
+type Interval struct {
+	Months, Days int32
+	Micros       int64
+}
+
+// TimeTZ is a time of day with its zone. In a column it is 12 little-endian
+// bytes: Micros, Zone.
+type TimeTZ struct {
+	Micros int64 // since midnight, local
+	Zone   int32 // seconds west of UTC, as PostgreSQL counts
+}
+
+// Array is a one-dimensional array value.
+type Array struct {
+	Elem  Type
+	Elems []Datum
+}
+
+// Row is a composite value.
+type Row []Datum

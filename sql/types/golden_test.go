@@ -1,0 +1,194 @@
+package types
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// golden reads a table of testdata: tab-separated, with \t \n \r \\ escaped.
+func golden(t *testing.T, name string) [][]string {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unescape := strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\r`, "\r")
+	var rows [][]string
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		if strings.HasPrefix(sc.Text(), "#") {
+			continue
+		}
+		cols := strings.Split(sc.Text(), "\t")
+		for i := range cols {
+			cols[i] = unescape.Replace(cols[i])
+		}
+		rows = append(rows, cols)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s is empty", name)
+	}
+	return rows
+}
+
+// outcome is a result or an error as the tables write it.
+func outcome(s string, err error) string {
+	if err == nil {
+		return "=" + s
+	}
+	e := pgerr.From(err)
+	out := "!" + string(e.Code) + " " + e.Message
+	if e.Detail != "" {
+		out += "|D " + e.Detail
+	}
+	if e.Hint != "" {
+		out += "|H " + e.Hint
+	}
+	return out
+}
+
+// testEnv reads settings written as SET has them.
+func testEnv(t *testing.T, s string) *Env {
+	t.Helper()
+	e := *DefaultEnv
+	e.Now = time.Date(2024, 2, 29, 12, 34, 56, 789000000, time.UTC)
+	for _, kv := range strings.Split(s, ";") {
+		k, v, _ := strings.Cut(kv, "=")
+		v = strings.Trim(v, "'")
+		switch k {
+		case "":
+		case "datestyle":
+			style, order, _ := strings.Cut(v, ", ")
+			e.DateStyle = map[string]DateStyle{"ISO": DateISO, "SQL": DateSQL, "German": DateGerman, "Postgres": DatePostgres}[style]
+			e.DateOrder = map[string]DateOrder{"MDY": OrderMDY, "DMY": OrderDMY, "YMD": OrderYMD}[order]
+		case "timezone":
+			loc, ok := LoadZone(v)
+			if !ok {
+				t.Fatalf("no zone %s", v)
+			}
+			e.Location = loc
+		case "intervalstyle":
+			e.IntervalStyle = map[string]IntervalStyle{"postgres": IntervalPostgres, "postgres_verbose": IntervalVerbose,
+				"sql_standard": IntervalSQL, "iso_8601": IntervalISO}[v]
+		case "extra_float_digits":
+			e.ExtraFloatDigits, _ = strconv.Atoi(v)
+		case "bytea_output":
+			e.ByteaOutput = ByteaEscape
+		default:
+			t.Fatalf("setting %s", k)
+		}
+	}
+	return &e
+}
+
+// testType reads a type name with its modifier.
+func testType(t *testing.T, name string) Type {
+	t.Helper()
+	base, tail, mods := name, "", []int32(nil)
+	if i := strings.IndexByte(name, '('); i >= 0 {
+		j := strings.IndexByte(name, ')')
+		base, tail = strings.TrimSpace(name[:i]), name[j+1:]
+		for _, m := range strings.Split(name[i+1:j], ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(m))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mods = append(mods, int32(n))
+		}
+	}
+	if strings.HasPrefix(base, "interval") && !strings.HasSuffix(tail, "]") {
+		mask := int32(ivFullRange)
+		for _, r := range ivRangeText {
+			if "interval"+r.text == base {
+				mask = int32(r.mask)
+			}
+		}
+		mod, err := TypmodIn(IntervalOID, append([]int32{mask}, mods...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Type{OID: IntervalOID, Mod: mod}
+	}
+	o, ok := ByName(base + tail)
+	if !ok {
+		t.Fatalf("no type %s", name)
+	}
+	typ := Type{OID: o, Mod: -1}
+	if mods != nil {
+		var err error
+		if typ.Mod, err = TypmodIn(o, mods); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return typ
+}
+
+// castText is what '...'::type gives, as text.
+func castText(typ Type, s string, env *Env) (Datum, string, error) {
+	plain := typ
+	if typ.OID != IntervalOID {
+		plain.Mod = -1
+	}
+	d, err := ParseText(plain, s, env)
+	if err == nil {
+		d, err = ApplyMod(typ, d, true)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return d, TextOf(typ, d, env), nil
+}
+
+func TestTextGolden(t *testing.T)   { textGolden(t, "text.tsv") }
+func TestCorpusGolden(t *testing.T) { textGolden(t, "corpus.tsv") }
+
+func textGolden(t *testing.T, file string) {
+	bad := map[string]int{}
+	for _, r := range golden(t, file) {
+		typ, env := testType(t, r[0]), testEnv(t, r[1])
+		d, text, err := castText(typ, r[2], env)
+		if typ.OID == BoolOID { // the cast to text spells it out
+			r[3] = strings.TrimSuffix(strings.TrimSuffix(r[3], "rue"), "alse")
+		}
+		if typ.OID == BpcharOID { // and drops the padding
+			text = strings.TrimRight(text, " ")
+		}
+		if got := outcome(text, err); got != r[3] {
+			if bad[r[0]]++; bad[r[0]] <= 12 {
+				t.Errorf("%s [%s] %q\n   got %s\n  want %s", r[0], r[1], r[2], got, r[3])
+			}
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		// Whatever can be read must come back from the wire and from a column.
+		wire := AppendBinary(nil, typ, d)
+		back, err := ParseBinary(typ, wire)
+		if err != nil || !Equal(typ, d, back) || strings.TrimRight(TextOf(typ, back, env), " ") != strings.TrimRight(text, " ") {
+			t.Errorf("%s %q: binary form %x reads back as %v (%v)", r[0], r[2], wire, back, err)
+		}
+		arr, err := ArrayOf1(typ, d, 2)
+		if err != nil {
+			t.Errorf("%s %q: column: %v", r[0], r[2], err)
+			continue
+		}
+		if back := DatumAt(typ, arr, 1); !Equal(typ, d, back) || strings.TrimRight(TextOf(typ, back, env), " ") != strings.TrimRight(text, " ") {
+			t.Errorf("%s %q: column gives %v", r[0], r[2], back)
+		}
+		if Hash(typ, d, 1) != Hash(typ, back, 1) {
+			t.Errorf("%s %q: hashes differ", r[0], r[2])
+		}
+	}
+	for name, n := range bad {
+		t.Logf("%s: %d differ", name, n)
+	}
+}

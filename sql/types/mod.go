@@ -1,0 +1,287 @@
+package types
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// NumericMod splits a numeric's modifier.
+func NumericMod(mod int32) (prec, scale int, ok bool) {
+	if mod < 4 {
+		return 0, 0, false
+	}
+	mod -= 4
+	scale = int(mod & 0x7ff)
+	return int(mod >> 16 & 0xffff), (scale ^ 1024) - 1024, true // eleven bits, signed
+}
+
+// ApplyMod brings a value to the modifier of its type: length of strings,
+// precision of numbers and times. An explicit cast cuts long strings, an
+// assignment refuses them unless what is cut is blanks.
+func ApplyMod(t Type, d Datum, explicit bool) (Datum, error) {
+	if d == nil {
+		return nil, nil
+	}
+	switch t.OID {
+	case VarcharOID, BpcharOID:
+		if s, ok := d.(string); ok {
+			return datum(fitString(t, s, explicit))
+		}
+	case BitOID, VarbitOID:
+		if s, ok := d.(string); ok && t.Mod > 0 {
+			return datum(fitBits(t, s, explicit))
+		}
+	case NumericOID:
+		v, ok := d.(Decimal)
+		if !ok {
+			break
+		}
+		if t.Mod >= 0 {
+			var err error
+			if v, err = FitNumeric(t.Mod, v); err != nil {
+				return nil, err
+			}
+		}
+		if t.Prec > 0 {
+			return fitFixed(t, v)
+		}
+		return v, nil
+	case TimeOID:
+		if v, ok := d.(int64); ok && t.Mod >= 0 && t.Mod < 6 {
+			return roundMicros(v, t.Mod), nil
+		}
+	case TimestampOID, TimestamptzOID:
+		if v, ok := d.(int64); ok && t.Mod >= 0 && t.Mod < 6 && !IsInfTimestamp(v) {
+			v = roundMicros(v-pgEpochMicros, t.Mod) + pgEpochMicros // overflow is caught as out of range
+			if !validTimestamp(v) {
+				return nil, errTimestampRange()
+			}
+			return v, nil
+		}
+	case TimetzOID:
+		if v, ok := d.(TimeTZ); ok && t.Mod >= 0 && t.Mod < 6 {
+			v.Micros = roundMicros(v.Micros, t.Mod)
+			return v, nil
+		}
+	case IntervalOID:
+		if v, ok := d.(Interval); ok {
+			return datum(FitInterval(v, t.Mod))
+		}
+	}
+	if a, ok := d.(Array); ok && t.Mod >= 0 {
+		elem, _ := t.Elem()
+		out := Array{Elem: a.Elem, Elems: make([]Datum, len(a.Elems))}
+		for i, e := range a.Elems {
+			v, err := ApplyMod(elem, e, explicit)
+			if err != nil {
+				return nil, err
+			}
+			out.Elems[i] = v
+		}
+		return out, nil
+	}
+	return d, nil
+}
+
+func fitString(t Type, s string, explicit bool) (string, error) {
+	n := int(t.Mod) - 4
+	if t.Mod < 4 {
+		n = math.MaxInt
+	}
+	if len(s) > n {
+		if cut := runeOffset(s, n); cut < len(s) {
+			if !explicit && strings.TrimRight(s[cut:], " ") != "" {
+				name := "character varying"
+				if t.OID == BpcharOID {
+					name = "character"
+				}
+				return "", pgerr.New(pgerr.StringDataRightTruncation, "value too long for type %s(%d)", name, n)
+			}
+			s = s[:cut]
+		}
+	}
+	if t.OID == BpcharOID {
+		s = strings.TrimRight(s, " ")
+	}
+	return s, nil
+}
+
+// runeOffset is the byte offset of character n, or len(s).
+func runeOffset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+func fitBits(t Type, s string, explicit bool) (string, error) {
+	n := int(t.Mod)
+	switch {
+	case len(s) == n || t.OID == VarbitOID && len(s) < n:
+		return s, nil
+	case !explicit && t.OID == BitOID:
+		return "", pgerr.New(pgerr.StringDataLengthMismatch, "bit string length %d does not match type bit(%d)", len(s), n)
+	case !explicit:
+		return "", pgerr.New(pgerr.StringDataRightTruncation, "bit string too long for type bit varying(%d)", n)
+	case len(s) > n:
+		return s[:n], nil
+	}
+	return s + strings.Repeat("0", n-len(s)), nil
+}
+
+func errFieldOverflow() *pgerr.Error {
+	return pgerr.New(pgerr.NumericValueOutOfRange, "numeric field overflow")
+}
+
+// FitNumeric rounds d to the modifier numeric(p,s), or refuses it.
+func FitNumeric(mod int32, d Decimal) (Decimal, error) {
+	prec, scale, ok := NumericMod(mod)
+	if !ok || d.kind == decNaN {
+		return d, nil
+	}
+	if d.kind != decFinite {
+		return Decimal{}, errFieldOverflow().WithDetail(
+			"A field with precision %d, scale %d cannot hold an infinite value.", prec, scale)
+	}
+	r := d.Round(int32(scale))
+	if r.Sign() != 0 && r.leadExp() >= prec-scale {
+		limit := "1"
+		if prec != scale {
+			limit = "10^" + strconv.Itoa(prec-scale)
+		}
+		return Decimal{}, errFieldOverflow().WithDetail(
+			"A field with precision %d, scale %d must round to an absolute value less than %s.", prec, scale, limit)
+	}
+	return r, nil
+}
+
+// fitFixed checks that a value fits the int64 that carries a fixed numeric.
+func fitFixed(t Type, d Decimal) (Datum, error) {
+	if d.kind != decFinite {
+		return nil, errFieldOverflow().WithDetail(
+			"A field with precision %d, scale %d cannot hold an infinite value.", t.Prec, t.Scale)
+	}
+	r := d.Round(int32(t.Scale))
+	if r.big != nil {
+		return nil, errFieldOverflow()
+	}
+	return r, nil
+}
+
+// TypmodIn packs the modifiers written after a type name, as in numeric(10,2).
+func TypmodIn(o OID, mods []int32) (int32, error) {
+	one := func(name string, lo, hi int32) (int32, error) {
+		switch {
+		case len(mods) != 1:
+			return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid type modifier")
+		case mods[0] < lo:
+			return 0, pgerr.New(pgerr.InvalidParameterValue, "length for type %s must be at least 1", name)
+		case mods[0] > hi:
+			return 0, pgerr.New(pgerr.InvalidParameterValue, "length for type %s cannot exceed %d", name, hi)
+		}
+		return mods[0], nil
+	}
+	base := o
+	if e, ok := elemOf[o]; ok {
+		base = e
+	}
+	const maxChars = 10485760
+	switch base {
+	case VarcharOID:
+		n, err := one("varchar", 1, maxChars)
+		return n + 4, err
+	case BpcharOID:
+		n, err := one("char", 1, maxChars)
+		return n + 4, err
+	case BitOID:
+		return one("bit", 1, maxChars*8)
+	case VarbitOID:
+		return one("varbit", 1, maxChars*8)
+	case NumericOID:
+		return numericTypmod(mods)
+	case TimeOID, TimetzOID, TimestampOID, TimestamptzOID:
+		if len(mods) != 1 {
+			return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid type modifier")
+		}
+		if mods[0] < 0 {
+			name := "TIME"
+			if base == TimestampOID || base == TimestamptzOID {
+				name = "TIMESTAMP"
+			}
+			zone := ""
+			if base == TimetzOID || base == TimestamptzOID {
+				zone = " WITH TIME ZONE"
+			}
+			return 0, pgerr.New(pgerr.InvalidParameterValue, "%s(%d)%s precision must not be negative", name, mods[0], zone)
+		}
+		return min(mods[0], 6), nil
+	case IntervalOID:
+		return intervalTypmod(mods)
+	}
+	return 0, pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type \"%s\"", TypeName(o))
+}
+
+func numericTypmod(mods []int32) (int32, error) {
+	prec, scale := int32(0), int32(0)
+	switch len(mods) {
+	case 2:
+		prec, scale = mods[0], mods[1]
+	case 1:
+		prec = mods[0]
+	default:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid NUMERIC type modifier")
+	}
+	if prec < 1 || prec > MaxNumericPrecision {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC precision %d must be between 1 and %d", prec, MaxNumericPrecision)
+	}
+	if scale < -1000 || scale > 1000 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC scale %d must be between %d and %d", scale, -1000, 1000)
+	}
+	return (prec<<16 | scale&0x7ff) + 4, nil
+}
+
+// CheckUTF8 refuses text that is not valid UTF-8 or holds a zero byte.
+func CheckUTF8(s string) error {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return nil
+	}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == 0 || r == utf8.RuneError && n <= 1 {
+			return badUTF8(s[i:])
+		}
+		i += n
+	}
+	return nil
+}
+
+func badUTF8(s string) error {
+	n := 1
+	switch c := s[0]; {
+	case c >= 0xf0 && c < 0xf8:
+		n = 4
+	case c >= 0xe0:
+		n = 3
+	case c >= 0xc0:
+		n = 2
+	}
+	if s[0] >= 0xf8 {
+		n = 1
+	}
+	const digits = "0123456789abcdef"
+	var b []byte
+	for i := 0; i < min(n, len(s)); i++ {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, '0', 'x', digits[s[i]>>4], digits[s[i]&15])
+	}
+	return pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": %s", b)
+}

@@ -1,0 +1,309 @@
+package types
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// tcTime is a time taken apart for to_char.
+type tcTime struct {
+	year, mon, mday int
+	hour            int64
+	min, sec, us    int64
+	wday, yday      int
+	day             int64 // for fields that count weeks and Julian days
+	interval        bool
+	zone            string
+	east            int
+}
+
+// FormatTimestamp is to_char() of a timestamp; loc is the session's zone for
+// one with time zone, else nil. ok is false where the answer is NULL.
+func FormatTimestamp(format string, ts int64, loc *time.Location) (s string, ok bool, err error) {
+	if format == "" || IsInfTimestamp(ts) {
+		return "", false, nil
+	}
+	t := tcTime{}
+	local := ts
+	if loc != nil {
+		t.east = offsetAt(ts, loc)
+		sec, _ := floorDiv(ts, microsPerSec)
+		t.zone = zoneAbbrevAt(sec, loc)
+		local += int64(t.east) * microsPerSec
+	}
+	c := toCivil(local)
+	t.year, t.mon, t.mday = c.year, c.month, c.day
+	t.hour, t.min, t.sec, t.us = splitTime(c.micros)
+	t.day = c.date()
+	_, dow := floorDiv(t.day+4, 7)
+	t.wday = int(dow)
+	t.yday = int(t.day-YMDToDate(t.year, 1, 1)) + 1
+	s, err = t.format(format)
+	return s, err == nil, err
+}
+
+// FormatInterval is to_char() of an interval.
+func FormatInterval(format string, iv Interval) (s string, ok bool, err error) {
+	if format == "" {
+		return "", false, nil
+	}
+	t := tcTime{interval: true, year: int(iv.Months / 12), mon: int(iv.Months % 12), mday: int(iv.Days)}
+	t.hour, t.min, t.sec, t.us = splitTime(iv.Micros)
+	t.yday = (t.year*12+t.mon)*30 + t.mday
+	s, err = t.format(format)
+	return s, err == nil, err
+}
+
+var romanMonths = [...]string{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"}
+
+// cased gives a name in the case in which a format names the field.
+func cased(name, key string) string {
+	switch {
+	case strings.ToUpper(key) == key:
+		return strings.ToUpper(name)
+	case strings.ToLower(key) == key:
+		return strings.ToLower(name)
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+func (t *tcTime) format(format string) (string, error) {
+	nodes, err := parseFormat(format, true, nil)
+	if err != nil {
+		return "", err
+	}
+	var b []byte
+	for i := range nodes {
+		n := &nodes[i]
+		if n.kind != tcField {
+			b = append(b, n.text...)
+			continue
+		}
+		text, err := t.field(n)
+		if err != nil {
+			return "", err
+		}
+		b = append(b, text...)
+	}
+	return string(b), nil
+}
+
+// num prints a number zero-padded to a width, one more for a sign, with its
+// ordinal suffix if the format asks for it.
+func (n *tcNode) num(width int, v int64) (string, error) {
+	if n.mods&modFM != 0 {
+		width = 0
+	} else if v < 0 {
+		width++
+	}
+	return n.ordinal(fmt.Sprintf("%0*d", width, v))
+}
+
+// fixed is num without room for a sign.
+func (n *tcNode) fixed(width int, v int64) (string, error) {
+	if n.mods&modFM != 0 {
+		width = 0
+	}
+	return n.ordinal(fmt.Sprintf("%0*d", width, v))
+}
+
+func (n *tcNode) ordinal(s string) (string, error) {
+	switch {
+	case n.mods&modTH != 0:
+		s += ordinal(s, true)
+	case n.mods&modTh != 0:
+		s += ordinal(s, false)
+	}
+	return s, nil
+}
+
+func (n *tcNode) name(width int, s string) (string, error) {
+	if n.mods&(modFM|modTM) != 0 {
+		return s, nil
+	}
+	return fmt.Sprintf("%-*s", width, s), nil
+}
+
+// shownYear counts years BC from 1 without a sign.
+func (t *tcTime) shownYear(y int) int {
+	if !t.interval && y <= 0 {
+		return 1 - y
+	}
+	return y
+}
+
+func (t *tcTime) field(n *tcNode) (string, error) {
+	if t.interval {
+		switch n.key.id {
+		case tcEra, tcTZ, tcTZH, tcTZM, tcOF, tcMONTH, tcMON, tcDAY, tcDY, tcD, tcIDay:
+			return "", pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format specification for an interval value").
+				WithHint("Intervals are not tied to specific calendar dates.")
+		}
+	}
+	key := n.key.name
+	switch n.key.id {
+	case tcMeridiem:
+		s := "am"
+		if h := t.hour % 24; h >= 12 {
+			s = "pm"
+		}
+		if strings.Contains(key, ".") {
+			s = s[:1] + "." + s[1:] + "."
+		}
+		return cased(s, key), nil
+	case tcEra:
+		s := "ad"
+		if t.year <= 0 {
+			s = "bc"
+		}
+		if strings.Contains(key, ".") {
+			s = s[:1] + "." + s[1:] + "."
+		}
+		return cased(s, key), nil
+	case tcHH12:
+		h := t.hour % 12
+		if h == 0 {
+			h = 12
+		}
+		width := 2
+		if t.hour < 0 && h > 0 {
+			width = 3
+		}
+		return n.num(width, h)
+	case tcHH24:
+		return n.num(2, t.hour)
+	case tcMI:
+		return n.num(2, t.min)
+	case tcSS:
+		return n.num(2, t.sec)
+	case tcFF:
+		d := int(key[2] - '0')
+		return n.ordinal(fmt.Sprintf("%0*d", d, t.us/int64(pow10Tab[6-d])))
+	case tcMS:
+		return n.ordinal(fmt.Sprintf("%03d", t.us/1000))
+	case tcUS:
+		return n.ordinal(fmt.Sprintf("%06d", t.us))
+	case tcSSSS:
+		return n.ordinal(strconv.FormatInt(t.hour*3600+t.min*60+t.sec, 10))
+	case tcTZ:
+		return cased(t.zone, key), nil
+	case tcTZH, tcTZM, tcOF:
+		return t.offset(n)
+	case tcMONTH:
+		return n.name(9, cased(monthNames[t.mon-1], key))
+	case tcMON:
+		return cased(monthNames[t.mon-1][:3], key), nil
+	case tcDAY:
+		return n.name(9, cased(dayNames[t.wday], key))
+	case tcDY:
+		return cased(dayNames[t.wday][:3], key), nil
+	}
+	return t.dateField(n)
+}
+
+func (t *tcTime) offset(n *tcNode) (string, error) {
+	sign, abs := '+', t.east
+	if abs < 0 {
+		sign, abs = '-', -abs
+	}
+	switch n.key.id {
+	case tcTZH:
+		return fmt.Sprintf("%c%02d", sign, abs/3600), nil
+	case tcTZM:
+		return fmt.Sprintf("%02d", abs%3600/60), nil
+	}
+	width := 2
+	if n.mods&modFM != 0 {
+		width = 0
+	}
+	s := fmt.Sprintf("%c%0*d", sign, width, abs/3600)
+	if abs%3600 != 0 {
+		s += fmt.Sprintf(":%02d", abs%3600/60)
+	}
+	return s, nil
+}
+
+func (t *tcTime) dateField(n *tcNode) (string, error) {
+	key := n.key.name
+	isoYear, isoNum := 0, 0
+	if !t.interval {
+		isoYear, isoNum = isoWeek(t.day)
+	}
+	switch n.key.id {
+	case tcMM:
+		return n.num(2, int64(t.mon))
+	case tcDDD:
+		return n.fixed(3, int64(t.yday))
+	case tcIDDD:
+		return n.fixed(3, t.day-isoWeekStart(isoYear, 1)+1)
+	case tcDD:
+		return n.fixed(2, int64(t.mday))
+	case tcD:
+		return n.ordinal(strconv.Itoa(t.wday + 1))
+	case tcIDay:
+		return n.ordinal(strconv.Itoa((t.wday+6)%7 + 1))
+	case tcWW:
+		return n.fixed(2, int64((t.yday-1)/7+1))
+	case tcIW:
+		return n.fixed(2, int64(isoNum))
+	case tcQ:
+		if t.mon == 0 {
+			return "", nil
+		}
+		return n.ordinal(strconv.Itoa((t.mon-1)/3 + 1))
+	case tcCC:
+		c := 0
+		switch {
+		case t.interval:
+			c = t.year / 100
+		case t.year > 0:
+			c = (t.year-1)/100 + 1
+		default:
+			c = t.year/100 - 1
+		}
+		if c > 99 || c < -99 {
+			return n.ordinal(strconv.Itoa(c))
+		}
+		return n.num(2, int64(c))
+	case tcYComma:
+		y := t.shownYear(t.year)
+		return n.ordinal(fmt.Sprintf("%d,%03d", y/1000, y%1000))
+	case tcYear, tcIYear:
+		y := t.shownYear(t.year)
+		if n.key.id == tcIYear {
+			y = t.shownYear(isoYear)
+		}
+		width := len(key)
+		if width < 4 {
+			y %= int(pow10Tab[width])
+		}
+		return n.num(width, int64(y))
+	case tcRM:
+		m := 0
+		switch {
+		case t.mon == 0 && t.year == 0:
+			return "", nil
+		case t.mon == 0 && t.year > 0:
+			m = 11 // the year is counted to its end
+		case t.mon == 0:
+			m = 0
+		case t.mon < 0:
+			m = 12 + t.mon
+		default:
+			m = t.mon - 1
+		}
+		return n.name(4, cased(romanMonths[m], key))
+	case tcW:
+		return n.ordinal(strconv.Itoa((t.mday-1)/7 + 1))
+	case tcJ:
+		if t.interval {
+			return n.ordinal(strconv.FormatInt(YMDToDate(t.year, t.mon, t.mday)+julianUnix, 10))
+		}
+		return n.ordinal(strconv.FormatInt(t.day+julianUnix, 10))
+	}
+	return "", nil // FX has no text
+}

@@ -1,0 +1,202 @@
+package types
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// PgType is one row of pg_type.
+type PgType struct {
+	OID                          OID
+	Name                         string // typname
+	SQLName                      string // format_type's name, without modifier
+	Len                          int16
+	ByVal                        bool
+	Kind, Category               byte // typtype, typcategory
+	Preferred                    bool
+	Elem, Array                  OID
+	Align, Storage               byte
+	Input, Output, Receive, Send string
+	ModIn, ModOut                string
+	Collation                    OID
+	Subscript                    string
+}
+
+var builtins = sync.OnceValue(func() *typeTable {
+	t := &typeTable{byOID: map[OID]*PgType{}, byName: map[string]OID{}}
+	array := []string{"array_in", "array_out", "array_recv", "array_send", "", "", "", "array_subscript_handler"}
+	for _, line := range strings.Split(strings.Trim(pgTypeRows, "\n"), "\n") {
+		f := strings.Split(line, "|")
+		num := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
+		fn := func(i int) string {
+			if f[i] == "*" {
+				return array[i-12]
+			}
+			return f[i]
+		}
+		p := PgType{
+			OID: OID(num(0)), Name: f[1], SQLName: f[2], Len: int16(num(3)), ByVal: f[4] == "t",
+			Kind: f[5][0], Category: f[6][0], Preferred: f[7] == "t", Elem: OID(num(8)), Array: OID(num(9)),
+			Align: f[10][0], Storage: f[11][0], Input: fn(12), Output: fn(13), Receive: fn(14), Send: fn(15),
+			ModIn: f[16], ModOut: f[17], Collation: OID(num(18)), Subscript: fn(19),
+		}
+		if p.SQLName == "" {
+			p.SQLName = p.Name
+		}
+		t.rows = append(t.rows, p)
+	}
+	for i := range t.rows {
+		p := &t.rows[i]
+		t.byOID[p.OID] = p
+		t.byName[p.Name] = p.OID
+	}
+	for i := range t.rows {
+		p := &t.rows[i]
+		if e := t.byOID[p.Elem]; e != nil && p.Category == 'A' && p.Name[0] == '_' {
+			p.SQLName = e.SQLName + "[]"
+		}
+		if _, taken := t.byName[p.SQLName]; !taken {
+			t.byName[p.SQLName] = p.OID
+		}
+	}
+	for name, o := range map[string]OID{
+		"int": Int4OID, "decimal": NumericOID, "dec": NumericOID, "float": Float8OID, "boolean": BoolOID,
+		"character": BpcharOID, "character varying": VarcharOID, "national character": BpcharOID, "nchar": BpcharOID,
+		"bit varying": VarbitOID,
+	} {
+		t.byName[name] = o
+	}
+	return t
+})
+
+type typeTable struct {
+	rows   []PgType
+	byOID  map[OID]*PgType
+	byName map[string]OID
+}
+
+// PgTypes gives the rows of pg_type for the built-in types and their arrays,
+// ordered by OID. The slice must not be modified.
+func PgTypes() []PgType { return builtins().rows }
+
+// PgTypeOf gives the row of one built-in type.
+func PgTypeOf(o OID) (PgType, bool) {
+	if p := builtins().byOID[o]; p != nil {
+		return *p, true
+	}
+	return PgType{}, false
+}
+
+// ByName finds a built-in type by any of its names: int, int4, integer,
+// timestamp with time zone, _int4, integer[], with or without pg_catalog and
+// quotes. It knows no modifiers and no types of a user.
+func ByName(name string) (OID, bool) {
+	t := builtins()
+	s := trimSpace(name)
+	if strings.HasSuffix(s, "[]") {
+		o, ok := ByName(strings.TrimSuffix(s, "[]"))
+		if !ok {
+			return 0, false
+		}
+		a, ok := arrayOf[o]
+		return a, ok
+	}
+	s = strings.TrimPrefix(s, "pg_catalog.")
+	if s == `"char"` {
+		return CharOID, true
+	}
+	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
+		s = s[1 : len(s)-1]
+		for i := range t.rows {
+			if t.rows[i].Name == s {
+				return t.rows[i].OID, true
+			}
+		}
+		return 0, false
+	}
+	s = strings.Join(strings.Fields(strings.ToLower(s)), " ")
+	if s == "char" {
+		return BpcharOID, true // the SQL type; the one-byte type is written "char"
+	}
+	o, ok := t.byName[s]
+	return o, ok
+}
+
+// ByTypname finds a built-in type by pg_type.typname, where char is "char".
+func ByTypname(name string) (OID, bool) {
+	if name == "char" {
+		return CharOID, true
+	}
+	t := builtins()
+	o, ok := t.byName[name]
+	if !ok || t.byOID[o].Name != name {
+		return 0, false
+	}
+	return o, true
+}
+
+func builtinName(o OID) (string, bool) {
+	if p := builtins().byOID[o]; p != nil {
+		return p.SQLName, true
+	}
+	return "", false
+}
+
+// TypeName is the SQL name of a built-in type without modifier; ??? for others.
+func TypeName(o OID) string {
+	if n, ok := builtinName(o); ok {
+		return n
+	}
+	return "???"
+}
+
+// String is format_type(): the SQL name with the modifier.
+func (t Type) String() string {
+	if p := builtins().byOID[t.OID]; p != nil && p.Name[0] == '_' {
+		e, _ := t.Elem()
+		return e.String() + "[]"
+	}
+	mod := t.Mod
+	switch t.OID {
+	case BpcharOID:
+		if mod >= 5 {
+			return "character(" + strconv.Itoa(int(mod)-4) + ")"
+		}
+		if mod < 0 {
+			return "bpchar"
+		}
+		return "character"
+	case VarcharOID:
+		if mod >= 5 {
+			return "character varying(" + strconv.Itoa(int(mod)-4) + ")"
+		}
+	case BitOID, VarbitOID:
+		if mod > 0 {
+			return TypeName(t.OID) + "(" + strconv.Itoa(int(mod)) + ")"
+		}
+		if t.OID == BitOID && mod < 0 {
+			return `"bit"` // bit alone would mean bit(1)
+		}
+	case NumericOID:
+		if p, s, ok := NumericMod(mod); ok {
+			return "numeric(" + strconv.Itoa(p) + "," + strconv.Itoa(s) + ")"
+		}
+	case TimeOID, TimetzOID, TimestampOID, TimestamptzOID:
+		name := TypeName(t.OID)
+		if mod >= 0 {
+			head, tail, _ := strings.Cut(name, " ")
+			return head + "(" + strconv.Itoa(int(mod)) + ") " + tail
+		}
+		return name
+	case IntervalOID:
+		return "interval" + intervalModText(mod)
+	}
+	return TypeName(t.OID)
+}
+
+// HasMod tells whether values of a type may carry a modifier.
+func (o OID) HasMod() bool {
+	p := builtins().byOID[o]
+	return p != nil && p.ModIn != "-"
+}

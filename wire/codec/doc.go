@@ -1,0 +1,7 @@
+// Package codec turns Arrow columns into the DataRow messages of the Postgres
+// protocol and parameters into values, in text and in binary format.
+//
+// A Rows is made once a result: it picks an encoder for each column by its
+// type and format, and again for each batch by how the column is carried, so
+// that the loop over rows makes no choice.
+package codec

@@ -1,0 +1,79 @@
+package codec
+
+import (
+	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Params reads the parameters of a Bind message. formats has none (all text),
+// one for all, or one each.
+func Params(ts []types.Type, formats []int16, values [][]byte, env *types.Env) ([]types.Datum, error) {
+	if len(formats) > 1 && len(formats) != len(values) {
+		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message has %d parameter formats but %d parameters", len(formats), len(values))
+	}
+	if len(values) != len(ts) {
+		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement requires %d", len(values), len(ts))
+	}
+	out := make([]types.Datum, len(values))
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		f, err := format(formats, i)
+		if err != nil {
+			return nil, err
+		}
+		if f == Binary {
+			out[i], err = types.ParseBinary(ts[i], v)
+		} else if !utf8.Valid(v) {
+			err = pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\"")
+		} else {
+			out[i], err = types.ParseText(ts[i], string(v), env)
+		}
+		if err != nil {
+			e := *pgerr.From(err)
+			e.Where = "unnamed portal parameter $" + itoa(i+1)
+			return nil, &e
+		}
+	}
+	return out, nil
+}
+
+// Formats spreads the result formats of a Bind message over n columns.
+func Formats(formats []int16, n int) ([]int16, error) {
+	if len(formats) > 1 && len(formats) != n {
+		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message has %d result formats but query has %d columns", len(formats), n)
+	}
+	out := make([]int16, n)
+	for i := range out {
+		f, err := format(formats, i)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = f
+	}
+	return out, nil
+}
+
+func format(formats []int16, i int) (int16, error) {
+	var f int16
+	switch {
+	case len(formats) == 1:
+		f = formats[0]
+	case i < len(formats):
+		f = formats[i]
+	}
+	if f != Text && f != Binary {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", f)
+	}
+	return f, nil
+}
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}

@@ -1,0 +1,129 @@
+package codec
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Formats of a column.
+const (
+	Text   int16 = 0
+	Binary int16 = 1
+)
+
+// Rows encodes batches as DataRow messages. It is for one goroutine.
+type Rows struct {
+	types   []types.Type
+	formats []int16
+	env     *types.Env
+	encs    []encoder
+}
+
+// encoder appends the value of row i without its length. The row is not NULL.
+type encoder func(dst []byte, i int) []byte
+
+// NewRows makes an encoder of rows. formats are per column.
+func NewRows(ts []types.Type, formats []int16, env *types.Env) *Rows {
+	return &Rows{types: ts, formats: formats, env: env, encs: make([]encoder, len(ts))}
+}
+
+// Append writes counted rows [from, to) of b as DataRow messages.
+func (r *Rows) Append(dst []byte, b *batch.Batch, from, to int) []byte {
+	cols := b.Cols[:len(r.types)]
+	for c, t := range r.types {
+		r.encs[c] = r.encoder(t, r.formats[c], cols[c])
+	}
+	for k := from; k < to; k++ {
+		row := k
+		if b.Sel != nil {
+			row = int(b.Sel[k])
+		}
+		dst = append(dst, 'D', 0, 0, 0, 0)
+		start := len(dst) - 4
+		dst = binary.BigEndian.AppendUint16(dst, uint16(len(cols)))
+		for c, arr := range cols {
+			if arr.IsNull(row) {
+				dst = append(dst, 0xff, 0xff, 0xff, 0xff)
+				continue
+			}
+			at := len(dst)
+			dst = append(dst, 0, 0, 0, 0)
+			dst = r.encs[c](dst, row)
+			binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+		}
+		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	}
+	return dst
+}
+
+func (r *Rows) encoder(t types.Type, format int16, arr arrow.Array) encoder {
+	if format == Binary {
+		return binaryEncoder(t, arr)
+	}
+	return r.textEncoder(t, arr)
+}
+
+func (r *Rows) textEncoder(t types.Type, arr arrow.Array) encoder {
+	switch a := arr.(type) {
+	case *array.Int64:
+		if t.OID == types.Int8OID {
+			v := a.Int64Values()
+			return func(dst []byte, i int) []byte { return strconv.AppendInt(dst, v[i], 10) }
+		}
+	case *array.Int32:
+		v := a.Int32Values()
+		return func(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(v[i]), 10) }
+	case *array.Int16:
+		v := a.Int16Values()
+		return func(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(v[i]), 10) }
+	case *array.Boolean:
+		return func(dst []byte, i int) []byte {
+			if a.Value(i) {
+				return append(dst, 't')
+			}
+			return append(dst, 'f')
+		}
+	case *array.String, *array.Dictionary:
+		if t.OID != types.BpcharOID {
+			s := batch.StringsOf(arr)
+			return func(dst []byte, i int) []byte { return append(dst, s.Value(i)...) }
+		}
+	}
+	return func(dst []byte, i int) []byte { return types.AppendText(dst, t, types.DatumAt(t, arr, i), r.env) }
+}
+
+func binaryEncoder(t types.Type, arr arrow.Array) encoder {
+	be := binary.BigEndian
+	switch a := arr.(type) {
+	case *array.Int64:
+		if t.OID == types.Int8OID {
+			v := a.Int64Values()
+			return func(dst []byte, i int) []byte { return be.AppendUint64(dst, uint64(v[i])) }
+		}
+	case *array.Int32:
+		v := a.Int32Values()
+		return func(dst []byte, i int) []byte { return be.AppendUint32(dst, uint32(v[i])) }
+	case *array.Int16:
+		v := a.Int16Values()
+		return func(dst []byte, i int) []byte { return be.AppendUint16(dst, uint16(v[i])) }
+	case *array.Float64:
+		v := a.Float64Values()
+		return func(dst []byte, i int) []byte { return be.AppendUint64(dst, math.Float64bits(v[i])) }
+	case *array.Float32:
+		v := a.Float32Values()
+		return func(dst []byte, i int) []byte { return be.AppendUint32(dst, math.Float32bits(v[i])) }
+	case *array.String, *array.Dictionary:
+		if t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID {
+			s := batch.StringsOf(arr)
+			return func(dst []byte, i int) []byte { return append(dst, s.Value(i)...) }
+		}
+	}
+	return func(dst []byte, i int) []byte { return types.AppendBinary(dst, t, types.DatumAt(t, arr, i)) }
+}

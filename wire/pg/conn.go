@@ -1,0 +1,284 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/wire/session"
+)
+
+// flushAt is how many bytes of answers are gathered before they are written.
+const flushAt = 64 << 10
+
+// conn is one client's connection. Its goroutine owns everything but drained
+// and cancel.
+type conn struct {
+	srv    *Server
+	nc     net.Conn
+	tls    bool
+	in     *pgproto3.Backend // reads only; answers go through out
+	out    []byte
+	ctx    context.Context
+	cancel context.CancelFunc
+	pid    uint32
+	secret uint32
+	sess   session.Session
+
+	stmts   map[string]*statement
+	portals map[string]*portal
+	// skip discards messages until Sync, after an error in the extended protocol.
+	skip bool
+	// drained is set when the server shuts down: the connection ends at the next
+	// message boundary.
+	drained atomic.Bool
+	idle    atomic.Bool
+}
+
+// drain ends an idle connection now and a busy one after its statement.
+func (c *conn) drain() {
+	c.drained.Store(true)
+	if c.idle.Load() {
+		_ = c.nc.SetReadDeadline(past)
+	}
+}
+
+// serve runs the connection to its end.
+func (c *conn) serve() {
+	defer c.cancel()
+	defer func() { _ = c.nc.Close() }()
+	defer func() {
+		if r := recover(); r != nil {
+			c.srv.log.Error("BUG: panic in a connection", "panic", r, "pid", c.pid, "stack", string(debug.Stack()))
+			c.fatal(pgerr.Internal("internal error").WithSeverity(pgerr.SevFatal))
+		}
+	}()
+	defer c.end()
+	c.deadline(startupTimeout)
+	params, err := c.startup()
+	if err == nil {
+		c.in = pgproto3.NewBackend(c.nc, io.Discard)
+		c.in.SetMaxBodyLen(c.srv.o.MaxMessage)
+		c.stmts, c.portals = map[string]*statement{}, map[string]*portal{}
+		err = c.open(params)
+	}
+	if err != nil {
+		c.fatal(err)
+		return
+	}
+	c.deadline(0)
+	for {
+		msg, err := c.receive()
+		if err != nil {
+			c.lost(err)
+			return
+		}
+		if err := c.handle(msg); err != nil {
+			if !errors.Is(err, errGone) {
+				c.fatal(err)
+			}
+			return
+		}
+	}
+}
+
+// receive reads the next message; while it waits the connection is idle.
+func (c *conn) receive() (pgproto3.FrontendMessage, error) {
+	c.idle.Store(true)
+	defer c.idle.Store(false)
+	if c.drained.Load() {
+		return nil, errDrained
+	}
+	return c.in.Receive()
+}
+
+var errDrained = errors.New("server shuts down")
+
+// lost ends the connection after a failed read.
+func (c *conn) lost(err error) {
+	var tooLong *pgproto3.ExceededMaxBodyLenErr
+	var ne net.Error
+	switch {
+	case errors.Is(err, errDrained), c.drained.Load():
+		c.fatal(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command").WithSeverity(pgerr.SevFatal))
+	case errors.As(err, &tooLong):
+		c.fatal(pgerr.New(pgerr.ProtocolViolation, "invalid message length").WithSeverity(pgerr.SevFatal).
+			WithDetail("A message of %d bytes was announced; %d are accepted.", tooLong.ActualBodyLen, tooLong.MaxExpectedBodyLen))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &ne):
+	default:
+		c.fatal(pgerr.New(pgerr.ProtocolViolation, "invalid frontend message: %v", err).WithSeverity(pgerr.SevFatal))
+	}
+}
+
+// end frees what the connection holds.
+func (c *conn) end() {
+	for _, p := range c.portals {
+		p.close()
+	}
+	if c.sess != nil {
+		if err := c.sess.Close(); err != nil {
+			c.srv.log.Warn("closing a session", "error", err, "pid", c.pid)
+		}
+	}
+}
+
+// fatal sends a last error and ends the connection.
+func (c *conn) fatal(err error) {
+	if errors.Is(err, errGone) {
+		return
+	}
+	e := *pgerr.From(err)
+	e.Severity = pgerr.SevFatal
+	c.sendError(&e)
+	_ = c.flush()
+}
+
+// send queues a message.
+func (c *conn) send(m pgproto3.BackendMessage) {
+	out, err := m.Encode(c.out)
+	if err != nil {
+		c.srv.log.Error("BUG: a message does not encode", "error", err)
+		return
+	}
+	c.out = out
+}
+
+// flush writes what is queued; it blocks while the client does not read.
+func (c *conn) flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	_, err := c.nc.Write(c.out)
+	if cap(c.out) > 4*flushAt {
+		c.out = nil
+	}
+	c.out = c.out[:0]
+	if err != nil {
+		return errGone
+	}
+	return nil
+}
+
+func (c *conn) flushFull() error {
+	if len(c.out) >= flushAt {
+		return c.flush()
+	}
+	return nil
+}
+
+// ready ends a cycle.
+func (c *conn) ready() error {
+	c.send(&pgproto3.ReadyForQuery{TxStatus: c.sess.TxStatus()})
+	return c.flush()
+}
+
+func (c *conn) sendError(e *pgerr.Error) { c.send(response(e)) }
+
+func response(e *pgerr.Error) *pgproto3.ErrorResponse {
+	sev := e.Severity
+	if sev == "" {
+		sev = pgerr.SevError
+	}
+	return &pgproto3.ErrorResponse{
+		Severity: string(sev), SeverityUnlocalized: string(sev), Code: string(e.Code), Message: e.Message, Detail: e.Detail, Hint: e.Hint,
+		Position: int32(e.Position), Where: e.Where, SchemaName: e.Schema, TableName: e.Table, ColumnName: e.Column,
+		DataTypeName: e.DataType, ConstraintName: e.Constraint,
+	}
+}
+
+// Notice implements session.Notifier. Progress must be seen while it happens,
+// so notices are not held back.
+func (c *conn) Notice(e *pgerr.Error) {
+	c.send((*pgproto3.NoticeResponse)(response(e)))
+	if e.Severity == pgerr.SevInfo {
+		_ = c.flush()
+	}
+}
+
+// Parameter implements session.Notifier.
+func (c *conn) Parameter(name, value string) {
+	c.send(&pgproto3.ParameterStatus{Name: name, Value: value})
+}
+
+// handle answers one message. Its error ends the connection.
+func (c *conn) handle(msg pgproto3.FrontendMessage) error {
+	switch msg.(type) {
+	case *pgproto3.Terminate:
+		return errGone
+	case *pgproto3.Sync:
+		return c.sync()
+	}
+	if c.skip {
+		return nil
+	}
+	switch m := msg.(type) {
+	case *pgproto3.Query:
+		return c.query(m.String)
+	case *pgproto3.Parse:
+		return c.extended(c.parse(m))
+	case *pgproto3.Bind:
+		return c.extended(c.bind(m))
+	case *pgproto3.Describe:
+		return c.extended(c.describe(m))
+	case *pgproto3.Execute:
+		return c.extended(c.execute(m))
+	case *pgproto3.Close:
+		c.closeNamed(m)
+		c.send(&pgproto3.CloseComplete{})
+		return c.flushFull()
+	case *pgproto3.Flush:
+		return c.flush()
+	case *pgproto3.FunctionCall:
+		c.sendError(pgerr.Unsupported("function call messages are not supported"))
+		return c.ready()
+	case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail:
+		// The rest of a copy that has failed; the protocol has us ignore it.
+		return nil
+	}
+	return pgerr.New(pgerr.ProtocolViolation, "invalid frontend message type")
+}
+
+// extended reports an error of the extended protocol: all is discarded until
+// Sync.
+func (c *conn) extended(err error) error {
+	if err == nil {
+		return c.flushFull()
+	}
+	if errors.Is(err, errGone) {
+		return err
+	}
+	e := pgerr.From(err)
+	if e.Severity == pgerr.SevFatal {
+		return e
+	}
+	c.sendError(e)
+	c.skip = true
+	return c.flushFull()
+}
+
+// sync ends the implicit transaction of an extended exchange.
+func (c *conn) sync() error {
+	ok := !c.skip
+	c.skip = false
+	if err := c.sess.Sync(c.ctx, ok); err != nil {
+		e := pgerr.From(err)
+		if e.Severity == pgerr.SevFatal {
+			return e
+		}
+		c.sendError(e)
+	}
+	if c.sess.TxStatus() == 'I' {
+		// Portals live no longer than their transaction.
+		for name, p := range c.portals {
+			p.close()
+			delete(c.portals, name)
+		}
+	}
+	return c.ready()
+}

@@ -1,0 +1,15 @@
+// Package pg speaks the Postgres frontend/backend protocol, versions 3.0 and
+// 3.2 (PostgreSQL manual, chapter "Frontend/Backend Protocol"), to clients.
+//
+//	accept ─▶ startup (SSL, GSS, cancel, version) ─▶ authentication ─▶ loop
+//
+//	loop:  Query ─▶ each statement: RowDescription, DataRow…, CommandComplete ─▶ ReadyForQuery
+//	       Parse Bind Describe Execute Close Flush … Sync ─▶ ReadyForQuery
+//	       an error ─▶ ErrorResponse, then all is discarded until Sync
+//
+// One goroutine serves a connection: it reads a message, runs it through
+// wire/session, and writes the answer. A client that reads slowly stops the
+// write, and with it the statement; no more than one batch and one output
+// buffer wait for it. Every length from outside is bounded before memory is
+// taken for it.
+package pg

@@ -1,0 +1,228 @@
+package pg
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/wire/codec"
+	"github.com/tributarydb/tributary/wire/session"
+)
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)
+
+// query runs a simple query: its statements in one implicit transaction, which
+// ends before the last CommandComplete.
+func (c *conn) query(sql string) error {
+	if p := c.portals[""]; p != nil {
+		p.close()
+		delete(c.portals, "")
+	}
+	err := c.script(sql)
+	if err != nil {
+		if errors.Is(err, errGone) {
+			return err
+		}
+		e := pgerr.From(err)
+		if e.Severity == pgerr.SevFatal {
+			return e
+		}
+		c.sendError(e)
+		if serr := c.sess.Sync(c.ctx, false); serr != nil {
+			c.srv.log.Warn("rolling back", "error", serr, "pid", c.pid)
+		}
+	}
+	return c.ready()
+}
+
+func (c *conn) script(sql string) error {
+	pieces, err := c.sess.Script(sql)
+	if err != nil {
+		return err
+	}
+	some := false
+	for i, p := range pieces {
+		if p.Empty() {
+			continue
+		}
+		some = true
+		if err := c.statement(p, i == len(pieces)-1); err != nil {
+			return err
+		}
+	}
+	if !some {
+		c.send(&pgproto3.EmptyQueryResponse{})
+	}
+	return c.sess.Sync(c.ctx, true)
+}
+
+// statement runs one statement of a simple query.
+func (c *conn) statement(p session.Piece, last bool) error {
+	st, err := c.sess.Prepare(c.ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if n := len(st.Params()); n > 0 {
+		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
+	}
+	po, err := st.Bind(c.ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer po.Close()
+	first, err := po.Next(c.ctx)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if cp := po.Copy(); cp != nil {
+		if err := c.copy(cp); err != nil {
+			return err
+		}
+	} else if cols := po.Columns(); cols != nil {
+		formats := make([]int16, len(cols))
+		c.send(rowDescription(cols, formats))
+		rows := codec.NewRows(columnTypes(cols), formats, c.sess.Env())
+		for err == nil {
+			if err := c.rows(rows, first, 0, first.Rows()); err != nil {
+				return err
+			}
+			first, err = po.Next(c.ctx)
+		}
+		if err != io.EOF {
+			return err
+		}
+	}
+	if last {
+		// Acknowledge only what is committed.
+		if err := c.sess.Sync(c.ctx, true); err != nil {
+			return err
+		}
+	}
+	c.send(&pgproto3.CommandComplete{CommandTag: []byte(po.Tag())})
+	return c.flushFull()
+}
+
+// rows writes part of a batch, flushing as the buffer fills.
+func (c *conn) rows(r *codec.Rows, b *batch.Batch, from, to int) error {
+	const step = 256
+	for ; from < to; from += step {
+		c.out = r.Append(c.out, b, from, min(from+step, to))
+		if err := c.flushFull(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func columnTypes(cols []session.Column) []types.Type {
+	out := make([]types.Type, len(cols))
+	for i, c := range cols {
+		out[i] = c.Type
+	}
+	return out
+}
+
+func rowDescription(cols []session.Column, formats []int16) *pgproto3.RowDescription {
+	m := &pgproto3.RowDescription{Fields: make([]pgproto3.FieldDescription, len(cols))}
+	for i, c := range cols {
+		oid := c.Type.OID
+		if oid == types.UnknownOID {
+			oid = types.TextOID
+		}
+		m.Fields[i] = pgproto3.FieldDescription{
+			Name: []byte(c.Name), TableOID: uint32(c.Table), TableAttributeNumber: uint16(c.Num), DataTypeOID: uint32(oid),
+			DataTypeSize: typeSize(oid), TypeModifier: c.Type.Mod, Format: formats[i],
+		}
+	}
+	return m
+}
+
+// typeSize is pg_type.typlen.
+func typeSize(oid types.OID) int16 {
+	switch oid {
+	case types.BoolOID, types.CharOID:
+		return 1
+	case types.Int2OID:
+		return 2
+	case types.Int4OID, types.Float4OID, types.DateOID, types.OIDOID, types.XIDOID, types.CIDOID, types.RegclassOID, types.RegtypeOID,
+		types.RegprocOID, types.RegnamespaceOID, types.RegroleOID, types.RegprocedureOID, types.RegoperOID, types.VoidOID:
+		return 4
+	case types.Int8OID, types.Float8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.MoneyOID, types.PgLSNOID:
+		return 8
+	case types.TimetzOID:
+		return 12
+	case types.IntervalOID, types.UUIDOID:
+		return 16
+	case types.NameOID:
+		return 64
+	}
+	return -1
+}
+
+// copy moves the bytes of a COPY.
+func (c *conn) copy(cp session.Copy) error {
+	formats := make([]uint16, cp.Columns())
+	overall := byte(0)
+	if cp.Binary() {
+		overall = 1
+		for i := range formats {
+			formats[i] = 1
+		}
+	}
+	if !cp.In() {
+		c.send(&pgproto3.CopyOutResponse{OverallFormat: overall, ColumnFormatCodes: formats})
+		for {
+			p, err := cp.Read(c.ctx)
+			if err == io.EOF {
+				c.send(&pgproto3.CopyDone{})
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			for len(p) > 0 {
+				n := min(len(p), flushAt)
+				c.send(&pgproto3.CopyData{Data: p[:n]})
+				p = p[n:]
+				if err := c.flushFull(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	c.send(&pgproto3.CopyInResponse{OverallFormat: overall, ColumnFormatCodes: formats})
+	if err := c.flush(); err != nil {
+		return err
+	}
+	for {
+		msg, err := c.in.Receive()
+		if err != nil {
+			_ = cp.Fail("connection lost")
+			return errGone
+		}
+		switch m := msg.(type) {
+		case *pgproto3.CopyData:
+			if err := cp.Write(c.ctx, m.Data); err != nil {
+				return err
+			}
+		case *pgproto3.CopyDone:
+			return cp.Finish(c.ctx)
+		case *pgproto3.CopyFail:
+			return cp.Fail(m.Message)
+		case *pgproto3.Flush, *pgproto3.Sync:
+			// Clients of the extended protocol send them ahead; the copy goes on.
+		case *pgproto3.Terminate:
+			_ = cp.Fail("connection closed")
+			return errGone
+		default:
+			return cp.Fail("unexpected message during COPY from stdin")
+		}
+	}
+}
