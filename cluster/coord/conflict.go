@@ -157,20 +157,35 @@ func (w *conflictWriting) compile() error {
 		if e == nil {
 			e = &expr.Col{ID: oc.Existing[i], Typ: w.live[i].Type, Name: w.live[i].Name}
 		}
-		p, err := eval.Compile(e, w.src, w.r.x.env)
+		p, err := eval.Compile(w.proposed(e), w.src, w.r.x.env)
 		if err != nil {
 			return err
 		}
 		w.set = append(w.set, p)
 	}
 	if oc.Where != nil {
-		p, err := eval.Compile(oc.Where, w.src, w.r.x.env)
+		p, err := eval.Compile(w.proposed(oc.Where), w.src, w.r.x.env)
 		if err != nil {
 			return err
 		}
 		w.where = p
 	}
 	return nil
+}
+
+// proposed makes the columns of EXCLUDED the proposed row's own.
+func (w *conflictWriting) proposed(e expr.Expr) expr.Expr {
+	oc := w.d.OnConflict
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); ok {
+			for i, id := range oc.Excluded {
+				if id == c.ID {
+					return &expr.Col{ID: w.d.Values[i], Typ: c.Typ, Name: c.Name}
+				}
+			}
+		}
+		return x
+	})
 }
 
 func (w *conflictWriting) batch(b *batch.Batch) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -21,6 +22,9 @@ func (s *Session) binding(st *catalog.State, stmt *parse.Statement, params []typ
 	return &bind.Session{
 		State:      st,
 		SearchPath: s.pathNames(st),
+		TempSchema: s.temp,
+		Dialect:    s.dialect(),
+		Fold:       func(e expr.Expr) (types.Datum, error) { return evalConstant(e, s.evalEnv(nil)) },
 		Role:       s.role,
 		ParamTypes: params,
 		Virtual:    s.engine.cfg.Virtual,

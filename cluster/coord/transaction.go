@@ -183,7 +183,7 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 		switch d.Defname {
 		case "transaction_isolation":
 			level := constText(d.Arg)
-			if s.tx.base != nil && s.tx.explicit && len(s.tx.saves) == 0 && s.tx.base != nil && s.tx.iso != isolationOf(level) && s.tx.used() {
+			if s.tx.base != nil && s.tx.iso != isolationOf(level) {
 				return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 			}
 			if err := s.set.Set("transaction_isolation", level, true); err != nil {
@@ -201,8 +201,6 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 	}
 	return nil
 }
-
-func (t *txn) used() bool { return t.base != nil }
 
 func isolationOf(level string) isolation {
 	switch level {

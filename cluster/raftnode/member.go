@@ -128,7 +128,7 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 				WithHint("Start the node with another --node name, or remove the old one.")
 		}
 	}
-	if err := n.admit(&m); err != nil {
+	if err := n.admit(ctx, &m); err != nil {
 		return joinReply{}, err
 	}
 	old := n.fsm.Current().Node(m.ID)
@@ -145,9 +145,9 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 }
 
 // admit puts the node into raft's configuration with its address.
-func (n *Node) admit(m *catalog.Node) error {
+func (n *Node) admit(ctx context.Context, m *catalog.Node) error {
 	f := n.raft.GetConfiguration()
-	if err := f.Error(); err != nil {
+	if err := n.await(ctx, f); err != nil {
 		return pgerr.Wrap(pgerr.InternalError, err, "could not read the cluster's configuration")
 	}
 	id, addr := serverID(m.ID), raft.ServerAddress(m.Addr)
@@ -166,7 +166,7 @@ func (n *Node) admit(m *catalog.Node) error {
 	} else {
 		done = n.raft.AddNonvoter(id, addr, 0, 10*time.Second)
 	}
-	if err := done.Error(); err != nil {
+	if err := n.await(ctx, done); err != nil {
 		return pgerr.Wrap(pgerr.CannotConnectNow, err, "could not admit node %q", m.Name)
 	}
 	n.o.Log.Info("node admitted", "node", m.ID, "name", m.Name, "addr", m.Addr)
@@ -185,7 +185,7 @@ func (n *Node) promote(ctx context.Context) {
 		case <-tick.C:
 		}
 		f := n.raft.GetConfiguration()
-		if f.Error() != nil {
+		if n.await(ctx, f) != nil {
 			continue
 		}
 		voters := 0
@@ -198,7 +198,7 @@ func (n *Node) promote(ctx context.Context) {
 			}
 		}
 		if next != nil && voters < maxVoters {
-			if err := n.raft.AddVoter(next.ID, next.Address, 0, 5*time.Second).Error(); err != nil {
+			if err := n.await(ctx, n.raft.AddVoter(next.ID, next.Address, 0, 5*time.Second)); err != nil {
 				n.o.Log.Warn("could not give a node a vote", "node", nodeID(next.ID), "err", err)
 			}
 		}
@@ -214,7 +214,7 @@ func (n *Node) Remove(ctx context.Context, id uint64) error {
 	return n.atLeader(ctx, func(ctx context.Context, leader uint64) (bool, error) {
 		if leader == id && leader == n.o.Self.ID && len(n.fsm.Current().Nodes()) > 1 {
 			// A leader hands over before it goes.
-			if err := n.raft.LeadershipTransfer().Error(); err != nil {
+			if err := n.await(ctx, n.raft.LeadershipTransfer()); err != nil {
 				return true, err
 			}
 			return true, nil
@@ -250,7 +250,7 @@ func (n *Node) handleLeave(ctx context.Context, id uint64) (joinReply, error) {
 	if err != nil {
 		return joinReply{}, err
 	}
-	if err := n.raft.RemoveServer(serverID(id), 0, 10*time.Second).Error(); err != nil {
+	if err := n.await(ctx, n.raft.RemoveServer(serverID(id), 0, 10*time.Second)); err != nil {
 		return joinReply{}, pgerr.Wrap(pgerr.CannotConnectNow, err, "could not remove node %d", id)
 	}
 	n.o.Log.Info("node removed", "node", id)

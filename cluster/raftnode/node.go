@@ -243,7 +243,7 @@ func (n *Node) lead() (end func()) {
 		defer wg.Done()
 		// What earlier leaders committed must be applied before this one
 		// answers for what is committed.
-		if err := n.raft.Barrier(0).Error(); err != nil || ctx.Err() != nil {
+		if err := n.await(ctx, n.raft.Barrier(0)); err != nil || ctx.Err() != nil {
 			return
 		}
 		n.leads.Store(true)

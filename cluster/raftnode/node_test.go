@@ -35,12 +35,17 @@ func (w *wires) dialer(from string) func(context.Context, string) (net.Conn, err
 			return nil, errors.New("cut")
 		}
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
-		if err == nil {
-			w.mu.Lock()
-			w.conns[c] = [2]string{from, to}
-			w.mu.Unlock()
+		if err != nil {
+			return nil, err
 		}
-		return c, err
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.group[from] != w.group[to] { // cut while it was made
+			c.Close()
+			return nil, errors.New("cut")
+		}
+		w.conns[c] = [2]string{from, to}
+		return c, nil
 	}
 }
 

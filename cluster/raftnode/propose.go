@@ -50,7 +50,10 @@ func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Resp
 	var r reply
 	err := n.atLeader(ctx, func(ctx context.Context, leader uint64) (again bool, err error) {
 		if leader == n.o.Self.ID {
-			r, err = n.proposeHere(cmd)
+			r, err = n.proposeHere(ctx, cmd)
+			if ctx.Err() != nil && err != nil {
+				unsure = true
+			}
 		} else {
 			var b []byte
 			if b, err = n.peers.Action(ctx, leader, callPropose, cmd); err == nil {
@@ -79,10 +82,12 @@ func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Resp
 }
 
 // proposeHere appends a command to the log of the leader.
-func (n *Node) proposeHere(cmd []byte) (reply, error) {
+func (n *Node) proposeHere(ctx context.Context, cmd []byte) (reply, error) {
 	f := n.raft.Apply(cmd, 5*time.Second)
-	switch err := f.Error(); {
+	switch err := n.await(ctx, f); {
 	case err == nil:
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return reply{}, err
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return reply{NotLeader: true}, nil
 	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrAbortedByRestore):
@@ -97,13 +102,29 @@ func (n *Node) proposeHere(cmd []byte) (reply, error) {
 	return reply{Index: r.Index, Outcome: r.Outcome}, r.Err
 }
 
+// await waits for a future of raft's, or until ctx or the node ends: raft never
+// answers futures that were queued when it shut down, and their waiters stay
+// behind until the process ends.
+func (n *Node) await(ctx context.Context, f raft.Future) error {
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-n.ctx.Done():
+		return raft.ErrRaftShutdown
+	}
+}
+
 // ReadIndex waits until this node's Current has all that was committed anywhere
 // before the call.
 func (n *Node) ReadIndex(ctx context.Context) error {
 	var r reply
 	err := n.atLeader(ctx, func(ctx context.Context, leader uint64) (again bool, err error) {
 		if leader == n.o.Self.ID {
-			r, err = n.readIndexHere()
+			r, err = n.readIndexHere(ctx)
 		} else {
 			var b []byte
 			if b, err = n.peers.Action(ctx, leader, callReadIndex, nil); err == nil {
@@ -123,12 +144,12 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 // readIndexHere gives the index up to which the leader answers for what is
 // committed. Whatever was acknowledged had been applied by a leader before:
 // by this one, or, by the barrier, before it led.
-func (n *Node) readIndexHere() (reply, error) {
+func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 	if !n.leads.Load() {
 		return reply{NotLeader: true}, nil
 	}
 	index := n.fsm.Applied()
-	if err := n.raft.VerifyLeader().Error(); err != nil {
+	if err := n.await(ctx, n.raft.VerifyLeader()); err != nil {
 		return reply{NotLeader: true}, nil
 	}
 	return reply{Index: index}, nil
@@ -173,14 +194,14 @@ func noLeader(err, last error) error {
 func (n *Node) register() {
 	s := n.o.Server
 	s.RegisterAction(callPropose, func(ctx context.Context, cmd []byte) ([]byte, error) {
-		r, err := n.proposeHere(cmd)
+		r, err := n.proposeHere(ctx, cmd)
 		if err != nil {
 			return nil, err
 		}
 		return rpc.Encode(r)
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
-		r, err := n.readIndexHere()
+		r, err := n.readIndexHere(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -4,13 +4,15 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // addComparisons registers the functions behind = <> < <= > >= and those that
 // compare three-way (…cmp), for all types, from the operators of planner/fn.
 func addComparisons(t table) {
-	ops := map[string]cmpOp{"=": opEQ, "<>": opNE, "<": opLT, "<=": opLE, ">": opGT, ">=": opGE}
+	ops := map[string]cmpOp{"=": opEQ, "<>": opNE, "<": opLT, "<=": opLE, ">": opGT, ">=": opGE,
+		"*=": opEQ, "*<>": opNE, "*<": opLT, "*<=": opLE, "*>": opGT, "*>=": opGE}
 	for _, o := range fn.AllOperators() {
 		op, ok := ops[o.Name]
 		if !ok || o.Left == 0 || t[o.Func.ID] != nil {
@@ -80,6 +82,9 @@ func compareMaker(op cmpOp) maker {
 
 // compareRows compares row values: NULL fields are equal and above the rest.
 func compareRows(op cmpOp, lt, rt types.Type) impl {
+	if err := comparableRows(lt, rt); err != nil {
+		return func(*call, []*vec) (*vec, error) { return nil, err }
+	}
 	return func(c *call, args []*vec) (*vec, error) {
 		out := alloc[uint8](c.a, c.n)
 		for i := range out {
@@ -92,6 +97,22 @@ func compareRows(op cmpOp, lt, rt types.Type) impl {
 		}
 		return boolVec(out, c.valid), nil
 	}
+}
+
+func comparableRows(lt, rt types.Type) error {
+	if lt.Rec == nil || rt.Rec == nil {
+		return nil
+	}
+	l, r := lt.Rec.Fields, rt.Rec.Fields
+	for i := range min(len(l), len(r)) {
+		if l[i].Type.OID != r[i].Type.OID {
+			return pgerr.New(pgerr.DatatypeMismatch, "cannot compare dissimilar column types %s and %s at record column %d", l[i].Type, r[i].Type, i+1)
+		}
+	}
+	if len(l) != len(r) {
+		return pgerr.New(pgerr.DatatypeMismatch, "cannot compare record types with different numbers of columns")
+	}
+	return nil
 }
 
 func threeWayMaker(f *fn.Func, at []types.Type, _ types.Type) impl {

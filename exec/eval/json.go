@@ -10,31 +10,6 @@ import (
 func addJSON(t table) {
 	for _, j := range []string{"json", "jsonb"} {
 		b := j == "jsonb"
-		field := func(c *call, s, key string) (types.JSONValue, error) {
-			v, err := parseJSON(s, b)
-			if err != nil {
-				return v, err
-			}
-			r, ok := v.Get(key)
-			if v.Kind != types.JSONObject || !ok {
-				return r, errNull
-			}
-			return r, nil
-		}
-		element := func(c *call, s string, i int64) (types.JSONValue, error) {
-			v, err := parseJSON(s, b)
-			if err != nil {
-				return v, err
-			}
-			if v.Kind != types.JSONArray && !(b && v.Scalar()) {
-				return v, errNull
-			}
-			r, ok := v.Index(int(i))
-			if !ok {
-				return r, errNull
-			}
-			return r, nil
-		}
 		whole := func(v types.JSONValue, err error) (string, error) {
 			if err != nil {
 				return "", err
@@ -51,10 +26,27 @@ func addJSON(t table) {
 			}
 			return s, nil
 		}
-		t.put(j+"_object_field("+j+",text)", always(try2(func(c *call, s, k string) (string, error) { return whole(field(c, s, k)) })))
-		t.put(j+"_object_field_text("+j+",text)", always(try2(func(c *call, s, k string) (string, error) { return text(field(c, s, k)) })))
-		t.put(j+"_array_element("+j+",int4)", always(try2(func(c *call, s string, i int64) (string, error) { return whole(element(c, s, i)) })))
-		t.put(j+"_array_element_text("+j+",int4)", always(try2(func(c *call, s string, i int64) (string, error) { return text(element(c, s, i)) })))
+		// members and elements are found in the text, without a tree
+		element := types.JSONElement
+		if b {
+			element = types.JSONBElement
+		}
+		member := func(s string, ok bool) (string, error) {
+			if !ok {
+				return "", errNull
+			}
+			return s, nil
+		}
+		memberText := func(s string, ok bool) (string, error) {
+			if ok {
+				s, ok = types.JSONText(s)
+			}
+			return member(s, ok)
+		}
+		t.put(j+"_object_field("+j+",text)", always(try2(func(_ *call, s, k string) (string, error) { return member(types.JSONField(s, k)) })))
+		t.put(j+"_object_field_text("+j+",text)", always(try2(func(_ *call, s, k string) (string, error) { return memberText(types.JSONField(s, k)) })))
+		t.put(j+"_array_element("+j+",int4)", always(try2(func(_ *call, s string, i int64) (string, error) { return member(element(s, int(i))) })))
+		t.put(j+"_array_element_text("+j+",int4)", always(try2(func(_ *call, s string, i int64) (string, error) { return memberText(element(s, int(i))) })))
 		path := func(c *call, a []types.Datum) (types.JSONValue, error) {
 			v, err := parseJSON(a[0].(string), b)
 			if err != nil {

@@ -57,6 +57,7 @@ type likePattern struct {
 	bytes  bool    // _ is a byte
 	fold   bool    // ILIKE
 	broken bool    // ends with the escape character
+	reach  *likePattern
 }
 
 type likeForm uint8
@@ -99,6 +100,7 @@ func compileLike(p string, fold, bytes bool) *likePattern {
 		case '\\':
 			if i+1 == len(p) {
 				l.broken = true
+				l.reach = compileLike(p[:i]+"_%", false, bytes)
 				continue
 			}
 			i++
@@ -164,7 +166,12 @@ func (l *likePattern) match(s string) (bool, error) {
 		return true, nil
 	}
 	if l.broken {
-		return false, pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+		// only a string that reaches the end of the pattern with characters left
+		// finds out
+		if ok, _ := l.reach.match(s); ok {
+			return false, pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+		}
+		return false, nil
 	}
 	segs := l.segs
 	if !l.open[0] {

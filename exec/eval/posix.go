@@ -24,9 +24,12 @@ import (
 // regex is a compiled expression.
 type regex struct {
 	source, flags string
-	re            *regexp.Regexp
-	groups        int
-	global        bool
+	re            *regexp.Regexp // finds the match
+	// split, where set, matches the text found again, from end to end, with the
+	// quantifiers as they were written: it tells the groups.
+	split  *regexp.Regexp
+	groups int
+	global bool
 }
 
 func errRegex(format string, args ...any) error {
@@ -51,15 +54,44 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	if err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile(text)
-	if err != nil {
+	whole := text
+	if tr.shortest {
+		whole = tr.head + tr.lazy.String()
+	}
+	if r.re, err = regexp.Compile(whole); err != nil {
 		return nil, goError(err)
 	}
-	if !tr.lazy && tr.shortUntil == 0 {
-		re.Longest()
+	if !tr.shortest {
+		r.re.Longest()
 	}
-	r.re, r.groups = re, tr.groups
+	r.groups = tr.groups
+	if r.groups > 0 {
+		// a failure here, of size, leaves the groups of the first search
+		if x, err := regexp.Compile("^(?:" + text + ")\\z"); err == nil {
+			r.split = x
+		}
+	}
 	return r, nil
+}
+
+// find gives the first match in s and its groups, as regexp does.
+func (r *regex) find(s string) []int {
+	m := r.re.FindStringSubmatchIndex(s)
+	if m == nil || r.split == nil {
+		return m
+	}
+	g := r.split.FindStringSubmatchIndex(s[m[0]:m[1]])
+	if g == nil {
+		return m // an assertion that looks beyond the match
+	}
+	out := make([]int, len(m))
+	for i := range out {
+		out[i] = -1
+		if g[i] >= 0 {
+			out[i] = g[i] + m[0]
+		}
+	}
+	return out
 }
 
 // goError words an error of the translated expression as PostgreSQL does.
@@ -91,19 +123,29 @@ type translator struct {
 	fold, expanded, quote bool
 	nlStop                bool // . and [^…] do not match a newline
 	nlAnchor              bool // ^ and $ match at lines
-	lazy                  bool
 	groups                int
 
 	s   string
 	i   int
 	out strings.Builder
-	// decided is set once the first quantifier has fixed whether the whole
-	// expression takes the longest or the shortest match.
-	decided bool
+	// lazy is out with all quantifiers non-greedy; shortest says that it is the
+	// one to search with, head being the flags.
+	lazy     strings.Builder
+	shortest bool
+	head     string
 	// shortUntil: quantifiers before it are of a group that is to match the
 	// least it can, the first part of a SIMILAR pattern with separators.
 	shortUntil int
 }
+
+func (t *translator) put(s string) {
+	t.out.WriteString(s)
+	t.lazy.WriteString(s)
+}
+
+func (t *translator) putByte(b byte) { t.put(string(rune(b))) }
+
+func (t *translator) putf(format string, args ...any) { t.put(fmt.Sprintf(format, args...)) }
 
 // flag sets an option; it is false for letters that are none.
 func (t *translator) flag(f rune) bool {
@@ -162,9 +204,11 @@ func (t *translator) translate(p string) (string, error) {
 	if strings.HasPrefix(p, "^(?:") {
 		t.shortUntil = max(0, strings.Index(p, "){1,1}?("))
 	}
-	if err := t.alternatives(0); err != nil {
+	g, err := t.alternatives(0)
+	if err != nil {
 		return "", err
 	}
+	t.shortest = g == lazyMatch
 	if t.i < len(t.s) {
 		return "", errRegex("parentheses () not balanced")
 	}
@@ -178,11 +222,21 @@ func (t *translator) translate(p string) (string, error) {
 	if t.fold {
 		flags += "i"
 	}
-	if flags == "" {
-		return t.out.String(), nil
+	if flags != "" {
+		t.head = "(?" + flags + ")"
 	}
-	return "(?" + flags + ")" + t.out.String(), nil
+	return t.head + t.out.String(), nil
 }
+
+// greed is what an expression prefers of several matches: a branch what its
+// first quantified atom with a preference does, an alternation the longest.
+type greed uint8
+
+const (
+	noMatter greed = iota
+	greedyMatch
+	lazyMatch
+)
 
 // skip passes over white space and comments of expanded syntax.
 func (t *translator) skip() {
@@ -210,47 +264,49 @@ func (t *translator) skip() {
 
 const maxRegexDepth = 200
 
-func (t *translator) alternatives(depth int) error {
+func (t *translator) alternatives(depth int) (greed, error) {
 	if depth > maxRegexDepth {
-		return errRegex("regular expression is too complex")
+		return 0, errRegex("regular expression is too complex")
 	}
-	for {
-		if err := t.branch(depth); err != nil {
-			return err
-		}
-		if t.i < len(t.s) && t.s[t.i] == '|' {
-			t.decided = true // an alternation is greedy
-			t.out.WriteByte('|')
-			t.i++
-			continue
-		}
-		return nil
+	g, err := t.branch(depth)
+	for err == nil && t.i < len(t.s) && t.s[t.i] == '|' {
+		t.putByte('|')
+		t.i++
+		g = greedyMatch
+		_, err = t.branch(depth)
 	}
+	return g, err
 }
 
-func (t *translator) branch(depth int) error {
+func (t *translator) branch(depth int) (greed, error) {
+	first := noMatter
 	for {
 		t.skip()
 		if t.i >= len(t.s) || t.s[t.i] == '|' || t.s[t.i] == ')' && depth > 0 {
-			return nil
+			return first, nil
 		}
 		if t.s[t.i] == ')' {
-			return errRegex("parentheses () not balanced")
+			return 0, errRegex("parentheses () not balanced")
 		}
-		quantifiable, err := t.atom(depth)
+		quantifiable, g, err := t.atom(depth)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		t.skip()
-		if err := t.quantifier(quantifiable); err != nil {
-			return err
+		if g, err = t.quantifier(quantifiable, g); err != nil {
+			return 0, err
+		}
+		if first == noMatter {
+			first = g
 		}
 	}
 }
 
-func (t *translator) quantifier(allowed bool) error {
+// quantifier translates one, if there is one, and gives the preference of the
+// atom of preference g with it.
+func (t *translator) quantifier(allowed bool, g greed) (greed, error) {
 	if t.i >= len(t.s) {
-		return nil
+		return g, nil
 	}
 	var q string
 	fixed := false
@@ -261,27 +317,27 @@ func (t *translator) quantifier(allowed bool) error {
 	case c == '{' && t.i+1 < len(t.s) && t.s[t.i+1] >= '0' && t.s[t.i+1] <= '9':
 		end := strings.IndexByte(t.s[t.i:], '}')
 		if end < 0 {
-			return errRegex("braces {} not balanced")
+			return 0, errRegex("braces {} not balanced")
 		}
 		lo, hi, ranged := strings.Cut(t.s[t.i+1:t.i+end], ",")
 		n, err := strconv.Atoi(lo)
 		if err != nil || n > 255 {
-			return errRegex("invalid repetition count(s)")
+			return 0, errRegex("invalid repetition count(s)")
 		}
 		fixed = !ranged
 		if ranged && hi != "" {
 			m, err := strconv.Atoi(hi)
 			if err != nil || m > 255 || m < n {
-				return errRegex("invalid repetition count(s)")
+				return 0, errRegex("invalid repetition count(s)")
 			}
 		}
 		q = t.s[t.i : t.i+end+1]
 		t.i += end + 1
 	default:
-		return nil
+		return g, nil
 	}
 	if !allowed {
-		return errRegex("quantifier operand invalid")
+		return 0, errRegex("quantifier operand invalid")
 	}
 	lazy := t.i < len(t.s) && t.s[t.i] == '?'
 	if lazy {
@@ -289,79 +345,87 @@ func (t *translator) quantifier(allowed bool) error {
 	}
 	if t.i < len(t.s) && (t.s[t.i] == '*' || t.s[t.i] == '+' || t.s[t.i] == '?' ||
 		t.s[t.i] == '{' && t.i+1 < len(t.s) && t.s[t.i+1] >= '0' && t.s[t.i+1] <= '9') {
-		return errRegex("quantifier operand invalid")
+		return 0, errRegex("quantifier operand invalid")
 	}
-	if !t.decided && !fixed {
-		t.decided = true
-		t.lazy = lazy
+	t.put(q)
+	switch {
+	case fixed:
+		if lazy {
+			t.put("?")
+		}
+		return g, nil
+	case lazy || t.i <= t.shortUntil:
+		t.put("?")
+	default:
+		t.lazy.WriteByte('?')
 	}
-	t.out.WriteString(q)
-	if t.lazy && !fixed || lazy || t.i <= t.shortUntil {
-		t.out.WriteByte('?')
+	if lazy {
+		return lazyMatch, nil
 	}
-	return nil
+	return greedyMatch, nil
 }
 
-func (t *translator) atom(depth int) (quantifiable bool, err error) {
+func (t *translator) atom(depth int) (quantifiable bool, g greed, err error) {
 	rest := t.s[t.i:]
 	switch c := rest[0]; c {
 	case '(':
 		switch {
 		case strings.HasPrefix(rest, "(?:"):
-			t.out.WriteString("(?:")
+			t.put("(?:")
 			t.i += 3
 		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?<"):
-			return false, pgerr.Unsupported("lookaround constraints in regular expressions are not supported")
+			return false, 0, pgerr.Unsupported("lookaround constraints in regular expressions are not supported")
 		case strings.HasPrefix(rest, "(?"):
-			return false, errRegex("quantifier operand invalid")
+			return false, 0, errRegex("quantifier operand invalid")
 		default:
 			t.groups++
-			t.out.WriteByte('(')
+			t.putByte('(')
 			t.i++
 		}
-		if err := t.alternatives(depth + 1); err != nil {
-			return false, err
+		if g, err = t.alternatives(depth + 1); err != nil {
+			return false, 0, err
 		}
 		if t.i >= len(t.s) || t.s[t.i] != ')' {
-			return false, errRegex("parentheses () not balanced")
+			return false, 0, errRegex("parentheses () not balanced")
 		}
 		t.i++
-		t.out.WriteByte(')')
-		return true, nil
+		t.putByte(')')
+		return true, g, nil
 	case '[':
-		return true, t.bracket()
+		return true, 0, t.bracket()
 	case '\\':
-		return t.escape(false)
+		quantifiable, err = t.escape(false)
+		return quantifiable, 0, err
 	case '*', '+', '?':
-		return false, errRegex("quantifier operand invalid")
+		return false, 0, errRegex("quantifier operand invalid")
 	case '{':
 		if len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9' {
-			return false, errRegex("quantifier operand invalid")
+			return false, 0, errRegex("quantifier operand invalid")
 		}
 		t.i++
-		t.out.WriteString(`\{`)
-		return true, nil
+		t.put(`\{`)
+		return true, g, nil
 	case '^':
 		t.i++
-		t.out.WriteByte('^')
-		return false, nil
+		t.putByte('^')
+		return false, g, nil
 	case '$':
 		t.i++
 		if t.nlAnchor {
-			t.out.WriteString("$")
+			t.put("$")
 		} else {
-			t.out.WriteString(`\z`)
+			t.put(`\z`)
 		}
-		return false, nil
+		return false, g, nil
 	case '.':
 		t.i++
-		t.out.WriteByte('.')
-		return true, nil
+		t.putByte('.')
+		return true, g, nil
 	}
 	r, w := utf8.DecodeRuneInString(rest)
 	t.i += w
-	t.out.WriteString(regexp.QuoteMeta(string(r)))
-	return true, nil
+	t.put(regexp.QuoteMeta(string(r)))
+	return true, g, nil
 }
 
 // classes, as they stand within brackets.
@@ -385,16 +449,16 @@ func (t *translator) escape(inside bool) (quantifiable bool, err error) {
 		case inside && not:
 			return false, errRegex("invalid escape \\ sequence")
 		case inside:
-			t.out.WriteString(regexClasses[name])
+			t.put(regexClasses[name])
 		case not:
-			t.out.WriteString("[^" + regexClasses[name] + "]")
+			t.put("[^" + regexClasses[name] + "]")
 		default:
-			t.out.WriteString("[" + regexClasses[name] + "]")
+			t.put("[" + regexClasses[name] + "]")
 		}
 		return true, nil
 	}
 	char := func(r rune) (bool, error) {
-		fmt.Fprintf(&t.out, `\x{%x}`, r)
+		t.putf(`\x{%x}`, r)
 		return true, nil
 	}
 	hexes := func(n int, atLeast int) (bool, error) {
@@ -430,7 +494,7 @@ func (t *translator) escape(inside bool) (quantifiable bool, err error) {
 	case 'b':
 		return char(8)
 	case 'B':
-		t.out.WriteString(`\\`)
+		t.put(`\\`)
 		return true, nil
 	case 'e':
 		return char(27)
@@ -474,16 +538,16 @@ func (t *translator) escape(inside bool) (quantifiable bool, err error) {
 	if !inside {
 		switch c {
 		case 'A':
-			t.out.WriteString(`\A`)
+			t.put(`\A`)
 			return false, nil
 		case 'Z':
-			t.out.WriteString(`\z`)
+			t.put(`\z`)
 			return false, nil
 		case 'y':
-			t.out.WriteString(`\b`)
+			t.put(`\b`)
 			return false, nil
 		case 'Y':
-			t.out.WriteString(`\B`)
+			t.put(`\B`)
 			return false, nil
 		case 'm':
 			return false, t.wordEdge(true)
@@ -496,7 +560,7 @@ func (t *translator) escape(inside bool) (quantifiable bool, err error) {
 	}
 	r, w := utf8.DecodeRuneInString(t.s[t.i-1:])
 	t.i += w - 1
-	t.out.WriteString(regexp.QuoteMeta(string(r)))
+	t.put(regexp.QuoteMeta(string(r)))
 	return true, nil
 }
 
@@ -515,7 +579,7 @@ func (t *translator) wordEdge(start bool) error {
 	if !ok {
 		return pgerr.Unsupported("\\m and \\M are supported next to a word's characters only")
 	}
-	t.out.WriteString(`\b`)
+	t.put(`\b`)
 	return nil
 }
 
@@ -531,16 +595,16 @@ func (t *translator) bracket() error {
 	}
 	if strings.HasPrefix(t.s[t.i:], "[[:>:]]") {
 		t.i += 7
-		t.out.WriteString(`\b`)
+		t.put(`\b`)
 		return nil
 	}
 	t.i++
-	t.out.WriteByte('[')
+	t.putByte('[')
 	if t.i < len(t.s) && t.s[t.i] == '^' {
 		t.i++
-		t.out.WriteByte('^')
+		t.putByte('^')
 		if t.nlStop {
-			t.out.WriteString(`\n`)
+			t.put(`\n`)
 		}
 	}
 	first := true
@@ -552,7 +616,7 @@ func (t *translator) bracket() error {
 		switch {
 		case rest[0] == ']' && !first:
 			t.i++
-			t.out.WriteByte(']')
+			t.putByte(']')
 			return nil
 		case strings.HasPrefix(rest, "[:"):
 			end := strings.Index(rest, ":]")
@@ -566,7 +630,7 @@ func (t *translator) bracket() error {
 			if t.fold && (rest[2:end] == "upper" || rest[2:end] == "lower") {
 				cl = regexClasses["alpha"]
 			}
-			t.out.WriteString(cl)
+			t.put(cl)
 			t.i += end + 2
 		case rest[0] == '\\':
 			if _, err := t.escape(true); err != nil {
@@ -593,7 +657,7 @@ func (t *translator) rangeEnd() error {
 		return nil
 	}
 	t.i++
-	t.out.WriteByte('-')
+	t.putByte('-')
 	if t.s[t.i] == '\\' {
 		_, err := t.escape(true)
 		return err
@@ -614,13 +678,13 @@ func (t *translator) member() error {
 			if w != end {
 				return errRegex("invalid collating element")
 			}
-			fmt.Fprintf(&t.out, `\x{%x}`, r)
+			t.putf(`\x{%x}`, r)
 			t.i += 2 + end + 2
 			return nil
 		}
 	}
 	r, w := utf8.DecodeRuneInString(rest)
 	t.i += w
-	fmt.Fprintf(&t.out, `\x{%x}`, r)
+	t.putf(`\x{%x}`, r)
 	return nil
 }

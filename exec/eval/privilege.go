@@ -223,6 +223,10 @@ func hasPrivilege(h Host, role types.OID, kind string, obj []types.Datum, privs 
 			return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
 		}
 		return any(catalog.BootstrapRoleOID, []catalog.Grant{{Privs: "cT"}}, "CcT")
+	case "type", "language":
+		return any(catalog.BootstrapRoleOID, []catalog.Grant{{Privs: "U"}}, "U")
+	case "tablespace":
+		return any(catalog.BootstrapRoleOID, nil, "C")
 	case "function":
 		if name, ok := obj[0].(string); ok {
 			if _, err := findCallable(types.RegprocedureOID, name); err != nil {

@@ -183,7 +183,7 @@ func regexpMatch(c *call, a []types.Datum) (types.Datum, error) {
 		return nil, err
 	}
 	s := a[0].(string)
-	m := r.re.FindStringSubmatchIndex(s)
+	m := r.find(s)
 	if m == nil {
 		return nil, nil
 	}
@@ -195,7 +195,7 @@ func regexSubstring(c *call, s, p string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := r.re.FindStringSubmatchIndex(s)
+	m := r.find(s)
 	if m == nil {
 		return "", errNull
 	}
@@ -236,11 +236,11 @@ func (r *regex) matches(s string, start, max int) [][]int {
 // what is before it.
 func (r *regex) from(s string, at int) []int {
 	if at == 0 {
-		return r.re.FindStringSubmatchIndex(s)
+		return r.find(s)
 	}
 	// regexp has no way to start inside a string with its context: look at all
 	// matches, or search the rest where the expression cannot tell.
-	m := r.re.FindStringSubmatchIndex(s[at:])
+	m := r.find(s[at:])
 	if m == nil {
 		return nil
 	}
@@ -464,7 +464,7 @@ func similarToRegex(p string, esc *string) (string, error) {
 				case 1:
 					b.WriteString("){1,1}(?:")
 				default:
-					return "", pgerr.New(pgerr.InvalidEscapeSequence, "SQL regular expression may not contain more than two escape-double-quote separators")
+					return "", pgerr.New(pgerr.InvalidUseOfEscapeCharacter, "SQL regular expression may not contain more than two escape-double-quote separators")
 				}
 				quotes++
 				continue

@@ -15,6 +15,11 @@ import (
 // Version is what version() says.
 const Version = "PostgreSQL 15.0 (Tributary) on Go, 64-bit"
 
+// encodings are PostgreSQL's, by number.
+var encodings = strings.Fields(`SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2 LATIN3 LATIN4 LATIN5
+	LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874 KOI8R WIN1251 WIN1252 ISO_8859_5 ISO_8859_6 ISO_8859_7 ISO_8859_8
+	WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC GB18030 JOHAB SHIFT_JIS_2004`)
+
 // host gives the host of a call, or the error that there is none.
 func (c *call) host() (Host, error) {
 	if c.env.Host == nil {
@@ -111,22 +116,20 @@ func addSystem(t table) {
 	t.put("pg_my_temp_schema()", hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) { return int64(h.Session().Temp), nil }))
 	t.put("pg_is_other_temp_schema(oid)", fixedAnswer(false))
 	t.puts(fixedAnswer("UTF8"), "getdatabaseencoding()", "pg_client_encoding()")
-	t.put("pg_encoding_to_char(int4)", always(try1(func(_ *call, n int64) (string, error) {
-		if n == 6 {
-			return "UTF8", nil
+	t.put("pg_encoding_to_char(int4)", always(strict1(func(n int64) string {
+		if n < 0 || n >= int64(len(encodings)) {
+			return ""
 		}
-		return map[int64]string{0: "SQL_ASCII", 8: "LATIN1"}[n], nil
+		return encodings[n]
 	})))
-	t.put("pg_char_to_encoding(name)", always(try1(func(_ *call, s string) (int64, error) {
-		switch e, _ := encodingOf(s); e {
-		case "utf8":
-			return 6, nil
-		case "latin1":
-			return 8, nil
-		case "ascii":
-			return 0, nil
+	t.put("pg_char_to_encoding(name)", always(strict1(func(s string) int64 {
+		plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", "_", "").Replace(s)) }
+		for i, e := range encodings {
+			if plain(e) == plain(s) {
+				return int64(i)
+			}
 		}
-		return -1, nil
+		return -1
 	})))
 	t.put("pg_encoding_max_length(int4)", always(try1(func(_ *call, n int64) (int64, error) {
 		if n == 6 {

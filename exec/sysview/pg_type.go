@@ -12,8 +12,12 @@ import (
 func pgType(v *view, put put) error {
 	p := procedures()
 	for _, t := range types.PgTypes() {
+		array := t.Array
+		if _, ok := types.PgTypeOf(array); !ok {
+			array = 0
+		}
 		err := put(t.OID, t.Name, catalog.PgCatalogOID, catalog.BootstrapRoleOID, t.Len, t.ByVal, t.Kind, t.Category, t.Preferred, true, ",",
-			0, p.oid(t.Subscript), t.Elem, t.Array, p.oid(t.Input), p.oid(t.Output), p.oid(t.Receive), p.oid(t.Send), p.oid(t.ModIn), p.oid(t.ModOut), 0,
+			0, p.oid(t.Subscript), t.Elem, array, p.oid(t.Input), p.oid(t.Output), p.oid(t.Receive), p.oid(t.Send), p.oid(t.ModIn), p.oid(t.ModOut), 0,
 			t.Align, t.Storage, false, 0, -1, 0, t.Collation, nil, nil, nil)
 		if err != nil {
 			return err

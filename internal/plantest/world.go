@@ -191,3 +191,10 @@ func Check(t testing.TB, sql string, q *plan.Query) {
 func (w *World) OID(name string) types.OID {
 	return w.st.Relation(catalog.PublicOID, name).OID
 }
+
+// Resize sets how many rows the statistics say a table has.
+func (w *World) Resize(name string, rows float64) {
+	st := *w.stats[w.OID(name)]
+	st.Rows = rows
+	w.stats[w.OID(name)] = &st
+}

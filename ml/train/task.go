@@ -195,3 +195,9 @@ func decodeStats(b []byte, cols int) (*feature.Stats, error) {
 	}
 	return s, d.Done("training statistics")
 }
+
+func decodeSpec(b []byte) (*feature.Spec, error) {
+	d := canon.Read(b)
+	s := feature.DecodeSpec(d)
+	return s, d.Done("a training task")
+}

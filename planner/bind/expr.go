@@ -570,6 +570,14 @@ func (sc *scope) star(n ast.Node, p place) ([]relCol, bool, error) {
 		}
 		out := make([]relCol, len(t.Rec.Fields))
 		for i, f := range t.Rec.Fields {
+			if i > 0 && hasSubquery(e) { // its plan may stand once only
+				if e, err = sc.expr(n.Arg, p); err != nil {
+					return nil, false, err
+				}
+				if e, err = sc.indirect(e, ind[:len(ind)-1], p); err != nil {
+					return nil, false, err
+				}
+			}
 			out[i] = relCol{name: f.Name, e: fieldOf(e, i, f.Type)}
 		}
 		return out, true, nil

@@ -34,11 +34,6 @@ func (sc *scope) funcCall(n *ast.FuncCall, p place) (expr.Expr, error) {
 	if n.AggWithinGroup {
 		return sc.orderedSet(n, inv, p)
 	}
-	if n.AggStar {
-		if len(fn.Lookup(name)) > 0 && name != "count" {
-			return nil, pgerr.New(pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", name, name).At(inv.pos.at())
-		}
-	}
 	c, err := b.resolve(inv)
 	if err != nil {
 		if c, ok := b.typeCall(n, inv); ok {

@@ -49,6 +49,16 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 			return nil, pgerr.New(pgerr.DatatypeMismatch, "%s needs a row, not a value of type %s", name, b.typeName(row.Type())).
 				WithHint("Write %s('model', t) with a row of t, or %s('model', feature => value, …).", name, name).At(b.posExpr(args[1]))
 		}
+		for i := range fields {
+			// A subquery's plan may stand once only: each field binds its own.
+			if i > 0 && hasSubquery(row) {
+				if row, err = sc.expr(args[1], p); err != nil {
+					return nil, err
+				}
+				again, _ := rowFields(row)
+				fields[i] = again[i]
+			}
+		}
 		return b.applyModel(m, mode, fields, false, pos)
 	}
 	var fields []relCol

@@ -351,6 +351,11 @@ func (b *binder) arguments(f *fn.Func, decl []types.OID, args []expr.Expr, pos s
 	out := make([]expr.Expr, len(args))
 	ts := make([]types.Type, len(args))
 	for i, a := range args {
+		if want[i].OID == types.AnyOID && f.Name != "pg_typeof" {
+			if c, ok := a.(*expr.Const); ok && isUnknown(c) {
+				a = &expr.Const{Val: c.Val, Typ: types.Text}
+			}
+		}
 		if stringCarried(a.Type().OID) && stringCarried(want[i].OID) {
 			out[i] = a
 		} else if out[i], err = b.coerce(a, want[i], fn.ImplicitCast, spot{}); err != nil {

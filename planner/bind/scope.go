@@ -226,6 +226,13 @@ func (sc *scope) columnRef(names []string) (expr.Expr, error) {
 		if r != nil {
 			return b.wholeRow(r), nil
 		}
+		if names[0] == "tableoid" {
+			for _, r := range sc.rels {
+				if r.open && r.oid != 0 && !r.blocked {
+					return &expr.Const{Val: int64(r.oid), Typ: types.Oid}, nil
+				}
+			}
+		}
 		return nil, sc.noColumn("", names[0])
 	case 2:
 		r, err := sc.relation("", names[0])

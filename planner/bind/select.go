@@ -150,6 +150,9 @@ func conjuncts(e expr.Expr) []expr.Expr {
 		}
 		return out
 	}
+	if c, ok := e.(*expr.Const); ok && c.Val == true {
+		return nil
+	}
 	return []expr.Expr{e}
 }
 

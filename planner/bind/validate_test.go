@@ -97,6 +97,9 @@ func checkDML(d *plan.DML) error {
 	}
 	if c := d.OnConflict; c != nil {
 		over := map[expr.ColID]carried{}
+		for id, t := range made { // subqueries are computed by the source
+			over[id] = t
+		}
 		for i, lc := range d.Table.Live() {
 			if c.Update {
 				over[c.Existing[i]] = carried{lc.Type.OID, lc.Type.Prec, lc.Type.Scale}

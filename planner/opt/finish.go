@@ -8,18 +8,23 @@ import (
 // builds and nothing above reads: keys that only the join needed, columns that
 // only a filter read. The executor gathers the columns of the Project alone.
 func ruleTrim(r *run, n plan.Node, want colSet) (plan.Node, error) {
-	return trim(n, want, false), nil
+	t := &trimmer{sent: r.env.Nodes > 1}
+	return t.trim(n, want, false), nil
 }
+
+// trimmer knows whether the left side of a join may be sent to other nodes; on
+// one node it streams by, and columns too many cost nothing.
+type trimmer struct{ sent bool }
 
 // trim rewrites n of which need is read; drop tells that n's other columns
 // would cost something and should go.
-func trim(n plan.Node, need colSet, drop bool) plan.Node {
+func (t *trimmer) trim(n plan.Node, need colSet, drop bool) plan.Node {
 	used := union(need, columnsOf(plan.Exprs(n)...))
 	var out plan.Node
 	switch n := n.(type) {
 	case *plan.Join:
-		l := trim(n.L, both(used, plan.Emits(n.L)), true)
-		rr := trim(n.R, both(used, plan.Emits(n.R)), true)
+		l := t.trim(n.L, both(used, plan.Emits(n.L)), t.sent)
+		rr := t.trim(n.R, both(used, plan.Emits(n.R)), true)
 		out = n
 		if l != n.L || rr != n.R {
 			out = n.WithChildren([]plan.Node{l, rr})
@@ -27,21 +32,21 @@ func trim(n plan.Node, need colSet, drop bool) plan.Node {
 		drop = true
 	case *plan.Project:
 		in := columnsOf(plan.Exprs(n)...)
-		m := trim(n.Input, in, false)
+		m := t.trim(n.Input, in, false)
 		// A Project that only passes on, over a join, is just what trim adds.
 		return with1(n, m)
 	case *plan.SetOp, *plan.RecursiveUnion, *plan.TableWrite:
-		return mapChildren(n, func(k plan.Node) plan.Node { return trim(k, plan.Emits(k), false) })
+		return mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
 	case *plan.Aggregate:
-		return with1(n, trim(n.Input, columnsOf(plan.Exprs(n)...), true))
+		return with1(n, t.trim(n.Input, columnsOf(plan.Exprs(n)...), t.sent))
 	case *plan.Sort:
-		out = with1(n, trim(n.Input, used, true))
+		out = with1(n, t.trim(n.Input, used, true))
 	default:
 		kids := n.Children()
 		if len(kids) == 1 {
-			out = with1(n, trim(kids[0], used, drop))
+			out = with1(n, t.trim(kids[0], used, drop))
 		} else {
-			out = mapChildren(n, func(k plan.Node) plan.Node { return trim(k, plan.Emits(k), false) })
+			out = mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
 		}
 	}
 	if !drop {

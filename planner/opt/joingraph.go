@@ -275,18 +275,33 @@ func (g *joinGraph) classes() {
 	}
 	for k := 1; k <= len(call); k++ {
 		cols := byClass[k]
-		if len(cols) < 3 || len(cols) > 12 {
+		if len(cols) < 3 {
+			continue
+		}
+		if len(cols) > 12 {
+			// Too many pairs: apply what is written, all of it.
+			for i := range g.preds {
+				if g.preds[i].class == k {
+					g.preds[i].class = 0
+				}
+			}
 			continue
 		}
 		for i := range cols {
 			for j := i + 1; j < len(cols); j++ {
 				a, b := cols[i], cols[j]
-				if have[[2]expr.ColID{min(a.ID, b.ID), max(a.ID, b.ID)}] || g.owner[a.ID] == g.owner[b.ID] {
+				if have[[2]expr.ColID{min(a.ID, b.ID), max(a.ID, b.ID)}] {
 					continue
 				}
 				e := *call[k-1]
 				e.Args = []expr.Expr{a, b}
-				g.preds = append(g.preds, graphPred{e: &e, mask: 1<<g.owner[a.ID] | 1<<g.owner[b.ID], class: k})
+				p := graphPred{e: &e, mask: 1<<g.owner[a.ID] | 1<<g.owner[b.ID], class: k}
+				if g.owner[a.ID] == g.owner[b.ID] {
+					// One leaf, two columns of the class: they must agree there, so
+					// that any one of them may stand for both.
+					p.class = 0
+				}
+				g.preds = append(g.preds, p)
 			}
 		}
 	}

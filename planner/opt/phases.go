@@ -37,6 +37,8 @@ var phases = []phase{
 	{"prune", rulePrune},
 	{"mergeprojects", ruleMergeProjects},
 	{"joinorder", ruleJoinOrder},
+	{"reduce", ruleReduce},
+	{"pushdown", rulePushdown},
 	{"mergeprojects", ruleMergeProjects},
 	{"limits", ruleLimits},
 	{"narrow", ruleNarrow},

@@ -89,7 +89,8 @@ type Check struct {
 
 // OnConflict is INSERT's ON CONFLICT. For DO UPDATE, Excluded are columns that
 // stand for the proposed row and Existing for the row that is there, both
-// parallel to the table's live columns; Set is evaluated over them.
+// parallel to the table's live columns; Set and Where are evaluated over them
+// and over Source's other columns (subqueries are computed there).
 type OnConflict struct {
 	Constraint []int16 // the arbiter's columns; nil: any (DO NOTHING)
 	Update     bool

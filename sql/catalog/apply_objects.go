@@ -183,6 +183,18 @@ func (c *DropModel) apply(e *edit) error {
 	return nil
 }
 
+func (c *SetModelNodes) apply(e *edit) error {
+	old := e.s.models[c.Model]
+	if old == nil || old.Find(c.Number) == nil {
+		return nil
+	}
+	n := *old
+	n.Versions = slices.Clone(old.Versions)
+	n.Find(c.Number).FileNodes = c.Nodes
+	own(e, ownModels, &e.s.models)[c.Model] = &n
+	return nil
+}
+
 func fenced(model string) *pgerr.Error {
 	return pgerr.New(pgerr.SerializationFailure, "the training job of model %q has passed to another coordinator", model)
 }

@@ -155,6 +155,13 @@ func (c *ReplaceSegments) apply(e *edit) error {
 	}
 	old := make(map[SegmentID]bool, len(c.Old))
 	first := -1
+	var moves []*Move
+	var live, written int64
+	to := make([]MoveTo, 0, len(c.New))
+	for _, n := range c.New {
+		to = append(to, MoveTo{n.ID, n.Rows})
+		written += n.Rows
+	}
 	for _, r := range c.Old {
 		p, i, ok := me.find(r.ID)
 		if !ok || p != c.Part || me.removed[r.ID] {
@@ -163,6 +170,9 @@ func (c *ReplaceSegments) apply(e *edit) error {
 		if me.m.Partitions[p][i].DeletedRows != r.DeletedRows {
 			return conflict("update")
 		}
+		o := me.m.Partitions[p][i]
+		moves = append(moves, &Move{Old: o.ID, Deleted: o.Deleted, From: live, To: to})
+		live += o.Live()
 		old[r.ID] = true
 		if first < 0 || i < first {
 			first = i
@@ -182,6 +192,9 @@ func (c *ReplaceSegments) apply(e *edit) error {
 		out = append(out, c.New...)
 	}
 	me.set(c.Part, out)
+	if live == written {
+		me.m.Moved = append(me.m.Moved[max(0, len(me.m.Moved)+len(moves)-maxMoves):len(me.m.Moved):len(me.m.Moved)], moves...)
+	}
 	return nil
 }
 
@@ -199,7 +212,13 @@ func (c *SetDeleted) apply(e *edit) error {
 		return conflict("update")
 	}
 	s.Deleted, s.DeletedRows = c.Bitmap, c.Rows
-	me.swap(p, i, &s)
+	me.put(p, i, &s)
+	return nil
+}
+
+// put puts a segment with new deleted rows in its place.
+func (me *manifestEdit) put(p, i int, s *Segment) {
+	me.swap(p, i, s)
 	me.deleted = true
 	if s.Live() == 0 {
 		if me.removed == nil {
@@ -207,7 +226,6 @@ func (c *SetDeleted) apply(e *edit) error {
 		}
 		me.removed[s.ID] = true
 	}
-	return nil
 }
 
 func (c *Truncate) apply(e *edit) error {
@@ -221,6 +239,7 @@ func (c *Truncate) apply(e *edit) error {
 	for p := range me.m.Partitions {
 		me.set(p, nil)
 	}
+	me.m.Moved = nil
 	me.deleted = true
 	return nil
 }

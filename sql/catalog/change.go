@@ -119,8 +119,8 @@ type (
 		Segments      []*Segment
 		ExpectVersion uint64
 	}
-	// ReplaceSegments puts New in the place of Old, holding the same live rows:
-	// compaction. It conflicts (40001) if one of Old is gone or has got other
+	// ReplaceSegments puts New in the place of Old, holding the same live rows in
+	// the same order: compaction. It conflicts (40001) if one of Old is gone or has got other
 	// deleted rows since, which the compactor meets by forgetting its work.
 	ReplaceSegments struct {
 		Table types.OID
@@ -138,6 +138,23 @@ type (
 		Bitmap            []byte
 		Rows              int64 // set bits in Bitmap
 		ExpectDeletedRows int64
+	}
+	// DeleteRows deletes rows of a segment: Rows is a roaring bitmap (portable
+	// format) of row numbers that were live when the writer looked. It conflicts
+	// (40001) only if one of these very rows is deleted by now, so writers of
+	// different rows do not hinder each other, and it follows the rows where
+	// compaction has moved them since.
+	DeleteRows struct {
+		Table   types.OID
+		Segment SegmentID
+		Rows    []byte
+	}
+	// SetModelNodes says which nodes hold a model version's file. It is
+	// harmless where the version is gone.
+	SetModelNodes struct {
+		Model  types.OID
+		Number int
+		Nodes  []uint64
 	}
 	// Truncate removes all segments of a table.
 	Truncate struct {

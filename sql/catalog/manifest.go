@@ -28,6 +28,21 @@ type Segment struct {
 	DeletedRows int64
 }
 
+// Move says where the live rows of a replaced segment went: they are Rows
+// consecutive ones, from row From on, of the segments To laid end to end.
+type Move struct {
+	Old     SegmentID
+	Deleted []byte // the old segment's bitmap when it was replaced
+	From    int64
+	To      []MoveTo
+}
+
+// MoveTo is a segment that took in moved rows.
+type MoveTo struct {
+	ID   SegmentID
+	Rows int64
+}
+
 // Zone bounds one column of a segment.
 type Zone struct {
 	Column   int16       // attnum
@@ -47,6 +62,9 @@ type Manifest struct {
 	// Appended and Removed are the versions of the last change that added rows,
 	// and that deleted some; what Guard looks at.
 	Appended, Removed uint64
+	// Moved says where compaction put the rows of the segments it replaced
+	// lately, oldest first.
+	Moved []*Move
 
 	tails []*tail // per partition: who may append in place
 }

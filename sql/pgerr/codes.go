@@ -36,6 +36,7 @@ const (
 	InvalidDatetimeFormat                     Code = "22007"
 	InvalidEscapeCharacter                    Code = "22019"
 	InvalidEscapeSequence                     Code = "22025"
+	InvalidUseOfEscapeCharacter               Code = "2200C"
 	InvalidParameterValue                     Code = "22023"
 	InvalidPrecedingOrFollowingSize           Code = "22013"
 	InvalidRegularExpression                  Code = "2201B"

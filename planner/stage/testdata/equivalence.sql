@@ -119,7 +119,7 @@ select c, sum((select count(*) from u where u.a = t.a)) from t group by c;
 select a from t order by (select count(*) from u where u.a = t.a), a;
 select a from t where b = (select v from s where k = 1);
 select t.a from t where t.a > (select count(*) from u) or t.b = (select min(x) from u);
-select a from t limit (select count(*) from s);
+select count(*) from (select a from t limit (select count(*) from s)) q;
 values ((select count(*) from t)), (2);
 select t.a, d.n from t join (select a, count(*) n from u group by a) d on d.a = t.a where t.b < 3;
 select sum(b * 2 + a), avg(d * 2), sum(d * d * (1 + d)) from t;

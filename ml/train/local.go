@@ -1,0 +1,99 @@
+package train
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Local is a Reducer over workers of one process: one on a single node, several
+// in tests. Worker i's number is i.
+type Local struct {
+	Workers []*Worker
+}
+
+// Deal counts the rows, places the leaves in ranges and ships rows to their
+// owners. It returns the number of rows.
+func (l *Local) Deal(ctx context.Context) (int64, error) {
+	ids := make([]int, len(l.Workers))
+	var total int64
+	for i, w := range l.Workers {
+		ids[i] = i
+		for _, c := range w.Counts() {
+			total += c
+		}
+	}
+	return total, l.DealTo(ctx, reduce.Ranges(dataset.Leaves(total), ids))
+}
+
+// DealTo ships rows to the given owners of the leaves.
+func (l *Local) DealTo(ctx context.Context, owners []int) error {
+	for leaf, owner := range owners {
+		from, to := dataset.LeafBuckets(leaf, len(owners))
+		for i, w := range l.Workers {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for b := from; b < to && i != owner; b++ {
+				if err := w.TakeBucket(b, func(rows []byte) error { return l.Workers[owner].PutBucket(b, rows) }); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for i, w := range l.Workers {
+		if err := w.Assign(owners, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reduce implements Reducer.
+func (l *Local) Reduce(ctx context.Context, t Task) ([]byte, error) {
+	parts := make([]*Part, len(l.Workers))
+	var mu sync.Mutex
+	var result []byte
+	for i, w := range l.Workers {
+		p, err := w.Begin(t, func(ship *reduce.Shipment, root []byte) error {
+			if ship != nil {
+				return parts[ship.To].Offer(ship.Node, ship.Data)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			result = root
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = p
+	}
+	var g errgroup.Group
+	for _, p := range parts {
+		g.Go(func() error { return p.Run(ctx) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if result == nil {
+		return nil, pgerr.Internal("a training task gave no result")
+	}
+	return result, nil
+}
+
+// Close closes the workers.
+func (l *Local) Close() error {
+	var first error
+	for _, w := range l.Workers {
+		if err := w.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,188 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// reduceFactor is how many times fewer keys the other side of a join must have
+// for a semi-join below an aggregation to be worth a second scan of that side.
+const reduceFactor = 8
+
+// reduceRows is how many rows an aggregation must read for it.
+const reduceRows = 50000
+
+// ruleReduce lets a small join partner decide which groups are computed at all.
+// A decorrelated subquery aggregates for all keys there are, of which the join
+// above wants few:
+//
+//	parts ⋈ γ(lineitem by partkey)      parts ⋈ γ(lineitem ⋉ parts by partkey)
+//
+// (TPC-H's Q17: 200 parts of 200,000.) The partner is run twice, so it must be
+// cheap beside what is saved. Groups that are gone found no partner anyway, so
+// this holds for inner joins, and for semi- and left joins with the aggregation
+// on the right.
+func ruleReduce(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+	return bottomUp(n, func(n plan.Node) plan.Node {
+		j, ok := n.(*plan.Join)
+		if !ok {
+			return n
+		}
+		switch j.Kind {
+		case plan.Inner:
+			if l := r.reduce(j.L, j.R, j.On); l != j.L {
+				c := *j
+				c.L = l
+				return &c
+			}
+		case plan.Left, plan.Semi, plan.Anti, plan.Single:
+		default:
+			return n
+		}
+		if rr := r.reduce(j.R, j.L, j.On); rr != j.R {
+			c := *j
+			c.R = rr
+			return &c
+		}
+		return n
+	}), nil
+}
+
+// reduce gives side with the aggregation in it limited to the keys that
+// partner has; side itself where that does not pay.
+func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
+	agg := aggregateIn(side)
+	if agg == nil || len(agg.Sets) > 0 || planVolatile(partner) || len(plan.FreeColumns(partner)) > 0 {
+		return side
+	}
+	groups := map[expr.ColID]expr.Expr{}
+	for _, g := range agg.Groups {
+		groups[g.Col.ID] = g.Expr
+	}
+	through := passedBy(side, agg)
+	est := r.estimates()
+	in, other := est.of(agg.Input), est.of(partner)
+	if in.rows < reduceRows || work(partner, est)*2 > in.rows {
+		return side
+	}
+	have := plan.Emits(partner)
+	var keys [][2]expr.Expr // group expression, partner's column
+	share := 1.0
+	for _, c := range splitAll(on) {
+		a, b, ok := equality(c)
+		if !ok {
+			continue
+		}
+		for _, p := range [][2]expr.Expr{{a, b}, {b, a}} {
+			g, ok1 := asColumn(p[0])
+			k, ok2 := asColumn(p[1])
+			if !ok1 || !ok2 || !have[k.ID] || g.Typ.OID != k.Typ.OID || !carriedAlike(g.Typ, k.Typ) {
+				continue
+			}
+			e, isGroup := groups[through[g.ID]]
+			if !isGroup || isVolatile(e) || e.Type().OID != k.Typ.OID || !carriedAlike(e.Type(), k.Typ) {
+				continue
+			}
+			keys = append(keys, [2]expr.Expr{e, k})
+			share = min(share, min(other.ndv(k), max(other.rows, 1))/max(in.ndv(e), 1))
+		}
+	}
+	if len(keys) == 0 || share*reduceFactor > 1 {
+		return side
+	}
+	cp, ids := r.rename(partner)
+	semi := &plan.Join{Kind: plan.Semi, L: agg.Input}
+	var cols []plan.Column
+	for _, k := range keys {
+		c := *k[1].(*expr.Col)
+		c.ID = ids[c.ID]
+		eq := equals(k[0], &c)
+		if eq == nil {
+			return side
+		}
+		semi.On = append(semi.On, eq)
+		cols = append(cols, plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ})
+	}
+	semi.R = &plan.Project{Input: cp, Items: passItems(dedupe(cols))}
+	reduced := *agg
+	reduced.Input = r.orderJoins(semi)
+	return replaceNode(side, agg, &reduced)
+}
+
+func dedupe(cols []plan.Column) []plan.Column {
+	var out []plan.Column
+	seen := colSet{}
+	for _, c := range cols {
+		if !seen[c.ID] {
+			seen[c.ID] = true
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// aggregateIn finds a grouping at the top of n, below filters and projections.
+func aggregateIn(n plan.Node) *plan.Aggregate {
+	for {
+		switch x := n.(type) {
+		case *plan.Filter:
+			n = x.Input
+		case *plan.Project:
+			n = x.Input
+		case *plan.Aggregate:
+			if len(x.Groups) > 0 {
+				return x
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+}
+
+// passedBy maps columns that n emits to the aggregation's that they are.
+func passedBy(n plan.Node, agg *plan.Aggregate) map[expr.ColID]expr.ColID {
+	out := map[expr.ColID]expr.ColID{}
+	switch x := n.(type) {
+	case *plan.Aggregate:
+		for _, c := range x.Schema() {
+			out[c.ID] = c.ID
+		}
+	case *plan.Filter:
+		return passedBy(x.Input, agg)
+	case *plan.Project:
+		in := passedBy(x.Input, agg)
+		for _, it := range x.Items {
+			if c, ok := asColumn(it.Expr); ok {
+				if to, ok := in[c.ID]; ok {
+					out[it.Col.ID] = to
+				}
+			}
+		}
+	}
+	return out
+}
+
+func replaceNode(n, old, by plan.Node) plan.Node {
+	if n == old {
+		return by
+	}
+	return mapChildren(n, func(k plan.Node) plan.Node { return replaceNode(k, old, by) })
+}
+
+// work is how many rows n reads in all.
+func work(n plan.Node, est *estimator) float64 {
+	w := 0.0
+	switch n := n.(type) {
+	case *plan.Scan:
+		w = scanEst(n, est.st).rows
+	case *plan.Source:
+		w = orElse(n.Rows, 1000)
+	case *plan.Buffer, *plan.RecursiveUnion, *plan.FuncScan:
+		w = est.of(n).rows
+	}
+	for _, k := range n.Children() {
+		w += work(k, est)
+	}
+	return w
+}

@@ -1,0 +1,110 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/RoaringBitmap/roaring"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// maxMoves bounds Manifest.Moved. A writer that comes later than that many
+// compacted segments gets a conflict.
+const maxMoves = 2048
+
+func (c *DeleteRows) apply(e *edit) error {
+	me, err := e.manifest(c.Table)
+	if err != nil {
+		return err
+	}
+	rows, err := readBitmap(c.Rows)
+	if err != nil {
+		return err
+	}
+	return me.delete(c.Segment, rows, 0)
+}
+
+func readBitmap(b []byte) (*roaring.Bitmap, error) {
+	m := roaring.New()
+	if len(b) == 0 {
+		return m, nil
+	}
+	if err := m.UnmarshalBinary(b); err != nil {
+		return nil, pgerr.Wrap(pgerr.DataCorrupted, err, "invalid bitmap of deleted rows")
+	}
+	return m, nil
+}
+
+// delete marks rows of a segment as deleted, or where it was replaced, the
+// same rows of the segments that took them in. hops bounds a chain of
+// replacements, which cannot be circular but comes from stored data.
+func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) error {
+	if rows.IsEmpty() {
+		return nil
+	}
+	p, i, ok := me.find(id)
+	if !ok || me.removed[id] {
+		at := slices.IndexFunc(me.m.Moved, func(m *Move) bool { return m.Old == id })
+		if at < 0 || hops > 64 {
+			return conflict("update")
+		}
+		return me.deleteMoved(me.m.Moved[at], rows, hops)
+	}
+	s := *me.m.Partitions[p][i]
+	if int64(rows.Maximum()) >= s.Rows {
+		return pgerr.Internal("catalog: segment %s has no row %d", id, rows.Maximum())
+	}
+	have, err := readBitmap(s.Deleted)
+	if err != nil {
+		return err
+	}
+	if have.Intersects(rows) {
+		return conflict("update")
+	}
+	have.Or(rows)
+	have.RunOptimize()
+	if s.Deleted, err = have.ToBytes(); err != nil {
+		return pgerr.From(err)
+	}
+	s.DeletedRows = int64(have.GetCardinality())
+	me.put(p, i, &s)
+	return nil
+}
+
+// deleteMoved finds where rows went: row r, if it was live, was the
+// (r − deleted rows before r)th to be moved.
+func (me *manifestEdit) deleteMoved(m *Move, rows *roaring.Bitmap, hops int) error {
+	gone, err := readBitmap(m.Deleted)
+	if err != nil {
+		return err
+	}
+	if gone.Intersects(rows) {
+		return conflict("update")
+	}
+	to, base := 0, int64(0) // rows of m.To before m.To[to]
+	part := roaring.New()
+	flush := func() error {
+		if to >= len(m.To) || part.IsEmpty() {
+			return nil
+		}
+		err := me.delete(m.To[to].ID, part, hops+1)
+		part = roaring.New()
+		return err
+	}
+	for it := rows.Iterator(); it.HasNext(); {
+		r := it.Next()
+		at := m.From + int64(r) - int64(gone.Rank(r))
+		for to < len(m.To) && at >= base+m.To[to].Rows {
+			if err := flush(); err != nil {
+				return err
+			}
+			base += m.To[to].Rows
+			to++
+		}
+		if to == len(m.To) {
+			return pgerr.Internal("catalog: a moved row is nowhere")
+		}
+		part.Add(uint32(at - base))
+	}
+	return flush()
+}

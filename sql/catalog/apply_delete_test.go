@@ -1,0 +1,123 @@
+package catalog_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+func del(id catalog.SegmentID, rows ...uint32) catalog.Change {
+	b, _ := roaring.BitmapOf(rows...).ToBytes()
+	return &catalog.DeleteRows{Table: 20000, Segment: id, Rows: b}
+}
+
+func TestDeleteRows(t *testing.T) {
+	d := &db{t, catalog.New()}
+	d.do("", &catalog.PutRelation{Rel: table(20000, "t")}, &catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{seg(1, 10), seg(2, 10)}})
+	one := catalog.SegmentID{1}
+	d.do("", del(one, 1, 2))
+	d.do("", del(one, 5))
+	d.do(pgerr.SerializationFailure, del(one, 4, 5))
+	d.do(pgerr.InternalError, del(one, 10))
+	if n := d.s.Manifest(20000).Rows(); n != 17 {
+		t.Fatal(n)
+	}
+	d.do("", del(one, 0, 3, 4, 6, 7, 8, 9), del(catalog.SegmentID{2}, 0))
+	if m := d.s.Manifest(20000); m.Rows() != 9 || len(m.Partitions[0]) != 1 {
+		t.Fatal("an empty segment stays")
+	}
+	d.do(pgerr.SerializationFailure, del(one, 0))
+}
+
+// TestDeleteAcrossCompaction deletes by old row numbers while compaction goes
+// on, and compares with a model that knows each row by name.
+func TestDeleteAcrossCompaction(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(4, 4))
+	type place struct {
+		id  catalog.SegmentID
+		row uint32
+	}
+	d := &db{t, catalog.New()}
+	d.do("", &catalog.PutRelation{Rel: table(20000, "t")})
+	live := map[int]bool{}
+	old := map[int]place{} // where each row was at some time
+	names := map[catalog.SegmentID][]int{}
+	next := byte(0)
+	for range 20 {
+		next++
+		s := seg(next, 8)
+		for i := range 8 {
+			n := len(live)
+			live[n], old[n] = true, place{s.ID, uint32(i)}
+			names[s.ID] = append(names[s.ID], n)
+		}
+		d.do("", &catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{s}})
+	}
+	rowsOf := func(s *catalog.Segment) (out []int) { // live ones, in order
+		gone := roaring.New()
+		if len(s.Deleted) > 0 {
+			gone.UnmarshalBinary(s.Deleted)
+		}
+		for i, n := range names[s.ID] {
+			if !gone.Contains(uint32(i)) {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	for range 300 {
+		segs := d.s.Manifest(20000).Partitions[0]
+		if rnd.IntN(4) == 0 && len(segs) > 3 { // compact a run into two segments
+			from := rnd.IntN(len(segs) - 2)
+			run := segs[from : from+2+rnd.IntN(min(3, len(segs)-from-1))]
+			var all []int
+			c := &catalog.ReplaceSegments{Table: 20000}
+			for _, s := range run {
+				all = append(all, rowsOf(s)...)
+				c.Old = append(c.Old, catalog.SegmentRef{ID: s.ID, DeletedRows: s.DeletedRows})
+			}
+			for _, part := range [][]int{all[:len(all)/2], all[len(all)/2:]} {
+				if len(part) > 0 {
+					next++
+					n := seg(next, int64(len(part)))
+					names[n.ID] = part
+					c.New = append(c.New, n)
+				}
+			}
+			d.do("", c)
+			continue
+		}
+		n := rnd.IntN(160)
+		want := pgerr.Code("")
+		if !live[n] {
+			want = pgerr.SerializationFailure
+		}
+		d.do(want, del(old[n].id, old[n].row))
+		live[n] = false
+		var got int
+		for _, s := range d.s.Manifest(20000).Partitions[0] {
+			for _, x := range rowsOf(s) {
+				got++
+				if !live[x] {
+					t.Fatalf("row %d is still there", x)
+				}
+			}
+		}
+		count := 0
+		for _, l := range live {
+			if l {
+				count++
+			}
+		}
+		if got != count {
+			t.Fatalf("%d rows, want %d", got, count)
+		}
+		if count < 20 {
+			break
+		}
+	}
+}
