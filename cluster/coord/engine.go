@@ -19,7 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Config is what an Engine needs. All fields but Log, Trainer and MaxSessions
+// Config is what an Engine needs. All fields but Log and MaxSessions
 // are required.
 type Config struct {
 	Meta     Meta
@@ -27,12 +27,12 @@ type Config struct {
 	Pool     *mem.Pool
 	Files    Files
 	Models   Models
-	Trainer  Trainer
 	Virtual  Virtuals
 	Sources  bind.SourceCatalog
 	Password func(plain string) (string, error)
 	Log      *slog.Logger
 	Node     catalog.Node // this node
+	Temp     string       // directory for temporary files
 	// MaxSessions is how many sessions may be open; 0 is 200.
 	MaxSessions int
 }

@@ -5,60 +5,21 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Trainer trains models. Its methods may be called from any goroutine.
-type Trainer interface {
-	// Train prepares a TRAIN statement: options are checked, the query is bound.
-	// The columns are those of the one row that a training returns.
-	Train(ctx context.Context, s *Session, stmt *parse.Statement, n *parse.TrainModel, params []types.Type) (*Training, error)
-}
-
-// Training is a prepared TRAIN.
-type Training struct {
-	Columns []plan.Column
-	Params  []types.Type
-	// Run trains and gives the row.
-	Run func(ctx context.Context, x *TrainRun) ([]types.Datum, error)
-}
-
-// TrainRun is what a training may use of the statement that started it.
-type TrainRun struct {
-	Session *Session
-	x       *execution
-}
-
 // handleOwn handles the statements that PostgreSQL does not have.
 func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
 	switch n := st.Own.(type) {
 	case *parse.TrainModel:
-		if s.engine.cfg.Trainer == nil {
-			return nil, pgerr.Unsupported("this node does not train models")
-		}
-		s.ensureTxn()
-		t, err := s.engine.cfg.Trainer.Train(ctx, s, st, n, params)
-		if err != nil {
-			return nil, err
-		}
-		return &handler{cols: t.Columns, params: t.Params, open: func(ctx context.Context, x *execution) (*result, error) {
-			if err := s.writable("TRAIN MODEL"); err != nil {
-				return nil, err
-			}
-			row, err := t.Run(ctx, &TrainRun{Session: s, x: x})
-			if err != nil {
-				return nil, err
-			}
-			var rows [][]types.Datum
-			if row != nil {
-				rows = append(rows, row)
-			}
-			return rowsOf(t.Columns, rows, "TRAIN MODEL")
-		}}, nil
+		return s.trainModel(ctx, st, n, params)
+	case *parse.Retrain:
+		return s.retrain(ctx, st, n)
+	case *parse.CancelTraining:
+		return s.cancelTraining(n)
 	case *parse.ShowModels:
 		return s.alias(ctx, st, "SELECT * FROM ml.models", "SHOW")
 	case *parse.DescribeModel:
@@ -77,6 +38,56 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 		return nil, pgerr.Unsupported("IMPORT MODEL is not supported yet")
 	}
 	return nil, pgerr.Unsupported("%s is not supported yet", st.Own.Tag())
+}
+
+// retrain trains a model again by its own statement, or over another query.
+func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Retrain) (*handler, error) {
+	s.ensureTxn()
+	view, err := s.tx.begin(ctx, s.engine.cfg.Meta)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.findModel(view, n.Name)
+	if err != nil {
+		return nil, err
+	}
+	text := m.Find(0).Statement
+	old, err := parseOne(text)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := old.Own.(*parse.TrainModel)
+	if !ok {
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q was not trained here", m.Name)
+	}
+	again := *own
+	again.Name, again.OrReplace, again.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false
+	if n.Query != nil {
+		again.Query, again.QueryText = n.Query, n.QueryText
+		old = st
+	}
+	h, err := s.trainModel(ctx, old, &again, nil)
+	if err == nil && len(h.params) > 0 {
+		return nil, pgerr.Unsupported("a model trained with parameters can be retrained over a new query only")
+	}
+	return h, err
+}
+
+// cancelTraining asks the running training of a model to stop.
+func (s *Session) cancelTraining(n *parse.CancelTraining) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		st := s.engine.cfg.Meta.Current()
+		for _, j := range st.Jobs() {
+			if j.State != catalog.JobRunning || j.Model != n.Name[len(n.Name)-1] {
+				continue
+			}
+			if !s.isMember(st, s.role, j.Owner) {
+				return "", pgerr.New(pgerr.InsufficientPrivilege, "must be owner of training job %s", j.Model)
+			}
+			return "CANCEL TRAINING", s.engine.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.CancelJob{OID: j.OID}})
+		}
+		return "", pgerr.New(pgerr.UndefinedObject, "no training of model \"%s\" is running", dotted(n.Name))
+	}), nil
 }
 
 // alias runs a query in the place of a statement.

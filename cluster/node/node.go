@@ -89,7 +89,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	v := newVirtuals(n)
 	n.engine = coord.New(coord.Config{
 		Meta: n.meta, Pool: n.pool, Files: &files{store: st}, Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log,
-		Models: noModels{},
+		Models: newModels(), Temp: o.Temp,
 		Runner: &Local{Store: st, Sources: v.sources, Parts: v.sources.Parts, Threads: o.Threads, Temp: o.Temp},
 		Node:   catalog.Node{ID: 1, Name: o.Name, Threads: o.Threads, Memory: o.Memory},
 	})

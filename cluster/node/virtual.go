@@ -4,20 +4,11 @@ import (
 	"context"
 
 	"github.com/tributarydb/tributary/cluster/coord"
-	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// noModels stands where no model can be scored yet.
-type noModels struct{}
-
-func (noModels) Scorer(context.Context, *catalog.State, expr.ModelRef) (eval.Scorer, error) {
-	return nil, pgerr.Unsupported("predictions are not supported yet")
-}
 
 type virtuals struct{ sources noSources }
 

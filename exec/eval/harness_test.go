@@ -55,8 +55,10 @@ func (h *testHost) Scorer(context.Context, expr.ModelRef) (eval.Scorer, error) {
 
 type hostNames struct{ h *testHost }
 
-func (n hostNames) RegIn(t types.OID, name string) (types.OID, error) { return eval.RegIn(n.h, t, name) }
-func (n hostNames) RegOut(t types.OID, o types.OID) (string, bool)    { return eval.RegOut(n.h, t, o) }
+func (n hostNames) RegIn(t types.OID, name string) (types.OID, error) {
+	return eval.RegIn(n.h, t, name)
+}
+func (n hostNames) RegOut(t types.OID, o types.OID) (string, bool) { return eval.RegOut(n.h, t, o) }
 
 func newEnv(h *testHost) *eval.Env {
 	te := *types.DefaultEnv

@@ -235,6 +235,9 @@ func TestJoin(t *testing.T) {
 					continue
 				}
 				for _, sizes := range [][2]int{{60, 50}, {0, 20}, {20, 0}} {
+					if sizes[0] != 60 && s.name != "int4" && s.name != "none" {
+						continue
+					}
 					c := joinCase{kind: kind, keys: s.keys, residual: residual}
 					l, rr := optest.Random(r, sizes[0], s.ts...), optest.Random(r, sizes[1], s.ts...)
 					if kind == plan.Single {

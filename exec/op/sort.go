@@ -388,12 +388,26 @@ func (s *orderedSet) next(ctx context.Context) (*sortedBatch, error) {
 	}
 	out := &sortedBatch{b: batch.New(s.set.gather(at, nil), len(at))}
 	if s.withKeys {
-		out.keys = &kernel.Keys{Data: make([]byte, 0, len(part)*max(s.keys.Width, 16))}
-		for _, r := range part {
-			appendKey(out.keys, s.keys, int(r))
-		}
+		out.keys = pickKeys(s.keys, part)
 	}
 	return out, nil
+}
+
+// pickKeys gives the keys of some rows.
+func pickKeys(k *kernel.Keys, rows []uint32) *kernel.Keys {
+	w := k.Width
+	if w == 0 {
+		out := &kernel.Keys{Data: make([]byte, 0, len(rows)*16), Offs: make([]uint64, 0, len(rows)+1)}
+		for _, r := range rows {
+			appendKey(out, k, int(r))
+		}
+		return out
+	}
+	data := make([]byte, len(rows)*w)
+	for i, r := range rows {
+		copy(data[i*w:(i+1)*w], k.Data[int(r)*w:(int(r)+1)*w])
+	}
+	return &kernel.Keys{Width: w, N: len(rows), Data: data}
 }
 
 func (s *orderedSet) close() {}

@@ -75,7 +75,7 @@ func Run(t *testing.T, c Case) {
 				}
 			})
 		}
-		for _, at := range []int{0, 1, 3} {
+		for _, at := range []int{0, 2} {
 			t.Run(fmt.Sprintf("lanes=%d/close=%d", l, at), func(t *testing.T) { c.stop(t, l, at, false) })
 			t.Run(fmt.Sprintf("lanes=%d/cancel=%d", l, at), func(t *testing.T) { c.stop(t, l, at, true) })
 		}

@@ -100,7 +100,7 @@ type Layout struct {
 // dataset.
 func NewLayout(cols []Column) (*Layout, error) {
 	l := &Layout{Cols: cols, classes: make([]class, len(cols)), at: make([]int, len(cols))}
-	pos := nullsAt + (len(cols)+63)/64*8
+	pos := nullsAt + l.fixedNulls()
 	for i, c := range cols {
 		k, ok := classOf(c.Type)
 		if !ok {
@@ -122,6 +122,9 @@ func NewLayout(cols []Column) (*Layout, error) {
 	l.fixed = (pos + 7) &^ 7
 	return l, nil
 }
+
+// fixedNulls is the length of the NULL bits, a multiple of eight bytes.
+func (l *Layout) fixedNulls() int { return (len(l.Cols) + 63) / 64 * 8 }
 
 // Find gives the number of the column of this name, or -1.
 func (l *Layout) Find(name string) int {

@@ -28,91 +28,139 @@ func (f *Fitted) EncodeLeaf(s *Spec, v *dataset.View, classWeights []float64) *d
 			cols = append(cols, i)
 		}
 	}
-	f.fill(b, v, cols)
-	if wc := s.WeightCol(); wc >= 0 {
-		v.Numbers(wc, 0, b.W[:v.Rows])
-	} else {
-		for i := range b.W[:v.Rows] {
-			b.W[i] = 1
-		}
-	}
-	lc := s.LabelCol()
-	switch {
-	case lc < 0:
-	case f.Keys == nil:
-		v.Numbers(lc, 0, b.Y[:v.Rows])
-	default:
-		class := make(map[string]int, len(f.Keys))
-		for i, k := range f.Keys {
-			class[k] = i
-		}
-		for i := range v.Rows {
-			k := class[string(v.Bytes(lc, i))]
-			b.Y[i] = float64(k)
-			if classWeights != nil {
-				b.W[i] = float64(b.W[i] * classWeights[k])
-			}
-		}
-	}
+	w := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), classWeights: classWeights, find: newFinder(f.Keys)}
+	f.fill(b, v, cols, func(from, to int) { w.fill(b, v, from, to) })
 	return b
 }
 
-// fill writes features; cols are the source's columns of f.Cols.
-func (f *Fitted) fill(b *dataset.Block, src source, cols []int) {
+// labels writes labels and weights.
+type labels struct {
+	f            *Fitted
+	col, weight  int
+	classWeights []float64
+	find         finder
+}
+
+func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
+	if w.weight >= 0 {
+		v.Numbers(w.weight, from, b.W[from:to])
+	} else {
+		for i := from; i < to; i++ {
+			b.W[i] = 1
+		}
+	}
+	if w.col < 0 {
+		return
+	}
+	if w.f.Keys == nil {
+		v.Numbers(w.col, from, b.Y[from:to])
+		return
+	}
+	for i := from; i < to; i++ {
+		k := w.find.find(v.Bytes(w.col, i))
+		b.Y[i] = float64(k)
+		if w.classWeights != nil {
+			b.W[i] = float64(b.W[i] * w.classWeights[k])
+		}
+	}
+}
+
+// finder gives the number of a key, -1 for an unknown one.
+type finder struct {
+	keys []string
+	m    map[string]int32
+}
+
+func newFinder(keys []string) finder {
+	if len(keys) <= 6 {
+		return finder{keys: keys}
+	}
+	m := make(map[string]int32, len(keys))
+	for i, k := range keys {
+		m[k] = int32(i)
+	}
+	return finder{m: m}
+}
+
+func (f finder) find(key []byte) int32 {
+	if f.m != nil {
+		if k, ok := f.m[string(key)]; ok {
+			return k
+		}
+		return -1
+	}
+	for i, k := range f.keys {
+		if string(key) == k {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+// fill writes features chunk by chunk; cols are the source's columns of f.Cols.
+// also, if not nil, is called for each chunk.
+func (f *Fitted) fill(b *dataset.Block, src source, cols []int, also func(from, to int)) {
 	w := &writer{b: b}
+	puts := make([]func(from, to int), len(f.Cols))
 	var dense, code, ones int
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		n, codes := c.shape()
-		w.dense, w.code, w.ones = dense, code, int32(ones)
-		w.column(c, src, cols[i])
+		puts[i] = w.column(c, src, cols[i], dense, code, int32(ones))
 		dense += n
 		code += len(codes)
 		for _, k := range codes {
 			ones += k
 		}
 	}
+	for from := 0; from < b.Rows; from += chunkRows {
+		to := min(from+chunkRows, b.Rows)
+		for _, put := range puts {
+			put(from, to)
+		}
+		if also != nil {
+			also(from, to)
+		}
+	}
 }
 
-// writer writes one input column's places in a block.
+// writer writes input columns' places in a block.
 type writer struct {
-	b           *dataset.Block
-	dense, code int   // the first of its columns
-	ones        int32 // the first of its slots
-	buf, ind    [chunkRows]float64
+	b        *dataset.Block
+	buf, ind [chunkRows]float64
 }
 
-func (w *writer) column(c *FitCol, src source, col int) {
-	rows := w.b.Rows
+// column gives the function that writes a column's places in rows [from, to).
+// dense and code are the first of its columns, ones the first of its slots.
+func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
 	switch c.Encoder {
 	case OneHot, Ordinal:
-		w.category(c, src, col)
-		return
+		return w.category(c, src, col, dense, code, ones)
 	case Array, PlainArray:
-		w.array(c, src, col)
-		return
+		return w.array(c, src, col, dense)
 	}
 	center, inv := 0.0, 1.0
 	if len(c.Center) > 0 {
 		center, inv = c.Center[0], 1/c.Scale[0]
 	}
-	for from := 0; from < rows; from += chunkRows {
-		vals := w.buf[:min(chunkRows, rows-from)]
+	return func(from, to int) {
+		vals := w.buf[:to-from]
 		readNumbers(src, c.Type, col, from, vals)
 		switch c.Encoder {
 		case Bucketize, QuantileBucketize:
-			w.bucket(c, from, vals)
-			continue
+			w.bucket(c, from, vals, code, ones)
+			return
 		case Dates:
-			w.dates(c, from, vals)
+			w.dates(c, from, vals, code, ones)
 		}
-		ind := w.ind[:len(vals)]
 		missing := false
 		for i, v := range vals {
 			if v-v != 0 {
-				vals[i], ind[i], missing = c.Fill, 1, true
-			} else {
-				ind[i] = 0
+				if !missing {
+					missing = true
+					clear(w.ind[:len(vals)])
+				}
+				vals[i], w.ind[i] = c.Fill, 1
 			}
 		}
 		if center != 0 || inv != 1 {
@@ -120,9 +168,9 @@ func (w *writer) column(c *FitCol, src source, col int) {
 				vals[i] = float64((v - center) * inv)
 			}
 		}
-		w.put(w.dense, from, vals)
+		w.put(dense, from, vals)
 		if c.Indicator && missing {
-			w.put(w.dense+1, from, ind)
+			w.put(dense+1, from, w.ind[:len(vals)])
 		}
 	}
 }
@@ -155,7 +203,7 @@ func (w *writer) setCode(code, row int, slot int32) {
 	w.b.Code[(row&^(f64.Lanes-1))*w.b.Codes+code*f64.Lanes+row&(f64.Lanes-1)] = slot
 }
 
-func (w *writer) bucket(c *FitCol, from int, vals []float64) {
+func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, ones int32) {
 	for i, v := range vals {
 		slot := int32(-1)
 		if v == v {
@@ -163,33 +211,34 @@ func (w *writer) bucket(c *FitCol, from int, vals []float64) {
 			if found {
 				k++ // intervals are closed below
 			}
-			slot = w.ones + int32(k)
+			slot = ones + int32(k)
 		} else if c.NullSlot {
-			slot = w.ones + int32(len(c.Bounds)) + 1
+			slot = ones + int32(len(c.Bounds)) + 1
 		}
-		w.setCode(w.code, from+i, slot)
+		w.setCode(code, from+i, slot)
 	}
 }
 
-func (w *writer) dates(c *FitCol, from int, days []float64) {
+func (w *writer) dates(c *FitCol, from int, days []float64, code int, ones int32) {
 	for i, v := range days {
 		month, weekday, hour := int32(-1), int32(-1), int32(-1)
 		if v-v == 0 {
 			day := math.Floor(v)
 			t := time.Unix(int64(day)*86400, 0).UTC()
-			month = w.ones + int32(t.Month()) - 1
-			weekday = w.ones + 12 + (int32(t.Weekday())+6)%7 // Monday first
-			hour = w.ones + 19 + min(int32((v-day)*24), 23)
+			month = ones + int32(t.Month()) - 1
+			weekday = ones + 12 + (int32(t.Weekday())+6)%7 // Monday first
+			hour = ones + 19 + min(int32((v-day)*24), 23)
 		}
-		w.setCode(w.code, from+i, month)
-		w.setCode(w.code+1, from+i, weekday)
+		w.setCode(code, from+i, month)
+		w.setCode(code+1, from+i, weekday)
 		if c.Type.OID != types.DateOID {
-			w.setCode(w.code+2, from+i, hour)
+			w.setCode(code+2, from+i, hour)
 		}
 	}
 }
 
-func (w *writer) category(c *FitCol, src source, col int) {
+func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
+	known := newFinder(c.Cats)
 	find := func(key []byte) int32 {
 		if key == nil {
 			if c.NullSlot {
@@ -197,67 +246,68 @@ func (w *writer) category(c *FitCol, src source, col int) {
 			}
 			return -1
 		}
-		if k, ok := c.lookup[string(key)]; ok {
-			return k
-		}
-		return -1
+		return known.find(key)
 	}
 	at := func(i int) int32 { return find(src.Bytes(col, i)) }
 	if d, ok := src.(*columns); ok {
 		at = d.codes(col, find)
 	}
-	for from := 0; from < w.b.Rows; from += chunkRows {
-		vals := w.buf[:min(chunkRows, w.b.Rows-from)]
-		for i := range vals {
-			k := at(from + i)
-			if c.Encoder == Ordinal {
+	if c.Encoder == Ordinal {
+		return func(from, to int) {
+			vals := w.buf[:to-from]
+			for i := range vals {
+				k := at(from + i)
 				if int(k) == len(c.Cats) {
 					k = -1
 				}
 				vals[i] = float64(k + 1)
-				continue
 			}
-			if k >= 0 {
-				k += w.ones
-			}
-			w.setCode(w.code, from+i, k)
+			w.put(dense, from, vals)
 		}
-		if c.Encoder == Ordinal {
-			w.put(w.dense, from, vals)
+	}
+	return func(from, to int) {
+		for i := from; i < to; i++ {
+			k := at(i)
+			if k >= 0 {
+				k += ones
+			}
+			w.setCode(code, i, k)
 		}
 	}
 }
 
-func (w *writer) array(c *FitCol, src source, col int) {
+func (w *writer) array(c *FitCol, src source, col, dense int) func(from, to int) {
 	var vals []float64
 	place := func(j, row int, v float64) {
-		at := (row&^(f64.Lanes-1))*w.b.Dense + (w.dense+j)*f64.Lanes + row&(f64.Lanes-1)
+		at := (row&^(f64.Lanes-1))*w.b.Dense + (dense+j)*f64.Lanes + row&(f64.Lanes-1)
 		if w.b.X32 != nil {
 			w.b.X32[at] = float32(v)
 		} else {
 			w.b.X64[at] = v
 		}
 	}
-	for i := range w.b.Rows {
-		var ok bool
-		vals, ok = src.Array(col, i, vals[:0])
-		ok = ok && len(vals) == c.Dim // at prediction another length counts as NULL
-		for j := range c.Dim {
-			center, scale := 0.0, 1.0
-			if len(c.Center) > 0 {
-				center, scale = c.Center[j], c.Scale[j]
+	return func(from, to int) {
+		for i := from; i < to; i++ {
+			var ok bool
+			vals, ok = src.Array(col, i, vals[:0])
+			ok = ok && len(vals) == c.Dim // at prediction another length counts as NULL
+			for j := range c.Dim {
+				center, scale := 0.0, 1.0
+				if len(c.Center) > 0 {
+					center, scale = c.Center[j], c.Scale[j]
+				}
+				v := center
+				if ok && vals[j] == vals[j] {
+					v = vals[j]
+				}
+				if c.Encoder == Array {
+					v = (v - center) / scale
+				}
+				place(j, i, v)
 			}
-			v := center
-			if ok && vals[j] == vals[j] {
-				v = vals[j]
+			if c.Indicator && !ok {
+				place(c.Dim, i, 1)
 			}
-			if c.Encoder == Array {
-				v = (v - center) / scale
-			}
-			place(j, i, v)
-		}
-		if c.Indicator && !ok {
-			place(c.Dim, i, 1)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // chunkRows is how many values of a column are looked at at once.
-const chunkRows = 256
+const chunkRows = dataset.ViewRows
 
 // needs tells what statistics a column's part asks for.
 func (s *Spec) needs(c *Col) (moments, extremes, cats, sketch bool) {
@@ -46,111 +46,229 @@ func (s *Spec) needs(c *Col) (moments, extremes, cats, sketch bool) {
 // values of all its rows.
 func (s *Spec) Collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	train, held := v.Split(s.Holdout)
-	st := &Stats{Rows: int64(train.Rows), Held: int64(held.Rows), Cols: make([]ColStats, len(s.Cols))}
-	for i := range s.Cols {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		c := &s.Cols[i]
-		var err error
-		if c.Role == Label && s.Classes { // held out rows may have a class of their own
-			if err := s.column(v, i, c, &st.Cols[i]); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := s.check(held, i); err != nil {
-			return nil, err
-		}
-		switch {
-		case c.Role == Weight:
-			st.Weight, err = weights(train, i, c.Name)
-		case c.Role == Feature && (c.Encoder == Array || c.Encoder == PlainArray):
-			err = arrays(train, i, c, &st.Cols[i])
-		default:
-			err = s.column(train, i, c, &st.Cols[i])
-		}
-		if err != nil {
-			return nil, err
-		}
+	st, err := s.collect(ctx, train)
+	if err != nil || held.Rows == 0 {
+		return st, err
 	}
-	if s.WeightCol() < 0 {
-		st.Weight = float64(train.Rows)
+	// Of held out rows only the classes count: they may have one of their own.
+	other, err := s.collect(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	st.Held = other.Rows
+	if c := s.LabelCol(); c >= 0 && s.Classes {
+		st.Cols[c].Cats, _ = mergeCats(st.Cols[c].Cats, other.Cols[c].Cats, MaxClasses)
 	}
 	return st, nil
 }
 
-// check looks at the values of held out rows, which no statistics see.
-func (s *Spec) check(v *dataset.View, i int) error {
-	c := &s.Cols[i]
-	if v.Rows == 0 {
-		return nil
+func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
+	st := &Stats{Rows: int64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
+	cols := make([]collector, len(s.Cols))
+	for i := range cols {
+		cols[i].init(s, i, v.Rows)
 	}
-	var none ColStats
-	switch {
-	case c.Role == Weight:
-		_, err := weights(v, i, c.Name)
-		return err
-	case c.Role == Feature && (c.Encoder == Array || c.Encoder == PlainArray):
-		return arrays(v, i, c, &none)
-	default:
-		return s.column(v, i, c, &none)
-	}
-}
-
-func weights(v *dataset.View, i int, name string) (float64, error) {
 	var buf [chunkRows]float64
-	var lanes [f64.Lanes]float64
 	for from := 0; from < v.Rows; from += chunkRows {
-		vals := buf[:min(chunkRows, v.Rows-from)]
-		if v.Numbers(i, from, vals) > 0 {
-			return 0, errWeightNull(name)
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		for j, w := range vals {
-			if w-w != 0 {
-				return 0, errNotFinite("weight", name)
+		vals := buf[:min(chunkRows, v.Rows-from)]
+		for i := range cols {
+			if err := cols[i].chunk(v, i, from, vals); err != nil {
+				return nil, err
 			}
-			if w < 0 {
-				return 0, errWeightNegative(name)
-			}
-			lanes[j%f64.Lanes] += w
 		}
 	}
-	return f64.Fold(&lanes), nil
+	st.Weight = float64(v.Rows)
+	for i := range cols {
+		if err := cols[i].finish(&st.Cols[i]); err != nil {
+			return nil, err
+		}
+		if s.Cols[i].Role == Weight {
+			st.Weight = f64.Fold(&cols[i].acc.S1)
+		}
+	}
+	return st, nil
 }
 
-func (s *Spec) column(v *dataset.View, i int, c *Col, st *ColStats) error {
-	moments, extremes, cats, sketch := s.needs(c)
-	if moments {
-		if err := s.numbers(v, i, c, st, extremes, sketch); err != nil {
-			return err
+// collector is one column's statistics in the making.
+type collector struct {
+	col                                    *Col
+	moments, extremes, cats, sketch, array bool
+	nulls, count                           int64
+	shift                                  float64
+	acc                                    f64.MomentAcc
+	lo, hi                                 float64
+	sample                                 []float64
+	counter                                catCounter
+	elems                                  []f64.MomentAcc
+	shifts, vals                           []float64
+}
+
+func (k *collector) init(s *Spec, i, rows int) {
+	k.col = &s.Cols[i]
+	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
+	k.moments, k.extremes, k.cats, k.sketch = s.needs(k.col)
+	if k.sketch {
+		k.sample = make([]float64, 0, rows)
+	}
+}
+
+func (k *collector) chunk(v *dataset.View, i, from int, vals []float64) error {
+	if k.col.Role == Weight {
+		return k.weights(v.Numbers(i, from, vals), vals)
+	}
+	if k.array {
+		return k.arrays(v, i, from, len(vals))
+	}
+	if k.moments {
+		k.numbers(readNumbers(v, k.col.Type, i, from, vals), vals)
+	}
+	if k.cats {
+		return k.categories(v, i, from, len(vals))
+	}
+	return nil
+}
+
+// numbers adds a chunk of values around the column's first one; a NULL counts
+// as that, so that rows keep their lanes.
+func (k *collector) numbers(nulls int, vals []float64) {
+	have := len(vals) - nulls
+	if !k.cats {
+		k.nulls += int64(nulls)
+	}
+	if have == 0 {
+		return
+	}
+	if k.count == 0 {
+		for _, x := range vals {
+			if x == x || nulls == 0 {
+				k.shift, k.lo, k.hi = x, x, x
+				break
+			}
 		}
 	}
-	if cats {
-		n := map[string]int64{}
-		var nulls int64
-		for r := range v.Rows {
-			b := v.Bytes(i, r)
-			if b == nil {
-				nulls++
+	k.count += int64(have)
+	if k.extremes || k.sketch {
+		for _, x := range vals {
+			if x != x {
 				continue
 			}
-			if IsNumber(c.Type) && c.Role == Label && badFloat(c.Type, b) {
-				return errNotFinite("label", c.Name)
+			k.lo, k.hi = math.Min(k.lo, x), math.Max(k.hi, x)
+			if k.sketch {
+				k.sample = append(k.sample, x)
 			}
-			n[string(b)]++ // no allocation where the key is known
-			if len(n) > maxDistinct {
-				return errManyCategories(c.Name)
-			}
-		}
-		st.Nulls = nulls
-		st.Cats = countCats(n)
-		if c.Role == Label && len(st.Cats) > MaxClasses {
-			return errManyClasses(c.Name)
 		}
 	}
-	if c.Role == Label && st.Nulls > 0 {
-		return errLabelNull(c.Name)
+	if nulls > 0 {
+		left := nulls
+		for j, x := range vals {
+			if x != x && left > 0 { // a NaN beyond the NULLs stays, and is found
+				vals[j] = k.shift
+				left--
+			}
+		}
+	}
+	f64.Moments(vals, k.shift, &k.acc)
+}
+
+func (k *collector) categories(v *dataset.View, i, from, n int) error {
+	for r := from; r < from+n; r++ {
+		b := v.Bytes(i, r)
+		if b == nil {
+			k.nulls++
+			continue
+		}
+		k.counter.add(b)
+	}
+	if len(k.counter.n) > maxDistinct {
+		return errManyCategories(k.col.Name)
+	}
+	return nil
+}
+
+func (k *collector) weights(nulls int, vals []float64) error {
+	if nulls > 0 {
+		return errWeightNull(k.col.Name)
+	}
+	for _, w := range vals {
+		if w-w != 0 {
+			return errNotFinite("weight", k.col.Name)
+		}
+		if w < 0 {
+			return errWeightNegative(k.col.Name)
+		}
+	}
+	f64.Moments(vals, 0, &k.acc)
+	return nil
+}
+
+func (k *collector) arrays(v *dataset.View, i, from, n int) error {
+	for r := from; r < from+n; r++ {
+		var ok bool
+		if k.vals, ok = v.Array(i, r, k.vals[:0]); !ok {
+			k.nulls++
+			continue
+		}
+		if k.count == 0 {
+			k.elems, k.shifts = make([]f64.MomentAcc, len(k.vals)), append(k.shifts, k.vals...)
+		}
+		if len(k.vals) != len(k.elems) {
+			return errArrayLength(k.col.Name, len(k.elems), len(k.vals))
+		}
+		l := int(k.count % f64.Lanes)
+		for j, x := range k.vals {
+			d := x - k.shifts[j]
+			k.elems[j].S1[l] += d
+			k.elems[j].S2[l] = f64.FMA(d, d, k.elems[j].S2[l])
+		}
+		k.count++
+	}
+	return nil
+}
+
+// finish gives the statistics, or says what is wrong with the values.
+func (k *collector) finish(st *ColStats) error {
+	c := k.col
+	st.Nulls = k.nulls
+	what := "feature"
+	if c.Role == Label {
+		what = "label"
+		if k.nulls > 0 {
+			return errLabelNull(c.Name)
+		}
+	}
+	if k.moments {
+		st.Number = &NumberStats{Min: k.lo, Max: k.hi}
+		st.Number.finish(k.count, k.shift, &k.acc)
+		if !st.Number.finite() {
+			return errNotFinite(what, c.Name)
+		}
+	}
+	if k.cats {
+		st.Cats = k.counter.list()
+		if c.Role == Label {
+			for _, cat := range st.Cats {
+				if IsNumber(c.Type) && badFloat(c.Type, []byte(cat.Key)) {
+					return errNotFinite(what, c.Name)
+				}
+			}
+			if len(st.Cats) > MaxClasses {
+				return errManyClasses(c.Name)
+			}
+		}
+	}
+	for j := range k.elems {
+		var n NumberStats
+		n.finish(k.count, k.shifts[j], &k.elems[j])
+		if !n.finite() {
+			return errNotFinite(what, c.Name)
+		}
+		st.Elems = append(st.Elems, n)
+	}
+	if k.sketch {
+		st.Sketch = sketchOf(k.sample)
 	}
 	return nil
 }
@@ -158,74 +276,6 @@ func (s *Spec) column(v *dataset.View, i int, c *Col, st *ColStats) error {
 func badFloat(t types.Type, key []byte) bool {
 	v := keyNumber(t, key)
 	return v-v != 0
-}
-
-// numbers reads a column once, in chunks around its first value.
-func (s *Spec) numbers(v *dataset.View, i int, c *Col, st *ColStats, extremes, sketch bool) error {
-	var buf, kept [chunkRows]float64
-	var acc f64.MomentAcc
-	var sample []float64
-	var nulls, count int64
-	num := &NumberStats{}
-	var shift float64
-	have := 0 // values of kept not yet added: a multiple of the lanes is added at a time
-	for from := 0; from < v.Rows; from += chunkRows {
-		vals := buf[:min(chunkRows, v.Rows-from)]
-		n := readNumbers(v, c.Type, i, from, vals)
-		if n > 0 { // close the gaps
-			nulls += int64(n)
-			k := 0
-			for j, x := range vals {
-				if !v.Null(i, from+j) {
-					vals[k] = x
-					k++
-				}
-			}
-			vals = vals[:k]
-		}
-		if len(vals) == 0 {
-			continue
-		}
-		if count == 0 {
-			shift = vals[0]
-			num.Min, num.Max = vals[0], vals[0]
-		}
-		count += int64(len(vals))
-		if extremes {
-			for _, x := range vals {
-				num.Min, num.Max = math.Min(num.Min, x), math.Max(num.Max, x)
-			}
-		}
-		if sketch {
-			sample = append(sample, vals...)
-		}
-		for len(vals) > 0 {
-			if have == 0 && len(vals) == chunkRows {
-				f64.Moments(vals, shift, &acc)
-				break
-			}
-			k := copy(kept[have:], vals)
-			vals = vals[k:]
-			if have += k; have == chunkRows {
-				f64.Moments(kept[:], shift, &acc)
-				have = 0
-			}
-		}
-	}
-	f64.Moments(kept[:have], shift, &acc)
-	num.finish(count, shift, &acc)
-	if num.M2-num.M2 != 0 || num.Mean-num.Mean != 0 {
-		what := "feature"
-		if c.Role == Label {
-			what = "label"
-		}
-		return errNotFinite(what, c.Name)
-	}
-	st.Number, st.Nulls = num, nulls
-	if sketch {
-		st.Sketch = sketchOf(sample)
-	}
-	return nil
 }
 
 // readNumbers is v.Numbers with times in days.
@@ -249,39 +299,3 @@ func readNumbers(v source, t types.Type, i, from int, dst []float64) int {
 }
 
 const microsPerDay = 86400e6
-
-func arrays(v *dataset.View, i int, c *Col, st *ColStats) error {
-	var vals []float64
-	var acc []f64.MomentAcc
-	var shift []float64
-	var count int64
-	for r := range v.Rows {
-		var ok bool
-		if vals, ok = v.Array(i, r, vals[:0]); !ok {
-			st.Nulls++
-			continue
-		}
-		if count == 0 {
-			acc, shift = make([]f64.MomentAcc, len(vals)), append(shift, vals...)
-			st.Elems = make([]NumberStats, len(vals))
-		}
-		if len(vals) != len(acc) {
-			return errArrayLength(c.Name, len(acc), len(vals))
-		}
-		l := int(count % f64.Lanes)
-		for j, x := range vals {
-			d := x - shift[j]
-			acc[j].S1[l] += d
-			acc[j].S2[l] = f64.FMA(d, d, acc[j].S2[l])
-		}
-		count++
-	}
-	for j := range acc {
-		e := &st.Elems[j]
-		e.finish(count, shift[j], &acc[j])
-		if e.M2-e.M2 != 0 || e.Mean-e.Mean != 0 {
-			return errNotFinite("feature", c.Name)
-		}
-	}
-	return nil
-}

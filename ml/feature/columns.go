@@ -36,7 +36,7 @@ func (f *Fitted) EncodeColumns(cols []arrow.Array, n int) (*dataset.Block, error
 		}
 	}
 	b := dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
-	f.fill(b, src, idx)
+	f.fill(b, src, idx, nil)
 	return b, nil
 }
 

@@ -34,8 +34,6 @@ type FitCol struct {
 	NullSlot  bool      // NULL has a slot, after the categories
 	Bounds    []float64 // of buckets
 	Dim       int       // of arrays
-
-	lookup map[string]int32
 }
 
 // Fit makes the encoders that the statistics of all rows call for.
@@ -169,7 +167,7 @@ func (c *FitCol) shape() (dense int, codes []int) {
 	return dense, codes
 }
 
-// count sums the shapes up and prepares the lookups.
+// count sums the shapes up.
 func (f *Fitted) count() {
 	f.Dense, f.Codes, f.Ones = 0, 0, 0
 	for i := range f.Cols {
@@ -179,12 +177,6 @@ func (f *Fitted) count() {
 		f.Codes += len(codes)
 		for _, n := range codes {
 			f.Ones += n
-		}
-		if len(c.Cats) > 0 {
-			c.lookup = make(map[string]int32, len(c.Cats))
-			for j, k := range c.Cats {
-				c.lookup[k] = int32(j)
-			}
 		}
 	}
 }

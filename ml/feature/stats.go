@@ -74,8 +74,12 @@ func (n *NumberStats) finish(count int64, shift float64, acc *f64.MomentAcc) {
 	k := float64(count)
 	n.N = count
 	n.Mean = shift + s1/k
-	n.M2 = max(s2-float64(s1*(s1/k)), 0)
+	if n.M2 = s2 - float64(s1*(s1/k)); n.M2 < 0 {
+		n.M2 = 0
+	}
 }
+
+func (n *NumberStats) finite() bool { return n.Mean-n.Mean == 0 && n.M2-n.M2 == 0 }
 
 // Std is the standard deviation of the population; 1 where all are equal.
 func (n *NumberStats) Std() float64 {
@@ -237,11 +241,40 @@ func DecodeStats(d *canon.D) *Stats {
 	return s
 }
 
-// countCats gives the categories of a count, ascending.
-func countCats(n map[string]int64) []CatCount {
-	out := make([]CatCount, 0, len(n))
-	for k, c := range n {
-		out = append(out, CatCount{k, c})
+// catCounter counts values. The few that come most are found without hashing.
+type catCounter struct {
+	keys [8]string
+	hits [8]int64
+	used int
+	n    map[string]int64
+}
+
+func (c *catCounter) add(key []byte) {
+	for i, k := range c.keys[:c.used] {
+		if string(key) == k {
+			c.hits[i]++
+			return
+		}
+	}
+	if c.used < len(c.keys) {
+		c.keys[c.used], c.hits[c.used] = string(key), 1
+		c.used++
+		return
+	}
+	if c.n == nil {
+		c.n = map[string]int64{}
+	}
+	c.n[string(key)]++
+}
+
+// list gives the counts, ascending by key.
+func (c *catCounter) list() []CatCount {
+	out := make([]CatCount, 0, len(c.n)+c.used)
+	for i, k := range c.keys[:c.used] {
+		out = append(out, CatCount{k, c.hits[i]})
+	}
+	for k, n := range c.n {
+		out = append(out, CatCount{k, n})
 	}
 	slices.SortFunc(out, func(a, b CatCount) int { return cmp.Compare(a.Key, b.Key) })
 	return out

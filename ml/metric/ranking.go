@@ -32,6 +32,18 @@ func (r *Ranking) Add(positive bool, score, weight float64) {
 	}
 }
 
+// RankingOf makes the state of given weights, ascending by score; those without
+// weight are left out.
+func RankingOf(ranks []Rank) *Ranking {
+	r := &Ranking{}
+	for _, k := range ranks {
+		if k.Pos != 0 || k.Neg != 0 {
+			r.sorted = append(r.sorted, k)
+		}
+	}
+	return r
+}
+
 // settle sorts what is fresh and merges it in.
 func (r *Ranking) settle() {
 	if len(r.fresh) == 0 {

@@ -18,7 +18,7 @@ import (
 )
 
 // higgsLike makes n rows of 28 float4 features and a class, as batches. The
-// same numbers come from testdata/sklearn.py, which times scikit-learn on them.
+// same numbers come from testdata/baseline.py, which times scikit-learn on them.
 func higgsLike(n int) ([]dataset.Column, []*batch.Batch) {
 	const d = 28
 	cols := make([]dataset.Column, d+1)

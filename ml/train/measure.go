@@ -1,7 +1,6 @@
 package train
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -29,32 +28,55 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 		return m
 	}
 	r := s.ScoreBlock(b)
-	names := make([]string, len(r.Probs))
-	for k := range names {
-		names[k] = classNumber(k)
+	if !m.classes {
+		for i, v := range r.Value {
+			m.reg.Add(b.Y[i], v, b.W[i])
+		}
+		return m
+	}
+	k := len(r.Probs)
+	cells := make([]float64, k*k)
+	var bins *[coarseBins + 1]metric.Rank
+	if p.coarse && k == 2 {
+		bins = new([coarseBins + 1]metric.Rank)
 	}
 	for i := range b.Rows {
-		w := b.W[i]
-		if !m.classes {
-			m.reg.Add(b.Y[i], r.Value[i], w)
-			continue
-		}
-		y := int(b.Y[i])
+		w, y := b.W[i], int(b.Y[i])
 		if p.classWeights != nil {
 			w /= p.classWeights[y]
 		}
-		m.matrix.Add(names[y], names[r.Class(i)], w)
+		cells[y*k+r.Class(i)] += w
 		m.loss.Add(r.Probs[y][i], w)
-		if len(r.Probs) == 2 {
-			score := r.Probs[1][i]
-			if p.coarse {
-				score = math.RoundToEven(score*65536) / 65536
+		switch {
+		case bins != nil:
+			at := &bins[int(float64(r.Probs[1][i]*coarseBins)+0.5)]
+			if y == 1 {
+				at.Pos += w
+			} else {
+				at.Neg += w
 			}
-			m.rank.Add(y == 1, score, w)
+		case k == 2:
+			m.rank.Add(y == 1, r.Probs[1][i], w)
 		}
+	}
+	for y := range k {
+		for c := range k {
+			if w := cells[y*k+c]; w != 0 {
+				m.matrix.Add(classNumber(y), classNumber(c), w)
+			}
+		}
+	}
+	if bins != nil {
+		for i := range bins {
+			bins[i].Score = float64(i) / coarseBins
+		}
+		m.rank = metric.RankingOf(bins[:])
 	}
 	return m
 }
+
+// coarseBins is the number of different scores that a coarse ranking keeps.
+const coarseBins = 1 << 16
 
 // classNumber names a class in a matrix so that names sort as numbers.
 func classNumber(k int) string {

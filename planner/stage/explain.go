@@ -86,6 +86,9 @@ type describer struct {
 	act  Actuals
 	rows func(plan.Node) float64
 	next map[plan.StageID]int
+	// names are columns as they are printed: with their relation's name where
+	// the plan reads several.
+	names map[expr.ColID]string
 }
 
 func describe(s *plan.Staged, o *Options, act Actuals) *entry {
@@ -94,8 +97,66 @@ func describe(s *plan.Staged, o *Options, act Actuals) *entry {
 	if d.rows == nil {
 		d.rows = ownRows
 	}
+	d.qualify()
 	return d.node(s.Stages[0].Root, 0)[0]
 }
+
+// qualify names the columns of relations after them, if there are several.
+func (d *describer) qualify() {
+	d.names = map[expr.ColID]string{}
+	relations := 0
+	var walk func(n plan.Node)
+	walk = func(n plan.Node) {
+		var name string
+		switch n := n.(type) {
+		case *plan.Scan:
+			name = orName(n.Alias, n.Name)
+		case *plan.Virtual:
+			name = orName(n.Alias, n.Name)
+		case *plan.Buffer:
+			name = n.Name
+		}
+		if name != "" {
+			relations++
+			for _, c := range n.Schema() {
+				d.names[c.ID] = name + "." + c.Name
+			}
+		}
+		for _, k := range n.Children() {
+			walk(k)
+		}
+	}
+	for _, st := range d.s.Stages {
+		walk(st.Root)
+	}
+	if relations < 2 {
+		d.names = nil
+	}
+}
+
+func orName(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// named gives columns the names they are printed with.
+func (d *describer) named(e expr.Expr) expr.Expr {
+	if len(d.names) == 0 {
+		return e
+	}
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); ok && d.names[c.ID] != "" {
+			m := *c
+			m.Name = d.names[c.ID]
+			return &m
+		}
+		return x
+	})
+}
+
+func (d *describer) str(e expr.Expr) string { return plan.ExprString(d.named(e), false) }
 
 // ownRows is what nodes note of their estimates.
 func ownRows(n plan.Node) float64 {
@@ -176,7 +237,7 @@ func (d *describer) exchange(e *entry, r *plan.Receive, s *plan.Stage) {
 	how := map[plan.ExchangeKind]string{plan.Gather: "Gather", plan.HashBy: "Repartition", plan.Broadcast: "Broadcast", plan.Spread: "Spread"}[s.Out.Kind]
 	if len(r.Merge) > 0 {
 		how = "Gather Merge"
-		e.add("Sort Key", keyList(r.Merge)...)
+		e.add("Sort Key", d.keyList(r.Merge)...)
 	}
 	from := "the gateway"
 	if s.Where == plan.OnAll {
@@ -186,7 +247,7 @@ func (d *describer) exchange(e *entry, r *plan.Receive, s *plan.Stage) {
 		}
 	}
 	e.title = fmt.Sprintf("%s from stage %d on %s", how, s.ID, from)
-	e.add("Hash Key", exprList(s.Out.Keys)...)
+	e.add("Hash Key", d.exprList(s.Out.Keys)...)
 }
 
 func (d *describer) fill(e *entry, n plan.Node) {
@@ -196,7 +257,7 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		named("Seq Scan")
 		e.rel, e.alias = n.Name, n.Alias
 		e.title = "Seq Scan on " + relation(n.Name, n.Alias)
-		e.add("Filter", condText(n.Filter)...)
+		e.add("Filter", d.condText(n.Filter)...)
 	case *plan.Values:
 		named("Values Scan")
 		if len(n.Cols) == 0 && len(n.Rows) == 1 {
@@ -209,12 +270,12 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		named("Function Scan")
 		e.rel, e.alias = n.Schema_+"."+n.Name, n.Alias
 		e.title = "Function Scan on " + relation(e.rel, n.Alias)
-		e.add("Filter", condText(n.Filter)...)
+		e.add("Filter", d.condText(n.Filter)...)
 	case *plan.Source:
 		named("Function Scan")
 		e.rel = n.Name
 		e.title = "Function Scan on " + n.Name
-		e.add("Filter", condText(n.Filter)...)
+		e.add("Filter", d.condText(n.Filter)...)
 	case *plan.FuncScan:
 		named("Function Scan")
 		if len(n.Calls) > 0 && n.Calls[0].Fn != nil {
@@ -226,7 +287,7 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		e.rel = n.Name
 	case *plan.Filter:
 		named("Filter")
-		e.add("Filter", condText(n.Conds)...)
+		e.add("Filter", d.condText(n.Conds)...)
 	case *plan.Project:
 		named("Project")
 	case *plan.ProjectSet:
@@ -235,11 +296,11 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		d.aggregate(e, n)
 	case *plan.Window:
 		named("WindowAgg")
-		e.add("Partition Key", exprList(n.PartitionBy)...)
-		e.add("Order Key", keyList(n.OrderBy)...)
+		e.add("Partition Key", d.exprList(n.PartitionBy)...)
+		e.add("Order Key", d.keyList(n.OrderBy)...)
 	case *plan.Sort:
 		named("Sort")
-		e.add("Sort Key", keyList(n.Keys)...)
+		e.add("Sort Key", d.keyList(n.Keys)...)
 		if n.Limit >= 0 {
 			e.add("Sort Method", fmt.Sprintf("top-N heapsort of %d", n.Limit))
 		}
@@ -247,7 +308,7 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		named("Limit")
 	case *plan.DistinctOn:
 		named("Unique")
-		e.add("Unique Key", exprList(n.Keys)...)
+		e.add("Unique Key", d.exprList(n.Keys)...)
 	case *plan.Max1Row:
 		named("Max1Row")
 	case *plan.Join:
@@ -292,12 +353,12 @@ func (d *describer) aggregate(e *entry, n *plan.Aggregate) {
 		groups[i] = g.Expr
 	}
 	if len(n.Sets) == 0 {
-		e.add("Group Key", exprList(groups)...)
+		e.add("Group Key", d.exprList(groups)...)
 	}
 	for _, s := range n.Sets {
 		keys := make([]string, len(s))
 		for i, x := range s {
-			keys[i] = plan.ExprString(groups[x], false)
+			keys[i] = d.str(groups[x])
 		}
 		if len(keys) == 0 {
 			keys = []string{"()"}
@@ -331,10 +392,10 @@ func (d *describer) join(e *entry, n *plan.Join) {
 		if n.NullSafe[i] {
 			op = " IS NOT DISTINCT FROM "
 		}
-		conds[i] = "(" + plan.ExprString(n.LKeys[i], false) + op + plan.ExprString(n.RKeys[i], false) + ")"
+		conds[i] = "(" + d.str(n.LKeys[i]) + op + d.str(n.RKeys[i]) + ")"
 	}
 	e.add("Hash Cond", andText(conds)...)
-	e.add("Join Filter", condText(n.Residual)...)
+	e.add("Join Filter", d.condText(n.Residual)...)
 }
 
 // relation is a relation's name with its alias.
@@ -345,24 +406,25 @@ func relation(name, alias string) string {
 	return name
 }
 
-func exprList(es []expr.Expr) []string {
+func (d *describer) exprList(es []expr.Expr) []string {
 	out := make([]string, len(es))
 	for i, e := range es {
-		out[i] = plan.ExprString(e, false)
+		out[i] = d.str(e)
 	}
 	return out
 }
 
-func keyList(ks []expr.Order) []string {
+func (d *describer) keyList(ks []expr.Order) []string {
 	out := make([]string, len(ks))
 	for i, k := range ks {
+		k.Expr = d.named(k.Expr)
 		out[i] = plan.KeysString([]expr.Order{k}, false)
 	}
 	return out
 }
 
 // condText joins conditions to one, as PostgreSQL prints them.
-func condText(conds []expr.Expr) []string { return andText(exprList(conds)) }
+func (d *describer) condText(conds []expr.Expr) []string { return andText(d.exprList(conds)) }
 
 func andText(conds []string) []string {
 	switch len(conds) {

@@ -30,6 +30,7 @@ var (
 	logistic  = choose(logisticGo, logisticOf(logisticAVX2), logisticOf(logisticAVX512))
 	expAll    = choose(expGo, expAVX2, expAVX512)
 	dotLanes  = choose(dotGo, dotAVX2, dotAVX512)
+	momentsOf = choose(momentsGo, momentsBody(momentsAVX2), momentsBody(momentsAVX512))
 	dots2x4   = choose(dots2x4Go, dotsOf(dots2x4AVX2), dotsOf(dots2x4AVX512))
 )
 
@@ -59,4 +60,8 @@ func dotsOf(lanes func(*[64]float64, *float64, *float64, int, int)) func(*[8]flo
 // logisticOf lets a kernel see an Acc as the 24 values it is.
 func logisticOf(k func(z, h, y, w []float64, acc *[3 * Lanes]float64)) func(z, h, y, w []float64, acc *Acc) {
 	return func(z, h, y, w []float64, acc *Acc) { k(z, h, y, w, (*[3 * Lanes]float64)(unsafe.Pointer(acc))) }
+}
+
+func momentsBody(k func(acc *[2 * Lanes]float64, x []float64, c float64)) func(*MomentAcc, []float64, float64) {
+	return func(acc *MomentAcc, x []float64, c float64) { k((*[2 * Lanes]float64)(unsafe.Pointer(acc)), x, c) }
 }

@@ -20,6 +20,7 @@ type bodies struct {
 	exp       func([]float64)
 	dot       func(*[Lanes]float64, []float64, []float64)
 	dots2x4   func(*[8]float64, []float64, []float64, int, int)
+	moments   func(*MomentAcc, []float64, float64)
 }
 
 func randoms(r *rand.Rand, n int) []float64 {
@@ -113,6 +114,11 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 			b.dot(&l1, z, w)
 			dotGo(&l2, z, w)
 			sameBits(t, b.name+" dot", l1[:], l2[:])
+
+			m1, m2 := MomentAcc{S1: l1, S2: l2}, MomentAcc{S1: l1, S2: l2}
+			b.moments(&m1, w, 0.7)
+			momentsGo(&m2, w, 0.7)
+			sameBits(t, b.name+" moments", append(m1.S1[:], m1.S2[:]...), append(m2.S1[:], m2.S2[:]...))
 		}
 		for n := 8; n <= 256; n += 8 {
 			p, q := randoms(r, 4*256), randoms(r, 4*256)

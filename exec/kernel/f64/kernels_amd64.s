@@ -1127,6 +1127,37 @@ loop1:
 	VZEROUPPER
 	RET
 
+// func momentsAVX2(acc *[16]float64, x []float64, c float64)
+// Requires: AVX, FMA3
+TEXT ·momentsAVX2(SB), NOSPLIT, $0-40
+	MOVQ         acc+0(FP), AX
+	MOVQ         x_base+8(FP), CX
+	MOVQ         x_len+16(FP), DX
+	VBROADCASTSD c+32(FP), Y0
+	VMOVUPD      (AX), Y1
+	VMOVUPD      64(AX), Y3
+	VMOVUPD      32(AX), Y2
+	VMOVUPD      96(AX), Y4
+
+loop:
+	VMOVUPD     (CX), Y5
+	VSUBPD      Y0, Y5, Y5
+	VADDPD      Y5, Y1, Y1
+	VFMADD231PD Y5, Y5, Y3
+	VMOVUPD     32(CX), Y5
+	VSUBPD      Y0, Y5, Y5
+	VADDPD      Y5, Y2, Y2
+	VFMADD231PD Y5, Y5, Y4
+	ADDQ        $0x40, CX
+	SUBQ        $0x08, DX
+	JNZ         loop
+	VMOVUPD     Y1, (AX)
+	VMOVUPD     Y3, 64(AX)
+	VMOVUPD     Y2, 32(AX)
+	VMOVUPD     Y4, 96(AX)
+	VZEROUPPER
+	RET
+
 // func margins32AVX512(z []float64, x []float32, w []float64)
 // Requires: AVX, AVX512F
 TEXT ·margins32AVX512(SB), NOSPLIT, $0-72
@@ -1667,5 +1698,28 @@ loop0:
 	VMOVUPD     Z5, 320(AX)
 	VMOVUPD     Z6, 384(AX)
 	VMOVUPD     Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func momentsAVX512(acc *[16]float64, x []float64, c float64)
+// Requires: AVX, AVX512F
+TEXT ·momentsAVX512(SB), NOSPLIT, $0-40
+	MOVQ         acc+0(FP), AX
+	MOVQ         x_base+8(FP), CX
+	MOVQ         x_len+16(FP), DX
+	VBROADCASTSD c+32(FP), Z0
+	VMOVUPD      (AX), Z1
+	VMOVUPD      64(AX), Z2
+
+loop:
+	VMOVUPD     (CX), Z3
+	VSUBPD      Z0, Z3, Z3
+	VADDPD      Z3, Z1, Z1
+	VFMADD231PD Z3, Z3, Z2
+	ADDQ        $0x40, CX
+	SUBQ        $0x08, DX
+	JNZ         loop
+	VMOVUPD     Z1, (AX)
+	VMOVUPD     Z2, 64(AX)
 	VZEROUPPER
 	RET

@@ -9,20 +9,23 @@ type MomentAcc struct {
 // mod Lanes. Only the last call of a pass may have a len(x) that is not a
 // multiple of Lanes. A sum that is not finite betrays a value that is not.
 func Moments(x []float64, c float64, a *MomentAcc) {
-	s1, s2 := a.S1, a.S2
 	n := len(x) &^ (Lanes - 1)
-	for i := 0; i < n; i += Lanes {
-		v := (*[Lanes]float64)(x[i:])
-		for l := range Lanes {
-			d := v[l] - c
-			s1[l] += d
-			s2[l] = FMA(d, d, s2[l])
-		}
+	if n > 0 {
+		momentsOf(a, x[:n], c)
 	}
 	for i, v := range x[n:] {
 		d := v - c
-		s1[i] += d
-		s2[i] = FMA(d, d, s2[i])
+		a.S1[i] += d
+		a.S2[i] = FMA(d, d, a.S2[i])
 	}
-	a.S1, a.S2 = s1, s2
+}
+
+func momentsGo(a *MomentAcc, x []float64, c float64) {
+	for i := 0; i < len(x); i += Lanes {
+		for l, v := range x[i : i+Lanes] {
+			d := v - c
+			a.S1[l] += d
+			a.S2[l] = FMA(d, d, a.S2[l])
+		}
+	}
 }

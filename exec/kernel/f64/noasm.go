@@ -14,3 +14,4 @@ func squared(z, h, y, w []float64, acc *Acc)          { squaredGo(z, h, y, w, ac
 func expAll(x []float64)                              { expGo(x) }
 func dotLanes(acc *[Lanes]float64, a, b []float64)    { dotGo(acc, a, b) }
 func dots2x4(o *[8]float64, a, b []float64, s, n int) { dots2x4Go(o, a, b, s, n) }
+func momentsOf(a *MomentAcc, x []float64, c float64)  { momentsGo(a, x, c) }

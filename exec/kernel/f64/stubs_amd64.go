@@ -29,6 +29,9 @@ func dotAVX2(acc *[8]float64, a []float64, b []float64)
 func dots2x4AVX2(lanes *[64]float64, a *float64, b *float64, stride int, n int)
 
 //go:noescape
+func momentsAVX2(acc *[16]float64, x []float64, c float64)
+
+//go:noescape
 func margins32AVX512(z []float64, x []float32, w []float64)
 
 //go:noescape
@@ -51,3 +54,6 @@ func dotAVX512(acc *[8]float64, a []float64, b []float64)
 
 //go:noescape
 func dots2x4AVX512(lanes *[64]float64, a *float64, b *float64, stride int, n int)
+
+//go:noescape
+func momentsAVX512(acc *[16]float64, x []float64, c float64)

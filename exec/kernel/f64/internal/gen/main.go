@@ -80,6 +80,7 @@ func main() {
 		exp(s)
 		dot(s)
 		dots2x4(s)
+		moments(s)
 	}
 	Generate()
 }

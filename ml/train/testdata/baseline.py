@@ -1,5 +1,5 @@
 """Times scikit-learn on the data of BenchmarkLogistic and prints its objective,
-C * sum of log losses + |w|^2 / 2. Run: python sklearn.py [rows]"""
+C * sum of log losses + |w|^2 / 2. Run: python baseline.py [rows]"""
 import sys
 import time
 

@@ -1,0 +1,435 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// trainColumns are those of the one row that TRAIN MODEL returns.
+func trainColumns() []plan.Column {
+	cols := textCols("model", "version", "algorithm", "rows", "features", "iterations", "train_loss", "metrics", "seconds")
+	for i, t := range map[int]types.Type{1: types.Int4, 3: types.Int8, 4: types.Int4, 5: types.Int4, 6: types.Float8, 7: types.JSONB, 8: types.Float8} {
+		cols[i].Type = t
+	}
+	return cols
+}
+
+// trainModel handles {TRAIN|CREATE} MODEL.
+func (s *Session) trainModel(ctx context.Context, st *parse.Statement, n *parse.TrainModel, params []types.Type) (*handler, error) {
+	s.ensureTxn()
+	view, err := s.tx.begin(ctx, s.engine.cfg.Meta)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{s: s, st: st, n: n}
+	q, err := bind.Query(s.binding(view, st, params), n.Query)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := t.job(q); err != nil {
+		return nil, err
+	}
+	return &handler{cols: trainColumns(), params: q.Params, open: t.run}, nil
+}
+
+// training is a TRAIN statement.
+type training struct {
+	s  *Session
+	st *parse.Statement
+	n  *parse.TrainModel
+	// replace is set by RETRAIN: the model must be there.
+	retrain bool
+}
+
+// job checks the statement against the query's columns. pick are the positions
+// of the columns that are trained on.
+func (t *training) job(q *plan.Query) (*train.Job, []int, error) {
+	var args []train.Arg
+	for _, o := range t.n.Options {
+		v, err := optionValue(o.Value)
+		if err != nil {
+			return nil, nil, pgerr.From(err).At(o.Pos)
+		}
+		args = append(args, train.Arg{Name: o.Name, Value: v, Pos: o.Pos})
+	}
+	transforms, keep, err := t.transforms(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	var cols []dataset.Column
+	var pick []int
+	for i, c := range q.Cols {
+		if keep == nil || keep[i] || t.isTarget(c.Name, args) {
+			typ := c.Type
+			if typ.OID == types.UnknownOID {
+				typ = types.Text
+			}
+			cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
+			pick = append(pick, i)
+		}
+	}
+	j, err := train.NewJob(t.n.Algorithm, t.n.Predict, args, transforms, cols)
+	return j, pick, err
+}
+
+func (t *training) isTarget(name string, args []train.Arg) bool {
+	if slices.ContainsFunc(t.n.Predict, func(p string) bool { return strings.EqualFold(p, name) }) {
+		return true
+	}
+	for _, a := range args {
+		switch a.Name {
+		case "label", "target", "target_column", "input_label_cols", "weight", "instance_weight_col", "sample_weight":
+			if v, ok := a.Value.(string); ok && strings.EqualFold(v, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// transforms reads TRANSFORM: the columns it names are the features, with the
+// encoders it gives them. keep is nil where there is no such clause.
+func (t *training) transforms(q *plan.Query) ([]feature.Transform, []bool, error) {
+	if t.n.Transform == nil {
+		return nil, nil, nil
+	}
+	keep := make([]bool, len(q.Cols))
+	use := func(name string) error {
+		for i, c := range q.Cols {
+			if c.Name == name {
+				keep[i] = true
+				return nil
+			}
+		}
+		return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name).At(t.st.FindIdent(name))
+	}
+	var out []feature.Transform
+	for _, item := range t.n.Transform {
+		switch v := item.Val.(type) {
+		case *ast.ColumnRef:
+			last := v.Fields.Items[len(v.Fields.Items)-1]
+			if _, star := last.(*ast.A_Star); star {
+				for i := range keep {
+					keep[i] = true
+				}
+				continue
+			}
+			if err := use(constText(last)); err != nil {
+				return nil, nil, err
+			}
+		case *ast.FuncCall:
+			names := v.Funcname.Items
+			name := strings.ToLower(constText(names[len(names)-1]))
+			if len(names) != 2 || !strings.EqualFold(constText(names[0]), "ml") || v.Args == nil || len(v.Args.Items) == 0 {
+				return nil, nil, pgerr.Unsupported("TRANSFORM takes columns and functions of ML over a column")
+			}
+			// BigQuery gives some functions their number first: ML.QUANTILE_BUCKETIZE(x, 4).
+			ref, ok := v.Args.Items[0].(*ast.ColumnRef)
+			if !ok {
+				return nil, nil, pgerr.Unsupported("the first argument of ML.%s must be a column", strings.ToUpper(name))
+			}
+			col := constText(ref.Fields.Items[len(ref.Fields.Items)-1])
+			if err := use(col); err != nil {
+				return nil, nil, err
+			}
+			tr := feature.Transform{Column: col, Func: name, Pos: t.st.FindFunc(name)}
+			for _, a := range v.Args.Items[1:] {
+				d, err := optionValue(a)
+				if err != nil {
+					return nil, nil, err
+				}
+				tr.Args = append(tr.Args, d)
+			}
+			out = append(out, tr)
+		default:
+			return nil, nil, pgerr.Unsupported("TRANSFORM takes columns and functions of ML over a column").
+				WithHint("Compute other expressions in the query.")
+		}
+	}
+	return out, keep, nil
+}
+
+// optionValue reads a constant option: a number, a string, a word, a list.
+func optionValue(n ast.Node) (types.Datum, error) {
+	switch v := n.(type) {
+	case *ast.A_Const:
+		if v.Isnull || v.Val == nil {
+			return nil, nil
+		}
+		switch c := v.Val.(type) {
+		case *ast.Integer:
+			return int64(c.IVal), nil
+		case *ast.Float:
+			return types.ParseDecimal(c.FVal)
+		case *ast.Boolean:
+			return c.BoolVal, nil
+		case *ast.Null:
+			return nil, nil
+		}
+		return constText(v.Val), nil
+	case *ast.ColumnRef:
+		return constText(v), nil
+	case *ast.ParenExpr:
+		return optionValue(v.Expr)
+	case *ast.A_Expr:
+		if v.Lexpr == nil && v.Name != nil && len(v.Name.Items) == 1 && constText(v.Name.Items[0]) == "-" {
+			d, err := optionValue(v.Rexpr)
+			if err != nil {
+				return nil, err
+			}
+			switch x := d.(type) {
+			case int64:
+				return -x, nil
+			case types.Decimal:
+				return x.Neg(), nil
+			}
+		}
+	case *ast.ArrayExpr:
+		var out types.Array
+		out.Elem = types.Text
+		if v.Elements != nil {
+			for i, e := range v.Elements.Items {
+				d, err := optionValue(e)
+				if err != nil {
+					return nil, err
+				}
+				if _, num := d.(types.Decimal); num && i == 0 {
+					out.Elem = types.Numeric
+				} else if _, num := d.(int64); num && i == 0 {
+					out.Elem = types.Int8
+				}
+				out.Elems = append(out.Elems, d)
+			}
+		}
+		return out, nil
+	case *ast.TypeCast:
+		return optionValue(v.Arg)
+	}
+	return nil, pgerr.New(pgerr.InvalidParameterValue, "an option's value must be a constant")
+}
+
+// run trains and puts the model into the transaction.
+func (t *training) run(ctx context.Context, x *execution) (*result, error) {
+	s := t.s
+	if err := s.writable("TRAIN MODEL"); err != nil {
+		return nil, err
+	}
+	st, err := x.view()
+	if err != nil {
+		return nil, err
+	}
+	schema, old, err := t.place(st)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && t.n.IfNotExists {
+		s.notice(pgerr.New(pgerr.DuplicateObject, "model %q already exists, skipping", old.Name).WithSeverity(pgerr.SevNotice))
+		return rowsOf(trainColumns(), nil, "TRAIN MODEL")
+	}
+	q, err := bind.Query(s.binding(st, t.st, x.ptypes), t.n.Query)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mayUse(st, q.Tables); err != nil {
+		return nil, err
+	}
+	job, pick, err := t.job(q)
+	if err != nil {
+		return nil, err
+	}
+	name := t.n.Name[len(t.n.Name)-1]
+	rec, err := s.engine.startJob(ctx, s, st, schema, name, t.st.Text)
+	if err != nil {
+		return nil, err
+	}
+	res, err := t.train(ctx, x, st, q, job, pick, rec)
+	if err != nil {
+		rec.end(err)
+		return nil, err
+	}
+	v, err := t.save(st, schema, old, name, job, res)
+	rec.end(err)
+	if err != nil {
+		return nil, err
+	}
+	row := []types.Datum{st.Schema(schema).Name + "." + name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), v.TrainLoss, metricsJSON(v.Metrics), v.Seconds}
+	return rowsOf(trainColumns(), [][]types.Datum{row}, "TRAIN MODEL")
+}
+
+// place finds the schema of the model and the model that is there already.
+func (t *training) place(st *catalog.State) (types.OID, *catalog.Model, error) {
+	s := t.s
+	var sc *catalog.Schema
+	if len(t.n.Name) > 1 {
+		if sc = st.SchemaByName(t.n.Name[0]); sc == nil {
+			return 0, nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", t.n.Name[0]).At(t.n.NamePos)
+		}
+	} else {
+		for _, p := range s.path(st) {
+			if p.OID != s.temp {
+				sc = p
+				break
+			}
+		}
+		if sc == nil {
+			return 0, nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").At(t.n.NamePos)
+		}
+	}
+	if sc.OID < types.FirstUserOID && sc.OID != catalog.PublicOID {
+		return 0, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+	}
+	m := st.Model(sc.OID, t.n.Name[len(t.n.Name)-1])
+	switch {
+	case m == nil && t.retrain:
+		return 0, nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", dotted(t.n.Name)).At(t.n.NamePos)
+	case m != nil && !t.n.OrReplace && !t.n.IfNotExists:
+		return 0, nil, pgerr.New(pgerr.DuplicateObject, "model %q already exists", m.Name).At(t.n.NamePos).
+			WithHint("Use TRAIN OR REPLACE MODEL to add a version, or DROP MODEL first.")
+	case m != nil && !t.n.IfNotExists:
+		if err := s.mayModel(st, m); err != nil {
+			return 0, nil, err
+		}
+	}
+	return sc.OID, m, nil
+}
+
+// train runs the query into a worker and the training over it.
+func (t *training) train(ctx context.Context, x *execution, st *catalog.State, q *plan.Query, job *train.Job, pick []int, rec *jobRecord) (*train.Result, error) {
+	s := t.s
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	rec.cancel = cancel
+	w, err := train.NewWorker(job, train.WorkerConfig{Pool: x.pool, Temp: s.engine.cfg.Temp, Threads: max(s.engine.cfg.Node.Threads, 1)})
+	if err != nil {
+		return nil, err
+	}
+	local := &train.Local{Workers: []*train.Worker{w}}
+	defer local.Close()
+	rec.phase("read", 0)
+	if err := t.read(ctx, x, st, q, job, pick, w); err != nil {
+		return nil, cause(ctx, err)
+	}
+	rows, err := local.Deal(ctx)
+	if err != nil {
+		return nil, cause(ctx, err)
+	}
+	rec.phase("fit", rows)
+	res, err := train.Run(ctx, train.Input{Job: job, Rows: rows, Progress: func(e train.Event) { rec.event(e, rows) }}, local)
+	return res, cause(ctx, err)
+}
+
+// read runs the training query and gives its rows to the worker.
+func (t *training) read(ctx context.Context, x *execution, st *catalog.State, q *plan.Query, job *train.Job, pick []int, w *train.Worker) error {
+	r := t.s.newRun(x, st)
+	defer r.close()
+	rows, cols, err := r.query(q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	from := make([]plan.Column, len(pick))
+	to := make([]catalog.Column, len(pick))
+	for i, p := range pick {
+		from[i], to[i] = cols[p], catalog.Column{Type: job.Columns[i].Type}
+	}
+	conv, err := newRecast(from, to, x.env)
+	if err != nil {
+		return err
+	}
+	for {
+		b, err := rows.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if b.Rows() == 0 {
+			continue
+		}
+		sub := make([]arrow.Array, len(pick))
+		for i, p := range pick {
+			sub[i] = b.Cols[p]
+		}
+		if b, err = conv.batch(ctx, b.With(sub)); err != nil {
+			return err
+		}
+		if err := w.Add(ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+// save puts the model, or its next version, into the transaction.
+func (t *training) save(st *catalog.State, schema types.OID, old *catalog.Model, name string, job *train.Job, res *train.Result) (*catalog.ModelVersion, error) {
+	s := t.s
+	v := catalog.ModelVersion{Number: 1, Algorithm: job.Algorithm().String(), Target: []string{job.Target().Name}, TargetType: job.Target().Type,
+		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
+		Statement: t.st.Text, CreatedAt: time.Now().UTC()}
+	for _, f := range job.Features() {
+		v.Features = append(v.Features, catalog.ModelFeature{Name: f.Name, Type: f.Type})
+	}
+	for _, m := range res.Metrics {
+		v.Metrics = append(v.Metrics, catalog.NamedValue{Name: m.Name, Value: m.Value})
+	}
+	for _, o := range t.n.Options {
+		v.Options = append(v.Options, catalog.NamedText{Name: o.Name, Value: o.Text})
+	}
+	for _, h := range res.History {
+		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
+	}
+	m := &catalog.Model{Schema: schema, Name: name, Owner: s.role}
+	var expect uint64
+	if old != nil {
+		up := *old
+		m, expect = &up, old.Version
+		v.Number = old.Versions[len(old.Versions)-1].Number + 1
+	} else {
+		oid, err := s.engine.newOID(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		m.OID = oid
+	}
+	m.Versions = append(slices.Clone(m.Versions), v)
+	m.Default = v.Number
+	_, err := s.tx.add(&catalog.PutModel{Model: m, ExpectVersion: expect})
+	return &v, err
+}
+
+func metricsJSON(ms []catalog.NamedValue) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	sorted := slices.Clone(ms)
+	slices.SortFunc(sorted, func(a, c catalog.NamedValue) int {
+		if len(a.Name) != len(c.Name) {
+			return len(a.Name) - len(c.Name)
+		}
+		return strings.Compare(a.Name, c.Name)
+	})
+	for i, m := range sorted {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q: %g", m.Name, m.Value)
+	}
+	b.WriteByte('}')
+	return b.String()
+}

@@ -1,0 +1,197 @@
+package flow
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/exchange"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Options are a run's part in the exchange.
+type Options struct {
+	// Run names the run in the cluster: a statement's attempt to run a plan.
+	Run string
+	// Stages are the plan's stages. The roots of those that do not run on this
+	// node may be missing.
+	Stages []plan.Stage
+	// Nodes take part; the first is the gateway.
+	Nodes []uint64
+	// Window bounds the bytes of an inbox; 0 is exchange.Window.
+	Window int64
+	Pool   *mem.Pool // the statement's on this node
+}
+
+// Flow is the exchange of one run as this node's tasks see it.
+type Flow struct {
+	hub    *Hub
+	o      Options
+	self   int // number of this node in the run
+	charge *charge
+	boxes  map[source]*inbox
+	merged map[int]bool // stages whose senders are read apart
+	open   func(node uint64, head []byte) (*rpc.Put, error)
+	cancel context.CancelFunc
+}
+
+// source names an inbox: a stage, and the number of a sender or -1 for all.
+type source struct{ stage, sender int }
+
+// Open joins a run. Streams that this node sends end with ctx at the latest.
+func (h *Hub) Open(ctx context.Context, o Options) (*Flow, error) {
+	f := &Flow{hub: h, o: o, self: slices.Index(o.Nodes, h.self), boxes: map[source]*inbox{}, merged: map[int]bool{}}
+	if f.self < 0 {
+		return nil, pgerr.Internal("node %d has no part in run %s", h.self, o.Run)
+	}
+	if f.o.Window <= 0 {
+		f.o.Window = exchange.Window
+	}
+	f.charge = &charge{acct: o.Pool.Account("exchange", false)}
+	for i := range o.Stages {
+		if s := &o.Stages[i]; s.Root != nil && (s.Where == plan.OnAll || f.self == 0) {
+			if err := f.receives(s.Root); err != nil {
+				f.charge.close()
+				return nil, err
+			}
+		}
+	}
+	ctx, f.cancel = context.WithCancel(ctx)
+	f.open = func(node uint64, head []byte) (*rpc.Put, error) { return h.peers.Put(ctx, node, callSend, head) }
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.flows[o.Run] != nil {
+		f.cancel()
+		f.charge.close()
+		return nil, pgerr.Internal("run %s is open already", o.Run)
+	}
+	h.flows[o.Run] = f
+	return f, nil
+}
+
+// receives makes the inboxes of a stage's Receives.
+func (f *Flow) receives(n plan.Node) error {
+	if r, ok := n.(*plan.Receive); ok {
+		from, err := f.stage(r.From)
+		if err != nil {
+			return err
+		}
+		dts := make([]arrow.DataType, len(r.Cols))
+		for i, c := range r.Cols {
+			dts[i] = c.Type.Arrow()
+		}
+		senders := f.tasks(from)
+		if len(r.Merge) == 0 {
+			f.boxes[source{int(r.From), -1}] = newInbox(dts, f.o.Window, senders, f.charge)
+			return nil
+		}
+		f.merged[int(r.From)] = true
+		for s := range senders {
+			f.boxes[source{int(r.From), s}] = newInbox(dts, f.o.Window, 1, f.charge)
+		}
+		return nil
+	}
+	for _, c := range n.Children() {
+		if err := f.receives(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inbox finds where the rows of a sender go; nil if they are not read here.
+func (f *Flow) inbox(stage, sender int) *inbox {
+	if !f.merged[stage] {
+		sender = -1
+	}
+	return f.boxes[source{stage, sender}]
+}
+
+func (f *Flow) stage(id plan.StageID) (*plan.Stage, error) {
+	for i := range f.o.Stages {
+		if f.o.Stages[i].ID == id {
+			return &f.o.Stages[i], nil
+		}
+	}
+	return nil, pgerr.Internal("there is no stage %d", id)
+}
+
+// tasks is on how many nodes a stage runs.
+func (f *Flow) tasks(s *plan.Stage) int {
+	if s.Where == plan.OnGateway {
+		return 1
+	}
+	return len(f.o.Nodes)
+}
+
+// Writer implements op.Exchange.
+func (f *Flow) Writer(_ context.Context, stage *plan.Stage) (op.ExchangeWriter, error) {
+	if stage.Out == nil {
+		return nil, pgerr.Internal("stage %d sends to nobody", stage.ID)
+	}
+	to, err := f.stage(stage.Out.To)
+	if err != nil {
+		return nil, err
+	}
+	head, err := rpc.Encode(header{Run: f.o.Run, Stage: int(stage.ID), Sender: f.self})
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{}
+	for d := range f.tasks(to) {
+		if d != f.self {
+			w.to = append(w.to, &stream{node: f.o.Nodes[d], head: head, open: f.open})
+			continue
+		}
+		box := f.inbox(int(stage.ID), f.self)
+		if box == nil {
+			return nil, pgerr.Internal("stage %d is not read by stage %d", stage.ID, to.ID)
+		}
+		w.to = append(w.to, box)
+	}
+	return w, nil
+}
+
+// Readers implements op.Exchange.
+func (f *Flow) Readers(_ context.Context, r *plan.Receive) ([]op.BatchReader, error) {
+	from, err := f.stage(r.From)
+	if err != nil {
+		return nil, err
+	}
+	n := 1
+	if f.merged[int(r.From)] {
+		n = f.tasks(from)
+	}
+	out := make([]op.BatchReader, n)
+	for i := range out {
+		box := f.inbox(int(r.From), i)
+		if box == nil {
+			return nil, pgerr.Internal("stage %d is not read here", r.From)
+		}
+		out[i] = box
+	}
+	return out, nil
+}
+
+// Close leaves the run: what waits is dropped, what is being sent is broken
+// off. The node's tasks must be done. It may be called twice.
+func (f *Flow) Close() error {
+	f.hub.mu.Lock()
+	if f.hub.flows[f.o.Run] == f {
+		delete(f.hub.flows, f.o.Run)
+	}
+	f.hub.mu.Unlock()
+	f.cancel()
+	for _, b := range f.boxes {
+		b.Close()
+	}
+	f.charge.close()
+	return nil
+}
+
+var _ op.Exchange = (*Flow)(nil)

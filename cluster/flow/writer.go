@@ -1,0 +1,151 @@
+package flow
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// pieceBytes is what a message on a stream aims to stay below. A row that is
+// larger goes alone.
+const pieceBytes = 8 << 20
+
+// dest is where rows for one task go: an inbox or a stream.
+type dest interface {
+	push(ctx context.Context, b *batch.Batch) error
+	// close ends the sender's part; with an error it breaks it off.
+	close(err error) error
+}
+
+// writer implements op.ExchangeWriter.
+type writer struct{ to []dest }
+
+func (w *writer) Dests() int { return len(w.to) }
+
+func (w *writer) Send(ctx context.Context, d int, b *batch.Batch) error {
+	return w.to[d].push(ctx, b)
+}
+
+// CloseSend ends all streams side by side: each waits until its reader has
+// taken the rest, and readers may depend on each other.
+func (w *writer) CloseSend(err error) error {
+	errs := make([]error, len(w.to))
+	var wg sync.WaitGroup
+	for i, d := range w.to {
+		wg.Go(func() { errs[i] = d.close(err) })
+	}
+	wg.Wait()
+	for _, e := range errs {
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (q *inbox) close(err error) error {
+	if err != nil {
+		q.fail(err)
+	} else {
+		q.end()
+	}
+	return nil
+}
+
+// stream is a way to a task on another node. It is opened when it is first
+// needed; the lanes of the sending task take turns.
+type stream struct {
+	node uint64
+	head []byte
+	open func(node uint64, head []byte) (*rpc.Put, error)
+
+	mu   sync.Mutex
+	put  *rpc.Put
+	shut bool
+	enc  batch.Encoder
+	buf  []byte
+}
+
+// start opens the stream if it is not.
+func (s *stream) start() error {
+	if s.shut {
+		return pgerr.Internal("a closed stream is used")
+	}
+	if s.put == nil {
+		p, err := s.open(s.node, s.head)
+		if err != nil {
+			return s.lost(err)
+		}
+		s.put = p
+	}
+	return nil
+}
+
+// lost tells a node that does not answer from one that complains.
+func (s *stream) lost(err error) error {
+	if rpc.Unreachable(err) {
+		return &LostError{Node: s.node, Err: err}
+	}
+	return err
+}
+
+func (s *stream) push(ctx context.Context, b *batch.Batch) error {
+	if b.Rows() == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.start(); err != nil {
+		return err
+	}
+	// Send waits for the reader: a lane that is stopped must not.
+	stop := context.AfterFunc(ctx, s.put.Cancel)
+	defer stop()
+	return s.pieces(ctx, kernel.Compact(b))
+}
+
+func (s *stream) pieces(ctx context.Context, b *batch.Batch) error {
+	if n := b.Rows(); n > 1 && b.Bytes() > pieceBytes {
+		if err := s.pieces(ctx, b.Slice(0, n/2)); err != nil {
+			return err
+		}
+		return s.pieces(ctx, b.Slice(n/2, n))
+	}
+	s.buf = s.enc.Append(s.buf[:0], b)
+	err := s.put.Send(s.buf)
+	if cap(s.buf) > 2*pieceBytes {
+		s.buf = nil
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return s.lost(err)
+	}
+	return nil
+}
+
+func (s *stream) close(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return nil
+	}
+	if err == nil {
+		if err := s.start(); err != nil {
+			return err
+		}
+		_, err := s.put.Finish()
+		s.put, s.shut, s.buf = nil, true, nil
+		return s.lost(err)
+	}
+	if s.put != nil {
+		s.put.Cancel()
+	}
+	s.put, s.shut, s.buf = nil, true, nil
+	return nil
+}

@@ -1,0 +1,12 @@
+// Package place decides, purely, which nodes hold which segment files: where a
+// new file goes, and what to copy or drop when nodes come, go, or fill
+// unevenly. It is fed the members and the files and gives actions; package
+// repl carries them out.
+//
+//	a file ── wants min(Replicas, members) holders
+//	  writer first, then by rendezvous hash: each node has a score for the
+//	  file, the highest win, so that a change of members moves few files
+//
+// A member that is dead for less than the grace still counts as a holder: most
+// come back. A draining one holds until its files are elsewhere.
+package place

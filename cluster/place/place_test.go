@@ -1,0 +1,177 @@
+package place_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/place"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+func up(ids ...uint64) (out []place.Node) {
+	for _, id := range ids {
+		out = append(out, place.Node{ID: id, Alive: true})
+	}
+	return out
+}
+
+func file(n int, nodes ...uint64) place.File {
+	return place.File{ID: catalog.SegmentID{byte(n), byte(n >> 8), 3}, Bytes: 100 << 20, Nodes: nodes}
+}
+
+func TestTargets(t *testing.T) {
+	id := catalog.SegmentID{1}
+	for _, c := range []struct {
+		nodes    []place.Node
+		to       int
+		majority int
+	}{
+		{up(1), 0, 1},
+		{up(1, 2), 1, 2},
+		{up(1, 2, 3), 2, 2},
+		{up(1, 2, 3, 4, 5), 2, 2},
+		{[]place.Node{{ID: 1, Alive: true}, {ID: 2}, {ID: 3, Alive: true}}, 1, 2},
+		{[]place.Node{{ID: 1, Alive: true}, {ID: 2, Alive: true, Draining: true}}, 0, 1},
+	} {
+		to, m := place.Targets(id, 1, c.nodes, 0)
+		if len(to) != c.to || m != c.majority || slices.Contains(to, 1) {
+			t.Errorf("%+v: %v %d", c.nodes, to, m)
+		}
+	}
+	// Files spread evenly.
+	count := map[uint64]int{}
+	for i := range 3000 {
+		to, _ := place.Targets(catalog.SegmentID{byte(i), byte(i >> 8)}, 0, up(1, 2, 3, 4, 5, 6), 3)
+		for _, n := range to {
+			count[n]++
+		}
+	}
+	for n, k := range count {
+		if k < 800 || k > 1200 {
+			t.Errorf("node %d has %d of 6000", n, k)
+		}
+	}
+}
+
+// run carries out plans until there is nothing to do.
+func run(t *testing.T, nodes []place.Node, files []place.File) (copies int) {
+	t.Helper()
+	for range 1000 {
+		plan := place.Plan(nodes, files, place.Options{})
+		if again := place.Plan(nodes, files, place.Options{}); !reflect.DeepEqual(plan, again) {
+			t.Fatal("not deterministic")
+		}
+		if len(plan) == 0 {
+			return copies
+		}
+		for _, a := range plan {
+			f := &files[a.File]
+			if a.To != 0 {
+				copies++
+				if len(a.From) == 0 || slices.Contains(f.Nodes, a.To) || !slices.Contains(a.Nodes, a.To) {
+					t.Fatalf("%+v for %+v", a, *f)
+				}
+			}
+			f.Nodes = a.Nodes
+		}
+	}
+	t.Fatal("never ends")
+	return 0
+}
+
+func TestPlan(t *testing.T) {
+	var files []place.File
+	for i := range 100 {
+		files = append(files, file(i, 1))
+	}
+	if n := run(t, up(1), files); n != 0 {
+		t.Fatal(n)
+	}
+	if n := run(t, up(1, 2), files); n != 100 { // a second node joins
+		t.Fatal(n)
+	}
+	if n := run(t, up(1, 2, 3), files); n != 100 {
+		t.Fatal(n)
+	}
+	if n := run(t, up(1, 2, 3, 4), files); n > 90 { // a fourth takes its share, no more
+		t.Fatal(n)
+	}
+	load := map[uint64]int{}
+	for _, f := range files {
+		if len(f.Nodes) != 3 {
+			t.Fatal(f)
+		}
+		for _, n := range f.Nodes {
+			load[n]++
+		}
+	}
+	for n := uint64(1); n <= 4; n++ {
+		if load[n] < 60 || load[n] > 90 {
+			t.Fatal(load)
+		}
+	}
+	// A node is away for a moment: nothing happens. Then for good.
+	away := up(1, 2, 3, 4)
+	away[1] = place.Node{ID: 2, DeadFor: time.Second}
+	if plan := place.Plan(away, files, place.Options{}); len(plan) != 0 {
+		t.Fatal(plan)
+	}
+	away[1].DeadFor = time.Minute
+	run(t, away, files)
+	for _, f := range files {
+		if len(f.Nodes) != 3 || slices.Contains(f.Nodes, 2) {
+			t.Fatal(f)
+		}
+	}
+	// It comes back, and another drains.
+	back := up(1, 2, 3, 4)
+	back[0].Draining = true
+	run(t, back, files)
+	if !place.Drained(1, files) || place.Drained(2, files) {
+		t.Fatal("not drained")
+	}
+}
+
+// TestNeverLose plays at random with nodes and checks that no plan gives up
+// the last copy.
+func TestNeverLose(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	nodes := up(1, 2, 3, 4, 5)
+	var files []place.File
+	for i := range 60 {
+		files = append(files, file(i, uint64(1+i%5), uint64(1+(i+1)%5), uint64(1+(i+2)%5)))
+	}
+	for step := range 400 {
+		down := 0
+		for _, n := range nodes {
+			if !n.Alive {
+				down++
+			}
+		}
+		i := r.IntN(5)
+		switch {
+		case nodes[i].Alive && down == 0:
+			nodes[i] = place.Node{ID: nodes[i].ID, DeadFor: time.Duration(r.IntN(30)) * time.Second}
+		case !nodes[i].Alive:
+			nodes[i].Alive = true
+		}
+		for _, a := range place.Plan(nodes, files, place.Options{Limit: 1 + r.IntN(20)}) {
+			files[a.File].Nodes = a.Nodes
+		}
+		for _, f := range files {
+			live := 0
+			for _, n := range f.Nodes {
+				if nodes[n-1].Alive {
+					live++
+				}
+			}
+			if live == 0 || len(f.Nodes) > 5 {
+				t.Fatal(fmt.Sprintf("step %d: %+v %+v", step, f, nodes))
+			}
+		}
+	}
+}

@@ -1,0 +1,18 @@
+// Package repl carries segment files between nodes and keeps each where
+// package place wants it.
+//
+//	Push    a new file to its replicas; returns when a majority has it on disk
+//	Fetch   a file this node wants to read and has not (store.Remote)
+//	Mend    the same for one that is damaged
+//	Lead    the leader's loop: copy what has too few holders, let go of what
+//	        has too many, even out, compact
+//	sweep   every node's loop: remove files nobody needs
+//
+//	            repl.push (stream)          repl.fetch (stream)
+//	  writer ─────────────────▶ replica ◀──────────────────── reader
+//	  leader ── repl.copy ────▶ target ── repl.fetch ──▶ holder
+//	  leader ── repl.compact ─▶ holder ── Push, Propose
+//
+// A file is verified by its SHA-256 whenever it arrives. Who holds what is in
+// the catalog; this package changes it only after the bytes are on disk.
+package repl

@@ -1,0 +1,247 @@
+package repl
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/place"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// held is a file in the catalog, and the change that says who holds it.
+type held struct {
+	file   place.File
+	sha    [32]byte
+	change func(nodes []uint64) catalog.Change
+}
+
+// files lists all files of a state, in a fixed order.
+func files(s *catalog.State) []held {
+	var out []held
+	for _, rel := range s.Relations() {
+		m := s.Manifest(rel.OID)
+		if m == nil {
+			continue
+		}
+		for _, p := range m.Partitions {
+			for _, g := range p {
+				if g.Inline != nil {
+					continue
+				}
+				table, id := rel.OID, g.ID
+				out = append(out, held{place.File{ID: g.ID, Bytes: g.Bytes, Nodes: g.Nodes}, g.SHA256,
+					func(n []uint64) catalog.Change { return &catalog.SetNodes{Table: table, Segment: id, Nodes: n} }})
+			}
+		}
+	}
+	for _, m := range s.Models() {
+		for _, v := range m.Versions {
+			if v.File.IsZero() {
+				continue
+			}
+			oid, number := m.OID, v.Number
+			out = append(out, held{place.File{ID: v.File, Bytes: maxBlob, Nodes: v.FileNodes}, v.SHA256,
+				func(n []uint64) catalog.Change { return &catalog.SetModelNodes{Model: oid, Number: number, Nodes: n} }})
+		}
+	}
+	return out
+}
+
+// maxBlob bounds a file whose size the catalog does not say.
+const maxBlob = 1 << 40
+
+// Lead is the leader's loop: it runs until ctx ends.
+func (r *Repl) Lead(ctx context.Context) {
+	if r.ready(ctx) != nil {
+		return
+	}
+	var wg sync.WaitGroup
+	if !r.o.NoCompaction {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			r.leadCompaction(ctx)
+		}()
+	}
+	defer wg.Wait()
+	tick := time.NewTicker(r.o.Tick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.place(ctx)
+		}
+	}
+}
+
+// place carries out one plan.
+func (r *Repl) place(ctx context.Context) {
+	all := files(r.c.Current())
+	fs := make([]place.File, len(all))
+	for i, h := range all {
+		fs[i] = h.file
+	}
+	plan := place.Plan(r.members(), fs, place.Options{Grace: r.o.Grace})
+	// Two copies at a time: repair must not starve statements of the network.
+	slots := make(chan struct{}, 2)
+	var wg sync.WaitGroup
+	for _, a := range plan {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			defer func() { <-slots }()
+			if err := r.act(ctx, a, all[a.File]); err != nil && ctx.Err() == nil {
+				r.o.Log.Warn("placing a segment", "segment", all[a.File].file.ID, "to", a.To, "err", err)
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
+	if a.To != 0 {
+		ref := fileRef{ID: h.file.ID, Bytes: h.file.Bytes, SHA256: h.sha, From: a.From}
+		var err error
+		if a.To == r.c.ID() {
+			_, err = r.handleCopy(ctx, ref)
+		} else {
+			_, err = rpc.Call[bool](ctx, r.c.Peers(), a.To, callCopy, ref)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := r.c.Propose(ctx, []catalog.Change{h.change(a.Nodes)})
+	return err
+}
+
+// Drained tells whether no file needs a node any more, so that it can be
+// removed in peace.
+func (r *Repl) Drained(node uint64) bool {
+	for _, h := range files(r.c.Current()) {
+		if !place.Drained(node, []place.File{h.file}) {
+			return false
+		}
+	}
+	return true
+}
+
+// compactRequest asks a node to merge segments.
+type compactRequest struct {
+	Table types.OID
+	Part  int
+	Segs  []catalog.SegmentID
+}
+
+// leadCompaction looks for runs worth merging in tables that changed.
+func (r *Repl) leadCompaction(ctx context.Context) {
+	seen := map[types.OID]uint64{} // manifest version at which nothing was to do
+	tick := time.NewTicker(r.o.Tick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		state := r.c.Current()
+		for _, rel := range state.Relations() {
+			m := state.Manifest(rel.OID)
+			if m == nil || seen[rel.OID] == m.Version {
+				continue
+			}
+			did := false
+			for p, segs := range m.Partitions {
+				for _, run := range store.PlanCompaction(segs, r.o.SegmentRows) {
+					if ctx.Err() != nil {
+						return
+					}
+					did = true
+					if err := r.compactAt(ctx, rel.OID, p, segs[run.From:run.To]); err != nil && ctx.Err() == nil {
+						// A statement changed the segments meanwhile: another
+						// time.
+						r.o.Log.Debug("compaction", "table", rel.OID, "err", err)
+					}
+				}
+			}
+			if !did {
+				seen[rel.OID] = m.Version
+			}
+		}
+	}
+}
+
+// compactAt has a run merged by a node that holds most of it.
+func (r *Repl) compactAt(ctx context.Context, table types.OID, part int, segs []*catalog.Segment) error {
+	req := compactRequest{Table: table, Part: part}
+	bytes := map[uint64]int64{}
+	for _, s := range segs {
+		req.Segs = append(req.Segs, s.ID)
+		for _, n := range s.Nodes {
+			bytes[n] += s.Bytes
+		}
+	}
+	best := r.c.ID()
+	for _, n := range r.c.Current().Nodes() {
+		if alive, _ := r.c.Liveness(n.ID); alive && !n.Draining && bytes[n.ID] > bytes[best] {
+			best = n.ID
+		}
+	}
+	if best == r.c.ID() {
+		_, err := r.handleCompact(ctx, req)
+		return err
+	}
+	_, err := rpc.Call[bool](ctx, r.c.Peers(), best, callCompact, req)
+	return err
+}
+
+// handleCompact merges segments, and commits the result.
+func (r *Repl) handleCompact(ctx context.Context, req compactRequest) (bool, error) {
+	if err := r.ready(ctx); err != nil {
+		return false, err
+	}
+	state := r.c.Current()
+	rel, m := state.RelationByOID(req.Table), state.Manifest(req.Table)
+	if rel == nil || m == nil || req.Part < 0 || req.Part >= len(m.Partitions) {
+		return false, nil
+	}
+	at := map[catalog.SegmentID]*catalog.Segment{}
+	for _, s := range m.Partitions[req.Part] {
+		at[s.ID] = s
+	}
+	var segs []*catalog.Segment
+	for _, id := range req.Segs {
+		if at[id] == nil {
+			return false, nil // this node lags behind, or it has been done
+		}
+		segs = append(segs, at[id])
+	}
+	var acct *mem.Account
+	if r.o.Pool != nil {
+		acct = r.o.Pool.Account("compaction", false)
+		defer acct.Close()
+	}
+	change, err := r.o.Store.Compact(ctx, rel, req.Part, segs, acct, r.Push)
+	if err != nil {
+		return false, err
+	}
+	if _, err := r.c.Propose(ctx, []catalog.Change{change}); err != nil {
+		if !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+			r.Discard(ctx, change.New)
+		}
+		return false, err
+	}
+	return true, nil
+}

@@ -1,0 +1,285 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/place"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// fileRef names a file on its way.
+type fileRef struct {
+	ID     catalog.SegmentID
+	Bytes  int64
+	SHA256 [32]byte
+	From   []uint64 // nodes to get it from, for callCopy
+}
+
+func refOf(s *catalog.Segment) fileRef {
+	return fileRef{ID: s.ID, Bytes: s.Bytes, SHA256: s.SHA256}
+}
+
+// straggler is how long Push waits for the last replicas once a majority has
+// the file; the leader's loop sees to those that come later.
+const straggler = 2 * time.Second
+
+// Push copies a file this node has just written to its replicas and sets
+// s.Nodes to those that have it on stable storage. It returns when all have it,
+// or some time after a majority has; fewer is an error.
+func (r *Repl) Push(ctx context.Context, s *catalog.Segment) error {
+	if s.Inline != nil {
+		return nil
+	}
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
+	self := r.c.ID()
+	to, need := place.Targets(s.ID, self, r.members(), place.Replicas)
+	have := []uint64{self}
+	if len(to)+1 < need {
+		return pgerr.New(pgerr.InsufficientResources, "could not write to a majority of the replicas").
+			WithDetail("%d of the %d nodes needed are alive.", len(to)+1, need)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type done struct {
+		node uint64
+		err  error
+	}
+	results := make(chan done, len(to))
+	var wg sync.WaitGroup
+	for _, n := range to {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			results <- done{n, r.send(ctx, n, s)}
+		}()
+	}
+	defer wg.Wait()
+	defer cancel()
+	var late <-chan time.Time
+	var last error
+	for left := len(to); left > 0; {
+		if late == nil && len(have) >= need {
+			t := time.NewTimer(straggler)
+			defer t.Stop()
+			late = t.C
+		}
+		select {
+		case d := <-results:
+			left--
+			if d.err != nil {
+				last = d.err
+				r.o.Log.Warn("a replica did not take a segment", "segment", s.ID, "node", d.node, "err", d.err)
+			} else {
+				have = append(have, d.node)
+			}
+		case <-late:
+			left = 0
+		}
+	}
+	if len(have) < need {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return pgerr.Wrap(pgerr.InsufficientResources, last, "could not write to a majority of the replicas").
+			WithDetail("%d of %d have the segment.", len(have), need)
+	}
+	slices.Sort(have)
+	s.Nodes = have
+	return nil
+}
+
+func (r *Repl) send(ctx context.Context, node uint64, s *catalog.Segment) error {
+	put, err := r.c.Peers().Put(ctx, node, callPush, pack.Marshal(refOf(s)))
+	if err != nil {
+		return err
+	}
+	defer put.Cancel()
+	if err := r.o.Store.Send(ctx, s.ID, piece, put.Send); err != nil {
+		return err
+	}
+	_, err = put.Finish()
+	return err
+}
+
+// handlePush takes in a file.
+func (r *Repl) handlePush(_ context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
+	ref, err := pack.Unmarshal[fileRef](header)
+	if err != nil {
+		return nil, err
+	}
+	return nil, r.take(ref, recv)
+}
+
+// take stores what recv gives as a file.
+func (r *Repl) take(ref fileRef, recv func() ([]byte, error)) error {
+	in, err := r.o.Store.Receive(ref.ID)
+	if err != nil {
+		return err
+	}
+	var n int64
+	for {
+		b, err := recv()
+		if err == io.EOF {
+			return in.Commit(ref.SHA256)
+		}
+		if err == nil {
+			if n += int64(len(b)); n > ref.Bytes {
+				err = &store.CorruptError{Segment: ref.ID, What: "more bytes than it has"}
+			} else {
+				_, err = in.Write(b)
+			}
+		}
+		if err != nil {
+			in.Abort()
+			return err
+		}
+	}
+}
+
+// handleFetch sends a file.
+func (r *Repl) handleFetch(ctx context.Context, ticket []byte, send func([]byte) error) error {
+	id, err := pack.Unmarshal[catalog.SegmentID](ticket)
+	if err != nil {
+		return err
+	}
+	return r.o.Store.Send(ctx, id, piece, send)
+}
+
+// Fetch implements store.Remote.
+func (r *Repl) Fetch(ctx context.Context, s *catalog.Segment) error {
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
+	// The catalog may know newer holders than the statement's snapshot.
+	return r.get(ctx, refOf(s), s.Nodes)
+}
+
+// Mend implements store.Remote: the file here is damaged.
+func (r *Repl) Mend(ctx context.Context, s *catalog.Segment) error {
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
+	err := r.get(ctx, refOf(s), s.Nodes)
+	if err != nil {
+		r.o.Log.Error("a segment is damaged and could not be mended", "segment", s.ID, "err", err)
+	} else {
+		r.o.Log.Warn("a damaged segment was replaced from another replica", "segment", s.ID)
+	}
+	return err
+}
+
+// get fetches a file from one of the nodes, one fetch of a file at a time.
+func (r *Repl) get(ctx context.Context, ref fileRef, from []uint64) error {
+	ch := r.flight.DoChan(ref.ID.String(), func() (any, error) {
+		// Others may wait for this fetch: it does not end with one of them.
+		ctx, cancel := context.WithCancel(r.ctx)
+		defer cancel()
+		return nil, r.getFrom(ctx, ref, from)
+	})
+	select {
+	case res := <-ch:
+		return res.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *Repl) getFrom(ctx context.Context, ref fileRef, from []uint64) error {
+	var live, rest []uint64
+	for _, n := range from {
+		if n == r.c.ID() {
+			continue
+		}
+		if alive, _ := r.c.Liveness(n); alive {
+			live = append(live, n)
+		} else {
+			rest = append(rest, n)
+		}
+	}
+	last := error(&store.CorruptError{Segment: ref.ID, Missing: true})
+	for _, n := range append(live, rest...) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		one, cancel := context.WithCancel(ctx)
+		recv, err := r.c.Peers().Get(one, n, callFetch, pack.Marshal(ref.ID))
+		if err == nil {
+			err = r.take(ref, recv)
+		}
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if pgerr.Is(err, pgerr.DiskFull) {
+			return err
+		}
+		last = err
+		r.o.Log.Warn("a node could not give a segment", "segment", ref.ID, "node", n, "err", err)
+	}
+	return pgerr.Wrap(pgerr.DataCorrupted, last, "could not read segment %s from any replica", ref.ID)
+}
+
+// handleCopy makes this node a holder of a file.
+func (r *Repl) handleCopy(ctx context.Context, ref fileRef) (bool, error) {
+	if err := r.ready(ctx); err != nil {
+		return false, err
+	}
+	if r.o.Store.Has(ref.ID) && r.o.Store.Verify(ctx, ref.ID, ref.SHA256) == nil {
+		return true, nil
+	}
+	return true, r.get(ctx, ref, ref.From)
+}
+
+// Discard removes files that were pushed but never committed, here and on
+// their replicas. It does what it can; sweeping does the rest.
+func (r *Repl) Discard(ctx context.Context, segs []*catalog.Segment) {
+	at := map[uint64][]catalog.SegmentID{}
+	var nodes []uint64
+	for _, s := range segs {
+		if s.Inline != nil {
+			continue
+		}
+		for _, n := range s.Nodes {
+			if at[n] == nil {
+				nodes = append(nodes, n)
+			}
+			at[n] = append(at[n], s.ID)
+		}
+	}
+	if r.ready(ctx) != nil {
+		return
+	}
+	for _, n := range nodes {
+		if n == r.c.ID() {
+			r.o.Store.Discard(at[n]...)
+			continue
+		}
+		one, cancel := context.WithTimeout(ctx, time.Second)
+		if _, err := rpc.Call[bool](one, r.c.Peers(), n, callDiscard, at[n]); err != nil && !errors.Is(err, context.Canceled) {
+			r.o.Log.Debug("discarding on a replica", "node", n, "err", err)
+		}
+		cancel()
+	}
+}
+
+func (r *Repl) handleDiscard(ctx context.Context, ids []catalog.SegmentID) (bool, error) {
+	if err := r.ready(ctx); err != nil {
+		return false, err
+	}
+	// Never what is committed, whatever the caller believes.
+	refs := store.References(r.c.Current(), 0)
+	ids = slices.DeleteFunc(ids, func(id catalog.SegmentID) bool { _, used := refs[id]; return used })
+	r.o.Store.Discard(ids...)
+	return true, nil
+}

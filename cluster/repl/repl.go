@@ -1,0 +1,162 @@
+package repl
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/tributarydb/tributary/cluster/meta"
+	"github.com/tributarydb/tributary/cluster/place"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Cluster is what repl needs of the node's membership: raftnode.Node.
+type Cluster interface {
+	ID() uint64
+	Current() *catalog.State
+	Changed() <-chan struct{}
+	Peers() *rpc.Peers
+	Liveness(node uint64) (alive bool, since time.Time)
+	LivenessChanged() <-chan struct{}
+	Propose(ctx context.Context, changes []catalog.Change) (meta.Response, error)
+	Horizon() uint64
+}
+
+// Options of a Repl. Zero durations are the defaults named.
+type Options struct {
+	Store  *store.Store
+	Server *rpc.Server
+	Pool   *mem.Pool // compaction charges it; may be nil
+	Log    *slog.Logger
+	// Grace is how long a dead node's files are not copied (10 s); Tick how
+	// often the leader looks (1 s); Sweep how often a node tidies up (30 s).
+	Grace, Tick, Sweep time.Duration
+	// NoCompaction leaves small segments as they are.
+	NoCompaction bool
+	// SegmentRows is what compaction aims at; 0 is the store's.
+	SegmentRows int64
+}
+
+// Repl is a node's part in replication. Its methods may be called from any
+// goroutine.
+type Repl struct {
+	o        Options
+	c        Cluster
+	attached chan struct{}
+	flight   singleflight.Group
+	ctx      context.Context
+	stop     context.CancelFunc
+	wg       sync.WaitGroup
+}
+
+// The calls that repl answers.
+const (
+	callPush    = "repl.push"
+	callFetch   = "repl.fetch"
+	callCopy    = "repl.copy"
+	callCompact = "repl.compact"
+	callDiscard = "repl.discard"
+)
+
+// piece is the size of a message of a stream.
+const piece = 1 << 20
+
+// New registers the calls. The server may serve before Attach; calls wait for
+// it.
+func New(o Options) *Repl {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&o.Grace, 10*time.Second)
+	def(&o.Tick, time.Second)
+	def(&o.Sweep, 30*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &Repl{o: o, attached: make(chan struct{})}
+	r.ctx, r.stop = context.WithCancel(context.Background())
+	o.Server.RegisterPut(callPush, r.handlePush)
+	o.Server.RegisterGet(callFetch, r.handleFetch)
+	rpc.Handle(o.Server, callCopy, r.handleCopy)
+	rpc.Handle(o.Server, callCompact, r.handleCompact)
+	rpc.Handle(o.Server, callDiscard, r.handleDiscard)
+	o.Store.SetRemote(r)
+	return r
+}
+
+// Attach gives the membership, once, and starts to sweep.
+func (r *Repl) Attach(c Cluster) {
+	r.c = c
+	close(r.attached)
+	r.wg.Add(1)
+	go func() {
+		defer r.wg.Done()
+		r.sweep()
+	}()
+}
+
+// Close ends what runs in the background.
+func (r *Repl) Close() error {
+	r.stop()
+	r.wg.Wait()
+	return nil
+}
+
+// ready waits for Attach.
+func (r *Repl) ready(ctx context.Context) error {
+	select {
+	case <-r.attached:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.ctx.Done():
+		return pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
+	}
+}
+
+// members gives the nodes as place sees them.
+func (r *Repl) members() []place.Node {
+	var out []place.Node
+	now := time.Now()
+	for _, n := range r.c.Current().Nodes() {
+		m := place.Node{ID: n.ID, Draining: n.Draining}
+		alive, since := r.c.Liveness(n.ID)
+		if m.Alive = alive; !alive {
+			m.DeadFor = now.Sub(since)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// sweep removes files that nothing needs any more.
+func (r *Repl) sweep() {
+	tick := time.NewTicker(r.o.Sweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		state := r.c.Current()
+		if state.Node(r.c.ID()) == nil {
+			continue // not a member yet: nothing is known
+		}
+		n, err := r.o.Store.Sweep(store.References(state, r.c.ID()), state.Version(), r.c.Horizon())
+		if err != nil {
+			r.o.Log.Warn("sweeping segment files", "err", err)
+		} else if n > 0 {
+			r.o.Log.Debug("segment files removed", "files", n)
+		}
+	}
+}

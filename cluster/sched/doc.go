@@ -1,0 +1,25 @@
+// Package sched decides which node reads which split of a statement's tables.
+// It is a state machine without a clock, a network or goroutines: Step takes
+// an event and gives the actions to carry out, the same ones every time.
+//
+//	events                            actions
+//	Ready   a node takes splits  ┐  ┌ Assign  splits to a node's task
+//	Done    a split is read      ├─▶┤ End     a task's leaf has had its last split
+//	Left    a row went out       │  │ Restart the statement, on the nodes left
+//	Lost    a node is gone       ┘  └ Fail    the statement
+//
+// Splits are queued, not poured out: a task has at most ⌈threads × saturation⌉
+// of a leaf's splits at a time, so that a slow node keeps few and a fast one
+// takes over the rest. The places are counted for each leaf apart: a leaf that
+// waits for another leaf's rows must not hold the places that one needs.
+//
+// Each node has a home queue of families: neighbouring splits of one partition
+// with the same replicas, dealt out so that a partition stays together and the
+// nodes get equal work. A node takes from the front of its own queue and, when
+// that is empty, from the back of the fullest other queue whose splits it may
+// read. It may read what it holds, and anything that no node left holds.
+//
+// A node that dies takes along what its tasks had sent, so its splits cannot
+// simply be read elsewhere: all is done again without it, as long as no row of
+// the result has left. After that the statement fails.
+package sched

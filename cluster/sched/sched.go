@@ -1,0 +1,307 @@
+package sched
+
+import (
+	"math"
+	"slices"
+)
+
+// DefaultSaturation is how many splits a task has at a time for each thread.
+const DefaultSaturation = 1.1
+
+// Config is a statement's work.
+type Config struct {
+	// Saturation is how many splits a task gets for each thread; 0 is the
+	// default, +Inf deals everything out at once.
+	Saturation float64
+	Nodes      []Node // the gateway first
+	Leaves     []Leaf
+}
+
+// Node is a node that takes part.
+type Node struct {
+	ID      uint64
+	Threads int
+}
+
+// Leaf is a table or source that a stage reads.
+type Leaf struct {
+	// Gateway says that only the first node reads it.
+	Gateway bool
+	// Single says that its tasks have one lane.
+	Single bool
+	Splits []Split
+}
+
+// Split is a piece of a leaf. A split without Replicas may be read anywhere.
+type Split struct {
+	Partition int
+	Rows      int64
+	Replicas  []uint64
+}
+
+// Event is something that happened: Ready, Done, Left or Lost.
+type Event interface{ event() }
+
+type (
+	// Ready says that the tasks of a node take splits.
+	Ready struct{ Node uint64 }
+	// Done says that a node has read a split.
+	Done struct {
+		Node        uint64
+		Leaf, Split int
+	}
+	// Left says that something of the statement was seen outside: a row of the
+	// result, or a write. It cannot be done again.
+	Left struct{}
+	// Lost says that a node does not answer any more.
+	Lost struct{ Node uint64 }
+)
+
+func (Ready) event() {}
+func (Done) event()  {}
+func (Left) event()  {}
+func (Lost) event()  {}
+
+// Action is something to do: Assign, End, Restart or Fail.
+type Action interface{ action() }
+
+type (
+	// Assign gives splits of a leaf to a node.
+	Assign struct {
+		Node   uint64
+		Leaf   int
+		Splits []int
+	}
+	// End tells a node that it gets no more splits of a leaf.
+	End struct {
+		Node uint64
+		Leaf int
+	}
+	// Restart stops all tasks and starts them again on Nodes; Ready is awaited
+	// of each.
+	Restart struct{ Nodes []uint64 }
+	// Fail ends the statement because a node was lost.
+	Fail struct{ Node uint64 }
+)
+
+func (Assign) action()  {}
+func (End) action()     {}
+func (Restart) action() {}
+func (Fail) action()    {}
+
+// Scheduler is the state of one statement. It is for one goroutine at a time.
+type Scheduler struct {
+	sat    float64
+	nodes  []Node
+	leaves []*leaf
+	left   bool
+	failed bool
+}
+
+// leaf is the state of a leaf; slices by node go by its number in nodes.
+type leaf struct {
+	Leaf
+	home  [][]int // by node: the splits to be read, in order
+	slots []int   // by node: how many it may have
+	busy  []int   // by node: how many it has
+	ready []bool
+	ended []bool
+	owner []uint64 // by split: who has it or had it, 0 nobody
+	done  []bool   // by split
+	wait  int      // splits in home queues
+}
+
+// New makes the scheduler of a statement.
+func New(c Config) *Scheduler {
+	s := &Scheduler{sat: c.Saturation, nodes: slices.Clone(c.Nodes)}
+	if !(s.sat > 0) {
+		s.sat = DefaultSaturation
+	}
+	for _, l := range c.Leaves {
+		s.leaves = append(s.leaves, &leaf{Leaf: l})
+	}
+	s.begin()
+	return s
+}
+
+// Nodes lists the nodes that take part now.
+func (s *Scheduler) Nodes() []uint64 {
+	out := make([]uint64, len(s.nodes))
+	for i, n := range s.nodes {
+		out[i] = n.ID
+	}
+	return out
+}
+
+// begin puts every split into a home queue.
+func (s *Scheduler) begin() {
+	for _, l := range s.leaves {
+		n := len(s.nodes)
+		l.slots, l.busy, l.ready, l.ended = make([]int, n), make([]int, n), make([]bool, n), make([]bool, n)
+		l.owner, l.done = make([]uint64, len(l.Splits)), make([]bool, len(l.Splits))
+		l.wait = len(l.Splits)
+		for i, node := range s.nodes {
+			l.slots[i] = slotsOf(node.Threads, l.Single, s.sat)
+		}
+		l.home = homes(l.Leaf, s.nodes)
+	}
+}
+
+// slotsOf is how many splits a task may have at a time.
+func slotsOf(threads int, single bool, saturation float64) int {
+	if single || threads < 1 {
+		threads = 1
+	}
+	f := math.Ceil(float64(threads)*saturation - 1e-9)
+	if f > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return max(int(f), 1)
+}
+
+func (s *Scheduler) number(node uint64) int {
+	return slices.IndexFunc(s.nodes, func(n Node) bool { return n.ID == node })
+}
+
+// Step takes an event and gives what is to be done, in order.
+func (s *Scheduler) Step(ev Event) []Action {
+	if s.failed {
+		return nil
+	}
+	switch ev := ev.(type) {
+	case Left:
+		s.left = true
+	case Lost:
+		return s.lost(ev.Node)
+	case Ready:
+		at := s.number(ev.Node)
+		if at < 0 {
+			return nil
+		}
+		var out []Action
+		for i, l := range s.leaves {
+			if l.Gateway && at > 0 || l.ready[at] {
+				continue
+			}
+			l.ready[at] = true
+			out = s.feed(out, i)
+		}
+		return out
+	case Done:
+		at := s.number(ev.Node)
+		if at < 0 || ev.Leaf < 0 || ev.Leaf >= len(s.leaves) {
+			return nil
+		}
+		l := s.leaves[ev.Leaf]
+		if ev.Split < 0 || ev.Split >= len(l.Splits) || l.owner[ev.Split] != ev.Node || l.done[ev.Split] {
+			return nil // of an earlier attempt
+		}
+		l.done[ev.Split] = true
+		l.busy[at]--
+		return s.feed(nil, ev.Leaf)
+	}
+	return nil
+}
+
+// lost goes on without a node.
+func (s *Scheduler) lost(node uint64) []Action {
+	at := s.number(node)
+	if at < 0 {
+		return nil
+	}
+	if s.left || at == 0 {
+		s.failed = true
+		return []Action{Fail{Node: node}}
+	}
+	s.nodes = slices.Delete(s.nodes, at, at+1)
+	s.begin()
+	return []Action{Restart{Nodes: s.Nodes()}}
+}
+
+// feed fills the free places of a leaf's tasks, a split a node in turn.
+func (s *Scheduler) feed(out []Action, num int) []Action {
+	l := s.leaves[num]
+	given := make([][]int, len(s.nodes))
+	for more := true; more && l.wait > 0; {
+		more = false
+		for at := range s.nodes {
+			if !l.ready[at] || l.busy[at] >= l.slots[at] {
+				continue
+			}
+			sp := s.take(l, at)
+			if sp < 0 {
+				continue
+			}
+			l.owner[sp] = s.nodes[at].ID
+			l.busy[at]++
+			l.wait--
+			given[at] = append(given[at], sp)
+			more = true
+		}
+	}
+	for at, g := range given {
+		if len(g) > 0 {
+			out = append(out, Assign{Node: s.nodes[at].ID, Leaf: num, Splits: g})
+		}
+	}
+	if l.wait > 0 {
+		return out
+	}
+	for at, n := range s.nodes {
+		if l.ready[at] && !l.ended[at] {
+			l.ended[at] = true
+			out = append(out, End{Node: n.ID, Leaf: num})
+		}
+	}
+	return out
+}
+
+// take takes a split for a node out of a queue; -1 if there is none for it.
+func (s *Scheduler) take(l *leaf, at int) int {
+	if q := l.home[at]; len(q) > 0 {
+		l.home[at] = q[1:]
+		return q[0]
+	}
+	if math.IsInf(s.sat, 1) {
+		return -1 // all is dealt out: others get their own
+	}
+	// The fullest queue first; within it from the back, so that its owner keeps
+	// the family it is reading.
+	best, from := -1, -1
+	var most int64
+	for v, q := range l.home {
+		if v == at || len(q) == 0 {
+			continue
+		}
+		var rows int64
+		found := -1
+		for i, sp := range q {
+			rows += l.Splits[sp].Rows + 1
+			if s.mayRead(l.Splits[sp], at) {
+				found = i
+			}
+		}
+		if rows /= int64(max(s.nodes[v].Threads, 1)); found >= 0 && rows > most {
+			best, from, most = found, v, rows
+		}
+	}
+	if from < 0 {
+		return -1
+	}
+	sp := l.home[from][best]
+	l.home[from] = slices.Delete(l.home[from], best, best+1)
+	return sp
+}
+
+// mayRead tells whether a node holds a split, or nobody does.
+func (s *Scheduler) mayRead(sp Split, at int) bool {
+	return holds(sp, s.nodes[at].ID) || !heldByAny(sp, s.nodes)
+}
+
+func holds(sp Split, node uint64) bool {
+	return len(sp.Replicas) == 0 || slices.Contains(sp.Replicas, node)
+}
+
+func heldByAny(sp Split, nodes []Node) bool {
+	return slices.ContainsFunc(nodes, func(n Node) bool { return holds(sp, n.ID) })
+}

@@ -1,0 +1,549 @@
+package op_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// positive keeps rows whose column 0 (int4) is above 0.
+type positive struct{}
+
+func (positive) Select(_ context.Context, b *batch.Batch) (*batch.Batch, error) {
+	out := b.With(b.Cols)
+	out.Sel = []int32{}
+	for i := 0; i < b.Rows(); i++ {
+		at := i
+		if b.Sel != nil {
+			at = int(b.Sel[i])
+		}
+		if d := types.DatumAt(types.Int4, b.Cols[0], at); d != nil && d.(int64) > 0 {
+			out.Sel = append(out.Sel, int32(at))
+		}
+	}
+	return out, nil
+}
+
+// double is column 0 times 2 as int8.
+type double struct{}
+
+func (double) Eval(_ context.Context, b *batch.Batch) (arrow.Array, error) {
+	c := kernel.Compact(b.With(b.Cols[:1])).Cols[0]
+	vals, valid := make([]int64, c.Len()), batch.AllOnes(c.Len())
+	for i := range vals {
+		if d := types.DatumAt(types.Int4, c, i); d != nil {
+			vals[i] = d.(int64) * 2
+		} else {
+			batch.ClearBit(valid, i)
+		}
+	}
+	return batch.FromSlice(types.Int8.Arrow(), vals, valid), nil
+}
+
+func (d double) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+	return d.Eval(ctx, b)
+}
+
+func filtered(tb optest.Table) (out []types.Row) {
+	for _, r := range tb.Rows {
+		if r[0] != nil && r[0].(int64) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func positives(rt *op.Runtime) []op.Filter { return slices.Repeat([]op.Filter{positive{}}, rt.Lanes) }
+
+func TestFilterProject(t *testing.T) {
+	tb := optest.Random(rand.New(rand.NewSource(1)), 300, types.Int4, types.Text)
+	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: tb.Types, Want: filtered(tb), Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+		return op.NewFilter(in[0], positives(rt))
+	}})
+	var want, swapped []types.Row
+	for _, r := range filtered(tb) {
+		want = append(want, types.Row{r[1], r[0].(int64) * 2, r[0]})
+		swapped = append(swapped, types.Row{r[1], r[0]})
+	}
+	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Int4}, Want: want,
+		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			items := slices.Repeat([][]op.Item{{{Col: 1}, {Program: double{}}, {Col: 0}}}, rt.Lanes)
+			return op.NewProject(op.NewFilter(in[0], positives(rt)), items)
+		}})
+	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int4}, Want: swapped,
+		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			return op.NewProject(op.NewFilter(in[0], positives(rt)), optest.Columns(rt.Lanes, 1, 0))
+		}})
+}
+
+func TestAppendFunnel(t *testing.T) {
+	r := rand.New(rand.NewSource(2))
+	a, b := optest.Random(r, 100, types.Int4, types.Text), optest.Random(r, 60, types.Int4, types.Text)
+	want := slices.Concat(a.Rows, b.Rows)
+	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: a.Types, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+		return op.NewAppend(rt, in)
+	}})
+	// a funnel over something with barriers, below a limit
+	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: a.Types, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+		out := op.NewFunnel(op.NewAppend(rt, in))
+		for i := 1; i < len(out); i++ {
+			out[i] = silent{out[i], t}
+		}
+		return out
+	}})
+	c := joinCase{kind: plan.Full, keys: []int{0}}
+	all, _ := c.want(a, b)
+	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: c.out(a.Types),
+		Check: func(t *testing.T, got []types.Row) {
+			if len(got) != min(5, len(all)) {
+				t.Errorf("%d rows", len(got))
+			}
+		},
+		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			return op.NewLimit(op.NewFunnel(op.NewJoin(rt, nil, c.config(a.Types, rt.Lanes), in[0], in[1])), 0, 5)
+		}})
+}
+
+// silent must give no rows.
+type silent struct {
+	op.Operator
+	t *testing.T
+}
+
+func (s silent) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := s.Operator.Next(ctx)
+	if err == nil {
+		s.t.Error("a lane above 0 gives rows")
+	}
+	return b, err
+}
+
+// TestLimitOverBarriers: a lane that has enough does not leave others waiting.
+func TestLimitOverBarriers(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	a, b := optest.Random(r, 200, types.Int4, types.Int4), optest.Random(r, 60, types.Int4, types.Int4)
+	c := joinCase{kind: plan.Left, keys: []int{0}}
+	for _, n := range []int64{0, 1, 50, 210, 300} {
+		optest.Run(t, optest.Case{Inputs: []optest.Table{a, a, b, b}, Out: a.Types, Lanes: []int{1, 2, 4}, Check: func(t *testing.T, got []types.Row) {
+			if int64(len(got)) != n {
+				t.Errorf("%d rows, want %d", len(got), n)
+			}
+		}, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			jc := c.config(a.Types, rt.Lanes)
+			jc.ROut = nil
+			j := op.NewJoin(rt, nil, jc, in[1], in[2])
+			jc2 := c.config(a.Types, rt.Lanes)
+			jc2.ROut = nil
+			return op.NewLimit(op.NewAppend(rt, [][]op.Operator{in[0], op.NewJoin(rt, nil, jc2, j, in[3])}), 0, n)
+		}})
+	}
+}
+
+func TestMax1Row(t *testing.T) {
+	r := rand.New(rand.NewSource(4))
+	for n := range 4 {
+		tb := optest.Random(r, n, types.Int4)
+		c := optest.Case{Inputs: []optest.Table{tb}, Out: tb.Types, Want: tb.Rows, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			return op.NewMax1Row(in[0])
+		}}
+		if n > 1 {
+			c.Err = func(err error) bool { return pgerr.Is(err, pgerr.CardinalityViolation) }
+		}
+		optest.Run(t, c)
+	}
+}
+
+func TestSetCount(t *testing.T) {
+	ts := []types.Type{types.Text, types.Int8, types.Int8}
+	var in optest.Table
+	in.Types = ts
+	for l := range int64(5) {
+		for r := range int64(5) {
+			in.Rows = append(in.Rows, types.Row{fmt.Sprint(l, r), l, r})
+		}
+	}
+	for _, kind := range []plan.SetOpKind{plan.Intersect, plan.Except} {
+		for _, all := range []bool{false, true} {
+			var want []types.Row
+			for _, row := range in.Rows {
+				l, r := row[1].(int64), row[2].(int64)
+				n := min(l, r)
+				if kind == plan.Except {
+					if n = max(0, l-r); !all && r > 0 {
+						n = 0
+					}
+				}
+				if !all {
+					n = min(n, 1)
+				}
+				for range n {
+					want = append(want, row[:1])
+				}
+			}
+			optest.Run(t, optest.Case{Inputs: []optest.Table{in}, Out: ts[:1], Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+				return op.NewSetCount(rt, in[0], kind, all)
+			}})
+		}
+	}
+}
+
+// reading reads batches as a stream.
+type reading struct {
+	batches []*batch.Batch
+	err     error
+	closed  *int
+}
+
+func (r *reading) Next(ctx context.Context) (*batch.Batch, error) {
+	if len(r.batches) == 0 {
+		if r.err != nil {
+			return nil, r.err
+		}
+		return nil, io.EOF
+	}
+	b := r.batches[0]
+	r.batches = r.batches[1:]
+	return b, ctx.Err()
+}
+
+func (r *reading) Close() error {
+	if r.closed != nil {
+		*r.closed++
+		r.closed = nil
+	}
+	return nil
+}
+
+func TestSharedAndMergeReceive(t *testing.T) {
+	r := rand.New(rand.NewSource(5))
+	ts := []types.Type{types.Int4, types.Text}
+	specs := []kernel.KeySpec{{Type: types.Int4, Desc: true}, {Type: types.Text}}
+	for _, readers := range []int{0, 1, 2, 5} {
+		var all []types.Row
+		var parts []optest.Table
+		for i := range readers {
+			tb := optest.Random(r, 50*i, ts...)
+			slices.SortStableFunc(tb.Rows, func(a, b types.Row) int { return compareRows(specs, []int{0, 1}, a, b) })
+			parts = append(parts, tb)
+			all = append(all, tb.Rows...)
+		}
+		opened, closed := 0, 0
+		open := func(context.Context) ([]op.BatchReader, error) {
+			opened++
+			var out []op.BatchReader
+			for _, p := range parts {
+				out = append(out, &reading{batches: p.Batches(t, optest.Form{Size: 7, Dict: true, Mix: true}), closed: &closed})
+			}
+			return out, nil
+		}
+		optest.Run(t, optest.Case{Out: ts, Want: all, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
+			return op.NewShared(rt, open)
+		}})
+		sorted := slices.Clone(all)
+		slices.SortStableFunc(sorted, func(a, b types.Row) int { return compareRows(specs, []int{0, 1}, a, b) })
+		optest.Run(t, optest.Case{Out: ts, Want: sorted, Ordered: true, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
+			keys := func() ([]op.Item, error) { return []op.Item{{Col: 0}, {Col: 1}}, nil }
+			return op.NewMergeReceive(rt, ts, keys, specs, open)
+		}})
+		if closed != opened*readers {
+			t.Errorf("%d of %d readers are closed", closed, opened*readers)
+		}
+	}
+}
+
+func TestBuffer(t *testing.T) {
+	tb := wide(rand.New(rand.NewSource(6)), 3000, 100)
+	for _, budget := range []int64{0, 256 << 10} {
+		pool := mem.NewPool("n", budget)
+		dir := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})
+		rt := &op.Runtime{Lanes: 1, Pool: pool, Spill: dir}
+		buf := op.NewBuffer(rt, tb.Types)
+		for _, b := range tb.Batches(t, optest.Form{Size: 50, Sel: true, Dict: true, Mix: true}) {
+			if err := buf.Append(context.Background(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := buf.Seal(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if (buf.Spilled() > 0) != (budget > 0) || buf.Rows() != 3000 {
+			t.Errorf("%d bytes on disk, %d rows", buf.Spilled(), buf.Rows())
+		}
+		var wg sync.WaitGroup
+		for range 3 {
+			rd, err := buf.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				defer rd.Close()
+				var got []types.Row
+				for {
+					b, err := rd.Next(context.Background())
+					if err != nil {
+						if err != io.EOF {
+							t.Error(err)
+						}
+						break
+					}
+					got = append(got, optest.RowsOf(b, tb.Types)...)
+				}
+				if !slices.Equal(optest.Texts(got, tb.Types, true), optest.Texts(tb.Rows, tb.Types, true)) {
+					t.Error("what is read is not what was written")
+				}
+			}()
+		}
+		wg.Wait()
+		buf.Close()
+		buf.Close()
+		if pool.Used() != 0 {
+			t.Errorf("%d bytes are still charged", pool.Used())
+		}
+		dir.Close()
+	}
+}
+
+// repeat gives each row as often as column 0 says (0 to 3), in two pieces.
+type repeat struct {
+	b    *batch.Batch
+	at   int
+	done bool
+}
+
+func (p *repeat) Start(_ context.Context, b *batch.Batch) error {
+	p.b, p.at = b, 0
+	return nil
+}
+
+func (p *repeat) Next(_ context.Context, max int) ([]int32, []arrow.Array, []int64, error) {
+	if p.at == p.b.Rows() {
+		return nil, nil, nil, io.EOF
+	}
+	var parents []int32
+	var ord []int64
+	for ; p.at < p.b.Rows() && len(parents) < max; p.at++ {
+		at := p.at
+		if p.b.Sel != nil {
+			at = int(p.b.Sel[at])
+		}
+		n, _ := types.DatumAt(types.Int4, p.b.Cols[0], at).(int64)
+		for k := range n {
+			parents, ord = append(parents, int32(p.at)), append(ord, k+1)
+		}
+	}
+	if len(parents) == 0 {
+		return nil, nil, nil, io.EOF
+	}
+	return parents, []arrow.Array{batch.FromSlice(types.Int8.Arrow(), slices.Clone(ord), nil)}, ord, nil
+}
+
+func TestProjectSet(t *testing.T) {
+	r := rand.New(rand.NewSource(7))
+	tb := optest.Table{Types: []types.Type{types.Int4, types.Text}}
+	var want []types.Row
+	for i := range 100 {
+		n := int64(r.Intn(4))
+		tb.Rows = append(tb.Rows, types.Row{n, fmt.Sprint(i)})
+		for k := range n {
+			want = append(want, types.Row{fmt.Sprint(i), k + 1, k + 1})
+		}
+	}
+	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Int8}, Want: want,
+		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			var ps []op.SetProgram
+			for range rt.Lanes {
+				ps = append(ps, &repeat{})
+			}
+			return op.NewProjectSet(rt, in[0], []int{1}, ps, true)
+		}})
+}
+
+// TestRecursive counts: from each n < 60 to n+1 and n+2, all or once each.
+func TestRecursive(t *testing.T) {
+	ts := []types.Type{types.Int4}
+	start := optest.Table{Types: ts, Rows: []types.Row{{int64(40)}, {int64(59)}, {int64(40)}}}
+	for _, all := range []bool{true, false} {
+		var want []types.Row
+		seen := map[int64]bool{}
+		for round := []int64{40, 59, 40}; len(round) > 0; {
+			var next []int64
+			for _, n := range round {
+				if !all && seen[n] {
+					continue
+				}
+				seen[n] = true
+				want = append(want, types.Row{n})
+				if n < 60 && (!all || n > 50 || n == 40) {
+					next = append(next, n+2)
+					if !all {
+						next = append(next, n+1)
+					}
+				}
+			}
+			round = next
+		}
+		optest.Run(t, optest.Case{Out: ts, Want: want, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
+			closed := 0
+			return op.NewRecursive(rt, nil, op.RecursiveConfig{Types: ts, All: all,
+				Init: func(context.Context) (op.Operator, error) {
+					return optest.Source(1, start.Batches(t, optest.Form{Size: 2}))[0], nil
+				},
+				Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
+					rd, err := w.Open()
+					if err != nil {
+						return nil, err
+					}
+					defer rd.Close()
+					next := optest.Table{Types: ts}
+					for {
+						b, err := rd.Next(ctx)
+						if err == io.EOF {
+							break
+						}
+						if err != nil {
+							return nil, err
+						}
+						for _, row := range optest.RowsOf(b, ts) {
+							if n := row[0].(int64); n < 60 && (!all || n > 50 || n == 40) {
+								next.Rows = append(next.Rows, types.Row{n + 2})
+								if !all {
+									next.Rows = append(next.Rows, types.Row{n + 1})
+								}
+							}
+						}
+					}
+					return optest.Source(1, next.Batches(t, optest.Form{Size: 3}))[0], nil
+				},
+				Close: func() {
+					if closed++; closed > 1 {
+						t.Error("closed twice")
+					}
+				},
+			})
+		}})
+	}
+}
+
+// writer is a table writer that makes a segment of every 40 rows.
+type writer struct {
+	w    *writers
+	rows int
+	done bool
+}
+
+type writers struct {
+	mu             sync.Mutex
+	open, finished int
+	aborted        int
+}
+
+func (w *writer) Write(_ context.Context, b *batch.Batch) error {
+	w.rows += b.Rows()
+	return nil
+}
+
+func (w *writer) Flush(context.Context) ([][]byte, error) {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	w.w.finished++
+	var out [][]byte
+	for ; w.rows > 0; w.rows -= 40 {
+		out = append(out, []byte(fmt.Sprint(min(w.rows, 40))))
+	}
+	return out, nil
+}
+
+func (w *writer) Abort() error {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	w.w.aborted++
+	return nil
+}
+
+func TestTableWrite(t *testing.T) {
+	tb := optest.Random(rand.New(rand.NewSource(8)), 200, types.Int4)
+	ws := &writers{}
+	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Bytea},
+		Check: func(t *testing.T, got []types.Row) {
+			n := 0
+			for _, r := range got {
+				var k int
+				fmt.Sscan(string(r[0].([]byte)), &k)
+				n += k
+			}
+			if n != 200 {
+				t.Errorf("%d rows are told of", n)
+			}
+		},
+		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			return op.NewTableWrite(in[0], func(context.Context) (op.Writer, error) {
+				ws.mu.Lock()
+				defer ws.mu.Unlock()
+				ws.open++
+				return &writer{w: ws}, nil
+			})
+		}})
+	if ws.open != ws.finished+ws.aborted {
+		t.Errorf("%d writers, %d finished, %d aborted", ws.open, ws.finished, ws.aborted)
+	}
+}
+
+// dealing gives a leaf's splits out.
+type dealing struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (d *dealing) Next(ctx context.Context, leaf int) (*op.Split, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.n == 0 || leaf != 3 {
+		return nil, io.EOF
+	}
+	d.n--
+	return &op.Split{Scan: leaf, Part: d.n}, ctx.Err()
+}
+
+func TestScan(t *testing.T) {
+	tb := optest.Random(rand.New(rand.NewSource(9)), 90, types.Int4, types.Text)
+	boom := errors.New("boom")
+	for _, fails := range []bool{false, true} {
+		c := optest.Case{Out: tb.Types, Want: tb.Rows, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
+			return op.NewScan(rt, nil, 3, &dealing{n: 9}, func(_ context.Context, sp *op.Split) (op.BatchReader, error) {
+				cut := optest.Table{Types: tb.Types, Rows: tb.Rows[sp.Part*10 : sp.Part*10+10]}
+				rd := &reading{batches: cut.Batches(t, optest.Form{Size: 4})}
+				if fails && sp.Part == 2 {
+					rd.err = boom
+				}
+				return rd, nil
+			})
+		}}
+		if fails {
+			c.Err = func(err error) bool { return errors.Is(err, boom) }
+		}
+		optest.Run(t, c)
+	}
+	batches := tb.Batches(t, optest.Form{Size: 7})
+	optest.Run(t, optest.Case{Out: tb.Types, Want: tb.Rows, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
+		return op.NewStatic(rt, batches)
+	}})
+}

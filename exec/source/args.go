@@ -1,0 +1,222 @@
+package source
+
+import (
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// args reads the arguments of one call. The first error sticks.
+type args struct {
+	fn   string
+	list []plan.Arg
+	err  error
+}
+
+// names says which arguments there are, in the order of positional ones. It
+// refuses all others.
+func (a *args) names(names ...string) bool {
+	seen := map[string]bool{}
+	for i := range a.list {
+		p := &a.list[i]
+		name := strings.ToLower(p.Name)
+		if name == "" {
+			if i >= len(names) {
+				a.err = pgerr.New(pgerr.UndefinedFunction, "function %s takes at most %d arguments", a.fn, len(names))
+				return false
+			}
+			name = names[i]
+		}
+		known := false
+		for _, n := range names {
+			known = known || n == name
+		}
+		switch {
+		case !known:
+			a.err = pgerr.New(pgerr.InvalidParameterValue, "function %s has no argument named %q", a.fn, name).
+				WithHint("Its arguments are: %s.", strings.Join(names, ", "))
+			return false
+		case seen[name]:
+			a.err = pgerr.New(pgerr.SyntaxError, "argument name %q used more than once", name)
+			return false
+		}
+		seen[name] = true
+	}
+	// A copy: the plan's own list is shared.
+	list := append([]plan.Arg(nil), a.list...)
+	for i := range list {
+		if list[i].Name == "" {
+			list[i].Name = names[i]
+		}
+		list[i].Name = strings.ToLower(list[i].Name)
+	}
+	a.list = list
+	return true
+}
+
+// get finds an argument; one that is NULL counts as not given.
+func (a *args) get(name string) (types.Datum, bool) {
+	for _, p := range a.list {
+		if p.Name == name && p.Val != nil {
+			return p.Val, true
+		}
+	}
+	return nil, false
+}
+
+func (a *args) bad(name, format string, more ...any) {
+	if a.err == nil {
+		a.err = pgerr.New(pgerr.InvalidParameterValue, "argument %q of %s "+format, append([]any{name, a.fn}, more...)...)
+	}
+}
+
+func toInt(d types.Datum) (int64, bool) {
+	switch d := d.(type) {
+	case int64:
+		return d, true
+	case types.Decimal:
+		return d.Int64()
+	case float64:
+		return int64(d), d == float64(int64(d))
+	}
+	return 0, false
+}
+
+func toFloat(d types.Datum) (float64, bool) {
+	switch d := d.(type) {
+	case int64:
+		return float64(d), true
+	case types.Decimal:
+		return d.Float64(), true
+	case float64:
+		return d, true
+	}
+	return 0, false
+}
+
+func (a *args) int(name string, def, lo, hi int64) int64 {
+	d, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	n, ok := toInt(d)
+	if !ok {
+		a.bad(name, "must be an integer")
+		return def
+	}
+	if n < lo || n > hi {
+		a.bad(name, "must be between %d and %d", lo, hi)
+		return def
+	}
+	return n
+}
+
+func (a *args) float(name string, def float64) float64 {
+	d, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	f, ok := toFloat(d)
+	if !ok || f != f {
+		a.bad(name, "must be a number")
+		return def
+	}
+	return f
+}
+
+func (a *args) bool(name string, def bool) bool {
+	d, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	b, ok := d.(bool)
+	if !ok {
+		a.bad(name, "must be boolean")
+	}
+	return b
+}
+
+func (a *args) text(name, def string) string {
+	d, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	s, ok := d.(string)
+	if !ok {
+		a.bad(name, "must be text")
+	}
+	return s
+}
+
+// texts reads a text or an array of them.
+func (a *args) texts(name string) []string {
+	d, ok := a.get(name)
+	if !ok {
+		return nil
+	}
+	switch d := d.(type) {
+	case string:
+		return []string{d}
+	case types.Array:
+		out := []string{}
+		for _, e := range d.Elems {
+			s, ok := e.(string)
+			if !ok {
+				a.bad(name, "must be text or an array of texts")
+				return nil
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	a.bad(name, "must be text or an array of texts")
+	return nil
+}
+
+// floats reads a number or an array of them.
+func (a *args) floats(name string) []float64 {
+	d, ok := a.get(name)
+	if !ok {
+		return nil
+	}
+	if f, ok := toFloat(d); ok {
+		return []float64{f}
+	}
+	arr, ok := d.(types.Array)
+	out := []float64{}
+	for _, e := range arr.Elems {
+		f, isNum := toFloat(e)
+		ok = ok && isNum
+		out = append(out, f)
+	}
+	if !ok {
+		a.bad(name, "must be a number or an array of numbers")
+		return nil
+	}
+	return out
+}
+
+func (a *args) choice(name, def string, all ...string) string {
+	s := strings.ToLower(a.text(name, def))
+	for _, c := range all {
+		if s == c {
+			return s
+		}
+	}
+	a.bad(name, "must be one of %s", strings.Join(all, ", "))
+	return def
+}
+
+// seed is the argument random_state or seed.
+func (a *args) seed(name string) uint64 { return uint64(a.int(name, 0, -1<<63, 1<<63-1)) }
+
+// dtype is the type of made columns.
+func (a *args) dtype() types.Type {
+	switch a.choice("dtype", "float8", "float8", "float4", "float64", "float32", "double precision", "real") {
+	case "float4", "float32", "real":
+		return types.Float4
+	}
+	return types.Float8
+}

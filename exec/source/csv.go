@@ -1,0 +1,307 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// csvChunk is how much of a file is a unit.
+var csvChunk int64 = 32 << 20
+
+// fileShift leaves room in Batch.Seq for the rows of a file before the number
+// of the file.
+const fileShift = 40
+
+// csvTable is read_csv: delimited text whose columns are given or found out
+// from the first rows of the first file.
+type csvTable struct {
+	s     *Sources
+	files []file
+	opts  copyfmt.Options
+	cols  []plan.Column
+	est   float64
+	// starts[i] is the first unit of file i; the last entry is the number of all.
+	starts []int64
+}
+
+func newCSV(s *Sources, a *args) (table, error) {
+	if !a.names("path", "header", "delim", "nullstr", "quote", "escape", "columns", "names", "types", "all_varchar", "sample_size") {
+		return nil, a.err
+	}
+	paths := a.texts("path")
+	if paths == nil && a.err == nil {
+		a.bad("path", "is missing")
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	files, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	key := "csv\x00" + files[0].key
+	for _, p := range a.list {
+		key += "\x00" + p.Name + "=" + types.TextOf(p.Type, p.Val, types.DefaultEnv)
+	}
+	sn, err := remember(s, key, func() (*sniffed, error) { return sniff(files[0], a) })
+	if err != nil {
+		return nil, err
+	}
+	t := &csvTable{s: s, files: files, opts: sn.opts, cols: sn.cols}
+	for _, f := range files {
+		n := int64(1)
+		if t.splittable(f) {
+			n = (f.size + csvChunk - 1) / csvChunk
+		}
+		if len(t.starts) == 0 {
+			t.starts = []int64{0}
+		}
+		t.starts = append(t.starts, t.starts[len(t.starts)-1]+n)
+		size := float64(f.size)
+		if f.packed() {
+			size *= 4
+		}
+		t.est += size / sn.width
+	}
+	return t, nil
+}
+
+// splittable tells a file whose records can be found from the middle: it takes
+// counting the quotes before, and an escape that is not the quote makes that
+// no longer a matter of counting.
+func (t *csvTable) splittable(f file) bool {
+	return !f.packed() && f.size > csvChunk && t.opts.Quote == t.opts.Escape
+}
+
+func (t *csvTable) columns() []plan.Column { return t.cols }
+func (t *csvTable) rows() float64          { return t.est }
+func (t *csvTable) units() int64           { return t.starts[len(t.starts)-1] }
+func (t *csvTable) perPart() int64         { return 1 }
+
+func (t *csvTable) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
+	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
+		i := 0
+		for u >= t.starts[i+1] {
+			i++
+		}
+		return t.open(ctx, i, u-t.starts[i], cols)
+	}}, nil
+}
+
+// open reads one chunk of a file.
+func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int) (op.BatchReader, error) {
+	f := t.files[i]
+	opts := t.opts
+	r := &csvReader{cols: cols, seq: int64(i) << fileShift}
+	name := f.path
+	h, err := openText(f)
+	if err != nil {
+		return nil, err
+	}
+	r.closer = h
+	var in io.Reader = named{h, f.path}
+	if t.splittable(f) {
+		marks, err := remember(t.s, "marks\x00"+string([]byte{opts.Quote})+itoa(csvChunk)+f.key, func() ([]mark, error) { return findMarks(ctx, f, opts.Quote) })
+		if err != nil {
+			_ = h.Close()
+			return nil, err
+		}
+		from, to := marks[chunk], marks[chunk+1]
+		in = named{io.NewSectionReader(h.(*os.File), from.offset, to.offset-from.offset), f.path}
+		r.seq += from.records
+		if chunk > 0 {
+			if opts.Header {
+				r.seq--
+			}
+			opts.Header = false
+			name += " after record " + itoa(from.records)
+		}
+	}
+	// A column that is not wanted is read as text, which cannot fail.
+	dec := make([]copyfmt.Column, len(t.cols))
+	for j, c := range t.cols {
+		dec[j] = copyfmt.Column{Name: c.Name, Type: types.Text}
+	}
+	for _, j := range cols {
+		dec[j].Type = t.cols[j].Type
+	}
+	if r.dec, err = copyfmt.NewDecoder(skipBOM(in, chunk == 0), dec, opts, types.DefaultEnv, batch.DefaultSize, name); err != nil {
+		_ = h.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+type csvReader struct {
+	dec    *copyfmt.Decoder
+	closer io.Closer
+	cols   []int
+	seq    int64
+}
+
+func (r *csvReader) Next(context.Context) (*batch.Batch, error) {
+	b, err := r.dec.Next()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]arrow.Array, len(r.cols))
+	for i, c := range r.cols {
+		out[i] = b.Cols[c]
+	}
+	nb := batch.New(out, b.N)
+	nb.Seq = r.seq
+	r.seq += int64(b.N)
+	return nb, nil
+}
+
+func (r *csvReader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	err := r.closer.Close()
+	r.closer = nil
+	return err
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+// skipBOM leaves out a byte order mark at the beginning.
+func skipBOM(r io.Reader, first bool) io.Reader {
+	if !first {
+		return r
+	}
+	head := make([]byte, len(bom))
+	n, err := io.ReadFull(r, head)
+	if n == len(bom) && bytes.Equal(head, bom) {
+		return r
+	}
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return io.MultiReader(bytes.NewReader(head[:n]), failing{err})
+	}
+	return io.MultiReader(bytes.NewReader(head[:n]), r)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// mark is where a chunk's first record begins, and how many are before it.
+type mark struct{ offset, records int64 }
+
+// findMarks reads a file once to find where records begin: a line end within
+// quotes is none. There is a mark a chunk and one for the end.
+func findMarks(ctx context.Context, f file, quote byte) ([]mark, error) {
+	h, err := os.Open(f.path)
+	if err != nil {
+		return nil, fileError(f.path, err)
+	}
+	defer func() { _ = h.Close() }()
+	chunks := (f.size + csvChunk - 1) / csvChunk
+	marks := make([]mark, 1, chunks+1)
+	buf := make([]byte, 1<<20)
+	var at, records int64
+	quoted := false
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := h.Read(buf)
+		for rest, base := buf[:n], at; len(rest) > 0; {
+			run := rest
+			q := bytes.IndexByte(rest, quote)
+			if q >= 0 {
+				run = rest[:q]
+			}
+			if !quoted {
+				marks, records = markLines(run, base, records, marks)
+			}
+			if q < 0 {
+				break
+			}
+			quoted = !quoted
+			rest = rest[q+1:]
+			base += int64(q + 1)
+		}
+		at += int64(n)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, readError(f.path, err)
+		}
+	}
+	for int64(len(marks)) <= chunks {
+		marks = append(marks, mark{at, records}) // chunks in which no record begins
+	}
+	return marks, nil
+}
+
+// markLines counts the line ends of an unquoted run that begins at offset base.
+func markLines(run []byte, base, records int64, marks []mark) ([]mark, int64) {
+	for len(run) > 0 {
+		next := int64(len(marks)) * csvChunk
+		if base+int64(len(run)) < next {
+			return marks, records + int64(bytes.Count(run, []byte{'\n'}))
+		}
+		// The first record that begins at or after next is the chunk's.
+		skip := max(0, min(int64(len(run)), next-1-base))
+		records += int64(bytes.Count(run[:skip], []byte{'\n'}))
+		run, base = run[skip:], base+skip
+		i := bytes.IndexByte(run, '\n')
+		if i < 0 {
+			return marks, records
+		}
+		records++
+		run, base = run[i+1:], base+int64(i+1)
+		for base >= int64(len(marks))*csvChunk {
+			marks = append(marks, mark{base, records})
+		}
+	}
+	return marks, records
+}
+
+// parseType reads a type by its name, with a modifier.
+func parseType(text string) (types.Type, error) {
+	name, mods := strings.TrimSpace(text), []int32(nil)
+	if i := strings.IndexByte(name, '('); i > 0 {
+		j := strings.IndexByte(name, ')')
+		if j < i {
+			return types.Type{}, pgerr.New(pgerr.SyntaxError, "invalid type name \"%s\"", text)
+		}
+		for _, m := range strings.Split(name[i+1:j], ",") {
+			n, ok := wholeNumber(strings.TrimSpace(m))
+			if !ok || n > 1<<30 {
+				return types.Type{}, pgerr.New(pgerr.SyntaxError, "invalid type name \"%s\"", text)
+			}
+			mods = append(mods, int32(n))
+		}
+		name = name[:i] + name[j+1:]
+	}
+	oid, ok := types.ByName(strings.ToLower(name))
+	if !ok {
+		return types.Type{}, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", text)
+	}
+	t := types.Type{OID: oid, Mod: -1}
+	if mods != nil {
+		var err error
+		if t.Mod, err = types.TypmodIn(oid, mods); err != nil {
+			return t, err
+		}
+	}
+	if p, s, ok := types.NumericMod(t.Mod); oid == types.NumericOID && ok && p <= types.MaxFixedDigits && s >= 0 && s <= p {
+		t = types.FixedNumeric(uint8(p), uint8(s), true)
+	}
+	return t, nil
+}

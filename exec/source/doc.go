@@ -1,0 +1,23 @@
+// Package source makes the rows of the table functions that read files or make
+// data: read_csv, read_json, read_parquet, make_classification,
+// make_regression, make_blobs, timeseries, random_matrix.
+//
+//	Source(name, args)      the columns, and an estimate of the rows
+//	Parts(s)                into how many splits it is worth dividing
+//	Open(s, part, of)       the rows of one split
+//
+// A source is a row of units — blocks of 8,192 generated rows, chunks of a
+// file, files, row groups — and a split is a range of units, so any division
+// gives the same rows, with the same Batch.Seq:
+//
+//	units    0 1 2 3 4 5 6 7 8 9
+//	of = 3   [ 0 ) [  1  ) [  2 )
+//
+// A generator draws a unit's numbers from streams that depend on the seed, the
+// column and the unit's number alone. Its arithmetic rounds after every step,
+// so that all processors give the same bits. Files must be the same on all
+// nodes that read them.
+//
+// The package checks no privileges: who plans a statement lets superusers
+// alone read files of the server.
+package source

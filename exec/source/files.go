@@ -1,0 +1,138 @@
+package source
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// file is one file that a pattern names.
+type file struct {
+	path string
+	size int64
+	key  string // path, size and time of change: what was found out holds for it
+}
+
+// packed tells a compressed file, which can be read from its beginning only.
+func (f file) packed() bool {
+	return strings.HasSuffix(f.path, ".gz") || strings.HasSuffix(f.path, ".zst")
+}
+
+// expand finds the files that patterns name: those of one pattern by name, the
+// patterns in their order.
+func expand(patterns []string) ([]file, error) {
+	var out []file
+	for _, p := range patterns {
+		if i := strings.Index(p, "://"); i > 0 {
+			if !strings.HasPrefix(p, "file://") {
+				return nil, pgerr.Unsupported("reading from %s is not supported", p[:i+3])
+			}
+			p = strings.TrimPrefix(p, "file://")
+		}
+		paths := []string{p}
+		if strings.ContainsAny(p, "*?[") {
+			var err error
+			if paths, err = filepath.Glob(p); err != nil {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid file pattern %q", p)
+			}
+			if len(paths) == 0 {
+				return nil, pgerr.New(pgerr.UndefinedFile, "no files match the pattern %q", p)
+			}
+			slices.Sort(paths)
+		}
+		for _, path := range paths {
+			st, err := os.Stat(path)
+			if err != nil {
+				return nil, fileError(path, err)
+			}
+			if st.IsDir() {
+				if len(paths) > 1 {
+					continue
+				}
+				return nil, pgerr.New(pgerr.WrongObjectType, "%q is a directory", path)
+			}
+			out = append(out, file{path: path, size: st.Size(),
+				key: path + "\x00" + strconv.FormatInt(st.Size(), 10) + "\x00" + strconv.FormatInt(st.ModTime().UnixNano(), 10)})
+		}
+	}
+	if len(out) == 0 {
+		return nil, pgerr.New(pgerr.UndefinedFile, "no files are given")
+	}
+	return out, nil
+}
+
+// fileError words what the system said as PostgreSQL does.
+func fileError(path string, err error) error {
+	code, reason := pgerr.IOError, err.Error()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		code, reason = pgerr.UndefinedFile, "No such file or directory"
+	case errors.Is(err, fs.ErrPermission):
+		code, reason = pgerr.InsufficientPrivilege, "Permission denied"
+	}
+	return pgerr.New(code, "could not open file %q for reading: %s", path, reason)
+}
+
+func readError(path string, err error) error {
+	return pgerr.New(pgerr.IOError, "could not read file %q: %v", path, err)
+}
+
+// stream of a file's text, unpacked.
+func openText(f file) (io.ReadCloser, error) {
+	h, err := os.Open(f.path)
+	if err != nil {
+		return nil, fileError(f.path, err)
+	}
+	switch {
+	case strings.HasSuffix(f.path, ".gz"):
+		z, err := gzip.NewReader(h)
+		if err != nil {
+			_ = h.Close()
+			return nil, readError(f.path, err)
+		}
+		return &unpacked{Reader: z, close: func() { _ = z.Close() }, file: h}, nil
+	case strings.HasSuffix(f.path, ".zst"):
+		z, err := zstd.NewReader(h, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			_ = h.Close()
+			return nil, readError(f.path, err)
+		}
+		return &unpacked{Reader: z, close: z.Close, file: h}, nil
+	}
+	return h, nil
+}
+
+type unpacked struct {
+	io.Reader
+	close func()
+	file  *os.File
+}
+
+func (u *unpacked) Close() error {
+	u.close()
+	return u.file.Close()
+}
+
+// named puts the file's name on errors of reading.
+type named struct {
+	r    io.Reader
+	path string
+}
+
+func (n named) Read(p []byte) (int, error) {
+	k, err := n.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = readError(n.path, err)
+	}
+	return k, err
+}

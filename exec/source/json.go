@@ -1,0 +1,393 @@
+package source
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// jsonTable is read_json: files that hold an array of objects, or objects one
+// after the other (newline-delimited or not). A file is a unit.
+type jsonTable struct {
+	files []file
+	cols  []plan.Column
+	est   float64
+}
+
+func newJSON(s *Sources, a *args) (table, error) {
+	if !a.names("path", "columns", "sample_size") {
+		return nil, a.err
+	}
+	paths := a.texts("path")
+	if paths == nil && a.err == nil {
+		a.bad("path", "is missing")
+	}
+	limit := int(a.int("sample_size", sampleRows, -1, math.MaxInt32))
+	given, err := givenColumns(a)
+	if err == nil {
+		err = a.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	type found struct {
+		cols  []plan.Column
+		width float64
+	}
+	f, err := remember(s, "json\x00"+itoa(int64(limit))+files[0].key, func() (found, error) {
+		cols, width, err := sniffJSON(files[0], limit)
+		return found{cols, width}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &jsonTable{files: files, cols: f.cols}
+	if given != nil {
+		t.cols = given
+	}
+	if len(t.cols) == 0 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "file %q has no objects: its columns cannot be told", files[0].path).
+			WithHint("Give them with the argument \"columns\".")
+	}
+	for _, x := range files {
+		t.est += float64(x.size) / f.width
+	}
+	return t, nil
+}
+
+func (t *jsonTable) columns() []plan.Column { return t.cols }
+func (t *jsonTable) rows() float64          { return t.est }
+func (t *jsonTable) units() int64           { return int64(len(t.files)) }
+func (t *jsonTable) perPart() int64         { return 1 }
+
+func (t *jsonTable) read(_ context.Context, from, to int64, cols []int, want []plan.Column) (op.BatchReader, error) {
+	names := map[string][]int{}
+	for i, c := range cols {
+		names[t.cols[c].Name] = append(names[t.cols[c].Name], i)
+	}
+	return &units{next: from, end: to, open: func(_ context.Context, u int64) (op.BatchReader, error) {
+		o, err := openObjects(t.files[u])
+		if err != nil {
+			return nil, err
+		}
+		r := &jsonReader{o: o, names: names, seq: u << fileShift}
+		for i, c := range cols {
+			r.types = append(r.types, want[i].Type)
+			r.builders = append(r.builders, array.NewBuilder(memory.DefaultAllocator, t.cols[c].Type.Arrow()))
+		}
+		return r, nil
+	}}, nil
+}
+
+// objects gives the objects of a file, one after the other.
+type objects struct {
+	f     file
+	r     io.ReadCloser
+	dec   *json.Decoder
+	array bool
+	n     int64
+}
+
+func openObjects(f file) (*objects, error) {
+	r, err := openText(f)
+	if err != nil {
+		return nil, err
+	}
+	br := bufio.NewReaderSize(skipBOM(named{r, f.path}, true), 1<<18)
+	o := &objects{f: f, r: r, dec: json.NewDecoder(br)}
+	for {
+		c, err := br.Peek(1)
+		if err != nil {
+			return o, nil // empty, or Next tells
+		}
+		switch c[0] {
+		case ' ', '\t', '\r', '\n':
+			_, _ = br.ReadByte()
+			continue
+		case '[':
+			o.array = true
+			_, err = o.dec.Token()
+		}
+		return o, err
+	}
+}
+
+// next gives one object, io.EOF at the end.
+func (o *objects) next() (types.JSONValue, error) {
+	var raw json.RawMessage
+	if o.array && !o.dec.More() {
+		if _, err := o.dec.Token(); err != nil {
+			return types.JSONValue{}, o.bad(err)
+		}
+		return types.JSONValue{}, io.EOF
+	}
+	if err := o.dec.Decode(&raw); err != nil {
+		if err == io.EOF && !o.array {
+			return types.JSONValue{}, io.EOF
+		}
+		return types.JSONValue{}, o.bad(err)
+	}
+	o.n++
+	v, err := types.ParseJSON(string(raw))
+	if err != nil {
+		return v, o.where(err)
+	}
+	if v.Kind != types.JSONObject {
+		return v, o.where(pgerr.New(pgerr.InvalidJSONText, "expected a JSON object, found %s", v.TypeOf()))
+	}
+	return v, nil
+}
+
+func (o *objects) bad(err error) error {
+	var e *pgerr.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return o.where(pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json").WithDetail("The input string ended unexpectedly."))
+	}
+	return o.where(pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json").WithDetail("%v", err))
+}
+
+func (o *objects) where(err error) error {
+	var e *pgerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Where = "file " + o.f.path + ", object " + itoa(o.n)
+	return &c
+}
+
+// sniffJSON finds the members of the first objects, in order of appearance,
+// and the types that hold their values.
+func sniffJSON(f file, limit int) ([]plan.Column, float64, error) {
+	o, err := openObjects(f)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = o.r.Close() }()
+	if limit <= 0 {
+		limit = math.MaxInt32
+	}
+	var names []string
+	seen := map[string]*jsonGuess{}
+	n := 0
+	for ; n < limit; n++ {
+		v, err := o.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		for i, k := range v.Keys {
+			g := seen[k]
+			if g == nil {
+				g = &jsonGuess{}
+				seen[k] = g
+				names = append(names, k)
+			}
+			g.see(v.Elems[i])
+		}
+	}
+	cols := make([]plan.Column, len(names))
+	for i, k := range names {
+		cols[i] = plan.Column{Name: k, Type: seen[k].typ()}
+	}
+	width := 100.0
+	if n > 0 {
+		width = max(1, float64(o.dec.InputOffset())/float64(n))
+	}
+	return cols, width, nil
+}
+
+// jsonGuess narrows down the type of a member.
+type jsonGuess struct {
+	bools, ints, floats, strings, nested int
+	text                                 guess
+}
+
+func (g *jsonGuess) see(v types.JSONValue) {
+	switch v.Kind {
+	case types.JSONBool:
+		g.bools++
+	case types.JSONNumber:
+		if _, ok := v.Num.Int64(); ok && v.Num.Scale() <= 0 {
+			g.ints++
+		} else {
+			g.floats++
+		}
+	case types.JSONString:
+		g.strings++
+		g.text.see(v.Str)
+	case types.JSONArray, types.JSONObject:
+		g.nested++
+	}
+}
+
+func (g *jsonGuess) typ() types.Type {
+	kinds := 0
+	for _, n := range []int{g.bools, g.ints + g.floats, g.strings, g.nested} {
+		if n > 0 {
+			kinds++
+		}
+	}
+	switch {
+	case kinds == 0:
+		return types.Text
+	case g.nested > 0:
+		return types.JSONB
+	case kinds > 1:
+		return types.Text
+	case g.bools > 0:
+		return types.Bool
+	case g.floats > 0:
+		return types.Float8
+	case g.ints > 0:
+		return types.Int8
+	case !g.text.notDate:
+		return types.Date
+	case !g.text.notStamp:
+		return types.Timestamp
+	}
+	return types.Text
+}
+
+type jsonReader struct {
+	o        *objects
+	names    map[string][]int
+	types    []types.Type
+	builders []array.Builder
+	seq      int64
+	done     bool
+}
+
+func (r *jsonReader) Next(context.Context) (*batch.Batch, error) {
+	n := 0
+	for !r.done && n < batch.DefaultSize {
+		v, err := r.o.next()
+		if err == io.EOF {
+			r.done = true
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := r.row(v); err != nil {
+			return nil, err
+		}
+		n++
+	}
+	if n == 0 {
+		return nil, io.EOF
+	}
+	out := make([]arrow.Array, len(r.builders))
+	for i, b := range r.builders {
+		out[i] = b.NewArray()
+	}
+	b := batch.New(out, n)
+	b.Seq = r.seq
+	r.seq += int64(n)
+	return b, nil
+}
+
+func (r *jsonReader) row(v types.JSONValue) error {
+	vals := make([]types.Datum, len(r.builders))
+	for i, k := range v.Keys {
+		for _, c := range r.names[k] {
+			d, err := jsonDatum(r.types[c], v.Elems[i])
+			if err != nil {
+				var e *pgerr.Error
+				if errors.As(r.o.where(err), &e) {
+					e.Where += ", member " + k
+					return e
+				}
+				return err
+			}
+			vals[c] = d
+		}
+	}
+	for c, b := range r.builders {
+		if err := types.AppendDatum(b, r.types[c], vals[c]); err != nil {
+			return r.o.where(err)
+		}
+	}
+	return nil
+}
+
+// jsonDatum makes a column's value of a member's.
+func jsonDatum(t types.Type, v types.JSONValue) (types.Datum, error) {
+	if v.Kind == types.JSONNull {
+		return nil, nil
+	}
+	switch t.OID {
+	case types.JSONBOID:
+		return types.CanonicalJSONB(v.String())
+	case types.JSONOID:
+		return string(v.AppendCompact(nil)), nil
+	case types.BoolOID:
+		if v.Kind == types.JSONBool {
+			return v.Bool, nil
+		}
+	case types.Int8OID:
+		if n, ok := v.Num.Int64(); v.Kind == types.JSONNumber && ok && v.Num.Scale() <= 0 {
+			return n, nil
+		}
+	case types.Float8OID:
+		if v.Kind == types.JSONNumber {
+			return v.Num.ToFloat(64)
+		}
+	}
+	s := v.String()
+	if v.Kind == types.JSONString {
+		s = v.Str
+	}
+	if e, ok := t.Elem(); ok && v.Kind == types.JSONArray {
+		a := types.Array{Elem: e}
+		for _, x := range v.Elems {
+			d, err := jsonDatum(e, x)
+			if err != nil {
+				return nil, err
+			}
+			a.Elems = append(a.Elems, d)
+		}
+		return a, nil
+	}
+	if t.OID == types.TextOID {
+		return strings.ToValidUTF8(s, "\uFFFD"), nil
+	}
+	d, err := types.ParseText(t, s, types.DefaultEnv)
+	if err != nil {
+		return nil, err
+	}
+	return types.ApplyMod(t, d, false)
+}
+
+func (r *jsonReader) Close() error {
+	r.done = true
+	if r.o.r == nil {
+		return nil
+	}
+	err := r.o.r.Close()
+	r.o.r = nil
+	return err
+}

@@ -1,0 +1,398 @@
+package source
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// sniffed is what is found out about a CSV file.
+type sniffed struct {
+	opts  copyfmt.Options
+	cols  []plan.Column
+	width float64 // bytes a record
+}
+
+const (
+	sampleBytes = 4 << 20
+	sampleRows  = 20480
+)
+
+// sniff reads the beginning of a file and fills in what the arguments leave
+// open: delimiter, header, names and types.
+func sniff(f file, a *args) (*sniffed, error) {
+	r, err := openText(f)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	text, err := io.ReadAll(io.LimitReader(r, sampleBytes))
+	if err != nil {
+		return nil, readError(f.path, err)
+	}
+	text = bytes.TrimPrefix(text, bom)
+	whole := len(text) < sampleBytes
+	limit := int(a.int("sample_size", sampleRows, -1, math.MaxInt32))
+	if limit <= 0 {
+		limit = math.MaxInt32
+	}
+	opts := []copyfmt.Option{{Name: "format", Value: "csv"}}
+	for _, o := range []struct{ arg, option string }{{"delim", "delimiter"}, {"nullstr", "null"}, {"quote", "quote"}, {"escape", "escape"}} {
+		if _, ok := a.get(o.arg); ok {
+			opts = append(opts, copyfmt.Option{Name: o.option, Value: a.text(o.arg, "")})
+		}
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	sn := &sniffed{}
+	if sn.opts, err = copyfmt.ParseOptions(opts, true); err != nil {
+		return nil, err
+	}
+	if _, ok := a.get("delim"); !ok {
+		sn.opts.Delimiter = guessDelimiter(text, sn.opts, whole)
+	}
+	recs := split(text, sn.opts, whole, limit)
+	sn.width = 50
+	if len(recs) > 0 {
+		sn.width = max(1, float64(len(text))/float64(len(recs)))
+		if len(recs) == limit {
+			sn.width = max(1, float64(recs[len(recs)-1].end)/float64(limit))
+		}
+	}
+	if err := sn.shape(f, a, recs); err != nil {
+		return nil, err
+	}
+	return sn, nil
+}
+
+// shape settles header, names and types.
+func (sn *sniffed) shape(f file, a *args, recs []record) error {
+	given, err := givenColumns(a)
+	if err != nil {
+		return err
+	}
+	if given != nil {
+		_, told := a.get("header")
+		sn.opts.Header = a.bool("header", false)
+		if !told && len(recs) > 0 && len(recs[0].fields) == len(given) {
+			// A first record of just these names is a header.
+			sn.opts.Header = true
+			for i, c := range given {
+				sn.opts.Header = sn.opts.Header && strings.EqualFold(recs[0].fields[i].text, c.Name)
+			}
+		}
+		sn.cols = given
+		return a.err
+	}
+	if len(recs) == 0 {
+		return pgerr.New(pgerr.BadCopyFileFormat, "file %q is empty: its columns cannot be told", f.path).
+			WithHint("Give them with the argument \"columns\".")
+	}
+	n := len(recs[0].fields)
+	if n > maxColumns {
+		return pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.path, maxColumns)
+	}
+	sn.opts.Header = a.bool("header", looksLikeHeader(recs, sn.opts.Null))
+	names, rows := []string(nil), recs
+	if sn.opts.Header {
+		for _, c := range recs[0].fields {
+			names = append(names, c.text)
+		}
+		rows = recs[1:]
+	}
+	if own := a.texts("names"); own != nil {
+		if len(own) != n {
+			a.bad("names", "must have %d names", n)
+		}
+		names = own
+	}
+	if a.err != nil {
+		return a.err
+	}
+	taken := map[string]bool{}
+	for i := range n {
+		name := "column" + itoa(int64(i))
+		if i < len(names) && strings.TrimSpace(names[i]) != "" {
+			name = types.TruncateName(strings.TrimSpace(names[i]))
+		}
+		base := name
+		for k := 1; taken[name]; k++ {
+			name = base + "_" + itoa(int64(k))
+		}
+		taken[name] = true
+		g := guess{}
+		for _, r := range rows {
+			if i < len(r.fields) && !(r.fields[i].text == sn.opts.Null && !r.fields[i].quoted) {
+				g.see(r.fields[i].text)
+			}
+		}
+		t := g.typ()
+		if a.bool("all_varchar", false) {
+			t = types.Text
+		}
+		sn.cols = append(sn.cols, plan.Column{Name: name, Type: t})
+	}
+	return sn.giveTypes(a)
+}
+
+// giveTypes applies the argument types: one a column, in order.
+func (sn *sniffed) giveTypes(a *args) error {
+	own := a.texts("types")
+	if own != nil && len(own) != len(sn.cols) {
+		a.bad("types", "must have %d types", len(sn.cols))
+	}
+	if a.err != nil {
+		return a.err
+	}
+	for i, t := range own {
+		var err error
+		if sn.cols[i].Type, err = parseType(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// givenColumns reads the argument columns: 'a int, b numeric(10,2)', or an
+// array of such.
+func givenColumns(a *args) ([]plan.Column, error) {
+	list := a.texts("columns")
+	if len(list) == 1 {
+		list = splitList(list[0])
+	}
+	var out []plan.Column
+	for _, c := range list {
+		name, typ := cutName(strings.TrimSpace(c))
+		if name == "" || typ == "" {
+			a.bad("columns", "must list names and types, as in 'a int, b text'")
+			return nil, a.err
+		}
+		t, err := parseType(typ)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plan.Column{Name: name, Type: t})
+	}
+	return out, a.err
+}
+
+// splitList cuts at commas outside parentheses and quotes.
+func splitList(s string) []string {
+	var out []string
+	depth, from, quoted := 0, 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth == 0:
+			out = append(out, s[from:i])
+			from = i + 1
+		}
+	}
+	return append(out, s[from:])
+}
+
+func cutName(c string) (name, typ string) {
+	if strings.HasPrefix(c, `"`) {
+		if i := strings.IndexByte(c[1:], '"'); i >= 0 {
+			return c[1 : i+1], strings.TrimSpace(c[i+2:])
+		}
+		return "", ""
+	}
+	name, typ, _ = strings.Cut(c, " ")
+	return strings.ToLower(name), strings.TrimSpace(typ)
+}
+
+// field and record are of the sample; end is the record's offset after it.
+type field struct {
+	text   string
+	quoted bool
+}
+
+type record struct {
+	fields []field
+	end    int
+}
+
+// split cuts the sample into records; an unfinished one at the end is left out
+// unless the sample is the whole file.
+func split(text []byte, o copyfmt.Options, whole bool, limit int) []record {
+	var out []record
+	var cur []field
+	var buf []byte
+	quoted, in := false, false
+	for i := 0; i < len(text) && len(out) < limit; i++ {
+		c := text[i]
+		switch {
+		case in && c == o.Escape && i+1 < len(text) && (text[i+1] == o.Quote || text[i+1] == o.Escape):
+			i++
+			buf = append(buf, text[i])
+		case c == o.Quote:
+			in = !in
+			quoted = true
+		case !in && (c == o.Delimiter || c == '\n'):
+			if c == '\n' && len(buf) > 0 && buf[len(buf)-1] == '\r' {
+				buf = buf[:len(buf)-1]
+			}
+			cur = append(cur, field{string(buf), quoted})
+			buf, quoted = buf[:0], false
+			if c == '\n' {
+				out = append(out, record{cur, i + 1})
+				cur = nil
+			}
+		default:
+			buf = append(buf, c)
+		}
+	}
+	if whole && len(out) < limit && (len(cur) > 0 || len(buf) > 0) {
+		out = append(out, record{append(cur, field{strings.TrimSuffix(string(buf), "\r"), quoted}), len(text)})
+	}
+	return out
+}
+
+// guessDelimiter takes the one that cuts the first records into the same
+// number of fields, the most of them; the comma where none does.
+func guessDelimiter(text []byte, o copyfmt.Options, whole bool) byte {
+	best, most := o.Delimiter, 1
+	for _, d := range []byte{',', '\t', ';', '|'} {
+		o.Delimiter = d
+		recs := split(text, o, whole, 50)
+		n := 0
+		for i, r := range recs {
+			if i == 0 {
+				n = len(r.fields)
+			} else if len(r.fields) != n {
+				n = 0
+				break
+			}
+		}
+		if n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// looksLikeHeader takes a first record of distinct words for names, where what
+// follows is not all words of the kind, or there is nothing to tell.
+func looksLikeHeader(recs []record, null string) bool {
+	first := recs[0].fields
+	var seen []string
+	for _, f := range first {
+		g := guess{}
+		g.see(f.text)
+		if f.text == null || strings.TrimSpace(f.text) == "" || g.typ().OID != types.TextOID || slices.Contains(seen, f.text) {
+			return false
+		}
+		seen = append(seen, f.text)
+	}
+	return true
+}
+
+// guess narrows down the type of values by their texts.
+type guess struct {
+	n                                  int
+	notBool, notInt, notFloat, notDate bool
+	notStamp                           bool
+}
+
+func (g *guess) see(s string) {
+	g.n++
+	if !g.notBool {
+		switch strings.ToLower(s) {
+		case "true", "false":
+		default:
+			g.notBool = true
+		}
+	}
+	if !g.notInt {
+		if len(s) > 1 && s[0] == '0' || strings.HasPrefix(s, "+") {
+			g.notInt = true // a code or a telephone number
+			g.notFloat = g.notFloat || !strings.ContainsAny(s, ".eE")
+		} else if _, err := strconv.ParseInt(s, 10, 64); err != nil {
+			g.notInt = true
+		}
+	}
+	if !g.notFloat {
+		g.notFloat = !isNumber(s)
+	}
+	if !g.notDate {
+		g.notDate = !isDate(s)
+	}
+	if !g.notStamp {
+		g.notStamp = !isDate(s) && !isStamp(s)
+	}
+}
+
+func (g *guess) typ() types.Type {
+	switch {
+	case g.n == 0:
+		return types.Text
+	case !g.notBool:
+		return types.Bool
+	case !g.notInt:
+		return types.Int8
+	case !g.notFloat:
+		return types.Float8
+	case !g.notDate:
+		return types.Date
+	case !g.notStamp:
+		return types.Timestamp
+	}
+	return types.Text
+}
+
+func isNumber(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
+		default:
+			return strings.EqualFold(s, "nan") || strings.EqualFold(s, "inf") || strings.EqualFold(s, "-inf") ||
+				strings.EqualFold(s, "infinity") || strings.EqualFold(s, "-infinity")
+		}
+	}
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
+
+func wholeNumber(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// isDate and isStamp look for the ISO forms alone: others mean different days
+// to different people.
+func isDate(s string) bool {
+	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
+		return false
+	}
+	_, err := types.ParseDate(s, types.DefaultEnv)
+	return err == nil
+}
+
+func isStamp(s string) bool {
+	if len(s) < 16 || !isDate(s[:10]) || s[10] != ' ' && s[10] != 'T' || s[13] != ':' {
+		return false
+	}
+	for i := 11; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && c != ':' && c != '.' {
+			return false // a zone would be lost
+		}
+	}
+	_, err := types.ParseTimestamp(s, types.DefaultEnv)
+	return err == nil
+}

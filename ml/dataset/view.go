@@ -1,0 +1,200 @@
+package dataset
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// ViewRows is how many rows a View is best read at: chunk by chunk, all columns
+// of a chunk one after the other, while its records are in the cache.
+const ViewRows = 256
+
+// View reads the rows of a leaf. It is for one goroutine.
+type View struct {
+	Rows    int
+	layout  *Layout
+	order   []loc
+	regions [][]byte
+	release func()
+
+	// The records of the rows looked at last, found once for all columns.
+	from  int
+	recs  [][]byte
+	nulls []byte // of each column of these rows: whether one is NULL
+}
+
+// Close ends the access. Values that were read as bytes are gone.
+func (v *View) Close() { v.release(); v.regions = nil }
+
+func (v *View) rec(i int) []byte {
+	if k := i - v.from; k >= 0 && k < len(v.recs) {
+		return v.recs[k]
+	}
+	return v.order[i].in(v.regions)
+}
+
+// window gives the records of rows [from, from+n), and which columns have NULLs
+// among them.
+func (v *View) window(from, n int) (recs [][]byte, nulls []byte) {
+	if from != v.from || n != len(v.recs) {
+		words := (v.layout.fixedNulls() + 7) / 8
+		if v.recs == nil {
+			v.recs, v.nulls = make([][]byte, 0, ViewRows), make([]byte, 8*words)
+		}
+		v.from, v.recs = from, v.recs[:0]
+		clear(v.nulls)
+		for _, p := range v.order[from : from+n] {
+			v.recs = append(v.recs, p.in(v.regions))
+		}
+		for w := range words {
+			at := nullsAt + 8*w
+			var any uint64
+			for _, r := range v.recs {
+				any |= le.Uint64(r[at:])
+			}
+			le.PutUint64(v.nulls[8*w:], any)
+		}
+	}
+	return v.recs, v.nulls
+}
+
+// Split parts the rows by their draw: those below share make the second view.
+// Both live as long as v. With share 0 the first is v itself.
+func (v *View) Split(share float64) (rest, drawn *View) {
+	if share <= 0 {
+		return v, &View{layout: v.layout, release: func() {}}
+	}
+	a, b := *v, *v
+	a.order, b.order, a.recs, b.recs = nil, nil, nil, nil
+	a.release, b.release = func() {}, func() {}
+	for i, p := range v.order {
+		if v.Draw(i) < share {
+			b.order = append(b.order, p)
+		} else {
+			a.order = append(a.order, p)
+		}
+	}
+	a.Rows, b.Rows = len(a.order), len(b.order)
+	return &a, &b
+}
+
+// Draw gives a number that row i's hash chose uniformly from [0, 1): the same
+// wherever the row is.
+func (v *View) Draw(i int) float64 {
+	return float64(be.Uint64(v.rec(i)[8:])>>11) * 0x1p-53
+}
+
+// Null tells whether column c of row i is NULL.
+func (v *View) Null(c, i int) bool { return v.rec(i)[nullsAt+c>>3]>>(c&7)&1 != 0 }
+
+// Numbers reads column c, of a number, boolean or time type, of rows [from,
+// from+len(dst)) as float64s: fixed numerics as their value, booleans as 0 and
+// 1, dates in days, times and timestamps in microseconds. NULLs read as NaN,
+// and their number is returned; NaN values of the data too are NaN, but not
+// counted.
+func (v *View) Numbers(c, from int, dst []float64) (nulls int) {
+	if len(dst) == 0 {
+		return 0
+	}
+	l := v.layout
+	at := l.at[c]
+	recs, anyNull := v.window(from, len(dst))
+	dst = dst[:len(recs)]
+	switch l.classes[c] {
+	case classF64:
+		for i, r := range recs {
+			dst[i] = math.Float64frombits(le.Uint64(r[at:]))
+		}
+	case classF32:
+		for i, r := range recs {
+			dst[i] = float64(math.Float32frombits(le.Uint32(r[at:])))
+		}
+	case classI64:
+		if t := l.Cols[c].Type; t.IsFixed() {
+			for i, r := range recs {
+				dst[i] = FixedFloat(int64(le.Uint64(r[at:])), t.Scale)
+			}
+		} else {
+			for i, r := range recs {
+				dst[i] = float64(int64(le.Uint64(r[at:])))
+			}
+		}
+	case classI32:
+		for i, r := range recs {
+			dst[i] = float64(int32(le.Uint32(r[at:])))
+		}
+	case classU32:
+		for i, r := range recs {
+			dst[i] = float64(le.Uint32(r[at:]))
+		}
+	case classI16:
+		for i, r := range recs {
+			dst[i] = float64(int16(le.Uint16(r[at:])))
+		}
+	case classBool:
+		for i, r := range recs {
+			dst[i] = float64(r[at])
+		}
+	case classNumeric:
+		for i := range dst {
+			dst[i] = math.NaN()
+			if b := v.Bytes(c, from+i); b != nil {
+				if d, err := types.DecodeDecimal(b); err == nil {
+					dst[i] = d.Float64()
+				}
+			}
+		}
+	default:
+		for i := range dst {
+			dst[i] = math.NaN()
+		}
+	}
+	byteAt, bit := c>>3, c&7
+	if anyNull[byteAt]>>bit&1 != 0 {
+		for i, r := range recs {
+			if r[nullsAt+byteAt]>>bit&1 != 0 {
+				dst[i] = math.NaN()
+				nulls++
+			}
+		}
+	}
+	return nulls
+}
+
+// Bytes gives the canonical bytes of column c in row i, nil for NULL: the text,
+// the binary form, or the slot of a number. They alias the view.
+func (v *View) Bytes(c, i int) []byte {
+	rec := v.rec(i)
+	l := v.layout
+	if rec[nullsAt+c>>3]>>(c&7)&1 != 0 {
+		return nil
+	}
+	k := l.classes[c]
+	if !k.variable() {
+		w := k.width()
+		return rec[l.at[c] : l.at[c]+w : l.at[c]+w]
+	}
+	at := l.fixed
+	for _, vc := range l.vars {
+		n := int(le.Uint32(rec[l.at[vc]:]))
+		if vc == c {
+			return rec[at : at+n : at+n]
+		}
+		at += n
+	}
+	return nil
+}
+
+// Array reads column c of row i, an array of numbers, appending to dst; ok is
+// false for NULL.
+func (v *View) Array(c, i int, dst []float64) (out []float64, ok bool) {
+	b := v.Bytes(c, i)
+	if b == nil {
+		return dst, false
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		dst = append(dst, math.Float64frombits(le.Uint64(b)))
+	}
+	return dst, true
+}

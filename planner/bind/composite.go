@@ -1,0 +1,285 @@
+package bind
+
+import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func arrayNode(n ast.Node) ([]ast.Node, bool) {
+	switch n := n.(type) {
+	case *ast.ArrayExpr:
+		return items(n.Elements), true
+	case *ast.A_ArrayExpr:
+		return items(n.Elements), true
+	}
+	return nil, false
+}
+
+// array binds ARRAY[…]; to is the element type that a cast asks for, or nil.
+func (sc *scope) array(elems []ast.Node, to *types.Type, p place) (expr.Expr, error) {
+	b := sc.b
+	pos := b.spotWord("array")
+	if len(elems) == 0 && to == nil {
+		return nil, pgerr.New(pgerr.IndeterminateDatatype, "cannot determine type of empty array").
+			WithHint("Explicitly cast to the desired type, for example ARRAY[]::integer[].").At(pos.at())
+	}
+	es := make([]expr.Expr, len(elems))
+	for i, n := range elems {
+		e, err := sc.expr(n, p)
+		if err != nil {
+			return nil, err
+		}
+		if b.isArray(e.Type()) {
+			return nil, pgerr.Unsupported("multidimensional arrays are not supported").At(pos.at())
+		}
+		es[i] = e
+	}
+	var t types.Type
+	var err error
+	if to != nil {
+		t = *to
+		for i := range es {
+			if !b.canCoerce(es[i].Type().OID, t.OID, fn.ExplicitCast) {
+				return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", b.typeName(es[i].Type()), b.typeName(t)).At(pos.at())
+			}
+			if es[i], err = b.coerce(es[i], t, fn.ExplicitCast, spot{}); err != nil {
+				return nil, err
+			}
+		}
+		if es, t, err = b.unifyTo("ARRAY", es, t, pos); err != nil {
+			return nil, err
+		}
+		t.Mod = to.Mod
+	} else if es, t, err = b.unify("ARRAY", es, pos); err != nil {
+		return nil, err
+	}
+	a, ok := b.arrayOf(t)
+	if !ok {
+		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", b.typeName(t)).At(pos.at())
+	}
+	return &expr.ArrayCtor{Elems: es, Typ: a}, nil
+}
+
+// rowItems binds the fields of a row; t.* among them is spread.
+func (sc *scope) rowItems(ns []ast.Node, p place) ([]expr.Expr, error) {
+	var out []expr.Expr
+	for _, n := range ns {
+		if cols, ok, err := sc.star(n, p); err != nil {
+			return nil, err
+		} else if ok {
+			for _, c := range cols {
+				out = append(out, c.e)
+			}
+			continue
+		}
+		e, err := sc.expr(n, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// row makes a record value; its fields are named f1, f2, ….
+func (b *binder) row(es []expr.Expr) (expr.Expr, error) {
+	rec := &types.Record{}
+	for i := range es {
+		e, err := b.known(es[i])
+		if err != nil {
+			return nil, err
+		}
+		es[i] = e
+		rec.Fields = append(rec.Fields, types.Field{Name: "f" + itoa(i+1), Type: e.Type()})
+	}
+	t := types.RecordT
+	t.Rec = rec
+	return &expr.RowCtor{Elems: es, Typ: t}, nil
+}
+
+// star expands *, rel.* and (record).* where they may be expanded.
+func (sc *scope) star(n ast.Node, p place) ([]relCol, bool, error) {
+	for {
+		x, ok := n.(*ast.ParenExpr)
+		if !ok {
+			break
+		}
+		n = x.Expr
+	}
+	switch n := n.(type) {
+	case *ast.ColumnRef:
+		names, rest := splitFields(n)
+		if len(rest) != 1 {
+			return nil, false, nil
+		}
+		if _, ok := rest[0].(*ast.A_Star); !ok {
+			return nil, false, nil
+		}
+		if len(names) > 0 {
+			r, err := sc.starRel(names)
+			if err != nil {
+				return nil, false, err
+			}
+			return sc.b.expand([]*rel{r}), true, nil
+		}
+		var open []*rel
+		for _, r := range sc.rels {
+			if r.open && !r.blocked {
+				open = append(open, r)
+			}
+		}
+		if len(open) == 0 {
+			return nil, false, pgerr.New(pgerr.SyntaxError, "SELECT * with no tables specified is not valid").At(sc.b.posOp("*"))
+		}
+		return sc.b.expand(open), true, nil
+	case *ast.A_Indirection:
+		ind := items(n.Indirection)
+		if _, ok := ind[len(ind)-1].(*ast.A_Star); !ok {
+			return nil, false, nil
+		}
+		e, err := sc.expr(n.Arg, p)
+		if err != nil {
+			return nil, false, err
+		}
+		if e, err = sc.indirect(e, ind[:len(ind)-1], p); err != nil {
+			return nil, false, err
+		}
+		t := e.Type()
+		if t.OID != types.RecordOID {
+			return nil, false, pgerr.New(pgerr.WrongObjectType, "type %s is not composite", sc.b.typeName(t))
+		}
+		if t.Rec == nil {
+			return nil, false, pgerr.New(pgerr.UndefinedFunction, "record type has not been registered")
+		}
+		out := make([]relCol, len(t.Rec.Fields))
+		for i, f := range t.Rec.Fields {
+			if i > 0 && hasSubquery(e) { // its plan may stand once only
+				if e, err = sc.expr(n.Arg, p); err != nil {
+					return nil, false, err
+				}
+				if e, err = sc.indirect(e, ind[:len(ind)-1], p); err != nil {
+					return nil, false, err
+				}
+			}
+			out[i] = relCol{name: f.Name, e: fieldOf(e, i, f.Type)}
+		}
+		return out, true, nil
+	}
+	return nil, false, nil
+}
+
+// expand lists the columns of FROM items and notes that they are read.
+func (b *binder) expand(rels []*rel) []relCol {
+	var out []relCol
+	for _, r := range rels {
+		for i := range r.cols {
+			b.use(found{r, &r.cols[i]})
+		}
+		out = append(out, r.cols...)
+	}
+	return out
+}
+
+func fieldOf(e expr.Expr, i int, t types.Type) expr.Expr {
+	if r, ok := e.(*expr.RowCtor); ok {
+		return r.Elems[i]
+	}
+	return &expr.Field{Arg: e, Index: i, Typ: t}
+}
+
+// indirect applies field names and subscripts.
+func (sc *scope) indirect(e expr.Expr, ind []ast.Node, p place) (expr.Expr, error) {
+	b := sc.b
+	subscripted := false
+	for _, n := range ind {
+		switch n := n.(type) {
+		case *ast.String:
+			t := e.Type()
+			if t.OID != types.RecordOID {
+				return nil, pgerr.New(pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type", n.SVal, b.typeName(t)).At(b.posIdent(n.SVal))
+			}
+			i := -1
+			if t.Rec != nil {
+				for k, f := range t.Rec.Fields {
+					if f.Name == n.SVal {
+						i = k
+						break
+					}
+				}
+			}
+			if i < 0 {
+				return nil, pgerr.New(pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", n.SVal).At(b.posIdent(n.SVal))
+			}
+			e, subscripted = fieldOf(e, i, t.Rec.Fields[i].Type), false
+		case *ast.A_Indices:
+			x, err := sc.subscript(e, n, subscripted, p)
+			if err != nil {
+				return nil, err
+			}
+			e, subscripted = x, !n.IsSlice
+		case *ast.A_Star:
+			return nil, pgerr.New(pgerr.SyntaxError, "row expansion via \"*\" is not supported here")
+		}
+	}
+	return e, nil
+}
+
+// subscript binds e[i] and e[l:u].
+func (sc *scope) subscript(e expr.Expr, n *ast.A_Indices, nested bool, p place) (expr.Expr, error) {
+	b := sc.b
+	e, err := b.known(e)
+	if err != nil {
+		return nil, err
+	}
+	t := e.Type()
+	bound := func(x ast.Node) (expr.Expr, error) {
+		if x == nil {
+			return nil, nil
+		}
+		i, err := sc.expr(x, p)
+		if err != nil {
+			return nil, err
+		}
+		if !b.canCoerce(i.Type().OID, types.Int4OID, fn.AssignmentCast) {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "array subscript must have type integer").At(b.posExpr(x))
+		}
+		return b.coerce(i, types.Int4, fn.AssignmentCast, spot{})
+	}
+	if t.OID == types.JSONBOID {
+		if n.IsSlice {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "jsonb subscript does not support slices")
+		}
+		key, err := sc.expr(n.Uidx, p)
+		if err != nil {
+			return nil, err
+		}
+		return b.operator("->", e, key, spot{})
+	}
+	el, ok := b.elem(t)
+	if !ok {
+		if nested {
+			// One more subscript than the array has dimensions gives NULL.
+			return &expr.Const{Typ: t}, nil
+		}
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", b.typeName(t)).At(0)
+	}
+	lo, err := bound(n.Lidx)
+	if err != nil {
+		return nil, err
+	}
+	hi, err := bound(n.Uidx)
+	if err != nil {
+		return nil, err
+	}
+	if n.IsSlice {
+		return &expr.Subscript{Array: e, Index: lo, Upper: hi, Slice: true, Typ: t}, nil
+	}
+	if hi == nil {
+		hi = lo
+	}
+	return &expr.Subscript{Array: e, Index: hi, Typ: el}, nil
+}

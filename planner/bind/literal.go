@@ -1,0 +1,142 @@
+package bind
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// constant binds a literal.
+func (b *binder) constant(n *ast.A_Const) (expr.Expr, error) {
+	if n.Isnull || n.Val == nil {
+		return &expr.Const{Typ: types.Unknown}, nil
+	}
+	switch v := n.Val.(type) {
+	case *ast.Integer:
+		return intLit(int64(v.IVal)), nil
+	case *ast.Float:
+		return b.number(v.FVal)
+	case *ast.String:
+		return &expr.Const{Val: v.SVal, Typ: types.Unknown}, nil
+	case *ast.Boolean:
+		return &expr.Const{Val: v.BoolVal, Typ: types.Bool}, nil
+	case *ast.BitString:
+		s, err := types.ParseBits(v.BSVal)
+		if err != nil {
+			return nil, err
+		}
+		return &expr.Const{Val: s, Typ: types.Type{OID: types.BitOID, Mod: int32(len(s))}}, nil
+	case *ast.Null:
+		return &expr.Const{Typ: types.Unknown}, nil
+	}
+	return nil, pgerr.Internal("a literal of %T", n.Val)
+}
+
+func intLit(v int64) *expr.Const {
+	if int64(int32(v)) == v {
+		return &expr.Const{Val: v, Typ: types.Int4}
+	}
+	return &expr.Const{Val: v, Typ: types.Int8}
+}
+
+// number binds a number that the grammar did not take for an int4.
+func (b *binder) number(s string) (expr.Expr, error) {
+	if !strings.ContainsAny(s, ".eE") {
+		if v, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return intLit(v), nil
+		}
+	}
+	d, err := types.ParseDecimal(s)
+	if err != nil {
+		return nil, b.at(err, b.spotLit(s))
+	}
+	return &expr.Const{Val: d, Typ: fixedFor(d)}, nil
+}
+
+// negate is -n for a number literal; ok is false for anything else.
+func (b *binder) negate(n ast.Node) (expr.Expr, bool, error) {
+	switch x := n.(type) {
+	case *ast.ParenExpr:
+		return b.negate(x.Expr)
+	case *ast.A_Const:
+		switch v := x.Val.(type) {
+		case *ast.Integer:
+			return intLit(-int64(v.IVal)), true, nil
+		case *ast.Float:
+			s := "-" + v.FVal
+			if strings.HasPrefix(v.FVal, "-") {
+				s = v.FVal[1:]
+			}
+			e, err := b.number(s)
+			return e, true, err
+		}
+	}
+	return nil, false, nil
+}
+
+// collate accepts the collations that order as this server does: by bytes.
+func (sc *scope) collate(n *ast.CollateClause, p place) (expr.Expr, error) {
+	b := sc.b
+	e, err := sc.expr(n.Arg, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.collation(n); err != nil {
+		return nil, err
+	}
+	if c := b.category(e.Type().OID); !isUnknown(e) && c != 'S' && c != 'A' {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", b.typeName(e.Type())).At(b.posExpr(n.Arg))
+	}
+	return e, nil
+}
+
+func (b *binder) collation(n *ast.CollateClause) error {
+	schema, name := qualified(n.Collname)
+	switch name {
+	case "C", "POSIX", "default", "ucs_basic", "C.UTF-8", "C.utf8":
+		if schema == "" || schema == "pg_catalog" {
+			return nil
+		}
+	}
+	return pgerr.New(pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", dotted(strs(n.Collname))).At(b.posIdent(name))
+}
+
+// valueFunction binds CURRENT_DATE and its kin to the functions behind them.
+func (b *binder) valueFunction(n *ast.SQLValueFunction) (expr.Expr, error) {
+	call := func(name string) (expr.Expr, error) { return b.callByName(name, nil, spot{}) }
+	moment := func(t types.Type) (expr.Expr, error) {
+		now, err := call("now")
+		if err != nil {
+			return nil, err
+		}
+		if n.TypeMod >= 0 {
+			t.Mod = int32(min(n.TypeMod, 6))
+		}
+		return b.coerce(now, t, fn.ExplicitCast, spot{})
+	}
+	switch n.Op {
+	case ast.SVFOP_CURRENT_DATE:
+		return moment(types.Date)
+	case ast.SVFOP_CURRENT_TIME, ast.SVFOP_CURRENT_TIME_N:
+		return moment(types.Timetz)
+	case ast.SVFOP_CURRENT_TIMESTAMP, ast.SVFOP_CURRENT_TIMESTAMP_N:
+		return moment(types.Timestamptz)
+	case ast.SVFOP_LOCALTIME, ast.SVFOP_LOCALTIME_N:
+		return moment(types.Time)
+	case ast.SVFOP_LOCALTIMESTAMP, ast.SVFOP_LOCALTIMESTAMP_N:
+		return moment(types.Timestamp)
+	case ast.SVFOP_SESSION_USER:
+		return call("session_user")
+	case ast.SVFOP_CURRENT_CATALOG:
+		return call("current_database")
+	case ast.SVFOP_CURRENT_SCHEMA:
+		return call("current_schema")
+	}
+	return call("current_user")
+}
