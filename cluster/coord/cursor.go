@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -33,6 +34,7 @@ type cursor struct {
 	ended  bool
 	pos    int64 // 0 before the first row, n on row n, read+1 after the last
 	text   string
+	at     time.Time
 }
 
 func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast.DeclareCursorStmt, params []types.Type) (*handler, error) {
@@ -57,7 +59,7 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		if n.Options&ast.CURSOR_OPT_SCROLL != 0 && n.Options&ast.CURSOR_OPT_NO_SCROLL != 0 {
 			return nil, pgerr.New(pgerr.InvalidCursorDefinition, "cannot specify both SCROLL and NO SCROLL")
 		}
-		c := &cursor{name: n.PortalName, hold: hold, text: st.Text}
+		c := &cursor{name: n.PortalName, hold: hold, text: st.Text, at: now()}
 		if n.Options&ast.CURSOR_OPT_SCROLL != 0 {
 			c.scroll = 1
 		} else if n.Options&ast.CURSOR_OPT_NO_SCROLL != 0 {

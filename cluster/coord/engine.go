@@ -61,7 +61,6 @@ type Engine struct {
 	closed   bool
 	started  time.Time
 	nextXID  atomic.Uint64
-	nextTemp atomic.Uint64
 	oids     oidBlock
 	seqs     seqCache
 }

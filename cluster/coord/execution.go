@@ -62,7 +62,11 @@ func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.
 
 // view is the catalog as this statement sees it.
 func (x *execution) view() (*catalog.State, error) {
-	return x.s.tx.begin(x.ctx, x.s.engine.cfg.Meta)
+	st, err := x.s.tx.begin(x.ctx, x.s.engine.cfg.Meta)
+	if err == nil {
+		x.s.reading.Store(st.Version())
+	}
+	return st, err
 }
 
 // undo takes back what the statement changed.

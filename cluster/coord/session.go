@@ -38,6 +38,7 @@ type Session struct {
 	activity atomic.Pointer[Activity]
 	pool     atomic.Pointer[mem.Pool] // of the running statement
 	appName  atomic.Value             // string
+	reading  atomic.Uint64            // version of the state the transaction reads, 0 for none
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc // of the running statement

@@ -70,6 +70,7 @@ func (s *Session) rollback() {
 }
 
 func (s *Session) endTxnSettings() {
+	s.reading.Store(0)
 	s.set.SetInternal("transaction_isolation", s.set.Value("default_transaction_isolation"))
 	s.set.SetInternal("transaction_read_only", s.set.Value("default_transaction_read_only"))
 }

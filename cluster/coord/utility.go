@@ -2,13 +2,15 @@ package coord
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -280,6 +282,7 @@ type namedStatement struct {
 	text     string
 	oids     []types.Type
 	sql      bool // by PREPARE, not by the protocol
+	at       time.Time
 }
 
 func (s *Session) prepareSQL(ctx context.Context, x *Piece, n *ast.PrepareStmt) (*handler, error) {
@@ -303,7 +306,7 @@ func (s *Session) prepareSQL(ctx context.Context, x *Piece, n *ast.PrepareStmt) 
 		if err != nil {
 			return "", err
 		}
-		s.prepared[n.Name] = &namedStatement{prepared: &Prepared{s: s, piece: &Piece{stmt: &inner}, h: h}, text: x.stmt.Text, oids: h.params, sql: true}
+		s.prepared[n.Name] = &namedStatement{prepared: &Prepared{s: s, piece: &Piece{stmt: &inner}, h: h}, text: x.stmt.Text, oids: h.params, sql: true, at: now()}
 		return "PREPARE", nil
 	}), nil
 }
@@ -359,15 +362,4 @@ func (s *Session) deallocate(n *ast.DeallocateStmt) (*handler, error) {
 	}), nil
 }
 
-// columnsEqual tells whether a new binding returns what the old one promised.
-func columnsEqual(a, b []plan.Column) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Type.OID != b[i].Type.OID || a[i].Name != b[i].Name {
-			return false
-		}
-	}
-	return true
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"slices"
 
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -55,10 +54,11 @@ func (f *files) Discard(ids []catalog.SegmentID) { f.store.Discard(ids...) }
 
 // Delete implements coord.Files.
 func (f *files) Delete(table types.OID, seg *catalog.Segment, rows []uint32) (catalog.Change, error) {
-	slices.Sort(rows)
-	bitmap, n, err := store.AddDeleted(seg, rows)
+	// By row: writers of other rows of the segment, and compaction, do not
+	// conflict with it.
+	bitmap, err := store.RowsBitmap(rows)
 	if err != nil {
 		return nil, err
 	}
-	return &catalog.SetDeleted{Table: table, Segment: seg.ID, Bitmap: bitmap, Rows: n, ExpectDeletedRows: seg.DeletedRows}, nil
+	return &catalog.DeleteRows{Table: table, Segment: seg.ID, Rows: bitmap}, nil
 }

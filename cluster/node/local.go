@@ -30,6 +30,8 @@ type Local struct {
 	Threads int
 	Temp    string
 	Budget  *spill.Budget
+	// Replicate makes a segment durable on its replicas; nil on one node.
+	Replicate func(ctx context.Context, s *catalog.Segment) error
 }
 
 // Nodes implements coord.Runner.
@@ -70,7 +72,7 @@ func (s *statement) Run(ctx context.Context, p *plan.Staged, manifests map[*plan
 	t, err := task.Start(ctx, build.Config{
 		Stage: root, Runtime: s.runtime(), Env: s.env, Splits: s.splits(root.Root, manifests), Tables: s.pin,
 		Virtuals: s.opts.Virtual, Sources: s.l.Sources, Buffers: s.buffers,
-		Writers: &store.TableWriters{Store: s.l.Store, Pool: s.pool},
+		Writers: &store.TableWriters{Store: s.l.Store, Pool: s.pool, Replicate: s.l.Replicate},
 	})
 	if err != nil {
 		return nil, err

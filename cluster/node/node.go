@@ -3,97 +3,157 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/repl"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/tlsconf"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Options of a node. Data is required; the zero value of the rest is usable.
+// Options of a node. Data and ListenCluster are required; the zero value of the
+// rest is usable.
 type Options struct {
 	Data    string
 	Temp    string
 	Name    string
 	Memory  int64 // bytes the process may use; 0: no limit
 	Threads int
+	// ListenCluster is the address for other nodes, Advertise where they reach
+	// it ("": as it is).
+	ListenCluster, Advertise string
+	// Join are members to ask for admission, on the first start.
+	Join []string
+	// Certs is a directory with ca.crt, node.crt and node.key; "" for plain
+	// connections between nodes, which cmd allows on loopback or with --insecure.
+	Certs string
+	// PG and HTTP are the node's other addresses, for cluster.nodes.
+	PG, HTTP string
 	// Password makes the verifier of a password.
 	Password func(plain string) (string, error)
-	Log      *slog.Logger
+	// Heartbeat and DeadAfter tune how soon a dead node is noticed; 0: a second, three.
+	Heartbeat, DeadAfter time.Duration
+	Log                  *slog.Logger
 }
 
 // Node is a running node.
 type Node struct {
 	o      Options
+	self   catalog.Node
 	pool   *mem.Pool
+	dir    *raftnode.Dir
+	server *rpc.Server
 	store  *store.Store
-	meta   metaStore
+	repl   *repl.Repl
+	raft   *raftnode.Node
 	engine *coord.Engine
-}
-
-// metaStore is the node's catalog.
-type metaStore interface {
-	coord.Meta
-	Close() error
 }
 
 // programShare is what the process needs beside what accounts count: the
 // binary, the runtime, the catalog, buffers of connections.
 const programShare = 96 << 20
 
-// Start opens the data directory and starts what runs on the node.
-func Start(ctx context.Context, o Options) (*Node, error) {
+// Start opens the data directory and starts what runs on the node. It returns
+// when the node is a member that has caught up with its cluster.
+func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if o.Threads <= 0 {
-		o.Threads = 1
-	}
-	if o.Name == "" {
-		o.Name = "node-1"
-	}
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return nil, err
-	}
-	if o.Temp == "" {
-		o.Temp = filepath.Join(o.Data, "temp")
-	}
-	if err := os.MkdirAll(o.Temp, 0o700); err != nil {
-		return nil, err
-	}
-	if err := spill.Sweep(o.Temp); err != nil {
-		return nil, err
-	}
+	o.Threads = max(o.Threads, 1)
 	n := &Node{o: o}
-	limit := o.Memory
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if n.dir, err = raftnode.OpenDir(o.Data); err != nil {
+		return nil, err
+	}
+	if n.o.Name == "" {
+		n.o.Name = fmt.Sprintf("node-%x", n.dir.ID>>48)
+	}
+	if n.o.Temp == "" {
+		n.o.Temp = filepath.Join(o.Data, "temp")
+	}
+	if err = os.MkdirAll(n.o.Temp, 0o700); err != nil {
+		return nil, err
+	}
+	if err = spill.Sweep(n.o.Temp); err != nil {
+		return nil, err
+	}
+	n.memory()
+	var dialer rpc.Dialer
+	var certs *tlsconf.Certs
+	if o.Certs != "" {
+		if certs, err = tlsconf.Load(o.Certs); err != nil {
+			return nil, err
+		}
+		dialer.TLS = certs.Peer()
+	}
+	ln, err := net.Listen("tcp", o.ListenCluster)
+	if err != nil {
+		return nil, err
+	}
+	n.server = rpc.Listen(ln, dialer.TLS, o.Log)
+	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID}); err != nil {
+		return nil, err
+	}
+	n.repl = repl.New(repl.Options{Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log})
+	addr := o.Advertise
+	if addr == "" {
+		addr = ln.Addr().String()
+	}
+	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory}
+	n.raft, err = raftnode.Start(raftnode.Options{Dir: n.dir, Self: n.self, Join: o.Join, Server: n.server, Dialer: &dialer, Log: o.Log,
+		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, OldestRead: n.oldestRead, Report: n.report, OnLead: []func(context.Context){n.repl.Lead}})
+	if err != nil {
+		return nil, err
+	}
+	n.repl.Attach(n.raft)
+	n.server.Serve()
+	if err = n.raft.WaitReady(ctx); err != nil {
+		return nil, err
+	}
+	v := newVirtuals(n)
+	n.engine = coord.New(coord.Config{
+		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push}, Models: newModels(), Temp: n.o.Temp,
+		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Node: n.self,
+		Runner: &Local{Store: n.store, Sources: v.sources, Parts: v.sources.Parts, Threads: o.Threads, Temp: n.o.Temp, Replicate: n.repl.Push},
+	})
+	return n, nil
+}
+
+// memory makes the node's pool and tells the runtime of the limit.
+func (n *Node) memory() {
+	limit := n.o.Memory
 	if limit > 0 {
 		// The collector works harder as the limit nears; accounts stop well
 		// below it, so that there is something left to collect.
 		debug.SetMemoryLimit(limit * 9 / 10)
 		limit = max(limit/4, (limit-programShare)*6/10)
 	}
-	n.pool = mem.NewPool(o.Name, limit)
-	st, err := store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: 1})
-	if err != nil {
-		return nil, err
+	n.pool = mem.NewPool(n.o.Name, limit)
+}
+
+// oldestRead is the version of the oldest state a statement here reads.
+func (n *Node) oldestRead() uint64 {
+	if n.engine == nil {
+		return 0
 	}
-	n.store = st
-	if n.meta, err = openMeta(o); err != nil {
-		return nil, errors.Join(err, st.Close())
-	}
-	v := newVirtuals(n)
-	n.engine = coord.New(coord.Config{
-		Meta: n.meta, Pool: n.pool, Files: &files{store: st}, Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log,
-		Models: newModels(), Temp: o.Temp,
-		Runner: &Local{Store: st, Sources: v.sources, Parts: v.sources.Parts, Threads: o.Threads, Temp: o.Temp},
-		Node:   catalog.Node{ID: 1, Name: o.Name, Threads: o.Threads, Memory: o.Memory},
-	})
-	return n, nil
+	return n.engine.OldestRead()
 }
 
 // Engine is the gateway's engine.
@@ -102,8 +162,42 @@ func (n *Node) Engine() *coord.Engine { return n.engine }
 // Name is the node's name.
 func (n *Node) Name() string { return n.o.Name }
 
-// Close stops everything, newest first.
+// ClusterAddr is the address for other nodes.
+func (n *Node) ClusterAddr() string { return n.server.Addr().String() }
+
+// Leads tells whether the node leads its cluster's Raft.
+func (n *Node) Leads() bool { return n.raft.Leads() }
+
+// Close stops everything, newest first. It may be called on a node that did not
+// start in full.
 func (n *Node) Close() error {
-	n.engine.Close()
-	return errors.Join(n.meta.Close(), n.store.Close())
+	var errs []error
+	if n.engine != nil {
+		n.engine.Close()
+	}
+	if n.server != nil {
+		errs = append(errs, n.server.Close())
+	}
+	if n.repl != nil {
+		errs = append(errs, n.repl.Close())
+	}
+	if n.raft != nil {
+		errs = append(errs, n.raft.Close())
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	if n.dir != nil {
+		errs = append(errs, n.dir.Close())
+	}
+	return errors.Join(errs...)
 }
+
+// Ready tells whether the node serves statements: its cluster has a leader.
+func (n *Node) Ready() bool { return n.raft.Leader() != 0 }
+
+// Catalog is the newest state of the catalog that this node has applied.
+func (n *Node) Catalog() *catalog.State { return n.raft.Current() }
+
+// Members lists the cluster's nodes as this one sees them.
+func (n *Node) Members() []sysview.NodeRow { return (&viewHost{n: n}).Nodes() }

@@ -1,29 +1,188 @@
 package node
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
+	"io"
+	"math"
+	"os"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/source"
+	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
-type virtuals struct{ sources noSources }
-
-func newVirtuals(*Node) *virtuals { return &virtuals{} }
-
-func (v *virtuals) Virtual(schema, name string) ([]plan.Column, bool) { return nil, false }
-func (v *virtuals) For(*coord.Session, *catalog.State) op.Virtuals    { return v }
-func (v *virtuals) Open(context.Context, *plan.Virtual) (op.BatchReader, error) {
-	return nil, pgerr.Unsupported("system relations are not supported yet")
+// virtuals are the relations computed at the gateway: coord.Virtuals and
+// coord.SystemNames.
+type virtuals struct {
+	n       *Node
+	shapes  *sysview.Shapes
+	sources *source.Sources
 }
 
-type noSources struct{}
+func newVirtuals(n *Node) *virtuals {
+	return &virtuals{n: n, shapes: sysview.Catalog(), sources: source.New()}
+}
 
-func (noSources) Source(string, []plan.Arg) ([]plan.Column, float64, error) { return nil, 0, nil }
-func (noSources) Parts(*plan.Source) int                                    { return 1 }
-func (noSources) Open(context.Context, *plan.Source, int, int) (op.BatchReader, error) {
-	return nil, pgerr.Unsupported("sources are not supported yet")
+// Virtual implements bind.VirtualCatalog.
+func (v *virtuals) Virtual(schema, name string) ([]plan.Column, bool) {
+	return v.shapes.Virtual(schema, name)
+}
+
+// RelationOID implements coord.SystemNames.
+func (v *virtuals) RelationOID(schema, name string) (types.OID, bool) {
+	return sysview.RelationOID(schema, name)
+}
+
+// RelationName implements coord.SystemNames.
+func (v *virtuals) RelationName(oid types.OID) (schema, name string, ok bool) {
+	return sysview.RelationName(oid)
+}
+
+// For implements coord.Virtuals.
+func (v *virtuals) For(s *coord.Session, st *catalog.State) op.Virtuals {
+	return &sessionVirtuals{v: v, s: s, st: st}
+}
+
+type sessionVirtuals struct {
+	v  *virtuals
+	s  *coord.Session
+	st *catalog.State
+}
+
+// Open implements op.Virtuals.
+func (o *sessionVirtuals) Open(_ context.Context, v *plan.Virtual) (op.BatchReader, error) {
+	list, err := sysview.Open(v, o.st, o.s.ViewInfo(o.st), &viewHost{n: o.v.n, s: o.s, st: o.st}, o.s.EvalEnv())
+	if err != nil {
+		return nil, err
+	}
+	return &batches{list}, nil
+}
+
+type batches struct{ list []*batch.Batch }
+
+func (b *batches) Next(context.Context) (*batch.Batch, error) {
+	if len(b.list) == 0 {
+		return nil, io.EOF
+	}
+	x := b.list[0]
+	b.list = b.list[1:]
+	return x, nil
+}
+
+func (b *batches) Close() error { return nil }
+
+// viewHost is what relations ask of the node: sysview.Host.
+type viewHost struct {
+	n  *Node
+	s  *coord.Session
+	st *catalog.State
+}
+
+func (h *viewHost) Sessions() []sysview.SessionRow {
+	var out []sysview.SessionRow
+	for _, s := range h.n.engine.Sessions() {
+		i := s.Info()
+		out = append(out, sysview.SessionRow{Node: h.n.Name(), PID: int32(i.PID), User: i.User, UserName: i.UserName, Application: i.Application,
+			ClientAddr: i.Remote, Backend: i.Started, Xact: i.Activity.XactStart, Query: i.Activity.QueryStart, StateChange: i.Activity.Since,
+			State: i.Activity.State, Text: i.Activity.Query, Memory: i.Memory, Spilled: i.Spilled})
+	}
+	return out
+}
+
+func (h *viewHost) Settings() []sysview.SettingRow  { return h.s.SettingRows() }
+func (h *viewHost) Prepared() []sysview.PreparedRow { return h.s.PreparedRows() }
+func (h *viewHost) Cursors() []sysview.CursorRow    { return h.s.CursorRows() }
+func (h *viewHost) Locks() []sysview.LockRow        { return nil }
+func (h *viewHost) Tasks() []sysview.TaskRow        { return nil }
+func (h *viewHost) Jobs() []sysview.JobProgress     { return nil }
+
+// nodeReport is what a node tells the others of itself.
+type nodeReport struct{ Limit, Used, Spilled, RSS int64 }
+
+func (n *Node) ownReport() nodeReport {
+	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes()}
+}
+
+// report encodes ownReport for raftnode.
+func (n *Node) report() []byte {
+	var b bytes.Buffer
+	if gob.NewEncoder(&b).Encode(n.ownReport()) != nil {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// residentBytes is the process's resident set, or what the runtime holds where
+// the system does not tell.
+func residentBytes() int64 {
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if f := strings.Fields(string(b)); len(f) > 1 {
+			if pages, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+				return pages * int64(os.Getpagesize())
+			}
+		}
+	}
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
+	metrics.Read(s)
+	if s[0].Value.Kind() == metrics.KindUint64 {
+		return int64(min(s[0].Value.Uint64(), math.MaxInt64))
+	}
+	return 0
+}
+
+func (h *viewHost) Nodes() []sysview.NodeRow {
+	var out []sysview.NodeRow
+	leader := h.n.raft.Leader()
+	for _, m := range h.n.raft.Current().Nodes() {
+		r := sysview.NodeRow{ID: m.ID, Name: m.Name, Address: m.Addr, PG: m.PG, HTTP: m.HTTP, Cores: m.Cores, Threads: m.Threads, Leader: m.ID == leader,
+			State: "ready", MemoryLimit: m.Memory}
+		if m.Draining {
+			r.State = "draining"
+		}
+		rep := h.n.ownReport()
+		if m.ID != h.n.raft.ID() {
+			alive, since := h.n.raft.Liveness(m.ID)
+			if !alive {
+				r.State = "down"
+				r.HeartbeatAge = time.Since(since)
+			}
+			rep = nodeReport{}
+			if b := h.n.raft.Report(m.ID); b != nil {
+				_ = gob.NewDecoder(bytes.NewReader(b)).Decode(&rep)
+			}
+		}
+		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
+		out = append(out, r)
+	}
+	return out
+}
+
+// ModelRows implements sysview.Host: ml.weights('model').
+func (h *viewHost) ModelRows(relation string, args []types.Datum) ([][]types.Datum, error) {
+	if len(args) == 0 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "ml.%s needs the name of a model", relation)
+	}
+	name, _ := args[0].(string)
+	v, err := h.s.ModelVersion(h.st, name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := model.Decode(v.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return modelRows(relation, m)
 }

@@ -18,6 +18,7 @@ import (
 type held struct {
 	file   place.File
 	sha    [32]byte
+	most   int64 // bytes it may have
 	change func(nodes []uint64) catalog.Change
 }
 
@@ -35,7 +36,7 @@ func files(s *catalog.State) []held {
 					continue
 				}
 				table, id := rel.OID, g.ID
-				out = append(out, held{place.File{ID: g.ID, Bytes: g.Bytes, Nodes: g.Nodes}, g.SHA256,
+				out = append(out, held{place.File{ID: g.ID, Bytes: g.Bytes, Nodes: g.Nodes}, g.SHA256, g.Bytes,
 					func(n []uint64) catalog.Change { return &catalog.SetNodes{Table: table, Segment: id, Nodes: n} }})
 			}
 		}
@@ -46,7 +47,7 @@ func files(s *catalog.State) []held {
 				continue
 			}
 			oid, number := m.OID, v.Number
-			out = append(out, held{place.File{ID: v.File, Bytes: maxBlob, Nodes: v.FileNodes}, v.SHA256,
+			out = append(out, held{place.File{ID: v.File, Nodes: v.FileNodes}, v.SHA256, maxBlob,
 				func(n []uint64) catalog.Change { return &catalog.SetModelNodes{Model: oid, Number: number, Nodes: n} }})
 		}
 	}
@@ -112,7 +113,7 @@ func (r *Repl) place(ctx context.Context) {
 
 func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
 	if a.To != 0 {
-		ref := fileRef{ID: h.file.ID, Bytes: h.file.Bytes, SHA256: h.sha, From: a.From}
+		ref := fileRef{ID: h.file.ID, Bytes: h.most, SHA256: h.sha, From: a.From}
 		var err error
 		if a.To == r.c.ID() {
 			_, err = r.handleCopy(ctx, ref)

@@ -190,12 +190,12 @@ func TestDrop(t *testing.T) {
 	started := make(chan struct{})
 	go func() {
 		recv, err := p.Get(context.Background(), 1, "count", []byte{255})
+		if err == nil {
+			_, err = recv()
+		}
+		close(started)
 		for err == nil {
-			if _, err = recv(); err == nil && started != nil {
-				close(started)
-				started = nil
-				continue
-			}
+			_, err = recv()
 		}
 		errs <- err
 	}()

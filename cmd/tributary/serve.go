@@ -5,64 +5,99 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/tributarydb/tributary/cluster/node"
-	"github.com/tributarydb/tributary/wire/auth"
-	"github.com/tributarydb/tributary/wire/pg"
 )
 
 func serve(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	var o node.Options
 	listenPG := fs.String("listen-pg", "127.0.0.1:5432", "address for Postgres clients")
+	listenHTTP := fs.String("listen-http", "127.0.0.1:8080", "address of the dashboard and the metrics")
+	fs.StringVar(&o.ListenCluster, "listen-cluster", "127.0.0.1:7400", "address for other nodes")
+	fs.StringVar(&o.Advertise, "advertise", "", "address at which other nodes reach this one (default: --listen-cluster)")
+	join := fs.String("join", "", "addresses of members to ask for admission, separated by commas; needed on the first start only")
 	fs.StringVar(&o.Data, "data", "./tributary-data", "directory of the node's data")
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
+	fs.StringVar(&o.Certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
+	config := fs.String("config", "", "file with the same names in YAML")
 	insecure := fs.Bool("insecure", false, "listen beyond loopback without TLS and passwords")
 	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if err := configFile(fs, *config); err != nil {
 		return err
 	}
 	var err error
 	if o.Memory, err = memoryLimit(*memory); err != nil {
 		return err
 	}
-	if err := guardListen(*listenPG, *insecure); err != nil {
-		return err
+	if *join != "" {
+		o.Join = strings.Split(*join, ",")
+	}
+	for _, addr := range []string{*listenPG, *listenHTTP, o.ListenCluster} {
+		if err := guardListen(addr, *insecure || o.Certs != ""); err != nil {
+			return err
+		}
 	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	o.Password = auth.Verifier
-	n, err := node.Start(ctx, o)
+	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure)
 	if err != nil {
 		return err
 	}
-	ln, err := net.Listen("tcp", *listenPG)
-	if err != nil {
-		_ = n.Close()
-		return err
-	}
-	srv := pg.NewServer(pg.Options{Engine: engine{n.Engine()}, Insecure: *insecure, Log: o.Log})
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
-	fmt.Printf("ready pg=%s node=%s\n", ln.Addr(), n.Name())
+	fmt.Printf("ready pg=%s http=%s cluster=%s node=%s\n", s.pg.Addr(), s.http.Addr(), s.node.ClusterAddr(), s.node.Name())
 	select {
 	case <-ctx.Done():
-	case err = <-served:
+	case err = <-s.failed:
 	}
-	drain, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	srv.Close(drain)
-	if cerr := n.Close(); err == nil {
+	if cerr := s.close(10 * time.Second); err == nil {
 		err = cerr
 	}
 	return err
+}
+
+// configFile sets the flags that were not given from a YAML file.
+func configFile(fs *flag.FlagSet, path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if fs.Lookup(name) == nil || name == "config" {
+			return fmt.Errorf("%s: there is no setting %q", path, name)
+		}
+		if !given[name] {
+			if err := fs.Set(name, fmt.Sprint(values[name])); err != nil {
+				return fmt.Errorf("%s: %s: %w", path, name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // guardListen refuses an address beyond loopback unless that is asked for.

@@ -120,13 +120,17 @@ func carry(e expr.Expr, t types.Type) expr.Expr {
 
 // sameCarriage tells whether columns of a and b hold equal values alike.
 func sameCarriage(a, b types.Type) bool {
-	if a.OID == types.NumericOID && b.OID == types.NumericOID {
-		return a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
+	if a.OID == types.NumericOID || b.OID == types.NumericOID {
+		return a.OID == b.OID && a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
+	}
+	if ea, ok := a.Elem(); ok {
+		eb, ok := b.Elem()
+		return ok && sameCarriage(ea, eb)
 	}
 	if a.IsString() && b.IsString() {
 		return (a.OID == types.JSONBOID) == (b.OID == types.JSONBOID)
 	}
-	return a.OID == b.OID || a.OID != types.DateOID && b.OID != types.DateOID && arrow.TypeEqual(a.Arrow(), b.Arrow())
+	return a.OID == b.OID || arrow.TypeEqual(a.Arrow(), b.Arrow())
 }
 
 // commonType gives the type in which keys of types a and b can be compared as
@@ -148,14 +152,19 @@ func commonType(a, b types.Type) (types.Type, error) {
 		return b, nil
 	}
 	switch {
+	case a.OID == types.OIDOID && rank(b) > 0 && rank(b) < numericRank, b.OID == types.OIDOID && rank(a) > 0 && rank(a) < numericRank:
+		return types.Int8, nil
 	case a.OID == types.TimestamptzOID && dated(b), b.OID == types.TimestamptzOID && dated(a):
 		return types.Timestamptz, nil
 	case dated(a) && dated(b):
 		return types.Timestamp, nil
 	case a.IsArray() && b.IsArray():
-		if ea, _ := a.Elem(); ea.OID == types.NumericOID {
-			t, _ := types.ArrayOf(types.Numeric)
-			return t, nil
+		ea, _ := a.Elem()
+		eb, _ := b.Elem()
+		if e, err := commonType(ea, eb); err == nil {
+			if t, ok := types.ArrayOf(e); ok {
+				return t, nil
+			}
 		}
 	}
 	return types.Type{}, pgerr.Internal("join keys of types %s and %s have no common form", a.String(), b.String())

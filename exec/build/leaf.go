@@ -72,9 +72,9 @@ func (b *builder) receive(n *plan.Receive) (rel, error) {
 	if len(n.Merge) == 0 {
 		return rel{op.NewShared(b.rt, open), n.Cols}, nil
 	}
-	es, specs := sortKeys(n.Merge)
-	newKeys := func() ([]op.Item, error) { return b.laneItems(es, n.Cols) }
-	return rel{op.NewMergeReceive(b.rt, typesOf(n.Cols), newKeys, specs, open), n.Cols}, nil
+	o := b.ordering(n.Merge)
+	newKeys := func() ([]op.Item, error) { return o.lane(b, n.Cols) }
+	return rel{op.NewMergeReceive(b.rt, typesOf(n.Cols), newKeys, o.specs, open), n.Cols}, nil
 }
 
 // values evaluates the rows while the tree is made: they have no columns to

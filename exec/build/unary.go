@@ -116,31 +116,21 @@ func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel,
 	return rel{ops, cols}, err
 }
 
-func sortKeys(keys []plan.SortKey) ([]expr.Expr, []kernel.KeySpec) {
-	es := make([]expr.Expr, len(keys))
-	specs := make([]kernel.KeySpec, len(keys))
-	for i, k := range keys {
-		es[i] = k.Expr
-		specs[i] = kernel.KeySpec{Type: k.Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst}
-	}
-	return es, specs
-}
-
 func (b *builder) sort(ctx context.Context, n *plan.Sort, need colSet) (rel, error) {
-	es, specs := sortKeys(n.Keys)
-	in, err := b.node(ctx, n.Input, need.with(es...))
+	o := b.ordering(n.Keys)
+	in, err := b.node(ctx, n.Input, need.with(o.exprs...))
 	if err != nil {
 		return rel{}, err
 	}
-	return b.sorted(b.stats[n], in, es, specs, n.Limit)
+	return b.sorted(b.stats[n], in, o, n.Limit)
 }
 
-func (b *builder) sorted(st *op.Stats, in rel, es []expr.Expr, specs []kernel.KeySpec, limit int64) (rel, error) {
-	keys, err := b.items(es, in.cols)
+func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64) (rel, error) {
+	keys, err := o.all(b, in.cols)
 	if err != nil {
 		return rel{}, err
 	}
-	ops := op.NewSort(b.rt, st, op.SortConfig{Types: typesOf(in.cols), Keys: keys, Specs: specs, Limit: limit}, in.ops)
+	ops := op.NewSort(b.rt, st, op.SortConfig{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit}, in.ops)
 	return rel{ops, in.cols}, nil
 }
 
@@ -156,19 +146,19 @@ func (b *builder) limit(ctx context.Context, n *plan.Limit, need colSet) (rel, e
 	if count >= 0 && offset+count < 0 {
 		count = -1 // past all rows there can be
 	}
-	es, specs := sortKeys(n.Keys)
-	in, err := b.node(ctx, n.Input, need.with(es...))
+	o := b.ordering(n.Keys)
+	in, err := b.node(ctx, n.Input, need.with(o.exprs...))
 	if err != nil {
 		return rel{}, err
 	}
 	if !n.Ties || count < 0 {
 		return rel{op.NewLimit(in.ops, offset, count), in.cols}, nil
 	}
-	keys, err := b.items(es, in.cols)
+	keys, err := o.all(b, in.cols)
 	if err != nil {
 		return rel{}, err
 	}
-	return rel{op.NewLimitTies(in.ops, offset, count, keys, specs), in.cols}, nil
+	return rel{op.NewLimitTies(in.ops, offset, count, keys, o.specs), in.cols}, nil
 }
 
 // rowCount evaluates LIMIT's or OFFSET's number; NULL and nil are none.
@@ -199,12 +189,12 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 			order = append(order, plan.SortKey{Expr: k})
 		}
 	}
-	es, specs := sortKeys(order)
-	in, err := b.node(ctx, n.Input, need.with(es...).with(n.Keys...))
+	o := b.ordering(order)
+	in, err := b.node(ctx, n.Input, need.with(o.exprs...).with(n.Keys...))
 	if err != nil {
 		return rel{}, err
 	}
-	sorted, err := b.sorted(b.stats[n], in, es, specs, -1)
+	sorted, err := b.sorted(b.stats[n], in, o, -1)
 	if err != nil {
 		return rel{}, err
 	}
@@ -212,7 +202,7 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 	if err != nil {
 		return rel{}, err
 	}
-	specs = specs[:0:0]
+	var specs []kernel.KeySpec
 	for _, k := range n.Keys {
 		specs = append(specs, kernel.KeySpec{Type: k.Type()})
 	}

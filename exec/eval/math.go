@@ -137,8 +137,11 @@ func errInput() error { return pgerr.New(pgerr.NumericValueOutOfRange, "input is
 // finite refuses infinities.
 func finite(f func(float64) float64) func(float64) (float64, error) {
 	return func(x float64) (float64, error) {
-		if math.IsInf(x, 0) {
+		switch {
+		case math.IsInf(x, 0):
 			return 0, errInput()
+		case math.IsNaN(x):
+			return x, nil
 		}
 		return f(x), nil
 	}
@@ -148,8 +151,11 @@ func cosine(x float64) (float64, error) { return finite(math.Cos)(x) }
 
 func within1(f func(float64) float64) func(float64) (float64, error) {
 	return func(x float64) (float64, error) {
-		if x < -1 || x > 1 {
+		switch {
+		case x < -1 || x > 1:
 			return 0, errInput()
+		case math.IsNaN(x):
+			return x, nil
 		}
 		return f(x), nil
 	}

@@ -316,6 +316,15 @@ func (p *prober) single() *batch.Batch {
 
 // exists fills matched (and unknown) for kinds that emit no pairs.
 func (p *prober) exists(ctx context.Context) error {
+	if p.t.direct && p.cfg.Residual == nil && p.cfg.ResidualValue == nil {
+		for i, c := range p.heads {
+			p.matched[i] = p.matched[i] || c != 0
+		}
+		if p.cfg.nullAware {
+			p.nulls()
+		}
+		return nil
+	}
 	type cursor struct {
 		row int32
 		cur uint32

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +29,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // panics are on purpose here
+	goleak.VerifyTestMain(m)
+}
 
 // cluster is nodes in one process; their tables are lists of rows cut into
 // splits.
@@ -307,18 +312,17 @@ func TestSlowReader(t *testing.T) {
 func TestErrors(t *testing.T) {
 	boom := pgerr.New(pgerr.DataException, "boom")
 	for _, lanes := range []int{1, 3} {
-		n := 0
+		var n atomic.Int32
 		c := &cluster{t: t, lanes: lanes, nodes: 2, tables: tables(700), open: func() error {
-			if n++; n == 5 {
+			if n.Add(1) == 5 {
 				return boom
 			}
 			return nil
 		}}
-		c.lanes = 1 // the counter is not for several
 		if _, err := c.rows(stagedJoin(false)); !errors.Is(err, boom) {
 			t.Errorf("error %v", err)
 		}
-		c.lanes, c.open = lanes, func() error { panic("boom") }
+		c.open = func() error { panic("boom") }
 		if _, err := c.rows(&plan.Staged{Stages: []plan.Stage{{Root: joined()}}}); !pgerr.Is(err, pgerr.InternalError) {
 			t.Errorf("error %v", err)
 		}

@@ -1,6 +1,10 @@
 package objective
 
-import "github.com/tributarydb/tributary/exec/kernel/f64"
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+)
 
 // Logistic is the binary cross-entropy log(1+e^z) - y·z, y in {0, 1}.
 type Logistic struct{}
@@ -16,7 +20,20 @@ func (Logistic) Pass(z, h, y, w []float64, acc []f64.Acc) { f64.Logistic(z, h, y
 
 // Link implements Objective.
 func (Logistic) Link(z []float64, _ int) {
-	for i, v := range z {
-		z[i] = f64.Sigmoid1(v)
+	var t [256]float64
+	for len(z) > 0 {
+		n := min(len(t), len(z))
+		for i, v := range z[:n] {
+			t[i] = -math.Abs(v)
+		}
+		f64.Exp(t[:(n+f64.Lanes-1)&^(f64.Lanes-1)])
+		for i, v := range z[:n] { // as f64.Sigmoid1
+			p := 1 / (1 + t[i])
+			if !(v >= 0) {
+				p = float64(t[i] * p)
+			}
+			z[i] = p
+		}
+		z = z[n:]
 	}
 }

@@ -68,3 +68,19 @@ func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
 		}
 	}
 }
+
+func TestLogisticLinkIsTheSigmoid(t *testing.T) {
+	for _, n := range []int{1, 8, 300, 513} {
+		z := make([]float64, n)
+		for i := range z {
+			z[i] = float64(i-n/2) / 3
+		}
+		p := slices.Clone(z)
+		Logistic{}.Link(p, n)
+		for i := range z {
+			if p[i] != f64.Sigmoid1(z[i]) {
+				t.Fatalf("link of %v = %v", z[i], p[i])
+			}
+		}
+	}
+}

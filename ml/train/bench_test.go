@@ -120,4 +120,3 @@ func BenchmarkLogistic(b *testing.B) {
 		b.ReportMetric(float64(d.Milliseconds())/float64(b.N), name+"-ms")
 	}
 }
-

@@ -76,7 +76,7 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 }
 
 // coarseBins is the number of different scores that a coarse ranking keeps.
-const coarseBins = 1 << 16
+const coarseBins = 1 << 14
 
 // classNumber names a class in a matrix so that names sort as numbers.
 func classNumber(k int) string {

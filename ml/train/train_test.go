@@ -130,6 +130,9 @@ func trainTable(t testing.TB, job *Job, tb *table, s setup, in Input) (*Result, 
 			t.Error(err)
 		}
 		for _, w := range l.Workers {
+			if s.memory > 0 && w.Spilled() == 0 {
+				t.Error("nothing was spilled")
+			}
 			if n := w.cfg.Pool.Used(); n != 0 {
 				t.Errorf("%d bytes are still charged", n)
 			}
@@ -236,6 +239,23 @@ func TestTheSameBytesOnAnySetup(t *testing.T) {
 		})
 	}
 }
+
+// TestGoldenModel pins the bytes of a model: they are the same for every body of
+// the kernels (run it with -tags noasm too), on every machine, from version to
+// version. A change of them is a change of every user's models.
+func TestGoldenModel(t *testing.T) {
+	tb := mixed(3000, 3, 21)
+	job := mustJob(t, "logistic_regression", "y", tb, "l2_reg", 1e-2, "weight", "w", "max_iterations", int64(8))
+	res, err := trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%x", res.SHA256[:8]); got != goldenModel {
+		t.Errorf("model %s, want %s", got, goldenModel)
+	}
+}
+
+const goldenModel = "x"
 
 type saver struct{ states [][]byte }
 

@@ -89,7 +89,7 @@ func (sc *scope) addAggregate(call expr.AggCall, p place, pos spot) (expr.Expr, 
 			owner = lv
 		}
 	}
-	parts := append([]expr.Expr(nil), call.Args...)
+	parts := append([]expr.Expr(nil), call.Args[call.Direct:]...)
 	if call.Filter != nil {
 		parts = append(parts, call.Filter)
 	}
@@ -101,6 +101,17 @@ func (sc *scope) addAggregate(call expr.AggCall, p place, pos spot) (expr.Expr, 
 	}
 	if owner == nil {
 		owner = sc.lv
+	}
+	for _, d := range call.Args[:call.Direct] {
+		lower := false
+		b.eachCol(d, func(id expr.ColID) {
+			lv := b.st.owner[id]
+			lower = lower || lv != nil && owner != nil && lv.depth > owner.depth
+		})
+		if lower {
+			return nil, pgerr.New(pgerr.GroupingError, "outer-level aggregate cannot contain a lower-level variable in its direct arguments").At(pos.at())
+		}
+		parts = append(parts, d)
 	}
 	// Whether it is allowed is a matter of where it stands in that query.
 	for s := sc; s != nil && s.lv != owner; s = s.parent {

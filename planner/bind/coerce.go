@@ -370,7 +370,7 @@ func (b *binder) commonType(what string, ts []types.Type, pos spot) (types.Type,
 		return types.Text, nil
 	}
 	for _, t := range ts {
-		if t.OID == pick.OID && t.Mod != pick.Mod || t.OID != pick.OID && t.OID != types.UnknownOID {
+		if t.OID != pick.OID || t.Mod != pick.Mod {
 			pick.Mod = -1
 			break
 		}

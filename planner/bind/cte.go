@@ -75,9 +75,43 @@ func references(n ast.Node, name string) int {
 		if rv, ok := c.Node().(*ast.RangeVar); ok && rv.RelName == name && rv.SchemaName == "" {
 			count++
 		}
+		w := withOf(c.Node())
+		if w == nil {
+			return true
+		}
+		for i, x := range items(w.Ctes) {
+			if x.(*ast.CommonTableExpr).Ctename != name {
+				continue
+			}
+			// An inner WITH takes the name over: from here on, or (RECURSIVE)
+			// for all of its items.
+			if !w.Recursive {
+				for _, before := range items(w.Ctes)[:i+1] {
+					count += references(before.(*ast.CommonTableExpr).Ctequery, name)
+				}
+			}
+			return false
+		}
 		return true
 	}, nil)
 	return count
+}
+
+// withOf is the WITH clause of a statement; nil if it has none.
+func withOf(n ast.Node) *ast.WithClause {
+	switch x := n.(type) {
+	case *ast.SelectStmt:
+		return x.WithClause
+	case *ast.InsertStmt:
+		return x.WithClause
+	case *ast.UpdateStmt:
+		return x.WithClause
+	case *ast.DeleteStmt:
+		return x.WithClause
+	case *ast.MergeStmt:
+		return x.WithClause
+	}
+	return nil
 }
 
 // withClause binds the items of WITH; owner is the statement they belong to.

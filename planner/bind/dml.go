@@ -22,6 +22,7 @@ type writing struct {
 	// target is the written table in the statement's scope; for INSERT it
 	// comes into being with the new row.
 	target *rel
+	view   *viewTarget // what the statement names, where that is a view
 }
 
 // dml binds a data-modifying statement; sc is the scope around it.
@@ -101,8 +102,11 @@ func (w *writing) open(word string) error {
 	switch h.rel.Kind {
 	case catalog.KindTable:
 	case catalog.KindView:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", word, h.rel.Name).
-			WithDetail("Views are not updatable.").WithHint("Write to the table that the view reads.")
+		if err := w.throughView(h.rel, word); err != nil {
+			return err
+		}
+		w.live = w.table.Live()
+		return nil
 	case catalog.KindMatView:
 		return pgerr.New(pgerr.WrongObjectType, "cannot change materialized view \"%s\"", h.rel.Name)
 	case catalog.KindSequence:
@@ -116,8 +120,12 @@ func (w *writing) open(word string) error {
 }
 
 // scanTarget reads the table that is changed, with the rows' ids.
-func (w *writing) scanTarget() (*plan.Scan, error) {
-	scan, rl, err := w.sc.scan(w.table, w.schema, w.name, "r")
+func (w *writing) scanTarget() (plan.Node, error) {
+	privs := "r"
+	if w.view != nil {
+		privs = ""
+	}
+	scan, rl, err := w.sc.scan(w.table, w.schema, w.name, privs)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +140,9 @@ func (w *writing) scanTarget() (*plan.Scan, error) {
 	for _, c := range scan.Cols {
 		w.d.Old = append(w.d.Old, c.ID)
 	}
+	if w.view != nil {
+		return w.viewRows(scan)
+	}
 	return scan, nil
 }
 
@@ -139,7 +150,7 @@ func (w *writing) scanTarget() (*plan.Scan, error) {
 func (w *writing) dropUnread() {
 	for i := range w.b.st.tables {
 		u := &w.b.st.tables[i]
-		if u.OID == w.table.OID && u.Privs == "r" && len(u.Columns) == 0 {
+		if u.OID == w.named().OID && u.Privs == "r" && len(u.Columns) == 0 {
 			u.Privs = ""
 		}
 	}
@@ -147,6 +158,9 @@ func (w *writing) dropUnread() {
 
 // column finds a column that is assigned to.
 func (w *writing) column(name string) (int, error) {
+	if w.view != nil {
+		return w.writable(name)
+	}
 	for i, c := range w.live {
 		if c.Name == name {
 			return i, nil
@@ -190,7 +204,15 @@ func (w *writing) alias() string {
 	if w.name.Alias != nil {
 		return w.name.Alias.AliasName
 	}
-	return w.table.Name
+	return w.named().Name
+}
+
+// named is the relation that the statement names.
+func (w *writing) named() *catalog.Relation {
+	if w.view != nil {
+		return w.view.rel
+	}
+	return w.table
 }
 
 // newRow adds the columns of the new row to the source: vals by live column,
@@ -337,9 +359,19 @@ func (w *writing) returning(list []ast.Node, target *rel, others []*rel) error {
 
 // noteColumns records which columns a privilege is needed for.
 func (w *writing) noteColumns(privs string, at []int) {
-	u := &w.b.st.tables[w.b.tableUse(w.table, privs)-1]
+	u := &w.b.st.tables[w.b.tableUse(w.named(), privs)-1]
+	if w.view != nil {
+		w.b.tableUse(w.table, "")
+	}
 	for _, i := range at {
 		num := w.live[i].Num
+		if w.view != nil {
+			for k, c := range w.view.cols {
+				if c.base == i {
+					num = w.view.rel.Live()[k].Num
+				}
+			}
+		}
 		dup := false
 		for _, n := range u.Columns {
 			dup = dup || n == num

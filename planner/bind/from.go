@@ -312,7 +312,7 @@ func (sc *scope) scan(r *catalog.Relation, schema string, n *ast.RangeVar, privs
 		nc.Table, nc.Num = r.OID, c.Num
 		scan.Cols, scan.Missing = append(scan.Cols, nc), append(scan.Missing, c.Missing)
 		missing = missing || c.Missing != nil
-		rl.cols = append(rl.cols, relCol{name: c.Name, e: col(nc), table: r.OID, num: c.Num, use: use})
+		rl.cols = append(rl.cols, relCol{name: c.Name, orig: c.Name, e: col(nc), table: r.OID, num: c.Num, use: use})
 	}
 	if !missing {
 		scan.Missing = nil
@@ -374,7 +374,7 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 	}
 	rl := &rel{name: r.Name, schema: schema, oid: r.OID}
 	for i, c := range live {
-		rl.cols = append(rl.cols, relCol{name: c.Name, e: col(q.out[i].Column), table: r.OID, num: c.Num, use: use})
+		rl.cols = append(rl.cols, relCol{name: c.Name, orig: c.Name, e: col(q.out[i].Column), table: r.OID, num: c.Num, use: use})
 	}
 	return sc.finish(q.node, rl, n.Alias, "table")
 }

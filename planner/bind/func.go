@@ -154,7 +154,8 @@ func (b *binder) typeCall(n *ast.FuncCall, inv *invocation) (types.Type, bool) {
 	if !ok || t.OID == types.RecordOID {
 		return t, false
 	}
-	return t, b.canCoerce(inv.args[0].Type().OID, t.OID, fn.ExplicitCast)
+	from := inv.args[0].Type().OID
+	return t, from != types.RecordOID && b.canCoerce(from, t.OID, fn.ExplicitCast)
 }
 
 // functional is f(row) for a field f of the row; nil if it is not that.

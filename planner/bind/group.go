@@ -11,8 +11,9 @@ import (
 
 // groupKey is an expression of GROUP BY and the column it becomes.
 type groupKey struct {
-	e   expr.Expr
-	col plan.Column
+	e      expr.Expr
+	col    plan.Column
+	target int // of the select list, where the item named or repeated it; else -1
 }
 
 // groupBy binds the GROUP BY clause to keys and, where it has grouping sets,
@@ -49,6 +50,20 @@ func (s *selecting) groupBy(list []ast.Node) error {
 			sets = dropEqual(sets)
 		}
 		s.sets = sets
+	} else {
+		// Two targets that are the same expression are two keys only where
+		// grouping sets can tell them apart.
+		var keys []groupKey
+		for _, k := range s.keys {
+			dup := false
+			for _, had := range keys {
+				dup = dup || equalExpr(had.e, k.e)
+			}
+			if !dup {
+				keys = append(keys, k)
+			}
+		}
+		s.keys = keys
 	}
 	for i := range s.keys {
 		k := &s.keys[i]
@@ -58,7 +73,7 @@ func (s *selecting) groupBy(list []ast.Node) error {
 		name := "group"
 		if c, ok := k.e.(*expr.Col); ok {
 			name = c.Name
-			if s.sets == nil {
+			if s.sets == nil && b.st.owner[c.ID] == s.sc.lv {
 				k.col = plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ}
 				continue
 			}
@@ -167,12 +182,17 @@ func (s *selecting) groupItem(n ast.Node) ([][]int, error) {
 	if bad != nil {
 		return nil, bad
 	}
+	for i := range s.targets {
+		if at < 0 && equalExpr(s.targets[i].e, e) {
+			at = i
+		}
+	}
 	for i, k := range s.keys {
-		if equalExpr(k.e, e) {
+		if k.target == at && equalExpr(k.e, e) {
 			return [][]int{{i}}, nil
 		}
 	}
-	s.keys = append(s.keys, groupKey{e: e})
+	s.keys = append(s.keys, groupKey{e: e, target: at})
 	return [][]int{{len(s.keys) - 1}}, nil
 }
 
@@ -223,21 +243,25 @@ func dropEqual(sets [][]int) [][]int {
 type grouper struct {
 	s    *selecting
 	mask plan.Column // the grouping id, where GROUPING() is used
-	gs   map[expr.ColID]expr.Expr
 }
 
-func (s *selecting) aggregate() (*grouper, error) {
-	g := &grouper{s: s, gs: map[expr.ColID]expr.Expr{}}
+// groupings replaces GROUPING(…) by its bits of the grouping id, once all keys
+// are known.
+func (g *grouper) groupings() error {
+	s := g.s
+	gs := map[expr.ColID]expr.Expr{}
 	b, lv := s.sc.b, s.sc.lv
+	if len(lv.groupings) == 0 {
+		return nil
+	}
 	if len(lv.groupings) > 0 && s.sets != nil {
 		if len(s.keys) > 31 {
-			return nil, pgerr.Unsupported("GROUPING with more than 31 grouping expressions is not supported")
+			return pgerr.Unsupported("GROUPING with more than 31 grouping expressions is not supported")
 		}
 		g.mask = b.newCol(lv, "grouping", types.Int4)
 		b.st.kind[g.mask.ID] = 'g'
 	}
 	for _, gr := range lv.groupings {
-		b.st.kind[gr.col.ID] = 'g'
 		var sum expr.Expr = intLit(0)
 		for i, a := range gr.args {
 			at := -1
@@ -247,24 +271,31 @@ func (s *selecting) aggregate() (*grouper, error) {
 				}
 			}
 			if at < 0 {
-				return nil, pgerr.New(pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level").At(b.posWord("grouping"))
+				return pgerr.New(pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level").At(b.posWord("grouping"))
 			}
 			if s.sets == nil {
 				continue
 			}
 			bit, err := b.bit(g.mask, len(s.keys)-1-at, len(gr.args)-1-i)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if i == 0 {
 				sum = bit
 			} else if sum, err = b.operator("+", sum, bit, spot{}); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		g.gs[gr.col.ID] = sum
+		gs[gr.col.ID] = sum
 	}
-	return g, nil
+	return s.rewrite(func(e expr.Expr) (expr.Expr, error) {
+		return mapExpr(e, func(x expr.Expr) expr.Expr {
+			if c, ok := x.(*expr.Col); ok {
+				return gs[c.ID]
+			}
+			return nil
+		}), nil
+	})
 }
 
 // bit is the bit of a mask moved to another place.
@@ -317,9 +348,6 @@ func (g *grouper) post(e expr.Expr) (expr.Expr, error) {
 			inSub--
 			return &n
 		case *expr.Col:
-			if r, ok := g.gs[c.ID]; ok {
-				return r
-			}
 			if b.st.owner[c.ID] != s.sc.lv {
 				return x
 			}
@@ -336,7 +364,7 @@ func (g *grouper) post(e expr.Expr) (expr.Expr, error) {
 				}
 			}
 			if s.dependent(c.ID) {
-				k := groupKey{e: c, col: plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ}}
+				k := groupKey{e: c, target: -1, col: plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ}}
 				for i := range s.sets {
 					s.sets[i] = append(s.sets[i][:len(s.sets[i]):len(s.sets[i])], len(s.keys))
 				}
@@ -458,8 +486,17 @@ func (s *selecting) rewrite(post func(expr.Expr) (expr.Expr, error)) error {
 		return out
 	}
 	for i := range s.targets {
-		one(&s.targets[i].e)
+		own := false
+		for _, k := range s.keys {
+			if k.target == i && !s.keyed { // the target itself is the key, even a constant
+				s.targets[i].e, own = col(k.col), true
+			}
+		}
+		if !own {
+			one(&s.targets[i].e)
+		}
 	}
+	s.keyed = true
 	s.having = list(s.having)
 	for i := range s.sort {
 		one(&s.sort[i].e)

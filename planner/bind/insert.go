@@ -72,9 +72,12 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 	}
 	use := 0
 	if len(items(n.ReturningList)) > 0 || n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE {
-		use = b.tableUse(w.table, "r")
+		use = b.tableUse(w.named(), "r")
 	}
-	row := w.over(w.alias(), w.valueCols(), use)
+	row, err := w.seen(w.alias(), w.valueCols(), use)
+	if err != nil {
+		return err
+	}
 	if n.OnConflictClause != nil {
 		if err := w.onConflict(n.OnConflictClause, use); err != nil {
 			return err
@@ -88,6 +91,12 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 // insertColumns resolves the column list; without one, all columns in order.
 func (w *writing) insertColumns(n *ast.InsertStmt) ([]int, error) {
 	var cols []int
+	if n.Cols == nil && w.view != nil {
+		for _, c := range w.view.cols {
+			cols = append(cols, c.base)
+		}
+		return cols, nil
+	}
 	if n.Cols == nil {
 		for i := range w.live {
 			cols = append(cols, i)
@@ -120,6 +129,12 @@ func (w *writing) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos spot) 
 	}
 	if n < len(cols) && stmt.Cols != nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more target columns than expressions").At(w.b.posIdent(w.live[cols[n]].Name))
+	}
+	for i, at := range cols[:n] {
+		if at < 0 {
+			_, err := w.writable(w.view.cols[i].name)
+			return nil, err
+		}
 	}
 	return cols[:n], nil
 }
@@ -242,7 +257,15 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 		return out
 	}
 	existing, excluded := row(&c.Existing), row(&c.Excluded)
-	sc := w.sc.with([]*rel{w.over(w.alias(), existing, use), w.over("excluded", excluded, 0)})
+	here, err := w.seen(w.alias(), existing, use)
+	if err != nil {
+		return err
+	}
+	proposed, err := w.seen("excluded", excluded, 0)
+	if err != nil {
+		return err
+	}
+	sc := w.sc.with([]*rel{here, proposed})
 	set, at, err := w.assignments(sc, items(n.TargetList), &w.d.Source)
 	if err != nil {
 		return err

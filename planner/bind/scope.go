@@ -62,6 +62,7 @@ type rel struct {
 type relCol struct {
 	name  string
 	e     expr.Expr
+	orig  string // its name in the table, whatever aliases say
 	table types.OID
 	num   int16
 	use   int // index into stmt.tables, from 1; 0 where no privilege is needed
@@ -280,7 +281,11 @@ func (b *binder) wholeRow(r *rel) expr.Expr {
 	row := &expr.RowCtor{}
 	for i := range r.cols {
 		e := b.use(found{r, &r.cols[i]})
-		rec.Fields = append(rec.Fields, types.Field{Name: r.cols[i].name, Type: e.Type()})
+		name := r.cols[i].name
+		if r.cols[i].orig != "" { // a table's row is of the table's type
+			name = r.cols[i].orig
+		}
+		rec.Fields = append(rec.Fields, types.Field{Name: name, Type: e.Type()})
 		row.Elems = append(row.Elems, e)
 	}
 	row.Typ = types.RecordT

@@ -50,6 +50,7 @@ type selecting struct {
 	keys    []groupKey
 	sets    [][]int
 	grouped bool
+	keyed   bool // targets that are grouping keys read their columns
 	limit   *plan.Limit
 }
 
@@ -262,9 +263,9 @@ func (s *selecting) assemble(node plan.Node) (*bound, error) {
 	post := func(e expr.Expr) (expr.Expr, error) { return e, nil }
 	if s.grouped || len(lv.aggs) > 0 || len(lv.groupings) > 0 {
 		node = projectSets(node, lv.srfs, true)
-		g, err := s.aggregate()
-		if err != nil {
-			return nil, err
+		g := &grouper{s: s}
+		for _, x := range lv.groupings {
+			b.st.kind[x.col.ID] = 'g'
 		}
 		if err := g.directArgs(); err != nil {
 			return nil, err
@@ -272,6 +273,9 @@ func (s *selecting) assemble(node plan.Node) (*bound, error) {
 		post = g.post
 		// All rewriting first: it may add keys that others depend on.
 		if err := s.rewrite(post); err != nil {
+			return nil, err
+		}
+		if err := g.groupings(); err != nil {
 			return nil, err
 		}
 		node = g.node(node)

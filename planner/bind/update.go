@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // update binds UPDATE.
@@ -33,7 +34,10 @@ func (w *writing) update(n *ast.UpdateStmt) error {
 	if w.d.Source, err = w.newRow(node, vals, true); err != nil {
 		return err
 	}
-	row := w.over(w.alias(), w.valueCols(), w.target.cols[0].use)
+	row, err := w.seen(w.alias(), w.valueCols(), w.target.cols[0].use)
+	if err != nil {
+		return err
+	}
 	if err := w.returning(items(n.ReturningList), row, others); err != nil {
 		return err
 	}
@@ -67,7 +71,7 @@ func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*rel, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	var node plan.Node = scan
+	node := scan
 	sc := w.sc
 	sc.rels = []*rel{w.target}
 	for _, f := range from {
@@ -90,8 +94,8 @@ func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*rel, erro
 	}
 	if len(from) > 0 {
 		// A row that joins several others changes once, by any of them.
-		id := plan.Column{ID: w.d.RowID, Name: "rowid", Type: scan.Schema()[len(scan.Cols)].Type}
-		node = &plan.DistinctOn{Input: node, Keys: []expr.Expr{col(id)}}
+		id := &expr.Col{ID: w.d.RowID, Name: "rowid", Typ: types.Int8}
+		node = &plan.DistinctOn{Input: node, Keys: []expr.Expr{id}}
 	}
 	return node, sc.rels[1:], nil
 }

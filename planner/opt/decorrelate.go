@@ -52,6 +52,9 @@ type decorrelator struct {
 	l    plan.Node
 	corr colSet // what L emits
 	cols map[expr.ColID]plan.Column
+	// rounds are the columns of L that the rows of a recursive union carry, by
+	// its id.
+	rounds map[int][]expr.ColID
 }
 
 // correlated are the columns of L that n reads from outside of it.
@@ -80,6 +83,7 @@ func (d *decorrelator) apply(a *plan.Apply) plan.Node {
 	if len(d.correlated(c.R)) == 0 {
 		return d.join(&c)
 	}
+	c.R, _ = d.r.apart(c.R, d.corr)
 	if n := d.simpler(&c); n != nil {
 		return n
 	}

@@ -30,6 +30,7 @@ func ruleDistinct(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 			if m := splitDistinct(r, n); m != nil {
 				return m
 			}
+			return volatileOnce(r, n)
 		}
 		return n
 	}), nil
@@ -117,6 +118,27 @@ func dropDistinct(r *run, n *plan.Aggregate) plan.Node {
 		return nil
 	}
 	return &plan.Project{Input: n.Input, Items: n.Groups}
+}
+
+// volatileOnce computes volatile arguments before an aggregation with grouping
+// sets, which reads them once for each set.
+func volatileOnce(r *run, n *plan.Aggregate) plan.Node {
+	if len(n.Sets) < 2 {
+		return n
+	}
+	var items []plan.Item
+	m := plan.MapExprs(n, func(e expr.Expr) expr.Expr {
+		if !isVolatile(e) {
+			return e
+		}
+		c := r.newCol("arg", e.Type())
+		items = append(items, plan.Item{Col: c, Expr: e})
+		return colOf(c)
+	})
+	if len(items) == 0 {
+		return n
+	}
+	return m.WithChildren([]plan.Node{&plan.Project{Input: n.Input, Items: append(passItems(n.Input.Schema()), items...)}})
 }
 
 // splitDistinct groups by the distinct argument first; nil where it cannot.

@@ -112,6 +112,9 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 	case *plan.Max1Row:
 		return with1(n, p.prune(n.Input, need, false))
 	case *plan.Join:
+		if unread(n, need) {
+			return p.prune(n.L, need, ordered)
+		}
 		used := union(need, columnsOf(plan.Exprs(n)...))
 		l, r := plan.Emits(n.L), plan.Emits(n.R)
 		lorder := ordered && n.Kind != plan.RightSemi && n.Kind != plan.RightAnti && n.Kind != plan.Right && n.Kind != plan.Full
@@ -127,6 +130,23 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 		return n.WithChildren([]plan.Node{p.prune(n.Init, all(n.Init), false), p.prune(n.Step, all(n.Step), false)})
 	}
 	return mapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, union(plan.Emits(k), need), true) })
+}
+
+// unread tells of joins that only add columns which nobody reads: PostgreSQL
+// does not run such a subquery either.
+func unread(n *plan.Join, need colSet) bool {
+	switch n.Kind {
+	case plan.Mark:
+		return !need[n.MarkCol]
+	case plan.Single:
+	case plan.Left:
+		if !atMostOneRow(n.R) {
+			return false
+		}
+	default:
+		return false
+	}
+	return !intersects(need, plan.Emits(n.R)) && !planVolatile(n.R)
 }
 
 func both(a, b colSet) colSet {

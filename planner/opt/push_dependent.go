@@ -153,7 +153,7 @@ func (d *decorrelator) complete(t *table) *table {
 // push makes the table of n. above are L's columns whose values nodes above
 // need.
 func (d *decorrelator) push(n plan.Node, above colSet) *table {
-	if len(d.correlated(n)) == 0 {
+	if len(d.correlated(n)) == 0 && !d.readsRounds(n) {
 		return &table{n: n, one: atMostOneRow(n)}
 	}
 	switch n := n.(type) {
@@ -218,6 +218,10 @@ func (d *decorrelator) push(n plan.Node, above colSet) *table {
 		return d.pushMax1Row(n, above)
 	case *plan.SetOp:
 		return d.pushSetOp(n, above)
+	case *plan.RecursiveUnion:
+		return d.pushRecursive(n, above)
+	case *plan.Buffer:
+		return d.pushRound(n)
 	case *plan.Join:
 		return d.pushJoin(n, above)
 	}
@@ -589,30 +593,16 @@ func (d *decorrelator) pushSetOp(n *plan.SetOp, above colSet) *table {
 	res := &table{}
 	out.Cols = n.Cols[:len(n.Cols):len(n.Cols)]
 	for _, id := range cols {
-		c := d.cols[id]
-		col := d.r.newCol(c.Name, c.Type)
-		out.Cols = append(out.Cols, col)
-		res.links = append(res.links, link{outer: colOf(c), col: col, cond: notDistinct(colOf(c), colOf(col)), value: true})
+		l := d.valueLink(id)
+		out.Cols = append(out.Cols, l.col)
+		res.links = append(res.links, l)
 	}
 	for i, in := range n.Inputs {
-		own := in.Schema()
 		t := d.ensure(d.complete(d.push(in, need)), need)
 		if d.r.err != nil {
 			return t
 		}
-		items := passItems(own)
-		by := t.values()
-		var notNull []expr.Expr
-		for _, id := range cols {
-			v := by[id]
-			items = append(items, plan.Item{Col: d.r.newCol(d.cols[id].Name, v.Type()), Expr: v})
-			for _, l := range t.links {
-				if c, ok := asColumn(l.outer); ok && c.ID == id && l.strict {
-					notNull = append(notNull, &expr.IsNull{Arg: v, Not: true})
-				}
-			}
-		}
-		out.Inputs[i] = &plan.Project{Input: filter(t.n, notNull), Items: items}
+		out.Inputs[i] = d.withValues(t, in.Schema(), cols)
 	}
 	res.n = &out
 	return res

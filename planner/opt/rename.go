@@ -167,3 +167,73 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 	}
 	return n
 }
+
+// apart gives new ids to columns of n that only pass a column of taken on: in
+// (SELECT … GROUP BY outer.x) the group has outer.x's id, which must not come
+// out of a relation that is joined with outer. It tells which of n's columns
+// got another id.
+func (r *run) apart(n plan.Node, taken colSet) (plan.Node, map[expr.ColID]expr.ColID) {
+	to := map[expr.ColID]expr.ColID{}
+	n = mapChildren(n, func(k plan.Node) plan.Node {
+		m, ids := r.apart(k, taken)
+		for from, id := range ids {
+			to[from] = id
+		}
+		return m
+	})
+	if len(to) > 0 {
+		n = plan.MapExprs(n, func(e expr.Expr) expr.Expr {
+			return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+				if c, ok := x.(*expr.Col); ok {
+					if id, ok := to[c.ID]; ok {
+						m := *c
+						m.ID = id
+						return &m
+					}
+				}
+				return x
+			})
+		})
+	}
+	if positional(n) {
+		return n, nil
+	}
+	fresh := func(items []plan.Item) []plan.Item {
+		var out []plan.Item
+		for i, it := range items {
+			if !taken[it.Col.ID] {
+				continue
+			}
+			if out == nil {
+				out = append(out, items...)
+			}
+			id, ok := to[it.Col.ID]
+			if !ok {
+				id = r.newCol(it.Col.Name, it.Col.Type).ID
+				to[it.Col.ID] = id
+			}
+			out[i].Col.ID = id
+		}
+		return out
+	}
+	switch x := n.(type) {
+	case *plan.Project:
+		if items := fresh(x.Items); items != nil {
+			n = &plan.Project{Input: x.Input, Items: items}
+		}
+	case *plan.Aggregate:
+		if groups := fresh(x.Groups); groups != nil {
+			c := *x
+			c.Groups = groups
+			n = &c
+		}
+	}
+	out := map[expr.ColID]expr.ColID{}
+	emits := plan.Emits(n)
+	for from, id := range to {
+		if emits[id] {
+			out[from] = id
+		}
+	}
+	return n, out
+}

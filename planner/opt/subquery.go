@@ -234,10 +234,17 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 				col = c
 			}
 		}
-		// The same column may be asked for by two copies of the expression.
-		if plan.Emits(input)[col.ID] {
-			copyOf, ids := u.r.rename(sub)
-			sub, col.ID = copyOf, ids[col.ID]
+		// A subquery may give a column of the outer query, and the same one may
+		// be asked for by two copies of an expression.
+		if taken := plan.Emits(input); taken[col.ID] {
+			var ids map[expr.ColID]expr.ColID
+			sub, ids = u.r.apart(sub, taken)
+			if id, ok := ids[col.ID]; ok {
+				col.ID = id
+			} else {
+				sub, ids = u.r.rename(sub)
+				col.ID = ids[col.ID]
+			}
 		}
 		return &plan.Apply{Kind: plan.Single, L: input, R: sub}, colOf(col)
 	case expr.SubArray:

@@ -30,7 +30,10 @@ func validate(n plan.Node, outer colSet, final bool) error {
 		for _, c := range k.Schema() {
 			have[c.ID] = true
 			if len(kids) == 2 && i == 1 && seen[c.ID] {
-				if _, set := n.(*plan.SetOp); !set {
+				switch n.(type) {
+				case *plan.SetOp:
+				case *plan.Apply: // decorrelate sets them apart
+				default:
 					return fmt.Errorf("%T: both sides emit column %d (%s)", n, c.ID, c.Name)
 				}
 			}
@@ -101,7 +104,7 @@ func validate(n plan.Node, outer colSet, final bool) error {
 	}
 	emitted := colSet{}
 	for _, c := range n.Schema() {
-		if emitted[c.ID] {
+		if _, isApply := n.(*plan.Apply); emitted[c.ID] && !isApply {
 			return fmt.Errorf("%T emits column %d (%s) twice", n, c.ID, c.Name)
 		}
 		emitted[c.ID] = true

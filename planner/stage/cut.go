@@ -21,28 +21,29 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	c.out.Stages = append(c.out.Stages, plan.Stage{ID: id, Out: to})
 	where := plan.OnGateway
 	var leaves float64
+	bulk, heavy := false, false
 	var walk func(n plan.Node) plan.Node
 	walk = func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.Exchange:
 			sub := c.stage(n.Input, &plan.Output{To: id, Kind: n.Kind, Keys: n.Keys})
 			if n.Kind != plan.Gather {
-				where = plan.OnAll
+				where, bulk = plan.OnAll, true
 			}
 			leaves += c.rows(n.Input)
 			return &plan.Receive{From: sub, Cols: n.Schema(), Merge: n.Merge}
 		case *plan.Scan:
-			where = plan.OnAll
+			where, bulk = plan.OnAll, true
 			leaves += max(n.Rows, c.rows(n))
 			return n
 		case *plan.Source:
-			where = plan.OnAll
+			where, bulk = plan.OnAll, true
 			leaves += max(n.Rows, c.rows(n))
 			return n
-		case *plan.RecursiveUnion:
-			leaves += singleRows // rounds are not known
-		case *plan.FuncScan, *plan.ProjectSet, *plan.Buffer:
+		case *plan.FuncScan, *plan.ProjectSet, *plan.Buffer, *plan.RecursiveUnion:
 			leaves += c.rows(n)
+		case *plan.Aggregate, *plan.Join, *plan.TableWrite, *plan.Sort, *plan.Window:
+			heavy = true
 		}
 		kids := n.Children()
 		var out []plan.Node
@@ -67,6 +68,8 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	if to == nil {
 		s.Where = plan.OnGateway
 	}
-	s.Single = leaves <= singleRows
+	// Rows that come from one place gain from lanes only where there is work to
+	// share; without, one lane keeps them in the order they come.
+	s.Single = leaves <= singleRows || !bulk && !heavy
 	return id
 }

@@ -432,23 +432,29 @@ func exactly(n plan.Node, cols []plan.Column) plan.Node {
 		}
 		items[i] = plan.Item{Col: c, Expr: &expr.Col{ID: c.ID, Typ: have.Type, Name: c.Name}}
 	}
-	// A projection that only picks columns need not stand on another one.
-	if p, isProject := n.(*plan.Project); isProject && len(p.Items) <= len(items) {
+	if p, isProject := n.(*plan.Project); isProject && len(p.Items) == len(items) && !repeats(cols) {
+		// The same columns in another order: one projection does.
 		own := map[expr.ColID]expr.Expr{}
 		for _, it := range p.Items {
 			own[it.Col.ID] = it.Expr
 		}
-		seen := map[expr.ColID]bool{}
 		for i := range items {
-			if seen[items[i].Col.ID] {
-				return &plan.Project{Input: n, Items: items}
-			}
-			seen[items[i].Col.ID] = true
 			items[i].Expr = own[items[i].Col.ID]
 		}
-		return &plan.Project{Input: p.Input, Items: items}
+		n = p.Input
 	}
 	return &plan.Project{Input: n, Items: items}
+}
+
+func repeats(cols []plan.Column) bool {
+	seen := colSet{}
+	for _, c := range cols {
+		if seen[c.ID] {
+			return true
+		}
+		seen[c.ID] = true
+	}
+	return false
 }
 
 func highest(n plan.Node) expr.ColID {

@@ -26,13 +26,13 @@ w = (np.arange(d) % 7 - 3) / 2
 y = (x.astype(np.float64) @ w + 2 * u[:, d] > 0).astype(np.int32)
 for dtype in (np.float32, np.float64):
     xd = x.astype(dtype)
-    for solver in ("lbfgs", "newton-cholesky"):
-        best = 1e9
+    for solver in ("lbfgs",):
+        best = cpu = 1e9
         for _ in range(3):
-            t = time.perf_counter()
+            t, c = time.perf_counter(), time.process_time()
             m = LogisticRegression(C=1.0, solver=solver, tol=1e-6, max_iter=1000).fit(xd, y)
-            best = min(best, time.perf_counter() - t)
+            best, cpu = min(best, time.perf_counter() - t), min(cpu, time.process_time() - c)
         th = m.coef_[0].astype(np.float64)
         z = x.astype(np.float64) @ th + float(m.intercept_[0])
         obj = np.sum(np.logaddexp(0, z) - y * z) + 0.5 * th @ th
-        print(f"{dtype.__name__} {solver}: {best*1000:.0f} ms, {m.n_iter_[0]} iterations, objective {obj:.6f}")
+        print(f"{dtype.__name__} {solver}: {best*1000:.0f} ms ({cpu*1000:.0f} ms of processor), {m.n_iter_[0]} iterations, objective {obj:.6f}")

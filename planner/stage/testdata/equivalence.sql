@@ -141,3 +141,18 @@ select (select sum(t.a) from u) from t;
 select q.s from t, lateral (select sum(x) s from u where u.a = t.a group by u.y) q;
 select q.s, q.y from t, lateral (select sum(x) s, y from u where u.a < t.b group by rollup (u.y)) q;
 select q.m from t, lateral (select max(x) m from u where u.a = t.a and u.x = t.b) q
+;
+select t.a, z.* from t left join lateral (select t.a, t.b from u where u.a = t.a) z on true;
+select t.a, z.* from t left join lateral (select t.b from u where u.a > t.a group by t.b) z on true;
+select a, (select count(*) from u where u.x > t.b group by t.b) from t;
+select a from t where b in (select sum(u.x) from u group by t.b);
+select a, (select t.b from u where u.x > t.b limit 1) from t;
+select a, (select count(*) from u), (select count(*) from u) from t;
+select a from (select a, (select x from u) from t) q;
+select a from (select a, exists (select 1 from u where u.a = t.a) e, (select max(x) from u where u.a = t.a) from t) q;
+select a, z.x from t, lateral (select max(x) x from u where u.a = t.a group by u.y, t.b) z
+;
+select t.a, z.y from t, lateral (with recursive r(y) as (select t.a union all select y + 1 from r where y < 4) select * from r) z;
+select t.a, z.y from t, lateral (with recursive r(y) as (select 1 union all select y + t.a from r where y < 4) select * from r) z;
+select t.a, z.y from t, lateral (with recursive r(y) as (select t.b union select u.x from r join u on u.a = r.y where u.x <> t.a) select * from r) z;
+select t.a, (with recursive r(y) as (select 1 union all select y + 1 from r where y < t.b) select sum(y) from r) from t

@@ -1,0 +1,39 @@
+package node
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// raftMeta is the replicated catalog as the gateway uses it: coord.Meta.
+type raftMeta struct{ *raftnode.Node }
+
+// Barrier implements coord.Meta.
+func (m raftMeta) Barrier(ctx context.Context) error { return m.ReadIndex(ctx) }
+
+// Commit implements coord.Meta.
+func (m raftMeta) Commit(ctx context.Context, changes []catalog.Change) error {
+	_, err := m.Propose(ctx, changes)
+	return err
+}
+
+// AllocOIDs implements coord.Meta.
+func (m raftMeta) AllocOIDs(ctx context.Context, n int) (types.OID, error) {
+	r, err := m.Propose(ctx, []catalog.Change{&catalog.AllocOIDs{N: n}})
+	if err != nil {
+		return 0, err
+	}
+	return r.Outcome.OIDs[0], nil
+}
+
+// Advance implements coord.Meta.
+func (m raftMeta) Advance(ctx context.Context, seq types.OID, n int64) (catalog.SeqRange, error) {
+	r, err := m.Propose(ctx, []catalog.Change{&catalog.AdvanceSequence{OID: seq, N: n}})
+	if err != nil {
+		return catalog.SeqRange{}, err
+	}
+	return r.Outcome.Sequences[0], nil
+}

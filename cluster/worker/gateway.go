@@ -1,0 +1,152 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Member is a node that is alive.
+type Member struct {
+	ID      uint64
+	Name    string
+	Threads int
+}
+
+// Gateway runs statements of this node's sessions on all nodes. Its methods may
+// be called from any goroutine.
+type Gateway struct {
+	w       *Worker
+	members func() []Member
+}
+
+// Gateway makes the node's gateway. members lists the nodes that are alive and
+// take work; this one takes part in any case.
+func (w *Worker) Gateway(members func() []Member) *Gateway { return &Gateway{w: w, members: members} }
+
+// nodes are those that take part in what starts now, this one first, the rest
+// by id.
+func (g *Gateway) nodes() []Member {
+	out := []Member{{ID: g.w.cfg.Self, Threads: g.w.cfg.Threads}}
+	for _, m := range g.members() {
+		if m.ID == out[0].ID {
+			out[0].Name = m.Name
+			continue
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out[1:], func(a, b Member) int { return int(int64(a.ID - b.ID)) })
+	return out
+}
+
+// Nodes is how many nodes take part in a statement that starts now.
+func (g *Gateway) Nodes() int { return len(g.nodes()) }
+
+// Options are a statement's knobs.
+type Options struct {
+	BatchSize  int
+	Saturation float64 // see cluster/sched
+	Virtual    op.Virtuals
+}
+
+// Statement is a statement's resources on the gateway: pins on segments, a
+// spill directory, buffers. It runs plans, one after the other or nested. It is
+// for one goroutine, except that a run's reader may have its own.
+type Statement struct {
+	g       *Gateway
+	id      string
+	st      *catalog.State
+	pool    *mem.Pool
+	env     *eval.Env
+	o       Options
+	buffers map[int]*op.Buffer
+	pin     *store.Pin
+	dir     *spill.Dir
+	last    *query
+	runs    int
+}
+
+// Statement opens a statement over a view of the catalog. It must be closed
+// after all its readers.
+func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o Options) *Statement {
+	c := &g.w.cfg
+	return &Statement{g: g, id: id, st: st, pool: pool, env: env, o: o, buffers: map[int]*op.Buffer{},
+		pin: c.Store.Pin(o.BatchSize), dir: spill.NewDir(spill.Options{Parent: c.Temp, Pool: pool, Budget: c.Budget})}
+}
+
+func (s *Statement) runtime() *op.Runtime {
+	return &op.Runtime{Lanes: s.g.w.cfg.Threads, BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
+}
+
+// Run starts a plan and gives the root stage's rows; closing the reader stops
+// the plan everywhere. The plan lives no longer than ctx. manifests, where it
+// has one, replaces the state's manifest for a scan.
+func (s *Statement) Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	s.runs++
+	q := newQuery(s, fmt.Sprintf("%s/%d", s.id, s.runs), p, manifests)
+	s.last = q
+	if err := q.begin(ctx); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// Fill runs a reader to its end into buffer id, which later plans read.
+func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) (err error) {
+	defer func() {
+		if cerr := in.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	ts := make([]types.Type, len(cols))
+	for i, c := range cols {
+		ts[i] = c.Type
+	}
+	buf := op.NewBuffer(s.runtime(), ts)
+	s.buffers[id] = buf
+	for {
+		b, err := in.Next(ctx)
+		if err == io.EOF {
+			return buf.Seal(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if b.Rows() == 0 {
+			continue
+		}
+		if err := buf.Append(ctx, &batch.Batch{Cols: b.Cols[:len(cols)], N: b.N, Sel: b.Sel, Seq: b.Seq}); err != nil {
+			return err
+		}
+	}
+}
+
+// Actuals are the counters of the plan run last, summed over the nodes. Those
+// of other nodes are there once the plan's reader is at its end.
+func (s *Statement) Actuals() stage.Actuals {
+	if s.last == nil {
+		return stage.Actuals{}
+	}
+	return s.last.actuals()
+}
+
+// Close frees what the statement holds.
+func (s *Statement) Close() {
+	for _, b := range s.buffers {
+		b.Close()
+	}
+	_ = s.pin.Close()
+	_ = s.dir.Close()
+}

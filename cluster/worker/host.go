@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// remoteHost is what functions ask where the session is on another node: the
+// catalog and models are at hand, what a session may change is not.
+type remoteHost struct {
+	w  *Worker
+	m  *startMsg
+	mu sync.Mutex
+	st *catalog.State
+}
+
+// state gives the catalog, once this node has it as new as the plan's.
+func (h *remoteHost) state(ctx context.Context) (*catalog.State, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.st != nil {
+		return h.st, nil
+	}
+	if h.w.cfg.State == nil {
+		return nil, pgerr.Internal("the node has no catalog")
+	}
+	st, err := h.w.cfg.State(ctx, h.m.Version)
+	if err == nil {
+		h.st = st
+	}
+	return st, err
+}
+
+// Catalog implements eval.Host. A node that cannot catch up shows what it has.
+func (h *remoteHost) Catalog() *catalog.State {
+	st, err := h.state(context.Background())
+	if err != nil {
+		return catalog.New()
+	}
+	return st
+}
+
+// Session implements eval.Host.
+func (h *remoteHost) Session() *eval.Session {
+	if h.m.Session == nil {
+		return &eval.Session{}
+	}
+	s := *h.m.Session
+	return &s
+}
+
+func elsewhere(what string) error {
+	return pgerr.Unsupported("%s cannot be called where the rows are on other nodes", what).
+		WithHint("Compute it over a result that is at the session's node, such as one with LIMIT or ORDER BY in a subquery.")
+}
+
+// Setting implements eval.Host.
+func (h *remoteHost) Setting(string) (string, bool) { return "", false }
+
+// Set implements eval.Host.
+func (h *remoteHost) Set(string, string, bool) (string, error) { return "", elsewhere("set_config") }
+
+// Nextval implements eval.Host.
+func (h *remoteHost) Nextval(context.Context, types.OID) (int64, error) {
+	return 0, elsewhere("nextval")
+}
+
+// Currval implements eval.Host.
+func (h *remoteHost) Currval(types.OID) (int64, error) { return 0, elsewhere("currval") }
+
+// Lastval implements eval.Host.
+func (h *remoteHost) Lastval() (int64, error) { return 0, elsewhere("lastval") }
+
+// Setval implements eval.Host.
+func (h *remoteHost) Setval(context.Context, types.OID, int64, bool) error {
+	return elsewhere("setval")
+}
+
+// Scorer implements eval.Host.
+func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {
+	st, err := h.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.w.cfg.Models == nil {
+		return nil, pgerr.Unsupported("this node cannot score models")
+	}
+	return h.w.cfg.Models.Scorer(ctx, st, ref)
+}
+
+// remoteNames resolves the text forms of reg* types over the host's catalog.
+type remoteNames struct{ h *remoteHost }
+
+// RegIn implements types.Names.
+func (n remoteNames) RegIn(t types.OID, name string) (types.OID, error) {
+	return eval.RegIn(n.h, t, name)
+}
+
+// RegOut implements types.Names.
+func (n remoteNames) RegOut(t types.OID, oid types.OID) (string, bool) {
+	return eval.RegOut(n.h, t, oid)
+}

@@ -1,0 +1,127 @@
+package worker
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/build"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/task"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// part is what runs of a plan on one node: a task for each stage that has its
+// place here.
+type part struct {
+	stages []*plan.Stage // in the plan's order
+	feeds  map[plan.StageID]*feed
+	begin  func(conf build.Config) (*task.Task, error)
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	tasks []*task.Task // of the stages, in reverse order; the root's is the last
+	wg    sync.WaitGroup
+}
+
+// partConfig is what the tasks of a part share.
+type partConfig struct {
+	runtime  *op.Runtime
+	env      *eval.Env
+	tables   op.Tables
+	sources  op.Sources
+	virtuals op.Virtuals
+	writers  op.Writers
+	exchange op.Exchange
+	buffers  map[int]*op.Buffer
+	done     func(leaf leafID, split int) // from any lane
+	failed   func(err error)              // from a goroutine of the part
+}
+
+// newPart makes the part's feeds; start starts its tasks, which live no longer
+// than ctx. It must be stopped in the end.
+func newPart(ctx context.Context, all []plan.Stage, gateway bool, c *partConfig) *part {
+	p := &part{feeds: map[plan.StageID]*feed{}}
+	ctx, p.cancel = context.WithCancelCause(ctx)
+	p.begin = func(conf build.Config) (*task.Task, error) { return task.Start(ctx, conf) }
+	for i := range all {
+		s := &all[i]
+		if s.Root == nil || s.Where != plan.OnAll && !gateway {
+			continue
+		}
+		p.stages = append(p.stages, s)
+		p.feeds[s.ID] = newFeed(s, c.tables, c.sources, c.done)
+	}
+	return p
+}
+
+// start starts the tasks, senders first. The caller stops the part also after
+// an error.
+func (p *part) start(c *partConfig) error {
+	for i := len(p.stages) - 1; i >= 0; i-- {
+		s := p.stages[i]
+		f := p.feeds[s.ID]
+		conf := build.Config{Stage: s, Runtime: c.runtime, Env: c.env, Splits: f, Tables: f, Virtuals: c.virtuals,
+			Writers: c.writers, Exchange: c.exchange, Buffers: c.buffers}
+		if c.sources != nil {
+			conf.Sources = feedSources{f}
+		}
+		t, err := p.begin(conf)
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		p.tasks = append(p.tasks, t)
+		p.mu.Unlock()
+		p.wg.Go(func() {
+			<-t.Done()
+			if err := t.Err(); err != nil {
+				c.failed(err)
+			}
+		})
+	}
+	return nil
+}
+
+// root is the last task that started: of a gateway the root stage's.
+func (p *part) root() *task.Task {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tasks[len(p.tasks)-1]
+}
+
+// wait waits until all tasks are done.
+func (p *part) wait() <-chan struct{} {
+	ch := make(chan struct{})
+	go func() { // ends with the tasks, which stop ends at the latest
+		p.wg.Wait()
+		close(ch)
+	}()
+	return ch
+}
+
+// fail stops all tasks with a cause and does not wait.
+func (p *part) fail(cause error) { p.cancel(cause) }
+
+// stop stops all tasks and waits for them. It may be called twice.
+func (p *part) stop(cause error) {
+	p.fail(cause)
+	p.mu.Lock()
+	tasks := p.tasks
+	p.mu.Unlock()
+	for _, t := range tasks {
+		_ = t.Close()
+	}
+	p.wg.Wait()
+}
+
+// stats are the counters of all tasks.
+func (p *part) stats() []nodeStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []nodeStats
+	for i, t := range p.tasks {
+		out = append(out, statsOf(p.stages[len(p.stages)-1-i].ID, t.Stats())...)
+	}
+	return out
+}

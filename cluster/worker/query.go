@@ -1,0 +1,271 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/tributarydb/tributary/cluster/flow"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/sched"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/build"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// errAgain stops an attempt that is to be made again.
+var errAgain = errors.New("a node was lost; the plan starts again")
+
+// query is a plan being run, over as many attempts as it takes: the reader of
+// its rows.
+type query struct {
+	s      *Statement
+	name   string
+	plan   *plan.Staged
+	leaves []leafWork
+	writes bool
+	again  func() error // starts the next attempt
+
+	mu       sync.Mutex
+	sched    *sched.Scheduler
+	names    map[uint64]string
+	cur      *attempt
+	attempts int
+	left     bool
+	ended    bool
+}
+
+// leafWork is a leaf of the plan and its splits.
+type leafWork struct {
+	id     leafID
+	splits []op.Split
+}
+
+func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) *query {
+	q := &query{s: s, name: name, plan: p, names: map[uint64]string{}}
+	c := sched.Config{Saturation: s.o.Saturation}
+	spread := false
+	for i := range p.Stages {
+		st := &p.Stages[i]
+		q.writes = q.writes || has(st.Root, func(n plan.Node) bool { _, ok := n.(*plan.TableWrite); return ok })
+		spread = spread || st.Where == plan.OnAll
+		for leaf, n := range build.Leaves(st.Root) {
+			w := leafWork{id: leafID{st.ID, leaf}}
+			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single}
+			w.splits, l.Splits = s.splits(n, leaf, manifests)
+			q.leaves = append(q.leaves, w)
+			c.Leaves = append(c.Leaves, l)
+		}
+	}
+	for i, m := range s.g.nodes() {
+		if i > 0 && !spread {
+			break
+		}
+		c.Nodes = append(c.Nodes, sched.Node{ID: m.ID, Threads: m.Threads})
+		q.names[m.ID] = m.Name
+	}
+	q.sched = sched.New(c)
+	return q
+}
+
+func has(n plan.Node, f func(plan.Node) bool) bool {
+	if f(n) {
+		return true
+	}
+	for _, k := range n.Children() {
+		if has(k, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// splits lists a leaf's work, for its tasks and for the scheduler.
+func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest) (list []op.Split, out []sched.Split) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		m := manifests[n]
+		if m == nil {
+			m = s.st.Manifest(n.Table)
+		}
+		pr := store.NewPruner(n, s.env)
+		list = store.Splits(m, leaf, 0, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
+		out = make([]sched.Split, len(list))
+		for i, sp := range list {
+			part, _ := store.At(m, sp.Ordinal)
+			out[i] = sched.Split{Partition: part, Rows: sp.To - sp.From}
+			if sp.Segment.Inline == nil {
+				out[i].Replicas = sp.Segment.Nodes
+			}
+		}
+	case *plan.Source:
+		of := 1
+		if s.g.w.cfg.Parts != nil {
+			of = max(s.g.w.cfg.Parts(n), 1)
+		}
+		rows := int64(max(n.Rows, 0)) / int64(of)
+		for p := range of {
+			list = append(list, op.Split{Scan: leaf, Part: p, Of: of})
+			out = append(out, sched.Split{Partition: p, Rows: rows})
+		}
+	}
+	return list, out
+}
+
+// begin makes attempts until one runs. They live no longer than ctx.
+func (q *query) begin(ctx context.Context) error {
+	q.again = func() error {
+		for {
+			a, err := q.attempt(ctx)
+			if err == nil || !a.isAgain() {
+				return err
+			}
+		}
+	}
+	return q.again()
+}
+
+// attempt starts the plan on the nodes of the scheduler.
+func (q *query) attempt(ctx context.Context) (*attempt, error) {
+	q.mu.Lock()
+	q.attempts++
+	a := newAttempt(q, fmt.Sprintf("%s.%d", q.name, q.attempts), q.sched.Nodes())
+	q.cur = a
+	q.mu.Unlock()
+	err := a.open(ctx)
+	if err == nil {
+		q.mu.Lock()
+		if q.writes && !q.left {
+			q.left = true
+			q.act(a, q.sched.Step(sched.Left{}))
+		}
+		q.mu.Unlock()
+		if err = a.start(); err == nil {
+			q.mu.Lock()
+			for _, n := range a.nodes {
+				q.act(a, q.sched.Step(sched.Ready{Node: n}))
+			}
+			q.mu.Unlock()
+			return a, nil
+		}
+	}
+	a.fail(err)
+	a.stop()
+	return a, a.error()
+}
+
+// event takes what happened in an attempt to the scheduler.
+func (q *query) event(a *attempt, ev sched.Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.cur == a && !a.over() {
+		q.act(a, q.sched.Step(ev))
+	}
+}
+
+// act carries out the scheduler's actions; under q.mu.
+func (q *query) act(a *attempt, actions []sched.Action) {
+	for _, x := range actions {
+		switch x := x.(type) {
+		case sched.Assign:
+			a.assign(x.Node, &q.leaves[x.Leaf], x.Splits)
+		case sched.End:
+			a.end(x.Node, q.leaves[x.Leaf].id)
+		case sched.Restart:
+			a.fail(errAgain)
+		case sched.Fail:
+			a.fail(q.lost(x.Node))
+		}
+	}
+}
+
+// lost is the error of a statement that cannot go on without a node.
+func (q *query) lost(node uint64) error {
+	name := q.names[node]
+	if name == "" {
+		name = fmt.Sprint(node)
+	}
+	return pgerr.New(pgerr.AdminShutdown, "terminating statement because node \"%s\" was lost", name).
+		WithDetail("A part of the result had been sent or written already.").
+		WithHint("Run the statement again.")
+}
+
+// trouble takes an error of an attempt: a lost node is the scheduler's to
+// decide on, anything else ends the attempt.
+func (q *query) trouble(a *attempt, node uint64, err error) {
+	var lost *flow.LostError
+	switch {
+	case errors.As(err, &lost):
+		q.event(a, sched.Lost{Node: lost.Node})
+	case node != 0 && (rpc.Unreachable(err) || pgerr.Is(err, pgerr.AdminShutdown) || pgerr.Is(err, pgerr.CannotConnectNow)):
+		// It is gone, or about to go.
+		q.event(a, sched.Lost{Node: node})
+	default:
+		a.fail(err)
+	}
+}
+
+// Next implements op.BatchReader.
+func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
+	for {
+		if q.ended {
+			return nil, io.EOF
+		}
+		a := q.cur
+		b, err := a.root().Next(ctx)
+		if err == nil {
+			// A row leaves or the attempt is made again, not both.
+			q.mu.Lock()
+			again := a.isAgain()
+			if !again && !q.left {
+				q.left = true
+				q.act(a, q.sched.Step(sched.Left{}))
+			}
+			q.mu.Unlock()
+			if !again {
+				return b, nil
+			}
+		}
+		switch {
+		case a.isAgain():
+			a.stop()
+			if err := q.again(); err != nil {
+				return nil, err
+			}
+		case err == io.EOF:
+			q.ended = true
+			a.stop()
+			return nil, io.EOF
+		default:
+			// What the tasks here say may follow from what happened elsewhere.
+			if first := a.error(); first != nil && ctx.Err() == nil {
+				err = first
+			}
+			return nil, err
+		}
+	}
+}
+
+// Close implements op.BatchReader.
+func (q *query) Close() error {
+	q.ended = true
+	q.cur.stop()
+	return nil
+}
+
+func (q *query) actuals() stage.Actuals {
+	q.mu.Lock()
+	a := q.cur
+	q.mu.Unlock()
+	if a == nil {
+		return stage.Actuals{}
+	}
+	return a.actuals()
+}

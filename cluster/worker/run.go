@@ -1,0 +1,236 @@
+package worker
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/cluster/flow"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// run is a run that this node has a part in, for another node.
+//
+//	opened ─ready─▶ waiting ─go─▶ tasks ──all done──▶ finished
+//	                   │            │ failed           ▲
+//	                   └────────────┴─── stop ─────────┘
+type run struct {
+	m       *startMsg
+	gateway uint64
+	pool    *mem.Pool
+	part    *part
+	goes    chan struct{} // closed by the order to go
+	stop    chan struct{} // closed by the order to stop, or abort
+
+	mu       sync.Mutex
+	going    bool
+	stopped  bool
+	cause    error // why it was aborted
+	segments map[int]*catalog.Segment
+}
+
+// run handles the call that begins a run. The run ends with it.
+func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error) error {
+	m, params, err := startIn(ticket)
+	if err != nil {
+		return err
+	}
+	r := &run{m: m, gateway: rpc.Caller(ctx), goes: make(chan struct{}), stop: make(chan struct{}), segments: map[int]*catalog.Segment{}}
+	tell := teller(send)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	r.pool = w.cfg.Pool.Child("statement "+m.Statement, m.Limit)
+	dir := spill.NewDir(spill.Options{Parent: w.cfg.Temp, Pool: r.pool, Budget: w.cfg.Budget})
+	pin := w.cfg.Store.Pin(m.BatchSize)
+	h := &remoteHost{w: w, m: m}
+	env := &eval.Env{Types: m.Env.in(), Params: params, Host: h}
+	env.Types.Names = remoteNames{h}
+	failed := make(chan error, 1)
+	c := &partConfig{
+		runtime: &op.Runtime{Lanes: w.cfg.Threads, BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
+		env:     env, tables: pin, sources: w.cfg.Sources,
+		writers: &store.TableWriters{Store: w.cfg.Store, Pool: r.pool, Replicate: w.cfg.Replicate},
+		done:    func(l leafID, split int) { _ = tell(event{Kind: evDone, Leaf: l, Split: split}) },
+		failed: func(err error) {
+			select {
+			case failed <- err:
+			default:
+			}
+		},
+	}
+	r.part = newPart(ctx, m.Stages, false, c)
+	defer func() {
+		// In this order: tasks use all the rest, batches lie in pinned segments.
+		cancel(context.Canceled)
+		r.part.stop(context.Canceled)
+		if f, ok := c.exchange.(*flow.Flow); ok {
+			_ = f.Close()
+		}
+		_ = pin.Close()
+		_ = dir.Close()
+		if leaked := r.pool.Close(); leaked > 0 {
+			w.log.Warn("BUG: a run ended with charged memory", "run", m.Run, "bytes", leaked)
+		}
+	}()
+	if err := w.enter(r); err != nil {
+		return err
+	}
+	defer w.leave(r)
+	f, err := w.hub.Open(ctx, flow.Options{Run: m.Run, Stages: m.Stages, Nodes: m.Nodes, Pool: r.pool})
+	if err != nil {
+		return err
+	}
+	c.exchange = f
+	if err := tell(event{Kind: evReady}); err != nil {
+		return err
+	}
+	select {
+	case <-r.goes:
+	case <-r.stop:
+		return r.aborted()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return r.work(ctx, c, failed, tell)
+}
+
+// work runs the tasks to their end, or until the run is stopped. A failed task
+// does not end the run: its node's end of the exchange stays, so that others do
+// not fail for want of it, until the gateway has heard and stops all.
+func (r *run) work(ctx context.Context, c *partConfig, failed chan error, tell func(event) error) error {
+	report := func(err error) error {
+		r.part.fail(err)
+		return tell(event{Kind: evFailed, Err: errOut(err)})
+	}
+	if err := r.part.start(c); err != nil {
+		if err := report(err); err != nil {
+			return err
+		}
+		select {
+		case <-r.stop:
+			return r.aborted()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	all := r.part.wait()
+	for {
+		select {
+		case err := <-failed:
+			failed = nil // the first is the one
+			all = nil
+			if err := report(err); err != nil {
+				return err
+			}
+			continue
+		case <-all:
+			select {
+			case err := <-failed:
+				failed, all = nil, nil
+				if err := report(err); err != nil {
+					return err
+				}
+				continue
+			default:
+			}
+		case <-r.stop:
+			if err := r.aborted(); err != nil {
+				return err
+			}
+			r.part.stop(context.Canceled)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return tell(event{Kind: evFinished, Stats: r.part.stats()})
+	}
+}
+
+// teller sends events from any goroutine.
+func teller(send func([]byte) error) func(event) error {
+	var mu sync.Mutex
+	return func(e event) error {
+		b, err := rpc.Encode(e)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return send(b)
+	}
+}
+
+// abort stops the run with an error for its gateway.
+func (r *run) abort(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.stopped {
+		r.stopped, r.cause = true, cause
+		close(r.stop)
+	}
+}
+
+func (r *run) aborted() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cause
+}
+
+// order carries out a gateway's orders.
+func (r *run) order(o orders) error {
+	if o.Stop {
+		r.abort(nil)
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range o.Segments {
+		seg, err := segmentIn(s.Bytes)
+		if err != nil {
+			return err
+		}
+		r.segments[s.Num] = seg
+	}
+	for _, s := range o.Splits {
+		f := r.part.feeds[s.Leaf.Stage]
+		if f == nil {
+			return pgerr.Internal("stage %d has no task here", s.Leaf.Stage)
+		}
+		sp := &op.Split{Scan: s.Leaf.Leaf, Ordinal: s.Ordinal, From: s.From, To: s.To, Part: s.Part, Of: s.Of}
+		if s.Segment > 0 {
+			if sp.Segment = r.segments[s.Segment]; sp.Segment == nil {
+				return pgerr.Internal("segment %d of run %s is not known", s.Segment, r.m.Run)
+			}
+		}
+		f.give(s.Leaf.Leaf, numbered{sp, s.Num})
+	}
+	for _, e := range o.Ends {
+		if f := r.part.feeds[e.Stage]; f != nil {
+			f.end(e.Leaf)
+		}
+	}
+	if o.Go && !r.going {
+		r.going = true
+		close(r.goes)
+	}
+	return nil
+}
+
+func (r *run) info() RunInfo {
+	i := RunInfo{Run: r.m.Run, Statement: r.m.Statement, Gateway: r.gateway, Used: r.pool.Used(), Spilled: r.pool.Spilled()}
+	for _, s := range r.part.stages {
+		i.Stages = append(i.Stages, s.ID)
+	}
+	for _, s := range r.part.stats() {
+		if s.Key.Node == 0 {
+			i.Rows += s.Stats.Rows
+		}
+	}
+	return i
+}

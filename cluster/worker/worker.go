@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tributarydb/tributary/cluster/flow"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Models gives models ready to predict.
+type Models interface {
+	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef) (eval.Scorer, error)
+}
+
+// Config is a node. Replicate, Parts, Sources, Budget and Log may be nil.
+type Config struct {
+	Self    uint64
+	Peers   *rpc.Peers
+	Server  *rpc.Server
+	Store   *store.Store
+	Pool    *mem.Pool
+	Threads int
+	Temp    string // parent of spill directories
+	Budget  *spill.Budget
+	Sources op.Sources
+	Parts   func(*plan.Source) int // splits of a source
+	// Replicate makes a new segment durable on its replicas.
+	Replicate func(ctx context.Context, s *catalog.Segment) error
+	// State gives the catalog at a version or later, waiting for it.
+	State  func(ctx context.Context, version uint64) (*catalog.State, error)
+	Models Models
+	Log    *slog.Logger
+}
+
+// Worker runs tasks on a node. Its methods may be called from any goroutine.
+type Worker struct {
+	cfg Config
+	hub *flow.Hub
+	log *slog.Logger
+
+	mu     sync.Mutex
+	runs   map[string]*run
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// New makes a node's worker and registers it with the node's server.
+func New(c Config) *Worker {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	c.Threads = max(c.Threads, 1)
+	w := &Worker{cfg: c, hub: flow.NewHub(c.Self, c.Peers, c.Server), log: c.Log, runs: map[string]*run{}}
+	c.Server.RegisterGet(callRun, w.run)
+	rpc.Handle(c.Server, callOrders, w.orders)
+	return w
+}
+
+// Close stops all runs for other nodes and waits for them.
+func (w *Worker) Close() {
+	w.mu.Lock()
+	w.closed = true
+	for _, r := range w.runs {
+		r.abort(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+	}
+	w.mu.Unlock()
+	w.wg.Wait()
+}
+
+// RunInfo tells of a run for another node.
+type RunInfo struct {
+	Run, Statement string
+	Gateway        uint64
+	Stages         []plan.StageID
+	Used, Spilled  int64 // bytes
+	Rows           int64 // given by the stages so far
+}
+
+// Running lists the runs for other nodes, by name.
+func (w *Worker) Running() []RunInfo {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := []RunInfo{}
+	for _, r := range w.runs {
+		out = append(out, r.info())
+	}
+	slices.SortFunc(out, func(a, b RunInfo) int { return strings.Compare(a.Run, b.Run) })
+	return out
+}
+
+// enter registers a run.
+func (w *Worker) enter(r *run) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+		return pgerr.New(pgerr.CannotConnectNow, "the node is shutting down")
+	case w.runs[r.m.Run] != nil:
+		return pgerr.Internal("run %s is here already", r.m.Run)
+	}
+	w.runs[r.m.Run] = r
+	w.wg.Add(1)
+	return nil
+}
+
+func (w *Worker) leave(r *run) {
+	w.mu.Lock()
+	delete(w.runs, r.m.Run)
+	w.mu.Unlock()
+	w.wg.Done()
+}
+
+// orders carries out what a gateway tells a run. A run that is not here any
+// more has no need of them.
+func (w *Worker) orders(_ context.Context, o orders) (bool, error) {
+	w.mu.Lock()
+	r := w.runs[o.Run]
+	w.mu.Unlock()
+	if r == nil {
+		return false, nil
+	}
+	return true, r.order(o)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/node"
+	"github.com/tributarydb/tributary/cluster/tlsconf"
+	"github.com/tributarydb/tributary/wire/auth"
+	"github.com/tributarydb/tributary/wire/http"
+	"github.com/tributarydb/tributary/wire/pg"
+)
+
+// server is a node with its listeners.
+type server struct {
+	node   *node.Node
+	pg     net.Listener
+	http   net.Listener
+	wire   *pg.Server
+	page   *http.Server
+	failed chan error
+}
+
+// startServer opens the listeners, starts the node and serves. Ports 0 are
+// resolved before the node starts, so that the cluster learns the real ones.
+func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool) (_ *server, err error) {
+	s := &server{failed: make(chan error, 2)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(0))
+		}
+	}()
+	if s.pg, err = net.Listen("tcp", listenPG); err != nil {
+		return nil, err
+	}
+	if s.http, err = net.Listen("tcp", listenHTTP); err != nil {
+		return nil, err
+	}
+	o.PG, o.HTTP = s.pg.Addr().String(), s.http.Addr().String()
+	o.Password = auth.Verifier
+	if s.node, err = node.Start(ctx, o); err != nil {
+		return nil, err
+	}
+	var conf *tls.Config
+	if o.Certs != "" {
+		certs, err := tlsconf.Load(o.Certs)
+		if err != nil {
+			return nil, err
+		}
+		conf = certs.Server()
+	}
+	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: conf, Insecure: insecure, Log: o.Log})
+	s.page = http.NewServer(dashboard{s.node}, o.Log)
+	go func() { s.failed <- s.wire.Serve(s.pg) }()
+	go func() { s.failed <- s.page.Serve(s.http) }()
+	return s, nil
+}
+
+// close drains for so long, then stops.
+func (s *server) close(drain time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	if s.page != nil {
+		s.page.Close()
+	} else if s.http != nil {
+		_ = s.http.Close()
+	}
+	if s.wire != nil {
+		s.wire.Close(ctx)
+	} else if s.pg != nil {
+		_ = s.pg.Close()
+	}
+	if s.node != nil {
+		return s.node.Close()
+	}
+	return nil
+}

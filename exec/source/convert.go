@@ -1,0 +1,215 @@
+package source
+
+import (
+	"encoding/json"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// sqlType is the SQL type of a file's column. What has no type of its own,
+// structs and maps for instance, becomes jsonb.
+func sqlType(dt arrow.DataType) types.Type {
+	switch dt := dt.(type) {
+	case *arrow.BooleanType:
+		return types.Bool
+	case *arrow.Int8Type, *arrow.Int16Type, *arrow.Uint8Type:
+		return types.Int2
+	case *arrow.Int32Type, *arrow.Uint16Type:
+		return types.Int4
+	case *arrow.Int64Type, *arrow.Uint32Type:
+		return types.Int8
+	case *arrow.Uint64Type:
+		return types.Type{OID: types.NumericOID, Mod: 20<<16 + 4}
+	case *arrow.Float16Type, *arrow.Float32Type:
+		return types.Float4
+	case *arrow.Float64Type:
+		return types.Float8
+	case *arrow.StringType, *arrow.LargeStringType, *arrow.NullType:
+		return types.Text
+	case *arrow.BinaryType, *arrow.LargeBinaryType, *arrow.FixedSizeBinaryType:
+		return types.Bytea
+	case *arrow.Date32Type, *arrow.Date64Type:
+		return types.Date
+	case *arrow.Time32Type, *arrow.Time64Type:
+		return types.Time
+	case *arrow.TimestampType:
+		if dt.TimeZone != "" {
+			return types.Timestamptz
+		}
+		return types.Timestamp
+	case *arrow.Decimal128Type:
+		if dt.Precision <= types.MaxFixedDigits && dt.Scale >= 0 && dt.Scale <= dt.Precision {
+			return types.FixedNumeric(uint8(dt.Precision), uint8(dt.Scale), true)
+		}
+		return types.Type{OID: types.NumericOID, Mod: dt.Precision<<16 + dt.Scale&0x7ff + 4}
+	case *arrow.DictionaryType:
+		return sqlType(dt.ValueType)
+	case *arrow.ListType:
+		if e := sqlType(dt.Elem()); !e.IsArray() && e.OID != types.JSONBOID {
+			if t, ok := types.ArrayOf(e); ok {
+				return t
+			}
+		}
+	}
+	return types.JSONB
+}
+
+// reseat is arr as a column of dt, which has the same buffers. The new array
+// holds them on its own: the reader drops arr.
+func reseat(arr arrow.Array, dt arrow.DataType) arrow.Array {
+	d := arr.Data()
+	return array.MakeFromData(array.NewData(dt, d.Len(), d.Buffers(), nil, d.NullN(), d.Offset()))
+}
+
+// numbers makes a column of fixed-width values of arr's.
+func numbers[T batch.Fixed](arr arrow.Array, dt arrow.DataType, at func(i int) T) arrow.Array {
+	vals := make([]T, arr.Len())
+	for i := range vals {
+		if !arr.IsNull(i) {
+			vals[i] = at(i)
+		}
+	}
+	return batch.FromSlice(dt, vals, validity(arr))
+}
+
+// validity is arr's bitmap from its first row; nil where no value is NULL.
+func validity(arr arrow.Array) []byte {
+	if arr.NullN() == 0 {
+		return nil
+	}
+	out := make([]byte, batch.BitmapBytes(arr.Len()))
+	for i := range arr.Len() {
+		if arr.IsValid(i) {
+			batch.SetBit(out, i)
+		}
+	}
+	return out
+}
+
+// convert carries a file's column as a column of t.
+func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
+	dt := t.Arrow()
+	switch a := arr.(type) {
+	case *array.Boolean, *array.Int16, *array.Int32, *array.Int64, *array.Float32, *array.Float64, *array.String, *array.Binary, *array.Date32:
+		if arrow.TypeEqual(arr.DataType(), dt) {
+			return reseat(arr, dt), nil
+		}
+	case *array.Int8:
+		return numbers(a, dt, func(i int) int16 { return int16(a.Value(i)) }), nil
+	case *array.Uint8:
+		return numbers(a, dt, func(i int) int16 { return int16(a.Value(i)) }), nil
+	case *array.Uint16:
+		return numbers(a, dt, func(i int) int32 { return int32(a.Value(i)) }), nil
+	case *array.Uint32:
+		return numbers(a, dt, func(i int) int64 { return int64(a.Value(i)) }), nil
+	case *array.Float16:
+		return numbers(a, dt, func(i int) float32 { return a.Value(i).Float32() }), nil
+	case *array.Date64:
+		const day = 86400000
+		return numbers(a, dt, func(i int) int32 { return int32(floorDiv(int64(a.Value(i)), day)) }), nil
+	case *array.Time32:
+		per := micros(a.DataType().(*arrow.Time32Type).Unit)
+		return numbers(a, dt, func(i int) int64 { return per(int64(a.Value(i))) }), nil
+	case *array.Time64:
+		per := micros(a.DataType().(*arrow.Time64Type).Unit)
+		return numbers(a, dt, func(i int) int64 { return per(int64(a.Value(i))) }), nil
+	case *array.Timestamp:
+		unit := a.DataType().(*arrow.TimestampType).Unit
+		if unit == arrow.Microsecond {
+			return reseat(arr, dt), nil
+		}
+		per := micros(unit)
+		return numbers(a, dt, func(i int) int64 { return per(int64(a.Value(i))) }), nil
+	case *array.List:
+		if e, ok := t.Elem(); ok {
+			return convertList(a, e, dt)
+		}
+	case *array.Dictionary:
+		if s, ok := a.Dictionary().(*array.String); ok && a.Indices().DataType().ID() == arrow.INT32 {
+			values := reseat(s, arrow.BinaryTypes.String)
+			return array.NewDictionaryArray(types.DictArrow, reseat(a.Indices(), arrow.PrimitiveTypes.Int32), values), nil
+		}
+	}
+	return convertSlow(arr, t, dt)
+}
+
+func convertList(a *array.List, e types.Type, dt arrow.DataType) (arrow.Array, error) {
+	vals, err := convert(a.ListValues(), e)
+	if err != nil {
+		return nil, err
+	}
+	d := a.Data()
+	return array.MakeFromData(array.NewData(dt, d.Len(), d.Buffers(), []arrow.ArrayData{vals.Data()}, d.NullN(), d.Offset())), nil
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// micros converts from a unit of time.
+func micros(u arrow.TimeUnit) func(int64) int64 {
+	switch u {
+	case arrow.Second:
+		return func(v int64) int64 { return v * 1e6 }
+	case arrow.Millisecond:
+		return func(v int64) int64 { return v * 1e3 }
+	case arrow.Nanosecond:
+		return func(v int64) int64 { return floorDiv(v, 1e3) }
+	}
+	return func(v int64) int64 { return v }
+}
+
+// convertSlow goes value by value, for the types that are rare.
+func convertSlow(arr arrow.Array, t types.Type, dt arrow.DataType) (arrow.Array, error) {
+	b := array.NewBuilder(memory.DefaultAllocator, dt)
+	b.Reserve(arr.Len())
+	for i := range arr.Len() {
+		d, err := valueAt(arr, i, t)
+		if err == nil {
+			err = types.AppendDatum(b, t, d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.NewArray(), nil
+}
+
+func valueAt(arr arrow.Array, i int, t types.Type) (types.Datum, error) {
+	if arr.IsNull(i) {
+		return nil, nil
+	}
+	switch a := arr.(type) {
+	case *array.Uint64:
+		return types.ParseDecimal(a.ValueStr(i))
+	case *array.Decimal128:
+		scale := a.DataType().(*arrow.Decimal128Type).Scale
+		return types.DecimalFromBig(a.Value(i).BigInt(), scale), nil
+	case *array.LargeString:
+		return a.Value(i), nil
+	case *array.LargeBinary:
+		return append([]byte{}, a.Value(i)...), nil
+	case *array.FixedSizeBinary:
+		return append([]byte{}, a.Value(i)...), nil
+	case *array.Dictionary:
+		return valueAt(a.Dictionary(), a.GetValueIndex(i), t)
+	case *array.String, *array.Binary, *array.Boolean, *array.Int16, *array.Int32, *array.Int64, *array.Float32, *array.Float64, *array.Date32:
+		if t.OID != types.JSONBOID {
+			return types.DatumAt(t, arr, i), nil
+		}
+	}
+	raw, err := json.Marshal(arr.GetOneForMarshal(i))
+	if err != nil {
+		return nil, err
+	}
+	return types.CanonicalJSONB(string(raw))
+}

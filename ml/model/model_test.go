@@ -1,0 +1,128 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// linear is a model of one standardised column x, mean 10, deviation 2.
+func linear(kind Kind, label types.Type, keys []string, theta ...float64) *Model {
+	return &Model{Kind: kind, Theta: theta, Fitted: &feature.Fitted{
+		Cols: []feature.FitCol{{Column: dataset.Column{Name: "x", Type: types.Float8}, Encoder: feature.Standard,
+			Center: []float64{10}, Scale: []float64{2}, Fill: 10}},
+		Label: dataset.Column{Name: "y", Type: label}, Keys: keys, Dense: 1}}
+}
+
+func xs(v ...float64) []arrow.Array {
+	return []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Float64, v, nil)}
+}
+
+func mustScore(t *testing.T, m *Model, cols []arrow.Array) *Scores {
+	t.Helper()
+	back, err := Decode(m.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewScorer(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Score(cols, cols[0].Len())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRegressionScores(t *testing.T) {
+	m := linear(LinearRegression, types.Float8, nil, 3, 1)
+	r := mustScore(t, m, xs(10, 12, math.NaN()))
+	if got := fmt.Sprint(r.Predictions()); got != "[1 4 1]" {
+		t.Errorf("predictions %s", got)
+	}
+	w := m.Weights()
+	if len(w) != 2 || w[0].Unscaled != 1.5 || w[1].Unscaled != -14 || !w[1].Intercept {
+		t.Errorf("weights %+v", w)
+	}
+}
+
+func TestClassesComeBackInTheirType(t *testing.T) {
+	for _, c := range []struct {
+		typ  types.Type
+		keys []string
+		want string
+	}{
+		{types.Text, []string{"no", "yes"}, `["no" "yes"]`},
+		{types.Bool, []string{"\x00", "\x01"}, "[false true]"},
+		{types.Int2, []string{"\xff\xff", "\x05\x00"}, "[-1 5]"},
+		{types.Int4, []string{"\x00\x00\x00\x00", "\x01\x00\x00\x00"}, "[0 1]"},
+		{types.Int8, []string{"\x00\x00\x00\x00\x00\x00\x00\x00", "\x07\x00\x00\x00\x00\x00\x00\x00"}, "[0 7]"},
+	} {
+		r := mustScore(t, linear(LogisticRegression, c.typ, c.keys, 2, 0), xs(8, 12))
+		got := r.Predictions()
+		text := fmt.Sprint(got)
+		if d, ok := got.(*array.Dictionary); ok {
+			s := batch.StringsOf(d)
+			text = fmt.Sprintf("[%q %q]", s.Value(0), s.Value(1))
+		} else if got.DataType().ID() != c.typ.Arrow().ID() {
+			t.Errorf("predictions of %v are %s", c.typ.OID, got.DataType())
+		}
+		if text != c.want {
+			t.Errorf("predictions %s, want %s", text, c.want)
+		}
+		if p := r.Probs[1][1]; p != f64.Sigmoid1(2) || r.Probs[0][1] != 1-p {
+			t.Errorf("probabilities %v", r.Probs)
+		}
+	}
+}
+
+func TestMultinomialScores(t *testing.T) {
+	m := linear(LogisticRegression, types.Text, []string{"a", "b", "c"}, -1, 0, 0, 0.5, 1, 0)
+	r := mustScore(t, m, xs(6, 10, 14))
+	s := batch.StringsOf(r.Predictions())
+	if got := s.Value(0) + s.Value(1) + s.Value(2); got != "abc" {
+		t.Errorf("predictions %s", got)
+	}
+	if _, err := r.Positive(); !pgerr.Is(err, pgerr.FeatureNotSupported) {
+		t.Errorf("a single probability of three classes: %v", err)
+	}
+	l := r.Probabilities().(*array.List)
+	if l.Len() != 3 || l.ListValues().Len() != 9 {
+		t.Errorf("probabilities %v", l)
+	}
+}
+
+func TestDamagedModelsAreRefused(t *testing.T) {
+	good := linear(LogisticRegression, types.Text, []string{"a", "b"}, 1, 2).Encode()
+	if m, err := Decode(good); err != nil || !bytes.Equal(m.Encode(), good) {
+		t.Fatalf("%v", err)
+	}
+	for n := range good {
+		if _, err := Decode(good[:n]); err == nil {
+			t.Fatalf("a model cut at %d was read", n)
+		}
+		bad := bytes.Clone(good)
+		bad[n] ^= 0xff
+		if m, err := Decode(bad); err == nil { // whatever is read can be scored
+			if _, err := NewScorer(m); err == nil {
+				m.Weights()
+			}
+		}
+	}
+	good[8] = 99
+	if _, err := Decode(good); !pgerr.Is(err, pgerr.FeatureNotSupported) {
+		t.Errorf("another version: %v", err)
+	}
+}
