@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -94,8 +95,9 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) (reply, error) {
 		return reply{NotLeader: true, Unsure: true}, nil
 	case errors.Is(err, raft.ErrRaftShutdown):
 		return reply{NotLeader: true, Unsure: true}, nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return reply{}, pgerr.Wrap(pgerr.DiskFull, err, "could not write the commit to the log: No space left on device")
 	default:
-		// The log could not be written: a full disk, most likely.
 		return reply{}, pgerr.Wrap(pgerr.IOError, err, "could not write the commit to the log")
 	}
 	r := f.Response().(meta.Response)

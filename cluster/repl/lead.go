@@ -51,6 +51,14 @@ func files(s *catalog.State) []held {
 				func(n []uint64) catalog.Change { return &catalog.SetModelNodes{Model: oid, Number: number, Nodes: n} }})
 		}
 	}
+	for _, j := range s.Jobs() {
+		if j.State != catalog.JobRunning || j.CheckpointFile.IsZero() {
+			continue
+		}
+		oid, id := j.OID, j.CheckpointFile
+		out = append(out, held{place.File{ID: id, Nodes: j.CheckpointNodes}, j.CheckpointSHA, maxBlob,
+			func(n []uint64) catalog.Change { return &catalog.SetJobNodes{Job: oid, File: id, Nodes: n} }})
+	}
 	return out
 }
 

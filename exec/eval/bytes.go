@@ -127,6 +127,9 @@ func overlayBytes(b, by []byte, from, n int64) ([]byte, error) {
 	if from <= 0 {
 		return nil, pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
 	}
+	if from+n > math.MaxInt32 || from+n < math.MinInt32 {
+		return nil, errRange(types.Int4)
+	}
 	head, _ := subBytes(b, 1, from-1, true)
 	tail, _ := subBytes(b, from+n, 0, false)
 	out := append([]byte{}, head...)
@@ -221,20 +224,33 @@ func decodeBase64(s string) ([]byte, error) {
 	return b, nil
 }
 
-func encodingOf(name string) (string, error) {
-	switch n := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)); n {
-	case "utf8", "unicode":
+// textEncoding finds an encoding by name; what is not UTF-8, Latin-1 or plain
+// bytes is known but not converted.
+func textEncoding(name, what string) (string, error) {
+	n := plainName(name)
+	switch n {
+	case "UTF8", "UNICODE":
 		return "utf8", nil
-	case "latin1", "iso88591":
+	case "LATIN1", "ISO88591":
 		return "latin1", nil
-	case "sqlascii":
+	case "SQLASCII":
 		return "ascii", nil
 	}
-	return "", pgerr.Unsupported("conversion with encoding \"%s\" is not supported", name)
+	for _, e := range encodings {
+		if plainName(e) == n {
+			return "", pgerr.Unsupported("conversion with encoding \"%s\" is not supported", name)
+		}
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s encoding name \"%s\"", what, name)
+}
+
+// plainName drops what does not count in the name of an encoding.
+func plainName(s string) string {
+	return strings.ToUpper(strings.NewReplacer("-", "", "_", "").Replace(s))
 }
 
 func decodeText(b []byte, enc string) (string, error) {
-	e, err := encodingOf(enc)
+	e, err := textEncoding(enc, "source")
 	if err != nil {
 		return "", err
 	}
@@ -250,7 +266,7 @@ func decodeText(b []byte, enc string) (string, error) {
 }
 
 func encodeText(s, enc string) ([]byte, error) {
-	e, err := encodingOf(enc)
+	e, err := textEncoding(enc, "destination")
 	if err != nil {
 		return nil, err
 	}

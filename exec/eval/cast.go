@@ -223,7 +223,7 @@ func convertTypes(from, to types.Type, explicit bool) (impl, error) {
 			}
 			return string([]byte{byte(v)}), nil
 		}), nil
-	case f == types.BoolOID && stringLike(to):
+	case f == types.BoolOID && stringLike(to) && t != types.NameOID:
 		return strict1(func(b bool) string {
 			if b {
 				return "true"

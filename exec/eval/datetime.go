@@ -52,6 +52,9 @@ func addDatetime(t table) {
 		return types.DateTrunc(u, v, c.env.location())
 	})))
 	t.put("date_trunc(text,timestamptz,text)", always(try3(func(c *call, u string, v int64, zone string) (int64, error) {
+		if types.IsInfTimestamp(v) {
+			return v, nil
+		}
 		loc, err := types.ZoneOf(zone)
 		if err != nil {
 			return 0, err
@@ -137,6 +140,9 @@ func addDatetime(t table) {
 		return types.TimeTZAtZone(v, int32(-east)), nil
 	})))
 	t.put("timezone(interval,timestamp)", always(try2(func(_ *call, z types.Interval, v int64) (int64, error) {
+		if types.IsInfTimestamp(v) {
+			return v, nil
+		}
 		loc, err := types.ZoneFromInterval(z)
 		if err != nil {
 			return 0, err
@@ -144,6 +150,9 @@ func addDatetime(t table) {
 		return types.TimestampToTimestamptz(v, loc)
 	})))
 	t.put("timezone(interval,timestamptz)", always(try2(func(_ *call, z types.Interval, v int64) (int64, error) {
+		if types.IsInfTimestamp(v) {
+			return v, nil
+		}
 		loc, err := types.ZoneFromInterval(z)
 		if err != nil {
 			return 0, err

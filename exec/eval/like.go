@@ -25,8 +25,22 @@ func addPatterns(t table) {
 	t.puts(always(likeBytes(true)), "byteanlike(bytea,bytea)", "notlike(bytea,bytea)")
 	t.put("like_escape(text,text)", always(try2(func(_ *call, p, e string) (string, error) { return likeEscape(p, e) })))
 	t.put("like_escape(bytea,bytea)", always(try2(func(_ *call, p, e []byte) ([]byte, error) {
-		s, err := likeEscape(string(p), string(e))
-		return []byte(s), err
+		if len(e) > 1 {
+			return nil, errEscape()
+		}
+		var out []byte
+		for i := 0; i < len(p); i++ {
+			switch {
+			case len(e) == 1 && p[i] == e[0] && e[0] != '\\' && i+1 < len(p):
+				i++
+				out = append(out, '\\', p[i])
+			case p[i] == '\\' && !(len(e) == 1 && e[0] == '\\'):
+				out = append(out, '\\', '\\')
+			default:
+				out = append(out, p[i])
+			}
+		}
+		return out, nil
 	})))
 }
 
@@ -319,11 +333,15 @@ func likeBytes(not bool) impl {
 	})
 }
 
+func errEscape() error {
+	return pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+		WithHint("Escape string must be empty or one character.")
+}
+
 // likeEscape rewrites a pattern to the escape character \.
 func likeEscape(p, e string) (string, error) {
 	if utf8.RuneCountInString(e) > 1 {
-		return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
-			WithHint("Escape string must be empty or one character.")
+		return "", errEscape()
 	}
 	if e == `\` {
 		return p, nil

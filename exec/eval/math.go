@@ -281,7 +281,7 @@ func power(x, y float64) (float64, error) {
 	switch {
 	case x == 0 && y < 0:
 		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "zero raised to a negative power is undefined")
-	case x < 0 && y != math.Floor(y) && !math.IsInf(x, 0) && !math.IsNaN(y):
+	case x < 0 && y != math.Floor(y) && !math.IsNaN(y):
 		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "a negative number raised to a non-integer power yields a complex result")
 	}
 	if x == -1 && math.IsInf(y, 0) {

@@ -444,8 +444,7 @@ func similarToRegex(p string, esc *string) (string, error) {
 	e := rune(-1)
 	if *esc != "" {
 		if utf8.RuneCountInString(*esc) > 1 {
-			return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
-				WithHint("Escape string must be empty or one character.")
+			return "", errEscape()
 		}
 		e, _ = utf8.DecodeRuneInString(*esc)
 	}

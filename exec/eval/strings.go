@@ -138,7 +138,7 @@ func initcap(s string) string {
 func chr(_ *call, n int64) (string, error) {
 	switch {
 	case n < 0:
-		return "", pgerr.New(pgerr.ProgramLimitExceeded, "character number must be positive")
+		return "", pgerr.New(pgerr.InvalidParameterValue, "character number must be positive")
 	case n == 0:
 		return "", pgerr.New(pgerr.ProgramLimitExceeded, "null character not permitted")
 	case n > utf8.MaxRune:
@@ -179,22 +179,17 @@ func concatTexts(c *call, args []*vec) (*vec, error) {
 
 // castText is a value as text, as a cast gives it: true and false in full.
 func castText(t types.Type, d types.Datum, env *Env) string {
-	return types.TextOf(t, d, env.types())
-}
-
-func catAny(c *call, a []types.Datum) (types.Datum, error) {
-	return outText(c, 0, a[0]) + outText(c, 1, a[1]), nil
-}
-
-// outText is a value as text: what || and casts to text give.
-func outText(c *call, i int, d types.Datum) string {
 	if b, ok := d.(bool); ok {
 		if b {
 			return "true"
 		}
 		return "false"
 	}
-	return types.TextOf(c.types[i], d, c.env.types())
+	return types.TextOf(t, d, env.types())
+}
+
+func catAny(c *call, a []types.Datum) (types.Datum, error) {
+	return castText(c.types[0], a[0], c.env) + castText(c.types[1], a[1], c.env), nil
 }
 
 func concat(c *call, a []types.Datum) (types.Datum, error) {

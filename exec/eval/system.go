@@ -123,9 +123,8 @@ func addSystem(t table) {
 		return encodings[n]
 	})))
 	t.put("pg_char_to_encoding(name)", always(strict1(func(s string) int64 {
-		plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", "_", "").Replace(s)) }
 		for i, e := range encodings {
-			if plain(e) == plain(s) {
+			if plainName(e) == plainName(s) {
 				return int64(i)
 			}
 		}

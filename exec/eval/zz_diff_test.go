@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -201,7 +202,11 @@ func TestZZDiff(t *testing.T) {
 						fail++
 					}
 				}()
+				t0 := time.Now()
 				cols, rows, err := query("SELECT "+q, env)
+				if d := time.Since(t0); d > 300*time.Millisecond {
+					fmt.Println("SLOW", d, q)
+				}
 				var got string
 				if err != nil {
 					got = "ERR " + string(pgerr.CodeOf(err))

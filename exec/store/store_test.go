@@ -716,3 +716,38 @@ func TestBudget(t *testing.T) {
 		t.Fatal("rows differ")
 	}
 }
+
+// FuzzInline reads hostile bytes as an inline segment: an error, or rows.
+func FuzzInline(f *testing.F) {
+	s := open(f, nil)
+	w := s.NewWriter(store.WriterOptions{Columns: cols})
+	if err := w.Write(ctx, toBatch(f, randomRows(rand.New(rand.NewPCG(1, 1)), 3), true)); err != nil {
+		f.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(segs[0].Inline)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		seg := &catalog.Segment{ID: catalog.SegmentID{byte(len(b))}, Rows: 3, Inline: append([]byte{}, b...)}
+		st, _ := store.Open(store.Options{Dir: t.TempDir()})
+		defer st.Close()
+		pin := st.Pin(0)
+		defer pin.Close()
+		rd, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: seg, To: 3}, &eval.Env{})
+		if err != nil {
+			return
+		}
+		for err == nil {
+			var got *batch.Batch
+			if got, err = rd.Next(ctx); err == nil {
+				for j, c := range cols {
+					for i := range got.N {
+						types.DatumAt(c.Type, got.Cols[j], i)
+					}
+				}
+			}
+		}
+	})
+}

@@ -255,7 +255,7 @@ func TestGoldenModel(t *testing.T) {
 	}
 }
 
-const goldenModel = "x"
+const goldenModel = "77c738f2713154f1"
 
 type saver struct{ states [][]byte }
 

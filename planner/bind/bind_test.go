@@ -109,11 +109,17 @@ func (c *testCatalog) bind(sql string) string {
 		if err != nil {
 			return errText(err)
 		}
+		if err := check(q); err != nil {
+			return "INVALID: " + err.Error() + "\n" + plan.FormatQuery(q)
+		}
 		return plan.FormatQuery(q)
 	}
 	d, err := DML(c.session(s), s.Node)
 	if err != nil {
 		return errText(err)
+	}
+	if err := checkDML(d); err != nil {
+		return "INVALID: " + err.Error() + "\n" + plan.FormatDML(d)
 	}
 	return plan.FormatDML(d)
 }

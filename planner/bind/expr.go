@@ -29,13 +29,10 @@ var (
 	inDistinct  = place{name: "DISTINCT ON", agg: true, win: true, srf: true}
 	inLimit     = place{name: "LIMIT"}
 	inOffset    = place{name: "OFFSET"}
-	inJoin      = place{name: "JOIN conditions"}
-	inFrom      = place{name: "functions in FROM", srf: true}
 	inValues    = place{name: "VALUES", agg: false, srf: true}
 	inUpdate    = place{name: "UPDATE"}
 	inReturning = place{name: "RETURNING"}
 	inFilter    = place{name: "FILTER"}
-	inWindow    = place{name: "window definitions", agg: true}
 	inDefault   = place{name: "DEFAULT expressions"}
 	inCheck     = place{name: "check constraints"}
 	inGenerated = place{name: "column generation expressions"}

@@ -232,6 +232,17 @@ func (c *JobProgress) apply(e *edit) error {
 	return nil
 }
 
+func (c *SetJobNodes) apply(e *edit) error {
+	old := e.s.jobs[c.Job]
+	if old == nil || old.CheckpointFile != c.File {
+		return nil
+	}
+	n := *old
+	n.CheckpointNodes = c.Nodes
+	own(e, ownJobs, &e.s.jobs)[c.Job] = &n
+	return nil
+}
+
 func (c *CancelJob) apply(e *edit) error {
 	if old := e.s.jobs[c.OID]; old != nil && !old.CancelRequested {
 		n := *old

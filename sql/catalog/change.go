@@ -156,6 +156,13 @@ type (
 		Number int
 		Nodes  []uint64
 	}
+	// SetJobNodes says which nodes hold a job's checkpoint File. It is harmless
+	// where the job has another one by now.
+	SetJobNodes struct {
+		Job   types.OID
+		File  SegmentID
+		Nodes []uint64
+	}
 	// Truncate removes all segments of a table.
 	Truncate struct {
 		Table         types.OID
