@@ -38,7 +38,6 @@ func (s *Session) runConflict(w *writing) error {
 	next := w.d.NextCol + 1000
 	var input plan.Node = &plan.Buffer{ID: buf, Name: "proposed", Cols: src}
 	var ids []expr.ColID
-	var scans []*plan.Scan
 	for _, c := range arbiters {
 		sc := &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: next}
 		next++
@@ -63,7 +62,6 @@ func (s *Session) runConflict(w *writing) error {
 			}
 		}
 		input = j
-		scans = append(scans, sc)
 	}
 	if err := w.prepare(input.Schema()); err != nil {
 		return err

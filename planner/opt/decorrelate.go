@@ -87,7 +87,7 @@ func (d *decorrelator) apply(a *plan.Apply) plan.Node {
 	if n := d.simpler(&c); n != nil {
 		return n
 	}
-	hoisted, conds := d.hoist(c.R)
+	hoisted, conds := d.hoist(c.R, existential(c.Kind))
 	c.R = hoisted
 	d.addConds(&c, conds)
 	if len(d.correlated(c.R)) == 0 {
@@ -310,14 +310,16 @@ func (d *decorrelator) over(n plan.Node, items []plan.Item) plan.Node {
 }
 
 // hoist takes the conditions over L's columns out of n where a join above may
-// check them as well, and gives what is left with the conditions.
-func (d *decorrelator) hoist(n plan.Node) (plan.Node, []expr.Expr) {
+// check them as well, and gives what is left with the conditions. exists tells
+// that only the existence of a row of n matters: then a semi-join in it may be
+// an inner one, EXISTS (u … EXISTS (s …)) being EXISTS (u, s …).
+func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) {
 	if len(d.correlated(n)) == 0 {
 		return n, nil
 	}
 	switch n := n.(type) {
 	case *plan.Filter:
-		in, up := d.hoist(n.Input)
+		in, up := d.hoist(n.Input, exists)
 		var stay []expr.Expr
 		for _, c := range splitAll(n.Conds) {
 			if isVolatile(c) {
@@ -331,7 +333,7 @@ func (d *decorrelator) hoist(n plan.Node) (plan.Node, []expr.Expr) {
 		}
 		return filter(in, stay), up
 	case *plan.Project:
-		in, up := d.hoist(n.Input)
+		in, up := d.hoist(n.Input, exists)
 		if len(up) == 0 || anyVolatile(n.Items) {
 			return n, nil
 		}
@@ -349,14 +351,17 @@ func (d *decorrelator) hoist(n plan.Node) (plan.Node, []expr.Expr) {
 		return &plan.Project{Input: in, Items: items}, up
 	case *plan.Sort:
 		if n.Limit < 0 {
-			return d.hoist(n.Input)
+			return d.hoist(n.Input, exists)
 		}
 	case *plan.Join:
 		c := *n
-		switch n.Kind {
+		if n.Kind == plan.Semi && exists && (len(d.correlated(n.R)) > 0 || len(d.usesOuter(n.On...)) > 0) {
+			c.Kind = plan.Inner
+		}
+		switch c.Kind {
 		case plan.Inner:
-			l, up := d.hoist(n.L)
-			r, more := d.hoist(n.R)
+			l, up := d.hoist(n.L, exists)
+			r, more := d.hoist(n.R, exists)
 			up = append(up, more...)
 			c.L, c.R, c.On = l, r, nil
 			for _, e := range splitAll(n.On) {
@@ -369,7 +374,7 @@ func (d *decorrelator) hoist(n plan.Node) (plan.Node, []expr.Expr) {
 			return &c, up
 		case plan.Left, plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
 			if len(d.correlated(n.R)) == 0 && len(d.usesOuter(n.On...)) == 0 {
-				l, up := d.hoist(n.L)
+				l, up := d.hoist(n.L, exists)
 				c.L = l
 				return &c, up
 			}

@@ -176,6 +176,9 @@ func (r *run) atMostOne(n plan.Node, conds []expr.Expr) bool {
 	bound := colSet{}
 	for _, c := range splitAll(conds) {
 		l, rr, ok := equality(c)
+		if d, isD := c.(*expr.Distinct); isD && d.Not {
+			l, rr, ok = d.L, d.R, true
+		}
 		if !ok {
 			continue
 		}

@@ -14,12 +14,12 @@ import (
 // effect), set-returning calls (they make rows), columns of UNION without ALL,
 // INTERSECT and EXCEPT (they decide what is equal).
 func rulePrune(r *run, n plan.Node, want colSet) (plan.Node, error) {
-	p := &pruner{}
+	p := &pruner{r: r}
 	out := p.prune(n, want, true)
 	return out, nil
 }
 
-type pruner struct{}
+type pruner struct{ r *run }
 
 // prune gives n with at least the columns of need. ordered tells whether the
 // order of n's rows shows.
@@ -112,7 +112,7 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 	case *plan.Max1Row:
 		return with1(n, p.prune(n.Input, need, false))
 	case *plan.Join:
-		if unread(n, need) {
+		if p.unread(n, need) {
 			return p.prune(n.L, need, ordered)
 		}
 		used := union(need, columnsOf(plan.Exprs(n)...))
@@ -134,13 +134,13 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 
 // unread tells of joins that only add columns which nobody reads: PostgreSQL
 // does not run such a subquery either.
-func unread(n *plan.Join, need colSet) bool {
+func (p *pruner) unread(n *plan.Join, need colSet) bool {
 	switch n.Kind {
 	case plan.Mark:
 		return !need[n.MarkCol]
 	case plan.Single:
 	case plan.Left:
-		if !atMostOneRow(n.R) {
+		if intersects(need, plan.Emits(n.R)) || !p.r.atMostOne(n.R, n.On) {
 			return false
 		}
 	default:

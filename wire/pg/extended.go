@@ -27,7 +27,6 @@ type portal struct {
 	from    int
 	ended   bool
 	tag     string
-	count   int64
 }
 
 func (p *portal) close() {

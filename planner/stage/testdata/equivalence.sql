@@ -156,3 +156,8 @@ select t.a, z.y from t, lateral (with recursive r(y) as (select t.a union all se
 select t.a, z.y from t, lateral (with recursive r(y) as (select 1 union all select y + t.a from r where y < 4) select * from r) z;
 select t.a, z.y from t, lateral (with recursive r(y) as (select t.b union select u.x from r join u on u.a = r.y where u.x <> t.a) select * from r) z;
 select t.a, (with recursive r(y) as (select 1 union all select y + 1 from r where y < t.b) select sum(y) from r) from t
+;
+select a from t where not exists (select 1 from u where u.a = t.a and exists (select 1 from s where s.k = u.x and s.v = t.b));
+select a from t where b in (select u.x from u where u.a >= t.a and exists (select 1 from s where s.k > u.x and s.v <> t.b));
+select a, b in (select u.a from u where exists (select 1 from s where s.k >= u.x and s.v <> t.b)) from t;
+select a, exists (select 1 from u where exists (select 1 from s where s.k >= u.x and s.v <> t.b)) from t

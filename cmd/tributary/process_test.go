@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// binary is the program under test, built once.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "tributary-test-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "tributary")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := binary(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// process is a node in a process of its own.
+type process struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	data    string
+	pg      string
+	cluster string
+	done    chan error
+}
+
+func startProcess(t *testing.T, data, cluster string, join ...string) *process {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cluster == "" {
+		cluster = "127.0.0.1:0"
+	}
+	args := []string{"serve", "--data", data, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", cluster, "--memory", "1GiB", "--threads", "2"}
+	if len(join) > 0 {
+		args = append(args, "--join", strings.Join(join, ","))
+	}
+	p := &process{t: t, cmd: exec.Command(path, args...), data: data, done: make(chan error, 1)}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	p.cmd.Stderr = &log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan string, 1)
+	go func() {
+		s := bufio.NewScanner(out)
+		for s.Scan() {
+			if strings.HasPrefix(s.Text(), "ready ") {
+				ready <- s.Text()
+			}
+		}
+		p.done <- p.cmd.Wait()
+	}()
+	t.Cleanup(p.kill)
+	select {
+	case line := <-ready:
+		for _, f := range strings.Fields(line) {
+			if v, ok := strings.CutPrefix(f, "pg="); ok {
+				p.pg = v
+			}
+			if v, ok := strings.CutPrefix(f, "cluster="); ok {
+				p.cluster = v
+			}
+		}
+	case err := <-p.done:
+		t.Fatalf("the node ended: %v\n%s", err, log.String())
+	case <-time.After(60 * time.Second):
+		t.Fatalf("the node is not ready\n%s", log.String())
+	}
+	return p
+}
+
+// kill ends the process as a power cut would.
+func (p *process) kill() {
+	if p.cmd.ProcessState == nil {
+		_ = p.cmd.Process.Signal(syscall.SIGKILL)
+		select {
+		case <-p.done:
+		case <-time.After(10 * time.Second):
+			p.t.Error("the process does not end")
+		}
+		p.done <- nil
+	}
+}
+
+func (p *process) connect() *pgx.Conn {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c, err := pgx.Connect(ctx, "postgres://tributary@"+p.pg+"/tributary?sslmode=disable")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+func do(t *testing.T, c *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	if _, err := c.Exec(ctx, sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func value[T any](t *testing.T, c *pgx.Conn, sql string, args ...any) (v T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	if err := c.QueryRow(ctx, sql, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// TestKillDuringInserts kills all three nodes at once while single rows are
+// inserted: every acknowledged row is there after they start again.
+func TestKillDuringInserts(t *testing.T) {
+	nodes := threeProcesses(t)
+	c := nodes[1].connect()
+	do(t, c, "CREATE TABLE t (i int8 PRIMARY KEY)")
+	acked := 0
+	killed := make(chan struct{})
+	for i := 1; ; i++ {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		_, err := c.Exec(ctx, "INSERT INTO t VALUES ($1)", i)
+		cancel()
+		if err != nil {
+			break
+		}
+		if acked = i; i == 100 {
+			go func() {
+				defer close(killed)
+				for _, n := range nodes {
+					n.kill()
+				}
+			}()
+		}
+	}
+	<-killed
+	if acked < 100 {
+		t.Fatalf("only %d rows were acknowledged", acked)
+	}
+	var again []*process
+	var wg sync.WaitGroup
+	again = make([]*process, len(nodes))
+	for i, n := range nodes {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			again[i] = startProcess(t, n.data, n.cluster)
+		}()
+	}
+	wg.Wait()
+	for i, n := range again {
+		got := value[int64](t, n.connect(), "SELECT count(*) FROM t WHERE i <= $1", acked)
+		if got != int64(acked) {
+			t.Errorf("node %d has %d of %d acknowledged rows", i+1, got, acked)
+		}
+	}
+}
+
+func threeProcesses(t *testing.T) []*process {
+	t.Helper()
+	first := startProcess(t, t.TempDir(), "")
+	return []*process{first, startProcess(t, t.TempDir(), "", first.cluster), startProcess(t, t.TempDir(), "", first.cluster)}
+}
+
+const (
+	madeTable = "CREATE TABLE d AS SELECT * FROM make_classification(n_samples => 20000, n_features => 8, n_informative => 4, n_redundant => 2, random_state => 7)"
+	madeTrain = "TRAIN OR REPLACE MODEL m USING logistic_regression PREDICT y AS SELECT * FROM d"
+	madeHash  = "SELECT sha256 FROM ml.models WHERE name = 'm'"
+)
+
+// TestSameModelOnOneAndThree trains the same statement on one node, on three,
+// and on three after the leader was killed: the models have the same bytes.
+func TestSameModelOnOneAndThree(t *testing.T) {
+	one := startProcess(t, t.TempDir(), "").connect()
+	do(t, one, madeTable)
+	do(t, one, madeTrain)
+	want := value[string](t, one, madeHash)
+
+	nodes := threeProcesses(t)
+	c := nodes[2].connect()
+	do(t, c, madeTable)
+	do(t, c, madeTrain)
+	if got := value[string](t, c, madeHash); got != want {
+		t.Errorf("three nodes: %s, one node: %s", got, want)
+	}
+	leader := value[string](t, c, "SELECT pg_address FROM cluster.nodes WHERE leader")
+	rest := nodes[:0:0]
+	for _, n := range nodes {
+		if n.pg == leader {
+			n.kill()
+		} else {
+			rest = append(rest, n)
+		}
+	}
+	c = rest[0].connect()
+	do(t, c, madeTrain)
+	if got := value[string](t, c, madeHash); got != want {
+		t.Errorf("after the leader died: %s, before: %s", got, want)
+	}
+}
+
+// TestBadInput sends what should hurt nobody: each is one clear error, and
+// another connection goes on.
+func TestBadInput(t *testing.T) {
+	p := startProcess(t, t.TempDir(), "")
+	other := p.connect()
+	do(t, other, "CREATE TABLE one (x float8, y int4)")
+	do(t, other, "INSERT INTO one VALUES (1, 0), (2, 0), (3, 0)")
+	do(t, other, "CREATE TABLE holes (x float8, y int4)")
+	do(t, other, "INSERT INTO holes VALUES (1, 0), (2, NULL), (3, 1)")
+	do(t, other, "CREATE TABLE nan (x float8, y int4)")
+	do(t, other, "INSERT INTO nan VALUES ('NaN', 0), (2, 1), (3, 1)")
+	do(t, other, "CREATE TABLE none (x float8, y int4)")
+	c := p.connect()
+	train := "TRAIN MODEL bad USING logistic_regression PREDICT y AS SELECT * FROM "
+	for _, tc := range []struct{ sql, code string }{
+		{"SELECT nothing FROM one", "42703"},
+		{"SELECT 1/0", "22012"},
+		{"SELECT * FROM nowhere", "42P01"},
+		{"SELEC 1", "42601"},
+		{train + "one", "22"},
+		{train + "holes", "22004"},
+		{train + "nan", "22"},
+		{train + "none", "22"},
+		{"TRAIN MODEL bad USING logistic_regression PREDICT y WITH (colour = 'blue') AS SELECT * FROM one", "22023"},
+		{"TRAIN MODEL bad USING magic PREDICT y AS SELECT * FROM one", "22023"},
+	} {
+		_, err := c.Exec(context.Background(), tc.sql)
+		var e *pgconn.PgError
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Code, tc.code) {
+			t.Errorf("%s: %v, want SQLSTATE %s", tc.sql, err, tc.code)
+		}
+	}
+	if n := value[int64](t, other, "SELECT count(*) FROM one"); n != 3 {
+		t.Errorf("the other connection reads %d rows", n)
+	}
+}
