@@ -206,7 +206,7 @@ func (r *run) format(o explainOptions) (string, error) {
 	if r.staged == nil {
 		return "", nil
 	}
-	opts := stage.Options{Verbose: o.verbose, NoCosts: o.noCosts, Nodes: r.x.s.engine.cfg.Runner.Nodes(), Head: r.head}
+	opts := stage.Options{Rows: opt.Estimator(opt.FromState(r.st)), Verbose: o.verbose, NoCosts: o.noCosts, Nodes: r.x.s.engine.cfg.Runner.Nodes(), Head: r.head}
 	if o.analyze {
 		opts.Actuals = r.stmt.Actuals()
 	}

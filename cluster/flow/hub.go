@@ -87,8 +87,10 @@ func (h *Hub) receive(ctx context.Context, head []byte, recv func() ([]byte, err
 	}
 }
 
+// errNotRunning says that the node has no part in a run any more. To its sender
+// that is as good as lost: a node stays in a run until the gateway ends it.
 func errNotRunning(run string) error {
-	return pgerr.New(pgerr.QueryCanceled, "statement %s does not run on this node any more", run)
+	return pgerr.New(pgerr.AdminShutdown, "statement %s does not run on this node any more", run)
 }
 
 // aligned gives data at an address that batch.Decode can alias.

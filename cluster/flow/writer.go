@@ -85,9 +85,10 @@ func (s *stream) start() error {
 	return nil
 }
 
-// lost tells a node that does not answer from one that complains.
+// lost tells a node that does not answer, or is shutting down, from one that
+// complains.
 func (s *stream) lost(err error) error {
-	if rpc.Unreachable(err) {
+	if rpc.Unreachable(err) || pgerr.Is(err, pgerr.AdminShutdown) {
 		return &LostError{Node: s.node, Err: err}
 	}
 	return err

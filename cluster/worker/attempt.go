@@ -142,6 +142,7 @@ func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
 		}
 		switch e.Kind {
 		case evReady:
+			a.boxes[node].open()
 			a.mu.Lock()
 			if a.opening--; a.opening == 0 {
 				close(a.ready)
@@ -290,6 +291,7 @@ type box struct {
 	mu       sync.Mutex
 	o        *orders
 	segments map[*catalog.Segment]int
+	isOpen   bool
 	shut     bool
 	wake     chan struct{}
 }
@@ -300,16 +302,12 @@ func newBox(run string) *box {
 
 // add adds to the orders that are sent next.
 func (b *box) add(f func(o *orders)) {
-	b.mu.Lock()
-	if b.o == nil {
-		b.o = &orders{Run: b.run}
-	}
-	f(b.o)
-	b.mu.Unlock()
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+	b.mark(func() {
+		if b.o == nil {
+			b.o = &orders{Run: b.run}
+		}
+		f(b.o)
+	})
 }
 
 // split adds a split to o; under the lock.
@@ -327,10 +325,16 @@ func (b *box) split(o *orders, id leafID, num int, sp *op.Split) {
 	o.Splits = append(o.Splits, m)
 }
 
+// open lets orders go: the node knows the run. An order to stop that came
+// before the run itself would be lost.
+func (b *box) open() { b.mark(func() { b.isOpen = true }) }
+
 // close lets next end: the node does not listen any more.
-func (b *box) close() {
+func (b *box) close() { b.mark(func() { b.shut = true }) }
+
+func (b *box) mark(f func()) {
 	b.mu.Lock()
-	b.shut = true
+	f()
 	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:
@@ -343,7 +347,12 @@ func (b *box) next(ctx context.Context) (*orders, bool) {
 	for {
 		b.mu.Lock()
 		o, shut := b.o, b.shut
-		b.o = nil
+		if !b.isOpen {
+			o = nil
+		}
+		if o != nil {
+			b.o = nil
+		}
 		b.mu.Unlock()
 		switch {
 		case shut:

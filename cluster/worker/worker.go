@@ -80,6 +80,9 @@ func (w *Worker) Close() {
 	w.wg.Wait()
 }
 
+// Wait waits until no run for another node is left.
+func (w *Worker) Wait() { w.wg.Wait() }
+
 // RunInfo tells of a run for another node.
 type RunInfo struct {
 	Run, Statement string

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -182,16 +183,20 @@ func newWriter[T any](a *arena, t types.Type, n int) *writer[T] {
 			f = func(i int, v float64) error { x[i] = v; return nil }
 		}
 	case string:
-		next := bytesOut(a, w.out)
+		next, end := bytesOut(a, w.out)
 		f = func(i int, s string) error { return next(i, stringBytes(s)) }
+		w.done = func() *vec { end(); return w.out }
 	case []byte:
-		f = bytesOut(a, w.out)
+		next, end := bytesOut(a, w.out)
+		f = next
+		w.done = func() *vec { end(); return w.out }
 	case types.Decimal:
 		if k == kI64 {
 			x := fixedOut[int64](a, w.out)
 			f = func(i int, d types.Decimal) (err error) { x[i], err = types.FixedCoefficient(t, d); return err }
 		} else {
-			next := bytesOut(a, w.out)
+			next, end := bytesOut(a, w.out)
+			w.done = func() *vec { end(); return w.out }
 			var buf []byte
 			f = func(i int, d types.Decimal) error {
 				buf = d.AppendBinary(buf[:0])
@@ -227,16 +232,6 @@ func newWriter[T any](a *arena, t types.Type, n int) *writer[T] {
 		return w
 	}
 	w.set = f.(func(int, T) error)
-	if k == kStr || k == kBin {
-		w.done = func() *vec {
-			// offsets of the rows that no one set
-			o := w.out
-			for i := len(o.off); i <= n; i++ {
-				o.off = append(o.off, int32(len(o.data)))
-			}
-			return o
-		}
-	}
 	return w
 }
 
@@ -280,21 +275,53 @@ func intWriter(a *arena, v *vec, t types.Type) func(int, int64) error {
 	return func(i int, n int64) error { x[i] = n; return nil }
 }
 
-const maxColumnBytes = 1<<31 - 1
+// ErrBatchTooLarge is in the chain of the error that a batch of more than one
+// row gives when the text of one column outgrows what a batch should hold.
+// Evaluating fewer rows at a time gets further.
+var ErrBatchTooLarge = errors.New("result of one batch too large")
 
-// bytesOut appends rows in order; rows that are skipped are empty.
-func bytesOut(a *arena, v *vec) func(int, []byte) error {
-	v.off = alloc[int32](a, v.n+1)[:0]
-	return func(i int, b []byte) error {
-		for len(v.off) <= i {
-			v.off = append(v.off, int32(len(v.data)))
+const (
+	maxColumnBytes = 64 << 20 // of a batch of several rows
+	maxValueBytes  = 1<<30 - 1
+)
+
+// tooLarge is the error for n rows whose text takes size bytes, nil if they may.
+func tooLarge(n, size int) error {
+	switch {
+	case n > 1 && size > maxColumnBytes:
+		return pgerr.Wrap(pgerr.ProgramLimitExceeded, ErrBatchTooLarge, "values of %d bytes in one batch", size)
+	case size > maxValueBytes:
+		return pgerr.New(pgerr.ProgramLimitExceeded, "invalid memory alloc request size %d", size)
+	}
+	return nil
+}
+
+// bytesOut appends rows in order; rows that are skipped are empty. The returned
+// done must be called after the last.
+func bytesOut(a *arena, v *vec) (set func(int, []byte) error, done func()) {
+	n := v.n
+	off := alloc[int32](a, n+1)
+	data := alloc[byte](a, 16*n)[:0]
+	next := 0
+	set = func(i int, b []byte) error {
+		for ; next <= i; next++ {
+			off[next] = int32(len(data))
 		}
-		if len(v.data)+len(b) > maxColumnBytes {
-			return pgerr.New(pgerr.ProgramLimitExceeded, "string too large for one batch: %d bytes", len(v.data)+len(b))
+		if size := len(data) + len(b); size > maxColumnBytes {
+			if err := tooLarge(n, size); err != nil {
+				return err
+			}
 		}
-		v.data = append(v.data, b...)
+		data = append(data, b...)
 		return nil
 	}
+	done = func() {
+		for ; next <= n; next++ {
+			off[next] = int32(len(data))
+		}
+		v.off, v.data = off, data
+	}
+	return set, done
 }
 
 func errRange(t types.Type) error {

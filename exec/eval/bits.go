@@ -57,6 +57,9 @@ func addBits(t table) {
 	})))
 	resize := func(o types.OID) maker {
 		return always(try3(func(_ *call, s string, n int64, explicit bool) (string, error) {
+			if n > maxBits {
+				n = 1
+			}
 			d, err := types.ApplyMod(types.Type{OID: o, Mod: int32(n)}, s, explicit)
 			if err != nil {
 				return "", err
@@ -91,9 +94,12 @@ func shiftBits(s string, n int64) string {
 	return strings.Repeat("0", int(-n)) + s[:w+n]
 }
 
+// maxBits is the longest bit string that a modifier may ask for.
+const maxBits = 83886080
+
 // bitsOf gives the low n bits of a number of width bits, extended by its sign.
 func bitsOf(v uint64, width int, negative bool, n int) string {
-	if n < 1 {
+	if n < 1 || n > maxBits {
 		n = 1
 	}
 	b := make([]byte, n)

@@ -261,3 +261,29 @@ func takeEntries(a *arena, res *vec, idx []int32, valid []byte, t types.Type) (*
 	out.valid = andBits(a, out.valid, valid, len(idx))
 	return out, nil
 }
+
+// entries computes a boolean function once an entry of the dictionary of d: 1
+// where it is true. It gives nil where an argument is not constant.
+func (n *callNode) entries(d *vec, fr *frame) ([]uint8, error) {
+	args := make([]*vec, len(n.args))
+	for i, arg := range n.args {
+		if _, ok := arg.(*colNode); ok {
+			args[i] = d.dict
+			continue
+		}
+		v, err := arg.eval(fr)
+		if err != nil {
+			return nil, err
+		}
+		if v.allNull() || !v.one {
+			return nil, nil
+		}
+		args[i] = v
+	}
+	v, err := n.apply(fr, args, d.dict.n, false)
+	if err != nil || v.kind != kBool {
+		return nil, err
+	}
+	t, _ := truth(fr.a, v)
+	return append([]uint8(nil), t...), nil
+}

@@ -30,7 +30,7 @@ type Filter struct {
 // that pass to out and tells how many they are. ok is false where this batch's
 // column is in a form it does not read.
 type condition struct {
-	fast func(col arrow.Array, sel []int32, n int, out []int32) (k int, ok bool)
+	fast selector
 	col  int
 	root node
 }
@@ -89,7 +89,7 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (*batch.Batch, erro
 		out := f.buffer(own, b.N)
 		k, done := 0, false
 		if c.fast != nil {
-			k, done = c.fast(b.Cols[c.col], sel, b.N, out)
+			k, done = c.fast(f, b.Cols[c.col], sel, b.N, out)
 		}
 		if !done {
 			fr := frame{ctx: ctx, env: f.env, a: &f.a, b: b, sel: sel, n: n}
@@ -151,9 +151,36 @@ func selectTrue(v *vec, sel []int32, n int, out []int32) int {
 // hot recognises conditions that have a loop of their own.
 func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 	switch e := e.(type) {
+	case *expr.In:
+		n, ok := root.(*inNode)
+		if !ok || n.strs == nil || n.null {
+			return
+		}
+		if cn, ok := n.arg.(*colNode); ok {
+			cond.fast, cond.col = hotEntries(func(d *vec, fr *frame) ([]uint8, error) {
+				flags := append([]uint8(nil), n.entries(d)...)
+				if n.not {
+					for i := range flags {
+						flags[i] ^= 1
+					}
+				}
+				return flags, nil
+			}), cn.ord
+		}
 	case *expr.Call:
 		call, ok := root.(*callNode)
-		if !ok || len(e.Args) != 2 {
+		if !ok {
+			return
+		}
+		if call.perEntry {
+			for _, arg := range call.args {
+				if cn, ok := arg.(*colNode); ok {
+					cond.fast, cond.col = hotEntries(call.entries), cn.ord
+				}
+			}
+			return
+		}
+		if len(e.Args) != 2 {
 			return
 		}
 		op, ok := comparisonOf(e)
@@ -195,8 +222,8 @@ func comparisonOf(e *expr.Call) (cmpOp, bool) {
 	return op, ok
 }
 
-func hotNull(not bool) func(arrow.Array, []int32, int, []int32) (int, bool) {
-	return func(col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+func hotNull(not bool) selector {
+	return func(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
 		if col.DataType().ID() == arrow.NULL {
 			return 0, false
 		}
@@ -229,7 +256,7 @@ func hotNull(not bool) func(arrow.Array, []int32, int, []int32) (int, bool) {
 	}
 }
 
-func hotBool(col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+func hotBool(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
 	b, ok := col.(*array.Boolean)
 	if !ok || b.NullN() > 0 {
 		return 0, false
@@ -250,4 +277,65 @@ func hotBool(col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
 		k += int(bits[j>>3] >> (j & 7) & 1)
 	}
 	return k, true
+}
+
+// hotEntries selects by a condition of one dictionary column: it is computed
+// once an entry and remembered for the next batch of the same dictionary. It
+// leaves columns that are not dictionaries, and dictionaries much larger than
+// the batch, to the general way.
+func hotEntries(compute func(dict *vec, fr *frame) ([]uint8, error)) selector {
+	var key arrow.ArrayData
+	var flags []uint8
+	return func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+		d, ok := col.(*array.Dictionary)
+		if !ok {
+			return 0, false
+		}
+		if k := d.Dictionary().Data(); k != key || flags == nil {
+			v := fromArrow(&f.a, d)
+			if v.kind != kDict || v.dict.n > 4*n && v.dict.n > 1024 {
+				return 0, false
+			}
+			fl, err := compute(v, &frame{ctx: context.Background(), env: f.env, a: &f.a, n: v.dict.n})
+			if err != nil || fl == nil {
+				return 0, false // an entry that no row has may be at fault
+			}
+			key, flags = k, fl
+		}
+		idx := d.Indices().(*array.Int32).Int32Values()
+		k := 0
+		if col.NullN() > 0 {
+			bits, off := col.NullBitmapBytes(), col.Data().Offset()
+			if sel == nil {
+				for i := range n {
+					j := i + off
+					if bits[j>>3]>>(j&7)&1 != 0 {
+						out[k] = int32(i)
+						k += int(flags[idx[i]])
+					}
+				}
+				return k, true
+			}
+			for _, r := range sel {
+				j := int(r) + off
+				if bits[j>>3]>>(j&7)&1 != 0 {
+					out[k] = r
+					k += int(flags[idx[r]])
+				}
+			}
+			return k, true
+		}
+		if sel == nil {
+			for i, x := range idx[:n] {
+				out[k] = int32(i)
+				k += int(flags[x])
+			}
+			return k, true
+		}
+		for _, r := range sel {
+			out[k] = r
+			k += int(flags[idx[r]])
+		}
+		return k, true
+	}
 }

@@ -21,7 +21,10 @@ var comparisons = sync.OnceValue(func() map[string]cmpOp {
 	return m
 })
 
-type selector func(col arrow.Array, sel []int32, n int, out []int32) (int, bool)
+// selector narrows a selection by a condition on one column: of the rows sel
+// (nil: all n) it writes those that pass to out and tells how many; ok is false
+// where it does not read the form this column has.
+type selector func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) (k int, ok bool)
 
 // hotCompare makes the loop that compares a column of t with a constant.
 func hotCompare(op cmpOp, t types.Type, k *vec) selector {
@@ -89,7 +92,7 @@ func dropNulls(col arrow.Array, out []int32) int {
 }
 
 func hotInts[T integer](op cmpOp, c T) selector {
-	return func(col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+	return func(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
 		v, ok := raw[T](col)
 		if !ok {
 			return 0, false
@@ -204,7 +207,7 @@ func hotFloats[T float](op cmpOp, c T) selector {
 	default:
 		pass = func(x T) uint8 { return b2u(!(x < c)) }
 	}
-	return func(col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
+	return func(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
 		v, ok := raw[T](col)
 		if !ok {
 			return 0, false

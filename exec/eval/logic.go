@@ -75,8 +75,42 @@ func (n *logicNode) eval(fr *frame) (*vec, error) {
 	if err != nil {
 		return nil, err
 	}
+	rest := n.args[1:]
+	done := 0
+	if !v.one && v.valid == nil && v.kind == kBool {
+		// while nothing is NULL one column of bytes says it all
+		acc := alloc[uint8](fr.a, fr.n)
+		copy(acc, vals[uint8](v))
+		v = boolVec(acc, nil)
+		for done < len(rest) && n.cheap[done+1] {
+			w, err := rest[done].eval(fr)
+			if err != nil {
+				return nil, err
+			}
+			if w.one || w.valid != nil || w.kind != kBool {
+				break
+			}
+			x := vals[uint8](w)[:len(acc)]
+			if n.stop == 0 {
+				for i := range acc {
+					acc[i] &= x[i]
+				}
+			} else {
+				for i := range acc {
+					acc[i] |= x[i]
+				}
+			}
+			done++
+		}
+		if done == len(rest) {
+			return v, nil
+		}
+	}
 	t, f := truth(fr.a, v)
-	for k, arg := range n.args[1:] {
+	for k, arg := range rest {
+		if k < done {
+			continue
+		}
 		decided := f
 		if n.stop == 1 {
 			decided = t

@@ -212,7 +212,7 @@ func (n *inNode) eval(fr *frame) (*vec, error) {
 	return out, nil
 }
 
-// entries tells which entries of a dictionary are in the set; remembered for
+// entries tells which entries of v's dictionary are in the set; remembered for
 // the next batch of the same dictionary.
 func (n *inNode) entries(v *vec) []uint8 {
 	if n.entry != nil && v.key != nil && n.entry.key == v.key {

@@ -27,11 +27,11 @@ func quoteIdent(s string) string {
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
-// quoteLiteral is quote_literal(): E” where there are backslashes.
+// quoteLiteral is quote_literal(): E'…' where there are backslashes.
 func quoteLiteral(s string) string {
 	q := "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(s) + "'"
 	if strings.Contains(s, `\`) {
-		return " E" + q
+		return "E" + q
 	}
 	return q
 }

@@ -160,8 +160,8 @@ func concatTexts(c *call, args []*vec) (*vec, error) {
 			size += len(l.str(i)) + len(r.str(i))
 		}
 	}
-	if size > maxColumnBytes {
-		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "string too large for one batch: %d bytes", size)
+	if err := tooLarge(c.n, size); err != nil {
+		return nil, err
 	}
 	data := alloc[byte](c.a, size)
 	at := 0

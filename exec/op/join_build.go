@@ -65,6 +65,9 @@ func (o *join) build(ctx context.Context) error {
 		if ch >= len(t.rows.lens) {
 			break
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		t.insert(&o.ins, len(t.rows.lens)-1-ch, s.rt.Lanes == 1)
 	}
 	o.state = joinProbing

@@ -12,14 +12,30 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// A run of a sort is its rows in order with one more column, their keys.
+// A run of a sort is its rows in order. Keys that are computed are written with
+// them, as one more column; keys that are columns are encoded again when the
+// rows come back, which costs less than their bytes.
 
 // frameBytes is what a batch of a run should take: as many are in memory as
 // runs are merged.
 const frameBytes = 256 << 10
 
 func (o *sortLane) runTypes() []arrow.DataType {
-	return append(arrowTypes(o.s.cfg.Types), types.Bytea.Arrow())
+	dts := arrowTypes(o.s.cfg.Types)
+	if o.keysApart() {
+		dts = append(dts, types.Bytea.Arrow())
+	}
+	return dts
+}
+
+// keysApart tells whether runs have a column of keys.
+func (o *sortLane) keysApart() bool {
+	for _, k := range o.s.cfg.Keys[o.lane] {
+		if k.Program != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // spillRun writes what the lane has in memory as a run and forgets it. The
@@ -28,7 +44,7 @@ func (o *sortLane) spillRun(ctx context.Context) error {
 	per := max(1, o.acct.Used()/max(o.set.n, 1))
 	o.set.flush()
 	s := o.sorted().(*orderedSet)
-	s.withKeys = true
+	s.withKeys = o.keysApart()
 	s.rows = runBatchRows(per)
 	o.reset()
 	return o.writeRun(ctx, s)
@@ -50,7 +66,10 @@ func (o *sortLane) writeRun(ctx context.Context, s sortedStream) error {
 		if sb == nil {
 			break
 		}
-		cols := append(sb.b.Cols[:len(sb.b.Cols):len(sb.b.Cols)], keyColumn(sb.keys))
+		cols := sb.b.Cols
+		if o.keysApart() {
+			cols = append(cols[:len(cols):len(cols)], keyColumn(sb.keys))
+		}
 		if err := w.Append(ctx, batch.New(cols, sb.b.N)); err != nil {
 			return err
 		}
@@ -90,7 +109,7 @@ func (o *sortLane) openRuns(ctx context.Context, others int) ([]sortedStream, er
 		if err != nil {
 			return nil, err
 		}
-		m := newMerger(o.s.cfg.Types, in, runBatchRows(o.rowBytes(old)), true)
+		m := newMerger(o.s.cfg.Types, in, runBatchRows(o.rowBytes(old)), o.keysApart())
 		o.runs = nil
 		err = o.writeRun(ctx, m)
 		m.close()
@@ -148,6 +167,15 @@ func (s *runStream) next(ctx context.Context) (*sortedBatch, error) {
 	}
 	s.held = b.Bytes()
 	s.o.acct.Take(s.held)
+	if !s.o.keysApart() {
+		keys := &kernel.Keys{}
+		cols := make([]arrow.Array, 0, len(s.o.s.cfg.Specs))
+		for _, k := range s.o.s.cfg.Keys[s.o.lane] {
+			cols = append(cols, b.Cols[k.Col])
+		}
+		s.o.enc.Append(keys, cols, b.N)
+		return &sortedBatch{b: b, keys: keys}, nil
+	}
 	n := len(b.Cols) - 1
 	k := b.Cols[n].(*array.Binary)
 	keys := &kernel.Keys{N: b.N, Width: s.width, Data: k.ValueBytes()}

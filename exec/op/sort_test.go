@@ -2,11 +2,15 @@ package op_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand"
 	"slices"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/internal/optest"
@@ -85,9 +89,20 @@ func TestSort(t *testing.T) {
 func TestSortSpills(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	tb := wide(r, 20000, 5000)
-	for _, specs := range [][]kernel.KeySpec{{{Type: types.Int8}}, {{Type: types.Int8, Desc: true}, {Type: types.Int4}}} {
+	for i, specs := range [][]kernel.KeySpec{{{Type: types.Int8}}, {{Type: types.Int8, Desc: true}, {Type: types.Int4}}} {
 		for _, limit := range []int64{-1, 15000} {
 			c := sortCase(tb, specs, limit)
+			if i == 1 {
+				// keys that are computed are written with the rows
+				cfg := op.SortConfig{Types: tb.Types, Specs: append(specs, kernel.KeySpec{Type: types.Text}), Limit: limit}
+				c.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+					cfg.Keys = optest.Columns(rt.Lanes, 0, 1, 2)
+					for _, keys := range cfg.Keys {
+						keys[0] = op.Item{Program: first{}}
+					}
+					return op.NewSort(rt, nil, cfg, in[0])
+				}
+			}
 			for _, lanes := range []int{1, 3} {
 				if n := optest.Once(t, c, lanes, optest.Form{Size: 700, Dict: true, Mix: true}, 1<<20); n == 0 {
 					t.Error("nothing was spilled")
@@ -95,6 +110,17 @@ func TestSortSpills(t *testing.T) {
 			}
 		}
 	}
+}
+
+// first is column 0.
+type first struct{}
+
+func (first) Eval(_ context.Context, b *batch.Batch) (arrow.Array, error) {
+	return kernel.Compact(b).Cols[0], nil
+}
+
+func (f first) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+	return f.Eval(ctx, b)
 }
 
 // TestTopN keeps little of much.

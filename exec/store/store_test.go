@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,12 +173,8 @@ func readAll(t testing.TB, s *store.Store, scan *plan.Scan, m *catalog.Manifest,
 }
 
 func contains(sel []int32, i int) bool {
-	for _, s := range sel {
-		if int(s) == i {
-			return true
-		}
-	}
-	return false
+	_, ok := slices.BinarySearch(sel, int32(i))
+	return ok
 }
 
 func same(a, b rows) bool {

@@ -57,7 +57,11 @@ func pgClass(v *view, put put) error {
 		if hasRows(r.Kind) {
 			ident = "d"
 		}
-		err := put(r.OID, r.Name, r.Schema, 0, 0, r.Owner, am, file, 0,
+		row := types.OID(0)
+		if hasRowType(r.Kind) {
+			row = rowType(r.OID)
+		}
+		err := put(r.OID, r.Name, r.Schema, row, 0, r.Owner, am, file, 0,
 			pages, rows, 0, 0, len(indexes[r.OID]) > 0, false, persistence, r.Kind, natts, checks, r.Kind == catalog.KindView, fks[r.OID], false,
 			false, false, r.Kind != catalog.KindMatView || r.Populated, ident, false, 0, 0, 0, v.aclText(r.Owner, r.ACL, ownerPrivs(r.Kind)), options(r), nil)
 		if err != nil {

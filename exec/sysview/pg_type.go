@@ -40,6 +40,23 @@ func pgType(v *view, put put) error {
 			return err
 		}
 	}
+	for _, r := range v.st.Relations() {
+		if !hasRowType(r.Kind) {
+			continue
+		}
+		err := put(rowType(r.OID), r.Name, r.Schema, r.Owner, -1, false, "c", "C", false, true, ",",
+			r.OID, 0, 0, rowArray(r.OID), p.oid("record_in"), p.oid("record_out"), p.oid("record_recv"), p.oid("record_send"), 0, 0, 0,
+			"d", "x", false, 0, -1, 0, 0, nil, nil, nil)
+		if err != nil {
+			return err
+		}
+		err = put(rowArray(r.OID), "_"+r.Name, r.Schema, r.Owner, -1, false, "b", "A", false, true, ",",
+			0, p.oid("array_subscript_handler"), rowType(r.OID), 0, p.oid("array_in"), p.oid("array_out"), p.oid("array_recv"), p.oid("array_send"), 0, 0, 0,
+			"d", "x", false, 0, -1, 0, 0, nil, nil, nil)
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -224,7 +224,7 @@ func TestReferences(t *testing.T) {
 		{"pg_opfamily", "pg_opclass", "opcfamily"}, {"pg_opclass", "pg_index", "indclass"}, {"pg_collation", "pg_index", "indcollation"},
 		{"pg_class", "pg_index", "indexrelid indrelid"}, {"pg_class", "pg_constraint", "conrelid conindid confrelid"},
 		{"pg_operator", "pg_operator", "oprcom oprnegate"}, {"pg_proc", "pg_operator", "oprcode"}, {"pg_proc", "pg_aggregate", "aggfnoid"},
-		{"pg_authid", "pg_class", "relowner"}, {"pg_class", "pg_attrdef", "adrelid"}, {"pg_type", "pg_enum", "enumtypid"},
+		{"pg_authid", "pg_class", "relowner"}, {"pg_class", "pg_attrdef", "adrelid"}, {"pg_type", "pg_class", "reltype"}, {"pg_class", "pg_type", "typrelid"}, {"pg_type", "pg_enum", "enumtypid"},
 	} {
 		known := map[string]bool{"0": true, "-": true}
 		for _, o := range column(c.to, "oid") {

@@ -8,6 +8,8 @@
 //	         every part is a multiple of eight bytes; -0 is 0, NaNs are one NaN,
 //	         numerics have no trailing zeros: equal values have equal bytes
 //
+// Slots are little-endian, as the machines that we run on are.
+//
 // The hash deals it: its first 12 bits name one of 4096 buckets, a leaf is a
 // range of buckets, and within a leaf records stand in the order of their bytes,
 // hash first. The number of leaves follows from the number of rows alone. So

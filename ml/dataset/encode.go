@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -92,21 +93,23 @@ func (e *encoder) column(arr arrow.Array, c int, rows []int32) error {
 	switch k := e.l.classes[c]; {
 	case k == classF64:
 		vals := arr.(*array.Float64).Float64Values()
+		base := unsafe.Pointer(unsafe.SliceData(e.buf))
 		for i, r := range rows {
 			v := vals[r] + 0 // -0 becomes 0
 			if v != v {
 				v = math.NaN()
 			}
-			le.PutUint64(e.buf[e.start[i]+at:], math.Float64bits(v))
+			*(*float64)(unsafe.Add(base, e.start[i]+at)) = v
 		}
 	case k == classF32:
 		vals := arr.(*array.Float32).Float32Values()
+		base := unsafe.Pointer(unsafe.SliceData(e.buf))
 		for i, r := range rows {
 			v := vals[r] + 0
 			if v != v {
 				v = float32(math.NaN())
 			}
-			le.PutUint32(e.buf[e.start[i]+at:], math.Float32bits(v))
+			*(*float32)(unsafe.Add(base, e.start[i]+at)) = v
 		}
 	case k == classI64:
 		vals, err := int64s(arr)

@@ -65,7 +65,7 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 		for bkt := from; bkt < to; bkt++ {
 			b := &sh.buckets[bkt]
 			l.Rows += int(b.rows)
-			for _, c := range b.chunks {
+			for _, c := range b.chunks() {
 				size += len(c.buf)
 			}
 			for _, e := range b.disk {
@@ -86,7 +86,7 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	keys := make([]key, 0, l.Rows)
 	for bkt := from; bkt < to; bkt++ {
 		for _, sh := range shards {
-			for _, c := range sh.buckets[bkt].chunks {
+			for _, c := range sh.buckets[bkt].chunks() {
 				keys = s.layout.keys(keys, c.buf, c.at)
 			}
 		}
@@ -109,7 +109,7 @@ func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to, 
 		}
 		for _, sh := range shards {
 			b := &sh.buckets[bkt]
-			for _, c := range b.chunks {
+			for _, c := range b.chunks() {
 				buf = append(buf, c.buf...)
 			}
 			for _, e := range b.disk {
@@ -119,7 +119,7 @@ func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to, 
 					return nil, err
 				}
 			}
-			b.chunks, b.disk = nil, nil // read once; the file's space comes back with the file
+			b.open, b.closed, b.disk = chunk{}, nil, nil // read once; the file's space comes back with the file
 		}
 	}
 	l.regions = [][]byte{buf}

@@ -65,13 +65,23 @@ type shard struct {
 	used    int      // bytes of the last one
 }
 
-// bucket is a list of chunks of whole records, newest last, and what was
-// written to the file of earlier ones.
+// bucket is chunks of whole records, and what was written to the file of earlier
+// ones. The chunk being filled lies in the bucket itself: a row costs one look
+// at the bucket and one at the chunk.
 type bucket struct {
-	chunks []chunk
-	bytes  int // capacity of chunks
+	open   chunk
 	rows   int64
+	bytes  int     // capacity of all chunks
+	closed []chunk // the full ones
 	disk   []extent
+}
+
+// chunks lists all chunks.
+func (b *bucket) chunks() []chunk {
+	if len(b.open.buf) == 0 {
+		return b.closed
+	}
+	return append(b.closed, b.open)
 }
 
 // chunk is a piece of a region.
@@ -185,12 +195,11 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 // put appends one record to a bucket of a shard.
 func (s *Store) put(sh *shard, bkt int, rec []byte) error {
 	b := &sh.buckets[bkt]
-	if k := len(b.chunks); k > 0 {
-		if c := b.chunks[k-1].buf; len(c)+len(rec) <= cap(c) {
-			b.chunks[k-1].buf = append(c, rec...)
-			b.rows++
-			return nil
-		}
+	if n := len(b.open.buf); n+len(rec) <= cap(b.open.buf) {
+		b.open.buf = b.open.buf[:n+len(rec)]
+		copy(b.open.buf[n:], rec)
+		b.rows++
+		return nil
 	}
 	// A new chunk is half of what is there already: few chunks, a third empty
 	// at worst.
@@ -213,9 +222,10 @@ func (s *Store) put(sh *shard, bkt int, rec []byte) error {
 			return err
 		}
 	}
+	b.closed = b.chunks()
 	b.bytes += cap(c.buf)
 	c.buf = append(c.buf, rec...)
-	b.chunks = append(b.chunks, c)
+	b.open = c
 	b.rows++
 	return nil
 }
@@ -250,7 +260,7 @@ func (s *Store) spill(shards ...*shard) error {
 	var n int
 	for _, sh := range shards {
 		for i := range sh.buckets {
-			for _, c := range sh.buckets[i].chunks {
+			for _, c := range sh.buckets[i].chunks() {
 				all = append(all, c.buf)
 				n += len(c.buf)
 			}
@@ -271,14 +281,14 @@ func (s *Store) spill(shards ...*shard) error {
 		for i := range sh.buckets {
 			b := &sh.buckets[i]
 			size := 0
-			for _, c := range b.chunks {
+			for _, c := range b.chunks() {
 				size += len(c.buf)
 			}
 			if size > 0 {
 				b.disk = append(b.disk, extent{off, size})
 				off += int64(size)
 			}
-			b.chunks, b.bytes = nil, 0
+			b.open, b.closed, b.bytes = chunk{}, nil, 0
 		}
 		for _, num := range sh.regions {
 			s.acct.Shrink(int64(len(s.regions[num])))
@@ -308,7 +318,7 @@ func (s *Store) Counts() []int64 {
 func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
 	for _, sh := range s.all() {
 		b := &sh.buckets[bkt]
-		for _, c := range b.chunks {
+		for _, c := range b.chunks() {
 			if err := emit(c.buf); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -20,43 +21,43 @@ type View struct {
 
 	// The records of the rows looked at last, found once for all columns.
 	from  int
-	recs  [][]byte
+	recs  []unsafe.Pointer
 	nulls []byte // of each column of these rows: whether one is NULL
 }
 
 // Close ends the access. Values that were read as bytes are gone.
 func (v *View) Close() { v.release(); v.regions = nil }
 
-func (v *View) rec(i int) []byte {
-	if k := i - v.from; k >= 0 && k < len(v.recs) {
-		return v.recs[k]
-	}
-	return v.order[i].in(v.regions)
-}
+func (v *View) rec(i int) []byte { return v.order[i].in(v.regions) }
 
 // window gives the records of rows [from, from+n), and which columns have NULLs
-// among them.
-func (v *View) window(from, n int) (recs [][]byte, nulls []byte) {
+// among them. The records are whole: their slots may be read without checks.
+func (v *View) window(from, n int) (recs []unsafe.Pointer, nulls []byte) {
 	if from != v.from || n != len(v.recs) {
-		words := (v.layout.fixedNulls() + 7) / 8
+		words := v.layout.fixedNulls() / 8
 		if v.recs == nil {
-			v.recs, v.nulls = make([][]byte, 0, ViewRows), make([]byte, 8*words)
+			v.recs, v.nulls = make([]unsafe.Pointer, 0, ViewRows), make([]byte, 8*words)
 		}
 		v.from, v.recs = from, v.recs[:0]
 		clear(v.nulls)
 		for _, p := range v.order[from : from+n] {
-			v.recs = append(v.recs, p.in(v.regions))
+			v.recs = append(v.recs, unsafe.Pointer(unsafe.SliceData(p.in(v.regions))))
 		}
 		for w := range words {
-			at := nullsAt + 8*w
 			var any uint64
 			for _, r := range v.recs {
-				any |= le.Uint64(r[at:])
+				any |= slot[uint64](r, nullsAt+8*w)
 			}
 			le.PutUint64(v.nulls[8*w:], any)
 		}
 	}
 	return v.recs, v.nulls
+}
+
+// slot reads the number at an offset of a record. Records lie at multiples of
+// eight bytes and slots at multiples of their width.
+func slot[T uint64 | int64 | int32 | uint32 | int16 | uint8](rec unsafe.Pointer, at int) T {
+	return *(*T)(unsafe.Add(rec, at))
 }
 
 // Split parts the rows by their draw: those below share make the second view.
@@ -104,37 +105,37 @@ func (v *View) Numbers(c, from int, dst []float64) (nulls int) {
 	switch l.classes[c] {
 	case classF64:
 		for i, r := range recs {
-			dst[i] = math.Float64frombits(le.Uint64(r[at:]))
+			dst[i] = math.Float64frombits(slot[uint64](r, at))
 		}
 	case classF32:
 		for i, r := range recs {
-			dst[i] = float64(math.Float32frombits(le.Uint32(r[at:])))
+			dst[i] = float64(math.Float32frombits(slot[uint32](r, at)))
 		}
 	case classI64:
 		if t := l.Cols[c].Type; t.IsFixed() {
 			for i, r := range recs {
-				dst[i] = FixedFloat(int64(le.Uint64(r[at:])), t.Scale)
+				dst[i] = FixedFloat(slot[int64](r, at), t.Scale)
 			}
 		} else {
 			for i, r := range recs {
-				dst[i] = float64(int64(le.Uint64(r[at:])))
+				dst[i] = float64(slot[int64](r, at))
 			}
 		}
 	case classI32:
 		for i, r := range recs {
-			dst[i] = float64(int32(le.Uint32(r[at:])))
+			dst[i] = float64(slot[int32](r, at))
 		}
 	case classU32:
 		for i, r := range recs {
-			dst[i] = float64(le.Uint32(r[at:]))
+			dst[i] = float64(slot[uint32](r, at))
 		}
 	case classI16:
 		for i, r := range recs {
-			dst[i] = float64(int16(le.Uint16(r[at:])))
+			dst[i] = float64(slot[int16](r, at))
 		}
 	case classBool:
 		for i, r := range recs {
-			dst[i] = float64(r[at])
+			dst[i] = float64(slot[uint8](r, at))
 		}
 	case classNumeric:
 		for i := range dst {
@@ -153,7 +154,7 @@ func (v *View) Numbers(c, from int, dst []float64) (nulls int) {
 	byteAt, bit := c>>3, c&7
 	if anyNull[byteAt]>>bit&1 != 0 {
 		for i, r := range recs {
-			if r[nullsAt+byteAt]>>bit&1 != 0 {
+			if slot[uint8](r, nullsAt+byteAt)>>bit&1 != 0 {
 				dst[i] = math.NaN()
 				nulls++
 			}

@@ -414,6 +414,11 @@ func (e *estimator) join(kind plan.JoinKind, l, r *relEst, conds []expr.Expr, ma
 	both.rows *= s
 	switch kind {
 	case plan.Inner:
+		for _, k := range keys {
+			n := min(l.ndv(k[0]), r.ndv(k[1]))
+			both.limit(k[0], n)
+			both.limit(k[1], n)
+		}
 		both.cap(max(l.rows*r.rows*sel, both.rows))
 		for id, c := range both.cols {
 			if c.ndv > both.rows {
@@ -433,7 +438,13 @@ func (e *estimator) join(kind plan.JoinKind, l, r *relEst, conds []expr.Expr, ma
 		if kind != plan.Semi {
 			m = max(1-m, 0.05)
 		}
-		return limited(l, max(l.rows*m, min(1, l.rows)))
+		out := limited(l, max(l.rows*m, min(1, l.rows)))
+		if kind == plan.Semi {
+			for _, k := range keys {
+				out.limit(k[0], r.ndv(k[1]))
+			}
+		}
+		return out
 	case plan.RightSemi, plan.RightAnti:
 		m := matchShare(r, l, shareOf(r, l, keys), s, len(keys) > 0)
 		if kind == plan.RightAnti {
@@ -448,6 +459,18 @@ func (e *estimator) join(kind plan.JoinKind, l, r *relEst, conds []expr.Expr, ma
 		both.rows = l.rows
 	}
 	return both
+}
+
+// limit lowers the distinct values of a column that met n values of another.
+func (r *relEst) limit(e expr.Expr, n float64) {
+	c, ok := asColumn(e)
+	if !ok {
+		return
+	}
+	if ce, ok := r.cols[c.ID]; ok && ce.ndv > n {
+		ce.ndv = max(1, n)
+		r.cols[c.ID] = ce
+	}
 }
 
 func shareOf(l, r *relEst, keys [][2]expr.Expr) float64 {

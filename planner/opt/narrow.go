@@ -81,8 +81,11 @@ func (w *narrower) scan(n *plan.Scan) plan.Node {
 	var cols []plan.Column
 	if t != nil {
 		for i, c := range n.Cols {
-			cs, ok := t.Cols[c.Num]
-			if !ok || !c.Type.IsFixed() || !cs.Bounds {
+			if !c.Type.IsFixed() {
+				continue
+			}
+			cs, ok := t.Col(c.Num)
+			if !ok || !cs.Bounds {
 				continue
 			}
 			p, ok := digits(cs, c.Type.Scale)

@@ -68,14 +68,18 @@ func Optimize(q *plan.Query, env *Env) (*plan.Query, error) {
 
 // DML rewrites a data-modifying statement.
 func DML(d *plan.DML, env *Env) (*plan.DML, error) {
-	out := *d
 	next := d.NextCol
-	e := withNext(env, &next)
 	var maxBuf int
 	for _, b := range d.Buffers {
 		maxBuf = max(maxBuf, b.ID+1)
 	}
-	r := newRun(e, maxBuf)
+	return newRun(withNext(env, &next), maxBuf).dml(d)
+}
+
+// dml rewrites a data-modifying statement, or one in a WITH.
+func (r *run) dml(d *plan.DML) (*plan.DML, error) {
+	out := *d
+	*r.env.NextCol = max(*r.env.NextCol, d.NextCol)
 	if d.Source != nil {
 		r.nextBuf = max(r.nextBuf, highestBuffer(d.Source)+1)
 	}
@@ -84,13 +88,12 @@ func DML(d *plan.DML, env *Env) (*plan.DML, error) {
 		return nil, err
 	}
 	if d.Source != nil {
-		have := plan.Emits(d.Source)
 		want := d.Source.Schema()
 		var need []expr.ColID
 		seen := colSet{}
 		used := dmlColumns(d)
 		for _, c := range want {
-			if used[c.ID] && have[c.ID] && !seen[c.ID] {
+			if used[c.ID] && !seen[c.ID] {
 				seen[c.ID] = true
 				need = append(need, c.ID)
 			}
@@ -102,7 +105,7 @@ func DML(d *plan.DML, env *Env) (*plan.DML, error) {
 		out.Source = restore(src, want)
 	}
 	out.Buffers = append(bufs, r.takeBuffers()...)
-	out.NextCol = next
+	out.NextCol = *r.env.NextCol
 	return &out, nil
 }
 
@@ -153,12 +156,13 @@ func (r *run) bufferDefs(defs []plan.BufferDef) ([]plan.BufferDef, error) {
 	var out []plan.BufferDef
 	for _, d := range defs {
 		if d.DML != nil {
-			dml, err := DML(d.DML, r.env)
+			kept := r.takeBuffers()
+			dml, err := r.dml(d.DML)
 			if err != nil {
 				return nil, err
 			}
-			*r.env.NextCol = max(*r.env.NextCol, dml.NextCol)
 			d.DML = dml
+			r.buffers = kept
 		}
 		if d.Root != nil {
 			root, err := r.relation(d.Root, ids(d.Cols))

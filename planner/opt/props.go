@@ -360,7 +360,7 @@ func notNull(n plan.Node, st Statistics) colSet {
 		t := st.Table(n.Table)
 		for _, c := range n.Cols {
 			if t != nil {
-				if cs, ok := t.Cols[c.Num]; ok && cs.NotNull {
+				if t.NotNull(c.Num) {
 					out[c.ID] = true
 				}
 			}

@@ -9,6 +9,9 @@ import (
 // for a semi-join below an aggregation to be worth a second scan of that side.
 const reduceFactor = 8
 
+// scanShare is what reading a row costs beside grouping it.
+const scanShare = 0.2
+
 // reduceRows is how many rows an aggregation must read for it.
 const reduceRows = 50000
 
@@ -62,7 +65,7 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 	through := passedBy(side, agg)
 	est := r.estimates()
 	in, other := est.of(agg.Input), est.of(partner)
-	if in.rows < reduceRows || work(partner, est)*2 > in.rows {
+	if in.rows < reduceRows || work(partner, est)*scanShare > in.rows {
 		return side
 	}
 	have := plan.Emits(partner)

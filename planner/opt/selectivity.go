@@ -387,7 +387,7 @@ func scanEst(n *plan.Scan, st Statistics) *relEst {
 	}
 	out.rows = max(t.Rows, 1)
 	for _, c := range n.Cols {
-		cs := t.Cols[c.Num]
+		cs, _ := t.Col(c.Num)
 		ndv := cs.NDV
 		if ndv == 0 {
 			if s := integerSpan(cs.Min, cs.Max); !math.IsInf(s, 1) && (c.Type.OID == types.Int4OID || c.Type.OID == types.Int8OID || c.Type.OID == types.Int2OID || c.Type.OID == types.DateOID) {

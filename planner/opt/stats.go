@@ -17,9 +17,34 @@ type Statistics interface {
 // TableStats describes a table's rows at a snapshot.
 type TableStats struct {
 	Rows float64
-	Cols map[int16]ColStats // by attnum
+	Cols map[int16]ColStats // by attnum; see Col
 	// Unique are keys over columns that are NOT NULL.
 	Unique [][]int16
+	// load computes a column that Cols does not have yet: most statements ask
+	// for few columns of a table.
+	load func(num int16) (ColStats, bool)
+	// notNull, where not nil, tells of constraints without loading.
+	notNull map[int16]bool
+}
+
+// Col gives a column's statistics.
+func (t *TableStats) Col(num int16) (ColStats, bool) {
+	if c, ok := t.Cols[num]; ok || t.load == nil {
+		return c, ok
+	}
+	c, ok := t.load(num)
+	if ok {
+		t.Cols[num] = c
+	}
+	return c, ok
+}
+
+// NotNull tells whether a constraint keeps NULL out of a column.
+func (t *TableStats) NotNull(num int16) bool {
+	if t.notNull != nil {
+		return t.notNull[num]
+	}
+	return t.Cols[num].NotNull
 }
 
 // ColStats describes a column. Bounds marks that Min and Max hold for every
@@ -88,18 +113,21 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
 			t.Unique = append(t.Unique, c.Columns)
 		}
 	}
-	for _, c := range live {
-		cs := columnStats(c, segs)
-		cs.NotNull = notNull[c.Num]
-		cs.Type = c.Type
-		t.Cols[c.Num] = cs
-	}
-	for _, k := range t.Unique {
-		if len(k) == 1 {
-			cs := t.Cols[k[0]]
-			cs.NDV = t.Rows
-			t.Cols[k[0]] = cs
+	t.notNull = notNull
+	t.load = func(num int16) (ColStats, bool) {
+		c := rel.ColumnNum(num)
+		if c == nil {
+			return ColStats{}, false
 		}
+		cs := columnStats(*c, segs)
+		cs.NotNull = notNull[num]
+		cs.Type = c.Type
+		for _, k := range t.Unique {
+			if len(k) == 1 && k[0] == num {
+				cs.NDV = t.Rows
+			}
+		}
+		return cs, true
 	}
 	return t
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -38,7 +39,8 @@ type Part struct {
 
 // Options say what EXPLAIN prints.
 type Options struct {
-	// Rows estimates a node's rows; nil uses what the nodes know themselves.
+	// Rows estimates a node's rows (opt.Estimator over the statement's
+	// statistics); nil goes by what the nodes noted.
 	Rows    func(plan.Node) float64
 	Nodes   int
 	Verbose bool
@@ -95,7 +97,7 @@ func describe(s *plan.Staged, o *Options, act Actuals) *entry {
 	d := &describer{s: s, o: o, act: act, next: map[plan.StageID]int{}}
 	d.rows = o.Rows
 	if d.rows == nil {
-		d.rows = ownRows
+		d.rows = opt.Estimator(nil)
 	}
 	d.qualify()
 	return d.node(s.Stages[0].Root, 0)[0]
@@ -157,28 +159,6 @@ func (d *describer) named(e expr.Expr) expr.Expr {
 }
 
 func (d *describer) str(e expr.Expr) string { return plan.ExprString(d.named(e), false) }
-
-// ownRows is what nodes note of their estimates.
-func ownRows(n plan.Node) float64 {
-	switch n := n.(type) {
-	case *plan.Scan:
-		return n.Rows
-	case *plan.Join:
-		return n.Rows
-	case *plan.Aggregate:
-		return n.Rows
-	case *plan.Values:
-		return float64(len(n.Rows))
-	case *plan.Buffer:
-		return n.Rows
-	case *plan.Source:
-		return n.Rows
-	}
-	if k := n.Children(); len(k) > 0 {
-		return ownRows(k[0])
-	}
-	return 1000
-}
 
 // node gives the entry of n, or those of its inputs where n is not worth a
 // line.

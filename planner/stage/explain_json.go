@@ -35,8 +35,10 @@ func (o Options) JSON(s *plan.Staged) string {
 		w.close("]")
 	}
 	w.field("Stages", len(s.Stages))
-	if o.Actuals != nil {
+	if o.Planning > 0 {
 		w.field("Planning Time", ms(o.Planning))
+	}
+	if o.Execution > 0 {
 		w.field("Execution Time", ms(o.Execution))
 	}
 	w.close("}")

@@ -29,10 +29,11 @@ func (o Options) Text(s *plan.Staged) []string {
 	if len(s.Stages) > 1 {
 		t.lines = append(t.lines, fmt.Sprintf("Stages: %d", len(s.Stages)))
 	}
-	if o.Actuals != nil {
-		t.lines = append(t.lines,
-			fmt.Sprintf("Planning Time: %.3f ms", ms(o.Planning)),
-			fmt.Sprintf("Execution Time: %.3f ms", ms(o.Execution)))
+	if o.Planning > 0 {
+		t.lines = append(t.lines, fmt.Sprintf("Planning Time: %.3f ms", ms(o.Planning)))
+	}
+	if o.Execution > 0 {
+		t.lines = append(t.lines, fmt.Sprintf("Execution Time: %.3f ms", ms(o.Execution)))
 	}
 	return t.lines
 }

@@ -161,3 +161,14 @@ select a from t where not exists (select 1 from u where u.a = t.a and exists (se
 select a from t where b in (select u.x from u where u.a >= t.a and exists (select 1 from s where s.k > u.x and s.v <> t.b));
 select a, b in (select u.a from u where exists (select 1 from s where s.k >= u.x and s.v <> t.b)) from t;
 select a, exists (select 1 from u where exists (select 1 from s where s.k >= u.x and s.v <> t.b)) from t
+;
+select (select max(x) from u where u.a < q.r) from (select a + (random() * 0)::int as r from t) q;
+select q.a, z.n from (select a, b, (random() * 0)::int as r from t) q left join lateral (select count(*) n from u where u.x > q.r and u.a = q.a) z on true;
+select t.a, (select count(*) from u full join (select * from s where s.k > t.b) s2 on s2.k = u.x) from t;
+select t.a, (select count(*) from u right join (select * from s where s.k > t.b) s2 on s2.k = u.x) from t;
+select t.a from t where (select count(*) from u where u.a = t.a and u.x in (select v from s where s.k > t.b)) = 1;
+select t.a, u.x from t left join u on t.a = u.a and u.x > (select min(v) from s where s.k < t.b);
+select count(*) from t where b in (1, 2) and exists (select 1 from s where s.k = t.a) and not exists (select 1 from u where u.a = t.a);
+select a from t where b = any (select unnest(arr) from u where u.a = t.a);
+select t.a, z.x from t, lateral (select x from u where u.a = t.a order by x limit t.b) z;
+select t.a, z.x from t, lateral (select x from u where u.a = t.a order by x fetch first 1 rows with ties) z

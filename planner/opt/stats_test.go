@@ -1,0 +1,85 @@
+package opt
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func zone(lo, hi, nulls, distinct int64) catalog.Zone {
+	return catalog.Zone{Column: 1, Min: lo, Max: hi, Nulls: nulls, Distinct: distinct}
+}
+
+func TestColumnStats(t *testing.T) {
+	seg := func(rows int64, z ...catalog.Zone) *catalog.Segment { return &catalog.Segment{Rows: rows, Zones: z} }
+	col := catalog.Column{Num: 1, Type: types.Int8}
+	other := catalog.Zone{Column: 2, Min: int64(1), Max: int64(1), Distinct: 1}
+	for _, c := range []struct {
+		name     string
+		col      catalog.Column
+		segs     []*catalog.Segment
+		min, max types.Datum
+		bounds   bool
+		lo, hi   float64 // NDV between
+		null     float64
+	}{
+		{"no segments", col, nil, nil, nil, true, 0, 0, 0},
+		{"one", col, []*catalog.Segment{seg(100, zone(1, 50, 20, 40))}, int64(1), int64(50), true, 40, 40, 0.2},
+		{"ranges apart add up", col, []*catalog.Segment{seg(1000, zone(1, 1000, 0, 1000)), seg(1000, zone(1001, 2000, 0, 1000))},
+			int64(1), int64(2000), true, 2000, 2000, 0},
+		{"the same few values", col, []*catalog.Segment{seg(10000, zone(1, 7, 0, 7)), seg(10000, zone(1, 7, 0, 7)), seg(10000, zone(1, 7, 0, 7))},
+			int64(1), int64(7), true, 7, 7, 0},
+		{"samples of many", col, []*catalog.Segment{seg(1000, zone(1, 1<<40, 0, 632)), seg(1000, zone(1, 1<<40, 0, 632))},
+			int64(1), int64(1 << 40), true, 800, 900, 0},
+		{"unique", col, []*catalog.Segment{seg(1000, zone(1, 1<<40, 0, 1000)), seg(1000, zone(1, 1<<40, 0, 1000))},
+			int64(1), int64(1 << 40), true, 2000, 2000, 0},
+		{"zones unknown", col, []*catalog.Segment{seg(10, zone(1, 2, 0, 2)), seg(10)}, int64(1), int64(2), false, 2, 2, 0},
+		{"all null", col, []*catalog.Segment{seg(10, catalog.Zone{Column: 1, Nulls: 10})}, nil, nil, true, 0, 0, 1},
+		{"added later", col, []*catalog.Segment{seg(10, other), seg(10, zone(3, 4, 0, 2))}, int64(3), int64(4), true, 2, 2, 0.5},
+		{"added later with a default", catalog.Column{Num: 1, Type: types.Int8, Missing: int64(9)},
+			[]*catalog.Segment{seg(10, other), seg(10, zone(3, 4, 0, 2))}, int64(3), int64(9), true, 3, 3, 0},
+	} {
+		got := columnStats(c.col, c.segs)
+		if got.Min != c.min || got.Max != c.max || got.Bounds != c.bounds || math.Abs(got.NullFrac-c.null) > 1e-9 || got.NDV < c.lo || got.NDV > c.hi {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+func TestTableStatsKeys(t *testing.T) {
+	rel := &catalog.Relation{Columns: []catalog.Column{
+		{Name: "a", Num: 1, Type: types.Int4}, {Name: "b", Num: 2, Type: types.Int4, NotNull: true}, {Name: "c", Num: 3, Type: types.Int4}},
+		Constraints: []catalog.Constraint{{Kind: 'p', Columns: []int16{1}}, {Kind: 'u', Columns: []int16{2}}, {Kind: 'u', Columns: []int16{3}}}}
+	st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{{{Rows: 50}}}})
+	if len(st.Unique) != 2 || !st.NotNull(1) || !st.NotNull(2) || st.NotNull(3) {
+		t.Errorf("keys %v, not null %v", st.Unique, st.notNull)
+	}
+	if c, ok := st.Col(1); !ok || c.NDV != 50 {
+		t.Errorf("primary key: %+v", c)
+	}
+	if _, ok := st.Col(9); ok {
+		t.Error("a column that is not there")
+	}
+}
+
+func TestDigits(t *testing.T) {
+	dec := func(s string) types.Datum {
+		d, err := types.ParseDecimal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, c := range []struct {
+		min, max string
+		scale    uint8
+		want     uint8
+	}{{"0.00", "0.10", 2, 2}, {"-999.99", "10.00", 2, 5}, {"901.00", "104949.50", 2, 8}, {"0", "9", 0, 1}, {"0.00", "0.00", 2, 2}} {
+		got, ok := digits(ColStats{Min: dec(c.min), Max: dec(c.max)}, c.scale)
+		if !ok || got != c.want {
+			t.Errorf("%s..%s: %d %v, want %d", c.min, c.max, got, ok, c.want)
+		}
+	}
+}
