@@ -28,7 +28,7 @@ func (s *Session) binding(st *catalog.State, stmt *parse.Statement, params []typ
 		Role:       s.role,
 		ParamTypes: params,
 		Virtual:    s.engine.cfg.Virtual,
-		Sources:    s.engine.cfg.Sources,
+		Sources:    s.sources(st),
 		Text:       stmt,
 		Env:        s.env,
 	}

@@ -191,6 +191,9 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 				return err
 			}
 			s.tx.iso = isolationOf(level)
+			if level == "serializable" {
+				s.warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
+			}
 		case "transaction_read_only":
 			ro := constText(d.Arg)
 			s.tx.readOnly = ro == "1" || ro == "on" || ro == "true"
