@@ -17,6 +17,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Config is what an Engine needs. All fields but Log and MaxSessions
@@ -33,6 +34,9 @@ type Config struct {
 	Log      *slog.Logger
 	Node     catalog.Node // this node
 	Temp     string       // directory for temporary files
+	Trainer  Trainer
+	Blobs    Blobs
+	Members  Members
 	// MaxSessions is how many sessions may be open; 0 is 200.
 	MaxSessions int
 }
@@ -63,6 +67,8 @@ type Engine struct {
 	nextXID  atomic.Uint64
 	oids     oidBlock
 	seqs     seqCache
+	locks    advisoryLocks
+	jobs     jobs
 }
 
 // New makes an engine.
@@ -73,7 +79,8 @@ func New(cfg Config) *Engine {
 	if cfg.MaxSessions == 0 {
 		cfg.MaxSessions = 200
 	}
-	return &Engine{cfg: cfg, log: cfg.Log, started: time.Now(), sessions: map[uint32]*Session{}}
+	return &Engine{cfg: cfg, log: cfg.Log, started: time.Now(), sessions: map[uint32]*Session{},
+		jobs: jobs{attached: map[types.OID]context.CancelCauseFunc{}, drivers: map[types.OID]*driver{}, ended: make(chan struct{}, 1)}}
 }
 
 // Login is what authentication needs of a role; see wire/session.Login.
@@ -109,6 +116,7 @@ type Startup struct {
 	TLS            bool
 	PID, Secret    uint32
 	Notify         Notifier
+	Wake           func() // called once Killed has a reason
 }
 
 // Notifier takes what a statement says beside its result.
@@ -228,4 +236,5 @@ func (e *Engine) Close() {
 	for _, s := range open {
 		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
 	}
+	e.jobs.close()
 }

@@ -3,44 +3,51 @@ package coord
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
-// jobRecord is a running training as the cluster sees it: a job in the catalog,
-// brought up to date at most once a second, and the notices to the client.
+// jobRecord is a running training's record in the catalog as its driver keeps
+// it: brought up to date at most once a second, and with every checkpoint. It
+// is for the driver's goroutine.
 type jobRecord struct {
-	s      *Session
-	oid    types.OID
-	last   time.Time
-	sent   int // iterations in the catalog
-	hist   []catalog.Iteration
-	name   string
-	rows   int64
-	state  string
-	cancel context.CancelCauseFunc
+	e       *Engine
+	job     *catalog.Job
+	session *Session // of an attached job: who gets the notices
+	last    time.Time
+	state   string
+	rows    int64
+	hist    []catalog.Iteration // not in the catalog yet
+	iter    int
+	resume  []byte // the last checkpoint
+	saved   int    // its iteration
 }
 
-// startJob makes the job's record. It is committed by itself: a training is
-// seen while its transaction is open.
-func (e *Engine) startJob(ctx context.Context, s *Session, st *catalog.State, schema types.OID, name, text string) (*jobRecord, error) {
-	oid, err := e.newOID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now().UTC()
-	job := &catalog.Job{OID: oid, Schema: schema, Model: name, Owner: s.role, Statement: text, ReadVersion: st.Version(), State: catalog.JobRunning,
-		Coordinator: e.cfg.Node.ID, Epoch: 1, CreatedAt: now, UpdatedAt: now, Phase: "read"}
-	if err := e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.PutJob{Job: job, New: true}}); err != nil {
-		return nil, err
-	}
-	return &jobRecord{s: s, oid: oid, name: name, last: now}, nil
+func newJobRecord(e *Engine, job *catalog.Job, s *Session) *jobRecord {
+	return &jobRecord{e: e, job: job, session: s, last: time.Now(), iter: job.Iteration, saved: job.Iteration}
 }
+
+// putJob commits a new job's record. It is committed by itself: a training is
+// seen while its transaction is open.
+func (e *Engine) putJob(ctx context.Context, job *catalog.Job) (err error) {
+	if job.OID, err = e.newOID(ctx); err != nil {
+		return err
+	}
+	changes := []catalog.Change{&catalog.PutJob{Job: job}}
+	for _, old := range e.cfg.Meta.Current().Jobs() {
+		if old.Schema == job.Schema && old.Model == job.Model && resumable(old) {
+			changes = append(changes, &catalog.DropJob{OID: old.OID}) // this one is in its place
+		}
+	}
+	return e.cfg.Meta.Commit(ctx, changes)
+}
+
+func (j *jobRecord) log() *slog.Logger { return j.e.log.With("job", j.job.OID, "model", j.job.Model) }
 
 func (j *jobRecord) phase(p string, rows int64) {
 	j.state, j.rows = p, rows
@@ -48,56 +55,101 @@ func (j *jobRecord) phase(p string, rows int64) {
 }
 
 // event takes an iteration or a phase of the training.
-func (j *jobRecord) event(e train.Event, rows int64) {
+func (j *jobRecord) event(e train.Event) {
 	if e.Phase != "" {
 		j.state = e.Phase
 	}
 	if it := e.Iteration; it != nil {
+		j.iter = it.Number
 		j.hist = append(j.hist, catalog.Iteration{Number: it.Number, TrainLoss: it.TrainLoss, ValidationLoss: it.ValidationLoss, Seconds: it.Seconds})
 	}
 	if time.Since(j.last) < time.Second {
 		return
 	}
-	j.update()
-	if n := len(j.hist); n > 0 {
-		it := j.hist[n-1]
-		msg := fmt.Sprintf("training %s: iteration %d, loss %.6g", j.name, it.Number, it.TrainLoss)
-		if !math.IsNaN(it.ValidationLoss) {
-			msg += fmt.Sprintf(", validation loss %.6g", it.ValidationLoss)
-		}
-		n := pgerr.New(pgerr.SuccessfulCompletion, "%s", msg).WithSeverity(pgerr.SevNotice)
-		j.s.notice(n)
+	if n := len(j.hist); n > 0 && j.session != nil {
+		j.session.notice(progressNotice(j.job.Model, j.hist[n-1]))
 	}
+	j.update()
 }
 
-// update brings the catalog up to date and sees whether the job is cancelled.
-// A failure to do so is not the training's.
+func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
+	msg := fmt.Sprintf("training %s: iteration %d, loss %.6g", model, it.Number, it.TrainLoss)
+	if !math.IsNaN(it.ValidationLoss) {
+		msg += fmt.Sprintf(", validation loss %.6g", it.ValidationLoss)
+	}
+	return pgerr.New(pgerr.SuccessfulCompletion, "%s", msg).WithSeverity(pgerr.SevNotice)
+}
+
+// progress is the change that brings the record up to date.
+func (j *jobRecord) progress() *catalog.JobProgress {
+	return &catalog.JobProgress{OID: j.job.OID, ExpectEpoch: j.job.Epoch, Iteration: j.iter, Phase: j.state, Rows: j.rows,
+		UpdatedMicros: time.Now().UnixMicro(), History: j.hist}
+}
+
+// update brings the catalog up to date. A failure to do so is not the
+// training's: if the job has gone to another node, the supervisor stops it.
 func (j *jobRecord) update() {
 	j.last = time.Now()
-	m := j.s.engine.cfg.Meta
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	iter := 0
-	if n := len(j.hist); n > 0 {
-		iter = j.hist[n-1].Number
-	}
-	err := m.Commit(ctx, []catalog.Change{&catalog.JobProgress{OID: j.oid, ExpectEpoch: 1, Iteration: iter, Phase: j.state, Rows: j.rows,
-		UpdatedMicros: time.Now().UnixMicro(), History: j.hist[j.sent:]}})
-	if err != nil {
-		j.s.engine.log.Warn("training progress", "job", j.oid, "error", err)
+	if err := j.e.cfg.Meta.Commit(ctx, []catalog.Change{j.progress()}); err != nil {
+		j.log().Warn("training progress", "error", err)
 		return
 	}
-	j.sent = len(j.hist)
-	if job := m.Current().Job(j.oid); job != nil && job.CancelRequested && j.cancel != nil {
-		j.cancel(pgerr.New(pgerr.QueryCanceled, "training of %s was cancelled", j.name))
-	}
+	j.hist = nil
 }
 
-// end takes the job's record away: a finished training is its model.
-func (j *jobRecord) end(error) {
+// inlineCheckpoint is the size to which a checkpoint rides in the catalog.
+const inlineCheckpoint = 64 << 10
+
+// saveEvery is how often a checkpoint is worth a commit: what is lost with its
+// driver is less than that much work.
+const saveEvery = 500 * time.Millisecond
+
+// Save implements train.Checkpointer. Where the optimiser goes on from does not
+// change where it arrives, so a checkpoint may as well be left out.
+func (j *jobRecord) Save(ctx context.Context, iteration int, state []byte) error {
+	j.resume = state
+	if j.job.Attached || j.saved > 0 && time.Since(j.last) < saveEvery {
+		return nil
+	}
+	p := j.progress()
+	if len(state) <= inlineCheckpoint {
+		p.Checkpoint = state
+	} else {
+		ref, err := j.e.cfg.Blobs.Put(ctx, state)
+		if err != nil {
+			return err
+		}
+		p.CheckpointFile, p.CheckpointNodes, p.CheckpointSHA = ref.ID, ref.Nodes, ref.SHA256
+	}
+	if err := j.e.cfg.Meta.Commit(ctx, []catalog.Change{p}); err != nil {
+		return err
+	}
+	j.last, j.saved, j.hist = time.Now(), iteration, nil
+	return nil
+}
+
+// load fetches the job's checkpoint.
+func (j *jobRecord) load(ctx context.Context) error {
+	j.resume = j.job.Checkpoint
+	if j.job.CheckpointFile.IsZero() {
+		return nil
+	}
+	b, err := j.e.cfg.Blobs.Get(ctx, &catalog.Segment{ID: j.job.CheckpointFile, Nodes: j.job.CheckpointNodes, SHA256: j.job.CheckpointSHA})
+	if err != nil {
+		j.log().Warn("training starts anew: its checkpoint cannot be read", "error", err)
+		return nil
+	}
+	j.resume = b
+	return nil
+}
+
+// drop takes the record away.
+func (j *jobRecord) drop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := j.s.engine.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.DropJob{OID: j.oid}}); err != nil {
-		j.s.engine.log.Warn("ending a training job", "job", j.oid, "error", err)
+	if err := j.e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.DropJob{OID: j.job.OID}}); err != nil {
+		j.log().Warn("ending a training job", "error", err)
 	}
 }

@@ -20,6 +20,8 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 		return s.retrain(ctx, st, n)
 	case *parse.CancelTraining:
 		return s.cancelTraining(n)
+	case *parse.ResumeTraining:
+		return s.resumeTraining(n)
 	case *parse.ShowModels:
 		return s.alias(ctx, st, "SELECT * FROM ml.models", "SHOW")
 	case *parse.DescribeModel:
@@ -71,23 +73,6 @@ func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Ret
 		return nil, pgerr.Unsupported("a model trained with parameters can be retrained over a new query only")
 	}
 	return h, err
-}
-
-// cancelTraining asks the running training of a model to stop.
-func (s *Session) cancelTraining(n *parse.CancelTraining) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		st := s.engine.cfg.Meta.Current()
-		for _, j := range st.Jobs() {
-			if j.State != catalog.JobRunning || j.Model != n.Name[len(n.Name)-1] {
-				continue
-			}
-			if !s.isMember(st, s.role, j.Owner) {
-				return "", pgerr.New(pgerr.InsufficientPrivilege, "must be owner of training job %s", j.Model)
-			}
-			return "CANCEL TRAINING", s.engine.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.CancelJob{OID: j.OID}})
-		}
-		return "", pgerr.New(pgerr.UndefinedObject, "no training of model \"%s\" is running", dotted(n.Name))
-	}), nil
 }
 
 // alias runs a query in the place of a statement.

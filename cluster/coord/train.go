@@ -3,12 +3,10 @@ package coord
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -39,14 +37,11 @@ func (s *Session) trainModel(ctx context.Context, st *parse.Statement, n *parse.
 		return nil, err
 	}
 	t := &training{s: s, st: st, n: n}
-	q, err := bind.Query(s.binding(view, st, params), n.Query)
+	p, err := t.bind(view, params)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := t.job(q); err != nil {
-		return nil, err
-	}
-	return &handler{cols: trainColumns(), params: q.Params, open: t.run}, nil
+	return &handler{cols: trainColumns(), params: p.query.Params, open: t.run}, nil
 }
 
 // training is a TRAIN statement.
@@ -54,8 +49,24 @@ type training struct {
 	s  *Session
 	st *parse.Statement
 	n  *parse.TrainModel
-	// replace is set by RETRAIN: the model must be there.
+	// retrain is set by RETRAIN: the model must be there.
 	retrain bool
+}
+
+// trainPlan is a TRAIN statement that has been checked.
+type trainPlan struct {
+	query *plan.Query
+	job   *train.Job
+	pick  []int // the query's columns that are trained on
+}
+
+func (t *training) bind(st *catalog.State, params []types.Type) (*trainPlan, error) {
+	q, err := bind.Query(t.s.binding(st, t.st, params), t.n.Query)
+	if err != nil {
+		return nil, err
+	}
+	job, pick, err := t.job(q)
+	return &trainPlan{q, job, pick}, err
 }
 
 // job checks the statement against the query's columns. pick are the positions
@@ -225,7 +236,12 @@ func optionValue(n ast.Node) (types.Datum, error) {
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "an option's value must be a constant")
 }
 
-// run trains and puts the model into the transaction.
+// run makes a job of the statement and waits for its model.
+//
+// Outside a transaction block the job is the cluster's: it outlives this node,
+// and its model is committed by whoever drives it. Inside one the job is
+// attached to the session, sees what the transaction has done so far, and its
+// model becomes part of the transaction.
 func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 	s := t.s
 	if err := s.writable("TRAIN MODEL"); err != nil {
@@ -243,34 +259,67 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 		s.notice(pgerr.New(pgerr.DuplicateObject, "model %q already exists, skipping", old.Name).WithSeverity(pgerr.SevNotice))
 		return rowsOf(trainColumns(), nil, "TRAIN MODEL")
 	}
-	q, err := bind.Query(s.binding(st, t.st, x.ptypes), t.n.Query)
+	p, err := t.bind(st, x.ptypes)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mayUse(st, q.Tables); err != nil {
-		return nil, err
-	}
-	job, pick, err := t.job(q)
-	if err != nil {
+	if err := s.mayUse(st, p.query.Tables); err != nil {
 		return nil, err
 	}
 	name := t.n.Name[len(t.n.Name)-1]
-	rec, err := s.engine.startJob(ctx, s, st, schema, name, t.st.Text)
+	now := time.Now().UTC()
+	job := &catalog.Job{Schema: schema, Model: name, Owner: s.role, Session: s.forJob(x), Statement: t.st.Text, State: catalog.JobRunning,
+		Attached: s.tx.explicit || len(s.tx.changes) > 0, Epoch: 1, CreatedAt: now, UpdatedAt: now, Phase: "read"}
+	if old != nil {
+		job.Replace = old.Version
+	}
+	for _, u := range p.query.Tables {
+		job.Tables = append(job.Tables, u.OID)
+	}
+	var v *catalog.ModelVersion
+	if job.Attached {
+		v, err = t.attached(ctx, x, st, old, job, p)
+	} else {
+		v, err = s.detached(ctx, job)
+	}
 	if err != nil {
 		return nil, err
 	}
-	res, err := t.train(ctx, x, st, q, job, pick, rec)
-	if err != nil {
-		rec.end(err)
+	return trainRow(st.Schema(schema), name, v, "TRAIN MODEL")
+}
+
+// trainRow is the row that a training returns.
+func trainRow(sc *catalog.Schema, name string, v *catalog.ModelVersion, tag string) (*result, error) {
+	if sc != nil {
+		name = sc.Name + "." + name
+	}
+	row := []types.Datum{name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), v.TrainLoss, metricsJSON(v.Metrics), v.Seconds}
+	return rowsOf(trainColumns(), [][]types.Datum{row}, tag)
+}
+
+// attached trains for the session's transaction.
+func (t *training) attached(ctx context.Context, x *execution, st *catalog.State, old *catalog.Model, job *catalog.Job, p *trainPlan) (*catalog.ModelVersion, error) {
+	s, e := t.s, t.s.engine
+	job.Coordinator = e.cfg.Node.ID
+	if err := e.putJob(ctx, job); err != nil {
 		return nil, err
 	}
-	v, err := t.save(st, schema, old, name, job, res)
-	rec.end(err)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	leave := e.jobs.attach(job.OID, cancel)
+	defer leave()
+	rec := newJobRecord(e, job, s)
+	res, err := t.drive(ctx, x, st, p, rec)
+	rec.drop()
+	if err != nil {
+		return nil, cause(ctx, err)
+	}
+	m, v, err := t.version(ctx, job, old, p.job, res)
 	if err != nil {
 		return nil, err
 	}
-	row := []types.Datum{st.Schema(schema).Name + "." + name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), v.TrainLoss, metricsJSON(v.Metrics), v.Seconds}
-	return rowsOf(trainColumns(), [][]types.Datum{row}, "TRAIN MODEL")
+	_, err = s.tx.add(m)
+	return v, err
 }
 
 // place finds the schema of the model and the model that is there already.
@@ -310,76 +359,9 @@ func (t *training) place(st *catalog.State) (types.OID, *catalog.Model, error) {
 	return sc.OID, m, nil
 }
 
-// train runs the query into a worker and the training over it.
-func (t *training) train(ctx context.Context, x *execution, st *catalog.State, q *plan.Query, job *train.Job, pick []int, rec *jobRecord) (*train.Result, error) {
-	s := t.s
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	rec.cancel = cancel
-	w, err := train.NewWorker(job, train.WorkerConfig{Pool: x.pool, Temp: s.engine.cfg.Temp, Threads: max(s.engine.cfg.Node.Threads, 1)})
-	if err != nil {
-		return nil, err
-	}
-	local := &train.Local{Workers: []*train.Worker{w}}
-	defer local.Close()
-	rec.phase("read", 0)
-	if err := t.read(ctx, x, st, q, job, pick, w); err != nil {
-		return nil, cause(ctx, err)
-	}
-	rows, err := local.Deal(ctx)
-	if err != nil {
-		return nil, cause(ctx, err)
-	}
-	rec.phase("fit", rows)
-	res, err := train.Run(ctx, train.Input{Job: job, Rows: rows, Progress: func(e train.Event) { rec.event(e, rows) }}, local)
-	return res, cause(ctx, err)
-}
-
-// read runs the training query and gives its rows to the worker.
-func (t *training) read(ctx context.Context, x *execution, st *catalog.State, q *plan.Query, job *train.Job, pick []int, w *train.Worker) error {
-	r := t.s.newRun(x, st)
-	defer r.close()
-	rows, cols, err := r.query(q)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	from := make([]plan.Column, len(pick))
-	to := make([]catalog.Column, len(pick))
-	for i, p := range pick {
-		from[i], to[i] = cols[p], catalog.Column{Type: job.Columns[i].Type}
-	}
-	conv, err := newRecast(from, to, x.env)
-	if err != nil {
-		return err
-	}
-	for {
-		b, err := rows.Next(ctx)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if b.Rows() == 0 {
-			continue
-		}
-		sub := make([]arrow.Array, len(pick))
-		for i, p := range pick {
-			sub[i] = b.Cols[p]
-		}
-		if b, err = conv.batch(ctx, b.With(sub)); err != nil {
-			return err
-		}
-		if err := w.Add(ctx, b); err != nil {
-			return err
-		}
-	}
-}
-
-// save puts the model, or its next version, into the transaction.
-func (t *training) save(st *catalog.State, schema types.OID, old *catalog.Model, name string, job *train.Job, res *train.Result) (*catalog.ModelVersion, error) {
-	s := t.s
+// version makes the change that puts the model, or its next version, into the
+// catalog.
+func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, job *train.Job, res *train.Result) (*catalog.PutModel, *catalog.ModelVersion, error) {
 	v := catalog.ModelVersion{Number: 1, Algorithm: job.Algorithm().String(), Target: []string{job.Target().Name}, TargetType: job.Target().Type,
 		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
 		Statement: t.st.Text, CreatedAt: time.Now().UTC()}
@@ -395,23 +377,22 @@ func (t *training) save(st *catalog.State, schema types.OID, old *catalog.Model,
 	for _, h := range res.History {
 		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
 	}
-	m := &catalog.Model{Schema: schema, Name: name, Owner: s.role}
+	m := &catalog.Model{Schema: rec.Schema, Name: rec.Model, Owner: rec.Owner}
 	var expect uint64
 	if old != nil {
 		up := *old
 		m, expect = &up, old.Version
 		v.Number = old.Versions[len(old.Versions)-1].Number + 1
 	} else {
-		oid, err := s.engine.newOID(context.Background())
+		oid, err := t.s.engine.newOID(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		m.OID = oid
 	}
 	m.Versions = append(slices.Clone(m.Versions), v)
 	m.Default = v.Number
-	_, err := s.tx.add(&catalog.PutModel{Model: m, ExpectVersion: expect})
-	return &v, err
+	return &catalog.PutModel{Model: m, ExpectVersion: expect}, &v, nil
 }
 
 func metricsJSON(ms []catalog.NamedValue) string {

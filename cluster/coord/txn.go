@@ -15,6 +15,8 @@ import (
 type Meta interface {
 	// Current is the newest state applied on this node.
 	Current() *catalog.State
+	// Changed gives a channel that is closed when Current next changes.
+	Changed() <-chan struct{}
 	// Barrier waits until Current holds all that was committed anywhere before
 	// the call (a linearizable read).
 	Barrier(ctx context.Context) error
@@ -49,6 +51,7 @@ type txn struct {
 	view    *catalog.State // base with changes; nil when it must be made anew
 	changes []catalog.Change
 	saves   []savepoint
+	foreign foreignWork // of the statement in progress
 	// created are the segment files this transaction wrote, to be deleted if it
 	// does not commit.
 	created []catalog.SegmentID

@@ -178,6 +178,19 @@ func (f *Flow) Readers(_ context.Context, r *plan.Receive) ([]op.BatchReader, er
 	return out, nil
 }
 
+// Drained waits until all that is sent to this node has come, read or dropped.
+// Tasks may be done before: a join with nothing on one side needs nothing of
+// the other. A node that left the run then would look lost to those that still
+// send.
+func (f *Flow) Drained(ctx context.Context) error {
+	for _, b := range f.boxes {
+		if err := b.drained(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Close leaves the run: what waits is dropped, what is being sent is broken
 // off. The node's tasks must be done. It may be called twice.
 func (f *Flow) Close() error {

@@ -84,6 +84,11 @@ func (q *inbox) changed() {
 // push adds a batch when there is room. After the reader has closed, batches
 // are dropped.
 func (q *inbox) push(ctx context.Context, b *batch.Batch) error {
+	for _, c := range b.Cols {
+		// Arrow counts the NULLs of a slice when it is first asked. A batch that
+		// goes to several tasks would be written to by all of them.
+		c.NullN()
+	}
 	n := b.Bytes()
 	for {
 		q.mu.Lock()
@@ -117,6 +122,23 @@ func (q *inbox) end() {
 	if q.open > 0 {
 		q.open--
 		q.changed()
+	}
+}
+
+// drained waits until all senders have ended. One that failed never does.
+func (q *inbox) drained(ctx context.Context) error {
+	for {
+		q.mu.Lock()
+		open, wake := q.open, q.wake
+		q.mu.Unlock()
+		if open == 0 {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/coord"
@@ -17,7 +19,10 @@ import (
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cluster/tlsconf"
+	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
@@ -59,7 +64,13 @@ type Node struct {
 	store  *store.Store
 	repl   *repl.Repl
 	raft   *raftnode.Node
-	engine *coord.Engine
+	worker *worker.Worker
+
+	unwatch chan struct{} // ends the watch over the heap
+	watched sync.WaitGroup
+	engine  *coord.Engine
+	trainer *trainer.Trainer
+	up      atomic.Bool // Start is done: heartbeats may look at all the rest
 }
 
 // programShare is what the process needs beside what accounts count: the
@@ -123,16 +134,21 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.repl.Attach(n.raft)
+	v, models := newVirtuals(n), newModels()
+	n.trainer = n.newTrainer()
+	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: o.Threads,
+		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: models, Log: o.Log})
 	n.server.Serve()
 	if err = n.raft.WaitReady(ctx); err != nil {
 		return nil, err
 	}
-	v := newVirtuals(n)
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push}, Models: newModels(), Temp: n.o.Temp,
+		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push}, Models: models, Temp: n.o.Temp,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Node: n.self,
-		Runner: &Local{Store: n.store, Sources: v.sources, Parts: v.sources.Parts, Threads: o.Threads, Temp: n.o.Temp, Replicate: n.repl.Push},
+		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft},
 	})
+	n.engine.Supervise()
+	n.up.Store(true)
 	return n, nil
 }
 
@@ -146,11 +162,15 @@ func (n *Node) memory() {
 		limit = max(limit/4, (limit-programShare)*6/10)
 	}
 	n.pool = mem.NewPool(n.o.Name, limit)
+	if n.o.Memory > 0 {
+		n.unwatch = make(chan struct{})
+		n.watched.Go(func() { n.pool.Watch(n.unwatch, programShare) })
+	}
 }
 
 // oldestRead is the version of the oldest state a statement here reads.
 func (n *Node) oldestRead() uint64 {
-	if n.engine == nil {
+	if !n.up.Load() {
 		return 0
 	}
 	return n.engine.OldestRead()
@@ -172,8 +192,19 @@ func (n *Node) Leads() bool { return n.raft.Leads() }
 // start in full.
 func (n *Node) Close() error {
 	var errs []error
+	if n.unwatch != nil {
+		close(n.unwatch)
+		n.watched.Wait()
+		n.unwatch = nil
+	}
 	if n.engine != nil {
 		n.engine.Close()
+	}
+	if n.worker != nil {
+		n.worker.Close()
+	}
+	if n.trainer != nil {
+		n.trainer.Close()
 	}
 	if n.server != nil {
 		errs = append(errs, n.server.Close())

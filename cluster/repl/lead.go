@@ -52,7 +52,7 @@ func files(s *catalog.State) []held {
 		}
 	}
 	for _, j := range s.Jobs() {
-		if j.State != catalog.JobRunning || j.CheckpointFile.IsZero() {
+		if j.State == catalog.JobDone || j.CheckpointFile.IsZero() {
 			continue
 		}
 		oid, id := j.OID, j.CheckpointFile

@@ -47,7 +47,11 @@ type attempt struct {
 }
 
 func newAttempt(q *query, run string, nodes []uint64) *attempt {
-	return &attempt{q: q, run: run, nodes: nodes, boxes: map[uint64]*box{}, ready: make(chan struct{}), down: make(chan struct{}), opening: len(nodes) - 1}
+	a := &attempt{q: q, run: run, nodes: nodes, boxes: map[uint64]*box{}, ready: make(chan struct{}), down: make(chan struct{}), opening: len(nodes) - 1}
+	for _, n := range nodes[1:] {
+		a.boxes[n] = newBox(run)
+	}
+	return a
 }
 
 // open makes all nodes' ends of the exchange and waits for them.
@@ -56,11 +60,14 @@ func (a *attempt) open(ctx context.Context) error {
 	w := s.g.w
 	a.conf = &partConfig{
 		runtime: s.runtime(), env: s.env, tables: s.pin, sources: w.cfg.Sources, virtuals: s.o.Virtual,
-		writers: &store.TableWriters{Store: w.cfg.Store, Pool: s.pool, Replicate: w.cfg.Replicate}, buffers: s.buffers,
+		writers: &store.TableWriters{Store: w.cfg.Store, Pool: s.pool, Replicate: w.cfg.Replicate}, buffers: s.buffers, collects: w.cfg.Collects,
 		done:   func(l leafID, split int) { a.read(w.cfg.Self, l, split) },
 		failed: func(err error) { a.q.trouble(a, 0, err) },
 	}
-	a.part = newPart(ctx, a.q.plan.Stages, true, a.conf)
+	p := newPart(ctx, a.q.plan.Stages, true, a.conf)
+	a.mu.Lock()
+	a.part = p // from here on it does not change
+	a.mu.Unlock()
 	if len(a.q.plan.Stages) > 1 {
 		f, err := w.hub.Open(ctx, flow.Options{Run: a.run, Stages: a.q.plan.Stages, Nodes: a.nodes, Pool: s.pool})
 		if err != nil {
@@ -80,8 +87,7 @@ func (a *attempt) open(ctx context.Context) error {
 	net, cut := context.WithCancel(context.WithoutCancel(ctx))
 	a.cut = cut
 	for _, n := range a.nodes[1:] {
-		b := newBox(a.run)
-		a.boxes[n] = b
+		b := a.boxes[n]
 		a.calls.Go(func() { a.listen(net, n, ticket); b.close() })
 		a.calls.Go(func() { a.speak(net, n, b) })
 	}

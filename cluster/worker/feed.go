@@ -24,6 +24,8 @@ type feed struct {
 	mu     sync.Mutex
 	leaves []leafFeed
 	number map[*op.Split]int // of splits handed to lanes
+	given  int
+	read   int
 	wake   chan struct{}
 }
 
@@ -55,6 +57,7 @@ func (f *feed) give(leaf int, list ...numbered) {
 	defer f.mu.Unlock()
 	if leaf < len(f.leaves) {
 		f.leaves[leaf].q = append(f.leaves[leaf].q, list...)
+		f.given += len(list)
 		f.changed()
 	}
 }
@@ -101,6 +104,21 @@ func (f *feed) Next(ctx context.Context, leaf int) (*op.Split, error) {
 	}
 }
 
+// finished tells that a split has been read.
+func (f *feed) finished(leaf, num int) {
+	f.mu.Lock()
+	f.read++
+	f.mu.Unlock()
+	f.done(leafID{f.stage, leaf}, num)
+}
+
+// progress counts the splits read and those given.
+func (f *feed) progress() (read, given int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.read, f.given
+}
+
 // Open implements op.Tables.
 func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *eval.Env) (op.BatchReader, error) {
 	r, err := f.tables.Open(ctx, s, sp, env)
@@ -113,7 +131,7 @@ func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *eval.E
 		delete(f.number, sp)
 		f.mu.Unlock()
 		if ok {
-			f.done(leafID{f.stage, sp.Scan}, num)
+			f.finished(sp.Scan, num)
 		}
 	}}, nil
 }
@@ -127,7 +145,7 @@ func (f feedSources) Open(ctx context.Context, s *plan.Source, part, of int) (op
 	if err != nil {
 		return nil, err
 	}
-	return &told{r, func() { f.done(leafID{f.stage, f.source[s]}, part) }}, nil
+	return &told{r, func() { f.finished(f.source[s], part) }}, nil
 }
 
 // told calls then once after a reader is closed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
@@ -74,16 +75,28 @@ type Statement struct {
 	buffers map[int]*op.Buffer
 	pin     *store.Pin
 	dir     *spill.Dir
-	last    *query
 	runs    int
+
+	mu   sync.Mutex
+	last running // nil before the first run
+}
+
+// running is a plan as Actuals and Tasks look at it.
+type running interface {
+	actuals() stage.Actuals
+	tasks() []TaskInfo
 }
 
 // Statement opens a statement over a view of the catalog. It must be closed
 // after all its readers.
 func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o Options) *Statement {
 	c := &g.w.cfg
-	return &Statement{g: g, id: id, st: st, pool: pool, env: env, o: o, buffers: map[int]*op.Buffer{},
+	s := &Statement{g: g, id: id, st: st, pool: pool, env: env, o: o, buffers: map[int]*op.Buffer{},
 		pin: c.Store.Pin(o.BatchSize), dir: spill.NewDir(spill.Options{Parent: c.Temp, Pool: pool, Budget: c.Budget})}
+	g.w.mu.Lock()
+	g.w.statements[s] = struct{}{}
+	g.w.mu.Unlock()
+	return s
 }
 
 func (s *Statement) runtime() *op.Runtime {
@@ -95,12 +108,26 @@ func (s *Statement) runtime() *op.Runtime {
 // has one, replaces the state's manifest for a scan.
 func (s *Statement) Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	s.runs++
+	if len(p.Stages) == 1 {
+		r, err := newSolo(ctx, s, &p.Stages[0], manifests)
+		if err != nil {
+			return nil, err
+		}
+		s.set(r)
+		return r, nil
+	}
 	q := newQuery(s, fmt.Sprintf("%s/%d", s.id, s.runs), p, manifests)
-	s.last = q
+	s.set(q)
 	if err := q.begin(ctx); err != nil {
 		return nil, err
 	}
 	return q, nil
+}
+
+func (s *Statement) set(r running) {
+	s.mu.Lock()
+	s.last = r
+	s.mu.Unlock()
 }
 
 // Fill runs a reader to its end into buffer id, which later plans read.
@@ -144,6 +171,9 @@ func (s *Statement) Actuals() stage.Actuals {
 
 // Close frees what the statement holds.
 func (s *Statement) Close() {
+	s.g.w.mu.Lock()
+	delete(s.g.w.statements, s)
+	s.g.w.mu.Unlock()
 	for _, b := range s.buffers {
 		b.Close()
 	}

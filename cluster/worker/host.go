@@ -14,23 +14,25 @@ import (
 // remoteHost is what functions ask where the session is on another node: the
 // catalog and models are at hand, what a session may change is not.
 type remoteHost struct {
-	w  *Worker
-	m  *startMsg
-	mu sync.Mutex
-	st *catalog.State
+	w    *Worker
+	m    *startMsg
+	load func() (*catalog.State, error) // waits no longer than the run lives
+	mu   sync.Mutex
+	st   *catalog.State
+}
+
+func newRemoteHost(ctx context.Context, w *Worker, m *startMsg) *remoteHost {
+	return &remoteHost{w: w, m: m, load: func() (*catalog.State, error) { return w.cfg.State(ctx, m.Version) }}
 }
 
 // state gives the catalog, once this node has it as new as the plan's.
-func (h *remoteHost) state(ctx context.Context) (*catalog.State, error) {
+func (h *remoteHost) state() (*catalog.State, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.st != nil {
 		return h.st, nil
 	}
-	if h.w.cfg.State == nil {
-		return nil, pgerr.Internal("the node has no catalog")
-	}
-	st, err := h.w.cfg.State(ctx, h.m.Version)
+	st, err := h.load()
 	if err == nil {
 		h.st = st
 	}
@@ -39,7 +41,7 @@ func (h *remoteHost) state(ctx context.Context) (*catalog.State, error) {
 
 // Catalog implements eval.Host. A node that cannot catch up shows what it has.
 func (h *remoteHost) Catalog() *catalog.State {
-	st, err := h.state(context.Background())
+	st, err := h.state()
 	if err != nil {
 		return catalog.New()
 	}
@@ -55,9 +57,10 @@ func (h *remoteHost) Session() *eval.Session {
 	return &s
 }
 
+// elsewhere refuses a function that needs the session. Plans with one that is
+// known to run at the gateway (see look); this is for the rest.
 func elsewhere(what string) error {
-	return pgerr.Unsupported("%s cannot be called where the rows are on other nodes", what).
-		WithHint("Compute it over a result that is at the session's node, such as one with LIMIT or ORDER BY in a subquery.")
+	return pgerr.Unsupported("%s cannot be called on a node other than the session's", what)
 }
 
 // Setting implements eval.Host.
@@ -84,7 +87,7 @@ func (h *remoteHost) Setval(context.Context, types.OID, int64, bool) error {
 
 // Scorer implements eval.Host.
 func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {
-	st, err := h.state(ctx)
+	st, err := h.state()
 	if err != nil {
 		return nil, err
 	}

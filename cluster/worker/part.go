@@ -32,6 +32,7 @@ type partConfig struct {
 	sources  op.Sources
 	virtuals op.Virtuals
 	writers  op.Writers
+	collects op.Collectors
 	exchange op.Exchange
 	buffers  map[int]*op.Buffer
 	done     func(leaf leafID, split int) // from any lane
@@ -62,7 +63,7 @@ func (p *part) start(c *partConfig) error {
 		s := p.stages[i]
 		f := p.feeds[s.ID]
 		conf := build.Config{Stage: s, Runtime: c.runtime, Env: c.env, Splits: f, Tables: f, Virtuals: c.virtuals,
-			Writers: c.writers, Exchange: c.exchange, Buffers: c.buffers}
+			Writers: c.writers, Collects: c.collects, Exchange: c.exchange, Buffers: c.buffers}
 		if c.sources != nil {
 			conf.Sources = feedSources{f}
 		}
@@ -90,12 +91,14 @@ func (p *part) root() *task.Task {
 	return p.tasks[len(p.tasks)-1]
 }
 
-// wait waits until all tasks are done.
-func (p *part) wait() <-chan struct{} {
+// wait waits until all tasks are done, and then for then.
+func (p *part) wait(then func() error) <-chan struct{} {
 	ch := make(chan struct{})
-	go func() { // ends with the tasks, which stop ends at the latest
+	go func() { // ends with the tasks, which stop ends at the latest, and then
 		p.wg.Wait()
-		close(ch)
+		if then() == nil {
+			close(ch)
+		}
 	}()
 	return ch
 }

@@ -51,21 +51,21 @@ type leafWork struct {
 func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) *query {
 	q := &query{s: s, name: name, plan: p, names: map[uint64]string{}}
 	c := sched.Config{Saturation: s.o.Saturation}
-	spread := false
+	bound, writes, spread := look(p)
+	q.writes = writes
 	for i := range p.Stages {
 		st := &p.Stages[i]
-		q.writes = q.writes || has(st.Root, func(n plan.Node) bool { _, ok := n.(*plan.TableWrite); return ok })
-		spread = spread || st.Where == plan.OnAll
 		for leaf, n := range build.Leaves(st.Root) {
 			w := leafWork{id: leafID{st.ID, leaf}}
 			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single}
-			w.splits, l.Splits = s.splits(n, leaf, manifests)
+			w.splits = s.splits(n, leaf, manifests)
+			l.Splits = s.places(n, w.splits, manifests)
 			q.leaves = append(q.leaves, w)
 			c.Leaves = append(c.Leaves, l)
 		}
 	}
 	for i, m := range s.g.nodes() {
-		if i > 0 && !spread {
+		if i > 0 && (bound || !spread) {
 			break
 		}
 		c.Nodes = append(c.Nodes, sched.Node{ID: m.ID, Threads: m.Threads})
@@ -75,29 +75,38 @@ func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Sca
 	return q
 }
 
-func has(n plan.Node, f func(plan.Node) bool) bool {
-	if f(n) {
-		return true
+// manifest is what a scan reads of its table.
+func (s *Statement) manifest(n *plan.Scan, manifests map[*plan.Scan]*catalog.Manifest) *catalog.Manifest {
+	if m := manifests[n]; m != nil {
+		return m
 	}
-	for _, k := range n.Children() {
-		if has(k, f) {
-			return true
-		}
-	}
-	return false
+	return s.st.Manifest(n.Table)
 }
 
-// splits lists a leaf's work, for its tasks and for the scheduler.
-func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest) (list []op.Split, out []sched.Split) {
+// splits lists a leaf's work for its tasks.
+func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest) (list []op.Split) {
 	switch n := n.(type) {
 	case *plan.Scan:
-		m := manifests[n]
-		if m == nil {
-			m = s.st.Manifest(n.Table)
-		}
 		pr := store.NewPruner(n, s.env)
-		list = store.Splits(m, leaf, 0, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
-		out = make([]sched.Split, len(list))
+		list = store.Splits(s.manifest(n, manifests), leaf, 0, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
+	case *plan.Source:
+		of := 1
+		if s.g.w.cfg.Parts != nil {
+			of = max(s.g.w.cfg.Parts(n), 1)
+		}
+		for p := range of {
+			list = append(list, op.Split{Scan: leaf, Part: p, Of: of})
+		}
+	}
+	return list
+}
+
+// places tells the scheduler of a leaf's splits.
+func (s *Statement) places(n plan.Node, list []op.Split, manifests map[*plan.Scan]*catalog.Manifest) []sched.Split {
+	out := make([]sched.Split, len(list))
+	switch n := n.(type) {
+	case *plan.Scan:
+		m := s.manifest(n, manifests)
 		for i, sp := range list {
 			part, _ := store.At(m, sp.Ordinal)
 			out[i] = sched.Split{Partition: part, Rows: sp.To - sp.From}
@@ -106,17 +115,15 @@ func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*cata
 			}
 		}
 	case *plan.Source:
-		of := 1
-		if s.g.w.cfg.Parts != nil {
-			of = max(s.g.w.cfg.Parts(n), 1)
+		var at []uint64 // nil: anywhere
+		if s.g.w.cfg.Local != nil && s.g.w.cfg.Local(n) {
+			at = []uint64{s.g.w.cfg.Self}
 		}
-		rows := int64(max(n.Rows, 0)) / int64(of)
-		for p := range of {
-			list = append(list, op.Split{Scan: leaf, Part: p, Of: of})
-			out = append(out, sched.Split{Partition: p, Rows: rows})
+		for i, sp := range list {
+			out[i] = sched.Split{Partition: sp.Part, Rows: int64(max(n.Rows, 0)) / int64(sp.Of), Replicas: at}
 		}
 	}
-	return list, out
+	return out
 }
 
 // begin makes attempts until one runs. They live no longer than ctx.

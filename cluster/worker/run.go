@@ -23,6 +23,7 @@ import (
 type run struct {
 	m       *startMsg
 	gateway uint64
+	self    uint64
 	pool    *mem.Pool
 	part    *part
 	goes    chan struct{} // closed by the order to go
@@ -41,7 +42,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	if err != nil {
 		return err
 	}
-	r := &run{m: m, gateway: rpc.Caller(ctx), goes: make(chan struct{}), stop: make(chan struct{}), segments: map[int]*catalog.Segment{}}
+	r := &run{m: m, gateway: rpc.Caller(ctx), self: w.cfg.Self, goes: make(chan struct{}), stop: make(chan struct{}), segments: map[int]*catalog.Segment{}}
 	tell := teller(send)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -49,15 +50,15 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	r.pool = w.cfg.Pool.Child("statement "+m.Statement, m.Limit)
 	dir := spill.NewDir(spill.Options{Parent: w.cfg.Temp, Pool: r.pool, Budget: w.cfg.Budget})
 	pin := w.cfg.Store.Pin(m.BatchSize)
-	h := &remoteHost{w: w, m: m}
+	h := newRemoteHost(ctx, w, m)
 	env := &eval.Env{Types: m.Env.in(), Params: params, Host: h}
 	env.Types.Names = remoteNames{h}
 	failed := make(chan error, 1)
 	c := &partConfig{
 		runtime: &op.Runtime{Lanes: w.cfg.Threads, BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
-		writers: &store.TableWriters{Store: w.cfg.Store, Pool: r.pool, Replicate: w.cfg.Replicate},
-		done:    func(l leafID, split int) { _ = tell(event{Kind: evDone, Leaf: l, Split: split}) },
+		writers: &store.TableWriters{Store: w.cfg.Store, Pool: r.pool, Replicate: w.cfg.Replicate}, collects: w.cfg.Collects,
+		done: func(l leafID, split int) { _ = tell(event{Kind: evDone, Leaf: l, Split: split}) },
 		failed: func(err error) {
 			select {
 			case failed <- err:
@@ -65,6 +66,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 			}
 		},
 	}
+	r.pool.OnFail(c.failed)
 	r.part = newPart(ctx, m.Stages, false, c)
 	defer func() {
 		// In this order: tasks use all the rest, batches lie in pinned segments.
@@ -98,13 +100,13 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return r.work(ctx, c, failed, tell)
+	return r.work(ctx, c, f, failed, tell)
 }
 
 // work runs the tasks to their end, or until the run is stopped. A failed task
 // does not end the run: its node's end of the exchange stays, so that others do
 // not fail for want of it, until the gateway has heard and stops all.
-func (r *run) work(ctx context.Context, c *partConfig, failed chan error, tell func(event) error) error {
+func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, tell func(event) error) error {
 	report := func(err error) error {
 		r.part.fail(err)
 		return tell(event{Kind: evFailed, Err: errOut(err)})
@@ -120,7 +122,7 @@ func (r *run) work(ctx context.Context, c *partConfig, failed chan error, tell f
 			return ctx.Err()
 		}
 	}
-	all := r.part.wait()
+	all := r.part.wait(func() error { return f.Drained(ctx) })
 	for {
 		select {
 		case err := <-failed:
@@ -220,17 +222,4 @@ func (r *run) order(o orders) error {
 		close(r.goes)
 	}
 	return nil
-}
-
-func (r *run) info() RunInfo {
-	i := RunInfo{Run: r.m.Run, Statement: r.m.Statement, Gateway: r.gateway, Used: r.pool.Used(), Spilled: r.pool.Spilled()}
-	for _, s := range r.part.stages {
-		i.Stages = append(i.Stages, s.ID)
-	}
-	for _, s := range r.part.stats() {
-		if s.Key.Node == 0 {
-			i.Rows += s.Stats.Rows
-		}
-	}
-	return i
 }

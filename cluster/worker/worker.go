@@ -3,8 +3,6 @@ package worker
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/flow"
@@ -37,12 +35,16 @@ type Config struct {
 	Budget  *spill.Budget
 	Sources op.Sources
 	Parts   func(*plan.Source) int // splits of a source
+	// Local tells the sources that only the gateway can read; may be nil.
+	Local func(*plan.Source) bool
 	// Replicate makes a new segment durable on its replicas.
 	Replicate func(ctx context.Context, s *catalog.Segment) error
 	// State gives the catalog at a version or later, waiting for it.
 	State  func(ctx context.Context, version uint64) (*catalog.State, error)
 	Models Models
-	Log    *slog.Logger
+	// Collects finds the collectors of this node; nil for none.
+	Collects op.Collectors
+	Log      *slog.Logger
 }
 
 // Worker runs tasks on a node. Its methods may be called from any goroutine.
@@ -51,10 +53,11 @@ type Worker struct {
 	hub *flow.Hub
 	log *slog.Logger
 
-	mu     sync.Mutex
-	runs   map[string]*run
-	closed bool
-	wg     sync.WaitGroup
+	mu         sync.Mutex
+	runs       map[string]*run         // for other nodes
+	statements map[*Statement]struct{} // of this node's sessions
+	closed     bool
+	wg         sync.WaitGroup
 }
 
 // New makes a node's worker and registers it with the node's server.
@@ -63,7 +66,7 @@ func New(c Config) *Worker {
 		c.Log = slog.Default()
 	}
 	c.Threads = max(c.Threads, 1)
-	w := &Worker{cfg: c, hub: flow.NewHub(c.Self, c.Peers, c.Server), log: c.Log, runs: map[string]*run{}}
+	w := &Worker{cfg: c, hub: flow.NewHub(c.Self, c.Peers, c.Server), log: c.Log, runs: map[string]*run{}, statements: map[*Statement]struct{}{}}
 	c.Server.RegisterGet(callRun, w.run)
 	rpc.Handle(c.Server, callOrders, w.orders)
 	return w
@@ -82,27 +85,6 @@ func (w *Worker) Close() {
 
 // Wait waits until no run for another node is left.
 func (w *Worker) Wait() { w.wg.Wait() }
-
-// RunInfo tells of a run for another node.
-type RunInfo struct {
-	Run, Statement string
-	Gateway        uint64
-	Stages         []plan.StageID
-	Used, Spilled  int64 // bytes
-	Rows           int64 // given by the stages so far
-}
-
-// Running lists the runs for other nodes, by name.
-func (w *Worker) Running() []RunInfo {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := []RunInfo{}
-	for _, r := range w.runs {
-		out = append(out, r.info())
-	}
-	slices.SortFunc(out, func(a, b RunInfo) int { return strings.Compare(a.Run, b.Run) })
-	return out
-}
 
 // enter registers a run.
 func (w *Worker) enter(r *run) error {

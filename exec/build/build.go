@@ -22,6 +22,7 @@ type Config struct {
 	Virtuals op.Virtuals
 	Sources  op.Sources
 	Writers  op.Writers
+	Collects op.Collectors
 	Exchange op.Exchange
 	Buffers  map[int]*op.Buffer // by the ID of plan.Buffer
 }
@@ -199,6 +200,8 @@ func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, err
 		return b.recursive(n)
 	case *plan.TableWrite:
 		return b.tableWrite(ctx, n)
+	case *plan.Collect:
+		return b.collect(ctx, n)
 	}
 	return rel{}, pgerr.Internal("the plan has a %T where operators are made", n)
 }

@@ -101,6 +101,17 @@ type Writer interface {
 	Abort() error
 }
 
+// Collector takes rows. Add may be called from any goroutine and keeps nothing
+// of the batch.
+type Collector interface {
+	Add(ctx context.Context, b *batch.Batch) error
+}
+
+// Collectors finds what plan.Collect names; an error if it is not on this node.
+type Collectors interface {
+	Collector(name string) (Collector, error)
+}
+
 // Writers makes the writer of a lane.
 type Writers interface {
 	Writer(ctx context.Context, w *plan.TableWrite) (Writer, error)

@@ -43,11 +43,18 @@ func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 		}
 	}
 	for _, j := range s.Jobs() {
-		if j.State != catalog.JobRunning {
+		// A job that failed may be resumed.
+		if j.State == catalog.JobDone {
 			continue
 		}
-		for _, id := range j.Pinned {
-			refs[id] = struct{}{}
+		for _, m := range j.Reads {
+			for _, p := range m.Partitions {
+				for _, g := range p {
+					if g.Inline == nil && here(g.Nodes) {
+						refs[g.ID] = struct{}{}
+					}
+				}
+			}
 		}
 		if !j.CheckpointFile.IsZero() && here(j.CheckpointNodes) {
 			refs[j.CheckpointFile] = struct{}{}

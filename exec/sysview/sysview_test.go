@@ -86,7 +86,7 @@ func shop(t testing.TB) *catalog.State {
 				Iterations: 2, TrainLoss: 0.25, Metrics: []catalog.NamedValue{{Name: "accuracy", Value: 0.9}, {Name: "bad", Value: math.NaN()}}, Seconds: 1.5,
 				Bytes: []byte("abc"), Statement: "TRAIN MODEL m", Options: []catalog.NamedText{{Name: "l2_reg", Value: "0.1"}}, CreatedAt: at,
 				History: []catalog.Iteration{{Number: 1, TrainLoss: 0.5, ValidationLoss: math.NaN(), Seconds: 1}, {Number: 2, TrainLoss: 0.25, ValidationLoss: 0.3, Seconds: 0.5}}}}}},
-		&catalog.PutJob{New: true, Job: &catalog.Job{OID: 16430, Schema: schema, Model: "m", Owner: boss, State: catalog.JobRunning, Statement: "RETRAIN MODEL m",
+		&catalog.PutJob{Job: &catalog.Job{OID: 16430, Schema: schema, Model: "m", Owner: boss, State: catalog.JobRunning, Statement: "RETRAIN MODEL m",
 			Coordinator: 7, Iteration: 1, Phase: "iterate", Rows: 50, CreatedAt: at, UpdatedAt: at, History: []catalog.Iteration{{Number: 1, TrainLoss: 9, ValidationLoss: math.NaN(), Seconds: 2}}}},
 		&catalog.PutSetting{Name: "work_mem", Value: "8MB"},
 	}

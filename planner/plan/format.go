@@ -242,6 +242,8 @@ func (p *printer) node(n Node, d int) {
 		p.line(d, s+" "+p.cols(n.Cols))
 	case *TableWrite:
 		p.line(d, "TableWrite "+n.Table.Name)
+	case *Collect:
+		p.line(d, "Collect")
 	case *Exchange:
 		s := "Exchange " + [...]string{"Gather", "HashBy", "Broadcast", "Spread"}[n.Kind]
 		if len(n.Keys) > 0 {

@@ -364,13 +364,28 @@ type RecursiveUnion struct {
 }
 
 // TableWrite writes its input's rows as segments of a table and emits one row
-// a segment: its encoded catalog.Segment with the partition (bytea). Input columns are in the
-// order of Cols. It runs wherever its input is.
+// a segment: its encoded catalog.Written (bytea). It runs wherever its input
+// is. Rows that are NULL where the table says NOT NULL, or for which a check is
+// false, fail the statement.
 type TableWrite struct {
 	relation
 	Input Node
 	Table *catalog.Relation
-	Cols  []int16 // attnum of each input column
+	// Namespace is the name of the table's schema, for errors.
+	Namespace string
+	Cols      []int16      // attnum of each column that is written
+	Values    []expr.ColID // the input's columns for Cols; nil: all, in order
+	Checks    []Check      // over the input's columns
+	Out       Column
+}
+
+// Collect gives its input's rows to a collector that the statement has opened
+// on every node, a training's, and emits one row a lane: how many they were
+// (int8). It runs wherever its input is, and so leaves rows where they lie.
+type Collect struct {
+	relation
+	Input Node
+	Name  string // of the collector
 	Out   Column
 }
 

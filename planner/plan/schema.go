@@ -81,6 +81,12 @@ func (n *TableWrite) WithChildren(c []Node) Node {
 	m.Input = c[0]
 	return &m
 }
+func (n *Collect) Children() []Node { return []Node{n.Input} }
+func (n *Collect) WithChildren(c []Node) Node {
+	m := *n
+	m.Input = c[0]
+	return &m
+}
 func (n *Exchange) Children() []Node { return []Node{n.Input} }
 func (n *Exchange) WithChildren(c []Node) Node {
 	m := *n
@@ -181,6 +187,7 @@ func (n *Limit) Schema() []Column      { return n.Input.Schema() }
 func (n *DistinctOn) Schema() []Column { return n.Input.Schema() }
 func (n *Max1Row) Schema() []Column    { return n.Input.Schema() }
 func (n *TableWrite) Schema() []Column { return []Column{n.Out} }
+func (n *Collect) Schema() []Column    { return []Column{n.Out} }
 func (n *Exchange) Schema() []Column   { return n.Input.Schema() }
 func (n *SetOp) Schema() []Column      { return n.Cols }
 func (n *RecursiveUnion) Schema() []Column {

@@ -45,7 +45,7 @@ type Staged struct {
 func init() {
 	// Plans travel between nodes as gob.
 	for _, n := range []Node{&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
-		&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Exchange{}} {
+		&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{}} {
 		gob.Register(n)
 	}
 	for _, e := range []expr.Expr{&expr.Col{}, &expr.Const{}, &expr.Param{}, &expr.Call{}, &expr.Cast{}, &expr.Case{}, &expr.And{}, &expr.Or{}, &expr.Not{},

@@ -174,6 +174,13 @@ func (m *mapper) node(n Node) Node {
 		c := *n
 		c.On = m.list(n.On)
 		return &c
+	case *TableWrite:
+		c := *n
+		c.Checks = append([]Check(nil), n.Checks...)
+		for i, k := range n.Checks {
+			c.Checks[i].Expr = m.one(k.Expr)
+		}
+		return &c
 	case *Exchange:
 		c := *n
 		c.Keys = m.list(n.Keys)

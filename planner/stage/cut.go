@@ -42,7 +42,7 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 			return n
 		case *plan.FuncScan, *plan.ProjectSet, *plan.Buffer, *plan.RecursiveUnion:
 			leaves += c.rows(n)
-		case *plan.Aggregate, *plan.Join, *plan.TableWrite, *plan.Sort, *plan.Window:
+		case *plan.Aggregate, *plan.Join, *plan.TableWrite, *plan.Collect, *plan.Sort, *plan.Window:
 			heavy = true
 		}
 		kids := n.Children()

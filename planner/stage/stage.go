@@ -190,8 +190,8 @@ func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
 			return nil, d, err
 		}
 		return with1(n, in), d.renamed(n.Items), nil
-	case *plan.TableWrite:
-		in, d, err := p.place(n.Input)
+	case *plan.TableWrite, *plan.Collect:
+		in, d, err := p.place(n.Children()[0])
 		if err != nil {
 			return nil, d, err
 		}

@@ -13,6 +13,9 @@ import (
 const maxMoves = 2048
 
 func (c *DeleteRows) apply(e *edit) error {
+	if err := e.expectTable(c.Table, c.ExpectVersion); err != nil {
+		return err
+	}
 	me, err := e.manifest(c.Table)
 	if err != nil {
 		return err

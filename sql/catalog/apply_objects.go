@@ -200,35 +200,78 @@ func fenced(model string) *pgerr.Error {
 }
 
 func (c *PutJob) apply(e *edit) error {
-	old := e.s.jobs[c.Job.OID]
-	switch {
-	case c.New && old != nil:
+	if e.s.jobs[c.Job.OID] != nil {
 		return pgerr.New(pgerr.DuplicateObject, "training job %d already exists", c.Job.OID)
-	case !c.New && (old == nil || old.Epoch != c.ExpectEpoch):
-		return fenced(c.Job.Model)
 	}
-	own(e, ownJobs, &e.s.jobs)[c.Job.OID] = c.Job
-	e.noteOID(c.Job.OID)
+	n := *c.Job
+	n.ReadVersion, n.Reads = e.version, nil
+	for _, oid := range n.Tables {
+		if m := e.s.manifests[oid]; m != nil {
+			n.Reads = append(n.Reads, m)
+		}
+	}
+	own(e, ownJobs, &e.s.jobs)[n.OID] = &n
+	e.noteOID(n.OID)
+	return nil
+}
+
+// job copies a job for a change, if it is in the epoch that the change expects.
+func (e *edit) job(oid types.OID, epoch uint64) (*Job, error) {
+	old := e.s.jobs[oid]
+	if old == nil {
+		return nil, conflict("delete")
+	}
+	if old.Epoch != epoch {
+		return nil, fenced(old.Model)
+	}
+	n := *old
+	own(e, ownJobs, &e.s.jobs)[oid] = &n
+	return &n, nil
+}
+
+func (c *TakeJob) apply(e *edit) error {
+	j, err := e.job(c.OID, c.ExpectEpoch)
+	if err != nil {
+		return err
+	}
+	j.Epoch++
+	j.Coordinator = c.Coordinator
+	if c.Restart {
+		j.State, j.CancelRequested = JobRunning, false
+		j.Error, j.ErrorCode, j.ErrorDetail, j.ErrorHint, j.ErrorPosition = "", "", "", "", 0
+	}
+	return nil
+}
+
+func (c *EndJob) apply(e *edit) error {
+	j, err := e.job(c.OID, c.ExpectEpoch)
+	if err != nil {
+		return err
+	}
+	j.State, j.Number, j.UpdatedAt = c.State, c.Number, time.UnixMicro(c.UpdatedMicros).UTC()
+	j.Error, j.ErrorCode, j.ErrorDetail, j.ErrorHint, j.ErrorPosition = c.Error, c.ErrorCode, c.ErrorDetail, c.ErrorHint, c.ErrorPosition
+	if c.State == JobDone {
+		j.Reads = nil
+	}
 	return nil
 }
 
 func (c *JobProgress) apply(e *edit) error {
-	old := e.s.jobs[c.OID]
-	if old == nil {
-		return conflict("delete")
+	j, err := e.job(c.OID, c.ExpectEpoch)
+	if err != nil {
+		return err
 	}
-	if old.Epoch != c.ExpectEpoch {
-		return fenced(old.Model)
-	}
-	n := *old
-	n.Iteration, n.Phase, n.Rows, n.UpdatedAt = c.Iteration, c.Phase, c.Rows, time.UnixMicro(c.UpdatedMicros).UTC()
+	j.Iteration, j.Phase, j.Rows, j.UpdatedAt = c.Iteration, c.Phase, c.Rows, time.UnixMicro(c.UpdatedMicros).UTC()
 	if len(c.History) > 0 {
-		n.History = append(old.History[:len(old.History):len(old.History)], c.History...)
+		keep := len(j.History)
+		for keep > 0 && j.History[keep-1].Number >= c.History[0].Number {
+			keep--
+		}
+		j.History = append(j.History[:keep:keep], c.History...)
 	}
 	if c.Checkpoint != nil || !c.CheckpointFile.IsZero() {
-		n.Checkpoint, n.CheckpointFile, n.CheckpointNodes, n.CheckpointSHA = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA
+		j.Checkpoint, j.CheckpointFile, j.CheckpointNodes, j.CheckpointSHA = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA
 	}
-	own(e, ownJobs, &e.s.jobs)[c.OID] = &n
 	return nil
 }
 

@@ -192,15 +192,33 @@ func TestSequences(t *testing.T) {
 
 func TestJobs(t *testing.T) {
 	d := &db{t, catalog.New()}
-	job := &catalog.Job{OID: 20000, Model: "m", Epoch: 1, State: catalog.JobRunning}
-	d.do("", &catalog.PutJob{Job: job, New: true})
-	d.do("", &catalog.JobProgress{OID: 20000, ExpectEpoch: 1, Iteration: 3, History: []catalog.Iteration{{Number: 3}}, Checkpoint: []byte{1}})
-	taken := *d.s.Job(20000)
-	taken.Epoch, taken.Coordinator = 2, 9
-	d.do("", &catalog.PutJob{Job: &taken, ExpectEpoch: 1})
-	d.do(pgerr.SerializationFailure, &catalog.JobProgress{OID: 20000, ExpectEpoch: 1})
-	d.do(pgerr.SerializationFailure, &catalog.PutJob{Job: &taken, ExpectEpoch: 1})
-	if j := d.s.Job(20000); j.Iteration != 3 || len(j.History) != 1 || j.Coordinator != 9 {
+	d.do("", &catalog.PutRelation{Rel: table(20000, "t")}, &catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{seg(1, 1)}})
+	job := &catalog.Job{OID: 20001, Model: "m", Epoch: 1, State: catalog.JobRunning, Tables: []types.OID{20000}}
+	d.do("", &catalog.PutJob{Job: job})
+	d.do(pgerr.DuplicateObject, &catalog.PutJob{Job: job})
+	d.do("", &catalog.JobProgress{OID: 20001, ExpectEpoch: 1, Iteration: 3, History: []catalog.Iteration{{Number: 2}, {Number: 3}}, Checkpoint: []byte{1}})
+	d.do("", &catalog.TakeJob{OID: 20001, ExpectEpoch: 1, Coordinator: 9})
+	// The coordinator that lost the job cannot write.
+	d.do(pgerr.SerializationFailure, &catalog.JobProgress{OID: 20001, ExpectEpoch: 1})
+	d.do(pgerr.SerializationFailure, &catalog.TakeJob{OID: 20001, ExpectEpoch: 1})
+	d.do(pgerr.SerializationFailure, &catalog.EndJob{OID: 20001, ExpectEpoch: 1, State: catalog.JobDone})
+	// The new one goes on from iteration 2.
+	d.do("", &catalog.JobProgress{OID: 20001, ExpectEpoch: 2, Iteration: 3, History: []catalog.Iteration{{Number: 3, Seconds: 1}}})
+	j := d.s.Job(20001)
+	if j.Iteration != 3 || len(j.History) != 2 || j.History[1].Seconds != 1 || j.Coordinator != 9 || len(j.Checkpoint) != 1 {
+		t.Fatalf("%+v", j)
+	}
+	// It reads what was there when it began.
+	d.do("", &catalog.Truncate{Table: 20000})
+	if n := len(d.s.Manifest(20000).Partitions[0]); n != 0 {
+		t.Fatalf("%d segments", n)
+	}
+	if m := d.s.Job(20001).At(d.s).Manifest(20000); len(m.Partitions[0]) != 1 {
+		t.Fatalf("the job's rows are gone: %+v", m)
+	}
+	d.do("", &catalog.EndJob{OID: 20001, ExpectEpoch: 2, State: catalog.JobFailed, Error: "no"})
+	d.do("", &catalog.TakeJob{OID: 20001, ExpectEpoch: 2, Coordinator: 8, Restart: true})
+	if j := d.s.Job(20001); j.State != catalog.JobRunning || j.Error != "" || j.Epoch != 3 || len(j.Reads) != 1 {
 		t.Fatalf("%+v", j)
 	}
 }

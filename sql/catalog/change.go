@@ -52,16 +52,34 @@ type (
 		ExpectVersion uint64 // 0: any
 	}
 
-	// PutJob makes a training job, or replaces the one whose epoch is
-	// ExpectEpoch: a coordinator that lost its job to another cannot write. To
-	// take a job over, put it with a greater Job.Epoch.
-	PutJob struct {
-		Job         *Job
-		New         bool // it must not exist yet; ExpectEpoch is not looked at
+	// PutJob makes a training job, which must not exist yet. The segments of its
+	// Tables are pinned as they are now.
+	PutJob struct{ Job *Job }
+	// TakeJob gives a job to another coordinator, under a new epoch, so that the
+	// old one cannot write any more. It fails (40001) if the job has left
+	// ExpectEpoch. Restart also sets a job going again that had failed or was
+	// cancelled.
+	TakeJob struct {
+		OID         types.OID
 		ExpectEpoch uint64
+		Coordinator uint64
+		Restart     bool
+	}
+	// EndJob says how a job ended, for whoever waits for it.
+	EndJob struct {
+		OID              types.OID
+		ExpectEpoch      uint64
+		State            JobState
+		Error, ErrorCode string // and what else a client is told
+		ErrorDetail      string
+		ErrorHint        string
+		ErrorPosition    int
+		Number           int // of the model's version, where State is JobDone
+		UpdatedMicros    int64
 	}
 	// JobProgress moves a job on without sending all of it: the scalars replace
-	// the job's, History is added at the end. A Checkpoint or CheckpointFile
+	// the job's, History is added at the end, in the place of iterations with the
+	// same or greater numbers: those of an epoch that was cut short. A Checkpoint or CheckpointFile
 	// replaces both, where given. State "" keeps the job's.
 	JobProgress struct {
 		OID             types.OID
@@ -148,6 +166,9 @@ type (
 		Table   types.OID
 		Segment SegmentID
 		Rows    []byte
+		// ExpectVersion, if not 0, is the descriptor's version under which the
+		// writer decided that the rows may go.
+		ExpectVersion uint64
 	}
 	// SetModelNodes says which nodes hold a model version's file. It is
 	// harmless where the version is gone.
@@ -186,15 +207,26 @@ type (
 		Hashes      []uint64
 		ReadVersion uint64
 		All         bool
+		// Side is 0 for a unique constraint. A foreign key has two sides: SideRefers
+		// claims the keys that its new rows refer to, SideRemoves those that leave
+		// the table referred to; claims conflict only with the other side's.
+		Side uint8
 	}
 	// Guard fails with 40001 if the table's rows changed after version Since:
-	// rows were added (Appends) or deleted (Deletes). Foreign keys are checked
-	// against a version and committed under guards.
+	// rows were added (Appends) or deleted (Deletes). What is decided by a look
+	// at all rows of a version, as a constraint that is added, is committed under
+	// guards.
 	Guard struct {
 		Table            types.OID
 		Since            uint64
 		Appends, Deletes bool
 	}
+)
+
+// The sides of a foreign key's claims.
+const (
+	SideRefers  uint8 = 1
+	SideRemoves uint8 = 2
 )
 
 // SegmentRef names a segment as it was when somebody read it.

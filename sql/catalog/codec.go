@@ -16,7 +16,7 @@ var kinds = []Change{
 	&PutSchema{}, &DropSchema{}, &PutRelation{}, &DropRelation{}, &PutRole{}, &DropRole{}, &PutEnum{}, &DropEnum{},
 	&PutModel{}, &DropModel{}, &PutJob{}, &JobProgress{}, &CancelJob{}, &DropJob{}, &PutNode{}, &DropNode{},
 	&PutSetting{}, &PutComment{}, &SetSequence{}, &AdvanceSequence{}, &AllocOIDs{}, &AppendSegments{}, &ReplaceSegments{},
-	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{},
+	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{}, &TakeJob{}, &EndJob{},
 }
 
 func init() {
@@ -91,6 +91,7 @@ type imageEntry struct {
 	Version uint64
 	All     bool
 	Hashes  []uint64
+	Side    uint8
 }
 
 // stateFormat is the first byte of an encoded State.
@@ -114,7 +115,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 		l := s.unique[oid]
 		k := imageKeys{Constraint: oid, Table: l.table, Floor: l.floor}
 		for _, x := range l.entries {
-			k.Entries = append(k.Entries, imageEntry{x.version, x.all, x.hashes})
+			k.Entries = append(k.Entries, imageEntry{x.version, x.all, x.hashes, x.side})
 		}
 		im.Unique = append(im.Unique, k)
 	}
@@ -173,7 +174,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	for _, x := range im.Unique {
 		l := &keyLog{table: x.Table, floor: x.Floor}
 		for _, k := range x.Entries {
-			l.entries = append(l.entries, keyEntry{k.Version, k.All, k.Hashes})
+			l.entries = append(l.entries, keyEntry{k.Version, k.All, k.Hashes, k.Side})
 			l.hashes += len(k.Hashes)
 		}
 		s.unique[x.Constraint] = l

@@ -76,6 +76,10 @@ type Relation struct {
 	Index   *Index    // indexes
 	Seq     *Sequence // sequences
 	Options map[string]string
+	// ReferencedBy are the tables whose foreign keys refer to this one, sorted.
+	// A key that is added changes this descriptor too, so that writers who did
+	// not know of it conflict.
+	ReferencedBy []types.OID
 }
 
 // Dep is a reference to another object, or to one column of a relation.
@@ -116,6 +120,8 @@ type Constraint struct {
 	MatchFull                     bool
 	Deferrable, InitiallyDeferred bool
 	NullsNotDistinct              bool
+	NotValid                      bool    // rows from before it may violate it
+	SetColumns                    []int16 // ON DELETE SET NULL | DEFAULT (columns); nil for all
 }
 
 // Index is the descriptor of an index: its table, columns and uniqueness.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/types"
@@ -89,19 +90,30 @@ const (
 
 // Job is a training job: what any node needs to go on with it.
 type Job struct {
-	OID         types.OID
-	Schema      types.OID
-	Model       string // the name the model will have
-	Owner       types.OID
-	Session     []byte // what the statement needs of its session: search path, time zone, parameters
-	Statement   string
-	OrReplace   bool
+	OID       types.OID
+	Schema    types.OID
+	Model     string // the name the model will have
+	Owner     types.OID
+	Session   []byte // what the statement needs of its session: search path, time zone, parameters
+	Statement string // TRAIN MODEL …, whose name Schema and Model stand for
+	// Replace is the version of the model's descriptor that the job adds a
+	// version to; 0 for a new model.
+	Replace uint64
+	// Attached says that the job is a session's on the node Coordinator and ends
+	// with it: its model goes into the session's open transaction. No other node
+	// can take it over.
+	Attached    bool
 	ReadVersion uint64 // the state version whose rows are trained on
-	// Pinned are the segments the job reads; they are kept until it ends.
-	Pinned          []SegmentID
+	// Tables are what the job reads, and Reads their segments at ReadVersion,
+	// which are kept until the job ends. PutJob fills in both.
+	Tables          []types.OID
+	Reads           []*Manifest
 	State           JobState
 	Error           string
 	ErrorCode       string
+	ErrorDetail     string
+	ErrorHint       string
+	ErrorPosition   int
 	Coordinator     uint64 // node that drives it
 	Epoch           uint64 // grows with every change of coordinator: the fence
 	Iteration       int
@@ -115,6 +127,21 @@ type Job struct {
 	Phase           string
 	Rows            int64
 	CancelRequested bool
+	Number          int // of the model's version, once the job is done
+}
+
+// At is the state as the job reads it: the tables as they were when the job
+// was made, all else as it is in s.
+func (j *Job) At(s *State) *State {
+	n := *s
+	n.manifests = maps.Clone(s.manifests)
+	for _, oid := range j.Tables {
+		delete(n.manifests, oid)
+	}
+	for _, m := range j.Reads {
+		n.manifests[m.Table] = m
+	}
+	return &n
 }
 
 // Node is a member of the cluster.

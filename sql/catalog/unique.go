@@ -24,6 +24,7 @@ type keyEntry struct {
 	version uint64
 	all     bool
 	hashes  []uint64 // sorted
+	side    uint8
 }
 
 // Bounds of a log. A reader that falls behind looks again, no more.
@@ -44,6 +45,9 @@ func (c *UniqueKeys) apply(e *edit) error {
 			return 1
 		})
 		for _, x := range l.entries[at:] {
+			if c.Side != 0 && c.Side == x.side {
+				continue
+			}
 			if x.all || c.All || x.meets(c.Hashes) {
 				return conflict("update")
 			}
@@ -69,17 +73,22 @@ func (e *edit) recordKeys() {
 		return
 	}
 	logs := own(e, ownUnique, &e.s.unique)
-	fresh := map[types.OID]*keyEntry{}
-	var order []types.OID
+	type key struct {
+		constraint types.OID
+		side       uint8
+	}
+	fresh := map[key]*keyEntry{}
+	var order []key
 	for _, c := range e.keys {
 		if e.s.relations[c.Table] == nil {
 			continue
 		}
-		x := fresh[c.Constraint]
+		k := key{c.Constraint, c.Side}
+		x := fresh[k]
 		if x == nil {
-			x = &keyEntry{version: e.version}
-			fresh[c.Constraint] = x
-			order = append(order, c.Constraint)
+			x = &keyEntry{version: e.version, side: c.Side}
+			fresh[k] = x
+			order = append(order, k)
 			l := keyLog{table: c.Table}
 			if old := logs[c.Constraint]; old != nil {
 				l = *old
@@ -93,8 +102,8 @@ func (e *edit) recordKeys() {
 			x.hashes = append(x.hashes, c.Hashes...)
 		}
 	}
-	for _, oid := range order {
-		x, l := fresh[oid], logs[oid]
+	for _, k := range order {
+		x, l := fresh[k], logs[k.constraint]
 		slices.Sort(x.hashes)
 		l.add(*x)
 		if len(l.entries) > maxLogEntries || l.hashes > maxLogHashes {

@@ -1,0 +1,127 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// maxAttempts bounds how often a training is begun again because nodes went
+// away. Attempts are a second apart at most, and a dead node is known as dead
+// after a few.
+const maxAttempts = 20
+
+// drive trains, and trains again from the last checkpoint when a node is lost.
+func (t *training) drive(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, rec *jobRecord) (*train.Result, error) {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, t.s.engine.started.UnixNano(), n)
+		res, err := t.attempt(ctx, x, st, p, rec, name)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return res, err
+		case rec.resume != nil && pgerr.CodeOf(err) == pgerr.DataCorrupted:
+			// A query with random() reads other rows each time.
+			rec.log().Warn("training starts anew: its checkpoint is of other rows", "error", err)
+			rec.resume = nil
+			continue
+		case n == maxAttempts || !nodeLost(err):
+			return nil, err
+		}
+		rec.log().Info("training goes on without a node", "attempt", n+1, "iteration", rec.saved, "error", err)
+		select {
+		case <-time.After(min(time.Duration(n)*100*time.Millisecond, time.Second)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// nodeLost tells whether what failed may be done without the node that failed.
+func nodeLost(err error) bool {
+	switch pgerr.CodeOf(err) {
+	case pgerr.ConnectionFailure, pgerr.AdminShutdown, pgerr.CannotConnectNow:
+		return true
+	}
+	return false
+}
+
+// attempt trains on the nodes that are alive now.
+func (t *training) attempt(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, rec *jobRecord, name string) (*train.Result, error) {
+	g, err := t.s.engine.cfg.Trainer.Open(ctx, name, p.job)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	rec.phase("read", 0)
+	if err := t.collect(ctx, x, st, p, name); err != nil {
+		return nil, err
+	}
+	rows, err := g.Deal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rec.phase("fit", rows)
+	return train.Run(ctx, train.Input{Job: p.job, Rows: rows, Resume: rec.resume, Save: rec, Progress: rec.event}, g)
+}
+
+// collect is the dataset stage: it runs the query once, leaving its rows on the
+// nodes that made them.
+func (t *training) collect(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, name string) error {
+	outer := x.ctx
+	x.ctx = ctx
+	defer func() { x.ctx = outer }()
+	r := t.s.newRun(x, st)
+	defer r.close()
+	// The optimiser changes the tree it is given, so each attempt binds anew.
+	q, err := t.bind(st, x.ptypes)
+	if err != nil {
+		return err
+	}
+	next := q.query.NextCol
+	o, err := opt.Optimize(q.query, r.optEnv(&next))
+	if err != nil {
+		return err
+	}
+	if err := r.buffers(o.Buffers); err != nil {
+		return err
+	}
+	pick := &plan.Project{Input: o.Root}
+	for i, at := range p.pick {
+		c := o.Cols[at]
+		var e expr.Expr = colRef(c)
+		if want := p.job.Columns[i].Type; !carriedAlike(c.Type, want) {
+			e = &expr.Cast{Arg: e, Typ: want}
+		}
+		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: p.job.Columns[i].Type}, Expr: e})
+		next++
+	}
+	out := plan.Column{ID: next, Name: "rows", Type: types.Int8}
+	root := &plan.Collect{Input: pick, Name: name, Out: out}
+	staged, err := stage.Stage(root, []plan.Column{out}, r.stageEnv(root, nil))
+	if err != nil {
+		return err
+	}
+	rows, err := r.stmt.Run(ctx, staged, nil)
+	if err != nil {
+		return err
+	}
+	for {
+		if _, err := rows.Next(ctx); err != nil {
+			cerr := rows.Close()
+			if err == io.EOF {
+				return cerr
+			}
+			return err
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package node
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/worker"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// runner is the node's gateway as the engine uses it: coord.Runner.
+type runner struct{ *worker.Gateway }
+
+// Statement implements coord.Runner.
+func (r runner) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o coord.RunOptions) coord.Statement {
+	return r.Gateway.Statement(id, st, pool, env, worker.Options(o))
+}
+
+// takers are the nodes that take work: those that are alive and do not drain.
+func (n *Node) takers() []worker.Member {
+	var out []worker.Member
+	for _, m := range n.raft.Current().Nodes() {
+		if alive, _ := n.raft.Liveness(m.ID); alive && !m.Draining {
+			out = append(out, worker.Member{ID: m.ID, Name: m.Name, Threads: m.Threads})
+		}
+	}
+	return out
+}
+
+// stateAt gives the catalog at a version or later.
+func (n *Node) stateAt(ctx context.Context, version uint64) (*catalog.State, error) {
+	if err := n.raft.WaitFor(ctx, version); err != nil {
+		return nil, err
+	}
+	return n.raft.Current(), nil
+}

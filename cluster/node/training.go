@@ -1,0 +1,64 @@
+package node
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// trainings is the node's trainer as the engine uses it: coord.Trainer.
+type trainings struct{ n *Node }
+
+// Open implements coord.Trainer.
+func (t trainings) Open(ctx context.Context, name string, job *train.Job) (coord.Training, error) {
+	var ids []uint64
+	for _, m := range t.n.takers() {
+		ids = append(ids, m.ID)
+	}
+	g, err := t.n.trainer.Open(ctx, name, job, ids)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (n *Node) newTrainer() *trainer.Trainer {
+	return trainer.New(trainer.Config{Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Pool: n.pool, Temp: n.o.Temp, Threads: n.o.Threads,
+		Alive: members{n.raft}.Alive, Changed: n.raft.LivenessChanged, Log: n.o.Log})
+}
+
+// members is what the node knows of the others: coord.Members.
+type members struct{ r *raftnode.Node }
+
+// Alive implements coord.Members.
+func (m members) Alive(id uint64) bool {
+	alive, _ := m.r.Liveness(id)
+	return alive
+}
+
+// Changed implements coord.Members.
+func (m members) Changed() <-chan struct{} { return m.r.LivenessChanged() }
+
+// Leads implements coord.Members.
+func (m members) Leads() bool { return m.r.Leads() }
+
+// blobs are files that are no table's: coord.Blobs.
+type blobs struct{ n *Node }
+
+// Put implements coord.Blobs.
+func (b blobs) Put(ctx context.Context, data []byte) (*catalog.Segment, error) {
+	ref, err := b.n.store.PutBlob(data)
+	if err != nil {
+		return nil, err
+	}
+	return ref, b.n.repl.Push(ctx, ref)
+}
+
+// Get implements coord.Blobs.
+func (b blobs) Get(ctx context.Context, ref *catalog.Segment) ([]byte, error) {
+	return b.n.store.Blob(ctx, ref)
+}

@@ -1,0 +1,227 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Group is a training's parts on its members, as its driver has them: a
+// train.Reducer. It is for one goroutine, and must be closed.
+type Group struct {
+	t       *Trainer
+	name    string
+	members []uint64
+	own     *part
+	ctx     context.Context // ends when a member is lost, and by Close
+	cancel  context.CancelCauseFunc
+	wg      sync.WaitGroup
+}
+
+// Open makes a part on this node and on those of the others that answer. name
+// must be new: a second attempt has another.
+func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64) (_ *Group, err error) {
+	g := &Group{t: t, name: name, members: []uint64{t.cfg.Self}}
+	// The parts live until Close; ctx is for the opening alone.
+	g.ctx, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			g.Close()
+		}
+	}()
+	for _, id := range others {
+		if id != t.cfg.Self && t.alive(id) {
+			g.members = append(g.members, id)
+		}
+	}
+	encoded := job.Encode()
+	if g.own, err = t.enter(&openMsg{Name: name, Job: encoded, Members: g.members}); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { g.cancel(context.Cause(ctx)) })
+	defer stop()
+	ready := make(chan error, len(g.members))
+	for i, id := range g.members[1:] {
+		ticket, err := rpc.Encode(&openMsg{Name: name, Job: encoded, Members: g.members, Self: i + 1})
+		if err != nil {
+			return nil, err
+		}
+		g.wg.Go(func() { g.hold(id, ticket, ready) })
+	}
+	for range g.members[1:] {
+		if err := <-ready; err != nil {
+			return nil, g.lost(err)
+		}
+	}
+	if len(g.members) > 1 {
+		g.wg.Go(g.watch)
+	}
+	return g, nil
+}
+
+func (t *Trainer) alive(id uint64) bool { return t.cfg.Alive == nil || t.cfg.Alive(id) }
+
+// hold keeps a member's part open.
+func (g *Group) hold(id uint64, ticket []byte, ready chan<- error) {
+	recv, err := g.t.cfg.Peers.Get(g.ctx, id, callPart, ticket)
+	if err == nil {
+		_, err = recv()
+	}
+	ready <- err
+	if err != nil {
+		return
+	}
+	_, err = recv() // until the part ends
+	g.cancel(pgerr.Wrap(pgerr.ConnectionFailure, err, "a node was lost while it trained"))
+}
+
+// watch ends the group when a member is taken for dead, which a node that is
+// merely silent never says itself.
+func (g *Group) watch() {
+	for {
+		var changed <-chan struct{}
+		if g.t.cfg.Changed != nil {
+			changed = g.t.cfg.Changed()
+		}
+		for _, id := range g.members {
+			if !g.t.alive(id) {
+				g.cancel(pgerr.New(pgerr.ConnectionFailure, "a node was lost while it trained"))
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-g.ctx.Done():
+			return
+		}
+	}
+}
+
+// Name is what plan.Collect calls the group's parts.
+func (g *Group) Name() string { return g.name }
+
+// Members are the nodes of the group, the driver first.
+func (g *Group) Members() []uint64 { return g.members }
+
+// lost prefers what ended the group over what a call says of it.
+func (g *Group) lost(err error) error {
+	if g.ctx.Err() != nil && err != nil {
+		return context.Cause(g.ctx)
+	}
+	return err
+}
+
+// each calls f for all members at once. Of several errors that of the first
+// member is given, and none that only follows from another's.
+func (g *Group) each(ctx context.Context, f func(ctx context.Context, i int, id uint64) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })
+	defer stop()
+	errs := make([]error, len(g.members))
+	var wg sync.WaitGroup
+	for i, id := range g.members {
+		wg.Go(func() {
+			if errs[i] = f(ctx, i, id); errs[i] != nil {
+				cancel(errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	var follows error
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case errors.Is(err, context.Canceled) || pgerr.CodeOf(err) == pgerr.ConnectionFailure || pgerr.CodeOf(err) == pgerr.QueryCanceled:
+			if follows == nil || errors.Is(follows, context.Canceled) {
+				follows = err
+			}
+		default:
+			return err
+		}
+	}
+	if follows != nil && ctx.Err() != nil && errors.Is(follows, context.Canceled) {
+		follows = context.Cause(ctx)
+	}
+	return g.lost(follows)
+}
+
+// Deal ends the dataset stage: it counts the rows, gives each leaf an owner and
+// has the rows sent there. It returns the number of rows.
+func (g *Group) Deal(ctx context.Context) (int64, error) {
+	counts := make([]int64, len(g.members))
+	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
+		buckets := g.own.w.Counts()
+		if i > 0 {
+			buckets, err = rpc.Call[[]int64](ctx, g.t.cfg.Peers, id, callCounts, g.name)
+		}
+		for _, n := range buckets {
+			counts[i] += n
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	var rows int64
+	ids := make([]int, len(g.members))
+	for i, n := range counts {
+		rows += n
+		ids[i] = i
+	}
+	m := ownersMsg{g.name, reduce.Ranges(dataset.Leaves(rows), ids)}
+	err = g.each(ctx, func(ctx context.Context, i int, id uint64) error {
+		if i == 0 {
+			return g.own.deal(ctx, m.Owners)
+		}
+		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callDeal, m)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return rows, g.each(ctx, func(ctx context.Context, i int, id uint64) error {
+		if i == 0 {
+			return g.own.w.Assign(m.Owners, 0)
+		}
+		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
+		return err
+	})
+}
+
+// Reduce implements train.Reducer.
+func (g *Group) Reduce(ctx context.Context, t train.Task) ([]byte, error) {
+	m := taskMsg{g.name, t.Encode()}
+	var own *reduction
+	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
+		if i == 0 {
+			own, err = g.own.task(ctx, t)
+			return err
+		}
+		_, err = rpc.Call[bool](ctx, g.t.cfg.Peers, id, callTask, m)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := own.result()
+	if b == nil {
+		return nil, pgerr.Internal("a training task gave no result")
+	}
+	return b, nil
+}
+
+// Close ends all parts. It may be called twice.
+func (g *Group) Close() {
+	g.cancel(context.Canceled)
+	if g.own != nil {
+		g.t.drop(g.own)
+	}
+	g.wg.Wait()
+}

@@ -1,0 +1,184 @@
+package trainer
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/train"
+)
+
+// part is a node's part in a training.
+type part struct {
+	t       *Trainer
+	name    string
+	members []uint64
+	self    int
+	pool    *mem.Pool
+	w       *train.Worker
+	ctx     context.Context // ends when the part does
+	cancel  context.CancelCauseFunc
+	calls   sync.WaitGroup // that use the part
+
+	mu   sync.Mutex
+	cur  *reduction
+	wake chan struct{} // closed when cur changes
+}
+
+// reduction is the task that the part is at.
+type reduction struct {
+	iter int
+	part *train.Part
+	mu   sync.Mutex
+	root []byte // set on the root's home, once all members have answered
+}
+
+// free ends what runs in the part and gives everything back.
+func (p *part) free() {
+	p.cancel(gone(p.name))
+	p.calls.Wait()
+	if err := p.w.Close(); err != nil {
+		p.t.log.Warn("closing a training", "training", p.name, "error", err)
+	}
+	if leaked := p.pool.Close(); leaked > 0 {
+		p.t.log.Warn("BUG: a training ended with charged memory", "training", p.name, "bytes", leaked)
+	}
+}
+
+// Add implements op.Collector.
+func (p *part) Add(ctx context.Context, b *batch.Batch) error {
+	_, ctx, done, err := p.t.use(ctx, p.name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return p.w.Add(ctx, b)
+}
+
+// deal sends the rows of leaves that others own to them.
+func (p *part) deal(ctx context.Context, owners []int) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for to := range p.members {
+		if to != p.self {
+			g.Go(func() error { return p.dealTo(ctx, owners, to) })
+		}
+	}
+	return g.Wait()
+}
+
+func (p *part) dealTo(ctx context.Context, owners []int, to int) (err error) {
+	var put *rpc.Put
+	defer func() {
+		if put != nil {
+			put.Cancel()
+		}
+	}()
+	for leaf, owner := range owners {
+		if owner != to {
+			continue
+		}
+		from, end := dataset.LeafBuckets(leaf, len(owners))
+		for b := from; b < end; b++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := p.w.TakeBucket(b, func(rows []byte) error {
+				if put == nil { // most pairs of nodes have rows for each other, but not all
+					if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callRows, []byte(p.name)); err != nil {
+						return err
+					}
+				}
+				return put.Send(rowsPiece(b, rows))
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if put == nil {
+		return nil
+	}
+	_, err = put.Finish()
+	return err
+}
+
+// take receives another member's rows.
+func (p *part) take(recv func() ([]byte, error)) error {
+	for {
+		piece, err := recv()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		bucket, rows, err := readPiece(piece)
+		if err != nil {
+			return err
+		}
+		if err := p.w.PutBucket(bucket, rows); err != nil {
+			return err
+		}
+	}
+}
+
+// task computes the node's leaves and merges and ships what it can. What others
+// offer later is merged in their calls, so what is shipped lives with the part
+// and not with this call.
+func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
+	r := &reduction{iter: t.Iter}
+	var err error
+	r.part, err = p.w.Begin(t, func(ship *reduce.Shipment, root []byte) error {
+		if ship == nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.root = root
+			return nil
+		}
+		_, err := rpc.Call[bool](p.ctx, p.t.cfg.Peers, p.members[ship.To], callOffer, offerMsg{p.name, t.Iter, ship.Node, ship.Data})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.cur = r
+	close(p.wake)
+	p.wake = make(chan struct{})
+	p.mu.Unlock()
+	return r, r.part.Run(ctx)
+}
+
+// result is the root's value; nil before it is there.
+func (r *reduction) result() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.root
+}
+
+// offer takes a partial from another member, which may be ahead of this one.
+func (p *part) offer(ctx context.Context, m offerMsg) error {
+	for {
+		p.mu.Lock()
+		r, wake := p.cur, p.wake
+		p.mu.Unlock()
+		if r != nil && r.iter == m.Iter {
+			return r.part.Offer(m.Node, m.Data)
+		}
+		if r != nil && r.iter > m.Iter {
+			return nil // of a task that is over
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

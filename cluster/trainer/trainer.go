@@ -1,0 +1,235 @@
+package trainer
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Config is a node. Alive and Changed tell of members that die; nil on a node
+// that is alone.
+type Config struct {
+	Self    uint64
+	Peers   *rpc.Peers
+	Server  *rpc.Server
+	Pool    *mem.Pool
+	Temp    string // directory of temporary files
+	Threads int
+	Alive   func(node uint64) bool
+	Changed func() <-chan struct{} // closed when Alive may have changed
+	Log     *slog.Logger
+}
+
+// Trainer is a node's end of all trainings. Its methods may be called from any
+// goroutine.
+type Trainer struct {
+	cfg Config
+	log *slog.Logger
+
+	mu     sync.Mutex
+	parts  map[string]*part
+	closed bool
+	live   sync.WaitGroup // parts that are not freed yet
+}
+
+// New makes a node's trainer and registers it with the node's server.
+func New(c Config) *Trainer {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	t := &Trainer{cfg: c, log: c.Log, parts: map[string]*part{}}
+	c.Server.RegisterGet(callPart, t.handlePart)
+	c.Server.RegisterPut(callRows, t.handleRows)
+	rpc.Handle(c.Server, callCounts, t.handleCounts)
+	rpc.Handle(c.Server, callDeal, t.handleDeal)
+	rpc.Handle(c.Server, callAssign, t.handleAssign)
+	rpc.Handle(c.Server, callTask, t.handleTask)
+	rpc.Handle(c.Server, callOffer, t.handleOffer)
+	return t
+}
+
+// Close stops all parts and waits for what runs in them.
+func (t *Trainer) Close() {
+	t.mu.Lock()
+	t.closed = true
+	var all []*part
+	for _, p := range t.parts {
+		all = append(all, p)
+	}
+	t.mu.Unlock()
+	for _, p := range all {
+		t.drop(p)
+	}
+	t.live.Wait() // for those that a call is dropping
+}
+
+// Collector implements op.Collectors: the part with this name.
+func (t *Trainer) Collector(name string) (op.Collector, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.parts[name]
+	if p == nil {
+		return nil, gone(name)
+	}
+	return p, nil
+}
+
+// gone is the error of a part that is not here: its node was started again, or
+// the group is closed.
+func gone(name string) error {
+	return pgerr.New(pgerr.ConnectionFailure, "training %s has no part on this node", name)
+}
+
+// enter makes a part and registers it.
+func (t *Trainer) enter(m *openMsg) (*part, error) {
+	job, err := train.DecodeJob(m.Job)
+	if err != nil {
+		return nil, err
+	}
+	if m.Self < 0 || m.Self >= len(m.Members) || m.Members[m.Self] != t.cfg.Self {
+		return nil, pgerr.Internal("a training names this node wrongly")
+	}
+	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}),
+		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads, 1)}); err != nil {
+		p.pool.Close()
+		return nil, err
+	}
+	t.mu.Lock()
+	switch {
+	case t.closed:
+		err = pgerr.New(pgerr.CannotConnectNow, "the node is shutting down")
+	case t.parts[m.Name] != nil:
+		err = pgerr.Internal("training %s has a part here already", m.Name)
+	default:
+		t.parts[m.Name] = p
+		t.live.Add(1)
+	}
+	t.mu.Unlock()
+	if err != nil {
+		p.free()
+		return nil, err
+	}
+	return p, nil
+}
+
+// drop ends a part. It may be called twice.
+func (t *Trainer) drop(p *part) {
+	t.mu.Lock()
+	was := t.parts[p.name] == p
+	if was {
+		delete(t.parts, p.name)
+	}
+	t.mu.Unlock()
+	if was {
+		p.free()
+		t.live.Done()
+	}
+}
+
+// use finds a part for a call. The context ends with the call and with the
+// part; done must be called.
+func (t *Trainer) use(ctx context.Context, name string) (p *part, _ context.Context, done func(), err error) {
+	t.mu.Lock()
+	if p = t.parts[name]; p != nil {
+		p.calls.Add(1)
+	}
+	t.mu.Unlock()
+	if p == nil {
+		return nil, nil, nil, gone(name)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })
+	return p, ctx, func() {
+		stop()
+		cancel(nil)
+		p.calls.Done()
+	}, nil
+}
+
+// handlePart begins a part for another node; it ends with the call.
+func (t *Trainer) handlePart(ctx context.Context, ticket []byte, send func([]byte) error) error {
+	m, err := rpc.Decode[*openMsg](ticket)
+	if err != nil {
+		return err
+	}
+	p, err := t.enter(m)
+	if err != nil {
+		return err
+	}
+	defer t.drop(p)
+	if err := send([]byte{1}); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-p.ctx.Done():
+	}
+	return nil
+}
+
+func (t *Trainer) handleCounts(ctx context.Context, name string) ([]int64, error) {
+	p, _, done, err := t.use(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return p.w.Counts(), nil
+}
+
+func (t *Trainer) handleDeal(ctx context.Context, m ownersMsg) (bool, error) {
+	p, ctx, done, err := t.use(ctx, m.Name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return true, p.deal(ctx, m.Owners)
+}
+
+func (t *Trainer) handleRows(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
+	p, _, done, err := t.use(ctx, string(header))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return nil, p.take(recv)
+}
+
+func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
+	p, _, done, err := t.use(ctx, m.Name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return true, p.w.Assign(m.Owners, p.self)
+}
+
+func (t *Trainer) handleTask(ctx context.Context, m taskMsg) (bool, error) {
+	p, ctx, done, err := t.use(ctx, m.Name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	task, err := train.DecodeTask(m.Task)
+	if err != nil {
+		return false, err
+	}
+	_, err = p.task(ctx, task)
+	return true, err
+}
+
+func (t *Trainer) handleOffer(ctx context.Context, m offerMsg) (bool, error) {
+	p, ctx, done, err := t.use(ctx, m.Name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return true, p.offer(ctx, m)
+}

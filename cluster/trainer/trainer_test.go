@@ -1,0 +1,363 @@
+package trainer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"go.uber.org/goleak"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
+}
+
+type node struct {
+	id    uint64
+	srv   *rpc.Server
+	peers *rpc.Peers
+	pool  *mem.Pool
+	tr    *trainer.Trainer
+}
+
+// cluster is nodes 1 to n.
+type cluster struct {
+	nodes   []*node
+	mu      sync.Mutex
+	dead    map[uint64]bool
+	changed chan struct{}
+}
+
+func start(t *testing.T, n int, limit int64) *cluster {
+	t.Helper()
+	c := &cluster{dead: map[uint64]bool{}, changed: make(chan struct{})}
+	addr := map[uint64]string{}
+	log := slog.New(slog.DiscardHandler)
+	for i := range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		nd := &node{id: uint64(i + 1), srv: rpc.Listen(ln, nil, log), pool: mem.NewPool(fmt.Sprint("node", i+1), limit)}
+		addr[nd.id] = ln.Addr().String()
+		nd.peers = rpc.NewPeers(nd.id, &rpc.Dialer{}, func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok })
+		c.nodes = append(c.nodes, nd)
+	}
+	for _, nd := range c.nodes {
+		nd.tr = trainer.New(trainer.Config{Self: nd.id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: t.TempDir(), Threads: 2, Log: log,
+			Alive: c.alive, Changed: c.watch})
+		nd.srv.Serve()
+	}
+	t.Cleanup(func() {
+		for _, nd := range c.nodes {
+			nd.kill()
+			if used := nd.pool.Used(); used != 0 {
+				t.Errorf("node %d still has %d bytes charged", nd.id, used)
+			}
+		}
+	})
+	return c
+}
+
+// kill ends a node as a crash does.
+func (n *node) kill() {
+	n.peers.Close()
+	n.srv.Close()
+	n.tr.Close()
+}
+
+func (c *cluster) alive(id uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.dead[id]
+}
+
+func (c *cluster) watch() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
+func (c *cluster) declareDead(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dead[id] = true
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *cluster) others() (ids []uint64) {
+	for _, n := range c.nodes[1:] {
+		ids = append(ids, n.id)
+	}
+	return ids
+}
+
+const features = 4
+
+func job(t *testing.T) *train.Job {
+	t.Helper()
+	var cols []dataset.Column
+	for i := range features {
+		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
+	}
+	cols = append(cols, dataset.Column{Name: "y", Type: types.Int4})
+	j, err := train.NewJob("logistic_regression", []string{"y"}, []train.Arg{{Name: "max_iterations", Value: int64(15)}}, nil, cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// rows makes n rows, the same each time, in batches of an order of the seed's.
+func rows(n int, seed uint64) (out []*batch.Batch) {
+	r := rand.New(rand.NewPCG(1, 2))
+	data := make([][]float64, n)
+	for i := range data {
+		data[i] = make([]float64, features+1)
+		s := 0.0
+		for k := range features {
+			data[i][k] = r.NormFloat64()
+			s += data[i][k] * float64(k-1)
+		}
+		if s+r.NormFloat64() > 0 {
+			data[i][features] = 1
+		}
+	}
+	o := rand.New(rand.NewPCG(seed, 3))
+	o.Shuffle(n, func(i, j int) { data[i], data[j] = data[j], data[i] })
+	for len(data) > 0 {
+		k := min(len(data), 1+o.IntN(900))
+		cols := make([]arrow.Array, features+1)
+		for c := range cols {
+			if c == features {
+				b := array.NewInt32Builder(memory.DefaultAllocator)
+				for _, row := range data[:k] {
+					b.Append(int32(row[c]))
+				}
+				cols[c] = b.NewArray()
+				continue
+			}
+			b := array.NewFloat64Builder(memory.DefaultAllocator)
+			for _, row := range data[:k] {
+				b.Append(row[c])
+			}
+			cols[c] = b.NewArray()
+		}
+		out = append(out, batch.New(cols, k))
+		data = data[k:]
+	}
+	return out
+}
+
+// spread adds the batches to the group's parts, as a dataset stage would.
+func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 4))
+	for _, b := range list {
+		id := g.Members()[r.IntN(len(g.Members()))]
+		p, err := c.nodes[id-1].tr.Collector(g.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Add(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// trainOn runs a whole training on n nodes.
+func trainOn(t *testing.T, n int, limit int64, seed uint64) [32]byte {
+	t.Helper()
+	c := start(t, n, limit)
+	ctx := context.Background()
+	j := job(t)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if len(g.Members()) != n {
+		t.Fatalf("members %v", g.Members())
+	}
+	c.spread(t, g, rows(30000, seed), seed)
+	total, err := g.Deal(ctx)
+	if err != nil || total != 30000 {
+		t.Fatal(total, err)
+	}
+	res, err := train.Run(ctx, train.Input{Job: j, Rows: total}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.SHA256
+}
+
+func TestSameModelOnAnyNumberOfNodes(t *testing.T) {
+	want := trainOn(t, 1, 0, 1)
+	for n := 2; n <= 4; n++ {
+		if got := trainOn(t, n, 0, uint64(n)); got != want {
+			t.Errorf("%d nodes: %x, not %x", n, got, want)
+		}
+	}
+	if got := trainOn(t, 3, 6<<20, 9); got != want {
+		t.Errorf("in little memory: %x, not %x", got, want)
+	}
+}
+
+// failing calls f before its nth task.
+type failing struct {
+	*trainer.Group
+	n int
+	f func()
+}
+
+func (r *failing) Reduce(ctx context.Context, t train.Task) ([]byte, error) {
+	if r.n--; r.n == 0 {
+		r.f()
+	}
+	return r.Group.Reduce(ctx, t)
+}
+
+// TestLostMember kills a member in the middle: the group ends with an error of
+// class 08, and another on the nodes left goes on from the checkpoint to the
+// same bytes.
+func TestLostMember(t *testing.T) {
+	want := trainOn(t, 1, 0, 1)
+	for _, silent := range []bool{false, true} {
+		c := start(t, 3, 0)
+		ctx := context.Background()
+		j := job(t)
+		j.Options.CheckpointEvery = 2
+		g, err := c.nodes[0].tr.Open(ctx, "t.1", j, c.others())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.spread(t, g, rows(30000, 5), 5)
+		total, err := g.Deal(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept kept
+		_, err = train.Run(ctx, train.Input{Job: j, Rows: total, Save: &kept}, &failing{g, 9, func() {
+			if !silent {
+				c.nodes[2].kill()
+			}
+			c.declareDead(3)
+		}})
+		g.Close()
+		if pgerr.CodeOf(err) != pgerr.ConnectionFailure {
+			t.Fatalf("silent %v: %v", silent, err)
+		}
+		if kept.state == nil {
+			t.Fatal("no checkpoint was made before the node was lost")
+		}
+		g, err = c.nodes[0].tr.Open(ctx, "t.2", j, c.others())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(g.Members()) != 2 {
+			t.Fatalf("members %v", g.Members())
+		}
+		c.spread(t, g, rows(30000, 6), 6)
+		if total, err = g.Deal(ctx); err != nil {
+			t.Fatal(err)
+		}
+		res, err := train.Run(ctx, train.Input{Job: j, Rows: total, Resume: kept.state}, g)
+		g.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.SHA256 != want {
+			t.Errorf("silent %v: resumed to %x, not %x", silent, res.SHA256, want)
+		}
+	}
+}
+
+type kept struct{ state []byte }
+
+func (k *kept) Save(_ context.Context, _ int, state []byte) error {
+	k.state = state
+	return nil
+}
+
+// TestErrorOfARow gives the error of the rows, not what follows from it.
+func TestErrorOfARow(t *testing.T) {
+	c := start(t, 3, 0)
+	ctx := context.Background()
+	j := job(t)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	total, err := g.Deal(ctx)
+	if err != nil || total != 0 {
+		t.Fatal(total, err)
+	}
+	if _, err = train.Run(ctx, train.Input{Job: j, Rows: total}, g); pgerr.CodeOf(err)[:2] != "22" {
+		t.Errorf("a training of no rows ended with %v", err)
+	}
+}
+
+// TestCancel ends what runs when the driver's context ends, and gives its cause.
+func TestCancel(t *testing.T) {
+	c := start(t, 3, 0)
+	j := job(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	c.spread(t, g, rows(5000, 1), 1)
+	total, err := g.Deal(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := errors.New("enough")
+	if _, err = train.Run(ctx, train.Input{Job: j, Rows: total}, &failing{g, 5, func() { cancel(why) }}); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestDriverGone frees the parts of a group whose driver died.
+func TestDriverGone(t *testing.T) {
+	c := start(t, 3, 0)
+	g, err := c.nodes[0].tr.Open(context.Background(), "t", job(t), c.others())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.spread(t, g, rows(5000, 1), 1)
+	c.nodes[0].kill()
+	g.Close()
+	deadline := time.Now().Add(20 * time.Second)
+	for _, n := range c.nodes[1:] {
+		for {
+			if _, err := n.tr.Collector("t"); err != nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("a part outlived its driver")
+			}
+			time.Sleep(time.Millisecond) // polls a state that has no signal
+		}
+	}
+}

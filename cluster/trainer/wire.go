@@ -1,0 +1,60 @@
+package trainer
+
+import (
+	"encoding/binary"
+
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The calls.
+const (
+	callPart   = "trainer.part"
+	callCounts = "trainer.counts"
+	callDeal   = "trainer.deal"
+	callRows   = "trainer.rows"
+	callAssign = "trainer.assign"
+	callTask   = "trainer.task"
+	callOffer  = "trainer.offer"
+)
+
+// openMsg begins a part on a node.
+type openMsg struct {
+	Name    string
+	Job     []byte
+	Members []uint64 // the driver first
+	Self    int      // the node's place among them
+}
+
+// ownersMsg names the owner of each leaf, as a place among the members.
+type ownersMsg struct {
+	Name   string
+	Owners []int
+}
+
+type taskMsg struct {
+	Name string
+	Task []byte
+}
+
+// offerMsg is a partial on its way to the home of its parent.
+type offerMsg struct {
+	Name string
+	Iter int
+	Node reduce.Node
+	Data []byte
+}
+
+// rowsPiece is a bucket's number and some of its rows.
+func rowsPiece(bucket int, rows []byte) []byte {
+	b := binary.AppendUvarint(make([]byte, 0, len(rows)+binary.MaxVarintLen64), uint64(bucket))
+	return append(b, rows...)
+}
+
+func readPiece(b []byte) (bucket int, rows []byte, err error) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 || v > 1<<31 {
+		return 0, nil, pgerr.New(pgerr.DataCorrupted, "a piece of training rows is malformed")
+	}
+	return int(v), b[n:], nil
+}

@@ -1,0 +1,147 @@
+package worker_test
+
+import (
+	"context"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/worker"
+	"github.com/tributarydb/tributary/internal/plantest"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestPlansTravel wants plans to be the same after they were sent.
+func TestPlansTravel(t *testing.T) {
+	text, err := os.ReadFile("../../planner/stage/testdata/equivalence.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := plantest.Small(t)
+	w.Nodes = 3
+	for _, sql := range strings.Split(string(text), ";\n") {
+		if sql = strings.TrimSpace(sql); sql == "" {
+			continue
+		}
+		q, err := w.Optimize(t, sql)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		p, err := stage.Stage(q.Root, q.Cols, &stage.Env{Nodes: 3, Stats: w})
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		b, err := rpc.Encode(p.Stages)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		back, err := rpc.Decode[[]plan.Stage](b)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		for i := range p.Stages {
+			if was, is := plan.Format(p.Stages[i].Root), plan.Format(back[i].Root); was != is {
+				t.Errorf("%s\nwas\n%s\nis\n%s", sql, was, is)
+			}
+		}
+	}
+	big, _ := types.ParseDecimal("-123456789012345678901234567890.5")
+	vals := []types.Datum{nil, true, false, int64(0), int64(-7), 1.5, "", "text", []byte{0, 255}, types.DecimalFromInt64(250, 2), big, types.DecimalNaN,
+		types.Interval{Months: 1, Days: -2, Micros: 3}, types.TimeTZ{Micros: 5, Zone: -3600}, [16]byte{1, 2},
+		types.Array{Elem: types.Int4, Elems: []types.Datum{int64(1), nil}}, types.Row{nil, "x"}}
+	for _, v := range vals {
+		b, err := rpc.Encode(plan.Scan{Filter: []expr.Expr{&expr.Const{Val: v, Typ: types.Text}}, Missing: []types.Datum{nil, v}})
+		if err != nil {
+			t.Errorf("%v: %v", v, err)
+			continue
+		}
+		back, err := rpc.Decode[plan.Scan](b)
+		if err != nil {
+			t.Errorf("%v: %v", v, err)
+			continue
+		}
+		if got := back.Filter[0].(*expr.Const).Val; !reflect.DeepEqual(got, v) || !reflect.DeepEqual(back.Missing, []types.Datum{nil, v}) {
+			t.Errorf("%#v became %#v", v, got)
+		}
+	}
+}
+
+// TestBoundToSession: a function that needs the session keeps its plan there.
+func TestBoundToSession(t *testing.T) {
+	w := newTables(t, 3, 9, 2, 2, 1)
+	for _, sql := range []string{"select a, pg_sleep(0) from t", "select a from t where random() >= 0"} {
+		p, q := w.staged(t, sql)
+		s, end := w.statement(t, sql, worker.Options{})
+		r, err := s.Run(context.Background(), p, w.snapshot(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := rowsOf(context.Background(), r, q.Cols)
+		if err != nil || len(got) != 9 {
+			t.Error(got, err)
+		}
+		tasks := 0
+		for _, st := range s.Actuals() {
+			tasks = max(tasks, st.Tasks)
+		}
+		if want := map[bool]int{true: 1, false: 3}[strings.Contains(sql, "sleep")]; tasks != want {
+			t.Errorf("%s: %d tasks", sql, tasks)
+		}
+		r.Close()
+		end()
+	}
+}
+
+// writePlan writes the result of a query into a table, wherever the rows are.
+func (w *world) writePlan(t *testing.T, sql string) (*plan.Staged, []plan.Column) {
+	q, err := w.plans.Optimize(t, sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel := &catalog.Relation{OID: 99999, Name: "copy", Kind: catalog.KindTable, Partitions: 3}
+	var nums []int16
+	for i, c := range q.Cols {
+		nums = append(nums, int16(i+1))
+		rel.Columns = append(rel.Columns, catalog.Column{Name: c.Name, Num: int16(i + 1), Type: c.Type, Missing: types.Datum(int64(3))})
+	}
+	out := plan.Column{ID: 999, Name: "segment", Type: types.Bytea}
+	return w.stage(t, &plan.TableWrite{Input: q.Root, Table: rel, Cols: nums, Out: out}, nil), []plan.Column{out}
+}
+
+// TestWrite writes on all nodes.
+func TestWrite(t *testing.T) {
+	w := newWorld(t, 3)
+	p, cols := w.writePlan(t, "select a, c from t")
+	s, end := w.statement(t, "write", worker.Options{})
+	defer end()
+	r, err := s.Run(context.Background(), p, w.snapshot(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows := int64(0)
+	for {
+		b, err := r.Next(context.Background())
+		if err != nil {
+			break
+		}
+		for i := range b.Rows() {
+			x, err := catalog.UnmarshalWritten(types.DatumAt(cols[0].Type, b.Cols[0], i).([]byte))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows += x.Segment.Rows
+		}
+	}
+	if rows != 70 {
+		t.Errorf("%d rows were written", rows)
+	}
+}
