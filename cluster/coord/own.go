@@ -62,12 +62,20 @@ func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Ret
 	if !ok {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q was not trained here", m.Name)
 	}
+	if n.Query != nil {
+		// The new query in the place of the old one makes the statement that would
+		// have trained the new version.
+		head, ok := strings.CutSuffix(text, own.QueryText)
+		if !ok {
+			return nil, pgerr.Internal("the statement of model %q does not end with its query", m.Name)
+		}
+		if old, err = parseOne(head + n.QueryText); err != nil {
+			return nil, err
+		}
+		own = old.Own.(*parse.TrainModel)
+	}
 	again := *own
 	again.Name, again.OrReplace, again.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false
-	if n.Query != nil {
-		again.Query, again.QueryText = n.Query, n.QueryText
-		old = st
-	}
 	h, err := s.trainModel(ctx, old, &again, nil)
 	if err == nil && len(h.params) > 0 {
 		return nil, pgerr.Unsupported("a model trained with parameters can be retrained over a new query only")

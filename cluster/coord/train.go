@@ -269,7 +269,7 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 	name := t.n.Name[len(t.n.Name)-1]
 	now := time.Now().UTC()
 	job := &catalog.Job{Schema: schema, Model: name, Owner: s.role, Session: s.forJob(x), Statement: t.st.Text, State: catalog.JobRunning,
-		Attached: s.tx.explicit || len(s.tx.changes) > 0, Epoch: 1, CreatedAt: now, UpdatedAt: now, Phase: "read"}
+		Attached: s.tx.explicit || len(s.tx.changes) > 0, MaxIterations: p.job.MaxIterations(), Epoch: 1, CreatedAt: now, UpdatedAt: now, Phase: "read"}
 	if old != nil {
 		job.Replace = old.Version
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
@@ -106,20 +107,68 @@ func (h *viewHost) Settings() []sysview.SettingRow  { return h.s.SettingRows() }
 func (h *viewHost) Prepared() []sysview.PreparedRow { return h.s.PreparedRows() }
 func (h *viewHost) Cursors() []sysview.CursorRow    { return h.s.CursorRows() }
 func (h *viewHost) Locks() []sysview.LockRow        { return nil }
-func (h *viewHost) Tasks() []sysview.TaskRow        { return nil }
-func (h *viewHost) Jobs() []sysview.JobProgress     { return nil }
 
 // nodeReport is what a node tells the others of itself.
-type nodeReport struct{ Limit, Used, Spilled, RSS int64 }
+type nodeReport struct {
+	Limit, Used, Spilled, RSS int64
+	Tasks                     []worker.TaskInfo
+}
+
+// maxTasks is how many tasks a node tells of; heartbeats are to stay small.
+const maxTasks = 64
+
+// maxQuery bounds the text told with a task.
+const maxQuery = 200
+
+// Tasks implements sysview.Host: this node's tasks as they are, those of others
+// as they were at the last heartbeat.
+func (h *viewHost) Tasks() []sysview.TaskRow {
+	var out []sysview.TaskRow
+	for _, m := range h.n.raft.Current().Nodes() {
+		list := h.n.worker.Tasks()
+		if m.ID != h.n.raft.ID() {
+			if alive, _ := h.n.raft.Liveness(m.ID); !alive {
+				continue
+			}
+			list = h.n.reportOf(m.ID).Tasks
+		}
+		for _, t := range list {
+			state := "running"
+			if t.Done {
+				state = "done"
+			}
+			out = append(out, sysview.TaskRow{Statement: t.Statement, Stage: int(t.Stage), Task: t.Number, Node: m.Name, PID: t.PID, User: t.User, State: state,
+				SplitsDone: int64(t.SplitsDone), SplitsTotal: int64(t.SplitsTotal), Rows: t.Rows, Memory: t.Used, Spilled: t.Spilled, Started: t.Started, Query: t.Query})
+		}
+	}
+	return out
+}
 
 func (n *Node) ownReport() nodeReport {
 	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes()}
 }
 
+// reportOf is what a node told last; zero if nothing.
+func (n *Node) reportOf(id uint64) (r nodeReport) {
+	if b := n.raft.Report(id); b != nil {
+		_ = gob.NewDecoder(bytes.NewReader(b)).Decode(&r)
+	}
+	return r
+}
+
 // report encodes ownReport for raftnode.
 func (n *Node) report() []byte {
 	var b bytes.Buffer
-	if gob.NewEncoder(&b).Encode(n.ownReport()) != nil {
+	r := n.ownReport()
+	if n.up.Load() {
+		r.Tasks = n.worker.Tasks()
+		r.Tasks = r.Tasks[:min(len(r.Tasks), maxTasks)]
+		for i := range r.Tasks {
+			t := &r.Tasks[i]
+			t.Query = strings.ToValidUTF8(t.Query[:min(len(t.Query), maxQuery)], "")
+		}
+	}
+	if gob.NewEncoder(&b).Encode(r) != nil {
 		return nil
 	}
 	return b.Bytes()
@@ -159,10 +208,7 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 				r.State = "down"
 				r.HeartbeatAge = time.Since(since)
 			}
-			rep = nodeReport{}
-			if b := h.n.raft.Report(m.ID); b != nil {
-				_ = gob.NewDecoder(bytes.NewReader(b)).Decode(&rep)
-			}
+			rep = h.n.reportOf(m.ID)
 		}
 		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
 		out = append(out, r)

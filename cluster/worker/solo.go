@@ -33,7 +33,7 @@ func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[
 	}
 	t, err := task.Start(ctx, build.Config{
 		Stage: root, Runtime: s.runtime(), Env: s.env, Splits: r.queue, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: s.buffers,
-		Writers: &store.TableWriters{Store: c.Store, Pool: s.pool, Replicate: c.Replicate},
+		Writers: &store.TableWriters{Store: c.Store, Pool: s.pool, Replicate: c.Replicate}, Collects: c.Collects,
 	})
 	r.Task = t
 	return r, err

@@ -121,6 +121,9 @@ func clusterSegments(v *view, put put) error {
 
 func clusterTasks(v *view, put put) error {
 	for _, t := range v.host.Tasks() {
+		if !v.owns(t.User) {
+			t.Query = "<insufficient privilege>"
+		}
 		err := put(t.Statement, t.Stage, t.Task, t.Node, orNull(t.PID), t.State, t.SplitsDone, orNull(t.SplitsTotal), t.Rows, t.Bytes,
 			t.Memory, t.Spilled, t.Started, text(t.Query))
 		if err != nil {
@@ -130,9 +133,18 @@ func clusterTasks(v *view, put put) error {
 	return nil
 }
 
+// clusterSettings are the values that sessions start with.
 func clusterSettings(v *view, put put) error {
+	set := map[string]string{}
 	for _, s := range v.st.Settings() {
-		if err := put(s.Name, s.Value); err != nil {
+		set[s.Name] = s.Value
+	}
+	for _, s := range v.host.Settings() {
+		value, ok := set[s.Name]
+		if !ok {
+			value = s.Boot
+		}
+		if err := put(s.Name, value); err != nil {
 			return err
 		}
 	}

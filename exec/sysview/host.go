@@ -3,7 +3,6 @@ package sysview
 import (
 	"time"
 
-	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -17,7 +16,6 @@ type Host interface {
 	Locks() []LockRow
 	Nodes() []NodeRow
 	Tasks() []TaskRow
-	Jobs() []JobProgress // running training jobs this node knows about
 	// ModelRows gives the rows of a relation that looks into a model, such as
 	// ml.weights('m'), in the order of its shape.
 	ModelRows(relation string, args []types.Datum) ([][]types.Datum, error)
@@ -98,23 +96,11 @@ type TaskRow struct {
 	Stage, Task             int
 	Node                    string
 	PID                     int32 // of the session at the gateway
+	User                    types.OID
 	State                   string
 	SplitsDone, SplitsTotal int64
 	Rows, Bytes             int64
 	Memory, Spilled         int64
 	Started                 time.Time
 	Query                   string
-}
-
-// JobProgress is what a running training job says beyond its record in the
-// catalog.
-type JobProgress struct {
-	Job           types.OID
-	Phase         string
-	Epoch         int
-	RowsPerSecond float64
-	ETA           time.Duration // negative: not known
-	// History are the iterations so far; those after the last checkpoint are
-	// here alone.
-	History []catalog.Iteration
 }

@@ -1,6 +1,8 @@
 package sysview
 
 import (
+	"time"
+
 	"encoding/hex"
 	"math"
 	"strconv"
@@ -100,15 +102,6 @@ func mlModelVersions(v *view, put put) error {
 	return nil
 }
 
-// progress gives what the node knows of the running jobs.
-func (v *view) progress() map[types.OID]JobProgress {
-	out := map[types.OID]JobProgress{}
-	for _, p := range v.host.Jobs() {
-		out[p.Job] = p
-	}
-	return out
-}
-
 func mlTrainingHistory(v *view, put put) error {
 	rows := func(model string, version int, schema types.OID, h []catalog.Iteration) error {
 		for _, it := range h {
@@ -129,7 +122,6 @@ func mlTrainingHistory(v *view, put put) error {
 			}
 		}
 	}
-	live := v.progress()
 	for _, j := range v.st.Jobs() {
 		if j.State != catalog.JobRunning || !v.owns(j.Owner) {
 			continue
@@ -140,46 +132,44 @@ func mlTrainingHistory(v *view, put put) error {
 				version = max(version, x.Number+1)
 			}
 		}
-		h := j.History
-		if p := live[j.OID]; len(p.History) > len(h) {
-			h = p.History
-		}
-		if err := rows(j.Model, version, j.Schema, h); err != nil {
+		if err := rows(j.Model, version, j.Schema, j.History); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// recent is the seconds that an iteration took lately.
+func recent(h []catalog.Iteration) float64 {
+	h = h[max(0, len(h)-10):]
+	sum := 0.0
+	for _, it := range h {
+		sum += it.Seconds
+	}
+	return sum / float64(len(h))
+}
+
+// mlTrainingJobs says how far each training is. What is left is of the most
+// iterations there may be: it may well end before.
 func mlTrainingJobs(v *view, put put) error {
-	live := v.progress()
 	for _, j := range v.st.Jobs() {
 		if !v.owns(j.Owner) {
 			continue
 		}
-		phase, epoch, iterations := j.Phase, j.Iteration, j.Iteration
 		var rate, eta, loss, coordinator any
-		h := j.History
-		if p, ok := live[j.OID]; ok && j.State == catalog.JobRunning {
-			if p.Phase != "" {
-				phase = p.Phase
-			}
-			epoch, iterations = max(epoch, p.Epoch), max(iterations, len(p.History))
-			rate = orNull(p.RowsPerSecond)
-			if p.ETA >= 0 {
-				eta = p.ETA
-			}
-			if len(p.History) > len(h) {
-				h = p.History
-			}
-		}
-		if len(h) > 0 {
+		if h := j.History; len(h) > 0 {
 			loss = measured(h[len(h)-1].TrainLoss)
+			if each := recent(h); each > 0 && j.State == catalog.JobRunning {
+				rate = float64(j.Rows) / each
+				if j.MaxIterations > j.Iteration {
+					eta = time.Duration(float64(j.MaxIterations-j.Iteration) * each * float64(time.Second))
+				}
+			}
 		}
 		if n := v.st.Node(j.Coordinator); n != nil {
 			coordinator = n.Name
 		}
-		err := put(j.OID, j.Model, v.schemaName(j.Schema), j.State, text(phase), epoch, iterations, j.Rows, rate, eta, loss, coordinator,
+		err := put(j.OID, j.Model, v.schemaName(j.Schema), j.State, text(j.Phase), j.Iteration, j.Iteration, j.Rows, rate, eta, loss, coordinator,
 			v.roleName(j.Owner), text(j.ErrorCode), text(j.Error), j.CreatedAt, j.UpdatedAt, j.Statement)
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ func pgConstraint(v *view, put put) error {
 			case 'c':
 				check = c.Check
 			}
-			err := put(c.OID, c.Name, r.Schema, c.Kind, c.Deferrable, c.InitiallyDeferred, true, r.OID, 0, index, 0, c.RefTable,
+			err := put(c.OID, c.Name, r.Schema, c.Kind, c.Deferrable, c.InitiallyDeferred, !c.NotValid, r.OID, 0, index, 0, c.RefTable,
 				upd, del, match, true, 0, c.Kind != 'c', keys, refs, eq, eq, eq, nil, nil, check)
 			if err != nil {
 				return err

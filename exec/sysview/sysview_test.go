@@ -87,7 +87,7 @@ func shop(t testing.TB) *catalog.State {
 				Bytes: []byte("abc"), Statement: "TRAIN MODEL m", Options: []catalog.NamedText{{Name: "l2_reg", Value: "0.1"}}, CreatedAt: at,
 				History: []catalog.Iteration{{Number: 1, TrainLoss: 0.5, ValidationLoss: math.NaN(), Seconds: 1}, {Number: 2, TrainLoss: 0.25, ValidationLoss: 0.3, Seconds: 0.5}}}}}},
 		&catalog.PutJob{Job: &catalog.Job{OID: 16430, Schema: schema, Model: "m", Owner: boss, State: catalog.JobRunning, Statement: "RETRAIN MODEL m",
-			Coordinator: 7, Iteration: 1, Phase: "iterate", Rows: 50, CreatedAt: at, UpdatedAt: at, History: []catalog.Iteration{{Number: 1, TrainLoss: 9, ValidationLoss: math.NaN(), Seconds: 2}}}},
+			Coordinator: 7, Iteration: 2, Phase: "iterate", Rows: 50, CreatedAt: at, UpdatedAt: at, MaxIterations: 32, History: []catalog.Iteration{{Number: 1, TrainLoss: 9, ValidationLoss: math.NaN(), Seconds: 2}, {Number: 2, TrainLoss: 8, ValidationLoss: math.NaN(), Seconds: 2}}}},
 		&catalog.PutSetting{Name: "work_mem", Value: "8MB"},
 	}
 	bytes := catalog.MarshalChanges(changes)
@@ -112,10 +112,6 @@ func (fakeHost) Sessions() []SessionRow {
 }
 func (fakeHost) Nodes() []NodeRow {
 	return []NodeRow{{ID: 7, State: "ready", Leader: true, MemoryUsed: 3, HeartbeatAge: 20 * time.Millisecond}, {ID: 3, Name: "joining", Address: "h:9", State: "down"}}
-}
-func (fakeHost) Jobs() []JobProgress {
-	return []JobProgress{{Job: 16430, Epoch: 2, RowsPerSecond: 10, ETA: time.Minute, History: []catalog.Iteration{
-		{Number: 1, TrainLoss: 9, ValidationLoss: math.NaN(), Seconds: 2}, {Number: 2, TrainLoss: 8, ValidationLoss: math.NaN(), Seconds: 2}}}}
 }
 func (fakeHost) Settings() []SettingRow {
 	return []SettingRow{{Name: "work_mem", Setting: "4096", Unit: "kB", Context: "user", Kind: "integer", Source: "default", Min: "64", Boot: "4096", Reset: "4096"}}

@@ -158,3 +158,14 @@ func (j *Job) Features() []dataset.Column {
 	}
 	return out
 }
+
+// MaxIterations is the most iterations that the training takes.
+func (j *Job) MaxIterations() int {
+	switch o := j.Options; {
+	case o.MaxIterations > 0:
+		return o.MaxIterations
+	case o.Optimizer.stochastic():
+		return 20
+	}
+	return 100
+}

@@ -193,17 +193,11 @@ func (r *runner) begin() error {
 	case how == Newton && params > maxNewtonParams:
 		return pgerr.New(pgerr.ProgramLimitExceeded, "optimizer newton supports at most %d parameters, not %d", maxNewtonParams, params).WithHint("Use lbfgs.")
 	}
-	stop := optim.Stop{Tolerance: o.Tolerance, MaxIter: o.MaxIterations}
+	stop := optim.Stop{Tolerance: o.Tolerance, MaxIter: r.in.Job.MaxIterations()}
 	if stop.Tolerance != stop.Tolerance {
 		stop.Tolerance = 1e-6
 		if how.stochastic() {
 			stop.Tolerance = 0
-		}
-	}
-	if stop.MaxIter == 0 {
-		stop.MaxIter = 100
-		if how.stochastic() {
-			stop.MaxIter = 20
 		}
 	}
 	theta := make([]float64, outputs*(params+1))

@@ -127,6 +127,7 @@ type Job struct {
 	Phase           string
 	Rows            int64
 	CancelRequested bool
+	MaxIterations   int // 0: not known
 	Number          int // of the model's version, once the job is done
 }
 

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	longTrain    = "TRAIN MODEL m USING logistic_regression PREDICT y WITH (optimizer = 'adam', max_iterations = 60, batch_size = 500, checkpoint_every = 4) AS SELECT * FROM d"
+	iterationsOf = "SELECT coalesce(max(iterations), 0) FROM ml.training_jobs WHERE phase = 'iterate'"
+)
+
+// waitFor polls until a query gives true.
+func waitFor(t *testing.T, c *pgx.Conn, what, sql string) {
+	t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for !value[bool](t, c, sql) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+		time.Sleep(5 * time.Millisecond) // polls what another process does
+	}
+}
+
+// TestTrainingOutlivesNodes kills or stops a node halfway through a training:
+// it goes on without, and its model has the bytes of an unbroken run on one
+// node.
+func TestTrainingOutlivesNodes(t *testing.T) {
+	one := startProcess(t, t.TempDir(), "").connect()
+	do(t, one, madeTable)
+	do(t, one, longTrain)
+	want := value[string](t, one, madeHash)
+
+	for _, who := range []string{"worker", "stopped worker", "driver", "leader", "gateway"} {
+		t.Run(who, func(t *testing.T) {
+			nodes := threeProcesses(t)
+			name := map[string]*process{}
+			for _, n := range nodes {
+				name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.pg)] = n
+			}
+			watch := nodes[0].connect()
+			do(t, watch, madeTable)
+			leader := name[value[string](t, watch, "SELECT name FROM cluster.nodes WHERE leader")]
+			gateway := nodes[1]
+			if who == "leader" && leader == gateway {
+				gateway = nodes[2]
+			}
+			c := gateway.connect()
+			result := make(chan error, 1)
+			go func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+				defer cancel()
+				_, err := c.Exec(ctx, longTrain)
+				result <- err
+			}()
+			waitFor(t, watch, "iterations", "SELECT ("+iterationsOf+") >= 8")
+			driver := name[value[string](t, watch, "SELECT coordinator FROM ml.training_jobs")]
+			if driver == gateway {
+				t.Error("the gateway drives the training: gradients meet there")
+			}
+			victim := map[string]*process{"driver": driver, "leader": leader, "gateway": gateway}[who]
+			for _, n := range nodes {
+				if victim == nil && n != driver && n != gateway {
+					victim = n
+				}
+			}
+			if who == "stopped worker" {
+				if err := victim.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				victim.kill()
+			}
+			err := <-result
+			switch {
+			case who == "gateway" && err == nil:
+				t.Fatal("the client's node was killed and the client did not notice")
+			case who != "gateway" && err != nil:
+				t.Fatal(err)
+			}
+			for _, n := range nodes {
+				if n == victim {
+					continue
+				}
+				c := n.connect()
+				waitFor(t, c, "the model", "SELECT count(*) = 1 FROM ml.models WHERE name = 'm'")
+				if got := value[string](t, c, madeHash); got != want {
+					t.Errorf("the model is %s, that of an unbroken run is %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestCancelAndResume cancels a training from another session and resumes it
+// after its rows have changed: it goes on with those it began with.
+func TestCancelAndResume(t *testing.T) {
+	n := startProcess(t, t.TempDir(), "")
+	c, other := n.connect(), n.connect()
+	longTrain := strings.Replace(longTrain, "max_iterations = 60", "max_iterations = 1200", 1)
+	do(t, c, madeTable)
+	do(t, c, longTrain)
+	want := value[string](t, c, madeHash)
+	do(t, c, "DROP MODEL m")
+	result := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_, err := c.Exec(ctx, longTrain)
+		result <- err
+	}()
+	waitFor(t, other, "iterations", "SELECT ("+iterationsOf+") >= 8")
+	do(t, other, "CANCEL TRAINING m")
+	var pe *pgconn.PgError
+	if err := <-result; !errors.As(err, &pe) || pe.Code != "57014" {
+		t.Fatalf("a cancelled training ended with %v", err)
+	}
+	do(t, other, "DELETE FROM d WHERE x0 > 0")
+	do(t, other, "RESUME TRAINING m")
+	if got := value[string](t, other, madeHash); got != want {
+		t.Errorf("resumed: %s, unbroken: %s", got, want)
+	}
+	if n := value[int64](t, other, "SELECT count(*) FROM ml.training_jobs"); n != 0 {
+		t.Errorf("%d jobs are left", n)
+	}
+}
