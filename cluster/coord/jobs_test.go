@@ -1,0 +1,104 @@
+package coord
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+func TestDecide(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const me, other = 1, 2
+	cases := []struct {
+		name string
+		job  catalog.Job
+		view jobView
+		dead bool // the other node
+		want jobAction
+	}{
+		{"a new job of mine", catalog.Job{Coordinator: me, Epoch: 1}, jobView{}, false, jobStart},
+		{"one that runs", catalog.Job{Coordinator: me, Epoch: 1}, jobView{running: 1}, false, jobNothing},
+		{"resumed here under a new epoch", catalog.Job{Coordinator: me, Epoch: 3}, jobView{running: 2}, false, jobStop},
+		{"given away", catalog.Job{Coordinator: other, Epoch: 2}, jobView{running: 1}, false, jobStop},
+		{"given away while it was cancelled", catalog.Job{Coordinator: other, Epoch: 2, CancelRequested: true}, jobView{running: 1}, false, jobStop},
+		{"cancelled", catalog.Job{Coordinator: me, Epoch: 1, CancelRequested: true}, jobView{running: 1}, false, jobCancel},
+		{"a session's, cancelled", catalog.Job{Coordinator: me, Epoch: 1, CancelRequested: true, Attached: true}, jobView{attached: true}, false, jobCancel},
+		{"a session's", catalog.Job{Coordinator: me, Epoch: 1, Attached: true}, jobView{attached: true}, false, jobNothing},
+		{"a session's before this node was started again", catalog.Job{Coordinator: me, Epoch: 1, Attached: true}, jobView{}, false, jobDrop},
+		{"another's", catalog.Job{Coordinator: other, Epoch: 1}, jobView{leads: true}, false, jobNothing},
+		{"a dead node's, and I lead", catalog.Job{Coordinator: other, Epoch: 1}, jobView{leads: true}, true, jobTake},
+		{"a dead node's session's, and I lead", catalog.Job{Coordinator: other, Epoch: 1, Attached: true}, jobView{leads: true}, true, jobDrop},
+		{"a dead node's, and another leads", catalog.Job{Coordinator: other, Epoch: 1}, jobView{}, true, jobNothing},
+		{"done just now", catalog.Job{State: catalog.JobDone, UpdatedAt: now.Add(-time.Second)}, jobView{leads: true}, false, jobNothing},
+		{"done, and nobody asked", catalog.Job{State: catalog.JobDone, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true}, false, jobDrop},
+		{"cancelled with a checkpoint", catalog.Job{State: catalog.JobCancelled, Checkpoint: []byte{1}, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true}, false, jobNothing},
+		{"cancelled with nothing to resume", catalog.Job{State: catalog.JobCancelled, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true}, false, jobDrop},
+		{"failed long ago", catalog.Job{State: catalog.JobFailed, Checkpoint: []byte{1}, UpdatedAt: now.Add(-25 * time.Hour)}, jobView{leads: true}, false, jobDrop},
+		{"failed long ago, and another leads", catalog.Job{State: catalog.JobFailed, UpdatedAt: now.Add(-25 * time.Hour)}, jobView{}, false, jobNothing},
+	}
+	for _, c := range cases {
+		if c.job.State == "" {
+			c.job.State = catalog.JobRunning
+		}
+		c.view.self, c.view.now = me, now
+		c.view.alive = func(id uint64) bool { return id == me || !c.dead }
+		if got := decide(&c.job, c.view); got != c.want {
+			t.Errorf("%s: %d, not %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestDecideSettles follows a job through the hands of two nodes with nothing
+// but decide: at no time do both drive it under one epoch, and in the end the
+// living node does.
+func TestDecideSettles(t *testing.T) {
+	job := catalog.Job{State: catalog.JobRunning, Coordinator: 1, Epoch: 1}
+	running := map[uint64]uint64{}
+	dead := map[uint64]bool{}
+	step := func(self uint64) {
+		if dead[self] {
+			return
+		}
+		v := jobView{self: self, running: running[self], leads: self == 2, alive: func(id uint64) bool { return !dead[id] }}
+		switch decide(&job, v) {
+		case jobStart:
+			running[self] = job.Epoch
+		case jobStop:
+			running[self] = 0
+		case jobTake:
+			job.Coordinator, job.Epoch = 2, job.Epoch+1
+		}
+		if running[1] != 0 && running[1] == running[2] {
+			t.Fatalf("both nodes drive epoch %d", running[1])
+		}
+	}
+	step(1)
+	step(2)
+	if running[1] != 1 || running[2] != 0 {
+		t.Fatal(running)
+	}
+	dead[1] = true // or so it seems to node 2
+	step(2)
+	step(2)
+	if running[2] != 2 {
+		t.Fatal(running)
+	}
+	dead[1] = false // it was only silent
+	step(1)
+	if running[1] != 0 {
+		t.Fatal("the node that lost the job goes on with it")
+	}
+}
+
+func TestAfter(t *testing.T) {
+	for _, c := range []struct {
+		id   uint64
+		ids  []uint64
+		want uint64
+	}{{5, nil, 5}, {5, []uint64{5}, 5}, {5, []uint64{9, 5, 7}, 7}, {9, []uint64{5, 9, 7}, 5}, {6, []uint64{5, 7}, 7}} {
+		if got := after(c.id, c.ids); got != c.want {
+			t.Errorf("after(%d, %v) = %d, not %d", c.id, c.ids, got, c.want)
+		}
+	}
+}
