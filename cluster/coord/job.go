@@ -35,8 +35,10 @@ func newJobRecord(e *Engine, job *catalog.Job, s *Session) *jobRecord {
 // putJob commits a new job's record. It is committed by itself: a training is
 // seen while its transaction is open.
 func (e *Engine) putJob(ctx context.Context, job *catalog.Job) (err error) {
-	if job.OID, err = e.newOID(ctx); err != nil {
-		return err
+	if job.OID == 0 {
+		if job.OID, err = e.newOID(ctx); err != nil {
+			return err
+		}
 	}
 	changes := []catalog.Change{&catalog.PutJob{Job: job}}
 	for _, old := range e.cfg.Meta.Current().Jobs() {

@@ -22,6 +22,8 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 		return s.cancelTraining(n)
 	case *parse.ResumeTraining:
 		return s.resumeTraining(n)
+	case *parse.Explain:
+		return s.explainTrain(ctx, st, n, params)
 	case *parse.ShowModels:
 		return s.alias(ctx, st, "SELECT * FROM ml.models", "SHOW")
 	case *parse.DescribeModel:
@@ -151,6 +153,9 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 			{"rows", fmt.Sprint(v.Rows)},
 			{"iterations", fmt.Sprint(v.Iterations)},
 			{"train_loss", fmt.Sprintf("%.6g", v.TrainLoss)},
+		}
+		if v.Classes != nil {
+			rows = append(rows, []types.Datum{"classes", strings.Join(v.Classes, ", ")})
 		}
 		for _, k := range v.Metrics {
 			rows = append(rows, []types.Datum{k.Name, fmt.Sprintf("%.6g", k.Value)})

@@ -51,6 +51,10 @@ type training struct {
 	n  *parse.TrainModel
 	// retrain is set by RETRAIN: the model must be there.
 	retrain bool
+	// explain is set by EXPLAIN; planned is then the dataset stage as it ran.
+	explain *explainOptions
+	planned string
+	reading time.Duration // that the dataset stage and the dealing took
 }
 
 // trainPlan is a TRAIN statement that has been checked.
@@ -299,27 +303,37 @@ func trainRow(sc *catalog.Schema, name string, v *catalog.ModelVersion, tag stri
 
 // attached trains for the session's transaction.
 func (t *training) attached(ctx context.Context, x *execution, st *catalog.State, old *catalog.Model, job *catalog.Job, p *trainPlan) (*catalog.ModelVersion, error) {
-	s, e := t.s, t.s.engine
-	job.Coordinator = e.cfg.Node.ID
-	if err := e.putJob(ctx, job); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	leave := e.jobs.attach(job.OID, cancel)
-	defer leave()
-	rec := newJobRecord(e, job, s)
-	res, err := t.drive(ctx, x, st, p, rec)
-	rec.drop()
+	res, err := t.inSession(ctx, x, st, job, p)
 	if err != nil {
-		return nil, cause(ctx, err)
+		return nil, err
 	}
 	m, v, err := t.version(ctx, job, old, p.job, res)
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.tx.add(m)
+	_, err = t.s.tx.add(m)
 	return v, err
+}
+
+// inSession drives a job of the session, whose record ends with it.
+func (t *training) inSession(ctx context.Context, x *execution, st *catalog.State, job *catalog.Job, p *trainPlan) (*train.Result, error) {
+	e := t.s.engine
+	job.Coordinator = e.cfg.Node.ID
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var err error
+	if job.OID, err = e.newOID(ctx); err != nil {
+		return nil, err
+	}
+	leave := e.jobs.attach(job.OID, cancel)
+	defer leave()
+	if err := e.putJob(ctx, job); err != nil {
+		return nil, err
+	}
+	rec := newJobRecord(e, job, t.s)
+	res, err := t.drive(ctx, x, st, p, rec)
+	rec.drop()
+	return res, cause(ctx, err)
 }
 
 // place finds the schema of the model and the model that is there already.
@@ -377,6 +391,7 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 	for _, h := range res.History {
 		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
 	}
+	v.Classes = res.Model.Classes()
 	m := &catalog.Model{Schema: rec.Schema, Name: rec.Model, Owner: rec.Owner}
 	var expect uint64
 	if old != nil {

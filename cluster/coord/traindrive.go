@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -57,6 +56,7 @@ func nodeLost(err error) bool {
 
 // attempt trains on the nodes that are alive now.
 func (t *training) attempt(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, rec *jobRecord, name string) (*train.Result, error) {
+	since := time.Now()
 	g, err := t.s.engine.cfg.Trainer.Open(ctx, name, p.job)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,13 @@ func (t *training) attempt(ctx context.Context, x *execution, st *catalog.State,
 		return nil, err
 	}
 	rec.phase("fit", rows)
-	return train.Run(ctx, train.Input{Job: p.job, Rows: rows, Resume: rec.resume, Save: rec, Progress: rec.event}, g)
+	t.reading = time.Since(since)
+	res, err := train.Run(ctx, train.Input{Job: p.job, Rows: rows, Resume: rec.resume, Save: rec, Progress: rec.event}, g)
+	if err != nil {
+		return nil, err
+	}
+	res.Seconds += t.reading.Seconds()
+	return res, nil
 }
 
 // collect is the dataset stage: it runs the query once, leaving its rows on the
@@ -82,18 +88,40 @@ func (t *training) collect(ctx context.Context, x *execution, st *catalog.State,
 	defer func() { x.ctx = outer }()
 	r := t.s.newRun(x, st)
 	defer r.close()
-	// The optimiser changes the tree it is given, so each attempt binds anew.
-	q, err := t.bind(st, x.ptypes)
+	root, err := t.dataset(r, p, name)
 	if err != nil {
 		return err
+	}
+	rows, err := r.start(root, root.Schema(), nil)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		_, err = rows.Next(ctx)
+	}
+	if cerr := rows.Close(); err == io.EOF {
+		err = cerr
+	}
+	if err == nil && t.explain != nil {
+		t.planned, err = r.format(*t.explain)
+	}
+	return err
+}
+
+// dataset is the plan of the dataset stage. Its buffers are filled here.
+func (t *training) dataset(r *run, p *trainPlan, name string) (*plan.Collect, error) {
+	// The optimiser changes the tree it is given, so each attempt binds anew.
+	q, err := t.bind(r.st, r.x.ptypes)
+	if err != nil {
+		return nil, err
 	}
 	next := q.query.NextCol
 	o, err := opt.Optimize(q.query, r.optEnv(&next))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.buffers(o.Buffers); err != nil {
-		return err
+		return nil, err
 	}
 	pick := &plan.Project{Input: o.Root}
 	for i, at := range p.pick {
@@ -105,23 +133,5 @@ func (t *training) collect(ctx context.Context, x *execution, st *catalog.State,
 		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: p.job.Columns[i].Type}, Expr: e})
 		next++
 	}
-	out := plan.Column{ID: next, Name: "rows", Type: types.Int8}
-	root := &plan.Collect{Input: pick, Name: name, Out: out}
-	staged, err := stage.Stage(root, []plan.Column{out}, r.stageEnv(root, nil))
-	if err != nil {
-		return err
-	}
-	rows, err := r.stmt.Run(ctx, staged, nil)
-	if err != nil {
-		return err
-	}
-	for {
-		if _, err := rows.Next(ctx); err != nil {
-			cerr := rows.Close()
-			if err == io.EOF {
-				return cerr
-			}
-			return err
-		}
-	}
+	return &plan.Collect{Input: pick, Name: name, Out: plan.Column{ID: next, Name: "rows", Type: types.Int8}}, nil
 }

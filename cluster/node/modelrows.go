@@ -20,11 +20,7 @@ func modelRows(relation string, m *model.Model) ([][]types.Datum, error) {
 			if w.Class != "" {
 				class = w.Class
 			}
-			name := w.Name
-			if w.Category != "" {
-				name += "=" + w.Category
-			}
-			out = append(out, []types.Datum{class, name, w.Value})
+			out = append(out, []types.Datum{class, w.Name, w.Value})
 		}
 		return out, nil
 	case "feature_importance":

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -231,7 +230,7 @@ func classifies(v *catalog.ModelVersion) bool {
 
 func predictType(v *catalog.ModelVersion, mode expr.PredictMode) types.Type {
 	if mode == expr.PredictProba {
-		if classes(v) > 2 {
+		if len(v.Classes) > 2 {
 			t, _ := types.ArrayOf(types.Float8)
 			return t
 		}
@@ -245,24 +244,11 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode) types.Type {
 	return t
 }
 
-// classes is the number of a classifier's classes, which training records
-// among the version's options; 2 where it does not.
-func classes(v *catalog.ModelVersion) int {
-	for _, o := range v.Options {
-		if o.Name == "classes" {
-			if n, err := strconv.Atoi(o.Value); err == nil {
-				return n
-			}
-		}
-	}
-	return 2
-}
-
 // mlRelation binds the relations that are made of a query and a model; ok is
 // false for other names.
 func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall) (fromItem, bool, error) {
 	switch name {
-	case "predict", "evaluate", "confusion_matrix":
+	case "predict", "evaluate", "confusion_matrix", "roc_curve":
 	default:
 		return fromItem{}, false, nil
 	}
@@ -285,6 +271,10 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	sub, ok := unparen(args[1]).(*ast.SubLink)
 	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {
 		return fromItem{}, true, pgerr.New(pgerr.SyntaxError, "the second argument of %s is a query in parentheses", full).At(b.posExpr(args[1]))
+	}
+	if name == "roc_curve" {
+		it, err := sc.rocCurve(m, args[0], sub, n, pos)
+		return it, true, err
 	}
 	r, err := sc.query(sub.Subselect.(*ast.SelectStmt), inFromClause, true)
 	if err != nil {
@@ -368,11 +358,8 @@ func (sc *scope) evaluate(m *model, node plan.Node, truth, got, proba expr.Expr,
 	}
 	list := []metric{{"mean_absolute_error", "mean_absolute_error", got}, {"root_mean_squared_error", "root_mean_squared_error", got}, {"r2_score", "r2_score", got}}
 	if proba != nil {
-		list = []metric{{"accuracy", "accuracy", got}}
-		if !b.isArray(proba.Type()) {
-			list = append(list, metric{"precision", "precision_score", got}, metric{"recall", "recall_score", got}, metric{"f1_score", "f1_score", got},
-				metric{"log_loss", "log_loss", proba}, metric{"roc_auc", "roc_auc", proba})
-		}
+		list = []metric{{"accuracy", "accuracy", got}, {"precision", "precision_score", got}, {"recall", "recall_score", got}, {"f1_score", "f1_score", got},
+			{"log_loss", "log_loss", proba}, {"roc_auc", "roc_auc", proba}}
 	}
 	a := &plan.Aggregate{Input: node}
 	rl := &rel{name: "evaluate"}

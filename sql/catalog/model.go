@@ -25,6 +25,7 @@ type ModelVersion struct {
 	Algorithm  string
 	Target     []string
 	TargetType types.Type
+	Classes    []string // of a classifier, as text, in the order of its probabilities
 	Features   []ModelFeature
 	Rows       int64
 	Iterations int
