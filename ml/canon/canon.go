@@ -3,6 +3,7 @@ package canon
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -37,6 +38,7 @@ func (e *E) Bytes(v []byte) { e.U32(uint32(len(v))); e.B = append(e.B, v...) }
 // F64s appends numbers after their count.
 func (e *E) F64s(v []float64) {
 	e.U32(uint32(len(v)))
+	e.B = slices.Grow(e.B, 8*len(v))
 	for _, f := range v {
 		e.F64(f)
 	}

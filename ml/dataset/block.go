@@ -39,6 +39,30 @@ func NewBlock(rows, dense, codes int, narrow bool) *Block {
 	return b
 }
 
+// Reset makes b a block of zeros for rows rows, in the memory it has if that
+// suffices.
+func (b *Block) Reset(rows int) {
+	n := f64.Tiles(rows) * f64.Lanes
+	if cap(b.Y) < n || cap(b.Code) < n*b.Codes || cap(b.X32)+cap(b.X64) < n*b.Dense {
+		*b = *NewBlock(rows, b.Dense, b.Codes, b.X32 != nil)
+		return
+	}
+	b.Rows = rows
+	zeros(&b.Code, n*b.Codes)
+	zeros(&b.Y, n)
+	zeros(&b.W, n)
+	if b.X32 != nil {
+		zeros(&b.X32, n*b.Dense)
+	} else {
+		zeros(&b.X64, n*b.Dense)
+	}
+}
+
+func zeros[T any](v *[]T, n int) {
+	*v = (*v)[:n]
+	clear(*v)
+}
+
 // BlockBytes is the size of such a block.
 func BlockBytes(rows, dense, codes int, narrow bool) int64 {
 	n := int64(f64.Tiles(rows) * f64.Lanes)
@@ -93,6 +117,21 @@ func (s *Blocks) Reserve(n int64) error {
 		}
 	}
 	return s.acct.Grow(n)
+}
+
+// TryReserve charges n bytes if there is plenty of memory, and tells whether it
+// did.
+func (s *Blocks) TryReserve(n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.acct.ShouldSpill() {
+		s.full = true
+	}
+	limit := s.cfg.Pool.Limit()
+	if s.full || limit > 0 && float64(s.cfg.Pool.Used()+n) > mem.SpillShare*float64(limit) {
+		return false
+	}
+	return s.acct.Grow(n) == nil
 }
 
 // Unreserve gives bytes back.

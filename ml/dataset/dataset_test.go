@@ -191,7 +191,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 		s.Close()
 	})
 	t.Run("little memory", func(t *testing.T) {
-		small := mem.NewPool("small", 2<<20)
+		small := mem.NewPool("small", 1<<20)
 		s := NewStore(layout, Config{Pool: small, Temp: t.TempDir(), Seed: 7})
 		for _, b := range plain {
 			if err := s.Add(ctx, b); err != nil {
@@ -246,6 +246,66 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 		equalLeaves(t, got, want)
 		for _, n := range nodes {
 			n.Close()
+		}
+	})
+	t.Run("shipped at once with little memory", func(t *testing.T) {
+		var nodes [3]*Store
+		var pools [3]*mem.Pool
+		for i := range nodes {
+			pools[i] = mem.NewPool("small", 768<<10)
+			nodes[i] = NewStore(layout, Config{Pool: pools[i], Temp: t.TempDir(), Seed: 7})
+		}
+		for i, b := range dicts {
+			if err := nodes[i%3].Add(ctx, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var wg sync.WaitGroup
+		for from, n := range nodes {
+			for to, owner := range nodes {
+				if from == to {
+					continue
+				}
+				wg.Go(func() {
+					for leaf := to; leaf < 4; leaf += 3 {
+						first, end := LeafBuckets(leaf, 4)
+						for b := first; b < end; b++ {
+							if err := n.TakeBucket(b, func(rec []byte) error { return owner.PutBucket(b, rec) }); err != nil {
+								t.Error(err)
+								return
+							}
+						}
+					}
+				})
+			}
+		}
+		wg.Wait()
+		var got [4][]byte
+		var spilled int64
+		for i, n := range nodes {
+			if err := n.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			for leaf := i; leaf < 4; leaf += 3 {
+				from, to := LeafBuckets(leaf, 4)
+				l, err := n.Settle(ctx, from, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[leaf] = dump(t, l)
+				l.Free()
+			}
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+			if u := pools[i].Used(); u != 0 {
+				t.Errorf("node %d: %d bytes are still charged", i, u)
+			}
+			spilled += pools[i].Spilled()
+		}
+		equalLeaves(t, got[:], want)
+		if spilled == 0 {
+			t.Error("nothing was spilled")
 		}
 	})
 	if pool.Used() != 0 {

@@ -17,7 +17,8 @@
 // in whatever order they came in; and since a hash has no meaning, the order is
 // also the shuffle that mini-batches want and its low bits draw the holdout.
 //
-//	Add ─▶ buckets 0 … 4095           any goroutine, any order; spill to a file
+//	Add ─▶ records as they come      any goroutine, any order; spill to a file
+//	         │  keys dealt to buckets 0 … 4095
 //	         │ TakeBucket / PutBucket     ship to the node that owns the leaf
 //	         ▼
 //	       Finish, Settle(leaf) ─▶ Leaf   an order of records, or a mapped file

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -26,32 +27,35 @@ var (
 type encoder struct {
 	l     *Layout
 	seed  uint64
-	buf   []byte
+	buf   []byte   // the group's records
 	start []int    // of each row's record in buf; one more at the end
 	data  [][]byte // values of the variable columns: column-major, groupRows each
 	side  []byte   // bytes of normalised values that data refers to
 	rows  []int32  // the rows of the group
+	group [groupRows]int32
+	vals  [][]float32
 }
 
 func newEncoder(l *Layout, seed uint64) *encoder {
-	return &encoder{l: l, seed: seed, start: make([]int, groupRows+1), data: make([][]byte, len(l.vars)*groupRows), rows: make([]int32, groupRows)}
+	return &encoder{l: l, seed: seed, start: make([]int, groupRows+1), data: make([][]byte, len(l.vars)*groupRows)}
 }
 
-// group encodes counted rows [from, to) of b, at most groupRows.
-func (e *encoder) group(b *batch.Batch, from, to int) error {
+// measure makes counted rows [from, to) of b, at most groupRows, the group, and
+// gives the size of its records.
+func (e *encoder) measure(b *batch.Batch, from, to int) (int, error) {
 	n := to - from
-	rows := e.rows[:n]
+	e.rows = e.group[:n]
 	if b.Sel != nil {
-		copy(rows, b.Sel[from:to])
+		copy(e.rows, b.Sel[from:to])
 	} else {
-		for i := range rows {
-			rows[i] = int32(from + i)
+		for i := range e.rows {
+			e.rows[i] = int32(from + i)
 		}
 	}
 	e.side = e.side[:0]
 	for v, c := range e.l.vars {
-		if err := e.variable(e.data[v*groupRows:][:n], b.Cols[c], c, rows); err != nil {
-			return err
+		if err := e.variable(e.data[v*groupRows:][:n], b.Cols[c], c, e.rows); err != nil {
+			return 0, err
 		}
 	}
 	at := 0
@@ -64,17 +68,28 @@ func (e *encoder) group(b *batch.Batch, from, to int) error {
 		at = (at + 7) &^ 7
 	}
 	e.start[n] = at
-	if cap(e.buf) < at {
-		e.buf = make([]byte, at+at/4)
-	}
-	e.buf = e.buf[:at]
-	clear(e.buf)
-	for c := range e.l.Cols {
-		if err := e.column(b.Cols[c], c, rows); err != nil {
-			return err
+	return at, nil
+}
+
+// write writes the group's records to buf, zeros of the size that measure gave.
+func (e *encoder) write(b *batch.Batch, buf []byte) error {
+	e.buf = buf
+	rows := e.rows
+	quick := b.Sel == nil && len(e.l.vars) == 0
+	if quick {
+		for _, run := range e.l.runs {
+			e.floats(b, run, rows)
 		}
 	}
-	for i := range n {
+	for c := range e.l.Cols {
+		if !quick || e.l.classes[c] != classF32 {
+			if err := e.column(b.Cols[c], c, rows); err != nil {
+				return err
+			}
+		}
+		e.nulls(b.Cols[c], c, rows)
+	}
+	for i := range rows {
 		rec := e.buf[e.start[i]:e.start[i+1]]
 		at := e.l.fixed
 		for v := range e.l.vars {
@@ -87,7 +102,26 @@ func (e *encoder) group(b *batch.Batch, from, to int) error {
 	return nil
 }
 
-// column writes the slots and NULL bits of one column.
+// floats writes the slots of a run of float4 columns, of records of one length.
+func (e *encoder) floats(b *batch.Batch, run []int, rows []int32) {
+	e.vals = e.vals[:0]
+	for _, c := range run {
+		e.vals = append(e.vals, b.Cols[c].(*array.Float32).Float32Values())
+	}
+	at, stride := e.l.at[run[0]]/4, e.l.fixed/4
+	slots := cooked[float32](e.buf)
+	i, first := 0, int(rows[0])
+	for ; i+f64.Lanes <= len(rows); i += f64.Lanes {
+		f64.Scatter32(slots[i*stride+at:], stride, e.vals, first+i)
+	}
+	for ; i < len(rows); i++ {
+		for j, v := range e.vals {
+			slots[i*stride+at+j] = f64.Canonical32(v[first+i])
+		}
+	}
+}
+
+// column writes the slots of one column.
 func (e *encoder) column(arr arrow.Array, c int, rows []int32) error {
 	at := e.l.at[c]
 	switch k := e.l.classes[c]; {
@@ -105,11 +139,7 @@ func (e *encoder) column(arr arrow.Array, c int, rows []int32) error {
 		vals := arr.(*array.Float32).Float32Values()
 		base := unsafe.Pointer(unsafe.SliceData(e.buf))
 		for i, r := range rows {
-			v := vals[r] + 0
-			if v != v {
-				v = float32(math.NaN())
-			}
-			*(*float32)(unsafe.Add(base, e.start[i]+at)) = v
+			*(*float32)(unsafe.Add(base, e.start[i]+at)) = f64.Canonical32(vals[r])
 		}
 	case k == classI64:
 		vals, err := int64s(arr)
@@ -161,17 +191,22 @@ func (e *encoder) column(arr arrow.Array, c int, rows []int32) error {
 			}
 		}
 	}
-	if arr.NullN() > 0 {
-		w := e.l.classes[c].width()
-		for i, r := range rows {
-			if arr.IsNull(int(r)) {
-				rec := e.buf[e.start[i]:]
-				clear(rec[at : at+w])
-				rec[nullsAt+c>>3] |= 1 << (c & 7)
-			}
+	return nil
+}
+
+// nulls sets the NULL bits of one column, and its slots there to zeros.
+func (e *encoder) nulls(arr arrow.Array, c int, rows []int32) {
+	if arr.NullN() == 0 {
+		return
+	}
+	at, w := e.l.at[c], e.l.classes[c].width()
+	for i, r := range rows {
+		if arr.IsNull(int(r)) {
+			rec := e.buf[e.start[i]:]
+			clear(rec[at : at+w])
+			rec[nullsAt+c>>3] |= 1 << (c & 7)
 		}
 	}
-	return nil
 }
 
 // variable finds the bytes of the values of a variable column.

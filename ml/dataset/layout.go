@@ -91,9 +91,10 @@ const (
 type Layout struct {
 	Cols    []Column
 	classes []class
-	at      []int // offset of each column's slot
-	vars    []int // variable columns, ascending
-	fixed   int   // bytes up to the variable part: a record's length where vars is empty
+	at      []int   // offset of each column's slot
+	vars    []int   // variable columns, ascending
+	fixed   int     // bytes up to the variable part: a record's length where vars is empty
+	runs    [][]int // of float4 columns whose slots follow each other
 }
 
 // NewLayout makes the layout of cols; 0A000 for a type that cannot be in a
@@ -112,11 +113,21 @@ func NewLayout(cols []Column) (*Layout, error) {
 		}
 	}
 	for _, w := range []int{8, 4, 2, 1} {
+		var run []int
 		for i, k := range l.classes {
-			if k.width() == w {
-				l.at[i] = pos
-				pos += w
+			if k.width() != w {
+				continue
 			}
+			l.at[i] = pos
+			pos += w
+			if k == classF32 {
+				run = append(run, i)
+			} else if len(run) > 0 {
+				l.runs, run = append(l.runs, run), nil
+			}
+		}
+		if len(run) > 0 {
+			l.runs = append(l.runs, run)
 		}
 	}
 	l.fixed = (pos + 7) &^ 7

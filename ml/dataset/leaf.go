@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"io"
 	"math/bits"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tributarydb/tributary/exec/mem"
 )
@@ -20,12 +23,6 @@ type Leaf struct {
 	disk    *extent  // the slab lies there instead
 }
 
-// key sorts records: by the first word of the hash, then by all bytes.
-type key struct {
-	hi uint64
-	at loc
-}
-
 // Finish ends the adding of rows: it must be called after the last of them and
 // before the first Settle. If the memory is not plainly sufficient for what
 // comes, the rows go to the file now.
@@ -35,9 +32,7 @@ func (s *Store) Finish() error {
 	onDisk := false
 	for _, sh := range s.shards {
 		sh.enc = nil
-		for i := range sh.buckets {
-			onDisk = onDisk || len(sh.buckets[i].disk) > 0
-		}
+		onDisk = onDisk || sh.disk != nil
 	}
 	for _, r := range s.regions {
 		held += int64(len(r))
@@ -45,6 +40,13 @@ func (s *Store) Finish() error {
 	all := s.shards
 	s.mu.Unlock()
 	if held > 0 && (onDisk || s.shouldSpill() || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())) {
+		return s.spill(all...)
+	}
+	var g errgroup.Group
+	for _, sh := range all {
+		g.Go(func() error { return s.deal(sh, false) })
+	}
+	if g.Wait() != nil { // no memory for it
 		return s.spill(all...)
 	}
 	return nil
@@ -60,18 +62,11 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	s.mu.Lock()
 	shards, regions := s.shards, s.regions
 	s.mu.Unlock()
-	size, disk := 0, false
+	disk := false
 	for _, sh := range shards {
 		for bkt := from; bkt < to; bkt++ {
-			b := &sh.buckets[bkt]
-			l.Rows += int(b.rows)
-			for _, c := range b.chunks() {
-				size += len(c.buf)
-			}
-			for _, e := range b.disk {
-				size += e.len
-				disk = true
-			}
+			l.Rows += int(sh.rows[bkt])
+			disk = disk || sh.disk != nil && len(sh.disk[bkt]) > 0
 		}
 	}
 	// The order, and while it is made twice the keys.
@@ -81,13 +76,13 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	}
 	defer s.shrink(n * 32)
 	if disk {
-		return s.gather(ctx, l, shards, from, to, size)
+		return s.gather(ctx, l, shards, from, to)
 	}
 	keys := make([]key, 0, l.Rows)
-	for bkt := from; bkt < to; bkt++ {
-		for _, sh := range shards {
-			for _, c := range sh.buckets[bkt].chunks() {
-				keys = s.layout.keys(keys, c.buf, c.at)
+	for _, sh := range shards {
+		for _, d := range sh.dealt {
+			for bkt := from; bkt < to; bkt++ {
+				keys = append(keys, d.of(bkt)...)
 			}
 		}
 	}
@@ -97,7 +92,25 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 }
 
 // gather makes a leaf whose records lie partly in the file.
-func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to, size int) (*Leaf, error) {
+func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to int) (*Leaf, error) {
+	s.mu.Lock()
+	regions := s.regions
+	s.mu.Unlock()
+	size := 0
+	for _, sh := range shards {
+		for bkt := from; bkt < to; bkt++ {
+			for _, d := range sh.dealt {
+				for _, k := range d.of(bkt) {
+					size += len(s.layout.whole(k.at.in(regions)))
+				}
+			}
+			if sh.disk != nil {
+				for _, e := range sh.disk[bkt] {
+					size += e.len
+				}
+			}
+		}
+	}
 	if err := s.grow(int64(size)); err != nil {
 		return nil, err
 	}
@@ -108,18 +121,23 @@ func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to, 
 			return nil, err
 		}
 		for _, sh := range shards {
-			b := &sh.buckets[bkt]
-			for _, c := range b.chunks() {
-				buf = append(buf, c.buf...)
+			for _, d := range sh.dealt {
+				for _, k := range d.of(bkt) {
+					buf = append(buf, s.layout.whole(k.at.in(regions))...)
+				}
+				d.gone[bkt] = true
 			}
-			for _, e := range b.disk {
+			if sh.disk == nil {
+				continue
+			}
+			for _, e := range sh.disk[bkt] {
 				n := len(buf)
 				buf = buf[:n+e.len]
 				if err := s.file.read(e, buf[n:]); err != nil {
 					return nil, err
 				}
 			}
-			b.open, b.closed, b.disk = chunk{}, nil, nil // read once; the file's space comes back with the file
+			sh.disk[bkt] = nil // read once; the file's space comes back with the file
 		}
 	}
 	l.regions = [][]byte{buf}
@@ -128,15 +146,18 @@ func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to, 
 		return l, nil
 	}
 	// Written in order, so that reading it later is sequential.
-	var parts [][]byte
 	at := 0
-	for i, p := range l.order {
-		rec := s.layout.whole(p.in(l.regions))
-		parts = append(parts, rec)
-		l.order[i] = loc(at / 8)
-		at += len(rec)
-	}
-	e, err := s.file.write(fileAlign, parts...)
+	e, err := s.file.stream(size, fileAlign, func(w io.Writer) error {
+		for i, p := range l.order {
+			rec := s.layout.whole(p.in(l.regions))
+			if _, err := w.Write(rec); err != nil {
+				return err
+			}
+			l.order[i] = loc(at / 8)
+			at += len(rec)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -55,8 +55,8 @@ func (b *Block) AddGrad(acc, ones []float64, from int, r []float64) {
 	}
 }
 
-// x gives the number in row i of dense column j.
-func (b *Block) x(i, j int) float64 {
+// Value gives the number in row i of dense column j.
+func (b *Block) Value(i, j int) float64 {
 	at := (i&^(f64.Lanes-1))*b.Dense + j*f64.Lanes + i&(f64.Lanes-1)
 	if b.X32 != nil {
 		return float64(b.X32[at])
@@ -88,7 +88,7 @@ func (b *Block) AddGram(g *f64.Gram, m []float64, stride, from int, h []float64)
 				continue
 			}
 			for j := range d {
-				m[j*stride+d+int(s)] += float64(v * b.x(row, j))
+				m[j*stride+d+int(s)] += float64(v * b.Value(row, j))
 			}
 			for k := range c + 1 { // slots of later columns have higher numbers
 				if s2 := t[k*f64.Lanes+l]; s2 >= 0 {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"io"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -42,7 +43,7 @@ type Config struct {
 
 // Store holds one node's rows of one job until they are encoded. Add, PutBucket
 // and Settle may be called from several goroutines, each phase after the other;
-// TakeBucket from one at a time for each bucket.
+// TakeBucket from one at a time for each bucket, also while rows are put.
 type Store struct {
 	layout *Layout
 	cfg    Config
@@ -52,43 +53,54 @@ type Store struct {
 	acct   *mem.Account
 	shards []*shard // all
 	idle   []*shard
-	// regions are the memory that chunks are cut from; nil for those whose
-	// records were written to the file.
+	added  []*shard // once rows are taken or put: those of the rows that were added
+	// regions are the memory that records lie in; nil for those whose records
+	// were written to the file.
 	regions [][]byte
+	moving  sync.Mutex // held while records of added are copied or spilled
 }
 
-// shard takes the rows of one goroutine at a time.
+// shard takes the rows of one goroutine at a time: records one after the other
+// in the order of arrival, for memory is fast that way alone, and their keys.
+// Which bucket a record is in its key tells; keys are dealt when that is
+// wanted.
 type shard struct {
 	enc     *encoder
-	buckets [Buckets]bucket
-	regions []uint32 // numbers of its regions; the last one is being filled
-	used    int      // bytes of the last one
+	rows    [Buckets]int64
+	fresh   [][]key // not dealt yet
+	dealt   []*deck
+	disk    [][]extent // by bucket, what was written to the file; nil at first
+	regions []uint32   // numbers of its regions; the last one is being filled
+	used    int        // bytes of the last one
 }
 
-// bucket is chunks of whole records, and what was written to the file of earlier
-// ones. The chunk being filled lies in the bucket itself: a row costs one look
-// at the bucket and one at the chunk.
-type bucket struct {
-	open   chunk
-	rows   int64
-	bytes  int     // capacity of all chunks
-	closed []chunk // the full ones
-	disk   []extent
+// deck is keys by bucket.
+type deck struct {
+	keys []key
+	ends [Buckets]uint32
+	gone [Buckets]bool // taken
 }
 
-// chunks lists all chunks.
-func (b *bucket) chunks() []chunk {
-	if len(b.open.buf) == 0 {
-		return b.closed
+// of gives the keys of a bucket.
+func (d *deck) of(bkt int) []key {
+	if d.gone[bkt] {
+		return nil
 	}
-	return append(b.closed, b.open)
+	from := uint32(0)
+	if bkt > 0 {
+		from = d.ends[bkt-1]
+	}
+	return d.keys[from:d.ends[bkt]]
 }
 
-// chunk is a piece of a region.
-type chunk struct {
-	buf []byte // the records
-	at  loc    // of the first
+// key says where a record is, and sorts it: by the first word of the hash, then
+// by all bytes.
+type key struct {
+	hi uint64
+	at loc
 }
+
+func (k key) bucket() int { return int(k.hi >> (64 - bucketBits)) }
 
 // loc is where a record starts: region number, and words of eight bytes in it.
 type loc uint64
@@ -98,6 +110,8 @@ func (l loc) in(regions [][]byte) []byte { return regions[l>>32][int(uint32(l))*
 const (
 	firstRegion = 256 << 10
 	lastRegion  = 8 << 20
+	keyBytes    = 16
+	keyRun      = 4096 // keys that are allocated at once
 )
 
 // NewStore makes an empty store for rows of this layout.
@@ -114,7 +128,7 @@ func (s *Store) Layout() *Layout { return s.layout }
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shards, s.idle, s.regions = nil, nil, nil
+	s.shards, s.idle, s.added, s.regions = nil, nil, nil, nil
 	s.acct.Close()
 	return s.file.Close()
 }
@@ -137,7 +151,7 @@ func (s *Store) shouldSpill() bool {
 	return s.acct.ShouldSpill()
 }
 
-const shardBytes = int64(Buckets) * 88 // a shard's own size, roughly
+const shardBytes = int64(Buckets) * 16 // a shard's own size, roughly
 
 func (s *Store) checkout() (*shard, error) {
 	s.mu.Lock()
@@ -176,15 +190,23 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 			return err
 		}
 		n := min(groupRows, b.Rows()-from)
-		if err := sh.enc.group(b, from, from+n); err != nil {
+		size, err := sh.enc.measure(b, from, from+n)
+		if err != nil {
 			return err
 		}
-		for i := range n {
-			rec := sh.enc.buf[sh.enc.start[i]:sh.enc.start[i+1]]
-			if err := s.put(sh, int(be.Uint64(rec)>>(64-bucketBits)), rec); err != nil {
-				return err
-			}
+		buf, at, keys, err := s.room(sh, size, n)
+		if err != nil {
+			return err
 		}
+		if err := sh.enc.write(b, buf); err != nil {
+			return err
+		}
+		for _, start := range sh.enc.start[:n] {
+			k := key{be.Uint64(buf[start:]), at + loc(start/8)}
+			keys = append(keys, k)
+			sh.rows[k.bucket()]++
+		}
+		sh.keep(keys)
 	}
 	if s.shouldSpill() {
 		return s.spill(sh)
@@ -192,54 +214,56 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-// put appends one record to a bucket of a shard.
-func (s *Store) put(sh *shard, bkt int, rec []byte) error {
-	b := &sh.buckets[bkt]
-	if n := len(b.open.buf); n+len(rec) <= cap(b.open.buf) {
-		b.open.buf = b.open.buf[:n+len(rec)]
-		copy(b.open.buf[n:], rec)
-		b.rows++
-		return nil
+// room gives zeroed memory for records of size bytes and the run that their n
+// keys, at most groupRows, are to be appended to and kept with. Where there is
+// no memory it makes some: what this goroutine and the idle ones hold goes to
+// the file.
+func (s *Store) room(sh *shard, size, n int) (buf []byte, at loc, keys []key, err error) {
+	if buf, at, keys, err = s.cut(sh, size, n, false); err == nil {
+		return buf, at, keys, nil
 	}
-	// A new chunk is half of what is there already: few chunks, a third empty
-	// at worst.
-	size := max(4*len(rec), min(b.bytes/2, 1<<20)) &^ 7
-	c, err := s.cut(sh, size)
-	if err != nil {
-		// Make room: what this goroutine and the idle ones hold goes to disk.
-		s.mu.Lock()
-		mine := append(s.idle, sh)
-		s.idle = nil
-		s.mu.Unlock()
-		serr := s.spill(mine...)
-		s.mu.Lock()
-		s.idle = append(s.idle, mine[:len(mine)-1]...)
-		s.mu.Unlock()
-		if serr != nil {
-			return serr
-		}
-		if c, err = s.cut(sh, 4*len(rec)); err != nil {
-			return err
-		}
+	s.mu.Lock()
+	mine := append(s.idle, sh)
+	s.idle = nil
+	added := s.added
+	s.mu.Unlock()
+	serr := s.spill(mine...)
+	if serr == nil && len(added) > 0 {
+		s.moving.Lock()
+		serr = s.spill(added...)
+		s.moving.Unlock()
 	}
-	b.closed = b.chunks()
-	b.bytes += cap(c.buf)
-	c.buf = append(c.buf, rec...)
-	b.open = c
-	b.rows++
-	return nil
+	s.mu.Lock()
+	s.idle = append(s.idle, mine[:len(mine)-1]...)
+	s.mu.Unlock()
+	if serr != nil {
+		return nil, 0, nil, serr
+	}
+	return s.cut(sh, size, n, true)
 }
 
-// cut gives a chunk of size bytes, from a new region if need be.
-func (s *Store) cut(sh *shard, size int) (chunk, error) {
+// cut is room without the making; least is for as little as will do.
+func (s *Store) cut(sh *shard, size, n int, least bool) (buf []byte, at loc, keys []key, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := len(sh.regions)
-	if n == 0 || sh.used+size > len(s.regions[sh.regions[n-1]]) {
-		want := max(size, min(firstRegion<<min(n, 10), lastRegion))
+	if k := len(sh.fresh); k == 0 || cap(sh.fresh[k-1])-len(sh.fresh[k-1]) < n {
+		run := keyRun
+		if least {
+			run = n
+		}
+		if err := s.acct.Grow(int64(run) * keyBytes); err != nil {
+			return nil, 0, nil, err
+		}
+		sh.fresh = append(sh.fresh, make([]key, 0, run))
+	}
+	if k := len(sh.regions); k == 0 || sh.used+size > len(s.regions[sh.regions[k-1]]) {
+		want := max(size, min(firstRegion<<min(k, 10), lastRegion))
+		if least {
+			want = size
+		}
 		if err := s.acct.Grow(int64(want)); err != nil {
 			if want == size || s.acct.Grow(int64(size)) != nil {
-				return chunk{}, err
+				return nil, 0, nil, err
 			}
 			want = size
 		}
@@ -248,53 +272,118 @@ func (s *Store) cut(sh *shard, size int) (chunk, error) {
 		sh.used = 0
 	}
 	num := sh.regions[len(sh.regions)-1]
-	at := sh.used
+	from := sh.used
 	sh.used += size
-	return chunk{buf: s.regions[num][at : at : at+size], at: loc(num)<<32 | loc(at/8)}, nil
+	return s.regions[num][from:sh.used:sh.used], loc(num)<<32 | loc(from/8), sh.fresh[len(sh.fresh)-1], nil
+}
+
+// keep sets the run that room gave to what it has become.
+func (sh *shard) keep(keys []key) { sh.fresh[len(sh.fresh)-1] = keys }
+
+// deal deals a shard's fresh keys to their buckets. The memory for that is
+// within what shards may hold: it is taken without asking where forced.
+func (s *Store) deal(sh *shard, force bool) error {
+	n, held := 0, 0
+	for _, run := range sh.fresh {
+		n, held = n+len(run), held+cap(run)
+	}
+	if n == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	var err error
+	if size := int64(n)*keyBytes + int64(Buckets)*5; force {
+		s.acct.Take(size)
+	} else {
+		err = s.acct.Grow(size)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	d := &deck{keys: make([]key, n)}
+	for _, run := range sh.fresh {
+		for _, k := range run {
+			d.ends[k.bucket()]++
+		}
+	}
+	sum := uint32(0)
+	for i, c := range d.ends {
+		d.ends[i] = sum
+		sum += c
+	}
+	for _, run := range sh.fresh {
+		for _, k := range run {
+			e := &d.ends[k.bucket()]
+			d.keys[*e] = k
+			*e++
+		}
+	}
+	sh.fresh = nil
+	sh.dealt = append(sh.dealt, d)
+	s.shrink(int64(held) * keyBytes)
+	return nil
 }
 
 // spill writes all that these shards hold to the file. The caller is the only
 // one who works on them.
 func (s *Store) spill(shards ...*shard) error {
-	var all [][]byte
-	var n int
+	s.mu.Lock()
+	regions := s.regions
+	s.mu.Unlock()
 	for _, sh := range shards {
-		for i := range sh.buckets {
-			for _, c := range sh.buckets[i].chunks() {
-				all = append(all, c.buf)
-				n += len(c.buf)
+		if err := s.deal(sh, true); err != nil {
+			return err
+		}
+		if len(sh.dealt) == 0 {
+			continue
+		}
+		size := make([]int, Buckets)
+		total, keys := 0, 0
+		for _, d := range sh.dealt {
+			keys += len(d.keys)
+			for bkt := range Buckets {
+				for _, k := range d.of(bkt) {
+					n := len(s.layout.whole(k.at.in(regions)))
+					size[bkt] += n
+					total += n
+				}
 			}
 		}
-	}
-	var off int64
-	if n > 0 {
-		e, err := s.file.write(8, all...)
+		e, err := s.file.stream(total, 8, func(w io.Writer) error {
+			for bkt := range Buckets {
+				for _, d := range sh.dealt {
+					for _, k := range d.of(bkt) {
+						if _, err := w.Write(s.layout.whole(k.at.in(regions))); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		off = e.off
-		s.cfg.Pool.AddSpilled(int64(n))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, sh := range shards {
-		for i := range sh.buckets {
-			b := &sh.buckets[i]
-			size := 0
-			for _, c := range b.chunks() {
-				size += len(c.buf)
-			}
-			if size > 0 {
-				b.disk = append(b.disk, extent{off, size})
-				off += int64(size)
-			}
-			b.open, b.closed, b.bytes = chunk{}, nil, 0
+		s.cfg.Pool.AddSpilled(int64(total))
+		if sh.disk == nil {
+			sh.disk = make([][]extent, Buckets)
 		}
+		off := e.off
+		for bkt, n := range size {
+			if n > 0 {
+				sh.disk[bkt] = append(sh.disk[bkt], extent{off, n})
+				off += int64(n)
+			}
+		}
+		s.mu.Lock()
 		for _, num := range sh.regions {
 			s.acct.Shrink(int64(len(s.regions[num])))
 			s.regions[num] = nil
 		}
-		sh.regions, sh.used = nil, 0
+		s.acct.Shrink(int64(keys)*keyBytes + int64(len(sh.dealt))*Buckets*5)
+		s.mu.Unlock()
+		sh.regions, sh.used, sh.dealt = nil, 0, nil
 	}
 	return nil
 }
@@ -305,86 +394,9 @@ func (s *Store) Counts() []int64 {
 	defer s.mu.Unlock()
 	out := make([]int64, Buckets)
 	for _, sh := range s.shards {
-		for i := range sh.buckets {
-			out[i] += sh.buckets[i].rows
+		for i, n := range sh.rows {
+			out[i] += n
 		}
 	}
 	return out
-}
-
-// TakeBucket hands a bucket's records to emit in runs of whole records, and
-// forgets them; their memory is free when the store spills or is closed. The
-// bytes are emit's for the call.
-func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
-	for _, sh := range s.all() {
-		b := &sh.buckets[bkt]
-		for _, c := range b.chunks() {
-			if err := emit(c.buf); err != nil {
-				return err
-			}
-		}
-		for _, e := range b.disk {
-			buf := make([]byte, e.len)
-			if err := s.file.read(e, buf); err != nil {
-				return err
-			}
-			if err := emit(buf); err != nil {
-				return err
-			}
-		}
-		*b = bucket{}
-	}
-	return nil
-}
-
-func (s *Store) all() []*shard {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shards
-}
-
-// PutBucket takes records that TakeBucket of another node's store emitted.
-func (s *Store) PutBucket(bkt int, records []byte) error {
-	if bkt < 0 || bkt >= Buckets {
-		return errRecords()
-	}
-	sh, err := s.checkout()
-	if err != nil {
-		return err
-	}
-	defer s.checkin(sh)
-	for len(records) > 0 {
-		n, ok := s.layout.recordLen(records)
-		if !ok || int(be.Uint64(records)>>(64-bucketBits)) != bkt {
-			return errRecords()
-		}
-		if err := s.put(sh, bkt, records[:n]); err != nil {
-			return err
-		}
-		records = records[n:]
-	}
-	if s.shouldSpill() {
-		return s.spill(sh)
-	}
-	return nil
-}
-
-func errRecords() error {
-	return pgerr.New(pgerr.DataCorrupted, "invalid encoding of training rows")
-}
-
-// recordLen is the length of the record at the start of b; false if b does not
-// hold it whole.
-func (l *Layout) recordLen(b []byte) (int, bool) {
-	n := l.fixed
-	if len(b) < n {
-		return 0, false
-	}
-	if len(l.vars) > 0 {
-		for _, c := range l.vars {
-			n += int(le.Uint32(b[l.at[c]:]))
-		}
-		n = (n + 7) &^ 7
-	}
-	return n, n <= len(b)
 }

@@ -62,15 +62,25 @@ func (t *tempFile) write(align int64, parts ...[]byte) (extent, error) {
 	for _, p := range parts {
 		n += len(p)
 	}
+	return t.stream(n, align, func(w io.Writer) error {
+		for _, p := range parts {
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stream appends the n bytes that emit writes as one extent.
+func (t *tempFile) stream(n int, align int64, emit func(w io.Writer) error) (extent, error) {
 	e, err := t.reserve(n, align)
 	if err != nil {
 		return e, err
 	}
 	w := bufio.NewWriterSize(io.NewOffsetWriter(t.f, e.off), 1<<20)
-	for _, p := range parts {
-		if _, err := w.Write(p); err != nil {
-			return e, diskError(err)
-		}
+	if err := emit(w); err != nil {
+		return e, diskError(err)
 	}
 	if err := w.Flush(); err != nil {
 		return e, diskError(err)

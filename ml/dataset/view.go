@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -23,10 +24,16 @@ type View struct {
 	from  int
 	recs  []unsafe.Pointer
 	nulls []byte // of each column of these rows: whether one is NULL
+	rows  [f64.Lanes]*float32
+
+	touched uint64
 }
 
 // Close ends the access. Values that were read as bytes are gone.
 func (v *View) Close() { v.release(); v.regions = nil }
+
+// Layout is the form of the rows.
+func (v *View) Layout() *Layout { return v.layout }
 
 func (v *View) rec(i int) []byte { return v.order[i].in(v.regions) }
 
@@ -43,6 +50,15 @@ func (v *View) window(from, n int) (recs []unsafe.Pointer, nulls []byte) {
 		for _, p := range v.order[from : from+n] {
 			v.recs = append(v.recs, unsafe.Pointer(unsafe.SliceData(p.in(v.regions))))
 		}
+		// Records lie anywhere. All that follows the first line of each is asked of
+		// memory now, many at a time, and not when a column wants it.
+		var touched uint64
+		for at := 64; at+8 <= v.layout.fixed; at += 64 {
+			for _, r := range v.recs {
+				touched |= slot[uint64](r, at)
+			}
+		}
+		v.touched = touched
 		for w := range words {
 			var any uint64
 			for _, r := range v.recs {
@@ -57,8 +73,10 @@ func (v *View) window(from, n int) (recs []unsafe.Pointer, nulls []byte) {
 // slot reads the number at an offset of a record. Records lie at multiples of
 // eight bytes and slots at multiples of their width.
 func slot[T uint64 | int64 | int32 | uint32 | int16 | uint8](rec unsafe.Pointer, at int) T {
-	return *(*T)(unsafe.Add(rec, at))
+	return *ptr[T](rec, at)
 }
+
+func ptr[T any](rec unsafe.Pointer, at int) *T { return (*T)(unsafe.Add(rec, at)) }
 
 // Split parts the rows by their draw: those below share make the second view.
 // Both live as long as v. With share 0 the first is v itself.

@@ -113,10 +113,13 @@ func (f *Fitted) fill(b *dataset.Block, src source, cols []int, also func(from, 
 			ones += k
 		}
 	}
+	quick := f.newTiler(b, src)
 	for from := 0; from < b.Rows; from += chunkRows {
 		to := min(from+chunkRows, b.Rows)
-		for _, put := range puts {
-			put(from, to)
+		if quick == nil || !quick.fill(from, to) {
+			for _, put := range puts {
+				put(from, to)
+			}
 		}
 		if also != nil {
 			also(from, to)

@@ -45,21 +45,49 @@ func (s *Spec) needs(c *Col) (moments, extremes, cats, sketch bool) {
 // Collect gives the statistics of the training rows of a leaf, and checks the
 // values of all its rows.
 func (s *Spec) Collect(ctx context.Context, v *dataset.View) (*Stats, error) {
+	st, _, err := s.collectAll(ctx, v, false)
+	return st, err
+}
+
+// CollectDraft is Collect, and gives the leaf's draft, nil where there is none.
+func (s *Spec) CollectDraft(ctx context.Context, v *dataset.View) (*Stats, *Draft, error) {
+	return s.collectAll(ctx, v, s.Drafts())
+}
+
+func (s *Spec) collectAll(ctx context.Context, v *dataset.View, draft bool) (*Stats, *Draft, error) {
 	train, held := v.Split(s.Holdout)
-	st, err := s.collect(ctx, train)
-	if err != nil || held.Rows == 0 {
-		return st, err
-	}
-	// Of held out rows only the classes count: they may have one of their own.
-	other, err := s.collect(ctx, held)
+	d := &Draft{}
+	st, err := s.collectPart(ctx, train, draft, &d.Train)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	st.Held = other.Rows
-	if c := s.LabelCol(); c >= 0 && s.Classes {
-		st.Cols[c].Cats, _ = mergeCats(st.Cols[c].Cats, other.Cols[c].Cats, MaxClasses)
+	if held.Rows > 0 {
+		other, err := s.collectPart(ctx, held, d.Train != nil, &d.Held)
+		if err != nil {
+			return nil, nil, err
+		}
+		// Of held out rows only the classes count: they may have one of their own.
+		st.Held = other.Rows
+		if c := s.LabelCol(); c >= 0 && s.Classes {
+			st.Cols[c].Cats, _ = mergeCats(st.Cols[c].Cats, other.Cols[c].Cats, MaxClasses)
+		}
 	}
-	return st, nil
+	if d.Train == nil || held.Rows > 0 && d.Held == nil {
+		return st, nil, nil
+	}
+	return st, d, nil
+}
+
+// collectPart collects from a view, with its draft if that is wanted.
+func (s *Spec) collectPart(ctx context.Context, v *dataset.View, draft bool, d **DraftBlock) (*Stats, error) {
+	if draft {
+		st, b, err := s.draft(ctx, v)
+		if err != nil || st != nil {
+			*d = b
+			return st, err
+		}
+	}
+	return s.collect(ctx, v)
 }
 
 func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -23,6 +24,12 @@ type columns struct {
 // EncodeColumns makes the block of n rows to predict. cols are the columns of
 // f.Cols, of their types.
 func (f *Fitted) EncodeColumns(cols []arrow.Array, n int) (*dataset.Block, error) {
+	return f.EncodeInto(nil, cols, n)
+}
+
+// EncodeInto is EncodeColumns into b, a block that it made before, which is
+// overwritten; nil for a new one.
+func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*dataset.Block, error) {
 	if len(cols) != len(f.Cols) {
 		return nil, pgerr.Internal("a model of %d features was given %d columns", len(f.Cols), len(cols))
 	}
@@ -35,9 +42,63 @@ func (f *Fitted) EncodeColumns(cols []arrow.Array, n int) (*dataset.Block, error
 			return nil, pgerr.Internal("feature %q came as %s", f.Cols[i].Name, cols[i].DataType())
 		}
 	}
-	b := dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
+	if b == nil {
+		b = dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
+	} else {
+		b.Reset(n)
+	}
 	f.fill(b, src, idx, nil)
 	return b, nil
+}
+
+// tiler encodes float4 columns that become a number each, tile by tile.
+type tiler struct {
+	b           *dataset.Block
+	cols        [][]float32
+	plain       bool // no transform
+	center, inv []float64
+}
+
+// newTiler gives nil where there are other columns, or NULLs.
+func (f *Fitted) newTiler(b *dataset.Block, src source) *tiler {
+	s, ok := src.(*columns)
+	if !ok || b.X32 == nil || f.Codes > 0 || f.Dense != len(f.Cols) {
+		return nil
+	}
+	t := &tiler{b: b}
+	for _, arr := range s.cols {
+		a, ok := arr.(*array.Float32)
+		if !ok || a.NullN() > 0 {
+			return nil
+		}
+		t.cols = append(t.cols, a.Float32Values())
+	}
+	for i := range f.Cols {
+		switch f.Cols[i].Encoder {
+		case Plain, Standard, MinMax, MaxAbs, Robust:
+		default:
+			return nil
+		}
+	}
+	t.center, t.inv, t.plain = f.scales()
+	return t
+}
+
+// fill writes rows [from, to), or gives up: where tiles are not whole, or a
+// value is missing.
+func (t *tiler) fill(from, to int) bool {
+	d, all := t.b.Dense, true
+	if (to-from)%f64.Lanes != 0 {
+		return false
+	}
+	x := t.b.X32[from*d : to*d]
+	for at := from; at < to; at += f64.Lanes {
+		all = f64.Tile32(x[(at-from)*d:], t.cols, at) && all
+	}
+	if all && !t.plain {
+		f64.Standardize(x, t.center, t.inv)
+	}
+	return all
 }
 
 // carries tells whether arr may carry values of t.

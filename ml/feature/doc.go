@@ -5,10 +5,14 @@
 //	  │ Collect(leaf) ─▶ Stats            per leaf, merged by the reduce tree
 //	  ▼
 //	Fit(Spec, Stats) ─▶ Fitted            canonical bytes; part of the model
-//	  │ Encode(leaf)        training      rows of a leaf ─▶ Block
+//	  │ EncodeLeaf          training      rows of a leaf ─▶ Block
 //	  │ EncodeColumns       predicting    Arrow columns  ─▶ Block
 //	  ▼
 //	X dense │ codes of one-hot columns
+//
+// Where all features are numbers, CollectDraft makes the block along with the
+// statistics, and Finish transforms it in place: rows lie in no order in memory,
+// and visiting them is what training waits for before it iterates.
 //
 // By default the type chooses the encoder, as in BigQuery ML:
 //

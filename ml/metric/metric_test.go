@@ -132,6 +132,17 @@ func TestRegressionMeasures(t *testing.T) {
 		l.Add(p, 1)
 	}
 	near(t, "log loss", l.Mean(), 0.21616187468057912)
+	var many, one LogLoss
+	p := make([]float64, 1000)
+	for i := range p {
+		p[i] = math.Ldexp(float64(i+1)/1000, -i%300) // down to what is cut off
+		one.Add(p[i], 1)
+	}
+	many.AddUnit(p[:7])
+	many.AddUnit(p[7:])
+	if math.Abs(many.Mean()/one.Mean()-1) > 1e-13 || many.Weight != 1000 {
+		t.Errorf("log loss of many rows at once %v, one by one %v", many, one)
+	}
 	l.Add(0, 1)
 	if math.IsInf(l.Mean(), 0) {
 		t.Error("a probability of 0 gives an infinite loss")

@@ -35,7 +35,7 @@ func (r *Ranking) Add(positive bool, score, weight float64) {
 // RankingOf makes the state of given weights, ascending by score; those without
 // weight are left out.
 func RankingOf(ranks []Rank) *Ranking {
-	r := &Ranking{}
+	r := &Ranking{sorted: make([]Rank, 0, len(ranks))}
 	for _, k := range ranks {
 		if k.Pos != 0 || k.Neg != 0 {
 			r.sorted = append(r.sorted, k)
@@ -145,6 +145,7 @@ func (r *Ranking) Curve(limit int) []Point {
 func (r *Ranking) Encode(e *canon.E) {
 	r.settle()
 	e.U32(uint32(len(r.sorted)))
+	e.B = slices.Grow(e.B, 24*len(r.sorted))
 	for _, k := range r.sorted {
 		e.F64(k.Score)
 		e.F64(k.Pos)
@@ -154,8 +155,9 @@ func (r *Ranking) Encode(e *canon.E) {
 
 // DecodeRanking reads what Encode wrote.
 func DecodeRanking(d *canon.D) *Ranking {
-	r := &Ranking{}
-	for range d.Count(24) {
+	count := d.Count(24)
+	r := &Ranking{sorted: make([]Rank, 0, count)}
+	for range count {
 		k := Rank{d.F64(), d.F64(), d.F64()}
 		if n := len(r.sorted); n > 0 && cmp.Compare(r.sorted[n-1].Score, k.Score) >= 0 {
 			d.Fail()

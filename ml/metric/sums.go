@@ -19,6 +19,22 @@ func (l *LogLoss) Add(p, weight float64) {
 	l.Weight += weight
 }
 
+// AddUnit counts rows of weight 1 by the probabilities that their true classes
+// were given. It takes one logarithm of sixteen probabilities' product, which
+// stays far from underflow, since none is below 2^-52.
+func (l *LogLoss) AddUnit(p []float64) {
+	l.Weight += float64(len(p))
+	for len(p) > 0 {
+		n := min(16, len(p))
+		prod := 1.0
+		for _, v := range p[:n] {
+			prod *= min(max(v, probEps), 1)
+		}
+		l.Sum -= f64.Log1(prod)
+		p = p[n:]
+	}
+}
+
 // Merge adds another state.
 func (l *LogLoss) Merge(o *LogLoss) { l.Sum += o.Sum; l.Weight += o.Weight }
 

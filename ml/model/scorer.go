@@ -1,6 +1,8 @@
 package model
 
 import (
+	"sync"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -12,8 +14,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Scorer applies a model. It is immutable: any number of goroutines may use it.
+// Scorer applies a model. Any number of goroutines may use it.
 type Scorer struct {
+	blocks  sync.Pool // of blocks that were scored
 	m       *Model
 	obj     objective.Objective
 	outputs int
@@ -46,11 +49,14 @@ type Scores struct {
 // Score scores rows 0 … n-1 of cols, which are the model's Features in order.
 // NULL and NaN features are imputed, so every row has a score.
 func (s *Scorer) Score(cols []arrow.Array, n int) (*Scores, error) {
-	b, err := s.m.Fitted.EncodeColumns(cols, n)
+	b, _ := s.blocks.Get().(*dataset.Block)
+	b, err := s.m.Fitted.EncodeInto(b, cols, n)
 	if err != nil {
 		return nil, err
 	}
-	return s.ScoreBlock(b), nil
+	out := s.ScoreBlock(b)
+	s.blocks.Put(b)
+	return out, nil
 }
 
 // ScoreBlock scores the rows of a block that the model's encoders made.

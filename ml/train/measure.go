@@ -35,10 +35,14 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 		return m
 	}
 	k := len(r.Probs)
+	if k == 2 && p.classWeights == nil && unit(b.W[:b.Rows]) {
+		m.unitBinary(r, b.Y, p.coarse)
+		return m
+	}
 	cells := make([]float64, k*k)
-	var bins *[coarseBins + 1]metric.Rank
+	var bins *rankBins
 	if p.coarse && k == 2 {
-		bins = new([coarseBins + 1]metric.Rank)
+		bins = new(rankBins)
 	}
 	for i := range b.Rows {
 		w, y := b.W[i], int(b.Y[i])
@@ -49,7 +53,7 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 		m.loss.Add(r.Probs[y][i], w)
 		switch {
 		case bins != nil:
-			at := &bins[int(float64(r.Probs[1][i]*coarseBins)+0.5)]
+			at := &bins[bin(r.Probs[1][i])]
 			if y == 1 {
 				at.Pos += w
 			} else {
@@ -59,6 +63,68 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 			m.rank.Add(y == 1, r.Probs[1][i], w)
 		}
 	}
+	m.count(cells, k)
+	if bins != nil {
+		m.rank = bins.ranking()
+	}
+	return m
+}
+
+// unit tells whether all weights are 1.
+func unit(w []float64) bool {
+	for _, v := range w {
+		if v != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// unitBinary measures two classes' rows of weight 1, the common case: without
+// products by weights, and with few logarithms.
+func (m *measures) unitBinary(r *model.Scores, y []float64, coarse bool) {
+	var cells [4]float64
+	var bins *rankBins
+	if coarse {
+		bins = new(rankBins)
+	}
+	var truth [256]float64
+	neg, pos := r.Probs[0], r.Probs[1]
+	for from := 0; from < len(pos); from += len(truth) {
+		n := min(len(truth), len(pos)-from)
+		for j := range truth[:n] {
+			i := from + j
+			p, cell := pos[i], 0
+			if p > neg[i] {
+				cell = 1
+			}
+			if y[i] == 1 {
+				truth[j] = p
+				cells[2+cell]++
+				if bins != nil {
+					bins[bin(p)].Pos++
+				}
+			} else {
+				truth[j] = neg[i]
+				cells[cell]++
+				if bins != nil {
+					bins[bin(p)].Neg++
+				}
+			}
+			if bins == nil {
+				m.rank.Add(y[i] == 1, p, 1)
+			}
+		}
+		m.loss.AddUnit(truth[:n])
+	}
+	m.count(cells[:], 2)
+	if bins != nil {
+		m.rank = bins.ranking()
+	}
+}
+
+// count adds the weights of k classes' rows, truth by truth, to the matrix.
+func (m *measures) count(cells []float64, k int) {
 	for y := range k {
 		for c := range k {
 			if w := cells[y*k+c]; w != 0 {
@@ -66,17 +132,23 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 			}
 		}
 	}
-	if bins != nil {
-		for i := range bins {
-			bins[i].Score = float64(i) / coarseBins
-		}
-		m.rank = metric.RankingOf(bins[:])
-	}
-	return m
 }
 
 // coarseBins is the number of different scores that a coarse ranking keeps.
 const coarseBins = 1 << 14
+
+// rankBins are a coarse ranking in the making.
+type rankBins [coarseBins + 1]metric.Rank
+
+// bin is the number of the score nearest to probability p.
+func bin(p float64) int { return int(float64(p*coarseBins) + 0.5) }
+
+func (b *rankBins) ranking() *metric.Ranking {
+	for i := range b {
+		b[i].Score = float64(i) / coarseBins
+	}
+	return metric.RankingOf(b[:])
+}
 
 // classNumber names a class in a matrix so that names sort as numbers.
 func classNumber(k int) string {

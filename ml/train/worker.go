@@ -42,6 +42,7 @@ type Worker struct {
 
 	mu     sync.Mutex
 	rows   map[int]*dataset.Leaf // settled, until they are sealed
+	drafts map[int]*draft        // of leaves that have one, likewise
 	blocks *dataset.Blocks
 	acct   *mem.Account
 	spec   *feature.Spec
@@ -52,6 +53,12 @@ type Worker struct {
 	needed int64 // bytes charged for passes and partials
 }
 
+// draft is a leaf's draft and the bytes reserved for it.
+type draft struct {
+	*feature.Draft
+	bytes int64
+}
+
 // NewWorker makes a node's part.
 func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	layout, err := dataset.NewLayout(job.Columns)
@@ -60,7 +67,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	}
 	cfg.Threads = max(cfg.Threads, 1)
 	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Options.Seed}
-	return &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, blocks: dataset.NewBlocks(dc),
+	return &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
 		acct: cfg.Pool.Account("training partials", false), kind: job.Algorithm()}, nil
 }
 
@@ -136,12 +143,56 @@ func (w *Worker) fit(t Task) (leafFunc, error) {
 			return nil, err
 		}
 		defer v.Close()
-		st, err := spec.Collect(ctx, v)
+		st, err := w.collect(ctx, leaf, spec, v)
 		if err != nil {
 			return nil, err
 		}
 		return encodeStats(st), nil
 	}, nil
+}
+
+// collect gives a leaf's statistics and, where there is plenty of memory for
+// it, keeps its draft.
+func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *dataset.View) (*feature.Stats, error) {
+	w.dropDraft(leaf)
+	if !spec.Drafts() {
+		return spec.Collect(ctx, v)
+	}
+	train, held := v.Split(spec.Holdout)
+	n := spec.DraftBytes(train.Rows, held.Rows)
+	if !w.blocks.TryReserve(n) {
+		return spec.Collect(ctx, v)
+	}
+	st, d, err := spec.CollectDraft(ctx, v)
+	if err != nil || d == nil {
+		w.blocks.Unreserve(n)
+		return st, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drafts[leaf] = &draft{d, n}
+	return st, nil
+}
+
+// dropDraft forgets the drafts of these leaves.
+func (w *Worker) dropDraft(leaves ...int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, leaf := range leaves {
+		if d := w.drafts[leaf]; d != nil {
+			w.blocks.Unreserve(d.bytes)
+			delete(w.drafts, leaf)
+		}
+	}
+}
+
+// takeDraft gives a leaf's draft, nil for none, and keeps it no longer.
+func (w *Worker) takeDraft(leaf int) *draft {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := w.drafts[leaf]
+	delete(w.drafts, leaf)
+	return d
 }
 
 // view opens a leaf's rows, which are settled when they are first wanted.
@@ -201,15 +252,19 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	defer v.Close()
 	train, held := v.Split(spec.Holdout)
 	s := &reduce.Sums{Rows: int64(train.Rows), Vec: make([]float64, 2)}
+	d := w.takeDraft(leaf)
+	if d != nil && !p.fitted.Finishes(d.Draft) {
+		w.blocks.Unreserve(d.bytes)
+		d = nil
+	}
 	for i, part := range []*dataset.View{train, held} {
 		if part.Rows == 0 {
 			continue
 		}
-		f := p.fitted
-		if err := w.blocks.Reserve(dataset.BlockBytes(part.Rows, f.Dense, f.Codes, f.Narrow)); err != nil {
+		b, err := w.encode(spec, p, part, d, i)
+		if err != nil {
 			return nil, err
 		}
-		b := f.EncodeLeaf(spec, part, p.classWeights)
 		var sum float64
 		for _, x := range b.W {
 			sum += x
@@ -228,6 +283,23 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	delete(w.rows, leaf)
 	w.mu.Unlock()
 	return s, nil
+}
+
+// encode makes the block of the training rows (i = 0) or the rows held out (1)
+// of a leaf, out of its draft if it has one. The block is paid for.
+func (w *Worker) encode(spec *feature.Spec, p *sealPayload, part *dataset.View, d *draft, i int) (*dataset.Block, error) {
+	f := p.fitted
+	if d != nil {
+		return f.Finish(spec, [...]*feature.DraftBlock{d.Train, d.Held}[i], part, p.classWeights), nil
+	}
+	n := dataset.BlockBytes(part.Rows, f.Dense, f.Codes, f.Narrow)
+	if err := w.blocks.Reserve(n); err != nil {
+		w.dropDraft(w.leaves...) // they can be made again
+		if err := w.blocks.Reserve(n); err != nil {
+			return nil, err
+		}
+	}
+	return f.EncodeLeaf(spec, part, p.classWeights), nil
 }
 
 // pass gives scratch space for an evaluation.

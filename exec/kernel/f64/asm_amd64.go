@@ -32,7 +32,43 @@ var (
 	dotLanes  = choose(dotGo, dotAVX2, dotAVX512)
 	momentsOf = choose(momentsGo, momentsBody(momentsAVX2), momentsBody(momentsAVX512))
 	dots2x4   = choose(dots2x4Go, dotsOf(dots2x4AVX2), dotsOf(dots2x4AVX512))
+
+	columnMoments32 = choose(columnMomentsGo[float32], columnMomentsBody(columnMoments32AVX2), columnMomentsBody(columnMoments32AVX512))
+	columnMoments64 = choose(columnMomentsGo[float64], columnMomentsBody(columnMoments64AVX2), columnMomentsBody(columnMoments64AVX512))
+	standardize32   = choose(standardizeGo[float32], standardize32AVX2, standardize32AVX512)
+	standardize64   = choose(standardizeGo[float64], standardize64AVX2, standardize64AVX512)
+	gather32        = choose(gather32Go, gather32Eights, gather32Eights)
+	scatter32       = choose(scatter32Go, scatter32Eights, scatter32Eights)
+	tile32          = choose(tile32Go, tile32Body, tile32Body)
 )
+
+// gather32Eights and scatter32Eights use a transposition of eight by eight,
+// which needs as many columns.
+func gather32Eights(dst []float32, rows *[Lanes]*float32, n int) {
+	if n < Lanes {
+		gather32Go(dst, rows, n)
+		return
+	}
+	gather32AVX2(&dst[0], rows, n)
+}
+
+func scatter32Eights(dst []float32, stride int, cols [][]float32, row int) {
+	if len(cols) < Lanes {
+		scatter32Go(dst, stride, cols, row)
+		return
+	}
+	scatter32AVX2(&dst[0], 4*stride, &cols[0], row, len(cols))
+}
+
+func tile32Body(dst []float32, cols [][]float32, row int) bool {
+	return tile32AVX2(&dst[0], &cols[0], row, len(cols)) == 0
+}
+
+func columnMomentsBody[T Elem](k func(acc []float64, x []T, c []float64, tiles int)) func([]MomentAcc, []T, []float64, int) {
+	return func(acc []MomentAcc, x []T, c []float64, tiles int) {
+		k(unsafe.Slice((*float64)(unsafe.Pointer(&acc[0])), 2*Lanes*len(acc)), x, c, tiles)
+	}
+}
 
 func squared(z, h, y, w []float64, acc *Acc) { squaredGo(z, h, y, w, acc) }
 

@@ -13,7 +13,7 @@
 // The last tile is filled up with rows of zeros and weight zero.
 //
 // The same bits everywhere. Every kernel is defined by its Go twin (twin.go,
-// point.go, math.go): the number of lanes is Lanes, lane l takes the rows 8t+l
+// columns.go, math.go): the number of lanes is Lanes, lane l takes the rows 8t+l
 // in ascending order, each step is one math.FMA or one rounded operation, and
 // lanes are folded by Fold in one fixed shape. The assembly does these very
 // operations in this very order, eight lanes at a time; tests compare all

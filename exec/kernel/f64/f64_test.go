@@ -21,6 +21,11 @@ type bodies struct {
 	dot       func(*[Lanes]float64, []float64, []float64)
 	dots2x4   func(*[8]float64, []float64, []float64, int, int)
 	moments   func(*MomentAcc, []float64, float64)
+
+	columnMoments32 func([]MomentAcc, []float32, []float64, int)
+	columnMoments64 func([]MomentAcc, []float64, []float64, int)
+	standardize32   func(x []float32, c, inv []float64, tiles int)
+	standardize64   func(x []float64, c, inv []float64, tiles int)
 }
 
 func randoms(r *rand.Rand, n int) []float64 {
@@ -45,6 +50,85 @@ func sameBits(t *testing.T, what string, got, want []float64) {
 		if math.Float64bits(got[i]) != math.Float64bits(want[i]) && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
 			t.Fatalf("%s: [%d] = %x (%v), want %x (%v)", what, i, math.Float64bits(got[i]), got[i], math.Float64bits(want[i]), want[i])
 		}
+	}
+}
+
+// TestColumnMomentsAreMoments compares with one column after the other.
+func TestColumnMomentsAreMoments(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	const d, tiles = 9, 5
+	x, c := narrow(randoms(r, tiles*Lanes*d)), randoms(r, d)
+	acc := make([]MomentAcc, d)
+	ColumnMoments(acc, x, c)
+	for j := range d {
+		var col []float64
+		for i := range tiles * Lanes {
+			col = append(col, float64(x[(i/Lanes*d+j)*Lanes+i%Lanes]))
+		}
+		var want MomentAcc
+		Moments(col, c[j], &want)
+		if acc[j] != want {
+			t.Errorf("column %d: %v, want %v", j, acc[j], want)
+		}
+	}
+}
+
+func TestGatherUndoesScatter(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	odd := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), math.Float32frombits(0xffc12345), float32(math.Inf(-1)), 1e-45}
+	for n := range 200 {
+		d := 1 + n%40
+		const row = 3
+		cols := make([][]float32, d)
+		for j := range cols {
+			cols[j] = narrow(randoms(r, row+Lanes))
+			for i := range cols[j] {
+				if r.IntN(3) == 0 && n%3 > 0 || r.IntN(600) == 0 {
+					cols[j][i] = odd[r.IntN(len(odd))]
+				}
+			}
+		}
+		stride := d + r.IntN(3)
+		rec := make([]float32, Lanes*stride)
+		Scatter32(rec, stride, cols, row)
+		var rows [Lanes]*float32
+		for l := range rows {
+			rows[l] = &rec[l*stride]
+			for j := range stride {
+				want := uint32(0)
+				if j < d {
+					want = math.Float32bits(Canonical32(cols[j][row+l]))
+				}
+				if got := math.Float32bits(rec[l*stride+j]); got != want {
+					t.Fatalf("%d columns: row %d column %d is %x, want %x", d, l, j, got, want)
+				}
+			}
+		}
+		same, finite := make([]float32, Lanes*d), true
+		got := Tile32(same, cols, row)
+		for j := range d {
+			for l, v := range cols[j][row:] {
+				finite = finite && v-v == 0
+				if math.Float32bits(same[j*Lanes+l]) != math.Float32bits(v+0) && v == v {
+					t.Fatalf("%d columns: row %d column %d of a tile is %v, want %v", d, l, j, same[j*Lanes+l], v)
+				}
+			}
+		}
+		if got != finite {
+			t.Fatalf("%d columns: a tile is finite: %v, want %v", d, got, finite)
+		}
+		tile := make([]float32, Lanes*d)
+		Gather32(tile, &rows, d)
+		for j := range d {
+			for l := range Lanes {
+				if math.Float32bits(tile[j*Lanes+l]) != math.Float32bits(rec[l*stride+j]) {
+					t.Fatalf("%d columns: row %d column %d is not gathered", d, l, j)
+				}
+			}
+		}
+	}
+	if z := Canonical32(float32(math.Copysign(0, -1))); math.Signbit(float64(z)) {
+		t.Error("-0 stays")
 	}
 }
 
@@ -81,6 +165,36 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 				b.grad64(got, x, z)
 				gradGo(want, x, z)
 				sameBits(t, what+" grad64", got, want)
+
+				m1, m2 := make([]MomentAcc, d), make([]MomentAcc, d)
+				for j := range m1 {
+					copy(m1[j].S1[:], acc[j*Lanes:])
+					m2[j] = m1[j]
+				}
+				sums := func(m []MomentAcc) (v []float64) {
+					for j := range m {
+						v = append(append(v, m[j].S1[:]...), m[j].S2[:]...)
+					}
+					return v
+				}
+				b.columnMoments32(m1, x32, w, tiles)
+				columnMomentsGo(m2, x32, w, tiles)
+				sameBits(t, what+" columnMoments32", sums(m1), sums(m2))
+				b.columnMoments64(m1, x, w, tiles)
+				columnMomentsGo(m2, x, w, tiles)
+				sameBits(t, what+" columnMoments64", sums(m1), sums(m2))
+
+				inv := randoms(r, d)
+				s1, s2 := slices.Clone(x32), slices.Clone(x32)
+				b.standardize32(s1, w, inv, tiles)
+				standardizeGo(s2, w, inv, tiles)
+				if !slices.Equal(s1, s2) {
+					t.Fatal(what + " standardize32")
+				}
+				got, want = slices.Clone(x), slices.Clone(x)
+				b.standardize64(got, w, inv, tiles)
+				standardizeGo(want, w, inv, tiles)
+				sameBits(t, what+" standardize64", got, want)
 			}
 		}
 		for tiles := 1; tiles < 130; tiles++ {
@@ -287,5 +401,24 @@ func BenchmarkGram(b *testing.B) {
 	b.SetBytes(256 * d * 4)
 	for b.Loop() {
 		AddGram(g, m, d, x, h)
+	}
+}
+
+// BenchmarkPassesOverMemory reads more than fits in any cache, as an iteration
+// of training does.
+func BenchmarkPassesOverMemory(b *testing.B) {
+	const d, chunk, chunks = 28, 256, 2048
+	x := make([]float32, d*chunk*chunks)
+	for i := range x {
+		x[i] = float32(i & 1023)
+	}
+	z, w, acc := make([]float64, chunk), make([]float64, d), make([]float64, d*Lanes)
+	b.SetBytes(int64(len(x)) * 4)
+	for b.Loop() {
+		for c := range chunks {
+			t := x[c*d*chunk:][:d*chunk]
+			Margins(z, t, w)
+			AddGrad(acc, t, z)
+		}
 	}
 }

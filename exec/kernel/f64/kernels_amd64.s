@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func margins32AVX2(z []float64, x []float32, w []float64)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·margins32AVX2(SB), NOSPLIT, $0-72
 	MOVQ z_base+0(FP), AX
 	MOVQ z_len+8(FP), CX
@@ -32,6 +32,7 @@ tiles_4:
 	ADDQ    DI, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
+	LEAQ    (DX)(DI*8), R12
 
 cols_4:
 	VBROADCASTSD (R10), Y8
@@ -51,6 +52,9 @@ cols_4:
 	VFMADD231PD  Y9, Y8, Y6
 	VCVTPS2PD    16(R9), Y9
 	VFMADD231PD  Y9, Y8, Y7
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	ADDQ         $0x00000080, R12
 	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x08, R10
@@ -205,8 +209,164 @@ tiles_1_end:
 	VZEROUPPER
 	RET
 
-// func margins64AVX2(z []float64, x []float64, w []float64)
+// func columnMoments32AVX2(acc []float64, x []float32, c []float64, tiles int)
 // Requires: AVX, FMA3
+TEXT ·columnMoments32AVX2(SB), NOSPLIT, $0-80
+	MOVQ acc_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ c_base+48(FP), DX
+	MOVQ c_len+56(FP), BX
+	MOVQ tiles+72(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x05, DI
+
+tiles_4:
+	CMPQ SI, $0x04
+	JL   tiles_4_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_4:
+	VBROADCASTSD (R11), Y0
+	VMOVUPD      (R10), Y1
+	VMOVUPD      64(R10), Y3
+	VMOVUPD      32(R10), Y2
+	VMOVUPD      96(R10), Y4
+	VCVTPS2PD    (R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VCVTPS2PD    16(R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VCVTPS2PD    (R8)(DI*1), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VCVTPS2PD    16(R8)(DI*1), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VCVTPS2PD    (R8)(DI*2), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VCVTPS2PD    16(R8)(DI*2), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VCVTPS2PD    (R9), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VCVTPS2PD    16(R9), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VMOVUPD      Y1, (R10)
+	VMOVUPD      Y3, 64(R10)
+	VMOVUPD      Y2, 32(R10)
+	VMOVUPD      Y4, 96(R10)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_4
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	SUBQ         $0x04, SI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ SI, $0x01
+	JL   tiles_1_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_1:
+	VBROADCASTSD (R11), Y0
+	VMOVUPD      (R10), Y1
+	VMOVUPD      64(R10), Y3
+	VMOVUPD      32(R10), Y2
+	VMOVUPD      96(R10), Y4
+	VCVTPS2PD    (R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VCVTPS2PD    16(R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VMOVUPD      Y1, (R10)
+	VMOVUPD      Y3, 64(R10)
+	VMOVUPD      Y2, 32(R10)
+	VMOVUPD      Y4, 96(R10)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	ADDQ         DI, CX
+	SUBQ         $0x01, SI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func standardize32AVX2(x []float32, c []float64, inv []float64, tiles int)
+// Requires: AVX
+TEXT ·standardize32AVX2(SB), NOSPLIT, $0-80
+	MOVQ x_base+0(FP), AX
+	MOVQ c_base+24(FP), CX
+	MOVQ c_len+32(FP), DX
+	MOVQ inv_base+48(FP), BX
+	MOVQ tiles+72(FP), SI
+
+tiles:
+	MOVQ CX, DI
+	MOVQ BX, R8
+	MOVQ DX, R9
+
+cols:
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD (R8), Y1
+	VCVTPS2PD    (AX), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VCVTPD2PSY   Y2, X2
+	VMOVUPS      X2, (AX)
+	VCVTPS2PD    16(AX), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VCVTPD2PSY   Y2, X0
+	VMOVUPS      X0, 16(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          cols
+	DECQ         SI
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func margins64AVX2(z []float64, x []float64, w []float64)
+// Requires: AVX, FMA3, MMX+
 TEXT ·margins64AVX2(SB), NOSPLIT, $0-72
 	MOVQ z_base+0(FP), AX
 	MOVQ z_len+8(FP), CX
@@ -233,6 +393,7 @@ tiles_4:
 	ADDQ    DI, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
+	LEAQ    (DX)(DI*8), R12
 
 cols_4:
 	VBROADCASTSD (R10), Y8
@@ -252,6 +413,11 @@ cols_4:
 	VFMADD231PD  Y9, Y8, Y6
 	VMOVUPD      32(R9), Y9
 	VFMADD231PD  Y9, Y8, Y7
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   192(R12)
+	ADDQ         $0x00000100, R12
 	ADDQ         $0x00000040, R8
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x08, R10
@@ -403,6 +569,160 @@ cols_1:
 	JMP         tiles_1
 
 tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func columnMoments64AVX2(acc []float64, x []float64, c []float64, tiles int)
+// Requires: AVX, FMA3
+TEXT ·columnMoments64AVX2(SB), NOSPLIT, $0-80
+	MOVQ acc_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ c_base+48(FP), DX
+	MOVQ c_len+56(FP), BX
+	MOVQ tiles+72(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+tiles_4:
+	CMPQ SI, $0x04
+	JL   tiles_4_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_4:
+	VBROADCASTSD (R11), Y0
+	VMOVUPD      (R10), Y1
+	VMOVUPD      64(R10), Y3
+	VMOVUPD      32(R10), Y2
+	VMOVUPD      96(R10), Y4
+	VMOVUPD      (R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VMOVUPD      32(R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VMOVUPD      (R8)(DI*1), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VMOVUPD      32(R8)(DI*1), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VMOVUPD      (R8)(DI*2), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VMOVUPD      32(R8)(DI*2), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VMOVUPD      (R9), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VMOVUPD      32(R9), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VMOVUPD      Y1, (R10)
+	VMOVUPD      Y3, 64(R10)
+	VMOVUPD      Y2, 32(R10)
+	VMOVUPD      Y4, 96(R10)
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_4
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	SUBQ         $0x04, SI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ SI, $0x01
+	JL   tiles_1_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_1:
+	VBROADCASTSD (R11), Y0
+	VMOVUPD      (R10), Y1
+	VMOVUPD      64(R10), Y3
+	VMOVUPD      32(R10), Y2
+	VMOVUPD      96(R10), Y4
+	VMOVUPD      (R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y1, Y1
+	VFMADD231PD  Y5, Y5, Y3
+	VMOVUPD      32(R8), Y5
+	VSUBPD       Y0, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y5, Y4
+	VMOVUPD      Y1, (R10)
+	VMOVUPD      Y3, 64(R10)
+	VMOVUPD      Y2, 32(R10)
+	VMOVUPD      Y4, 96(R10)
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	ADDQ         DI, CX
+	SUBQ         $0x01, SI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func standardize64AVX2(x []float64, c []float64, inv []float64, tiles int)
+// Requires: AVX
+TEXT ·standardize64AVX2(SB), NOSPLIT, $0-80
+	MOVQ x_base+0(FP), AX
+	MOVQ c_base+24(FP), CX
+	MOVQ c_len+32(FP), DX
+	MOVQ inv_base+48(FP), BX
+	MOVQ tiles+72(FP), SI
+
+tiles:
+	MOVQ CX, DI
+	MOVQ BX, R8
+	MOVQ DX, R9
+
+cols:
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD (R8), Y1
+	VMOVUPD      (AX), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      32(AX), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          cols
+	DECQ         SI
+	JNZ          tiles
 	VZEROUPPER
 	RET
 
@@ -1159,7 +1479,7 @@ loop:
 	RET
 
 // func margins32AVX512(z []float64, x []float32, w []float64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·margins32AVX512(SB), NOSPLIT, $0-72
 	MOVQ z_base+0(FP), AX
 	MOVQ z_len+8(FP), CX
@@ -1182,6 +1502,7 @@ tiles_4:
 	ADDQ    DI, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
+	LEAQ    (DX)(DI*8), R12
 
 cols_4:
 	VBROADCASTSD (R10), Z4
@@ -1193,6 +1514,9 @@ cols_4:
 	VFMADD231PD  Z5, Z4, Z2
 	VCVTPS2PD    (R9), Z5
 	VFMADD231PD  Z5, Z4, Z3
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	ADDQ         $0x00000080, R12
 	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x08, R10
@@ -1320,8 +1644,131 @@ tiles_1_end:
 	VZEROUPPER
 	RET
 
-// func margins64AVX512(z []float64, x []float64, w []float64)
+// func columnMoments32AVX512(acc []float64, x []float32, c []float64, tiles int)
 // Requires: AVX, AVX512F
+TEXT ·columnMoments32AVX512(SB), NOSPLIT, $0-80
+	MOVQ acc_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ c_base+48(FP), DX
+	MOVQ c_len+56(FP), BX
+	MOVQ tiles+72(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x05, DI
+
+tiles_4:
+	CMPQ SI, $0x04
+	JL   tiles_4_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_4:
+	VBROADCASTSD (R11), Z0
+	VMOVUPD      (R10), Z1
+	VMOVUPD      64(R10), Z2
+	VCVTPS2PD    (R8), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VCVTPS2PD    (R8)(DI*1), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VCVTPS2PD    (R8)(DI*2), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VCVTPS2PD    (R9), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VMOVUPD      Z1, (R10)
+	VMOVUPD      Z2, 64(R10)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_4
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	SUBQ         $0x04, SI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ SI, $0x01
+	JL   tiles_1_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_1:
+	VBROADCASTSD (R11), Z0
+	VMOVUPD      (R10), Z1
+	VMOVUPD      64(R10), Z2
+	VCVTPS2PD    (R8), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VMOVUPD      Z1, (R10)
+	VMOVUPD      Z2, 64(R10)
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	ADDQ         DI, CX
+	SUBQ         $0x01, SI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func standardize32AVX512(x []float32, c []float64, inv []float64, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·standardize32AVX512(SB), NOSPLIT, $0-80
+	MOVQ x_base+0(FP), AX
+	MOVQ c_base+24(FP), CX
+	MOVQ c_len+32(FP), DX
+	MOVQ inv_base+48(FP), BX
+	MOVQ tiles+72(FP), SI
+
+tiles:
+	MOVQ CX, DI
+	MOVQ BX, R8
+	MOVQ DX, R9
+
+cols:
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD (R8), Z1
+	VCVTPS2PD    (AX), Z2
+	VSUBPD       Z0, Z2, Z2
+	VMULPD       Z1, Z2, Z2
+	VCVTPD2PS    Z2, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          cols
+	DECQ         SI
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func margins64AVX512(z []float64, x []float64, w []float64)
+// Requires: AVX, AVX512F, MMX+
 TEXT ·margins64AVX512(SB), NOSPLIT, $0-72
 	MOVQ z_base+0(FP), AX
 	MOVQ z_len+8(FP), CX
@@ -1344,6 +1791,7 @@ tiles_4:
 	ADDQ    DI, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
+	LEAQ    (DX)(DI*8), R12
 
 cols_4:
 	VBROADCASTSD (R10), Z4
@@ -1355,6 +1803,11 @@ cols_4:
 	VFMADD231PD  Z5, Z4, Z2
 	VMOVUPD      (R9), Z5
 	VFMADD231PD  Z5, Z4, Z3
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   192(R12)
+	ADDQ         $0x00000100, R12
 	ADDQ         $0x00000040, R8
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x08, R10
@@ -1479,6 +1932,128 @@ cols_1:
 	JMP         tiles_1
 
 tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func columnMoments64AVX512(acc []float64, x []float64, c []float64, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·columnMoments64AVX512(SB), NOSPLIT, $0-80
+	MOVQ acc_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ c_base+48(FP), DX
+	MOVQ c_len+56(FP), BX
+	MOVQ tiles+72(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+tiles_4:
+	CMPQ SI, $0x04
+	JL   tiles_4_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_4:
+	VBROADCASTSD (R11), Z0
+	VMOVUPD      (R10), Z1
+	VMOVUPD      64(R10), Z2
+	VMOVUPD      (R8), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VMOVUPD      (R8)(DI*1), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VMOVUPD      (R8)(DI*2), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VMOVUPD      (R9), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VMOVUPD      Z1, (R10)
+	VMOVUPD      Z2, 64(R10)
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_4
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	ADDQ         DI, CX
+	SUBQ         $0x04, SI
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ SI, $0x01
+	JL   tiles_1_end
+	MOVQ CX, R8
+	LEAQ (CX)(DI*2), R9
+	ADDQ DI, R9
+	MOVQ AX, R10
+	MOVQ DX, R11
+	MOVQ BX, R12
+
+cols_1:
+	VBROADCASTSD (R11), Z0
+	VMOVUPD      (R10), Z1
+	VMOVUPD      64(R10), Z2
+	VMOVUPD      (R8), Z3
+	VSUBPD       Z0, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	VFMADD231PD  Z3, Z3, Z2
+	VMOVUPD      Z1, (R10)
+	VMOVUPD      Z2, 64(R10)
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x08, R11
+	DECQ         R12
+	JNZ          cols_1
+	ADDQ         DI, CX
+	SUBQ         $0x01, SI
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func standardize64AVX512(x []float64, c []float64, inv []float64, tiles int)
+// Requires: AVX, AVX512F
+TEXT ·standardize64AVX512(SB), NOSPLIT, $0-80
+	MOVQ x_base+0(FP), AX
+	MOVQ c_base+24(FP), CX
+	MOVQ c_len+32(FP), DX
+	MOVQ inv_base+48(FP), BX
+	MOVQ tiles+72(FP), SI
+
+tiles:
+	MOVQ CX, DI
+	MOVQ BX, R8
+	MOVQ DX, R9
+
+cols:
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD (R8), Z1
+	VMOVUPD      (AX), Z2
+	VSUBPD       Z0, Z2, Z2
+	VMULPD       Z1, Z2, Z2
+	VMOVUPD      Z2, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          cols
+	DECQ         SI
+	JNZ          tiles
 	VZEROUPPER
 	RET
 
@@ -1721,5 +2296,210 @@ loop:
 	JNZ         loop
 	VMOVUPD     Z1, (AX)
 	VMOVUPD     Z2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func gather32AVX2(dst *float32, rows *[8]*float32, n int)
+// Requires: AVX, CMOV
+TEXT ·gather32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ (CX), BX
+	MOVQ 8(CX), SI
+	MOVQ 16(CX), DI
+	MOVQ 24(CX), R8
+	MOVQ 32(CX), R9
+	MOVQ 40(CX), R10
+	MOVQ 48(CX), R11
+	MOVQ 56(CX), CX
+	LEAQ -8(DX), R13
+	XORQ R12, R12
+
+eights:
+	CMPQ       R12, R13
+	CMOVQGT    R13, R12
+	VMOVUPS    (BX)(R12*4), Y0
+	VMOVUPS    (SI)(R12*4), Y1
+	VMOVUPS    (DI)(R12*4), Y2
+	VMOVUPS    (R8)(R12*4), Y3
+	VMOVUPS    (R9)(R12*4), Y4
+	VMOVUPS    (R10)(R12*4), Y5
+	VMOVUPS    (R11)(R12*4), Y6
+	VMOVUPS    (CX)(R12*4), Y7
+	MOVQ       R12, R14
+	SHLQ       $0x05, R14
+	ADDQ       AX, R14
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VSHUFPS    $0x44, Y1, Y8, Y7
+	VSHUFPS    $0xee, Y1, Y8, Y1
+	VSHUFPS    $0x44, Y2, Y0, Y8
+	VSHUFPS    $0xee, Y2, Y0, Y0
+	VSHUFPS    $0x44, Y5, Y3, Y2
+	VSHUFPS    $0xee, Y5, Y3, Y3
+	VSHUFPS    $0x44, Y6, Y4, Y5
+	VSHUFPS    $0xee, Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, (R14)
+	VMOVUPS    Y7, 32(R14)
+	VMOVUPS    Y3, 64(R14)
+	VMOVUPS    Y8, 96(R14)
+	VMOVUPS    Y2, 128(R14)
+	VMOVUPS    Y1, 160(R14)
+	VMOVUPS    Y5, 192(R14)
+	VMOVUPS    Y0, 224(R14)
+	ADDQ       $0x08, R12
+	CMPQ       R12, DX
+	JL         eights
+	VZEROUPPER
+	RET
+
+// func scatter32AVX2(dst *float32, stride int, cols *[]float32, row int, n int)
+// Requires: AVX, CMOV
+TEXT ·scatter32AVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    cols+16(FP), DX
+	MOVQ    row+24(FP), BX
+	MOVQ    n+32(FP), SI
+	LEAQ    (CX)(CX*2), DI
+	VXORPS  Y0, Y0, Y0
+	VMOVUPS k7fc000007fc00000<>+0(SB), Y1
+	LEAQ    -8(SI), R9
+	XORQ    R8, R8
+
+eights:
+	CMPQ       R8, R9
+	CMOVQGT    R9, R8
+	LEAQ       (R8)(R8*2), R10
+	SHLQ       $0x03, R10
+	ADDQ       DX, R10
+	MOVQ       (R10), R11
+	VMOVUPS    (R11)(BX*4), Y3
+	VADDPS     Y0, Y3, Y3
+	VCMPPS     $0x03, Y3, Y3, Y2
+	VBLENDVPS  Y2, Y1, Y3, Y3
+	MOVQ       24(R10), R11
+	VMOVUPS    (R11)(BX*4), Y4
+	VADDPS     Y0, Y4, Y4
+	VCMPPS     $0x03, Y4, Y4, Y2
+	VBLENDVPS  Y2, Y1, Y4, Y4
+	MOVQ       48(R10), R11
+	VMOVUPS    (R11)(BX*4), Y5
+	VADDPS     Y0, Y5, Y5
+	VCMPPS     $0x03, Y5, Y5, Y2
+	VBLENDVPS  Y2, Y1, Y5, Y5
+	MOVQ       72(R10), R11
+	VMOVUPS    (R11)(BX*4), Y6
+	VADDPS     Y0, Y6, Y6
+	VCMPPS     $0x03, Y6, Y6, Y2
+	VBLENDVPS  Y2, Y1, Y6, Y6
+	MOVQ       96(R10), R11
+	VMOVUPS    (R11)(BX*4), Y7
+	VADDPS     Y0, Y7, Y7
+	VCMPPS     $0x03, Y7, Y7, Y2
+	VBLENDVPS  Y2, Y1, Y7, Y7
+	MOVQ       120(R10), R11
+	VMOVUPS    (R11)(BX*4), Y8
+	VADDPS     Y0, Y8, Y8
+	VCMPPS     $0x03, Y8, Y8, Y2
+	VBLENDVPS  Y2, Y1, Y8, Y8
+	MOVQ       144(R10), R11
+	VMOVUPS    (R11)(BX*4), Y9
+	VADDPS     Y0, Y9, Y9
+	VCMPPS     $0x03, Y9, Y9, Y2
+	VBLENDVPS  Y2, Y1, Y9, Y9
+	MOVQ       168(R10), R10
+	VMOVUPS    (R10)(BX*4), Y10
+	VADDPS     Y0, Y10, Y10
+	VCMPPS     $0x03, Y10, Y10, Y2
+	VBLENDVPS  Y2, Y1, Y10, Y10
+	LEAQ       (AX)(R8*4), R10
+	LEAQ       (R10)(CX*4), R11
+	VUNPCKLPS  Y4, Y3, Y2
+	VUNPCKHPS  Y4, Y3, Y3
+	VUNPCKLPS  Y6, Y5, Y4
+	VUNPCKHPS  Y6, Y5, Y5
+	VUNPCKLPS  Y8, Y7, Y6
+	VUNPCKHPS  Y8, Y7, Y7
+	VUNPCKLPS  Y10, Y9, Y8
+	VUNPCKHPS  Y10, Y9, Y9
+	VSHUFPS    $0x44, Y4, Y2, Y10
+	VSHUFPS    $0xee, Y4, Y2, Y2
+	VSHUFPS    $0x44, Y5, Y3, Y4
+	VSHUFPS    $0xee, Y5, Y3, Y3
+	VSHUFPS    $0x44, Y8, Y6, Y5
+	VSHUFPS    $0xee, Y8, Y6, Y6
+	VSHUFPS    $0x44, Y9, Y7, Y8
+	VSHUFPS    $0xee, Y9, Y7, Y7
+	VPERM2F128 $0x20, Y5, Y10, Y9
+	VPERM2F128 $0x31, Y5, Y10, Y5
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x31, Y6, Y2, Y2
+	VPERM2F128 $0x20, Y8, Y4, Y6
+	VPERM2F128 $0x31, Y8, Y4, Y4
+	VPERM2F128 $0x20, Y7, Y3, Y8
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VMOVUPS    Y9, (R10)
+	VMOVUPS    Y10, (R10)(CX*1)
+	VMOVUPS    Y6, (R10)(CX*2)
+	VMOVUPS    Y8, (R10)(DI*1)
+	VMOVUPS    Y5, (R11)
+	VMOVUPS    Y2, (R11)(CX*1)
+	VMOVUPS    Y4, (R11)(CX*2)
+	VMOVUPS    Y3, (R11)(DI*1)
+	ADDQ       $0x08, R8
+	CMPQ       R8, SI
+	JL         eights
+	VZEROUPPER
+	RET
+
+DATA k7fc000007fc00000<>+0(SB)/8, $0x7fc000007fc00000
+DATA k7fc000007fc00000<>+8(SB)/8, $0x7fc000007fc00000
+DATA k7fc000007fc00000<>+16(SB)/8, $0x7fc000007fc00000
+DATA k7fc000007fc00000<>+24(SB)/8, $0x7fc000007fc00000
+DATA k7fc000007fc00000<>+32(SB)/8, $0x7fc000007fc00000
+DATA k7fc000007fc00000<>+40(SB)/8, $0x7fc000007fc00000
+DATA k7fc000007fc00000<>+48(SB)/8, $0x7fc000007fc00000
+DATA k7fc000007fc00000<>+56(SB)/8, $0x7fc000007fc00000
+GLOBL k7fc000007fc00000<>(SB), RODATA|NOPTR, $64
+
+// func tile32AVX2(dst *float32, cols *[]float32, row int, n int) (odd int)
+// Requires: AVX
+TEXT ·tile32AVX2(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   cols+8(FP), CX
+	MOVQ   row+16(FP), DX
+	MOVQ   n+24(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+cols:
+	MOVQ      (CX), SI
+	VADDPS    (SI)(DX*4), Y0, Y2
+	VMOVUPS   Y2, (AX)
+	VSUBPS    Y2, Y2, Y2
+	VORPS     Y2, Y1, Y1
+	ADDQ      $0x18, CX
+	ADDQ      $0x20, AX
+	DECQ      BX
+	JNZ       cols
+	VCMPPS    $0x03, Y1, Y1, Y1
+	VMOVMSKPS Y1, AX
+	MOVQ      AX, odd+32(FP)
 	VZEROUPPER
 	RET

@@ -15,3 +15,15 @@ func expAll(x []float64)                              { expGo(x) }
 func dotLanes(acc *[Lanes]float64, a, b []float64)    { dotGo(acc, a, b) }
 func dots2x4(o *[8]float64, a, b []float64, s, n int) { dots2x4Go(o, a, b, s, n) }
 func momentsOf(a *MomentAcc, x []float64, c float64)  { momentsGo(a, x, c) }
+
+func columnMoments32(acc []MomentAcc, x []float32, c []float64, tiles int) {
+	columnMomentsGo(acc, x, c, tiles)
+}
+func columnMoments64(acc []MomentAcc, x []float64, c []float64, tiles int) {
+	columnMomentsGo(acc, x, c, tiles)
+}
+func standardize32(x []float32, c, inv []float64, tiles int)      { standardizeGo(x, c, inv, tiles) }
+func standardize64(x []float64, c, inv []float64, tiles int)      { standardizeGo(x, c, inv, tiles) }
+func gather32(dst []float32, rows *[Lanes]*float32, n int)        { gather32Go(dst, rows, n) }
+func scatter32(dst []float32, stride int, c [][]float32, row int) { scatter32Go(dst, stride, c, row) }
+func tile32(dst []float32, cols [][]float32, row int) bool        { return tile32Go(dst, cols, row) }

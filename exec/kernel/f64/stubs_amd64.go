@@ -11,10 +11,22 @@ func margins32AVX2(z []float64, x []float32, w []float64)
 func grad32AVX2(acc []float64, x []float32, r []float64)
 
 //go:noescape
+func columnMoments32AVX2(acc []float64, x []float32, c []float64, tiles int)
+
+//go:noescape
+func standardize32AVX2(x []float32, c []float64, inv []float64, tiles int)
+
+//go:noescape
 func margins64AVX2(z []float64, x []float64, w []float64)
 
 //go:noescape
 func grad64AVX2(acc []float64, x []float64, r []float64)
+
+//go:noescape
+func columnMoments64AVX2(acc []float64, x []float64, c []float64, tiles int)
+
+//go:noescape
+func standardize64AVX2(x []float64, c []float64, inv []float64, tiles int)
 
 //go:noescape
 func logisticAVX2(z []float64, h []float64, y []float64, w []float64, acc *[24]float64)
@@ -38,10 +50,22 @@ func margins32AVX512(z []float64, x []float32, w []float64)
 func grad32AVX512(acc []float64, x []float32, r []float64)
 
 //go:noescape
+func columnMoments32AVX512(acc []float64, x []float32, c []float64, tiles int)
+
+//go:noescape
+func standardize32AVX512(x []float32, c []float64, inv []float64, tiles int)
+
+//go:noescape
 func margins64AVX512(z []float64, x []float64, w []float64)
 
 //go:noescape
 func grad64AVX512(acc []float64, x []float64, r []float64)
+
+//go:noescape
+func columnMoments64AVX512(acc []float64, x []float64, c []float64, tiles int)
+
+//go:noescape
+func standardize64AVX512(x []float64, c []float64, inv []float64, tiles int)
 
 //go:noescape
 func logisticAVX512(z []float64, h []float64, y []float64, w []float64, acc *[24]float64)
@@ -57,3 +81,12 @@ func dots2x4AVX512(lanes *[64]float64, a *float64, b *float64, stride int, n int
 
 //go:noescape
 func momentsAVX512(acc *[16]float64, x []float64, c float64)
+
+//go:noescape
+func gather32AVX2(dst *float32, rows *[8]*float32, n int)
+
+//go:noescape
+func scatter32AVX2(dst *float32, stride int, cols *[]float32, row int, n int)
+
+//go:noescape
+func tile32AVX2(dst *float32, cols *[]float32, row int, n int) (odd int)

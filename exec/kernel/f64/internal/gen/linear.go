@@ -58,6 +58,10 @@ func margins(s isa, elem int) {
 		ADDQ(stride, p3)
 		MOVQ(w, wp)
 		MOVQ(d, left)
+		ahead := GP64()
+		if n == 4 {
+			LEAQ(Mem{Base: x, Index: stride, Scale: 8}, ahead)
+		}
 		loop := fmt.Sprintf("cols_%d", n)
 		Label(loop)
 		wj := s.vec()
@@ -68,6 +72,14 @@ func margins(s isa, elem int) {
 				s.loadElem(elem, m.Offset(h*s.width*elem/8), v)
 				VFMADD231PD(v, wj, acc[t*s.parts+h])
 			}
+		}
+		if n == 4 {
+			// What comes after next: the four streams confuse the processor's own
+			// guesses.
+			for line := 0; line < 32*elem; line += 64 {
+				PREFETCHT0(Mem{Base: ahead, Disp: line})
+			}
+			ADDQ(U32(uint32(32*elem)), ahead)
 		}
 		ADDQ(U32(uint32(8*elem)), p)
 		ADDQ(U32(uint32(8*elem)), p3)

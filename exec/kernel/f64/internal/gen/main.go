@@ -69,6 +69,8 @@ func main() {
 		for _, elem := range []int{4, 8} {
 			margins(s, elem)
 			grad(s, elem)
+			columnMoments(s, elem)
+			standardize(s, elem)
 		}
 		logistic(s)
 		exp(s)
@@ -76,6 +78,9 @@ func main() {
 		dots2x4(s)
 		moments(s)
 	}
+	gather()
+	scatter()
+	tile()
 	Generate()
 }
 

@@ -1,0 +1,137 @@
+package f64
+
+import (
+	"math"
+	"unsafe"
+)
+
+// ColumnMoments adds x-c and its square to the lane sums of each of the len(c)
+// columns of whole tiles x, as Moments does for one column.
+func ColumnMoments[T Elem](acc []MomentAcc, x []T, c []float64) {
+	d := len(c)
+	if d == 0 || len(x) < d*Lanes {
+		return
+	}
+	tiles := len(x) / (d * Lanes)
+	_ = acc[d-1]
+	switch x := any(x).(type) {
+	case []float32:
+		columnMoments32(acc[:d], x, c, tiles)
+	case []float64:
+		columnMoments64(acc[:d], x, c, tiles)
+	}
+}
+
+// Standardize replaces x by (x-c)·inv in the columns of whole tiles x, each step
+// rounded to float64 and the result to x's type.
+func Standardize[T Elem](x []T, c, inv []float64) {
+	d := len(c)
+	if d == 0 || len(x) < d*Lanes {
+		return
+	}
+	tiles := len(x) / (d * Lanes)
+	_ = inv[d-1]
+	switch x := any(x).(type) {
+	case []float32:
+		standardize32(x, c, inv, tiles)
+	case []float64:
+		standardize64(x, c, inv, tiles)
+	}
+}
+
+// Gather32 makes n columns of a tile out of eight rows, each n values long:
+// dst[8j+l] = rows[l][j].
+func Gather32(dst []float32, rows *[Lanes]*float32, n int) {
+	if n == 0 {
+		return
+	}
+	_ = dst[n*Lanes-1]
+	gather32(dst, rows, n)
+}
+
+// Scatter32 makes eight rows of len(cols) values, a distance of stride values
+// apart, out of rows [row, row+8) of columns: dst[l*stride+j] = cols[j][row+l],
+// but 0 for -0, and one NaN for all.
+func Scatter32(dst []float32, stride int, cols [][]float32, row int) {
+	if len(cols) == 0 {
+		return
+	}
+	_ = dst[(Lanes-1)*stride+len(cols)-1]
+	for _, c := range cols {
+		_ = c[row+Lanes-1]
+	}
+	scatter32(dst, stride, cols, row)
+}
+
+// Tile32 makes a tile out of rows [row, row+8) of columns: dst[8j+l] =
+// cols[j][row+l], but 0 for -0. It tells whether all values are finite.
+func Tile32(dst []float32, cols [][]float32, row int) (finite bool) {
+	if len(cols) == 0 {
+		return true
+	}
+	_ = dst[len(cols)*Lanes-1]
+	for _, c := range cols {
+		_ = c[row+Lanes-1]
+	}
+	return tile32(dst, cols, row)
+}
+
+// Canonical32 is v, but 0 for -0, and one NaN for all.
+func Canonical32(v float32) float32 {
+	if v != v {
+		return math.Float32frombits(0x7fc00000)
+	}
+	return v + 0
+}
+
+func columnMomentsGo[T Elem](acc []MomentAcc, x []T, c []float64, tiles int) {
+	d := len(c)
+	for t := range tiles {
+		for j, cj := range c {
+			a := &acc[j]
+			for l, v := range x[(t*d+j)*Lanes:][:Lanes] {
+				e := float64(v) - cj
+				a.S1[l] += e
+				a.S2[l] = FMA(e, e, a.S2[l])
+			}
+		}
+	}
+}
+
+func standardizeGo[T Elem](x []T, c, inv []float64, tiles int) {
+	d := len(c)
+	for t := range tiles {
+		for j, cj := range c {
+			for l, v := range x[(t*d+j)*Lanes:][:Lanes] {
+				x[(t*d+j)*Lanes+l] = T(float64((float64(v) - cj) * inv[j]))
+			}
+		}
+	}
+}
+
+func gather32Go(dst []float32, rows *[Lanes]*float32, n int) {
+	for l, r := range rows {
+		for j, v := range unsafe.Slice(r, n) {
+			dst[j*Lanes+l] = v
+		}
+	}
+}
+
+func scatter32Go(dst []float32, stride int, cols [][]float32, row int) {
+	for j, c := range cols {
+		for l, v := range c[row : row+Lanes] {
+			dst[l*stride+j] = Canonical32(v)
+		}
+	}
+}
+
+func tile32Go(dst []float32, cols [][]float32, row int) (finite bool) {
+	finite = true
+	for j, c := range cols {
+		for l, v := range c[row : row+Lanes] {
+			dst[j*Lanes+l] = v + 0
+			finite = finite && v-v == 0
+		}
+	}
+	return finite
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// storeElem stores one part of eight float64s as feature values.
+func (s isa) storeElem(elem int, v reg.VecVirtual, m Mem) {
+	switch {
+	case elem == 8:
+		VMOVUPD(v, m)
+	case s.parts == 1:
+		n := YMM()
+		VCVTPD2PS(v, n)
+		VMOVUPS(n, m)
+	default:
+		n := XMM()
+		VCVTPD2PSY(v, n)
+		VMOVUPS(n, m)
+	}
+}
+
+// columnMoments: the lane sums of x-c and its square of every column, passing
+// through registers once for four tiles.
+func columnMoments(s isa, elem int) {
+	kernel("columnMoments"+elemName(elem)+s.suffix, "func(acc []float64, x []"+elemType(elem)+", c []float64, tiles int)")
+	acc := Load(Param("acc").Base(), GP64())
+	x := Load(Param("x").Base(), GP64()).(reg.GPVirtual)
+	c, d := Load(Param("c").Base(), GP64()), Load(Param("c").Len(), GP64()).(reg.GPVirtual)
+	tiles := Load(Param("tiles"), GP64()).(reg.GPVirtual)
+	stride := tileStride(d, elem)
+	tileLoop("tiles", tiles, func(n int) {
+		p, p3, ap, cp, left := GP64(), GP64(), GP64(), GP64(), GP64()
+		MOVQ(x, p)
+		LEAQ(Mem{Base: x, Index: stride, Scale: 2}, p3)
+		ADDQ(stride, p3)
+		MOVQ(acc, ap)
+		MOVQ(c, cp)
+		MOVQ(d, left)
+		loop := fmt.Sprintf("cols_%d", n)
+		Label(loop)
+		cj := s.vec()
+		VBROADCASTSD(Mem{Base: cp}, cj)
+		s1, s2 := s.vecs(s.parts), s.vecs(s.parts)
+		for h := range s.parts {
+			VMOVUPD(Mem{Base: ap, Disp: h * s.width}, s1[h])
+			VMOVUPD(Mem{Base: ap, Disp: 64 + h*s.width}, s2[h])
+		}
+		for _, m := range rows(n, p, p3, stride) {
+			for h := range s.parts {
+				v := s.vec()
+				s.loadElem(elem, m.Offset(h*s.width*elem/8), v)
+				VSUBPD(cj, v, v)
+				VADDPD(v, s1[h], s1[h])
+				VFMADD231PD(v, v, s2[h])
+			}
+		}
+		for h := range s.parts {
+			VMOVUPD(s1[h], Mem{Base: ap, Disp: h * s.width})
+			VMOVUPD(s2[h], Mem{Base: ap, Disp: 64 + h*s.width})
+		}
+		ADDQ(U32(uint32(8*elem)), p)
+		ADDQ(U32(uint32(8*elem)), p3)
+		ADDQ(U32(128), ap)
+		ADDQ(Imm(8), cp)
+		DECQ(left)
+		JNZ(LabelRef(loop))
+		for range n {
+			ADDQ(stride, x)
+		}
+	})
+	s.done()
+}
+
+// standardize: x becomes (x-c)·inv, column by column.
+func standardize(s isa, elem int) {
+	kernel("standardize"+elemName(elem)+s.suffix, "func(x []"+elemType(elem)+", c []float64, inv []float64, tiles int)")
+	x := Load(Param("x").Base(), GP64())
+	c, d := Load(Param("c").Base(), GP64()), Load(Param("c").Len(), GP64())
+	inv := Load(Param("inv").Base(), GP64())
+	tiles := Load(Param("tiles"), GP64())
+	Label("tiles")
+	cp, ip, left := GP64(), GP64(), GP64()
+	MOVQ(c, cp)
+	MOVQ(inv, ip)
+	MOVQ(d, left)
+	Label("cols")
+	cj, ij := s.vec(), s.vec()
+	VBROADCASTSD(Mem{Base: cp}, cj)
+	VBROADCASTSD(Mem{Base: ip}, ij)
+	for h := range s.parts {
+		m := Mem{Base: x, Disp: h * s.width * elem / 8}
+		v := s.vec()
+		s.loadElem(elem, m, v)
+		VSUBPD(cj, v, v)
+		VMULPD(ij, v, v)
+		s.storeElem(elem, v, m)
+	}
+	ADDQ(U32(uint32(8*elem)), x)
+	ADDQ(Imm(8), cp)
+	ADDQ(Imm(8), ip)
+	DECQ(left)
+	JNZ(LabelRef("cols"))
+	DECQ(tiles)
+	JNZ(LabelRef("tiles"))
+	s.done()
+}
+
+// tileStride gives the bytes of a tile of d columns.
+func tileStride(d reg.GPVirtual, elem int) reg.GPVirtual {
+	stride := GP64()
+	MOVQ(d, stride)
+	shift := 5
+	if elem == 8 {
+		shift = 6
+	}
+	SHLQ(Imm(uint64(shift)), stride)
+	return stride
+}
+
+// transpose8 turns eight rows of eight float32s into eight columns.
+func transpose8(r [8]reg.VecVirtual) (out [8]reg.VecVirtual) {
+	var a, b [8]reg.VecVirtual
+	for i := 0; i < 8; i += 2 {
+		a[i], a[i+1] = YMM(), YMM()
+		VUNPCKLPS(r[i+1], r[i], a[i])
+		VUNPCKHPS(r[i+1], r[i], a[i+1])
+	}
+	for i := 0; i < 8; i += 4 {
+		for k := range 2 {
+			lo, hi := a[i+k], a[i+2+k]
+			b[i+2*k], b[i+2*k+1] = YMM(), YMM()
+			VSHUFPS(Imm(0x44), hi, lo, b[i+2*k])
+			VSHUFPS(Imm(0xee), hi, lo, b[i+2*k+1])
+		}
+	}
+	for i := range 4 {
+		out[i], out[i+4] = YMM(), YMM()
+		VPERM2F128(Imm(0x20), b[i+4], b[i], out[i])
+		VPERM2F128(Imm(0x31), b[i+4], b[i], out[i+4])
+	}
+	return out
+}
+
+// eights runs body for k = 0, 8, … of n ≥ 8 columns, the last time for the
+// last eight.
+func eights(k, n reg.Register, body func()) {
+	last := GP64()
+	LEAQ(Mem{Base: n, Disp: -8}, last)
+	XORQ(k, k)
+	Label("eights")
+	CMPQ(k, last)
+	CMOVQGT(last, k)
+	body()
+	ADDQ(Imm(8), k)
+	CMPQ(k, n)
+	JL(LabelRef("eights"))
+}
+
+// gather: a tile's columns out of eight rows that lie apart.
+func gather() {
+	kernel("gather32AVX2", "func(dst *float32, rows *[8]*float32, n int)")
+	dst, rows := Load(Param("dst"), GP64()), Load(Param("rows"), GP64())
+	n := Load(Param("n"), GP64())
+	var base [8]reg.GPVirtual
+	for i := range base {
+		base[i] = GP64()
+		MOVQ(Mem{Base: rows, Disp: 8 * i}, base[i])
+	}
+	k := GP64()
+	eights(k, n, func() {
+		var r [8]reg.VecVirtual
+		for i := range r {
+			r[i] = YMM()
+			VMOVUPS(Mem{Base: base[i], Index: k, Scale: 4}, r[i])
+		}
+		out := GP64()
+		MOVQ(k, out)
+		SHLQ(Imm(5), out)
+		ADDQ(dst, out)
+		for i, v := range transpose8(r) {
+			VMOVUPS(v, Mem{Base: out, Disp: 32 * i})
+		}
+	})
+	avx2.done()
+}
+
+// scatter: eight rows at a distance of stride bytes out of columns, with -0 as
+// 0 and one NaN.
+func scatter() {
+	kernel("scatter32AVX2", "func(dst *float32, stride int, cols *[]float32, row int, n int)")
+	dst, stride := Load(Param("dst"), GP64()).(reg.GPVirtual), Load(Param("stride"), GP64()).(reg.GPVirtual)
+	cols, row := Load(Param("cols"), GP64()), Load(Param("row"), GP64())
+	n := Load(Param("n"), GP64())
+	stride3 := GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
+	zero, nan := YMM(), YMM()
+	VXORPS(zero, zero, zero)
+	VMOVUPS(konst(0x7fc000007fc00000), nan)
+	k := GP64()
+	eights(k, n, func() {
+		at := GP64() // of a slice's header
+		LEAQ(Mem{Base: k, Index: k, Scale: 2}, at)
+		SHLQ(Imm(3), at)
+		ADDQ(cols, at)
+		var r [8]reg.VecVirtual
+		for i := range r {
+			p, bad := GP64(), YMM()
+			MOVQ(Mem{Base: at, Disp: 24 * i}, p)
+			r[i] = YMM()
+			VMOVUPS(Mem{Base: p, Index: row, Scale: 4}, r[i])
+			VADDPS(zero, r[i], r[i])
+			VCMPPS(Imm(3), r[i], r[i], bad) // unordered
+			VBLENDVPS(bad, nan, r[i], r[i])
+		}
+		lo, hi := GP64(), GP64()
+		LEAQ(Mem{Base: dst, Index: k, Scale: 4}, lo)
+		LEAQ(Mem{Base: lo, Index: stride, Scale: 4}, hi)
+		for i, v := range transpose8(r) {
+			base := lo
+			if i >= 4 {
+				base = hi
+			}
+			switch i % 4 {
+			case 0:
+				VMOVUPS(v, Mem{Base: base})
+			case 1:
+				VMOVUPS(v, Mem{Base: base, Index: stride, Scale: 1})
+			case 2:
+				VMOVUPS(v, Mem{Base: base, Index: stride, Scale: 2})
+			case 3:
+				VMOVUPS(v, Mem{Base: base, Index: stride3, Scale: 1})
+			}
+		}
+	})
+	avx2.done()
+}
+
+// tile: a tile out of eight rows of columns, with -0 as 0; odd is not 0 if a
+// value is not finite.
+func tile() {
+	kernel("tile32AVX2", "func(dst *float32, cols *[]float32, row int, n int) (odd int)")
+	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
+	row, n := Load(Param("row"), GP64()), Load(Param("n"), GP64())
+	zero, odd := YMM(), YMM()
+	VXORPS(zero, zero, zero)
+	VXORPS(odd, odd, odd)
+	Label("cols")
+	p, v, d := GP64(), YMM(), YMM()
+	MOVQ(Mem{Base: cols}, p)
+	VADDPS(Mem{Base: p, Index: row, Scale: 4}, zero, v)
+	VMOVUPS(v, Mem{Base: dst})
+	VSUBPS(v, v, d)
+	VORPS(d, odd, odd) // NaN where it is not 0
+	ADDQ(Imm(24), cols)
+	ADDQ(Imm(32), dst)
+	DECQ(n)
+	JNZ(LabelRef("cols"))
+	VCMPPS(Imm(3), odd, odd, odd)
+	mask := GP32()
+	VMOVMSKPS(odd, mask)
+	out := GP64()
+	MOVL(mask, out.As32())
+	Store(out, ReturnIndex(0))
+	avx2.done()
+}

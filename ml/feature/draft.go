@@ -1,0 +1,296 @@
+package feature
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/dataset"
+)
+
+// Draft is a leaf's block before the encoders are fitted: the features are the
+// values as they are. It is made while the statistics are collected, so that
+// the rows, which lie in no order, are visited once. A Spec whose features are
+// all numbers has drafts; of rows with a NULL there is none.
+type Draft struct {
+	Train, Held *DraftBlock // nil: no such rows
+}
+
+// DraftBlock is one of a draft's blocks.
+type DraftBlock struct {
+	b      *dataset.Block
+	labels bool     // Y holds labels; else they are still to be read
+	keys   []string // what the numbers of Y mean, for classes
+}
+
+// Drafts tells whether leaves have drafts.
+func (s *Spec) Drafts() bool {
+	for i := range s.Cols {
+		c := &s.Cols[i]
+		if c.Role != Feature {
+			continue
+		}
+		_, _, cats, sketch := s.needs(c)
+		switch c.Encoder {
+		case Plain, Standard, MinMax, MaxAbs:
+			if cats || sketch {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return !s.Narrow || s.AutoNarrow() // a transform starts from the values themselves
+}
+
+// DraftBytes is the size of a draft of so many rows.
+func (s *Spec) DraftBytes(train, held int) int64 {
+	n := len(s.features())
+	return dataset.BlockBytes(train, n, 0, s.Narrow) + dataset.BlockBytes(held, n, 0, s.Narrow)
+}
+
+func (s *Spec) features() (cols []int) {
+	for i, c := range s.Cols {
+		if c.Role == Feature {
+			cols = append(cols, i)
+		}
+	}
+	return cols
+}
+
+// drafter makes the draft of a view and its statistics.
+type drafter struct {
+	s        *Spec
+	v        *dataset.View
+	out      *DraftBlock
+	features []int
+	run      bool // features can be read tile by tile
+	cols     []collector
+	acc      []f64.MomentAcc // of the features
+	shift    []float64
+	classes  slotCounter
+	slots    [chunkRows]uint64
+	w        writer
+}
+
+// draft gives the statistics that collect would give, and the draft. d is nil
+// where there is something in the rows that wants collect to look at it.
+func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftBlock, err error) {
+	k := &drafter{s: s, v: v, features: s.features(), cols: make([]collector, len(s.Cols))}
+	k.out = &DraftBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
+	k.run = s.Narrow && v.Layout().Run(k.features)
+	k.acc, k.shift = make([]f64.MomentAcc, len(k.features)), make([]float64, len(k.features))
+	k.w.b = k.out.b
+	for i := range k.cols {
+		k.cols[i].init(s, i, v.Rows)
+	}
+	if c := s.LabelCol(); c >= 0 {
+		k.out.labels = !s.Classes || v.Layout().SlotWidth(c) > 0
+	}
+	for from := 0; from < v.Rows; from += chunkRows {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		to := min(from+chunkRows, v.Rows)
+		if !k.readFeatures(from, to) || !k.readOthers(from, to) {
+			return nil, nil, nil
+		}
+	}
+	st = &Stats{Rows: int64(v.Rows), Weight: float64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
+	for j, c := range k.features {
+		k.cols[c].acc, k.cols[c].shift, k.cols[c].count = k.acc[j], k.shift[j], int64(v.Rows)
+	}
+	for i := range k.cols {
+		c := &k.cols[i]
+		if c.col.Role == Label && s.Classes && k.out.labels {
+			k.out.keys = k.classes.keys(v.Layout().SlotWidth(i))
+			c.counter.n = make(map[string]int64, len(k.out.keys))
+			for id, key := range k.out.keys {
+				c.counter.n[key] = k.classes.hits[id]
+			}
+		}
+		if c.finish(&st.Cols[i]) != nil {
+			return nil, nil, nil
+		}
+		if c.col.Role == Weight {
+			st.Weight = f64.Fold(&c.acc.S1)
+		}
+	}
+	return st, k.out, nil
+}
+
+// readFeatures writes the features of rows [from, to) and adds their moments;
+// false if one is NULL.
+func (k *drafter) readFeatures(from, to int) bool {
+	b := k.out.b
+	if k.run {
+		if k.v.Tiles(k.features, from, to-from, b) {
+			return false
+		}
+	} else {
+		vals := k.w.buf[:to-from]
+		for j, c := range k.features {
+			if readNumbers(k.v, k.s.Cols[c].Type, c, from, vals) > 0 {
+				return false
+			}
+			k.w.put(j, from, vals)
+		}
+	}
+	for j, c := range k.features {
+		col := &k.cols[c]
+		if from == 0 {
+			k.shift[j] = b.Value(0, j)
+			col.lo, col.hi = k.shift[j], k.shift[j]
+		}
+		if col.extremes {
+			for i := from; i < to; i++ {
+				if x := b.Value(i, j); x == x {
+					col.lo, col.hi = min(col.lo, x), max(col.hi, x)
+				}
+			}
+		}
+	}
+	b.AddMoments(k.acc, from, to, k.shift)
+	return true
+}
+
+// readOthers does so with label and weight.
+func (k *drafter) readOthers(from, to int) bool {
+	b := k.out.b
+	if k.s.WeightCol() < 0 {
+		w := b.W[from:to]
+		for i := range w {
+			w[i] = 1
+		}
+	}
+	for i := range k.cols {
+		c := &k.cols[i]
+		switch c.col.Role {
+		case Weight:
+			w := b.W[from:to]
+			if c.weights(k.v.Numbers(i, from, w), w) != nil {
+				return false
+			}
+		case Label:
+			if !k.s.Classes {
+				y := b.Y[from:to]
+				nulls := k.v.Numbers(i, from, y)
+				if nulls > 0 {
+					return false
+				}
+				c.numbers(0, y)
+			} else if k.out.labels {
+				slots := k.slots[:to-from]
+				if !k.v.Slots(i, from, slots) || !k.classes.count(slots, b.Y[from:to]) {
+					return false
+				}
+			} else if c.categories(k.v, i, from, to-from) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// slotCounter numbers the classes of a label of fixed width and counts them.
+type slotCounter struct {
+	vals []uint64
+	hits []int64
+	ids  map[uint64]int32 // beyond a few
+}
+
+// few is how many classes are found without hashing.
+const few = 8
+
+// count writes the numbers of the classes to y; false if there are too many.
+func (c *slotCounter) count(slots []uint64, y []float64) bool {
+	for i, v := range slots {
+		id := -1
+		if c.ids == nil {
+			for k, x := range c.vals {
+				if x == v {
+					id = k
+					break
+				}
+			}
+		} else if k, ok := c.ids[v]; ok {
+			id = int(k)
+		}
+		if id < 0 {
+			if id = len(c.vals); id == MaxClasses {
+				return false
+			}
+			c.vals, c.hits = append(c.vals, v), append(c.hits, 0)
+			if c.ids == nil && id == few {
+				c.ids = make(map[uint64]int32, 2*few)
+				for k, x := range c.vals {
+					c.ids[x] = int32(k)
+				}
+			} else if c.ids != nil {
+				c.ids[v] = int32(id)
+			}
+		}
+		c.hits[id]++
+		y[i] = float64(id)
+	}
+	return true
+}
+
+// keys gives the classes' canonical bytes.
+func (c *slotCounter) keys(width int) []string {
+	out := make([]string, len(c.vals))
+	for i, v := range c.vals {
+		out[i] = string(le.AppendUint64(nil, v)[:width])
+	}
+	return out
+}
+
+// Finishes tells whether the encoders need no more than a draft holds.
+func (f *Fitted) Finishes(d *Draft) bool {
+	b := d.Train.b
+	return f.Codes == 0 && f.Dense == b.Dense && len(f.Cols) == b.Dense && f.Narrow == (b.X32 != nil)
+}
+
+// Finish makes a draft's block, if the encoders do finish it, what EncodeLeaf
+// makes of the same rows, v.
+func (f *Fitted) Finish(s *Spec, d *DraftBlock, v *dataset.View, classWeights []float64) *dataset.Block {
+	b := d.b
+	if center, inv, plain := f.scales(); !plain {
+		b.Standardize(center, inv)
+	}
+	l := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), classWeights: classWeights, find: newFinder(f.Keys)}
+	if !d.labels {
+		for from := 0; from < b.Rows; from += chunkRows {
+			l.fill(b, v, from, min(from+chunkRows, b.Rows))
+		}
+		return b
+	}
+	if f.Keys == nil {
+		return b
+	}
+	number := make([]float64, len(d.keys))
+	for i, key := range d.keys {
+		number[i] = float64(l.find.find([]byte(key)))
+	}
+	for i, id := range b.Y[:b.Rows] {
+		y := number[int(id)]
+		b.Y[i] = y
+		if classWeights != nil {
+			b.W[i] = float64(b.W[i] * classWeights[int(y)])
+		}
+	}
+	return b
+}
+
+// scales gives what is taken off each column, of one number, and what that is
+// multiplied by; plain tells that both do nothing.
+func (f *Fitted) scales() (center, inv []float64, plain bool) {
+	center, inv, plain = make([]float64, len(f.Cols)), make([]float64, len(f.Cols)), true
+	for j := range f.Cols {
+		inv[j] = 1
+		if c := &f.Cols[j]; len(c.Center) > 0 {
+			center[j], inv[j] = c.Center[0], 1/c.Scale[0]
+		}
+		plain = plain && center[j] == 0 && inv[j] == 1
+	}
+	return center, inv, plain
+}

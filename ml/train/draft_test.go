@@ -1,0 +1,60 @@
+package train
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// TestDraftsLeaveNoTrace trains with memory for the drafts of all leaves, of
+// some and of none: the model has the same bytes.
+func TestDraftsLeaveNoTrace(t *testing.T) {
+	const rows = 100000 // four leaves
+	cols, batches := higgsLike(rows)
+	job, err := NewJob("logistic_regression", []string{"y"}, pairs("tolerance", 1e-3), nil, cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first *Result
+	some := map[int]bool{}
+	for mb := int64(16); mb <= 72; mb += 4 {
+		pool := mem.NewPool("drafts", mb<<20)
+		w, err := NewWorker(job, WorkerConfig{Pool: pool, Temp: t.TempDir(), Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range batches {
+			if err := w.Add(context.Background(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l := &Local{Workers: []*Worker{w}}
+		n, err := l.Deal(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Run(context.Background(), Input{Job: job, Rows: n, Progress: func(e Event) {
+			if e.Phase == "seal" {
+				some[len(w.drafts)] = true
+			}
+		}}, l)
+		if err != nil {
+			t.Fatalf("%d MB: %v", mb, err)
+		}
+		if first == nil {
+			first = res
+		} else if res.SHA256 != first.SHA256 {
+			t.Errorf("%d MB: another model", mb)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if u := pool.Used(); u != 0 {
+			t.Errorf("%d MB: %d bytes are still charged", mb, u)
+		}
+	}
+	if !some[0] || !some[4] || len(some) < 3 {
+		t.Errorf("numbers of drafts: %v", some)
+	}
+}
