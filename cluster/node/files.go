@@ -17,6 +17,8 @@ type files struct {
 	// replicate makes a segment durable on a majority of its replicas; nil on
 	// a cluster of one.
 	replicate func(ctx context.Context, s *catalog.Segment) error
+	// discard removes segments from their replicas.
+	discard func(ctx context.Context, segs []*catalog.Segment)
 }
 
 // Writer implements coord.Files.
@@ -50,7 +52,11 @@ func (w *segmentWriter) Abort() {
 }
 
 // Discard implements coord.Files.
-func (f *files) Discard(ids []catalog.SegmentID) { f.store.Discard(ids...) }
+func (f *files) Discard(segs []*catalog.Segment) {
+	if len(segs) > 0 {
+		f.discard(context.Background(), segs)
+	}
+}
 
 // Delete implements coord.Files.
 func (f *files) Delete(table types.OID, seg *catalog.Segment, rows []uint32) (catalog.Change, error) {

@@ -143,7 +143,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push}, Models: models, Temp: n.o.Temp,
+		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard}, Models: models, Temp: n.o.Temp,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Node: n.self,
 		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft},
 	})
@@ -178,6 +178,9 @@ func (n *Node) oldestRead() uint64 {
 
 // Engine is the gateway's engine.
 func (n *Node) Engine() *coord.Engine { return n.engine }
+
+// Account makes an account of the node's memory for what no statement holds.
+func (n *Node) Account(name string) *mem.Account { return n.pool.Account(name, false) }
 
 // Name is the node's name.
 func (n *Node) Name() string { return n.o.Name }

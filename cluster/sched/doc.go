@@ -15,9 +15,9 @@
 //
 // Each node has a home queue of families: neighbouring splits of one partition
 // with the same replicas, dealt out so that a partition stays together and the
-// nodes get equal work. A node takes from the front of its own queue and, when
-// that is empty, from the back of the fullest other queue whose splits it may
-// read. It may read what it holds, and anything that no node left holds.
+// nodes get equal work. A node takes from the front of its own queue and, once
+// nobody has room for its own, from the back of the fullest queue of a node that has
+// begun. It may read what it holds, and anything that no node left holds.
 //
 // A node that dies takes along what its tasks had sent, so its splits cannot
 // simply be read elsewhere: all is done again without it, as long as no row of

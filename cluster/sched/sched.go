@@ -222,21 +222,23 @@ func (s *Scheduler) lost(node uint64) []Action {
 func (s *Scheduler) feed(out []Action, num int) []Action {
 	l := s.leaves[num]
 	given := make([][]int, len(s.nodes))
-	for more := true; more && l.wait > 0; {
-		more = false
-		for at := range s.nodes {
-			if !l.ready[at] || l.busy[at] >= l.slots[at] {
-				continue
+	for _, from := range []func(*leaf, int) int{s.own, s.other} {
+		for more := true; more && l.wait > 0; {
+			more = false
+			for at := range s.nodes {
+				if !l.ready[at] || l.busy[at] >= l.slots[at] {
+					continue
+				}
+				sp := from(l, at)
+				if sp < 0 {
+					continue
+				}
+				l.owner[sp] = s.nodes[at].ID
+				l.busy[at]++
+				l.wait--
+				given[at] = append(given[at], sp)
+				more = true
 			}
-			sp := s.take(l, at)
-			if sp < 0 {
-				continue
-			}
-			l.owner[sp] = s.nodes[at].ID
-			l.busy[at]++
-			l.wait--
-			given[at] = append(given[at], sp)
-			more = true
 		}
 	}
 	for at, g := range given {
@@ -256,12 +258,18 @@ func (s *Scheduler) feed(out []Action, num int) []Action {
 	return out
 }
 
-// take takes a split for a node out of a queue; -1 if there is none for it.
-func (s *Scheduler) take(l *leaf, at int) int {
+// own takes a split out of a node's own queue; -1 if it is empty.
+func (s *Scheduler) own(l *leaf, at int) int {
 	if q := l.home[at]; len(q) > 0 {
 		l.home[at] = q[1:]
 		return q[0]
 	}
+	return -1
+}
+
+// other takes a split for a node out of the queue of another one that has begun;
+// -1 if there is none for it.
+func (s *Scheduler) other(l *leaf, at int) int {
 	if math.IsInf(s.sat, 1) {
 		return -1 // all is dealt out: others get their own
 	}
@@ -270,7 +278,7 @@ func (s *Scheduler) take(l *leaf, at int) int {
 	best, from := -1, -1
 	var most int64
 	for v, q := range l.home {
-		if v == at || len(q) == 0 {
+		if v == at || len(q) == 0 || !l.ready[v] {
 			continue
 		}
 		var rows int64

@@ -157,7 +157,7 @@ func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
 		case evDone:
 			a.read(node, e.Leaf, e.Split)
 		case evFailed:
-			a.q.trouble(a, 0, e.Err.in())
+			a.q.told(a, node, e.Err.in())
 		case evFinished:
 			finished = true
 			a.mu.Lock()

@@ -179,6 +179,29 @@ func TestLostAtStart(t *testing.T) {
 	}
 }
 
+// TestCannotReachGateway has a member that is reached and reaches nobody: the
+// plan runs without it.
+func TestCannotReachGateway(t *testing.T) {
+	g := newGate(3)
+	c := gated(t, g, 3)
+	c.nodes[1].peers.Close()
+	g.open(1, 2, 3)
+	s, end := c.statement(t, "oneway", worker.Options{})
+	defer end()
+	// One row at the very end: nothing can have left before the node is missed.
+	p := sumPlan()
+	p.Stages[1].Root.(*plan.Aggregate).Input = gateSource()
+	p.Stages = p.Stages[:2]
+	r, err := s.Run(context.Background(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got, err := rowsOf(context.Background(), r, p.Stages[0].Root.Schema()); err != nil || len(got) != 1 || got[0] != "719400" {
+		t.Error(got, err)
+	}
+}
+
 // TestLostAfterRows kills a node when rows have left: the statement fails and
 // says so.
 func TestLostAfterRows(t *testing.T) {
@@ -247,7 +270,7 @@ func TestNodeStops(t *testing.T) {
 	defer r.Close()
 	<-asked
 	if list := c.nodes[1].worker.Tasks(); len(list) == 0 || list[0].Gateway != 1 || list[0].Statement != "stops" || list[0].Number == 0 {
-		t.Errorf("%+v", run)
+		t.Errorf("%+v", list)
 	}
 	c.nodes[1].worker.Close()
 	g.open(1, 3)

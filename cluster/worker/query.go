@@ -219,6 +219,16 @@ func (q *query) trouble(a *attempt, node uint64, err error) {
 	}
 }
 
+// told takes an error of a task on another node. One that cannot reach this node
+// is of no use to the statement: it is the one to do without.
+func (q *query) told(a *attempt, from uint64, err error) {
+	var lost *flow.LostError
+	if errors.As(err, &lost) && lost.Node == q.s.g.w.cfg.Self {
+		err = &flow.LostError{Node: from, Err: lost.Err}
+	}
+	q.trouble(a, 0, err)
+}
+
 // Next implements op.BatchReader.
 func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 	for {

@@ -63,6 +63,10 @@ func IsFile(name string) bool {
 	return name == "read_csv" || name == "read_json" || name == "read_parquet"
 }
 
+// Local tells the sources that only the session's node can read: files of its
+// own disks.
+func Local(s *plan.Source) bool { return IsFile(s.Name) }
+
 // Source gives the columns of a source and an estimate of its rows. An unknown
 // name gives no columns and no error.
 func (s *Sources) Source(name string, list []plan.Arg) (cols []plan.Column, rows float64, err error) {

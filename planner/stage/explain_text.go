@@ -28,6 +28,7 @@ func (o Options) Text(s *plan.Staged) []string {
 	}
 	if len(s.Stages) > 1 {
 		t.lines = append(t.lines, fmt.Sprintf("Stages: %d", len(s.Stages)))
+		t.stages(s)
 	}
 	if o.Planning > 0 {
 		t.lines = append(t.lines, fmt.Sprintf("Planning Time: %.3f ms", ms(o.Planning)))
@@ -62,6 +63,28 @@ func (t *textPrinter) node(e *entry, depth int) {
 	}
 	for _, k := range e.kids {
 		t.node(k, depth+1)
+	}
+}
+
+// stages sums up what each stage did, over its tasks.
+func (t *textPrinter) stages(s *plan.Staged) {
+	if t.o.Actuals == nil {
+		return
+	}
+	for i := range s.Stages {
+		id := s.Stages[i].ID
+		var memory, spilled int64
+		for k, st := range t.o.Actuals {
+			if k.Stage == id {
+				memory, spilled = memory+st.Memory, spilled+st.Spilled
+			}
+		}
+		root := t.o.Actuals[Key{Stage: id}]
+		tasks := "tasks"
+		if root.Tasks == 1 {
+			tasks = "task"
+		}
+		t.lines = append(t.lines, fmt.Sprintf("  Stage %d: %d %s, rows=%d time=%.3f memory=%s spilled=%s", id, root.Tasks, tasks, root.Rows, ms(root.Time), size(memory), size(spilled)))
 	}
 }
 

@@ -1,0 +1,99 @@
+package node
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// waits runs a statement that must wait for a lock, and gives what it comes to.
+func waits(c *client, sql string) <-chan error {
+	out := make(chan error, 1)
+	go func() {
+		_, err := c.do(sql)
+		out <- err
+	}()
+	return out
+}
+
+func TestAdvisoryLocks(t *testing.T) {
+	n := start(t, 1)[0]
+	a, b := connect(t, n), connect(t, n)
+	one := func(c *client, sql string) string { t.Helper(); return c.must(sql)[0] }
+	a.must("select pg_advisory_lock(1), pg_advisory_lock(1), pg_advisory_lock_shared(2, 3)")
+	for sql, want := range map[string]string{
+		"select pg_try_advisory_lock(1)":           "f",
+		"select pg_try_advisory_lock(0, 1)":        "t", // another space of keys
+		"select pg_try_advisory_lock(2, 3)":        "f",
+		"select pg_try_advisory_lock_shared(2, 3)": "t",
+		"select pg_try_advisory_xact_lock(9)":      "t",
+	} {
+		if got := one(b, sql); got != want {
+			t.Errorf("%s gave %s", sql, got)
+		}
+	}
+	if got := one(a, "select pg_try_advisory_lock(9)"); got != "t" {
+		t.Error("a transaction's lock outlived it")
+	}
+	// b waits until a has given the lock back as often as it took it.
+	got := waits(b, "select pg_advisory_lock(1)")
+	a.must("select pg_advisory_unlock(1)")
+	select {
+	case err := <-got:
+		t.Fatal("a lock held twice was given away after one release", err)
+	default:
+	}
+	a.must("select pg_advisory_unlock(1)")
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	if got := one(a, "select pg_advisory_unlock(1)"); got != "f" {
+		t.Error("a gave back what it has not")
+	}
+	// Two that wait for each other: one is told.
+	a.must("select pg_advisory_lock(50)")
+	b.must("select pg_advisory_lock(51)")
+	x, y := waits(a, "select pg_advisory_lock(51)"), waits(b, "select pg_advisory_lock(50)")
+	var victim error
+	var other <-chan error
+	var loser *client
+	select {
+	case victim = <-x:
+		other, loser = y, a
+	case victim = <-y:
+		other, loser = x, b
+	}
+	if pgerr.CodeOf(victim) != pgerr.DeadlockDetected {
+		t.Fatal("no deadlock was seen:", victim)
+	}
+	loser.must("select pg_advisory_unlock_all()")
+	if err := <-other; err != nil {
+		t.Fatal(err)
+	}
+	// A session that waits can be cancelled, and one that ends gives all back.
+	a.must("select pg_advisory_unlock_all()")
+	b.must("select pg_advisory_unlock_all(), pg_advisory_lock(7)")
+	ctx, cancel := context.WithCancel(context.Background())
+	pieces, err := a.s.Script("select pg_advisory_lock(7)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := a.s.Prepare(ctx, pieces[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := st.Bind(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := p.Next(ctx); err == nil {
+		t.Error("a cancelled statement took a lock that another has")
+	}
+	_ = a.s.Sync(context.Background(), false)
+	_ = b.s.Close()
+	if got := one(a, "select pg_try_advisory_lock(7)"); got != "t" {
+		t.Error("a lock outlived its session")
+	}
+}

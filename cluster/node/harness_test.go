@@ -1,0 +1,175 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
+}
+
+// start starts nodes that make one cluster. They are closed with the test, those
+// that the test has not closed.
+func start(t testing.TB, n int) []*Node {
+	t.Helper()
+	var out []*Node
+	for i := range n {
+		o := Options{Data: t.TempDir(), Name: fmt.Sprintf("n%d", i+1), Memory: 1 << 30, Threads: 2, ListenCluster: "127.0.0.1:0",
+			Heartbeat: 100 * time.Millisecond, DeadAfter: time.Second, Log: slog.New(slog.DiscardHandler)}
+		if i > 0 {
+			o.Join = []string{out[0].ClusterAddr()}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		nd, err := Start(ctx, o)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = nd.Close() })
+		out = append(out, nd)
+	}
+	return out
+}
+
+// quiet takes notices and forgets them.
+type quiet struct{}
+
+func (quiet) Notice(*pgerr.Error)      {}
+func (quiet) Parameter(string, string) {}
+
+// client is a session of a node.
+type client struct {
+	t testing.TB
+	s *coord.Session
+}
+
+var pids atomic.Uint32
+
+// connect opens a session; settings are set in it.
+func connect(t testing.TB, n *Node, settings ...string) *client {
+	t.Helper()
+	s, err := n.Engine().Connect(context.Background(), coord.Startup{User: "tributary", Database: "tributary", PID: pids.Add(1), Notify: quiet{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{t, s}
+	t.Cleanup(func() { _ = s.Close() })
+	for _, x := range settings {
+		c.must("set " + x)
+	}
+	return c
+}
+
+// spread makes plans run on all nodes, however few their rows.
+const spread = "tributary.distribute_rows = 0"
+
+// query opens the last statement of a script, after the others have run.
+func (c *client) query(sql string) (*coord.Portal, error) {
+	ctx := context.Background()
+	pieces, err := c.s.Script(sql)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range pieces {
+		st, err := c.s.Prepare(ctx, p, nil)
+		if err != nil {
+			return nil, err
+		}
+		portal, err := st.Bind(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if i == len(pieces)-1 {
+			return portal, nil
+		}
+		if _, err := read(portal); err != nil {
+			return nil, err
+		}
+		if err := c.s.Sync(ctx, true); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// read reads a portal to its end, a line a row.
+func read(p *coord.Portal) (out []string, err error) {
+	for {
+		b, err := p.Next(context.Background())
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, lines(b, p.Columns())...)
+	}
+}
+
+func lines(b *batch.Batch, cols []plan.Column) []string {
+	var out []string
+	for i := range b.Rows() {
+		at := i
+		if b.Sel != nil {
+			at = int(b.Sel[i])
+		}
+		var line []string
+		for j, c := range cols {
+			text := "NULL"
+			if d := types.DatumAt(c.Type, b.Cols[j], at); d != nil {
+				text = types.TextOf(c.Type, d, nil)
+			}
+			line = append(line, text)
+		}
+		out = append(out, strings.Join(line, "|"))
+	}
+	return out
+}
+
+// do runs a script and gives the last statement's rows.
+func (c *client) do(sql string) ([]string, error) {
+	p, err := c.query(sql)
+	var rows []string
+	if err == nil {
+		rows, err = read(p)
+	}
+	if serr := c.s.Sync(context.Background(), err == nil); err == nil {
+		err = serr
+	}
+	return rows, err
+}
+
+func (c *client) must(sql string) []string {
+	c.t.Helper()
+	rows, err := c.do(sql)
+	if err != nil {
+		c.t.Fatalf("%s: %v", sql, err)
+	}
+	return rows
+}
+
+// sorted gives the rows in an order of their own, unless the query has one.
+func sorted(sql string, rows []string) []string {
+	if strings.Contains(sql, "order by 1") {
+		return rows
+	}
+	rows = slices.Clone(rows)
+	slices.Sort(rows)
+	return rows
+}

@@ -1,0 +1,108 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// big makes a table whose rows fill many batches, its segments on all nodes.
+const big = "create table big as select g as id, g % 1000 as a, 'some text that takes room ' || g as b from generate_series(1, 60000) g; " +
+	"insert into big select id + 60000, a, b from big; insert into big select id + 120000, a, b from big"
+
+const bigRows = 240000
+
+// TestLostBeforeFirstRow: a node that is gone before a row of the result has
+// left costs nothing but time, whatever the gateway knew of it.
+func TestLostBeforeFirstRow(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[0], spread)
+	c.must(big)
+	want := []string{fmt.Sprintf("%d|%d", bigRows, bigRows*(bigRows+1)/2)}
+	if err := nodes[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := c.must("select count(*), sum(id) from big"); !slices.Equal(got, want) {
+			t.Fatalf("%q is not %q", got, want)
+		}
+		if got := c.must("select count(*) from big x join big y on x.id = y.id + 1 where x.a = 5"); !slices.Equal(got, []string{fmt.Sprint(bigRows / 1000)}) {
+			t.Fatalf("%q", got)
+		}
+	}
+}
+
+// TestLostInTheMiddle closes a node while statements read: each answer is right,
+// or one clean error, and the session goes on.
+func TestLostInTheMiddle(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[0], spread)
+	c.must(big)
+	for _, sql := range []string{"select * from big", "select x.id, y.b from big x join big y on x.id = y.id"} {
+		p, err := c.query(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := p.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := b.Rows()
+		if nodes[1] != nil {
+			// What is on its way fills the windows: the node cannot have sent all.
+			if err := nodes[1].Close(); err != nil {
+				t.Fatal(err)
+			}
+			nodes[1] = nil
+		}
+		for err == nil {
+			if b, err = p.Next(context.Background()); err == nil {
+				rows += b.Rows()
+			}
+		}
+		switch {
+		case err == io.EOF && rows != bigRows:
+			t.Errorf("%s: %d rows and no error", sql, rows)
+		case err != io.EOF && !pgerr.Is(err, pgerr.AdminShutdown):
+			t.Errorf("%s: %v", sql, err)
+		}
+		if err := c.s.Sync(context.Background(), err == io.EOF); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.must("select count(*) from big"); got[0] != fmt.Sprint(bigRows) {
+			t.Errorf("afterwards there are %s rows", got[0])
+		}
+	}
+}
+
+// TestNodeComesBack: a node that was away takes part again.
+func TestNodeComesBack(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[0], spread)
+	c.must(big)
+	o := nodes[2].o
+	o.ListenCluster = nodes[2].ClusterAddr()
+	if err := nodes[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.must("insert into big select id + 240000, a, b from big where id <= 10")
+	back, err := Start(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	own := connect(t, back, spread)
+	for _, x := range []*client{c, own} {
+		if got := x.must("select count(*) from big"); got[0] != fmt.Sprint(bigRows+10) {
+			t.Errorf("%s rows", got[0])
+		}
+	}
+	if plan := strings.Join(own.must("explain analyze select count(*) from big"), "\n"); !strings.Contains(plan, "on 3 nodes") {
+		t.Error(plan)
+	}
+}

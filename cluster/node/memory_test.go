@@ -1,0 +1,231 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// startSmall starts a node of its own with a pool of 32 MiB.
+func startSmall(t *testing.T) *Node {
+	t.Helper()
+	was := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	n, err := Start(context.Background(), Options{Data: t.TempDir(), Name: "n1", Memory: 128 << 20, Threads: 2, ListenCluster: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	if n.pool.Limit() != 32<<20 {
+		t.Fatalf("a pool of %d bytes", n.pool.Limit())
+	}
+	return n
+}
+
+const memoryRows = 400_000
+
+func makeMemoryRows(c *client) {
+	c.must(fmt.Sprintf("create table big as select i as id, md5(i::text) as s, (i*7 %% 1003)::float8 as x from generate_series(1,%d) i", memoryRows))
+}
+
+// TestSmallMemory: what does not fit into the node's pool goes through the disk.
+func TestSmallMemory(t *testing.T) {
+	n := startSmall(t)
+	c := connect(t, n)
+	makeMemoryRows(c)
+	rows := c.must("select s, id from big order by s")
+	if len(rows) != memoryRows || !slices.IsSorted(rows) {
+		t.Fatalf("%d rows, sorted: %v", len(rows), slices.IsSorted(rows))
+	}
+	seen := map[string]bool{}
+	for _, r := range c.must("select s, count(*), sum(x) from big group by s") {
+		s, rest, _ := strings.Cut(r, "|")
+		if seen[s] || !strings.HasPrefix(rest, "1|") {
+			t.Fatal(r)
+		}
+		seen[s] = true
+	}
+	if len(seen) != memoryRows {
+		t.Fatalf("%d groups", len(seen))
+	}
+	if got := c.must("select count(*), sum(a.id - b.id) from big a join big b on a.s = b.s"); got[0] != fmt.Sprintf("%d|0", memoryRows) {
+		t.Error(got)
+	}
+	c.must("create table more as select s, count(*) as n from big group by s")
+	c.must("insert into more select s || 'x', id from big")
+	if got := c.must("select count(*), sum(n) from more"); got[0] != fmt.Sprintf("%d|%d", 2*memoryRows, memoryRows+memoryRows*(memoryRows+1)/2) {
+		t.Error(got)
+	}
+	if n.pool.Peak() > n.pool.Limit() {
+		t.Errorf("the pool of %d bytes held %d", n.pool.Limit(), n.pool.Peak())
+	}
+	if n.pool.Spilled() == 0 {
+		t.Error("nothing went through the disk")
+	}
+	if n.pool.Used() != 0 {
+		t.Errorf("%d bytes are left", n.pool.Used())
+	}
+}
+
+// TestHog: a statement that cannot do with less fails with 53200; the others,
+// beside it, do not.
+func TestHog(t *testing.T) {
+	n := startSmall(t)
+	makeMemoryRows(connect(t, n))
+	hog, others := connect(t, n), []*client{connect(t, n), connect(t, n), connect(t, n)}
+	var wg sync.WaitGroup
+	for i, c := range others {
+		wg.Go(func() {
+			for k := range 2 {
+				got, err := c.do(fmt.Sprintf("select s from big order by md5(s || '%d') offset %d", i, memoryRows-5-k))
+				if err != nil || len(got) != 5+k {
+					t.Errorf("%d rows, %v", len(got), err)
+				}
+			}
+		})
+	}
+	for range 3 {
+		if got, err := hog.do("select length(string_agg(s || s, ',')) from big"); !pgerr.Is(err, pgerr.OutOfMemory) || !strings.Contains(err.Error(), "n1") {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+	wg.Wait()
+}
+
+// TestLongText: what a text's trees take is charged before they are made.
+func TestLongText(t *testing.T) {
+	c := connect(t, startSmall(t))
+	list := strings.Repeat("1,", 100_000) + "1"
+	if _, err := c.do("select 1 where 1 in (" + list + ")"); !pgerr.Is(err, pgerr.OutOfMemory) {
+		t.Error(err)
+	}
+	if got := c.must("select 1 where 1 in (" + list[:2001] + ")"); got[0] != "1" {
+		t.Error(got)
+	}
+	if got := c.must("select length('" + strings.Repeat("x", 1<<20) + "')"); got[0] != fmt.Sprint(1<<20) {
+		t.Error(got)
+	}
+}
+
+// TestBulkWrite: rows that lanes write obey the table's constraints.
+func TestBulkWrite(t *testing.T) {
+	n := start(t, 1)[0]
+	c := connect(t, n)
+	makeMemoryRows(c)
+	c.must("create table w (id int primary key, s text not null, x float8 check (x >= 0), y float8 generated always as (x + 1) stored, d text default 'd')")
+	c.must("insert into w (s, id, x) select s, id, x from big")
+	sum := c.must("select count(*), count(distinct d), sum(y) - sum(x) from w")
+	if sum[0] != fmt.Sprintf("%d|1|%d", memoryRows, memoryRows) {
+		t.Error(sum)
+	}
+	for _, bad := range []struct {
+		sql  string
+		code pgerr.Code
+		says string
+	}{
+		{"insert into w (id, s, x) select id + 1000000, nullif(id, 77777)::text, x from big", pgerr.NotNullViolation, `column "s" of relation "w"`},
+		{"insert into w (id, s, x) select id + 1000000, s, x - 1002 from big", pgerr.CheckViolation, `"w_x_check"`},
+		{"insert into w (id, s, x) select id, s, x from big where id > 1000", pgerr.UniqueViolation, `"w_pkey"`},
+		{"insert into w (id, s, x) select id / 2 + 1000000, s, x from big", pgerr.UniqueViolation, `"w_pkey"`},
+		{"create table v as select id, 1 / (id - 300000) as z from big", pgerr.DivisionByZero, ""},
+	} {
+		if _, err := c.do(bad.sql); !pgerr.Is(err, bad.code) || !strings.Contains(err.Error(), bad.says) {
+			t.Errorf("%s: %v", bad.sql, err)
+		}
+	}
+	if got := c.must("select count(*), count(distinct d), sum(y) - sum(x) from w"); got[0] != sum[0] {
+		t.Errorf("after failures %v, before %v", got, sum)
+	}
+	c.must("create table num as select id, (x / 3)::numeric(12,3) as z, x::int8 as i from big")
+	if got := c.must("select count(*), sum(z) = (select sum((x / 3)::numeric(12,3)) from big), min(id), max(id) from num"); got[0] != fmt.Sprintf("%d|t|1|%d", memoryRows, memoryRows) {
+		t.Error(got)
+	}
+}
+
+// TestCursorPast: a cursor gives its past again, whether it has gone to disk or
+// not, as a list would.
+func TestCursorPast(t *testing.T) {
+	n := startSmall(t)
+	c := connect(t, n)
+	makeMemoryRows(c)
+	want := c.must("select id, s from big order by id")
+	c.must("begin; declare k scroll cursor for select id, s from big order by id")
+	r := rand.New(rand.NewSource(4))
+	pos := 0 // as in PostgreSQL: 0 before the first row
+	for range 60 {
+		at := 1 + r.Intn(memoryRows)
+		var got, rows []string
+		switch r.Intn(4) {
+		case 0:
+			got, rows = c.must(fmt.Sprintf("fetch absolute %d from k", at)), want[at-1:at]
+			pos = at
+		case 1:
+			m := 1 + r.Intn(20000)
+			end := min(pos+m, memoryRows)
+			got, rows = c.must(fmt.Sprintf("fetch %d from k", m)), want[min(pos, end):end]
+			if pos += m; pos > memoryRows {
+				pos = memoryRows + 1
+			}
+		case 2:
+			m := 1 + r.Intn(50)
+			for i := pos - 1; i >= 1 && i >= pos-m; i-- {
+				rows = append(rows, want[i-1])
+			}
+			got = c.must(fmt.Sprintf("fetch backward %d from k", m))
+			pos = max(pos-m, 0)
+		case 3:
+			got = c.must(fmt.Sprintf("move absolute %d in k", at))
+			pos = at
+		}
+		if !slices.Equal(got, rows) {
+			t.Fatalf("at %d: %d rows, not %d", pos, len(got), len(rows))
+		}
+	}
+	c.must("rollback")
+	c.must("begin; declare f no scroll cursor for select id, s from big order by id")
+	var got []string
+	for {
+		some := c.must("fetch 50000 from f")
+		if len(some) == 0 {
+			break
+		}
+		got = append(got, some...)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d rows forward", len(got))
+	}
+	if _, err := c.do("fetch backward 1 from f"); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
+		t.Error(err)
+	}
+	c.must("rollback")
+	if n.pool.Used() != 0 || n.pool.Peak() > n.pool.Limit() {
+		t.Errorf("%d bytes are left, %d was the peak", n.pool.Used(), n.pool.Peak())
+	}
+}
+
+// TestMemoryOption: the pool leaves room for the program and the collector.
+func TestMemoryOption(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	for _, memory := range []int64{64 << 20, 512 << 20, 16 << 30} {
+		n := &Node{o: Options{Memory: memory}}
+		n.memory()
+		if l := n.pool.Limit(); l < memory/4 || l > memory*6/10 {
+			t.Errorf("a pool of %d in %d", l, memory)
+		}
+		if l := debug.SetMemoryLimit(-1); l > memory || l == math.MaxInt64 {
+			t.Errorf("the runtime may take %d of %d", l, memory)
+		}
+		close(n.unwatch)
+		n.watched.Wait()
+	}
+}

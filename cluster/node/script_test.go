@@ -1,0 +1,146 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the scripts of testdata/sql give into them")
+
+// TestScripts runs the scripts of testdata/sql on a node, each in a schema of
+// its own. A script is a list of statements, each with its session's name and
+// followed by what it must give, indented: rows, notices, then the command tag
+// or the error.
+//
+//	connect b reader        opens session b as role reader; others are opened,
+//	                        as superuser, where they are first named
+//	a: insert into t values (1)
+//	  INSERT 0 1
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/sql/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	nodes := start(t, 1)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			connect(t, nodes[0]).must("create schema " + name)
+			s := &script{t: t, node: nodes[0], schema: name, sessions: map[string]*scriptSession{}}
+			got := s.run(string(text))
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+type script struct {
+	t        *testing.T
+	node     *Node
+	schema   string
+	sessions map[string]*scriptSession
+}
+
+type scriptSession struct {
+	s       *coord.Session
+	notices []string
+}
+
+func (s *scriptSession) Notice(e *pgerr.Error) {
+	s.notices = append(s.notices, fmt.Sprintf("%s %s: %s", e.Severity, e.Code, e.Message))
+}
+
+func (s *scriptSession) Parameter(string, string) {}
+
+func (x *script) connect(name, role string) *scriptSession {
+	x.t.Helper()
+	if s := x.sessions[name]; s != nil {
+		return s
+	}
+	s := &scriptSession{}
+	var err error
+	if s.s, err = x.node.Engine().Connect(context.Background(), coord.Startup{User: role, Database: "tributary", PID: pids.Add(1), Notify: s}); err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(func() { _ = s.s.Close() })
+	x.sessions[name] = s
+	if _, err := (&client{x.t, s.s}).do("set search_path = " + x.schema); err != nil {
+		x.t.Fatal(err)
+	}
+	return s
+}
+
+// run carries a script out and gives it with what came of it.
+func (x *script) run(text string) string {
+	var out strings.Builder
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		out.WriteString(lines[i] + "\n")
+		if f := strings.Fields(lines[i]); len(f) == 3 && f[0] == "connect" {
+			x.connect(f[1], f[2])
+			continue
+		}
+		name, sql, ok := strings.Cut(lines[i], ": ")
+		if !ok || strings.HasPrefix(name, "#") || strings.Contains(name, " ") {
+			continue
+		}
+		at := i + 1
+		var want []string
+		for i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ") {
+			i++
+			want = append(want, lines[i][2:])
+		}
+		got := x.connect(name, "tributary").give(sql)
+		for _, l := range got {
+			out.WriteString("  " + l + "\n")
+		}
+		if !*rewrite && strings.Join(got, "\n") != strings.Join(want, "\n") {
+			x.t.Errorf("line %d: %s\ngave\n  %s\nwant\n  %s", at, lines[at-1], strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		}
+	}
+	return out.String()
+}
+
+// give runs a statement and tells all that a client would see.
+func (s *scriptSession) give(sql string) []string {
+	s.notices = nil
+	var tag string
+	p, err := (&client{s: s.s}).query(sql)
+	var rows []string
+	if err == nil {
+		rows, err = read(p)
+		tag = p.Tag()
+	}
+	if serr := s.s.Sync(context.Background(), err == nil); err == nil {
+		err = serr
+	}
+	if err == nil {
+		return append(append(rows, s.notices...), tag)
+	}
+	out := s.notices
+	var e *pgerr.Error
+	if !errors.As(err, &e) {
+		return append(out, "ERROR "+err.Error())
+	}
+	out = append(out, fmt.Sprintf("ERROR %s: %s", e.Code, e.Message))
+	if e.Detail != "" {
+		out = append(out, "DETAIL: "+strings.ReplaceAll(e.Detail, "\n", "; "))
+	}
+	return out
+}

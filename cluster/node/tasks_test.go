@@ -1,0 +1,93 @@
+package node
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestThreshold: a plan over few rows stays on its node; a setting says what few
+// is.
+func TestThreshold(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[0])
+	if got := c.must("show tributary.distribute_rows"); !slices.Equal(got, []string{"100000"}) {
+		t.Error(got)
+	}
+	if got := c.must("select setting from cluster.settings where name = 'tributary.distribute_rows'"); !slices.Equal(got, []string{"100000"}) {
+		t.Error(got)
+	}
+	c.must("create table t as select g as id from generate_series(1, 5000) g; insert into t select id + 5000 from t")
+	for _, x := range []struct {
+		rows, where string
+		spread      bool
+	}{
+		{"100000", "true", false}, {"10001", "true", false}, {"10000", "true", true}, {"0", "true", true},
+		// Segments that the filter rules out are not read.
+		{"5001", "id > 6000", false}, {"5000", "id > 6000", true},
+	} {
+		c.must("set tributary.distribute_rows = " + x.rows)
+		plan := strings.Join(c.must("explain (costs off) select count(*) from t where "+x.where), "\n")
+		if strings.Contains(plan, "on 3 nodes") != x.spread {
+			t.Errorf("from %s rows on, where %s:\n%s", x.rows, x.where, plan)
+		}
+	}
+	if _, err := c.do("set tributary.distribute_rows = -1"); err == nil {
+		t.Error("a negative number of rows is taken")
+	}
+}
+
+// TestExplainAnalyze sums what tasks did over the nodes.
+func TestExplainAnalyze(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[2], spread)
+	c.must("create table t as select g as id, g % 7 as a from generate_series(1, 20000) g; insert into t select * from t")
+	plan := strings.Join(c.must("explain analyze select a, count(*) from t group by a"), "\n")
+	for _, want := range []string{`Seq Scan on t .*rows=40000 loops=3 `, `Gather from stage 1 on 3 nodes`, `Stages: 2`, `  Stage 0: 1 task, rows=7 `, `  Stage 1: 3 tasks, rows=\d+ .* memory=[1-9]\d*kB spilled=0kB`, `Memory: `} {
+		if !regexp.MustCompile(want).MatchString(plan) {
+			t.Errorf("no %q in\n%s", want, plan)
+		}
+	}
+}
+
+// TestTasks lists what runs, wherever it runs.
+func TestTasks(t *testing.T) {
+	nodes := start(t, 3)
+	c, other := connect(t, nodes[0], spread), connect(t, nodes[0])
+	c.must(big)
+	p, err := c.query("select x.b, y.b from big x join big y on x.a = y.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Next(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	const tasks = "select node, stage, query, statement from cluster.tasks where query like 'select x.%' order by 1, 2"
+	if got := other.must(tasks); len(got) < 2 || !strings.HasPrefix(got[0], "n1|0|select x.b, y.b") || !strings.HasPrefix(got[1], "n1|1|") {
+		t.Errorf("%q", got)
+	}
+	// A node tells of its part with the heartbeats; what is read is more than the
+	// way to the gateway holds.
+	far := connect(t, nodes[1])
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		got := far.must("select distinct node from cluster.tasks where query like 'select x.%' order by 1")
+		if slices.Equal(got, []string{"n1", "n2", "n3"}) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%q", got)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.s.Sync(context.Background(), true); err != nil {
+		t.Fatal(err)
+	}
+	if got := other.must("select * from cluster.tasks where query like 'select x.%' and node = 'n1'"); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
