@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -65,6 +66,9 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	case "bool_or":
 		return &logic{}
 	case "bit_and", "bit_or", "bit_xor":
+		if args[0].OID == types.BitOID {
+			return &bitStrings{op: name[4]}
+		}
 		return &bitwise{op: name[4], typ: args[0]}
 	case "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp":
 		return newVariance(name, args[0], ret)
@@ -126,6 +130,26 @@ func datumColumn(t types.Type, from, to int, f func(g int) (types.Datum, error))
 		}
 	}
 	return b.NewArray(), nil
+}
+
+// numericColumn builds a column of variable numerics, NULL where has is false.
+func numericColumn(from, to int, has func(g int) bool, value func(g int) (types.Decimal, error)) (arrow.Array, error) {
+	n := to - from
+	offs := make([]int32, 1, n+1)
+	data := make([]byte, 0, 12*n)
+	valid := make([]byte, batch.BitmapBytes(n))
+	for g := from; g < to; g++ {
+		if has(g) {
+			d, err := value(g)
+			if err != nil {
+				return nil, err
+			}
+			data = d.AppendBinary(data)
+			batch.SetBit(valid, g-from)
+		}
+		offs = append(offs, int32(len(data)))
+	}
+	return batch.FromOffsets(types.Numeric.Arrow(), offs, data, valid), nil
 }
 
 func badState() error { return pgerr.New(pgerr.DataCorrupted, "malformed aggregate state") }

@@ -148,17 +148,10 @@ func (s *intSum) Results(from, to int) (arrow.Array, error) {
 	if s.in.IsFixed() {
 		scale = int32(s.in.Scale)
 	}
-	return datumColumn(s.out, from, to, func(g int) (types.Datum, error) {
-		if s.n[g] == 0 {
-			return nil, nil
-		}
-		if s.out.OID == types.Int8OID {
-			v, ok := s.small(g)
-			if !ok {
-				return nil, pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
-			}
-			return v, nil
-		}
+	if s.out.OID == types.Int8OID {
+		return s.integers(from, to)
+	}
+	value := func(g int) (types.Decimal, error) {
 		var d types.Decimal
 		if v, ok := s.small(g); ok {
 			d = types.DecimalFromInt64(v, scale)
@@ -169,7 +162,35 @@ func (s *intSum) Results(from, to int) (arrow.Array, error) {
 			return d.Div(types.DecimalFromInt64(s.n[g], 0))
 		}
 		return d, nil
+	}
+	if !s.out.IsFixed() {
+		return numericColumn(from, to, func(g int) bool { return s.n[g] > 0 }, value)
+	}
+	return datumColumn(s.out, from, to, func(g int) (types.Datum, error) {
+		if s.n[g] == 0 {
+			return nil, nil
+		}
+		return value(g)
 	})
+}
+
+// integers gives sums as bigint.
+func (s *intSum) integers(from, to int) (arrow.Array, error) {
+	out := make([]int64, to-from)
+	valid := make([]byte, batch.BitmapBytes(len(out)))
+	for i := range out {
+		g := from + i
+		if s.n[g] == 0 {
+			continue
+		}
+		v, ok := s.small(g)
+		if !ok {
+			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
+		}
+		out[i] = v
+		batch.SetBit(valid, i)
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, valid), nil
 }
 
 func (s *intSum) Bytes() int64 { return int64(cap(s.lo)) * 24 }

@@ -213,10 +213,50 @@ func (b *builder) tableWrite(ctx context.Context, n *plan.TableWrite) (rel, erro
 	if b.Writers == nil {
 		return rel{}, pgerr.Internal("the task cannot write tables")
 	}
-	in, err := b.exactly(ctx, n.Input, n.Input.Schema())
+	src := n.Input.Schema()
+	in, err := b.exactly(ctx, n.Input, src)
 	if err != nil {
 		return rel{}, err
 	}
-	ops := op.NewTableWrite(in, func(ctx context.Context) (op.Writer, error) { return b.Writers.Writer(ctx, n) })
+	values := make([]int, len(n.Cols))
+	for i := range n.Cols {
+		values[i] = i
+		if n.Values != nil {
+			values[i] = find(src, n.Values[i])
+		}
+		if values[i] < 0 || values[i] >= len(src) {
+			return rel{}, pgerr.Internal("the rows to write lack column %d", n.Cols[i])
+		}
+	}
+	checks := make([]*op.RowCheck, len(in))
+	for lane := range checks {
+		if checks[lane], err = b.rowCheck(n, src); err != nil {
+			return rel{}, err
+		}
+	}
+	ops := op.NewTableWrite(in, values, checks, func(ctx context.Context) (op.Writer, error) { return b.Writers.Writer(ctx, n) })
 	return rel{ops, n.Schema()}, nil
+}
+
+// rowCheck compiles the constraints of a lane.
+func (b *builder) rowCheck(n *plan.TableWrite, src []plan.Column) (*op.RowCheck, error) {
+	c := &op.RowCheck{Table: n.Table, Schema: n.Namespace}
+	if b.Env != nil {
+		c.Env = b.Env.Types
+	}
+	for _, num := range n.Cols {
+		col := n.Table.ColumnNum(num)
+		if col == nil {
+			return nil, pgerr.Internal("table %d has no column %d", n.Table.OID, num)
+		}
+		c.Cols = append(c.Cols, *col)
+	}
+	for _, k := range n.Checks {
+		p, err := eval.Compile(k.Expr, src, b.Env)
+		if err != nil {
+			return nil, err
+		}
+		c.Checks = append(c.Checks, op.NamedCheck{Name: k.Name, Program: p})
+	}
+	return c, nil
 }

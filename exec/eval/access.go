@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -361,5 +360,3 @@ func constVec(t types.Type, d types.Datum, n int) (*vec, error) {
 	}
 	return v, nil
 }
-
-var _ = batch.Bit

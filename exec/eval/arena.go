@@ -12,11 +12,12 @@ type arena struct {
 	chunks [][]uint64
 	cur    int // chunk in use
 	used   int // words used of it
-	// owned marks memory given since the last reset, so that results that lie
-	// in the arena can be told from those that do not.
 }
 
-const arenaChunk = 1 << 15 // words: 256 KiB
+const (
+	arenaFirst = 1 << 8  // words: 2 KiB
+	arenaChunk = 1 << 15 // words: 256 KiB
+)
 
 func (a *arena) reset() {
 	a.cur, a.used = 0, 0
@@ -42,7 +43,8 @@ func (a *arena) words(n int) []uint64 {
 		a.cur++
 		a.used = 0
 	}
-	a.chunks = append(a.chunks, make([]uint64, max(arenaChunk, n)))
+	// Small at first: a program may live for one row only.
+	a.chunks = append(a.chunks, make([]uint64, max(min(arenaChunk, arenaFirst<<(3*min(len(a.chunks), 4))), n)))
 	a.cur = len(a.chunks) - 1
 	a.used = n
 	return a.chunks[a.cur][:n:n]

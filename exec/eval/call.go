@@ -211,7 +211,7 @@ func (n *callNode) byDictionary(fr *frame, args []*vec) (*vec, error) {
 		}
 		sub := *fr
 		var heap arena // the result outlives this batch
-		sub.a = &heap
+		sub.a, sub.shared = &heap, nil
 		v, err := n.apply(&sub, in, d.dict.n, false)
 		if err != nil {
 			return nil, err

@@ -3,7 +3,10 @@ package eval
 import (
 	"strings"
 
+	"github.com/multigres/multigres/go/common/parser/ast"
+
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -127,7 +130,12 @@ func addVisible(t table) {
 }
 
 func addDefinitions(t table) {
-	expression := always(loose(func(_ *call, a []types.Datum) (types.Datum, error) { return a[0], nil }))
+	expression := always(loose(func(_ *call, a []types.Datum) (types.Datum, error) {
+		if s, ok := a[0].(string); ok {
+			return shownExpr(s), nil
+		}
+		return a[0], nil
+	}))
 	t.puts(expression, "pg_get_expr(pg_node_tree,oid)", "pg_get_expr(pg_node_tree,oid,bool)")
 	constraint := hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
 		o := types.OID(a[0].(int64))
@@ -296,6 +304,50 @@ func constraintDef(h Host, r *catalog.Relation, c *catalog.Constraint) string {
 
 // parenthesised puts an expression in parentheses, as PostgreSQL writes those
 // it keeps, unless it is.
+// shownExpr gives a kept expression as PostgreSQL shows it: an operation in
+// parentheses, a cast constant with its type behind it.
+func shownExpr(text string) string {
+	list, err := parse.Parse("SELECT "+text, parse.Postgres)
+	if err != nil || len(list) != 1 {
+		return text
+	}
+	sel, ok := list[0].Node.(*ast.SelectStmt)
+	if !ok || sel.TargetList == nil || len(sel.TargetList.Items) != 1 {
+		return text
+	}
+	target, ok := sel.TargetList.Items[0].(*ast.ResTarget)
+	if !ok {
+		return text
+	}
+	switch x := target.Val.(type) {
+	case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest:
+		return "(" + text + ")"
+	case *ast.A_Const:
+		if _, ok := x.Val.(*ast.Boolean); ok {
+			return strings.ToLower(text)
+		}
+	case *ast.TypeCast:
+		c, ok := x.Arg.(*ast.A_Const)
+		if !ok {
+			return text
+		}
+		name, mod, _ := strings.Cut(x.TypeName.SqlString(), "(")
+		oid, ok := types.ByName(strings.ToLower(name))
+		if !ok {
+			return text
+		}
+		val := c.SqlString()
+		if !strings.HasPrefix(val, "'") {
+			val = "(" + val + ")"
+		}
+		if name = types.TypeName(oid); mod != "" {
+			name += "(" + mod
+		}
+		return val + "::" + name
+	}
+	return text
+}
+
 func parenthesised(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "(") {

@@ -11,9 +11,25 @@ import (
 type compiler struct {
 	env *Env
 	ord map[expr.ColID]int
+	// Of several expressions: the calls seen, and the places of those that
+	// occur more than once, by fingerprint.
+	seen   map[string]bool
+	shared map[string]int
 }
 
 func (c *compiler) compile(e expr.Expr) (node, error) {
+	if _, ok := e.(*expr.Call); ok && len(c.shared) > 0 {
+		if key, ok := fingerprint(e); ok {
+			if i, ok := c.shared[key]; ok {
+				of, err := c.plain(e)
+				return &sharedNode{of: of, i: i}, err
+			}
+		}
+	}
+	return c.plain(e)
+}
+
+func (c *compiler) plain(e expr.Expr) (node, error) {
 	switch e := e.(type) {
 	case *expr.Col:
 		i, ok := c.ord[e.ID]

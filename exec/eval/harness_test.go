@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -225,31 +223,6 @@ func runSets(calls []plan.SetCall, b *batch.Batch, in []plan.Column, ordinality,
 	return batch.New(out, n), schema, nil
 }
 
-// text prints a result as the conformance files do: a row a line, columns by
-// tabs.
-func text(cols []plan.Column, rows [][]types.Datum, env *eval.Env) string {
-	var b strings.Builder
-	for _, r := range rows {
-		for i, d := range r {
-			if i > 0 {
-				b.WriteByte('\t')
-			}
-			switch {
-			case d == nil:
-				b.WriteString("NULL")
-			default:
-				s := types.TextOf(cols[i].Type, d, env.Types)
-				if s == "" {
-					s = "(empty)"
-				}
-				b.WriteString(strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(s))
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
 func sameFloat(a, b string) bool {
 	x, err1 := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)
@@ -265,5 +238,3 @@ func sameFloat(a, b string) bool {
 	}
 	return d <= 1e-9*m
 }
-
-var _ = testing.Short

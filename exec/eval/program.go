@@ -37,6 +37,8 @@ type frame struct {
 	sel  []int32 // rows of the batch; nil: all
 	n    int
 	cols []*vec // columns loaded so far, by ordinal
+	// shared are the results of sharedNodes so far; nil: they are not kept.
+	shared []*vec
 	// nested, for expressions over something else than the batch's columns
 	// (elements of an array), holds the vecs that such nodes read.
 	nested []*vec
@@ -48,7 +50,7 @@ func (fr *frame) narrow(rows []int32) *frame {
 		return fr
 	}
 	sub := *fr
-	sub.cols = nil
+	sub.cols, sub.shared = nil, nil
 	sub.n = len(rows)
 	if fr.sel == nil {
 		sub.sel = rows

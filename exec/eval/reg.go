@@ -16,6 +16,13 @@ type SystemRelations interface {
 	SystemRelationName(oid types.OID) (schema, name string, ok bool)
 }
 
+// Procedures is a Host that knows procedures that no statement can call, such
+// as array_in, by name.
+type Procedures interface {
+	Procedure(name string) (types.OID, bool)
+	ProcedureName(oid types.OID) (string, bool)
+}
+
 // systemCatalogs are catalogs whose OID is fixed, for hosts that know no more.
 var systemCatalogs = map[string]types.OID{
 	"pg_type": 1247, "pg_attribute": 1249, "pg_proc": 1255, "pg_class": 1259, "pg_authid": 1260, "pg_auth_members": 1261,
@@ -166,13 +173,25 @@ func RegIn(h Host, t types.OID, name string) (types.OID, error) {
 	case types.RegtypeOID:
 		return findType(h, name)
 	case types.RegprocedureOID, types.RegoperatorOID:
+		if err := operatorSchema(st, t, name); err != nil {
+			return 0, err
+		}
 		return findCallable(t, name)
 	case types.RegoperOID:
+		if err := operatorSchema(st, t, name); err != nil {
+			return 0, err
+		}
 		return findOperatorName(name)
 	}
 	parts, err := splitName(name)
 	if err != nil {
 		return 0, err
+	}
+	if len(parts) == 2 && parts[0] != "pg_temp" && st.SchemaByName(parts[0]) == nil {
+		switch t {
+		case types.RegclassOID, types.RegprocOID, types.RegcollationOID:
+			return 0, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", parts[0])
+		}
 	}
 	switch t {
 	case types.RegclassOID:
@@ -203,6 +222,11 @@ func RegIn(h Host, t types.OID, name string) (types.OID, error) {
 		}
 		switch len(list) {
 		case 0:
+			if p, ok := h.(Procedures); ok && (len(parts) == 1 || parts[0] == "pg_catalog") {
+				if o, ok := p.Procedure(parts[len(parts)-1]); ok {
+					return o, nil
+				}
+			}
 			return 0, pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", dotted(parts))
 		case 1:
 			return list[0].OID, nil
@@ -247,6 +271,15 @@ func findType(h Host, name string) (types.OID, error) {
 	st := h.Catalog()
 	schemas := schemaPath(h.Session())
 	if len(parts) == 2 {
+		if parts[0] == "pg_catalog" {
+			base := parts[1]
+			if array {
+				base += "[]"
+			}
+			if o, ok := types.ByName(base); ok {
+				return o, nil
+			}
+		}
 		sc := st.SchemaByName(parts[0])
 		if sc == nil {
 			return 0, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", parts[0])
@@ -321,6 +354,30 @@ next:
 	return 0, pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", text)
 }
 
+// operatorSchema fails if the name of an operator, or of a function with its
+// arguments, is qualified with a schema that is not there or has none.
+func operatorSchema(st *catalog.State, t types.OID, name string) error {
+	head, _, _ := strings.Cut(strings.TrimSpace(name), "(")
+	schema, op, ok := strings.Cut(head, ".")
+	if !ok || schema == "" || op == "" || !strings.ContainsAny(schema[:1], `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"`) {
+		return nil
+	}
+	parts, err := splitName(schema)
+	if err != nil {
+		return err
+	}
+	switch {
+	case st.SchemaByName(parts[0]) == nil && t != types.RegoperatorOID:
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", parts[0])
+	case parts[0] != "pg_catalog":
+		if t == types.RegprocedureOID {
+			return pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", strings.TrimSpace(name))
+		}
+		return pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s", strings.TrimSpace(name))
+	}
+	return nil
+}
+
 func findOperatorName(name string) (types.OID, error) {
 	n := strings.TrimPrefix(strings.TrimSpace(name), "pg_catalog.")
 	list := append(append([]*fn.Operator(nil), fn.Operators(n)...), fn.Prefix(n)...)
@@ -361,6 +418,9 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 	case types.RegprocOID:
 		if f := fn.ByOID(oid); f != nil {
 			return quoteIdent(f.Name), true
+		}
+		if p, ok := h.(Procedures); ok {
+			return p.ProcedureName(oid)
 		}
 	case types.RegprocedureOID:
 		if f := fn.ByOID(oid); f != nil {

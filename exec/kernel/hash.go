@@ -29,6 +29,9 @@ func mix(a, b uint64) uint64 {
 // hash64 hashes one 8-byte value.
 func hash64(v uint64) uint64 { return mix(v^hashK0, hashK1) }
 
+// HashInt is the hash of an integer column's value v.
+func HashInt(v int64) uint64 { return hash64(uint64(v)) }
+
 // Combine folds the hash of a further column into that of those before it.
 func Combine(h, v uint64) uint64 { return mix(h^v, hashK2^bits.RotateLeft64(h, 23)) }
 

@@ -155,6 +155,22 @@ func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs
 			return out
 		}
 		offs, data := offsets(dict), bytesOf(dict)
+		if memo := newMatchMemo(dict.Len(), ids, pairs); memo != nil {
+			for _, p := range pairs {
+				id, k := ids[p], index[rows[p]]
+				m := &memo.seen[int(id)*memo.width+int(k)]
+				if *m == 0 {
+					*m = 1
+					if string(data[offs[k]:offs[k+1]]) == string(c.strs[id>>chunkShift].at(id&chunkMask)) {
+						*m = 2
+					}
+				}
+				if *m == 2 {
+					out = append(out, p)
+				}
+			}
+			return out
+		}
 		for _, p := range pairs {
 			id, k := ids[p], index[rows[p]]
 			if string(data[offs[k]:offs[k+1]]) == string(c.strs[id>>chunkShift].at(id&chunkMask)) {
@@ -173,6 +189,26 @@ func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs
 		}
 	}
 	return out
+}
+
+// matchMemo remembers what comparing a dictionary's value with a row gave: 0
+// not done yet, 1 different, 2 equal. Few groups and few values, as in reports,
+// are compared once.
+type matchMemo struct {
+	seen  []uint8
+	width int
+}
+
+// newMatchMemo makes a memo where that is small beside the pairs, else nil.
+func newMatchMemo(values int, ids []uint32, pairs []int32) *matchMemo {
+	most := uint32(0)
+	for _, p := range pairs {
+		most = max(most, ids[p])
+	}
+	if (int64(most)+1)*int64(values) > int64(len(pairs)) {
+		return nil
+	}
+	return &matchMemo{seen: make([]uint8, (int(most)+1)*values), width: values}
 }
 
 // matchKeys compares by the ordering key: jsonb, intervals, arrays, records.

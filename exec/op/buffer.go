@@ -29,6 +29,7 @@ type Buffer struct {
 	rows  int64
 	small []*batch.Batch // wait to be written together
 	smN   int
+	smB   int64
 }
 
 // NewBuffer makes an empty buffer of columns ts.
@@ -76,7 +77,8 @@ func (f *Buffer) Append(ctx context.Context, b *batch.Batch) error {
 		f.acct.Shrink(f.acct.Used())
 	}
 	f.small = append(f.small, b)
-	if f.smN += b.N; f.smN >= smallRows {
+	f.smN += b.N
+	if f.smB += b.Bytes(); f.smN >= smallRows || f.smB >= leafBytes/2 {
 		return f.flush(ctx)
 	}
 	return nil
@@ -87,7 +89,7 @@ func (f *Buffer) flush(ctx context.Context) error {
 		return nil
 	}
 	b := joinBatches(f.types, f.small)
-	f.small, f.smN = nil, 0
+	f.small, f.smN, f.smB = nil, 0, 0
 	return f.w.Append(ctx, b)
 }
 

@@ -2,8 +2,10 @@ package op
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
 )
 
 // NewFilter keeps the rows that filters, one a lane, select.
@@ -16,23 +18,32 @@ func NewFilter(in []Operator, filters []Filter) []Operator {
 }
 
 type filter struct {
-	in Operator
-	f  Filter
+	in   Operator
+	f    Filter
+	todo []*batch.Batch // rows of a batch that was too large at once, the first last
 }
 
 func (o *filter) Open(ctx context.Context) error { return o.in.Open(ctx) }
 
 func (o *filter) Next(ctx context.Context) (*batch.Batch, error) {
 	for {
-		b, err := o.in.Next(ctx)
+		var b *batch.Batch
+		var err error
+		if n := len(o.todo); n > 0 {
+			b, o.todo = o.todo[n-1], o.todo[:n-1]
+		} else if b, err = o.in.Next(ctx); err != nil {
+			return nil, err
+		}
+		out, err := o.f.Select(ctx, b)
+		if n := b.Rows(); n > 1 && errors.Is(err, eval.ErrBatchTooLarge) {
+			o.todo = append(o.todo, b.Slice(n/2, n), b.Slice(0, n/2))
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		if b, err = o.f.Select(ctx, b); err != nil {
-			return nil, err
-		}
-		if b.Rows() > 0 {
-			return b, nil
+		if out.Rows() > 0 {
+			return out, nil
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -40,4 +51,7 @@ func (o *filter) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-func (o *filter) Close() error { return o.in.Close() }
+func (o *filter) Close() error {
+	o.todo = nil
+	return o.in.Close()
+}

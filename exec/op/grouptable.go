@@ -22,6 +22,10 @@ import (
 // made where a hash is not there; then the keys of all rows are compared with
 // their groups' column by column. The few rows whose hashes collide are looked
 // up again one by one.
+//
+// A table of one integer key begins with a range instead (groupRange), without
+// slots and hashes. Batches of small dictionaries find their groups by codes
+// (groupCodes).
 type groupTable struct {
 	types  []types.Type
 	keys   []*kernel.Column
@@ -30,14 +34,20 @@ type groupTable struct {
 	hashes []uint64
 	ids    []uint32
 	aggs   []agg.Agg
-	groups []uint32 // scratch: group of each row
+	h      *kernel.Hasher
+	codes  *groupCodes
+	rng    *groupRange
+	grant  func(bytes int64) bool // asks for memory that can be done without
+	groups []uint32               // scratch: group of each row
+	fresh  []int32
+	hbuf   []uint64
 	rowIDs []uint32
 	rows   []int32
 	pairs  []int32
 }
 
-func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
-	t := &groupTable{types: ts, slots: make([]uint32, 1024), aggs: aggs}
+func newGroupTable(ts []types.Type, h *kernel.Hasher, aggs []agg.Agg) *groupTable {
+	t := &groupTable{types: ts, h: h, slots: make([]uint32, 1024), aggs: aggs, rng: newGroupRange(ts)}
 	for _, k := range ts {
 		t.keys = append(t.keys, kernel.NewColumn(k))
 	}
@@ -49,6 +59,9 @@ func (t *groupTable) n() int { return len(t.ids) }
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
 	n := t.keyB + int64(len(t.slots))*4 + int64(cap(t.hashes))*8 + int64(cap(t.ids))*4
+	if t.rng != nil {
+		n += int64(len(t.rng.at)) * 4
+	}
 	for _, a := range t.aggs {
 		n += a.Bytes()
 	}
@@ -57,19 +70,36 @@ func (t *groupTable) bytes() int64 {
 
 // find gives the group of each of the n rows of cols, making groups as needed.
 // The result is valid until the next call.
-func (t *groupTable) find(cols []arrow.Array, hashes []uint64, n int) []uint32 {
+func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
+	if t.rng != nil {
+		if groups, ok := t.byRange(cols, n); ok {
+			return groups
+		}
+		t.leaveRange()
+	}
+	t.hbuf = t.h.Hash(cols, n, t.hbuf)
+	return t.byHash(cols, t.hbuf, n)
+}
+
+// scratch makes room for n rows.
+func (t *groupTable) scratch(n int) {
 	if cap(t.groups) < n {
 		t.groups, t.rows, t.rowIDs, t.pairs = make([]uint32, n), make([]int32, n), make([]uint32, n), make([]int32, n)
 		for i := range t.rows {
 			t.rows[i] = int32(i)
 		}
 	}
+}
+
+func (t *groupTable) byHash(cols []arrow.Array, hashes []uint64, n int) []uint32 {
+	t.scratch(n)
 	groups := t.groups[:n]
 	if need := (t.n() + n) * 2; need > len(t.slots) {
 		t.grow(need)
+		t.fill()
 	}
 	mask := uint64(len(t.slots) - 1)
-	fresh := make([]int32, 0, 64)
+	fresh := t.fresh[:0]
 	for i, h := range hashes[:n] {
 		at := h & mask
 		for {
@@ -88,6 +118,7 @@ func (t *groupTable) find(cols []arrow.Array, hashes []uint64, n int) []uint32 {
 			at = (at + 1) & mask
 		}
 	}
+	t.fresh = fresh
 	t.addKeys(cols, fresh)
 	if len(fresh) == n {
 		return groups
@@ -142,6 +173,7 @@ func (t *groupTable) collide(cols []arrow.Array, hashes []uint64, groups []uint3
 			if s == 0 {
 				if need := (t.n() + 1) * 2; need > len(t.slots) {
 					t.grow(need)
+					t.fill()
 					mask = uint64(len(t.slots) - 1)
 					at = hashes[i] & mask
 					continue
@@ -176,7 +208,11 @@ func (t *groupTable) grow(need int) {
 		size *= 2
 	}
 	t.slots = make([]uint32, size)
-	mask := uint64(size - 1)
+}
+
+// fill puts all groups into empty slots.
+func (t *groupTable) fill() {
+	mask := uint64(len(t.slots) - 1)
 	for g, h := range t.hashes {
 		at := h & mask
 		for t.slots[at] != 0 {
@@ -198,22 +234,20 @@ func (t *groupTable) keyColumns(from, to int) []arrow.Array {
 // absorb adds the groups list of another table.
 func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) error {
 	ids := make([]uint32, 0, kernel.ChunkRows)
-	hashes := make([]uint64, 0, kernel.ChunkRows)
+	cols := make([]arrow.Array, len(o.keys))
 	for from := 0; from < len(list); from += kernel.ChunkRows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		some := list[from:min(from+kernel.ChunkRows, len(list))]
-		ids, hashes = ids[:0], hashes[:0]
+		ids = ids[:0]
 		for _, g := range some {
 			ids = append(ids, o.ids[g])
-			hashes = append(hashes, o.hashes[g])
 		}
-		cols := make([]arrow.Array, len(o.keys))
 		for k, c := range o.keys {
 			cols[k] = c.Gather(ids)
 		}
-		groups := t.find(cols, hashes, len(some))
+		groups := t.find(cols, len(some))
 		for i, a := range t.aggs {
 			a.Resize(t.n())
 			if m, ok := a.(agg.Merger); ok {
@@ -226,6 +260,32 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 		}
 	}
 	return nil
+}
+
+// share lists the groups that lane me of n merges: by blocks of the key where
+// all tables have ranges, else by hash.
+func (t *groupTable) share(me, n uint64) []uint32 {
+	list := make([]uint32, 0, len(t.ids)/int(n)+len(t.ids)/8)
+	if t.rng == nil {
+		for g, h := range t.hashes {
+			if (h>>40)%n == me {
+				list = append(list, uint32(g))
+			}
+		}
+		return list
+	}
+	var blocks []uint64
+	g := uint32(0)
+	for ch := range t.keys[0].Chunks() {
+		blocks = blockOf(t.keys[0].Chunk(ch), blocks)
+		for _, b := range blocks {
+			if b%n == me {
+				list = append(list, g)
+			}
+			g++
+		}
+	}
+	return list
 }
 
 func mergeEncoded(a agg.Agg, groups []uint32, from agg.Agg, ids []uint32) error {

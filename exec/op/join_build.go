@@ -56,7 +56,7 @@ func (o *join) build(ctx context.Context) error {
 			}
 			t.findRange(ch)
 		}
-		if err := s.bar.Wait(ctx, func() error { t.size(); t.chunk.Store(0); return nil }); err != nil {
+		if err := s.bar.Wait(ctx, func() error { t.size(s.grant); t.chunk.Store(0); return nil }); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,10 @@ func (s *joinShared) reserve() error {
 	s.table = newJoinTable(s.cfg, rows)
 	rows.seal()
 	if !s.cfg.directKey {
-		s.table.size()
+		s.table.size(nil)
 	}
 	return nil
 }
+
+// grant charges memory that the table can do without.
+func (s *joinShared) grant(bytes int64) bool { return s.acct.Grow(bytes) == nil }

@@ -28,8 +28,8 @@ type prober struct {
 	b    *batch.Batch // columns as cfg.lStored says, perhaps with a selection
 	keys []arrow.Array
 	n    int
-	row  int    // cursor: the probe row,
-	cur  uint32 // and its candidate
+	row  int    // cursor: the place in found,
+	cur  uint32 // and the candidate
 	done bool
 
 	// By probe row: it has a match; the answer is NULL. In deferred mode they
@@ -38,13 +38,12 @@ type prober struct {
 	unknown  []bool
 	deferred bool
 
-	hashes []uint64
-	heads  []uint32
-	rows   []int32 // the page
-	ids    []uint32
-	pairs  []int32
-	bools  []bool
-	out    []*batch.Batch // results that wait
+	found found
+	rows  []int32 // the page
+	ids   []uint32
+	pairs []int32
+	bools []bool
+	out   []*batch.Batch // results that wait
 }
 
 func newProber(cfg *joinConfig, lane int, rows int) *prober {
@@ -65,9 +64,9 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bo
 		clear(p.bools)
 		p.matched, p.unknown = p.bools[:p.n], p.bools[p.n:]
 	}
-	p.heads = p.t.find(p.h, keys, p.n, &p.hashes, p.heads)
-	if p.n > 0 {
-		p.cur = p.heads[0]
+	p.t.find(p.h, keys, p.n, &p.found)
+	if len(p.found.heads) > 0 {
+		p.cur = p.found.heads[0]
 	}
 }
 
@@ -128,34 +127,31 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 func (p *prober) page() bool {
 	p.rows, p.ids = p.rows[:0], p.ids[:0]
 	t := p.t
-	for p.row < p.n {
+	rows, heads := p.found.rows, p.found.heads
+	for p.row < len(heads) && len(p.rows) < p.max {
+		row := rows[p.row]
 		switch {
 		case t.all != nil:
 			for p.cur != 0 && len(p.rows) < p.max {
-				p.rows = append(p.rows, int32(p.row))
+				p.rows = append(p.rows, row)
 				p.ids = append(p.ids, t.all[p.cur-1])
 				p.cur = t.step(p.cur)
 			}
 		case t.next == nil:
-			if p.cur != 0 {
-				p.rows = append(p.rows, int32(p.row))
-				p.ids = append(p.ids, p.cur-1)
-				p.cur = 0
-			}
+			p.rows = append(p.rows, row)
+			p.ids = append(p.ids, p.cur-1)
+			p.cur = 0
 		default:
 			for p.cur != 0 && len(p.rows) < p.max {
-				p.rows = append(p.rows, int32(p.row))
+				p.rows = append(p.rows, row)
 				p.ids = append(p.ids, p.cur-1)
 				p.cur = t.next[p.cur-1]
 			}
 		}
 		if p.cur == 0 {
-			if p.row++; p.row < p.n {
-				p.cur = p.heads[p.row]
+			if p.row++; p.row < len(heads) {
+				p.cur = heads[p.row]
 			}
-		}
-		if len(p.rows) >= p.max {
-			break
 		}
 	}
 	return len(p.rows) > 0
@@ -184,7 +180,7 @@ func (p *prober) matchKeys() {
 		return
 	}
 	if cap(p.pairs) < len(p.rows) {
-		p.pairs = make([]int32, len(p.rows), p.max)
+		p.pairs = make([]int32, len(p.rows), max(len(p.rows), p.max)) // a whole batch may be more than a page
 	}
 	pairs := p.pairs[:len(p.rows)]
 	for i := range pairs {
@@ -283,12 +279,9 @@ func ascending(rows []int32) bool {
 // candidate and only the keys decide.
 func (p *prober) single() *batch.Batch {
 	p.done = true
-	p.rows, p.ids = p.rows[:0], p.ids[:0]
-	for i, c := range p.heads {
-		if c != 0 {
-			p.rows = append(p.rows, int32(i))
-			p.ids = append(p.ids, c-1)
-		}
+	p.rows, p.ids = append(p.rows[:0], p.found.rows...), p.ids[:0]
+	for _, c := range p.found.heads {
+		p.ids = append(p.ids, c-1)
 	}
 	p.matchKeys()
 	if p.t.matched != nil {
@@ -317,8 +310,8 @@ func (p *prober) single() *batch.Batch {
 // exists fills matched (and unknown) for kinds that emit no pairs.
 func (p *prober) exists(ctx context.Context) error {
 	if p.t.direct && p.cfg.Residual == nil && p.cfg.ResidualValue == nil {
-		for i, c := range p.heads {
-			p.matched[i] = p.matched[i] || c != 0
+		for _, r := range p.found.rows {
+			p.matched[r] = true
 		}
 		if p.cfg.nullAware {
 			p.nulls()
@@ -329,10 +322,10 @@ func (p *prober) exists(ctx context.Context) error {
 		row int32
 		cur uint32
 	}
-	active := make([]cursor, 0, p.n)
-	for i, c := range p.heads {
-		if c != 0 && !p.matched[i] {
-			active = append(active, cursor{int32(i), c})
+	active := make([]cursor, 0, len(p.found.rows))
+	for i, r := range p.found.rows {
+		if !p.matched[r] {
+			active = append(active, cursor{r, p.found.heads[i]})
 		}
 	}
 	for per := 1; len(active) > 0; per = max(1, p.max/max(len(active), 1)) {

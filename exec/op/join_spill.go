@@ -310,7 +310,7 @@ func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 			t.findRange(ch)
 		}
 	}
-	t.size()
+	t.size(nil)
 	for ch := len(set.lens) - 1; ch >= 0; ch-- {
 		t.insert(&o.ins, ch, true)
 	}

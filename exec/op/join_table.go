@@ -19,6 +19,9 @@ import (
 //	         needs neither hashes nor comparisons
 //	all      no keys: every row is a candidate
 //
+// Where one integer key is in too wide a range for that, a bitmap of the keys
+// there are, if it is small, spares most rows without a match the look-up.
+//
 // next[id] is the next row of a list, nil where no list has a second.
 type joinTable struct {
 	cfg  *joinConfig
@@ -30,6 +33,7 @@ type joinTable struct {
 	heads  []uint32
 	min    int64
 	direct bool
+	exists []uint64 // bits by key - min; nil: not used
 	all    []uint32
 	next   []uint32
 	listed atomic.Bool // some list has a second row
@@ -61,7 +65,7 @@ func tableBytes(cfg *joinConfig, n int64, chunks int) int64 {
 	if len(cfg.rKeyAt) == 0 {
 		return 4*n + ids/8
 	}
-	return 8*slotCount(n) + 4*ids + ids/8
+	return 16*slotCount(n) + 4*ids + ids/8 // slots and at most as much for exists
 }
 
 func slotCount(n int64) int64 {
@@ -72,8 +76,13 @@ func slotCount(n int64) int64 {
 	return size
 }
 
-// size allocates, once all rows are there and their range is known.
-func (t *joinTable) size() {
+// maxExists is the most bytes that a bitmap of keys takes: it should stay in a
+// cache.
+const maxExists = 4 << 20
+
+// size allocates, once all rows are there and their range is known. grant asks
+// for memory beyond tableBytes; nil: there is none.
+func (t *joinTable) size(grant func(bytes int64) bool) {
 	ids := len(t.rows.lens) * kernel.ChunkRows
 	if t.cfg.emitsBuild() {
 		t.matched = make([]uint32, ids/32)
@@ -91,6 +100,9 @@ func (t *joinTable) size() {
 			t.heads = make([]uint32, span+1)
 		} else if lo > hi { // no keys at all
 			t.direct, t.heads = true, []uint32{0}
+		} else if words := span/64 + 1; words <= uint64(n) || words <= maxExists/8 && grant != nil && grant(int64(8*words)) {
+			t.min = lo
+			t.exists = make([]uint64, words)
 		}
 	}
 	if !t.direct {
@@ -217,6 +229,9 @@ func (t *joinTable) insert(in *inserter, ch int, alone bool) {
 		}
 	} else {
 		in.hashes = in.h.Hash(keys, n, in.hashes)
+		if t.exists != nil {
+			t.note(keys[0], null)
+		}
 		if alone {
 			listed = t.insertHashes(in.hashes, null, ch)
 		} else {
@@ -225,6 +240,35 @@ func (t *joinTable) insert(in *inserter, ch int, alone bool) {
 	}
 	if listed {
 		t.listed.Store(true)
+	}
+}
+
+// note puts keys into the bitmap of those there are.
+func (t *joinTable) note(arr arrow.Array, null []bool) {
+	switch a := arr.(type) {
+	case *array.Int64:
+		noteKeys(t, a.Int64Values(), null)
+	case *array.Int32:
+		noteKeys(t, a.Int32Values(), null)
+	case *array.Int16:
+		noteKeys(t, a.Int16Values(), null)
+	case *array.Date32:
+		noteKeys(t, a.Date32Values(), null)
+	case *array.Uint32:
+		noteKeys(t, a.Uint32Values(), null)
+	}
+}
+
+func noteKeys[T integer](t *joinTable, vals []T, null []bool) {
+	for i, v := range vals {
+		if null != nil && null[i] {
+			continue
+		}
+		at := uint64(int64(v) - t.min)
+		p, bit := &t.exists[at>>6], uint64(1)<<(at&63)
+		if atomic.LoadUint64(p)&bit == 0 {
+			atomic.OrUint64(p, bit)
+		}
 	}
 }
 
@@ -301,76 +345,6 @@ func (t *joinTable) insertShared(hs []uint64, null []bool, ch int) (listed bool)
 		}
 	}
 	return listed
-}
-
-// find gives, for each of n rows of keys, the head of its list of candidates
-// or 0.
-func (t *joinTable) find(h *kernel.Hasher, keys []arrow.Array, n int, hashes *[]uint64, out []uint32) []uint32 {
-	if cap(out) < n {
-		out = make([]uint32, n)
-	}
-	out = out[:n]
-	if len(t.keys) == 0 {
-		first := uint32(0)
-		if len(t.all) > 0 {
-			first = 1
-		}
-		for i := range out {
-			out[i] = first
-		}
-		return out
-	}
-	null := t.cfg.nullKeys(keys, n)
-	if t.direct {
-		switch a := keys[0].(type) {
-		case *array.Int64:
-			findDirect(t, a.Int64Values(), out)
-		case *array.Int32:
-			findDirect(t, a.Int32Values(), out)
-		case *array.Int16:
-			findDirect(t, a.Int16Values(), out)
-		case *array.Date32:
-			findDirect(t, a.Date32Values(), out)
-		case *array.Uint32:
-			findDirect(t, a.Uint32Values(), out)
-		default: // a column of NULLs
-			clear(out)
-		}
-	} else {
-		*hashes = h.Hash(keys, n, *hashes)
-		t.findHashes(*hashes, out)
-	}
-	for i, is := range null {
-		if is {
-			out[i] = 0
-		}
-	}
-	return out
-}
-
-func findDirect[T integer](t *joinTable, vals []T, out []uint32) {
-	heads, lo := t.heads, t.min
-	for i, v := range vals {
-		at := uint64(int64(v) - lo)
-		out[i] = 0
-		if at < uint64(len(heads)) {
-			out[i] = heads[at]
-		}
-	}
-}
-
-func (t *joinTable) findHashes(hs []uint64, out []uint32) {
-	slots, mask := t.slots, t.mask
-	for i, h := range hs {
-		tag := uint32(h >> 32)
-		at := h & mask
-		s := slots[at]
-		for s != 0 && uint32(s>>32) != tag {
-			at = (at + 1) & mask
-			s = slots[at]
-		}
-		out[i] = uint32(s)
-	}
 }
 
 // id gives the row that cursor c is at, step the cursor after it (0: the end).

@@ -311,6 +311,40 @@ func spillOnly(t *testing.T, c joinCase, l, r optest.Table, budget int64) {
 	}
 }
 
+// TestJoinRanges: an integer key in a narrow range, in one for which there is a
+// bitmap, and in a wide one.
+func TestJoinRanges(t *testing.T) {
+	r := rand.New(rand.NewSource(5))
+	for _, gap := range []int64{1, 100, 1 << 40} {
+		for _, ty := range []types.Type{types.Int8, types.FixedNumeric(18, 2, true)} {
+			ts := []types.Type{ty, types.Int4, types.Text}
+			make := func(n int) optest.Table {
+				tb := optest.Random(r, n, ts...)
+				for i := range tb.Rows {
+					if k := (int64(r.Intn(300)) - 100) * gap; ty.IsFixed() {
+						tb.Rows[i][0] = types.DecimalFromInt64(k, 2)
+					} else {
+						tb.Rows[i][0] = k
+					}
+				}
+				tb.Rows[n/2][0] = nil
+				return tb
+			}
+			l, rr := make(300), make(100)
+			for _, kind := range []plan.JoinKind{plan.Inner, plan.Full, plan.Anti, plan.RightSemi} {
+				c := joinCase{kind: kind, keys: []int{0}}
+				want, _ := c.want(l, rr)
+				tc := optest.Case{Inputs: []optest.Table{l, rr}, Out: c.out(ts), Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+					return op.NewJoin(rt, nil, c.config(ts, rt.Lanes), in[0], in[1])
+				}}
+				for _, lanes := range []int{1, 3} {
+					optest.Once(t, tc, lanes, optest.Form{Size: 20, Sel: true}, 0)
+				}
+			}
+		}
+	}
+}
+
 // TestJoinSkew: one key has most rows, so that no partition of it fits, and
 // without keys there are no partitions at all.
 func TestJoinSkew(t *testing.T) {

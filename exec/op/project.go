@@ -2,10 +2,12 @@ package op
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
@@ -20,7 +22,7 @@ type Item struct {
 func NewProject(in []Operator, items [][]Item) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {
-		out[i] = &project{in: in[i], items: items[i]}
+		out[i] = newProject(in[i], items[i])
 	}
 	return out
 }
@@ -28,19 +30,62 @@ func NewProject(in []Operator, items [][]Item) []Operator {
 type project struct {
 	in    Operator
 	items []Item
+	todo  []*batch.Batch // rows of a batch that was too large at once, the first last
+	rows  int            // how many rows at a time keep results small
 }
+
+const (
+	// projectBytes is what a batch of results should have at most.
+	projectBytes = 8 << 20
+	// projectProbe is how many rows are computed before it is known how long
+	// results are.
+	projectProbe = 256
+)
 
 func (o *project) Open(ctx context.Context) error { return o.in.Open(ctx) }
 
 func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
-	b, err := o.in.Next(ctx)
-	if err != nil {
-		return nil, err
+	var b *batch.Batch
+	if n := len(o.todo); n > 0 {
+		b, o.todo = o.todo[n-1], o.todo[:n-1]
+	} else {
+		var err error
+		if b, err = o.in.Next(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return projectBatch(ctx, b, o.items)
+	for {
+		n := b.Rows()
+		if n > o.rows {
+			o.todo = append(o.todo, b.Slice(o.rows, n))
+			n, b = o.rows, b.Slice(0, o.rows)
+		}
+		out, err := projectBatch(ctx, b, o.items)
+		if n > 1 && errors.Is(err, eval.ErrBatchTooLarge) {
+			o.rows = n / 2
+			continue
+		}
+		if err == nil && n > 0 {
+			o.rows = max(int(min(projectBytes*int64(n)/max(out.Bytes(), 1), 1<<20)), 1)
+		}
+		return out, err
+	}
 }
 
-func (o *project) Close() error { return o.in.Close() }
+func newProject(in Operator, items []Item) *project {
+	p := &project{in: in, items: items, rows: 1 << 20}
+	for _, it := range items {
+		if it.Program != nil {
+			p.rows = projectProbe
+		}
+	}
+	return p
+}
+
+func (o *project) Close() error {
+	o.todo = nil
+	return o.in.Close()
+}
 
 // projectBatch computes items over b. A selection is kept where nothing is
 // computed, since columns then stay as they are.

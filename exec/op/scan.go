@@ -19,13 +19,21 @@ type scan struct {
 	splits Splits
 	open   func(ctx context.Context, sp *Split) (BatchReader, error)
 	cur    BatchReader
+	rest   *batch.Batch // rows of a large batch that are still to be given
 	done   bool
 }
+
+// leafBytes is what a leaf's batch should have at most. Operators hold a few
+// batches each that no account counts.
+const leafBytes = 8 << 20
 
 func (o *scan) Open(context.Context) error { return nil }
 
 func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 	for !o.done {
+		if o.rest != nil {
+			return o.cut(o.rest), nil
+		}
 		if o.cur == nil {
 			sp, err := o.splits.Next(ctx, o.leaf)
 			if err == io.EOF {
@@ -55,14 +63,28 @@ func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 			return nil, err
 		}
 		if b.Rows() > 0 {
-			return b, nil
+			return o.cut(b), nil
 		}
 	}
 	return nil, io.EOF
 }
 
+// cut gives the first rows of a batch and keeps the others for later.
+func (o *scan) cut(b *batch.Batch) *batch.Batch {
+	o.rest = nil
+	size := b.Bytes()
+	if size <= leafBytes {
+		return b
+	}
+	if n, at := b.Rows(), max(int(leafBytes*int64(b.N)/size), 1); at < n {
+		b, o.rest = b.Slice(0, at), b.Slice(at, n)
+	}
+	return b
+}
+
 func (o *scan) Close() error {
 	o.done = true
+	o.rest = nil
 	if o.cur == nil {
 		return nil
 	}

@@ -495,7 +495,7 @@ func TestTableWrite(t *testing.T) {
 			}
 		},
 		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			return op.NewTableWrite(in[0], func(context.Context) (op.Writer, error) {
+			return op.NewTableWrite(in[0], []int{0}, nil, func(context.Context) (op.Writer, error) {
 				ws.mu.Lock()
 				defer ws.mu.Unlock()
 				ws.open++

@@ -44,9 +44,9 @@ func (s *smallBatches) next(pull func() (*batch.Batch, error)) (*batch.Batch, er
 			}
 			return nil, err
 		case b == nil || b.Rows() == 0:
-		case b.Rows() >= smallRows && s.rows == 0:
+		case large(b) && s.rows == 0:
 			return b, nil
-		case b.Rows() >= smallRows:
+		case large(b):
 			s.held = b
 			return s.flush(), nil
 		default:
@@ -58,6 +58,9 @@ func (s *smallBatches) next(pull func() (*batch.Batch, error)) (*batch.Batch, er
 		}
 	}
 }
+
+// large tells whether a batch is worth passing on alone.
+func large(b *batch.Batch) bool { return b.Rows() >= smallRows || b.Bytes() >= leafBytes/8 }
 
 func (s *smallBatches) flush() *batch.Batch {
 	b := joinBatches(s.types, s.pend)

@@ -284,7 +284,7 @@ func (o *sortLane) begin(ctx context.Context) error {
 		o.stream = streams[0]
 		return nil
 	}
-	o.stream = newMerger(o.s.cfg.Types, streams, o.s.rt.Rows(), o.lane > 0)
+	o.stream = newMerger(o.s.cfg.Types, streams, o.outRows(), o.lane > 0)
 	return nil
 }
 
@@ -295,7 +295,7 @@ func (o *sortLane) sorted() sortedStream {
 	if n := o.s.cfg.Limit; n >= 0 && int64(len(order)) > n {
 		order = order[:n]
 	}
-	return &orderedSet{set: o.set, keys: o.keys, order: order, ids: o.set.ids(), rows: min(o.s.rt.Rows(), kernel.ChunkRows), withKeys: o.lane > 0 || o.s.rt.Lanes > 1 || len(o.runs) > 0}
+	return &orderedSet{set: o.set, keys: o.keys, order: order, ids: o.set.ids(), rows: o.outRows(), withKeys: o.lane > 0 || o.s.rt.Lanes > 1 || len(o.runs) > 0}
 }
 
 // feed sends the lane's sorted rows to lane 0.

@@ -50,7 +50,16 @@ func (o *sortLane) spillRun(ctx context.Context) error {
 	return o.writeRun(ctx, s)
 }
 
-func runBatchRows(per int64) int { return int(min(kernel.ChunkRows, max(64, frameBytes/per))) }
+func runBatchRows(per int64) int { return int(min(kernel.ChunkRows, max(1, frameBytes/per))) }
+
+// outRows is how many rows of the lane's are to be given at a time.
+func (o *sortLane) outRows() int {
+	per := o.rowBytes(o.runs)
+	if o.set.n > 0 {
+		per = max(per, o.acct.Used()/o.set.n)
+	}
+	return int(max(1, min(int64(o.s.rt.Rows()), kernel.ChunkRows, leafBytes/per)))
+}
 
 func (o *sortLane) writeRun(ctx context.Context, s sortedStream) error {
 	w, err := o.s.rt.Spill.Create(o.runTypes())
@@ -98,7 +107,8 @@ func keyColumn(k *kernel.Keys) arrow.Array {
 // openRuns gives streams of the lane's runs, after merging some where there are
 // more than may be open at once beside others.
 func (o *sortLane) openRuns(ctx context.Context, others int) ([]sortedStream, error) {
-	fan := int(min(64, max(4, o.s.rt.Pool.Limit()/int64(8*o.s.rt.Lanes)/frameBytes)))
+	frame := max(frameBytes, min(o.rowBytes(o.runs), leafBytes))
+	fan := int(min(64, max(4, o.s.rt.Pool.Limit()/int64(8*o.s.rt.Lanes)/frame)))
 	for len(o.runs) > fan-others {
 		// The least number of runs that brings it down, the shortest first,
 		// would move fewer rows; the oldest first keeps equal rows in order.

@@ -4,25 +4,34 @@ import (
 	"context"
 	"io"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// NewTableWrite hands its input to a writer a lane and gives a row (bytea) for
-// each segment that was written.
-func NewTableWrite(in []Operator, open func(ctx context.Context) (Writer, error)) []Operator {
+// NewTableWrite hands columns values of its input to a writer a lane and gives
+// a row (bytea) for each segment that was written. checks, one a lane or none,
+// see the rows first.
+func NewTableWrite(in []Operator, values []int, checks []*RowCheck, open func(ctx context.Context) (Writer, error)) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {
-		out[i] = &tableWrite{in: in[i], open: open}
+		o := &tableWrite{in: in[i], values: values, open: open}
+		if checks != nil {
+			o.check = checks[i]
+		}
+		out[i] = o
 	}
 	return out
 }
 
 type tableWrite struct {
-	in   Operator
-	open func(ctx context.Context) (Writer, error)
-	w    Writer
-	done bool
+	in     Operator
+	values []int
+	check  *RowCheck // may be nil
+	open   func(ctx context.Context) (Writer, error)
+	w      Writer
+	done   bool
 }
 
 func (o *tableWrite) Open(ctx context.Context) error { return o.in.Open(ctx) }
@@ -31,7 +40,17 @@ func (o *tableWrite) Next(ctx context.Context) (*batch.Batch, error) {
 	if o.done {
 		return nil, io.EOF
 	}
-	err := drain(ctx, o.in, func(b *batch.Batch) error {
+	err := drain(ctx, o.in, func(src *batch.Batch) error {
+		cols := make([]arrow.Array, len(o.values))
+		for i, at := range o.values {
+			cols[i] = src.Cols[at]
+		}
+		b := src.With(cols)
+		if o.check != nil {
+			if err := o.check.Rows(ctx, src, b); err != nil {
+				return err
+			}
+		}
 		if o.w == nil {
 			w, err := o.open(ctx)
 			if err != nil {

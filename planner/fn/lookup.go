@@ -20,7 +20,8 @@ func Operators(name string) []*Operator { return reg().infix[name] }
 // Prefix gives the prefix operators of a name.
 func Prefix(name string) []*Operator { return reg().prefix[name] }
 
-// Operator finds the infix operator of exactly these operand types; nil if
+// FindOperator finds the operator of exactly these operand types (left 0: a
+// prefix operator); nil if
 // there is none.
 func FindOperator(name string, left, right types.OID) *Operator {
 	ops := reg().infix[name]

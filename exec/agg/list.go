@@ -1,0 +1,209 @@
+package agg
+
+import (
+	"math/bits"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Lister is an Agg that takes rows group by group, where a batch has few
+// groups: the state stays in registers, and rows are read where they lie.
+type Lister interface {
+	// UpdateList adds rows of args to group g: all of them if rows is nil. n is
+	// their number, which count(*) cannot see from its arguments.
+	UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error
+}
+
+// UpdateList implements Lister.
+func (c *count) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	if c.star || args[0].NullN() == 0 && args[0].DataType().ID() != arrow.NULL {
+		c.n[g] += int64(n)
+		return nil
+	}
+	k := int64(0)
+	if rows == nil {
+		k = int64(args[0].Len() - args[0].NullN())
+		if args[0].DataType().ID() == arrow.NULL {
+			k = 0
+		}
+	} else {
+		for _, r := range rows {
+			if !args[0].IsNull(int(r)) {
+				k++
+			}
+		}
+	}
+	c.n[g] += k
+	return nil
+}
+
+// UpdateList implements Lister.
+func (s *intSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	switch a := args[0].(type) {
+	case *array.Int64:
+		sumList(s, g, rows, a.Int64Values(), a)
+	case *array.Int32:
+		sumList(s, g, rows, a.Int32Values(), a)
+	case *array.Int16:
+		sumList(s, g, rows, a.Int16Values(), a)
+	default:
+		return pgerr.Internal("sum of %s", args[0].DataType())
+	}
+	return nil
+}
+
+// sumList adds in 64 bits, noting how large values are; only where the sum may
+// not have fitted it is made again in 128.
+func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []T, arr arrow.Array) {
+	if arr.NullN() > 0 {
+		if rows == nil {
+			for i, v := range vals {
+				if !arr.IsNull(i) {
+					s.add(g, int64(v))
+				}
+			}
+			return
+		}
+		for _, r := range rows {
+			if !arr.IsNull(int(r)) {
+				s.add(g, int64(vals[r]))
+			}
+		}
+		return
+	}
+	var sum int64
+	var large int64 // has the bits of all values' magnitudes
+	n := len(rows)
+	if rows == nil {
+		n = len(vals)
+		for _, v := range vals {
+			x := int64(v)
+			sum += x
+			large |= x ^ x>>63
+		}
+	} else {
+		for _, r := range rows {
+			v := vals[r]
+			x := int64(v)
+			sum += x
+			large |= x ^ x>>63
+		}
+	}
+	if bits.Len64(uint64(large))+bits.Len(uint(n)) > 63 {
+		if rows == nil {
+			for _, v := range vals {
+				s.add(g, int64(v))
+			}
+			return
+		}
+		for _, r := range rows {
+			s.add(g, int64(vals[r]))
+		}
+		return
+	}
+	l, c := bits.Add64(s.lo[g], uint64(sum), 0)
+	s.lo[g] = l
+	s.hi[g] += sum>>63 + int64(c)
+	s.n[g] += int64(n)
+}
+
+// UpdateList implements Lister. It adds in the order of the rows, as Update
+// does.
+func (s *floatSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	switch a := args[0].(type) {
+	case *array.Float64:
+		addFloatList(s, g, rows, a.Float64Values(), a)
+	case *array.Float32:
+		addFloatList(s, g, rows, a.Float32Values(), a)
+	default:
+		return pgerr.Internal("sum of %s", args[0].DataType())
+	}
+	return nil
+}
+
+func addFloatList[T float32 | float64](s *floatSum, g uint32, rows []int32, vals []T, arr arrow.Array) {
+	sum, n := s.sum[g], s.n[g]
+	switch {
+	case arr.NullN() > 0 && rows == nil:
+		for i, v := range vals {
+			if !arr.IsNull(i) {
+				sum += float64(v)
+				n++
+			}
+		}
+	case arr.NullN() > 0:
+		for _, r := range rows {
+			if !arr.IsNull(int(r)) {
+				sum += float64(vals[r])
+				n++
+			}
+		}
+	case rows == nil:
+		for _, v := range vals {
+			sum += float64(v)
+		}
+		n += int64(len(vals))
+	default:
+		for _, r := range rows {
+			sum += float64(vals[r])
+		}
+		n += int64(len(rows))
+	}
+	s.sum[g], s.n[g] = sum, n
+}
+
+// UpdateList implements Lister.
+func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	vals := e.vals(args[0])
+	nulls := args[0].NullN() > 0
+	if rows == nil {
+		for i, v := range vals {
+			if !nulls || !args[0].IsNull(i) {
+				e.put(g, v)
+			}
+		}
+		return nil
+	}
+	for _, r := range rows {
+		if !nulls || !args[0].IsNull(int(r)) {
+			e.put(g, vals[r])
+		}
+	}
+	return nil
+}
+
+// Shared tells whether the states of a serve b too, if their arguments are the
+// same: a sum and an average keep the same.
+func Shared(a, b expr.AggCall) bool {
+	if a.Filter != nil || b.Filter != nil || a.Distinct || b.Distinct || len(a.OrderBy)+len(b.OrderBy) > 0 || len(a.Args) != len(b.Args) || a.Direct+b.Direct > 0 {
+		return false
+	}
+	sums := func(c expr.AggCall) bool { return c.Fn.Name == "sum" || c.Fn.Name == "avg" }
+	if !sums(a) || !sums(b) {
+		return false
+	}
+	t := a.Args[0].Type()
+	switch t.OID {
+	case types.Int2OID, types.Int4OID, types.Int8OID:
+		return true
+	}
+	return t.IsFixed()
+}
+
+// View gives b's results from the states of a, for calls that are Shared. It is
+// valid until a changes.
+func View(a, b Agg) Agg {
+	x, ok1 := a.(*intSum)
+	y, ok2 := b.(*intSum)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	v := *y
+	v.lo, v.hi, v.n = x.lo, x.hi, x.n
+	return &v
+}

@@ -1,0 +1,580 @@
+package agg_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// reference computes an aggregate from its definition over the rows of one
+// group, in exact numbers where it can.
+func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
+	t.Helper()
+	rows = s.arranged(rows)
+	name := s.name()
+	switch {
+	case s.call.Star:
+		return int64(len(rows))
+	case isMetric(name):
+		return metricReference(t, name, s.ts[0], rows)
+	case len(s.ts) == 2 && s.ts[0].OID == types.Float8OID && (strings.HasPrefix(name, "regr_") || strings.HasPrefix(name, "co")):
+		return pairs(name, rows)
+	}
+	var some []types.Datum // the first column without NULLs
+	for _, r := range rows {
+		if r[0] != nil {
+			some = append(some, r[0])
+		}
+	}
+	switch name {
+	case "count":
+		return int64(len(some))
+	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+		return s.collected(t, rows)
+	case "percentile_cont", "percentile_disc":
+		return s.percentile(rows)
+	case "mode":
+		var best types.Datum
+		most := 0
+		for _, d := range some {
+			n := 0
+			for _, e := range some {
+				if types.Compare(s.ts[0], d, e) == 0 {
+					n++
+				}
+			}
+			if n > most || n == most && types.Compare(s.ts[0], d, best) < 0 {
+				best, most = d, n
+			}
+		}
+		return best
+	case "rank", "dense_rank", "percent_rank", "cume_dist":
+		return s.rank(rows)
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	switch name {
+	case "min", "max":
+		out := some[0]
+		for _, d := range some[1:] {
+			if c := types.Compare(s.ts[0], d, out); name == "min" && c < 0 || name == "max" && c > 0 {
+				out = d
+			}
+		}
+		return out
+	case "bool_and", "every", "bool_or":
+		return slices.Contains(some, types.Datum(name == "bool_or")) == (name == "bool_or")
+	case "bit_and", "bit_or", "bit_xor":
+		if s.ts[0].OID == types.BitOID {
+			out := []byte(some[0].(string))
+			for _, d := range some[1:] {
+				for i, c := range []byte(d.(string)) {
+					a, b := out[i] == '1', c == '1'
+					on := a && b
+					switch name {
+					case "bit_or":
+						on = a || b
+					case "bit_xor":
+						on = a != b
+					}
+					out[i] = "01"[map[bool]int{true: 1}[on]]
+				}
+			}
+			return string(out)
+		}
+		out := some[0].(int64)
+		for _, d := range some[1:] {
+			switch name {
+			case "bit_and":
+				out &= d.(int64)
+			case "bit_or":
+				out |= d.(int64)
+			default:
+				out ^= d.(int64)
+			}
+		}
+		return out
+	}
+	if s.ts[0].OID == types.IntervalOID {
+		var sum types.Interval
+		for _, d := range some {
+			v := d.(types.Interval)
+			sum = types.Interval{Months: sum.Months + v.Months, Days: sum.Days + v.Days, Micros: sum.Micros + v.Micros}
+		}
+		if name == "avg" {
+			out, err := types.IntervalDiv(sum, float64(len(some)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		return sum
+	}
+	return moments(t, name, s.call.Typ, some)
+}
+
+// arranged sorts and thins the rows as the call says. (mode sorts for itself.)
+func (s spec) arranged(rows []types.Row) []types.Row {
+	at := len(s.call.Args)
+	out := slices.Clone(rows)
+	if len(s.call.OrderBy) > 0 {
+		slices.SortStableFunc(out, func(a, b types.Row) int {
+			o := s.call.OrderBy[0]
+			switch {
+			case a[at] == nil && b[at] == nil:
+				return 0
+			case a[at] == nil && !o.NullsFirst, b[at] == nil && o.NullsFirst:
+				return 1
+			case a[at] == nil || b[at] == nil:
+				return -1
+			case o.Desc:
+				return -types.Compare(s.ts[at], a[at], b[at])
+			}
+			return types.Compare(s.ts[at], a[at], b[at])
+		})
+	}
+	if s.call.Distinct {
+		out = slices.CompactFunc(out, func(a, b types.Row) bool {
+			return a[0] == nil && b[0] == nil || a[0] != nil && b[0] != nil && types.Compare(s.ts[0], a[0], b[0]) == 0
+		})
+	}
+	return out
+}
+
+func rat(d types.Datum) *big.Rat {
+	switch v := d.(type) {
+	case int64:
+		return new(big.Rat).SetInt64(v)
+	case float64:
+		return new(big.Rat).SetFloat64(v)
+	case types.Decimal:
+		r, _ := new(big.Rat).SetString(v.String())
+		return r
+	}
+	return nil
+}
+
+// number gives a rational as a value of type t.
+func number(t *testing.T, ty types.Type, r *big.Rat) types.Datum {
+	t.Helper()
+	switch ty.OID {
+	case types.Int8OID:
+		return r.Num().Int64()
+	case types.Float4OID, types.Float8OID:
+		f, _ := r.Float64()
+		return f
+	}
+	d, err := types.ParseDecimal(r.FloatString(40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// moments are sums, means and variances of numbers.
+func moments(t *testing.T, name string, ty types.Type, vals []types.Datum) types.Datum {
+	t.Helper()
+	n := new(big.Rat).SetInt64(int64(len(vals)))
+	sum, sq := new(big.Rat), new(big.Rat)
+	for _, d := range vals {
+		x := rat(d)
+		sum.Add(sum, x)
+		sq.Add(sq, x.Mul(x, x))
+	}
+	mean := new(big.Rat).Quo(sum, n)
+	switch name {
+	case "sum":
+		return number(t, ty, sum)
+	case "avg":
+		return number(t, ty, mean)
+	}
+	spread := new(big.Rat).Sub(sq, new(big.Rat).Mul(sum, mean))
+	if !strings.HasSuffix(name, "_pop") {
+		if len(vals) < 2 {
+			return nil
+		}
+		n.Sub(n, big.NewRat(1, 1))
+	}
+	v := spread.Quo(spread, n)
+	if strings.HasPrefix(name, "stddev") {
+		f := new(big.Float).SetPrec(300).SetRat(v)
+		v, _ = f.Sqrt(f).Rat(nil)
+	}
+	return number(t, ty, v)
+}
+
+// pairs are the regressions of Y on X, from exact sums.
+func pairs(name string, rows []types.Row) types.Datum {
+	var xs, ys []*big.Rat
+	sx, sy := new(big.Rat), new(big.Rat)
+	for _, r := range rows {
+		if r[0] != nil && r[1] != nil {
+			y, x := rat(r[0]), rat(r[1])
+			xs, ys = append(xs, x), append(ys, y)
+			sx.Add(sx, x)
+			sy.Add(sy, y)
+		}
+	}
+	if name == "regr_count" {
+		return int64(len(xs))
+	}
+	if len(xs) == 0 {
+		return nil
+	}
+	n := new(big.Rat).SetInt64(int64(len(xs)))
+	mx, my := new(big.Rat).Quo(sx, n), new(big.Rat).Quo(sy, n)
+	dot := func(a []*big.Rat, ma *big.Rat, b []*big.Rat, mb *big.Rat) float64 {
+		sum := new(big.Rat)
+		for i := range a {
+			sum.Add(sum, new(big.Rat).Mul(new(big.Rat).Sub(a[i], ma), new(big.Rat).Sub(b[i], mb)))
+		}
+		f, _ := sum.Float64()
+		return f
+	}
+	sxx, syy, sxy := dot(xs, mx, xs, mx), dot(ys, my, ys, my), dot(xs, mx, ys, my)
+	fx, _ := mx.Float64()
+	fy, _ := my.Float64()
+	f, _ := n.Float64()
+	unless := func(null bool, v float64) types.Datum {
+		if null {
+			return nil
+		}
+		return v
+	}
+	switch name {
+	case "regr_avgx":
+		return fx
+	case "regr_avgy":
+		return fy
+	case "regr_sxx":
+		return sxx
+	case "regr_syy":
+		return syy
+	case "regr_sxy":
+		return sxy
+	case "covar_pop":
+		return sxy / f
+	case "covar_samp":
+		return unless(f < 2, sxy/(f-1))
+	case "corr":
+		return unless(sxx == 0 || syy == 0, sxy/math.Sqrt(sxx*syy))
+	case "regr_slope":
+		return unless(sxx == 0, sxy/sxx)
+	case "regr_intercept":
+		return unless(sxx == 0, fy-fx*sxy/sxx)
+	}
+	if sxx != 0 && syy == 0 { // regr_r2
+		return 1.0
+	}
+	return unless(sxx == 0, sxy*sxy/(sxx*syy))
+}
+
+// collected are the aggregates that hold every row.
+func (s spec) collected(t *testing.T, rows []types.Row) types.Datum {
+	t.Helper()
+	if s.name() == "string_agg" {
+		rows = slices.DeleteFunc(rows, func(r types.Row) bool { return r[0] == nil })
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	js := func(d types.Datum) string {
+		switch v := d.(type) {
+		case nil:
+			return "null"
+		case string:
+			return strconv.Quote(v)
+		}
+		return fmt.Sprint(d)
+	}
+	switch s.name() {
+	case "array_agg":
+		a := types.Array{Elem: s.ts[0]}
+		for _, r := range rows {
+			a.Elems = append(a.Elems, r[0])
+		}
+		return a
+	case "string_agg":
+		var b bytes.Buffer
+		for i, r := range rows {
+			for k, d := range []types.Datum{r[1], r[0]} {
+				if k == 0 && i == 0 {
+					continue
+				}
+				switch v := d.(type) {
+				case string:
+					b.WriteString(v)
+				case []byte:
+					b.Write(v)
+				}
+			}
+		}
+		if s.call.Typ.OID == types.ByteaOID {
+			return b.Bytes()
+		}
+		return b.String()
+	case "json_agg", "jsonb_agg":
+		var parts []string
+		for _, r := range rows {
+			parts = append(parts, js(r[0]))
+		}
+		return s.json(t, "["+strings.Join(parts, ", ")+"]")
+	}
+	var parts []string
+	for _, r := range rows {
+		parts = append(parts, strconv.Quote(fmt.Sprint(r[0]))+" : "+js(r[1]))
+	}
+	return s.json(t, "{ "+strings.Join(parts, ", ")+" }")
+}
+
+func (s spec) json(t *testing.T, text string) types.Datum {
+	t.Helper()
+	if s.call.Typ.OID != types.JSONBOID {
+		return text
+	}
+	d, err := types.ParseText(types.JSONB, text, types.DefaultEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// percentile: the row at fraction p, or between rows.
+func (s spec) percentile(rows []types.Row) types.Datum {
+	var vals []types.Datum
+	for _, r := range rows {
+		if r[1] != nil {
+			vals = append(vals, r[1])
+		}
+	}
+	if len(vals) == 0 {
+		return nil
+	}
+	one := func(f types.Datum) types.Datum {
+		p, ok := f.(float64)
+		if !ok {
+			return nil
+		}
+		if s.name() == "percentile_disc" {
+			for i, v := range vals {
+				if float64(i+1)/float64(len(vals)) >= p {
+					return v
+				}
+			}
+		}
+		at := p * float64(len(vals)-1)
+		lo, hi := int(at), int(math.Ceil(at))
+		if x, ok := vals[lo].(float64); ok {
+			return x + (at-float64(lo))*(vals[hi].(float64)-x)
+		}
+		x, y := vals[lo].(types.Interval), vals[hi].(types.Interval)
+		if lo == hi {
+			return x
+		}
+		d, _ := types.IntervalMul(types.Interval{Months: y.Months - x.Months, Days: y.Days - x.Days, Micros: y.Micros - x.Micros}, at-float64(lo))
+		return types.Interval{Months: x.Months + d.Months, Days: x.Days + d.Days, Micros: x.Micros + d.Micros}
+	}
+	list, ok := rows[0][0].(types.Array)
+	if !ok {
+		return one(rows[0][0])
+	}
+	elem, _ := s.call.Typ.Elem()
+	out := types.Array{Elem: elem}
+	for _, f := range list.Elems {
+		out.Elems = append(out.Elems, one(f))
+	}
+	return out
+}
+
+// rank counts the rows before the hypothetical one; NULLs are last.
+func (s spec) rank(rows []types.Row) types.Datum {
+	before, with := 0.0, 0.0
+	seen := map[types.Datum]bool{}
+	for _, r := range rows {
+		if r[1] == nil {
+			continue
+		}
+		switch c := types.Compare(s.ts[0], r[1], r[0]); {
+		case c < 0:
+			before++
+			seen[r[1]] = true
+		case c == 0:
+			with++
+		}
+	}
+	n := float64(len(rows))
+	switch s.name() {
+	case "rank":
+		return int64(before) + 1
+	case "dense_rank":
+		return int64(len(seen)) + 1
+	case "percent_rank":
+		if n == 0 {
+			return 0.0
+		}
+		return before / n
+	}
+	return (before + with + 1) / (n + 1)
+}
+
+func isMetric(name string) bool {
+	switch name {
+	case "accuracy", "precision_score", "recall_score", "f1_score", "roc_auc", "log_loss",
+		"mean_absolute_error", "root_mean_squared_error", "r2_score":
+		return true
+	}
+	return false
+}
+
+// metricValue gives two classes, and scores between 0 and 1 that tie.
+func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
+	switch {
+	case k == 1 && (name == "roc_auc" || name == "log_loss"), strings.HasSuffix(name, "error"), name == "r2_score":
+		return float64(r.Intn(9)) / 8
+	case ty.OID == types.BoolOID:
+		return r.Intn(2) == 0
+	case ty.OID == types.TextOID:
+		return []string{"no", "yes"}[r.Intn(2)]
+	case ty.OID == types.Float8OID:
+		return float64(r.Intn(2))
+	}
+	return int64(r.Intn(2))
+}
+
+func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row) types.Datum {
+	t.Helper()
+	rows = slices.DeleteFunc(rows, func(r types.Row) bool { return r[0] == nil || r[1] == nil })
+	n := float64(len(rows))
+	if n == 0 {
+		return nil
+	}
+	truth := func(d types.Datum) bool { return d == true || d == int64(1) || d == 1.0 || d == "yes" }
+	if name == "log_loss" && !slices.ContainsFunc(rows, func(r types.Row) bool { return r[0] != rows[0][0] }) {
+		// One class alone is the positive one, unless it is 0 or false.
+		truth = func(d types.Datum) bool { return d != false && d != int64(0) && d != 0.0 }
+	}
+	var hits, tp, fp, fn, pos, abs, sq, sum, loss, above float64
+	for _, r := range rows {
+		a := truth(r[0])
+		if a {
+			pos++
+		}
+		if name == "roc_auc" || name == "log_loss" {
+			p := r[1].(float64)
+			if q := min(max(p, 0x1p-52), 1-0x1p-52); a {
+				loss -= math.Log(q)
+			} else {
+				loss -= math.Log(1 - q)
+			}
+			for _, o := range rows {
+				if x := o[1].(float64); a && !truth(o[0]) {
+					switch {
+					case p > x:
+						above++
+					case p == x:
+						above += 0.5
+					}
+				}
+			}
+			continue
+		}
+		switch b := truth(r[1]); {
+		case a && b:
+			tp++
+		case b:
+			fp++
+		case a:
+			fn++
+		}
+		if types.Compare(ty, r[0], r[1]) == 0 {
+			hits++
+		}
+		if y, ok := r[0].(float64); ok {
+			d := y - r[1].(float64)
+			abs += math.Abs(d)
+			sq += d * d
+			sum += y
+		}
+	}
+	ratio := func(a, b float64) float64 {
+		if b == 0 {
+			return 0
+		}
+		return a / b
+	}
+	// Of one class alone, that one is asked for, whichever it is.
+	if tp+fp+fn == 0 {
+		tp = hits
+	}
+	switch name {
+	case "accuracy":
+		return hits / n
+	case "precision_score":
+		return ratio(tp, tp+fp)
+	case "recall_score":
+		return ratio(tp, tp+fn)
+	case "f1_score":
+		return ratio(2*tp, 2*tp+fp+fn)
+	case "roc_auc":
+		if pos == 0 || pos == n {
+			return nil
+		}
+		return above / (pos * (n - pos))
+	case "log_loss":
+		return loss / n
+	case "mean_absolute_error":
+		return abs / n
+	case "root_mean_squared_error":
+		return math.Sqrt(sq / n)
+	}
+	var total float64
+	for _, r := range rows {
+		d := r[0].(float64) - sum/n
+		total += d * d
+	}
+	switch {
+	case total > 0:
+		return 1 - sq/total
+	case sq == 0:
+		return 1.0
+	}
+	return 0.0
+}
+
+// same compares exactly, but floats and quotients to their last digits.
+func (s spec) same(got, want types.Datum) bool {
+	if got == nil || want == nil {
+		return got == nil && want == nil
+	}
+	if a, ok := got.(types.Array); ok {
+		b, ok := want.(types.Array)
+		return ok && slices.EqualFunc(a.Elems, b.Elems, func(x, y types.Datum) bool {
+			elem, _ := s.call.Typ.Elem()
+			return spec{call: s.call, ts: []types.Type{elem}}.close(x, y, elem)
+		})
+	}
+	return s.close(got, want, s.call.Typ)
+}
+
+func (s spec) close(got, want types.Datum, ty types.Type) bool {
+	if got == nil || want == nil {
+		return got == nil && want == nil
+	}
+	a, b := rat(got), rat(want)
+	exact := s.name() == "sum" || s.name() == "min" || s.name() == "max" || s.name() == "count"
+	if a == nil || b == nil || exact {
+		return types.Compare(ty, got, want) == 0 && !bytes.Equal(nil, types.AppendText(nil, ty, got, types.DefaultEnv)) || s.text(got) == s.text(want)
+	}
+	x, _ := a.Float64()
+	y, _ := b.Float64()
+	return math.Abs(x-y) <= 1e-9*max(1, math.Abs(y))
+}

@@ -1,0 +1,113 @@
+package eval
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// fingerprint names what an expression computes: expressions of the same name
+// give the same value for a row. Only the forms that are worth sharing have
+// one.
+func fingerprint(e expr.Expr) (string, bool) {
+	var b strings.Builder
+	ok := putFingerprint(&b, e)
+	return b.String(), ok
+}
+
+// Same tells whether two expressions are known to give the same values.
+func Same(a, b expr.Expr) bool {
+	x, ok1 := fingerprint(a)
+	y, ok2 := fingerprint(b)
+	return ok1 && ok2 && x == y
+}
+
+func putFingerprint(b *strings.Builder, e expr.Expr) bool {
+	switch e := e.(type) {
+	case *expr.Col:
+		b.WriteByte('c')
+		b.WriteString(strconv.Itoa(int(e.ID)))
+	case *expr.Param:
+		b.WriteByte('p')
+		b.WriteString(strconv.Itoa(e.N))
+	case *expr.Const:
+		b.WriteByte('k')
+		putType(b, e.Typ)
+		switch v := e.Val.(type) {
+		case nil:
+			b.WriteString("null")
+		case bool, int64:
+			fmt.Fprint(b, v)
+		case string:
+			b.WriteString(strconv.Quote(v))
+		case types.Decimal:
+			b.WriteString(v.String())
+		default:
+			return false
+		}
+	case *expr.Call:
+		if e.Fn.Vol != fn.Immutable {
+			return false
+		}
+		b.WriteString(e.Fn.ID)
+		putType(b, e.Typ)
+		return putArgs(b, e.Args)
+	case *expr.Cast:
+		b.WriteString("cast")
+		putType(b, e.Typ)
+		if e.Explicit {
+			b.WriteByte('x')
+		}
+		return putArgs(b, []expr.Expr{e.Arg})
+	default:
+		return false
+	}
+	return true
+}
+
+func putArgs(b *strings.Builder, args []expr.Expr) bool {
+	b.WriteByte('(')
+	for _, a := range args {
+		if !putFingerprint(b, a) {
+			return false
+		}
+		putType(b, a.Type())
+		b.WriteByte(',')
+	}
+	b.WriteByte(')')
+	return true
+}
+
+func putType(b *strings.Builder, t types.Type) {
+	fmt.Fprintf(b, ":%d.%d.%d.%d ", t.OID, t.Mod, t.Prec, t.Scale)
+}
+
+// total tells whether an expression may be computed for rows that do not need
+// it: it is arithmetic of fixed numerics, which has room for every result, or
+// it is cheap.
+func total(e expr.Expr) bool {
+	switch e := e.(type) {
+	case *expr.Col, *expr.Const, *expr.Param:
+		return true
+	case *expr.Call:
+		switch e.Fn.ID {
+		case "numeric_add(numeric,numeric)", "numeric_sub(numeric,numeric)", "numeric_mul(numeric,numeric)":
+		default:
+			return cheap(e)
+		}
+		if !e.Typ.IsFixed() {
+			return false
+		}
+		for _, a := range e.Args {
+			if !a.Type().IsFixed() || !total(a) {
+				return false
+			}
+		}
+		return true
+	}
+	return cheap(e)
+}

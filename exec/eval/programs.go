@@ -1,0 +1,156 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Programs are several expressions over one input, computed together: a column
+// is picked once, and what occurs in several expressions is computed once. They
+// are for one goroutine.
+type Programs struct {
+	roots []node
+	types []types.Type
+	cols  []int // the input column that a root is, else -1
+	total bool
+	env   *Env
+	a     arena
+	fr    frame
+	share []*vec
+	out   []arrow.Array
+}
+
+// CompileAll makes the programs of es over the columns of an input. at tells
+// where the result of each expression is; expressions that are the same have
+// one.
+func CompileAll(es []expr.Expr, in []plan.Column, env *Env) (p *Programs, at []int, err error) {
+	if env == nil {
+		env = &Env{}
+	}
+	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in)), shared: map[string]int{}, seen: map[string]bool{}}
+	for i, col := range in {
+		if _, dup := c.ord[col.ID]; !dup {
+			c.ord[col.ID] = i
+		}
+	}
+	p = &Programs{env: env, total: true}
+	known := map[string]int{}
+	at = make([]int, len(es))
+	for i, e := range es {
+		key, named := fingerprint(e)
+		if k, ok := known[key]; named && ok {
+			at[i] = k
+			continue
+		}
+		c.note(e)
+		at[i] = len(p.roots)
+		if named {
+			known[key] = at[i]
+		}
+		p.roots = append(p.roots, nil)
+		p.types = append(p.types, e.Type())
+		p.cols = append(p.cols, -1)
+		p.total = p.total && total(e)
+	}
+	for i, e := range es {
+		k := at[i]
+		if p.roots[k] != nil {
+			continue
+		}
+		if p.roots[k], err = c.compile(e); err != nil {
+			return nil, nil, err
+		}
+		if cn, ok := p.roots[k].(*colNode); ok {
+			p.cols[k] = cn.ord
+		}
+	}
+	p.share = make([]*vec, len(c.shared))
+	p.out = make([]arrow.Array, len(p.roots))
+	return p, at, nil
+}
+
+// Total tells whether the expressions may be computed for rows that do not
+// count: none of them can fail, and none costs more than a loop over numbers.
+func (p *Programs) Total() bool { return p.total }
+
+// EvalScratch computes the expressions for the rows of b that count. The
+// results are valid until the next call.
+func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) ([]arrow.Array, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p.a.reset()
+	clear(p.share)
+	cols := p.fr.cols
+	clear(cols)
+	if len(cols) != len(b.Cols) {
+		cols = make([]*vec, len(b.Cols))
+	}
+	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, shared: p.share}
+	for i, root := range p.roots {
+		if k := p.cols[i]; k >= 0 && b.Sel == nil {
+			p.out[i] = b.Cols[k]
+			continue
+		}
+		v := nullVec(0)
+		var err error
+		if p.fr.n > 0 {
+			if v, err = root.eval(&p.fr); err != nil {
+				return nil, err
+			}
+		}
+		if p.out[i], err = v.spread(&p.a).toArrow(p.types[i]); err != nil {
+			return nil, err
+		}
+	}
+	return p.out, nil
+}
+
+// note counts the calls of an expression, so that compile shares those that
+// occur again.
+func (c *compiler) note(e expr.Expr) {
+	expr.Walk(e, func(x expr.Expr) bool {
+		if _, ok := x.(*expr.Call); !ok {
+			return true
+		}
+		key, ok := fingerprint(x)
+		if !ok {
+			return true
+		}
+		if c.seen[key] {
+			if _, ok := c.shared[key]; !ok {
+				c.shared[key] = len(c.shared)
+			}
+			return false
+		}
+		c.seen[key] = true
+		return true
+	})
+}
+
+// sharedNode computes a subexpression once for all rows of a batch. Within the
+// narrower frame of a CASE it is computed as usual.
+type sharedNode struct {
+	of node
+	i  int
+}
+
+func (n *sharedNode) eval(fr *frame) (*vec, error) {
+	if fr.shared == nil {
+		return n.of.eval(fr)
+	}
+	if v := fr.shared[n.i]; v != nil {
+		return v, nil
+	}
+	v, err := n.of.eval(fr)
+	if err == nil {
+		fr.shared[n.i] = v
+	}
+	return v, err
+}

@@ -1,0 +1,208 @@
+package op
+
+import (
+	"context"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/spill"
+)
+
+// charge reserves what n more rows may need at most for their groups, or makes
+// room.
+func (o *aggLane) charge(ctx context.Context, n int) error {
+	if len(o.s.keyTypes) == 0 {
+		return nil
+	}
+	if o.acct.ShouldSpill() && o.t.n() > 0 {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+	}
+	per := int64(40 + 16*len(o.s.keyTypes) + 32*len(o.t.aggs))
+	want := o.t.bytes() + int64(n)*per
+	if need := (o.t.n() + n) * 2; need > len(o.t.slots) {
+		want += int64(need) * 8
+	}
+	if want <= o.acct.Used() {
+		return nil
+	}
+	err := o.acct.Resize(want)
+	if err == nil || !refused(err, o.acct) {
+		return err
+	}
+	if o.t.n() > 0 {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+	}
+	// The batch is there and must go in: it is all that the lane holds now.
+	if more := o.t.bytes() + int64(n)*per - o.acct.Used(); more > 0 {
+		o.acct.Take(more)
+	}
+	return nil
+}
+
+// settle makes the account hold what the table does.
+func (o *aggLane) settle(ctx context.Context) error {
+	have, used := o.t.bytes(), o.acct.Used()
+	if have > used || used > 2*have+1<<20 {
+		err := o.acct.Resize(have)
+		if err != nil && refused(err, o.acct) && len(o.s.keyTypes) > 0 {
+			return o.spill(ctx)
+		}
+		return err
+	}
+	return nil
+}
+
+// spill writes the table's groups to partitions and begins a new one.
+func (o *aggLane) spill(ctx context.Context) error {
+	if o.parts == nil {
+		o.parts = newPartitioner(o.s.rt, o.s.st, o.s.rt.Pool.Account("hash aggregate partitions", false), o.s.rowTypes, upTo(len(o.s.keyTypes)), o.s.keyTypes, 0)
+	}
+	if err := writeGroups(ctx, o.t, o.parts); err != nil {
+		return err
+	}
+	if err := o.reset(); err != nil {
+		return err
+	}
+	return o.acct.Resize(o.t.bytes())
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// writeGroups puts a table's groups, as rows of keys and states, into
+// partitions.
+func writeGroups(ctx context.Context, t *groupTable, parts *partitioner) error {
+	for from := 0; from < t.n(); from += kernel.ChunkRows {
+		to := min(from+kernel.ChunkRows, t.n())
+		cols := t.keyColumns(from, to)
+		for _, a := range t.aggs {
+			st, err := a.States(from, to)
+			if err != nil {
+				return err
+			}
+			cols = append(cols, st)
+		}
+		if err := parts.add(ctx, batch.New(cols, to-from)); err != nil {
+			return err
+		}
+	}
+	return parts.flush(ctx)
+}
+
+// mergeLanes makes share me of n of the groups of all lanes.
+func (o *aggLane) mergeLanes(ctx context.Context, me, n int) error {
+	aggs, err := o.s.newAggs()
+	if err != nil {
+		return err
+	}
+	out := newGroupTable(o.s.keyTypes, o.h, aggs)
+	out.grant = o.grant
+	for _, l := range o.s.with {
+		list := l.t.share(uint64(me), uint64(n))
+		if len(o.s.keyTypes) == 0 {
+			if len(list) > 0 {
+				if out.n() == 0 {
+					out.hashes, out.ids = append(out.hashes, 0), append(out.ids, 0)
+				}
+				for i, a := range out.aggs {
+					a.Resize(1)
+					if m, ok := a.(agg.Merger); ok {
+						m.MergeFrom([]uint32{0}, l.t.aggs[i], []uint32{0})
+					} else if err := mergeEncoded(a, []uint32{0}, l.t.aggs[i], []uint32{0}); err != nil {
+						return err
+					}
+				}
+			}
+			continue
+		}
+		if err := out.absorb(ctx, l.t, list); err != nil {
+			return err
+		}
+	}
+	o.out = out
+	return nil
+}
+
+// mergePart merges a partition's rows into a table; one that does not fit is
+// split by the next bits of the hash.
+func (o *aggLane) mergePart(ctx context.Context, p aggPart) error {
+	aggs, err := o.s.newAggs()
+	if err != nil {
+		return err
+	}
+	t := newGroupTable(o.s.keyTypes, o.h, aggs)
+	t.grant = o.grant
+	var parts *partitioner
+	nk := len(o.s.keyTypes)
+	for _, r := range p.runs {
+		rd, err := r.Open()
+		if err != nil {
+			return err
+		}
+		for {
+			b, err := rd.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if err == nil && parts != nil {
+				err = parts.add(ctx, b)
+			} else if err == nil {
+				groups := t.find(b.Cols[:nk], b.N)
+				for i, a := range t.aggs {
+					a.Resize(t.n())
+					if err = a.MergeStates(groups, b.Cols[nk+i].(*array.Binary)); err != nil {
+						break
+					}
+				}
+				if err == nil {
+					err = o.acct.Resize(t.bytes())
+					if err != nil && refused(err, o.acct) && p.level < maxPartLevel {
+						parts = newPartitioner(o.s.rt, o.s.st, o.s.rt.Pool.Account("hash aggregate partitions", false), o.s.rowTypes, upTo(nk), o.s.keyTypes, p.level)
+						if err = writeGroups(ctx, t, parts); err == nil {
+							t = newGroupTable(o.s.keyTypes, o.h, nil)
+							err = o.acct.Resize(0)
+						}
+					}
+				}
+			}
+			if err != nil {
+				_ = rd.Close()
+				return err
+			}
+		}
+		_ = rd.Close()
+		if err := r.Remove(); err != nil {
+			return err
+		}
+	}
+	if parts == nil {
+		o.out, o.at = t, 0
+		return nil
+	}
+	runs, err := parts.finish(ctx)
+	parts.acct.Close()
+	if err != nil {
+		return err
+	}
+	var more []aggPart
+	for _, r := range runs {
+		if r != nil {
+			more = append(more, aggPart{runs: []*spill.Run{r}, level: p.level + 1})
+		}
+	}
+	o.todo = append(more, o.todo...)
+	return nil
+}

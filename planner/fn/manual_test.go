@@ -1,0 +1,170 @@
+package fn
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/manual"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+const sqlPage = "docs/sql.md"
+
+func typeName(o types.OID) string {
+	if o == AnyCompatibleNonArrayOID {
+		return "anycompatiblenonarray"
+	}
+	return strings.Trim(types.TypeName(o), `"`)
+}
+
+func typeNames(oids []types.OID) string {
+	var s []string
+	for _, o := range oids {
+		s = append(s, typeName(o))
+	}
+	return strings.Join(s, ", ")
+}
+
+// alsoCalled are the functions behind operators that people call by name too.
+var alsoCalled = []string{"abs", "starts_with", "array_append", "array_cat", "array_prepend", "overlaps"}
+
+// behindOperators are the functions that have a name only because an operator
+// or an index needs one.
+func behindOperators() map[string]bool {
+	used := map[string]bool{}
+	for _, op := range AllOperators() {
+		used[op.Func.Name] = true
+	}
+	out := map[string]bool{}
+	for _, f := range All() {
+		out[f.Name] = used[f.Name] && !slices.Contains(alsoCalled, f.Name) || strings.HasSuffix(f.Name, "_cmp") || strings.HasPrefix(f.Name, "_pg_") ||
+			f.Name == "bitcmp" || f.Name == "varbitcmp" || f.Name == "bpcharcmp" || f.Name == "byteacmp"
+	}
+	return out
+}
+
+// TestManualFunctions keeps the manual's list of scalar functions.
+func TestManualFunctions(t *testing.T) {
+	hidden := behindOperators()
+	var rows [][]string
+	for _, fam := range []struct{ file, title string }{{"numbers", "numbers"}, {"strings", "text and bytes"}, {"datetime", "dates and times"}, {"arrays", "arrays"},
+		{"json", "JSON"}, {"enums", "enums"}, {"system", "the system"}} {
+		names := map[string]bool{}
+		for _, l := range lines(fam.file) {
+			if f := parseFunc(l, Scalar); !hidden[f.Name] {
+				names["`"+f.Name+"`"] = true
+			}
+		}
+		rows = append(rows, []string{fam.title, strings.Join(slices.Sorted(maps.Keys(names)), ", ")})
+	}
+	manual.Part(t, sqlPage, "functions", manual.Table([]string{"family", "functions"}, rows))
+}
+
+// TestManualOperators keeps the manual's list of operators.
+func TestManualOperators(t *testing.T) {
+	left := map[string][]string{}
+	for _, op := range AllOperators() {
+		l := typeName(op.Left)
+		if op.Left == 0 {
+			l = "prefix: " + typeName(op.Right)
+		}
+		if !slices.Contains(left[op.Name], l) {
+			left[op.Name] = append(left[op.Name], l)
+		}
+	}
+	var rows [][]string
+	byTypes := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		slices.Sort(left[name])
+		ts := strings.Join(left[name], ", ")
+		byTypes[ts] = append(byTypes[ts], "`"+name+"`")
+	}
+	for _, ts := range slices.Sorted(maps.Keys(byTypes)) {
+		rows = append(rows, []string{strings.Join(byTypes[ts], " "), ts})
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	manual.Part(t, sqlPage, "operators", manual.Table([]string{"operators", "left operand"}, rows))
+}
+
+func TestManualAggregates(t *testing.T) {
+	manual.Part(t, sqlPage, "aggregates", manual.Table([]string{"aggregate", "arguments → result"}, overloads("aggregates")))
+	manual.Part(t, sqlPage, "windows", manual.Table([]string{"function", "arguments → result"}, overloads("window")))
+}
+
+// overloads gives a row a function: its arguments by its results.
+func overloads(file string) (rows [][]string) {
+	type result struct {
+		ret  string
+		args []string
+	}
+	var names []string
+	byName := map[string][]*result{}
+	for _, l := range lines(file) {
+		f := parseFunc(l, Aggregate)
+		args, ret := typeNames(f.Args), typeName(f.Ret)
+		switch {
+		case f.Hypothetical:
+			args = "… WITHIN GROUP (ORDER BY …)"
+		case f.Ordered:
+			args = typeNames(f.Args[:f.Direct]) + " WITHIN GROUP (ORDER BY " + typeNames(f.Args[f.Direct:]) + ")"
+		case len(f.Args) == 0 && f.Name == "count":
+			args = "*"
+		case len(f.Args) == 0:
+			args = "()"
+		case len(f.Args) > 1:
+			args = "(" + args + ")"
+		}
+		rs := byName[f.Name]
+		if rs == nil {
+			names = append(names, f.Name)
+		}
+		i := slices.IndexFunc(rs, func(r *result) bool { return r.ret == ret })
+		if i < 0 {
+			rs = append(rs, &result{ret: ret})
+			i = len(rs) - 1
+		}
+		rs[i].args = append(rs[i].args, strings.TrimSpace(args))
+		byName[f.Name] = rs
+	}
+	for _, n := range names {
+		var parts []string
+		same := []string{}
+		for _, r := range byName[n] {
+			if len(r.args) == 1 && r.args[0] == r.ret {
+				same = append(same, r.ret)
+				continue
+			}
+			parts = append(parts, strings.Join(r.args, ", ")+" → "+r.ret)
+		}
+		if len(same) > 0 {
+			parts = append(parts, "the type of the argument: "+strings.Join(same, ", "))
+		}
+		rows = append(rows, []string{"`" + n + "`", strings.Join(parts, "; ")})
+	}
+	return rows
+}
+
+// TestManualSets keeps the manual's list of set-returning functions.
+func TestManualSets(t *testing.T) {
+	var rows [][]string
+	for _, l := range lines("sets") {
+		f := parseFunc(l, SetReturning)
+		if strings.HasPrefix(f.Name, "_") {
+			continue
+		}
+		out := typeName(f.Ret)
+		if f.Rec != nil {
+			var cols []string
+			for _, c := range f.Rec.Fields {
+				cols = append(cols, c.Name+" "+typeName(c.Type.OID))
+			}
+			out = strings.Join(cols, ", ")
+		} else if f.OutName != "" {
+			out = f.OutName + " " + out
+		}
+		rows = append(rows, []string{"`" + f.Name + "(" + typeNames(f.Args) + ")`", out})
+	}
+	manual.Part(t, sqlPage, "sets", manual.Table([]string{"function", "columns"}, rows))
+}
