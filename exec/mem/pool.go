@@ -3,8 +3,7 @@ package mem
 import (
 	"sync"
 	"sync/atomic"
-
-	"github.com/tributarydb/tributary/sql/pgerr"
+	"time"
 )
 
 // Thresholds as shares of the node pool's limit.
@@ -15,6 +14,12 @@ const (
 	blockBytes  = 64 << 10
 	noLimit     = int64(1) << 62
 	minSpillAsk = 1 << 20 // accounts below this are not worth asking
+
+	// spillWait is how long a request waits for holders that were asked to
+	// spill, and once more for a statement that was told to fail.
+	spillWait = 2 * time.Second
+	// admitWait is how long new work waits for the node to come down.
+	admitWait = 30 * time.Second
 )
 
 // Pool is the budget of a node or, as a child, of one statement. Its methods
@@ -27,9 +32,17 @@ type Pool struct {
 	used   atomic.Int64
 	peak   atomic.Int64
 
+	// Of the node's pool: bytes in use beyond what accounts say (see Watch), and
+	// those who wait for bytes.
+	beyond  atomic.Int64
+	waiting atomic.Int32
+	freed   chan struct{} // closed when bytes are given back; guarded by mu
+
 	mu       sync.Mutex
 	children map[*Pool]struct{}
 	accounts map[*Account]struct{}
+	onFail   func(error)
+	doom     atomic.Pointer[BudgetError] // why the statement must fail
 	spilled  atomic.Int64
 }
 
@@ -94,11 +107,13 @@ func (p *Pool) Spilled() int64 { return p.spilled.Load() }
 // Name is the name the pool was made with.
 func (p *Pool) Name() string { return p.name }
 
-// Paused tells whether the node is above the share at which no new work is
-// admitted.
-func (p *Pool) Paused() bool {
-	root := p.root()
-	return float64(root.used.Load()) > PauseShare*float64(root.limit)
+// OnFail sets what is called, once and from any goroutine, when the node makes
+// this statement fail to save the others: it should cancel the statement with
+// the error. It must not wait.
+func (p *Pool) OnFail(f func(error)) {
+	p.mu.Lock()
+	p.onFail = f
+	p.mu.Unlock()
 }
 
 func (p *Pool) root() *Pool {
@@ -108,11 +123,21 @@ func (p *Pool) root() *Pool {
 	return p
 }
 
+// above tells whether more than a share of the node's limit is in use.
+func (p *Pool) above(share float64) bool {
+	return float64(p.used.Load()+p.beyond.Load()) > share*float64(p.limit)
+}
+
 // take reserves n bytes in p and its parents, or nothing and the pool that
 // refused.
 func (p *Pool) take(n int64) *Pool {
 	for q := p; q != nil; q = q.parent {
-		if u := q.used.Add(n); u > q.limit {
+		u := q.used.Add(n)
+		refused := u > q.limit
+		if q.parent == nil {
+			refused = q.above(FailShare)
+		}
+		if refused {
 			for r := p; ; r = r.parent {
 				r.used.Add(-n)
 				if r == q {
@@ -120,14 +145,17 @@ func (p *Pool) take(n int64) *Pool {
 				}
 			}
 			return q
-		} else {
-			q.raise(u)
 		}
-	}
-	if root := p.root(); float64(root.used.Load()) > SpillShare*float64(root.limit) {
-		root.askLargest()
+		q.raise(u)
 	}
 	return nil
+}
+
+// force reserves n bytes whatever the limits say.
+func (p *Pool) force(n int64) {
+	for q := p; q != nil; q = q.parent {
+		q.raise(q.used.Add(n))
+	}
 }
 
 // raise lifts the peak to u.
@@ -143,6 +171,9 @@ func (p *Pool) raise(u int64) {
 func (p *Pool) give(n int64) {
 	for q := p; q != nil; q = q.parent {
 		q.used.Add(-n)
+		if q.waiting.Load() > 0 {
+			q.wake()
+		}
 	}
 }
 
@@ -192,18 +223,23 @@ type Account struct {
 	reserved  atomic.Int64 // used rounded up to blocks: what the pool counts
 	peak      int64
 	spill     atomic.Bool
+	refused   bool // the last request was
 	closed    bool
 }
 
 // Grow reserves n more bytes, or returns a *BudgetError and reserves nothing.
+// It may wait for others to give way, a few seconds at most.
 func (a *Account) Grow(n int64) error {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
 		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
-		if refused := a.pool.take(more); refused != nil {
-			return &BudgetError{Account: a, Node: a.pool.node, Asked: n, Used: refused.Used(), Limit: refused.limit}
+		if err := a.reserve(n, more); err != nil {
+			return err
 		}
 		a.reserved.Add(more)
+		if root := a.pool.root(); root.above(SpillShare) {
+			root.askLargest()
+		}
 	}
 	a.used.Store(want)
 	a.peak = max(a.peak, want)
@@ -217,9 +253,7 @@ func (a *Account) Take(n int64) {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
 		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
-		for q := a.pool; q != nil; q = q.parent {
-			q.raise(q.used.Add(more))
-		}
+		a.pool.force(more)
 		a.reserved.Add(more)
 	}
 	a.used.Store(want)
@@ -274,20 +308,3 @@ func (a *Account) Pool() *Pool { return a.pool }
 
 // ShouldSpill tells, once, that the node asks this account to spill.
 func (a *Account) ShouldSpill() bool { return a.spill.Load() && a.spill.Swap(false) }
-
-// BudgetError says that a reservation was refused. At the wire it is 53200.
-type BudgetError struct {
-	Account            *Account
-	Node               string
-	Asked, Used, Limit int64
-}
-
-// Error implements error.
-func (e *BudgetError) Error() string { return e.Unwrap().Error() }
-
-// Unwrap gives the error a client sees.
-func (e *BudgetError) Unwrap() error {
-	return pgerr.New(pgerr.OutOfMemory, "out of memory: %s on node %q asked for %d bytes", e.Account.name, e.Node, e.Asked).
-		WithDetail("%d of %d bytes are in use.", e.Used, e.Limit).
-		WithHint("Raise --memory, or let the statement hold less at once.")
-}

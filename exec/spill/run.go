@@ -43,6 +43,7 @@ var zdec = sync.OnceValue(func() *zstd.Decoder {
 type Writer struct {
 	run *Run
 	f   *os.File
+	at  []int64 // where each batch begins
 }
 
 // Append writes one batch, which has no selection. After an error the writer
@@ -77,6 +78,7 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 		d.opts.Budget.give(n)
 		return ioError(err, "write to temporary file")
 	}
+	w.at = append(w.at, w.run.disk)
 	w.run.disk += n
 	w.run.mem += b.Bytes()
 	w.run.rows += int64(b.N)
@@ -86,6 +88,18 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 	}
 	return nil
 }
+
+// At reads batch i back, as long as the run is not sealed. The batch owns its
+// memory.
+func (w *Writer) At(ctx context.Context, i int) (*batch.Batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return w.run.frame(io.NewSectionReader(w.f, w.at[i], w.run.disk-w.at[i]), i)
+}
+
+// Batches is the number of batches appended so far.
+func (w *Writer) Batches() int { return len(w.at) }
 
 // Rows is the number of rows appended so far.
 func (w *Writer) Rows() int64 { return w.run.rows }
@@ -180,44 +194,52 @@ func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	if r.at == r.run.frames {
 		return nil, io.EOF
 	}
+	b, err := r.run.frame(r.f, r.at)
+	if err == nil {
+		r.at++
+	}
+	return b, err
+}
+
+// frame reads batch i, which src gives next.
+func (r *Run) frame(src io.Reader, i int) (*batch.Batch, error) {
 	var h [frameHeader]byte
-	if _, err := io.ReadFull(r.f, h[:]); err != nil {
-		return nil, r.bad(err)
+	if _, err := io.ReadFull(src, h[:]); err != nil {
+		return nil, bad(err, i)
 	}
 	rawLen, stored := binary.LittleEndian.Uint64(h[8:]), binary.LittleEndian.Uint64(h[16:])
-	if stored > uint64(r.run.disk) || rawLen > 1<<34 {
-		return nil, r.bad(nil)
+	if stored > uint64(r.disk) || rawLen > 1<<34 {
+		return nil, bad(nil, i)
 	}
 	data := make([]byte, stored)
-	if _, err := io.ReadFull(r.f, data); err != nil {
-		return nil, r.bad(err)
+	if _, err := io.ReadFull(src, data); err != nil {
+		return nil, bad(err, i)
 	}
 	sum := crc32.Update(crc32.Checksum(h[4:], castagnoli), castagnoli, data)
 	if sum != binary.LittleEndian.Uint32(h[:]) {
-		return nil, r.bad(nil)
+		return nil, bad(nil, i)
 	}
 	switch binary.LittleEndian.Uint32(h[4:]) {
 	case formRaw:
 	case formZstd:
 		var err error
 		if data, err = zdec().DecodeAll(data, make([]byte, 0, rawLen)); err != nil {
-			return nil, r.bad(err)
+			return nil, bad(err, i)
 		}
 	default:
-		return nil, r.bad(nil)
+		return nil, bad(nil, i)
 	}
 	if uint64(len(data)) != rawLen {
-		return nil, r.bad(nil)
+		return nil, bad(nil, i)
 	}
-	r.at++
-	return batch.Decode(data, r.run.dts)
+	return batch.Decode(data, r.dts)
 }
 
-func (r *Reader) bad(err error) error {
+func bad(err error, at int) error {
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return ioError(err, "read from temporary file")
 	}
-	return pgerr.New(pgerr.DataCorrupted, "a temporary file is damaged at batch %d", r.at)
+	return pgerr.New(pgerr.DataCorrupted, "a temporary file is damaged at batch %d", at)
 }
 
 // Close ends reading. It may be called twice.

@@ -1,0 +1,212 @@
+package mem
+
+import (
+	"context"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// reserve takes more bytes for a request of asked. What happens where they are
+// not to be had:
+//
+//	the statement's own limit     refused
+//	the largest statement asks    refused
+//	a spillable account asks      refused, the first time: it can spill
+//	anyone else                   waits for those who were asked to spill; then
+//	                              the largest statement fails in its stead
+func (a *Account) reserve(asked, more int64) error {
+	if e := a.pool.doomed(); e != nil {
+		return e
+	}
+	refused := a.pool.take(more)
+	if refused == nil {
+		a.refused = false
+		return nil
+	}
+	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.limit}
+	if refused.parent != nil || a.pool.parent == nil {
+		return no // the statement's own limit, or no statement's request
+	}
+	first := a.spillable && !a.refused
+	a.refused = true
+	own := a.pool.statement()
+	if first || refused.largest() == own {
+		return no
+	}
+	for _, fell := range []bool{false, true} {
+		if fell {
+			v := refused.largest()
+			if v == nil || v == own {
+				return no
+			}
+			v.fell(asked)
+		}
+		if refused.wait(a.pool, more, fell) {
+			a.refused = false
+			return nil
+		}
+		if e := a.pool.doomed(); e != nil {
+			return e
+		}
+	}
+	return no
+}
+
+// statement is the node's child that p is or belongs to.
+func (p *Pool) statement() *Pool {
+	for p.parent != nil && p.parent.parent != nil {
+		p = p.parent
+	}
+	return p
+}
+
+// doomed tells why the statement must fail; nil if it need not.
+func (p *Pool) doomed() *BudgetError { return p.statement().doom.Load() }
+
+// largest is the statement that holds most.
+func (p *Pool) largest() *Pool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var best *Pool
+	for c := range p.children {
+		if best == nil || c.used.Load() > best.used.Load() || c.used.Load() == best.used.Load() && c.name < best.name {
+			best = c
+		}
+	}
+	return best
+}
+
+// asked tells whether an account was asked to spill and has not done it yet.
+func (p *Pool) asked() bool {
+	any := false
+	p.walk(func(a *Account) { any = any || a.spill.Load() && a.reserved.Load() >= minSpillAsk })
+	return any
+}
+
+// wait tries to take n bytes for a statement again as bytes are given back,
+// while there is hope and for a limited time.
+func (p *Pool) wait(of *Pool, n int64, fell bool) bool {
+	p.waiting.Add(1)
+	defer p.waiting.Add(-1)
+	t := time.NewTimer(spillWait)
+	defer t.Stop()
+	for {
+		freed := p.freeing()
+		if of.take(n) == nil {
+			return true
+		}
+		p.askLargest()
+		if of.doomed() != nil || !fell && !p.asked() {
+			return false
+		}
+		select {
+		case <-freed:
+		case <-t.C:
+			return false
+		}
+	}
+}
+
+// freeing gives a channel that is closed when bytes are given back next.
+func (p *Pool) freeing() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.freed == nil {
+		p.freed = make(chan struct{})
+	}
+	return p.freed
+}
+
+func (p *Pool) wake() {
+	p.mu.Lock()
+	if p.freed != nil {
+		close(p.freed)
+		p.freed = nil
+	}
+	p.mu.Unlock()
+}
+
+// fell makes a statement fail for others that asked for bytes.
+func (p *Pool) fell(asked int64) {
+	var most *Account
+	p.walk(func(a *Account) {
+		if most == nil || a.reserved.Load() > most.reserved.Load() {
+			most = a
+		}
+	})
+	e := &BudgetError{Operator: p.name, Node: p.node, Asked: asked, Held: p.Used(), Used: p.parent.Used() + p.parent.beyond.Load(), Limit: p.parent.limit}
+	if most != nil {
+		e.Operator = most.name
+	}
+	if !p.doom.CompareAndSwap(nil, e) {
+		return
+	}
+	p.mu.Lock()
+	f := p.onFail
+	p.mu.Unlock()
+	if f != nil {
+		f(e.Unwrap())
+	}
+	p.parent.wake() // it may wait for bytes itself
+}
+
+// Admit waits until the node is below the share at which new work is admitted.
+// It fails with 53200 where that takes too long, or when ctx ends.
+func (p *Pool) Admit(ctx context.Context) error {
+	root := p.root()
+	if !root.above(PauseShare) {
+		return nil
+	}
+	root.waiting.Add(1)
+	defer root.waiting.Add(-1)
+	t := time.NewTimer(admitWait)
+	defer t.Stop()
+	for {
+		freed := root.freeing()
+		if !root.above(PauseShare) {
+			return nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-t.C:
+			return pgerr.New(pgerr.OutOfMemory, "out of memory: node %q has admitted no new work for %s", root.node, admitWait).
+				WithDetail("%d of %d bytes are in use.", root.used.Load()+root.beyond.Load(), root.limit).
+				WithHint("Raise --memory, run fewer statements at once, or close cursors that hold many rows.")
+		}
+	}
+}
+
+// Paused tells whether the node is above the share at which no new work is
+// admitted.
+func (p *Pool) Paused() bool { return p.root().above(PauseShare) }
+
+// BudgetError says that a reservation was refused, or that a statement fails
+// because it held most when another's was. At the wire it is 53200.
+type BudgetError struct {
+	// Account is the one refused; nil for a statement that fails for others,
+	// which spilling does not save.
+	Account     *Account
+	Operator    string
+	Node        string
+	Asked       int64
+	Held        int64 // of the statement that fails for others; else 0
+	Used, Limit int64
+}
+
+// Error implements error.
+func (e *BudgetError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap gives the error a client sees.
+func (e *BudgetError) Unwrap() error {
+	if e.Held > 0 {
+		return pgerr.New(pgerr.OutOfMemory, "out of memory: %s on node %q is of the largest statement, and another asked for %d bytes", e.Operator, e.Node, e.Asked).
+			WithDetail("The statement held %d bytes; %d of %d bytes are in use.", e.Held, e.Used, e.Limit).
+			WithHint("Raise --memory, or let the statement hold less at once.")
+	}
+	return pgerr.New(pgerr.OutOfMemory, "out of memory: %s on node %q asked for %d bytes", e.Operator, e.Node, e.Asked).
+		WithDetail("%d of %d bytes are in use.", e.Used, e.Limit).
+		WithHint("Raise --memory, or let the statement hold less at once.")
+}

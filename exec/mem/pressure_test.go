@@ -1,0 +1,175 @@
+package mem_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+func grow(t *testing.T, a *mem.Account, n int64) {
+	t.Helper()
+	if err := a.Grow(n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLargestFails: a small statement's request has the largest fail, which
+// gives its memory back.
+func TestLargestFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := mem.NewPool("n1", 100*mib)
+		hog, mid, small := node.Child("hog", 0), node.Child("mid", 0), node.Child("small", 0)
+		a, b, c := hog.Account("string_agg", false), mid.Account("window", false), small.Account("values", false)
+		var told error
+		hog.OnFail(func(err error) {
+			told = err
+			go a.Close()
+		})
+		mid.OnFail(func(error) { t.Error("the second largest fails") })
+		grow(t, a, 60*mib)
+		grow(t, b, 30*mib)
+		grow(t, c, 8*mib)
+		synctest.Wait()
+		if !pgerr.Is(told, pgerr.OutOfMemory) || !strings.Contains(told.Error(), "string_agg") || !strings.Contains(told.Error(), "n1") {
+			t.Errorf("the largest is told %v", told)
+		}
+		var e *mem.BudgetError
+		if err := hog.Account("sort", true).Grow(1); !errors.As(err, &e) || e.Account != nil {
+			t.Errorf("the failed statement goes on: %v", err)
+		}
+		if node.Used() != 38*mib {
+			t.Errorf("%d bytes are used", node.Used())
+		}
+	})
+}
+
+// TestSpillBeforeFailure: a request waits for those who were asked to spill,
+// and nobody fails.
+func TestSpillBeforeFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := mem.NewPool("n1", 100*mib)
+		sort, small := node.Child("sort", 0), node.Child("small", 0)
+		a, b := sort.Account("sort", true), small.Account("values", false)
+		sort.OnFail(func(err error) { t.Error(err) })
+		grow(t, a, 94*mib)
+		spilled := make(chan struct{})
+		go func() {
+			defer close(spilled)
+			time.Sleep(time.Second) // of the test's clock: a long batch
+			if a.ShouldSpill() {
+				a.Shrink(90 * mib)
+			}
+		}()
+		grow(t, b, 8*mib)
+		<-spilled
+	})
+}
+
+// TestOwnFault: a statement that is itself the largest is refused at once, can
+// spill and go on.
+func TestOwnFault(t *testing.T) {
+	node := mem.NewPool("n1", 100*mib)
+	q := node.Child("q", 0)
+	q.OnFail(func(err error) { t.Error(err) })
+	other := node.Child("other", 0).Account("values", false)
+	grow(t, other, 5*mib)
+	for _, spillable := range []bool{true, false} {
+		a := q.Account("agg", spillable)
+		grow(t, a, 80*mib)
+		var e *mem.BudgetError
+		if err := a.Grow(11 * mib); !errors.As(err, &e) || e.Account != a || e.Asked != 11*mib || e.Limit != 100*mib {
+			t.Errorf("%v", err)
+		}
+		a.Shrink(70 * mib)
+		grow(t, a, 11*mib)
+		a.Close()
+	}
+}
+
+// TestVictimStays: where the largest does not give way the request fails, in a
+// limited time.
+func TestVictimStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := mem.NewPool("n1", 100*mib)
+		grow(t, node.Child("hog", 0).Account("sort", false), 90*mib)
+		small := node.Child("small", 0).Account("values", false)
+		start := time.Now()
+		if err := small.Grow(8 * mib); !pgerr.Is(err, pgerr.OutOfMemory) {
+			t.Errorf("%v", err)
+		}
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("after %s", d)
+		}
+		if small.Used() != 0 || node.Used() != 90*mib {
+			t.Error("a refusal left something reserved")
+		}
+	})
+}
+
+func TestAdmit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := mem.NewPool("n1", 100*mib)
+		a := node.Child("a", 0).Account("sort", false)
+		grow(t, a, 85*mib)
+		next := node.Child("b", 0)
+		got := make(chan error, 1)
+		go func() { got <- next.Admit(context.Background()) }()
+		synctest.Wait()
+		select {
+		case err := <-got:
+			t.Fatal("admitted above the share", err)
+		default:
+		}
+		a.Shrink(10 * mib)
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		grow(t, a, 10*mib)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		stop := errors.New("stop")
+		cancel(stop)
+		if err := next.Admit(ctx); err != stop {
+			t.Error(err)
+		}
+		if err := next.Admit(context.Background()); !pgerr.Is(err, pgerr.OutOfMemory) {
+			t.Errorf("after a long wait: %v", err)
+		}
+	})
+}
+
+// TestWatch: what lives beyond the accounts counts as used.
+func TestWatch(t *testing.T) {
+	node := mem.NewPool("n1", 32*mib)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		node.Watch(stop, mib)
+	}()
+	for _, want := range []bool{true, false} {
+		var held []byte
+		if want {
+			held = make([]byte, 128*mib)
+		}
+		// A budget of 32 MiB is half gone; half of the rest makes 75 %, which is
+		// above where holders are asked to spill.
+		q := node.Child("q", 0)
+		a := q.Account("sort", true)
+		for asked := !want; asked != want; {
+			runtime.GC()
+			grow(t, a, 8*mib)
+			asked = a.ShouldSpill()
+			a.Shrink(8 * mib)
+		}
+		a.Close()
+		runtime.KeepAlive(held)
+	}
+	close(stop)
+	<-done
+}
