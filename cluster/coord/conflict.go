@@ -6,9 +6,9 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -38,7 +38,29 @@ func (s *Session) runConflict(w *writing) error {
 	next := w.d.NextCol + 1000
 	var input plan.Node = &plan.Buffer{ID: buf, Name: "proposed", Cols: src}
 	var ids []expr.ColID
-	for _, c := range arbiters {
+	// Keys that are expressions become columns of the proposed rows.
+	keys := make([][]plan.Column, len(arbiters))
+	proposed := &plan.Project{Input: input}
+	for _, c := range src {
+		proposed.Items = append(proposed.Items, plan.Item{Col: c, Expr: colRef(c)})
+	}
+	for i, c := range arbiters {
+		for j, e := range c.ofRow(w.d.Values) {
+			col := plan.Column{Name: c.names[j], Type: e.Type()}
+			if x, ok := e.(*expr.Col); ok {
+				col.ID = x.ID
+			} else {
+				col.ID = next
+				next++
+				proposed.Items = append(proposed.Items, plan.Item{Col: col, Expr: e})
+			}
+			keys[i] = append(keys[i], col)
+		}
+	}
+	if len(proposed.Items) > len(src) {
+		input = proposed
+	}
+	for a, c := range arbiters {
 		sc := &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: next}
 		next++
 		ids = append(ids, sc.RowID)
@@ -52,21 +74,21 @@ func (s *Session) runConflict(w *writing) error {
 			sc.Cols = append(sc.Cols, plan.Column{ID: id, Name: live.Name, Type: live.Type, Table: w.rel.OID, Num: live.Num})
 			sc.Missing = append(sc.Missing, live.Missing)
 		}
-		for _, num := range c.Columns {
-			for i, live := range w.live {
-				if live.Num == num {
-					j.LKeys = append(j.LKeys, &expr.Col{ID: w.d.Values[i], Typ: live.Type, Name: live.Name})
-					j.RKeys = append(j.RKeys, colRef(sc.Cols[i]))
-					j.NullSafe = append(j.NullSafe, c.NullsNotDistinct)
-				}
-			}
+		there := func(i int) expr.ColID { return sc.Cols[i].ID }
+		if c.where != nil {
+			sc.Filter = append(sc.Filter, c.over(c.where, there))
+		}
+		for i, e := range c.keys {
+			j.LKeys = append(j.LKeys, colRef(keys[a][i]))
+			j.RKeys = append(j.RKeys, c.over(e, there))
+			j.NullSafe = append(j.NullSafe, c.NullsNotDistinct && c.where == nil)
 		}
 		input = j
 	}
 	if err := w.prepare(input.Schema()); err != nil {
 		return err
 	}
-	cw := &conflictWriting{writing: w, ids: ids, arbiters: arbiters, seen: make([]map[string]bool, len(arbiters))}
+	cw := &conflictWriting{writing: w, ids: ids, arbiters: arbiters, keys: keys, seen: make([]map[string]bool, len(arbiters))}
 	for i := range cw.seen {
 		cw.seen[i] = map[string]bool{}
 	}
@@ -98,49 +120,33 @@ func (s *Session) runConflict(w *writing) error {
 // count from 0, do not reach.
 func conflictBuffer(*run) int { return 1 << 20 }
 
-// arbiters gives the unique constraints to look at: those over the columns
-// named, or all.
-func (w *writing) arbiters() ([]*catalog.Constraint, error) {
-	var out []*catalog.Constraint
+// arbiters gives the unique constraints to look at: the one the binder found,
+// or all.
+func (w *writing) arbiters() ([]*uniqueKey, error) {
+	var out []*uniqueKey
 	for i := range w.rel.Constraints {
 		c := &w.rel.Constraints[i]
-		if c.Kind != 'p' && c.Kind != 'u' && c.Kind != 'i' {
+		if !isUnique(c) || w.d.OnConflict.Arbiter != 0 && c.OID != w.d.OnConflict.Arbiter {
 			continue
 		}
-		if w.d.OnConflict.Constraint == nil || sameSet(c.Columns, w.d.OnConflict.Constraint) {
-			out = append(out, c)
-			if w.d.OnConflict.Constraint != nil {
-				return out, nil
-			}
+		k, err := w.s.uniqueKey(w.r, w.rel, c)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, k)
 	}
-	if w.d.OnConflict.Constraint != nil && len(out) == 0 {
+	if w.d.OnConflict.Arbiter != 0 && len(out) == 0 {
 		return nil, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
 	}
 	return out, nil
-}
-
-func sameSet(a, b []int16) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	have := map[int16]bool{}
-	for _, x := range a {
-		have[x] = true
-	}
-	for _, x := range b {
-		if !have[x] {
-			return false
-		}
-	}
-	return true
 }
 
 // conflictWriting deals joined rows to insert, update or nothing.
 type conflictWriting struct {
 	*writing
 	ids      []expr.ColID // rowid column of each arbiter's scan
-	arbiters []*catalog.Constraint
+	arbiters []*uniqueKey
+	keys     [][]plan.Column   // of the proposed row, per arbiter
 	seen     []map[string]bool // keys proposed so far, per arbiter
 	set      []*eval.Program
 	where    *eval.Program
@@ -234,25 +240,20 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 
 func (w *conflictWriting) key(b *batch.Batch, arbiter, row int) (key string, null bool) {
 	var out []byte
-	for _, num := range w.arbiters[arbiter].Columns {
-		for i, live := range w.live {
-			if live.Num != num {
-				continue
-			}
-			d := types.DatumAt(live.Type, b.Cols[w.at[w.d.Values[i]]], row)
-			if d == nil && !w.arbiters[arbiter].NullsNotDistinct {
-				return "", true
-			}
-			if d == nil {
-				out = append(out, 0)
-				continue
-			}
-			at := len(out)
-			out = append(out, 1, 0, 0, 0, 0)
-			out = types.AppendBinary(out, live.Type, d)
-			n := len(out) - at - 5
-			out[at+1], out[at+2], out[at+3], out[at+4] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
+	for _, c := range w.keys[arbiter] {
+		d := types.DatumAt(c.Type, b.Cols[w.at[c.ID]], row)
+		if d == nil && !w.arbiters[arbiter].NullsNotDistinct {
+			return "", true
 		}
+		if d == nil {
+			out = append(out, 0)
+			continue
+		}
+		at := len(out)
+		out = append(out, 1, 0, 0, 0, 0)
+		out = types.AppendBinary(out, c.Type, d)
+		n := len(out) - at - 5
+		out[at+1], out[at+2], out[at+3], out[at+4] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
 	}
 	return string(out), false
 }
@@ -288,6 +289,16 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 			return err
 		}
 		news[i] = arr
+	}
+	if k := w.s.tx.foreign.keys; k != nil && k.pairs {
+		olds := make([]arrow.Array, len(w.live))
+		dense := kernel.Compact(b)
+		for i, id := range w.d.OnConflict.Existing {
+			olds[i] = dense.Cols[w.at[id]]
+		}
+		if err := k.note(w.writing, batch.New(olds, b.Rows()), olds, news); err != nil {
+			return err
+		}
 	}
 	// Checks and RETURNING read the source's value columns: give them the new
 	// values there. The batch is dense from here on.

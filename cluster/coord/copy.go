@@ -20,6 +20,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// copyPiece is about how many bytes of rows are encoded at a time.
+const copyPiece = 1 << 20
+
 // copyStream is the engine's side of a COPY with the client. The decoder runs
 // in a goroutine of its own that ends with finish or fail:
 //
@@ -33,7 +36,7 @@ type copyStream struct {
 	pw      *io.PipeWriter
 	result  chan error // of the decoding goroutine, once
 	ended   bool
-	read    func(ctx context.Context) ([]byte, error)
+	read    func(ctx context.Context) (p []byte, ends []int, err error)
 }
 
 // CopyStream is what the wire sees of it.
@@ -80,16 +83,17 @@ func (c *CopyStream) Fail(reason string) error {
 	return c.portal.failed(err)
 }
 
-// Read gives the next piece of COPY TO, io.EOF at the end.
-func (c *CopyStream) Read(ctx context.Context) ([]byte, error) {
-	p, err := c.stream.read(c.portal.x.ctx)
+// Read gives the next rows of COPY TO and where in p each ends, io.EOF at the
+// end.
+func (c *CopyStream) Read(ctx context.Context) (p []byte, ends []int, err error) {
+	p, ends, err = c.stream.read(c.portal.x.ctx)
 	if err == io.EOF {
-		return nil, c.portal.finish()
+		return nil, nil, c.portal.finish()
 	}
 	if err != nil {
-		return nil, c.portal.failed(err)
+		return nil, nil, c.portal.failed(err)
 	}
-	return p, nil
+	return p, ends, nil
 }
 
 func (c *copyStream) wait() error {
@@ -215,6 +219,9 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 		if err != nil {
 			return err
 		}
+		acct := x.pool.Account("copy decoder", false)
+		defer acct.Close()
+		dec.Charge(acct)
 		rows, err = s.load(r, rel, cols, dec)
 		return err
 	}
@@ -351,34 +358,37 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 	}
 	enc := copyfmt.NewEncoder(fields, opts, s.env)
 	var count int64
-	state := 0
 	var buf []byte
-	read := func(ctx context.Context) ([]byte, error) {
-		if state == 0 {
-			state = 1
-			if h := enc.Begin(nil); len(h) > 0 {
-				return h, nil
+	var ends []int
+	begun, ended := false, false
+	read := func(ctx context.Context) ([]byte, []int, error) {
+		buf, ends = buf[:0], ends[:0]
+		if !begun {
+			begun = true
+			// The binary signature goes with the first row, the header line alone.
+			if buf = enc.Begin(buf); len(buf) > 0 && opts.Format != copyfmt.Binary {
+				return buf, append(ends, len(buf)), nil
 			}
 		}
-		for state == 1 {
+		for !ended {
 			b, err := res.next(ctx)
 			if err == io.EOF {
-				state = 2
-				if e := enc.End(nil); len(e) > 0 {
-					return e, nil
+				ended = true
+				if buf = enc.End(buf); len(buf) > 0 {
+					return buf, append(ends, len(buf)), nil
 				}
 				break
 			}
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if b.Rows() > 0 {
 				count += int64(b.Rows())
-				buf = enc.Append(buf[:0], b)
-				return buf, nil
+				buf, ends = enc.Append(buf, ends, b)
+				return buf, ends, nil
 			}
 		}
-		return nil, io.EOF
+		return nil, nil, io.EOF
 	}
 	closeAll := func() error {
 		err := res.close()
@@ -398,7 +408,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 		return nil, fileError(err, n.Filename, "writing")
 	}
 	for {
-		p, err := read(x.ctx)
+		p, _, err := read(x.ctx)
 		if err == io.EOF {
 			break
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// cursor is a DECLAREd query. Its rows so far are kept (charged), so that it
-// can scroll back; the rest stays in the running query.
+// cursor is a DECLAREd query. Its rows so far are kept, so that it can scroll
+// back; the rest stays in the running query.
 type cursor struct {
 	name   string
 	hold   bool
@@ -25,14 +25,11 @@ type cursor struct {
 	cols   []plan.Column
 	res    *result
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	pool   *mem.Pool
-	acct   *mem.Account
-	rows   []*batch.Batch // what was read, each without selection gaps
-	starts []int64        // row number of each batch's first row
-	read   int64          // rows in rows
+	rows   *cursorRows
 	ended  bool
-	pos    int64 // 0 before the first row, n on row n, read+1 after the last
+	pos    int64 // 0 before the first row, n on row n, rows.read+1 after the last
 	text   string
 	at     time.Time
 }
@@ -66,10 +63,11 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 			c.scroll = -1
 		}
 		// The query outlives the DECLARE: its own context and memory pool.
-		c.ctx, c.cancel = context.WithCancel(context.Background())
+		c.ctx, c.cancel = context.WithCancelCause(context.Background())
 		c.pool = s.engine.cfg.Pool.Child("cursor "+n.PortalName, 0)
-		c.acct = c.pool.Account("cursor", false)
-		run := &execution{s: s, stmt: &inner, ctx: c.ctx, release: func() {}, params: x.params, ptypes: h.params,
+		c.pool.OnFail(func(err error) { c.cancel(err) })
+		c.rows = newCursorRows(c.pool, s.engine.cfg.Temp)
+		run := &execution{s: s, stmt: &inner, ctx: c.ctx, params: x.params, ptypes: h.params,
 			pool: c.pool, mark: s.tx.mark(), env: s.evalEnv(x.params), id: x.id}
 		res, err := h.open(c.ctx, run)
 		if err != nil {
@@ -80,6 +78,7 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		if c.cols == nil {
 			c.cols = h.cols
 		}
+		c.rows.cols = c.cols
 		s.cursors[n.PortalName] = c
 		return done("DECLARE CURSOR"), nil
 	}}, nil
@@ -87,7 +86,7 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 
 // fill reads until row number want (from 1) is there or the query ends.
 func (c *cursor) fill(want int64) error {
-	for !c.ended && c.read < want {
+	for !c.ended && c.rows.read < want {
 		b, err := c.res.next(c.ctx)
 		if err == io.EOF {
 			c.ended = true
@@ -99,26 +98,43 @@ func (c *cursor) fill(want int64) error {
 		if b.Rows() == 0 {
 			continue
 		}
-		if err := c.acct.Grow(b.Bytes()); err != nil {
+		if err := c.rows.add(c.ctx, b); err != nil {
 			return err
 		}
-		c.starts = append(c.starts, c.read)
-		c.rows = append(c.rows, b)
-		c.read += int64(b.Rows())
 	}
 	return nil
 }
 
-// slice gives rows from (1-based) to, inclusive, as batches.
-func (c *cursor) slice(from, to int64) []*batch.Batch {
-	var out []*batch.Batch
-	for i, b := range c.rows {
-		lo, hi := max(from-1-c.starts[i], 0), min(to-c.starts[i], int64(b.Rows()))
-		if lo < hi {
-			out = append(out, b.Slice(int(lo), int(hi)))
+// passed are the rows that a FETCH or MOVE passes: numbers from … to, or back
+// from to to from.
+type passed struct {
+	from, to int64
+	reverse  bool
+}
+
+func (p passed) count() int64 { return max(p.to-p.from+1, 0) }
+
+// next gives rows and takes them off p, io.EOF at the end.
+func (c *cursor) next(p *passed) (*batch.Batch, error) {
+	from, to := p.from, p.to
+	if p.reverse {
+		if to < from {
+			return nil, io.EOF
 		}
+		from = to // one at a time: a batch has its rows in their order
 	}
-	return out
+	b, err := c.rows.slice(c.ctx, from, to)
+	switch {
+	case err != nil:
+		return nil, err
+	case b == nil:
+		return nil, io.EOF
+	case p.reverse:
+		p.to--
+	default:
+		p.from += int64(b.Rows())
+	}
+	return b, nil
 }
 
 // close stops the query and frees its memory.
@@ -126,8 +142,8 @@ func (c *cursor) close() {
 	if c.res != nil && c.res.close != nil {
 		_ = c.res.close()
 	}
-	c.cancel()
-	c.acct.Close()
+	c.cancel(nil)
+	c.rows.close()
 	c.pool.Close()
 }
 
@@ -172,25 +188,21 @@ func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
 			return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", n.PortalName)
 		}
 		// A cancel of the FETCH must reach the cursor's query.
-		stop := context.AfterFunc(ctx, c.cancel)
+		stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
 		defer stop()
 		out, err := c.move(n)
 		if err != nil {
-			return nil, err
+			return nil, cause(c.ctx, err)
 		}
-		var count int64
-		for _, b := range out {
-			count += int64(b.Rows())
-		}
+		count := out.count()
 		res := &result{cols: cols, tag: func() string { return fmt.Sprintf("%s %d", verb, count) }}
 		if !n.IsMove {
 			res.next = func(context.Context) (*batch.Batch, error) {
-				if len(out) == 0 {
-					return nil, io.EOF
+				b, err := c.next(&out)
+				if err != nil && err != io.EOF {
+					err = cause(c.ctx, err)
 				}
-				b := out[0]
-				out = out[1:]
-				return b, nil
+				return b, err
 			}
 		}
 		return res, nil
@@ -198,8 +210,8 @@ func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
 }
 
 // move carries a FETCH or MOVE out and gives the rows it passes.
-func (c *cursor) move(n *ast.FetchStmt) ([]*batch.Batch, error) {
-	many := n.HowMany
+func (c *cursor) move(n *ast.FetchStmt) (passed, error) {
+	many, none := n.HowMany, passed{}
 	switch n.Direction {
 	case ast.FETCH_BACKWARD:
 		if many != ast.FETCH_ALL {
@@ -216,37 +228,40 @@ func (c *cursor) move(n *ast.FetchStmt) ([]*batch.Batch, error) {
 		target := c.pos + many
 		if target < 1 {
 			if err := c.backwardOK(); err != nil {
-				return nil, err
+				return none, err
 			}
 			c.pos = 0
-			return nil, nil
+			return none, nil
 		}
 		return c.absolute(target)
 	}
 	switch {
 	case many == 0:
-		if c.pos < 1 || c.pos > c.read {
-			return nil, nil
+		if c.pos < 1 || c.pos > c.rows.read {
+			return none, nil
 		}
-		return c.slice(c.pos, c.pos), nil
+		return passed{from: c.pos, to: c.pos}, nil
 	case many > 0:
 		to := int64(1) << 62
 		if many != ast.FETCH_ALL {
 			to = c.pos + many
 		}
+		if c.scroll < 0 {
+			c.rows.drop(c.pos)
+		}
 		if err := c.fill(to); err != nil {
-			return nil, err
+			return none, err
 		}
 		from := c.pos + 1
-		if to > c.read {
-			c.pos = c.read + 1
-			return c.slice(from, c.read), nil
+		if to > c.rows.read {
+			c.pos = c.rows.read + 1
+			return passed{from: from, to: c.rows.read}, nil
 		}
 		c.pos = to
-		return c.slice(from, to), nil
+		return passed{from: from, to: to}, nil
 	}
 	if err := c.backwardOK(); err != nil {
-		return nil, err
+		return none, err
 	}
 	last := c.pos - 1
 	first := int64(1)
@@ -254,26 +269,14 @@ func (c *cursor) move(n *ast.FetchStmt) ([]*batch.Batch, error) {
 		first = c.pos + many
 	}
 	if first < 1 {
-		c.pos, first = 0, 1
-		if many == -ast.FETCH_ALL || last < 1 {
-			return c.reverse(first, last), nil
-		}
-		return c.reverse(first, last), nil
+		c.pos = 0
+		return passed{from: 1, to: last, reverse: true}, nil
 	}
 	c.pos = first
 	if many == -ast.FETCH_ALL {
 		c.pos = 0
 	}
-	return c.reverse(first, last), nil
-}
-
-// reverse gives rows last, last-1, … first, each its own batch.
-func (c *cursor) reverse(first, last int64) []*batch.Batch {
-	var out []*batch.Batch
-	for r := last; r >= first; r-- {
-		out = append(out, c.slice(r, r)...)
-	}
-	return out
+	return passed{from: first, to: last, reverse: true}, nil
 }
 
 func (c *cursor) backwardOK() error {
@@ -283,31 +286,31 @@ func (c *cursor) backwardOK() error {
 	return nil
 }
 
-func (c *cursor) absolute(n int64) ([]*batch.Batch, error) {
+func (c *cursor) absolute(n int64) (passed, error) {
 	if n < 0 {
 		if err := c.fill(1 << 62); err != nil {
-			return nil, err
+			return passed{}, err
 		}
-		n = c.read + 1 + n
+		n = c.rows.read + 1 + n
 	}
 	if n < c.pos {
 		if err := c.backwardOK(); err != nil {
-			return nil, err
+			return passed{}, err
 		}
 	}
 	if n <= 0 {
 		c.pos = 0
-		return nil, nil
+		return passed{}, nil
 	}
 	if err := c.fill(n); err != nil {
-		return nil, err
+		return passed{}, err
 	}
-	if n > c.read {
-		c.pos = c.read + 1
-		return nil, nil
+	if n > c.rows.read {
+		c.pos = c.rows.read + 1
+		return passed{}, nil
 	}
 	c.pos = n
-	return c.slice(n, n), nil
+	return passed{from: n, to: n}, nil
 }
 
 func (s *Session) closeCursor(n *ast.ClosePortalStmt) (*handler, error) {

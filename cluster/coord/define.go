@@ -3,15 +3,12 @@ package coord
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
-	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/ddl"
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -34,7 +31,7 @@ func (s *Session) ddlEnv(ctx context.Context, st *catalog.State, stmt *parse.Sta
 // ddl handles the statements that planner/ddl knows.
 func (s *Session) ddl(ctx context.Context, stmt *parse.Statement) (*handler, error) {
 	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if err := s.writable("DDL"); err != nil {
+		if err := s.writable(stmt.Tag()); err != nil {
 			return "", err
 		}
 		st, err := x.view()
@@ -64,12 +61,11 @@ func (s *Session) define(x *execution, st *catalog.State, res *ddl.Result) error
 	}
 	for _, rw := range res.Rewrites {
 		r := s.newRun(x, st)
-		rows, cols, err := r.sql(rw.SQL)
-		if err != nil {
-			r.close()
-			return err
+		var segs []*catalog.Segment
+		q, err := r.bound(rw.SQL)
+		if err == nil {
+			segs, _, err = r.fill(after.RelationByOID(rw.Table), q)
 		}
-		segs, _, err := s.fill(x, after.RelationByOID(rw.Table), rows, cols)
 		r.close()
 		if err != nil {
 			return err
@@ -135,56 +131,6 @@ func (t *txn) peek(changes []catalog.Change) (*catalog.State, error) {
 	return st.Apply(changes)
 }
 
-// fill writes a reader's rows into segments of a table, whose live columns
-// they are in order, and closes the reader.
-func (s *Session) fill(x *execution, rel *catalog.Relation, rows op.BatchReader, cols []plan.Column) ([]*catalog.Segment, int64, error) {
-	defer rows.Close()
-	w := &writing{s: s, rel: rel, live: rel.Live()}
-	for i, c := range w.live {
-		if c.NotNull {
-			w.notNull = append(w.notNull, i)
-		}
-	}
-	w.r = &run{x: x, st: s.tx.view}
-	conv, err := newRecast(cols, w.live, x.env)
-	if err != nil {
-		return nil, 0, err
-	}
-	out, err := s.engine.cfg.Files.Writer(x.pool, rel)
-	if err != nil {
-		return nil, 0, err
-	}
-	var n int64
-	for {
-		b, err := rows.Next(x.ctx)
-		if err == io.EOF {
-			break
-		}
-		if err == nil && b.Rows() > 0 {
-			if b, err = conv.batch(x.ctx, b); err == nil {
-				if err = w.checkNotNull(b); err == nil {
-					n += int64(b.Rows())
-					err = out.Write(x.ctx, b)
-				}
-			}
-		}
-		if err != nil {
-			out.Abort()
-			return nil, 0, err
-		}
-	}
-	segs, err := out.Finish(x.ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, g := range segs {
-		if g.Inline == nil {
-			s.tx.created = append(s.tx.created, g.ID)
-		}
-	}
-	return segs, n, nil
-}
-
 // createTableAs handles CREATE TABLE AS and CREATE MATERIALIZED VIEW.
 func (s *Session) createTableAs(ctx context.Context, stmt *parse.Statement, n *ast.CreateTableAsStmt, params []types.Type) (*handler, error) {
 	q, ok := n.Query.(ast.Stmt)
@@ -231,7 +177,13 @@ func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, q ast.Stmt
 		if err := s.mayUse(st, bound.Tables); err != nil {
 			return nil, err
 		}
-		res, rel, skip, err := ddl.TableAs(env, into, bound.Cols, mat, q.SqlString(), bound.Tables, ifNot)
+		text := ""
+		if mat {
+			if text, err = parse.Keep(q); err != nil {
+				return nil, err
+			}
+		}
+		res, rel, skip, err := ddl.TableAs(env, into, bound.Cols, mat, text, bound.Tables, ifNot)
 		if err != nil {
 			return nil, err
 		}
@@ -249,7 +201,7 @@ func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, q ast.Stmt
 		var count int64
 		if !into.SkipData {
 			r := s.newRun(x, st)
-			segs, count, err = s.fillFrom(r, rel, bound)
+			segs, count, err = r.fill(rel, bound)
 			r.close()
 			if err != nil {
 				return nil, err
@@ -268,15 +220,6 @@ func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, q ast.Stmt
 		}
 		return done(tag), nil
 	}}, nil
-}
-
-// fillFrom runs a query into segments of a table.
-func (s *Session) fillFrom(r *run, rel *catalog.Relation, q *plan.Query) ([]*catalog.Segment, int64, error) {
-	rows, cols, err := r.query(q)
-	if err != nil {
-		return nil, 0, err
-	}
-	return s.fill(r.x, rel, rows, cols)
 }
 
 func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
@@ -311,7 +254,7 @@ func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
 				return "", err
 			}
 			r := s.newRun(x, st)
-			segs, _, err = s.fillFrom(r, rel, q)
+			segs, _, err = r.fill(rel, q)
 			r.close()
 			if err != nil {
 				return "", err
@@ -393,12 +336,11 @@ func (s *Session) repartition(n *parse.AlterTableRepartition) (*handler, error) 
 		up := rel.Clone()
 		up.Partitions = int(n.N)
 		r := s.newRun(x, st)
-		rows, cols, err := r.sql("SELECT * FROM " + ddl.QuoteIdent(st.Schema(rel.Schema).Name) + "." + ddl.QuoteIdent(rel.Name))
-		if err != nil {
-			r.close()
-			return "", err
+		var segs []*catalog.Segment
+		q, err := r.bound("SELECT * FROM " + ddl.QuoteIdent(st.Schema(rel.Schema).Name) + "." + ddl.QuoteIdent(rel.Name))
+		if err == nil {
+			segs, _, err = r.fill(rel, q)
 		}
-		segs, _, err := s.fill(x, rel, rows, cols)
 		r.close()
 		if err != nil {
 			return "", err

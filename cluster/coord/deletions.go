@@ -71,6 +71,9 @@ func (d *deletions) changes(files Files, rel *catalog.Relation) ([]catalog.Chang
 		if err != nil {
 			return nil, err
 		}
+		if d, ok := c.(*catalog.DeleteRows); ok {
+			d.ExpectVersion = rel.Version
+		}
 		out = append(out, c)
 	}
 	return out, nil

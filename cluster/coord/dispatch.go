@@ -2,9 +2,11 @@ package coord
 
 import (
 	"context"
+	"maps"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -107,9 +109,68 @@ func (s *Session) constraintsSet(n *ast.ConstraintsSetStmt) (*handler, error) {
 		if !s.tx.explicit {
 			s.warn(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks")
 		}
-		if n.Constraints != nil && len(n.Constraints.Items) > 0 && n.Deferred {
-			return "", pgerr.New(pgerr.WrongObjectType, "constraint is not deferrable")
+		st, err := x.view()
+		if err != nil {
+			return "", err
 		}
-		return "SET CONSTRAINTS", nil
+		if n.Constraints == nil || len(n.Constraints.Items) == 0 {
+			s.tx.modes = constraintModes{all: &n.Deferred}
+			if n.Deferred {
+				return "SET CONSTRAINTS", nil
+			}
+			return "SET CONSTRAINTS", s.settleDeferred(ctx, func(fkey) bool { return true })
+		}
+		named := maps.Clone(s.tx.modes.named)
+		if named == nil {
+			named = map[types.OID]bool{}
+		}
+		for _, c := range n.Constraints.Items {
+			rv, ok := c.(*ast.RangeVar)
+			if !ok {
+				continue
+			}
+			found, err := s.constraintsNamed(st, rv)
+			if err != nil {
+				return "", err
+			}
+			for _, k := range found {
+				if !k.Deferrable {
+					return "", pgerr.New(pgerr.WrongObjectType, "constraint %q is not deferrable", k.Name)
+				}
+				named[k.OID] = n.Deferred
+			}
+		}
+		s.tx.modes.named = named
+		if n.Deferred {
+			return "SET CONSTRAINTS", nil
+		}
+		return "SET CONSTRAINTS", s.settleDeferred(ctx, func(k fkey) bool { return !s.tx.modes.deferred(k) })
 	}), nil
+}
+
+// constraintsNamed finds the constraints of a name: in the schema given, or in
+// the first of the search path that has one.
+func (s *Session) constraintsNamed(st *catalog.State, rv *ast.RangeVar) ([]*catalog.Constraint, error) {
+	path := s.path(st)
+	if rv.SchemaName != "" {
+		sc := st.SchemaByName(rv.SchemaName)
+		if sc == nil {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", rv.SchemaName)
+		}
+		path = []*catalog.Schema{sc}
+	}
+	for _, sc := range path {
+		var out []*catalog.Constraint
+		for _, r := range st.Relations() {
+			for i := range r.Constraints {
+				if k := &r.Constraints[i]; r.Schema == sc.OID && k.Name == rv.RelName {
+					out = append(out, k)
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "constraint %q does not exist", rv.RelName)
 }

@@ -114,8 +114,7 @@ type writing struct {
 	at       map[expr.ColID]int
 	writer   SegmentWriter
 	deleted  *deletions
-	checks   []*eval.Program
-	notNull  []int // positions in live
+	check    *op.RowCheck
 	ret      []*eval.Program
 	returned []*batch.Batch
 	acct     *mem.Account
@@ -136,9 +135,13 @@ func (s *Session) runDML(r *run, d *plan.DML) (w *writing, err error) {
 			w.acct.Close()
 		}
 	}()
+	s.watchKeys(r, d)
 	source := d.Source
 	if d.OnConflict != nil {
 		return w, s.runConflict(w)
+	}
+	if d.Kind == plan.InsertRows && len(d.Returning) == 0 && r.inLanes(source) {
+		return w, w.bulk(source)
 	}
 	if err := w.prepare(source.Schema()); err != nil {
 		return w, err
@@ -157,17 +160,13 @@ func (w *writing) prepare(src []plan.Column) error {
 		w.at[c.ID] = i
 	}
 	w.deleted = newDeletions(w.r.st.Manifest(w.rel.OID))
-	for i, c := range w.live {
-		if c.NotNull {
-			w.notNull = append(w.notNull, i)
-		}
-	}
+	w.check = w.r.rowCheck(w.rel)
 	for _, c := range w.d.Checks {
 		p, err := eval.Compile(c.Expr, src, w.r.x.env)
 		if err != nil {
 			return err
 		}
-		w.checks = append(w.checks, p)
+		w.check.Checks = append(w.check.Checks, op.NamedCheck{Name: c.Name, Program: p})
 	}
 	for _, it := range w.d.Returning {
 		p, err := eval.Compile(it.Expr, src, w.r.x.env)
@@ -220,6 +219,9 @@ func (w *writing) batch(b *batch.Batch) error {
 		if b.Rows() == 0 {
 			return nil
 		}
+		if err := w.noteUpdated(b); err != nil {
+			return err
+		}
 		return w.put(b, false)
 	}
 	return w.merge(b)
@@ -262,6 +264,9 @@ func (w *writing) merge(b *batch.Batch) error {
 				WithHint("Ensure that not more than one source row matches any one target row.")
 		}
 		if a == 2 {
+			if err := w.noteUpdated(x); err != nil {
+				return err
+			}
 			if err := w.put(x, false); err != nil {
 				return err
 			}
@@ -287,19 +292,8 @@ func (w *writing) put(b *batch.Batch, insert bool) error {
 		cols[i] = b.Cols[j]
 	}
 	nb := b.With(cols)
-	if err := w.checkNotNull(nb); err != nil {
+	if err := w.check.Rows(ctx, b, nb); err != nil {
 		return err
-	}
-	for i, p := range w.checks {
-		arr, err := p.Eval(ctx, b)
-		if err != nil {
-			return err
-		}
-		if k := firstFalse(arr); k >= 0 {
-			name := w.d.Checks[i].Name
-			return pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.rel.Name, name).
-				WithDetail("Failing row contains %s.", w.rowText(nb, k)).OnTable(w.schemaName(), w.rel.Name).OnConstraint(name)
-		}
 	}
 	if w.writer == nil {
 		var err error
@@ -315,67 +309,6 @@ func (w *writing) put(b *batch.Batch, insert bool) error {
 		w.inserted += int64(b.Rows())
 	}
 	return w.returning(b)
-}
-
-func (w *writing) schemaName() string {
-	if sc := w.r.st.Schema(w.rel.Schema); sc != nil {
-		return sc.Name
-	}
-	return ""
-}
-
-func (w *writing) checkNotNull(b *batch.Batch) error {
-	for _, i := range w.notNull {
-		arr := b.Cols[i]
-		if arr.NullN() == 0 {
-			continue
-		}
-		for k := 0; k < b.Rows(); k++ {
-			row := k
-			if b.Sel != nil {
-				row = int(b.Sel[k])
-			}
-			if arr.IsNull(row) {
-				return pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", w.live[i].Name, w.rel.Name).
-					WithDetail("Failing row contains %s.", w.rowText(b, k)).OnTable(w.schemaName(), w.rel.Name).OnColumn(w.live[i].Name)
-			}
-		}
-	}
-	return nil
-}
-
-// rowText prints counted row k as error details do.
-func (w *writing) rowText(b *batch.Batch, k int) string {
-	row := k
-	if b.Sel != nil {
-		row = int(b.Sel[k])
-	}
-	out := []byte{'('}
-	for i, c := range w.live {
-		if i > 0 {
-			out = append(out, ", "...)
-		}
-		if d := types.DatumAt(c.Type, b.Cols[i], row); d == nil {
-			out = append(out, "null"...)
-		} else {
-			out = types.AppendText(out, c.Type, d, w.s.env)
-		}
-	}
-	return string(append(out, ')'))
-}
-
-// firstFalse gives the first row that is false (not NULL), -1 for none.
-func firstFalse(arr arrow.Array) int {
-	a, ok := arr.(interface{ Value(int) bool })
-	if !ok {
-		return -1
-	}
-	for i := 0; i < arr.Len(); i++ {
-		if !arr.IsNull(i) && !a.Value(i) {
-			return i
-		}
-	}
-	return -1
 }
 
 // returning computes RETURNING over a batch and keeps the rows until the
@@ -417,12 +350,12 @@ func (w *writing) finish() error {
 	return w.s.apply(w.r, w.rel, changes, segs)
 }
 
-// apply adds a statement's deletions and new segments to the transaction,
+// write adds a statement's deletions and new segments to the transaction,
 // after checking unique constraints against both.
-func (s *Session) apply(r *run, rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment) error {
+func (s *Session) write(r *run, rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment) error {
 	for _, g := range segs {
 		if g.Inline == nil {
-			s.tx.created = append(s.tx.created, g.ID)
+			s.tx.created = append(s.tx.created, g)
 		}
 	}
 	st := r.st

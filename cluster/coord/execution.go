@@ -25,7 +25,7 @@ type execution struct {
 	s       *Session
 	stmt    *parse.Statement
 	ctx     context.Context
-	release func()
+	watch   *watch
 	params  []types.Datum
 	ptypes  []types.Type
 	pool    *mem.Pool
@@ -38,7 +38,7 @@ type execution struct {
 // newExecution prepares a run: a transaction if there is none, the statement's
 // memory pool, its context and its environment.
 func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.Datum) (*execution, error) {
-	ctx, release, err := s.watch(ctx)
+	ctx, w, err := s.watch(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,31 +47,31 @@ func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.
 	}
 	limit := s.set.Int("work_mem") << 10
 	id := fmt.Sprintf("%d-%d-%d", s.engine.cfg.Node.ID, s.start.PID, s.engine.nextXID.Add(1))
-	x := &execution{s: s, stmt: p.piece.stmt, ctx: ctx, release: release, params: params, ptypes: p.h.params, id: id,
+	x := &execution{s: s, stmt: p.piece.stmt, ctx: ctx, watch: w, params: params, ptypes: p.h.params, id: id,
 		pool: s.engine.cfg.Pool.Child("statement "+id, limit)}
+	x.pool.OnFail(func(err error) { w.cancel(err) })
 	s.pool.Store(x.pool)
 	if s.tx != nil {
 		x.mark, x.setMark = s.tx.mark(), s.set.Mark()
 	}
 	x.env = s.evalEnv(x.params)
-	if p.piece.stmt != nil {
-		s.setActivity("active", p.piece.stmt.Text)
-	}
+	x.active()
 	return x, nil
 }
 
 // view is the catalog as this statement sees it.
 func (x *execution) view() (*catalog.State, error) {
-	st, err := x.s.tx.begin(x.ctx, x.s.engine.cfg.Meta)
-	if err == nil {
-		x.s.reading.Store(st.Version())
-	}
-	return st, err
+	return x.s.tx.begin(x.ctx, x.s.engine.cfg.Meta)
 }
+
+// pinRead keeps the oldest version that the transaction reads: a cursor may
+// still read it when later statements have moved on.
+func (s *Session) pinRead(version uint64) { s.reading.CompareAndSwap(0, version) }
 
 // undo takes back what the statement changed.
 func (x *execution) undo() {
 	if x.s.tx != nil {
+		x.s.tx.foreign.clear()
 		x.s.tx.rollbackTo(x.mark)
 	}
 }
@@ -79,11 +79,24 @@ func (x *execution) undo() {
 // end frees what the execution holds.
 func (x *execution) end() {
 	s := x.s
-	x.release()
+	x.watch.end()
 	if leaked := x.pool.Close(); leaked > 0 {
 		s.engine.log.Warn("BUG: a statement ended with charged memory", "query", x.id, "bytes", leaked)
 	}
 	s.pool.CompareAndSwap(x.pool, nil)
+	s.weighed()
+	x.idle()
+}
+
+// active and idle show what the session does now.
+func (x *execution) active() {
+	if x.stmt != nil {
+		x.s.setActivity("active", x.stmt.Text)
+	}
+}
+
+func (x *execution) idle() {
+	s := x.s
 	switch s.TxStatus() {
 	case 'I':
 		s.setActivity("idle", "")
@@ -103,7 +116,7 @@ func (s *Session) ensureTxn() {
 }
 
 func (s *Session) newTxn(explicit bool) *txn {
-	t := &txn{explicit: explicit, start: time.Now(), xid: s.engine.nextXID.Add(1), readOnly: s.set.Bool("default_transaction_read_only")}
+	t := &txn{explicit: explicit, pin: s.pinRead, start: time.Now(), xid: s.engine.nextXID.Add(1), readOnly: s.set.Bool("default_transaction_read_only")}
 	switch s.set.Value("default_transaction_isolation") {
 	case "repeatable read", "serializable":
 		t.iso = snapshot

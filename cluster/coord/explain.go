@@ -164,7 +164,7 @@ func (s *Session) explainQuery(x *execution, q *plan.Query, o explainOptions) (s
 	if err != nil {
 		return "", err
 	}
-	if r.staged, err = stage.Stage(oq.Root, oq.Cols, r.stageEnv()); err != nil {
+	if r.staged, err = stage.Stage(oq.Root, oq.Cols, r.stageEnv(oq.Root, nil)); err != nil {
 		return "", err
 	}
 	return r.format(o)
@@ -181,7 +181,7 @@ func (s *Session) explainDML(x *execution, d *plan.DML, o explainOptions, h *han
 	next := d.NextCol
 	od, err := opt.DML(d, r.optEnv(&next))
 	if err == nil && od.Source != nil {
-		r.staged, err = stage.Stage(od.Source, od.Source.Schema(), r.stageEnv())
+		r.staged, err = stage.Stage(od.Source, od.Source.Schema(), r.stageEnv(od.Source, nil))
 	}
 	var text string
 	if err == nil {
@@ -206,7 +206,7 @@ func (r *run) format(o explainOptions) (string, error) {
 	if r.staged == nil {
 		return "", nil
 	}
-	opts := stage.Options{Rows: opt.Estimator(opt.FromState(r.st)), Verbose: o.verbose, NoCosts: o.noCosts, Nodes: r.x.s.engine.cfg.Runner.Nodes(), Head: r.head}
+	opts := stage.Options{Rows: opt.Estimator(opt.FromState(r.st)), Verbose: o.verbose, NoCosts: o.noCosts, Nodes: r.nodes, Head: r.head}
 	if o.analyze {
 		opts.Actuals = r.stmt.Actuals()
 	}
@@ -217,9 +217,4 @@ func (r *run) format(o explainOptions) (string, error) {
 		return opts.DOT(r.staged), nil
 	}
 	return strings.Join(opts.Text(r.staged), "\n") + "\n", nil
-}
-
-// stageEnv is what staging a plan asks.
-func (r *run) stageEnv() *stage.Env {
-	return &stage.Env{Nodes: r.x.s.engine.cfg.Runner.Nodes(), State: r.st}
 }

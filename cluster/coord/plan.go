@@ -3,12 +3,15 @@ package coord
 import (
 	"context"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/source"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/opt"
@@ -24,6 +27,9 @@ type run struct {
 	x    *execution
 	st   *catalog.State
 	stmt Statement
+	// nodes is how many take part in plans that are worth it.
+	nodes    int
+	admitted bool // its first plan was
 	// staged is the plan run last, for EXPLAIN ANALYZE.
 	staged *plan.Staged
 	head   string // what EXPLAIN prints above the plan
@@ -32,7 +38,7 @@ type run struct {
 // newRun opens the statement's resources over a view.
 func (s *Session) newRun(x *execution, st *catalog.State) *run {
 	x.env.Host.(*host).enter(st, x)
-	return &run{x: x, st: st, stmt: s.engine.cfg.Runner.Statement(x.id, st, x.pool, x.env, RunOptions{
+	return &run{x: x, st: st, nodes: s.engine.cfg.Runner.Nodes(), stmt: s.engine.cfg.Runner.Statement(x.id, st, x.pool, x.env, RunOptions{
 		BatchSize:  int(s.set.Int("batch_size")),
 		Saturation: s.saturation(),
 		Virtual:    s.engine.cfg.Virtual.For(s, st),
@@ -52,7 +58,7 @@ func (s *Session) saturation() float64 {
 
 // optEnv is what the optimiser may ask.
 func (r *run) optEnv(next *expr.ColID) *opt.Env {
-	return &opt.Env{State: r.st, Folder: eval.Folder{Env: r.x.env}, Params: r.x.params, NextCol: next, Nodes: r.x.s.engine.cfg.Runner.Nodes()}
+	return &opt.Env{State: r.st, Folder: eval.Folder{Env: r.x.env}, Params: r.x.params, NextCol: next, Nodes: r.nodes}
 }
 
 // query optimises and starts a bound query. The reader gives its columns in
@@ -93,27 +99,113 @@ func (r *run) buffers(defs []plan.BufferDef) error {
 
 // start stages an optimised tree and runs it. The reader's columns are cols.
 func (r *run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
-	staged, err := stage.Stage(root, cols, r.stageEnv())
+	staged, err := stage.Stage(root, cols, r.stageEnv(root, manifests))
 	if err != nil {
+		return nil, err
+	}
+	if err := r.admit(root); err != nil {
 		return nil, err
 	}
 	r.staged = staged
 	return r.stmt.Run(r.x.ctx, staged, manifests)
 }
 
+// admit holds back a statement's first plan that may hold many rows while the
+// node is short of memory. A session whose cursors hold memory goes on: they may
+// be what the others wait for.
+func (r *run) admit(root plan.Node) error {
+	if r.admitted || len(r.x.s.cursors) > 0 || !holds(root) {
+		return nil
+	}
+	r.admitted = true
+	return r.x.pool.Admit(r.x.ctx)
+}
+
+// holds tells whether a plan has rows to hold: an operator that keeps what it
+// reads, over more than constants and the catalog.
+func holds(n plan.Node) bool {
+	var keeps, reads bool
+	var walk func(plan.Node)
+	walk = func(n plan.Node) {
+		switch n.(type) {
+		case *plan.Aggregate, *plan.Join, *plan.Sort, *plan.Window, *plan.SetOp, *plan.DistinctOn, *plan.TableWrite, *plan.RecursiveUnion:
+			keeps = true
+		case *plan.Scan, *plan.Source, *plan.FuncScan, *plan.Buffer:
+			reads = true
+		}
+		for _, k := range n.Children() {
+			walk(k)
+		}
+	}
+	walk(n)
+	return keeps && reads
+}
+
+// stageEnv is what staging a plan asks. Plans over few rows stay on this node.
+func (r *run) stageEnv(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) *stage.Env {
+	e := &stage.Env{Nodes: r.nodes, State: r.st}
+	if least := r.x.s.set.Int("tributary.distribute_rows"); e.Nodes > 1 && least > 0 && r.reads(root, manifests, least) < least {
+		e.Nodes = 1
+	}
+	return e
+}
+
+// reads is how many rows the leaves of a plan read; counting may end at enough.
+// Segments that a scan's filter rules out do not count, nor do files of this
+// node, which only it can read.
+func (r *run) reads(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, enough int64) (rows int64) {
+	switch n := n.(type) {
+	case *plan.Source:
+		if !source.Local(n) {
+			rows = int64(min(max(n.Rows, 0), math.MaxInt32))
+		}
+	case *plan.Scan:
+		m := manifests[n]
+		if m == nil {
+			m = r.st.Manifest(n.Table)
+		}
+		if m == nil {
+			return 0
+		}
+		if rows = m.Rows(); rows < enough || len(n.Filter) == 0 {
+			return rows
+		}
+		rows = 0
+		pr := store.NewPruner(n, r.x.env)
+		for _, part := range m.Partitions {
+			for _, s := range part {
+				if pr.MayMatch(s.Zones, s.Rows) {
+					rows += s.Live()
+				}
+			}
+			if rows >= enough {
+				break
+			}
+		}
+	}
+	for _, k := range n.Children() {
+		rows += r.reads(k, manifests, enough)
+	}
+	return rows
+}
+
 // sql runs SQL text made by the engine itself (checks, rewrites) as the
 // session's own query over the run's view.
 func (r *run) sql(text string) (op.BatchReader, []plan.Column, error) {
-	stmt, err := parseOne(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	b := r.x.s.binding(r.st, stmt, nil)
-	q, err := bind.Query(b, stmt.Node)
+	q, err := r.bound(text)
 	if err != nil {
 		return nil, nil, err
 	}
 	return r.query(q)
+}
+
+// bound binds SQL text over the run's view.
+func (r *run) bound(text string) (*plan.Query, error) {
+	stmt, err := parseOne(text)
+	if err != nil {
+		return nil, err
+	}
+	return bind.Query(r.x.s.binding(r.st, stmt, nil), stmt.Node)
 }
 
 // first gives the first row of a reader as datums, nil if there is none, and

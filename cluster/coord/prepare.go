@@ -31,8 +31,13 @@ func (p *Piece) Empty() bool { return p.stmt == nil }
 
 // Script splits a query string into its statements, all of which parse.
 func (s *Session) Script(sql string) ([]*Piece, error) {
-	stmts, err := parse.Parse(sql, s.dialect())
+	err := s.weigh(sql)
+	var stmts []*parse.Statement
+	if err == nil {
+		stmts, err = parse.Parse(sql, s.dialect())
+	}
 	if err != nil {
+		s.weighed()
 		s.fail()
 		return nil, err
 	}
@@ -41,6 +46,33 @@ func (s *Session) Script(sql string) ([]*Piece, error) {
 		out[i] = &Piece{stmt: st}
 	}
 	return out, nil
+}
+
+// smallText is the weight of a text below which it is not worth charging.
+const smallText = 1 << 20
+
+// weigh charges what a text's trees will take, until a statement of the session
+// ends or the next text comes.
+func (s *Session) weigh(sql string) error {
+	n := parse.Weight(sql)
+	if n < smallText {
+		n = 0
+	}
+	if n == 0 && s.text == nil {
+		return nil
+	}
+	if s.text == nil {
+		s.text = s.engine.cfg.Pool.Account("statement text", false)
+	}
+	return s.text.Resize(n)
+}
+
+// weighed gives back what weigh charged.
+func (s *Session) weighed() {
+	if s.text != nil {
+		s.text.Close()
+		s.text = nil
+	}
 }
 
 // handler is a statement's plan of action: what it returns is known, and open
@@ -95,11 +127,11 @@ func (s *Session) Prepare(ctx context.Context, p *Piece, oids []types.OID) (*Pre
 	if s.tx != nil && s.tx.failed && !isControl(p.stmt) {
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
-	ctx, release, err := s.watch(ctx)
+	ctx, w, err := s.watch(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer w.end()
 	params := make([]types.Type, len(oids))
 	for i, o := range oids {
 		params[i] = types.Type{OID: o, Mod: -1}
@@ -153,6 +185,7 @@ type Portal struct {
 	x      *execution
 	res    *result
 	state  portalState
+	asleep bool // between a row limit and the next call of Next
 	tag    string
 }
 
@@ -191,6 +224,9 @@ func (p *Portal) Start(ctx context.Context) error {
 		return p.failed(err)
 	}
 	p.res = res
+	if err := s.settleForeign(x); err != nil {
+		return p.failed(err)
+	}
 	return nil
 }
 
@@ -209,6 +245,11 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	if p.state == portalDone {
 		return nil, io.EOF
+	}
+	if p.asleep {
+		p.asleep = false
+		p.x.watch.resume()
+		p.x.active()
 	}
 	if p.res.copy != nil {
 		return nil, io.EOF // its bytes go through Copy
@@ -232,6 +273,9 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 
 // finish ends a successful execution; the error is io.EOF if all went well.
 func (p *Portal) finish() error {
+	if err := p.p.s.settleForeign(p.x); err != nil {
+		return p.failed(err)
+	}
 	if p.res.tag != nil {
 		p.tag = p.res.tag()
 	}
@@ -248,6 +292,15 @@ func (p *Portal) failed(err error) error {
 	p.p.s.fail()
 	_ = p.Close()
 	return err
+}
+
+// Suspend says that the client may ask for more rows later, or never.
+func (p *Portal) Suspend() {
+	if p.state == portalOpen && !p.asleep {
+		p.asleep = true
+		p.x.watch.suspend()
+		p.x.idle()
+	}
 }
 
 // Tag is the command tag, valid after io.EOF.

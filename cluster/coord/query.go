@@ -122,6 +122,9 @@ func (s *Session) mayUse(st *catalog.State, uses []plan.TableUse) error {
 		if rel == nil {
 			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", u.OID)
 		}
+		if sc := st.Schema(rel.Schema); u.Privs != "" && sc != nil && !s.hasPrivilege(st, sc.Owner, sc.ACL, 'U') {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+		}
 		for _, p := range u.Privs {
 			if !s.hasPrivilege(st, rel.Owner, rel.ACL, byte(p)) {
 				kind := "table"
@@ -159,7 +162,7 @@ func (s *Session) hasPrivilege(st *catalog.State, owner types.OID, acl []catalog
 	return false
 }
 
-// constants evaluates argument expressions without columns to given types.
+// constants evaluates the arguments of EXECUTE to given types.
 func (s *Session) constants(x *execution, args []ast.Node, want []types.Type) ([]types.Datum, error) {
 	st, err := x.view()
 	if err != nil {
@@ -167,7 +170,7 @@ func (s *Session) constants(x *execution, args []ast.Node, want []types.Type) ([
 	}
 	out := make([]types.Datum, len(args))
 	for i, a := range args {
-		e, err := bind.Constant(s.binding(st, x.stmt, x.ptypes), a, want[i])
+		e, err := bind.Argument(s.binding(st, x.stmt, x.ptypes), a, i+1, want[i])
 		if err != nil {
 			return nil, err
 		}

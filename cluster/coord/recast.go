@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // recast turns a query's columns into a table's where they are carried
@@ -27,17 +28,21 @@ func newRecast(from []plan.Column, to []catalog.Column, env *eval.Env) (*recast,
 		in[i].ID = expr.ColID(i + 1)
 	}
 	for i := range to {
-		f, t := from[i].Type, to[i].Type
-		if f.Prec == t.Prec && f.Scale == t.Scale && f.OID == t.OID || (f.Prec > 0) == (t.Prec > 0) && f.Scale == t.Scale && f.OID == t.OID {
+		if carriedAlike(from[i].Type, to[i].Type) {
 			continue
 		}
-		p, err := eval.Compile(&expr.Cast{Arg: colRef(in[i]), Typ: t}, in, env)
+		p, err := eval.Compile(&expr.Cast{Arg: colRef(in[i]), Typ: to[i].Type}, in, env)
 		if err != nil {
 			return nil, err
 		}
 		r.progs[i] = p
 	}
 	return r, nil
+}
+
+// carriedAlike tells whether values of both types have the same form.
+func carriedAlike(f, t types.Type) bool {
+	return f.OID == t.OID && f.Scale == t.Scale && (f.Prec > 0) == (t.Prec > 0)
 }
 
 func (r *recast) batch(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {

@@ -49,8 +49,9 @@ type Files interface {
 	// Writer makes segments of a table out of batches whose columns are the
 	// table's live columns, in order.
 	Writer(pool *mem.Pool, rel *catalog.Relation) (SegmentWriter, error)
-	// Discard removes files that no commit mentions. Unknown ones are ignored.
-	Discard(ids []catalog.SegmentID)
+	// Discard removes the files of segments that no commit mentions, here and on
+	// their replicas, as far as those can be reached. Unknown ones are ignored.
+	Discard(segs []*catalog.Segment)
 	// Delete adds rows to a segment's bitmap of deleted rows and gives the change.
 	Delete(table types.OID, seg *catalog.Segment, rows []uint32) (catalog.Change, error)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -37,13 +38,14 @@ type Session struct {
 
 	activity atomic.Pointer[Activity]
 	pool     atomic.Pointer[mem.Pool] // of the running statement
+	text     *mem.Account             // what the last text's trees take; nil if little
 	appName  atomic.Value             // string
 	reading  atomic.Uint64            // version of the state the transaction reads, 0 for none
 
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc // of the running statement
-	killed error                   // set once the session must end
-	closed bool
+	mu      sync.Mutex
+	running map[*watch]struct{}
+	killed  error // set once the session must end
+	closed  bool
 }
 
 // init applies the role's and the client's settings.
@@ -221,28 +223,39 @@ func (s *Session) TxStatus() byte {
 	return 'T'
 }
 
+// Cursor describes a cursor that DECLARE made; false if there is none.
+func (s *Session) Cursor(name string) ([]plan.Column, bool) {
+	c := s.cursors[name]
+	if c == nil {
+		return nil, false
+	}
+	return c.cols, true
+}
+
 // PID is the session's key.
 func (s *Session) PID() uint32 { return s.start.PID }
 
 func (s *Session) cancelRunning(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cancel != nil {
-		s.cancel(cause)
+	for w := range s.running {
+		w.cancel(cause)
 	}
 }
 
 // terminate makes the running statement and every later one fail; the
 // connection closes the session then.
 func (s *Session) terminate(cause *pgerr.Error) {
-	cause.WithSeverity(pgerr.SevFatal)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.killed == nil {
-		s.killed = cause
+		s.killed = cause.WithSeverity(pgerr.SevFatal)
 	}
-	if s.cancel != nil {
-		s.cancel(s.killed)
+	for w := range s.running {
+		w.cancel(s.killed)
+	}
+	s.mu.Unlock()
+	if s.start.Wake != nil {
+		s.start.Wake()
 	}
 }
 
@@ -253,32 +266,73 @@ func (s *Session) Killed() error {
 	return s.killed
 }
 
-// watch gives a statement's context: it ends by the caller's, by cancel, by
-// terminate and by statement_timeout. The release function must be called.
-func (s *Session) watch(ctx context.Context) (context.Context, func(), error) {
+// IdleLimit is how long the session may wait for its client now, and the error
+// that ends it then; 0 is for ever.
+func (s *Session) IdleLimit() (time.Duration, error) {
+	name, code, what := "idle_session_timeout", pgerr.IdleSessionTimeout, "idle-session"
+	if s.TxStatus() != 'I' {
+		name, code, what = "idle_in_transaction_session_timeout", pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
+	}
+	ms := s.set.Int(name)
+	if ms <= 0 {
+		return 0, nil
+	}
+	return time.Duration(ms) * time.Millisecond, pgerr.New(code, "terminating connection due to %s timeout", what).WithSeverity(pgerr.SevFatal)
+}
+
+// watch is a statement that cancel, terminate and statement_timeout reach.
+// Statements nest: EXECUTE prepares, FETCH runs a cursor.
+type watch struct {
+	s      *Session
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+// watch gives a statement's context: it ends by the caller's and by what the
+// watch lets through. The watch must be ended.
+func (s *Session) watch(ctx context.Context) (context.Context, *watch, error) {
+	if err := s.Killed(); err != nil {
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watch{s: s, cancel: cancel}
+	w.resume()
+	return ctx, w, nil
+}
+
+// resume begins to watch.
+func (w *watch) resume() {
+	s := w.s
+	if ms := s.set.Int("statement_timeout"); ms > 0 {
+		w.timer = time.AfterFunc(time.Duration(ms)*time.Millisecond, func() {
+			w.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
+		})
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.killed != nil {
-		cancel(nil)
-		return nil, nil, s.killed
+		w.cancel(s.killed)
 	}
-	s.cancel = cancel
-	var timer *time.Timer
-	if ms := s.set.Int("statement_timeout"); ms > 0 {
-		timer = time.AfterFunc(time.Duration(ms)*time.Millisecond, func() {
-			cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
-		})
+	if s.running == nil {
+		s.running = map[*watch]struct{}{}
 	}
-	return ctx, func() {
-		if timer != nil {
-			timer.Stop()
-		}
-		s.mu.Lock()
-		s.cancel = nil
-		s.mu.Unlock()
-		cancel(nil)
-	}, nil
+	s.running[w] = struct{}{}
+}
+
+// suspend ceases to watch a statement that waits for its client.
+func (w *watch) suspend() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.s.mu.Lock()
+	delete(w.s.running, w)
+	w.s.mu.Unlock()
+}
+
+// end frees the context.
+func (w *watch) end() {
+	w.suspend()
+	w.cancel(nil)
 }
 
 // cause prefers what cancelled the context over the context's own error, and
@@ -306,9 +360,11 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.closeCursors(true)
+	s.weighed()
 	if s.tx != nil {
 		s.rollback()
 	}
+	s.engine.locks.release(s, false)
 	err := s.dropTemp(context.Background())
 	e := s.engine
 	e.mu.Lock()

@@ -31,7 +31,10 @@ func (s *Session) Sync(ctx context.Context, ok bool) error {
 // commit proposes the transaction's changes and ends it whatever comes.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
-	err := s.holdCursors()
+	err := s.settleDeferred(ctx, nil)
+	if err == nil {
+		err = s.holdCursors()
+	}
 	if err == nil && len(t.changes) > 0 {
 		err = s.engine.cfg.Meta.Commit(ctx, t.changes)
 	}
@@ -70,6 +73,7 @@ func (s *Session) rollback() {
 }
 
 func (s *Session) endTxnSettings() {
+	s.engine.locks.release(s, true)
 	s.reading.Store(0)
 	s.set.SetInternal("transaction_isolation", s.set.Value("default_transaction_isolation"))
 	s.set.SetInternal("transaction_read_only", s.set.Value("default_transaction_read_only"))
@@ -191,9 +195,7 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 				return err
 			}
 			s.tx.iso = isolationOf(level)
-			if level == "serializable" {
-				s.warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
-			}
+			s.warnSerializable(level)
 		case "transaction_read_only":
 			ro := constText(d.Arg)
 			s.tx.readOnly = ro == "1" || ro == "on" || ro == "true"
@@ -204,6 +206,12 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 		}
 	}
 	return nil
+}
+
+func (s *Session) warnSerializable(level string) {
+	if level == "serializable" {
+		s.warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
+	}
 }
 
 func isolationOf(level string) isolation {

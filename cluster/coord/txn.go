@@ -52,9 +52,16 @@ type txn struct {
 	changes []catalog.Change
 	saves   []savepoint
 	foreign foreignWork // of the statement in progress
+	// deferred are checks of foreign keys put off until the commit, and modes
+	// what SET CONSTRAINTS said of them.
+	deferred []*written
+	modes    constraintModes
 	// created are the segment files this transaction wrote, to be deleted if it
 	// does not commit.
-	created []catalog.SegmentID
+	created []*catalog.Segment
+	// pin says which version is the oldest the transaction may read, before it
+	// takes the state: what that holds is not collected meanwhile.
+	pin func(version uint64)
 	// onCommit and onRollback run after the outcome, newest last.
 	onCommit, onRollback []func()
 }
@@ -63,6 +70,7 @@ type savepoint struct {
 	name     string
 	changes  int
 	settings int
+	deferred int
 }
 
 // begin gives a statement its view of the catalog.
@@ -70,6 +78,9 @@ func (t *txn) begin(ctx context.Context, m Meta) (*catalog.State, error) {
 	if t.base == nil || t.iso == readCommitted {
 		if err := m.Barrier(ctx); err != nil {
 			return nil, err
+		}
+		if t.pin != nil {
+			t.pin(m.Current().Version())
 		}
 		if now := m.Current(); t.base != now {
 			t.base, t.view = now, nil
@@ -116,7 +127,7 @@ func (t *txn) rollbackTo(mark int) {
 }
 
 func (t *txn) savepoint(name string, settings int) {
-	t.saves = append(t.saves, savepoint{name, len(t.changes), settings})
+	t.saves = append(t.saves, savepoint{name, len(t.changes), settings, len(t.deferred)})
 }
 
 // find gives the newest savepoint of that name.
@@ -148,6 +159,7 @@ func (t *txn) rollbackToSavepoint(name string) (savepoint, error) {
 	s := t.saves[i]
 	t.saves = t.saves[:i+1]
 	t.rollbackTo(s.changes)
+	t.deferred = t.deferred[:min(s.deferred, len(t.deferred))]
 	t.failed = false
 	return s, nil
 }

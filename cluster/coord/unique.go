@@ -33,22 +33,26 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 	old := st.Manifest(rel.OID)
 	for i := range rel.Constraints {
 		c := &rel.Constraints[i]
-		if c.Kind != 'p' && c.Kind != 'u' && c.Kind != 'i' {
+		if !isUnique(c) {
 			continue
 		}
+		k, err := s.uniqueKey(r, rel, c)
+		if err != nil {
+			return nil, err
+		}
 		if rows > 1 {
-			if err := s.duplicatesWithin(r, rel, c, fresh); err != nil {
+			if err := s.duplicatesWithin(r, k, fresh); err != nil {
 				return nil, err
 			}
 		}
 		if old != nil && old.Rows() > 0 && !disjoint(c, fresh, old) {
-			if err := s.duplicatesBetween(r, rel, c, fresh, old); err != nil {
+			if err := s.duplicatesBetween(r, k, fresh, old); err != nil {
 				return nil, err
 			}
 		}
 		claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version(), All: rows > maxListedKeys}
 		if !claim.All {
-			h, err := s.keyHashes(r, rel, c, fresh)
+			h, err := s.keyHashes(r, k, fresh)
 			if err != nil {
 				return nil, err
 			}
@@ -77,14 +81,14 @@ func keyScan(rel *catalog.Relation, c *catalog.Constraint, first expr.ColID) *pl
 
 func colRef(c plan.Column) *expr.Col { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
 
-func (s *Session) duplicatesWithin(r *run, rel *catalog.Relation, c *catalog.Constraint, fresh *catalog.Manifest) error {
-	sc := keyScan(rel, c, 1)
+func (s *Session) duplicatesWithin(r *run, k *uniqueKey, fresh *catalog.Manifest) error {
+	in, sc, keys := k.rows(1)
 	count := countStar()
-	n := plan.Column{ID: 100, Name: "n", Type: types.Int8}
-	agg := &plan.Aggregate{Input: sc, Aggs: []plan.AggItem{{Col: n, Call: expr.AggCall{Fn: count, Star: true, Typ: types.Int8}}}}
-	for i, col := range sc.Cols {
+	n := plan.Column{ID: idSpan, Name: "n", Type: types.Int8}
+	agg := &plan.Aggregate{Input: in, Aggs: []plan.AggItem{{Col: n, Call: expr.AggCall{Fn: count, Star: true, Typ: types.Int8}}}}
+	for i, col := range keys {
 		g := col
-		g.ID = expr.ColID(50 + i)
+		g.ID = expr.ColID(idSpan + 1 + i)
 		agg.Groups = append(agg.Groups, plan.Item{Col: g, Expr: colRef(col)})
 	}
 	gt := operator(">", types.Int8OID, types.Int8OID)
@@ -93,23 +97,24 @@ func (s *Session) duplicatesWithin(r *run, rel *catalog.Relation, c *catalog.Con
 			Args: []expr.Expr{colRef(n), &expr.Const{Val: int64(1), Typ: types.Int8}}}}},
 		Count: &expr.Const{Val: int64(1), Typ: types.Int8},
 	}
-	cols := root.Schema()[:len(sc.Cols)]
-	return s.raiseDuplicate(r, rel, c, root, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
+	cols := root.Schema()[:len(keys)]
+	return s.raiseDuplicate(r, k, root, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
 }
 
-func (s *Session) duplicatesBetween(r *run, rel *catalog.Relation, c *catalog.Constraint, fresh, old *catalog.Manifest) error {
-	l, b := keyScan(rel, c, 1), keyScan(rel, c, 50)
+func (s *Session) duplicatesBetween(r *run, k *uniqueKey, fresh, old *catalog.Manifest) error {
+	l, ls, lcols := k.rows(1)
+	b, bs, bcols := k.rows(1 + idSpan)
 	j := &plan.Join{Kind: plan.Semi, L: l, R: b, Broadcast: true}
-	for i := range l.Cols {
-		j.LKeys = append(j.LKeys, colRef(l.Cols[i]))
-		j.RKeys = append(j.RKeys, colRef(b.Cols[i]))
-		j.NullSafe = append(j.NullSafe, c.NullsNotDistinct)
+	for i := range lcols {
+		j.LKeys = append(j.LKeys, colRef(lcols[i]))
+		j.RKeys = append(j.RKeys, colRef(bcols[i]))
+		j.NullSafe = append(j.NullSafe, k.NullsNotDistinct)
 	}
 	root := &plan.Limit{Input: j, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
-	return s.raiseDuplicate(r, rel, c, root, l.Cols, map[*plan.Scan]*catalog.Manifest{l: old, b: fresh})
+	return s.raiseDuplicate(r, k, root, lcols, map[*plan.Scan]*catalog.Manifest{ls: old, bs: fresh})
 }
 
-func (s *Session) raiseDuplicate(r *run, rel *catalog.Relation, c *catalog.Constraint, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
+func (s *Session) raiseDuplicate(r *run, k *uniqueKey, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
 	rows, err := r.start(root, cols, m)
 	if err != nil {
 		return err
@@ -118,32 +123,19 @@ func (s *Session) raiseDuplicate(r *run, rel *catalog.Relation, c *catalog.Const
 	if err != nil || row == nil {
 		return err
 	}
-	names := make([]string, len(cols))
-	vals := make([]string, len(cols))
-	for i, col := range cols {
-		names[i] = col.Name
-		vals[i] = "null"
-		if row[i] != nil {
-			vals[i] = string(types.AppendText(nil, col.Type, row[i], s.env))
-		}
-	}
-	schema := ""
-	if sc := r.st.Schema(rel.Schema); sc != nil {
-		schema = sc.Name
-	}
-	return pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", c.Name).
-		WithDetail("Key (%s)=(%s) already exists.", strings.Join(names, ", "), strings.Join(vals, ", ")).
-		OnTable(schema, rel.Name).OnConstraint(c.Name)
+	return pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", k.Name).
+		WithDetail("Key (%s)=(%s) already exists.", strings.Join(k.names, ", "), s.keyText(cols, row)).
+		OnTable(schemaName(r.st, k.rel), k.rel.Name).OnConstraint(k.Name)
 }
 
 // keyHashes lists the hashes of the new rows' keys, sorted.
-func (s *Session) keyHashes(r *run, rel *catalog.Relation, c *catalog.Constraint, fresh *catalog.Manifest) ([]uint64, error) {
-	sc := keyScan(rel, c, 1)
-	rows, err := r.start(sc, sc.Cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
+func (s *Session) keyHashes(r *run, k *uniqueKey, fresh *catalog.Manifest) ([]uint64, error) {
+	in, sc, cols := k.rows(1)
+	rows, err := r.start(in, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
 	if err != nil {
 		return nil, err
 	}
-	return hashRows(r, rows, sc.Cols)
+	return hashRows(r, rows, cols)
 }
 
 func hashRows(r *run, rows op.BatchReader, cols []plan.Column) ([]uint64, error) {
@@ -171,7 +163,7 @@ func hashRows(r *run, rows op.BatchReader, cols []plan.Column) ([]uint64, error)
 // disjoint tells from the zone maps of a one-column key that new and old rows
 // cannot meet, as when keys only grow.
 func disjoint(c *catalog.Constraint, fresh, old *catalog.Manifest) bool {
-	if len(c.Columns) != 1 || c.NullsNotDistinct {
+	if len(c.Columns) != 1 || c.NullsNotDistinct || c.Kind == 'e' {
 		return false
 	}
 	num := c.Columns[0]

@@ -103,7 +103,10 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 				vals[i] = quotePath(v)
 			}
 			value = strings.Join(vals, ", ")
+		case "default_transaction_isolation":
+			s.warnSerializable(strings.ToLower(value))
 		case "transaction_isolation":
+			s.warnSerializable(strings.ToLower(value))
 			if s.tx.base != nil && s.tx.explicit && isolationOf(value) != s.tx.iso {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 			}
@@ -139,7 +142,7 @@ func (s *Session) setMulti(n *ast.VariableSetStmt) error {
 			return nil
 		}
 		return s.transactionModes(n.Args)
-	case "SESSION CHARACTERISTICS":
+	case "SESSION CHARACTERISTICS", "SESSION CHARACTERISTICS AS TRANSACTION":
 		if n.Args == nil {
 			return nil
 		}
@@ -157,6 +160,7 @@ func (s *Session) setMulti(n *ast.VariableSetStmt) error {
 			if err := s.set.Set("default_"+d.Defname, v, false); err != nil {
 				return err
 			}
+			s.warnSerializable(v)
 		}
 		return nil
 	}
@@ -264,6 +268,7 @@ func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {
 			}
 			s.set.ResetAll()
 			s.currval, s.lastSeq = map[types.OID]int64{}, 0
+			s.engine.locks.release(s, false)
 			return "DISCARD ALL", s.dropTempIn(ctx, s.tx)
 		case ast.DISCARD_PLANS:
 			return "DISCARD PLANS", nil
@@ -333,6 +338,9 @@ func (s *Session) executeSQL(n *ast.ExecuteStmt, st *Piece, given []types.Type) 
 			args = n.Params.Items
 		}
 		want := p.prepared.h.params
+		if len(want) == 0 {
+			args = nil // as PostgreSQL, which does not look at them then
+		}
 		if len(args) != len(want) {
 			return nil, pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", n.Name).
 				WithDetail("Expected %d parameters but got %d.", len(want), len(args))

@@ -6,7 +6,9 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // insert binds INSERT.
@@ -232,11 +234,11 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 	b := w.b
 	c := &plan.OnConflict{}
 	if n.Infer != nil {
-		cols, err := w.arbiter(n.Infer)
+		arbiter, err := w.arbiter(n.Infer)
 		if err != nil {
 			return err
 		}
-		c.Constraint = cols
+		c.Arbiter = arbiter
 	}
 	w.d.OnConflict = c
 	if n.Action != ast.ONCONFLICT_UPDATE {
@@ -354,7 +356,7 @@ func (w *writing) overProposed(e expr.Expr) (expr.Expr, error) {
 }
 
 // arbiter finds the unique constraint or index that an ON CONFLICT names.
-func (w *writing) arbiter(n *ast.InferClause) ([]int16, error) {
+func (w *writing) arbiter(n *ast.InferClause) (types.OID, error) {
 	b := w.b
 	if n.Conname != "" {
 		for _, k := range w.table.Constraints {
@@ -362,44 +364,54 @@ func (w *writing) arbiter(n *ast.InferClause) ([]int16, error) {
 				continue
 			}
 			if k.Kind != 'p' && k.Kind != 'u' {
-				return nil, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index").At(b.posIdent(n.Conname))
+				return 0, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index").At(b.posIdent(n.Conname))
 			}
-			return k.Columns, nil
+			return k.OID, nil
 		}
-		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", n.Conname, w.table.Name).At(b.posIdent(n.Conname))
+		return 0, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", n.Conname, w.table.Name).At(b.posIdent(n.Conname))
 	}
 	want := map[int16]bool{}
+	exprs := map[string]bool{}
 	for _, x := range items(n.IndexElems) {
 		el := x.(*ast.IndexElem)
 		if el.Expr != nil {
-			return nil, pgerr.Unsupported("ON CONFLICT over expressions is not supported")
+			exprs[parse.Text(el.Expr)] = true
+			continue
 		}
 		i, err := w.column(el.Name)
 		if err != nil {
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", el.Name).At(b.posIdent(el.Name))
+			return 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", el.Name).At(b.posIdent(el.Name))
 		}
 		want[w.live[i].Num] = true
 	}
-	same := func(cols []int16) bool {
-		if len(cols) != len(want) {
+	same := func(cols []int16, texts []string) bool {
+		if len(cols) != len(want)+len(exprs) {
 			return false
 		}
-		for _, c := range cols {
-			if !want[c] {
+		for i, c := range cols {
+			if c != 0 && !want[c] || c == 0 && !exprs[texts[i]] {
 				return false
 			}
 		}
 		return true
 	}
 	for _, k := range w.table.Constraints {
-		if (k.Kind == 'p' || k.Kind == 'u') && same(k.Columns) {
-			return k.Columns, nil
+		if (k.Kind == 'p' || k.Kind == 'u') && same(k.Columns, nil) {
+			return k.OID, nil
 		}
 	}
-	for _, r := range b.s.State.Relations() {
-		if ix := r.Index; r.Kind == catalog.KindIndex && ix != nil && ix.Table == w.table.OID && ix.Unique && ix.Where == "" && same(ix.Columns) {
-			return ix.Columns, nil
+	where := ""
+	if n.WhereClause != nil {
+		where = parse.Text(n.WhereClause)
+	}
+	for _, k := range w.table.Constraints {
+		r := b.s.State.RelationByOID(k.Index)
+		if k.Kind != 'i' && k.Kind != 'e' || r == nil || r.Index == nil {
+			continue
+		}
+		if ix := r.Index; (ix.Where == "" || ix.Where == where) && same(ix.Columns, ix.Exprs) {
+			return k.OID, nil
 		}
 	}
-	return nil, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+	return 0, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
 }

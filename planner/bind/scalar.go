@@ -116,13 +116,17 @@ func Convertible(s *Session, e expr.Expr, column string, t types.Type, using boo
 		WithHint("You might need to specify \"USING %s::%s\".", column, b.typeName(t))
 }
 
-// Constant binds an expression without columns and coerces it to t, as the
-// arguments of EXECUTE are.
-func Constant(s *Session, n ast.Node, t types.Type) (expr.Expr, error) {
+// Argument binds an expression without columns and assigns it to parameter
+// number i (from 1) of type t, as EXECUTE does.
+func Argument(s *Session, n ast.Node, i int, t types.Type) (expr.Expr, error) {
 	b := newBinder(s)
 	e, _, err := b.scalar(n, nil, ForDefault)
 	if err != nil {
 		return nil, err
 	}
-	return b.coerceMod(e, t, fn.AssignmentCast, spot{})
+	if !b.canCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", i, b.typeName(e.Type()), b.typeName(t)).
+			WithHint("You will need to rewrite or cast the expression.").At(b.spotExpr(n).at())
+	}
+	return b.coerce(e, t, fn.AssignmentCast, b.spotExpr(n))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -57,6 +58,7 @@ type alteration struct {
 	t       *tableBuilder
 	rewrite map[int16]string // columns whose values are computed anew, by SQL text over the old row
 	drops   []types.OID      // indexes and sequences
+	freed   []reference      // foreign keys of other tables that go
 }
 
 func (a *alteration) column(name string) (*catalog.Column, error) {
@@ -104,7 +106,9 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 			col.Default = ""
 			return nil
 		}
-		col.Default = c.Def.SqlString()
+		if col.Default, err = parse.Keep(c.Def); err != nil {
+			return err
+		}
 		a.t.exprs = append(a.t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
 		return nil
 	case ast.AT_SetNotNull:
@@ -140,8 +144,32 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		return a.t.constraint(pending{c: con})
 	case ast.AT_DropConstraint:
 		return a.dropConstraint(c)
+	case ast.AT_AlterConstraint:
+		con, ok := c.Def.(*ast.Constraint)
+		if !ok {
+			return pgerr.Unsupported("this ALTER TABLE action is not supported")
+		}
+		i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.Name == con.Conname })
+		if i < 0 {
+			return pgerr.New(pgerr.UndefinedObject, "constraint %q of relation %q does not exist", con.Conname, rel.Name)
+		}
+		if rel.Constraints[i].Kind != 'f' {
+			return pgerr.New(pgerr.WrongObjectType, "constraint %q of relation %q is not a foreign key constraint", con.Conname, rel.Name)
+		}
+		rel.Constraints[i].Deferrable, rel.Constraints[i].InitiallyDeferred = con.Deferrable || con.Initdeferred, con.Initdeferred
+		return nil
 	case ast.AT_ValidateConstraint:
-		if !a.t.hasConstraint(c.Name) {
+		i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.Name == c.Name })
+		if i >= 0 && rel.Constraints[i].Kind == 'f' && rel.Constraints[i].NotValid {
+			k := &rel.Constraints[i]
+			k.NotValid = false
+			parent := rel
+			if k.RefTable != rel.OID {
+				parent = a.p.st.RelationByOID(k.RefTable)
+			}
+			a.p.foreignCheck(rel, parent, k)
+		}
+		if i < 0 {
 			return pgerr.New(pgerr.UndefinedObject, "constraint %q of relation %q does not exist", c.Name, rel.Name)
 		}
 		return nil
@@ -247,12 +275,7 @@ func (a *alteration) addColumn(c *ast.AlterTableCmd) error {
 	}
 	todo := a.t.later[later:]
 	a.t.later = a.t.later[:later]
-	for _, l := range todo {
-		if err := a.t.constraint(l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.t.constraints(todo)
 }
 
 func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
@@ -297,19 +320,30 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 			return err
 		}
 	}
+	refs := p.references(rel, func(k *catalog.Constraint) bool { return slices.Contains(k.RefCols, col.Num) })
+	if len(refs) > 0 && !cascade {
+		return dependent(fmt.Sprintf("column %s of table %s", col.Name, rel.Name), fmt.Sprintf("%s depends on column %s of table %s", refs[0], col.Name, rel.Name))
+	}
+	a.freed = append(a.freed, refs...)
 	// Constraints and indexes over the column go with it.
 	rel.Constraints = slices.DeleteFunc(rel.Constraints, func(k catalog.Constraint) bool {
-		if !slices.Contains(k.Columns, col.Num) {
+		if !slices.Contains(k.Columns, col.Num) && !(k.RefTable == rel.OID && slices.Contains(k.RefCols, col.Num)) {
 			return false
 		}
-		if k.Index != 0 {
+		if k.Index != 0 && k.Kind != 'f' {
 			a.drops = append(a.drops, k.Index)
 		}
 		return true
 	})
 	for _, x := range p.st.Relations() {
-		if x.Kind == catalog.KindIndex && x.Index.Table == rel.OID && !slices.Contains(a.drops, x.OID) && slices.Contains(x.Index.Columns, col.Num) {
-			a.drops = append(a.drops, x.OID)
+		if x.Kind == catalog.KindIndex && x.Index.Table == rel.OID && !slices.Contains(a.drops, x.OID) {
+			reads, err := p.indexReads(x.Index, a.old)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(reads, col.Num) {
+				a.drops = append(a.drops, x.OID)
+			}
 		}
 		if x.Kind == catalog.KindSequence && x.Seq.OwnedTable == rel.OID && x.Seq.OwnedColumn == col.Num {
 			a.drops = append(a.drops, x.OID)
@@ -320,6 +354,26 @@ func (a *alteration) dropColumn(c *ast.AlterTableCmd) error {
 	col.NotNull, col.Default, col.Identity, col.Generated, col.Sequence = false, "", 0, "", 0
 	col.Name = fmt.Sprintf("........pg.dropped.%d........", col.Num)
 	return nil
+}
+
+// indexReads gives the columns of a table that an index is made of.
+func (p *planner) indexReads(x *catalog.Index, over *catalog.Relation) ([]int16, error) {
+	out := slices.Concat(x.Columns, x.Include)
+	for i, e := range append(slices.Clone(x.Exprs), x.Where) {
+		if e == "" {
+			continue
+		}
+		kind := bind.ForIndex
+		if i == len(x.Exprs) {
+			kind = bind.ForCheck
+		}
+		used, err := p.used(e, over, kind)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, used...)
+	}
+	return out, nil
 }
 
 func (a *alteration) alterType(c *ast.AlterTableCmd) error {
@@ -345,7 +399,9 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 	sql := QuoteIdent(col.Name)
 	using := def.RawDefault != nil
 	if using {
-		sql = def.RawDefault.SqlString()
+		if sql, err = parse.Keep(def.RawDefault); err != nil {
+			return err
+		}
 	}
 	if err := p.convertible(sql, a.old, col.Name, t, using); err != nil {
 		return err
@@ -359,7 +415,18 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 	if col.Default != "" {
 		a.t.exprs = append(a.t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: t})
 	}
-	for _, k := range rel.Constraints {
+	for i := range rel.Constraints {
+		k := &rel.Constraints[i]
+		if k.Kind == 'f' && (slices.Contains(k.Columns, col.Num) || k.RefTable == rel.OID && slices.Contains(k.RefCols, col.Num)) {
+			parent := rel
+			if k.RefTable != rel.OID {
+				parent = p.st.RelationByOID(k.RefTable)
+			}
+			if err := a.t.suits(parent, k); err != nil {
+				return err
+			}
+			p.foreignCheck(rel, parent, k)
+		}
 		if slices.Contains(k.Columns, col.Num) && (k.Kind == 'p' || k.Kind == 'u' || k.Kind == 'i') {
 			var names []string
 			for _, n := range k.Columns {
@@ -367,6 +434,15 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 			}
 			p.uniqueCheck(rel, names, k.Name, k.NullsNotDistinct)
 		}
+		if ix := p.st.RelationByOID(k.Index); k.Kind == 'e' && ix != nil && slices.Contains(k.Columns, col.Num) {
+			p.uniqueIndexCheck(rel, ix.Index, k.Name)
+		}
+	}
+	for _, ref := range p.references(rel, func(k *catalog.Constraint) bool { return slices.Contains(k.RefCols, col.Num) }) {
+		if err := (&tableBuilder{p: p, rel: ref.child}).suits(rel, ref.key); err != nil {
+			return err
+		}
+		p.foreignCheck(ref.child, rel, ref.key)
 	}
 	return nil
 }
@@ -381,8 +457,22 @@ func (a *alteration) dropConstraint(c *ast.AlterTableCmd) error {
 		}
 		return pgerr.New(pgerr.UndefinedObject, "constraint %q of relation %q does not exist", c.Name, rel.Name)
 	}
-	if idx := rel.Constraints[i].Index; idx != 0 {
-		a.drops = append(a.drops, idx)
+	if k := rel.Constraints[i]; k.Index != 0 && k.Kind != 'f' {
+		refs := a.p.references(rel, func(f *catalog.Constraint) bool { return f.Index == k.Index })
+		own := slices.IndexFunc(rel.Constraints, func(f catalog.Constraint) bool { return f.Kind == 'f' && f.Index == k.Index })
+		if c.Behavior != ast.DropCascade && (len(refs) > 0 || own >= 0) {
+			by := reference{rel, nil}
+			if own >= 0 {
+				by.key = &rel.Constraints[own]
+			} else {
+				by = refs[0]
+			}
+			return dependent(fmt.Sprintf("constraint %s on table %s", k.Name, rel.Name), fmt.Sprintf("%s depends on index %s", by, k.Name))
+		}
+		a.freed = append(a.freed, refs...)
+		a.drops = append(a.drops, k.Index)
+		rel.Constraints = slices.DeleteFunc(rel.Constraints, func(f catalog.Constraint) bool { return f.Index == k.Index })
+		return nil
 	}
 	rel.Constraints = slices.Delete(rel.Constraints, i, i+1)
 	return nil
@@ -430,12 +520,19 @@ func (a *alteration) finish() error {
 			}
 			cols = append(cols, "("+sql+")::"+c.Type.String())
 		}
+		p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})
 		p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT " + strings.Join(cols, ", ") + " FROM " + p.qualifiedName(a.old)})
 	}
 	if err := p.add(a.t.first...); err != nil {
 		return err
 	}
 	if err := p.add(&catalog.PutRelation{Rel: rel, ExpectVersion: a.old.Version}); err != nil {
+		return err
+	}
+	if err := p.unreferenced(a.old, rel); err != nil {
+		return err
+	}
+	if err := p.dropReferences(a.freed); err != nil {
 		return err
 	}
 	for _, oid := range a.drops {

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,13 +10,14 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 func (t *tableBuilder) constraint(l pending) error {
 	c := l.c
-	if c.Deferrable || c.Initdeferred {
+	if (c.Deferrable || c.Initdeferred) && c.Contype != ast.CONSTR_FOREIGN {
 		return pgerr.Unsupported("deferrable constraints are not supported")
 	}
 	if c.Conname != "" && t.hasConstraint(c.Conname) {
@@ -27,7 +29,7 @@ func (t *tableBuilder) constraint(l pending) error {
 	case ast.CONSTR_PRIMARY, ast.CONSTR_UNIQUE:
 		return t.unique(c, l.col)
 	case ast.CONSTR_FOREIGN:
-		return pgerr.Unsupported("FOREIGN KEY constraints are not supported")
+		return t.foreignKey(c, l.col)
 	case ast.CONSTR_EXCLUSION:
 		return pgerr.Unsupported("EXCLUDE constraints are not supported")
 	}
@@ -39,7 +41,10 @@ func (t *tableBuilder) hasConstraint(name string) bool {
 }
 
 func (t *tableBuilder) check(c *ast.Constraint, col int16) error {
-	sql := c.RawExpr.SqlString()
+	sql, err := parse.Keep(c.RawExpr)
+	if err != nil {
+		return err
+	}
 	used, err := t.p.used(sql, t.rel, bind.ForCheck)
 	if err != nil {
 		return err
@@ -62,6 +67,7 @@ func (t *tableBuilder) check(c *ast.Constraint, col int16) error {
 			SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE NOT (%s) LIMIT 1", t.p.qualifiedName(t.rel), sql),
 			Err: pgerr.New(pgerr.CheckViolation, "check constraint %q of relation %q is violated by some row", name, t.rel.Name).OnConstraint(name),
 		})
+		t.p.guards = append(t.p.guards, &catalog.Guard{Table: t.rel.OID, Since: t.p.st.Version(), Appends: true})
 	}
 	return nil
 }
@@ -154,16 +160,41 @@ func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
 // uniqueCheck asks for duplicates among a table's rows.
 func (p *planner) uniqueCheck(rel *catalog.Relation, names []string, index string, nullsEqual bool) {
 	quoted := make([]string, len(names))
-	notNull := make([]string, len(names))
 	for i, n := range names {
 		quoted[i] = QuoteIdent(n)
-		notNull[i] = quoted[i] + " IS NOT NULL"
 	}
-	where := " WHERE " + strings.Join(notNull, " AND ")
-	if nullsEqual {
-		where = ""
+	p.duplicateCheck(rel, quoted, names, "", index, nullsEqual)
+}
+
+// uniqueIndexCheck is uniqueCheck for an index.
+func (p *planner) uniqueIndexCheck(rel *catalog.Relation, idx *catalog.Index, index string) {
+	var keys, names []string
+	for i, num := range idx.Columns {
+		if num == 0 {
+			keys, names = append(keys, "("+idx.Exprs[i]+")"), append(names, idx.Exprs[i])
+			continue
+		}
+		c := rel.ColumnNum(num)
+		keys, names = append(keys, QuoteIdent(c.Name)), append(names, c.Name)
 	}
-	list := strings.Join(quoted, ", ")
+	p.duplicateCheck(rel, keys, names, idx.Where, index, idx.NullsNotDistinct)
+}
+
+func (p *planner) duplicateCheck(rel *catalog.Relation, keys, names []string, where, index string, nullsEqual bool) {
+	var conds []string
+	if where != "" {
+		conds = append(conds, "("+where+")")
+	}
+	for _, k := range keys {
+		if !nullsEqual {
+			conds = append(conds, k+" IS NOT NULL")
+		}
+	}
+	if len(conds) > 0 {
+		where = " WHERE " + strings.Join(conds, " AND ")
+	}
+	list := strings.Join(keys, ", ")
+	p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true})
 	p.res.Checks = append(p.res.Checks, Check{
 		SQL: fmt.Sprintf("SELECT %s FROM %s%s GROUP BY %s HAVING count(*) > 1 LIMIT 1", list, p.qualifiedName(rel), where, list),
 		Err: pgerr.New(pgerr.UniqueViolation, "could not create unique index %q", index).OnConstraint(index),
@@ -178,6 +209,7 @@ func (t *tableBuilder) notNullCheck(column string) {
 		SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE %s IS NULL LIMIT 1", t.p.qualifiedName(t.rel), QuoteIdent(column)),
 		Err: pgerr.New(pgerr.NotNullViolation, "column %q of relation %q contains null values", column, t.rel.Name).OnColumn(column),
 	})
+	t.p.guards = append(t.p.guards, &catalog.Guard{Table: t.rel.OID, Since: t.p.st.Version(), Appends: true})
 }
 
 func (p *planner) createIndex(n *ast.IndexStmt) error {
@@ -197,9 +229,6 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 	default:
 		return pgerr.New(pgerr.UndefinedObject, "access method %q does not exist", n.AccessMethod)
 	}
-	if n.Unique && n.WhereClause != nil {
-		return pgerr.Unsupported("unique indexes with WHERE are not supported")
-	}
 	idx := &catalog.Index{Table: rel.OID, Unique: n.Unique, Method: n.AccessMethod, NullsNotDistinct: n.NullsNotDistinct}
 	if idx.Method == "" {
 		idx.Method = "btree"
@@ -208,6 +237,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		return pgerr.Unsupported("access method %q does not support unique indexes", idx.Method)
 	}
 	var names []string
+	reads := map[int16]bool{} // columns
 	for _, e := range items(n.IndexParams) {
 		el, ok := e.(*ast.IndexElem)
 		if !ok {
@@ -222,21 +252,30 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		}
 		idx.Options = append(idx.Options, opt)
 		if el.Expr != nil {
-			if n.Unique {
-				return pgerr.Unsupported("unique indexes on expressions are not supported")
-			}
-			sql := el.Expr.SqlString()
-			if _, err := p.used(sql, rel, bind.ForIndex); err != nil {
+			sql, err := parse.Keep(el.Expr)
+			if err != nil {
 				return err
 			}
+			used, err := p.used(sql, rel, bind.ForIndex)
+			if err != nil {
+				return err
+			}
+			for _, num := range used {
+				reads[num] = true
+			}
 			idx.Columns, idx.Exprs = append(idx.Columns, 0), append(idx.Exprs, sql)
-			names = append(names, "expr")
+			if f, ok := el.Expr.(*ast.FuncCall); ok && len(items(f.Funcname)) > 0 {
+				names = append(names, text(f.Funcname))
+			} else {
+				names = append(names, "expr")
+			}
 			continue
 		}
 		c := rel.Column(el.Name)
 		if c == nil {
 			return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", el.Name).At(p.pos(el.Name))
 		}
+		reads[c.Num] = true
 		idx.Columns, idx.Exprs = append(idx.Columns, c.Num), append(idx.Exprs, "")
 		names = append(names, c.Name)
 	}
@@ -250,9 +289,15 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		}
 	}
 	if n.WhereClause != nil {
-		idx.Where = n.WhereClause.SqlString()
-		if _, err := p.used(idx.Where, rel, bind.ForIndex); err != nil {
+		if idx.Where, err = parse.Keep(n.WhereClause); err != nil {
 			return err
+		}
+		used, err := p.used(idx.Where, rel, bind.ForCheck)
+		if err != nil {
+			return err
+		}
+		for _, num := range used {
+			reads[num] = true
 		}
 	}
 	name := n.Idxname
@@ -266,15 +311,21 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		return err
 	}
 	if n.Unique {
-		p.uniqueCheck(rel, names, name, n.NullsNotDistinct)
+		p.uniqueIndexCheck(rel, idx, name)
 		// A unique index is enforced as a constraint is; the descriptor keeps it
 		// where writers look.
 		conOID, err := p.env.NewOID()
 		if err != nil {
 			return err
 		}
+		// One over expressions, or over some rows only, is of a kind of its own:
+		// its columns are those it reads.
+		k := catalog.Constraint{OID: conOID, Name: name, Kind: 'i', Columns: idx.Columns, Index: oid, NullsNotDistinct: n.NullsNotDistinct}
+		if idx.Where != "" || slices.Contains(idx.Columns, 0) {
+			k.Kind, k.Columns = 'e', slices.Sorted(maps.Keys(reads))
+		}
 		up := rel.Clone()
-		up.Constraints = append(up.Constraints, catalog.Constraint{OID: conOID, Name: name, Kind: 'i', Columns: idx.Columns, Index: oid, NullsNotDistinct: n.NullsNotDistinct})
+		up.Constraints = append(up.Constraints, k)
 		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}); err != nil {
 			return err
 		}

@@ -57,6 +57,8 @@ type planner struct {
 	env *Env
 	st  *catalog.State // with the changes so far
 	res *Result
+	// guards hold what a check saw until the commit.
+	guards []catalog.Change
 }
 
 // Plan finds what a statement does. An unsupported statement is 0A000.
@@ -65,6 +67,7 @@ func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
 	if err := p.statement(stmt.Node); err != nil {
 		return nil, err
 	}
+	p.res.Changes = append(p.res.Changes, p.guards...)
 	return p.res, nil
 }
 

@@ -129,7 +129,7 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		if r.Kind == catalog.KindIndex {
 			if t := p.st.RelationByOID(r.Index.Table); t != nil {
 				for _, c := range t.Constraints {
-					if c.Index == r.OID && c.Kind != 'i' {
+					if c.Index == r.OID && c.Kind != 'i' && c.Kind != 'f' {
 						return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it", r.Name, c.Name, t.Name).
 							WithHint("You can drop constraint %s on table %s instead.", c.Name, t.Name)
 					}
@@ -153,6 +153,38 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 					cascaded = append(cascaded, desc)
 				}
 				visit(x)
+			}
+		}
+	}
+	var freed []reference
+	for _, r := range order {
+		var refs []reference
+		switch r.Kind {
+		case catalog.KindTable:
+			refs = p.references(r, func(*catalog.Constraint) bool { return true })
+		case catalog.KindIndex:
+			if t := p.st.RelationByOID(r.Index.Table); t != nil && !drop[t.OID] {
+				refs = p.references(t, func(k *catalog.Constraint) bool { return k.Index == r.OID })
+			}
+		}
+		for _, ref := range refs {
+			if drop[ref.child.OID] {
+				continue
+			}
+			if !cascade {
+				return dependent(kindName(roots[0].Kind)+" "+roots[0].Name, ref.String()+" depends on "+kindName(r.Kind)+" "+r.Name)
+			}
+			cascaded = append(cascaded, ref.String())
+			freed = append(freed, ref)
+		}
+	}
+	if err := p.dropReferences(freed); err != nil {
+		return err
+	}
+	for _, r := range order {
+		if now := p.st.RelationByOID(r.OID); now != nil {
+			if err := p.unreferenced(now, nil); err != nil {
+				return err
 			}
 		}
 	}
@@ -202,6 +234,7 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		}
 	}
 	// Dependents first: a state never has a view without its table.
+	slices.Reverse(order) // what a view depends on was met before it
 	rank := map[catalog.RelKind]int{catalog.KindView: 0, catalog.KindMatView: 1, catalog.KindIndex: 2, catalog.KindTable: 3, catalog.KindSequence: 4}
 	slices.SortStableFunc(order, func(a, b *catalog.Relation) int { return cmp.Compare(rank[a.Kind], rank[b.Kind]) })
 	for _, r := range order {
@@ -310,6 +343,7 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 
 func (p *planner) truncate(n *ast.TruncateStmt) error {
 	p.res.Tag = "TRUNCATE TABLE"
+	var rels []*catalog.Relation
 	for _, o := range items(n.Relations) {
 		rv, ok := o.(*ast.RangeVar)
 		if !ok {
@@ -325,7 +359,17 @@ func (p *planner) truncate(n *ast.TruncateStmt) error {
 		if !p.env.Super && rel.Owner != p.env.Bind.Role && !p.holds(rel.ACL, 'D') {
 			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", rel.Name)
 		}
+		rels = append(rels, rel)
+	}
+	rels, err := p.truncateWith(rels, n.Behavior == ast.DropCascade)
+	if err != nil {
+		return err
+	}
+	for _, rel := range rels {
 		if err := p.add(&catalog.Truncate{Table: rel.OID, ExpectVersion: rel.Version}); err != nil {
+			return err
+		}
+		if err := p.removedKeys(rel); err != nil {
 			return err
 		}
 		if !n.RestartSeqs {

@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -85,13 +87,16 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		if err := p.renameInExprs(up, n.Subname, n.Newname); err != nil {
 			return err
 		}
+		if err := p.renameInIndexes(rel, n.Subname, n.Newname); err != nil {
+			return err
+		}
 		c.Name = n.Newname
 	case ast.OBJECT_TABCONSTRAINT:
 		found := false
 		for i := range up.Constraints {
 			if k := &up.Constraints[i]; k.Name == n.Subname {
 				found, k.Name = true, n.Newname
-				if idx := p.st.RelationByOID(k.Index); idx != nil {
+				if idx := p.st.RelationByOID(k.Index); idx != nil && k.Kind != 'f' {
 					ni := idx.Clone()
 					ni.Name = n.Newname
 					if err := p.add(&catalog.PutRelation{Rel: ni, ExpectVersion: idx.Version}); err != nil {
@@ -112,7 +117,7 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 			if t := p.st.RelationByOID(rel.Index.Table); t != nil {
 				nt := t.Clone()
 				for i := range nt.Constraints {
-					if nt.Constraints[i].Index == rel.OID {
+					if nt.Constraints[i].Index == rel.OID && nt.Constraints[i].Kind != 'f' {
 						nt.Constraints[i].Name = n.Newname
 						if err := p.add(&catalog.PutRelation{Rel: nt, ExpectVersion: t.Version}); err != nil {
 							return err
@@ -153,6 +158,44 @@ func (p *planner) renameInExprs(rel *catalog.Relation, from, to string) error {
 				return err
 			}
 			g.Generated = text
+		}
+	}
+	return nil
+}
+
+// renameInIndexes renames a column in the expressions of a table's indexes.
+func (p *planner) renameInIndexes(rel *catalog.Relation, from, to string) error {
+	for _, x := range p.st.Relations() {
+		if x.Kind != catalog.KindIndex || x.Index.Table != rel.OID {
+			continue
+		}
+		up := x.Clone()
+		ix := *x.Index
+		ix.Exprs = slices.Clone(ix.Exprs)
+		up.Index = &ix
+		changed := false
+		rename := func(s *string) error {
+			if *s == "" {
+				return nil
+			}
+			out, err := renameColumn(*s, from, to)
+			if err == nil && out != *s {
+				*s, changed = out, true
+			}
+			return err
+		}
+		for i := range ix.Exprs {
+			if err := rename(&ix.Exprs[i]); err != nil {
+				return err
+			}
+		}
+		if err := rename(&ix.Where); err != nil {
+			return err
+		}
+		if changed {
+			if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: x.Version}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

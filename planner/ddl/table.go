@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -121,6 +122,9 @@ type tableBuilder struct {
 	// exprs are defaults to bind once all columns are there.
 	exprs []exprCheck
 	alter bool // adding to a table that exists
+	// parents are the tables that foreign keys of this statement refer to, as
+	// after holds them.
+	parents map[types.OID]*catalog.Relation
 }
 
 type pending struct {
@@ -181,10 +185,13 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 		col.NotNull = true
 	}
 	if d.RawDefault != nil {
-		col.Default = d.RawDefault.SqlString()
+		if col.Default, err = parse.Keep(d.RawDefault); err != nil {
+			return err
+		}
 		t.exprs = append(t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
 	}
 	sawNull, sawNotNull := false, false
+	var last *ast.Constraint
 	for _, cn := range items(d.Constraints) {
 		c, ok := cn.(*ast.Constraint)
 		if !ok {
@@ -203,7 +210,9 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 			if col.Default != "" {
 				return pgerr.New(pgerr.SyntaxError, "multiple default values specified for column %q of table %q", col.Name, t.rel.Name)
 			}
-			col.Default = c.RawExpr.SqlString()
+			if col.Default, err = parse.Keep(c.RawExpr); err != nil {
+				return err
+			}
 			t.exprs = append(t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
 		case ast.CONSTR_IDENTITY:
 			if col.Identity != 0 {
@@ -217,13 +226,22 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 				return err
 			}
 		case ast.CONSTR_GENERATED:
-			col.Generated = c.RawExpr.SqlString()
+			if col.Generated, err = parse.Keep(c.RawExpr); err != nil {
+				return err
+			}
 			t.exprs = append(t.exprs, exprCheck{text: col.Generated, column: col.Name, kind: "GENERATED", typ: col.Type, allowCols: true})
 		case ast.CONSTR_ATTR_DEFERRABLE, ast.CONSTR_ATTR_DEFERRED:
-			return pgerr.Unsupported("deferrable constraints are not supported")
+			// They are of the constraint before them.
+			if last == nil || last.Contype != ast.CONSTR_FOREIGN {
+				return pgerr.Unsupported("deferrable constraints other than foreign keys are not supported")
+			}
+			last.Deferrable = true
+			last.Initdeferred = last.Initdeferred || c.Contype == ast.CONSTR_ATTR_DEFERRED
 		case ast.CONSTR_ATTR_NOT_DEFERRABLE, ast.CONSTR_ATTR_IMMEDIATE:
 		default:
-			t.later = append(t.later, pending{c: c, col: col.Num})
+			copied := *c // attributes that follow are not the statement's
+			last = &copied
+			t.later = append(t.later, pending{c: last, col: col.Num})
 		}
 	}
 	if sawNull && sawNotNull {
@@ -348,12 +366,26 @@ func (t *tableBuilder) like(n *ast.TableLikeClause) error {
 	return nil
 }
 
+// constraints adds constraints, foreign keys last: they may refer to a key of
+// the same statement.
+func (t *tableBuilder) constraints(list []pending) error {
+	for _, foreign := range []bool{false, true} {
+		for _, l := range list {
+			if (l.c.Contype == ast.CONSTR_FOREIGN) != foreign {
+				continue
+			}
+			if err := t.constraint(l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // finish makes the changes: sequences, the table, its indexes.
 func (t *tableBuilder) finish() error {
-	for _, l := range t.later {
-		if err := t.constraint(l); err != nil {
-			return err
-		}
+	if err := t.constraints(t.later); err != nil {
+		return err
 	}
 	if err := t.checkExprs(); err != nil {
 		return err

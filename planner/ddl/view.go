@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -37,8 +38,12 @@ func (p *planner) createView(n *ast.ViewStmt) error {
 	if err != nil {
 		return err
 	}
+	query, err := parse.Keep(q)
+	if err != nil {
+		return err
+	}
 	rel := &catalog.Relation{Schema: sc.OID, Name: rv.RelName, Kind: catalog.KindView, Owner: p.env.Bind.Role,
-		Query: q.SqlString(), SearchPath: p.env.Bind.SearchPath}
+		Query: query, SearchPath: p.env.Bind.SearchPath}
 	if sc.OID == p.env.Bind.TempSchema && sc.OID != 0 {
 		rel.Temp, rel.Session = true, p.env.Session
 	}

@@ -388,7 +388,7 @@ func (p *printer) dml(d *DML, depth int) {
 		p.line(depth+1, "Check "+c.Name+" "+p.expr(c.Expr))
 	}
 	if c := d.OnConflict; c != nil {
-		s = fmt.Sprintf("OnConflict %v", c.Constraint)
+		s = fmt.Sprintf("OnConflict %d", c.Arbiter)
 		if c.Update {
 			ids("excluded", c.Excluded)
 			ids("existing", c.Existing)

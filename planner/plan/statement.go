@@ -92,10 +92,10 @@ type Check struct {
 // parallel to the table's live columns; Set and Where are evaluated over them
 // and over Source's other columns (subqueries are computed there).
 type OnConflict struct {
-	Constraint []int16 // the arbiter's columns; nil: any (DO NOTHING)
-	Update     bool
-	Excluded   []expr.ColID
-	Existing   []expr.ColID
-	Set        []expr.Expr // per live column: the new value
-	Where      expr.Expr
+	Arbiter  types.OID // the unique constraint or index that decides, by the OID of its constraint; 0: any (DO NOTHING)
+	Update   bool
+	Excluded []expr.ColID
+	Existing []expr.ColID
+	Set      []expr.Expr // per live column: the new value
+	Where    expr.Expr
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -56,6 +57,9 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 	case CharOID:
 		if b[0] == 0 {
 			return "", nil
+		}
+		if b[0] >= utf8.RuneSelf {
+			return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", b[0])
 		}
 		return string(b), nil
 	case Int2OID:
@@ -130,7 +134,7 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 			if len(b) > 0 {
 				v = int(b[0])
 			}
-			return nil, pgerr.New(pgerr.InternalError, "unsupported jsonb version number %d", v)
+			return nil, pgerr.New(pgerr.InvalidBinaryRepresentation, "unsupported jsonb version number %d", v)
 		}
 		s := string(b[1:])
 		if err := CheckUTF8(s); err != nil {

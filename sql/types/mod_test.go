@@ -176,7 +176,7 @@ func TestBadBinary(t *testing.T) {
 		{Date, []byte{0x7f, 0xff, 0xff, 0xfe}, pgerr.DatetimeFieldOverflow},
 		{Timestamp, []byte{0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf0}, pgerr.DatetimeFieldOverflow},
 		{Time, []byte{0xff, 0, 0, 0, 0, 0, 0, 0}, pgerr.DatetimeFieldOverflow},
-		{JSONB, []byte{2, '1'}, pgerr.InternalError},
+		{JSONB, []byte{2, '1'}, pgerr.InvalidBinaryRepresentation},
 		{JSONB, []byte{1, '{'}, pgerr.InvalidTextRepresentation},
 		{Type{OID: 1007, Mod: -1}, []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}, pgerr.InvalidBinaryRepresentation},
 		{Type{OID: 1007, Mod: -1}, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25}, pgerr.DatatypeMismatch},

@@ -1,0 +1,229 @@
+package coord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/ddl"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func foreignKeyType(child, parent types.Type) (types.Type, bool) {
+	return ddl.ForeignKeyType(child, parent)
+}
+
+// foreignActions claims the keys that a write removed and changes the rows that
+// refer to them as their foreign keys say.
+func (s *Session) foreignActions(x *execution, w *written) error {
+	if w.gone == nil {
+		return nil
+	}
+	st, err := s.tx.state()
+	if err != nil {
+		return err
+	}
+	for _, ref := range references(st, w.rel) {
+		if !ref.key.moved(w.keys) {
+			continue
+		}
+		if err := s.foreignAction(x, w, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) foreignAction(x *execution, w *written, ref foreignKey) error {
+	st, err := s.tx.state()
+	if err != nil {
+		return err
+	}
+	as, err := keyTypes(ref.child, w.rel, ref.key)
+	if err != nil {
+		return err
+	}
+	r := s.newRun(x, st)
+	defer r.close()
+	gone, err := s.readKeys(r, goneKeys(st, w, ref.key, as, 1), as)
+	if err != nil {
+		return err
+	}
+	if gone.n == 0 {
+		return nil
+	}
+	if err := s.claim(ref.child, ref.key, catalog.SideRemoves, st, gone); err != nil {
+		return err
+	}
+	if m := st.Manifest(ref.child.OID); m == nil || m.Rows() == 0 {
+		return nil
+	}
+	deletes, updates := true, false
+	if k := w.keys; k != nil {
+		updates = k.pairs && len(k.rows) > 0
+		deletes = k.kind == plan.DeleteRows || k.kind == plan.MergeRows
+	}
+	if updates {
+		if err := s.act(r, w, ref, as, ref.key.OnUpdate, true); err != nil {
+			return err
+		}
+	}
+	if deletes {
+		return s.act(r, w, ref, as, ref.key.OnDelete, false)
+	}
+	return nil
+}
+
+// act runs one action as a statement of its own over the keys in a buffer: the
+// keys of updated rows, old and new, or those that are gone.
+//
+//	WITH k(o1, …, n1, …) AS (…) UPDATE child c SET a = k.n1 FROM k WHERE c.a = k.o1
+func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, action byte, update bool) error {
+	if action != 'c' && action != 'n' && action != 'd' {
+		return nil
+	}
+	k := ref.key
+	var names, nulls, same, moved, set []string
+	for i, n := range k.Columns {
+		o := fmt.Sprintf("o%d", i)
+		names, nulls = append(names, o), append(nulls, "NULL::"+sqlType(r.st, as[i]))
+		same = append(same, "c."+ddl.QuoteIdent(ref.child.ColumnNum(n).Name)+" = k."+o)
+	}
+	for i, n := range k.Columns {
+		to := fmt.Sprintf("k.n%d", i)
+		if update {
+			names, nulls = append(names, to[2:]), append(nulls, "NULL::"+sqlType(r.st, w.rel.ColumnNum(k.RefCols[i]).Type))
+			moved = append(moved, fmt.Sprintf("k.o%d IS DISTINCT FROM %s", i, to))
+		}
+		if !update && len(k.SetColumns) > 0 && !slices.Contains(k.SetColumns, n) {
+			continue
+		}
+		switch action {
+		case 'n':
+			to = "NULL"
+		case 'd':
+			to = "DEFAULT"
+		}
+		set = append(set, ddl.QuoteIdent(ref.child.ColumnNum(n).Name)+" = "+to)
+	}
+	table := ddl.QuoteIdent(schemaName(r.st, ref.child)) + "." + ddl.QuoteIdent(ref.child.Name)
+	where := strings.Join(same, " AND ")
+	if update {
+		where += " AND (" + strings.Join(moved, " OR ") + ")"
+	}
+	text := fmt.Sprintf("WITH k(%s) AS MATERIALIZED (SELECT %s) ", strings.Join(names, ", "), strings.Join(nulls, ", "))
+	if action == 'c' && !update {
+		text += "DELETE FROM " + table + " c USING k WHERE " + where
+	} else {
+		text += "UPDATE " + table + " c SET " + strings.Join(set, ", ") + " FROM k WHERE " + where
+	}
+	stmt, err := parseOne(text)
+	if err != nil {
+		return err
+	}
+	b := s.binding(r.st, stmt, nil)
+	b.Dialect = parse.Postgres
+	d, err := bind.DML(b, stmt.Node)
+	if err != nil {
+		return err
+	}
+	if len(d.Buffers) != 1 || len(d.Buffers[0].Cols) != len(names) {
+		return pgerr.Internal("the action of a foreign key has no buffer of keys")
+	}
+	buf := d.Buffers[0]
+	d.Buffers = nil
+	var rows op.BatchReader
+	if update {
+		rows, err = r.pairs(w, k, buf.Cols)
+	} else {
+		gone := r.goneOnly(w, k, as, buf.Cols)
+		rows, err = r.start(gone.root, gone.root.Schema(), gone.manifests)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.stmt.Fill(r.x.ctx, buf.ID, buf.Cols, rows); err != nil {
+		return err
+	}
+	next := d.NextCol
+	if d, err = opt.DML(d, r.optEnv(&next)); err != nil {
+		return err
+	}
+	done, err := s.runDML(r, d)
+	if err != nil {
+		return err
+	}
+	done.acct.Close()
+	return nil
+}
+
+// goneOnly gives the keys that were deleted, not updated.
+func (r *run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) keyPlan {
+	p := goneKeys(r.st, w, k, as, 100)
+	in := p.root.Schema()
+	out := &plan.Project{Input: p.root}
+	for i, c := range cols {
+		c.ID = expr.ColID(1 + i)
+		var e expr.Expr = colRef(in[i])
+		if in[i].Type != c.Type {
+			e = &expr.Cast{Arg: e, Typ: c.Type}
+		}
+		out.Items = append(out.Items, plan.Item{Col: c, Expr: e})
+	}
+	p.root = out
+	return p
+}
+
+// pairs gives the old and new keys of updated rows as columns.
+func (r *run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
+	// The batches have the watched columns twice; put them through a buffer of
+	// their own to project the key's out of them.
+	var kept []plan.Column
+	for half := range 2 {
+		for i, n := range w.keys.nums {
+			kept = append(kept, plan.Column{ID: expr.ColID(1 + half*len(w.keys.nums) + i), Name: "k", Type: w.rel.ColumnNum(n).Type})
+		}
+	}
+	const id = 1<<20 + 1
+	if err := r.stmt.Fill(r.x.ctx, id, kept, &listReader{list: w.keys.rows}); err != nil {
+		return nil, err
+	}
+	out := &plan.Project{Input: &plan.Buffer{ID: id, Name: "updated", Cols: kept}}
+	for i, c := range cols {
+		col := k.RefCols[i%len(k.RefCols)]
+		at := slices.Index(w.keys.nums, col)
+		if i >= len(k.RefCols) {
+			at += len(w.keys.nums)
+		}
+		c.ID = expr.ColID(1000 + i)
+		var e expr.Expr = colRef(kept[at])
+		if kept[at].Type != c.Type {
+			e = &expr.Cast{Arg: e, Typ: c.Type}
+		}
+		out.Items = append(out.Items, plan.Item{Col: c, Expr: e})
+	}
+	return r.start(out, out.Schema(), nil)
+}
+
+// sqlType writes a type's name for SQL text made here.
+func sqlType(st *catalog.State, t types.Type) string {
+	if e := st.EnumByOID(t.OID); e != nil {
+		name := ddl.QuoteIdent(e.Name)
+		if sc := st.Schema(e.Schema); sc != nil {
+			name = ddl.QuoteIdent(sc.Name) + "." + name
+		}
+		if t.OID == e.ArrayOID {
+			name += "[]"
+		}
+		return name
+	}
+	return t.String()
+}

@@ -1,0 +1,48 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/manual"
+)
+
+// effective are the settings that change what the database does; the others are
+// taken, checked and shown, because clients set them.
+var effective = []string{"application_name", "batch_size", "bytea_output", "client_encoding", "client_min_messages", "datestyle", "default_transaction_isolation",
+	"default_transaction_read_only", "dialect", "extra_float_digits", "idle_in_transaction_session_timeout", "idle_session_timeout", "intervalstyle", "role", "search_path", "session_authorization",
+	"statement_timeout", "timezone", "transaction_isolation", "transaction_read_only", "tributary.distribute_rows", "work_mem", "worker_saturation"}
+
+// TestManualSettings keeps the manual's lists of settings.
+func TestManualSettings(t *testing.T) {
+	var rows [][]string
+	var inert, fixed []string
+	left := slices.Clone(effective)
+	for _, d := range All() {
+		i := slices.Index(left, d.Name)
+		switch {
+		case i >= 0:
+			left = slices.Delete(left, i, i+1)
+			kind := string(d.Kind)
+			if d.Kind == Enum {
+				kind = strings.Join(d.Enum, ", ")
+			}
+			def := d.Show(d.Default)
+			if def == "" {
+				def = "(empty)"
+			}
+			rows = append(rows, []string{"`" + d.ShowName() + "`", kind, def, d.Desc})
+		case d.Context == Internal:
+			fixed = append(fixed, "`"+d.ShowName()+"`")
+		default:
+			inert = append(inert, "`"+d.ShowName()+"`")
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("there are no settings %v", left)
+	}
+	manual.Part(t, "docs/sql.md", "settings", manual.Table([]string{"setting", "values", "default", "meaning"}, rows)+
+		"\nTaken, checked and shown, because clients set them, but without effect: "+strings.Join(inert, ", ")+
+		".\n\nOnly to be read: "+strings.Join(fixed, ", ")+".")
+}

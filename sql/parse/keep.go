@@ -1,0 +1,68 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser"
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Text writes a tree as SQL with every nested operation in parentheses, as
+// PostgreSQL shows kept expressions: what has no parentheses of its own would
+// otherwise depend on the printer's view of precedence, and two signs in a row
+// would read as a comment. It adds the parentheses to the tree.
+func Text(n ast.Node) string {
+	n = ast.Rewrite(n, nil, func(c *ast.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.A_Expr:
+			x.Lexpr, x.Rexpr = inParens(x.Lexpr, false), inParens(x.Rexpr, x.Lexpr == nil)
+		case *ast.BoolExpr:
+			if x.Args != nil {
+				for i, a := range x.Args.Items {
+					x.Args.Items[i] = inParens(a, false)
+				}
+			}
+		case *ast.NullTest:
+			if a, ok := inParens(x.Arg, false).(ast.Expression); ok {
+				x.Arg = a
+			}
+		}
+		return true
+	})
+	return n.SqlString()
+}
+
+// inParens puts an operation into parentheses, and after a sign whatever begins
+// with one.
+func inParens(n ast.Node, sign bool) ast.Node {
+	switch n := n.(type) {
+	case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest, *ast.BooleanTest:
+		return ast.NewParenExpr(n, -1)
+	case *ast.A_Const:
+		if sign && strings.HasPrefix(n.SqlString(), "-") {
+			return ast.NewParenExpr(n, -1)
+		}
+	}
+	return n
+}
+
+// Keep is Text of a query or an expression that is kept as text, such as a view
+// or a default. It is an error if the text would not read back as the same.
+func Keep(n ast.Node) (string, error) {
+	text := Text(n)
+	head := ""
+	if _, ok := n.(ast.Stmt); !ok {
+		head = "SELECT "
+	}
+	// The printer leaves out the length of char, the parser puts it in.
+	same := func(a, b string) bool {
+		return strings.ReplaceAll(a, "CHAR(1)", "CHAR") == strings.ReplaceAll(b, "CHAR(1)", "CHAR")
+	}
+	list, err := parser.ParseSQL(head + text)
+	if err != nil || len(list) != 1 || !same(Text(list[0]), head+text) {
+		return "", pgerr.Unsupported("this cannot be kept in the catalog: %s", text)
+	}
+	return text, nil
+}
