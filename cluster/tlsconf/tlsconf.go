@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -43,7 +44,11 @@ func CreateCA(dir string) error {
 
 // CreateNode makes a node's certificate, signed by dir's authority, for the
 // names and addresses under which other nodes and clients reach it.
-func CreateNode(dir string, hosts []string) error {
+func CreateNode(dir string, hosts []string) error { return CreateNodeIn(dir, dir, hosts) }
+
+// CreateNodeIn is CreateNode with the node's files, the authority's certificate
+// among them, in a directory of their own.
+func CreateNodeIn(dir, to string, hosts []string) error {
 	if len(hosts) == 0 {
 		return pgerr.New(pgerr.InvalidParameterValue, "a node's certificate needs at least one host name or address")
 	}
@@ -57,7 +62,19 @@ func CreateNode(dir string, hosts []string) error {
 			t.DNSNames = append(t.DNSNames, h)
 		}
 	}
-	return signByCA(dir, "node", t)
+	if to != dir {
+		ca, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+		if err != nil {
+			return fileError(err, filepath.Join(dir, "ca.crt"))
+		}
+		if err := os.MkdirAll(to, 0o700); err != nil {
+			return fileError(err, to)
+		}
+		if err := os.WriteFile(filepath.Join(to, "ca.crt"), ca, 0o644); err != nil {
+			return fileError(err, filepath.Join(to, "ca.crt"))
+		}
+	}
+	return signByCA(dir, to, "node", t)
 }
 
 // CreateClient makes the certificate of a database user.
@@ -68,7 +85,7 @@ func CreateClient(dir, user string) error {
 	t := template(user, certLife)
 	t.KeyUsage = x509.KeyUsageDigitalSignature
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	return signByCA(dir, "client."+user, t)
+	return signByCA(dir, dir, "client."+user, t)
 }
 
 func template(name string, life time.Duration) *x509.Certificate {
@@ -78,7 +95,7 @@ func template(name string, life time.Duration) *x509.Certificate {
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(life)}
 }
 
-func signByCA(dir, name string, t *x509.Certificate) error {
+func signByCA(dir, to, name string, t *x509.Certificate) error {
 	ca, err := tls.LoadX509KeyPair(filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key"))
 	if err != nil {
 		return fileError(err, filepath.Join(dir, "ca.crt"))
@@ -91,7 +108,7 @@ func signByCA(dir, name string, t *x509.Certificate) error {
 	if err != nil {
 		return pgerr.From(err)
 	}
-	return sign(dir, name, t, parent, key, ca.PrivateKey)
+	return sign(to, name, t, parent, key, ca.PrivateKey)
 }
 
 func sign(dir, name string, t, parent *x509.Certificate, key *ecdsa.PrivateKey, signer any) error {
@@ -143,10 +160,17 @@ func Load(dir string) (*Certs, error) {
 }
 
 // Peer is the configuration of both ends of connections between nodes: each
-// shows its certificate and verifies the other's.
+// shows its certificate and verifies the other's. A database user's certificate
+// is of the same authority and does not do.
 func (c *Certs) Peer() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{c.node}, RootCAs: c.pool, ClientCAs: c.pool,
-		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13}
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+		VerifyConnection: func(st tls.ConnectionState) error {
+			if len(st.PeerCertificates) == 0 || !slices.Contains(st.PeerCertificates[0].ExtKeyUsage, x509.ExtKeyUsageServerAuth) {
+				return pgerr.New(pgerr.InvalidAuthorizationSpecification, "not a node's certificate")
+			}
+			return nil
+		}}
 }
 
 // Server is the configuration towards database clients: a client's certificate

@@ -4,12 +4,20 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/tributarydb/tributary/cluster/tlsconf"
 )
 
 func certs(t *testing.T) *tlsconf.Certs {
+	t.Helper()
+	c, _ := certsIn(t)
+	return c
+}
+
+func certsIn(t *testing.T) (*tlsconf.Certs, string) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := tlsconf.CreateCA(dir); err != nil {
@@ -31,11 +39,12 @@ func certs(t *testing.T) *tlsconf.Certs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c, dir
 }
 
 func TestMutual(t *testing.T) {
-	a, b := certs(t), certs(t)
+	a, dir := certsIn(t)
+	b := certs(t)
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", a.Peer())
 	if err != nil {
 		t.Fatal(err)
@@ -72,5 +81,39 @@ func TestMutual(t *testing.T) {
 	none.Certificates = nil
 	if try(none) == nil {
 		t.Fatal("let in without a certificate")
+	}
+	user, err := tls.LoadX509KeyPair(filepath.Join(dir, "client.ann.crt"), filepath.Join(dir, "client.ann.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := a.Peer()
+	ann.Certificates = []tls.Certificate{user}
+	if try(ann) == nil {
+		t.Fatal("a database user was let in as a node")
+	}
+}
+
+// TestFiles wants keys that no one else may read, and a node's directory that
+// is enough for the node and has no authority's key.
+func TestFiles(t *testing.T) {
+	_, dir := certsIn(t)
+	to := filepath.Join(dir, "n1")
+	if err := tlsconf.CreateNodeIn(dir, to, []string{"::1"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tlsconf.Load(to); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(to, "ca.key")); err == nil {
+		t.Error("the node got the authority's key")
+	}
+	for _, f := range []string{"ca.key", "node.key", "client.ann.key", "n1/node.key"} {
+		st, err := os.Stat(filepath.Join(dir, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", f, st.Mode())
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -36,6 +37,41 @@ type Decoder struct {
 	ended              bool
 	buf                []byte // a record that did not fit the reader's buffer
 	field              []byte // a field with its escapes resolved
+	rows               int64  // bytes of records in the batch so far
+	acct               *mem.Account
+}
+
+// batchBytes ends a batch early where rows are long; chargeStep is how much
+// of a long record comes between two charges.
+const (
+	batchBytes = 4 << 20
+	chargeStep = 1 << 20
+)
+
+// Charge has the decoder account for long records and batches of them before
+// it holds them. The account stays the caller's, to close.
+func (d *Decoder) Charge(a *mem.Account) { d.acct = a }
+
+// charge accounts for what is held and more to come. Bytes of a record are
+// there up to three times: as a line, with its escapes resolved, in a column.
+func (d *Decoder) charge(more int) error {
+	if d.acct == nil {
+		return nil
+	}
+	if n := 3*int64(more) + 2*d.rows + int64(cap(d.buf)+cap(d.field)); n > chargeStep || d.acct.Used() > 0 {
+		return d.acct.Resize(n)
+	}
+	return nil
+}
+
+// release forgets the buffers of an uncommonly long record.
+func (d *Decoder) release() {
+	if cap(d.buf) > chargeStep {
+		d.buf = nil
+	}
+	if cap(d.field) > chargeStep {
+		d.field = nil
+	}
 }
 
 // NewDecoder reads rows of cols from r in batches of size rows. table names the
@@ -74,7 +110,9 @@ func (d *Decoder) Next() (*batch.Batch, error) {
 		}
 	}
 	n := 0
-	for n < d.size {
+	d.release()
+	d.rows = 0
+	for n < d.size && d.rows < batchBytes {
 		ok, err := d.record()
 		if err != nil {
 			return nil, err
@@ -226,8 +264,14 @@ func (d *Decoder) drain() error {
 func (d *Decoder) readRecord() ([]byte, error) {
 	d.buf = d.buf[:0]
 	inQuote := false
-	for {
+	for charged := 0; ; {
 		part, err := d.r.ReadSlice('\n')
+		if len(d.buf) >= charged+chargeStep {
+			charged = len(d.buf)
+			if err := d.charge(charged + chargeStep); err != nil {
+				return nil, err
+			}
+		}
 		if err == bufio.ErrBufferFull || len(d.buf) > 0 || d.opts.Format == CSV && err == nil {
 			if len(d.buf)+len(part) > MaxRecord {
 				return nil, pgerr.New(pgerr.ProgramLimitExceeded, "COPY record is longer than %d bytes", MaxRecord)
@@ -243,9 +287,11 @@ func (d *Decoder) readRecord() ([]byte, error) {
 		}
 		switch {
 		case whole && len(d.buf) == 0:
+			d.rows += int64(len(part))
 			return trimEnd(part), nil
 		case whole:
 			d.buf = append(d.buf, part...)
+			d.rows += int64(len(d.buf))
 			return trimEnd(d.buf), nil
 		case err == io.EOF:
 			if len(d.buf) == 0 && len(part) == 0 {
@@ -491,14 +537,20 @@ func (d *Decoder) binaryRecord() (bool, error) {
 		// Grow with what arrives: the length is the sender's word only.
 		d.field = d.field[:0]
 		for left := int(size); left > 0; {
-			step := min(left, 1<<20)
+			step := min(left, chargeStep)
 			at := len(d.field)
+			if at > 0 || d.rows > chargeStep {
+				if err := d.charge(at + step); err != nil {
+					return false, err
+				}
+			}
 			d.field = slices.Grow(d.field, step)[:at+step]
 			if _, err := io.ReadFull(d.r, d.field[at:]); err != nil {
 				return false, pgerr.New(pgerr.BadCopyFileFormat, "unexpected EOF in COPY data")
 			}
 			left -= step
 		}
+		d.rows += int64(size)
 		v, err := types.ParseBinary(c.Type, d.field)
 		if err == nil {
 			v, err = types.ApplyMod(c.Type, v, false)

@@ -55,8 +55,8 @@ func (e *Encoder) End(dst []byte) []byte {
 	return dst
 }
 
-// Append writes a batch's rows.
-func (e *Encoder) Append(dst []byte, b *batch.Batch) []byte {
+// Append writes a batch's rows to dst and where each ends in it to ends.
+func (e *Encoder) Append(dst []byte, ends []int, b *batch.Batch) ([]byte, []int) {
 	n := b.Rows()
 	for k := 0; k < n; k++ {
 		row := k
@@ -93,8 +93,9 @@ func (e *Encoder) Append(dst []byte, b *batch.Batch) []byte {
 		if e.opts.Format != Binary {
 			dst = append(dst, '\n')
 		}
+		ends = append(ends, len(dst))
 	}
-	return dst
+	return dst, ends
 }
 
 func (e *Encoder) appendField(dst, f []byte, force bool) []byte {

@@ -34,13 +34,15 @@ func NewRows(ts []types.Type, formats []int16, env *types.Env) *Rows {
 	return &Rows{types: ts, formats: formats, env: env, encs: make([]encoder, len(ts))}
 }
 
-// Append writes counted rows [from, to) of b as DataRow messages.
-func (r *Rows) Append(dst []byte, b *batch.Batch, from, to int) []byte {
+// Append writes counted rows [from, to) of b as DataRow messages, but no more
+// once dst holds full bytes. It gives the first row that is not written.
+func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, int) {
 	cols := b.Cols[:len(r.types)]
 	for c, t := range r.types {
 		r.encs[c] = r.encoder(t, r.formats[c], cols[c])
 	}
-	for k := from; k < to; k++ {
+	k := from
+	for ; k < to && (k == from || len(dst) < full); k++ {
 		row := k
 		if b.Sel != nil {
 			row = int(b.Sel[k])
@@ -60,7 +62,7 @@ func (r *Rows) Append(dst []byte, b *batch.Batch, from, to int) []byte {
 		}
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	}
-	return dst
+	return dst, k
 }
 
 func (r *Rows) encoder(t types.Type, format int16, arr arrow.Array) encoder {

@@ -1,11 +1,13 @@
 package http
 
 import (
+	"crypto/tls"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -55,35 +57,64 @@ type Session struct {
 	Memory  int64   `json:"memory"`
 }
 
+// Number is a float64 that is null in JSON where it is not finite.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	f := float64(n)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(f)
+}
+
 // Job is a running training with its losses so far.
 type Job struct {
-	Model     string    `json:"model"`
-	Phase     string    `json:"phase"`
-	Rows      int64     `json:"rows"`
-	Iteration int       `json:"iteration"`
-	Loss      []float64 `json:"loss"`
+	Model      string   `json:"model"`
+	Phase      string   `json:"phase"`
+	Rows       int64    `json:"rows"`
+	Iteration  int      `json:"iteration"`
+	Loss       []Number `json:"loss"`
+	Validation []Number `json:"validation"`
 }
 
 // Model is a trained model.
 type Model struct {
-	Name      string    `json:"name"`
-	Algorithm string    `json:"algorithm"`
-	Rows      int64     `json:"rows"`
-	Loss      []float64 `json:"loss"`
-	TrainLoss float64   `json:"train_loss"`
-	SHA256    string    `json:"sha256"`
+	Name       string   `json:"name"`
+	Version    int      `json:"version"`
+	Iterations int      `json:"iterations"`
+	Algorithm  string   `json:"algorithm"`
+	Rows       int64    `json:"rows"`
+	Loss       []Number `json:"loss"`
+	Validation []Number `json:"validation"`
+	TrainLoss  Number   `json:"train_loss"`
+	SHA256     string   `json:"sha256"`
 }
 
 //go:embed page.html
 var page []byte
 
+// Options of a server.
+type Options struct {
+	Source Source
+	// TLS, where set, is required of every client.
+	TLS *tls.Config
+	// Allow, where set, is asked for the name and the password of every request but
+	// the health checks.
+	Allow func(user, password string) bool
+	Log   *slog.Logger
+}
+
 // Server serves one listener.
 type Server struct {
 	srv *http.Server
+	tls *tls.Config
 }
 
 // NewServer makes a server.
-func NewServer(src Source, log *slog.Logger) *Server {
+func NewServer(o Options) *Server {
+	src := o.Source
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{src})
 	mux := http.NewServeMux()
@@ -110,11 +141,34 @@ func NewServer(src Source, log *slog.Logger) *Server {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	return &Server{srv: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}}
+	return &Server{tls: o.TLS, srv: &http.Server{Handler: guard(mux, o.Allow), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn)}}
+}
+
+// guard asks for a password, but for the health checks: what asks those has
+// none.
+func guard(next http.Handler, allow func(user, password string) bool) http.Handler {
+	if allow == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+			user, password, ok := r.BasicAuth()
+			if !ok || !allow(user, password) {
+				w.Header().Set("WWW-Authenticate", `Basic realm="tributary", charset="UTF-8"`)
+				http.Error(w, "a superuser's name and password are needed", http.StatusUnauthorized)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Serve accepts connections until Close.
 func (s *Server) Serve(ln net.Listener) error {
+	if s.tls != nil {
+		ln = tls.NewListener(ln, s.tls)
+	}
 	if err := s.srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -155,12 +209,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(up, ready, n.Name)
 	}
-	count := map[string]int{"active": 0, "idle": 0}
+	states := []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)"}
+	count := map[string]int{}
 	for _, s := range st.Sessions {
 		count[s.State]++
 	}
-	for state, n := range count {
-		gauge(sessions, float64(n), state)
+	for _, state := range states {
+		gauge(sessions, float64(count[state]), state)
 	}
 	gauge(jobs, float64(len(st.Jobs)))
 }

@@ -3,10 +3,11 @@ package pg
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
+	"os"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -17,14 +18,18 @@ import (
 // flushAt is how many bytes of answers are gathered before they are written.
 const flushAt = 64 << 10
 
-// conn is one client's connection. Its goroutine owns everything but drained
-// and cancel.
+// noticeEvery is how long a notice may wait for those after it.
+const noticeEvery = 200 * time.Millisecond
+
+// conn is one client's connection. Its goroutine owns everything but drained,
+// idle, cancel and the deadlines of nc.
 type conn struct {
 	srv    *Server
 	nc     net.Conn
 	tls    bool
-	in     *pgproto3.Backend // reads only; answers go through out
+	in     *reader
 	out    []byte
+	wrote  time.Time // when out was last written
 	ctx    context.Context
 	cancel context.CancelFunc
 	pid    uint32
@@ -38,8 +43,15 @@ type conn struct {
 	// drained is set when the server shuts down: the connection ends at the next
 	// message boundary.
 	drained atomic.Bool
-	idle    atomic.Bool
+	// woken is set when the session must end.
+	woken atomic.Bool
+	// waiting while a message is read, idle while that is between statements.
+	waiting, idle atomic.Bool
 }
+
+// wakeGrace is how long a client that does not read holds up the end of its
+// session.
+const wakeGrace = 2 * time.Second
 
 // drain ends an idle connection now and a busy one after its statement.
 func (c *conn) drain() {
@@ -47,6 +59,17 @@ func (c *conn) drain() {
 	if c.idle.Load() {
 		_ = c.nc.SetReadDeadline(past)
 	}
+}
+
+// wake ends the connection because its session must end: at once where it
+// waits for the client, and soon where the client does not read. Any goroutine
+// may call it.
+func (c *conn) wake() {
+	c.woken.Store(true)
+	if c.waiting.Load() {
+		_ = c.nc.SetReadDeadline(past)
+	}
+	_ = c.nc.SetWriteDeadline(time.Now().Add(wakeGrace))
 }
 
 // serve runs the connection to its end.
@@ -60,11 +83,10 @@ func (c *conn) serve() {
 		}
 	}()
 	defer c.end()
-	c.deadline(startupTimeout)
+	c.deadline(c.srv.o.StartupTimeout)
 	params, err := c.startup()
 	if err == nil {
-		c.in = pgproto3.NewBackend(c.nc, io.Discard)
-		c.in.SetMaxBodyLen(c.srv.o.MaxMessage)
+		c.in = newReader(c.nc, maxAuthMessage, nil)
 		c.stmts, c.portals = map[string]*statement{}, map[string]*portal{}
 		err = c.open(params)
 	}
@@ -73,13 +95,23 @@ func (c *conn) serve() {
 		return
 	}
 	c.deadline(0)
+	c.in.max = c.srv.o.MaxMessage
+	if c.srv.o.Account != nil {
+		c.in.account = c.srv.o.Account()
+		defer c.in.account.Close()
+	}
 	for {
 		msg, err := c.receive()
-		if err != nil {
+		var r *refused
+		if errors.As(err, &r) {
+			err = c.refuse(r)
+		} else if err != nil {
 			c.lost(err)
 			return
+		} else {
+			err = c.handle(msg)
 		}
-		if err := c.handle(msg); err != nil {
+		if err != nil {
 			if !errors.Is(err, errGone) {
 				c.fatal(err)
 			}
@@ -88,32 +120,80 @@ func (c *conn) serve() {
 	}
 }
 
-// receive reads the next message; while it waits the connection is idle.
+// receive reads the next message of the loop; while it waits the connection is
+// idle, for as long as the session allows.
 func (c *conn) receive() (pgproto3.FrontendMessage, error) {
+	limit, why := c.sess.IdleLimit()
 	c.idle.Store(true)
 	defer c.idle.Store(false)
 	if c.drained.Load() {
 		return nil, errDrained
 	}
-	return c.in.Receive()
+	return c.await(limit, why)
+}
+
+// await reads a message. If none begins within limit, unless that is 0, the
+// error is why.
+func (c *conn) await(limit time.Duration, why error) (pgproto3.FrontendMessage, error) {
+	if limit > 0 {
+		_ = c.nc.SetReadDeadline(time.Now().Add(limit))
+	}
+	begun := false
+	c.in.begun = func() {
+		begun = true
+		c.idle.Store(false)
+		if limit > 0 {
+			_ = c.nc.SetReadDeadline(time.Time{})
+		}
+		if c.woken.Load() {
+			_ = c.nc.SetReadDeadline(past)
+		}
+	}
+	c.waiting.Store(true)
+	defer c.waiting.Store(false)
+	if c.woken.Load() {
+		return nil, errDrained
+	}
+	msg, err := c.in.next()
+	if errors.Is(err, os.ErrDeadlineExceeded) && limit > 0 && !begun && !c.drained.Load() && !c.woken.Load() {
+		return nil, why
+	}
+	return msg, err
 }
 
 var errDrained = errors.New("server shuts down")
 
 // lost ends the connection after a failed read.
 func (c *conn) lost(err error) {
-	var tooLong *pgproto3.ExceededMaxBodyLenErr
-	var ne net.Error
+	var e *pgerr.Error
 	switch {
+	case c.sess.Killed() != nil:
+		c.fatal(c.sess.Killed())
 	case errors.Is(err, errDrained), c.drained.Load():
-		c.fatal(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command").WithSeverity(pgerr.SevFatal))
-	case errors.As(err, &tooLong):
-		c.fatal(pgerr.New(pgerr.ProtocolViolation, "invalid message length").WithSeverity(pgerr.SevFatal).
-			WithDetail("A message of %d bytes was announced; %d are accepted.", tooLong.ActualBodyLen, tooLong.MaxExpectedBodyLen))
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &ne):
-	default:
-		c.fatal(pgerr.New(pgerr.ProtocolViolation, "invalid frontend message: %v", err).WithSeverity(pgerr.SevFatal))
+		c.fatal(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
+	case errors.As(err, &e):
+		c.fatal(e)
 	}
+	// Anything else is the client's going away.
+}
+
+// refuse answers a message that was read but not taken.
+func (c *conn) refuse(r *refused) error {
+	switch r.typ {
+	case 'd', 'c', 'f':
+		return nil // of a copy that has failed
+	case 'Q', 'F':
+		if c.skip {
+			return nil
+		}
+		return c.failed(r.err)
+	case 'S':
+		return c.sync()
+	}
+	if c.skip {
+		return nil
+	}
+	return c.extended(r.err)
 }
 
 // end frees what the connection holds.
@@ -155,6 +235,7 @@ func (c *conn) flush() error {
 		return nil
 	}
 	_, err := c.nc.Write(c.out)
+	c.wrote = time.Now()
 	if cap(c.out) > 4*flushAt {
 		c.out = nil
 	}
@@ -193,10 +274,10 @@ func response(e *pgerr.Error) *pgproto3.ErrorResponse {
 }
 
 // Notice implements session.Notifier. Progress must be seen while it happens,
-// so notices are not held back.
+// so a notice is written at once, but for those that come in a burst.
 func (c *conn) Notice(e *pgerr.Error) {
 	c.send((*pgproto3.NoticeResponse)(response(e)))
-	if e.Severity == pgerr.SevInfo {
+	if time.Since(c.wrote) >= noticeEvery || len(c.out) >= flushAt {
 		_ = c.flush()
 	}
 }
@@ -229,14 +310,11 @@ func (c *conn) handle(msg pgproto3.FrontendMessage) error {
 	case *pgproto3.Execute:
 		return c.extended(c.execute(m))
 	case *pgproto3.Close:
-		c.closeNamed(m)
-		c.send(&pgproto3.CloseComplete{})
-		return c.flushFull()
+		return c.extended(c.closeNamed(m))
 	case *pgproto3.Flush:
 		return c.flush()
 	case *pgproto3.FunctionCall:
-		c.sendError(pgerr.Unsupported("function call messages are not supported"))
-		return c.ready()
+		return c.failed(pgerr.Unsupported("function call messages are not supported"))
 	case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail:
 		// The rest of a copy that has failed; the protocol has us ignore it.
 		return nil

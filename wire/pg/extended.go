@@ -2,6 +2,7 @@ package pg
 
 import (
 	"io"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -29,6 +30,9 @@ type portal struct {
 	tag     string
 }
 
+// maxNamed bounds the statements and the portals of a connection.
+const maxNamed = 1 << 16
+
 func (p *portal) close() {
 	if p.po != nil {
 		_ = p.po.Close()
@@ -42,16 +46,14 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if m.Name == "" {
 		c.drop("")
 	}
+	if err := codec.CheckText([]byte(m.Query)); err != nil {
+		return err
+	}
 	pieces, err := c.sess.Script(m.Query)
 	if err != nil {
 		return err
 	}
-	var full []session.Piece
-	for _, p := range pieces {
-		if !p.Empty() {
-			full = append(full, p)
-		}
-	}
+	full := slices.DeleteFunc(pieces, session.Piece.Empty)
 	if len(full) > 1 {
 		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
@@ -64,6 +66,9 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 		if s.st, err = c.sess.Prepare(c.ctx, full[0], oids); err != nil {
 			return err
 		}
+	}
+	if len(c.stmts) >= maxNamed {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a connection may hold %d prepared statements", maxNamed)
 	}
 	c.stmts[m.Name] = s
 	c.send(&pgproto3.ParseComplete{})
@@ -125,6 +130,10 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 			}
 		}
 	}
+	if len(c.portals) >= maxNamed {
+		p.close()
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a connection may hold %d portals", maxNamed)
+	}
 	c.portals[m.DestinationPortal] = p
 	c.send(&pgproto3.BindComplete{})
 	return nil
@@ -147,8 +156,14 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 		c.send(d)
 		return c.describeColumns(cols, nil)
 	}
+	if m.ObjectType != 'P' {
+		return pgerr.New(pgerr.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.ObjectType)
+	}
 	p, err := c.findPortal(m.Name)
 	if err != nil {
+		if cols, ok := c.sess.Cursor(m.Name); ok {
+			return c.describeColumns(cols, nil)
+		}
 		return err
 	}
 	if p.po == nil {
@@ -221,10 +236,6 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 			}
 			p.rows = codec.NewRows(columnTypes(cols), f, c.sess.Env())
 		}
-		if limit == 0 {
-			c.send(&pgproto3.PortalSuspended{})
-			return nil
-		}
 		n := min(limit, p.rest.Rows()-p.from)
 		if p.rows != nil {
 			if err := c.rows(p.rows, p.rest, p.from, p.from+n); err != nil {
@@ -237,19 +248,25 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 			p.rest = nil
 		}
 		if limit == 0 {
+			p.po.Suspend()
 			c.send(&pgproto3.PortalSuspended{})
 			return nil
 		}
 	}
 }
 
-func (c *conn) closeNamed(m *pgproto3.Close) {
-	if m.ObjectType == 'S' {
+func (c *conn) closeNamed(m *pgproto3.Close) error {
+	switch m.ObjectType {
+	case 'S':
 		c.drop(m.Name)
-		return
+	case 'P':
+		if p := c.portals[m.Name]; p != nil {
+			p.close()
+			delete(c.portals, m.Name)
+		}
+	default:
+		return pgerr.New(pgerr.ProtocolViolation, "invalid CLOSE message subtype %d", m.ObjectType)
 	}
-	if p := c.portals[m.Name]; p != nil {
-		p.close()
-		delete(c.portals, m.Name)
-	}
+	c.send(&pgproto3.CloseComplete{})
+	return nil
 }

@@ -3,6 +3,7 @@ package pg
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -24,19 +25,27 @@ func (c *conn) query(sql string) error {
 		p.close()
 		delete(c.portals, "")
 	}
-	err := c.script(sql)
-	if err != nil {
-		if errors.Is(err, errGone) {
-			return err
-		}
-		e := pgerr.From(err)
-		if e.Severity == pgerr.SevFatal {
-			return e
-		}
-		c.sendError(e)
-		if serr := c.sess.Sync(c.ctx, false); serr != nil {
-			c.srv.log.Warn("rolling back", "error", serr, "pid", c.pid)
-		}
+	if err := codec.CheckText([]byte(sql)); err != nil {
+		return c.failed(err)
+	}
+	if err := c.script(sql); err != nil {
+		return c.failed(err)
+	}
+	return c.ready()
+}
+
+// failed ends a cycle with an error.
+func (c *conn) failed(err error) error {
+	if errors.Is(err, errGone) {
+		return err
+	}
+	e := pgerr.From(err)
+	if e.Severity == pgerr.SevFatal {
+		return e
+	}
+	c.sendError(e)
+	if serr := c.sess.Sync(c.ctx, false); serr != nil {
+		c.srv.log.Warn("rolling back", "error", serr, "pid", c.pid)
 	}
 	return c.ready()
 }
@@ -46,17 +55,13 @@ func (c *conn) script(sql string) error {
 	if err != nil {
 		return err
 	}
-	some := false
+	pieces = slices.DeleteFunc(pieces, session.Piece.Empty)
 	for i, p := range pieces {
-		if p.Empty() {
-			continue
-		}
-		some = true
 		if err := c.statement(p, i == len(pieces)-1); err != nil {
 			return err
 		}
 	}
-	if !some {
+	if len(pieces) == 0 {
 		c.send(&pgproto3.EmptyQueryResponse{})
 	}
 	return c.sess.Sync(c.ctx, true)
@@ -111,9 +116,8 @@ func (c *conn) statement(p session.Piece, last bool) error {
 
 // rows writes part of a batch, flushing as the buffer fills.
 func (c *conn) rows(r *codec.Rows, b *batch.Batch, from, to int) error {
-	const step = 256
-	for ; from < to; from += step {
-		c.out = r.Append(c.out, b, from, min(from+step, to))
+	for from < to {
+		c.out, from = r.Append(c.out, b, from, to, flushAt)
 		if err := c.flushFull(); err != nil {
 			return err
 		}
@@ -179,7 +183,7 @@ func (c *conn) copy(cp session.Copy) error {
 	if !cp.In() {
 		c.send(&pgproto3.CopyOutResponse{OverallFormat: overall, ColumnFormatCodes: formats})
 		for {
-			p, err := cp.Read(c.ctx)
+			p, ends, err := cp.Read(c.ctx)
 			if err == io.EOF {
 				c.send(&pgproto3.CopyDone{})
 				return nil
@@ -187,10 +191,11 @@ func (c *conn) copy(cp session.Copy) error {
 			if err != nil {
 				return err
 			}
-			for len(p) > 0 {
-				n := min(len(p), flushAt)
-				c.send(&pgproto3.CopyData{Data: p[:n]})
-				p = p[n:]
+			// Clients want a message a row.
+			from := 0
+			for _, end := range ends {
+				c.send(&pgproto3.CopyData{Data: p[from:end]})
+				from = end
 				if err := c.flushFull(); err != nil {
 					return err
 				}
@@ -202,9 +207,21 @@ func (c *conn) copy(cp session.Copy) error {
 		return err
 	}
 	for {
-		msg, err := c.in.Receive()
-		if err != nil {
+		msg, err := c.await(0, nil)
+		var r *refused
+		switch {
+		case errors.As(err, &r):
+			_ = cp.Fail(r.err.Message)
+			return r.err
+		case err != nil:
 			_ = cp.Fail("connection lost")
+			var e *pgerr.Error
+			if errors.As(err, &e) {
+				return e
+			}
+			if err := c.sess.Killed(); err != nil {
+				return err
+			}
 			return errGone
 		}
 		switch m := msg.(type) {
@@ -222,7 +239,8 @@ func (c *conn) copy(cp session.Copy) error {
 			_ = cp.Fail("connection closed")
 			return errGone
 		default:
-			return cp.Fail("unexpected message during COPY from stdin")
+			_ = cp.Fail("unexpected message")
+			return fatalProtocol("unexpected message type during COPY from stdin")
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
@@ -26,24 +28,35 @@ type Options struct {
 	Insecure bool
 	// MaxMessage bounds one message of a client, in bytes; 0 is 1 GiB.
 	MaxMessage int
-	Log        *slog.Logger
+	// Account, where set, makes an account for a connection's long messages.
+	Account func() Account
+	// MaxConns bounds the connections, those that have not authenticated
+	// included; 0 is 1000.
+	MaxConns int
+	// StartupTimeout bounds the time until a client has authenticated; 0 is a
+	// minute.
+	StartupTimeout time.Duration
+	Log            *slog.Logger
 }
 
 // Server serves connections. Close ends it.
 type Server struct {
 	o    Options
 	log  *slog.Logger
+	cert *x509.Certificate // of TLS, nil where there are several or none
 	next atomic.Uint32
 
 	mu     sync.Mutex
 	ln     []net.Listener
 	conns  map[*conn]struct{}
 	closed bool
+	done   chan struct{} // closed with the server
 	wg     sync.WaitGroup
 }
 
-// startupTimeout bounds the time until a client has authenticated.
-const startupTimeout = 60 * time.Second
+// acceptPause is the longest pause after a failed accept, such as for want of
+// file descriptors.
+const acceptPause = time.Second
 
 // NewServer makes a server.
 func NewServer(o Options) *Server {
@@ -53,10 +66,22 @@ func NewServer(o Options) *Server {
 	if o.MaxMessage == 0 {
 		o.MaxMessage = 1 << 30
 	}
-	return &Server{o: o, log: o.Log, conns: map[*conn]struct{}{}}
+	if o.MaxConns == 0 {
+		o.MaxConns = 1000
+	}
+	if o.StartupTimeout == 0 {
+		o.StartupTimeout = time.Minute
+	}
+	s := &Server{o: o, log: o.Log, conns: map[*conn]struct{}{}, done: make(chan struct{})}
+	if o.TLS != nil && len(o.TLS.Certificates) == 1 && o.TLS.GetCertificate == nil {
+		// One that does not parse fails in the handshake.
+		s.cert, _ = x509.ParseCertificate(o.TLS.Certificates[0].Certificate[0])
+	}
+	return s
 }
 
-// Serve accepts connections until the listener or the server is closed.
+// Serve accepts connections until the listener or the server is closed. What a
+// failed accept wants (file descriptors, memory) may come back, so none ends it.
 func (s *Server) Serve(ln net.Listener) error {
 	s.mu.Lock()
 	if s.closed {
@@ -65,19 +90,24 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 	s.ln = append(s.ln, ln)
 	s.mu.Unlock()
+	pause := time.Duration(0)
 	for {
 		nc, err := ln.Accept()
-		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
+		switch {
+		case err == nil:
+			pause = 0
+			s.start(nc)
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		default:
+			pause = min(max(2*pause, 5*time.Millisecond), acceptPause)
+			s.log.Warn("accepting a connection", "error", err, "pause", pause)
+			select {
+			case <-time.After(pause):
+			case <-s.done:
 				return nil
 			}
-			var ne net.Error
-			if errors.As(err, &ne) && ne.Timeout() {
-				continue
-			}
-			return err
 		}
-		s.start(nc)
 	}
 }
 
@@ -85,8 +115,14 @@ func (s *Server) start(nc net.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &conn{srv: s, nc: nc, ctx: ctx, cancel: cancel, pid: s.next.Add(1), secret: random32()}
 	s.mu.Lock()
-	if s.closed {
+	full := len(s.conns) >= s.o.MaxConns
+	if s.closed || full {
 		s.mu.Unlock()
+		if full {
+			// A new socket's buffer takes this without waiting for the client.
+			_ = nc.SetDeadline(time.Now().Add(acceptPause))
+			c.fatal(pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already"))
+		}
 		_ = nc.Close()
 		cancel()
 		return
@@ -106,10 +142,14 @@ func (s *Server) start(nc net.Conn) {
 }
 
 // Close stops accepting, ends all connections and waits for them. Statements
-// in progress are cancelled when ctx ends, or at once if it has.
+// in progress are cancelled when ctx ends, or at once if it has; their clients
+// are told as far as they read.
 func (s *Server) Close(ctx context.Context) {
 	s.mu.Lock()
-	s.closed = true
+	if !s.closed {
+		s.closed = true
+		close(s.done)
+	}
 	for _, ln := range s.ln {
 		_ = ln.Close()
 	}
@@ -117,23 +157,23 @@ func (s *Server) Close(ctx context.Context) {
 		c.drain()
 	}
 	s.mu.Unlock()
-	done := make(chan struct{})
+	idle := make(chan struct{})
 	go func() {
 		s.wg.Wait()
-		close(done)
+		close(idle)
 	}()
 	select {
-	case <-done:
+	case <-idle:
 		return
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	for c := range s.conns {
 		c.cancel()
-		_ = c.nc.Close()
+		_ = c.nc.SetDeadline(time.Now().Add(wakeGrace))
 	}
 	s.mu.Unlock()
-	<-done
+	<-idle
 }
 
 func random32() uint32 {

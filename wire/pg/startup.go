@@ -1,11 +1,14 @@
 package pg
 
 import (
+	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/wire/auth"
+	"github.com/tributarydb/tributary/wire/codec"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
@@ -97,7 +101,7 @@ func (c *conn) startupPacket() ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n < 8 || n > maxStartup {
-		return nil, pgerr.New(pgerr.ProtocolViolation, "invalid length of startup packet").WithSeverity(pgerr.SevFatal)
+		return nil, fatalProtocol("invalid length of startup packet")
 	}
 	body := make([]byte, n-4)
 	if _, err := io.ReadFull(c.nc, body); err != nil {
@@ -107,37 +111,29 @@ func (c *conn) startupPacket() ([]byte, error) {
 }
 
 func startupParams(body []byte) ([][2]string, error) {
-	bad := pgerr.New(pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte").WithSeverity(pgerr.SevFatal)
-	var words []string
+	if err := codec.CheckText(bytes.ReplaceAll(body, []byte{0}, []byte{' '})); err != nil {
+		return nil, pgerr.From(err).WithSeverity(pgerr.SevFatal)
+	}
+	var out [][2]string
 	for len(body) > 0 && body[0] != 0 {
-		i := strings.IndexByte(string(body), 0)
-		if i < 0 {
-			return nil, bad
+		name, rest, _ := bytes.Cut(body, []byte{0})
+		value, rest, ok := bytes.Cut(rest, []byte{0})
+		if !ok {
+			body = nil
+			break
 		}
-		words = append(words, string(body[:i]))
-		body = body[i+1:]
-		if len(words)%2 == 1 {
-			j := strings.IndexByte(string(body), 0)
-			if j < 0 {
-				return nil, bad
-			}
-			words = append(words, string(body[:j]))
-			body = body[j+1:]
-		}
+		out = append(out, [2]string{string(name), string(value)})
+		body = rest
 	}
 	if len(body) != 1 {
-		return nil, bad
-	}
-	out := make([][2]string, 0, len(words)/2)
-	for i := 0; i+1 < len(words); i += 2 {
-		out = append(out, [2]string{words[i], words[i+1]})
+		return nil, fatalProtocol("invalid startup packet layout: expected terminator as last byte")
 	}
 	return out, nil
 }
 
 // open authenticates the client and opens its session.
 func (c *conn) open(params [][2]string) error {
-	st := session.Startup{Remote: c.nc.RemoteAddr().String(), TLS: c.tls, PID: c.pid, Secret: c.secret, Notify: c}
+	st := session.Startup{Remote: c.nc.RemoteAddr().String(), TLS: c.tls, PID: c.pid, Secret: c.secret, Notify: c, Wake: c.wake}
 	for _, p := range params {
 		switch p[0] {
 		case "user":
@@ -160,7 +156,10 @@ func (c *conn) open(params [][2]string) error {
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "no encryption").WithSeverity(pgerr.SevFatal).
 			WithHint("Connections from other hosts need TLS (sslmode=require).")
 	}
-	if !(local && login.TrustLoopback) {
+	switch {
+	case (local || c.srv.o.Insecure) && login.TrustLoopback:
+	case c.certified(st.User):
+	default:
 		if err := c.scram(st.User, login.Verifier); err != nil {
 			return err
 		}
@@ -185,25 +184,43 @@ func isLoopback(a net.Addr) bool {
 	return a.Network() == "unix" || a.Network() == "pipe"
 }
 
-// scram runs a SCRAM-SHA-256 exchange.
+// certified tells whether the client has shown a certificate of the cluster's
+// authority that is made out to the user. A server's certificate is not one.
+func (c *conn) certified(user string) bool {
+	t, ok := c.nc.(*tls.Conn)
+	if !ok {
+		return false
+	}
+	chains := t.ConnectionState().VerifiedChains
+	if len(chains) == 0 {
+		return false
+	}
+	cert := chains[0][0]
+	return cert.Subject.CommonName == user && !slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+}
+
+// scram runs a SCRAM-SHA-256 exchange, bound to the TLS channel if the client
+// asks for it.
 func (c *conn) scram(user, verifier string) error {
 	failed := pgerr.New(pgerr.InvalidPassword, "password authentication failed for user %q", user).WithSeverity(pgerr.SevFatal)
-	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"SCRAM-SHA-256"}})
+	var cert *x509.Certificate
+	if c.tls {
+		cert = c.srv.cert
+	}
+	mechanisms := auth.Mechanisms(cert)
+	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
 	if err := c.flush(); err != nil {
 		return err
 	}
-	if err := c.in.SetAuthType(pgproto3.AuthTypeSASL); err != nil {
+	body, err := c.password()
+	if err != nil {
 		return err
 	}
-	msg, err := c.in.Receive()
-	if err != nil {
-		return errGone
+	var first pgproto3.SASLInitialResponse
+	if first.Decode(body) != nil || !slices.Contains(mechanisms, first.AuthMechanism) {
+		return fatalProtocol("client selected an invalid SASL authentication mechanism")
 	}
-	first, ok := msg.(*pgproto3.SASLInitialResponse)
-	if !ok || first.AuthMechanism != "SCRAM-SHA-256" {
-		return pgerr.New(pgerr.ProtocolViolation, "client selected an invalid SASL authentication mechanism").WithSeverity(pgerr.SevFatal)
-	}
-	ex, err := auth.NewExchange(verifier)
+	ex, err := auth.NewExchange(user, verifier, cert)
 	if err != nil {
 		return err
 	}
@@ -215,22 +232,30 @@ func (c *conn) scram(user, verifier string) error {
 	if err := c.flush(); err != nil {
 		return err
 	}
-	if err := c.in.SetAuthType(pgproto3.AuthTypeSASLContinue); err != nil {
+	if body, err = c.password(); err != nil {
 		return err
 	}
-	if msg, err = c.in.Receive(); err != nil {
-		return errGone
-	}
-	second, ok := msg.(*pgproto3.SASLResponse)
-	if !ok {
-		return failed
-	}
-	answer, err = ex.Step(string(second.Data))
+	answer, err = ex.Step(string(body))
 	if err != nil || !ex.Done() || !ex.Valid() {
 		return failed
 	}
 	c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(answer)})
 	return nil
+}
+
+// password reads the body of the one message that may come now.
+func (c *conn) password() ([]byte, error) {
+	typ, body, err := c.in.frame()
+	var e *pgerr.Error
+	switch {
+	case errors.As(err, &e):
+		return nil, e
+	case err != nil:
+		return nil, errGone
+	case typ != 'p':
+		return nil, fatalProtocol("expected SASL response, got message type %d", typ)
+	}
+	return body, nil
 }
 
 // deadline bounds the startup; zero takes the bound away.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -44,6 +45,9 @@ type Startup struct {
 	// Notify receives NOTICEs and changed parameters. The session calls it from the
 	// goroutine that runs the statement, and from no other.
 	Notify Notifier
+	// Wake is called, from any goroutine and without locks that Session's methods
+	// take, once Killed has a reason.
+	Wake func()
 }
 
 // Notifier takes what a statement says beside its result.
@@ -63,11 +67,20 @@ type Session interface {
 	// client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
 	// COMMIT are 25P02.
 	Prepare(ctx context.Context, p Piece, oids []types.OID) (Statement, error)
+	// Cursor describes a cursor that DECLARE made: clients take it for a portal.
+	// False if there is none.
+	Cursor(name string) ([]Column, bool)
 	// Sync ends the implicit transaction, if one is open: commit if ok, else
 	// roll back. In an explicit transaction it only notes a failure (ok false).
 	Sync(ctx context.Context, ok bool) error
 	// TxStatus is 'I', 'T' or 'E'.
 	TxStatus() byte
+	// Killed tells why the session must end, nil as long as it need not. From any
+	// goroutine.
+	Killed() error
+	// IdleLimit is how long the session may wait for its client now, and the FATAL
+	// error that ends it then; 0 is for ever.
+	IdleLimit() (time.Duration, error)
 	// Env is how values are written as text now (time zone, date style, …).
 	Env() *types.Env
 	// Close rolls back and frees everything. It may be called twice.
@@ -112,6 +125,10 @@ type Portal interface {
 	// Next runs on and gives the next rows, io.EOF at the end. The first call
 	// starts the execution. Batches may be kept until Close.
 	Next(ctx context.Context) (*batch.Batch, error)
+	// Suspend says that the client may ask for more rows later, or never: no
+	// statement runs until the next call of Next, and none can be cancelled or
+	// time out.
+	Suspend()
 	// Tag is the command tag, valid after io.EOF (or after the copy's end).
 	Tag() string
 	// Close stops the execution. It may be called twice.
@@ -132,6 +149,7 @@ type Copy interface {
 	Write(ctx context.Context, p []byte) error
 	Finish(ctx context.Context) error
 	Fail(reason string) error
-	// Read gives the next piece of COPY TO, io.EOF at the end.
-	Read(ctx context.Context) ([]byte, error)
+	// Read gives the next rows of COPY TO and where in p each ends, io.EOF at the
+	// end. They are valid until the next call.
+	Read(ctx context.Context) (p []byte, ends []int, err error)
 }

@@ -1,0 +1,124 @@
+package http_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	gohttp "net/http"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/wire/http"
+)
+
+type source struct{ ready bool }
+
+func (s *source) Ready() bool { return s.ready }
+
+func (s *source) State() http.State {
+	return http.State{Node: "n1",
+		Nodes:    []http.Node{{Name: "n1", State: "ready", Leader: true, Limit: 100, Used: 40}, {Name: "n2", State: "down"}},
+		Sessions: []http.Session{{PID: 1, State: "active", Query: "SELECT '<script>'"}, {PID: 2, State: "idle in transaction"}},
+		Jobs:     []http.Job{{Model: "m", Loss: []http.Number{3, 2}, Validation: []http.Number{http.Number(math.NaN()), 1}}}}
+}
+
+func start(t *testing.T, o http.Options) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Log = slog.New(slog.DiscardHandler)
+	s := http.NewServer(o)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + ln.Addr().String()
+}
+
+func get(t *testing.T, url, user, password string) (int, string) {
+	t.Helper()
+	r, err := gohttp.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user != "" {
+		r.SetBasicAuth(user, password)
+	}
+	resp, err := gohttp.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+func TestPages(t *testing.T) {
+	src := &source{}
+	url := start(t, http.Options{Source: src})
+	for path, want := range map[string]string{
+		"/": "<title>Tributary</title>", "/healthz": "ok", "/debug/pprof/": "goroutine", "/debug/pprof/cmdline": "",
+		"/metrics": `tributary_node_up{node="n2"} 0`,
+	} {
+		code, body := get(t, url+path, "", "")
+		if code != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d, no %q", path, code, want)
+		}
+	}
+	_, body := get(t, url+"/metrics", "", "")
+	for _, want := range []string{`tributary_sessions{state="active"} 1`, `tributary_sessions{state="idle in transaction"} 1`, `tributary_sessions{state="idle"} 0`,
+		`tributary_memory_used_bytes{node="n1"} 40`, "tributary_training_jobs 1", "go_goroutines"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("/metrics has no %s", want)
+		}
+	}
+	if code, _ := get(t, url+"/readyz", "", ""); code != 503 {
+		t.Errorf("not ready, and /readyz says %d", code)
+	}
+	src.ready = true
+	if code, _ := get(t, url+"/readyz", "", ""); code != 200 {
+		t.Errorf("ready, and /readyz says %d", code)
+	}
+	if code, _ := get(t, url+"/nothing", "", ""); code != 404 {
+		t.Errorf("a page that is not there: %d", code)
+	}
+	_, body = get(t, url+"/api/state", "", "")
+	if !strings.Contains(body, `"validation":[null,1]`) {
+		t.Errorf("a loss that is not a number: %s", body)
+	}
+	var st http.State
+	if err := json.Unmarshal([]byte(body), &st); err != nil || len(st.Nodes) != 2 || st.Jobs[0].Loss[1] != 2 {
+		t.Errorf("%s: %v", body, err)
+	}
+}
+
+// TestGuard wants a password for all but the health checks.
+func TestGuard(t *testing.T) {
+	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(user, password string) bool { return user == "ann" && password == "secret" }})
+	for _, path := range []string{"/", "/api/state", "/metrics", "/debug/pprof/", "/debug/pprof/heap", "//metrics", "/healthz/../metrics"} {
+		for _, tc := range [][2]string{{"", ""}, {"ann", "x"}, {"bob", "secret"}} {
+			if code, body := get(t, url+path, tc[0], tc[1]); code != 401 || strings.Contains(body, "n1") {
+				t.Errorf("%s as %q: %d", path, tc, code)
+			}
+		}
+	}
+	if code, _ := get(t, url+"/metrics", "ann", "secret"); code != 200 {
+		t.Errorf("with the password: %d", code)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if code, _ := get(t, url+path, "", ""); code != 200 {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+}
