@@ -1,11 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/wire/auth"
 	"github.com/tributarydb/tributary/wire/http"
 )
 
@@ -15,6 +20,16 @@ type dashboard struct{ n *node.Node }
 // Ready implements http.Source.
 func (d dashboard) Ready() bool { return d.n.Ready() }
 
+// allow tells whether a password is that of a superuser.
+func (d dashboard) allow(user, password string) bool {
+	r := d.n.Catalog().RoleByName(user)
+	if r == nil || !r.Super || !r.Login {
+		return false
+	}
+	l, err := d.n.Engine().Authenticate(context.Background(), user)
+	return err == nil && auth.Check(l.Verifier, password)
+}
+
 // State implements http.Source.
 func (d dashboard) State() http.State {
 	s := http.State{Node: d.n.Name()}
@@ -22,6 +37,7 @@ func (d dashboard) State() http.State {
 		s.Nodes = append(s.Nodes, http.Node{Name: m.Name, State: m.State, Leader: m.Leader, PG: m.PG, Limit: m.MemoryLimit, Used: m.MemoryUsed,
 			RSS: m.RSS, Spill: m.Spilled, Cores: m.Cores})
 	}
+	slices.SortFunc(s.Nodes, func(a, b http.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, x := range d.n.Engine().Sessions() {
 		i := x.Info()
 		s.Sessions = append(s.Sessions, http.Session{PID: i.PID, User: i.UserName, State: i.Activity.State, Query: i.Activity.Query,
@@ -30,22 +46,37 @@ func (d dashboard) State() http.State {
 	st := d.n.Catalog()
 	for _, j := range st.Jobs() {
 		if j.State == catalog.JobRunning {
-			s.Jobs = append(s.Jobs, http.Job{Model: j.Model, Phase: j.Phase, Rows: j.Rows, Iteration: j.Iteration, Loss: losses(j.History)})
+			s.Jobs = append(s.Jobs, http.Job{Model: j.Model, Phase: j.Phase, Rows: j.Rows, Iteration: j.Iteration,
+				Loss: losses(j.History, trainLoss), Validation: losses(j.History, validationLoss)})
 		}
 	}
 	for _, m := range st.Models() {
 		if v := m.Find(0); v != nil {
-			s.Models = append(s.Models, http.Model{Name: m.Name, Algorithm: v.Algorithm, Rows: v.Rows, Loss: losses(v.History),
-				TrainLoss: v.TrainLoss, SHA256: fmt.Sprintf("%x", v.SHA256)})
+			s.Models = append(s.Models, http.Model{Name: m.Name, Algorithm: v.Algorithm, Rows: v.Rows, Version: v.Number, Iterations: len(v.History),
+				Loss: losses(v.History, trainLoss), Validation: losses(v.History, validationLoss), TrainLoss: http.Number(v.TrainLoss), SHA256: fmt.Sprintf("%x", v.SHA256)})
 		}
 	}
 	return s
 }
 
-func losses(h []catalog.Iteration) []float64 {
-	out := make([]float64, len(h))
-	for i, it := range h {
-		out[i] = it.TrainLoss
+// maxPoints is how many points of a curve are worth sending once a second.
+const maxPoints = 600
+
+// losses is a curve, thinned where it is long; its last point always stays.
+func losses(h []catalog.Iteration, of func(catalog.Iteration) float64) []http.Number {
+	step := max(1, (len(h)+maxPoints-1)/maxPoints)
+	var out []http.Number
+	some := false
+	for i := (len(h) - 1) % step; i >= 0 && i < len(h); i += step {
+		v := of(h[i])
+		some = some || !math.IsNaN(v)
+		out = append(out, http.Number(v))
+	}
+	if !some {
+		return nil
 	}
 	return out
 }
+
+func trainLoss(it catalog.Iteration) float64      { return it.TrainLoss }
+func validationLoss(it catalog.Iteration) float64 { return it.ValidationLoss }

@@ -22,7 +22,7 @@ func (e engine) Authenticate(ctx context.Context, role string) (session.Login, e
 
 func (e engine) Connect(ctx context.Context, st session.Startup) (session.Session, error) {
 	s, err := e.e.Connect(ctx, coord.Startup{User: st.User, Database: st.Database, Params: st.Params, Remote: st.Remote, TLS: st.TLS,
-		PID: st.PID, Secret: st.Secret, Notify: st.Notify})
+		PID: st.PID, Secret: st.Secret, Notify: st.Notify, Wake: st.Wake})
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +55,11 @@ func (s sess) Prepare(ctx context.Context, p session.Piece, oids []types.OID) (s
 		return nil, err
 	}
 	return stmt{st}, nil
+}
+
+func (s sess) Cursor(name string) ([]session.Column, bool) {
+	cols, ok := s.Session.Cursor(name)
+	return columns(cols), ok
 }
 
 type stmt struct{ *coord.Prepared }

@@ -25,7 +25,10 @@ var commands []command
 func init() {
 	commands = []command{
 		{"serve", "run a node", serve},
+		{"sql", "a shell for machines without psql", shellCommand},
+		{"bench", "measure TPC-H, group-by and training", benchmark},
 		{"demo", "load real data into a cluster, query it, train on it", demo},
+		{"cert", "make certificates for nodes and clients", cert},
 		{"version", "print the version", func(context.Context, []string) error {
 			fmt.Println("tributary", version)
 			return nil

@@ -47,21 +47,33 @@ type process struct {
 	data    string
 	pg      string
 	cluster string
+	http    string
 	done    chan error
 }
 
 func startProcess(t *testing.T, data, cluster string, join ...string) *process {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if cluster == "" {
 		cluster = "127.0.0.1:0"
 	}
 	args := []string{"serve", "--data", data, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", cluster, "--memory", "1GiB", "--threads", "2"}
 	if len(join) > 0 {
 		args = append(args, "--join", strings.Join(join, ","))
+	}
+	p, err := launch(t, data, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// launch runs the program until it is ready; it fails if the program ends
+// before that.
+func launch(t *testing.T, data string, args ...string) (*process, error) {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
 	}
 	p := &process{t: t, cmd: exec.Command(path, args...), data: data, done: make(chan error, 1)}
 	out, err := p.cmd.StdoutPipe()
@@ -93,13 +105,17 @@ func startProcess(t *testing.T, data, cluster string, join ...string) *process {
 			if v, ok := strings.CutPrefix(f, "cluster="); ok {
 				p.cluster = v
 			}
+			if v, ok := strings.CutPrefix(f, "http="); ok {
+				p.http = v
+			}
 		}
 	case err := <-p.done:
-		t.Fatalf("the node ended: %v\n%s", err, log.String())
+		p.done <- err
+		return nil, fmt.Errorf("the node ended: %w\n%s", err, log.String())
 	case <-time.After(60 * time.Second):
-		t.Fatalf("the node is not ready\n%s", log.String())
+		return nil, fmt.Errorf("the node is not ready\n%s", log.String())
 	}
-	return p
+	return p, nil
 }
 
 // kill ends the process as a power cut would.

@@ -52,8 +52,14 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		}
 		conf = certs.Server()
 	}
-	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: conf, Insecure: insecure, Log: o.Log})
-	s.page = http.NewServer(dashboard{s.node}, o.Log)
+	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: conf, Insecure: insecure, Log: o.Log,
+		Account: func() pg.Account { return s.node.Account("client message") }})
+	web := http.Options{Source: dashboard{s.node}, Log: o.Log}
+	if !insecure && guardListen(listenHTTP, false) != nil {
+		// Beyond loopback: the statements of others and the profiles are for superusers.
+		web.TLS, web.Allow = conf, dashboard{s.node}.allow
+	}
+	s.page = http.NewServer(web)
 	go func() { s.failed <- s.wire.Serve(s.pg) }()
 	go func() { s.failed <- s.page.Serve(s.http) }()
 	return s, nil

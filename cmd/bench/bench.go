@@ -1,0 +1,209 @@
+// Package bench measures a database through its Postgres connection: TPC-H,
+// the group-by questions of db-benchmark, and the training of a logistic
+// regression. It knows nothing of the engine, so that the same run measures any
+// server that speaks the protocol; the scripts in peer measure other systems
+// on the same rows.
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Options say what to run.
+type Options struct {
+	DSN       string // a Postgres URL or key=value text; empty: a node of our own
+	Runs      int    // timed runs after the first
+	JSON      string // file for the results
+	ServerPID int    // whose CPU time is reported; 0: none, or our own node's
+
+	SF       float64
+	Queries  []int // empty: all
+	Keys     bool  // with primary keys
+	LoadOnly bool
+	Reload   bool
+	Export   string // directory for csv files
+	Answers  string // directory to write answers to
+	Check    string // directory of a peer's answers
+
+	Rows     int64 // of the group-by table
+	Samples  int64 // of the training table
+	Features int
+	C        float64 // inverse of the L2 penalty
+
+	Node NodeOptions
+}
+
+// NodeOptions are those of the node that is started when no DSN is given.
+type NodeOptions struct {
+	Data    string // kept when given, otherwise temporary
+	Memory  string
+	Threads int
+}
+
+// Starter starts a node and gives its DSN and what ends it.
+type Starter func(ctx context.Context, o NodeOptions) (dsn string, stop func() error, err error)
+
+// run is one invocation.
+type run struct {
+	o    Options
+	dsn  string
+	conn *pgx.Conn
+	out  io.Writer
+	pid  int
+	all  []report
+}
+
+var suites = []struct {
+	name, short string
+	run         func(*run, context.Context) error
+}{
+	{"tpch", "the 22 queries of TPC-H on dbgen's rows", (*run).tpch},
+	{"groupby", "the 10 group-by questions of db-benchmark", (*run).groupby},
+	{"logistic", "a logistic regression trained by L-BFGS", (*run).logistic},
+}
+
+// Main is the command: it reads args, runs, and writes to out.
+func Main(ctx context.Context, args []string, out io.Writer, start Starter) (err error) {
+	o, names, err := parseArgs(args, out)
+	if err != nil {
+		return err
+	}
+	b := &run{o: o, dsn: o.DSN, out: out, pid: o.ServerPID}
+	if b.exportOnly(names) {
+		return b.tpchExport(ctx)
+	}
+	if b.dsn == "" {
+		dsn, stop, err := start(ctx, o.Node)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		b.dsn, b.pid = dsn, os.Getpid()
+	}
+	if b.conn, err = pgx.Connect(ctx, b.dsn); err != nil {
+		return err
+	}
+	defer b.conn.Close(context.WithoutCancel(ctx))
+	for _, s := range suites {
+		if slices.Contains(names, s.name) {
+			if err := s.run(b, ctx); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	return b.finish(ctx)
+}
+
+// exportOnly says that csv files are all that is wanted: no server is needed.
+func (b *run) exportOnly(names []string) bool {
+	return b.o.Export != "" && b.o.DSN == "" && b.o.LoadOnly && slices.Equal(names, []string{"tpch"})
+}
+
+func parseArgs(args []string, out io.Writer) (o Options, names []string, err error) {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.StringVar(&o.DSN, "dsn", "", "server to measure, as postgres://user@host:port/database (default: a node of its own in a temporary directory)")
+	fs.IntVar(&o.Runs, "runs", 5, "timed runs of each query after the cold one")
+	fs.StringVar(&o.JSON, "json", "", "file to write the results to as JSON")
+	fs.IntVar(&o.ServerPID, "server-pid", 0, "process whose CPU time is reported beside the time on the clock (default: our own node's)")
+	fs.Float64Var(&o.SF, "sf", 1, "tpch: scale factor; a whole number, or a part of 1")
+	queries := fs.String("queries", "", "tpch, groupby: numbers of the queries, such as 1,3,6 (default: all)")
+	fs.BoolVar(&o.Keys, "keys", false, "tpch: create the tables with primary keys")
+	fs.BoolVar(&o.LoadOnly, "load-only", false, "load the tables and end")
+	fs.BoolVar(&o.Reload, "reload", false, "replace tables that are there")
+	fs.StringVar(&o.Export, "export", "", "directory to write the same rows to for peers, tpch as csv and logistic as NumPy files; tpch with --load-only and no --dsn does nothing else")
+	fs.StringVar(&o.Answers, "answers", "", "directory to write the answers to as csv files")
+	fs.StringVar(&o.Check, "check", "", "directory of a peer's answers to compare with")
+	fs.Int64Var(&o.Rows, "rows", 10_000_000, "groupby: rows of the table")
+	fs.Int64Var(&o.Samples, "samples", 1_000_000, "logistic: rows")
+	fs.IntVar(&o.Features, "features", 28, "logistic: features")
+	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")
+	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
+	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
+	fs.IntVar(&o.Node.Threads, "threads", 0, "threads of the node of its own (default: the cores)")
+	fs.Usage = func() {
+		fmt.Fprintln(out, "Usage: tributary bench [flags] {tpch|groupby|logistic|all} [flags]")
+		for _, s := range suites {
+			fmt.Fprintf(out, "  %-9s %s\n", s.name, s.short)
+		}
+		fmt.Fprintln(out, "\nFlags:")
+		fs.PrintDefaults()
+	}
+	for rest := args; ; {
+		if err := fs.Parse(rest); err != nil {
+			return o, nil, err
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		names = append(names, fs.Arg(0))
+		rest = fs.Args()[1:]
+	}
+	if names, err = suiteNames(names); err != nil {
+		return o, nil, err
+	}
+	if o.Runs < 1 || o.Rows < 1 || o.Samples < 1 || o.Features < 1 {
+		return o, nil, errors.New("--runs, --rows, --samples and --features are at least 1")
+	}
+	for _, q := range strings.FieldsFunc(*queries, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(strings.TrimSpace(q))
+		if err != nil || n < 1 || n > 22 {
+			return o, nil, fmt.Errorf("--queries %q: numbers from 1 to 22, separated by commas", *queries)
+		}
+		o.Queries = append(o.Queries, n)
+	}
+	return o, names, nil
+}
+
+func suiteNames(given []string) ([]string, error) {
+	var names []string
+	for _, s := range suites {
+		if slices.Contains(given, s.name) || slices.Contains(given, "all") {
+			names = append(names, s.name)
+		}
+	}
+	for _, g := range given {
+		if g != "all" && !slices.Contains(names, g) {
+			return nil, fmt.Errorf("there is no benchmark %q; there are tpch, groupby, logistic and all", g)
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("which benchmark? tpch, groupby, logistic or all")
+	}
+	return names, nil
+}
+
+// wants says whether a query was asked for.
+func (b *run) wants(n int) bool { return len(b.o.Queries) == 0 || slices.Contains(b.o.Queries, n) }
+
+func (b *run) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
+
+func (b *run) exec(ctx context.Context, sql string) error {
+	_, err := b.conn.PgConn().Exec(ctx, sql).ReadAll()
+	return err
+}
+
+// there says whether a table of this name is on the search path.
+func (b *run) there(ctx context.Context, table string) (bool, error) {
+	var name *string
+	err := b.conn.QueryRow(ctx, "SELECT to_regclass($1)::text", table).Scan(&name)
+	return name != nil, err
+}
+
+func (b *run) count(ctx context.Context, table string) (n int64, err error) {
+	err = b.conn.QueryRow(ctx, "SELECT count(*) FROM "+table).Scan(&n)
+	return n, err
+}
+
+// analyze gathers statistics where the server has them to gather.
+func (b *run) analyze(ctx context.Context) error { return b.exec(ctx, "ANALYZE") }

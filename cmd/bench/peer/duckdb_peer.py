@@ -1,0 +1,119 @@
+"""Runs the TPC-H and group-by questions of `tributary bench` in DuckDB.
+
+    python duckdb_peer.py tpch    --csv DIR [--sf 1] [--answers DIR]
+    python duckdb_peer.py groupby [--rows 10000000] [--answers DIR]
+
+The queries are the files that the benchmark embeds. The answers are written as
+csv for `tributary bench --check DIR`; a column whose name ends in ~ is
+floating point. Needs `pip install duckdb`.
+"""
+
+import argparse
+import csv
+import json
+import pathlib
+import statistics
+import time
+
+import duckdb
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
+
+
+def text(value):
+    if value is None:
+        return r"\N"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, float):
+        return repr(value)
+    return str(value)
+
+
+def write_answer(path, description, rows):
+    with open(path, "w", newline="") as f:
+        out = csv.writer(f, lineterminator="\n")
+        out.writerow([name + ("~" if str(kind) in ("DOUBLE", "FLOAT") else "") for name, kind, *_ in description])
+        out.writerows([text(v) for v in row] for row in rows)
+
+
+def load_tpch(db, directory):
+    # The benchmark's types, so that sums are exact decimals here too.
+    for table in TABLES:
+        path = str(pathlib.Path(directory, table + ".csv"))
+        with open(path) as f:
+            names = f.readline().strip().split(",")
+        db.execute(f"CREATE TABLE {table} ({', '.join(f'{n} {column_type(n)}' for n in names)})")
+        db.execute(f"COPY {table} FROM '{path}' (FORMAT csv, HEADER)")
+
+
+def column_type(name):
+    rest = name.split("_", 1)[1]
+    if rest == "orderkey":
+        return "BIGINT"
+    if rest.endswith("key") or rest in ("size", "availqty", "linenumber", "shippriority"):
+        return "INTEGER"
+    if rest.endswith("date"):
+        return "DATE"
+    if rest in ("acctbal", "retailprice", "supplycost", "totalprice", "quantity", "extendedprice", "discount", "tax"):
+        return "DECIMAL(15,2)"
+    return "VARCHAR"
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("suite", choices=["tpch", "groupby"])
+    args.add_argument("--csv", help="directory of `tributary bench tpch --export`")
+    args.add_argument("--sf", type=float, default=1)
+    args.add_argument("--rows", type=int, default=10_000_000)
+    args.add_argument("--runs", type=int, default=5)
+    args.add_argument("--threads", type=int, default=2)
+    args.add_argument("--queries", default="", help="numbers, separated by commas")
+    args.add_argument("--answers", help="directory for the answers")
+    args.add_argument("--json", help="file for the results")
+    args.add_argument("--db", default=":memory:", help="database file (default: in memory)")
+    o = args.parse_args()
+
+    db = duckdb.connect(o.db)
+    db.execute(f"SET threads = {o.threads}")
+    start = time.perf_counter()
+    if o.suite == "tpch":
+        load_tpch(db, o.csv)
+        folder, replace = "queries", {":fraction": f"{0.0001 / o.sf:.10f}"}
+    else:
+        db.execute((HERE / "groupby" / "create.sql").read_text().replace(":rows", str(o.rows)).replace(":groups", str(max(o.rows // 100, 1))))
+        folder, replace = "groupby", {}
+    print(f"DuckDB {duckdb.__version__}, {o.threads} threads, loaded in {time.perf_counter() - start:.2f} s")
+    if o.answers:
+        pathlib.Path(o.answers).mkdir(parents=True, exist_ok=True)
+
+    wanted = {int(q) for q in o.queries.split(",") if q}
+    results = []
+    print("\n| query | cold s | min s | median s | max s | cpu s | rows |\n|---|---:|---:|---:|---:|---:|---:|")
+    for path in sorted((HERE / folder).glob("q*.sql")):
+        if wanted and int(path.stem[1:]) not in wanted:
+            continue
+        sql = path.read_text()
+        for name, value in replace.items():
+            sql = sql.replace(name, value)
+        times, cpu = [], []
+        for run in range(o.runs + 1):
+            t, c = time.perf_counter(), time.process_time()
+            answer = db.execute(sql)
+            description, rows = answer.description, answer.fetchall()
+            times.append(time.perf_counter() - t)
+            cpu.append(time.process_time() - c)
+            if run == 0 and o.answers:
+                write_answer(pathlib.Path(o.answers, f"{o.suite}-{path.stem}.csv"), description, rows)
+        hot = times[1:]
+        r = {"suite": o.suite, "name": path.stem, "cold": times[0], "min": min(hot), "median": statistics.median(hot), "max": max(hot),
+             "cpu": statistics.median(cpu[1:]), "rows": len(rows)}
+        results.append(r)
+        print(f"| {r['name']} | {r['cold']:.3f} | {r['min']:.3f} | {r['median']:.3f} | {r['max']:.3f} | {r['cpu']:.2f} | {r['rows']} |", flush=True)
+    if o.json:
+        pathlib.Path(o.json).write_text(json.dumps({"server": f"DuckDB {duckdb.__version__}", "results": results}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

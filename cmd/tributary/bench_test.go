@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/cmd/bench"
+)
+
+// TestBenchTPCH loads a hundredth of scale factor 1, runs every query and
+// compares three with what this test adds up from the csv files.
+func TestBenchTPCH(t *testing.T) {
+	files, answers, want := t.TempDir(), t.TempDir(), t.TempDir()
+	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var out strings.Builder
+	if err := bench.Main(t.Context(), []string{"tpch", "--dsn", dsn, "--sf", "0.01", "--load-only", "--export", files}, &out, nil); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	lines, orders, customers := readTable(t, files, "lineitem"), readTable(t, files, "orders"), readTable(t, files, "customer")
+	pairs := map[string]bool{}
+	for _, ps := range readTable(t, files, "partsupp") {
+		pairs[ps["ps_partkey"]+"/"+ps["ps_suppkey"]] = true
+	}
+	for _, l := range lines {
+		if !pairs[l["l_partkey"]+"/"+l["l_suppkey"]] {
+			t.Fatalf("line %v is of no partsupp", l)
+		}
+	}
+	writeAnswer(t, want, "tpch-q01", slowQ1(lines))
+	writeAnswer(t, want, "tpch-q03", slowQ3(lines, orders, customers))
+	writeAnswer(t, want, "tpch-q06", slowQ6(lines))
+
+	out.Reset()
+	err = bench.Main(t.Context(), []string{"--dsn", dsn, "--sf", "0.01", "tpch", "--runs", "1", "--queries", "1,3,6", "--check", want}, &out, nil)
+	if err != nil || strings.Count(out.String(), "| same |") != 3 {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	out.Reset()
+	if err := bench.Main(t.Context(), []string{"tpch", "--dsn", dsn, "--sf", "0.01", "--runs", "1", "--answers", answers}, &out, nil); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	made, err := filepath.Glob(filepath.Join(answers, "tpch-q*.csv"))
+	if err != nil || len(made) != 22 {
+		t.Errorf("%d answers, %v\n%s", len(made), err, out.String())
+	}
+}
+
+func TestBenchGroupbyAndLogistic(t *testing.T) {
+	dir := t.TempDir()
+	var out strings.Builder
+	err := bench.Main(t.Context(), []string{"groupby", "logistic", "--rows", "20000", "--samples", "5000", "--features", "4", "--runs", "1",
+		"--answers", dir, "--export", dir, "--json", filepath.Join(dir, "out.json")}, &out, benchNode)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if n := strings.Count(out.String(), "| q"); n != 10 {
+		t.Errorf("%d questions of 10\n%s", n, out.String())
+	}
+	for name, want := range map[string]int64{"logistic-x.npy": 5000 * 4 * 4, "logistic-y.npy": 5000 * 4} {
+		st, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || (st.Size()-want)%64 != 0 || st.Size() <= want {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
+	// Every group has its row: 200 large keys, and 20,000 rows in all.
+	for _, c := range []struct{ file, rows string }{{"groupby-q03", "200"}, {"groupby-q01", "100"}} {
+		if got := readTable(t, dir, c.file); len(got) != 1 || got[0]["count"] != c.rows {
+			t.Errorf("%s: %v, want %s groups", c.file, got, c.rows)
+		}
+	}
+}
+
+func readTable(t *testing.T, dir, name string) []map[string]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, name+".csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []map[string]string
+	for _, r := range rows[1:] {
+		m := map[string]string{}
+		for i, v := range r {
+			m[rows[0][i]] = v
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func writeAnswer(t *testing.T, dir, name string, rows [][]string) {
+	t.Helper()
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString(strings.Join(r, ",") + "\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".csv"), []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cents(s string) int64 {
+	n, err := strconv.ParseInt(strings.Replace(s, ".", "", 1), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// decimal writes an integer with so many places.
+func decimal(n *big.Int, places int) string {
+	return new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil)).FloatString(places)
+}
+
+func slowQ1(lines []map[string]string) [][]string {
+	type group struct {
+		qty, price, disc, n int64
+		net, charge         big.Int
+	}
+	groups := map[string]*group{}
+	for _, l := range lines {
+		if l["l_shipdate"] > "1998-09-02" {
+			continue
+		}
+		k := l["l_returnflag"] + "," + l["l_linestatus"]
+		if groups[k] == nil {
+			groups[k] = &group{}
+		}
+		g, price, disc := groups[k], cents(l["l_extendedprice"]), cents(l["l_discount"])
+		q, err := strconv.ParseInt(l["l_quantity"], 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		g.n++
+		g.qty += q
+		g.price += price
+		g.disc += disc
+		g.net.Add(&g.net, big.NewInt(price*(100-disc)))
+		g.charge.Add(&g.charge, big.NewInt(price*(100-disc)*(100+cents(l["l_tax"]))))
+	}
+	out := [][]string{{"l_returnflag", "l_linestatus", "sum_qty", "sum_base_price", "sum_disc_price", "sum_charge", "avg_qty~", "avg_price~", "avg_disc~", "count_order"}}
+	var keys []string
+	for k := range groups {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		g := groups[k]
+		n := float64(g.n)
+		out = append(out, []string{k, fmt.Sprint(g.qty), decimal(big.NewInt(g.price), 2), decimal(&g.net, 4), decimal(&g.charge, 6),
+			fmt.Sprint(float64(g.qty) / n), fmt.Sprint(float64(g.price) / 100 / n), fmt.Sprint(float64(g.disc) / 100 / n), fmt.Sprint(g.n)})
+	}
+	return out
+}
+
+func slowQ3(lines, orders, customers []map[string]string) [][]string {
+	building := map[string]bool{}
+	for _, c := range customers {
+		building[c["c_custkey"]] = c["c_mktsegment"] == "BUILDING"
+	}
+	type row struct {
+		key, date string
+		revenue   int64
+	}
+	open := map[string]*row{}
+	for _, o := range orders {
+		if building[o["o_custkey"]] && o["o_orderdate"] < "1995-03-15" {
+			open[o["o_orderkey"]] = &row{key: o["o_orderkey"], date: o["o_orderdate"]}
+		}
+	}
+	for _, l := range lines {
+		if r := open[l["l_orderkey"]]; r != nil && l["l_shipdate"] > "1995-03-15" {
+			r.revenue += cents(l["l_extendedprice"]) * (100 - cents(l["l_discount"]))
+		}
+	}
+	var rows []*row
+	for _, r := range open {
+		if r.revenue > 0 {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b *row) int {
+		if a.revenue != b.revenue {
+			return int(b.revenue - a.revenue)
+		}
+		return strings.Compare(a.date, b.date)
+	})
+	out := [][]string{{"l_orderkey", "revenue", "o_orderdate", "o_shippriority"}}
+	for _, r := range rows[:10] {
+		out = append(out, []string{r.key, decimal(big.NewInt(r.revenue), 4), r.date, "0"})
+	}
+	return out
+}
+
+func slowQ6(lines []map[string]string) [][]string {
+	var sum int64
+	for _, l := range lines {
+		d := cents(l["l_discount"])
+		q, _ := strconv.Atoi(l["l_quantity"])
+		if l["l_shipdate"] >= "1994-01-01" && l["l_shipdate"] < "1995-01-01" && d >= 5 && d <= 7 && q < 24 {
+			sum += cents(l["l_extendedprice"]) * d
+		}
+	}
+	return [][]string{{"revenue"}, {decimal(big.NewInt(sum), 4)}}
+}

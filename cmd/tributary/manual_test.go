@@ -1,0 +1,111 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/cmd/bench"
+	"github.com/tributarydb/tributary/cmd/shell"
+	"github.com/tributarydb/tributary/internal/manual"
+)
+
+const prompt, more = "tributary=# ", "tributary-# "
+
+// TestManualExamples runs the examples of the manual, those in blocks marked
+// console, and compares what they give. The examples of a page share a session
+// of a fresh node; they find the repository's own data at demodata/.
+func TestManualExamples(t *testing.T) {
+	for _, page := range []string{"README.md", "docs/sql.md"} {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			}()
+			dir := t.TempDir()
+			if err := os.Symlink(filepath.Join(manual.Root(t), "cmd/tributary/demodata"), filepath.Join(dir, "demodata")); err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(dir)
+			manual.Page(t, page, func(text string) string { return runExamples(t, dsn, text) })
+		})
+	}
+}
+
+// runExamples gives the page with the output of its examples as it is now.
+func runExamples(t *testing.T, dsn, page string) string {
+	f := &feeder{}
+	parts := strings.Split(page, "```console\n")
+	var blocks []int // how many statements each block has
+	for i, p := range parts[1:] {
+		body, rest, ok := strings.Cut(p, "\n```")
+		if !ok {
+			t.Fatal("a block has no end")
+		}
+		n := len(f.statements)
+		open := false
+		for _, l := range strings.Split(body, "\n") {
+			if s, ok := strings.CutPrefix(l, prompt); ok {
+				f.statements = append(f.statements, s)
+				open = !strings.HasSuffix(s, ";")
+			} else if s, ok := strings.CutPrefix(l, more); ok && open {
+				f.statements[len(f.statements)-1] += "\n" + s
+				open = !strings.HasSuffix(s, ";")
+			}
+		}
+		blocks = append(blocks, len(f.statements)-n)
+		parts[i+1] = "\n```" + rest
+	}
+	if err := shell.Main(t.Context(), []string{"--dsn", dsn}, shell.IO{In: f, Out: &f.out, Err: &f.out}); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(parts[0])
+	next := 0
+	for i, n := range blocks {
+		var block strings.Builder
+		for range n {
+			block.WriteString(prompt + strings.ReplaceAll(f.statements[next], "\n", "\n"+more) + "\n")
+			for _, l := range strings.Split(strings.TrimRight(f.outputs[next], "\n"), "\n") {
+				if l = strings.TrimRight(l, " "); l != "" {
+					block.WriteString(l + "\n")
+				}
+			}
+			next++
+		}
+		b.WriteString("```console\n" + strings.TrimRight(block.String(), "\n") + parts[i+1])
+	}
+	return b.String()
+}
+
+// feeder is a person who types a statement when the one before has answered.
+type feeder struct {
+	statements, outputs []string
+	next                int
+	rest                string
+	out                 strings.Builder
+}
+
+func (f *feeder) Read(p []byte) (int, error) {
+	if f.rest == "" {
+		if f.next > 0 && len(f.outputs) < f.next {
+			f.outputs = append(f.outputs, f.out.String())
+			f.out.Reset()
+		}
+		if f.next == len(f.statements) {
+			return 0, io.EOF
+		}
+		f.rest = f.statements[f.next] + "\n"
+		f.next++
+	}
+	n := copy(p, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
