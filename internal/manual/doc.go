@@ -1,0 +1,13 @@
+// Package manual keeps the parts of the manual true that the code knows: tables
+// that tests make from registries, and examples that tests run. It is for tests
+// alone.
+//
+// A made part of a page stands between two comments:
+//
+//	<!-- made: NAME -->
+//	…
+//	<!-- end: NAME -->
+//
+// A test that finds another text there fails; run with -manual it writes the
+// page instead.
+package manual

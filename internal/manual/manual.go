@@ -1,0 +1,97 @@
+package manual
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var write = flag.Bool("manual", false, "write what tests make into the pages of the manual")
+
+// Root is the directory of the module.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("no go.mod above the working directory")
+		}
+		dir = up
+	}
+}
+
+// Part compares the made part name of a page with want. The page is named from
+// the module's directory.
+func Part(t testing.TB, page, name, want string) {
+	t.Helper()
+	want = strings.TrimSpace(want)
+	Page(t, page, func(text string) string {
+		head, rest, ok := strings.Cut(text, "<!-- made: "+name+" -->\n")
+		got, tail, ok2 := strings.Cut(rest, "\n<!-- end: "+name+" -->")
+		if !ok || !ok2 {
+			t.Fatalf("%s has no part %q", page, name)
+		}
+		if strings.TrimSpace(got) == want {
+			return text
+		}
+		return head + "<!-- made: " + name + " -->\n" + want + "\n<!-- end: " + name + " -->" + tail
+	})
+}
+
+// Page compares a page with what remake makes of it.
+func Page(t testing.TB, page string, remake func(text string) string) {
+	t.Helper()
+	path := filepath.Join(Root(t), filepath.FromSlash(page))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := remake(string(b))
+	if want == string(b) {
+		return
+	}
+	if *write {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, now := strings.Split(string(b), "\n"), strings.Split(want, "\n")
+	for i := range now {
+		if i >= len(got) || got[i] != now[i] {
+			old := "its end"
+			if i < len(got) {
+				old = got[i]
+			}
+			t.Errorf("%s, line %d: the page says\n%s\nand it should be\n%s\n(go test with -manual writes it)", page, i+1, old, now[i])
+			return
+		}
+	}
+	t.Errorf("%s has lines after its end (go test with -manual writes it)", page)
+}
+
+// Table writes a Markdown table. Bars in cells are escaped.
+func Table(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, c := range cells {
+			b.WriteString("| " + strings.ReplaceAll(c, "|", `\|`) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	line(head)
+	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
+	for _, r := range rows {
+		line(r)
+	}
+	return b.String()
+}
