@@ -94,13 +94,13 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	var names, nulls, same, moved, set []string
 	for i, n := range k.Columns {
 		o := fmt.Sprintf("o%d", i)
-		names, nulls = append(names, o), append(nulls, "NULL::"+sqlType(r.st, as[i]))
+		names, nulls = append(names, o), append(nulls, "NULL::"+ddl.TypeSQL(r.st, as[i]))
 		same = append(same, "c."+ddl.QuoteIdent(ref.child.ColumnNum(n).Name)+" = k."+o)
 	}
 	for i, n := range k.Columns {
 		to := fmt.Sprintf("k.n%d", i)
 		if update {
-			names, nulls = append(names, to[2:]), append(nulls, "NULL::"+sqlType(r.st, w.rel.ColumnNum(k.RefCols[i]).Type))
+			names, nulls = append(names, to[2:]), append(nulls, "NULL::"+ddl.TypeSQL(r.st, w.rel.ColumnNum(k.RefCols[i]).Type))
 			moved = append(moved, fmt.Sprintf("k.o%d IS DISTINCT FROM %s", i, to))
 		}
 		if !update && len(k.SetColumns) > 0 && !slices.Contains(k.SetColumns, n) {
@@ -211,19 +211,4 @@ func (r *run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, err
 		out.Items = append(out.Items, plan.Item{Col: c, Expr: e})
 	}
 	return r.start(out, out.Schema(), nil)
-}
-
-// sqlType writes a type's name for SQL text made here.
-func sqlType(st *catalog.State, t types.Type) string {
-	if e := st.EnumByOID(t.OID); e != nil {
-		name := ddl.QuoteIdent(e.Name)
-		if sc := st.Schema(e.Schema); sc != nil {
-			name = ddl.QuoteIdent(sc.Name) + "." + name
-		}
-		if t.OID == e.ArrayOID {
-			name += "[]"
-		}
-		return name
-	}
-	return t.String()
 }

@@ -80,6 +80,9 @@ func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, erro
 }
 
 func (h *host) Nextval(ctx context.Context, seq types.OID) (int64, error) {
+	if err := h.mayAdvance(seq, "nextval()"); err != nil {
+		return 0, err
+	}
 	v, err := h.s.engine.nextval(ctx, h.s, seq)
 	if err != nil {
 		return 0, err
@@ -88,6 +91,15 @@ func (h *host) Nextval(ctx context.Context, seq types.OID) (int64, error) {
 	h.s.currval[seq], h.s.lastSeq = v, seq
 	h.mu.Unlock()
 	return v, nil
+}
+
+// mayAdvance refuses to move a sequence in a read-only transaction, unless it
+// is a temporary one.
+func (h *host) mayAdvance(seq types.OID, what string) error {
+	if r := h.Catalog().RelationByOID(seq); r != nil && (r.Temp || r.Schema == h.s.temp) {
+		return nil
+	}
+	return h.s.writable(what)
 }
 
 func (h *host) Currval(seq types.OID) (int64, error) {
@@ -107,7 +119,7 @@ func (h *host) Currval(seq types.OID) (int64, error) {
 func (h *host) Lastval() (int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.s.lastSeq == 0 {
+	if h.s.lastSeq == 0 || h.st != nil && h.st.RelationByOID(h.s.lastSeq) == nil {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
 	return h.s.currval[h.s.lastSeq], nil
@@ -117,6 +129,9 @@ func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bo
 	r := h.Catalog().RelationByOID(seq)
 	if r == nil || r.Kind != catalog.KindSequence {
 		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a sequence", seq)
+	}
+	if err := h.mayAdvance(seq, "setval()"); err != nil {
+		return err
 	}
 	if value < r.Seq.Min || value > r.Seq.Max {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence %q (%d..%d)", value, r.Name, r.Seq.Min, r.Seq.Max)

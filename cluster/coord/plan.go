@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
@@ -30,6 +31,7 @@ type run struct {
 	// nodes is how many take part in plans that are worth it.
 	nodes    int
 	admitted bool // its first plan was
+	batches  *mem.Account
 	// staged is the plan run last, for EXPLAIN ANALYZE.
 	staged *plan.Staged
 	head   string // what EXPLAIN prints above the plan
@@ -45,7 +47,12 @@ func (s *Session) newRun(x *execution, st *catalog.State) *run {
 	})}
 }
 
-func (r *run) close() { r.stmt.Close() }
+func (r *run) close() {
+	r.stmt.Close()
+	if r.batches != nil {
+		r.batches.Close()
+	}
+}
 
 // saturation is the setting worker_saturation; "inf" is everything at once.
 func (s *Session) saturation() float64 {
@@ -118,8 +125,16 @@ func (r *run) admit(root plan.Node) error {
 		return nil
 	}
 	r.admitted = true
-	return r.x.pool.Admit(r.x.ctx)
+	if err := r.x.pool.Admit(r.x.ctx); err != nil {
+		return err
+	}
+	r.batches = r.x.pool.Account("batches in flight", false)
+	return r.batches.Grow(laneBytes * int64(max(r.x.s.engine.cfg.Node.Threads, 1)))
 }
+
+// laneBytes is charged for each lane of a statement that holds rows: the
+// batches between its operators, which are not counted one by one.
+const laneBytes = 2 << 20
 
 // holds tells whether a plan has rows to hold: an operator that keeps what it
 // reads, over more than constants and the catalog.

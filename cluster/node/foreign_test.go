@@ -63,98 +63,110 @@ func (f *family) act(action string, to map[int]int) bool {
 func TestForeignKeysAtRandom(t *testing.T) {
 	c := connect(t, start(t, 1)[0])
 	for seed, actions := range []string{"no action", "restrict", "cascade", "set null", "set default"} {
-		r := rand.New(rand.NewPCG(uint64(seed), 7))
-		f := &family{onDelete: actions, onUpdate: actions, parents: map[int]bool{}, children: map[int]int{}}
-		c.must(fmt.Sprintf("drop table if exists c, p; create table p (id int primary key, v int); "+
-			"create table c (id int primary key, pid smallint default 1 references p on delete %s on update %s)", actions, actions))
-		violations := 0
-		for step := range 120 {
-			was := &family{parents: map[int]bool{}, children: map[int]int{}}
-			for p := range f.parents {
-				was.parents[p] = true
-			}
-			for i, p := range f.children {
-				was.children[i] = p
-			}
-			var sql string
-			ok := true
-			some := func() []int {
-				var out []int
-				for range 1 + r.IntN(3) {
-					if p := 1 + r.IntN(12); !slices.Contains(out, p) {
-						out = append(out, p)
-					}
-				}
-				return out
-			}
-			list := func(l []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(l), " ", ", "), "[]") }
-			switch r.IntN(6) {
-			case 0, 1:
-				ps := some()
-				sql = fmt.Sprintf("insert into p select i, 0 from unnest(array[%s]) i on conflict do nothing", list(ps))
-				for _, p := range ps {
-					f.parents[p] = true
-				}
-			case 2, 3:
-				id, p := 1000+step, r.IntN(13)
-				sql = fmt.Sprintf("insert into c values (%d, nullif(%d, 0))", id, p)
-				f.children[id] = p
-				ok = p == 0 || f.parents[p]
-			case 4:
-				ps := some()
-				sql = fmt.Sprintf("delete from p where id in (%s)", list(ps))
-				to := map[int]int{}
-				for _, p := range ps {
-					if f.parents[p] {
-						delete(f.parents, p)
-						to[p] = 0
-					}
-				}
-				ok = f.act(f.onDelete, to)
-			default:
-				ps := some()
-				by := 12 + r.IntN(3)*20
-				sql = fmt.Sprintf("update p set id = case when id in (%s) then id + %d else id end, v = v + 1", list(ps), by)
-				to := map[int]int{}
-				for _, p := range ps {
-					if f.parents[p] {
-						delete(f.parents, p)
-						to[p] = p + by
-					}
-				}
-				for _, p := range to {
-					ok = ok && !f.parents[p]
-				}
-				for _, p := range to {
-					f.parents[p] = true
-				}
-				ok = ok && f.act(f.onUpdate, to)
-			}
-			_, err := c.do(sql)
-			if (err == nil) != ok {
-				t.Fatalf("%s, step %d: %s: %v, want success %v", actions, step, sql, err, ok)
-			}
-			if err != nil {
-				violations++
-				if code := pgerr.CodeOf(err); code != pgerr.ForeignKeyViolation && code != pgerr.UniqueViolation {
-					t.Fatal(sql, err)
-				}
-				f.parents, f.children = was.parents, was.children
-			}
-			var want []string
-			for id, p := range f.children {
-				want = append(want, strings.ReplaceAll(fmt.Sprintf("%d|%d", id, p), "|0", "|NULL"))
-			}
-			slices.Sort(want)
-			got := c.must("select id, pid from c order by id::text")
-			slices.Sort(got)
-			if !slices.Equal(got, want) {
-				t.Fatalf("%s, step %d: after %s\n got %v\nwant %v", actions, step, sql, got, want)
-			}
+		randomFamily(t, c, seed, 120, actions)
+	}
+}
+
+// The same, with every look at the rows spread over the nodes.
+func TestForeignKeysOverNodes(t *testing.T) {
+	c := connect(t, start(t, 2)[1], spread)
+	randomFamily(t, c, 1, 12, "cascade")
+	randomFamily(t, c, 2, 12, "set default")
+}
+
+func randomFamily(t *testing.T, c *client, seed, steps int, actions string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(seed), 7))
+	f := &family{onDelete: actions, onUpdate: actions, parents: map[int]bool{}, children: map[int]int{}}
+	c.must(fmt.Sprintf("drop table if exists c, p; create table p (id int primary key, v int); "+
+		"create table c (id int primary key, pid smallint default 1 references p on delete %s on update %s)", actions, actions))
+	violations := 0
+	for step := range steps {
+		was := &family{parents: map[int]bool{}, children: map[int]int{}}
+		for p := range f.parents {
+			was.parents[p] = true
 		}
-		if violations == 0 {
-			t.Errorf("%s: no statement was refused", actions)
+		for i, p := range f.children {
+			was.children[i] = p
 		}
+		var sql string
+		ok := true
+		some := func() []int {
+			var out []int
+			for range 1 + r.IntN(3) {
+				if p := 1 + r.IntN(12); !slices.Contains(out, p) {
+					out = append(out, p)
+				}
+			}
+			return out
+		}
+		list := func(l []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(l), " ", ", "), "[]") }
+		switch r.IntN(6) {
+		case 0, 1:
+			ps := some()
+			sql = fmt.Sprintf("insert into p select i, 0 from unnest(array[%s]) i on conflict do nothing", list(ps))
+			for _, p := range ps {
+				f.parents[p] = true
+			}
+		case 2, 3:
+			id, p := 1000+step, r.IntN(13)
+			sql = fmt.Sprintf("insert into c values (%d, nullif(%d, 0))", id, p)
+			f.children[id] = p
+			ok = p == 0 || f.parents[p]
+		case 4:
+			ps := some()
+			sql = fmt.Sprintf("delete from p where id in (%s)", list(ps))
+			to := map[int]int{}
+			for _, p := range ps {
+				if f.parents[p] {
+					delete(f.parents, p)
+					to[p] = 0
+				}
+			}
+			ok = f.act(f.onDelete, to)
+		default:
+			ps := some()
+			by := 12 + r.IntN(3)*20
+			sql = fmt.Sprintf("update p set id = case when id in (%s) then id + %d else id end, v = v + 1", list(ps), by)
+			to := map[int]int{}
+			for _, p := range ps {
+				if f.parents[p] {
+					delete(f.parents, p)
+					to[p] = p + by
+				}
+			}
+			for _, p := range to {
+				ok = ok && !f.parents[p]
+			}
+			for _, p := range to {
+				f.parents[p] = true
+			}
+			ok = ok && f.act(f.onUpdate, to)
+		}
+		_, err := c.do(sql)
+		if (err == nil) != ok {
+			t.Fatalf("%s, step %d: %s: %v, want success %v", actions, step, sql, err, ok)
+		}
+		if err != nil {
+			violations++
+			if code := pgerr.CodeOf(err); code != pgerr.ForeignKeyViolation && code != pgerr.UniqueViolation {
+				t.Fatal(sql, err)
+			}
+			f.parents, f.children = was.parents, was.children
+		}
+		var want []string
+		for id, p := range f.children {
+			want = append(want, strings.ReplaceAll(fmt.Sprintf("%d|%d", id, p), "|0", "|NULL"))
+		}
+		slices.Sort(want)
+		got := c.must("select id, pid from c order by id::text")
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s, step %d: after %s\n got %v\nwant %v", actions, step, sql, got, want)
+		}
+	}
+	if violations == 0 {
+		t.Errorf("%s: no statement was refused", actions)
 	}
 }
 

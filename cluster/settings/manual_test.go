@@ -28,6 +28,12 @@ func TestManualSettings(t *testing.T) {
 			if d.Kind == Enum {
 				kind = strings.Join(d.Enum, ", ")
 			}
+			if kind == string(Bool) {
+				kind = "boolean"
+			}
+			if d.Unit != "" {
+				kind += " in " + d.Unit + ", or with a unit"
+			}
 			def := d.Show(d.Default)
 			if def == "" {
 				def = "(empty)"

@@ -80,6 +80,7 @@ func TestAnswerKeepsItsFile(t *testing.T) {
 	if err := a.write(dir, "x"); err != nil {
 		t.Fatal(err)
 	}
+	a.rows[1][1].text = "" // as a NULL comes from a server
 	if got, err := check(dir, "x", a); err != nil || got != checkOK {
 		t.Errorf("%q, %v", got, err)
 	}

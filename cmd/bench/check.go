@@ -141,7 +141,7 @@ func sameCell(a, b cell, approx bool) bool {
 		return true
 	}
 	if !a.valid || !b.valid {
-		return false
+		return a.valid == b.valid
 	}
 	if approx {
 		x, err1 := strconv.ParseFloat(a.text, 64)

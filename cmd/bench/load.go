@@ -28,16 +28,15 @@ func (b *run) tpchLoad(ctx context.Context) error {
 	start := time.Now()
 	g.Go(func() error {
 		return tpchGenerate(gctx, b.o.SF, func(table string) (io.WriteCloser, error) {
-			r, w := io.Pipe()
-			p := &copyPipe{PipeWriter: w, done: make(chan struct{})}
-			var to io.WriteCloser = p
+			var file io.WriteCloser
 			if b.o.Export != "" {
-				f, err := b.csvFile(table)
-				if err != nil {
+				var err error
+				if file, err = b.csvFile(table); err != nil {
 					return nil, err
 				}
-				to = both{p, f}
 			}
+			r, w := io.Pipe()
+			p := &copyPipe{PipeWriter: w, done: make(chan struct{})}
 			g.Go(func() error {
 				defer close(p.done)
 				at := time.Now()
@@ -49,7 +48,10 @@ func (b *run) tpchLoad(ctx context.Context) error {
 				p.err = err
 				return err
 			})
-			return to, nil
+			if file != nil {
+				return both{p, file}, nil
+			}
+			return p, nil
 		})
 	})
 	if err := g.Wait(); err != nil {

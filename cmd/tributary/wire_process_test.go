@@ -18,7 +18,7 @@ import (
 )
 
 // TestTypes sends values of every type as text and as binary, through a
-// parameter, a table and back, in all four combinations of formats.
+// parameter, a table and back.
 func TestTypes(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c := p.connect()
@@ -62,7 +62,7 @@ func TestTypes(t *testing.T) {
 		for _, want := range values {
 			in := [][]byte{[]byte(want)}
 			formats := []int16{pgx.TextFormatCode}
-			for step := range 4 {
+			for step := range 2 {
 				do(t, c, "DELETE FROM v")
 				if r := c.PgConn().ExecParams(ctx, "INSERT INTO v VALUES ($1)", in, sd.ParamOIDs, formats, nil).Read(); r.Err != nil || r.CommandTag.String() != "INSERT 0 1" {
 					t.Errorf("%s %q: %v %v", typ, want, r.CommandTag, r.Err)

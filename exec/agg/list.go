@@ -112,49 +112,35 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 	s.n[g] += int64(n)
 }
 
-// UpdateList implements Lister. It adds in the order of the rows, as Update
-// does.
+// UpdateList implements Lister.
 func (s *floatSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
 	switch a := args[0].(type) {
 	case *array.Float64:
-		addFloatList(s, g, rows, a.Float64Values(), a)
+		addFloatList(&s.s[g], rows, a.Float64Values(), a)
 	case *array.Float32:
-		addFloatList(s, g, rows, a.Float32Values(), a)
+		addFloatList(&s.s[g], rows, a.Float32Values(), a)
 	default:
 		return pgerr.Internal("sum of %s", args[0].DataType())
 	}
 	return nil
 }
 
-func addFloatList[T float32 | float64](s *floatSum, g uint32, rows []int32, vals []T, arr arrow.Array) {
-	sum, n := s.sum[g], s.n[g]
-	switch {
-	case arr.NullN() > 0 && rows == nil:
+func addFloatList[T float32 | float64](s *exact, rows []int32, vals []T, arr arrow.Array) {
+	e := *s
+	nulls := arr.NullN() > 0
+	if rows == nil {
 		for i, v := range vals {
-			if !arr.IsNull(i) {
-				sum += float64(v)
-				n++
+			if !nulls || !arr.IsNull(i) {
+				e.add(float64(v))
 			}
 		}
-	case arr.NullN() > 0:
-		for _, r := range rows {
-			if !arr.IsNull(int(r)) {
-				sum += float64(vals[r])
-				n++
-			}
-		}
-	case rows == nil:
-		for _, v := range vals {
-			sum += float64(v)
-		}
-		n += int64(len(vals))
-	default:
-		for _, r := range rows {
-			sum += float64(vals[r])
-		}
-		n += int64(len(rows))
 	}
-	s.sum[g], s.n[g] = sum, n
+	for _, r := range rows {
+		if !nulls || !arr.IsNull(int(r)) {
+			e.add(float64(vals[r]))
+		}
+	}
+	*s = e
 }
 
 // UpdateList implements Lister.

@@ -32,8 +32,7 @@ func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
 func (s *floatSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
 	o := from.(*floatSum)
 	for i, g := range groups {
-		s.sum[g] += o.sum[ids[i]]
-		s.n[g] += o.n[ids[i]]
+		s.s[g].merge(&o.s[ids[i]])
 	}
 }
 

@@ -33,28 +33,28 @@ func (c *collect) metric(rows []types.Row) (types.Datum, error) {
 	case "log_loss":
 		return c.logLoss(rows), nil
 	}
-	var abs, sq, sum float64
+	var abs, sq, sum, tot exact
 	for _, r := range rows {
 		y, p := r[0].(float64), r[1].(float64)
-		abs += math.Abs(y - p)
-		sq += (y - p) * (y - p)
-		sum += y
+		abs.add(math.Abs(y - p))
+		sq.add((y - p) * (y - p))
+		sum.add(y)
 	}
 	switch c.call.Fn.Name {
 	case "mean_absolute_error":
-		return abs / n, nil
+		return abs.value() / n, nil
 	case "root_mean_squared_error":
-		return math.Sqrt(sq / n), nil
+		return math.Sqrt(sq.value() / n), nil
 	}
-	var tot float64
+	mean := sum.value() / n
 	for _, r := range rows {
-		d := r[0].(float64) - sum/n
-		tot += d * d
+		d := r[0].(float64) - mean
+		tot.add(d * d)
 	}
 	switch {
-	case tot > 0:
-		return 1 - sq/tot, nil
-	case sq == 0:
+	case tot.value() > 0:
+		return 1 - sq.value()/tot.value(), nil
+	case sq.value() == 0:
 		return 1.0, nil
 	}
 	return 0.0, nil
@@ -159,14 +159,14 @@ func (c *collect) logLoss(rows []types.Row) types.Datum {
 			positive = nil
 		}
 	}
-	var s float64
+	var s exact
 	for _, r := range rows {
 		p := min(max(r[1].(float64), eps), 1-eps)
 		if positive != nil && types.Compare(c.args[0], r[0], positive) == 0 {
-			s -= math.Log(p)
+			s.add(-math.Log(p))
 		} else {
-			s -= math.Log1p(-p)
+			s.add(-math.Log1p(-p))
 		}
 	}
-	return s / float64(len(rows))
+	return s.value() / float64(len(rows))
 }

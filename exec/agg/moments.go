@@ -3,11 +3,13 @@ package agg
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -15,61 +17,66 @@ func newVariance(name string, in, out types.Type) Agg {
 	pop := strings.HasSuffix(name, "_pop")
 	root := strings.HasPrefix(name, "stddev")
 	if in.OID == types.Float4OID || in.OID == types.Float8OID {
-		return &floatVariance{pair: pair{fn: name}, in: in, pop: pop, root: root}
+		return &floatVariance{in: in, pop: pop, root: root}
 	}
 	return &exactVariance{in: in, pop: pop, root: root}
 }
 
-// pair keeps the sums of two variables by Youngs and Cramer's update, as
-// PostgreSQL does (float8_regr_accum): N, Σx, Σ(x-x̄)², Σy, Σ(y-ȳ)², Σ(x-x̄)(y-ȳ).
+// pair keeps the sums of two variables: Σx, Σy, Σx², Σy², Σxy, exactly enough
+// that the spreads can be had from them without loss: N Σx² − (Σx)² is computed
+// in full. So they do not depend on the rows' order, as the updates of Youngs
+// and Cramer, which PostgreSQL uses, do.
 type pair struct {
 	fn string
-	s  []sums
+	s  []moments
 }
 
+type moments struct{ x, y, xx, yy, xy exact }
+
+// sums are N, Σx, Σ(x−x̄)², Σy, Σ(y−ȳ)², Σ(x−x̄)(y−ȳ).
 type sums struct{ n, sx, sxx, sy, syy, sxy float64 }
 
 func (p *pair) Resize(groups int) { p.s = grown(p.s, groups) }
 
-func (s *sums) add(x, y float64) {
-	s.n++
-	s.sx += x
-	s.sy += y
-	if s.n > 1 {
-		tx, ty := x*s.n-s.sx, y*s.n-s.sy
-		scale := 1 / (s.n * (s.n - 1))
-		s.sxx += tx * tx * scale
-		s.syy += ty * ty * scale
-		s.sxy += tx * ty * scale
-	} else {
-		// One infinite or NaN input makes the spread NaN.
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			s.sxx, s.sxy = math.NaN(), math.NaN()
-		}
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			s.syy, s.sxy = math.NaN(), math.NaN()
-		}
+// addProduct adds x·y with the part that rounding loses.
+func (e *exact) addProduct(x, y float64) {
+	hi := x * y
+	e.add(hi)
+	if lo := math.FMA(x, y, -hi); lo-lo == 0 {
+		e.add(lo)
 	}
 }
 
-// merge combines two sets of sums (Schubert and Gertz 2018, eq. 21).
-func (s *sums) merge(o sums) {
-	switch {
-	case o.n == 0:
-		return
-	case s.n == 0:
-		*s = o
-		return
+func (m *moments) add(x, y float64) {
+	m.x.add(x)
+	m.y.add(y)
+	m.xx.addProduct(x, x)
+	m.yy.addProduct(y, y)
+	m.xy.addProduct(x, y)
+}
+
+func (m *moments) parts() [5]*exact { return [5]*exact{&m.x, &m.y, &m.xx, &m.yy, &m.xy} }
+
+// sums gives the spreads. One infinite or NaN value makes them NaN.
+func (m *moments) sums() sums {
+	s := sums{n: float64(m.x.n), sx: m.x.value(), sy: m.y.value()}
+	if m.x.n > 0 {
+		s.sxx, s.syy, s.sxy = spread(&m.xx, &m.x, &m.x), spread(&m.yy, &m.y, &m.y), spread(&m.xy, &m.x, &m.y)
 	}
-	n := s.n + o.n
-	tx, ty := s.sx/s.n-o.sx/o.n, s.sy/s.n-o.sy/o.n
-	f := s.n * o.n / n
-	s.sxx += o.sxx + f*tx*tx
-	s.syy += o.syy + f*ty*ty
-	s.sxy += o.sxy + f*tx*ty
-	s.sx += o.sx
-	s.sy += o.sy
-	s.n = n
+	return s
+}
+
+// spread is Σxy − Σx Σy / N.
+func spread(xy, x, y *exact) float64 {
+	if xy.flag|x.flag|y.flag != 0 {
+		return math.NaN()
+	}
+	n := new(big.Float).SetPrec(512).SetInt64(x.n)
+	v := new(big.Float).SetPrec(512).Mul(xy.big(), n)
+	v.Sub(v, new(big.Float).SetPrec(1024).Mul(x.big(), y.big()))
+	v.Quo(v, n)
+	f, _ := v.Float64()
+	return f
 }
 
 // Update takes (Y, X), as the SQL functions do.
@@ -84,24 +91,24 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
-	le := binary.LittleEndian
+	var e exact
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 48 {
+		if len(b) != 5*exactBytes {
 			return badState()
 		}
-		f := func(k int) float64 { return math.Float64frombits(le.Uint64(b[8*k:])) }
-		p.s[g].merge(sums{f(0), f(1), f(2), f(3), f(4), f(5)})
+		for k, to := range p.s[g].parts() {
+			e.decode(b[k*exactBytes:])
+			to.merge(&e)
+		}
 	}
 	return nil
 }
 
 func (p *pair) States(from, to int) (arrow.Array, error) {
-	le := binary.LittleEndian
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		s := p.s[g]
-		for _, v := range []float64{s.n, s.sx, s.sxx, s.sy, s.syy, s.sxy} {
-			dst = le.AppendUint64(dst, math.Float64bits(v))
+		for _, e := range p.s[g].parts() {
+			dst = e.encode(dst)
 		}
 		return dst, true
 	}), nil
@@ -113,14 +120,14 @@ func (p *pair) Results(from, to int) (arrow.Array, error) {
 		t = types.Int8
 	}
 	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
-		s := p.s[g]
+		m := &p.s[g]
 		if p.fn == "regr_count" {
-			return int64(s.n), nil
+			return m.x.n, nil
 		}
-		if s.n < 1 {
+		if m.x.n < 1 {
 			return nil, nil
 		}
-		return s.value(p.fn), nil
+		return m.sums().value(p.fn), nil
 	})
 }
 
@@ -170,40 +177,76 @@ func (s sums) value(fn string) types.Datum {
 	return nil
 }
 
-func (p *pair) Bytes() int64 { return int64(cap(p.s)) * 48 }
+func (p *pair) Bytes() int64 { return int64(cap(p.s)) * 5 * exactBytes }
 
-// floatVariance is var and stddev of floats.
+// floatVariance is var and stddev of floats, from Σx and Σx².
 type floatVariance struct {
-	pair
 	in        types.Type
 	pop, root bool
+	x, xx     []exact
+}
+
+func (v *floatVariance) Resize(groups int) { v.x, v.xx = grown(v.x, groups), grown(v.xx, groups) }
+
+func addSquares[T float32 | float64](v *floatVariance, groups []uint32, vals []T, arr arrow.Array) {
+	for i, g := range groups {
+		if !arr.IsNull(i) {
+			x := float64(vals[i])
+			v.x[g].add(x)
+			v.xx[g].addProduct(x, x)
+		}
+	}
 }
 
 func (v *floatVariance) Update(groups []uint32, args []arrow.Array) error {
-	for i, g := range groups {
-		if x, ok := types.DatumAt(v.in, args[0], i).(float64); ok {
-			v.s[g].add(x, 0)
-		}
+	switch a := args[0].(type) {
+	case *array.Float64:
+		addSquares(v, groups, a.Float64Values(), a)
+	case *array.Float32:
+		addSquares(v, groups, a.Float32Values(), a)
+	default:
+		return pgerr.Internal("variance of %s", args[0].DataType())
 	}
 	return nil
 }
 
+func (v *floatVariance) MergeStates(groups []uint32, states *array.Binary) error {
+	var e exact
+	for i, g := range groups {
+		b := states.Value(i)
+		if len(b) != 2*exactBytes {
+			return badState()
+		}
+		e.decode(b)
+		v.x[g].merge(&e)
+		e.decode(b[exactBytes:])
+		v.xx[g].merge(&e)
+	}
+	return nil
+}
+
+func (v *floatVariance) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return v.xx[g].encode(v.x[g].encode(dst)), true }), nil
+}
+
 func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
-		s, n := v.s[g], v.s[g].n
+		n := float64(v.x[g].n)
 		if !v.pop {
 			n--
 		}
 		if n <= 0 {
 			return nil, nil
 		}
-		r := s.sxx / n
+		r := spread(&v.xx[g], &v.x[g], &v.x[g]) / n
 		if v.root {
 			r = math.Sqrt(r)
 		}
 		return r, nil
 	})
 }
+
+func (v *floatVariance) Bytes() int64 { return int64(cap(v.x)) * 2 * exactBytes }
 
 // exactVariance is var and stddev of integers and numerics: N, Σx and Σx²
 // exactly, as numeric_stddev_internal has it.

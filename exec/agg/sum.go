@@ -195,39 +195,35 @@ func (s *intSum) integers(from, to int) (arrow.Array, error) {
 
 func (s *intSum) Bytes() int64 { return int64(cap(s.lo)) * 24 }
 
-// floatSum is sum and avg of floats, in float64.
+// floatSum is sum and avg of floats.
 type floatSum struct {
 	out  types.Type
 	mean bool
-	sum  []float64
-	n    []int64
+	s    []exact
 }
 
-func (s *floatSum) Resize(groups int) { s.sum, s.n = grown(s.sum, groups), grown(s.n, groups) }
+func (s *floatSum) Resize(groups int) { s.s = grown(s.s, groups) }
 
-func addFloats[T float32 | float64](s *floatSum, groups []uint32, vals []T, arr arrow.Array) {
+func addFloats[T float32 | float64](s []exact, groups []uint32, vals []T, arr arrow.Array) {
 	if arr.NullN() > 0 {
 		for i, g := range groups {
 			if !arr.IsNull(i) {
-				s.sum[g] += float64(vals[i])
-				s.n[g]++
+				s[g].add(float64(vals[i]))
 			}
 		}
 		return
 	}
-	sum, n := s.sum, s.n
 	for i, g := range groups {
-		sum[g] += float64(vals[i])
-		n[g]++
+		s[g].add(float64(vals[i]))
 	}
 }
 
 func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
 	switch a := args[0].(type) {
 	case *array.Float64:
-		addFloats(s, groups, a.Float64Values(), a)
+		addFloats(s.s, groups, a.Float64Values(), a)
 	case *array.Float32:
-		addFloats(s, groups, a.Float32Values(), a)
+		addFloats(s.s, groups, a.Float32Values(), a)
 	default:
 		return pgerr.Internal("sum of %s", args[0].DataType())
 	}
@@ -235,22 +231,20 @@ func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (s *floatSum) MergeStates(groups []uint32, states *array.Binary) error {
+	var e exact
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 16 {
+		if len(b) != exactBytes {
 			return badState()
 		}
-		s.sum[g] += math.Float64frombits(binary.LittleEndian.Uint64(b))
-		s.n[g] += int64(binary.LittleEndian.Uint64(b[8:]))
+		e.decode(b)
+		s.s[g].merge(&e)
 	}
 	return nil
 }
 
 func (s *floatSum) States(from, to int) (arrow.Array, error) {
-	le := binary.LittleEndian
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		return le.AppendUint64(le.AppendUint64(dst, math.Float64bits(s.sum[g])), uint64(s.n[g])), true
-	}), nil
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.s[g].encode(dst), true }), nil
 }
 
 func (s *floatSum) Results(from, to int) (arrow.Array, error) {
@@ -258,12 +252,16 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 	out := make([]float64, n)
 	valid := make([]byte, batch.BitmapBytes(n))
 	for i := range out {
-		if g := from + i; s.n[g] > 0 {
-			batch.SetBit(valid, i)
-			out[i] = s.sum[g]
-			if s.mean {
-				out[i] /= float64(s.n[g])
-			}
+		e := &s.s[from+i]
+		if e.n == 0 {
+			continue
+		}
+		batch.SetBit(valid, i)
+		if out[i] = e.value(); math.IsInf(out[i], 0) && e.flag == 0 {
+			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
+		}
+		if s.mean {
+			out[i] /= float64(e.n)
 		}
 	}
 	if s.out.OID == types.Float4OID {
@@ -279,7 +277,7 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, valid), nil
 }
 
-func (s *floatSum) Bytes() int64 { return int64(cap(s.sum)) * 16 }
+func (s *floatSum) Bytes() int64 { return int64(cap(s.s)) * 48 }
 
 // decimalSum is sum and avg of variable numerics.
 type decimalSum struct {

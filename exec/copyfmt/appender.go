@@ -24,6 +24,9 @@ type appender struct {
 func newAppender(t types.Type, env *types.Env) *appender {
 	a := &appender{b: array.NewBuilder(memory.DefaultAllocator, t.Arrow())}
 	slow := func(f []byte) error {
+		if err := types.CheckUTF8(view(f)); err != nil {
+			return err
+		}
 		d, err := types.ParseText(t, string(f), env)
 		if err == nil {
 			d, err = types.ApplyMod(t, d, false)
@@ -88,6 +91,9 @@ func newAppender(t types.Type, env *types.Env) *appender {
 	case *array.StringBuilder:
 		if t.OID == types.TextOID || t.OID == types.VarcharOID && t.Mod < 0 {
 			a.text = func(f []byte) error {
+				if err := types.CheckUTF8(view(f)); err != nil {
+					return err
+				}
 				b.BinaryBuilder.Append(f)
 				return nil
 			}

@@ -243,7 +243,7 @@ func addDefinitions(t table) {
 func columnName(r *catalog.Relation, num int16) string {
 	for _, c := range r.Columns {
 		if c.Num == num {
-			return quoteIdent(c.Name)
+			return parse.QuoteName(c.Name)
 		}
 	}
 	return "?"
@@ -419,7 +419,7 @@ func indexDef(h Host, r, tab *catalog.Relation, pretty bool) string {
 	if method == "" {
 		method = "btree"
 	}
-	b.WriteString("INDEX " + quoteIdent(r.Name) + " ON " + qualified(h, tab.Schema, tab.Name, visible) +
+	b.WriteString("INDEX " + parse.QuoteName(r.Name) + " ON " + qualified(h, tab.Schema, tab.Name, visible) +
 		" USING " + method + " (" + strings.Join(indexKeys(tab, ix, true), ", ") + ")")
 	if len(ix.Include) > 0 {
 		b.WriteString(" INCLUDE (" + columnList(tab, ix.Include) + ")")

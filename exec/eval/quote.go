@@ -3,29 +3,9 @@ package eval
 import (
 	"strings"
 
-	"github.com/multigres/multigres/go/common/parser"
-
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// quoteIdent is quote_ident(): quoted unless it reads back as it is.
-func quoteIdent(s string) string {
-	safe := s != "" && (s[0] == '_' || s[0] >= 'a' && s[0] <= 'z')
-	for i := range len(s) {
-		c := s[i]
-		safe = safe && (c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
-	}
-	if safe {
-		if k := parser.LookupKeyword(s); k != nil && k.Category != parser.UnreservedKeyword {
-			safe = false
-		}
-	}
-	if safe {
-		return s
-	}
-	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
-}
 
 // quoteLiteral is quote_literal(): E'…' where there are backslashes.
 func quoteLiteral(s string) string {

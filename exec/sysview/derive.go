@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/multigres/multigres/go/common/parser"
-
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -49,19 +47,6 @@ func hasRowType(k catalog.RelKind) bool {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-// quote writes a name as SQL needs it.
-func quote(name string) string {
-	safe := name != "" && (name[0] < '0' || name[0] > '9')
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		safe = safe && (c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
-	}
-	if k := parser.LookupKeyword(name); safe && (k == nil || k.Category == parser.UnreservedKeyword) {
-		return name
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}
 
 // hasRows tells the kinds that hold rows of their own.
 func hasRows(k catalog.RelKind) bool { return k == catalog.KindTable || k == catalog.KindMatView }

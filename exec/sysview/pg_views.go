@@ -83,10 +83,10 @@ func (v *view) indexText(r, t *catalog.Relation) string {
 	if ix.Unique {
 		b.WriteString("UNIQUE ")
 	}
-	b.WriteString("INDEX " + quote(r.Name) + " ON " + quote(v.schemaName(t.Schema)) + "." + quote(t.Name) + " USING " + ix.Method + " (")
+	b.WriteString("INDEX " + parse.QuoteName(r.Name) + " ON " + parse.QuoteName(v.schemaName(t.Schema)) + "." + parse.QuoteName(t.Name) + " USING " + ix.Method + " (")
 	column := func(n int16) string {
 		if c := t.ColumnNum(n); c != nil {
-			return quote(c.Name)
+			return parse.QuoteName(c.Name)
 		}
 		return "?"
 	}

@@ -93,7 +93,7 @@ func (v *view) aclText(owner types.OID, acl []catalog.Grant, all string) any {
 func aclName(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+			return parse.QuoteIdent(s)
 		}
 	}
 	return s

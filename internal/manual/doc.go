@@ -9,5 +9,5 @@
 //	<!-- end: NAME -->
 //
 // A test that finds another text there fails; run with -manual it writes the
-// page instead.
+// page instead (go test -p 1: the packages write the same page).
 package manual

@@ -36,7 +36,7 @@ func Part(t testing.TB, page, name, want string) {
 	want = strings.TrimSpace(want)
 	Page(t, page, func(text string) string {
 		head, rest, ok := strings.Cut(text, "<!-- made: "+name+" -->\n")
-		got, tail, ok2 := strings.Cut(rest, "\n<!-- end: "+name+" -->")
+		got, tail, ok2 := strings.Cut(rest, "<!-- end: "+name+" -->")
 		if !ok || !ok2 {
 			t.Fatalf("%s has no part %q", page, name)
 		}

@@ -117,7 +117,8 @@ func (e *env) check(t *testing.T) {
 	if left, _ := os.ReadDir(e.tmp); len(left) > 0 {
 		t.Errorf("left behind: %s", left[0].Name())
 	}
-	goleak.VerifyNone(t)
+	// glog, which the parser's dependency brings, starts one when it is loaded.
+	goleak.VerifyNone(t, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
 func (c *Case) ops(t *testing.T, e *env, f Form) []op.Operator {

@@ -42,6 +42,17 @@ func (sc *scope) aggregate(n *ast.FuncCall, call expr.AggCall, p place, pos spot
 	if call.OrderBy, err = sc.sortKeys(items(n.AggOrder), p); err != nil {
 		return nil, err
 	}
+	if label, err := b.enumExtreme(&call); err != nil {
+		return nil, err
+	} else if label != nil {
+		if n.Over != nil {
+			return label(sc.windowCall(n.Over, call, p, pos))
+		}
+		return label(sc.addAggregate(call, p, pos))
+	}
+	if err := b.enumOrder(&call, pos); err != nil {
+		return nil, err
+	}
 	if n.Over != nil {
 		if call.Distinct {
 			return nil, pgerr.Unsupported("DISTINCT is not implemented for window functions").At(pos.at())

@@ -26,8 +26,8 @@ func (sc *scope) rocCurve(m *model, name ast.Node, query *ast.SubLink, n *ast.Ra
 		return fromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no ROC curve: it is not a classifier of two classes", m.name).At(pos.at())
 	}
 	label := m.v.Target[0]
-	text := strings.NewReplacer("$label", quoteName(label), "$proba", quoteName("predicted_"+label+"_proba"),
-		"$positive", "'"+strings.ReplaceAll(m.v.Classes[1], "'", "''")+"'").Replace(rocQuery)
+	text := strings.NewReplacer("$label", parse.QuoteIdent(label), "$proba", parse.QuoteIdent("predicted_"+label+"_proba"),
+		"$positive", parse.QuoteLiteral(m.v.Classes[1])).Replace(rocQuery)
 	list, err := parse.Parse(text, parse.Postgres)
 	if err != nil {
 		return fromItem{}, err
@@ -53,5 +53,3 @@ func (sc *scope) rocCurve(m *model, name ast.Node, query *ast.SubLink, n *ast.Ra
 	}
 	return sc.item(ast.NewRangeSubselect(false, stmt, alias), nil)
 }
-
-func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

@@ -407,9 +407,9 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 		return err
 	}
 	if using {
-		a.compute(col.Num, "("+sql+")::"+t.String())
+		a.compute(col.Num, "("+sql+")::"+TypeSQL(p.st, t))
 	} else {
-		a.compute(col.Num, sql+"::"+t.String())
+		a.compute(col.Num, sql+"::"+TypeSQL(p.st, t))
 	}
 	col.Type = t
 	if col.Default != "" {
@@ -518,7 +518,7 @@ func (a *alteration) finish() error {
 			if !ok {
 				sql = QuoteIdent(a.old.ColumnNum(c.Num).Name)
 			}
-			cols = append(cols, "("+sql+")::"+c.Type.String())
+			cols = append(cols, "("+sql+")::"+TypeSQL(p.st, c.Type))
 		}
 		p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})
 		p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT " + strings.Join(cols, ", ") + " FROM " + p.qualifiedName(a.old)})

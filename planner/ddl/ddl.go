@@ -366,7 +366,23 @@ func (p *planner) taken(sc *catalog.Schema, name string, ifNot bool) (skip bool,
 }
 
 // QuoteIdent quotes a name for SQL text made here.
-func QuoteIdent(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+func QuoteIdent(s string) string { return parse.QuoteIdent(s) }
+
+// TypeSQL writes a type's name for SQL text made here.
+func TypeSQL(st *catalog.State, t types.Type) string {
+	e := st.EnumByOID(t.OID)
+	if e == nil {
+		return t.String()
+	}
+	name := QuoteIdent(e.Name)
+	if sc := st.Schema(e.Schema); sc != nil {
+		name = QuoteIdent(sc.Name) + "." + name
+	}
+	if t.OID == e.ArrayOID {
+		name += "[]"
+	}
+	return name
+}
 
 // qualifiedName is a relation's full name for SQL text made here.
 func (p *planner) qualifiedName(r *catalog.Relation) string {

@@ -233,16 +233,14 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 			}
 		}
 	}
-	// Dependents first: a state never has a view without its table.
-	slices.Reverse(order) // what a view depends on was met before it
+	// All at once: no state has a view without its table.
 	rank := map[catalog.RelKind]int{catalog.KindView: 0, catalog.KindMatView: 1, catalog.KindIndex: 2, catalog.KindTable: 3, catalog.KindSequence: 4}
 	slices.SortStableFunc(order, func(a, b *catalog.Relation) int { return cmp.Compare(rank[a.Kind], rank[b.Kind]) })
+	var drops []catalog.Change
 	for _, r := range order {
-		if err := p.add(&catalog.DropRelation{OID: r.OID}); err != nil {
-			return err
-		}
+		drops = append(drops, &catalog.DropRelation{OID: r.OID})
 	}
-	return nil
+	return p.add(drops...)
 }
 
 func dependent(what, detail string) error {

@@ -2,6 +2,7 @@ package fn
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,34 +31,35 @@ func typeNames(oids []types.OID) string {
 // alsoCalled are the functions behind operators that people call by name too.
 var alsoCalled = []string{"abs", "starts_with", "array_append", "array_cat", "array_prepend", "overlaps"}
 
-// behindOperators are the functions that have a name only because an operator
-// or an index needs one.
-func behindOperators() map[string]bool {
-	used := map[string]bool{}
+// internalNames match functions that have a name only because an index, a
+// cast, an aggregate or the binary protocol needs one.
+var internalNames = regexp.MustCompile(`(_cmp|cmp|send|_accum|_combine|_larger|_smaller|_escape)$|_cmp_|^numeric_|^d(exp|log1|log10|round|trunc)$|^(not)?like$|^textlen$|^_pg_`)
+
+// internal tells the functions that nobody calls by their names.
+func internal() func(name string) bool {
+	behind := map[string]bool{}
 	for _, op := range AllOperators() {
-		used[op.Func.Name] = true
+		behind[op.Func.Name] = true
 	}
-	out := map[string]bool{}
-	for _, f := range All() {
-		out[f.Name] = used[f.Name] && !slices.Contains(alsoCalled, f.Name) || strings.HasSuffix(f.Name, "_cmp") || strings.HasPrefix(f.Name, "_pg_") ||
-			f.Name == "bitcmp" || f.Name == "varbitcmp" || f.Name == "bpcharcmp" || f.Name == "byteacmp"
+	return func(name string) bool {
+		_, cast := types.ByTypname(name)
+		return behind[name] && !slices.Contains(alsoCalled, name) || internalNames.MatchString(name) || cast
 	}
-	return out
 }
 
 // TestManualFunctions keeps the manual's list of scalar functions.
 func TestManualFunctions(t *testing.T) {
-	hidden := behindOperators()
+	hidden := internal()
 	var rows [][]string
 	for _, fam := range []struct{ file, title string }{{"numbers", "numbers"}, {"strings", "text and bytes"}, {"datetime", "dates and times"}, {"arrays", "arrays"},
 		{"json", "JSON"}, {"enums", "enums"}, {"system", "the system"}} {
 		names := map[string]bool{}
 		for _, l := range lines(fam.file) {
-			if f := parseFunc(l, Scalar); !hidden[f.Name] {
-				names["`"+f.Name+"`"] = true
+			if f := parseFunc(l, Scalar); !hidden(f.Name) {
+				names[f.Name] = true
 			}
 		}
-		rows = append(rows, []string{fam.title, strings.Join(slices.Sorted(maps.Keys(names)), ", ")})
+		rows = append(rows, []string{fam.title, "`" + strings.Join(slices.Sorted(maps.Keys(names)), "`, `") + "`"})
 	}
 	manual.Part(t, sqlPage, "functions", manual.Table([]string{"family", "functions"}, rows))
 }

@@ -157,6 +157,3 @@ func decodeUnicode(s string, esc byte) string {
 	}
 	return b.String()
 }
-
-// quoteLiteral writes a value as a Postgres string literal.
-func quoteLiteral(v string) string { return "'" + strings.ReplaceAll(v, "'", "''") + "'" }

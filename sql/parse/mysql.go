@@ -288,7 +288,7 @@ func (t *translator) leave() { t.depth-- }
 // ident writes a name, folded.
 func (t *translator) ident(name string) { t.w(mysqlName(name)) }
 
-func mysqlName(name string) string { return quoteName(truncateName(fold(name))) }
+func mysqlName(name string) string { return QuoteName(truncateName(fold(name))) }
 
 func (t *translator) tableName(n sqlparser.TableName) {
 	if q := n.Qualifier.String(); q != "" {

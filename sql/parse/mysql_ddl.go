@@ -258,7 +258,7 @@ func (t *translator) columnDef(c *sqlparser.ColumnDefinition, start string) {
 		t.w("IN (")
 		for i, v := range c.Type.EnumValues {
 			t.comma(i)
-			t.w(quoteLiteral(mysqlLiteral(v)))
+			t.w(QuoteLiteral(mysqlLiteral(v)))
 		}
 		t.w(") )")
 	}

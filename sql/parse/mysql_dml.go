@@ -101,7 +101,7 @@ func (t *translator) readsOld(e sqlparser.Expr, assigned map[string]bool) {
 			return false, nil
 		}
 		if c, ok := n.(*sqlparser.ColName); ok && assigned[fold(c.Name.String())] {
-			t.refuse("UPDATE that reads column "+quoteName(fold(c.Name.String()))+" after assigning it", "set")
+			t.refuse("UPDATE that reads column "+QuoteName(fold(c.Name.String()))+" after assigning it", "set")
 		}
 		return t.err == nil, nil
 	}, e)

@@ -295,7 +295,7 @@ func (t *translator) literal(l *sqlparser.Literal) {
 			t.fail(pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x00"))
 			return
 		}
-		t.w(quoteLiteral(l.Val))
+		t.w(QuoteLiteral(l.Val))
 	case sqlparser.IntVal, sqlparser.DecimalVal, sqlparser.FloatVal:
 		t.w(l.Val)
 	case sqlparser.HexVal:
@@ -309,11 +309,11 @@ func (t *translator) literal(l *sqlparser.Literal) {
 	case sqlparser.BitNum:
 		t.w("B'" + strings.Trim(strings.TrimPrefix(strings.ToLower(l.Val), "0b"), "b'") + "'")
 	case sqlparser.DateVal:
-		t.w("DATE", quoteLiteral(l.Val))
+		t.w("DATE", QuoteLiteral(l.Val))
 	case sqlparser.TimeVal:
-		t.w("TIME", quoteLiteral(l.Val))
+		t.w("TIME", QuoteLiteral(l.Val))
 	case sqlparser.TimestampVal:
-		t.w("TIMESTAMP", quoteLiteral(l.Val))
+		t.w("TIMESTAMP", QuoteLiteral(l.Val))
 	default:
 		t.refuse("this kind of literal")
 	}
@@ -449,21 +449,21 @@ func (t *translator) dateArithmetic(e *sqlparser.IntervalDateExpr) {
 	}
 	t.w("(")
 	if l, ok := e.Date.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
-		t.w("TIMESTAMP", quoteLiteral(l.Val))
+		t.w("TIMESTAMP", QuoteLiteral(l.Val))
 	} else {
 		t.value(e.Date)
 	}
 	t.w(op)
 	if l, ok := e.Interval.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
 		if _, err := strconv.ParseFloat(l.Val, 64); err != nil {
-			t.refuse("INTERVAL "+quoteLiteral(l.Val), "interval")
+			t.refuse("INTERVAL "+QuoteLiteral(l.Val), "interval")
 			return
 		}
 		t.w(l.Val)
 	} else {
 		t.value(e.Interval)
 	}
-	t.w("* INTERVAL", quoteLiteral(unit), ")")
+	t.w("* INTERVAL", QuoteLiteral(unit), ")")
 }
 
 // variable writes @@x for the few settings that clients read; @x are MySQL's

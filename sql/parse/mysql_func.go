@@ -192,7 +192,7 @@ var datePart = map[string]string{
 // temporal writes an argument that MySQL reads as a date and time.
 func (t *translator) temporal(e sqlparser.Expr) {
 	if l, ok := e.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
-		t.w("TIMESTAMP", quoteLiteral(l.Val))
+		t.w("TIMESTAMP", QuoteLiteral(l.Val))
 		return
 	}
 	t.value(e)
@@ -378,7 +378,7 @@ func (t *translator) groupConcat(g *sqlparser.GroupConcatExpr) {
 	if g.Separator != "" { // Vitess keeps it quoted
 		sep = mysqlLiteral(g.Separator)
 	}
-	t.w(",", quoteLiteral(sep))
+	t.w(",", QuoteLiteral(sep))
 	t.orderBy(g.OrderBy)
 	t.w(")")
 }

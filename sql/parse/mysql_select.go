@@ -442,7 +442,7 @@ func (t *translator) framePoint(p *sqlparser.FramePoint) {
 			t.refuse("INTERVAL … "+p.Unit.ToString(), p.Unit.ToString())
 			return
 		}
-		t.w("* INTERVAL", quoteLiteral(unit))
+		t.w("* INTERVAL", QuoteLiteral(unit))
 	}
 	if p.Type == sqlparser.ExprPrecedingType {
 		t.w("PRECEDING")

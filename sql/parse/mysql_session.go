@@ -144,7 +144,7 @@ func (t *translator) setting(name string, e *sqlparser.SetExpr) {
 		case value == "system" || value == "default":
 			t.w("SET TIME ZONE DEFAULT")
 		case len(value) == 6 && (value[0] == '+' || value[0] == '-') && value[3] == ':':
-			t.w("SET TIME ZONE INTERVAL", quoteLiteral(value), "HOUR TO MINUTE")
+			t.w("SET TIME ZONE INTERVAL", QuoteLiteral(value), "HOUR TO MINUTE")
 		default:
 			l, ok := e.Expr.(*sqlparser.Literal)
 			if !ok {
@@ -157,7 +157,7 @@ func (t *translator) setting(name string, e *sqlparser.SetExpr) {
 	default:
 		parts := strings.Split(name, ".")
 		for i, p := range parts {
-			parts[i] = quoteName(p)
+			parts[i] = QuoteName(p)
 		}
 		t.w("SET", strings.Join(parts, "."), "=")
 		switch v := e.Expr.(type) {
@@ -168,7 +168,7 @@ func (t *translator) setting(name string, e *sqlparser.SetExpr) {
 		case sqlparser.BoolVal:
 			t.w(value)
 		case *sqlparser.ColName:
-			t.w(quoteLiteral(v.Name.String()))
+			t.w(QuoteLiteral(v.Name.String()))
 		case *sqlparser.UnaryExpr:
 			if l, ok := v.Expr.(*sqlparser.Literal); ok && v.Operator == sqlparser.UMinusOp && l.Type != sqlparser.StrVal {
 				t.w("- " + l.Val)

@@ -107,7 +107,7 @@ func (c *translator) argument(lo, hi int) error {
 		for k, p := range name {
 			name[k] = mysqlName(p)
 		}
-		c.w(quoteLiteral(strings.Join(name, ".")))
+		c.w(QuoteLiteral(strings.Join(name, ".")))
 		return nil
 	case s.isWord(lo, "table") && hi > lo+1:
 		name, next := s.qualified(lo+1, hi)

@@ -150,9 +150,9 @@ func (s *source) pgExpr(lo, hi int) *fragment {
 		}
 		switch {
 		case s.mysql && s.kind(i) == tokString:
-			w.put(i, quoteLiteral(s.literal(i)))
+			w.put(i, QuoteLiteral(s.literal(i)))
 		case s.mysql && s.kind(i) == tokQuoted:
-			w.put(i, quoteName(s.name(i)))
+			w.put(i, QuoteName(s.name(i)))
 		default:
 			w.copy(i, i+1)
 		}

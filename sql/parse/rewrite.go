@@ -48,7 +48,7 @@ func (s *source) rewriteTo(w *writer, lo, hi int) {
 			from = i
 		case s.kind(i) == tokString && (s.text[s.toks[i].start] == '$' || s.commented(i)):
 			w.copy(from, i)
-			w.put(i, quoteLiteral(s.literal(i)))
+			w.put(i, QuoteLiteral(s.literal(i)))
 			i++
 			from = i
 		default:
@@ -65,9 +65,9 @@ func (s *source) rewriteModelArgs(w *writer, i, hi int) int {
 	name, next := s.qualified(i+1, hi)
 	parts := make([]string, len(name))
 	for k, p := range name {
-		parts[k] = quoteName(p)
+		parts[k] = QuoteName(p)
 	}
-	w.put(i, "'"+strings.ReplaceAll(strings.Join(parts, "."), "'", "''")+"'")
+	w.put(i, QuoteLiteral(strings.Join(parts, ".")))
 	for i = next; i < hi && s.isSelf(i, ','); {
 		switch {
 		case s.isWord(i+1, "table") && s.isName(i+2):

@@ -79,7 +79,7 @@ func TestLiteral(t *testing.T) {
 
 func TestQuoteName(t *testing.T) {
 	for _, name := range []string{"a", "A", "a b", "select", `a"b`, "1a", "ü", "a$1", "", "_", "left", "int", "naïve", strings.Repeat("x", 63)} {
-		q := quoteName(name)
+		q := QuoteName(name)
 		src, bad := scanPostgres(q)
 		if name == "" {
 			continue // there is no such name; what matters is that nothing breaks

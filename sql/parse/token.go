@@ -130,16 +130,3 @@ func unquoteName(raw string) string {
 	q := raw[:1]
 	return strings.ReplaceAll(raw[1:len(raw)-1], q+q, q)
 }
-
-// quoteName writes a name so that unquoteName and folding give it back.
-func quoteName(name string) string {
-	plain := name != ""
-	for i := 0; i < len(name) && plain; i++ {
-		c := name[i]
-		plain = c >= 'a' && c <= 'z' || c == '_' || i > 0 && (c >= '0' && c <= '9' || c == '$')
-	}
-	if plain && !isReserved(name) {
-		return name
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -20,30 +19,6 @@ import (
 )
 
 var env = &types.Env{Location: time.UTC}
-
-func TestCheckText(t *testing.T) {
-	for in, want := range map[string]string{
-		"":             "",
-		"plain":        "",
-		"Übung 水 🙂 ":   "",
-		"\ufffd":       "",
-		"a\x00b":       "0x00",
-		"\xff":         "0xff",
-		"\xc3(":        "0xc3 0x28",
-		"x\xe2\x82":    "0xe2 0x82",
-		"\xed\xa0\x80": "0xed 0xa0 0x80", // half a surrogate pair
-		"\xf0\x9f\x99": "0xf0 0x9f 0x99",
-		"\x80":         "0x80",
-	} {
-		err := codec.CheckText([]byte(in))
-		switch {
-		case want == "" && err != nil:
-			t.Errorf("%q: %v", in, err)
-		case want != "" && (pgerr.CodeOf(err) != pgerr.CharacterNotInRepertoire || !strings.HasSuffix(err.Error(), `"UTF8": `+want)):
-			t.Errorf("%q: %v, want %s", in, err, want)
-		}
-	}
-}
 
 // TestRows writes values of every way in which a column is carried, with
 // NULLs and a selection, and reads the messages back.

@@ -1,9 +1,7 @@
 package codec
 
 import (
-	"fmt"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -29,7 +27,7 @@ func Params(ts []types.Type, formats []int16, values [][]byte, env *types.Env) (
 		}
 		if f == Binary {
 			out[i], err = types.ParseBinary(ts[i], v)
-		} else if err = CheckText(v); err == nil {
+		} else if err = types.CheckUTF8(string(v)); err == nil {
 			out[i], err = types.ParseText(ts[i], string(v), env)
 		}
 		if err != nil {
@@ -69,36 +67,4 @@ func format(formats []int16, i int) (int16, error) {
 		return 0, pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", f)
 	}
 	return f, nil
-}
-
-// CheckText wants text in UTF-8 without zero bytes; the error (22021) shows
-// the first character that is not, as PostgreSQL does.
-func CheckText(v []byte) error {
-	for at := 0; at < len(v); {
-		if v[at] != 0 && v[at] < utf8.RuneSelf {
-			at++
-			continue
-		}
-		r, n := utf8.DecodeRune(v[at:])
-		if r != 0 && (r != utf8.RuneError || n > 1) {
-			at += n
-			continue
-		}
-		// As many bytes as the first one announces.
-		want := 1
-		switch c := v[at]; {
-		case c >= 0xf0 && c < 0xf8:
-			want = 4
-		case c >= 0xe0 && c < 0xf0:
-			want = 3
-		case c >= 0xc0 && c < 0xe0:
-			want = 2
-		}
-		shown := ""
-		for _, c := range v[at:min(at+want, len(v))] {
-			shown += fmt.Sprintf(" 0x%02x", c)
-		}
-		return pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\":%s", shown)
-	}
-	return nil
 }

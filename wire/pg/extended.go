@@ -46,7 +46,7 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if m.Name == "" {
 		c.drop("")
 	}
-	if err := codec.CheckText([]byte(m.Query)); err != nil {
+	if err := types.CheckUTF8(m.Query); err != nil {
 		return err
 	}
 	pieces, err := c.sess.Script(m.Query)

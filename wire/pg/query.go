@@ -25,7 +25,7 @@ func (c *conn) query(sql string) error {
 		p.close()
 		delete(c.portals, "")
 	}
-	if err := codec.CheckText([]byte(sql)); err != nil {
+	if err := types.CheckUTF8(sql); err != nil {
 		return c.failed(err)
 	}
 	if err := c.script(sql); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/auth"
-	"github.com/tributarydb/tributary/wire/codec"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
@@ -111,7 +111,7 @@ func (c *conn) startupPacket() ([]byte, error) {
 }
 
 func startupParams(body []byte) ([][2]string, error) {
-	if err := codec.CheckText(bytes.ReplaceAll(body, []byte{0}, []byte{' '})); err != nil {
+	if err := types.CheckUTF8(strings.ReplaceAll(string(body), "\x00", " ")); err != nil {
 		return nil, pgerr.From(err).WithSeverity(pgerr.SevFatal)
 	}
 	var out [][2]string

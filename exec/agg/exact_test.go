@@ -1,0 +1,138 @@
+package agg
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// trueSum is the sum of finite values, correctly rounded.
+func trueSum(xs []float64) float64 {
+	s := new(big.Float).SetPrec(4096)
+	for _, x := range xs {
+		s.Add(s, new(big.Float).SetPrec(4096).SetFloat64(x))
+	}
+	f, _ := s.Float64()
+	return f
+}
+
+func TestExactIsTheTrueSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	gen := map[string]func() float64{
+		"uniform":   r.Float64,
+		"money":     func() float64 { return math.Round(r.Float64()*1e6) / 100 },
+		"normal":    func() float64 { return r.NormFloat64() * 1e3 },
+		"denormal":  func() float64 { return math.Float64frombits(r.Uint64N(1 << 54)) },
+		"integers":  func() float64 { return float64(r.Int64N(1 << 53)) },
+		"tenths":    func() float64 { return 0.1 },
+		"halves":    func() float64 { return math.Ldexp(float64(r.IntN(8)), r.IntN(60)) },
+		"greatest":  func() float64 { return math.MaxFloat64 / 4096 * r.Float64() },
+		"negatives": func() float64 { return -r.ExpFloat64() },
+	}
+	for name, f := range gen {
+		for range 300 {
+			xs := make([]float64, 1+r.IntN(300))
+			var e exact
+			for i := range xs {
+				xs[i] = f()
+				e.add(xs[i])
+			}
+			if got, want := e.value(), trueSum(xs); got != want {
+				t.Fatalf("%s: sum of %d values is %v (%x), not %v (%x)", name, len(xs), got, math.Float64bits(got), want, math.Float64bits(want))
+			}
+			if got, _ := e.big().Float64(); got != e.value() {
+				t.Fatalf("%s: in full %v, rounded %v", name, got, e.value())
+			}
+		}
+	}
+}
+
+// TestExactInAnyOrder sums wild values whose small parts are lost: however they
+// are ordered and split, the same is lost.
+func TestExactInAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 500 {
+		xs := make([]float64, 2+r.IntN(200))
+		for i := range xs {
+			for {
+				xs[i] = math.Float64frombits(r.Uint64())
+				if xs[i]-xs[i] == 0 {
+					break
+				}
+			}
+			if r.IntN(2) == 0 {
+				xs[i] = math.Ldexp(r.NormFloat64(), r.IntN(200)-100)
+			}
+		}
+		var want exact
+		for _, x := range xs {
+			want.add(x)
+		}
+		for range 5 {
+			r.Shuffle(len(xs), func(i, j int) { xs[i], xs[j] = xs[j], xs[i] })
+			parts := make([]exact, 1+r.IntN(5))
+			for _, x := range xs {
+				parts[r.IntN(len(parts))].add(x)
+			}
+			var got exact
+			for _, i := range r.Perm(len(parts)) {
+				var p exact
+				p.decode(parts[i].encode(nil))
+				got.merge(&p)
+			}
+			if got.value() != want.value() || got.n != want.n {
+				t.Fatalf("%v in one order, %v in another", want.value(), got.value())
+			}
+		}
+	}
+}
+
+func TestExactSpecials(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		xs   []float64
+		want float64
+	}{
+		{nil, 0}, {[]float64{0, math.Copysign(0, -1)}, 0}, {[]float64{inf, 1}, inf}, {[]float64{1, -inf}, -inf}, {[]float64{inf, -inf}, math.NaN()},
+		{[]float64{math.NaN(), inf}, math.NaN()}, {[]float64{math.MaxFloat64, math.MaxFloat64}, inf}, {[]float64{math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64}, math.MaxFloat64},
+		{[]float64{1e308, -1e308, 1}, 0}, {[]float64{5e-324, -5e-324}, 0}, {[]float64{5e-324, 5e-324}, 1e-323},
+	} {
+		var e exact
+		for _, x := range c.xs {
+			e.add(x)
+		}
+		if got := e.value(); got != c.want && (got == got || c.want == c.want) {
+			t.Errorf("%v: %v, not %v", c.xs, got, c.want)
+		}
+	}
+}
+
+// TestExactCarries adds so much that chunks would overflow without carrying.
+func TestExactCarries(t *testing.T) {
+	var e exact
+	x := math.Ldexp(1<<53-1, -20)
+	e.add(x)
+	for range 40 { // doubles the sum each time
+		c := e
+		e.merge(&c)
+	}
+	if got, want := e.value(), math.Ldexp(x, 40); got != want || e.n != 1<<40 {
+		t.Errorf("%v of %d values, not %v", got, e.n, want)
+	}
+}
+
+func BenchmarkExact(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 3))
+	xs := make([]float64, 8192)
+	for i := range xs {
+		xs[i] = r.Float64() * 100
+	}
+	states := make([]exact, 1024)
+	b.SetBytes(8 * 8192)
+	for range b.N {
+		for i, x := range xs {
+			states[i&1023].add(x)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package op_test
+
+import (
+	"context"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// repeating makes strings of len times the row's number, as eval does: what
+// would be too much for one batch is an error.
+type repeating struct{ len, limit int }
+
+func (p repeating) Eval(_ context.Context, b *batch.Batch) (arrow.Array, error) {
+	offs, n := []int32{0}, 0
+	for k := range b.Rows() {
+		row := k
+		if b.Sel != nil {
+			row = int(b.Sel[k])
+		}
+		n += p.len * int(types.DatumAt(types.Int4, b.Cols[0], row).(int64))
+		offs = append(offs, int32(n))
+	}
+	if n > p.limit && b.Rows() > 1 {
+		return nil, pgerr.Wrap(pgerr.ProgramLimitExceeded, eval.ErrBatchTooLarge, "too large")
+	}
+	return batch.FromOffsets(types.Text.Arrow(), offs, []byte(strings.Repeat("x", n)), nil), nil
+}
+
+func (p repeating) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+	return p.Eval(ctx, b)
+}
+
+// TestLongResults: a projection whose results are long gives them in more
+// batches, all of them and in order.
+func TestLongResults(t *testing.T) {
+	tb := optest.Table{Types: []types.Type{types.Int4}}
+	var want []types.Row
+	r := rand.New(rand.NewSource(3))
+	for range 900 {
+		n := int64(r.Intn(40))
+		tb.Rows = append(tb.Rows, types.Row{n})
+		want = append(want, types.Row{n, strings.Repeat("x", 300*int(n))})
+	}
+	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Int4, types.Text}, Want: want, Lanes: []int{1}, Ordered: true,
+		Build: func(_ *op.Runtime, in [][]op.Operator) []op.Operator {
+			return op.NewProject(in[0], [][]op.Item{{{Col: 0}, {Program: repeating{300, 100_000}}}})
+		}})
+}
+
+// TestLongRows: a leaf's batches of long rows are cut.
+func TestLongRows(t *testing.T) {
+	tb := optest.Table{Types: []types.Type{types.Text}}
+	for i := range 40 {
+		tb.Rows = append(tb.Rows, types.Row{strings.Repeat(string(rune('a'+i%26)), 1<<20)})
+	}
+	whole := tb.Batches(t, optest.Form{Size: 40})
+	lanes := op.NewScan(&op.Runtime{Lanes: 1}, nil, 3, &dealing{n: 1}, func(context.Context, *op.Split) (op.BatchReader, error) {
+		return &reading{batches: whole}, nil
+	})
+	n, batches := 0, 0
+	for {
+		b, err := lanes[0].Next(context.Background())
+		if err != nil {
+			break
+		}
+		if b.Bytes() > 9<<20 {
+			t.Errorf("a batch of %d bytes", b.Bytes())
+		}
+		for i := range b.Rows() {
+			if got := types.DatumAt(types.Text, b.Cols[0], i); got != tb.Rows[n][0] {
+				t.Fatalf("row %d is another", n)
+			}
+			n++
+		}
+		batches++
+	}
+	if n != 40 || batches < 5 {
+		t.Errorf("%d rows in %d batches", n, batches)
+	}
+	if err := lanes[0].Close(); err != nil {
+		t.Error(err)
+	}
+}
