@@ -36,7 +36,7 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 	for _, it := range d.Returning {
 		cols = append(cols, it.Col)
 	}
-	return &handler{cols: cols, params: d.Params, open: func(ctx context.Context, x *execution) (*result, error) {
+	return &handler{cols: cols, params: d.Params, again: cols == nil, open: func(ctx context.Context, x *execution) (*result, error) {
 		if err := s.writable(dmlVerb(d.Kind)); err != nil {
 			return nil, err
 		}

@@ -83,6 +83,9 @@ type handler struct {
 	// open starts an execution. The result's columns may differ from cols only
 	// where cols is nil (EXECUTE, FETCH).
 	open func(ctx context.Context, x *execution) (*result, error)
+	// again tells a statement that may be run anew where its commit met a
+	// conflict.
+	again bool
 	// control statements run in a failed transaction and start none.
 	control bool
 }
@@ -187,6 +190,7 @@ type Portal struct {
 	state  portalState
 	asleep bool // between a row limit and the next call of Next
 	tag    string
+	told   bool // the tag was asked for
 }
 
 type portalState uint8
@@ -219,6 +223,12 @@ func (p *Portal) Start(ctx context.Context) error {
 	}
 	p.x = x
 	p.state = portalOpen
+	if t := s.tx; t != nil && !p.p.h.control {
+		t.only = nil
+		if t.statements++; t.statements == 1 && !t.explicit && t.iso == readCommitted && p.p.h.again {
+			t.only = p
+		}
+	}
 	res, err := p.p.h.open(x.ctx, x)
 	if err != nil {
 		return p.failed(err)
@@ -304,7 +314,10 @@ func (p *Portal) Suspend() {
 }
 
 // Tag is the command tag, valid after io.EOF.
-func (p *Portal) Tag() string { return p.tag }
+func (p *Portal) Tag() string {
+	p.told = true
+	return p.tag
+}
 
 // Close stops the execution. It may be called twice.
 func (p *Portal) Close() error {

@@ -25,7 +25,7 @@ func (s *Session) Sync(ctx context.Context, ok bool) error {
 		s.rollback()
 		return nil
 	}
-	return s.commit(ctx)
+	return s.syncAgain(ctx)
 }
 
 // commit proposes the transaction's changes and ends it whatever comes.

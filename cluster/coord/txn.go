@@ -47,6 +47,9 @@ type txn struct {
 	start    time.Time
 	xid      uint64
 
+	statements int     // begun
+	only       *Portal // see syncAgain
+
 	base    *catalog.State // nil until the first statement
 	view    *catalog.State // base with changes; nil when it must be made anew
 	changes []catalog.Change

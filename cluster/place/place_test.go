@@ -1,7 +1,6 @@
 package place_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -170,7 +169,7 @@ func TestNeverLose(t *testing.T) {
 				}
 			}
 			if live == 0 || len(f.Nodes) > 5 {
-				t.Fatal(fmt.Sprintf("step %d: %+v %+v", step, f, nodes))
+				t.Fatalf("step %d: %+v %+v", step, f, nodes)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -115,4 +116,27 @@ func (f *feeder) Read(p []byte) (int, error) {
 	n := copy(p, f.rest)
 	f.rest = f.rest[n:]
 	return n, nil
+}
+
+// TestManualFlags keeps the manual's list of the flags of serve.
+func TestManualFlags(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, "serve", "-h").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	// The default of --threads is this machine's.
+	text := regexp.MustCompile(`\(default \d+\)`).ReplaceAllString(string(out), "(default: the cores that the cgroup allows)")
+	text = regexp.MustCompile(` \(default "([^"]*)"\)`).ReplaceAllString(text, " (default: `$1`)")
+	var rows [][]string
+	for _, f := range regexp.MustCompile(`(?m)^  -(\S+)(?: \S+)?\n\s+(.*)$`).FindAllStringSubmatch(text, -1) {
+		rows = append(rows, []string{"`--" + f[1] + "`", f[2]})
+	}
+	if len(rows) != strings.Count(text, "\n  -") {
+		t.Errorf("%d flags are understood of\n%s", len(rows), text)
+	}
+	manual.Part(t, "docs/operations.md", "flags", manual.Table([]string{"flag", "meaning"}, rows))
 }

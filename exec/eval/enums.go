@@ -2,6 +2,7 @@ package eval
 
 import (
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -43,7 +44,7 @@ func enumParse(to types.Type) impl {
 				return l, nil
 			}
 		}
-		return "", pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", quoteIdent(x.Name), s)
+		return "", pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", parse.QuoteName(x.Name), s)
 	})
 }
 

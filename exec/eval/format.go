@@ -3,6 +3,7 @@ package eval
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -185,7 +186,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 			s = types.TextOf(ty, d, c.env.types())
 			switch kind {
 			case 'I':
-				s = quoteIdent(s)
+				s = parse.QuoteName(s)
 			case 'L':
 				s = quoteLiteral(s)
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -401,23 +402,23 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 		}
 		if schema, name, ok := systemRelationName(h, oid); ok {
 			if schema == "pg_catalog" || findRelation(h, []string{name}) == oid {
-				return quoteIdent(name), true
+				return parse.QuoteName(name), true
 			}
-			return quoteIdent(schema) + "." + quoteIdent(name), true
+			return parse.QuoteName(schema) + "." + parse.QuoteName(name), true
 		}
 	case types.RegtypeOID:
 		return typeName(h, oid, -1)
 	case types.RegnamespaceOID:
 		if s := st.Schema(oid); s != nil {
-			return quoteIdent(s.Name), true
+			return parse.QuoteName(s.Name), true
 		}
 	case types.RegroleOID:
 		if r := st.Role(oid); r != nil {
-			return quoteIdent(r.Name), true
+			return parse.QuoteName(r.Name), true
 		}
 	case types.RegprocOID:
 		if f := fn.ByOID(oid); f != nil {
-			return quoteIdent(f.Name), true
+			return parse.QuoteName(f.Name), true
 		}
 		if p, ok := h.(Procedures); ok {
 			return p.ProcedureName(oid)
@@ -428,7 +429,7 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 			for i, a := range f.Args {
 				args[i] = types.TypeName(a)
 			}
-			return quoteIdent(f.Name) + "(" + strings.Join(args, ",") + ")", true
+			return parse.QuoteName(f.Name) + "(" + strings.Join(args, ",") + ")", true
 		}
 	case types.RegoperOID, types.RegoperatorOID:
 		for _, o := range fn.AllOperators() {
@@ -447,7 +448,7 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 	case types.RegcollationOID:
 		for _, n := range []string{"default", "C", "POSIX"} {
 			if collations[n] == oid {
-				return quoteIdent(n), true
+				return parse.QuoteName(n), true
 			}
 		}
 	}
@@ -457,10 +458,10 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 func qualified(h Host, schema types.OID, name string, visible bool) string {
 	if !visible {
 		if s := h.Catalog().Schema(schema); s != nil {
-			return quoteIdent(s.Name) + "." + quoteIdent(name)
+			return parse.QuoteName(s.Name) + "." + parse.QuoteName(name)
 		}
 	}
-	return quoteIdent(name)
+	return parse.QuoteName(name)
 }
 
 // typeName is format_type(): built-in types, then a user's.

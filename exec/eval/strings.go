@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -75,7 +76,7 @@ func addStrings(t table) {
 	})))
 	t.puts(always(strict1(func(n int64) string { return hex(uint64(uint32(n))) })), "to_hex(int4)")
 	t.puts(always(strict1(func(n int64) string { return hex(uint64(n)) })), "to_hex(int8)")
-	t.put("quote_ident(text)", always(strict1(quoteIdent)))
+	t.put("quote_ident(text)", always(strict1(parse.QuoteName)))
 	t.put("quote_literal(text)", always(strict1(quoteLiteral)))
 	t.put("quote_nullable(text)", always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {

@@ -20,7 +20,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
+}
 
 // sent keeps what is sent to each task.
 type sent struct {

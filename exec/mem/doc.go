@@ -15,6 +15,6 @@
 // never reaches into an operator: ShouldSpill is a flag that operators read at
 // their own batch boundary.
 //
-// The package counts; it does not allocate. Streaming batches are not charged,
-// what is kept is.
+// The package counts; it does not allocate. What is kept is charged; batches in
+// flight are not one by one. Watch counts what lives beyond all accounts.
 package mem

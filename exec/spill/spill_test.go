@@ -19,7 +19,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
+}
 
 var ts = []types.Type{types.Int8, types.Text}
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 )
 
 func pgTables(v *view, put put) error {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -94,4 +95,22 @@ func Table(head []string, rows [][]string) string {
 		line(r)
 	}
 	return b.String()
+}
+
+var named = regexp.MustCompile("`([a-z][a-z0-9]*(?:/[a-zA-Z0-9_.*-]+)+)`")
+
+// Files fails if a page names a file or a directory that is not there. A name
+// is text in backquotes with a slash and no spaces; it may be a pattern.
+func Files(t testing.TB, page string) {
+	t.Helper()
+	dir := Root(t)
+	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(page)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range named.FindAllStringSubmatch(string(b), -1) {
+		if found, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(m[1]))); err != nil || len(found) == 0 {
+			t.Errorf("%s names %s, which is not there", page, m[1])
+		}
+	}
 }

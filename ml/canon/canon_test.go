@@ -1,6 +1,7 @@
 package canon
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -15,7 +16,7 @@ func sample() []byte {
 	e.Int(-3)
 	e.F64(1.5)
 	e.Str("añ")
-	e.F64s([]float64{1, -0.0, 3})
+	e.F64s([]float64{1, math.Copysign(0, -1), 3})
 	e.I64s([]int64{-1, 5})
 	e.Strs([]string{"", "x"})
 	e.Type(types.FixedNumeric(15, 2, true))
@@ -33,7 +34,7 @@ func TestRoundTrip(t *testing.T) {
 	if err := d.Done("sample"); err != nil {
 		t.Fatal(err)
 	}
-	want := []any{uint8(7), true, -3, 1.5, "añ", []float64{1, -0.0, 3}, []int64{-1, 5}, []string{"", "x"}, types.FixedNumeric(15, 2, true), []byte{9}}
+	want := []any{uint8(7), true, -3, 1.5, "añ", []float64{1, math.Copysign(0, -1), 3}, []int64{-1, 5}, []string{"", "x"}, types.FixedNumeric(15, 2, true), []byte{9}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

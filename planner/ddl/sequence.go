@@ -14,7 +14,11 @@ import (
 
 func (p *planner) createSequence(n *ast.CreateSeqStmt) error {
 	p.res.Tag = "CREATE SEQUENCE"
-	sc, err := p.schemaFor(n.Sequence)
+	rv := *n.Sequence
+	if t := p.env.Bind.Text; t != nil && t.Temporary() {
+		rv.RelPersistence = 't'
+	}
+	sc, err := p.schemaFor(&rv)
 	if err != nil {
 		return err
 	}

@@ -129,6 +129,15 @@ func (s *Statement) words(n int) []string {
 	return out
 }
 
+// Temporary tells CREATE TEMPORARY …, which the tree of a sequence does not.
+func (s *Statement) Temporary() bool {
+	w := s.words(3)
+	if len(w) == 3 && (w[1] == "LOCAL" || w[1] == "GLOBAL") {
+		w = w[1:]
+	}
+	return len(w) > 1 && (w[1] == "TEMP" || w[1] == "TEMPORARY")
+}
+
 // objectWords names the kind of object after CREATE, ALTER or DROP.
 func objectWords(w []string) string {
 	i := 0

@@ -137,8 +137,7 @@ func TestSlowReader(t *testing.T) {
 	addr := serveFake(t, e, nil)
 	c := connect(t, addr)
 	s := e.any()
-	const rows = 1 << 20 // 64 GiB
-	c.send(&pgproto3.Query{String: "wide 1048576"})
+	c.send(&pgproto3.Query{String: "wide 1048576"}) // 64 GiB
 	last := -1
 	eventually(t, "the server waits for the client", func() bool {
 		time.Sleep(50 * time.Millisecond)

@@ -1,0 +1,38 @@
+package coord
+
+import (
+	"context"
+	"io"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// maxAgain bounds how often a statement is run again for a conflict. Of the
+// commits that meet, one goes through each time.
+const maxAgain = 50
+
+// syncAgain commits the implicit transaction, and where that meets a conflict
+// runs its one statement again over what is committed by now, as a statement
+// that waited for a lock would go on in PostgreSQL. It does so only for
+// statements that have told the client nothing: a DML without RETURNING, whose
+// tag is the same again or has not been asked for.
+func (s *Session) syncAgain(ctx context.Context) error {
+	p := s.tx.only
+	for n := 0; ; n++ {
+		err := s.commit(ctx)
+		if err == nil || p == nil || n == maxAgain || pgerr.CodeOf(err) != pgerr.SerializationFailure || ctx.Err() != nil {
+			return err
+		}
+		again := &Portal{p: p.p, params: p.params}
+		if _, e := again.Next(ctx); e != io.EOF {
+			_ = again.Close()
+			s.rollback()
+			return e
+		}
+		if p.told && again.tag != p.tag {
+			s.rollback()
+			return err
+		}
+		p.tag = again.tag
+	}
+}

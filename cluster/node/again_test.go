@@ -1,0 +1,59 @@
+package node
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// TestSessionsAddUp has sessions of two nodes update the same rows by single
+// statements at the same time: none fails, and nothing is lost.
+func TestSessionsAddUp(t *testing.T) {
+	nodes := start(t, 2)
+	c := connect(t, nodes[0])
+	c.must("create table counters (id int primary key, n int)")
+	c.must("insert into counters select i, 0 from generate_series(1, 3) i")
+	const sessions, each = 4, 15
+	var wg sync.WaitGroup
+	errs := make([]error, sessions)
+	for i := range sessions {
+		s := connect(t, nodes[i%2])
+		wg.Go(func() {
+			for range each {
+				if _, err := s.do("update counters set n = n + 1 where id <> 2"); err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("session %d: %v", i, err)
+		}
+	}
+	got := c.must("select id, n from counters order by id")
+	if want := []string{"1|60", "2|0", "3|60"}; len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
+// TestConflictIsSeen leaves the conflict to the client where running the
+// statement again could give another answer than the client has.
+func TestConflictIsSeen(t *testing.T) {
+	nodes := start(t, 1)
+	a, b := connect(t, nodes[0]), connect(t, nodes[0])
+	a.must("create table t (i int primary key, n int)")
+	a.must("insert into t values (1, 0)")
+	a.must("begin")
+	a.must("update t set n = 1")
+	b.must("update t set n = 2")
+	if _, err := a.do("commit"); pgerr.CodeOf(err) != pgerr.SerializationFailure {
+		t.Errorf("a transaction of several statements: %v", err)
+	}
+	if got := a.must("select n from t"); got[0] != "2" {
+		t.Errorf("n is %v", got)
+	}
+}

@@ -1,0 +1,114 @@
+package node
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+const flowers = `create table flowers as select (i % 3)::int4 as kind, i % 2 = 0 as even, (((i * 37) % 101) / 10.0 + (i % 3) * 4)::float8 as a,
+	(((i * 53) % 97) / 20.0 - (i % 3))::float8 as b, case i % 4 when 0 then 'red' when 1 then 'blue' when 2 then null else 'green' end as colour,
+	(i % 7 + 1)::float8 as w from generate_series(1, 3000) i`
+
+// one gives the only value of a query.
+func (c *client) one(sql string) string {
+	c.t.Helper()
+	rows := c.must(sql)
+	if len(rows) != 1 {
+		c.t.Fatalf("%s gives %d rows", sql, len(rows))
+	}
+	return rows[0]
+}
+
+func (c *client) number(sql string) float64 {
+	c.t.Helper()
+	f, err := strconv.ParseFloat(c.one(sql), 64)
+	if err != nil {
+		c.t.Fatalf("%s: %v", sql, err)
+	}
+	return f
+}
+
+// TestModels uses models through SQL as the manual says, on one node and on
+// three, where all is the same.
+func TestModels(t *testing.T) {
+	var hashes [][]string
+	for _, n := range []int{1, 3} {
+		nodes := start(t, n)
+		c := connect(t, nodes[n-1], spread)
+		c.must(flowers)
+		c.must("train model kinds using logistic_regression predict kind with (l2_reg = 0.1, data_split_eval_fraction = 0.2) as select kind, a, b, colour from flowers")
+		c.must("train model twos using logistic_regression predict even with (optimizer = 'adam', epochs = 3, batch_size = 100, weight = w) as select even, a, b, w from flowers")
+		c.must("train model line using linear_regression predict a transform (ml.standard_scaler(b), ml.one_hot_encoder(colour)) as select * from flowers")
+		c.must("create model grouped options (model_type = 'linear_reg', input_label_cols = ['s']) as select colour, avg(b) as m, sum(a * 0.1) as s from flowers group by colour, kind, even, w")
+		hashes = append(hashes, c.must("select name || ' ' || sha256 from ml.models order by 1"))
+
+		if got := c.one("select count(*) from flowers f where predict('kinds', f) = kind"); got < "2000" {
+			t.Errorf("only %s of 3000 are right", got)
+		}
+		if got := c.one("select count(*) from (select predict_proba('kinds', f) p from flowers f) x where abs(p[1] + p[2] + p[3] - 1) < 1e-12 and array_length(p, 1) = 3"); got != "3000" {
+			t.Errorf("%s rows have three probabilities that add to one", got)
+		}
+		if got := c.one("select count(*) from flowers f where predict('line', b => b, colour => colour) <> predict('line', f)"); got != "0" {
+			t.Errorf("%s predictions differ by how features are named", got)
+		}
+		byHand := c.number("select accuracy(kind, predict('kinds', f)) from flowers f")
+		if got := c.number("select accuracy from ml.evaluate('kinds', (select * from flowers))"); got != byHand {
+			t.Errorf("accuracy is %v and %v", got, byHand)
+		}
+		if got := c.number("select sum(count) from ml.confusion_matrix('kinds', (select * from flowers)) where expected_label = predicted_label"); math.Round(byHand*3000) != got {
+			t.Errorf("the confusion matrix has %v right, not %v", got, byHand*3000)
+		}
+		// The area under the curve is that of the trapezia.
+		area := c.number(`select sum((x - px) * (y + py) / 2) from (select false_positive_rate x, recall y, coalesce(lag(false_positive_rate) over w, 0) px,
+			coalesce(lag(recall) over w, 0) py from ml.roc_curve('twos', (select * from flowers)) window w as (order by threshold desc)) c`)
+		if got := c.number("select roc_auc from ml.evaluate('twos', (select * from flowers))"); got-area > 1e-9 || area-got > 1e-9 {
+			t.Errorf("the area under the curve is %v, roc_auc %v", area, got)
+		}
+		if got := c.one("select count(*) from ML.PREDICT(MODEL kinds, (select a, b, colour from flowers limit 5)) where predicted_kind between 0 and 2"); got != "5" {
+			t.Errorf("BigQuery's spelling gives %s rows", got)
+		}
+		plan := strings.Join(c.must("explain analyze train model x using linear_regression predict a as select a, b from flowers"), "\n")
+		for _, want := range []string{"Train linear_regression", "Rows: 3000 trained on", "Collect", "Seq Scan on flowers"} {
+			if !strings.Contains(plan, want) {
+				t.Errorf("EXPLAIN ANALYZE TRAIN says nothing of %q:\n%s", want, plan)
+			}
+		}
+		if got := c.one("select count(*) from ml.models where name = 'x'"); got != "0" {
+			t.Error("EXPLAIN ANALYZE kept its model")
+		}
+
+		// In a transaction the model comes and goes with it.
+		c.must("begin")
+		c.must("create table few as select * from flowers where a > 10")
+		c.must("train model t using linear_regression predict a as select a, b from few")
+		if got := c.number("select count(predict('t', f)) from few f"); got == 0 {
+			t.Error("no predictions")
+		}
+		c.must("rollback")
+		if _, err := c.do("select predict('t', b => 1.0)"); !pgerr.Is(err, pgerr.UndefinedObject) {
+			t.Errorf("after a rollback: %v", err)
+		}
+
+		c.must("retrain model line as select * from flowers where a > 5")
+		c.must("retrain model line")
+		if got := c.must("select version, rows from ml.model_versions where name = 'line' order by 1"); len(got) != 3 || strings.TrimPrefix(got[1], "2|") != strings.TrimPrefix(got[2], "3|") {
+			t.Errorf("versions %v", got)
+		}
+		c.must("alter model line set default version 1")
+		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
+			t.Errorf("the default version is %s", got)
+		}
+		c.must("drop model kinds, twos, line, grouped")
+		if got := c.one("select count(*) from ml.models"); got != "0" {
+			t.Errorf("%s models are left", got)
+		}
+	}
+	if !slices.Equal(hashes[0], hashes[1]) {
+		t.Errorf("one node:\n%s\nthree nodes:\n%s", strings.Join(hashes[0], "\n"), strings.Join(hashes[1], "\n"))
+	}
+}
