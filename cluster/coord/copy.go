@@ -20,9 +20,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// copyPiece is about how many bytes of rows are encoded at a time.
-const copyPiece = 1 << 20
-
 // copyStream is the engine's side of a COPY with the client. The decoder runs
 // in a goroutine of its own that ends with finish or fail:
 //

@@ -51,7 +51,6 @@ type keyWatch struct {
 	nums  []int16
 	rows  []*batch.Batch
 	acct  *mem.Account
-	at    []int
 	pairs bool
 }
 

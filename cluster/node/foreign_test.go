@@ -21,15 +21,6 @@ type family struct {
 	children           map[int]int // id to parent, 0 for none
 }
 
-func (f *family) used(p int) bool {
-	for _, c := range f.children {
-		if c == p {
-			return true
-		}
-	}
-	return false
-}
-
 // act is what becomes of the children of keys that went, to[key] being their
 // new value; false is a violation.
 func (f *family) act(action string, to map[int]int) bool {

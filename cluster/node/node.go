@@ -159,6 +159,12 @@ func (n *Node) memory() {
 		// The collector works harder as the limit nears; accounts stop well
 		// below it, so that there is something left to collect.
 		debug.SetMemoryLimit(limit * 9 / 10)
+		// What lives is small beside what a statement goes through; where there
+		// is room, collecting less often saves a tenth to a quarter of the time.
+		// A variable of the environment has the last word.
+		if limit >= 1<<30 && os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(300)
+		}
 		limit = max(limit/4, (limit-programShare)*6/10)
 	}
 	n.pool = mem.NewPool(n.o.Name, limit)

@@ -466,5 +466,5 @@ func (s spec) text(d types.Datum) string {
 	if d == nil {
 		return "NULL"
 	}
-	return fmt.Sprintf("%s", types.AppendText(nil, s.call.Typ, d, types.DefaultEnv))
+	return string(types.AppendText(nil, s.call.Typ, d, types.DefaultEnv))
 }

@@ -203,7 +203,6 @@ type joinShared struct {
 	sets  []*rowSet // by lane
 	table *joinTable
 	acct  *mem.Account // of the table; used between barriers only
-	chunk atomic.Int64
 	open  atomic.Int32 // lanes not closed
 
 	spilling atomic.Bool
@@ -229,7 +228,6 @@ type join struct {
 	acct   *mem.Account
 	ins    inserter
 	state  joinState
-	left   bool // the barrier
 	probe  *prober
 	busy   bool // the prober has a batch
 	spill  joinSpill

@@ -43,7 +43,6 @@ type prober struct {
 	ids   []uint32
 	pairs []int32
 	bools []bool
-	out   []*batch.Batch // results that wait
 }
 
 func newProber(cfg *joinConfig, lane int, rows int) *prober {

@@ -324,9 +324,8 @@ func TestBuffer(t *testing.T) {
 
 // repeat gives each row as often as column 0 says (0 to 3), in two pieces.
 type repeat struct {
-	b    *batch.Batch
-	at   int
-	done bool
+	b  *batch.Batch
+	at int
 }
 
 func (p *repeat) Start(_ context.Context, b *batch.Batch) error {
@@ -447,7 +446,6 @@ func TestRecursive(t *testing.T) {
 type writer struct {
 	w    *writers
 	rows int
-	done bool
 }
 
 type writers struct {

@@ -102,7 +102,7 @@ func shop(t testing.TB) *catalog.State {
 	return st
 }
 
-type fakeHost struct{ noHost }
+type fakeHost struct{}
 
 func (fakeHost) Sessions() []SessionRow {
 	at := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)

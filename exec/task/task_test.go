@@ -49,9 +49,7 @@ type cluster struct {
 const splitRows = 100
 
 type splits struct {
-	leaves []plan.Node
-	next   chan *op.Split
-	all    map[int]chan *op.Split
+	all map[int]chan *op.Split
 }
 
 func (s *splits) Next(ctx context.Context, leaf int) (*op.Split, error) {

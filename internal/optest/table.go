@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand"
 	"slices"
 	"strings"
@@ -254,7 +255,7 @@ func Value(r *rand.Rand, t types.Type, domain int) types.Datum {
 	case types.OIDOID, types.TimeOID:
 		return k * k
 	case types.Float4OID, types.Float8OID:
-		return []float64{float64(k), -0.0, 0.5, nan(), inf()}[r.Intn(5)]
+		return []float64{float64(k), math.Copysign(0, -1), 0.5, nan(), inf()}[r.Intn(5)]
 	case types.NumericOID:
 		if t.IsFixed() {
 			return types.DecimalFromInt64(k*25, int32(t.Scale))

@@ -124,7 +124,7 @@ func (w *World) Bind(sql string) (*plan.Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bind.Query(w.session(s), s.Node.(ast.Stmt))
+	return bind.Query(w.session(s), s.Node)
 }
 
 func (w *World) Env() *opt.Env {

@@ -178,8 +178,8 @@ func (sc *scope) orderedSet(n *ast.FuncCall, inv *invocation, p place) (expr.Exp
 	}
 	if !known {
 		what := "an ordered-set aggregate"
-		for _, f := range fn.Lookup(inv.name) {
-			if f.Kind == fn.Aggregate {
+		if fs := fn.Lookup(inv.name); len(fs) > 0 {
+			if fs[0].Kind == fn.Aggregate {
 				return nil, pgerr.New(pgerr.WrongObjectType, "%s is not %s, so it cannot have WITHIN GROUP", inv.name, what).At(inv.pos.at())
 			}
 			return nil, pgerr.New(pgerr.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function", inv.name).At(inv.pos.at())

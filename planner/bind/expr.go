@@ -15,7 +15,6 @@ import (
 type place struct {
 	name          string
 	agg, win, srf bool
-	inAgg, inWin  bool   // within the arguments of one
 	inside        string // a construct that allows no set-returning function
 }
 

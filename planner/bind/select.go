@@ -260,7 +260,6 @@ func (s *selecting) assemble(node plan.Node) (*bound, error) {
 	if len(s.where) > 0 {
 		node = &plan.Filter{Input: node, Conds: s.where}
 	}
-	post := func(e expr.Expr) (expr.Expr, error) { return e, nil }
 	if s.grouped || len(lv.aggs) > 0 || len(lv.groupings) > 0 {
 		node = projectSets(node, lv.srfs, true)
 		g := &grouper{s: s}
@@ -270,9 +269,8 @@ func (s *selecting) assemble(node plan.Node) (*bound, error) {
 		if err := g.directArgs(); err != nil {
 			return nil, err
 		}
-		post = g.post
 		// All rewriting first: it may add keys that others depend on.
-		if err := s.rewrite(post); err != nil {
+		if err := s.rewrite(g.post); err != nil {
 			return nil, err
 		}
 		if err := g.groupings(); err != nil {

@@ -35,9 +35,6 @@ type namedWindow struct {
 // windowCall leaves a column behind that a Window of the level fills.
 func (sc *scope) windowCall(over *ast.WindowDef, call expr.AggCall, p place, pos spot) (expr.Expr, error) {
 	b := sc.b
-	if p.inWin {
-		return nil, pgerr.New(pgerr.WindowingError, "window function calls cannot be nested").At(pos.at())
-	}
 	if !p.win || sc.lv == nil {
 		return nil, pgerr.New(pgerr.WindowingError, "window functions are not allowed in %s", p.name).At(pos.at())
 	}
