@@ -20,7 +20,7 @@ type jobs struct {
 	drivers  map[types.OID]*driver
 	ended    chan struct{} // has room for one
 	wg       sync.WaitGroup
-	stop     context.CancelFunc
+	stop     func()
 }
 
 // driver is a job that runs here.
@@ -102,8 +102,8 @@ func decide(j *catalog.Job, v jobView) jobAction {
 // Supervise starts the node's supervisor of trainings; Close ends it. It must be
 // called once, when the engine is ready to run statements.
 func (e *Engine) Supervise() {
-	ctx, cancel := context.WithCancel(context.Background())
-	e.jobs.stop = cancel
+	ctx, cancel := context.WithCancelCause(context.Background())
+	e.jobs.stop = func() { cancel(errPassed) }
 	e.jobs.wg.Go(func() { e.supervise(ctx) })
 }
 

@@ -40,11 +40,12 @@ func newLiveness(o Options) *liveness {
 	return &liveness{deadAfter: o.DeadAfter, start: time.Now(), peers: map[uint64]*peer{}, watch: make(chan struct{})}
 }
 
-func (l *liveness) addr(id uint64) (string, bool) {
+// addr is where a node was last heard, and whether it counts as alive.
+func (l *liveness) addr(id uint64) (addr string, alive bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p := l.peers[id]; p != nil && p.addr != "" {
-		return p.addr, true
+	if p := l.peers[id]; p != nil {
+		return p.addr, p.alive
 	}
 	return "", false
 }

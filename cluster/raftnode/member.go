@@ -3,6 +3,7 @@ package raftnode
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -68,6 +69,15 @@ func (n *Node) announceOnce(fresh bool) error {
 		for _, m := range n.fsm.Current().Nodes() {
 			if m.ID != n.o.Self.ID {
 				addrs = append(addrs, m.Addr)
+			}
+		}
+		// The catalog is empty until a leader says what of the log is committed,
+		// and the leader cannot say it to a node that has moved.
+		if f := n.raft.GetConfiguration(); f.Error() == nil {
+			for _, s := range f.Configuration().Servers {
+				if s.ID != serverID(n.o.Self.ID) && !slices.Contains(addrs, string(s.Address)) {
+					addrs = append(addrs, string(s.Address))
+				}
 			}
 		}
 	}

@@ -175,13 +175,16 @@ func (n *Node) Addr(id uint64) (string, bool) {
 	if id == n.o.Self.ID {
 		return n.o.Self.Addr, true
 	}
-	if a, ok := n.live.addr(id); ok {
-		return a, true
+	heard, alive := n.live.addr(id)
+	m := n.fsm.Current().Node(id)
+	switch {
+	case m == nil:
+		return heard, heard != ""
+	case alive && heard != "":
+		return heard, true
 	}
-	if m := n.fsm.Current().Node(id); m != nil {
-		return m.Addr, true
-	}
-	return "", false
+	// It may have come back under another address, which the catalog knows first.
+	return m.Addr, true
 }
 
 // Leader is the id of the leader, as far as this node knows; 0 for none.

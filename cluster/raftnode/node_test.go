@@ -310,6 +310,44 @@ func TestLeaderDies(t *testing.T) {
 	eventually(t, "return is seen", func() bool { alive, _ := c.m[b].Liveness(dead); return alive })
 }
 
+// TestMoves starts nodes again under other addresses, without a word of whom to
+// ask: a follower, then the leader, then one that nobody missed yet.
+func TestMoves(t *testing.T) {
+	c := newCluster(t, 3)
+	move := func(i int) {
+		old, members := c.m[i], c.m
+		c.m = nil // so that start gives no address to join at
+		moved := c.start(old.data, "", fmt.Sprint("n", i))
+		c.m = members
+		c.m[i] = moved
+		c.ready(moved)
+		if moved.addr == old.addr {
+			t.Fatal("it has not moved")
+		}
+	}
+	lead := c.leader(0, 1, 2)
+	for n, i := range []int{(lead + 1) % 3, lead, (lead + 2) % 3} {
+		c.kill(i)
+		if n < 2 {
+			dead, other := c.m[i].ID(), c.m[(i+1)%3]
+			eventually(t, "death is seen", func() bool { alive, _ := other.Liveness(dead); return !alive })
+		}
+		move(i)
+		want := fmt.Sprint(n)
+		c.must(i, set("x", want))
+		for k := range c.m {
+			if c.reads(k, "x") != want {
+				t.Fatalf("node %d has not seen what node %d wrote", k, i)
+			}
+			eventually(t, "return is seen", func() bool {
+				alive, _ := c.m[k].Liveness(c.m[i].ID())
+				addr, _ := c.m[k].Addr(c.m[i].ID())
+				return alive && addr == c.m[i].addr
+			})
+		}
+	}
+}
+
 func TestPartition(t *testing.T) {
 	c := newCluster(t, 3)
 	old := c.leader(0, 1, 2)

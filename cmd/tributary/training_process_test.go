@@ -38,7 +38,7 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 	do(t, one, longTrain)
 	want := value[string](t, one, madeHash)
 
-	for _, who := range []string{"worker", "stopped worker", "driver", "leader", "gateway"} {
+	for _, who := range []string{"worker", "stopped worker", "driver", "leaving driver", "leader", "gateway"} {
 		t.Run(who, func(t *testing.T) {
 			nodes := threeProcesses(t)
 			name := map[string]*process{}
@@ -65,17 +65,22 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 			if driver == gateway {
 				t.Error("the gateway drives the training: gradients meet there")
 			}
-			victim := map[string]*process{"driver": driver, "leader": leader, "gateway": gateway}[who]
+			victim := map[string]*process{"driver": driver, "leaving driver": driver, "leader": leader, "gateway": gateway}[who]
 			for _, n := range nodes {
 				if victim == nil && n != driver && n != gateway {
 					victim = n
 				}
 			}
-			if who == "stopped worker" {
-				if err := victim.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
+			switch who {
+			case "stopped worker":
+				victim.signal(syscall.SIGSTOP)
+			case "leaving driver":
+				victim.signal(syscall.SIGTERM)
+				if err := <-victim.done; err != nil {
+					t.Errorf("a node that was asked to leave ended with %v", err)
 				}
-			} else {
+				victim.done <- nil
+			default:
 				victim.kill()
 			}
 			err := <-result

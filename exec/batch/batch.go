@@ -3,6 +3,8 @@ package batch
 import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // DefaultSize is the number of rows operators aim at per batch.
@@ -95,7 +97,7 @@ func (b *Batch) Slice(from, to int) *Batch {
 	}
 	cols := make([]arrow.Array, len(b.Cols))
 	for i, c := range b.Cols {
-		cols[i] = array.NewSlice(c, int64(from), int64(to))
+		cols[i] = types.Settled(array.NewSlice(c, int64(from), int64(to)))
 	}
 	out.Cols, out.N = cols, to-from
 	if b.Seq >= 0 {

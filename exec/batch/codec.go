@@ -446,5 +446,5 @@ func (d *decoder) dictionary(nullBits *memory.Buffer, n, nulls int) (arrow.Array
 		}
 	}
 	dict := array.NewData(types.DictArrow.ValueType, size, vals, nil, 0, 0)
-	return array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, n, bufs, nulls, 0, dict)), nil
+	return types.Settled(array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, n, bufs, nulls, 0, dict))), nil
 }

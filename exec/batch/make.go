@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Fixed are the Go types whose slices are Arrow value buffers as they are.
@@ -49,7 +51,7 @@ func FromOffsets(dt arrow.DataType, offsets []int32, data []byte, valid []byte) 
 func FromIndices(dt *arrow.DictionaryType, index []int32, valid []byte, values arrow.Array) arrow.Array {
 	idx := array.NewData(dt.IndexType, len(index),
 		[]*memory.Buffer{bitmapBuffer(valid), memory.NewBufferBytes(bytesOf(index))}, nil, nulls(valid, len(index)), 0)
-	return array.NewDictionaryArray(dt, array.MakeFromData(idx), values)
+	return types.Settled(array.NewDictionaryArray(dt, array.MakeFromData(idx), values))
 }
 
 // FromBytes makes a column of fixed-size binary values over data.

@@ -22,6 +22,9 @@ const (
 // RowID makes an id.
 func RowID(chunk, row int) uint32 { return uint32(chunk)<<chunkShift | uint32(row) }
 
+// SplitID gives an id's parts.
+func SplitID(id uint32) (chunk, row int) { return int(id >> chunkShift), int(id & chunkMask) }
+
 // Column keeps arrays of at most ChunkRows rows and gives any of their rows by
 // id. Append is for one goroutine; once nothing is appended any number may
 // read.

@@ -136,9 +136,7 @@ func makeBits(dt arrow.DataType, vals, bits []byte, n int) arrow.Array {
 	return array.MakeFromData(array.NewData(dt, n, []*memory.Buffer{buffer(bits), memory.NewBufferBytes(vals)}, nil, nullCount(bits, n), 0))
 }
 
-// makeDict makes a dictionary column over values that it shares. The values
-// travel as their data: arrays make theirs on first use, which is a race where
-// lanes share them.
+// makeDict makes a dictionary column over values that it shares.
 func makeDict(index []int32, bits []byte, values *array.Data) arrow.Array {
 	if values == nil {
 		values = noStrings
@@ -147,8 +145,8 @@ func makeDict(index []int32, bits []byte, values *array.Data) arrow.Array {
 	if b == nil {
 		b = []byte{}
 	}
-	return array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, len(index),
-		[]*memory.Buffer{buffer(bits), memory.NewBufferBytes(b)}, nullCount(bits, len(index)), 0, values))
+	return types.Settled(array.MakeFromData(array.NewDataWithDictionary(types.DictArrow, len(index),
+		[]*memory.Buffer{buffer(bits), memory.NewBufferBytes(b)}, nullCount(bits, len(index)), 0, values)))
 }
 
 var noStrings = makeVar(arrow.BinaryTypes.String, []int32{0}, nil, nil).Data().(*array.Data)

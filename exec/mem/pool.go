@@ -246,6 +246,22 @@ func (a *Account) Grow(n int64) error {
 	return nil
 }
 
+// Try reserves n more bytes if they are to be had at once, without anyone
+// giving way. It is for what its caller can do without.
+func (a *Account) Try(n int64) bool {
+	want := a.used.Load() + n
+	if have := a.reserved.Load(); want > have {
+		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
+		if a.pool.doomed() != nil || a.pool.take(more) != nil {
+			return false
+		}
+		a.reserved.Add(more)
+	}
+	a.used.Store(want)
+	a.peak = max(a.peak, want)
+	return true
+}
+
 // Take reserves n more bytes whatever the limits say. It is for the little
 // without which an operator that spills cannot go on, a batch or two; the room
 // above FailShare is kept for it.

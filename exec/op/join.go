@@ -60,6 +60,7 @@ type joinConfig struct {
 	lKeyAt, rKeyAt             []int // by key: stored column
 	lOutAt, rOutAt             []int
 	residual                   []residualCol
+	lPaired, rPaired           []int // stored columns that pairs are gathered of
 	directKey                  bool
 	nullAware                  bool // a NULL key makes the answer NULL
 }
@@ -166,6 +167,28 @@ func newJoinConfig(jc JoinConfig) *joinConfig {
 			c.residual = append(c.residual, residualCol{true, find(c.rStored, col-len(c.LTypes))})
 		}
 	}
+	lPair, rPair := map[int]bool{}, map[int]bool{}
+	pair := func(of map[int]bool, list *[]int, at int) {
+		if !of[at] {
+			of[at] = true
+			*list = append(*list, at)
+		}
+	}
+	for _, r := range c.residual {
+		if r.right {
+			pair(rPair, &c.rPaired, r.at)
+		} else {
+			pair(lPair, &c.lPaired, r.at)
+		}
+	}
+	if c.emitsPairs() {
+		for _, at := range c.lOutAt {
+			pair(lPair, &c.lPaired, at)
+		}
+		for _, at := range c.rOutAt {
+			pair(rPair, &c.rPaired, at)
+		}
+	}
 	if len(c.KeyTypes) == 1 && !c.NullSafe[0] {
 		switch c.KeyTypes[0].Arrow().ID() {
 		case arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT32, arrow.DATE32:
@@ -209,6 +232,7 @@ type joinShared struct {
 	hasNull  atomic.Bool // some right row has a NULL key, while spilling
 	nonEmpty atomic.Bool
 	parts    joinParts
+	room     int64 // for each lane's pairs, charged to acct
 }
 
 type joinState uint8
@@ -237,7 +261,7 @@ type join struct {
 
 func (o *join) Open(ctx context.Context) error {
 	o.acct = o.s.rt.Pool.Account("hash join", true)
-	o.probe = newProber(o.s.cfg, o.lane, o.s.rt.Rows())
+	o.probe = newProber(o.s.cfg, o.lane, o.s.rt.Rows(), o.s.rt.Pool.Account("join results", false))
 	o.out.types = o.outTypes()
 	return openAll(ctx, o.r, o.l)
 }
@@ -310,7 +334,7 @@ func unmatchedBatch(c *joinConfig, t *joinTable, ids []uint32) *batch.Batch {
 // probeNext gives what the lane's next left rows find in the table.
 func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 	c := o.s.cfg
-	o.probe.t = o.s.table
+	o.probe.t, o.probe.room = o.s.table, o.s.room
 	if o.s.table.rows.n == 0 && !c.keepsLeft() {
 		if err := o.l.Close(); err != nil { // what is below may stop
 			return nil, err
@@ -387,6 +411,7 @@ func (o *join) Close() error {
 	if o.acct != nil {
 		o.s.st.peak(o.acct)
 		o.acct.Close()
+		o.probe.acct.Close()
 	}
 	if o.s.open.Add(-1) == 0 {
 		o.s.st.peak(o.s.acct)

@@ -80,24 +80,27 @@ func (s *joinShared) reserve() error {
 	if s.spilling.Load() {
 		return nil
 	}
-	n, chunks := int64(0), 0
+	n, chunks, bytes := int64(0), 0, int64(0)
 	for _, set := range s.sets {
 		if set != nil {
 			n += set.n
 			chunks += len(set.lens)
+			bytes += set.bytes
 		}
 	}
+	room := pairRoom(bytes, n)
 	if chunks >= kernel.MaxChunks-64*s.rt.Lanes {
 		s.spilling.Store(true)
 		return nil
 	}
-	if err := s.acct.Grow(tableBytes(s.cfg, n, chunks)); err != nil {
+	if err := s.acct.Grow(tableBytes(s.cfg, n, chunks) + room*int64(s.rt.Lanes)); err != nil {
 		if !refused(err, s.acct) {
 			return err
 		}
 		s.spilling.Store(true)
 		return nil
 	}
+	s.room = room
 	rows := newRowSet(s.cfg.rStoredTypes)
 	for _, set := range s.sets {
 		if set != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
 )
 
 // prober takes probe batches through a table. One a lane.
@@ -43,10 +44,32 @@ type prober struct {
 	ids   []uint32
 	pairs []int32
 	bools []bool
+
+	// Pairs that are results and wait to be given: the page, or a part of it.
+	outRows []int32
+	outIDs  []uint32
+
+	// Bytes of pairs: see lease.
+	acct     *mem.Account
+	held     int64
+	room     int64
+	lSizes   []colSize
+	outSizes pairSizes
+	resSizes pairSizes
 }
 
-func newProber(cfg *joinConfig, lane int, rows int) *prober {
-	return &prober{cfg: cfg, lane: lane, max: rows, h: kernel.NewHasher(cfg.KeyTypes)}
+func newProber(cfg *joinConfig, lane int, rows int, acct *mem.Account) *prober {
+	p := &prober{cfg: cfg, lane: lane, max: rows, h: kernel.NewHasher(cfg.KeyTypes), acct: acct}
+	p.lSizes = make([]colSize, len(cfg.lStoredTypes))
+	p.outSizes = pairSizes{lAt: cfg.lOutAt, rAt: cfg.rOutAt}
+	for _, c := range cfg.residual {
+		if c.right {
+			p.resSizes.rAt = append(p.resSizes.rAt, c.at)
+		} else {
+			p.resSizes.lAt = append(p.resSizes.lAt, c.at)
+		}
+	}
+	return p
 }
 
 // start takes on a batch. matched and unknown are nil unless deferred.
@@ -63,20 +86,30 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bo
 		clear(p.bools)
 		p.matched, p.unknown = p.bools[:p.n], p.bools[p.n:]
 	}
+	p.outRows, p.outIDs = nil, nil
 	p.t.find(p.h, keys, p.n, &p.found)
 	if len(p.found.heads) > 0 {
 		p.cur = p.found.heads[0]
+		p.measure(b)
 	}
 }
 
 // next gives the next batch of results, nil when the batch is done.
 func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
+	p.release()
+	if len(p.outRows) > 0 {
+		return p.give()
+	}
 	for !p.done {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if p.cfg.rightOnly() {
-			for p.page() {
+			for {
+				if more, err := p.page(); !more || err != nil {
+					p.done = true
+					return nil, err
+				}
 				if err := p.verify(ctx); err != nil {
 					return nil, err
 				}
@@ -85,8 +118,6 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 					return nil, err
 				}
 			}
-			p.done = true
-			return nil, nil
 		}
 		if !p.cfg.emitsPairs() {
 			if err := p.exists(ctx); err != nil {
@@ -99,9 +130,15 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 			return p.finish(p.b, p.matched, p.unknown), nil
 		}
 		if p.t.next == nil && p.t.all == nil && p.row == 0 && p.cfg.Residual == nil && !p.deferred {
-			return p.single(), nil
+			p.single()
+			if len(p.outRows) == 0 {
+				return nil, nil
+			}
+			return p.give()
 		}
-		if !p.page() {
+		if more, err := p.page(); err != nil {
+			return nil, err
+		} else if !more {
 			p.done = true
 			if p.deferred || !p.cfg.emitsUnmatched() {
 				return nil, nil
@@ -117,16 +154,43 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 		if err := p.note(); err != nil {
 			return nil, err
 		}
-		return p.emit(p.rows, p.ids), nil
+		p.outRows, p.outIDs = p.rows, p.ids
+		return p.give()
 	}
 	return nil, nil
 }
 
+// give gives the next of the pairs that wait.
+func (p *prober) give() (*batch.Batch, error) {
+	n := len(p.outRows)
+	if !p.outSizes.narrow(n) {
+		at := func(i int) int64 { return p.outSizes.at(p.outRows[i], p.outIDs[i]) }
+		first := at(0)
+		want, k := first, 1
+		for ; k < n && want <= pairBytes; k++ {
+			want += at(k)
+		}
+		granted, err := p.lease(want, first)
+		if err != nil {
+			return nil, err
+		}
+		for n = k; n > 1 && want > granted; n-- {
+			want -= at(n - 1)
+		}
+	}
+	rows, ids := p.outRows[:n], p.outIDs[:n]
+	p.outRows, p.outIDs = p.outRows[n:], p.outIDs[n:]
+	return p.emit(rows, ids), nil
+}
+
 // page fills rows and ids from the cursor on; false at the end.
-func (p *prober) page() bool {
+func (p *prober) page() (bool, error) {
 	p.rows, p.ids = p.rows[:0], p.ids[:0]
 	t := p.t
 	rows, heads := p.found.rows, p.found.heads
+	if p.row < len(heads) && !p.resSizes.narrow(p.max) {
+		return true, p.widePage()
+	}
 	for p.row < len(heads) && len(p.rows) < p.max {
 		row := rows[p.row]
 		switch {
@@ -153,7 +217,33 @@ func (p *prober) page() bool {
 			}
 		}
 	}
-	return len(p.rows) > 0
+	return len(p.rows) > 0, nil
+}
+
+// widePage is page where what the residual reads of the pairs may be much.
+func (p *prober) widePage() error {
+	rows, heads := p.found.rows, p.found.heads
+	left := int64(-1)
+	for p.row < len(heads) && len(p.rows) < p.max {
+		row, id := rows[p.row], p.t.id(p.cur)
+		size := p.resSizes.at(row, id)
+		if left < 0 {
+			var err error
+			if left, err = p.lease(pairBytes, size); err != nil {
+				return err
+			}
+		}
+		if left -= size; left < 0 && len(p.rows) > 0 {
+			return nil
+		}
+		p.rows, p.ids = append(p.rows, row), append(p.ids, id)
+		if p.cur = p.t.step(p.cur); p.cur == 0 {
+			if p.row++; p.row < len(heads) {
+				p.cur = heads[p.row]
+			}
+		}
+	}
+	return nil
 }
 
 // verify keeps the pairs of the page whose keys agree and whose residual is
@@ -274,9 +364,9 @@ func ascending(rows []int32) bool {
 	return true
 }
 
-// single does a whole batch at once where a probe row has at most one
-// candidate and only the keys decide.
-func (p *prober) single() *batch.Batch {
+// single finds a whole batch's results at once where a probe row has at most
+// one candidate and only the keys decide.
+func (p *prober) single() {
 	p.done = true
 	p.rows, p.ids = append(p.rows[:0], p.found.rows...), p.ids[:0]
 	for _, c := range p.found.heads {
@@ -287,10 +377,8 @@ func (p *prober) single() *batch.Batch {
 		p.t.mark(p.ids)
 	}
 	if !p.cfg.emitsUnmatched() {
-		if len(p.rows) == 0 {
-			return nil
-		}
-		return p.emit(p.rows, p.ids)
+		p.outRows, p.outIDs = p.rows, p.ids
+		return
 	}
 	ids := make([]uint32, p.n)
 	for i := range ids {
@@ -303,7 +391,7 @@ func (p *prober) single() *batch.Batch {
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	return p.emit(rows, ids)
+	p.outRows, p.outIDs = rows, ids
 }
 
 // exists fills matched (and unknown) for kinds that emit no pairs.
@@ -327,6 +415,7 @@ func (p *prober) exists(ctx context.Context) error {
 			active = append(active, cursor{r, p.found.heads[i]})
 		}
 	}
+	wide := !p.resSizes.narrow(p.max)
 	for per := 1; len(active) > 0; per = max(1, p.max/max(len(active), 1)) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -334,11 +423,27 @@ func (p *prober) exists(ctx context.Context) error {
 		for from := 0; from < len(active); {
 			p.rows, p.ids = p.rows[:0], p.ids[:0]
 			to := from
+			left := int64(-1)
+		fill:
 			for ; to < len(active) && len(p.rows)+per <= max(p.max, per); to++ {
 				a := &active[to]
 				for k := 0; k < per && a.cur != 0; k++ {
+					id := p.t.id(a.cur)
+					if wide {
+						size := p.resSizes.at(a.row, id)
+						if left < 0 {
+							var err error
+							if left, err = p.lease(pairBytes, size); err != nil {
+								return err
+							}
+						}
+						if left -= size; left < 0 && len(p.rows) > 0 {
+							to += min(k, 1) // with what it has in the page, it waits for the next round
+							break fill
+						}
+					}
 					p.rows = append(p.rows, a.row)
-					p.ids = append(p.ids, p.t.id(a.cur))
+					p.ids = append(p.ids, id)
 					a.cur = p.t.step(a.cur)
 				}
 			}

@@ -170,6 +170,10 @@ func (p *joinParts) put(to *[kernel.Parts][]*spill.Run, runs [kernel.Parts]*spil
 
 func (s *joinShared) makeTasks() error {
 	p := &s.parts
+	s.room = max(runsRoom(p.build[:]), runsRoom(p.probe[:]))
+	if !s.acct.Try(s.room * int64(s.rt.Lanes)) {
+		s.room = 0
+	}
 	for i := range p.build {
 		t := joinTask{build: p.build[i], probe: p.probe[i], stuck: len(s.cfg.KeyTypes) == 0}
 		p.build[i], p.probe[i] = nil, nil
@@ -181,6 +185,18 @@ func (s *joinShared) makeTasks() error {
 		}
 	}
 	return nil
+}
+
+// runsRoom is the room a lane needs for pairs of the rows in runs.
+func runsRoom(parts [][]*spill.Run) int64 {
+	var bytes, rows int64
+	for _, runs := range parts {
+		for _, r := range runs {
+			b, _ := r.Size()
+			bytes, rows = bytes+b, rows+r.Rows()
+		}
+	}
+	return pairRoom(bytes, rows)
 }
 
 // worth tells whether a partition can have results.
@@ -320,7 +336,7 @@ func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 		t.hasNull.Store(o.s.hasNull.Load())
 		t.nonEmpty.Store(o.s.nonEmpty.Load())
 	}
-	o.probe.t = t
+	o.probe.t, o.probe.room = t, o.s.room
 	return full, nil
 }
 

@@ -42,6 +42,9 @@ type joinTable struct {
 	nonEmpty atomic.Bool
 	matched  []uint32 // bits by id, for kinds that give right rows of their own
 
+	sizes  [][]colSize // by chunk and stored column, of those that pairs are made of
+	widest []int64     // value, by stored column
+
 	chunk atomic.Int64 // next chunk to insert, or to emit unmatched rows of
 	lo    atomic.Int64
 	hi    atomic.Int64
@@ -84,6 +87,7 @@ const maxExists = 4 << 20
 // for memory beyond tableBytes; nil: there is none.
 func (t *joinTable) size(grant func(bytes int64) bool) {
 	ids := len(t.rows.lens) * kernel.ChunkRows
+	t.sizes, t.widest = make([][]colSize, len(t.rows.lens)), make([]int64, len(t.rows.cols))
 	if t.cfg.emitsBuild() {
 		t.matched = make([]uint32, ids/32)
 	}
@@ -113,6 +117,7 @@ func (t *joinTable) size(grant func(bytes int64) bool) {
 
 // finish is called when all rows are in.
 func (t *joinTable) finish() {
+	t.measured()
 	if !t.listed.Load() {
 		t.next = nil
 	}
@@ -199,6 +204,7 @@ type inserter struct {
 // insert puts the rows of chunk ch in. alone says that no other lane inserts.
 func (t *joinTable) insert(in *inserter, ch int, alone bool) {
 	n := int(t.rows.lens[ch])
+	t.measure(ch)
 	keys := make([]arrow.Array, len(t.keys))
 	for k := range keys {
 		keys[k] = t.keys[k].Chunk(ch)

@@ -9,16 +9,22 @@ import (
 )
 
 // rowSet keeps rows in chunks that ids name (kernel.RowID). Small batches are
-// joined first, so that a chunk is at least half full but for the last. It
-// charges nothing: who adds to it does.
+// joined first, so that a chunk but the last is at least half full or has
+// chunkBytes. It charges nothing: who adds to it does.
 type rowSet struct {
 	types   []types.Type
 	cols    []*kernel.Column
 	lens    []int32 // rows of each chunk
 	n       int64
+	bytes   int64
 	pend    []*batch.Batch
 	pending int
+	pendB   int64 // bytes of pend
 }
+
+// chunkBytes is what a chunk of few rows is worth while: to join batches takes
+// as much again.
+const chunkBytes = 4 << 20
 
 func newRowSet(ts []types.Type) *rowSet {
 	r := &rowSet{types: ts, cols: make([]*kernel.Column, len(ts))}
@@ -30,7 +36,9 @@ func newRowSet(ts []types.Type) *rowSet {
 
 // add keeps the rows of b, which has no selection.
 func (r *rowSet) add(b *batch.Batch) {
+	size := b.Bytes()
 	r.n += int64(b.N)
+	r.bytes += size
 	for b.N > kernel.ChunkRows {
 		r.flush()
 		r.append(b.Slice(0, kernel.ChunkRows))
@@ -39,12 +47,18 @@ func (r *rowSet) add(b *batch.Batch) {
 	if r.pending+b.N > kernel.ChunkRows {
 		r.flush()
 	}
-	if len(r.pend) == 0 && b.N >= kernel.ChunkRows/2 {
+	if r.pendB+size > 2*chunkBytes {
+		r.flush()
+	}
+	if len(r.pend) == 0 && (b.N >= kernel.ChunkRows/2 || size >= chunkBytes) {
 		r.append(b)
 		return
 	}
 	r.pend = append(r.pend, b)
 	r.pending += b.N
+	if r.pendB += size; r.pendB >= chunkBytes {
+		r.flush()
+	}
 }
 
 // flush makes a chunk of the batches that wait.
@@ -53,7 +67,7 @@ func (r *rowSet) flush() {
 		return
 	}
 	b := joinBatches(r.types, r.pend)
-	r.pend, r.pending = nil, 0
+	r.pend, r.pending, r.pendB = nil, 0, 0
 	r.append(b)
 }
 
@@ -80,6 +94,7 @@ func (r *rowSet) take(o *rowSet) {
 		r.lens = append(r.lens, n)
 	}
 	r.n += o.n
+	r.bytes += o.bytes
 	*o = *newRowSet(o.types)
 }
 

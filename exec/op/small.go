@@ -13,6 +13,7 @@ type smallBatches struct {
 	types []types.Type
 	pend  []*batch.Batch
 	rows  int
+	bytes int64
 	held  *batch.Batch // comes after pend
 	err   error
 }
@@ -52,7 +53,8 @@ func (s *smallBatches) next(pull func() (*batch.Batch, error)) (*batch.Batch, er
 		default:
 			s.pend = append(s.pend, kernel.Compact(b))
 			s.rows += b.Rows()
-			if s.rows >= 4*smallRows || len(s.pend) == smallWait {
+			s.bytes += b.Bytes()
+			if s.rows >= 4*smallRows || s.bytes >= leafBytes/2 || len(s.pend) == smallWait {
 				return s.flush(), nil
 			}
 		}
@@ -64,6 +66,6 @@ func large(b *batch.Batch) bool { return b.Rows() >= smallRows || b.Bytes() >= l
 
 func (s *smallBatches) flush() *batch.Batch {
 	b := joinBatches(s.types, s.pend)
-	s.pend, s.rows = nil, 0
+	s.pend, s.rows, s.bytes = nil, 0, 0
 	return b
 }

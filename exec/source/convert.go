@@ -132,7 +132,7 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 	case *array.Dictionary:
 		if s, ok := a.Dictionary().(*array.String); ok && a.Indices().DataType().ID() == arrow.INT32 {
 			values := reseat(s, arrow.BinaryTypes.String)
-			return array.NewDictionaryArray(types.DictArrow, reseat(a.Indices(), arrow.PrimitiveTypes.Int32), values), nil
+			return types.Settled(array.NewDictionaryArray(types.DictArrow, reseat(a.Indices(), arrow.PrimitiveTypes.Int32), values)), nil
 		}
 	}
 	return convertSlow(arr, t, dt)

@@ -65,7 +65,7 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 			return nil, err
 		}
 		d := array.NewDataWithDictionary(types.DictArrow, idx.Len(), idx.Buffers(), idx.NullN(), 0, dict)
-		return array.MakeFromData(d), nil
+		return types.Settled(array.MakeFromData(d)), nil
 	}
 	d, err := s.read(c, group*len(s.foot.Cols)+col, fc.Type.Arrow())
 	if err != nil {

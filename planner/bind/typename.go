@@ -153,9 +153,6 @@ func (b *binder) arrayOf(t types.Type) (types.Type, bool) {
 	if a, ok := types.ArrayOf(t); ok {
 		return a, true
 	}
-	if e := b.s.State.EnumByOID(t.OID); e != nil && e.OID == t.OID {
-		return types.Type{OID: e.ArrayOID, Mod: -1}, true
-	}
 	return t, false
 }
 

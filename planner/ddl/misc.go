@@ -155,11 +155,7 @@ func (p *planner) createEnum(n *ast.CreateEnumStmt) error {
 	if err != nil {
 		return err
 	}
-	arr, err := p.env.NewOID()
-	if err != nil {
-		return err
-	}
-	return p.add(&catalog.PutEnum{Enum: &catalog.EnumType{OID: oid, ArrayOID: arr, Schema: sc.OID, Name: rv.RelName, Owner: p.env.Bind.Role, Labels: labels}})
+	return p.add(&catalog.PutEnum{Enum: &catalog.EnumType{OID: oid, ArrayOID: oid | types.UserArrayBit, Schema: sc.OID, Name: rv.RelName, Owner: p.env.Bind.Role, Labels: labels}})
 }
 
 func (p *planner) alterEnum(n *ast.AlterEnumStmt) error {

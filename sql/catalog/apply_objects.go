@@ -128,7 +128,6 @@ func (c *PutEnum) apply(e *edit) error {
 	names[key] = n.OID
 	own(e, ownTypes, &e.s.types)[n.OID] = n
 	e.noteOID(n.OID)
-	e.noteOID(n.ArrayOID)
 	return nil
 }
 

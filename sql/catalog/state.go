@@ -90,10 +90,8 @@ func (s *State) EnumByOID(oid types.OID) *EnumType {
 	if t := s.types[oid]; t != nil {
 		return t
 	}
-	for _, t := range s.types {
-		if t.ArrayOID == oid {
-			return t
-		}
+	if oid >= types.UserArrayBit {
+		return s.types[oid&^types.UserArrayBit]
 	}
 	return nil
 }

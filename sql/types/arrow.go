@@ -264,6 +264,15 @@ func FixedCoefficient(t Type, v Decimal) (int64, error) {
 	return c, nil
 }
 
+// Settled gives arr once it holds the values of its dictionary, which Arrow
+// makes on first use: from then on goroutines may share it.
+func Settled(arr arrow.Array) arrow.Array {
+	if d, ok := arr.(*array.Dictionary); ok {
+		d.Dictionary()
+	}
+	return arr
+}
+
 // ArrayOf1 is a column of n rows that all hold d. Strings come as a dictionary
 // of one value.
 func ArrayOf1(t Type, d Datum, n int) (arrow.Array, error) {
@@ -275,7 +284,7 @@ func ArrayOf1(t Type, d Datum, n int) (arrow.Array, error) {
 		vb.Append(s)
 		ib := array.NewInt32Builder(memory.DefaultAllocator)
 		ib.AppendValues(make([]int32, n), nil)
-		return array.NewDictionaryArray(DictArrow, ib.NewArray(), vb.NewArray()), nil
+		return Settled(array.NewDictionaryArray(DictArrow, ib.NewArray(), vb.NewArray())), nil
 	}
 	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	b.Reserve(n)

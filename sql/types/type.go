@@ -66,6 +66,9 @@ const (
 	AnyCompatibleOID      OID = 5077
 	AnyCompatibleArrayOID OID = 5078
 	FirstUserOID          OID = 16384
+	// UserArrayBit makes the OID of a user's type that of its array type, so
+	// that what an array is made of is known without a catalog.
+	UserArrayBit OID = 1 << 30
 )
 
 // MaxFixedDigits is the most decimal digits an int64 always holds.
@@ -167,15 +170,21 @@ var elemOf = func() map[OID]OID {
 // ArrayOf gives the array type of t; ok is false if it has none.
 func ArrayOf(t Type) (Type, bool) {
 	a, ok := arrayOf[t.OID]
+	if t.OID >= FirstUserOID && t.OID < UserArrayBit {
+		a, ok = t.OID|UserArrayBit, true
+	}
 	return Type{OID: a, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
 }
 
 // IsArray tells whether t is an array type (int2vector and oidvector included).
-func (t Type) IsArray() bool { _, ok := elemOf[t.OID]; return ok }
+func (t Type) IsArray() bool { _, ok := elemOf[t.OID]; return ok || t.OID >= UserArrayBit }
 
 // Elem gives the element type of an array type; ok is false for other types.
 func (t Type) Elem() (Type, bool) {
 	e, ok := elemOf[t.OID]
+	if t.OID >= UserArrayBit {
+		e, ok = t.OID&^UserArrayBit, true
+	}
 	return Type{OID: e, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
 }
 
@@ -186,7 +195,7 @@ func (t Type) IsString() bool {
 		PgNodeTreeOID, XMLOID, ACLItemOID, RefcursorOID, PgLSNOID, TIDOID, BitOID, VarbitOID:
 		return true
 	}
-	return t.OID >= FirstUserOID
+	return t.OID >= FirstUserOID && t.OID < UserArrayBit
 }
 
 // Arrow types shared by all columns of a kind.
