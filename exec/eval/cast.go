@@ -262,7 +262,10 @@ func convertTypes(from, to types.Type, explicit bool) (impl, error) {
 
 // parseCast reads values from their text.
 func parseCast(to types.Type) impl {
-	if to.OID >= types.FirstUserOID && !to.IsArray() {
+	if to.OID >= types.FirstUserOID {
+		if to.IsArray() {
+			return enumArrayParse(to)
+		}
 		return enumParse(to)
 	}
 	switch kindOf(to) {

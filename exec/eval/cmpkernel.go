@@ -335,6 +335,9 @@ func comparer(t types.Type, env *Env) rowCmp {
 			return func(l *vec, i int, r *vec, j int) int { return bytes.Compare(l.fixedBytes(i), r.fixedBytes(j)) }
 		}
 	}
+	if t.OID >= types.UserArrayBit {
+		return enumArrayComparer(t, env)
+	}
 	return func(l *vec, i int, r *vec, j int) int { return types.Compare(t, l.datum(t, i), r.datum(t, j)) }
 }
 

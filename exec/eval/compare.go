@@ -76,6 +76,9 @@ func compareMaker(op cmpOp) maker {
 		if l.OID == types.RecordOID {
 			return compareRows(op, l, r)
 		}
+		if l.OID >= types.UserArrayBit {
+			return func(c *call, args []*vec) (*vec, error) { return compareWith(op, comparer(l, c.env))(c, args) }
+		}
 		return compareWith(op, comparer(l, nil))
 	}
 }

@@ -152,7 +152,7 @@ func (o *aggLane) Open(ctx context.Context) error {
 }
 
 // grant charges memory that the table can do without.
-func (o *aggLane) grant(bytes int64) bool { return o.acct.Grow(bytes) == nil }
+func (o *aggLane) grant(bytes int64) bool { return o.acct.Try(bytes) }
 
 func (o *aggLane) reset() error {
 	aggs, err := o.s.newAggs()

@@ -116,4 +116,4 @@ func (s *joinShared) reserve() error {
 }
 
 // grant charges memory that the table can do without.
-func (s *joinShared) grant(bytes int64) bool { return s.acct.Grow(bytes) == nil }
+func (s *joinShared) grant(bytes int64) bool { return s.acct.Try(bytes) }

@@ -90,6 +90,8 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bo
 	p.t.find(p.h, keys, p.n, &p.found)
 	if len(p.found.heads) > 0 {
 		p.cur = p.found.heads[0]
+	}
+	if len(p.found.heads) > 0 || p.cfg.emitsUnmatched() {
 		p.measure(b)
 	}
 }

@@ -109,6 +109,8 @@ func defaultClass(method, t types.OID) types.OID {
 	switch {
 	case t == types.VarcharOID:
 		t = types.TextOID
+	case t >= types.UserArrayBit:
+		t = types.AnyArrayOID
 	case t >= types.FirstUserOID:
 		t = types.AnyEnumOID
 	}

@@ -235,7 +235,10 @@ func equalityOf(t types.OID) types.OID {
 	case types.VarcharOID:
 		t = types.TextOID
 	}
-	if t >= types.FirstUserOID {
+	switch {
+	case t >= types.UserArrayBit:
+		t = types.AnyArrayOID
+	case t >= types.FirstUserOID:
 		t = types.AnyEnumOID
 	}
 	if o := fn.FindOperator("=", t, t); o != nil {

@@ -158,7 +158,7 @@ func Drive(ctx context.Context, root []op.Operator, ts []types.Type) ([]types.Ro
 					return err
 				}
 				if _, err := o.Next(ctx); err != io.EOF {
-					return fmt.Errorf("after the end comes %v", err)
+					return fmt.Errorf("after the end comes %w", err)
 				}
 				return nil
 			})

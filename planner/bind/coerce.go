@@ -1,8 +1,12 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -188,20 +192,32 @@ func (b *binder) coerceUnknown(e expr.Expr, to types.Type, ctx fn.CastContext, p
 	return &expr.Cast{Arg: e, Typ: to, Explicit: ctx == fn.ExplicitCast}, nil
 }
 
+func errEnumLabel(en *catalog.EnumType, label string) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", parse.QuoteName(en.Name), label)
+}
+
 // literal is the constant of type t that text denotes; nil for types that only
 // execution can read.
 func (b *binder) literal(s string, t types.Type, explicit bool, pos spot) (expr.Expr, error) {
 	if t.OID >= types.FirstUserOID {
 		en := b.s.State.EnumByOID(t.OID)
-		if en == nil || en.OID != t.OID {
+		if en == nil {
 			return nil, nil
 		}
-		for _, l := range en.Labels {
-			if l == s {
-				return &expr.Const{Val: s, Typ: t}, nil
+		if t.IsArray() {
+			d, err := types.ParseText(t, s, b.s.Env)
+			if err != nil {
+				return nil, b.at(err, pos)
 			}
+			if l, ok := en.Stranger(d); ok {
+				return nil, errEnumLabel(en, l).At(pos.at())
+			}
+			return &expr.Const{Val: d, Typ: t}, nil
 		}
-		return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", en.Name, s).At(pos.at())
+		if slices.Contains(en.Labels, s) {
+			return &expr.Const{Val: s, Typ: t}, nil
+		}
+		return nil, errEnumLabel(en, s).At(pos.at())
 	}
 	if t.OID == types.RecordOID && t.Rec == nil {
 		return nil, pgerr.Unsupported("input of anonymous composite types is not implemented").At(pos.at())

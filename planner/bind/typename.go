@@ -161,11 +161,6 @@ func (b *binder) elem(t types.Type) (types.Type, bool) {
 	if e, ok := t.Elem(); ok {
 		return e, true
 	}
-	if t.OID >= types.FirstUserOID {
-		if e := b.s.State.EnumByOID(t.OID); e != nil && e.ArrayOID == t.OID {
-			return types.Type{OID: e.OID, Mod: -1}, true
-		}
-	}
 	return t, false
 }
 

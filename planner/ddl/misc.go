@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 func (p *planner) createSchema(n *ast.CreateSchemaStmt) error {

@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"strings"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
@@ -15,6 +17,9 @@ func (p *planner) createView(n *ast.ViewStmt) error {
 	p.res.Tag = "CREATE VIEW"
 	if n.WithCheckOption != ast.NO_CHECK_OPTION {
 		return pgerr.Unsupported("WITH CHECK OPTION is not supported")
+	}
+	if err := viewOptions(n.Options); err != nil {
+		return err
 	}
 	q, ok := n.Query.(ast.Stmt)
 	if !ok {
@@ -177,4 +182,32 @@ func stored(t types.Type) types.Type {
 		return types.Numeric
 	}
 	return t
+}
+
+// viewOptions takes WITH (…) of a view, where it says what is so anyhow.
+func viewOptions(l *ast.NodeList) error {
+	if l == nil {
+		return nil
+	}
+	for _, n := range l.Items {
+		d, ok := n.(*ast.DefElem)
+		if !ok {
+			continue
+		}
+		v := "true"
+		if d.Arg != nil {
+			v = strings.ToLower(text(d.Arg))
+		}
+		switch d.Defname {
+		case "check_option":
+			return pgerr.Unsupported("WITH CHECK OPTION is not supported")
+		case "security_barrier", "security_invoker":
+			if v != "false" && v != "off" && v != "no" && v != "0" {
+				return pgerr.Unsupported("views with %s are not supported", d.Defname)
+			}
+		default:
+			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter %q", d.Defname)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/types"
@@ -180,6 +181,17 @@ type EnumType struct {
 	Name          string
 	Owner         types.OID
 	Labels        []string
+}
+
+// Stranger finds an element of an array that is not among the labels.
+func (e *EnumType) Stranger(array types.Datum) (label string, found bool) {
+	a, _ := array.(types.Array)
+	for _, d := range a.Elems {
+		if s, ok := d.(string); ok && !slices.Contains(e.Labels, s) {
+			return s, true
+		}
+	}
+	return "", false
 }
 
 // Clone copies r so that the copy may be changed before it is put.

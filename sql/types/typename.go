@@ -153,7 +153,7 @@ func TypeName(o OID) string {
 
 // String is format_type(): the SQL name with the modifier.
 func (t Type) String() string {
-	if p := builtins().byOID[t.OID]; p != nil && p.Name[0] == '_' {
+	if p := builtins().byOID[t.OID]; p != nil && p.Name[0] == '_' || t.OID >= UserArrayBit {
 		e, _ := t.Elem()
 		return e.String() + "[]"
 	}
