@@ -194,6 +194,7 @@ func (w *conflictWriting) proposed(e expr.Expr) expr.Expr {
 
 func (w *conflictWriting) batch(b *batch.Batch) error {
 	var fresh, there []int32
+	own := make([]string, len(w.ids)) // the row's keys, "" for those of a NULL
 	for k := 0; k < b.Rows(); k++ {
 		row := k
 		if b.Sel != nil {
@@ -206,14 +207,22 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 			}
 			key, null := w.key(b, i, row)
 			if null {
-				continue
+				key = ""
 			}
-			if w.seen[i][key] {
-				again = true
-			} else if err := w.acct.Grow(int64(len(key)) + 48); err != nil {
-				return err
+			again = again || w.seen[i][key]
+			own[i] = key
+		}
+		// A row that comes to nothing stands in no other's way.
+		if !again && (!exists || w.d.OnConflict.Update) {
+			for i, key := range own {
+				if key == "" {
+					continue
+				}
+				if err := w.acct.Grow(int64(len(key)) + 48); err != nil {
+					return err
+				}
+				w.seen[i][key] = true
 			}
-			w.seen[i][key] = true
 		}
 		switch {
 		case again && w.d.OnConflict.Update:

@@ -72,6 +72,17 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ML.PREDICT(MODEL kinds, (select a, b, colour from flowers limit 5)) where predicted_kind between 0 and 2"); got != "5" {
 			t.Errorf("BigQuery's spelling gives %s rows", got)
 		}
+		// What features add, over the baseline, is the prediction.
+		if got := c.one(`select count(*) from ml.explain_predict('line', (select * from flowers)) p where abs(prediction_value - predicted_a) < 1e-9 and
+			abs(baseline_prediction_value + (select sum((x->>'attribution')::float8) from jsonb_array_elements(top_feature_attributions) x) - predicted_a) < 1e-9`); got != "3000" {
+			t.Errorf("the parts of %s predictions of 3000 add up", got)
+		}
+		if got := c.one(`select count(*) from ml.explain_predict('twos', (select * from flowers)) p where abs(1 / (1 + exp(-prediction_value)) - predicted_even_proba) < 1e-9`); got != "3000" {
+			t.Errorf("%s log-odds of 3000 give their probabilities", got)
+		}
+		if got := c.one(`select count(*) from ml.explain_predict('kinds', (select * from flowers)) p where jsonb_array_length(top_feature_attributions) = 3`); got != "3000" {
+			t.Errorf("%s rows of 3000 have three attributions", got)
+		}
 		plan := strings.Join(c.must("explain analyze train model x using linear_regression predict a as select a, b from flowers"), "\n")
 		for _, want := range []string{"Train linear_regression", "Rows: 3000 trained on", "Collect", "Seq Scan on flowers"} {
 			if !strings.Contains(plan, want) {

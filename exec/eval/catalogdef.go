@@ -53,6 +53,9 @@ func addCatalog(t table) {
 		return nil
 	}
 	t.puts(hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
+		if len(a) == 2 && !classHas(h, a[1].(string), types.OID(a[0].(int64))) {
+			return nil, nil
+		}
 		return comment(h, types.OID(a[0].(int64)), 0), nil
 	}), "obj_description(oid)", "obj_description(oid,name)", "shobj_description(oid,name)")
 	t.put("col_description(oid,int4)", hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
@@ -431,4 +434,24 @@ func indexDef(h Host, r, tab *catalog.Relation, pretty bool) string {
 		b.WriteString(" WHERE " + parenthesised(ix.Where))
 	}
 	return b.String()
+}
+
+// classHas tells whether an object is one of the catalog of a name. Objects
+// whose kind is not known here pass.
+func classHas(h Host, class string, o types.OID) bool {
+	st := h.Catalog()
+	var kind string
+	switch {
+	case st.RelationByOID(o) != nil:
+		kind = "pg_class"
+	case st.EnumByOID(o) != nil:
+		kind = "pg_type"
+	case st.Schema(o) != nil:
+		kind = "pg_namespace"
+	case st.Role(o) != nil:
+		kind = "pg_authid"
+	default:
+		return true
+	}
+	return class == kind
 }

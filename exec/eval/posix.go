@@ -8,12 +8,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dlclark/regexp2"
+
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // PostgreSQL's regular expressions (AREs) are translated to Go's, which run in
-// linear time. What RE2 cannot do — back references, lookaround — is refused;
-// what the two read differently is rewritten:
+// linear time. What RE2 cannot do — back references, lookaround — is left to a
+// matcher that backtracks; what the two read differently is rewritten:
 //
 //   - of several matches at one place PostgreSQL takes the longest, or the
 //     shortest where the first quantifier is non-greedy; Go has the former as
@@ -25,6 +27,8 @@ import (
 type regex struct {
 	source, flags string
 	re            *regexp.Regexp // finds the match
+	// back is there instead of re for what only a backtracking matcher can do.
+	back *regexp2.Regexp
 	// split, where set, matches the text found again, from end to end, with the
 	// quantifiers as they were written: it tells the groups.
 	split  *regexp.Regexp
@@ -58,13 +62,17 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	if tr.shortest {
 		whole = tr.head + tr.lazy.String()
 	}
+	r.groups = tr.groups
+	if tr.backtracks {
+		r.back, err = compileBacktracking(whole)
+		return r, err
+	}
 	if r.re, err = regexp.Compile(whole); err != nil {
 		return nil, goError(err)
 	}
 	if !tr.shortest {
 		r.re.Longest()
 	}
-	r.groups = tr.groups
 	if r.groups > 0 {
 		// a failure here, of size, leaves the groups of the first search
 		if x, err := regexp.Compile("^(?:" + text + ")\\z"); err == nil {
@@ -74,7 +82,24 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	return r, nil
 }
 
-// find gives the first match in s and its groups, as regexp does.
+// match tells whether there is a match in s.
+func (r *regex) match(s string) (bool, error) {
+	if r.back != nil {
+		m, err := r.backtrack(newRuneText(s), 0)
+		return m != nil, err
+	}
+	return r.re.MatchString(s), nil
+}
+
+// first gives the first match in s and its groups, as regexp does.
+func (r *regex) first(s string) ([]int, error) {
+	if r.back != nil {
+		return r.backtrack(newRuneText(s), 0)
+	}
+	return r.find(s), nil
+}
+
+// find is first for expressions that do not backtrack.
 func (r *regex) find(s string) []int {
 	m := r.re.FindStringSubmatchIndex(s)
 	if m == nil || r.split == nil {
@@ -124,6 +149,8 @@ type translator struct {
 	nlStop                bool // . and [^…] do not match a newline
 	nlAnchor              bool // ^ and $ match at lines
 	groups                int
+	around                int  // depth within lookaround, where groups do not capture
+	backtracks            bool // what RE2 cannot do was seen
 
 	s   string
 	i   int
@@ -373,10 +400,15 @@ func (t *translator) atom(depth int) (quantifiable bool, g greed, err error) {
 		case strings.HasPrefix(rest, "(?:"):
 			t.put("(?:")
 			t.i += 3
-		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?<"):
-			return false, 0, pgerr.Unsupported("lookaround constraints in regular expressions are not supported")
+		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!"):
+			return false, 0, t.lookaround(3, depth)
+		case strings.HasPrefix(rest, "(?<=") || strings.HasPrefix(rest, "(?<!"):
+			return false, 0, t.lookaround(4, depth)
 		case strings.HasPrefix(rest, "(?"):
 			return false, 0, errRegex("quantifier operand invalid")
+		case t.around > 0:
+			t.put("(?:")
+			t.i++
 		default:
 			t.groups++
 			t.putByte('(')
@@ -426,6 +458,39 @@ func (t *translator) atom(depth int) (quantifiable bool, g greed, err error) {
 	t.i += w
 	t.put(regexp.QuoteMeta(string(r)))
 	return true, g, nil
+}
+
+// lookaround translates a constraint whose opening has n bytes.
+func (t *translator) lookaround(n, depth int) error {
+	t.put(t.s[t.i : t.i+n])
+	t.i += n
+	t.backtracks = true
+	t.around++
+	if _, err := t.alternatives(depth + 1); err != nil {
+		return err
+	}
+	t.around--
+	if t.i >= len(t.s) || t.s[t.i] != ')' {
+		return errRegex("parentheses () not balanced")
+	}
+	t.i++
+	t.putByte(')')
+	return nil
+}
+
+// backReference translates \1 and so on; its first digit has been read. More
+// digits belong to it as long as there are that many groups.
+func (t *translator) backReference(n int) error {
+	for t.i < len(t.s) && t.s[t.i] >= '0' && t.s[t.i] <= '9' && 10*n+int(t.s[t.i]-'0') <= t.groups {
+		n = 10*n + int(t.s[t.i]-'0')
+		t.i++
+	}
+	if n > t.groups || t.around > 0 {
+		return errRegex("invalid backreference number")
+	}
+	t.backtracks = true
+	t.putf(`(?:\%d)`, n)
+	return nil
 }
 
 // classes, as they stand within brackets.
@@ -533,7 +598,7 @@ func (t *translator) escape(inside bool) (quantifiable bool, err error) {
 		if inside {
 			return false, errRegex("invalid escape \\ sequence")
 		}
-		return false, pgerr.Unsupported("back references in regular expressions are not supported")
+		return true, t.backReference(int(c - '0'))
 	}
 	if !inside {
 		switch c {
@@ -565,7 +630,7 @@ func (t *translator) escape(inside bool) (quantifiable bool, err error) {
 }
 
 // wordEdge is \m or \M: a word's start or end. It is \b where what stands next
-// to it can only match within a word.
+// to it can only match within a word, and needs lookaround elsewhere.
 func (t *translator) wordEdge(start bool) error {
 	ok := false
 	if start {
@@ -576,10 +641,17 @@ func (t *translator) wordEdge(start bool) error {
 		before := strings.TrimRight(t.s[:t.i-2], ")+")
 		ok = before != "" && (wordByte(before[len(before)-1]) || strings.HasSuffix(before, ":]]"))
 	}
-	if !ok {
-		return pgerr.Unsupported("\\m and \\M are supported next to a word's characters only")
+	word := "[" + regexClasses["word"] + "]"
+	switch {
+	case ok:
+		t.put(`\b`)
+	case start:
+		t.backtracks = true
+		t.put("(?<!" + word + ")(?=" + word + ")")
+	default:
+		t.backtracks = true
+		t.put("(?<=" + word + ")(?!" + word + ")")
 	}
-	t.put(`\b`)
 	return nil
 }
 

@@ -23,7 +23,7 @@ func addRegexp(t table) {
 		if err != nil {
 			return false, err
 		}
-		return r.re.MatchString(s), nil
+		return r.match(s)
 	})))
 	t.put("regexp_match(text,text)", always(loose(regexpMatch)))
 	t.put("regexp_match(text,text,text)", always(loose(regexpMatch)))
@@ -55,7 +55,7 @@ func addRegexp(t table) {
 		if err != nil {
 			return "", err
 		}
-		return r.replace(s, by, 0, 1), nil
+		return r.replace(s, by, 0, 1)
 	})))
 	t.put("regexp_replace(text,text,text,text)", always(try4(func(c *call, s, p, by, f string) (string, error) {
 		if f != "" && f[0] >= '0' && f[0] <= '9' {
@@ -70,7 +70,7 @@ func addRegexp(t table) {
 		if r.global {
 			n = 0
 		}
-		return r.replace(s, by, 0, n), nil
+		return r.replace(s, by, 0, n)
 	})))
 	for _, id := range []string{"(text,text,text,int4)", "(text,text,text,int4,int4)", "(text,text,text,int4,int4,text)"} {
 		t.put("regexp_replace"+id, always(loose(regexpReplaceN)))
@@ -138,7 +138,8 @@ func regexMatch(flags string, not bool) impl {
 		if err != nil {
 			return false, err
 		}
-		return r.re.MatchString(s) != not, nil
+		yes, err := r.match(s)
+		return yes != not, err
 	})
 }
 
@@ -183,9 +184,9 @@ func regexpMatch(c *call, a []types.Datum) (types.Datum, error) {
 		return nil, err
 	}
 	s := a[0].(string)
-	m := r.find(s)
-	if m == nil {
-		return nil, nil
+	m, err := r.first(s)
+	if err != nil || m == nil {
+		return nil, err
 	}
 	return r.groupsOf(s, m), nil
 }
@@ -195,7 +196,10 @@ func regexSubstring(c *call, s, p string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := r.find(s)
+	m, err := r.first(s)
+	if err != nil {
+		return "", err
+	}
 	if m == nil {
 		return "", errNull
 	}
@@ -210,7 +214,10 @@ func regexSubstring(c *call, s, p string) (string, error) {
 
 // matches lists the matches from byte offset start on, at most max (0: all).
 // An empty match directly after another is a match too, as PostgreSQL counts.
-func (r *regex) matches(s string, start, max int) [][]int {
+func (r *regex) matches(s string, start, max int) ([][]int, error) {
+	if r.back != nil {
+		return r.backtrackAll(s, start, max)
+	}
 	var out [][]int
 	at := start
 	for at <= len(s) && (max == 0 || len(out) < max) {
@@ -229,7 +236,7 @@ func (r *regex) matches(s string, start, max int) [][]int {
 		_, w := utf8.DecodeRuneInString(s[m[1]:])
 		at = m[1] + w
 	}
-	return out
+	return out, nil
 }
 
 // from finds the first match that starts at or after an offset, ^ and \b seeing
@@ -261,12 +268,15 @@ func (r *regex) from(s string, at int) []int {
 }
 
 // replace replaces match n (0: all) found from byte offset start on.
-func (r *regex) replace(s, by string, start, n int) string {
+func (r *regex) replace(s, by string, start, n int) (string, error) {
 	var b strings.Builder
-	ms := r.matches(s, start, n)
+	ms, err := r.matches(s, start, n)
+	if err != nil {
+		return "", err
+	}
 	if n > 0 {
 		if len(ms) < n {
-			return s
+			return s, nil
 		}
 		ms = ms[n-1:]
 	}
@@ -296,7 +306,7 @@ func (r *regex) replace(s, by string, start, n int) string {
 		at = m[1]
 	}
 	b.WriteString(s[at:])
-	return b.String()
+	return b.String(), nil
 }
 
 func errArg(name string, v int64) error {
@@ -335,7 +345,7 @@ func regexpReplaceN(c *call, a []types.Datum) (types.Datum, error) {
 	if start < 0 {
 		return s, nil
 	}
-	return r.replace(s, a[2].(string), start, int(n)), nil
+	return orNil(r.replace(s, a[2].(string), start, int(n)))
 }
 
 func regexpCount(c *call, a []types.Datum) (types.Datum, error) {
@@ -351,7 +361,8 @@ func regexpCount(c *call, a []types.Datum) (types.Datum, error) {
 	if start < 0 {
 		return int64(0), nil
 	}
-	return int64(len(r.matches(s, start, 0))), nil
+	ms, err := r.matches(s, start, 0)
+	return int64(len(ms)), err
 }
 
 func regexpInstr(c *call, a []types.Datum) (types.Datum, error) {
@@ -376,7 +387,10 @@ func regexpInstr(c *call, a []types.Datum) (types.Datum, error) {
 	if start < 0 || sub > int64(r.groups) {
 		return int64(0), nil
 	}
-	ms := r.matches(s, start, int(n))
+	ms, err := r.matches(s, start, int(n))
+	if err != nil {
+		return nil, err
+	}
 	if int64(len(ms)) < n {
 		return int64(0), nil
 	}
@@ -407,7 +421,10 @@ func regexpSubstr(c *call, a []types.Datum) (types.Datum, error) {
 	if start < 0 || sub > int64(r.groups) {
 		return nil, nil
 	}
-	ms := r.matches(s, start, int(n))
+	ms, err := r.matches(s, start, int(n))
+	if err != nil {
+		return nil, err
+	}
 	if int64(len(ms)) < n {
 		return nil, nil
 	}
@@ -426,9 +443,13 @@ func regexpSplit(compile func(p, f, name string) (*regex, error), a []types.Datu
 	if err != nil {
 		return nil, err
 	}
+	ms, err := r.matches(s, 0, 0)
+	if err != nil {
+		return nil, err
+	}
 	var out []string
 	at := 0
-	for _, m := range r.matches(s, 0, 0) {
+	for _, m := range ms {
 		if m[0] == m[1] && (m[0] == at && m[0] == 0 || m[0] >= len(s) || m[0] == at) {
 			continue
 		}

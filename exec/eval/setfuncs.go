@@ -28,8 +28,12 @@ func addSetFunctions(m map[string]setMaker) {
 				max = 0
 			}
 			s := a[0].(string)
+			ms, err := r.matches(s, 0, max)
+			if err != nil {
+				return nil, err
+			}
 			var rows []types.Datum
-			for _, x := range r.matches(s, 0, max) {
+			for _, x := range ms {
 				rows = append(rows, r.groupsOf(s, x))
 			}
 			return c.list(rows), nil

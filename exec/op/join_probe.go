@@ -165,7 +165,7 @@ func (p *prober) next(ctx context.Context) (*batch.Batch, error) {
 // give gives the next of the pairs that wait.
 func (p *prober) give() (*batch.Batch, error) {
 	n := len(p.outRows)
-	if !p.outSizes.narrow(n) {
+	if !p.outSizes.narrow(max(n, p.max)) {
 		at := func(i int) int64 { return p.outSizes.at(p.outRows[i], p.outIDs[i]) }
 		first := at(0)
 		want, k := first, 1

@@ -47,6 +47,13 @@ func partitionBuffer(rt *Runtime) int64 {
 // add puts in the rows of b, which has no selection.
 func (p *partitioner) add(ctx context.Context, b *batch.Batch) error {
 	n := b.Bytes()
+	if n > p.limit && b.N > 1 {
+		half := b.N / 2
+		if err := p.add(ctx, b.Slice(0, half)); err != nil {
+			return err
+		}
+		return p.add(ctx, b.Slice(half, b.N))
+	}
 	if p.held+n > p.limit {
 		if err := p.flush(ctx); err != nil {
 			return err

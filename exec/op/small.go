@@ -54,7 +54,7 @@ func (s *smallBatches) next(pull func() (*batch.Batch, error)) (*batch.Batch, er
 			s.pend = append(s.pend, kernel.Compact(b))
 			s.rows += b.Rows()
 			s.bytes += b.Bytes()
-			if s.rows >= 4*smallRows || s.bytes >= leafBytes/2 || len(s.pend) == smallWait {
+			if s.rows >= 4*smallRows || s.bytes >= leafBytes/8 || len(s.pend) == smallWait {
 				return s.flush(), nil
 			}
 		}

@@ -84,11 +84,13 @@ func (s *Scorer) ScoreBlock(b *dataset.Block) *Scores {
 
 // Margins gives the margins of all rows of a block, those that fill up the last
 // tile included, output by output.
-func (s *Scorer) Margins(b *dataset.Block) []float64 {
-	padded, per := b.Padded(), len(s.m.Theta)/s.outputs
+func (s *Scorer) Margins(b *dataset.Block) []float64 { return s.marginsOf(b, s.m.Theta) }
+
+func (s *Scorer) marginsOf(b *dataset.Block, theta []float64) []float64 {
+	padded, per := b.Padded(), len(theta)/s.outputs
 	z := make([]float64, padded*s.outputs)
 	for k := range s.outputs {
-		th := s.m.Theta[k*per:][:per]
+		th := theta[k*per:][:per]
 		for from := 0; from < padded; from += dataset.ChunkRows {
 			b.Margins(z[k*padded:][from:min(from+dataset.ChunkRows, padded)], from, th[:per-1], th[per-1])
 		}

@@ -238,6 +238,10 @@ func (sc *scope) orderedSet(n *ast.FuncCall, inv *invocation, p place) (expr.Exp
 			return nil, err
 		}
 	}
+	label, err := b.enumOrdered(&call, pos)
+	if err != nil {
+		return nil, err
+	}
 	for i, k := range keys {
 		k.Expr = call.Args[direct+i]
 		call.OrderBy = append(call.OrderBy, k)
@@ -250,6 +254,9 @@ func (sc *scope) orderedSet(n *ast.FuncCall, inv *invocation, p place) (expr.Exp
 		if call.Filter, err = b.boolean(e, "FILTER", b.spotExpr(n.AggFilter)); err != nil {
 			return nil, err
 		}
+	}
+	if label != nil {
+		return label(sc.addAggregate(call, p, pos))
 	}
 	return sc.addAggregate(call, p, pos)
 }

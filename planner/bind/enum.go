@@ -10,7 +10,8 @@ import (
 // Enums are carried as their labels, which aggregates compare as strings. What
 // depends on their order is bound over their places instead:
 //
-//	min(e)  →  label(min(place(e)))
+//	min(e)                                          →  label(min(place(e)))
+//	percentile_disc(f) WITHIN GROUP (ORDER BY e)    →  label(percentile_disc(f) WITHIN GROUP (ORDER BY place(e)))
 
 // enumPlace gives the place of an enum's value among its labels, from 1.
 func (b *binder) enumPlace(e expr.Expr) (expr.Expr, error) {
@@ -86,4 +87,27 @@ func (b *binder) enumOrder(call *expr.AggCall, pos spot) error {
 		}
 	}
 	return nil
+}
+
+// enumOrdered binds an ordered-set aggregate over an enum, percentile_disc or
+// mode, over places, where it is one; result is as enumExtreme gives it.
+func (b *binder) enumOrdered(call *expr.AggCall, pos spot) (result func(expr.Expr, error) (expr.Expr, error), err error) {
+	last := len(call.Args) - 1
+	if call.Fn.Hypothetical || !b.isEnum(call.Args[last].Type().OID) {
+		return nil, nil
+	}
+	t := call.Args[last].Type()
+	if call.Typ != t {
+		return nil, pgerr.Unsupported("%s of several fractions over enums is not supported", call.Fn.Name).At(pos.at())
+	}
+	if call.Args[last], err = b.enumPlace(call.Args[last]); err != nil {
+		return nil, err
+	}
+	call.Typ = types.Int4
+	return func(e expr.Expr, err error) (expr.Expr, error) {
+		if err != nil {
+			return nil, err
+		}
+		return b.enumLabel(e, t)
+	}, nil
 }

@@ -17,6 +17,7 @@ type tableFunc struct {
 	cols   []relCol // their expressions are set by the caller
 	name   string   // for the default alias
 	only   bool     // gives one column that has no name of its own
+	value  bool     // gives values, not rows
 }
 
 // rangeFunction binds functions in FROM: set-returning and scalar ones, the
@@ -128,9 +129,10 @@ func (sc *scope) tableFunc(n ast.Node, defs []ast.Node) (*tableFunc, error) {
 		return nil, pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(b.posFunc(name))
 	case f.OutName != "":
 		add(f.OutName, ret)
+		tf.value = true
 	default:
 		add(name, ret)
-		tf.only = true
+		tf.only, tf.value = true, true
 	}
 	return tf, nil
 }
@@ -158,7 +160,7 @@ func (b *binder) scalarFunc(e expr.Expr, name string, defs []ast.Node) (*tableFu
 	if len(defs) > 0 {
 		return nil, pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(b.posFunc(name))
 	}
-	tf.cols, tf.only = []relCol{{name: name}}, true
+	tf.cols, tf.only, tf.value = []relCol{{name: name}}, true, true
 	return tf, nil
 }
 
@@ -170,7 +172,8 @@ func (sc *scope) functionScan(n *ast.RangeFunction, tfs []*tableFunc, many bool)
 	if one && n.Alias != nil && n.Alias.AliasName != "" {
 		tfs[0].cols[0].name = n.Alias.AliasName // a single column takes the alias
 	}
-	rl.scalar = one && !n.Ordinality
+	// jsonb_array_elements(…) AS x has a column value, but x is its value too.
+	rl.scalar = len(tfs) == 1 && tfs[0].value && !n.Ordinality
 	empty := &plan.Values{Rows: [][]expr.Expr{{}}}
 	if !many && tfs[0].scalar != nil {
 		tf := tfs[0]

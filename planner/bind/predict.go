@@ -229,7 +229,12 @@ func classifies(v *catalog.ModelVersion) bool {
 }
 
 func predictType(v *catalog.ModelVersion, mode expr.PredictMode) types.Type {
-	if mode == expr.PredictProba {
+	switch mode {
+	case expr.PredictAttributions:
+		return types.JSONB
+	case expr.PredictBaseline, expr.PredictMargin:
+		return types.Float8
+	case expr.PredictProba:
 		if len(v.Classes) > 2 {
 			t, _ := types.ArrayOf(types.Float8)
 			return t
@@ -248,7 +253,7 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode) types.Type {
 // false for other names.
 func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall) (fromItem, bool, error) {
 	switch name {
-	case "predict", "evaluate", "confusion_matrix", "roc_curve":
+	case "predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict":
 	default:
 		return fromItem{}, false, nil
 	}
@@ -315,7 +320,19 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if proba != nil {
 		proba = add("predicted_"+label+"_proba", proba)
 	}
-	if name == "predict" {
+	if name == "explain_predict" {
+		for _, c := range []struct {
+			name string
+			mode expr.PredictMode
+		}{{"top_feature_attributions", expr.PredictAttributions}, {"baseline_prediction_value", expr.PredictBaseline}, {"prediction_value", expr.PredictMargin}} {
+			e, err := b.applyModel(m, c.mode, fields, false, pos)
+			if err != nil {
+				return fromItem{}, true, err
+			}
+			add(c.name, e)
+		}
+	}
+	if name == "predict" || name == "explain_predict" {
 		it, err := sc.finish(pr.node(), rl, n.Alias, "table")
 		return it, true, err
 	}

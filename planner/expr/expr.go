@@ -180,8 +180,11 @@ type PredictMode uint8
 
 // The modes.
 const (
-	PredictValue PredictMode = iota // the class or the number
-	PredictProba                    // probability: of the positive class (binary), or an array in class order
+	PredictValue        PredictMode = iota // the class or the number
+	PredictProba                           // probability: of the positive class (binary), or an array in class order
+	PredictAttributions                    // what each feature adds to the margin: jsonb
+	PredictBaseline                        // the margin that they add to
+	PredictMargin                          // their sum
 )
 
 // ModelRef finds a model's bytes on any node.
