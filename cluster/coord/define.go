@@ -137,8 +137,19 @@ func (s *Session) createTableAs(ctx context.Context, stmt *parse.Statement, n *a
 	if !ok {
 		return nil, pgerr.Unsupported("CREATE TABLE AS takes a query")
 	}
-	if _, ok := q.(*ast.ExecuteStmt); ok {
-		return nil, pgerr.Unsupported("CREATE TABLE AS EXECUTE is not supported")
+	if e, ok := q.(*ast.ExecuteStmt); ok {
+		p := s.prepared[e.Name]
+		if p == nil {
+			return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", e.Name)
+		}
+		sel, ok := p.prepared.piece.stmt.Node.(*ast.SelectStmt)
+		switch {
+		case !ok:
+			return nil, pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
+		case len(p.prepared.h.params) > 0:
+			return nil, pgerr.Unsupported("CREATE TABLE AS EXECUTE of a statement with parameters is not supported")
+		}
+		q = sel
 	}
 	return s.tableAs(ctx, stmt, q, n.Into, n.ObjType == ast.OBJECT_MATVIEW, n.IfNotExists, params)
 }

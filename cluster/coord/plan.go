@@ -129,12 +129,8 @@ func (r *run) admit(root plan.Node) error {
 		return err
 	}
 	r.batches = r.x.pool.Account("batches in flight", false)
-	return r.batches.Grow(laneBytes * int64(max(r.x.s.engine.cfg.Node.Threads, 1)))
+	return r.batches.Grow(mem.LaneBytes * int64(max(r.x.s.engine.cfg.Node.Threads, 1)))
 }
-
-// laneBytes is charged for each lane of a statement that holds rows: the
-// batches between its operators, which are not counted one by one.
-const laneBytes = 2 << 20
 
 // holds tells whether a plan has rows to hold: an operator that keeps what it
 // reads, over more than constants and the catalog.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -321,4 +323,46 @@ func TestSmallMemory(t *testing.T) {
 	if err != nil || len(got) != partsOf*partRows {
 		t.Error(len(got), err)
 	}
+}
+
+// TestAdmission: a run that keeps rows waits to begin on a node that is short of
+// memory, and its batches in flight are charged there.
+func TestAdmission(t *testing.T) {
+	g := newGate(2)
+	c := gated(t, g, 2)
+	full := c.nodes[1].pool.Child("another", 0)
+	if err := full.Account("rows", false).Grow(900 << 20); err != nil { // of 1 GiB
+		t.Fatal(err)
+	}
+	s, end := c.statement(t, "admitted", worker.Options{})
+	done := make(chan error, 1)
+	go func() {
+		r, err := s.Run(context.Background(), sumPlan(), nil)
+		if err == nil {
+			_, err = rowsOf(context.Background(), r, sumPlan().Stages[0].Root.Schema())
+			r.Close()
+		}
+		done <- err
+	}()
+	asked := g.asked[2]
+	for c.nodes[1].pool.Waiting() == 0 {
+		select {
+		case <-asked:
+			t.Fatal("the run began while its node was short of memory")
+		case err := <-done:
+			t.Fatal("the run ended: ", err)
+		default:
+			runtime.Gosched()
+		}
+	}
+	full.Close()
+	<-asked
+	if n := c.nodes[1].pool.Used(); n < 2*mem.LaneBytes {
+		t.Errorf("%d bytes are charged for batches in flight", n)
+	}
+	g.open(1, 2)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	end()
 }

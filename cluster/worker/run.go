@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/flow"
@@ -11,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -26,6 +28,7 @@ type run struct {
 	self    uint64
 	pool    *mem.Pool
 	part    *part
+	batches *mem.Account  // for batches in flight; nil where nothing is kept
 	goes    chan struct{} // closed by the order to go
 	stop    chan struct{} // closed by the order to stop, or abort
 
@@ -75,6 +78,9 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		if f, ok := c.exchange.(*flow.Flow); ok {
 			_ = f.Close()
 		}
+		if r.batches != nil {
+			r.batches.Close()
+		}
 		_ = pin.Close()
 		_ = dir.Close()
 		if leaked := r.pool.Close(); leaked > 0 {
@@ -85,6 +91,9 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	defer w.leave(r)
+	if err := w.admit(ctx, r); err != nil {
+		return err
+	}
 	f, err := w.hub.Open(ctx, flow.Options{Run: m.Run, Stages: m.Stages, Nodes: m.Nodes, Pool: r.pool})
 	if err != nil {
 		return err
@@ -101,6 +110,63 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return ctx.Err()
 	}
 	return r.work(ctx, c, f, failed, tell)
+}
+
+// admit holds back a run that may keep many rows while this node is short of
+// memory, before any of the run's tasks has begun on another node. One of a
+// session that has another run here, which may be a cursor's, goes on: that may
+// be what the others wait for.
+func (w *Worker) admit(ctx context.Context, r *run) error {
+	if !r.keeps() {
+		return nil
+	}
+	if !w.hasOther(r) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go func() { // ends with ctx
+			select {
+			case <-r.stop:
+				cancel(context.Canceled)
+			case <-ctx.Done():
+			}
+		}()
+		if err := r.pool.Admit(ctx); err != nil {
+			if stopped := r.aborted(); stopped != nil {
+				return stopped
+			}
+			return err
+		}
+	}
+	r.batches = r.pool.Account("batches in flight", false)
+	return r.batches.Grow(mem.LaneBytes * int64(w.cfg.Threads))
+}
+
+// hasOther tells whether the run's session has another run here.
+func (w *Worker) hasOther(r *run) bool {
+	if r.m.Session == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.runs {
+		if o != r && o.gateway == r.gateway && o.m.Session != nil && o.m.Session.PID == r.m.Session.PID {
+			return true
+		}
+	}
+	return false
+}
+
+// keeps tells whether the run's tasks here have an operator that keeps rows.
+func (r *run) keeps() bool {
+	var walk func(plan.Node) bool
+	walk = func(n plan.Node) bool {
+		switch n.(type) {
+		case *plan.Aggregate, *plan.Join, *plan.Sort, *plan.Window, *plan.SetOp, *plan.DistinctOn, *plan.TableWrite:
+			return true
+		}
+		return slices.ContainsFunc(n.Children(), walk)
+	}
+	return slices.ContainsFunc(r.part.stages, func(s *plan.Stage) bool { return walk(s.Root) })
 }
 
 // work runs the tasks to their end, or until the run is stopped. A failed task

@@ -174,24 +174,7 @@ func decode(_ *call, s, form string) ([]byte, error) {
 	case "base64":
 		return decodeBase64(s)
 	case "escape":
-		var out []byte
-		for i := 0; i < len(s); i++ {
-			if s[i] != '\\' {
-				out = append(out, s[i])
-				continue
-			}
-			switch {
-			case i+1 < len(s) && s[i+1] == '\\':
-				out = append(out, '\\')
-				i++
-			case i+3 < len(s) && s[i+1] >= '0' && s[i+1] <= '3' && s[i+2] >= '0' && s[i+2] <= '7' && s[i+3] >= '0' && s[i+3] <= '7':
-				out = append(out, (s[i+1]-'0')<<6|(s[i+2]-'0')<<3|(s[i+3]-'0'))
-				i += 3
-			default:
-				return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type bytea")
-			}
-		}
-		return out, nil
+		return types.DecodeEscape(s)
 	}
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", form)
 }

@@ -59,6 +59,7 @@ var impls = sync.OnceValue(func() table {
 	addArrays(t)
 	addJSON(t)
 	addJSONBuild(t)
+	addJSONPath(t)
 	addSystem(t)
 	addCatalog(t)
 	addEnums(t)

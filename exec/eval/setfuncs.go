@@ -17,6 +17,9 @@ func addSetFunctions(m map[string]setMaker) {
 		}
 		return c.list(rows), nil
 	}
+	m["jsonb_path_query(jsonb,jsonpath,jsonb,bool)"] = func(c *setCall, a []types.Datum) (generator, error) {
+		return &pathRows{call: c, args: a}, nil
+	}
 	for _, id := range []string{"regexp_matches(text,text)", "regexp_matches(text,text,text)"} {
 		m[id] = func(c *setCall, a []types.Datum) (generator, error) {
 			r, err := compileRegex(a[1].(string), argText(a, 2))

@@ -22,6 +22,10 @@ const (
 	admitWait = 30 * time.Second
 )
 
+// LaneBytes is charged for each lane of a statement's tasks on a node that keep
+// rows: the batches between their operators, which are not counted one by one.
+const LaneBytes = 2 << 20
+
 // Pool is the budget of a node or, as a child, of one statement. Its methods
 // may be called from any goroutine.
 type Pool struct {
@@ -93,6 +97,9 @@ func (p *Pool) Close() (leaked int64) {
 func (p *Pool) Used() int64  { return p.used.Load() }
 func (p *Pool) Peak() int64  { return p.peak.Load() }
 func (p *Pool) Limit() int64 { return p.limit }
+
+// Waiting is how many requests and new statements wait for bytes of a node.
+func (p *Pool) Waiting() int { return int(p.waiting.Load()) }
 
 // AddSpilled counts bytes written to disk under this pool, and its parents.
 func (p *Pool) AddSpilled(n int64) {

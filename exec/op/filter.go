@@ -2,10 +2,8 @@ package op
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
 )
 
 // NewFilter keeps the rows that filters, one a lane, select.
@@ -35,7 +33,7 @@ func (o *filter) Next(ctx context.Context) (*batch.Batch, error) {
 			return nil, err
 		}
 		out, err := o.f.Select(ctx, b)
-		if n := b.Rows(); n > 1 && errors.Is(err, eval.ErrBatchTooLarge) {
+		if n := b.Rows(); tooLong(err, n) {
 			o.todo = append(o.todo, b.Slice(n/2, n), b.Slice(0, n/2))
 			continue
 		}

@@ -102,7 +102,7 @@ type aggRows struct {
 
 // consume takes in the lane's rows.
 func (o *aggLane) consume(ctx context.Context) error {
-	return drain(ctx, o.in, func(b *batch.Batch) error {
+	add := func(b *batch.Batch) error {
 		r, err := o.compute(ctx, b)
 		if err != nil {
 			return err
@@ -116,7 +116,8 @@ func (o *aggLane) consume(ctx context.Context) error {
 			}
 		}
 		return nil
-	})
+	}
+	return drain(ctx, o.in, func(b *batch.Batch) error { return inPieces(b, add) })
 }
 
 // compute finds the values of the rows that count. Where nearly all do, and
@@ -222,7 +223,7 @@ func (o *aggLane) update(ctx context.Context, a agg.Agg, in *aggInput, r *aggRow
 		return a.MergeStates(o.each(r), st)
 	}
 	if in.filter != nil {
-		return o.updateFiltered(ctx, a, in, r)
+		return o.updateFiltered(ctx, a, in, r.b, o.each(r))
 	}
 	args := make([]arrow.Array, len(in.at))
 	for i, at := range in.at {
@@ -244,9 +245,21 @@ func (o *aggLane) update(ctx context.Context, a agg.Agg, in *aggInput, r *aggRow
 	return a.Update(o.each(r), args)
 }
 
-// updateFiltered updates an aggregate that has a FILTER of its own.
-func (o *aggLane) updateFiltered(ctx context.Context, a agg.Agg, in *aggInput, r *aggRows) error {
-	b, groups := r.b, o.each(r)
+// updateFiltered updates an aggregate that has a FILTER of its own by rows of
+// these groups, half of them at a time where they are too much at once.
+func (o *aggLane) updateFiltered(ctx context.Context, a agg.Agg, in *aggInput, b *batch.Batch, groups []uint32) error {
+	err := o.updatePassing(ctx, a, in, b, groups)
+	n := len(groups)
+	if !tooLong(err, n) {
+		return err
+	}
+	if err := o.updateFiltered(ctx, a, in, b.Slice(0, n/2), groups[:n/2]); err != nil {
+		return err
+	}
+	return o.updateFiltered(ctx, a, in, b.Slice(n/2, n), groups[n/2:])
+}
+
+func (o *aggLane) updatePassing(ctx context.Context, a agg.Agg, in *aggInput, b *batch.Batch, groups []uint32) error {
 	arr, err := in.filter.EvalScratch(ctx, b)
 	if err != nil {
 		return err

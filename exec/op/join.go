@@ -253,7 +253,8 @@ type join struct {
 	ins    inserter
 	state  joinState
 	probe  *prober
-	busy   bool // the prober has a batch
+	busy   bool           // the prober has a batch
+	todo   []*batch.Batch // left rows of a batch that was too large at once, the first last
 	spill  joinSpill
 	out    smallBatches
 	closed bool
@@ -352,14 +353,24 @@ func (o *join) probeNext(ctx context.Context) (*batch.Batch, error) {
 			}
 			o.busy = false
 		}
-		b, err := o.l.Next(ctx)
-		if err != nil {
-			return nil, err
+		var b *batch.Batch
+		if n := len(o.todo); n > 0 {
+			b, o.todo = o.todo[n-1], o.todo[:n-1]
+		} else {
+			var err error
+			if b, err = o.l.Next(ctx); err != nil {
+				return nil, err
+			}
 		}
-		if b.Rows() == 0 {
+		n := b.Rows()
+		if n == 0 {
 			continue
 		}
 		keys, err := columns(ctx, b, c.LKeys[o.lane])
+		if tooLong(err, n) {
+			o.todo = append(o.todo, b.Slice(n/2, n), b.Slice(0, n/2))
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -405,6 +416,7 @@ func (o *join) Close() error {
 	}
 	o.closed = true
 	o.state = joinExhausted
+	o.todo = nil
 	o.s.bar.Leave()
 	err := closeAll(o.r, o.l)
 	o.spill.close()

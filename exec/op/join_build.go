@@ -13,7 +13,7 @@ func (o *join) build(ctx context.Context) error {
 	s, c := o.s, o.s.cfg
 	set := newRowSet(c.rStoredTypes)
 	s.sets[o.lane] = set
-	err := drain(ctx, o.r, func(b *batch.Batch) error {
+	add := func(b *batch.Batch) error {
 		b, err := stored(ctx, b, c.rStored, c.RKeys[o.lane])
 		if err != nil {
 			return err
@@ -30,8 +30,8 @@ func (o *join) build(ctx context.Context) error {
 			s.spilling.Store(true)
 		}
 		return o.spillBuild(ctx, b)
-	})
-	if err != nil {
+	}
+	if err := drain(ctx, o.r, func(b *batch.Batch) error { return inPieces(b, add) }); err != nil {
 		return err
 	}
 	if err := o.r.Close(); err != nil {

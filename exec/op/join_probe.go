@@ -257,13 +257,43 @@ func (p *prober) verify(ctx context.Context) error {
 	}
 	b := p.pairBatch()
 	sel, err := p.cfg.Residual[p.lane].Select(ctx, b)
-	if err != nil {
+	if tooLong(err, b.N) {
+		var pass []int32
+		if pass, err = p.selectPairs(ctx, b, 0, nil); err == nil {
+			p.keep(pass)
+		}
+	}
+	if err != nil || sel == nil {
 		return err
 	}
 	if sel.Sel != nil {
 		p.keep(sel.Sel)
 	}
 	return nil
+}
+
+// selectPairs adds the pairs that the residual passes to pass, half of them at a
+// time where they are too much at once. b is the page from a place on.
+func (p *prober) selectPairs(ctx context.Context, b *batch.Batch, from int, pass []int32) ([]int32, error) {
+	sel, err := p.cfg.Residual[p.lane].Select(ctx, b)
+	if tooLong(err, b.N) {
+		half := b.N / 2
+		if pass, err = p.selectPairs(ctx, b.Slice(0, half), from, pass); err != nil {
+			return nil, err
+		}
+		return p.selectPairs(ctx, b.Slice(half, b.N), from+half, pass)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for k := range sel.Rows() {
+		row := k
+		if sel.Sel != nil {
+			row = int(sel.Sel[k])
+		}
+		pass = append(pass, int32(from+row))
+	}
+	return pass, nil
 }
 
 func (p *prober) matchKeys() {
@@ -484,19 +514,23 @@ func (p *prober) decide(ctx context.Context) error {
 	if len(p.rows) == 0 {
 		return nil
 	}
-	arr, err := p.cfg.ResidualValue[p.lane].EvalScratch(ctx, p.pairBatch())
-	if err != nil {
-		return err
-	}
-	v, _ := arr.(*array.Boolean)
-	for i, r := range p.rows {
-		if arr.IsNull(i) {
-			p.unknown[r] = true
-		} else if v.Value(i) {
-			p.matched[r] = true
+	at := 0
+	return inPieces(p.pairBatch(), func(b *batch.Batch) error {
+		arr, err := p.cfg.ResidualValue[p.lane].EvalScratch(ctx, b)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		v, _ := arr.(*array.Boolean)
+		for i, r := range p.rows[at : at+b.N] {
+			if arr.IsNull(i) {
+				p.unknown[r] = true
+			} else if v.Value(i) {
+				p.matched[r] = true
+			}
+		}
+		at += b.N
+		return nil
+	})
 }
 
 // finish gives what a batch's matched and unknown decide: the rows of kinds

@@ -137,14 +137,14 @@ func (o *join) spillInputs(ctx context.Context) error {
 	}
 	s.parts.put(&s.parts.build, runs)
 	sp.part = newPartitioner(s.rt, s.st, o.acct, c.lStoredTypes, c.lKeyAt, c.KeyTypes, o.level())
-	err = drain(ctx, o.l, func(b *batch.Batch) error {
+	add := func(b *batch.Batch) error {
 		b, err := stored(ctx, b, c.lStored, c.LKeys[o.lane])
 		if err != nil {
 			return err
 		}
 		return sp.part.add(ctx, b)
-	})
-	if err != nil {
+	}
+	if err := drain(ctx, o.l, func(b *batch.Batch) error { return inPieces(b, add) }); err != nil {
 		return err
 	}
 	if err := o.l.Close(); err != nil {

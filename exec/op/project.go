@@ -2,12 +2,10 @@ package op
 
 import (
 	"context"
-	"errors"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
@@ -61,7 +59,7 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 			n, b = o.rows, b.Slice(0, o.rows)
 		}
 		out, err := projectBatch(ctx, b, o.items)
-		if n > 1 && errors.Is(err, eval.ErrBatchTooLarge) {
+		if tooLong(err, n) {
 			o.rows = n / 2
 			continue
 		}

@@ -97,12 +97,10 @@ func (k *keyedReader) next(ctx context.Context) (*sortedBatch, error) {
 	if b.N > kernel.ChunkRows {
 		b, k.rest = b.Slice(0, kernel.ChunkRows), b.Slice(kernel.ChunkRows, b.N)
 	}
-	cols, err := columns(ctx, b, k.keys)
-	if err != nil {
+	keys := &kernel.Keys{}
+	if err := appendKeys(ctx, b, k.keys, k.enc, keys); err != nil {
 		return nil, err
 	}
-	keys := &kernel.Keys{}
-	k.enc.Append(keys, cols, b.N)
 	return &sortedBatch{b: b, keys: keys}, nil
 }
 

@@ -45,13 +45,23 @@ func (c *RowCheck) Rows(ctx context.Context, src, rows *batch.Batch) error {
 		}
 	}
 	for _, k := range c.Checks {
-		arr, err := k.Program.EvalScratch(ctx, src)
-		if err != nil {
-			return err
-		}
-		if row := firstFalse(arr); row >= 0 {
+		at := 0
+		err := inPieces(src, func(src *batch.Batch) error {
+			arr, err := k.Program.EvalScratch(ctx, src)
+			if err != nil {
+				return err
+			}
+			row := firstFalse(arr)
+			if row < 0 {
+				at += src.Rows()
+				return nil
+			}
+			row += at
 			return pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", c.Table.Name, k.Name).
 				WithDetail("Failing row contains %s.", c.text(rows, row)).OnTable(c.Schema, c.Table.Name).OnConstraint(k.Name)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

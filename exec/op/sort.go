@@ -122,14 +122,15 @@ func (o *sortLane) fill(ctx context.Context) error {
 	if o.s.cfg.Limit == 0 {
 		return o.in.Close()
 	}
+	add := func(b *batch.Batch) error { return o.add(ctx, b) }
 	err := drain(ctx, o.in, func(b *batch.Batch) error {
 		for n := b.Rows(); n > kernel.ChunkRows; n = b.Rows() {
-			if err := o.add(ctx, b.Slice(0, kernel.ChunkRows)); err != nil {
+			if err := inPieces(b.Slice(0, kernel.ChunkRows), add); err != nil {
 				return err
 			}
 			b = b.Slice(kernel.ChunkRows, n)
 		}
-		return o.add(ctx, b)
+		return inPieces(b, add)
 	})
 	if err != nil {
 		return err

@@ -22,13 +22,9 @@ func newRowKeys(items []Item, specs []kernel.KeySpec) *rowKeys {
 
 // of gives the keys of b, until the next call.
 func (r *rowKeys) of(ctx context.Context, b *batch.Batch) (*kernel.Keys, error) {
-	cols, err := columns(ctx, b, r.items)
-	if err != nil {
-		return nil, err
-	}
 	r.keys.Reset()
-	r.enc.Append(&r.keys, cols, b.Rows())
-	return &r.keys, nil
+	err := appendKeys(ctx, b, r.items, r.enc, &r.keys)
+	return &r.keys, err
 }
 
 // NewLimitTies skips offset rows, gives count, and then those that follow with

@@ -250,16 +250,11 @@ func (o *windowLane) keys(ctx context.Context, progs []*eval.Program, specs []ke
 		k.N = b.N
 		return k, nil
 	}
-	cols := make([]arrow.Array, len(progs))
+	items := make([]Item, len(progs))
 	for i, p := range progs {
-		arr, err := p.Eval(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		cols[i] = arr
+		items[i].Program = p
 	}
-	kernel.NewKeyEncoder(specs).Append(k, cols, b.N)
-	return k, nil
+	return k, appendKeys(ctx, b, items, kernel.NewKeyEncoder(specs), k)
 }
 
 // compute adds the functions' columns to a partition and cuts it to batches.

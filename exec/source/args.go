@@ -150,6 +150,18 @@ func (a *args) text(name, def string) string {
 	return s
 }
 
+// files finds what the argument "path" names, which must be given.
+func (a *args) files() ([]file, error) {
+	paths := a.texts("path")
+	if paths == nil && a.err == nil {
+		a.bad("path", "is missing")
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	return expand(paths)
+}
+
 // texts reads a text or an array of them.
 func (a *args) texts(name string) []string {
 	d, ok := a.get(name)

@@ -40,14 +40,7 @@ func newCSV(s *Sources, a *args) (table, error) {
 	if !a.names("path", "header", "delim", "nullstr", "quote", "escape", "columns", "names", "types", "all_varchar", "sample_size") {
 		return nil, a.err
 	}
-	paths := a.texts("path")
-	if paths == nil && a.err == nil {
-		a.bad("path", "is missing")
-	}
-	if a.err != nil {
-		return nil, a.err
-	}
-	files, err := expand(paths)
+	files, err := a.files()
 	if err != nil {
 		return nil, err
 	}

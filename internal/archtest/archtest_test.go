@@ -21,9 +21,9 @@ var order = []struct {
 	layer    string
 	packages []string
 }{
-	{"sql", []string{"pgerr", "types", "parse", "catalog"}},
+	{"sql", []string{"pgerr", "jsonpath", "types", "parse", "catalog"}},
 	{"planner", []string{"fn", "expr", "plan", "bind", "opt", "stage", "ddl"}},
-	{"exec", []string{"mem", "batch", "kernel/f64", "kernel", "spill", "eval", "agg", "op", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
+	{"exec", []string{"mem", "batch", "kernel/f64", "kernel", "spill", "jsonpath", "eval", "agg", "op", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
 	{"ml", []string{"canon", "objective", "optim", "metric", "reduce", "dataset", "feature", "model", "linear", "train"}},
 	{"cluster", []string{"tlsconf", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "session", "pg", "http"}},

@@ -54,6 +54,9 @@ func (sc *scope) funcCall(n *ast.FuncCall, p place) (expr.Expr, error) {
 			return nil, err
 		}
 	}
+	if e, err := b.ofArray(c, inv); e != nil || err != nil {
+		return e, err
+	}
 	args, ret, err := b.bindArgs(c, inv)
 	if err != nil {
 		return nil, err
@@ -347,17 +350,88 @@ func (b *binder) bindArgs(c cand, inv *invocation) ([]expr.Expr, types.Type, err
 	}
 	if inv.variadic && c.f.Variadic == types.AnyOID {
 		// concat(VARIADIC ARRAY[…]) spreads; another array's length is not known.
-		a, ok := args[len(args)-1].(*expr.ArrayCtor)
+		elems, ok := spread(args[len(args)-1])
 		if !ok {
-			return nil, types.Type{}, pgerr.Unsupported("VARIADIC of an array that is not written as ARRAY[…] is not supported for %s", inv.name).At(inv.pos.at())
+			return nil, types.Type{}, pgerr.Unsupported("VARIADIC of an array that is no constant and not written as ARRAY[…] is not supported for %s", inv.name).At(inv.pos.at())
 		}
-		args = append(append([]expr.Expr(nil), args[:len(args)-1]...), a.Elems...)
+		args = append(append([]expr.Expr(nil), args[:len(args)-1]...), elems...)
 		for len(c.args) < len(args) {
 			c.args = append(append([]types.OID(nil), c.args...), types.AnyOID)
 		}
 		c.args = c.args[:len(args)]
 	}
 	return b.arguments(c.f, c.args, args, inv.pos)
+}
+
+// spread gives the elements of an array whose length is known.
+func spread(e expr.Expr) (elems []expr.Expr, ok bool) {
+	switch e := e.(type) {
+	case *expr.ArrayCtor:
+		return e.Elems, true
+	case *expr.Const:
+		a, ok := e.Val.(types.Array)
+		if !ok {
+			return nil, false
+		}
+		t, _ := e.Typ.Elem()
+		for _, d := range a.Elems {
+			elems = append(elems, &expr.Const{Val: d, Typ: t})
+		}
+		return elems, true
+	}
+	return nil, false
+}
+
+// ofArray binds f(…, VARIADIC array) of an array of unknown length as a
+// function of the array itself; nil where there is none that does the same.
+//
+//	num_nonnulls(VARIADIC a)      →  cardinality(array_remove(a, NULL))
+//	num_nulls(VARIADIC a)         →  cardinality(a) - cardinality(array_remove(a, NULL))
+//	concat(VARIADIC a)            →  array_to_string(a, '')
+//	concat_ws(sep, VARIADIC a)    →  array_to_string(a, sep)
+func (b *binder) ofArray(c cand, inv *invocation) (expr.Expr, error) {
+	if !inv.variadic || c.f.Variadic != types.AnyOID || c.order != nil {
+		return nil, nil
+	}
+	last := inv.args[len(inv.args)-1]
+	elem, isArray := b.elem(last.Type())
+	if _, known := spread(last); known || !isArray {
+		return nil, nil
+	}
+	call := func(name string, args ...expr.Expr) (expr.Expr, error) {
+		in := &invocation{schema: "pg_catalog", name: name, args: args, names: make([]string, len(args)), pos: inv.pos}
+		c, err := b.resolve(in)
+		if err != nil {
+			return nil, err
+		}
+		args, ret, err := b.bindArgs(c, in)
+		return &expr.Call{Fn: c.f, Args: args, Typ: ret}, err
+	}
+	switch c.f.ID {
+	case "num_nonnulls(any)", "num_nulls(any)":
+		some, err := call("array_remove", last, &expr.Const{Typ: elem})
+		if err != nil {
+			return nil, err
+		}
+		n, err := call("cardinality", some)
+		if err != nil || c.f.Name == "num_nonnulls" {
+			return n, err
+		}
+		all, err := call("cardinality", last)
+		if err != nil {
+			return nil, err
+		}
+		return b.operator("-", all, n, inv.pos)
+	case "concat(any)":
+		if len(inv.args) == 1 {
+			return call("array_to_string", last, &expr.Const{Val: "", Typ: types.Text})
+		}
+	case "concat_ws(text,any)":
+		if len(inv.args) == 2 {
+			return call("array_to_string", last, inv.args[0])
+		}
+	}
+	return nil, nil
 }
 
 // textExpr binds an expression given as SQL text: a default, a check.

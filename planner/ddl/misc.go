@@ -113,6 +113,31 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 			return err
 		}
 		return put(catalog.Dep{OID: e.OID})
+	case ast.OBJECT_TABCONSTRAINT:
+		l, ok := n.Object.(*ast.NodeList)
+		if !ok || len(l.Items) < 2 {
+			break
+		}
+		name := texts(l)[len(l.Items)-1]
+		rel, err := p.existing(p.nameOf(&ast.NodeList{Items: l.Items[:len(l.Items)-1]}))
+		if err != nil {
+			return err
+		}
+		if err := p.owned(rel); err != nil {
+			return err
+		}
+		for _, c := range rel.Constraints {
+			if c.Name == name {
+				return put(catalog.Dep{OID: c.OID})
+			}
+		}
+		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", name, rel.Name)
+	case ast.OBJECT_DOMCONSTRAINT:
+		if l, ok := n.Object.(*ast.NodeList); ok && len(l.Items) > 0 {
+			if t, ok := l.Items[0].(*ast.TypeName); ok {
+				return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", strings.Join(texts(t.Names), "."))
+			}
+		}
 	}
 	return pgerr.Unsupported("COMMENT on this kind of object is not supported")
 }

@@ -62,16 +62,8 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 	case ast.OBJECT_SEQUENCE:
 		p.res.Tag = "ALTER SEQUENCE"
 	}
-	rel := p.relation(n.Relation)
+	rel, err := p.changed(n.Relation, n.MissingOk)
 	if rel == nil {
-		if n.MissingOk {
-			p.notice("relation %q does not exist, skipping", rangeName(n.Relation))
-			return nil
-		}
-		_, err := p.existing(n.Relation)
-		return err
-	}
-	if err := p.owned(rel); err != nil {
 		return err
 	}
 	up := rel.Clone()
@@ -201,21 +193,30 @@ func (p *planner) renameInIndexes(rel *catalog.Relation, from, to string) error 
 	return nil
 }
 
+// changed is an existing relation that the role owns; nil with a notice where
+// there is none and it need not exist.
+func (p *planner) changed(rv *ast.RangeVar, missingOk bool) (*catalog.Relation, error) {
+	rel := p.relation(rv)
+	if rel == nil && missingOk {
+		p.notice("relation %q does not exist, skipping", rangeName(rv))
+		return nil, nil
+	}
+	if rel == nil {
+		return p.existing(rv)
+	}
+	if err := p.owned(rel); err != nil {
+		return nil, err
+	}
+	return rel, nil
+}
+
 func (p *planner) setSchema(n *ast.AlterObjectSchemaStmt) error {
 	p.res.Tag = "ALTER TABLE"
 	if n.Relation == nil {
 		return pgerr.Unsupported("SET SCHEMA is supported for tables, views and sequences only")
 	}
-	rel := p.relation(n.Relation)
+	rel, err := p.changed(n.Relation, n.MissingOk)
 	if rel == nil {
-		if n.MissingOk {
-			p.notice("relation %q does not exist, skipping", rangeName(n.Relation))
-			return nil
-		}
-		_, err := p.existing(n.Relation)
-		return err
-	}
-	if err := p.owned(rel); err != nil {
 		return err
 	}
 	sc := p.st.SchemaByName(n.NewSchema)

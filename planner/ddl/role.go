@@ -64,17 +64,24 @@ func (p *planner) createRole(n *ast.CreateRoleStmt) error {
 
 func (p *planner) alterRole(n *ast.AlterRoleStmt) error {
 	p.res.Tag = "ALTER ROLE"
-	oid, err := p.roleSpec(n.Role)
+	up, err := p.changedRole(n.Role)
 	if err != nil {
 		return err
 	}
-	if oid != p.env.Bind.Role {
-		if err := p.mayRoles(); err != nil {
-			return err
-		}
-	}
-	up := *p.st.Role(oid)
 	return p.roleOptions(&up, n.Options, n.Action)
+}
+
+// changedRole is a copy of the role of an ALTER ROLE: one's own, or any for who
+// may make roles.
+func (p *planner) changedRole(spec *ast.RoleSpec) (catalog.Role, error) {
+	oid, err := p.roleSpec(spec)
+	if err == nil && oid != p.env.Bind.Role {
+		err = p.mayRoles()
+	}
+	if err != nil {
+		return catalog.Role{}, err
+	}
+	return *p.st.Role(oid), nil
 }
 
 // roleOptions applies options to r and puts it.
@@ -238,16 +245,10 @@ func (p *planner) grantRole(n *ast.GrantRoleStmt) error {
 
 func (p *planner) alterRoleSet(n *ast.AlterRoleSetStmt) error {
 	p.res.Tag = "ALTER ROLE"
-	oid, err := p.roleSpec(n.Role)
+	up, err := p.changedRole(n.Role)
 	if err != nil {
 		return err
 	}
-	if oid != p.env.Bind.Role {
-		if err := p.mayRoles(); err != nil {
-			return err
-		}
-	}
-	up := *p.st.Role(oid)
 	set := map[string]string{}
 	for k, v := range up.Settings {
 		set[k] = v

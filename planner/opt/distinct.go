@@ -2,7 +2,9 @@ package opt
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // ruleDistinct drops duplicate elimination where there are no duplicates, and
@@ -12,7 +14,9 @@ import (
 //	DISTINCT over a key         nothing
 //	DISTINCT ON over a key      nothing
 //	count(DISTINCT x) … by g    count(x) by g over (group by g, x), where all
-//	                            aggregates are DISTINCT over the same x
+//	                            aggregates are DISTINCT over the same x, or
+//	                            counts and the like: those are done by g, x,
+//	                            and again by g
 func ruleDistinct(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 	return bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
@@ -149,6 +153,9 @@ func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
 	var arg expr.Expr
 	for _, a := range n.Aggs {
 		c := a.Call
+		if regroups(c) {
+			continue
+		}
 		if !c.Distinct || len(c.Args) != 1 || c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || isVolatile(c.Args[0]) || orderedAgg(c) {
 			return nil
 		}
@@ -156,6 +163,9 @@ func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
 			return nil
 		}
 		arg = c.Args[0]
+	}
+	if arg == nil {
+		return nil
 	}
 	col := r.newCol("distinct", arg.Type())
 	inner := &plan.Aggregate{Input: n.Input}
@@ -165,11 +175,65 @@ func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
 		outer.Groups = append(outer.Groups, passThrough(g.Col))
 	}
 	inner.Groups = append(inner.Groups, plan.Item{Col: col, Expr: arg})
+	top := &plan.Project{}
+	for _, g := range n.Groups {
+		top.Items = append(top.Items, passThrough(g.Col))
+	}
+	counted := false
 	for _, a := range n.Aggs {
-		a.Call.Distinct = false
-		a.Call.Args = []expr.Expr{colOf(col)}
+		item := passThrough(a.Col)
+		if a.Call.Distinct {
+			a.Call.Distinct = false
+			a.Call.Args = []expr.Expr{colOf(col)}
+		} else {
+			part := r.newCol(a.Col.Name, a.Call.Typ)
+			inner.Aggs = append(inner.Aggs, plan.AggItem{Col: part, Call: a.Call})
+			if a.Call.Fn.Name == "count" {
+				counted = true
+				sum := r.newCol("sum", types.Numeric)
+				a.Call, sum.Type = sumCall(part)
+				item.Expr = &expr.Cast{Arg: colOf(sum), Typ: types.Int8}
+				if len(n.Groups) == 0 {
+					item.Expr = &expr.Coalesce{Args: []expr.Expr{item.Expr, &expr.Const{Val: int64(0), Typ: types.Int8}}, Typ: types.Int8}
+				}
+				a.Col = sum
+			} else {
+				a.Call.Args = []expr.Expr{colOf(part)}
+			}
+		}
+		top.Items = append(top.Items, item)
 		outer.Aggs = append(outer.Aggs, a)
 	}
 	outer.Input = inner
+	if counted {
+		top.Input = outer
+		return top
+	}
 	return outer
+}
+
+// regroups tells whether an aggregate's results over parts of a group give,
+// aggregated again, that over the group: counts are summed.
+func regroups(c expr.AggCall) bool {
+	if c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || c.Fn == nil {
+		return false
+	}
+	switch c.Fn.Name {
+	case "count":
+		return !c.Distinct
+	case "min", "max", "bool_and", "bool_or", "every":
+		return !c.Distinct && len(c.Args) == 1 && carriedAlike(c.Args[0].Type(), c.Typ)
+	}
+	return false
+}
+
+// sumCall sums a column of counts.
+func sumCall(col plan.Column) (expr.AggCall, types.Type) {
+	for _, f := range fn.Lookup("sum") {
+		if len(f.Args) == 1 && f.Args[0] == types.Int8OID {
+			_, ret := f.BindArgs([]types.Type{col.Type})
+			return expr.AggCall{Fn: f, Args: []expr.Expr{colOf(col)}, Typ: ret}, ret
+		}
+	}
+	panic("BUG: opt: there is no sum of bigints")
 }

@@ -37,7 +37,8 @@ func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Ou
 	if err := e.finish(); err != nil {
 		return nil, Outcome{}, err
 	}
-	return &e.s, e.out, nil
+	next := e.s // not &e.s, which would keep e and its base, and so all states there ever were
+	return &next, e.out, nil
 }
 
 // edit is a state in the making: a copy of base whose maps are still base's

@@ -24,6 +24,11 @@ func ParseBytea(s string) ([]byte, error) {
 	if len(s) >= 2 && s[0] == '\\' && s[1] == 'x' {
 		return DecodeHex(s[2:])
 	}
+	return DecodeEscape(s)
+}
+
+// DecodeEscape reads text with \\ and \ooo.
+func DecodeEscape(s string) ([]byte, error) {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' {

@@ -100,6 +100,8 @@ const pgTypeRows = `
 3735|_regconfig||-1|f|b|A|f|3734|0|i|x|*|*|*|*|-|-|0|*
 3802|jsonb||-1|f|b|U|f|0|3807|i|x|jsonb_in|jsonb_out|jsonb_recv|jsonb_send|-|-|0|jsonb_subscript_handler
 3807|_jsonb||-1|f|b|A|f|3802|0|i|x|*|*|*|*|-|-|0|*
+4072|jsonpath||-1|f|b|U|f|0|4073|i|x|jsonpath_in|jsonpath_out|jsonpath_recv|jsonpath_send|-|-|0|-
+4073|_jsonpath||-1|f|b|A|f|4072|0|i|x|*|*|*|*|-|-|0|*
 4089|regnamespace||4|t|b|N|f|0|4090|i|p|regnamespacein|regnamespaceout|regnamespacerecv|regnamespacesend|-|-|0|-
 4090|_regnamespace||-1|f|b|A|f|4089|0|i|x|*|*|*|*|-|-|0|*
 4096|regrole||4|t|b|N|f|0|4097|i|p|regrolein|regroleout|regrolerecv|regrolesend|-|-|0|-

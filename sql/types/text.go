@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tributarydb/tributary/sql/jsonpath"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -73,6 +74,8 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 		return s, nil
 	case JSONBOID:
 		return datum(CanonicalJSONB(s))
+	case JSONPathOID:
+		return datum(jsonpath.Canonical(s))
 	case OIDOID, XIDOID, CIDOID:
 		return datum(parseOID(TypeName(t.OID), s))
 	case Int2VectorOID, OIDVectorOID:

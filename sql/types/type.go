@@ -60,6 +60,7 @@ const (
 	AnyEnumOID            OID = 3500
 	RegconfigOID          OID = 3734
 	JSONBOID              OID = 3802
+	JSONPathOID           OID = 4072
 	RegnamespaceOID       OID = 4089
 	RegroleOID            OID = 4096
 	RegcollationOID       OID = 4191
@@ -152,7 +153,7 @@ var arrayOf = map[OID]OID{
 	Int4OID: 1007, RegprocOID: 1008, TextOID: 1009, OIDOID: 1028, TIDOID: 1010, XIDOID: 1011, CIDOID: 1012,
 	OIDVectorOID: 1013, BpcharOID: 1014, VarcharOID: 1015, Int8OID: 1016, Float4OID: 1021, Float8OID: 1022,
 	ACLItemOID: 1034, TimestampOID: 1115, DateOID: 1182, TimeOID: 1183, TimestamptzOID: 1185, IntervalOID: 1187,
-	NumericOID: 1231, TimetzOID: 1270, JSONOID: 199, JSONBOID: 3807, UUIDOID: 2951, RecordOID: RecordArrayOID,
+	NumericOID: 1231, TimetzOID: 1270, JSONOID: 199, JSONBOID: 3807, JSONPathOID: 4073, UUIDOID: 2951, RecordOID: RecordArrayOID,
 	RegclassOID: 2210, RegtypeOID: 2211, RegroleOID: 4097, RegnamespaceOID: 4090, CstringOID: 1263,
 	RegprocedureOID: 2207, RegoperOID: 2208, RegoperatorOID: 2209, RegcollationOID: 4192, RegconfigOID: 3735,
 	BitOID: 1561, VarbitOID: 1563, RefcursorOID: 2201, PgLSNOID: 3221, XMLOID: 143,
@@ -192,7 +193,7 @@ func (t Type) Elem() (Type, bool) {
 func (t Type) IsString() bool {
 	switch t.OID {
 	case TextOID, VarcharOID, BpcharOID, NameOID, CharOID, JSONOID, JSONBOID, UnknownOID, CstringOID,
-		PgNodeTreeOID, XMLOID, ACLItemOID, RefcursorOID, PgLSNOID, TIDOID, BitOID, VarbitOID:
+		PgNodeTreeOID, XMLOID, ACLItemOID, RefcursorOID, PgLSNOID, TIDOID, BitOID, VarbitOID, JSONPathOID:
 		return true
 	}
 	return t.OID >= FirstUserOID && t.OID < UserArrayBit

@@ -1,0 +1,8 @@
+// Package jsonpath parses and prints SQL/JSON paths, the values of the type
+// jsonpath. Parse gives the tree of a text such as
+//
+//	strict $.items[*] ? (@.price > $limit).name
+//
+// and Path.String its canonical text. It knows nothing of jsonb; exec/jsonpath
+// evaluates trees.
+package jsonpath
