@@ -376,7 +376,9 @@ func (v *exactVariance) Results(from, to int) (arrow.Array, error) {
 			return nil, err
 		}
 		if v.root {
-			return a.Sqrt()
+			// To the scale of the quotient, not to one of its own.
+			r, err := a.Sqrt()
+			return r.Round(a.Scale()), err
 		}
 		return a, nil
 	})

@@ -116,3 +116,23 @@ func TestManyGoroutines(t *testing.T) {
 		t.Errorf("%d bytes left", node.Used())
 	}
 }
+
+// TestTry: what is not to be had at once is refused.
+func TestTry(t *testing.T) {
+	node := mem.NewPool("n1", 100<<20)
+	other := node.Child("other", 0).Account("rows", true)
+	if err := other.Grow(80 << 20); err != nil {
+		t.Fatal(err)
+	}
+	a := node.Child("s", 0).Account("pairs", false)
+	if !a.Try(10<<20) || a.Used() != 10<<20 {
+		t.Error("refused, with room")
+	}
+	if a.Try(10<<20) || a.Used() != 10<<20 || node.Used() != 90<<20 {
+		t.Error("granted, without room")
+	}
+	a.Shrink(10 << 20)
+	if node.Used() != 80<<20 {
+		t.Error(node.Used())
+	}
+}

@@ -124,6 +124,7 @@ type aggLane struct {
 	keyAt  []int          // the keys' places in vals
 	inputs []aggInput     // by slot
 	narrow bool           // rows that do not count are not computed
+	rows   int            // how many rows at a time keep values small
 	h      *kernel.Hasher
 	t      *groupTable
 	acct   *mem.Account

@@ -76,6 +76,7 @@ func (o *aggLane) compile(in []plan.Column) error {
 		}
 	}
 	o.narrow = o.narrow || s.sets != nil || !vals.Total()
+	o.rows = 1 << 20
 	o.h = kernel.NewHasher(s.keyTypes)
 	return nil
 }
@@ -107,6 +108,7 @@ func (o *aggLane) consume(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		o.rows = rowsFor(r)
 		if o.s.sets == nil {
 			return o.add(ctx, r, nil, -1)
 		}
@@ -117,7 +119,26 @@ func (o *aggLane) consume(ctx context.Context) error {
 		}
 		return nil
 	}
-	return drain(ctx, o.in, func(b *batch.Batch) error { return inPieces(b, add) })
+	return drain(ctx, o.in, func(b *batch.Batch) error {
+		for n := b.Rows(); n > o.rows; n = b.Rows() {
+			piece := b.Slice(0, o.rows)
+			b = b.Slice(o.rows, n)
+			if err := inPieces(piece, add); err != nil {
+				return err
+			}
+		}
+		return inPieces(b, add)
+	})
+}
+
+// rowsFor is how many rows at a time keep values as small as those of r are
+// each: about what a batch of plain columns takes.
+func rowsFor(r *aggRows) int {
+	size := int64(1)
+	for _, v := range r.vals {
+		size += batch.ArrayBytes(v)
+	}
+	return int(max(min(2*projectBytes*int64(r.n)/size, 1<<20), 1))
 }
 
 // compute finds the values of the rows that count. Where nearly all do, and

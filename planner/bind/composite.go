@@ -177,9 +177,11 @@ func (b *binder) expand(rels []*rel) []relCol {
 	var out []relCol
 	for _, r := range rels {
 		for i := range r.cols {
-			b.use(found{r, &r.cols[i]})
+			if !r.cols[i].hidden {
+				b.use(found{r, &r.cols[i]})
+				out = append(out, r.cols[i])
+			}
 		}
-		out = append(out, r.cols...)
 	}
 	return out
 }

@@ -28,6 +28,10 @@ type cte struct {
 	cols  []plan.Column
 	mute  bool       // a DML without RETURNING
 	self  *recursion // set while its own query is being bound
+
+	search *ast.CTESearchClause
+	cycle  *ast.CTECycleClause
+	hidden int // of its columns the last, which * leaves out while it is being bound
 }
 
 // recursion is a recursive CTE in the making.
@@ -125,11 +129,8 @@ func (sc *scope) withClause(w *ast.WithClause, owner ast.Node) error {
 				return pgerr.New(pgerr.DuplicateAlias, "WITH query name \"%s\" specified more than once", c.Ctename).At(b.posIdent(c.Ctename))
 			}
 		}
-		if c.SearchClause != nil {
-			return pgerr.Unsupported("the SEARCH clause is not supported").At(b.posWord("search"))
-		}
-		if c.CycleClause != nil {
-			return pgerr.Unsupported("the CYCLE clause is not supported").At(b.posWord("cycle"))
+		if (c.SearchClause != nil || c.CycleClause != nil) && !(w.Recursive && references(c.Ctequery, c.Ctename) > 0) {
+			return pgerr.New(pgerr.SyntaxError, "WITH query is not recursive").At(b.posIdent(c.Ctename))
 		}
 		list = append(list, c)
 	}
@@ -224,7 +225,7 @@ func (b *binder) sortCTEs(list []*ast.CommonTableExpr) ([]*ast.CommonTableExpr, 
 // bindCTE binds one item and decides how references read it.
 func (sc *scope) bindCTE(n *ast.CommonTableExpr, recursive bool, refs int) (*cte, error) {
 	b := sc.b
-	c := &cte{name: n.Ctename, names: strs(n.Aliascolnames)}
+	c := &cte{name: n.Ctename, names: strs(n.Aliascolnames), search: n.SearchClause, cycle: n.CycleClause}
 	sel, ok := n.Ctequery.(*ast.SelectStmt)
 	if !ok {
 		return c, sc.bindModifying(c, n)
@@ -413,7 +414,14 @@ func (sc *scope) selfRef(c *cte, n *ast.RangeVar) (fromItem, error) {
 		return fromItem{}, bad("more than once")
 	}
 	r.levels = append(r.levels, sc.lv)
-	return sc.buffer(r.id, c.name, c.cols, n)
+	item, err := sc.buffer(r.id, c.name, c.cols, n)
+	if err == nil {
+		cols := item.rels[0].cols
+		for i := range cols[len(cols)-c.hidden:] {
+			cols[len(cols)-1-i].hidden = true
+		}
+	}
+	return item, err
 }
 
 // recursive binds a CTE that refers to itself: init UNION [ALL] step.
@@ -455,9 +463,23 @@ func (sc *scope) recursive(c *cte) (*bound, error) {
 			names = append(names, o.Name)
 		}
 	}
+	track, err := in.newTracker(c, names)
+	if err != nil {
+		return nil, err
+	}
+	arm := sel.Rarg
+	if track != nil {
+		if arm, err = track.widen(c); err != nil {
+			return nil, err
+		}
+		if es, err = track.start(es); err != nil {
+			return nil, err
+		}
+		names, c.hidden = append(names, track.names...), len(track.names)
+	}
 	init, cols := b.shape(in.lv, first.node, es, names)
 	c.cols, c.self.inInit = cols, false
-	second, err := in.query(sel.Rarg, place{name: "recursive"}, false)
+	second, err := in.query(arm, place{name: "recursive"}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -471,7 +493,7 @@ func (sc *scope) recursive(c *cte) (*bound, error) {
 	}
 	es = nil
 	for i, o := range second.out {
-		t, err := b.commonType("UNION", []types.Type{cols[i].Type, o.Type}, b.targetPos(sel.Rarg, i))
+		t, err := b.commonType("UNION", []types.Type{cols[i].Type, o.Type}, b.targetPos(arm, i))
 		if err != nil {
 			return nil, err
 		}
@@ -491,7 +513,13 @@ func (sc *scope) recursive(c *cte) (*bound, error) {
 			}
 		}
 	}
-	step, _ := b.shape(in.lv, second.node, es, names)
+	next := second.node
+	if track != nil {
+		if next, es, err = track.step(next, es, cols); err != nil {
+			return nil, err
+		}
+	}
+	step, _ := b.shape(in.lv, next, es, names)
 	u := &plan.RecursiveUnion{ID: c.self.id, Init: init, Step: step, All: sel.All}
 	r := &bound{node: u}
 	for i, nc := range cols {

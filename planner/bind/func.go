@@ -398,15 +398,7 @@ func (b *binder) ofArray(c cand, inv *invocation) (expr.Expr, error) {
 	if _, known := spread(last); known || !isArray {
 		return nil, nil
 	}
-	call := func(name string, args ...expr.Expr) (expr.Expr, error) {
-		in := &invocation{schema: "pg_catalog", name: name, args: args, names: make([]string, len(args)), pos: inv.pos}
-		c, err := b.resolve(in)
-		if err != nil {
-			return nil, err
-		}
-		args, ret, err := b.bindArgs(c, in)
-		return &expr.Call{Fn: c.f, Args: args, Typ: ret}, err
-	}
+	call := func(name string, args ...expr.Expr) (expr.Expr, error) { return b.call(name, inv.pos, args...) }
 	switch c.f.ID {
 	case "num_nonnulls(any)", "num_nulls(any)":
 		some, err := call("array_remove", last, &expr.Const{Typ: elem})
@@ -432,6 +424,20 @@ func (b *binder) ofArray(c cand, inv *invocation) (expr.Expr, error) {
 		}
 	}
 	return nil, nil
+}
+
+// call binds a call of one of the catalog's plain functions.
+func (b *binder) call(name string, pos spot, args ...expr.Expr) (expr.Expr, error) {
+	inv := &invocation{schema: "pg_catalog", name: name, args: args, names: make([]string, len(args)), pos: pos}
+	c, err := b.resolve(inv)
+	if err != nil {
+		return nil, err
+	}
+	args, ret, err := b.bindArgs(c, inv)
+	if err != nil {
+		return nil, err
+	}
+	return &expr.Call{Fn: c.f, Args: args, Typ: ret}, nil
 }
 
 // textExpr binds an expression given as SQL text: a default, a check.

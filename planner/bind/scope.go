@@ -66,6 +66,8 @@ type relCol struct {
 	table types.OID
 	num   int16
 	use   int // index into stmt.tables, from 1; 0 where no privilege is needed
+	// hidden columns are found by name, but * leaves them out.
+	hidden bool
 }
 
 // scope is a set of FROM items in which names are looked up.
