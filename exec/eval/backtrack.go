@@ -15,7 +15,9 @@ import (
 // matches at one place it takes the first in the order of the alternatives,
 // which is the longest except where an alternation's earlier branch is shorter.
 
-// searchLimit bounds one search. Cancellation is noticed between searches.
+// searchLimit bounds one search. Cancellation is noticed between searches. The
+// matcher's clock is a goroutine of its own, one for all searches, which ends by
+// itself when the last search's limit has passed.
 const searchLimit = 5 * time.Second
 
 func compileBacktracking(text string) (*regexp2.Regexp, error) {

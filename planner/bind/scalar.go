@@ -124,6 +124,9 @@ func Argument(s *Session, n ast.Node, i int, t types.Type) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.OID == types.RecordOID && t.Rec == nil {
+		return nil, pgerr.Unsupported("parameter $%d is a record whose columns are not known", i).At(b.spotExpr(n).at())
+	}
 	if !b.canCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", i, b.typeName(e.Type()), b.typeName(t)).
 			WithHint("You will need to rewrite or cast the expression.").At(b.spotExpr(n).at())
