@@ -92,6 +92,14 @@ type Login struct {
 
 // Authenticate finds a role's verifier.
 func (e *Engine) Authenticate(ctx context.Context, role string) (Login, error) {
+	// A role that was made on another node a moment ago is there, and a password
+	// that was changed there holds. Where there is no majority to ask, what is
+	// known here must do: a session can look, if not read tables.
+	ask, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := e.cfg.Meta.Barrier(ask); err != nil {
+		e.log.Debug("login without a barrier", "role", role, "error", err)
+	}
 	st := e.cfg.Meta.Current()
 	trust := true
 	for _, r := range st.Roles() {
