@@ -92,13 +92,13 @@ func bytesOf(d arrow.ArrayData) []byte {
 }
 
 // valid gives an array's validity bitmap and the bit of its first row; nil
-// where no row is NULL.
+// where no row is known to be NULL. It does not ask the array how many are: a
+// slice of an array counts when it is first asked and notes the answer, which
+// lanes that share it must not do at once.
 func valid(arr arrow.Array) ([]byte, int) {
-	if arr.NullN() == 0 {
-		return nil, 0
-	}
-	if b := arr.Data().Buffers()[0]; b != nil {
-		return b.Bytes(), arr.Data().Offset()
+	d := arr.Data()
+	if b := d.Buffers()[0]; b != nil && d.NullN() != 0 {
+		return b.Bytes(), d.Offset()
 	}
 	return nil, 0
 }
