@@ -271,6 +271,7 @@ func TestBadInput(t *testing.T) {
 	do(t, other, "CREATE TABLE nan (x float8, y int4)")
 	do(t, other, "INSERT INTO nan VALUES ('NaN', 0), (2, 1), (3, 1)")
 	do(t, other, "CREATE TABLE none (x float8, y int4)")
+	do(t, other, "CREATE TABLE same AS SELECT 4.0::float8 AS x, i % 2 AS y FROM generate_series(1, 10) i")
 	c := p.connect()
 	train := "TRAIN MODEL bad USING logistic_regression PREDICT y AS SELECT * FROM "
 	for _, tc := range []struct{ sql, code string }{
@@ -282,6 +283,8 @@ func TestBadInput(t *testing.T) {
 		{train + "holes", "22004"},
 		{train + "nan", "22"},
 		{train + "none", "22"},
+		{train + "same", "22023"},
+		{train + "one WHERE x = 1", "22"},
 		{"TRAIN MODEL bad USING logistic_regression PREDICT y WITH (colour = 'blue') AS SELECT * FROM one", "22023"},
 		{"TRAIN MODEL bad USING magic PREDICT y AS SELECT * FROM one", "22023"},
 	} {

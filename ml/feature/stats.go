@@ -26,6 +26,24 @@ type ColStats struct {
 	Sketch Sketch
 }
 
+// Vary tells whether the rows differ in any feature.
+func (st *Stats) Vary(s *Spec) bool {
+	for i := range s.Cols {
+		if s.Cols[i].Role == Feature && st.Cols[i].varies() {
+			return true
+		}
+	}
+	return false
+}
+
+// varies tells whether the rows differ in the column.
+func (s *ColStats) varies() bool {
+	if s.Nulls > 0 || len(s.Cats) > 1 || s.Number != nil && (s.Number.M2 > 0 || s.Number.Min < s.Number.Max) {
+		return true
+	}
+	return slices.ContainsFunc(s.Elems, func(e NumberStats) bool { return e.M2 > 0 || e.Min < e.Max })
+}
+
 // NumberStats are moments, merged by Chan's formula.
 type NumberStats struct {
 	N        int64

@@ -138,6 +138,10 @@ func (r *runner) fit(ctx context.Context) error {
 	if r.fitted, err = feature.Fit(spec, st); err != nil {
 		return err
 	}
+	if !st.Vary(spec) {
+		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
+			WithHint("Add columns in which the rows differ, or more rows.")
+	}
 	if r.o.Balanced {
 		r.cw = balancedWeights(r.fitted, &st.Cols[spec.LabelCol()])
 	}

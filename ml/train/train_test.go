@@ -396,6 +396,8 @@ func TestBadTrainingData(t *testing.T) {
 		{"NULL label", rows(append(good, []any{1.0, nil})...), "22004", `label column "y" contains NULL`},
 		{"NaN", rows(append(good, []any{nan, int32(1)})...), "22023", `feature column "x" contains NaN`},
 		{"infinity", rows(append(good, []any{inf, int32(1)})...), "22023", `feature column "x" contains NaN, infinity`},
+		{"one row", &table{cols: []dataset.Column{base[0], {Name: "y", Type: types.Text}}, rows: [][]any{{1.0, "a"}}}, "22023", "only one class"},
+		{"constant", rows([]any{4.0, int32(0)}, []any{4.0, int32(1)}), "22023", "no feature column of the training query varies"},
 		{"all NULL", rows([]any{nil, int32(0)}, []any{nil, int32(1)}), "22004", `feature column "x" contains only NULLs`},
 	} {
 		job := mustJob(t, "logistic_regression", "y", c.tb)
@@ -404,11 +406,12 @@ func TestBadTrainingData(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// one row, and a constant column, are enough for a regression
-	reg := &table{cols: []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}}, rows: [][]any{{3.0, 5.0}}}
+	// A constant column among others gets no weight.
+	reg := &table{cols: []dataset.Column{{Name: "c", Type: types.Float8}, {Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}},
+		rows: [][]any{{7.0, 1.0, 5.0}, {7.0, 2.0, 9.0}}}
 	res, err := trainTable(t, mustJob(t, "linear_regression", "y", reg), reg, setup{workers: 1}, Input{})
-	if err != nil || math.Abs(res.Model.Theta[1]-5) > 1e-12 {
-		t.Errorf("one row: %v %+v", err, res)
+	if err != nil || res.Model.Theta[0] != 0 || math.Abs(res.Model.Theta[2]-7) > 1e-12 {
+		t.Errorf("a constant column: %v %+v", err, res)
 	}
 }
 
