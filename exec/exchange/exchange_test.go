@@ -30,6 +30,7 @@ type sent struct {
 	rows [][]types.Row
 	ts   []types.Type
 	ends int
+	most int // rows of a batch
 }
 
 func (s *sent) Dests() int { return len(s.rows) }
@@ -40,6 +41,7 @@ func (s *sent) Send(_ context.Context, dest int, b *batch.Batch) error {
 	if b.Sel != nil {
 		return errors.New("a batch with a selection is sent")
 	}
+	s.most = max(s.most, b.N)
 	s.rows[dest] = append(s.rows[dest], optest.RowsOf(b, s.ts)...)
 	return nil
 }
@@ -60,6 +62,9 @@ func TestRouter(t *testing.T) {
 				}
 				if err := r.Flush(context.Background()); err != nil {
 					t.Fatal(err)
+				}
+				if w.most > max(64, f.Size) {
+					t.Errorf("%v to %d tasks: a batch of %d rows is sent", kind, dests, w.most)
 				}
 				all := slices.Concat(w.rows...)
 				switch kind {

@@ -106,6 +106,12 @@ func (r *Router) byHash(ctx context.Context, b *batch.Batch) error {
 		if len(d.rows) == 0 {
 			continue
 		}
+		// Not more than a batch at once: receivers keep batches as chunks.
+		if d.n > 0 && d.n+len(d.rows) > r.rows {
+			if err := r.flush(ctx, i); err != nil {
+				return err
+			}
+		}
 		cols := make([]arrow.Array, len(b.Cols))
 		for c, col := range b.Cols {
 			cols[c] = kernel.Take(col, d.rows)
