@@ -11,7 +11,6 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/ddl"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -457,9 +456,9 @@ func (s *Session) copyQuery(st *catalog.State, stmt *parse.Statement, n *ast.Cop
 		if i > 0 {
 			list += ", "
 		}
-		list += ddl.QuoteIdent(c.Name)
+		list += parse.QuoteIdent(c.Name)
 	}
-	sub, err := parseOne("SELECT " + list + " FROM " + ddl.QuoteIdent(st.Schema(rel.Schema).Name) + "." + ddl.QuoteIdent(rel.Name))
+	sub, err := parseOne("SELECT " + list + " FROM " + parse.QuoteIdent(st.Schema(rel.Schema).Name) + "." + parse.QuoteIdent(rel.Name))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -348,7 +348,7 @@ func (s *Session) repartition(n *parse.AlterTableRepartition) (*handler, error) 
 		up.Partitions = int(n.N)
 		r := s.newRun(x, st)
 		var segs []*catalog.Segment
-		q, err := r.bound("SELECT * FROM " + ddl.QuoteIdent(st.Schema(rel.Schema).Name) + "." + ddl.QuoteIdent(rel.Name))
+		q, err := r.bound("SELECT * FROM " + parse.QuoteIdent(st.Schema(rel.Schema).Name) + "." + parse.QuoteIdent(rel.Name))
 		if err == nil {
 			segs, _, err = r.fill(rel, q)
 		}

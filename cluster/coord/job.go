@@ -132,19 +132,18 @@ func (j *jobRecord) Save(ctx context.Context, iteration int, state []byte) error
 	return nil
 }
 
-// load fetches the job's checkpoint.
-func (j *jobRecord) load(ctx context.Context) error {
+// load fetches the job's checkpoint. A training goes on without one that is lost.
+func (j *jobRecord) load(ctx context.Context) {
 	j.resume = j.job.Checkpoint
 	if j.job.CheckpointFile.IsZero() {
-		return nil
+		return
 	}
 	b, err := j.e.cfg.Blobs.Get(ctx, &catalog.Segment{ID: j.job.CheckpointFile, Nodes: j.job.CheckpointNodes, SHA256: j.job.CheckpointSHA})
 	if err != nil {
 		j.log().Warn("training starts anew: its checkpoint cannot be read", "error", err)
-		return nil
+		return
 	}
 	j.resume = b
-	return nil
 }
 
 // drop takes the record away.

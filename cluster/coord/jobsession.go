@@ -157,9 +157,7 @@ func (e *Engine) trainJob(ctx context.Context, job *catalog.Job) (*trained, erro
 		return nil, err
 	}
 	rec := newJobRecord(e, job, nil)
-	if err := rec.load(ctx); err != nil {
-		return nil, err
-	}
+	rec.load(ctx)
 	res, err := t.drive(x.ctx, x, view, p, rec)
 	if err != nil {
 		return nil, cause(x.ctx, err)

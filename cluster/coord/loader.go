@@ -2,13 +2,13 @@ package coord
 
 import (
 	"context"
+	"github.com/tributarydb/tributary/sql/parse"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/ddl"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -60,7 +60,7 @@ func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Colu
 			l.prog[i], err = compile(c.Generated, rel, bind.ForGenerated, c)
 		case c.Identity != 0:
 			seq := r.st.RelationByOID(c.Sequence)
-			text := "nextval('" + ddl.QuoteIdent(r.st.Schema(seq.Schema).Name) + "." + ddl.QuoteIdent(seq.Name) + "'::regclass)"
+			text := "nextval('" + parse.QuoteIdent(r.st.Schema(seq.Schema).Name) + "." + parse.QuoteIdent(seq.Name) + "'::regclass)"
 			l.prog[i], err = compile(text, nil, bind.ForDefault, c)
 		case c.Default != "":
 			l.prog[i], err = compile(c.Default, nil, bind.ForDefault, c)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/multigres/multigres/go/common/parser/ast"
+
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -16,17 +18,16 @@ import (
 // explainTrain handles EXPLAIN [ANALYZE] TRAIN MODEL. ANALYZE trains, and throws
 // the model away.
 func (s *Session) explainTrain(ctx context.Context, st *parse.Statement, n *parse.Explain, params []types.Type) (*handler, error) {
-	o := explainOptions{format: "text", analyze: n.Analyze, verbose: n.Verbose}
+	list := &ast.NodeList{}
 	for _, d := range n.Options {
-		switch strings.ToLower(d.Defname) {
-		case "format":
-			if o.format = strings.ToLower(constText(d.Arg)); o.format != "text" {
-				return nil, pgerr.Unsupported("EXPLAIN of a training has the format text only")
-			}
-		case "costs":
-			v := strings.ToLower(constText(d.Arg))
-			o.noCosts = v == "off" || v == "false" || v == "0"
-		}
+		list.Items = append(list.Items, d)
+	}
+	o, err := explainOpts(list)
+	if err != nil {
+		return nil, err
+	}
+	if o.format != "text" {
+		return nil, pgerr.Unsupported("EXPLAIN of a training has the format text only")
 	}
 	s.ensureTxn()
 	view, err := s.tx.begin(ctx, s.engine.cfg.Meta)

@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cluster/sched"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/task"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
@@ -60,7 +59,7 @@ func (a *attempt) open(ctx context.Context) error {
 	w := s.g.w
 	a.conf = &partConfig{
 		runtime: s.runtime(), env: s.env, tables: s.pin, sources: w.cfg.Sources, virtuals: s.o.Virtual,
-		writers: &store.TableWriters{Store: w.cfg.Store, Pool: s.pool, Replicate: w.cfg.Replicate}, buffers: s.buffers, collects: w.cfg.Collects,
+		writers: w.cfg.writers(s.pool), buffers: s.buffers, collects: w.cfg.Collects,
 		done:   func(l leafID, split int) { a.read(w.cfg.Self, l, split) },
 		failed: func(err error) { a.q.trouble(a, 0, err) },
 	}

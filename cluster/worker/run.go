@@ -11,7 +11,6 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
-	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -60,7 +59,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	c := &partConfig{
 		runtime: &op.Runtime{Lanes: w.cfg.Threads, BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
-		writers: &store.TableWriters{Store: w.cfg.Store, Pool: r.pool, Replicate: w.cfg.Replicate}, collects: w.cfg.Collects,
+		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
 		done: func(l leafID, split int) { _ = tell(event{Kind: evDone, Leaf: l, Split: split}) },
 		failed: func(err error) {
 			select {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/task"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
@@ -33,7 +32,7 @@ func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[
 	}
 	t, err := task.Start(ctx, build.Config{
 		Stage: root, Runtime: s.runtime(), Env: s.env, Splits: r.queue, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: s.buffers,
-		Writers: &store.TableWriters{Store: c.Store, Pool: s.pool, Replicate: c.Replicate}, Collects: c.Collects,
+		Writers: c.writers(s.pool), Collects: c.Collects,
 	})
 	r.Task = t
 	return r, err

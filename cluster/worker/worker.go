@@ -47,6 +47,11 @@ type Config struct {
 	Log      *slog.Logger
 }
 
+// writers makes a statement's writers on the node.
+func (c *Config) writers(pool *mem.Pool) op.Writers {
+	return &store.TableWriters{Store: c.Store, Pool: pool, Replicate: c.Replicate}
+}
+
 // Worker runs tasks on a node. Its methods may be called from any goroutine.
 type Worker struct {
 	cfg Config

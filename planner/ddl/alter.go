@@ -396,7 +396,7 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 				WithDetail("rule _RETURN on view %s depends on column %q", x.Name, col.Name)
 		}
 	}
-	sql := QuoteIdent(col.Name)
+	sql := parse.QuoteIdent(col.Name)
 	using := def.RawDefault != nil
 	if using {
 		if sql, err = parse.Keep(def.RawDefault); err != nil {
@@ -516,7 +516,7 @@ func (a *alteration) finish() error {
 		for _, c := range rel.Live() {
 			sql, ok := a.rewrite[c.Num]
 			if !ok {
-				sql = QuoteIdent(a.old.ColumnNum(c.Num).Name)
+				sql = parse.QuoteIdent(a.old.ColumnNum(c.Num).Name)
 			}
 			cols = append(cols, "("+sql+")::"+TypeSQL(p.st, c.Type))
 		}

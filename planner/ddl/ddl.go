@@ -365,18 +365,15 @@ func (p *planner) taken(sc *catalog.Schema, name string, ifNot bool) (skip bool,
 	return false, pgerr.New(pgerr.DuplicateTable, "relation %q already exists", name)
 }
 
-// QuoteIdent quotes a name for SQL text made here.
-func QuoteIdent(s string) string { return parse.QuoteIdent(s) }
-
 // TypeSQL writes a type's name for SQL text made here.
 func TypeSQL(st *catalog.State, t types.Type) string {
 	e := st.EnumByOID(t.OID)
 	if e == nil {
 		return t.String()
 	}
-	name := QuoteIdent(e.Name)
+	name := parse.QuoteIdent(e.Name)
 	if sc := st.Schema(e.Schema); sc != nil {
-		name = QuoteIdent(sc.Name) + "." + name
+		name = parse.QuoteIdent(sc.Name) + "." + name
 	}
 	if t.OID == e.ArrayOID {
 		name += "[]"
@@ -387,5 +384,5 @@ func TypeSQL(st *catalog.State, t types.Type) string {
 // qualifiedName is a relation's full name for SQL text made here.
 func (p *planner) qualifiedName(r *catalog.Relation) string {
 	sc := p.st.Schema(r.Schema)
-	return QuoteIdent(sc.Name) + "." + QuoteIdent(r.Name)
+	return parse.QuoteIdent(sc.Name) + "." + parse.QuoteIdent(r.Name)
 }

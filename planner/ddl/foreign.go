@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -230,9 +231,9 @@ func (p *planner) foreignCheck(child, parent *catalog.Relation, k *catalog.Const
 	for i, n := range k.Columns {
 		c, r := child.ColumnNum(n), parent.ColumnNum(k.RefCols[i])
 		names = append(names, c.Name)
-		list = append(list, "k."+QuoteIdent(c.Name))
-		have = append(have, "k."+QuoteIdent(c.Name)+" IS NOT NULL")
-		same = append(same, "p."+QuoteIdent(r.Name)+" = k."+QuoteIdent(c.Name))
+		list = append(list, "k."+parse.QuoteIdent(c.Name))
+		have = append(have, "k."+parse.QuoteIdent(c.Name)+" IS NOT NULL")
+		same = append(same, "p."+parse.QuoteIdent(r.Name)+" = k."+parse.QuoteIdent(c.Name))
 	}
 	some := strings.Join(have, " AND ")
 	if k.MatchFull {

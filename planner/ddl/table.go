@@ -296,7 +296,7 @@ func (t *tableBuilder) serial(col *catalog.Column) error {
 	if err != nil {
 		return err
 	}
-	col.Default = "nextval('" + QuoteIdent(t.schema.Name) + "." + QuoteIdent(seq.Name) + "'::regclass)"
+	col.Default = "nextval('" + parse.QuoteIdent(t.schema.Name) + "." + parse.QuoteIdent(seq.Name) + "'::regclass)"
 	return nil
 }
 
