@@ -70,6 +70,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	}
 	r.pool.OnFail(c.failed)
 	r.part = newPart(ctx, m.Stages, false, c)
+	entered := false
 	defer func() {
 		// In this order: tasks use all the rest, batches lie in pinned segments.
 		cancel(context.Canceled)
@@ -85,11 +86,14 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		if leaked := r.pool.Close(); leaked > 0 {
 			w.log.Warn("BUG: a run ended with charged memory", "run", m.Run, "bytes", leaked)
 		}
+		if entered { // last: a worker that closes waits until all is given back
+			w.leave(r)
+		}
 	}()
 	if err := w.enter(r); err != nil {
 		return err
 	}
-	defer w.leave(r)
+	entered = true
 	if err := w.admit(ctx, r); err != nil {
 		return err
 	}
