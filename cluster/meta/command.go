@@ -33,4 +33,7 @@ type Response struct {
 	Outcome catalog.Outcome
 	// Err is a *pgerr.Error where the changes did not apply.
 	Err error
+	// Stopped says that the machine has stopped: what the command comes to is
+	// not known here.
+	Stopped bool
 }

@@ -31,8 +31,9 @@ type FSM struct {
 	next   int
 
 	mu      sync.Mutex
-	changed chan struct{} // closed with the next change of applied
+	changed chan struct{} // closed with the next change of applied, or of failed
 	failed  error
+	stopped chan struct{} // closed when failed is set
 }
 
 // done is a commit that was applied.
@@ -43,7 +44,7 @@ type done struct {
 
 // New makes a machine with the state of a new database.
 func New(log *slog.Logger) *FSM {
-	f := &FSM{log: log, done: map[CommitID]done{}, changed: make(chan struct{})}
+	f := &FSM{log: log, done: map[CommitID]done{}, changed: make(chan struct{}), stopped: make(chan struct{})}
 	f.current.Store(catalog.New())
 	return f
 }
@@ -91,57 +92,42 @@ func (f *FSM) notify(index uint64) {
 }
 
 // Apply implements raft.FSM. Its result is a Response.
-func (f *FSM) Apply(l *raft.Log) any {
-	r := f.apply(l)
-	f.notify(l.Index)
-	return r
-}
+func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 
 // ApplyBatch implements raft.BatchingFSM.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	out := make([]any, len(logs))
+	var last uint64
 	for i, l := range logs {
+		r, ok := f.step(l)
 		if l.Type == raft.LogCommand {
-			out[i] = f.apply(l)
+			out[i] = r
+		}
+		if ok {
+			last = l.Index
 		}
 	}
-	f.notify(logs[len(logs)-1].Index)
+	if last > 0 {
+		f.notify(last)
+	}
 	return out
 }
 
-func (f *FSM) apply(l *raft.Log) Response {
-	f.mu.Lock()
-	failed := f.failed
-	f.mu.Unlock()
-	if failed != nil {
-		return Response{Index: l.Index, Err: failed}
-	}
+func (f *FSM) apply(l *raft.Log) (Response, error) {
 	if len(l.Data) == 0 {
-		return Response{Index: l.Index, Err: pgerr.Internal("meta: an empty command")}
+		return Response{Index: l.Index, Err: pgerr.Internal("meta: an empty command")}, nil
 	}
 	switch t := l.Data[0]; {
 	case t == cmdCommit:
 		c, err := pack.Unmarshal[commit](l.Data[1:])
 		if err != nil {
-			return f.fail(l.Index, err)
+			return Response{}, err
 		}
-		return f.commit(l.Index, &c)
+		return f.commit(l.Index, &c), nil
 	case t&cmdSkipable != 0:
-		return Response{Index: l.Index}
+		return Response{Index: l.Index}, nil
 	}
-	return f.fail(l.Index, pgerr.Unsupported("command %d of the log is not known", l.Data[0]))
-}
-
-// fail stops the machine: to go on without a command that the other nodes
-// apply would make the states differ.
-func (f *FSM) fail(index uint64, cause error) Response {
-	err := pgerr.Wrap(pgerr.DataCorrupted, cause, "the catalog cannot follow the cluster at index %d", index).
-		WithHint("The node may run an older version than the others.")
-	f.log.Error("BUG: the state machine stops", "index", index, "err", cause)
-	f.mu.Lock()
-	f.failed = err
-	f.mu.Unlock()
-	return Response{Index: index, Err: err}
+	return Response{}, pgerr.Unsupported("command %d of the log is not known", l.Data[0])
 }
 
 func (f *FSM) commit(index uint64, c *commit) Response {
@@ -183,8 +169,12 @@ type imageDone struct {
 const snapshotFormat = 1
 
 // Snapshot implements raft.FSM: it takes pointers, Persist does the work while
-// Apply goes on.
+// Apply goes on. A machine that has stopped gives none: raft would call it one
+// of commands that were never applied, and throw those away.
 func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
 	im := image{Applied: f.applied.Load()}
 	for i := range f.recent {
 		id := f.recent[(f.next+i)%len(f.recent)]
@@ -221,8 +211,9 @@ func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 func (s *snapshot) Release() {}
 
 // Restore implements raft.FSM.
-func (f *FSM) Restore(r io.ReadCloser) error {
+func (f *FSM) Restore(r io.ReadCloser) (err error) {
 	defer r.Close()
+	defer recovered(&err)
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return err

@@ -121,3 +121,58 @@ func TestUnknownCommands(t *testing.T) {
 		t.Fatal("waits for ever")
 	}
 }
+
+// A command that cannot be applied, or panics, stops the machine before it: it
+// and what follows count as not applied and go into no snapshot, so that a
+// machine that can apply them goes on from the same log.
+func TestStops(t *testing.T) {
+	set := func(name string) []byte {
+		return meta.EncodeCommit(meta.CommitID{name[0]}, []catalog.Change{&catalog.PutSetting{Name: name, Value: "v"}})
+	}
+	for name, bad := range map[string][]byte{
+		"unknown":   {0x10},
+		"cut short": set("b")[:20],
+		"panic":     meta.EncodeCommit(meta.CommitID{'p'}, []catalog.Change{&catalog.PutRelation{}}),
+	} {
+		f := meta.New(quiet)
+		apply(f, 1, 1, &catalog.PutSetting{Name: "x", Value: "y"})
+		before := dump(t, f)
+		out := f.ApplyBatch([]*raft.Log{{Index: 2, Data: []byte{0x90}}, {Index: 3, Data: bad}, {Index: 4, Data: set("c")}, {Index: 5, Type: raft.LogConfiguration}})
+		for i, stopped := range []bool{false, true, true} {
+			if r := out[i].(meta.Response); r.Stopped != stopped || (r.Err != nil) != stopped {
+				t.Errorf("%s: entry %d: %+v", name, i+2, r)
+			}
+		}
+		select {
+		case <-f.Stopped():
+		default:
+			t.Errorf("%s: did not say that it stopped", name)
+		}
+		if f.Applied() != 2 || dump(t, f) != before {
+			t.Errorf("%s: applied up to %d", name, f.Applied())
+		}
+		if _, err := f.Snapshot(); !pgerr.Is(err, pgerr.DataCorrupted) {
+			t.Errorf("%s: a snapshot after the failure: %v", name, err)
+		}
+	}
+}
+
+func TestRestoreOfDamage(t *testing.T) {
+	f := meta.New(quiet)
+	apply(f, 1, 1, &catalog.PutSetting{Name: "x", Value: "y"})
+	snap, err := f.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s sink
+	if err := snap.Persist(&s); err != nil {
+		t.Fatal(err)
+	}
+	whole := s.Bytes()
+	for i := range whole {
+		for _, b := range [][]byte{whole[:i], append(bytes.Clone(whole[:i]), append([]byte{whole[i] ^ 0xff}, whole[i+1:]...)...)} {
+			// An error or another value, but no panic.
+			_ = meta.New(quiet).Restore(io.NopCloser(bytes.NewReader(b)))
+		}
+	}
+}

@@ -197,6 +197,9 @@ func (n *Node) ClusterAddr() string { return n.server.Addr().String() }
 // Leads tells whether the node leads its cluster's Raft.
 func (n *Node) Leads() bool { return n.raft.Leads() }
 
+// Failed gives an error when the node can go on no more and is to be closed.
+func (n *Node) Failed() <-chan error { return n.raft.Failed() }
+
 // Close stops everything, newest first. It may be called on a node that did not
 // start in full.
 func (n *Node) Close() error {

@@ -36,6 +36,7 @@ type Node struct {
 	ctx     context.Context
 	wg      sync.WaitGroup
 	closing sync.Once
+	failed  chan error
 }
 
 // Start runs the node. It returns before the cluster has a leader; WaitReady
@@ -44,7 +45,7 @@ func Start(o Options) (*Node, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o)}
+	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1)}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Self.ID, o.Dialer, n.Addr)
 	fresh, err := n.startRaft()
@@ -54,6 +55,7 @@ func Start(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.register()
+	n.goFunc(n.watchMachine)
 	n.goFunc(n.watchLead)
 	n.goFunc(n.pingAll)
 	n.goFunc(func() { n.announce(fresh) })
@@ -201,6 +203,9 @@ func (n *Node) Leads() bool { return n.leads.Load() }
 func (n *Node) WaitReady(ctx context.Context) error {
 	for {
 		if err := n.ReadIndex(ctx); err != nil {
+			if why := n.fsm.Err(); why != nil {
+				return why
+			}
 			return err
 		}
 		ch := n.fsm.Changed()
@@ -213,6 +218,24 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// Failed gives an error when the node can go on no more; the process is to end.
+func (n *Node) Failed() <-chan error { return n.failed }
+
+// watchMachine takes the node out of its cluster when its state machine stops:
+// it must not vote for, or confirm, what it cannot apply. The log stays as it
+// is, for the next process.
+func (n *Node) watchMachine() {
+	select {
+	case <-n.fsm.Stopped():
+	case <-n.ctx.Done():
+		return
+	}
+	err := errors.Join(n.fsm.Err(), n.raft.Shutdown().Error())
+	n.o.Log.Error("the node stops: it cannot follow its cluster", "err", err)
+	n.failed <- err
+	n.stop()
 }
 
 // watchLead runs the leader's duties while the node leads.

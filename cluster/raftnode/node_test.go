@@ -465,3 +465,40 @@ func BenchmarkPropose(b *testing.B) {
 		})
 	})
 }
+
+// A command that a node cannot apply takes it out of its cluster, and its log
+// stays as it is: each start comes to the same command.
+func TestBadCommandStopsTheNode(t *testing.T) {
+	c := newCluster(t, 1)
+	m := c.m[0]
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if _, err := m.Propose(ctx, []catalog.Change{&catalog.PutSetting{Name: "kept", Value: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	unsure, err := m.Peers().ActionAt(ctx, m.addr, "raft.propose", []byte{0x10})
+	if err != nil {
+		t.Fatal(unsure, err)
+	}
+	for range 2 {
+		if err := <-m.Failed(); !pgerr.Is(err, pgerr.DataCorrupted) {
+			t.Fatal(err)
+		}
+		if m.Leader() != 0 || m.Leads() {
+			t.Fatal("leads with a state machine that has stopped")
+		}
+		if v, _ := m.Current().Setting("kept"); v != "1" {
+			t.Fatalf("what was before is %q", v)
+		}
+		if err := m.ReadIndex(ctx); err == nil {
+			t.Fatal("answers for what is committed")
+		}
+		m.stop(t)
+		m = c.start(m.data, m.addr, "n0")
+	}
+	if err := m.WaitReady(ctx); !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Fatal(err)
+	}
+	m.stop(t)
+	c.m = nil
+}

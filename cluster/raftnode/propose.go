@@ -101,6 +101,9 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) (reply, error) {
 		return reply{}, pgerr.Wrap(pgerr.IOError, err, "could not write the commit to the log")
 	}
 	r := f.Response().(meta.Response)
+	if r.Stopped {
+		return reply{NotLeader: true, Unsure: true}, nil
+	}
 	return reply{Index: r.Index, Outcome: r.Outcome}, r.Err
 }
 

@@ -65,6 +65,7 @@ func serve(ctx context.Context, args []string) error {
 	select {
 	case <-ctx.Done():
 	case err = <-s.failed:
+	case err = <-s.node.Failed():
 	}
 	if cerr := s.close(10 * time.Second); err == nil {
 		err = cerr

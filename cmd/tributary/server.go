@@ -21,7 +21,7 @@ type server struct {
 	http   net.Listener
 	wire   *pg.Server
 	page   *http.Server
-	failed chan error
+	failed chan error // of a listener
 }
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
