@@ -70,7 +70,7 @@ func TestSecureCluster(t *testing.T) {
 	for _, name := range []string{"n1", "n2", "n3"} {
 		join := ""
 		if len(nodes) > 0 {
-			join = nodes[0].cluster
+			join = nodes[0].Cluster
 		}
 		p, err := launchSecure(t, filepath.Join(dir, name), join)
 		if err != nil {
@@ -88,7 +88,7 @@ func TestSecureCluster(t *testing.T) {
 	connect := func(user, password, mode, more string) error {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		conf, err := pgx.ParseConfig("postgres://" + nodes[2].pg + "/tributary?sslmode=" + mode + more)
+		conf, err := pgx.ParseConfig("postgres://" + nodes[2].PG + "/tributary?sslmode=" + mode + more)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func TestSecureCluster(t *testing.T) {
 		}
 	}
 	if psql, err := exec.LookPath("psql"); err == nil {
-		host, port, _ := net.SplitHostPort(nodes[0].pg)
+		host, port, _ := net.SplitHostPort(nodes[0].PG)
 		cmd := exec.Command(psql, "-X", "-At", "-c", "SELECT count(*) FROM information_schema.tables WHERE table_name = 't'",
 			"host="+host+" port="+port+" user=ann dbname=tributary channel_binding=require sslmode=verify-full sslrootcert="+filepath.Join(dir, "ca.crt"))
 		cmd.Env = append(os.Environ(), "PGPASSWORD=secret")
@@ -139,7 +139,7 @@ func TestSecureCluster(t *testing.T) {
 	}
 	for _, certs := range []string{filepath.Join(other, "n1"), ""} {
 		cmd := exec.CommandContext(ctx, path, "serve", "--data", t.TempDir(), "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
-			"--memory", "1GiB", "--certs", certs, "--join", nodes[0].cluster)
+			"--memory", "1GiB", "--certs", certs, "--join", nodes[0].Cluster)
 		out, err := cmd.Output()
 		if err == nil || strings.Contains(string(out), "ready") {
 			t.Errorf("a node with certificates of %q: %v %s", certs, err, out)
@@ -177,7 +177,7 @@ func TestListenBeyondLoopback(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: 20 * time.Second}
-	_, port, _ := net.SplitHostPort(p.http)
+	_, port, _ := net.SplitHostPort(p.HTTP)
 	get := func(path, user, password string) int {
 		r, err := http.NewRequest("GET", "https://127.0.0.1:"+port+path, nil)
 		if err != nil {

@@ -1,21 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	node "github.com/tributarydb/tributary/internal/process"
 )
 
 // binary is the program under test, built once.
@@ -24,12 +22,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "tributary")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return node.Build(dir)
 })
 
 func TestMain(m *testing.M) {
@@ -42,13 +35,9 @@ func TestMain(m *testing.M) {
 
 // process is a node in a process of its own.
 type process struct {
-	t       *testing.T
-	cmd     *exec.Cmd
-	data    string
-	pg      string
-	cluster string
-	http    string
-	done    chan error
+	*node.Node
+	t    *testing.T
+	data string
 }
 
 func startProcess(t *testing.T, data, cluster string, join ...string) *process {
@@ -75,65 +64,19 @@ func launch(t *testing.T, data string, args ...string) (*process, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(path, args...), data: data, done: make(chan error, 1)}
-	out, err := p.cmd.StdoutPipe()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	n, err := node.Start(ctx, nil, append([]string{path}, args...)...)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	var log strings.Builder
-	p.cmd.Stderr = &log
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ready := make(chan string, 1)
-	go func() {
-		s := bufio.NewScanner(out)
-		for s.Scan() {
-			if strings.HasPrefix(s.Text(), "ready ") {
-				ready <- s.Text()
-			}
-		}
-		p.done <- p.cmd.Wait()
-	}()
-	t.Cleanup(p.kill)
-	select {
-	case line := <-ready:
-		for _, f := range strings.Fields(line) {
-			if v, ok := strings.CutPrefix(f, "pg="); ok {
-				p.pg = v
-			}
-			if v, ok := strings.CutPrefix(f, "cluster="); ok {
-				p.cluster = v
-			}
-			if v, ok := strings.CutPrefix(f, "http="); ok {
-				p.http = v
-			}
-		}
-	case err := <-p.done:
-		p.done <- err
-		return nil, fmt.Errorf("the node ended: %w\n%s", err, log.String())
-	case <-time.After(60 * time.Second):
-		return nil, fmt.Errorf("the node is not ready\n%s", log.String())
-	}
-	return p, nil
-}
-
-// kill ends the process as a power cut would.
-func (p *process) kill() {
-	if p.cmd.ProcessState == nil {
-		_ = p.cmd.Process.Signal(syscall.SIGKILL)
-		select {
-		case <-p.done:
-		case <-time.After(10 * time.Second):
-			p.t.Error("the process does not end")
-		}
-		p.done <- nil
-	}
+	t.Cleanup(n.Kill)
+	return &process{Node: n, t: t, data: data}, nil
 }
 
 func (p *process) signal(sig os.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
+	if err := p.Signal(sig); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -142,7 +85,7 @@ func (p *process) connect() *pgx.Conn {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	c, err := pgx.Connect(ctx, "postgres://tributary@"+p.pg+"/tributary?sslmode=disable")
+	c, err := pgx.Connect(ctx, "postgres://tributary@"+p.PG+"/tributary?sslmode=disable")
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -188,7 +131,7 @@ func TestKillDuringInserts(t *testing.T) {
 			go func() {
 				defer close(killed)
 				for _, n := range nodes {
-					n.kill()
+					n.Kill()
 				}
 			}()
 		}
@@ -204,7 +147,7 @@ func TestKillDuringInserts(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			again[i] = startProcess(t, n.data, n.cluster)
+			again[i] = startProcess(t, n.data, n.Cluster)
 		}()
 	}
 	wg.Wait()
@@ -219,7 +162,7 @@ func TestKillDuringInserts(t *testing.T) {
 func threeProcesses(t *testing.T) []*process {
 	t.Helper()
 	first := startProcess(t, t.TempDir(), "")
-	return []*process{first, startProcess(t, t.TempDir(), "", first.cluster), startProcess(t, t.TempDir(), "", first.cluster)}
+	return []*process{first, startProcess(t, t.TempDir(), "", first.Cluster), startProcess(t, t.TempDir(), "", first.Cluster)}
 }
 
 const (
@@ -246,8 +189,8 @@ func TestSameModelOnOneAndThree(t *testing.T) {
 	leader := value[string](t, c, "SELECT pg_address FROM cluster.nodes WHERE leader")
 	rest := nodes[:0:0]
 	for _, n := range nodes {
-		if n.pg == leader {
-			n.kill()
+		if n.PG == leader {
+			n.Kill()
 		} else {
 			rest = append(rest, n)
 		}

@@ -43,7 +43,7 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 			nodes := threeProcesses(t)
 			name := map[string]*process{}
 			for _, n := range nodes {
-				name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.pg)] = n
+				name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.PG)] = n
 			}
 			watch := nodes[0].connect()
 			do(t, watch, madeTable)
@@ -76,12 +76,11 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 				victim.signal(syscall.SIGSTOP)
 			case "leaving driver":
 				victim.signal(syscall.SIGTERM)
-				if err := <-victim.done; err != nil {
+				if err := victim.Err(); err != nil {
 					t.Errorf("a node that was asked to leave ended with %v", err)
 				}
-				victim.done <- nil
 			default:
-				victim.kill()
+				victim.Kill()
 			}
 			err := <-result
 			switch {

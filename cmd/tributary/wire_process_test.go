@@ -184,7 +184,7 @@ func TestSlowReader(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	c := p.connect()
 	do(t, c, "CREATE TABLE t (i int)")
-	before := residentKiB(t, p.cmd.Process.Pid)
+	before := residentKiB(t, p.Pid())
 	slow := p.connect().PgConn()
 	hc, err := slow.Hijack()
 	if err != nil {
@@ -202,7 +202,7 @@ func TestSlowReader(t *testing.T) {
 	if n := value[int64](t, c, "SELECT count(*) FROM t"); n != 20 {
 		t.Errorf("%d rows", n)
 	}
-	if grown := residentKiB(t, p.cmd.Process.Pid) - before; grown > 256<<10 {
+	if grown := residentKiB(t, p.Pid()) - before; grown > 256<<10 {
 		t.Errorf("the server grew by %d KiB", grown)
 	}
 	if !value[bool](t, c, "SELECT pg_cancel_backend($1)", int32(hc.PID)) {
@@ -251,7 +251,7 @@ func TestSlowReader(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	for path, want := range map[string]string{"/readyz": "ready", "/metrics": "tributary_memory_limit_bytes", "/": "Tributary"} {
-		nc, err := net.Dial("tcp", p.http)
+		nc, err := net.Dial("tcp", p.HTTP)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,140 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Build makes the program in a directory and gives its path. It may be called
+// in any package of the module.
+func Build(dir string) (string, error) {
+	path := filepath.Join(dir, "tributary")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/tributarydb/tributary/cmd/tributary").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+}
+
+// Node is a node that was started. The addresses are those of its ready line.
+type Node struct {
+	PG, HTTP, Cluster, Name string
+
+	cmd  *exec.Cmd
+	log  tail
+	done chan struct{}
+	err  error // of Wait; set when done is closed
+}
+
+// Start runs a command until it is ready. It fails if the command ends before
+// that, or ctx does. What the node writes goes to log as well, which may be nil.
+func Start(ctx context.Context, log io.Writer, command ...string) (*Node, error) {
+	n := &Node{cmd: exec.Command(command[0], command[1:]...), done: make(chan struct{})}
+	out, err := n.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	n.cmd.Stderr = &n.log
+	if log != nil {
+		n.cmd.Stderr = io.MultiWriter(&n.log, log)
+	}
+	if err := n.cmd.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan string, 1)
+	go func() {
+		defer close(n.done)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			if strings.HasPrefix(s.Text(), "ready ") {
+				ready <- s.Text()
+			}
+		}
+		n.err = n.cmd.Wait()
+	}()
+	select {
+	case line := <-ready:
+		for _, f := range strings.Fields(line) {
+			name, v, _ := strings.Cut(f, "=")
+			if to := map[string]*string{"pg": &n.PG, "http": &n.HTTP, "cluster": &n.Cluster, "node": &n.Name}[name]; to != nil {
+				*to = v
+			}
+		}
+		return n, nil
+	case <-n.done:
+		return nil, fmt.Errorf("the node ended: %w\n%s", n.err, n.Log())
+	case <-ctx.Done():
+		n.Kill()
+		return nil, fmt.Errorf("the node is not ready: %w\n%s", ctx.Err(), n.Log())
+	}
+}
+
+// Pid is the process's number.
+func (n *Node) Pid() int { return n.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (n *Node) Done() <-chan struct{} { return n.done }
+
+// Err says how the process ended; it waits for that.
+func (n *Node) Err() error {
+	<-n.done
+	return n.err
+}
+
+// Log is the end of what the process wrote to standard error.
+func (n *Node) Log() string { return n.log.String() }
+
+// Signal sends a signal.
+func (n *Node) Signal(sig os.Signal) error { return n.cmd.Process.Signal(sig) }
+
+// Kill ends the process as a power cut would, and waits for its end.
+func (n *Node) Kill() {
+	_ = n.cmd.Process.Kill()
+	<-n.done
+}
+
+// Stop asks the process to leave and says how it ended; where ctx ends first,
+// the process is killed.
+func (n *Node) Stop(ctx context.Context) error {
+	if err := n.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-n.done:
+		return n.err
+	case <-ctx.Done():
+		n.Kill()
+		return fmt.Errorf("the node does not leave: %w\n%s", ctx.Err(), n.Log())
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+const tailBytes = 64 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, b...)
+	if len(t.b) > 2*tailBytes {
+		t.b = append(t.b[:0], t.b[len(t.b)-tailBytes:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.b)
+}
