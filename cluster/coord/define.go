@@ -138,18 +138,19 @@ func (s *Session) createTableAs(ctx context.Context, stmt *parse.Statement, n *a
 		return nil, pgerr.Unsupported("CREATE TABLE AS takes a query")
 	}
 	if e, ok := q.(*ast.ExecuteStmt); ok {
-		p := s.prepared[e.Name]
-		if p == nil {
-			return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", e.Name)
+		p, err := s.Kept(e.Name)
+		if err != nil {
+			return nil, err
 		}
-		sel, ok := p.prepared.piece.stmt.Node.(*ast.SelectStmt)
-		switch {
-		case !ok:
+		sel, ok := p.piece.node().(*ast.SelectStmt)
+		if !ok {
 			return nil, pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
-		case len(p.prepared.h.params) > 0:
-			return nil, pgerr.Unsupported("CREATE TABLE AS EXECUTE of a statement with parameters is not supported")
 		}
-		q = sel
+		h, err := s.tableAs(ctx, p.piece.stmt, sel, n.Into, n.ObjType == ast.OBJECT_MATVIEW, n.IfNotExists, p.h.params)
+		if err != nil {
+			return nil, err
+		}
+		return s.supplied(p.piece, h, e), nil
 	}
 	return s.tableAs(ctx, stmt, q, n.Into, n.ObjType == ast.OBJECT_MATVIEW, n.IfNotExists, params)
 }

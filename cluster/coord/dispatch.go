@@ -28,9 +28,9 @@ func (s *Session) handle(ctx context.Context, st *parse.Statement, params []type
 	case *ast.DiscardStmt:
 		return s.discard(n)
 	case *ast.PrepareStmt:
-		return s.prepareSQL(ctx, &Piece{stmt: st}, n)
+		return s.prepareSQL(&Piece{stmt: st}, n)
 	case *ast.ExecuteStmt:
-		return s.executeSQL(n, &Piece{stmt: st}, params)
+		return s.executeSQL(n)
 	case *ast.DeallocateStmt:
 		return s.deallocate(n)
 	case *ast.DeclareCursorStmt:

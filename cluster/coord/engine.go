@@ -152,14 +152,14 @@ func (e *Engine) Connect(ctx context.Context, st Startup) (*Session, error) {
 		return nil, fatal(pgerr.New(pgerr.InvalidCatalogName, "database %q does not exist", st.Database))
 	}
 	s := &Session{
-		engine:   e,
-		start:    st,
-		set:      settings.NewSet(),
-		user:     role.OID,
-		role:     role.OID,
-		started:  time.Now(),
-		prepared: map[string]*namedStatement{},
-		cursors:  map[string]*cursor{},
+		engine:  e,
+		start:   st,
+		set:     settings.NewSet(),
+		user:    role.OID,
+		role:    role.OID,
+		started: time.Now(),
+		named:   map[string]*named{},
+		cursors: map[string]*cursor{},
 	}
 	s.activity.Store(&Activity{State: "idle", Since: s.started})
 	if err := s.init(role); err != nil {

@@ -33,6 +33,7 @@ type execution struct {
 	setMark int
 	env     *eval.Env
 	id      string
+	nested  int // how many EXECUTEs it is in
 }
 
 // newExecution prepares a run: a transaction if there is none, the statement's

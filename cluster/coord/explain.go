@@ -79,12 +79,22 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 			node = q
 		}
 	case *ast.ExecuteStmt:
-		p := s.prepared[x.Name]
-		if p == nil {
-			return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", x.Name)
+		p, err := s.Kept(x.Name)
+		if err != nil {
+			return nil, err
 		}
-		node = p.prepared.piece.stmt.Node
-		params = p.prepared.h.params
+		call := *n
+		switch q := p.piece.node().(type) {
+		case *ast.SelectStmt, *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
+			call.Query = q
+		default: // EXECUTE among them: it could name itself
+			return nil, pgerr.Unsupported("EXPLAIN EXECUTE of this statement is not supported")
+		}
+		h, err := s.explain(ctx, p.piece.stmt, &call, p.h.params)
+		if err != nil {
+			return nil, err
+		}
+		return s.supplied(p.piece, h, x), nil
 	}
 	inner.Node = node
 	h, err := s.handle(ctx, &inner, params)

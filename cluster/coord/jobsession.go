@@ -52,7 +52,7 @@ func (e *Engine) sessionOf(job *catalog.Job, st *catalog.State) (*Session, *jobS
 		return nil, nil, pgerr.New(pgerr.UndefinedObject, "the role that trains %s was dropped", job.Model)
 	}
 	s := &Session{engine: e, set: settings.NewSet(), user: j.User, role: job.Owner, temp: j.Temp, started: time.Now(),
-		prepared: map[string]*namedStatement{}, cursors: map[string]*cursor{}}
+		named: map[string]*named{}, cursors: map[string]*cursor{}}
 	s.start.User, s.start.Database = role.Name, catalog.DatabaseName
 	s.activity.Store(&Activity{State: "active", Since: s.started})
 	if err := s.init(role); err != nil {

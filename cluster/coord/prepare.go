@@ -26,8 +26,13 @@ func (p *Piece) Text() string {
 	return p.stmt.Text
 }
 
-// Empty tells the empty query.
-func (p *Piece) Empty() bool { return p.stmt == nil }
+// node is the statement's tree, nil where it has none of PostgreSQL's grammar.
+func (p *Piece) node() ast.Stmt {
+	if p.stmt == nil {
+		return nil
+	}
+	return p.stmt.Node
+}
 
 // Script splits a query string into its statements, all of which parse.
 func (s *Session) Script(sql string) ([]*Piece, error) {
@@ -112,6 +117,9 @@ type Prepared struct {
 
 // Params are the parameter types, all known.
 func (p *Prepared) Params() []types.Type { return p.h.params }
+
+// Empty tells the empty query.
+func (p *Prepared) Empty() bool { return p.piece.stmt == nil }
 
 // Columns describes the rows; nil where there are none.
 func (p *Prepared) Columns() []plan.Column { return p.h.cols }

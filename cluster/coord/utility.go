@@ -5,12 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -262,7 +260,7 @@ func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 			}
 			s.closeCursors(true)
-			clear(s.prepared)
+			clear(s.named)
 			if err := s.setSessionUser("default"); err != nil {
 				return "", err
 			}
@@ -278,95 +276,6 @@ func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {
 		default:
 			return "DISCARD TEMP", s.dropTempIn(ctx, s.tx)
 		}
-	}), nil
-}
-
-// namedStatement is what PREPARE keeps.
-type namedStatement struct {
-	prepared *Prepared
-	text     string
-	oids     []types.Type
-	sql      bool // by PREPARE, not by the protocol
-	at       time.Time
-}
-
-func (s *Session) prepareSQL(ctx context.Context, x *Piece, n *ast.PrepareStmt) (*handler, error) {
-	return simple(func(ctx context.Context, e *execution) (string, error) {
-		if _, dup := s.prepared[n.Name]; dup {
-			return "", pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", n.Name)
-		}
-		var given []types.Type
-		if n.Argtypes != nil {
-			for _, a := range n.Argtypes.Items {
-				t, err := bind.TypeName(s.binding(s.engine.cfg.Meta.Current(), x.stmt, nil), a.(*ast.TypeName))
-				if err != nil {
-					return "", err
-				}
-				given = append(given, t)
-			}
-		}
-		inner := *x.stmt
-		inner.Node = n.Query.(ast.Stmt)
-		h, err := s.handle(ctx, &inner, given)
-		if err != nil {
-			return "", err
-		}
-		s.prepared[n.Name] = &namedStatement{prepared: &Prepared{s: s, piece: &Piece{stmt: &inner}, h: h}, text: x.stmt.Text, oids: h.params, sql: true, at: now()}
-		return "PREPARE", nil
-	}), nil
-}
-
-func (s *Session) executeSQL(n *ast.ExecuteStmt, st *Piece, given []types.Type) (*handler, error) {
-	find := func() (*namedStatement, error) {
-		p := s.prepared[n.Name]
-		if p == nil {
-			return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", n.Name)
-		}
-		return p, nil
-	}
-	p, err := find()
-	if err != nil {
-		return nil, err
-	}
-	return &handler{cols: p.prepared.h.cols, open: func(ctx context.Context, x *execution) (*result, error) {
-		p, err := find()
-		if err != nil {
-			return nil, err
-		}
-		var args []ast.Node
-		if n.Params != nil {
-			args = n.Params.Items
-		}
-		want := p.prepared.h.params
-		if len(want) == 0 {
-			args = nil // as PostgreSQL, which does not look at them then
-		}
-		if len(args) != len(want) {
-			return nil, pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", n.Name).
-				WithDetail("Expected %d parameters but got %d.", len(want), len(args))
-		}
-		vals, err := s.constants(x, args, want)
-		if err != nil {
-			return nil, err
-		}
-		inner := *x
-		inner.stmt, inner.params, inner.ptypes = p.prepared.piece.stmt, vals, want
-		inner.env = s.evalEnv(vals)
-		return p.prepared.h.open(ctx, &inner)
-	}}, nil
-}
-
-func (s *Session) deallocate(n *ast.DeallocateStmt) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if n.IsAll || n.Name == "" {
-			clear(s.prepared)
-			return "DEALLOCATE ALL", nil
-		}
-		if s.prepared[n.Name] == nil {
-			return "", pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", n.Name)
-		}
-		delete(s.prepared, n.Name)
-		return "DEALLOCATE", nil
 	}), nil
 }
 

@@ -39,10 +39,10 @@ func (s *Session) SettingRows() []sysview.SettingRow {
 // PreparedRows lists the session's prepared statements by name.
 func (s *Session) PreparedRows() []sysview.PreparedRow {
 	var out []sysview.PreparedRow
-	for _, name := range sortedKeys(s.prepared) {
-		p := s.prepared[name]
-		r := sysview.PreparedRow{Name: name, Statement: p.text, At: p.at, FromSQL: p.sql}
-		for _, t := range p.oids {
+	for _, name := range sortedKeys(s.named) {
+		p := s.named[name]
+		r := sysview.PreparedRow{Name: name, Statement: p.piece.Text(), At: p.at, FromSQL: p.sql}
+		for _, t := range p.h.params {
 			r.Params = append(r.Params, t.OID)
 		}
 		out = append(out, r)

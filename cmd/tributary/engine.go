@@ -46,15 +46,34 @@ func (s sess) Script(sql string) ([]session.Piece, error) {
 }
 
 func (s sess) Prepare(ctx context.Context, p session.Piece, oids []types.OID) (session.Statement, error) {
-	piece, ok := p.(*coord.Piece)
-	if !ok {
-		return nil, pgerr.Internal("a piece of another session")
+	piece := &coord.Piece{}
+	if p != nil {
+		var ok bool
+		if piece, ok = p.(*coord.Piece); !ok {
+			return nil, pgerr.Internal("a piece of another session")
+		}
 	}
 	st, err := s.Session.Prepare(ctx, piece, oids)
 	if err != nil {
 		return nil, err
 	}
 	return stmt{st}, nil
+}
+
+func (s sess) Keep(name string, st session.Statement) error {
+	own, ok := st.(stmt)
+	if !ok {
+		return pgerr.Internal("a statement of another session")
+	}
+	return s.Session.Keep(name, own.Prepared)
+}
+
+func (s sess) Kept(name string) (session.Statement, error) {
+	p, err := s.Session.Kept(name)
+	if err != nil {
+		return nil, err
+	}
+	return stmt{p}, nil
 }
 
 func (s sess) Cursor(name string) ([]session.Column, bool) {

@@ -36,7 +36,7 @@ type conn struct {
 	secret uint32
 	sess   session.Session
 
-	stmts   map[string]*statement
+	unnamed session.Statement // of the protocol; nil if there is none
 	portals map[string]*portal
 	// skip discards messages until Sync, after an error in the extended protocol.
 	skip bool
@@ -87,7 +87,7 @@ func (c *conn) serve() {
 	params, err := c.startup()
 	if err == nil {
 		c.in = newReader(c.nc, maxAuthMessage, nil)
-		c.stmts, c.portals = map[string]*statement{}, map[string]*portal{}
+		c.portals = map[string]*portal{}
 		err = c.open(params)
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package pg
 
 import (
 	"io"
-	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -12,12 +11,6 @@ import (
 	"github.com/tributarydb/tributary/wire/codec"
 	"github.com/tributarydb/tributary/wire/session"
 )
-
-// statement is a prepared statement of the protocol; st is nil for the empty
-// query.
-type statement struct {
-	st session.Statement
-}
 
 // portal is a bound statement of the protocol.
 type portal struct {
@@ -30,8 +23,8 @@ type portal struct {
 	tag     string
 }
 
-// maxNamed bounds the statements and the portals of a connection.
-const maxNamed = 1 << 16
+// maxPortals bounds the portals of a connection.
+const maxPortals = 1 << 16
 
 func (p *portal) close() {
 	if p.po != nil {
@@ -40,11 +33,8 @@ func (p *portal) close() {
 }
 
 func (c *conn) parse(m *pgproto3.Parse) error {
-	if m.Name != "" && c.stmts[m.Name] != nil {
-		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", m.Name)
-	}
 	if m.Name == "" {
-		c.drop("")
+		c.unnamed = nil
 	}
 	if err := types.CheckUTF8(m.Query); err != nil {
 		return err
@@ -53,46 +43,37 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if err != nil {
 		return err
 	}
-	full := slices.DeleteFunc(pieces, session.Piece.Empty)
-	if len(full) > 1 {
+	var piece session.Piece // none for the empty query
+	if len(pieces) > 1 {
 		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
+	} else if len(pieces) == 1 {
+		piece = pieces[0]
 	}
-	s := &statement{}
-	if len(full) == 1 {
-		oids := make([]types.OID, len(m.ParameterOIDs))
-		for i, o := range m.ParameterOIDs {
-			oids[i] = types.OID(o)
-		}
-		if s.st, err = c.sess.Prepare(c.ctx, full[0], oids); err != nil {
-			return err
-		}
+	oids := make([]types.OID, len(m.ParameterOIDs))
+	for i, o := range m.ParameterOIDs {
+		oids[i] = types.OID(o)
 	}
-	if len(c.stmts) >= maxNamed {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "a connection may hold %d prepared statements", maxNamed)
+	st, err := c.sess.Prepare(c.ctx, piece, oids)
+	if err != nil {
+		return err
 	}
-	c.stmts[m.Name] = s
+	if m.Name == "" {
+		c.unnamed = st
+	} else if err := c.sess.Keep(m.Name, st); err != nil {
+		return err
+	}
 	c.send(&pgproto3.ParseComplete{})
 	return nil
 }
 
-func (c *conn) drop(name string) {
-	if s := c.stmts[name]; s != nil {
-		if s.st != nil {
-			_ = s.st.Close()
-		}
-		delete(c.stmts, name)
-	}
-}
-
-func (c *conn) find(name string) (*statement, error) {
-	s := c.stmts[name]
-	if s != nil {
-		return s, nil
-	}
-	if name == "" {
+func (c *conn) find(name string) (session.Statement, error) {
+	switch {
+	case name != "":
+		return c.sess.Kept(name)
+	case c.unnamed == nil:
 		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist")
 	}
-	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
+	return c.unnamed, nil
 }
 
 func (c *conn) findPortal(name string) (*portal, error) {
@@ -115,12 +96,12 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 		delete(c.portals, "")
 	}
 	p := &portal{formats: append([]int16(nil), m.ResultFormatCodes...)}
-	if s.st != nil {
-		vals, err := codec.Params(s.st.Params(), m.ParameterFormatCodes, m.Parameters, c.sess.Env())
+	if !s.Empty() {
+		vals, err := codec.Params(s.Params(), m.ParameterFormatCodes, m.Parameters, c.sess.Env())
 		if err != nil {
 			return err
 		}
-		if p.po, err = s.st.Bind(c.ctx, vals); err != nil {
+		if p.po, err = s.Bind(c.ctx, vals); err != nil {
 			return err
 		}
 		if cols := p.po.Columns(); cols != nil {
@@ -130,9 +111,9 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 			}
 		}
 	}
-	if len(c.portals) >= maxNamed {
+	if len(c.portals) >= maxPortals {
 		p.close()
-		return pgerr.New(pgerr.ProgramLimitExceeded, "a connection may hold %d portals", maxNamed)
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a connection may hold %d portals", maxPortals)
 	}
 	c.portals[m.DestinationPortal] = p
 	c.send(&pgproto3.BindComplete{})
@@ -146,15 +127,11 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 			return err
 		}
 		d := &pgproto3.ParameterDescription{}
-		var cols []session.Column
-		if s.st != nil {
-			for _, t := range s.st.Params() {
-				d.ParameterOIDs = append(d.ParameterOIDs, uint32(t.OID))
-			}
-			cols = s.st.Columns()
+		for _, t := range s.Params() {
+			d.ParameterOIDs = append(d.ParameterOIDs, uint32(t.OID))
 		}
 		c.send(d)
-		return c.describeColumns(cols, nil)
+		return c.describeColumns(s.Columns(), nil)
 	}
 	if m.ObjectType != 'P' {
 		return pgerr.New(pgerr.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.ObjectType)
@@ -258,7 +235,11 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 func (c *conn) closeNamed(m *pgproto3.Close) error {
 	switch m.ObjectType {
 	case 'S':
-		c.drop(m.Name)
+		if m.Name == "" {
+			c.unnamed = nil
+		} else {
+			c.sess.Forget(m.Name)
+		}
 	case 'P':
 		if p := c.portals[m.Name]; p != nil {
 			p.close()

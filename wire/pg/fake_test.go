@@ -111,6 +111,7 @@ type fakeSession struct {
 	e      *fakeEngine
 	st     session.Startup
 	status byte
+	named  map[string]session.Statement
 
 	mu     sync.Mutex
 	idle   time.Duration
@@ -130,7 +131,9 @@ func (s *fakeSession) Script(sql string) ([]session.Piece, error) {
 	}
 	var out []session.Piece
 	for _, p := range strings.Split(sql, ";") {
-		out = append(out, fakePiece(strings.TrimSpace(p)))
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, fakePiece(p))
+		}
 	}
 	return out, nil
 }
@@ -138,9 +141,11 @@ func (s *fakeSession) Script(sql string) ([]session.Piece, error) {
 type fakePiece string
 
 func (p fakePiece) Text() string { return string(p) }
-func (p fakePiece) Empty() bool  { return p == "" }
 
 func (s *fakeSession) Prepare(_ context.Context, p session.Piece, _ []types.OID) (session.Statement, error) {
+	if p == nil {
+		return &fakeStatement{s: s}, nil
+	}
 	if s.status == 'E' && p.Text() != "end" {
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
@@ -156,6 +161,26 @@ func (s *fakeSession) Sync(_ context.Context, ok bool) error {
 	}
 	return nil
 }
+
+func (s *fakeSession) Keep(name string, st session.Statement) error {
+	if s.named[name] != nil {
+		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
+	}
+	if s.named == nil {
+		s.named = map[string]session.Statement{}
+	}
+	s.named[name] = st
+	return nil
+}
+
+func (s *fakeSession) Kept(name string) (session.Statement, error) {
+	if st := s.named[name]; st != nil {
+		return st, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
+}
+
+func (s *fakeSession) Forget(name string) { delete(s.named, name) }
 
 func (s *fakeSession) Cursor(name string) ([]session.Column, bool) {
 	return []session.Column{{Name: "n", Type: types.Int8}}, name == "declared"
@@ -205,14 +230,19 @@ type fakeStatement struct {
 	words []string
 }
 
+func (st *fakeStatement) Empty() bool { return len(st.words) == 0 }
+
 func (st *fakeStatement) Params() []types.Type {
-	if st.words[0] == "echo" {
+	if !st.Empty() && st.words[0] == "echo" {
 		return []types.Type{types.Int4, types.Text, types.Bytea}
 	}
 	return nil
 }
 
 func (st *fakeStatement) Columns() []session.Column {
+	if st.Empty() {
+		return nil
+	}
 	switch st.words[0] {
 	case "rows":
 		return []session.Column{{Name: "n", Type: types.Int8}}

@@ -3,7 +3,6 @@ package pg
 import (
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -21,6 +20,7 @@ var past = time.Unix(1, 0)
 // query runs a simple query: its statements in one implicit transaction, which
 // ends before the last CommandComplete.
 func (c *conn) query(sql string) error {
+	c.unnamed = nil
 	if p := c.portals[""]; p != nil {
 		p.close()
 		delete(c.portals, "")
@@ -55,7 +55,6 @@ func (c *conn) script(sql string) error {
 	if err != nil {
 		return err
 	}
-	pieces = slices.DeleteFunc(pieces, session.Piece.Empty)
 	for i, p := range pieces {
 		if err := c.statement(p, i == len(pieces)-1); err != nil {
 			return err

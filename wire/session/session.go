@@ -63,10 +63,15 @@ type Session interface {
 	// Script splits a simple query into its statements, all of which parse, or
 	// fails as a whole. An empty script has no pieces.
 	Script(sql string) ([]Piece, error)
-	// Prepare makes a statement of one piece. oids are the parameter types the
+	// Prepare makes a statement of one piece, or of nil, the empty query. oids are the parameter types the
 	// client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
 	// COMMIT are 25P02.
 	Prepare(ctx context.Context, p Piece, oids []types.OID) (Statement, error)
+	// Keep gives a statement a name. PREPARE has the same names: 42P05 where one is
+	// taken. Kept finds one, 26000 if there is none; Forget frees one, if there is.
+	Keep(name string, st Statement) error
+	Kept(name string) (Statement, error)
+	Forget(name string)
 	// Cursor describes a cursor that DECLARE made: clients take it for a portal.
 	// False if there is none.
 	Cursor(name string) ([]Column, bool)
@@ -88,15 +93,15 @@ type Session interface {
 }
 
 // Piece is one parsed statement of a query string. It belongs to the session
-// that made it. Text is empty for the empty query.
+// that made it.
 type Piece interface {
 	Text() string
-	// Empty tells the empty query, answered by EmptyQueryResponse.
-	Empty() bool
 }
 
 // Statement is a prepared statement.
 type Statement interface {
+	// Empty tells the empty query, answered by EmptyQueryResponse.
+	Empty() bool
 	// Params are the parameter types, all known.
 	Params() []types.Type
 	// Columns describes the rows; nil where there are none (then Describe

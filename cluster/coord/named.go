@@ -1,0 +1,144 @@
+package coord
+
+import (
+	"context"
+	"time"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// named is a prepared statement with a name. PREPARE and the protocol's Parse
+// share the names.
+type named struct {
+	*Prepared
+	sql bool // by PREPARE
+	at  time.Time
+}
+
+const (
+	// maxNamed bounds the prepared statements of a session.
+	maxNamed = 1 << 16
+	// maxNested bounds how deep EXECUTE may run EXECUTE, which the protocol can prepare.
+	maxNested = 32
+)
+
+// Keep gives a prepared statement a name: 42P05 if it is taken.
+func (s *Session) Keep(name string, p *Prepared) error { return s.keep(name, p, false) }
+
+func (s *Session) keep(name string, p *Prepared, sql bool) error {
+	if err := s.nameFree(name); err != nil {
+		return err
+	}
+	if len(s.named) >= maxNamed {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", maxNamed)
+	}
+	s.named[name] = &named{Prepared: p, sql: sql, at: now()}
+	return nil
+}
+
+func (s *Session) nameFree(name string) error {
+	if s.named[name] != nil {
+		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
+	}
+	return nil
+}
+
+// Kept finds a prepared statement by its name.
+func (s *Session) Kept(name string) (*Prepared, error) {
+	if n := s.named[name]; n != nil {
+		return n.Prepared, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
+}
+
+// Forget frees a name, if it is one.
+func (s *Session) Forget(name string) { delete(s.named, name) }
+
+func (s *Session) prepareSQL(piece *Piece, n *ast.PrepareStmt) (*handler, error) {
+	return simple(func(ctx context.Context, e *execution) (string, error) {
+		if err := s.nameFree(n.Name); err != nil {
+			return "", err
+		}
+		var given []types.Type
+		if n.Argtypes != nil {
+			for _, a := range n.Argtypes.Items {
+				t, err := bind.TypeName(s.binding(s.engine.cfg.Meta.Current(), piece.stmt, nil), a.(*ast.TypeName))
+				if err != nil {
+					return "", err
+				}
+				given = append(given, t)
+			}
+		}
+		inner := *piece.stmt
+		inner.Node = n.Query.(ast.Stmt)
+		h, err := s.handle(ctx, &inner, given)
+		if err != nil {
+			return "", err
+		}
+		return "PREPARE", s.keep(n.Name, &Prepared{s: s, piece: &Piece{stmt: &inner}, h: h}, true)
+	}), nil
+}
+
+func (s *Session) deallocate(n *ast.DeallocateStmt) (*handler, error) {
+	return simple(func(context.Context, *execution) (string, error) {
+		if n.IsAll || n.Name == "" {
+			clear(s.named)
+			return "DEALLOCATE ALL", nil
+		}
+		if _, err := s.Kept(n.Name); err != nil {
+			return "", err
+		}
+		s.Forget(n.Name)
+		return "DEALLOCATE", nil
+	}), nil
+}
+
+// executeSQL handles EXECUTE. The name is looked up for the columns now, and
+// again when the statement runs.
+func (s *Session) executeSQL(n *ast.ExecuteStmt) (*handler, error) {
+	p, err := s.Kept(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &handler{cols: p.h.cols, open: func(ctx context.Context, x *execution) (*result, error) {
+		p, err := s.Kept(n.Name)
+		if err != nil {
+			return nil, err
+		}
+		if p.h.control {
+			return nil, pgerr.Unsupported("EXECUTE of a transaction command is not supported")
+		}
+		return s.supplied(p.piece, p.h, n).open(ctx, x)
+	}}, nil
+}
+
+// supplied is h, made of a piece, with the arguments that an EXECUTE gives for
+// its parameters.
+func (s *Session) supplied(piece *Piece, h *handler, n *ast.ExecuteStmt) *handler {
+	return &handler{cols: h.cols, open: func(ctx context.Context, x *execution) (*result, error) {
+		if x.nested >= maxNested {
+			return nil, pgerr.New(pgerr.StatementTooComplex, "EXECUTE is nested more than %d deep", maxNested)
+		}
+		var args []ast.Node
+		if n.Params != nil && len(h.params) > 0 { // as PostgreSQL, which does not look at them where none are wanted
+			args = n.Params.Items
+		}
+		if len(args) != len(h.params) {
+			return nil, pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", n.Name).
+				WithDetail("Expected %d parameters but got %d.", len(h.params), len(args))
+		}
+		vals, err := s.constants(x, args, h.params)
+		if err != nil {
+			return nil, err
+		}
+		inner := *x
+		inner.nested++
+		inner.stmt, inner.params, inner.ptypes = piece.stmt, vals, h.params
+		inner.env = s.evalEnv(vals)
+		return h.open(ctx, &inner)
+	}}
+}
