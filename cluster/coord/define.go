@@ -327,10 +327,11 @@ func (s *Session) repartition(n *parse.AlterTableRepartition) (*handler, error) 
 		if err != nil {
 			return "", err
 		}
-		rv := &ast.RangeVar{RelName: n.Name[len(n.Name)-1]}
-		if len(n.Name) > 1 {
-			rv.SchemaName = n.Name[0]
+		schema, name, err := catalog.RelationName(n.Name...)
+		if err != nil {
+			return "", err
 		}
+		rv := ast.NewRangeVar(name, schema, "")
 		rel, err := s.findRelation(st, rv)
 		if err != nil {
 			if n.IfExists {

@@ -152,6 +152,9 @@ func (s *Session) constraintsSet(n *ast.ConstraintsSetStmt) (*handler, error) {
 // the first of the search path that has one.
 func (s *Session) constraintsNamed(st *catalog.State, rv *ast.RangeVar) ([]*catalog.Constraint, error) {
 	path := s.path(st)
+	if _, _, err := catalog.RelationName(rv.CatalogName, rv.SchemaName, rv.RelName); err != nil {
+		return nil, err
+	}
 	if rv.SchemaName != "" {
 		sc := st.SchemaByName(rv.SchemaName)
 		if sc == nil {

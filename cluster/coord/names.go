@@ -77,25 +77,15 @@ func (s *Session) path(st *catalog.State) []*catalog.Schema {
 
 // findRelation finds a relation as a statement names it.
 func (s *Session) findRelation(st *catalog.State, rv *ast.RangeVar) (*catalog.Relation, error) {
+	r, err := s.binding(st, nil, nil).Relation(rv)
+	if err != nil || r != nil {
+		return r, err
+	}
+	name := rv.RelName
 	if rv.SchemaName != "" {
-		sc := st.SchemaByName(rv.SchemaName)
-		if rv.SchemaName == "pg_temp" {
-			sc = st.Schema(s.temp)
-		}
-		if sc == nil {
-			return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s.%s\" does not exist", rv.SchemaName, rv.RelName)
-		}
-		if r := st.Relation(sc.OID, rv.RelName); r != nil {
-			return r, nil
-		}
-		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s.%s\" does not exist", rv.SchemaName, rv.RelName)
+		name = rv.SchemaName + "." + name
 	}
-	for _, sc := range s.path(st) {
-		if r := st.Relation(sc.OID, rv.RelName); r != nil {
-			return r, nil
-		}
-	}
-	return nil, pgerr.New(pgerr.UndefinedTable, "relation %q does not exist", rv.RelName)
+	return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
 }
 
 // isMember tells whether a role may act as another.

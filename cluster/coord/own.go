@@ -109,15 +109,19 @@ func (s *Session) alias(ctx context.Context, st *parse.Statement, text, verb str
 
 // findModel finds a model as a statement names it.
 func (s *Session) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
-	if len(name) > 1 {
-		if sc := st.SchemaByName(name[0]); sc != nil {
-			if m := st.Model(sc.OID, name[1]); m != nil {
+	schema, last, err := catalog.ObjectName(name...)
+	if err != nil {
+		return nil, err
+	}
+	if schema != "" {
+		if sc := st.SchemaByName(schema); sc != nil {
+			if m := st.Model(sc.OID, last); m != nil {
 				return m, nil
 			}
 		}
 	} else {
 		for _, sc := range s.path(st) {
-			if m := st.Model(sc.OID, name[0]); m != nil {
+			if m := st.Model(sc.OID, last); m != nil {
 				return m, nil
 			}
 		}

@@ -340,9 +340,13 @@ func (t *training) inSession(ctx context.Context, x *execution, st *catalog.Stat
 func (t *training) place(st *catalog.State) (types.OID, *catalog.Model, error) {
 	s := t.s
 	var sc *catalog.Schema
-	if len(t.n.Name) > 1 {
-		if sc = st.SchemaByName(t.n.Name[0]); sc == nil {
-			return 0, nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", t.n.Name[0]).At(t.n.NamePos)
+	schema, _, err := catalog.ObjectName(t.n.Name...)
+	if err != nil {
+		return 0, nil, pgerr.From(err).At(t.n.NamePos)
+	}
+	if schema != "" {
+		if sc = st.SchemaByName(schema); sc == nil {
+			return 0, nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", schema).At(t.n.NamePos)
 		}
 	} else {
 		for _, p := range s.path(st) {

@@ -178,7 +178,7 @@ func addDefinitions(t table) {
 	view := hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
 		var o types.OID
 		if s, ok := a[0].(string); ok {
-			p, err := splitName(s)
+			p, err := nameParts(s, catalog.RelationName)
 			if err != nil {
 				return nil, err
 			}
@@ -203,7 +203,7 @@ func addDefinitions(t table) {
 	t.puts(always(loose(functionArguments)), "pg_get_function_arguments(oid)", "pg_get_function_identity_arguments(oid)")
 	t.put("pg_get_function_result(oid)", always(loose(functionResult)))
 	t.put("pg_get_serial_sequence(text,text)", hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
-		p, err := splitName(a[0].(string))
+		p, err := nameParts(a[0].(string), catalog.RelationName)
 		if err != nil {
 			return nil, err
 		}

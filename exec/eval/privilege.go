@@ -243,7 +243,7 @@ func relationArg(h Host, d types.Datum) (types.OID, error) {
 	if !ok {
 		return types.OID(d.(int64)), nil
 	}
-	p, err := splitName(s)
+	p, err := nameParts(s, catalog.RelationName)
 	if err != nil {
 		return 0, err
 	}

@@ -81,6 +81,22 @@ func splitName(s string) ([]string, error) {
 	}
 }
 
+// nameParts is splitName without the database: one part or two.
+func nameParts(s string, take func(...string) (string, string, error)) ([]string, error) {
+	parts, err := splitName(s)
+	if err != nil {
+		return nil, err
+	}
+	schema, name, err := take(parts...)
+	if err != nil {
+		return nil, err
+	}
+	if schema == "" {
+		return []string{name}, nil
+	}
+	return []string{schema, name}, nil
+}
+
 func dotted(parts []string) string { return strings.Join(parts, ".") }
 
 // schemaPath are the schemas searched for an unqualified name: the temporary
@@ -108,9 +124,6 @@ func schemaPath(s *Session) []types.OID {
 // findRelation finds a relation by the parts of its name; 0 if there is none.
 func findRelation(h Host, parts []string) types.OID {
 	st := h.Catalog()
-	if len(parts) == 3 {
-		parts = parts[1:]
-	}
 	if len(parts) == 2 {
 		if sys, ok := systemRelation(h, parts[0], parts[1]); ok {
 			return sys
@@ -184,7 +197,16 @@ func RegIn(h Host, t types.OID, name string) (types.OID, error) {
 		}
 		return findOperatorName(name)
 	}
-	parts, err := splitName(name)
+	var parts []string
+	var err error
+	switch t {
+	case types.RegnamespaceOID, types.RegroleOID:
+		parts, err = splitName(name)
+	case types.RegclassOID:
+		parts, err = nameParts(name, catalog.RelationName)
+	default:
+		parts, err = nameParts(name, catalog.ObjectName)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -265,7 +287,7 @@ func findType(h Host, name string) (types.OID, error) {
 	for strings.HasSuffix(s, "[]") {
 		s, array = strings.TrimSuffix(s, "[]"), true
 	}
-	parts, err := splitName(s)
+	parts, err := nameParts(s, catalog.ObjectName)
 	if err != nil {
 		return 0, err
 	}
@@ -336,7 +358,7 @@ func findCallable(t types.OID, text string) (types.OID, error) {
 		}
 		return 0, pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s", text)
 	}
-	parts, err := splitName(name)
+	parts, err := nameParts(name, catalog.ObjectName)
 	if err != nil {
 		return 0, err
 	}

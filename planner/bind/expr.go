@@ -211,9 +211,14 @@ func (sc *scope) starRow(names []string) (expr.Expr, error) {
 
 // starRel finds the FROM item of rel.*.
 func (sc *scope) starRel(names []string) (*rel, error) {
+	full, err := sc.b.columnName(append(names[:len(names):len(names)], "*"))
+	if err != nil {
+		return nil, err
+	}
+	names = full[:len(full)-1]
 	schema := ""
 	if len(names) > 1 {
-		schema = names[len(names)-2]
+		schema = names[0]
 	}
 	name := names[len(names)-1]
 	r, err := sc.relation(schema, name)

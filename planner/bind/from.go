@@ -211,9 +211,8 @@ type relHit struct {
 
 // findRelation looks a relation up by the search path.
 func (b *binder) findRelation(n *ast.RangeVar) (relHit, error) {
-	if n.CatalogName != "" && n.CatalogName != catalog.DatabaseName {
-		return relHit{}, pgerr.Unsupported("cross-database references are not implemented: \"%s.%s.%s\"", n.CatalogName, n.SchemaName, n.RelName).
-			At(b.posIdent(n.CatalogName, n.SchemaName, n.RelName))
+	if _, _, err := relationName(n); err != nil {
+		return relHit{}, b.at(err, b.spotIdent(n.CatalogName, n.SchemaName, n.RelName))
 	}
 	if h, ok := b.lookupRelation(n.SchemaName, n.RelName); ok {
 		return h, nil

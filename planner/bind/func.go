@@ -23,7 +23,10 @@ type invocation struct {
 // funcCall binds a call of any kind of function.
 func (sc *scope) funcCall(n *ast.FuncCall, p place) (expr.Expr, error) {
 	b := sc.b
-	schema, name := qualified(n.Funcname)
+	schema, name, err := b.objectName(n.Funcname, b.spotFunc)
+	if err != nil {
+		return nil, err
+	}
 	if (name == "predict" || name == "predict_proba") && (schema == "" || schema == "ml") {
 		return sc.predict(name, items(n.Args), p)
 	}

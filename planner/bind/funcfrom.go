@@ -237,7 +237,10 @@ func (sc *scope) functionScan(n *ast.RangeFunction, tfs []*tableFunc, many bool)
 // the sources. ok is false for other names.
 func (sc *scope) relationFunc(n *ast.RangeFunction, fc *ast.FuncCall) (fromItem, bool, error) {
 	b := sc.b
-	schema, name := qualified(fc.Funcname)
+	schema, name, err := b.objectName(fc.Funcname, b.spotFunc)
+	if err != nil {
+		return fromItem{}, false, err
+	}
 	if schema == "ml" {
 		it, ok, err := sc.mlRelation(name, n, fc)
 		if ok || err != nil {

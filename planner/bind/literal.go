@@ -97,7 +97,10 @@ func (sc *scope) collate(n *ast.CollateClause, p place) (expr.Expr, error) {
 }
 
 func (b *binder) collation(n *ast.CollateClause) error {
-	schema, name := qualified(n.Collname)
+	schema, name, err := b.objectName(n.Collname, func(name string) spot { return b.spotIdent(name) })
+	if err != nil {
+		return err
+	}
 	switch name {
 	case "C", "POSIX", "default", "ucs_basic", "C.UTF-8", "C.utf8":
 		if schema == "" || schema == "pg_catalog" {

@@ -23,7 +23,10 @@ func unparen(n ast.Node) ast.Node {
 // aExpr binds operators and the predicates with a syntax of their own.
 func (sc *scope) aExpr(n *ast.A_Expr, p place) (expr.Expr, error) {
 	b := sc.b
-	op := opName(n.Name)
+	_, op, err := b.objectName(n.Name, b.spotOp)
+	if err != nil {
+		return nil, err
+	}
 	switch n.Kind {
 	case ast.AEXPR_OP_ANY, ast.AEXPR_OP_ALL:
 		return sc.anyAll(n, op, p)

@@ -132,7 +132,7 @@ func (b *binder) findModel(text string) (*catalog.Model, string) {
 	for _, name := range []string{text, strings.ToLower(text)} {
 		schema := ""
 		if i := strings.LastIndexByte(name, '.'); i >= 0 {
-			schema, name = name[:i], name[i+1:]
+			schema, name = strings.TrimPrefix(name[:i], catalog.DatabaseName+"."), name[i+1:]
 		}
 		for _, s := range b.schemas(schema) {
 			if m := b.s.State.Model(s.OID, name); m != nil {

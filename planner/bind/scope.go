@@ -216,6 +216,10 @@ func (b *binder) in(r *rel, name string) (expr.Expr, error) {
 // whole row.
 func (sc *scope) columnRef(names []string) (expr.Expr, error) {
 	b := sc.b
+	names, err := b.columnName(names)
+	if err != nil {
+		return nil, err
+	}
 	switch len(names) {
 	case 1:
 		e, ok, err := sc.column(names[0])
@@ -246,23 +250,15 @@ func (sc *scope) columnRef(names []string) (expr.Expr, error) {
 			return nil, sc.missingFrom("", names[0], names)
 		}
 		return sc.relColumn(r, names)
-	case 3, 4:
-		if len(names) == 4 {
-			if names[0] != catalog.DatabaseName {
-				return nil, pgerr.Unsupported("cross-database references are not implemented: %s", dotted(names)).At(b.posIdent(names...))
-			}
-			names = names[1:]
-		}
-		r, err := sc.relation(names[0], names[1])
-		if err != nil {
-			return nil, err
-		}
-		if r == nil {
-			return nil, sc.missingFrom(names[0], names[1], names)
-		}
-		return sc.relColumn(r, names)
 	}
-	return nil, pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", dotted(names)).At(b.posIdent(names...))
+	r, err := sc.relation(names[0], names[1])
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, sc.missingFrom(names[0], names[1], names)
+	}
+	return sc.relColumn(r, names)
 }
 
 func (sc *scope) relColumn(r *rel, names []string) (expr.Expr, error) {

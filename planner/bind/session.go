@@ -358,18 +358,6 @@ func opName(l *ast.NodeList) string {
 	return name
 }
 
-// qualified splits a dotted name's last part from the schema before it.
-func qualified(l *ast.NodeList) (schema, name string) {
-	parts := strs(l)
-	if len(parts) == 0 {
-		return "", ""
-	}
-	if len(parts) > 1 {
-		schema = parts[len(parts)-2]
-	}
-	return schema, parts[len(parts)-1]
-}
-
 // strs are the String items of a list.
 func strs(l *ast.NodeList) []string {
 	if l == nil {

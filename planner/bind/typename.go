@@ -21,7 +21,10 @@ func TypeName(s *Session, n *ast.TypeName) (types.Type, error) {
 
 func (b *binder) resolveType(n *ast.TypeName) (types.Type, error) {
 	var t types.Type
-	schema, name := qualified(n.Names)
+	schema, name, err := b.objectName(n.Names, b.spotType)
+	if err != nil {
+		return t, err
+	}
 	if n.PctType {
 		return t, pgerr.Unsupported("%%TYPE is not supported")
 	}
@@ -89,36 +92,8 @@ func (b *binder) namedType(schema, name string) (types.Type, bool) {
 	return types.Type{}, false
 }
 
-// schemas are those to search for a name: the one given, or the path's, the
-// temporary schema first.
-func (b *binder) schemas(schema string) []*catalog.Schema {
-	st := b.s.State
-	if schema == "pg_temp" {
-		if s := st.Schema(b.s.TempSchema); s != nil {
-			return []*catalog.Schema{s}
-		}
-		return nil
-	}
-	if schema != "" {
-		if s := st.SchemaByName(schema); s != nil {
-			return []*catalog.Schema{s}
-		}
-		return nil
-	}
-	out := make([]*catalog.Schema, 0, len(b.path)+1)
-	if s := st.Schema(b.s.TempSchema); s != nil {
-		out = append(out, s)
-	}
-	for _, n := range b.path {
-		if n == "pg_temp" {
-			continue
-		}
-		if s := st.SchemaByName(n); s != nil {
-			out = append(out, s)
-		}
-	}
-	return out
-}
+// schemas are those to search for a name written in the binder's text.
+func (b *binder) schemas(schema string) []*catalog.Schema { return b.s.schemas(schema, b.path) }
 
 // rowType is the record type of a relation's rows.
 func rowType(r *catalog.Relation) types.Type {

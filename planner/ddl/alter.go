@@ -27,16 +27,8 @@ func (p *planner) alterTable(n *ast.AlterTableStmt) error {
 		kind = "MATERIALIZED VIEW"
 	}
 	p.res.Tag = "ALTER " + kind
-	old := p.relation(n.Relation)
+	old, err := p.changed(n.Relation, n.MissingOk)
 	if old == nil {
-		if n.MissingOk {
-			p.notice("relation %q does not exist, skipping", rangeName(n.Relation))
-			return nil
-		}
-		_, err := p.existing(n.Relation)
-		return err
-	}
-	if err := p.owned(old); err != nil {
 		return err
 	}
 	a := &alteration{p: p, old: old, t: &tableBuilder{p: p, rel: old.Clone(), schema: p.st.Schema(old.Schema), alter: true}}

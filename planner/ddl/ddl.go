@@ -204,15 +204,15 @@ func texts(l *ast.NodeList) []string {
 
 // schemaFor gives the schema that a new object goes to.
 func (p *planner) schemaFor(rv *ast.RangeVar) (*catalog.Schema, error) {
+	if _, _, err := catalog.RelationName(rv.CatalogName, rv.SchemaName, rv.RelName); err != nil {
+		return nil, pgerr.From(err).At(p.pos(rv.CatalogName, rv.SchemaName, rv.RelName))
+	}
 	temp := rv.RelPersistence == 't' || rv.SchemaName == "pg_temp"
 	if temp {
 		if rv.SchemaName != "" && rv.SchemaName != "pg_temp" {
 			return nil, pgerr.New(pgerr.InvalidTableDefinition, "cannot create temporary relation in non-temporary schema")
 		}
 		return p.tempSchema()
-	}
-	if rv.CatalogName != "" && rv.CatalogName != catalog.DatabaseName {
-		return nil, pgerr.Unsupported("cross-database references are not implemented: \"%s.%s.%s\"", rv.CatalogName, rv.SchemaName, rv.RelName)
 	}
 	if rv.SchemaName != "" {
 		sc := p.st.SchemaByName(rv.SchemaName)
@@ -266,28 +266,8 @@ func (p *planner) tempSchema() (*catalog.Schema, error) {
 
 // relation finds an existing relation as a statement names it; nil if there is
 // none.
-func (p *planner) relation(rv *ast.RangeVar) *catalog.Relation {
-	if rv.SchemaName != "" {
-		sc := p.st.SchemaByName(rv.SchemaName)
-		if rv.SchemaName == "pg_temp" {
-			sc = p.st.Schema(p.env.Bind.TempSchema)
-		}
-		if sc == nil {
-			return nil
-		}
-		return p.st.Relation(sc.OID, rv.RelName)
-	}
-	if r := p.st.Relation(p.env.Bind.TempSchema, rv.RelName); r != nil && p.env.Bind.TempSchema != 0 {
-		return r
-	}
-	for _, name := range p.env.Bind.SearchPath {
-		if sc := p.st.SchemaByName(name); sc != nil {
-			if r := p.st.Relation(sc.OID, rv.RelName); r != nil {
-				return r
-			}
-		}
-	}
-	return nil
+func (p *planner) relation(rv *ast.RangeVar) (*catalog.Relation, error) {
+	return p.env.Bind.Relation(rv)
 }
 
 func rangeName(rv *ast.RangeVar) string {
@@ -299,8 +279,8 @@ func rangeName(rv *ast.RangeVar) string {
 
 // existing finds a relation or fails with 42P01.
 func (p *planner) existing(rv *ast.RangeVar) (*catalog.Relation, error) {
-	if r := p.relation(rv); r != nil {
-		return r, nil
+	if r, err := p.relation(rv); r != nil || err != nil {
+		return r, err
 	}
 	if rv.SchemaName != "" && p.st.SchemaByName(rv.SchemaName) == nil && rv.SchemaName != "pg_temp" {
 		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", rangeName(rv)).At(p.pos(rv.SchemaName))

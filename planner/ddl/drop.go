@@ -34,8 +34,14 @@ func (p *planner) drop(n *ast.DropStmt) error {
 	p.res.Tag = "DROP " + strings.ToUpper(kindName(kind))
 	var roots []*catalog.Relation
 	for _, o := range items(n.Objects) {
-		rv := p.nameOf(o)
-		rel := p.relation(rv)
+		rv, err := relationName(o)
+		if err != nil {
+			return err
+		}
+		rel, err := p.relation(rv)
+		if err != nil {
+			return err
+		}
 		if rel == nil {
 			if rv.SchemaName != "" && p.st.SchemaByName(rv.SchemaName) == nil && rv.SchemaName != "pg_temp" {
 				if n.MissingOk {
@@ -84,23 +90,6 @@ func (p *planner) dropMissing(n *ast.DropStmt) error {
 		return nil
 	}
 	return pgerr.Unsupported("DROP %s is not supported", strings.ToUpper(what))
-}
-
-func (p *planner) nameOf(n ast.Node) *ast.RangeVar {
-	switch n := n.(type) {
-	case *ast.RangeVar:
-		return n
-	case *ast.NodeList:
-		parts := texts(n)
-		rv := &ast.RangeVar{RelName: parts[len(parts)-1]}
-		if len(parts) > 1 {
-			rv.SchemaName = parts[len(parts)-2]
-		}
-		return rv
-	case *ast.TypeName:
-		return p.nameOf(n.Names)
-	}
-	return &ast.RangeVar{RelName: text(n)}
 }
 
 // dropRelations drops relations with what belongs to them; what merely depends

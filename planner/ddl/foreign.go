@@ -101,7 +101,10 @@ func withOID(l []types.OID, oid types.OID) []types.OID {
 // one being made.
 func (t *tableBuilder) referenced(rv *ast.RangeVar) (*catalog.Relation, error) {
 	p := t.p
-	parent := p.relation(rv)
+	parent, err := p.relation(rv)
+	if err != nil {
+		return nil, err
+	}
 	self := rv.RelName == t.rel.Name && (rv.SchemaName == "" || rv.SchemaName == t.schema.Name)
 	if parent != nil && parent.OID == t.rel.OID || parent == nil && self {
 		return t.rel, nil

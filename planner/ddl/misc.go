@@ -60,7 +60,7 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 	put := func(d catalog.Dep) error { return p.add(&catalog.PutComment{On: d, Text: n.Comment}) }
 	switch n.Objtype {
 	case ast.OBJECT_TABLE, ast.OBJECT_VIEW, ast.OBJECT_MATVIEW, ast.OBJECT_INDEX, ast.OBJECT_SEQUENCE:
-		rel, err := p.existing(p.nameOf(n.Object))
+		rel, err := p.existingNamed(n.Object)
 		if err != nil {
 			return err
 		}
@@ -77,20 +77,16 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 		if len(parts) < 2 {
 			return pgerr.New(pgerr.SyntaxError, "column name must be qualified")
 		}
-		rv := &ast.RangeVar{RelName: parts[len(parts)-2]}
-		if len(parts) > 2 {
-			rv.SchemaName = parts[len(parts)-3]
-		}
-		rel, err := p.existing(rv)
+		rel, column, err := p.columnOf(parts)
 		if err != nil {
 			return err
 		}
 		if err := p.owned(rel); err != nil {
 			return err
 		}
-		c := rel.Column(parts[len(parts)-1])
+		c := rel.Column(column)
 		if c == nil {
-			return pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", parts[len(parts)-1], rel.Name)
+			return pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", column, rel.Name)
 		}
 		return put(catalog.Dep{OID: rel.OID, Column: c.Num})
 	case ast.OBJECT_SCHEMA:
@@ -108,7 +104,7 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 		}
 		return put(catalog.Dep{OID: r.OID})
 	case ast.OBJECT_TYPE:
-		e, err := p.enum(p.nameOf(n.Object))
+		e, err := p.enum(n.Object)
 		if err != nil {
 			return err
 		}
@@ -118,8 +114,7 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 		if !ok || len(l.Items) < 2 {
 			break
 		}
-		name := texts(l)[len(l.Items)-1]
-		rel, err := p.existing(p.nameOf(&ast.NodeList{Items: l.Items[:len(l.Items)-1]}))
+		rel, name, err := p.columnOf(texts(l))
 		if err != nil {
 			return err
 		}
@@ -143,7 +138,11 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 }
 
 // enum finds a user's type or fails with 42704.
-func (p *planner) enum(rv *ast.RangeVar) (*catalog.EnumType, error) {
+func (p *planner) enum(n ast.Node) (*catalog.EnumType, error) {
+	rv, err := typeName(n)
+	if err != nil {
+		return nil, err
+	}
 	path := p.env.Bind.SearchPath
 	if rv.SchemaName != "" {
 		path = []string{rv.SchemaName}
@@ -160,7 +159,10 @@ func (p *planner) enum(rv *ast.RangeVar) (*catalog.EnumType, error) {
 
 func (p *planner) createEnum(n *ast.CreateEnumStmt) error {
 	p.res.Tag = "CREATE TYPE"
-	rv := p.nameOf(n.TypeName)
+	rv, err := typeName(n.TypeName)
+	if err != nil {
+		return err
+	}
 	sc, err := p.schemaFor(rv)
 	if err != nil {
 		return err
@@ -186,7 +188,7 @@ func (p *planner) createEnum(n *ast.CreateEnumStmt) error {
 
 func (p *planner) alterEnum(n *ast.AlterEnumStmt) error {
 	p.res.Tag = "ALTER TYPE"
-	e, err := p.enum(p.nameOf(n.TypeName))
+	e, err := p.enum(n.TypeName)
 	if err != nil {
 		return err
 	}
@@ -218,10 +220,9 @@ func (p *planner) alterEnum(n *ast.AlterEnumStmt) error {
 
 func (p *planner) dropTypes(n *ast.DropStmt, cascade bool) error {
 	for _, o := range items(n.Objects) {
-		rv := p.nameOf(o)
-		e, err := p.enum(rv)
+		e, err := p.enum(o)
 		if err != nil {
-			if n.MissingOk {
+			if rv, bad := typeName(o); bad == nil && n.MissingOk {
 				p.notice("type %q does not exist, skipping", rangeName(rv))
 				continue
 			}

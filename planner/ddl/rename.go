@@ -40,7 +40,7 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		return p.add(&catalog.PutRole{Role: &up})
 	case ast.OBJECT_TYPE:
 		p.res.Tag = "ALTER TYPE"
-		e, err := p.enum(p.nameOf(n.Object))
+		e, err := p.enum(n.Object)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,10 @@ func (p *planner) renameInIndexes(rel *catalog.Relation, from, to string) error 
 // changed is an existing relation that the role owns; nil with a notice where
 // there is none and it need not exist.
 func (p *planner) changed(rv *ast.RangeVar, missingOk bool) (*catalog.Relation, error) {
-	rel := p.relation(rv)
+	rel, err := p.relation(rv)
+	if err != nil {
+		return nil, err
+	}
 	if rel == nil && missingOk {
 		p.notice("relation %q does not exist, skipping", rangeName(rv))
 		return nil, nil
@@ -259,7 +262,7 @@ func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
 		return p.add(&catalog.PutSchema{Schema: &up})
 	case ast.OBJECT_TYPE:
 		p.res.Tag = "ALTER TYPE"
-		e, err := p.enum(p.nameOf(n.Object))
+		e, err := p.enum(n.Object)
 		if err != nil {
 			return err
 		}

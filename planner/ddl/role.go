@@ -372,7 +372,7 @@ func (p *planner) grant(n *ast.GrantStmt) error {
 			}
 			continue
 		}
-		rel, err := p.existing(p.nameOf(o))
+		rel, err := p.existingNamed(o)
 		if err != nil {
 			return err
 		}

@@ -42,20 +42,12 @@ func (p *planner) createSequence(n *ast.CreateSeqStmt) error {
 
 func (p *planner) alterSequence(n *ast.AlterSeqStmt) error {
 	p.res.Tag = "ALTER SEQUENCE"
-	rel := p.relation(n.Sequence)
+	rel, err := p.changed(n.Sequence, n.MissingOk)
 	if rel == nil {
-		if n.MissingOk {
-			p.notice("relation %q does not exist, skipping", rangeName(n.Sequence))
-			return nil
-		}
-		_, err := p.existing(n.Sequence)
 		return err
 	}
 	if rel.Kind != catalog.KindSequence {
 		return pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", rel.Name)
-	}
-	if err := p.owned(rel); err != nil {
-		return err
 	}
 	up := rel.Clone()
 	seq := *rel.Seq
@@ -226,17 +218,13 @@ func (p *planner) ownedBy(rel *catalog.Relation, d *ast.DefElem) error {
 	if len(parts) < 2 {
 		return pgerr.New(pgerr.SyntaxError, "invalid OWNED BY option").WithHint("Specify OWNED BY table.column or OWNED BY NONE.")
 	}
-	rv := &ast.RangeVar{RelName: parts[len(parts)-2]}
-	if len(parts) > 2 {
-		rv.SchemaName = parts[len(parts)-3]
-	}
-	t, err := p.existing(rv)
+	t, column, err := p.columnOf(parts)
 	if err != nil {
 		return err
 	}
-	c := t.Column(parts[len(parts)-1])
+	c := t.Column(column)
 	if c == nil {
-		return pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", parts[len(parts)-1], t.Name)
+		return pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", column, t.Name)
 	}
 	if t.Schema != rel.Schema {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to")

@@ -27,6 +27,7 @@ type fragment struct {
 	shift  int     // text offset + shift = source offset, when ends is nil
 	ends   []int32 // ends of written tokens in text, ascending
 	orig   []int32 // their source tokens, in any order
+	names  *dottedNames
 }
 
 // verbatim is the fragment of tokens [lo, hi) as they are written.
@@ -164,6 +165,9 @@ func parseOne(f *fragment) (ast.Stmt, error) {
 		if err := checkDepth(stmts[0]); err != nil {
 			return nil, err
 		}
+	}
+	if err := f.whole(stmts[0]); err != nil {
+		return nil, err
 	}
 	return stmts[0], nil
 }

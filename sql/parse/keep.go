@@ -49,8 +49,16 @@ func inParens(n ast.Node, sign bool) ast.Node {
 }
 
 // Keep is Text of a query or an expression that is kept as text, such as a view
-// or a default. It is an error if the text would not read back as the same.
+// or a default. It is an error if the text would not read back as the same. The
+// database is left out of relations' names: it has been checked, and the grammar
+// alone would not read it back.
 func Keep(n ast.Node) (string, error) {
+	ast.Rewrite(n, func(c *ast.Cursor) bool {
+		if rv, ok := c.Node().(*ast.RangeVar); ok {
+			rv.CatalogName = ""
+		}
+		return true
+	}, nil)
 	text := Text(n)
 	head := ""
 	if _, ok := n.(ast.Stmt); !ok {

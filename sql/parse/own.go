@@ -19,7 +19,7 @@ type Option struct {
 	Pos   int    // of the name, in characters from 1
 }
 
-// TrainModel is {TRAIN|CREATE} [OR REPLACE] MODEL. Name has one or two parts.
+// TrainModel is {TRAIN|CREATE} [OR REPLACE] MODEL. Name has one to three parts.
 type TrainModel struct {
 	Name        []string
 	NamePos     int

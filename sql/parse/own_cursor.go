@@ -102,7 +102,7 @@ func (c *cursor) qualified() []string {
 		parts = append(parts, c.s.name(c.i))
 		c.i++
 	}
-	if c.err == nil && len(parts) > 2 {
+	if c.err == nil && len(parts) > 3 {
 		c.failWith(pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", c.s.text[c.s.toks[c.i-2*len(parts)+1].start:c.s.toks[c.i-1].end]).
 			At(c.s.pos(c.i - 2*len(parts) + 1)))
 	}

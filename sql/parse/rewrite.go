@@ -14,7 +14,7 @@ import (
 // The name inside the quotes is written as SQL would write it ("Big Name"
 // keeps its double quotes), so the binder reads it as it reads any model name.
 //
-// Three things the grammar has wrong: float(n), whose n it drops, becomes real
+// Four things the grammar has wrong: names of more than two parts (dotted.go), float(n), whose n it drops, becomes real
 // or double precision; $tag$…$tag$, whose tags it takes in ASCII only, and
 // 'a' -- comment <newline> 'b' become one '…'.
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
@@ -51,6 +51,11 @@ func (s *source) rewriteTo(w *writer, lo, hi int) {
 			w.put(i, QuoteLiteral(s.literal(i)))
 			i++
 			from = i
+		case s.dottedAt(i, hi) > 0:
+			w.copy(from, i)
+			end := s.dottedAt(i, hi)
+			s.writeDotted(w, i, end)
+			i, from = end, end
 		default:
 			i++
 		}

@@ -31,6 +31,9 @@ func (s *source) survey(lo, hi int) survey {
 	}
 	for i := lo; i < hi; i++ {
 		t := s.toks[i]
+		if t.kind == tokIdent || t.kind == tokQuoted {
+			v.rewrite = v.rewrite || s.dottedAt(i, hi) > 0
+		}
 		switch t.kind {
 		case tokIdent:
 			switch t.end - t.start {

@@ -1,0 +1,97 @@
+package bind
+
+import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+func relationName(n *ast.RangeVar) (schema, name string, err error) {
+	return catalog.RelationName(n.CatalogName, n.SchemaName, n.RelName)
+}
+
+// Relation finds a relation of the catalog as a statement names it; nil if
+// there is none. Computed relations are not of the catalog.
+func (s *Session) Relation(n *ast.RangeVar) (*catalog.Relation, error) {
+	schema, name, err := relationName(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, sc := range s.schemas(schema, s.SearchPath) {
+		if r := s.State.Relation(sc.OID, name); r != nil {
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+// schemas are those to search for a name: the one given, or the path's, the
+// temporary schema first.
+func (s *Session) schemas(schema string, path []string) []*catalog.Schema {
+	st := s.State
+	if schema == "pg_temp" {
+		if s := st.Schema(s.TempSchema); s != nil {
+			return []*catalog.Schema{s}
+		}
+		return nil
+	}
+	if schema != "" {
+		if s := st.SchemaByName(schema); s != nil {
+			return []*catalog.Schema{s}
+		}
+		return nil
+	}
+	out := make([]*catalog.Schema, 0, len(path)+1)
+	if s := st.Schema(s.TempSchema); s != nil {
+		out = append(out, s)
+	}
+	for _, n := range path {
+		if n == "pg_temp" {
+			continue
+		}
+		if s := st.SchemaByName(n); s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// objectName takes the name of a function, type, operator or collation apart.
+func (b *binder) objectName(l *ast.NodeList, pos func(name string) spot) (schema, name string, err error) {
+	schema, name, err = catalog.ObjectName(strs(l)...)
+	if err != nil {
+		_, name = qualified(l)
+		err = b.at(err, pos(name))
+	}
+	return schema, name, err
+}
+
+// columnName takes the database off a column's name, which has at most four
+// parts.
+func (b *binder) columnName(names []string) ([]string, error) {
+	if len(names) < 4 {
+		return names, nil
+	}
+	if len(names) == 4 && names[0] == catalog.DatabaseName {
+		return names[1:], nil
+	}
+	err := pgerr.Unsupported("cross-database references are not implemented: %s", dotted(names))
+	if len(names) > 4 {
+		err = pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", dotted(names))
+	}
+	return nil, err.At(b.posIdent(names...))
+}
+
+// qualified gives a name's last part and the schema before it, of a name that
+// objectName took or takes before it is looked up.
+func qualified(l *ast.NodeList) (schema, name string) {
+	parts := strs(l)
+	if len(parts) == 0 {
+		return "", ""
+	}
+	if len(parts) > 1 {
+		schema = parts[len(parts)-2]
+	}
+	return schema, parts[len(parts)-1]
+}

@@ -1,0 +1,141 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The grammar takes relation names of one or two parts and of a longer one
+// keeps the first part alone, so that "db"."schema"."t" would name a table db.
+// Names of more than two parts therefore go through it as names of two, the
+// first of which is a mark for all parts but the last:
+//
+//	source   SELECT s.t.a    FROM db.s.t
+//	written  SELECT "⁅0⁆".a  FROM "⁅1⁆".t
+//
+// and whole takes the marks out of the tree again.
+
+// dottedNames are a fragment's names of more than two parts.
+type dottedNames struct {
+	mark  string     // begins a mark and nothing else in the text
+	parts [][]string // by the number in the mark: all parts but the last
+	first []int      // their first tokens
+}
+
+// dottedAt gives the token after the last part of the name of more than two
+// parts that begins at token i; 0 if none does.
+func (s *source) dottedAt(i, hi int) int {
+	if !s.isName(i) || !s.isSelf(i+1, '.') || !s.isName(i+2) || !s.isSelf(i+3, '.') || i+4 >= hi || !s.isName(i+4) || s.isSelf(i-1, '.') {
+		return 0
+	}
+	if s.kind(i) == tokIdent && isReserved(fold(s.raw(i))) {
+		return 0 // the grammar says what is wrong
+	}
+	end := i + 5
+	for s.isSelf(end, '.') && end+1 < hi && s.isName(end+1) {
+		end += 2
+	}
+	return end
+}
+
+// writeDotted writes the name of tokens [i, end) as one of two parts.
+func (s *source) writeDotted(w *writer, i, end int) {
+	if w.f.names == nil {
+		mark := "\x01"
+		for strings.Contains(s.text, mark) {
+			mark += "\x01"
+		}
+		w.f.names = &dottedNames{mark: mark}
+	}
+	n := w.f.names
+	var parts []string
+	for k := i; k < end-1; k += 2 {
+		parts = append(parts, s.name(k))
+	}
+	w.put(i, QuoteIdent(n.mark+strconv.Itoa(len(n.parts))))
+	w.glue()
+	w.put(end-2, ".")
+	w.glue()
+	w.put(end-1, s.raw(end-1))
+	n.parts, n.first = append(n.parts, parts), append(n.first, i)
+}
+
+// of gives the parts that a mark stands for.
+func (n *dottedNames) of(name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, n.mark)
+	if !ok {
+		return 0, false
+	}
+	i, err := strconv.Atoi(digits)
+	return i, err == nil && i < len(n.parts)
+}
+
+// whole puts the parts of the fragment's names back into the tree.
+func (f *fragment) whole(node ast.Node) error {
+	n := f.names
+	if n == nil {
+		return nil
+	}
+	var err error
+	done := make([]bool, len(n.parts))
+	setting := func(name *string) {
+		head, tail, _ := strings.Cut(*name, ".")
+		if i, ok := n.of(head); ok {
+			*name, done[i] = strings.Join(n.parts[i], ".")+"."+tail, true
+		}
+	}
+	ast.Rewrite(node, func(c *ast.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.RangeVar:
+			i, ok := n.of(x.SchemaName)
+			if !ok {
+				break
+			}
+			done[i] = true
+			if len(n.parts[i]) > 2 && err == nil {
+				err = pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s.%s",
+					strings.Join(n.parts[i], "."), x.RelName).At(f.src.pos(n.first[i]))
+				break
+			}
+			x.CatalogName, x.SchemaName = n.parts[i][0], n.parts[i][1]
+		case *ast.NodeList:
+			n.splice(x, done)
+		case *ast.VariableSetStmt:
+			setting(&x.Name)
+		case *ast.VariableShowStmt:
+			setting(&x.Name)
+		}
+		return true
+	}, nil)
+	for i, ok := range done {
+		if !ok && err == nil {
+			err = pgerr.Unsupported("a name of more than two parts is not supported here").At(f.src.pos(n.first[i]))
+		}
+	}
+	return err
+}
+
+// splice replaces the marks among a list's names by what they stand for.
+func (n *dottedNames) splice(l *ast.NodeList, done []bool) {
+	for at := 0; at < len(l.Items); at++ {
+		str, ok := l.Items[at].(*ast.String)
+		if !ok {
+			continue
+		}
+		i, ok := n.of(str.SVal)
+		if !ok {
+			continue
+		}
+		done[i] = true
+		var items []ast.Node
+		for _, p := range n.parts[i] {
+			items = append(items, ast.NewString(p))
+		}
+		l.Items = append(l.Items[:at:at], append(items, l.Items[at+1:]...)...)
+		at += len(items) - 1
+	}
+}
