@@ -50,7 +50,7 @@ func New(call expr.AggCall, env *types.Env) (Agg, error) {
 	return newCollect(call, args, env)
 }
 
-// plain makes the aggregates that keep a state of fixed size; nil for others.
+// plain makes the aggregates that need not keep their rows; nil for others.
 func plain(name string, args []types.Type, ret types.Type) Agg {
 	switch name {
 	case "count":
@@ -78,7 +78,7 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	if strings.HasPrefix(name, "regr_") {
 		return &pair{fn: name}
 	}
-	return nil
+	return metric(name, args)
 }
 
 // Mergeable tells whether an aggregate may be done in two phases on several

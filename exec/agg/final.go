@@ -11,9 +11,7 @@ import (
 func (c *collect) known() error {
 	switch c.call.Fn.Name {
 	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg",
-		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist",
-		"accuracy", "precision_score", "recall_score", "f1_score", "roc_auc", "log_loss",
-		"mean_absolute_error", "root_mean_squared_error", "r2_score":
+		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist":
 		return nil
 	}
 	return pgerr.Unsupported("aggregate function %s is not supported", c.call.Fn.Name)
@@ -34,10 +32,8 @@ func (c *collect) final(rows []types.Row) (types.Datum, error) {
 		return c.percentile(rows)
 	case "mode":
 		return c.mode(rows), nil
-	case "rank", "dense_rank", "percent_rank", "cume_dist":
-		return c.hypothetical(rows), nil
 	}
-	return c.metric(rows)
+	return c.hypothetical(rows), nil
 }
 
 func (c *collect) arrayAgg(rows []types.Row) (types.Datum, error) {

@@ -2,171 +2,281 @@ package agg
 
 import (
 	"cmp"
+	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// metric computes the measures of predictions. The definitions are
-// scikit-learn's (User Guide 3.4); precision, recall and F1 of two classes are
-// of the positive one (the greater), of more classes the mean over classes
-// weighted by their rows.
-func (c *collect) metric(rows []types.Row) (types.Datum, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	n := float64(len(rows))
-	switch c.call.Fn.Name {
-	case "accuracy":
-		hits := 0
-		for _, r := range rows {
-			if types.Compare(c.args[0], r[0], r[1]) == 0 {
-				hits++
-			}
-		}
-		return float64(hits) / n, nil
-	case "precision_score", "recall_score", "f1_score":
-		return c.byClass(rows), nil
+// The measures of predictions, by scikit-learn's definitions (User Guide 3.4).
+// A row with a NULL among its arguments does not count.
+//
+//	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score
+//	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score
+//	scored      scores, or their sums, by label   roc_auc, log_loss
+func metric(name string, args []types.Type) Agg {
+	switch name {
+	case "mean_absolute_error", "root_mean_squared_error", "r2_score":
+		return &errorSums{fn: name}
+	case "accuracy", "precision_score", "recall_score", "f1_score":
+		return &confusion{fn: name, typ: args[0]}
 	case "roc_auc":
-		return c.rocAUC(rows), nil
+		return &scored{labels: labels{typ: args[0]}, ranks: true}
 	case "log_loss":
-		return c.logLoss(rows), nil
+		return &scored{labels: labels{typ: args[0]}}
 	}
-	var abs, sq, sum, tot exact
-	for _, r := range rows {
-		y, p := r[0].(float64), r[1].(float64)
-		abs.add(math.Abs(y - p))
-		sq.add((y - p) * (y - p))
-		sum.add(y)
-	}
-	switch c.call.Fn.Name {
-	case "mean_absolute_error":
-		return abs.value() / n, nil
-	case "root_mean_squared_error":
-		return math.Sqrt(sq.value() / n), nil
-	}
-	mean := sum.value() / n
-	for _, r := range rows {
-		d := r[0].(float64) - mean
-		tot.add(d * d)
-	}
-	switch {
-	case tot.value() > 0:
-		return 1 - sq.value()/tot.value(), nil
-	case sq.value() == 0:
-		return 1.0, nil
-	}
-	return 0.0, nil
+	return nil
 }
 
-// classes lists the labels that occur, in order.
-func (c *collect) classes(rows []types.Row, cols ...int) []types.Datum {
-	var out []types.Datum
-	for _, r := range rows {
-		for _, k := range cols {
-			out = append(out, r[k])
-		}
-	}
-	slices.SortFunc(out, func(a, b types.Datum) int { return types.Compare(c.args[0], a, b) })
-	return slices.CompactFunc(out, func(a, b types.Datum) bool { return types.Compare(c.args[0], a, b) == 0 })
+// errorSums keeps the sums of a regression's errors.
+type errorSums struct {
+	fn string
+	s  []residuals
 }
 
-func (c *collect) byClass(rows []types.Row) types.Datum {
-	labels := c.classes(rows, 0, 1)
-	index := func(d types.Datum) int {
-		i, _ := slices.BinarySearchFunc(labels, d, func(a, b types.Datum) int { return types.Compare(c.args[0], a, b) })
-		return i
-	}
-	tp, pred, real := make([]float64, len(labels)), make([]float64, len(labels)), make([]float64, len(labels))
-	for _, r := range rows {
-		y, p := index(r[0]), index(r[1])
-		real[y]++
-		pred[p]++
-		if y == p {
-			tp[y]++
+// residuals are Σ|y−p|, Σ(y−p)², Σy and Σy².
+type residuals struct{ abs, sq, y, yy exact }
+
+func (r *residuals) parts() [4]*exact { return [4]*exact{&r.abs, &r.sq, &r.y, &r.yy} }
+
+func (e *errorSums) Resize(groups int) { e.s = grown(e.s, groups) }
+
+func (e *errorSums) Update(groups []uint32, args []arrow.Array) error {
+	y, p := args[0].(*array.Float64), args[1].(*array.Float64)
+	for i, g := range groups {
+		if y.IsNull(i) || p.IsNull(i) {
+			continue
+		}
+		s, t := &e.s[g], y.Value(i)
+		d := t - p.Value(i)
+		s.abs.add(math.Abs(d))
+		if e.fn != "mean_absolute_error" {
+			s.sq.add(d * d)
+		}
+		if e.fn == "r2_score" {
+			s.y.add(t)
+			s.yy.addProduct(t, t)
 		}
 	}
-	score := func(i int) float64 {
-		var p, r float64
-		if pred[i] > 0 {
-			p = tp[i] / pred[i]
-		}
-		if real[i] > 0 {
-			r = tp[i] / real[i]
-		}
-		switch c.call.Fn.Name {
-		case "precision_score":
-			return p
-		case "recall_score":
-			return r
-		}
-		if p+r == 0 {
-			return 0
-		}
-		return 2 * p * r / (p + r)
-	}
-	if len(labels) <= 2 {
-		return score(len(labels) - 1)
-	}
-	var s float64
-	for i := range labels {
-		s += score(i) * real[i]
-	}
-	return s / float64(len(rows))
+	return nil
 }
 
-// rocAUC is the Mann-Whitney statistic, ties counting half.
-func (c *collect) rocAUC(rows []types.Row) types.Datum {
-	labels := c.classes(rows, 0)
-	if len(labels) != 2 {
-		return nil
+func (e *errorSums) MergeStates(groups []uint32, states *array.Binary) error {
+	var one exact
+	for i, g := range groups {
+		b := states.Value(i)
+		if len(b) != 4*exactBytes {
+			return badState()
+		}
+		for k, to := range e.s[g].parts() {
+			one.decode(b[k*exactBytes:])
+			to.merge(&one)
+		}
 	}
-	sorted := slices.Clone(rows)
-	slices.SortStableFunc(sorted, func(a, b types.Row) int { return cmp.Compare(a[1].(float64), b[1].(float64)) })
-	var pos, neg, below, area float64
-	for i := 0; i < len(sorted); {
-		j := i
-		var p, n float64
-		for j < len(sorted) && sorted[j][1].(float64) == sorted[i][1].(float64) {
-			if types.Compare(c.args[0], sorted[j][0], labels[1]) == 0 {
-				p++
-			} else {
-				n++
+	return nil
+}
+
+func (e *errorSums) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		for _, s := range e.s[g].parts() {
+			dst = s.encode(dst)
+		}
+		return dst, true
+	}), nil
+}
+
+func (e *errorSums) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
+		s := &e.s[g]
+		n := float64(s.abs.n)
+		if n == 0 {
+			return nil, nil
+		}
+		switch e.fn {
+		case "mean_absolute_error":
+			return s.abs.value() / n, nil
+		case "root_mean_squared_error":
+			return math.Sqrt(s.sq.value() / n), nil
+		}
+		left, total := s.sq.value(), spread(&s.yy, &s.y, &s.y)
+		switch {
+		case total > 0:
+			return 1 - left/total, nil
+		case left == 0:
+			return 1.0, nil
+		}
+		return 0.0, nil
+	})
+}
+
+func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 4 * exactBytes }
+
+// labels numbers the values of a column of labels. Their keys (kernel.AppendKey)
+// order as the values do.
+type labels struct {
+	typ   types.Type
+	ids   map[string]uint32
+	keys  []string
+	buf   []byte
+	bytes int64
+}
+
+// of gives the number of row i of arr.
+func (l *labels) of(arr arrow.Array, i int) uint32 {
+	l.buf = kernel.AppendKey(l.buf[:0], l.typ, arr, i)
+	return l.number(l.buf)
+}
+
+func (l *labels) number(key []byte) uint32 {
+	if id, ok := l.ids[string(key)]; ok {
+		return id
+	}
+	if l.ids == nil {
+		l.ids = map[string]uint32{}
+	}
+	id, k := uint32(len(l.keys)), string(key)
+	l.ids[k], l.keys = id, append(l.keys, k)
+	l.bytes += int64(len(k)) + 64
+	return id
+}
+
+// confusion keeps each group's confusion matrix.
+type confusion struct {
+	fn     string
+	typ    types.Type
+	labels labels
+	cells  []map[[2]uint32]int64 // (label, prediction) → rows
+	bytes  int64
+}
+
+// cellBytes is what an entry of a matrix takes, about.
+const cellBytes = 40
+
+func (c *confusion) Resize(groups int) {
+	c.cells, c.labels.typ = grown(c.cells, groups), c.typ
+}
+
+func (c *confusion) add(g uint32, cell [2]uint32, n int64) {
+	m := c.cells[g]
+	if m == nil {
+		m = map[[2]uint32]int64{}
+		c.cells[g] = m
+		c.bytes += cellBytes
+	}
+	was := len(m)
+	m[cell] += n
+	c.bytes += cellBytes * int64(len(m)-was)
+}
+
+func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
+	for i, g := range groups {
+		if !args[0].IsNull(i) && !args[1].IsNull(i) {
+			c.add(g, [2]uint32{c.labels.of(args[0], i), c.labels.of(args[1], i)}, 1)
+		}
+	}
+	return nil
+}
+
+// A state is a row after the other: both keys with their lengths, the count.
+func (c *confusion) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		for _, cell := range slices.SortedFunc(maps.Keys(c.cells[g]), func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) }) {
+			for _, id := range cell {
+				dst = binary.AppendUvarint(dst, uint64(len(c.labels.keys[id])))
+				dst = append(dst, c.labels.keys[id]...)
 			}
-			j++
+			dst = binary.AppendUvarint(dst, uint64(c.cells[g][cell]))
 		}
-		area += p * (below + n/2)
-		below += n
-		pos += p
-		neg += n
-		i = j
-	}
-	return area / (pos * neg)
+		return dst, true
+	}), nil
 }
 
-func (c *collect) logLoss(rows []types.Row) types.Datum {
-	labels := c.classes(rows, 0)
-	if len(labels) > 2 {
+func (c *confusion) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		for b := states.Value(i); len(b) > 0; {
+			var cell [2]uint32
+			for k := range cell {
+				n, w := binary.Uvarint(b)
+				if w <= 0 || n > uint64(len(b)-w) {
+					return badState()
+				}
+				cell[k] = c.labels.number(b[w : w+int(n)])
+				b = b[w+int(n):]
+			}
+			n, w := binary.Uvarint(b)
+			if w <= 0 {
+				return badState()
+			}
+			c.add(g, cell, int64(n))
+			b = b[w:]
+		}
+	}
+	return nil
+}
+
+func (c *confusion) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) { return c.value(c.cells[g]), nil })
+}
+
+// value gives the measure of a matrix. Precision, recall and F1 of two classes
+// are those of the greater one, of more the plain mean over the classes ("macro"
+// in scikit-learn), as a training's own metrics are.
+func (c *confusion) value(m map[[2]uint32]int64) types.Datum {
+	type class struct{ hits, real, pred float64 }
+	by := map[uint32]*class{}
+	at := func(id uint32) *class {
+		if by[id] == nil {
+			by[id] = &class{}
+		}
+		return by[id]
+	}
+	var rows, hits float64
+	for cell, n := range m { // whole numbers: any order gives the same sums
+		rows += float64(n)
+		at(cell[0]).real += float64(n)
+		at(cell[1]).pred += float64(n)
+		if cell[0] == cell[1] {
+			hits += float64(n)
+			at(cell[0]).hits += float64(n)
+		}
+	}
+	if rows == 0 {
 		return nil
 	}
-	const eps = 2.220446049250313e-16
-	// With one class present, 0, false and "" are negative, all else positive.
-	positive := labels[len(labels)-1]
-	if len(labels) == 1 {
-		switch labels[0] {
-		case int64(0), 0.0, false, "":
-			positive = nil
+	if c.fn == "accuracy" {
+		return hits / rows
+	}
+	order := slices.SortedFunc(maps.Keys(by), func(a, b uint32) int { return cmp.Compare(c.labels.keys[a], c.labels.keys[b]) })
+	if len(order) == 2 {
+		order = order[1:]
+	}
+	var sum float64
+	for _, id := range order {
+		k := by[id]
+		switch c.fn {
+		case "precision_score":
+			sum += quotient(k.hits, k.pred)
+		case "recall_score":
+			sum += quotient(k.hits, k.real)
+		default:
+			sum += quotient(2*k.hits, k.pred+k.real)
 		}
 	}
-	var s exact
-	for _, r := range rows {
-		p := min(max(r[1].(float64), eps), 1-eps)
-		if positive != nil && types.Compare(c.args[0], r[0], positive) == 0 {
-			s.add(-math.Log(p))
-		} else {
-			s.add(-math.Log1p(-p))
-		}
-	}
-	return s.value() / float64(len(rows))
+	return sum / float64(len(order))
 }
+
+// quotient is a/b, and 0 where b is.
+func quotient(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+func (c *confusion) Bytes() int64 { return c.bytes + c.labels.bytes + int64(cap(c.cells))*8 }
