@@ -58,6 +58,10 @@ func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
 	}
 	for i := from; i < to; i++ {
 		k := w.find.find(v.Bytes(w.col, i))
+		if k < 0 { // no class: only rows of weight 0 have this label
+			b.Y[i], b.W[i] = 0, 0
+			continue
+		}
 		b.Y[i] = float64(k)
 		if w.classWeights != nil {
 			b.W[i] = float64(b.W[i] * w.classWeights[k])

@@ -69,7 +69,11 @@ func (s *Spec) collectAll(ctx context.Context, v *dataset.View, draft bool) (*St
 		// Of held out rows only the classes count: they may have one of their own.
 		st.Held = other.Rows
 		if c := s.LabelCol(); c >= 0 && s.Classes {
-			st.Cols[c].Cats, _ = mergeCats(st.Cols[c].Cats, other.Cols[c].Cats, MaxClasses)
+			held := other.Cols[c].Cats
+			for i := range held {
+				held[i].W = 0
+			}
+			st.Cols[c].Cats, _ = mergeCats(st.Cols[c].Cats, held, MaxClasses)
 		}
 	}
 	if d.Train == nil || held.Rows > 0 && d.Held == nil {
@@ -96,25 +100,33 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	for i := range cols {
 		cols[i].init(s, i, v.Rows)
 	}
-	var buf [chunkRows]float64
+	var buf, wbuf [chunkRows]float64
+	weight := s.WeightCol()
 	for from := 0; from < v.Rows; from += chunkRows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		vals := buf[:min(chunkRows, v.Rows-from)]
+		var w []float64
+		if weight >= 0 {
+			w = wbuf[:len(vals)]
+			if err := cols[weight].weights(v.Numbers(weight, from, w), w); err != nil {
+				return nil, err
+			}
+		}
 		for i := range cols {
-			if err := cols[i].chunk(v, i, from, vals); err != nil {
+			if err := cols[i].chunk(v, i, from, vals, w); err != nil {
 				return nil, err
 			}
 		}
 	}
-	st.Weight = float64(v.Rows)
+	st.Counted, st.Weight = st.Rows, float64(v.Rows)
+	if weight >= 0 {
+		st.Counted, st.Weight = cols[weight].count, f64.Fold(&cols[weight].acc.S1)
+	}
 	for i := range cols {
 		if err := cols[i].finish(&st.Cols[i]); err != nil {
 			return nil, err
-		}
-		if s.Cols[i].Role == Weight {
-			st.Weight = f64.Fold(&cols[i].acc.S1)
 		}
 	}
 	return st, nil
@@ -127,15 +139,17 @@ type collector struct {
 	nulls, count                           int64
 	shift                                  float64
 	acc                                    f64.MomentAcc
+	weight                                 [f64.Lanes]float64 // of what was counted, where rows have weights
+	weighted                               bool
 	lo, hi                                 float64
-	sample                                 []float64
+	sample, sampleW                        []float64
 	counter                                catCounter
 	elems                                  []f64.MomentAcc
 	shifts, vals                           []float64
 }
 
 func (k *collector) init(s *Spec, i, rows int) {
-	k.col = &s.Cols[i]
+	k.col, k.weighted = &s.Cols[i], s.WeightCol() >= 0
 	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
 	k.moments, k.extremes, k.cats, k.sketch = s.needs(k.col)
 	if k.sketch {
@@ -143,20 +157,65 @@ func (k *collector) init(s *Spec, i, rows int) {
 	}
 }
 
-func (k *collector) chunk(v *dataset.View, i, from int, vals []float64) error {
-	if k.col.Role == Weight {
-		return k.weights(v.Numbers(i, from, vals), vals)
-	}
+// chunk takes the rows from on, as many as vals has room for; w are their
+// weights, nil where they have none.
+func (k *collector) chunk(v *dataset.View, i, from int, vals, w []float64) error {
 	if k.array {
-		return k.arrays(v, i, from, len(vals))
+		return k.arrays(v, i, from, len(vals), w)
 	}
 	if k.moments {
-		k.numbers(readNumbers(v, k.col.Type, i, from, vals), vals)
+		if nulls := readNumbers(v, k.col.Type, i, from, vals); w == nil {
+			k.numbers(nulls, vals)
+		} else {
+			k.weightedNumbers(nulls, vals, w)
+		}
 	}
 	if k.cats {
-		return k.categories(v, i, from, len(vals))
+		return k.categories(v, i, from, len(vals), w)
 	}
 	return nil
+}
+
+// weightedNumbers is numbers of rows with weights. Those of weight 0 do not count.
+func (k *collector) weightedNumbers(nulls int, vals, w []float64) {
+	for j, x := range vals {
+		null := x != x && nulls > 0 // a NaN beyond the NULLs stays, and is found
+		if null {
+			nulls--
+		}
+		switch {
+		case w[j] == 0:
+			continue
+		case null:
+			if !k.cats {
+				k.nulls++
+			}
+			continue
+		}
+		if k.count == 0 {
+			k.shift, k.lo, k.hi = x, x, x
+		}
+		k.count++
+		if x == x {
+			k.lo, k.hi = math.Min(k.lo, x), math.Max(k.hi, x)
+			if k.sketch {
+				k.sample, k.sampleW = append(k.sample, x), append(k.sampleW, w[j])
+			}
+		}
+		l, d := j%f64.Lanes, x-k.shift
+		wd := float64(w[j] * d)
+		k.weight[l] += w[j]
+		k.acc.S1[l] += wd
+		k.acc.S2[l] = f64.FMA(wd, d, k.acc.S2[l])
+	}
+}
+
+// total is the weight of what was counted.
+func (k *collector) total() float64 {
+	if k.weighted {
+		return f64.Fold(&k.weight)
+	}
+	return float64(k.count)
 }
 
 // numbers adds a chunk of values around the column's first one; a NULL counts
@@ -201,14 +260,18 @@ func (k *collector) numbers(nulls int, vals []float64) {
 	f64.Moments(vals, k.shift, &k.acc)
 }
 
-func (k *collector) categories(v *dataset.View, i, from, n int) error {
+func (k *collector) categories(v *dataset.View, i, from, n int, w []float64) error {
 	for r := from; r < from+n; r++ {
-		b := v.Bytes(i, r)
-		if b == nil {
-			k.nulls++
-			continue
+		b, weight := v.Bytes(i, r), 1.0
+		if w != nil {
+			weight = w[r-from]
 		}
-		k.counter.add(b)
+		switch {
+		case b == nil && (weight > 0 || k.col.Role == Label):
+			k.nulls++
+		case b != nil && weight > 0:
+			k.counter.add(b, weight)
+		}
 	}
 	if len(k.counter.n) > maxDistinct {
 		return errManyCategories(k.col.Name)
@@ -227,14 +290,22 @@ func (k *collector) weights(nulls int, vals []float64) error {
 		if w < 0 {
 			return errWeightNegative(k.col.Name)
 		}
+		if w > 0 {
+			k.count++
+		}
 	}
 	f64.Moments(vals, 0, &k.acc)
 	return nil
 }
 
-func (k *collector) arrays(v *dataset.View, i, from, n int) error {
+func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 	for r := from; r < from+n; r++ {
-		var ok bool
+		weight, ok := 1.0, false
+		if w != nil {
+			if weight = w[r-from]; weight == 0 {
+				continue
+			}
+		}
 		if k.vals, ok = v.Array(i, r, k.vals[:0]); !ok {
 			k.nulls++
 			continue
@@ -248,9 +319,11 @@ func (k *collector) arrays(v *dataset.View, i, from, n int) error {
 		l := int(k.count % f64.Lanes)
 		for j, x := range k.vals {
 			d := x - k.shifts[j]
-			k.elems[j].S1[l] += d
-			k.elems[j].S2[l] = f64.FMA(d, d, k.elems[j].S2[l])
+			wd := float64(weight * d)
+			k.elems[j].S1[l] += wd
+			k.elems[j].S2[l] = f64.FMA(wd, d, k.elems[j].S2[l])
 		}
+		k.weight[l] += weight
 		k.count++
 	}
 	return nil
@@ -269,7 +342,7 @@ func (k *collector) finish(st *ColStats) error {
 	}
 	if k.moments {
 		st.Number = &NumberStats{Min: k.lo, Max: k.hi}
-		st.Number.finish(k.count, k.shift, &k.acc)
+		st.Number.finish(k.count, k.total(), k.shift, &k.acc)
 		if !st.Number.finite() {
 			return errNotFinite(what, c.Name)
 		}
@@ -289,14 +362,14 @@ func (k *collector) finish(st *ColStats) error {
 	}
 	for j := range k.elems {
 		var n NumberStats
-		n.finish(k.count, k.shifts[j], &k.elems[j])
+		n.finish(k.count, k.total(), k.shifts[j], &k.elems[j])
 		if !n.finite() {
 			return errNotFinite(what, c.Name)
 		}
 		st.Elems = append(st.Elems, n)
 	}
 	if k.sketch {
-		st.Sketch = sketchOf(k.sample)
+		st.Sketch = sketchOf(k.sample, k.sampleW)
 	}
 	return nil
 }

@@ -22,8 +22,12 @@ type DraftBlock struct {
 	keys   []string // what the numbers of Y mean, for classes
 }
 
-// Drafts tells whether leaves have drafts.
+// Drafts tells whether leaves have drafts. Of weighted rows there is none: their
+// statistics are not those of their values alone.
 func (s *Spec) Drafts() bool {
+	if s.WeightCol() >= 0 {
+		return false
+	}
 	for i := range s.Cols {
 		c := &s.Cols[i]
 		if c.Role != Feature {
@@ -95,7 +99,7 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 			return nil, nil, nil
 		}
 	}
-	st = &Stats{Rows: int64(v.Rows), Weight: float64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
+	st = &Stats{Rows: int64(v.Rows), Counted: int64(v.Rows), Weight: float64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
 	for j, c := range k.features {
 		k.cols[c].acc, k.cols[c].shift, k.cols[c].count = k.acc[j], k.shift[j], int64(v.Rows)
 	}
@@ -103,16 +107,14 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 		c := &k.cols[i]
 		if c.col.Role == Label && s.Classes && k.out.labels {
 			k.out.keys = k.classes.keys(v.Layout().SlotWidth(i))
-			c.counter.n = make(map[string]int64, len(k.out.keys))
+			c.counter.n = make(map[string]tally, len(k.out.keys))
 			for id, key := range k.out.keys {
-				c.counter.n[key] = k.classes.hits[id]
+				n := k.classes.hits[id]
+				c.counter.n[key] = tally{n, float64(n)}
 			}
 		}
 		if c.finish(&st.Cols[i]) != nil {
 			return nil, nil, nil
-		}
-		if c.col.Role == Weight {
-			st.Weight = f64.Fold(&c.acc.S1)
 		}
 	}
 	return st, k.out, nil
@@ -153,24 +155,16 @@ func (k *drafter) readFeatures(from, to int) bool {
 	return true
 }
 
-// readOthers does so with label and weight.
+// readOthers does so with the label.
 func (k *drafter) readOthers(from, to int) bool {
 	b := k.out.b
-	if k.s.WeightCol() < 0 {
-		w := b.W[from:to]
-		for i := range w {
-			w[i] = 1
-		}
+	w := b.W[from:to]
+	for i := range w {
+		w[i] = 1
 	}
 	for i := range k.cols {
 		c := &k.cols[i]
-		switch c.col.Role {
-		case Weight:
-			w := b.W[from:to]
-			if c.weights(k.v.Numbers(i, from, w), w) != nil {
-				return false
-			}
-		case Label:
+		if c.col.Role == Label {
 			if !k.s.Classes {
 				y := b.Y[from:to]
 				nulls := k.v.Numbers(i, from, y)
@@ -183,7 +177,7 @@ func (k *drafter) readOthers(from, to int) bool {
 				if !k.v.Slots(i, from, slots) || !k.classes.count(slots, b.Y[from:to]) {
 					return false
 				}
-			} else if c.categories(k.v, i, from, to-from) != nil {
+			} else if c.categories(k.v, i, from, to-from, nil) != nil {
 				return false
 			}
 		}
@@ -257,7 +251,7 @@ func (f *Fitted) Finish(s *Spec, d *DraftBlock, v *dataset.View, classWeights []
 	if center, inv, plain := f.scales(); !plain {
 		b.Standardize(center, inv)
 	}
-	l := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), classWeights: classWeights, find: newFinder(f.Keys)}
+	l := &labels{f: f, col: s.LabelCol(), weight: -1, classWeights: classWeights, find: newFinder(f.Keys)}
 	if !d.labels {
 		for from := 0; from < b.Rows; from += chunkRows {
 			l.fill(b, v, from, min(from+chunkRows, b.Rows))

@@ -196,7 +196,7 @@ func TestMergedMomentsAreThoseOfAll(t *testing.T) {
 		var acc f64.MomentAcc
 		f64.Moments(v, v[0], &acc)
 		n := NumberStats{Min: slices.Min(v), Max: slices.Max(v)}
-		n.finish(int64(len(v)), v[0], &acc)
+		n.finish(int64(len(v)), float64(len(v)), v[0], &acc)
 		return n
 	}
 	vals := make([]float64, 1000)
@@ -218,7 +218,7 @@ func TestSketchQuantiles(t *testing.T) {
 	}
 	var s Sketch
 	for part := range 8 {
-		s = s.merge(sketchOf(slices.Clone(vals[part*25000 : (part+1)*25000])))
+		s = s.merge(sketchOf(slices.Clone(vals[part*25000:(part+1)*25000]), nil))
 	}
 	slices.Sort(vals)
 	if len(s) > sketchExact || s.total() != 200000 {
@@ -231,7 +231,7 @@ func TestSketchQuantiles(t *testing.T) {
 			t.Errorf("quantile %v is off by %v of the ranks", q, off)
 		}
 	}
-	few := sketchOf([]float64{3, 1, 2, 2})
+	few := sketchOf([]float64{3, 1, 2, 2}, nil)
 	if few.Quantile(0.5) != 2 || few.Quantile(0.25) != 1.5 || few.Quantile(1) != 3 {
 		t.Errorf("quantiles of four values: %v %v %v", few.Quantile(0.5), few.Quantile(0.25), few.Quantile(1))
 	}

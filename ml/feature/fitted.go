@@ -63,7 +63,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 				}
 			}
 		case Feature:
-			fc, err := fitColumn(c, cs, st.Rows)
+			fc, err := fitColumn(c, cs, st.Counted)
 			if err != nil {
 				return nil, err
 			}

@@ -21,10 +21,17 @@ type Sketch []sketchItem
 
 type sketchItem struct{ V, W float64 }
 
-// sketchOf takes values, which it sorts in place.
-func sketchOf(vals []float64) Sketch {
-	slices.Sort(vals)
+// sketchOf takes values, w their weights or nil for 1 each. It sorts vals in
+// place where there are no weights.
+func sketchOf(vals, w []float64) Sketch {
 	var s Sketch
+	if w != nil {
+		for i, v := range vals {
+			s = append(s, sketchItem{v, w[i]})
+		}
+		return s.settle()
+	}
+	slices.Sort(vals)
 	for _, v := range vals {
 		if n := len(s); n > 0 && s[n-1].V == v {
 			s[n-1].W++
@@ -35,6 +42,23 @@ func sketchOf(vals []float64) Sketch {
 	return s.cut()
 }
 
+// settle sorts the items in place, puts equal values together and cuts.
+func (s Sketch) settle() Sketch {
+	if len(s) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(s, func(a, b sketchItem) int { return cmp.Compare(a.V, b.V) })
+	out := s[:1]
+	for _, it := range s[1:] {
+		if n := len(out) - 1; out[n].V == it.V {
+			out[n].W += it.W
+		} else {
+			out = append(out, it)
+		}
+	}
+	return out.cut()
+}
+
 // merge gives the sketch of both; neither is changed.
 func (s Sketch) merge(o Sketch) Sketch {
 	if len(o) == 0 {
@@ -43,17 +67,7 @@ func (s Sketch) merge(o Sketch) Sketch {
 	if len(s) == 0 {
 		return o
 	}
-	all := append(slices.Clone(s), o...)
-	slices.SortStableFunc(all, func(a, b sketchItem) int { return cmp.Compare(a.V, b.V) })
-	out := all[:1]
-	for _, it := range all[1:] {
-		if n := len(out) - 1; out[n].V == it.V {
-			out[n].W += it.W
-		} else {
-			out = append(out, it)
-		}
-	}
-	return out.cut()
+	return append(slices.Clone(s), o...).settle()
 }
 
 // cut brings a sketch that grew beyond what is kept exactly down to size:

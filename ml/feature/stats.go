@@ -9,9 +9,12 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// Stats is what fitting needs to know of rows: of one leaf, or merged.
+// Stats is what fitting needs to know of rows: of one leaf, or merged. All of it
+// is weighted, so that a row of weight 2 is the same as that row twice, and one of
+// weight 0 the same as none.
 type Stats struct {
 	Rows, Held int64 // training rows; rows held out
+	Counted    int64 // training rows of a weight above 0
 	Weight     float64
 	Cols       []ColStats
 }
@@ -44,17 +47,19 @@ func (s *ColStats) varies() bool {
 	return slices.ContainsFunc(s.Elems, func(e NumberStats) bool { return e.M2 > 0 || e.Min < e.Max })
 }
 
-// NumberStats are moments, merged by Chan's formula.
+// NumberStats are weighted moments, merged by Chan's formula.
 type NumberStats struct {
 	N        int64
+	W        float64 // their weight
 	Mean, M2 float64
 	Min, Max float64
 }
 
 // CatCount is how often a value occurs.
 type CatCount struct {
-	Key string // canonical bytes of the value
-	N   int64
+	Key string  // canonical bytes of the value
+	N   int64   // rows that have it; of a label, those held out too
+	W   float64 // weight of the training rows that have it
 }
 
 // Limits of what is counted.
@@ -71,28 +76,28 @@ func mergeNumbers(a, b NumberStats) NumberStats {
 	if b.N == 0 {
 		return a
 	}
-	n := float64(a.N + b.N)
+	n := a.W + b.W
 	d := b.Mean - a.Mean
-	share := float64(b.N) / n
+	share := b.W / n
 	return NumberStats{
 		N:    a.N + b.N,
+		W:    n,
 		Mean: f64.FMA(d, share, a.Mean),
-		M2:   a.M2 + b.M2 + float64(float64(d*d)*float64(float64(a.N)*share)),
+		M2:   a.M2 + b.M2 + float64(float64(d*d)*float64(a.W*share)),
 		Min:  math.Min(a.Min, b.Min),
 		Max:  math.Max(a.Max, b.Max),
 	}
 }
 
 // finish turns lane sums around a shift into moments.
-func (n *NumberStats) finish(count int64, shift float64, acc *f64.MomentAcc) {
+func (n *NumberStats) finish(count int64, weight, shift float64, acc *f64.MomentAcc) {
 	if count == 0 {
 		return
 	}
 	s1, s2 := f64.Fold(&acc.S1), f64.Fold(&acc.S2)
-	k := float64(count)
-	n.N = count
-	n.Mean = shift + s1/k
-	if n.M2 = s2 - float64(s1*(s1/k)); n.M2 < 0 {
+	n.N, n.W = count, weight
+	n.Mean = shift + s1/weight
+	if n.M2 = s2 - float64(s1*(s1/weight)); n.M2 < 0 {
 		n.M2 = 0
 	}
 }
@@ -104,7 +109,7 @@ func (n *NumberStats) Std() float64 {
 	if n.N == 0 {
 		return 1
 	}
-	if v := math.Sqrt(n.M2 / float64(n.N)); v > 0 {
+	if v := math.Sqrt(n.M2 / n.W); v > 0 {
 		return v
 	}
 	return 1
@@ -119,7 +124,7 @@ func mergeCats(a, b []CatCount, limit int) (out []CatCount, over bool) {
 		case len(a) == 0 || b[0].Key < a[0].Key:
 			out, b = append(out, b[0]), b[1:]
 		default:
-			out = append(out, CatCount{a[0].Key, a[0].N + b[0].N})
+			out = append(out, CatCount{a[0].Key, a[0].N + b[0].N, a[0].W + b[0].W})
 			a, b = a[1:], b[1:]
 		}
 	}
@@ -128,7 +133,7 @@ func mergeCats(a, b []CatCount, limit int) (out []CatCount, over bool) {
 
 // MergeStats merges the statistics of neighbours in the tree.
 func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
-	o := &Stats{Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Weight: a.Weight + b.Weight, Cols: make([]ColStats, len(a.Cols))}
+	o := &Stats{Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Counted: a.Counted + b.Counted, Weight: a.Weight + b.Weight, Cols: make([]ColStats, len(a.Cols))}
 	for i := range o.Cols {
 		x, y, z := &a.Cols[i], &b.Cols[i], &o.Cols[i]
 		z.Nulls = x.Nulls + y.Nulls
@@ -175,8 +180,8 @@ func topCats(c []CatCount, limit int) []string {
 	if len(c) > limit {
 		c = slices.Clone(c)
 		slices.SortFunc(c, func(a, b CatCount) int {
-			if a.N != b.N {
-				return cmp.Compare(b.N, a.N)
+			if a.W != b.W {
+				return cmp.Compare(b.W, a.W)
 			}
 			return cmp.Compare(a.Key, b.Key)
 		})
@@ -192,10 +197,10 @@ func topCats(c []CatCount, limit int) []string {
 
 // mostFrequent gives the category with the highest count, the least of them.
 func mostFrequent(c []CatCount) (key string, ok bool) {
-	var best int64
+	var best float64
 	for _, x := range c {
-		if x.N > best {
-			key, best, ok = x.Key, x.N, true
+		if x.W > best {
+			key, best, ok = x.Key, x.W, true
 		}
 	}
 	return key, ok
@@ -205,6 +210,7 @@ func mostFrequent(c []CatCount) (key string, ok bool) {
 func (s *Stats) Encode(e *canon.E) {
 	e.I64(s.Rows)
 	e.I64(s.Held)
+	e.I64(s.Counted)
 	e.F64(s.Weight)
 	e.U32(uint32(len(s.Cols)))
 	for i := range s.Cols {
@@ -222,6 +228,7 @@ func (s *Stats) Encode(e *canon.E) {
 		for _, k := range c.Cats {
 			e.Str(k.Key)
 			e.I64(k.N)
+			e.F64(k.W)
 		}
 		c.Sketch.encode(e)
 	}
@@ -229,29 +236,29 @@ func (s *Stats) Encode(e *canon.E) {
 
 func (n *NumberStats) encode(e *canon.E) {
 	e.I64(n.N)
-	for _, v := range []float64{n.Mean, n.M2, n.Min, n.Max} {
+	for _, v := range []float64{n.W, n.Mean, n.M2, n.Min, n.Max} {
 		e.F64(v)
 	}
 }
 
 func decodeNumber(d *canon.D) NumberStats {
-	return NumberStats{N: d.I64(), Mean: d.F64(), M2: d.F64(), Min: d.F64(), Max: d.F64()}
+	return NumberStats{N: d.I64(), W: d.F64(), Mean: d.F64(), M2: d.F64(), Min: d.F64(), Max: d.F64()}
 }
 
 // DecodeStats reads what Encode wrote.
 func DecodeStats(d *canon.D) *Stats {
-	s := &Stats{Rows: d.I64(), Held: d.I64(), Weight: d.F64()}
+	s := &Stats{Rows: d.I64(), Held: d.I64(), Counted: d.I64(), Weight: d.F64()}
 	for range d.Count(17) {
 		c := ColStats{Nulls: d.I64()}
 		if d.Bool() {
 			n := decodeNumber(d)
 			c.Number = &n
 		}
-		for range d.Count(40) {
+		for range d.Count(48) {
 			c.Elems = append(c.Elems, decodeNumber(d))
 		}
-		for range d.Count(12) {
-			c.Cats = append(c.Cats, CatCount{d.Str(), d.I64()})
+		for range d.Count(20) {
+			c.Cats = append(c.Cats, CatCount{d.Str(), d.I64(), d.F64()})
 		}
 		c.Sketch = decodeSketch(d)
 		s.Cols = append(s.Cols, c)
@@ -262,37 +269,45 @@ func DecodeStats(d *canon.D) *Stats {
 // catCounter counts values. The few that come most are found without hashing.
 type catCounter struct {
 	keys [8]string
-	hits [8]int64
+	hits [8]tally
 	used int
-	n    map[string]int64
+	n    map[string]tally
 }
 
-func (c *catCounter) add(key []byte) {
+// tally is a number of rows and their weight.
+type tally struct {
+	n int64
+	w float64
+}
+
+func (c *catCounter) add(key []byte, weight float64) {
 	for i, k := range c.keys[:c.used] {
 		if string(key) == k {
-			c.hits[i]++
+			c.hits[i].n++
+			c.hits[i].w += weight
 			return
 		}
 	}
 	if c.used < len(c.keys) {
-		c.keys[c.used], c.hits[c.used] = string(key), 1
+		c.keys[c.used], c.hits[c.used] = string(key), tally{1, weight}
 		c.used++
 		return
 	}
 	if c.n == nil {
-		c.n = map[string]int64{}
+		c.n = map[string]tally{}
 	}
-	c.n[string(key)]++
+	t := c.n[string(key)]
+	c.n[string(key)] = tally{t.n + 1, t.w + weight}
 }
 
 // list gives the counts, ascending by key.
 func (c *catCounter) list() []CatCount {
 	out := make([]CatCount, 0, len(c.n)+c.used)
 	for i, k := range c.keys[:c.used] {
-		out = append(out, CatCount{k, c.hits[i]})
+		out = append(out, CatCount{k, c.hits[i].n, c.hits[i].w})
 	}
-	for k, n := range c.n {
-		out = append(out, CatCount{k, n})
+	for k, t := range c.n {
+		out = append(out, CatCount{k, t.n, t.w})
 	}
 	slices.SortFunc(out, func(a, b CatCount) int { return cmp.Compare(a.Key, b.Key) })
 	return out

@@ -36,13 +36,13 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 	}
 	k := len(r.Probs)
 	if k == 2 && p.classWeights == nil && unit(b.W[:b.Rows]) {
-		m.unitBinary(r, b.Y, p.coarse)
+		m.unitBinary(r, b.Y, newRankBins(p))
 		return m
 	}
 	cells := make([]float64, k*k)
 	var bins *rankBins
-	if p.coarse && k == 2 {
-		bins = new(rankBins)
+	if k == 2 {
+		bins = newRankBins(p)
 	}
 	for i := range b.Rows {
 		w, y := b.W[i], int(b.Y[i])
@@ -53,7 +53,7 @@ func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measure
 		m.loss.Add(r.Probs[y][i], w)
 		switch {
 		case bins != nil:
-			at := &bins[bin(r.Probs[1][i])]
+			at := bins.at(r.Probs[1][i])
 			if y == 1 {
 				at.Pos += w
 			} else {
@@ -82,12 +82,8 @@ func unit(w []float64) bool {
 
 // unitBinary measures two classes' rows of weight 1, the common case: without
 // products by weights, and with few logarithms.
-func (m *measures) unitBinary(r *model.Scores, y []float64, coarse bool) {
+func (m *measures) unitBinary(r *model.Scores, y []float64, bins *rankBins) {
 	var cells [4]float64
-	var bins *rankBins
-	if coarse {
-		bins = new(rankBins)
-	}
 	var truth [256]float64
 	neg, pos := r.Probs[0], r.Probs[1]
 	for from := 0; from < len(pos); from += len(truth) {
@@ -102,13 +98,13 @@ func (m *measures) unitBinary(r *model.Scores, y []float64, coarse bool) {
 				truth[j] = p
 				cells[2+cell]++
 				if bins != nil {
-					bins[bin(p)].Pos++
+					bins.at(p).Pos++
 				}
 			} else {
 				truth[j] = neg[i]
 				cells[cell]++
 				if bins != nil {
-					bins[bin(p)].Neg++
+					bins.at(p).Neg++
 				}
 			}
 			if bins == nil {
@@ -132,22 +128,6 @@ func (m *measures) count(cells []float64, k int) {
 			}
 		}
 	}
-}
-
-// coarseBins is the number of different scores that a coarse ranking keeps.
-const coarseBins = 1 << 14
-
-// rankBins are a coarse ranking in the making.
-type rankBins [coarseBins + 1]metric.Rank
-
-// bin is the number of the score nearest to probability p.
-func bin(p float64) int { return int(float64(p*coarseBins) + 0.5) }
-
-func (b *rankBins) ranking() *metric.Ranking {
-	for i := range b {
-		b[i].Score = float64(i) / coarseBins
-	}
-	return metric.RankingOf(b[:])
 }
 
 // classNumber names a class in a matrix so that names sort as numbers.
@@ -211,17 +191,21 @@ func (m *measures) list() []Metric {
 }
 
 // balancedWeights gives each class the weight that makes all classes count the
-// same, as scikit-learn has it: rows / (classes · rows of the class).
+// same, as scikit-learn has it: W / (classes · W of the class), where W is the
+// weight of training rows. A class without any has weight 1.
 func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
-	count := make(map[string]int64, len(st.Cats))
-	var rows int64
+	count := make(map[string]float64, len(st.Cats))
+	var rows float64
 	for _, c := range st.Cats {
-		count[c.Key] = c.N
-		rows += c.N
+		count[c.Key] = c.W
+		rows += c.W
 	}
 	w := make([]float64, len(f.Keys))
 	for i, k := range f.Keys {
-		w[i] = float64(rows) / (float64(len(f.Keys)) * float64(count[k]))
+		w[i] = 1
+		if n := count[k]; n > 0 {
+			w[i] = rows / (float64(len(f.Keys)) * n)
+		}
 	}
 	return w
 }

@@ -89,11 +89,13 @@ type runner struct {
 	rows   int64
 	held   int64
 	weight float64
-	root   linear.Root
-	scale  float64 // of reported losses
-	opt    optim.Optimizer
-	hist   []Iteration
-	plan   [32]byte
+	// positives is the rows of the second of two classes, those held out too.
+	positives int64
+	root      linear.Root
+	scale     float64 // of reported losses
+	opt       optim.Optimizer
+	hist      []Iteration
+	plan      [32]byte
 }
 
 func (r *runner) phase(p string) {
@@ -141,6 +143,13 @@ func (r *runner) fit(ctx context.Context) error {
 	if !st.Vary(spec) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
+	}
+	if len(r.fitted.Keys) == 2 {
+		for _, c := range st.Cols[spec.LabelCol()].Cats {
+			if c.Key == r.fitted.Keys[1] {
+				r.positives = c.N
+			}
+		}
 	}
 	if r.o.Balanced {
 		r.cw = balancedWeights(r.fitted, &st.Cols[spec.LabelCol()])
@@ -380,8 +389,25 @@ func (r *runner) penalty(theta []float64) float64 {
 	return float64(float64(0.5*r.root.L2) * p)
 }
 
-// coarseRows is the number of rows from which rankings are of rounded scores.
-const coarseRows = 1 << 18
+// cuts asks for the cuts of a coarse ranking, where there are two classes and
+// many rows.
+func (r *runner) cuts(ctx context.Context, p *measurePayload) error {
+	measured := r.rows
+	if p.held {
+		measured = r.held
+	}
+	if len(r.fitted.Keys) != 2 || measured <= coarseRows {
+		return nil
+	}
+	p.every = cutEvery(r.positives * measured / (r.rows + r.held)) // about
+	b, err := r.reduce(ctx, TaskCuts, p.encode())
+	if err != nil {
+		return err
+	}
+	p.every = 0
+	p.cuts, err = decodeCuts(b)
+	return err
+}
 
 func (r *runner) finish(ctx context.Context, stopped string) (*Result, error) {
 	r.phase("measure")
@@ -394,11 +420,11 @@ func (r *runner) finish(ctx context.Context, stopped string) (*Result, error) {
 		}
 		m.Theta[i] = v + 0 // no negative zeros in the bytes
 	}
-	measured := r.rows
-	if r.held > 0 {
-		measured = r.held
+	p := &measurePayload{held: r.held > 0, every: 1, theta: m.Theta, classWeights: r.cw}
+	if err := r.cuts(ctx, p); err != nil {
+		return nil, err
 	}
-	b, err := r.reduce(ctx, TaskMeasure, (&measurePayload{r.held > 0, measured > coarseRows, m.Theta, r.cw}).encode())
+	b, err := r.reduce(ctx, TaskMeasure, p.encode())
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -17,12 +19,14 @@ const (
 	TaskSeal    TaskKind = 2 // rows to blocks; sums of rows and weights
 	TaskEval    TaskKind = 3 // loss, gradient, Hessian at θ
 	TaskMeasure TaskKind = 4 // metrics at θ
+	TaskCuts    TaskKind = 5 // scores at θ to cut a coarse ranking by
 )
 
 // Kinds of partials beside reduce.KindSums.
 const (
 	kindStats   = 16
 	kindMeasure = 17
+	kindCuts    = 18
 )
 
 // Task is a step of the job that runs on all leaves. Its bytes are what goes to
@@ -46,7 +50,7 @@ func (t *Task) Encode() []byte {
 func DecodeTask(b []byte) (Task, error) {
 	d := canon.Read(b)
 	t := Task{Kind: TaskKind(d.U8()), Iter: d.Int(), Payload: d.Rest()}
-	if t.Kind < TaskFit || t.Kind > TaskMeasure {
+	if t.Kind < TaskFit || t.Kind > TaskCuts {
 		d.Fail()
 	}
 	return t, d.Done("a training task")
@@ -116,10 +120,11 @@ func decodeEval(b []byte) (*evalPayload, error) {
 	return p, d.Done("a training task")
 }
 
-// measurePayload says what to measure.
+// measurePayload says what to measure, or which scores to give.
 type measurePayload struct {
 	held         bool
-	coarse       bool // round scores, so that many rows make a short ranking
+	every        int       // TaskCuts: of the positive rows, one in so many; TaskMeasure: 1 ranks every score, else cuts
+	cuts         []float64 // TaskMeasure: what to rank by instead, ascending
 	theta        []float64
 	classWeights []float64
 }
@@ -127,7 +132,8 @@ type measurePayload struct {
 func (p *measurePayload) encode() []byte {
 	var e canon.E
 	e.Bool(p.held)
-	e.Bool(p.coarse)
+	e.Int(p.every)
+	e.F64s(p.cuts)
 	e.F64s(p.theta)
 	e.F64s(p.classWeights)
 	return e.B
@@ -135,7 +141,10 @@ func (p *measurePayload) encode() []byte {
 
 func decodeMeasure(b []byte) (*measurePayload, error) {
 	d := canon.Read(b)
-	p := &measurePayload{held: d.Bool(), coarse: d.Bool(), theta: d.F64s(), classWeights: d.F64s()}
+	p := &measurePayload{held: d.Bool(), every: d.Int(), cuts: d.F64s(), theta: d.F64s(), classWeights: d.F64s()}
+	if p.every < 0 || !slices.IsSorted(p.cuts) {
+		d.Fail()
+	}
 	return p, d.Done("a training task")
 }
 
@@ -172,6 +181,8 @@ func (j *Job) Merge(left, right []byte) ([]byte, error) {
 		}
 		a.merge(b)
 		return a.encode(), nil
+	case kindCuts:
+		return mergeCuts(left, right)
 	case reduce.KindSparseSums:
 		return nil, pgerr.Unsupported("sparse partial sums are not supported")
 	}

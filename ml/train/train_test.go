@@ -256,7 +256,7 @@ func TestGoldenModel(t *testing.T) {
 	}
 }
 
-const goldenModel = "77c738f2713154f1"
+const goldenModel = "cacf65fc8157c468"
 
 type saver struct{ states [][]byte }
 

@@ -123,7 +123,7 @@ func (w *Worker) prepare(t Task) (leafFunc, error) {
 		return w.seal(t)
 	case TaskEval:
 		return w.eval(t)
-	case TaskMeasure:
+	case TaskMeasure, TaskCuts:
 		return w.measure(t)
 	}
 	return nil, pgerr.Internal("unknown training task %d", t.Kind)
@@ -381,6 +381,9 @@ func (w *Worker) measure(t Task) (leafFunc, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.Kind == TaskCuts && (p.every < 1 || len(w.fitted.Keys) != 2) {
+		return nil, pgerr.Internal("a training task asks for one score in %d", p.every)
+	}
 	set := 0
 	if p.held {
 		set = 1
@@ -393,6 +396,9 @@ func (w *Worker) measure(t Task) (leafFunc, error) {
 		defer release()
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if t.Kind == TaskCuts {
+			return cutsOf(s, b, p.every), nil
 		}
 		return measureBlock(s, b, p).encode(), nil
 	}, nil

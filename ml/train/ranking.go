@@ -1,0 +1,126 @@
+package train
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/metric"
+	"github.com/tributarydb/tributary/ml/model"
+)
+
+// The area under the ROC curve of many rows is that of a coarse ranking, which
+// is small enough to travel: it tells scores apart by where they lie among cuts,
+// which are the scores of positive rows, all of them or one in so many.
+//
+//	      slot 0 │ 1 │ 2 │ 3 │ 4 │ …          odd: equal to a cut
+//	score ───────┼───────┼───────┼──▶         even: between two
+//	          cuts[0] cuts[1]
+//
+// Up to maxCuts positive rows the area is exact, however rare they are. Of more,
+// a slot between cuts holds about 1/maxCuts of them, and the area is off by less
+// than half of that even if each slot had its rows in the worst order. Cuts at
+// even distances would not do: the scores of a rare event lie all in one of them.
+const maxCuts = 1 << 14
+
+// coarseRows is the number of rows from which rankings are coarse.
+const coarseRows = 1 << 18
+
+// cutEvery gives of how many positive rows one gives a cut.
+func cutEvery(positives int64) int { return int(max(1, (positives+maxCuts-1)/maxCuts)) }
+
+// cutsOf gives the cuts of a block, encoded.
+func cutsOf(s *model.Scorer, b *dataset.Block, every int) []byte {
+	var cuts []float64
+	if b != nil && b.Rows > 0 {
+		p, n := s.ScoreBlock(b).Probs[1], 0
+		for i, y := range b.Y[:b.Rows] {
+			if y == 1 && b.W[i] > 0 {
+				if n%every == 0 {
+					cuts = append(cuts, p[i]+0)
+				}
+				n++
+			}
+		}
+		slices.Sort(cuts)
+		cuts = slices.Compact(cuts)
+	}
+	return encodeCuts(cuts)
+}
+
+func encodeCuts(cuts []float64) []byte {
+	e := canon.E{B: []byte{kindCuts}}
+	e.F64s(cuts)
+	return e.B
+}
+
+func decodeCuts(b []byte) ([]float64, error) {
+	d := canon.Read(b)
+	if d.U8() != kindCuts {
+		d.Fail()
+	}
+	cuts := d.F64s()
+	return cuts, d.Done("training scores")
+}
+
+func mergeCuts(left, right []byte) ([]byte, error) {
+	a, err := decodeCuts(left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := decodeCuts(right)
+	if err != nil {
+		return nil, err
+	}
+	a = append(a, b...)
+	slices.Sort(a)
+	return encodeCuts(slices.Compact(a)), nil
+}
+
+// rankBins are a coarse ranking in the making.
+type rankBins struct {
+	cuts  []float64
+	slots []metric.Rank
+	// grid holds, for each of equal parts of [0, 1], the first cut that is not
+	// below it: scores that are spread are found with few comparisons.
+	grid [gridParts + 1]int32
+}
+
+const gridParts = 1 << 12
+
+// newRankBins makes what a measurement asks for; nil where each score counts.
+func newRankBins(p *measurePayload) *rankBins {
+	if p.every == 1 {
+		return nil
+	}
+	b := &rankBins{cuts: p.cuts, slots: make([]metric.Rank, 2*len(p.cuts)+1)}
+	for i := range b.grid {
+		at, _ := slices.BinarySearch(b.cuts, float64(i)/gridParts)
+		b.grid[i] = int32(at)
+	}
+	return b
+}
+
+// at gives the slot of a probability.
+func (b *rankBins) at(p float64) *metric.Rank {
+	part := max(0, min(int(p*gridParts), gridParts-1)) // of a NaN too
+	lo, hi := int(b.grid[part]), int(b.grid[part+1])
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); b.cuts[mid] < p {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(b.cuts) && b.cuts[lo] == p {
+		return &b.slots[2*lo+1]
+	}
+	return &b.slots[2*lo]
+}
+
+func (b *rankBins) ranking() *metric.Ranking {
+	for i := range b.slots {
+		b.slots[i].Score = float64(i)
+	}
+	return metric.RankingOf(b.slots)
+}

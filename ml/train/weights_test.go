@@ -1,0 +1,181 @@
+package train
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/metric"
+	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestWeightsAreRows trains on rows with weights 0, 1 and 2, and on the same rows
+// none, once and twice: encoders, class weights and parameters agree.
+func TestWeightsAreRows(t *testing.T) {
+	cols := []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "k", Type: types.Text}, {Name: "id", Type: types.Int8}, {Name: "y", Type: types.Int4}}
+	weighted := &table{cols: append(slices.Clone(cols), dataset.Column{Name: "w", Type: types.Float8})}
+	copied := &table{cols: cols}
+	r := rand.New(rand.NewPCG(5, 5))
+	for i := range 900 {
+		w, y := i%3, int32(0)
+		a := r.NormFloat64()
+		if a+r.NormFloat64() > 0.5 {
+			y = 1
+		}
+		var v any = a
+		if i%10 == 7 {
+			v = nil
+		}
+		k := string(rune('a' + r.IntN(4)))
+		if w == 0 { // what only a row that does not count could do
+			v, k, y = 1e6, "only here", 2
+		}
+		// id sets copies apart by almost nothing: equal rows share a place in the order.
+		weighted.rows = append(weighted.rows, []any{v, k, int64(i), y, float64(w)})
+		for range w {
+			copied.rows = append(copied.rows, []any{v, k, int64(i), y})
+		}
+	}
+	for _, args := range [][]any{nil, {"class_weights", "balanced"}} {
+		args = append([]any{"l2_reg", 1e-3}, args...)
+		var probs [2][]float64
+		for i, tb := range []*table{weighted, copied} {
+			a := args
+			if i == 0 {
+				a = append(slices.Clone(args), "weight", "w")
+			}
+			res, err := trainTable(t, mustJob(t, "logistic_regression", "y", tb, a...), tb, setup{workers: 1, threads: 1}, Input{})
+			if err != nil {
+				t.Fatal(args, err)
+			}
+			if got := len(res.Model.Classes()); got != 2 {
+				t.Fatalf("%v: %d classes", args, got)
+			}
+			s, err := model.NewScorer(res.Model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc, err := s.Score(copied.batch(copied.rows).Cols[:3], len(copied.rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			probs[i] = sc.Probs[1]
+		}
+		for i, p := range probs[0] {
+			if math.Abs(p-probs[1][i]) > 1e-6 {
+				t.Fatalf("%v: row %d has probability %v with weights, %v with copies", args, i, p, probs[1][i])
+			}
+		}
+	}
+}
+
+// TestCoarseRankingOfRareEvents compares the area under the curve of a coarse
+// ranking with the exact one, for events from common to very rare, whose scores
+// all lie close to 0.
+func TestCoarseRankingOfRareEvents(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, rate := range []float64{0.5, 0.05, 1e-3, 1e-5} {
+		const rows, leaves = 400000, 7
+		p, pos := make([]float64, rows), make([]bool, rows)
+		var exact metric.Ranking
+		positives := int64(0)
+		for i := range p {
+			z := r.NormFloat64()
+			p[i] = math.Min(1, rate*math.Exp(z))
+			pos[i] = r.Float64() < p[i]
+			if i < 3 {
+				pos[i] = true
+			}
+			exact.Add(pos[i], p[i], 1)
+			if pos[i] {
+				positives++
+			}
+		}
+		every := cutEvery(positives)
+		merged := encodeCuts(nil)
+		for l := range leaves {
+			var cuts []float64
+			n := 0
+			for i := l; i < rows; i += leaves {
+				if pos[i] {
+					if n%every == 0 {
+						cuts = append(cuts, p[i])
+					}
+					n++
+				}
+			}
+			slices.SortFunc(cuts, cmp.Compare[float64])
+			var err error
+			if merged, err = mergeCuts(merged, encodeCuts(cuts)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cuts, err := decodeCuts(merged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var coarse metric.Ranking
+		for l := range leaves {
+			b := newRankBins(&measurePayload{cuts: cuts})
+			for i := l; i < rows; i += leaves {
+				if pos[i] {
+					b.at(p[i]).Pos++
+				} else {
+					b.at(p[i]).Neg++
+				}
+			}
+			coarse.Merge(b.ranking())
+		}
+		want, _ := exact.AUC()
+		got, _ := coarse.AUC()
+		limit := 1e-6
+		if positives <= maxCuts {
+			limit = 1e-12
+		}
+		if math.Abs(got-want) > limit {
+			t.Errorf("rate %v, %d positive rows: AUC %v, exact %v", rate, positives, got, want)
+		}
+	}
+}
+
+// TestRankingOfManyRows trains on more rows than are ranked score by score, with a
+// rare event, and compares roc_auc with that of the model's own scores.
+func TestRankingOfManyRows(t *testing.T) {
+	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
+	r := rand.New(rand.NewPCG(6, 6))
+	for range coarseRows + 5000 {
+		a, y := r.NormFloat64(), int32(0)
+		if r.Float64() < 2e-4*math.Exp(a) {
+			y = 1
+		}
+		tb.rows = append(tb.rows, []any{a, y})
+	}
+	res, err := trainTable(t, mustJob(t, "logistic_regression", "y", tb, "max_iterations", int64(20)), tb, setup{workers: 2, threads: 1}, Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := model.NewScorer(res.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := s.Score(tb.batch(tb.rows).Cols[:1], len(tb.rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exact metric.Ranking
+	for i, p := range sc.Probs[1] {
+		exact.Add(tb.rows[i][1].(int32) == 1, p, 1)
+	}
+	want, _ := exact.AUC()
+	i := slices.IndexFunc(res.Metrics, func(m Metric) bool { return m.Name == "roc_auc" })
+	if got := res.Metrics[i].Value; math.Abs(got-want) > 1e-9 || want < 0.6 {
+		t.Errorf("roc_auc %v, of the model's scores %v", got, want)
+	}
+	if _, err := (&Worker{}).measure(Task{Kind: TaskCuts, Payload: (&measurePayload{}).encode()}); err == nil {
+		t.Error("a task of a phase that has not come is taken")
+	}
+}
