@@ -60,14 +60,18 @@ func (s *Session) CursorRows() []sysview.CursorRow {
 	return out
 }
 
-// ModelVersion finds the default version of a model by its name.
-func (s *Session) ModelVersion(st *catalog.State, name string) (*catalog.ModelVersion, error) {
+// ModelVersion finds a version of a model by the model's name; number 0 is the
+// default one.
+func (s *Session) ModelVersion(st *catalog.State, name string, number int64) (*catalog.ModelVersion, error) {
 	m, err := s.findModel(st, identParts(name))
 	if err != nil {
 		return nil, err
 	}
-	if v := m.Find(0); v != nil {
+	if v := m.Find(int(number)); v != nil {
 		return v, nil
+	}
+	if number > 0 {
+		return nil, pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, number)
 	}
 	return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q has no version", m.Name)
 }

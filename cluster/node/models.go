@@ -1,6 +1,7 @@
 package node
 
 import (
+	"container/list"
 	"context"
 	"encoding/json"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -18,24 +20,69 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// models caches decoded models by the hash of their bytes: coord.Models.
+// models caches decoded models by the hash of their bytes: coord.Models. What it
+// holds is charged; it lets the ones go that were not used for longest.
 type models struct {
 	mu    sync.Mutex
-	byKey map[[32]byte]*model.Scorer
-	order [][32]byte // oldest first
+	acct  *mem.Account
+	byKey map[[32]byte]*list.Element // of *cachedModel
+	used  *list.List                 // the last used in front
 }
 
-// maxModels is how many decoded models a node keeps.
-const maxModels = 256
+type cachedModel struct {
+	key    [32]byte
+	scorer *model.Scorer
+	bytes  int64
+}
 
-func newModels() *models { return &models{byKey: map[[32]byte]*model.Scorer{}} }
+// maxModelBytes is how much of decoded models a node keeps.
+const maxModelBytes = 256 << 20
+
+// decodedBytes bounds what a model of n encoded bytes takes when it is decoded:
+// its numbers, its names and their tables, some scratch space.
+func decodedBytes(n int) int64 { return 3*int64(n) + 64<<10 }
+
+func newModels(acct *mem.Account) *models {
+	return &models{acct: acct, byKey: map[[32]byte]*list.Element{}, used: list.New()}
+}
+
+func (m *models) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.used.Len() > 0 {
+		m.drop()
+	}
+	m.acct.Close()
+}
+
+// drop lets the model go that was not used for longest.
+func (m *models) drop() {
+	c := m.used.Remove(m.used.Back()).(*cachedModel)
+	delete(m.byKey, c.key)
+	m.acct.Shrink(c.bytes)
+}
+
+// reserve charges n bytes, letting others go for them.
+func (m *models) reserve(n int64) error {
+	for m.used.Len() > 0 && m.acct.Used()+n > maxModelBytes {
+		m.drop()
+	}
+	for m.used.Len() > 0 {
+		if m.acct.Try(n) {
+			return nil
+		}
+		m.drop()
+	}
+	return m.acct.Grow(n)
+}
 
 // Scorer implements coord.Models.
 func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef) (eval.Scorer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.byKey[ref.SHA256]; s != nil {
-		return scorer{s}, nil
+	if e := m.byKey[ref.SHA256]; e != nil {
+		m.used.MoveToFront(e)
+		return scorer{e.Value.(*cachedModel).scorer}, nil
 	}
 	cm := st.ModelByOID(ref.OID)
 	if cm == nil {
@@ -48,21 +95,20 @@ func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef)
 	if model.SHA256(v.Bytes) != v.SHA256 {
 		return nil, pgerr.New(pgerr.DataCorrupted, "model %q version %d is damaged", cm.Name, v.Number)
 	}
+	c := &cachedModel{key: ref.SHA256, bytes: decodedBytes(len(v.Bytes))}
+	if err := m.reserve(c.bytes); err != nil {
+		return nil, err
+	}
 	dec, err := model.Decode(v.Bytes)
+	if err == nil {
+		c.scorer, err = model.NewScorer(dec)
+	}
 	if err != nil {
+		m.acct.Shrink(c.bytes)
 		return nil, err
 	}
-	s, err := model.NewScorer(dec)
-	if err != nil {
-		return nil, err
-	}
-	if len(m.order) >= maxModels {
-		delete(m.byKey, m.order[0])
-		m.order = m.order[1:]
-	}
-	m.byKey[ref.SHA256] = s
-	m.order = append(m.order, ref.SHA256)
-	return scorer{s}, nil
+	m.byKey[c.key] = m.used.PushFront(c)
+	return scorer{c.scorer}, nil
 }
 
 type scorer struct{ s *model.Scorer }

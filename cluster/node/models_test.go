@@ -110,6 +110,24 @@ func TestModels(t *testing.T) {
 		if got := c.must("select version, rows from ml.model_versions where name = 'line' order by 1"); len(got) != 3 || strings.TrimPrefix(got[1], "2|") != strings.TrimPrefix(got[2], "3|") {
 			t.Errorf("versions %v", got)
 		}
+		// Each version has weights of its own.
+		if one, other := c.must("select * from ml.weights('line', 1)"), c.must("select * from ml.weights('line', 3)"); slices.Equal(one, other) ||
+			!slices.Equal(other, c.must("select * from ml.weights('line')")) {
+			t.Errorf("weights of version 1 %v, of version 3 %v", one, other)
+		}
+		if _, err := c.do("select * from ml.weights('line', 9)"); !pgerr.Is(err, pgerr.UndefinedObject) {
+			t.Errorf("weights of a version that there is not: %v", err)
+		}
+		// Labels that the model does not know at all are no model's fault.
+		for _, q := range []string{"select accuracy from ml.evaluate('kinds', (select a, b, colour, kind + 100 as kind from flowers))",
+			"select roc_auc from ml.evaluate('twos', (select a, b, null::bool as even from flowers union all select a, b, null from flowers))"} {
+			if _, err := c.do(q); strings.Contains(q, "null") != (err == nil) || err != nil && !pgerr.Is(err, pgerr.InvalidParameterValue) {
+				t.Errorf("%s: %v", q, err)
+			}
+		}
+		if got := c.one("select count(*) from ml.evaluate('kinds', (select a, b, colour, case when kind = 1 then 7 else kind end as kind from flowers)) where accuracy < 0.9"); got != "1" {
+			t.Errorf("some labels that the model does not know: %s", got)
+		}
 		c.must("alter model line set default version 1")
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)

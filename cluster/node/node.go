@@ -65,6 +65,7 @@ type Node struct {
 	repl   *repl.Repl
 	raft   *raftnode.Node
 	worker *worker.Worker
+	models *models
 
 	unwatch chan struct{} // ends the watch over the heap
 	watched sync.WaitGroup
@@ -134,16 +135,17 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.repl.Attach(n.raft)
-	v, models := newVirtuals(n), newModels()
+	n.models = newModels(n.pool.Account("models", false))
+	v := newVirtuals(n)
 	n.trainer = n.newTrainer()
 	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: o.Threads,
-		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: models, Log: o.Log})
+		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
 	n.server.Serve()
 	if err = n.raft.WaitReady(ctx); err != nil {
 		return nil, err
 	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard}, Models: models, Temp: n.o.Temp,
+		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard}, Models: n.models, Temp: n.o.Temp,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Node: n.self,
 		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft},
 	})
@@ -217,6 +219,9 @@ func (n *Node) Close() error {
 	}
 	if n.trainer != nil {
 		n.trainer.Close()
+	}
+	if n.models != nil {
+		n.models.close()
 	}
 	if n.server != nil {
 		errs = append(errs, n.server.Close())

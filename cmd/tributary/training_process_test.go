@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,5 +135,28 @@ func TestCancelAndResume(t *testing.T) {
 	}
 	if n := value[int64](t, other, "SELECT count(*) FROM ml.training_jobs"); n != 0 {
 		t.Errorf("%d jobs are left", n)
+	}
+}
+
+// TestTrainingGivesMemoryBack trains the same model three times: the process
+// grows no more than the first time, and is small again afterwards.
+func TestTrainingGivesMemoryBack(t *testing.T) {
+	p := startProcess(t, t.TempDir(), "")
+	c := p.connect()
+	do(t, c, "create table t as select * from make_classification(n_samples => 300000, n_features => 20, n_informative => 10, random_state => 1)")
+	var peaks []int
+	for range 3 {
+		// 5: the greatest resident set so far is forgotten (proc(5)).
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Pid()), []byte("5"), 0); err != nil {
+			t.Skip("no /proc to read the server's memory from")
+		}
+		do(t, c, "train or replace model m using logistic_regression predict y as select * from t")
+		peaks = append(peaks, statusKiB(t, p.Pid(), "VmHWM"))
+		for statusKiB(t, p.Pid(), "RssAnon") > 100<<10 { // a second is usual
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	if most := max(peaks[1], peaks[2]); most > peaks[0]+peaks[0]/2 {
+		t.Errorf("the first training took %d MB, the next %d and %d", peaks[0]>>10, peaks[1]>>10, peaks[2]>>10)
 	}
 }

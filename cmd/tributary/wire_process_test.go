@@ -162,7 +162,10 @@ func TestBackends(t *testing.T) {
 }
 
 // residentKiB is a process's resident memory.
-func residentKiB(t *testing.T, pid int) (n int) {
+func residentKiB(t *testing.T, pid int) int { return statusKiB(t, pid, "VmRSS") }
+
+// statusKiB is a field of a process's status (proc(5)).
+func statusKiB(t *testing.T, pid int, field string) (n int) {
 	t.Helper()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -170,11 +173,11 @@ func residentKiB(t *testing.T, pid int) (n int) {
 	}
 	defer f.Close()
 	for s := bufio.NewScanner(f); s.Scan(); {
-		if _, err := fmt.Sscanf(s.Text(), "VmRSS: %d kB", &n); err == nil {
+		if _, err := fmt.Sscanf(s.Text(), field+": %d kB", &n); err == nil {
 			return n
 		}
 	}
-	t.Fatal("no VmRSS")
+	t.Fatal("no "+field)
 	return 0
 }
 

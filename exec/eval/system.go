@@ -176,6 +176,13 @@ func addSystem(t table) {
 		u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 		return u, nil
 	})))
+	t.put("ml_check_labels(int8,int8,text,text)", always(try4(func(_ *call, known, labels int64, model, classes string) (bool, error) {
+		if known == 0 && labels > 0 {
+			return false, pgerr.New(pgerr.InvalidParameterValue, "no row has a label that model \"%s\" knows", model).
+				WithDetail("Its labels are %s.", classes)
+		}
+		return true, nil
+	})))
 	t.put("pg_sleep(float8)", always(try1(func(c *call, s float64) (types.Datum, error) { return nil, sleep(c.ctx, s) })))
 	t.put("pg_sleep_for(interval)", always(try1(func(c *call, iv types.Interval) (types.Datum, error) {
 		return nil, sleep(c.ctx, float64(iv.Micros)/1e6+float64(iv.Days)*86400+float64(iv.Months)*30*86400)

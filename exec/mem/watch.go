@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"runtime/debug"
 	"runtime/metrics"
 	"time"
 )
@@ -9,13 +10,19 @@ import (
 // until stop is closed: what lives beyond the accounts and share counts as used
 // from then on, so that others spill and new work waits. It catches what no
 // account knows of: a client's huge literal, a function's long result.
+//
+// It also gives memory back to the system once a large statement is over: the
+// runtime would keep it for the next one, and the process would look as large as
+// the largest thing it ever did.
 func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 	const every = 50 * time.Millisecond
-	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
 	t := time.NewTicker(every)
 	defer t.Stop()
 	var cycle uint64
 	before := p.used.Load()
+	var idle release
 	for {
 		select {
 		case <-stop:
@@ -31,7 +38,42 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 			p.setBeyond(int64(s[0].Value.Uint64()) - max(now, before) - share)
 		}
 		before = now
+		var held uint64 // from the system
+		for _, m := range s[2:] {
+			held += m.Value.Uint64()
+		}
+		if idle.after(int64(held) - now - share) {
+			debug.FreeOSMemory()
+		}
 	}
+}
+
+// release decides when to give memory back, by what the heap holds of the
+// system's memory beyond all accounts at each look.
+type release struct {
+	looks int // in a row at which that was much
+	rest  int // looks to let pass
+}
+
+const (
+	releaseBytes = 64 << 20 // worth it
+	releaseLooks = 20       // a second: the next statement may want it again at once
+	releaseRest  = 40       // two more: it costs a collection
+)
+
+// after takes how many bytes could go back now and tells whether to give them.
+func (r *release) after(spare int64) bool {
+	r.rest = max(r.rest-1, 0)
+	if spare < releaseBytes {
+		r.looks = 0
+		return false
+	}
+	r.looks++
+	if r.looks < releaseLooks || r.rest > 0 {
+		return false
+	}
+	r.looks, r.rest = 0, releaseRest
+	return true
 }
 
 // setBeyond says how many bytes are in use beyond the accounts. The pool keeps

@@ -397,7 +397,53 @@ func (sc *scope) evaluate(m *model, node plan.Node, truth, got, proba expr.Expr,
 		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.f, Args: args, Typ: ret}})
 		rl.cols = append(rl.cols, relCol{name: x.name, e: col(nc)})
 	}
-	return sc.finish(a, rl, n.Alias, "table")
+	out, err := sc.checkLabels(m, a, truth)
+	if err != nil {
+		return fromItem{}, err
+	}
+	return sc.finish(out, rl, n.Alias, "table")
+}
+
+// checkLabels puts a check over an evaluation of a classifier: labels of which the
+// model knows none, such as 'yes' and 'no' for true and false, would pass for rows
+// that are all wrong.
+func (sc *scope) checkLabels(m *model, a *plan.Aggregate, truth expr.Expr) (plan.Node, error) {
+	b := sc.b
+	if t := m.v.TargetType; len(m.v.Classes) == 0 || !b.canCoerce(truth.Type().OID, t.OID, fn.ImplicitCast) {
+		return a, nil
+	}
+	label, err := b.coerce(truth, predictType(m.v, expr.PredictValue), fn.ImplicitCast, spot{})
+	if err == nil {
+		label, err = b.coerce(label, types.Text, fn.ExplicitCast, spot{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	eq, label, _, err := b.equality(label, &expr.Const{Typ: types.Text}, spot{})
+	if err != nil {
+		return nil, err
+	}
+	in := &expr.In{Arg: label, Eq: eq}
+	for _, c := range m.v.Classes {
+		in.List = append(in.List, &expr.Const{Val: c, Typ: types.Text})
+	}
+	counts := make([]expr.Expr, 2)
+	for i, filter := range []expr.Expr{in, nil} {
+		inv := &invocation{name: "count", args: []expr.Expr{truth}, names: make([]string, 1)}
+		c, err := b.resolve(inv)
+		if err != nil {
+			return nil, err
+		}
+		nc := b.newCol(sc.lv, "count", types.Int8)
+		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.f, Args: []expr.Expr{truth}, Filter: filter, Typ: types.Int8}})
+		counts[i] = col(nc)
+	}
+	text := func(s string) expr.Expr { return &expr.Const{Val: s, Typ: types.Text} }
+	check, err := b.call("ml_check_labels", spot{}, counts[0], counts[1], text(m.name), text(strings.Join(m.v.Classes, ", ")))
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Filter{Input: a, Conds: []expr.Expr{check}}, nil
 }
 
 // confusion counts the rows by true and predicted label.

@@ -1,0 +1,31 @@
+package mem
+
+import "testing"
+
+// Memory goes back a while after much of it is held for nothing, not while
+// statements that use much follow each other, and not all the time.
+func TestReleaseAfterUse(t *testing.T) {
+	var r release
+	looks := func(spare int64, n int) (given int) {
+		for range n {
+			if r.after(spare) {
+				given++
+			}
+		}
+		return given
+	}
+	if n := looks(releaseBytes-1, 100); n != 0 {
+		t.Errorf("given back %d times with little to give", n)
+	}
+	for range 5 {
+		if n := looks(0, 10) + looks(3*releaseBytes, releaseLooks-1); n != 0 {
+			t.Errorf("given back %d times between statements", n)
+		}
+	}
+	if n := looks(3*releaseBytes, 1) + looks(0, 10); n != 1 {
+		t.Errorf("given back %d times after the last", n)
+	}
+	if n := looks(3*releaseBytes, 2*releaseRest); n != 2 {
+		t.Errorf("given back %d times in %d looks", n, 2*releaseRest)
+	}
+}
