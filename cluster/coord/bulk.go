@@ -100,8 +100,8 @@ func (w *writing) bulk(source plan.Node) error {
 }
 
 // fill writes a query's rows into segments of a table, whose live columns they
-// are in order.
-func (r *run) fill(rel *catalog.Relation, q *plan.Query) ([]*catalog.Segment, int64, error) {
+// are in order; segmentRows as in plan.TableWrite.
+func (r *run) fill(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*catalog.Segment, int64, error) {
 	next := q.NextCol
 	o, err := opt.Optimize(q, r.optEnv(&next))
 	if err != nil {
@@ -121,25 +121,25 @@ func (r *run) fill(rel *catalog.Relation, q *plan.Query) ([]*catalog.Segment, in
 			in.Items = append(in.Items, plan.Item{Col: plan.Column{ID: next, Name: live[i].Name, Type: live[i].Type}, Expr: e})
 			next++
 		}
-		return r.writeLanes(&plan.TableWrite{Input: in, Table: rel, Out: plan.Column{ID: next}})
+		return r.writeLanes(&plan.TableWrite{Input: in, Table: rel, Out: plan.Column{ID: next}, SegmentRows: segmentRows})
 	}
 	rows, err := r.start(o.Root, o.Cols, nil)
 	if err != nil {
 		return nil, 0, err
 	}
-	return r.copyInto(rel, rows, o.Cols)
+	return r.copyInto(rel, rows, o.Cols, segmentRows)
 }
 
 // copyInto writes a reader's rows into segments of a table through one writer,
 // and closes the reader.
-func (r *run) copyInto(rel *catalog.Relation, rows op.BatchReader, cols []plan.Column) ([]*catalog.Segment, int64, error) {
+func (r *run) copyInto(rel *catalog.Relation, rows op.BatchReader, cols []plan.Column, segmentRows int64) ([]*catalog.Segment, int64, error) {
 	defer rows.Close()
 	check := r.rowCheck(rel)
 	conv, err := newRecast(cols, check.Cols, r.x.env)
 	if err != nil {
 		return nil, 0, err
 	}
-	out, err := r.x.s.engine.cfg.Files.Writer(r.x.pool, rel)
+	out, err := r.x.s.engine.cfg.Files.Writer(r.x.pool, rel, segmentRows)
 	if err != nil {
 		return nil, 0, err
 	}

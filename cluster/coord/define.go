@@ -1,8 +1,10 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -64,11 +66,18 @@ func (s *Session) define(x *execution, st *catalog.State, res *ddl.Result) error
 		var segs []*catalog.Segment
 		q, err := r.bound(rw.SQL)
 		if err == nil {
-			segs, _, err = r.fill(after.RelationByOID(rw.Table), q)
+			var share int64
+			if rw.Segments > 0 {
+				share = max(1, st.Manifest(rw.Table).Rows()/int64(rw.Segments))
+			}
+			segs, _, err = r.fill(after.RelationByOID(rw.Table), q, share)
 		}
 		r.close()
 		if err != nil {
 			return err
+		}
+		if rw.Segments > 0 { // the large ones first, so that the small even out
+			slices.SortStableFunc(segs, func(a, b *catalog.Segment) int { return cmp.Compare(b.Rows, a.Rows) })
 		}
 		news = append(news, rewritten{rw.Table, segs})
 	}
@@ -213,7 +222,7 @@ func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, q ast.Stmt
 		var count int64
 		if !into.SkipData {
 			r := s.newRun(x, st)
-			segs, count, err = r.fill(rel, bound)
+			segs, count, err = r.fill(rel, bound, 0)
 			r.close()
 			if err != nil {
 				return nil, err
@@ -266,7 +275,7 @@ func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
 				return "", err
 			}
 			r := s.newRun(x, st)
-			segs, _, err = r.fill(rel, q)
+			segs, _, err = r.fill(rel, q, 0)
 			r.close()
 			if err != nil {
 				return "", err
@@ -315,56 +324,6 @@ func (s *Session) dropTemp(ctx context.Context) error {
 		return err
 	}
 	return s.engine.cfg.Meta.Commit(ctx, t.changes)
-}
-
-// repartition deals a table's rows to another number of partitions.
-func (s *Session) repartition(n *parse.AlterTableRepartition) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if n.N < 1 || n.N > 4096 {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "the number of partitions must be between 1 and 4096")
-		}
-		st, err := x.view()
-		if err != nil {
-			return "", err
-		}
-		schema, name, err := catalog.RelationName(n.Name...)
-		if err != nil {
-			return "", err
-		}
-		rv := ast.NewRangeVar(name, schema, "")
-		rel, err := s.findRelation(st, rv)
-		if err != nil {
-			if n.IfExists {
-				s.notice(pgerr.New(pgerr.SuccessfulCompletion, "relation %q does not exist, skipping", rv.RelName))
-				return "ALTER TABLE", nil
-			}
-			return "", err
-		}
-		if rel.Kind != catalog.KindTable {
-			return "", pgerr.New(pgerr.WrongObjectType, "%q is not a table", rel.Name)
-		}
-		if !s.isMember(st, s.role, rel.Owner) {
-			return "", pgerr.New(pgerr.InsufficientPrivilege, "must be owner of table %s", rel.Name)
-		}
-		up := rel.Clone()
-		up.Partitions = int(n.N)
-		r := s.newRun(x, st)
-		var segs []*catalog.Segment
-		q, err := r.bound("SELECT * FROM " + parse.QuoteIdent(st.Schema(rel.Schema).Name) + "." + parse.QuoteIdent(rel.Name))
-		if err == nil {
-			segs, _, err = r.fill(rel, q)
-		}
-		r.close()
-		if err != nil {
-			return "", err
-		}
-		now, err := s.tx.add(&catalog.Truncate{Table: rel.OID}, &catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
-		if err != nil {
-			return "", err
-		}
-		_, err = s.tx.add(place(now, now.RelationByOID(rel.OID), segs)...)
-		return "ALTER TABLE", err
-	}), nil
 }
 
 func dotted(name []string) string { return strings.Join(name, ".") }

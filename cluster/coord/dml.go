@@ -297,7 +297,7 @@ func (w *writing) put(b *batch.Batch, insert bool) error {
 	}
 	if w.writer == nil {
 		var err error
-		if w.writer, err = w.s.engine.cfg.Files.Writer(w.r.x.pool, w.rel); err != nil {
+		if w.writer, err = w.s.engine.cfg.Files.Writer(w.r.x.pool, w.rel, 0); err != nil {
 			return err
 		}
 	}

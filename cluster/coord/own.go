@@ -33,7 +33,7 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 	case *parse.AlterModel:
 		return s.alterModel(n)
 	case *parse.AlterTableRepartition:
-		return s.repartition(n)
+		return s.ddl(ctx, st)
 	case *parse.NoEffect:
 		return simple(func(context.Context, *execution) (string, error) { return n.Command, nil }), nil
 	case *parse.ExportModel:

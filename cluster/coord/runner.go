@@ -47,8 +47,8 @@ type Statement interface {
 // Files makes and discards segments on this node and its replicas.
 type Files interface {
 	// Writer makes segments of a table out of batches whose columns are the
-	// table's live columns, in order.
-	Writer(pool *mem.Pool, rel *catalog.Relation) (SegmentWriter, error)
+	// table's live columns, in order; segmentRows as in plan.TableWrite.
+	Writer(pool *mem.Pool, rel *catalog.Relation, segmentRows int64) (SegmentWriter, error)
 	// Discard removes the files of segments that no commit mentions, here and on
 	// their replicas, as far as those can be reached. Unknown ones are ignored.
 	Discard(segs []*catalog.Segment)

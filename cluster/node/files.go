@@ -22,8 +22,8 @@ type files struct {
 }
 
 // Writer implements coord.Files.
-func (f *files) Writer(pool *mem.Pool, rel *catalog.Relation) (coord.SegmentWriter, error) {
-	o := store.WriterOptions{Compress: rel.Options["compression"] == "zstd", Done: f.replicate, Account: pool.Account("write of "+rel.Name, false)}
+func (f *files) Writer(pool *mem.Pool, rel *catalog.Relation, segmentRows int64) (coord.SegmentWriter, error) {
+	o := store.WriterOptions{Compress: rel.Options["compression"] == "zstd", Done: f.replicate, Account: pool.Account("write of "+rel.Name, false), SegmentRows: segmentRows}
 	for _, c := range rel.Live() {
 		o.Columns = append(o.Columns, store.WriterColumn{Num: c.Num, Type: c.Type})
 	}

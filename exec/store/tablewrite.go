@@ -27,7 +27,7 @@ type TableWriters struct {
 
 // Writer implements op.Writers.
 func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer, error) {
-	o := WriterOptions{Compress: w.Table.Options["compression"] == "zstd", Done: t.Replicate}
+	o := WriterOptions{Compress: w.Table.Options["compression"] == "zstd", Done: t.Replicate, SegmentRows: w.SegmentRows}
 	for _, num := range w.Cols {
 		c := w.Table.ColumnNum(num)
 		if c == nil {

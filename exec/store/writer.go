@@ -42,6 +42,7 @@ type Writer struct {
 	file   *segmentFile // nil until a group was written
 	foot   footer
 	rows   int64 // of the open segment, pending ones included
+	inside int64 // bytes of the inline segments made
 	done   []*catalog.Segment
 	closed bool
 }
@@ -54,6 +55,7 @@ func (s *Store) NewWriter(o WriterOptions) *Writer {
 	if o.SegmentRows <= 0 {
 		o.SegmentRows = SegmentRows
 	}
+	o.GroupRows = int(min(int64(o.GroupRows), o.SegmentRows))
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = SegmentBytes
 	}
@@ -187,6 +189,14 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 	if n == 0 {
 		return nil
 	}
+	if int64(n) >= w.o.SegmentRows {
+		switch done, err := w.endInline(); {
+		case err != nil:
+			return err
+		case done:
+			return w.charge(0)
+		}
+	}
 	if w.file == nil {
 		f, err := w.store.createFile()
 		if err != nil {
@@ -255,21 +265,36 @@ func (w *Writer) add(ctx context.Context, seg *catalog.Segment) error {
 	return nil
 }
 
+// endInline makes the pending rows an inline segment if they are all there is
+// of it and few enough: all that one writer makes fit into InlineBytes, since
+// they go through the log at once.
+func (w *Writer) endInline() (bool, error) {
+	if w.file != nil || w.rows == 0 || w.held() > 4*(w.o.InlineBytes-w.inside) {
+		return false, nil
+	}
+	seg := w.inline()
+	n := int64(len(seg.Inline))
+	if w.inside+n > w.o.InlineBytes {
+		return false, w.restore()
+	}
+	for _, c := range w.cols {
+		c.held = nil
+		c.restart()
+	}
+	w.inside += n
+	w.rows = 0
+	w.done = append(w.done, seg)
+	return true, nil
+}
+
 // Finish ends the last segment and gives all, in the order of their rows. The
 // files are on stable storage then. A few rows come as an inline segment.
 func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 	if w.closed {
 		return nil, errors.New("BUG: store: Finish of a closed writer")
 	}
-	if w.file == nil && w.rows > 0 && w.o.InlineBytes > 0 && w.held() <= 4*w.o.InlineBytes {
-		if seg := w.inline(); int64(len(seg.Inline)) <= w.o.InlineBytes {
-			w.discard()
-			w.closed = true
-			return append(w.done, seg), nil
-		}
-		if err := w.restore(); err != nil {
-			return nil, err
-		}
+	if _, err := w.endInline(); err != nil {
+		return nil, err
 	}
 	if err := w.flushGroup(ctx); err != nil {
 		return nil, err

@@ -51,6 +51,9 @@ type Check struct {
 type Rewrite struct {
 	Table types.OID
 	SQL   string
+	// Segments, if not 0, is how many segments of the same size to write at
+	// least, so that they can be dealt to as many partitions.
+	Segments int
 }
 
 type planner struct {
@@ -64,7 +67,13 @@ type planner struct {
 // Plan finds what a statement does. An unsupported statement is 0A000.
 func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
 	p := &planner{env: env, st: env.Bind.State, res: &Result{}}
-	if err := p.statement(stmt.Node); err != nil {
+	var err error
+	if n, ok := stmt.Own.(*parse.AlterTableRepartition); ok {
+		err = p.repartition(n)
+	} else {
+		err = p.statement(stmt.Node)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p.res.Changes = append(p.res.Changes, p.guards...)

@@ -377,6 +377,9 @@ type TableWrite struct {
 	Values    []expr.ColID // the input's columns for Cols; nil: all, in order
 	Checks    []Check      // over the input's columns
 	Out       Column
+	// SegmentRows is how many rows a segment gets at most; 0: what the store
+	// thinks right.
+	SegmentRows int64
 }
 
 // Collect gives its input's rows to a collector that the statement has opened

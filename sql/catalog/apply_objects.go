@@ -52,12 +52,18 @@ func (c *PutRelation) apply(e *edit) error {
 	own(e, ownRelations, &e.s.relations)[n.OID] = &n
 	e.noteOID(n.OID)
 	e.put = append(e.put, &n)
-	if (n.Kind == KindTable || n.Kind == KindMatView) && e.s.manifests[n.OID] == nil {
-		parts := n.Partitions
-		if parts <= 0 {
-			parts = 1
+	if n.Kind == KindTable || n.Kind == KindMatView {
+		parts := max(n.Partitions, 1)
+		switch m := e.s.manifests[n.OID]; {
+		case m == nil:
+			own(e, ownManifests, &e.s.manifests)[n.OID] = &Manifest{Table: n.OID, Version: e.version, Partitions: make([][]*Segment, parts), tails: make([]*tail, parts)}
+		case len(m.Partitions) != parts:
+			me, err := e.manifest(n.OID)
+			if err != nil {
+				return err
+			}
+			me.resize(parts)
 		}
-		own(e, ownManifests, &e.s.manifests)[n.OID] = &Manifest{Table: n.OID, Version: e.version, Partitions: make([][]*Segment, parts), tails: make([]*tail, parts)}
 	}
 	if n.Kind == KindSequence && n.Seq != nil && old == nil {
 		own(e, ownSequences, &e.s.sequences)[n.OID] = SeqValue{Last: n.Seq.Start}

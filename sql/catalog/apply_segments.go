@@ -72,6 +72,16 @@ func (me *manifestEdit) set(p int, segs []*Segment) {
 	me.at = nil
 }
 
+// resize makes the table one of n partitions. Segments of partitions that go
+// join those that stay, in turn.
+func (me *manifestEdit) resize(n int) {
+	from := me.m.Partitions
+	me.m.Partitions, me.m.tails, me.owned = make([][]*Segment, n), make([]*tail, n), make([]bool, n)
+	for p, segs := range from {
+		me.set(p%n, append(me.m.Partitions[p%n], slices.Clone(segs)...))
+	}
+}
+
 func (me *manifestEdit) append(p int, segs []*Segment) {
 	old, t := me.m.Partitions[p], me.m.tails[p]
 	n := len(old)
@@ -151,7 +161,7 @@ func (c *ReplaceSegments) apply(e *edit) error {
 		return err
 	}
 	if c.Part < 0 || c.Part >= len(me.m.Partitions) {
-		return pgerr.Internal("catalog: table %d has no partition %d", c.Table, c.Part)
+		return conflict("update") // the table has got fewer since
 	}
 	old := make(map[SegmentID]bool, len(c.Old))
 	first := -1

@@ -19,7 +19,8 @@ type (
 	// PutRelation makes a relation (ExpectVersion 0) or replaces the one whose
 	// descriptor has that version. The new descriptor's version is
 	// ExpectVersion+1, whatever Rel says. A new table gets an empty manifest,
-	// a new sequence its start.
+	// a new sequence its start; a table keeps its segments when the number of
+	// its partitions changes.
 	PutRelation struct {
 		Rel           *Relation
 		ExpectVersion uint64

@@ -1,0 +1,35 @@
+package ddl
+
+import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+const maxPartitions = 4096
+
+// repartition deals a table's rows to another number of partitions.
+func (p *planner) repartition(n *parse.AlterTableRepartition) error {
+	p.res.Tag = "ALTER TABLE"
+	if n.N < 1 || n.N > maxPartitions {
+		return pgerr.New(pgerr.InvalidParameterValue, "the number of partitions must be between 1 and %d", maxPartitions)
+	}
+	schema, name, err := catalog.RelationName(n.Name...)
+	if err != nil {
+		return err
+	}
+	rel, err := p.changed(ast.NewRangeVar(name, schema, ""), n.IfExists)
+	if rel == nil {
+		return err
+	}
+	if rel.Kind != catalog.KindTable {
+		return pgerr.New(pgerr.WrongObjectType, "%q is not a table", rel.Name)
+	}
+	up := rel.Clone()
+	up.Partitions = int(n.N)
+	p.guards = append(p.guards, &catalog.Guard{Table: rel.OID, Since: p.st.Version(), Appends: true, Deletes: true})
+	p.res.Rewrites = append(p.res.Rewrites, Rewrite{Table: rel.OID, SQL: "SELECT * FROM " + p.qualifiedName(rel), Segments: int(n.N)})
+	return p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
+}
