@@ -183,9 +183,11 @@ func (e *Engine) finishJob(ctx context.Context, job *catalog.Job, p *trained) er
 	if err != nil {
 		return err
 	}
-	err = e.cfg.Meta.Commit(ctx, []catalog.Change{m, &catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobDone,
-		Number: v.Number, UpdatedMicros: time.Now().UnixMicro()}})
+	err = e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobDone,
+		Number: v.Number, UpdatedMicros: time.Now().UnixMicro()}, m})
 	if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
+		// To try again is safe though it is another commit: the job ends once, and
+		// the model goes with that.
 		return pgerr.New(pgerr.SerializationFailure, "the commit of model %q may not have gone through", job.Model)
 	}
 	return err

@@ -336,12 +336,13 @@ func (w *watch) end() {
 }
 
 // cause prefers what cancelled the context over the context's own error, and
-// gives every error its SQLSTATE.
+// gives every error its SQLSTATE. That a commit's outcome is not known stays: to
+// say that it was cancelled would be to say that it was not done.
 func cause(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.StatementCompletionUnknown {
 		var e *pgerr.Error
 		if c := context.Cause(ctx); c != nil && errors.As(c, &e) {
 			return e

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"errors"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -39,9 +38,9 @@ func (s *Session) commit(ctx context.Context) error {
 		err = s.engine.cfg.Meta.Commit(ctx, t.changes)
 	}
 	if err != nil {
-		if !errors.Is(err, context.Canceled) && pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
-			// The files may be part of a commit that went through: keep them; the
-			// orphan sweep decides by the catalog.
+		if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
+			// The files may be part of a commit that goes through yet: the sweep
+			// decides, once that is known.
 			t.created = nil
 		}
 		s.rollback()

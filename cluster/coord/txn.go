@@ -21,8 +21,9 @@ type Meta interface {
 	// the call (a linearizable read).
 	Barrier(ctx context.Context) error
 	// Commit proposes the changes as one and waits until they are applied here.
-	// An error of the changes is a *pgerr.Error; 40003 says that the outcome is
-	// not known.
+	// 40003 says that it is not known what became of them; any other error, that
+	// nothing was applied nor will be. Once they are proposed the end of ctx ends
+	// the wait only after a while.
 	Commit(ctx context.Context, changes []catalog.Change) error
 	// AllocOIDs reserves n object identifiers and gives the first.
 	AllocOIDs(ctx context.Context, n int) (types.OID, error)

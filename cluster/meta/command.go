@@ -5,15 +5,24 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog/pack"
 )
 
-// The commands. A number is never used again for another; a command of a later
-// version that older nodes may skip has bit 7 set.
+// The commands. A number is never used again for another (1 was a commit with a
+// random id); a command of a later version that older nodes may skip has bit 7
+// set.
 const (
-	cmdCommit   = 1
+	cmdCommit   = 2
 	cmdSkipable = 0x80
 )
 
-// CommitID names a commit over retries.
-type CommitID [16]byte
+// CommitID names a commit over retries: number Seq of one life of a gateway.
+type CommitID struct {
+	// Gateway is the node that proposes, Epoch its life: greater than that of
+	// every earlier one.
+	Gateway, Epoch uint64
+	// Seq numbers the commits of the life from 1. Below Mark none will be
+	// proposed again: the machine forgets what became of them, and refuses
+	// copies that are still on their way.
+	Seq, Mark uint64
+}
 
 // commit is the payload of cmdCommit.
 type commit struct {
@@ -21,7 +30,8 @@ type commit struct {
 	Changes []catalog.Change
 }
 
-// EncodeCommit makes the command that applies changes.
+// EncodeCommit makes the command that applies changes; none of them is a commit
+// that does no more than what its id says.
 func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
 	return pack.Append([]byte{cmdCommit}, commit{ID: id, Changes: changes})
 }
@@ -31,9 +41,12 @@ type Response struct {
 	// Index is the log index, and the version of the state that it made.
 	Index   uint64
 	Outcome catalog.Outcome
-	// Err is a *pgerr.Error where the changes did not apply.
+	// Err is a *pgerr.Error where the changes did not apply, and never will.
 	Err error
 	// Stopped says that the machine has stopped: what the command comes to is
 	// not known here.
 	Stopped bool
+	// Ended, if not 0, is the epoch at which the gateway's session stands, past
+	// the commit's own: this copy of the commit did nothing.
+	Ended uint64
 }

@@ -8,8 +8,9 @@
 //	                                         not know the command may skip it
 //
 // A commit carries an id. A proposer that does not learn what became of its
-// commit (the leader died) proposes it again with the same id, and it is
-// applied once: the ids of the newest commits are part of the state.
+// commit (the leader died) proposes it again with the same id, and it has one
+// outcome, applied or refused: what became of each gateway's commits, back to
+// the oldest it may still ask for, is part of the state (sessions.go).
 //
 // Commands that fail (a conflict, a name taken) leave the state as it was;
 // their Response says why. The same log gives the same bytes on every node.

@@ -15,9 +15,6 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// remembered is how many commits a retry may lag behind.
-const remembered = 16384
-
 // FSM implements raft.BatchingFSM. Apply, Snapshot and Restore are called by
 // raft; the other methods from any goroutine.
 type FSM struct {
@@ -25,10 +22,7 @@ type FSM struct {
 	current atomic.Pointer[catalog.State]
 	applied atomic.Uint64 // index of the last command
 
-	// Of raft's goroutine alone.
-	done   map[CommitID]done
-	recent []CommitID // ring, in the order of application
-	next   int
+	sessions sessions // of raft's goroutine alone
 
 	mu      sync.Mutex
 	changed chan struct{} // closed with the next change of applied, or of failed
@@ -36,15 +30,9 @@ type FSM struct {
 	stopped chan struct{} // closed when failed is set
 }
 
-// done is a commit that was applied.
-type done struct {
-	Index   uint64
-	Outcome catalog.Outcome
-}
-
 // New makes a machine with the state of a new database.
 func New(log *slog.Logger) *FSM {
-	f := &FSM{log: log, done: map[CommitID]done{}, changed: make(chan struct{}), stopped: make(chan struct{})}
+	f := &FSM{log: log, sessions: sessions{}, changed: make(chan struct{}), stopped: make(chan struct{})}
 	f.current.Store(catalog.New())
 	return f
 }
@@ -131,42 +119,33 @@ func (f *FSM) apply(l *raft.Log) (Response, error) {
 }
 
 func (f *FSM) commit(index uint64, c *commit) Response {
-	if d, ok := f.done[c.ID]; ok {
-		return Response{Index: d.Index, Outcome: d.Outcome}
+	s, r, settled := f.sessions.admit(index, c.ID)
+	if settled {
+		return r
 	}
-	next, out, err := f.current.Load().Commit(index, c.Changes)
-	if err != nil {
-		return Response{Index: index, Err: err}
+	d := done{Index: index}
+	if len(c.Changes) > 0 {
+		next, out, err := f.current.Load().Commit(index, c.Changes)
+		if err != nil {
+			d.Refused = pgerr.From(err)
+		} else {
+			f.current.Store(next)
+			f.sessions.removed(c.Changes)
+			d.Outcome = out
+		}
 	}
-	f.current.Store(next)
-	f.remember(c.ID, done{index, out})
-	return Response{Index: index, Outcome: out}
-}
-
-func (f *FSM) remember(id CommitID, d done) {
-	if len(f.recent) < remembered {
-		f.recent = append(f.recent, id)
-	} else {
-		delete(f.done, f.recent[f.next])
-		f.recent[f.next] = id
-		f.next = (f.next + 1) % remembered
-	}
-	f.done[id] = d
+	s.done[c.ID.Seq] = d
+	return d.response()
 }
 
 // image is what a snapshot holds beside the catalog.
 type image struct {
-	Applied uint64
-	Recent  []imageDone // oldest first
-}
-
-type imageDone struct {
-	ID   CommitID
-	Done done
+	Applied  uint64
+	Sessions []imageSession
 }
 
 // snapshotFormat begins a snapshot.
-const snapshotFormat = 1
+const snapshotFormat = 2
 
 // Snapshot implements raft.FSM: it takes pointers, Persist does the work while
 // Apply goes on. A machine that has stopped gives none: raft would call it one
@@ -175,11 +154,7 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	im := image{Applied: f.applied.Load()}
-	for i := range f.recent {
-		id := f.recent[(f.next+i)%len(f.recent)]
-		im.Recent = append(im.Recent, imageDone{id, f.done[id]})
-	}
+	im := image{Applied: f.applied.Load(), Sessions: f.sessions.image()}
 	return &snapshot{im: im, state: f.current.Load()}, nil
 }
 
@@ -234,10 +209,7 @@ func (f *FSM) Restore(r io.ReadCloser) (err error) {
 	if err != nil {
 		return err
 	}
-	f.done, f.recent, f.next = map[CommitID]done{}, nil, 0
-	for _, x := range im.Recent {
-		f.remember(x.ID, x.Done)
-	}
+	f.sessions = sessionsOf(im.Sessions)
 	f.current.Store(state)
 	f.notify(im.Applied)
 	return nil

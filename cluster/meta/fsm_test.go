@@ -23,8 +23,12 @@ func (s *sink) ID() string    { return "s" }
 func (s *sink) Cancel() error { return nil }
 func (s *sink) Close() error  { return nil }
 
-func apply(f *meta.FSM, index uint64, id byte, changes ...catalog.Change) meta.Response {
-	return f.Apply(&raft.Log{Index: index, Type: raft.LogCommand, Data: meta.EncodeCommit(meta.CommitID{id}, changes)}).(meta.Response)
+func apply(f *meta.FSM, index, seq uint64, changes ...catalog.Change) meta.Response {
+	return applyID(f, index, meta.CommitID{Gateway: 7, Epoch: 1, Seq: seq, Mark: 1}, changes...)
+}
+
+func applyID(f *meta.FSM, index uint64, id meta.CommitID, changes ...catalog.Change) meta.Response {
+	return f.Apply(&raft.Log{Index: index, Type: raft.LogCommand, Data: meta.EncodeCommit(id, changes)}).(meta.Response)
 }
 
 func dump(t *testing.T, f *meta.FSM) string {
@@ -73,22 +77,88 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-func TestManyCommits(t *testing.T) {
+// TestRetriesFarBehind: what a retry comes to does not depend on how many
+// commits came between.
+func TestRetriesFarBehind(t *testing.T) {
 	f := meta.New(quiet)
-	const n = 20000 // more than are remembered
+	alloc := &catalog.AllocOIDs{N: 1}
+	first := apply(f, 1, 1, alloc)
+	const n = 40000
 	for i := range uint64(n) {
-		id := meta.CommitID{byte(i), byte(i >> 8), byte(i >> 16)}
-		f.Apply(&raft.Log{Index: i + 1, Data: meta.EncodeCommit(id, []catalog.Change{&catalog.PutSetting{Name: "n", Value: "v"}})})
+		applyID(f, i+2, meta.CommitID{Gateway: 8 + i%3, Epoch: 1, Seq: i/3 + 1, Mark: i/3 + 1}, &catalog.PutSetting{Name: "n", Value: "v"})
 	}
-	g := restored(t, f)
-	for _, i := range []uint64{n - 1, n - 16384} {
-		id := meta.CommitID{byte(i), byte(i >> 8), byte(i >> 16)}
-		for _, m := range []*meta.FSM{f, g} {
-			if r := m.Apply(&raft.Log{Index: n + 1, Data: meta.EncodeCommit(id, nil)}).(meta.Response); r.Index != i+1 {
-				t.Fatal(i, r)
-			}
+	for _, m := range []*meta.FSM{f, restored(t, f)} {
+		if r := apply(m, n+2, 1, alloc); r.Err != nil || r.Index != 1 || r.Outcome.OIDs[0] != first.Outcome.OIDs[0] {
+			t.Fatal(r)
 		}
 	}
+}
+
+// TestRefusedForGood: a commit that was refused stays so for every copy, though
+// the changes would apply by now.
+func TestRefusedForGood(t *testing.T) {
+	f := meta.New(quiet)
+	schema := &catalog.PutSchema{Schema: &catalog.Schema{OID: 20000, Name: "s"}}
+	drop := &catalog.DropSchema{OID: 20000}
+	if r := apply(f, 1, 1, drop); !pgerr.Is(r.Err, pgerr.SerializationFailure) {
+		t.Fatal(r)
+	}
+	apply(f, 2, 2, schema)
+	for _, m := range []*meta.FSM{f, restored(t, f)} {
+		if r := apply(m, 3, 1, drop); !pgerr.Is(r.Err, pgerr.SerializationFailure) || r.Index != 1 || m.Current().Schema(20000) == nil {
+			t.Fatal(r)
+		}
+	}
+	if r := apply(f, 4, 3, drop); r.Err != nil { // another commit
+		t.Fatal(r)
+	}
+}
+
+// TestSessions: copies that were held up do nothing, whatever overtook them.
+func TestSessions(t *testing.T) {
+	set := func(v string) catalog.Change { return &catalog.PutSetting{Name: "x", Value: v} }
+	f := meta.New(quiet)
+	index := uint64(0)
+	step := func(id meta.CommitID, c ...catalog.Change) meta.Response {
+		index++
+		return applyID(f, index, id, c...)
+	}
+	value := func(want string) {
+		t.Helper()
+		if v, _ := f.Current().Setting("x"); v != want {
+			t.Fatalf("%q is not %q", v, want)
+		}
+		f = restored(t, f)
+	}
+	step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 1, Mark: 1}, set("a"))
+	// 2 is given up, which the mark of 3 says: it comes too late.
+	step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 3, Mark: 3})
+	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 2, Mark: 1}, set("b")); !pgerr.Is(r.Err, pgerr.StatementCompletionUnknown) {
+		t.Fatal(r)
+	}
+	value("a")
+	// Nor is what was applied and forgotten applied again.
+	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 1, Mark: 1}, set("c")); !pgerr.Is(r.Err, pgerr.StatementCompletionUnknown) {
+		t.Fatal(r)
+	}
+	value("a")
+	// The gateway starts again: its earlier life is over.
+	step(meta.CommitID{Gateway: 1, Epoch: 9, Seq: 1, Mark: 1}, set("d"))
+	if r := step(meta.CommitID{Gateway: 1, Epoch: 5, Seq: 4, Mark: 4}, set("e")); r.Ended != 9 {
+		t.Fatal(r)
+	}
+	value("d")
+	// It is removed: so is this life.
+	step(meta.CommitID{Gateway: 2, Epoch: 1, Seq: 1, Mark: 1}, &catalog.PutNode{Node: &catalog.Node{ID: 1, Name: "n"}})
+	step(meta.CommitID{Gateway: 2, Epoch: 1, Seq: 2, Mark: 2}, &catalog.DropNode{ID: 1})
+	if r := step(meta.CommitID{Gateway: 1, Epoch: 9, Seq: 2, Mark: 2}, set("f")); r.Ended != 9 {
+		t.Fatal(r)
+	}
+	value("d")
+	if r := step(meta.CommitID{Gateway: 1, Epoch: 10, Seq: 1, Mark: 1}, set("g")); r.Err != nil || r.Ended != 0 {
+		t.Fatal(r)
+	}
+	value("g")
 }
 
 func TestWait(t *testing.T) {
@@ -100,7 +170,7 @@ func TestWait(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() { done <- f.WaitFor(context.Background(), 2) }()
-	f.ApplyBatch([]*raft.Log{{Index: 1, Data: meta.EncodeCommit(meta.CommitID{1}, nil)}, {Index: 2, Type: raft.LogConfiguration}})
+	f.ApplyBatch([]*raft.Log{{Index: 1, Data: meta.EncodeCommit(meta.CommitID{Gateway: 1, Epoch: 1, Seq: 1, Mark: 1}, nil)}, {Index: 2, Type: raft.LogConfiguration}})
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +197,12 @@ func TestUnknownCommands(t *testing.T) {
 // machine that can apply them goes on from the same log.
 func TestStops(t *testing.T) {
 	set := func(name string) []byte {
-		return meta.EncodeCommit(meta.CommitID{name[0]}, []catalog.Change{&catalog.PutSetting{Name: name, Value: "v"}})
+		return meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: uint64(name[0]), Mark: 1}, []catalog.Change{&catalog.PutSetting{Name: name, Value: "v"}})
 	}
 	for name, bad := range map[string][]byte{
 		"unknown":   {0x10},
-		"cut short": set("b")[:20],
-		"panic":     meta.EncodeCommit(meta.CommitID{'p'}, []catalog.Change{&catalog.PutRelation{}}),
+		"cut short": set("b")[:len(set("b"))-3],
+		"panic":     meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 'p', Mark: 1}, []catalog.Change{&catalog.PutRelation{}}),
 	} {
 		f := meta.New(quiet)
 		apply(f, 1, 1, &catalog.PutSetting{Name: "x", Value: "y"})

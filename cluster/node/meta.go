@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -24,7 +25,7 @@ func (m raftMeta) Commit(ctx context.Context, changes []catalog.Change) error {
 func (m raftMeta) AllocOIDs(ctx context.Context, n int) (types.OID, error) {
 	r, err := m.Propose(ctx, []catalog.Change{&catalog.AllocOIDs{N: n}})
 	if err != nil {
-		return 0, err
+		return 0, notTaken(ctx, err)
 	}
 	return r.Outcome.OIDs[0], nil
 }
@@ -33,7 +34,20 @@ func (m raftMeta) AllocOIDs(ctx context.Context, n int) (types.OID, error) {
 func (m raftMeta) Advance(ctx context.Context, seq types.OID, n int64) (catalog.SeqRange, error) {
 	r, err := m.Propose(ctx, []catalog.Change{&catalog.AdvanceSequence{OID: seq, N: n}})
 	if err != nil {
-		return catalog.SeqRange{}, err
+		return catalog.SeqRange{}, notTaken(ctx, err)
 	}
 	return r.Outcome.Sequences[0], nil
+}
+
+// notTaken is the error of numbers that were not got. If they were taken after
+// all they are a gap, which changes nothing: only a commit of rows or objects
+// has an outcome to be in doubt of.
+func notTaken(ctx context.Context, err error) error {
+	if !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return pgerr.New(pgerr.CannotConnectNow, "the cluster did not answer in time")
 }

@@ -31,7 +31,11 @@ type Node struct {
 	peers *rpc.Peers
 	live  *liveness
 
-	leads   atomic.Bool // leader, and all that was committed before is applied
+	proposer *proposer
+
+	leads   atomic.Bool   // leader, and all that was committed before is applied
+	term    atomic.Uint64 // in which it leads
+	settled atomic.Uint64 // all up to this index was applied before it led
 	stop    context.CancelFunc
 	ctx     context.Context
 	wg      sync.WaitGroup
@@ -48,6 +52,7 @@ func Start(o Options) (*Node, error) {
 	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1)}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Self.ID, o.Dialer, n.Addr)
+	n.proposer = n.newProposer()
 	fresh, err := n.startRaft()
 	if err != nil {
 		n.stop()
@@ -58,6 +63,7 @@ func Start(o Options) (*Node, error) {
 	n.goFunc(n.watchMachine)
 	n.goFunc(n.watchLead)
 	n.goFunc(n.pingAll)
+	n.goFunc(n.fence)
 	n.goFunc(func() { n.announce(fresh) })
 	return n, nil
 }
@@ -199,7 +205,7 @@ func (n *Node) Leader() uint64 {
 func (n *Node) Leads() bool { return n.leads.Load() }
 
 // WaitReady waits until the cluster has a leader and this node is a member that
-// has caught up with it.
+// has caught up with it, and of whose earlier life nothing is to come any more.
 func (n *Node) WaitReady(ctx context.Context) error {
 	for {
 		if err := n.ReadIndex(ctx); err != nil {
@@ -210,7 +216,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 		}
 		ch := n.fsm.Changed()
 		if m := n.fsm.Current().Node(n.o.Self.ID); m != nil && m.Addr == n.o.Self.Addr {
-			return nil
+			return n.proposer.box.waitOpened(ctx)
 		}
 		select {
 		case <-ch:
@@ -269,9 +275,14 @@ func (n *Node) lead() (end func()) {
 		defer wg.Done()
 		// What earlier leaders committed must be applied before this one
 		// answers for what is committed.
-		if err := n.await(ctx, n.raft.Barrier(0)); err != nil || ctx.Err() != nil {
+		term, barrier := n.raft.CurrentTerm(), n.raft.Barrier(0)
+		if err := n.await(ctx, barrier); err != nil || ctx.Err() != nil {
 			return
 		}
+		if f, ok := barrier.(raft.IndexFuture); ok {
+			n.settled.Store(f.Index())
+		}
+		n.term.Store(term)
 		n.leads.Store(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
 		for _, f := range append([]func(context.Context){n.promote}, n.o.OnLead...) {

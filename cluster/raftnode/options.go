@@ -28,6 +28,10 @@ type Options struct {
 	// long one may be silent (0: 3 s).
 	Ping, DeadAfter time.Duration
 
+	// Patience is how long the outcome of a commit is waited for that may be in a
+	// log, when its statement was cancelled or its leader went away; 0: 10 s.
+	Patience time.Duration
+
 	// OldestRead gives the version of the oldest state that a statement on this
 	// node reads, 0 for none. Report gives bytes that other nodes get by
 	// Node.Report: memory, load. Both may be nil.
@@ -58,5 +62,6 @@ func (o *Options) Validate() error {
 	def(&o.Heartbeat, time.Second)
 	def(&o.Ping, 500*time.Millisecond)
 	def(&o.DeadAfter, 3*time.Second)
+	def(&o.Patience, 10*time.Second)
 	return nil
 }

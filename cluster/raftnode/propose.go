@@ -2,7 +2,6 @@ package raftnode
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"syscall"
 	"time"
@@ -34,77 +33,88 @@ type reply struct {
 	NotLeader, Unsure bool
 	Index             uint64
 	Outcome           catalog.Outcome
+	Ended             uint64 // as in meta.Response
+	// Refused is why the changes were not applied and never will be, Unlogged
+	// why the command is in no log.
+	Refused, Unlogged *pgerr.Error
 }
 
 // Propose commits changes: all or nothing, on a majority of the nodes' disks,
-// applied on this node when it returns. An error with a code of the changes'
-// own (a conflict, a name taken) means that nothing was applied. 40003 means
-// that ctx ended before the outcome was known.
+// applied on this node when it returns, if that can be soon. Where an error
+// says 40003 it is not known what became of them, or will; with any other,
+// nothing was applied and nothing will be, whoever still has a copy.
+//
+// Once a log may have the changes, the end of ctx no longer ends the wait at
+// once: the outcome is worth a while.
 func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
-	var id meta.CommitID
-	rand.Read(id[:])
-	cmd := meta.EncodeCommit(id, changes)
-	if len(cmd) > maxCommand {
-		return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd))
-	}
-	unsure := false
-	var r reply
-	err := n.atLeader(ctx, func(ctx context.Context, leader uint64) (again bool, err error) {
-		if leader == n.o.Self.ID {
-			r, err = n.proposeHere(ctx, cmd)
-			if ctx.Err() != nil && err != nil {
-				unsure = true
+	return n.proposer.propose(ctx, changes)
+}
+
+// InDoubt tells whether a commit that was proposed by this node, in this life
+// or an earlier one, may be applied yet although nobody waits for it.
+func (n *Node) InDoubt() bool { return n.proposer.box.inDoubt() }
+
+// fence ends doubt by having a commit without changes answered.
+func (n *Node) fence() {
+	for {
+		for n.InDoubt() {
+			if _, err := n.proposer.propose(n.ctx, nil); err == nil {
+				continue
 			}
-		} else {
-			var b []byte
-			if b, err = n.peers.Action(ctx, leader, callPropose, cmd); err == nil {
-				r, err = rpc.Decode[reply](b)
-			} else if rpc.Unreachable(err) || ctx.Err() != nil {
-				unsure = true
-				return true, err
+			select {
+			case <-time.After(time.Second):
+			case <-n.ctx.Done():
+				return
 			}
 		}
-		unsure = unsure || r.Unsure
-		return err == nil && (r.NotLeader || r.Unsure), err
-	})
-	if err == nil {
-		err = n.fsm.WaitFor(ctx, r.Index)
-		unsure = false // committed for certain
-		if err != nil {
-			return meta.Response{Index: r.Index, Outcome: r.Outcome}, err
+		select {
+		case <-n.proposer.box.wake:
+		case <-n.ctx.Done():
+			return
 		}
-		return meta.Response{Index: r.Index, Outcome: r.Outcome}, nil
 	}
-	if unsure && ctx.Err() != nil {
-		err = pgerr.Wrap(pgerr.StatementCompletionUnknown, ctx.Err(), "the outcome of the transaction is not known").
-			WithDetail("The cluster did not confirm the commit in time.")
-	}
-	return meta.Response{}, err
+}
+
+func (n *Node) newProposer() *proposer {
+	return &proposer{ctx: n.ctx, box: newOutbox(n.o.Self.ID, time.Now()), atLeader: n.atLeader, waitFor: n.fsm.WaitFor, patience: n.o.Patience,
+		deliver: func(ctx context.Context, leader uint64, cmd []byte) (reply, error) {
+			if leader == n.o.Self.ID {
+				return n.proposeHere(ctx, cmd), nil
+			}
+			b, err := n.peers.Action(ctx, leader, callPropose, cmd)
+			if err != nil {
+				return reply{}, err
+			}
+			return rpc.Decode[reply](b)
+		}}
 }
 
 // proposeHere appends a command to the log of the leader.
-func (n *Node) proposeHere(ctx context.Context, cmd []byte) (reply, error) {
+func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	f := n.raft.Apply(cmd, 5*time.Second)
 	switch err := n.await(ctx, f); {
 	case err == nil:
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return reply{}, err
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
-		return reply{NotLeader: true}, nil
-	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrAbortedByRestore):
-		return reply{NotLeader: true, Unsure: true}, nil
-	case errors.Is(err, raft.ErrRaftShutdown):
-		return reply{NotLeader: true, Unsure: true}, nil
+		return reply{NotLeader: true}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return reply{}, pgerr.Wrap(pgerr.DiskFull, err, "could not write the commit to the log: No space left on device")
+		// The log's file grows before the page is written that makes the entry
+		// part of it.
+		return reply{Unlogged: pgerr.Wrap(pgerr.DiskFull, err, "could not write the commit to the log: No space left on device")}
 	default:
-		return reply{}, pgerr.Wrap(pgerr.IOError, err, "could not write the commit to the log")
+		// Leadership lost, the node shutting down, ctx at its end, a disk that
+		// failed: the entry may be in this log or in others.
+		n.o.Log.Debug("a proposal is not answered", "err", err)
+		return reply{NotLeader: true, Unsure: true}
 	}
 	r := f.Response().(meta.Response)
 	if r.Stopped {
-		return reply{NotLeader: true, Unsure: true}, nil
+		return reply{NotLeader: true, Unsure: true}
 	}
-	return reply{Index: r.Index, Outcome: r.Outcome}, r.Err
+	out := reply{Index: r.Index, Outcome: r.Outcome, Ended: r.Ended}
+	if r.Err != nil {
+		out.Refused = pgerr.From(r.Err)
+	}
+	return out
 }
 
 // await waits for a future of raft's, or until ctx or the node ends: raft never
@@ -147,14 +157,18 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 }
 
 // readIndexHere gives the index up to which the leader answers for what is
-// committed. Whatever was acknowledged had been applied by a leader before:
-// by this one, or, by the barrier, before it led.
+// committed.
 func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 	if !n.leads.Load() {
 		return reply{NotLeader: true}, nil
 	}
-	index := n.fsm.Applied()
-	if err := n.await(ctx, n.raft.VerifyLeader()); err != nil {
+	// Another node may have applied, and shown, what this one is about to. All
+	// that is not a command of the log is from before it led.
+	index, term := n.raft.CommitIndex(), n.raft.CurrentTerm()
+	if index <= n.settled.Load() {
+		index = n.fsm.Applied()
+	}
+	if err := n.await(ctx, n.raft.VerifyLeader()); err != nil || term != n.term.Load() {
 		return reply{NotLeader: true}, nil
 	}
 	return reply{Index: index}, nil
@@ -199,11 +213,7 @@ func noLeader(err, last error) error {
 func (n *Node) register() {
 	s := n.o.Server
 	s.RegisterAction(callPropose, func(ctx context.Context, cmd []byte) ([]byte, error) {
-		r, err := n.proposeHere(ctx, cmd)
-		if err != nil {
-			return nil, err
-		}
-		return rpc.Encode(r)
+		return rpc.Encode(n.proposeHere(ctx, cmd))
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
 		r, err := n.readIndexHere(ctx)

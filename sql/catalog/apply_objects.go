@@ -253,6 +253,9 @@ func (c *EndJob) apply(e *edit) error {
 	if err != nil {
 		return err
 	}
+	if j.State != JobRunning {
+		return conflict("update") // it ends once
+	}
 	j.State, j.Number, j.UpdatedAt = c.State, c.Number, time.UnixMicro(c.UpdatedMicros).UTC()
 	j.Error, j.ErrorCode, j.ErrorDetail, j.ErrorHint, j.ErrorPosition = c.Error, c.ErrorCode, c.ErrorDetail, c.ErrorHint, c.ErrorPosition
 	if c.State == JobDone {

@@ -66,7 +66,7 @@ type (
 		Coordinator uint64
 		Restart     bool
 	}
-	// EndJob says how a job ended, for whoever waits for it.
+	// EndJob says how a running job ended, for whoever waits for it.
 	EndJob struct {
 		OID              types.OID
 		ExpectEpoch      uint64

@@ -1,0 +1,193 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/meta"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// proposer brings commits into the log and finds out what became of them: it
+// alone decides whether that is known.
+//
+//	           before a log may have it         after
+//	ctx ends   its error: nothing happened      goes on for patience, then 40003
+//	error      (there is none)                  proposed again, the same id
+//	answer     applied or refused               applied or refused
+type proposer struct {
+	ctx context.Context // the node's: nothing is waited for past its end
+	box *outbox
+	// atLeader calls try with the leader until it wants no more, as
+	// Node.atLeader.
+	atLeader func(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error
+	// deliver hands a command to the leader. An error says nothing of what
+	// became of it.
+	deliver func(ctx context.Context, leader uint64, cmd []byte) (reply, error)
+	// waitFor waits until the command with this index is applied here.
+	waitFor  func(ctx context.Context, index uint64) error
+	patience time.Duration
+}
+
+// propose commits changes; see Node.Propose.
+func (p *proposer) propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
+	for {
+		id := p.box.begin()
+		cmd := meta.EncodeCommit(id, changes)
+		if len(cmd) > maxCommand {
+			p.box.withdraw(id)
+			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd))
+		}
+		r, err := p.settle(ctx, id, cmd)
+		if err != nil {
+			return meta.Response{}, err
+		}
+		if r.Ended != 0 {
+			if p.box.supersede(id, r.Ended) {
+				continue
+			}
+			return meta.Response{}, pgerr.New(pgerr.AdminShutdown, "the node was removed from the cluster")
+		}
+		p.box.answered(id)
+		if r.Refused != nil {
+			return meta.Response{}, r.Refused
+		}
+		return meta.Response{Index: r.Index, Outcome: r.Outcome}, nil
+	}
+}
+
+// settle proposes a command until its outcome is known. What it answers is
+// certain; an error means that nothing happened, but for 40003.
+func (p *proposer) settle(ctx context.Context, id meta.CommitID, cmd []byte) (r reply, err error) {
+	w := newWait(ctx, p.ctx, p.patience)
+	defer w.end()
+	answered := false
+	err = p.atLeader(w.ctx, func(wait context.Context, leader uint64) (bool, error) {
+		if err := w.send(); err != nil {
+			return false, err
+		}
+		got, err := p.deliver(wait, leader, cmd)
+		switch {
+		case err != nil || got.Unsure:
+			w.lost()
+			return true, err
+		case got.NotLeader:
+			w.returned()
+			return true, nil
+		case w.unsure && (got.Ended != 0 || got.Unlogged != nil):
+			return false, unknownOutcome() // this copy did nothing; an earlier one may have
+		case got.Unlogged != nil:
+			return false, got.Unlogged
+		}
+		r, answered = got, true
+		return false, nil
+	})
+	switch {
+	case answered && r.Refused == nil && r.Ended == 0:
+		// It is committed, whether this node gets to see it now or later.
+		w.hurry()
+		_ = p.waitFor(w.ctx, r.Index)
+		return r, nil
+	case answered:
+		return r, nil
+	case w.unsure:
+		p.box.unknown(id)
+		return r, unknownOutcome()
+	}
+	p.box.withdraw(id)
+	if gone := ctx.Err(); gone != nil && (errors.Is(err, context.Canceled) || errors.Is(err, gone)) {
+		err = noLeader(gone, err)
+	}
+	return r, err
+}
+
+func unknownOutcome() error {
+	// It wraps nothing: what ended the wait is not what became of the commit.
+	return pgerr.New(pgerr.StatementCompletionUnknown, "the outcome of the transaction is not known").
+		WithDetail("The cluster did not confirm the commit in time. It was applied whole or not at all.")
+}
+
+// wait is how long a proposal goes on: while its caller's context lives, or
+// where a log may have the command, patience longer.
+type wait struct {
+	ctx    context.Context // of what is done for the proposal
+	cancel context.CancelFunc
+	caller context.Context
+	leave  []func() bool
+	unsure bool // a log may have the command; of the proposal's goroutine
+
+	patience time.Duration
+	mu       sync.Mutex
+	sent     bool // or is about to be
+	over     bool
+	timer    *time.Timer
+}
+
+func newWait(caller, node context.Context, patience time.Duration) *wait {
+	w := &wait{caller: caller, patience: patience}
+	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(caller))
+	w.leave = append(w.leave, context.AfterFunc(node, w.cancel), context.AfterFunc(caller, func() {
+		w.mu.Lock()
+		sent := w.sent
+		w.mu.Unlock()
+		if sent {
+			w.hurry()
+		} else {
+			w.cancel()
+		}
+	}))
+	return w
+}
+
+// send says that the command is about to be sent, unless the caller has gone
+// and no log may have it.
+func (w *wait) send() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = w.unsure || w.caller.Err() == nil
+	if !w.sent {
+		return w.caller.Err()
+	}
+	return nil
+}
+
+// returned says that the command that was sent did not get into a log.
+func (w *wait) returned() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = w.unsure
+	if !w.sent && w.caller.Err() != nil {
+		w.cancel()
+	}
+}
+
+// lost says that it may have got there.
+func (w *wait) lost() {
+	w.unsure = true
+	w.hurry()
+}
+
+// hurry ends the wait in a while, counted from the first time.
+func (w *wait) hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer == nil && !w.over {
+		w.timer = time.AfterFunc(w.patience, w.cancel)
+	}
+}
+
+func (w *wait) end() {
+	for _, f := range w.leave {
+		f()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.cancel()
+}
