@@ -68,7 +68,7 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		c.pool.OnFail(func(err error) { c.cancel(err) })
 		c.rows = newCursorRows(c.pool, s.engine.cfg.Temp)
 		run := &execution{s: s, stmt: &inner, ctx: c.ctx, params: x.params, ptypes: h.params,
-			pool: c.pool, mark: s.tx.mark(), env: s.evalEnv(x.params), id: x.id}
+			pool: c.pool, mark: s.tx.mark(), env: s.evalEnv(x.params, c.pool), id: x.id}
 		res, err := h.open(c.ctx, run)
 		if err != nil {
 			c.close()

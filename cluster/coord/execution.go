@@ -55,7 +55,7 @@ func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.
 	if s.tx != nil {
 		x.mark, x.setMark = s.tx.mark(), s.set.Mark()
 	}
-	x.env = s.evalEnv(x.params)
+	x.env = s.evalEnv(x.params, x.pool)
 	x.active()
 	return x, nil
 }
@@ -125,14 +125,14 @@ func (s *Session) newTxn(explicit bool) *txn {
 	return t
 }
 
-// evalEnv is the environment of a statement's expressions.
-func (s *Session) evalEnv(params []types.Datum) *eval.Env {
+// evalEnv is the environment of a statement's expressions, which charge pool.
+func (s *Session) evalEnv(params []types.Datum, pool *mem.Pool) *eval.Env {
 	te := *s.env
 	te.Now = time.Now()
 	if s.tx != nil {
 		te.Now = s.tx.start
 	}
-	return &eval.Env{Types: &te, Params: params, Host: &host{s: s}}
+	return &eval.Env{Types: &te, Params: params, Pool: pool, Host: &host{s: s}}
 }
 
 // rowsOf is a result of a few rows made here.

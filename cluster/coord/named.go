@@ -138,7 +138,7 @@ func (s *Session) supplied(piece *Piece, h *handler, n *ast.ExecuteStmt) *handle
 		inner := *x
 		inner.nested++
 		inner.stmt, inner.params, inner.ptypes = piece.stmt, vals, h.params
-		inner.env = s.evalEnv(vals)
+		inner.env = s.evalEnv(vals, inner.pool)
 		return h.open(ctx, &inner)
 	}}
 }

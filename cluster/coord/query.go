@@ -24,7 +24,7 @@ func (s *Session) binding(st *catalog.State, stmt *parse.Statement, params []typ
 		SearchPath: s.pathNames(st),
 		TempSchema: s.temp,
 		Dialect:    s.dialect(),
-		Fold:       func(e expr.Expr) (types.Datum, error) { return evalConstant(e, s.evalEnv(nil)) },
+		Fold:       func(e expr.Expr) (types.Datum, error) { return evalConstant(e, s.evalEnv(nil, nil)) },
 		Role:       s.role,
 		ParamTypes: params,
 		Virtual:    s.engine.cfg.Virtual,

@@ -16,7 +16,7 @@ func (s *Session) ViewInfo(st *catalog.State) sysview.SessionInfo {
 }
 
 // EvalEnv is the environment of the session's expressions.
-func (s *Session) EvalEnv() *eval.Env { return s.evalEnv(nil) }
+func (s *Session) EvalEnv() *eval.Env { return s.evalEnv(nil, nil) }
 
 // SettingRows lists the settings for pg_settings.
 func (s *Session) SettingRows() []sysview.SettingRow {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -156,8 +155,15 @@ func decimalReader(v *vec, t types.Type) func(int) types.Decimal {
 // writer collects the n rows of a result of type t, in order.
 type writer[T any] struct {
 	out  *vec
+	col  *column // where the values are of variable length
 	set  func(i int, x T) error
 	done func() *vec
+}
+
+// variable makes w's values ones of variable length.
+func (w *writer[T]) variable(a *arena) {
+	w.col = newColumn(a, w.out.n)
+	w.done = func() *vec { w.col.end(w.out); return w.out }
 }
 
 // newWriter makes one for T as in reader. Rows that are left out hold zero.
@@ -182,24 +188,21 @@ func newWriter[T any](a *arena, t types.Type, n int) *writer[T] {
 			f = func(i int, v float64) error { x[i] = v; return nil }
 		}
 	case string:
-		next, end := bytesOut(a, w.out)
-		f = func(i int, s string) error { return next(i, stringBytes(s)) }
-		w.done = func() *vec { end(); return w.out }
+		w.variable(a)
+		f = func(i int, s string) error { return w.col.set(i, stringBytes(s)) }
 	case []byte:
-		next, end := bytesOut(a, w.out)
-		f = next
-		w.done = func() *vec { end(); return w.out }
+		w.variable(a)
+		f = w.col.set
 	case types.Decimal:
 		if k == kI64 {
 			x := fixedOut[int64](a, w.out)
 			f = func(i int, d types.Decimal) (err error) { x[i], err = types.FixedCoefficient(t, d); return err }
 		} else {
-			next, end := bytesOut(a, w.out)
-			w.done = func() *vec { end(); return w.out }
+			w.variable(a)
 			var buf []byte
 			f = func(i int, d types.Decimal) error {
 				buf = d.AppendBinary(buf[:0])
-				return next(i, buf)
+				return w.col.set(i, buf)
 			}
 		}
 	case types.Interval:
@@ -212,7 +215,7 @@ func newWriter[T any](a *arena, t types.Type, n int) *writer[T] {
 		x := fixedOut[[16]byte](a, w.out)
 		f = func(i int, u [16]byte) error { x[i] = u; return nil }
 	default:
-		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+		b := array.NewBuilder(a.allocator(), t.Arrow())
 		at := 0
 		w.set = func(i int, d T) error {
 			for ; at < i; at++ {
@@ -295,34 +298,6 @@ func tooLarge(n, size int) error {
 	return nil
 }
 
-// bytesOut appends rows in order; rows that are skipped are empty. The returned
-// done must be called after the last.
-func bytesOut(a *arena, v *vec) (set func(int, []byte) error, done func()) {
-	n := v.n
-	off := alloc[int32](a, n+1)
-	data := alloc[byte](a, 16*n)[:0]
-	next := 0
-	set = func(i int, b []byte) error {
-		for ; next <= i; next++ {
-			off[next] = int32(len(data))
-		}
-		if size := len(data) + len(b); size > maxColumnBytes {
-			if err := tooLarge(n, size); err != nil {
-				return err
-			}
-		}
-		data = append(data, b...)
-		return nil
-	}
-	done = func() {
-		for ; next <= n; next++ {
-			off[next] = int32(len(data))
-		}
-		v.off, v.data = off, data
-	}
-	return set, done
-}
-
 func errRange(t types.Type) error {
 	switch t.OID {
 	case types.Int2OID:
@@ -346,7 +321,7 @@ func constVec(t types.Type, d types.Datum, n int) (*vec, error) {
 	}
 	var arr arrow.Array
 	if s, ok := d.(string); ok && t.IsString() {
-		v := &vec{kind: kStr, n: n, one: true, off: []int32{0, int32(len(s))}, data: []byte(s)}
+		v := &vec{kind: kStr, n: n, one: true, off: []int32{0, int32(len(s))}, data: stringBytes(s)}
 		return v, nil
 	}
 	arr, err := types.ArrayOf1(t, d, 1)

@@ -4,19 +4,45 @@ import (
 	"bytes"
 	"unsafe"
 
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
 // arena hands out memory that lives until its next reset. It is not cleared.
+// What it holds is charged to its meter; one without a meter is for what is
+// bounded by its caller.
 type arena struct {
 	chunks [][]uint64
 	cur    int // chunk in use
 	used   int // words used of it
+	m      *meter
+	once   bool // for one call's values: charged with them, not kept
+}
+
+// fresh makes an arena for what outlives the next reset of a.
+func (a *arena) fresh() *arena { return &arena{m: a.meter(), once: true} }
+
+// meter is what charges for a; nil for the heap.
+func (a *arena) meter() *meter {
+	if a == nil {
+		return nil
+	}
+	return a.m
+}
+
+// allocator is for Arrow's builders.
+func (a *arena) allocator() memory.Allocator {
+	if m := a.meter(); m != nil {
+		return m
+	}
+	return memory.DefaultAllocator
 }
 
 const (
 	arenaFirst = 1 << 8  // words: 2 KiB
 	arenaChunk = 1 << 15 // words: 256 KiB
+	arenaKeep  = 8 << 20 // bytes: what is kept from one call for the next
 )
 
 func (a *arena) reset() {
@@ -26,6 +52,11 @@ func (a *arena) reset() {
 		total := 0
 		for _, c := range a.chunks {
 			total += len(c)
+		}
+		if 8*total > arenaKeep {
+			a.keep(-total)
+			a.chunks = nil
+			return
 		}
 		a.chunks = [][]uint64{make([]uint64, total)}
 	}
@@ -44,10 +75,43 @@ func (a *arena) words(n int) []uint64 {
 		a.used = 0
 	}
 	// Small at first: a program may live for one row only.
-	a.chunks = append(a.chunks, make([]uint64, max(min(arenaChunk, arenaFirst<<(3*min(len(a.chunks), 4))), n)))
+	size := max(min(arenaChunk, arenaFirst<<(3*min(len(a.chunks), 4))), n)
+	a.keep(size)
+	a.chunks = append(a.chunks, make([]uint64, size))
 	a.cur = len(a.chunks) - 1
 	a.used = n
 	return a.chunks[a.cur][:n:n]
+}
+
+// keep charges the words of a chunk, for as long as it stays.
+func (a *arena) keep(words int) {
+	if a.m == nil {
+		return
+	}
+	if words < 0 {
+		a.m.keep(int64(8 * words))
+		a.m.release(int64(-8 * words))
+		return
+	}
+	a.m.charge(int64(8 * words))
+	if !a.once {
+		a.m.keep(int64(8 * words))
+	}
+}
+
+// bytes gives n bytes: of the arena where they are few, else their own, which a
+// result takes along.
+func (a *arena) bytes(n int) []byte {
+	if n <= 8*arenaChunk {
+		return alloc[byte](a, n)
+	}
+	return a.lasting(n)
+}
+
+// lasting gives n zeros that no reset of the arena touches.
+func (a *arena) lasting(n int) []byte {
+	a.meter().charge(int64(n))
+	return make([]byte, n)
 }
 
 // alloc gives n values of T, with whatever they held before; from the heap
@@ -80,6 +144,7 @@ func (a *arena) detach(v *vec) *vec {
 	out := *v
 	if a.holds(v.p) {
 		n := v.stored() * v.kind.width()
+		a.m.charge(int64(n))
 		b := make([]uint64, (n+7)/8)
 		dst := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)*8)
 		copy(dst, unsafe.Slice((*byte)(v.p), n))
@@ -92,6 +157,7 @@ func (a *arena) detach(v *vec) *vec {
 		out.off = append([]int32(nil), v.off...)
 	}
 	if a.holds(unsafe.Pointer(unsafe.SliceData(v.data))) {
+		a.m.charge(int64(len(v.data)))
 		out.data = bytes.Clone(v.data)
 	}
 	if v.dict != nil {

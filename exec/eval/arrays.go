@@ -3,6 +3,10 @@ package eval
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -31,11 +35,11 @@ func addArrays(t table) {
 		out.Elems = append(out.Elems, elems(a[1])...)
 		return out, nil
 	})))
-	t.put("array_length(anyarray,int4)", always(try2(func(c *call, a types.Array, d int64) (int64, error) {
-		if d != 1 || len(a.Elems) == 0 {
+	t.put("array_length(anyarray,int4)", always(arrayLength(func(n, d int64) (int64, error) {
+		if d != 1 || n == 0 {
 			return 0, errNull
 		}
-		return int64(len(a.Elems)), nil
+		return n, nil
 	})))
 	t.put("array_lower(anyarray,int4)", always(try2(func(c *call, a types.Array, d int64) (int64, error) {
 		if d != 1 || len(a.Elems) == 0 {
@@ -62,7 +66,7 @@ func addArrays(t table) {
 		lo := lowerBound(c.types[0])
 		return "[" + strconv.FormatInt(lo, 10) + ":" + strconv.FormatInt(lo+int64(len(a.Elems))-1, 10) + "]", nil
 	})))
-	t.put("cardinality(anyarray)", always(strict1(func(a types.Array) int64 { return int64(len(a.Elems)) })))
+	t.put("cardinality(anyarray)", always(arrayLength(func(n, _ int64) (int64, error) { return n, nil })))
 	for _, id := range []string{"array_position(anycompatiblearray,anycompatible)", "array_position(anycompatiblearray,anycompatible,int4)"} {
 		t.put(id, always(loose(arrayPosition)))
 	}
@@ -109,13 +113,7 @@ func addArrays(t table) {
 		t.put(id, always(loose(arrayToString)))
 	}
 	for _, id := range []string{"string_to_array(text,text)", "string_to_array(text,text,text)"} {
-		t.put(id, always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
-			parts, ok := stringToParts(a)
-			if !ok {
-				return nil, nil
-			}
-			return types.Array{Elem: types.Text, Elems: parts}, nil
-		})))
+		t.put(id, always(stringToArray))
 	}
 	t.put("arraycontains(anyarray,anyarray)", always(try2(func(c *call, a, b types.Array) (bool, error) { return contains(c, a, b), nil })))
 	t.put("arraycontained(anyarray,anyarray)", always(try2(func(c *call, a, b types.Array) (bool, error) { return contains(c, b, a), nil })))
@@ -142,6 +140,18 @@ func addArrays(t table) {
 	}
 }
 
+// arrayLength computes f of the number of elements, and of the second argument
+// where there is one, without reading them.
+func arrayLength(f func(n, d int64) (int64, error)) impl {
+	return func(c *call, args []*vec) (*vec, error) {
+		dim := func(int) int64 { return 1 }
+		if len(args) > 1 {
+			dim = arg[int64](c, args, 1)
+		}
+		return each(c, func(i int) (int64, error) { return f(int64(listLen(args[0].arr, args[0].at(i))), dim(i)) })
+	}
+}
+
 func lowerBound(t types.Type) int64 {
 	if t.OID == types.Int2VectorOID || t.OID == types.OIDVectorOID {
 		return 0
@@ -158,6 +168,7 @@ func elems(d types.Datum) []types.Datum {
 func copyArray(c *call, d types.Datum) types.Array {
 	et, _ := c.ret.Elem()
 	src := elems(d)
+	c.meter().scratch(boxedBytes * (len(src) + 1))
 	return types.Array{Elem: et, Elems: append(make([]types.Datum, 0, len(src)+1), src...)}
 }
 
@@ -203,7 +214,7 @@ func arrayToString(c *call, a []types.Datum) (types.Datum, error) {
 		return nil, nil
 	}
 	et, _ := c.types[0].Elem()
-	var b strings.Builder
+	b := c.text(0)
 	first := true
 	for _, e := range elems(a[0]) {
 		if e == nil && (len(a) < 3 || a[2] == nil) {
@@ -216,42 +227,105 @@ func arrayToString(c *call, a []types.Datum) (types.Datum, error) {
 		if e == nil {
 			b.WriteString(a[2].(string))
 		} else {
-			b.WriteString(types.TextOf(et, e, c.env.types()))
+			b.WriteString(c.textOf(et, e))
 		}
 	}
 	return b.String(), nil
 }
 
-// stringToParts splits for string_to_array and string_to_table; ok is false for
-// a NULL string.
-func stringToParts(a []types.Datum) (out []types.Datum, ok bool) {
-	if a[0] == nil {
-		return nil, false
+// pieces cuts a string for string_to_array and string_to_table: at sep, or
+// between all characters where each is set.
+type pieces struct {
+	rest string
+	sep  string
+	each bool
+	end  bool
+	null *string // pieces like it are NULL
+}
+
+// piecesOf starts with the functions' arguments; the first is not NULL.
+func piecesOf(a []types.Datum) *pieces {
+	p := &pieces{rest: a[0].(string)}
+	p.end = p.rest == ""
+	if a[1] == nil {
+		p.each = true
+	} else {
+		p.sep = a[1].(string)
 	}
-	s := a[0].(string)
-	add := func(p string) {
-		if len(a) == 3 && a[2] != nil && a[2].(string) == p {
-			out = append(out, nil)
-		} else {
-			out = append(out, strings.Clone(p))
-		}
+	if len(a) == 3 && a[2] != nil {
+		null := a[2].(string)
+		p.null = &null
 	}
+	return p
+}
+
+// next gives the next piece.
+func (p *pieces) next() (s string, null, ok bool) {
+	if p.end {
+		return "", false, false
+	}
+	i, n := -1, len(p.sep)
 	switch {
-	case s == "":
-	case a[1] == nil:
-		for i := 0; i < len(s); {
-			n := byteAt(s[i:], 1)
-			add(s[i : i+n])
-			i += n
+	case p.each:
+		if i, n = byteAt(p.rest, 1), 0; i == len(p.rest) {
+			i = -1
 		}
-	case a[1].(string) == "":
-		add(s)
-	default:
-		for _, p := range strings.Split(s, a[1].(string)) {
-			add(p)
+	case p.sep != "":
+		i = strings.Index(p.rest, p.sep)
+	}
+	if i < 0 {
+		s, p.end = p.rest, true
+	} else {
+		s, p.rest = p.rest[:i], p.rest[i+n:]
+	}
+	return s, p.null != nil && *p.null == s, true
+}
+
+// count is how many pieces there are.
+func (p *pieces) count() int {
+	switch {
+	case p.end:
+		return 0
+	case p.each:
+		return utf8.RuneCountInString(p.rest)
+	case p.sep == "":
+		return 1
+	}
+	return strings.Count(p.rest, p.sep) + 1
+}
+
+// stringToArray writes the pieces where they are to stay: there may be as many
+// as the string has bytes.
+func stringToArray(c *call, args []*vec) (*vec, error) {
+	m := c.meter()
+	b := array.NewListBuilder(c.a.allocator(), arrow.BinaryTypes.String)
+	elems := b.ValueBuilder().(*array.StringBuilder)
+	row := make([]types.Datum, len(args))
+	for i := range c.n {
+		for k, v := range args {
+			row[k] = v.datum(c.types[k], i)
+		}
+		if row[0] == nil {
+			b.AppendNull()
+			continue
+		}
+		b.Append(true)
+		p := piecesOf(row)
+		elems.Reserve(p.count())
+		elems.ReserveData(len(p.rest))
+		for s, null, ok := p.next(); ok; s, null, ok = p.next() {
+			if null {
+				elems.AppendNull()
+			} else {
+				elems.Append(s)
+			}
+			m.poll(len(s) + 1)
+		}
+		if err := tooLarge(c.n, elems.DataLen()+4*elems.Len()); err != nil {
+			return nil, err
 		}
 	}
-	return out, true
+	return fromArrow(c.a, b.NewArray()), nil
 }
 
 func arrayFill(c *call, a []types.Datum) (types.Datum, error) {
@@ -282,6 +356,7 @@ func arrayFill(c *call, a []types.Datum) (types.Datum, error) {
 	if n < 0 || n > 1<<26 {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", 1<<26)
 	}
+	c.meter().scratch(16 * int(n))
 	out.Elems = make([]types.Datum, n)
 	for i := range out.Elems {
 		out.Elems[i] = a[0]

@@ -29,6 +29,9 @@ func compileBacktracking(text string) (*regexp2.Regexp, error) {
 	return re, nil
 }
 
+// runeBytes is what a character takes there, and while it is searched.
+const runeBytes = 64
+
 // runeText is a text as the backtracking matcher reads it. at gives the byte
 // offset of each rune, and of the end.
 type runeText struct {
@@ -36,8 +39,9 @@ type runeText struct {
 	at    []int
 }
 
-func newRuneText(s string) runeText {
+func newRuneText(c *call, s string) runeText {
 	n := utf8.RuneCountInString(s)
+	c.meter().scratch(runeBytes * n)
 	t := runeText{make([]rune, 0, n), make([]int, 0, n+1)}
 	for i, r := range s {
 		t.runes, t.at = append(t.runes, r), append(t.at, i)
@@ -70,7 +74,7 @@ func (r *regex) backtrack(t runeText, from int) ([]int, error) {
 
 // backtrackAll is matches for expressions that backtrack.
 func (r *regex) backtrackAll(s string, start, max int) (out [][]int, err error) {
-	t := newRuneText(s)
+	t := newRuneText(r.c, s)
 	from := utf8.RuneCountInString(s[:start])
 	for from < len(t.at) && (max == 0 || len(out) < max) {
 		m, err := r.backtrack(t, from)

@@ -20,8 +20,8 @@ import (
 // addBytes registers the functions of bytea.
 func addBytes(t table) {
 	t.puts(always(strict1(func(b []byte) int64 { return int64(len(b)) })), "length(bytea)", "octet_length(bytea)")
-	t.put("length(bytea,name)", always(try2(func(_ *call, b []byte, enc string) (int64, error) {
-		s, err := decodeText(b, enc)
+	t.put("length(bytea,name)", always(try2(func(c *call, b []byte, enc string) (int64, error) {
+		s, err := decodeText(c, b, enc)
 		return runeCount(s), err
 	})))
 	t.put("bit_length(bytea)", always(strict1(func(b []byte) int64 { return int64(len(b)) * 8 })))
@@ -32,7 +32,7 @@ func addBytes(t table) {
 		}
 		return int64(n)
 	})))
-	t.put("byteacat(bytea,bytea)", always(strict2(func(a, b []byte) []byte { return append(a[:len(a):len(a)], b...) })))
+	t.put("byteacat(bytea,bytea)", always(try2(func(c *call, a, b []byte) ([]byte, error) { return c.joinBytes(a, b), nil })))
 	t.puts(always(try3(func(_ *call, b []byte, from, n int64) ([]byte, error) { return subBytes(b, from, n, true) })),
 		"substr(bytea,int4,int4)", "substring(bytea,int4,int4)")
 	t.puts(always(try2(func(_ *call, b []byte, from int64) ([]byte, error) { return subBytes(b, from, 0, false) })),
@@ -41,11 +41,9 @@ func addBytes(t table) {
 	t.put("btrim(bytea,bytea)", always(strict2(func(b, set []byte) []byte { return trimBytes(b, set, true, true) })))
 	t.put("ltrim(bytea,bytea)", always(strict2(func(b, set []byte) []byte { return trimBytes(b, set, true, false) })))
 	t.put("rtrim(bytea,bytea)", always(strict2(func(b, set []byte) []byte { return trimBytes(b, set, false, true) })))
-	t.put("overlay(bytea,bytea,int4,int4)", always(try4(func(_ *call, b, by []byte, from, n int64) ([]byte, error) {
-		return overlayBytes(b, by, from, n)
-	})))
-	t.put("overlay(bytea,bytea,int4)", always(try3(func(_ *call, b, by []byte, from int64) ([]byte, error) {
-		return overlayBytes(b, by, from, int64(len(by)))
+	t.put("overlay(bytea,bytea,int4,int4)", always(try4(overlayBytes)))
+	t.put("overlay(bytea,bytea,int4)", always(try3(func(c *call, b, by []byte, from int64) ([]byte, error) {
+		return overlayBytes(c, b, by, from, int64(len(by)))
 	})))
 	t.put("md5(text)", always(strict1(func(s string) string { h := md5.Sum(stringBytes(s)); return gohex.EncodeToString(h[:]) })))
 	t.put("md5(bytea)", always(strict1(func(b []byte) string { h := md5.Sum(b); return gohex.EncodeToString(h[:]) })))
@@ -55,19 +53,19 @@ func addBytes(t table) {
 	t.put("sha512(bytea)", always(strict1(func(b []byte) []byte { h := sha512.Sum512(b); return h[:] })))
 	t.put("encode(bytea,text)", always(try2(encode)))
 	t.put("decode(text,text)", always(try2(decode)))
-	t.put("convert_from(bytea,name)", always(try2(func(_ *call, b []byte, enc string) (string, error) { return decodeText(b, enc) })))
-	t.put("convert_to(text,name)", always(try2(func(_ *call, s, enc string) ([]byte, error) { return encodeText(s, enc) })))
+	t.put("convert_from(bytea,name)", always(try2(decodeText)))
+	t.put("convert_to(text,name)", always(try2(encodeText)))
 	t.put("get_byte(bytea,int4)", always(try2(func(_ *call, b []byte, i int64) (int64, error) {
 		if err := inRange(i, int64(len(b))); err != nil {
 			return 0, err
 		}
 		return int64(b[i]), nil
 	})))
-	t.put("set_byte(bytea,int4,int4)", always(try3(func(_ *call, b []byte, i, v int64) ([]byte, error) {
+	t.put("set_byte(bytea,int4,int4)", always(try3(func(c *call, b []byte, i, v int64) ([]byte, error) {
 		if err := inRange(i, int64(len(b))); err != nil {
 			return nil, err
 		}
-		b = bytes.Clone(b)
+		b = c.joinBytes(b)
 		b[i] = byte(v)
 		return b, nil
 	})))
@@ -77,14 +75,14 @@ func addBytes(t table) {
 		}
 		return int64(b[i/8] >> (i % 8) & 1), nil
 	})))
-	t.put("set_bit(bytea,int8,int4)", always(try3(func(_ *call, b []byte, i, v int64) ([]byte, error) {
+	t.put("set_bit(bytea,int8,int4)", always(try3(func(c *call, b []byte, i, v int64) ([]byte, error) {
 		if err := inRange(i, int64(len(b))*8); err != nil {
 			return nil, err
 		}
 		if v != 0 && v != 1 {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "new bit must be 0 or 1")
 		}
-		b = bytes.Clone(b)
+		b = c.joinBytes(b)
 		b[i/8] = b[i/8]&^(1<<(i%8)) | byte(v)<<(i%8)
 		return b, nil
 	})))
@@ -123,7 +121,7 @@ func trimBytes(b, set []byte, left, right bool) []byte {
 	return b
 }
 
-func overlayBytes(b, by []byte, from, n int64) ([]byte, error) {
+func overlayBytes(c *call, b, by []byte, from, n int64) ([]byte, error) {
 	if from <= 0 {
 		return nil, pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
 	}
@@ -132,60 +130,84 @@ func overlayBytes(b, by []byte, from, n int64) ([]byte, error) {
 	}
 	head, _ := subBytes(b, 1, from-1, true)
 	tail, _ := subBytes(b, from+n, 0, false)
-	out := append([]byte{}, head...)
-	return append(append(out, by...), tail...), nil
+	return c.joinBytes(head, by, tail), nil
 }
 
-func encode(_ *call, b []byte, form string) (string, error) {
+// joinBytes writes parts one after the other.
+func (c *call) joinBytes(parts ...[]byte) []byte {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	b := c.text(n)
+	for _, p := range parts {
+		_, _ = b.Write(p)
+	}
+	return b.Bytes()
+}
+
+func encode(c *call, b []byte, form string) (string, error) {
 	switch strings.ToLower(form) {
 	case "hex":
-		return gohex.EncodeToString(b), nil
-	case "base64":
-		s := base64.StdEncoding.EncodeToString(b)
-		var out strings.Builder
-		for len(s) > 76 {
-			out.WriteString(s[:76])
-			out.WriteByte('\n')
-			s = s[76:]
+		t := c.text(product(2, int64(len(b))))
+		var line [256]byte
+		for len(b) > 0 {
+			n := min(len(b), len(line)/2)
+			_, _ = t.Write(line[:gohex.Encode(line[:], b[:n])])
+			b = b[n:]
 		}
-		out.WriteString(s)
-		return out.String(), nil
-	case "escape":
-		var out []byte
-		for _, c := range b {
-			switch {
-			case c == 0 || c >= 0x80:
-				out = append(out, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
-			case c == '\\':
-				out = append(out, '\\', '\\')
-			default:
-				out = append(out, c)
+		return t.String(), nil
+	case "base64":
+		t := c.text((len(b)+2)/3*4 + max(len(b)-1, 0)/57)
+		var line [76]byte
+		for len(b) > 0 {
+			n := min(len(b), 57)
+			base64.StdEncoding.Encode(line[:], b[:n])
+			_, _ = t.Write(line[:base64.StdEncoding.EncodedLen(n)])
+			if b = b[n:]; len(b) > 0 {
+				_ = t.WriteByte('\n')
 			}
 		}
-		return string(out), nil
+		return t.String(), nil
+	case "escape":
+		t := c.text(len(b))
+		for _, x := range b {
+			switch {
+			case x == 0 || x >= 0x80:
+				_, _ = t.Write([]byte{'\\', '0' + x>>6, '0' + x>>3&7, '0' + x&7})
+			case x == '\\':
+				t.WriteString(`\\`)
+			default:
+				_ = t.WriteByte(x)
+			}
+		}
+		return t.String(), nil
 	}
 	return "", pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", form)
 }
 
-func decode(_ *call, s, form string) ([]byte, error) {
+func decode(c *call, s, form string) ([]byte, error) {
 	switch strings.ToLower(form) {
 	case "hex":
+		c.meter().scratch(len(s) / 2)
 		return types.DecodeHex(s)
 	case "base64":
-		return decodeBase64(s)
+		return decodeBase64(c, s)
 	case "escape":
+		c.meter().scratch(len(s))
 		return types.DecodeEscape(s)
 	}
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", form)
 }
 
-func decodeBase64(s string) ([]byte, error) {
-	clean := strings.Map(func(r rune) rune {
+func decodeBase64(c *call, s string) ([]byte, error) {
+	out := c.text(len(s) / 4 * 3)
+	clean := c.mapped(s, func(r rune) rune {
 		if strings.ContainsRune(" \t\n\r", r) {
 			return -1
 		}
 		return r
-	}, s)
+	})
 	for i := range len(clean) {
 		c := clean[i]
 		if c == '=' {
@@ -199,12 +221,18 @@ func decodeBase64(s string) ([]byte, error) {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid symbol \"%c\" found while decoding base64 sequence", r)
 		}
 	}
-	b, err := base64.StdEncoding.DecodeString(clean)
-	if err != nil {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").
-			WithHint("Input data is missing padding, is truncated, or is otherwise corrupted.")
+	for src := stringBytes(clean); len(src) > 0; {
+		piece := src[:min(len(src), pollBytes)]
+		src = src[len(piece):]
+		dst := out.extend(base64.StdEncoding.DecodedLen(len(piece)))
+		n, err := base64.StdEncoding.Decode(dst, piece)
+		if err != nil {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").
+				WithHint("Input data is missing padding, is truncated, or is otherwise corrupted.")
+		}
+		out.cut(len(dst) - n)
 	}
-	return b, nil
+	return out.Bytes(), nil
 }
 
 // textEncoding finds an encoding by name; what is not UTF-8, Latin-1 or plain
@@ -227,51 +255,61 @@ func textEncoding(name, what string) (string, error) {
 	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s encoding name \"%s\"", what, name)
 }
 
-// plainName drops what does not count in the name of an encoding.
+// plainName drops what does not count in the name of an encoding, which is no
+// longer than names are.
 func plainName(s string) string {
-	return strings.ToUpper(strings.NewReplacer("-", "", "_", "").Replace(s))
+	var out []byte
+	for i := range len(s) {
+		if s[i] != '-' && s[i] != '_' {
+			out = append(out, s[i])
+		}
+	}
+	return strings.ToUpper(string(out))
 }
 
-func decodeText(b []byte, enc string) (string, error) {
+func decodeText(c *call, b []byte, enc string) (string, error) {
 	e, err := textEncoding(enc, "source")
 	if err != nil {
 		return "", err
 	}
 	if e == "latin1" {
-		r := make([]rune, len(b))
-		for i, c := range b {
-			r[i] = rune(c)
+		t := c.text(len(b))
+		for _, x := range b {
+			t.WriteRune(rune(x))
 		}
-		return string(r), nil
+		return t.String(), nil
 	}
-	s := string(b)
+	s := bytesString(b)
 	return s, types.CheckUTF8(s)
 }
 
-func encodeText(s, enc string) ([]byte, error) {
+func encodeText(c *call, s, enc string) ([]byte, error) {
 	e, err := textEncoding(enc, "destination")
 	if err != nil {
 		return nil, err
 	}
 	if e != "latin1" {
-		return []byte(s), nil
+		return stringBytes(s), nil
 	}
-	var b []byte
+	b := c.text(len(s))
 	for _, r := range s {
 		if r > 0xff {
 			return nil, pgerr.New(pgerr.UntranslatableCharacter, "character with byte sequence %s in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"", byteList(string(r)))
 		}
-		b = append(b, byte(r))
+		_ = b.WriteByte(byte(r))
 	}
-	return b, nil
+	return b.Bytes(), nil
 }
 
 func byteList(s string) string {
-	parts := make([]string, len(s))
+	out := ""
 	for i := range len(s) {
-		parts[i] = "0x" + gohex.EncodeToString([]byte{s[i]})
+		if i > 0 {
+			out += " "
+		}
+		out += "0x" + gohex.EncodeToString([]byte{s[i]})
 	}
-	return strings.Join(parts, " ")
+	return out
 }
 
 // addSend registers the binary output functions of the carried types.
@@ -279,6 +317,7 @@ func addSend(t table) {
 	for _, f := range fn.All() {
 		if f.Kind == fn.Scalar && len(f.Args) == 1 && f.Ret == types.ByteaOID && strings.HasSuffix(f.Name, "send") {
 			t.put(f.ID, always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
+				c.meter().scratch(outputBytes(c.types[0], a[0]))
 				return types.AppendBinary([]byte{}, c.types[0], a[0]), nil
 			})))
 		}

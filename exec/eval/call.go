@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -21,8 +22,17 @@ type call struct {
 	types []types.Type // of the arguments
 	ret   types.Type
 	n     int
-	valid []byte // strict functions: rows without a NULL argument; nil: all
-	memo  *any   // kept between calls of one node: compiled patterns and the like
+	valid []byte  // strict functions: rows without a NULL argument; nil: all
+	col   *column // the result's, where its values are of variable length
+	memo  *any    // kept between calls of one node: compiled patterns and the like
+}
+
+// meter is what the call charges; nil where there is none.
+func (c *call) meter() *meter {
+	if c == nil {
+		return nil
+	}
+	return c.a.meter()
 }
 
 // impl computes a function. For strict functions it need not care about rows
@@ -65,6 +75,11 @@ var impls = sync.OnceValue(func() table {
 	addEnums(t)
 	addSend(t)
 	addStates(t)
+	for id, m := range t {
+		if strings.Contains(id, "json") {
+			t[id] = weighed(m)
+		}
+	}
 	return t
 })
 
@@ -96,6 +111,7 @@ type callNode struct {
 	perEntry bool
 	key      arrow.ArrayData
 	cached   *vec
+	size     int64 // charged for it
 }
 
 func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *Env) (node, error) {
@@ -154,6 +170,9 @@ func (n *callNode) apply(fr *frame, args []*vec, rows int, allOne bool) (*vec, e
 	if allOne {
 		c.n = 1
 	}
+	if m := fr.a.meter(); m != nil {
+		m.what = n.f.Name
+	}
 	if n.f.Strict {
 		for i, v := range args {
 			if v.kind == kArr && v.valid == nil && v.arr.NullN() > 0 {
@@ -211,14 +230,16 @@ func (n *callNode) byDictionary(fr *frame, args []*vec) (*vec, error) {
 			}
 		}
 		sub := *fr
-		var heap arena // the result outlives this batch
-		sub.a, sub.shared = &heap, nil
+		sub.a, sub.shared = fr.a.fresh(), nil // the result outlives this batch
+		before := fr.a.meter().holds()
 		v, err := n.apply(&sub, in, d.dict.n, false)
 		if err != nil {
 			return nil, err
 		}
-		res = v.spread(nil)
-		n.key, n.cached = d.key, res
+		res = v.spread(sub.a)
+		size := fr.a.meter().holds() - before
+		fr.a.meter().keep(size - n.size)
+		n.key, n.cached, n.size = d.key, res, size
 	}
 	out, err := takeEntries(fr.a, res, vals[int32](d), d.valid, n.ret)
 	return out, err

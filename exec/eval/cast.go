@@ -231,7 +231,10 @@ func convertTypes(from, to types.Type, explicit bool) (impl, error) {
 			return "false"
 		}), nil
 	case f == types.JSONOID && t == types.JSONBOID:
-		return try1(func(_ *call, s string) (string, error) { return types.CanonicalJSONB(s) }), nil
+		return try1(func(c *call, s string) (string, error) {
+			c.parsing(types.JSONB, s)
+			return types.CanonicalJSONB(s)
+		}), nil
 	case f == types.JSONBOID && t == types.JSONOID:
 		return nil, nil
 	case f == types.JSONBOID && (t == types.BoolOID || isInt(to) || isFloat(to) || t == types.NumericOID):
@@ -290,6 +293,7 @@ func parseAs[T any](to types.Type) impl {
 	plain := to
 	plain.Prec, plain.Scale = 0, 0
 	return try1(func(c *call, s string) (T, error) {
+		c.parsing(plain, s)
 		d, err := types.ParseText(plain, s, c.env.types())
 		if err == nil && to.Prec > 0 {
 			d, err = types.ApplyMod(to, d, true)
@@ -314,7 +318,12 @@ func textCast(from, to types.Type) impl {
 		var buf []byte
 		v := args[0]
 		return each(c, func(i int) (string, error) {
-			buf = types.AppendText(buf[:0], from, v.datum(from, i), env)
+			c.boxed(v, i)
+			d := v.datum(from, i)
+			if n := outputBytes(from, d); n > cap(buf) {
+				c.meter().charge(int64(n))
+			}
+			buf = types.AppendText(buf[:0], from, d, env)
 			s := bytesString(buf)
 			if clip {
 				s = types.TruncateName(s)

@@ -40,8 +40,7 @@ func arrayCast(from, to types.Type, explicit bool) (impl, error) {
 		}
 		kids := array.NewSlice(list.ListValues(), base, base+int64(off[n]))
 		v := fromArrow(nil, kids)
-		var heap arena
-		fr := &frame{ctx: c.ctx, env: c.env, a: &heap, n: kids.Len(), nested: []*vec{v}}
+		fr := &frame{ctx: c.ctx, env: c.env, a: c.a.fresh(), n: kids.Len(), nested: []*vec{v}}
 		out := nullVec(0)
 		if fr.n > 0 {
 			var err error
@@ -49,12 +48,12 @@ func arrayCast(from, to types.Type, explicit bool) (impl, error) {
 				return nil, err
 			}
 		}
-		arr, err := out.spread(nil).toArrow(te)
+		arr, err := out.spread(fr.a).toArrow(te)
 		if err != nil {
 			return nil, err
 		}
 		if d, ok := arr.(*array.Dictionary); ok {
-			if arr, err = plainStrings(d); err != nil {
+			if arr, err = plainStrings(c.a, d); err != nil {
 				return nil, err
 			}
 		}
@@ -69,8 +68,8 @@ func arrayCast(from, to types.Type, explicit bool) (impl, error) {
 }
 
 // plainStrings writes a dictionary out: elements of lists are not encoded.
-func plainStrings(d *array.Dictionary) (arrow.Array, error) {
-	b := array.NewStringBuilder(memory.DefaultAllocator)
+func plainStrings(a *arena, d *array.Dictionary) (arrow.Array, error) {
+	b := array.NewStringBuilder(a.allocator())
 	v := fromArrow(nil, d)
 	b.Reserve(v.n)
 	for i := range v.n {
@@ -114,8 +113,7 @@ func recordCast(from, to types.Type, explicit bool) (impl, error) {
 			v := fromArrow(nil, s.Field(i))
 			if convs[i] != nil {
 				n := &castNode{arg: &nestedNode{}, from: from.Rec.Fields[i].Type, to: to.Rec.Fields[i].Type, conv: convs[i]}
-				var heap arena
-				out, err := n.eval(&frame{ctx: c.ctx, env: c.env, a: &heap, n: v.n, nested: []*vec{v}})
+				out, err := n.eval(&frame{ctx: c.ctx, env: c.env, a: c.a.fresh(), n: v.n, nested: []*vec{v}})
 				if err != nil {
 					return nil, err
 				}
@@ -123,12 +121,12 @@ func recordCast(from, to types.Type, explicit bool) (impl, error) {
 			}
 			kids[i] = v
 		}
-		return structVec(to, kids, c.valid, s.Len())
+		return structVec(c.a, to, kids, c.valid, s.Len())
 	}, nil
 }
 
 // structVec makes a column of rows of their fields.
-func structVec(t types.Type, kids []*vec, valid []byte, n int) (*vec, error) {
+func structVec(a *arena, t types.Type, kids []*vec, valid []byte, n int) (*vec, error) {
 	dt, ok := t.Arrow().(*arrow.StructType)
 	if !ok {
 		return nil, pgerr.Internal("%s is not a row type", t)
@@ -139,12 +137,12 @@ func structVec(t types.Type, kids []*vec, valid []byte, n int) (*vec, error) {
 		if t.Rec != nil && i < len(t.Rec.Fields) {
 			ft = t.Rec.Fields[i].Type
 		}
-		arr, err := k.spread(nil).toArrow(ft)
+		arr, err := k.spread(a.fresh()).toArrow(ft)
 		if err != nil {
 			return nil, err
 		}
 		if d, ok := arr.(*array.Dictionary); ok {
-			if arr, err = plainStrings(d); err != nil {
+			if arr, err = plainStrings(a, d); err != nil {
 				return nil, err
 			}
 		}

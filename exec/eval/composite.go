@@ -34,7 +34,7 @@ func (n *arrayNode) eval(fr *frame) (*vec, error) {
 		}
 		vs[i] = v
 	}
-	b := array.NewBuilder(memory.DefaultAllocator, n.typ.Arrow()).(*array.ListBuilder)
+	b := array.NewBuilder(fr.a.allocator(), n.typ.Arrow()).(*array.ListBuilder)
 	b.Reserve(fr.n)
 	for i := range fr.n {
 		b.Append(true)
@@ -66,7 +66,7 @@ func (n *rowNode) eval(fr *frame) (*vec, error) {
 		}
 		kids[i] = fr.a.detach(v)
 	}
-	return structVec(n.typ, kids, nil, fr.n)
+	return structVec(fr.a, n.typ, kids, nil, fr.n)
 }
 
 // fieldNode is (row).field.
@@ -209,7 +209,7 @@ func (n *subscriptNode) eval(fr *frame) (*vec, error) {
 func (n *subscriptNode) sliced(fr *frame, list *array.List, row func(int) int, idx, up *vec, base int64) (*vec, error) {
 	off := make([]int32, fr.n+1)
 	var take []int32
-	valid := make([]byte, (fr.n+7)/8)
+	valid := fr.a.lasting((fr.n + 7) / 8)
 	nulls := 0
 	for i := range fr.n {
 		r := row(i)
@@ -225,13 +225,14 @@ func (n *subscriptNode) sliced(fr *frame, list *array.List, row func(int) int, i
 			if up != nil {
 				hi = min(hi, intAt(up, i)-base+1)
 			}
+			fr.a.meter().charge(4 * max(hi-lo, 0))
 			for k := lo; k < hi; k++ {
 				take = append(take, int32(from+k))
 			}
 		}
 		off[i+1] = int32(len(take))
 	}
-	kids, err := takeArrow(list.ListValues(), take)
+	kids, err := takeArrow(fr.a, list.ListValues(), take)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +266,7 @@ func (n *predictNode) eval(fr *frame) (*vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		if cols[i], err = fr.a.detach(v.spread(nil)).toArrow(n.e.Args[i].Type()); err != nil {
+		if cols[i], err = fr.a.detach(v.spread(fr.a)).toArrow(n.e.Args[i].Type()); err != nil {
 			return nil, err
 		}
 	}

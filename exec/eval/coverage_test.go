@@ -18,7 +18,7 @@ func TestEveryFunctionIsImplemented(t *testing.T) {
 				t.Errorf("no implementation of %s", f.ID)
 			}
 		case fn.SetReturning:
-			if setImpls()[f.ID] == nil {
+			if setImpls()[f.ID] == nil && listMakers[f.ID] == nil {
 				t.Errorf("no implementation of %s", f.ID)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -16,6 +17,9 @@ import (
 type Env struct {
 	Types  *types.Env    // time zone, date style, the transaction's clock; nil is types.DefaultEnv
 	Params []types.Datum // $1 …, already of the parameters' types
+	// Pool is the statement's: programs charge it for what their values take.
+	// Without one a program has little.
+	Pool *mem.Pool
 	// Host is nil where nothing asks for a session or a catalog; functions that
 	// need one then fail with 0A000.
 	Host Host
@@ -81,6 +85,14 @@ type AdvisoryMode struct{ Shared, Xact, Try bool }
 // Signaller is a Host that can cancel and terminate other sessions.
 type Signaller interface {
 	Signal(pid int32, terminate bool) (bool, error)
+}
+
+// meter makes the meter of a program.
+func (e *Env) meter() meter {
+	if e.Pool == nil {
+		return meter{limit: ownLimit}
+	}
+	return meter{pool: e.Pool}
 }
 
 func (e *Env) types() *types.Env {

@@ -23,6 +23,7 @@ type Filter struct {
 	conds []condition
 	env   *Env
 	a     arena
+	m     meter
 	bufs  [2][]int32
 }
 
@@ -46,7 +47,8 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *Env) (*Filter, erro
 			c.ord[col.ID] = i
 		}
 	}
-	f := &Filter{env: env}
+	f := &Filter{env: env, m: env.meter()}
+	f.a.m = &f.m
 	for _, e := range flatten(conds) {
 		root, err := c.compile(e)
 		if err != nil {
@@ -74,10 +76,12 @@ func flatten(conds []expr.Expr) []expr.Expr {
 
 // Select gives the batch narrowed to the rows that pass; the same batch where
 // all do.
-func (f *Filter) Select(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
+func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	defer f.m.catch(b.Rows(), &err)
+	f.m.begin(ctx)
 	f.a.reset()
 	sel, n := b.Sel, b.Rows()
 	own := 0

@@ -1,9 +1,6 @@
 package eval
 
 import (
-	"strings"
-
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -11,14 +8,28 @@ import (
 // addFormat registers format() and the to_char family.
 func addFormat(t table) {
 	t.puts(always(loose(format)), "format(text)", "format(text,any)")
-	t.put("to_char(numeric,text)", always(try2(func(_ *call, d types.Decimal, f string) (string, error) {
+	t.put("to_char(numeric,text)", always(try2(func(c *call, d types.Decimal, f string) (string, error) {
+		c.picture(f)
 		return types.FormatNumeric(f, d)
 	})))
-	t.put("to_char(int4,text)", always(try2(func(_ *call, v int64, f string) (string, error) { return types.FormatInt(f, types.Int4OID, v) })))
-	t.put("to_char(int8,text)", always(try2(func(_ *call, v int64, f string) (string, error) { return types.FormatInt(f, types.Int8OID, v) })))
-	t.put("to_char(float4,text)", always(try2(func(_ *call, v float64, f string) (string, error) { return types.FormatFloat(f, v, 32) })))
-	t.put("to_char(float8,text)", always(try2(func(_ *call, v float64, f string) (string, error) { return types.FormatFloat(f, v, 64) })))
-	t.put("to_number(text,text)", always(try2(func(_ *call, s, f string) (types.Decimal, error) {
+	t.put("to_char(int4,text)", always(try2(func(c *call, v int64, f string) (string, error) {
+		c.picture(f)
+		return types.FormatInt(f, types.Int4OID, v)
+	})))
+	t.put("to_char(int8,text)", always(try2(func(c *call, v int64, f string) (string, error) {
+		c.picture(f)
+		return types.FormatInt(f, types.Int8OID, v)
+	})))
+	t.put("to_char(float4,text)", always(try2(func(c *call, v float64, f string) (string, error) {
+		c.picture(f)
+		return types.FormatFloat(f, v, 32)
+	})))
+	t.put("to_char(float8,text)", always(try2(func(c *call, v float64, f string) (string, error) {
+		c.picture(f)
+		return types.FormatFloat(f, v, 64)
+	})))
+	t.put("to_number(text,text)", always(try2(func(c *call, s, f string) (types.Decimal, error) {
+		c.picture(f)
 		d, ok, err := types.ParseNumberFormat(s, f)
 		if err == nil && !ok {
 			err = errNull
@@ -26,18 +37,33 @@ func addFormat(t table) {
 		return d, err
 	})))
 	t.put("to_char(timestamp,text)", always(try2(func(c *call, v int64, f string) (string, error) {
+		c.picture(f)
 		return orNull(types.FormatTimestamp(f, v, nil))
 	})))
 	t.put("to_char(timestamptz,text)", always(try2(func(c *call, v int64, f string) (string, error) {
+		c.picture(f)
 		return orNull(types.FormatTimestamp(f, v, c.env.location()))
 	})))
 	t.put("to_char(interval,text)", always(try2(func(c *call, v types.Interval, f string) (string, error) {
+		c.picture(f)
 		return orNull(types.FormatInterval(f, v))
 	})))
 	t.put("to_timestamp(text,text)", always(try2(func(c *call, s, f string) (int64, error) {
+		c.picture(f)
 		return types.ParseTimestampFormat(s, f, c.env.location())
 	})))
-	t.put("to_date(text,text)", always(try2(func(c *call, s, f string) (int64, error) { return types.ParseDateFormat(s, f) })))
+	t.put("to_date(text,text)", always(try2(func(c *call, s, f string) (int64, error) {
+		c.picture(f)
+		return types.ParseDateFormat(s, f)
+	})))
+}
+
+// picture charges and counts what reading a format of to_char and the like
+// takes: a node for each of its parts, and a result about as long.
+func (c *call) picture(f string) {
+	const node = 64
+	c.meter().scratch(node * len(f))
+	c.meter().poll(node * len(f))
 }
 
 func orNull(s string, ok bool, err error) (string, error) {
@@ -53,7 +79,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 		return nil, nil
 	}
 	f := a[0].(string)
-	var b strings.Builder
+	b := c.text(len(f))
 	next := 1 // argument the next specifier takes
 	param := func(s string, what string) error { return pgerr.New(pgerr.InvalidParameterValue, s, what) }
 	short := func() error {
@@ -79,7 +105,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 	}
 	for i := 0; i < len(f); {
 		if f[i] != '%' {
-			b.WriteByte(f[i])
+			_ = b.WriteByte(f[i])
 			i++
 			continue
 		}
@@ -88,7 +114,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 			return nil, short()
 		}
 		if f[i] == '%' {
-			b.WriteByte('%')
+			_ = b.WriteByte('%')
 			i++
 			continue
 		}
@@ -136,7 +162,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 			if d != nil {
 				v, ok := d.(int64)
 				if !ok {
-					p, err := types.ParseInt(types.Int4OID, types.TextOf(ty, d, c.env.types()))
+					p, err := types.ParseInt(types.Int4OID, c.textOf(ty, d))
 					if err != nil {
 						return nil, err
 					}
@@ -183,21 +209,21 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 		case d == nil && kind == 'L':
 			s = "NULL"
 		case d != nil:
-			s = types.TextOf(ty, d, c.env.types())
+			s = c.textOf(ty, d)
 			switch kind {
 			case 'I':
-				s = parse.QuoteName(s)
+				s = c.quoteName(s)
 			case 'L':
-				s = quoteLiteral(s)
+				s = c.quoteLiteral(s)
 			}
 		}
 		fill := max(0, int64(width)-runeCount(s))
 		if !left {
-			b.WriteString(strings.Repeat(" ", int(fill)))
+			b.Repeat(" ", fill)
 		}
 		b.WriteString(s)
 		if left {
-			b.WriteString(strings.Repeat(" ", int(fill)))
+			b.Repeat(" ", fill)
 		}
 	}
 	return b.String(), nil

@@ -23,24 +23,24 @@ func addPatterns(t table) {
 	}
 	t.puts(always(likeBytes(false)), "bytealike(bytea,bytea)", "like(bytea,bytea)")
 	t.puts(always(likeBytes(true)), "byteanlike(bytea,bytea)", "notlike(bytea,bytea)")
-	t.put("like_escape(text,text)", always(try2(func(_ *call, p, e string) (string, error) { return likeEscape(p, e) })))
-	t.put("like_escape(bytea,bytea)", always(try2(func(_ *call, p, e []byte) ([]byte, error) {
+	t.put("like_escape(text,text)", always(try2(likeEscape)))
+	t.put("like_escape(bytea,bytea)", always(try2(func(c *call, p, e []byte) ([]byte, error) {
 		if len(e) > 1 {
 			return nil, errEscape()
 		}
-		var out []byte
+		out := c.text(len(p))
 		for i := 0; i < len(p); i++ {
 			switch {
 			case len(e) == 1 && p[i] == e[0] && e[0] != '\\' && i+1 < len(p):
 				i++
-				out = append(out, '\\', p[i])
+				_, _ = out.Write([]byte{'\\', p[i]})
 			case p[i] == '\\' && !(len(e) == 1 && e[0] == '\\'):
-				out = append(out, '\\', '\\')
+				out.WriteString(`\\`)
 			default:
-				out = append(out, p[i])
+				_ = out.WriteByte(p[i])
 			}
 		}
-		return out, nil
+		return out.Bytes(), nil
 	})))
 }
 
@@ -294,6 +294,7 @@ func (c *call) pattern(p string, fold, bytes bool) *likePattern {
 	if l, ok := (*c.memo).(*likePattern); ok && l.source == p {
 		return l
 	}
+	c.meter().scratch(64 * len(p))
 	l := compileLike(strings.Clone(p), fold, bytes)
 	*c.memo = l
 	return l
@@ -316,10 +317,16 @@ func likeImpl(fold, not bool) impl {
 			if !p.one {
 				l = c.pattern(p.str(i), fold, false)
 			}
-			ok, err := l.match(s.str(i))
+			x := s.str(i)
+			if fold {
+				c.meter().scratch(len(x))
+			}
+			ok, err := l.match(x)
 			if err != nil {
 				return nil, err
 			}
+			c.meter().poll(len(x))
+			c.rowDone()
 			out[i] = b2u(ok) ^ flip
 		}
 		return boolVec(out, c.valid), nil
@@ -339,19 +346,19 @@ func errEscape() error {
 }
 
 // likeEscape rewrites a pattern to the escape character \.
-func likeEscape(p, e string) (string, error) {
+func likeEscape(c *call, p, e string) (string, error) {
 	if utf8.RuneCountInString(e) > 1 {
 		return "", errEscape()
 	}
 	if e == `\` {
 		return p, nil
 	}
-	var b strings.Builder
+	b := c.text(len(p))
 	esc := false
 	for _, r := range p {
 		switch {
 		case e != "" && string(r) == e && !esc:
-			b.WriteByte('\\')
+			_ = b.WriteByte('\\')
 			esc = true
 			continue
 		case r == '\\' && !esc:

@@ -34,6 +34,7 @@ type regex struct {
 	split  *regexp.Regexp
 	groups int
 	global bool
+	c      *call // the call that uses it
 }
 
 func errRegex(format string, args ...any) error {
@@ -85,7 +86,7 @@ func compileRegex(pattern, flags string) (*regex, error) {
 // match tells whether there is a match in s.
 func (r *regex) match(s string) (bool, error) {
 	if r.back != nil {
-		m, err := r.backtrack(newRuneText(s), 0)
+		m, err := r.backtrack(newRuneText(r.c, s), 0)
 		return m != nil, err
 	}
 	return r.re.MatchString(s), nil
@@ -94,7 +95,7 @@ func (r *regex) match(s string) (bool, error) {
 // first gives the first match in s and its groups, as regexp does.
 func (r *regex) first(s string) ([]int, error) {
 	if r.back != nil {
-		return r.backtrack(newRuneText(s), 0)
+		return r.backtrack(newRuneText(r.c, s), 0)
 	}
 	return r.find(s), nil
 }

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -17,6 +18,7 @@ type Program struct {
 	typ  types.Type
 	env  *Env
 	a    arena
+	m    meter
 	fr   frame
 	// col is the ordinal of the input column that the expression is, else -1.
 	col int
@@ -99,7 +101,8 @@ func Compile(e expr.Expr, in []plan.Column, env *Env) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{root: root, typ: e.Type(), env: env, col: -1}
+	p := &Program{root: root, typ: e.Type(), env: env, m: env.meter(), col: -1}
+	p.a.m = &p.m
 	if cn, ok := root.(*colNode); ok {
 		p.col = cn.ord
 	}
@@ -113,6 +116,7 @@ func (p *Program) run(ctx context.Context, b *batch.Batch) (*vec, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	p.m.begin(ctx)
 	p.a.reset()
 	cols := p.fr.cols
 	clear(cols)
@@ -126,9 +130,16 @@ func (p *Program) run(ctx context.Context, b *batch.Batch) (*vec, error) {
 	return p.root.eval(&p.fr)
 }
 
+// start is run for a caller that has its own meter.
+func (p *Program) start(ctx context.Context, b *batch.Batch) (v *vec, err error) {
+	defer p.m.catch(b.Rows(), &err)
+	return p.run(ctx, b)
+}
+
 // Eval computes the expression for the rows of b that count: row i of the
 // result is for the i-th of them. The result is immutable and may be kept.
-func (p *Program) Eval(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+func (p *Program) Eval(ctx context.Context, b *batch.Batch) (out arrow.Array, err error) {
+	defer p.m.catch(b.Rows(), &err)
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
@@ -136,11 +147,12 @@ func (p *Program) Eval(ctx context.Context, b *batch.Batch) (arrow.Array, error)
 	if err != nil {
 		return nil, err
 	}
-	return p.a.detach(v.spread(nil)).toArrow(p.typ)
+	return p.a.detach(v.spread(&p.a)).toArrow(p.typ)
 }
 
 // EvalScratch is Eval with a result that is valid until the next call only.
-func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error) {
+func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (out arrow.Array, err error) {
+	defer p.m.catch(b.Rows(), &err)
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
@@ -165,6 +177,13 @@ func ConstantContext(ctx context.Context, e expr.Expr, env *Env) (types.Datum, e
 	if err != nil {
 		return nil, err
 	}
+	return p.constant(ctx)
+}
+
+// constant gives the value of a program without columns, which is not used
+// again: what it charged stays charged for the value.
+func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
+	defer p.m.catch(1, &err)
 	v, err := p.run(ctx, batch.New(nil, 1))
 	if err != nil {
 		return nil, err
@@ -172,19 +191,40 @@ func ConstantContext(ctx context.Context, e expr.Expr, env *Env) (types.Datum, e
 	return cloneDatum(v.datum(p.typ, 0)), nil
 }
 
-// cloneDatum copies what may lie in an arena.
+// cloneDatum copies what may lie in an arena, where it is little of it.
 func cloneDatum(d types.Datum) types.Datum {
 	switch x := d.(type) {
 	case string:
-		return string(append([]byte(nil), x...))
+		if len(x) < arenaFirst {
+			return strings.Clone(x)
+		}
 	case []byte:
-		return append([]byte{}, x...)
+		if len(x) < arenaFirst {
+			return append([]byte{}, x...)
+		}
 	}
 	return d
 }
 
-// Folder evaluates constant expressions for the optimiser.
+// Folder evaluates constant expressions for the optimiser. It gives up on what
+// takes much memory or time: that is left to the execution, which charges for it
+// and can be cancelled.
 type Folder struct{ Env *Env }
 
+const (
+	foldBytes = 1 << 20
+	foldWork  = 16 << 20
+)
+
 // Fold implements planner/opt's Folder.
-func (f Folder) Fold(e expr.Expr) (types.Datum, error) { return Constant(e, f.Env) }
+func (f Folder) Fold(e expr.Expr) (types.Datum, error) {
+	if c, ok := e.(*expr.Const); ok {
+		return c.Val, nil
+	}
+	p, err := Compile(e, nil, f.Env)
+	if err != nil {
+		return nil, err
+	}
+	p.m = meter{limit: foldBytes, left: foldWork}
+	return p.constant(context.Background())
+}

@@ -21,6 +21,7 @@ type Programs struct {
 	total bool
 	env   *Env
 	a     arena
+	m     meter
 	fr    frame
 	share []*vec
 	out   []arrow.Array
@@ -39,7 +40,8 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *Env) (p *Programs, at []i
 			c.ord[col.ID] = i
 		}
 	}
-	p = &Programs{env: env, total: true}
+	p = &Programs{env: env, m: env.meter(), total: true}
+	p.a.m = &p.m
 	known := map[string]int{}
 	at = make([]int, len(es))
 	for i, e := range es {
@@ -81,10 +83,12 @@ func (p *Programs) Total() bool { return p.total }
 
 // EvalScratch computes the expressions for the rows of b that count. The
 // results are valid until the next call.
-func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) ([]arrow.Array, error) {
+func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) (out []arrow.Array, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	defer p.m.catch(b.Rows(), &err)
+	p.m.begin(ctx)
 	p.a.reset()
 	clear(p.share)
 	cols := p.fr.cols

@@ -3,22 +3,43 @@ package eval
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // quoteLiteral is quote_literal(): E'…' where there are backslashes.
-func quoteLiteral(s string) string {
-	q := "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(s) + "'"
-	if strings.Contains(s, `\`) {
-		return "E" + q
+func (c *call) quoteLiteral(s string) string {
+	slashes := strings.Count(s, `\`)
+	b := c.text(len(s) + strings.Count(s, "'") + slashes + 3)
+	if slashes > 0 {
+		b.WriteString("E")
 	}
-	return q
+	b.WriteString("'")
+	for len(s) > 0 {
+		i := strings.IndexAny(s, `'\`)
+		if i < 0 {
+			b.WriteString(s)
+			break
+		}
+		b.WriteString(s[:i+1])
+		b.WriteString(s[i : i+1])
+		s = s[i+1:]
+	}
+	b.WriteString("'")
+	return b.String()
+}
+
+// quoteName is quote_ident().
+func (c *call) quoteName(s string) string {
+	c.meter().scratch(2*len(s) + 2)
+	return parse.QuoteName(s)
 }
 
 // parseIdent is parse_ident(): the parts of a qualified identifier.
 func parseIdent(c *call, a []types.Datum) (types.Datum, error) {
 	s, strict := a[0].(string), a[1].(bool)
+	c.meter().scratch(64 * len(s))
 	fail := func() error {
 		return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s)
 	}

@@ -29,18 +29,18 @@ func addRegexp(t table) {
 	t.put("regexp_match(text,text,text)", always(loose(regexpMatch)))
 	t.put("substring(text,text)", always(try2(func(c *call, s, p string) (string, error) { return regexSubstring(c, s, p) })))
 	t.put("substring(text,text,text)", always(try3(func(c *call, s, p, e string) (string, error) {
-		q, err := similarToRegex(p, &e)
+		q, err := similarToRegex(c, p, &e)
 		if err != nil {
 			return "", err
 		}
 		return regexSubstring(c, s, q)
 	})))
-	t.put("similar_to_escape(text)", always(try1(func(_ *call, p string) (string, error) {
+	t.put("similar_to_escape(text)", always(try1(func(c *call, p string) (string, error) {
 		e := `\`
-		return similarToRegex(p, &e)
+		return similarToRegex(c, p, &e)
 	})))
-	t.put("similar_to_escape(text,text)", always(try2(func(_ *call, p, e string) (string, error) { return similarToRegex(p, &e) })))
-	t.put("similar_escape(text,text)", always(loose(func(_ *call, a []types.Datum) (types.Datum, error) {
+	t.put("similar_to_escape(text,text)", always(try2(func(c *call, p, e string) (string, error) { return similarToRegex(c, p, &e) })))
+	t.put("similar_escape(text,text)", always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
 			return nil, nil
 		}
@@ -48,7 +48,7 @@ func addRegexp(t table) {
 		if a[1] != nil {
 			e = a[1].(string)
 		}
-		return orNil(similarToRegex(a[0].(string), &e))
+		return orNil(similarToRegex(c, a[0].(string), &e))
 	})))
 	t.put("regexp_replace(text,text,text)", always(try3(func(c *call, s, p, by string) (string, error) {
 		r, err := c.regex(p, "")
@@ -109,14 +109,19 @@ func orNil(s string, err error) (types.Datum, error) {
 func (c *call) regex(p, flags string) (*regex, error) {
 	if c.memo != nil {
 		if r, ok := (*c.memo).(*regex); ok && r.source == p && r.flags == flags {
+			r.c = c
 			return r, nil
 		}
 	}
 	r, err := compileRegex(strings.Clone(p), strings.Clone(flags))
-	if err == nil && c.memo != nil {
+	if err != nil {
+		return nil, err
+	}
+	r.c = c
+	if c.memo != nil {
 		*c.memo = r
 	}
-	return r, err
+	return r, nil
 }
 
 // regexNoG refuses the option g, which makes no sense for most functions.
@@ -269,7 +274,6 @@ func (r *regex) from(s string, at int) []int {
 
 // replace replaces match n (0: all) found from byte offset start on.
 func (r *regex) replace(s, by string, start, n int) (string, error) {
-	var b strings.Builder
 	ms, err := r.matches(s, start, n)
 	if err != nil {
 		return "", err
@@ -280,12 +284,13 @@ func (r *regex) replace(s, by string, start, n int) (string, error) {
 		}
 		ms = ms[n-1:]
 	}
+	b := r.c.text(len(s))
 	at := 0
 	for _, m := range ms {
 		b.WriteString(s[at:m[0]])
 		for i := 0; i < len(by); i++ {
 			if by[i] != '\\' || i+1 == len(by) {
-				b.WriteByte(by[i])
+				_ = b.WriteByte(by[i])
 				continue
 			}
 			i++
@@ -297,10 +302,10 @@ func (r *regex) replace(s, by string, start, n int) (string, error) {
 					b.WriteString(s[m[2*g]:m[2*g+1]])
 				}
 			case c == '\\':
-				b.WriteByte('\\')
+				_ = b.WriteByte('\\')
 			default:
-				b.WriteByte('\\')
-				b.WriteByte(c)
+				_ = b.WriteByte('\\')
+				_ = b.WriteByte(c)
 			}
 		}
 		at = m[1]
@@ -461,7 +466,7 @@ func regexpSplit(compile func(p, f, name string) (*regex, error), a []types.Datu
 
 // similarToRegex turns a pattern of SIMILAR TO into a regular expression.
 // esc is the escape character, "" for none.
-func similarToRegex(p string, esc *string) (string, error) {
+func similarToRegex(c *call, p string, esc *string) (string, error) {
 	e := rune(-1)
 	if *esc != "" {
 		if utf8.RuneCountInString(*esc) > 1 {
@@ -469,7 +474,7 @@ func similarToRegex(p string, esc *string) (string, error) {
 		}
 		e, _ = utf8.DecodeRuneInString(*esc)
 	}
-	var b strings.Builder
+	b := c.text(2 * len(p))
 	b.WriteString("^(?:")
 	escaped, inClass := false, false
 	quotes := 0
@@ -490,13 +495,13 @@ func similarToRegex(p string, esc *string) (string, error) {
 				continue
 			}
 			// the meaning of escapes such as \d is kept from the pattern
-			b.WriteByte('\\')
+			_ = b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == e:
 			escaped = true
 		case inClass:
 			if r == '\\' {
-				b.WriteByte('\\')
+				_ = b.WriteByte('\\')
 			}
 			b.WriteRune(r)
 			if r == ']' {
@@ -508,11 +513,11 @@ func similarToRegex(p string, esc *string) (string, error) {
 		case r == '%':
 			b.WriteString(".*")
 		case r == '_':
-			b.WriteByte('.')
+			_ = b.WriteByte('.')
 		case r == '(':
 			b.WriteString("(?:")
 		case r == '\\' || r == '.' || r == '^' || r == '$':
-			b.WriteByte('\\')
+			_ = b.WriteByte('\\')
 			b.WriteRune(r)
 		default:
 			b.WriteRune(r)

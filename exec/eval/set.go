@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -27,6 +26,7 @@ import (
 // Rows are made as they are asked for: generate_series(1, 1e9) needs no memory.
 type Sets struct {
 	calls []*setCall
+	m     meter
 	outer bool
 	n     int // input rows
 	row   int // current input row
@@ -39,10 +39,13 @@ type setCall struct {
 	call plan.SetCall
 	args []*Program
 	env  *Env
+	m    *meter
+	read listMaker // where set, instead of impl
 	impl setMaker
 	vals []*vec
 	at   []types.Type
 	gen  generator
+	rows int64 // charged for what gen has still to give
 	done bool
 	cols []array.Builder
 }
@@ -63,12 +66,12 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (
 	if env == nil {
 		env = &Env{}
 	}
-	s := &Sets{outer: outer}
+	s := &Sets{m: env.meter(), outer: outer}
 	for _, call := range calls {
-		sc := &setCall{call: call, env: env}
+		sc := &setCall{call: call, env: env, m: &s.m}
 		if call.Fn.Kind == fn.SetReturning {
-			sc.impl = setImpls()[call.Fn.ID]
-			if sc.impl == nil {
+			sc.read, sc.impl = listMakers[call.Fn.ID], setImpls()[call.Fn.ID]
+			if sc.read == nil && sc.impl == nil {
 				return nil, pgerr.Unsupported("function %s is not supported", call.Fn.Name)
 			}
 		} else {
@@ -83,7 +86,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (
 			sc.at = append(sc.at, e.Type())
 		}
 		for _, col := range call.Cols {
-			sc.cols = append(sc.cols, array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow()))
+			sc.cols = append(sc.cols, array.NewBuilder(&s.m, col.Type.Arrow()))
 		}
 		s.calls = append(s.calls, sc)
 	}
@@ -91,12 +94,12 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (
 }
 
 // Start begins a batch. The batch must not change until Next gave io.EOF.
-func (s *Sets) Start(ctx context.Context, b *batch.Batch) error {
+func (s *Sets) Start(ctx context.Context, b *batch.Batch) (err error) {
 	s.n, s.row, s.in = b.Rows(), 0, false
 	for _, c := range s.calls {
 		c.vals = c.vals[:0]
 		for _, p := range c.args {
-			v, err := p.run(ctx, b)
+			v, err := p.start(ctx, b)
 			if err != nil {
 				return err
 			}
@@ -113,6 +116,8 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 	if err := ctx.Err(); err != nil {
 		return nil, nil, nil, err
 	}
+	defer s.m.catch(1, &err)
+	s.m.begin(ctx)
 	for len(parents) < max && s.row < s.n {
 		if !s.in {
 			s.ord = 0
@@ -184,9 +189,16 @@ type empty struct{}
 func (empty) next(context.Context, int, []array.Builder) (int, error) { return 0, nil }
 
 func (c *setCall) start(row int) error {
-	args := make([]types.Datum, len(c.vals))
 	c.gen, c.done = empty{}, false
+	c.m.keep(-c.rows)
+	c.rows = 0
+	if c.read != nil {
+		c.gen = c.read(c, row)
+		return nil
+	}
+	args := make([]types.Datum, len(c.vals))
 	for i, v := range c.vals {
+		c.holds(boxedBytes * listLen(v.arr, v.at(row)))
 		args[i] = v.datum(c.at[i], row)
 		if args[i] == nil && c.call.Fn.Strict {
 			return nil
@@ -202,6 +214,50 @@ func (c *setCall) start(row int) error {
 	return nil
 }
 
+// holds charges n bytes for as long as the call gives rows of one input row.
+func (c *setCall) holds(n int) {
+	c.m.charge(int64(n))
+	c.m.keep(int64(n))
+	c.rows += int64(n)
+}
+
+// listMaker starts a call whose argument is read where it lies.
+type listMaker func(c *setCall, row int) generator
+
+var listMakers = map[string]listMaker{"unnest(anyarray)": unnest}
+
+// unnest gives the elements of a list.
+func unnest(c *setCall, row int) generator {
+	v := c.vals[0]
+	l, ok := v.arr.(*array.List)
+	if !ok || v.null(row) {
+		return empty{}
+	}
+	g := &elementsOf{of: l.ListValues(), rowsOf: rowsOf{t: c.colTypes()}}
+	g.elem, _ = c.at[0].Elem()
+	g.from, g.to = l.ValueOffsets(v.at(row))
+	return g
+}
+
+// elementsOf is a generator of a list's elements.
+type elementsOf struct {
+	rowsOf
+	of       arrow.Array
+	elem     types.Type
+	from, to int64
+}
+
+func (g *elementsOf) next(_ context.Context, max int, out []array.Builder) (int, error) {
+	n := min(int64(max), g.to-g.from)
+	for i := g.from; i < g.from+n; i++ {
+		if err := g.give(types.DatumAt(g.elem, g.of, int(i)), out); err != nil {
+			return 0, err
+		}
+	}
+	g.from += n
+	return int(n), nil
+}
+
 // rowsOf is a generator of rows that are there: values of the only column, or
 // Rows for several.
 type rowsOf struct {
@@ -212,37 +268,46 @@ type rowsOf struct {
 func (g *rowsOf) next(_ context.Context, max int, out []array.Builder) (int, error) {
 	n := min(max, len(g.rows))
 	for _, d := range g.rows[:n] {
-		if len(out) == 1 {
-			if r, ok := d.(types.Row); ok && g.t[0].OID != types.RecordOID && len(r) == 1 {
-				d = r[0]
-			}
-			if err := types.AppendDatum(out[0], g.t[0], d); err != nil {
-				return 0, err
-			}
-			continue
-		}
-		r, ok := d.(types.Row)
-		for i, b := range out {
-			var x types.Datum
-			if ok && i < len(r) {
-				x = r[i]
-			}
-			if err := types.AppendDatum(b, g.t[i], x); err != nil {
-				return 0, err
-			}
+		if err := g.give(d, out); err != nil {
+			return 0, err
 		}
 	}
 	g.rows = g.rows[n:]
 	return n, nil
 }
 
+// give appends one row.
+func (g *rowsOf) give(d types.Datum, out []array.Builder) error {
+	r, ok := d.(types.Row)
+	if len(out) == 1 {
+		if ok && g.t[0].OID != types.RecordOID && len(r) == 1 {
+			d = r[0]
+		}
+		return types.AppendDatum(out[0], g.t[0], d)
+	}
+	for i, b := range out {
+		var x types.Datum
+		if ok && i < len(r) {
+			x = r[i]
+		}
+		if err := types.AppendDatum(b, g.t[i], x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // list makes a generator of rows that are there.
 func (c *setCall) list(rows []types.Datum) generator {
-	g := &rowsOf{rows: rows}
+	return &rowsOf{rows: rows, t: c.colTypes()}
+}
+
+func (c *setCall) colTypes() []types.Type {
+	var out []types.Type
 	for _, col := range c.call.Cols {
-		g.t = append(g.t, col.Type)
+		out = append(out, col.Type)
 	}
-	return g
+	return out
 }
 
 // scalarAsSet is a plain function in FROM: one row.
@@ -271,11 +336,14 @@ func scalarAsSet(env *Env) setMaker {
 		if err != nil {
 			return nil, err
 		}
-		var a arena
-		v, err := n.eval(&frame{ctx: context.Background(), env: env, a: &a, b: batch.New(nil, 1), n: 1})
+		a := arena{m: c.m, once: true}
+		before := c.m.held
+		v, err := n.eval(&frame{ctx: c.m.ctx, env: env, a: &a, b: batch.New(nil, 1), n: 1})
 		if err != nil {
 			return nil, err
 		}
+		c.m.keep(c.m.held - before) // the value is the row to come
+		c.rows += c.m.held - before
 		d := v.datum(ret, 0)
 		if d == nil && len(c.call.Cols) > 1 {
 			d = make(types.Row, len(c.call.Cols))

@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/multigres/multigres/go/common/parser"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -9,7 +12,6 @@ import (
 
 // addSetFunctions registers unnest and the splitting functions.
 func addSetFunctions(m map[string]setMaker) {
-	m["unnest(anyarray)"] = func(c *setCall, a []types.Datum) (generator, error) { return c.list(elems(a[0])), nil }
 	m["_pg_expandarray(anyarray)"] = func(c *setCall, a []types.Datum) (generator, error) {
 		var rows []types.Datum
 		for i, e := range elems(a[0]) {
@@ -22,7 +24,8 @@ func addSetFunctions(m map[string]setMaker) {
 	}
 	for _, id := range []string{"regexp_matches(text,text)", "regexp_matches(text,text,text)"} {
 		m[id] = func(c *setCall, a []types.Datum) (generator, error) {
-			r, err := compileRegex(a[1].(string), argText(a, 2))
+			k := call{ctx: c.m.ctx, a: &arena{m: c.m, once: true}}
+			r, err := k.regex(a[1].(string), argText(a, 2))
 			if err != nil {
 				return nil, err
 			}
@@ -44,7 +47,7 @@ func addSetFunctions(m map[string]setMaker) {
 	}
 	for _, id := range []string{"regexp_split_to_table(text,text)", "regexp_split_to_table(text,text,text)"} {
 		m[id] = func(c *setCall, a []types.Datum) (generator, error) {
-			var k call
+			k := call{ctx: c.m.ctx, a: &arena{m: c.m, once: true}}
 			parts, err := regexpSplit(k.regexNoG, a)
 			if err != nil {
 				return nil, err
@@ -54,8 +57,10 @@ func addSetFunctions(m map[string]setMaker) {
 	}
 	for _, id := range []string{"string_to_table(text,text)", "string_to_table(text,text,text)"} {
 		m[id] = func(c *setCall, a []types.Datum) (generator, error) {
-			parts, _ := stringToParts(a)
-			return c.list(parts), nil
+			if a[0] == nil {
+				return nil, nil
+			}
+			return &pieceRows{piecesOf(a), c.m}, nil
 		}
 	}
 	m["pg_get_keywords()"] = func(c *setCall, a []types.Datum) (generator, error) { return c.list(keywordRows()), nil }
@@ -75,6 +80,29 @@ func addSetFunctions(m map[string]setMaker) {
 		}
 		return c.list(rows), nil
 	}
+}
+
+// pieceRows is a generator of a string's pieces.
+type pieceRows struct {
+	*pieces
+	m *meter
+}
+
+func (g *pieceRows) next(_ context.Context, max int, out []array.Builder) (n int, err error) {
+	b := out[0].(*array.StringBuilder)
+	for ; n < max; n++ {
+		s, null, ok := g.pieces.next()
+		switch {
+		case !ok:
+			return n, nil
+		case null:
+			b.AppendNull()
+		default:
+			b.Append(s)
+		}
+		g.m.poll(len(s) + 1)
+	}
+	return n, nil
 }
 
 func texts(parts []string) []types.Datum {
@@ -103,6 +131,12 @@ func keywordRows() []types.Datum {
 	return rows
 }
 
+// json reads a text whose parts the call gives as rows.
+func (c *setCall) json(s string, binary bool) (types.JSONValue, error) {
+	c.holds(2 * jsonWeight(s))
+	return parseJSON(s, binary)
+}
+
 // addJSONSets registers the functions that give rows of json.
 func addJSONSets(m map[string]setMaker) {
 	for _, j := range []string{"json", "jsonb"} {
@@ -122,7 +156,7 @@ func addJSONSets(m map[string]setMaker) {
 				return nil
 			}
 			m[j+"_array_elements"+suffix+"("+j+")"] = func(c *setCall, a []types.Datum) (generator, error) {
-				v, err := parseJSON(a[0].(string), b)
+				v, err := c.json(a[0].(string), b)
 				if err != nil {
 					return nil, err
 				}
@@ -143,7 +177,7 @@ func addJSONSets(m map[string]setMaker) {
 				return c.list(rows), nil
 			}
 			m[j+"_each"+suffix+"("+j+")"] = func(c *setCall, a []types.Datum) (generator, error) {
-				v, err := parseJSON(a[0].(string), b)
+				v, err := c.json(a[0].(string), b)
 				if err != nil {
 					return nil, err
 				}
@@ -164,7 +198,7 @@ func addJSONSets(m map[string]setMaker) {
 			}
 		}
 		m[j+"_object_keys("+j+")"] = func(c *setCall, a []types.Datum) (generator, error) {
-			v, err := parseJSON(a[0].(string), b)
+			v, err := c.json(a[0].(string), b)
 			if err != nil {
 				return nil, err
 			}
@@ -193,7 +227,7 @@ func recordset(c *setCall, d types.Datum, base types.Row, b bool) (generator, er
 	if d == nil {
 		return nil, nil
 	}
-	v, err := parseJSON(d.(string), b)
+	v, err := c.json(d.(string), b)
 	if err != nil {
 		return nil, err
 	}

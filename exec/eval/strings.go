@@ -6,16 +6,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // addStrings registers the functions of text.
 func addStrings(t table) {
-	t.put("lower(text)", always(strict1(strings.ToLower)))
-	t.put("upper(text)", always(strict1(strings.ToUpper)))
-	t.put("initcap(text)", always(strict1(initcap)))
+	t.put("lower(text)", always(try1(func(c *call, s string) (string, error) { return c.mapped(s, unicode.ToLower), nil })))
+	t.put("upper(text)", always(try1(func(c *call, s string) (string, error) { return c.mapped(s, unicode.ToUpper), nil })))
+	t.put("initcap(text)", always(try1(initcap)))
 	t.puts(always(strict1(runeCount)), "length(text)", "length(bpchar)", "char_length(text)", "char_length(bpchar)",
 		"character_length(text)", "character_length(bpchar)", "textlen(text)")
 	t.puts(always(strict1(func(s string) int64 { return int64(len(s)) })), "octet_length(text)", "octet_length(bpchar)")
@@ -50,19 +49,19 @@ func addStrings(t table) {
 		"substr(text,int4)", "substring(text,int4)")
 	t.puts(always(strict2(func(s, sub string) int64 { return strpos(s, sub) })), "strpos(text,text)", "position(text,text)")
 	t.put("starts_with(text,text)", always(strict2(strings.HasPrefix)))
-	t.put("replace(text,text,text)", always(strict3(func(s, from, to string) string {
+	t.put("replace(text,text,text)", always(try3(func(c *call, s, from, to string) (string, error) {
 		if from == "" {
-			return s
+			return s, nil
 		}
-		return strings.ReplaceAll(s, from, to)
+		return c.replaced(s, from, to), nil
 	})))
-	t.put("translate(text,text,text)", always(strict3(translate)))
-	t.put("reverse(text)", always(strict1(reverse)))
+	t.put("translate(text,text,text)", always(try3(translate)))
+	t.put("reverse(text)", always(try1(reverse)))
 	t.put("repeat(text,int4)", always(try2(repeat)))
-	t.put("lpad(text,int4,text)", always(try3(func(_ *call, s string, n int64, p string) (string, error) { return pad(s, n, p, true) })))
-	t.put("rpad(text,int4,text)", always(try3(func(_ *call, s string, n int64, p string) (string, error) { return pad(s, n, p, false) })))
-	t.put("lpad(text,int4)", always(try2(func(_ *call, s string, n int64) (string, error) { return pad(s, n, " ", true) })))
-	t.put("rpad(text,int4)", always(try2(func(_ *call, s string, n int64) (string, error) { return pad(s, n, " ", false) })))
+	t.put("lpad(text,int4,text)", always(try3(func(c *call, s string, n int64, p string) (string, error) { return pad(c, s, n, p, true) })))
+	t.put("rpad(text,int4,text)", always(try3(func(c *call, s string, n int64, p string) (string, error) { return pad(c, s, n, p, false) })))
+	t.put("lpad(text,int4)", always(try2(func(c *call, s string, n int64) (string, error) { return pad(c, s, n, " ", true) })))
+	t.put("rpad(text,int4)", always(try2(func(c *call, s string, n int64) (string, error) { return pad(c, s, n, " ", false) })))
 	for name, f := range map[string]func(string, string) string{
 		"btrim": strings.Trim, "ltrim": strings.TrimLeft, "rtrim": strings.TrimRight,
 	} {
@@ -70,28 +69,28 @@ func addStrings(t table) {
 		t.put(name+"(text)", always(strict1(func(s string) string { return f(s, " ") })))
 	}
 	t.put("split_part(text,text,int4)", always(try3(splitPart)))
-	t.puts(always(try4(func(_ *call, s, by string, from, n int64) (string, error) { return overlay(s, by, from, n) })), "overlay(text,text,int4,int4)")
-	t.put("overlay(text,text,int4)", always(try3(func(_ *call, s, by string, from int64) (string, error) {
-		return overlay(s, by, from, runeCount(by))
+	t.puts(always(try4(overlay)), "overlay(text,text,int4,int4)")
+	t.put("overlay(text,text,int4)", always(try3(func(c *call, s, by string, from int64) (string, error) {
+		return overlay(c, s, by, from, runeCount(by))
 	})))
 	t.puts(always(strict1(func(n int64) string { return hex(uint64(uint32(n))) })), "to_hex(int4)")
 	t.puts(always(strict1(func(n int64) string { return hex(uint64(n)) })), "to_hex(int8)")
-	t.put("quote_ident(text)", always(strict1(parse.QuoteName)))
-	t.put("quote_literal(text)", always(strict1(quoteLiteral)))
+	t.put("quote_ident(text)", always(try1(func(c *call, s string) (string, error) { return c.quoteName(s), nil })))
+	t.put("quote_literal(text)", always(try1(func(c *call, s string) (string, error) { return c.quoteLiteral(s), nil })))
 	t.put("quote_nullable(text)", always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
 			return "NULL", nil
 		}
-		return quoteLiteral(a[0].(string)), nil
+		return c.quoteLiteral(a[0].(string)), nil
 	})))
 	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
 			return "NULL", nil
 		}
-		return quoteLiteral(castText(c.types[0], a[0], c.env)), nil
+		return c.quoteLiteral(c.castText(c.types[0], a[0])), nil
 	})), "quote_literal(anyelement)", "quote_nullable(anyelement)")
 	t.put("parse_ident(text,bool)", always(loose(parseIdent)))
-	t.put("unistr(text)", always(try1(func(_ *call, s string) (string, error) { return unistr(s) })))
+	t.put("unistr(text)", always(try1(unistr)))
 	t.put("normalize(text,text)", always(try2(normalizeText)))
 	t.put("is_normalized(text,text)", always(try2(func(c *call, s, form string) (bool, error) {
 		r, err := normalizeText(c, s, form)
@@ -120,9 +119,8 @@ func byteAt(s string, n int64) int {
 	return i
 }
 
-func initcap(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
+func initcap(c *call, s string) (string, error) {
+	b := c.text(len(s))
 	in := false
 	for _, r := range s {
 		if in {
@@ -133,7 +131,7 @@ func initcap(s string) string {
 		b.WriteRune(r)
 		in = unicode.IsLetter(r) || unicode.IsDigit(r)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 func chr(_ *call, n int64) (string, error) {
@@ -164,13 +162,14 @@ func concatTexts(c *call, args []*vec) (*vec, error) {
 	if err := tooLarge(c.n, size); err != nil {
 		return nil, err
 	}
-	data := alloc[byte](c.a, size)
+	data := c.a.bytes(size)
 	at := 0
 	for i := range c.n {
 		off[i] = int32(at)
 		if !c.skip(i) {
 			at += copy(data[at:], l.str(i))
 			at += copy(data[at:], r.str(i))
+			c.meter().poll(at - int(off[i]))
 		}
 	}
 	off[c.n] = int32(at)
@@ -179,48 +178,85 @@ func concatTexts(c *call, args []*vec) (*vec, error) {
 }
 
 // castText is a value as text, as a cast gives it: true and false in full.
-func castText(t types.Type, d types.Datum, env *Env) string {
+func (c *call) castText(t types.Type, d types.Datum) string {
 	if b, ok := d.(bool); ok {
 		if b {
 			return "true"
 		}
 		return "false"
 	}
-	return types.TextOf(t, d, env.types())
+	return c.textOf(t, d)
+}
+
+// textOf is a value as its type's output gives it.
+func (c *call) textOf(t types.Type, d types.Datum) string {
+	if s, ok := d.(string); ok && t.OID != types.BpcharOID {
+		return s
+	}
+	c.meter().scratch(outputBytes(t, d))
+	return types.TextOf(t, d, c.env.types())
+}
+
+// outputBytes is a bound of what a value's output takes, and of what writing it
+// by appending takes beside.
+func outputBytes(t types.Type, d types.Datum) int {
+	switch v := d.(type) {
+	case string:
+		return 4*len(v) + max(int(t.Mod), 0)
+	case []byte:
+		return 4*len(v) + 2
+	case types.Array:
+		n := 2
+		for _, e := range v.Elems {
+			n += outputBytes(v.Elem, e) + 3
+		}
+		return 2 * n
+	case types.Row:
+		n := 2
+		for _, e := range v {
+			n += outputBytes(types.Type{}, e) + 3
+		}
+		return 2 * n
+	}
+	return 64
 }
 
 func catAny(c *call, a []types.Datum) (types.Datum, error) {
-	return castText(c.types[0], a[0], c.env) + castText(c.types[1], a[1], c.env), nil
+	l, r := c.castText(c.types[0], a[0]), c.castText(c.types[1], a[1])
+	b := c.text(len(l) + len(r))
+	b.WriteString(l)
+	b.WriteString(r)
+	return b.String(), nil
 }
 
 func concat(c *call, a []types.Datum) (types.Datum, error) {
-	var b strings.Builder
+	return c.joined("", a, c.types), nil
+}
+
+// joined writes the outputs of values that are not NULL, with sep between them.
+func (c *call) joined(sep string, a []types.Datum, ts []types.Type) string {
+	parts, size := make([]string, 0, len(a)), 0
 	for i, d := range a {
 		if d != nil {
-			b.WriteString(types.TextOf(c.types[i], d, c.env.types()))
+			parts = append(parts, c.textOf(ts[i], d))
+			size += len(parts[len(parts)-1]) + len(sep)
 		}
 	}
-	return b.String(), nil
+	b := c.text(max(size-len(sep), 0))
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(p)
+	}
+	return b.String()
 }
 
 func concatWS(c *call, a []types.Datum) (types.Datum, error) {
 	if a[0] == nil {
 		return nil, nil
 	}
-	sep := a[0].(string)
-	var b strings.Builder
-	first := true
-	for i, d := range a[1:] {
-		if d == nil {
-			continue
-		}
-		if !first {
-			b.WriteString(sep)
-		}
-		first = false
-		b.WriteString(types.TextOf(c.types[i+1], d, c.env.types()))
-	}
-	return b.String(), nil
+	return c.joined(a[0].(string), a[1:], c.types[1:]), nil
 }
 
 // substring counts characters from 1; a start before the string eats from the
@@ -254,31 +290,36 @@ func strpos(s, sub string) int64 {
 	return runeCount(s[:i]) + 1
 }
 
-func translate(s, from, to string) string {
-	f, t := []rune(from), []rune(to)
-	return strings.Map(func(r rune) rune {
-		for i, x := range f {
-			if x == r {
-				if i < len(t) {
-					return t[i]
-				}
-				return -1
-			}
+func translate(c *call, s, from, to string) (string, error) {
+	c.meter().scratch(64 * len(from))
+	by := make(map[rune]rune, len(from))
+	for _, x := range from {
+		y, w := rune(-1), 0
+		if to != "" {
+			y, w = utf8.DecodeRuneInString(to)
+			to = to[w:]
+		}
+		if _, ok := by[x]; !ok {
+			by[x] = y
+		}
+		c.meter().poll(rowWork)
+	}
+	return c.mapped(s, func(r rune) rune {
+		if y, ok := by[r]; ok {
+			return y
 		}
 		return r
-	}, s)
+	}), nil
 }
 
-func reverse(s string) string {
-	b := make([]byte, len(s))
-	at := len(s)
-	for i := 0; i < len(s); {
-		_, w := utf8.DecodeRuneInString(s[i:])
-		at -= w
-		copy(b[at:], s[i:i+w])
-		i += w
+func reverse(c *call, s string) (string, error) {
+	b := c.text(len(s))
+	for end := len(s); end > 0; {
+		_, w := utf8.DecodeLastRuneInString(s[:end])
+		b.WriteString(s[end-w : end])
+		end -= w
 	}
-	return string(b)
+	return b.String(), nil
 }
 
 // maxText is what one value of a string may be long.
@@ -288,17 +329,13 @@ func errTooLong() error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
 }
 
-func repeat(_ *call, s string, n int64) (string, error) {
-	if n <= 0 {
-		return "", nil
-	}
-	if len(s) > 0 && n > maxText/int64(len(s)) {
-		return "", errTooLong()
-	}
-	return strings.Repeat(s, int(n)), nil
+func repeat(c *call, s string, n int64) (string, error) {
+	b := c.text(0)
+	b.Repeat(s, n)
+	return b.String(), nil
 }
 
-func pad(s string, n int64, with string, left bool) (string, error) {
+func pad(c *call, s string, n int64, with string, left bool) (string, error) {
 	n = max(n, 0)
 	if n > maxText/4 {
 		return "", errTooLong()
@@ -309,14 +346,20 @@ func pad(s string, n int64, with string, left bool) (string, error) {
 	}
 	need := n - have
 	w := runeCount(with)
-	p := strings.Repeat(with, int(need/w)) + with[:byteAt(with, need%w)]
-	if left {
-		return p + s, nil
+	part := with[:byteAt(with, need%w)]
+	b := c.text(len(s) + product(need/w, int64(len(with))) + len(part))
+	if !left {
+		b.WriteString(s)
 	}
-	return s + p, nil
+	b.Repeat(with, need/w)
+	b.WriteString(part)
+	if left {
+		b.WriteString(s)
+	}
+	return b.String(), nil
 }
 
-func splitPart(_ *call, s, sep string, n int64) (string, error) {
+func splitPart(c *call, s, sep string, n int64) (string, error) {
 	if n == 0 {
 		return "", pgerr.New(pgerr.InvalidParameterValue, "field position must not be zero")
 	}
@@ -329,17 +372,26 @@ func splitPart(_ *call, s, sep string, n int64) (string, error) {
 		}
 		return "", nil
 	}
-	parts := strings.Split(s, sep)
 	if n < 0 {
-		n += int64(len(parts)) + 1
+		n += int64(strings.Count(s, sep)) + 2
 	}
-	if n < 1 || n > int64(len(parts)) {
-		return "", nil
+	for ; n > 0; n-- {
+		i := strings.Index(s, sep)
+		switch {
+		case n == 1 && i < 0:
+			return s, nil
+		case n == 1:
+			return s[:i], nil
+		case i < 0:
+			return "", nil
+		}
+		s = s[i+len(sep):]
+		c.meter().poll(i + rowWork)
 	}
-	return parts[n-1], nil
+	return "", nil
 }
 
-func overlay(s, by string, from, n int64) (string, error) {
+func overlay(c *call, s, by string, from, n int64) (string, error) {
 	if from <= 0 {
 		return "", pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
 	}
@@ -354,7 +406,11 @@ func overlay(s, by string, from, n int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return head + by + tail, nil
+	b := c.text(len(head) + len(by) + len(tail))
+	b.WriteString(head)
+	b.WriteString(by)
+	b.WriteString(tail)
+	return b.String(), nil
 }
 
 func hex(v uint64) string {
@@ -372,25 +428,25 @@ func hex(v uint64) string {
 }
 
 // unistr reads \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX.
-func unistr(s string) (string, error) {
+func unistr(c *call, s string) (string, error) {
 	bad := func() error {
 		return pgerr.New(pgerr.SyntaxError, "invalid Unicode escape").
 			WithHint("Unicode escapes must be \\XXXX, \\+XXXXXX, \\uXXXX, or \\UXXXXXXXX.")
 	}
-	var b strings.Builder
+	b := c.text(len(s))
 	high := rune(0)
 	for i := 0; i < len(s); {
 		if s[i] != '\\' {
 			if high != 0 {
 				return "", pgerr.New(pgerr.SyntaxError, "invalid Unicode surrogate pair")
 			}
-			b.WriteByte(s[i])
+			_ = b.WriteByte(s[i])
 			i++
 			continue
 		}
 		i++
 		if i < len(s) && s[i] == '\\' {
-			b.WriteByte('\\')
+			_ = b.WriteByte('\\')
 			i++
 			continue
 		}

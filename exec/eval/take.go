@@ -62,19 +62,22 @@ func takeVec(a *arena, v *vec, sel []int32, t types.Type) (*vec, error) {
 		gather[[16]byte](a, out, v, sel)
 	case kStr, kBin:
 		off := alloc[int32](a, n+1)
-		total := int32(0)
+		total := 0
 		for i, r := range sel {
-			off[i] = total
-			total += v.off[r+1] - v.off[r]
+			off[i] = int32(total)
+			total += int(v.off[r+1] - v.off[r])
 		}
-		off[n] = total
-		data := alloc[byte](a, int(total))
+		if err := tooLarge(n, total); err != nil {
+			return nil, err
+		}
+		off[n] = int32(total)
+		data := a.bytes(total)
 		for i, r := range sel {
 			copy(data[off[i]:], v.data[v.off[r]:v.off[r+1]])
 		}
 		out.off, out.data = off, data
 	case kArr:
-		arr, err := takeArrow(v.arr, sel)
+		arr, err := takeArrow(a, v.arr, sel)
 		if err != nil {
 			return nil, err
 		}
@@ -103,11 +106,11 @@ func takeBits(a *arena, b []byte, off int, sel []int32) []byte {
 }
 
 // takeArrow gathers rows of lists and structs.
-func takeArrow(arr arrow.Array, sel []int32) (arrow.Array, error) {
+func takeArrow(a *arena, arr arrow.Array, sel []int32) (arrow.Array, error) {
 	n := len(sel)
 	var valid []byte
 	if arr.NullN() > 0 {
-		valid = make([]byte, batch.BitmapBytes(n))
+		valid = a.lasting(batch.BitmapBytes(n))
 		for i, r := range sel {
 			if arr.IsValid(int(r)) {
 				valid[i>>3] |= 1 << (i & 7)
@@ -123,7 +126,12 @@ func takeArrow(arr arrow.Array, sel []int32) (arrow.Array, error) {
 	switch x := arr.(type) {
 	case *array.List:
 		off := make([]int32, n+1)
-		var idx []int32
+		all := 0
+		for _, r := range sel {
+			all += listLen(x, int(r))
+		}
+		a.meter().charge(int64(4 * (n + all)))
+		idx := make([]int32, 0, all)
 		for i, r := range sel {
 			from, to := x.ValueOffsets(int(r))
 			for j := from; j < to; j++ {
@@ -131,7 +139,7 @@ func takeArrow(arr arrow.Array, sel []int32) (arrow.Array, error) {
 			}
 			off[i+1] = int32(len(idx))
 		}
-		kids, err := takeArrow(x.ListValues(), idx)
+		kids, err := takeArrow(a, x.ListValues(), idx)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +148,7 @@ func takeArrow(arr arrow.Array, sel []int32) (arrow.Array, error) {
 	case *array.Struct:
 		kids := make([]arrow.ArrayData, x.NumField())
 		for f := range kids {
-			k, err := takeArrow(x.Field(f), sel)
+			k, err := takeArrow(a, x.Field(f), sel)
 			if err != nil {
 				return nil, err
 			}
@@ -150,11 +158,12 @@ func takeArrow(arr arrow.Array, sel []int32) (arrow.Array, error) {
 	case *array.Null:
 		return array.NewNull(n), nil
 	}
-	v := fromArrow(nil, arr)
+	a = a.fresh()
+	v := fromArrow(a, arr)
 	if v.kind == kArr {
 		return nil, pgerr.Internal("cannot take rows of %s", arr.DataType())
 	}
-	out, err := takeVec(nil, v, sel, types.Type{})
+	out, err := takeVec(a, v, sel, types.Type{})
 	if err != nil {
 		return nil, err
 	}
@@ -234,11 +243,11 @@ func scatter(a *arena, n int, t types.Type, parts []part) (*vec, error) {
 	case kF16:
 		scatterFixed[[16]byte](a, out, parts)
 	case kStr:
-		scatterStrings(a, out, parts)
+		return out, scatterStrings(a, out, parts)
 	case kBin:
-		scatterBytes(a, out, parts, (*vec).bytes)
+		return out, scatterBytes(a, out, parts, (*vec).bytes)
 	default:
-		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+		b := array.NewBuilder(a.allocator(), t.Arrow())
 		src := make([]int32, n)
 		row := make([]int32, n)
 		for pi, p := range parts {
@@ -287,20 +296,21 @@ func scatterFixed[T any](a *arena, out *vec, parts []part) {
 
 // scatterStrings makes a dictionary where all parts are single strings, as in
 // CASE … THEN 'a' ELSE 'b'.
-func scatterStrings(a *arena, out *vec, parts []part) {
+func scatterStrings(a *arena, out *vec, parts []part) error {
 	for _, p := range parts {
 		if !p.v.one {
-			scatterBytes(a, out, parts, func(v *vec, i int) []byte { return stringBytes(v.str(i)) })
-			return
+			return scatterBytes(a, out, parts, func(v *vec, i int) []byte { return stringBytes(v.str(i)) })
 		}
 	}
 	idx := alloc[int32](a, out.n)
 	clear(idx)
 	d := &vec{kind: kStr, off: []int32{0}}
+	data := text{m: a.meter(), rows: len(parts)}
 	for pi, p := range parts {
 		if !p.v.allNull() {
-			d.data = append(d.data, p.v.str(0)...)
+			data.WriteString(p.v.str(0))
 		}
+		d.data = data.Bytes()
 		d.off = append(d.off, int32(len(d.data)))
 		d.n++
 		for _, r := range p.rows {
@@ -311,9 +321,10 @@ func scatterStrings(a *arena, out *vec, parts []part) {
 		d.n, d.off = 1, []int32{0, 0}
 	}
 	out.kind, out.dict, out.p = kDict, d, unsafe.Pointer(unsafe.SliceData(idx))
+	return nil
 }
 
-func scatterBytes(a *arena, out *vec, parts []part, get func(*vec, int) []byte) {
+func scatterBytes(a *arena, out *vec, parts []part, get func(*vec, int) []byte) error {
 	at := alloc[[2]int32](a, out.n)
 	clear(at)
 	size := 0
@@ -326,7 +337,10 @@ func scatterBytes(a *arena, out *vec, parts []part, get func(*vec, int) []byte) 
 		}
 	}
 	off := alloc[int32](a, out.n+1)
-	data := alloc[byte](a, size)[:0]
+	if err := tooLarge(out.n, size); err != nil {
+		return err
+	}
+	data := a.bytes(size)[:0]
 	for r, s := range at {
 		off[r] = int32(len(data))
 		if s[0] > 0 {
@@ -335,4 +349,5 @@ func scatterBytes(a *arena, out *vec, parts []part, get func(*vec, int) []byte) 
 	}
 	off[out.n] = int32(len(data))
 	out.off, out.data = off, data
+	return nil
 }

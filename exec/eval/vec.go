@@ -123,6 +123,14 @@ func vals[T any](v *vec) []T {
 	return unsafe.Slice((*T)(v.p), v.stored())
 }
 
+// at is where the value of row i is stored.
+func (v *vec) at(i int) int {
+	if v.one {
+		return 0
+	}
+	return i
+}
+
 func (v *vec) null(i int) bool {
 	if v.one {
 		i = 0
@@ -327,7 +335,10 @@ func (v *vec) spread(a *arena) *vec {
 		out.p = unsafe.Pointer(unsafe.SliceData(idx))
 	case kBin:
 		b := v.bytes(0)
-		data := make([]byte, 0, len(b)*n)
+		if err := tooLarge(n, product(int64(len(b)), int64(n))); err != nil {
+			panic(halt{err})
+		}
+		data := a.bytes(len(b) * n)[:0]
 		off := alloc[int32](a, n+1)
 		for i := range n {
 			off[i] = int32(len(data))
@@ -341,7 +352,10 @@ func (v *vec) spread(a *arena) *vec {
 		for i := range parts {
 			parts[i] = v.arr
 		}
-		arr, err := array.Concatenate(parts, memory.DefaultAllocator)
+		if err := tooLarge(n, product(batch.ArrayBytes(v.arr), int64(n))); err != nil {
+			panic(halt{err})
+		}
+		arr, err := array.Concatenate(parts, a.allocator())
 		if err != nil {
 			return &vec{kind: kNull, n: n}
 		}

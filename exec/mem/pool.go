@@ -73,7 +73,8 @@ func (p *Pool) Child(name string, limit int64) *Pool {
 }
 
 // Close takes a child pool out of its parent. Accounts that were not closed
-// give their bytes back and are counted as a leak in the return value.
+// give their bytes back and are counted as a leak in the return value, save
+// those that live as long as their pool.
 func (p *Pool) Close() (leaked int64) {
 	p.mu.Lock()
 	open := make([]*Account, 0, len(p.accounts))
@@ -82,7 +83,9 @@ func (p *Pool) Close() (leaked int64) {
 	}
 	p.mu.Unlock()
 	for _, a := range open {
-		leaked += a.Used()
+		if !a.whole {
+			leaked += a.Used()
+		}
 		a.Close()
 	}
 	if p.parent != nil {
@@ -220,6 +223,13 @@ func (p *Pool) Account(operator string, spillable bool) *Account {
 	return a
 }
 
+// Whole makes an account that lives as long as its pool, which closes it.
+func (p *Pool) Whole(operator string) *Account {
+	a := p.Account(operator, false)
+	a.whole = true
+	return a
+}
+
 // Account is the bytes one operator holds. Grow, Shrink and Close are for one
 // goroutine at a time; Used and ShouldSpill for any.
 type Account struct {
@@ -230,6 +240,7 @@ type Account struct {
 	reserved  atomic.Int64 // used rounded up to blocks: what the pool counts
 	peak      int64
 	spill     atomic.Bool
+	whole     bool // lives as long as its pool
 	refused   bool // the last request was
 	closed    bool
 }

@@ -1,0 +1,208 @@
+package eval
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// meter charges what the values of one program take to its statement, and asks
+// now and then whether the statement is still wanted. Whatever grows with the
+// length of a value comes through it: by arena, column, text or scratch. It is
+// for one goroutine.
+//
+// What is refused unwinds the program: charge and poll panic with a halt, which
+// catch makes the error of the call. So no kernel can forget to look.
+//
+//	kept    chunks of the arena, results by dictionary: as long as the program
+//	held    kept and what this call made: until the next call
+//	row     of held, what one row's function needed: until the row is done
+type meter struct {
+	ctx   context.Context
+	pool  *mem.Pool // the statement's; nil where there is none, and limit holds
+	limit int64
+	acct  *mem.Account
+	held  int64
+	kept  int64
+	row   int64
+	what  string // the function that asks
+	work  int    // bytes gone through since ctx was asked
+	left  int    // where positive: work after which the program gives up
+}
+
+const (
+	// meterFree is what a program takes without an account: most need no more.
+	meterFree = 64 << 10
+	// meterLittle is what a program gets whatever the limits say: without it
+	// operators that spill could not go on.
+	meterLittle = 1 << 20
+	// ownLimit is for programs of no statement: settings, defaults.
+	ownLimit = 64 << 20
+	// pollBytes is how much is gone through between looks at the context; a
+	// row counts as rowWork.
+	pollBytes = 64 << 10
+	rowWork   = 32
+)
+
+// halt unwinds a program.
+type halt struct{ err error }
+
+// catch makes the error of a halt; deferred where programs are entered. rows is
+// how many were computed at once: where it is more than one, fewer may do.
+func (m *meter) catch(rows int, err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	h, ok := r.(halt)
+	if !ok {
+		panic(r)
+	}
+	*err = h.err
+	if rows > 1 && pgerr.Is(h.err, pgerr.OutOfMemory) {
+		*err = &fewerRows{h.err}
+	}
+}
+
+// fewerRows is an error that computing fewer rows at once may avoid.
+type fewerRows struct{ error }
+
+func (e *fewerRows) Unwrap() []error { return []error{e.error, ErrBatchTooLarge} }
+
+// begin starts a call: what the last one made is given back.
+func (m *meter) begin(ctx context.Context) {
+	m.ctx = ctx
+	m.release(m.held - m.kept)
+	m.row = 0
+}
+
+// charge takes n bytes more, before they are allocated.
+func (m *meter) charge(n int64) {
+	if m == nil {
+		return
+	}
+	want := m.held + n
+	if m.limit > 0 && want > m.limit {
+		panic(halt{pgerr.New(pgerr.OutOfMemory, "out of memory: %s asked for %d bytes", m.asks(), n).
+			WithDetail("%d of %d bytes are in use.", m.held, m.limit)})
+	}
+	if m.pool != nil && want > meterFree {
+		if m.acct == nil {
+			m.acct = m.pool.Whole("expression")
+			m.acct.Take(min(m.held, meterLittle))
+		}
+		if want <= meterLittle {
+			m.acct.Take(n)
+		} else if err := m.acct.Grow(n); err != nil {
+			var b *mem.BudgetError
+			if errors.As(err, &b) && b.Account == m.acct {
+				b.Operator = m.asks()
+			}
+			panic(halt{err})
+		}
+	}
+	m.held = want
+}
+
+func (m *meter) asks() string {
+	if m.what == "" {
+		return "expression"
+	}
+	return "function " + m.what
+}
+
+// release gives bytes back.
+func (m *meter) release(n int64) {
+	if m == nil || n == 0 {
+		return
+	}
+	m.held -= n
+	if m.acct != nil {
+		m.acct.Shrink(n)
+	}
+}
+
+func (m *meter) holds() int64 {
+	if m == nil {
+		return 0
+	}
+	return m.held
+}
+
+// keep says that n of the bytes held stay after the call; n may be negative.
+func (m *meter) keep(n int64) {
+	if m != nil {
+		m.kept += n
+	}
+}
+
+// scratch charges n bytes that a function needs for the row at hand beside its
+// result, or for a result that it makes itself.
+func (m *meter) scratch(n int) {
+	if m == nil {
+		return
+	}
+	m.charge(int64(n))
+	m.row += int64(n)
+}
+
+// done ends a row.
+func (m *meter) done() {
+	if m == nil {
+		return
+	}
+	m.poll(rowWork)
+	if m.row > 0 {
+		m.release(m.row)
+		m.row = 0
+	}
+}
+
+// poll counts n bytes gone through, and unwinds where the statement has ended.
+// A loop whose length an argument decides must call it.
+func (m *meter) poll(n int) {
+	if m == nil {
+		return
+	}
+	if m.work += n; m.work < pollBytes {
+		return
+	}
+	if m.left > 0 {
+		if m.left -= m.work; m.left <= 0 {
+			panic(halt{pgerr.New(pgerr.ProgramLimitExceeded, "%s takes too long", m.asks())})
+		}
+	}
+	m.work = 0
+	if m.ctx != nil {
+		if err := m.ctx.Err(); err != nil {
+			panic(halt{err})
+		}
+	}
+}
+
+// Allocate, Reallocate and Free implement Arrow's Allocator, so that builders
+// charge what they grow by.
+func (m *meter) Allocate(size int) []byte {
+	m.charge(int64(size))
+	m.poll(size)
+	return memory.DefaultAllocator.Allocate(size)
+}
+
+// Reallocate implements memory.Allocator.
+func (m *meter) Reallocate(size int, b []byte) []byte {
+	if size <= cap(b) {
+		return b[:size]
+	}
+	out := m.Allocate(size)
+	copy(out, b)
+	m.Free(b)
+	return out
+}
+
+// Free implements memory.Allocator. What was made before this call has been
+// given back with that one.
+func (m *meter) Free(b []byte) { m.release(min(int64(cap(b)), m.held-m.kept-m.row)) }
