@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -82,7 +83,10 @@ func (c *CopyStream) Fail(reason string) error {
 // Read gives the next rows of COPY TO and where in p each ends, io.EOF at the
 // end.
 func (c *CopyStream) Read(ctx context.Context) (p []byte, ends []int, err error) {
-	p, ends, err = c.stream.read(c.portal.x.ctx)
+	err = batch.Guard(func() (err error) { // rows may lie in mapped files
+		p, ends, err = c.stream.read(c.portal.x.ctx)
+		return err
+	})
 	if err == io.EOF {
 		return nil, nil, c.portal.finish()
 	}
@@ -240,7 +244,7 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 	cs := &copyStream{in: true, binary: opts.Format == copyfmt.Binary, columns: len(cols), pw: pw, result: make(chan error, 1)}
 	stop := context.AfterFunc(x.ctx, func() { _ = pr.CloseWithError(context.Cause(x.ctx)) })
 	go func() {
-		err := load(pr)
+		err := op.Guard("copy", func() error { return load(pr) })
 		_ = pr.CloseWithError(io.ErrClosedPipe) // a failed decoder must not block the writer
 		cs.result <- err
 	}()

@@ -237,11 +237,14 @@ func (p *Portal) Start(ctx context.Context) error {
 			t.only = p
 		}
 	}
-	res, err := p.p.h.open(x.ctx, x)
+	// Rows may lie in mapped files, here and below.
+	err = batch.Guard(func() (err error) {
+		p.res, err = p.p.h.open(x.ctx, x)
+		return err
+	})
 	if err != nil {
 		return p.failed(err)
 	}
-	p.res = res
 	if err := s.settleForeign(x); err != nil {
 		return p.failed(err)
 	}
@@ -274,7 +277,11 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	if p.res.next != nil {
 		for {
-			b, err := p.res.next(p.x.ctx)
+			var b *batch.Batch
+			err := batch.Guard(func() (err error) {
+				b, err = p.res.next(p.x.ctx)
+				return err
+			})
 			if err == io.EOF {
 				break
 			}

@@ -2,10 +2,12 @@ package coord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/opt"
@@ -20,14 +22,19 @@ import (
 // after a few.
 const maxAttempts = 20
 
-// drive trains, and trains again from the last checkpoint when a node is lost.
+// drive trains, and trains again from the last checkpoint when a node is lost,
+// or met damage in a file that it has repaired by now.
 func (t *training) drive(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, rec *jobRecord) (*train.Result, error) {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, t.s.engine.started.UnixNano(), n)
 		res, err := t.attempt(ctx, x, st, p, rec, name)
+		var mended *store.MendedError
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return res, err
+		case errors.As(err, &mended) && n < maxAttempts:
+			rec.log().Warn("training begins again over a repaired file", "segment", mended.Segment)
+			continue
 		case rec.resume != nil && pgerr.CodeOf(err) == pgerr.DataCorrupted:
 			// A query with random() reads other rows each time.
 			rec.log().Warn("training starts anew: its checkpoint is of other rows", "error", err)

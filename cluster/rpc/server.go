@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -117,12 +118,15 @@ func find[F any](s *Server, m map[string]F, name string) (f F, err error) {
 	return f, nil
 }
 
-// guard turns a panic of a handler into an error of the call.
-func (s *Server) guard(name string, err *error) {
-	if p := recover(); p != nil {
-		s.log.Error("BUG: a cluster call panicked", "call", name, "panic", p, "stack", string(debug.Stack()))
-		*err = pgerr.Internal("cluster call %s panicked: %v", name, p)
-	}
+// guard runs a handler: its panic becomes an error of the call.
+func (s *Server) guard(name string, handle func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("BUG: a cluster call panicked", "call", name, "panic", p, "stack", string(debug.Stack()))
+			err = pgerr.Internal("cluster call %s panicked: %v", name, p)
+		}
+	}()
+	return batch.Guard(handle) // handlers may touch rows in mapped files
 }
 
 // DoAction implements Flight.
@@ -131,10 +135,11 @@ func (s *Server) DoAction(a *flight.Action, stream flight.FlightService_DoAction
 	if err != nil {
 		return err
 	}
-	out, err := func() (out []byte, err error) {
-		defer s.guard(a.Type, &err)
-		return f(stream.Context(), a.Body)
-	}()
+	var out []byte
+	err = s.guard(a.Type, func() (err error) {
+		out, err = f(stream.Context(), a.Body)
+		return err
+	})
 	if err == nil {
 		return stream.Send(&flight.Result{Body: out})
 	}
@@ -151,10 +156,9 @@ func (s *Server) DoGet(t *flight.Ticket, stream flight.FlightService_DoGetServer
 	if err != nil {
 		return err
 	}
-	err = func() (err error) {
-		defer s.guard(name, &err)
+	err = s.guard(name, func() error {
 		return f(stream.Context(), ticket, func(b []byte) error { return stream.Send(&flight.FlightData{DataBody: b}) })
-	}()
+	})
 	md, err := toWire(err)
 	stream.SetTrailer(md)
 	return err
@@ -172,9 +176,9 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 	if err != nil {
 		return err
 	}
-	out, err := func() (out []byte, err error) {
-		defer s.guard(name, &err)
-		return f(stream.Context(), header, func() ([]byte, error) {
+	var out []byte
+	err = s.guard(name, func() (err error) {
+		out, err = f(stream.Context(), header, func() ([]byte, error) {
 			m, err := stream.Recv()
 			if err != nil {
 				if err != io.EOF && stream.Context().Err() != nil {
@@ -184,7 +188,8 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 			}
 			return m.DataBody, nil
 		})
-	}()
+		return err
+	})
 	if err == nil {
 		return stream.Send(&flight.PutResult{AppMetadata: out})
 	}

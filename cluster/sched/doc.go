@@ -6,7 +6,8 @@
 //	Ready   a node takes splits  ┐  ┌ Assign  splits to a node's task
 //	Done    a split is read      ├─▶┤ End     a task's leaf has had its last split
 //	Left    a row went out       │  │ Restart the statement, on the nodes left
-//	Lost    a node is gone       ┘  └ Fail    the statement
+//	Lost    a node is gone       │  └ Fail    the statement
+//	Mended  a node's bad file    ┘
 //
 // Splits are queued, not poured out: a task has at most ⌈threads × saturation⌉
 // of a leaf's splits at a time, so that a slow node keeps few and a fast one
@@ -21,5 +22,6 @@
 //
 // A node that dies takes along what its tasks had sent, so its splits cannot
 // simply be read elsewhere: all is done again without it, as long as no row of
-// the result has left. After that the statement fails.
+// the result has left. After that the statement fails. A node that met damage
+// in a file and has repaired it is kept: all is done again with it.
 package sched

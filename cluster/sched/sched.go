@@ -39,7 +39,7 @@ type Split struct {
 	Replicas  []uint64
 }
 
-// Event is something that happened: Ready, Done, Left or Lost.
+// Event is something that happened: Ready, Done, Left, Lost or Mended.
 type Event interface{ event() }
 
 type (
@@ -55,12 +55,16 @@ type (
 	Left struct{}
 	// Lost says that a node does not answer any more.
 	Lost struct{ Node uint64 }
+	// Mended says that a task met damage on its node that is repaired by now.
+	// Nothing is to be done where something has left: the statement has failed.
+	Mended struct{}
 )
 
-func (Ready) event() {}
-func (Done) event()  {}
-func (Left) event()  {}
-func (Lost) event()  {}
+func (Ready) event()  {}
+func (Done) event()   {}
+func (Left) event()   {}
+func (Lost) event()   {}
+func (Mended) event() {}
 
 // Action is something to do: Assign, End, Restart or Fail.
 type Action interface{ action() }
@@ -173,6 +177,12 @@ func (s *Scheduler) Step(ev Event) []Action {
 		s.left = true
 	case Lost:
 		return s.lost(ev.Node)
+	case Mended:
+		if s.left {
+			return nil
+		}
+		s.begin()
+		return []Action{Restart{Nodes: s.Nodes()}}
 	case Ready:
 		at := s.number(ev.Node)
 		if at < 0 {

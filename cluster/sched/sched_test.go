@@ -100,6 +100,8 @@ func parseEvent(t *testing.T, d *datadriven.TestData, line string) sched.Event {
 		return sched.Left{}
 	case "lost":
 		return sched.Lost{Node: uint64(n[0])}
+	case "mended":
+		return sched.Mended{}
 	}
 	d.Fatalf(t, "unknown event %q", line)
 	return nil

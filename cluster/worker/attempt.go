@@ -61,7 +61,7 @@ func (a *attempt) open(ctx context.Context) error {
 		runtime: s.runtime(), env: s.env, tables: s.pin, sources: w.cfg.Sources, virtuals: s.o.Virtual,
 		writers: w.cfg.writers(s.pool), buffers: s.buffers, collects: w.cfg.Collects,
 		done:   func(l leafID, split int) { a.read(w.cfg.Self, l, split) },
-		failed: func(err error) { a.q.trouble(a, 0, err) },
+		failed: func(err error) { a.q.trouble(a, 0, w.cfg.Store.Mend(ctx, err)) },
 	}
 	p := newPart(ctx, a.q.plan.Stages, true, a.conf)
 	a.mu.Lock()

@@ -2,12 +2,10 @@ package worker_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -28,6 +26,7 @@ import (
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -55,23 +54,30 @@ type fetcher struct {
 
 func (f fetcher) Fetch(_ context.Context, s *catalog.Segment) error {
 	for _, n := range f.c.nodes {
-		if slices.Contains(s.Nodes, n.id) {
-			return n.copyTo(f.to, s.ID)
+		if n != f.to && slices.Contains(s.Nodes, n.id) {
+			return n.copyTo(f.to, s)
 		}
 	}
-	return errors.New("nobody has it")
+	return pgerr.New(pgerr.DataCorrupted, "nobody has segment %s", s.ID)
 }
 
 func (f fetcher) Mend(ctx context.Context, s *catalog.Segment) error { return f.Fetch(ctx, s) }
 
 // copyTo copies a segment's file.
-func (n *node) copyTo(to *node, id catalog.SegmentID) error {
-	name := filepath.Join("segments", id.String()+".seg")
-	data, err := os.ReadFile(filepath.Join(n.dir, name))
+func (n *node) copyTo(to *node, s *catalog.Segment) error {
+	in, err := to.store.Receive(s.ID)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(to.dir, name), data, 0o600)
+	err = n.store.Send(context.Background(), s.ID, 1<<20, func(b []byte) error {
+		_, err := in.Write(b)
+		return err
+	})
+	if err != nil {
+		in.Abort()
+		return err
+	}
+	return in.Commit(s.SHA256)
 }
 
 // kill ends a node as a crash does: connections break, nothing is said.
@@ -224,7 +230,7 @@ func (c *cluster) write(t testing.TB, oid types.OID, cols []tableCol, rows [][]t
 			if s.Inline == nil {
 				other := c.nodes[(part+1)%len(c.nodes)]
 				s.Nodes = []uint64{home.id, other.id}
-				if err := home.copyTo(other, s.ID); err != nil {
+				if err := home.copyTo(other, s); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -23,6 +23,9 @@ import (
 // errAgain stops an attempt that is to be made again.
 var errAgain = errors.New("a node was lost; the plan starts again")
 
+// maxMends bounds how often a plan is started again after damage was mended.
+const maxMends = 3
+
 // query is a plan being run, over as many attempts as it takes: the reader of
 // its rows.
 type query struct {
@@ -34,6 +37,7 @@ type query struct {
 	again  func() error // starts the next attempt
 
 	mu       sync.Mutex
+	mends    int // attempts that met damage
 	sched    *sched.Scheduler
 	names    map[uint64]string
 	cur      *attempt
@@ -205,10 +209,14 @@ func (q *query) lost(node uint64) error {
 }
 
 // trouble takes an error of an attempt: a lost node is the scheduler's to
-// decide on, anything else ends the attempt.
+// decide on, and so is damage that was mended; anything else ends the attempt.
 func (q *query) trouble(a *attempt, node uint64, err error) {
 	var lost *flow.LostError
+	var mended *store.MendedError
 	switch {
+	case errors.As(err, &mended) && !a.over() && q.countMend():
+		q.event(a, sched.Mended{})
+		a.fail(err) // unless that has begun another attempt
 	case errors.As(err, &lost):
 		q.event(a, sched.Lost{Node: lost.Node})
 	case node != 0 && (rpc.Unreachable(err) || pgerr.Is(err, pgerr.AdminShutdown) || pgerr.Is(err, pgerr.CannotConnectNow)):
@@ -217,6 +225,15 @@ func (q *query) trouble(a *attempt, node uint64, err error) {
 	default:
 		a.fail(err)
 	}
+}
+
+// countMend tells whether a plan may start again after damage was mended once
+// more: a disk that goes on failing must not keep it busy for ever.
+func (q *query) countMend() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mends++
+	return q.mends <= maxMends
 }
 
 // told takes an error of a task on another node. One that cannot reach this node
@@ -237,6 +254,11 @@ func (q *query) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 		a := q.cur
 		b, err := a.root().Next(ctx)
+		var bad *store.CorruptError
+		if errors.As(err, &bad) {
+			// Of another task here, which may not have told yet.
+			q.trouble(a, 0, q.s.g.w.cfg.Store.Mend(ctx, err))
+		}
 		if err == nil {
 			// A row leaves or the attempt is made again, not both.
 			q.mu.Lock()

@@ -112,7 +112,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return r.work(ctx, c, f, failed, tell)
+	return r.work(ctx, c, f, failed, w.cfg.Store.Mend, tell)
 }
 
 // admit holds back a run that may keep many rows while this node is short of
@@ -175,10 +175,10 @@ func (r *run) keeps() bool {
 // work runs the tasks to their end, or until the run is stopped. A failed task
 // does not end the run: its node's end of the exchange stays, so that others do
 // not fail for want of it, until the gateway has heard and stops all.
-func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, tell func(event) error) error {
+func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan error, mend func(context.Context, error) error, tell func(event) error) error {
 	report := func(err error) error {
 		r.part.fail(err)
-		return tell(event{Kind: evFailed, Err: errOut(err)})
+		return tell(event{Kind: evFailed, Err: errOut(mend(ctx, err))})
 	}
 	if err := r.part.start(c); err != nil {
 		if err := report(err); err != nil {

@@ -2,11 +2,15 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/task"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
@@ -16,31 +20,87 @@ import (
 // solo is a plan of one stage, which runs on this node: a task and nothing
 // around it, for most statements are short.
 type solo struct {
-	*task.Task
-	id     plan.StageID
-	splits int
-	queue  *queue
+	s        *Statement
+	root     *plan.Stage
+	start    func() error
+	left     bool // a row went out
+	attempts int
+	splits   int
+
+	mu    sync.Mutex
+	task  *task.Task
+	queue *queue
 }
 
 func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[*plan.Scan]*catalog.Manifest) (*solo, error) {
 	c := &s.g.w.cfg
-	r := &solo{id: root.ID, queue: &queue{}}
+	r := &solo{s: s, root: root}
+	var lists [][]op.Split
 	for i, n := range build.Leaves(root.Root) {
 		list := s.splits(n, i, manifests)
-		r.queue.lists = append(r.queue.lists, list)
+		lists = append(lists, list)
 		r.splits += len(list)
 	}
-	t, err := task.Start(ctx, build.Config{
-		Stage: root, Runtime: s.runtime(), Env: s.env, Splits: r.queue, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: s.buffers,
-		Writers: c.writers(s.pool), Collects: c.Collects,
-	})
-	r.Task = t
-	return r, err
+	r.start = func() error {
+		r.attempts++
+		q := &queue{lists: slices.Clone(lists)}
+		t, err := task.Start(ctx, build.Config{
+			Stage: root, Runtime: s.runtime(), Env: s.env, Splits: q, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: s.buffers,
+			Writers: c.writers(s.pool), Collects: c.Collects,
+		})
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.task, r.queue = t, q
+		return nil
+	}
+	return r, r.start()
+}
+
+// Next implements op.BatchReader. Damage that a task meets is mended, and where
+// no row has left or been written the task starts again.
+func (r *solo) Next(ctx context.Context) (*batch.Batch, error) {
+	for {
+		b, err := r.task.Next(ctx)
+		if err == nil {
+			r.left = true
+		}
+		if err == nil || err == io.EOF {
+			return b, err
+		}
+		err = r.s.g.w.cfg.Store.Mend(ctx, err)
+		var mended *store.MendedError
+		if !errors.As(err, &mended) || r.left || r.attempts > maxMends {
+			return nil, err
+		}
+		if _, writes, _ := look(&plan.Staged{Stages: []plan.Stage{*r.root}}); writes {
+			return nil, err
+		}
+		if err := r.task.Close(); err != nil {
+			return nil, err
+		}
+		if err := r.start(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Close implements op.BatchReader.
+func (r *solo) Close() error { return r.task.Close() }
+
+// now is the task that runs.
+func (r *solo) now() (*task.Task, *queue) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.task, r.queue
 }
 
 func (r *solo) actuals() stage.Actuals {
 	out := stage.Actuals{}
-	addStats(out, statsOf(r.id, r.Stats()))
+	t, _ := r.now()
+	addStats(out, statsOf(r.root.ID, t.Stats()))
 	return out
 }
 

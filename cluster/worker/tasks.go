@@ -108,8 +108,9 @@ func (q *query) tasks() []TaskInfo {
 }
 
 func (r *solo) tasks() []TaskInfo {
-	t := taskOf(r.id, r.Task)
-	t.SplitsTotal, t.SplitsDone = r.splits, r.splits-r.queue.left()
+	running, q := r.now()
+	t := taskOf(r.root.ID, running)
+	t.SplitsTotal, t.SplitsDone = r.splits, r.splits-q.left()
 	return []TaskInfo{t}
 }
 

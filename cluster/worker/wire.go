@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -149,8 +150,9 @@ func addStats(to stage.Actuals, list []nodeStats) {
 }
 
 // errMsg is an error on its way. Lost names the node that the sender could not
-// reach, 0 if that was not it.
+// reach, 0 if that was not it; Mended the segment that was damaged and is good now.
 type errMsg struct {
+	Mended                                                                                    catalog.SegmentID
 	Lost                                                                                      uint64
 	Code, Severity, Message, Detail, Hint, Where, Schema, Table, Column, DataType, Constraint string
 	Position                                                                                  int
@@ -161,6 +163,10 @@ func errOut(err error) *errMsg {
 	m := &errMsg{}
 	if errors.As(err, &lost) {
 		m.Lost = lost.Node
+	}
+	var mended *store.MendedError
+	if errors.As(err, &mended) {
+		m.Mended = mended.Segment
 	}
 	if errors.Is(err, context.Canceled) {
 		err = pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
@@ -174,6 +180,9 @@ func errOut(err error) *errMsg {
 func (m *errMsg) in() error {
 	var err error = &pgerr.Error{Code: pgerr.Code(m.Code), Severity: pgerr.Severity(m.Severity), Message: m.Message, Detail: m.Detail, Hint: m.Hint,
 		Where: m.Where, Schema: m.Schema, Table: m.Table, Column: m.Column, DataType: m.DataType, Constraint: m.Constraint, Position: m.Position}
+	if !m.Mended.IsZero() {
+		err = &store.MendedError{Segment: m.Mended}
+	}
 	if m.Lost != 0 {
 		err = &flow.LostError{Node: m.Lost, Err: err}
 	}

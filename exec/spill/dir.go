@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -163,16 +163,7 @@ func Sweep(parent string) error {
 	return err
 }
 
-// ioError gives an I/O error the code a client can act on: 53100 for a full
-// disk, 58030 for the rest.
-func ioError(err error, doing string) error {
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return pgerr.Wrap(pgerr.DiskFull, err, "could not %s: No space left on device", doing)
-	default:
-		return pgerr.Wrap(pgerr.IOError, err, "could not %s", doing)
-	}
-}
+func ioError(err error, doing string) error { return disk.Error(err, "could not "+doing) }
 
 // codec is the scratch of writing one frame.
 type codec struct {

@@ -1,10 +1,9 @@
 package store
 
 import (
-	"errors"
-	"io/fs"
-	"syscall"
+	"fmt"
 
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -15,6 +14,9 @@ type CorruptError struct {
 	Segment catalog.SegmentID
 	What    string
 	Missing bool
+
+	ref *catalog.Segment // what should be there; nil where that is not known
+	bad *segment         // what was read instead; nil where nothing was
 }
 
 // Error implements error.
@@ -29,17 +31,23 @@ func (e *CorruptError) Unwrap() error {
 		WithHint("The segment is read from another replica where there is one.")
 }
 
-// ioError turns an error of writing into one for the client: a full disk is
-// 53100, so that the statement fails and nothing else does.
+// MendedError says that a statement met damage which is mended by now: the same
+// statement finds good data.
+type MendedError struct{ Segment catalog.SegmentID }
+
+// Error implements error.
+func (e *MendedError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap gives the error a client sees.
+func (e *MendedError) Unwrap() error {
+	return pgerr.New(pgerr.DataCorrupted, "segment %s was damaged and has been replaced from another replica", e.Segment).
+		WithHint("Run the statement again.")
+}
+
+// ioError gives an error of the file system its code for the client.
 func ioError(err error, doing, path string) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return pgerr.Wrap(pgerr.DiskFull, err, "could not %s file %q: No space left on device", doing, path).
-			WithHint("Check free disk space.")
-	case errors.Is(err, fs.ErrNotExist):
-		return pgerr.Wrap(pgerr.UndefinedFile, err, "could not %s file %q: No such file or directory", doing, path)
 	}
-	return pgerr.Wrap(pgerr.IOError, err, "could not %s file %q", doing, path)
+	return disk.Error(err, fmt.Sprintf("could not %s file %q", doing, path))
 }

@@ -5,8 +5,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
-	"os"
+	"io/fs"
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -28,7 +29,7 @@ func (s *Store) Receive(id catalog.SegmentID) (*Incoming, error) {
 
 func (s *Store) createAs(temp, id catalog.SegmentID) (*segmentFile, error) {
 	path := s.tempPath(temp)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	f, err := s.fs.Create(path)
 	if err != nil {
 		return nil, ioError(err, "create", path)
 	}
@@ -47,24 +48,34 @@ func (in *Incoming) Write(b []byte) (int, error) {
 
 // Commit checks the hash and puts the file, on stable storage, in its place.
 func (in *Incoming) Commit(want [32]byte) error {
+	s := in.f.store
 	if err := in.f.w.Flush(); err != nil {
 		in.f.abort()
-		return ioError(err, "write to", in.f.f.Name())
+		return ioError(err, "write to", s.tempPath(in.f.temp))
 	}
 	if got := [32]byte(in.f.sum.Sum(nil)); got != want {
 		in.f.abort()
 		return &CorruptError{Segment: in.f.id, What: "the file received has another hash"}
 	}
 	var seg catalog.Segment
-	s := in.f.store
+	s.mu.Lock()
+	_, bad := s.bad[in.f.id]
+	s.mu.Unlock()
+	if bad {
+		s.quarantine(in.f.id)
+	}
 	s.own(in.f.id)
 	if err := in.f.seal(&seg); err != nil {
 		in.f.abort()
 		return err
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.retire(in.f.id) // whoever opens it from now on maps the new file
-	s.mu.Unlock()
+	if _, bad = s.bad[in.f.id]; bad {
+		delete(s.bad, in.f.id)
+		s.damage.repaired.Add(1)
+	}
 	return nil
 }
 
@@ -73,8 +84,8 @@ func (in *Incoming) Abort() { in.f.abort() }
 
 // Send writes a file's bytes to w in pieces.
 func (s *Store) Send(ctx context.Context, id catalog.SegmentID, piece int, send func([]byte) error) error {
-	f, err := os.Open(s.path(id))
-	if os.IsNotExist(err) {
+	f, err := s.fs.Open(s.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
 		return &CorruptError{Segment: id, Missing: true}
 	}
 	if err != nil {
@@ -140,8 +151,8 @@ func (s *Store) PutBlob(data []byte) (*catalog.Segment, error) {
 // this one has none or a damaged one.
 func (s *Store) Blob(ctx context.Context, ref *catalog.Segment) ([]byte, error) {
 	for tries := 0; ; tries++ {
-		b, err := os.ReadFile(s.path(ref.ID))
-		missing := os.IsNotExist(err)
+		b, err := s.readFile(s.path(ref.ID))
+		missing := errors.Is(err, fs.ErrNotExist)
 		if err != nil && !missing {
 			return nil, ioError(err, "read", s.path(ref.ID))
 		}
@@ -154,12 +165,21 @@ func (s *Store) Blob(ctx context.Context, ref *catalog.Segment) ([]byte, error) 
 			return nil, bad
 		}
 		if missing {
-			err = s.remote.Fetch(ctx, ref)
+			err = s.fetch(ctx, ref)
 		} else {
-			err = s.remote.Mend(ctx, ref)
+			err = s.mend(ctx, ref, bad)
 		}
 		if err != nil {
 			return nil, pgerr.Wrap(pgerr.DataCorrupted, err, "could not read segment %s from any replica", ref.ID)
 		}
 	}
+}
+
+func (s *Store) readFile(path string) ([]byte, error) {
+	f, err := s.fs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 
@@ -168,7 +169,8 @@ func readTail(b []byte) (*footer, bool) {
 	if n > len(b)-align-tailBytes {
 		return nil, false
 	}
-	foot := b[len(b)-tailBytes-n : len(b)-tailBytes]
+	// A copy: what is decoded may lie in it, and is used where a fault is fatal.
+	foot := bytes.Clone(b[len(b)-tailBytes-n : len(b)-tailBytes])
 	if crc32.Checksum(foot, castagnoli) != sum {
 		return nil, false
 	}

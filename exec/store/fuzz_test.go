@@ -60,7 +60,11 @@ func FuzzSegment(f *testing.F) {
 	for back := tailBytes + 1; back < tailBytes+200; back += 7 {
 		f.Add(uint32(len(good)-back), []byte{0xff, 0x7f}, true)
 	}
-	path := filepath.Join(f.TempDir(), "s.seg")
+	st, err := Open(Options{Dir: f.TempDir()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	path := st.path(catalog.SegmentID{})
 	f.Fuzz(func(t *testing.T, at uint32, with []byte, mend bool) {
 		b := append([]byte{}, good...)
 		copy(b[int(at)%len(b):], with)
@@ -73,7 +77,11 @@ func FuzzSegment(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := openFile(catalog.SegmentID{}, path)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := st.openFile(&catalog.Segment{}, info)
 		if err != nil {
 			return
 		}

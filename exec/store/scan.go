@@ -67,6 +67,12 @@ func (p *Pin) Close() error {
 func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, error) {
 	p.mu.Lock()
 	g, shut := p.held[ref.ID], p.held == nil
+	if g != nil && g.dead.Load() {
+		// Batches of the old file stay readable, others are read from the new one.
+		delete(p.held, ref.ID)
+		p.stale = append(p.stale, g)
+		g = nil
+	}
 	p.mu.Unlock()
 	if shut {
 		return nil, pgerr.Internal("store: a closed pin is used")
@@ -92,18 +98,11 @@ func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, erro
 	return g, nil
 }
 
-// mend replaces a damaged segment and gives the good one. Batches of the old
-// one stay readable.
-func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *segment) (*segment, error) {
+// mend replaces a damaged segment and gives the good one.
+func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError) (*segment, error) {
 	if err := p.store.mend(ctx, ref, bad); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	if p.held[ref.ID] == bad && bad != nil {
-		delete(p.held, ref.ID)
-		p.stale = append(p.stale, bad)
-	}
-	p.mu.Unlock()
 	return p.segment(ctx, ref)
 }
 
@@ -192,7 +191,7 @@ type reader struct {
 // use takes seg as what to read from.
 func (r *reader) use(seg *segment) error {
 	if seg.foot.Rows != r.ref.Rows {
-		return &CorruptError{Segment: r.ref.ID, What: "wrong number of rows"}
+		return seg.corrupt("wrong number of rows")
 	}
 	r.seg, r.group, r.start = seg, -1, 0
 	r.cols = make([]int, len(r.scan.Cols))
@@ -220,13 +219,17 @@ func sameCarriage(a, b types.Type) bool {
 // Next implements op.BatchReader.
 func (r *reader) Next(ctx context.Context) (*batch.Batch, error) {
 	for {
-		b, err := r.next(ctx)
+		var b *batch.Batch
+		err := batch.Guard(func() (err error) {
+			b, err = r.next(ctx)
+			return err
+		})
 		var bad *CorruptError
 		if err == nil || err == io.EOF || !errors.As(err, &bad) || r.pin.store.remote == nil || r.ref.Inline != nil || r.mended > 1 {
 			return b, err
 		}
 		r.mended++
-		seg, err := r.pin.mend(ctx, r.ref, r.seg)
+		seg, err := r.pin.mend(ctx, r.ref, bad)
 		if err != nil {
 			return nil, err
 		}

@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"hash"
 	"hash/crc32"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -21,7 +20,7 @@ type segmentFile struct {
 	store *Store
 	id    catalog.SegmentID
 	temp  catalog.SegmentID // names the temporary file
-	f     *os.File
+	f     disk.File
 	w     *bufio.Writer
 	sum   hash.Hash
 	off   int64
@@ -44,7 +43,7 @@ func (s *Store) createFile() (*segmentFile, error) {
 func (f *segmentFile) write(b []byte) error {
 	_, err := f.w.Write(b)
 	f.off += int64(len(b))
-	return ioError(err, "write to", f.f.Name())
+	return ioError(err, "write to", f.store.tempPath(f.temp))
 }
 
 var zeros [align]byte
@@ -143,11 +142,11 @@ func (f *segmentFile) seal(seg *catalog.Segment) error {
 	if err := f.f.Close(); err != nil {
 		return ioError(err, "close", path)
 	}
-	if err := os.Rename(f.store.tempPath(f.temp), path); err != nil {
+	if err := f.store.fs.Rename(f.store.tempPath(f.temp), path); err != nil {
 		return ioError(err, "rename", path)
 	}
-	if err := syncDir(f.store.dir); err != nil {
-		return err
+	if err := f.store.fs.SyncDir(f.store.dir); err != nil {
+		return ioError(err, "fsync", f.store.dir)
 	}
 	seg.Bytes = f.off
 	f.sum.Sum(seg.SHA256[:0])
@@ -158,17 +157,8 @@ func (f *segmentFile) seal(seg *catalog.Segment) error {
 // abort removes the partial file.
 func (f *segmentFile) abort() {
 	f.f.Close()
-	os.Remove(f.store.tempPath(f.temp))
+	_ = f.store.fs.Remove(f.store.tempPath(f.temp))
 	if f.temp == f.id {
 		f.store.disown(f.id)
 	}
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(filepath.Clean(dir))
-	if err != nil {
-		return ioError(err, "open", dir)
-	}
-	defer d.Close()
-	return ioError(d.Sync(), "fsync", dir)
 }

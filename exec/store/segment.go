@@ -1,9 +1,12 @@
 package store
 
 import (
+	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -21,16 +24,30 @@ type segment struct {
 	foot *footer
 	rows []arrow.Array // inline: the columns
 
+	ref      *catalog.Segment
+	stamp    stamp
 	data     []byte // a file's bytes
 	unmap    func()
-	verified []atomic.Bool // per chunk: group by group, then the dictionaries
+	now      func() time.Time
+	verified []atomic.Int64 // per chunk, group by group, then the dictionaries: when, 0 for never
 	mu       sync.Mutex
 	dicts    []arrow.ArrayData // per column, once read
 
-	// Guarded by the store's mu.
-	pins int
-	dead bool // replaced or removed: unmapped with the last pin
+	pins int         // guarded by the store's mu
+	dead atomic.Bool // replaced or removed: unmapped with the last pin
 }
+
+// stamp tells whether a file is as it was when it was mapped.
+type stamp struct {
+	size  int64
+	mtime time.Time
+}
+
+func stampOf(st fs.FileInfo) stamp { return stamp{st.Size(), st.ModTime()} }
+
+// verifyAfter is how long a chunk that was verified counts as good: its pages
+// may leave memory and be read again from a disk that is not what it was.
+const verifyAfter = time.Minute
 
 func aligned(b []byte) bool {
 	return len(b) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 == 0
@@ -79,10 +96,11 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 func (s *segment) dict(col int) (*array.Data, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c, number := s.foot.Cols[col].Dict, len(s.foot.Groups)*len(s.foot.Cols)+col
 	if d := s.dicts[col]; d != nil {
-		return d.(*array.Data), nil
+		return d.(*array.Data), s.verify(c, number)
 	}
-	d, err := s.read(s.foot.Cols[col].Dict, len(s.foot.Groups)*len(s.foot.Cols)+col, arrow.BinaryTypes.String)
+	d, err := s.read(c, number, arrow.BinaryTypes.String)
 	if err != nil {
 		return nil, err
 	}
@@ -90,19 +108,31 @@ func (s *segment) dict(col int) (*array.Data, error) {
 	return d.(*array.Data), nil
 }
 
-func (s *segment) corrupt(what string) error { return &CorruptError{Segment: s.id, What: what} }
+func (s *segment) corrupt(what string) error {
+	return &CorruptError{Segment: s.id, What: what, ref: s.ref, bad: s}
+}
+
+// verify compares a chunk with its checksum unless that was done lately.
+func (s *segment) verify(c *chunk, number int) error {
+	now := s.now().UnixNano()
+	if at := s.verified[number].Load(); at != 0 && now-at < int64(verifyAfter) {
+		return nil
+	}
+	if crc32.Checksum(s.data[c.Off:c.Off+c.Len], castagnoli) != c.CRC {
+		return s.corrupt("checksum mismatch")
+	}
+	s.verified[number].Store(now)
+	return nil
+}
 
 func (s *segment) read(c *chunk, number int, dt arrow.DataType) (arrow.ArrayData, error) {
 	if c.Form == formNulls {
 		return array.NewData(dt, int(c.Layout.Rows), []*memory.Buffer{nil, nil, nil}, nil, 0, 0), nil
 	}
-	b := s.data[c.Off : c.Off+c.Len]
-	if !s.verified[number].Load() {
-		if crc32.Checksum(b, castagnoli) != c.CRC {
-			return nil, s.corrupt("checksum mismatch")
-		}
-		s.verified[number].Store(true)
+	if err := s.verify(c, number); err != nil {
+		return nil, err
 	}
+	b := s.data[c.Off : c.Off+c.Len]
 	if c.Zstd {
 		raw, err := decoder().DecodeAll(b, make([]byte, 0, c.Raw))
 		if err != nil || int64(len(raw)) != c.Raw {
@@ -117,19 +147,34 @@ func (s *segment) read(c *chunk, number int, dt arrow.DataType) (arrow.ArrayData
 	return d, nil
 }
 
-// openFile maps a segment's file and reads its footer.
-func openFile(id catalog.SegmentID, path string) (*segment, error) {
-	data, unmap, err := mapFile(path)
+// openFile maps a segment's file, of which st tells, and reads its footer.
+func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err error) {
+	data, unmap, err := s.fs.Map(s.path(ref.ID))
+	if err != nil {
+		return nil, ioError(err, "map", s.path(ref.ID))
+	}
+	g := &segment{id: ref.ID, ref: ref, stamp: stampOf(st), data: data, now: s.now}
+	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
+	g.unmap = func() { forget(); unmap() }
+	defer func() {
+		if err != nil {
+			g.unmap()
+		}
+	}()
+	if ref.Bytes > 0 && int64(len(data)) != ref.Bytes {
+		return nil, g.corrupt(fmt.Sprintf("the file has %d bytes, not %d", len(data), ref.Bytes))
+	}
+	err = batch.Guard(func() error {
+		var ok bool
+		if g.foot, ok = readTail(data); !ok {
+			return g.corrupt("not a complete segment file")
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	foot, ok := readTail(data)
-	if !ok {
-		unmap()
-		return nil, &CorruptError{Segment: id, What: "not a complete segment file"}
-	}
-	s := &segment{id: id, foot: foot, data: data, unmap: unmap}
-	s.verified = make([]atomic.Bool, (len(foot.Groups)+1)*len(foot.Cols))
-	s.dicts = make([]arrow.ArrayData, len(foot.Cols))
-	return s, nil
+	g.verified = make([]atomic.Int64, (len(g.foot.Groups)+1)*len(g.foot.Cols))
+	g.dicts = make([]arrow.ArrayData, len(g.foot.Cols))
+	return g, nil
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -37,6 +37,7 @@ type Options struct {
 	Node   uint64 // this node's id, for Segment.Nodes
 	Remote Remote // may be nil
 	Now    func() time.Time
+	FS     disk.FS // nil for the system's
 }
 
 // Store is a node's segment files. Its methods may be called from any
@@ -46,37 +47,44 @@ type Store struct {
 	node   uint64
 	remote Remote
 	now    func() time.Time
+	fs     disk.FS
+	damage damage
 
 	mu     sync.Mutex
 	open   map[catalog.SegmentID]*segment
 	inline map[catalog.SegmentID]*segment
-	fresh  map[catalog.SegmentID]time.Time // written or received here, perhaps not committed yet
-	seen   map[catalog.SegmentID]struct{}  // was referenced once, as far as sweeps saw
-	gone   map[catalog.SegmentID]uint64    // the version in which a sweep first missed it
+	fresh  map[catalog.SegmentID]time.Time     // written or received here, perhaps not committed yet
+	seen   map[catalog.SegmentID]struct{}      // was referenced once, as far as sweeps saw
+	gone   map[catalog.SegmentID]uint64        // the version in which a sweep first missed it
+	bad    map[catalog.SegmentID]struct{}      // found damaged, and not replaced yet
+	mends  map[catalog.SegmentID]chan struct{} // being replaced; closed at the end
 	closed bool
 }
 
 // Open makes the store of a directory and removes the leavings of writes that
 // a crash cut off.
 func Open(o Options) (*Store, error) {
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+	if o.FS == nil {
+		o.FS = disk.OS
+	}
+	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, ioError(err, "create", o.Dir)
 	}
-	names, err := os.ReadDir(o.Dir)
+	names, err := o.FS.ReadDir(o.Dir)
 	if err != nil {
 		return nil, ioError(err, "read", o.Dir)
 	}
 	for _, e := range names {
 		if strings.HasSuffix(e.Name(), tempSuffix) {
-			os.Remove(filepath.Join(o.Dir, e.Name()))
+			_ = o.FS.Remove(filepath.Join(o.Dir, e.Name()))
 		}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, open: map[catalog.SegmentID]*segment{},
+	return &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, fs: o.FS, open: map[catalog.SegmentID]*segment{},
 		inline: map[catalog.SegmentID]*segment{}, fresh: map[catalog.SegmentID]time.Time{},
-		seen: map[catalog.SegmentID]struct{}{}, gone: map[catalog.SegmentID]uint64{}}, nil
+		seen: map[catalog.SegmentID]struct{}{}, gone: map[catalog.SegmentID]uint64{}, bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}, nil
 }
 
 // SetRemote says where to get files from; before the first statement.
@@ -129,7 +137,7 @@ func (s *Store) disown(id catalog.SegmentID) {
 
 // Has tells whether the node has the file.
 func (s *Store) Has(id catalog.SegmentID) bool {
-	_, err := os.Stat(s.path(id))
+	_, err := s.fs.Stat(s.path(id))
 	return err == nil
 }
 
@@ -153,14 +161,15 @@ func (s *Store) remove(id catalog.SegmentID) {
 	delete(s.fresh, id)
 	delete(s.seen, id)
 	delete(s.gone, id)
-	os.Remove(s.path(id))
+	delete(s.bad, id)
+	_ = s.fs.Remove(s.path(id))
 }
 
 // retire takes an open segment out of the table of those to share.
 func (s *Store) retire(id catalog.SegmentID) {
 	if g := s.open[id]; g != nil {
 		delete(s.open, id)
-		if g.dead = true; g.pins == 0 {
+		if g.dead.Store(true); g.pins == 0 {
 			g.unmap()
 		}
 	}
@@ -172,7 +181,7 @@ func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, er
 		return s.acquireInline(ref)
 	}
 	for tries := 0; ; tries++ {
-		g, err := s.acquireFile(ref.ID)
+		g, err := s.acquireFile(ref)
 		if err == nil {
 			return g, nil
 		}
@@ -181,9 +190,9 @@ func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, er
 			return nil, err
 		}
 		if bad.Missing {
-			err = s.remote.Fetch(ctx, ref)
+			err = s.fetch(ctx, ref)
 		} else {
-			err = s.mend(ctx, ref, nil)
+			err = s.mend(ctx, ref, bad)
 		}
 		if err != nil {
 			return nil, err
@@ -191,32 +200,34 @@ func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, er
 	}
 }
 
-func (s *Store) acquireFile(id catalog.SegmentID) (*segment, error) {
+func (s *Store) acquireFile(ref *catalog.Segment) (*segment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
 	}
-	g := s.open[id]
+	st, err := s.fs.Stat(s.path(ref.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &CorruptError{Segment: ref.ID, Missing: true}
+	}
+	if err != nil {
+		return nil, ioError(err, "stat", s.path(ref.ID))
+	}
+	g := s.open[ref.ID]
+	if g != nil && g.stamp != stampOf(st) {
+		s.retire(ref.ID) // somebody wrote to it: nothing known of it holds
+		g = nil
+	}
 	if g == nil {
-		var err error
 		// Mapping under the lock: it is a few system calls, and two lanes that
 		// want the same file get the same map.
-		g, err = openFile(id, s.path(id))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &CorruptError{Segment: id, Missing: true}
-		}
-		if err != nil {
-			var bad *CorruptError
-			if errors.As(err, &bad) {
-				return nil, err
-			}
-			return nil, ioError(err, "map", s.path(id))
+		if g, err = s.openFile(ref, st); err != nil {
+			return nil, err
 		}
 		if len(s.open) >= maxMaps {
 			s.trim()
 		}
-		s.open[id] = g
+		s.open[ref.ID] = g
 	}
 	g.pins++
 	return g, nil
@@ -264,20 +275,7 @@ func (s *Store) release(g *segment) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g.pins--; g.pins == 0 && (g.dead || s.closed) {
+	if g.pins--; g.pins == 0 && (g.dead.Load() || s.closed) {
 		g.unmap()
 	}
-}
-
-// mend has a damaged file replaced by a replica's. bad is the segment in which
-// the damage was found: if it is no longer the one in use somebody else has
-// mended it.
-func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *segment) error {
-	s.mu.Lock()
-	cur := s.open[ref.ID]
-	s.mu.Unlock()
-	if bad != nil && cur != nil && cur != bad {
-		return nil
-	}
-	return s.remote.Mend(ctx, ref)
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +68,7 @@ func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 // oldest state that a running statement of any node reads (version, if none
 // does). It gives the number of files removed.
 func (s *Store) Sweep(refs map[catalog.SegmentID]struct{}, version, horizon uint64) (int, error) {
-	entries, err := os.ReadDir(s.dir)
+	entries, err := s.fs.ReadDir(s.dir)
 	if err != nil {
 		return 0, ioError(err, "read", s.dir)
 	}
@@ -112,7 +111,7 @@ func (s *Store) Sweep(refs map[catalog.SegmentID]struct{}, version, horizon uint
 
 // Usage is the number and bytes of the files there are.
 func (s *Store) Usage() (files int, bytes int64) {
-	entries, _ := os.ReadDir(s.dir)
+	entries, _ := s.fs.ReadDir(s.dir)
 	for _, e := range entries {
 		if st, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), fileSuffix) {
 			files++

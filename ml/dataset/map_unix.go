@@ -2,7 +2,13 @@
 
 package dataset
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tributarydb/tributary/exec/batch"
+)
 
 // mapped gives the bytes of e, which starts at a page, without copying them.
 // release must be called once; the bytes are gone then.
@@ -17,5 +23,6 @@ func (t *tempFile) mapped(e extent) (b []byte, release func(), err error) {
 	// Read ahead from the first touch on; a refusal costs speed only.
 	_ = unix.Madvise(b, unix.MADV_SEQUENTIAL)
 	_ = unix.Madvise(b, unix.MADV_WILLNEED)
-	return b, func() { _ = unix.Munmap(b) }, nil
+	forget := batch.Mapped(b, func(int64) error { return diskError(syscall.EIO) })
+	return b, func() { forget(); _ = unix.Munmap(b) }, nil
 }

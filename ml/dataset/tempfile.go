@@ -6,10 +6,9 @@ import (
 	"io"
 	"os"
 	"sync"
-	"syscall"
 	"unsafe"
 
-	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/exec/disk"
 )
 
 // tempFile is a file without a name that only grows. Its methods may be called
@@ -29,12 +28,7 @@ type extent struct {
 
 const fileAlign = 4096 // pieces that are mapped start at a page
 
-func diskError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) {
-		return pgerr.Wrap(pgerr.DiskFull, err, "could not write temporary training data")
-	}
-	return pgerr.Wrap(pgerr.IOError, err, "could not access temporary training data")
-}
+func diskError(err error) error { return disk.Error(err, "could not access temporary training data") }
 
 // reserve gives the place for n bytes, opening the file at first.
 func (t *tempFile) reserve(n int, align int64) (extent, error) {

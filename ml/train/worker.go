@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/linear"
@@ -452,29 +453,26 @@ func (p *Part) Run(ctx context.Context) error {
 	var failed atomic.Bool
 	g, ctx := errgroup.WithContext(ctx)
 	for range min(p.w.cfg.Threads, len(leaves)) {
-		g.Go(func() (err error) {
-			defer func() {
-				if r := recover(); r != nil {
-					err = pgerr.Internal("panic while training: %v", r)
-				}
-			}()
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(leaves) || failed.Load() {
-					return nil
-				}
-				data, err := p.fn(ctx, leaves[i])
-				if err == nil {
-					err = p.Offer(reduce.Node{Index: int32(leaves[i])}, data)
-				}
-				if err != nil {
-					errs[i] = err
-					failed.Store(true)
-					if ctx.Err() != nil {
-						return ctx.Err()
+		g.Go(func() error {
+			return op.Guard("training", func() error {
+				for {
+					i := int(next.Add(1)) - 1
+					if i >= len(leaves) || failed.Load() {
+						return nil
+					}
+					data, err := p.fn(ctx, leaves[i])
+					if err == nil {
+						err = p.Offer(reduce.Node{Index: int32(leaves[i])}, data)
+					}
+					if err != nil {
+						errs[i] = err
+						failed.Store(true)
+						if ctx.Err() != nil {
+							return ctx.Err()
+						}
 					}
 				}
-			}
+			})
 		})
 	}
 	err := g.Wait()

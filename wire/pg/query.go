@@ -116,7 +116,14 @@ func (c *conn) statement(p session.Piece, last bool) error {
 // rows writes part of a batch, flushing as the buffer fills.
 func (c *conn) rows(r *codec.Rows, b *batch.Batch, from, to int) error {
 	for from < to {
-		c.out, from = r.Append(c.out, b, from, to, flushAt)
+		// Rows may lie in a mapped file.
+		err := batch.Guard(func() error {
+			c.out, from = r.Append(c.out, b, from, to, flushAt)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 		if err := c.flushFull(); err != nil {
 			return err
 		}

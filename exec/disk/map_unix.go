@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package disk
 
 import (
 	"os"
@@ -28,4 +28,14 @@ func mapFile(path string) (data []byte, unmap func(), err error) {
 		return nil, nil, err
 	}
 	return data, func() { unix.Munmap(data) }, nil
+}
+
+// Free is the bytes that a process without privileges may still write to the
+// file system of a directory.
+func Free(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
 }

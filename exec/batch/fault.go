@@ -1,0 +1,84 @@
+package batch
+
+import (
+	"runtime/debug"
+	"sync"
+	"unsafe"
+)
+
+// Columns may lie in a mapped file. Where the disk below fails, or the file is
+// cut short, the system answers a load with a signal, which is the end of the
+// process unless the goroutine has asked for a panic instead. So files that
+// batches may lie in are listed here, and who reads batches does it in a Guard.
+
+var mapped struct {
+	sync.Mutex
+	files map[*mappedFile]struct{}
+}
+
+type mappedFile struct {
+	from, to uintptr
+	fault    func(off int64) error
+}
+
+// Mapped lists a mapped file until forget is called, before it is unmapped.
+// fault gives the error for a byte of it that cannot be read.
+func Mapped(data []byte, fault func(off int64) error) (forget func()) {
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+	m := &mappedFile{from, from + uintptr(len(data)), fault}
+	mapped.Lock()
+	defer mapped.Unlock()
+	if mapped.files == nil {
+		mapped.files = map[*mappedFile]struct{}{}
+	}
+	mapped.files[m] = struct{}{}
+	return func() {
+		mapped.Lock()
+		defer mapped.Unlock()
+		delete(mapped.files, m)
+	}
+}
+
+// Guard runs f, in which a fault under a mapped file is that file's error.
+// Other panics go on.
+func Guard(f func() error) (err error) {
+	defer PanicOnFault()()
+	defer func() {
+		if r := recover(); r != nil {
+			if err = Fault(r); err == nil {
+				panic(r)
+			}
+		}
+	}()
+	return f()
+}
+
+// PanicOnFault makes faults in this goroutine panics, for Fault to look at,
+// until the function that it gives is called.
+func PanicOnFault() (restore func()) {
+	was := debug.SetPanicOnFault(true)
+	return func() { debug.SetPanicOnFault(was) }
+}
+
+// Fault gives the error of the mapped file that a panic is a fault under; nil if
+// it is something else.
+func Fault(panicked any) error {
+	e, ok := panicked.(interface{ Addr() uintptr })
+	if !ok {
+		return nil
+	}
+	at := e.Addr()
+	mapped.Lock()
+	var hit *mappedFile
+	for m := range mapped.files {
+		if at >= m.from && at < m.to {
+			hit = m
+			break
+		}
+	}
+	mapped.Unlock()
+	if hit == nil {
+		return nil
+	}
+	return hit.fault(int64(at - hit.from))
+}

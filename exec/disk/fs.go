@@ -1,0 +1,60 @@
+package disk
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FS is a file system. Paths are as package os has them.
+type FS interface {
+	// Create makes a file that is not there yet.
+	Create(path string) (File, error)
+	Open(path string) (io.ReadCloser, error)
+	// OpenDirect opens a file for a reader that wants the bytes of the device and
+	// not those the system remembers of it, where the system can do that.
+	OpenDirect(path string) (io.ReadCloser, error)
+	// Map gives a file's bytes, to be read only, until unmap is called.
+	Map(path string) (data []byte, unmap func(), err error)
+	Stat(path string) (fs.FileInfo, error)
+	ReadDir(dir string) ([]fs.DirEntry, error)
+	Rename(from, to string) error
+	Remove(path string) error
+	MkdirAll(dir string) error
+	// SyncDir puts what was made, renamed and removed in a directory on stable
+	// storage.
+	SyncDir(dir string) error
+}
+
+// File is a file being written.
+type File interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// OS is the system's own.
+var OS FS = system{}
+
+type system struct{}
+
+func (system) Create(path string) (File, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+}
+func (system) Open(path string) (io.ReadCloser, error)       { return os.Open(path) }
+func (system) Stat(path string) (fs.FileInfo, error)         { return os.Stat(path) }
+func (system) ReadDir(dir string) ([]fs.DirEntry, error)     { return os.ReadDir(dir) }
+func (system) Rename(from, to string) error                  { return os.Rename(from, to) }
+func (system) Remove(path string) error                      { return os.Remove(path) }
+func (system) MkdirAll(dir string) error                     { return os.MkdirAll(dir, 0o755) }
+func (system) Map(path string) ([]byte, func(), error)       { return mapFile(path) }
+func (system) OpenDirect(path string) (io.ReadCloser, error) { return openDirect(path) }
+
+func (system) SyncDir(dir string) error {
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

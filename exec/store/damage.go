@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// damagedSuffix is the name's end of a damaged file that was replaced. The
+// newest maxDamaged are kept for whoever wants to know what the disk did.
+const (
+	damagedSuffix = ".damaged"
+	maxDamaged    = 8
+)
+
+// Damage counts what was found wrong with this node's files since the process
+// began.
+type Damage struct {
+	Found    int64 // files that were damaged, or missing where the catalog has them
+	Repaired int64 // of those, replaced from another replica
+}
+
+type damage struct{ found, repaired atomic.Int64 }
+
+// Damage gives the counts.
+func (s *Store) Damage() Damage { return Damage{s.damage.found.Load(), s.damage.repaired.Load()} }
+
+// Condemn notes that the file of a segment is damaged or missing here, once,
+// until a good one takes its place.
+func (s *Store) Condemn(ref *catalog.Segment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.bad[ref.ID]; !known {
+		s.bad[ref.ID] = struct{}{}
+		s.damage.found.Add(1)
+	}
+}
+
+// replaced tells whether another file has taken the place of the damaged one.
+func (s *Store) replaced(bad *CorruptError) bool {
+	switch {
+	case bad.Missing:
+		return s.Has(bad.Segment)
+	case bad.bad == nil:
+		return false
+	case bad.bad.foot != nil: // it was open
+		return bad.bad.dead.Load()
+	}
+	st, err := s.fs.Stat(s.path(bad.Segment))
+	return err == nil && stampOf(st) != bad.bad.stamp
+}
+
+// mend has a damaged file replaced by a replica's, unless that has happened: one
+// at a time for a file, while others who met the same damage wait.
+func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError) error {
+	done := make(chan struct{})
+	for {
+		if s.replaced(bad) {
+			return nil
+		}
+		s.mu.Lock()
+		other := s.mends[ref.ID]
+		if other == nil {
+			s.mends[ref.ID] = done
+		}
+		s.mu.Unlock()
+		if other == nil {
+			break
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer func() {
+		s.mu.Lock()
+		delete(s.mends, ref.ID)
+		s.mu.Unlock()
+		close(done)
+	}()
+	s.Condemn(ref)
+	err := s.remote.Mend(ctx, ref)
+	var e *pgerr.Error
+	if errors.As(err, &e) && e.Detail == "" && bad.What != "" {
+		e.Detail = "The copy on this node: " + bad.What + "."
+	}
+	return err
+}
+
+// fetch gets a file that is not here: one this node only wants to read, or one
+// it lost.
+func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
+	if slices.Contains(ref.Nodes, s.node) {
+		return s.mend(ctx, ref, &CorruptError{Segment: ref.ID, Missing: true})
+	}
+	return s.remote.Fetch(ctx, ref)
+}
+
+// Mend has the damage that a statement's error tells of repaired, and gives a
+// *MendedError then. It gives err back where that is about something else or no
+// replica can be asked, and an error of its own where none could help.
+func (s *Store) Mend(ctx context.Context, err error) error {
+	var bad *CorruptError
+	if !errors.As(err, &bad) || bad.ref == nil || s.remote == nil {
+		return err
+	}
+	if err := s.mend(ctx, bad.ref, bad); err != nil {
+		return err
+	}
+	return &MendedError{bad.Segment}
+}
+
+// quarantine puts a damaged file aside, just before another takes its name.
+func (s *Store) quarantine(id catalog.SegmentID) {
+	if s.fs.Rename(s.path(id), s.path(id)+damagedSuffix) != nil {
+		return // it is not there: nothing to keep
+	}
+	entries, err := s.fs.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	type kept struct {
+		name string
+		at   int64
+	}
+	var all []kept
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), damagedSuffix) {
+			continue
+		}
+		if st, err := e.Info(); err == nil {
+			all = append(all, kept{e.Name(), st.ModTime().UnixNano()})
+		}
+	}
+	slices.SortFunc(all, func(a, b kept) int { return int(min(max(b.at-a.at, -1), 1)) })
+	for _, k := range all[min(len(all), maxDamaged):] {
+		_ = s.fs.Remove(s.dir + "/" + k.name)
+	}
+}
