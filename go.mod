@@ -4,6 +4,7 @@ go 1.26.2
 
 require (
 	github.com/RoaringBitmap/roaring v1.9.4
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/apache/arrow/go/v15 v15.0.2
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/dlclark/regexp2 v1.12.0

@@ -66,7 +66,7 @@ func launch(t *testing.T, data string, args ...string) (*process, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	n, err := node.Start(ctx, nil, append([]string{path}, args...)...)
+	n, err := node.Start(ctx, append([]string{path}, args...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -24,20 +24,31 @@ func Build(dir string) (string, error) {
 	return path, nil
 }
 
-// Node is a node that was started. The addresses are those of its ready line.
+// Node is a node that was started. Its addresses are there once it is ready.
 type Node struct {
 	PG, HTTP, Cluster, Name string
 
-	cmd  *exec.Cmd
-	log  tail
-	done chan struct{}
-	err  error // of Wait; set when done is closed
+	cmd   *exec.Cmd
+	log   tail
+	ready chan string
+	done  chan struct{}
+	err   error // of Wait; set when done is closed
 }
 
 // Start runs a command until it is ready. It fails if the command ends before
-// that, or ctx does. What the node writes goes to log as well, which may be nil.
-func Start(ctx context.Context, log io.Writer, command ...string) (*Node, error) {
-	n := &Node{cmd: exec.Command(command[0], command[1:]...), done: make(chan struct{})}
+// that, or ctx does.
+func Start(ctx context.Context, command ...string) (*Node, error) {
+	n, err := Launch(nil, command...)
+	if err != nil {
+		return nil, err
+	}
+	return n, n.Ready(ctx)
+}
+
+// Launch runs a command and does not wait. What it writes to standard error
+// goes to log as well, which may be nil.
+func Launch(log io.Writer, command ...string) (*Node, error) {
+	n := &Node{cmd: exec.Command(command[0], command[1:]...), ready: make(chan string, 1), done: make(chan struct{})}
 	out, err := n.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -49,30 +60,35 @@ func Start(ctx context.Context, log io.Writer, command ...string) (*Node, error)
 	if err := n.cmd.Start(); err != nil {
 		return nil, err
 	}
-	ready := make(chan string, 1)
 	go func() {
 		defer close(n.done)
 		for s := bufio.NewScanner(out); s.Scan(); {
 			if strings.HasPrefix(s.Text(), "ready ") {
-				ready <- s.Text()
+				n.ready <- s.Text()
 			}
 		}
 		n.err = n.cmd.Wait()
 	}()
+	return n, nil
+}
+
+// Ready waits for the node's line and sets its addresses. A node that is not
+// ready when ctx ends is killed.
+func (n *Node) Ready(ctx context.Context) error {
 	select {
-	case line := <-ready:
+	case line := <-n.ready:
 		for _, f := range strings.Fields(line) {
 			name, v, _ := strings.Cut(f, "=")
 			if to := map[string]*string{"pg": &n.PG, "http": &n.HTTP, "cluster": &n.Cluster, "node": &n.Name}[name]; to != nil {
 				*to = v
 			}
 		}
-		return n, nil
+		return nil
 	case <-n.done:
-		return nil, fmt.Errorf("the node ended: %w\n%s", n.err, n.Log())
+		return fmt.Errorf("the node ended: %w\n%s", n.err, n.Log())
 	case <-ctx.Done():
 		n.Kill()
-		return nil, fmt.Errorf("the node is not ready: %w\n%s", ctx.Err(), n.Log())
+		return fmt.Errorf("the node is not ready: %w\n%s", ctx.Err(), n.Log())
 	}
 }
 

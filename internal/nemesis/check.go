@@ -1,0 +1,99 @@
+package nemesis
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// until polls something another process does, and gives what was wrong last.
+func until(ctx context.Context, what string, try func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		wait(ctx, 20*time.Millisecond)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+}
+
+// ready waits until every node says that all are.
+func (c *cluster) ready(ctx context.Context, each []*session) error {
+	for _, s := range each {
+		err := until(ctx, "not ready after the heal", func(ctx context.Context) error {
+			rows, err := s.try(ctx, "SELECT count(*) FROM cluster.nodes WHERE state = 'ready'")
+			if err == nil && number(rows[0][0]) != int64(len(c.nodes)) {
+				err = fmt.Errorf("%s sees %d nodes", c.nodes[s.fixed].name, number(rows[0][0]))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idle waits until no session and no task is left of clients that are gone.
+func (c *cluster) idle(ctx context.Context, each []*session) error {
+	for _, s := range each {
+		for _, q := range []string{"SELECT application_name, state, query FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'nemesis\\_%' AND application_name <> 'nemesis_check'",
+			"SELECT statement, stage, task, query FROM cluster.tasks WHERE query NOT LIKE '%cluster.tasks%'"} {
+			err := until(ctx, "work is left of clients that are gone", func(ctx context.Context) error {
+				rows, err := s.try(ctx, q)
+				if err == nil && len(rows) > 0 {
+					err = fmt.Errorf("%s: %v", c.nodes[s.fixed].name, rows)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replicas waits until every segment is on as many nodes as it should be, and
+// compares the files with the catalog.
+func (c *cluster) replicas(ctx context.Context, s *session) error {
+	return until(ctx, "replicas", func(ctx context.Context) error {
+		rows, err := s.try(ctx, "SELECT id, nodes, sha256, bytes FROM cluster.segments WHERE NOT inline")
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			id := r[0].(string)
+			names, _ := r[1].([]any)
+			if len(names) != min(3, len(c.nodes)) {
+				return fmt.Errorf("segment %s of %d bytes is on %v", id, number(r[3]), names)
+			}
+			for _, name := range names {
+				i := slices.IndexFunc(c.nodes, func(n *node) bool { return n.name == name })
+				if i < 0 {
+					return fmt.Errorf("segment %s is on %v, which is no node", id, name)
+				}
+				b, err := os.ReadFile(filepath.Join(c.nodes[i].data(), "segments", id+".seg"))
+				if err != nil {
+					return fmt.Errorf("segment %s on %v: %w", id, name, err)
+				}
+				sum := sha256.Sum256(b)
+				if want, err := hex.DecodeString(r[2].(string)); err != nil || !bytes.Equal(sum[:], want) {
+					return fmt.Errorf("segment %s on %v has not the hash of the catalog", id, name)
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,308 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributarydb/tributary/internal/process"
+)
+
+// patience is how long a node may take to start, to leave, to become ready.
+const patience = 60 * time.Second
+
+// cluster is some nodes, each in a process of its own.
+type cluster struct {
+	o     Options
+	dir   string
+	nodes []*node
+	mesh  *mesh
+	tell  func(format string, args ...any) // of what must not happen
+	log   *os.File                         // of what clients were told, when it was an error
+}
+
+// node is a member, whether it runs or not.
+type node struct {
+	name, dir string
+	log       *os.File
+	disk      *disk // of its own; nil: it shares the machine's
+
+	mu      sync.Mutex
+	proc    *process.Node // nil: it does not run
+	pg      string        // where clients reach it; "": it is not ready
+	ends    bool          // its end is our doing
+	stopped bool
+}
+
+func (n *node) data() string { return filepath.Join(n.dir, "data") }
+
+// startCluster starts a new cluster in a directory.
+func startCluster(ctx context.Context, o Options, dir string, tell func(string, ...any)) (_ *cluster, err error) {
+	c := &cluster{o: o, dir: dir, tell: tell}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	if c.log, err = os.Create(filepath.Join(dir, "clients.log")); err != nil {
+		return nil, err
+	}
+	for i := range o.Nodes {
+		name := fmt.Sprintf("n%d", i+1)
+		n := &node{name: name, dir: filepath.Join(dir, name)}
+		if err = os.MkdirAll(n.dir, 0o700); err != nil {
+			return nil, err
+		}
+		if n.log, err = os.Create(filepath.Join(dir, name+".log")); err != nil {
+			return nil, err
+		}
+		if o.has("disk") {
+			if n.disk, err = mountDisk(n.dir); err != nil {
+				return nil, err
+			}
+		}
+		c.nodes = append(c.nodes, n)
+	}
+	if c.mesh, err = newMesh(o.Nodes, c.pid); err != nil {
+		return nil, err
+	}
+	for i := range c.nodes {
+		var join []string
+		if i > 0 {
+			join = []string{"--join", c.mesh.addr(0)}
+		}
+		if err = c.start(ctx, i, join...); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// note writes a line to the log of the clients.
+func (c *cluster) note(format string, args ...any) {
+	fmt.Fprintf(c.log, "%s %s\n", time.Now().UTC().Format("15:04:05.000"), fmt.Sprintf(format, args...))
+}
+
+// pid is the number of a node's process, 0 if it does not run.
+func (c *cluster) pid(i int) int {
+	n := c.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.proc == nil {
+		return 0
+	}
+	return n.proc.Pid()
+}
+
+// start starts a node that does not run, and watches over it.
+func (c *cluster) start(ctx context.Context, i int, more ...string) error {
+	n := c.nodes[i]
+	n.mu.Lock()
+	runs := n.proc != nil
+	n.mu.Unlock()
+	if runs {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// The port is fixed before the node runs: others call it at once.
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	addr := ln.Addr().String()
+	_ = ln.Close()
+	c.mesh.serve(i, addr)
+	args := append([]string{c.o.Program, "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
+		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2"}, c.o.Serve...)
+	fmt.Fprintf(n.log, "--- start %v\n", more)
+	p, err := c.launch(ctx, n, append(args, more...))
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	go func() {
+		err := p.Err()
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.proc == p {
+			n.proc = nil
+			if !n.ends {
+				c.tell("%s ended by itself: %v\n%s", n.name, err, lastLines(p.Log(), 12))
+			}
+		}
+	}()
+	return nil
+}
+
+// launch is process.Start, with the process known from its first moment: the
+// mesh asks who calls.
+func (c *cluster) launch(ctx context.Context, n *node, command []string) (*process.Node, error) {
+	p, err := process.Launch(n.log, command...)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	n.proc, n.pg, n.ends, n.stopped = p, "", false, false
+	n.mu.Unlock()
+	err = p.Ready(ctx)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil && n.proc == p {
+		n.proc = nil
+	}
+	n.pg = p.PG
+	return p, err
+}
+
+// take makes the end of a node our doing, and gives its process.
+func (n *node) take() *process.Node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ends = true
+	return n.proc
+}
+
+// kill ends a node as a power cut would.
+func (c *cluster) kill(i int) {
+	if p := c.nodes[i].take(); p != nil {
+		p.Kill()
+		c.forget(i, p)
+	}
+}
+
+// leave asks a node to end; it must do so in peace.
+func (c *cluster) leave(ctx context.Context, i int) {
+	n := c.nodes[i]
+	p := n.take()
+	if p == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		c.tell("%s was asked to leave: %v\n%s", n.name, err, lastLines(p.Log(), 12))
+	}
+	c.forget(i, p)
+}
+
+func (c *cluster) forget(i int, p *process.Node) {
+	n := c.nodes[i]
+	n.mu.Lock()
+	if n.proc == p {
+		n.proc = nil
+	}
+	n.mu.Unlock()
+}
+
+// pause stops a node's process, or lets it go on.
+func (c *cluster) pause(i int, stop bool) {
+	n := c.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.proc == nil || n.stopped == stop {
+		return
+	}
+	sig := syscall.SIGCONT
+	if stop {
+		sig = syscall.SIGSTOP
+	}
+	if err := n.proc.Signal(sig); err == nil {
+		n.stopped = stop
+	}
+}
+
+// heal lets all nodes run and reach each other.
+func (c *cluster) heal(ctx context.Context) error {
+	c.mesh.heal()
+	for i, n := range c.nodes {
+		c.pause(i, false)
+		if n.disk != nil {
+			n.disk.free()
+		}
+	}
+	// Side by side: a majority may be needed for one to be ready.
+	errs := make([]error, len(c.nodes))
+	var wg sync.WaitGroup
+	for i := range c.nodes {
+		wg.Go(func() { errs[i] = c.start(ctx, i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// errDown is of a node that does not run.
+var errDown = errors.New("the node does not run")
+
+// dial connects to a node as a client.
+func (c *cluster) dial(ctx context.Context, i int, application string, mode pgx.QueryExecMode) (*pgx.Conn, error) {
+	n := c.nodes[i]
+	n.mu.Lock()
+	pg := n.pg
+	if n.proc == nil {
+		pg = ""
+	}
+	n.mu.Unlock()
+	if pg == "" {
+		return nil, errDown
+	}
+	conf, err := pgx.ParseConfig("postgres://tributary@" + pg + "/tributary?sslmode=disable&application_name=" + application)
+	if err != nil {
+		return nil, err
+	}
+	conf.DefaultQueryExecMode = mode
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return pgx.ConnectConfig(ctx, conf)
+}
+
+// leader asks the nodes which of them leads; -1: none says so.
+func (c *cluster) leader(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for i := range c.nodes {
+		conn, err := c.dial(ctx, i, "nemesis", pgx.QueryExecModeSimpleProtocol)
+		if err != nil {
+			continue
+		}
+		var name string
+		err = conn.QueryRow(ctx, "SELECT name FROM cluster.nodes WHERE leader").Scan(&name)
+		_ = conn.Close(ctx)
+		for k, n := range c.nodes {
+			if err == nil && n.name == name {
+				return k
+			}
+		}
+	}
+	return -1
+}
+
+// close ends all processes. The directories stay.
+func (c *cluster) close() {
+	for i, n := range c.nodes {
+		c.kill(i)
+		_ = n.log.Close()
+	}
+	if c.mesh != nil {
+		c.mesh.close()
+	}
+	_ = c.log.Close()
+}
+
+// remove takes the directories away.
+func (c *cluster) remove() error {
+	var errs []error
+	for _, n := range c.nodes {
+		if n.disk != nil {
+			errs = append(errs, n.disk.unmount())
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(c.dir))...)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/tributarydb/tributary/internal/nemesis"
+	"github.com/tributarydb/tributary/internal/process"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "nemesis:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	o := nemesis.Options{}
+	flag.IntVar(&o.Rounds, "rounds", 100, "rounds")
+	flag.DurationVar(&o.For, "for", 0, "begin no round after this time (default: no limit)")
+	flag.IntVar(&o.From, "from", 0, "the first round")
+	flag.Uint64Var(&o.Seed, "seed", 1, "what all choices come from")
+	flag.IntVar(&o.Nodes, "nodes", 3, "nodes of a cluster")
+	flag.IntVar(&o.Fresh, "fresh", 25, "rounds that share a cluster")
+	flag.BoolVar(&o.KeepGoing, "keep-going", false, "after a failure go on with a new cluster")
+	flag.StringVar(&o.Dir, "dir", "", "directory for data and logs (default: a temporary one)")
+	flag.StringVar(&o.Program, "program", "", "the binary to run (default: built from this module)")
+	faults := flag.String("faults", "", "kinds among "+strings.Join(nemesis.Faults, ",")+" (default: all; those that need root only where it is)")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	for _, f := range strings.Split(*faults, ",") {
+		if f != "" {
+			o.Faults = append(o.Faults, f)
+		}
+	}
+	if o.Faults == nil {
+		o.Faults = nemesis.Possible()
+	}
+	if o.Dir == "" {
+		dir, err := os.MkdirTemp("", "nemesis-")
+		if err != nil {
+			return err
+		}
+		o.Dir = dir
+	}
+	if o.Program == "" {
+		dir := filepath.Join(o.Dir, "bin")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		var err error
+		if o.Program, err = process.Build(dir); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stdout, "seed %d, %d nodes, faults %s, in %s\n", o.Seed, o.Nodes, strings.Join(o.Faults, ","), o.Dir)
+	err := nemesis.Run(ctx, o, os.Stdout)
+	if err == nil {
+		err = os.RemoveAll(o.Dir)
+	}
+	return err
+}

@@ -1,0 +1,64 @@
+package nemesis
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// afflict carries out a plan; it returns when all is over. What a fault leaves
+// behind is for cluster.heal.
+func (c *cluster) afflict(ctx context.Context, p plan) {
+	var wg sync.WaitGroup
+	for _, f := range p {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(f.seed, 0))
+			wait(ctx, f.after)
+			switch f.kind {
+			case "kill":
+				c.killFault(ctx, f)
+			case "pause":
+				c.pauseFault(ctx, f)
+			case "restart":
+				c.restartFault(ctx, f)
+			case "partition":
+				c.partitionFault(ctx, f, r)
+			case "cancel":
+				c.cancelFault(ctx, f, r)
+			case "slow":
+				c.slowFault(ctx, f)
+			case "flip":
+				c.flipFault(ctx, f, r)
+			case "disk":
+				c.diskFault(ctx, f)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// wait holds a fault, or ends early with ctx.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// victims are the nodes that a variant means.
+func (c *cluster) victims(ctx context.Context, f fault) []int {
+	switch f.variant {
+	case "leader":
+		if l := c.leader(ctx); l >= 0 {
+			return []int{l}
+		}
+	case "two":
+		return f.nodes[:min(2, len(f.nodes))]
+	case "all", "rolling":
+		return f.nodes
+	}
+	return f.nodes[:1]
+}

@@ -1,0 +1,155 @@
+package nemesis
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/tributarydb/tributary/internal/process"
+)
+
+// TestRounds is a short run; the long ones are the command's.
+func TestRounds(t *testing.T) {
+	dir := t.TempDir()
+	program, err := process.Build(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := slices.DeleteFunc(Possible(), func(f string) bool { return !slices.Contains([]string{"kill", "pause", "restart", "partition"}, f) })
+	var out bytes.Buffer
+	err = Run(context.Background(), Options{Program: program, Dir: filepath.Join(dir, "run"), Seed: 8, Rounds: 3, Nodes: 3, Fresh: 3, Faults: faults}, &out)
+	t.Log(out.String())
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPlans(t *testing.T) {
+	seen := map[string]bool{}
+	for round := range 2000 {
+		p := makePlan(7, round, 3, Faults)
+		if p.String() != makePlan(7, round, 3, Faults).String() {
+			t.Fatalf("round %d has two plans", round)
+		}
+		for _, f := range p {
+			seen[f.kind+" "+f.variant] = true
+		}
+		if len(p) == 2 && !together(p[0].kind, p[1].kind) {
+			t.Errorf("round %d: %s", round, p)
+		}
+	}
+	for kind, list := range variants {
+		for _, v := range list {
+			if !seen[kind+" "+v] {
+				t.Errorf("%s %s is in no plan", kind, v)
+			}
+		}
+	}
+}
+
+// TestMesh passes bytes both ways, holds them while a direction is shut, and
+// ends connections.
+func TestMesh(t *testing.T) {
+	if !slices.Contains(Possible(), "partition") {
+		t.Skip("senders cannot be known here")
+	}
+	echo, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer echo.Close()
+	go func() {
+		for {
+			c, err := echo.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.Copy(c, c)
+				_ = c.Close()
+			}()
+		}
+	}()
+	m, err := newMesh(2, func(node int) int { return []int{os.Getpid(), 0}[node] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	m.serve(1, echo.Addr().String())
+	c, err := net.Dial("tcp4", m.addr(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b := make([]byte, 3)
+	say := func() error {
+		if _, err := c.Write([]byte("abc")); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(c, b)
+		return err
+	}
+	if err := say(); err != nil || string(b) != "abc" {
+		t.Fatal(err, b)
+	}
+	for _, g := range []*gate{m.gates[0][1], m.gates[1][0]} {
+		g.set(false, 0)
+		got := make(chan error, 1)
+		go func() { got <- say() }()
+		shut := make(chan struct{})
+		close(shut)
+		if g.pass(shut) {
+			t.Error("a shut gate lets pass")
+		}
+		select {
+		case err := <-got:
+			t.Error("bytes passed a shut gate", err)
+		default:
+		}
+		g.set(true, 0)
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+	}
+	m.reset()
+	if _, err := c.Read(b); err == nil {
+		t.Error("the connection outlived the mesh's end of it")
+	}
+}
+
+// TestHistories: what must not happen to a register is found.
+func TestHistories(t *testing.T) {
+	op := func(call, ret int64, what string, old, value int64, out registerAnswer) porcupine.Operation {
+		return porcupine.Operation{Input: registerOp{what: what, old: old, new: value}, Output: out, Call: call, Return: ret}
+	}
+	write := func(call, ret, v int64) porcupine.Operation { return op(call, ret, "write", 0, v, registerAnswer{}) }
+	read := func(call, ret, v int64) porcupine.Operation {
+		return op(call, ret, "read", 0, 0, registerAnswer{value: v})
+	}
+	lost := registerAnswer{unknown: true}
+	for _, tc := range []struct {
+		name string
+		ok   bool
+		h    []porcupine.Operation
+	}{
+		{"plain", true, []porcupine.Operation{read(1, 2, 0), write(3, 4, 1), read(5, 6, 1)}},
+		{"stale read", false, []porcupine.Operation{write(1, 2, 1), read(3, 4, 0)}},
+		{"lost write", false, []porcupine.Operation{write(1, 2, 1), write(3, 4, 2), read(5, 6, 1)}},
+		{"applied twice", false, []porcupine.Operation{write(1, 9, 1), read(2, 3, 1), write(4, 5, 2), read(6, 7, 2), read(10, 11, 1)}},
+		{"unknown, applied late", true, []porcupine.Operation{op(1, 1<<40, "write", 0, 1, lost), read(2, 3, 0), read(4, 5, 1)}},
+		{"unknown, never", true, []porcupine.Operation{op(1, 1<<40, "cas", 0, 1, lost), read(2, 3, 0)}},
+		{"cas of another value", false, []porcupine.Operation{op(1, 2, "cas", 5, 6, registerAnswer{done: true})}},
+		{"cas that must have been", false, []porcupine.Operation{op(1, 2, "cas", 0, 6, registerAnswer{})}},
+	} {
+		if got := porcupine.CheckOperations((&registers{}).model(), tc.h); got != tc.ok {
+			t.Errorf("%s: linearizable: %v", tc.name, got)
+		}
+	}
+}

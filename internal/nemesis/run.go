@@ -1,0 +1,280 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options of a run.
+type Options struct {
+	Program string   // the binary
+	Serve   []string // more flags of its serve command
+	Dir     string   // a directory of the run's own
+	Seed    uint64
+	From    int // the first round
+	Rounds  int
+	For     time.Duration // no round begins later; 0: no limit
+	Nodes   int
+	Faults  []string // kinds among Faults
+	// Fresh is how many rounds a cluster serves.
+	Fresh int
+	// KeepGoing begins again with a new cluster after a failure.
+	KeepGoing bool
+}
+
+func (o Options) has(kind string) bool { return slices.Contains(o.Faults, kind) }
+
+// Validate checks the options.
+func (o Options) Validate() error {
+	if o.Nodes < 1 || o.Rounds < 0 || o.From < 0 || o.Fresh < 1 {
+		return errors.New("nodes and fresh are at least 1, rounds and from at least 0")
+	}
+	if len(o.Faults) == 0 {
+		return errors.New("there is nothing to do without faults")
+	}
+	for _, f := range o.Faults {
+		if !slices.Contains(Faults, f) {
+			return fmt.Errorf("there is no fault %q; there are %s", f, strings.Join(Faults, ", "))
+		}
+	}
+	return nil
+}
+
+// Failure is a promise that was broken.
+type Failure struct {
+	Round int
+	What  []string
+	Dir   string // logs and data
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("round %d:\n  %s\n  kept in %s", f.Round, strings.Join(f.What, "\n  "), f.Dir)
+}
+
+// run is a run under way.
+type run struct {
+	o      Options
+	out    io.Writer
+	began  time.Time
+	tally  tally
+	rounds map[string]int // by kind and variant
+	failed []*Failure
+}
+
+// Run carries out rounds and writes a line for each. Its error is the first
+// Failure, or what kept it from going on.
+func Run(ctx context.Context, o Options, out io.Writer) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	r := &run{o: o, out: out, began: time.Now(), rounds: map[string]int{}, tally: tally{count: map[string]*[3]int{}, codes: map[string]int{}}}
+	round := o.From
+	var err error
+	for round < o.From+o.Rounds && err == nil && !r.over() {
+		// Rounds share clusters by their number, so that a run of some of them
+		// begins where the whole run does.
+		end := min(o.From+o.Rounds, (round/o.Fresh+1)*o.Fresh)
+		var f *Failure
+		round, f, err = r.generation(ctx, round, end)
+		if f != nil {
+			r.failed = append(r.failed, f)
+			fmt.Fprintf(out, "FAILED %v\n", f)
+			fmt.Fprintf(out, "  again: --seed %d --from %d --rounds %d --nodes %d --fresh %d --faults %s\n", o.Seed, max(o.From, f.Round/o.Fresh*o.Fresh),
+				f.Round-max(o.From, f.Round/o.Fresh*o.Fresh)+1, o.Nodes, o.Fresh, strings.Join(o.Faults, ","))
+			if !o.KeepGoing {
+				break
+			}
+		}
+	}
+	r.summary(round-o.From, time.Since(r.began))
+	if err == nil && len(r.failed) > 0 {
+		err = r.failed[0]
+	}
+	return err
+}
+
+// over tells whether the time is up.
+func (r *run) over() bool { return r.o.For > 0 && time.Since(r.began) > r.o.For }
+
+// generation runs rounds on a cluster of their own; it gives the next round.
+func (r *run) generation(ctx context.Context, from, to int) (next int, failure *Failure, err error) {
+	dir := filepath.Join(r.o.Dir, fmt.Sprintf("cluster-%d", from))
+	if err := os.MkdirAll(r.o.Dir, 0o700); err != nil {
+		return from, nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil { // one of another run would be taken for this one's
+		return from, nil, err
+	}
+	var mu sync.Mutex
+	var told []string
+	tell := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(told) < 20 {
+			told = append(told, fmt.Sprintf(format, args...))
+		}
+	}
+	broken := func(round int) *Failure {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(told) == 0 {
+			return nil
+		}
+		return &Failure{Round: round, What: told, Dir: dir}
+	}
+	c, err := startCluster(ctx, r.o, dir, tell)
+	if err != nil {
+		return from, nil, err
+	}
+	defer func() {
+		c.close()
+		if failure == nil && err == nil {
+			err = c.remove()
+		}
+	}()
+	work := workloads(r.o)
+	s := r.session(c, source(r.o.Seed, from, "setup"), "setup", 0)
+	for _, w := range work {
+		if err := w.setup(ctx, s); err != nil {
+			return from, nil, err
+		}
+	}
+	s.drop()
+	for round := from; round < to; round++ {
+		if err := ctx.Err(); err != nil || r.over() {
+			return round, nil, err
+		}
+		r.round(ctx, c, work, round, tell)
+		if f := broken(round); f != nil {
+			return round + 1, f, nil
+		}
+	}
+	return to, nil, nil
+}
+
+func (r *run) session(c *cluster, random *rand.Rand, name string, fixed int) *session {
+	return &session{c: c, t: &r.tally, name: name, r: random, fixed: fixed}
+}
+
+// round is one round; what goes wrong is told.
+func (r *run) round(ctx context.Context, c *cluster, work []workload, round int, tell func(string, ...any)) {
+	p := makePlan(r.o.Seed, round, r.o.Nodes, r.o.Faults)
+	began := time.Now()
+	before := r.tally.totals()
+	c.note("round %d: %s", round, p)
+	fmt.Fprintf(r.out, "round %d: %s", round, p)
+	for _, f := range p {
+		r.rounds[f.kind+" "+f.variant]++
+	}
+	if len(p) == 0 {
+		r.rounds["nothing"]++
+	}
+	alive, stop := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	for _, w := range work {
+		for i, f := range w.clients() {
+			clients.Go(func() {
+				s := r.session(c, source(r.o.Seed, round, fmt.Sprint(w.name(), i)), w.name(), -1)
+				defer s.drop()
+				f(alive, s)
+			})
+		}
+	}
+	c.afflict(ctx, p)
+	wait(ctx, 300*time.Millisecond) // some go on with a cluster that recovers
+	if err := c.heal(ctx); err != nil {
+		tell("healing: %v", err)
+	}
+	stop()
+	clients.Wait()
+	hurt := time.Since(began)
+	c.note("check")
+	r.check(ctx, c, work, tell)
+	after := r.tally.totals()
+	fmt.Fprintf(r.out, "; %.1f s + %.1f s; %s\n", hurt.Seconds(), (time.Since(began) - hurt).Seconds(), since(before, after))
+}
+
+// check looks at everything, once all nodes are back.
+func (r *run) check(ctx context.Context, c *cluster, work []workload, tell func(string, ...any)) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	var each []*session
+	for i := range c.nodes {
+		s := r.session(c, source(r.o.Seed, i, "check"), "check", i)
+		defer s.drop()
+		each = append(each, s)
+	}
+	err := c.ready(ctx, each)
+	if err == nil {
+		err = c.idle(ctx, each)
+	}
+	if err != nil {
+		tell("%v", err)
+		return
+	}
+	for _, w := range work {
+		for i, s := range each {
+			if err := w.check(ctx, s, i == 0); err != nil {
+				tell("%s, asking %s: %v", w.name(), c.nodes[i].name, err)
+			}
+		}
+		w.settle()
+	}
+	if err := c.replicas(ctx, each[0]); err != nil {
+		tell("%v", err)
+	}
+}
+
+// totals copies what was counted.
+func (t *tally) totals() map[string][3]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := map[string][3]int{}
+	for k, v := range t.count {
+		out[k] = *v
+	}
+	return out
+}
+
+// since says what was acknowledged, refused and left open by workload.
+func since(before, after map[string][3]int) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(after)) {
+		if k == "setup" || k == "check" {
+			continue
+		}
+		a, b := after[k], before[k]
+		out = append(out, fmt.Sprintf("%s %d/%d/%d", k, a[0]-b[0], a[1]-b[1], a[2]-b[2]))
+	}
+	return strings.Join(out, " ")
+}
+
+func (r *run) summary(rounds int, took time.Duration) {
+	fmt.Fprintf(r.out, "\n%d rounds in %s, %d failed; acknowledged/refused/unknown: %s\n", rounds, took.Round(time.Second), len(r.failed), since(nil, r.tally.totals()))
+	for _, part := range []struct {
+		title  string
+		counts map[string]int
+	}{{"faults", r.rounds}, {"answers that were errors", r.tally.codes}} {
+		var s []string
+		for _, k := range slices.Sorted(maps.Keys(part.counts)) {
+			s = append(s, fmt.Sprintf("%s %d", k, part.counts[k]))
+		}
+		fmt.Fprintf(r.out, "%s: %s\n", part.title, strings.Join(s, ", "))
+	}
+}
+
+// lastLines is the end of a text.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return "    " + strings.Join(lines[max(0, len(lines)-n):], "\n    ")
+}
