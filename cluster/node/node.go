@@ -51,7 +51,16 @@ type Options struct {
 	Password func(plain string) (string, error)
 	// Heartbeat and DeadAfter tune how soon a dead node is noticed; 0: a second, three.
 	Heartbeat, DeadAfter time.Duration
+	Pace                 Pace
 	Log                  *slog.Logger
+}
+
+// Pace is how often the node does what it does by itself. Zeros are the
+// defaults, which suit a cluster at work; tests cannot wait for them.
+type Pace struct {
+	Sweep, Tick, Grace time.Duration // repl.Options
+	SegmentRows        int64         // repl.Options
+	Snapshot           uint64        // raftnode.Options
 }
 
 // Node is a running node.
@@ -123,14 +132,15 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID}); err != nil {
 		return nil, err
 	}
-	n.repl = repl.New(repl.Options{Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log})
+	n.repl = repl.New(repl.Options{Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log,
+		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
 	addr := o.Advertise
 	if addr == "" {
 		addr = ln.Addr().String()
 	}
 	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory}
 	n.raft, err = raftnode.Start(raftnode.Options{Dir: n.dir, Self: n.self, Join: o.Join, Server: n.server, Dialer: &dialer, Log: o.Log,
-		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, OldestRead: n.oldestRead, Report: n.report, OnLead: []func(context.Context){n.repl.Lead}})
+		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, OldestRead: n.oldestRead, Report: n.report, OnLead: []func(context.Context){n.repl.Lead}})
 	if err != nil {
 		return nil, err
 	}

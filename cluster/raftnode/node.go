@@ -85,8 +85,9 @@ func (n *Node) config() *raft.Config {
 	c.CommitTimeout = 5 * time.Millisecond
 	c.MaxAppendEntries = 512
 	c.BatchApplyCh = true
-	c.SnapshotThreshold, c.TrailingLogs = 8192, 8192
-	c.SnapshotInterval = 30 * time.Second
+	c.SnapshotThreshold, c.TrailingLogs = n.o.Snapshot, n.o.Snapshot
+	// A small threshold means soon.
+	c.SnapshotInterval = min(30*time.Second, time.Duration(n.o.Snapshot)*10*time.Millisecond)
 	c.Logger = newHlog(n.o.Log)
 	return c
 }

@@ -31,6 +31,9 @@ type Options struct {
 	// Patience is how long the outcome of a commit is waited for that may be in a
 	// log, when its statement was cancelled or its leader went away; 0: 10 s.
 	Patience time.Duration
+	// Snapshot is after how many commits the log is cut off behind a snapshot of
+	// the catalog; 0 is 8192. As many entries stay for followers that lag.
+	Snapshot uint64
 
 	// OldestRead gives the version of the oldest state that a statement on this
 	// node reads, 0 for none. Report gives bytes that other nodes get by
@@ -63,5 +66,8 @@ func (o *Options) Validate() error {
 	def(&o.Ping, 500*time.Millisecond)
 	def(&o.DeadAfter, 3*time.Second)
 	def(&o.Patience, 10*time.Second)
+	if o.Snapshot == 0 {
+		o.Snapshot = 8192
+	}
 	return nil
 }

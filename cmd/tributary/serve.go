@@ -34,6 +34,10 @@ func serve(ctx context.Context, args []string) error {
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
 	config := fs.String("config", "", "file with the same names in YAML")
+	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
+		o.Pace, err = pace(s)
+		return err
+	})
 	insecure := fs.Bool("insecure", false, "listen beyond loopback without TLS and passwords")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -99,6 +103,31 @@ func configFile(fs *flag.FlagSet, path string) error {
 		}
 	}
 	return nil
+}
+
+// pace reads what --testing says.
+func pace(s string) (p node.Pace, err error) {
+	for _, item := range strings.Split(s, ",") {
+		name, value, _ := strings.Cut(item, "=")
+		switch name {
+		case "sweep":
+			p.Sweep, err = time.ParseDuration(value)
+		case "tick":
+			p.Tick, err = time.ParseDuration(value)
+		case "grace":
+			p.Grace, err = time.ParseDuration(value)
+		case "segment-rows":
+			p.SegmentRows, err = strconv.ParseInt(value, 10, 64)
+		case "snapshot":
+			p.Snapshot, err = strconv.ParseUint(value, 10, 64)
+		default:
+			err = fmt.Errorf("there is no %q to set", name)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
 }
 
 // guardListen refuses an address beyond loopback unless that is asked for.

@@ -40,6 +40,13 @@ type node struct {
 	pg      string        // where clients reach it; "": it is not ready
 	ends    bool          // its end is our doing
 	stopped bool
+	hidden  bool // clients do not know of it
+}
+
+func (n *node) hide(hidden bool) {
+	n.mu.Lock()
+	n.hidden = hidden
+	n.mu.Unlock()
 }
 
 func (n *node) data() string { return filepath.Join(n.dir, "data") }
@@ -122,7 +129,8 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 	_ = ln.Close()
 	c.mesh.serve(i, addr)
 	args := append([]string{c.o.Program, "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
-		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2"}, c.o.Serve...)
+		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
+		"--testing", "sweep=500ms,tick=200ms,grace=2s,segment-rows=3000,snapshot=100"}, c.o.Serve...)
 	fmt.Fprintf(n.log, "--- start %v\n", more)
 	p, err := c.launch(ctx, n, append(args, more...))
 	if err != nil {
@@ -246,7 +254,7 @@ func (c *cluster) dial(ctx context.Context, i int, application string, mode pgx.
 	n := c.nodes[i]
 	n.mu.Lock()
 	pg := n.pg
-	if n.proc == nil {
+	if n.proc == nil || n.hidden {
 		pg = ""
 	}
 	n.mu.Unlock()

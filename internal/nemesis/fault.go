@@ -30,6 +30,10 @@ func (c *cluster) afflict(ctx context.Context, p plan) {
 				c.slowFault(ctx, f)
 			case "flip":
 				c.flipFault(ctx, f, r)
+			case "alone":
+				c.aloneFault(ctx, f)
+			case "lose":
+				c.loseFault(ctx, f)
 			case "disk":
 				c.diskFault(ctx, f)
 			}

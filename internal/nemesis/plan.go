@@ -11,7 +11,7 @@ import (
 )
 
 // Faults are the kinds there are, in the order of the manual.
-var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "disk"}
+var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "alone", "lose", "disk"}
 
 // variants of each kind.
 var variants = map[string][]string{
@@ -23,6 +23,8 @@ var variants = map[string][]string{
 	"slow":      {"one", "leader"},
 	"flip":      {"bit", "zero", "truncate", "remove"},
 	"disk":      {"one", "leader"},
+	"alone":     {"one", "each"},
+	"lose":      {"log", "all"},
 }
 
 // fault is one entry of a plan.
@@ -84,12 +86,12 @@ func makePlan(seed uint64, round, nodes int, kinds []string) plan {
 }
 
 // together tells whether two kinds may meet. Damage stays alone: with one copy
-// damaged and the others out of reach, no system could answer; and a node need
-// not start on a full disk.
+// damaged and the others out of reach, no system could answer; a node need not
+// start on a full disk; and what ends all nodes is enough by itself.
 func together(a, b string) bool {
 	pair := func(x, y string) bool { return a == x && b == y || a == y && b == x }
 	switch {
-	case a == b, pair("disk", "kill"), pair("disk", "restart"):
+	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", pair("disk", "kill"), pair("disk", "restart"):
 		return false
 	case a == "flip" || b == "flip":
 		return pair("flip", "cancel") || pair("flip", "slow")

@@ -18,7 +18,7 @@ import (
 // Options of a run.
 type Options struct {
 	Program string   // the binary
-	Serve   []string // more flags of its serve command
+	Serve   []string // more flags of its serve command, after those that hurry its background work
 	Dir     string   // a directory of the run's own
 	Seed    uint64
 	From    int // the first round

@@ -177,11 +177,13 @@ func (s *session) lost(ctx context.Context) outcome {
 	return refused
 }
 
-// read runs a query and gives its rows as text; reads that are refused are
-// asked again until ctx ends.
+// read runs a query and gives its rows; one that is refused is asked again,
+// until it is clear that it will not be answered.
 func (s *session) read(ctx context.Context, sql string, args ...any) (out [][]any, err error) {
 	for {
-		if out, err = s.try(ctx, sql, args...); err == nil || ctx.Err() != nil {
+		out, err = s.try(ctx, sql, args...)
+		var pe *pgconn.PgError
+		if err == nil || ctx.Err() != nil || errors.As(err, &pe) && strings.HasPrefix(pe.Code, "XX") {
 			return out, err
 		}
 		s.judge(err, false)

@@ -1,0 +1,88 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// aloneFault ends all nodes and runs one, or each in turn, without the others
+// for long enough that whatever it tidies up by what it remembers is tidied up.
+// Its files look as if they had been there for days.
+func (c *cluster) aloneFault(ctx context.Context, f fault) {
+	for i := range c.nodes {
+		c.kill(i)
+	}
+	who := f.nodes[:1]
+	if f.variant == "each" {
+		who = f.nodes
+	}
+	for _, i := range who {
+		n := c.nodes[i]
+		if err := age(filepath.Join(n.data(), "segments")); err != nil {
+			c.tell("%v", err)
+		}
+		hold, cancel := context.WithTimeout(ctx, aloneFor)
+		if err := c.start(hold, i); err == nil && len(c.nodes) > 1 {
+			c.tell("%s is ready without the others", n.name)
+		}
+		cancel()
+		c.kill(i)
+	}
+	c.startAll(ctx, f.nodes)
+}
+
+// aloneFor is several sweeps.
+const aloneFor = 2 * time.Second
+
+func age(dir string) error {
+	files, err := os.ReadDir(dir)
+	for _, e := range files {
+		old := time.Now().Add(-48 * time.Hour)
+		err = errors.Join(err, os.Chtimes(filepath.Join(dir, e.Name()), old, old))
+	}
+	return err
+}
+
+// loseFault ends all nodes and starts one of them first without its log, or
+// without its directory, as an operator does who brings back a machine with a
+// new disk: it must not take the place of the cluster. The others run then, with
+// a majority; in the end the directory is found again.
+func (c *cluster) loseFault(ctx context.Context, f fault) {
+	i := f.nodes[0]
+	n := c.nodes[i]
+	for k := range c.nodes {
+		c.kill(k)
+	}
+	path := n.data()
+	if f.variant == "log" {
+		path = filepath.Join(path, "raft")
+	}
+	aside := path + ".aside"
+	n.hide(true) // clients have no business with what it is now
+	if err := os.Rename(path, aside); err != nil {
+		c.tell("%v", err)
+		return
+	}
+	first, cancel := context.WithTimeout(ctx, patience)
+	err := c.start(first, i)
+	cancel()
+	if err == nil && f.variant == "log" {
+		c.tell("%s started without its log", n.name)
+	}
+	if len(f.nodes) > 2 { // the rest are a majority
+		c.startAll(ctx, f.nodes[1:])
+	}
+	wait(ctx, f.hold)
+	c.kill(i)
+	if err := os.RemoveAll(path); err != nil {
+		c.tell("%v", err)
+	}
+	n.hide(false)
+	if err := os.Rename(aside, path); err != nil {
+		c.tell("%v", err)
+	}
+	c.startAll(ctx, f.nodes)
+}
