@@ -119,6 +119,7 @@ func (j *jobRecord) Save(ctx context.Context, iteration int, state []byte) error
 	if len(state) <= inlineCheckpoint {
 		p.Checkpoint = state
 	} else {
+		defer j.e.cfg.Blobs.Hold()()
 		ref, err := j.e.cfg.Blobs.Put(ctx, state)
 		if err != nil {
 			return err

@@ -30,6 +30,9 @@ type Training interface {
 // replicas.
 type Blobs interface {
 	Put(ctx context.Context, data []byte) (*catalog.Segment, error)
+	// Hold keeps what is put from now on until the function it gives is called,
+	// after the commit that names it.
+	Hold() (release func())
 	Get(ctx context.Context, ref *catalog.Segment) ([]byte, error)
 }
 

@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -27,12 +28,20 @@ func (s *Session) Sync(ctx context.Context, ok bool) error {
 	return s.syncAgain(ctx)
 }
 
+// proveAfter is the age from which a transaction proves its files before it
+// commits. They are kept while it is open, whatever its age; but the nodes that
+// keep them come and go.
+const proveAfter = 5 * time.Second
+
 // commit proposes the transaction's changes and ends it whatever comes.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
 	err := s.settleDeferred(ctx, nil)
 	if err == nil {
 		err = s.holdCursors()
+	}
+	if err == nil && time.Since(t.start) > proveAfter {
+		err = s.engine.cfg.Files.Prove(ctx, t.files())
 	}
 	if err == nil && len(t.changes) > 0 {
 		err = s.engine.cfg.Meta.Commit(ctx, t.changes)

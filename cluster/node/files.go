@@ -19,6 +19,8 @@ type files struct {
 	replicate func(ctx context.Context, s *catalog.Segment) error
 	// discard removes segments from their replicas.
 	discard func(ctx context.Context, segs []*catalog.Segment)
+	// prove makes sure that a majority of their replicas have them.
+	prove func(ctx context.Context, segs []*catalog.Segment) error
 }
 
 // Writer implements coord.Files.
@@ -56,6 +58,14 @@ func (f *files) Discard(segs []*catalog.Segment) {
 	if len(segs) > 0 {
 		f.discard(context.Background(), segs)
 	}
+}
+
+// Prove implements coord.Files.
+func (f *files) Prove(ctx context.Context, segs []*catalog.Segment) error {
+	if len(segs) == 0 {
+		return nil
+	}
+	return f.prove(ctx, segs)
 }
 
 // Delete implements coord.Files.

@@ -132,7 +132,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID}); err != nil {
 		return nil, err
 	}
-	n.repl = repl.New(repl.Options{Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log,
+	n.repl = repl.New(repl.Options{Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
 		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
 	addr := o.Advertise
 	if addr == "" {
@@ -155,12 +155,13 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard}, Models: n.models, Temp: n.o.Temp,
+		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Node: n.self,
 		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft},
 	})
-	n.engine.Supervise()
 	n.up.Store(true)
+	n.repl.Tidy()
+	n.engine.Supervise()
 	return n, nil
 }
 

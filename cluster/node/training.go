@@ -58,6 +58,9 @@ func (b blobs) Put(ctx context.Context, data []byte) (*catalog.Segment, error) {
 	return ref, b.n.repl.Push(ctx, ref)
 }
 
+// Hold implements coord.Blobs.
+func (b blobs) Hold() (release func()) { return b.n.repl.Hold() }
+
 // Get implements coord.Blobs.
 func (b blobs) Get(ctx context.Context, ref *catalog.Segment) ([]byte, error) {
 	return b.n.store.Blob(ctx, ref)

@@ -6,7 +6,9 @@
 //	Mend    the same for one that is damaged
 //	Lead    the leader's loop: copy what has too few holders, let go of what
 //	        has too many, even out, compact
-//	sweep   every node's loop: remove files nobody needs
+//	Prove   that files are still where a commit is about to say they are
+//	sweep   every node's loop: remove files nobody needs, as two looks at what a
+//	        majority confirms find
 //
 //	            repl.push (stream)          repl.fetch (stream)
 //	  writer ─────────────────▶ replica ◀──────────────────── reader

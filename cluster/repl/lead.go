@@ -120,6 +120,7 @@ func (r *Repl) place(ctx context.Context) {
 }
 
 func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
+	defer r.Hold()()
 	if a.To != 0 {
 		ref := fileRef{ID: h.file.ID, Bytes: h.most, SHA256: h.sha, From: a.From}
 		var err error
@@ -242,11 +243,15 @@ func (r *Repl) handleCompact(ctx context.Context, req compactRequest) (bool, err
 		acct = r.o.Pool.Account("compaction", false)
 		defer acct.Close()
 	}
+	defer r.Hold()()
 	change, err := r.o.Store.Compact(ctx, rel, req.Part, segs, acct, r.Push)
 	if err != nil {
 		return false, err
 	}
-	if _, err := r.c.Propose(ctx, []catalog.Change{change}); err != nil {
+	if err = r.Prove(ctx, change.New); err == nil {
+		_, err = r.c.Propose(ctx, []catalog.Change{change})
+	}
+	if err != nil {
 		if !pgerr.Is(err, pgerr.StatementCompletionUnknown) {
 			r.Discard(ctx, change.New)
 		}

@@ -2,14 +2,12 @@ package repl
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/place"
-	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/catalog/pack"
@@ -235,51 +233,8 @@ func (r *Repl) handleCopy(ctx context.Context, ref fileRef) (bool, error) {
 	if err := r.ready(ctx); err != nil {
 		return false, err
 	}
-	if r.o.Store.Has(ref.ID) && r.o.Store.Verify(ctx, ref.ID, ref.SHA256) == nil {
+	if r.o.Store.Claim(ref.ID) && r.o.Store.Verify(ctx, ref.ID, ref.SHA256) == nil {
 		return true, nil
 	}
 	return true, r.get(ctx, ref, ref.From)
-}
-
-// Discard removes files that were pushed but never committed, here and on
-// their replicas. It does what it can; sweeping does the rest.
-func (r *Repl) Discard(ctx context.Context, segs []*catalog.Segment) {
-	at := map[uint64][]catalog.SegmentID{}
-	var nodes []uint64
-	for _, s := range segs {
-		if s.Inline != nil {
-			continue
-		}
-		for _, n := range s.Nodes {
-			if at[n] == nil {
-				nodes = append(nodes, n)
-			}
-			at[n] = append(at[n], s.ID)
-		}
-	}
-	if r.ready(ctx) != nil {
-		return
-	}
-	for _, n := range nodes {
-		if n == r.c.ID() {
-			r.o.Store.Discard(at[n]...)
-			continue
-		}
-		one, cancel := context.WithTimeout(ctx, time.Second)
-		if _, err := rpc.Call[bool](one, r.c.Peers(), n, callDiscard, at[n]); err != nil && !errors.Is(err, context.Canceled) {
-			r.o.Log.Debug("discarding on a replica", "node", n, "err", err)
-		}
-		cancel()
-	}
-}
-
-func (r *Repl) handleDiscard(ctx context.Context, ids []catalog.SegmentID) (bool, error) {
-	if err := r.ready(ctx); err != nil {
-		return false, err
-	}
-	// Never what is committed, whatever the caller believes.
-	refs := store.References(r.c.Current(), 0)
-	ids = slices.DeleteFunc(ids, func(id catalog.SegmentID) bool { _, used := refs[id]; return used })
-	r.o.Store.Discard(ids...)
-	return true, nil
 }

@@ -26,6 +26,8 @@ type Cluster interface {
 	Liveness(node uint64) (alive bool, since time.Time)
 	LivenessChanged() <-chan struct{}
 	Propose(ctx context.Context, changes []catalog.Change) (meta.Response, error)
+	ReadIndex(ctx context.Context) error
+	InDoubt() bool
 	Horizon() uint64
 }
 
@@ -36,8 +38,12 @@ type Options struct {
 	Pool   *mem.Pool // compaction charges it; may be nil
 	Log    *slog.Logger
 	// Grace is how long a dead node's files are not copied (10 s); Tick how
-	// often the leader looks (1 s); Sweep how often a node tidies up (30 s).
+	// often the leader looks (1 s); Sweep how often a node tidies up (30 s),
+	// which is also the least between the two looks at a file.
 	Grace, Tick, Sweep time.Duration
+	// OldestOpen gives the version that the oldest open transaction of this node
+	// began at, 0 for none; may be nil.
+	OldestOpen func() uint64
 	// NoCompaction leaves small segments as they are.
 	NoCompaction bool
 	// SegmentRows is what compaction aims at; 0 is the store's.
@@ -51,6 +57,7 @@ type Repl struct {
 	c        Cluster
 	attached chan struct{}
 	flight   singleflight.Group
+	holds    holds
 	ctx      context.Context
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
@@ -63,6 +70,8 @@ const (
 	callCopy    = "repl.copy"
 	callCompact = "repl.compact"
 	callDiscard = "repl.discard"
+	callHave    = "repl.have"
+	callBegan   = "repl.began"
 )
 
 // piece is the size of a message of a stream.
@@ -89,20 +98,20 @@ func New(o Options) *Repl {
 	rpc.Handle(o.Server, callCopy, r.handleCopy)
 	rpc.Handle(o.Server, callCompact, r.handleCompact)
 	rpc.Handle(o.Server, callDiscard, r.handleDiscard)
+	rpc.Handle(o.Server, callHave, r.handleHave)
+	rpc.Handle(o.Server, callBegan, r.handleBegan)
 	o.Store.SetRemote(r)
 	return r
 }
 
-// Attach gives the membership, once, and starts to sweep.
+// Attach gives the membership, once.
 func (r *Repl) Attach(c Cluster) {
 	r.c = c
 	close(r.attached)
-	r.wg.Add(1)
-	go func() {
-		defer r.wg.Done()
-		r.sweep()
-	}()
 }
+
+// Tidy starts to sweep, once the node is ready.
+func (r *Repl) Tidy() { r.wg.Go(r.sweep) }
 
 // Close ends what runs in the background.
 func (r *Repl) Close() error {
@@ -136,27 +145,4 @@ func (r *Repl) members() []place.Node {
 		out = append(out, m)
 	}
 	return out
-}
-
-// sweep removes files that nothing needs any more.
-func (r *Repl) sweep() {
-	tick := time.NewTicker(r.o.Sweep)
-	defer tick.Stop()
-	for {
-		select {
-		case <-r.ctx.Done():
-			return
-		case <-tick.C:
-		}
-		state := r.c.Current()
-		if state.Node(r.c.ID()) == nil {
-			continue // not a member yet: nothing is known
-		}
-		n, err := r.o.Store.Sweep(store.References(state, r.c.ID()), state.Version(), r.c.Horizon())
-		if err != nil {
-			r.o.Log.Warn("sweeping segment files", "err", err)
-		} else if n > 0 {
-			r.o.Log.Debug("segment files removed", "files", n)
-		}
-	}
 }

@@ -72,6 +72,7 @@ func start(t *testing.T, dir, addr, name string, compact bool, join ...string) *
 	if err := n.WaitReady(c); err != nil {
 		t.Fatal(err)
 	}
+	n.repl.Tidy()
 	return n
 }
 
@@ -126,6 +127,7 @@ func (n *node) createTable() {
 // write makes a segment of the numbers [from, to), pushes and commits it.
 func (n *node) write(from, to int64, inline bool) *catalog.Segment {
 	n.t.Helper()
+	defer n.repl.Hold()()
 	o := store.WriterOptions{Columns: []store.WriterColumn{{Num: 1, Type: types.Int8}}, Done: n.repl.Push}
 	if !inline {
 		o.InlineBytes = -1
@@ -245,6 +247,7 @@ func TestPushFetchMend(t *testing.T) {
 	// An uncommitted file is discarded everywhere; a committed one never.
 	n[0].propose(&catalog.Truncate{Table: table})
 	kept := n[0].write(0, 10, false)
+	defer n[0].repl.Hold()()
 	blob, err := n[0].store.PutBlob([]byte("model"))
 	if err != nil {
 		t.Fatal(err)
@@ -269,6 +272,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	for i := range int64(6) {
 		n[0].write(i*100, i*100+100, false)
 	}
+	release := n[0].repl.Hold()
 	n[0].propose(&catalog.PutModel{Model: &catalog.Model{OID: 21000, Schema: catalog.PublicOID, Name: "m", Default: 1,
 		Versions: []catalog.ModelVersion{func() catalog.ModelVersion {
 			b, err := n[0].store.PutBlob([]byte("weights"))
@@ -277,6 +281,7 @@ func TestNodesComeAndGo(t *testing.T) {
 			}
 			return catalog.ModelVersion{Number: 1, File: b.ID, SHA256: b.SHA256, FileNodes: b.Nodes}
 		}()}}})
+	release()
 	all := func(want int, not uint64) func() bool {
 		return func() bool {
 			for _, h := range append(n[0].holders(), n[0].Current().ModelByOID(21000).Versions[0].FileNodes) {

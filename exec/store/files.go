@@ -64,13 +64,13 @@ func (in *Incoming) Commit(want [32]byte) error {
 	if bad {
 		s.quarantine(in.f.id)
 	}
-	s.own(in.f.id)
 	if err := in.f.seal(&seg); err != nil {
 		in.f.abort()
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.anew(in.f.id)
 	s.retire(in.f.id) // whoever opens it from now on maps the new file
 	if _, bad = s.bad[in.f.id]; bad {
 		delete(s.bad, in.f.id)
@@ -135,7 +135,6 @@ func (s *Store) PutBlob(data []byte) (*catalog.Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.own(id)
 	seg := &catalog.Segment{ID: id}
 	if err = sf.write(data); err == nil {
 		err = sf.seal(seg)

@@ -32,7 +32,6 @@ func (s *Store) createFile() (*segmentFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.own(id)
 	if err := sf.write([]byte(magic)); err != nil {
 		sf.abort()
 		return nil, err
@@ -158,7 +157,4 @@ func (f *segmentFile) seal(seg *catalog.Segment) error {
 func (f *segmentFile) abort() {
 	f.f.Close()
 	_ = f.store.fs.Remove(f.store.tempPath(f.temp))
-	if f.temp == f.id {
-		f.store.disown(f.id)
-	}
 }

@@ -53,9 +53,8 @@ type Store struct {
 	mu     sync.Mutex
 	open   map[catalog.SegmentID]*segment
 	inline map[catalog.SegmentID]*segment
-	fresh  map[catalog.SegmentID]time.Time     // written or received here, perhaps not committed yet
-	seen   map[catalog.SegmentID]struct{}      // was referenced once, as far as sweeps saw
-	gone   map[catalog.SegmentID]uint64        // the version in which a sweep first missed it
+	seen   map[catalog.SegmentID]struct{}      // needed here when a sweep last looked
+	missed map[catalog.SegmentID]miss          // not needed here, as a sweep found
 	bad    map[catalog.SegmentID]struct{}      // found damaged, and not replaced yet
 	mends  map[catalog.SegmentID]chan struct{} // being replaced; closed at the end
 	closed bool
@@ -83,8 +82,8 @@ func Open(o Options) (*Store, error) {
 		o.Now = time.Now
 	}
 	return &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, fs: o.FS, open: map[catalog.SegmentID]*segment{},
-		inline: map[catalog.SegmentID]*segment{}, fresh: map[catalog.SegmentID]time.Time{},
-		seen: map[catalog.SegmentID]struct{}{}, gone: map[catalog.SegmentID]uint64{}, bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}, nil
+		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
+		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}, nil
 }
 
 // SetRemote says where to get files from; before the first statement.
@@ -123,16 +122,21 @@ func (s *Store) tempPath(id catalog.SegmentID) string {
 	return filepath.Join(s.dir, id.String()+tempSuffix)
 }
 
-func (s *Store) own(id catalog.SegmentID) {
+// Claim tells whether the node has the file, on stable storage as all are and
+// not known to be damaged. If it has, sweeps begin anew to look whether it is
+// needed: who claims it is about to commit that it is.
+func (s *Store) Claim(id catalog.SegmentID) bool {
 	s.mu.Lock()
-	s.fresh[id] = s.now()
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	s.anew(id)
+	_, bad := s.bad[id]
+	return !bad && s.Has(id)
 }
 
-func (s *Store) disown(id catalog.SegmentID) {
-	s.mu.Lock()
-	delete(s.fresh, id)
-	s.mu.Unlock()
+// anew forgets what sweeps found of a file.
+func (s *Store) anew(id catalog.SegmentID) {
+	delete(s.missed, id)
+	delete(s.seen, id)
 }
 
 // Has tells whether the node has the file.
@@ -158,9 +162,7 @@ func (s *Store) Discard(ids ...catalog.SegmentID) {
 // remove takes a file out of the directory. Who has it mapped keeps it so.
 func (s *Store) remove(id catalog.SegmentID) {
 	s.retire(id)
-	delete(s.fresh, id)
-	delete(s.seen, id)
-	delete(s.gone, id)
+	s.anew(id)
 	delete(s.bad, id)
 	_ = s.fs.Remove(s.path(id))
 }

@@ -632,33 +632,74 @@ func TestSweep(t *testing.T) {
 		}
 		return segs[0]
 	}
-	a, b := write(), write()
-	refs := map[catalog.SegmentID]struct{}{a.ID: {}}
-	sweep := func(version, horizon uint64, want int) {
+	const none = math.MaxUint64
+	var here, anywhere []catalog.SegmentID
+	look := func(version, read, began uint64, want int) {
 		t.Helper()
-		if n, err := s.Sweep(refs, version, horizon); n != want || err != nil {
-			t.Fatal(n, err)
+		present, err := s.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := store.Look{Present: present, Here: map[catalog.SegmentID]struct{}{}, Anywhere: map[catalog.SegmentID]struct{}{}, Version: version, Read: read, Began: began}
+		for _, id := range here {
+			l.Here[id], l.Anywhere[id] = struct{}{}, struct{}{}
+		}
+		for _, id := range anywhere {
+			l.Anywhere[id] = struct{}{}
+		}
+		if n := s.Sweep(l); n != want {
+			t.Fatalf("%d files removed, want %d", n, want)
 		}
 	}
-	sweep(10, 10, 0)
-	now = now.Add(25 * time.Hour)
-	sweep(11, 11, 1) // b was never committed
+	a, b := write(), write()
+	here = []catalog.SegmentID{a.ID}
+	look(10, 10, none, 0) // the first look at b
+	now = now.Add(1000 * time.Hour)
+	look(10, 10, 0, 0)  // a node did not say what it has open
+	look(11, 11, 9, 0)  // a transaction that is older than b
+	look(11, 11, 10, 0) // or may be
+	s.Claim(b.ID)       // it is about to commit
+	look(12, 12, none, 0)
+	look(13, 13, 12, 0) // and does not, yet
+	look(14, 14, 13, 1) // it was given up
 	if s.Has(b.ID) || !s.Has(a.ID) {
 		t.Fatal("wrong file")
 	}
-	delete(refs, a.ID)
-	sweep(12, 11, 0) // a statement still reads version 11
+	here = nil
+	look(12, 11, none, 0)
+	look(13, 11, none, 0) // a statement still reads version 11
 	pin := s.Pin(0)
 	rd, err := pin.Open(ctx, scanOf(cols[:1]), &op.Split{Segment: a, To: 5}, &eval.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	sweep(13, 13, 0) // pinned
+	look(13, 13, none, 0) // pinned
 	if _, err := rd.Next(ctx); err != nil {
 		t.Fatal(err)
 	}
 	pin.Close()
-	sweep(13, 13, 1)
+	look(13, 12, 0, 1) // whoever has what open: it was committed, and has left
+	// A copy of a file that other nodes hold is kept for a while, and one that
+	// comes again between two looks is looked at anew.
+	c := write()
+	anywhere = []catalog.SegmentID{c.ID}
+	look(20, 20, none, 0)
+	look(20, 20, none, 0)
+	now = now.Add(store.StrayGrace)
+	in, err := s.Receive(c.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(ctx, c.ID, 1<<20, func(b []byte) error { _, err := in.Write(b); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Commit(c.SHA256); err != nil {
+		t.Fatal(err)
+	}
+	look(20, 20, none, 0)
+	look(20, 20, none, 0)
+	now = now.Add(store.StrayGrace)
+	look(20, 20, none, 1)
 	// Abort removes what was written.
 	w := s.NewWriter(store.WriterOptions{Columns: cols[:1], GroupRows: 2})
 	bt := toBatch(t, randomRows(rand.New(rand.NewPCG(1, 1)), 5), false)

@@ -8,13 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// How long a file that no state ever mentioned is kept: it may belong to a load
-// that goes on, here or (for a file that was pushed to this node) elsewhere, or
-// be a copy that was fetched to be read.
-const (
-	FreshGrace = 24 * time.Hour
-	StrayGrace = time.Hour
-)
+// StrayGrace is how long a copy is kept that was fetched to be read, by a node
+// that need not have it.
+const StrayGrace = time.Hour
 
 // References gives the files that a state needs on a node (0: on any): those of
 // segments, of models and of running jobs.
@@ -62,51 +58,83 @@ func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 	return refs
 }
 
-// Sweep removes files that nothing needs: those that left the catalog before
-// every statement in the cluster that still runs began, and strays. refs are
-// the References of the state with this version; horizon is the version of the
-// oldest state that a running statement of any node reads (version, if none
-// does). It gives the number of files removed.
-func (s *Store) Sweep(refs map[catalog.SegmentID]struct{}, version, horizon uint64) (int, error) {
+// miss is the first look that found a file not needed.
+type miss struct {
+	version uint64
+	at      time.Time
+}
+
+// Look is what a sweep goes by. Who makes it lists the files first, then asks
+// for Began, and then takes the state, all that was committed by that time in
+// it; so that a file it did not mention is one of
+//
+//   - a transaction that was open: then Began is no later than the state of the
+//     look before, if that had the file;
+//   - one that has been given up, or whose rows have been deleted since.
+type Look struct {
+	Present []catalog.SegmentID
+	// Here are the state's References for the node, Anywhere those for any.
+	Here, Anywhere map[catalog.SegmentID]struct{}
+	Version        uint64 // of the state
+	// Read is the version of the oldest state that a statement of any node
+	// reads (Version, if none does).
+	Read uint64
+	// Began is the version that was the newest when the oldest transaction
+	// began that may yet commit files: 0 where that is not known of every node,
+	// the greatest number where there is none.
+	Began uint64
+}
+
+// List gives the files there are.
+func (s *Store) List() ([]catalog.SegmentID, error) {
 	entries, err := s.fs.ReadDir(s.dir)
 	if err != nil {
-		return 0, ioError(err, "read", s.dir)
+		return nil, ioError(err, "read", s.dir)
 	}
+	var out []catalog.SegmentID
+	for _, e := range entries {
+		if id, ok := catalog.ParseSegmentID(strings.TrimSuffix(e.Name(), fileSuffix)); ok && strings.HasSuffix(e.Name(), fileSuffix) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// Sweep removes files that nothing needs, as two looks found, this one and an
+// earlier one, and nobody has claimed in between. It gives the number of files
+// removed.
+func (s *Store) Sweep(l Look) int {
 	now, removed := s.now(), 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range entries {
-		id, ok := catalog.ParseSegmentID(strings.TrimSuffix(e.Name(), fileSuffix))
-		if !ok || !strings.HasSuffix(e.Name(), fileSuffix) {
+	for _, id := range l.Present {
+		if _, ok := l.Here[id]; ok {
+			s.seen[id] = struct{}{}
+			delete(s.missed, id)
 			continue
 		}
-		if _, ok := refs[id]; ok {
-			delete(s.fresh, id)
-			delete(s.gone, id)
-			s.seen[id] = struct{}{}
+		first, again := s.missed[id]
+		if !again {
+			s.missed[id] = miss{l.Version, now}
 			continue
 		}
 		if g := s.open[id]; g != nil && g.pins > 0 {
 			continue
 		}
 		if _, ok := s.seen[id]; ok {
-			if _, noted := s.gone[id]; !noted {
-				s.gone[id] = version
-			}
-			if horizon < s.gone[id] {
+			// It left the catalog: statements may read what was before.
+			if l.Read < first.version {
 				continue
 			}
-		} else if t, ok := s.fresh[id]; ok {
-			if now.Sub(t) < FreshGrace {
-				continue
-			}
-		} else if st, err := e.Info(); err != nil || now.Sub(st.ModTime()) < StrayGrace {
+		} else if l.Began <= first.version {
+			continue
+		} else if _, ok := l.Anywhere[id]; ok && now.Sub(first.at) < StrayGrace {
 			continue
 		}
 		s.remove(id)
 		removed++
 	}
-	return removed, nil
+	return removed
 }
 
 // Usage is the number and bytes of the files there are.

@@ -150,13 +150,57 @@ func (c *AppendSegments) apply(e *edit) error {
 	if c.Part < 0 || c.Part >= len(me.m.Partitions) {
 		return pgerr.Internal("catalog: table %d has no partition %d", c.Table, c.Part)
 	}
+	if err := e.unknown(me, c.Segments); err != nil {
+		return err
+	}
 	me.append(c.Part, c.Segments)
 	me.appended = true
 	return nil
 }
 
+// unknown refuses to commit a file that the table has, or had lately: its rows
+// would count twice, or come back. Inline rows are in the commit itself, which
+// is applied once.
+func (e *edit) unknown(me *manifestEdit, segs []*Segment) error {
+	if !e.commit {
+		return nil
+	}
+	files := map[SegmentID]bool{}
+	for _, s := range segs {
+		if s.Inline == nil {
+			if files[s.ID] {
+				return knownSegment(s.ID)
+			}
+			files[s.ID] = true
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	for _, p := range me.m.Partitions {
+		for _, s := range p {
+			if files[s.ID] {
+				return knownSegment(s.ID)
+			}
+		}
+	}
+	for _, m := range me.m.Moved {
+		if files[m.Old] {
+			return knownSegment(m.Old)
+		}
+	}
+	return nil
+}
+
+func knownSegment(id SegmentID) error {
+	return pgerr.Internal("catalog: segment %s was committed before", id)
+}
+
 func (c *ReplaceSegments) apply(e *edit) error {
 	me, err := e.manifest(c.Table)
+	if err == nil {
+		err = e.unknown(me, c.New)
+	}
 	if err != nil {
 		return err
 	}

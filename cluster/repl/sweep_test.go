@@ -1,0 +1,283 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// fakeCluster is a node's membership, with what a majority knows beyond it.
+type fakeCluster struct {
+	Cluster // nil: what a test does not need
+	id      uint64
+	peers   *rpc.Peers
+
+	mu      sync.Mutex
+	current *catalog.State // as far as this node has heard
+	newest  *catalog.State // what a majority has
+	alone   bool
+	doubt   bool
+}
+
+func (f *fakeCluster) ID() uint64                        { return f.id }
+func (f *fakeCluster) Peers() *rpc.Peers                 { return f.peers }
+func (f *fakeCluster) Horizon() uint64                   { return f.Current().Version() }
+func (f *fakeCluster) Liveness(uint64) (bool, time.Time) { return true, time.Time{} }
+
+func (f *fakeCluster) Current() *catalog.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.current
+}
+
+func (f *fakeCluster) InDoubt() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.doubt
+}
+
+func (f *fakeCluster) ReadIndex(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.alone {
+		return errors.New("no majority")
+	}
+	f.current = f.newest
+	return nil
+}
+
+// site is a node with its files.
+type site struct {
+	t    *testing.T
+	c    *fakeCluster
+	r    *Repl
+	dir  string
+	open uint64 // Options.OldestOpen
+}
+
+// sites makes nodes 1, 2, … that reach each other.
+func sites(t *testing.T, n int) []*site {
+	state, _, err := catalog.New().Commit(1, []catalog.Change{&catalog.PutRelation{Rel: &catalog.Relation{OID: 20000, Schema: catalog.PublicOID, Name: "t", Kind: catalog.KindTable, Partitions: 1}}})
+	var out []*site
+	addrs := map[uint64]string{}
+	for i := range n {
+		id := uint64(i + 1)
+		if err == nil {
+			state, _, err = state.Commit(id+1, []catalog.Change{&catalog.PutNode{Node: &catalog.Node{ID: id, Name: string(rune('a' + i))}}})
+		}
+		ln, lerr := net.Listen("tcp", "127.0.0.1:0")
+		if lerr != nil {
+			t.Fatal(lerr)
+		}
+		addrs[id] = ln.Addr().String()
+		log := slog.New(slog.DiscardHandler)
+		srv := rpc.Listen(ln, nil, log)
+		x := &site{t: t, dir: t.TempDir(), c: &fakeCluster{id: id, peers: rpc.NewPeers(id, &rpc.Dialer{}, func(id uint64) (string, bool) { return addrs[id], addrs[id] != "" })}}
+		x.r = New(Options{Store: x.openStore(), Server: srv, Log: log, OldestOpen: func() uint64 { return x.open }})
+		x.r.Attach(x.c)
+		srv.Serve()
+		t.Cleanup(func() {
+			srv.Close()
+			x.r.Close()
+			x.c.peers.Close()
+			x.r.o.Store.Close()
+		})
+		out = append(out, x)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range out {
+		x.c.current, x.c.newest = state, state
+	}
+	return out
+}
+
+func (x *site) openStore() *store.Store {
+	s, err := store.Open(store.Options{Dir: x.dir, Node: x.c.id})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return s
+}
+
+// restart forgets what the process knew of its files.
+func (x *site) restart() {
+	x.r.o.Store.Close()
+	x.r.o.Store = x.openStore()
+}
+
+func (x *site) file() *catalog.Segment {
+	x.t.Helper()
+	s, err := x.r.o.Store.PutBlob([]byte("rows"))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	s.Rows = 1
+	return s
+}
+
+// looks sweeps so many times and tells whether the file is still there.
+func (x *site) looks(n int, s *catalog.Segment) bool {
+	for range n {
+		_, _ = x.r.look(context.Background())
+	}
+	return x.r.o.Store.Has(s.ID)
+}
+
+// commit makes the catalog name a file, as a majority knows it.
+func (x *site) commit(s *catalog.Segment) {
+	x.t.Helper()
+	next, _, err := x.c.newest.Commit(x.c.newest.Version()+1, []catalog.Change{&catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{s}}})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.c.newest = next
+}
+
+// TestSweepByAnOldCatalog: a node that has heard nothing of a commit removes
+// none of its files, however often it looks.
+func TestSweepByAnOldCatalog(t *testing.T) {
+	x := sites(t, 1)[0]
+	f := x.file()
+	x.commit(f)
+	x.c.alone = true
+	if !x.looks(5, f) {
+		t.Fatal("removed by what the node knew alone")
+	}
+	x.c.alone = false
+	if !x.looks(5, f) {
+		t.Fatal("removed though it is committed")
+	}
+	// Between the looks counts too.
+	g := x.file()
+	if !x.looks(1, g) {
+		t.Fatal("removed at the first look")
+	}
+	x.commit(g)
+	if !x.looks(5, g) {
+		t.Fatal("removed though it was committed since")
+	}
+	if h := x.file(); x.looks(2, h) {
+		t.Fatal("two looks leave what nobody needs")
+	}
+}
+
+// TestSweepLeavesOpenTransactions: what a transaction wrote stays while it is
+// open, on replicas that start again too, and whoever cannot be asked has it
+// open.
+func TestSweepLeavesOpenTransactions(t *testing.T) {
+	n := sites(t, 2)
+	replica, gateway := n[0], n[1]
+	gateway.open = gateway.c.Current().Version()
+	f := replica.file()
+	for range 3 {
+		if !replica.looks(3, f) {
+			t.Fatal("removed while its transaction is open")
+		}
+		replica.restart()
+	}
+	// Others commit meanwhile, and begin.
+	replica.commit(replica.file())
+	if !replica.looks(3, f) {
+		t.Fatal("removed while its transaction is open")
+	}
+	gateway.open, gateway.c.doubt = 0, true
+	if !replica.looks(3, f) {
+		t.Fatal("removed while its commit is in doubt")
+	}
+	gateway.c.doubt = false
+	release := gateway.r.Hold()
+	if !replica.looks(3, f) {
+		t.Fatal("removed while it is held")
+	}
+	release()
+	replica.c.peers.Close()
+	if !replica.looks(3, f) {
+		t.Fatal("removed though its gateway was not asked")
+	}
+	// Who is no member any more has nothing open.
+	next, _, err := replica.c.newest.Commit(replica.c.newest.Version()+1, []catalog.Change{&catalog.DropNode{ID: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica.c.newest = next
+	if replica.looks(2, f) {
+		t.Fatal("not removed")
+	}
+}
+
+// TestSweepWhenTheyEnd: it is removed soon after.
+func TestSweepWhenTheyEnd(t *testing.T) {
+	n := sites(t, 2)
+	n[1].open = n[1].c.Current().Version()
+	f := n[0].file()
+	if !n[0].looks(3, f) {
+		t.Fatal("removed")
+	}
+	n[1].open = 0
+	if n[0].looks(1, f) {
+		t.Fatal("kept")
+	}
+}
+
+// TestDiscardAsks: a file is not discarded that a commit names which this node
+// has not heard of, nor where that cannot be asked; at home as elsewhere.
+func TestDiscardAsks(t *testing.T) {
+	n := sites(t, 2)
+	for at, x := range n {
+		committed, refused := x.file(), x.file()
+		x.commit(committed)
+		both := []*catalog.Segment{committed, refused}
+		x.c.alone = true
+		n[0].r.Discard(context.Background(), both)
+		if !x.r.o.Store.Has(committed.ID) || !x.r.o.Store.Has(refused.ID) {
+			t.Fatalf("node %d discards without asking", at+1)
+		}
+		x.c.alone = false
+		n[0].r.Discard(context.Background(), both)
+		if !x.r.o.Store.Has(committed.ID) || x.r.o.Store.Has(refused.ID) {
+			t.Fatalf("node %d discards the wrong file", at+1)
+		}
+	}
+}
+
+// TestProve: a commit goes ahead only where a majority of the holders have its
+// files, and from then on keep them.
+func TestProve(t *testing.T) {
+	n := sites(t, 3)
+	f := n[0].file()
+	for _, x := range n[1:] {
+		if err := n[0].r.send(context.Background(), x.c.id, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Nodes = []uint64{1, 2, 3}
+	if !n[1].looks(1, f) {
+		t.Fatal("removed at the first look")
+	}
+	prove := func() error { return n[0].r.Prove(context.Background(), []*catalog.Segment{f}) }
+	if err := prove(); err != nil {
+		t.Fatal(err)
+	}
+	if !n[1].looks(1, f) {
+		t.Fatal("removed by a look that began before it was proved")
+	}
+	n[1].r.o.Store.Discard(f.ID)
+	if err := prove(); err != nil {
+		t.Fatal(err)
+	}
+	n[0].r.o.Store.Discard(f.ID)
+	if err := prove(); !pgerr.Is(err, pgerr.IOError) {
+		t.Fatal(err)
+	}
+}
