@@ -151,14 +151,20 @@ func (sc *scope) addAggregate(call expr.AggCall, p place, pos spot) (expr.Expr, 
 	if nested != nil {
 		return nil, nested
 	}
-	for _, a := range owner.aggs {
+	key := hashAgg(call)
+	for _, a := range owner.aggAt[key] {
 		if equalAgg(a.item.Call, call) {
 			return col(a.item.Col), nil
 		}
 	}
 	c := b.newCol(owner, call.Fn.Name, call.Typ)
 	b.st.kind[c.ID] = 'a'
-	owner.aggs = append(owner.aggs, &aggItem{item: plan.AggItem{Col: c, Call: call}})
+	a := &aggItem{item: plan.AggItem{Col: c, Call: call}}
+	owner.aggs = append(owner.aggs, a)
+	if owner.aggAt == nil {
+		owner.aggAt = map[uint64][]*aggItem{}
+	}
+	owner.aggAt[key] = append(owner.aggAt[key], a)
 	return col(c), nil
 }
 

@@ -72,33 +72,42 @@ func (sc *scope) withForward(err error, n *ast.RangeVar) error {
 	return err
 }
 
-// references counts the places of n that may mean a CTE of this name.
-func references(n ast.Node, name string) int {
-	count := 0
+// references counts, by name, the places of n that may mean a CTE from outside
+// of it.
+func references(n ast.Node) map[string]int {
+	counts := map[string]int{}
 	ast.Rewrite(n, func(c *ast.Cursor) bool {
-		if rv, ok := c.Node().(*ast.RangeVar); ok && rv.RelName == name && rv.SchemaName == "" {
-			count++
+		if rv, ok := c.Node().(*ast.RangeVar); ok && rv.SchemaName == "" {
+			counts[rv.RelName]++
 		}
 		w := withOf(c.Node())
-		if w == nil {
+		if w == nil || len(items(w.Ctes)) == 0 {
 			return true
 		}
+		// An inner WITH takes its names over: from the item after on, or
+		// (RECURSIVE) for all of its items.
+		first := map[string]int{}
 		for i, x := range items(w.Ctes) {
-			if x.(*ast.CommonTableExpr).Ctename != name {
-				continue
+			name := x.(*ast.CommonTableExpr).Ctename
+			if _, ok := first[name]; !ok {
+				first[name] = i
 			}
-			// An inner WITH takes the name over: from here on, or (RECURSIVE)
-			// for all of its items.
-			if !w.Recursive {
-				for _, before := range items(w.Ctes)[:i+1] {
-					count += references(before.(*ast.CommonTableExpr).Ctequery, name)
+		}
+		for k, x := range items(w.Ctes) {
+			for name, n := range references(x.(*ast.CommonTableExpr).Ctequery) {
+				if i, inner := first[name]; !inner || !w.Recursive && k <= i {
+					counts[name] += n
 				}
 			}
-			return false
 		}
-		return true
+		for name, n := range references(withoutWith(c.Node())) {
+			if _, inner := first[name]; !inner {
+				counts[name] += n
+			}
+		}
+		return false
 	}, nil)
-	return count
+	return counts
 }
 
 // withOf is the WITH clause of a statement; nil if it has none.
@@ -122,22 +131,32 @@ func withOf(n ast.Node) *ast.WithClause {
 func (sc *scope) withClause(w *ast.WithClause, owner ast.Node) error {
 	b := sc.b
 	var list []*ast.CommonTableExpr
+	of := map[string]map[string]int{} // the references of each item
 	for _, n := range items(w.Ctes) {
 		c := n.(*ast.CommonTableExpr)
-		for _, had := range list {
-			if had.Ctename == c.Ctename {
-				return pgerr.New(pgerr.DuplicateAlias, "WITH query name \"%s\" specified more than once", c.Ctename).At(b.posIdent(c.Ctename))
-			}
+		if of[c.Ctename] != nil {
+			return pgerr.New(pgerr.DuplicateAlias, "WITH query name \"%s\" specified more than once", c.Ctename).At(b.posIdent(c.Ctename))
 		}
-		if (c.SearchClause != nil || c.CycleClause != nil) && !(w.Recursive && references(c.Ctequery, c.Ctename) > 0) {
+		of[c.Ctename] = references(c.Ctequery)
+		if (c.SearchClause != nil || c.CycleClause != nil) && !(w.Recursive && of[c.Ctename][c.Ctename] > 0) {
 			return pgerr.New(pgerr.SyntaxError, "WITH query is not recursive").At(b.posIdent(c.Ctename))
 		}
 		list = append(list, c)
 	}
 	if w.Recursive {
 		var err error
-		if list, err = b.sortCTEs(list); err != nil {
+		if list, err = b.sortCTEs(list, of); err != nil {
 			return err
+		}
+	}
+	// Without RECURSIVE a name means what it meant outside until its item is
+	// bound: the items after it and the statement may refer to it.
+	refs := make([]int, len(list))
+	behind := references(withoutWith(owner))
+	for i := len(list) - 1; i >= 0; i-- {
+		refs[i] = behind[list[i].Ctename]
+		for name, n := range of[list[i].Ctename] {
+			behind[name] += n
 		}
 	}
 	env := &cteEnv{parent: sc.ctes}
@@ -146,14 +165,7 @@ func (sc *scope) withClause(w *ast.WithClause, owner ast.Node) error {
 	}
 	sc.ctes = env
 	for i, c := range list {
-		// Without RECURSIVE a name means what it meant outside until its item
-		// is bound.
-		refs := 0
-		for _, later := range list[i+1:] {
-			refs += references(later.Ctequery, c.Ctename)
-		}
-		refs += references(withoutWith(owner), c.Ctename)
-		it, err := sc.bindCTE(c, w.Recursive, refs)
+		it, err := sc.bindCTE(c, w.Recursive, refs[i])
 		if err != nil {
 			return err
 		}
@@ -191,7 +203,7 @@ func withoutWith(n ast.Node) ast.Node {
 
 // sortCTEs orders the items of WITH RECURSIVE so that each comes after those
 // it refers to.
-func (b *binder) sortCTEs(list []*ast.CommonTableExpr) ([]*ast.CommonTableExpr, error) {
+func (b *binder) sortCTEs(list []*ast.CommonTableExpr, of map[string]map[string]int) ([]*ast.CommonTableExpr, error) {
 	var out []*ast.CommonTableExpr
 	state := make([]int, len(list)) // 1 on the path, 2 done
 	var visit func(i int) error
@@ -203,8 +215,9 @@ func (b *binder) sortCTEs(list []*ast.CommonTableExpr) ([]*ast.CommonTableExpr, 
 			return nil
 		}
 		state[i] = 1
+		refs := of[list[i].Ctename]
 		for k := range list {
-			if k != i && references(list[i].Ctequery, list[k].Ctename) > 0 {
+			if k != i && refs[list[k].Ctename] > 0 {
 				if err := visit(k); err != nil {
 					return err
 				}
@@ -236,7 +249,7 @@ func (sc *scope) bindCTE(n *ast.CommonTableExpr, recursive bool, refs int) (*cte
 	b.st.locking = false
 	var r *bound
 	var err error
-	self := recursive && references(sel, n.Ctename) > 0
+	self := recursive && references(sel)[n.Ctename] > 0
 	if self {
 		r, err = c.home.recursive(c)
 	} else {
@@ -361,7 +374,7 @@ func (sc *scope) cteRef(c *cte, env *cteEnv, n *ast.RangeVar) (fromItem, error) 
 			}
 		}
 		var err error
-		if references(c.sel, c.name) > 0 && c.home.ctes == env {
+		if references(c.sel)[c.name] > 0 && c.home.ctes == env {
 			r, err = c.home.recursive(c)
 		} else {
 			r, err = c.home.query(c.sel, place{name: "WITH"}, true)

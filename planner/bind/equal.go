@@ -126,6 +126,18 @@ func equalAgg(a, c expr.AggCall) bool {
 		equalList(a.Args, c.Args) && equalKeys(a.OrderBy, c.OrderBy) && equalExpr(a.Filter, c.Filter)
 }
 
+// hashAgg is the same for calls that equalAgg finds equal.
+func hashAgg(a expr.AggCall) uint64 {
+	h := uint64(len(a.OrderBy))
+	for _, e := range a.Args {
+		h = h*31 + expr.Hash(e)
+	}
+	for _, c := range a.Fn.Name {
+		h = h*31 + uint64(c)
+	}
+	return h
+}
+
 func equalFrame(a, c plan.Frame) bool {
 	return a.Mode == c.Mode && a.Exclude == c.Exclude && a.Start.Kind == c.Start.Kind && a.End.Kind == c.End.Kind &&
 		equalExpr(a.Start.Offset, c.Start.Offset) && equalExpr(a.End.Offset, c.End.Offset)

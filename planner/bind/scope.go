@@ -14,6 +14,7 @@ import (
 type level struct {
 	depth     int
 	aggs      []*aggItem
+	aggAt     map[uint64][]*aggItem // the same, by hashAgg
 	wins      []*winItem
 	srfs      []*srfItem
 	groupings []*groupingItem

@@ -60,19 +60,18 @@ func (f *folder) tree(n plan.Node) plan.Node {
 func (f *folder) conds(in []expr.Expr) (out []expr.Expr, changed bool) {
 	all := splitAll(in)
 	changed = len(all) != len(in)
+	var set exprSet
 	for _, c := range all {
 		switch {
 		case isTrue(c):
 			changed = true
 		case isFalse(c), isNull(c):
 			return []expr.Expr{boolConst(false)}, true
-		case containsSame(out, c):
+		case !set.add(c):
 			changed = true
-		default:
-			out = append(out, c)
 		}
 	}
-	return out, changed
+	return set.list, changed
 }
 
 // emptyOf is a relation with n's columns and no rows.
@@ -225,16 +224,17 @@ func isReg(t types.Type) bool {
 }
 
 func foldAnd(e *expr.And) expr.Expr {
-	var out []expr.Expr
+	var set exprSet
 	for _, a := range conjuncts(nil, e) {
 		switch {
-		case isTrue(a), containsSame(out, a):
+		case isTrue(a):
 		case isFalse(a):
 			return a
 		default:
-			out = append(out, a)
+			set.add(a)
 		}
 	}
+	out := set.list
 	if len(out) == 0 {
 		return boolConst(true)
 	}
@@ -245,16 +245,17 @@ func foldAnd(e *expr.And) expr.Expr {
 }
 
 func foldOr(e *expr.Or) expr.Expr {
-	var out []expr.Expr
+	var set exprSet
 	for _, a := range disjuncts(nil, e) {
 		switch {
-		case isFalse(a), containsSame(out, a):
+		case isFalse(a):
 		case isTrue(a):
 			return a
 		default:
-			out = append(out, a)
+			set.add(a)
 		}
 	}
+	out := set.list
 	if len(out) == 0 {
 		return boolConst(false)
 	}

@@ -63,18 +63,19 @@ func factorAll(conds []expr.Expr, inputs ...plan.Node) ([]expr.Expr, bool) {
 		tables = append(tables, leafSets(in)...)
 	}
 	if len(tables) > 1 {
+		set := setOf(out)
 		for _, c := range out {
 			o, ok := c.(*expr.Or)
 			if !ok {
 				continue
 			}
 			for _, t := range tables {
-				if d := implied(o, t); d != nil && !containsSame(out, d) {
-					out = append(out, d)
+				if d := implied(o, t); d != nil && set.add(d) {
 					changed = true
 				}
 			}
 		}
+		out = set.list
 	}
 	return out, changed
 }
@@ -107,7 +108,9 @@ func factor(o *expr.Or) expr.Expr {
 	for _, c := range lists[0] {
 		all := !isVolatile(c)
 		for _, l := range lists[1:] {
-			all = all && containsSame(l, c)
+			if all = all && containsSame(l, c); !all {
+				break
+			}
 		}
 		if all {
 			common = append(common, c)
@@ -211,13 +214,11 @@ func implied(o *expr.Or, table colSet) expr.Expr {
 		return nil
 	}
 	// Arms that say the same are one.
-	var uniq []expr.Expr
+	var uniq exprSet
 	for _, a := range arms {
-		if !containsSame(uniq, a) {
-			uniq = append(uniq, a)
-		}
+		uniq.add(a)
 	}
-	d := orOf(uniq)
+	d := orOf(uniq.list)
 	if do, ok := d.(*expr.Or); ok {
 		if subset(columnsOf(o), table) {
 			return nil // it is about this table alone already

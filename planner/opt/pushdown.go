@@ -111,13 +111,11 @@ func split(conds []expr.Expr, ok func(expr.Expr) bool) (down, up []expr.Expr) {
 func scannable(c expr.Expr) bool { return !costly(c) && len(columnsOf(c)) > 0 }
 
 func addNew(have, more []expr.Expr) []expr.Expr {
-	out := have[:len(have):len(have)]
+	set := setOf(have)
 	for _, c := range more {
-		if !containsSame(out, c) {
-			out = append(out, c)
-		}
+		set.add(c)
 	}
-	return out
+	return set.list
 }
 
 func plainColumns(es []expr.Expr) colSet {

@@ -66,7 +66,8 @@ func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 // carryOver gives the conditions of from over column a alone, as conditions on
 // b that have does not hold yet.
 func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
-	var out []expr.Expr
+	var out exprSet
+	all := setOf(have)
 	by := map[expr.ColID]expr.Expr{a.ID: b}
 	for _, c := range from {
 		cols := columnsOf(c)
@@ -77,11 +78,11 @@ func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
 			continue // the equality says so
 		}
 		d := subst(c, by)
-		if !containsSame(have, d) && !containsSame(out, d) {
-			out = append(out, d)
+		if !all.has(d) {
+			out.add(d)
 		}
 	}
-	return out
+	return out.list
 }
 
 // known lists conditions that every row of n meets, over n's columns.

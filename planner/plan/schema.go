@@ -193,17 +193,32 @@ func (n *SetOp) Schema() []Column      { return n.Cols }
 func (n *RecursiveUnion) Schema() []Column {
 	return n.Cols
 }
-func (n *Join) Schema() []Column  { return joinSchema(n.Kind, n.L, n.R, n.MarkCol) }
-func (n *Apply) Schema() []Column { return joinSchema(n.Kind, n.L, n.R, n.MarkCol) }
+func (n *Join) Schema() []Column  { return appendSchema(nil, n) }
+func (n *Apply) Schema() []Column { return appendSchema(nil, n) }
 
-func joinSchema(k JoinKind, l, r Node, mark expr.ColID) []Column {
-	switch k {
-	case Semi, Anti, AntiNull:
-		return l.Schema()
-	case RightSemi, RightAnti:
-		return r.Schema()
-	case Mark:
-		return append(append([]Column(nil), l.Schema()...), Column{ID: mark, Name: "mark", Type: types.Bool})
+// appendSchema goes down a tree of joins and appends what its leaves give: if
+// each join made a list of its own, a chain of n would make n²/2 columns.
+func appendSchema(dst []Column, n Node) []Column {
+	var kind JoinKind
+	var l, r Node
+	var mark expr.ColID
+	switch x := n.(type) {
+	case *Join:
+		kind, l, r, mark = x.Kind, x.L, x.R, x.MarkCol
+	case *Apply:
+		kind, l, r, mark = x.Kind, x.L, x.R, x.MarkCol
+	case *Filter:
+		return appendSchema(dst, x.Input)
+	default:
+		return append(dst, n.Schema()...)
 	}
-	return append(append([]Column(nil), l.Schema()...), r.Schema()...)
+	switch kind {
+	case Semi, Anti, AntiNull:
+		return appendSchema(dst, l)
+	case RightSemi, RightAnti:
+		return appendSchema(dst, r)
+	case Mark:
+		return append(appendSchema(dst, l), Column{ID: mark, Name: "mark", Type: types.Bool})
+	}
+	return appendSchema(appendSchema(dst, l), r)
 }
