@@ -30,6 +30,14 @@ type Agg interface {
 	Bytes() int64
 }
 
+// Heavy is an Agg that keeps its rows, so that its results and encoded states
+// may be long. Takes bounds the bytes that n rows of args take, Need those that
+// making what groups [from, to) give does.
+type Heavy interface {
+	Takes(args []arrow.Array, n int) int64
+	Need(from, to int, states bool) int64
+}
+
 // New makes the aggregate of a call. Its arguments come in the order of
 // call.Args, then those of call.OrderBy. env writes text (json, string forms).
 func New(call expr.AggCall, env *types.Env) (Agg, error) {

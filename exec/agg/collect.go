@@ -8,7 +8,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -129,12 +131,85 @@ func datumBytes(d types.Datum) int64 {
 
 func (c *collect) Bytes() int64 { return c.bytes + int64(cap(c.rows))*24 }
 
+// values is the length of the values of groups [from, to), and how many rows
+// and values there are.
+func (c *collect) values(from, to int) (size, rows, n int64) {
+	for _, list := range c.rows[from:to] {
+		rows += int64(len(list))
+		for _, row := range list {
+			n += int64(len(row))
+			for _, d := range row {
+				size += datumBytes(d)
+			}
+		}
+	}
+	return size, rows, n
+}
+
+// Takes implements Heavy. A batch's rows may share one long string; they are
+// kept apart.
+func (c *collect) Takes(args []arrow.Array, n int) int64 {
+	size := int64(n) * (24 + 32*int64(len(args)))
+	for _, a := range args {
+		d, ok := a.(*array.Dictionary)
+		if !ok {
+			size += batch.ArrayBytes(a)
+			continue
+		}
+		s, ok := d.Dictionary().(*array.String)
+		for i := range d.Len() {
+			if ok && d.IsValid(i) {
+				size += int64(s.ValueLen(d.GetValueIndex(i)))
+			}
+		}
+	}
+	return size
+}
+
+// Need implements Heavy. Strings are written once; what goes through datums and
+// Arrow's builders, which double, takes more, and trees of jsonb most.
+func (c *collect) Need(from, to int, states bool) int64 {
+	size, rows, n := c.values(from, to)
+	if states {
+		return size + 8*n
+	}
+	arranged := 24 * rows
+	switch c.call.Fn.Name {
+	case "string_agg":
+		return arranged + size
+	case "array_agg":
+		return arranged + 3*(size+16*n)
+	case "json_agg", "json_object_agg":
+		return arranged + 8*(size+16*n)
+	case "jsonb_agg", "jsonb_object_agg":
+		return arranged + 8*size + 320*n
+	}
+	if c.inner != nil {
+		return arranged + 3*(size+16*n)
+	}
+	return arranged
+}
+
+// errTooLong is of a value that no column holds.
+func errTooLong(size int64) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "invalid memory alloc request size %d", size)
+}
+
+// maxBytes is how long a value, and what is kept of a column's, may be.
+const maxBytes = 1<<30 - 1
+
 // States encodes rows one after the other, each value with its length, -1 for
 // NULL.
 func (c *collect) States(from, to int) (arrow.Array, error) {
 	le := binary.LittleEndian
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		for _, row := range c.rows[g] {
+	size, _, n := c.values(from, to)
+	if size+4*n > maxBytes {
+		return nil, errTooLong(size)
+	}
+	offs := make([]int32, 1, to-from+1)
+	dst := make([]byte, 0, size+4*n)
+	for _, list := range c.rows[from:to] {
+		for _, row := range list {
 			for k, d := range row {
 				if d == nil {
 					dst = le.AppendUint32(dst, 0xffffffff)
@@ -146,8 +221,12 @@ func (c *collect) States(from, to int) (arrow.Array, error) {
 				le.PutUint32(dst[at:], uint32(len(dst)-at-4))
 			}
 		}
-		return dst, true
-	}), nil
+		if len(dst) > maxBytes {
+			return nil, errTooLong(int64(len(dst)))
+		}
+		offs = append(offs, int32(len(dst)))
+	}
+	return batch.FromOffsets(arrow.BinaryTypes.Binary, offs, dst, nil), nil
 }
 
 func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
@@ -188,6 +267,9 @@ func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
 }
 
 func (c *collect) Results(from, to int) (arrow.Array, error) {
+	if c.call.Fn.Name == "string_agg" {
+		return c.stringAggs(from, to)
+	}
 	return datumColumn(c.call.Typ, from, to, func(g int) (types.Datum, error) {
 		rows := c.arranged(c.rows[g])
 		if c.inner != nil {

@@ -3,6 +3,9 @@ package agg
 import (
 	"math"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -22,8 +25,6 @@ func (c *collect) final(rows []types.Row) (types.Datum, error) {
 	switch c.call.Fn.Name {
 	case "array_agg":
 		return c.arrayAgg(rows)
-	case "string_agg":
-		return c.stringAgg(rows), nil
 	case "json_agg", "jsonb_agg":
 		return c.jsonAgg(rows)
 	case "json_object_agg", "jsonb_object_agg":
@@ -50,21 +51,29 @@ func (c *collect) arrayAgg(rows []types.Row) (types.Datum, error) {
 	return a, nil
 }
 
-func (c *collect) stringAgg(rows []types.Row) types.Datum {
-	if len(rows) == 0 {
-		return nil
+// stringAggs writes the strings of groups [from, to) where they are to stay.
+func (c *collect) stringAggs(from, to int) (arrow.Array, error) {
+	size, _, _ := c.values(from, to)
+	if size > maxBytes {
+		return nil, errTooLong(size)
 	}
-	var out []byte
-	for i, r := range rows {
-		if i > 0 && len(r) > 1 {
-			out = appendAny(out, r[1])
+	offs := make([]int32, 1, to-from+1)
+	out := make([]byte, 0, size)
+	valid := make([]byte, batch.BitmapBytes(to-from))
+	for g := from; g < to; g++ {
+		rows := c.arranged(c.rows[g])
+		for i, r := range rows {
+			if i > 0 && len(c.args) > 1 {
+				out = appendAny(out, r[1])
+			}
+			out = appendAny(out, r[0])
 		}
-		out = appendAny(out, r[0])
+		if len(rows) > 0 {
+			batch.SetBit(valid, g-from)
+		}
+		offs = append(offs, int32(len(out)))
 	}
-	if c.call.Typ.OID == types.ByteaOID {
-		return out
-	}
-	return string(out)
+	return batch.FromOffsets(c.call.Typ.Arrow(), offs, out, valid), nil
 }
 
 func appendAny(dst []byte, d types.Datum) []byte {

@@ -22,6 +22,9 @@ func (a *Account) reserve(asked, more int64) error {
 	refused := a.pool.take(more)
 	if refused == nil {
 		a.refused = false
+		if more >= roomBytes {
+			makeRoom(more)
+		}
 		return nil
 	}
 	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.limit}

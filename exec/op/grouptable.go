@@ -68,6 +68,23 @@ func (t *groupTable) bytes() int64 {
 	return n
 }
 
+// some gives to such that the results of groups [from, to) make no large batch,
+// and what making them takes beyond that of plain columns.
+func (t *groupTable) some(from, to int, states bool) (int, int64) {
+	for {
+		var need int64
+		for _, a := range t.aggs {
+			if h, ok := a.(agg.Heavy); ok {
+				need += h.Need(from, to, states)
+			}
+		}
+		if need <= projectBytes || to-from <= 1 {
+			return to, need
+		}
+		to = from + (to-from)/2
+	}
+}
+
 // find gives the group of each of the n rows of cols, making groups as needed.
 // The result is valid until the next call.
 func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {

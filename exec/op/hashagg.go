@@ -128,6 +128,7 @@ type aggLane struct {
 	h      *kernel.Hasher
 	t      *groupTable
 	acct   *mem.Account
+	lent   int64 // of it: for the results given last
 	parts  *partitioner
 	runs   [kernel.Parts]*spill.Run
 
@@ -177,7 +178,7 @@ func (o *aggLane) Next(ctx context.Context) (*batch.Batch, error) {
 			if b, err := o.give(); b != nil || err != nil {
 				return b, err
 			}
-			o.out = nil
+			o.out, o.lent = nil, 0
 			if err := o.acct.Resize(0); err != nil {
 				return nil, err
 			}
@@ -361,7 +362,16 @@ func (o *aggLane) give() (*batch.Batch, error) {
 		o.at = 0
 		return nil, nil
 	}
-	from, to := o.at, min(o.at+min(o.s.rt.Rows(), kernel.ChunkRows), t.n())
+	o.acct.Shrink(o.lent)
+	o.lent = 0
+	from := o.at
+	to, need := t.some(from, min(from+min(o.s.rt.Rows(), kernel.ChunkRows), t.n()), o.s.n.Phase == plan.AggPartial)
+	if need > 0 {
+		if err := o.acct.Grow(need); err != nil {
+			return nil, err
+		}
+		o.lent = need
+	}
 	o.at = to
 	var cols []arrow.Array
 	if len(t.keys) > 0 {

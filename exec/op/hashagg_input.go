@@ -174,6 +174,9 @@ func (o *aggLane) add(ctx context.Context, r *aggRows, keep []int, set int) erro
 		}
 		cols[len(cols)-1] = batch.FromSlice(arrow.PrimitiveTypes.Int32, num, nil)
 	}
+	if err := o.room(ctx, r); err != nil {
+		return err
+	}
 	if err := o.charge(ctx, r.n); err != nil {
 		return err
 	}
@@ -266,6 +269,44 @@ func (o *aggLane) update(ctx context.Context, a agg.Agg, in *aggInput, r *aggRow
 	return a.Update(o.each(r), args)
 }
 
+// room charges what aggregates that keep their rows will take of these.
+func (o *aggLane) room(ctx context.Context, r *aggRows) error {
+	if o.s.n.Phase == plan.AggFinal {
+		return nil
+	}
+	var need int64
+	for i, a := range o.t.aggs {
+		if h, ok := a.(agg.Heavy); ok && o.inputs[i].filter == nil {
+			args := make([]arrow.Array, len(o.inputs[i].at))
+			for k, at := range o.inputs[i].at {
+				args[k] = r.vals[at]
+			}
+			need += h.Takes(args, r.n)
+		}
+	}
+	return o.grow(ctx, need, r.n, len(o.s.keyTypes) > 0)
+}
+
+// grow charges what n rows take beside what the table holds; settle finds what
+// it was. Many rows that take much are left for fewer at once. The table may be
+// spilled only while the rows' groups are not found yet.
+func (o *aggLane) grow(ctx context.Context, need int64, n int, spill bool) error {
+	if need > 2*projectBytes && n > 1 {
+		return pgerr.Wrap(pgerr.OutOfMemory, eval.ErrBatchTooLarge, "%d bytes to keep of one batch", need)
+	}
+	if need <= projectBytes/8 {
+		return nil
+	}
+	err := o.acct.Grow(need)
+	if err != nil && refused(err, o.acct) && spill && o.t.n() > 0 {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+		return o.acct.Grow(need)
+	}
+	return err
+}
+
 // updateFiltered updates an aggregate that has a FILTER of its own by rows of
 // these groups, half of them at a time where they are too much at once.
 func (o *aggLane) updateFiltered(ctx context.Context, a agg.Agg, in *aggInput, b *batch.Batch, groups []uint32) error {
@@ -305,6 +346,11 @@ func (o *aggLane) updatePassing(ctx context.Context, a agg.Agg, in *aggInput, b 
 	args := make([]arrow.Array, len(in.args))
 	for i, p := range in.args {
 		if args[i], err = p.EvalScratch(ctx, b); err != nil {
+			return err
+		}
+	}
+	if h, ok := a.(agg.Heavy); ok {
+		if err := o.grow(ctx, h.Takes(args, len(sub)), len(sub), false); err != nil {
 			return err
 		}
 	}

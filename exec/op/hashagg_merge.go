@@ -85,8 +85,15 @@ func upTo(n int) []int {
 // writeGroups puts a table's groups, as rows of keys and states, into
 // partitions.
 func writeGroups(ctx context.Context, t *groupTable, parts *partitioner) error {
-	for from := 0; from < t.n(); from += kernel.ChunkRows {
-		to := min(from+kernel.ChunkRows, t.n())
+	for from, to := 0, 0; from < t.n(); from = to {
+		var need int64
+		to, need = t.some(from, min(from+kernel.ChunkRows, t.n()), true)
+		// What is written gives way soon; one group may be too long for that.
+		if need <= 2*projectBytes {
+			parts.acct.Take(need)
+		} else if err := parts.acct.Grow(need); err != nil {
+			return err
+		}
 		cols := t.keyColumns(from, to)
 		for _, a := range t.aggs {
 			st, err := a.States(from, to)
@@ -95,7 +102,9 @@ func writeGroups(ctx context.Context, t *groupTable, parts *partitioner) error {
 			}
 			cols = append(cols, st)
 		}
-		if err := parts.add(ctx, batch.New(cols, to-from)); err != nil {
+		err := parts.add(ctx, batch.New(cols, to-from))
+		parts.acct.Shrink(need)
+		if err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,7 @@ type project struct {
 	items []Item
 	todo  []*batch.Batch // rows of a batch that was too large at once, the first last
 	rows  int            // how many rows at a time keep results small
+	wary  bool           // more were too many once
 }
 
 const (
@@ -60,11 +61,15 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 		out, err := projectBatch(ctx, b, o.items)
 		if tooLong(err, n) {
-			o.rows = n / 2
+			o.rows, o.wary = n/2, true
 			continue
 		}
 		if err == nil && n > 0 {
 			o.rows = max(int(min(projectBytes*int64(n)/max(out.Bytes(), 1), 1<<20)), 1)
+			if o.wary {
+				// what was long on the way may be short in the end
+				o.rows = min(o.rows, n+n/8+1)
+			}
 		}
 		return out, err
 	}
