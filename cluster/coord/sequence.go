@@ -126,11 +126,11 @@ func (e *Engine) setval(ctx context.Context, s *Session, oid types.OID, v catalo
 		_, err := s.tx.add(&catalog.SetSequence{OID: oid, Value: v})
 		return err
 	}
-	if err := e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.SetSequence{OID: oid, Value: v}}); err != nil {
-		return err
+	err := e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.SetSequence{OID: oid, Value: v}})
+	if err == nil || pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
+		e.seqs.mu.Lock()
+		delete(e.seqs.blocks, oid) // they are of before, or may be
+		e.seqs.mu.Unlock()
 	}
-	e.seqs.mu.Lock()
-	delete(e.seqs.blocks, oid)
-	e.seqs.mu.Unlock()
-	return nil
+	return err
 }

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -28,11 +27,6 @@ func (s *Session) Sync(ctx context.Context, ok bool) error {
 	return s.syncAgain(ctx)
 }
 
-// proveAfter is the age from which a transaction proves its files before it
-// commits. They are kept while it is open, whatever its age; but the nodes that
-// keep them come and go.
-const proveAfter = 5 * time.Second
-
 // commit proposes the transaction's changes and ends it whatever comes.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
@@ -40,7 +34,7 @@ func (s *Session) commit(ctx context.Context) error {
 	if err == nil {
 		err = s.holdCursors()
 	}
-	if err == nil && time.Since(t.start) > proveAfter {
+	if err == nil {
 		err = s.engine.cfg.Files.Prove(ctx, t.files())
 	}
 	if err == nil && len(t.changes) > 0 {

@@ -1,8 +1,11 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -85,3 +88,86 @@ func TestDisturbedCommits(t *testing.T) {
 	}
 	t.Log("clients were told", told)
 }
+
+// TestLongTransaction: files of a transaction that is open outlive sweeps and
+// restarts of the nodes that hold them; what it does not commit goes.
+func TestLongTransaction(t *testing.T) {
+	nodes := start(t, 3, func(o *Options) { o.Pace.Sweep = 20 * time.Millisecond })
+	other := connect(t, nodes[1])
+	other.must("create table t (a int, b text); create table u (a int, b text)")
+	c := connect(t, nodes[0])
+	const insert = "insert into t select g, repeat('some text ', 5) || g from generate_series(1, 3000) g"
+	c.must("begin")
+	c.must(insert)
+	for i := range nodes[1:] {
+		o := nodes[i+1].o
+		o.ListenCluster = nodes[i+1].ClusterAddr()
+		if err := nodes[i+1].Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Start(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[i+1] = again
+		t.Cleanup(func() { _ = again.Close() })
+	}
+	other = connect(t, nodes[1])
+	for range 20 { // life goes on
+		other.must("insert into u values (1, 'x')")
+	}
+	c.must("commit")
+	for _, n := range nodes {
+		if got := connect(t, n).must("select count(*), count(b) from t"); got[0] != "3000|3000" {
+			t.Fatal(got)
+		}
+	}
+	c.must("begin")
+	c.must(insert)
+	before := countFiles(t, nodes[1])
+	c.must("rollback; truncate t")
+	for end := time.Now().Add(20 * time.Second); countFiles(t, nodes[1]) >= before && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n := countFiles(t, nodes[1]); n >= before {
+		t.Fatalf("%d of %d files are left", n, before)
+	}
+}
+
+// TestCommitOfLostFiles: where a majority of the replicas have lost a file, the
+// commit says so, and nothing is committed.
+func TestCommitOfLostFiles(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[0])
+	c.must("create table t (a int, b text)")
+	for lost, want := range []pgerr.Code{"", "", pgerr.IOError} {
+		c.must("begin")
+		c.must("insert into t select g, repeat('some text ', 5) || g from generate_series(1, 3000) g")
+		for _, n := range nodes[:lost] {
+			for _, f := range n.segmentFiles(t) {
+				if err := os.Remove(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_, err := c.do("commit")
+		if pgerr.CodeOf(err) != want {
+			t.Fatalf("with %d replicas lost: %v", lost, err)
+		}
+		if got := c.must("select count(*), count(b) from t"); (want == "") != (got[0] == "3000|3000") {
+			t.Fatal(got)
+		}
+		c.must("truncate t")
+	}
+}
+
+func (n *Node) segmentFiles(t *testing.T) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(n.o.Data, "segments", "*.seg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func countFiles(t *testing.T, n *Node) int { return len(n.segmentFiles(t)) }

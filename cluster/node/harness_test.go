@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // start starts nodes that make one cluster. They are closed with the test, those
 // that the test has not closed.
-func start(t testing.TB, n int) []*Node {
+func start(t testing.TB, n int, with ...func(*Options)) []*Node {
 	t.Helper()
 	var out []*Node
 	for i := range n {
@@ -34,6 +34,9 @@ func start(t testing.TB, n int) []*Node {
 			Heartbeat: 100 * time.Millisecond, DeadAfter: time.Second, Log: slog.New(slog.DiscardHandler)}
 		if i > 0 {
 			o.Join = []string{out[0].ClusterAddr()}
+		}
+		for _, f := range with {
+			f(&o)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		nd, err := Start(ctx, o)

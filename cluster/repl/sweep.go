@@ -179,14 +179,25 @@ func (r *Repl) handleDiscard(ctx context.Context, ids []catalog.SegmentID) (bool
 }
 
 // Prove makes sure that a majority of the holders of each of these files still
-// have it, and keep it, before a commit names them.
+// have it, and keep it, before a commit names them. It waits for no more of
+// them.
 func (r *Repl) Prove(ctx context.Context, segs []*catalog.Segment) error {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
+	asking, enough := context.WithCancel(ctx)
+	defer enough()
 	var mu sync.Mutex
 	have := map[catalog.SegmentID]int{}
-	r.eachHolder(ctx, segs, askFor, func(ctx context.Context, node uint64, ids []catalog.SegmentID) (err error) {
+	lacking := func() *catalog.Segment {
+		for _, s := range segs {
+			if s.Inline == nil && have[s.ID] <= len(s.Nodes)/2 {
+				return s
+			}
+		}
+		return nil
+	}
+	r.eachHolder(asking, segs, askFor, func(ctx context.Context, node uint64, ids []catalog.SegmentID) (err error) {
 		var got []catalog.SegmentID
 		if node == r.c.ID() {
 			got, err = r.handleHave(ctx, ids)
@@ -198,16 +209,17 @@ func (r *Repl) Prove(ctx context.Context, segs []*catalog.Segment) error {
 		for _, id := range got {
 			have[id]++
 		}
+		if lacking() == nil {
+			enough()
+		}
 		return err
 	})
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for _, s := range segs {
-		if s.Inline == nil && have[s.ID] <= len(s.Nodes)/2 {
-			return pgerr.New(pgerr.IOError, "could not commit rows of which a majority of the replicas has no file any more").
-				WithDetail("%d of %d nodes have segment %s.", have[s.ID], len(s.Nodes), s.ID)
-		}
+	if s := lacking(); s != nil {
+		return pgerr.New(pgerr.IOError, "could not commit rows of which a majority of the replicas has no file any more").
+			WithDetail("%d of %d nodes have segment %s.", have[s.ID], len(s.Nodes), s.ID)
 	}
 	return nil
 }

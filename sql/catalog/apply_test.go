@@ -111,6 +111,28 @@ func TestSegments(t *testing.T) {
 
 // TestForks appends along many branches of states; no branch may see the rows
 // of another.
+// TestKnownSegments: a file is committed once, whatever the id of the commit.
+func TestKnownSegments(t *testing.T) {
+	d := &db{t, catalog.New()}
+	d.do("", &catalog.PutRelation{Rel: table(20000, "t")}, &catalog.PutRelation{Rel: table(20001, "u")})
+	add := func(part int, segs ...*catalog.Segment) catalog.Change {
+		return &catalog.AppendSegments{Table: 20000, Part: part, Segments: segs}
+	}
+	d.do("", add(0, seg(1, 10), seg(2, 10)))
+	d.do(pgerr.InternalError, add(0, seg(2, 10)))
+	d.do(pgerr.InternalError, add(1, seg(3, 10), seg(1, 10)))
+	d.do(pgerr.InternalError, add(1, seg(3, 10), seg(3, 10)))
+	d.do(pgerr.InternalError, add(1, seg(3, 10)), add(0, seg(3, 10)))
+	merge := &catalog.ReplaceSegments{Table: 20000, Part: 0, Old: []catalog.SegmentRef{{ID: seg(1, 0).ID}, {ID: seg(2, 0).ID}}, New: []*catalog.Segment{seg(4, 20)}}
+	d.do("", merge)
+	d.do(pgerr.InternalError, add(0, seg(1, 10))) // it was merged into another
+	d.do(pgerr.InternalError, &catalog.ReplaceSegments{Table: 20000, Part: 0, Old: []catalog.SegmentRef{{ID: seg(4, 0).ID}}, New: []*catalog.Segment{seg(4, 20)}})
+	d.do("", add(0, seg(3, 10)))
+	if got := d.s.Manifest(20000).Rows(); got != 30 {
+		t.Fatalf("%d rows", got)
+	}
+}
+
 func TestForks(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	type branch struct {
