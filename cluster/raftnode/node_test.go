@@ -82,13 +82,17 @@ func (m *member) stop(t *testing.T) {
 }
 
 type cluster struct {
-	t *testing.T
-	w *wires
-	m []*member
+	t        *testing.T
+	w        *wires
+	m        []*member
+	patience time.Duration
 }
 
-func newCluster(t *testing.T, n int) *cluster {
+func newCluster(t *testing.T, n int, with ...func(*cluster)) *cluster {
 	c := &cluster{t: t, w: &wires{group: map[string]int{}, conns: map[net.Conn][2]string{}}}
+	for _, f := range with {
+		f(c)
+	}
 	for i := range n {
 		m := c.start(t.TempDir(), "", fmt.Sprint("n", i))
 		c.m = append(c.m, m)
@@ -129,7 +133,7 @@ func (c *cluster) start(data, addr, name string) *member {
 	}
 	srv := rpc.Listen(ln, nil, log)
 	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
-		Dialer: &rpc.Dialer{Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond,
+		Dialer: &rpc.Dialer{Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, Patience: c.patience,
 		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
 	if len(c.m) > 0 {
 		o.Join = []string{c.m[0].addr}
@@ -383,6 +387,77 @@ func TestPartition(t *testing.T) {
 	if c.reads(a, "y") != "3" || c.reads(old, "x") != "2" {
 		t.Fatal("not one cluster again")
 	}
+}
+
+// TestOnceUnderCuts cuts nodes off and takes them back while all propose: each
+// commit is applied once or not at all, as its proposer was told.
+func TestOnceUnderCuts(t *testing.T) {
+	c := newCluster(t, 3, func(c *cluster) { c.patience = 50 * time.Millisecond })
+	first := c.m[0].Current().NextOID()
+	type told struct {
+		name string
+		err  error
+	}
+	const lanes, each = 4, 40
+	var mu sync.Mutex
+	var all []told
+	progress := make(chan struct{}, 3*lanes*each)
+	var wg sync.WaitGroup
+	for i := range 3 {
+		for lane := range lanes {
+			wg.Go(func() {
+				for k := range each {
+					name := fmt.Sprint(i, "/", lane, "/", k)
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+(k*7)%400)*time.Millisecond)
+					_, err := c.m[i].Propose(ctx, append(set(name, "1"), &catalog.AllocOIDs{N: 1}))
+					cancel()
+					mu.Lock()
+					all = append(all, told{name, err})
+					mu.Unlock()
+					progress <- struct{}{}
+				}
+			})
+		}
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	wait := func(n int) bool {
+		for range n {
+			select {
+			case <-progress:
+			case <-done:
+				return false
+			}
+		}
+		return true
+	}
+	for n := 0; wait(10); n++ {
+		c.w.split(c.m[n%3].addr)
+		wait(20)
+		c.w.split()
+	}
+	c.w.split()
+	<-done
+	for i := range 3 {
+		c.reads(i, "") // it has all that there is
+	}
+	counts := map[string]int{}
+	applied := 0
+	for _, x := range all {
+		_, there := c.m[0].Current().Setting(x.name)
+		if there {
+			applied++
+		}
+		unknown := pgerr.Is(x.err, pgerr.StatementCompletionUnknown)
+		if !unknown && there != (x.err == nil) {
+			t.Errorf("%s came to %v, and applied is %t", x.name, x.err, there)
+		}
+		counts[string(pgerr.CodeOf(x.err))]++
+	}
+	if got := int(c.m[0].Current().NextOID() - first); got != applied {
+		t.Errorf("%d commits were applied, %d times", applied, got)
+	}
+	t.Log("proposers were told", counts)
 }
 
 func TestAllRestart(t *testing.T) {
