@@ -16,14 +16,18 @@ import (
 func until(ctx context.Context, what string, try func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var last error
 	for {
 		err := try(ctx)
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil { // rather what was wrong than that the time is up
+			last = err
+		}
 		wait(ctx, 20*time.Millisecond)
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", what, err)
+			return fmt.Errorf("%s: %w", what, last)
 		}
 	}
 }

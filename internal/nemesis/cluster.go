@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -38,7 +40,8 @@ type node struct {
 	mu      sync.Mutex
 	proc    *process.Node // nil: it does not run
 	pg      string        // where clients reach it; "": it is not ready
-	ends    bool          // its end is our doing
+	http    string
+	ends    bool // its end is our doing
 	stopped bool
 	hidden  bool // clients do not know of it
 }
@@ -57,6 +60,7 @@ func startCluster(ctx context.Context, o Options, dir string, tell func(string, 
 	defer func() {
 		if err != nil {
 			c.close()
+			err = errors.Join(err, c.remove(true))
 		}
 	}()
 	if c.log, err = os.Create(filepath.Join(dir, "clients.log")); err != nil {
@@ -166,7 +170,7 @@ func (c *cluster) launch(ctx context.Context, n *node, command []string) (*proce
 	if err != nil && n.proc == p {
 		n.proc = nil
 	}
-	n.pg = p.PG
+	n.pg, n.http = p.PG, p.HTTP
 	return p, err
 }
 
@@ -292,6 +296,30 @@ func (c *cluster) leader(ctx context.Context) int {
 	return -1
 }
 
+// dump writes down what the goroutines of every node do.
+func (c *cluster) dump() {
+	client := http.Client{Timeout: 10 * time.Second}
+	for _, n := range c.nodes {
+		n.mu.Lock()
+		addr := n.http
+		n.mu.Unlock()
+		r, err := client.Get("http://" + addr + "/debug/pprof/goroutine?debug=2")
+		if err != nil {
+			c.note("%s: %v", n.name, err)
+			continue
+		}
+		f, err := os.Create(filepath.Join(c.dir, n.name+".goroutines"))
+		if err == nil {
+			_, err = io.Copy(f, r.Body)
+			err = errors.Join(err, f.Close())
+		}
+		_ = r.Body.Close()
+		if err != nil {
+			c.note("%s: %v", n.name, err)
+		}
+	}
+}
+
 // close ends all processes. The directories stay.
 func (c *cluster) close() {
 	for i, n := range c.nodes {
@@ -304,13 +332,21 @@ func (c *cluster) close() {
 	_ = c.log.Close()
 }
 
-// remove takes the directories away.
-func (c *cluster) remove() error {
+// remove unmounts what was mounted, and takes the directories away unless they
+// are to be looked at.
+func (c *cluster) remove(keep bool) error {
 	var errs []error
 	for _, n := range c.nodes {
-		if n.disk != nil {
-			errs = append(errs, n.disk.unmount())
+		if n.disk == nil {
+			continue
 		}
+		if keep {
+			errs = append(errs, os.CopyFS(n.dir+".kept", os.DirFS(n.dir)))
+		}
+		errs = append(errs, n.disk.unmount())
 	}
-	return errors.Join(append(errs, os.RemoveAll(c.dir))...)
+	if !keep {
+		errs = append(errs, os.RemoveAll(c.dir))
+	}
+	return errors.Join(errs...)
 }

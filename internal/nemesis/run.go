@@ -138,9 +138,7 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 	}
 	defer func() {
 		c.close()
-		if failure == nil && err == nil {
-			err = c.remove()
-		}
+		err = errors.Join(err, c.remove(failure != nil || err != nil))
 	}()
 	work := workloads(r.o)
 	s := r.session(c, source(r.o.Seed, from, "setup"), "setup", 0)
@@ -156,6 +154,7 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 		}
 		r.round(ctx, c, work, round, tell)
 		if f := broken(round); f != nil {
+			c.dump()
 			return round + 1, f, nil
 		}
 	}

@@ -70,6 +70,8 @@ func (w *trainings) check(ctx context.Context, s *session, first bool) error {
 
 // finish lets jobs that run come to their end, and resumes one that has not.
 func (w *trainings) finish(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		rows, err := s.read(ctx, "SELECT state, error_code, error FROM ml.training_jobs WHERE state <> 'done'")
 		if err != nil || len(rows) == 0 {
@@ -83,9 +85,12 @@ func (w *trainings) finish(ctx context.Context, s *session) error {
 			runs = runs || r[0] != "failed" && r[0] != "cancelled"
 		}
 		if !runs {
+			// It may have failed before its first checkpoint, or to the end of
+			// what can be resumed: another takes its place.
 			if _, o := s.exec(ctx, "RESUME TRAINING nm_model"); o != acked {
-				s.lost(ctx)
+				_, _ = s.exec(ctx, train)
 			}
+			return nil
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("training jobs are left: %v", rows)
