@@ -127,7 +127,7 @@ func (n *Node) startRaft() (fresh bool, err error) {
 			return false, dirError(err, dir)
 		}
 	}
-	if n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, n.trans); err != nil {
+	if n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans}); err != nil {
 		return false, dirError(err, dir)
 	}
 	// A cluster of one need not wait for a leader that cannot be: it tells
