@@ -51,16 +51,20 @@ type Options struct {
 	Password func(plain string) (string, error)
 	// Heartbeat and DeadAfter tune how soon a dead node is noticed; 0: a second, three.
 	Heartbeat, DeadAfter time.Duration
-	Pace                 Pace
-	Log                  *slog.Logger
+	// ScrubRate is the bytes a second at which the node reads its segments to find
+	// damage, 0 for never; ScrubEvery from one time to the next, 0: a day.
+	ScrubRate  int64
+	ScrubEvery time.Duration
+	Pace       Pace
+	Log        *slog.Logger
 }
 
 // Pace is how often the node does what it does by itself. Zeros are the
 // defaults, which suit a cluster at work; tests cannot wait for them.
 type Pace struct {
-	Sweep, Tick, Grace time.Duration // repl.Options
-	SegmentRows        int64         // repl.Options
-	Snapshot           uint64        // raftnode.Options
+	Sweep, Tick, Grace, Audit time.Duration // repl.Options
+	SegmentRows               int64         // repl.Options
+	Snapshot                  uint64        // raftnode.Options
 }
 
 // Node is a running node.
@@ -133,6 +137,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.repl = repl.New(repl.Options{Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
+		ScrubRate: o.ScrubRate, ScrubEvery: o.ScrubEvery, Audit: o.Pace.Audit,
 		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
 	addr := o.Advertise
 	if addr == "" {

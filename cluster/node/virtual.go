@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -111,6 +113,8 @@ func (h *viewHost) Locks() []sysview.LockRow        { return nil }
 // nodeReport is what a node tells the others of itself.
 type nodeReport struct {
 	Limit, Used, Spilled, RSS int64
+	Damage                    store.Damage
+	Scrub                     repl.ScrubState
 	Tasks                     []worker.TaskInfo
 }
 
@@ -145,7 +149,8 @@ func (h *viewHost) Tasks() []sysview.TaskRow {
 }
 
 func (n *Node) ownReport() nodeReport {
-	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes()}
+	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(),
+		Damage: n.store.Damage(), Scrub: n.repl.ScrubState()}
 }
 
 // reportOf is what a node told last; zero if nothing.
@@ -211,6 +216,8 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 			rep = h.n.reportOf(m.ID)
 		}
 		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
+		r.Damaged, r.Repaired = rep.Damage.Found, rep.Damage.Repaired
+		r.ScrubDone, r.ScrubTotal, r.ScrubCompleted = rep.Scrub.Done, rep.Scrub.Total, rep.Scrub.Completed
 		out = append(out, r)
 	}
 	return out

@@ -44,6 +44,11 @@ type Options struct {
 	// OldestOpen gives the version that the oldest open transaction of this node
 	// began at, 0 for none; may be nil.
 	OldestOpen func() uint64
+	// Audit is how often a node looks whether its files are there (1 min).
+	// ScrubRate is the bytes a second at which it reads them all, 0 for never;
+	// ScrubEvery from the end of one pass to the next (a day).
+	Audit, ScrubEvery time.Duration
+	ScrubRate         int64
 	// NoCompaction leaves small segments as they are.
 	NoCompaction bool
 	// SegmentRows is what compaction aims at; 0 is the store's.
@@ -58,6 +63,7 @@ type Repl struct {
 	attached chan struct{}
 	flight   singleflight.Group
 	holds    holds
+	scrub    scrubber
 	ctx      context.Context
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
@@ -88,10 +94,13 @@ func New(o Options) *Repl {
 	def(&o.Grace, 10*time.Second)
 	def(&o.Tick, time.Second)
 	def(&o.Sweep, 30*time.Second)
+	def(&o.Audit, time.Minute)
+	def(&o.ScrubEvery, 24*time.Hour)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	r := &Repl{o: o, attached: make(chan struct{})}
+	r.scrub.r = r
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	o.Server.RegisterPut(callPush, r.handlePush)
 	o.Server.RegisterGet(callFetch, r.handleFetch)
@@ -110,8 +119,11 @@ func (r *Repl) Attach(c Cluster) {
 	close(r.attached)
 }
 
-// Tidy starts to sweep, once the node is ready.
-func (r *Repl) Tidy() { r.wg.Go(r.sweep) }
+// Tidy starts to sweep and to scrub, once the node is ready.
+func (r *Repl) Tidy() {
+	r.wg.Go(r.sweep)
+	r.wg.Go(r.scrub.run)
+}
 
 // Close ends what runs in the background.
 func (r *Repl) Close() error {

@@ -57,8 +57,12 @@ func start(t *testing.T, dir, addr, name string, compact bool, join ...string) *
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(dir, "segments"), Node: n.data.ID}); err != nil {
 		t.Fatal(err)
 	}
-	n.repl = repl.New(repl.Options{Store: n.store, Server: n.srv, Log: log, Grace: 300 * time.Millisecond, Tick: 30 * time.Millisecond,
-		Sweep: 50 * time.Millisecond, NoCompaction: !compact})
+	o := repl.Options{Store: n.store, Server: n.srv, Log: log, Grace: 300 * time.Millisecond, Tick: 30 * time.Millisecond,
+		Sweep: 50 * time.Millisecond, NoCompaction: !compact}
+	if tune != nil {
+		tune(&o)
+	}
+	n.repl = repl.New(o)
 	n.Node, err = raftnode.Start(raftnode.Options{Dir: n.data, Self: catalog.Node{Name: name, Addr: n.addr}, Join: join, Server: n.srv,
 		Dialer: &rpc.Dialer{}, Log: log, Heartbeat: 300 * time.Millisecond, Ping: 40 * time.Millisecond, DeadAfter: 500 * time.Millisecond,
 		OnLead: []func(context.Context){n.repl.Lead}})
@@ -108,6 +112,9 @@ func startCluster(t *testing.T, count int, compact bool) []*node {
 }
 
 const table = 20000
+
+// tune changes the options of the nodes of a test.
+var tune func(*repl.Options)
 
 func (n *node) propose(changes ...catalog.Change) {
 	n.t.Helper()

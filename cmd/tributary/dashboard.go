@@ -34,8 +34,12 @@ func (d dashboard) allow(user, password string) bool {
 func (d dashboard) State() http.State {
 	s := http.State{Node: d.n.Name()}
 	for _, m := range d.n.Members() {
+		var scrubbed int64
+		if !m.ScrubCompleted.IsZero() {
+			scrubbed = m.ScrubCompleted.Unix()
+		}
 		s.Nodes = append(s.Nodes, http.Node{Name: m.Name, State: m.State, Leader: m.Leader, PG: m.PG, Limit: m.MemoryLimit, Used: m.MemoryUsed,
-			RSS: m.RSS, Spill: m.Spilled, Cores: m.Cores})
+			RSS: m.RSS, Spill: m.Spilled, Cores: m.Cores, Damaged: m.Damaged, Repaired: m.Repaired, Scrubbed: scrubbed})
 	}
 	slices.SortFunc(s.Nodes, func(a, b http.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, x := range d.n.Engine().Sessions() {

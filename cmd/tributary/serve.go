@@ -33,6 +33,8 @@ func serve(ctx context.Context, args []string) error {
 	fs.StringVar(&o.Certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
+	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
+	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
 	config := fs.String("config", "", "file with the same names in YAML")
 	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
 		o.Pace, err = pace(s)
@@ -51,6 +53,11 @@ func serve(ctx context.Context, args []string) error {
 	var err error
 	if o.Memory, err = memoryLimit(*memory); err != nil {
 		return err
+	}
+	if *scrub != "0" {
+		if o.ScrubRate, err = memoryLimit(*scrub); err != nil {
+			return err
+		}
 	}
 	if *join != "" {
 		o.Join = strings.Split(*join, ",")
@@ -163,7 +170,7 @@ func memoryLimit(s string) (int64, error) {
 			return int64(f * float64(u.n)), nil
 		}
 	}
-	return 0, fmt.Errorf("memory size %q is not understood; try 4GiB", s)
+	return 0, fmt.Errorf("size %q is not understood; try 4GiB", s)
 }
 
 // availableMemory is the cgroup's limit or the machine's memory, in bytes.

@@ -17,9 +17,10 @@
 //	  └ Pin ── one a statement and node: implements op.Tables; what it opened
 //	           stays mapped until it is closed
 //
-// A chunk's checksum is verified when it is first touched; a mismatch is a
-// *CorruptError, which the store mends with a replica's file where it has a
-// Remote, and which is XX001 where it has not.
+// A chunk's checksum is verified when it is touched and was not lately; a
+// mismatch, like a fault under the mapping (batch.Guard), is a *CorruptError,
+// which the store mends with a replica's file where it has a Remote, and which
+// is XX001 where it has not.
 //
 // docs/decisions/0005-segment-format.md tells why the format is as it is.
 package store

@@ -22,8 +22,15 @@ func clusterNodes(v *view, put put) error {
 	slices.Sort(ids)
 	for _, id := range ids {
 		n, known := live[id]
-		var used, spilled, rss, age, limit any
+		var used, spilled, rss, age, limit, damaged, repaired, progress, scrubbed any
 		if known {
+			damaged, repaired = n.Damaged, n.Repaired
+			if n.ScrubTotal > 0 {
+				progress = float64(n.ScrubDone) / float64(n.ScrubTotal)
+			}
+			if !n.ScrubCompleted.IsZero() {
+				scrubbed = n.ScrubCompleted
+			}
 			used, spilled, rss, age, limit = n.MemoryUsed, n.Spilled, orNull(n.RSS), n.HeartbeatAge.Milliseconds(), orNull(n.MemoryLimit)
 		}
 		state := n.State
@@ -41,7 +48,8 @@ func clusterNodes(v *view, put put) error {
 		if state == "" {
 			state = "unknown"
 		}
-		err := put(int64(id), n.Name, n.Address, text(n.PG), text(n.HTTP), state, n.Leader, n.Cores, n.Threads, limit, used, spilled, rss, age, joined)
+		err := put(int64(id), n.Name, n.Address, text(n.PG), text(n.HTTP), state, n.Leader, n.Cores, n.Threads, limit, used, spilled, rss, age, joined,
+			damaged, repaired, progress, scrubbed)
 		if err != nil {
 			return err
 		}

@@ -85,6 +85,9 @@ type NodeRow struct {
 	State                                 string // "ready", "draining", "suspect", "down"
 	Leader                                bool
 	MemoryLimit, MemoryUsed, Spilled, RSS int64
+	Damaged, Repaired                     int64     // segments, since the node started
+	ScrubDone, ScrubTotal                 int       // segments of the pass that runs
+	ScrubCompleted                        time.Time // when the last pass ended; zero for never
 	HeartbeatAge                          time.Duration
 	Name, Address, PG, HTTP               string // for a node that the catalog does not have yet
 	Cores, Threads                        int

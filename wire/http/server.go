@@ -45,6 +45,11 @@ type Node struct {
 	RSS    int64  `json:"rss"`
 	Spill  int64  `json:"spilled"`
 	Cores  int    `json:"cores"`
+	// Damaged and Repaired count segments since the node started; Scrubbed is when
+	// all were last read (seconds since 1970, 0 for never).
+	Damaged  int64 `json:"damaged"`
+	Repaired int64 `json:"repaired"`
+	Scrubbed int64 `json:"scrubbed"`
 }
 
 // Session is a client's session with its statement.
@@ -185,6 +190,9 @@ var (
 	memUsed  = prometheus.NewDesc("tributary_memory_used_bytes", "Memory that statements and trainings hold.", []string{"node"}, nil)
 	memLimit = prometheus.NewDesc("tributary_memory_limit_bytes", "The node's memory limit.", []string{"node"}, nil)
 	spilled  = prometheus.NewDesc("tributary_spilled_bytes_total", "Bytes written to temporary files.", []string{"node"}, nil)
+	damaged  = prometheus.NewDesc("tributary_segments_damaged_total", "Segments found damaged or missing on a node.", []string{"node"}, nil)
+	repaired = prometheus.NewDesc("tributary_segments_repaired_total", "Of those, the ones replaced from another replica.", []string{"node"}, nil)
+	scrubbed = prometheus.NewDesc("tributary_scrub_completed_timestamp_seconds", "When a node last ended reading all its segments for damage.", []string{"node"}, nil)
 	up       = prometheus.NewDesc("tributary_node_up", "Whether a member is ready.", []string{"node"}, nil)
 	sessions = prometheus.NewDesc("tributary_sessions", "Sessions of this gateway by state.", []string{"state"}, nil)
 	jobs     = prometheus.NewDesc("tributary_training_jobs", "Running trainings.", nil, nil)
@@ -203,6 +211,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(memUsed, float64(n.Used), n.Name)
 		gauge(memLimit, float64(n.Limit), n.Name)
 		ch <- prometheus.MustNewConstMetric(spilled, prometheus.CounterValue, float64(n.Spill), n.Name)
+		ch <- prometheus.MustNewConstMetric(damaged, prometheus.CounterValue, float64(n.Damaged), n.Name)
+		ch <- prometheus.MustNewConstMetric(repaired, prometheus.CounterValue, float64(n.Repaired), n.Name)
+		gauge(scrubbed, float64(n.Scrubbed), n.Name)
 		ready := 0.0
 		if n.State == "ready" {
 			ready = 1

@@ -1,0 +1,168 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// ScrubState is what a node tells of its scrubbing.
+type ScrubState struct {
+	Done, Total int       // files of the pass that runs; both 0 between passes
+	Completed   time.Time // when the last pass ended; zero for never
+}
+
+// scrubber is a node's loop that looks for damage before a statement meets it:
+// often by size, which finds what is gone, and now and then, slowly, by reading
+// every file the catalog says this node holds.
+type scrubber struct {
+	r    *Repl
+	mark store.ScrubMark
+
+	mu    sync.Mutex
+	state ScrubState
+}
+
+// ScrubState tells how far scrubbing is.
+func (r *Repl) ScrubState() ScrubState {
+	r.scrub.mu.Lock()
+	defer r.scrub.mu.Unlock()
+	return r.scrub.state
+}
+
+func (s *scrubber) set(f func(*ScrubState)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.state)
+}
+
+// run scrubs until the node ends.
+func (s *scrubber) run() {
+	ctx := s.r.ctx
+	s.mark = s.r.o.Store.ScrubMark()
+	if s.mark.Completed > 0 {
+		s.set(func(st *ScrubState) { st.Completed = time.Unix(s.mark.Completed, 0) })
+	}
+	tick := time.NewTicker(s.r.o.Audit)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.audit(ctx)
+		due := time.Unix(s.mark.Completed, 0).Add(s.r.o.ScrubEvery)
+		if s.r.o.ScrubRate > 0 && (s.mark.Started > s.mark.Completed || !time.Now().Before(due)) {
+			s.pass(ctx, tick.C)
+		}
+	}
+}
+
+// held lists the files that the catalog says this node holds, by id, as a
+// majority has it now: an older state may name files that are rightly gone.
+func (s *scrubber) held(ctx context.Context) (out []*catalog.Segment, ok bool) {
+	one, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if s.r.c.ReadIndex(one) != nil {
+		return nil, false // another time
+	}
+	for _, h := range files(s.r.c.Current()) {
+		if slices.Contains(h.file.Nodes, s.r.c.ID()) {
+			out = append(out, &catalog.Segment{ID: h.file.ID, Bytes: h.file.Bytes, SHA256: h.sha, Nodes: h.file.Nodes})
+		}
+	}
+	slices.SortFunc(out, func(a, b *catalog.Segment) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return out, true
+}
+
+// audit looks at all files by name and size.
+func (s *scrubber) audit(ctx context.Context) {
+	all, _ := s.held(ctx)
+	for _, ref := range all {
+		if err := s.r.o.Store.Look(ref); err != nil && ctx.Err() == nil {
+			s.repair(ctx, err)
+		}
+	}
+}
+
+// repair gets a good file in place of a bad one, which the store counts and Mend
+// logs.
+func (s *scrubber) repair(ctx context.Context, err error) {
+	var bad *store.CorruptError
+	if !errors.As(err, &bad) {
+		return
+	}
+	// It may have left the catalog, or this node, since it was listed.
+	all, _ := s.held(ctx)
+	if !slices.ContainsFunc(all, func(ref *catalog.Segment) bool { return ref.ID == bad.Segment }) {
+		return
+	}
+	s.r.o.Log.Warn("a segment on this node is damaged", "segment", bad.Segment, "missing", bad.Missing, "what", bad.What)
+	_ = s.r.o.Store.Mend(ctx, err)
+}
+
+// pass reads the files behind the mark, and audits on the way.
+func (s *scrubber) pass(ctx context.Context, audit <-chan time.Time) {
+	all, ok := s.held(ctx)
+	if !ok {
+		return
+	}
+	if s.mark.Started <= s.mark.Completed {
+		s.mark = store.ScrubMark{Started: time.Now().Unix(), Completed: s.mark.Completed}
+	}
+	done, _ := slices.BinarySearchFunc(all, s.mark.At, func(ref *catalog.Segment, at catalog.SegmentID) int {
+		if bytes.Compare(ref.ID[:], at[:]) <= 0 && !at.IsZero() {
+			return -1
+		}
+		return 1
+	})
+	last := time.Now()
+	for i, ref := range all[done:] {
+		s.set(func(st *ScrubState) { st.Done, st.Total = done+i, len(all) })
+		err := s.r.o.Store.Scrub(ctx, ref, s.pace)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			s.repair(ctx, err)
+		}
+		s.mark.At = ref.ID
+		if time.Since(last) > time.Minute {
+			s.save()
+			last = time.Now()
+		}
+		select {
+		case <-audit:
+			s.audit(ctx)
+		default:
+		}
+	}
+	if ctx.Err() == nil {
+		s.mark = store.ScrubMark{Started: s.mark.Started, Completed: max(time.Now().Unix(), s.mark.Started)}
+		s.set(func(st *ScrubState) { *st = ScrubState{Completed: time.Unix(s.mark.Completed, 0)} })
+	}
+	s.save()
+}
+
+func (s *scrubber) save() {
+	if err := s.r.o.Store.SetScrubMark(s.mark); err != nil {
+		s.r.o.Log.Warn("noting how far scrubbing is", "err", err)
+	}
+}
+
+// pace waits so that reading n bytes took as long as the rate says.
+func (s *scrubber) pace(ctx context.Context, n int) error {
+	select {
+	case <-time.After(time.Duration(float64(n) / float64(s.r.o.ScrubRate) * float64(time.Second))):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
