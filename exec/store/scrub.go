@@ -98,5 +98,8 @@ func (s *Store) SetScrubMark(m ScrubMark) error {
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = s.fs.Rename(path, s.markPath())
 	}
+	if err != nil {
+		_ = s.fs.Remove(path)
+	}
 	return ioError(err, "write", path)
 }
