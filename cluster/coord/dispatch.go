@@ -66,8 +66,7 @@ func (s *Session) handle(ctx context.Context, st *parse.Statement, params []type
 	case *ast.ListenStmt, *ast.NotifyStmt:
 		return nil, pgerr.Unsupported("LISTEN and NOTIFY are not supported")
 	case *ast.LockStmt:
-		return nil, pgerr.Unsupported("LOCK TABLE is not supported").
-			WithHint("Transactions read snapshots and conflicts are reported at commit; nothing is locked.")
+		return s.lockTable(n)
 	case *ast.DoStmt:
 		return nil, pgerr.Unsupported("DO is not supported")
 	case *ast.CallStmt:

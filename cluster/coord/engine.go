@@ -120,7 +120,7 @@ func (e *Engine) Authenticate(ctx context.Context, role string) (Login, error) {
 type Startup struct {
 	User, Database string
 	Params         [][2]string
-	Remote         string
+	Remote, Local  string
 	TLS            bool
 	PID, Secret    uint32
 	Notify         Notifier

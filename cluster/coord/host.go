@@ -31,7 +31,7 @@ func (h *host) enter(st *catalog.State, x *execution) {
 	defer h.mu.Unlock()
 	h.st = st
 	h.session = eval.Session{User: s.role, SessionUser: s.user, Database: catalog.DatabaseName, PID: int32(s.start.PID),
-		Temp: s.temp, StatementStart: now(), ServerStart: s.engine.started}
+		Temp: s.temp, Client: s.start.Remote, Server: s.start.Local, StatementStart: now(), ServerStart: s.engine.started}
 	if s.tx != nil {
 		h.session.XID = int64(s.tx.xid)
 	}

@@ -157,8 +157,8 @@ func (s *Session) settingChanged(d *settings.Def, v string) {
 // refreshEnv makes the environment of values anew; statements keep the one
 // they began with.
 func (s *Session) refreshEnv() {
-	loc, err := settings.LoadLocation(s.set.Value("timezone"))
-	if err != nil {
+	loc, ok := types.LoadZone(s.set.Value("timezone"))
+	if !ok {
 		loc = time.UTC
 	}
 	e := &types.Env{Location: loc, ExtraFloatDigits: int(s.set.Int("extra_float_digits"))}

@@ -9,6 +9,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -87,6 +88,14 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 		var vals []string
 		if n.Args != nil {
 			for _, a := range n.Args.Items {
+				if c, ok := a.(*ast.TypeCast); ok { // INTERVAL is all that the grammar takes
+					iv, err := s.constants(x, []ast.Node{c}, []types.Type{types.IntervalT})
+					if err != nil {
+						return "", err
+					}
+					vals = append(vals, "INTERVAL "+parse.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], s.env)))
+					continue
+				}
 				vals = append(vals, constText(a))
 			}
 		}
@@ -96,6 +105,10 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 			return "SET", s.setRole(value)
 		case "session_authorization":
 			return "SET", s.setSessionUser(value)
+		case "timezone":
+			if value == "local" { // the tree does not tell LOCAL from 'local'
+				return "SET", s.set.Reset(n.Name, n.IsLocal)
+			}
 		case "search_path":
 			for i, v := range vals {
 				vals[i] = quotePath(v)

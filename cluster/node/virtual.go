@@ -40,7 +40,7 @@ func newVirtuals(n *Node) *virtuals {
 }
 
 // Virtual implements bind.VirtualCatalog.
-func (v *virtuals) Virtual(schema, name string) ([]plan.Column, bool) {
+func (v *virtuals) Virtual(schema, name string) ([]plan.Column, types.OID, bool) {
 	return v.shapes.Virtual(schema, name)
 }
 

@@ -2,12 +2,12 @@ package settings
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Kind is a setting's type, as pg_settings.vartype.
@@ -212,48 +212,42 @@ func dateStyle(v string) (string, error) {
 	return style + ", " + order, nil
 }
 
+// timeZone takes what PostgreSQL takes: INTERVAL '…', hours east of Greenwich,
+// a name in any case or a POSIX rule. It gives the zone's own name.
 func timeZone(v string) (string, error) {
-	if strings.EqualFold(v, "default") || strings.EqualFold(v, "local") {
-		return "UTC", nil
+	bad := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "TimeZone", v)
+	var east float64
+	if quoted, ok := cutPrefixFold(strings.TrimSpace(v), "interval"); ok {
+		text := strings.TrimSpace(quoted)
+		if len(text) < 2 || text[0] != '\'' || text[len(text)-1] != '\'' {
+			return "", bad
+		}
+		iv, err := types.ParseInterval(text[1:len(text)-1], -1, &types.Env{})
+		switch {
+		case err != nil:
+			return "", bad
+		case iv.Months != 0:
+			return "", bad.WithDetail("Cannot specify months in time zone interval.")
+		case iv.Days != 0:
+			return "", bad.WithDetail("Cannot specify days in time zone interval.")
+		}
+		east = float64(iv.Micros / 1e6)
+	} else if hours, err := strconv.ParseFloat(v, 64); err == nil {
+		east = hours * 3600
+	} else if loc, ok := types.LoadZone(v); ok {
+		return loc.String(), nil
+	} else {
+		return "", bad
 	}
-	if _, err := LoadLocation(v); err != nil {
-		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "TimeZone", v)
+	if !(math.Abs(east) < 168*3600) {
+		return "", bad.WithDetail("UTC timezone offset is out of range.")
 	}
-	return v, nil
+	return types.FixedZone(int(east)).String(), nil
 }
 
-// LoadLocation finds a time zone as SET TIME ZONE takes it: a name in any
-// case, or hours east of Greenwich.
-func LoadLocation(v string) (*time.Location, error) {
-	if f, err := strconv.ParseFloat(v, 64); err == nil {
-		return time.FixedZone(v, int(f*3600)), nil
+func cutPrefixFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
 	}
-	if loc, err := time.LoadLocation(v); err == nil && v != "" && v != "Local" {
-		return loc, nil
-	}
-	if strings.EqualFold(v, "utc") || strings.EqualFold(v, "gmt") || strings.EqualFold(v, "z") || strings.EqualFold(v, "zulu") {
-		return time.UTC, nil
-	}
-	// POSIX: a name with an offset west, "UTC-3", or "<+03>-03".
-	i := strings.LastIndexAny(v, "+-")
-	if i > 0 {
-		if h, err := strconv.ParseFloat(v[i:], 64); err == nil {
-			return time.FixedZone(strings.Trim(v[:i], "<>"), int(-h*3600)), nil
-		}
-	}
-	// Names are case-insensitive in PostgreSQL: try the usual spellings.
-	parts := strings.Split(strings.ToLower(v), "/")
-	for i, p := range parts {
-		words := strings.Split(p, "_")
-		for j, w := range words {
-			if w != "" && !slices.Contains([]string{"of", "es", "au"}, w) {
-				words[j] = strings.ToUpper(w[:1]) + w[1:]
-			}
-		}
-		parts[i] = strings.Join(words, "_")
-	}
-	if loc, err := time.LoadLocation(strings.Join(parts, "/")); err == nil {
-		return loc, nil
-	}
-	return time.LoadLocation(strings.ToUpper(v))
+	return s[len(prefix):], true
 }

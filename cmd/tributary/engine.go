@@ -21,7 +21,7 @@ func (e engine) Authenticate(ctx context.Context, role string) (session.Login, e
 }
 
 func (e engine) Connect(ctx context.Context, st session.Startup) (session.Session, error) {
-	s, err := e.e.Connect(ctx, coord.Startup{User: st.User, Database: st.Database, Params: st.Params, Remote: st.Remote, TLS: st.TLS,
+	s, err := e.e.Connect(ctx, coord.Startup{User: st.User, Database: st.Database, Params: st.Params, Remote: st.Remote, Local: st.Local, TLS: st.TLS,
 		PID: st.PID, Secret: st.Secret, Notify: st.Notify, Wake: st.Wake})
 	if err != nil {
 		return nil, err

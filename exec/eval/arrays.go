@@ -78,7 +78,7 @@ func addArrays(t table) {
 		out := types.Array{Elem: types.Int4}
 		for i, e := range elems(a[0]) {
 			if types.Equal(et, e, a[1]) {
-				out.Elems = append(out.Elems, int64(i+1))
+				out.Elems = append(out.Elems, int64(i)+lowerBound(c.types[0]))
 			}
 		}
 		return out, nil
@@ -194,7 +194,8 @@ func arrayPosition(c *call, a []types.Datum) (types.Datum, error) {
 		return nil, nil
 	}
 	et, _ := c.types[0].Elem()
-	from := int64(1)
+	lo := lowerBound(c.types[0])
+	from := lo
 	if len(a) == 3 {
 		if a[2] == nil {
 			return nil, pgerr.New(pgerr.NullValueNotAllowed, "initial position must not be null")
@@ -202,8 +203,8 @@ func arrayPosition(c *call, a []types.Datum) (types.Datum, error) {
 		from = a[2].(int64)
 	}
 	for i, e := range elems(a[0]) {
-		if int64(i+1) >= from && types.Equal(et, e, a[1]) {
-			return int64(i) + lowerBound(c.types[0]), nil
+		if int64(i)+lo >= from && types.Equal(et, e, a[1]) {
+			return int64(i) + lo, nil
 		}
 	}
 	return nil, nil

@@ -16,6 +16,7 @@ func addCatalog(t table) {
 	addVisible(t)
 	addDefinitions(t)
 	addPrivileges(t)
+	addACL(t)
 	addSizes(t)
 	t.put("format_type(oid,int4)", always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
@@ -126,7 +127,7 @@ func addVisible(t table) {
 		}
 		return false, nil
 	}))
-	for _, f := range []string{"function", "operator", "opclass", "opfamily", "collation", "conversion"} {
+	for _, f := range []string{"function", "operator", "opclass", "opfamily", "collation", "conversion", "ts_config", "ts_dict", "ts_parser", "ts_template"} {
 		t.put("pg_"+f+"_is_visible(oid)", fixedAnswer(true))
 	}
 	t.put("pg_statistics_obj_is_visible(oid)", fixedAnswer(nil))

@@ -80,19 +80,33 @@ func addSizes(t table) {
 			WithHint("Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\".")
 	}))
 	t.put("pg_indexes_size(regclass)", fixedAnswer(int64(0)))
-	database := hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
-		if s, ok := a[0].(string); ok && s != h.Session().Database {
-			return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", s)
-		}
-		n := int64(0)
+	total := func(h Host) (n int64) {
 		for _, r := range h.Catalog().Relations() {
 			if v, ok := size(h, int64(r.OID)).(int64); ok {
 				n += v
 			}
 		}
-		return n, nil
+		return n
+	}
+	database := hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
+		if s, ok := a[0].(string); ok && s != h.Session().Database {
+			return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", s)
+		}
+		return total(h), nil
 	})
 	t.puts(database, "pg_database_size(name)", "pg_database_size(oid)")
+	t.puts(hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
+		switch a[0] {
+		case "pg_default", int64(1663):
+			return total(h), nil
+		case "pg_global", int64(1664):
+			return int64(0), nil
+		}
+		if s, ok := a[0].(string); ok {
+			return nil, pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", s)
+		}
+		return nil, nil
+	}), "pg_tablespace_size(name)", "pg_tablespace_size(oid)")
 	t.put("pg_relation_filenode(regclass)", hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
 		if r := h.Catalog().RelationByOID(types.OID(a[0].(int64))); r != nil && r.Kind != catalog.KindView {
 			return a[0], nil

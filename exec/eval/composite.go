@@ -155,10 +155,7 @@ func (n *subscriptNode) eval(fr *frame) (*vec, error) {
 	if arr.allNull() || !ok || idx != nil && idx.allNull() || up != nil && up.allNull() {
 		return nullVec(fr.n), nil
 	}
-	base := int64(1)
-	if n.at.OID == types.Int2VectorOID || n.at.OID == types.OIDVectorOID {
-		base = 0 // the vectors of the catalogs count from 0
-	}
+	base := lowerBound(n.at)
 	row := func(i int) int {
 		if arr.one {
 			return 0

@@ -51,6 +51,7 @@ type Session struct {
 	PID               int32
 	XID               int64
 	Query             string
+	Client, Server    string // the ends of the connection, HOST:PORT
 	// Path are the schemas that exist of the search path, in order, without
 	// pg_catalog where it is only implied; Temp is the temporary schema, 0 if
 	// the session has none.

@@ -154,10 +154,7 @@ func subscripts(c *setCall, args []types.Datum) (generator, error) {
 	if !ok || args[1].(int64) != 1 || len(a.Elems) == 0 {
 		return nil, nil
 	}
-	base := int64(1)
-	if o := c.at[0].OID; o == types.Int2VectorOID || o == types.OIDVectorOID {
-		base = 0
-	}
+	base := lowerBound(c.at[0])
 	g := &ints{at: base, stop: base + int64(len(a.Elems)) - 1, step: 1}
 	if len(args) == 3 && args[2].(bool) {
 		g.at, g.stop, g.step = g.stop, g.at, -1

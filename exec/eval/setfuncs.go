@@ -66,6 +66,7 @@ func addSetFunctions(m map[string]setMaker) {
 	m["pg_get_keywords()"] = func(c *setCall, a []types.Datum) (generator, error) { return c.list(keywordRows()), nil }
 	m["pg_listening_channels()"] = func(c *setCall, a []types.Datum) (generator, error) { return nil, nil }
 	m["pg_partition_ancestors(regclass)"] = func(c *setCall, a []types.Datum) (generator, error) { return nil, nil }
+	m["aclexplode(aclitem[])"] = aclExplode
 	m["pg_options_to_table(text[])"] = func(c *setCall, a []types.Datum) (generator, error) {
 		var rows []types.Datum
 		for _, e := range elems(a[0]) {

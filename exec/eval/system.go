@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"math"
+	"net"
 	"strings"
 	"time"
 
@@ -99,12 +100,22 @@ func addSystem(t table) {
 		return orNil(h.Set(strings.ToLower(a[0].(string)), v, local))
 	}))
 	t.put("pg_backend_pid()", hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) { return int64(h.Session().PID), nil }))
-	t.put("pg_postmaster_start_time()", hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) {
+	t.puts(hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) {
 		return h.Session().ServerStart.UnixMicro(), nil
-	}))
+	}), "pg_postmaster_start_time()", "pg_conf_load_time()")
 	xid := hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) { return h.Session().XID, nil })
 	t.puts(xid, "txid_current()", "txid_current_if_assigned()")
 	t.put("pg_is_in_recovery()", fixedAnswer(false))
+	t.put("pg_is_wal_replay_paused()", always(loose(func(*call, []types.Datum) (types.Datum, error) {
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "recovery is not in progress").WithHint("Recovery control functions can only be executed during recovery.")
+	})))
+	t.puts(fixedAnswer(nil), "pg_last_wal_receive_lsn()", "pg_last_wal_replay_lsn()", "pg_last_xact_replay_timestamp()", "pg_stat_reset()")
+	t.put("pg_jit_available()", fixedAnswer(false))
+	t.put("host(text)", always(strict1(func(s string) string {
+		s, _, _ = strings.Cut(s, "/")
+		return s
+	})))
+	addAddresses(t)
 	t.put("pg_reload_conf()", fixedAnswer(true))
 	t.put("pg_trigger_depth()", fixedAnswer(int64(0)))
 	t.put("pg_stat_clear_snapshot()", fixedAnswer(nil))
@@ -221,6 +232,28 @@ func roleName(h Host, oid types.OID) string {
 		return r.Name
 	}
 	return "unknown (OID=" + itoa(int(oid)) + ")"
+}
+
+// addAddresses registers the functions of the connection's two ends. PostgreSQL
+// gives values of type inet; here they are text.
+func addAddresses(t table) {
+	for _, x := range []struct {
+		name string
+		of   func(*Session) string
+	}{{"client", func(s *Session) string { return s.Client }}, {"server", func(s *Session) string { return s.Server }}} {
+		t.put("inet_"+x.name+"_addr()", hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) {
+			if host, _, err := net.SplitHostPort(x.of(h.Session())); err == nil {
+				return host, nil
+			}
+			return nil, nil
+		}))
+		t.put("inet_"+x.name+"_port()", hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) {
+			if _, port, err := net.SplitHostPort(x.of(h.Session())); err == nil {
+				return micros(types.ParseInt(types.Int4OID, port))
+			}
+			return nil, nil
+		}))
+	}
 }
 
 func sleep(ctx context.Context, seconds float64) error {

@@ -3,6 +3,7 @@ package sysview
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -71,7 +72,7 @@ func (v *view) tableGrants(put put, public bool) error {
 			continue
 		}
 		err := v.eachGrant(r, public, func(grantor, grantee string, letter byte, grantable bool) error {
-			return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, privName(letter), yesNo(grantable), yesNo(letter == 'r'))
+			return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, eval.PrivilegeName(letter), yesNo(grantable), yesNo(letter == 'r'))
 		})
 		if err != nil {
 			return err
@@ -94,7 +95,7 @@ func (v *view) columnGrants(put put, public bool) error {
 				if !strings.ContainsRune("arwx", rune(letter)) {
 					return nil
 				}
-				return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, c.Name, privName(letter), yesNo(grantable))
+				return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, c.Name, eval.PrivilegeName(letter), yesNo(grantable))
 			})
 			if err != nil {
 				return err

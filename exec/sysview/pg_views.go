@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 func pgTables(v *view, put put) error {
@@ -136,6 +137,15 @@ func (v *view) indexText(r, t *catalog.Relation) string {
 		b.WriteString(" WHERE (" + ix.Where + ")")
 	}
 	return b.String()
+}
+
+func sequenceRow(v *view, put put) error {
+	if len(v.args) != 1 {
+		return nil
+	}
+	oid, _ := v.args[0].(int64)
+	at := v.st.SequenceAt(types.OID(oid))
+	return put(at.Last, 0, at.Called)
 }
 
 func pgSequences(v *view, put put) error {

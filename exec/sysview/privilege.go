@@ -3,8 +3,8 @@ package sysview
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -84,20 +84,11 @@ func (v *view) aclText(owner types.OID, acl []catalog.Grant, all string) any {
 	for _, g := range grants(owner, acl, all) {
 		grantee := ""
 		if g.Role != 0 {
-			grantee = aclName(v.roleName(g.Role))
+			grantee = eval.ACLRole(v.roleName(g.Role))
 		}
-		out = append(out, grantee+"="+g.Privs+"/"+aclName(v.roleName(g.Grantor)))
+		out = append(out, grantee+"="+g.Privs+"/"+eval.ACLRole(v.roleName(g.Grantor)))
 	}
 	return out
-}
-
-func aclName(s string) string {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return parse.QuoteIdent(s)
-		}
-	}
-	return s
 }
 
 func (v *view) roleName(oid types.OID) string {
@@ -105,37 +96,6 @@ func (v *view) roleName(oid types.OID) string {
 		return r.Name
 	}
 	return "unknown (OID=" + itoa(int64(oid)) + ")"
-}
-
-// privName is the word of an aclitem letter.
-func privName(letter byte) string {
-	switch letter {
-	case 'a':
-		return "INSERT"
-	case 'r':
-		return "SELECT"
-	case 'w':
-		return "UPDATE"
-	case 'd':
-		return "DELETE"
-	case 'D':
-		return "TRUNCATE"
-	case 'x':
-		return "REFERENCES"
-	case 't':
-		return "TRIGGER"
-	case 'X':
-		return "EXECUTE"
-	case 'U':
-		return "USAGE"
-	case 'C':
-		return "CREATE"
-	case 'c':
-		return "CONNECT"
-	case 'T':
-		return "TEMPORARY"
-	}
-	return ""
 }
 
 // eachPriv walks the letters of Privs with their grant options.

@@ -60,8 +60,15 @@ var shapes = sync.OnceValue(func() *Shapes {
 			s.byOID[sh.oid] = sh
 		}
 	}
+	// A sequence's row: the sequence is an argument, so the name alone has no row.
+	seq := parseShape("0 r " + SequenceRow + " last_value:int8! log_cnt:int8! is_called:bool!")
+	seq.schema, seq.space, seq.rows = catalog.PgCatalogOID, "pg_catalog", sequenceRow
+	s.byName[shapeKey{"pg_catalog", SequenceRow}] = seq
 	return s
 })
+
+// SequenceRow is the relation that reading a sequence reads.
+const SequenceRow = "$sequence"
 
 // Catalog gives the shapes of all relations.
 func Catalog() *Shapes { return shapes() }
@@ -106,13 +113,17 @@ func number(s string) int64 {
 	return n
 }
 
-// Virtual gives a relation's columns: Name, Type and Num.
-func (s *Shapes) Virtual(schema, name string) ([]plan.Column, bool) {
+// Virtual gives a relation's columns, Name, Type and Num, and a table's OID, 0
+// for a view.
+func (s *Shapes) Virtual(schema, name string) (cols []plan.Column, table types.OID, ok bool) {
 	sh := s.byName[shapeKey{schema, name}]
 	if sh == nil {
-		return nil, false
+		return nil, 0, false
 	}
-	return append([]plan.Column(nil), sh.cols...), true
+	if sh.kind == 'r' {
+		table = sh.oid
+	}
+	return append(cols, sh.cols...), table, true
 }
 
 // RelationOID finds the OID of a relation of this package.

@@ -263,18 +263,18 @@ func (c *testCatalog) table(t testing.TB, n *ast.CreateStmt) {
 
 type testVirtual struct{}
 
-func (testVirtual) Virtual(schema, name string) ([]plan.Column, bool) {
+func (testVirtual) Virtual(schema, name string) ([]plan.Column, types.OID, bool) {
 	switch schema + "." + name {
 	case "pg_catalog.pg_class":
-		return []plan.Column{{Name: "oid", Type: types.Oid}, {Name: "relname", Type: types.Name}, {Name: "relkind", Type: types.Char}, {Name: "relnamespace", Type: types.Oid}}, true
+		return []plan.Column{{Name: "oid", Type: types.Oid}, {Name: "relname", Type: types.Name}, {Name: "relkind", Type: types.Char}, {Name: "relnamespace", Type: types.Oid}}, 1259, true
 	case "pg_catalog.pg_namespace":
-		return []plan.Column{{Name: "oid", Type: types.Oid}, {Name: "nspname", Type: types.Name}}, true
+		return []plan.Column{{Name: "oid", Type: types.Oid}, {Name: "nspname", Type: types.Name}}, 2615, true
 	case "ml.models":
-		return []plan.Column{{Name: "name", Type: types.Text}}, true
+		return []plan.Column{{Name: "name", Type: types.Text}}, 0, true
 	case "ml.weights":
-		return []plan.Column{{Name: "feature", Type: types.Text}, {Name: "weight", Type: types.Float8}}, true
+		return []plan.Column{{Name: "feature", Type: types.Text}, {Name: "weight", Type: types.Float8}}, 0, true
 	}
-	return nil, false
+	return nil, 0, false
 }
 
 type testSources struct{}

@@ -230,6 +230,27 @@ func (sc *scope) indirect(e expr.Expr, ind []ast.Node, p place) (expr.Expr, erro
 	return e, nil
 }
 
+// nameChar binds name[i]: a name is an array of "char" that counts from 0.
+func (sc *scope) nameChar(name expr.Expr, at ast.Node, bound func(ast.Node) (expr.Expr, error)) (expr.Expr, error) {
+	b := sc.b
+	i, err := bound(at)
+	if err != nil {
+		return nil, err
+	}
+	if i, err = b.operator("+", i, &expr.Const{Val: int64(1), Typ: types.Int4}, spot{}); err != nil {
+		return nil, err
+	}
+	text, err := b.coerce(name, types.Text, fn.ExplicitCast, spot{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.call("substr", spot{}, text, i, &expr.Const{Val: int64(1), Typ: types.Int4})
+	if err != nil {
+		return nil, err
+	}
+	return b.coerce(c, types.Char, fn.ExplicitCast, spot{})
+}
+
 // subscript binds e[i] and e[l:u].
 func (sc *scope) subscript(e expr.Expr, n *ast.A_Indices, nested bool, p place) (expr.Expr, error) {
 	b := sc.b
@@ -260,6 +281,9 @@ func (sc *scope) subscript(e expr.Expr, n *ast.A_Indices, nested bool, p place) 
 			return nil, err
 		}
 		return b.operator("->", e, key, spot{})
+	}
+	if t.OID == types.NameOID && !n.IsSlice {
+		return sc.nameChar(e, n.Uidx, bound)
 	}
 	el, ok := b.elem(t)
 	if !ok {

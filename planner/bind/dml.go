@@ -192,7 +192,7 @@ func isNextval(s string) bool { return len(s) > 8 && s[:8] == "nextval(" }
 
 // over is a rel whose columns are the given expressions: a row of the table.
 func (w *writing) over(name string, es []expr.Expr, use int) *rel {
-	r := &rel{name: name, schema: w.schema, oid: w.table.OID, table: w.table, named: true, open: true}
+	r := &rel{name: name, schema: w.schema, system: tableOID(w.table.OID), table: w.table, named: true, open: true}
 	for i, c := range w.live {
 		r.cols = append(r.cols, relCol{name: c.Name, e: es[i], table: w.table.OID, num: c.Num, use: use})
 	}

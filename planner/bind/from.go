@@ -187,7 +187,7 @@ func (sc *scope) rangeVar(n *ast.RangeVar) (fromItem, error) {
 		return sc.view(r, hit.schema, n)
 	case catalog.KindSequence:
 		node := &plan.Virtual{Schema_: "pg_catalog", Name: "$sequence", Alias: n.RelName, Args: []types.Datum{int64(r.OID)}}
-		rl := &rel{name: n.RelName, schema: hit.schema, oid: r.OID}
+		rl := &rel{name: n.RelName, schema: hit.schema, system: tableOID(r.OID)}
 		for i, c := range []plan.Column{{Name: "last_value", Type: types.Int8}, {Name: "log_cnt", Type: types.Int8}, {Name: "is_called", Type: types.Bool}} {
 			nc := b.newCol(sc.lv, c.Name, c.Type)
 			nc.Num = int16(i + 1)
@@ -206,6 +206,7 @@ func (sc *scope) rangeVar(n *ast.RangeVar) (fromItem, error) {
 type relHit struct {
 	rel     *catalog.Relation
 	virtual []plan.Column
+	oid     types.OID // of a virtual table
 	schema  string
 }
 
@@ -228,8 +229,8 @@ func (b *binder) lookupRelation(schema, name string) (relHit, bool) {
 		if b.s.Virtual == nil {
 			return relHit{}, false
 		}
-		cols, ok := b.s.Virtual.Virtual(schema, name)
-		return relHit{virtual: cols, schema: schema}, ok
+		cols, oid, ok := b.s.Virtual.Virtual(schema, name)
+		return relHit{virtual: cols, oid: oid, schema: schema}, ok
 	}
 	if schema != "" && schema != "pg_temp" {
 		if h, ok := virtual(schema); ok {
@@ -304,7 +305,7 @@ func (sc *scope) scan(r *catalog.Relation, schema string, n *ast.RangeVar, privs
 	if m := b.s.State.Manifest(r.OID); m != nil {
 		scan.Rows = float64(m.Rows())
 	}
-	rl := &rel{name: r.Name, schema: schema, oid: r.OID, table: r}
+	rl := &rel{name: r.Name, schema: schema, system: tableOID(r.OID), table: r}
 	missing := false
 	for _, c := range r.Live() {
 		nc := b.newCol(sc.lv, c.Name, c.Type)
@@ -327,6 +328,9 @@ func (sc *scope) virtual(h relHit, n *ast.RangeVar) (fromItem, error) {
 	}
 	rl := sc.virtualCols(v, h.virtual)
 	rl.schema = h.schema
+	if h.oid != 0 {
+		rl.system = catalogColumns(h.oid, sc.b.s.State.Version())
+	}
 	return sc.finish(v, rl, n.Alias, "table")
 }
 
@@ -371,7 +375,7 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 	if len(live) > len(q.out) {
 		return fromItem{}, pgerr.Internal("view \"%s\" has %d columns and its query %d", r.Name, len(live), len(q.out))
 	}
-	rl := &rel{name: r.Name, schema: schema, oid: r.OID}
+	rl := &rel{name: r.Name, schema: schema}
 	for i, c := range live {
 		rl.cols = append(rl.cols, relCol{name: c.Name, orig: c.Name, e: col(q.out[i].Column), table: r.OID, num: c.Num, use: use})
 	}

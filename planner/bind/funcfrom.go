@@ -247,7 +247,7 @@ func (sc *scope) relationFunc(n *ast.RangeFunction, fc *ast.FuncCall) (fromItem,
 			return it, true, err
 		}
 		if b.s.Virtual != nil {
-			if cols, found := b.s.Virtual.Virtual(schema, name); found {
+			if cols, _, found := b.s.Virtual.Virtual(schema, name); found {
 				v := &plan.Virtual{Schema_: schema, Name: name, Alias: name}
 				for _, a := range items(fc.Args) {
 					e, err := sc.expr(a, place{name: "functions in FROM"})
@@ -265,6 +265,9 @@ func (sc *scope) relationFunc(n *ast.RangeFunction, fc *ast.FuncCall) (fromItem,
 			}
 		}
 		return it, false, nil
+	}
+	if it, ok, err := sc.viewFunc(schema, name, n, fc); ok || err != nil {
+		return it, ok, err
 	}
 	if schema != "" || b.s.Sources == nil || len(fn.Lookup(name)) > 0 {
 		return fromItem{}, false, nil

@@ -424,8 +424,16 @@ func (b *binder) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos s
 		if err != nil {
 			return nil, ret, err
 		}
-		if t.OID != 0 {
-			want[i] = t
+		if t.OID == 0 {
+			continue
+		}
+		want[i] = t
+		// The vectors of the catalogs stay what they are: they count from 0.
+		if a := args[i].Type(); a.OID == types.Int2VectorOID || a.OID == types.OIDVectorOID {
+			ae, _ := a.Elem()
+			if te, ok := t.Elem(); ok && ae.OID == te.OID {
+				want[i] = a
+			}
 		}
 	}
 	t, err := b.stands(f.Ret, elem, common, pos)

@@ -49,7 +49,7 @@ func (b *binder) scalar(n ast.Node, over *catalog.Relation, kind ScalarKind) (ex
 	sc := &scope{b: b, lv: &level{depth: 1}}
 	var cols []plan.Column
 	if over != nil {
-		rl := &rel{name: over.Name, oid: over.OID, table: over}
+		rl := &rel{name: over.Name, system: tableOID(over.OID), table: over}
 		for _, c := range over.Live() {
 			nc := b.newCol(sc.lv, c.Name, c.Type)
 			nc.Table, nc.Num = over.OID, c.Num

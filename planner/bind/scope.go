@@ -44,12 +44,12 @@ type groupingItem struct {
 // rel is an item of a FROM clause as names see it.
 type rel struct {
 	name   string
-	schema string    // of a table without an alias
-	oid    types.OID // of a table or view
+	schema string // of a table without an alias
 	cols   []relCol
-	named  bool // name.col may refer to it
-	open   bool // its columns are found without the name
-	scalar bool // a function of one value: the name alone is the value
+	system []relCol // found by their names, and by nothing else
+	named  bool     // name.col may refer to it
+	open   bool     // its columns are found without the name
+	scalar bool     // a function of one value: the name alone is the value
 	// nullable: an outer join may fill it with NULLs; then the row as a whole is
 	// NULL where all its columns are.
 	nullable bool
@@ -69,6 +69,7 @@ type relCol struct {
 	use   int // index into stmt.tables, from 1; 0 where no privilege is needed
 	// hidden columns are found by name, but * leaves them out.
 	hidden bool
+	system bool // of rel.system
 }
 
 // scope is a set of FROM items in which names are looked up.
@@ -113,6 +114,11 @@ func (sc *scope) lookup(name string) (f found, err error) {
 		for i := range r.cols {
 			if r.cols[i].name == name {
 				f, n = found{r, &r.cols[i]}, n+1
+			}
+		}
+		for i := range r.system {
+			if r.system[i].name == name {
+				f, n = found{r, &r.system[i]}, n+1
 			}
 		}
 	}
@@ -180,6 +186,9 @@ func (sc *scope) bannedReference(r *rel) error {
 
 // use notes that a column is read, for privileges, and gives its expression.
 func (b *binder) use(f found) expr.Expr {
+	if f.col.system {
+		return b.ofRow(f.rel, f.col.e)
+	}
 	if f.col.use > 0 && f.col.num > 0 {
 		u := &b.st.tables[f.col.use-1]
 		for _, n := range u.Columns {
@@ -207,8 +216,10 @@ func (b *binder) in(r *rel, name string) (expr.Expr, error) {
 	if hit != nil {
 		return b.use(found{r, hit}), nil
 	}
-	if r.oid != 0 && name == "tableoid" {
-		return &expr.Const{Val: int64(r.oid), Typ: types.Oid}, nil
+	for i := range r.system {
+		if r.system[i].name == name {
+			return b.use(found{r, &r.system[i]}), nil
+		}
 	}
 	return nil, nil
 }
@@ -233,13 +244,6 @@ func (sc *scope) columnRef(names []string) (expr.Expr, error) {
 		}
 		if r != nil {
 			return b.wholeRow(r), nil
-		}
-		if names[0] == "tableoid" {
-			for _, r := range sc.rels {
-				if r.open && r.oid != 0 && !r.blocked {
-					return &expr.Const{Val: int64(r.oid), Typ: types.Oid}, nil
-				}
-			}
 		}
 		return nil, sc.noColumn("", names[0])
 	case 2:
@@ -289,20 +293,25 @@ func (b *binder) wholeRow(r *rel) expr.Expr {
 	}
 	row.Typ = types.RecordT
 	row.Typ.Rec = rec
-	if !r.nullable || len(row.Elems) == 0 {
-		return row
-	}
 	// A row that an outer join made up is NULL, not a row of NULLs.
-	var absent expr.Expr
-	nulls := make([]expr.Expr, len(row.Elems))
-	for i, e := range row.Elems {
-		nulls[i] = &expr.IsNull{Arg: e}
+	return b.ofRow(r, row)
+}
+
+// ofRow is e, which is not NULL in itself, as a value of a rel's row: NULL
+// where an outer join made that up.
+func (b *binder) ofRow(r *rel, e expr.Expr) expr.Expr {
+	if !r.nullable || len(r.cols) == 0 {
+		return e
 	}
-	absent = nulls[0]
+	nulls := make([]expr.Expr, len(r.cols))
+	for i := range r.cols {
+		nulls[i] = &expr.IsNull{Arg: b.use(found{r, &r.cols[i]})}
+	}
+	absent := nulls[0]
 	if len(nulls) > 1 {
 		absent = &expr.And{Args: nulls}
 	}
-	return &expr.Case{Whens: []expr.When{{Cond: absent, Then: &expr.Const{Typ: row.Typ}}}, Else: row, Typ: row.Typ}
+	return &expr.Case{Whens: []expr.When{{Cond: absent, Then: &expr.Const{Typ: e.Type()}}}, Else: e, Typ: e.Type()}
 }
 
 // ---- errors of name resolution ----

@@ -38,9 +38,10 @@ type Session struct {
 }
 
 // VirtualCatalog knows the relations that are computed: pg_catalog,
-// information_schema, ml, cluster. Columns come with Name, Type and Num.
+// information_schema, ml, cluster. Columns come with Name, Type and Num. The
+// OID is that of a table, which has system columns; 0 for a view.
 type VirtualCatalog interface {
-	Virtual(schema, name string) ([]plan.Column, bool)
+	Virtual(schema, name string) ([]plan.Column, types.OID, bool)
 }
 
 // SourceCatalog knows the table functions that read or make rows in bulk. An

@@ -147,7 +147,7 @@ func (w *writing) seen(name string, es []expr.Expr, use int) (*rel, error) {
 		return w.over(name, es, use), nil
 	}
 	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{w.over(w.view.from, es, 0)})
-	out := &rel{name: name, schema: w.schema, oid: w.view.rel.OID, named: true, open: true}
+	out := &rel{name: name, schema: w.schema, named: true, open: true}
 	for i, c := range w.view.rel.Live() {
 		e, err := row.expr(w.view.cols[i].node, place{name: "SELECT"})
 		if err != nil {

@@ -171,8 +171,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 	} else if col.Type, err = bind.TypeName(t.p.env.Bind, d.TypeName); err != nil {
 		return err
 	}
-	switch col.Type.OID {
-	case types.RecordOID, types.AnyOID, types.VoidOID, types.UnknownOID, types.CstringOID, types.AnyElementOID, types.AnyArrayOID:
+	if col.Type.IsPseudo() {
 		return pgerr.New(pgerr.InvalidTableDefinition, "column %q has pseudo-type %s", d.Colname, col.Type)
 	}
 	if d.Collclause != nil {

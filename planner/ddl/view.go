@@ -162,7 +162,7 @@ func TableAs(env *Env, into *ast.IntoClause, cols []plan.Column, mat bool, query
 	}
 	for i := range rel.Columns {
 		c := &rel.Columns[i]
-		if c.Type.OID == types.RecordOID || c.Type.OID == types.VoidOID {
+		if c.Type.OID != types.UnknownOID && c.Type.IsPseudo() {
 			return nil, nil, false, pgerr.New(pgerr.InvalidTableDefinition, "column %q has pseudo-type %s", c.Name, c.Type)
 		}
 		c.Type = stored(c.Type)

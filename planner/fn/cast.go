@@ -32,7 +32,7 @@ func Cast(from, to types.OID) (CastContext, bool) {
 			return c, true
 		}
 	}
-	if isPseudo(from) || isPseudo(to) {
+	if (types.Type{OID: from}).IsPseudo() || (types.Type{OID: to}).IsPseudo() {
 		switch {
 		case to == types.AnyOID,
 			to == types.AnyElementOID, to == types.AnyCompatibleOID,
@@ -65,12 +65,4 @@ func IsPolymorphic(o types.OID) bool {
 		return true
 	}
 	return false
-}
-
-func isPseudo(o types.OID) bool {
-	switch o {
-	case types.AnyOID, types.RecordOID, types.VoidOID, types.CstringOID:
-		return true
-	}
-	return IsPolymorphic(o)
 }

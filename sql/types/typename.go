@@ -88,6 +88,12 @@ func PgTypeOf(o OID) (PgType, bool) {
 	return PgType{}, false
 }
 
+// IsPseudo tells the types that no column may have.
+func (t Type) IsPseudo() bool {
+	p := builtins().byOID[t.OID]
+	return p != nil && p.Kind == 'p'
+}
+
 // ByName finds a built-in type by any of its names: int, int4, integer,
 // timestamp with time zone, _int4, integer[], with or without pg_catalog and
 // quotes. It knows no modifiers and no types of a user.

@@ -147,7 +147,7 @@ func posixZone(s string) (*time.Location, bool) {
 		return nil, false
 	}
 	rest, ok := posixName(s)
-	if !ok {
+	if !ok && rest != s { // PostgreSQL lets the standard time go without a name: +05:30
 		return nil, false
 	}
 	std := rest

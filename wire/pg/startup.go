@@ -133,7 +133,7 @@ func startupParams(body []byte) ([][2]string, error) {
 
 // open authenticates the client and opens its session.
 func (c *conn) open(params [][2]string) error {
-	st := session.Startup{Remote: c.nc.RemoteAddr().String(), TLS: c.tls, PID: c.pid, Secret: c.secret, Notify: c, Wake: c.wake}
+	st := session.Startup{Remote: c.nc.RemoteAddr().String(), Local: c.nc.LocalAddr().String(), TLS: c.tls, PID: c.pid, Secret: c.secret, Notify: c, Wake: c.wake}
 	for _, p := range params {
 		switch p[0] {
 		case "user":

@@ -38,8 +38,9 @@ type Startup struct {
 	User, Database string
 	// Params are the other startup parameters, in the order given (application_name, options, …).
 	Params [][2]string
-	Remote string
-	TLS    bool
+	// Remote and Local are the ends of the connection, HOST:PORT.
+	Remote, Local string
+	TLS           bool
 	// PID and Secret are this connection's cancel key.
 	PID, Secret uint32
 	// Notify receives NOTICEs and changed parameters. The session calls it from the

@@ -1,0 +1,48 @@
+package coord
+
+import (
+	"context"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// lockTable handles LOCK TABLE. Nothing is locked here, so a mode is taken only
+// where what it promises holds without a lock: ACCESS SHARE keeps a table from
+// being dropped, altered or emptied under a reader, and a transaction that
+// reads one snapshot to its end sees nothing of that.
+func (s *Session) lockTable(n *ast.LockStmt) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		switch {
+		case !s.tx.explicit:
+			return "", pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
+		case n.Mode != ast.AccessShareLock:
+			return "", pgerr.Unsupported("LOCK TABLE is supported in ACCESS SHARE MODE alone").
+				WithHint("Transactions read snapshots and conflicts are reported at commit; nothing is locked.")
+		case s.tx.iso != snapshot:
+			return "", pgerr.Unsupported("LOCK TABLE needs a transaction of ISOLATION LEVEL REPEATABLE READ").
+				WithHint("It then reads one snapshot, whatever others do to the table.")
+		}
+		st, err := x.view()
+		if err != nil {
+			return "", err
+		}
+		var uses []plan.TableUse
+		for _, r := range n.Relations.Items {
+			rel, err := s.findRelation(st, r.(*ast.RangeVar))
+			if err != nil {
+				return "", err
+			}
+			if rel.Kind != catalog.KindTable && rel.Kind != catalog.KindView {
+				return "", pgerr.New(pgerr.WrongObjectType, "cannot lock relation %q", rel.Name).
+					WithDetail("This operation is not supported for %s.", map[catalog.RelKind]string{catalog.KindSequence: "sequences", catalog.KindIndex: "indexes",
+						catalog.KindMatView: "materialized views", catalog.KindComposite: "composite types"}[rel.Kind])
+			}
+			uses = append(uses, plan.TableUse{OID: rel.OID, Privs: "r"})
+		}
+		return "LOCK TABLE", s.mayUse(st, uses)
+	}), nil
+}
