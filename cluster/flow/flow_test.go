@@ -23,6 +23,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -58,8 +59,8 @@ func ends(t *testing.T, n int) []*end {
 		}
 		id := uint64(i + 1)
 		addrs[id] = ln.Addr().String()
-		e := &end{srv: rpc.Listen(ln, nil, slog.New(slog.DiscardHandler)), pool: mem.NewPool(fmt.Sprint("n", id), 0)}
-		e.peer = rpc.NewPeers(id, &rpc.Dialer{}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
+		e := &end{srv: rpc.Listen(ln, nil, rpc.Fixed(catalog.ClusterID{1}, id), slog.New(slog.DiscardHandler)), pool: mem.NewPool(fmt.Sprint("n", id), 0)}
+		e.peer = rpc.NewPeers(&rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
 		e.hub = flow.NewHub(id, e.peer, e.srv)
 		out = append(out, e)
 	}

@@ -104,7 +104,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if n.dir, err = raftnode.OpenDir(o.Data); err != nil {
+	if n.dir, err = raftnode.OpenDir(o.Data, len(o.Join) > 0, "segments"); err != nil {
 		return nil, err
 	}
 	if n.o.Name == "" {
@@ -120,7 +120,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.memory()
-	var dialer rpc.Dialer
+	dialer := rpc.Dialer{Self: n.dir.Identity, Log: o.Log}
 	var certs *tlsconf.Certs
 	if o.Certs != "" {
 		if certs, err = tlsconf.Load(o.Certs); err != nil {
@@ -132,7 +132,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n.server = rpc.Listen(ln, dialer.TLS, o.Log)
+	n.server = rpc.Listen(ln, dialer.TLS, n.dir.Identity, o.Log)
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID}); err != nil {
 		return nil, err
 	}
@@ -211,6 +211,9 @@ func (n *Node) Name() string { return n.o.Name }
 
 // ClusterAddr is the address for other nodes.
 func (n *Node) ClusterAddr() string { return n.server.Addr().String() }
+
+// Gone gives a channel that is closed when the cluster has removed this node.
+func (n *Node) Gone() <-chan struct{} { return n.raft.Gone() }
 
 // Leads tells whether the node leads its cluster's Raft.
 func (n *Node) Leads() bool { return n.raft.Leads() }

@@ -1,15 +1,14 @@
 package raftnode
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"sync"
 
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -18,10 +17,32 @@ type Dir struct {
 	Path string
 	ID   uint64 // the node's id: random, made with the directory
 	lock *os.File
+
+	mu sync.Mutex
+	is identity
 }
 
-// OpenDir locks a data directory, making it if it is not there.
-func OpenDir(path string) (*Dir, error) {
+// logFile is raft's log and votes within the directory.
+const logFile = "raft/log.db"
+
+// OpenDir locks a data directory. An empty one becomes a new node's: with join,
+// of one that waits for admission to a cluster; without, of one that makes a
+// cluster of its own. One that holds a member, or parts of one, is never made
+// anew: a member has its log and the parts named (folders), or it is refused.
+func OpenDir(path string, join bool, parts ...string) (*Dir, error) {
+	d, err := lockDir(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.open(join, append([]string{logFile}, parts...)); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// lockDir locks a directory, making it if it is not there.
+func lockDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, dirError(err, path)
 	}
@@ -29,12 +50,93 @@ func OpenDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{Path: path, lock: lock}
-	if d.ID, err = readID(filepath.Join(path, "node-id")); err != nil {
-		d.Close()
-		return nil, err
+	return &Dir{Path: path, lock: lock}, nil
+}
+
+func (d *Dir) open(join bool, parts []string) error {
+	old, err := readIdentity(filepath.Join(d.Path, identityFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		for _, p := range append([]string{"node-id"}, parts...) {
+			if there, err := d.has(p); err != nil {
+				return err
+			} else if there {
+				return pgerr.New(pgerr.DataCorrupted, "data directory %q has %q but no %q", d.Path, p, identityFile).
+					WithHint("Put the file back, from a copy of the directory. If it is lost, keep the directory aside and start the node with an empty one and --join.")
+			}
+		}
+		d.is = newIdentity()
+	case err != nil:
+		return err
+	default:
+		d.is = old
 	}
-	return d, nil
+	d.ID = d.is.Node
+	switch d.is.Standing {
+	case removed:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node of data directory %q was removed from its cluster", d.Path).
+			WithHint("To be a member again it starts with an empty directory and --join.")
+	case member:
+		for _, p := range parts {
+			if there, err := d.has(p); err != nil {
+				return err
+			} else if !there {
+				return pgerr.New(pgerr.DataCorrupted, "data directory %q is a member's, but its %q is gone", d.Path, p).
+					WithDetail("Without it the node would forget what it has agreed to.").
+					WithHint("Put it back, from a copy of the directory. If it is lost and the other nodes are up, keep the directory aside, start the node " +
+						"under another name with an empty one and --join, and decommission the old name. Never start an empty directory without --join: that makes another cluster.")
+			}
+		}
+		return nil
+	case joining:
+		if !join {
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node of data directory %q waits for admission to a cluster", d.Path).
+				WithHint("Give --join with the address of a member. To make a cluster of its own, start with an empty directory.")
+		}
+		return nil
+	case founding:
+		// Nothing has been promised to anybody yet.
+		if there, err := d.has(logFile); err != nil || there && !d.is.Cluster.IsZero() {
+			return err
+		}
+	}
+	if join {
+		return d.become(joining, catalog.ClusterID{})
+	}
+	return d.become(founding, newClusterID())
+}
+
+func (d *Dir) has(part string) (bool, error) {
+	_, err := os.Stat(filepath.Join(d.Path, filepath.FromSlash(part)))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err == nil, nil
+	}
+	return false, dirError(err, d.Path)
+}
+
+// Identity is who the node is to others: rpc.Self.
+func (d *Dir) Identity() rpc.Identity {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return rpc.Identity{Cluster: d.is.Cluster, Node: d.is.Node}
+}
+
+// become moves the node to another standing, on disk before in memory.
+func (d *Dir) become(s standing, c catalog.ClusterID) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next := identity{Node: d.is.Node, Cluster: c, Standing: s}
+	if err := next.write(filepath.Join(d.Path, identityFile)); err != nil {
+		return dirError(err, d.Path)
+	}
+	d.is = next
+	return nil
+}
+
+func (d *Dir) standing() standing {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.is.Standing
 }
 
 // Close gives the lock back.
@@ -49,35 +151,4 @@ func (d *Dir) Close() error {
 
 func dirError(err error, path string) error {
 	return pgerr.Wrap(pgerr.IOError, err, "could not use data directory %q", path)
-}
-
-func readID(path string) (uint64, error) {
-	b, err := os.ReadFile(path)
-	if err == nil {
-		id, err := strconv.ParseUint(strings.TrimSpace(string(b)), 16, 64)
-		if err != nil || id == 0 {
-			return 0, pgerr.New(pgerr.DataCorrupted, "file %q does not hold a node id", path)
-		}
-		return id, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return 0, dirError(err, path)
-	}
-	var raw [8]byte
-	rand.Read(raw[:])
-	id := binary.LittleEndian.Uint64(raw[:])>>1 | 1 // fits an int8 column, never 0
-	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return 0, dirError(err, path)
-	}
-	_, err = f.WriteString(strconv.FormatUint(id, 16) + "\n")
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		return 0, dirError(err, path)
-	}
-	return id, nil
 }

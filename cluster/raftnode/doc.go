@@ -10,10 +10,13 @@
 //	                                        version it reads, what it reports
 //	leader ── OnLead functions run while it leads (repair, jobs, …)
 //
-// Up to five members vote, further ones follow without a vote until a place is
-// free. The log and votes are in a bolt database, snapshots are files:
+// The catalog says who is a member; the leader brings raft's configuration to
+// that, one step after the other (voters.go): a member enters as a learner that
+// no commit waits for, and an odd number of up to five of them vote. The log and
+// votes are in a bolt database, snapshots are files, and a small file says who
+// the node is and to which cluster it belongs (dir.go):
 //
-//	data/LOCK  data/node-id  data/raft/log.db  data/raft/snapshots/
+//	data/LOCK  data/identity  data/raft/log.db  data/raft/snapshots/
 //
 // What is agreed on is package meta's; this one decides nothing about it.
 package raftnode

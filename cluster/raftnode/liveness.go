@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // ping is what two nodes tell each other.
@@ -14,6 +15,8 @@ type ping struct {
 	Addr   string
 	Oldest uint64 // Options.OldestRead
 	Report []byte
+	// Applied is the index of the last entry of the log that it has applied.
+	Applied uint64
 }
 
 // peer is what this node knows of another.
@@ -24,6 +27,8 @@ type peer struct {
 	since  time.Time // of the last change of alive
 	oldest uint64
 	report []byte
+	// applied is from its last ping.
+	applied uint64
 }
 
 // liveness is the table of peers.
@@ -72,10 +77,41 @@ func (l *liveness) heard(m ping) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.get(m.ID)
-	p.addr, p.last, p.oldest, p.report = m.Addr, time.Now(), m.Oldest, m.Report
+	p.addr, p.last, p.oldest, p.report, p.applied = m.Addr, time.Now(), m.Oldest, m.Report, m.Applied
 	if !p.alive {
 		p.alive, p.since = true, p.last
 		l.changed()
+	}
+}
+
+// at notes where a node answered that has not pinged from there yet.
+func (l *liveness) at(id uint64, addr string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.get(id)
+	p.addr, p.last = addr, time.Now()
+	if !p.alive {
+		p.alive, p.since = true, p.last
+		l.changed()
+	}
+}
+
+// applied is how far a node has told that it is.
+func (l *liveness) applied(id uint64) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.peers[id]; p != nil {
+		return p.applied
+	}
+	return 0
+}
+
+// forget takes back how far a node is.
+func (l *liveness) forget(id uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.peers[id]; p != nil {
+		p.applied = 0
 	}
 }
 
@@ -170,7 +206,7 @@ func (n *Node) Horizon() uint64 {
 }
 
 func (n *Node) hello() ping {
-	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr}
+	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex()}
 	// Without a running statement the oldest version read is the newest: a
 	// statement that begins now reads no older one.
 	m.Oldest = n.fsm.Current().Version()
@@ -186,10 +222,47 @@ func (n *Node) hello() ping {
 }
 
 func (n *Node) handlePing(_ context.Context, m ping) (ping, error) {
-	if n.fsm.Current().Node(m.ID) != nil {
+	state := n.fsm.Current()
+	if state.Removed(m.ID) {
+		return ping{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "node %x was removed from the cluster", m.ID)
+	}
+	if state.Node(m.ID) != nil {
 		n.live.heard(m)
+		n.reseat()
 	}
 	return n.hello(), nil
+}
+
+// dismissed notes that the cluster has let this node go: it is not to start
+// again from its directory.
+func (n *Node) dismissed() {
+	n.going.Do(func() {
+		if err := n.o.Dir.become(removed, n.o.Dir.Identity().Cluster); err != nil {
+			n.o.Log.Warn("could not write down that the node was removed", "err", err)
+		}
+		n.refuse(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node was removed from its cluster").
+			WithHint("To be a member again it starts with an empty directory and --join."))
+		close(n.gone)
+	})
+}
+
+// Gone gives a channel that is closed when the node is no member any more: it
+// was removed.
+func (n *Node) Gone() <-chan struct{} { return n.gone }
+
+// ask pings a member and tells whether it answers.
+func (n *Node) ask(id uint64) bool {
+	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, time.Second))
+	defer cancel()
+	r, err := rpc.Call[ping](ctx, n.peers, id, callPing, n.hello())
+	switch {
+	case err == nil && r.ID == id:
+		n.live.heard(r)
+		return true
+	case pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState):
+		n.dismissed()
+	}
+	return false
 }
 
 // pingAll asks after all members, each in its own goroutine so that a dead one
@@ -226,11 +299,7 @@ func (n *Node) pingAll() {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, time.Second))
-				defer cancel()
-				if r, err := rpc.Call[ping](ctx, n.peers, m.ID, callPing, n.hello()); err == nil && r.ID == m.ID {
-					n.live.heard(r)
-				}
+				n.ask(m.ID)
 				mu.Lock()
 				delete(busy, m.ID)
 				mu.Unlock()

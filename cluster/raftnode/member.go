@@ -3,26 +3,26 @@ package raftnode
 import (
 	"context"
 	"errors"
+	"net"
+	"net/netip"
 	"slices"
 	"time"
-
-	"github.com/hashicorp/raft"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxVoters is how many members vote. More make every commit slower and the
-// cluster no safer in practice.
-const maxVoters = 5
-
 type joinRequest struct {
 	Node catalog.Node
-	// Hops keeps a request from going round between nodes that disagree on who
-	// leads.
-	Hops int
+	// Nonce comes back with the greeting: it shows that the leader who dials is
+	// the one who was asked.
+	Nonce [16]byte
 }
+
+// greeting is what a leader says to a node at the address that it gave, before
+// it takes it in.
+type greeting struct{ Nonce [16]byte }
 
 type joinReply struct {
 	NotLeader bool
@@ -32,13 +32,23 @@ type joinReply struct {
 
 // announce tells the leader of this node until it has been heard: for
 // admission on the first start, and afterwards where its description changed.
+// A refusal for good ends it, for WaitReady to tell.
 func (n *Node) announce(fresh bool) {
-	wait := 20 * time.Millisecond
+	wait, begun, said := 20*time.Millisecond, time.Now(), ""
 	for n.ctx.Err() == nil {
-		if err := n.announceOnce(fresh); err == nil {
+		err := n.announceOnce(fresh)
+		switch {
+		case err == nil:
+			if l := n.Leader(); l != 0 && l != n.o.Self.ID {
+				n.ask(l) // it learns at once that this node has caught up
+			}
 			return
-		} else {
-			n.o.Log.Debug("announcing the node", "err", err)
+		case refusedForGood(err):
+			n.refuse(err)
+			return
+		case said != err.Error() && time.Since(begun) > n.o.DeadAfter:
+			said = err.Error()
+			n.o.Log.Warn("the cluster has not taken this node in yet", "err", err)
 		}
 		select {
 		case <-time.After(wait):
@@ -48,10 +58,27 @@ func (n *Node) announce(fresh bool) {
 	}
 }
 
+// refusedForGood tells whether asking again for admission is of no use.
+func refusedForGood(err error) bool {
+	switch pgerr.CodeOf(err) {
+	case pgerr.DuplicateObject, pgerr.InvalidParameterValue, pgerr.ObjectNotInPrerequisiteState:
+		return true
+	}
+	return false
+}
+
+// refuse notes that the cluster does not take this node.
+func (n *Node) refuse(err error) {
+	n.o.Log.Error("the cluster refuses this node", "err", err)
+	if n.refusal.CompareAndSwap(nil, &err) {
+		close(n.refused)
+	}
+}
+
 func (n *Node) announceOnce(fresh bool) error {
 	ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
 	defer cancel()
-	req := joinRequest{Node: n.o.Self}
+	req := joinRequest{Node: n.o.Self, Nonce: n.nonce}
 	if leader := n.Leader(); leader == n.o.Self.ID {
 		r, err := n.handleJoin(ctx, req)
 		if err == nil && r.NotLeader {
@@ -59,7 +86,9 @@ func (n *Node) announceOnce(fresh bool) error {
 		}
 		return err
 	} else if leader != 0 {
-		if r, err := rpc.Call[joinReply](ctx, n.peers, leader, callJoin, req); err == nil && !r.NotLeader {
+		if r, err := rpc.Call[joinReply](ctx, n.peers, leader, callJoin, req); refusedForGood(err) {
+			return err
+		} else if err == nil && !r.NotLeader {
 			return n.fsm.WaitFor(ctx, r.Index)
 		}
 	}
@@ -89,6 +118,8 @@ func (n *Node) announceOnce(fresh bool) error {
 		var r joinReply
 		if r, err = n.joinAt(ctx, a, req); err == nil {
 			return n.fsm.WaitFor(ctx, r.Index)
+		} else if refusedForGood(err) {
+			return err
 		}
 	}
 	return err
@@ -102,7 +133,7 @@ func (n *Node) joinAt(ctx context.Context, addr string, req joinRequest) (joinRe
 	}
 	for range 3 {
 		one, cancel := context.WithTimeout(ctx, 5*time.Second)
-		b, err := n.peers.ActionAt(one, addr, callJoin, body)
+		b, err := n.peers.ActionAt(one, 0, addr, callJoin, body)
 		cancel()
 		if err != nil {
 			return joinReply{}, err
@@ -129,19 +160,15 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 		return joinReply{NotLeader: true, Leader: a}, nil
 	}
 	m := req.Node
-	if m.ID == 0 || m.Addr == "" {
-		return joinReply{}, pgerr.New(pgerr.InvalidParameterValue, "a node needs an id and an address to join")
+	from, self := rpc.Caller(ctx).Node, m.ID == n.o.Self.ID
+	if m.ID == 0 || m.ID != from && !self {
+		return joinReply{}, pgerr.New(pgerr.InvalidParameterValue, "a node asks for admission for itself")
 	}
-	for _, o := range n.fsm.Current().Nodes() {
-		if o.ID != m.ID && o.Name == m.Name {
-			return joinReply{}, pgerr.New(pgerr.DuplicateObject, "node %q already exists", m.Name).
-				WithHint("Start the node with another --node name, or remove the old one.")
-		}
-	}
-	if err := n.admit(ctx, &m); err != nil {
-		return joinReply{}, err
-	}
-	old := n.fsm.Current().Node(m.ID)
+	// One after the other: each looks at what the one before it left.
+	n.joining.Lock()
+	defer n.joining.Unlock()
+	state := n.fsm.Current()
+	old := state.Node(m.ID)
 	if old != nil {
 		m.JoinedAt, m.Draining = old.JoinedAt, old.Draining
 		if *old == m {
@@ -150,69 +177,109 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	} else if m.JoinedAt.IsZero() {
 		m.JoinedAt = time.Now().UTC()
 	}
+	if !self && (old == nil || old.Addr != m.Addr) {
+		if err := reachable(m.Addr, rpc.CallerAddr(ctx), state.Nodes()); err != nil {
+			return joinReply{}, err
+		}
+		change := []catalog.Change{&catalog.PutNode{Node: &m}}
+		if _, err := state.Apply(change); err != nil {
+			return joinReply{}, err
+		}
+		if err := n.greet(ctx, &m, req.Nonce); err != nil {
+			return joinReply{}, err
+		}
+	}
 	r, err := n.Propose(ctx, []catalog.Change{&catalog.PutNode{Node: &m}})
+	if err == nil && old == nil {
+		n.o.Log.Info("node admitted", "node", m.ID, "name", m.Name, "addr", m.Addr)
+	}
+	n.reseat()
 	return joinReply{Index: r.Index}, err
 }
 
-// admit puts the node into raft's configuration with its address.
-func (n *Node) admit(ctx context.Context, m *catalog.Node) error {
-	f := n.raft.GetConfiguration()
-	if err := n.await(ctx, f); err != nil {
-		return pgerr.Wrap(pgerr.InternalError, err, "could not read the cluster's configuration")
+// greet dials a node back at the address that it gave. Nothing of the cluster
+// depends on it before it has answered there.
+func (n *Node) greet(ctx context.Context, m *catalog.Node, nonce [16]byte) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	body, err := rpc.Encode(greeting{nonce})
+	if err == nil {
+		_, err = n.peers.ActionAt(ctx, m.ID, m.Addr, callGreet, body)
 	}
-	id, addr := serverID(m.ID), raft.ServerAddress(m.Addr)
-	voters := 0
-	for _, s := range f.Configuration().Servers {
-		if s.ID == id && s.Address == addr {
-			return nil
-		}
-		if s.ID != id && s.Suffrage == raft.Voter {
-			voters++
-		}
+	if err != nil {
+		n.o.Log.Warn("a node that asks for admission does not answer", "name", m.Name, "addr", m.Addr, "err", err)
+		return pgerr.Wrap(pgerr.CannotConnectNow, err, "the leader could not reach node %q at %s", m.Name, m.Addr).
+			WithHint("Give --advertise with an address at which the other nodes reach it.")
 	}
-	var done raft.IndexFuture
-	if voters < maxVoters {
-		done = n.raft.AddVoter(id, addr, 0, 10*time.Second)
-	} else {
-		done = n.raft.AddNonvoter(id, addr, 0, 10*time.Second)
-	}
-	if err := n.await(ctx, done); err != nil {
-		return pgerr.Wrap(pgerr.CannotConnectNow, err, "could not admit node %q", m.Name)
-	}
-	n.o.Log.Info("node admitted", "node", m.ID, "name", m.Name, "addr", m.Addr)
+	n.live.at(m.ID, m.Addr)
 	return nil
 }
 
-// promote gives members without a vote the places that are free: a duty of the
-// leader.
-func (n *Node) promote(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		f := n.raft.GetConfiguration()
-		if n.await(ctx, f) != nil {
-			continue
-		}
-		voters := 0
-		var next *raft.Server
-		for _, s := range f.Configuration().Servers {
-			if s.Suffrage == raft.Voter {
-				voters++
-			} else if alive, _ := n.Liveness(nodeID(s.ID)); alive && next == nil {
-				next = &s
-			}
-		}
-		if next != nil && voters < maxVoters {
-			if err := n.await(ctx, n.raft.AddVoter(next.ID, next.Address, 0, 5*time.Second)); err != nil {
-				n.o.Log.Warn("could not give a node a vote", "node", nodeID(next.ID), "err", err)
+// handleGreet answers a leader that is about to take this node in. From here on
+// the node belongs to the leader's cluster.
+func (n *Node) handleGreet(ctx context.Context, g greeting) (bool, error) {
+	if g.Nonce != n.nonce {
+		return false, pgerr.New(pgerr.ConnectionRejected, "this node has not asked for admission")
+	}
+	if n.o.Dir.standing() != joining {
+		return true, nil
+	}
+	c := rpc.Caller(ctx).Cluster
+	if c.IsZero() {
+		return false, pgerr.New(pgerr.ConnectionRejected, "a node of no cluster cannot admit another")
+	}
+	return true, n.o.Dir.become(member, c)
+}
+
+// reachable refuses an address that others cannot dial. from is where the node
+// that gives it calls from.
+func reachable(addr string, from net.Addr, members []*catalog.Node) error {
+	if err := CheckAddr(addr); err != nil {
+		return err
+	}
+	if from == nil {
+		return nil
+	}
+	if isLoopback(addr) && !isLoopback(from.String()) {
+		return pgerr.New(pgerr.InvalidParameterValue, "the address %s of a node on another machine (%s) is its own loopback", addr, from).
+			WithHint("Give it --advertise with an address at which the other nodes reach it.")
+	}
+	if !isLoopback(addr) {
+		for _, m := range members {
+			if isLoopback(m.Addr) {
+				return pgerr.New(pgerr.InvalidParameterValue, "a node at %s could not reach member %q, whose address is %s", addr, m.Name, m.Addr).
+					WithHint("Restart the member with --listen-cluster and --advertise at an address that other machines reach.")
 			}
 		}
 	}
+	return nil
+}
+
+// CheckAddr refuses an address that no other node could dial.
+func CheckAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	bad := func(what string) error {
+		return pgerr.New(pgerr.InvalidParameterValue, "%s: other nodes cannot reach this one at %q", what, addr).
+			WithHint("Give --advertise HOST:PORT with an address at which they can.")
+	}
+	switch {
+	case err != nil:
+		return bad("the address is not HOST:PORT")
+	case host == "":
+		return bad("the address has no host")
+	case port == "0" || port == "":
+		return bad("the address has no port")
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		return bad("the address is unspecified")
+	}
+	return nil
+}
+
+func isLoopback(addr string) bool {
+	host, _, _ := net.SplitHostPort(addr)
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // Remove takes a member out of the cluster, dead or alive. Its replicas are
@@ -260,9 +327,7 @@ func (n *Node) handleLeave(ctx context.Context, id uint64) (joinReply, error) {
 	if err != nil {
 		return joinReply{}, err
 	}
-	if err := n.await(ctx, n.raft.RemoveServer(serverID(id), 0, 10*time.Second)); err != nil {
-		return joinReply{}, pgerr.Wrap(pgerr.CannotConnectNow, err, "could not remove node %d", id)
-	}
 	n.o.Log.Info("node removed", "node", id)
+	n.reseat()
 	return joinReply{Index: r.Index}, nil
 }

@@ -2,9 +2,11 @@ package raftnode
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -33,6 +35,14 @@ type Node struct {
 
 	proposer *proposer
 
+	nonce   [16]byte              // of this start; see joinRequest
+	kick    chan struct{}         // see reseat
+	joining sync.Mutex            // over admissions
+	refusal atomic.Pointer[error] // why the cluster does not take this node
+	refused chan struct{}         // closed with it
+	gone    chan struct{}         // closed when this node is no member any more
+	going   sync.Once
+
 	leads   atomic.Bool   // leader, and all that was committed before is applied
 	term    atomic.Uint64 // in which it leads
 	settled atomic.Uint64 // all up to this index was applied before it led
@@ -49,11 +59,13 @@ func Start(o Options) (*Node, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1)}
+	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{})}
+	rand.Read(n.nonce[:])
 	n.ctx, n.stop = context.WithCancel(context.Background())
-	n.peers = rpc.NewPeers(o.Self.ID, o.Dialer, n.Addr)
+	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
 	n.proposer = n.newProposer()
-	fresh, err := n.startRaft()
+	fresh := o.Dir.standing() == joining
+	err := n.startRaft()
 	if err != nil {
 		n.stop()
 		n.release()
@@ -92,48 +104,57 @@ func (n *Node) config() *raft.Config {
 	return c
 }
 
-// startRaft opens the stores and runs raft. fresh says that the directory is
-// new and waits for admission to a cluster.
-func (n *Node) startRaft() (fresh bool, err error) {
+// startRaft opens the stores and runs raft. The directory's standing decides
+// whether a new cluster begins.
+func (n *Node) startRaft() (err error) {
 	dir := filepath.Join(n.o.Dir.Path, "raft")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return false, dirError(err, dir)
+		return dirError(err, dir)
 	}
 	n.bolt, err = raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, "log.db"), BoltOptions: &bbolt.Options{
 		Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
 	if err != nil {
-		return false, dirError(err, dir)
+		return dirError(err, dir)
 	}
 	logs, err := raft.NewLogCache(1024, n.bolt)
 	if err != nil {
-		return false, dirError(err, dir)
+		return dirError(err, dir)
 	}
 	conf := n.config()
 	snaps, err := raft.NewFileSnapshotStoreWithLogger(dir, 2, conf.Logger)
 	if err != nil {
-		return false, dirError(err, dir)
+		return dirError(err, dir)
 	}
 	n.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
 	})
+	if err := n.ownLog(); err != nil {
+		return err
+	}
 	known, err := raft.HasExistingState(logs, n.bolt, snaps)
 	if err != nil {
-		return false, dirError(err, dir)
+		return dirError(err, dir)
 	}
 	self := raft.Server{ID: conf.LocalID, Address: raft.ServerAddress(n.o.Self.Addr), Suffrage: raft.Voter}
-	if !known && len(n.o.Join) == 0 {
-		if err := raft.BootstrapCluster(conf, logs, n.bolt, snaps, n.trans, raft.Configuration{Servers: []raft.Server{self}}); err != nil {
-			return false, dirError(err, dir)
+	if n.o.Dir.standing() == founding {
+		if !known {
+			if err := raft.BootstrapCluster(conf, logs, n.bolt, snaps, n.trans, raft.Configuration{Servers: []raft.Server{self}}); err != nil {
+				return dirError(err, dir)
+			}
+		}
+		if err := n.o.Dir.become(member, n.o.Dir.Identity().Cluster); err != nil {
+			return err
 		}
 	}
 	if n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans}); err != nil {
-		return false, dirError(err, dir)
+		return dirError(err, dir)
 	}
-	// A cluster of one need not wait for a leader that cannot be: it tells
-	// itself to stand for election.
-	if f := n.raft.GetConfiguration(); f.Error() == nil {
-		if s := f.Configuration().Servers; len(s) == 1 && s[0].ID == conf.LocalID {
+	// The only voter need not wait for a leader that cannot be: it tells itself
+	// to stand for election.
+	if s, _, err := n.seats(n.ctx); err == nil {
+		s = slices.DeleteFunc(s, func(s seat) bool { return !s.Voter })
+		if len(s) == 1 && s[0].ID == n.o.Self.ID {
 			n.goFunc(func() {
 				var resp raft.TimeoutNowResponse
 				req := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: conf.ProtocolVersion, ID: []byte(conf.LocalID), Addr: []byte(self.Address)}}
@@ -141,7 +162,26 @@ func (n *Node) startRaft() (fresh bool, err error) {
 			})
 		}
 	}
-	return !known && len(n.o.Join) > 0, nil
+	return nil
+}
+
+// ownerKey is where the log says whose it is: a log and votes that were put
+// under another node would speak for two.
+var ownerKey = []byte("tributary-node")
+
+func (n *Node) ownLog() error {
+	id, err := n.bolt.GetUint64(ownerKey)
+	switch {
+	case errors.Is(err, raftboltdb.ErrKeyNotFound):
+		err = n.bolt.SetUint64(ownerKey, n.o.Self.ID)
+	case err == nil && id != n.o.Self.ID:
+		return pgerr.New(pgerr.DataCorrupted, "the log in data directory %q is node %x's, the directory node %x's", n.o.Dir.Path, id, n.o.Self.ID).
+			WithHint("Put the directory's own parts back together.")
+	}
+	if err != nil {
+		return dirError(err, n.o.Dir.Path)
+	}
+	return nil
 }
 
 // resolver gives raft the newest address of a member.
@@ -150,7 +190,7 @@ type resolver struct{ n *Node }
 // ServerAddr implements raft.ServerAddressProvider.
 func (r resolver) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	if a, ok := r.n.Addr(nodeID(id)); ok {
-		return raft.ServerAddress(a), nil
+		return raft.ServerAddress(string(id) + "@" + a), nil // see stream.Dial
 	}
 	return "", errors.New("not known")
 }
@@ -208,8 +248,21 @@ func (n *Node) Leads() bool { return n.leads.Load() }
 // WaitReady waits until the cluster has a leader and this node is a member that
 // has caught up with it, and of whose earlier life nothing is to come any more.
 func (n *Node) WaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n.goFunc(func() {
+		defer cancel()
+		select {
+		case <-n.refused:
+		case <-ctx.Done():
+		}
+	})
 	for {
-		if err := n.ReadIndex(ctx); err != nil {
+		err := n.ReadIndex(ctx)
+		if r := n.refusal.Load(); r != nil {
+			return *r
+		}
+		if err != nil {
 			if why := n.fsm.Err(); why != nil {
 				return why
 			}
@@ -217,6 +270,10 @@ func (n *Node) WaitReady(ctx context.Context) error {
 		}
 		ch := n.fsm.Changed()
 		if m := n.fsm.Current().Node(n.o.Self.ID); m != nil && m.Addr == n.o.Self.Addr {
+			if err := n.ownCluster(); err != nil {
+				return err
+			}
+			n.seated(ctx)
 			return n.proposer.box.waitOpened(ctx)
 		}
 		select {
@@ -286,7 +343,7 @@ func (n *Node) lead() (end func()) {
 		n.term.Store(term)
 		n.leads.Store(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
-		for _, f := range append([]func(context.Context){n.promote}, n.o.OnLead...) {
+		for _, f := range append([]func(context.Context){n.seat, n.found}, n.o.OnLead...) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()

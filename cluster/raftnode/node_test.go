@@ -123,7 +123,7 @@ func (c *cluster) start(data, addr, name string) *member {
 		c.t.Fatal(err)
 	}
 	addr = ln.Addr().String()
-	dir, err := raftnode.OpenDir(data)
+	dir, err := raftnode.OpenDir(data, len(c.m) > 0)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -131,9 +131,9 @@ func (c *cluster) start(data, addr, name string) *member {
 	if os.Getenv("RAFT_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("at", name)
 	}
-	srv := rpc.Listen(ln, nil, log)
+	srv := rpc.Listen(ln, nil, dir.Identity, log)
 	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
-		Dialer: &rpc.Dialer{Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, Patience: c.patience,
+		Dialer: &rpc.Dialer{Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience,
 		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
 	if len(c.m) > 0 {
 		o.Join = []string{c.m[0].addr}
@@ -224,7 +224,7 @@ func TestSingle(t *testing.T) {
 		t.Errorf("a cluster of one took %v to start", d)
 	}
 	c.must(0, set("a", "1"))
-	if _, err := raftnode.OpenDir(c.m[0].data); !pgerr.Is(err, pgerr.ObjectInUse) {
+	if _, err := raftnode.OpenDir(c.m[0].data, false); !pgerr.Is(err, pgerr.ObjectInUse) {
 		t.Fatal("the directory is not locked", err)
 	}
 	id := c.m[0].ID()
@@ -551,7 +551,7 @@ func TestBadCommandStopsTheNode(t *testing.T) {
 	if _, err := m.Propose(ctx, []catalog.Change{&catalog.PutSetting{Name: "kept", Value: "1"}}); err != nil {
 		t.Fatal(err)
 	}
-	unsure, err := m.Peers().ActionAt(ctx, m.addr, "raft.propose", []byte{0x10})
+	unsure, err := m.Peers().ActionAt(ctx, 0, m.addr, "raft.propose", []byte{0x10})
 	if err != nil {
 		t.Fatal(unsure, err)
 	}

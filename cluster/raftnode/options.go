@@ -16,7 +16,7 @@ type Options struct {
 	// Self describes the node for the catalog: name, cores, addresses. Self.ID
 	// is set from Dir, Self.Addr is where other nodes reach this one.
 	Self   catalog.Node
-	Join   []string // members to ask for admission, on the first start
+	Join   []string // members to ask for admission, where Dir waits for it
 	Server *rpc.Server
 	Dialer *rpc.Dialer
 	Log    *slog.Logger
@@ -27,6 +27,9 @@ type Options struct {
 	// Ping is how often members ask after each other (0: 500 ms), DeadAfter how
 	// long one may be silent (0: 3 s).
 	Ping, DeadAfter time.Duration
+	// ReplaceAfter is how long a voter may be dead before a member without a
+	// vote takes its place; 0: 5 min.
+	ReplaceAfter time.Duration
 
 	// Patience is how long the outcome of a commit is waited for that may be in a
 	// log, when its statement was cancelled or its leader went away; 0: 10 s.
@@ -50,8 +53,9 @@ func (o *Options) Validate() error {
 	switch {
 	case o.Dir == nil || o.Server == nil || o.Dialer == nil:
 		return pgerr.Internal("raftnode: incomplete options")
-	case o.Self.Addr == "":
-		return pgerr.New(pgerr.InvalidParameterValue, "a node needs an address that other nodes can reach")
+	}
+	if err := CheckAddr(o.Self.Addr); err != nil {
+		return err
 	}
 	o.Self.ID = o.Dir.ID
 	if o.Log == nil {
@@ -69,5 +73,6 @@ func (o *Options) Validate() error {
 	if o.Snapshot == 0 {
 		o.Snapshot = 8192
 	}
+	def(&o.ReplaceAfter, 5*time.Minute)
 	return nil
 }

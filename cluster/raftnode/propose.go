@@ -24,6 +24,7 @@ const (
 	callJoin      = "raft.join"
 	callLeave     = "raft.leave"
 	callPing      = "raft.ping"
+	callGreet     = "raft.greet"
 )
 
 // reply is the leader's answer to a forwarded proposal or read.
@@ -225,4 +226,6 @@ func (n *Node) register() {
 	rpc.Handle(s, callJoin, n.handleJoin)
 	rpc.Handle(s, callLeave, n.handleLeave)
 	rpc.Handle(s, callPing, n.handlePing)
+	rpc.Handle(s, callGreet, n.handleGreet)
+	s.Guests(callJoin, callGreet)
 }

@@ -3,6 +3,7 @@ package raftnode
 import (
 	"context"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -17,11 +18,16 @@ type stream struct {
 	addr   address
 }
 
-// Dial implements raft.StreamLayer.
+// Dial implements raft.StreamLayer. An address may begin with the id of the node
+// that is meant, see resolver: another in its place is refused.
 func (s *stream) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	return s.dialer.DialRaft(ctx, string(to))
+	id, addr, ok := strings.Cut(string(to), "@")
+	if !ok {
+		return s.dialer.DialRaft(ctx, 0, string(to))
+	}
+	return s.dialer.DialRaft(ctx, nodeID(raft.ServerID(id)), addr)
 }
 
 // Addr is the advertised address: raft tells it to the others.

@@ -8,6 +8,10 @@
 //	                       DoGet     RegisterGet     ticket → stream of bytes
 //	                       DoPut     RegisterPut     stream of bytes → reply
 //
+// After that byte both ends say who they are (handshake.go): node, cluster, and
+// which node is meant. Nodes of two clusters refuse each other; one that has no
+// cluster yet is a guest, which may only ask for admission.
+//
 // A Server is a node's end, Peers are its connections to the others, one a
 // node. Streams move pieces of bytes under gRPC's flow control: who reads
 // slowly slows the sender. Errors cross as values: a *pgerr.Error arrives with

@@ -25,7 +25,7 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("node at %s is not reachable: %v", e.Addr, e.Err)
 }
 
-// Unwrap gives the error a client sees, and what gRPC said.
+// Unwrap gives the error a client sees, and what gRPC or the node said.
 func (e *UnreachableError) Unwrap() []error {
 	return []error{pgerr.New(pgerr.ConnectionFailure, "node at %s is not reachable", e.Addr), e.Err}
 }
@@ -44,6 +44,16 @@ type wireError struct {
 	Position                                                                                  int
 }
 
+func wireOf(e *pgerr.Error) *wireError {
+	return &wireError{Code: string(e.Code), Severity: string(e.Severity), Message: e.Message, Detail: e.Detail, Hint: e.Hint, Where: e.Where,
+		Schema: e.Schema, Table: e.Table, Column: e.Column, DataType: e.DataType, Constraint: e.Constraint, Position: e.Position}
+}
+
+func (w *wireError) error() *pgerr.Error {
+	return &pgerr.Error{Code: pgerr.Code(w.Code), Severity: pgerr.Severity(w.Severity), Message: w.Message, Detail: w.Detail, Hint: w.Hint,
+		Where: w.Where, Schema: w.Schema, Table: w.Table, Column: w.Column, DataType: w.DataType, Constraint: w.Constraint, Position: w.Position}
+}
+
 // toWire gives the trailer and status that carry err.
 func toWire(err error) (metadata.MD, error) {
 	if err == nil {
@@ -55,21 +65,18 @@ func toWire(err error) (metadata.MD, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, status.FromContextError(context.DeadlineExceeded).Err()
 	}
-	e := pgerr.From(err)
-	w := wireError{Code: string(e.Code), Severity: string(e.Severity), Message: e.Message, Detail: e.Detail, Hint: e.Hint, Where: e.Where,
-		Schema: e.Schema, Table: e.Table, Column: e.Column, DataType: e.DataType, Constraint: e.Constraint, Position: e.Position}
-	return metadata.Pairs(errorKey, string(pack.Marshal(w))), status.Error(codes.Aborted, "statement error")
+	return metadata.Pairs(errorKey, string(pack.Marshal(*wireOf(pgerr.From(err))))), status.Error(codes.Aborted, "statement error")
 }
 
 // fromWire gives the error that a call ended with.
-func fromWire(ctx context.Context, addr string, err error, trailer metadata.MD) error {
+func (c *client) fromWire(ctx context.Context, err error, trailer metadata.MD) error {
+	addr := c.addr
 	if err == nil {
 		return nil
 	}
 	if v := trailer.Get(errorKey); len(v) == 1 {
 		if w, bad := pack.Unmarshal[wireError]([]byte(v[0])); bad == nil {
-			return &pgerr.Error{Code: pgerr.Code(w.Code), Severity: pgerr.Severity(w.Severity), Message: w.Message, Detail: w.Detail, Hint: w.Hint,
-				Where: w.Where, Schema: w.Schema, Table: w.Table, Column: w.Column, DataType: w.DataType, Constraint: w.Constraint, Position: w.Position}
+			return w.error()
 		}
 	}
 	if ctx.Err() != nil {
@@ -82,7 +89,12 @@ func fromWire(ctx context.Context, addr string, err error, trailer metadata.MD) 
 	case codes.DeadlineExceeded:
 		return context.DeadlineExceeded
 	case codes.Unavailable, codes.Unknown:
+		if no := c.refused.Load(); no != nil {
+			return &UnreachableError{Addr: addr, Err: no}
+		}
 		return &UnreachableError{Addr: addr, Err: err}
+	case codes.PermissionDenied:
+		return pgerr.Wrap(pgerr.ConnectionRejected, err, "the node at %s takes no such call from this node", addr)
 	case codes.ResourceExhausted:
 		return pgerr.Wrap(pgerr.ProgramLimitExceeded, err, "a message between nodes is too large")
 	case codes.Unimplemented:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -25,6 +26,9 @@ const handshakeTime = 5 * time.Second
 type mux struct {
 	ln   net.Listener
 	tls  *tls.Config // nil: plain
+	self Self
+	log  *slog.Logger
+	nos  refusals
 	raft *queue
 	grpc *queue
 	wg   sync.WaitGroup
@@ -35,8 +39,8 @@ type mux struct {
 	shake map[net.Conn]struct{} // in their handshake
 }
 
-func newMux(ln net.Listener, conf *tls.Config) *mux {
-	m := &mux{ln: ln, tls: conf, done: make(chan struct{}), shake: map[net.Conn]struct{}{}}
+func newMux(ln net.Listener, conf *tls.Config, self Self, log *slog.Logger) *mux {
+	m := &mux{ln: ln, tls: conf, self: self, log: log, done: make(chan struct{}), shake: map[net.Conn]struct{}{}}
 	m.raft, m.grpc = newQueue(ln.Addr()), newQueue(ln.Addr())
 	m.wg.Add(1)
 	go m.accept()
@@ -66,7 +70,7 @@ func (m *mux) accept() {
 	}
 }
 
-// sort reads the first byte and passes the connection on.
+// sort reads the first byte and who connects, and passes the connection on.
 func (m *mux) sort(raw net.Conn) {
 	defer m.wg.Done()
 	defer func() {
@@ -89,15 +93,22 @@ func (m *mux) sort(raw net.Conn) {
 		c.Close()
 		return
 	}
-	c.SetDeadline(time.Time{})
-	switch first[0] {
-	case kindRaft:
-		m.raft.put(c)
-	case kindGRPC:
-		m.grpc.put(c)
-	default:
+	to := map[byte]*queue{kindRaft: m.raft, kindGRPC: m.grpc}[first[0]]
+	if to == nil {
 		c.Close()
+		return
 	}
+	met, no, err := meet(c, first[0], m.self())
+	if no != nil {
+		host, _, _ := net.SplitHostPort(raw.RemoteAddr().String())
+		m.nos.say(m.log, host, met.peer.Node, no)
+	}
+	if err != nil || no != nil {
+		c.Close()
+		return
+	}
+	c.SetDeadline(time.Time{})
+	to.put(met)
 }
 
 func (m *mux) close() {
@@ -156,17 +167,20 @@ func (q *queue) Addr() net.Addr { return q.addr }
 
 // Dialer makes connections to nodes.
 type Dialer struct {
-	TLS *tls.Config // nil: plain
+	TLS  *tls.Config // nil: plain
+	Self Self
+	Log  *slog.Logger // for refusals; may be nil
 	// Net replaces the network, in tests.
 	Net func(ctx context.Context, addr string) (net.Conn, error)
+	nos refusals
 }
 
-// DialRaft connects to a node's raft listener.
-func (d *Dialer) DialRaft(ctx context.Context, addr string) (net.Conn, error) {
-	return d.dial(ctx, addr, kindRaft)
+// DialRaft connects to the raft listener of a node (0: of whoever is there).
+func (d *Dialer) DialRaft(ctx context.Context, node uint64, addr string) (net.Conn, error) {
+	return d.dial(ctx, node, addr, kindRaft)
 }
 
-func (d *Dialer) dial(ctx context.Context, addr string, kind byte) (net.Conn, error) {
+func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) (net.Conn, error) {
 	var c net.Conn
 	var err error
 	if d.Net != nil {
@@ -196,8 +210,12 @@ func (d *Dialer) dial(ctx context.Context, addr string, kind byte) (net.Conn, er
 		}
 		c = t
 	}
-	if _, err := c.Write([]byte{kind}); err != nil {
+	if err := greet(c, kind, d.Self(), node); err != nil {
 		c.Close()
+		var no *pgerr.Error
+		if errors.As(err, &no) {
+			d.nos.say(d.Log, addr, node, no)
+		}
 		return nil, err
 	}
 	if !stop() {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow/flight"
@@ -16,7 +17,6 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -24,18 +24,31 @@ import (
 // Peers are a node's connections to the others, made when they are first
 // needed. Its methods may be called from any goroutine.
 type Peers struct {
-	self    uint64
 	dialer  *Dialer
 	resolve func(node uint64) (addr string, ok bool)
 
 	mu     sync.Mutex
-	conns  map[string]*grpc.ClientConn // by address
+	conns  map[place]*client
 	closed bool
 }
 
-// NewPeers makes the connections of node self. resolve gives a node's address.
-func NewPeers(self uint64, d *Dialer, resolve func(uint64) (string, bool)) *Peers {
-	return &Peers{self: self, dialer: d, resolve: resolve, conns: map[string]*grpc.ClientConn{}}
+// place is where a node is meant to be; node 0: whoever is there.
+type place struct {
+	node uint64
+	addr string
+}
+
+// client is a connection to a place.
+type client struct {
+	flight.FlightServiceClient
+	conn    *grpc.ClientConn
+	addr    string
+	refused atomic.Pointer[pgerr.Error] // by whom the last dial met
+}
+
+// NewPeers makes the connections of a node. resolve gives another's address.
+func NewPeers(d *Dialer, resolve func(uint64) (string, bool)) *Peers {
+	return &Peers{dialer: d, resolve: resolve, conns: map[place]*client{}}
 }
 
 // Close ends all connections and what runs on them.
@@ -44,7 +57,7 @@ func (p *Peers) Close() error {
 	defer p.mu.Unlock()
 	p.closed = true
 	for _, c := range p.conns {
-		c.Close()
+		c.conn.Close()
 	}
 	p.conns = nil
 	return nil
@@ -53,12 +66,12 @@ func (p *Peers) Close() error {
 // Drop cuts the connection to a node, so that calls and streams on it end now
 // and not when the network gives up. The next call connects anew.
 func (p *Peers) Drop(node uint64) {
-	if addr, ok := p.resolve(node); ok {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if c := p.conns[addr]; c != nil {
-			c.Close()
-			delete(p.conns, addr)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for at, c := range p.conns {
+		if at.node == node {
+			c.conn.Close()
+			delete(p.conns, at)
 		}
 	}
 }
@@ -71,36 +84,42 @@ func (p *Peers) addr(node uint64) (string, error) {
 	return a, nil
 }
 
-func (p *Peers) client(addr string) (flight.FlightServiceClient, error) {
+func (p *Peers) client(node uint64, addr string) (*client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
 	}
-	c := p.conns[addr]
-	if c == nil {
-		var err error
-		// "passthrough" keeps gRPC from resolving names: the dialer does.
-		c, err = grpc.NewClient("passthrough:///"+addr,
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return p.dialer.dial(ctx, addr, kindGRPC) }),
-			grpc.WithTransportCredentials(insecure.NewCredentials()), // the dialer does TLS
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
-			grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20),
-			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
-			grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 2 * time.Second,
-				Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}}),
-			grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
-		)
-		if err != nil {
-			return nil, pgerr.Wrap(pgerr.InternalError, err, "could not make a connection to %s", addr)
-		}
-		p.conns[addr] = c
+	at := place{node, addr}
+	if c := p.conns[at]; c != nil {
+		return c, nil
 	}
-	return flight.NewFlightServiceClient(c), nil
-}
-
-func (p *Peers) outgoing(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, nodeKey, strconv.FormatUint(p.self, 10))
+	c := &client{addr: addr}
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		conn, err := p.dialer.dial(ctx, node, addr, kindGRPC)
+		var no *pgerr.Error
+		errors.As(err, &no)
+		c.refused.Store(no)
+		return conn, err
+	}
+	var err error
+	// "passthrough" keeps gRPC from resolving names: the dialer does.
+	c.conn, err = grpc.NewClient("passthrough:///"+addr,
+		grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), // the dialer does TLS
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 2 * time.Second,
+			Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}}),
+		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
+	)
+	if err != nil {
+		return nil, pgerr.Wrap(pgerr.InternalError, err, "could not make a connection to %s", addr)
+	}
+	c.FlightServiceClient = flight.NewFlightServiceClient(c.conn)
+	p.conns[at] = c
+	return c, nil
 }
 
 // Action calls a node and waits for the reply.
@@ -109,24 +128,28 @@ func (p *Peers) Action(ctx context.Context, node uint64, name string, body []byt
 	if err != nil {
 		return nil, err
 	}
-	return p.ActionAt(ctx, addr, name, body)
+	return p.ActionAt(ctx, node, addr, name, body)
 }
 
-// ActionAt is Action for a node known by its address alone.
-func (p *Peers) ActionAt(ctx context.Context, addr, name string, body []byte) ([]byte, error) {
-	c, err := p.client(addr)
+// ActionAt is Action for a node at an address. Node 0 is whoever is there, met
+// on a connection for this call alone: a guest may be a member the next time.
+func (p *Peers) ActionAt(ctx context.Context, node uint64, addr, name string, body []byte) ([]byte, error) {
+	c, err := p.client(node, addr)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(p.outgoing(ctx))
+	if node == 0 {
+		defer p.Drop(0)
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.DoAction(ctx, &flight.Action{Type: name, Body: body})
 	if err != nil {
-		return nil, fromWire(ctx, addr, err, nil)
+		return nil, c.fromWire(ctx, err, nil)
 	}
 	r, err := stream.Recv()
 	if err != nil {
-		return nil, fromWire(ctx, addr, err, stream.Trailer())
+		return nil, c.fromWire(ctx, err, stream.Trailer())
 	}
 	return r.Body, nil
 }
@@ -138,13 +161,13 @@ func (p *Peers) Get(ctx context.Context, node uint64, name string, ticket []byte
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.client(addr)
+	c, err := p.client(node, addr)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := c.DoGet(p.outgoing(ctx), &flight.Ticket{Ticket: joinName(name, ticket)})
+	stream, err := c.DoGet(ctx, &flight.Ticket{Ticket: joinName(name, ticket)})
 	if err != nil {
-		return nil, fromWire(ctx, addr, err, nil)
+		return nil, c.fromWire(ctx, err, nil)
 	}
 	return func() ([]byte, error) {
 		m, err := stream.Recv()
@@ -152,7 +175,7 @@ func (p *Peers) Get(ctx context.Context, node uint64, name string, ticket []byte
 			return nil, io.EOF
 		}
 		if err != nil {
-			return nil, fromWire(ctx, addr, err, stream.Trailer())
+			return nil, c.fromWire(ctx, err, stream.Trailer())
 		}
 		return m.DataBody, nil
 	}, nil
@@ -162,7 +185,7 @@ func (p *Peers) Get(ctx context.Context, node uint64, name string, ticket []byte
 // ends it in any state and is to be called in the end.
 type Put struct {
 	ctx    context.Context
-	addr   string
+	c      *client
 	stream flight.FlightService_DoPutClient
 	cancel context.CancelFunc
 }
@@ -173,20 +196,20 @@ func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.client(addr)
+	c, err := p.client(node, addr)
 	if err != nil {
 		return nil, err
 	}
-	inner, cancel := context.WithCancel(p.outgoing(ctx))
+	inner, cancel := context.WithCancel(ctx)
 	stream, err := c.DoPut(inner)
 	if err == nil {
 		err = stream.Send(&flight.FlightData{FlightDescriptor: &flight.FlightDescriptor{Cmd: joinName(name, header)}})
 	}
 	if err != nil && err != io.EOF {
 		cancel()
-		return nil, fromWire(ctx, addr, err, nil)
+		return nil, c.fromWire(ctx, err, nil)
 	}
-	return &Put{ctx: ctx, addr: addr, stream: stream, cancel: cancel}, nil
+	return &Put{ctx: ctx, c: c, stream: stream, cancel: cancel}, nil
 }
 
 // Send sends a piece, waiting while the other end has not room for it.
@@ -194,11 +217,11 @@ func (s *Put) Send(b []byte) error {
 	err := s.stream.Send(&flight.FlightData{DataBody: b})
 	if err == io.EOF { // the handler has ended: its reason comes with Recv
 		if _, err = s.stream.Recv(); err == nil || err == io.EOF {
-			return pgerr.New(pgerr.ConnectionFailure, "node at %s ended a stream early", s.addr)
+			return pgerr.New(pgerr.ConnectionFailure, "node at %s ended a stream early", s.c.addr)
 		}
 	}
 	if err != nil {
-		return fromWire(s.ctx, s.addr, err, s.stream.Trailer())
+		return s.c.fromWire(s.ctx, err, s.stream.Trailer())
 	}
 	return nil
 }
@@ -207,11 +230,11 @@ func (s *Put) Send(b []byte) error {
 func (s *Put) Finish() ([]byte, error) {
 	defer s.cancel()
 	if err := s.stream.CloseSend(); err != nil {
-		return nil, fromWire(s.ctx, s.addr, err, nil)
+		return nil, s.c.fromWire(s.ctx, err, nil)
 	}
 	r, err := s.stream.Recv()
 	if err != nil {
-		return nil, fromWire(s.ctx, s.addr, err, s.stream.Trailer())
+		return nil, s.c.fromWire(s.ctx, err, s.stream.Trailer())
 	}
 	return r.AppMetadata, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cluster/tlsconf"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -27,11 +28,11 @@ func pair(t *testing.T, conf *tls.Config, register func(*rpc.Server)) (*rpc.Serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rpc.Listen(ln, conf, slog.New(slog.DiscardHandler))
+	s := rpc.Listen(ln, conf, rpc.Fixed(catalog.ClusterID{1}, 1), slog.New(slog.DiscardHandler))
 	register(s)
 	s.Serve()
-	d := &rpc.Dialer{TLS: conf}
-	p := rpc.NewPeers(9, d, func(n uint64) (string, bool) { return ln.Addr().String(), n == 1 })
+	d := &rpc.Dialer{TLS: conf, Self: rpc.Fixed(catalog.ClusterID{1}, 9)}
+	p := rpc.NewPeers(d, func(n uint64) (string, bool) { return ln.Addr().String(), n == 1 })
 	t.Cleanup(func() { p.Close(); s.Close() })
 	return s, p, d
 }
@@ -46,7 +47,7 @@ func register(s *rpc.Server) {
 		}
 		return n * 2, nil
 	})
-	s.RegisterAction("who", func(ctx context.Context, b []byte) ([]byte, error) { return fmt.Append(nil, rpc.Caller(ctx)), nil })
+	s.RegisterAction("who", func(ctx context.Context, b []byte) ([]byte, error) { return fmt.Append(nil, rpc.Caller(ctx).Node), nil })
 	s.RegisterAction("wait", func(ctx context.Context, b []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() })
 	s.RegisterGet("count", func(ctx context.Context, ticket []byte, send func([]byte) error) error {
 		for i := 0; i < int(ticket[0]); i++ {
@@ -149,7 +150,7 @@ func TestCalls(t *testing.T) {
 					c.Close()
 				}
 			}()
-			c, err := d.DialRaft(ctx, s.Addr().String())
+			c, err := d.DialRaft(ctx, 1, s.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,6 +222,87 @@ func TestNoise(t *testing.T) {
 		c.Close()
 	}
 	if _, err := p.Action(context.Background(), 1, "who", nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHandshake has two nodes meet as everything they may be to each other.
+func TestHandshake(t *testing.T) {
+	a, b := catalog.ClusterID{1}, catalog.ClusterID{2}
+	for _, c := range []struct {
+		name           string
+		server, dialer rpc.Identity
+		to             uint64
+		refused        bool
+		open, closed   bool // the calls that succeed: for guests, for members
+	}{
+		{"members", rpc.Identity{Cluster: a, Node: 1}, rpc.Identity{Cluster: a, Node: 2}, 1, false, true, true},
+		{"another node's address", rpc.Identity{Cluster: a, Node: 3}, rpc.Identity{Cluster: a, Node: 2}, 1, true, false, false},
+		{"two clusters", rpc.Identity{Cluster: a, Node: 1}, rpc.Identity{Cluster: b, Node: 2}, 1, true, false, false},
+		{"a guest", rpc.Identity{Cluster: a, Node: 1}, rpc.Identity{Node: 2}, 1, false, true, false},
+		{"at a guest's", rpc.Identity{Node: 1}, rpc.Identity{Cluster: a, Node: 2}, 1, false, true, false},
+		{"two guests", rpc.Identity{Node: 1}, rpc.Identity{Node: 2}, 1, false, true, false},
+	} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var logs [2]bytes.Buffer
+		var logger [2]*slog.Logger
+		for i := range logs {
+			logger[i] = slog.New(slog.NewTextHandler(&logs[i], nil))
+		}
+		s := rpc.Listen(ln, nil, func() rpc.Identity { return c.server }, logger[0])
+		register(s)
+		s.Guests("who")
+		s.Serve()
+		d := &rpc.Dialer{Self: func() rpc.Identity { return c.dialer }, Log: logger[1]}
+		p := rpc.NewPeers(d, func(uint64) (string, bool) { return ln.Addr().String(), true })
+		for range 3 {
+			who, err := p.Action(context.Background(), c.to, "who", nil)
+			if (err == nil) != c.open {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if c.open && string(who) != fmt.Sprint(c.dialer.Node) {
+				t.Errorf("%s: the caller is %s", c.name, who)
+			}
+			if _, err := rpc.Call[int](context.Background(), p, c.to, "double", 1); (err == nil) != c.closed {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			raw, err := d.DialRaft(context.Background(), c.to, ln.Addr().String())
+			if err == nil {
+				raw.Close()
+			}
+			if (err == nil) != c.closed || err != nil && !pgerr.Is(err, pgerr.ConnectionRejected) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		p.Close()
+		s.Close()
+		if c.refused { // said on both sides, once each
+			for i := range logs {
+				if n := bytes.Count(logs[i].Bytes(), []byte("refused")); n != 1 {
+					t.Errorf("%s: %d lines in log %d", c.name, n, i)
+				}
+			}
+		}
+	}
+}
+
+// TestHandshakeGarbage says what no node says.
+func TestHandshakeGarbage(t *testing.T) {
+	s, p, _ := pair(t, nil, register)
+	for _, b := range [][]byte{{'X'}, {'G'}, {'G', 255, 255, 255, 255}, {'R', 3, 0, 0, 0, 1, 2, 3}, {'R', 4, 0, 0, 0, 200, 200, 200, 200}, bytes.Repeat([]byte{'G', 16}, 4000)} {
+		c, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write(b)
+		c.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, c)
+		c.Close()
+	}
+	if n, err := rpc.Call[int](context.Background(), p, 1, "double", 4); n != 8 || err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -46,12 +44,14 @@ type Server struct {
 	actions map[string]ActionFunc
 	gets    map[string]GetFunc
 	puts    map[string]PutFunc
+	guests  map[string]bool // actions for those of no cluster
 }
 
-// Listen makes the server on a listener, which it takes over. Handlers are
-// registered, then Serve starts.
-func Listen(ln net.Listener, conf *tls.Config, log *slog.Logger) *Server {
-	s := &Server{mux: newMux(ln, conf), log: log, actions: map[string]ActionFunc{}, gets: map[string]GetFunc{}, puts: map[string]PutFunc{}}
+// Listen makes the server of a node on a listener, which it takes over. Handlers
+// are registered, then Serve starts.
+func Listen(ln net.Listener, conf *tls.Config, self Self, log *slog.Logger) *Server {
+	s := &Server{mux: newMux(ln, conf, self, log), log: log, actions: map[string]ActionFunc{}, gets: map[string]GetFunc{}, puts: map[string]PutFunc{},
+		guests: map[string]bool{}}
 	s.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
 		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20),
@@ -72,6 +72,16 @@ func (s *Server) RaftListener() net.Listener { return s.mux.raft }
 func (s *Server) RegisterAction(name string, f ActionFunc) {
 	s.mu.Lock()
 	s.actions[name] = f
+	s.mu.Unlock()
+}
+
+// Guests names the actions that nodes of no cluster may call. Where this node
+// itself has none yet, all are its guests.
+func (s *Server) Guests(names ...string) {
+	s.mu.Lock()
+	for _, n := range names {
+		s.guests[n] = true
+	}
 	s.mu.Unlock()
 }
 
@@ -108,9 +118,12 @@ func (s *Server) Close() error {
 	return nil
 }
 
-func find[F any](s *Server, m map[string]F, name string) (f F, err error) {
+func find[F any](s *Server, ctx context.Context, m map[string]F, name string) (f F, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if a, ok := callerOf(ctx); !ok || s.mux.self().guest(a.peer) && !s.guests[name] {
+		return f, status.Errorf(codes.PermissionDenied, "%q is for members", name)
+	}
 	f, ok := m[name]
 	if !ok {
 		return f, status.Errorf(codes.Unimplemented, "no handler %q", name)
@@ -131,7 +144,7 @@ func (s *Server) guard(name string, handle func() error) (err error) {
 
 // DoAction implements Flight.
 func (s *Server) DoAction(a *flight.Action, stream flight.FlightService_DoActionServer) error {
-	f, err := find(s, s.actions, a.Type)
+	f, err := find(s, stream.Context(), s.actions, a.Type)
 	if err != nil {
 		return err
 	}
@@ -152,7 +165,7 @@ func (s *Server) DoAction(a *flight.Action, stream flight.FlightService_DoAction
 // what the handler gets.
 func (s *Server) DoGet(t *flight.Ticket, stream flight.FlightService_DoGetServer) error {
 	name, ticket := cutName(t.Ticket)
-	f, err := find(s, s.gets, name)
+	f, err := find(s, stream.Context(), s.gets, name)
 	if err != nil {
 		return err
 	}
@@ -172,7 +185,7 @@ func (s *Server) DoPut(stream flight.FlightService_DoPutServer) error {
 		return err
 	}
 	name, header := cutName(first.FlightDescriptor.GetCmd())
-	f, err := find(s, s.puts, name)
+	f, err := find(s, stream.Context(), s.puts, name)
 	if err != nil {
 		return err
 	}
@@ -209,17 +222,4 @@ func cutName(b []byte) (string, []byte) {
 		}
 	}
 	return string(b), nil
-}
-
-const nodeKey = "tributary-node"
-
-// Caller is the id of the node that makes a call, 0 if it did not say.
-func Caller(ctx context.Context) uint64 {
-	if md, ok := metadata.FromIncomingContext(ctx); ok {
-		if v := md.Get(nodeKey); len(v) == 1 {
-			id, _ := strconv.ParseUint(v[0], 10, 64)
-			return id
-		}
-	}
-	return 0
 }

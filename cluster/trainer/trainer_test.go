@@ -22,6 +22,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -56,9 +57,9 @@ func start(t *testing.T, n int, limit int64) *cluster {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nd := &node{id: uint64(i + 1), srv: rpc.Listen(ln, nil, log), pool: mem.NewPool(fmt.Sprint("node", i+1), limit)}
+		nd := &node{id: uint64(i + 1), srv: rpc.Listen(ln, nil, rpc.Fixed(catalog.ClusterID{1}, uint64(i+1)), log), pool: mem.NewPool(fmt.Sprint("node", i+1), limit)}
 		addr[nd.id] = ln.Addr().String()
-		nd.peers = rpc.NewPeers(nd.id, &rpc.Dialer{}, func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok })
+		nd.peers = rpc.NewPeers(&rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{1}, nd.id)}, func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok })
 		c.nodes = append(c.nodes, nd)
 	}
 	for _, nd := range c.nodes {

@@ -127,8 +127,8 @@ func newCluster(t testing.TB, n int, memory int64, sources sourcesOf, parts func
 	for i := range n {
 		id := uint64(i + 1)
 		d := &node{id: id, dir: t.TempDir(), pool: mem.NewPool(fmt.Sprintf("n%d", id), memory)}
-		d.srv = rpc.Listen(lns[i], nil, slog.New(slog.DiscardHandler))
-		d.peers = rpc.NewPeers(id, &rpc.Dialer{}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
+		d.srv = rpc.Listen(lns[i], nil, rpc.Fixed(catalog.ClusterID{1}, id), slog.New(slog.DiscardHandler))
+		d.peers = rpc.NewPeers(&rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
 		var err error
 		if d.store, err = store.Open(store.Options{Dir: filepath.Join(d.dir, "segments"), Node: id, Remote: fetcher{c, d}}); err != nil {
 			t.Fatal(err)

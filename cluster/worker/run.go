@@ -44,7 +44,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	if err != nil {
 		return err
 	}
-	r := &run{m: m, gateway: rpc.Caller(ctx), self: w.cfg.Self, goes: make(chan struct{}), stop: make(chan struct{}), segments: map[int]*catalog.Segment{}}
+	r := &run{m: m, gateway: rpc.Caller(ctx).Node, self: w.cfg.Self, goes: make(chan struct{}), stop: make(chan struct{}), segments: map[int]*catalog.Segment{}}
 	tell := teller(send)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

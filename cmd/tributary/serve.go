@@ -77,6 +77,8 @@ func serve(ctx context.Context, args []string) error {
 	case <-ctx.Done():
 	case err = <-s.failed:
 	case err = <-s.node.Failed():
+	case <-s.node.Gone():
+		o.Log.Info("the node was removed from its cluster and stops", "node", s.node.Name())
 	}
 	if cerr := s.close(10 * time.Second); err == nil {
 		err = cerr

@@ -75,6 +75,7 @@ const (
 	ownSettings
 	ownComments
 	ownUnique
+	ownRemoved
 )
 
 // own copies a map of the base before its first change.

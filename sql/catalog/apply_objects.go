@@ -309,12 +309,31 @@ func (c *DropJob) apply(e *edit) error {
 }
 
 func (c *PutNode) apply(e *edit) error {
+	if e.s.removed[c.Node.ID] {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "node %q was removed from the cluster", c.Node.Name).
+			WithHint("Start it with an empty directory and --join.")
+	}
+	for _, o := range e.s.nodes {
+		if o.ID != c.Node.ID && o.Name == c.Node.Name {
+			return pgerr.New(pgerr.DuplicateObject, "node %q already exists", c.Node.Name).
+				WithHint("Start the node with another --node name, or decommission the old one.")
+		}
+	}
 	own(e, ownNodes, &e.s.nodes)[c.Node.ID] = c.Node
+	return nil
+}
+
+func (c *SetCluster) apply(e *edit) error {
+	if e.s.cluster != c.Was {
+		return conflict("update")
+	}
+	e.s.cluster = c.ID
 	return nil
 }
 
 func (c *DropNode) apply(e *edit) error {
 	delete(own(e, ownNodes, &e.s.nodes), c.ID)
+	own(e, ownRemoved, &e.s.removed)[c.ID] = true
 	for _, table := range slices.Sorted(maps.Keys(e.s.manifests)) {
 		e.forgetNode(table, c.ID)
 	}

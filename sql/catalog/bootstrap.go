@@ -18,6 +18,7 @@ func New() *State {
 		modelName: map[QName]types.OID{},
 		jobs:      map[types.OID]*Job{},
 		nodes:     map[uint64]*Node{},
+		removed:   map[uint64]bool{},
 		manifests: map[types.OID]*Manifest{},
 		sequences: map[types.OID]SeqValue{},
 		settings:  map[string]string{},

@@ -100,10 +100,15 @@ type (
 	// DropJob forgets a job.
 	DropJob struct{ OID types.OID }
 
-	// PutNode makes or replaces a member.
+	// PutNode makes or replaces a member. It fails if another has its name
+	// (42710), or if it was removed before (55000).
 	PutNode struct{ Node *Node }
-	// DropNode removes a member. Its replicas are taken off all segments.
+	// DropNode removes a member, for good: its id is remembered. Its replicas are
+	// taken off all segments.
 	DropNode struct{ ID uint64 }
+	// SetCluster gives the cluster its id, in the place of Was (40001 if it has
+	// another).
+	SetCluster struct{ ID, Was ClusterID }
 
 	// PutSetting sets a cluster setting, or with Unset removes it.
 	PutSetting struct {

@@ -16,7 +16,7 @@ var kinds = []Change{
 	&PutSchema{}, &DropSchema{}, &PutRelation{}, &DropRelation{}, &PutRole{}, &DropRole{}, &PutEnum{}, &DropEnum{},
 	&PutModel{}, &DropModel{}, &PutJob{}, &JobProgress{}, &CancelJob{}, &DropJob{}, &PutNode{}, &DropNode{},
 	&PutSetting{}, &PutComment{}, &SetSequence{}, &AdvanceSequence{}, &AllocOIDs{}, &AppendSegments{}, &ReplaceSegments{},
-	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{}, &TakeJob{}, &EndJob{},
+	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{}, &TakeJob{}, &EndJob{}, &SetCluster{},
 }
 
 func init() {
@@ -69,6 +69,8 @@ type image struct {
 	Settings  map[string]string
 	Comments  []imageComment
 	Unique    []imageKeys
+	Cluster   ClusterID
+	Removed   []uint64
 }
 
 type imageSeq struct {
@@ -101,7 +103,7 @@ const stateFormat = 1
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed))}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -157,6 +159,10 @@ func UnmarshalState(b []byte) (*State, error) {
 	}
 	for _, x := range im.Nodes {
 		s.nodes[x.ID] = x
+	}
+	s.cluster = im.Cluster
+	for _, id := range im.Removed {
+		s.removed[id] = true
 	}
 	for _, x := range im.Manifests {
 		x.tails = make([]*tail, len(x.Partitions))

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/hex"
 	"maps"
 	"time"
 
@@ -145,6 +146,16 @@ func (j *Job) At(s *State) *State {
 	}
 	return &n
 }
+
+// ClusterID tells clusters apart: random, made with the cluster. A recovery from
+// the loss of a majority makes a new one.
+type ClusterID [16]byte
+
+// IsZero tells whether there is none yet.
+func (id ClusterID) IsZero() bool { return id == ClusterID{} }
+
+// String gives it as 32 hexadecimal digits.
+func (id ClusterID) String() string { return hex.EncodeToString(id[:]) }
 
 // Node is a member of the cluster.
 type Node struct {

@@ -22,6 +22,8 @@ type State struct {
 	modelName map[QName]types.OID
 	jobs      map[types.OID]*Job
 	nodes     map[uint64]*Node
+	cluster   ClusterID
+	removed   map[uint64]bool // nodes that were members
 	manifests map[types.OID]*Manifest
 	sequences map[types.OID]SeqValue
 	settings  map[string]string
@@ -137,6 +139,13 @@ func (s *State) Jobs() []*Job { return sorted(s.jobs) }
 
 // Node finds a member; nil if there is none.
 func (s *State) Node(id uint64) *Node { return s.nodes[id] }
+
+// Cluster is the cluster's id; zero until its first leader has said it.
+func (s *State) Cluster() ClusterID { return s.cluster }
+
+// Removed tells whether a node was a member and was taken out: it does not come
+// back under the same id.
+func (s *State) Removed(id uint64) bool { return s.removed[id] }
 
 // Nodes lists the members, by id.
 func (s *State) Nodes() []*Node { return sorted(s.nodes) }

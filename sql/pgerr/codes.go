@@ -14,6 +14,7 @@ const (
 	SQLStatementNotYetComplete                Code = "03000"
 	ConnectionException                       Code = "08000"
 	ConnectionDoesNotExist                    Code = "08003"
+	ConnectionRejected                        Code = "08004"
 	ConnectionFailure                         Code = "08006"
 	ProtocolViolation                         Code = "08P01"
 	FeatureNotSupported                       Code = "0A000"

@@ -1,0 +1,110 @@
+package raftnode
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// identityFile says who the node of a directory is. It is small, synced, and
+// replaced whole.
+const identityFile = "identity"
+
+// identityFormat is the version of the directory's format.
+const identityFormat = 1
+
+// standing is how far a node has come with its cluster.
+type standing string
+
+const (
+	founding standing = "founding" // makes a cluster of its own, which has not begun
+	joining  standing = "joining"  // asks for admission; it has no cluster
+	member   standing = "member"
+	removed  standing = "removed" // was a member
+)
+
+type identity struct {
+	Node     uint64
+	Cluster  catalog.ClusterID
+	Standing standing
+}
+
+func newIdentity() identity {
+	var raw [8]byte
+	rand.Read(raw[:])
+	return identity{Node: binary.LittleEndian.Uint64(raw[:])>>1 | 1, Standing: founding} // fits an int8 column, never 0
+}
+
+func newClusterID() (c catalog.ClusterID) {
+	rand.Read(c[:])
+	return c
+}
+
+func (i identity) String() string {
+	return fmt.Sprintf("tributary %d\nnode %x\ncluster %s\nstanding %s\n", identityFormat, i.Node, i.Cluster, i.Standing)
+}
+
+// readIdentity reads a file of write's; the error of one that is not there is
+// fs.ErrNotExist.
+func readIdentity(path string) (identity, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return identity{}, err
+	}
+	bad := pgerr.New(pgerr.DataCorrupted, "file %q does not hold a node's identity", path).WithHint("Put it back from a copy of the directory.")
+	words := map[string]string{}
+	for _, line := range bytes.Split(bytes.TrimSpace(b), []byte("\n")) {
+		name, value, ok := bytes.Cut(line, []byte(" "))
+		if !ok || len(words) > 8 {
+			return identity{}, bad
+		}
+		words[string(name)] = string(value)
+	}
+	if v, err := strconv.Atoi(words["tributary"]); err != nil {
+		return identity{}, bad
+	} else if v != identityFormat {
+		return identity{}, pgerr.Unsupported("data directory of format %d: this version reads format %d", v, identityFormat)
+	}
+	i := identity{Standing: standing(words["standing"])}
+	i.Node, err = strconv.ParseUint(words["node"], 16, 64)
+	c, cerr := hex.DecodeString(words["cluster"])
+	known := i.Standing == founding || i.Standing == joining || i.Standing == member || i.Standing == removed
+	if err != nil || cerr != nil || i.Node == 0 || len(c) != len(i.Cluster) || !known {
+		return identity{}, bad
+	}
+	copy(i.Cluster[:], c)
+	if i.Standing != joining && i.Cluster.IsZero() {
+		return identity{}, bad
+	}
+	return i, nil
+}
+
+// write replaces the file: after a crash it is the old one or the new one.
+func (i identity) write(path string) error {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(i.String())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,247 @@
+package raftnode_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// TestDirectory takes parts of a member's directory away: it is refused, with
+// what to do, and never begins anew.
+func TestDirectory(t *testing.T) {
+	data := t.TempDir()
+	c := newCluster(t, 0)
+	m := c.start(data, "", "n0")
+	c.ready(m)
+	m.stop(t)
+	open := func(join bool) error {
+		d, err := raftnode.OpenDir(data, join, "segments")
+		if err == nil {
+			d.Close()
+		}
+		return err
+	}
+	segments, file := filepath.Join(data, "segments"), filepath.Join(data, "identity")
+	if err := os.Mkdir(segments, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(false); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aside := filepath.Join(t.TempDir(), "aside")
+	for _, part := range []string{"raft", "raft/log.db", "segments", "identity"} {
+		p := filepath.Join(data, part)
+		if err := os.Rename(p, aside); err != nil {
+			t.Fatal(err)
+		}
+		for _, join := range []bool{false, true} {
+			err := open(join)
+			if !pgerr.Is(err, pgerr.DataCorrupted) || pgerr.From(err).Hint == "" {
+				t.Errorf("without %s (join %v): %v", part, join, err)
+			}
+		}
+		if err := os.Rename(aside, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"", "x", "tributary 1\nnode 0\n", strings.Replace(string(whole), "member", "king", 1), strings.Replace(string(whole), "cluster ", "cluster 00", 1)} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := open(false); !pgerr.Is(err, pgerr.DataCorrupted) {
+			t.Errorf("identity %q: %v", text, err)
+		}
+	}
+	// Another node's log.
+	other := regexp.MustCompile("node .*").ReplaceAllString(string(whole), "node 1234")
+	if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := raftnode.OpenDir(data, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := rpc.Listen(ln, nil, d.Identity, nil)
+	defer srv.Close()
+	_, err = raftnode.Start(raftnode.Options{Dir: d, Self: catalog.Node{Name: "n0", Addr: ln.Addr().String()}, Server: srv, Dialer: &rpc.Dialer{Self: d.Identity}})
+	if !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Fatal(err)
+	}
+}
+
+// TestNoTakeover starts an empty directory without a word of whom to join in the
+// place of a member: it is a cluster of its own, and the others stay theirs.
+func TestNoTakeover(t *testing.T) {
+	c := newCluster(t, 3)
+	c.must(0, set("a", "1"))
+	lost := c.m[0]
+	c.kill(0)
+	members := c.m
+	c.m = nil
+	alien := c.start(t.TempDir(), lost.addr, "n0")
+	c.m = members
+	c.m[0] = alien
+	c.ready(alien)
+	for i := 1; i < 3; i++ {
+		c.must(i, set("b", "2"))
+		if c.reads(i, "a") != "1" || len(c.m[i].Current().Nodes()) != 3 {
+			t.Fatal("the members have lost something")
+		}
+		if _, err := c.m[i].Peers().Action(context.Background(), lost.ID(), "raft.ping", nil); !strings.Contains(err.Error(), "not node") {
+			t.Fatal("the reason does not arrive", err)
+		}
+		if _, err := c.m[i].Peers().ActionAt(context.Background(), 0, lost.addr, "raft.ping", nil); !strings.Contains(err.Error(), "belongs to cluster") {
+			t.Fatal("the reason does not arrive", err)
+		}
+	}
+	if n := alien.Current().Nodes(); len(n) != 1 || alien.Current().Cluster() == c.m[1].Current().Cluster() {
+		t.Fatal("the new cluster has members of the old", n)
+	}
+	if _, ok := alien.Current().Setting("a"); ok {
+		t.Fatal("how?")
+	}
+	eventually(t, "death is seen", func() bool { alive, _ := c.m[1].Liveness(lost.ID()); return !alive })
+}
+
+// TestBadJoiners asks a cluster of one for admission in every wrong way. It
+// never depends on who does not answer.
+func TestBadJoiners(t *testing.T) {
+	c := newCluster(t, 1)
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for _, bad := range []struct {
+		addr string
+		code pgerr.Code
+	}{
+		{"0.0.0.0:7400", pgerr.InvalidParameterValue},
+		{"127.0.0.1:0", pgerr.InvalidParameterValue},
+		{nobody.Addr().String(), pgerr.CannotConnectNow},
+		{silent.Addr().String(), pgerr.CannotConnectNow},
+		{c.m[0].addr, pgerr.CannotConnectNow}, // another node's
+	} {
+		d := &rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{}, 4711)}
+		p := rpc.NewPeers(d, nil)
+		body, err := rpc.Encode(struct{ Node catalog.Node }{catalog.Node{ID: 4711, Name: "bad", Addr: bad.addr}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.ActionAt(ctx, 0, c.m[0].addr, "raft.join", body)
+		if !pgerr.Is(err, bad.code) || pgerr.From(err).Hint == "" {
+			t.Errorf("%s: %v", bad.addr, err)
+		}
+		// A guest makes no other calls.
+		if _, err := p.ActionAt(ctx, 0, c.m[0].addr, "raft.ping", nil); !pgerr.Is(err, pgerr.ConnectionRejected) {
+			t.Errorf("a guest pings: %v", err)
+		}
+		p.Close()
+		if n := len(c.m[0].Current().Nodes()); n != 1 {
+			t.Fatal("it was admitted", n)
+		}
+		c.must(0, set("a", bad.addr))
+	}
+	// One that is admitted and dies, as often as one likes.
+	for _, name := range []string{"x", "y"} {
+		m := c.start(t.TempDir(), "", name)
+		c.ready(m)
+		m.stop(t)
+		c.must(0, set("a", name))
+	}
+	// One whose name is taken is told, and ends.
+	dup := c.start(t.TempDir(), "", "x")
+	defer dup.stop(t)
+	if err := dup.WaitReady(ctx); !pgerr.Is(err, pgerr.DuplicateObject) {
+		t.Fatal(err)
+	}
+}
+
+// TestRemovedNodeIsTold removes a live member: it learns of it, and does not come
+// back from its directory.
+func TestRemovedNodeIsTold(t *testing.T) {
+	c := newCluster(t, 3)
+	lead := c.leader(0, 1, 2)
+	gone, rest := (lead+1)%3, (lead+2)%3
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := c.m[rest].Remove(ctx, c.m[gone].ID()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.m[gone].Gone():
+	case <-ctx.Done():
+		t.Fatal("it was not told")
+	}
+	c.kill(gone)
+	if _, err := raftnode.OpenDir(c.m[gone].data, true); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
+		t.Fatal(err)
+	}
+	c.must(lead, set("a", "1"))
+	// Its name is free.
+	c.m[gone] = c.start(t.TempDir(), "", []string{"n0", "n1", "n2"}[gone])
+	c.ready(c.m[gone])
+	if c.reads(gone, "a") != "1" {
+		t.Fatal("not caught up")
+	}
+}
+
+// TestDeadVoterIsReplaced loses two of four nodes, one long after the other.
+func TestDeadVoterIsReplaced(t *testing.T) {
+	c := newCluster(t, 4)
+	first := c.leader(0, 1, 2)
+	c.kill(first)
+	var rest []int
+	for i := range 4 {
+		if i != first {
+			rest = append(rest, i)
+		}
+	}
+	c.must(rest[0], set("a", "1"))
+	eventually(t, "the fourth votes in its stead", func() bool {
+		for _, i := range rest {
+			if v := c.m[i].Voters(); len(v) != 3 || slices.Contains(v, c.m[first].ID()) {
+				return false
+			}
+		}
+		return true
+	})
+	second := c.leader(rest...)
+	c.kill(second)
+	for _, i := range rest {
+		if i != second {
+			c.must(i, set("b", "2"))
+			if c.reads(i, "a") != "1" {
+				t.Fatal("lost")
+			}
+		}
+	}
+	c.m[first], c.m[second] = nil, nil
+}

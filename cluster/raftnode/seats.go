@@ -1,0 +1,180 @@
+package raftnode
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// lag is how many entries a member may be behind to count as caught up.
+const lag = 1024
+
+// reseat asks the leader's loop to look again.
+func (n *Node) reseat() {
+	select {
+	case n.kick <- struct{}{}:
+	default:
+	}
+}
+
+// seat brings raft's configuration to what the catalog's members call for: a
+// duty of the leader.
+func (n *Node) seat(ctx context.Context) {
+	tick := time.NewTicker(n.o.Ping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-n.kick:
+		}
+		for n.seatOnce(ctx) {
+		}
+	}
+}
+
+// seatOnce makes one change; it tells whether there was one to make.
+func (n *Node) seatOnce(ctx context.Context) bool {
+	conf, index, err := n.seats(ctx)
+	if err != nil {
+		return false
+	}
+	next := func() step { return nextStep(n.o.Self.ID, conf, n.standees(), n.voters(), n.o.ReplaceAfter) }
+	s := next()
+	if s.Kind == stepPromote {
+		// What is known of learners may be a few seconds old: they must answer now.
+		n.askLearners(ctx, conf)
+		s = next()
+	}
+	var f raft.Future
+	switch id, addr := serverID(s.ID), raft.ServerAddress(s.Addr); s.Kind {
+	case stepNone:
+		return false
+	case stepAdd:
+		f = n.raft.AddNonvoter(id, addr, index, 5*time.Second)
+	case stepPromote:
+		f = n.raft.AddVoter(id, addr, index, 5*time.Second)
+	case stepDemote:
+		f = n.raft.DemoteVoter(id, index, 5*time.Second)
+	case stepRemove:
+		f = n.raft.RemoveServer(id, index, 5*time.Second)
+	}
+	if err := n.await(ctx, f); err != nil {
+		if ctx.Err() == nil {
+			n.o.Log.Warn("could not change who takes part in the log", "node", s.ID, "change", s.Kind.String(), "err", err)
+		}
+		return false
+	}
+	n.o.Log.Info("who takes part in the log has changed", "node", s.ID, "change", s.Kind.String())
+	return true
+}
+
+// askLearners pings the members without a vote. One that does not answer has not
+// caught up.
+func (n *Node) askLearners(ctx context.Context, conf []seat) {
+	var wg sync.WaitGroup
+	for _, s := range conf {
+		if alive, _ := n.Liveness(s.ID); !s.Voter && alive && ctx.Err() == nil {
+			wg.Go(func() {
+				if !n.ask(s.ID) {
+					n.live.forget(s.ID)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// seats is raft's configuration as this node knows it, and its index.
+func (n *Node) seats(ctx context.Context) ([]seat, uint64, error) {
+	f := n.raft.GetConfiguration()
+	if err := n.await(ctx, f); err != nil {
+		return nil, 0, pgerr.Wrap(pgerr.InternalError, err, "could not read the cluster's configuration")
+	}
+	var out []seat
+	for _, s := range f.Configuration().Servers {
+		out = append(out, seat{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == raft.Voter})
+	}
+	return out, f.Index(), nil
+}
+
+// Voters are the members that vote, as far as this node knows.
+func (n *Node) Voters() (ids []uint64) {
+	conf, _, err := n.seats(n.ctx)
+	for _, s := range conf {
+		if err == nil && s.Voter {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// standees are the members as this node sees them.
+func (n *Node) standees() []standee {
+	var out []standee
+	now, last := time.Now(), n.raft.AppliedIndex()
+	for _, m := range n.fsm.Current().Nodes() {
+		s := standee{ID: m.ID, Addr: m.Addr, Draining: m.Draining}
+		alive, since := n.Liveness(m.ID)
+		if s.Alive = alive; !alive {
+			s.DeadFor = now.Sub(since)
+		}
+		at := n.live.applied(m.ID)
+		s.CaughtUp = at > 0 && at+lag >= last
+		out = append(out, s)
+	}
+	return out
+}
+
+// voters is how many members are to vote, where the user says.
+func (n *Node) voters() int { return 0 }
+
+// found gives the cluster its id in the catalog: a duty of the leader.
+func (n *Node) found(ctx context.Context) {
+	id := n.o.Dir.Identity().Cluster
+	if n.fsm.Current().Cluster().IsZero() && !id.IsZero() {
+		if _, err := n.Propose(ctx, []catalog.Change{&catalog.SetCluster{ID: id}}); err != nil && ctx.Err() == nil {
+			n.o.Log.Warn("could not write down the cluster's id", "err", err)
+		}
+	}
+}
+
+// ownCluster refuses a catalog of another cluster's: the log was put here from
+// elsewhere.
+func (n *Node) ownCluster() error {
+	has, is := n.fsm.Current().Cluster(), n.o.Dir.Identity().Cluster
+	if has.IsZero() || has == is {
+		return nil
+	}
+	return pgerr.New(pgerr.DataCorrupted, "data directory %q belongs to cluster %s, its log to cluster %s", n.o.Dir.Path, is, has).
+		WithHint("Put the directory's own parts back together, or start with an empty one and --join.")
+}
+
+// seated waits until as many members vote as should: then the loss of one is no
+// loss of the cluster. Members may be down, so it does not wait for ever.
+func (n *Node) seated(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	for {
+		conf, _, err := n.seats(ctx)
+		if err != nil || settled(conf, len(n.fsm.Current().Nodes()), n.voters()) {
+			return
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// String names a step in the log.
+func (k stepKind) String() string {
+	return [...]string{"none", "takes part", "votes", "votes no more", "takes part no more"}[k]
+}

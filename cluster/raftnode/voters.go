@@ -1,0 +1,167 @@
+package raftnode
+
+import "time"
+
+// maxVoters is how many members vote, where nothing else is asked for. More make
+// every commit slower and the cluster no safer in practice.
+const maxVoters = 5
+
+// seat is a node in raft's configuration.
+type seat struct {
+	ID    uint64
+	Addr  string
+	Voter bool
+}
+
+// standee is a member of the catalog as the leader sees it.
+type standee struct {
+	ID       uint64
+	Addr     string
+	Zone     string
+	Alive    bool
+	DeadFor  time.Duration // while not Alive
+	CaughtUp bool          // its log is close to the leader's
+	Draining bool
+}
+
+type stepKind uint8
+
+const (
+	stepNone stepKind = iota
+	stepAdd           // as a learner; or under another address, its vote kept
+	stepPromote
+	stepDemote
+	stepRemove
+)
+
+// step is a change of raft's configuration.
+type step struct {
+	Kind stepKind
+	ID   uint64
+	Addr string
+}
+
+// wantVoters is how many of so many members vote: an odd number, since one more
+// would have to agree and no more could be lost; ask, if not 0, overrides that.
+func wantVoters(members, ask int) int {
+	if ask > 0 {
+		return min(ask, members)
+	}
+	return max(odd(min(members, maxVoters)), 1)
+}
+
+// odd is the greatest odd number up to n, -1 for 0.
+func odd(n int) int { return (n - 1) | 1 }
+
+// nextStep gives the next change on the way from raft's configuration to what
+// the catalog's members call for, as the leader self, who is alive, makes it. A member enters as a
+// learner, which no commit waits for, and votes when it has caught up, and when
+// with it an odd number vote: a second one alone would stop all when it dies. A
+// voter that has been dead for so long, or is to leave, gives its place to a live
+// member; the new one votes before the old one stops. Each step leaves a
+// majority of live voters, or is not made.
+func nextStep(self uint64, conf []seat, members []standee, ask int, replaceAfter time.Duration) step {
+	byID := map[uint64]standee{}
+	for _, m := range members {
+		byID[m.ID] = m
+	}
+	if _, ok := byID[self]; !ok {
+		return step{} // the founder has not entered itself yet
+	}
+	seated := map[uint64]bool{}
+	for _, s := range conf {
+		seated[s.ID] = true
+		if m, ok := byID[s.ID]; !ok {
+			return step{Kind: stepRemove, ID: s.ID}
+		} else if m.Addr != s.Addr {
+			return step{Kind: stepAdd, ID: s.ID, Addr: m.Addr}
+		}
+	}
+	for _, m := range members {
+		if !seated[m.ID] {
+			return step{Kind: stepAdd, ID: m.ID, Addr: m.Addr}
+		}
+	}
+	var voters, good, live, ready int
+	zones := map[string]int{}
+	for _, s := range conf {
+		m := byID[s.ID]
+		switch {
+		case s.Voter:
+			voters++
+			zones[m.Zone]++
+			if m.Alive {
+				live++
+			}
+			if m.stays(replaceAfter) {
+				good++
+			}
+		case m.ready():
+			ready++
+		}
+	}
+	want := wantVoters(len(members), ask)
+	reach := min(want, good+ready) // and not beyond the next odd number below
+	if ask == 0 {
+		reach = odd(reach)
+	}
+	spare := voters > want || ask == 0 && voters%2 == 0 && good >= reach
+	var best, worst *standee
+	for _, s := range conf {
+		m := byID[s.ID]
+		switch {
+		case !s.Voter && m.ready():
+			if best == nil || zones[m.Zone] < zones[best.Zone] || zones[m.Zone] == zones[best.Zone] && m.ID < best.ID {
+				best = &m
+			}
+		case s.Voter && m.ID != self && (good > reach || !m.stays(replaceAfter)):
+			if worst == nil || m.worse(*worst, replaceAfter) {
+				worst = &m
+			}
+		}
+	}
+	if good < reach && best != nil && live+1 > (voters+1)/2 {
+		return step{Kind: stepPromote, ID: best.ID, Addr: best.Addr}
+	}
+	if spare && worst != nil {
+		if worst.Alive {
+			live--
+		}
+		if live > (voters-1)/2 {
+			return step{Kind: stepDemote, ID: worst.ID}
+		}
+	}
+	return step{}
+}
+
+// ready tells whether a learner may vote.
+func (m standee) ready() bool { return m.Alive && m.CaughtUp && !m.Draining }
+
+// stays tells whether a voter keeps its vote.
+func (m standee) stays(replaceAfter time.Duration) bool {
+	return !m.Draining && (m.Alive || m.DeadFor < replaceAfter)
+}
+
+// worse orders voters by who is let go first.
+func (m standee) worse(o standee, replaceAfter time.Duration) bool {
+	for _, f := range []func(standee) bool{
+		func(s standee) bool { return s.Alive },
+		func(s standee) bool { return s.stays(replaceAfter) },
+	} {
+		if f(m) != f(o) {
+			return !f(m)
+		}
+	}
+	return m.ID > o.ID
+}
+
+// settled tells whether as many vote as should.
+func settled(conf []seat, members, ask int) bool {
+	voters := 0
+	for _, s := range conf {
+		if s.Voter {
+			voters++
+		}
+	}
+	return voters >= wantVoters(members, ask)
+}

@@ -1,0 +1,210 @@
+package rpc
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/peer"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Identity is who a node is. A node without a cluster waits for admission to
+// one: it is a guest where it connects, and who connects to it is its guest.
+type Identity struct {
+	Cluster catalog.ClusterID
+	Node    uint64
+}
+
+// Self tells a node's identity, which changes once: with its admission.
+type Self func() Identity
+
+// Fixed is the Self of a node that stays what it is.
+func Fixed(cluster catalog.ClusterID, node uint64) Self {
+	return func() Identity { return Identity{cluster, node} }
+}
+
+// protocol is the version of what follows a handshake.
+const protocol = 1
+
+// maxHandshake bounds each half of a handshake, in bytes.
+const maxHandshake = 4096
+
+// hello is what the dialer says after the first byte. Fields of hello and
+// welcome are added at the end only.
+type hello struct {
+	Protocol uint32
+	Self     Identity
+	To       uint64 // the node it means to reach; 0: whoever is there
+}
+
+// welcome is the answer; the connection ends with a refusal.
+type welcome struct {
+	Self    Identity
+	Refusal *wireError
+}
+
+// guest tells whether another node may only make the calls that are for guests.
+func (me Identity) guest(other Identity) bool {
+	return me.Cluster.IsZero() || other.Cluster != me.Cluster
+}
+
+// admits decides on a connection: nil, or why not.
+func (me Identity) admits(kind byte, h hello) *pgerr.Error {
+	switch {
+	case h.Protocol != protocol:
+		return pgerr.New(pgerr.ConnectionRejected, "the nodes speak protocols %d and %d", protocol, h.Protocol).
+			WithHint("They run different versions.")
+	case h.Self.Node == 0:
+		return pgerr.New(pgerr.ConnectionRejected, "a node without an id cannot connect")
+	case h.To != 0 && h.To != me.Node:
+		return pgerr.New(pgerr.ConnectionRejected, "this is node %x, not node %x", me.Node, h.To).
+			WithHint("Another node has its address now.")
+	case me.Cluster == h.Self.Cluster && !me.Cluster.IsZero():
+		return nil
+	case !me.Cluster.IsZero() && !h.Self.Cluster.IsZero():
+		return pgerr.New(pgerr.ConnectionRejected, "node %x belongs to cluster %s, node %x to cluster %s", h.Self.Node, h.Self.Cluster, me.Node, me.Cluster).
+			WithHint("A node that has lost its directory joins its cluster with --join and an empty one.")
+	case kind != kindGRPC:
+		return pgerr.New(pgerr.ConnectionRejected, "a node that waits for admission takes no part in the log")
+	}
+	return nil
+}
+
+// meet is the server's half of the handshake: it reads who connects and
+// answers.
+func meet(c net.Conn, kind byte, me Identity) (*conn, *pgerr.Error, error) {
+	h, err := readFrame[hello](c)
+	if err != nil {
+		return nil, nil, err
+	}
+	no := me.admits(kind, h)
+	w := welcome{Self: me}
+	if no != nil {
+		w.Refusal = wireOf(no)
+	}
+	if err := writeFrame(c, w); err != nil {
+		return nil, nil, err
+	}
+	return &conn{Conn: c, peer: h.Self}, no, nil
+}
+
+// greet is the dialer's half: it says who connects to whom and reads the
+// answer. A *pgerr.Error is a refusal, by that end or by this one.
+func greet(c net.Conn, kind byte, me Identity, to uint64) error {
+	b := append([]byte{kind}, frame(hello{Protocol: protocol, Self: me, To: to})...)
+	if _, err := c.Write(b); err != nil {
+		return err
+	}
+	w, err := readFrame[welcome](c)
+	if err != nil {
+		return err
+	}
+	if w.Refusal != nil {
+		return w.Refusal.error()
+	}
+	if no := w.Self.admits(kind, hello{protocol, me, to}); no != nil {
+		return no
+	}
+	return nil
+}
+
+func frame[T any](v T) []byte {
+	b := pack.Append(make([]byte, 4), v)
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
+	return b
+}
+
+func writeFrame[T any](c net.Conn, v T) error {
+	_, err := c.Write(frame(v))
+	return err
+}
+
+func readFrame[T any](r io.Reader) (v T, err error) {
+	var n [4]byte
+	if _, err := io.ReadFull(r, n[:]); err != nil {
+		return v, err
+	}
+	size := binary.LittleEndian.Uint32(n[:])
+	if size > maxHandshake {
+		return v, pgerr.New(pgerr.ProtocolViolation, "a handshake of %d bytes", size)
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return v, err
+	}
+	return pack.Unmarshal[T](b)
+}
+
+// conn is a connection from a node that has said who it is.
+type conn struct {
+	net.Conn
+	peer Identity
+}
+
+// RemoteAddr implements net.Conn: handlers see it as the caller's address.
+func (c *conn) RemoteAddr() net.Addr { return peerAddr{c.Conn.RemoteAddr(), c.peer} }
+
+type peerAddr struct {
+	net.Addr
+	peer Identity
+}
+
+func callerOf(ctx context.Context) (peerAddr, bool) {
+	if p, ok := peer.FromContext(ctx); ok {
+		a, ok := p.Addr.(peerAddr)
+		return a, ok
+	}
+	return peerAddr{}, false
+}
+
+// Caller is the node that makes a call; zero where there is none.
+func Caller(ctx context.Context) Identity {
+	a, _ := callerOf(ctx)
+	return a.peer
+}
+
+// CallerAddr is the network address that a call comes from; nil where there is
+// none.
+func CallerAddr(ctx context.Context) net.Addr {
+	a, _ := callerOf(ctx)
+	return a.Addr
+}
+
+// refusals says each refusal once in a while, not at every attempt.
+type refusals struct {
+	mu   sync.Mutex
+	said map[string]time.Time
+}
+
+// sayAgain is how soon the same refusal is logged again.
+const sayAgain = 10 * time.Minute
+
+func (r *refusals) say(log *slog.Logger, from string, node uint64, no *pgerr.Error) {
+	if log == nil {
+		return
+	}
+	key := from + " " + strconv.FormatUint(node, 16) + " " + no.Message
+	now := time.Now()
+	r.mu.Lock()
+	t, ok := r.said[key]
+	due := !ok || now.Sub(t) >= sayAgain
+	if due {
+		if len(r.said) > 256 || r.said == nil {
+			r.said = map[string]time.Time{}
+		}
+		r.said[key] = now
+	}
+	r.mu.Unlock()
+	if due {
+		log.Warn("a connection between nodes was refused", "with", from, "err", no.Message, "hint", no.Hint)
+	}
+}
