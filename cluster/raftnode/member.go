@@ -160,8 +160,9 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 		return joinReply{NotLeader: true, Leader: a}, nil
 	}
 	m := req.Node
-	from, self := rpc.Caller(ctx).Node, m.ID == n.o.Self.ID
-	if m.ID == 0 || m.ID != from && !self {
+	from, self := rpc.Caller(ctx), m.ID == n.o.Self.ID
+	guest := from.Cluster.IsZero() && !self
+	if m.ID == 0 || m.ID != from.Node && !self {
 		return joinReply{}, pgerr.New(pgerr.InvalidParameterValue, "a node asks for admission for itself")
 	}
 	// One after the other: each looks at what the one before it left.
@@ -171,13 +172,18 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	old := state.Node(m.ID)
 	if old != nil {
 		m.JoinedAt, m.Draining = old.JoinedAt, old.Draining
-		if *old == m {
+		if *old == m && !guest {
 			return joinReply{Index: n.fsm.Applied()}, nil
 		}
 	} else if m.JoinedAt.IsZero() {
 		m.JoinedAt = time.Now().UTC()
 	}
-	if !self && (old == nil || old.Addr != m.Addr) {
+	if guest && slices.Contains(n.Voters(), m.ID) {
+		// It has votes that it forgot.
+		return joinReply{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "node %q votes in this cluster and cannot enter it without its log", m.Name).
+			WithHint("Decommission it and start an empty directory with --join.")
+	}
+	if guest || !self && (old == nil || old.Addr != m.Addr) {
 		if err := reachable(m.Addr, rpc.CallerAddr(ctx), state.Nodes()); err != nil {
 			return joinReply{}, err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -107,31 +104,17 @@ func (n *Node) config() *raft.Config {
 // startRaft opens the stores and runs raft. The directory's standing decides
 // whether a new cluster begins.
 func (n *Node) startRaft() (err error) {
-	dir := filepath.Join(n.o.Dir.Path, "raft")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return dirError(err, dir)
-	}
-	n.bolt, err = raftboltdb.New(raftboltdb.Options{Path: filepath.Join(dir, "log.db"), BoltOptions: &bbolt.Options{
-		Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
-	if err != nil {
-		return dirError(err, dir)
-	}
-	logs, err := raft.NewLogCache(1024, n.bolt)
-	if err != nil {
-		return dirError(err, dir)
-	}
 	conf := n.config()
-	snaps, err := raft.NewFileSnapshotStoreWithLogger(dir, 2, conf.Logger)
+	st, err := openStores(n.o.Dir, conf.Logger)
 	if err != nil {
-		return dirError(err, dir)
+		return err
 	}
+	n.bolt = st.bolt
+	dir, logs, snaps := st.dir, st.logs, st.snaps
 	n.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
 	})
-	if err := n.ownLog(); err != nil {
-		return err
-	}
 	known, err := raft.HasExistingState(logs, n.bolt, snaps)
 	if err != nil {
 		return dirError(err, dir)
@@ -161,25 +144,6 @@ func (n *Node) startRaft() (err error) {
 				n.trans.TimeoutNow(conf.LocalID, self.Address, &req, &resp)
 			})
 		}
-	}
-	return nil
-}
-
-// ownerKey is where the log says whose it is: a log and votes that were put
-// under another node would speak for two.
-var ownerKey = []byte("tributary-node")
-
-func (n *Node) ownLog() error {
-	id, err := n.bolt.GetUint64(ownerKey)
-	switch {
-	case errors.Is(err, raftboltdb.ErrKeyNotFound):
-		err = n.bolt.SetUint64(ownerKey, n.o.Self.ID)
-	case err == nil && id != n.o.Self.ID:
-		return pgerr.New(pgerr.DataCorrupted, "the log in data directory %q is node %x's, the directory node %x's", n.o.Dir.Path, id, n.o.Self.ID).
-			WithHint("Put the directory's own parts back together.")
-	}
-	if err != nil {
-		return dirError(err, n.o.Dir.Path)
 	}
 	return nil
 }

@@ -1,0 +1,171 @@
+package raftnode
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/tributarydb/tributary/cluster/meta"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Survivor is what the directory of a stopped member knows of its cluster.
+type Survivor struct {
+	Node        uint64
+	Cluster     catalog.ClusterID
+	Term, Index uint64 // of the last entry of its log
+	Members     []Seat // who took part in the log
+}
+
+// Seat is a node that takes part in the log.
+type Seat struct {
+	ID    uint64
+	Addr  string
+	Voter bool
+}
+
+// stopped is a member's directory opened without a node.
+type stopped struct {
+	*stores
+	d    *Dir
+	conf *raft.Config
+	s    Survivor
+}
+
+func openStopped(path string, log *slog.Logger) (*stopped, error) {
+	if _, err := os.Stat(filepath.Join(path, identityFile)); err != nil {
+		return nil, dirError(err, path)
+	}
+	d, err := OpenDir(path, false)
+	if err != nil {
+		return nil, err
+	}
+	if d.standing() != member {
+		d.Close()
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node of data directory %q was not yet a member", path)
+	}
+	c := raft.DefaultConfig()
+	c.LocalID, c.Logger = serverID(d.ID), newHlog(log)
+	x := &stopped{d: d, conf: c, s: Survivor{Node: d.ID, Cluster: d.Identity().Cluster}}
+	if x.stores, err = openStores(d, c.Logger); err != nil {
+		d.Close()
+		return nil, err
+	}
+	if err := x.survey(log); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+func (x *stopped) Close() error { return errors.Join(x.bolt.Close(), x.d.Close()) }
+
+func (x *stopped) survey(log *slog.Logger) error {
+	if list, err := x.snaps.List(); err != nil {
+		return dirError(err, x.dir)
+	} else if len(list) > 0 {
+		x.s.Term, x.s.Index = list[0].Term, list[0].Index
+	}
+	last, err := x.logs.LastIndex()
+	if err != nil {
+		return dirError(err, x.dir)
+	}
+	if last > x.s.Index {
+		var e raft.Log
+		if err := x.logs.GetLog(last, &e); err != nil {
+			return dirError(err, x.dir)
+		}
+		x.s.Term, x.s.Index = e.Term, last
+	}
+	if x.s.Index == 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the log in data directory %q is empty", x.d.Path)
+	}
+	_, trans := raft.NewInmemTransport("")
+	conf, err := raft.GetConfiguration(x.conf, meta.New(log), x.logs, x.bolt, x.snaps, trans)
+	if err != nil {
+		return dirError(err, x.dir)
+	}
+	for _, s := range conf.Servers {
+		x.s.Members = append(x.s.Members, Seat{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == raft.Voter})
+	}
+	return nil
+}
+
+// Survey tells what the directory of a stopped member knows.
+func Survey(path string, log *slog.Logger) (Survivor, error) {
+	x, err := openStopped(path, log)
+	if err != nil {
+		return Survivor{}, err
+	}
+	return x.s, x.Close()
+}
+
+// Recover makes the node of a directory the only voter, of a cluster with a new
+// id: for when a majority of the voters is lost for good. What other nodes had
+// committed and this one had not yet received is lost; what this one had
+// received and nobody confirmed counts as committed. Members of the old cluster
+// are refused by the new one, so that the two cannot both go on as one; see
+// Rejoin.
+func Recover(path string, log *slog.Logger) (err error) {
+	x, err := openStopped(path, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	addr := ""
+	for _, m := range x.s.Members {
+		if m.ID == x.d.ID {
+			addr = m.Addr
+		}
+	}
+	if addr == "" {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node of data directory %q takes no part in its cluster's log", path)
+	}
+	_, trans := raft.NewInmemTransport("")
+	f := refounded{meta.New(log), newClusterID()}
+	only := raft.Configuration{Servers: []raft.Server{{ID: x.conf.LocalID, Address: raft.ServerAddress(addr), Suffrage: raft.Voter}}}
+	conf := *x.conf
+	if err := raft.RecoverCluster(&conf, f, x.logs, x.bolt, x.snaps, trans, only); err != nil {
+		return pgerr.Wrap(pgerr.IOError, err, "could not recover data directory %q", path)
+	}
+	return x.d.become(member, f.id)
+}
+
+// refounded is the state machine that Recover runs through the log.
+type refounded struct {
+	*meta.FSM
+	id catalog.ClusterID
+}
+
+// Snapshot implements raft.FSM.
+func (f refounded) Snapshot() (raft.FSMSnapshot, error) {
+	if err := f.Refound(f.id); err != nil {
+		return nil, err
+	}
+	return f.FSM.Snapshot()
+}
+
+// Rejoin sets the log of a directory aside and lets its node ask for admission
+// again, under the same id and with the segments that it has: for the other
+// survivors once one was recovered.
+func Rejoin(path string, log *slog.Logger) error {
+	x, err := openStopped(path, log)
+	if err != nil {
+		return err
+	}
+	if err := x.bolt.Close(); err != nil {
+		return errors.Join(dirError(err, path), x.d.Close())
+	}
+	// In this order: at every moment the directory is a member's with its log,
+	// one that is refused, or one that asks for admission.
+	aside := filepath.Join(path, fmt.Sprintf("raft.lost-%d", time.Now().Unix()))
+	if err := os.Rename(x.dir, aside); err != nil {
+		return errors.Join(dirError(err, path), x.d.Close())
+	}
+	return errors.Join(x.d.become(joining, catalog.ClusterID{}), x.d.Close())
+}
