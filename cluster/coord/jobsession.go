@@ -96,14 +96,18 @@ func (e *Engine) driveJob(ctx context.Context, job *catalog.Job) error {
 		if err = e.finishJob(ctx, job, p); err == nil {
 			return nil
 		}
+		if pgerr.CodeOf(err) == pgerr.CannotConnectNow && ctx.Err() == nil {
+			err, try = nil, try-1 // it waits for a leader each time
+			continue
+		}
 		j := e.cfg.Meta.Current().Job(job.OID)
 		if mine := j != nil && j.Epoch == job.Epoch; try < 5 && mine && pgerr.CodeOf(err) == pgerr.SerializationFailure {
 			err = nil // the model was changed at the same time
 		}
 	}
 	err = cause(ctx, err)
-	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.QueryCanceled {
-		return err // this node stops, or the job is another's: it goes on there
+	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.QueryCanceled || pgerr.CodeOf(err) == pgerr.CannotConnectNow {
+		return err // this node stops, or the job is another's, or no leader is there: it goes on there, or later
 	}
 	pe := pgerr.From(err)
 	end := &catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobFailed, UpdatedMicros: time.Now().UnixMicro(),

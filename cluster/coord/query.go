@@ -45,32 +45,32 @@ func (s *Session) pathNames(st *catalog.State) []string {
 // query handles SELECT, VALUES, TABLE and WITH.
 func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
 	s.ensureTxn()
-	st, err := s.tx.begin(ctx, s.engine.cfg.Meta)
+	first, err := s.look(ctx, func(st *catalog.State) (*plan.Query, error) {
+		return bind.Query(s.binding(st, stmt, params), stmt.Node)
+	})
 	if err != nil {
 		return nil, err
 	}
-	q, err := bind.Query(s.binding(st, stmt, params), stmt.Node)
-	if err != nil {
-		return nil, err
-	}
-	first := q // the first execution may use the plan of Prepare
-	return &handler{cols: q.Cols, params: q.Params, open: func(ctx context.Context, x *execution) (*result, error) {
-		now, err := x.view()
+	st, made := first.st, first.q // the first execution may use the plan of Prepare
+	return &handler{cols: made.Cols, params: made.Params, open: func(ctx context.Context, x *execution) (*result, error) {
+		view, err := s.look(x.ctx, func(now *catalog.State) (*plan.Query, error) {
+			if made != nil && now == st {
+				return made, nil
+			}
+			return bind.Query(s.binding(now, stmt, x.ptypes), stmt.Node)
+		})
+		made = nil
 		if err != nil {
 			return nil, err
 		}
-		q := first
-		first = nil
-		if q == nil || now != st {
-			if q, err = bind.Query(s.binding(now, stmt, x.ptypes), stmt.Node); err != nil {
-				return nil, err
-			}
+		if view.unconfirmed {
+			s.warnUnconfirmed(view.q)
 		}
-		if err := s.mayUse(now, q.Tables); err != nil {
+		if err := s.mayUse(view.st, view.q.Tables); err != nil {
 			return nil, err
 		}
-		r := s.newRun(x, now)
-		rows, cols, err := r.query(q)
+		r := s.newRun(x, view.st)
+		rows, cols, err := r.query(view.q)
 		if err != nil {
 			r.close()
 			return nil, err

@@ -20,6 +20,8 @@ type Meta interface {
 	// Barrier waits until Current holds all that was committed anywhere before
 	// the call (a linearizable read).
 	Barrier(ctx context.Context) error
+	// Leaderless tells that Barrier will hardly succeed now.
+	Leaderless() bool
 	// Commit proposes the changes as one and waits until they are applied here.
 	// 40003 says that it is not known what became of them; any other error, that
 	// nothing was applied nor will be. Once they are proposed the end of ctx ends

@@ -39,6 +39,8 @@ type liveness struct {
 	mu    sync.Mutex
 	peers map[uint64]*peer
 	watch chan struct{} // closed when somebody dies or comes back
+	lost  time.Time     // since when no leader has been known; zero: there is one
+	gave  time.Time     // when somebody last gave up waiting for one
 }
 
 func newLiveness(o Options) *liveness {
@@ -82,6 +84,33 @@ func (l *liveness) heard(m ping) {
 		p.alive, p.since = true, p.last
 		l.changed()
 	}
+}
+
+// led notes whether a leader is known.
+func (l *liveness) led(known bool, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case known:
+		l.lost = time.Time{}
+	case l.lost.IsZero():
+		l.lost = now
+	}
+}
+
+// leaderless tells whether waiting for a leader is of little use: there has been
+// none for so long, or somebody has waited in vain since it was lost.
+func (l *liveness) leaderless(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.lost.IsZero() && (now.Sub(l.lost) >= leaderTime || l.gave.After(l.lost))
+}
+
+// gaveUp notes that a wait for a leader has ended in vain.
+func (l *liveness) gaveUp(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gave = now
 }
 
 // at notes where a node answered that has not pinged from there yet.
@@ -280,6 +309,7 @@ func (n *Node) pingAll() {
 			return
 		case <-tick.C:
 		}
+		n.live.led(n.Leader() != 0, time.Now())
 		state := n.fsm.Current()
 		n.live.keep(func(id uint64) bool { return state.Node(id) != nil })
 		for _, m := range state.Nodes() {

@@ -226,6 +226,9 @@ func (n *Node) WaitReady(ctx context.Context) error {
 		if r := n.refusal.Load(); r != nil {
 			return *r
 		}
+		if pgerr.Is(err, pgerr.CannotConnectNow) && ctx.Err() == nil {
+			continue // a node that starts waits for its cluster
+		}
 		if err != nil {
 			if why := n.fsm.Err(); why != nil {
 				return why

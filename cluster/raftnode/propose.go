@@ -135,27 +135,45 @@ func (n *Node) await(ctx context.Context, f raft.Future) error {
 }
 
 // ReadIndex waits until this node's Current has all that was committed anywhere
-// before the call.
+// before the call. 57P03 says that no leader has answered for that in time.
 func (n *Node) ReadIndex(ctx context.Context) error {
+	in, cancel := context.WithTimeout(ctx, leaderTime)
+	defer cancel()
 	var r reply
-	err := n.atLeader(ctx, func(ctx context.Context, leader uint64) (again bool, err error) {
+	err := n.atLeader(in, func(in context.Context, leader uint64) (again bool, err error) {
+		// A leader that hangs is asked again, or another in its place.
+		one, cancel := context.WithTimeout(in, readTime)
+		defer cancel()
 		if leader == n.o.Self.ID {
-			r, err = n.readIndexHere(ctx)
+			r, err = n.readIndexHere(one)
 		} else {
 			var b []byte
-			if b, err = n.peers.Action(ctx, leader, callReadIndex, nil); err == nil {
+			if b, err = n.peers.Action(one, leader, callReadIndex, nil); err == nil {
 				r, err = rpc.Decode[reply](b)
-			} else if rpc.Unreachable(err) {
-				return true, err
 			}
 		}
-		return err == nil && r.NotLeader, err
+		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil
+		return again && in.Err() == nil, err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = n.fsm.WaitFor(in, r.Index)
 	}
-	return n.fsm.WaitFor(ctx, r.Index)
+	if in.Err() != nil && ctx.Err() == nil && err != nil {
+		n.live.gaveUp(time.Now())
+		err = noLeader(in.Err(), err)
+	}
+	return err
 }
+
+// Leaderless tells whether this node has known no leader for some time.
+func (n *Node) Leaderless() bool { return n.live.leaderless(time.Now()) }
+
+// leaderTime is how long a call waits for a leader to be found, readTime how
+// long a leader may take to answer for a read before it is asked again.
+const (
+	leaderTime = 4500 * time.Millisecond
+	readTime   = 2 * time.Second
+)
 
 // readIndexHere gives the index up to which the leader answers for what is
 // committed.
@@ -176,9 +194,10 @@ func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 }
 
 // atLeader calls try with the leader until it succeeds, fails for good, or ctx
-// ends.
+// ends; or, with 57P03, none is found for some time that could be tried.
 func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leader uint64) (again bool, err error)) error {
 	wait := 5 * time.Millisecond
+	give := time.Now().Add(leaderTime)
 	var last error
 	for {
 		if err := ctx.Err(); err != nil {
@@ -193,6 +212,10 @@ func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leade
 				return err
 			}
 			last = err
+		}
+		if last == nil && time.Now().After(give) {
+			n.live.gaveUp(time.Now())
+			return noLeader(context.DeadlineExceeded, last)
 		}
 		select {
 		case <-time.After(wait):

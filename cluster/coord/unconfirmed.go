@@ -1,0 +1,102 @@
+package coord
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// queryView is a query over a statement's view of the catalog.
+type queryView struct {
+	st *catalog.State
+	q  *plan.Query
+	// unconfirmed says that st is what this node knew last.
+	unconfirmed bool
+}
+
+// look binds a query over a statement's view. Where no majority confirms what is
+// committed, a query that reads no table does with what this node knew last; the
+// others fail.
+func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*plan.Query, error)) (queryView, error) {
+	m := s.engine.cfg.Meta
+	known := func() (queryView, bool) {
+		st := m.Current()
+		if s.tx.base != nil {
+			var err error
+			if st, err = s.tx.state(); err != nil {
+				return queryView{}, false
+			}
+		}
+		q, err := bound(st)
+		return queryView{st, q, true}, err == nil && standsAlone(q)
+	}
+	if m.Leaderless() {
+		if v, ok := known(); ok {
+			return v, nil
+		}
+	}
+	st, err := s.tx.begin(ctx, m)
+	if pgerr.CodeOf(err) == pgerr.CannotConnectNow && ctx.Err() == nil {
+		if v, ok := known(); ok {
+			return v, nil
+		}
+	}
+	if err != nil {
+		return queryView{}, err
+	}
+	q, err := bound(st)
+	return queryView{st, q, false}, err
+}
+
+// standsAlone tells whether a query reads no table, only constants, functions
+// and what the catalog says.
+func standsAlone(q *plan.Query) bool {
+	for _, b := range q.Buffers {
+		if b.DML != nil {
+			return false
+		}
+	}
+	return len(q.Tables) == 0 && !q.Locking
+}
+
+// readsCatalog tells whether a query shows the catalog or the nodes' state.
+func readsCatalog(q *plan.Query) bool {
+	found := false
+	var walk func(plan.Node)
+	walk = func(n plan.Node) {
+		if _, ok := n.(*plan.Virtual); ok {
+			found = true
+		}
+		for _, e := range plan.Exprs(n) {
+			expr.Walk(e, func(x expr.Expr) bool {
+				if s, ok := x.(*expr.Subquery); ok {
+					if p, ok := s.Plan.(plan.Node); ok {
+						walk(p)
+					}
+				}
+				return !found
+			})
+		}
+		for _, k := range n.Children() {
+			if !found {
+				walk(k)
+			}
+		}
+	}
+	walk(q.Root)
+	for _, b := range q.Buffers {
+		walk(b.Root)
+	}
+	return found
+}
+
+// warnUnconfirmed says that what a query shows may be old.
+func (s *Session) warnUnconfirmed(q *plan.Query) {
+	if readsCatalog(q) {
+		s.notice(pgerr.New(pgerr.Warning, "the state of the cluster is not confirmed: this node reaches no leader").WithSeverity(pgerr.SevWarning).
+			WithDetail("The rows are as this node knew them last."))
+	}
+}
