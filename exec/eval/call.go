@@ -174,13 +174,7 @@ func (n *callNode) apply(fr *frame, args []*vec, rows int, allOne bool) (*vec, e
 		m.what = n.f.Name
 	}
 	if n.f.Strict {
-		for i, v := range args {
-			if v.kind == kArr && v.valid == nil && v.arr.NullN() > 0 {
-				w := *v
-				w.valid = bitsFrom(fr.a, v.arr.NullBitmapBytes(), v.arr.Data().Offset(), v.arr.Len())
-				args[i] = &w
-				v = &w
-			}
+		for _, v := range args {
 			if !v.one {
 				c.valid = andBits(fr.a, c.valid, v.valid, c.n)
 			}

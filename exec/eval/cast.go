@@ -56,9 +56,6 @@ func (n *castNode) eval(fr *frame) (*vec, error) {
 func (n *castNode) apply(fr *frame, v *vec) (*vec, error) {
 	c := &call{ctx: fr.ctx, env: fr.env, a: fr.a, types: []types.Type{n.from}, ret: n.to, n: v.stored(), memo: &n.memo}
 	c.valid = v.valid
-	if v.kind == kArr && v.valid == nil && v.arr.NullN() > 0 {
-		c.valid = bitsFrom(fr.a, v.arr.NullBitmapBytes(), v.arr.Data().Offset(), v.arr.Len())
-	}
 	out, err := n.conv(c, []*vec{v})
 	if err != nil {
 		return nil, err

@@ -230,7 +230,7 @@ func (n *nullTest) eval(fr *frame) (*vec, error) {
 	if v.allNull() {
 		return boolConst(!n.not, fr.n), nil
 	}
-	if v.valid == nil && (v.kind != kArr || v.arr.NullN() == 0) || v.one {
+	if v.valid == nil || v.one {
 		return boolConst(n.not, fr.n), nil
 	}
 	out := alloc[uint8](fr.a, fr.n)

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -247,26 +248,39 @@ func scatter(a *arena, n int, t types.Type, parts []part) (*vec, error) {
 	case kBin:
 		return out, scatterBytes(a, out, parts, (*vec).bytes)
 	default:
-		b := array.NewBuilder(a.allocator(), t.Arrow())
-		src := make([]int32, n)
-		row := make([]int32, n)
-		for pi, p := range parts {
-			for i, r := range p.rows {
-				src[r], row[r] = int32(pi)+1, int32(i)
-			}
+		arr, err := scatterArrow(a, out, t.Arrow(), parts)
+		if err != nil {
+			return nil, err
 		}
-		for r := range n {
-			var d types.Datum
-			if s := src[r]; s > 0 {
-				d = parts[s-1].v.datum(t, int(row[r]))
-			}
-			if err := types.AppendDatum(b, t, d); err != nil {
-				return nil, err
-			}
-		}
-		return &vec{kind: kArr, n: n, arr: b.NewArray()}, nil
+		out.arr = arr
 	}
 	return out, nil
+}
+
+// scatterArrow lays the parts' arrays end to end behind a NULL and takes each
+// row from where it came to lie.
+func scatterArrow(a *arena, out *vec, dt arrow.DataType, parts []part) (arrow.Array, error) {
+	from := make([]int32, out.n)
+	all := []arrow.Array{batch.Nulls(dt, 1)}
+	base := int32(1)
+	for _, p := range parts {
+		if p.v.allNull() || len(p.rows) == 0 {
+			continue
+		}
+		for i, r := range p.rows {
+			switch {
+			case p.v.null(i):
+			case p.v.one:
+				from[r] = base
+			default:
+				from[r] = base + int32(i)
+			}
+		}
+		a.meter().charge(batch.ArrayBytes(p.v.arr)) // for the copy
+		all = append(all, p.v.arr)
+		base += int32(p.v.arr.Len())
+	}
+	return takeArrow(a, kernel.Concat(dt, all), from)
 }
 
 func scatterFixed[T any](a *arena, out *vec, parts []part) {

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -29,7 +30,7 @@ const (
 	kBin              // bytea and variable numerics: offsets and bytes
 	kF12              // timetz
 	kF16              // interval, uuid
-	kArr              // an Arrow array as it is: lists, structs
+	kArr              // an Arrow array: lists, structs
 )
 
 // kindOf gives the kind that carries a type.
@@ -92,7 +93,7 @@ func (k kind) width() int {
 
 // vec is a column of n rows. With one set, a single value (row 0) stands for
 // all of them. valid is an Arrow bitmap from bit 0 on, nil where no row is
-// NULL. A vec may alias the batch, the arena or the heap; it is not changed once
+// NULL; it alone says which rows are, whatever the bitmap of arr says. A vec may alias the batch, the arena or the heap; it is not changed once
 // it is returned.
 type vec struct {
 	kind  kind
@@ -260,7 +261,7 @@ func (v *vec) toArrow(t types.Type) (arrow.Array, error) {
 	n := v.n
 	dt := t.Arrow()
 	if v.arr != nil && v.arr.Len() == n && sameForm(v.arr.DataType(), dt) {
-		return v.arr, nil
+		return withNulls(v.arr, v.valid), nil
 	}
 	if n == 0 {
 		b := array.NewBuilder(memory.DefaultAllocator, dt)
@@ -296,6 +297,24 @@ func (v *vec) toArrow(t types.Type) (arrow.Array, error) {
 		return batch.FromIndices(types.DictArrow, vals[int32](v), v.valid, values), nil
 	}
 	return nil, pgerr.Internal("no array for kind %d", v.kind)
+}
+
+// withNulls gives an array the NULLs that valid tells of, which may be more than
+// its own.
+func withNulls(arr arrow.Array, valid []byte) arrow.Array {
+	n := arr.Len()
+	if valid == nil || n-batch.CountBits(valid, n) == arr.NullN() {
+		return arr
+	}
+	d := arr.Data()
+	bits := make([]byte, batch.BitmapBytes(d.Offset()+n))
+	for i := range n {
+		j := i + d.Offset()
+		bits[j>>3] |= valid[i>>3] >> (i & 7) & 1 << (j & 7)
+	}
+	bufs := slices.Clone(d.Buffers())
+	bufs[0] = memory.NewBufferBytes(bits)
+	return array.MakeFromData(array.NewData(d.DataType(), n, bufs, d.Children(), n-batch.CountBits(valid, n), d.Offset()))
 }
 
 // sameForm tells whether an array of type have is a column of type want.

@@ -102,8 +102,8 @@ func (sc *scope) expr(n ast.Node, p place) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := b.comparable(t, true, b.spotWord(name)); err != nil {
-			return nil, err
+		if _, lacks := b.lacking("<", t); lacks {
+			return nil, pgerr.New(pgerr.UndefinedFunction, "could not identify a comparison function for type %s", b.typeName(t)).At(b.posWord(name))
 		}
 		return &expr.MinMax{Args: es, Greatest: n.Op == ast.IS_GREATEST, Typ: t}, nil
 	case *ast.ArrayExpr:

@@ -246,7 +246,7 @@ func (sc *scope) setTree(sel *ast.SelectStmt) (*bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !sel.All {
+		if !sel.All || kind != plan.Union {
 			if err := b.comparable(t, false, pos); err != nil {
 				return nil, err
 			}

@@ -306,6 +306,9 @@ func (b *binder) operator(name string, l, r expr.Expr, pos spot) (expr.Expr, err
 	if err != nil {
 		return nil, err
 	}
+	if err := b.comparesParts(name, args, pos); err != nil {
+		return nil, err
+	}
 	return &expr.Call{Fn: op.Func, Args: args, Typ: ret, Op: name}, nil
 }
 
@@ -327,16 +330,60 @@ func (b *binder) comparable(t types.Type, order bool, pos spot) error {
 	if order {
 		op, what = "<", "an ordering"
 	}
-	if t.OID == types.RecordOID || t.OID == types.UnknownOID {
-		return nil
-	}
-	probe := &expr.Const{Typ: t}
-	if _, err := b.operatorFor(op, probe, probe, pos); err != nil {
+	if part, lacks := b.lacking(op, t); lacks {
+		if t.OID == types.RecordOID {
+			t = part
+		}
 		e := pgerr.New(pgerr.UndefinedFunction, "could not identify %s operator for type %s", what, b.typeName(t)).At(pos.at())
 		if order {
 			e = e.WithHint("Use an explicit ordering operator or modify the query.")
 		}
 		return e
+	}
+	return nil
+}
+
+// lacking finds the part of a type, itself or what it is made of, that has no
+// such operator.
+func (b *binder) lacking(op string, t types.Type) (types.Type, bool) {
+	if t.OID == types.UnknownOID {
+		return t, false
+	}
+	if el, ok := b.elem(t); ok {
+		return b.lacking(op, el)
+	}
+	if t.OID == types.RecordOID {
+		if t.Rec != nil {
+			for _, f := range t.Rec.Fields {
+				if part, lacks := b.lacking(op, f.Type); lacks {
+					return part, true
+				}
+			}
+		}
+		return t, false
+	}
+	probe := &expr.Const{Typ: t}
+	_, err := b.operatorFor(op, probe, probe, spot{})
+	return t, err != nil
+}
+
+// comparesParts refuses the operators that compare what arrays and rows are made
+// of where that cannot be compared.
+func (b *binder) comparesParts(name string, args []expr.Expr, pos spot) error {
+	op, what := "=", "an equality operator"
+	switch name {
+	case "=", "<>", "@>", "<@", "&&":
+	case "<", "<=", ">", ">=":
+		op, what = "<", "a comparison function"
+	default:
+		return nil
+	}
+	for _, a := range args {
+		if t := a.Type(); t.OID == types.RecordOID || b.isArray(t) {
+			if part, lacks := b.lacking(op, t); lacks {
+				return pgerr.New(pgerr.UndefinedFunction, "could not identify %s for type %s", what, b.typeName(part)).At(pos.at())
+			}
+		}
 	}
 	return nil
 }

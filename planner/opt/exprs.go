@@ -367,5 +367,5 @@ func exactEquality(t types.Type) bool {
 		types.CharOID, types.DateOID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.UUIDOID, types.ByteaOID:
 		return true
 	}
-	return t.IsFixed()
+	return t.IsFixed() || t.OID >= types.FirstUserOID && t.OID < types.UserArrayBit
 }

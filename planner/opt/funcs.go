@@ -89,13 +89,20 @@ func carry(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
-// notDistinct makes l IS NOT DISTINCT FROM r.
-func notDistinct(l, r expr.Expr) expr.Expr {
-	d := &expr.Distinct{L: l, R: r, Not: true}
-	if o := operator("=", l.Type(), r.Type()); o != nil {
-		d.Eq = o.Func
+// sameValue tells that l and r are NULL or the very same value, which equal
+// values of a type without exact equality, or with none at all, need not be.
+func sameValue(l, r expr.Expr) expr.Expr {
+	l, r = image(l), image(r)
+	return &expr.Distinct{L: l, R: r, Eq: operator("=", l.Type(), r.Type()).Func, Not: true}
+}
+
+// image is an expression of e of exact equality that is another for every other
+// value of e: e itself, or its text.
+func image(e expr.Expr) expr.Expr {
+	if t := e.Type(); exactEquality(t) && operator("=", t, t) != nil {
+		return e
 	}
-	return d
+	return &expr.Cast{Arg: e, Typ: types.Text}
 }
 
 // function finds an overload by its argument types.

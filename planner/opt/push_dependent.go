@@ -4,6 +4,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // link ties an expression over L's columns to a column of a table.
@@ -76,7 +77,10 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 		out := d.r.newCol(c.Name, c.Type)
 		out.Table, out.Num = 0, 0
 		groups = append(groups, plan.Item{Col: out, Expr: colOf(in)})
-		t.links = append(t.links, link{outer: colOf(c), col: out, cond: notDistinct(colOf(c), colOf(out)), value: true})
+		if !exactEquality(c.Type) {
+			groups = append(groups, plan.Item{Col: d.r.newCol("image", types.Text), Expr: image(colOf(in))})
+		}
+		t.links = append(t.links, link{outer: colOf(c), col: out, cond: sameValue(colOf(c), colOf(out)), value: true})
 	}
 	t.n = &plan.Aggregate{Input: cp, Groups: groups}
 	return t
@@ -229,11 +233,23 @@ func (d *decorrelator) push(n plan.Node, above colSet) *table {
 	return &table{n: n}
 }
 
+// linkExprs are what a table's rows are grouped by to be those of one row of L.
 func linkExprs(t *table) []expr.Expr {
 	cols := t.cols()
 	out := make([]expr.Expr, len(cols))
 	for i, c := range cols {
 		out[i] = colOf(c)
+	}
+	return append(out, t.images()...)
+}
+
+// images tell values apart that are equal and yet not the same.
+func (t *table) images() []expr.Expr {
+	var out []expr.Expr
+	for _, l := range t.links {
+		if l.value && !exactEquality(l.col.Type) {
+			out = append(out, image(colOf(l.col)))
+		}
 	}
 	return out
 }
@@ -440,6 +456,10 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above colSet) *table {
 			out.links[i].col = g
 		}
 	}
+	for _, e := range t.images() {
+		extra = append(extra, len(groups))
+		groups = append(groups, plan.Item{Col: d.r.newCol("image", types.Text), Expr: e})
+	}
 	c.Groups = groups
 	always := len(n.Groups) == 0
 	empty := 0 // sets that give a row for no input
@@ -591,12 +611,9 @@ func (d *decorrelator) pushSetOp(n *plan.SetOp, above colSet) *table {
 	out := *n
 	out.Inputs = make([]plan.Node, len(n.Inputs))
 	res := &table{}
-	out.Cols = n.Cols[:len(n.Cols):len(n.Cols)]
-	for _, id := range cols {
-		l := d.valueLink(id)
-		out.Cols = append(out.Cols, l.col)
-		res.links = append(res.links, l)
-	}
+	var carried []plan.Column
+	res.links, carried = d.valueLinks(cols)
+	out.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], carried...)
 	for i, in := range n.Inputs {
 		t := d.ensure(d.complete(d.push(in, need)), need)
 		if d.r.err != nil {

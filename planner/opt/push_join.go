@@ -53,7 +53,7 @@ func (d *decorrelator) pushInner(n *plan.Join, above colSet) *table {
 		if ll.strict || rl.strict {
 			cond = equals(colOf(ll.col), colOf(rl.col))
 		} else if ll.col.Type == rl.col.Type {
-			cond = notDistinct(colOf(ll.col), colOf(rl.col))
+			cond = sameValue(colOf(ll.col), colOf(rl.col))
 		}
 		if cond == nil {
 			// No operator between the two: let the domain be between them.
@@ -153,10 +153,10 @@ func (d *decorrelator) pushFull(n *plan.Join, above colSet) *table {
 	items := append(passItems(n.L.Schema()), passItems(n.R.Schema())...)
 	for _, id := range sortedIDs(need) {
 		c := d.cols[id]
-		on = append(on, notDistinct(lv[id], rv[id]))
+		on = append(on, sameValue(lv[id], rv[id]))
 		col := d.r.newCol(c.Name, c.Type)
 		items = append(items, plan.Item{Col: col, Expr: &expr.Coalesce{Args: []expr.Expr{lv[id], rv[id]}, Typ: c.Type}})
-		out.links = append(out.links, link{outer: colOf(c), col: col, cond: notDistinct(colOf(c), colOf(col)), value: true})
+		out.links = append(out.links, link{outer: colOf(c), col: col, cond: sameValue(colOf(c), colOf(col)), value: true})
 	}
 	out.n = &plan.Project{Input: &plan.Join{Kind: plan.Full, L: l.n, R: r.n, On: on}, Items: items}
 	return out

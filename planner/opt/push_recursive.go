@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // pushRecursive runs the recursions for all values of L's columns at once: the
@@ -32,28 +33,20 @@ func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above colSet) *tabl
 	out := *n
 	out.Init = d.withValues(init, n.Init.Schema(), cols)
 	out.Step = d.withValues(step, n.Step.Schema(), cols)
-	out.Cols = n.Cols[:len(n.Cols):len(n.Cols)]
-	res := &table{}
-	for _, id := range cols {
-		l := d.valueLink(id)
-		out.Cols = append(out.Cols, l.col)
-		res.links = append(res.links, l)
-	}
-	res.n = &out
+	res := &table{n: &out}
+	var carried []plan.Column
+	res.links, carried = d.valueLinks(cols)
+	out.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], carried...)
 	return res
 }
 
 // pushRound reads the rows of the last round with the values they are about.
 func (d *decorrelator) pushRound(n *plan.Buffer) *table {
 	c := *n
-	c.Cols = n.Cols[:len(n.Cols):len(n.Cols)]
-	t := &table{}
-	for _, id := range d.rounds[n.ID] {
-		l := d.valueLink(id)
-		c.Cols = append(c.Cols, l.col)
-		t.links = append(t.links, l)
-	}
-	t.n = &c
+	t := &table{n: &c}
+	var carried []plan.Column
+	t.links, carried = d.valueLinks(d.rounds[n.ID])
+	c.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], carried...)
 	return t
 }
 
@@ -67,11 +60,19 @@ func (d *decorrelator) readsRounds(n plan.Node) bool {
 	return false
 }
 
-// valueLink makes a column that stands for one of L's.
-func (d *decorrelator) valueLink(id expr.ColID) link {
-	c := d.cols[id]
-	col := d.r.newCol(c.Name, c.Type)
-	return link{outer: colOf(c), col: col, cond: notDistinct(colOf(c), colOf(col)), value: true}
+// valueLinks makes columns that stand for some of L's, and lists all that
+// withValues emits for them.
+func (d *decorrelator) valueLinks(ids []expr.ColID) (links []link, cols []plan.Column) {
+	for _, id := range ids {
+		c := d.cols[id]
+		col := d.r.newCol(c.Name, c.Type)
+		links = append(links, link{outer: colOf(c), col: col, cond: sameValue(colOf(c), colOf(col)), value: true})
+		cols = append(cols, col)
+		if !exactEquality(c.Type) {
+			cols = append(cols, d.r.newCol("image", types.Text))
+		}
+	}
+	return links, cols
 }
 
 // withValues makes a table emit own, then the values of cols; rows about
@@ -83,6 +84,9 @@ func (d *decorrelator) withValues(t *table, own []plan.Column, cols []expr.ColID
 	for _, id := range cols {
 		v := by[id]
 		items = append(items, plan.Item{Col: d.r.newCol(d.cols[id].Name, v.Type()), Expr: v})
+		if !exactEquality(d.cols[id].Type) {
+			items = append(items, plan.Item{Col: d.r.newCol("image", types.Text), Expr: image(v)})
+		}
 		for _, l := range t.links {
 			if c, ok := asColumn(l.outer); ok && c.ID == id && l.strict {
 				notNull = append(notNull, &expr.IsNull{Arg: v, Not: true})
