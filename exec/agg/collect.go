@@ -50,7 +50,7 @@ func (c *collect) Update(groups []uint32, args []arrow.Array) error {
 		row := make(types.Row, len(args))
 		for k, a := range args {
 			row[k] = keep(types.DatumAt(c.typeOf(k), a, i))
-			c.bytes += datumBytes(row[k])
+			c.bytes += DatumBytes(row[k])
 		}
 		if c.skips(row) {
 			continue
@@ -111,7 +111,8 @@ func keep(d types.Datum) types.Datum {
 	return d
 }
 
-func datumBytes(d types.Datum) int64 {
+// DatumBytes is about what a value takes beside its interface.
+func DatumBytes(d types.Datum) int64 {
 	switch v := d.(type) {
 	case string:
 		return int64(len(v))
@@ -120,7 +121,7 @@ func datumBytes(d types.Datum) int64 {
 	case types.Array:
 		var n int64
 		for _, e := range v.Elems {
-			n += 16 + datumBytes(e)
+			n += 16 + DatumBytes(e)
 		}
 		return n
 	case types.Decimal:
@@ -139,7 +140,7 @@ func (c *collect) values(from, to int) (size, rows, n int64) {
 		for _, row := range list {
 			n += int64(len(row))
 			for _, d := range row {
-				size += datumBytes(d)
+				size += DatumBytes(d)
 			}
 		}
 	}
@@ -253,7 +254,7 @@ func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
 					return err
 				}
 				row[k] = keep(d)
-				c.bytes += datumBytes(d)
+				c.bytes += DatumBytes(d)
 				b = b[n:]
 			}
 			if width == 0 {

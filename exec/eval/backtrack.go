@@ -15,17 +15,20 @@ import (
 // matches at one place it takes the first in the order of the alternatives,
 // which is the longest except where an alternation's earlier branch is shorter.
 
-// searchLimit bounds one search. Cancellation is noticed between searches. The
-// matcher's clock is a goroutine of its own, one for all searches, which ends by
-// itself when the last search's limit has passed.
-const searchLimit = 5 * time.Second
+// searchLimit bounds one search; what takes longer than searchSoon is made again
+// so that it can be cancelled. The matcher's clock is a goroutine of its own, one
+// for all searches, which ends by itself when the last search's limit has passed.
+const (
+	searchLimit = 5 * time.Second
+	searchSoon  = 300 * time.Millisecond
+)
 
-func compileBacktracking(text string) (*regexp2.Regexp, error) {
+func compileBacktracking(text string, limit time.Duration) (*regexp2.Regexp, error) {
 	re, err := regexp2.Compile(text, regexp2.None)
 	if err != nil {
 		return nil, errRegex("%s", err)
 	}
-	re.MatchTimeout = searchLimit
+	re.MatchTimeout = limit
 	return re, nil
 }
 
@@ -53,7 +56,7 @@ func newRuneText(c *call, s string) runeText {
 // backtrack finds the first match from a rune on: byte offsets as regexp gives
 // them, nil if there is none.
 func (r *regex) backtrack(t runeText, from int) ([]int, error) {
-	m, err := r.back.FindRunesMatchStartingAt(t.runes, from)
+	m, err := r.patiently(t, from)
 	if err != nil {
 		return nil, pgerr.New(pgerr.InvalidRegularExpression, "regular expression failed: the search took too long")
 	}
@@ -81,6 +84,8 @@ func (r *regex) backtrackAll(s string, start, max int) (out [][]int, err error) 
 		if err != nil || m == nil {
 			return out, err
 		}
+		r.c.meter().poll(pollBytes)
+		r.c.meter().scratch(8*len(m) + matchBytes)
 		out = append(out, m)
 		for from < len(t.at) && t.at[from] < m[1] {
 			from++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -69,6 +70,8 @@ var long = []string{
 	`(('[' || repeat('1,', 500000) || '1]')::jsonb)`,
 	`repeat('x', 9000000)::bytea`,
 	`to_char(1, repeat('9', 2000000))`,
+	`regexp_replace(repeat('a', 100000), 'a', repeat('b', 1000), 'g')`,
+	`regexp_split_to_array(repeat(',', 3000000), ',')`,
 	`like_escape(repeat('x', 9000000), '#')`,
 	`(repeat('1', 9000000)::varbit << 1)`,
 }
@@ -178,6 +181,63 @@ func TestFewerRows(t *testing.T) {
 	for i := range b.Rows() {
 		if _, err := p.Eval(context.Background(), b.Slice(i, i+1)); err != nil {
 			t.Fatal(i, err)
+		}
+	}
+}
+
+// TestSearchesAreCancelled: the matchers do not know of contexts, but what they
+// read does.
+func TestSearchesAreCancelled(t *testing.T) {
+	for _, sql := range []string{
+		`repeat('ab', 5000000) ~ '(a|b|ab)*c'`,
+		`regexp_replace(repeat('a', 1000000), 'a', 'b', 'g')`,
+		`regexp_split_to_array(repeat('a,', 1000000), ',')`,
+		`regexp_substr(repeat('ab', 3000000), '(a|b|ab)*c')`,
+		`regexp_count(repeat('aa', 100000), '(a)\1')`,
+	} {
+		env := newEnv(newHost())
+		env.Pool = mem.NewPool("n1", 0)
+		ctx := &countdown{context.Background(), 200}
+		if _, err := eval.ConstantContext(ctx, bound(t, sql), env); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
+
+// TestBacktrackingIsCancelled: a search that would take its whole limit does not
+// keep a statement that has ended.
+func TestBacktrackingIsCancelled(t *testing.T) {
+	env := newEnv(newHost())
+	ctx, cancel := context.WithCancel(context.Background())
+	begun := &begins{Context: ctx, begun: make(chan struct{})}
+	go func() {
+		<-begun.begun
+		cancel()
+	}()
+	_, err := eval.ConstantContext(begun, bound(t, `repeat('a', 60) ~ '^(a|aa)+(x?)\2[b-d]$'`), env)
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// begins tells when its end is waited for.
+type begins struct {
+	context.Context
+	begun chan struct{}
+	once  sync.Once
+}
+
+func (b *begins) Done() <-chan struct{} {
+	b.once.Do(func() { close(b.begun) })
+	return b.Context.Done()
+}
+
+func TestRegexTooComplex(t *testing.T) {
+	for _, sql := range []string{`'a' ~ repeat('(a|b)?', 100000)`, `'a' ~ repeat('a', 500000)`, `'a' ~ ('(x)\1' || repeat('a?', 300000))`} {
+		env := newEnv(newHost())
+		env.Pool = mem.NewPool("n1", 0)
+		if _, err := eval.Constant(bound(t, sql), env); !pgerr.Is(err, pgerr.InvalidRegularExpression) {
+			t.Errorf("%s: %v", sql, err)
 		}
 	}
 }

@@ -35,6 +35,8 @@ type regex struct {
 	groups int
 	global bool
 	c      *call // the call that uses it
+	size   int   // instructions of re
+	slow   *regexp2.Regexp
 }
 
 func errRegex(format string, args ...any) error {
@@ -64,9 +66,15 @@ func compileRegex(pattern, flags string) (*regex, error) {
 		whole = tr.head + tr.lazy.String()
 	}
 	r.groups = tr.groups
+	if len(whole) > maxRegexText || len(whole)*(r.groups+1) > maxRegexState {
+		return nil, errRegex("regular expression is too complex")
+	}
 	if tr.backtracks {
-		r.back, err = compileBacktracking(whole)
+		r.back, err = compileBacktracking(whole, searchSoon)
 		return r, err
+	}
+	if r.size, err = regexSize(whole); err != nil {
+		return nil, err
 	}
 	if r.re, err = regexp.Compile(whole); err != nil {
 		return nil, goError(err)
@@ -89,7 +97,7 @@ func (r *regex) match(s string) (bool, error) {
 		m, err := r.backtrack(newRuneText(r.c, s), 0)
 		return m != nil, err
 	}
-	return r.re.MatchString(s), nil
+	return r.matchIn(s), nil
 }
 
 // first gives the first match in s and its groups, as regexp does.
@@ -102,11 +110,11 @@ func (r *regex) first(s string) ([]int, error) {
 
 // find is first for expressions that do not backtrack.
 func (r *regex) find(s string) []int {
-	m := r.re.FindStringSubmatchIndex(s)
+	m := r.search(r.re, s)
 	if m == nil || r.split == nil {
 		return m
 	}
-	g := r.split.FindStringSubmatchIndex(s[m[0]:m[1]])
+	g := r.search(r.split, s[m[0]:m[1]])
 	if g == nil {
 		return m // an assertion that looks beyond the match
 	}

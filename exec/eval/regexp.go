@@ -91,6 +91,7 @@ func addRegexp(t table) {
 			return nil, err
 		}
 		out := types.Array{Elem: types.Text}
+		c.meter().scratch(2 * boxedBytes * len(parts))
 		for _, p := range parts {
 			out.Elems = append(out.Elems, p)
 		}
@@ -217,6 +218,9 @@ func regexSubstring(c *call, s, p string) (string, error) {
 	return s[m[0]:m[1]], nil
 }
 
+// matchBytes is what a match in a list takes beside its offsets.
+const matchBytes = 48
+
 // matches lists the matches from byte offset start on, at most max (0: all).
 // An empty match directly after another is a match too, as PostgreSQL counts.
 func (r *regex) matches(s string, start, max int) ([][]int, error) {
@@ -230,6 +234,7 @@ func (r *regex) matches(s string, start, max int) ([][]int, error) {
 		if m == nil {
 			break
 		}
+		r.c.meter().scratch(8*len(m) + matchBytes)
 		out = append(out, m)
 		if m[1] > m[0] {
 			at = m[1]
@@ -452,6 +457,7 @@ func regexpSplit(compile func(p, f, name string) (*regex, error), a []types.Datu
 	if err != nil {
 		return nil, err
 	}
+	r.c.meter().scratch(32 * len(ms))
 	var out []string
 	at := 0
 	for _, m := range ms {

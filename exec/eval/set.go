@@ -299,6 +299,7 @@ func (g *rowsOf) give(d types.Datum, out []array.Builder) error {
 
 // list makes a generator of rows that are there.
 func (c *setCall) list(rows []types.Datum) generator {
+	c.holds(3 * boxedBytes * len(rows))
 	return &rowsOf{rows: rows, t: c.colTypes()}
 }
 

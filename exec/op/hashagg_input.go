@@ -113,6 +113,9 @@ func (o *aggLane) consume(ctx context.Context) error {
 			return o.add(ctx, r, nil, -1)
 		}
 		for i, set := range o.s.sets {
+			if err := ctx.Err(); err != nil { // there may be thousands
+				return err
+			}
 			if err := o.add(ctx, r, set, i); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -304,14 +305,26 @@ type windowPart struct {
 	group   []int32 // number of the peer group
 }
 
-// column builds a column of values.
-func windowColumn(t types.Type, n int, f func(i int) (types.Datum, error)) (arrow.Array, error) {
+// column builds a column of values. One may take a look at all rows, and be as
+// long as all are.
+func (o *windowLane) column(ctx context.Context, t types.Type, n int, f func(i int) (types.Datum, error)) (arrow.Array, error) {
 	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	b.Reserve(n)
+	var long int64 // not charged yet
 	for i := 0; i < n; i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		d, err := f(i)
 		if err != nil {
 			return nil, err
+		}
+		// Arrow's builders double.
+		if long += 3 * agg.DatumBytes(d); long > 1<<20 {
+			if err := o.acct.Grow(long); err != nil {
+				return nil, err
+			}
+			long = 0
 		}
 		if err := types.AppendDatum(b, t, d); err != nil {
 			return nil, err

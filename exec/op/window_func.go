@@ -43,20 +43,20 @@ func (f *windowFunc) compute(ctx context.Context, p *windowPart) (arrow.Array, e
 	n := p.n
 	switch f.item.Call.Fn.Name {
 	case "row_number":
-		return windowColumn(t, n, func(i int) (types.Datum, error) { return int64(i + 1), nil })
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) { return int64(i + 1), nil })
 	case "rank":
-		return windowColumn(t, n, func(i int) (types.Datum, error) { return int64(p.peer[i]) + 1, nil })
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) { return int64(p.peer[i]) + 1, nil })
 	case "dense_rank":
-		return windowColumn(t, n, func(i int) (types.Datum, error) { return int64(p.group[i]) + 1, nil })
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) { return int64(p.group[i]) + 1, nil })
 	case "percent_rank":
-		return windowColumn(t, n, func(i int) (types.Datum, error) {
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
 			if n == 1 {
 				return 0.0, nil
 			}
 			return float64(p.peer[i]) / float64(n-1), nil
 		})
 	case "cume_dist":
-		return windowColumn(t, n, func(i int) (types.Datum, error) { return float64(p.peerEnd[i]) / float64(n), nil })
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) { return float64(p.peerEnd[i]) / float64(n), nil })
 	case "ntile":
 		k, _ := at(0, 0).(int64)
 		if at(0, 0) == nil {
@@ -65,7 +65,7 @@ func (f *windowFunc) compute(ctx context.Context, p *windowPart) (arrow.Array, e
 		if k <= 0 {
 			return nil, pgerr.New(pgerr.InvalidArgumentForNtile, "argument of ntile must be greater than zero")
 		}
-		return windowColumn(t, n, func(i int) (types.Datum, error) {
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
 			size, more := int64(n)/k, int64(n)%k
 			r := int64(i)
 			if r < more*(size+1) {
@@ -74,7 +74,7 @@ func (f *windowFunc) compute(ctx context.Context, p *windowPart) (arrow.Array, e
 			return more + (r-more*(size+1))/max(size, 1) + 1, nil
 		})
 	case "lag", "lead":
-		return windowColumn(t, n, func(i int) (types.Datum, error) {
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
 			by := int64(1)
 			if len(args) > 1 {
 				d, ok := at(1, i).(int64)
@@ -99,7 +99,7 @@ func (f *windowFunc) compute(ctx context.Context, p *windowPart) (arrow.Array, e
 		if err != nil {
 			return nil, err
 		}
-		return windowColumn(t, n, func(i int) (types.Datum, error) {
+		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
 			k := int64(1)
 			if f.item.Call.Fn.Name == "nth_value" {
 				d, ok := at(1, i).(int64)
@@ -184,12 +184,7 @@ func (f *windowFunc) aggregate(ctx context.Context, p *windowPart, args []arrow.
 	var done int32
 	lastStart, lastEnd := int32(-1), int32(-1)
 	var last types.Datum
-	return windowColumn(f.item.Call.Typ, p.n, func(i int) (types.Datum, error) {
-		if i&1023 == 0 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-		}
+	return f.w.column(ctx, f.item.Call.Typ, p.n, func(i int) (types.Datum, error) {
 		lo, hi := fr.start[i], max(fr.end[i], fr.start[i])
 		if f.item.Frame.Exclude == 0 && lo == lastStart && hi == lastEnd {
 			return last, nil
