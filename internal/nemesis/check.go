@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -95,6 +96,38 @@ func (c *cluster) replicas(ctx context.Context, s *session) error {
 				sum := sha256.Sum256(b)
 				if want, err := hex.DecodeString(r[2].(string)); err != nil || !bytes.Equal(sum[:], want) {
 					return fmt.Errorf("segment %s on %v has not the hash of the catalog", id, name)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// leftovers waits until no node has a file that the catalog does not know, nor
+// anything of statements that are over.
+func (c *cluster) leftovers(ctx context.Context, s *session) error {
+	return until(ctx, "files are left", func(ctx context.Context) error {
+		rows, err := s.try(ctx, "SELECT id FROM cluster.segments WHERE NOT inline UNION ALL SELECT 'job ' || job FROM ml.training_jobs WHERE state <> 'done'")
+		if err != nil {
+			return err
+		}
+		known := map[string]bool{}
+		for _, r := range rows {
+			known[r[0].(string)+".seg"] = true
+			if strings.HasPrefix(r[0].(string), "job ") {
+				return nil // its checkpoint is a file that SQL does not name
+			}
+		}
+		for _, n := range c.nodes {
+			for _, dir := range []string{"segments", "temp"} {
+				files, err := os.ReadDir(filepath.Join(n.data(), dir))
+				if err != nil {
+					return err
+				}
+				for _, f := range files {
+					if !f.IsDir() && !known[f.Name()] {
+						return fmt.Errorf("%s has %s/%s", n.name, dir, f.Name())
+					}
 				}
 			}
 		}

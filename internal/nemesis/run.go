@@ -153,6 +153,9 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 			return round, nil, err
 		}
 		r.round(ctx, c, work, round, tell)
+		if err := ctx.Err(); err != nil {
+			return round, nil, err // what was told is of the end of the run
+		}
 		if f := broken(round); f != nil {
 			c.dump()
 			return round + 1, f, nil
@@ -230,6 +233,9 @@ func (r *run) check(ctx context.Context, c *cluster, work []workload, tell func(
 		w.settle()
 	}
 	if err := c.replicas(ctx, each[0]); err != nil {
+		tell("%v", err)
+	}
+	if err := c.leftovers(ctx, each[0]); err != nil {
 		tell("%v", err)
 	}
 }

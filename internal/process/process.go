@@ -53,6 +53,8 @@ func Launch(log io.Writer, command ...string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A signal to the terminal's group is for the caller: it ends its nodes.
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	n.cmd.Stderr = &n.log
 	if log != nil {
 		n.cmd.Stderr = io.MultiWriter(&n.log, log)
