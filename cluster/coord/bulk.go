@@ -6,7 +6,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -102,8 +101,7 @@ func (w *writing) bulk(source plan.Node) error {
 // fill writes a query's rows into segments of a table, whose live columns they
 // are in order; segmentRows as in plan.TableWrite.
 func (r *run) fill(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*catalog.Segment, int64, error) {
-	next := q.NextCol
-	o, err := opt.Optimize(q, r.optEnv(&next))
+	o, next, err := r.optimize(q)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -205,7 +204,11 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 	if rel.Kind != catalog.KindTable {
 		return nil, pgerr.New(pgerr.WrongObjectType, "cannot copy to %s %q", relKindText(rel.Kind), rel.Name)
 	}
-	if err := s.mayUse(st, []plan.TableUse{{OID: rel.OID, Privs: "a"}}); err != nil {
+	use := plan.TableUse{OID: rel.OID, Priv: 'a'}
+	for _, c := range cols {
+		use.Columns = append(use.Columns, c.Num)
+	}
+	if err := plan.Authorize(st, s.role, []plan.TableUse{use}); err != nil {
 		return nil, err
 	}
 	r := s.newRun(x, st)
@@ -331,8 +334,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 	}
 	var res *result
 	if dml != nil {
-		next := dml.NextCol
-		if dml, err = opt.DML(dml, r.optEnv(&next)); err == nil {
+		if dml, err = r.optimizeDML(dml); err == nil {
 			var w *writing
 			if w, err = s.runDML(r, dml); err == nil {
 				var cols []plan.Column
@@ -342,9 +344,10 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 				res = w.result(cols)
 			}
 		}
-	} else if err = s.mayUse(st, q.Tables); err == nil {
-		rows, cols, qerr := r.query(q)
-		if err = qerr; err == nil {
+	} else {
+		var rows op.BatchReader
+		var cols []plan.Column
+		if rows, cols, err = r.query(q); err == nil {
 			res = rowsResult(cols, rows, "COPY")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/ddl"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -195,8 +196,8 @@ func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, q ast.Stmt
 		if err != nil {
 			return nil, err
 		}
-		if err := s.mayUse(st, bound.Tables); err != nil {
-			return nil, err
+		if err := plan.Authorize(st, s.role, bound.Tables); err != nil {
+			return nil, err // also where the relation is there already, or WITH NO DATA
 		}
 		text := ""
 		if mat {
@@ -256,7 +257,7 @@ func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
 		if rel.Kind != catalog.KindMatView {
 			return "", pgerr.New(pgerr.WrongObjectType, "%q is not a materialized view", rel.Name)
 		}
-		if !s.isMember(st, s.role, rel.Owner) {
+		if !st.Inherits(s.role, rel.Owner) {
 			return "", pgerr.New(pgerr.InsufficientPrivilege, "must be owner of materialized view %s", rel.Name)
 		}
 		up := rel.Clone()
@@ -268,6 +269,9 @@ func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
 			if err != nil {
 				return "", err
 			}
+			// The rows are those that the owner sees, whoever refreshes.
+			defer func(role types.OID) { s.role = role }(s.role)
+			s.role = rel.Owner
 			b := s.binding(st, inner, nil)
 			b.SearchPath = rel.SearchPath
 			q, err := bind.Query(b, inner.Node)

@@ -13,7 +13,6 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -48,13 +47,9 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 		if err != nil {
 			return nil, err
 		}
-		if err := s.mayUse(st, d.Tables); err != nil {
-			return nil, err
-		}
 		r := s.newRun(x, st)
 		defer r.close()
-		next := d.NextCol
-		if d, err = opt.DML(d, r.optEnv(&next)); err != nil {
+		if d, err = r.optimizeDML(d); err != nil {
 			return nil, err
 		}
 		w, err := s.runDML(r, d)

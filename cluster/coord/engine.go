@@ -151,6 +151,9 @@ func (e *Engine) Connect(ctx context.Context, st Startup) (*Session, error) {
 	if st.Database != catalog.DatabaseName && st.Database != "postgres" && st.Database != "template1" {
 		return nil, fatal(pgerr.New(pgerr.InvalidCatalogName, "database %q does not exist", st.Database))
 	}
+	if !state.May(role.OID, state.Database().Object(), 'c') {
+		return nil, fatal(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %q", st.Database).WithDetail("User does not have CONNECT privilege."))
+	}
 	s := &Session{
 		engine:  e,
 		start:   st,

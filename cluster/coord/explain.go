@@ -169,8 +169,7 @@ func (s *Session) explainQuery(x *execution, q *plan.Query, o explainOptions) (s
 		}
 		return r.format(o)
 	}
-	next := q.NextCol
-	oq, err := opt.Optimize(q, r.optEnv(&next))
+	oq, _, err := r.optimize(q)
 	if err != nil {
 		return "", err
 	}
@@ -188,8 +187,7 @@ func (s *Session) explainDML(x *execution, d *plan.DML, o explainOptions, h *han
 	head := fmt.Sprintf("%s on %s", map[plan.DMLKind]string{plan.InsertRows: "Insert", plan.UpdateRows: "Update", plan.DeleteRows: "Delete", plan.MergeRows: "Merge"}[d.Kind], d.Table.Name)
 	r := s.newRun(x, view)
 	r.head = head
-	next := d.NextCol
-	od, err := opt.DML(d, r.optEnv(&next))
+	od, err := r.optimizeDML(d)
 	if err == nil && od.Source != nil {
 		r.staged, err = stage.Stage(od.Source, od.Source.Schema(), r.stageEnv(od.Source, nil))
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/ddl"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -130,7 +129,7 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 		return err
 	}
 	b := s.binding(r.st, stmt, nil)
-	b.Dialect = parse.Postgres
+	b.Dialect, b.Trusted = parse.Postgres, true
 	d, err := bind.DML(b, stmt.Node)
 	if err != nil {
 		return err
@@ -153,8 +152,7 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	if err := r.stmt.Fill(r.x.ctx, buf.ID, buf.Cols, rows); err != nil {
 		return err
 	}
-	next := d.NextCol
-	if d, err = opt.DML(d, r.optEnv(&next)); err != nil {
+	if d, err = r.optimizeDML(d); err != nil {
 		return err
 	}
 	done, err := s.runDML(r, d)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -22,6 +23,9 @@ type host struct {
 	mu      sync.Mutex
 	st      *catalog.State
 	session eval.Session
+	// identity are the sequences of the identity columns of tables that the
+	// statement writes: filling those in takes no privilege of its own.
+	identity map[types.OID]bool
 }
 
 // enter sets the statement's view.
@@ -80,6 +84,14 @@ func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, erro
 }
 
 func (h *host) Nextval(ctx context.Context, seq types.OID) (int64, error) {
+	h.mu.Lock()
+	identity := h.identity[seq]
+	h.mu.Unlock()
+	if !identity {
+		if err := h.maySequence(seq, "Uw"); err != nil {
+			return 0, err
+		}
+	}
 	if err := h.mayAdvance(seq, "nextval()"); err != nil {
 		return 0, err
 	}
@@ -102,7 +114,39 @@ func (h *host) mayAdvance(seq types.OID, what string) error {
 	return h.s.writable(what)
 }
 
+// writes notes that the statement writes a table.
+func (h *host) writes(rel *catalog.Relation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range rel.Columns {
+		if c.Identity != 0 {
+			if h.identity == nil {
+				h.identity = map[types.OID]bool{}
+			}
+			h.identity[c.Sequence] = true
+		}
+	}
+}
+
+// maySequence checks that the role has one of the privileges on a sequence.
+func (h *host) maySequence(seq types.OID, letters string) error {
+	st, role := h.Catalog(), h.Session().User
+	r := st.RelationByOID(seq)
+	if r == nil || r.Kind != catalog.KindSequence {
+		return nil // which the caller finds out
+	}
+	for i := range len(letters) {
+		if st.May(role, r.Object(), letters[i]) {
+			return nil
+		}
+	}
+	return plan.Denied(r)
+}
+
 func (h *host) Currval(seq types.OID) (int64, error) {
+	if err := h.maySequence(seq, "rU"); err != nil {
+		return 0, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v, ok := h.s.currval[seq]
@@ -118,6 +162,12 @@ func (h *host) Currval(seq types.OID) (int64, error) {
 
 func (h *host) Lastval() (int64, error) {
 	h.mu.Lock()
+	last := h.s.lastSeq
+	h.mu.Unlock()
+	if err := h.maySequence(last, "rU"); err != nil {
+		return 0, err
+	}
+	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.s.lastSeq == 0 || h.st != nil && h.st.RelationByOID(h.s.lastSeq) == nil {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
@@ -129,6 +179,9 @@ func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bo
 	r := h.Catalog().RelationByOID(seq)
 	if r == nil || r.Kind != catalog.KindSequence {
 		return pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a sequence", seq)
+	}
+	if err := h.maySequence(seq, "w"); err != nil {
+		return err
 	}
 	if err := h.mayAdvance(seq, "setval()"); err != nil {
 		return err
@@ -156,7 +209,7 @@ func (h *host) Signal(pid int32, terminate bool) (bool, error) {
 		return false, nil
 	}
 	st := h.Catalog()
-	if !h.s.isMember(st, h.s.role, other.user) {
+	if !st.Inherits(h.s.role, other.user) {
 		return false, pgerr.New(pgerr.InsufficientPrivilege, "must be a member of the role whose query is being canceled or member of pg_signal_backend")
 	}
 	if terminate {

@@ -28,7 +28,7 @@ func (s *Session) findJob(st *catalog.State, name []string, ok func(*catalog.Job
 			break
 		}
 	}
-	if found != nil && !s.isMember(st, s.role, found.Owner) {
+	if found != nil && !st.Inherits(s.role, found.Owner) {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of training job %s", found.Model)
 	}
 	return found, nil

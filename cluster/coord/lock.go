@@ -41,8 +41,8 @@ func (s *Session) lockTable(n *ast.LockStmt) (*handler, error) {
 					WithDetail("This operation is not supported for %s.", map[catalog.RelKind]string{catalog.KindSequence: "sequences", catalog.KindIndex: "indexes",
 						catalog.KindMatView: "materialized views", catalog.KindComposite: "composite types"}[rel.Kind])
 			}
-			uses = append(uses, plan.TableUse{OID: rel.OID, Privs: "r"})
+			uses = append(uses, plan.TableUse{OID: rel.OID, Priv: 'r'})
 		}
-		return "LOCK TABLE", s.mayUse(st, uses)
+		return "LOCK TABLE", plan.Authorize(st, s.role, uses)
 	}), nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // searchPath gives the names of the schemas searched for unqualified names, as
@@ -58,7 +57,8 @@ func splitIdents(text string) []string {
 	return out
 }
 
-// path gives the schemas that exist of the search path, temporary ones first.
+// path gives the schemas of the search path that exist and that the role may
+// use, temporary ones first.
 func (s *Session) path(st *catalog.State) []*catalog.Schema {
 	var out []*catalog.Schema
 	if t := st.Schema(s.temp); t != nil {
@@ -68,7 +68,7 @@ func (s *Session) path(st *catalog.State) []*catalog.Schema {
 		if n == "pg_temp" {
 			continue
 		}
-		if sc := st.SchemaByName(n); sc != nil {
+		if sc := st.SchemaByName(n); sc != nil && sc.OID != s.temp && st.May(s.role, sc.Object(), 'U') {
 			out = append(out, sc)
 		}
 	}
@@ -86,37 +86,4 @@ func (s *Session) findRelation(st *catalog.State, rv *ast.RangeVar) (*catalog.Re
 		name = rv.SchemaName + "." + name
 	}
 	return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
-}
-
-// isMember tells whether a role may act as another.
-func (s *Session) isMember(st *catalog.State, role, of types.OID) bool {
-	if role == of {
-		return true
-	}
-	r := st.Role(role)
-	if r == nil {
-		return false
-	}
-	if r.Super {
-		return true
-	}
-	seen := map[types.OID]bool{role: true}
-	queue := []types.OID{role}
-	for len(queue) > 0 {
-		r := st.Role(queue[0])
-		queue = queue[1:]
-		if r == nil {
-			continue
-		}
-		for _, m := range r.MemberOf {
-			if m.Role == of {
-				return true
-			}
-			if !seen[m.Role] {
-				seen[m.Role] = true
-				queue = append(queue, m.Role)
-			}
-		}
-	}
-	return false
 }

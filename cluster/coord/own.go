@@ -52,6 +52,9 @@ func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Ret
 		return nil, err
 	}
 	m, err := s.findModel(view, n.Name)
+	if err == nil {
+		err = s.mayModel(view, m)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +117,9 @@ func (s *Session) findModel(st *catalog.State, name []string) (*catalog.Model, e
 		return nil, err
 	}
 	if schema != "" {
+		if err := s.binding(st, nil, nil).MayLookIn(schema); err != nil {
+			return nil, err
+		}
 		if sc := st.SchemaByName(schema); sc != nil {
 			if m := st.Model(sc.OID, last); m != nil {
 				return m, nil
@@ -139,6 +145,9 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 		m, err := s.findModel(st, n.Name)
 		if err != nil {
 			return nil, err
+		}
+		if !st.May(s.role, m.Object(), 'U') {
+			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for model %s", m.Name)
 		}
 		v := m.Find(0)
 		if v == nil {
@@ -167,13 +176,37 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 		for _, o := range v.Options {
 			rows = append(rows, []types.Datum{"option " + o.Name, o.Value})
 		}
-		rows = append(rows, []types.Datum{"sha256", fmt.Sprintf("%x", v.SHA256)}, []types.Datum{"statement", v.Statement})
+		rows = append(rows, []types.Datum{"sha256", fmt.Sprintf("%x", v.SHA256)})
+		if st.Inherits(s.role, m.Owner) {
+			rows = append(rows, []types.Datum{"statement", v.Statement})
+		}
 		return rowsOf(cols, rows, "DESCRIBE MODEL")
 	}}, nil
 }
 
+// newOwner finds the role that an object is given to, which the session must be
+// able to become, and which must be able to make such an object in the schema.
+func (s *Session) newOwner(st *catalog.State, name string, sc *catalog.Schema) (types.OID, error) {
+	r := st.RoleByName(name)
+	switch name {
+	case "current_user", "current_role":
+		r = st.Role(s.role)
+	case "session_user":
+		r = st.Role(s.user)
+	}
+	switch {
+	case r == nil:
+		return 0, pgerr.New(pgerr.UndefinedObject, "role %q does not exist", name)
+	case !st.MemberOf(s.role, r.OID):
+		return 0, pgerr.New(pgerr.InsufficientPrivilege, "must be member of role %q", r.Name)
+	case sc != nil && !st.Super(s.role) && !st.May(r.OID, sc.Object(), 'C'):
+		return 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+	}
+	return r.OID, nil
+}
+
 func (s *Session) mayModel(st *catalog.State, m *catalog.Model) error {
-	if s.isMember(st, s.role, m.Owner) {
+	if st.Inherits(s.role, m.Owner) {
 		return nil
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", m.Name)
@@ -194,8 +227,10 @@ func (s *Session) dropModel(n *parse.DropModel) (*handler, error) {
 				}
 				return "", err
 			}
-			if err := s.mayModel(st, m); err != nil {
-				return "", err
+			if sc := st.Schema(m.Schema); sc == nil || !st.Inherits(s.role, sc.Owner) { // whose owner may drop what is in it
+				if err := s.mayModel(st, m); err != nil {
+					return "", err
+				}
 			}
 			if st, err = s.tx.add(&catalog.DropModel{OID: m.OID, ExpectVersion: m.Version}); err != nil {
 				return "", err
@@ -230,11 +265,11 @@ func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
 			}
 			up.Name = n.RenameTo
 		case n.OwnerTo != "":
-			r := st.RoleByName(n.OwnerTo)
-			if r == nil {
-				return "", pgerr.New(pgerr.UndefinedObject, "role %q does not exist", n.OwnerTo)
+			to, err := s.newOwner(st, n.OwnerTo, st.Schema(m.Schema))
+			if err != nil {
+				return "", err
 			}
-			up.Owner = r.OID
+			up.ACL, up.Owner = m.Object().Reown(to), to
 		default:
 			if m.Find(int(n.DefaultVersion)) == nil {
 				return "", pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, n.DefaultVersion)

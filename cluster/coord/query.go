@@ -13,7 +13,6 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
-	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -51,10 +50,10 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 	if err != nil {
 		return nil, err
 	}
-	st, made := first.st, first.q // the first execution may use the plan of Prepare
+	st, made, role := first.st, first.q, s.role // the first execution may use the plan of Prepare
 	return &handler{cols: made.Cols, params: made.Params, open: func(ctx context.Context, x *execution) (*result, error) {
 		view, err := s.look(x.ctx, func(now *catalog.State) (*plan.Query, error) {
-			if made != nil && now == st {
+			if made != nil && now == st && s.role == role {
 				return made, nil
 			}
 			return bind.Query(s.binding(now, stmt, x.ptypes), stmt.Node)
@@ -65,9 +64,6 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 		}
 		if view.unconfirmed {
 			s.warnUnconfirmed(view.q)
-		}
-		if err := s.mayUse(view.st, view.q.Tables); err != nil {
-			return nil, err
 		}
 		r := s.newRun(x, view.st)
 		rows, cols, err := r.query(view.q)
@@ -109,57 +105,6 @@ func (c *closing) Close() error {
 		c.then = nil
 	}
 	return err
-}
-
-// mayUse checks the role's privileges on what a statement reads and writes.
-func (s *Session) mayUse(st *catalog.State, uses []plan.TableUse) error {
-	me := st.Role(s.role)
-	if me != nil && me.Super {
-		return nil
-	}
-	for _, u := range uses {
-		rel := st.RelationByOID(u.OID)
-		if rel == nil {
-			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", u.OID)
-		}
-		if sc := st.Schema(rel.Schema); u.Privs != "" && sc != nil && !s.hasPrivilege(st, sc.Owner, sc.ACL, 'U') {
-			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
-		}
-		for _, p := range u.Privs {
-			if !s.hasPrivilege(st, rel.Owner, rel.ACL, byte(p)) {
-				kind := "table"
-				switch rel.Kind {
-				case catalog.KindView:
-					kind = "view"
-				case catalog.KindMatView:
-					kind = "materialized view"
-				case catalog.KindSequence:
-					kind = "sequence"
-				}
-				return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for %s %s", kind, rel.Name)
-			}
-		}
-	}
-	return nil
-}
-
-// hasPrivilege tells whether the session's role has one privilege letter on an
-// object with this owner and ACL.
-func (s *Session) hasPrivilege(st *catalog.State, owner types.OID, acl []catalog.Grant, priv byte) bool {
-	if s.isMember(st, s.role, owner) {
-		return true
-	}
-	for _, g := range acl {
-		if g.Role != 0 && !s.isMember(st, s.role, g.Role) {
-			continue
-		}
-		for i := 0; i < len(g.Privs); i++ {
-			if g.Privs[i] == priv {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // constants evaluates the arguments of EXECUTE to given types.

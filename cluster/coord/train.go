@@ -267,7 +267,8 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mayUse(st, p.query.Tables); err != nil {
+	// The job may begin later, on another node: who may not is told now.
+	if err := plan.Authorize(st, s.role, p.query.Tables); err != nil {
 		return nil, err
 	}
 	name := t.n.Name[len(t.n.Name)-1]
@@ -363,6 +364,9 @@ func (t *training) place(st *catalog.State) (types.OID, *catalog.Model, error) {
 		return 0, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
 	}
 	m := st.Model(sc.OID, t.n.Name[len(t.n.Name)-1])
+	if m == nil && !st.May(s.role, sc.Object(), 'C') {
+		return 0, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+	}
 	switch {
 	case m == nil && t.retrain:
 		return 0, nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", dotted(t.n.Name)).At(t.n.NamePos)
@@ -407,7 +411,7 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 		if err != nil {
 			return nil, nil, err
 		}
-		m.OID = oid
+		m.OID, m.ACL = oid, t.s.engine.cfg.Meta.Current().NewACL(catalog.ClassModel, rec.Owner, rec.Schema)
 	}
 	m.Versions = append(slices.Clone(m.Versions), v)
 	m.Default = v.Number

@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -122,8 +121,7 @@ func (t *training) dataset(r *run, p *trainPlan, name string) (*plan.Collect, er
 	if err != nil {
 		return nil, err
 	}
-	next := q.query.NextCol
-	o, err := opt.Optimize(q.query, r.optEnv(&next))
+	o, next, err := r.optimize(q.query)
 	if err != nil {
 		return nil, err
 	}

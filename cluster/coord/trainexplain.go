@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -63,7 +64,7 @@ func (t *training) explained(ctx context.Context, x *execution) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if err := s.mayUse(st, p.query.Tables); err != nil {
+	if err := plan.Authorize(st, s.role, p.query.Tables); err != nil {
 		return "", err
 	}
 	var b strings.Builder

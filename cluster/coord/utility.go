@@ -189,7 +189,7 @@ func (s *Session) setRole(name string) error {
 	if r == nil {
 		return pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", name)
 	}
-	if !s.isMember(st, s.user, r.OID) {
+	if !st.MemberOf(s.user, r.OID) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to set role %q", name)
 	}
 	s.role = r.OID

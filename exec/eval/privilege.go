@@ -9,55 +9,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// IsMember tells whether a role may act as another: it is that role, a
-// superuser, or a member, directly or not.
-func IsMember(st *catalog.State, role, of types.OID) bool {
-	if role == of {
-		return true
-	}
-	if r := st.Role(role); r != nil && r.Super {
-		return true
-	}
-	seen := map[types.OID]bool{role: true}
-	queue := []types.OID{role}
-	for len(queue) > 0 {
-		r := st.Role(queue[0])
-		queue = queue[1:]
-		if r == nil {
-			continue
-		}
-		for _, m := range r.MemberOf {
-			if m.Role == of {
-				return true
-			}
-			if !seen[m.Role] {
-				seen[m.Role] = true
-				queue = append(queue, m.Role)
-			}
-		}
-	}
-	return false
-}
-
-// MayUse tells whether a role has a privilege (a letter of aclitem) on an object
-// of an owner; option asks for the grant option.
-func MayUse(st *catalog.State, role, owner types.OID, acl []catalog.Grant, letter byte, option bool) bool {
-	if IsMember(st, role, owner) {
-		return true
-	}
-	for _, g := range acl {
-		if g.Role != 0 && !IsMember(st, role, g.Role) {
-			continue
-		}
-		for i := range len(g.Privs) {
-			if g.Privs[i] == letter && (!option || i+1 < len(g.Privs) && g.Privs[i+1] == '*') {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 type wantedPriv struct {
 	letter byte
 	option bool
@@ -145,25 +96,35 @@ func hasRole(h Host, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := parsePrivs(a[1].(string), "mU"); err != nil {
+	want, err := parsePrivs(a[1].(string), "mU")
+	if err != nil {
 		return nil, err
 	}
-	return IsMember(h.Catalog(), role, of), nil
+	st := h.Catalog()
+	for _, w := range want {
+		if w.letter == 'm' && st.MemberOf(role, of) || w.letter == 'U' && st.Inherits(role, of) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func hasPrivilege(h Host, role types.OID, kind string, obj []types.Datum, privs string) (types.Datum, error) {
 	st := h.Catalog()
-	any := func(owner types.OID, acl []catalog.Grant, allowed string) (types.Datum, error) {
+	some := func(allowed string, has func(letter byte) bool, mayGrant func(letter byte) bool) (types.Datum, error) {
 		want, err := parsePrivs(privs, allowed)
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range want {
-			if MayUse(st, role, owner, acl, w.letter, w.option) {
+			if w.option && mayGrant(w.letter) || !w.option && has(w.letter) {
 				return true, nil
 			}
 		}
 		return false, nil
+	}
+	on := func(o catalog.Object) (types.Datum, error) {
+		return some(o.Class.Privileges(), func(l byte) bool { return st.May(role, o, l) }, func(l byte) bool { return st.MayGrant(role, o, l) })
 	}
 	switch kind {
 	case "table", "any_column", "column", "sequence":
@@ -185,24 +146,34 @@ func hasPrivilege(h Host, role types.OID, kind string, obj []types.Datum, privs 
 						return true, nil
 					}
 				}
-				rr := st.Role(role)
-				return rr != nil && rr.Super, nil
+				return st.Super(role), nil
 			}
 			return nil, nil
 		}
 		if kind == "sequence" && r.Kind != catalog.KindSequence {
 			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", r.Name)
 		}
-		if kind == "column" {
-			if s, ok := obj[1].(string); ok {
-				if r.Column(s) == nil {
-					return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", s, r.Name)
-				}
-			} else if r.ColumnNum(int16(obj[1].(int64))) == nil {
-				return nil, nil
-			}
+		o := r.Object()
+		switch kind {
+		case "table":
+			o.Class = catalog.ClassTable // whose privileges may be asked of any relation
+			return on(o)
+		case "sequence":
+			return on(o)
+		case "any_column":
+			return some(allowed, func(l byte) bool { return st.MayAnyColumn(role, r, l) }, func(l byte) bool { return st.MayGrant(role, o, l) })
 		}
-		return any(r.Owner, r.ACL, allowed)
+		var c *catalog.Column
+		if name, ok := obj[1].(string); ok {
+			if c = r.Column(name); c == nil {
+				return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, r.Name)
+			}
+		} else if c = r.ColumnNum(int16(obj[1].(int64))); c == nil {
+			return nil, nil
+		}
+		return some(allowed, func(l byte) bool { return st.MayColumn(role, r, c, l) }, func(l byte) bool {
+			return st.MayGrant(role, o, l) || st.MayGrant(role, c.Object(r), l)
+		})
 	case "schema":
 		var s *catalog.Schema
 		if name, ok := obj[0].(string); ok {
@@ -212,28 +183,23 @@ func hasPrivilege(h Host, role types.OID, kind string, obj []types.Datum, privs 
 		} else if s = st.Schema(types.OID(obj[0].(int64))); s == nil {
 			return nil, nil
 		}
-		acl := s.ACL
-		switch s.OID {
-		case catalog.PgCatalogOID, catalog.InformationOID, catalog.MLSchemaOID, catalog.ClusterSchemaOID:
-			acl = append([]catalog.Grant{{Privs: "U"}}, acl...)
-		}
-		return any(s.Owner, acl, "UC")
+		return on(s.Object())
 	case "database":
 		if name, ok := obj[0].(string); ok && name != h.Session().Database {
 			return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
 		}
-		return any(catalog.BootstrapRoleOID, []catalog.Grant{{Privs: "cT"}}, "CcT")
+		return on(st.Database().Object())
 	case "type", "language":
-		return any(catalog.BootstrapRoleOID, []catalog.Grant{{Privs: "U"}}, "U")
+		return on(catalog.Object{Class: catalog.ClassType, Owner: catalog.BootstrapRoleOID})
 	case "tablespace":
-		return any(catalog.BootstrapRoleOID, nil, "C")
+		return some("C", func(byte) bool { return st.Super(role) }, func(byte) bool { return st.Super(role) })
 	case "function":
 		if name, ok := obj[0].(string); ok {
 			if _, err := findCallable(types.RegprocedureOID, name); err != nil {
 				return nil, err
 			}
 		}
-		return any(catalog.BootstrapRoleOID, []catalog.Grant{{Privs: "X"}}, "X")
+		return on(catalog.Object{Class: catalog.ClassFunction, Owner: catalog.BootstrapRoleOID})
 	}
 	return nil, pgerr.Unsupported("has_%s_privilege is not supported", kind)
 }

@@ -75,7 +75,7 @@ func (v *view) nodeNames(ids []uint64) []string {
 // eachPartition walks the partitions of the tables the asking role may see.
 func (v *view) eachPartition(f func(r *catalog.Relation, part int, segs []*catalog.Segment) error) error {
 	for _, r := range v.st.Relations() {
-		if !hasRows(r.Kind) || !v.may(r.Owner, r.ACL, anyPriv) {
+		if !hasRows(r.Kind) || !v.sees(r, anyPriv) {
 			continue
 		}
 		m := v.st.Manifest(r.OID)

@@ -26,7 +26,7 @@ func constraintType(kind byte) string {
 
 func infoTableConstraints(v *view, put put) error {
 	for _, r := range v.st.Relations() {
-		if r.Kind != catalog.KindTable || !v.may(r.Owner, r.ACL, "awdDxt") {
+		if r.Kind != catalog.KindTable || !v.sees(r, "awdDxt") {
 			continue
 		}
 		schema := v.schemaName(r.Schema)
@@ -82,7 +82,7 @@ func parens(s string) string { return "(" + s + ")" }
 
 func infoKeyColumnUsage(v *view, put put) error {
 	for _, r := range v.st.Relations() {
-		if r.Kind != catalog.KindTable || !v.may(r.Owner, r.ACL, "arwx") {
+		if r.Kind != catalog.KindTable || !v.sees(r, "arwx") {
 			continue
 		}
 		schema := v.schemaName(r.Schema)
@@ -201,7 +201,7 @@ func rule(b byte) string {
 
 func infoReferentialConstraints(v *view, put put) error {
 	for _, r := range v.st.Relations() {
-		if r.Kind != catalog.KindTable || !v.may(r.Owner, r.ACL, "awdDxt") {
+		if r.Kind != catalog.KindTable || !v.sees(r, "awdDxt") {
 			continue
 		}
 		for _, c := range shown(r) {

@@ -1,6 +1,7 @@
 package sysview
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/eval"
@@ -40,11 +41,11 @@ func (v *view) memberRows(put put, admin bool) error {
 	return nil
 }
 
-// eachGrant walks the grants on a relation that concern the session's roles,
-// those to PUBLIC only with public. is tells WITH GRANT OPTION, which an owner
-// has always.
-func (v *view) eachGrant(r *catalog.Relation, public bool, f func(grantor, grantee string, letter byte, grantable bool) error) error {
-	for _, g := range grants(r.Owner, r.ACL, ownerPrivs(r.Kind)) {
+// eachGrant walks the grants on an object that concern the session's roles, those
+// to PUBLIC only with public. grantable tells WITH GRANT OPTION, which an owner has
+// always.
+func (v *view) eachGrant(o catalog.Object, public bool, f func(grantor, grantee string, letter byte, grantable bool) error) error {
+	for _, g := range o.Grants() {
 		if !(v.owns(g.Grantor) || v.owns(g.Role) || g.Role == 0 && public) || g.Role == 0 && !public {
 			continue
 		}
@@ -53,7 +54,7 @@ func (v *view) eachGrant(r *catalog.Relation, public bool, f func(grantor, grant
 			grantee = v.roleName(g.Role)
 		}
 		err := eachPriv(g.Privs, func(letter byte, grantable bool) error {
-			return f(v.roleName(g.Grantor), grantee, letter, grantable || g.Role == r.Owner)
+			return f(v.roleName(g.Grantor), grantee, letter, grantable || g.Role == o.Owner)
 		})
 		if err != nil {
 			return err
@@ -71,7 +72,7 @@ func (v *view) tableGrants(put put, public bool) error {
 		if !isTable(r.Kind) {
 			continue
 		}
-		err := v.eachGrant(r, public, func(grantor, grantee string, letter byte, grantable bool) error {
+		err := v.eachGrant(r.Object(), public, func(grantor, grantee string, letter byte, grantable bool) error {
 			return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, eval.PrivilegeName(letter), yesNo(grantable), yesNo(letter == 'r'))
 		})
 		if err != nil {
@@ -91,10 +92,21 @@ func (v *view) columnGrants(put put, public bool) error {
 			continue
 		}
 		for _, c := range r.Live() {
-			err := v.eachGrant(r, public, func(grantor, grantee string, letter byte, grantable bool) error {
-				if !strings.ContainsRune("arwx", rune(letter)) {
+			// By a grant on the table or on the column: the same one is told once.
+			o := c.Object(r)
+			o.ACL = append(slices.Clone(r.Object().Grants()), c.ACL...)
+			type grant struct {
+				grantor, grantee string
+				letter           byte
+				grantable        bool
+			}
+			told := map[grant]bool{}
+			err := v.eachGrant(o, public, func(grantor, grantee string, letter byte, grantable bool) error {
+				g := grant{grantor, grantee, letter, grantable}
+				if strings.IndexByte(o.Class.Privileges(), letter) < 0 || told[g] {
 					return nil
 				}
+				told[g] = true
 				return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, c.Name, eval.PrivilegeName(letter), yesNo(grantable))
 			})
 			if err != nil {
@@ -114,7 +126,7 @@ func (v *view) usageGrants(put put, public bool) error {
 		if r.Kind != catalog.KindSequence {
 			continue
 		}
-		err := v.eachGrant(r, public, func(grantor, grantee string, letter byte, grantable bool) error {
+		err := v.eachGrant(r.Object(), public, func(grantor, grantee string, letter byte, grantable bool) error {
 			if letter != 'U' {
 				return nil
 			}

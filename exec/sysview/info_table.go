@@ -25,7 +25,7 @@ func infoCatalogName(_ *view, put put) error { return put(catalog.DatabaseName) 
 
 func infoSchemata(v *view, put put) error {
 	for _, s := range v.st.Schemas() {
-		if v.may(s.Owner, s.ACL, schemaPrivs) {
+		if v.may(s.Object(), "UC") {
 			if err := put(catalog.DatabaseName, s.Name, v.roleName(s.Owner), nil, nil, nil, nil); err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func infoTables(v *view, put put) error {
 		}
 	}
 	for _, r := range v.st.Relations() {
-		if !isTable(r.Kind) || !v.may(r.Owner, r.ACL, anyPriv) {
+		if !isTable(r.Kind) || !v.sees(r, anyPriv) {
 			continue
 		}
 		kind := "BASE TABLE"
@@ -76,7 +76,7 @@ func infoViews(v *view, put put) error {
 		}
 	}
 	for _, r := range v.st.Relations() {
-		if r.Kind != catalog.KindView || !v.may(r.Owner, r.ACL, anyPriv) {
+		if r.Kind != catalog.KindView || !v.sees(r, anyPriv) {
 			continue
 		}
 		var def any
@@ -101,10 +101,13 @@ func infoColumns(v *view, put put) error {
 		}
 	}
 	for _, r := range v.st.Relations() {
-		if !isTable(r.Kind) || !v.may(r.Owner, r.ACL, "arwx") {
+		if !isTable(r.Kind) || !v.sees(r, "arwx") {
 			continue
 		}
 		for _, c := range r.Live() {
+			if !v.seesColumn(r, &c) {
+				continue
+			}
 			f := v.fields().set("table_schema", v.schemaName(r.Schema)).set("table_name", r.Name).set("is_updatable", yesNo(r.Kind == catalog.KindTable))
 			v.column(f, &c, v.owns(r.Owner))
 			if err := put(f.row...); err != nil {
@@ -215,7 +218,7 @@ func precision(mod int32) int32 {
 func infoSequences(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		s := r.Seq
-		if s == nil || !v.may(r.Owner, r.ACL, sequencePrivs) || v.identitySequence(s) {
+		if s == nil || !v.sees(r, "rwU") || v.identitySequence(s) {
 			continue
 		}
 		bits := 64
@@ -247,7 +250,7 @@ func (v *view) identitySequence(s *catalog.Sequence) bool {
 
 func infoElementTypes(v *view, put put) error {
 	for _, r := range v.st.Relations() {
-		if !isTable(r.Kind) || !v.may(r.Owner, r.ACL, "arwx") {
+		if !isTable(r.Kind) || !v.sees(r, "arwx") {
 			continue
 		}
 		kind := "TABLE"

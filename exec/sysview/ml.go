@@ -58,7 +58,16 @@ func features(m *catalog.ModelVersion) []string {
 }
 
 // seesModel tells whether the asking role may know of a model.
-func (v *view) seesModel(m *catalog.Model) bool { return v.may(m.Owner, m.ACL, "arwdDxtXU") }
+func (v *view) seesModel(m *catalog.Model) bool { return v.may(m.Object(), "U") }
+
+// statement is the text that trained a version: it tells of tables, and is for who
+// owns the model.
+func (v *view) statement(m *catalog.Model, x *catalog.ModelVersion) any {
+	if !v.owns(m.Owner) {
+		return nil
+	}
+	return x.Statement
+}
 
 func mlModels(v *view, put put) error {
 	for _, m := range v.st.Models() {
@@ -68,7 +77,7 @@ func mlModels(v *view, put put) error {
 		}
 		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, measured(x.TrainLoss),
 			metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
-			len(m.Versions), optionsJSON(x.Options), x.Statement, x.CreatedAt)
+			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt)
 		if err != nil {
 			return err
 		}
@@ -93,7 +102,7 @@ func mlModelVersions(v *view, put put) error {
 			x := &m.Versions[i]
 			err := put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
 				measured(x.TrainLoss), metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
-				v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), x.Statement, x.CreatedAt)
+				v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt)
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,6 @@ type view struct {
 	env   *eval.Env
 	args  []types.Datum
 	shape *shape
-	roles map[types.OID]bool // the roles that the session's role may act as
 }
 
 // Open computes the rows of v.Cols. It applies none of v.Filter. host may be
@@ -60,7 +59,6 @@ func Open(v *plan.Virtual, st *catalog.State, sess SessionInfo, host Host, env *
 	}
 	if sh.rows != nil {
 		vw := &view{st: st, sess: sess, host: host, env: env, args: v.Args, shape: sh}
-		vw.roles = memberships(st, sess.Role)
 		if err := sh.rows(vw, w.put); err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func pgClass(v *view, put put) error {
 		}
 		err := put(sh.oid, sh.name, sh.schema, 0, 0, catalog.BootstrapRoleOID, am, 0, 0,
 			0, -1.0, 0, 0, false, shared(sh), "p", sh.kind, len(sh.cols), 0, sh.kind == 'v', false, false,
-			false, false, true, "n", false, 0, 0, 0, v.aclText(catalog.BootstrapRoleOID, publicRead, tablePrivs), nil, nil)
+			false, false, true, "n", false, 0, 0, 0, v.aclText(catalog.Object{Class: catalog.ClassTable, Owner: catalog.BootstrapRoleOID, ACL: publicRead}), nil, nil)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func pgClass(v *view, put put) error {
 		}
 		err := put(r.OID, r.Name, r.Schema, row, 0, r.Owner, am, file, 0,
 			pages, rows, 0, 0, len(indexes[r.OID]) > 0, false, persistence, r.Kind, natts, checks, r.Kind == catalog.KindView, fks[r.OID], false,
-			false, false, r.Kind != catalog.KindMatView || r.Populated, ident, false, 0, 0, 0, v.aclText(r.Owner, r.ACL, ownerPrivs(r.Kind)), options(r), nil)
+			false, false, r.Kind != catalog.KindMatView || r.Populated, ident, false, 0, 0, 0, v.aclText(r.Object()), options(r), nil)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ var sequenceColumns = []catalog.Column{
 }
 
 func pgAttribute(v *view, put put) error {
-	row := func(rel types.OID, c *catalog.Column) error {
+	row := func(rel types.OID, c *catalog.Column, acl any) error {
 		t := c.Type
 		l := layout(t.OID)
 		name, typ, mod, coll := c.Name, t.OID, t.Mod, collationOf(c)
@@ -123,11 +123,11 @@ func pgAttribute(v *view, put put) error {
 		}
 		return put(rel, name, typ, -1, l.Len, c.Num, dims, -1, mod, l.ByVal, l.Align, l.Storage, "",
 			c.NotNull && !c.Dropped, !c.Dropped && (c.Default != "" || c.Generated != ""), c.Missing != nil, identity, generated,
-			c.Dropped, true, 0, coll, nil, nil, nil, nil)
+			c.Dropped, true, 0, coll, acl, nil, nil, nil)
 	}
 	for _, sh := range shapes().list {
 		for i, c := range sh.cols {
-			if err := row(sh.oid, &catalog.Column{Name: c.Name, Num: c.Num, Type: c.Type, NotNull: sh.notNull[i]}); err != nil {
+			if err := row(sh.oid, &catalog.Column{Name: c.Name, Num: c.Num, Type: c.Type, NotNull: sh.notNull[i]}, nil); err != nil {
 				return err
 			}
 		}
@@ -154,7 +154,7 @@ func pgAttribute(v *view, put put) error {
 			}
 		}
 		for i := range cols {
-			if err := row(r.OID, &cols[i]); err != nil {
+			if err := row(r.OID, &cols[i], v.aclText(cols[i].Object(r))); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 func pgNamespace(v *view, put put) error {
 	for _, s := range v.st.Schemas() {
-		if err := put(s.OID, s.Name, s.Owner, v.aclText(s.Owner, s.ACL, schemaPrivs)); err != nil {
+		if err := put(s.OID, s.Name, s.Owner, v.aclText(s.Object())); err != nil {
 			return err
 		}
 	}

@@ -100,6 +100,19 @@ func pgGroup(v *view, put put) error {
 	return nil
 }
 
+func pgDefaultACL(v *view, put put) error {
+	for i, d := range v.st.DefaultGrants() {
+		acl := []string{}
+		if t := v.aclText(catalog.Object{Class: d.Key.Class, Owner: d.Key.Role, ACL: d.ACL, Bare: true}); t != nil {
+			acl = t.([]string)
+		}
+		if err := put(derived('d', d.Key.Role, i), d.Key.Role, d.Key.Schema, string(rune(d.Key.Class)), acl); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func pgDbRoleSetting(v *view, put put) error {
 	for _, r := range v.st.Roles() {
 		if c := roleConfig(r); c != nil {

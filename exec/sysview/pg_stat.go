@@ -153,7 +153,7 @@ func onSequences(v *view, put put) error {
 func pgStats(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		m := v.st.Manifest(r.OID)
-		if m == nil || !v.may(r.Owner, r.ACL, "r") {
+		if m == nil || !v.sees(r, "r") {
 			continue
 		}
 		type known struct {

@@ -79,9 +79,10 @@ func pgTablespace(_ *view, put put) error {
 	return nil
 }
 
-func pgDatabase(_ *view, put put) error {
-	return put(catalog.DatabaseOID, catalog.DatabaseName, catalog.BootstrapRoleOID, encodingUTF8, "c", false, true, -1, 0, 0, 1663,
-		locale, locale, nil, nil, nil)
+func pgDatabase(v *view, put put) error {
+	db := v.st.Database()
+	return put(catalog.DatabaseOID, catalog.DatabaseName, db.Owner, encodingUTF8, "c", false, true, -1, 0, 0, 1663,
+		locale, locale, nil, nil, v.aclText(db.Object()))
 }
 
 // opclass is a row of pg_opclass.

@@ -26,7 +26,7 @@ func pgType(v *view, put put) error {
 	for _, t := range v.st.Enums() {
 		err := put(t.OID, t.Name, t.Schema, t.Owner, 4, true, "e", "E", false, true, ",",
 			0, 0, 0, t.ArrayOID, p.oid("enum_in"), p.oid("enum_out"), p.oid("enum_recv"), p.oid("enum_send"), 0, 0, 0,
-			"i", "p", false, 0, -1, 0, 0, nil, nil, nil)
+			"i", "p", false, 0, -1, 0, 0, nil, nil, v.aclText(t.Object()))
 		if err != nil {
 			return err
 		}

@@ -151,7 +151,7 @@ func sequenceRow(v *view, put put) error {
 func pgSequences(v *view, put put) error {
 	for _, r := range v.st.Relations() {
 		s := r.Seq
-		if s == nil || !v.may(r.Owner, r.ACL, "rwU") {
+		if s == nil || !v.sees(r, "rwU") {
 			continue
 		}
 		var last any

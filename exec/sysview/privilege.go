@@ -1,6 +1,7 @@
 package sysview
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/eval"
@@ -8,80 +9,43 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// memberships gives the roles that a role may act as, itself included.
-func memberships(st *catalog.State, role types.OID) map[types.OID]bool {
-	seen := map[types.OID]bool{role: true}
-	queue := []types.OID{role}
-	for len(queue) > 0 {
-		r := st.Role(queue[0])
-		queue = queue[1:]
-		if r == nil {
-			continue
-		}
-		for _, m := range r.MemberOf {
-			if !seen[m.Role] {
-				seen[m.Role] = true
-				queue = append(queue, m.Role)
-			}
-		}
-	}
-	return seen
-}
+func (v *view) super() bool { return v.st.Super(v.sess.Role) }
 
-func (v *view) super() bool {
-	r := v.st.Role(v.sess.Role)
-	return r != nil && r.Super
-}
-
-// owns tells whether the session's role may act as the owner.
-func (v *view) owns(owner types.OID) bool { return v.roles[owner] || v.super() }
+// owns tells whether the session's role has what an owner has.
+func (v *view) owns(owner types.OID) bool { return v.st.Inherits(v.sess.Role, owner) }
 
 // may tells whether the session's role has one of the privileges (letters of
 // aclitem) on an object.
-func (v *view) may(owner types.OID, acl []catalog.Grant, letters string) bool {
-	if v.owns(owner) {
-		return true
-	}
-	for _, g := range acl {
-		if (g.Role == 0 || v.roles[g.Role]) && strings.ContainsAny(g.Privs, letters) {
-			return true
+func (v *view) may(o catalog.Object, letters string) bool {
+	return slices.ContainsFunc([]byte(letters), func(l byte) bool { return v.st.May(v.sess.Role, o, l) })
+}
+
+// sees tells whether information_schema shows a relation to the session's role:
+// it has some privilege on it, or on a column.
+func (v *view) sees(r *catalog.Relation, letters string) bool {
+	return slices.ContainsFunc([]byte(letters), func(l byte) bool {
+		if strings.IndexByte(catalog.ClassColumn.Privileges(), l) >= 0 && r.Kind != catalog.KindSequence {
+			return v.st.MayAnyColumn(v.sess.Role, r, l)
 		}
-	}
-	return false
+		return v.st.May(v.sess.Role, r.Object(), l)
+	})
 }
 
-const (
-	tablePrivs    = "arwdDxt"
-	sequencePrivs = "rwU"
-	schemaPrivs   = "UC"
-)
-
-// ownerPrivs are what the owner has before anything is granted.
-func ownerPrivs(kind catalog.RelKind) string {
-	if kind == catalog.KindSequence {
-		return sequencePrivs
-	}
-	return tablePrivs
+// seesColumn is sees for a column.
+func (v *view) seesColumn(r *catalog.Relation, c *catalog.Column) bool {
+	return slices.ContainsFunc([]byte(catalog.ClassColumn.Privileges()), func(l byte) bool { return v.st.MayColumn(v.sess.Role, r, c, l) })
 }
 
-// grants gives an object's grants with the owner's own, which the catalog
-// leaves out until they change.
-func grants(owner types.OID, acl []catalog.Grant, all string) []catalog.Grant {
-	for _, g := range acl {
-		if g.Role == owner {
-			return acl
-		}
-	}
-	return append([]catalog.Grant{{Role: owner, Grantor: owner, Privs: all}}, acl...)
-}
-
-// aclText writes grants as aclitems; nil while there are none.
-func (v *view) aclText(owner types.OID, acl []catalog.Grant, all string) any {
-	if len(acl) == 0 {
+// aclText writes an object's grants as aclitems; nil while there are none.
+func (v *view) aclText(o catalog.Object) any {
+	if len(o.ACL) == 0 {
 		return nil
 	}
-	var out []string
-	for _, g := range grants(owner, acl, all) {
+	out := []string{}
+	for _, g := range o.Grants() {
+		if g.Privs == "" {
+			continue
+		}
 		grantee := ""
 		if g.Role != 0 {
 			grantee = eval.ACLRole(v.roleName(g.Role))

@@ -62,6 +62,7 @@ func init() {
 		"pg_catalog.pg_tablespace":            pgTablespace,
 		"pg_catalog.pg_timezone_abbrevs":      pgTimezoneAbbrevs,
 		"pg_catalog.pg_timezone_names":        pgTimezoneNames,
+		"pg_catalog.pg_default_acl":           pgDefaultACL,
 		"pg_catalog.pg_type":                  pgType,
 		"pg_catalog.pg_user":                  pgUser,
 		"pg_catalog.pg_views":                 pgViews,

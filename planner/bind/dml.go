@@ -23,6 +23,7 @@ type writing struct {
 	// comes into being with the new row.
 	target *rel
 	view   *viewTarget // what the statement names, where that is a view
+	read   int         // the target's use for reading, 0 while there is none
 }
 
 // dml binds a data-modifying statement; sc is the scope around it.
@@ -121,11 +122,11 @@ func (w *writing) open(word string) error {
 
 // scanTarget reads the table that is changed, with the rows' ids.
 func (w *writing) scanTarget() (plan.Node, error) {
-	privs := "r"
-	if w.view != nil {
-		privs = ""
+	use := 0
+	if w.view == nil {
+		use = w.readUse()
 	}
-	scan, rl, err := w.sc.scan(w.table, w.schema, w.name, privs)
+	scan, rl, err := w.sc.scan(w.table, w.schema, w.name, use)
 	if err != nil {
 		return nil, err
 	}
@@ -146,13 +147,28 @@ func (w *writing) scanTarget() (plan.Node, error) {
 	return scan, nil
 }
 
-// dropUnread takes the need to read the target away if nothing reads it.
+// readUse is the use of the target for the old row's columns that the statement
+// reads. It is the target's own: the same table may be read elsewhere in the
+// statement too.
+func (w *writing) readUse() int {
+	if w.read == 0 {
+		w.read = w.b.ownUse(w.named(), 'r')
+	}
+	return w.read
+}
+
+// dropUnread takes the need to read the target away if nothing reads it: then
+// neither does the view.
 func (w *writing) dropUnread() {
-	for i := range w.b.st.tables {
-		u := &w.b.st.tables[i]
-		if u.OID == w.named().OID && u.Privs == "r" && len(u.Columns) == 0 {
-			u.Privs = ""
-		}
+	uses := w.b.st.uses
+	if w.read > 0 && len(uses[w.read-1].Columns) > 0 {
+		return
+	}
+	if w.read > 0 {
+		uses[w.read-1].Priv = 0
+	}
+	if w.view != nil {
+		uses[w.view.use-1].Priv = 0
 	}
 }
 
@@ -192,7 +208,7 @@ func isNextval(s string) bool { return len(s) > 8 && s[:8] == "nextval(" }
 
 // over is a rel whose columns are the given expressions: a row of the table.
 func (w *writing) over(name string, es []expr.Expr, use int) *rel {
-	r := &rel{name: name, schema: w.schema, system: tableOID(w.table.OID), table: w.table, named: true, open: true}
+	r := &rel{name: name, schema: w.schema, oid: w.table.OID, system: tableOID(w.table.OID), table: w.table, named: true, open: true}
 	for i, c := range w.live {
 		r.cols = append(r.cols, relCol{name: c.Name, e: es[i], table: w.table.OID, num: c.Num, use: use})
 	}
@@ -357,27 +373,40 @@ func (w *writing) returning(list []ast.Node, target *rel, others []*rel) error {
 	return nil
 }
 
-// noteColumns records which columns a privilege is needed for.
-func (w *writing) noteColumns(privs string, at []int) {
-	u := &w.b.st.tables[w.b.tableUse(w.named(), privs)-1]
+// noteColumns records which columns a privilege is needed for: those of the
+// relation that the statement names, and where that is a view also those behind
+// them, as the view reads its table.
+func (w *writing) noteColumns(priv byte, at []int) {
+	named := w.b.tableUse(w.named(), priv)
+	base := named
 	if w.view != nil {
-		w.b.tableUse(w.table, "")
+		base = w.view.inner.tableUse(w.table, priv)
 	}
 	for _, i := range at {
-		num := w.live[i].Num
-		if w.view != nil {
-			for k, c := range w.view.cols {
-				if c.base == i {
-					num = w.view.rel.Live()[k].Num
-				}
+		w.b.noteColumn(base, w.live[i].Num)
+		if w.view == nil {
+			continue
+		}
+		for k, c := range w.view.cols {
+			if c.base == i {
+				w.b.noteColumn(named, w.view.rel.Live()[k].Num)
 			}
 		}
-		dup := false
-		for _, n := range u.Columns {
-			dup = dup || n == num
+	}
+}
+
+// noteRead records that columns of the table are read.
+func (w *writing) noteRead(nums []int16) {
+	use := w.readUse()
+	for _, n := range nums {
+		if w.view == nil {
+			w.b.noteColumn(use, n)
+			continue
 		}
-		if !dup {
-			u.Columns = append(u.Columns, num)
+		for k, c := range w.view.cols {
+			if c.base >= 0 && w.live[c.base].Num == n {
+				w.b.noteColumn(use, w.view.rel.Live()[k].Num)
+			}
 		}
 	}
 }

@@ -178,7 +178,7 @@ func (sc *scope) rangeVar(n *ast.RangeVar) (fromItem, error) {
 	}
 	switch r := hit.rel; r.Kind {
 	case catalog.KindTable, catalog.KindMatView:
-		scan, rl, err := sc.scan(r, hit.schema, n, "r")
+		scan, rl, err := sc.scan(r, hit.schema, n, b.tableUse(r, 'r'))
 		if err != nil {
 			return fromItem{}, err
 		}
@@ -186,15 +186,18 @@ func (sc *scope) rangeVar(n *ast.RangeVar) (fromItem, error) {
 	case catalog.KindView:
 		return sc.view(r, hit.schema, n)
 	case catalog.KindSequence:
-		node := &plan.Virtual{Schema_: "pg_catalog", Name: "$sequence", Alias: n.RelName, Args: []types.Datum{int64(r.OID)}}
-		rl := &rel{name: n.RelName, schema: hit.schema, system: tableOID(r.OID)}
+		at := b.s.State.SequenceAt(r.OID)
+		values := []types.Datum{at.Last, int64(0), at.Called}
+		node := &plan.Values{Rows: [][]expr.Expr{nil}}
+		rl := &rel{name: n.RelName, schema: hit.schema, oid: r.OID, system: tableOID(r.OID)}
 		for i, c := range []plan.Column{{Name: "last_value", Type: types.Int8}, {Name: "log_cnt", Type: types.Int8}, {Name: "is_called", Type: types.Bool}} {
 			nc := b.newCol(sc.lv, c.Name, c.Type)
 			nc.Num = int16(i + 1)
 			node.Cols = append(node.Cols, nc)
+			node.Rows[0] = append(node.Rows[0], &expr.Const{Val: values[i], Typ: c.Type})
 			rl.cols = append(rl.cols, relCol{name: c.Name, e: col(nc)})
 		}
-		b.tableUse(r, "r")
+		b.tableUse(r, 'r')
 		return sc.finish(node, rl, n.Alias, "table")
 	}
 	what := map[catalog.RelKind]string{catalog.KindIndex: "indexes", catalog.KindComposite: "composite types"}[hit.rel.Kind]
@@ -214,6 +217,9 @@ type relHit struct {
 func (b *binder) findRelation(n *ast.RangeVar) (relHit, error) {
 	if _, _, err := relationName(n); err != nil {
 		return relHit{}, b.at(err, b.spotIdent(n.CatalogName, n.SchemaName, n.RelName))
+	}
+	if err := b.mayLookIn(n.SchemaName); err != nil {
+		return relHit{}, err
 	}
 	if h, ok := b.lookupRelation(n.SchemaName, n.RelName); ok {
 		return h, nil
@@ -243,7 +249,7 @@ func (b *binder) lookupRelation(schema, name string) (relHit, bool) {
 	}
 	st := b.s.State
 	if schema == "" {
-		if t := st.Schema(b.s.TempSchema); t != nil {
+		if t := st.Schema(b.s.TempSchema); t != nil && !b.inView {
 			if r := st.Relation(t.OID, name); r != nil {
 				return relHit{rel: r, schema: t.Name}, true
 			}
@@ -273,28 +279,14 @@ func (b *binder) lookupRelation(schema, name string) (relHit, bool) {
 	return relHit{}, false
 }
 
-// tableUse notes that the statement uses a relation and gives its place.
-func (b *binder) tableUse(r *catalog.Relation, privs string) int {
-	if b.inView {
-		privs = ""
-	}
-	for i, u := range b.st.tables {
-		if u.OID == r.OID && u.Privs == privs {
-			return i + 1
-		}
-	}
-	b.st.tables = append(b.st.tables, plan.TableUse{OID: r.OID, Version: r.Version, Privs: privs})
-	return len(b.st.tables)
-}
-
 // scan reads a table: all its columns, of which planner/opt drops the unused.
-func (sc *scope) scan(r *catalog.Relation, schema string, n *ast.RangeVar, privs string) (*plan.Scan, *rel, error) {
+// use is the place of the table's use.
+func (sc *scope) scan(r *catalog.Relation, schema string, n *ast.RangeVar, use int) (*plan.Scan, *rel, error) {
 	b := sc.b
 	if r.Kind == catalog.KindMatView && !r.Populated {
 		return nil, nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has not been populated", r.Name).
 			WithHint("Use the REFRESH MATERIALIZED VIEW command.")
 	}
-	use := b.tableUse(r, privs)
 	scan := &plan.Scan{Table: r.OID, Name: r.Name, Alias: r.Name}
 	if n.SchemaName != "" {
 		scan.Name = schema + "." + r.Name
@@ -305,7 +297,7 @@ func (sc *scope) scan(r *catalog.Relation, schema string, n *ast.RangeVar, privs
 	if m := b.s.State.Manifest(r.OID); m != nil {
 		scan.Rows = float64(m.Rows())
 	}
-	rl := &rel{name: r.Name, schema: schema, system: tableOID(r.OID), table: r}
+	rl := &rel{name: r.Name, schema: schema, oid: r.OID, system: tableOID(r.OID), table: r}
 	missing := false
 	for _, c := range r.Live() {
 		nc := b.newCol(sc.lv, c.Name, c.Type)
@@ -354,7 +346,7 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 	if b.depth >= maxViews {
 		return fromItem{}, pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", r.Name)
 	}
-	use := b.tableUse(r, "r")
+	use := b.tableUse(r, 'r')
 	list, err := parse.Parse(r.Query, parse.Dialect(r.Dialect))
 	if err != nil {
 		return fromItem{}, pgerr.Wrap(pgerr.InternalError, err, "the query of view \"%s\" cannot be read", r.Name)
@@ -366,7 +358,7 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 	if !ok {
 		return fromItem{}, pgerr.Internal("the query of view \"%s\" is a %T", r.Name, list[0].Node)
 	}
-	inner := &binder{s: b.s, st: b.st, path: r.SearchPath, inView: true, depth: b.depth + 1}
+	inner, from := b.within(r), len(b.st.uses)
 	q, err := (&scope{b: inner}).query(sel, place{}, true)
 	if err != nil {
 		return fromItem{}, b.at(err, b.spotIdent(n.RelName))
@@ -375,7 +367,7 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 	if len(live) > len(q.out) {
 		return fromItem{}, pgerr.Internal("view \"%s\" has %d columns and its query %d", r.Name, len(live), len(q.out))
 	}
-	rl := &rel{name: r.Name, schema: schema}
+	rl := &rel{name: r.Name, schema: schema, oid: r.OID, reads: b.st.reads(from)}
 	for i, c := range live {
 		rl.cols = append(rl.cols, relCol{name: c.Name, orig: c.Name, e: col(q.out[i].Column), table: r.OID, num: c.Num, use: use})
 	}

@@ -260,6 +260,14 @@ func (sc *scope) relationFunc(n *ast.RangeFunction, fc *ast.FuncCall) (fromItem,
 					}
 					v.Args = append(v.Args, d)
 				}
+				if len(v.Args) > 0 {
+					// The name means what it means here, and to whom the text belongs.
+					m, err := sc.model(items(fc.Args)[0], schema+"."+name)
+					if err != nil {
+						return it, true, err
+					}
+					v.Args[0] = m.quoted
+				}
 				it, err := sc.finish(v, sc.virtualCols(v, cols), n.Alias, "table")
 				return it, true, err
 			}

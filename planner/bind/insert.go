@@ -65,20 +65,26 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 		}
 	}
 	if cols == nil {
-		w.noteColumns("a", nil)
+		w.noteColumns('a', nil)
 	} else {
-		w.noteColumns("a", cols)
+		w.noteColumns('a', cols)
 	}
 	if w.d.Source, err = w.newRow(node, vals, false); err != nil {
 		return err
 	}
 	use := 0
 	if len(items(n.ReturningList)) > 0 || n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE {
-		use = b.tableUse(w.named(), "r")
+		use = w.readUse()
 	}
 	row, err := w.seen(w.alias(), w.valueCols(), use)
 	if err != nil {
 		return err
+	}
+	if w.view != nil {
+		// What the view reads is needed, though a new row is not held against it.
+		if _, err := w.viewConds(w.valueCols()); err != nil {
+			return err
+		}
 	}
 	if n.OnConflictClause != nil {
 		if err := w.onConflict(n.OnConflictClause, use); err != nil {
@@ -263,7 +269,7 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 	if err != nil {
 		return err
 	}
-	proposed, err := w.seen("excluded", excluded, 0)
+	proposed, err := w.seen("excluded", excluded, use)
 	if err != nil {
 		return err
 	}
@@ -272,7 +278,7 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 	if err != nil {
 		return err
 	}
-	w.noteColumns("w", at)
+	w.noteColumns('w', at)
 	c.Set = make([]expr.Expr, len(w.live))
 	for i := range w.live {
 		c.Set[i] = existing[i]
@@ -366,6 +372,7 @@ func (w *writing) arbiter(n *ast.InferClause) (types.OID, error) {
 			if k.Kind != 'p' && k.Kind != 'u' {
 				return 0, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index").At(b.posIdent(n.Conname))
 			}
+			w.noteRead(k.Columns)
 			return k.OID, nil
 		}
 		return 0, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", n.Conname, w.table.Name).At(b.posIdent(n.Conname))
@@ -383,6 +390,7 @@ func (w *writing) arbiter(n *ast.InferClause) (types.OID, error) {
 			return 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", el.Name).At(b.posIdent(el.Name))
 		}
 		want[w.live[i].Num] = true
+		w.noteRead([]int16{w.live[i].Num})
 	}
 	same := func(cols []int16, texts []string) bool {
 		if len(cols) != len(want)+len(exprs) {

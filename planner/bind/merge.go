@@ -171,7 +171,7 @@ func (w *writing) whens(n *ast.MergeStmt, both, source *scope) ([]mergeWhen, err
 		case ast.CMD_NOTHING:
 		case ast.CMD_DELETE:
 			m.action = 3
-			w.noteColumns("d", nil)
+			w.noteColumns('d', nil)
 		case ast.CMD_UPDATE:
 			m.action = 2
 			list := make([]ast.Node, len(c.TargetList))
@@ -182,7 +182,7 @@ func (w *writing) whens(n *ast.MergeStmt, both, source *scope) ([]mergeWhen, err
 			if err != nil {
 				return nil, err
 			}
-			w.noteColumns("w", at)
+			w.noteColumns('w', at)
 			m.vals = make([]expr.Expr, len(w.live))
 			for i, lc := range w.live {
 				m.vals[i] = &expr.Col{ID: w.d.Old[i], Typ: lc.Type, Name: lc.Name}
@@ -223,7 +223,7 @@ func (w *writing) mergeInsert(c *ast.MergeWhenClause, sc *scope) ([]expr.Expr, e
 	} else if cols, err = w.fitColumns(cols, len(given), ins, spot{}); err != nil {
 		return nil, err
 	}
-	w.noteColumns("a", cols)
+	w.noteColumns('a', cols)
 	vals := make([]expr.Expr, len(w.live))
 	for i, at := range cols {
 		lc := &w.live[at]

@@ -10,15 +10,17 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // model is a trained model that a statement uses.
 type model struct {
-	name string // schema.name
-	ref  expr.ModelRef
-	v    *catalog.ModelVersion
+	name   string // schema.name
+	quoted string // the same as SQL writes it
+	ref    expr.ModelRef
+	v      *catalog.ModelVersion
 }
 
 // predict binds predict('m', row) and predict('m', a => 1, b => 2), and their
@@ -114,6 +116,11 @@ func (sc *scope) model(n ast.Node, fun string) (*model, error) {
 	default:
 		return nil, pgerr.Unsupported("the first argument of %s must be the name of a model, as a literal", fun).At(b.posExpr(n))
 	}
+	if i := strings.LastIndexByte(text, '.'); i >= 0 {
+		if err := b.mayLookIn(text[:i]); err != nil {
+			return nil, err
+		}
+	}
 	m, schema := b.findModel(text)
 	if m == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", text).
@@ -123,8 +130,8 @@ func (sc *scope) model(n ast.Node, fun string) (*model, error) {
 	if v == nil {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model \"%s\" has no trained version", text).At(b.posExpr(n))
 	}
-	b.st.tables = append(b.st.tables, plan.TableUse{OID: m.OID, Version: m.Version, Privs: map[bool]string{true: "", false: "X"}[b.inView]})
-	return &model{name: schema + "." + m.Name, v: v, ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
+	b.note(m.OID, m.Version, 'U', b.as, false)
+	return &model{name: schema + "." + m.Name, quoted: parse.QuoteName(schema) + "." + parse.QuoteName(m.Name), v: v, ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
 }
 
 // findModel looks a model up by the search path, the name as written first.

@@ -18,7 +18,10 @@ func (s *Session) Relation(n *ast.RangeVar) (*catalog.Relation, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, sc := range s.schemas(schema, s.SearchPath) {
+	if err := s.MayLookIn(schema); err != nil {
+		return nil, err
+	}
+	for _, sc := range s.schemas(schema, s.SearchPath, true) {
 		if r := s.State.Relation(sc.OID, name); r != nil {
 			return r, nil
 		}
@@ -26,9 +29,19 @@ func (s *Session) Relation(n *ast.RangeVar) (*catalog.Relation, error) {
 	return nil, nil
 }
 
+// MayLookIn fails with 42501 unless the role may look names up in a schema that a
+// statement names. Those of the search path are ones that it may.
+func (s *Session) MayLookIn(schema string) error {
+	sc := s.State.SchemaByName(schema)
+	if sc == nil || s.Trusted || sc.OID == s.TempSchema || s.State.May(s.Role, sc.Object(), 'U') {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", schema)
+}
+
 // schemas are those to search for a name: the one given, or the path's, the
 // temporary schema first.
-func (s *Session) schemas(schema string, path []string) []*catalog.Schema {
+func (s *Session) schemas(schema string, path []string, temp bool) []*catalog.Schema {
 	st := s.State
 	if schema == "pg_temp" {
 		if s := st.Schema(s.TempSchema); s != nil {
@@ -43,7 +56,7 @@ func (s *Session) schemas(schema string, path []string) []*catalog.Schema {
 		return nil
 	}
 	out := make([]*catalog.Schema, 0, len(path)+1)
-	if s := st.Schema(s.TempSchema); s != nil {
+	if s := st.Schema(s.TempSchema); s != nil && temp {
 		out = append(out, s)
 	}
 	for _, n := range path {

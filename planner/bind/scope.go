@@ -44,7 +44,8 @@ type groupingItem struct {
 // rel is an item of a FROM clause as names see it.
 type rel struct {
 	name   string
-	schema string // of a table without an alias
+	schema string    // of a table without an alias
+	oid    types.OID // of a relation of the catalog
 	cols   []relCol
 	system []relCol // found by their names, and by nothing else
 	named  bool     // name.col may refer to it
@@ -56,6 +57,7 @@ type rel struct {
 	blocked  bool // in the FROM clause, but not to be seen from here
 	banned   bool // LATERAL sees it, and may not
 	table    *catalog.Relation
+	reads    []use // of a view: what it reads
 }
 
 // relCol is a column of a rel. e is what a reference to it stands for: the
@@ -66,7 +68,7 @@ type relCol struct {
 	orig  string // its name in the table, whatever aliases say
 	table types.OID
 	num   int16
-	use   int // index into stmt.tables, from 1; 0 where no privilege is needed
+	use   int // index into stmt.uses, from 1; 0 where no privilege is needed
 	// hidden columns are found by name, but * leaves them out.
 	hidden bool
 	system bool // of rel.system
@@ -190,13 +192,7 @@ func (b *binder) use(f found) expr.Expr {
 		return b.ofRow(f.rel, f.col.e)
 	}
 	if f.col.use > 0 && f.col.num > 0 {
-		u := &b.st.tables[f.col.use-1]
-		for _, n := range u.Columns {
-			if n == f.col.num {
-				return f.col.e
-			}
-		}
-		u.Columns = append(u.Columns, f.col.num)
+		b.noteColumn(f.col.use, f.col.num)
 	}
 	return f.col.e
 }

@@ -239,11 +239,19 @@ func (s *selecting) locking() error {
 		if what != "" {
 			return pgerr.Unsupported("%s is not allowed with %s", word, what)
 		}
+		if len(items(l.LockedRels)) == 0 {
+			for _, r := range s.sc.lv.rels {
+				b.lockUse(r)
+			}
+		}
 		for _, rv := range items(l.LockedRels) {
 			name := rv.(*ast.RangeVar).RelName
 			hit := false
 			for _, r := range s.sc.lv.rels {
-				hit = hit || r.name == name
+				if r.name == name {
+					hit = true
+					b.lockUse(r)
+				}
 			}
 			if !hit {
 				return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause", name, word).At(b.posIdent(name))

@@ -24,9 +24,11 @@ type Session struct {
 	// where it gave none. Types that the binder infers are in the result.
 	ParamTypes []types.Type
 	NoParams   bool // $1 is an error: a simple query has no parameters
-	Dialect    parse.Dialect
-	Virtual    VirtualCatalog
-	Sources    SourceCatalog
+	// Trusted says that the text is the engine's own, which needs no privileges.
+	Trusted bool
+	Dialect parse.Dialect
+	Virtual VirtualCatalog
+	Sources SourceCatalog
 	// Text finds the positions for errors; nil gives errors without any.
 	Text *parse.Statement
 	// Env reads the literals: time zone, date order, the clock of 'now'. nil
@@ -58,9 +60,12 @@ type binder struct {
 	st     *stmt
 	path   []string
 	text   *parse.Statement
-	inView bool // privileges are the view owner's affair
-	depth  int  // of views within views
-	plain  bool // parameters are not allowed
+	inView bool // the text is a view's
+	// as is whose privileges count for what the text reads: the view's owner; 0
+	// is who runs the statement.
+	as    types.OID
+	depth int  // of views within views
+	plain bool // parameters are not allowed
 }
 
 // stmt is what a whole statement shares.
@@ -70,7 +75,7 @@ type stmt struct {
 	params  []types.Type
 	unknown map[int][]*expr.Param // parameters whose type is not known yet
 	buffers []plan.BufferDef
-	tables  []plan.TableUse
+	uses    []use
 	owner   map[expr.ColID]*level // who computes a column, as last registered
 	kind    map[expr.ColID]byte   // what computes it: 'a' aggregate, 'w' window, 's' set-returning call
 	locking bool
@@ -113,7 +118,7 @@ func Query(s *Session, n ast.Stmt) (*plan.Query, error) {
 		return nil, err
 	}
 	return &plan.Query{Root: r.node, Cols: r.columns(), Buffers: b.st.buffers, Params: params,
-		Tables: b.st.tables, NextCol: b.st.next, Locking: b.st.locking}, nil
+		Tables: b.st.tables(), NextCol: b.st.next, Locking: b.st.locking}, nil
 }
 
 // DML binds INSERT, UPDATE, DELETE or MERGE.
@@ -126,7 +131,7 @@ func DML(s *Session, n ast.Stmt) (*plan.DML, error) {
 	if d.Params, err = b.closeParams(); err != nil {
 		return nil, err
 	}
-	d.Buffers, d.Tables, d.NextCol = b.st.buffers, b.st.tables, b.st.next
+	d.Buffers, d.Tables, d.NextCol = b.st.buffers, b.st.tables(), b.st.next
 	return d, nil
 }
 

@@ -31,6 +31,9 @@ func (b *binder) resolveType(n *ast.TypeName) (types.Type, error) {
 	if n.Setof {
 		return t, pgerr.New(pgerr.InvalidFunctionDefinition, "type modifier SETOF is not allowed here")
 	}
+	if err := b.mayLookIn(schema); err != nil {
+		return t, err
+	}
 	t, ok := b.namedType(schema, name)
 	if !ok {
 		full := name
@@ -92,8 +95,20 @@ func (b *binder) namedType(schema, name string) (types.Type, bool) {
 	return types.Type{}, false
 }
 
-// schemas are those to search for a name written in the binder's text.
-func (b *binder) schemas(schema string) []*catalog.Schema { return b.s.schemas(schema, b.path) }
+// schemas are those to search for a name written in the binder's text. A
+// temporary table does not get into another's view.
+func (b *binder) schemas(schema string) []*catalog.Schema {
+	return b.s.schemas(schema, b.path, !b.inView)
+}
+
+// mayLookIn is MayLookIn for a name in the binder's text. The names of a view's
+// text were looked up when the view was made.
+func (b *binder) mayLookIn(schema string) error {
+	if b.inView {
+		return nil
+	}
+	return b.at(b.s.MayLookIn(schema), b.spotIdent(schema))
+}
 
 // rowType is the record type of a relation's rows.
 func rowType(r *catalog.Relation) types.Type {

@@ -20,7 +20,7 @@ func (w *writing) update(n *ast.UpdateStmt) error {
 	if err != nil {
 		return err
 	}
-	w.noteColumns("w", at)
+	w.noteColumns('w', at)
 	vals := make([]expr.Expr, len(w.live))
 	for i := range w.live {
 		switch {
@@ -52,7 +52,7 @@ func (w *writing) delete(n *ast.DeleteStmt) error {
 	if err != nil {
 		return err
 	}
-	w.noteColumns("d", nil)
+	w.noteColumns('d', nil)
 	w.d.Source = node
 	if err := w.returning(items(n.ReturningList), w.target, others); err != nil {
 		return err

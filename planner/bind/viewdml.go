@@ -18,6 +18,7 @@ type viewTarget struct {
 	from  string  // the table's name within the view's query
 	cols  []viewCol
 	where ast.Node
+	use   int // the reading of the table, which the view needs for all its columns
 }
 
 // viewCol is a column of the view: a column of the table, or an expression
@@ -50,7 +51,7 @@ func (w *writing) throughView(v *catalog.Relation, word string) error {
 	if !ok {
 		return refuse("Views that do not select from a single table or view are not automatically updatable.")
 	}
-	inner := &binder{s: b.s, st: b.st, path: v.SearchPath, inView: true, depth: b.depth + 1}
+	inner := b.within(v)
 	h, err := inner.findRelation(from)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (w *writing) throughView(v *catalog.Relation, word string) error {
 		vt.cols[i].name = c.Name
 	}
 	w.view, w.table, w.schema = vt, h.rel, h.schema
-	b.tableUse(v, "")
+	vt.use = inner.ownUse(h.rel, 'r')
 	return nil
 }
 
@@ -146,8 +147,8 @@ func (w *writing) seen(name string, es []expr.Expr, use int) (*rel, error) {
 	if w.view == nil {
 		return w.over(name, es, use), nil
 	}
-	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{w.over(w.view.from, es, 0)})
-	out := &rel{name: name, schema: w.schema, named: true, open: true}
+	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{w.over(w.view.from, es, w.view.use)})
+	out := &rel{name: name, schema: w.schema, oid: w.view.rel.OID, named: true, open: true}
 	for i, c := range w.view.rel.Live() {
 		e, err := row.expr(w.view.cols[i].node, place{name: "SELECT"})
 		if err != nil {
@@ -165,17 +166,21 @@ func (w *writing) seen(name string, es []expr.Expr, use int) (*rel, error) {
 // that the view has.
 func (w *writing) viewRows(scan *plan.Scan) (plan.Node, error) {
 	es := columnsOf(scan.Cols)
-	use := w.b.tableUse(w.view.rel, "r")
-	r, err := w.seen(w.alias(), es, use)
+	r, err := w.seen(w.alias(), es, w.readUse())
 	if err != nil {
 		return nil, err
 	}
 	w.target = r
 	w.sc.lv.rels = append(w.sc.lv.rels, r)
-	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{w.over(w.view.from, es, 0)})
-	conds, err := row.conditions(w.view.where, inWhere)
+	conds, err := w.viewConds(es)
 	if err != nil || len(conds) == 0 {
 		return scan, err
 	}
 	return &plan.Filter{Input: scan, Conds: conds}, nil
+}
+
+// viewConds binds the view's condition over a row of its table.
+func (w *writing) viewConds(es []expr.Expr) ([]expr.Expr, error) {
+	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{w.over(w.view.from, es, w.view.use)})
+	return row.conditions(w.view.where, inWhere)
 }

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -201,10 +202,24 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		if err != nil {
 			return err
 		}
-		rel.Owner = oid
+		if err := a.p.mayReceive(oid, a.t.schema); err != nil {
+			return err
+		}
+		reown(rel, oid)
 		return nil
 	case ast.AT_SetRelOptions:
 		l, _ := c.Def.(*ast.NodeList)
+		if rel.Kind == catalog.KindView {
+			opts, err := viewOptions(l)
+			if err != nil {
+				return err
+			}
+			set := map[string]string{}
+			maps.Copy(set, rel.Options)
+			maps.Copy(set, opts)
+			rel.Options = set
+			return nil
+		}
 		was := rel.Partitions
 		if err := a.p.tableOptions(rel, l); err != nil {
 			return err
@@ -378,7 +393,7 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 	if !ok {
 		return pgerr.Unsupported("ALTER COLUMN TYPE needs a type")
 	}
-	t, err := bind.TypeName(p.env.Bind, def.TypeName)
+	t, err := p.usableType(def.TypeName)
 	if err != nil {
 		return err
 	}

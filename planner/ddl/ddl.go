@@ -111,6 +111,8 @@ func (p *planner) statement(n ast.Stmt) error {
 		return p.comment(n)
 	case *ast.GrantStmt:
 		return p.grant(n)
+	case *ast.AlterDefaultPrivilegesStmt:
+		return p.alterDefaultPrivileges(n)
 	case *ast.GrantRoleStmt:
 		return p.grantRole(n)
 	case *ast.CreateRoleStmt:
@@ -244,30 +246,65 @@ func (p *planner) mayCreate(sc *catalog.Schema) error {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name).
 			WithDetail("System catalog modifications are currently disallowed.")
 	}
-	if p.env.Super || sc.Owner == p.env.Bind.Role || p.holds(sc.ACL, 'C') {
+	if sc.OID == p.env.Bind.TempSchema || p.may(sc.Object(), 'C') {
 		return nil
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
 }
 
-func (p *planner) holds(acl []catalog.Grant, priv byte) bool {
-	for _, g := range acl {
-		if (g.Role == 0 || g.Role == p.env.Bind.Role) && strings.IndexByte(g.Privs, priv) >= 0 {
-			return true
-		}
+// may tells whether the role has a privilege on an object.
+func (p *planner) may(o catalog.Object, letter byte) bool {
+	return p.st.May(p.env.Bind.Role, o, letter)
+}
+
+// owns tells whether the role is an object's owner, or has what it has.
+func (p *planner) owns(owner types.OID) bool { return p.st.Inherits(p.env.Bind.Role, owner) }
+
+// mustOwn fails with 42501 unless the role owns an object.
+func (p *planner) mustOwn(owner types.OID, kind, name string) error {
+	if p.owns(owner) {
+		return nil
 	}
-	return false
+	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kind, name)
+}
+
+// mustBe fails with 42501 unless the role may become another.
+func (p *planner) mustBe(role types.OID) error {
+	if r := p.st.Role(role); r != nil && !p.st.MemberOf(p.env.Bind.Role, role) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be member of role %q", r.Name)
+	}
+	return nil
+}
+
+// mayReceive fails unless the role may give an object of a schema to a new owner,
+// who must be able to make it there.
+func (p *planner) mayReceive(owner types.OID, sc *catalog.Schema) error {
+	if err := p.mustBe(owner); err != nil || p.env.Super || sc == nil {
+		return err
+	}
+	if !p.st.May(owner, sc.Object(), 'C') {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+	}
+	return nil
+}
+
+// warn adds a warning to what the client is told.
+func (p *planner) warn(code pgerr.Code, format string, args ...any) {
+	p.res.Notices = append(p.res.Notices, pgerr.New(code, format, args...).WithSeverity(pgerr.SevWarning))
 }
 
 func (p *planner) tempSchema() (*catalog.Schema, error) {
 	if sc := p.st.Schema(p.env.Bind.TempSchema); sc != nil {
 		return sc, nil
 	}
+	if !p.may(p.st.Database().Object(), 'T') {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create temporary tables in database %q", catalog.DatabaseName)
+	}
 	oid, err := p.env.NewOID()
 	if err != nil {
 		return nil, err
 	}
-	sc := &catalog.Schema{OID: oid, Name: fmt.Sprintf("pg_temp_%d", p.env.Session), Owner: p.env.Bind.Role}
+	sc := &catalog.Schema{OID: oid, Name: fmt.Sprintf("pg_temp_%d", p.env.Session), Owner: catalog.BootstrapRoleOID}
 	p.res.TempSchema, p.env.Bind.TempSchema = oid, oid
 	p.env.Bind.SearchPath = append([]string{sc.Name}, p.env.Bind.SearchPath...)
 	return sc, p.add(&catalog.PutSchema{Schema: sc})
@@ -299,10 +336,7 @@ func (p *planner) existing(rv *ast.RangeVar) (*catalog.Relation, error) {
 
 // owned fails with 42501 unless the role owns the relation.
 func (p *planner) owned(r *catalog.Relation) error {
-	if p.env.Super || r.Owner == p.env.Bind.Role {
-		return nil
-	}
-	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of %s %s", kindName(r.Kind), r.Name)
+	return p.mustOwn(r.Owner, kindName(r.Kind), r.Name)
 }
 
 func kindName(k catalog.RelKind) string {

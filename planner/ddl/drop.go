@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -64,8 +65,10 @@ func (p *planner) drop(n *ast.DropStmt) error {
 			return pgerr.New(pgerr.WrongObjectType, "%q is not %s %s", rel.Name, article(kindName(kind)), kindName(kind)).
 				WithHint("Use DROP %s to remove %s %s.", strings.ToUpper(kindName(rel.Kind)), article(kindName(rel.Kind)), kindName(rel.Kind))
 		}
-		if err := p.owned(rel); err != nil {
-			return err
+		if sc := p.st.Schema(rel.Schema); sc == nil || !p.owns(sc.Owner) { // whose owner may drop what is in it
+			if err := p.owned(rel); err != nil {
+				return err
+			}
 		}
 		roots = append(roots, rel)
 	}
@@ -266,8 +269,8 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 		if err := p.mayCreate(sc); err != nil && sc.OID < types.FirstUserOID {
 			return err
 		}
-		if !p.env.Super && sc.Owner != p.env.Bind.Role {
-			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of schema %s", name)
+		if err := p.mustOwn(sc.Owner, "schema", name); err != nil {
+			return err
 		}
 		var rels []*catalog.Relation
 		var listed []string
@@ -343,8 +346,8 @@ func (p *planner) truncate(n *ast.TruncateStmt) error {
 		if rel.Kind != catalog.KindTable {
 			return pgerr.New(pgerr.WrongObjectType, "%q is not a table", rel.Name)
 		}
-		if !p.env.Super && rel.Owner != p.env.Bind.Role && !p.holds(rel.ACL, 'D') {
-			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", rel.Name)
+		if !p.may(rel.Object(), 'D') {
+			return plan.Denied(rel)
 		}
 		rels = append(rels, rel)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -36,6 +37,12 @@ func (t *tableBuilder) foreignKey(c *ast.Constraint, col int16) error {
 	}
 	if k.RefCols, k.Index, err = t.referencedKey(parent, texts(c.PkAttrs)); err != nil {
 		return err
+	}
+	if parent.OID != t.rel.OID {
+		use := plan.TableUse{OID: parent.OID, Priv: 'x', Columns: k.RefCols}
+		if err := plan.Authorize(t.p.st, t.p.env.Bind.Role, []plan.TableUse{use}); err != nil {
+			return err
+		}
 	}
 	if len(k.Columns) != len(k.RefCols) {
 		return pgerr.New(pgerr.InvalidForeignKey, "number of referencing and referenced columns for foreign key disagree")
@@ -127,9 +134,6 @@ func (t *tableBuilder) referenced(rv *ast.RangeVar) (*catalog.Relation, error) {
 		return nil, pgerr.New(pgerr.InvalidTableDefinition, "constraints on temporary tables may reference only temporary tables")
 	case !t.rel.Temp && parent.Temp:
 		return nil, pgerr.New(pgerr.InvalidTableDefinition, "constraints on permanent tables may reference only permanent tables")
-	}
-	if !p.env.Super && parent.Owner != p.env.Bind.Role && !p.holds(parent.ACL, 'x') {
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", parent.Name)
 	}
 	return parent, nil
 }

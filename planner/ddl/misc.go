@@ -6,6 +6,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -33,14 +34,17 @@ func (p *planner) createSchema(n *ast.CreateSchemaStmt) error {
 		}
 		return pgerr.New(pgerr.DuplicateSchema, "schema %q already exists", name)
 	}
-	if r := p.st.Role(p.env.Bind.Role); !p.env.Super && (r == nil || !r.CreateDB) {
-		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %s", catalog.DatabaseName)
+	if err := p.mayMakeSchemas(p.env.Bind.Role); err != nil {
+		return err
+	}
+	if err := p.mustBe(owner); err != nil {
+		return err
 	}
 	oid, err := p.env.NewOID()
 	if err != nil {
 		return err
 	}
-	if err := p.add(&catalog.PutSchema{Schema: &catalog.Schema{OID: oid, Name: name, Owner: owner}}); err != nil {
+	if err := p.add(&catalog.PutSchema{Schema: &catalog.Schema{OID: oid, Name: name, Owner: owner, ACL: p.st.NewACL(catalog.ClassSchema, owner, 0)}}); err != nil {
 		return err
 	}
 	path := p.env.Bind.SearchPath
@@ -94,17 +98,29 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 		if sc == nil {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", text(n.Object))
 		}
+		if err := p.mustOwn(sc.Owner, "schema", sc.Name); err != nil {
+			return err
+		}
 		return put(catalog.Dep{OID: sc.OID})
 	case ast.OBJECT_DATABASE:
+		if err := p.mustOwn(p.st.Database().Owner, "database", catalog.DatabaseName); err != nil {
+			return err
+		}
 		return put(catalog.Dep{OID: catalog.DatabaseOID})
 	case ast.OBJECT_ROLE:
 		r := p.st.RoleByName(text(n.Object))
 		if r == nil {
 			return pgerr.New(pgerr.UndefinedObject, "role %q does not exist", text(n.Object))
 		}
+		if r.Super && !p.env.Super {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser")
+		}
+		if err := p.mayRoles("must have CREATEROLE privilege"); err != nil {
+			return err
+		}
 		return put(catalog.Dep{OID: r.OID})
 	case ast.OBJECT_TYPE:
-		e, err := p.enum(n.Object)
+		e, err := p.ownedEnum(n.Object)
 		if err != nil {
 			return err
 		}
@@ -140,6 +156,9 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 // enum finds a user's type or fails with 42704.
 func (p *planner) enum(n ast.Node) (*catalog.EnumType, error) {
 	rv, err := typeName(n)
+	if err == nil {
+		err = p.env.Bind.MayLookIn(rv.SchemaName)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +174,46 @@ func (p *planner) enum(n ast.Node) (*catalog.EnumType, error) {
 		}
 	}
 	return nil, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", rangeName(rv))
+}
+
+// ownedEnum is enum for what only its owner may do.
+func (p *planner) ownedEnum(n ast.Node) (*catalog.EnumType, error) {
+	e, err := p.enum(n)
+	if err == nil {
+		err = p.mustOwn(e.Owner, "type", p.nameOfType(e))
+	}
+	return e, err
+}
+
+// usableType resolves the type of a column that is made, which the role must be
+// allowed to use.
+func (p *planner) usableType(n *ast.TypeName) (types.Type, error) {
+	t, err := bind.TypeName(p.env.Bind, n)
+	if err != nil {
+		return t, err
+	}
+	if e := p.st.EnumByOID(t.OID); e != nil && !p.may(e.Object(), 'U') {
+		return t, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for type %s", p.nameOfType(e))
+	}
+	return t, nil
+}
+
+// nameOfType is a type's name as messages have it: with its schema, where that is
+// not on the search path.
+func (p *planner) nameOfType(e *catalog.EnumType) string {
+	sc := p.st.Schema(e.Schema)
+	if sc == nil || slices.Contains(p.env.Bind.SearchPath, sc.Name) {
+		return e.Name
+	}
+	return sc.Name + "." + e.Name
+}
+
+// mayMakeSchemas fails with 42501 unless a role may make schemas.
+func (p *planner) mayMakeSchemas(role types.OID) error {
+	if p.st.May(role, p.st.Database().Object(), 'C') {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %s", catalog.DatabaseName)
 }
 
 func (p *planner) createEnum(n *ast.CreateEnumStmt) error {
@@ -183,12 +242,13 @@ func (p *planner) createEnum(n *ast.CreateEnumStmt) error {
 	if err != nil {
 		return err
 	}
-	return p.add(&catalog.PutEnum{Enum: &catalog.EnumType{OID: oid, ArrayOID: oid | types.UserArrayBit, Schema: sc.OID, Name: rv.RelName, Owner: p.env.Bind.Role, Labels: labels}})
+	return p.add(&catalog.PutEnum{Enum: &catalog.EnumType{OID: oid, ArrayOID: oid | types.UserArrayBit, Schema: sc.OID, Name: rv.RelName, Owner: p.env.Bind.Role, Labels: labels,
+		ACL: p.st.NewACL(catalog.ClassType, p.env.Bind.Role, sc.OID)}})
 }
 
 func (p *planner) alterEnum(n *ast.AlterEnumStmt) error {
 	p.res.Tag = "ALTER TYPE"
-	e, err := p.enum(n.TypeName)
+	e, err := p.ownedEnum(n.TypeName)
 	if err != nil {
 		return err
 	}
@@ -227,6 +287,11 @@ func (p *planner) dropTypes(n *ast.DropStmt, cascade bool) error {
 				continue
 			}
 			return err
+		}
+		if sc := p.st.Schema(e.Schema); sc == nil || !p.owns(sc.Owner) {
+			if err := p.mustOwn(e.Owner, "type", p.nameOfType(e)); err != nil {
+				return err
+			}
 		}
 		for _, r := range p.st.Relations() {
 			for _, c := range r.Live() {

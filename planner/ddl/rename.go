@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 func (p *planner) rename(n *ast.RenameStmt) error {
@@ -20,8 +21,11 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		if p.st.SchemaByName(n.Newname) != nil {
 			return pgerr.New(pgerr.DuplicateSchema, "schema %q already exists", n.Newname)
 		}
-		if !p.env.Super && sc.Owner != p.env.Bind.Role {
-			return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of schema %s", sc.Name)
+		if err := p.mustOwn(sc.Owner, "schema", sc.Name); err != nil {
+			return err
+		}
+		if err := p.mayMakeSchemas(p.env.Bind.Role); err != nil {
+			return err
 		}
 		up := *sc
 		up.Name = n.Newname
@@ -32,7 +36,10 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		if r == nil {
 			return pgerr.New(pgerr.UndefinedObject, "role %q does not exist", n.Subname)
 		}
-		if err := p.mayRoles(); err != nil {
+		if r.Super && !p.env.Super {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to rename superusers")
+		}
+		if err := p.mayRoles("permission denied to rename role"); err != nil {
 			return err
 		}
 		up := *r
@@ -40,7 +47,7 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		return p.add(&catalog.PutRole{Role: &up})
 	case ast.OBJECT_TYPE:
 		p.res.Tag = "ALTER TYPE"
-		e, err := p.enum(n.Object)
+		e, err := p.ownedEnum(n.Object)
 		if err != nil {
 			return err
 		}
@@ -257,17 +264,29 @@ func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
 		if sc == nil {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", text(n.Object))
 		}
+		if err := p.mustOwn(sc.Owner, "schema", sc.Name); err != nil {
+			return err
+		}
+		if err := p.mustBe(oid); err != nil {
+			return err
+		}
+		if err := p.mayMakeSchemas(p.env.Bind.Role); err != nil {
+			return err
+		}
 		up := *sc
-		up.Owner = oid
+		up.ACL, up.Owner = sc.Object().Reown(oid), oid
 		return p.add(&catalog.PutSchema{Schema: &up})
 	case ast.OBJECT_TYPE:
 		p.res.Tag = "ALTER TYPE"
-		e, err := p.enum(n.Object)
+		e, err := p.ownedEnum(n.Object)
 		if err != nil {
 			return err
 		}
+		if err := p.mayReceive(oid, p.st.Schema(e.Schema)); err != nil {
+			return err
+		}
 		up := *e
-		up.Owner = oid
+		up.ACL, up.Owner = e.Object().Reown(oid), oid
 		return p.add(&catalog.PutEnum{Enum: &up})
 	}
 	if n.Relation == nil {
@@ -281,7 +300,19 @@ func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
 	if err := p.owned(rel); err != nil {
 		return err
 	}
+	if err := p.mayReceive(oid, p.st.Schema(rel.Schema)); err != nil {
+		return err
+	}
 	up := rel.Clone()
-	up.Owner = oid
+	reown(up, oid)
 	return p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
+}
+
+// reown gives a relation to a new owner.
+func reown(r *catalog.Relation, owner types.OID) {
+	r.ACL = r.Object().Reown(owner)
+	for i := range r.Columns {
+		r.Columns[i].ACL = r.Columns[i].Object(r).Reown(owner)
+	}
+	r.Owner = owner
 }

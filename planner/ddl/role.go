@@ -13,14 +13,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func (p *planner) mayRoles() error {
-	if p.env.Super {
+// mayRoles fails with 42501 and a text of the statement unless the role may make
+// roles.
+func (p *planner) mayRoles(denied string) error {
+	if p.createsRoles() {
 		return nil
 	}
-	if r := p.st.Role(p.env.Bind.Role); r != nil && r.CreateRole {
-		return nil
-	}
-	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create role")
+	return pgerr.New(pgerr.InsufficientPrivilege, "%s", denied)
+}
+
+func (p *planner) createsRoles() bool {
+	r := p.st.Role(p.env.Bind.Role)
+	return p.env.Super || r != nil && r.CreateRole
 }
 
 func (p *planner) roleSpec(r *ast.RoleSpec) (types.OID, error) {
@@ -41,7 +45,7 @@ func (p *planner) roleSpec(r *ast.RoleSpec) (types.OID, error) {
 
 func (p *planner) createRole(n *ast.CreateRoleStmt) error {
 	p.res.Tag = "CREATE ROLE"
-	if err := p.mayRoles(); err != nil {
+	if err := p.mayCreateRole(n.Options); err != nil {
 		return err
 	}
 	if strings.HasPrefix(n.Role, "pg_") {
@@ -62,26 +66,81 @@ func (p *planner) createRole(n *ast.CreateRoleStmt) error {
 	return p.roleOptions(&up, n.Options, 1)
 }
 
+// mayCreateRole checks what CREATE ROLE takes: what only a superuser has, only a
+// superuser gives.
+func (p *planner) mayCreateRole(opts *ast.NodeList) error {
+	for _, o := range []struct{ option, what string }{{"superuser", "superusers"}, {"isreplication", "replication users"}, {"bypassrls", "bypassrls users"}} {
+		if d := roleOption(opts, o.option); d != nil && isOn(d) && !p.env.Super {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to create %s", o.what)
+		}
+	}
+	return p.mayRoles("permission denied to create role")
+}
+
+// roleOption finds an option of CREATE or ALTER ROLE; nil if it is not given.
+func roleOption(opts *ast.NodeList, name string) *ast.DefElem {
+	for _, o := range items(opts) {
+		if d, ok := o.(*ast.DefElem); ok && d.Defname == name {
+			return d
+		}
+	}
+	return nil
+}
+
+func isOn(d *ast.DefElem) bool {
+	v := text(d.Arg)
+	return v == "true" || v == "1" || v == "on"
+}
+
 func (p *planner) alterRole(n *ast.AlterRoleStmt) error {
 	p.res.Tag = "ALTER ROLE"
-	up, err := p.changedRole(n.Role)
+	r, err := p.namedRole(n.Role)
 	if err != nil {
 		return err
 	}
+	given := func(name string) bool { return roleOption(n.Options, name) != nil }
+	super := func(format string) error {
+		if p.env.Super {
+			return nil
+		}
+		return pgerr.New(pgerr.InsufficientPrivilege, "%s", format)
+	}
+	switch {
+	case r.Super || given("superuser"):
+		err = super("must be superuser to alter superuser roles or change superuser attribute")
+	case r.Replication || given("isreplication"):
+		err = super("must be superuser to alter replication roles or change replication attribute")
+	case given("bypassrls"):
+		err = super("must be superuser to change bypassrls attribute")
+	case !p.createsRoles():
+		// Of its own a role changes its password and nothing else.
+		only := r.OID == p.env.Bind.Role
+		for _, o := range items(n.Options) {
+			if d, ok := o.(*ast.DefElem); ok && d.Defname != "password" {
+				only = false
+			}
+		}
+		if !only {
+			err = pgerr.New(pgerr.InsufficientPrivilege, "permission denied")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	up := *r
 	return p.roleOptions(&up, n.Options, n.Action)
 }
 
-// changedRole is a copy of the role of an ALTER ROLE: one's own, or any for who
-// may make roles.
-func (p *planner) changedRole(spec *ast.RoleSpec) (catalog.Role, error) {
+// namedRole finds the role of a statement, which cannot be PUBLIC.
+func (p *planner) namedRole(spec *ast.RoleSpec) (*catalog.Role, error) {
 	oid, err := p.roleSpec(spec)
-	if err == nil && oid != p.env.Bind.Role {
-		err = p.mayRoles()
-	}
 	if err != nil {
-		return catalog.Role{}, err
+		return nil, err
 	}
-	return *p.st.Role(oid), nil
+	if r := p.st.Role(oid); r != nil {
+		return r, nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "role \"public\" does not exist")
 }
 
 // roleOptions applies options to r and puts it.
@@ -91,24 +150,17 @@ func (p *planner) roleOptions(r *catalog.Role, opts *ast.NodeList, action int) e
 		if !ok {
 			continue
 		}
-		v := text(d.Arg)
-		on := v == "true" || v == "1" || v == "on"
+		v, on := text(d.Arg), isOn(d)
 		switch d.Defname {
-		case "superuser", "replication", "bypassrls":
-			if !p.env.Super {
-				return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter superuser roles or change superuser attribute")
+		case "superuser":
+			if r.OID == catalog.BootstrapRoleOID && !on {
+				return pgerr.Unsupported("the bootstrap superuser must stay a superuser")
 			}
-			switch d.Defname {
-			case "superuser":
-				if r.OID == catalog.BootstrapRoleOID && !on {
-					return pgerr.Unsupported("the bootstrap superuser must stay a superuser")
-				}
-				r.Super = on
-			case "replication":
-				r.Replication = on
-			default:
-				r.BypassRLS = on
-			}
+			r.Super = on
+		case "isreplication":
+			r.Replication = on
+		case "bypassrls":
+			r.BypassRLS = on
 		case "createdb":
 			r.CreateDB = on
 		case "createrole":
@@ -143,11 +195,14 @@ func (p *planner) roleOptions(r *catalog.Role, opts *ast.NodeList, action int) e
 			}
 		case "addroleto":
 			for _, g := range roleList(d.Arg) {
-				of, err := p.roleSpec(g)
+				of, err := p.namedRole(g)
 				if err != nil {
 					return err
 				}
-				r.MemberOf = addMember(r.MemberOf, of, false)
+				if err := p.mayAdmin(of); err != nil {
+					return err
+				}
+				r.MemberOf = addMember(r.MemberOf, of.OID, false)
 			}
 		case "rolemembers", "adminmembers":
 			for _, m := range roleList(d.Arg) {
@@ -185,19 +240,40 @@ func addMember(list []catalog.Membership, of types.OID, admin bool) []catalog.Me
 	return append(out, catalog.Membership{Role: of, Admin: admin})
 }
 
-// member adds or removes role's membership in group.
+// mayAdmin fails with 42501 unless the role may say who is a member of a group.
+func (p *planner) mayAdmin(group *catalog.Role) error {
+	switch {
+	case group.Super && !p.env.Super:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter superusers")
+	case p.createsRoles() || p.st.Admins(p.env.Bind.Role, group.OID):
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "must have admin option on role %q", group.Name)
+}
+
+// member adds or removes role's membership in group, or with admin on a removal
+// only its admin option.
 func (p *planner) member(role, group types.OID, add, admin bool) error {
-	r := p.st.Role(role)
-	if r == nil {
+	r, of := p.st.Role(role), p.st.Role(group)
+	if r == nil || of == nil {
 		return pgerr.New(pgerr.UndefinedObject, "role with OID %d does not exist", role)
 	}
 	up := *r
-	if add {
-		if role == group {
-			return pgerr.New(pgerr.InvalidGrantOperation, "role %q is a member of role %q", r.Name, r.Name)
-		}
+	i := slices.IndexFunc(r.MemberOf, func(m catalog.Membership) bool { return m.Role == group })
+	switch {
+	case add && (role == group || p.st.MemberOf(group, role) && !of.Super):
+		return pgerr.New(pgerr.InvalidGrantOperation, "role %q is a member of role %q", of.Name, r.Name)
+	case add && i >= 0 && (r.MemberOf[i].Admin || !admin):
+		p.notice("role %q is already a member of role %q", r.Name, of.Name)
+		return nil
+	case add:
 		up.MemberOf = addMember(r.MemberOf, group, admin)
-	} else {
+	case i < 0:
+		p.warn(pgerr.Warning, "role %q is not a member of role %q", r.Name, of.Name)
+		return nil
+	case admin:
+		up.MemberOf = addMember(r.MemberOf, group, false)
+	default:
 		up.MemberOf = slices.DeleteFunc(slices.Clone(r.MemberOf), func(m catalog.Membership) bool { return m.Role == group })
 	}
 	return p.add(&catalog.PutRole{Role: &up})
@@ -208,14 +284,23 @@ func (p *planner) grantRole(n *ast.GrantRoleStmt) error {
 	if !n.IsGrant {
 		p.res.Tag = "REVOKE ROLE"
 	}
-	if err := p.mayRoles(); err != nil {
-		return err
+	if n.Grantor != nil {
+		if by, err := p.roleSpec(n.Grantor); err != nil {
+			return err
+		} else if by != p.env.Bind.Role && !p.env.Super {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to set grantor")
+		}
 	}
 	admin := false
 	for _, o := range items(n.Opt) {
-		if d, ok := o.(*ast.DefElem); ok && d.Defname == "admin" {
-			admin = true
+		d, ok := o.(*ast.DefElem)
+		if !ok {
+			continue
 		}
+		if d.Defname != "admin" {
+			return pgerr.Unsupported("the option %s of GRANT is not supported", strings.ToUpper(d.Defname))
+		}
+		admin = true
 	}
 	for _, g := range items(n.GrantedRoles) {
 		ap, ok := g.(*ast.AccessPriv)
@@ -226,16 +311,19 @@ func (p *planner) grantRole(n *ast.GrantRoleStmt) error {
 		if group == nil {
 			return pgerr.New(pgerr.UndefinedObject, "role %q does not exist", ap.PrivName)
 		}
+		if err := p.mayAdmin(group); err != nil {
+			return err
+		}
 		for _, m := range items(n.GranteeRoles) {
 			spec, ok := m.(*ast.RoleSpec)
 			if !ok {
 				continue
 			}
-			oid, err := p.roleSpec(spec)
+			r, err := p.namedRole(spec)
 			if err != nil {
 				return err
 			}
-			if err := p.member(oid, group.OID, n.IsGrant, admin); err != nil {
+			if err := p.member(r.OID, group.OID, n.IsGrant, admin); err != nil {
 				return err
 			}
 		}
@@ -245,10 +333,20 @@ func (p *planner) grantRole(n *ast.GrantRoleStmt) error {
 
 func (p *planner) alterRoleSet(n *ast.AlterRoleSetStmt) error {
 	p.res.Tag = "ALTER ROLE"
-	up, err := p.changedRole(n.Role)
+	if n.Role == nil {
+		return pgerr.Unsupported("ALTER ROLE ALL is not supported").WithHint("Use ALTER SYSTEM SET.")
+	}
+	r, err := p.namedRole(n.Role)
 	if err != nil {
 		return err
 	}
+	switch {
+	case r.Super && !p.env.Super:
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to alter superusers")
+	case r.OID != p.env.Bind.Role && !p.createsRoles():
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied")
+	}
+	up := *r
 	set := map[string]string{}
 	for k, v := range up.Settings {
 		set[k] = v
@@ -267,7 +365,7 @@ func (p *planner) alterRoleSet(n *ast.AlterRoleSetStmt) error {
 
 func (p *planner) dropRole(n *ast.DropRoleStmt) error {
 	p.res.Tag = "DROP ROLE"
-	if err := p.mayRoles(); err != nil {
+	if err := p.mayRoles("permission denied to drop role"); err != nil {
 		return err
 	}
 	for _, x := range items(n.Roles) {
@@ -289,174 +387,16 @@ func (p *planner) dropRole(n *ast.DropRoleStmt) error {
 		if r.OID == catalog.BootstrapRoleOID {
 			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop role %s because it is required by the database system", r.Name)
 		}
-		for _, rel := range p.st.Relations() {
-			holds := slices.ContainsFunc(rel.ACL, func(g catalog.Grant) bool { return g.Role == r.OID })
-			if rel.Owner == r.OID || holds {
-				what := "owner of"
-				if holds {
-					what = "privileges for"
-				}
-				return pgerr.New(pgerr.DependentObjectsStillExist, "role %q cannot be dropped because some objects depend on it", r.Name).
-					WithDetail("%s %s %s", what, kindName(rel.Kind), rel.Name)
-			}
+		if r.Super && !p.env.Super {
+			return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to drop superusers")
+		}
+		if held := p.heldBy(r.OID); len(held) > 0 {
+			return pgerr.New(pgerr.DependentObjectsStillExist, "role %q cannot be dropped because some objects depend on it", r.Name).
+				WithDetail("%s", strings.Join(held, "\n"))
 		}
 		if err := p.add(&catalog.DropRole{OID: r.OID}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// grant handles GRANT and REVOKE on relations and schemas.
-func (p *planner) grant(n *ast.GrantStmt) error {
-	p.res.Tag = "GRANT"
-	if !n.IsGrant {
-		p.res.Tag = "REVOKE"
-	}
-	if n.Targtype == ast.ACL_TARGET_DEFAULTS {
-		return pgerr.Unsupported("ALTER DEFAULT PRIVILEGES is not supported")
-	}
-	var to []types.OID
-	for _, g := range items(n.Grantees) {
-		if spec, ok := g.(*ast.RoleSpec); ok {
-			oid, err := p.roleSpec(spec)
-			if err != nil {
-				return err
-			}
-			to = append(to, oid)
-		}
-	}
-	switch n.Objtype {
-	case ast.OBJECT_SCHEMA:
-		privs, err := p.privileges(n, "UC", "schema")
-		if err != nil {
-			return err
-		}
-		for _, o := range items(n.Objects) {
-			sc := p.st.SchemaByName(text(o))
-			if sc == nil {
-				return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", text(o))
-			}
-			up := *sc
-			up.ACL = p.changeACL(sc.ACL, to, privs, n)
-			if err := p.add(&catalog.PutSchema{Schema: &up}); err != nil {
-				return err
-			}
-		}
-		return nil
-	case ast.OBJECT_TABLE, ast.OBJECT_SEQUENCE:
-	case ast.OBJECT_DATABASE:
-		return nil
-	default:
-		return pgerr.Unsupported("GRANT on this kind of object is not supported")
-	}
-	letters, kind := "arwdDxt", "table"
-	if n.Objtype == ast.OBJECT_SEQUENCE {
-		letters, kind = "rwU", "sequence"
-	}
-	privs, err := p.privileges(n, letters, kind)
-	if err != nil {
-		return err
-	}
-	var rels []*catalog.Relation
-	for _, o := range items(n.Objects) {
-		if n.Targtype == ast.ACL_TARGET_ALL_IN_SCHEMA {
-			sc := p.st.SchemaByName(text(o))
-			if sc == nil {
-				return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", text(o))
-			}
-			for _, r := range p.st.Relations() {
-				if r.Schema == sc.OID && r.Kind != catalog.KindIndex && (r.Kind == catalog.KindSequence) == (n.Objtype == ast.OBJECT_SEQUENCE) {
-					rels = append(rels, r)
-				}
-			}
-			continue
-		}
-		rel, err := p.existingNamed(o)
-		if err != nil {
-			return err
-		}
-		rels = append(rels, rel)
-	}
-	for _, r := range rels {
-		if err := p.owned(r); err != nil {
-			return err
-		}
-		up := r.Clone()
-		up.ACL = p.changeACL(r.ACL, to, privs, n)
-		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: r.Version}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var privLetters = map[string]byte{"select": 'r', "insert": 'a', "update": 'w', "delete": 'd', "truncate": 'D', "references": 'x', "trigger": 't', "usage": 'U', "create": 'C'}
-
-func (p *planner) privileges(n *ast.GrantStmt, allowed, kind string) (string, error) {
-	if len(items(n.Privileges)) == 0 {
-		return allowed, nil
-	}
-	var out []byte
-	for _, x := range items(n.Privileges) {
-		ap, ok := x.(*ast.AccessPriv)
-		if !ok {
-			continue
-		}
-		if len(items(ap.Cols)) > 0 {
-			return "", pgerr.Unsupported("privileges on columns are not supported")
-		}
-		l := privLetters[strings.ToLower(ap.PrivName)]
-		if l == 0 || strings.IndexByte(allowed, l) < 0 {
-			return "", pgerr.New(pgerr.InvalidGrantOperation, "invalid privilege type %s for %s", strings.ToUpper(ap.PrivName), kind)
-		}
-		out = append(out, l)
-	}
-	return string(out), nil
-}
-
-func (p *planner) changeACL(acl []catalog.Grant, to []types.OID, privs string, n *ast.GrantStmt) []catalog.Grant {
-	out := slices.Clone(acl)
-	for _, role := range to {
-		i := slices.IndexFunc(out, func(g catalog.Grant) bool { return g.Role == role })
-		if i < 0 {
-			if !n.IsGrant {
-				continue
-			}
-			out = append(out, catalog.Grant{Role: role, Grantor: p.env.Bind.Role})
-			i = len(out) - 1
-		}
-		have := map[byte]bool{}
-		star := map[byte]bool{}
-		old := out[i].Privs
-		for j := 0; j < len(old); j++ {
-			if old[j] == '*' {
-				continue
-			}
-			have[old[j]] = true
-			star[old[j]] = j+1 < len(old) && old[j+1] == '*'
-		}
-		for j := 0; j < len(privs); j++ {
-			switch {
-			case n.IsGrant:
-				have[privs[j]] = true
-				star[privs[j]] = star[privs[j]] || n.GrantOption
-			case n.GrantOption:
-				star[privs[j]] = false
-			default:
-				have[privs[j]] = false
-			}
-		}
-		var b []byte
-		for _, l := range []byte("arwdDxtXUCcT") {
-			if have[l] {
-				b = append(b, l)
-				if star[l] {
-					b = append(b, '*')
-				}
-			}
-		}
-		out[i].Privs = string(b)
-	}
-	return slices.DeleteFunc(out, func(g catalog.Grant) bool { return g.Privs == "" })
 }

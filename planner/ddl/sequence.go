@@ -30,6 +30,7 @@ func (p *planner) createSequence(n *ast.CreateSeqStmt) error {
 		return err
 	}
 	rel := &catalog.Relation{OID: oid, Schema: sc.OID, Name: n.Sequence.RelName, Kind: catalog.KindSequence, Owner: p.env.Bind.Role,
+		ACL: p.st.NewACL(catalog.ClassSequence, p.env.Bind.Role, sc.OID),
 		Seq: &catalog.Sequence{Type: types.Int8}}
 	if sc.OID == p.env.Bind.TempSchema && sc.OID != 0 {
 		rel.Temp, rel.Session = true, p.env.Session

@@ -5,7 +5,6 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
-	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -70,7 +69,8 @@ func (p *planner) newTable(sc *catalog.Schema, rv *ast.RangeVar) (*catalog.Relat
 	if err != nil {
 		return nil, err
 	}
-	rel := &catalog.Relation{OID: oid, Schema: sc.OID, Name: rv.RelName, Kind: catalog.KindTable, Owner: p.env.Bind.Role, Partitions: p.env.Partitions}
+	rel := &catalog.Relation{OID: oid, Schema: sc.OID, Name: rv.RelName, Kind: catalog.KindTable, Owner: p.env.Bind.Role, Partitions: p.env.Partitions,
+		ACL: p.st.NewACL(catalog.ClassTable, p.env.Bind.Role, sc.OID)}
 	if sc.OID == p.env.Bind.TempSchema && sc.OID != 0 {
 		rel.Temp, rel.Session = true, p.env.Session
 		rel.Partitions = 1
@@ -168,7 +168,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 	var err error
 	if serial != 0 {
 		col.Type, col.NotNull = types.Type{OID: serial, Mod: -1}, true
-	} else if col.Type, err = bind.TypeName(t.p.env.Bind, d.TypeName); err != nil {
+	} else if col.Type, err = t.p.usableType(d.TypeName); err != nil {
 		return err
 	}
 	if col.Type.IsPseudo() {
@@ -280,6 +280,7 @@ func (t *tableBuilder) sequenceFor(col *catalog.Column, opts *ast.NodeList) (*ca
 		return n == t.rel.Name
 	}
 	seq := &catalog.Relation{OID: oid, Schema: t.rel.Schema, Kind: catalog.KindSequence, Owner: t.rel.Owner, Temp: t.rel.Temp, Session: t.rel.Session,
+		ACL:  t.p.st.NewACL(catalog.ClassSequence, t.rel.Owner, t.rel.Schema),
 		Name: t.p.freeName(t.rel.Schema, []string{t.rel.Name, col.Name}, "seq", mine),
 		Seq:  &catalog.Sequence{Type: col.Type, OwnedTable: t.rel.OID, OwnedColumn: col.Num}}
 	if _, err := t.p.sequenceOptions(seq, opts, true); err != nil {

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -18,7 +19,8 @@ func (p *planner) createView(n *ast.ViewStmt) error {
 	if n.WithCheckOption != ast.NO_CHECK_OPTION {
 		return pgerr.Unsupported("WITH CHECK OPTION is not supported")
 	}
-	if err := viewOptions(n.Options); err != nil {
+	opts, err := viewOptions(n.Options)
+	if err != nil {
 		return err
 	}
 	q, ok := n.Query.(ast.Stmt)
@@ -48,9 +50,12 @@ func (p *planner) createView(n *ast.ViewStmt) error {
 		return err
 	}
 	rel := &catalog.Relation{Schema: sc.OID, Name: rv.RelName, Kind: catalog.KindView, Owner: p.env.Bind.Role,
-		Query: query, SearchPath: p.env.Bind.SearchPath}
+		ACL:   p.st.NewACL(catalog.ClassTable, p.env.Bind.Role, sc.OID),
+		Query: query, SearchPath: p.env.Bind.SearchPath, Options: opts}
 	if sc.OID == p.env.Bind.TempSchema && sc.OID != 0 {
 		rel.Temp, rel.Session = true, p.env.Session
+	} else {
+		rel.SearchPath = p.lasting()
 	}
 	if err := p.viewColumns(rel, bound.Cols, texts(n.Aliases)); err != nil {
 		return err
@@ -85,6 +90,9 @@ func (p *planner) createView(n *ast.ViewStmt) error {
 		}
 	}
 	rel.OID, rel.Owner, rel.ACL = old.OID, old.Owner, old.ACL
+	for i := range old.Columns {
+		rel.Columns[i].ACL = old.Columns[i].ACL
+	}
 	return p.add(&catalog.PutRelation{Rel: rel, ExpectVersion: old.Version})
 }
 
@@ -168,7 +176,7 @@ func TableAs(env *Env, into *ast.IntoClause, cols []plan.Column, mat bool, query
 		c.Type = stored(c.Type)
 	}
 	if mat {
-		rel.Kind, rel.Query, rel.SearchPath, rel.Populated = catalog.KindMatView, query, env.Bind.SearchPath, !into.SkipData
+		rel.Kind, rel.Query, rel.SearchPath, rel.Populated = catalog.KindMatView, query, p.lasting(), !into.SkipData
 		rel.DependsOn = deps(uses)
 	}
 	return p.res, rel, false, p.add(&catalog.PutRelation{Rel: rel})
@@ -184,12 +192,17 @@ func stored(t types.Type) types.Type {
 	return t
 }
 
-// viewOptions takes WITH (…) of a view, where it says what is so anyhow.
-func viewOptions(l *ast.NodeList) error {
-	if l == nil {
-		return nil
-	}
-	for _, n := range l.Items {
+// lasting is the search path without the session's temporary schema, which must
+// not lend its names to an object that outlives it.
+func (p *planner) lasting() []string {
+	temp := p.st.Schema(p.env.Bind.TempSchema)
+	return slices.DeleteFunc(slices.Clone(p.env.Bind.SearchPath), func(name string) bool { return temp != nil && name == temp.Name })
+}
+
+// viewOptions reads WITH (…) of a view, as it is written.
+func viewOptions(l *ast.NodeList) (map[string]string, error) {
+	var out map[string]string
+	for _, n := range items(l) {
 		d, ok := n.(*ast.DefElem)
 		if !ok {
 			continue
@@ -200,14 +213,22 @@ func viewOptions(l *ast.NodeList) error {
 		}
 		switch d.Defname {
 		case "check_option":
-			return pgerr.Unsupported("WITH CHECK OPTION is not supported")
+			return nil, pgerr.Unsupported("WITH CHECK OPTION is not supported")
 		case "security_barrier", "security_invoker":
-			if v != "false" && v != "off" && v != "no" && v != "0" {
-				return pgerr.Unsupported("views with %s are not supported", d.Defname)
+			on, err := types.ParseText(types.Bool, v, nil)
+			if err != nil {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid value for boolean option %q: %s", d.Defname, v)
+			}
+			if on == true && d.Defname == "security_barrier" {
+				return nil, pgerr.Unsupported("views with %s are not supported", d.Defname)
 			}
 		default:
-			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter %q", d.Defname)
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter %q", d.Defname)
 		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[d.Defname] = v
 	}
-	return nil
+	return out, nil
 }

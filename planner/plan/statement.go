@@ -23,14 +23,6 @@ type Query struct {
 	Locking bool
 }
 
-// TableUse is a use of a relation by a statement.
-type TableUse struct {
-	OID     types.OID
-	Version uint64 // of the descriptor
-	Privs   string // letters as in Grant.Privs
-	Columns []int16
-}
-
 // BufferDef says what fills a buffer.
 type BufferDef struct {
 	ID   int

@@ -76,6 +76,7 @@ const (
 	ownComments
 	ownUnique
 	ownRemoved
+	ownDefaults
 )
 
 // own copies a map of the base before its first change.

@@ -25,6 +25,7 @@ func (c *DropSchema) apply(e *edit) error {
 		return conflict("delete")
 	}
 	delete(own(e, ownSchemas, &e.s.schemas), c.OID)
+	e.dropDefaults(c.OID)
 	e.droppedSchemas = append(e.droppedSchemas, o)
 	e.dropComments(c.OID)
 	return nil
@@ -109,6 +110,7 @@ func (c *DropRole) apply(e *edit) error {
 	}
 	roles := own(e, ownRoles, &e.s.roles)
 	delete(roles, c.OID)
+	e.dropDefaults(c.OID)
 	isMember := func(m Membership) bool { return m.Role == c.OID }
 	for oid, r := range roles {
 		if slices.ContainsFunc(r.MemberOf, isMember) {
@@ -356,6 +358,30 @@ func (c *PutComment) apply(e *edit) error {
 		delete(m, c.On)
 	} else {
 		m[c.On] = c.Text
+	}
+	return nil
+}
+
+func (c *PutDatabase) apply(e *edit) error {
+	e.s.database = c.Database
+	return nil
+}
+
+// dropDefaults forgets the default privileges of a role or in a schema.
+func (e *edit) dropDefaults(oid types.OID) {
+	for k := range e.s.defaults {
+		if k.Role == oid || k.Schema == oid {
+			delete(own(e, ownDefaults, &e.s.defaults), k)
+		}
+	}
+}
+
+func (c *PutDefaultGrants) apply(e *edit) error {
+	m := own(e, ownDefaults, &e.s.defaults)
+	k := c.Grants.Key
+	m[k] = c.Grants.ACL
+	if k.Schema == 0 && slices.Equal(c.Grants.ACL, DefaultACL(k.Class, k.Role)) || k.Schema != 0 && len(c.Grants.ACL) == 0 {
+		delete(m, k)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ func New() *State {
 		settings:  map[string]string{},
 		comments:  map[Dep]string{},
 		unique:    map[types.OID]*keyLog{},
+		database:  Database{Owner: BootstrapRoleOID},
 	}
 	for _, x := range []Schema{
 		{OID: PgCatalogOID, Name: "pg_catalog", ACL: usage},

@@ -132,6 +132,12 @@ type (
 		OID types.OID
 		N   int64
 	}
+	// PutDatabase changes the database's owner and privileges.
+	PutDatabase struct{ Database Database }
+	// PutDefaultGrants sets what ALTER DEFAULT PRIVILEGES says for a key; what
+	// changes nothing is forgotten.
+	PutDefaultGrants struct{ Grants DefaultGrants }
+
 	// AllocOIDs reserves N OIDs; the Outcome gives the first.
 	AllocOIDs struct{ N int }
 

@@ -17,6 +17,7 @@ var kinds = []Change{
 	&PutModel{}, &DropModel{}, &PutJob{}, &JobProgress{}, &CancelJob{}, &DropJob{}, &PutNode{}, &DropNode{},
 	&PutSetting{}, &PutComment{}, &SetSequence{}, &AdvanceSequence{}, &AllocOIDs{}, &AppendSegments{}, &ReplaceSegments{},
 	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{}, &TakeJob{}, &EndJob{}, &SetCluster{},
+	&PutDatabase{}, &PutDefaultGrants{},
 }
 
 func init() {
@@ -71,6 +72,8 @@ type image struct {
 	Unique    []imageKeys
 	Cluster   ClusterID
 	Removed   []uint64
+	Database  Database
+	Defaults  []DefaultGrants
 }
 
 type imageSeq struct {
@@ -103,7 +106,7 @@ const stateFormat = 1
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed))}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants()}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -173,6 +176,15 @@ func UnmarshalState(b []byte) (*State, error) {
 	}
 	if im.Settings != nil {
 		s.settings = im.Settings
+	}
+	if im.Database.Owner != 0 {
+		s.database = im.Database
+	}
+	for _, x := range im.Defaults {
+		if s.defaults == nil {
+			s.defaults = map[DefaultKey][]Grant{}
+		}
+		s.defaults[x.Key] = x.ACL
 	}
 	for _, x := range im.Comments {
 		s.comments[x.On] = x.Text

@@ -31,7 +31,7 @@ type Schema struct {
 }
 
 // Grant is one role's privileges on an object, as the letters of aclitem
-// (arwdDxtXUCcT), upper-case "*" after a letter meaning with grant option.
+// (arwdDxtXUCcT), "*" after a letter meaning with grant option.
 type Grant struct {
 	Role, Grantor types.OID // Role 0 is PUBLIC
 	Privs         string
@@ -104,6 +104,7 @@ type Column struct {
 	// added (PostgreSQL's attmissingval).
 	Missing   types.Datum
 	Collation string
+	ACL       []Grant
 }
 
 // Constraint of a table.
@@ -181,6 +182,7 @@ type EnumType struct {
 	Name          string
 	Owner         types.OID
 	Labels        []string
+	ACL           []Grant
 }
 
 // Stranger finds an element of an array that is not among the labels.
@@ -243,4 +245,11 @@ func (r *Relation) PrimaryKey() *Constraint {
 		}
 	}
 	return nil
+}
+
+// SecurityInvoker tells whether what a view reads is checked as who reads the
+// view, not as its owner.
+func (r *Relation) SecurityInvoker() bool {
+	on, err := types.ParseText(types.Bool, r.Options["security_invoker"], nil)
+	return err == nil && on == true
 }

@@ -28,6 +28,8 @@ type State struct {
 	sequences map[types.OID]SeqValue
 	settings  map[string]string
 	comments  map[Dep]string
+	database  Database
+	defaults  map[DefaultKey][]Grant
 	unique    map[types.OID]*keyLog // by constraint
 }
 

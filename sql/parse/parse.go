@@ -227,12 +227,19 @@ func (s *source) statement(lo, hi int, d Dialect) (*Statement, error) {
 func (s *source) postgres(lo, hi int) (ast.Stmt, error) {
 	v := s.survey(lo, hi)
 	f := verbatim(s, lo, hi)
-	if v.rewrite {
+	model := s.modelGrant(lo, hi)
+	switch {
+	case v.rewrite:
 		f = s.rewrite(lo, hi, v)
+	case model > 0:
+		f = s.asTables(lo, hi, model)
 	}
 	node, err := parseOne(f)
 	if err != nil {
 		return nil, err
+	}
+	if model > 0 {
+		ofModels(node)
 	}
 	if v.err != nil {
 		return nil, v.err
