@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -53,17 +55,17 @@ func TestRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := codec.NewRows(ts, formats, env)
+		rows := codec.NewRows(ts, formats, env, func(int64) error { return nil })
 		var out []byte
 		for from := 0; from < b.Rows(); {
 			var next int
-			if out, next = rows.Append(out, b, from, b.Rows(), 1); next != from+1 {
+			if out, next, err = rows.Append(out, b, from, b.Rows(), 1); err != nil || next != from+1 {
 				t.Fatalf("a full buffer took rows %d to %d", from, next)
 			}
 			from = next
 		}
-		whole, n := rows.Append(nil, b, 0, b.Rows(), 1<<20)
-		if n != b.Rows() || !bytes.Equal(whole, out) {
+		whole, n, err := rows.Append(nil, b, 0, b.Rows(), 1<<20)
+		if err != nil || n != b.Rows() || !bytes.Equal(whole, out) {
 			t.Fatal("rows one by one and at once differ")
 		}
 		for _, r := range []int{1, 0, -1} {
@@ -178,4 +180,39 @@ func FuzzParams(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLongRows: room is asked for a long row before it is written, and it is
+// alone in the buffer.
+func TestLongRows(t *testing.T) {
+	bld := array.NewStringBuilder(memory.DefaultAllocator)
+	for _, n := range []int{10, 3 * codec.Long, 20, 2 * codec.Long} {
+		bld.Append(strings.Repeat("x", n))
+	}
+	b := batch.New([]arrow.Array{bld.NewArray()}, 4)
+	var asked []int64
+	var refuse error
+	rows := codec.NewRows([]types.Type{types.Text}, []int16{codec.Text}, types.DefaultEnv, func(n int64) error {
+		asked = append(asked, n)
+		return refuse
+	})
+	var cuts []int
+	for from := 0; from < 4; {
+		out, next, err := rows.Append(nil, b, from, 4, 1<<16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(asked) > 0 && int64(cap(out)) > 2*asked[len(asked)-1] {
+			t.Errorf("%d bytes of room for a row of %d", cap(out), asked[len(asked)-1])
+		}
+		cuts = append(cuts, next)
+		from = next
+	}
+	if !slices.Equal(cuts, []int{1, 2, 3, 4}) || len(asked) != 2 || asked[0] < 3*codec.Long || asked[1] < 2*codec.Long {
+		t.Errorf("cut at %v, asked for %v", cuts, asked)
+	}
+	refuse = errors.New("no room")
+	if out, next, err := rows.Append(nil, b, 1, 4, 1<<16); err != refuse || next != 1 || len(out) != 0 {
+		t.Errorf("%d bytes, row %d, %v", len(out), next, err)
+	}
 }

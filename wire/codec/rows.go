@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -24,20 +25,24 @@ type Rows struct {
 	formats []int16
 	env     *types.Env
 	encs    []encoder
+	room    func(bytes int64) error
 }
 
 // encoder appends the value of row i without its length. The row is not NULL.
 type encoder func(dst []byte, i int) []byte
 
-// NewRows makes an encoder of rows. formats are per column.
-func NewRows(ts []types.Type, formats []int16, env *types.Env) *Rows {
-	return &Rows{types: ts, formats: formats, env: env, encs: make([]encoder, len(ts))}
+// NewRows makes an encoder of rows. formats are per column. room is asked before
+// a row longer than Long is written.
+func NewRows(ts []types.Type, formats []int16, env *types.Env, room func(bytes int64) error) *Rows {
+	return &Rows{types: ts, formats: formats, env: env, encs: make([]encoder, len(ts)), room: room}
 }
 
 // Append writes counted rows [from, to) of b as DataRow messages, but no more
-// once dst holds full bytes. It gives the first row that is not written.
-func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, int) {
+// once dst holds full bytes, and a long one alone. It gives the first row that is
+// not written.
+func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, int, error) {
 	cols := b.Cols[:len(r.types)]
+	weigh := long(b)
 	for c, t := range r.types {
 		r.encs[c] = r.encoder(t, r.formats[c], cols[c])
 	}
@@ -46,6 +51,17 @@ func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, i
 		row := k
 		if b.Sel != nil {
 			row = int(b.Sel[k])
+		}
+		if weigh {
+			if n := weight(cols, row); n > Long {
+				if len(dst) > 0 && k > from {
+					break
+				}
+				if err := r.room(n); err != nil {
+					return dst, k, err
+				}
+				dst = slices.Grow(dst, int(n))
+			}
 		}
 		dst = append(dst, 'D', 0, 0, 0, 0)
 		start := len(dst) - 4
@@ -62,7 +78,7 @@ func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, i
 		}
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 	}
-	return dst, k
+	return dst, k, nil
 }
 
 func (r *Rows) encoder(t types.Type, format int16, arr arrow.Array) encoder {

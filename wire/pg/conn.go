@@ -29,6 +29,7 @@ type conn struct {
 	tls    bool
 	in     *reader
 	out    []byte
+	lent   int64     // charged for a long row in out
 	wrote  time.Time // when out was last written
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -240,6 +241,10 @@ func (c *conn) flush() error {
 		c.out = nil
 	}
 	c.out = c.out[:0]
+	if c.lent > 0 {
+		c.in.account.Shrink(c.lent)
+		c.lent = 0
+	}
 	if err != nil {
 		return errGone
 	}

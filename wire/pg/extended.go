@@ -211,7 +211,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 			if err != nil {
 				return err
 			}
-			p.rows = codec.NewRows(columnTypes(cols), f, c.sess.Env())
+			p.rows = codec.NewRows(columnTypes(cols), f, c.sess.Env(), c.room)
 		}
 		n := min(limit, p.rest.Rows()-p.from)
 		if p.rows != nil {

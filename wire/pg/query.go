@@ -92,7 +92,7 @@ func (c *conn) statement(p session.Piece, last bool) error {
 	} else if cols := po.Columns(); cols != nil {
 		formats := make([]int16, len(cols))
 		c.send(rowDescription(cols, formats))
-		rows := codec.NewRows(columnTypes(cols), formats, c.sess.Env())
+		rows := codec.NewRows(columnTypes(cols), formats, c.sess.Env(), c.room)
 		for err == nil {
 			if err := c.rows(rows, first, 0, first.Rows()); err != nil {
 				return err
@@ -117,9 +117,9 @@ func (c *conn) statement(p session.Piece, last bool) error {
 func (c *conn) rows(r *codec.Rows, b *batch.Batch, from, to int) error {
 	for from < to {
 		// Rows may lie in a mapped file.
-		err := batch.Guard(func() error {
-			c.out, from = r.Append(c.out, b, from, to, flushAt)
-			return nil
+		err := batch.Guard(func() (err error) {
+			c.out, from, err = r.Append(c.out, b, from, to, flushAt)
+			return err
 		})
 		if err != nil {
 			return err
@@ -130,6 +130,24 @@ func (c *conn) rows(r *codec.Rows, b *batch.Batch, from, to int) error {
 	}
 	return nil
 }
+
+// room charges a row that is about to be written, until it is sent.
+func (c *conn) room(n int64) error {
+	if n > maxRow {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "invalid memory alloc request size %d", n)
+	}
+	if c.in.account == nil {
+		return nil
+	}
+	err := c.in.account.Grow(n)
+	if err == nil {
+		c.lent += n
+	}
+	return err
+}
+
+// maxRow is how long a row's message may be.
+const maxRow = 1<<30 - 1
 
 func columnTypes(cols []session.Column) []types.Type {
 	out := make([]types.Type, len(cols))
