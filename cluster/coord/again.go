@@ -15,7 +15,8 @@ const maxAgain = 50
 // runs its one statement again over what is committed by now, as a statement
 // that waited for a lock would go on in PostgreSQL. It does so only for
 // statements that have told the client nothing: a DML without RETURNING, whose
-// tag is the same again or has not been asked for.
+// tag is the same again or has not been asked for. A conflict means that the
+// first attempt was refused for good: what may yet go through is 40003.
 func (s *Session) syncAgain(ctx context.Context) error {
 	p := s.tx.only
 	for n := 0; ; n++ {

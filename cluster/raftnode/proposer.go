@@ -107,7 +107,7 @@ func (p *proposer) settle(ctx context.Context, id meta.CommitID, cmd []byte) (r 
 func unknownOutcome() error {
 	// It wraps nothing: what ended the wait is not what became of the commit.
 	return pgerr.New(pgerr.StatementCompletionUnknown, "the outcome of the transaction is not known").
-		WithDetail("The cluster did not confirm the commit in time. It was applied whole or not at all.")
+		WithDetail("The cluster did not confirm the commit in time. It is applied whole or not at all.")
 }
 
 // wait is how long a proposal goes on: while its caller's context lives, or

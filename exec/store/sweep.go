@@ -65,12 +65,10 @@ type miss struct {
 }
 
 // Look is what a sweep goes by. Who makes it lists the files first, then asks
-// for Began, and then takes the state, all that was committed by that time in
-// it; so that a file it did not mention is one of
-//
-//   - a transaction that was open: then Began is no later than the state of the
-//     look before, if that had the file;
-//   - one that has been given up, or whose rows have been deleted since.
+// for Began, and then takes the state with all that was committed by that time.
+// So of a file that two looks missed, the transaction that wrote it had begun
+// by the version of the first; and if Began of the second is later, it has
+// ended, and the state of the second would name the file had it committed.
 type Look struct {
 	Present []catalog.SegmentID
 	// Here are the state's References for the node, Anywhere those for any.
