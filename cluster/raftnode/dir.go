@@ -2,12 +2,14 @@ package raftnode
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -16,7 +18,9 @@ import (
 type Dir struct {
 	Path string
 	ID   uint64 // the node's id: random, made with the directory
-	lock *os.File
+	// Reserve is room kept for the log; nil for none.
+	Reserve *disk.Reserve
+	lock    *os.File
 
 	mu sync.Mutex
 	is identity
@@ -150,5 +154,9 @@ func (d *Dir) Close() error {
 }
 
 func dirError(err error, path string) error {
-	return pgerr.Wrap(pgerr.IOError, err, "could not use data directory %q", path)
+	var known *pgerr.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return disk.Error(err, fmt.Sprintf("could not use data directory %q", path))
 }

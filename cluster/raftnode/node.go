@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -26,7 +25,7 @@ type Node struct {
 	fsm   *meta.FSM
 	raft  *raft.Raft
 	trans *raft.NetworkTransport
-	bolt  *raftboltdb.BoltStore
+	bolt  *boltLog
 	peers *rpc.Peers
 	live  *liveness
 
@@ -130,7 +129,12 @@ func (n *Node) startRaft() (err error) {
 			return err
 		}
 	}
-	if n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans}); err != nil {
+	// raft panics where the log does not give what it should.
+	err = n.bolt.guard(func() (err error) {
+		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans})
+		return err
+	})
+	if err != nil {
 		return dirError(err, dir)
 	}
 	// The only voter need not wait for a leader that cannot be: it tells itself

@@ -3,13 +3,13 @@ package raftnode
 import (
 	"context"
 	"errors"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -97,10 +97,10 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	case err == nil:
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return reply{NotLeader: true}
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case disk.Full(err):
 		// The log's file grows before the page is written that makes the entry
 		// part of it.
-		return reply{Unlogged: pgerr.Wrap(pgerr.DiskFull, err, "could not write the commit to the log: No space left on device")}
+		return reply{Unlogged: pgerr.From(err)}
 	default:
 		// Leadership lost, the node shutting down, ctx at its end, a disk that
 		// failed: the entry may be in this log or in others.

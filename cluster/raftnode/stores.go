@@ -4,12 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -17,8 +15,8 @@ import (
 // stores are raft's part of a directory.
 type stores struct {
 	dir   string
-	bolt  *raftboltdb.BoltStore // log and votes
-	logs  raft.LogStore         // bolt behind a cache
+	bolt  *boltLog      // log and votes
+	logs  raft.LogStore // bolt behind a cache
 	snaps raft.SnapshotStore
 }
 
@@ -28,24 +26,21 @@ func openStores(d *Dir, log hclog.Logger) (*stores, error) {
 		return nil, dirError(err, st.dir)
 	}
 	var err error
-	st.bolt, err = raftboltdb.New(raftboltdb.Options{Path: filepath.Join(d.Path, logFile), BoltOptions: &bbolt.Options{
-		Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
-	if err != nil {
-		return nil, dirError(err, st.dir)
+	if st.bolt, err = openLog(filepath.Join(d.Path, logFile), d.Reserve); err != nil {
+		return nil, err
 	}
 	if err = st.owner(d); err == nil {
-		st.logs, err = raft.NewLogCache(1024, st.bolt)
+		st.logs, err = newCached(st.bolt)
 	}
 	if err == nil {
 		st.snaps, err = raft.NewFileSnapshotStoreWithLogger(st.dir, 2, log)
 	}
+	if err == nil {
+		err = checkSnapshots(st.dir, st.snaps, st.bolt)
+	}
 	if err != nil {
 		st.bolt.Close()
-		var e *pgerr.Error
-		if !errors.As(err, &e) {
-			err = dirError(err, st.dir)
-		}
-		return nil, err
+		return nil, dirError(err, st.dir)
 	}
 	return st, nil
 }

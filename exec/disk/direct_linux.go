@@ -54,3 +54,5 @@ func (d *direct) Read(p []byte) (int, error) {
 }
 
 func (d *direct) Close() error { return d.f.Close() }
+
+func fallocate(f *os.File, n int64) error { return unix.Fallocate(int(f.Fd()), 0, 0, n) }

@@ -1,0 +1,281 @@
+package raftnode
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// boltLog is raft's log and votes: a bbolt file in which each entry carries a
+// checksum, and of which a fault or a panic is an error. It implements
+// raft.LogStore and raft.StableStore.
+type boltLog struct {
+	path string
+	bolt *raftboltdb.BoltStore
+	room *disk.Reserve // given up for the log when the disk is full; may be nil
+
+	mu  sync.Mutex
+	bad error // after a panic: bbolt may hold its locks
+}
+
+// damaged says what is wrong with a part of raft's memory, and what to do.
+func damaged(path, what string) error {
+	return pgerr.New(pgerr.DataCorrupted, "file %q is damaged: %s", path, what).
+		WithDetail("It holds what the node has agreed to; without it the node must not take part under its name. Nothing was changed.").
+		WithHint("If the other nodes have a majority, keep the data directory aside, start the node with an empty one, another name and --join, and remove the old one. " +
+			"A cluster of one is restored from a backup. See \"A damaged log\" in docs/operations.md.")
+}
+
+// openLog opens the log, having looked through all of it.
+func openLog(path string, room *disk.Reserve) (_ *boltLog, err error) {
+	l := &boltLog{path: path, room: room}
+	if _, err := os.Stat(path); err == nil {
+		data, unmap, err := disk.OS.Map(path)
+		if err != nil {
+			return nil, disk.Error(err, fmt.Sprintf("could not read file %q", path))
+		}
+		err = l.guard(func() error { return checkBolt(data) })
+		unmap()
+		if err != nil {
+			return nil, damaged(path, err.Error())
+		}
+	}
+	err = l.guard(func() (err error) {
+		l.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{
+			Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
+		return err
+	})
+	if err != nil {
+		return nil, disk.Error(err, fmt.Sprintf("could not open file %q", path))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	first, err := l.FirstIndex()
+	if err != nil {
+		return nil, damaged(path, err.Error())
+	}
+	last, err := l.LastIndex()
+	if err != nil {
+		return nil, damaged(path, err.Error())
+	}
+	for i := first; i <= last && first > 0; i++ {
+		if err := l.GetLog(i, &raft.Log{}); err != nil {
+			return nil, damaged(path, err.Error())
+		}
+	}
+	return l, nil
+}
+
+// guard makes a panic, and a fault under the file's mapping, an error. After one
+// bbolt is not used again.
+func (l *boltLog) guard(f func() error) (err error) {
+	l.mu.Lock()
+	bad := l.bad
+	l.mu.Unlock()
+	if bad != nil {
+		return bad
+	}
+	defer batch.PanicOnFault()()
+	defer func() {
+		if p := recover(); p != nil {
+			err = damaged(l.path, fmt.Sprint(p))
+			l.mu.Lock()
+			l.bad = err
+			l.mu.Unlock()
+		}
+	}()
+	return f()
+}
+
+// write does what makes the file grow. On a full disk the reserve is given up
+// for it.
+func (l *boltLog) write(f func() error) error {
+	err := l.guard(f)
+	if disk.Full(err) && l.room != nil && l.room.Release() {
+		err = l.guard(f)
+	}
+	if disk.Full(err) {
+		return disk.Error(err, "could not write the commit to the log")
+	}
+	return err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sumOf(e *raft.Log) []byte {
+	var head [17]byte
+	le.PutUint64(head[:], e.Index)
+	le.PutUint64(head[8:], e.Term)
+	head[16] = byte(e.Type)
+	return le.AppendUint32(nil, crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, e.Data))
+}
+
+// GetLog implements raft.LogStore.
+func (l *boltLog) GetLog(index uint64, e *raft.Log) error {
+	err := l.guard(func() error { return l.bolt.GetLog(index, e) })
+	switch {
+	case errors.Is(err, raft.ErrLogNotFound):
+		return err
+	case err != nil:
+		return fmt.Errorf("entry %d cannot be read: %w", index, err)
+	case e.Index != index || len(e.Extensions) > 0 && string(e.Extensions) != string(sumOf(e)):
+		return fmt.Errorf("entry %d has changed", index)
+	}
+	e.Extensions = nil
+	return nil
+}
+
+// StoreLogs implements raft.LogStore.
+func (l *boltLog) StoreLogs(entries []*raft.Log) error {
+	out := make([]*raft.Log, len(entries))
+	for i, e := range entries {
+		c := *e
+		c.Extensions = sumOf(e)
+		out[i] = &c
+	}
+	return l.write(func() error { return l.bolt.StoreLogs(out) })
+}
+
+// StoreLog implements raft.LogStore.
+func (l *boltLog) StoreLog(e *raft.Log) error { return l.StoreLogs([]*raft.Log{e}) }
+
+// FirstIndex implements raft.LogStore.
+func (l *boltLog) FirstIndex() (i uint64, err error) {
+	err = l.guard(func() (err error) { i, err = l.bolt.FirstIndex(); return err })
+	return i, err
+}
+
+// LastIndex implements raft.LogStore.
+func (l *boltLog) LastIndex() (i uint64, err error) {
+	err = l.guard(func() (err error) { i, err = l.bolt.LastIndex(); return err })
+	return i, err
+}
+
+// DeleteRange implements raft.LogStore.
+func (l *boltLog) DeleteRange(from, to uint64) error {
+	return l.write(func() error { return l.bolt.DeleteRange(from, to) })
+}
+
+// Set implements raft.StableStore.
+func (l *boltLog) Set(k, v []byte) error {
+	return l.write(func() error { return l.bolt.Set(k, v) })
+}
+
+// Get implements raft.StableStore.
+func (l *boltLog) Get(k []byte) (v []byte, err error) {
+	err = l.guard(func() (err error) { v, err = l.bolt.Get(k); return err })
+	return v, err
+}
+
+// SetUint64 implements raft.StableStore.
+func (l *boltLog) SetUint64(k []byte, v uint64) error {
+	return l.write(func() error { return l.bolt.SetUint64(k, v) })
+}
+
+// GetUint64 implements raft.StableStore.
+func (l *boltLog) GetUint64(k []byte) (v uint64, err error) {
+	err = l.guard(func() (err error) { v, err = l.bolt.GetUint64(k); return err })
+	return v, err
+}
+
+// Close closes the file.
+func (l *boltLog) Close() error {
+	if l.bolt == nil || l.guard(func() error { return nil }) != nil {
+		return nil // its locks may be held for ever; the process is about to end
+	}
+	return l.bolt.Close()
+}
+
+// cached is a log with its newest entries in memory. raft's cache makes a text
+// of an error; this one gives the error.
+type cached struct {
+	*raft.LogCache
+	file *boltLog
+	err  error // of the last write; raft writes from one goroutine
+}
+
+func newCached(f *boltLog) (c *cached, err error) {
+	c = &cached{file: f}
+	c.LogCache, err = raft.NewLogCache(1024, noting{f, c})
+	return c, err
+}
+
+// StoreLogs implements raft.LogStore.
+func (c *cached) StoreLogs(entries []*raft.Log) error {
+	if c.LogCache.StoreLogs(entries) != nil {
+		return c.err
+	}
+	return nil
+}
+
+// StoreLog implements raft.LogStore.
+func (c *cached) StoreLog(e *raft.Log) error { return c.StoreLogs([]*raft.Log{e}) }
+
+// noting keeps the error of a write.
+type noting struct {
+	*boltLog
+	c *cached
+}
+
+func (n noting) StoreLogs(entries []*raft.Log) error {
+	n.c.err = n.boltLog.StoreLogs(entries)
+	return n.c.err
+}
+
+// checkSnapshots tells whether the newest good snapshot and the log make a whole:
+// raft passes over a snapshot that it cannot read, also where there is no other.
+func checkSnapshots(dir string, snaps raft.SnapshotStore, log *boltLog) error {
+	root := filepath.Join(dir, "snapshots")
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return disk.Error(err, fmt.Sprintf("could not read directory %q", root))
+	}
+	var newest string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasSuffix(e.Name(), ".tmp") {
+			newest = filepath.Join(root, e.Name())
+		}
+	}
+	list, err := snaps.List()
+	if err != nil {
+		return damaged(root, err.Error())
+	}
+	var upTo uint64
+	for _, m := range list {
+		_, r, err := snaps.Open(m.ID)
+		if err != nil {
+			continue
+		}
+		if err := r.Close(); err != nil {
+			return disk.Error(err, fmt.Sprintf("could not read directory %q", root))
+		}
+		upTo = max(upTo, m.Index)
+	}
+	if newest != "" && upTo == 0 {
+		return damaged(newest, "the snapshot cannot be read, and there is no other")
+	}
+	first, err := log.FirstIndex()
+	if err != nil {
+		return damaged(log.path, err.Error())
+	}
+	if first > upTo+1 {
+		return damaged(log.path, fmt.Sprintf("it begins at entry %d, and the newest good snapshot ends at %d", first, upTo))
+	}
+	return nil
+}
