@@ -22,7 +22,7 @@ type ping struct {
 // peer is what this node knows of another.
 type peer struct {
 	addr   string
-	last   time.Time // when it was last heard
+	silent time.Duration // since it was last heard, of the time that this node was awake
 	alive  bool
 	since  time.Time // of the last change of alive
 	oldest uint64
@@ -33,10 +33,11 @@ type peer struct {
 
 // liveness is the table of peers.
 type liveness struct {
-	deadAfter time.Duration
-	start     time.Time
+	deadAfter, ping time.Duration
+	start           time.Time
 
 	mu    sync.Mutex
+	check time.Time // the last look
 	peers map[uint64]*peer
 	watch chan struct{} // closed when somebody dies or comes back
 	lost  time.Time     // since when no leader has been known; zero: there is one
@@ -44,7 +45,7 @@ type liveness struct {
 }
 
 func newLiveness(o Options) *liveness {
-	return &liveness{deadAfter: o.DeadAfter, start: time.Now(), peers: map[uint64]*peer{}, watch: make(chan struct{})}
+	return &liveness{deadAfter: o.DeadAfter, ping: o.Ping, start: time.Now(), peers: map[uint64]*peer{}, watch: make(chan struct{})}
 }
 
 // addr is where a node was last heard, and whether it counts as alive.
@@ -63,7 +64,7 @@ func (l *liveness) get(id uint64) *peer {
 	p := l.peers[id]
 	if p == nil {
 		now := time.Now()
-		p = &peer{last: now, alive: true, since: now}
+		p = &peer{alive: true, since: now}
 		l.peers[id] = p
 	}
 	return p
@@ -79,9 +80,9 @@ func (l *liveness) heard(m ping) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.get(m.ID)
-	p.addr, p.last, p.oldest, p.report, p.applied = m.Addr, time.Now(), m.Oldest, m.Report, m.Applied
+	p.addr, p.silent, p.oldest, p.report, p.applied = m.Addr, 0, m.Oldest, m.Report, m.Applied
 	if !p.alive {
-		p.alive, p.since = true, p.last
+		p.alive, p.since = true, time.Now()
 		l.changed()
 	}
 }
@@ -118,9 +119,9 @@ func (l *liveness) at(id uint64, addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.get(id)
-	p.addr, p.last = addr, time.Now()
+	p.addr, p.silent = addr, 0
 	if !p.alive {
-		p.alive, p.since = true, p.last
+		p.alive, p.since = true, time.Now()
 		l.changed()
 	}
 }
@@ -144,12 +145,20 @@ func (l *liveness) forget(id uint64) {
 	}
 }
 
-// check finds those that have been silent for too long.
-func (l *liveness) check(now time.Time) (died []uint64) {
+// look finds those that have been silent for too long. It is called at each
+// ping. Who has not been running itself, for want of a processor or because it
+// was stopped, has not listened either: of a longer break between two looks no
+// more than two pings count as silence.
+func (l *liveness) look(now time.Time) (died []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var passed time.Duration
+	if !l.check.IsZero() {
+		passed = min(now.Sub(l.check), 2*l.ping)
+	}
+	l.check = now
 	for id, p := range l.peers {
-		if p.alive && now.Sub(p.last) > l.deadAfter {
+		if p.silent += passed; p.alive && p.silent > l.deadAfter {
 			p.alive, p.since = false, now
 			died = append(died, id)
 		}
@@ -335,7 +344,7 @@ func (n *Node) pingAll() {
 				mu.Unlock()
 			}()
 		}
-		for _, id := range n.live.check(time.Now()) {
+		for _, id := range n.live.look(time.Now()) {
 			n.o.Log.Warn("node is silent", "node", id)
 			// Streams to it end now, not when TCP gives up.
 			n.peers.Drop(id)

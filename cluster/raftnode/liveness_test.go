@@ -30,3 +30,38 @@ func TestLeaderless(t *testing.T) {
 	l.gaveUp(at(7 * time.Second))
 	check(8*time.Second, true)
 }
+
+// TestStalledJudge feeds the clock: a node that is silent is dead after a while,
+// but not in the eyes of one that was not running itself.
+func TestStalledJudge(t *testing.T) {
+	l := newLiveness(Options{DeadAfter: 3 * time.Second, Ping: 500 * time.Millisecond})
+	now := time.Unix(1000, 0)
+	tick := func(d time.Duration) []uint64 {
+		now = now.Add(d)
+		return l.look(now)
+	}
+	l.heard(ping{ID: 7})
+	if d := tick(time.Hour); d != nil {
+		t.Fatal("dead at the first look", d)
+	}
+	for range 3 { // each look comes ten seconds late
+		if d := tick(10 * time.Second); d != nil {
+			t.Fatal("a stalled judge", d)
+		}
+	}
+	if d := tick(500 * time.Millisecond); len(d) != 1 || d[0] != 7 {
+		t.Fatal("it was silent for more than three seconds of four looks", d)
+	}
+	l.heard(ping{ID: 7})
+	for range 6 {
+		if d := tick(500 * time.Millisecond); d != nil {
+			t.Fatal("too soon", d)
+		}
+	}
+	if d := tick(500 * time.Millisecond); len(d) != 1 {
+		t.Fatal("too late")
+	}
+	if d := tick(500 * time.Millisecond); d != nil {
+		t.Fatal("it dies once", d)
+	}
+}

@@ -87,7 +87,9 @@ func (n *Node) config() *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = serverID(n.o.Self.ID)
 	c.HeartbeatTimeout, c.ElectionTimeout = n.o.Heartbeat, n.o.Heartbeat
-	c.LeaderLeaseTimeout = n.o.Heartbeat / 2
+	// As long as the others wait before they look for another leader: a leader on
+	// a busy machine does not give up before them. Reads do not rely on it.
+	c.LeaderLeaseTimeout = n.o.Heartbeat
 	// A follower learns of a commit with the next message, so this bounds how
 	// long a gateway that does not lead waits for its own commit.
 	c.CommitTimeout = 5 * time.Millisecond

@@ -13,7 +13,7 @@
 // cluster yet is a guest, which may only ask for admission.
 //
 // A Server is a node's end, Peers are its connections to the others, one a
-// node. Streams move pieces of bytes under gRPC's flow control: who reads
+// node for calls and one for streams. Streams move pieces of bytes under gRPC's flow control: who reads
 // slowly slows the sender. Errors cross as values: a *pgerr.Error arrives with
 // its code, detail and hint; a node that cannot be reached is an
 // *UnreachableError.

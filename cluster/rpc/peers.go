@@ -32,10 +32,13 @@ type Peers struct {
 	closed bool
 }
 
-// place is where a node is meant to be; node 0: whoever is there.
+// place is where a node is meant to be; node 0: whoever is there. Streams have a
+// connection of their own, so that calls, heartbeats among them, do not queue
+// behind the bytes of statements.
 type place struct {
 	node uint64
 	addr string
+	bulk bool
 }
 
 // client is a connection to a place.
@@ -84,13 +87,13 @@ func (p *Peers) addr(node uint64) (string, error) {
 	return a, nil
 }
 
-func (p *Peers) client(node uint64, addr string) (*client, error) {
+func (p *Peers) client(node uint64, addr string, bulk bool) (*client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
 	}
-	at := place{node, addr}
+	at := place{node, addr, bulk}
 	if c := p.conns[at]; c != nil {
 		return c, nil
 	}
@@ -134,7 +137,7 @@ func (p *Peers) Action(ctx context.Context, node uint64, name string, body []byt
 // ActionAt is Action for a node at an address. Node 0 is whoever is there, met
 // on a connection for this call alone: a guest may be a member the next time.
 func (p *Peers) ActionAt(ctx context.Context, node uint64, addr, name string, body []byte) ([]byte, error) {
-	c, err := p.client(node, addr)
+	c, err := p.client(node, addr, false)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +164,7 @@ func (p *Peers) Get(ctx context.Context, node uint64, name string, ticket []byte
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.client(node, addr)
+	c, err := p.client(node, addr, true)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +199,7 @@ func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.client(node, addr)
+	c, err := p.client(node, addr, true)
 	if err != nil {
 		return nil, err
 	}
