@@ -36,7 +36,7 @@ func serve(ctx context.Context, args []string) error {
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
 	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
 	config := fs.String("config", "", "file with the same names in YAML")
-	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
+	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
 		o.Pace, err = pace(s)
 		return err
 	})
@@ -125,6 +125,8 @@ func pace(s string) (p node.Pace, err error) {
 			p.Tick, err = time.ParseDuration(value)
 		case "grace":
 			p.Grace, err = time.ParseDuration(value)
+		case "audit":
+			p.Audit, err = time.ParseDuration(value)
 		case "segment-rows":
 			p.SegmentRows, err = strconv.ParseInt(value, 10, 64)
 		case "snapshot":

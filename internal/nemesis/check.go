@@ -125,7 +125,8 @@ func (c *cluster) leftovers(ctx context.Context, s *session) error {
 					return err
 				}
 				for _, f := range files {
-					if !f.IsDir() && !known[f.Name()] {
+					// What was damaged is put aside, to be looked at.
+					if !f.IsDir() && !known[f.Name()] && !strings.HasSuffix(f.Name(), ".damaged") {
 						return fmt.Errorf("%s has %s/%s", n.name, dir, f.Name())
 					}
 				}

@@ -134,7 +134,7 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 	c.mesh.serve(i, addr)
 	args := append([]string{c.o.Program, "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
 		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
-		"--testing", "sweep=500ms,tick=200ms,grace=2s,segment-rows=3000,snapshot=100"}, c.o.Serve...)
+		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB"}, c.o.Serve...)
 	fmt.Fprintf(n.log, "--- start %v\n", more)
 	p, err := c.launch(ctx, n, append(args, more...))
 	if err != nil {
