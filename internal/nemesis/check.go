@@ -125,8 +125,9 @@ func (c *cluster) leftovers(ctx context.Context, s *session) error {
 					return err
 				}
 				for _, f := range files {
-					// What was damaged is put aside, to be looked at.
-					if !f.IsDir() && !known[f.Name()] && !strings.HasSuffix(f.Name(), ".damaged") {
+					// What was damaged is put aside, to be looked at; scrub is how
+					// far the reading of all files has come.
+					if !f.IsDir() && f.Name() != "scrub" && !known[f.Name()] && !strings.HasSuffix(f.Name(), ".damaged") {
 						return fmt.Errorf("%s has %s/%s", n.name, dir, f.Name())
 					}
 				}
