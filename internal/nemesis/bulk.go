@@ -47,7 +47,11 @@ func pad(batch, i string) string {
 func (w *bulk) run(ctx context.Context, s *session) {
 	op := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		if id, b := w.choose(); b != nil && s.r.IntN(3) == 0 {
+		least := 1
+		if s.r.IntN(3) > 0 {
+			least = maxBatches
+		}
+		if id, b := w.oldest(least); b != nil {
 			w.done(b, false, w.remove(op, s, id))
 		} else {
 			id, b := w.add(int64(1000 + s.r.IntN(1500)))
@@ -66,17 +70,26 @@ func (w *bulk) add(rows int64) (int64, *batch) {
 	return w.next, b
 }
 
-// choose takes the oldest batch that is there.
-func (w *bulk) choose() (int64, *batch) {
+// maxBatches keeps checks short.
+const maxBatches = 12
+
+// oldest takes the oldest batch if at least so many are there.
+func (w *bulk) oldest(least int) (id int64, b *batch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for id := int64(1); id <= w.next; id++ {
-		if b := w.batches[id]; b != nil && b.there && !b.maybe && !b.busy {
-			b.busy = true
-			return id, b
+	n := 0
+	for k, x := range w.batches {
+		if x.there && !x.maybe && !x.busy {
+			if n++; b == nil || k < id {
+				id, b = k, x
+			}
 		}
 	}
-	return 0, nil
+	if b == nil || n < least {
+		return 0, nil
+	}
+	b.busy = true
+	return id, b
 }
 
 func (w *bulk) done(b *batch, there bool, o outcome) {
