@@ -66,6 +66,7 @@ type jobView struct {
 	attached      bool   // a session here drives it
 	leads         bool
 	alive         func(uint64) bool
+	draining      func(uint64) bool
 	now           time.Time
 }
 
@@ -90,6 +91,8 @@ func decide(j *catalog.Job, v jobView) jobAction {
 		return jobDrop // of an earlier life of this node
 	case here && !j.Attached && v.running == 0:
 		return jobStart
+	case v.leads && !here && !j.Attached && v.draining(j.Coordinator):
+		return jobTake // it goes on elsewhere while its driver still can
 	case v.leads && !here && !v.alive(j.Coordinator):
 		if j.Attached {
 			return jobDrop
@@ -129,7 +132,8 @@ func (e *Engine) superviseOnce(ctx context.Context) {
 	seen := map[types.OID]bool{}
 	for _, j := range st.Jobs() {
 		seen[j.OID] = true
-		v := jobView{self: e.cfg.Node.ID, leads: e.cfg.Members.Leads(), alive: e.cfg.Members.Alive, now: time.Now()}
+		v := jobView{self: e.cfg.Node.ID, leads: e.cfg.Members.Leads(), alive: e.cfg.Members.Alive, now: time.Now(),
+			draining: func(id uint64) bool { n := st.Node(id); return n != nil && n.Draining }}
 		e.jobs.mu.Lock()
 		d, cancel := e.jobs.drivers[j.OID], e.jobs.attached[j.OID]
 		e.jobs.mu.Unlock()

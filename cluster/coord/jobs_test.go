@@ -26,6 +26,8 @@ func TestDecide(t *testing.T) {
 		{"a session's, cancelled", catalog.Job{Coordinator: me, Epoch: 1, CancelRequested: true, Attached: true}, jobView{attached: true}, false, jobCancel},
 		{"a session's", catalog.Job{Coordinator: me, Epoch: 1, Attached: true}, jobView{attached: true}, false, jobNothing},
 		{"a session's before this node was started again", catalog.Job{Coordinator: me, Epoch: 1, Attached: true}, jobView{}, false, jobDrop},
+		{"another's that drains", catalog.Job{Coordinator: other, Epoch: 1}, jobView{leads: true, draining: func(uint64) bool { return true }}, false, jobTake},
+		{"a session's of one that drains", catalog.Job{Coordinator: other, Epoch: 1, Attached: true}, jobView{leads: true, draining: func(uint64) bool { return true }}, false, jobNothing},
 		{"another's", catalog.Job{Coordinator: other, Epoch: 1}, jobView{leads: true}, false, jobNothing},
 		{"a dead node's, and I lead", catalog.Job{Coordinator: other, Epoch: 1}, jobView{leads: true}, true, jobTake},
 		{"a dead node's session's, and I lead", catalog.Job{Coordinator: other, Epoch: 1, Attached: true}, jobView{leads: true}, true, jobDrop},
@@ -43,6 +45,9 @@ func TestDecide(t *testing.T) {
 		}
 		c.view.self, c.view.now = me, now
 		c.view.alive = func(id uint64) bool { return id == me || !c.dead }
+		if c.view.draining == nil {
+			c.view.draining = func(uint64) bool { return false }
+		}
 		if got := decide(&c.job, c.view); got != c.want {
 			t.Errorf("%s: %d, not %d", c.name, got, c.want)
 		}
@@ -60,7 +65,7 @@ func TestDecideSettles(t *testing.T) {
 		if dead[self] {
 			return
 		}
-		v := jobView{self: self, running: running[self], leads: self == 2, alive: func(id uint64) bool { return !dead[id] }}
+		v := jobView{self: self, running: running[self], leads: self == 2, alive: func(id uint64) bool { return !dead[id] }, draining: func(uint64) bool { return false }}
 		switch decide(&job, v) {
 		case jobStart:
 			running[self] = job.Epoch

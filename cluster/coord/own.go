@@ -32,6 +32,8 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 		return s.dropModel(n)
 	case *parse.AlterModel:
 		return s.alterModel(n)
+	case *parse.AlterNode:
+		return s.alterNode(n)
 	case *parse.AlterTableRepartition:
 		return s.ddl(ctx, st)
 	case *parse.NoEffect:

@@ -35,7 +35,8 @@ type Options struct {
 	Data    string
 	Temp    string
 	Name    string
-	Memory  int64 // bytes the process may use; 0: no limit
+	Zone    string // what is lost together with the node: a rack, a site
+	Memory  int64  // bytes the process may use; 0: no limit
 	Threads int
 	// ListenCluster is the address for other nodes, Advertise where they reach
 	// it ("": as it is).
@@ -136,14 +137,14 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID}); err != nil {
 		return nil, err
 	}
-	n.repl = repl.New(repl.Options{Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
+	n.repl = repl.New(repl.Options{Short: n.short, Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
 		ScrubRate: o.ScrubRate, ScrubEvery: o.ScrubEvery, Audit: o.Pace.Audit,
 		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
 	addr := o.Advertise
 	if addr == "" {
 		addr = ln.Addr().String()
 	}
-	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory}
+	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory, Zone: o.Zone}
 	n.raft, err = raftnode.Start(raftnode.Options{Dir: n.dir, Self: n.self, Join: o.Join, Server: n.server, Dialer: &dialer, Log: o.Log,
 		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, OldestRead: n.oldestRead, Report: n.report, OnLead: []func(context.Context){n.repl.Lead}})
 	if err != nil {
@@ -162,7 +163,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.engine = coord.New(coord.Config{
 		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Node: n.self,
-		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft},
+		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})
 	n.up.Store(true)
 	n.repl.Tidy()

@@ -28,11 +28,14 @@ func (t trainings) Open(ctx context.Context, name string, job *train.Job) (coord
 
 func (n *Node) newTrainer() *trainer.Trainer {
 	return trainer.New(trainer.Config{Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Pool: n.pool, Temp: n.o.Temp, Threads: n.o.Threads,
-		Alive: members{n.raft}.Alive, Changed: n.raft.LivenessChanged, Log: n.o.Log})
+		Alive: members{n.raft, n}.Alive, Changed: n.raft.LivenessChanged, Log: n.o.Log})
 }
 
 // members is what the node knows of the others: coord.Members.
-type members struct{ r *raftnode.Node }
+type members struct {
+	r *raftnode.Node
+	n *Node
+}
 
 // Alive implements coord.Members.
 func (m members) Alive(id uint64) bool {
@@ -45,6 +48,18 @@ func (m members) Changed() <-chan struct{} { return m.r.LivenessChanged() }
 
 // Leads implements coord.Members.
 func (m members) Leads() bool { return m.r.Leads() }
+
+// Load implements coord.Members.
+func (m members) Load(id uint64) coord.NodeLoad {
+	l := coord.NodeLoad{Files: m.n.repl.Held(id), Leader: m.r.Leader() == id}
+	if alive, _ := m.r.Liveness(id); alive {
+		l.Tasks = len(m.n.tasksOf(id))
+	}
+	return l
+}
+
+// Remove implements coord.Members.
+func (m members) Remove(ctx context.Context, id uint64) error { return m.r.Remove(ctx, id) }
 
 // blobs are files that are no table's: coord.Blobs.
 type blobs struct{ n *Node }

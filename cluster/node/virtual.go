@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
@@ -115,6 +116,7 @@ type nodeReport struct {
 	Limit, Used, Spilled, RSS int64
 	Damage                    store.Damage
 	Scrub                     repl.ScrubState
+	DiskFree                  int64 // where the segments are; -1: not known
 	Tasks                     []worker.TaskInfo
 }
 
@@ -124,18 +126,23 @@ const maxTasks = 64
 // maxQuery bounds the text told with a task.
 const maxQuery = 200
 
+// tasksOf gives a node's tasks; of one that is down, none.
+func (n *Node) tasksOf(id uint64) []worker.TaskInfo {
+	if id == n.raft.ID() {
+		return n.worker.Tasks()
+	}
+	if alive, _ := n.raft.Liveness(id); !alive {
+		return nil
+	}
+	return n.reportOf(id).Tasks
+}
+
 // Tasks implements sysview.Host: this node's tasks as they are, those of others
 // as they were at the last heartbeat.
 func (h *viewHost) Tasks() []sysview.TaskRow {
 	var out []sysview.TaskRow
 	for _, m := range h.n.raft.Current().Nodes() {
-		list := h.n.worker.Tasks()
-		if m.ID != h.n.raft.ID() {
-			if alive, _ := h.n.raft.Liveness(m.ID); !alive {
-				continue
-			}
-			list = h.n.reportOf(m.ID).Tasks
-		}
+		list := h.n.tasksOf(m.ID)
 		for _, t := range list {
 			state := "running"
 			if t.Done {
@@ -149,7 +156,11 @@ func (h *viewHost) Tasks() []sysview.TaskRow {
 }
 
 func (n *Node) ownReport() nodeReport {
-	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(),
+	free, err := disk.Free(n.o.Data)
+	if err != nil {
+		free = -1
+	}
+	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
 		Damage: n.store.Damage(), Scrub: n.repl.ScrubState()}
 }
 
@@ -159,6 +170,21 @@ func (n *Node) reportOf(id uint64) (r nodeReport) {
 		_ = gob.NewDecoder(bytes.NewReader(b)).Decode(&r)
 	}
 	return r
+}
+
+// shortOfSpace is below how many free bytes a node gets no copies that another
+// can hold.
+const shortOfSpace = 1 << 30
+
+// short tells whether a node has little space left, as it last told.
+func (n *Node) short(id uint64) bool {
+	var free int64
+	if id == n.dir.ID {
+		free, _ = disk.Free(n.o.Data)
+	} else {
+		free = n.reportOf(id).DiskFree
+	}
+	return free > 0 && free < shortOfSpace
 }
 
 // report encodes ownReport for raftnode.

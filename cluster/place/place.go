@@ -18,6 +18,9 @@ type Node struct {
 	Alive    bool
 	DeadFor  time.Duration // while not Alive
 	Draining bool
+	Zone     string // what is lost together; "" is one of them
+	Short    bool   // little space is left, or a copy to it has just failed
+	Heir     uint64 // of a draining node: who gets its files, if it can
 }
 
 // File is a file and its holders.
@@ -63,6 +66,7 @@ func Targets(id catalog.SegmentID, writer uint64, nodes []Node, replicas int) (t
 		replicas = Replicas
 	}
 	members := 0
+	r := newRanker(nodes)
 	for _, n := range nodes {
 		if !n.Draining || n.ID == writer {
 			members++
@@ -72,19 +76,63 @@ func Targets(id catalog.SegmentID, writer uint64, nodes []Node, replicas int) (t
 		}
 	}
 	want := max(min(replicas, members), 1)
-	byScore(id, to)
-	return to[:min(len(to), want-1)], want/2 + 1
+	have := []uint64{writer}
+	for len(have) < want && len(have) <= len(to) {
+		have = append(have, r.best(id, to, have))
+	}
+	return have[1:], want/2 + 1
 }
 
-func byScore(id catalog.SegmentID, nodes []uint64) {
-	slices.SortFunc(nodes, func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(score(id, b), score(id, a)), cmp.Compare(a, b))
-	})
+// ranker orders the nodes that a file may go to.
+type ranker struct{ nodes map[uint64]Node }
+
+func newRanker(nodes []Node) ranker {
+	r := ranker{map[uint64]Node{}}
+	for _, n := range nodes {
+		r.nodes[n.ID] = n
+	}
+	return r
+}
+
+// best picks who gets a file that have holds: one with space, in the zone with
+// the fewest holders, by score. 0: all of them have it.
+func (r ranker) best(id catalog.SegmentID, among, have []uint64) (best uint64) {
+	better := func(a, b uint64) bool {
+		x, y := r.nodes[a], r.nodes[b]
+		return cmp.Or(cmpBool(x.Short, y.Short), cmp.Compare(r.sharing(x.Zone, have), r.sharing(y.Zone, have)),
+			cmp.Compare(score(id, b), score(id, a)), cmp.Compare(a, b)) < 0
+	}
+	for _, n := range among {
+		if !slices.Contains(have, n) && (best == 0 || better(n, best)) {
+			best = n
+		}
+	}
+	return best
+}
+
+// sharing is how many of the holders are in a zone.
+func (r ranker) sharing(zone string, have []uint64) (n int) {
+	for _, id := range have {
+		if x, ok := r.nodes[id]; ok && x.Zone == zone {
+			n++
+		}
+	}
+	return n
+}
+
+// spread is how many zones the holders are in.
+func (r ranker) spread(have []uint64) int {
+	zones := map[string]bool{}
+	for _, id := range have {
+		zones[r.nodes[id].Zone] = true
+	}
+	return len(zones)
 }
 
 // Plan gives the steps towards every file having its holders, the most urgent
 // first: files with the fewest live copies, then those with a holder too many,
-// then moves that even out the bytes. The same input gives the same plan.
+// then those with two in one zone and none in another, then moves that even out
+// the bytes. The same input gives the same plan.
 func Plan(nodes []Node, files []File, o Options) []Action {
 	if o.Replicas <= 0 {
 		o.Replicas = Replicas
@@ -95,9 +143,8 @@ func Plan(nodes []Node, files []File, o Options) []Action {
 	if o.Limit <= 0 {
 		o.Limit = 64
 	}
-	p := &planner{o: o, nodes: map[uint64]Node{}, load: map[uint64]int64{}}
+	p := &planner{o: o, ranker: newRanker(nodes), load: map[uint64]int64{}, busy: map[int]bool{}}
 	for _, n := range nodes {
-		p.nodes[n.ID] = n
 		if p.keeps(n.ID) {
 			p.members++
 		}
@@ -113,9 +160,10 @@ func Plan(nodes []Node, files []File, o Options) []Action {
 	var out []Action
 	for _, r := range p.urgent {
 		out = append(out, r.Action)
+		p.busy[r.File] = true
 	}
-	if len(out) == 0 {
-		out = p.balance(files)
+	if len(out) < o.Limit {
+		out = append(out, p.balance(files, o.Limit-len(out))...)
 	}
 	return out[:min(len(out), o.Limit)]
 }
@@ -126,12 +174,13 @@ type ranked struct {
 }
 
 type planner struct {
+	ranker
 	o        Options
-	nodes    map[uint64]Node
 	members  int
 	eligible []uint64
 	load     map[uint64]int64
 	urgent   []ranked
+	busy     map[int]bool // files that have an action
 }
 
 // keeps tells whether a node counts as a holder of what it has.
@@ -151,38 +200,76 @@ func (p *planner) file(i int, f File) {
 		}
 	}
 	for _, id := range good {
-		p.load[id] += f.Bytes
+		p.load[id] += weight(f)
 	}
 	want := max(min(p.o.Replicas, p.members), 1)
 	switch {
 	case len(live) == 0:
 		// Nothing to copy from: wait for a holder to come back.
 	case len(good) < want:
-		to := slices.DeleteFunc(slices.Clone(p.eligible), func(id uint64) bool { return slices.Contains(f.Nodes, id) })
-		byScore(f.ID, to)
-		if len(to) == 0 {
+		to := p.heir(f)
+		if to == 0 {
+			to = p.best(f.ID, p.eligible, f.Nodes)
+		}
+		if to == 0 {
 			return
 		}
-		after := append(slices.Clone(good), to[0])
+		after := append(slices.Clone(good), to)
 		if len(after) < want {
 			after = union(after, f.Nodes) // nobody is let go before all are there
 		}
-		p.load[to[0]] += f.Bytes
-		p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to[0], Nodes: after}, len(live)})
+		p.load[to] += weight(f)
+		p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: after}, len(live)})
 	case len(good) > want || len(good) < len(f.Nodes):
 		// Let go of those with the least claim: nodes that are not members any
-		// more or drained, then by score; but never of the last live copies.
-		keep := slices.Clone(good)
-		slices.SortFunc(keep, func(a, b uint64) int {
-			return cmp.Or(-cmpBool(p.nodes[a].Alive, p.nodes[b].Alive), cmp.Compare(score(f.ID, b), score(f.ID, a)))
-		})
-		keep = keep[:want]
+		// more or drained, then who shares a zone, then by score; but never of the
+		// last live copies.
+		var keep []uint64
+		for len(keep) < want {
+			keep = append(keep, slices.MinFunc(without(good, keep), func(a, b uint64) int {
+				return cmp.Or(-cmpBool(p.nodes[a].Alive, p.nodes[b].Alive), cmp.Compare(p.sharing(p.nodes[a].Zone, keep), p.sharing(p.nodes[b].Zone, keep)),
+					cmp.Compare(score(f.ID, b), score(f.ID, a)))
+			}))
+		}
 		if !slices.ContainsFunc(keep, func(id uint64) bool { return p.nodes[id].Alive }) {
 			return
 		}
 		slices.Sort(keep)
 		p.urgent = append(p.urgent, ranked{Action{File: i, Nodes: keep}, 1 << 20})
+	default:
+		// All are there, but two share a zone where another has none.
+		to := p.best(f.ID, p.eligible, f.Nodes)
+		if to == 0 || p.nodes[to].Short || p.sharing(p.nodes[to].Zone, good) > 0 {
+			return
+		}
+		for _, id := range good {
+			if p.sharing(p.nodes[id].Zone, good) > 1 {
+				p.load[id] -= weight(f)
+				p.load[to] += weight(f)
+				p.urgent = append(p.urgent, ranked{Action{File: i, From: live, To: to, Nodes: append(without(good, []uint64{id}), to)}, 1 << 21})
+				return
+			}
+		}
 	}
+}
+
+// heir is who is to take over a draining holder's copy; 0 for nobody.
+func (p *planner) heir(f File) uint64 {
+	for _, id := range f.Nodes {
+		n := p.nodes[id]
+		if h := n.Heir; n.Draining && slices.Contains(p.eligible, h) && !slices.Contains(f.Nodes, h) && !p.nodes[h].Short {
+			return h
+		}
+	}
+	return 0
+}
+
+// weight is what a file counts when nodes are evened out: the smallest count
+// too, since each is work for who reads it.
+func weight(f File) int64 { return max(f.Bytes, 64<<10) }
+
+func without(a, b []uint64) []uint64 {
+	return slices.DeleteFunc(slices.Clone(a), func(x uint64) bool { return slices.Contains(b, x) })
 }
 
 func cmpBool(a, b bool) int {
@@ -205,10 +292,15 @@ func union(a, b []uint64) []uint64 {
 }
 
 // balance moves files from the fullest nodes to the emptiest while they differ
-// by more than a fifth of the mean, and by more than is worth a copy.
-func (p *planner) balance(files []File) []Action {
-	const worth = 64 << 20
-	if len(p.eligible) < 2 || len(p.eligible) <= p.o.Replicas {
+// by more than a fifth of the mean, if their zones stay as many.
+func (p *planner) balance(files []File, limit int) []Action {
+	var to []uint64
+	for _, id := range p.eligible {
+		if !p.nodes[id].Short {
+			to = append(to, id)
+		}
+	}
+	if len(to) == 0 || len(p.eligible) < 2 || len(p.eligible) <= p.o.Replicas {
 		return nil // every node has every file
 	}
 	var total int64
@@ -216,49 +308,46 @@ func (p *planner) balance(files []File) []Action {
 		total += p.load[id]
 	}
 	mean := total / int64(len(p.eligible))
+	least := func(a, b uint64) int { return cmp.Compare(p.load[a], p.load[b]) }
+	from := slices.Clone(p.eligible)
 	var out []Action
-	moved := map[int]bool{}
-	for len(out) < p.o.Limit {
-		full := slices.MaxFunc(p.eligible, func(a, b uint64) int { return cmp.Compare(p.load[a], p.load[b]) })
-		empty := slices.MinFunc(p.eligible, func(a, b uint64) int { return cmp.Compare(p.load[a], p.load[b]) })
+	for len(out) < limit && len(from) > 0 {
+		full, empty := slices.MaxFunc(from, least), slices.MinFunc(to, least)
 		gap := p.load[full] - p.load[empty]
-		if gap <= worth || gap <= mean/5 {
+		if gap <= mean/5 {
 			break
 		}
-		best := -1
-		for i, f := range files {
-			if moved[i] || f.Bytes == 0 || f.Bytes > gap/2 || !slices.Contains(f.Nodes, full) || slices.Contains(f.Nodes, empty) {
-				continue
-			}
-			if best < 0 || f.Bytes > files[best].Bytes {
-				best = i
-			}
-		}
+		best, after := p.move(files, full, empty, gap)
 		if best < 0 {
-			break
+			from = without(from, []uint64{full}) // what it has does not fit there
+			continue
 		}
 		f := files[best]
-		moved[best] = true
+		p.busy[best] = true
 		var live []uint64
 		for _, id := range f.Nodes {
 			if p.nodes[id].Alive {
 				live = append(live, id)
 			}
 		}
-		after := slices.DeleteFunc(slices.Clone(f.Nodes), func(id uint64) bool { return id == full })
-		out = append(out, Action{File: best, From: live, To: empty, Nodes: append(after, empty)})
-		p.load[full] -= f.Bytes
-		p.load[empty] += f.Bytes
+		out = append(out, Action{File: best, From: live, To: empty, Nodes: after})
+		p.load[full] -= weight(f)
+		p.load[empty] += weight(f)
 	}
 	return out
 }
 
-// Drained tells whether no file needs a node any more.
-func Drained(node uint64, files []File) bool {
-	for _, f := range files {
-		if slices.Contains(f.Nodes, node) {
-			return false
+// move picks the largest file whose move from one node to another narrows their
+// gap, and its holders afterwards; -1 for none.
+func (p *planner) move(files []File, full, empty uint64, gap int64) (best int, after []uint64) {
+	best = -1
+	for i, f := range files {
+		if p.busy[i] || weight(f) > gap/2 || !slices.Contains(f.Nodes, full) || slices.Contains(f.Nodes, empty) || best >= 0 && weight(f) <= weight(files[best]) {
+			continue
+		}
+		if moved := append(without(f.Nodes, []uint64{full}), empty); p.spread(moved) >= p.spread(f.Nodes) {
+			best, after = i, moved
 		}
 	}
-	return true
+	return best, after
 }

@@ -130,7 +130,7 @@ func TestPlan(t *testing.T) {
 	back := up(1, 2, 3, 4)
 	back[0].Draining = true
 	run(t, back, files)
-	if !place.Drained(1, files) || place.Drained(2, files) {
+	if n := copies(files); n[1] != 0 || n[2] == 0 {
 		t.Fatal("not drained")
 	}
 }
@@ -172,5 +172,130 @@ func TestNeverLose(t *testing.T) {
 				t.Fatalf("step %d: %+v %+v", step, f, nodes)
 			}
 		}
+	}
+}
+
+// small is a file of a few rows.
+func small(n int, nodes ...uint64) place.File {
+	f := file(n, nodes...)
+	f.Bytes = 700
+	return f
+}
+
+func copies(files []place.File) map[uint64]int {
+	n := map[uint64]int{}
+	for _, f := range files {
+		for _, id := range f.Nodes {
+			n[id]++
+		}
+	}
+	return n
+}
+
+// TestThreeToSixToThree doubles a cluster and takes the new nodes away again:
+// small tables spread as large ones do.
+func TestThreeToSixToThree(t *testing.T) {
+	var files []place.File
+	for i := range 6 {
+		files = append(files, small(i, 1, 2, 3))
+	}
+	run(t, up(1, 2, 3, 4, 5, 6), files)
+	for n, k := range copies(files) {
+		if k != 3 {
+			t.Errorf("node %d has %d copies, not 3: %v", n, k, copies(files))
+		}
+	}
+	for i := range 3 {
+		nodes := up(1, 2, 3, 4, 5, 6)[:6-i]
+		nodes[len(nodes)-1].Draining = true
+		run(t, nodes, files)
+		if n := copies(files)[nodes[len(nodes)-1].ID]; n != 0 {
+			t.Fatalf("%d copies are left on node %d", n, nodes[len(nodes)-1].ID)
+		}
+	}
+	for n, k := range copies(files) {
+		if n > 3 || k != 6 {
+			t.Fatal(copies(files))
+		}
+	}
+}
+
+func TestZones(t *testing.T) {
+	nodes := up(1, 2, 3, 4, 5, 6)
+	for i, z := range []string{"a", "a", "a", "b", "b", "c"} {
+		nodes[i].Zone = z
+	}
+	spread := func(f place.File) int {
+		seen := map[string]bool{}
+		for _, n := range f.Nodes {
+			seen[nodes[n-1].Zone] = true
+		}
+		return len(seen)
+	}
+	for i := range 100 {
+		f := file(i, 1)
+		to, _ := place.Targets(f.ID, 1, nodes, 3)
+		f.Nodes = append(f.Nodes, to...)
+		if spread(f) != 3 {
+			t.Fatal(f)
+		}
+	}
+	// Files from before there were zones are spread, and stay so when evened out.
+	var files []place.File
+	for i := range 60 {
+		files = append(files, file(i, 1, 2, 3))
+	}
+	run(t, nodes, files)
+	for _, f := range files {
+		if spread(f) != 3 || len(f.Nodes) != 3 {
+			t.Fatal(f)
+		}
+	}
+	// A zone is lost for good: the others hold what there is to hold.
+	nodes[5].Alive, nodes[5].DeadFor = false, time.Hour
+	run(t, nodes, files)
+	for _, f := range files {
+		if spread(f) != 2 || len(f.Nodes) != 3 {
+			t.Fatal(f)
+		}
+	}
+}
+
+func TestShortOfSpaceAndHeirs(t *testing.T) {
+	nodes := up(1, 2, 3, 4, 5)
+	nodes[3].Short = true
+	var files []place.File
+	for i := range 40 {
+		to, _ := place.Targets(file(i).ID, 1, nodes, 3)
+		if slices.Contains(to, 4) {
+			t.Fatal("written to a node without space", to)
+		}
+		files = append(files, file(i, 1, 2, 3))
+	}
+	run(t, nodes, files)
+	if copies(files)[4] != 0 || copies(files)[5] == 0 {
+		t.Fatal(copies(files))
+	}
+	// Where nobody else is, it is better than nowhere.
+	if to, _ := place.Targets(file(1).ID, 1, []place.Node{nodes[0], nodes[3]}, 3); !slices.Equal(to, []uint64{4}) {
+		t.Fatal(to)
+	}
+	// A node's place is taken by the one that is named.
+	var mine []place.File
+	for i := range 40 {
+		mine = append(mine, file(i, 1, 2, 3))
+	}
+	nodes = up(1, 2, 3, 4, 5)
+	nodes[0].Draining, nodes[0].Heir = true, 5
+	for range 10 {
+		for _, a := range place.Plan(nodes, mine, place.Options{}) {
+			if slices.Contains(mine[a.File].Nodes, 1) && a.To != 5 {
+				t.Fatal("its copy goes elsewhere", a)
+			}
+			mine[a.File].Nodes = a.Nodes
+		}
+	}
+	if n := copies(mine); n[1] != 0 || n[5] == 0 {
+		t.Fatal(n)
 	}
 }

@@ -171,7 +171,7 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	state := n.fsm.Current()
 	old := state.Node(m.ID)
 	if old != nil {
-		m.JoinedAt, m.Draining = old.JoinedAt, old.Draining
+		m.JoinedAt, m.Draining, m.Heir = old.JoinedAt, old.Draining, old.Heir
 		if *old == m && !guest {
 			return joinReply{Index: n.fsm.Applied()}, nil
 		}

@@ -245,3 +245,28 @@ func TestDeadVoterIsReplaced(t *testing.T) {
 	}
 	c.m[first], c.m[second] = nil, nil
 }
+
+// TestDrainingLeader has the only voter of two nodes leave.
+func TestDrainingLeader(t *testing.T) {
+	c := newCluster(t, 2)
+	lead := c.leader(0, 1)
+	other := 1 - lead
+	c.must(lead, set("a", "1"))
+	c.must(lead, []catalog.Change{&catalog.DrainNode{ID: c.m[lead].ID(), Draining: true}})
+	eventually(t, "the other leads and votes alone", func() bool {
+		return c.m[other].Leads() && slices.Equal(c.m[other].Voters(), []uint64{c.m[other].ID()})
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := c.m[other].Remove(ctx, c.m[lead].ID()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.m[lead].Gone():
+	case <-ctx.Done():
+		t.Fatal("it was not told")
+	}
+	c.kill(lead)
+	c.m[lead] = nil
+	c.must(other, set("a", "2"))
+}

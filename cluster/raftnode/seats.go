@@ -36,6 +36,27 @@ func (n *Node) seat(ctx context.Context) {
 		}
 		for n.seatOnce(ctx) {
 		}
+		n.handOver(ctx)
+	}
+}
+
+// handOver gives the lead to another voter where this node is to leave.
+func (n *Node) handOver(ctx context.Context) {
+	if m := n.fsm.Current().Node(n.o.Self.ID); m == nil || !m.Draining {
+		return
+	}
+	conf, _, err := n.seats(ctx)
+	if err != nil {
+		return
+	}
+	for _, s := range conf {
+		m := n.fsm.Current().Node(s.ID)
+		if alive, _ := n.Liveness(s.ID); s.Voter && s.ID != n.o.Self.ID && alive && m != nil && !m.Draining {
+			if err := n.await(ctx, n.raft.LeadershipTransferToServer(serverID(s.ID), raft.ServerAddress(s.Addr))); err != nil && ctx.Err() == nil {
+				n.o.Log.Warn("could not hand over the lead", "to", s.ID, "err", err)
+			}
+			return
+		}
 	}
 }
 
@@ -120,7 +141,7 @@ func (n *Node) standees() []standee {
 	var out []standee
 	now, last := time.Now(), n.raft.AppliedIndex()
 	for _, m := range n.fsm.Current().Nodes() {
-		s := standee{ID: m.ID, Addr: m.Addr, Draining: m.Draining}
+		s := standee{ID: m.ID, Addr: m.Addr, Zone: m.Zone, Draining: m.Draining}
 		alive, since := n.Liveness(m.ID)
 		if s.Alive = alive; !alive {
 			s.DeadFor = now.Sub(since)

@@ -2,6 +2,7 @@ package repl
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -123,13 +124,18 @@ func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
 	defer r.Hold()()
 	if a.To != 0 {
 		ref := fileRef{ID: h.file.ID, Bytes: h.most, SHA256: h.sha, From: a.From}
+		one, cancel := context.WithTimeout(ctx, copyTime(max(h.file.Bytes, 1<<30)))
+		defer cancel()
 		var err error
 		if a.To == r.c.ID() {
-			_, err = r.handleCopy(ctx, ref)
+			_, err = r.handleCopy(one, ref)
 		} else {
-			_, err = rpc.Call[bool](ctx, r.c.Peers(), a.To, callCopy, ref)
+			_, err = rpc.Call[bool](one, r.c.Peers(), a.To, callCopy, ref)
 		}
 		if err != nil {
+			if ctx.Err() == nil {
+				r.failed.note(a.To, time.Now())
+			}
 			return err
 		}
 	}
@@ -137,15 +143,15 @@ func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
 	return err
 }
 
-// Drained tells whether no file needs a node any more, so that it can be
-// removed in peace.
-func (r *Repl) Drained(node uint64) bool {
+// Held is how many files name a node as a holder; with none it can be removed in
+// peace.
+func (r *Repl) Held(node uint64) (n int) {
 	for _, h := range files(r.c.Current()) {
-		if !place.Drained(node, []place.File{h.file}) {
-			return false
+		if slices.Contains(h.file.Nodes, node) {
+			n++
 		}
 	}
-	return true
+	return n
 }
 
 // compactRequest asks a node to merge segments.

@@ -77,6 +77,9 @@ func (r *Repl) Push(ctx context.Context, s *catalog.Segment) error {
 			left--
 			if d.err != nil {
 				last = d.err
+				if ctx.Err() == nil {
+					r.failed.note(d.node, time.Now())
+				}
 				r.o.Log.Warn("a replica did not take a segment", "segment", s.ID, "node", d.node, "err", d.err)
 			} else {
 				have = append(have, d.node)
@@ -211,10 +214,15 @@ func (r *Repl) getFrom(ctx context.Context, ref fileRef, from []uint64) error {
 			return err
 		}
 		one, cancel := context.WithCancel(ctx)
+		silent := time.AfterFunc(stall, cancel)
 		recv, err := r.c.Peers().Get(one, n, callFetch, pack.Marshal(ref.ID))
 		if err == nil {
-			err = r.take(ref, recv)
+			err = r.take(ref, func() ([]byte, error) {
+				silent.Reset(stall)
+				return recv()
+			})
 		}
+		silent.Stop()
 		cancel()
 		if err == nil {
 			return nil

@@ -49,6 +49,8 @@ type Options struct {
 	// ScrubEvery from the end of one pass to the next (a day).
 	Audit, ScrubEvery time.Duration
 	ScrubRate         int64
+	// Short tells that a node has little space left; may be nil.
+	Short func(node uint64) bool
 	// NoCompaction leaves small segments as they are.
 	NoCompaction bool
 	// SegmentRows is what compaction aims at; 0 is the store's.
@@ -64,6 +66,7 @@ type Repl struct {
 	flight   singleflight.Group
 	holds    holds
 	scrub    scrubber
+	failed   failures
 	ctx      context.Context
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
@@ -149,7 +152,8 @@ func (r *Repl) members() []place.Node {
 	var out []place.Node
 	now := time.Now()
 	for _, n := range r.c.Current().Nodes() {
-		m := place.Node{ID: n.ID, Draining: n.Draining}
+		m := place.Node{ID: n.ID, Draining: n.Draining, Zone: n.Zone, Heir: n.Heir}
+		m.Short = r.o.Short != nil && r.o.Short(n.ID) || r.failed.lately(n.ID, now)
 		alive, since := r.c.Liveness(n.ID)
 		if m.Alive = alive; !alive {
 			m.DeadFor = now.Sub(since)

@@ -316,15 +316,14 @@ func TestNodesComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another is drained and removed.
-	d := *n[0].Current().Node(n[3].ID())
-	d.Draining = true
+	d := catalog.DrainNode{ID: n[3].ID(), Draining: true}
 	c, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := n[0].Remove(c, dead.ID()); err != nil {
 		t.Fatal(err)
 	}
-	n[0].propose(&catalog.PutNode{Node: &d})
-	eventually(t, "drained", func() bool { return n[0].repl.Drained(d.ID) })
+	n[0].propose(&d)
+	eventually(t, "drained", func() bool { return n[0].repl.Held(d.ID) == 0 })
 	if err := n[0].Remove(c, d.ID); err != nil {
 		t.Fatal(err)
 	}

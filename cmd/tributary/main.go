@@ -28,6 +28,7 @@ func init() {
 		{"sql", "a shell for machines without psql", shellCommand},
 		{"bench", "measure TPC-H, group-by and training", benchmark},
 		{"demo", "load real data into a cluster, query it, train on it", demo},
+		{"node", "list, drain, replace and remove nodes", nodeCommand},
 		{"recover", "go on after the loss of a majority, from a stopped node's directory", recoverNode},
 		{"cert", "make certificates for nodes and clients", cert},
 		{"version", "print the version", func(context.Context, []string) error {

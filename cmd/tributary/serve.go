@@ -30,6 +30,7 @@ func serve(ctx context.Context, args []string) error {
 	fs.StringVar(&o.Data, "data", "./tributary-data", "directory of the node's data")
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
+	fs.StringVar(&o.Zone, "zone", "", "what is lost together with the node, such as a rack: copies and votes are spread over zones")
 	fs.StringVar(&o.Certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")

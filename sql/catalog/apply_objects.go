@@ -321,7 +321,22 @@ func (c *PutNode) apply(e *edit) error {
 				WithHint("Start the node with another --node name, or decommission the old one.")
 		}
 	}
-	own(e, ownNodes, &e.s.nodes)[c.Node.ID] = c.Node
+	n := *c.Node
+	if old := e.s.nodes[n.ID]; old != nil {
+		n.Draining, n.JoinedAt, n.Heir = old.Draining, old.JoinedAt, old.Heir
+	}
+	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
+	return nil
+}
+
+func (c *DrainNode) apply(e *edit) error {
+	old := e.s.nodes[c.ID]
+	if old == nil {
+		return pgerr.New(pgerr.UndefinedObject, "node %x does not exist", c.ID)
+	}
+	n := *old
+	n.Draining, n.Heir = c.Draining, c.Heir
+	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
 	return nil
 }
 

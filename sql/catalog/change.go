@@ -100,9 +100,17 @@ type (
 	// DropJob forgets a job.
 	DropJob struct{ OID types.OID }
 
-	// PutNode makes or replaces a member. It fails if another has its name
+	// PutNode makes a member or takes in its new description, in which Draining,
+	// JoinedAt and Heir do not count. It fails if another has its name
 	// (42710), or if it was removed before (55000).
 	PutNode struct{ Node *Node }
+	// DrainNode has a member's files go elsewhere, to Heir if it is not 0 and can
+	// take them, or lets it be as before. It fails (42704) if there is no such node.
+	DrainNode struct {
+		ID       uint64
+		Draining bool
+		Heir     uint64
+	}
 	// DropNode removes a member, for good: its id is remembered. Its replicas are
 	// taken off all segments.
 	DropNode struct{ ID uint64 }

@@ -166,6 +166,8 @@ type Node struct {
 	Cores    int
 	Threads  int
 	Memory   int64
-	Draining bool
+	Draining bool // its files go elsewhere, and nothing new comes
 	JoinedAt time.Time
+	Zone     string // what is lost together: a rack, a site
+	Heir     uint64 // of a draining node: who gets its files
 }

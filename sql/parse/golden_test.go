@@ -147,6 +147,11 @@ func describeOwn(o Own) string {
 			field("explain option", x.Defname)
 		}
 		b.WriteString(describeOwn(o.Train))
+	case *AlterNode:
+		field("node", o.Name)
+		field("action", o.Action)
+		field("with", o.With)
+		field("force", o.Force)
 	case *AlterTableRepartition:
 		field("name", o.Name)
 		field("if exists", o.IfExists)

@@ -102,6 +102,26 @@ type AlterTableRepartition struct {
 	N        int64
 }
 
+// AlterNode is ALTER NODE name DRAIN | RESUME | DECOMMISSION [FORCE] | REPLACE
+// WITH name.
+type AlterNode struct {
+	Name   string
+	Action NodeAction
+	With   string // NodeReplace: who takes its place
+	Force  bool   // NodeDecommission: without waiting for its files
+}
+
+// NodeAction is what ALTER NODE does.
+type NodeAction uint8
+
+// The actions.
+const (
+	NodeDrain NodeAction = iota + 1
+	NodeResume
+	NodeDecommission
+	NodeReplace
+)
+
 // NoEffect is a statement that is taken and does nothing: MySQL's LOCK TABLES,
 // SET NAMES and their like. The Statement's Notices say so.
 type NoEffect struct{ Command string }
@@ -119,6 +139,7 @@ func (*ExportModel) Tag() string           { return "EXPORT MODEL" }
 func (*ImportModel) Tag() string           { return "IMPORT MODEL" }
 func (*Explain) Tag() string               { return "EXPLAIN" }
 func (*AlterTableRepartition) Tag() string { return "ALTER TABLE" }
+func (*AlterNode) Tag() string             { return "ALTER NODE" }
 func (n *NoEffect) Tag() string            { return n.Command }
 
 func (*TrainModel) own()            {}
@@ -133,4 +154,5 @@ func (*ExportModel) own()           {}
 func (*ImportModel) own()           {}
 func (*Explain) own()               {}
 func (*AlterTableRepartition) own() {}
+func (*AlterNode) own()             {}
 func (*NoEffect) own()              {}

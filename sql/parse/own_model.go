@@ -50,6 +50,24 @@ func (c *cursor) dropModel() *DropModel {
 	return d
 }
 
+func (c *cursor) alterNode() *AlterNode {
+	a := &AlterNode{Name: c.ident()}
+	switch {
+	case c.accept("drain"):
+		a.Action = NodeDrain
+	case c.accept("resume"):
+		a.Action = NodeResume
+	case c.accept("decommission"):
+		a.Action, a.Force = NodeDecommission, c.accept("force")
+	case c.accept("replace"):
+		c.expect("with")
+		a.Action, a.With = NodeReplace, c.ident()
+	default:
+		c.fail()
+	}
+	return a
+}
+
 // repartition takes ALTER TABLE … REPARTITION INTO n; nil, with nothing taken,
 // for any other ALTER TABLE.
 func (c *cursor) repartition() Own {

@@ -40,6 +40,8 @@ func (c *cursor) statement() Own {
 		return &DescribeModel{Name: c.qualified()}
 	case c.accept("alter", "model"):
 		return c.alterModel()
+	case c.accept("alter", "node"):
+		return c.alterNode()
 	case c.accept("drop", "model"):
 		return c.dropModel()
 	case c.accept("export", "model"):

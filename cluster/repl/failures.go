@@ -1,0 +1,44 @@
+package repl
+
+import (
+	"sync"
+	"time"
+)
+
+// failures remembers which nodes could not take a file, so that the next one
+// goes to another. Its methods may be called from any goroutine.
+type failures struct {
+	mu sync.Mutex
+	at map[uint64]time.Time
+}
+
+// shun is how long a node that has failed gets no files, where there are others.
+const shun = 30 * time.Second
+
+func (f *failures) note(node uint64, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.at == nil {
+		f.at = map[uint64]time.Time{}
+	}
+	f.at[node] = now
+}
+
+func (f *failures) lately(node uint64, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at, ok := f.at[node]
+	if ok && now.Sub(at) >= shun {
+		delete(f.at, node)
+		ok = false
+	}
+	return ok
+}
+
+// stall is how long a stream of a file may bring nothing before it is given up.
+const stall = 15 * time.Second
+
+// copyTime is how long a copy may take, in the slowest network that is of use.
+func copyTime(bytes int64) time.Duration {
+	return time.Minute + time.Duration(bytes>>20)*time.Second/2
+}
