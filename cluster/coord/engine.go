@@ -87,29 +87,35 @@ func New(cfg Config) *Engine {
 type Login struct {
 	Exists, CanLogin bool
 	Verifier         string
+	Groups           []string
 	TrustLoopback    bool
 }
 
-// Authenticate finds a role's verifier.
-func (e *Engine) Authenticate(ctx context.Context, role string) (Login, error) {
-	// A role that was made on another node a moment ago is there, and a password
-	// that was changed there holds. Where there is no majority to ask, what is
-	// known here must do: a session can look, if not read tables.
-	ask, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	if err := e.cfg.Meta.Barrier(ask); err != nil {
-		e.log.Debug("login without a barrier", "role", role, "error", err)
+// Authenticate finds a role's verifier. A role without a password is trusted over
+// loopback, whatever passwords others have; one that is not there is asked for a
+// password as one that has one.
+func (e *Engine) Authenticate(ctx context.Context, role string, fresh bool) (Login, error) {
+	if fresh {
+		// A role that was made on another node a moment ago is there, and a password
+		// that was changed there holds. Where there is no majority to ask, what is
+		// known here must do: a session can look, if not read tables.
+		ask, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		if err := e.cfg.Meta.Barrier(ask); err != nil {
+			e.log.Debug("login without a barrier", "role", role, "error", err)
+		}
 	}
 	st := e.cfg.Meta.Current()
-	trust := true
-	for _, r := range st.Roles() {
-		trust = trust && r.Password == ""
-	}
 	r := st.RoleByName(role)
 	if r == nil {
-		return Login{TrustLoopback: trust}, nil
+		return Login{}, nil
 	}
-	l := Login{Exists: true, CanLogin: r.Login, Verifier: r.Password, TrustLoopback: trust}
+	l := Login{Exists: true, CanLogin: r.Login, Verifier: r.Password, TrustLoopback: r.Password == ""}
+	for _, of := range st.Roles() {
+		if of.OID != r.OID && !r.Super && st.MemberOf(r.OID, of.OID) {
+			l.Groups = append(l.Groups, of.Name)
+		}
+	}
 	if !r.ValidUntil.IsZero() && time.Now().After(r.ValidUntil) {
 		l.Verifier = ""
 	}

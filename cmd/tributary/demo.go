@@ -101,7 +101,7 @@ func (d *demonstration) up(ctx context.Context) (err error) {
 		if i == 1 {
 			addr = pgAddress()
 		}
-		s, err := startServer(ctx, o, addr, "127.0.0.1:0", false)
+		s, err := startServer(ctx, o, addr, "127.0.0.1:0", false, "")
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 
 type engine struct{ e *coord.Engine }
 
-func (e engine) Authenticate(ctx context.Context, role string) (session.Login, error) {
-	l, err := e.e.Authenticate(ctx, role)
+func (e engine) Authenticate(ctx context.Context, role string, fresh bool) (session.Login, error) {
+	l, err := e.e.Authenticate(ctx, role, fresh)
 	return session.Login(l), err
 }
 

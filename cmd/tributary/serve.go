@@ -8,10 +8,12 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -69,17 +71,30 @@ func serve(ctx context.Context, args []string) error {
 		}
 	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure)
+	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure, *config)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("ready pg=%s http=%s cluster=%s node=%s\n", s.pg.Addr(), s.http.Addr(), s.node.ClusterAddr(), s.node.Name())
-	select {
-	case <-ctx.Done():
-	case err = <-s.failed:
-	case err = <-s.node.Failed():
-	case <-s.node.Gone():
-		o.Log.Info("the node was removed from its cluster and stops", "node", s.node.Name())
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for serving := true; serving; {
+		serving = false
+		select {
+		case <-ctx.Done():
+		case err = <-s.failed:
+		case err = <-s.node.Failed():
+		case <-s.node.Gone():
+			o.Log.Info("the node was removed from its cluster and stops", "node", s.node.Name())
+		case <-hup:
+			serving = true
+			if rerr := s.access.reload(); rerr != nil {
+				o.Log.Error("rules and certificates stay as they were", "error", rerr)
+			} else {
+				o.Log.Info("rules and certificates are read again")
+			}
+		}
 	}
 	if cerr := s.close(10 * time.Second); err == nil {
 		err = cerr
@@ -103,6 +118,9 @@ func configFile(fs *flag.FlagSet, path string) error {
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name == "hba" {
+			continue // see access.go
+		}
 		if fs.Lookup(name) == nil || name == "config" {
 			return fmt.Errorf("%s: there is no setting %q", path, name)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/node"
-	"github.com/tributarydb/tributary/cluster/tlsconf"
 	"github.com/tributarydb/tributary/wire/auth"
 	"github.com/tributarydb/tributary/wire/http"
 	"github.com/tributarydb/tributary/wire/pg"
@@ -21,18 +20,22 @@ type server struct {
 	http   net.Listener
 	wire   *pg.Server
 	page   *http.Server
+	access *access
 	failed chan error // of a listener
 }
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
 // resolved before the node starts, so that the cluster learns the real ones.
-func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool) (_ *server, err error) {
+func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, config string) (_ *server, err error) {
 	s := &server{failed: make(chan error, 2)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(0))
 		}
 	}()
+	if s.access, err = loadAccess(config, o.Certs); err != nil {
+		return nil, err
+	}
 	if s.pg, err = net.Listen("tcp", listenPG); err != nil {
 		return nil, err
 	}
@@ -44,20 +47,16 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	if s.node, err = node.Start(ctx, o); err != nil {
 		return nil, err
 	}
-	var conf *tls.Config
-	if o.Certs != "" {
-		certs, err := tlsconf.Load(o.Certs)
-		if err != nil {
-			return nil, err
-		}
-		conf = certs.Server()
-	}
-	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: conf, Insecure: insecure, Log: o.Log,
+	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log,
 		Account: func() pg.Account { return s.node.Account("client message") }})
-	web := http.Options{Source: dashboard{s.node}, Log: o.Log}
+	// The statements of others and the profiles are for superusers.
+	d := dashboard{s.node}
+	web := http.Options{Source: d, Log: o.Log, Allow: d.allow, Open: d.open}
 	if !insecure && guardListen(listenHTTP, false) != nil {
-		// Beyond loopback: the statements of others and the profiles are for superusers.
-		web.TLS, web.Allow = conf, dashboard{s.node}.allow
+		web.Open = nil
+		if s.access.TLS() != nil {
+			web.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.access.TLS(), nil }}
+		}
 	}
 	s.page = http.NewServer(web)
 	go func() { s.failed <- s.wire.Serve(s.pg) }()

@@ -177,7 +177,7 @@ func statusKiB(t *testing.T, pid int, field string) (n int) {
 			return n
 		}
 	}
-	t.Fatal("no "+field)
+	t.Fatal("no " + field)
 	return 0
 }
 

@@ -11,6 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -106,8 +109,9 @@ type Options struct {
 	// TLS, where set, is required of every client.
 	TLS *tls.Config
 	// Allow, where set, is asked for the name and the password of every request but
-	// the health checks.
+	// the health checks; Open, where set, tells whether none are needed now.
 	Allow func(user, password string) bool
+	Open  func() bool
 	Log   *slog.Logger
 }
 
@@ -146,20 +150,24 @@ func NewServer(o Options) *Server {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	return &Server{tls: o.TLS, srv: &http.Server{Handler: guard(mux, o.Allow), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	return &Server{tls: o.TLS, srv: &http.Server{Handler: guard(mux, o), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn)}}
 }
 
 // guard asks for a password, but for the health checks: what asks those has
-// none.
-func guard(next http.Handler, allow func(user, password string) bool) http.Handler {
-	if allow == nil {
-		return next
-	}
+// none. Without TLS, whose certificate names the host, it refuses requests for a
+// name that only a public resolver can have led here: a page of that name would
+// read this one with the reader's browser.
+func guard(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+		if o.TLS == nil && !ownHost(r.Host) {
+			http.Error(w, "this is not the host you asked for", http.StatusMisdirectedRequest)
+			return
+		}
+		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
+		if !health && o.Allow != nil && (o.Open == nil || !o.Open()) {
 			user, password, ok := r.BasicAuth()
-			if !ok || !allow(user, password) {
+			if !ok || !o.Allow(user, password) {
 				w.Header().Set("WWW-Authenticate", `Basic realm="tributary", charset="UTF-8"`)
 				http.Error(w, "a superuser's name and password are needed", http.StatusUnauthorized)
 				return
@@ -167,6 +175,21 @@ func guard(next http.Handler, allow func(user, password string) bool) http.Handl
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// ownHost tells whether a request's host is one that a stranger's domain cannot
+// be: an address, or a name without a dot.
+func ownHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.Trim(name, "[]")
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	own, err := os.Hostname()
+	return !strings.Contains(name, ".") || err == nil && strings.EqualFold(name, own)
 }
 
 // Serve accepts connections until Close.

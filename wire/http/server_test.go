@@ -122,3 +122,33 @@ func TestGuard(t *testing.T) {
 		}
 	}
 }
+
+func TestHosts(t *testing.T) {
+	open := true
+	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(string, string) bool { return false }, Open: func() bool { return open }})
+	for host, want := range map[string]int{"": 200, "localhost": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "db1:8080": 200,
+		"evil.example.com": 421, "evil.example.com:8080": 421, "127.0.0.1.evil.example": 421} {
+		r, err := gohttp.NewRequest("GET", url+"/api/state", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		a, err := gohttp.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		if a.StatusCode != want {
+			t.Errorf("host %q: %d, want %d", host, a.StatusCode, want)
+		}
+	}
+	open = false
+	a, err := gohttp.Get(url + "/debug/pprof/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = a.Body.Close()
+	if a.StatusCode != 401 {
+		t.Errorf("once a password is set: %d", a.StatusCode)
+	}
+}

@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"net"
 	"os"
@@ -27,6 +28,7 @@ type conn struct {
 	srv    *Server
 	nc     net.Conn
 	tls    bool
+	cert   *x509.Certificate // the server's on this connection, nil where there are several or none
 	in     *reader
 	out    []byte
 	lent   int64     // charged for a long row in out

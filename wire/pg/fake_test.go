@@ -50,7 +50,7 @@ func (e *fakeEngine) running() int {
 	return e.waits
 }
 
-func (e *fakeEngine) Authenticate(context.Context, string) (session.Login, error) {
+func (e *fakeEngine) Authenticate(context.Context, string, bool) (session.Login, error) {
 	if e.password == "" {
 		return session.Login{Exists: true, CanLogin: true, TrustLoopback: true}, nil
 	}
@@ -60,7 +60,7 @@ func (e *fakeEngine) Authenticate(context.Context, string) (session.Login, error
 // withPassword answers for ann alone.
 type withPassword struct{ *fakeEngine }
 
-func (e withPassword) Authenticate(_ context.Context, role string) (session.Login, error) {
+func (e withPassword) Authenticate(_ context.Context, role string, _ bool) (session.Login, error) {
 	if role != "ann" {
 		return session.Login{}, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"log/slog"
@@ -14,15 +13,16 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/wire/auth"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
 // Options of a server.
 type Options struct {
 	Engine session.Engine
-	// TLS, where set, is offered to every client and required of those that are
-	// not on the loopback interface.
-	TLS *tls.Config
+	// TLS, where set and not nil, gives what is offered to every client now, and
+	// required of those that are not on the loopback interface.
+	TLS func() *tls.Config
 	// Insecure lets clients from anywhere in without TLS, as far as their
 	// password goes.
 	Insecure bool
@@ -36,15 +36,19 @@ type Options struct {
 	// StartupTimeout bounds the time until a client has authenticated; 0 is a
 	// minute.
 	StartupTimeout time.Duration
-	Log            *slog.Logger
+	// Rules, where set, gives the rules that decide how clients prove who they are,
+	// as they are now.
+	Rules func() auth.Rules
+	Log   *slog.Logger
 }
 
 // Server serves connections. Close ends it.
 type Server struct {
 	o    Options
 	log  *slog.Logger
-	cert *x509.Certificate // of TLS, nil where there are several or none
 	next atomic.Uint32
+
+	attempts attempts
 
 	mu     sync.Mutex
 	ln     []net.Listener
@@ -72,12 +76,23 @@ func NewServer(o Options) *Server {
 	if o.StartupTimeout == 0 {
 		o.StartupTimeout = time.Minute
 	}
-	s := &Server{o: o, log: o.Log, conns: map[*conn]struct{}{}, done: make(chan struct{})}
-	if o.TLS != nil && len(o.TLS.Certificates) == 1 && o.TLS.GetCertificate == nil {
-		// One that does not parse fails in the handshake.
-		s.cert, _ = x509.ParseCertificate(o.TLS.Certificates[0].Certificate[0])
-	}
+	s := &Server{o: o, log: o.Log, conns: map[*conn]struct{}{}, done: make(chan struct{}), attempts: attempts{now: time.Now}}
 	return s
+}
+
+// tls is what is offered now; nil without TLS.
+func (s *Server) tls() *tls.Config {
+	if s.o.TLS == nil {
+		return nil
+	}
+	return s.o.TLS()
+}
+
+func (s *Server) rules() auth.Rules {
+	if s.o.Rules == nil {
+		return nil
+	}
+	return s.o.Rules()
 }
 
 // Serve accepts connections until the listener or the server is closed. What a

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,8 @@ func (c *conn) startup() (params [][2]string, err error) {
 		body = body[4:]
 		switch {
 		case code == codeSSL && tries < 2:
-			if c.srv.o.TLS == nil || c.tls {
+			conf := c.srv.tls()
+			if conf == nil || c.tls {
 				if _, err := c.nc.Write([]byte{'N'}); err != nil {
 					return nil, err
 				}
@@ -54,11 +56,15 @@ func (c *conn) startup() (params [][2]string, err error) {
 			if _, err := c.nc.Write([]byte{'S'}); err != nil {
 				return nil, err
 			}
-			t := tls.Server(c.nc, c.srv.o.TLS)
+			t := tls.Server(c.nc, conf)
 			if err := t.HandshakeContext(c.ctx); err != nil {
 				return nil, err
 			}
 			c.nc, c.tls = t, true
+			if len(conf.Certificates) == 1 && conf.GetCertificate == nil {
+				// One that does not parse has failed in the handshake.
+				c.cert, _ = x509.ParseCertificate(conf.Certificates[0].Certificate[0])
+			}
 			continue
 		case code == codeGSS && tries < 2:
 			if _, err := c.nc.Write([]byte{'N'}); err != nil {
@@ -147,22 +153,8 @@ func (c *conn) open(params [][2]string) error {
 	if st.User == "" {
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet").WithSeverity(pgerr.SevFatal)
 	}
-	login, err := c.srv.o.Engine.Authenticate(c.ctx, st.User)
-	if err != nil {
+	if err := c.authenticate(&st); err != nil {
 		return err
-	}
-	local := isLoopback(c.nc.RemoteAddr())
-	if !local && !c.tls && !c.srv.o.Insecure {
-		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "no encryption").WithSeverity(pgerr.SevFatal).
-			WithHint("Connections from other hosts need TLS (sslmode=require).")
-	}
-	switch {
-	case (local || c.srv.o.Insecure) && login.TrustLoopback:
-	case c.certified(st.User):
-	default:
-		if err := c.scram(st.User, login.Verifier); err != nil {
-			return err
-		}
 	}
 	c.send(&pgproto3.AuthenticationOk{})
 	s, err := c.srv.o.Engine.Connect(c.ctx, st)
@@ -175,6 +167,63 @@ func (c *conn) open(params [][2]string) error {
 	}
 	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: binary.BigEndian.AppendUint32(nil, c.secret)})
 	return c.ready()
+}
+
+// authenticate lets the client in or fails: by the first of the rules that
+// matches, and where there are no rules by trust over loopback for roles without
+// a password, else by certificate or password.
+func (c *conn) authenticate(st *session.Startup) error {
+	addr := hostOf(c.nc.RemoteAddr())
+	refused := func(format string, args ...any) *pgerr.Error {
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification, format, args...).WithSeverity(pgerr.SevFatal)
+	}
+	login, err := c.srv.o.Engine.Authenticate(c.ctx, st.User, !c.srv.attempts.suspect(addr))
+	if err != nil {
+		return err
+	}
+	local := isLoopback(c.nc.RemoteAddr())
+	if !local && !c.tls && !c.srv.o.Insecure {
+		return refused("no encryption").WithHint("Connections from other hosts need TLS (sslmode=require).")
+	}
+	method := auth.Scram
+	if rules := c.srv.rules(); len(rules) > 0 {
+		database := st.Database
+		if database == "" {
+			database = st.User
+		}
+		ip, _ := netip.ParseAddr(addr)
+		found, ok := rules.Match(auth.Attempt{Database: database, User: st.User, Groups: login.Groups, Addr: ip, TLS: c.tls})
+		method = found
+		switch {
+		case !ok:
+			err = refused("no hba rule for host %q, user %q, database %q", addr, st.User, database)
+		case method == auth.Reject:
+			err = refused("an hba rule rejects the connection from host %q, user %q, database %q", addr, st.User, database)
+		case method == auth.Cert && !c.certified(st.User):
+			err = refused("certificate authentication failed for user %q", st.User)
+		}
+	} else if (local || c.srv.o.Insecure) && login.TrustLoopback || c.certified(st.User) {
+		method = auth.Trust
+	}
+	if err == nil && method == auth.Scram {
+		err = c.scram(st.User, login.Verifier)
+	}
+	if err == nil {
+		if method == auth.Scram {
+			c.srv.attempts.passed(st.User, addr)
+		}
+		return nil
+	}
+	var e *pgerr.Error
+	if errors.As(err, &e) && (e.Code == pgerr.InvalidPassword || e.Code == pgerr.InvalidAuthorizationSpecification) {
+		wait := c.srv.attempts.failed(st.User, addr)
+		c.srv.log.Warn("login failed", "user", st.User, "address", addr, "reason", e.Message, "wait", wait)
+		select {
+		case <-time.After(wait):
+		case <-c.ctx.Done():
+		}
+	}
+	return err
 }
 
 func isLoopback(a net.Addr) bool {
@@ -205,7 +254,7 @@ func (c *conn) scram(user, verifier string) error {
 	failed := pgerr.New(pgerr.InvalidPassword, "password authentication failed for user %q", user).WithSeverity(pgerr.SevFatal)
 	var cert *x509.Certificate
 	if c.tls {
-		cert = c.srv.cert
+		cert = c.cert
 	}
 	mechanisms := auth.Mechanisms(cert)
 	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})

@@ -288,7 +288,8 @@ func (a *authority) issue(t *testing.T, name string, usage x509.ExtKeyUsage) tls
 func TestTLS(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	addr := serveFake(t, withPassword{&fakeEngine{password: "secret"}}, func(o *Options) {
-		o.TLS = &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "node", x509.ExtKeyUsageServerAuth)}, ClientCAs: ca.pool, ClientAuth: tls.VerifyClientCertIfGiven}
+		conf := &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "node", x509.ExtKeyUsageServerAuth)}, ClientCAs: ca.pool, ClientAuth: tls.VerifyClientCertIfGiven}
+		o.TLS = func() *tls.Config { return conf }
 	})
 	try := func(user, password string, conf *tls.Config) error {
 		cc := pgxConfig(t, addr, user, password, "require")

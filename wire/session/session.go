@@ -12,9 +12,10 @@ import (
 // Engine opens sessions. Its methods may be called from any goroutine.
 type Engine interface {
 	// Authenticate gives what is needed to check a login: it does not check it.
-	// An unknown role is reported as one with Exists false, so that the wire
+	// With fresh it knows what any node had committed before; that takes a round of
+	// the cluster. An unknown role is reported as one with Exists false, so that the wire
 	// can answer after the same exchange as for a wrong password.
-	Authenticate(ctx context.Context, role string) (Login, error)
+	Authenticate(ctx context.Context, role string, fresh bool) (Login, error)
 	// Connect opens a session for an authenticated role. FATAL errors: unknown
 	// database 3D000, too many connections 53300, not ready 57P03.
 	Connect(ctx context.Context, start Startup) (Session, error)
@@ -28,7 +29,9 @@ type Login struct {
 	Exists, CanLogin bool
 	// Verifier is the SCRAM-SHA-256 verifier, "" where no password is set.
 	Verifier string
-	// TrustLoopback says that no password is set anywhere yet, so loopback
+	// Groups are the roles that the role is a member of.
+	Groups []string
+	// TrustLoopback says that the role has no password, so that its loopback
 	// connections are let in without one.
 	TrustLoopback bool
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tributarydb/tributary/cluster/tlsconf"
+	"github.com/tributarydb/tributary/wire/auth"
+)
+
+// access is who may connect how: the rules of the configuration and the
+// certificates, which are read again when the process gets SIGHUP.
+type access struct {
+	config, certs string
+	rules         atomic.Pointer[auth.Rules]
+	tls           atomic.Pointer[tls.Config]
+}
+
+func loadAccess(config, certs string) (*access, error) {
+	a := &access{config: config, certs: certs}
+	return a, a.reload()
+}
+
+// reload takes what the files say now, or fails and leaves all as it was.
+func (a *access) reload() error {
+	rules, err := readRules(a.config)
+	if err != nil {
+		return err
+	}
+	var conf *tls.Config
+	if a.certs != "" {
+		certs, err := tlsconf.Load(a.certs)
+		if err != nil {
+			return err
+		}
+		conf = certs.Server()
+	}
+	a.rules.Store(&rules)
+	a.tls.Store(conf)
+	return nil
+}
+
+// Rules are the rules as they are now.
+func (a *access) Rules() auth.Rules { return *a.rules.Load() }
+
+// TLS is the server's side of TLS as it is now; nil where there is none.
+func (a *access) TLS() *tls.Config { return a.tls.Load() }
+
+// names reads one name, several with commas, or a list.
+type names []string
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (n *names) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		for _, s := range strings.Split(node.Value, ",") {
+			*n = append(*n, strings.TrimSpace(s))
+		}
+		return nil
+	}
+	return node.Decode((*[]string)(n))
+}
+
+// readRules reads the list hba of the configuration file.
+func readRules(path string) (auth.Rules, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		HBA []struct {
+			Type     string
+			Database names
+			User     names
+			Address  string
+			Method   auth.Method
+		}
+		Rest map[string]any `yaml:",inline"`
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&file); err != nil && len(bytes.TrimSpace(text)) > 0 {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var out auth.Rules
+	for _, r := range file.HBA {
+		out = append(out, auth.Rule{Type: r.Type, Database: r.Database, User: r.User, Address: r.Address, Method: r.Method})
+	}
+	if err := out.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
+}
