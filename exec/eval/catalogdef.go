@@ -3,8 +3,6 @@ package eval
 import (
 	"strings"
 
-	"github.com/multigres/multigres/go/common/parser/ast"
-
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -134,12 +132,14 @@ func addVisible(t table) {
 }
 
 func addDefinitions(t table) {
-	expression := always(loose(func(_ *call, a []types.Datum) (types.Datum, error) {
-		if s, ok := a[0].(string); ok {
-			return shownExpr(s), nil
+	expression := hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
+		text, ok := a[0].(string)
+		if !ok {
+			return a[0], nil
 		}
-		return a[0], nil
-	}))
+		rel, _ := a[1].(int64)
+		return ShowExpr(h, h.Catalog().RelationByOID(types.OID(rel)), text, types.Type{}), nil
+	})
 	t.puts(expression, "pg_get_expr(pg_node_tree,oid)", "pg_get_expr(pg_node_tree,oid,bool)")
 	constraint := hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
 		o := types.OID(a[0].(int64))
@@ -164,7 +164,7 @@ func addDefinitions(t table) {
 		}
 		if len(a) == 3 && a[1].(int64) != 0 {
 			k := int(a[1].(int64)) - 1
-			keys := indexKeys(tab, ix.Index, false)
+			keys := indexKeys(h, tab, ix.Index, false)
 			for _, c := range ix.Index.Include {
 				keys = append(keys, columnName(tab, c))
 			}
@@ -193,7 +193,7 @@ func addDefinitions(t table) {
 		if r == nil || r.Query == "" {
 			return nil, nil
 		}
-		return " " + strings.TrimRight(strings.TrimSpace(r.Query), ";") + ";", nil
+		return " " + viewDef(h, r) + ";", nil
 	})
 	t.puts(view, "pg_get_viewdef(text)", "pg_get_viewdef(oid)", "pg_get_viewdef(text,bool)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
 	none := fixedAnswer(nil)
@@ -216,11 +216,12 @@ func addDefinitions(t table) {
 		if col == nil {
 			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", a[1], r.Name)
 		}
-		seq := h.Catalog().RelationByOID(col.Sequence)
-		if col.Sequence == 0 || seq == nil {
-			return nil, nil
+		for _, s := range h.Catalog().Relations() {
+			if s.Kind == catalog.KindSequence && s.Seq.OwnedTable == r.OID && s.Seq.OwnedColumn == col.Num {
+				return qualified(h, s.Schema, s.Name, false), nil
+			}
 		}
-		return qualified(h, seq.Schema, seq.Name, false), nil
+		return nil, nil
 	}))
 	updatable := func(h Host, d types.Datum) bool {
 		r := h.Catalog().RelationByOID(types.OID(d.(int64)))
@@ -278,7 +279,7 @@ func constraintDef(h Host, r *catalog.Relation, c *catalog.Constraint) string {
 			b.WriteString(" INCLUDE (" + columnList(r, ix.Index.Include) + ")")
 		}
 	case 'c':
-		b.WriteString("CHECK (" + parenthesised(c.Check) + ")")
+		b.WriteString("CHECK (" + ShowExpr(h, r, c.Check, types.Type{}) + ")")
 	case 'f':
 		b.WriteString("FOREIGN KEY (" + columnList(r, c.Columns) + ") REFERENCES ")
 		if ref := h.Catalog().RelationByOID(c.RefTable); ref != nil {
@@ -308,50 +309,6 @@ func constraintDef(h Host, r *catalog.Relation, c *catalog.Constraint) string {
 
 // parenthesised puts an expression in parentheses, as PostgreSQL writes those
 // it keeps, unless it is.
-// shownExpr gives a kept expression as PostgreSQL shows it: an operation in
-// parentheses, a cast constant with its type behind it.
-func shownExpr(text string) string {
-	list, err := parse.Parse("SELECT "+text, parse.Postgres)
-	if err != nil || len(list) != 1 {
-		return text
-	}
-	sel, ok := list[0].Node.(*ast.SelectStmt)
-	if !ok || sel.TargetList == nil || len(sel.TargetList.Items) != 1 {
-		return text
-	}
-	target, ok := sel.TargetList.Items[0].(*ast.ResTarget)
-	if !ok {
-		return text
-	}
-	switch x := target.Val.(type) {
-	case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest:
-		return "(" + text + ")"
-	case *ast.A_Const:
-		if _, ok := x.Val.(*ast.Boolean); ok {
-			return strings.ToLower(text)
-		}
-	case *ast.TypeCast:
-		c, ok := x.Arg.(*ast.A_Const)
-		if !ok {
-			return text
-		}
-		name, mod, _ := strings.Cut(x.TypeName.SqlString(), "(")
-		oid, ok := types.ByName(strings.ToLower(name))
-		if !ok {
-			return text
-		}
-		val := c.SqlString()
-		if !strings.HasPrefix(val, "'") {
-			val = "(" + val + ")"
-		}
-		if name = types.TypeName(oid); mod != "" {
-			name += "(" + mod
-		}
-		return val + "::" + name
-	}
-	return text
-}
-
 func parenthesised(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "(") {
@@ -375,7 +332,7 @@ func parenthesised(s string) string {
 	return "(" + s + ")"
 }
 
-func indexKeys(tab *catalog.Relation, ix *catalog.Index, options bool) []string {
+func indexKeys(h Host, tab *catalog.Relation, ix *catalog.Index, options bool) []string {
 	var out []string
 	n := max(len(ix.Columns), len(ix.Exprs))
 	for i := range n {
@@ -383,9 +340,9 @@ func indexKeys(tab *catalog.Relation, ix *catalog.Index, options bool) []string 
 		if i < len(ix.Columns) && ix.Columns[i] != 0 {
 			k = columnName(tab, ix.Columns[i])
 		} else if i < len(ix.Exprs) {
-			k = ix.Exprs[i]
+			k = ShowExpr(h, tab, ix.Exprs[i], types.Type{})
 			if !bareCall(k) {
-				k = parenthesised(k)
+				k = "(" + k + ")"
 			}
 		}
 		if options && i < len(ix.Options) {
@@ -424,7 +381,7 @@ func indexDef(h Host, r, tab *catalog.Relation, pretty bool) string {
 		method = "btree"
 	}
 	b.WriteString("INDEX " + parse.QuoteName(r.Name) + " ON " + qualified(h, tab.Schema, tab.Name, visible) +
-		" USING " + method + " (" + strings.Join(indexKeys(tab, ix, true), ", ") + ")")
+		" USING " + method + " (" + strings.Join(indexKeys(h, tab, ix, true), ", ") + ")")
 	if len(ix.Include) > 0 {
 		b.WriteString(" INCLUDE (" + columnList(tab, ix.Include) + ")")
 	}
@@ -432,7 +389,7 @@ func indexDef(h Host, r, tab *catalog.Relation, pretty bool) string {
 		b.WriteString(" NULLS NOT DISTINCT")
 	}
 	if ix.Where != "" {
-		b.WriteString(" WHERE " + parenthesised(ix.Where))
+		b.WriteString(" WHERE " + ShowExpr(h, tab, ix.Where, types.Type{}))
 	}
 	return b.String()
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Version is what version() says.
-const Version = "PostgreSQL 15.0 (Tributary) on Go, 64-bit"
+// Version is what version() says, Release the release of this database.
+const (
+	Version = "PostgreSQL 15.0 (Tributary) on Go, 64-bit"
+	Release = "1.0"
+)
 
 // encodings are PostgreSQL's, by number.
 var encodings = strings.Fields(`SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2 LATIN3 LATIN4 LATIN5

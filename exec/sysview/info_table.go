@@ -3,6 +3,7 @@ package sysview
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -126,7 +127,9 @@ func (v *view) column(f *fields, c *catalog.Column, defaults bool) {
 		f.set("collation_catalog", catalog.DatabaseName).set("collation_schema", "pg_catalog").set("collation_name", strings.Trim(c.Collation, `"`))
 	}
 	if defaults && c.Generated == "" {
-		f.set("column_default", text(c.Default))
+		if c.Default != "" {
+			f.set("column_default", eval.ShowExpr(v.env.Host, nil, v.defaultText(c), types.Type{}))
+		}
 	}
 	if c.Generated != "" {
 		f.set("is_generated", "ALWAYS").set("generation_expression", c.Generated)

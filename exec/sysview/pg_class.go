@@ -2,8 +2,10 @@ package sysview
 
 import (
 	"math"
+	"regexp"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -174,12 +176,40 @@ func (v *view) eachDefault(f func(r *catalog.Relation, c *catalog.Column, text s
 			if text == "" || c.Dropped {
 				continue
 			}
+			if c.Default != "" {
+				text = v.defaultText(c)
+			}
 			if err := f(r, c, text); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// plainLiteral tells a string constant that stands alone.
+var plainLiteral = regexp.MustCompile(`^'([^']|'')*'$`)
+
+// defaultText is a default with what its text alone does not say: the sequence
+// as it is named now, the type of a constant.
+func (v *view) defaultText(c *catalog.Column) string {
+	if s := v.st.RelationByOID(c.Sequence); s != nil && c.Identity == 0 {
+		name := parse.QuoteName(v.schemaName(s.Schema)) + "." + parse.QuoteName(s.Name)
+		return "nextval(" + parse.QuoteLiteral(name) + "::regclass)"
+	}
+	if !plainLiteral.MatchString(c.Default) {
+		return c.Default
+	}
+	t := types.TypeName(c.Type.OID)
+	if c.Type.OID == types.BpcharOID {
+		t = "bpchar" // character alone would be of one
+	}
+	if e := v.st.EnumByOID(c.Type.OID); e != nil {
+		if t = parse.QuoteName(v.schemaName(e.Schema)) + "." + parse.QuoteName(e.Name); e.ArrayOID == c.Type.OID {
+			t += "[]"
+		}
+	}
+	return c.Default + "::" + t
 }
 
 func pgAttrdef(v *view, put put) error {

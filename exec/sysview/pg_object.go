@@ -178,7 +178,7 @@ func pgDepend(v *view, put put) error {
 			}
 		}
 	}
-	return nil
+	return extensionMembers(put)
 }
 
 // constraintOf is the constraint that an index serves; nil for a plain index.

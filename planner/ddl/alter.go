@@ -96,7 +96,7 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 			return pgerr.New(pgerr.SyntaxError, "column %q of relation %q is a generated column", col.Name, rel.Name)
 		}
 		if c.Def == nil {
-			col.Default = ""
+			col.Default, col.Sequence = "", 0
 			return nil
 		}
 		if col.Default, err = parse.Keep(c.Def); err != nil {
@@ -202,11 +202,16 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		if err != nil {
 			return err
 		}
+<<<<<<< HEAD
 		if err := a.p.mayReceive(oid, a.t.schema); err != nil {
 			return err
 		}
 		reown(rel, oid)
 		return nil
+=======
+		rel.Owner = oid
+		return a.p.ownSequences(rel.OID, oid)
+>>>>>>> 425e071 (pg_dump, pg_dumpall and pg_restore 15 run: a dump, restored and dumped again, is the same text)
 	case ast.AT_SetRelOptions:
 		l, _ := c.Def.(*ast.NodeList)
 		if rel.Kind == catalog.KindView {

@@ -60,13 +60,14 @@ type planner struct {
 	env *Env
 	st  *catalog.State // with the changes so far
 	res *Result
+	tag string // the statement's words
 	// guards hold what a check saw until the commit.
 	guards []catalog.Change
 }
 
 // Plan finds what a statement does. An unsupported statement is 0A000.
 func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
-	p := &planner{env: env, st: env.Bind.State, res: &Result{}}
+	p := &planner{env: env, st: env.Bind.State, res: &Result{}, tag: stmt.Tag()}
 	var err error
 	if n, ok := stmt.Own.(*parse.AlterTableRepartition); ok {
 		err = p.repartition(n)
@@ -136,8 +137,7 @@ func (p *planner) statement(n ast.Stmt) error {
 	case *ast.CreatedbStmt:
 		return pgerr.Unsupported("a cluster has one database").WithHint("Use schemas.")
 	}
-	name := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", n), "*ast."), "Stmt")
-	return pgerr.Unsupported("the statement %s is not supported", name)
+	return pgerr.Unsupported("%s is not supported", p.tag)
 }
 
 // add appends changes and moves the state on, so that later parts of the

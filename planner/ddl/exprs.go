@@ -11,18 +11,36 @@ import (
 )
 
 // columnExpr binds a default or generation expression and its assignment to
-// the column, for their errors.
-func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) error {
+// the column, for their errors. It gives the sequence whose next value the
+// default is, if that is all it is: the default is of that sequence from then
+// on, whatever its name becomes.
+func (p *planner) columnExpr(e exprCheck, over *catalog.Relation) (sequence types.OID, err error) {
 	kind := bind.ForDefault
 	if e.allowCols {
 		kind = bind.ForGenerated
 	}
 	x, _, err := bind.ScalarText(p.env.Bind, e.text, over, kind)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = bind.AssignTo(p.env.Bind, x, e.column, e.typ)
-	return err
+	if _, err = bind.AssignTo(p.env.Bind, x, e.column, e.typ); err != nil {
+		return 0, err
+	}
+	if c, ok := x.(*expr.Call); ok && kind == bind.ForDefault && c.Fn.Name == "nextval" && p.env.Bind.Fold != nil {
+		switch c.Args[0].(type) {
+		case *expr.Const, *expr.Cast:
+			d, err := p.env.Bind.Fold(c.Args[0])
+			if err != nil {
+				return 0, err
+			}
+			if oid, ok := d.(int64); ok {
+				if r := p.env.Bind.State.RelationByOID(types.OID(oid)); r != nil && r.Kind == catalog.KindSequence {
+					return r.OID, nil
+				}
+			}
+		}
+	}
+	return 0, nil
 }
 
 // used gives the attribute numbers that a kept expression reads, sorted.

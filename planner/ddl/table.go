@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -416,8 +417,12 @@ func (t *tableBuilder) checkExprs() error {
 		if !e.allowCols {
 			over = nil
 		}
-		if err := t.p.columnExpr(e, over); err != nil {
+		seq, err := t.p.columnExpr(e, over)
+		if err != nil {
 			return err
+		}
+		if i := slices.IndexFunc(t.rel.Columns, func(c catalog.Column) bool { return c.Name == e.column && !c.Dropped }); i >= 0 && !e.allowCols {
+			t.rel.Columns[i].Sequence = seq
 		}
 	}
 	return nil

@@ -1,0 +1,66 @@
+package sysview
+
+import (
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// The schemas ml and cluster, and what is in them, belong to one built-in
+// extension: so PostgreSQL's tools know them for parts of the system, which a
+// dump leaves out.
+const (
+	extensionOID   types.OID = 13990
+	extensionName            = "tributary"
+	classExtension types.OID = 3079
+)
+
+// ours tells the schemas of the extension.
+func ours(schema types.OID) bool {
+	return schema == catalog.MLSchemaOID || schema == catalog.ClusterSchemaOID
+}
+
+func pgExtension(_ *view, put put) error {
+	return put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, eval.Release, nil, nil)
+}
+
+// extensionMembers are the rows of pg_depend about the extension.
+func extensionMembers(put put) error {
+	for _, s := range []types.OID{catalog.MLSchemaOID, catalog.ClusterSchemaOID} {
+		if err := put(classNamespace, s, 0, classExtension, extensionOID, 0, "e"); err != nil {
+			return err
+		}
+	}
+	for _, sh := range shapes().list {
+		if ours(sh.schema) {
+			if err := put(classClass, sh.oid, 0, classExtension, extensionOID, 0, "e"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pgInitPrivs tells the privileges that the system itself has given, which a
+// dump leaves out.
+func pgInitPrivs(v *view, put put) error {
+	kind := func(schema types.OID) string {
+		if ours(schema) {
+			return "e"
+		}
+		return "i"
+	}
+	for _, s := range catalog.New().Schemas() {
+		if acl := v.aclText(s.Owner, s.ACL, schemaPrivs); acl != nil {
+			if err := put(s.OID, classNamespace, 0, kind(s.OID), acl); err != nil {
+				return err
+			}
+		}
+	}
+	for _, sh := range shapes().list {
+		if err := put(sh.oid, classClass, 0, kind(sh.schema), v.aclText(catalog.BootstrapRoleOID, publicRead, tablePrivs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
