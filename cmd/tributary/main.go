@@ -7,9 +7,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
 	"syscall"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // version is set by the release build.
@@ -32,24 +38,67 @@ func init() {
 		{"recover", "go on after the loss of a majority, from a stopped node's directory", recoverNode},
 		{"cert", "make certificates for nodes and clients", cert},
 		{"version", "print the version", func(context.Context, []string) error {
-			fmt.Println("tributary", version)
+			fmt.Println(about())
 			return nil
 		}},
 		{"help", "list the commands", func(context.Context, []string) error {
-			usage()
+			usage(os.Stdout)
 			return nil
 		}},
 	}
+}
+
+// asFlag are the commands that are asked for as flags, too.
+var asFlag = map[string]string{"--help": "help", "-help": "help", "-h": "help", "--version": "version", "-version": "version", "-V": "version"}
+
+// about is the version and what it was built from.
+func about() string {
+	out := "tributary " + version
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return out
+	}
+	told := map[string]string{}
+	for _, s := range info.Settings {
+		told[s.Key] = s.Value
+	}
+	if rev := told["vcs.revision"]; rev != "" {
+		out += "\ncommit " + rev
+		if told["vcs.modified"] == "true" {
+			out += " (modified)"
+		}
+		out += "\ndate   " + told["vcs.time"]
+	}
+	return out + "\n" + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
+}
+
+// plain is an error for who starts the program: without a SQLSTATE, which is
+// for clients, and with the hint.
+func plain(err error) string {
+	var e *pgerr.Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	out := strings.Replace(err.Error(), string(e.Code)+": ", "", 1)
+	for _, more := range []string{e.Detail, e.Hint} {
+		if more != "" && !strings.Contains(out, more) {
+			out += "\n" + more
+		}
+	}
+	return out
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) < 2 {
-		usage()
+		usage(os.Stderr)
 		os.Exit(2)
 	}
 	name := os.Args[1]
+	if long, ok := asFlag[name]; ok {
+		name = long
+	}
 	for _, c := range commands {
 		if c.name != name {
 			continue
@@ -59,19 +108,19 @@ func main() {
 		case err == nil, errors.Is(err, flag.ErrHelp):
 			return
 		default:
-			fmt.Fprintln(os.Stderr, "tributary "+name+":", err)
+			fmt.Fprintln(os.Stderr, "tributary "+name+":", plain(err))
 			os.Exit(1)
 		}
 	}
 	fmt.Fprintf(os.Stderr, "tributary: there is no command %q\n\n", name)
-	usage()
+	usage(os.Stderr)
 	os.Exit(2)
 }
 
-func usage() {
-	fmt.Fprintln(os.Stderr, "Tributary is a Postgres-wire SQL database that trains models where the data is.\n\nUsage: tributary COMMAND [flags]\n\nCommands:")
+func usage(w io.Writer) {
+	fmt.Fprintln(w, "Tributary is a Postgres-wire SQL database that trains models where the data is.\n\nUsage: tributary COMMAND [flags]\n\nCommands:")
 	for _, c := range commands {
-		fmt.Fprintf(os.Stderr, "  %-8s %s\n", c.name, c.short)
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.short)
 	}
-	fmt.Fprintln(os.Stderr, "\n`tributary COMMAND -h` lists a command's flags.")
+	fmt.Fprintln(w, "\n`tributary COMMAND --help` lists a command's flags.")
 }

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// TestAbout wants the version and what it was built with, and start-up errors
+// without what is for clients.
+func TestAbout(t *testing.T) {
+	if s := about(); !strings.Contains(s, version) || !strings.Contains(s, "go1.") {
+		t.Errorf("%q", s)
+	}
+	for _, name := range []string{"--help", "-h", "--version"} {
+		if asFlag[name] == "" {
+			t.Errorf("%s is no command", name)
+		}
+	}
+	err := fmt.Errorf("starting: %w", pgerr.New(pgerr.IOError, "could not use data directory %q", "x").WithHint("Make it."))
+	if got := plain(err); strings.Contains(got, string(pgerr.IOError)) || !strings.Contains(got, "could not use data directory") || !strings.HasSuffix(got, "Make it.") {
+		t.Errorf("%q", got)
+	}
+}
