@@ -124,13 +124,10 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// The port is fixed before the node runs: others call it at once.
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	addr, err := freePort(i)
 	if err != nil {
 		return err
 	}
-	addr := ln.Addr().String()
-	_ = ln.Close()
 	c.mesh.serve(i, addr)
 	args := append([]string{c.o.Program, "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
 		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
@@ -152,6 +149,21 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		}
 	}()
 	return nil
+}
+
+// freePort finds a port before a node listens there: others call it at once.
+// Where the whole of 127/8 is loopback, it is of an address that nothing else
+// uses, lest a connection takes the port meanwhile.
+func freePort(node int) (string, error) {
+	ln, err := net.Listen("tcp4", fmt.Sprintf("127.0.7.%d:0", node+1))
+	if err != nil {
+		ln, err = net.Listen("tcp4", "127.0.0.1:0")
+	}
+	if err != nil {
+		return "", err
+	}
+	addr := ln.Addr().String()
+	return addr, ln.Close()
 }
 
 // launch is process.Start, with the process known from its first moment: the
