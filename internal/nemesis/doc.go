@@ -16,6 +16,10 @@
 // no answer has a code of class XX, no session outlives its client, and every
 // segment lies where the catalog says, with the hash it says.
 //
+// Not done: jumps of the clock (Linux shifts only the monotonic clocks of a
+// namespace), slow disks, damage to files of spills, and packets that are really
+// lost: the mesh holds bytes back, and half of the time ends the connections.
+//
 // All choices come from the seed and the number of the round, so a plan can be
 // carried out again; what the machine makes of it is not ours to fix. Rounds
 // share a cluster until it has served Options.Fresh of them.
