@@ -166,6 +166,12 @@ func (m *mesh) carry(p *port, c *carried) {
 	p.mu.Lock() // reset looks at conns
 	c.conns[1] = conn
 	p.mu.Unlock()
+	select {
+	case <-c.done: // it was ended meanwhile, without conn
+		_ = conn.Close()
+		return
+	default:
+	}
 	var wg sync.WaitGroup
 	for _, way := range []struct {
 		from, to net.Conn
