@@ -51,14 +51,14 @@ func pgInitPrivs(v *view, put put) error {
 		return "i"
 	}
 	for _, s := range catalog.New().Schemas() {
-		if acl := v.aclText(s.Owner, s.ACL, schemaPrivs); acl != nil {
+		if acl := v.aclText(s.Object()); acl != nil {
 			if err := put(s.OID, classNamespace, 0, kind(s.OID), acl); err != nil {
 				return err
 			}
 		}
 	}
 	for _, sh := range shapes().list {
-		if err := put(sh.oid, classClass, 0, kind(sh.schema), v.aclText(catalog.BootstrapRoleOID, publicRead, tablePrivs)); err != nil {
+		if err := put(sh.oid, classClass, 0, kind(sh.schema), v.aclText(catalog.Object{Class: catalog.ClassTable, Owner: catalog.BootstrapRoleOID, ACL: publicRead})); err != nil {
 			return err
 		}
 	}

@@ -202,16 +202,11 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 		if err != nil {
 			return err
 		}
-<<<<<<< HEAD
 		if err := a.p.mayReceive(oid, a.t.schema); err != nil {
 			return err
 		}
 		reown(rel, oid)
-		return nil
-=======
-		rel.Owner = oid
 		return a.p.ownSequences(rel.OID, oid)
->>>>>>> 425e071 (pg_dump, pg_dumpall and pg_restore 15 run: a dump, restored and dumped again, is the same text)
 	case ast.AT_SetRelOptions:
 		l, _ := c.Def.(*ast.NodeList)
 		if rel.Kind == catalog.KindView {

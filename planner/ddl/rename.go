@@ -304,11 +304,7 @@ func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
 		return err
 	}
 	up := rel.Clone()
-<<<<<<< HEAD
 	reown(up, oid)
-	return p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
-=======
-	up.Owner = oid
 	if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}); err != nil {
 		return err
 	}
@@ -320,14 +316,13 @@ func (p *planner) ownSequences(table, owner types.OID) error {
 	for _, r := range p.st.Relations() {
 		if r.Kind == catalog.KindSequence && r.Seq.OwnedTable == table && r.Owner != owner {
 			up := r.Clone()
-			up.Owner = owner
+			reown(up, owner)
 			if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: r.Version}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
->>>>>>> 425e071 (pg_dump, pg_dumpall and pg_restore 15 run: a dump, restored and dumped again, is the same text)
 }
 
 // reown gives a relation to a new owner.
