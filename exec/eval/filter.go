@@ -157,7 +157,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 	switch e := e.(type) {
 	case *expr.In:
 		n, ok := root.(*inNode)
-		if !ok || n.strs == nil || n.null {
+		if !ok || n.strs == nil || n.null || n.empty {
 			return
 		}
 		if cn, ok := n.arg.(*colNode); ok {

@@ -161,7 +161,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 			}
 			if d != nil {
 				v, ok := d.(int64)
-				if !ok {
+				if !ok || ty.OID != types.Int2OID && ty.OID != types.Int4OID {
 					p, err := types.ParseInt(types.Int4OID, c.textOf(ty, d))
 					if err != nil {
 						return nil, err

@@ -177,20 +177,14 @@ func addJSON(t table) {
 		return v.Delete(keys...)
 	}))
 	t.put("jsonb_delete_path(jsonb,text[])", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
-		p, err := editPath(a[1])
-		if err != nil {
-			return v, err
-		}
+		p := editPath(a[1])
 		return v.DeletePath(p)
 	}))
 	t.put("jsonb_set(jsonb,text[],jsonb,bool)", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
 		return jsonbSet(v, a)
 	}))
 	t.put("jsonb_insert(jsonb,text[],jsonb,bool)", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
-		p, err := editPath(a[1])
-		if err != nil {
-			return v, err
-		}
+		p := editPath(a[1])
 		w, err := types.ParseJSONB(a[2].(string))
 		if err != nil {
 			return v, err
@@ -239,23 +233,20 @@ func pathOf(a []types.Datum) ([]string, bool) {
 	return p, true
 }
 
-func editPath(d types.Datum) ([]string, error) {
-	var p []string
-	for i, e := range elems(d) {
+func editPath(d types.Datum) (p types.EditPath) {
+	for _, e := range elems(d) {
 		s, ok := e.(string)
 		if !ok {
-			return nil, pgerr.New(pgerr.NullValueNotAllowed, "path element at position %d is null", i+1)
+			p.Null = true
+			break
 		}
-		p = append(p, s)
+		p.Steps = append(p.Steps, s)
 	}
-	return p, nil
+	return p
 }
 
 func jsonbSet(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
-	p, err := editPath(a[1])
-	if err != nil {
-		return v, err
-	}
+	p := editPath(a[1])
 	w, err := types.ParseJSONB(a[2].(string))
 	if err != nil {
 		return v, err
@@ -284,10 +275,7 @@ func jsonbSetLax(c *call, a []types.Datum) (types.Datum, error) {
 			a = append([]types.Datum(nil), a...)
 			a[2] = "null"
 		case "delete_key":
-			p, err := editPath(a[1])
-			if err == nil {
-				v, err = v.DeletePath(p)
-			}
+			v, err = v.DeletePath(editPath(a[1]))
 			return orNil(v.String(), err)
 		case "return_target":
 			return a[0], nil

@@ -66,29 +66,13 @@ func AppendJSON(dst []byte, t types.Type, d types.Datum, env *Env) []byte {
 	case types.JSONOID, types.JSONBOID:
 		return append(dst, d.(string)...)
 	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
-		return types.JSONStr(isoText(t, d, env)).Append(dst)
+		if out, err := types.AppendJSON(dst, t, d, env.types()); err == nil {
+			return out
+		}
 	case types.RecordOID:
 		return appendRowJSON(dst, t, d, env, false)
 	}
 	return types.JSONStr(types.TextOf(t, d, env.types())).Append(dst)
-}
-
-// isoText is a date or timestamp as JSON has it: ISO 8601 with a T.
-func isoText(t types.Type, d types.Datum, env *Env) string {
-	e := *env.types()
-	e.DateStyle = types.DateISO
-	b := types.AppendText(nil, t, d, &e)
-	for i, c := range b {
-		if c == ' ' {
-			b[i] = 'T'
-			break
-		}
-	}
-	// the zone's minutes are always there
-	if n := len(b); t.OID == types.TimestamptzOID && n > 3 && (b[n-3] == '+' || b[n-3] == '-') {
-		b = append(b, ":00"...)
-	}
-	return string(b)
 }
 
 // ToJSONB is to_jsonb().
@@ -195,7 +179,7 @@ func AppendJSONKey(dst []byte, t types.Type, d types.Datum, env *Env) ([]byte, e
 	s := types.TextOf(t, d, env.types())
 	switch t.OID {
 	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
-		s = isoText(t, d, env)
+		return types.AppendJSON(dst, t, d, env.types())
 	case types.BoolOID:
 		s = "false"
 		if d.(bool) {

@@ -417,12 +417,14 @@ func widthBucketNumeric(c *call, a []types.Datum) (types.Datum, error) {
 		if err != nil {
 			return nil, err
 		}
-		q, err := num.DivTrunc(den)
+		// The quotient is rounded, as PostgreSQL rounds it: a value just below the
+		// upper bound may come to lie in the bucket above the last.
+		q, err := num.Div(den)
 		if err != nil {
 			return nil, err
 		}
-		v, _ := q.Int64()
-		r = min(v+1, n)
+		v, _ := q.Floor().Int64()
+		r = v + 1
 	}
 	if r > math.MaxInt32 {
 		return nil, errRange(types.Int4)

@@ -75,6 +75,7 @@ type inNode struct {
 	ints  *intSet
 	strs  map[string]struct{}
 	null  bool // the list holds a NULL
+	empty bool // it holds nothing
 	typ   types.Type
 	memo  []uint8 // of a dictionary: which entries are in the set
 	entry *vec
@@ -93,7 +94,7 @@ func (c *compiler) in(e *expr.In) (node, error) {
 }
 
 func (c *compiler) inList(arg node, at types.Type, list []node, lt []types.Type, eq *fn.Func, not bool) (node, error) {
-	n := &inNode{arg: arg, not: not, typ: at}
+	n := &inNode{arg: arg, not: not, typ: at, empty: len(list) == 0}
 	if n.constants(list, lt, at) {
 		return n, nil
 	}
@@ -149,6 +150,9 @@ func (n *inNode) eval(fr *frame) (*vec, error) {
 	v, err := n.arg.eval(fr)
 	if err != nil {
 		return nil, err
+	}
+	if n.empty { // no element, no doubt
+		return boolConst(n.not, fr.n), nil
 	}
 	if v.allNull() && (n.ints != nil || n.strs != nil) {
 		return nullVec(fr.n), nil

@@ -37,6 +37,10 @@ type regex struct {
 	c      *call // the call that uses it
 	size   int   // instructions of re
 	slow   *regexp2.Regexp
+	// looksBack: ^, \A or a word's edge sees what is before a match.
+	looksBack bool
+	wide      *regex // for text beyond ASCII, where edges of words must know it
+	behind    *behind
 }
 
 func errRegex(format string, args ...any) error {
@@ -47,6 +51,14 @@ func errRegex(format string, args ...any) error {
 // argument; g is noted for the caller.
 func compileRegex(pattern, flags string) (*regex, error) {
 	tr := &translator{}
+	r, err := compileWith(tr, pattern, flags)
+	if err == nil && tr.edges {
+		r.wide, err = compileWith(&translator{wideEdges: true}, pattern, flags)
+	}
+	return r, err
+}
+
+func compileWith(tr *translator, pattern, flags string) (*regex, error) {
 	r := &regex{source: pattern, flags: flags}
 	for _, f := range flags {
 		if f == 'g' {
@@ -65,7 +77,7 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	if tr.shortest {
 		whole = tr.head + tr.lazy.String()
 	}
-	r.groups = tr.groups
+	r.groups, r.looksBack = tr.groups, tr.looksBack
 	if len(whole) > maxRegexText || len(whole)*(r.groups+1) > maxRegexState {
 		return nil, errRegex("regular expression is too complex")
 	}
@@ -82,6 +94,11 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	if !tr.shortest {
 		r.re.Longest()
 	}
+	if r.looksBack {
+		if r.behind, err = newBehind(whole, !tr.shortest); err != nil {
+			return nil, goError(err)
+		}
+	}
 	if r.groups > 0 {
 		// a failure here, of size, leaves the groups of the first search
 		if x, err := regexp.Compile("^(?:" + text + ")\\z"); err == nil {
@@ -93,6 +110,9 @@ func compileRegex(pattern, flags string) (*regex, error) {
 
 // match tells whether there is a match in s.
 func (r *regex) match(s string) (bool, error) {
+	if r.wide != nil && !isASCII(s) {
+		return r.wide.match(s)
+	}
 	if r.back != nil {
 		m, err := r.backtrack(newRuneText(r.c, s), 0)
 		return m != nil, err
@@ -102,6 +122,9 @@ func (r *regex) match(s string) (bool, error) {
 
 // first gives the first match in s and its groups, as regexp does.
 func (r *regex) first(s string) ([]int, error) {
+	if r.wide != nil && !isASCII(s) {
+		return r.wide.first(s)
+	}
 	if r.back != nil {
 		return r.backtrack(newRuneText(r.c, s), 0)
 	}
@@ -110,7 +133,11 @@ func (r *regex) first(s string) ([]int, error) {
 
 // find is first for expressions that do not backtrack.
 func (r *regex) find(s string) []int {
-	m := r.search(r.re, s)
+	return r.grouped(s, r.search(r.re, s))
+}
+
+// grouped gives a match with its groups as the quantifiers were written.
+func (r *regex) grouped(s string, m []int) []int {
 	if m == nil || r.split == nil {
 		return m
 	}
@@ -160,6 +187,8 @@ type translator struct {
 	groups                int
 	around                int  // depth within lookaround, where groups do not capture
 	backtracks            bool // what RE2 cannot do was seen
+	looksBack, edges      bool // see regex; edges of words were seen
+	wideEdges             bool // they know letters beyond ASCII
 
 	s   string
 	i   int
@@ -448,6 +477,7 @@ func (t *translator) atom(depth int) (quantifiable bool, g greed, err error) {
 		return true, g, nil
 	case '^':
 		t.i++
+		t.looksBack = true
 		t.putByte('^')
 		return false, g, nil
 	case '$':
@@ -612,16 +642,17 @@ func (t *translator) escape(inside bool) (quantifiable bool, err error) {
 	if !inside {
 		switch c {
 		case 'A':
+			t.looksBack = true
 			t.put(`\A`)
 			return false, nil
 		case 'Z':
 			t.put(`\z`)
 			return false, nil
 		case 'y':
-			t.put(`\b`)
+			t.edge(true)
 			return false, nil
 		case 'Y':
-			t.put(`\B`)
+			t.edge(false)
 			return false, nil
 		case 'm':
 			return false, t.wordEdge(true)
@@ -652,8 +683,8 @@ func (t *translator) wordEdge(start bool) error {
 	}
 	word := "[" + regexClasses["word"] + "]"
 	switch {
-	case ok:
-		t.put(`\b`)
+	case ok && !t.wideEdges:
+		t.edge(true)
 	case start:
 		t.backtracks = true
 		t.put("(?<!" + word + ")(?=" + word + ")")
@@ -676,8 +707,7 @@ func (t *translator) bracket() error {
 	}
 	if strings.HasPrefix(t.s[t.i:], "[[:>:]]") {
 		t.i += 7
-		t.put(`\b`)
-		return nil
+		return t.wordEdge(false)
 	}
 	t.i++
 	t.putByte('[')

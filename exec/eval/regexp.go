@@ -110,7 +110,7 @@ func orNil(s string, err error) (types.Datum, error) {
 func (c *call) regex(p, flags string) (*regex, error) {
 	if c.memo != nil {
 		if r, ok := (*c.memo).(*regex); ok && r.source == p && r.flags == flags {
-			r.c = c
+			r.use(c)
 			return r, nil
 		}
 	}
@@ -118,11 +118,18 @@ func (c *call) regex(p, flags string) (*regex, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.c = c
+	r.use(c)
 	if c.memo != nil {
 		*c.memo = r
 	}
 	return r, nil
+}
+
+// use says which call the expression works for: its context and its memory.
+func (r *regex) use(c *call) {
+	if r.c = c; r.wide != nil {
+		r.wide.c = c
+	}
 }
 
 // regexNoG refuses the option g, which makes no sense for most functions.
@@ -224,6 +231,9 @@ const matchBytes = 48
 // matches lists the matches from byte offset start on, at most max (0: all).
 // An empty match directly after another is a match too, as PostgreSQL counts.
 func (r *regex) matches(s string, start, max int) ([][]int, error) {
+	if r.wide != nil && !isASCII(s) {
+		return r.wide.matches(s, start, max)
+	}
 	if r.back != nil {
 		return r.backtrackAll(s, start, max)
 	}
@@ -247,34 +257,6 @@ func (r *regex) matches(s string, start, max int) ([][]int, error) {
 		at = m[1] + w
 	}
 	return out, nil
-}
-
-// from finds the first match that starts at or after an offset, ^ and \b seeing
-// what is before it.
-func (r *regex) from(s string, at int) []int {
-	if at == 0 {
-		return r.find(s)
-	}
-	// regexp has no way to start inside a string with its context: look at all
-	// matches, or search the rest where the expression cannot tell.
-	m := r.find(s[at:])
-	if m == nil {
-		return nil
-	}
-	for i := range m {
-		if m[i] >= 0 {
-			m[i] += at
-		}
-	}
-	if !strings.ContainsAny(r.source, `^\`) && !strings.Contains(r.source, "[[:<:]]") {
-		return m
-	}
-	for _, x := range r.re.FindAllStringSubmatchIndex(s, -1) {
-		if x[0] >= at {
-			return x
-		}
-	}
-	return nil
 }
 
 // replace replaces match n (0: all) found from byte offset start on.

@@ -111,7 +111,8 @@ func (s *Sets) Start(ctx context.Context, b *batch.Batch) (err error) {
 
 // Next gives up to max rows: parents[i] is the ordinal, among the rows of the
 // batch that count, of the input row that row i belongs to; cols are the
-// columns of all calls in order; ord counts the rows of each input row from 1.
+// columns of all calls in order; ord counts the rows of each input row from 1,
+// and is 0 for the row of NULLs of an input row that has none.
 func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow.Array, ord []int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, nil, err
@@ -148,7 +149,8 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 			}
 			longest = max2(longest, got[i])
 		}
-		if longest == 0 && s.ord == 0 && s.outer {
+		none := longest == 0 && s.ord == 0 && s.outer
+		if none {
 			longest = 1
 		}
 		for i, c := range s.calls {
@@ -157,7 +159,9 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 			}
 		}
 		for range longest {
-			s.ord++
+			if !none {
+				s.ord++
+			}
 			parents, ord = append(parents, int32(s.row)), append(ord, s.ord)
 		}
 		if longest < want {

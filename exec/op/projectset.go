@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"context"
 	"io"
 
@@ -69,10 +70,25 @@ func (o *projectSet) Next(ctx context.Context) (*batch.Batch, error) {
 		}
 		cols = append(cols, got...)
 		if o.ord {
-			cols = append(cols, batch.FromSlice(types.Int8.Arrow(), ord, nil))
+			cols = append(cols, numbers(ord))
 		}
 		return batch.New(cols, len(parents)), nil
 	}
+}
+
+// numbers is a column of ordinal numbers, NULL for 0.
+func numbers(ord []int64) arrow.Array {
+	var valid []byte
+	for i, n := range ord {
+		if n != 0 {
+			continue
+		}
+		if valid == nil {
+			valid = bytes.Repeat([]byte{0xff}, batch.BitmapBytes(len(ord)))
+		}
+		valid[i>>3] &^= 1 << (i & 7)
+	}
+	return batch.FromSlice(types.Int8.Arrow(), ord, valid)
 }
 
 func (o *projectSet) Close() error { return o.in.Close() }

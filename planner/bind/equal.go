@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // equalExpr tells whether two expressions are the same, wherever they stand.
@@ -27,7 +28,7 @@ func equalExpr(a, c expr.Expr) bool {
 		return x.ID == c.(*expr.Col).ID
 	case *expr.Const:
 		y := c.(*expr.Const)
-		return x.Typ == y.Typ && reflect.DeepEqual(x.Val, y.Val)
+		return x.Typ == y.Typ && sameDatum(x.Typ, x.Val, y.Val)
 	case *expr.Param:
 		return x.N == c.(*expr.Param).N
 	case *expr.Call:
@@ -95,6 +96,15 @@ func equalExpr(a, c expr.Expr) bool {
 		}
 	}
 	return equalList(a.Children(), c.Children())
+}
+
+// sameDatum tells whether two values of a type are one and the same: NaN is NaN,
+// but 1.0 is not 1.00.
+func sameDatum(t types.Type, a, b types.Datum) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return reflect.DeepEqual(a, b) || types.Equal(t, a, b) && types.TextOf(t, a, nil) == types.TextOf(t, b, nil)
 }
 
 func equalList(a, c []expr.Expr) bool {

@@ -56,16 +56,17 @@ func (s *selecting) sortList(list []ast.Node, p place) ([]sortItem, error) {
 // that name comes first.
 func (s *selecting) outputRef(n ast.Node, clause string, group bool) (int, error) {
 	b := s.sc.b
-	switch n := unparen(n).(type) {
-	case *ast.A_Const:
-		v, ok := n.Val.(*ast.Integer)
+	if c, sign := signedConst(n); c != nil {
+		v, ok := c.Val.(*ast.Integer)
 		if !ok {
-			return -1, pgerr.New(pgerr.SyntaxError, "non-integer constant in %s", clause).At(b.posConst(n))
+			return -1, pgerr.New(pgerr.SyntaxError, "non-integer constant in %s", clause).At(b.posConst(c))
 		}
-		if v.IVal < 1 || v.IVal > len(s.targets) {
-			return -1, pgerr.New(pgerr.InvalidColumnReference, "%s position %d is not in select list", clause, v.IVal).At(b.posConst(n))
+		if at := sign * v.IVal; at < 1 || at > len(s.targets) {
+			return -1, pgerr.New(pgerr.InvalidColumnReference, "%s position %d is not in select list", clause, at).At(b.posConst(c))
 		}
-		return v.IVal - 1, nil
+		return sign*v.IVal - 1, nil
+	}
+	switch n := unparen(n).(type) {
 	case *ast.ColumnRef:
 		names, rest := splitFields(n)
 		if len(names) != 1 || len(rest) > 0 {
@@ -95,6 +96,24 @@ func (s *selecting) outputRef(n ast.Node, clause string, group bool) (int, error
 		return hit, nil
 	}
 	return -1, nil
+}
+
+// signedConst takes an expression for a constant as the grammar does, to which a
+// sign before a number is part of it.
+func signedConst(n ast.Node) (c *ast.A_Const, sign int) {
+	for sign = 1; ; sign = -sign {
+		switch x := unparen(n).(type) {
+		case *ast.A_Const:
+			return x, sign
+		case *ast.A_Expr:
+			if x.Kind != ast.AEXPR_OP || x.Lexpr != nil || opName(x.Name) != "-" {
+				return nil, 0
+			}
+			n = x.Rexpr
+		default:
+			return nil, 0
+		}
+	}
 }
 
 // distinctClause checks DISTINCT against ORDER BY and binds DISTINCT ON.

@@ -233,9 +233,18 @@ func (op jsonPathOp) adds() bool {
 	return op == opCreate || op == opInsertBefore || op == opInsertAfter
 }
 
+// EditPath leads to what is to change: Steps, and with Null a step further that
+// is NULL, which is an error where it is taken.
+type EditPath struct {
+	Steps []string
+	Null  bool
+}
+
+func (p EditPath) last(level int) bool { return !p.Null && level == len(p.Steps)-1 }
+
 // Set is jsonb_set(): the value at path replaced, or added at its last step if
 // create.
-func (v JSONValue) Set(path []string, val JSONValue, create bool) (JSONValue, error) {
+func (v JSONValue) Set(path EditPath, val JSONValue, create bool) (JSONValue, error) {
 	if v.Scalar() {
 		return v, errJSONParam("cannot set path in scalar")
 	}
@@ -249,7 +258,7 @@ func (v JSONValue) Set(path []string, val JSONValue, create bool) (JSONValue, er
 }
 
 // Insert is jsonb_insert().
-func (v JSONValue) Insert(path []string, val JSONValue, after bool) (JSONValue, error) {
+func (v JSONValue) Insert(path EditPath, val JSONValue, after bool) (JSONValue, error) {
 	if v.Scalar() {
 		return v, errJSONParam("cannot set path in scalar")
 	}
@@ -261,7 +270,7 @@ func (v JSONValue) Insert(path []string, val JSONValue, after bool) (JSONValue, 
 }
 
 // DeletePath is the operator #-.
-func (v JSONValue) DeletePath(path []string) (JSONValue, error) {
+func (v JSONValue) DeletePath(path EditPath) (JSONValue, error) {
 	if v.Scalar() {
 		return v, errJSONParam("cannot delete path in scalar")
 	}
@@ -272,8 +281,11 @@ func (v JSONValue) DeletePath(path []string) (JSONValue, error) {
 }
 
 // change applies op at the end of path; level counts the steps taken.
-func (v JSONValue) change(path []string, val JSONValue, op jsonPathOp, level int) (JSONValue, error) {
-	if level >= len(path) {
+func (v JSONValue) change(path EditPath, val JSONValue, op jsonPathOp, level int) (JSONValue, error) {
+	if level >= len(path.Steps) {
+		if path.Null {
+			return v, pgerr.New(pgerr.NullValueNotAllowed, "path element at position %d is null", level+1)
+		}
 		return v, nil
 	}
 	switch v.Kind {
@@ -285,13 +297,13 @@ func (v JSONValue) change(path []string, val JSONValue, op jsonPathOp, level int
 	return v, nil
 }
 
-func (v JSONValue) changeObject(path []string, val JSONValue, op jsonPathOp, level int) (JSONValue, error) {
-	last := level == len(path)-1
+func (v JSONValue) changeObject(path EditPath, val JSONValue, op jsonPathOp, level int) (JSONValue, error) {
+	last := path.last(level)
 	out := JSONValue{Kind: JSONObject}
 	found := false
 	for i, k := range v.Keys {
 		e := v.Elems[i]
-		if k == path[level] {
+		if k == path.Steps[level] {
 			found = true
 			switch {
 			case !last:
@@ -311,18 +323,18 @@ func (v JSONValue) changeObject(path []string, val JSONValue, op jsonPathOp, lev
 		out.Keys, out.Elems = append(out.Keys, k), append(out.Elems, e)
 	}
 	if !found && last && op.adds() {
-		out.Keys, out.Elems = append(out.Keys, path[level]), append(out.Elems, val)
+		out.Keys, out.Elems = append(out.Keys, path.Steps[level]), append(out.Elems, val)
 		out.sortKeys()
 	}
 	return out, nil
 }
 
-func (v JSONValue) changeArray(path []string, val JSONValue, op jsonPathOp, level int) (JSONValue, error) {
-	last := level == len(path)-1
-	idx, ok := pathIndex(path[level])
+func (v JSONValue) changeArray(path EditPath, val JSONValue, op jsonPathOp, level int) (JSONValue, error) {
+	last := path.last(level)
+	idx, ok := pathIndex(path.Steps[level])
 	if !ok {
 		return v, pgerr.New(pgerr.InvalidTextRepresentation, "path element at position %s is not an integer: \"%s\"",
-			strconv.Itoa(level+1), path[level])
+			strconv.Itoa(level+1), path.Steps[level])
 	}
 	n := len(v.Elems)
 	switch {

@@ -196,6 +196,12 @@ func FormatInt(format string, t OID, v int64) (string, error) {
 			return plusToBlank(strconv.FormatFloat(float64(v), 'e', f.post, 64)), nil
 		}
 	}
+	if f, err := parseNumFormat(format); err == nil && f.has(nfMulti) && !f.has(nfRoman) && t != Int8OID {
+		// The value moved by V must be an integer of four bytes again.
+		if p := math.Pow(10, float64(f.multi)); math.Abs(float64(v))*p > math.MaxInt32 {
+			return "", pgerr.New(pgerr.NumericValueOutOfRange, "integer out of range")
+		}
+	}
 	return FormatNumeric(format, DecimalFromInt64(v, 0))
 }
 
@@ -237,15 +243,18 @@ func FormatFloat(format string, v float64, bits int) (string, error) {
 		}
 		f.pre += f.multi
 	}
-	if !finite {
-		return f.digits(string(AppendFloat(nil, v, 64, 1)))
-	}
-	// No more digits than the type has.
+	// No more digits than the type has, for which Infinity counts as eight.
 	n := len(strconv.FormatFloat(math.Abs(v), 'f', 0, 64))
+	if !finite {
+		n = len(AppendFloat(nil, math.Abs(v), 64, 1))
+	}
 	if n >= wide {
 		f.post = 0
 	} else if n+f.post > wide {
 		f.post = wide - n
+	}
+	if !finite {
+		return f.digits(string(AppendFloat(nil, v, 64, 1)))
 	}
 	return f.digits(strconv.FormatFloat(v, 'f', f.post, 64))
 }

@@ -229,9 +229,12 @@ func (t *tcTime) offset(n *tcNode) (string, error) {
 
 func (t *tcTime) dateField(n *tcNode) (string, error) {
 	key := n.key.name
-	isoYear, isoNum := 0, 0
-	if !t.interval {
+	var isoYear, isoNum, isoDay int
+	if t.interval {
+		isoYear, isoNum, isoDay = isoOfInterval(t.year, t.mon, t.mday)
+	} else {
 		isoYear, isoNum = isoWeek(t.day)
+		isoDay = int(t.day-isoWeekStart(isoYear, 1)) + 1
 	}
 	switch n.key.id {
 	case tcMM:
@@ -239,7 +242,7 @@ func (t *tcTime) dateField(n *tcNode) (string, error) {
 	case tcDDD:
 		return n.fixed(3, int64(t.yday))
 	case tcIDDD:
-		return n.fixed(3, t.day-isoWeekStart(isoYear, 1)+1)
+		return n.fixed(3, int64(isoDay))
 	case tcDD:
 		return n.fixed(2, int64(t.mday))
 	case tcD:
@@ -274,14 +277,17 @@ func (t *tcTime) dateField(n *tcNode) (string, error) {
 		return n.ordinal(fmt.Sprintf("%d,%03d", y/1000, y%1000))
 	case tcYear, tcIYear:
 		y := t.shownYear(t.year)
+		width := len(key)
+		if y < 0 { // room for a sign by the year, whichever is printed
+			width++
+		}
 		if n.key.id == tcIYear {
 			y = t.shownYear(isoYear)
 		}
-		width := len(key)
-		if width < 4 {
-			y %= int(pow10Tab[width])
+		if len(key) < 4 {
+			y %= int(pow10Tab[len(key)])
 		}
-		return n.num(width, int64(y))
+		return n.fixed(width, int64(y))
 	case tcRM:
 		m := 0
 		switch {

@@ -86,13 +86,13 @@ func TestJSONGolden(t *testing.T) {
 		case "deleteindex":
 			got, err = v.DeleteIndex(n)
 		case "deletepath":
-			got, err = v.DeletePath(path)
+			got, err = v.DeletePath(EditPath{Steps: path})
 		case "concat":
 			got = v.Concat(parse(r[2]))
 		case "set", "replace":
-			got, err = v.Set(path, parse(r[3]), r[0] == "set")
+			got, err = v.Set(EditPath{Steps: path}, parse(r[3]), r[0] == "set")
 		case "insert", "insertafter":
-			got, err = v.Insert(path, parse(r[3]), r[0] == "insertafter")
+			got, err = v.Insert(EditPath{Steps: path}, parse(r[3]), r[0] == "insertafter")
 		case "typeof":
 			text = v.TypeOf()
 		case "strip_nulls":

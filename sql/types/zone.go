@@ -105,6 +105,9 @@ func ZoneOf(name string) (*time.Location, error) {
 	if loc, ok := LoadZone(name); ok {
 		return loc, nil
 	}
+	if west, rest, ok := posixOffset(name); ok && rest == "" {
+		return time.FixedZone(name, -west), nil // a POSIX rule without a name
+	}
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)
 }
 
