@@ -65,11 +65,28 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 		if view.unconfirmed {
 			s.warnUnconfirmed(view.q)
 		}
+		q := view.q
+		if len(q.Locks) > 0 {
+			if err := s.writable("SELECT FOR UPDATE"); err != nil {
+				return nil, err
+			}
+		}
+		width := len(q.Cols)
+		var locks []*lockSet
+		// A statement alone reads one state and commits nothing: there is nothing
+		// that its locks would hold together.
+		if len(q.Locks) > 0 && s.tx.explicit {
+			q, locks = s.lock(q, view.st)
+		}
 		r := s.newRun(x, view.st)
-		rows, cols, err := r.query(view.q)
+		rows, cols, err := r.query(q)
 		if err != nil {
 			r.close()
 			return nil, err
+		}
+		if locks != nil {
+			cols = cols[:width]
+			rows = &lockedRows{BatchReader: rows, s: s, st: view.st, width: width, locks: locks, acct: x.pool.Account("row locks", false)}
 		}
 		return rowsResult(cols, &closing{BatchReader: rows, then: r.close}, "SELECT"), nil
 	}}, nil

@@ -59,7 +59,7 @@ func standsAlone(q *plan.Query) bool {
 			return false
 		}
 	}
-	return len(q.Tables) == 0 && !q.Locking
+	return len(q.Tables) == 0 && len(q.Locks) == 0
 }
 
 // readsCatalog tells whether a query shows the catalog or the nodes' state.

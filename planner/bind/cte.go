@@ -245,8 +245,7 @@ func (sc *scope) bindCTE(n *ast.CommonTableExpr, recursive bool, refs int) (*cte
 	}
 	home := *sc
 	c.sel, c.home = sel, &home
-	locked := b.st.locking
-	b.st.locking = false
+	locked := len(b.st.locks)
 	var r *bound
 	var err error
 	self := recursive && references(sel)[n.Ctename] > 0
@@ -261,8 +260,7 @@ func (sc *scope) bindCTE(n *ast.CommonTableExpr, recursive bool, refs int) (*cte
 	if err := c.setNames(b, r); err != nil {
 		return nil, err
 	}
-	inline := n.Ctematerialized != ast.CTEMaterializeAlways && !b.st.locking && !volatilePlan(r.node)
-	b.st.locking = b.st.locking || locked
+	inline := n.Ctematerialized != ast.CTEMaterializeAlways && len(b.st.locks) == locked && !volatilePlan(r.node)
 	switch {
 	case refs == 0, len(outerCols(r.node)) > 0, sc.readsOpen(r.node):
 		// Unused, or correlated: then it has no rows of its own to keep.

@@ -297,7 +297,7 @@ func (sc *scope) scan(r *catalog.Relation, schema string, n *ast.RangeVar, use i
 	if m := b.s.State.Manifest(r.OID); m != nil {
 		scan.Rows = float64(m.Rows())
 	}
-	rl := &rel{name: r.Name, schema: schema, oid: r.OID, system: tableOID(r.OID), table: r}
+	rl := &rel{name: r.Name, schema: schema, oid: r.OID, system: tableOID(r.OID), table: r, scan: scan}
 	missing := false
 	for _, c := range r.Live() {
 		nc := b.newCol(sc.lv, c.Name, c.Type)

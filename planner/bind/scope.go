@@ -57,7 +57,8 @@ type rel struct {
 	blocked  bool // in the FROM clause, but not to be seen from here
 	banned   bool // LATERAL sees it, and may not
 	table    *catalog.Relation
-	reads    []use // of a view: what it reads
+	reads    []use      // of a view: what it reads
+	scan     *plan.Scan // of a table
 }
 
 // relCol is a column of a rel. e is what a reference to it stands for: the

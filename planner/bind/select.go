@@ -51,6 +51,7 @@ type selecting struct {
 	sets    [][]int
 	grouped bool
 	keyed   bool // targets that are grouping keys read their columns
+	locked  []lockedScan
 	limit   *plan.Limit
 }
 
@@ -214,54 +215,6 @@ func (sc *scope) origin(id expr.ColID) relCol {
 	return relCol{}
 }
 
-// locking takes note of FOR UPDATE and its kin.
-func (s *selecting) locking() error {
-	b := s.sc.b
-	for _, n := range items(s.sel.LockingClause) {
-		l := n.(*ast.LockingClause)
-		word := map[ast.LockClauseStrength]string{ast.LCS_FORKEYSHARE: "FOR KEY SHARE", ast.LCS_FORSHARE: "FOR SHARE",
-			ast.LCS_FORNOKEYUPDATE: "FOR NO KEY UPDATE", ast.LCS_FORUPDATE: "FOR UPDATE"}[l.Strength]
-		what := ""
-		switch {
-		case s.sel.DistinctClause != nil:
-			what = "DISTINCT clause"
-		case s.grouped && s.sel.GroupClause != nil:
-			what = "GROUP BY clause"
-		case s.sel.HavingClause != nil:
-			what = "HAVING clause"
-		case len(s.sc.lv.aggs) > 0:
-			what = "aggregate functions"
-		case len(s.sc.lv.wins) > 0:
-			what = "window functions"
-		case len(s.sc.lv.srfs) > 0:
-			what = "set-returning functions in the target list"
-		}
-		if what != "" {
-			return pgerr.Unsupported("%s is not allowed with %s", word, what)
-		}
-		if len(items(l.LockedRels)) == 0 {
-			for _, r := range s.sc.lv.rels {
-				b.lockUse(r)
-			}
-		}
-		for _, rv := range items(l.LockedRels) {
-			name := rv.(*ast.RangeVar).RelName
-			hit := false
-			for _, r := range s.sc.lv.rels {
-				if r.name == name {
-					hit = true
-					b.lockUse(r)
-				}
-			}
-			if !hit {
-				return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause", name, word).At(b.posIdent(name))
-			}
-		}
-		b.st.locking = true
-	}
-	return nil
-}
-
 // assemble stacks the plan nodes.
 func (s *selecting) assemble(node plan.Node) (*bound, error) {
 	b, lv := s.sc.b, s.sc.lv
@@ -320,6 +273,7 @@ func (s *selecting) assemble(node plan.Node) (*bound, error) {
 	}
 	keys := s.orders(s.sort, pr, r.out)
 	on := s.orders(s.on, pr, r.out)
+	s.lockIDs(pr)
 	node = pr.node()
 	switch {
 	case s.sel.DistinctClause != nil && len(s.on) > 0:

@@ -78,7 +78,7 @@ type stmt struct {
 	uses    []use
 	owner   map[expr.ColID]*level // who computes a column, as last registered
 	kind    map[expr.ColID]byte   // what computes it: 'a' aggregate, 'w' window, 's' set-returning call
-	locking bool
+	locks   []plan.Lock
 	except  int // how many right sides of EXCEPT binding is in
 	outer   int // how many outer joins' nullable sides binding is in
 }
@@ -118,7 +118,7 @@ func Query(s *Session, n ast.Stmt) (*plan.Query, error) {
 		return nil, err
 	}
 	return &plan.Query{Root: r.node, Cols: r.columns(), Buffers: b.st.buffers, Params: params,
-		Tables: b.st.tables(), NextCol: b.st.next, Locking: b.st.locking}, nil
+		Tables: b.st.tables(), NextCol: b.st.next, Locks: b.locks(r.node)}, nil
 }
 
 // DML binds INSERT, UPDATE, DELETE or MERGE.

@@ -19,8 +19,16 @@ type Query struct {
 	Tables []TableUse
 	// NextCol is the first ColID that is free, for rules that need more.
 	NextCol expr.ColID
-	// Locking is set by FOR UPDATE and the like.
-	Locking bool
+	// Locks are what FOR UPDATE and its kin lock.
+	Locks []Lock
+}
+
+// Lock says that the rows of a table that a query reads are locked: those whose
+// row ids are in Root's column Col, or all where Col is 0.
+type Lock struct {
+	Table types.OID
+	Col   expr.ColID
+	Share bool // against FOR UPDATE, but not against another share
 }
 
 // BufferDef says what fills a buffer.

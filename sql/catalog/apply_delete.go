@@ -27,6 +27,20 @@ func (c *DeleteRows) apply(e *edit) error {
 	return me.delete(c.Segment, rows, 0)
 }
 
+func (c *LockRows) apply(e *edit) error {
+	me, err := e.manifest(c.Table)
+	if err != nil {
+		return err
+	}
+	rows, err := readBitmap(c.Rows)
+	if err != nil {
+		return err
+	}
+	me.keep = true
+	defer func() { me.keep = false }()
+	return me.delete(c.Segment, rows, 0)
+}
+
 func readBitmap(b []byte) (*roaring.Bitmap, error) {
 	m := roaring.New()
 	if len(b) == 0 {
@@ -38,8 +52,8 @@ func readBitmap(b []byte) (*roaring.Bitmap, error) {
 	return m, nil
 }
 
-// delete marks rows of a segment as deleted, or where it was replaced, the
-// same rows of the segments that took them in. hops bounds a chain of
+// delete marks rows of a segment as deleted, or with keep only looks whether it
+// could; where the segment was replaced, the same rows of the segments that took them in. hops bounds a chain of
 // replacements, which cannot be circular but comes from stored data.
 func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) error {
 	if rows.IsEmpty() {
@@ -63,6 +77,9 @@ func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) err
 	}
 	if have.Intersects(rows) {
 		return conflict("update")
+	}
+	if me.keep {
+		return nil
 	}
 	have.Or(rows)
 	have.RunOptimize()

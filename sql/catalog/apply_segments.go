@@ -23,6 +23,7 @@ type manifestEdit struct {
 	removed  map[SegmentID]bool // left by SetDeleted with no live row
 	appended bool
 	deleted  bool
+	keep     bool // see delete
 }
 
 // manifest begins to change a table's manifest.

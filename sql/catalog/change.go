@@ -190,6 +190,15 @@ type (
 		// writer decided that the rows may go.
 		ExpectVersion uint64
 	}
+	// LockRows holds that rows which were live when a reader locked them
+	// (SELECT FOR UPDATE) are there unchanged: it conflicts (40001) if one of them
+	// is deleted by now. It follows rows as DeleteRows does. A commit that locks
+	// claims the rows, too, against others that lock them: see UniqueKeys.
+	LockRows struct {
+		Table   types.OID
+		Segment SegmentID
+		Rows    []byte // as in DeleteRows
+	}
 	// SetModelNodes says which nodes hold a model version's file. It is
 	// harmless where the version is gone.
 	SetModelNodes struct {
@@ -229,7 +238,9 @@ type (
 		All         bool
 		// Side is 0 for a unique constraint. A foreign key has two sides: SideRefers
 		// claims the keys that its new rows refer to, SideRemoves those that leave
-		// the table referred to; claims conflict only with the other side's.
+		// the table referred to; claims conflict only with the other side's. Locked
+		// rows are claimed under their table's OID: FOR UPDATE with Side 0, FOR SHARE
+		// with SideShares.
 		Side uint8
 	}
 	// Guard fails with 40001 if the table's rows changed after version Since:
@@ -247,6 +258,8 @@ type (
 const (
 	SideRefers  uint8 = 1
 	SideRemoves uint8 = 2
+	// SideShares is what rows are claimed with that are locked FOR SHARE.
+	SideShares uint8 = 3
 )
 
 // SegmentRef names a segment as it was when somebody read it.
