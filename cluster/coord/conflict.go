@@ -193,6 +193,10 @@ func (w *conflictWriting) proposed(e expr.Expr) expr.Expr {
 }
 
 func (w *conflictWriting) batch(b *batch.Batch) error {
+	// A proposed row must be one of the table's, whatever becomes of it.
+	if err := w.checkRows(b); err != nil {
+		return err
+	}
 	var fresh, there []int32
 	own := make([]string, len(w.ids)) // the row's keys, "" for those of a NULL
 	for k := 0; k < b.Rows(); k++ {
@@ -237,7 +241,7 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 	}
 	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
 	if len(fresh) > 0 {
-		if err := w.put(sub(fresh), true); err != nil {
+		if err := w.putChecked(sub(fresh), true); err != nil {
 			return err
 		}
 	}

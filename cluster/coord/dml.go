@@ -277,26 +277,45 @@ func (w *writing) merge(b *batch.Batch) error {
 
 // put checks new rows and writes them.
 func (w *writing) put(b *batch.Batch, insert bool) error {
-	ctx := w.r.x.ctx
+	if err := w.checkRows(b); err != nil {
+		return err
+	}
+	return w.putChecked(b, insert)
+}
+
+// checkRows holds new rows against the table's constraints of single rows.
+func (w *writing) checkRows(b *batch.Batch) error {
+	nb, err := w.tableRows(b)
+	if err != nil {
+		return err
+	}
+	return w.check.Rows(w.r.x.ctx, b, nb)
+}
+
+// tableRows gives the source's rows as rows of the table.
+func (w *writing) tableRows(b *batch.Batch) (*batch.Batch, error) {
 	cols := make([]arrow.Array, len(w.live))
 	for i, id := range w.d.Values {
 		j, ok := w.at[id]
 		if !ok {
-			return pgerr.Internal("DML source lacks column %d", id)
+			return nil, pgerr.Internal("DML source lacks column %d", id)
 		}
 		cols[i] = b.Cols[j]
 	}
-	nb := b.With(cols)
-	if err := w.check.Rows(ctx, b, nb); err != nil {
+	return b.With(cols), nil
+}
+
+func (w *writing) putChecked(b *batch.Batch, insert bool) error {
+	nb, err := w.tableRows(b)
+	if err != nil {
 		return err
 	}
 	if w.writer == nil {
-		var err error
 		if w.writer, err = w.s.engine.cfg.Files.Writer(w.r.x.pool, w.rel, 0); err != nil {
 			return err
 		}
 	}
-	if err := w.writer.Write(ctx, nb); err != nil {
+	if err := w.writer.Write(w.r.x.ctx, nb); err != nil {
 		return err
 	}
 	w.rows += int64(b.Rows())
