@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/catalog/pack"
 )
@@ -49,4 +51,20 @@ type Response struct {
 	// Ended, if not 0, is the epoch at which the gateway's session stands, past
 	// the commit's own: this copy of the commit did nothing.
 	Ended uint64
+}
+
+// Fills tells whether a command brings rows: such are refused where a disk has
+// little room left, and those that may make room are not.
+func Fills(cmd []byte) bool {
+	if len(cmd) == 0 || cmd[0] != cmdCommit {
+		return false
+	}
+	c, err := pack.Unmarshal[commit](cmd[1:])
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(c.Changes, func(x catalog.Change) bool {
+		a, ok := x.(*catalog.AppendSegments)
+		return ok && len(a.Segments) > 0
+	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/tlsconf"
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/cluster/worker"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -82,6 +83,7 @@ type Node struct {
 	models *models
 
 	unwatch chan struct{} // ends the watch over the heap
+	unguard func()        // ends the watch over the disk
 	watched sync.WaitGroup
 	engine  *coord.Engine
 	trainer *trainer.Trainer
@@ -108,6 +110,12 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if n.dir, err = raftnode.OpenDir(o.Data, len(o.Join) > 0, "segments"); err != nil {
 		return nil, err
 	}
+	if n.dir.Reserve, err = disk.NewReserve(o.Data, o.Log); err != nil {
+		return nil, err
+	}
+	stop := make(chan struct{})
+	n.unguard = func() { close(stop) }
+	n.watched.Go(func() { n.dir.Reserve.Watch(stop) })
 	if n.o.Name == "" {
 		n.o.Name = fmt.Sprintf("node-%x", n.dir.ID>>48)
 	}
@@ -134,7 +142,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.server = rpc.Listen(ln, dialer.TLS, n.dir.Identity, o.Log)
-	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID}); err != nil {
+	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID, Room: n.dir.Reserve.Room}); err != nil {
 		return nil, err
 	}
 	n.repl = repl.New(repl.Options{Short: n.short, Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
@@ -228,9 +236,13 @@ func (n *Node) Close() error {
 	var errs []error
 	if n.unwatch != nil {
 		close(n.unwatch)
-		n.watched.Wait()
 		n.unwatch = nil
 	}
+	if n.unguard != nil {
+		n.unguard()
+		n.unguard = nil
+	}
+	n.watched.Wait()
 	if n.engine != nil {
 		n.engine.Close()
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -86,6 +87,7 @@ type cluster struct {
 	w        *wires
 	m        []*member
 	patience time.Duration
+	reserve  func(data string) *disk.Reserve // nil for none
 }
 
 func newCluster(t *testing.T, n int, with ...func(*cluster)) *cluster {
@@ -126,6 +128,9 @@ func (c *cluster) start(data, addr, name string) *member {
 	dir, err := raftnode.OpenDir(data, len(c.m) > 0)
 	if err != nil {
 		c.t.Fatal(err)
+	}
+	if c.reserve != nil {
+		dir.Reserve = c.reserve(data)
 	}
 	log := slog.New(slog.DiscardHandler)
 	if os.Getenv("RAFT_LOG") != "" {

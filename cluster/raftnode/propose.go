@@ -92,6 +92,9 @@ func (n *Node) newProposer() *proposer {
 
 // proposeHere appends a command to the log of the leader.
 func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
+	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd) {
+		return reply{Unlogged: pgerr.From(err)}
+	}
 	f := n.raft.Apply(cmd, 5*time.Second)
 	switch err := n.await(ctx, f); {
 	case err == nil:

@@ -28,6 +28,11 @@ func (s *Store) Receive(id catalog.SegmentID) (*Incoming, error) {
 }
 
 func (s *Store) createAs(temp, id catalog.SegmentID) (*segmentFile, error) {
+	if s.room != nil {
+		if err := s.room(); err != nil {
+			return nil, err
+		}
+	}
 	path := s.tempPath(temp)
 	f, err := s.fs.Create(path)
 	if err != nil {

@@ -38,6 +38,8 @@ type Options struct {
 	Remote Remote // may be nil
 	Now    func() time.Time
 	FS     disk.FS // nil for the system's
+	// Room gives an error while nothing may be added to the disk; nil for never.
+	Room func() error
 }
 
 // Store is a node's segment files. Its methods may be called from any
@@ -48,6 +50,7 @@ type Store struct {
 	remote Remote
 	now    func() time.Time
 	fs     disk.FS
+	room   func() error
 	damage damage
 
 	mu     sync.Mutex
@@ -81,7 +84,7 @@ func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, fs: o.FS, open: map[catalog.SegmentID]*segment{},
+	return &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, fs: o.FS, room: o.Room, open: map[catalog.SegmentID]*segment{},
 		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
 		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}, nil
 }
