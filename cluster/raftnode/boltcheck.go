@@ -27,6 +27,8 @@ type boltCheck struct {
 	size uint64 // of a page
 	high uint64 // pages there are
 	seen map[uint64]bool
+	// fresh: nothing was written to it yet, not even the buckets' names.
+	fresh bool
 }
 
 // checkBolt looks through a bbolt file; the error says what is wrong with it.
@@ -61,7 +63,7 @@ func checkBolt(b []byte) error {
 	if size < 1024 || size > 1<<16 || high > uint64(len(b))/size {
 		return fmt.Errorf("it has %d bytes, and %d pages of %d are in use", len(b), high, size)
 	}
-	c := &boltCheck{b: b, size: size, high: high, seen: map[uint64]bool{0: true, 1: true}}
+	c := &boltCheck{b: b, size: size, high: high, fresh: tx < 2, seen: map[uint64]bool{0: true, 1: true}}
 	return c.page(root, 0)
 }
 
@@ -96,6 +98,9 @@ func (c *boltCheck) elements(id uint64, p []byte, depth int) error {
 	if n == 0xFFFF || boltHeader+n*boltElement > len(p) || flags != boltBranch && flags != boltLeaf || flags == boltBranch && n == 0 {
 		return bad()
 	}
+	if depth == 0 && n == 0 && !c.fresh {
+		return bad()
+	}
 	var last []byte
 	for i := range n {
 		at := boltHeader + i*boltElement
@@ -115,6 +120,10 @@ func (c *boltCheck) elements(id uint64, p []byte, depth int) error {
 			return bad()
 		}
 		last = key
+		// A bucket under another name would be missed, and made anew.
+		if name := string(key); depth == 0 && (n != 2 || name != "conf" && name != "logs") {
+			return fmt.Errorf("page %d names %d buckets, among them %q", id, n, name)
+		}
 		switch {
 		case flags == boltBranch:
 			if err := c.page(le.Uint64(e[8:]), depth+1); err != nil {

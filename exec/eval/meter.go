@@ -90,7 +90,7 @@ func (m *meter) charge(n int64) {
 		panic(halt{pgerr.New(pgerr.OutOfMemory, "out of memory: %s asked for %d bytes", m.asks(), n).
 			WithDetail("%d of %d bytes are in use.", m.held, m.limit)})
 	}
-	if m.pool != nil && want > meterFree {
+	if m.pool != nil && (m.acct != nil || want > meterFree) {
 		if m.acct == nil {
 			m.acct = m.pool.Whole("expression")
 			m.acct.Take(min(m.held, meterLittle))
