@@ -13,8 +13,21 @@ import (
 )
 
 // handle finds what a statement does. It binds, so that parameters and columns
-// are known, but changes nothing. One line a statement kind.
+// are known, but changes nothing.
 func (s *Session) handle(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
+	h, err := s.dispatch(ctx, st, params)
+	if !st.Defines() {
+		return h, err
+	}
+	if err != nil {
+		s.audit(cause(ctx, err), s.auditRecord(st))
+		return nil, err
+	}
+	return s.audited(st, h), nil
+}
+
+// dispatch has one line a statement kind.
+func (s *Session) dispatch(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
 	if st.Own != nil {
 		return s.handleOwn(ctx, st, params)
 	}

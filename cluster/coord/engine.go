@@ -20,7 +20,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Config is what an Engine needs. All fields but Log and MaxSessions
+// Config is what an Engine needs. All fields but Log, Audit and MaxSessions
 // are required.
 type Config struct {
 	Meta     Meta
@@ -32,6 +32,7 @@ type Config struct {
 	Sources  bind.SourceCatalog
 	Password func(plain string) (string, error)
 	Log      *slog.Logger
+	Audit    *slog.Logger // takes the audit log; nil: Log
 	Node     catalog.Node // this node
 	Temp     string       // directory for temporary files
 	Trainer  Trainer
@@ -57,8 +58,9 @@ type Virtuals interface {
 // Engine runs sessions on one node. Its methods may be called from any
 // goroutine.
 type Engine struct {
-	cfg Config
-	log *slog.Logger
+	cfg      Config
+	log      *slog.Logger
+	auditLog *slog.Logger
 
 	mu       sync.Mutex
 	sessions map[uint32]*Session
@@ -76,10 +78,13 @@ func New(cfg Config) *Engine {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	if cfg.Audit == nil {
+		cfg.Audit = cfg.Log
+	}
 	if cfg.MaxSessions == 0 {
 		cfg.MaxSessions = 200
 	}
-	return &Engine{cfg: cfg, log: cfg.Log, started: time.Now(), sessions: map[uint32]*Session{},
+	return &Engine{cfg: cfg, log: cfg.Log, auditLog: cfg.Audit.WithGroup("audit"), started: time.Now(), sessions: map[uint32]*Session{},
 		jobs: jobs{attached: map[types.OID]context.CancelCauseFunc{}, drivers: map[types.OID]*driver{}, ended: make(chan struct{}, 1)}}
 }
 
@@ -87,6 +92,7 @@ func New(cfg Config) *Engine {
 type Login struct {
 	Exists, CanLogin bool
 	Verifier         string
+	Super            bool
 	Groups           []string
 	TrustLoopback    bool
 }
@@ -110,7 +116,7 @@ func (e *Engine) Authenticate(ctx context.Context, role string, fresh bool) (Log
 	if r == nil {
 		return Login{}, nil
 	}
-	l := Login{Exists: true, CanLogin: r.Login, Verifier: r.Password, TrustLoopback: r.Password == ""}
+	l := Login{Exists: true, CanLogin: r.Login, Super: r.Super, Verifier: r.Password, TrustLoopback: r.Password == ""}
 	for _, of := range st.Roles() {
 		if of.OID != r.OID && !r.Super && st.MemberOf(r.OID, of.OID) {
 			l.Groups = append(l.Groups, of.Name)

@@ -46,10 +46,12 @@ func (s *Session) commit(ctx context.Context) error {
 			// decides, once that is known.
 			t.created = nil
 		}
+		s.auditEnd(t, 0, cause(ctx, err))
 		s.rollback()
 		return cause(ctx, err)
 	}
 	s.tx = nil
+	s.auditEnd(t, 0, nil)
 	s.set.End(true)
 	for _, f := range t.onCommit {
 		f()
@@ -65,6 +67,7 @@ func (s *Session) rollback() {
 		return
 	}
 	s.tx = nil
+	s.auditEnd(t, 0, rolledBack())
 	s.closeCursors(false)
 	s.set.End(false)
 	s.engine.cfg.Files.Discard(t.created)
@@ -131,6 +134,7 @@ func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*
 		if err != nil {
 			return nil, err
 		}
+		s.auditEnd(s.tx, sp.audit, rolledBack())
 		s.set.RollbackTo(sp.settings)
 		return done("ROLLBACK"), nil
 	}

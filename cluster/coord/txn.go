@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -65,6 +66,7 @@ type txn struct {
 	// created are the segment files this transaction wrote, to be deleted if it
 	// does not commit.
 	created []*catalog.Segment
+	audit   [][]slog.Attr // records of what it did, which wait for the outcome
 	// pin says which version is the oldest the transaction may read, before it
 	// takes the state: what that holds is not collected meanwhile.
 	pin func(version uint64)
@@ -77,6 +79,7 @@ type savepoint struct {
 	changes  int
 	settings int
 	deferred int
+	audit    int
 }
 
 // begin gives a statement its view of the catalog.
@@ -147,7 +150,7 @@ func (t *txn) rollbackTo(mark int) {
 }
 
 func (t *txn) savepoint(name string, settings int) {
-	t.saves = append(t.saves, savepoint{name, len(t.changes), settings, len(t.deferred)})
+	t.saves = append(t.saves, savepoint{name, len(t.changes), settings, len(t.deferred), len(t.audit)})
 }
 
 // find gives the newest savepoint of that name.

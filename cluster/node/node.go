@@ -59,6 +59,7 @@ type Options struct {
 	ScrubEvery time.Duration
 	Pace       Pace
 	Log        *slog.Logger
+	Audit      *slog.Logger // takes the audit log; nil: Log
 }
 
 // Pace is how often the node does what it does by itself. Zeros are the
@@ -170,7 +171,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	n.engine = coord.New(coord.Config{
 		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp,
-		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Node: n.self,
+		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self,
 		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})
 	n.up.Store(true)

@@ -43,6 +43,7 @@ func serve(ctx context.Context, args []string) error {
 		o.Pace, err = pace(s)
 		return err
 	})
+	auditLog := fs.String("audit-log", "", "file that takes the audit log (default: the server's log)")
 	insecure := fs.Bool("insecure", false, "listen beyond loopback without TLS and passwords")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -71,6 +72,14 @@ func serve(ctx context.Context, args []string) error {
 		}
 	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	if *auditLog != "" {
+		file, err := os.OpenFile(*auditLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		o.Audit = slog.New(slog.NewTextHandler(file, nil))
+	}
 	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure, *config)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	if s.node, err = node.Start(ctx, o); err != nil {
 		return nil, err
 	}
-	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log,
+	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit,
 		Account: func() pg.Account { return s.node.Account("client message") }})
 	// The statements of others and the profiles are for superusers.
 	d := dashboard{s.node}

@@ -91,6 +91,7 @@ const (
 	InvalidSavepointSpecification             Code = "3B001"
 	InvalidCatalogName                        Code = "3D000"
 	InvalidSchemaName                         Code = "3F000"
+	TransactionRollback                       Code = "40000"
 	SerializationFailure                      Code = "40001"
 	StatementCompletionUnknown                Code = "40003"
 	DeadlockDetected                          Code = "40P01"

@@ -40,13 +40,16 @@ type Options struct {
 	// as they are now.
 	Rules func() auth.Rules
 	Log   *slog.Logger
+	// Audit takes the audit log; nil: Log.
+	Audit *slog.Logger
 }
 
 // Server serves connections. Close ends it.
 type Server struct {
-	o    Options
-	log  *slog.Logger
-	next atomic.Uint32
+	o     Options
+	log   *slog.Logger
+	audit *slog.Logger
+	next  atomic.Uint32
 
 	attempts attempts
 
@@ -67,6 +70,9 @@ func NewServer(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.Audit == nil {
+		o.Audit = o.Log
+	}
 	if o.MaxMessage == 0 {
 		o.MaxMessage = 1 << 30
 	}
@@ -76,7 +82,7 @@ func NewServer(o Options) *Server {
 	if o.StartupTimeout == 0 {
 		o.StartupTimeout = time.Minute
 	}
-	s := &Server{o: o, log: o.Log, conns: map[*conn]struct{}{}, done: make(chan struct{}), attempts: attempts{now: time.Now}}
+	s := &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, done: make(chan struct{}), attempts: attempts{now: time.Now}}
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -150,14 +151,7 @@ func (c *conn) open(params [][2]string) error {
 			st.Params = append(st.Params, p)
 		}
 	}
-	if st.User == "" {
-		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet").WithSeverity(pgerr.SevFatal)
-	}
-	if err := c.authenticate(&st); err != nil {
-		return err
-	}
-	c.send(&pgproto3.AuthenticationOk{})
-	s, err := c.srv.o.Engine.Connect(c.ctx, st)
+	s, err := c.login(&st)
 	if err != nil {
 		return err
 	}
@@ -169,21 +163,50 @@ func (c *conn) open(params [][2]string) error {
 	return c.ready()
 }
 
+// login authenticates the client and opens its session. A failure and the login
+// of a superuser are records of the audit log; a client that leaves when it is
+// asked for a password has not tried.
+func (c *conn) login(st *session.Startup) (session.Session, error) {
+	who, err := c.authenticate(st)
+	var s session.Session
+	if err == nil {
+		c.send(&pgproto3.AuthenticationOk{})
+		s, err = c.srv.o.Engine.Connect(c.ctx, *st)
+	}
+	if errors.Is(err, errGone) || err == nil && !who.Super {
+		return s, err
+	}
+	rec := []slog.Attr{slog.Uint64("session", uint64(c.pid)), slog.String("user", st.User), slog.String("role", st.User),
+		slog.String("database", st.Database), slog.String("address", st.Remote), slog.String("statement", "LOGIN")}
+	level := slog.LevelInfo
+	if e := pgerr.From(err); e != nil {
+		level = slog.LevelWarn
+		rec = append(rec, slog.String("result", string(e.Code)), slog.String("reason", e.Message))
+	} else {
+		rec = append(rec, slog.String("result", "ok"))
+	}
+	c.srv.audit.LogAttrs(c.ctx, level, "audit", rec...)
+	return s, err
+}
+
 // authenticate lets the client in or fails: by the first of the rules that
 // matches, and where there are no rules by trust over loopback for roles without
 // a password, else by certificate or password.
-func (c *conn) authenticate(st *session.Startup) error {
+func (c *conn) authenticate(st *session.Startup) (session.Login, error) {
 	addr := hostOf(c.nc.RemoteAddr())
 	refused := func(format string, args ...any) *pgerr.Error {
 		return pgerr.New(pgerr.InvalidAuthorizationSpecification, format, args...).WithSeverity(pgerr.SevFatal)
 	}
+	if st.User == "" {
+		return session.Login{}, refused("no PostgreSQL user name specified in startup packet")
+	}
 	login, err := c.srv.o.Engine.Authenticate(c.ctx, st.User, !c.srv.attempts.suspect(addr))
 	if err != nil {
-		return err
+		return login, err
 	}
 	local := isLoopback(c.nc.RemoteAddr())
 	if !local && !c.tls && !c.srv.o.Insecure {
-		return refused("no encryption").WithHint("Connections from other hosts need TLS (sslmode=require).")
+		return login, refused("no encryption").WithHint("Connections from other hosts need TLS (sslmode=require).")
 	}
 	method := auth.Scram
 	if rules := c.srv.rules(); len(rules) > 0 {
@@ -212,18 +235,17 @@ func (c *conn) authenticate(st *session.Startup) error {
 		if method == auth.Scram {
 			c.srv.attempts.passed(st.User, addr)
 		}
-		return nil
+		return login, nil
 	}
 	var e *pgerr.Error
 	if errors.As(err, &e) && (e.Code == pgerr.InvalidPassword || e.Code == pgerr.InvalidAuthorizationSpecification) {
 		wait := c.srv.attempts.failed(st.User, addr)
-		c.srv.log.Warn("login failed", "user", st.User, "address", addr, "reason", e.Message, "wait", wait)
 		select {
 		case <-time.After(wait):
 		case <-c.ctx.Done():
 		}
 	}
-	return err
+	return login, err
 }
 
 func isLoopback(a net.Addr) bool {

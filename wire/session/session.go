@@ -29,6 +29,8 @@ type Login struct {
 	Exists, CanLogin bool
 	// Verifier is the SCRAM-SHA-256 verifier, "" where no password is set.
 	Verifier string
+	// Super tells a superuser, whose logins are in the audit log.
+	Super bool
 	// Groups are the roles that the role is a member of.
 	Groups []string
 	// TrustLoopback says that the role has no password, so that its loopback

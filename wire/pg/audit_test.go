@@ -1,0 +1,96 @@
+package pg
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributarydb/tributary/wire/auth"
+	"github.com/tributarydb/tributary/wire/session"
+)
+
+// withSuper answers for ann and for root, who is a superuser; the password is
+// the same.
+type withSuper struct{ *fakeEngine }
+
+func (e withSuper) Authenticate(_ context.Context, role string, _ bool) (session.Login, error) {
+	if role != "ann" && role != "root" {
+		return session.Login{}, nil
+	}
+	v, err := auth.Verifier(e.password)
+	return session.Login{Exists: true, CanLogin: true, Super: role == "root", Verifier: v}, err
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.b.Reset()
+	return l.b.String()
+}
+
+// TestAuditOfLogins wants one record of each login that fails and of each of a
+// superuser, none of others and of clients that leave when they are asked for a
+// password; and no password in any log.
+func TestAuditOfLogins(t *testing.T) {
+	var audit, log lockedBuffer
+	addr := serveFake(t, withSuper{&fakeEngine{password: "geheim"}}, func(o *Options) {
+		o.Audit, o.Log = slog.New(slog.NewJSONHandler(&audit, nil)), slog.New(slog.NewJSONHandler(&log, nil))
+	})
+	for _, x := range []struct{ user, password, want string }{
+		{"root", "geheim", "INFO root LOGIN ok"},
+		{"ann", "geheim", ""},
+		{"root", "geheimer", "WARN root LOGIN 28P01"},
+		{"ann", "geheimer", "WARN ann LOGIN 28P01"},
+		{"nobody", "geheim", "WARN nobody LOGIN 28P01"},
+	} {
+		c, err := pgx.ConnectConfig(t.Context(), pgxConfig(t, addr, x.user, x.password, "disable"))
+		if err == nil {
+			_ = c.Close(t.Context())
+		}
+		text := audit.take()
+		got := ""
+		for line := range strings.Lines(text) {
+			var rec struct {
+				Level, Msg string
+				Audit      struct {
+					Session                                          uint64
+					User, Role, Database, Address, Statement, Result string
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &rec); err != nil {
+				t.Fatal(err)
+			}
+			a := rec.Audit
+			host, _, err := net.SplitHostPort(a.Address)
+			if rec.Msg != "audit" || a.Session == 0 || a.Role != a.User || a.Database == "" || err != nil || host != "127.0.0.1" {
+				t.Errorf("a record of a login is %s", line)
+			}
+			got += strings.Join([]string{rec.Level, a.User, a.Statement, a.Result}, " ")
+		}
+		if got != x.want {
+			t.Errorf("%s with %s left %q, not %q", x.user, x.password, got, x.want)
+		}
+		if all := text + log.take(); strings.Contains(all, "geheim") {
+			t.Errorf("a password is in a log: %s", all)
+		}
+	}
+}
