@@ -1,0 +1,158 @@
+package sqlfuzz
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	oidFloat4 = 700
+	oidFloat8 = 701
+)
+
+// verdict is what a comparison found: nothing, something that is allowed and
+// counted by name, or a failure.
+type verdict struct {
+	allowed string
+	failure string
+}
+
+// broken says whether an answer is a failure whatever the statement was.
+func broken(a *answer) string {
+	switch {
+	case a.lost:
+		return "lost connection: " + a.code + " " + a.text
+	case strings.HasPrefix(a.code, "XX"):
+		return "internal error " + a.code + ": " + a.text
+	}
+	return ""
+}
+
+// resource tells errors that speak of the machine, not of the statement.
+func resource(code string) bool {
+	return strings.HasPrefix(code, "53") || strings.HasPrefix(code, "54") || code == "57014"
+}
+
+// compare holds our answer against the other. Errors are compared by class;
+// allow are SQLSTATEs of ours that count as a difference that is known.
+func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
+	if why := broken(ours); why != "" {
+		return verdict{failure: why}
+	}
+	switch {
+	case resource(ours.code), resource(other.code):
+		return verdict{allowed: "resources"}
+	case ours.failed() && slices.Contains(allow, ours.code):
+		return verdict{allowed: ours.code}
+	case other.code == "0A000":
+		return verdict{allowed: "the other refuses"}
+	case ours.failed() && other.failed():
+		if ours.code[:2] != other.code[:2] && !risky {
+			return verdict{failure: "another class of error"}
+		}
+		return verdict{}
+	case ours.failed() != other.failed():
+		// Which rows an expression that may fail is asked for is the plan's choice.
+		if code := ours.code + other.code; risky && (code[:2] == "22" || code[:2] == "21") {
+			return verdict{allowed: "one-sided 22"}
+		}
+		return verdict{failure: "an error on one side"}
+	}
+	return verdict{failure: sameRows(ours, other, ordered)}
+}
+
+// sameRows says in what two results differ, or nothing.
+func sameRows(a, b *answer, ordered bool) string {
+	switch {
+	case a.tag != b.tag:
+		return "another command tag"
+	case !slices.Equal(a.names, b.names):
+		return fmt.Sprintf("other column names: %q, %q", a.names, b.names)
+	case !slices.Equal(a.types, b.types):
+		return fmt.Sprintf("other column types: %d, %d", a.types, b.types)
+	case len(a.rows) != len(b.rows):
+		return "another number of rows"
+	case len(a.rows) == 0:
+		return ""
+	}
+	x, y := a.rows, b.rows
+	if !ordered {
+		x, y = sorted(a), sorted(b)
+	}
+	for i := range x {
+		for j := range x[i] {
+			if !sameCell(x[i][j], y[i][j], a.types[j]) {
+				return "other rows"
+			}
+		}
+	}
+	return ""
+}
+
+func sorted(a *answer) [][]cell {
+	type keyed struct {
+		key string
+		row []cell
+	}
+	list := make([]keyed, len(a.rows))
+	for i, row := range a.rows {
+		var b strings.Builder
+		for j, c := range row {
+			if c.null {
+				b.WriteString("\x01")
+			} else {
+				b.WriteString(rounded(c.text, a.types[j]))
+			}
+			b.WriteByte(0)
+		}
+		list[i] = keyed{b.String(), row}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+	rows := make([][]cell, len(list))
+	for i, k := range list {
+		rows[i] = k.row
+	}
+	return rows
+}
+
+// digits that two ways to add up the same numbers have in common.
+func digits(oid uint32) int {
+	switch oid {
+	case oidFloat4:
+		return 4
+	case oidFloat8:
+		return 9
+	}
+	return 0
+}
+
+func rounded(text string, oid uint32) string {
+	d := digits(oid)
+	if d == 0 {
+		return text
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatFloat(f, 'g', d, 64)
+}
+
+func sameCell(a, b cell, oid uint32) bool {
+	if a.null || b.null || a.text == b.text {
+		return a == b
+	}
+	d := digits(oid)
+	if d == 0 {
+		return false
+	}
+	x, errX := strconv.ParseFloat(a.text, 64)
+	y, errY := strconv.ParseFloat(b.text, 64)
+	if errX != nil || errY != nil || math.IsInf(x, 0) || math.IsInf(y, 0) {
+		return false
+	}
+	return math.Abs(x-y) <= math.Pow(10, float64(-d))*max(math.Abs(x), math.Abs(y), 1e-9)
+}
