@@ -66,13 +66,6 @@ func strict2[A, B, R any](f func(A, B) R) impl {
 	}
 }
 
-func strict3[A, B, C, R any](f func(A, B, C) R) impl {
-	return func(c *call, args []*vec) (*vec, error) {
-		x, y, z := arg[A](c, args, 0), arg[B](c, args, 1), arg[C](c, args, 2)
-		return each(c, func(i int) (R, error) { return f(x(i), y(i), z(i)), nil })
-	}
-}
-
 func try0[R any](f func(*call) (R, error)) impl {
 	return func(c *call, args []*vec) (*vec, error) {
 		return each(c, func(int) (R, error) { return f(c) })

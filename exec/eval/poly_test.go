@@ -61,7 +61,6 @@ var polyTypes = []struct {
 type polyGen struct {
 	r     *rand.Rand
 	typ   string
-	array bool // expressions of typ[]
 	vals  []string
 	apart bool
 }

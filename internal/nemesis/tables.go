@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +12,6 @@ import (
 // tables creates, alters, fills, changes, truncates and drops tables; each is
 // either as before or as after, in definition and rows.
 type tables struct {
-	mu   sync.Mutex
 	made []*table
 }
 
@@ -22,7 +20,6 @@ type table struct {
 	name string
 	is   contents
 	may  *contents // the outcome of the last operation is not known
-	busy bool
 }
 
 type contents struct {
