@@ -20,8 +20,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Config is what an Engine needs. All fields but Log, Audit and MaxSessions
-// are required.
+// Config is what an Engine needs. All fields but Log and Audit are required.
 type Config struct {
 	Meta     Meta
 	Runner   Runner
@@ -38,8 +37,6 @@ type Config struct {
 	Trainer  Trainer
 	Blobs    Blobs
 	Members  Members
-	// MaxSessions is how many sessions may be open; 0 is 200.
-	MaxSessions int
 }
 
 // Models gives scorers for models by reference; cached, shared, for any
@@ -80,9 +77,6 @@ func New(cfg Config) *Engine {
 	}
 	if cfg.Audit == nil {
 		cfg.Audit = cfg.Log
-	}
-	if cfg.MaxSessions == 0 {
-		cfg.MaxSessions = 200
 	}
 	return &Engine{cfg: cfg, log: cfg.Log, auditLog: cfg.Audit.WithGroup("audit"), started: time.Now(), sessions: map[uint32]*Session{},
 		jobs: jobs{attached: map[types.OID]context.CancelCauseFunc{}, drivers: map[types.OID]*driver{}, ended: make(chan struct{}, 1)}}
@@ -185,8 +179,12 @@ func (e *Engine) Connect(ctx context.Context, st Startup) (*Session, error) {
 	if e.closed {
 		return nil, fatal(pgerr.New(pgerr.CannotConnectNow, "the database system is shutting down"))
 	}
-	if len(e.sessions) >= e.cfg.MaxSessions {
+	free := s.set.Int("max_connections") - int64(len(e.sessions))
+	switch {
+	case free <= 0:
 		return nil, fatal(pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already"))
+	case free <= s.set.Int("superuser_reserved_connections") && !role.Super:
+		return nil, fatal(pgerr.New(pgerr.TooManyConnections, "remaining connection slots are reserved for roles with the SUPERUSER attribute"))
 	}
 	if role.ConnLimit > 0 {
 		n := 0

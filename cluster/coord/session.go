@@ -56,14 +56,14 @@ func (s *Session) init(role *catalog.Role) error {
 	s.set.SetInternal("is_superuser", onOff(role.Super))
 	st := s.engine.cfg.Meta.Current()
 	for _, v := range st.Settings() {
-		if settings.Find(v.Name) != nil {
+		if d := settings.Find(v.Name); d != nil && d.Context != settings.Internal {
 			if err := s.set.SetStart(v.Name, v.Value); err != nil {
 				return err
 			}
 		}
 	}
 	for _, d := range settings.All() {
-		if v, ok := role.Settings[d.Name]; ok {
+		if v, ok := role.Settings[d.Name]; ok && d.Context != settings.Internal {
 			if err := s.set.SetStart(d.Name, v); err != nil {
 				return err
 			}

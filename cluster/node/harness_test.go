@@ -66,10 +66,15 @@ type client struct {
 
 var pids atomic.Uint32
 
+// startup is what a client of a role says when it connects.
+func startup(role string, params ...[2]string) coord.Startup {
+	return coord.Startup{User: role, Database: "tributary", Params: params, PID: pids.Add(1), Notify: quiet{}}
+}
+
 // connect opens a session; settings are set in it.
 func connect(t testing.TB, n *Node, settings ...string) *client {
 	t.Helper()
-	s, err := n.Engine().Connect(context.Background(), coord.Startup{User: "tributary", Database: "tributary", PID: pids.Add(1), Notify: quiet{}})
+	s, err := n.Engine().Connect(context.Background(), startup("tributary"))
 	if err != nil {
 		t.Fatal(err)
 	}

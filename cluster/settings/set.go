@@ -28,7 +28,7 @@ func NewSet() *Set { return &Set{values: map[string]string{}, start: map[string]
 
 // SetStart sets a value that RESET goes back to.
 func (s *Set) SetStart(name, value string) error {
-	d, v, err := check(name, value)
+	d, v, err := changeable(name, value)
 	if err != nil {
 		return err
 	}
@@ -78,12 +78,9 @@ func (s *Set) base(name string) string { return s.Value(name) }
 // Set changes a value; local ones end with the transaction. An empty value of
 // isDefault goes back to the start value.
 func (s *Set) Set(name, value string, local bool) error {
-	d, v, err := check(name, value)
+	d, v, err := changeable(name, value)
 	if err != nil {
 		return err
-	}
-	if d.Context == Internal {
-		return pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
 	}
 	s.put(d, v, local)
 	return nil
@@ -194,6 +191,15 @@ func (s *Set) restore(u undo) {
 	if d := Find(u.name); d != nil {
 		s.changed(d, s.Value(u.name))
 	}
+}
+
+// changeable checks a value for a setting that clients may set.
+func changeable(name, value string) (*Def, string, error) {
+	d, v, err := check(name, value)
+	if err == nil && d.Context == Internal {
+		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
+	}
+	return d, v, err
 }
 
 func check(name, value string) (*Def, string, error) {

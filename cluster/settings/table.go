@@ -93,6 +93,7 @@ var defs = []*Def{
 	{Name: "ssl", Kind: Bool, Default: "off", Context: Internal, Desc: "Enables SSL connections."},
 	{Name: "standard_conforming_strings", Kind: Bool, Default: "on", Context: User, Report: true, parse: onlyOn, Desc: "Causes '...' strings to treat backslashes literally."},
 	{Name: "statement_timeout", Kind: Int, Default: "0", Max: maxInt, Unit: "ms", Context: User, Category: "Client Connection Defaults / Statement Behavior", Desc: "Sets the maximum allowed duration of any statement."},
+	{Name: "superuser_reserved_connections", Kind: Int, Default: "3", Max: 262143, Context: Internal, Desc: "Sets the number of connection slots reserved for superusers."},
 	{Name: "synchronize_seqscans", Kind: Bool, Default: "on", Context: User, Desc: "Enable synchronized sequential scans."},
 	{Name: "synchronous_commit", Kind: Enum, Default: "on", Enum: []string{"local", "remote_write", "remote_apply", "on", "off"}, Context: User, parse: synchronousCommit, Desc: "Sets the current transaction's synchronization level."},
 	{Name: "tcp_keepalives_idle", Kind: Int, Default: "7200", Max: maxInt, Context: User, Desc: "Time between issuing TCP keepalives."},

@@ -65,11 +65,24 @@ func dial(t testing.TB, addr string) *client {
 	return &client{t: t, nc: nc, fe: pgproto3.NewFrontend(nc, nc)}
 }
 
+// dialAs opens a connection and says who it is.
+func dialAs(t testing.TB, addr, user string) *client {
+	t.Helper()
+	c := dial(t, addr)
+	c.raw(startupBytes(protocol30, "user", user, "database", "tributary"))
+	return c
+}
+
 // connect opens a session for ann.
 func connect(t testing.TB, addr string) *client {
 	t.Helper()
-	c := dial(t, addr)
-	c.raw(startupBytes(protocol30, "user", "ann", "database", "tributary"))
+	return dialAs(t, addr, "ann").opened()
+}
+
+// opened reads to the end of a startup that succeeds.
+func (c *client) opened() *client {
+	t := c.t
+	t.Helper()
 	for {
 		switch m := c.read().(type) {
 		case *pgproto3.BackendKeyData:
@@ -80,6 +93,15 @@ func connect(t testing.TB, addr string) *client {
 			t.Fatalf("startup: %s %s", m.Code, m.Message)
 		}
 	}
+}
+
+// cancel sends a request to cancel what c runs, and waits for its end.
+func (c *client) cancel(addr string, key []byte) {
+	c.t.Helper()
+	k := dial(c.t, addr)
+	msg := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 16}, codeCancel)
+	k.raw(append(binary.BigEndian.AppendUint32(msg, c.pid), key...))
+	k.gone("")
 }
 
 func startupBytes(version uint32, pairs ...string) []byte {

@@ -23,10 +23,11 @@ const flushAt = 64 << 10
 const noticeEvery = 200 * time.Millisecond
 
 // conn is one client's connection. Its goroutine owns everything but drained,
-// idle, cancel and the deadlines of nc.
+// idle, cancel, raw and the deadlines.
 type conn struct {
 	srv    *Server
 	nc     net.Conn
+	raw    net.Conn // what nc is, or encrypts: for other goroutines
 	tls    bool
 	cert   *x509.Certificate // the server's on this connection, nil where there are several or none
 	in     *reader
@@ -97,6 +98,7 @@ func (c *conn) serve() {
 		c.fatal(err)
 		return
 	}
+	c.srv.opened(c)
 	c.deadline(0)
 	c.in.max = c.srv.o.MaxMessage
 	if c.srv.o.Account != nil {

@@ -36,6 +36,7 @@ type fakeEngine struct {
 	sessions map[uint32]*fakeSession
 	password string // of role "ann"; "" trusts loopback
 	waits    int
+	most     int // sessions, if not 0
 }
 
 func (e *fakeEngine) count(n int) {
@@ -72,6 +73,9 @@ func (e *fakeEngine) Connect(_ context.Context, st session.Startup) (session.Ses
 	s := &fakeSession{e: e, st: st, status: 'I'}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.most > 0 && len(e.sessions) >= e.most {
+		return nil, pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already").WithSeverity(pgerr.SevFatal)
+	}
 	if e.sessions == nil {
 		e.sessions = map[uint32]*fakeSession{}
 	}

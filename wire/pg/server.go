@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/wire/auth"
 	"github.com/tributarydb/tributary/wire/session"
 )
@@ -30,11 +29,12 @@ type Options struct {
 	MaxMessage int
 	// Account, where set, makes an account for a connection's long messages.
 	Account func() Account
-	// MaxConns bounds the connections, those that have not authenticated
-	// included; 0 is 1000.
-	MaxConns int
-	// StartupTimeout bounds the time until a client has authenticated; 0 is a
-	// minute.
+	// MaxUnopened bounds the connections whose clients have not authenticated and
+	// have the next word, and again those the server works for; 0 is 400. The engine
+	// bounds the sessions.
+	MaxUnopened int
+	// StartupTimeout bounds each wait for a client that has not authenticated; 0 is
+	// ten seconds.
 	StartupTimeout time.Duration
 	// Rules, where set, gives the rules that decide how clients prove who they are,
 	// as they are now.
@@ -53,17 +53,21 @@ type Server struct {
 
 	attempts attempts
 
-	mu     sync.Mutex
-	ln     []net.Listener
-	conns  map[*conn]struct{}
-	closed bool
-	done   chan struct{} // closed with the server
-	wg     sync.WaitGroup
+	mu       sync.Mutex
+	ln       []net.Listener
+	conns    map[*conn]struct{}
+	unopened unopened
+	closed   bool
+	done     chan struct{} // closed with the server
+	wg       sync.WaitGroup
 }
 
 // acceptPause is the longest pause after a failed accept, such as for want of
 // file descriptors.
 const acceptPause = time.Second
+
+// dropsPerLog is how many clients are pushed out for each line in the log.
+const dropsPerLog = 1000
 
 // NewServer makes a server.
 func NewServer(o Options) *Server {
@@ -76,14 +80,14 @@ func NewServer(o Options) *Server {
 	if o.MaxMessage == 0 {
 		o.MaxMessage = 1 << 30
 	}
-	if o.MaxConns == 0 {
-		o.MaxConns = 1000
+	if o.MaxUnopened == 0 {
+		o.MaxUnopened = 400
 	}
 	if o.StartupTimeout == 0 {
-		o.StartupTimeout = time.Minute
+		o.StartupTimeout = 10 * time.Second
 	}
-	s := &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, done: make(chan struct{}), attempts: attempts{now: time.Now}}
-	return s
+	return &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: unopened{places: o.MaxUnopened},
+		done: make(chan struct{}), attempts: attempts{now: time.Now}}
 }
 
 // tls is what is offered now; nil without TLS.
@@ -134,16 +138,10 @@ func (s *Server) Serve(ln net.Listener) error {
 
 func (s *Server) start(nc net.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &conn{srv: s, nc: nc, ctx: ctx, cancel: cancel, pid: s.next.Add(1), secret: random32()}
+	c := &conn{srv: s, nc: nc, raw: nc, ctx: ctx, cancel: cancel, pid: s.next.Add(1), secret: random32()}
 	s.mu.Lock()
-	full := len(s.conns) >= s.o.MaxConns
-	if s.closed || full {
+	if s.closed {
 		s.mu.Unlock()
-		if full {
-			// A new socket's buffer takes this without waiting for the client.
-			_ = nc.SetDeadline(time.Now().Add(acceptPause))
-			c.fatal(pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already"))
-		}
 		_ = nc.Close()
 		cancel()
 		return
@@ -151,15 +149,47 @@ func (s *Server) start(nc net.Conn) {
 	s.conns[c] = struct{}{}
 	s.wg.Add(1)
 	s.mu.Unlock()
+	s.turn(c, false)
 	go func() {
 		defer s.wg.Done()
 		defer func() {
 			s.mu.Lock()
+			s.unopened.leave(c)
 			delete(s.conns, c)
 			s.mu.Unlock()
 		}()
 		c.serve()
 	}()
+}
+
+// turn says whose word is next on a connection that has no session yet: the
+// server's while it works, or else the client's. That may push another out.
+func (s *Server) turn(c *conn, working bool) {
+	s.mu.Lock()
+	if c.ctx.Err() != nil {
+		s.mu.Unlock()
+		return // pushed out itself
+	}
+	out := s.unopened.enter(c, working)
+	n := s.unopened.dropped
+	if out != nil {
+		out.cancel()
+	}
+	s.mu.Unlock()
+	if out == nil {
+		return
+	}
+	_ = out.raw.Close()
+	if n%dropsPerLog == 1 {
+		s.log.Warn("too many connections that have not logged in: the oldest are dropped", "address", hostOf(out.raw.RemoteAddr()), "dropped", n)
+	}
+}
+
+// opened takes a connection that has a session from those that have none.
+func (s *Server) opened(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unopened.leave(c)
 }
 
 // Close stops accepting, ends all connections and waits for them. Statements
@@ -191,7 +221,7 @@ func (s *Server) Close(ctx context.Context) {
 	s.mu.Lock()
 	for c := range s.conns {
 		c.cancel()
-		_ = c.nc.SetDeadline(time.Now().Add(wakeGrace))
+		_ = c.raw.SetDeadline(time.Now().Add(wakeGrace))
 	}
 	s.mu.Unlock()
 	<-idle

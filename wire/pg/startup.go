@@ -39,6 +39,9 @@ var errGone = errors.New("client is gone")
 // or errGone after a cancel request.
 func (c *conn) startup() (params [][2]string, err error) {
 	for tries := 0; ; tries++ {
+		if tries > 0 {
+			c.turn(false)
+		}
 		body, err := c.startupPacket()
 		if err != nil {
 			return nil, err
@@ -57,6 +60,7 @@ func (c *conn) startup() (params [][2]string, err error) {
 			if _, err := c.nc.Write([]byte{'S'}); err != nil {
 				return nil, err
 			}
+			c.turn(false)
 			t := tls.Server(c.nc, conf)
 			if err := t.HandshakeContext(c.ctx); err != nil {
 				return nil, err
@@ -167,6 +171,7 @@ func (c *conn) open(params [][2]string) error {
 // of a superuser are records of the audit log; a client that leaves when it is
 // asked for a password has not tried.
 func (c *conn) login(st *session.Startup) (session.Session, error) {
+	c.turn(true)
 	who, err := c.authenticate(st)
 	var s session.Session
 	if err == nil {
@@ -316,7 +321,9 @@ func (c *conn) scram(user, verifier string) error {
 
 // password reads the body of the one message that may come now.
 func (c *conn) password() ([]byte, error) {
+	c.turn(false)
 	typ, body, err := c.in.frame()
+	c.turn(true)
 	var e *pgerr.Error
 	switch {
 	case errors.As(err, &e):
@@ -327,6 +334,12 @@ func (c *conn) password() ([]byte, error) {
 		return nil, fatalProtocol("expected SASL response, got message type %d", typ)
 	}
 	return body, nil
+}
+
+// turn says whose word is next, and gives it the time for one.
+func (c *conn) turn(working bool) {
+	c.deadline(c.srv.o.StartupTimeout)
+	c.srv.turn(c, working)
 }
 
 // deadline bounds the startup; zero takes the bound away.

@@ -116,47 +116,36 @@ func TestStartupStall(t *testing.T) {
 	stuck.gone("")
 }
 
+// TestConnectionLimit: where the engine takes no more sessions, new clients are
+// refused and requests to cancel are not.
 func TestConnectionLimit(t *testing.T) {
-	addr := serveFake(t, &fakeEngine{}, func(o *Options) { o.MaxConns = 2 })
+	e := &fakeEngine{most: 2}
+	addr := serveFake(t, e, nil)
 	a, b := connect(t, addr), connect(t, addr)
-	c := dial(t, addr)
-	c.gone("53300")
-	a.alive()
+	dialAs(t, addr, "ann").gone("53300")
+	a.send(&pgproto3.Query{String: "wait"})
+	eventually(t, "it runs", func() bool { return e.running() == 1 })
+	a.cancel(addr, a.key)
+	a.wants("E ERROR 57014", "ZI")
 	b.send(&pgproto3.Terminate{})
 	b.gone("")
-	eventually(t, "a place is free again", func() bool {
-		nc, err := net.Dial("tcp", addr)
-		if err != nil {
-			return false
-		}
-		defer nc.Close()
-		_, _ = nc.Write(startupBytes(protocol30, "user", "ann"))
-		var head [1]byte
-		_, err = io.ReadFull(nc, head[:])
-		return err == nil && head[0] == 'R'
-	})
+	connect(t, addr).alive()
+	a.alive()
 }
 
 func TestCancel(t *testing.T) {
 	e := &fakeEngine{}
 	addr := serveFake(t, e, nil)
 	c := connect(t, addr)
-	cancel := func(key []byte) {
-		k := dial(t, addr)
-		msg := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 16}, codeCancel)
-		msg = binary.BigEndian.AppendUint32(msg, c.pid)
-		k.raw(append(msg, key...))
-		k.gone("")
-	}
 	c.send(&pgproto3.Query{String: "wait"})
 	eventually(t, "it runs", func() bool { return e.running() == 1 })
 	wrong := append([]byte(nil), c.key...)
 	wrong[0]++
-	cancel(wrong)
+	c.cancel(addr, wrong)
 	if e.running() != 1 {
 		t.Error("a wrong key cancelled the statement")
 	}
-	cancel(c.key)
+	c.cancel(addr, c.key)
 	c.wants("E ERROR 57014", "ZI")
 	c.alive()
 }

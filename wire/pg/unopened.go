@@ -1,0 +1,38 @@
+package pg
+
+import "slices"
+
+// unopened are the connections that have no session yet. One is silent while its
+// client has the next word, and else the server works for it. Each of the two has
+// its own places, so that sockets that say nothing push out no client that speaks;
+// who comes when all are taken gets the place of the one that has had it longest.
+type unopened struct {
+	places          int     // of each, at least 1
+	silent, working []*conn // the longest there first
+	dropped         int64
+}
+
+// enter gives a connection a place and tells whom that pushed out, nil for
+// nobody.
+func (u *unopened) enter(c *conn, working bool) (out *conn) {
+	u.leave(c)
+	q := &u.silent
+	if working {
+		q = &u.working
+	}
+	if len(*q) >= u.places {
+		out = (*q)[0]
+		u.leave(out)
+		u.dropped++
+	}
+	*q = append(*q, c)
+	return out
+}
+
+func (u *unopened) leave(c *conn) {
+	for _, q := range []*[]*conn{&u.silent, &u.working} {
+		if i := slices.Index(*q, c); i >= 0 {
+			*q = slices.Delete(*q, i, i+1)
+		}
+	}
+}
