@@ -110,7 +110,7 @@ func (f *fuzzer) judge(ctx context.Context, t trial) (finding, error) {
 		found.answers = append(found.answers, "peer: "+other.brief())
 		found.verdict = compare(first, other, t.ordered, t.risky, f.o.Allow)
 		found.apart = first.failed() != other.failed()
-		if found.failure != "" && found.apart {
+		if found.failure != "" && (first.failed() || other.failed()) {
 			found.signature = signature(first.code + other.code + " " + first.text + other.text)
 		}
 	case "settings":

@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 			return err
 		}
 		if len(a.rows) != 1 || a.rows[0][0].text != "C" {
-			return fmt.Errorf("the peer must sort text by its bytes: make it with initdb --locale=C")
+			return fmt.Errorf("the peer must sort text by its bytes: make it with initdb --lc-collate=C --lc-ctype=C.UTF-8")
 		}
 	}
 	start := time.Now()

@@ -94,7 +94,8 @@ func (g *generator) write() string {
 		for _, c := range t.cols[1:] {
 			items = append(items, g.expr(c.t, in, 2))
 		}
-		sql = "INSERT INTO " + t.name + " (" + strings.Join(g.names1(t), ", ") + ") SELECT " + strings.Join(items, ", ") + " FROM " + from + g.where(in, 2) + " ON CONFLICT DO NOTHING"
+		sql = "INSERT INTO " + t.name + " (" + strings.Join(g.names1(t), ", ") + ") SELECT " + strings.Join(items, ", ") + " FROM " + from +
+			" WHERE " + in.keys[0] + " % 5 = 0 AND " + g.predicate(in, 2) + " ON CONFLICT DO NOTHING"
 	case k < 8:
 		sql = "UPDATE " + t.name + " SET " + g.set(t, s)
 		if g.chance(25) {

@@ -67,7 +67,7 @@ func figure(n ast.Node) (string, int) {
 					if rt.Name != "" {
 						return rt.Name, 2
 					}
-					return figure(rt.Val)
+					return columnName(rt.Val), 2
 				}
 			}
 		}

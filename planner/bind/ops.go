@@ -271,9 +271,16 @@ func (sc *scope) nullIf(n *ast.A_Expr, p place) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := sc.again(e.(*expr.Call).Args[0], n.Lexpr, p)
+	// The value has the type it is compared in, but keeps its own digits: those the
+	// comparison adds are not seen.
+	res, err := sc.again(l, n.Lexpr, p)
 	if err != nil {
 		return nil, err
+	}
+	if compared := e.(*expr.Call).Args[0].Type(); res.Type().OID != compared.OID {
+		if res, err = sc.b.coerce(res, types.Type{OID: compared.OID, Mod: -1}, fn.ImplicitCast, spot{}); err != nil {
+			return nil, err
+		}
 	}
 	return &expr.Case{Whens: []expr.When{{Cond: e, Then: &expr.Const{Typ: res.Type()}}}, Else: res, Typ: res.Type()}, nil
 }
