@@ -26,7 +26,7 @@ var productions = map[typ][]string{
 		"({A} IS DISTINCT FROM {A})", "({A} IS NOT DISTINCT FROM {A})", "({A} IN ({A}, {A}, {A}))", "({A} NOT IN ({A}, {A}))", "({A} BETWEEN {A} AND {A})", "({A} NOT BETWEEN SYMMETRIC {A} AND {A})", "({b} IS TRUE)", "({b} IS NOT TRUE)",
 		"({b} IS UNKNOWN)", "({b} IS NOT FALSE)", "({s} LIKE {like})", "({s} NOT LIKE {like})", "({s} ILIKE {like})", "({s} ~ {regex})", "({s} !~* {regex})", "starts_with({s}, {s})", "({i4} = ANY ({ai}))", "({i4} <> ALL ({ai}))", "({i4} < ANY ({ai}))",
 		"({s} = ANY ({as}))", "({ai} @> {ai})", "({as} && {as})", "({ai} <@ {ai})", "({j} @> {j})", "({j} ? 'a')", "({j} -> 'a' {cmp} {j})", "(({A}, {i4}) {cmp} ({A}, {i4}))", "(({s}, {i4}) = ({s}, {i4}))",
-		"(({i4}, {s}) IN (({i4}, {s}), ({i4}, {s})))", "isfinite({d})", "({i4} <> {i4})::boolean", "(({i4} % 5), {s}) IS NULL", "(({d}, {d}) OVERLAPS ({d}, {d}))", "({ts} {cmp} {d})"},
+		"(({i4}, {s}) IN (({i4}, {s}), ({i4}, {s})))", "isfinite({d})", "({i4} <> {i4})::boolean", "((({i4} % 5), {s}) IS NULL)", "(({d}, {d}) OVERLAPS ({d}, {d}))", "({ts} {cmp} {d})"},
 	"d":  {"date '2000-01-01' + ({i4} % 10000)", "make_date(2000, {k}, {k})", "(date '2020-01-31' + ({i4} % 50) * interval '1 month')::date"},
 	"ts": {"({d})::timestamp", "timestamp '2000-01-01' + ({i4} % 100000) * interval '1 minute'", "date_trunc('{tpart}', timestamp '2000-01-01' + ({i4} % 100000) * interval '1 hour')", "(timestamp '2024-03-31' - ({i4} % 40) * interval '1 month')"},
 	"iv": {"(({i4} % 1000) * interval '1 hour')", "(({i2} % 100::smallint) * interval '1 day 02:00')", "make_interval(days => {i2}, hours => ({i4} % 100))", "(timestamp '2020-01-01' - (timestamp '2000-01-01' + ({i4} % 100000) * interval '1 minute'))",
