@@ -208,12 +208,15 @@ func (n *Node) Addr(id uint64) (string, bool) {
 
 // Leader is the id of the leader, as far as this node knows; 0 for none.
 func (n *Node) Leader() uint64 {
+	if n.fsm.Err() != nil {
+		return 0 // it follows nobody, and leads nobody
+	}
 	_, id := n.raft.LeaderWithID()
 	return nodeID(id)
 }
 
 // Leads tells whether this node leads.
-func (n *Node) Leads() bool { return n.leads.Load() }
+func (n *Node) Leads() bool { return n.leads.Load() && n.fsm.Err() == nil }
 
 // WaitReady waits until the cluster has a leader and this node is a member that
 // has caught up with it, and of whose earlier life nothing is to come any more.

@@ -35,11 +35,10 @@ type meter struct {
 }
 
 const (
-	// meterFree is what a program takes without an account: most need no more.
-	meterFree = 64 << 10
-	// meterLittle is what a program gets whatever the limits say: without it
-	// operators that spill could not go on.
-	meterLittle = 1 << 20
+	// meterFree is what a program takes without an account. Most need no more, and
+	// it is a batch in flight, which its statement has paid for; charged once more
+	// it would leave little of a small pool to those who keep something.
+	meterFree = 1 << 20
 	// ownLimit is for programs of no statement: settings, defaults.
 	ownLimit = 64 << 20
 	// pollBytes is how much is gone through between looks at the context; a
@@ -90,14 +89,11 @@ func (m *meter) charge(n int64) {
 		panic(halt{pgerr.New(pgerr.OutOfMemory, "out of memory: %s asked for %d bytes", m.asks(), n).
 			WithDetail("%d of %d bytes are in use.", m.held, m.limit)})
 	}
-	if m.pool != nil && (m.acct != nil || want > meterFree) {
+	if more := owed(want) - owed(m.held); m.pool != nil && more > 0 {
 		if m.acct == nil {
 			m.acct = m.pool.Whole("expression")
-			m.acct.Take(min(m.held, meterLittle))
 		}
-		if want <= meterLittle {
-			m.acct.Take(n)
-		} else if err := m.acct.Grow(n); err != nil {
+		if err := m.acct.Grow(more); err != nil {
 			var b *mem.BudgetError
 			if errors.As(err, &b) && b.Account == m.acct {
 				b.Operator = m.asks()
@@ -107,6 +103,9 @@ func (m *meter) charge(n int64) {
 	}
 	m.held = want
 }
+
+// owed is what is charged of the bytes held.
+func owed(held int64) int64 { return max(0, held-meterFree) }
 
 func (m *meter) asks() string {
 	if m.what == "" {
@@ -120,9 +119,10 @@ func (m *meter) release(n int64) {
 	if m == nil || n == 0 {
 		return
 	}
+	less := owed(m.held) - owed(m.held-n)
 	m.held -= n
 	if m.acct != nil {
-		m.acct.Shrink(n)
+		m.acct.Shrink(less)
 	}
 }
 

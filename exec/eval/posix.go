@@ -3,7 +3,6 @@ package eval
 import (
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -153,31 +152,6 @@ func (r *regex) grouped(s string, m []int) []int {
 		}
 	}
 	return out
-}
-
-// goError words an error of the translated expression as PostgreSQL does.
-func goError(err error) error {
-	e, ok := err.(*syntax.Error)
-	if !ok {
-		return errRegex("%s", err)
-	}
-	switch e.Code {
-	case syntax.ErrMissingRepeatArgument, syntax.ErrInvalidRepeatOp:
-		return errRegex("quantifier operand invalid")
-	case syntax.ErrInvalidRepeatSize:
-		return pgerr.Unsupported("regular expression repeats too often")
-	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
-		return errRegex("parentheses () not balanced")
-	case syntax.ErrMissingBracket:
-		return errRegex("brackets [] not balanced")
-	case syntax.ErrInvalidCharRange:
-		return errRegex("invalid character range")
-	case syntax.ErrInvalidEscape, syntax.ErrTrailingBackslash:
-		return errRegex("invalid escape \\ sequence")
-	case syntax.ErrLarge, syntax.ErrNestingDepth:
-		return errRegex("regular expression is too complex")
-	}
-	return errRegex("%s", e.Code)
 }
 
 type translator struct {

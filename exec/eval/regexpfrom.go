@@ -2,7 +2,10 @@ package eval
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // behind finds matches that start within a text and see what is before them.
@@ -87,4 +90,29 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
+}
+
+// goError words an error of the translated expression as PostgreSQL does.
+func goError(err error) error {
+	e, ok := err.(*syntax.Error)
+	if !ok {
+		return errRegex("%s", err)
+	}
+	switch e.Code {
+	case syntax.ErrMissingRepeatArgument, syntax.ErrInvalidRepeatOp:
+		return errRegex("quantifier operand invalid")
+	case syntax.ErrInvalidRepeatSize:
+		return pgerr.Unsupported("regular expression repeats too often")
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
+		return errRegex("parentheses () not balanced")
+	case syntax.ErrMissingBracket:
+		return errRegex("brackets [] not balanced")
+	case syntax.ErrInvalidCharRange:
+		return errRegex("invalid character range")
+	case syntax.ErrInvalidEscape, syntax.ErrTrailingBackslash:
+		return errRegex("invalid escape \\ sequence")
+	case syntax.ErrLarge, syntax.ErrNestingDepth:
+		return errRegex("regular expression is too complex")
+	}
+	return errRegex("%s", e.Code)
 }
