@@ -197,8 +197,9 @@ func (n *Node) memory() {
 	}
 	n.pool = mem.NewPool(n.o.Name, limit)
 	if n.o.Memory > 0 {
-		n.unwatch = make(chan struct{})
-		n.watched.Go(func() { n.pool.Watch(n.unwatch, programShare) })
+		stop := make(chan struct{})
+		n.unwatch = stop
+		n.watched.Go(func() { n.pool.Watch(stop, programShare) })
 	}
 }
 

@@ -184,7 +184,8 @@ func fromArrow(a *arena, arr arrow.Array) *vec {
 	n, o := d.Len(), d.Offset()
 	v := &vec{n: n, arr: arr}
 	bufs := d.Buffers()
-	if arr.NullN() > 0 && len(bufs) > 0 && bufs[0] != nil {
+	// Not arr.NullN, which counts and notes it: lanes share constant arrays.
+	if d.NullN() != 0 && len(bufs) > 0 && bufs[0] != nil {
 		v.valid = bitsFrom(a, bufs[0].Bytes(), o, n)
 	}
 	fixed := func(k kind) *vec {
