@@ -35,6 +35,9 @@ var ctx = context.Background()
 
 var cols = []plan.Column{{ID: 1, Name: "n", Type: types.Int8}, {ID: 2, Name: "s", Type: types.Text}}
 
+// trust is what the nodes of these tests have in common.
+var trust = rpc.Trust{Secret: rpc.Secret{1}}
+
 type end struct {
 	hub  *flow.Hub
 	srv  *rpc.Server
@@ -59,8 +62,8 @@ func ends(t *testing.T, n int) []*end {
 		}
 		id := uint64(i + 1)
 		addrs[id] = ln.Addr().String()
-		e := &end{srv: rpc.Listen(ln, nil, rpc.Fixed(catalog.ClusterID{1}, id), slog.New(slog.DiscardHandler)), pool: mem.NewPool(fmt.Sprint("n", id), 0)}
-		e.peer = rpc.NewPeers(&rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
+		e := &end{srv: rpc.Listen(ln, trust, rpc.Fixed(catalog.ClusterID{1}, id), slog.New(slog.DiscardHandler)), pool: mem.NewPool(fmt.Sprint("n", id), 0)}
+		e.peer = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
 		e.hub = flow.NewHub(id, e.peer, e.srv)
 		out = append(out, e)
 	}

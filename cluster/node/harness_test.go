@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -36,7 +39,7 @@ func start(t testing.TB, n int, with ...func(*Options)) []*Node {
 			Heartbeat: 100 * time.Millisecond, DeadAfter: time.Second, Log: slog.New(slog.DiscardHandler),
 			Password: func(plain string) (string, error) { return "verifier of " + plain, nil }}
 		if i > 0 {
-			o.Join = []string{out[0].ClusterAddr()}
+			o.Join, o.Secret = []string{out[0].ClusterAddr()}, out[0].secret(t)
 		}
 		for _, f := range with {
 			f(&o)
@@ -51,6 +54,16 @@ func start(t testing.TB, n int, with ...func(*Options)) []*Node {
 		out = append(out, nd)
 	}
 	return out
+}
+
+// secret is that of the node's cluster, as its owner finds it.
+func (n *Node) secret(t testing.TB) rpc.Secret {
+	t.Helper()
+	s, err := raftnode.ReadSecret(filepath.Join(n.o.Data, raftnode.SecretFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // quiet takes notices and forgets them.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,7 +19,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/cluster/tlsconf"
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/disk"
@@ -44,9 +44,12 @@ type Options struct {
 	ListenCluster, Advertise string
 	// Join are members to ask for admission, on the first start.
 	Join []string
-	// Certs is a directory with ca.crt, node.crt and node.key; "" for plain
-	// connections between nodes, which cmd allows on loopback or with --insecure.
-	Certs string
+	// Secret is the cluster's, which a node needs that joins without certificates;
+	// a new cluster makes one unless it is given.
+	Secret rpc.Secret
+	// TLS is the configuration of connections between nodes as it is now; nil for
+	// plain ones, which cmd allows on loopback or with --insecure.
+	TLS func() *tls.Config
 	// PG and HTTP are the node's other addresses, for cluster.nodes.
 	PG, HTTP string
 	// Password makes the verifier of a password.
@@ -130,19 +133,19 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.memory()
-	dialer := rpc.Dialer{Self: n.dir.Identity, Log: o.Log}
-	var certs *tlsconf.Certs
-	if o.Certs != "" {
-		if certs, err = tlsconf.Load(o.Certs); err != nil {
-			return nil, err
-		}
-		dialer.TLS = certs.Peer()
+	trust := rpc.Trust{TLS: o.TLS}
+	if trust.Secret, err = n.dir.Secret(o.Secret); err != nil {
+		return nil, err
 	}
+	if trust.Secret.IsZero() && o.TLS == nil {
+		return nil, n.dir.NoSecret()
+	}
+	dialer := rpc.Dialer{Trust: trust, Self: n.dir.Identity, Log: o.Log}
 	ln, err := net.Listen("tcp", o.ListenCluster)
 	if err != nil {
 		return nil, err
 	}
-	n.server = rpc.Listen(ln, dialer.TLS, n.dir.Identity, o.Log)
+	n.server = rpc.Listen(ln, trust, n.dir.Identity, o.Log)
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID, Room: n.dir.Reserve.Room}); err != nil {
 		return nil, err
 	}

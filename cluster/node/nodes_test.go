@@ -22,7 +22,7 @@ func add(t *testing.T, member *Node, name string) *Node {
 	defer cancel()
 	o := Options{Data: t.TempDir(), Name: name, Memory: 1 << 30, Threads: 2, ListenCluster: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}
 	if member != nil {
-		o.Join = []string{member.ClusterAddr()}
+		o.Join, o.Secret = []string{member.ClusterAddr()}, member.secret(t)
 	}
 	n, err := Start(ctx, o)
 	if err != nil {

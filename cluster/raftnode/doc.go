@@ -16,7 +16,7 @@
 // votes are in a bolt database, snapshots are files, and a small file says who
 // the node is and to which cluster it belongs (dir.go):
 //
-//	data/LOCK  data/identity  data/raft/log.db  data/raft/snapshots/
+//	data/LOCK  data/identity  data/cluster-secret  data/raft/log.db  data/raft/snapshots/
 //
 // What is agreed on is package meta's; this one decides nothing about it.
 package raftnode

@@ -88,14 +88,17 @@ func readIdentity(path string) (identity, error) {
 	return i, nil
 }
 
-// write replaces the file: after a crash it is the old one or the new one.
-func (i identity) write(path string) error {
+func (i identity) write(path string) error { return replaceFile(path, i.String()) }
+
+// replaceFile gives a file of the owner's a new text: after a crash it is the old
+// one or the new one.
+func replaceFile(path, text string) error {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(i.String())
+	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ func (n *Node) announce(fresh bool) {
 		case refusedForGood(err):
 			n.refuse(err)
 			return
+		case fresh && wrongSecret(err) != nil:
+			n.refuse(wrongSecret(err))
+			return
 		case said != err.Error() && time.Since(begun) > n.o.DeadAfter:
 			said = err.Error()
 			n.o.Log.Warn("the cluster has not taken this node in yet", "err", err)
@@ -65,6 +68,15 @@ func refusedForGood(err error) bool {
 		return true
 	}
 	return false
+}
+
+// wrongSecret gives the refusal of a node that has not the cluster's secret. It
+// ends a joiner only: who has a member's address now can say it to other members.
+func wrongSecret(err error) error {
+	if no := rpc.Refusal(err); no != nil && no.Code == pgerr.InvalidAuthorizationSpecification {
+		return no
+	}
+	return nil
 }
 
 // refuse notes that the cluster does not take this node.

@@ -81,9 +81,9 @@ func TestDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := rpc.Listen(ln, nil, d.Identity, nil)
+	srv := rpc.Listen(ln, trust, d.Identity, nil)
 	defer srv.Close()
-	_, err = raftnode.Start(raftnode.Options{Dir: d, Self: catalog.Node{Name: "n0", Addr: ln.Addr().String()}, Server: srv, Dialer: &rpc.Dialer{Self: d.Identity}})
+	_, err = raftnode.Start(raftnode.Options{Dir: d, Self: catalog.Node{Name: "n0", Addr: ln.Addr().String()}, Server: srv, Dialer: &rpc.Dialer{Trust: trust, Self: d.Identity}})
 	if !pgerr.Is(err, pgerr.DataCorrupted) {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestBadJoiners(t *testing.T) {
 		{silent.Addr().String(), pgerr.CannotConnectNow},
 		{c.m[0].addr, pgerr.CannotConnectNow}, // another node's
 	} {
-		d := &rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{}, 4711)}
+		d := &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{}, 4711)}
 		p := rpc.NewPeers(d, nil)
 		body, err := rpc.Encode(struct{ Node catalog.Node }{catalog.Node{ID: 4711, Name: "bad", Addr: bad.addr}})
 		if err != nil {

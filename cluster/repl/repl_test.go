@@ -29,6 +29,9 @@ import (
 
 var ctx = context.Background()
 
+// trust is what the nodes of these tests have in common.
+var trust = rpc.Trust{Secret: rpc.Secret{1}}
+
 type node struct {
 	*raftnode.Node
 	t         *testing.T
@@ -53,7 +56,7 @@ func start(t *testing.T, dir, addr, name string, compact bool, join ...string) *
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	n.srv = rpc.Listen(ln, nil, n.data.Identity, log)
+	n.srv = rpc.Listen(ln, trust, n.data.Identity, log)
 	if n.store, err = store.Open(store.Options{Dir: filepath.Join(dir, "segments"), Node: n.data.ID}); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +67,7 @@ func start(t *testing.T, dir, addr, name string, compact bool, join ...string) *
 	}
 	n.repl = repl.New(o)
 	n.Node, err = raftnode.Start(raftnode.Options{Dir: n.data, Self: catalog.Node{Name: name, Addr: n.addr}, Join: join, Server: n.srv,
-		Dialer: &rpc.Dialer{Self: n.data.Identity}, Log: log, Heartbeat: 300 * time.Millisecond, Ping: 40 * time.Millisecond, DeadAfter: 500 * time.Millisecond,
+		Dialer: &rpc.Dialer{Trust: trust, Self: n.data.Identity}, Log: log, Heartbeat: 300 * time.Millisecond, Ping: 40 * time.Millisecond, DeadAfter: 500 * time.Millisecond,
 		OnLead: []func(context.Context){n.repl.Lead}})
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,9 @@ func (f *fakeCluster) ReadIndex(context.Context) error {
 	return nil
 }
 
+// trust is what the nodes of these tests have in common.
+var trust = rpc.Trust{Secret: rpc.Secret{1}}
+
 // site is a node with its files.
 type site struct {
 	t    *testing.T
@@ -80,8 +83,8 @@ func sites(t *testing.T, n int) []*site {
 		}
 		addrs[id] = ln.Addr().String()
 		log := slog.New(slog.DiscardHandler)
-		srv := rpc.Listen(ln, nil, rpc.Fixed(catalog.ClusterID{1}, id), log)
-		x := &site{t: t, dir: t.TempDir(), c: &fakeCluster{id: id, peers: rpc.NewPeers(&rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(id uint64) (string, bool) { return addrs[id], addrs[id] != "" })}}
+		srv := rpc.Listen(ln, trust, rpc.Fixed(catalog.ClusterID{1}, id), log)
+		x := &site{t: t, dir: t.TempDir(), c: &fakeCluster{id: id, peers: rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(id uint64) (string, bool) { return addrs[id], addrs[id] != "" })}}
 		x.r = New(Options{Store: x.openStore(), Server: srv, Log: log, OldestOpen: func() uint64 { return x.open }})
 		x.r.Attach(x.c)
 		srv.Serve()

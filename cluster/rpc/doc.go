@@ -9,7 +9,8 @@
 //	                       DoPut     RegisterPut     stream of bytes → reply
 //
 // After that byte both ends say who they are (handshake.go): node, cluster, and
-// which node is meant. Nodes of two clusters refuse each other; one that has no
+// which node is meant. Without TLS each then proves that it has the cluster's
+// secret (secret.go). Nodes of two clusters refuse each other; one that has no
 // cluster yet is a guest, which may only ask for admission.
 //
 // A Server is a node's end, Peers are its connections to the others, one a

@@ -36,6 +36,17 @@ func Unreachable(err error) bool {
 	return errors.As(err, &u)
 }
 
+// Refusal is why the other end, or this one, refused the connection that a call
+// needed; nil where it was not for that.
+func Refusal(err error) *pgerr.Error {
+	var u *UnreachableError
+	var no *pgerr.Error
+	if errors.As(err, &u) && errors.As(u.Err, &no) {
+		return no
+	}
+	return nil
+}
+
 const errorKey = "tributary-error-bin"
 
 // wireError is a *pgerr.Error on its way.
@@ -52,6 +63,16 @@ func wireOf(e *pgerr.Error) *wireError {
 func (w *wireError) error() *pgerr.Error {
 	return &pgerr.Error{Code: pgerr.Code(w.Code), Severity: pgerr.Severity(w.Severity), Message: w.Message, Detail: w.Detail, Hint: w.Hint,
 		Where: w.Where, Schema: w.Schema, Table: w.Table, Column: w.Column, DataType: w.DataType, Constraint: w.Constraint, Position: w.Position}
+}
+
+// refusal is the error of a handshake that the other end ended. Nobody has proved
+// who that is: it says what it likes, but not what the error means here.
+func (w *wireError) refusal() *pgerr.Error {
+	e := w.error()
+	if e.Code != pgerr.InvalidAuthorizationSpecification {
+		e.Code = pgerr.ConnectionRejected
+	}
+	return e
 }
 
 // toWire gives the trailer and status that carry err.

@@ -2,11 +2,13 @@ package rpc
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,23 +34,32 @@ func Fixed(cluster catalog.ClusterID, node uint64) Self {
 	return func() Identity { return Identity{cluster, node} }
 }
 
-// protocol is the version of what follows a handshake.
-const protocol = 1
+// protocol is the version of the handshake and of what follows it.
+const protocol = 2
 
-// maxHandshake bounds each half of a handshake, in bytes.
+// maxHandshake bounds each part of a handshake, in bytes.
 const maxHandshake = 4096
 
-// hello is what the dialer says after the first byte. Fields of hello and
-// welcome are added at the end only.
+// hello is what the dialer says after the first byte. Fields of the parts of a
+// handshake are added at the end only.
 type hello struct {
 	Protocol uint32
 	Self     Identity
 	To       uint64 // the node it means to reach; 0: whoever is there
+	Nonce    [32]byte
 }
 
 // welcome is the answer; the connection ends with a refusal.
 type welcome struct {
 	Self    Identity
+	Refusal *wireError
+	Nonce   [32]byte
+}
+
+// proof follows from each end, the dialer first: a stranger gets nothing to
+// work on. The listener's may be a refusal, with which the connection ends.
+type proof struct {
+	MAC     []byte
 	Refusal *wireError
 }
 
@@ -79,40 +90,71 @@ func (me Identity) admits(kind byte, h hello) *pgerr.Error {
 	return nil
 }
 
-// meet is the server's half of the handshake: it reads who connects and
-// answers.
-func meet(c net.Conn, kind byte, me Identity) (*conn, *pgerr.Error, error) {
-	h, err := readFrame[hello](c)
+// meet is the server's half of the handshake: it reads who connects, answers,
+// and has the secret proved.
+func meet(c net.Conn, kind byte, me Identity, key Secret) (*conn, *pgerr.Error, error) {
+	raw, h, err := readFrame[hello](c)
 	if err != nil {
 		return nil, nil, err
 	}
-	no := me.admits(kind, h)
+	met := &conn{Conn: c, peer: h.Self}
 	w := welcome{Self: me}
+	rand.Read(w.Nonce[:])
+	no := me.admits(kind, h)
 	if no != nil {
 		w.Refusal = wireOf(no)
 	}
-	if err := writeFrame(c, w); err != nil {
+	answer := frame(w)
+	if _, err := c.Write(answer); err != nil || no != nil {
+		return met, no, err
+	}
+	said := slices.Concat([]byte{kind}, raw, answer)
+	_, p, err := readFrame[proof](c)
+	if err != nil {
 		return nil, nil, err
 	}
-	return &conn{Conn: c, peer: h.Self}, no, nil
+	if !key.proves(roleDialer, said, p.MAC) {
+		no = wrongSecret(fmt.Sprintf("the node that calls itself %x", h.Self.Node))
+		_, err := c.Write(frame(proof{Refusal: wireOf(wrongSecret("this node"))}))
+		return met, no, err
+	}
+	_, err = c.Write(frame(proof{MAC: key.prove(roleListener, said)}))
+	return met, nil, err
 }
 
-// greet is the dialer's half: it says who connects to whom and reads the
-// answer. A *pgerr.Error is a refusal, by that end or by this one.
-func greet(c net.Conn, kind byte, me Identity, to uint64) error {
-	b := append([]byte{kind}, frame(hello{Protocol: protocol, Self: me, To: to})...)
-	if _, err := c.Write(b); err != nil {
+// greet is the dialer's half: it says who connects to whom, reads the answer,
+// and both prove that they have the secret. A *pgerr.Error is a refusal, by that
+// end or by this one.
+func greet(c net.Conn, kind byte, me Identity, to uint64, key Secret) error {
+	h := hello{Protocol: protocol, Self: me, To: to}
+	rand.Read(h.Nonce[:])
+	said := append([]byte{kind}, frame(h)...)
+	if _, err := c.Write(said); err != nil {
 		return err
 	}
-	w, err := readFrame[welcome](c)
+	raw, w, err := readFrame[welcome](c)
 	if err != nil {
 		return err
 	}
 	if w.Refusal != nil {
-		return w.Refusal.error()
+		return w.Refusal.refusal()
 	}
-	if no := w.Self.admits(kind, hello{protocol, me, to}); no != nil {
+	if no := w.Self.admits(kind, hello{Protocol: protocol, Self: me, To: to}); no != nil {
 		return no
+	}
+	said = append(said, raw...)
+	if _, err := c.Write(frame(proof{MAC: key.prove(roleDialer, said)})); err != nil {
+		return err
+	}
+	_, p, err := readFrame[proof](c)
+	if err != nil {
+		return err
+	}
+	if p.Refusal != nil {
+		return p.Refusal.refusal()
+	}
+	if !key.proves(roleListener, said, p.MAC) {
+		return wrongSecret("the node there")
 	}
 	return nil
 }
@@ -123,25 +165,22 @@ func frame[T any](v T) []byte {
 	return b
 }
 
-func writeFrame[T any](c net.Conn, v T) error {
-	_, err := c.Write(frame(v))
-	return err
-}
-
-func readFrame[T any](r io.Reader) (v T, err error) {
-	var n [4]byte
-	if _, err := io.ReadFull(r, n[:]); err != nil {
-		return v, err
+// readFrame reads a part of a handshake; raw are its bytes.
+func readFrame[T any](r io.Reader) (raw []byte, v T, err error) {
+	raw = make([]byte, 4)
+	if _, err := io.ReadFull(r, raw); err != nil {
+		return nil, v, err
 	}
-	size := binary.LittleEndian.Uint32(n[:])
+	size := binary.LittleEndian.Uint32(raw)
 	if size > maxHandshake {
-		return v, pgerr.New(pgerr.ProtocolViolation, "a handshake of %d bytes", size)
+		return nil, v, pgerr.New(pgerr.ProtocolViolation, "a handshake of %d bytes", size)
 	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return v, err
+	raw = append(raw, make([]byte, size)...)
+	if _, err := io.ReadFull(r, raw[4:]); err != nil {
+		return nil, v, err
 	}
-	return pack.Unmarshal[T](b)
+	v, err = pack.Unmarshal[T](raw[4:])
+	return raw, v, err
 }
 
 // conn is a connection from a node that has said who it is.
@@ -188,11 +227,13 @@ type refusals struct {
 // sayAgain is how soon the same refusal is logged again.
 const sayAgain = 10 * time.Minute
 
-func (r *refusals) say(log *slog.Logger, from string, node uint64, no *pgerr.Error) {
+// say logs a refusal of who is there. Nothing that a stranger chooses is part of
+// what makes one another.
+func (r *refusals) say(log *slog.Logger, who string, no *pgerr.Error) {
 	if log == nil {
 		return
 	}
-	key := from + " " + strconv.FormatUint(node, 16) + " " + no.Message
+	key := who + " " + string(no.Code)
 	now := time.Now()
 	r.mu.Lock()
 	t, ok := r.said[key]
@@ -205,6 +246,6 @@ func (r *refusals) say(log *slog.Logger, from string, node uint64, no *pgerr.Err
 	}
 	r.mu.Unlock()
 	if due {
-		log.Warn("a connection between nodes was refused", "with", from, "err", no.Message, "hint", no.Hint)
+		log.Warn("a connection between nodes was refused", "with", who, "err", no.Message, "hint", no.Hint)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -24,23 +25,23 @@ const handshakeTime = 5 * time.Second
 
 // mux hands the connections of one listener to two.
 type mux struct {
-	ln   net.Listener
-	tls  *tls.Config // nil: plain
-	self Self
-	log  *slog.Logger
-	nos  refusals
-	raft *queue
-	grpc *queue
-	wg   sync.WaitGroup
-	done chan struct{}
-	once sync.Once
+	ln    net.Listener
+	trust Trust
+	self  Self
+	log   *slog.Logger
+	nos   refusals
+	raft  *queue
+	grpc  *queue
+	wg    sync.WaitGroup
+	done  chan struct{}
+	once  sync.Once
 
 	mu    sync.Mutex
 	shake map[net.Conn]struct{} // in their handshake
 }
 
-func newMux(ln net.Listener, conf *tls.Config, self Self, log *slog.Logger) *mux {
-	m := &mux{ln: ln, tls: conf, self: self, log: log, done: make(chan struct{}), shake: map[net.Conn]struct{}{}}
+func newMux(ln net.Listener, trust Trust, self Self, log *slog.Logger) *mux {
+	m := &mux{ln: ln, trust: trust, self: self, log: log, done: make(chan struct{}), shake: map[net.Conn]struct{}{}}
 	m.raft, m.grpc = newQueue(ln.Addr()), newQueue(ln.Addr())
 	m.wg.Add(1)
 	go m.accept()
@@ -80,8 +81,9 @@ func (m *mux) sort(raw net.Conn) {
 	}()
 	c := raw
 	raw.SetDeadline(time.Now().Add(handshakeTime))
-	if m.tls != nil {
-		t := tls.Server(raw, m.tls)
+	key, conf := m.trust.key()
+	if conf != nil {
+		t := tls.Server(raw, conf)
 		if t.Handshake() != nil {
 			raw.Close()
 			return
@@ -94,14 +96,14 @@ func (m *mux) sort(raw net.Conn) {
 		return
 	}
 	to := map[byte]*queue{kindRaft: m.raft, kindGRPC: m.grpc}[first[0]]
-	if to == nil {
+	if to == nil || conf == nil && key.IsZero() {
 		c.Close()
 		return
 	}
-	met, no, err := meet(c, first[0], m.self())
+	met, no, err := meet(c, first[0], m.self(), key)
 	if no != nil {
 		host, _, _ := net.SplitHostPort(raw.RemoteAddr().String())
-		m.nos.say(m.log, host, met.peer.Node, no)
+		m.nos.say(m.log, host, no)
 	}
 	if err != nil || no != nil {
 		c.Close()
@@ -167,9 +169,9 @@ func (q *queue) Addr() net.Addr { return q.addr }
 
 // Dialer makes connections to nodes.
 type Dialer struct {
-	TLS  *tls.Config // nil: plain
-	Self Self
-	Log  *slog.Logger // for refusals; may be nil
+	Trust Trust
+	Self  Self
+	Log   *slog.Logger // for refusals; may be nil
 	// Net replaces the network, in tests.
 	Net func(ctx context.Context, addr string) (net.Conn, error)
 	nos refusals
@@ -195,8 +197,13 @@ func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) 
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	c.SetDeadline(time.Now().Add(handshakeTime))
-	if d.TLS != nil {
-		conf := d.TLS.Clone()
+	key, conf := d.Trust.key()
+	if conf == nil && key.IsZero() {
+		c.Close()
+		return nil, pgerr.New(pgerr.InvalidAuthorizationSpecification, "this node has neither a secret nor certificates to show to others")
+	}
+	if conf != nil {
+		conf = conf.Clone()
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			c.Close()
@@ -210,11 +217,11 @@ func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) 
 		}
 		c = t
 	}
-	if err := greet(c, kind, d.Self(), node); err != nil {
+	if err := greet(c, kind, d.Self(), node, key); err != nil {
 		c.Close()
 		var no *pgerr.Error
 		if errors.As(err, &no) {
-			d.nos.say(d.Log, addr, node, no)
+			d.nos.say(d.Log, fmt.Sprintf("%x at %s", node, addr), no)
 		}
 		return nil, err
 	}

@@ -22,16 +22,23 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// trust is what the nodes of these tests have in common.
+var trust = rpc.Trust{Secret: rpc.Secret{1}}
+
 func pair(t *testing.T, conf *tls.Config, register func(*rpc.Server)) (*rpc.Server, *rpc.Peers, *rpc.Dialer) {
 	t.Helper()
+	trust := trust
+	if conf != nil {
+		trust = rpc.Trust{TLS: func() *tls.Config { return conf }}
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rpc.Listen(ln, conf, rpc.Fixed(catalog.ClusterID{1}, 1), slog.New(slog.DiscardHandler))
+	s := rpc.Listen(ln, trust, rpc.Fixed(catalog.ClusterID{1}, 1), slog.New(slog.DiscardHandler))
 	register(s)
 	s.Serve()
-	d := &rpc.Dialer{TLS: conf, Self: rpc.Fixed(catalog.ClusterID{1}, 9)}
+	d := &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, 9)}
 	p := rpc.NewPeers(d, func(n uint64) (string, bool) { return ln.Addr().String(), n == 1 })
 	t.Cleanup(func() { p.Close(); s.Close() })
 	return s, p, d
@@ -252,11 +259,11 @@ func TestHandshake(t *testing.T) {
 		for i := range logs {
 			logger[i] = slog.New(slog.NewTextHandler(&logs[i], nil))
 		}
-		s := rpc.Listen(ln, nil, func() rpc.Identity { return c.server }, logger[0])
+		s := rpc.Listen(ln, trust, func() rpc.Identity { return c.server }, logger[0])
 		register(s)
 		s.Guests("who")
 		s.Serve()
-		d := &rpc.Dialer{Self: func() rpc.Identity { return c.dialer }, Log: logger[1]}
+		d := &rpc.Dialer{Trust: trust, Self: func() rpc.Identity { return c.dialer }, Log: logger[1]}
 		p := rpc.NewPeers(d, func(uint64) (string, bool) { return ln.Addr().String(), true })
 		for range 3 {
 			who, err := p.Action(context.Background(), c.to, "who", nil)

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -49,8 +48,8 @@ type Server struct {
 
 // Listen makes the server of a node on a listener, which it takes over. Handlers
 // are registered, then Serve starts.
-func Listen(ln net.Listener, conf *tls.Config, self Self, log *slog.Logger) *Server {
-	s := &Server{mux: newMux(ln, conf, self, log), log: log, actions: map[string]ActionFunc{}, gets: map[string]GetFunc{}, puts: map[string]PutFunc{},
+func Listen(ln net.Listener, trust Trust, self Self, log *slog.Logger) *Server {
+	s := &Server{mux: newMux(ln, trust, self, log), log: log, actions: map[string]ActionFunc{}, gets: map[string]GetFunc{}, puts: map[string]PutFunc{},
 		guests: map[string]bool{}}
 	s.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
+// trust is what the nodes of these tests have in common.
+var trust = rpc.Trust{Secret: rpc.Secret{1}}
+
 type node struct {
 	id    uint64
 	srv   *rpc.Server
@@ -57,9 +60,9 @@ func start(t *testing.T, n int, limit int64) *cluster {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nd := &node{id: uint64(i + 1), srv: rpc.Listen(ln, nil, rpc.Fixed(catalog.ClusterID{1}, uint64(i+1)), log), pool: mem.NewPool(fmt.Sprint("node", i+1), limit)}
+		nd := &node{id: uint64(i + 1), srv: rpc.Listen(ln, trust, rpc.Fixed(catalog.ClusterID{1}, uint64(i+1)), log), pool: mem.NewPool(fmt.Sprint("node", i+1), limit)}
 		addr[nd.id] = ln.Addr().String()
-		nd.peers = rpc.NewPeers(&rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{1}, nd.id)}, func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok })
+		nd.peers = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, nd.id)}, func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok })
 		c.nodes = append(c.nodes, nd)
 	}
 	for _, nd := range c.nodes {

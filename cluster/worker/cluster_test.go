@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
+// trust is what the nodes of these tests have in common.
+var trust = rpc.Trust{Secret: rpc.Secret{1}}
+
 // node is one of several nodes in this process.
 type node struct {
 	id     uint64
@@ -127,8 +130,8 @@ func newCluster(t testing.TB, n int, memory int64, sources sourcesOf, parts func
 	for i := range n {
 		id := uint64(i + 1)
 		d := &node{id: id, dir: t.TempDir(), pool: mem.NewPool(fmt.Sprintf("n%d", id), memory)}
-		d.srv = rpc.Listen(lns[i], nil, rpc.Fixed(catalog.ClusterID{1}, id), slog.New(slog.DiscardHandler))
-		d.peers = rpc.NewPeers(&rpc.Dialer{Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
+		d.srv = rpc.Listen(lns[i], trust, rpc.Fixed(catalog.ClusterID{1}, id), slog.New(slog.DiscardHandler))
+		d.peers = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, id)}, func(n uint64) (string, bool) { a, ok := addrs[n]; return a, ok })
 		var err error
 		if d.store, err = store.Open(store.Options{Dir: filepath.Join(d.dir, "segments"), Node: id, Remote: fetcher{c, d}}); err != nil {
 			t.Fatal(err)

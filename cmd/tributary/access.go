@@ -15,11 +15,12 @@ import (
 )
 
 // access is who may connect how: the rules of the configuration and the
-// certificates, which are read again when the process gets SIGHUP.
+// certificates, which are read again when the process gets SIGHUP. Connections that stand stay.
+// The zero value is of a node without either.
 type access struct {
 	config, certs string
 	rules         atomic.Pointer[auth.Rules]
-	tls           atomic.Pointer[tls.Config]
+	tls, peer     atomic.Pointer[tls.Config]
 }
 
 func loadAccess(config, certs string) (*access, error) {
@@ -33,24 +34,33 @@ func (a *access) reload() error {
 	if err != nil {
 		return err
 	}
-	var conf *tls.Config
+	var conf, peer *tls.Config
 	if a.certs != "" {
 		certs, err := tlsconf.Load(a.certs)
 		if err != nil {
 			return err
 		}
-		conf = certs.Server()
+		conf, peer = certs.Server(), certs.Peer()
 	}
 	a.rules.Store(&rules)
 	a.tls.Store(conf)
+	a.peer.Store(peer)
 	return nil
 }
 
 // Rules are the rules as they are now.
-func (a *access) Rules() auth.Rules { return *a.rules.Load() }
+func (a *access) Rules() auth.Rules {
+	if r := a.rules.Load(); r != nil {
+		return *r
+	}
+	return nil
+}
 
 // TLS is the server's side of TLS as it is now; nil where there is none.
 func (a *access) TLS() *tls.Config { return a.tls.Load() }
+
+// Peer is both sides of TLS between nodes as it is now.
+func (a *access) Peer() *tls.Config { return a.peer.Load() }
 
 // names reads one name, several with commas, or a list.
 type names []string

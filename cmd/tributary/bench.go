@@ -35,7 +35,7 @@ func benchNode(ctx context.Context, b bench.NodeOptions) (dsn string, stop func(
 		}
 		remove = func() error { return os.RemoveAll(o.Data) }
 	}
-	s, err := startServer(ctx, o, "127.0.0.1:0", "127.0.0.1:0", false, "")
+	s, err := startServer(ctx, o, "127.0.0.1:0", "127.0.0.1:0", false, new(access))
 	if err != nil {
 		return "", nil, errors.Join(err, remove())
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributarydb/tributary/cluster/node"
+	"github.com/tributarydb/tributary/cluster/rpc"
 )
 
 //go:embed demodata/*.gz
@@ -93,15 +94,16 @@ func (d *demonstration) up(ctx context.Context) (err error) {
 	}
 	d.say("Three nodes in one process, on %s", d.dir)
 	var join []string
+	secret := rpc.NewSecret()
 	for i := 1; i <= 3; i++ {
 		name := fmt.Sprintf("node-%d", i)
-		o := node.Options{Data: filepath.Join(d.dir, name), Name: name, ListenCluster: "127.0.0.1:0", Join: join, Threads: runtime.GOMAXPROCS(0),
+		o := node.Options{Data: filepath.Join(d.dir, name), Name: name, ListenCluster: "127.0.0.1:0", Join: join, Secret: secret, Threads: runtime.GOMAXPROCS(0),
 			Memory: 0, Log: slog.New(slog.DiscardHandler)}
 		addr := "127.0.0.1:0"
 		if i == 1 {
 			addr = pgAddress()
 		}
-		s, err := startServer(ctx, o, addr, "127.0.0.1:0", false, "")
+		s, err := startServer(ctx, o, addr, "127.0.0.1:0", false, new(access))
 		if err != nil {
 			return err
 		}

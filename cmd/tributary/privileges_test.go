@@ -125,7 +125,7 @@ func TestPrivileges(t *testing.T) {
 	ctx := context.Background()
 	dsn := *postgres
 	if dsn == "" {
-		s, err := startServer(ctx, node.Options{Data: t.TempDir(), ListenCluster: "127.0.0.1:0", Memory: 1 << 30, Threads: 2, Log: slog.New(slog.DiscardHandler)}, "127.0.0.1:0", "127.0.0.1:0", false, "")
+		s, err := startServer(ctx, node.Options{Data: t.TempDir(), ListenCluster: "127.0.0.1:0", Memory: 1 << 30, Threads: 2, Log: slog.New(slog.DiscardHandler)}, "127.0.0.1:0", "127.0.0.1:0", false, new(access))
 		if err != nil {
 			t.Fatal(err)
 		}

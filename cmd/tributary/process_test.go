@@ -40,14 +40,14 @@ type process struct {
 	data string
 }
 
-func startProcess(t *testing.T, data, cluster string, join ...string) *process {
+func startProcess(t *testing.T, data, cluster string, join ...*process) *process {
 	t.Helper()
 	if cluster == "" {
 		cluster = "127.0.0.1:0"
 	}
 	args := []string{"serve", "--data", data, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", cluster, "--memory", "1GiB", "--threads", "2"}
-	if len(join) > 0 {
-		args = append(args, "--join", strings.Join(join, ","))
+	for _, member := range join {
+		args = append(args, "--join", member.Cluster, "--join-secret", filepath.Join(member.data, "cluster-secret"))
 	}
 	p, err := launch(t, data, args...)
 	if err != nil {
@@ -162,7 +162,7 @@ func TestKillDuringInserts(t *testing.T) {
 func threeProcesses(t *testing.T) []*process {
 	t.Helper()
 	first := startProcess(t, t.TempDir(), "")
-	return []*process{first, startProcess(t, t.TempDir(), "", first.Cluster), startProcess(t, t.TempDir(), "", first.Cluster)}
+	return []*process{first, startProcess(t, t.TempDir(), "", first), startProcess(t, t.TempDir(), "", first)}
 }
 
 const (

@@ -19,6 +19,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tributarydb/tributary/cluster/node"
+	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/rpc"
 )
 
 func serve(ctx context.Context, args []string) error {
@@ -33,7 +35,8 @@ func serve(ctx context.Context, args []string) error {
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
 	fs.StringVar(&o.Zone, "zone", "", "what is lost together with the node, such as a rack: copies and votes are spread over zones")
-	fs.StringVar(&o.Certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
+	joinSecret := fs.String("join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET. Not needed with --certs")
+	certs := fs.String("certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
@@ -66,8 +69,11 @@ func serve(ctx context.Context, args []string) error {
 	if *join != "" {
 		o.Join = strings.Split(*join, ",")
 	}
+	if o.Secret, err = secretGiven(*joinSecret); err != nil {
+		return err
+	}
 	for _, addr := range []string{*listenPG, *listenHTTP, o.ListenCluster} {
-		if err := guardListen(addr, *insecure || o.Certs != ""); err != nil {
+		if err := guardListen(addr, *insecure || *certs != ""); err != nil {
 			return err
 		}
 	}
@@ -80,14 +86,18 @@ func serve(ctx context.Context, args []string) error {
 		defer file.Close()
 		o.Audit = slog.New(slog.NewTextHandler(file, nil))
 	}
-	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure, *config)
+	access, err := loadAccess(*config, *certs)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("ready pg=%s http=%s cluster=%s node=%s\n", s.pg.Addr(), s.http.Addr(), s.node.ClusterAddr(), s.node.Name())
+	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure, access)
+	if err != nil {
+		return err
+	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
+	fmt.Printf("ready pg=%s http=%s cluster=%s node=%s\n", s.pg.Addr(), s.http.Addr(), s.node.ClusterAddr(), s.node.Name())
 	for serving := true; serving; {
 		serving = false
 		select {
@@ -98,7 +108,7 @@ func serve(ctx context.Context, args []string) error {
 			o.Log.Info("the node was removed from its cluster and stops", "node", s.node.Name())
 		case <-hup:
 			serving = true
-			if rerr := s.access.reload(); rerr != nil {
+			if rerr := access.reload(); rerr != nil {
 				o.Log.Error("rules and certificates stay as they were", "error", rerr)
 			} else {
 				o.Log.Info("rules and certificates are read again")
@@ -167,6 +177,24 @@ func pace(s string) (p node.Pace, err error) {
 		}
 	}
 	return p, nil
+}
+
+// secretGiven is the cluster's secret by --join-secret or the environment; zero
+// for none.
+func secretGiven(file string) (rpc.Secret, error) {
+	if file != "" {
+		return raftnode.ReadSecret(file)
+	}
+	const name = "TRIBUTARY_JOIN_SECRET"
+	text := os.Getenv(name)
+	if text == "" {
+		return rpc.Secret{}, nil
+	}
+	s, err := rpc.ParseSecret(text)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
 }
 
 // guardListen refuses an address beyond loopback unless that is asked for.

@@ -26,16 +26,13 @@ type server struct {
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
 // resolved before the node starts, so that the cluster learns the real ones.
-func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, config string) (_ *server, err error) {
-	s := &server{failed: make(chan error, 2)}
+func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, access *access) (_ *server, err error) {
+	s := &server{access: access, failed: make(chan error, 2)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(0))
 		}
 	}()
-	if s.access, err = loadAccess(config, o.Certs); err != nil {
-		return nil, err
-	}
 	if s.pg, err = net.Listen("tcp", listenPG); err != nil {
 		return nil, err
 	}
@@ -44,6 +41,9 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 	}
 	o.PG, o.HTTP = s.pg.Addr().String(), s.http.Addr().String()
 	o.Password = auth.Verifier
+	if access.Peer() != nil {
+		o.TLS = access.Peer
+	}
 	if s.node, err = node.Start(ctx, o); err != nil {
 		return nil, err
 	}

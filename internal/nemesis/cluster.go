@@ -88,7 +88,7 @@ func startCluster(ctx context.Context, o Options, dir string, tell func(string, 
 	for i := range c.nodes {
 		var join []string
 		if i > 0 {
-			join = []string{"--join", c.mesh.addr(0)}
+			join = []string{"--join", c.mesh.addr(0), "--join-secret", filepath.Join(c.nodes[0].data(), "cluster-secret")}
 		}
 		if err = c.start(ctx, i, join...); err != nil {
 			return nil, err
