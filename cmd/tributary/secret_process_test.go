@@ -184,3 +184,37 @@ func TestCertificatesReload(t *testing.T) {
 		t.Errorf("%d nodes are ready", n)
 	}
 }
+
+// TestStartedAtOnce starts a joiner before the node whose secret it is given.
+func TestStartedAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "later")
+	type given struct {
+		rpc.Secret
+		error
+	}
+	got := make(chan given)
+	go func() {
+		s, err := secretGiven(t.Context(), file)
+		got <- given{s, err}
+	}()
+	want := rpc.NewSecret()
+	select {
+	case g := <-got:
+		t.Fatal("it does not wait", g.error)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := os.WriteFile(file+".tmp", []byte(want.Text()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".tmp", file); err != nil {
+		t.Fatal(err)
+	}
+	if g := <-got; g.error != nil || g.Secret != want {
+		t.Error(g.error)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := secretGiven(ctx, file+".no"); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
@@ -69,7 +71,7 @@ func serve(ctx context.Context, args []string) error {
 	if *join != "" {
 		o.Join = strings.Split(*join, ",")
 	}
-	if o.Secret, err = secretGiven(*joinSecret); err != nil {
+	if o.Secret, err = secretGiven(ctx, *joinSecret); err != nil {
 		return err
 	}
 	for _, addr := range []string{*listenPG, *listenHTTP, o.ListenCluster} {
@@ -179,11 +181,27 @@ func pace(s string) (p node.Pace, err error) {
 	return p, nil
 }
 
+// secretWait is how long a joiner waits for the first node to make its secret:
+// nodes may be started all at once.
+const secretWait = 10 * time.Second
+
 // secretGiven is the cluster's secret by --join-secret or the environment; zero
 // for none.
-func secretGiven(file string) (rpc.Secret, error) {
+func secretGiven(ctx context.Context, file string) (rpc.Secret, error) {
 	if file != "" {
-		return raftnode.ReadSecret(file)
+		ctx, cancel := context.WithTimeout(ctx, secretWait)
+		defer cancel()
+		for {
+			s, err := raftnode.ReadSecret(file)
+			if !errors.Is(err, fs.ErrNotExist) {
+				return s, err
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return s, err
+			}
+		}
 	}
 	const name = "TRIBUTARY_JOIN_SECRET"
 	text := os.Getenv(name)
