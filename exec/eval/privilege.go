@@ -189,6 +189,12 @@ func hasPrivilege(h Host, role types.OID, kind string, obj []types.Datum, privs 
 			return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
 		}
 		return on(st.Database().Object())
+	case "model":
+		m, err := modelArg(h, obj[0])
+		if m == nil {
+			return nil, err
+		}
+		return on(m.Object())
 	case "type", "language":
 		return on(catalog.Object{Class: catalog.ClassType, Owner: catalog.BootstrapRoleOID})
 	case "tablespace":
@@ -217,4 +223,30 @@ func relationArg(h Host, d types.Datum) (types.OID, error) {
 		return o, nil
 	}
 	return 0, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", dotted(p))
+}
+
+// modelArg resolves a model given by name or OID; nil where the OID is of none.
+func modelArg(h Host, d types.Datum) (*catalog.Model, error) {
+	st := h.Catalog()
+	s, ok := d.(string)
+	if !ok {
+		return st.ModelByOID(types.OID(d.(int64))), nil
+	}
+	p, err := nameParts(s, catalog.ObjectName)
+	if err != nil {
+		return nil, err
+	}
+	schemas := schemaPath(h.Session())
+	if len(p) == 2 {
+		schemas = nil
+		if sc := st.SchemaByName(p[0]); sc != nil {
+			schemas = []types.OID{sc.OID}
+		}
+	}
+	for _, sc := range schemas {
+		if m := st.Model(sc, p[len(p)-1]); m != nil {
+			return m, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", dotted(p))
 }

@@ -77,7 +77,7 @@ func mlModels(v *view, put put) error {
 		}
 		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, measured(x.TrainLoss),
 			metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
-			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt)
+			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, m.OID)
 		if err != nil {
 			return err
 		}
