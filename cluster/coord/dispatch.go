@@ -38,6 +38,8 @@ func (s *Session) dispatch(ctx context.Context, st *parse.Statement, params []ty
 		return s.variableSet(n)
 	case *ast.VariableShowStmt:
 		return s.variableShow(n)
+	case *ast.AlterSystemStmt:
+		return s.alterSystem(n.Setstmt)
 	case *ast.DiscardStmt:
 		return s.discard(n)
 	case *ast.PrepareStmt:

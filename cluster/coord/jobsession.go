@@ -33,7 +33,7 @@ func (s *Session) forJob(x *execution) []byte {
 	j := jobSession{User: s.user, Temp: s.temp, Now: x.env.Types.Now, Types: x.ptypes, Params: pack.Marshal(x.params)}
 	start := settings.NewSet()
 	for _, d := range settings.All() {
-		if v := s.set.Value(d.Name); d.Context != settings.Internal && !notForJobs[d.Name] && v != start.Value(d.Name) {
+		if v := s.set.Value(d.Name); d.OfSession() && !notForJobs[d.Name] && v != start.Value(d.Name) {
 			j.Settings = append(j.Settings, catalog.NamedText{Name: d.Name, Value: v})
 		}
 	}

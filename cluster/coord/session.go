@@ -54,16 +54,17 @@ func (s *Session) init(role *catalog.Role) error {
 	s.currval = map[types.OID]int64{}
 	s.set.SetInternal("session_authorization", role.Name)
 	s.set.SetInternal("is_superuser", onOff(role.Super))
+	s.set.Shared = s.shared
 	st := s.engine.cfg.Meta.Current()
 	for _, v := range st.Settings() {
-		if d := settings.Find(v.Name); d != nil && d.Context != settings.Internal {
+		if d := settings.Find(v.Name); d != nil && d.OfSession() {
 			if err := s.set.SetStart(v.Name, v.Value); err != nil {
 				return err
 			}
 		}
 	}
 	for _, d := range settings.All() {
-		if v, ok := role.Settings[d.Name]; ok && d.Context != settings.Internal {
+		if v, ok := role.Settings[d.Name]; ok && d.OfSession() {
 			if err := s.set.SetStart(d.Name, v); err != nil {
 				return err
 			}

@@ -85,21 +85,10 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 			}
 			return "SET", s.set.Reset(n.Name, n.IsLocal)
 		}
-		var vals []string
-		if n.Args != nil {
-			for _, a := range n.Args.Items {
-				if c, ok := a.(*ast.TypeCast); ok { // INTERVAL is all that the grammar takes
-					iv, err := s.constants(x, []ast.Node{c}, []types.Type{types.IntervalT})
-					if err != nil {
-						return "", err
-					}
-					vals = append(vals, "INTERVAL "+parse.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], s.env)))
-					continue
-				}
-				vals = append(vals, constText(a))
-			}
+		value, err := s.settingValue(x, n)
+		if err != nil {
+			return "", err
 		}
-		value := strings.Join(vals, ", ")
 		switch strings.ToLower(n.Name) {
 		case "role":
 			return "SET", s.setRole(value)
@@ -109,11 +98,6 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 			if value == "local" { // the tree does not tell LOCAL from 'local'
 				return "SET", s.set.Reset(n.Name, n.IsLocal)
 			}
-		case "search_path":
-			for i, v := range vals {
-				vals[i] = quotePath(v)
-			}
-			value = strings.Join(vals, ", ")
 		case "default_transaction_isolation":
 			s.warnSerializable(strings.ToLower(value))
 		case "transaction_isolation":
@@ -131,6 +115,29 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 		}
 		return "SET", s.set.Set(n.Name, value, n.IsLocal)
 	}), nil
+}
+
+// settingValue is the value that SET or ALTER SYSTEM gives.
+func (s *Session) settingValue(x *execution, n *ast.VariableSetStmt) (string, error) {
+	var vals []string
+	if n.Args != nil {
+		for _, a := range n.Args.Items {
+			if c, ok := a.(*ast.TypeCast); ok { // INTERVAL is all that the grammar takes
+				iv, err := s.constants(x, []ast.Node{c}, []types.Type{types.IntervalT})
+				if err != nil {
+					return "", err
+				}
+				vals = append(vals, "INTERVAL "+parse.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], s.env)))
+				continue
+			}
+			v := constText(a)
+			if strings.EqualFold(n.Name, "search_path") {
+				v = quotePath(v)
+			}
+			vals = append(vals, v)
+		}
+	}
+	return strings.Join(vals, ", "), nil
 }
 
 // quotePath quotes a search path's element where its name needs it.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -225,10 +226,10 @@ func residentBytes() int64 {
 
 func (h *viewHost) Nodes() []sysview.NodeRow {
 	var out []sysview.NodeRow
-	leader := h.n.raft.Leader()
+	leader, voters := h.n.raft.Leader(), h.n.raft.Voters()
 	for _, m := range h.n.raft.Current().Nodes() {
 		r := sysview.NodeRow{ID: m.ID, Name: m.Name, Address: m.Addr, PG: m.PG, HTTP: m.HTTP, Cores: m.Cores, Threads: m.Threads, Leader: m.ID == leader,
-			State: "ready", MemoryLimit: m.Memory}
+			State: "ready", MemoryLimit: m.Memory, Votes: slices.Contains(voters, m.ID), DiskFree: -1}
 		if m.Draining {
 			r.State = "draining"
 		}
@@ -240,6 +241,9 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 				r.HeartbeatAge = time.Since(since)
 			}
 			rep = h.n.reportOf(m.ID)
+		}
+		if rep.DiskFree > 0 {
+			r.DiskFree = rep.DiskFree
 		}
 		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
 		r.Damaged, r.Repaired = rep.Damage.Found, rep.Damage.Repaired

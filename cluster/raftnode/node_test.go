@@ -585,3 +585,20 @@ func TestBadCommandStopsTheNode(t *testing.T) {
 	m.stop(t)
 	c.m = nil
 }
+
+// TestVotersSetting asks for fewer voters than there could be, and for more again.
+func TestVotersSetting(t *testing.T) {
+	c := newCluster(t, 3)
+	for _, want := range []string{"1", "3"} {
+		c.must(0, set(raftnode.VotersSetting, want))
+		eventually(t, want+" vote", func() bool {
+			for _, m := range c.m {
+				if fmt.Sprint(len(m.Voters())) != want {
+					return false
+				}
+			}
+			return true
+		})
+		c.must(1, set("a", want))
+	}
+}

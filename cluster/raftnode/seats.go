@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -153,8 +154,19 @@ func (n *Node) standees() []standee {
 	return out
 }
 
-// voters is how many members are to vote, where the user says.
-func (n *Node) voters() int { return 0 }
+// VotersSetting is the name of the cluster's setting of how many members vote at
+// most; 0 leaves it to the cluster.
+const VotersSetting = "voters"
+
+// voters is how many members are to vote at most, where the user says.
+func (n *Node) voters() int {
+	v, _ := n.fsm.Current().Setting(VotersSetting)
+	ask, err := strconv.Atoi(v)
+	if err != nil || ask < 0 {
+		return 0
+	}
+	return ask
+}
 
 // found gives the cluster its id in the catalog: a duty of the leader.
 func (n *Node) found(ctx context.Context) {

@@ -2,7 +2,7 @@ package raftnode
 
 import "time"
 
-// maxVoters is how many members vote, where nothing else is asked for. More make
+// maxVoters is how many members vote at most, where nothing else is asked for. More make
 // every commit slower and the cluster no safer in practice.
 const maxVoters = 5
 
@@ -42,12 +42,12 @@ type step struct {
 }
 
 // wantVoters is how many of so many members vote: an odd number, since one more
-// would have to agree and no more could be lost; ask, if not 0, overrides that.
+// would have to agree and no more could be lost; up to ask, where that is not 0.
 func wantVoters(members, ask int) int {
-	if ask > 0 {
-		return min(ask, members)
+	if ask == 0 {
+		ask = maxVoters
 	}
-	return max(odd(min(members, maxVoters)), 1)
+	return max(odd(min(members, ask)), 1)
 }
 
 // odd is the greatest odd number up to n, -1 for 0.
@@ -101,11 +101,8 @@ func nextStep(self uint64, conf []seat, members []standee, ask int, replaceAfter
 		}
 	}
 	want := wantVoters(len(members), ask)
-	reach := min(want, good+ready) // and not beyond the next odd number below
-	if ask == 0 {
-		reach = odd(reach)
-	}
-	spare := voters > want || ask == 0 && voters%2 == 0 && good >= reach
+	reach := odd(min(want, good+ready))
+	spare := voters > want || voters%2 == 0 && good >= reach
 	var best, worst *standee
 	for _, s := range conf {
 		m := byID[s.ID]

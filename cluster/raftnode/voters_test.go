@@ -69,7 +69,7 @@ func TestHowManyVote(t *testing.T) {
 			t.Errorf("%d of %d vote, not %d", got, members, want)
 		}
 	}
-	if wantVoters(2, 2) != 2 || wantVoters(3, 5) != 3 || wantVoters(9, 7) != 7 {
+	if wantVoters(2, 3) != 1 || wantVoters(3, 5) != 3 || wantVoters(9, 7) != 7 || wantVoters(5, 1) != 1 {
 		t.Error("the user's number does not hold")
 	}
 }

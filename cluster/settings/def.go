@@ -29,8 +29,12 @@ type Context string
 const (
 	User     Context = "user"
 	Super    Context = "superuser"
+	Sighup   Context = "sighup" // the cluster's, not a session's: by ALTER SYSTEM
 	Internal Context = "internal"
 )
+
+// OfSession tells whether a session may have a value of its own.
+func (d *Def) OfSession() bool { return d.Context == User || d.Context == Super }
 
 // Def describes a setting.
 type Def struct {
@@ -175,7 +179,8 @@ func parseUnits(v, unit string) (int64, error) {
 	case "ms":
 		scale = map[string]float64{"us": 0.001, "ms": 1, "s": 1000, "min": 60000, "h": 3600000, "d": 86400000}[u]
 	case "kB", "8kB":
-		scale = map[string]float64{"B": 1.0 / 1024, "kB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30}[u]
+		scale = map[string]float64{"B": 1.0 / 1024, "kB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30,
+			"KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20, "TiB": 1 << 30}[u] // as in --memory, and the same
 		if unit == "8kB" {
 			scale /= 8
 		}

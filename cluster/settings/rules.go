@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -35,4 +36,15 @@ func synchronousCommit(v string) (string, error) {
 		return "on", nil
 	}
 	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "synchronous_commit", v)
+}
+
+// oddOrZero takes how many members vote: an even number outlives no more losses
+// than the odd one below it, and is sooner without a majority.
+func oddOrZero(v string) (string, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(v))
+	if err != nil || n < 0 || n > 15 || n > 0 && n%2 == 0 {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "voters", v).
+			WithHint("Give an odd number up to 15, or 0 to leave it to the cluster.")
+	}
+	return strconv.Itoa(n), nil
 }

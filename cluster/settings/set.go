@@ -14,6 +14,7 @@ type Set struct {
 	undo     []undo            // changes since the outermost transaction began
 	inTxn    bool
 	OnChange func(def *Def, value string) // told of each change of an effective value
+	Shared   func(def *Def) string        // the value of one that is no session's; nil: its default
 }
 
 type undo struct {
@@ -47,6 +48,9 @@ func (s *Set) Get(name string) (string, error) {
 		return v, nil
 	}
 	if d := Find(key); d != nil {
+		if d.Context == Sighup && s.Shared != nil {
+			return s.Shared(d), nil
+		}
 		return d.Default, nil
 	}
 	return "", unknown(name)
@@ -107,7 +111,7 @@ func (s *Set) Reset(name string, local bool) error {
 // ResetAll goes back to the start values of everything.
 func (s *Set) ResetAll() {
 	for _, d := range All() {
-		if _, ok := s.values[d.Name]; ok && d.Context != Internal && d.Name != "transaction_isolation" {
+		if _, ok := s.values[d.Name]; ok && d.OfSession() && d.Name != "transaction_isolation" {
 			_ = s.Reset(d.Name, false)
 		}
 	}
@@ -196,6 +200,23 @@ func (s *Set) restore(u undo) {
 // changeable checks a value for a setting that clients may set.
 func changeable(name, value string) (*Def, string, error) {
 	d, v, err := check(name, value)
+	switch {
+	case err != nil:
+	case d.Context == Internal:
+		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
+	case d.Context == Sighup:
+		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed now", d.Name).WithHint("Use ALTER SYSTEM.")
+	}
+	return d, v, err
+}
+
+// ForCluster checks a value that ALTER SYSTEM gives, for the sessions that are to
+// come or for the nodes.
+func ForCluster(name, value string) (*Def, string, error) {
+	d, v, err := check(name, value)
+	if err == nil && Find(d.Name) == nil {
+		err = unknown(name)
+	}
 	if err == nil && d.Context == Internal {
 		err = pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed", d.Name)
 	}

@@ -103,6 +103,7 @@ var defs = []*Def{
 	{Name: "transaction_deferrable", Kind: Bool, Default: "off", Context: User, Desc: "Whether to defer a read-only serializable transaction until it can be executed with no possible serialization failures."},
 	{Name: "transaction_isolation", Kind: Enum, Default: "read committed", Enum: []string{"serializable", "repeatable read", "read committed", "read uncommitted"}, Context: User, Desc: "Sets the current transaction's isolation level."},
 	{Name: "transaction_read_only", Kind: Bool, Default: "off", Context: User, Desc: "Sets the current transaction's read-only status."},
+	{Name: "voters", Kind: Int, Default: "0", Max: 15, Context: Sighup, Category: "Tributary", parse: oddOrZero, Desc: "Sets how many members vote at most, an odd number; 0 is up to five."},
 	{Name: "wal_level", Kind: Enum, Default: "replica", Enum: []string{"minimal", "replica", "logical"}, Context: Internal, Desc: "Sets the level of information written to the WAL."},
 	{Name: "work_mem", Kind: Int, Default: "0", Min: 0, Max: maxInt, Unit: "kB", Context: User, Category: "Resource Usage / Memory", Desc: "Sets the memory one statement may hold on each node; 0 leaves it to the node's limit."},
 	{Name: "tributary.distribute_rows", Kind: Int, Default: "100000", Max: maxInt, Context: User, Category: "Tributary", Desc: "Sets how many rows of tables a plan must read to run on all nodes; with fewer it runs on the session's node alone."},

@@ -22,9 +22,12 @@ func clusterNodes(v *view, put put) error {
 	slices.Sort(ids)
 	for _, id := range ids {
 		n, known := live[id]
-		var used, spilled, rss, age, limit, damaged, repaired, progress, scrubbed any
+		var used, spilled, rss, age, limit, damaged, repaired, progress, scrubbed, votes, free any
 		if known {
-			damaged, repaired = n.Damaged, n.Repaired
+			damaged, repaired, votes = n.Damaged, n.Repaired, n.Votes
+			if n.DiskFree >= 0 {
+				free = n.DiskFree
+			}
 			if n.ScrubTotal > 0 {
 				progress = float64(n.ScrubDone) / float64(n.ScrubTotal)
 			}
@@ -36,7 +39,7 @@ func clusterNodes(v *view, put put) error {
 		state := n.State
 		var joined any
 		if d := v.st.Node(id); d != nil {
-			n.Name, n.Address, n.PG, n.HTTP, n.Cores, n.Threads = d.Name, d.Addr, d.PG, d.HTTP, d.Cores, d.Threads
+			n.Name, n.Address, n.PG, n.HTTP, n.Cores, n.Threads, n.Zone = d.Name, d.Addr, d.PG, d.HTTP, d.Cores, d.Threads, d.Zone
 			joined = d.JoinedAt
 			if limit == nil {
 				limit = orNull(d.Memory)
@@ -49,7 +52,7 @@ func clusterNodes(v *view, put put) error {
 			state = "unknown"
 		}
 		err := put(int64(id), n.Name, n.Address, text(n.PG), text(n.HTTP), state, n.Leader, n.Cores, n.Threads, limit, used, spilled, rss, age, joined,
-			damaged, repaired, progress, scrubbed)
+			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free)
 		if err != nil {
 			return err
 		}

@@ -83,13 +83,14 @@ type LockRow struct {
 type NodeRow struct {
 	ID                                    uint64
 	State                                 string // "ready", "draining", "suspect", "down"
-	Leader                                bool
+	Leader, Votes                         bool
+	DiskFree                              int64 // of the data directory; -1 where that is not known
 	MemoryLimit, MemoryUsed, Spilled, RSS int64
 	Damaged, Repaired                     int64     // segments, since the node started
 	ScrubDone, ScrubTotal                 int       // segments of the pass that runs
 	ScrubCompleted                        time.Time // when the last pass ended; zero for never
 	HeartbeatAge                          time.Duration
-	Name, Address, PG, HTTP               string // for a node that the catalog does not have yet
+	Name, Address, PG, HTTP, Zone         string // for a node that the catalog does not have yet
 	Cores, Threads                        int
 }
 
