@@ -48,12 +48,12 @@ type cluster struct {
 	mu      sync.Mutex
 	dead    map[uint64]bool
 	changed chan struct{}
+	addr    map[uint64]string
 }
 
 func start(t *testing.T, n int, limit int64) *cluster {
 	t.Helper()
-	c := &cluster{dead: map[uint64]bool{}, changed: make(chan struct{})}
-	addr := map[uint64]string{}
+	c := &cluster{dead: map[uint64]bool{}, changed: make(chan struct{}), addr: map[uint64]string{}}
 	log := slog.New(slog.DiscardHandler)
 	for i := range n {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,8 +61,8 @@ func start(t *testing.T, n int, limit int64) *cluster {
 			t.Fatal(err)
 		}
 		nd := &node{id: uint64(i + 1), srv: rpc.Listen(ln, trust, rpc.Fixed(catalog.ClusterID{1}, uint64(i+1)), log), pool: mem.NewPool(fmt.Sprint("node", i+1), limit)}
-		addr[nd.id] = ln.Addr().String()
-		nd.peers = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, nd.id)}, func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok })
+		c.addr[nd.id] = ln.Addr().String()
+		nd.peers = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, nd.id)}, c.where)
 		c.nodes = append(c.nodes, nd)
 	}
 	for _, nd := range c.nodes {
@@ -86,6 +86,13 @@ func (n *node) kill() {
 	n.peers.Close()
 	n.srv.Close()
 	n.tr.Close()
+}
+
+func (c *cluster) where(id uint64) (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, ok := c.addr[id]
+	return a, ok
 }
 
 func (c *cluster) alive(id uint64) bool {
@@ -292,6 +299,39 @@ func TestLostMember(t *testing.T) {
 		if res.SHA256 != want {
 			t.Errorf("silent %v: resumed to %x, not %x", silent, res.SHA256, want)
 		}
+	}
+}
+
+// TestTakenAddress: where another member answers at a member's address, as
+// after a start with ports of the system's choice, that member is lost, which a
+// driver tries again; it is no bug of the one that answers.
+func TestTakenAddress(t *testing.T) {
+	c := start(t, 3, 0)
+	ctx := context.Background()
+	right, _ := c.where(2)
+	other, _ := c.where(3)
+	move := func(to string) {
+		c.mu.Lock()
+		c.addr[2] = to
+		c.mu.Unlock()
+	}
+	move(other)
+	g, err := c.nodes[0].tr.Open(ctx, "t.1", job(t), c.others())
+	if err == nil {
+		g.Close()
+	}
+	if pgerr.CodeOf(err) != pgerr.ConnectionFailure {
+		t.Fatalf("a part on the wrong node: %v", err)
+	}
+	move(right)
+	if g, err = c.nodes[0].tr.Open(ctx, "t.2", job(t), c.others()); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	// The group is open: a call that finds the wrong node must not count there.
+	move(other)
+	if n, err := g.Deal(ctx); pgerr.CodeOf(err) != pgerr.ConnectionFailure {
+		t.Errorf("a deal with the wrong node: %d, %v", n, err)
 	}
 }
 
