@@ -58,11 +58,17 @@ func (s *scrubber) run() {
 		case <-tick.C:
 		}
 		s.audit(ctx)
-		due := time.Unix(s.mark.Completed, 0).Add(s.r.o.ScrubEvery)
-		if s.r.o.ScrubRate > 0 && (s.mark.Started > s.mark.Completed || !time.Now().Before(due)) {
+		if s.r.o.ScrubRate > 0 && due(s.mark, time.Now(), s.r.o.ScrubEvery) {
 			s.pass(ctx, tick.C)
 		}
 	}
+}
+
+// due tells whether a pass is to be made: one is under way, or the last is long
+// ago. One that ended later than now was made before the clock was set back.
+func due(m store.ScrubMark, now time.Time, every time.Duration) bool {
+	last := time.Unix(m.Completed, 0)
+	return m.Started > m.Completed || !now.Before(last.Add(every)) || now.Before(last.Add(-time.Second))
 }
 
 // held lists the files that the catalog says this node holds, by id, as a
@@ -115,7 +121,9 @@ func (s *scrubber) pass(ctx context.Context, audit <-chan time.Time) {
 		return
 	}
 	if s.mark.Started <= s.mark.Completed {
-		s.mark = store.ScrubMark{Started: time.Now().Unix(), Completed: s.mark.Completed}
+		// Whatever the clock was then, the pass is later than the one before.
+		now := time.Now().Unix()
+		s.mark = store.ScrubMark{Started: now, Completed: min(s.mark.Completed, now-1)}
 	}
 	done, _ := slices.BinarySearchFunc(all, s.mark.At, func(ref *catalog.Segment, at catalog.SegmentID) int {
 		if bytes.Compare(ref.ID[:], at[:]) <= 0 && !at.IsZero() {

@@ -134,3 +134,35 @@ func TestScrubGoesOn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestScrubAfterClockSetBack: the last pass ended when the clock was hours
+// ahead; files are read all the same, and the mark is one of now.
+func TestScrubAfterClockSetBack(t *testing.T) {
+	dir := t.TempDir()
+	n := start(t, dir, "", "n", false)
+	n.createTable()
+	seg := n.write(0, 10, false)
+	ahead := time.Now().Add(6 * time.Hour).Unix()
+	if err := n.store.SetScrubMark(store.ScrubMark{Started: ahead - 5, Completed: ahead}); err != nil {
+		t.Fatal(err)
+	}
+	n.stop()
+	path := filepath.Join(dir, "segments", seg.ID.String()+".seg")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tune = func(o *repl.Options) { o.Audit, o.ScrubRate = 20*time.Millisecond, 1<<30 }
+	defer func() { tune = nil }()
+	n = start(t, dir, n.addr, "n", false)
+	defer n.stop()
+	eventually(t, "the damage is found", func() bool { return n.store.Damage().Found == 1 })
+	eventually(t, "a mark of now", func() bool {
+		m := n.store.ScrubMark()
+		return m.Completed < ahead && m.Completed >= m.Started
+	})
+}
