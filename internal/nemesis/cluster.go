@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributarydb/tributary/internal/nemesis/patch"
 	"github.com/tributarydb/tributary/internal/process"
 )
 
@@ -29,13 +31,16 @@ type cluster struct {
 	mesh  *mesh
 	tell  func(format string, args ...any) // of what must not happen
 	log   *os.File                         // of what clients were told, when it was an error
+	// spoilt counts temporary files that were damaged.
+	spoilt atomic.Int64
 }
 
 // node is a member, whether it runs or not.
 type node struct {
 	name, dir string
 	log       *os.File
-	disk      *disk // of its own; nil: it shares the machine's
+	disk      *disk          // of its own; nil: it shares the machine's
+	control   *patch.Control // of its clock, and of what a sync takes
 
 	mu      sync.Mutex
 	proc    *process.Node // nil: it does not run
@@ -73,6 +78,9 @@ func startCluster(ctx context.Context, o Options, dir string, tell func(string, 
 			return nil, err
 		}
 		if n.log, err = os.Create(filepath.Join(dir, name+".log")); err != nil {
+			return nil, err
+		}
+		if n.control, err = patch.NewControl(filepath.Join(dir, name+".control")); err != nil {
 			return nil, err
 		}
 		if o.has("disk") {
@@ -129,7 +137,7 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		return err
 	}
 	c.mesh.serve(i, addr)
-	args := append([]string{c.o.Program, "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
+	args := append([]string{"/usr/bin/env", n.control.Env(), c.o.Program, "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
 		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
 		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB"}, c.o.Serve...)
 	fmt.Fprintf(n.log, "--- start %v\n", more)
@@ -153,9 +161,10 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 
 // freePort finds a port before a node listens there: others call it at once.
 // Where the whole of 127/8 is loopback, it is of an address that nothing else
-// uses, lest a connection takes the port meanwhile.
+// uses, another nemesis included, lest a connection takes the port meanwhile.
 func freePort(node int) (string, error) {
-	ln, err := net.Listen("tcp4", fmt.Sprintf("127.0.7.%d:0", node+1))
+	pid := os.Getpid()
+	ln, err := net.Listen("tcp4", fmt.Sprintf("127.%d.%d.%d:0", 8+pid/250%200, pid%250, node+1))
 	if err != nil {
 		ln, err = net.Listen("tcp4", "127.0.0.1:0")
 	}
@@ -248,6 +257,9 @@ func (c *cluster) heal(ctx context.Context) error {
 	c.mesh.heal()
 	for i, n := range c.nodes {
 		c.pause(i, false)
+		if err := errors.Join(n.control.Shift(0), n.control.Slow(0)); err != nil {
+			return err
+		}
 		if n.disk != nil {
 			n.disk.free()
 		}
@@ -336,6 +348,7 @@ func (c *cluster) dump() {
 func (c *cluster) close() {
 	for i, n := range c.nodes {
 		c.kill(i)
+		_ = n.control.Close()
 		_ = n.log.Close()
 	}
 	if c.mesh != nil {

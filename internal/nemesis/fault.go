@@ -34,6 +34,14 @@ func (c *cluster) afflict(ctx context.Context, p plan) {
 				c.aloneFault(ctx, f)
 			case "lose":
 				c.loseFault(ctx, f)
+			case "spill":
+				c.spillFault(ctx, f, r)
+			case "clock":
+				c.clockFault(ctx, f, r)
+			case "sync":
+				c.syncFault(ctx, f, r)
+			case "member":
+				c.memberFault(ctx, f)
 			case "disk":
 				c.diskFault(ctx, f)
 			}

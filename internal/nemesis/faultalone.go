@@ -5,11 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
-// aloneFault ends all nodes and runs one, or each in turn, without the others
-// for long enough that whatever it tidies up by what it remembers is tidied up.
+// aloneFault ends all nodes and runs one, or all, out of reach of each other for
+// long enough that whatever a node tidies up by what it remembers is tidied up.
 // Its files look as if they had been there for days.
 func (c *cluster) aloneFault(ctx context.Context, f fault) {
 	for i := range c.nodes {
@@ -19,18 +20,24 @@ func (c *cluster) aloneFault(ctx context.Context, f fault) {
 	if f.variant == "each" {
 		who = f.nodes
 	}
+	c.mesh.cut()
+	hold, cancel := context.WithTimeout(ctx, aloneFor)
+	defer cancel()
+	var wg sync.WaitGroup
 	for _, i := range who {
-		n := c.nodes[i]
-		if err := age(filepath.Join(n.data(), "segments")); err != nil {
-			c.tell("%v", err)
-		}
-		hold, cancel := context.WithTimeout(ctx, aloneFor)
-		if err := c.start(hold, i); err == nil && len(c.nodes) > 1 {
-			c.tell("%s is ready without the others", n.name)
-		}
-		cancel()
-		c.kill(i)
+		wg.Go(func() {
+			n := c.nodes[i]
+			if err := age(filepath.Join(n.data(), "segments")); err != nil {
+				c.tell("%v", err)
+			}
+			if err := c.start(hold, i); err == nil && len(c.nodes) > 1 {
+				c.tell("%s is ready without the others", n.name)
+			}
+			c.kill(i)
+		})
 	}
+	wg.Wait()
+	c.mesh.heal()
 	c.startAll(ctx, f.nodes)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // flipFault damages segment files of one node, under its feet. Every segment
@@ -26,6 +27,25 @@ func (c *cluster) flipFault(ctx context.Context, f fault, r *rand.Rand) {
 		fmt.Fprintf(n.log, "--- %s %s\n", f.variant, filepath.Base(name))
 	}
 	wait(ctx, f.hold)
+}
+
+// spillFault damages what statements of one node put on disk for a while.
+func (c *cluster) spillFault(ctx context.Context, f fault, r *rand.Rand) {
+	dir := filepath.Join(c.nodes[f.nodes[0]].data(), "temp")
+	for end := time.Now().Add(f.hold); time.Now().Before(end) && ctx.Err() == nil; wait(ctx, 5*time.Millisecond) {
+		names, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+		if err != nil || len(names) == 0 {
+			continue
+		}
+		slices.Sort(names)
+		name := names[r.IntN(len(names))]
+		switch err := damage(name, f.variant, r); {
+		case err == nil:
+			c.spoilt.Add(1)
+		case !os.IsNotExist(err):
+			c.tell("damaging %s: %v", name, err)
+		}
+	}
 }
 
 // damage spoils a file in place.

@@ -94,6 +94,15 @@ func (m *mesh) heal() {
 	}
 }
 
+// cut shuts all gates.
+func (m *mesh) cut() {
+	for _, row := range m.gates {
+		for _, g := range row {
+			g.set(false, 0)
+		}
+	}
+}
+
 // reset ends all connections, as after a long outage.
 func (m *mesh) reset() {
 	for _, p := range m.ports {

@@ -11,7 +11,7 @@ import (
 )
 
 // Faults are the kinds there are, in the order of the manual.
-var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "alone", "lose", "disk"}
+var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "disk"}
 
 // variants of each kind.
 var variants = map[string][]string{
@@ -22,6 +22,10 @@ var variants = map[string][]string{
 	"cancel":    {"cancel", "terminate"},
 	"slow":      {"one", "leader"},
 	"flip":      {"bit", "zero", "truncate", "remove"},
+	"spill":     {"bit", "zero", "truncate"},
+	"clock":     {"ahead", "back", "apart", "jumps"},
+	"sync":      {"one", "leader", "all"},
+	"member":    {"leave", "lost"},
 	"disk":      {"one", "leader"},
 	"alone":     {"one", "each"},
 	"lose":      {"log", "all"},
@@ -66,37 +70,59 @@ func source(seed uint64, round int, use string) *rand.Rand {
 func makePlan(seed uint64, round, nodes int, kinds []string) plan {
 	r := source(seed, round, "plan")
 	n := 1
-	switch r.IntN(10) {
+	switch r.IntN(20) {
 	case 0:
 		n = 0 // nothing at all is a case too
-	case 1, 2, 3:
+	case 1, 2, 3, 4, 5, 6, 7, 8:
 		n = 2
+	case 9, 10, 11:
+		n = 3
 	}
 	var p plan
 	for range n {
 		kind := kinds[r.IntN(len(kinds))]
-		if len(p) > 0 && !together(p[0].kind, kind) {
-			continue
-		}
 		v := variants[kind]
-		p = append(p, fault{kind: kind, variant: v[r.IntN(len(v))], nodes: r.Perm(nodes), after: time.Duration(100+r.IntN(400)) * time.Millisecond,
-			hold: time.Duration(200+r.IntN(1300)) * time.Millisecond, seed: r.Uint64()})
+		f := fault{kind: kind, variant: v[r.IntN(len(v))], nodes: r.Perm(nodes), after: time.Duration(r.IntN(300)) * time.Millisecond,
+			hold: time.Duration(100+r.IntN(900)) * time.Millisecond, seed: r.Uint64()}
+		if r.IntN(20) == 0 {
+			f.hold += deadAfter
+		}
+		if !slices.ContainsFunc(p, func(o fault) bool { return !together(o.kind, kind) }) {
+			p = append(p, f)
+		}
 	}
 	return p
 }
 
+// deadAfter is how long a node is silent before the others take it for dead.
+const deadAfter = 3 * time.Second
+
+// damages tells whether a plan needs every file to be whole before it, and
+// leaves some that are not.
+func (p plan) damages() bool {
+	return slices.ContainsFunc(p, func(f fault) bool { return f.kind == "flip" })
+}
+
 // together tells whether two kinds may meet. Damage stays alone: with one copy
 // damaged and the others out of reach, no system could answer; a node need not
-// start on a full disk; and what ends all nodes is enough by itself.
+// start on a full disk; what ends all nodes is enough by itself; and who is to
+// leave must not be started again by another fault.
 func together(a, b string) bool {
 	pair := func(x, y string) bool { return a == x && b == y || a == y && b == x }
 	switch {
 	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", pair("disk", "kill"), pair("disk", "restart"):
 		return false
 	case a == "flip" || b == "flip":
-		return pair("flip", "cancel") || pair("flip", "slow")
+		return gentle(a) || gentle(b)
+	case a == "member" || b == "member":
+		return gentle(a) || gentle(b) || pair("member", "partition") || pair("member", "pause")
 	}
 	return true
+}
+
+// gentle tells whether all nodes and files are within reach in spite of a fault.
+func gentle(kind string) bool {
+	return slices.Contains([]string{"cancel", "slow", "spill", "clock", "sync"}, kind)
 }
 
 // Possible are the faults that can be done here.
@@ -105,8 +131,8 @@ func Possible() []string {
 		switch kind {
 		case "disk":
 			return os.Geteuid() != 0 || runtime.GOOS != "linux"
-		case "partition":
-			return runtime.GOOS != "linux" // the mesh looks into /proc
+		case "partition", "clock", "sync":
+			return runtime.GOOS != "linux" // the mesh looks into /proc, the patch is of Linux
 		}
 		return false
 	})

@@ -26,8 +26,10 @@ type Options struct {
 	For     time.Duration // no round begins later; 0: no limit
 	Nodes   int
 	Faults  []string // kinds among Faults
-	// Fresh is how many rounds a cluster serves.
-	Fresh int
+	// Fresh is how many rounds a cluster serves, Stretch how many at most share a
+	// check.
+	Fresh, Stretch int
+	Verbose        bool // a line a round, not one for ten
 	// KeepGoing begins again with a new cluster after a failure.
 	KeepGoing bool
 }
@@ -36,8 +38,8 @@ func (o Options) has(kind string) bool { return slices.Contains(o.Faults, kind) 
 
 // Validate checks the options.
 func (o Options) Validate() error {
-	if o.Nodes < 1 || o.Rounds < 0 || o.From < 0 || o.Fresh < 1 {
-		return errors.New("nodes and fresh are at least 1, rounds and from at least 0")
+	if o.Nodes < 1 || o.Rounds < 0 || o.From < 0 || o.Fresh < 1 || o.Stretch < 1 || o.Stretch > maxStretch {
+		return fmt.Errorf("nodes and fresh are at least 1, rounds and from at least 0, and a stretch is 1 to %d", maxStretch)
 	}
 	if len(o.Faults) == 0 {
 		return errors.New("there is nothing to do without faults")
@@ -50,15 +52,18 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// maxStretch bounds Options.Stretch.
+const maxStretch = 8
+
 // Failure is a promise that was broken.
 type Failure struct {
-	Round int
-	What  []string
-	Dir   string // logs and data
+	From, Round int // the rounds that the check is of
+	What        []string
+	Dir         string // logs and data
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("round %d:\n  %s\n  kept in %s", f.Round, strings.Join(f.What, "\n  "), f.Dir)
+	return fmt.Sprintf("rounds %d to %d:\n  %s\n  kept in %s", f.From, f.Round, strings.Join(f.What, "\n  "), f.Dir)
 }
 
 // run is a run under way.
@@ -68,6 +73,8 @@ type run struct {
 	began  time.Time
 	tally  tally
 	rounds map[string]int // by kind and variant
+	done   int
+	spoilt int64
 	failed []*Failure
 }
 
@@ -89,14 +96,14 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		if f != nil {
 			r.failed = append(r.failed, f)
 			fmt.Fprintf(out, "FAILED %v\n", f)
-			fmt.Fprintf(out, "  again: --seed %d --from %d --rounds %d --nodes %d --fresh %d --faults %s\n", o.Seed, max(o.From, f.Round/o.Fresh*o.Fresh),
-				f.Round-max(o.From, f.Round/o.Fresh*o.Fresh)+1, o.Nodes, o.Fresh, strings.Join(o.Faults, ","))
+			fmt.Fprintf(out, "  again: --seed %d --from %d --rounds %d --nodes %d --fresh %d --stretch %d --faults %s\n", o.Seed, max(o.From, f.Round/o.Fresh*o.Fresh),
+				f.Round-max(o.From, f.Round/o.Fresh*o.Fresh)+1, o.Nodes, o.Fresh, o.Stretch, strings.Join(o.Faults, ","))
 			if !o.KeepGoing {
 				break
 			}
 		}
 	}
-	r.summary(round-o.From, time.Since(r.began))
+	r.summary(time.Since(r.began))
 	if err == nil && len(r.failed) > 0 {
 		err = r.failed[0]
 	}
@@ -124,13 +131,13 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 			told = append(told, fmt.Sprintf(format, args...))
 		}
 	}
-	broken := func(round int) *Failure {
+	broken := func(from, round int) *Failure {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(told) == 0 {
 			return nil
 		}
-		return &Failure{Round: round, What: told, Dir: dir}
+		return &Failure{From: from, Round: round, What: told, Dir: dir}
 	}
 	c, err := startCluster(ctx, r.o, dir, tell)
 	if err != nil {
@@ -142,68 +149,103 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 	}()
 	work := workloads(r.o)
 	s := r.session(c, source(r.o.Seed, from, "setup"), "setup", 0)
+	s.limit = patience
 	for _, w := range work {
 		if err := w.setup(ctx, s); err != nil {
 			return from, nil, err
 		}
 	}
 	s.drop()
-	for round := from; round < to; round++ {
+	defer func() { r.spoilt += c.spoilt.Load() }()
+	for round := from; round < to; {
 		if err := ctx.Err(); err != nil || r.over() {
 			return round, nil, err
 		}
-		r.round(ctx, c, work, round, tell)
+		next := r.stretch(ctx, c, work, round, to, tell)
 		if err := ctx.Err(); err != nil {
 			return round, nil, err // what was told is of the end of the run
 		}
-		if f := broken(round); f != nil {
+		if f := broken(round, next-1); f != nil {
 			c.dump()
-			return round + 1, f, nil
+			return next, f, nil
 		}
+		round = next
 	}
 	return to, nil, nil
 }
 
 func (r *run) session(c *cluster, random *rand.Rand, name string, fixed int) *session {
-	return &session{c: c, t: &r.tally, name: name, r: random, fixed: fixed}
+	return &session{c: c, t: &r.tally, name: name, r: random, fixed: fixed, limit: opTimeout}
+}
+
+func (r *run) plan(round int) plan { return makePlan(r.o.Seed, round, r.o.Nodes, r.o.Faults) }
+
+// stretch is rounds that follow each other while clients go on, and a check; it
+// gives the round that comes next. Where files are to be damaged all must be
+// whole, and are made whole before anything else happens.
+func (r *run) stretch(ctx context.Context, c *cluster, work []workload, from, to int, tell func(string, ...any)) (next int) {
+	alive, stop := context.WithCancel(ctx)
+	defer stop()
+	var clients sync.WaitGroup
+	for _, w := range work {
+		for i, f := range w.clients() {
+			clients.Go(func() {
+				s := r.session(c, source(r.o.Seed, from, fmt.Sprint(w.name(), i)), w.name(), -1)
+				defer s.drop()
+				f(alive, s)
+			})
+		}
+	}
+	for next = from; ; {
+		r.round(ctx, c, work, next, tell)
+		next++
+		if next == to || next%r.o.Stretch == 0 || r.plan(next-1).damages() || r.plan(next).damages() || ctx.Err() != nil || r.over() {
+			break
+		}
+	}
+	wait(ctx, 200*time.Millisecond) // some go on with a cluster that recovers
+	stop()
+	clients.Wait()
+	began := time.Now()
+	c.note("check")
+	r.check(ctx, c, work, tell)
+	if r.o.Verbose {
+		fmt.Fprintf(r.out, "check of %d to %d: %.1f s\n", from, next-1, time.Since(began).Seconds())
+	}
+	return next
 }
 
 // round is one round; what goes wrong is told.
 func (r *run) round(ctx context.Context, c *cluster, work []workload, round int, tell func(string, ...any)) {
-	p := makePlan(r.o.Seed, round, r.o.Nodes, r.o.Faults)
+	p := r.plan(round)
 	began := time.Now()
 	before := r.tally.totals()
 	c.note("round %d: %s", round, p)
-	fmt.Fprintf(r.out, "round %d: %s", round, p)
 	for _, f := range p {
 		r.rounds[f.kind+" "+f.variant]++
 	}
 	if len(p) == 0 {
 		r.rounds["nothing"]++
 	}
-	alive, stop := context.WithCancel(ctx)
-	var clients sync.WaitGroup
 	for _, w := range work {
-		for i, f := range w.clients() {
-			clients.Go(func() {
-				s := r.session(c, source(r.o.Seed, round, fmt.Sprint(w.name(), i)), w.name(), -1)
-				defer s.drop()
-				f(alive, s)
-			})
+		if t, ok := w.(turner); ok {
+			t.turn()
 		}
 	}
 	c.afflict(ctx, p)
-	wait(ctx, 300*time.Millisecond) // some go on with a cluster that recovers
+	if len(p) == 0 {
+		wait(ctx, 300*time.Millisecond)
+	}
 	if err := c.heal(ctx); err != nil {
 		tell("healing: %v", err)
 	}
-	stop()
-	clients.Wait()
-	hurt := time.Since(began)
-	c.note("check")
-	r.check(ctx, c, work, tell)
-	after := r.tally.totals()
-	fmt.Fprintf(r.out, "; %.1f s + %.1f s; %s\n", hurt.Seconds(), (time.Since(began) - hurt).Seconds(), since(before, after))
+	r.done++
+	if r.o.Verbose {
+		fmt.Fprintf(r.out, "round %d: %s; %.1f s; %s\n", round, p, time.Since(began).Seconds(), since(before, r.tally.totals()))
+	} else if r.done%10 == 0 {
+		took := time.Since(r.began)
+		fmt.Fprintf(r.out, "%d rounds in %s, %.2f s each, %d failed; %s\n", r.done, took.Round(time.Second), took.Seconds()/float64(r.done), len(r.failed), r.tally.sum())
+	}
 }
 
 // check looks at everything, once all nodes are back.
@@ -264,8 +306,22 @@ func since(before, after map[string][3]int) string {
 	return strings.Join(out, " ")
 }
 
-func (r *run) summary(rounds int, took time.Duration) {
-	fmt.Fprintf(r.out, "\n%d rounds in %s, %d failed; acknowledged/refused/unknown: %s\n", rounds, took.Round(time.Second), len(r.failed), since(nil, r.tally.totals()))
+// sum says what became of all operations.
+func (t *tally) sum() string {
+	var all [3]int
+	for name, n := range t.totals() {
+		if name != "setup" && name != "check" {
+			for i := range all {
+				all[i] += n[i]
+			}
+		}
+	}
+	return fmt.Sprintf("%d operations: %d acknowledged, %d refused, %d unknown", all[0]+all[1]+all[2], all[acked], all[refused], all[unknown])
+}
+
+func (r *run) summary(took time.Duration) {
+	fmt.Fprintf(r.out, "\n%d rounds in %s, %d failed; %s\n", r.done, took.Round(time.Second), len(r.failed), r.tally.sum())
+	fmt.Fprintf(r.out, "acknowledged/refused/unknown: %s; %d temporary files damaged\n", since(nil, r.tally.totals()), r.spoilt)
 	for _, part := range []struct {
 		title  string
 		counts map[string]int

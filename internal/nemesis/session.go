@@ -56,6 +56,10 @@ type session struct {
 	fixed int // the only gateway; negative: any
 	conn  *pgx.Conn
 	left  int // operations before it moves on
+	// limit is how long it waits for an answer.
+	limit time.Duration
+	// damage: an answer may be that a file is damaged.
+	damage bool
 }
 
 var modes = []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec, pgx.QueryExecModeDescribeExec}
@@ -110,7 +114,7 @@ func (s *session) judge(err error, committing bool) outcome {
 		return refused
 	}
 	s.t.code(pe.Code)
-	if strings.HasPrefix(pe.Code, "XX") {
+	if strings.HasPrefix(pe.Code, "XX") && !(s.damage && pe.Code == "XX001") {
 		s.c.tell("%s: %s: %s %s", s.name, pe.Code, pe.Message, pe.Detail)
 	}
 	if pe.Severity == "FATAL" {
@@ -128,7 +132,7 @@ func (s *session) exec(ctx context.Context, sql string, args ...any) (pgconn.Com
 	if err != nil {
 		return pgconn.CommandTag{}, s.lost(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	tag, err := conn.Exec(ctx, sql, args...)
 	o := s.judge(err, true)
@@ -142,7 +146,7 @@ func (s *session) tx(ctx context.Context, begin string, f func(ctx context.Conte
 	if err != nil {
 		return s.lost(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	o := refused
 	if _, err = conn.Exec(ctx, begin); err == nil {
@@ -197,7 +201,7 @@ func (s *session) try(ctx context.Context, sql string, args ...any) ([][]any, er
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	rows, err := conn.Query(ctx, sql, args...)
 	if err != nil {

@@ -21,9 +21,16 @@ type workload interface {
 	settle()
 }
 
+// turner is a workload that is told of each round.
+type turner interface{ turn() }
+
 // workloads of a new cluster.
 func workloads(o Options) []workload {
-	return []workload{&inserts{}, &bulk{timeouts: o.has("cancel")}, &bank{}, &registers{}, &tables{}, &trainings{}}
+	out := []workload{&inserts{}, &bulk{timeouts: o.has("cancel")}, &bank{}, &registers{}, &tables{}, &trainings{}}
+	if o.has("spill") {
+		out = append(out, &spills{})
+	}
+	return out
 }
 
 // setupAll runs statements that must succeed.

@@ -13,11 +13,12 @@ import (
 	"syscall"
 )
 
-// Build makes the program in a directory and gives its path. It may be called
-// in any package of the module.
-func Build(dir string) (string, error) {
+// Build makes the program in a directory, with more flags of go build, and gives
+// its path. It may be called in any package of the module.
+func Build(dir string, flags ...string) (string, error) {
 	path := filepath.Join(dir, "tributary")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/tributarydb/tributary/cmd/tributary").CombinedOutput()
+	args := append([]string{"build", "-o", path}, flags...)
+	out, err := exec.Command("go", append(args, "github.com/tributarydb/tributary/cmd/tributary")...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/tributarydb/tributary/internal/nemesis"
-	"github.com/tributarydb/tributary/internal/process"
 )
 
 func main() {
@@ -34,13 +33,20 @@ func run(ctx context.Context) error {
 	flag.Uint64Var(&o.Seed, "seed", 1, "what all choices come from")
 	flag.IntVar(&o.Nodes, "nodes", 3, "nodes of a cluster")
 	flag.IntVar(&o.Fresh, "fresh", 25, "rounds that share a cluster")
+	flag.IntVar(&o.Stretch, "stretch", 5, "rounds that share a check, at most")
+	flag.BoolVar(&o.Verbose, "verbose", false, "a line a round")
 	flag.BoolVar(&o.KeepGoing, "keep-going", false, "after a failure go on with a new cluster")
 	flag.StringVar(&o.Dir, "dir", "", "directory for data and logs (default: a temporary one)")
-	flag.StringVar(&o.Program, "program", "", "the binary to run (default: built from this module)")
+	flag.StringVar(&o.Program, "program", "", "the binary to run, of --build (default: built from this module)")
+	build := flag.String("build", "", "build the binary in this directory, and do nothing else")
 	faults := flag.String("faults", "", "kinds among "+strings.Join(nemesis.Faults, ",")+" (default: all; those that need root only where it is)")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	if *build != "" {
+		_, err := nemesis.Build(*build)
+		return err
 	}
 	for _, f := range strings.Split(*faults, ",") {
 		if f != "" {
@@ -63,7 +69,7 @@ func run(ctx context.Context) error {
 			return err
 		}
 		var err error
-		if o.Program, err = process.Build(dir); err != nil {
+		if o.Program, err = nemesis.Build(dir); err != nil {
 			return err
 		}
 	}

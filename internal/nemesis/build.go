@@ -1,0 +1,27 @@
+package nemesis
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/tributarydb/tributary/internal/nemesis/patch"
+	"github.com/tributarydb/tributary/internal/process"
+)
+
+// Build makes a program in a directory whose clock and disk can be spoilt where
+// that is possible, and gives its path.
+func Build(dir string) (string, error) {
+	if runtime.GOOS != "linux" {
+		return process.Build(dir)
+	}
+	lib := filepath.Join(dir, "go")
+	if err := os.MkdirAll(lib, 0o700); err != nil {
+		return "", err
+	}
+	overlay, err := patch.Overlay(lib)
+	if err != nil {
+		return "", err
+	}
+	return process.Build(dir, "-overlay", overlay)
+}
