@@ -24,5 +24,10 @@ func (t *tempFile) mapped(e extent) (b []byte, release func(), err error) {
 	_ = unix.Madvise(b, unix.MADV_SEQUENTIAL)
 	_ = unix.Madvise(b, unix.MADV_WILLNEED)
 	forget := batch.Mapped(b, func(int64) error { return diskError(syscall.EIO) })
-	return b, func() { forget(); _ = unix.Munmap(b) }, nil
+	release = func() { forget(); _ = unix.Munmap(b) }
+	if err := batch.Guard(func() error { return e.check(b) }); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return b, release, nil
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"hash/crc32"
 	"io"
 	"sync"
 
@@ -338,7 +339,7 @@ func (s *Store) spill(shards ...*shard) error {
 		if len(sh.dealt) == 0 {
 			continue
 		}
-		size := make([]int, Buckets)
+		size, sums := make([]int, Buckets), make([]uint32, Buckets)
 		total, keys := 0, 0
 		for _, d := range sh.dealt {
 			keys += len(d.keys)
@@ -354,7 +355,9 @@ func (s *Store) spill(shards ...*shard) error {
 			for bkt := range Buckets {
 				for _, d := range sh.dealt {
 					for _, k := range d.of(bkt) {
-						if _, err := w.Write(s.layout.whole(k.at.in(regions))); err != nil {
+						rec := s.layout.whole(k.at.in(regions))
+						sums[bkt] = crc32.Update(sums[bkt], castagnoli, rec)
+						if _, err := w.Write(rec); err != nil {
 							return err
 						}
 					}
@@ -372,7 +375,7 @@ func (s *Store) spill(shards ...*shard) error {
 		off := e.off
 		for bkt, n := range size {
 			if n > 0 {
-				sh.disk[bkt] = append(sh.disk[bkt], extent{off, n})
+				sh.disk[bkt] = append(sh.disk[bkt], extent{off, n, sums[bkt]})
 				off += int64(n)
 			}
 		}

@@ -3,16 +3,19 @@ package dataset
 import (
 	"bufio"
 	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"sync"
 	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// tempFile is a file without a name that only grows. Its methods may be called
-// from any goroutine.
+// tempFile is a file without a name that only grows. What is read is compared
+// with what was written: a model of damaged rows would look like any other. Its
+// methods may be called from any goroutine.
 type tempFile struct {
 	mu   sync.Mutex
 	dir  string
@@ -24,6 +27,18 @@ type tempFile struct {
 type extent struct {
 	off int64
 	len int
+	sum uint32 // CRC-32C
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// check compares bytes that were read with what was written there.
+func (e extent) check(b []byte) error {
+	if crc32.Checksum(b, castagnoli) != e.sum {
+		return pgerr.New(pgerr.DataCorrupted, "temporary training data is damaged").
+			WithHint("The disk of the directory for temporary files, or the memory of the machine, has a fault.")
+	}
+	return nil
 }
 
 const fileAlign = 4096 // pieces that are mapped start at a page
@@ -47,7 +62,7 @@ func (t *tempFile) reserve(n int, align int64) (extent, error) {
 	}
 	off := (t.size + align - 1) / align * align
 	t.size = off + int64(n)
-	return extent{off, n}, nil
+	return extent{off: off, len: n}, nil
 }
 
 // write appends parts as one extent.
@@ -72,13 +87,15 @@ func (t *tempFile) stream(n int, align int64, emit func(w io.Writer) error) (ext
 	if err != nil {
 		return e, err
 	}
-	w := bufio.NewWriterSize(io.NewOffsetWriter(t.f, e.off), 1<<20)
+	sum := crc32.New(castagnoli)
+	w := bufio.NewWriterSize(io.MultiWriter(io.NewOffsetWriter(t.f, e.off), sum), 1<<20)
 	if err := emit(w); err != nil {
 		return e, diskError(err)
 	}
 	if err := w.Flush(); err != nil {
 		return e, diskError(err)
 	}
+	e.sum = sum.Sum32()
 	return e, nil
 }
 
@@ -87,7 +104,7 @@ func (t *tempFile) read(e extent, dst []byte) error {
 	if _, err := t.f.ReadAt(dst[:e.len], e.off); err != nil {
 		return diskError(err)
 	}
-	return nil
+	return e.check(dst[:e.len])
 }
 
 // Close frees the disk space.
