@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -68,6 +69,7 @@ type jobView struct {
 	alive         func(uint64) bool
 	draining      func(uint64) bool
 	now           time.Time
+	over          time.Duration // since this node first saw that the job has ended
 }
 
 // decide says what this node does about a job: one step at a time, each of
@@ -80,7 +82,9 @@ func decide(j *catalog.Job, v jobView) jobAction {
 		if resumable(j) {
 			keep = failedFor
 		}
-		if v.leads && v.now.Sub(j.UpdatedAt) > keep {
+		// Clocks may jump, and who ended the job has another: its gateway has its
+		// minute all the same.
+		if v.leads && v.now.Sub(j.UpdatedAt) > keep && v.over >= doneFor {
 			return jobDrop
 		}
 	case v.running != 0 && (!here || v.running != j.Epoch):
@@ -113,9 +117,10 @@ func (e *Engine) Supervise() {
 func (e *Engine) supervise(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	ended := map[types.OID]time.Time{}
 	for {
 		changed, members := e.cfg.Meta.Changed(), e.cfg.Members.Changed()
-		e.superviseOnce(ctx)
+		e.superviseOnce(ctx, ended)
 		select {
 		case <-changed:
 		case <-members:
@@ -127,13 +132,22 @@ func (e *Engine) supervise(ctx context.Context) {
 	}
 }
 
-func (e *Engine) superviseOnce(ctx context.Context) {
+// superviseOnce looks at all jobs; ended is when those that have ended were
+// first seen so.
+func (e *Engine) superviseOnce(ctx context.Context, ended map[types.OID]time.Time) {
 	st := e.cfg.Meta.Current()
 	seen := map[types.OID]bool{}
 	for _, j := range st.Jobs() {
 		seen[j.OID] = true
 		v := jobView{self: e.cfg.Node.ID, leads: e.cfg.Members.Leads(), alive: e.cfg.Members.Alive, now: time.Now(),
 			draining: func(id uint64) bool { n := st.Node(id); return n != nil && n.Draining }}
+		if since, ok := ended[j.OID]; j.State == catalog.JobRunning {
+			delete(ended, j.OID)
+		} else if ok {
+			v.over = time.Since(since)
+		} else {
+			ended[j.OID] = v.now
+		}
 		e.jobs.mu.Lock()
 		d, cancel := e.jobs.drivers[j.OID], e.jobs.attached[j.OID]
 		e.jobs.mu.Unlock()
@@ -153,6 +167,7 @@ func (e *Engine) superviseOnce(ctx context.Context) {
 			e.changeJob(ctx, &catalog.DropJob{OID: j.OID})
 		}
 	}
+	maps.DeleteFunc(ended, func(oid types.OID, _ time.Time) bool { return !seen[oid] })
 	e.jobs.mu.Lock()
 	defer e.jobs.mu.Unlock()
 	for oid, d := range e.jobs.drivers {

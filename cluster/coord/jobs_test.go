@@ -33,10 +33,12 @@ func TestDecide(t *testing.T) {
 		{"a dead node's session's, and I lead", catalog.Job{Coordinator: other, Epoch: 1, Attached: true}, jobView{leads: true}, true, jobDrop},
 		{"a dead node's, and another leads", catalog.Job{Coordinator: other, Epoch: 1}, jobView{}, true, jobNothing},
 		{"done just now", catalog.Job{State: catalog.JobDone, UpdatedAt: now.Add(-time.Second)}, jobView{leads: true}, false, jobNothing},
-		{"done, and nobody asked", catalog.Job{State: catalog.JobDone, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true}, false, jobDrop},
+		{"done, and nobody asked", catalog.Job{State: catalog.JobDone, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true, over: time.Hour}, false, jobDrop},
+		{"done just now, by the clock of another", catalog.Job{State: catalog.JobDone, UpdatedAt: now.Add(-30 * time.Hour)}, jobView{leads: true, over: time.Second}, false, jobNothing},
+		{"failed just now, before the clock jumped", catalog.Job{State: catalog.JobFailed, Checkpoint: []byte{1}, UpdatedAt: now.Add(-30 * time.Hour)}, jobView{leads: true}, false, jobNothing},
 		{"cancelled with a checkpoint", catalog.Job{State: catalog.JobCancelled, Checkpoint: []byte{1}, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true}, false, jobNothing},
-		{"cancelled with nothing to resume", catalog.Job{State: catalog.JobCancelled, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true}, false, jobDrop},
-		{"failed long ago", catalog.Job{State: catalog.JobFailed, Checkpoint: []byte{1}, UpdatedAt: now.Add(-25 * time.Hour)}, jobView{leads: true}, false, jobDrop},
+		{"cancelled with nothing to resume", catalog.Job{State: catalog.JobCancelled, UpdatedAt: now.Add(-time.Hour)}, jobView{leads: true, over: time.Hour}, false, jobDrop},
+		{"failed long ago", catalog.Job{State: catalog.JobFailed, Checkpoint: []byte{1}, UpdatedAt: now.Add(-25 * time.Hour)}, jobView{leads: true, over: time.Hour}, false, jobDrop},
 		{"failed long ago, and another leads", catalog.Job{State: catalog.JobFailed, UpdatedAt: now.Add(-25 * time.Hour)}, jobView{}, false, jobNothing},
 	}
 	for _, c := range cases {
