@@ -19,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -57,7 +58,11 @@ func start(t *testing.T, dir, addr, name string, compact bool, join ...string) *
 	}
 	log := slog.New(slog.DiscardHandler)
 	n.srv = rpc.Listen(ln, trust, n.data.Identity, log)
-	if n.store, err = store.Open(store.Options{Dir: filepath.Join(dir, "segments"), Node: n.data.ID}); err != nil {
+	so := store.Options{Dir: filepath.Join(dir, "segments"), Node: n.data.ID}
+	if f := disks[dir]; f != nil {
+		so.FS = f
+	}
+	if n.store, err = store.Open(so); err != nil {
 		t.Fatal(err)
 	}
 	o := repl.Options{Store: n.store, Server: n.srv, Log: log, Grace: 300 * time.Millisecond, Tick: 30 * time.Millisecond,
@@ -118,6 +123,9 @@ const table = 20000
 
 // tune changes the options of the nodes of a test.
 var tune func(*repl.Options)
+
+// disks are those of nodes by their directory, where they are not the machine's.
+var disks = map[string]disk.FS{}
 
 func (n *node) propose(changes ...catalog.Change) {
 	n.t.Helper()
