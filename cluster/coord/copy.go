@@ -327,7 +327,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 		return nil, err
 	}
 	r := s.newRun(x, st)
-	q, dml, err := s.copyQuery(st, stmt, n)
+	q, dml, err := s.copyQuery(x.ctx, st, stmt, n)
 	if err != nil {
 		r.close()
 		return nil, err
@@ -430,7 +430,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 }
 
 // copyQuery binds what a COPY TO writes: a table's columns or a query.
-func (s *Session) copyQuery(st *catalog.State, stmt *parse.Statement, n *ast.CopyStmt) (*plan.Query, *plan.DML, error) {
+func (s *Session) copyQuery(ctx context.Context, st *catalog.State, stmt *parse.Statement, n *ast.CopyStmt) (*plan.Query, *plan.DML, error) {
 	if n.Query != nil {
 		node, ok := n.Query.(ast.Stmt)
 		if !ok {
@@ -438,13 +438,13 @@ func (s *Session) copyQuery(st *catalog.State, stmt *parse.Statement, n *ast.Cop
 		}
 		switch node.(type) {
 		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
-			d, err := bind.DML(s.binding(st, stmt, nil), node)
+			d, err := bind.DML(s.planning(ctx, st, stmt, nil), node)
 			if err == nil && len(d.Returning) == 0 {
 				err = pgerr.Unsupported("COPY query must have a RETURNING clause")
 			}
 			return nil, d, err
 		}
-		q, err := bind.Query(s.binding(st, stmt, nil), node)
+		q, err := bind.Query(s.planning(ctx, st, stmt, nil), node)
 		return q, nil, err
 	}
 	rel, cols, err := s.copyColumns(st, n)
@@ -469,6 +469,6 @@ func (s *Session) copyQuery(st *catalog.State, stmt *parse.Statement, n *ast.Cop
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := bind.Query(s.binding(st, sub, nil), sub.Node)
+	q, err := bind.Query(s.planning(ctx, st, sub, nil), sub.Node)
 	return q, nil, err
 }

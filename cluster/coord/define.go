@@ -22,7 +22,7 @@ import (
 func (s *Session) ddlEnv(ctx context.Context, st *catalog.State, stmt *parse.Statement) *ddl.Env {
 	me := st.Role(s.role)
 	return &ddl.Env{
-		Bind:       s.binding(st, stmt, nil),
+		Bind:       s.planning(ctx, st, stmt, nil),
 		Session:    s.engine.cfg.Node.ID<<20 | uint64(s.start.PID)&0xfffff,
 		NewOID:     func() (types.OID, error) { return s.engine.newOID(ctx) },
 		Partitions: catalog.DefaultPartitions,
@@ -178,7 +178,7 @@ func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, q ast.Stmt
 	if err != nil {
 		return nil, err
 	}
-	bound, err := bind.Query(s.binding(st, stmt, params), q)
+	bound, err := bind.Query(s.planning(ctx, st, stmt, params), q)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
 			// The rows are those that the owner sees, whoever refreshes.
 			defer func(role types.OID) { s.role = role }(s.role)
 			s.role = rel.Owner
-			b := s.binding(st, inner, nil)
+			b := s.planning(x.ctx, st, inner, nil)
 			b.SearchPath = rel.SearchPath
 			q, err := bind.Query(b, inner.Node)
 			if err != nil {

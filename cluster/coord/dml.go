@@ -27,7 +27,7 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 	if err != nil {
 		return nil, err
 	}
-	d, err := bind.DML(s.binding(st, stmt, params), stmt.Node)
+	d, err := bind.DML(s.planning(ctx, st, stmt, params), stmt.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 		if err != nil {
 			return nil, err
 		}
-		d, err := bind.DML(s.binding(st, stmt, x.ptypes), stmt.Node)
+		d, err := bind.DML(s.planning(x.ctx, st, stmt, x.ptypes), stmt.Node)
 		if err != nil {
 			return nil, err
 		}

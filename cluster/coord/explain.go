@@ -111,7 +111,7 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 		start := time.Now()
 		switch node.(type) {
 		case *ast.SelectStmt:
-			q, err := bind.Query(s.binding(view, &inner, h.params), node)
+			q, err := bind.Query(s.planning(x.ctx, view, &inner, h.params), node)
 			if err != nil {
 				return nil, err
 			}
@@ -120,7 +120,7 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 				return nil, err
 			}
 		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
-			d, err := bind.DML(s.binding(view, &inner, h.params), node)
+			d, err := bind.DML(s.planning(x.ctx, view, &inner, h.params), node)
 			if err != nil {
 				return nil, err
 			}

@@ -128,7 +128,7 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	if err != nil {
 		return err
 	}
-	b := s.binding(r.st, stmt, nil)
+	b := s.planning(r.x.ctx, r.st, stmt, nil)
 	b.Dialect, b.Trusted = parse.Postgres, true
 	d, err := bind.DML(b, stmt.Node)
 	if err != nil {

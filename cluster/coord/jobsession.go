@@ -156,7 +156,7 @@ func (e *Engine) trainJob(ctx context.Context, job *catalog.Job) (*trained, erro
 	if err != nil {
 		return nil, err
 	}
-	p, err := t.bind(view, js.Types)
+	p, err := t.bind(x.ctx, view, js.Types)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Colu
 		l.dml.Values = append(l.dml.Values, id)
 	}
 	r.x.env.Host.(*host).writes(rel)
-	b := s.binding(r.st, r.x.stmt, nil)
+	b := s.planning(r.x.ctx, r.st, r.x.stmt, nil)
 	compile := func(text string, over *catalog.Relation, kind bind.ScalarKind, c catalog.Column) (*eval.Program, error) {
 		e, in, err := bind.ScalarText(b, text, over, kind)
 		if err != nil {

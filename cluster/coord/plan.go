@@ -65,7 +65,7 @@ func (s *Session) saturation() float64 {
 
 // optEnv is what the optimiser may ask.
 func (r *run) optEnv(next *expr.ColID) *opt.Env {
-	return &opt.Env{State: r.st, Folder: eval.Folder{Env: r.x.env}, Params: r.x.params, NextCol: next, Nodes: r.nodes}
+	return &opt.Env{State: r.st, Folder: eval.Folder{Env: r.x.env}, Params: r.x.params, NextCol: next, Nodes: r.nodes, Poll: poll(r.x.ctx)}
 }
 
 // optimize is the only way from a bound query to one that can run: it checks the
@@ -184,7 +184,7 @@ func holds(n plan.Node) bool {
 
 // stageEnv is what staging a plan asks. Plans over few rows stay on this node.
 func (r *run) stageEnv(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) *stage.Env {
-	e := &stage.Env{Nodes: r.nodes, State: r.st}
+	e := &stage.Env{Nodes: r.nodes, State: r.st, Poll: poll(r.x.ctx)}
 	if least := r.x.s.set.Int("tributary.distribute_rows"); e.Nodes > 1 && least > 0 && r.reads(root, manifests, least) < least {
 		e.Nodes = 1
 	}
@@ -246,7 +246,7 @@ func (r *run) bound(text string) (*plan.Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := r.x.s.binding(r.st, stmt, nil)
+	b := r.x.s.planning(r.x.ctx, r.st, stmt, nil)
 	b.Trusted = true
 	return bind.Query(b, stmt.Node)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// binding is what the binder needs of the session.
+// binding is what looking up names needs of the session.
 func (s *Session) binding(st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
 	return &bind.Session{
 		State:      st,
@@ -33,6 +33,24 @@ func (s *Session) binding(st *catalog.State, stmt *parse.Statement, params []typ
 	}
 }
 
+// planning is binding for a statement that is planned, which ends with ctx.
+func (s *Session) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
+	b := s.binding(st, stmt, params)
+	b.Poll = poll(ctx)
+	return b
+}
+
+// poll is how planning learns that its statement was cancelled, timed out or
+// terminated.
+func poll(ctx context.Context) plan.Poll {
+	return func() error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return nil
+	}
+}
+
 func (s *Session) pathNames(st *catalog.State) []string {
 	var out []string
 	for _, sc := range s.path(st) {
@@ -45,7 +63,7 @@ func (s *Session) pathNames(st *catalog.State) []string {
 func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
 	s.ensureTxn()
 	first, err := s.look(ctx, func(st *catalog.State) (*plan.Query, error) {
-		return bind.Query(s.binding(st, stmt, params), stmt.Node)
+		return bind.Query(s.planning(ctx, st, stmt, params), stmt.Node)
 	})
 	if err != nil {
 		return nil, err
@@ -56,7 +74,7 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 			if made != nil && now == st && s.role == role {
 				return made, nil
 			}
-			return bind.Query(s.binding(now, stmt, x.ptypes), stmt.Node)
+			return bind.Query(s.planning(x.ctx, now, stmt, x.ptypes), stmt.Node)
 		})
 		made = nil
 		if err != nil {
@@ -132,7 +150,7 @@ func (s *Session) constants(x *execution, args []ast.Node, want []types.Type) ([
 	}
 	out := make([]types.Datum, len(args))
 	for i, a := range args {
-		e, err := bind.Argument(s.binding(st, x.stmt, x.ptypes), a, i+1, want[i])
+		e, err := bind.Argument(s.planning(x.ctx, st, x.stmt, x.ptypes), a, i+1, want[i])
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func (s *Session) trainModel(ctx context.Context, st *parse.Statement, n *parse.
 		return nil, err
 	}
 	t := &training{s: s, st: st, n: n}
-	p, err := t.bind(view, params)
+	p, err := t.bind(ctx, view, params)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ type trainPlan struct {
 	pick  []int // the query's columns that are trained on
 }
 
-func (t *training) bind(st *catalog.State, params []types.Type) (*trainPlan, error) {
-	q, err := bind.Query(t.s.binding(st, t.st, params), t.n.Query)
+func (t *training) bind(ctx context.Context, st *catalog.State, params []types.Type) (*trainPlan, error) {
+	q, err := bind.Query(t.s.planning(ctx, st, t.st, params), t.n.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 		s.notice(pgerr.New(pgerr.DuplicateObject, "model %q already exists, skipping", old.Name).WithSeverity(pgerr.SevNotice))
 		return rowsOf(trainColumns(), nil, "TRAIN MODEL")
 	}
-	p, err := t.bind(st, x.ptypes)
+	p, err := t.bind(x.ctx, st, x.ptypes)
 	if err != nil {
 		return nil, err
 	}

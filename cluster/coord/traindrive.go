@@ -117,7 +117,7 @@ func (t *training) collect(ctx context.Context, x *execution, st *catalog.State,
 // dataset is the plan of the dataset stage. Its buffers are filled here.
 func (t *training) dataset(r *run, p *trainPlan, name string) (*plan.Collect, error) {
 	// The optimiser changes the tree it is given, so each attempt binds anew.
-	q, err := t.bind(r.st, r.x.ptypes)
+	q, err := t.bind(r.x.ctx, r.st, r.x.ptypes)
 	if err != nil {
 		return nil, err
 	}

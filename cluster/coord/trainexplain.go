@@ -36,7 +36,7 @@ func (s *Session) explainTrain(ctx context.Context, st *parse.Statement, n *pars
 		return nil, err
 	}
 	t := &training{s: s, st: st, n: n.Train, explain: &o}
-	p, err := t.bind(view, params)
+	p, err := t.bind(ctx, view, params)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (t *training) explained(ctx context.Context, x *execution) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	p, err := t.bind(st, x.ptypes)
+	p, err := t.bind(x.ctx, st, x.ptypes)
 	if err != nil {
 		return "", err
 	}

@@ -45,7 +45,7 @@ func (s *Session) uniqueKey(r *run, rel *catalog.Relation, c *catalog.Constraint
 	if of == nil || of.Index == nil {
 		return nil, pgerr.Internal("unique index %q is gone", c.Name)
 	}
-	b := s.binding(r.st, r.x.stmt, nil)
+	b := s.planning(r.x.ctx, r.st, r.x.stmt, nil)
 	b.Dialect = parse.Postgres
 	for i, num := range of.Index.Columns {
 		if num != 0 {

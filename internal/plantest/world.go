@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
@@ -125,6 +126,26 @@ func (w *World) Bind(sql string) (*plan.Query, error) {
 		return nil, err
 	}
 	return bind.Query(w.session(s), s.Node)
+}
+
+// Plan takes a query all the way to stages, asking poll as it goes.
+func (w *World) Plan(sql string, poll plan.Poll) (*plan.Staged, error) {
+	stmt, err := one(sql)
+	if err != nil {
+		return nil, err
+	}
+	s := w.session(stmt)
+	s.Poll = poll
+	q, err := bind.Query(s, stmt.Node)
+	if err != nil {
+		return nil, err
+	}
+	env := w.Env()
+	env.Poll = poll
+	if q, err = opt.Optimize(q, env); err != nil {
+		return nil, err
+	}
+	return stage.Stage(q.Root, q.Cols, &stage.Env{Nodes: w.Nodes, Stats: w, Poll: poll})
 }
 
 func (w *World) Env() *opt.Env {

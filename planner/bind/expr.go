@@ -42,6 +42,9 @@ var (
 // expr binds an expression.
 func (sc *scope) expr(n ast.Node, p place) (expr.Expr, error) {
 	b := sc.b
+	if err := b.look(); err != nil {
+		return nil, err
+	}
 	switch n := n.(type) {
 	case *ast.ParenExpr:
 		return sc.expr(n.Expr, p)

@@ -87,6 +87,9 @@ func (sc *scope) beside(left []*rel, lateral bool) *scope {
 
 // item binds one item of FROM.
 func (sc *scope) item(n ast.Node, left []*rel) (fromItem, error) {
+	if err := sc.b.look(); err != nil {
+		return fromItem{}, err
+	}
 	switch n := n.(type) {
 	case *ast.ParenExpr:
 		return sc.item(n.Expr, left)

@@ -66,6 +66,9 @@ type sortItem struct {
 // query binds a query nested in sc, which stands at a place there. With
 // resolve, literals of unknown type become text.
 func (sc *scope) query(sel *ast.SelectStmt, at place, resolve bool) (*bound, error) {
+	if err := sc.b.look(); err != nil {
+		return nil, err
+	}
 	in := sc.child(at)
 	if sel.WithClause != nil {
 		if err := in.withClause(sel.WithClause, sel); err != nil {

@@ -37,6 +37,9 @@ type Session struct {
 	// Fold evaluates an expression without columns, for arguments that must be
 	// constants (of sources, of ml relations). nil allows literals only.
 	Fold func(expr.Expr) (types.Datum, error)
+	// Poll, where set, is asked at each query, FROM item and expression whether
+	// the statement may go on.
+	Poll plan.Poll
 }
 
 // VirtualCatalog knows the relations that are computed: pg_catalog,
@@ -89,6 +92,14 @@ func newBinder(s *Session) *binder {
 		st: &stmt{next: 1, params: append([]types.Type(nil), s.ParamTypes...),
 			unknown: map[int][]*expr.Param{}, owner: map[expr.ColID]*level{}, kind: map[expr.ColID]byte{}},
 	}
+}
+
+// look asks whether the statement may go on.
+func (b *binder) look() error {
+	if b.s.Poll == nil {
+		return nil
+	}
+	return b.s.Poll()
 }
 
 // newCol makes a column of the level.

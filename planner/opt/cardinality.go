@@ -12,6 +12,7 @@ import (
 type estimator struct {
 	st    Statistics
 	cache map[plan.Node]*relEst
+	look  func() // at each estimate that is made; nil for none
 }
 
 func newEstimator(st Statistics) *estimator {
@@ -29,6 +30,9 @@ func Estimate(n plan.Node, st Statistics) float64 {
 func (e *estimator) of(n plan.Node) *relEst {
 	if r, ok := e.cache[n]; ok {
 		return r
+	}
+	if e.look != nil {
+		e.look()
 	}
 	r := e.compute(n)
 	if math.IsNaN(r.rows) || r.rows < 0 {

@@ -29,7 +29,7 @@ func ruleDecorrelate(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 }
 
 func (r *run) decorrelate(n plan.Node) plan.Node {
-	return bottomUp(n, func(m plan.Node) plan.Node {
+	return r.bottomUp(n, func(m plan.Node) plan.Node {
 		a, ok := m.(*plan.Apply)
 		if !ok || r.err != nil {
 			return m

@@ -18,7 +18,7 @@ import (
 //	                            counts and the like: those are done by g, x,
 //	                            and again by g
 func ruleDistinct(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.SetOp:
 			return distinctUnion(r, flattenUnion(n))

@@ -9,7 +9,7 @@ import (
 // reads no table. An aggregation without groups still gives its row, and an
 // outer join its left side.
 func ruleEmpty(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.Filter:
 			for _, c := range n.Conds {

@@ -8,17 +8,21 @@ import (
 // builds and nothing above reads: keys that only the join needed, columns that
 // only a filter read. The executor gathers the columns of the Project alone.
 func ruleTrim(r *run, n plan.Node, want colSet) (plan.Node, error) {
-	t := &trimmer{sent: r.env.Nodes > 1}
+	t := &trimmer{r: r, sent: r.env.Nodes > 1}
 	return t.trim(n, want, false), nil
 }
 
 // trimmer knows whether the left side of a join may be sent to other nodes; on
 // one node it streams by, and columns too many cost nothing.
-type trimmer struct{ sent bool }
+type trimmer struct {
+	r    *run
+	sent bool
+}
 
 // trim rewrites n of which need is read; drop tells that n's other columns
 // would cost something and should go.
 func (t *trimmer) trim(n plan.Node, need colSet, drop bool) plan.Node {
+	t.r.look()
 	used := union(need, columnsOf(plan.Exprs(n)...))
 	var out plan.Node
 	switch n := n.(type) {
@@ -36,7 +40,7 @@ func (t *trimmer) trim(n plan.Node, need colSet, drop bool) plan.Node {
 		// A Project that only passes on, over a join, is just what trim adds.
 		return with1(n, m)
 	case *plan.SetOp, *plan.RecursiveUnion, *plan.TableWrite:
-		return mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
+		return t.r.mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
 	case *plan.Aggregate:
 		return with1(n, t.trim(n.Input, columnsOf(plan.Exprs(n)...), t.sent))
 	case *plan.Sort:
@@ -46,7 +50,7 @@ func (t *trimmer) trim(n plan.Node, need colSet, drop bool) plan.Node {
 		if len(kids) == 1 {
 			out = with1(n, t.trim(kids[0], used, drop))
 		} else {
-			out = mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
+			out = t.r.mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
 		}
 	}
 	if !drop {
@@ -83,7 +87,7 @@ func ruleRows(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 		if s, ok := n.(*plan.Scan); ok {
 			base = scanEst(s, r.env.Stats).rows
 		}
-		n = mapChildren(n, walk)
+		n = r.mapChildren(n, walk)
 		switch n := n.(type) {
 		case *plan.Scan:
 			c := *n
@@ -111,7 +115,7 @@ func ruleStepBuffers(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 	if r.env.Nodes <= 1 || r.inStep {
 		return n, nil
 	}
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		u, ok := n.(*plan.RecursiveUnion)
 		if !ok {
 			return n
@@ -133,7 +137,7 @@ func (r *run) bufferTables(n plan.Node, id int) plan.Node {
 		return n
 	}
 	if readsBuffer(n, id) {
-		return mapChildren(n, func(k plan.Node) plan.Node { return r.bufferTables(k, id) })
+		return r.mapChildren(n, func(k plan.Node) plan.Node { return r.bufferTables(k, id) })
 	}
 	buf := r.nextBuf
 	r.nextBuf++

@@ -24,7 +24,7 @@ func ruleFold(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 type folder struct{ r *run }
 
 func (f *folder) tree(n plan.Node) plan.Node {
-	n = mapChildren(n, f.tree)
+	n = f.r.mapChildren(n, f.tree)
 	n = plan.MapExprs(n, f.expr)
 	switch n := n.(type) {
 	case *plan.Filter:

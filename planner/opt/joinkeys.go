@@ -14,7 +14,7 @@ import (
 // has its one key; with further conditions the equality, which may be NULL,
 // goes to the residual unless it cannot be.
 func ruleJoinKeys(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
 			return n

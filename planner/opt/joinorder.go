@@ -22,7 +22,7 @@ func ruleJoinOrder(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 
 func (r *run) orderJoins(n plan.Node) plan.Node {
 	if !clusterBelow(n) {
-		return mapChildren(n, r.orderJoins)
+		return r.mapChildren(n, r.orderJoins)
 	}
 	if _, isJoin := n.(*plan.Join); !isJoin {
 		// A filter or projection over the cluster: the filter's conditions are
@@ -34,7 +34,7 @@ func (r *run) orderJoins(n plan.Node) plan.Node {
 	g := &joinGraph{r: r, owner: map[expr.ColID]int{}}
 	g.collect(n)
 	if !g.finish() || len(g.leaves) < 2 {
-		return mapChildren(n, r.orderJoins)
+		return r.mapChildren(n, r.orderJoins)
 	}
 	p := newPlanner(g, r.estimates())
 	full := uint64(1)<<len(g.leaves) - 1
@@ -45,7 +45,7 @@ func (r *run) orderJoins(n plan.Node) plan.Node {
 		p.greedy()
 	}
 	if p.best[full] == nil {
-		return mapChildren(n, r.orderJoins)
+		return r.mapChildren(n, r.orderJoins)
 	}
 	return filter(p.build(full), g.top)
 }
@@ -109,6 +109,7 @@ func (p *joinPlanner) exhaustive(full uint64) {
 
 // consider tries to join two sets, either way round.
 func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
+	p.g.r.look()
 	pa, pb := p.best[a], p.best[b]
 	if pa == nil || pb == nil {
 		return false

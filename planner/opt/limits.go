@@ -16,7 +16,7 @@ import (
 // The Limit stays on top: it skips the offset. FETCH … WITH TIES is left alone,
 // as more rows than asked for may follow.
 func ruleLimits(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		l, ok := n.(*plan.Limit)
 		if !ok || l.Ties {
 			return n

@@ -26,7 +26,7 @@ type narrower struct {
 
 func (w *narrower) tree(n plan.Node) plan.Node {
 	before := n.Children()
-	n = mapChildren(n, w.tree)
+	n = w.r.mapChildren(n, w.tree)
 	switch n := n.(type) {
 	case *plan.Scan:
 		return w.scan(n)

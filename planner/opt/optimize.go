@@ -27,6 +27,9 @@ type Env struct {
 	NextCol *expr.ColID
 	// Nodes is how many nodes will run the plan; 0 is 1.
 	Nodes int
+	// Poll, where set, is asked at short intervals whether the statement may go
+	// on; its error ends the run.
+	Poll plan.Poll
 	// Trace, where set, sees the tree after each rule that changed it.
 	Trace func(rule string, n plan.Node)
 }
@@ -42,7 +45,8 @@ type run struct {
 }
 
 // Optimize rewrites a query. The query it is given stays as it was.
-func Optimize(q *plan.Query, env *Env) (*plan.Query, error) {
+func Optimize(q *plan.Query, env *Env) (_ *plan.Query, err error) {
+	defer caught(&err)
 	out := *q
 	next := q.NextCol
 	e := withNext(env, &next)
@@ -67,7 +71,8 @@ func Optimize(q *plan.Query, env *Env) (*plan.Query, error) {
 }
 
 // DML rewrites a data-modifying statement.
-func DML(d *plan.DML, env *Env) (*plan.DML, error) {
+func DML(d *plan.DML, env *Env) (_ *plan.DML, err error) {
+	defer caught(&err)
 	next := d.NextCol
 	var maxBuf int
 	for _, b := range d.Buffers {
@@ -110,7 +115,8 @@ func (r *run) dml(d *plan.DML) (*plan.DML, error) {
 }
 
 // Relation rewrites one tree that must give the columns of need.
-func Relation(root plan.Node, need []expr.ColID, env *Env) (plan.Node, error) {
+func Relation(root plan.Node, need []expr.ColID, env *Env) (_ plan.Node, err error) {
+	defer caught(&err)
 	next := expr.ColID(1)
 	if env != nil && env.NextCol != nil {
 		next = *env.NextCol
@@ -185,6 +191,7 @@ func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
 	}
 	n := root
 	for _, p := range phases {
+		r.look()
 		m, err := p.run(r, n, want)
 		if err == nil {
 			err = r.err
@@ -205,6 +212,7 @@ func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
 func (r *run) estimates() *estimator {
 	if r.card == nil {
 		r.card = newEstimator(r.env.Stats)
+		r.card.look = r.look
 	}
 	return r.card
 }
@@ -397,12 +405,13 @@ func highestBuffer(n plan.Node) int {
 
 // bottomUp rebuilds a tree from the leaves: f gets each node with its children
 // already rewritten.
-func bottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
-	return f(mapChildren(n, func(k plan.Node) plan.Node { return bottomUp(k, f) }))
+func (r *run) bottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
+	return f(r.mapChildren(n, func(k plan.Node) plan.Node { return r.bottomUp(k, f) }))
 }
 
 // mapChildren rewrites the inputs of n; n comes back if none changed.
-func mapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
+func (r *run) mapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
+	r.look()
 	kids := n.Children()
 	var out []plan.Node
 	for i, k := range kids {

@@ -15,7 +15,7 @@ import (
 // The factor is exact for three values. The derived conditions of the third
 // line only drop rows that the disjunction drops.
 func ruleOrFactor(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.Filter:
 			if conds, ok := factorAll(n.Conds, n.Input); ok {

@@ -15,10 +15,10 @@ import (
 // Joins above count as conditions: in (a LEFT JOIN b) JOIN c ON b.x = c.x no
 // padded row finds a partner.
 func ruleOuterJoins(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	o := &outerReducer{}
+	o := &outerReducer{r: r}
 	out := o.reduce(n, nil)
 	// Right joins with left ones' rules from here on.
-	return bottomUp(out, func(n plan.Node) plan.Node {
+	return r.bottomUp(out, func(n plan.Node) plan.Node {
 		if j, ok := n.(*plan.Join); ok && j.Kind == plan.Right {
 			c := *j
 			c.Kind, c.L, c.R = plan.Left, j.R, j.L
@@ -28,11 +28,12 @@ func ruleOuterJoins(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 	}), nil
 }
 
-type outerReducer struct{}
+type outerReducer struct{ r *run }
 
 // reduce rewrites n; every row of its result that does not meet conds is
 // dropped above.
 func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
+	o.r.look()
 	with := func(more []expr.Expr) []expr.Expr {
 		return append(conds[:len(conds):len(conds)], more...)
 	}
@@ -71,7 +72,7 @@ func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
 	case *plan.Join:
 		return o.join(n, conds)
 	}
-	return mapChildren(n, func(k plan.Node) plan.Node { return o.reduce(k, nil) })
+	return o.r.mapChildren(n, func(k plan.Node) plan.Node { return o.reduce(k, nil) })
 }
 
 func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {

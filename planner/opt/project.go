@@ -10,12 +10,13 @@ import (
 // not copied there, nor is a volatile one: (SELECT random() AS r) x, read as
 // x.r and x.r + 1, is one number.
 func ruleMergeProjects(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return pinned(n, func(n plan.Node, pin bool) plan.Node {
+	return r.pinned(n, func(n plan.Node, pin bool) plan.Node {
 		p, ok := n.(*plan.Project)
 		if !ok {
 			return n
 		}
 		for {
+			r.look() // the expressions grow as they merge
 			in, ok := p.Input.(*plan.Project)
 			if !ok {
 				break
@@ -35,11 +36,11 @@ func ruleMergeProjects(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 
 // pinned rewrites bottom up and tells f of nodes whose columns are counted by
 // position by the node above.
-func pinned(n plan.Node, f func(n plan.Node, pin bool) plan.Node) plan.Node {
+func (r *run) pinned(n plan.Node, f func(n plan.Node, pin bool) plan.Node) plan.Node {
 	var walk func(n plan.Node, pin bool) plan.Node
 	walk = func(n plan.Node, pin bool) plan.Node {
 		below := positional(n)
-		return f(mapChildren(n, func(k plan.Node) plan.Node { return walk(k, below) }), pin)
+		return f(r.mapChildren(n, func(k plan.Node) plan.Node { return walk(k, below) }), pin)
 	}
 	return walk(n, false)
 }
@@ -105,7 +106,7 @@ func identity(p *plan.Project) bool {
 // rulePin puts a Project between nodes that count columns by position and
 // inputs whose order of columns another rule may change.
 func rulePin(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return pinned(n, func(n plan.Node, pin bool) plan.Node {
+	return r.pinned(n, func(n plan.Node, pin bool) plan.Node {
 		if _, ok := n.(*plan.Project); ok || !pin {
 			return n
 		}
@@ -116,7 +117,7 @@ func rulePin(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 // ruleUnpin drops Projects that pass all columns on in order: the last rule to
 // move columns has run.
 func ruleUnpin(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		p, ok := n.(*plan.Project)
 		if !ok || !identity(p) {
 			return n

@@ -24,6 +24,7 @@ type pruner struct{ r *run }
 // prune gives n with at least the columns of need. ordered tells whether the
 // order of n's rows shows.
 func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
+	p.r.look()
 	switch n := n.(type) {
 	case *plan.Scan:
 		used := union(need, columnsOf(n.Filter...))
@@ -129,7 +130,7 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 		all := func(k plan.Node) colSet { return plan.Emits(k) }
 		return n.WithChildren([]plan.Node{p.prune(n.Init, all(n.Init), false), p.prune(n.Step, all(n.Step), false)})
 	}
-	return mapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, union(plan.Emits(k), need), true) })
+	return p.r.mapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, union(plan.Emits(k), need), true) })
 }
 
 // unread tells of joins that only add columns which nobody reads: PostgreSQL

@@ -157,6 +157,7 @@ func (d *decorrelator) complete(t *table) *table {
 // push makes the table of n. above are L's columns whose values nodes above
 // need.
 func (d *decorrelator) push(n plan.Node, above colSet) *table {
+	d.r.look()
 	if len(d.correlated(n)) == 0 && !d.readsRounds(n) {
 		return &table{n: n, one: atMostOneRow(n)}
 	}

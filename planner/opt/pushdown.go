@@ -34,11 +34,12 @@ type pusher struct{ r *run }
 
 // kids continues below n with no condition.
 func (p *pusher) kids(n plan.Node) plan.Node {
-	return mapChildren(n, func(k plan.Node) plan.Node { return p.push(k, nil) })
+	return p.r.mapChildren(n, func(k plan.Node) plan.Node { return p.push(k, nil) })
 }
 
 // push gives n with conds applied as low as they can be.
 func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
+	p.r.look()
 	switch n := n.(type) {
 	case *plan.Filter:
 		return p.filter(n, conds)

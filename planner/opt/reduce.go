@@ -26,7 +26,7 @@ const reduceRows = 50000
 // this holds for inner joins, and for semi- and left joins with the aggregation
 // on the right.
 func ruleReduce(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
 			return n
@@ -109,7 +109,7 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 	semi.R = &plan.Project{Input: cp, Items: passItems(dedupe(cols))}
 	reduced := *agg
 	reduced.Input = r.orderJoins(semi)
-	return replaceNode(side, agg, &reduced)
+	return r.replaceNode(side, agg, &reduced)
 }
 
 func dedupe(cols []plan.Column) []plan.Column {
@@ -166,11 +166,11 @@ func passedBy(n plan.Node, agg *plan.Aggregate) map[expr.ColID]expr.ColID {
 	return out
 }
 
-func replaceNode(n, old, by plan.Node) plan.Node {
+func (r *run) replaceNode(n, old, by plan.Node) plan.Node {
 	if n == old {
 		return by
 	}
-	return mapChildren(n, func(k plan.Node) plan.Node { return replaceNode(k, old, by) })
+	return r.mapChildren(n, func(k plan.Node) plan.Node { return r.replaceNode(k, old, by) })
 }
 
 // work is how many rows n reads in all.

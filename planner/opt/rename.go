@@ -88,7 +88,7 @@ func (rn *renamer) calls(in []plan.SetCall) []plan.SetCall {
 }
 
 func (rn *renamer) tree(n plan.Node) plan.Node {
-	n = mapChildren(n, rn.tree)
+	n = rn.r.mapChildren(n, rn.tree)
 	n = plan.MapExprs(n, rn.expr)
 	switch n := n.(type) {
 	case *plan.Scan:
@@ -174,7 +174,7 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 // got another id.
 func (r *run) apart(n plan.Node, taken colSet) (plan.Node, map[expr.ColID]expr.ColID) {
 	to := map[expr.ColID]expr.ColID{}
-	n = mapChildren(n, func(k plan.Node) plan.Node {
+	n = r.mapChildren(n, func(k plan.Node) plan.Node {
 		m, ids := r.apart(k, taken)
 		for from, id := range ids {
 			to[from] = id

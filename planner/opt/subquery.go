@@ -28,7 +28,7 @@ func ruleSubqueries(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 type unnester struct{ r *run }
 
 func (u *unnester) tree(n plan.Node) plan.Node {
-	n = mapChildren(n, u.tree)
+	n = u.r.mapChildren(n, u.tree)
 	if !nodeHasSubquery(n) {
 		return n
 	}

@@ -15,7 +15,7 @@ import (
 // columns must be of a type whose equal values no function tells apart, else
 // length(x) = 3 for 'a  ' as character(3) would be asked of 'a'.
 func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
-	return bottomUp(n, func(n plan.Node) plan.Node {
+	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
 			return n

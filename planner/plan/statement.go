@@ -99,3 +99,8 @@ type OnConflict struct {
 	Set      []expr.Expr // per live column: the new value
 	Where    expr.Expr
 }
+
+// Poll tells whether the statement that is being planned may go on: its error
+// ends planning, and is what the client reads. It is called often, from the
+// goroutine that plans, so it must be cheap.
+type Poll func() error

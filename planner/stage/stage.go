@@ -15,6 +15,8 @@ type Env struct {
 	// State gives statistics where Stats is nil.
 	State *catalog.State
 	Stats opt.Statistics
+	// Poll, where set, is asked at each node whether the statement may go on.
+	Poll plan.Poll
 }
 
 // singleRows is how many rows a stage's leaves may have together for one lane
@@ -39,7 +41,7 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if st == nil {
 		st = opt.FromState(env.State)
 	}
-	p := &placer{nodes: max(env.Nodes, 1), rows: opt.Estimator(st), next: highest(root) + 1}
+	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, rows: opt.Estimator(st), next: highest(root) + 1}
 	n := p.sortDistinctOn(root)
 	if p.nodes > 1 {
 		m, d, err := p.place(n)
@@ -57,6 +59,7 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 // placer places the nodes of one plan.
 type placer struct {
 	nodes int
+	poll  plan.Poll
 	rows  func(plan.Node) float64
 	next  expr.ColID
 	// inStep marks the step of a recursive union, which runs at the gateway
@@ -170,6 +173,11 @@ func with1(n, in plan.Node) plan.Node {
 
 // place gives n with the exchanges it needs, and where its rows are.
 func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
+	if p.poll != nil {
+		if err := p.poll(); err != nil {
+			return nil, dist{}, err
+		}
+	}
 	switch n := n.(type) {
 	case *plan.Scan, *plan.Source:
 		if p.inStep {

@@ -1,0 +1,61 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// TestPlanningEnds: a statement whose planning would take hours ends when it is
+// told to, and the session goes on as after any other error.
+func TestPlanningEnds(t *testing.T) {
+	n := start(t, 1)[0]
+	var long strings.Builder
+	long.WriteString("with c0 as (select 1 x)")
+	for i := range 10000 {
+		fmt.Fprintf(&long, ", c%d as (select x + 1 x from c%d)", i+1, i)
+	}
+	long.WriteString(" select * from c10000")
+	for _, front := range []string{"", "explain ", "create table u as "} {
+		c := connect(t, n, "statement_timeout = 300")
+		c.must("create temp table t (a int)")
+		c.must("begin")
+		c.must("insert into t values (1)")
+		c.must("savepoint s")
+		if _, err := c.do(front + long.String()); pgerr.CodeOf(err) != pgerr.QueryCanceled {
+			t.Errorf("%q timed out: %v", front, err)
+		}
+		c.must("rollback to s")
+		if got := c.must("select a from t"); len(got) != 1 {
+			t.Errorf("rows %v", got)
+		}
+		c.must("set statement_timeout = 0")
+		for _, told := range []struct {
+			by   func(uint32) bool
+			code pgerr.Code
+		}{{n.Engine().CancelBackend, pgerr.QueryCanceled}, {n.Engine().TerminateBackend, pgerr.AdminShutdown}} {
+			ctx, ended := context.WithCancel(context.Background())
+			stopped := make(chan struct{})
+			go func() { // a cancel before the statement or after it is lost
+				defer close(stopped)
+				for ctx.Err() == nil {
+					told.by(c.s.PID())
+					runtime.Gosched()
+				}
+			}()
+			_, err := c.do(front + long.String())
+			ended()
+			<-stopped
+			if pgerr.CodeOf(err) != told.code {
+				t.Errorf("%q: %v instead of %s", front, err, told.code)
+			}
+			if told.code == pgerr.QueryCanceled {
+				c.must("rollback")
+			}
+		}
+	}
+}
