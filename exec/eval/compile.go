@@ -19,7 +19,7 @@ type compiler struct {
 
 func (c *compiler) compile(e expr.Expr) (node, error) {
 	if _, ok := e.(*expr.Call); ok && len(c.shared) > 0 {
-		if key, ok := fingerprint(e); ok {
+		if key, ok := Fingerprint(e); ok {
 			if i, ok := c.shared[key]; ok {
 				of, err := c.plain(e)
 				return &sharedNode{of: of, i: i}, err

@@ -10,20 +10,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// fingerprint names what an expression computes: expressions of the same name
+// Fingerprint names what an expression computes: expressions of the same name
 // give the same value for a row. Only the forms that are worth sharing have
-// one.
-func fingerprint(e expr.Expr) (string, bool) {
+// one, as the second result tells.
+func Fingerprint(e expr.Expr) (string, bool) {
 	var b strings.Builder
 	ok := putFingerprint(&b, e)
 	return b.String(), ok
-}
-
-// Same tells whether two expressions are known to give the same values.
-func Same(a, b expr.Expr) bool {
-	x, ok1 := fingerprint(a)
-	y, ok2 := fingerprint(b)
-	return ok1 && ok2 && x == y
 }
 
 func putFingerprint(b *strings.Builder, e expr.Expr) bool {

@@ -45,7 +45,7 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *Env) (p *Programs, at []i
 	known := map[string]int{}
 	at = make([]int, len(es))
 	for i, e := range es {
-		key, named := fingerprint(e)
+		key, named := Fingerprint(e)
 		if k, ok := known[key]; named && ok {
 			at[i] = k
 			continue
@@ -123,7 +123,7 @@ func (c *compiler) note(e expr.Expr) {
 		if _, ok := x.(*expr.Call); !ok {
 			return true
 		}
-		key, ok := fingerprint(x)
+		key, ok := Fingerprint(x)
 		if !ok {
 			return true
 		}

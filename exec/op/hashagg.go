@@ -79,14 +79,18 @@ type aggShared struct {
 // share finds which aggregates have states of their own, and which read those
 // of another.
 func (s *aggShared) share(n *plan.Aggregate) {
+	over := map[string][]int{} // aggregates by what their argument computes
 	for i, it := range n.Aggs {
 		at := len(s.calls)
-		if n.Phase != plan.AggFinal { // its states come in a column each
-			for k, c := range n.Aggs[:i] {
-				if agg.Shared(c.Call, it.Call) && eval.Same(c.Call.Args[0], it.Call.Args[0]) {
-					at = s.slot[k]
-					break
+		if n.Phase != plan.AggFinal && len(it.Call.Args) > 0 { // final: its states come in a column each
+			if arg, ok := eval.Fingerprint(it.Call.Args[0]); ok {
+				for _, k := range over[arg] {
+					if agg.Shared(n.Aggs[k].Call, it.Call) {
+						at = s.slot[k]
+						break
+					}
 				}
+				over[arg] = append(over[arg], i)
 			}
 		}
 		if at == len(s.calls) {

@@ -1,0 +1,323 @@
+package op
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// frameSet are the frames of a partition's rows: [start, end), less what EXCLUDE
+// leaves out.
+type frameSet struct {
+	p          *windowPart
+	exclude    byte
+	start, end []int32
+	// before counts the rows that FILTER lets through; nil without one.
+	before []int32
+}
+
+// span is a run of rows.
+type span struct{ from, to int32 }
+
+// spans are the rows of a frame, in order. What EXCLUDE leaves out is a run of
+// peers, but perhaps for the row itself, so that three runs are left at most.
+func (s *frameSet) spans(i int) (out [3]span) {
+	lo, hi := s.start[i], max(s.start[i], s.end[i])
+	at := int32(i)
+	cut := span{hi, hi}
+	switch s.exclude {
+	case 'c':
+		cut = span{at, at + 1}
+	case 'g', 't':
+		cut = span{s.p.peer[i], s.p.peerEnd[i]}
+	}
+	out[0] = span{lo, max(lo, min(cut.from, hi))}
+	out[2] = span{min(hi, max(cut.to, lo)), hi}
+	if s.exclude == 't' && lo <= at && at < hi {
+		out[1] = span{at, at + 1}
+	}
+	if s.before != nil {
+		for k := range out {
+			out[k] = span{s.before[out[k].from], s.before[out[k].to]}
+		}
+	}
+	return out
+}
+
+// row is the k-th row of a frame from 0 on, or from the end where last is set;
+// -1 where there is none.
+func (s *frameSet) row(i int, k int64, last bool) int {
+	spans := s.spans(i)
+	if last {
+		for j := len(spans) - 1; j >= 0; j-- {
+			if x := spans[j]; x.from < x.to {
+				return int(x.to) - 1
+			}
+		}
+		return -1
+	}
+	for _, x := range spans {
+		n := int64(x.to - x.from)
+		if k < n {
+			return int(x.from) + int(k)
+		}
+		k -= n
+	}
+	return -1
+}
+
+// grow tells whether all frames begin with the partition and none has less than
+// the one before.
+func (s *frameSet) grow() bool {
+	if s.exclude != 0 {
+		return false
+	}
+	for i := range s.start {
+		if s.start[i] != 0 || i > 0 && s.end[i] < s.end[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// frames finds the frame of every row.
+func (f *windowFunc) frames(ctx context.Context, p *windowPart) (*frameSet, error) {
+	fr := f.item.Frame
+	s := &frameSet{p: p, exclude: fr.Exclude, start: make([]int32, p.n), end: make([]int32, p.n)}
+	for side, b := range []plan.FrameBound{fr.Start, fr.End} {
+		dst := s.start
+		if side == 1 {
+			dst = s.end
+		}
+		var off types.Datum
+		if f.offset[side] != nil {
+			arr, err := f.offset[side].Eval(ctx, p.b.Slice(0, 1))
+			if err != nil {
+				return nil, err
+			}
+			word := [2]string{"starting", "ending"}[side]
+			off = types.DatumAt(b.Offset.Type(), arr, 0)
+			if off == nil {
+				return nil, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", word)
+			}
+			if negative(off) {
+				if fr.Mode == 'v' {
+					return nil, pgerr.New(pgerr.InvalidPrecedingOrFollowingSize, "invalid preceding or following size in window function")
+				}
+				return nil, pgerr.New(pgerr.InvalidPrecedingOrFollowingSize, "frame %s offset must not be negative", word)
+			}
+		}
+		switch b.Kind {
+		case plan.UnboundedPreceding:
+		case plan.UnboundedFollowing:
+			for i := range dst {
+				dst[i] = int32(p.n)
+			}
+		case plan.CurrentRow:
+			for i := range dst {
+				switch {
+				case fr.Mode == 'r':
+					dst[i] = int32(i + side)
+				case side == 0:
+					dst[i] = p.peer[i]
+				default:
+					dst[i] = p.peerEnd[i]
+				}
+			}
+		default:
+			if err := f.offsets(ctx, p, dst, side, b.Kind == plan.Preceding, off); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
+func negative(d types.Datum) bool {
+	switch v := d.(type) {
+	case int64:
+		return v < 0
+	case float64:
+		return v < 0 || v != v
+	case types.Decimal:
+		return v.Sign() < 0
+	case types.Interval:
+		return types.Compare(types.IntervalT, v, types.Interval{}) < 0
+	}
+	return false
+}
+
+// offsets places bounds of the form n PRECEDING or FOLLOWING.
+func (f *windowFunc) offsets(ctx context.Context, p *windowPart, dst []int32, side int, back bool, off types.Datum) error {
+	n := int64(p.n)
+	clamp := func(v int64) int32 { return int32(max(0, min(v, n))) }
+	switch f.item.Frame.Mode {
+	case 'r', 'g':
+		k, ok := off.(int64)
+		if !ok {
+			return pgerr.Internal("frame offset is not an integer")
+		}
+		k = min(k, n+1)
+		if back {
+			k = -k
+		}
+		if f.item.Frame.Mode == 'r' {
+			for i := range dst {
+				dst[i] = clamp(int64(i) + k + int64(side))
+			}
+			return nil
+		}
+		var first []int32 // first row of each peer group
+		for i := 0; i < p.n; i++ {
+			if int(p.group[i]) == len(first) {
+				first = append(first, int32(i))
+			}
+		}
+		for i := range dst {
+			g := int64(p.group[i]) + k + int64(side)
+			switch {
+			case g < 0:
+				dst[i] = 0
+			case g >= int64(len(first)):
+				dst[i] = int32(n)
+			default:
+				dst[i] = first[g]
+			}
+		}
+		return nil
+	}
+	return f.rangeOffsets(ctx, p, dst, side, back, off)
+}
+
+// rangeOffsets places RANGE bounds: the first row (start) or the row after the
+// last (end) whose ordering value is within the offset of the current row's.
+func (f *windowFunc) rangeOffsets(ctx context.Context, p *windowPart, dst []int32, side int, back bool, off types.Datum) error {
+	if len(f.w.order) != 1 {
+		return pgerr.New(pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
+	}
+	arr, err := f.w.order[0].Eval(ctx, p.b)
+	if err != nil {
+		return err
+	}
+	t, desc := f.w.orderSpecs[0].Type, f.w.orderSpecs[0].Desc
+	vals := make([]types.Datum, p.n)
+	for i := range vals {
+		vals[i] = types.DatumAt(t, arr, i)
+	}
+	var loc = f.env
+	for i := range dst {
+		if vals[i] == nil {
+			// NULLs are peers of each other and of nothing else.
+			if dst[i] = p.peer[i]; side == 1 {
+				dst[i] = p.peerEnd[i]
+			}
+			continue
+		}
+		limit, err := shift(t, vals[i], off, back != desc, loc)
+		if err != nil {
+			return err
+		}
+		// Binary search among the rows that are not NULL.
+		lo, hi := 0, p.n
+		for lo < p.n && vals[lo] == nil {
+			lo++
+		}
+		for hi > lo && vals[hi-1] == nil {
+			hi--
+		}
+		for lo < hi {
+			mid := (lo + hi) / 2
+			c := types.Compare(t, vals[mid], limit)
+			if desc {
+				c = -c
+			}
+			if c < 0 || side == 1 && c == 0 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		dst[i] = int32(lo)
+	}
+	return nil
+}
+
+// shift moves an ordering value by an offset.
+func shift(t types.Type, v, off types.Datum, back bool, env *types.Env) (types.Datum, error) {
+	switch x := v.(type) {
+	case int64:
+		if iv, ok := off.(types.Interval); ok {
+			if back {
+				n, err := types.IntervalNeg(iv)
+				if err != nil {
+					return nil, err
+				}
+				iv = n
+			}
+			if t.OID == types.DateOID {
+				x *= 86400000000
+			}
+			if t.OID == types.TimeOID {
+				return x + iv.Micros, nil
+			}
+			if env != nil && t.OID == types.TimestamptzOID {
+				return types.TimestampAddInterval(x, iv, env.Location)
+			}
+			r, err := types.TimestampAddInterval(x, iv, nil)
+			if t.OID == types.DateOID && err == nil {
+				// Compare as dates do with timestamps: round down the way back.
+				d := r / 86400000000
+				if r%86400000000 < 0 {
+					d--
+				}
+				return d, nil
+			}
+			return r, err
+		}
+		o, ok := off.(int64)
+		if !ok {
+			break
+		}
+		if back {
+			o = -o
+		}
+		s := x + o
+		if (s > x) != (o > 0) && o != 0 {
+			if o > 0 {
+				return int64(1<<63 - 1), nil
+			}
+			return int64(-1 << 63), nil
+		}
+		return s, nil
+	case float64:
+		o, ok := off.(float64)
+		if !ok {
+			break
+		}
+		if back {
+			o = -o
+		}
+		return x + o, nil
+	case types.Decimal:
+		o, ok := off.(types.Decimal)
+		if !ok {
+			break
+		}
+		if back {
+			return x.Sub(o)
+		}
+		return x.Add(o)
+	case types.Interval:
+		o, ok := off.(types.Interval)
+		if !ok {
+			break
+		}
+		if back {
+			return types.IntervalSub(x, o)
+		}
+		return types.IntervalAdd(x, o)
+	}
+	return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t)
+}
