@@ -143,6 +143,18 @@ public class Jdbc {
                     same(e.getSQLState(), "22P02");
                 }
             }
+            if (!mode.contains("simple")) { // which has no parameter to declare void
+                try (CallableStatement p = c.prepareCall("{? = call abs(?)}")) {
+                    p.registerOutParameter(1, Types.INTEGER);
+                    p.setInt(2, -7);
+                    p.execute();
+                    same(p.getInt(1), 7);
+                }
+            }
+            try (CallableStatement p = c.prepareCall("{call upper(?)}")) {
+                p.setString(1, "x");
+                check(p.execute(), "a call has a result");
+            }
             check(c.isValid(5), "valid");
             try (Statement s = c.createStatement()) {
                 s.execute("DROP TABLE jd_child; DROP TABLE jd");

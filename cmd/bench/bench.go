@@ -8,7 +8,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tributarydb/tributary/cmd/flags"
 )
 
 // Options say what to run.
@@ -109,8 +110,17 @@ func (b *run) exportOnly(names []string) bool {
 	return b.o.Export != "" && b.o.DSN == "" && b.o.LoadOnly && slices.Equal(names, []string{"tpch"})
 }
 
+func usage() string {
+	var b strings.Builder
+	b.WriteString("Usage: tributary bench [flags] {tpch|groupby|logistic|all} [flags]\n")
+	for _, s := range suites {
+		fmt.Fprintf(&b, "  %-9s %s\n", s.name, s.short)
+	}
+	return b.String()
+}
+
 func parseArgs(args []string, out io.Writer) (o Options, names []string, err error) {
-	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs := flags.New("bench", usage())
 	fs.SetOutput(out)
 	fs.StringVar(&o.DSN, "dsn", "", "server to measure, as postgres://user@host:port/database (default: a node of its own in a temporary directory)")
 	fs.IntVar(&o.Runs, "runs", 5, "timed runs of each query after the cold one")
@@ -131,14 +141,6 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
 	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
 	fs.IntVar(&o.Node.Threads, "threads", 0, "threads of the node of its own (default: the cores)")
-	fs.Usage = func() {
-		fmt.Fprintln(out, "Usage: tributary bench [flags] {tpch|groupby|logistic|all} [flags]")
-		for _, s := range suites {
-			fmt.Fprintf(out, "  %-9s %s\n", s.name, s.short)
-		}
-		fmt.Fprintln(out, "\nFlags:")
-		fs.PrintDefaults()
-	}
 	for rest := args; ; {
 		if err := fs.Parse(rest); err != nil {
 			return o, nil, err

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/tributarydb/tributary/cmd/flags"
 )
 
 // Exit codes are psql's: a script's error, and a connection that was lost or
@@ -124,7 +125,7 @@ func Main(ctx context.Context, args []string, std IO) error {
 func (s *session) goesOn() bool { return !s.lost && !(s.failed && s.stop) }
 
 func (s *session) parse(args []string) (commands, files list, err error) {
-	fs := flag.NewFlagSet("sql", flag.ContinueOnError)
+	fs := flags.New("sql", "Usage: tributary sql [flags] [DATABASE | URL]\n")
 	fs.SetOutput(s.io.Err)
 	dsn := fs.String("dsn", "", "server, as postgres://user@host:port/database or key=value text")
 	host := fs.String("host", "", "host (default: PGHOST or 127.0.0.1)")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/cluster/tlsconf"
+	"github.com/tributarydb/tributary/cmd/flags"
 )
 
 const certUsage = `Usage:
@@ -22,14 +23,10 @@ const certUsage = `Usage:
 func cert(_ context.Context, args []string) error { return makeCert(args, os.Stdout) }
 
 func makeCert(args []string, out io.Writer) error {
-	fs := flag.NewFlagSet("cert", flag.ContinueOnError)
+	fs := flags.New("cert", certUsage)
 	dir := fs.String("dir", "certs", "directory of the authority, and of what is made")
 	name := fs.String("name", "", "name of the node: its files go to a directory of this name; or of the database user")
 	hosts := fs.String("host", "", "names and addresses under which the node is reached, separated by commas")
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), certUsage, "\nFlags:\n")
-		fs.PrintDefaults()
-	}
 	if err := fs.Parse(args); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cmd/flags"
 )
 
 //go:embed demodata/*.gz
@@ -30,7 +30,7 @@ var demodata embed.FS
 // demo shows the whole idea on real data: three nodes in one process, on
 // temporary storage, spoken to over the Postgres wire like any other cluster.
 func demo(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
+	fs := flags.New("demo", "")
 	exit := fs.Bool("exit", false, "end when the story is told instead of staying up")
 	if err := fs.Parse(args); err != nil {
 		return err

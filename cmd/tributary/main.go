@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -18,8 +19,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// version is set by the release build.
-var version = "0.1.0-dev"
+// What a release build sets (-ldflags "-X main.version=…"): commit and date are
+// for builds of sources without their repository, which is asked otherwise.
+var (
+	version = "0.1.0-dev"
+	commit  string
+	date    string
+)
 
 type command struct {
 	name, short string
@@ -62,14 +68,16 @@ func about() string {
 	for _, s := range info.Settings {
 		told[s.Key] = s.Value
 	}
-	if rev := told["vcs.revision"]; rev != "" {
-		out += "\ncommit " + rev
-		if told["vcs.modified"] == "true" {
-			out += " (modified)"
+	rev, when := commit, date
+	if rev == "" {
+		if rev = told["vcs.revision"]; rev != "" && told["vcs.modified"] == "true" {
+			rev += " (modified)"
 		}
-		out += "\ndate   " + told["vcs.time"]
 	}
-	return out + "\n" + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
+	if when == "" {
+		when = told["vcs.time"]
+	}
+	return out + "\ncommit " + cmp.Or(rev, "unknown") + "\ndate   " + cmp.Or(when, "unknown") + "\n" + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
 // plain is an error for who starts the program: without a SQLSTATE, which is

@@ -14,6 +14,11 @@ func TestAbout(t *testing.T) {
 	if s := about(); !strings.Contains(s, version) || !strings.Contains(s, "go1.") {
 		t.Errorf("%q", s)
 	}
+	defer func(c, d string) { commit, date = c, d }(commit, date)
+	commit, date = "0123abc", "2026-05-04T03:02:01Z"
+	if s := about(); !strings.Contains(s, "\ncommit 0123abc\n") || !strings.Contains(s, "\ndate   2026-05-04T03:02:01Z\n") {
+		t.Errorf("%q", s)
+	}
 	for _, name := range []string{"--help", "-h", "--version"} {
 		if asFlag[name] == "" {
 			t.Errorf("%s is no command", name)

@@ -3,32 +3,31 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tributarydb/tributary/cmd/flags"
 )
 
-const nodeUsage = `usage: tributary node [--url URL] COMMAND
+const nodeUsage = `Usage: tributary node [--url URL] COMMAND
 
   list                     the members and their state
   drain NAME               move a node's files elsewhere and give it nothing new
   resume NAME              end that
   decommission [--force] NAME
                            drain a node, then remove it; --force does not wait: what only it holds is lost
-  replace OLD NEW          give NEW the files of OLD, then remove OLD`
+  replace OLD NEW          give NEW the files of OLD, then remove OLD
+`
 
 // nodeCommand looks after the cluster's members, through any of them.
 func nodeCommand(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet("node", flag.ContinueOnError)
+	fs := flags.New("node", nodeUsage)
 	url := fs.String("url", "postgres://tributary@127.0.0.1:5432/tributary", "a node to ask, as a superuser; PGPASSWORD and its kin count")
-	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), nodeUsage)
-		fs.PrintDefaults()
-	}
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func nodeCommand(ctx context.Context, args []string) error {
 	case len(words) == 3 && words[0] == "replace":
 		statement = "ALTER NODE " + name(1) + " REPLACE WITH " + name(2)
 	default:
-		return errors.New(nodeUsage)
+		return errors.New(strings.TrimSpace(nodeUsage))
 	}
 	conf, err := pgx.ParseConfig(*url)
 	if err != nil {

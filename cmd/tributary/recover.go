@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 
 	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cmd/flags"
 )
 
 // recoverNode is the way back from the loss of a majority; it works on the
 // directory of a node that is stopped.
 func recoverNode(_ context.Context, args []string) error {
-	fs := flag.NewFlagSet("recover", flag.ContinueOnError)
+	fs := flags.New("recover", "")
 	data := fs.String("data", "./tributary-data", "directory of a stopped node's data")
 	confirm := fs.Bool("confirm", false, "make this node the only voter of a cluster with a new id; commits that it has not received are lost")
 	rejoin := fs.Bool("rejoin", false, "set this node's log aside, so that it joins the recovered cluster with the segments it has")

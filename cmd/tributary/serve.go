@@ -23,10 +23,11 @@ import (
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cmd/flags"
 )
 
 func serve(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	fs := flags.New("serve", "")
 	var o node.Options
 	listenPG := fs.String("listen-pg", "127.0.0.1:5432", "address for Postgres clients")
 	listenHTTP := fs.String("listen-http", "127.0.0.1:8080", "address of the dashboard and the metrics")

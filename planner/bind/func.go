@@ -134,6 +134,11 @@ func (sc *scope) invocation(n *ast.FuncCall, p place) (*invocation, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A parameter that is declared void is no argument: so does JDBC write
+		// the place of a call's result.
+		if par, ok := e.(*expr.Param); ok && par.Typ.OID == types.VoidOID && !n.AggWithinGroup {
+			continue
+		}
 		inv.args, inv.names = append(inv.args, e), append(inv.names, arg)
 	}
 	if len(inv.args) > 100 && !variadicName(name) {
