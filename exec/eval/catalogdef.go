@@ -200,7 +200,7 @@ func addDefinitions(t table) {
 	t.puts(none, "pg_get_function_arg_default(oid,int4)", "pg_get_function_sqlbody(oid)", "pg_get_functiondef(oid)",
 		"pg_get_partition_constraintdef(oid)", "pg_get_partkeydef(oid)", "pg_get_replica_identity_index(regclass)", "pg_get_ruledef(oid)",
 		"pg_get_ruledef(oid,bool)", "pg_get_statisticsobjdef_columns(oid)", "pg_get_statisticsobjdef_expressions(oid)",
-		"pg_get_triggerdef(oid)", "pg_get_triggerdef(oid,bool)", "pg_partition_root(regclass)", "pg_tablespace_location(oid)")
+		"pg_get_triggerdef(oid)", "pg_get_triggerdef(oid,bool)", "pg_partition_root(regclass)")
 	t.puts(always(loose(functionArguments)), "pg_get_function_arguments(oid)", "pg_get_function_identity_arguments(oid)")
 	t.put("pg_get_function_result(oid)", always(loose(functionResult)))
 	t.put("pg_get_serial_sequence(text,text)", hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {

@@ -112,7 +112,17 @@ func addSystem(t table) {
 	t.put("pg_is_wal_replay_paused()", always(loose(func(*call, []types.Datum) (types.Datum, error) {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "recovery is not in progress").WithHint("Recovery control functions can only be executed during recovery.")
 	})))
-	t.puts(fixedAnswer(nil), "pg_last_wal_receive_lsn()", "pg_last_wal_replay_lsn()", "pg_last_xact_replay_timestamp()", "pg_stat_reset()")
+	t.puts(fixedAnswer(nil), "pg_last_wal_receive_lsn()", "pg_last_wal_replay_lsn()", "pg_last_xact_replay_timestamp()", "pg_stat_reset()",
+		"pg_stat_reset_single_table_counters(oid)", "pg_stat_reset_single_function_counters(oid)", "pg_stat_reset_slru(text)", "pg_current_logfile()", "pg_current_logfile(text)")
+	t.put("pg_stat_reset_shared(text)", always(loose(func(_ *call, a []types.Datum) (types.Datum, error) {
+		switch a[0].(string) {
+		case "archiver", "bgwriter", "recovery_prefetch", "wal":
+			return nil, nil
+		}
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized reset target: \"%s\"", a[0]).
+			WithHint("Target must be \"archiver\", \"bgwriter\", \"recovery_prefetch\", or \"wal\".")
+	})))
+	t.put("pg_tablespace_location(oid)", fixedAnswer(""))
 	t.put("pg_jit_available()", fixedAnswer(false))
 	t.put("host(text)", always(strict1(func(s string) string {
 		s, _, _ = strings.Cut(s, "/")
