@@ -36,6 +36,10 @@ type SessionInfo struct {
 	Activity    Activity
 	Memory      int64
 	Spilled     int64
+	// QueuePlace is the statement's place in the queue of a node, 0 if it does not
+	// wait; QueueNode is the node's name, "" for this one.
+	QueueNode  string
+	QueuePlace int
 }
 
 // Info describes a session; it may be called from any goroutine.
@@ -46,6 +50,9 @@ func (s *Session) Info() SessionInfo {
 	}
 	if p := s.pool.Load(); p != nil {
 		i.Memory, i.Spilled = (*mem.Pool)(p).Used(), (*mem.Pool)(p).Spilled()
+	}
+	if a := s.queued.Load(); a != nil {
+		i.QueueNode, i.QueuePlace = (*a).Place()
 	}
 	return i
 }

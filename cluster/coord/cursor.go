@@ -27,11 +27,13 @@ type cursor struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	pool   *mem.Pool
-	rows   *cursorRows
-	ended  bool
-	pos    int64 // 0 before the first row, n on row n, rows.read+1 after the last
-	text   string
-	at     time.Time
+	// admission is held while the query runs, not while the client thinks.
+	admission Admission
+	rows      *cursorRows
+	ended     bool
+	pos       int64 // 0 before the first row, n on row n, rows.read+1 after the last
+	text      string
+	at        time.Time
 }
 
 func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast.DeclareCursorStmt, params []types.Type) (*handler, error) {
@@ -66,14 +68,21 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		c.ctx, c.cancel = context.WithCancelCause(context.Background())
 		c.pool = s.engine.cfg.Pool.Child("cursor "+n.PortalName, 0)
 		c.pool.OnFail(func(err error) { c.cancel(err) })
+		c.admission = s.engine.cfg.Runner.Admission(s.user, c.pool)
 		c.rows = newCursorRows(c.pool, s.engine.cfg.Temp)
 		run := &execution{s: s, stmt: &inner, ctx: c.ctx, params: x.params, ptypes: h.params,
-			pool: c.pool, mark: s.tx.mark(), env: s.evalEnv(x.params, c.pool), id: x.id}
+			pool: c.pool, admission: c.admission, mark: s.tx.mark(), env: s.evalEnv(x.params, c.pool), id: x.id}
+		s.queued.Store(&c.admission)
+		// Till it runs, a cancel of the DECLARE is the query's.
+		stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
 		res, err := h.open(c.ctx, run)
+		stop()
 		if err != nil {
+			err = cause(c.ctx, err)
 			c.close()
 			return nil, err
 		}
+		c.admission.Rest()
 		c.res, c.cols = res, res.cols
 		if c.cols == nil {
 			c.cols = h.cols
@@ -86,6 +95,8 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 
 // fill reads until row number want (from 1) is there or the query ends.
 func (c *cursor) fill(want int64) error {
+	c.admission.Resume()
+	defer c.admission.Rest()
 	for !c.ended && c.rows.read < want {
 		b, err := c.res.next(c.ctx)
 		if err == io.EOF {
@@ -144,6 +155,7 @@ func (c *cursor) close() {
 	}
 	c.cancel(nil)
 	c.rows.close()
+	c.admission.Close()
 	c.pool.Close()
 }
 

@@ -22,18 +22,20 @@ import (
 
 // execution is one run of one statement.
 type execution struct {
-	s       *Session
-	stmt    *parse.Statement
-	ctx     context.Context
-	watch   *watch
-	params  []types.Datum
-	ptypes  []types.Type
-	pool    *mem.Pool
-	mark    int
-	setMark int
-	env     *eval.Env
-	id      string
-	nested  int // how many EXECUTEs it is in
+	s      *Session
+	stmt   *parse.Statement
+	ctx    context.Context
+	watch  *watch
+	params []types.Datum
+	ptypes []types.Type
+	pool   *mem.Pool
+	// admission is shared by all that runs within the statement.
+	admission Admission
+	mark      int
+	setMark   int
+	env       *eval.Env
+	id        string
+	nested    int // how many EXECUTEs it is in
 }
 
 // newExecution prepares a run: a transaction if there is none, the statement's
@@ -51,7 +53,9 @@ func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.
 	x := &execution{s: s, stmt: p.piece.stmt, ctx: ctx, watch: w, params: params, ptypes: p.h.params, id: id,
 		pool: s.engine.cfg.Pool.Child("statement "+id, limit)}
 	x.pool.OnFail(func(err error) { w.cancel(err) })
+	x.admission = s.engine.cfg.Runner.Admission(s.user, x.pool)
 	s.pool.Store(x.pool)
+	s.queued.Store(&x.admission)
 	if s.tx != nil {
 		x.mark, x.setMark = s.tx.mark(), s.set.Mark()
 	}
@@ -81,6 +85,8 @@ func (x *execution) undo() {
 func (x *execution) end() {
 	s := x.s
 	x.watch.end()
+	s.queued.Store(nil)
+	x.admission.Close()
 	if leaked := x.pool.Close(); leaked > 0 {
 		s.engine.log.Warn("BUG: a statement ended with charged memory", "query", x.id, "bytes", leaked)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
-	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
@@ -29,9 +28,7 @@ type run struct {
 	st   *catalog.State
 	stmt Statement
 	// nodes is how many take part in plans that are worth it.
-	nodes    int
-	admitted bool // its first plan was
-	batches  *mem.Account
+	nodes int
 	// staged is the plan run last, for EXPLAIN ANALYZE.
 	staged *plan.Staged
 	head   string // what EXPLAIN prints above the plan
@@ -40,19 +37,18 @@ type run struct {
 // newRun opens the statement's resources over a view.
 func (s *Session) newRun(x *execution, st *catalog.State) *run {
 	x.env.Host.(*host).enter(st, x)
+	if len(s.cursors) > 0 || s.asleep > 0 {
+		x.admission.Pass() // they hold what others may wait for
+	}
 	return &run{x: x, st: st, nodes: s.engine.cfg.Runner.Nodes(), stmt: s.engine.cfg.Runner.Statement(x.id, st, x.pool, x.env, RunOptions{
 		BatchSize:  int(s.set.Int("batch_size")),
 		Saturation: s.saturation(),
 		Virtual:    s.engine.cfg.Virtual.For(s, st),
+		Admission:  x.admission,
 	})}
 }
 
-func (r *run) close() {
-	r.stmt.Close()
-	if r.batches != nil {
-		r.batches.Close()
-	}
-}
+func (r *run) close() { r.stmt.Close() }
 
 // saturation is the setting worker_saturation; "inf" is everything at once.
 func (s *Session) saturation() float64 {
@@ -136,51 +132,19 @@ func (r *run) buffers(defs []plan.BufferDef) error {
 
 // start stages an optimised tree and runs it. The reader's columns are cols.
 func (r *run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	kept := opt.Kept(root, opt.FromState(r.st)) // staging changes the tree
 	staged, err := stage.Stage(root, cols, r.stageEnv(root, manifests))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.admit(root); err != nil {
-		return nil, err
-	}
+	staged.Holds = kept > heldRows
 	r.staged = staged
 	return r.stmt.Run(r.x.ctx, staged, manifests)
 }
 
-// admit holds back a statement's first plan that may hold many rows while the
-// node is short of memory. A session whose cursors hold memory goes on: they may
-// be what the others wait for.
-func (r *run) admit(root plan.Node) error {
-	if r.admitted || len(r.x.s.cursors) > 0 || !holds(root) {
-		return nil
-	}
-	r.admitted = true
-	if err := r.x.pool.Admit(r.x.ctx); err != nil {
-		return err
-	}
-	r.batches = r.x.pool.Account("batches in flight", false)
-	return r.batches.Grow(mem.LaneBytes * int64(max(r.x.s.engine.cfg.Node.Threads, 1)))
-}
-
-// holds tells whether a plan has rows to hold: an operator that keeps what it
-// reads, over more than constants and the catalog.
-func holds(n plan.Node) bool {
-	var keeps, reads bool
-	var walk func(plan.Node)
-	walk = func(n plan.Node) {
-		switch n.(type) {
-		case *plan.Aggregate, *plan.Join, *plan.Sort, *plan.Window, *plan.SetOp, *plan.DistinctOn, *plan.TableWrite, *plan.RecursiveUnion:
-			keeps = true
-		case *plan.Scan, *plan.Source, *plan.FuncScan, *plan.Buffer:
-			reads = true
-		}
-		for _, k := range n.Children() {
-			walk(k)
-		}
-	}
-	walk(n)
-	return keeps && reads
-}
+// heldRows is how many rows a plan may keep without being admitted to the nodes
+// where it runs: a megabyte or two. What most applications ask never queues.
+const heldRows = 20000
 
 // stageEnv is what staging a plan asks. Plans over few rows stay on this node.
 func (r *run) stageEnv(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) *stage.Env {

@@ -268,8 +268,9 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 		return nil, io.EOF
 	}
 	if p.asleep {
-		p.asleep = false
+		p.wake()
 		p.x.watch.resume()
+		p.x.admission.Resume()
 		p.x.active()
 	}
 	if p.res.copy != nil {
@@ -323,8 +324,18 @@ func (p *Portal) failed(err error) error {
 func (p *Portal) Suspend() {
 	if p.state == portalOpen && !p.asleep {
 		p.asleep = true
+		p.p.s.asleep++
+		p.x.admission.Rest()
 		p.x.watch.suspend()
 		p.x.idle()
+	}
+}
+
+// wake takes back Suspend.
+func (p *Portal) wake() {
+	if p.asleep {
+		p.asleep = false
+		p.p.s.asleep--
 	}
 }
 
@@ -344,6 +355,7 @@ func (p *Portal) Close() error {
 	if was == portalNew {
 		return nil
 	}
+	p.wake()
 	var err error
 	if p.res != nil && p.res.close != nil {
 		err = p.res.close()

@@ -21,6 +21,25 @@ type Runner interface {
 	// Statement opens a statement's resources: spill directory, buffers, pins on
 	// the segments of st. It must be closed after all its readers.
 	Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, opts RunOptions) Statement
+	// Admission makes the admission of a statement of a role, which is asked for
+	// when the first plan runs that needs one.
+	Admission(role types.OID, pool *mem.Pool) Admission
+}
+
+// Admission is a statement's leave to keep rows on the nodes where it runs. It
+// must be closed after the statement's plans and before its pool. Place and
+// Close may be called from any goroutine.
+type Admission interface {
+	// Pass lets the statement past those that queue.
+	Pass()
+	// Rest gives it back while the statement waits for its client, Resume takes it
+	// again at once. They do nothing for a statement that has none.
+	Rest()
+	Resume()
+	// Place is the statement's place in the queue of a node, "" being this one, 1
+	// the next; 0 if it does not wait.
+	Place() (node string, place int)
+	Close()
 }
 
 // RunOptions are a statement's knobs.
@@ -28,6 +47,7 @@ type RunOptions struct {
 	BatchSize  int
 	Saturation float64
 	Virtual    op.Virtuals
+	Admission  Admission
 }
 
 // Statement runs the plans of one statement, one after the other or nested.

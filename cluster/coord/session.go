@@ -37,10 +37,12 @@ type Session struct {
 	seqMu   sync.Mutex // of sequences that only this transaction knows
 
 	activity atomic.Pointer[Activity]
-	pool     atomic.Pointer[mem.Pool] // of the running statement
-	text     *mem.Account             // what the last text's trees take; nil if little
-	appName  atomic.Value             // string
-	reading  atomic.Uint64            // version of the state the transaction reads, 0 for none
+	pool     atomic.Pointer[mem.Pool]  // of the running statement
+	queued   atomic.Pointer[Admission] // the running statement's
+	asleep   int                       // portals that wait for their client
+	text     *mem.Account              // what the last text's trees take; nil if little
+	appName  atomic.Value              // string
+	reading  atomic.Uint64             // version of the state the transaction reads, 0 for none
 
 	mu      sync.Mutex
 	running map[*watch]struct{}

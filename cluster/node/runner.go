@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // runner is the node's gateway as the engine uses it: coord.Runner.
@@ -15,7 +16,12 @@ type runner struct{ *worker.Gateway }
 
 // Statement implements coord.Runner.
 func (r runner) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o coord.RunOptions) coord.Statement {
-	return r.Gateway.Statement(id, st, pool, env, worker.Options(o))
+	return r.Gateway.Statement(id, st, pool, env, worker.Options{BatchSize: o.BatchSize, Saturation: o.Saturation, Virtual: o.Virtual, Admission: o.Admission.(*worker.Admission)})
+}
+
+// Admission implements coord.Runner.
+func (r runner) Admission(role types.OID, pool *mem.Pool) coord.Admission {
+	return r.Gateway.Admission(role, pool)
 }
 
 // takers are the nodes that take work: those that are alive and do not drain.

@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
@@ -100,9 +101,13 @@ func (h *viewHost) Sessions() []sysview.SessionRow {
 	var out []sysview.SessionRow
 	for _, s := range h.n.engine.Sessions() {
 		i := s.Info()
+		if i.QueuePlace > 0 && i.QueueNode == "" {
+			i.QueueNode = h.n.Name()
+		}
 		out = append(out, sysview.SessionRow{Node: h.n.Name(), PID: int32(i.PID), User: i.User, UserName: i.UserName, Application: i.Application,
 			ClientAddr: i.Remote, Backend: i.Started, Xact: i.Activity.XactStart, Query: i.Activity.QueryStart, StateChange: i.Activity.Since,
-			State: i.Activity.State, Text: i.Activity.Query, Memory: i.Memory, Spilled: i.Spilled})
+			State: i.Activity.State, Text: i.Activity.Query, Memory: i.Memory, Spilled: i.Spilled,
+			QueueNode: i.QueueNode, QueuePlace: i.QueuePlace})
 	}
 	return out
 }
@@ -118,6 +123,7 @@ type nodeReport struct {
 	Damage                    store.Damage
 	Scrub                     repl.ScrubState
 	DiskFree                  int64 // where the segments are; -1: not known
+	Queue                     mem.Admissions
 	Tasks                     []worker.TaskInfo
 }
 
@@ -162,7 +168,7 @@ func (n *Node) ownReport() nodeReport {
 		free = -1
 	}
 	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
-		Damage: n.store.Damage(), Scrub: n.repl.ScrubState()}
+		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions()}
 }
 
 // reportOf is what a node told last; zero if nothing.
@@ -247,6 +253,7 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 		}
 		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
 		r.Damaged, r.Repaired = rep.Damage.Found, rep.Damage.Repaired
+		r.Admitted, r.Queued, r.Admissions, r.AdmissionWait = rep.Queue.Holding, rep.Queue.Queued, rep.Queue.Total, rep.Queue.Waited
 		r.ScrubDone, r.ScrubTotal, r.ScrubCompleted = rep.Scrub.Done, rep.Scrub.Total, rep.Scrub.Completed
 		out = append(out, r)
 	}

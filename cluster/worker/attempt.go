@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,8 +29,8 @@ type attempt struct {
 	run   string
 	nodes []uint64
 	boxes map[uint64]*box // of the other nodes
-	ready chan struct{}   // closed when all of them are open
-	down  chan struct{}   // closed by fail
+	admit admitMode
+	down  chan struct{} // closed by fail
 
 	conf  *partConfig
 	part  *part
@@ -37,16 +38,18 @@ type attempt struct {
 	calls sync.WaitGroup     // a listener and a speaker for each other node
 	cut   context.CancelFunc // ends the calls
 
-	mu      sync.Mutex
-	err     error
-	opening int // nodes that are not open yet
-	done    bool
-	remote  []nodeStats
-	once    sync.Once
+	mu     sync.Mutex
+	err    error
+	done   bool
+	remote []nodeStats
+	once   sync.Once
 }
 
 func newAttempt(q *query, run string, nodes []uint64) *attempt {
-	a := &attempt{q: q, run: run, nodes: nodes, boxes: map[uint64]*box{}, ready: make(chan struct{}), down: make(chan struct{}), opening: len(nodes) - 1}
+	a := &attempt{q: q, run: run, nodes: nodes, boxes: map[uint64]*box{}, down: make(chan struct{})}
+	if q.admit != admitFree {
+		a.admit = q.s.o.Admission.mode(q.admit)
+	}
 	for _, n := range nodes[1:] {
 		a.boxes[n] = newBox(run)
 	}
@@ -74,24 +77,72 @@ func (a *attempt) open(ctx context.Context) error {
 		}
 		a.flow, a.conf.exchange = f, f
 	}
-	if len(a.nodes) == 1 {
-		return nil
+	return a.openAll(ctx)
+}
+
+// openAll has every node admit the plan and make its end of the exchange: all of
+// them at once, or in the order of their ids where the plan is to wait.
+func (a *attempt) openAll(ctx context.Context) error {
+	self := a.nodes[0]
+	order, waits := a.nodes, a.admit == admitWait
+	if waits {
+		order = slices.Sorted(slices.Values(a.nodes))
 	}
-	ticket, err := a.ticket()
-	if err != nil {
-		return err
+	var ticket []byte
+	var net context.Context
+	if len(a.nodes) > 1 {
+		var err error
+		if ticket, err = a.ticket(); err != nil {
+			return err
+		}
+		// Calls outlive ctx a little, so that nodes are told to stop and say when
+		// they have.
+		net, a.cut = context.WithCancel(context.WithoutCancel(ctx))
 	}
-	// Calls outlive ctx a little, so that nodes are told to stop and say when
-	// they have.
-	net, cut := context.WithCancel(context.WithoutCancel(ctx))
-	a.cut = cut
-	for _, n := range a.nodes[1:] {
+	for _, n := range order {
+		if n == self {
+			if err := a.openHere(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		b := a.boxes[n]
 		a.calls.Go(func() { a.listen(net, n, ticket); b.close() })
 		a.calls.Go(func() { a.speak(net, n, b) })
+		if waits {
+			if err := a.await(ctx, b); err != nil {
+				return err
+			}
+		}
 	}
+	for _, n := range a.nodes[1:] {
+		if err := a.await(ctx, a.boxes[n]); err != nil {
+			return err
+		}
+	}
+	if a.admit != admitFree {
+		a.q.s.o.Admission.start(a)
+	}
+	return nil
+}
+
+// openHere takes the ticket of this node.
+func (a *attempt) openHere(ctx context.Context) error {
+	if a.admit == admitFree {
+		return nil
+	}
+	ok, err := a.q.s.o.Admission.here(ctx, a.admit)
+	if err == nil && !ok {
+		a.q.full(a)
+		err = a.error()
+	}
+	return err
+}
+
+// await waits until a node is open.
+func (a *attempt) await(ctx context.Context, b *box) error {
 	select {
-	case <-a.ready:
+	case <-b.ready:
 		return nil
 	case <-a.down:
 		return a.error()
@@ -103,7 +154,10 @@ func (a *attempt) open(ctx context.Context) error {
 // ticket is what the nodes need to know.
 func (a *attempt) ticket() ([]byte, error) {
 	s := a.q.s
-	m := &startMsg{Run: a.run, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.Limit()}
+	m := &startMsg{Run: a.run, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.Limit(), Admit: a.admit}
+	if s.o.Admission != nil {
+		m.Role = s.o.Admission.role
+	}
 	if s.st != nil {
 		m.Version = s.st.Version()
 	}
@@ -147,12 +201,14 @@ func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
 		}
 		switch e.Kind {
 		case evReady:
+			a.queued(node, 0)
 			a.boxes[node].open()
-			a.mu.Lock()
-			if a.opening--; a.opening == 0 {
-				close(a.ready)
-			}
-			a.mu.Unlock()
+			close(a.boxes[node].ready)
+		case evQueued:
+			a.queued(node, e.Place)
+			a.boxes[node].open()
+		case evFull:
+			a.q.full(a)
 		case evDone:
 			a.read(node, e.Leaf, e.Split)
 		case evFailed:
@@ -171,6 +227,13 @@ func (a *attempt) listen(ctx context.Context, node uint64, ticket []byte) {
 		err = pgerr.Internal("node %d ended run %s early", node, a.run)
 	}
 	a.q.trouble(a, node, err)
+}
+
+// queued notes the attempt's place in a node's queue.
+func (a *attempt) queued(node uint64, place int) {
+	if a.admit == admitWait {
+		a.q.s.o.Admission.queued(a.q.names[node], place)
+	}
 }
 
 // speak passes orders on to another node.
@@ -276,6 +339,10 @@ func (a *attempt) stop() {
 		if a.flow != nil {
 			_ = a.flow.Close()
 		}
+		if a.admit != admitFree {
+			a.q.s.o.Admission.queued("", 0)
+			a.q.s.o.Admission.stop(a)
+		}
 	})
 }
 
@@ -299,10 +366,11 @@ type box struct {
 	isOpen   bool
 	shut     bool
 	wake     chan struct{}
+	ready    chan struct{} // closed when the node is ready to go
 }
 
 func newBox(run string) *box {
-	return &box{run: run, segments: map[*catalog.Segment]int{}, wake: make(chan struct{}, 1)}
+	return &box{run: run, segments: map[*catalog.Segment]int{}, wake: make(chan struct{}, 1), ready: make(chan struct{})}
 }
 
 // add adds to the orders that are sent next.

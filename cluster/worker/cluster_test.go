@@ -173,10 +173,13 @@ func (c *cluster) statement(t testing.TB, id string, o worker.Options) (*worker.
 	gw := c.nodes[0]
 	pool := gw.pool.Child(id, c.limit)
 	env := envOf()
-	s := gw.worker.Gateway(c.members).Statement(id, catalog.New(), pool, env, o)
+	g := gw.worker.Gateway(c.members)
+	o.Admission = g.Admission(types.OID(10), pool)
+	s := g.Statement(id, catalog.New(), pool, env, o)
 	return s, func() {
 		t.Helper()
 		s.Close()
+		o.Admission.Close()
 		if leaked := pool.Close(); leaked != 0 {
 			t.Errorf("%s: %d bytes of the statement are left", id, leaked)
 		}

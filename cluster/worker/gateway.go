@@ -60,6 +60,7 @@ type Options struct {
 	BatchSize  int
 	Saturation float64 // see cluster/sched
 	Virtual    op.Virtuals
+	Admission  *Admission // of the statement; nil: its plans need none
 }
 
 // Statement is a statement's resources on the gateway: pins on segments, a
@@ -109,6 +110,12 @@ func (s *Statement) runtime() *op.Runtime {
 func (s *Statement) Run(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	s.runs++
 	if len(p.Stages) == 1 {
+		if a := s.o.Admission; a != nil && p.Holds {
+			if _, err := a.here(ctx, a.mode(admitWait)); err != nil {
+				return nil, err
+			}
+			a.start(nil)
+		}
 		r, err := newSolo(ctx, s, &p.Stages[0], manifests)
 		if err != nil {
 			return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"math"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -113,7 +111,7 @@ func sumPlan() *plan.Staged {
 	agg := plan.AggItem{Col: plan.Column{ID: 2, Name: "sum", Type: types.Numeric}, Call: expr.AggCall{Fn: sum, Args: []expr.Expr{col}, Typ: types.Numeric}}
 	partial := &plan.Aggregate{Input: &plan.Receive{From: 2, Cols: []plan.Column{gateCol}}, Aggs: []plan.AggItem{agg}, Phase: plan.AggPartial, States: []expr.ColID{3}}
 	final := &plan.Aggregate{Input: &plan.Receive{From: 1, Cols: partial.Schema()}, Aggs: []plan.AggItem{agg}, Phase: plan.AggFinal, States: []expr.ColID{3}}
-	return &plan.Staged{Stages: []plan.Stage{
+	return &plan.Staged{Holds: true, Stages: []plan.Stage{
 		{ID: 0, Root: final},
 		{ID: 1, Root: partial, Where: plan.OnAll, Out: &plan.Output{To: 0, Kind: plan.Gather}},
 		{ID: 2, Root: gateSource(), Where: plan.OnAll, Out: &plan.Output{To: 1, Kind: plan.HashBy, Keys: []expr.Expr{col}}},
@@ -323,46 +321,4 @@ func TestSmallMemory(t *testing.T) {
 	if err != nil || len(got) != partsOf*partRows {
 		t.Error(len(got), err)
 	}
-}
-
-// TestAdmission: a run that keeps rows waits to begin on a node that is short of
-// memory, and its batches in flight are charged there.
-func TestAdmission(t *testing.T) {
-	g := newGate(2)
-	c := gated(t, g, 2)
-	full := c.nodes[1].pool.Child("another", 0)
-	if err := full.Account("rows", false).Grow(900 << 20); err != nil { // of 1 GiB
-		t.Fatal(err)
-	}
-	s, end := c.statement(t, "admitted", worker.Options{})
-	done := make(chan error, 1)
-	go func() {
-		r, err := s.Run(context.Background(), sumPlan(), nil)
-		if err == nil {
-			_, err = rowsOf(context.Background(), r, sumPlan().Stages[0].Root.Schema())
-			r.Close()
-		}
-		done <- err
-	}()
-	asked := g.asked[2]
-	for c.nodes[1].pool.Waiting() == 0 {
-		select {
-		case <-asked:
-			t.Fatal("the run began while its node was short of memory")
-		case err := <-done:
-			t.Fatal("the run ended: ", err)
-		default:
-			runtime.Gosched()
-		}
-	}
-	full.Close()
-	<-asked
-	if n := c.nodes[1].pool.Used(); n < 2*mem.LaneBytes {
-		t.Errorf("%d bytes are charged for batches in flight", n)
-	}
-	g.open(1, 2)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	end()
 }

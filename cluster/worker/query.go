@@ -34,6 +34,7 @@ type query struct {
 	plan   *plan.Staged
 	leaves []leafWork
 	writes bool
+	admit  admitMode    // how the next attempt takes its tickets
 	again  func() error // starts the next attempt
 
 	mu       sync.Mutex
@@ -132,6 +133,9 @@ func (s *Statement) places(n plan.Node, list []op.Split, manifests map[*plan.Sca
 
 // begin makes attempts until one runs. They live no longer than ctx.
 func (q *query) begin(ctx context.Context) error {
+	if q.s.o.Admission != nil && q.plan.Holds {
+		q.admit = admitTry
+	}
 	q.again = func() error {
 		for {
 			a, err := q.attempt(ctx)
@@ -170,6 +174,14 @@ func (q *query) attempt(ctx context.Context) (*attempt, error) {
 	a.fail(err)
 	a.stop()
 	return a, a.error()
+}
+
+// full takes that a node refused the attempt a ticket: the next one waits.
+func (q *query) full(a *attempt) {
+	q.mu.Lock()
+	q.admit = admitWait
+	q.mu.Unlock()
+	a.fail(errAgain)
 }
 
 // event takes what happened in an attempt to the scheduler.

@@ -2,8 +2,8 @@ package worker
 
 import (
 	"context"
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/flow"
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -11,7 +11,6 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -27,7 +26,7 @@ type run struct {
 	self    uint64
 	pool    *mem.Pool
 	part    *part
-	batches *mem.Account  // for batches in flight; nil where nothing is kept
+	ticket  *mem.Ticket
 	goes    chan struct{} // closed by the order to go
 	stop    chan struct{} // closed by the order to stop, or abort
 
@@ -50,6 +49,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	defer cancel(nil)
 
 	r.pool = w.cfg.Pool.Child("statement "+m.Statement, m.Limit)
+	r.ticket = r.pool.Ticket(uint32(m.Role), w.cfg.Threads)
 	dir := spill.NewDir(spill.Options{Parent: w.cfg.Temp, Pool: r.pool, Budget: w.cfg.Budget})
 	pin := w.cfg.Store.Pin(m.BatchSize)
 	h := newRemoteHost(ctx, w, m)
@@ -78,9 +78,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		if f, ok := c.exchange.(*flow.Flow); ok {
 			_ = f.Close()
 		}
-		if r.batches != nil {
-			r.batches.Close()
-		}
+		r.ticket.Close()
 		_ = pin.Close()
 		_ = dir.Close()
 		if leaked := r.pool.Close(); leaked > 0 {
@@ -94,7 +92,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 		return err
 	}
 	entered = true
-	if err := w.admit(ctx, r); err != nil {
+	if ok, err := r.admit(ctx, tell); !ok {
 		return err
 	}
 	f, err := w.hub.Open(ctx, flow.Options{Run: m.Run, Stages: m.Stages, Nodes: m.Nodes, Pool: r.pool})
@@ -115,61 +113,47 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	return r.work(ctx, c, f, failed, w.cfg.Store.Mend, tell)
 }
 
-// admit holds back a run that may keep many rows while this node is short of
-// memory, before any of the run's tasks has begun on another node. One of a
-// session that has another run here, which may be a cursor's, goes on: that may
-// be what the others wait for.
-func (w *Worker) admit(ctx context.Context, r *run) error {
-	if !r.keeps() {
-		return nil
+// placeEvery is how often a run that queues tells its place.
+const placeEvery = time.Second
+
+// admit takes the run's ticket, before any of its tasks has begun on another
+// node; false if it did not get it, of which the gateway has been told if there
+// is no error.
+func (r *run) admit(ctx context.Context, tell func(event) error) (bool, error) {
+	if r.m.Admit != admitWait || r.ticket.Try() {
+		ok, err := take(ctx, r.ticket, r.m.Admit)
+		if !ok && err == nil {
+			err = tell(event{Kind: evFull})
+		}
+		return ok, err
 	}
-	if !w.hasOther(r) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		go func() { // ends with ctx
-			select {
-			case <-r.stop:
-				cancel(context.Canceled)
-			case <-ctx.Done():
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan error, 1)
+	go func() { done <- r.ticket.Wait(ctx) }() // ends with ctx, and is waited for
+	t := time.NewTicker(placeEvery)
+	defer t.Stop()
+	stop, last := r.stop, 0
+	for {
+		// A node whose run queues takes orders: the gateway may give up.
+		if n := max(r.ticket.Place(), 1); n != last {
+			last = n
+			if err := tell(event{Kind: evQueued, Place: n}); err != nil {
+				cancel(err)
 			}
-		}()
-		if err := r.pool.Admit(ctx); err != nil {
+		}
+		select {
+		case err := <-done:
+			cancel(nil)
 			if stopped := r.aborted(); stopped != nil {
-				return stopped
+				err = stopped
 			}
-			return err
+			return err == nil, err
+		case <-stop:
+			stop = nil
+			cancel(context.Canceled)
+		case <-t.C:
 		}
 	}
-	r.batches = r.pool.Account("batches in flight", false)
-	return r.batches.Grow(mem.LaneBytes * int64(w.cfg.Threads))
-}
-
-// hasOther tells whether the run's session has another run here.
-func (w *Worker) hasOther(r *run) bool {
-	if r.m.Session == nil {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, o := range w.runs {
-		if o != r && o.gateway == r.gateway && o.m.Session != nil && o.m.Session.PID == r.m.Session.PID {
-			return true
-		}
-	}
-	return false
-}
-
-// keeps tells whether the run's tasks here have an operator that keeps rows.
-func (r *run) keeps() bool {
-	var walk func(plan.Node) bool
-	walk = func(n plan.Node) bool {
-		switch n.(type) {
-		case *plan.Aggregate, *plan.Join, *plan.Sort, *plan.Window, *plan.SetOp, *plan.DistinctOn, *plan.TableWrite:
-			return true
-		}
-		return slices.ContainsFunc(n.Children(), walk)
-	}
-	return slices.ContainsFunc(r.part.stages, func(s *plan.Stage) bool { return walk(s.Root) })
 }
 
 // work runs the tasks to their end, or until the run is stopped. A failed task
@@ -285,6 +269,12 @@ func (r *run) order(o orders) error {
 		if f := r.part.feeds[e.Stage]; f != nil {
 			f.end(e.Leaf)
 		}
+	}
+	switch {
+	case o.Rest:
+		r.ticket.Release()
+	case o.Resume:
+		r.ticket.Force()
 	}
 	if o.Go && !r.going {
 		r.going = true

@@ -35,6 +35,8 @@ type startMsg struct {
 	Version        uint64 // of the catalog that the plan was made with
 	BatchSize      int
 	Limit          int64 // the statement's memory
+	Role           types.OID
+	Admit          admitMode
 }
 
 // envMsg is a types.Env on its way.
@@ -76,9 +78,12 @@ func (m envMsg) in() *types.Env {
 type orders struct {
 	Run      string
 	Go, Stop bool
-	Segments []segmentMsg // those that splits of these or later orders name
-	Splits   []splitMsg
-	Ends     []leafID
+	// Rest gives the run's ticket back while the statement waits for its client;
+	// Resume takes it again.
+	Rest, Resume bool
+	Segments     []segmentMsg // those that splits of these or later orders name
+	Splits       []splitMsg
+	Ends         []leafID
 }
 
 type segmentMsg struct {
@@ -104,6 +109,7 @@ type splitMsg struct {
 // event is what a run on a node tells its gateway.
 type event struct {
 	Kind  eventKind
+	Place int    // queued: in the node's queue
 	Leaf  leafID // done
 	Split int
 	Err   *errMsg // failed
@@ -117,6 +123,8 @@ const (
 	evDone
 	evFailed
 	evFinished
+	evQueued
+	evFull
 )
 
 // nodeStats is what a plan node did in a task.

@@ -50,7 +50,8 @@ func (d dashboard) State() http.State {
 			scrubbed = m.ScrubCompleted.Unix()
 		}
 		s.Nodes = append(s.Nodes, http.Node{Name: m.Name, State: m.State, Leader: m.Leader, PG: m.PG, Limit: m.MemoryLimit, Used: m.MemoryUsed,
-			RSS: m.RSS, Spill: m.Spilled, Cores: m.Cores, Damaged: m.Damaged, Repaired: m.Repaired, Scrubbed: scrubbed})
+			RSS: m.RSS, Spill: m.Spilled, Cores: m.Cores, Damaged: m.Damaged, Repaired: m.Repaired, Scrubbed: scrubbed,
+			Admitted: m.Admitted, Queued: m.Queued, Admissions: m.Admissions, AdmissionWait: m.AdmissionWait.Seconds()})
 	}
 	slices.SortFunc(s.Nodes, func(a, b http.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, x := range d.n.Engine().Sessions() {

@@ -7,13 +7,16 @@
 //	used/limit   0 ........ 60 % ........ 80 % ........ 95 % .. 100 %
 //	             free       the largest   no new work   the largest
 //	                        holders are   is admitted   statement fails
-//	                        asked to spill              with 53200
+//	                        asked to spill beside other with 53200
 //
 // An account takes bytes from the node in blocks, so that Grow is an addition
 // almost always. A Grow that the limits refuse returns a *BudgetError naming
 // the account; an operator that can spill does so and asks again. The pool
 // never reaches into an operator: ShouldSpill is a flag that operators read at
 // their own batch boundary.
+//
+// A statement that keeps rows takes a Ticket on each node first: as many go on at
+// once as find the room that each needs, the others queue, by role (see queue).
 //
 // The package counts; it does not allocate. What is kept is charged; batches in
 // flight are not one by one. Watch counts what lives beyond all accounts.

@@ -9,7 +9,7 @@ import (
 // Thresholds as shares of the node pool's limit.
 const (
 	SpillShare  = 0.60 // the largest spillable holders are asked to spill
-	PauseShare  = 0.80 // no new work is admitted
+	PauseShare  = 0.80 // no new work is admitted beside other
 	FailShare   = 0.95 // the largest statement fails
 	blockBytes  = 64 << 10
 	noLimit     = int64(1) << 62
@@ -18,13 +18,7 @@ const (
 	// spillWait is how long a request waits for holders that were asked to
 	// spill, and once more for a statement that was told to fail.
 	spillWait = 2 * time.Second
-	// admitWait is how long new work waits for the node to come down.
-	admitWait = 30 * time.Second
 )
-
-// LaneBytes is charged for each lane of a statement's tasks on a node that keep
-// rows: the batches between their operators, which are not counted one by one.
-const LaneBytes = 2 << 20
 
 // Pool is the budget of a node or, as a child, of one statement. Its methods
 // may be called from any goroutine.
@@ -41,6 +35,7 @@ type Pool struct {
 	beyond  atomic.Int64
 	waiting atomic.Int32
 	freed   chan struct{} // closed when bytes are given back; guarded by mu
+	admission
 
 	mu       sync.Mutex
 	children map[*Pool]struct{}
@@ -101,7 +96,7 @@ func (p *Pool) Used() int64  { return p.used.Load() }
 func (p *Pool) Peak() int64  { return p.peak.Load() }
 func (p *Pool) Limit() int64 { return p.limit }
 
-// Waiting is how many requests and new statements wait for bytes of a node.
+// Waiting is how many requests and statements wait for bytes of a node.
 func (p *Pool) Waiting() int { return int(p.waiting.Load()) }
 
 // AddSpilled counts bytes written to disk under this pool, and its parents.

@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"context"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -128,6 +127,7 @@ func (p *Pool) wake() {
 		p.freed = nil
 	}
 	p.mu.Unlock()
+	p.serve()
 }
 
 // fell makes a statement fail for others that asked for bytes.
@@ -154,36 +154,8 @@ func (p *Pool) fell(asked int64) {
 	p.parent.wake() // it may wait for bytes itself
 }
 
-// Admit waits until the node is below the share at which new work is admitted.
-// It fails with 53200 where that takes too long, or when ctx ends.
-func (p *Pool) Admit(ctx context.Context) error {
-	root := p.root()
-	if !root.above(PauseShare) {
-		return nil
-	}
-	root.waiting.Add(1)
-	defer root.waiting.Add(-1)
-	t := time.NewTimer(admitWait)
-	defer t.Stop()
-	for {
-		freed := root.freeing()
-		if !root.above(PauseShare) {
-			return nil
-		}
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-t.C:
-			return pgerr.New(pgerr.OutOfMemory, "out of memory: node %q has admitted no new work for %s", root.node, admitWait).
-				WithDetail("%d of %d bytes are in use.", root.used.Load()+root.beyond.Load(), root.limit).
-				WithHint("Raise --memory, run fewer statements at once, or close cursors that hold many rows.")
-		}
-	}
-}
-
 // Paused tells whether the node is above the share at which no new work is
-// admitted.
+// admitted beside other.
 func (p *Pool) Paused() bool { return p.root().above(PauseShare) }
 
 // BudgetError says that a reservation was refused, or that a statement fails

@@ -1,7 +1,6 @@
 package mem_test
 
 import (
-	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -109,37 +108,6 @@ func TestVictimStays(t *testing.T) {
 		}
 		if small.Used() != 0 || node.Used() != 90*mib {
 			t.Error("a refusal left something reserved")
-		}
-	})
-}
-
-func TestAdmit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		node := mem.NewPool("n1", 100*mib)
-		a := node.Child("a", 0).Account("sort", false)
-		grow(t, a, 85*mib)
-		next := node.Child("b", 0)
-		got := make(chan error, 1)
-		go func() { got <- next.Admit(context.Background()) }()
-		synctest.Wait()
-		select {
-		case err := <-got:
-			t.Fatal("admitted above the share", err)
-		default:
-		}
-		a.Shrink(10 * mib)
-		if err := <-got; err != nil {
-			t.Error(err)
-		}
-		grow(t, a, 10*mib)
-		ctx, cancel := context.WithCancelCause(context.Background())
-		stop := errors.New("stop")
-		cancel(stop)
-		if err := next.Admit(ctx); err != stop {
-			t.Error(err)
-		}
-		if err := next.Admit(context.Background()); !pgerr.Is(err, pgerr.OutOfMemory) {
-			t.Errorf("after a long wait: %v", err)
 		}
 	})
 }

@@ -22,9 +22,9 @@ func clusterNodes(v *view, put put) error {
 	slices.Sort(ids)
 	for _, id := range ids {
 		n, known := live[id]
-		var used, spilled, rss, age, limit, damaged, repaired, progress, scrubbed, votes, free any
+		var used, spilled, rss, age, limit, damaged, repaired, progress, scrubbed, votes, free, admitted, queued any
 		if known {
-			damaged, repaired, votes = n.Damaged, n.Repaired, n.Votes
+			damaged, repaired, votes, admitted, queued = n.Damaged, n.Repaired, n.Votes, n.Admitted, n.Queued
 			if n.DiskFree >= 0 {
 				free = n.DiskFree
 			}
@@ -52,7 +52,7 @@ func clusterNodes(v *view, put put) error {
 			state = "unknown"
 		}
 		err := put(int64(id), n.Name, n.Address, text(n.PG), text(n.HTTP), state, n.Leader, n.Cores, n.Threads, limit, used, spilled, rss, age, joined,
-			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free)
+			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free, admitted, queued)
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,8 @@ func clusterSessions(v *view, put put) error {
 		if !v.owns(s.User) {
 			query, addr = "<insufficient privilege>", nil
 		}
-		err := put(text(s.Node), s.PID, s.UserName, s.Application, addr, text(s.State), query, s.Query, s.Memory, s.Spilled, s.Read, orNull(s.Total), s.Produced)
+		err := put(text(s.Node), s.PID, s.UserName, s.Application, addr, text(s.State), query, s.Query, s.Memory, s.Spilled, s.Read, orNull(s.Total), s.Produced,
+			text(s.QueueNode), orNull(int64(s.QueuePlace)))
 		if err != nil {
 			return err
 		}

@@ -41,6 +41,9 @@ type SessionRow struct {
 	Spilled     int64
 	// What the running statement has read, will read (0 unknown), has given.
 	Read, Total, Produced int64
+	// The statement's place in the queue of a node, 0 if it does not wait.
+	QueueNode  string
+	QueuePlace int
 }
 
 // SettingRow is a row of pg_settings; empty texts are NULL where PostgreSQL
@@ -86,7 +89,10 @@ type NodeRow struct {
 	Leader, Votes                         bool
 	DiskFree                              int64 // of the data directory; -1 where that is not known
 	MemoryLimit, MemoryUsed, Spilled, RSS int64
-	Damaged, Repaired                     int64     // segments, since the node started
+	Damaged, Repaired                     int64 // segments, since the node started
+	Admitted, Queued                      int   // statements
+	Admissions                            int64 // so far, since the node started
+	AdmissionWait                         time.Duration
 	ScrubDone, ScrubTotal                 int       // segments of the pass that runs
 	ScrubCompleted                        time.Time // when the last pass ended; zero for never
 	HeartbeatAge                          time.Duration

@@ -38,6 +38,9 @@ func pgStatActivity(v *view, put put) error {
 		if s.State != "active" && s.State != "" {
 			wait, event = "Client", "ClientRead"
 		}
+		if s.QueuePlace > 0 {
+			wait, event = "Resource", "admission"
+		}
 		if !v.owns(s.User) {
 			state, query, started, xact, changed = nil, "<insufficient privilege>", time.Time{}, time.Time{}, time.Time{}
 			wait, event, host, port = nil, nil, nil, nil

@@ -109,10 +109,11 @@ func (fakeHost) Sessions() []SessionRow {
 	at := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
 	return []SessionRow{
 		{Node: "n7", PID: 11, User: boss, UserName: "tributary", Application: "psql", ClientAddr: "127.0.0.1:999", Backend: at, Query: at, State: "active", Text: "SELECT 1", Memory: 5},
-		{Node: "n7", PID: 12, User: ann, UserName: "ann", Backend: at, State: "idle", Text: "SELECT 2"}}
+		{Node: "n7", PID: 12, User: ann, UserName: "ann", Backend: at, State: "idle", Text: "SELECT 2"},
+		{Node: "n7", PID: 13, User: boss, UserName: "tributary", Backend: at, Query: at, State: "active", Text: "SELECT 3", QueueNode: "n3", QueuePlace: 4}}
 }
 func (fakeHost) Nodes() []NodeRow {
-	return []NodeRow{{ID: 7, State: "ready", Leader: true, MemoryUsed: 3, HeartbeatAge: 20 * time.Millisecond}, {ID: 3, Name: "joining", Address: "h:9", State: "down"}}
+	return []NodeRow{{ID: 7, State: "ready", Leader: true, MemoryUsed: 3, Admitted: 5, Queued: 6, HeartbeatAge: 20 * time.Millisecond}, {ID: 3, Name: "joining", Address: "h:9", State: "down"}}
 }
 func (fakeHost) Settings() []SettingRow {
 	return []SettingRow{{Name: "work_mem", Setting: "4096", Unit: "kB", Context: "user", Kind: "integer", Source: "default", Min: "64", Boot: "4096", Reset: "4096"}}

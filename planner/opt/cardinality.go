@@ -27,6 +27,28 @@ func Estimate(n plan.Node, st Statistics) float64 {
 	return newEstimator(st).of(n).rows
 }
 
+// Kept is the most rows that one operator of n is thought to take in and keep,
+// or to give from what it keeps; 0 if none keeps any.
+func Kept(n plan.Node, st Statistics) float64 {
+	e := newEstimator(st)
+	most := 0.0
+	var walk func(plan.Node)
+	walk = func(n plan.Node) {
+		switch n.(type) {
+		case *plan.Aggregate, *plan.Join, *plan.Sort, *plan.Window, *plan.SetOp, *plan.DistinctOn, *plan.TableWrite, *plan.RecursiveUnion, *plan.Collect:
+			most = max(most, e.of(n).rows)
+			for _, k := range n.Children() {
+				most = max(most, e.of(k).rows)
+			}
+		}
+		for _, k := range n.Children() {
+			walk(k)
+		}
+	}
+	walk(n)
+	return most
+}
+
 func (e *estimator) of(n plan.Node) *relEst {
 	if r, ok := e.cache[n]; ok {
 		return r

@@ -40,6 +40,9 @@ type Output struct {
 // Staged is a physical plan, cut into stages. Stages[0] is the root.
 type Staged struct {
 	Stages []Stage
+	// Holds says that its operators are thought to keep so many rows that it should
+	// be admitted to the nodes it runs on.
+	Holds bool
 }
 
 func init() {

@@ -53,6 +53,12 @@ type Node struct {
 	Damaged  int64 `json:"damaged"`
 	Repaired int64 `json:"repaired"`
 	Scrubbed int64 `json:"scrubbed"`
+	// Admitted and Queued are statements now, Admissions all so far, which waited
+	// for AdmissionWait seconds together.
+	Admitted      int     `json:"admitted"`
+	Queued        int     `json:"queued"`
+	Admissions    int64   `json:"admissions"`
+	AdmissionWait float64 `json:"admission_wait"`
 }
 
 // Session is a client's session with its statement.
@@ -216,6 +222,10 @@ var (
 	damaged  = prometheus.NewDesc("tributary_segments_damaged_total", "Segments found damaged or missing on a node.", []string{"node"}, nil)
 	repaired = prometheus.NewDesc("tributary_segments_repaired_total", "Of those, the ones replaced from another replica.", []string{"node"}, nil)
 	scrubbed = prometheus.NewDesc("tributary_scrub_completed_timestamp_seconds", "When a node last ended reading all its segments for damage.", []string{"node"}, nil)
+	admitted = prometheus.NewDesc("tributary_statements_admitted", "Statements that are admitted to a node, to keep rows there.", []string{"node"}, nil)
+	queued   = prometheus.NewDesc("tributary_statements_queued", "Statements that wait to be admitted.", []string{"node"}, nil)
+	lets     = prometheus.NewDesc("tributary_admissions_total", "Statements that a node has admitted.", []string{"node"}, nil)
+	waited   = prometheus.NewDesc("tributary_admission_wait_seconds_total", "Time that statements have waited to be admitted to a node.", []string{"node"}, nil)
 	up       = prometheus.NewDesc("tributary_node_up", "Whether a member is ready.", []string{"node"}, nil)
 	sessions = prometheus.NewDesc("tributary_sessions", "Sessions of this gateway by state.", []string{"state"}, nil)
 	jobs     = prometheus.NewDesc("tributary_training_jobs", "Running trainings.", nil, nil)
@@ -237,6 +247,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(damaged, prometheus.CounterValue, float64(n.Damaged), n.Name)
 		ch <- prometheus.MustNewConstMetric(repaired, prometheus.CounterValue, float64(n.Repaired), n.Name)
 		gauge(scrubbed, float64(n.Scrubbed), n.Name)
+		gauge(admitted, float64(n.Admitted), n.Name)
+		gauge(queued, float64(n.Queued), n.Name)
+		ch <- prometheus.MustNewConstMetric(lets, prometheus.CounterValue, float64(n.Admissions), n.Name)
+		ch <- prometheus.MustNewConstMetric(waited, prometheus.CounterValue, n.AdmissionWait, n.Name)
 		ready := 0.0
 		if n.State == "ready" {
 			ready = 1
