@@ -1,0 +1,169 @@
+package family
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Family is an algorithm. It has no state, and its methods may be called from
+// any goroutine.
+type Family interface {
+	// Info names it.
+	Info() Info
+	// Options are the options of its own, beside Common. Shared ones, such as
+	// MaxIterations, are the variables of this package.
+	Options() []*Option
+	// Plan checks a statement's options against the columns and says what the
+	// training needs. Errors are the user's: 22023 or 0A000.
+	Plan(r *Request) (*Plan, error)
+	// NewDriver begins a training at its root, before the first step.
+	NewDriver(s *Setup) (Driver, error)
+	// NewWorker makes a node's part.
+	NewWorker(s *Setup, n *Node) (Worker, error)
+	// DecodeStep and DecodePartial read what Encode of a step's body and of a
+	// partial wrote; nil bodies are not encoded. They fail d on bytes that no
+	// Encode writes.
+	DecodeStep(op uint8, d *canon.D) Message
+	DecodePartial(op uint8, d *canon.D) Message
+	// Merge adds right, which comes later in the order of leaves, to left. Both
+	// are given up to it. With ByNode scope the order must not matter.
+	Merge(op uint8, left, right Message) (Message, error)
+	// Decode reads what Predictor.Encode wrote, of a model with these encoders.
+	Decode(f *feature.Fitted, d *canon.D) (Predictor, error)
+}
+
+// Info is how a family is called.
+type Info struct {
+	Name     string   // after USING, and in ml.models
+	Synonyms []string // those of BigQuery ML, scikit-learn and Keras
+	Doc      string   // a sentence for the manual
+}
+
+// Task is what a model is for. The names stand in ml.models.
+type Task string
+
+// The tasks.
+const (
+	Regression     Task = "regression"
+	Classification Task = "classification"
+	Clustering     Task = "clustering"
+	Decomposition  Task = "decomposition"
+	Sequence       Task = "sequence"
+	TimeToEvent    Task = "time-to-event"
+)
+
+// Target is what the column after PREDICT is to a family.
+type Target uint8
+
+// The kinds of targets.
+const (
+	NoTarget     Target = iota // PREDICT is an error
+	NumberTarget               // Block.Y is the number
+	ClassTarget                // Block.Y is the number of the class among Fitted.Keys
+)
+
+// Scope says of which rows one partial is.
+type Scope uint8
+
+// The scopes.
+const (
+	ByLeaf Scope = iota // merged in the order of leaves
+	ByNode              // merged in any order: sums must be exact
+)
+
+// Request is a statement as a family sees it.
+type Request struct {
+	Options *Values
+	Target  *dataset.Column  // what PREDICT or the option names; nil for nothing
+	Columns []dataset.Column // the features
+}
+
+// Plan is what a training needs. It is made from the statement alone, the same
+// on every node.
+type Plan struct {
+	Task   Task
+	Target Target
+	Scope  Scope
+	// Standardize brings number columns to mean 0 and standard deviation 1
+	// where neither TRANSFORM nor the option standardize says otherwise.
+	Standardize bool
+	// KeepMissing leaves NULLs of number columns in blocks as NaN, instead of
+	// means and indicators.
+	KeepMissing bool
+	// Narrow keeps numbers as float32 even where that rounds them.
+	Narrow bool
+	// MaxIterations is the most iterations there will be, for progress; 0 where
+	// nobody knows.
+	MaxIterations int
+	// Outputs are the columns of a prediction, the value of predict() first.
+	// The name of the first is ignored where there is a target, after which it
+	// is called, and so is its type where the target is a class.
+	Outputs []Output
+}
+
+// Output is a column of ml.predict.
+type Output struct {
+	Name string
+	Type types.Type
+}
+
+// Setup is what a training is about once its rows have been encoded: the same
+// on every node.
+type Setup struct {
+	Options *Values
+	Plan    *Plan
+	Fitted  *feature.Fitted
+	Seed    uint64
+	Rows    int64   // to train on
+	Held    int64   // held out
+	Weight  float64 // of the rows to train on
+}
+
+// Classes is the number of classes of the target, 0 where it is a number.
+func (s *Setup) Classes() int { return len(s.Fitted.Keys) }
+
+// Message is a step's body on its way down or a partial on its way up. On one
+// node it is never encoded.
+type Message interface {
+	Encode(e *canon.E)
+}
+
+// Regress plans a regression.
+func Regress(r *Request, p Plan) (*Plan, error) {
+	if r.Target == nil {
+		return nil, errNoTarget()
+	}
+	p.Task, p.Target = Regression, NumberTarget
+	p.Outputs = []Output{{Type: types.Float8}}
+	return &p, nil
+}
+
+// ByTarget plans a regression where the target is a float or numeric column, and
+// else a classification, as the families do that can do both.
+func ByTarget(r *Request, p Plan) (*Plan, error) {
+	if r.Target == nil {
+		return nil, errNoTarget()
+	}
+	if IsNumber(r.Target.Type) {
+		return Regress(r, p)
+	}
+	return Classify(r, p)
+}
+
+// Classify plans a classification.
+func Classify(r *Request, p Plan) (*Plan, error) {
+	if r.Target == nil {
+		return nil, errNoTarget()
+	}
+	p.Task, p.Target = Classification, ClassTarget
+	p.Outputs = []Output{{}}
+	return &p, nil
+}
+
+func errNoTarget() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "the statement names no target column").
+		WithHint("Add PREDICT column, or name a column of the query label.")
+}

@@ -1,0 +1,74 @@
+package family
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Predictor is a trained model without its encoders. It is immutable, and its
+// methods may be called from any goroutine.
+type Predictor interface {
+	// Encode writes the canonical bytes: nothing but what was learnt.
+	Encode(e *canon.E)
+	// Score scores the rows of a block that the model's encoders made.
+	Score(b *dataset.Block) *Scores
+	// Bytes is about the memory that the predictor holds.
+	Bytes() int64
+}
+
+// Scores are the predictions of rows 0 … Rows-1; which parts are set depends on
+// the task.
+type Scores struct {
+	Rows  int
+	Value []float64   // regression
+	Probs [][]float64 // classification: by class
+	// Clustering: the number of the cluster, from 1.
+	Label []int32
+	// By further output, e.g. the distance to the cluster.
+	Extra [][]float64
+	// Decomposition and sequences: by component, what becomes an array.
+	Vector [][]float64
+}
+
+// Class gives the number of row i's most probable class, the first of equals.
+func (s *Scores) Class(i int) int {
+	best := 0
+	for k := 1; k < len(s.Probs); k++ {
+		if s.Probs[k][i] > s.Probs[best][i] {
+			best = k
+		}
+	}
+	return best
+}
+
+// Keeper is a Worker that keeps the scores of its rows: they are measured by
+// those once the training is done, and its blocks need not be scored again.
+type Keeper interface {
+	// Kept gives the scores of a block, or nil.
+	Kept(r Rows) *Scores
+}
+
+// Describer is a Predictor with something to show in the relations of schema
+// ml, such as weights, feature_importance and centroids.
+type Describer interface {
+	// Describe gives the rows of a relation in the order of its columns; ok is
+	// false where the model has no such thing.
+	Describe(relation string) (rows [][]types.Datum, ok bool)
+}
+
+// Explainer is a Predictor that can take predictions apart.
+type Explainer interface {
+	// Explain explains the predictions of a block's rows, whose scores s are.
+	Explain(b *dataset.Block, s *Scores) *Explanation
+}
+
+// Explanation takes predictions apart: row i's Prediction is its Baseline and
+// the sum of Parts[f][i] over all features f. They are of the margin: the
+// predicted value, for two classes the log-odds of the second one, for more the
+// score of the predicted class.
+type Explanation struct {
+	Baseline, Prediction []float64
+	Features             []string
+	Parts                [][]float64 // by feature
+}

@@ -1,0 +1,95 @@
+package family
+
+import (
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Options that all families share. The engine reads them; families need not.
+var Common = []*Option{
+	{Names: []string{"model_type", "algorithm"}, Type: "text", Doc: "The algorithm. `USING` says the same.", Read: func(v Value) (any, error) {
+		if v.Word() == "" {
+			return nil, v.Bad("the name of an algorithm")
+		}
+		return v.Word(), nil
+	}},
+	{Names: []string{"label", "target", "target_column", "input_label_cols"}, Type: "column", Default: "the column `label`",
+		Doc: "What is predicted. `PREDICT` says the same.", Read: ColumnName},
+	{Names: []string{"weight", "weight_column", "instance_weight_col", "sample_weight"}, Type: "column", Default: "every row counts 1",
+		Doc: "The column that says how much a row counts. It is not a feature.", Read: ColumnName},
+	{Names: []string{"data_split_method"}, Type: "text", Default: "`no_split`, `random` if data_split_eval_fraction is given",
+		Doc: "Which rows are held out for validation: `no_split`; `random`; `auto_split`, which is none of less than 500 rows, a fifth of at most 50000, else 10000 rows.",
+		Read: func(v Value) (any, error) {
+			switch v.Word() {
+			case "seq", "custom":
+				return nil, pgerr.Unsupported("data_split_method %q is not supported", v.Word()).At(v.Pos)
+			}
+			return Word("no_split", "random", "auto_split")(v)
+		}},
+	{Names: []string{"data_split_eval_fraction", "eval_fraction", "validation_fraction", "test_size"}, Type: "number", Default: "0.2",
+		Doc: "The share of rows that `random` holds out.", Read: Number("a number between 0 and 1", func(f float64) bool { return f > 0 && f < 1 })},
+	{Names: []string{"data_split_col"}, Type: "column", Doc: "Not supported yet."},
+	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text or boolean", Default: "none",
+		Doc: "`balanced` (or true): rows of rare classes count more, so that all classes count the same.", Read: func(v Value) (any, error) {
+			switch v.Word() {
+			case "balanced", "auto":
+				return true, nil
+			case "none":
+				return false, nil
+			}
+			b, err := Boolean(v)
+			if err != nil {
+				return nil, v.Bad("balanced or none")
+			}
+			return b, nil
+		}},
+	{Names: []string{"standardize", "standardize_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
+		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
+	{Names: []string{"seed", "random_state"}, Type: "integer", Default: "0", Doc: "Chooses the holdout, the order of mini-batches and whatever else is drawn.", Read: Integer(0, 1<<53)},
+	{Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints; 0 for none.", Read: Integer(0, 1e6)},
+	{Names: []string{"precision"}, Type: "text", Default: "`float32` where that holds every feature exactly, else `float64`",
+		Doc: "How features are kept while training: `float32` or `float64`. Sums are always float64.", Read: Word("auto", "float32|single|float4", "float64|double|float8")},
+	{Names: []string{"warm_start"}, Type: "boolean", Doc: "Not supported yet."},
+	{Names: []string{"category_encoding_method"}, Type: "text", Doc: "Not supported yet: text columns are one-hot encoded."},
+	{Names: []string{"enable_global_explain"}, Type: "boolean", Doc: "Not supported yet."},
+	{Names: []string{"num_trials"}, Type: "integer", Doc: "Not supported yet."},
+	{Names: []string{"max_parallel_trials"}, Type: "integer", Doc: "Not supported yet."},
+	{Names: []string{"n_jobs"}, Type: "integer", Doc: "Not supported: all threads of all nodes train."},
+}
+
+// Options that several families take, under the same names.
+var (
+	L2 = &Option{Names: []string{"l2_reg", "l2", "reg_lambda", "lambda"}, Type: "number", Default: "0",
+		Doc: "The penalty l2_reg/2·‖weights‖² on the mean loss. The intercept is not penalised.", Read: NotNegative}
+	L1 = &Option{Names: []string{"l1_reg", "l1", "reg_alpha"}, Type: "number", Default: "0",
+		Doc: "The penalty l1_reg·|weights| on the mean loss. The intercept is not penalised.", Read: NotNegative}
+	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch.", Read: Integer(1, 1e9)}
+	EarlyStop = &Option{Names: []string{"early_stop"}, Type: "boolean", Default: "false, true if min_rel_progress is given",
+		Doc: "End when an iteration lowers the loss (of the held out rows, if there are any) by less than min_rel_progress of it. The best iteration is kept.", Read: Boolean}
+	MinRelProgress = &Option{Names: []string{"min_rel_progress"}, Type: "number", Default: "0.01", Doc: "See early_stop.", Read: NotNegative}
+)
+
+// MaxIterations is the option of that name with a family's default.
+func MaxIterations(def, doc string) *Option {
+	return &Option{Names: []string{"max_iterations", "max_iter", "epochs"}, Type: "integer", Default: def, Doc: doc, Read: Integer(1, 1e6)}
+}
+
+// Tolerance is the option of that name.
+func Tolerance(def, doc string) *Option {
+	return &Option{Names: []string{"tolerance", "tol"}, Type: "number", Default: def, Doc: doc,
+		Read: Number("a number from 0 to 1", func(f float64) bool { return f >= 0 && f < 1 })}
+}
+
+// LearnRate is the option of that name.
+func LearnRate(def, doc string) *Option {
+	return &Option{Names: []string{"learn_rate", "learning_rate", "eta"}, Type: "number", Default: def, Doc: doc, Read: Positive}
+}
+
+// IsNumber tells whether values of t are numbers, and not classes by nature.
+func IsNumber(t types.Type) bool {
+	switch t.OID {
+	case types.Float4OID, types.Float8OID, types.NumericOID:
+		return true
+	}
+	return false
+}

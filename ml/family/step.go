@@ -1,0 +1,110 @@
+package family
+
+import (
+	"context"
+	"encoding"
+	"math"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/optim"
+)
+
+// Set names the rows that a step is about.
+type Set uint8
+
+// The sets; they are or-ed.
+const (
+	Train Set = 1 << iota
+	Held
+)
+
+// Step is what all blocks are to do. Op is the family's own number for it; it
+// chooses the decoders.
+type Step struct {
+	Op    uint8
+	Set   Set
+	Batch *optim.MiniBatch // a part of the rows of Train; nil for all of them
+	Body  Message          // may be nil; nobody changes it once it is sent
+}
+
+// Driver is the root of a training: a pure step machine for one goroutine.
+//
+//	for !d.State().Done { d.Tell(merged(d.Next())) }
+type Driver interface {
+	// Next gives the step wanted now, the same again until Tell.
+	Next() *Step
+	// Tell gives the merged partial of Next's step, which the driver may keep.
+	// Errors are 22003 and the like: there is no model.
+	Tell(p Message) error
+	// State tells where the training stands.
+	State() State
+	// Predictor is what was learnt, of the best iteration where there is a
+	// best. It is asked for once the training is done.
+	Predictor() (Predictor, error)
+	// The state between a Tell and the Next after it, which a driver made from
+	// the same Setup goes on from to the same model. Workers are new then.
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// State is where a training stands. Losses are means over rows without
+// penalties, NaN where there is none.
+type State struct {
+	Iteration      int // finished ones
+	TrainLoss      float64
+	ValidationLoss float64
+	Done           bool
+	Converged      bool
+	Stopped        string   // why it is done, e.g. "converged", "max_iterations"
+	Evals          int      // steps over all rows so far
+	Metrics        []Metric // of a model without a target; others are measured by their task
+}
+
+// Metric is a measure's name and value.
+type Metric struct {
+	Name  string
+	Value float64
+}
+
+// NoLoss is the loss of a set that has no rows.
+func NoLoss() float64 { return math.NaN() }
+
+// Node is where a Worker works.
+type Node struct {
+	Threads int
+	// Grow charges bytes of the worker's own state, such as that of rows; a
+	// negative number gives them back. It may be called from any goroutine.
+	Grow func(bytes int64) error
+}
+
+// Worker is a node's part in a training. Its methods may be called from any
+// goroutine; steps follow each other.
+type Worker interface {
+	// PassBytes bounds the memory of one Pass of a step and of its partial.
+	PassBytes(s *Step) int64
+	// NewPass gives what one goroutine works a step with.
+	NewPass(s *Step) (Pass, error)
+	// Close frees everything. No pass is at work.
+	Close()
+}
+
+// Pass is for one goroutine.
+type Pass interface {
+	// Add works rows [r.From, r.To) of a block, which must not be changed. With
+	// ByNode scope each block of the step's set comes once, in any order, to any
+	// of the step's passes; with ByLeaf those of one leaf.
+	Add(ctx context.Context, r Rows, b *dataset.Block) error
+	// Partial gives up what was added since the last Partial. It is called also
+	// where nothing was.
+	Partial() Message
+}
+
+// Rows says which rows of a training a pass is given.
+type Rows struct {
+	Leaf     int  // the number of the leaf, the same on any number of nodes
+	Held     bool // of the rows that are held out
+	From, To int  // rows of the block, multiples of f64.Lanes but for the block's end; To is at most Padded
+}
+
+// Whole tells whether the rows are all of the block.
+func (r Rows) Whole(b *dataset.Block) bool { return r.From == 0 && r.To >= b.Padded() }

@@ -1,0 +1,140 @@
+package family
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Value reads an option's value with the errors that it deserves.
+type Value struct{ Arg }
+
+// Bad is the error of a value that is not what is wanted, in words.
+func (v Value) Bad(want string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for option %q: %s", v.Name, v.text()).At(v.Pos).WithHint("It must be %s.", want)
+}
+
+func (v Value) text() string {
+	switch x := v.Value.(type) {
+	case nil:
+		return "NULL"
+	case string:
+		return fmt.Sprintf("%q", x)
+	case types.Decimal:
+		return x.String()
+	case types.Array:
+		return "an array"
+	}
+	return fmt.Sprint(v.Value)
+}
+
+// Word is a value that is a word, in lower case.
+func (v Value) Word() string { s, _ := v.Value.(string); return strings.ToLower(s) }
+
+func float(d types.Datum) (float64, bool) {
+	switch v := d.(type) {
+	case float64:
+		return v, true
+	case int64:
+		return float64(v), true
+	case types.Decimal:
+		return v.Float64(), true
+	}
+	return 0, false
+}
+
+// Number reads a finite number; ok says which, want does so in words.
+func Number(want string, ok func(float64) bool) func(Value) (any, error) {
+	return func(v Value) (any, error) {
+		f, num := float(v.Value)
+		if !num || f-f != 0 || !ok(f) {
+			return nil, v.Bad(want)
+		}
+		return f, nil
+	}
+}
+
+// Readers of numbers.
+var (
+	NotNegative = Number("a number not below 0", func(f float64) bool { return f >= 0 })
+	Positive    = Number("a number above 0", func(f float64) bool { return f > 0 })
+	Fraction    = Number("a number above 0 and at most 1", func(f float64) bool { return f > 0 && f <= 1 })
+)
+
+// Integer reads an integer.
+func Integer(lo, hi int64) func(Value) (any, error) {
+	want := fmt.Sprintf("an integer from %d to %d", lo, hi)
+	return Number(want, func(f float64) bool { return f == math.Trunc(f) && f >= float64(lo) && f <= float64(hi) })
+}
+
+// Boolean reads true or false.
+func Boolean(v Value) (any, error) {
+	switch x := v.Value.(type) {
+	case bool:
+		return x, nil
+	case string:
+		switch strings.ToLower(x) {
+		case "true", "on", "yes":
+			return true, nil
+		case "false", "off", "no":
+			return false, nil
+		}
+	}
+	return nil, v.Bad("true or false")
+}
+
+// Word reads one of these words. A word may have synonyms, after the one that
+// Values keeps: "lbfgs", or "gd|batch_gradient_descent".
+func Word(words ...string) func(Value) (any, error) {
+	return func(v Value) (any, error) {
+		var names []string
+		for _, w := range words {
+			all := strings.Split(w, "|")
+			if slices.Contains(all, v.Word()) {
+				return all[0], nil
+			}
+			names = append(names, all...)
+		}
+		return nil, v.Bad("one of " + strings.Join(names, ", "))
+	}
+}
+
+// Integers reads a list of integers, or one alone.
+func Integers(lo, hi int64) func(Value) (any, error) {
+	want := fmt.Sprintf("a list of integers from %d to %d", lo, hi)
+	return func(v Value) (any, error) {
+		list := []types.Datum{v.Value}
+		if a, ok := v.Value.(types.Array); ok {
+			list = a.Elems
+		}
+		out := []float64{}
+		for _, d := range list {
+			f, num := float(d)
+			if !num || f != math.Trunc(f) || f < float64(lo) || f > float64(hi) {
+				return nil, v.Bad(want)
+			}
+			out = append(out, f)
+		}
+		return out, nil
+	}
+}
+
+// ColumnName reads a column's name, alone or as an array of one.
+func ColumnName(v Value) (any, error) {
+	x := v.Value
+	if a, ok := x.(types.Array); ok {
+		if len(a.Elems) != 1 {
+			return nil, pgerr.Unsupported("models with more than one target column are not supported").At(v.Pos)
+		}
+		x = a.Elems[0]
+	}
+	s, ok := x.(string)
+	if !ok || s == "" {
+		return nil, v.Bad("the name of a column")
+	}
+	return s, nil
+}
