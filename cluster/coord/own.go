@@ -163,11 +163,15 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 			{"name", st.Schema(m.Schema).Name + "." + m.Name},
 			{"version", fmt.Sprintf("%d of %d", v.Number, len(m.Versions))},
 			{"algorithm", v.Algorithm},
-			{"target", strings.Join(v.Target, ", ") + " " + v.TargetType.String()},
+			{"task", v.Task},
 			{"features", strings.Join(feats, ", ")},
 			{"rows", fmt.Sprint(v.Rows)},
 			{"iterations", fmt.Sprint(v.Iterations)},
 			{"train_loss", fmt.Sprintf("%.6g", v.TrainLoss)},
+			{"stopped", v.Stopped},
+		}
+		if len(v.Target) > 0 {
+			rows = append(rows, []types.Datum{"target", strings.Join(v.Target, ", ") + " " + v.TargetType.String()})
 		}
 		if v.Classes != nil {
 			rows = append(rows, []types.Datum{"classes", strings.Join(v.Classes, ", ")})

@@ -10,6 +10,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -76,13 +77,13 @@ func (t *training) bind(ctx context.Context, st *catalog.State, params []types.T
 // job checks the statement against the query's columns. pick are the positions
 // of the columns that are trained on.
 func (t *training) job(q *plan.Query) (*train.Job, []int, error) {
-	var args []train.Arg
+	var args []family.Arg
 	for _, o := range t.n.Options {
 		v, err := optionValue(o.Value)
 		if err != nil {
 			return nil, nil, pgerr.From(err).At(o.Pos)
 		}
-		args = append(args, train.Arg{Name: o.Name, Value: v, Pos: o.Pos})
+		args = append(args, family.Arg{Name: o.Name, Value: v, Pos: o.Pos})
 	}
 	transforms, keep, err := t.transforms(q)
 	if err != nil {
@@ -104,16 +105,16 @@ func (t *training) job(q *plan.Query) (*train.Job, []int, error) {
 	return j, pick, err
 }
 
-func (t *training) isTarget(name string, args []train.Arg) bool {
+func (t *training) isTarget(name string, args []family.Arg) bool {
 	if slices.ContainsFunc(t.n.Predict, func(p string) bool { return strings.EqualFold(p, name) }) {
 		return true
 	}
 	for _, a := range args {
-		switch a.Name {
-		case "label", "target", "target_column", "input_label_cols", "weight", "instance_weight_col", "sample_weight":
-			if v, ok := a.Value.(string); ok && strings.EqualFold(v, name) {
-				return true
-			}
+		if d := family.Find(family.Common, a.Name); d == nil || d.Type != "column" {
+			continue
+		}
+		if v, ok := a.Value.(string); ok && strings.EqualFold(v, name) {
+			return true
 		}
 	}
 	return false
@@ -290,7 +291,17 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.warn(v)
 	return trainRow(st.Schema(schema), name, v, "TRAIN MODEL")
+}
+
+// warn tells of a model that may be worth less than it could be.
+func (t *training) warn(v *catalog.ModelVersion) {
+	if v.Converged {
+		return
+	}
+	t.s.notice(pgerr.New(pgerr.Warning, "the training of model %q did not converge in %d iterations", t.n.Name[len(t.n.Name)-1], v.Iterations).
+		WithSeverity(pgerr.SevWarning).WithHint("Raise max_iterations, standardize the features, or add a penalty."))
 }
 
 // trainRow is the row that a training returns.
@@ -384,9 +395,14 @@ func (t *training) place(st *catalog.State) (types.OID, *catalog.Model, error) {
 // version makes the change that puts the model, or its next version, into the
 // catalog.
 func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, job *train.Job, res *train.Result) (*catalog.PutModel, *catalog.ModelVersion, error) {
-	v := catalog.ModelVersion{Number: 1, Algorithm: job.Algorithm().String(), Target: []string{job.Target().Name}, TargetType: job.Target().Type,
-		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
+	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped, Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
 		Statement: t.st.Text, CreatedAt: time.Now().UTC()}
+	if c := job.Target(); c != nil {
+		v.Target, v.TargetType = []string{c.Name}, c.Type
+	}
+	for _, o := range res.Model.Columns() {
+		v.Outputs = append(v.Outputs, catalog.ModelFeature{Name: o.Name, Type: o.Type})
+	}
 	for _, f := range job.Features() {
 		v.Features = append(v.Features, catalog.ModelFeature{Name: f.Name, Type: f.Type})
 	}

@@ -68,8 +68,14 @@ func (t *training) explained(ctx context.Context, x *execution) (string, error) 
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Train %s\n  Target: %s\n  Features: %d columns\n  Iterations: at most %d\n", p.job.Algorithm(), p.job.Target().Name,
-		len(p.job.Features()), p.job.MaxIterations())
+	fmt.Fprintf(&b, "Train %s\n", p.job.Family.Info().Name)
+	if c := p.job.Target(); c != nil {
+		fmt.Fprintf(&b, "  Target: %s\n", c.Name)
+	}
+	fmt.Fprintf(&b, "  Features: %d columns\n", len(p.job.Features()))
+	if n := p.job.MaxIterations(); n > 0 {
+		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
+	}
 	if !t.explain.analyze {
 		r := s.newRun(x, st)
 		defer r.close()

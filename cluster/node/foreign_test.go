@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// family is a parent and a child with what a foreign key between them should
+// kinship is a parent and a child with what a foreign key between them should
 // do, slowly.
-type family struct {
+type kinship struct {
 	onDelete, onUpdate string
 	parents            map[int]bool
 	children           map[int]int // id to parent, 0 for none
@@ -23,7 +23,7 @@ type family struct {
 
 // act is what becomes of the children of keys that went, to[key] being their
 // new value; false is a violation.
-func (f *family) act(action string, to map[int]int) bool {
+func (f *kinship) act(action string, to map[int]int) bool {
 	for id, p := range f.children {
 		now, gone := to[p]
 		if p == 0 || !gone {
@@ -68,12 +68,12 @@ func TestForeignKeysOverNodes(t *testing.T) {
 func randomFamily(t *testing.T, c *client, seed, steps int, actions string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
-	f := &family{onDelete: actions, onUpdate: actions, parents: map[int]bool{}, children: map[int]int{}}
+	f := &kinship{onDelete: actions, onUpdate: actions, parents: map[int]bool{}, children: map[int]int{}}
 	c.must(fmt.Sprintf("drop table if exists c, p; create table p (id int primary key, v int); "+
 		"create table c (id int primary key, pid smallint default 1 references p on delete %s on update %s)", actions, actions))
 	violations := 0
 	for step := range steps {
-		was := &family{parents: map[int]bool{}, children: map[int]int{}}
+		was := &kinship{parents: map[int]bool{}, children: map[int]int{}}
 		for p := range f.parents {
 			was.parents[p] = true
 		}

@@ -114,7 +114,7 @@ func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef)
 type scorer struct{ s *model.Scorer }
 
 // Score implements eval.Scorer.
-func (s scorer) Score(_ context.Context, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
+func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
 	switch mode {
 	case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
 		return s.explain(mode, cols, n)
@@ -125,7 +125,7 @@ func (s scorer) Score(_ context.Context, mode expr.PredictMode, cols []arrow.Arr
 	}
 	switch {
 	case mode == expr.PredictValue:
-		return r.Predictions(), nil
+		return r.Column(output), nil
 	case len(s.s.Model().Classes()) == 2:
 		return r.Positive()
 	case len(s.s.Model().Classes()) > 2:

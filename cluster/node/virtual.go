@@ -23,6 +23,7 @@ import (
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -283,5 +284,10 @@ func (h *viewHost) ModelRows(relation string, args []types.Datum) ([][]types.Dat
 	if err != nil {
 		return nil, err
 	}
-	return modelRows(relation, m)
+	if d, ok := m.Predictor.(family.Describer); ok {
+		if rows, ok := d.Describe(relation); ok {
+			return rows, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.WrongObjectType, "a %s has no %s", m.Algorithm, strings.ReplaceAll(relation, "_", " "))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -188,7 +189,7 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 	}
 	return rows, g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
-			return g.own.w.Assign(m.Owners, 0)
+			return g.own.w.Assign(m.Owners, len(g.members), 0)
 		}
 		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
 		return err
@@ -196,8 +197,11 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 }
 
 // Reduce implements train.Reducer.
-func (g *Group) Reduce(ctx context.Context, t train.Task) ([]byte, error) {
-	m := taskMsg{g.name, t.Encode()}
+func (g *Group) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
+	m := taskMsg{Name: g.name}
+	if len(g.members) > 1 { // on one node nothing is encoded
+		m.Task = t.Encode()
+	}
 	var own *reduction
 	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
 		if i == 0 {

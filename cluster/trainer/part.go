@@ -10,8 +10,9 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
-	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 )
 
@@ -37,7 +38,7 @@ type reduction struct {
 	iter int
 	part *train.Part
 	mu   sync.Mutex
-	root []byte // set on the root's home, once all members have answered
+	root family.Message // set on the root's home, once all members have answered
 }
 
 // free ends what runs in the part and gives everything back.
@@ -135,14 +136,16 @@ func (p *part) take(recv func() ([]byte, error)) error {
 func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 	r := &reduction{iter: t.Iter}
 	var err error
-	r.part, err = p.w.Begin(t, func(ship *reduce.Shipment, root []byte) error {
-		if ship == nil {
+	r.part, err = p.w.Begin(t, func(s *train.Shipment) error {
+		if s.To == p.self {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.root = root
+			r.root = s.Data
 			return nil
 		}
-		_, err := rpc.Call[bool](p.ctx, p.t.cfg.Peers, p.members[ship.To], callOffer, offerMsg{p.name, t.Iter, ship.Node, ship.Data})
+		var e canon.E
+		s.Data.Encode(&e)
+		_, err := rpc.Call[bool](p.ctx, p.t.cfg.Peers, p.members[s.To], callOffer, offerMsg{p.name, t.Iter, s.Node, e.B})
 		return err
 	})
 	if err != nil {
@@ -157,7 +160,7 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 }
 
 // result is the root's value; nil before it is there.
-func (r *reduction) result() []byte {
+func (r *reduction) result() family.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.root
@@ -170,7 +173,7 @@ func (p *part) offer(ctx context.Context, m offerMsg) error {
 		r, wake := p.cur, p.wake
 		p.mu.Unlock()
 		if r != nil && r.iter == m.Iter {
-			return r.part.Offer(m.Node, m.Data)
+			return r.part.OfferBytes(m.Node, m.Data)
 		}
 		if r != nil && r.iter > m.Iter {
 			return nil // of a task that is over

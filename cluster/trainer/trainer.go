@@ -208,7 +208,7 @@ func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 		return false, err
 	}
 	defer done()
-	return true, p.w.Assign(m.Owners, p.self)
+	return true, p.w.Assign(m.Owners, len(p.members), p.self)
 }
 
 func (t *Trainer) handleTask(ctx context.Context, m taskMsg) (bool, error) {
@@ -217,7 +217,7 @@ func (t *Trainer) handleTask(ctx context.Context, m taskMsg) (bool, error) {
 		return false, err
 	}
 	defer done()
-	task, err := train.DecodeTask(m.Task)
+	task, err := p.w.DecodeTask(m.Task)
 	if err != nil {
 		return false, err
 	}

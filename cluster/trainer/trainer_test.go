@@ -21,6 +21,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -124,14 +125,14 @@ func (c *cluster) others() (ids []uint64) {
 
 const features = 4
 
-func job(t *testing.T) *train.Job {
+func job(t *testing.T, more ...family.Arg) *train.Job {
 	t.Helper()
 	var cols []dataset.Column
 	for i := range features {
 		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
 	}
 	cols = append(cols, dataset.Column{Name: "y", Type: types.Int4})
-	j, err := train.NewJob("logistic_regression", []string{"y"}, []train.Arg{{Name: "max_iterations", Value: int64(15)}}, nil, cols)
+	j, err := train.NewJob("logistic_regression", []string{"y"}, append(more, family.Arg{Name: "max_iterations", Value: int64(15)}), nil, cols)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ type failing struct {
 	f func()
 }
 
-func (r *failing) Reduce(ctx context.Context, t train.Task) ([]byte, error) {
+func (r *failing) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
 	if r.n--; r.n == 0 {
 		r.f()
 	}
@@ -255,8 +256,7 @@ func TestLostMember(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		c := start(t, 3, 0)
 		ctx := context.Background()
-		j := job(t)
-		j.Options.CheckpointEvery = 2
+		j := job(t, family.Arg{Name: "checkpoint_every", Value: int64(2)})
 		g, err := c.nodes[0].tr.Open(ctx, "t.1", j, c.others())
 		if err != nil {
 			t.Fatal(err)

@@ -267,7 +267,7 @@ func (n *predictNode) eval(fr *frame) (*vec, error) {
 			return nil, err
 		}
 	}
-	out, err := n.scorer.Score(fr.ctx, n.e.Mode, cols, fr.n)
+	out, err := n.scorer.Score(fr.ctx, n.e.Mode, n.e.Output, cols, fr.n)
 	if err != nil {
 		return nil, err
 	}

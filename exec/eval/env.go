@@ -63,7 +63,7 @@ type Session struct {
 
 // Scorer applies a model: cols are its features in order, n rows each.
 type Scorer interface {
-	Score(ctx context.Context, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error)
+	Score(ctx context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error)
 }
 
 // AdvisoryLocker is a Host that has advisory locks. A key of one number has

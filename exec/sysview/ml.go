@@ -77,7 +77,7 @@ func mlModels(v *view, put put) error {
 		}
 		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, measured(x.TrainLoss),
 			metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
-			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, m.OID)
+			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func mlModelVersions(v *view, put put) error {
 			x := &m.Versions[i]
 			err := put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
 				measured(x.TrainLoss), metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
-				v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt)
+				v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped))
 			if err != nil {
 				return err
 			}

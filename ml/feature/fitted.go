@@ -63,7 +63,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 				}
 			}
 		case Feature:
-			fc, err := fitColumn(c, cs, st.Counted)
+			fc, err := fitColumn(c, cs, st.Counted, s.KeepMissing)
 			if err != nil {
 				return nil, err
 			}
@@ -74,7 +74,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 	return f, nil
 }
 
-func fitColumn(c *Col, st *ColStats, rows int64) (FitCol, error) {
+func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 	f := FitCol{Column: c.Column, Encoder: c.Encoder}
 	if st.Nulls == rows {
 		return f, errAllNull(c.Name)
@@ -91,6 +91,9 @@ func fitColumn(c *Col, st *ColStats, rows int64) (FitCol, error) {
 			}
 		}
 		f.Indicator = hasNull && !c.NoIndicator
+		if keep && !c.NoIndicator { // an imputer that was asked for is one still
+			f.Fill, f.Indicator = math.NaN(), false
+		}
 	}
 	scale := func(center, by float64) {
 		if !(by > 0) {

@@ -71,6 +71,7 @@ type Spec struct {
 	Classes     bool    // the label is a class, not a number
 	Holdout     float64 // share of the rows kept for validation
 	Narrow      bool    // keep features as float32
+	KeepMissing bool    // NULL numbers stay NaN, without an indicator
 }
 
 // Columns are the columns of the dataset.
@@ -253,6 +254,7 @@ func (s *Spec) Encode(e *canon.E) {
 	e.Bool(s.Classes)
 	e.F64(s.Holdout)
 	e.Bool(s.Narrow)
+	e.Bool(s.KeepMissing)
 }
 
 // DecodeSpec reads what Encode wrote.
@@ -266,6 +268,6 @@ func DecodeSpec(d *canon.D) *Spec {
 		}
 		s.Cols = append(s.Cols, c)
 	}
-	s.Standardize, s.Classes, s.Holdout, s.Narrow = d.Bool(), d.Bool(), d.F64(), d.Bool()
+	s.Standardize, s.Classes, s.Holdout, s.Narrow, s.KeepMissing = d.Bool(), d.Bool(), d.F64(), d.Bool(), d.Bool()
 	return s
 }

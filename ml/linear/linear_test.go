@@ -9,7 +9,10 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
 )
@@ -127,7 +130,9 @@ func TestScratchSpaceLeavesNoTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Encode()
+		var e canon.E
+		s.Encode(&e)
+		return e.B
 	}
 	first := run(p, a)
 	run(p, b)
@@ -136,29 +141,68 @@ func TestScratchSpaceLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestMiniBatchesAreAPartition checks that the steps of an epoch take every tile
-// of every leaf once, and that they are of about one size.
-func TestMiniBatchesAreAPartition(t *testing.T) {
-	for _, rows := range [][]int{{1}, {100}, {32768, 32768}, {20000, 30000, 25000, 31111}, {8, 0, 9, 1}} {
-		for _, steps := range []int{1, 2, 7, 100, 5000} {
-			size := make([]int, steps)
-			for leaf, n := range rows {
-				end := 0
-				for step := range steps {
-					from, to := BatchRows(n, leaf, len(rows), step, steps)
-					if from != end || to < from || from%f64.Lanes != 0 {
-						t.Fatalf("leaf %d step %d: [%d, %d) after %d", leaf, step, from, to, end)
-					}
-					size[step] += to - from
-					end = to
-				}
-				if end != f64.Tiles(n)*f64.Lanes {
-					t.Fatalf("leaf %d of %d rows ends at %d", leaf, n, end)
-				}
+// TestTheContract trains by every optimiser on any spread of the rows.
+func TestTheContract(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	some := func(n, classes int) *familytest.Data {
+		d := &familytest.Data{Cats: []int{3}, Classes: classes, Seed: 5}
+		for range n {
+			x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+			c := int32(r.IntN(4)) - 1
+			y := x[0] - 2*x[1] + float64(c) + r.NormFloat64()
+			if classes > 0 {
+				y = min(max(math.Floor(y)+float64(classes/2), 0), float64(classes-1))
 			}
-			if lo, hi := slices.Min(size), slices.Max(size); hi-lo > 2*f64.Lanes*len(rows) {
-				t.Errorf("rows %v, %d steps: mini-batches of %d to %d rows", rows, steps, lo, hi)
+			d.X, d.Code, d.Y = append(d.X, x), append(d.Code, []int32{c}), append(d.Y, y)
+			d.W, d.Held = append(d.W, 0.5+r.Float64()), append(d.Held, r.IntN(5) == 0)
+		}
+		return d
+	}
+	for _, c := range []struct {
+		f       *glm
+		classes int
+		options []any
+	}{
+		{linearRegression, 0, nil},
+		{ridge, 0, []any{"optimizer", "gd", "max_iterations", 7}},
+		{logisticRegression, 2, []any{"c", 2.0}},
+		{logisticRegression, 2, []any{"optimizer", "adam", "batch_size", 100, "max_iterations", 3, "early_stop", true, "min_rel_progress", 1e-9}},
+		{logisticRegression, 4, []any{"l2_reg", 1e-3, "early_stop", true}},
+	} {
+		got := familytest.Same(t, c.f, some(1500, c.classes), c.options...)
+		if !got.State.Done || got.State.TrainLoss != got.State.TrainLoss || got.State.ValidationLoss != got.State.ValidationLoss {
+			t.Errorf("%s %v ended in %+v", c.f.info.Name, c.options, got.State)
+		}
+	}
+}
+
+// TestEarlyStopKeepsTheBest trains by steps so long that the loss goes up again.
+func TestEarlyStopKeepsTheBest(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	d := &familytest.Data{Classes: 2}
+	for i := range 600 {
+		x := r.NormFloat64()
+		y := 0.0
+		if x+r.NormFloat64() > 0 {
+			y = 1
+		}
+		d.X, d.Y, d.Held = append(d.X, []float64{x}), append(d.Y, y), append(d.Held, i%3 == 0)
+	}
+	got, err := familytest.Train(t, logisticRegression, d, familytest.Spread{}, "optimizer", "sgd", "learn_rate", 30.0, "batch_size", 16, "max_iterations", 40,
+		"early_stop", true, "min_rel_progress", 0.0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss := func(p family.Predictor) (sum float64) {
+		s := p.Score(d.All(false))
+		for i, held := range d.Held {
+			if held {
+				sum -= math.Log(s.Probs[int(d.Y[i])][i]) / 200
 			}
 		}
+		return sum
+	}
+	if got.State.Stopped != "early_stop" || !(loss(got.Predictor) < got.State.ValidationLoss) {
+		t.Errorf("%s: the model's loss is %v, the last iteration's %v", got.State.Stopped, loss(got.Predictor), got.State.ValidationLoss)
 	}
 }

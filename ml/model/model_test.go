@@ -11,18 +11,34 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/families"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // linear is a model of one standardised column x, mean 10, deviation 2.
-func linear(kind Kind, label types.Type, keys []string, theta ...float64) *Model {
-	return &Model{Kind: kind, Theta: theta, Fitted: &feature.Fitted{
+func linear(algorithm string, label types.Type, keys []string, theta ...float64) *Model {
+	m := &Model{Algorithm: algorithm, Task: family.Classification, Outputs: []family.Output{{}}, Fitted: &feature.Fitted{
 		Cols: []feature.FitCol{{Column: dataset.Column{Name: "x", Type: types.Float8}, Encoder: feature.Standard,
 			Center: []float64{10}, Scale: []float64{2}, Fill: 10}},
 		Label: dataset.Column{Name: "y", Type: label}, Keys: keys, Dense: 1}}
+	if keys == nil {
+		m.Task, m.Outputs[0].Type = family.Regression, types.Float8
+	}
+	f, err := families.Find(algorithm)
+	if err != nil {
+		panic(err)
+	}
+	var e canon.E
+	e.F64s(theta)
+	if m.Predictor, err = f.Decode(m.Fitted, canon.Read(e.B)); err != nil {
+		panic(err)
+	}
+	return m
 }
 
 func xs(v ...float64) []arrow.Array {
@@ -47,14 +63,17 @@ func mustScore(t *testing.T, m *Model, cols []arrow.Array) *Scores {
 }
 
 func TestRegressionScores(t *testing.T) {
-	m := linear(LinearRegression, types.Float8, nil, 3, 1)
+	m := linear("linear_regression", types.Float8, nil, 3, 1)
 	r := mustScore(t, m, xs(10, 12, math.NaN()))
-	if got := fmt.Sprint(r.Predictions()); got != "[1 4 1]" {
+	if got := fmt.Sprint(r.Column(0)); got != "[1 4 1]" {
 		t.Errorf("predictions %s", got)
 	}
-	w := m.Weights()
-	if len(w) != 2 || w[0].Unscaled != 1.5 || w[1].Unscaled != -14 || !w[1].Intercept {
-		t.Errorf("weights %+v", w)
+	w, ok := m.Predictor.(family.Describer).Describe("original_weights")
+	if got := fmt.Sprint(w); !ok || got != "[[<nil> x 1.5] [<nil> (intercept) -14]]" {
+		t.Errorf("weights %s", got)
+	}
+	if cols := m.Columns(); len(cols) != 1 || cols[0].Name != "predicted_y" || cols[0].Type.OID != types.Float8OID {
+		t.Errorf("columns %v", cols)
 	}
 }
 
@@ -70,8 +89,8 @@ func TestClassesComeBackInTheirType(t *testing.T) {
 		{types.Int4, []string{"\x00\x00\x00\x00", "\x01\x00\x00\x00"}, "[0 1]"},
 		{types.Int8, []string{"\x00\x00\x00\x00\x00\x00\x00\x00", "\x07\x00\x00\x00\x00\x00\x00\x00"}, "[0 7]"},
 	} {
-		r := mustScore(t, linear(LogisticRegression, c.typ, c.keys, 2, 0), xs(8, 12))
-		got := r.Predictions()
+		r := mustScore(t, linear("logistic_regression", c.typ, c.keys, 2, 0), xs(8, 12))
+		got := r.Column(0)
 		text := fmt.Sprint(got)
 		if d, ok := got.(*array.Dictionary); ok {
 			s := batch.StringsOf(d)
@@ -89,9 +108,9 @@ func TestClassesComeBackInTheirType(t *testing.T) {
 }
 
 func TestMultinomialScores(t *testing.T) {
-	m := linear(LogisticRegression, types.Text, []string{"a", "b", "c"}, -1, 0, 0, 0.5, 1, 0)
+	m := linear("logistic_regression", types.Text, []string{"a", "b", "c"}, -1, 0, 0, 0.5, 1, 0)
 	r := mustScore(t, m, xs(6, 10, 14))
-	s := batch.StringsOf(r.Predictions())
+	s := batch.StringsOf(r.Column(0))
 	if got := s.Value(0) + s.Value(1) + s.Value(2); got != "abc" {
 		t.Errorf("predictions %s", got)
 	}
@@ -105,7 +124,7 @@ func TestMultinomialScores(t *testing.T) {
 }
 
 func TestDamagedModelsAreRefused(t *testing.T) {
-	good := linear(LogisticRegression, types.Text, []string{"a", "b"}, 1, 2).Encode()
+	good := linear("logistic_regression", types.Text, []string{"a", "b"}, 1, 2).Encode()
 	if m, err := Decode(good); err != nil || !bytes.Equal(m.Encode(), good) {
 		t.Fatalf("%v", err)
 	}
@@ -117,7 +136,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 		bad[n] ^= 0xff
 		if m, err := Decode(bad); err == nil { // whatever is read can be scored
 			if _, err := NewScorer(m); err == nil {
-				m.Weights()
+				m.Predictor.(family.Describer).Describe("weights")
 			}
 		}
 	}

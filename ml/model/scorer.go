@@ -9,7 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/dataset"
-	"github.com/tributarydb/tributary/ml/objective"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -18,15 +18,13 @@ import (
 type Scorer struct {
 	blocks  sync.Pool // of blocks that were scored
 	m       *Model
-	obj     objective.Objective
-	outputs int
 	classes classArray
 }
 
 // NewScorer prepares a model for scoring.
 func NewScorer(m *Model) (*Scorer, error) {
-	s := &Scorer{m: m, obj: Objective(m.Kind, m.Fitted), outputs: Outputs(m.Kind, m.Fitted)}
-	if m.Kind == LogisticRegression {
+	s := &Scorer{m: m}
+	if m.Task == family.Classification {
 		var err error
 		if s.classes, err = newClassArray(m.Fitted.Label.Type, m.Fitted.Keys); err != nil {
 			return nil, err
@@ -40,9 +38,7 @@ func (s *Scorer) Model() *Model { return s.m }
 
 // Scores are the results for some rows.
 type Scores struct {
-	Rows   int
-	Value  []float64   // a regression's predictions
-	Probs  [][]float64 // a classifier's probabilities, by class
+	*family.Scores
 	scorer *Scorer
 }
 
@@ -54,77 +50,29 @@ func (s *Scorer) Score(cols []arrow.Array, n int) (*Scores, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := s.ScoreBlock(b)
+	out := &Scores{s.m.Predictor.Score(b), s}
 	s.blocks.Put(b)
 	return out, nil
 }
 
-// ScoreBlock scores the rows of a block that the model's encoders made.
-func (s *Scorer) ScoreBlock(b *dataset.Block) *Scores {
-	z := s.Margins(b)
-	n, padded := b.Rows, b.Padded()
-	out := &Scores{Rows: n, scorer: s}
-	s.obj.Link(z, padded)
+// Column is output i of the predictions as a column of the type that
+// Model.Columns says.
+func (r *Scores) Column(i int) arrow.Array {
 	switch {
-	case s.m.Kind == LinearRegression:
-		out.Value = z[:n:n]
-	case s.outputs == 1:
-		p := make([]float64, n)
-		for i := range p {
-			p[i] = 1 - z[i]
+	case i > 0:
+		return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Extra[i-1], nil)
+	case r.Vector != nil:
+		return arrays(r.Vector, r.Rows)
+	case r.Label != nil:
+		return batch.FromSlice(arrow.PrimitiveTypes.Int32, r.Label, nil)
+	case r.Probs != nil:
+		idx := make([]int32, r.Rows)
+		for i := range idx {
+			idx[i] = int32(r.Class(i))
 		}
-		out.Probs = [][]float64{p, z[:n:n]}
-	default:
-		for k := range s.outputs {
-			out.Probs = append(out.Probs, z[k*padded:][:n:n])
-		}
+		return r.scorer.classes.make(idx)
 	}
-	return out
-}
-
-// Margins gives the margins of all rows of a block, those that fill up the last
-// tile included, output by output.
-func (s *Scorer) Margins(b *dataset.Block) []float64 { return s.marginsOf(b, s.m.Theta) }
-
-func (s *Scorer) marginsOf(b *dataset.Block, theta []float64) []float64 {
-	padded, per := b.Padded(), len(theta)/s.outputs
-	z := make([]float64, padded*s.outputs)
-	for k := range s.outputs {
-		th := theta[k*per:][:per]
-		for from := 0; from < padded; from += dataset.ChunkRows {
-			b.Margins(z[k*padded:][from:min(from+dataset.ChunkRows, padded)], from, th[:per-1], th[per-1])
-		}
-	}
-	return z
-}
-
-// Class gives the number of row i's most probable class, the first of equals.
-func (r *Scores) Class(i int) int {
-	best := 0
-	for k := 1; k < len(r.Probs); k++ {
-		if r.Probs[k][i] > r.Probs[best][i] {
-			best = k
-		}
-	}
-	return best
-}
-
-// Predictions are the predicted values or classes as a column of
-// Model.PredictedType.
-func (r *Scores) Predictions() arrow.Array {
-	if r.Value != nil || r.Probs == nil {
-		return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Value, nil)
-	}
-	idx := make([]int32, r.Rows)
-	for i := range idx {
-		idx[i] = int32(r.Class(i))
-	}
-	return r.scorer.classes.make(idx)
-}
-
-// Probability is the column of probabilities of class k.
-func (r *Scores) Probability(k int) arrow.Array {
-	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Probs[k], nil)
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Value, nil)
 }
 
 // Positive is the column of probabilities of a binary classifier's second
@@ -133,22 +81,25 @@ func (r *Scores) Positive() (arrow.Array, error) {
 	if len(r.Probs) != 2 {
 		return nil, pgerr.Unsupported("a model of %d classes has no single probability", len(r.Probs))
 	}
-	return r.Probability(1), nil
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Probs[1], nil), nil
 }
 
 // Probabilities are the probabilities of all classes, in the order of
 // Model.Classes, as a column of float8[].
-func (r *Scores) Probabilities() arrow.Array {
-	k := len(r.Probs)
-	vals := make([]float64, r.Rows*k)
-	offsets := make([]int32, r.Rows+1)
-	for i := range r.Rows {
+func (r *Scores) Probabilities() arrow.Array { return arrays(r.Probs, r.Rows) }
+
+// arrays makes a column of float8[] of the columns of its elements.
+func arrays(elems [][]float64, rows int) arrow.Array {
+	k := len(elems)
+	vals := make([]float64, rows*k)
+	offsets := make([]int32, rows+1)
+	for i := range rows {
 		for c := range k {
-			vals[i*k+c] = r.Probs[c][i]
+			vals[i*k+c] = elems[c][i]
 		}
 		offsets[i+1] = int32((i + 1) * k)
 	}
-	data := array.NewData(arrow.ListOf(arrow.PrimitiveTypes.Float64), r.Rows,
+	data := array.NewData(arrow.ListOf(arrow.PrimitiveTypes.Float64), rows,
 		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))},
 		[]arrow.ArrayData{batch.FromSlice(arrow.PrimitiveTypes.Float64, vals, nil).Data()}, 0, 0)
 	return array.MakeFromData(data)

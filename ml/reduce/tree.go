@@ -115,57 +115,57 @@ func (p *Plan) sibling(n Node) (Node, bool) {
 	return s, int(s.Index) < len(p.homes[n.Level])
 }
 
-// Merge gives the merged partial of a left and a right neighbour. It may keep
-// or change neither.
-type Merge func(left, right []byte) ([]byte, error)
+// Merge gives the merged partial of a left and a right neighbour, which are
+// given up to it.
+type Merge[T any] func(left, right T) (T, error)
 
 // Shipment is a partial on its way to the home of its parent.
-type Shipment struct {
+type Shipment[T any] struct {
 	To   int
 	Node Node
-	Data []byte
+	Data T
 }
 
 // Assembler is one worker's share of the merging of one reduction. It is for
 // one goroutine at a time.
-type Assembler struct {
+type Assembler[T any] struct {
 	plan    *Plan
 	worker  int
-	merge   Merge
-	waiting map[Node][]byte
+	merge   Merge[T]
+	waiting map[Node]T
 	seen    map[Node]bool
 }
 
 // NewAssembler makes the share of a worker.
-func NewAssembler(p *Plan, worker int, merge Merge) *Assembler {
-	return &Assembler{plan: p, worker: worker, merge: merge, waiting: map[Node][]byte{}, seen: map[Node]bool{}}
+func NewAssembler[T any](p *Plan, worker int, merge Merge[T]) *Assembler[T] {
+	return &Assembler[T]{plan: p, worker: worker, merge: merge, waiting: map[Node]T{}, seen: map[Node]bool{}}
 }
 
 // Offer takes the partial of a node that was folded here or shipped here, in
 // any order, and merges what can be merged. It returns the shipment that this
-// made possible, or the root's value when this worker is the root's home. The
-// same node offered again is ignored: a sender may repeat itself.
-func (a *Assembler) Offer(n Node, data []byte) (ship *Shipment, root []byte, err error) {
+// made possible, whose To is this worker where the data are the root's value.
+// The same node offered again is ignored: a sender may repeat itself.
+func (a *Assembler[T]) Offer(n Node, data T) (ship *Shipment[T], err error) {
 	if !a.plan.Valid(n) {
-		return nil, nil, pgerr.Internal("node (%d,%d) is not in a reduce tree of %d leaves", n.Level, n.Index, a.plan.leaves)
+		return nil, pgerr.Internal("node (%d,%d) is not in a reduce tree of %d leaves", n.Level, n.Index, a.plan.leaves)
 	}
 	if a.seen[n] {
-		return nil, nil, nil
+		return nil, nil
 	}
 	a.seen[n] = true
 	for {
 		if n == a.plan.Root() {
-			return nil, data, nil
+			return &Shipment[T]{To: a.worker, Node: n, Data: data}, nil
 		}
 		up := a.plan.parent(n)
 		if home := a.plan.Home(up); home != a.worker {
-			return &Shipment{To: home, Node: n, Data: data}, nil, nil
+			return &Shipment[T]{To: home, Node: n, Data: data}, nil
 		}
 		if sib, ok := a.plan.sibling(n); ok {
 			other, here := a.waiting[sib]
 			if !here {
 				a.waiting[n] = data
-				return nil, nil, nil
+				return nil, nil
 			}
 			delete(a.waiting, sib)
 			if sib.Index < n.Index {
@@ -174,7 +174,7 @@ func (a *Assembler) Offer(n Node, data []byte) (ship *Shipment, root []byte, err
 				data, err = a.merge(data, other)
 			}
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		n = up
@@ -185,9 +185,9 @@ func (a *Assembler) Offer(n Node, data []byte) (ship *Shipment, root []byte, err
 // Fold merges the partials of consecutive leaves under one node in the tree's
 // order. It is what a worker does with a subtree of its own, and with all
 // leaves the reference that every placement must equal.
-func Fold(parts [][]byte, merge Merge) ([]byte, error) {
+func Fold[T any](parts []T, merge Merge[T]) (out T, err error) {
 	for len(parts) > 1 {
-		next := make([][]byte, 0, (len(parts)+1)/2)
+		next := make([]T, 0, (len(parts)+1)/2)
 		for i := 0; i < len(parts); i += 2 {
 			if i+1 == len(parts) {
 				next = append(next, parts[i])
@@ -195,14 +195,14 @@ func Fold(parts [][]byte, merge Merge) ([]byte, error) {
 			}
 			m, err := merge(parts[i], parts[i+1])
 			if err != nil {
-				return nil, err
+				return out, err
 			}
 			next = append(next, m)
 		}
 		parts = next
 	}
 	if len(parts) == 0 {
-		return nil, pgerr.Internal("nothing to fold")
+		return out, pgerr.Internal("nothing to fold")
 	}
 	return parts[0], nil
 }

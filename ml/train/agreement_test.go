@@ -96,7 +96,7 @@ func TestLogisticAgreesWithScikitLearn(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		theta, c := res.Model.Theta, args[3].(float64)
+		theta, c := weights(res), args[3].(float64)
 		near := func(what string, got, want, tol float64) {
 			if !(math.Abs(got-want) <= tol*math.Abs(want)) {
 				t.Errorf("%s: %s %.15g, scikit-learn has %.15g", m.name, what, got, want)

@@ -108,7 +108,7 @@ func BenchmarkLogistic(b *testing.B) {
 		if err := l.Close(); err != nil {
 			b.Fatal(err)
 		}
-		theta := res.Model.Theta
+		theta := weights(res)
 		obj := res.TrainLoss*rows + 0.5*f64.Dot(theta[:28], theta[:28])
 		b.ReportMetric(obj, "objective")
 		b.ReportMetric(float64(res.Evals), "evals")

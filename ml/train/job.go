@@ -5,14 +5,17 @@ import (
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/families"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Job is what is trained: the same on every node. It is immutable once made.
 type Job struct {
-	Options *Options
+	Family  family.Family
+	Plan    *family.Plan
+	Options *family.Values
 	Columns []dataset.Column // of the training query
 	// spec is without the holdout, which waits for the number of rows.
 	spec feature.Spec
@@ -21,40 +24,120 @@ type Job struct {
 // NewJob checks a statement's parts against the query's columns. algorithm is
 // the name after USING, or "" where it is among the options; predict is what
 // PREDICT names, or nil.
-func NewJob(algorithm string, predict []string, args []Arg, transforms []feature.Transform, cols []dataset.Column) (*Job, error) {
-	o, err := Parse(args)
+func NewJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []dataset.Column) (*Job, error) {
+	f, err := findFamily(algorithm, args)
 	if err != nil {
 		return nil, err
 	}
-	kind := o.Algorithm
+	j := &Job{Family: f, Columns: cols}
+	if err := j.ofOthers(args); err != nil {
+		return nil, err
+	}
+	if j.Options, err = family.Read(args, j.options()); err != nil {
+		return nil, err
+	}
+	label, named, err := j.label(predict)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.makeSpec(label); err != nil {
+		return nil, err
+	}
+	if err := j.makePlan(); err != nil {
+		return nil, err
+	}
+	at := j.spec.LabelCol()
+	switch {
+	case j.Plan.Target == family.NoTarget && at >= 0 && named:
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "algorithm %s has no target column", f.Info().Name).WithHint("Leave PREDICT out.")
+	case j.Plan.Target == family.NoTarget && at >= 0:
+		j.spec.Cols[at].Role = feature.Feature // it is called label, and is none
+		if err := j.makePlan(); err != nil {
+			return nil, err
+		}
+	case j.Options.Bool("class_weights", false) && j.Plan.Target != family.ClassTarget:
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "class weights need a classifier").At(j.Options.Pos("class_weights"))
+	}
+	return j, j.encoders(transforms)
+}
+
+// options are all options that the job's statement may have.
+func (j *Job) options() []*family.Option {
+	return append(append([]*family.Option{}, family.Common...), j.Family.Options()...)
+}
+
+// ofOthers tells an option that other families have from one that nobody knows.
+func (j *Job) ofOthers(args []family.Arg) error {
+	for _, a := range args {
+		if family.Find(j.options(), a.Name) != nil {
+			continue
+		}
+		var have []string
+		for _, f := range families.All {
+			if family.Find(f.Options(), a.Name) != nil {
+				have = append(have, f.Info().Name)
+			}
+		}
+		if len(have) > 0 {
+			return pgerr.New(pgerr.InvalidParameterValue, "option %q is not one of %s", a.Name, j.Family.Info().Name).At(a.Pos).
+				WithHint("It is one of %s.", strings.Join(have, ", "))
+		}
+	}
+	return nil
+}
+
+// Manual is the manual's part about options.
+func Manual() string { return family.Markdown(family.Common) + "\n" + families.Markdown() }
+
+// findFamily finds what the statement trains.
+func findFamily(algorithm string, args []family.Arg) (family.Family, error) {
+	var f family.Family
+	var err error
 	if algorithm != "" {
-		if kind, err = Algorithm(algorithm); err != nil {
+		if f, err = families.Find(algorithm); err != nil {
 			return nil, err
 		}
 	}
-	if kind == 0 {
+	for _, a := range args {
+		if d := family.Find(family.Common, a.Name); d == nil || d.Names[0] != "model_type" {
+			continue
+		}
+		name, err := family.Read([]family.Arg{a}, family.Common)
+		if err != nil {
+			return nil, err
+		}
+		g, err := families.Find(name.Text("model_type", ""))
+		if err != nil {
+			return nil, pgerr.From(err).At(a.Pos)
+		}
+		if f != nil && f != g {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names two algorithms: %s and %s", f.Info().Name, g.Info().Name).At(a.Pos)
+		}
+		f = g
+	}
+	if f == nil {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names no algorithm").
 			WithHint("Add USING logistic_regression, or the option model_type.")
 	}
-	if err := o.ForAlgorithm(kind); err != nil {
-		return nil, err
-	}
+	return f, nil
+}
+
+// label gives the target's name, "" for none, and whether the statement named it.
+func (j *Job) label(predict []string) (name string, named bool, err error) {
+	option := j.Options.Text("label", "")
 	switch {
 	case len(predict) > 1:
-		return nil, pgerr.Unsupported("models with more than one target column are not supported")
-	case len(predict) == 1 && o.Label != "" && o.Label != predict[0]:
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names two target columns: %q and %q", predict[0], o.Label)
+		return "", false, pgerr.Unsupported("models with more than one target column are not supported")
+	case len(predict) == 1 && option != "" && option != predict[0]:
+		return "", false, pgerr.New(pgerr.InvalidParameterValue, "the statement names two target columns: %q and %q", predict[0], option)
 	case len(predict) == 1:
-		o.Label = predict[0]
-	case o.Label == "":
-		o.Label = "label" // as BigQuery ML has it
-		if find(cols, "label") < 0 {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names no target column").
-				WithHint("Add PREDICT column, or name a column of the query label.")
-		}
+		return predict[0], true, nil
+	case option != "":
+		return option, true, nil
+	case find(j.Columns, "label") >= 0: // as BigQuery ML has it
+		return "label", false, nil
 	}
-	j := &Job{Options: o, Columns: cols}
-	return j, j.makeSpec(transforms)
+	return "", false, nil
 }
 
 func find(cols []dataset.Column, name string) int {
@@ -66,9 +149,8 @@ func find(cols []dataset.Column, name string) int {
 	return -1
 }
 
-func (j *Job) makeSpec(transforms []feature.Transform) error {
-	o := j.Options
-	j.spec = feature.Spec{Standardize: o.Standardize, Classes: o.Algorithm == model.LogisticRegression}
+// makeSpec gives the columns their roles.
+func (j *Job) makeSpec(label string) error {
 	for i, c := range j.Columns {
 		for _, b := range j.Columns[:i] {
 			if b.Name == c.Name {
@@ -92,25 +174,40 @@ func (j *Job) makeSpec(transforms []feature.Transform) error {
 		j.spec.Cols[i].Role = r
 		return nil
 	}
-	if err := role(o.Label, feature.Label); err != nil {
+	if err := role(label, feature.Label); err != nil {
 		return err
 	}
-	if err := role(o.WeightColumn, feature.Weight); err != nil {
-		return err
+	return role(j.Options.Text("weight", ""), feature.Weight)
+}
+
+// makePlan asks the family what it needs of columns with these roles.
+func (j *Job) makePlan() (err error) {
+	r := &family.Request{Options: j.Options, Columns: j.Features()}
+	if at := j.spec.LabelCol(); at >= 0 {
+		r.Target = &j.Columns[at]
 	}
+	j.Plan, err = j.Family.Plan(r)
+	return err
+}
+
+// encoders completes the spec by what the family needs and TRANSFORM says.
+func (j *Job) encoders(transforms []feature.Transform) error {
+	s := &j.spec
+	s.Standardize = j.Options.Bool("standardize", j.Plan.Standardize)
+	s.Classes, s.KeepMissing = j.Plan.Target == family.ClassTarget, j.Plan.KeepMissing
 	for i := range transforms {
-		if err := transforms[i].Apply(&j.spec); err != nil {
+		if err := transforms[i].Apply(s); err != nil {
 			return err
 		}
 	}
-	if err := j.spec.Resolve(); err != nil {
+	if err := s.Resolve(); err != nil {
 		return err
 	}
-	switch o.Precision {
-	case Float32:
-		j.spec.Narrow = true
-	case AutoPrecision:
-		j.spec.Narrow = j.spec.AutoNarrow()
+	switch j.Options.Text("precision", "auto") {
+	case "float32":
+		s.Narrow = true
+	case "auto":
+		s.Narrow = j.Plan.Narrow || s.AutoNarrow()
 	}
 	_, err := dataset.NewLayout(j.Columns)
 	return err
@@ -119,6 +216,7 @@ func (j *Job) makeSpec(transforms []feature.Transform) error {
 // Encode gives the bytes from which another node makes the same job.
 func (j *Job) Encode() []byte {
 	var e canon.E
+	e.Str(j.Family.Info().Name)
 	j.Options.Encode(&e)
 	j.spec.Encode(&e)
 	return e.B
@@ -127,26 +225,58 @@ func (j *Job) Encode() []byte {
 // DecodeJob reads what Encode wrote.
 func DecodeJob(b []byte) (*Job, error) {
 	d := canon.Read(b)
-	j := &Job{Options: decodeOptions(d), spec: *feature.DecodeSpec(d)}
+	name := d.Str()
+	j := &Job{Options: family.DecodeValues(d), spec: *feature.DecodeSpec(d)}
 	if err := d.Done("a training job"); err != nil {
 		return nil, err
 	}
+	var err error
+	if j.Family, err = families.Find(name); err != nil {
+		return nil, err
+	}
 	j.Columns = j.spec.Columns()
-	return j, nil
+	return j, j.makePlan()
 }
 
 // Spec is what is learnt from, of so many rows.
 func (j *Job) Spec(rows int64) *feature.Spec {
 	s := j.spec
-	s.Holdout = j.Options.holdout(rows)
+	s.Holdout = j.holdout(rows)
 	return &s
 }
 
-// Algorithm is what is trained.
-func (j *Job) Algorithm() model.Kind { return j.Options.Algorithm }
+// holdout gives the share of rows held out of so many.
+func (j *Job) holdout(rows int64) float64 {
+	o := j.Options
+	how := "no_split"
+	if o.Given("data_split_eval_fraction") {
+		how = "random"
+	}
+	switch o.Text("data_split_method", how) {
+	case "random":
+		return o.Float("data_split_eval_fraction", 0.2)
+	case "auto_split": // as BigQuery ML has it
+		switch {
+		case rows < 500:
+			return 0
+		case rows <= 50000:
+			return 0.2
+		}
+		return 10000 / float64(rows)
+	}
+	return 0
+}
 
-// Target is the label column.
-func (j *Job) Target() dataset.Column { return j.Columns[j.spec.LabelCol()] }
+// Seed is the training's.
+func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }
+
+// Target is the label column, nil where there is none.
+func (j *Job) Target() *dataset.Column {
+	if at := j.spec.LabelCol(); at >= 0 {
+		return &j.Columns[at]
+	}
+	return nil
+}
 
 // Features are the columns that the model will need.
 func (j *Job) Features() []dataset.Column {
@@ -159,13 +289,6 @@ func (j *Job) Features() []dataset.Column {
 	return out
 }
 
-// MaxIterations is the most iterations that the training takes.
-func (j *Job) MaxIterations() int {
-	switch o := j.Options; {
-	case o.MaxIterations > 0:
-		return o.MaxIterations
-	case o.Optimizer.stochastic():
-		return 20
-	}
-	return 100
-}
+// MaxIterations is the most iterations that the training takes, 0 where nobody
+// knows.
+func (j *Job) MaxIterations() int { return j.Plan.MaxIterations }

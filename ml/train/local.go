@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -47,7 +48,7 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 		}
 	}
 	for i, w := range l.Workers {
-		if err := w.Assign(owners, i); err != nil {
+		if err := w.Assign(owners, len(l.Workers), i); err != nil {
 			return err
 		}
 	}
@@ -55,18 +56,18 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 }
 
 // Reduce implements Reducer.
-func (l *Local) Reduce(ctx context.Context, t Task) ([]byte, error) {
+func (l *Local) Reduce(ctx context.Context, t Task) (family.Message, error) {
 	parts := make([]*Part, len(l.Workers))
 	var mu sync.Mutex
-	var result []byte
+	var result family.Message
 	for i, w := range l.Workers {
-		p, err := w.Begin(t, func(ship *reduce.Shipment, root []byte) error {
-			if ship != nil {
-				return parts[ship.To].Offer(ship.Node, ship.Data)
+		p, err := w.Begin(t, func(s *Shipment) error {
+			if s.To != i {
+				return parts[s.To].Offer(s.Node, s.Data)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			result = root
+			result = s.Data
 			return nil
 		})
 		if err != nil {

@@ -1,13 +1,14 @@
 package train
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/metric"
-	"github.com/tributarydb/tributary/ml/model"
 )
 
 // measures are the states of all metrics that fit the algorithm.
@@ -19,15 +20,47 @@ type measures struct {
 	reg     *metric.Regression
 }
 
+// measure gives what measures a leaf, or, where every is not 0, gives its cuts.
+func (w *Worker) measure(t *measureTask, every int) leafFunc {
+	return func(ctx context.Context, leaf int) (family.Message, error) {
+		rows := family.Rows{Leaf: leaf, Held: t.held}
+		b, release, err := w.blocks.Open(blockOf(rows))
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if b != nil {
+			rows.To = b.Padded()
+		}
+		if every > 0 {
+			return w.cutsOf(b, rows, t.predictor, every), nil
+		}
+		return w.measureBlock(b, rows, t), nil
+	}
+}
+
+// scores gives the scores of a block, those that the family kept where it did.
+func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
+	if k, ok := w.family.(family.Keeper); ok {
+		if s := k.Kept(rows); s != nil {
+			return s
+		}
+	}
+	return p.Score(b)
+}
+
 // measureBlock measures a model on a block's rows. Weights count without the
 // classes' weights, which serve training only.
-func measureBlock(s *model.Scorer, b *dataset.Block, p *measurePayload) *measures {
-	m := &measures{classes: s.Model().Kind == model.LogisticRegression, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
+func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask) *measures {
+	m := &measures{classes: w.job.Plan.Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
 		rank: &metric.Ranking{}, reg: &metric.Regression{}}
 	if b == nil || b.Rows == 0 {
 		return m
 	}
-	r := s.ScoreBlock(b)
+	r := w.scores(b, rows, p.predictor)
 	if !m.classes {
 		for i, v := range r.Value {
 			m.reg.Add(b.Y[i], v, b.W[i])
@@ -82,7 +115,7 @@ func unit(w []float64) bool {
 
 // unitBinary measures two classes' rows of weight 1, the common case: without
 // products by weights, and with few logarithms.
-func (m *measures) unitBinary(r *model.Scores, y []float64, bins *rankBins) {
+func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
 	var cells [4]float64
 	var truth [256]float64
 	neg, pos := r.Probs[0], r.Probs[1]
@@ -143,36 +176,24 @@ func (m *measures) merge(o *measures) {
 	m.reg.Merge(o.reg)
 }
 
-func (m *measures) encode() []byte {
-	e := canon.E{B: []byte{kindMeasure}}
+// Encode implements family.Message.
+func (m *measures) Encode(e *canon.E) {
 	e.Bool(m.classes)
-	m.matrix.Encode(&e)
-	m.loss.Encode(&e)
-	m.rank.Encode(&e)
-	m.reg.Encode(&e)
-	return e.B
+	m.matrix.Encode(e)
+	m.loss.Encode(e)
+	m.rank.Encode(e)
+	m.reg.Encode(e)
 }
 
-func decodeMeasures(b []byte) (*measures, error) {
-	d := canon.Read(b)
-	if d.U8() != kindMeasure {
-		d.Fail()
-	}
-	m := &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
-	return m, d.Done("training metrics")
-}
-
-// Metric is a measure's name and value.
-type Metric struct {
-	Name  string
-	Value float64
+func decodeMeasures(d *canon.D) *measures {
+	return &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
 }
 
 // list gives the metrics in the order in which they are shown.
-func (m *measures) list() []Metric {
+func (m *measures) list() []family.Metric {
 	if !m.classes {
-		return []Metric{{"mean_absolute_error", m.reg.MAE()}, {"mean_squared_error", m.reg.MSE()},
-			{"root_mean_squared_error", m.reg.RMSE()}, {"r2_score", m.reg.R2()}}
+		return []family.Metric{{Name: "mean_absolute_error", Value: m.reg.MAE()}, {Name: "mean_squared_error", Value: m.reg.MSE()},
+			{Name: "root_mean_squared_error", Value: m.reg.RMSE()}, {Name: "r2_score", Value: m.reg.R2()}}
 	}
 	order := func(a, b string) int {
 		if a == b {
@@ -183,9 +204,9 @@ func (m *measures) list() []Metric {
 		return 1
 	}
 	s := m.matrix.Scores(order)
-	out := []Metric{{"accuracy", s.Accuracy}, {"precision", s.Precision}, {"recall", s.Recall}, {"f1_score", s.F1}, {"log_loss", m.loss.Mean()}}
+	out := []family.Metric{{Name: "accuracy", Value: s.Accuracy}, {Name: "precision", Value: s.Precision}, {Name: "recall", Value: s.Recall}, {Name: "f1_score", Value: s.F1}, {Name: "log_loss", Value: m.loss.Mean()}}
 	if auc, ok := m.rank.AUC(); ok {
-		out = append(out, Metric{"roc_auc", auc})
+		out = append(out, family.Metric{Name: "roc_auc", Value: auc})
 	}
 	return out
 }

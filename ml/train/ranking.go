@@ -5,8 +5,8 @@ import (
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/metric"
-	"github.com/tributarydb/tributary/ml/model"
 )
 
 // The area under the ROC curve of many rows is that of a coarse ranking, which
@@ -29,52 +29,35 @@ const coarseRows = 1 << 18
 // cutEvery gives of how many positive rows one gives a cut.
 func cutEvery(positives int64) int { return int(max(1, (positives+maxCuts-1)/maxCuts)) }
 
-// cutsOf gives the cuts of a block, encoded.
-func cutsOf(s *model.Scorer, b *dataset.Block, every int) []byte {
-	var cuts []float64
-	if b != nil && b.Rows > 0 {
-		p, n := s.ScoreBlock(b).Probs[1], 0
-		for i, y := range b.Y[:b.Rows] {
-			if y == 1 && b.W[i] > 0 {
-				if n%every == 0 {
-					cuts = append(cuts, p[i]+0)
-				}
-				n++
+// cuts are scores, ascending.
+type cuts []float64
+
+// Encode implements family.Message.
+func (c cuts) Encode(e *canon.E) { e.F64s(c) }
+
+// cutsOf gives the cuts of a block.
+func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor, every int) cuts {
+	if b == nil || b.Rows == 0 {
+		return nil
+	}
+	var out cuts
+	p, n := w.scores(b, rows, pr).Probs[1], 0
+	for i, y := range b.Y[:b.Rows] {
+		if y == 1 && b.W[i] > 0 {
+			if n%every == 0 {
+				out = append(out, p[i]+0)
 			}
+			n++
 		}
-		slices.Sort(cuts)
-		cuts = slices.Compact(cuts)
 	}
-	return encodeCuts(cuts)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
-func encodeCuts(cuts []float64) []byte {
-	e := canon.E{B: []byte{kindCuts}}
-	e.F64s(cuts)
-	return e.B
-}
-
-func decodeCuts(b []byte) ([]float64, error) {
-	d := canon.Read(b)
-	if d.U8() != kindCuts {
-		d.Fail()
-	}
-	cuts := d.F64s()
-	return cuts, d.Done("training scores")
-}
-
-func mergeCuts(left, right []byte) ([]byte, error) {
-	a, err := decodeCuts(left)
-	if err != nil {
-		return nil, err
-	}
-	b, err := decodeCuts(right)
-	if err != nil {
-		return nil, err
-	}
+func mergeCuts(a, b cuts) cuts {
 	a = append(a, b...)
 	slices.Sort(a)
-	return encodeCuts(slices.Compact(a)), nil
+	return slices.Compact(a)
 }
 
 // rankBins are a coarse ranking in the making.
@@ -89,8 +72,8 @@ type rankBins struct {
 const gridParts = 1 << 12
 
 // newRankBins makes what a measurement asks for; nil where each score counts.
-func newRankBins(p *measurePayload) *rankBins {
-	if p.every == 1 {
+func newRankBins(p *measureTask) *rankBins {
+	if !p.coarse {
 		return nil
 	}
 	b := &rankBins{cuts: p.cuts, slots: make([]metric.Rank, 2*len(p.cuts)+1)}

@@ -4,211 +4,275 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TaskKind is what a task does on every leaf.
-type TaskKind uint8
-
-// The kinds.
-const (
-	TaskFit     TaskKind = 1 // statistics of the rows
-	TaskSeal    TaskKind = 2 // rows to blocks; sums of rows and weights
-	TaskEval    TaskKind = 3 // loss, gradient, Hessian at θ
-	TaskMeasure TaskKind = 4 // metrics at θ
-	TaskCuts    TaskKind = 5 // scores at θ to cut a coarse ranking by
-)
-
-// Kinds of partials beside reduce.KindSums.
-const (
-	kindStats   = 16
-	kindMeasure = 17
-	kindCuts    = 18
-)
-
-// Task is a step of the job that runs on all leaves. Its bytes are what goes to
-// the workers; the same task may be sent again.
+// Task is a thing that all nodes do for a training. The same task may be sent
+// again. Its body goes to workers of this process as it is, and encoded to
+// others.
 type Task struct {
-	Kind    TaskKind
-	Iter    int // counts tasks of a run, so that partials find theirs
-	Payload []byte
+	Iter int // counts the tasks of a run, so that partials find theirs
+	body body
 }
 
-// Encode gives the bytes.
+// body is what a task is: a *fitTask, *sealTask, *stepTask, *measureTask or
+// *cutsTask.
+type body interface {
+	family.Message
+	kind() uint8
+	// decode and merge are for the partials.
+	decode(j *Job, d *canon.D) family.Message
+	merge(j *Job, left, right family.Message) (family.Message, error)
+	// byNode tells whether a partial is of all of a node's leaves.
+	byNode(j *Job) bool
+}
+
+// Kinds of tasks.
+const (
+	kindFit     = 1
+	kindSeal    = 2
+	kindStep    = 3
+	kindMeasure = 4
+	kindCuts    = 5
+)
+
+// Encode gives the bytes that Worker.DecodeTask reads.
 func (t *Task) Encode() []byte {
 	var e canon.E
-	e.U8(uint8(t.Kind))
+	e.U8(t.body.kind())
 	e.Int(t.Iter)
-	e.B = append(e.B, t.Payload...)
+	t.body.Encode(&e)
 	return e.B
 }
 
 // DecodeTask reads what Encode wrote.
-func DecodeTask(b []byte) (Task, error) {
+func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	d := canon.Read(b)
-	t := Task{Kind: TaskKind(d.U8()), Iter: d.Int(), Payload: d.Rest()}
-	if t.Kind < TaskFit || t.Kind > TaskCuts {
+	kind := d.U8()
+	t := Task{Iter: d.Int()}
+	switch kind {
+	case kindFit:
+		t.body = &fitTask{spec: feature.DecodeSpec(d)}
+	case kindSeal:
+		t.body = decodeSeal(d)
+	case kindStep:
+		t.body = decodeStep(w.job, d)
+	case kindMeasure, kindCuts:
+		m := &measureTask{held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s()}
+		every := d.Int()
+		p, err := w.predictor(d)
+		if err != nil {
+			return t, err
+		}
+		m.predictor = p
+		if t.body = m; kind == kindCuts {
+			t.body = &cutsTask{m, every}
+		}
+		if every < 0 || !slices.IsSorted([]float64(m.cuts)) {
+			d.Fail()
+		}
+	default:
 		d.Fail()
 	}
 	return t, d.Done("a training task")
 }
 
-// fitPayload is the Spec with its holdout.
-func fitPayload(s *feature.Spec) []byte {
-	var e canon.E
-	s.Encode(&e)
-	return e.B
+// leaves is embedded by tasks whose partials are of one leaf each.
+type leaves struct{}
+
+func (leaves) byNode(*Job) bool { return false }
+
+// fitTask collects the statistics of the rows.
+type fitTask struct {
+	leaves
+	spec *feature.Spec
 }
 
-// sealPayload are the encoders and the classes' weights.
-type sealPayload struct {
+func (t *fitTask) kind() uint8 { return kindFit }
+
+func (t *fitTask) Encode(e *canon.E) { t.spec.Encode(e) }
+
+func (t *fitTask) decode(j *Job, d *canon.D) family.Message {
+	s := feature.DecodeStats(d)
+	if len(s.Cols) != len(j.Columns) {
+		d.Fail()
+	}
+	return s
+}
+
+func (t *fitTask) merge(j *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*feature.Stats](left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := as[*feature.Stats](right)
+	if err != nil {
+		return nil, err
+	}
+	return j.spec.MergeStats(a, b)
+}
+
+// as gives a partial of the kind that is expected.
+func as[T any](m family.Message) (T, error) {
+	v, ok := m.(T)
+	if !ok {
+		return v, pgerr.New(pgerr.DataCorrupted, "partials of different kinds cannot be merged")
+	}
+	return v, nil
+}
+
+// sealTask makes the rows to blocks. Its partials are sums of rows and weights.
+type sealTask struct {
+	leaves
 	fitted       *feature.Fitted
 	classWeights []float64
 }
 
-func (p *sealPayload) encode() []byte {
-	var e canon.E
-	p.fitted.Encode(&e)
-	e.F64s(p.classWeights)
-	return e.B
+func (t *sealTask) kind() uint8 { return kindSeal }
+
+func (t *sealTask) Encode(e *canon.E) {
+	t.fitted.Encode(e)
+	e.F64s(t.classWeights)
 }
 
-func decodeSeal(b []byte) (*sealPayload, error) {
-	d := canon.Read(b)
-	p := &sealPayload{fitted: feature.DecodeFitted(d), classWeights: d.F64s()}
-	if p.classWeights != nil && len(p.classWeights) != len(p.fitted.Keys) {
+func decodeSeal(d *canon.D) *sealTask {
+	t := &sealTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s()}
+	if t.classWeights != nil && len(t.classWeights) != len(t.fitted.Keys) {
 		d.Fail()
 	}
-	return p, d.Done("a training task")
+	return t
 }
 
-// evalPayload says what to evaluate, and on which rows.
-type evalPayload struct {
-	need  optim.Need
-	held  bool // of the rows that were held out
-	batch *optim.MiniBatch
-	theta []float64
-}
+func (t *sealTask) decode(_ *Job, d *canon.D) family.Message { return reduce.DecodeSums(d) }
 
-func (p *evalPayload) encode() []byte {
-	e := canon.E{B: make([]byte, 0, 8*len(p.theta)+64)}
-	e.U8(uint8(p.need))
-	e.Bool(p.held)
-	e.Bool(p.batch != nil)
-	if p.batch != nil {
-		e.Int(p.batch.Epoch)
-		e.Int(p.batch.Step)
-		e.Int(p.batch.Steps)
+func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*reduce.Sums](left)
+	if err != nil {
+		return nil, err
 	}
-	e.F64s(p.theta)
-	return e.B
+	b, err := as[*reduce.Sums](right)
+	if err != nil {
+		return nil, err
+	}
+	return reduce.MergeSums(a, b)
 }
 
-func decodeEval(b []byte) (*evalPayload, error) {
-	d := canon.Read(b)
-	p := &evalPayload{need: optim.Need(d.U8()), held: d.Bool()}
+// stepTask is a step of the family's. What a Setup needs of the rows goes with
+// it.
+type stepTask struct {
+	rows, held int64
+	weight     float64
+	step       *family.Step
+}
+
+func (t *stepTask) kind() uint8 { return kindStep }
+
+func (t *stepTask) byNode(j *Job) bool { return j.Plan.Scope == family.ByNode }
+
+func (t *stepTask) Encode(e *canon.E) {
+	e.I64(t.rows)
+	e.I64(t.held)
+	e.F64(t.weight)
+	e.U8(t.step.Op)
+	e.U8(uint8(t.step.Set))
+	e.Bool(t.step.Batch != nil)
+	if b := t.step.Batch; b != nil {
+		e.Int(b.Epoch)
+		e.Int(b.Step)
+		e.Int(b.Steps)
+	}
+	e.Bool(t.step.Body != nil)
+	if t.step.Body != nil {
+		t.step.Body.Encode(e)
+	}
+}
+
+func decodeStep(j *Job, d *canon.D) *stepTask {
+	t := &stepTask{rows: d.I64(), held: d.I64(), weight: d.F64(), step: &family.Step{Op: d.U8(), Set: family.Set(d.U8())}}
 	if d.Bool() {
-		p.batch = &optim.MiniBatch{Epoch: d.Int(), Step: d.Int(), Steps: d.Int()}
-		if p.batch.Steps < 1 || p.batch.Step < 0 || p.batch.Step >= p.batch.Steps {
+		b := &optim.MiniBatch{Epoch: d.Int(), Step: d.Int(), Steps: d.Int()}
+		if b.Steps < 1 || b.Step < 0 || b.Step >= b.Steps {
 			d.Fail()
 		}
+		t.step.Batch = b
 	}
-	p.theta = d.F64s()
-	return p, d.Done("a training task")
+	if d.Bool() {
+		t.step.Body = j.Family.DecodeStep(t.step.Op, d)
+	}
+	return t
 }
 
-// measurePayload says what to measure, or which scores to give.
-type measurePayload struct {
+func (t *stepTask) decode(j *Job, d *canon.D) family.Message {
+	return j.Family.DecodePartial(t.step.Op, d)
+}
+
+func (t *stepTask) merge(j *Job, left, right family.Message) (family.Message, error) {
+	return j.Family.Merge(t.step.Op, left, right)
+}
+
+// measureTask measures a model.
+type measureTask struct {
+	leaves
 	held         bool
-	every        int       // TaskCuts: of the positive rows, one in so many; TaskMeasure: 1 ranks every score, else cuts
-	cuts         []float64 // TaskMeasure: what to rank by instead, ascending
-	theta        []float64
+	coarse       bool // rank by cuts
+	cuts         cuts
 	classWeights []float64
+	predictor    family.Predictor
 }
 
-func (p *measurePayload) encode() []byte {
-	var e canon.E
-	e.Bool(p.held)
-	e.Int(p.every)
-	e.F64s(p.cuts)
-	e.F64s(p.theta)
-	e.F64s(p.classWeights)
-	return e.B
+func (t *measureTask) kind() uint8 { return kindMeasure }
+
+func (t *measureTask) Encode(e *canon.E) { t.encode(e, 0) }
+
+func (t *measureTask) encode(e *canon.E, every int) {
+	e.Bool(t.held)
+	e.F64s(t.cuts)
+	e.Bool(t.coarse)
+	e.F64s(t.classWeights)
+	e.Int(every)
+	t.predictor.Encode(e)
 }
 
-func decodeMeasure(b []byte) (*measurePayload, error) {
-	d := canon.Read(b)
-	p := &measurePayload{held: d.Bool(), every: d.Int(), cuts: d.F64s(), theta: d.F64s(), classWeights: d.F64s()}
-	if p.every < 0 || !slices.IsSorted(p.cuts) {
-		d.Fail()
+func (t *measureTask) decode(_ *Job, d *canon.D) family.Message { return decodeMeasures(d) }
+
+func (t *measureTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*measures](left)
+	if err != nil {
+		return nil, err
 	}
-	return p, d.Done("a training task")
+	b, err := as[*measures](right)
+	if err != nil {
+		return nil, err
+	}
+	a.merge(b)
+	return a, nil
 }
 
-// Merge merges two encoded partials of neighbours in the tree.
-func (j *Job) Merge(left, right []byte) ([]byte, error) {
-	if len(left) == 0 || len(right) == 0 || left[0] != right[0] {
-		return nil, pgerr.New(pgerr.DataCorrupted, "partials of different kinds cannot be merged")
-	}
-	switch left[0] {
-	case reduce.KindSums:
-		return reduce.MergeSums(left, right)
-	case kindStats:
-		a, err := decodeStats(left, len(j.Columns))
-		if err != nil {
-			return nil, err
-		}
-		b, err := decodeStats(right, len(j.Columns))
-		if err != nil {
-			return nil, err
-		}
-		m, err := j.spec.MergeStats(a, b)
-		if err != nil {
-			return nil, err
-		}
-		return encodeStats(m), nil
-	case kindMeasure:
-		a, err := decodeMeasures(left)
-		if err != nil {
-			return nil, err
-		}
-		b, err := decodeMeasures(right)
-		if err != nil {
-			return nil, err
-		}
-		a.merge(b)
-		return a.encode(), nil
-	case kindCuts:
-		return mergeCuts(left, right)
-	case reduce.KindSparseSums:
-		return nil, pgerr.Unsupported("sparse partial sums are not supported")
-	}
-	return nil, pgerr.New(pgerr.DataCorrupted, "unknown kind of partial: %d", left[0])
+// cutsTask asks for scores to cut a coarse ranking by: of the positive rows, one
+// in so many.
+type cutsTask struct {
+	*measureTask
+	every int
 }
 
-func encodeStats(s *feature.Stats) []byte {
-	e := canon.E{B: []byte{kindStats}}
-	s.Encode(&e)
-	return e.B
-}
+func (t *cutsTask) kind() uint8 { return kindCuts }
 
-func decodeStats(b []byte, cols int) (*feature.Stats, error) {
-	d := canon.Read(b)
-	if d.U8() != kindStats {
-		d.Fail()
-	}
-	s := feature.DecodeStats(d)
-	if len(s.Cols) != cols {
-		d.Fail()
-	}
-	return s, d.Done("training statistics")
-}
+func (t *cutsTask) Encode(e *canon.E) { t.encode(e, t.every) }
 
-func decodeSpec(b []byte) (*feature.Spec, error) {
-	d := canon.Read(b)
-	s := feature.DecodeSpec(d)
-	return s, d.Done("a training task")
+func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return cuts(d.F64s()) }
+
+func (t *cutsTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[cuts](left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := as[cuts](right)
+	if err != nil {
+		return nil, err
+	}
+	return mergeCuts(a, b), nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/sql/types"
@@ -96,31 +97,24 @@ func TestCoarseRankingOfRareEvents(t *testing.T) {
 			}
 		}
 		every := cutEvery(positives)
-		merged := encodeCuts(nil)
+		var merged cuts
 		for l := range leaves {
-			var cuts []float64
+			var part cuts
 			n := 0
 			for i := l; i < rows; i += leaves {
 				if pos[i] {
 					if n%every == 0 {
-						cuts = append(cuts, p[i])
+						part = append(part, p[i])
 					}
 					n++
 				}
 			}
-			slices.SortFunc(cuts, cmp.Compare[float64])
-			var err error
-			if merged, err = mergeCuts(merged, encodeCuts(cuts)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		cuts, err := decodeCuts(merged)
-		if err != nil {
-			t.Fatal(err)
+			slices.SortFunc(part, cmp.Compare[float64])
+			merged = mergeCuts(merged, part)
 		}
 		var coarse metric.Ranking
 		for l := range leaves {
-			b := newRankBins(&measurePayload{cuts: cuts})
+			b := newRankBins(&measureTask{coarse: true, cuts: merged})
 			for i := l; i < rows; i += leaves {
 				if pos[i] {
 					b.at(p[i]).Pos++
@@ -171,11 +165,8 @@ func TestRankingOfManyRows(t *testing.T) {
 		exact.Add(tb.rows[i][1].(int32) == 1, p, 1)
 	}
 	want, _ := exact.AUC()
-	i := slices.IndexFunc(res.Metrics, func(m Metric) bool { return m.Name == "roc_auc" })
+	i := slices.IndexFunc(res.Metrics, func(m family.Metric) bool { return m.Name == "roc_auc" })
 	if got := res.Metrics[i].Value; math.Abs(got-want) > 1e-9 || want < 0.6 {
 		t.Errorf("roc_auc %v, of the model's scores %v", got, want)
-	}
-	if _, err := (&Worker{}).measure(Task{Kind: TaskCuts, Payload: (&measurePayload{}).encode()}); err == nil {
-		t.Error("a task of a phase that has not come is taken")
 	}
 }

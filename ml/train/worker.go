@@ -6,17 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/linear"
-	"github.com/tributarydb/tributary/ml/model"
-	"github.com/tributarydb/tributary/ml/objective"
-	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -48,10 +43,9 @@ type Worker struct {
 	acct   *mem.Account
 	spec   *feature.Spec
 	fitted *feature.Fitted
-	obj    objective.Objective
-	kind   model.Kind
-	idle   []*linear.Pass
-	needed int64 // bytes charged for passes and partials
+	family family.Worker // made by the first step
+	nodes  *reduce.Plan  // of partials of nodes
+	needed int64         // bytes charged for passes and partials
 }
 
 // draft is a leaf's draft and the bytes reserved for it.
@@ -67,9 +61,9 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	cfg.Threads = max(cfg.Threads, 1)
-	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Options.Seed}
+	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed()}
 	return &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
-		acct: cfg.Pool.Account("training partials", false), kind: job.Algorithm()}, nil
+		acct: cfg.Pool.Account("training partials", false)}, nil
 }
 
 // Job is the worker's job.
@@ -90,10 +84,15 @@ func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 // PutBucket takes rows that another node's TakeBucket emitted.
 func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBucket(bucket, rows) }
 
-// Assign ends the dealing: owners names the worker of each leaf, self is this
-// one.
-func (w *Worker) Assign(owners []int, self int) error {
+// Assign ends the dealing: owners names the worker of each leaf, of so many
+// workers numbered from 0; self is this one.
+func (w *Worker) Assign(owners []int, workers, self int) error {
 	w.self, w.plan = self, reduce.NewPlan(owners, 0)
+	nodes := make([]int, workers)
+	for i := range nodes {
+		nodes[i] = i
+	}
+	w.nodes = reduce.NewPlan(nodes, 0)
 	w.leaves = nil
 	for i, o := range owners {
 		if o == self {
@@ -105,6 +104,10 @@ func (w *Worker) Assign(owners []int, self int) error {
 
 // Close frees everything. No task may be running. It may be called twice.
 func (w *Worker) Close() error {
+	if w.family != nil {
+		w.family.Close()
+		w.family = nil
+	}
 	w.acct.Close()
 	return errors.Join(w.store.Close(), w.blocks.Close())
 }
@@ -113,43 +116,21 @@ func (w *Worker) Close() error {
 func (w *Worker) Spilled() int64 { return w.cfg.Pool.Spilled() }
 
 // leafFunc computes the partial of one leaf.
-type leafFunc func(ctx context.Context, leaf int) ([]byte, error)
+type leafFunc func(ctx context.Context, leaf int) (family.Message, error)
 
-// prepare reads a task's payload once for all leaves.
-func (w *Worker) prepare(t Task) (leafFunc, error) {
-	switch t.Kind {
-	case TaskFit:
-		return w.fit(t)
-	case TaskSeal:
-		return w.seal(t)
-	case TaskEval:
-		return w.eval(t)
-	case TaskMeasure, TaskCuts:
-		return w.measure(t)
-	}
-	return nil, pgerr.Internal("unknown training task %d", t.Kind)
-}
-
-func (w *Worker) fit(t Task) (leafFunc, error) {
-	spec, err := decodeSpec(t.Payload)
-	if err != nil {
-		return nil, err
-	}
+// fit collects statistics.
+func (w *Worker) fit(t *fitTask) leafFunc {
 	w.mu.Lock()
-	w.spec = spec
+	w.spec = t.spec
 	w.mu.Unlock()
-	return func(ctx context.Context, leaf int) ([]byte, error) {
+	return func(ctx context.Context, leaf int) (family.Message, error) {
 		v, err := w.view(ctx, leaf)
 		if err != nil {
 			return nil, err
 		}
 		defer v.Close()
-		st, err := w.collect(ctx, leaf, spec, v)
-		if err != nil {
-			return nil, err
-		}
-		return encodeStats(st), nil
-	}, nil
+		return w.collect(ctx, leaf, t.spec, v)
+	}
 }
 
 // collect gives a leaf's statistics and, where there is plenty of memory for
@@ -214,22 +195,19 @@ func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
 	return l.Open()
 }
 
-func (w *Worker) seal(t Task) (leafFunc, error) {
-	p, err := decodeSeal(t.Payload)
-	if err != nil {
-		return nil, err
-	}
+// seal makes the leaves' blocks.
+func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 	w.mu.Lock()
 	spec := w.spec
-	w.fitted, w.obj = p.fitted, model.Objective(w.kind, p.fitted)
+	w.fitted = t.fitted
 	w.mu.Unlock()
 	if spec == nil {
 		return nil, pgerr.Internal("a training task to seal came before one to fit")
 	}
 	left := atomic.Int64{}
 	left.Store(int64(len(w.leaves)))
-	return func(ctx context.Context, leaf int) ([]byte, error) {
-		s, err := w.sealLeaf(ctx, leaf, spec, p)
+	return func(ctx context.Context, leaf int) (family.Message, error) {
+		s, err := w.sealLeaf(ctx, leaf, spec, t)
 		if err != nil {
 			return nil, err
 		}
@@ -238,14 +216,14 @@ func (w *Worker) seal(t Task) (leafFunc, error) {
 				return nil, err
 			}
 		}
-		return s.Encode(), nil
+		return s, nil
 	}, nil
 }
 
 // sealLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
 // held out. The sums are of both: rows and weight to train on, and in the
 // vector rows and weight held out.
-func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealPayload) (*reduce.Sums, error) {
+func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealTask) (*reduce.Sums, error) {
 	v, err := w.view(ctx, leaf)
 	if err != nil {
 		return nil, err
@@ -288,7 +266,7 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 
 // encode makes the block of the training rows (i = 0) or the rows held out (1)
 // of a leaf, out of its draft if it has one. The block is paid for.
-func (w *Worker) encode(spec *feature.Spec, p *sealPayload, part *dataset.View, d *draft, i int) (*dataset.Block, error) {
+func (w *Worker) encode(spec *feature.Spec, p *sealTask, part *dataset.View, d *draft, i int) (*dataset.Block, error) {
 	f := p.fitted
 	if d != nil {
 		return f.Finish(spec, [...]*feature.DraftBlock{d.Train, d.Held}[i], part, p.classWeights), nil
@@ -303,183 +281,62 @@ func (w *Worker) encode(spec *feature.Spec, p *sealPayload, part *dataset.View, 
 	return f.EncodeLeaf(spec, part, p.classWeights), nil
 }
 
-// pass gives scratch space for an evaluation.
-func (w *Worker) pass(need optim.Need) (*linear.Pass, error) {
+// predictor reads a predictor of the job's model.
+func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fitted == nil {
-		return nil, pgerr.Internal("a training task to evaluate came before one to seal")
-	}
 	f := w.fitted
-	// Each goroutine holds a pass and a partial, and merging as much again.
-	if n := 2 * int64(w.cfg.Threads) * linear.Bytes(w.obj.Outputs(), f.Dense, f.Ones, need); n > w.needed {
-		if err := w.acct.Grow(n - w.needed); err != nil {
-			return nil, err
-		}
-		w.needed = n
+	w.mu.Unlock()
+	if f == nil {
+		return nil, pgerr.Internal("a training task to measure came before one to seal")
 	}
-	if n := len(w.idle); n > 0 {
-		p := w.idle[n-1]
-		w.idle = w.idle[:n-1]
-		return p, nil
-	}
-	return linear.NewPass(w.obj, f.Dense, f.Ones), nil
+	return w.job.Family.Decode(f, d)
 }
 
-func (w *Worker) giveBack(p *linear.Pass) {
+// grow charges bytes for the family's state.
+func (w *Worker) grow(n int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.idle = append(w.idle, p)
+	if n < 0 {
+		w.acct.Shrink(-n)
+		return nil
+	}
+	return w.acct.Grow(n)
 }
 
-func (w *Worker) eval(t Task) (leafFunc, error) {
-	e, err := decodeEval(t.Payload)
+// familyWorker gives the family's part, made by the first step.
+func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
+	w.mu.Lock()
+	f, have := w.fitted, w.family
+	w.mu.Unlock()
+	if f == nil {
+		return nil, pgerr.Internal("a training step came before the rows were sealed")
+	}
+	if have != nil {
+		return have, nil
+	}
+	s := &family.Setup{Options: w.job.Options, Plan: w.job.Plan, Fitted: f, Seed: w.job.Seed(), Rows: t.rows, Held: t.held, Weight: t.weight}
+	made, err := w.job.Family.NewWorker(s, &family.Node{Threads: w.cfg.Threads, Grow: w.grow})
 	if err != nil {
 		return nil, err
 	}
-	if w.fitted == nil || len(e.theta) != w.obj.Outputs()*(w.fitted.Params()+1) {
-		return nil, pgerr.Internal("a training task has %d parameters", len(e.theta))
-	}
-	set := 0
-	if e.held {
-		set = 1
-	}
-	return func(ctx context.Context, leaf int) ([]byte, error) {
-		pass, err := w.pass(e.need)
-		if err != nil {
-			return nil, err
-		}
-		defer w.giveBack(pass)
-		b, release, err := w.blocks.Open(2*leaf + set)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		if b == nil {
-			b = dataset.NewBlock(0, w.fitted.Dense, w.fitted.Codes, w.fitted.Narrow)
-		}
-		from, to := 0, b.Padded()
-		if e.batch != nil {
-			from, to = linear.BatchRows(b.Rows, leaf, w.plan.Leaves(), e.batch.Step, e.batch.Steps)
-		}
-		s, err := pass.Run(ctx, b, e.theta, e.need, from, to)
-		if err != nil {
-			return nil, err
-		}
-		return s.Encode(), nil
-	}, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.family = made
+	return made, nil
 }
 
-func (w *Worker) measure(t Task) (leafFunc, error) {
-	p, err := decodeMeasure(t.Payload)
-	if err != nil {
-		return nil, err
+// room charges for a step's passes: each goroutine holds one and a partial, and
+// merging as much again.
+func (w *Worker) room(pass int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 2 * int64(w.cfg.Threads) * pass
+	if n <= w.needed {
+		return nil
 	}
-	if w.fitted == nil || len(p.theta) != w.obj.Outputs()*(w.fitted.Params()+1) {
-		return nil, pgerr.Internal("a training task has %d parameters", len(p.theta))
-	}
-	s, err := model.NewScorer(&model.Model{Kind: w.kind, Fitted: w.fitted, Theta: p.theta})
-	if err != nil {
-		return nil, err
-	}
-	if t.Kind == TaskCuts && (p.every < 1 || len(w.fitted.Keys) != 2) {
-		return nil, pgerr.Internal("a training task asks for one score in %d", p.every)
-	}
-	set := 0
-	if p.held {
-		set = 1
-	}
-	return func(ctx context.Context, leaf int) ([]byte, error) {
-		b, release, err := w.blocks.Open(2*leaf + set)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if t.Kind == TaskCuts {
-			return cutsOf(s, b, p.every), nil
-		}
-		return measureBlock(s, b, p).encode(), nil
-	}, nil
-}
-
-// Part is a worker's part in the reduction of one task.
-type Part struct {
-	w    *Worker
-	fn   leafFunc
-	out  func(ship *reduce.Shipment, root []byte) error
-	mu   sync.Mutex
-	asm  *reduce.Assembler
-	self int
-}
-
-// Begin prepares a task. out is called, from any goroutine but one at a time for
-// each result, with what must go to another worker, whose Part is to be Offered
-// it, or with the result, if this worker is the root's home.
-func (w *Worker) Begin(t Task, out func(ship *reduce.Shipment, root []byte) error) (*Part, error) {
-	if w.plan == nil {
-		return nil, pgerr.Internal("a training task came before the leaves were assigned")
-	}
-	fn, err := w.prepare(t)
-	if err != nil {
-		return nil, err
-	}
-	return &Part{w: w, fn: fn, out: out, asm: reduce.NewAssembler(w.plan, w.self, w.job.Merge), self: w.self}, nil
-}
-
-// Offer takes a partial from another worker, before, while or after Run runs.
-func (p *Part) Offer(n reduce.Node, data []byte) error {
-	p.mu.Lock()
-	ship, root, err := p.asm.Offer(n, data)
-	p.mu.Unlock()
-	if err != nil {
+	if err := w.acct.Grow(n - w.needed); err != nil {
 		return err
 	}
-	if ship != nil || root != nil {
-		return p.out(ship, root)
-	}
+	w.needed = n
 	return nil
-}
-
-// Run computes the worker's leaves and merges what it can. Of several errors the
-// one of the first leaf is returned, so that a statement fails the same way each
-// time.
-func (p *Part) Run(ctx context.Context) error {
-	leaves := p.w.leaves
-	errs := make([]error, len(leaves))
-	var next atomic.Int64
-	var failed atomic.Bool
-	g, ctx := errgroup.WithContext(ctx)
-	for range min(p.w.cfg.Threads, len(leaves)) {
-		g.Go(func() error {
-			return op.Guard("training", func() error {
-				for {
-					i := int(next.Add(1)) - 1
-					if i >= len(leaves) || failed.Load() {
-						return nil
-					}
-					data, err := p.fn(ctx, leaves[i])
-					if err == nil {
-						err = p.Offer(reduce.Node{Index: int32(leaves[i])}, data)
-					}
-					if err != nil {
-						errs[i] = err
-						failed.Store(true)
-						if ctx.Err() != nil {
-							return ctx.Err()
-						}
-					}
-				}
-			})
-		})
-	}
-	err := g.Wait()
-	for _, e := range errs {
-		if e != nil {
-			return e
-		}
-	}
-	return err
 }

@@ -63,11 +63,13 @@ type testCatalog struct {
 func newTestCatalog(t testing.TB) *testCatalog {
 	c := &testCatalog{st: catalog.New(), oid: types.FirstUserOID}
 	c.put(t, &catalog.PutModel{Model: &catalog.Model{OID: c.next(), Schema: catalog.PublicOID, Name: "iris", Default: 1, Versions: []catalog.ModelVersion{{
-		Number: 1, Algorithm: "logistic_regression", Target: []string{"species"}, TargetType: types.Text,
+		Number: 1, Algorithm: "logistic_regression", Task: catalog.TaskClassification, Target: []string{"species"}, TargetType: types.Text,
+		Outputs:  []catalog.ModelFeature{{Name: "predicted_species", Type: types.Text}},
 		Features: []catalog.ModelFeature{{Name: "width", Type: types.Float8}, {Name: "len", Type: types.Float8}, {Name: "color", Type: types.Text}},
 	}}}})
 	c.put(t, &catalog.PutModel{Model: &catalog.Model{OID: c.next(), Schema: catalog.PublicOID, Name: "price", Default: 1, Versions: []catalog.ModelVersion{{
-		Number: 1, Algorithm: "linear_regression", Target: []string{"b"}, TargetType: types.Float8,
+		Number: 1, Algorithm: "linear_regression", Task: catalog.TaskRegression, Target: []string{"b"}, TargetType: types.Float8,
+		Outputs:  []catalog.ModelFeature{{Name: "predicted_b", Type: types.Float8}},
 		Features: []catalog.ModelFeature{{Name: "a", Type: types.Float8}},
 	}}}})
 	return c

@@ -85,7 +85,7 @@ func equalExpr(a, c expr.Expr) bool {
 		}
 	case *expr.Predict:
 		y := c.(*expr.Predict)
-		if x.Ref != y.Ref || x.Mode != y.Mode {
+		if x.Ref != y.Ref || x.Mode != y.Mode || x.Output != y.Output {
 			return false
 		}
 	case *expr.Subquery:

@@ -172,7 +172,7 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 		}
 		return at, n
 	}
-	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode, Typ: predictType(m.v, mode)}
+	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode, Typ: predictType(m.v, mode, 0)}
 	used := map[int]bool{}
 	var missing []string
 	for _, f := range m.v.Features {
@@ -224,18 +224,9 @@ func featureList(v *catalog.ModelVersion) string {
 	return strings.Join(out, ", ")
 }
 
-// regresses and classifies tell what a model's answer is from its algorithm's
-// name: a number, a label, or (neither) what the training recorded.
-func regresses(v *catalog.ModelVersion) bool {
-	a := v.Algorithm
-	return !strings.HasPrefix(a, "logistic") && (strings.Contains(a, "regress") || strings.HasSuffix(a, "_reg"))
-}
+func classifies(v *catalog.ModelVersion) bool { return v.Task == catalog.TaskClassification }
 
-func classifies(v *catalog.ModelVersion) bool {
-	return strings.HasPrefix(v.Algorithm, "logistic") || strings.Contains(v.Algorithm, "classif")
-}
-
-func predictType(v *catalog.ModelVersion, mode expr.PredictMode) types.Type {
+func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) types.Type {
 	switch mode {
 	case expr.PredictAttributions:
 		return types.JSONB
@@ -248,10 +239,7 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode) types.Type {
 		}
 		return types.Float8
 	}
-	if regresses(v) || v.TargetType.OID == 0 {
-		return types.Float8
-	}
-	t := plainNumeric(v.TargetType)
+	t := plainNumeric(v.Outputs[output].Type)
 	t.Mod = -1
 	return t
 }
@@ -308,9 +296,12 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 			return fromItem{}, true, err
 		}
 	}
-	label := "label"
+	label := ""
 	if len(m.v.Target) > 0 {
 		label = m.v.Target[0]
+	} else if name != "predict" && name != "explain_predict" {
+		return fromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no target to compare its predictions with", m.name).
+			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.at())
 	}
 	pr := newProjector(b, sc.lv, r.node)
 	rl := &rel{name: name}
@@ -323,7 +314,16 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		rl.cols = append(rl.cols, relCol{name: name, e: col(c)})
 		return col(c)
 	}
-	got := add("predicted_"+label, value)
+	got := add(m.v.Outputs[0].Name, value)
+	for i, o := range m.v.Outputs[1:] {
+		e, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
+		if err != nil {
+			return fromItem{}, true, err
+		}
+		p := e.(*expr.Predict)
+		p.Output, p.Typ = i+1, predictType(m.v, expr.PredictValue, i+1)
+		add(o.Name, p)
+	}
 	if proba != nil {
 		proba = add("predicted_"+label+"_proba", proba)
 	}
@@ -419,7 +419,7 @@ func (sc *scope) checkLabels(m *model, a *plan.Aggregate, truth expr.Expr) (plan
 	if t := m.v.TargetType; len(m.v.Classes) == 0 || !b.canCoerce(truth.Type().OID, t.OID, fn.ImplicitCast) {
 		return a, nil
 	}
-	label, err := b.coerce(truth, predictType(m.v, expr.PredictValue), fn.ImplicitCast, spot{})
+	label, err := b.coerce(truth, predictType(m.v, expr.PredictValue, 0), fn.ImplicitCast, spot{})
 	if err == nil {
 		label, err = b.coerce(label, types.Text, fn.ExplicitCast, spot{})
 	}

@@ -134,6 +134,8 @@ type (
 		Mode  PredictMode
 		Args  []Expr
 		Typ   types.Type
+		// Output is the number of the model's output that PredictValue gives.
+		Output int
 	}
 	// Subquery stands in an expression until planner/opt turns it into a join.
 	// Kind In/All compare Args (one per column) by Cmp with the columns of Plan.
@@ -180,7 +182,7 @@ type PredictMode uint8
 
 // The modes.
 const (
-	PredictValue        PredictMode = iota // the class or the number
+	PredictValue        PredictMode = iota // an output: the class, the number, the cluster …
 	PredictProba                           // probability: of the positive class (binary), or an array in class order
 	PredictAttributions                    // what each feature adds to the margin: jsonb
 	PredictBaseline                        // the margin that they add to

@@ -41,9 +41,19 @@ type ModelVersion struct {
 	Options    []NamedText
 	CreatedAt  time.Time
 	History    []Iteration
+	Task       string         // what the model is for: regression, classification, clustering …
+	Outputs    []ModelFeature // the columns of its predictions, the value of predict() first
+	Converged  bool           // the training did not only run out of iterations
+	Stopped    string         // why it ended
 }
 
-// ModelFeature is an input column of a model.
+// Tasks that predictions are measured by.
+const (
+	TaskRegression     = "regression"
+	TaskClassification = "classification"
+)
+
+// ModelFeature is an input column of a model, or a column of its predictions.
 type ModelFeature struct {
 	Name string
 	Type types.Type

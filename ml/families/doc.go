@@ -1,0 +1,3 @@
+// Package families is the list of the families of models there are. A new one
+// is a line here.
+package families

@@ -1,0 +1,162 @@
+package linear
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/objective"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// predictor is a linear model. Parameters lie output by output: the weights of
+// the dense columns, of the slots (package feature), and the intercept, which is
+// 0 where none was fitted.
+type predictor struct {
+	f     *feature.Fitted
+	obj   objective.Objective
+	class bool
+	theta []float64
+}
+
+func (g *glm) predictor(f *feature.Fitted, theta []float64) *predictor {
+	return &predictor{f: f, obj: g.objective(len(f.Keys)), class: g.task == family.Classification, theta: theta}
+}
+
+// Encode implements family.Predictor.
+func (p *predictor) Encode(e *canon.E) { e.F64s(p.theta) }
+
+// Bytes implements family.Predictor.
+func (p *predictor) Bytes() int64 { return int64(8*len(p.theta)) + 256 }
+
+// Score implements family.Predictor.
+func (p *predictor) Score(b *dataset.Block) *family.Scores {
+	z := p.margins(b, p.theta)
+	n, padded := b.Rows, b.Padded()
+	out := &family.Scores{Rows: n}
+	p.obj.Link(z, padded)
+	switch {
+	case !p.class:
+		out.Value = z[:n:n]
+	case p.obj.Outputs() == 1:
+		no := make([]float64, n)
+		for i := range no {
+			no[i] = 1 - z[i]
+		}
+		out.Probs = [][]float64{no, z[:n:n]}
+	default:
+		for k := range p.obj.Outputs() {
+			out.Probs = append(out.Probs, z[k*padded:][:n:n])
+		}
+	}
+	return out
+}
+
+// margins gives the margins of all rows of a block, those that fill up the last
+// tile included, output by output.
+func (p *predictor) margins(b *dataset.Block, theta []float64) []float64 {
+	padded, per := b.Padded(), p.f.Params()+1
+	z := make([]float64, padded*p.obj.Outputs())
+	for k := range p.obj.Outputs() {
+		th := theta[k*per:][:per]
+		for from := 0; from < padded; from += dataset.ChunkRows {
+			b.Margins(z[k*padded:][from:min(from+dataset.ChunkRows, padded)], from, th[:per-1], th[per-1])
+		}
+	}
+	return z
+}
+
+// Explain implements family.Explainer. The baseline is that of a row whose
+// numbers are at their means and which has none of the categories, so that an
+// attribution is w·(x−x̄), a linear model's Shapley value for independent
+// features (Lundberg and Lee 2017, section 4.1, corollary 1).
+func (p *predictor) Explain(b *dataset.Block, scores *family.Scores) *family.Explanation {
+	padded, per := b.Padded(), p.f.Params()+1
+	// at picks the margin of each row's output out of all outputs' margins.
+	at := func(z []float64) []float64 {
+		out := make([]float64, b.Rows)
+		for i := range out {
+			k := 0
+			if p.obj.Outputs() > 1 {
+				k = scores.Class(i)
+			}
+			out[i] = z[k*padded+i]
+		}
+		return out
+	}
+	e := &family.Explanation{Prediction: at(p.margins(b, p.theta))}
+	slots := p.f.Slots()
+	theta := make([]float64, len(p.theta))
+	only := func(keep func(slot int) bool) []float64 {
+		for j := range theta {
+			if theta[j] = 0; keep(j % per) {
+				theta[j] = p.theta[j]
+			}
+		}
+		return at(p.margins(b, theta))
+	}
+	e.Baseline = only(func(j int) bool { return j == per-1 })
+	for j, sl := range slots {
+		if slices.Contains(e.Features, sl.Column) {
+			continue
+		}
+		e.Features = append(e.Features, sl.Column)
+		e.Parts = append(e.Parts, only(func(k int) bool { return k >= j && k < per-1 && slots[k].Column == sl.Column }))
+	}
+	return e
+}
+
+// Describe implements family.Describer: weights, class by class, the intercept
+// last; original_weights, which are those for the columns as they are, before
+// scaling, the intercept being the margin of a row of zeros; and
+// feature_importance, the sum over a column's slots of the absolute
+// weights of the scaled values.
+func (p *predictor) Describe(relation string) ([][]types.Datum, bool) {
+	slots := p.f.Slots()
+	per := len(slots) + 1
+	var out [][]types.Datum
+	switch relation {
+	case "weights", "original_weights":
+		for k := range p.obj.Outputs() {
+			var class types.Datum
+			if p.obj.Outputs() > 1 {
+				class = feature.KeyText(p.f.Label.Type, p.f.Keys[k])
+			}
+			th := p.theta[k*per:][:per]
+			base := th[per-1]
+			for j, s := range slots {
+				w := th[j]
+				if relation == "original_weights" {
+					w /= s.Scale
+					base -= float64(w * s.Center)
+				}
+				out = append(out, []types.Datum{class, s.Name, w})
+			}
+			out = append(out, []types.Datum{class, "(intercept)", base})
+		}
+		return out, true
+	case "feature_importance":
+		sum := map[string]float64{}
+		var names []string
+		for i, w := range p.theta {
+			if i%per == per-1 {
+				continue
+			}
+			name := slots[i%per].Column
+			if _, ok := sum[name]; !ok {
+				names = append(names, name)
+			}
+			sum[name] += math.Abs(w)
+		}
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sum[b], sum[a]) })
+		for _, n := range names {
+			out = append(out, []types.Datum{n, sum[n], nil, nil})
+		}
+		return out, true
+	}
+	return nil, false
+}

@@ -1,0 +1,221 @@
+package train
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Shipment is a partial on its way to another worker, or, where To is this one,
+// the result.
+type Shipment = reduce.Shipment[family.Message]
+
+// Part is a worker's part in the reduction of one task.
+type Part struct {
+	w    *Worker
+	body body
+	work func() (hand, error) // for each goroutine
+	out  func(*Shipment) error
+	mu   sync.Mutex
+	asm  *reduce.Assembler[family.Message]
+}
+
+// hand is what one goroutine does of a task.
+type hand interface {
+	// leaf works a leaf and gives its partial, nil where the partial is the
+	// node's.
+	leaf(ctx context.Context, leaf int) (family.Message, error)
+	// rest is the partial of all leaves that were worked, nil where each had
+	// its own.
+	rest() family.Message
+}
+
+func (f leafFunc) leaf(ctx context.Context, leaf int) (family.Message, error) { return f(ctx, leaf) }
+
+func (f leafFunc) rest() family.Message { return nil }
+
+// Begin prepares a task. out is called, from any goroutine, with what must go to
+// another worker, whose Part is to be Offered it, or, on the root's home, with
+// the result.
+func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
+	if w.plan == nil {
+		return nil, pgerr.Internal("a training task came before the leaves were assigned")
+	}
+	p := &Part{w: w, body: t.body, out: out}
+	plan := w.plan
+	if t.body.byNode(w.job) {
+		plan = w.nodes
+	}
+	p.asm = reduce.NewAssembler(plan, w.self, func(a, b family.Message) (family.Message, error) { return t.body.merge(w.job, a, b) })
+	same := func(f leafFunc, err error) error {
+		p.work = func() (hand, error) { return f, nil }
+		return err
+	}
+	switch b := t.body.(type) {
+	case *fitTask:
+		return p, same(w.fit(b), nil)
+	case *sealTask:
+		return p, same(w.seal(b))
+	case *measureTask:
+		return p, same(w.measure(b, 0), nil)
+	case *cutsTask:
+		return p, same(w.measure(b.measureTask, b.every), nil)
+	case *stepTask:
+		fw, err := w.familyWorker(b)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.room(fw.PassBytes(b.step)); err != nil {
+			return nil, err
+		}
+		p.work = func() (hand, error) {
+			pass, err := fw.NewPass(b.step)
+			return &stepHand{w: w, step: b.step, pass: pass, whole: b.byNode(w.job)}, err
+		}
+		return p, nil
+	}
+	return nil, pgerr.Internal("unknown training task %T", t.body)
+}
+
+// stepHand works a family's step.
+type stepHand struct {
+	w     *Worker
+	step  *family.Step
+	pass  family.Pass
+	whole bool
+}
+
+func (h *stepHand) leaf(ctx context.Context, leaf int) (family.Message, error) {
+	for k := range 2 {
+		if h.step.Set&(family.Train<<k) == 0 {
+			continue
+		}
+		if err := h.add(ctx, family.Rows{Leaf: leaf, Held: k == 1}); err != nil {
+			return nil, err
+		}
+	}
+	if h.whole {
+		return nil, nil
+	}
+	return h.pass.Partial(), nil
+}
+
+func (h *stepHand) add(ctx context.Context, r family.Rows) error {
+	b, release, err := h.w.blocks.Open(blockOf(r))
+	if err != nil || b == nil {
+		return err
+	}
+	defer release()
+	r.To = b.Padded()
+	if s := h.step.Batch; s != nil && !r.Held {
+		r.From, r.To = dataset.BatchRows(b.Rows, r.Leaf, h.w.plan.Leaves(), s.Step, s.Steps)
+	}
+	return h.pass.Add(ctx, r, b)
+}
+
+func (h *stepHand) rest() family.Message {
+	if !h.whole {
+		return nil
+	}
+	return h.pass.Partial()
+}
+
+// blockOf is the number of the block of these rows: 2·leaf of training rows,
+// 2·leaf+1 of rows held out.
+func blockOf(r family.Rows) int {
+	if r.Held {
+		return 2*r.Leaf + 1
+	}
+	return 2 * r.Leaf
+}
+
+// Offer takes a partial, before, while or after Run runs.
+func (p *Part) Offer(n reduce.Node, m family.Message) error {
+	p.mu.Lock()
+	ship, err := p.asm.Offer(n, m)
+	p.mu.Unlock()
+	if err != nil || ship == nil {
+		return err
+	}
+	return p.out(ship)
+}
+
+// OfferBytes is Offer of a partial that came as bytes.
+func (p *Part) OfferBytes(n reduce.Node, b []byte) error {
+	d := canon.Read(b)
+	m := p.body.decode(p.w.job, d)
+	if err := d.Done("a training partial"); err != nil {
+		return err
+	}
+	return p.Offer(n, m)
+}
+
+// Run computes the worker's leaves and merges what it can. Of several errors the
+// one of the first leaf is returned, so that a statement fails the same way each
+// time.
+func (p *Part) Run(ctx context.Context) error {
+	leaves := p.w.leaves
+	errs := make([]error, len(leaves))
+	hands := min(p.w.cfg.Threads, len(leaves))
+	whole := p.body.byNode(p.w.job)
+	if whole {
+		hands = max(hands, 1)
+	}
+	rests := make([]family.Message, hands)
+	var next atomic.Int64
+	var failed atomic.Bool
+	g, ctx := errgroup.WithContext(ctx)
+	for k := range hands {
+		g.Go(func() error {
+			return op.Guard("training", func() error {
+				h, err := p.work()
+				if err != nil {
+					return err
+				}
+				for {
+					i := int(next.Add(1)) - 1
+					if i >= len(leaves) || failed.Load() {
+						rests[k] = h.rest()
+						return nil
+					}
+					m, err := h.leaf(ctx, leaves[i])
+					if err == nil && m != nil {
+						err = p.Offer(reduce.Node{Index: int32(leaves[i])}, m)
+					}
+					if err != nil {
+						errs[i] = err
+						failed.Store(true)
+						if ctx.Err() != nil {
+							return ctx.Err()
+						}
+					}
+				}
+			})
+		})
+	}
+	err := g.Wait()
+	for _, e := range errs {
+		if e != nil {
+			return e
+		}
+	}
+	if err != nil || !whole {
+		return err
+	}
+	sum := rests[0]
+	for _, m := range rests[1:] {
+		if sum, err = p.body.merge(p.w.job, sum, m); err != nil {
+			return err
+		}
+	}
+	return p.Offer(reduce.Node{Index: int32(p.w.self)}, sum)
+}
