@@ -40,7 +40,9 @@ type recursive struct {
 	in      Operator
 	working *Buffer // what Step reads
 	fresh   *Buffer // what this round gives
-	seen    *rowIndex
+	seen    *seenRows
+	out     []*batch.Batch // given by seen, to be passed on
+	ended   bool           // in has no more
 	done    bool
 	closed  bool
 }
@@ -57,21 +59,15 @@ func (o *recursive) Next(ctx context.Context) (*batch.Batch, error) {
 				return nil, err
 			}
 		}
-		b, err := o.in.Next(ctx)
-		if err == io.EOF {
+		b, err := o.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
 			if err := o.round(ctx); err != nil {
 				return nil, err
 			}
 			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		b = kernel.Compact(b)
-		if o.seen != nil {
-			if b, err = o.seen.fresh(b); err != nil {
-				return nil, err
-			}
 		}
 		if b.N == 0 {
 			continue
@@ -84,9 +80,39 @@ func (o *recursive) Next(ctx context.Context) (*batch.Batch, error) {
 	return nil, io.EOF
 }
 
+// next gives rows of this round that were not there before, nil at its end.
+func (o *recursive) next(ctx context.Context) (*batch.Batch, error) {
+	if o.seen != nil && len(o.out) == 0 && (o.seen.full() || o.ended && o.seen.waits()) {
+		var err error
+		if o.out, err = o.seen.settle(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.out) > 0 {
+		b := o.out[0]
+		o.out = o.out[1:]
+		return b, nil
+	}
+	if o.ended {
+		return nil, nil
+	}
+	b, err := o.in.Next(ctx)
+	if err == io.EOF {
+		o.ended = true
+		return o.next(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b = kernel.Compact(b); o.seen != nil {
+		return o.seen.fresh(ctx, b)
+	}
+	return b, nil
+}
+
 func (o *recursive) begin(ctx context.Context) error {
 	if !o.cfg.All {
-		o.seen = newRowIndex(o.rt, o.st, o.cfg.Types)
+		o.seen = newSeenRows(o.rt, o.st, o.cfg.Types)
 	}
 	o.fresh = NewBuffer(o.rt, o.cfg.Types)
 	in, err := o.cfg.Init(ctx)
@@ -108,7 +134,7 @@ func (o *recursive) round(ctx context.Context) error {
 	if err := o.fresh.Seal(ctx); err != nil {
 		return err
 	}
-	o.working, o.fresh = o.fresh, nil
+	o.working, o.fresh, o.ended = o.fresh, nil, false
 	if o.working.Rows() == 0 {
 		o.done = true
 		return nil

@@ -5,13 +5,11 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rowIndex is a growing set of distinct rows, NULL being equal to NULL: what
-// a recursive UNION has given already. It is for one goroutine and does not
-// spill.
+// rowIndex is a growing set of distinct rows in memory, NULL being equal to
+// NULL. It is for one goroutine and charges nothing: who adds to it does.
 //
 //	slots[h & mask] = upper half of h | id+1, linear probing
 type rowIndex struct {
@@ -22,76 +20,106 @@ type rowIndex struct {
 	hashes []uint64
 	slots  []uint64
 	h      *kernel.Hasher
-	acct   *mem.Account
-	st     *Stats
 	tmp    []uint64
+	data   int64 // bytes of cols
+	small  int   // chunks of few rows since compact
+	full   int   // rows that lie in full chunks
 }
 
-func newRowIndex(rt *Runtime, st *Stats, ts []types.Type) *rowIndex {
-	x := &rowIndex{types: ts, h: kernel.NewHasher(ts), slots: make([]uint64, 1024), acct: rt.Pool.Account("recursive union", false), st: st}
+func newRowIndex(ts []types.Type) *rowIndex {
+	x := &rowIndex{types: ts, h: kernel.NewHasher(ts), slots: make([]uint64, 1024)}
 	for _, t := range ts {
 		x.cols = append(x.cols, kernel.NewColumn(t))
 	}
 	return x
 }
 
-// fresh gives the rows of b that were not there, each once, and puts them in.
-func (x *rowIndex) fresh(b *batch.Batch) (*batch.Batch, error) {
-	if b.N > kernel.ChunkRows/2 {
-		// within a batch rows are compared with a chunk that is not there yet
-		head, err := x.fresh(b.Slice(0, kernel.ChunkRows/2))
-		if err != nil {
-			return nil, err
+// indexRowBytes is what a row takes beside its values, at most.
+const indexRowBytes = 48
+
+func (x *rowIndex) bytes() int64 {
+	return x.data + 12*int64(cap(x.ids)) + 8*int64(len(x.slots)) + 256*int64(x.small)
+}
+
+// find gives the place of a row of hash h, or the free slot where it would be.
+func (x *rowIndex) find(cols []arrow.Array, row int, h uint64) (at uint64, found bool) {
+	mask := uint64(len(x.slots) - 1)
+	tag := h >> 32 << 32
+	at = h & mask
+	for s := x.slots[at]; s != 0; s = x.slots[at] {
+		if s>>32<<32 == tag && x.same(cols, row, uint32(s)-1) {
+			return at, true
 		}
-		tail, err := x.fresh(b.Slice(kernel.ChunkRows/2, b.N))
-		if err != nil {
-			return nil, err
-		}
-		return joinBatches(x.types, []*batch.Batch{head, tail}), nil
+		at = (at + 1) & mask
 	}
+	return at, false
+}
+
+// split gives the rows of b that are not there, in two batches: those for which
+// apart, if there is one, tells so by their hash, and the others.
+func (x *rowIndex) split(b *batch.Batch, apart func(h uint64) bool) (some, others *batch.Batch) {
 	x.tmp = x.h.Hash(b.Cols, b.N, x.tmp)
-	// The batch goes in as a chunk of its own; rows that are not new are
-	// simply never named.
-	if err := x.acct.Grow(b.Bytes() + 24*int64(b.N)); err != nil {
-		return nil, err
+	sel, rest := []int32{}, []int32{} // nil would be all rows
+	for i, h := range x.tmp {
+		if _, found := x.find(b.Cols, i, h); found {
+			continue
+		}
+		if apart != nil && apart(h) {
+			sel = append(sel, int32(i))
+		} else {
+			rest = append(rest, int32(i))
+		}
 	}
+	return picked(b, sel), picked(b, rest)
+}
+
+func picked(b *batch.Batch, sel []int32) *batch.Batch {
+	if len(sel) == b.N {
+		return b
+	}
+	return kernel.Compact(&batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1})
+}
+
+// put adds the rows of b, none of which is there, each once, and gives those.
+func (x *rowIndex) put(b *batch.Batch) *batch.Batch {
+	if b.N > kernel.ChunkRows {
+		head, tail := x.put(b.Slice(0, kernel.ChunkRows)), x.put(b.Slice(kernel.ChunkRows, b.N))
+		return joinBatches(x.types, []*batch.Batch{head, tail})
+	}
+	if b.N == 0 {
+		return b
+	}
+	// The batch goes in as a chunk of its own; rows that it has twice are simply
+	// never named.
+	x.tmp = x.h.Hash(b.Cols, b.N, x.tmp)
 	chunk := 0
 	for i, c := range b.Cols {
 		chunk = x.cols[i].Chunks()
 		x.cols[i].Append(c)
 	}
-	if chunk > 256 && x.n < chunk*kernel.ChunkRows/8 {
-		defer x.compact()
-	}
+	x.data += b.Bytes()
 	sel := make([]int32, 0, b.N)
-	mask := uint64(len(x.slots) - 1)
 	for i, h := range x.tmp {
 		if 2*(x.n+1) > len(x.slots) {
 			x.grow()
-			mask = uint64(len(x.slots) - 1)
 		}
-		tag := h >> 32 << 32
-		at := h & mask
-		found := false
-		for s := x.slots[at]; s != 0; s = x.slots[at] {
-			if s>>32<<32 == tag && x.same(b.Cols, i, uint32(s)-1) {
-				found = true
-				break
-			}
-			at = (at + 1) & mask
-		}
+		at, found := x.find(b.Cols, i, h)
 		if found {
 			continue
 		}
 		id := kernel.RowID(chunk, i)
-		x.slots[at] = tag | uint64(id+1)
+		x.slots[at] = h>>32<<32 | uint64(id+1)
 		x.hashes = append(x.hashes, h)
 		x.ids = append(x.ids, id)
 		x.n++
 		sel = append(sel, int32(i))
 	}
-	out := &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}
-	return kernel.Compact(out), nil
+	if b.N < kernel.ChunkRows/8 {
+		if x.small++; x.small > 256 {
+			x.compact()
+		}
+	}
+	return picked(b, sel)
 }
 
 func (x *rowIndex) same(cols []arrow.Array, row int, id uint32) bool {
@@ -103,25 +131,44 @@ func (x *rowIndex) same(cols []arrow.Array, row int, id uint32) bool {
 	return true
 }
 
-// compact puts rows that lie in many small chunks into full ones.
+// compact puts the rows that came since the last time into full chunks.
 func (x *rowIndex) compact() {
+	x.data = 0
 	for k, c := range x.cols {
 		fresh := kernel.NewColumn(x.types[k])
-		for from := 0; from < x.n; from += kernel.ChunkRows {
-			fresh.Append(c.Gather(x.ids[from:min(from+kernel.ChunkRows, x.n)]))
+		add := func(a arrow.Array) {
+			fresh.Append(a)
+			x.data += batch.New([]arrow.Array{a}, a.Len()).Bytes()
+		}
+		for ch := range x.full / kernel.ChunkRows {
+			add(c.Chunk(ch))
+		}
+		for from := x.full; from < x.n; from += kernel.ChunkRows {
+			add(c.Gather(x.ids[from:min(from+kernel.ChunkRows, x.n)]))
 		}
 		x.cols[k] = fresh
 	}
-	for i := range x.ids {
-		x.ids[i] = kernel.RowID(i/kernel.ChunkRows, i%kernel.ChunkRows)
+	// Old and new ids may be alike: all slots are found before one is changed.
+	mask := uint64(len(x.slots) - 1)
+	at := make([]uint64, x.n-x.full)
+	for i := range at {
+		h := x.hashes[x.full+i]
+		p := h & mask
+		for x.slots[p] != h>>32<<32|uint64(x.ids[x.full+i]+1) {
+			p = (p + 1) & mask
+		}
+		at[i] = p
 	}
-	x.rehash(len(x.slots))
+	for i, p := range at {
+		row := x.full + i
+		x.ids[row] = kernel.RowID(row/kernel.ChunkRows, row%kernel.ChunkRows)
+		x.slots[p] = x.hashes[row]>>32<<32 | uint64(x.ids[row]+1)
+	}
+	x.full, x.small = x.n/kernel.ChunkRows*kernel.ChunkRows, 0
 }
 
-func (x *rowIndex) grow() { x.rehash(2 * len(x.slots)) }
-
-func (x *rowIndex) rehash(size int) {
-	x.slots = make([]uint64, size)
+func (x *rowIndex) grow() {
+	x.slots = make([]uint64, 2*len(x.slots))
 	mask := uint64(len(x.slots) - 1)
 	for i, h := range x.hashes {
 		at := h & mask
@@ -132,7 +179,31 @@ func (x *rowIndex) rehash(size int) {
 	}
 }
 
-func (x *rowIndex) close() {
-	x.st.peak(x.acct)
-	x.acct.Close()
+// each gives the rows in batches, those that skip (by arrival; nil: none) does
+// not leave out.
+func (x *rowIndex) each(skip []bool, f func(*batch.Batch) error) error {
+	ids := make([]uint32, 0, kernel.ChunkRows)
+	give := func() error {
+		if len(ids) == 0 {
+			return nil
+		}
+		cols := make([]arrow.Array, len(x.cols))
+		for k, c := range x.cols {
+			cols[k] = c.Gather(ids)
+		}
+		n := len(ids)
+		ids = ids[:0]
+		return f(batch.New(cols, n))
+	}
+	for i, id := range x.ids {
+		if skip != nil && skip[i] {
+			continue
+		}
+		if ids = append(ids, id); len(ids) == kernel.ChunkRows {
+			if err := give(); err != nil {
+				return err
+			}
+		}
+	}
+	return give()
 }
