@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	node "github.com/tributarydb/tributary/internal/process"
 )
 
 // TestNodeCommand takes a node out by the command: it is listed before and not
@@ -47,5 +52,37 @@ func TestNodeCommand(t *testing.T) {
 	}
 	if n := value[int64](t, c, "SELECT count(DISTINCT s) FROM t"); n != 20000 {
 		t.Fatal(n)
+	}
+}
+
+// TestAskedToEndBeforeReady: a node that waits for its cluster, and is asked to
+// end, has done what it was asked.
+func TestAskedToEndBeforeReady(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	n, err := node.Launch(nil, path, "serve", "--data", data, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
+		"--memory", "1GiB", "--threads", "2", "--join", "127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Kill)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for there := false; !there; {
+		_, err := os.Stat(filepath.Join(data, "identity"))
+		there = err == nil
+		select {
+		case <-n.Done():
+			t.Fatal(n.Err(), n.Log())
+		case <-ctx.Done():
+			t.Fatal(n.Log())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := n.Stop(ctx); err != nil {
+		t.Error(err, n.Log())
 	}
 }

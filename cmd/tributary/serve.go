@@ -94,6 +94,9 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	s, err := startServer(ctx, o, *listenPG, *listenHTTP, *insecure, access)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil // asked to end while it waited for its cluster
+	}
 	if err != nil {
 		return err
 	}

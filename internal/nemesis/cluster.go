@@ -203,6 +203,13 @@ func (n *node) take() *process.Node {
 	return n.proc
 }
 
+// ending tells whether the end of the node's last process was our doing.
+func (n *node) ending() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ends
+}
+
 // kill ends a node as a power cut would.
 func (c *cluster) kill(i int) {
 	if p := c.nodes[i].take(); p != nil {

@@ -11,9 +11,6 @@ import (
 // memberFault takes a node out of the cluster, in peace or after it was lost,
 // and lets one with an empty directory join under its name.
 func (c *cluster) memberFault(ctx context.Context, f fault) {
-	if len(c.nodes) < 3 {
-		return // there would be no majority without it
-	}
 	i := f.nodes[0]
 	n := c.nodes[i]
 	n.take()

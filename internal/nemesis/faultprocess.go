@@ -23,7 +23,8 @@ func (c *cluster) startAll(ctx context.Context, who []int) {
 	var wg sync.WaitGroup
 	for _, i := range who {
 		wg.Go(func() {
-			if err := c.start(ctx, i); err != nil && ctx.Err() == nil {
+			// Another fault may have ended it while it started.
+			if err := c.start(ctx, i); err != nil && ctx.Err() == nil && !c.nodes[i].ending() {
 				c.tell("starting a node again: %v", err)
 			}
 		})

@@ -213,6 +213,12 @@ func (m *mesh) carry(p *port, c *carried) {
 // sender finds the node whose process has the socket with a local address.
 func (m *mesh) sender(addr net.Addr) int {
 	inode, err := socketInode(addr.(*net.TCPAddr))
+	for range 20 { // a long list that changes while it is read may lack some
+		if err == nil {
+			break
+		}
+		inode, err = socketInode(addr.(*net.TCPAddr))
+	}
 	if err != nil {
 		return -1
 	}
@@ -243,7 +249,7 @@ func socketInode(addr *net.TCPAddr) (string, error) {
 	defer f.Close()
 	want := fmt.Sprintf("0100007F:%04X", addr.Port)
 	for s := bufio.NewScanner(f); s.Scan(); {
-		if w := strings.Fields(s.Text()); len(w) > 9 && w[1] == want {
+		if w := strings.Fields(s.Text()); len(w) > 9 && w[1] == want && w[9] != "0" {
 			return w[9], nil
 		}
 	}

@@ -50,6 +50,13 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
+	for round := range 200 {
+		for _, f := range makePlan(7, round, 1, Faults) {
+			if f.kind == "flip" || f.kind == "member" {
+				t.Errorf("round %d of one node: %s", round, f)
+			}
+		}
+	}
 	for kind, list := range variants {
 		for _, v := range list {
 			if !seen[kind+" "+v] {

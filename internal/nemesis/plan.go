@@ -87,7 +87,7 @@ func makePlan(seed uint64, round, nodes int, kinds []string) plan {
 		if r.IntN(20) == 0 {
 			f.hold += deadAfter
 		}
-		if !slices.ContainsFunc(p, func(o fault) bool { return !together(o.kind, kind) }) {
+		if bearable(kind, nodes) && !slices.ContainsFunc(p, func(o fault) bool { return !together(o.kind, kind) }) {
 			p = append(p, f)
 		}
 	}
@@ -101,6 +101,12 @@ const deadAfter = 3 * time.Second
 // leaves some that are not.
 func (p plan) damages() bool {
 	return slices.ContainsFunc(p, func(f fault) bool { return f.kind == "flip" })
+}
+
+// bearable tells whether so many nodes can go on: what is damaged is on another,
+// and without one that leaves there is a majority of two.
+func bearable(kind string, nodes int) bool {
+	return nodes >= map[string]int{"flip": 2, "member": 3}[kind]
 }
 
 // together tells whether two kinds may meet. Damage stays alone: with one copy
