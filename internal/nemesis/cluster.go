@@ -46,7 +46,8 @@ type node struct {
 	proc    *process.Node // nil: it does not run
 	pg      string        // where clients reach it; "": it is not ready
 	http    string
-	ends    bool // its end is our doing
+	ends    bool          // its end is our doing
+	killed  *process.Node // the last that was, by us
 	stopped bool
 	hidden  bool // clients do not know of it
 }
@@ -212,7 +213,11 @@ func (n *node) ending() bool {
 
 // kill ends a node as a power cut would.
 func (c *cluster) kill(i int) {
-	if p := c.nodes[i].take(); p != nil {
+	n := c.nodes[i]
+	if p := n.take(); p != nil {
+		n.mu.Lock()
+		n.killed = p
+		n.mu.Unlock()
 		p.Kill()
 		c.forget(i, p)
 	}
@@ -227,7 +232,11 @@ func (c *cluster) leave(ctx context.Context, i int) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := p.Stop(ctx); err != nil {
+	err := p.Stop(ctx)
+	n.mu.Lock()
+	killed := n.killed == p // by another fault, meanwhile
+	n.mu.Unlock()
+	if err != nil && !killed {
 		c.tell("%s was asked to leave: %v\n%s", n.name, err, lastLines(p.Log(), 12))
 	}
 	c.forget(i, p)

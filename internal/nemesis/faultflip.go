@@ -29,15 +29,20 @@ func (c *cluster) flipFault(ctx context.Context, f fault, r *rand.Rand) {
 	wait(ctx, f.hold)
 }
 
-// spillFault damages what statements of one node put on disk for a while.
+// spillFault damages what statements put on disk for a while, on any node.
 func (c *cluster) spillFault(ctx context.Context, f fault, r *rand.Rand) {
-	dir := filepath.Join(c.nodes[f.nodes[0]].data(), "temp")
 	for end := time.Now().Add(f.hold); time.Now().Before(end) && ctx.Err() == nil; wait(ctx, 5*time.Millisecond) {
-		names, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-		if err != nil || len(names) == 0 {
+		var names []string
+		for _, n := range c.nodes {
+			files, err := filepath.Glob(filepath.Join(n.data(), "temp", "*", "*"))
+			if err != nil {
+				c.tell("%v", err)
+			}
+			names = append(names, files...)
+		}
+		if len(names) == 0 {
 			continue
 		}
-		slices.Sort(names)
 		name := names[r.IntN(len(names))]
 		switch err := damage(name, f.variant, r); {
 		case err == nil:
