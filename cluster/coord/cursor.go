@@ -116,14 +116,14 @@ func (c *cursor) fill(want int64) error {
 	return nil
 }
 
-// passed are the rows that a FETCH or MOVE passes: numbers from … to, or back
-// from to to from.
+// passed are the rows that a FETCH or MOVE passes: numbers from … to, the first
+// row's being 1, or back from to to from.
 type passed struct {
 	from, to int64
 	reverse  bool
 }
 
-func (p passed) count() int64 { return max(p.to-p.from+1, 0) }
+func (p passed) count() int64 { return max(p.to-max(p.from, 1)+1, 0) }
 
 // next gives rows and takes them off p, io.EOF at the end.
 func (c *cursor) next(p *passed) (*batch.Batch, error) {
@@ -235,7 +235,7 @@ func (c *cursor) move(n *ast.FetchStmt) (passed, error) {
 		return c.absolute(many)
 	case ast.FETCH_RELATIVE:
 		if many == 0 {
-			return c.absolute(c.pos)
+			break
 		}
 		target := c.pos + many
 		if target < 1 {
@@ -251,6 +251,11 @@ func (c *cursor) move(n *ast.FetchStmt) (passed, error) {
 	case many == 0:
 		if c.pos < 1 || c.pos > c.rows.read {
 			return none, nil
+		}
+		if !n.IsMove { // the row is read again, from before it
+			if err := c.backwardOK(); err != nil {
+				return none, err
+			}
 		}
 		return passed{from: c.pos, to: c.pos}, nil
 	case many > 0:
@@ -299,16 +304,16 @@ func (c *cursor) backwardOK() error {
 }
 
 func (c *cursor) absolute(n int64) (passed, error) {
+	if n < 0 || c.pos > 0 && n <= c.pos {
+		if err := c.backwardOK(); err != nil {
+			return passed{}, err
+		}
+	}
 	if n < 0 {
 		if err := c.fill(1 << 62); err != nil {
 			return passed{}, err
 		}
 		n = c.rows.read + 1 + n
-	}
-	if n < c.pos {
-		if err := c.backwardOK(); err != nil {
-			return passed{}, err
-		}
 	}
 	if n <= 0 {
 		c.pos = 0

@@ -272,9 +272,7 @@ func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
 			// The rows are those that the owner sees, whoever refreshes.
 			defer func(role types.OID) { s.role = role }(s.role)
 			s.role = rel.Owner
-			b := s.planning(x.ctx, st, inner, nil)
-			b.SearchPath = rel.SearchPath
-			q, err := bind.Query(b, inner.Node)
+			q, err := bind.ViewQuery(s.planning(x.ctx, st, inner, nil), rel)
 			if err != nil {
 				return "", err
 			}

@@ -80,13 +80,13 @@ func addStates(t table) {
 
 func floats(a types.Array, n int) ([]float64, error) {
 	if len(a.Elems) != n {
-		return nil, pgerr.Internal("expected %d-element float8 array", n)
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "expected %d-element float8 array", n)
 	}
 	out := make([]float64, n)
 	for i, e := range a.Elems {
 		f, ok := e.(float64)
 		if !ok {
-			return nil, pgerr.Internal("expected %d-element float8 array", n)
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "expected %d-element float8 array", n)
 		}
 		out[i] = f
 	}

@@ -319,7 +319,7 @@ func (c *cte) setNames(b *binder, r *bound) error {
 // bindModifying binds a data-modifying item: it runs whether it is read or not.
 func (sc *scope) bindModifying(c *cte, n *ast.CommonTableExpr) error {
 	b := sc.b
-	if sc.parent == nil || sc.parent.lv != nil || b.inView {
+	if sc.parent == nil || sc.parent.lv != nil || b.view != nil {
 		return pgerr.Unsupported("WITH clause containing a data-modifying statement must be at the top level").At(b.posIdent(c.name))
 	}
 	stmt, ok := n.Ctequery.(ast.Stmt)

@@ -6,7 +6,6 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -134,23 +133,32 @@ func (sc *scope) rangeSubselect(n *ast.RangeSubselect, left []*rel) (fromItem, e
 // finish applies an alias and registers the columns with the level.
 func (sc *scope) finish(node plan.Node, r *rel, alias *ast.Alias, what string) (fromItem, error) {
 	r.named, r.open = true, true
-	if alias != nil {
-		if alias.AliasName != "" {
-			r.name, r.schema = alias.AliasName, ""
-		}
-		names := strs(alias.ColNames)
-		if len(names) > len(r.cols) {
-			return fromItem{}, pgerr.New(pgerr.InvalidColumnReference, "%s \"%s\" has %d columns available but %d columns specified",
-				what, r.name, len(r.cols), len(names)).At(sc.b.posIdent(r.name))
-		}
-		cols := append([]relCol(nil), r.cols...)
-		for i, name := range names {
-			cols[i].name = name
-		}
-		r.cols = cols
+	if err := sc.b.rename(r, alias, what); err != nil {
+		return fromItem{}, err
 	}
 	sc.own(r)
 	return fromItem{node: node, rels: []*rel{r}}, nil
+}
+
+// rename gives a FROM item and its columns the names of an alias.
+func (b *binder) rename(r *rel, alias *ast.Alias, what string) error {
+	if alias == nil {
+		return nil
+	}
+	if alias.AliasName != "" {
+		r.name, r.schema = alias.AliasName, ""
+	}
+	names := strs(alias.ColNames)
+	if len(names) > len(r.cols) {
+		return pgerr.New(pgerr.InvalidColumnReference, "%s \"%s\" has %d columns available but %d columns specified",
+			what, r.name, len(r.cols), len(names)).At(b.posIdent(r.name))
+	}
+	cols := append([]relCol(nil), r.cols...)
+	for i, name := range names {
+		cols[i].name = name
+	}
+	r.cols = cols
+	return nil
 }
 
 // own makes the level the owner of a FROM item's columns.
@@ -179,13 +187,18 @@ func (sc *scope) rangeVar(n *ast.RangeVar) (fromItem, error) {
 	if hit.virtual != nil {
 		return sc.virtual(hit, n)
 	}
+	if b.named != nil {
+		b.named[n] = hit.rel.OID
+	}
 	switch r := hit.rel; r.Kind {
 	case catalog.KindTable, catalog.KindMatView:
 		scan, rl, err := sc.scan(r, hit.schema, n, b.tableUse(r, 'r'))
 		if err != nil {
 			return fromItem{}, err
 		}
-		return sc.finish(scan, rl, n.Alias, "table")
+		var alias *ast.Alias
+		rl.cols, alias = b.asSeen(r, rl.cols, n.Alias)
+		return sc.finish(scan, rl, alias, "table")
 	case catalog.KindView:
 		return sc.view(r, hit.schema, n)
 	case catalog.KindSequence:
@@ -252,7 +265,7 @@ func (b *binder) lookupRelation(schema, name string) (relHit, bool) {
 	}
 	st := b.s.State
 	if schema == "" {
-		if t := st.Schema(b.s.TempSchema); t != nil && !b.inView {
+		if t := st.Schema(b.s.TempSchema); t != nil && b.view == nil {
 			if r := st.Relation(t.OID, name); r != nil {
 				return relHit{rel: r, schema: t.Name}, true
 			}
@@ -350,16 +363,9 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 		return fromItem{}, pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", r.Name)
 	}
 	use := b.tableUse(r, 'r')
-	list, err := parse.Parse(r.Query, parse.Dialect(r.Dialect))
+	sel, err := viewText(r)
 	if err != nil {
-		return fromItem{}, pgerr.Wrap(pgerr.InternalError, err, "the query of view \"%s\" cannot be read", r.Name)
-	}
-	if len(list) != 1 {
-		return fromItem{}, pgerr.Internal("the query of view \"%s\" is not one statement", r.Name)
-	}
-	sel, ok := list[0].Node.(*ast.SelectStmt)
-	if !ok {
-		return fromItem{}, pgerr.Internal("the query of view \"%s\" is a %T", r.Name, list[0].Node)
+		return fromItem{}, err
 	}
 	inner, from := b.within(r), len(b.st.uses)
 	q, err := (&scope{b: inner}).query(sel, place{}, true)
@@ -374,7 +380,9 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 	for i, c := range live {
 		rl.cols = append(rl.cols, relCol{name: c.Name, orig: c.Name, e: col(q.out[i].Column), table: r.OID, num: c.Num, use: use})
 	}
-	return sc.finish(q.node, rl, n.Alias, "table")
+	var alias *ast.Alias
+	rl.cols, alias = b.asSeen(r, rl.cols, n.Alias)
+	return sc.finish(q.node, rl, alias, "table")
 }
 
 // tableSample binds TABLESAMPLE BERNOULLI and SYSTEM as a random filter.

@@ -102,7 +102,7 @@ func commonNames(l, r []relCol) []string {
 	var out []string
 	for _, a := range l {
 		for _, c := range r {
-			if a.name == c.name {
+			if a.name == c.name && a.name != "" {
 				out = append(out, a.name)
 				break
 			}

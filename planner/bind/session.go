@@ -59,11 +59,13 @@ type SourceCatalog interface {
 // view or a default, which has its own search path and no positions. All
 // binders of a statement share its stmt.
 type binder struct {
-	s      *Session
-	st     *stmt
-	path   []string
-	text   *parse.Statement
-	inView bool // the text is a view's
+	s    *Session
+	st   *stmt
+	path []string
+	text *parse.Statement
+	view *catalog.Relation // whose text it is; nil for any other text
+	// named are the relations that the text names, where that is asked for.
+	named map[*ast.RangeVar]types.OID
 	// as is whose privileges count for what the text reads: the view's owner; 0
 	// is who runs the statement.
 	as    types.OID
@@ -119,7 +121,10 @@ func Query(s *Session, n ast.Stmt) (*plan.Query, error) {
 	if !ok {
 		return nil, pgerr.Internal("a %T is not a query", n)
 	}
-	b := newBinder(s)
+	return newBinder(s).wholeQuery(sel)
+}
+
+func (b *binder) wholeQuery(sel *ast.SelectStmt) (*plan.Query, error) {
 	r, err := (&scope{b: b}).query(sel, place{}, true)
 	if err != nil {
 		return nil, err
@@ -175,7 +180,7 @@ func (b *binder) closeParams() ([]types.Type, error) {
 
 // param binds $n.
 func (b *binder) param(n int) (expr.Expr, error) {
-	if b.plain || b.inView || b.s.NoParams {
+	if b.plain || b.view != nil || b.s.NoParams {
 		return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n).At(b.posParam(n))
 	}
 	if n < 1 || n > 65535 {

@@ -98,13 +98,13 @@ func (b *binder) namedType(schema, name string) (types.Type, bool) {
 // schemas are those to search for a name written in the binder's text. A
 // temporary table does not get into another's view.
 func (b *binder) schemas(schema string) []*catalog.Schema {
-	return b.s.schemas(schema, b.path, !b.inView)
+	return b.s.schemas(schema, b.path, b.view == nil)
 }
 
 // mayLookIn is MayLookIn for a name in the binder's text. The names of a view's
 // text were looked up when the view was made.
 func (b *binder) mayLookIn(schema string) error {
-	if b.inView {
+	if b.view != nil {
 		return nil
 	}
 	return b.at(b.s.MayLookIn(schema), b.spotIdent(schema))

@@ -63,7 +63,7 @@ func (st *stmt) tables() []plan.TableUse {
 // what it reads is checked as the view's owner, or where the view says
 // security_invoker as who runs the statement, however deep the views are nested.
 func (b *binder) within(v *catalog.Relation) *binder {
-	in := &binder{s: b.s, st: b.st, path: v.SearchPath, inView: true, depth: b.depth + 1, as: v.Owner}
+	in := &binder{s: b.s, st: b.st, path: v.SearchPath, view: v, depth: b.depth + 1, as: v.Owner}
 	if v.SecurityInvoker() {
 		in.as = 0
 	}

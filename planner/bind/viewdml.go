@@ -6,7 +6,6 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -14,8 +13,8 @@ import (
 // without grouping and the like, so that each of its rows is one of the table.
 type viewTarget struct {
 	rel   *catalog.Relation
-	inner *binder // with the view's search path
-	from  string  // the table's name within the view's query
+	inner *binder       // with the view's search path
+	from  *ast.RangeVar // the table, in its text
 	cols  []viewCol
 	where ast.Node
 	use   int // the reading of the table, which the view needs for all its columns
@@ -36,13 +35,9 @@ func (w *writing) throughView(v *catalog.Relation, word string) error {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", word, v.Name).
 			WithDetail("%s", why).WithHint("Write to the table that the view reads.")
 	}
-	list, err := parse.Parse(v.Query, parse.Dialect(v.Dialect))
-	if err != nil || len(list) != 1 {
-		return pgerr.Internal("the query of view \"%s\" cannot be read", v.Name)
-	}
-	sel, ok := list[0].Node.(*ast.SelectStmt)
-	if !ok {
-		return refuse("Views that are no SELECT are not automatically updatable.")
+	sel, err := viewText(v)
+	if err != nil {
+		return err
 	}
 	if why := notSimple(sel); why != "" {
 		return refuse(why)
@@ -62,27 +57,27 @@ func (w *writing) throughView(v *catalog.Relation, word string) error {
 	if v.Options["check_option"] != "" {
 		return pgerr.Unsupported("writing through a view WITH CHECK OPTION is not supported")
 	}
-	vt := &viewTarget{rel: v, inner: inner, from: h.rel.Name, where: sel.WhereClause}
-	if from.Alias != nil {
-		vt.from = from.Alias.AliasName
-		if from.Alias.ColNames != nil {
-			return refuse("Views that rename the columns of their table are not automatically updatable.")
-		}
+	vt := &viewTarget{rel: v, inner: inner, from: from, where: sel.WhereClause}
+	w.view, w.table, w.schema, w.live = vt, h.rel, h.schema, h.rel.Live()
+	live, err := w.base(make([]expr.Expr, len(w.live)))
+	if err != nil {
+		return err
 	}
-	live := h.rel.Live()
 	for _, t := range items(sel.TargetList) {
 		val := unparen(t.(*ast.ResTarget).Val)
 		at := -1
 		if c, ok := val.(*ast.ColumnRef); ok {
 			names, rest := splitFields(c)
 			if len(rest) > 0 { // a star
-				for i := range live {
-					vt.cols = append(vt.cols, viewCol{base: i, node: ast.NewColumnRef(ast.NewString(live[i].Name))})
+				for i, c := range live.cols {
+					if !c.hidden {
+						vt.cols = append(vt.cols, viewCol{base: i, node: ast.NewColumnRef(ast.NewString(c.name))})
+					}
 				}
 				continue
 			}
-			for i := range live {
-				if live[i].Name == names[len(names)-1] {
+			for i := range live.cols {
+				if live.cols[i].name == names[len(names)-1] {
 					at = i
 				}
 			}
@@ -95,7 +90,6 @@ func (w *writing) throughView(v *catalog.Relation, word string) error {
 		}
 		vt.cols[i].name = c.Name
 	}
-	w.view, w.table, w.schema = vt, h.rel, h.schema
 	vt.use = inner.ownUse(h.rel, 'r')
 	return nil
 }
@@ -147,7 +141,11 @@ func (w *writing) seen(name string, es []expr.Expr, use int) (*rel, error) {
 	if w.view == nil {
 		return w.over(name, es, use), nil
 	}
-	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{w.over(w.view.from, es, w.view.use)})
+	base, err := w.base(es)
+	if err != nil {
+		return nil, err
+	}
+	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{base})
 	out := &rel{name: name, schema: w.schema, oid: w.view.rel.OID, named: true, open: true}
 	for i, c := range w.view.rel.Live() {
 		e, err := row.expr(w.view.cols[i].node, place{name: "SELECT"})
@@ -160,6 +158,14 @@ func (w *writing) seen(name string, es []expr.Expr, use int) (*rel, error) {
 		out.cols = append(out.cols, relCol{name: c.Name, orig: c.Name, e: e, table: w.view.rel.OID, num: c.Num, use: use})
 	}
 	return out, nil
+}
+
+// base is the row of the view's table as the view's text knows it.
+func (w *writing) base(es []expr.Expr) (*rel, error) {
+	r := w.over(w.table.Name, es, w.view.use)
+	cols, alias := w.view.inner.asSeen(w.table, r.cols, w.view.from.Alias)
+	r.cols = cols
+	return r, w.view.inner.rename(r, alias, "table")
 }
 
 // viewRows shows the scanned table as the view: its columns, and only the rows
@@ -181,6 +187,10 @@ func (w *writing) viewRows(scan *plan.Scan) (plan.Node, error) {
 
 // viewConds binds the view's condition over a row of its table.
 func (w *writing) viewConds(es []expr.Expr) ([]expr.Expr, error) {
-	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{w.over(w.view.from, es, w.view.use)})
+	base, err := w.base(es)
+	if err != nil {
+		return nil, err
+	}
+	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{base})
 	return row.conditions(w.view.where, inWhere)
 }

@@ -126,10 +126,11 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 			}
 		}
 	}
-	if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}); err != nil {
+	views, err := p.rewriteViews(rel, up, n)
+	if err != nil {
 		return err
 	}
-	return p.rewriteViews(rel, up, n)
+	return p.add(append(views, &catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})...)
 }
 
 // renameInExprs refuses to rename what a kept expression names by text.

@@ -1,10 +1,14 @@
 package ddl
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser"
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -30,62 +34,68 @@ func renameColumn(sql, from, to string) (string, error) {
 	return target.Val.SqlString(), nil
 }
 
-// rewriteViews keeps views alive over a rename. Views are kept as text with
-// the names of their day, so what they name must be renamed in them too.
-func (p *planner) rewriteViews(old, now *catalog.Relation, n *ast.RenameStmt) error {
+// rewriteViews keeps the texts of views true over a rename: where they name the
+// relation, an alias keeps the name that the rest of the text knows, and for a
+// column a list of names those of all columns. It reads them before the rename.
+func (p *planner) rewriteViews(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
+	var changes []catalog.Change
 	for _, v := range p.st.Relations() {
-		if v.Kind != catalog.KindView && v.Kind != catalog.KindMatView {
+		if v.Kind != catalog.KindView && v.Kind != catalog.KindMatView ||
+			!slices.ContainsFunc(v.DependsOn, func(d catalog.Dep) bool { return d.OID == old.OID }) {
 			continue
 		}
-		uses := false
-		for _, d := range v.DependsOn {
-			uses = uses || d.OID == old.OID
+		sel, named, err := bind.Named(p.env.Bind, v)
+		if err != nil {
+			return nil, err
 		}
-		if !uses {
-			continue
-		}
-		stmts, err := parser.ParseSQL(v.Query)
-		if err != nil || len(stmts) != 1 {
-			return pgerr.Internal("kept view does not parse: %s", v.Name)
-		}
-		// Output names must not move: a column's new name would become the
-		// view's. Give every bare column its old name as alias first.
-		if n.RenameType == ast.OBJECT_COLUMN {
-			if sel, ok := stmts[0].(*ast.SelectStmt); ok {
-				for _, t := range items(sel.TargetList) {
-					if rt, ok := t.(*ast.ResTarget); ok && rt.Name == "" {
-						if ref, ok := rt.Val.(*ast.ColumnRef); ok {
-							if l := items(ref.Fields); len(l) > 0 && text(l[len(l)-1]) == n.Subname {
-								rt.Name = n.Subname
-							}
-						}
-					}
-				}
+		for rv, oid := range named {
+			if oid != old.OID {
+				continue
+			}
+			if rv.Alias == nil {
+				rv.Alias = ast.NewAlias(old.Name, nil)
+			}
+			if n.RenameType == ast.OBJECT_COLUMN || n.RenameType == ast.OBJECT_ATTRIBUTE {
+				rv.Alias.ColNames = listed(old, v, rv.Alias.ColNames)
+			} else {
+				rv.RelName = now.Name
 			}
 		}
-		out := ast.Rewrite(stmts[0], func(c *ast.Cursor) bool {
-			switch x := c.Node().(type) {
-			case *ast.RangeVar:
-				if n.RenameType != ast.OBJECT_COLUMN && x.RelName == old.Name {
-					if x.Alias == nil {
-						x.Alias = ast.NewAlias(old.Name, nil)
-					}
-					x.RelName = now.Name
-				}
-			case *ast.ColumnRef:
-				if n.RenameType == ast.OBJECT_COLUMN {
-					if l := items(x.Fields); len(l) > 0 && text(l[len(l)-1]) == n.Subname {
-						l[len(l)-1] = ast.NewString(n.Newname)
-					}
+		// An alias takes the place of a name with a schema.
+		schema := p.st.Schema(old.Schema).Name
+		ast.Rewrite(sel, func(c *ast.Cursor) bool {
+			if ref, ok := c.Node().(*ast.ColumnRef); ok {
+				if l := items(ref.Fields); len(l) > 2 && text(l[0]) == schema && text(l[1]) == old.Name {
+					ref.Fields = ast.NewNodeList(l[1:]...)
 				}
 			}
 			return true
 		}, nil)
 		up := v.Clone()
-		up.Query = out.(ast.Stmt).SqlString()
-		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: v.Version}); err != nil {
-			return err
+		if up.Query, err = parse.Keep(sel); err != nil {
+			return nil, err
+		}
+		changes = append(changes, &catalog.PutRelation{Rel: up, ExpectVersion: v.Version})
+	}
+	return changes, nil
+}
+
+// listed is an alias's list of columns made complete, as the view knows them.
+func listed(r, view *catalog.Relation, names *ast.NodeList) *ast.NodeList {
+	var nums []int16
+	for _, c := range r.Live() {
+		nums = append(nums, c.Num)
+	}
+	for _, s := range view.Sees {
+		if s.OID == r.OID {
+			nums = s.Columns
 		}
 	}
-	return nil
+	list := slices.Clone(items(names))
+	for _, c := range r.Columns {
+		if at := slices.Index(nums, c.Num); at >= len(list) {
+			list = append(list, ast.NewString(c.Name))
+		}
+	}
+	return ast.NewNodeList(list...)
 }

@@ -60,7 +60,7 @@ func (p *planner) createView(n *ast.ViewStmt) error {
 	if err := p.viewColumns(rel, bound.Cols, texts(n.Aliases)); err != nil {
 		return err
 	}
-	rel.DependsOn = deps(bound.Tables)
+	rel.DependsOn, rel.Sees = deps(bound.Tables), bind.Seen(p.env.Bind, bound.Tables)
 	old := p.st.Relation(sc.OID, rv.RelName)
 	switch {
 	case old == nil:
@@ -177,7 +177,7 @@ func TableAs(env *Env, into *ast.IntoClause, cols []plan.Column, mat bool, query
 	}
 	if mat {
 		rel.Kind, rel.Query, rel.SearchPath, rel.Populated = catalog.KindMatView, query, p.lasting(), !into.SkipData
-		rel.DependsOn = deps(uses)
+		rel.DependsOn, rel.Sees = deps(uses), bind.Seen(p.env.Bind, uses)
 	}
 	return p.res, rel, false, p.add(&catalog.PutRelation{Rel: rel})
 }

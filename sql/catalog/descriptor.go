@@ -72,6 +72,7 @@ type Relation struct {
 	Dialect     uint8    // of Query
 	SearchPath  []string // views: the path under which Query was bound
 	DependsOn   []Dep    // what must not be dropped from under it
+	Sees        []Seen   // views: the relations of Query as they were when it was bound
 	Populated   bool     // materialised views
 
 	Index   *Index    // indexes
@@ -87,6 +88,15 @@ type Relation struct {
 type Dep struct {
 	OID    types.OID
 	Column int16 // 0: the whole object
+}
+
+// Seen are the columns that a view's text knows of a relation: those it had when
+// the view was made, in their order. One added later is not among its *, takes no
+// part in its NATURAL JOIN and makes none of its names ambiguous; one dropped
+// later still counts in an alias's list of columns.
+type Seen struct {
+	OID     types.OID
+	Columns []int16
 }
 
 // Column is one attribute.
