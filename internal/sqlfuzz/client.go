@@ -2,11 +2,18 @@ package sqlfuzz
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const (
@@ -15,6 +22,22 @@ const (
 	// have ended the statement itself long before.
 	answerTimeout = time.Minute
 )
+
+// request is one statement as it is sent: by the simple protocol, or by the
+// extended one.
+type request struct {
+	sql      string
+	extended bool
+	params   []param
+	binary   bool // parameters, where they have such a form, and results
+}
+
+// param is a parameter of a statement: a value's text and its type.
+type param struct {
+	text string
+	null bool
+	oid  uint32
+}
 
 // answer is what a server said to one statement.
 type answer struct {
@@ -39,13 +62,13 @@ type server struct {
 	dsn  string
 	conn *pgconn.PgConn
 	set  []string // run on every new connection
-	sent int
+	wire *pgtype.Map
 }
 
-func dial(ctx context.Context, dsn string) (*server, error) {
-	s := &server{dsn: dsn, set: []string{
+func dial(ctx context.Context, dsn, schema string) (*server, error) {
+	s := &server{dsn: dsn, wire: pgtype.NewMap(), set: []string{
 		"SET TimeZone = 'UTC'", "SET DateStyle = 'ISO, MDY'", "SET client_min_messages = error",
-		"SET statement_timeout = '" + statementTimeout + "'", "SET search_path = sqlfuzz",
+		"SET statement_timeout = '" + statementTimeout + "'", "SET search_path = " + schema,
 	}}
 	return s, s.reconnect(ctx)
 }
@@ -76,44 +99,151 @@ func (s *server) close() {
 	}
 }
 
-// run sends one statement. After a lost connection the next one connects again.
-func (s *server) run(ctx context.Context, sql string) (*answer, error) {
-	if s.conn == nil || s.conn.IsClosed() {
-		if err := s.reconnect(ctx); err != nil {
-			return nil, err
-		}
-	}
-	s.sent++
-	within, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	results, err := s.conn.Exec(within, sql).ReadAll()
-	a := &answer{}
-	var pgErr *pgconn.PgError
-	switch {
-	case errors.As(err, &pgErr):
-		a.code, a.text, a.lost = pgErr.Code, pgErr.Message, pgErr.Severity == "FATAL"
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		a.text, a.lost = err.Error(), true
-	}
-	for _, r := range results {
-		if a.failed() {
-			break
-		}
-		a.tag = r.CommandTag.String()
-		for _, f := range r.FieldDescriptions {
-			a.names, a.types = append(a.names, f.Name), append(a.types, f.DataTypeOID)
-		}
-		for _, row := range r.Rows {
-			cells := make([]cell, len(row))
-			for i, v := range row {
-				cells[i] = cell{string(v), v == nil}
+// run sends statements, all at once, and gives an answer to each. One that lost
+// the connection says so, and those after it are sent on a new one; where there
+// is none to be had the answers end and the error says why.
+func (s *server) run(ctx context.Context, list ...request) ([]*answer, error) {
+	var answers []*answer
+	for len(answers) < len(list) {
+		if s.conn == nil || s.conn.IsClosed() {
+			if err := s.reconnect(ctx); err != nil {
+				return answers, err
 			}
-			a.rows = append(a.rows, cells)
+		}
+		some, err := s.pipeline(ctx, list[len(answers):])
+		answers = append(answers, some...)
+		if ctx.Err() != nil {
+			return answers, ctx.Err()
+		}
+		if err != nil {
+			s.close()
 		}
 	}
-	return a, nil
+	return answers, nil
+}
+
+// pipeline sends statements and reads answers until the connection is lost.
+func (s *server) pipeline(ctx context.Context, list []request) ([]*answer, error) {
+	front, link := s.conn.Frontend(), s.conn.Conn()
+	stop := context.AfterFunc(ctx, func() { _ = link.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	sent := make(chan error, 1)
+	_ = link.SetDeadline(time.Now().Add(answerTimeout))
+	for _, r := range list {
+		s.send(front, r)
+	}
+	// Written while answers are read, or both sides could wait for the other.
+	go func() { sent <- front.Flush() }()
+	answers, err := read(front, link, len(list))
+	for i, a := range answers {
+		if list[i].binary {
+			a.readFloats()
+		}
+	}
+	if err != nil {
+		_ = link.SetDeadline(time.Unix(1, 0)) // ends the writing
+	}
+	if sending := <-sent; err == nil {
+		err = sending
+	}
+	return answers, err
+}
+
+func (s *server) send(front *pgproto3.Frontend, r request) {
+	if !r.extended {
+		front.SendQuery(&pgproto3.Query{String: r.sql})
+		return
+	}
+	bind := &pgproto3.Bind{}
+	var oids []uint32
+	for _, p := range r.params {
+		value, format := []byte(p.text), int16(pgtype.TextFormatCode)
+		if p.null {
+			value = nil
+		} else if t, ok := s.wire.TypeForOID(p.oid); ok && r.binary {
+			if v, err := t.Codec.DecodeValue(s.wire, p.oid, pgtype.TextFormatCode, value); err == nil {
+				if b, err := s.wire.Encode(p.oid, pgtype.BinaryFormatCode, v, nil); err == nil && b != nil {
+					value, format = b, pgtype.BinaryFormatCode
+				}
+			}
+		}
+		oids = append(oids, p.oid)
+		bind.Parameters, bind.ParameterFormatCodes = append(bind.Parameters, value), append(bind.ParameterFormatCodes, format)
+	}
+	if r.binary {
+		bind.ResultFormatCodes = []int16{pgtype.BinaryFormatCode}
+	}
+	front.SendParse(&pgproto3.Parse{Query: r.sql, ParameterOIDs: oids})
+	front.SendBind(bind)
+	front.SendDescribe(&pgproto3.Describe{ObjectType: 'P'})
+	front.SendExecute(&pgproto3.Execute{})
+	front.SendSync(&pgproto3.Sync{})
+}
+
+// read reads the answers to n statements. When the connection is lost the last
+// answer is of the statement that it was lost in.
+func read(front *pgproto3.Frontend, link net.Conn, n int) ([]*answer, error) {
+	answers := make([]*answer, 0, n)
+	for len(answers) < n {
+		a := &answer{}
+		_ = link.SetReadDeadline(time.Now().Add(answerTimeout))
+		for done := false; !done; {
+			message, err := front.Receive()
+			if err != nil {
+				if !a.lost {
+					a.text, a.lost = err.Error(), true
+				}
+				return append(answers, a), err
+			}
+			switch m := message.(type) {
+			case *pgproto3.RowDescription:
+				for _, f := range m.Fields {
+					a.names, a.types = append(a.names, string(f.Name)), append(a.types, f.DataTypeOID)
+				}
+			case *pgproto3.DataRow:
+				cells := make([]cell, len(m.Values))
+				for i, v := range m.Values {
+					cells[i] = cell{string(v), v == nil}
+				}
+				a.rows = append(a.rows, cells)
+			case *pgproto3.CommandComplete:
+				a.tag = string(m.CommandTag)
+			case *pgproto3.ErrorResponse:
+				a.code, a.text, a.lost = m.Code, m.Message, m.Severity == "FATAL" || m.Severity == "PANIC"
+			case *pgproto3.CopyInResponse, *pgproto3.CopyOutResponse, *pgproto3.CopyBothResponse:
+				return append(answers, a), errors.New("a statement copies")
+			case *pgproto3.ReadyForQuery:
+				done = true
+			}
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
+// readFloats makes texts of binary floats, which are compared by their digits.
+func (a *answer) readFloats() {
+	for _, row := range a.rows {
+		for i, c := range row {
+			switch {
+			case a.types[i] == oidFloat4 && len(c.text) == 4:
+				f := math.Float32frombits(binary.BigEndian.Uint32([]byte(c.text)))
+				row[i].text = strconv.FormatFloat(float64(f), 'g', -1, 32)
+			case a.types[i] == oidFloat8 && len(c.text) == 8:
+				f := math.Float64frombits(binary.BigEndian.Uint64([]byte(c.text)))
+				row[i].text = strconv.FormatFloat(f, 'g', -1, 64)
+			}
+		}
+	}
+}
+
+// one runs a single statement of the fuzzer's own.
+func (s *server) one(ctx context.Context, sql string) (*answer, error) {
+	list, err := s.run(ctx, request{sql: sql})
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
 }
 
 // brief is an answer as a line or a few.
@@ -140,10 +270,13 @@ func rowText(row []cell) string {
 		if i > 0 {
 			b.WriteString(" | ")
 		}
-		if c.null {
+		switch {
+		case c.null:
 			b.WriteString("NULL")
-		} else {
-			b.WriteString(strings.ReplaceAll(c.text, "\n", `\n`))
+		case strings.ContainsFunc(c.text, func(r rune) bool { return r < ' ' || r == '\uFFFD' }):
+			fmt.Fprintf(&b, "%q", c.text)
+		default:
+			b.WriteString(c.text)
 		}
 	}
 	return b.String()

@@ -11,6 +11,9 @@ import (
 const (
 	oidFloat4 = 700
 	oidFloat8 = 701
+
+	lostConnection = "lost connection"
+	internalError  = "internal error"
 )
 
 // verdict is what a comparison found: nothing, something that is allowed and
@@ -24,9 +27,9 @@ type verdict struct {
 func broken(a *answer) string {
 	switch {
 	case a.lost:
-		return "lost connection: " + a.code + " " + a.text
+		return lostConnection + ": " + a.code + " " + a.text
 	case strings.HasPrefix(a.code, "XX"):
-		return "internal error " + a.code + ": " + a.text
+		return internalError + " " + a.code + ": " + a.text
 	}
 	return ""
 }
@@ -43,6 +46,8 @@ func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 		return verdict{failure: why}
 	}
 	switch {
+	case ours.code == "57014":
+		return verdict{allowed: "no answer within " + statementTimeout}
 	case resource(ours.code), resource(other.code):
 		return verdict{allowed: "resources"}
 	case ours.failed() && slices.Contains(allow, ours.code):
@@ -50,7 +55,8 @@ func compare(ours, other *answer, ordered, risky bool, allow []string) verdict {
 	case other.code == "0A000":
 		return verdict{allowed: "the other refuses"}
 	case ours.failed() && other.failed():
-		if ours.code[:2] != other.code[:2] && !risky {
+		denied := ours.code == "42501" || other.code == "42501"
+		if (ours.code[:2] != other.code[:2] || denied && ours.code != other.code) && !risky {
 			return verdict{failure: "another class of error"}
 		}
 		return verdict{}

@@ -12,6 +12,9 @@ type column struct {
 	sql  string
 	t    typ
 	call bool // not seen by subqueries
+	// Of a table's column:
+	generated bool
+	to        *table // whose key it refers to
 }
 
 // scope is what a query level sees.
@@ -29,6 +32,9 @@ type generator struct {
 	ctes   []*table // of the statement being made
 	risky  bool     // the statement may use what fails on some values
 	names  int
+	params *[]param // the statement's, if it takes some
+	schema string
+	role   string // one with few privileges
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
@@ -64,7 +70,7 @@ func (g *generator) expr(t typ, s *scope, depth int) string {
 
 func (g *generator) leaf(t typ, s *scope) string {
 	if !g.chance(80) {
-		return literal(g.r, t)
+		return g.literal(t)
 	}
 	for at := s; at != nil; at = at.outer {
 		var fit []string
@@ -77,7 +83,7 @@ func (g *generator) leaf(t typ, s *scope) string {
 			return g.pick(fit)
 		}
 	}
-	return literal(g.r, t)
+	return g.literal(t)
 }
 
 // fill puts expressions into the braces of a production: {i4} is one of that

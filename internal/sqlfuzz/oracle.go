@@ -1,8 +1,7 @@
 package sqlfuzz
 
 import (
-	"context"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,24 +9,31 @@ import (
 // trial is a question whose right answer is known: a kind, the texts it is made
 // of, and the statements that come first.
 //
-//	peer, write  statement
-//	settings     statement, and the setting that must not matter
+//	peer, write  statements, each compared
+//	settings     statements, each compared with itself under a setting that must not matter
 //	tlp          SELECT … FROM …, predicate
 //	norec        FROM clause, predicate
 type trial struct {
 	kind    string
 	parts   []string
+	knob    string // the setting
 	setup   []string
 	ordered bool
 	risky   bool
 	state   bool // changes what later ones see
+	// after undoes what a part that failed leaves: a transaction, a role.
+	after []string
+	// An extended trial's single part goes by the extended protocol.
+	extended, binary bool
+	params           []param
 }
 
 // finding is what came of a trial.
 type finding struct {
 	verdict
 	apart     bool   // the two sides went different ways, allowed or not
-	code      string // the server's error, if that was its answer
+	refused   bool   // by both
+	code      string // the server's first error
 	signature string // the same for failures that probably are one
 	answers   []string
 }
@@ -39,93 +45,86 @@ var knobs = []string{
 
 // trial makes a random one that changes nothing.
 func (g *generator) trial(peer bool) trial {
-	if k := g.r.IntN(100); peer && k < 85 {
-		q := g.top()
-		return trial{kind: "peer", parts: []string{q.sql}, ordered: q.ordered, risky: g.risky}
-	}
-	switch g.r.IntN(3) {
-	case 0:
-		q := g.top()
-		return trial{kind: "settings", parts: []string{q.sql, g.pick(knobs)}, ordered: q.ordered, risky: g.risky}
-	case 1:
-		from, s := g.from(nil, 2, 1+g.r.IntN(3))
-		items := make([]string, 1+g.r.IntN(3))
-		for i := range items {
-			items[i] = g.expr(g.typ(), s, 2)
+	if peer && g.chance(85) || g.chance(33) {
+		t := g.question()
+		t.kind, t.risky = "peer", g.risky
+		if !peer || g.chance(5) {
+			t.kind, t.knob = "settings", g.pick(knobs)
 		}
-		return trial{kind: "tlp", parts: []string{"SELECT " + strings.Join(items, ", ") + " FROM " + from, g.predicate(s, 4)}, risky: g.risky}
-	default:
-		from, s := g.from(nil, 2, 1+g.r.IntN(3))
+		return t
+	}
+	from, s := g.from(nil, 2, 1+g.r.IntN(3))
+	if g.chance(50) {
 		return trial{kind: "norec", parts: []string{from, g.predicate(s, 4)}, risky: g.risky}
 	}
+	items := make([]string, 1+g.r.IntN(3))
+	for i := range items {
+		items[i] = g.expr(g.typ(), s, 2)
+	}
+	return trial{kind: "tlp", parts: []string{"SELECT " + strings.Join(items, ", ") + " FROM " + from, g.predicate(s, 4)}, risky: g.risky}
 }
 
-// statements are what a trial sends.
-func (t trial) statements() []string {
+// requests are what a trial sends.
+func (t trial) requests() []request {
 	p := t.parts
 	switch t.kind {
 	case "settings":
-		name, _, _ := strings.Cut(p[1], " ")
-		return []string{p[0], "SET " + p[1], p[0], "RESET " + name}
+		name, _, _ := strings.Cut(t.knob, " ")
+		p = slices.Concat(p, t.after, []string{"SET " + t.knob}, p, t.after, []string{"RESET " + name})
 	case "tlp":
-		return []string{p[0], p[0] + " WHERE " + p[1], p[0] + " WHERE NOT (" + p[1] + ")", p[0] + " WHERE (" + p[1] + ") IS NULL"}
+		p = []string{p[0], p[0] + " WHERE " + p[1], p[0] + " WHERE NOT (" + p[1] + ")", p[0] + " WHERE (" + p[1] + ") IS NULL"}
 	case "norec":
-		return []string{"SELECT count(*) FROM " + p[0] + " WHERE " + p[1], "SELECT coalesce(sum(CASE WHEN " + p[1] + " THEN 1 ELSE 0 END), 0) FROM " + p[0]}
+		p = []string{"SELECT count(*) FROM " + p[0] + " WHERE " + p[1], "SELECT coalesce(sum(CASE WHEN " + p[1] + " THEN 1 ELSE 0 END), 0) FROM " + p[0]}
+	default:
+		p = slices.Concat(p, t.after)
 	}
-	return p
+	list := make([]request, len(p))
+	for i, sql := range p {
+		list[i] = request{sql: sql}
+		if t.extended && slices.Contains(t.parts, sql) {
+			list[i] = request{sql, true, t.params, t.binary}
+		}
+	}
+	return list
 }
 
-// judge runs a trial and says what is wrong.
-func (f *fuzzer) judge(ctx context.Context, t trial) (finding, error) {
+// judge says what is wrong with the answers to a trial's requests; other are the
+// peer's, if there is one. Answers end where a server was lost for good.
+func (t trial) judge(answers, other []*answer, allow []string) finding {
 	var found finding
-	var answers []*answer
-	for _, sql := range t.statements() {
-		a, err := f.us.run(ctx, sql)
-		if err != nil {
-			return found, err
-		}
-		answers = append(answers, a)
+	for _, a := range answers {
 		found.answers = append(found.answers, a.brief())
 		if found.code == "" {
 			found.code = a.code
 		}
 		if why := broken(a); why != "" {
 			found.failure, found.signature = why, signature(why)
-			return found, nil
+			return found
 		}
+	}
+	if len(answers) < len(t.requests()) {
+		found.apart = true // nothing more is known
+		return found
 	}
 	first := answers[0]
 	switch t.kind {
 	case "peer", "write":
-		if f.peer == nil {
+		if other == nil {
 			break
 		}
-		other, err := f.peer.run(ctx, t.parts[0])
-		if err != nil {
-			return found, err
+		for _, a := range other {
+			found.answers = append(found.answers, "peer: "+a.brief())
 		}
-		if other.lost {
-			return found, fmt.Errorf("the peer is lost: %s\n%s", other.text, t.parts[0])
-		}
-		found.answers = append(found.answers, "peer: "+other.brief())
-		found.verdict = compare(first, other, t.ordered, t.risky, f.o.Allow)
-		found.apart = first.failed() != other.failed()
-		// PostgreSQL checks unique columns row by row, and so may refuse an UPDATE
-		// whose outcome has no duplicates.
-		if t.state && !first.failed() && other.code == "23505" && strings.HasPrefix(t.parts[0], "UPDATE") {
-			found.verdict = verdict{allowed: "unique row by row"}
-		}
-		if found.failure != "" && (first.failed() || other.failed()) {
-			found.signature = signature(first.code + other.code + " " + first.text + other.text)
-		}
+		found.steps(t, answers[:len(t.parts)], other, allow)
 	case "settings":
-		found.verdict = compare(answers[2], first, t.ordered, t.risky, f.o.Allow)
+		n := len(t.parts)
+		found.steps(t, answers[n+len(t.after)+1:][:n], answers[:n], allow)
 	case "tlp":
 		union := &answer{tag: first.tag, names: first.names, types: first.types}
 		for _, a := range answers[1:] {
 			if a.failed() || first.failed() {
 				found.allowed = "an error in a part"
-				return found, nil
+				return found
 			}
 			union.rows = append(union.rows, a.rows...)
 		}
@@ -141,7 +140,31 @@ func (f *fuzzer) judge(ctx context.Context, t trial) (finding, error) {
 			found.failure = "another count"
 		}
 	}
-	return found, nil
+	return found
+}
+
+// steps compares answers one by one until two differ, allowed or not: those
+// after it have nothing in common.
+func (f *finding) steps(t trial, ours, other []*answer, allow []string) {
+	for i, a := range ours {
+		b := other[i]
+		f.verdict = compare(a, b, t.ordered, t.risky, allow)
+		f.refused = f.refused || a.failed() && b.failed()
+		f.apart = a.failed() != b.failed()
+		// PostgreSQL checks unique columns row by row, and so may refuse an UPDATE
+		// whose outcome has no duplicates.
+		if f.failure != "" && !a.failed() && b.code == "23505" && strings.HasPrefix(t.parts[i], "UPDATE") {
+			f.verdict = verdict{allowed: "unique row by row"}
+		}
+		if f.failure != "" && (a.failed() || b.failed()) {
+			f.signature = signature(a.code + b.code + " " + a.text + b.text)
+		} else if f.failure != "" && a.tag != b.tag {
+			f.signature = strings.Join(strings.Fields(t.parts[i])[:2], " ") + " " + kind(a.tag) + " " + kind(b.tag)
+		}
+		if f.failure != "" || f.allowed != "" {
+			return
+		}
+	}
 }
 
 // signature is a text without what differs from one statement to the next.

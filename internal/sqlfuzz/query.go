@@ -10,6 +10,8 @@ type table struct {
 	name string
 	cols []column
 	key  string // a column that tells rows apart, if any
+	// writable ones have a key id.
+	writable bool
 }
 
 // query is a SELECT with what is known of its result.
@@ -82,7 +84,7 @@ func (g *generator) item(s, outer *scope, depth int) string {
 		for i := range rows {
 			vals := make([]string, len(ts))
 			for j, t := range ts {
-				vals[j] = literal(g.r, t)
+				vals[j] = g.literal(t)
 			}
 			rows[i] = "(" + strings.Join(vals, ", ") + ")"
 		}
@@ -148,30 +150,73 @@ func (g *generator) query(outer *scope, depth int, ts []typ) query {
 	before := len(g.ctes)
 	defer func() { g.ctes = g.ctes[:before] }()
 	var with string
-	if depth > 0 && g.chance(15) {
+	switch {
+	case depth > 0 && g.chance(5):
+		with = g.recursive(depth)
+	case depth > 0 && g.chance(15):
 		cts := g.someTypes(3)
 		q := g.query(nil, depth-1, cts)
 		t := &table{name: g.name("w")}
 		for i, ct := range cts {
 			t.cols = append(t.cols, column{sql: fmt.Sprintf("c%d", i+1), t: ct})
 		}
-		names := make([]string, len(t.cols))
-		for i, c := range t.cols {
-			names[i] = c.sql
-		}
-		with = "WITH " + t.name + "(" + strings.Join(names, ", ") + ") AS " + g.pick([]string{"", "MATERIALIZED ", "NOT MATERIALIZED "}) + "(" + q.sql + ") "
+		with = "WITH " + t.name + "(" + strings.Join(t.names(), ", ") + ") AS " + g.pick([]string{"", "MATERIALIZED ", "NOT MATERIALIZED "}) + "(" + q.sql + ") "
 		g.ctes = append(g.ctes, t)
 	}
 	q := g.selectList(outer, depth, ts)
-	if depth > 0 && g.chance(12) {
+	for depth > 0 && g.chance(12) {
+		depth--
 		op := "UNION ALL"
 		if allExact(ts) {
 			op = g.pick([]string{"UNION", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"})
 		}
-		q.sql = "(" + q.sql + ") " + op + " (" + g.selectList(outer, depth-1, ts).sql + ")"
+		left, right := "("+q.sql+")", "("+g.selectList(outer, depth, ts).sql+")"
+		if g.chance(40) {
+			left, right = right, left
+		}
+		q.sql = left + " " + op + " " + right
 	}
 	q.sql = with + q.sql
 	return q
+}
+
+// recursive makes WITH RECURSIVE of a few steps, each counted in c1.
+func (g *generator) recursive(depth int) string {
+	t := &table{name: g.name("w")}
+	ts := append([]typ{"i4"}, g.someTypes(2)...)
+	var first, step []string
+	w := g.name("r")
+	in := &scope{}
+	for i, ct := range ts {
+		t.cols = append(t.cols, column{sql: fmt.Sprintf("c%d", i+1), t: ct})
+		in.cols = append(in.cols, column{sql: fmt.Sprintf("%s.c%d", w, i+1), t: ct})
+	}
+	from := t.name + " " + w
+	both := in
+	if o := g.tables[g.r.IntN(len(g.tables))]; g.chance(40) {
+		alias := g.name("t")
+		side := o.scope(alias)
+		from += g.pick([]string{" JOIN ", " JOIN ", " LEFT JOIN "}) + o.name + " " + alias + " ON " + g.equality(in, side)
+		if o.key != "" {
+			from += " AND " + alias + "." + o.key + " = " + w + ".c1"
+		}
+		both = &scope{cols: append(in.cols[:len(in.cols):len(in.cols)], side.cols...)}
+	}
+	for i, ct := range ts {
+		if i == 0 {
+			first, step = append(first, "1"), append(step, w+".c1 + 1")
+			continue
+		}
+		first, step = append(first, g.expr(ct, &scope{}, 1)), append(step, g.expr(ct, both, 1))
+	}
+	union := " UNION ALL "
+	if allExact(ts) {
+		union = g.pick([]string{" UNION ALL ", " UNION "})
+	}
+	sql := "WITH RECURSIVE " + t.name + "(" + strings.Join(t.names(), ", ") + ") AS (SELECT " + strings.Join(first, ", ") + union +
+		"SELECT " + strings.Join(step, ", ") + " FROM " + from + fmt.Sprintf(" WHERE %s.c1 < %d", w, 1+g.r.IntN(4)) + ") "
+	g.ctes = append(g.ctes, t)
+	return sql
 }
 
 // selectList is one SELECT of the types wanted, plain, grouped or with windows.
@@ -233,18 +278,26 @@ func (g *generator) groups(s *scope, depth int) (*scope, string) {
 	return in, tail
 }
 
+// offsets are distances in the order of a type, for frames by RANGE.
+var offsets = map[typ]string{"i2": "2::smallint", "i4": "3", "i8": "3::bigint", "n": "1.5", "f": "1.5::float8", "ts": "interval '2 days'", "t": "interval '1 hour'", "tz": "interval '1 day'"}
+
 // windows adds window calls to the columns of a scope.
 func (g *generator) windows(s *scope, depth int) *scope {
 	in := &scope{outer: s.outer, cols: s.cols[:len(s.cols):len(s.cols)], keys: s.keys}
 	for range 1 + g.r.IntN(3) {
 		t := g.pick([]string{"i8", "i4", "n", "s"})
-		order := s.cols[g.r.IntN(len(s.cols))].sql + g.pick([]string{"", " DESC", " NULLS FIRST", " DESC NULLS LAST"})
+		by := s.cols[g.r.IntN(len(s.cols))]
+		order := by.sql + g.pick([]string{"", " DESC", " NULLS FIRST", " DESC NULLS LAST"})
 		partition := ""
 		if g.chance(50) {
 			partition = "PARTITION BY " + s.cols[g.r.IntN(len(s.cols))].sql + " "
 		}
 		var call string
-		total := len(s.keys) > 0
+		offset := offsets[by.t]
+		if !g.chance(40) {
+			offset = ""
+		}
+		total := len(s.keys) > 0 && offset == "" // an offset takes a single key
 		if total {
 			order += ", " + strings.Join(s.keys, ", ")
 		}
@@ -267,11 +320,20 @@ func (g *generator) windows(s *scope, depth int) *scope {
 		case "s":
 			call = g.fill(g.pick([]string{"min({s})", "max({s})"}), "s", s, 1)
 		}
-		if total {
+		exclude := g.pick([]string{"", "", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES", " EXCLUDE GROUP", " EXCLUDE NO OTHERS"})
+		if offset != "" {
+			frame = " RANGE " + g.pick([]string{"BETWEEN " + offset + " PRECEDING AND " + offset + " FOLLOWING", offset + " PRECEDING", "BETWEEN CURRENT ROW AND " + offset + " FOLLOWING",
+				"BETWEEN UNBOUNDED PRECEDING AND " + offset + " PRECEDING", "BETWEEN " + offset + " FOLLOWING AND UNBOUNDED FOLLOWING"}) + exclude
+		} else if total {
 			frame = g.pick([]string{"", "", " ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING", " ROWS UNBOUNDED PRECEDING", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW",
-				" ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING EXCLUDE TIES", " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW"})
+				" ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+				" ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING", " GROUPS BETWEEN 1 FOLLOWING AND 2 FOLLOWING"})
+			if frame != "" {
+				frame += exclude
+			}
 		} else {
-			frame = g.pick([]string{"", "", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW", " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", " GROUPS 2 PRECEDING EXCLUDE GROUP"})
+			frame = g.pick([]string{"", "", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW", " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", " GROUPS 2 PRECEDING EXCLUDE GROUP", " RANGE UNBOUNDED PRECEDING EXCLUDE GROUP",
+				" GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"})
 		}
 		in.cols = append(in.cols, column{sql: call + " OVER (" + partition + "ORDER BY " + order + frame + ")", t: typ(t), call: true})
 	}
@@ -281,7 +343,11 @@ func (g *generator) windows(s *scope, depth int) *scope {
 // top is a whole query, in an order that leaves no choice where it can be.
 func (g *generator) top() query {
 	ts := g.someTypes(4)
-	q := g.query(nil, 3, ts)
+	depth := []int{1, 1, 1, 2, 2, 2, 2, 3, 3}[g.r.IntN(9)]
+	if allExact(ts) && g.chance(6) {
+		return g.distinctOn(ts, depth)
+	}
+	q := g.query(nil, depth, ts)
 	if !g.chance(50) {
 		return q
 	}
@@ -293,10 +359,30 @@ func (g *generator) top() query {
 	}
 	q.sql += " ORDER BY " + strings.Join(by, ", ")
 	if q.ordered && g.chance(40) {
+		if g.chance(30) {
+			q.sql += fmt.Sprintf(" OFFSET %d ROWS FETCH FIRST %d ROWS ONLY", g.r.IntN(4), g.r.IntN(8))
+			return q
+		}
 		q.sql += fmt.Sprintf(" LIMIT %d", g.r.IntN(8))
 		if g.chance(40) {
 			q.sql += fmt.Sprintf(" OFFSET %d", g.r.IntN(4))
 		}
 	}
+	return q
+}
+
+// distinctOn keeps the first row by an order of all columns for some of them.
+func (g *generator) distinctOn(ts []typ, depth int) query {
+	q := g.selectList(nil, depth, ts)
+	var by []string
+	for i := range ts {
+		by = append(by, fmt.Sprintf("c%d", i+1))
+	}
+	on := strings.Join(by[:1+g.r.IntN(len(by))], ", ")
+	for i := range by {
+		by[i] += g.pick([]string{"", "", " DESC", " NULLS FIRST"})
+	}
+	q.sql = "SELECT DISTINCT ON (" + on + ") * FROM (" + q.sql + ") " + g.derived(&scope{}, ts) + " ORDER BY " + strings.Join(by, ", ")
+	q.ordered = true
 	return q
 }

@@ -2,9 +2,8 @@ package sqlfuzz
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,62 +12,60 @@ import (
 // reduceFor is how long one failure is cut down.
 const reduceFor = 20 * time.Second
 
-// report cuts a failing trial down, prints it and writes it as a case.
-func (f *fuzzer) report(ctx context.Context, t trial, found finding) error {
-	small, err := f.reduce(ctx, t, found)
-	if err != nil {
-		return err
-	}
-	if err := f.fresh(ctx, small.setup); err != nil {
-		return err
-	}
-	if again, err := f.judge(ctx, small); err != nil {
-		return err
-	} else if again.failure != "" {
-		found = again
-	} else {
-		small = t // it does not fail on a set-up made anew: kept as it was
-	}
+// report cuts a failing trial down, prints it and writes it as a case. A server
+// that is gone leaves the trial as it was.
+func (w *worker) report(ctx context.Context, t trial, found finding) error {
+	small, now, gone := w.smaller(ctx, t, found)
 	var b strings.Builder
-	fmt.Fprintf(&b, "-- %s: %s (seed %d)\n", small.kind, found.failure, f.o.Seed)
+	fmt.Fprintf(&b, "-- %s: %s (seed %d)\n", small.kind, now.failure, w.o.Seed)
 	for _, sql := range small.setup {
 		fmt.Fprintf(&b, "%s;\n", sql)
 	}
-	for i, sql := range small.statements() {
-		fmt.Fprintf(&b, "%s;\n", sql)
-		if i < len(found.answers) {
-			fmt.Fprintf(&b, "-- %s\n", strings.ReplaceAll(found.answers[i], "\n", "\n-- "))
+	for i, r := range small.requests() {
+		for j, p := range r.params {
+			fmt.Fprintf(&b, "-- $%d, type %d, binary %t: %q, NULL %t\n", j+1, p.oid, r.binary, p.text, p.null)
+		}
+		fmt.Fprintf(&b, "%s;\n", r.sql)
+		if i < len(now.answers) {
+			fmt.Fprintf(&b, "-- %s\n", strings.ReplaceAll(now.answers[i], "\n", "\n-- "))
 		}
 	}
-	for _, a := range found.answers[min(len(small.statements()), len(found.answers)):] {
+	for _, a := range now.answers[min(len(small.requests()), len(now.answers)):] {
 		fmt.Fprintf(&b, "-- %s\n", strings.ReplaceAll(a, "\n", "\n-- "))
 	}
-	f.failures++
-	fmt.Fprintf(f.out, "\n%s", b.String())
-	if f.o.Cases != "" {
-		if err := os.MkdirAll(f.o.Cases, 0o755); err != nil {
-			return err
-		}
-		name := filepath.Join(f.o.Cases, fmt.Sprintf("seed%d-%d.sql", f.o.Seed, f.failures))
-		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
-			return err
-		}
+	if err := w.keep(b.String()); err != nil || gone != nil {
+		return errors.Join(err, gone)
 	}
 	// The round goes on where it was.
-	return f.fresh(ctx, t.setup)
+	return w.fresh(ctx, t.setup)
+}
+
+func (w *worker) smaller(ctx context.Context, t trial, found finding) (trial, finding, error) {
+	small, err := w.reduce(ctx, t, found)
+	if err == nil {
+		err = w.fresh(ctx, small.setup)
+	}
+	var again finding
+	if err == nil {
+		again, err = w.ask(ctx, small)
+	}
+	if err != nil || again.failure == "" {
+		return t, found, err // it does not fail on a set-up made anew: kept as it was
+	}
+	return small, again, nil
 }
 
 // reduce drops statements of the set-up, then tokens of the texts, for as long
 // as the trial fails the same way.
-func (f *fuzzer) reduce(ctx context.Context, t trial, found finding) (trial, error) {
+func (w *worker) reduce(ctx context.Context, t trial, found finding) (trial, error) {
 	until := time.Now().Add(reduceFor)
 	fails := func(t trial, setup bool) (bool, error) {
 		if setup || t.state {
-			if err := f.fresh(ctx, t.setup); err != nil {
+			if err := w.fresh(ctx, t.setup); err != nil {
 				return false, err
 			}
 		}
-		again, err := f.judge(ctx, t)
+		again, err := w.ask(ctx, t)
 		return again.failure == found.failure && again.signature == found.signature, err
 	}
 	for i := len(t.setup) - 1; i >= 0 && time.Now().Before(until); i-- {
@@ -82,13 +79,21 @@ func (f *fuzzer) reduce(ctx context.Context, t trial, found finding) (trial, err
 			t = less
 		}
 	}
-	if err := f.fresh(ctx, t.setup); err != nil {
+	if err := w.fresh(ctx, t.setup); err != nil {
 		return t, err
 	}
-	for part := range t.parts {
-		if t.kind == "settings" && part == 1 {
-			continue
+	if t.extended {
+		less := t
+		less.parts, less.extended, less.params = []string{inlined(t.parts[0], t.params)}, false, nil
+		ok, err := fails(less, false)
+		if err != nil {
+			return t, err
 		}
+		if ok {
+			t = less
+		}
+	}
+	for part := range t.parts {
 		list := tokens(t.parts[part])
 		for size := len(list) / 2; size > 0 && time.Now().Before(until); {
 			cut := false
@@ -117,6 +122,18 @@ func (f *fuzzer) reduce(ctx context.Context, t trial, found finding) (trial, err
 		}
 	}
 	return t, nil
+}
+
+// inlined puts literals where the parameters are.
+func inlined(sql string, params []param) string {
+	for i := len(params) - 1; i >= 0; i-- {
+		literal := "NULL"
+		if !params[i].null {
+			literal = "'" + strings.ReplaceAll(params[i].text, "'", "''") + "'"
+		}
+		sql = strings.ReplaceAll(sql, fmt.Sprintf("$%d", i+1), literal)
+	}
+	return sql
 }
 
 func balanced(list []string) bool {

@@ -2,11 +2,12 @@ package sqlfuzz
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"math/rand/v2"
-	"slices"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -17,150 +18,139 @@ type Options struct {
 	For         time.Duration // no round begins after it; 0 is no limit
 	Seed        uint64
 	From        int      // the first round
-	Cases       string   // directory for failing statements; empty keeps none
+	Connections int      // rounds at once, each on a connection and in a schema of its own
+	Cases       string   // directory for failing statements and how far the run got; empty keeps none
+	Resume      bool     // from where a run of this seed with these Cases got to
 	Allow       []string // SQLSTATEs of the server that are counted, not failures
 	MaxFailures int      // after which the run ends
 }
 
-// perRound is how many statements share a schema.
-const perRound = 150
+// every is how many statements lie between lines of progress.
+const every = 10000
 
-// fuzzer is one run.
-type fuzzer struct {
-	o        Options
-	out      io.Writer
-	us, peer *server
-	counts   map[string]int
+// campaign is one run: rounds, dealt to workers, and what came of them.
+type campaign struct {
+	o   Options
+	out io.Writer
+
+	mu       sync.Mutex
+	next     int // round to deal
+	total    tally
+	early    map[int]tally // of rounds that ended before an earlier one
+	reported int           // statements that the last line of progress told of
 	failures int
 	seen     map[string]bool
+	start    time.Time
+	resumed  int // statements of the run that this one goes on with
 }
 
 // Run sends random statements and reports to out. The error says that there
 // were failures, or that the run could not go on.
 func Run(ctx context.Context, o Options, out io.Writer) error {
-	f := &fuzzer{o: o, out: out, counts: map[string]int{}, seen: map[string]bool{}}
-	var err error
-	if f.us, err = dial(ctx, o.DSN); err != nil {
-		return err
-	}
-	defer f.us.close()
-	if o.Peer != "" {
-		if f.peer, err = dial(ctx, o.Peer); err != nil {
+	c := &campaign{o: o, out: out, next: o.From, early: map[int]tally{}, seen: map[string]bool{}, start: time.Now()}
+	c.total.Round = o.From
+	if o.Resume {
+		if err := c.load(); err != nil {
 			return err
 		}
-		defer f.peer.close()
-		a, err := f.peer.run(ctx, "SHOW lc_collate")
+	}
+	workers := make([]*worker, max(o.Connections, 1))
+	for i := range workers {
+		w, err := c.worker(ctx, fmt.Sprintf("sqlfuzz%d", i))
 		if err != nil {
 			return err
 		}
-		if len(a.rows) != 1 || a.rows[0][0].text != "C" {
-			return fmt.Errorf("the peer must sort text by its bytes: make it with initdb --lc-collate=C --lc-ctype=C.UTF-8")
-		}
+		defer w.close()
+		workers[i] = w
 	}
-	start := time.Now()
-	round := o.From
-	for f.us.sent < o.Statements && (o.For == 0 || time.Since(start) < o.For) && f.failures < max(o.MaxFailures, 1) {
-		if err := f.round(ctx, round); err != nil {
-			return fmt.Errorf("round %d of seed %d: %w", round, o.Seed, err)
-		}
-		round++
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, len(workers))
+	var wait sync.WaitGroup
+	for i, w := range workers {
+		wait.Go(func() {
+			if errs[i] = w.rounds(ctx); errs[i] != nil {
+				cancel()
+			}
+		})
 	}
-	took := time.Since(start)
-	fmt.Fprintf(out, "%d statements in %d rounds, %.0f a second; %d failures\n", f.us.sent, round-o.From, float64(f.us.sent)/took.Seconds(), f.failures)
-	for _, name := range slices.Sorted(maps.Keys(f.counts)) {
-		fmt.Fprintf(out, "  %-28s %d\n", name, f.counts[name])
-	}
-	if f.failures > 0 {
-		return fmt.Errorf("%d failures", f.failures)
-	}
-	return nil
-}
-
-// round is one schema and what is asked of it.
-func (f *fuzzer) round(ctx context.Context, round int) error {
-	g := &generator{r: rand.New(rand.NewPCG(f.o.Seed, uint64(round)))}
-	if err := f.fresh(ctx, nil); err != nil {
+	wait.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.summary()
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	var setup []string
-	// change runs a statement that makes later ones what they are; the round ends
-	// where the two sides have come apart.
-	change := func(sql string) (bool, error) {
-		t := trial{kind: "write", parts: []string{sql}, risky: g.risky, setup: setup, state: true}
-		found, err := f.try(ctx, t)
-		if err != nil || found.failure != "" || found.apart {
-			return false, err
-		}
-		setup = append(setup[:len(setup):len(setup)], sql)
-		return true, nil
-	}
-	for _, sql := range g.create() {
-		if ok, err := change(sql); !ok {
-			return err
-		}
-	}
-	for range perRound {
-		g.risky = g.chance(25)
-		if g.chance(12) {
-			if ok, err := change(g.write()); !ok {
-				return err
-			}
-			if t := g.tables[g.r.IntN(len(g.tables))]; f.peer != nil {
-				check := trial{kind: "peer", parts: []string{"SELECT * FROM " + t.name}, setup: setup}
-				if found, err := f.try(ctx, check); err != nil || found.failure != "" {
-					return err
-				}
-			}
-			continue
-		}
-		t := g.trial(f.peer != nil)
-		t.setup = setup
-		if _, err := f.try(ctx, t); err != nil {
-			return err
-		}
+	if n := c.total.Differences + c.total.Internal + c.total.Deaths; n > 0 {
+		return fmt.Errorf("%d failures", n)
 	}
 	return nil
 }
 
-// fresh makes an empty schema, and replays a set-up in it.
-func (f *fuzzer) fresh(ctx context.Context, setup []string) error {
-	for _, s := range []*server{f.us, f.peer} {
-		if s == nil {
-			continue
-		}
-		for _, sql := range append([]string{"DROP SCHEMA IF EXISTS sqlfuzz CASCADE", "CREATE SCHEMA sqlfuzz"}, setup...) {
-			a, err := s.run(ctx, sql)
-			if err != nil {
-				return err
-			}
-			if a.failed() && len(setup) == 0 {
-				return fmt.Errorf("%s: %s", sql, a.brief())
-			}
-		}
+// deal gives the next round, unless the run is over.
+func (c *campaign) deal() (int, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.total.Statements >= c.o.Statements || c.o.For != 0 && time.Since(c.start) >= c.o.For || c.failures >= max(c.o.MaxFailures, 1) {
+		return 0, false
 	}
-	return nil
+	c.next++
+	return c.next - 1, true
 }
 
-// try runs a trial, counts it, and reports and keeps a failure.
-func (f *fuzzer) try(ctx context.Context, t trial) (finding, error) {
-	found, err := f.judge(ctx, t)
-	if err != nil {
-		return found, err
+// ended adds a round's tally, in the order of rounds, so that a run that is
+// resumed counts each round once.
+func (c *campaign) ended(round int, t tally) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.early[round] = t
+	for {
+		t, ok := c.early[c.total.Round]
+		if !ok {
+			break
+		}
+		delete(c.early, c.total.Round)
+		c.total.add(t)
+		c.total.Round++
 	}
-	f.counts[t.kind]++
-	if found.code != "" {
-		f.counts["error "+found.code]++
+	if c.total.Statements/every == c.reported/every {
+		return nil
 	}
-	if found.allowed != "" {
-		f.counts["allowed: "+found.allowed]++
+	c.reported = c.total.Statements
+	fmt.Fprintf(c.out, "%d statements, %.0f a second, %d failures, round %d\n", c.total.Statements, c.rate(), c.failures, c.total.Round)
+	return c.save()
+}
+
+func (c *campaign) rate() float64 {
+	return float64(c.total.Statements-c.resumed) / time.Since(c.start).Seconds()
+}
+
+// first says whether a failure of this signature is the first one.
+func (c *campaign) first(signature string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if signature != "" && c.seen[signature] {
+		return false
 	}
-	if found.failure == "" {
-		return found, nil
+	c.seen[signature] = true
+	return true
+}
+
+// keep prints a failure and writes it as a case.
+func (c *campaign) keep(text string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures++
+	fmt.Fprintf(c.out, "\n%s", text)
+	return c.write(fmt.Sprintf("seed%d-%d.sql", c.o.Seed, c.failures), []byte(text))
+}
+
+func (c *campaign) write(name string, data []byte) error {
+	if c.o.Cases == "" {
+		return nil
 	}
-	if found.signature != "" && f.seen[found.signature] {
-		f.counts["again: "+found.signature]++
-		return found, nil
+	if err := os.MkdirAll(c.o.Cases, 0o755); err != nil {
+		return err
 	}
-	f.seen[found.signature] = true
-	return found, f.report(ctx, t, found)
+	return os.WriteFile(filepath.Join(c.o.Cases, name), data, 0o644)
 }

@@ -26,11 +26,68 @@ func TestRun(t *testing.T) {
 	defer node.Kill()
 	var out bytes.Buffer
 	err = Run(context.Background(), Options{
-		DSN: "postgres://tributary@" + node.PG + "/tributary?sslmode=disable", Statements: 600, Seed: 28, Allow: []string{"0A000", "40001"},
+		DSN: "postgres://tributary@" + node.PG + "/tributary?sslmode=disable", Statements: 600, Seed: 28, Allow: []string{"0A000", "40001"}, Connections: 2,
 	}, &out)
 	t.Log(out.String())
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	one := &answer{tag: "SELECT 1", names: []string{"c"}, types: []uint32{23}, rows: [][]cell{{{text: "1"}}}}
+	two := &answer{tag: "SELECT 1", names: []string{"c"}, types: []uint32{23}, rows: [][]cell{{{text: "2"}}}}
+	done, bad := &answer{tag: "SET"}, &answer{code: "42501"}
+	setting := trial{kind: "settings", parts: []string{"SELECT 1"}, knob: "batch_size = 1"}
+	peer := trial{kind: "peer", parts: []string{"SET ROLE r", "SELECT 1"}, after: []string{"RESET ROLE"}}
+	for _, c := range []struct {
+		trial          trial
+		answers, other []*answer
+		want           string
+		apart, refused bool
+	}{
+		{trial: setting, answers: []*answer{one, done, one, done}},
+		{trial: setting, answers: []*answer{one, done, two, done}, want: "other rows"},
+		{trial: peer, answers: []*answer{done, one, done}, other: []*answer{done, one, done}},
+		{trial: peer, answers: []*answer{done, one, done}, other: []*answer{done, bad, done}, want: "an error on one side", apart: true},
+		{trial: peer, answers: []*answer{done, bad, done}, other: []*answer{done, bad, done}, refused: true},
+		{trial: peer, answers: []*answer{done, bad, done}, other: []*answer{done, {code: "42703"}, done}, want: "another class of error", refused: true},
+		{trial: peer, answers: []*answer{done, {lost: true}}, other: []*answer{done, one, done}, want: "lost connection:  "},
+		{trial: peer, answers: []*answer{done}, other: []*answer{done, one, done}, apart: true},
+	} {
+		got := c.trial.judge(c.answers, c.other, nil)
+		if got.failure != c.want || got.apart != c.apart || got.refused != c.refused {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+func TestResume(t *testing.T) {
+	o := Options{Seed: 3, Cases: t.TempDir()}
+	c := &campaign{o: o, out: &bytes.Buffer{}, early: map[int]tally{}}
+	if err := c.ended(1, tally{Statements: every}); err != nil {
+		t.Fatal(err)
+	}
+	if c.total.Round != 0 || c.total.Statements != 0 {
+		t.Errorf("a round counts before an earlier one: %+v", c.total)
+	}
+	if err := c.ended(0, tally{Statements: 1, Differences: 2, Kinds: map[string]int{"SELECT": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	again := &campaign{o: o}
+	if err := again.load(); err != nil {
+		t.Fatal(err)
+	}
+	if got := again.total; again.next != 2 || got.Statements != every+1 || got.Differences != 2 || got.Kinds["SELECT"] != 1 {
+		t.Errorf("%d %+v", again.next, got)
+	}
+}
+
+func TestInlined(t *testing.T) {
+	params := make([]param, 11)
+	params[0], params[1], params[10] = param{text: "it's"}, param{null: true}, param{text: "x"}
+	if got := inlined("SELECT $1::text, $2, $11", params); got != "SELECT 'it''s'::text, NULL, 'x'" {
+		t.Error(got)
 	}
 }
 

@@ -26,13 +26,15 @@ func main() {
 
 func run(ctx context.Context) error {
 	o := sqlfuzz.Options{}
-	flag.StringVar(&o.DSN, "dsn", "", "the server's address, postgres://…; its schema sqlfuzz is dropped and made anew")
+	flag.StringVar(&o.DSN, "dsn", "", "the server's address, postgres://…; its schemas sqlfuzz0 and on are dropped and made anew")
 	flag.StringVar(&o.Peer, "peer", "", "the address of a PostgreSQL 15 to compare with, sorting by bytes (default: the server is compared with itself)")
 	flag.IntVar(&o.Statements, "statements", 10000, "statements to send")
 	flag.DurationVar(&o.For, "for", 0, "begin no round after this time (default: no limit)")
 	flag.Uint64Var(&o.Seed, "seed", 1, "what all choices come from")
 	flag.IntVar(&o.From, "from", 0, "the first round")
-	flag.StringVar(&o.Cases, "cases", "", "directory for failing statements")
+	flag.IntVar(&o.Connections, "connections", 4, "rounds at once, each on a connection of its own")
+	flag.StringVar(&o.Cases, "cases", "", "directory for failing statements and how far the run got")
+	flag.BoolVar(&o.Resume, "resume", false, "go on where the run of this seed with these cases ended")
 	flag.IntVar(&o.MaxFailures, "max-failures", 20, "end after so many failures")
 	allow := flag.String("allow", "0A000,40001", "errors of the server that are counted, not failures")
 	flag.Parse()
