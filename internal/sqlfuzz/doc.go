@@ -1,6 +1,7 @@
 // Package sqlfuzz looks for wrong answers with random statements. A round makes
 // a schema with data from a seed, then queries and writes over it, typed so that
-// most are valid. What is right is known from a peer, a PostgreSQL that gets the
+// most are valid; rounds run at once, each on connections of its own, and what
+// changes nothing is sent in batches. What is right is known from a peer, a PostgreSQL that gets the
 // same statements, or without one from the server itself: the rows of p, NOT p
 // and p IS NULL are all rows (TLP), a count of rows is the sum of its predicate
 // as a column (NoREC), and settings that only change how a query is run leave its
