@@ -1,0 +1,5 @@
+package hist
+
+func add(h []int64, stride int, bins []uint8, width int, rows []uint32, vals []int64) {
+	addGo(h, stride, bins, width, rows, vals)
+}

@@ -1,0 +1,12 @@
+package feature
+
+// CodeSlots gives the number of slots of each code of a row, in the order of
+// codes: a code's slots follow those of the codes before it.
+func (f *Fitted) CodeSlots() []int {
+	var out []int
+	for i := range f.Cols {
+		_, codes := f.Cols[i].shape()
+		out = append(out, codes...)
+	}
+	return out
+}

@@ -1,0 +1,351 @@
+package tree
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// driver is the root of a training.
+//
+//	sketch ─▶ bin ─▶ round ─▶ grow … grow ─▶ round ─▶ … ─▶ round (scores only)
+//
+// A round of a forest grows some trees at a time and needs no scores.
+type driver struct {
+	p     *problem
+	phase uint8 // the op of the step wanted now; 0 at the end
+	fresh bool  // workers know nothing
+	step  *family.Step
+	g     *ground
+	s     *searcher
+
+	base   []float64
+	spread float64
+	bound  float64 // of gradients of the round
+	total  int64   // rows to train on
+	trees  []tree  // finished
+	update []tree  // the last round's, in workers' numbering
+
+	round    *round // the one at work
+	growers  []*grower
+	kept     int
+	splits   []split // of the step at work
+	builds   []build
+	residual float64
+
+	state    family.State
+	best     float64 // loss of the held out rows
+	bestAt   int     // rounds
+	bestLoss float64 // of the rows to train on, then
+	finished bool    // no more trees
+	drop     bool    // the scores are of trees that the model has not
+}
+
+func newDriver(p *problem) *driver {
+	return &driver{p: p, phase: opSketch, best: math.Inf(1),
+		state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
+}
+
+// sets are those with scores.
+func (d *driver) sets() family.Set {
+	if d.p.held && !d.p.forest {
+		return family.Train | family.Held
+	}
+	return family.Train
+}
+
+// Next implements family.Driver.
+func (d *driver) Next() *family.Step {
+	if d.step != nil {
+		return d.step
+	}
+	s := &family.Step{Op: d.phase, Set: family.Train}
+	b := &body{}
+	if d.phase == opBin || d.fresh {
+		b.ground = d.g
+	}
+	switch d.phase {
+	case opSketch:
+		d.step = s
+		return s
+	case opBin:
+		s.Set = d.sets()
+	case opRound:
+		s.Set = d.sets()
+		b.round = d.begin()
+		for _, t := range d.growers {
+			d.builds = append(d.builds, t.build(0))
+		}
+		if d.fresh {
+			b.again = &again{past: d.past()}
+			b.round.update = nil
+		}
+	case opGrow:
+		if d.fresh {
+			s.Set = d.sets()
+			b.again = &again{past: d.past(), round: d.round}
+			for _, t := range d.growers {
+				b.again.splits = append(b.again.splits, t.done...)
+			}
+		}
+		b.splits = d.splits
+	}
+	b.builds = d.builds
+	s.Body = b
+	d.step = s
+	return s
+}
+
+// past are the trees that scores are made of, none for a forest.
+func (d *driver) past() []tree {
+	if d.p.forest {
+		return nil
+	}
+	return d.trees
+}
+
+// begin makes the round that comes: its trees, or none where only the scores are
+// wanted.
+func (d *driver) begin() *round {
+	r := &round{first: len(d.trees), base: d.base, bound: d.bound, spread: d.spread, update: d.update}
+	d.growers, d.builds = nil, nil
+	if d.finished {
+		r.stale = d.drop
+		return r
+	}
+	r.trees = d.p.together
+	if d.p.forest {
+		r.trees = min(r.trees, d.p.trees-r.first)
+	}
+	k := d.p.packing(d.bound)
+	d.s = &searcher{p: d.p, b: d.g.bins, gUnit: d.g.unit / k.gUnit, hUnit: d.g.unit / k.hUnit, votes: d.p.votes()}
+	if d.p.votes() {
+		d.s.hUnit = d.g.unit / draw
+	}
+	d.kept = 0
+	for t := range r.trees {
+		number := r.first + t
+		d.growers = append(d.growers, newGrower(d.p, d.g, d.s, t, number, d.total, &d.kept, d.base[0]))
+	}
+	d.round = &round{first: r.first, trees: r.trees, base: r.base, bound: r.bound, spread: r.spread}
+	return r
+}
+
+// Tell implements family.Driver.
+func (d *driver) Tell(m family.Message) error {
+	op := d.phase
+	d.step, d.fresh = nil, false
+	switch op {
+	case opSketch:
+		return d.sketched(m.(*sketch))
+	case opBin:
+		d.labelled(m.(*labels))
+		d.phase = opRound
+	case opRound:
+		g := m.(*grown)
+		d.state.Evals++
+		d.scored(g)
+		if d.phase == 0 || len(d.growers) == 0 {
+			return nil
+		}
+		if err := d.take(g, nil); err != nil {
+			return err
+		}
+		d.plan()
+	case opGrow:
+		for i, s := range d.splits {
+			d.growers[s.tree].counted(s.node, m.(*grown).rows[2*i], m.(*grown).rows[2*i+1])
+		}
+		parents := map[[2]int32]int32{}
+		for _, s := range d.splits {
+			parents[[2]int32{s.tree, s.left}], parents[[2]int32{s.tree, s.left + 1}] = s.node, s.node
+			t := d.growers[s.tree]
+			t.done = append(t.done, s)
+		}
+		if err := d.take(m.(*grown), parents); err != nil {
+			return err
+		}
+		d.plan()
+	}
+	return nil
+}
+
+// sketched takes the first look at the rows.
+func (d *driver) sketched(s *sketch) error {
+	if !(s.wMax > 0) {
+		return pgerr.New(pgerr.InvalidParameterValue, "no row to train on has a weight above zero")
+	}
+	d.g = newGround(d.p, s)
+	d.bound = max(s.yMax, -s.yMin) // until the mean is known
+	d.spread = s.yMax - s.yMin
+	d.phase = opBin
+	return nil
+}
+
+// labelled takes the sums of labels: the scores that rows begin with are the
+// best constant ones.
+func (d *driver) labelled(l *labels) {
+	total := int64(0)
+	for _, w := range l.weight {
+		total += w
+	}
+	d.total = total
+	d.base = make([]float64, d.p.outputs)
+	share := func(k int) float64 { return max(float64(l.weight[k]), 0.5) / float64(total) }
+	switch {
+	case d.p.classes == 0:
+		d.base[0] = l.y.float() / d.g.yUnit / float64(total)
+		d.bound = d.spread // labels lie within the mean and this
+	case d.p.forest:
+	case d.p.classes == 2:
+		d.base[0] = f64.Log1(share(1)) - f64.Log1(share(0))
+	default:
+		for k := range d.base {
+			d.base[k] = f64.Log1(share(k))
+		}
+	}
+	if d.p.classes > 0 {
+		d.spread, d.bound = 1, 1
+	}
+	_, exp := math.Frexp(d.spread)
+	d.spread = math.Ldexp(1, exp)
+	d.residual = d.bound
+}
+
+// scored takes the losses after a round.
+func (d *driver) scored(g *grown) {
+	if d.p.forest {
+		return
+	}
+	loss := func(set int) float64 {
+		if g.weight[set] == 0 {
+			return family.NoLoss()
+		}
+		return g.loss[set].float() / lossUnits * (d.spread * d.spread) / float64(g.weight[set])
+	}
+	if d.drop {
+		d.end()
+		return
+	}
+	d.state.TrainLoss, d.state.ValidationLoss = loss(0), loss(1)
+	rounds := len(d.trees) / d.p.outputs
+	d.state.Iteration = rounds
+	if v := d.state.ValidationLoss; v < d.best {
+		d.best, d.bestAt, d.bestLoss = v, rounds, d.state.TrainLoss
+	}
+	d.residual = g.residual
+	if d.p.patience > 0 && d.p.held && !d.finished && rounds-d.bestAt >= d.p.patience {
+		d.finished, d.state.Converged, d.state.Stopped = true, true, "early_stopping_rounds"
+	}
+	if d.finished {
+		d.update, d.growers = nil, nil // what this round began is not grown
+		if d.drop = d.p.patience > 0 && d.p.held && d.bestAt < rounds; !d.drop {
+			d.end()
+		}
+	}
+}
+
+// end ends the training.
+func (d *driver) end() {
+	d.phase, d.state.Done = 0, true
+	if d.drop {
+		d.state.TrainLoss, d.state.ValidationLoss = d.bestLoss, d.best
+	}
+	if d.state.Stopped == "" {
+		d.state.Stopped = "n_estimators"
+	}
+}
+
+// take hands histograms to the growers that asked for them.
+func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
+	at := 0
+	for _, b := range d.builds {
+		n := width(d.g, b.cols) * d.p.channels
+		if b.wide {
+			n *= 2
+		}
+		if at+n > len(g.hist) {
+			return errShape()
+		}
+		parent := int32(-1)
+		if p, ok := parents[[2]int32{b.tree, b.node}]; ok {
+			parent = p
+		}
+		d.growers[b.tree].built(b, parent, g.hist[at:at+n:at+n])
+		at += n
+	}
+	return nil
+}
+
+// plan finds what is to be split next, and where nothing is, ends the round.
+func (d *driver) plan() {
+	d.splits, d.builds = nil, nil
+	size := 0
+	for _, t := range d.growers {
+		for more := true; more && size < maxStep; {
+			more = false
+			for _, i := range t.open() {
+				if size >= maxStep {
+					break
+				}
+				s, builds, work := t.expand(i)
+				if !work {
+					more = true // the walk may go on
+					continue
+				}
+				d.splits, d.builds = append(d.splits, s), append(d.builds, builds...)
+				for _, b := range builds {
+					size += width(d.g, b.cols) * d.p.channels
+				}
+			}
+			more = more && len(d.splits) == 0
+		}
+	}
+	if len(d.splits) > 0 {
+		d.phase = opGrow
+		return
+	}
+	d.update = nil
+	greatest := 0.0
+	for _, t := range d.growers {
+		wide, slim := t.finish()
+		d.update, d.trees = append(d.update, wide), append(d.trees, slim)
+		for _, v := range slim.values {
+			greatest = max(greatest, math.Abs(v))
+		}
+	}
+	d.growers = nil
+	d.phase = opRound
+	if d.p.squared() && !d.p.forest {
+		d.bound = d.residual + greatest
+	}
+	d.finished = len(d.trees) >= d.p.trees*d.p.perRound()
+	if d.p.forest {
+		d.update = nil
+		if d.state.Iteration = len(d.trees); d.finished {
+			d.end()
+		}
+	}
+}
+
+// perRound is the number of trees that an n_estimators of 1 makes.
+func (p *problem) perRound() int {
+	if p.forest {
+		return 1
+	}
+	return p.outputs
+}
+
+// State implements family.Driver.
+func (d *driver) State() family.State { return d.state }
+
+// Predictor implements family.Driver.
+func (d *driver) Predictor() (family.Predictor, error) {
+	trees := d.trees
+	if d.p.patience > 0 && d.p.held {
+		trees = trees[:d.bestAt*d.p.outputs]
+	}
+	return newModel(d.p, d.g.bins, d.base, trees), nil
+}

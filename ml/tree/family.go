@@ -1,0 +1,88 @@
+package tree
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+)
+
+// Boosted and Forest are the families.
+var (
+	Boosted family.Family = &kind{forest: false}
+	Forest  family.Family = &kind{forest: true}
+)
+
+// kind is one of the two families: what differs is the options, the gradients
+// and what becomes of leaves.
+type kind struct{ forest bool }
+
+// Info implements family.Family.
+func (k *kind) Info() family.Info {
+	if k.forest {
+		return family.Info{Name: "random_forest", Synonyms: []string{"random_forest_classifier", "random_forest_regressor", "randomforestclassifier", "randomforestregressor"},
+			Doc: "A mean of trees, each grown on rows drawn with replacement and splitting on columns drawn for each split."}
+	}
+	return family.Info{Name: "gradient_boosted_trees", Synonyms: []string{"boosted_tree_classifier", "boosted_tree_regressor", "boosted_trees", "xgboost", "lightgbm",
+		"xgbclassifier", "xgbregressor", "lgbmclassifier", "lgbmregressor", "gradientboostingclassifier", "gradientboostingregressor",
+		"histgradientboostingclassifier", "histgradientboostingregressor"},
+		Doc: "A sum of trees, each grown to the gradient of the loss that those before it leave."}
+}
+
+// Options implements family.Family.
+func (k *kind) Options() []*family.Option {
+	if k.forest {
+		return forestOptions
+	}
+	return boostedOptions
+}
+
+// Plan implements family.Family.
+func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
+	if err := checkMonotone(r); err != nil {
+		return nil, err
+	}
+	return family.ByTarget(r, family.Plan{Scope: family.ByNode, KeepMissing: true, MaxIterations: r.Options.Int("n_estimators", defaultTrees)})
+}
+
+// NewDriver implements family.Family.
+func (k *kind) NewDriver(s *family.Setup) (family.Driver, error) {
+	return newDriver(newProblem(s, k.forest)), nil
+}
+
+// NewWorker implements family.Family.
+func (k *kind) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
+	return newWorker(newProblem(s, k.forest), n), nil
+}
+
+// DecodeStep implements family.Family.
+func (k *kind) DecodeStep(op uint8, d *canon.D) family.Message { return decodeStep(op, d) }
+
+// DecodePartial implements family.Family.
+func (k *kind) DecodePartial(op uint8, d *canon.D) family.Message {
+	switch op {
+	case opSketch:
+		return decodeSketch(d)
+	case opBin:
+		return decodeLabels(d)
+	case opRound, opGrow:
+		return decodeGrown(d)
+	}
+	d.Fail()
+	return nil
+}
+
+// Merge implements family.Family.
+func (k *kind) Merge(op uint8, left, right family.Message) (family.Message, error) {
+	switch l := left.(type) {
+	case *sketch:
+		return l, l.merge(right.(*sketch))
+	case *labels:
+		return l, l.merge(right.(*labels))
+	}
+	return left, left.(*grown).merge(right.(*grown))
+}
+
+// Decode implements family.Family.
+func (k *kind) Decode(f *feature.Fitted, d *canon.D) (family.Predictor, error) {
+	return decodeModel(f, k.forest, d)
+}

@@ -1,0 +1,370 @@
+package tree
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// grower grows one tree at the root of a training.
+type grower struct {
+	p     *problem
+	g     *ground
+	s     *searcher
+	no    int32 // among the trees that grow
+	seed  uint64
+	cols  []int // those the tree may use, nil for all
+	nodes []growNode
+	// splits in the order in which workers made them.
+	done []split
+	kept *int // integers of histograms that all growers keep
+	base float64
+}
+
+// growNode is a node while its tree grows. Its number is that of workers.
+type growNode struct {
+	seed   uint64
+	depth  int
+	rows   int64 // an upper bound until workers have counted them
+	sum    []int64
+	lo, hi float64 // bounds of its value, by monotone constraints
+	cols   []int   // those it may split on, nil for all
+	best   *choice // nil: a leaf
+	left   int32   // of the children, 0 for none
+	hist   []int64 // kept for its children's sake
+	wanted bool    // its histogram is on its way
+}
+
+// maxKept bounds the integers that the root keeps of histograms, maxStep those
+// that a step asks for: beyond the first histograms of both children are made
+// instead of one subtracted, beyond the second there is another step.
+const (
+	maxKept = 1 << 23
+	maxStep = 1 << 22
+)
+
+func newGrower(p *problem, g *ground, s *searcher, no, number int, rows int64, kept *int, base float64) *grower {
+	t := &grower{p: p, g: g, s: s, no: int32(no), seed: mix(p.seed ^ mix(uint64(number)+0x1001)), kept: kept, base: base}
+	if p.bycols < 1 {
+		k := max(1, int(math.Round(p.bycols*float64(len(g.order)))))
+		t.cols = columnsOf(t.seed, g.order, k)
+	}
+	root := growNode{seed: t.seed, rows: rows, lo: math.Inf(-1), hi: math.Inf(1), wanted: true}
+	t.draw(&root)
+	t.nodes = []growNode{root}
+	return t
+}
+
+// draw draws the columns that a node may split on.
+func (t *grower) draw(n *growNode) {
+	n.cols = t.cols
+	if k := t.p.maxFeatures(len(t.g.order)); t.p.forest && k < len(t.g.order) {
+		n.cols = columnsOf(n.seed, t.g.order, k)
+	}
+}
+
+// build asks for the histogram of a node.
+func (t *grower) build(i int32) build {
+	n := &t.nodes[i]
+	wide := !t.p.votes() && (t.g.wide || n.rows > int64(t.p.rowsFit(t.g, t.p.packing(1))))
+	return build{t.no, i, wide, n.cols}
+}
+
+// splittable tells whether a node might be split, from its sums alone.
+func (t *grower) splittable(n *growNode) bool {
+	return n.depth < t.p.depth && t.s.weight(n.sum) >= 2*t.p.minChild && len(t.g.order) > 0
+}
+
+// open lists the nodes that are to be split next: all that can be, or, where the
+// number of leaves is bounded, those that the best-first order comes to. More of
+// these are listed than the first: most will have their turn, and a step costs a
+// round trip. What proves too much is pruned by chosen.
+func (t *grower) open() []int32 {
+	if t.p.leaves == 0 {
+		var out []int32
+		for i := range t.nodes {
+			if n := &t.nodes[i]; n.best != nil && n.left == 0 {
+				out = append(out, int32(i))
+			}
+		}
+		return out
+	}
+	_, left, front := t.walk()
+	out := front[:0]
+	for _, i := range front {
+		if t.nodes[i].left == 0 && len(out) < max(1, (left+1)/2) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// walk splits best-first as far as it is known what comes. It gives the nodes
+// that are split, how many more may be, and where it had to stop the nodes
+// waiting, the best first; none where it is done.
+func (t *grower) walk() (split []int32, left int, front []int32) {
+	left = t.p.leaves - 1
+	if t.nodes[0].best != nil {
+		front = []int32{0}
+	}
+	for len(front) > 0 && left > 0 {
+		slices.SortFunc(front, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(t.nodes[b].best.gain, t.nodes[a].best.gain), cmp.Compare(t.nodes[a].seed, t.nodes[b].seed))
+		})
+		n := &t.nodes[front[0]]
+		if n.left == 0 && left > 1 {
+			return split, left, front
+		}
+		split = append(split, front[0])
+		front = front[1:]
+		left--
+		if n.left == 0 {
+			break
+		}
+		for i := n.left; i <= n.left+1; i++ {
+			if t.nodes[i].best != nil {
+				front = append(front, i)
+			}
+		}
+	}
+	return split, left, nil
+}
+
+// expand makes the children of a node and gives what workers are to do for them:
+// nothing where neither can be split again.
+func (t *grower) expand(i int32) (s split, builds []build, work bool) {
+	left := int32(len(t.nodes))
+	n := &t.nodes[i]
+	n.left = left
+	c := n.best
+	lo, hi := t.bounds(n)
+	children := [2]growNode{
+		{seed: mix(n.seed + 1), depth: n.depth + 1, rows: n.rows, sum: c.left, lo: n.lo, hi: n.hi},
+		{seed: mix(n.seed + 2), depth: n.depth + 1, rows: n.rows, sum: c.right, lo: n.lo, hi: n.hi},
+	}
+	if lo < hi {
+		children[0].hi, children[1].lo = lo, lo
+	} else if lo > hi {
+		children[0].lo, children[1].hi = hi, hi
+	}
+	want := [2]bool{}
+	for k := range children {
+		want[k] = t.splittable(&children[k])
+		if want[k] {
+			t.draw(&children[k])
+		}
+		children[k].wanted = want[k]
+	}
+	hist := n.hist
+	t.nodes = append(t.nodes, children[0], children[1])
+	if !want[0] && !want[1] {
+		t.drop(i)
+		return s, nil, false
+	}
+	s = split{t.no, i, left, int32(c.col), c.set}
+	if hist == nil {
+		for k := range want {
+			if want[k] {
+				builds = append(builds, t.build(left+int32(k)))
+			}
+		}
+		return s, builds, true
+	}
+	small := int32(0)
+	if t.s.weight(c.right) < t.s.weight(c.left) {
+		small = 1
+	}
+	t.nodes[left+small].cols = t.nodes[i].cols
+	return s, []build{t.build(left + small)}, true
+}
+
+// bounds gives for a split on a constrained column the bound between the
+// children's values: as lo with hi infinite where values must not fall to the
+// right, as hi with lo infinite where they must not rise.
+func (t *grower) bounds(n *growNode) (lo, hi float64) {
+	c := n.best
+	if t.s.votes || t.p.direction[c.col] == 0 {
+		return 0, 0
+	}
+	v := func(sum []int64) float64 { return t.nodeValue(sum, n.lo, n.hi) }
+	mid := float64(0.5*v(c.left)) + float64(0.5*v(c.right))
+	if t.p.direction[c.col] > 0 {
+		return mid, math.Inf(1)
+	}
+	return math.Inf(1), mid
+}
+
+// nodeValue is the value of a leaf of boosting before the learning rate.
+func (t *grower) nodeValue(sum []int64, lo, hi float64) float64 {
+	return t.s.value(float64(sum[0])*t.s.gUnit, float64(sum[1])*t.s.hUnit, t.p.l2, lo, hi)
+}
+
+// counted takes the numbers of rows of a node's children.
+func (t *grower) counted(i int32, left, right int64) {
+	n := &t.nodes[i]
+	t.nodes[n.left].rows, t.nodes[n.left+1].rows = left, right
+}
+
+// built takes the histogram of a node as asked for, and finds splits for it and,
+// where its parent's was kept, for its sibling.
+func (t *grower) built(b build, parent int32, hist []int64) {
+	if !t.p.votes() && !b.wide {
+		hist = unpack(hist, t.p.packing(1).shift)
+	}
+	if parent < 0 || t.nodes[parent].hist == nil {
+		t.found(b.node, hist)
+		return
+	}
+	n := &t.nodes[parent]
+	other := n.left
+	if other == b.node {
+		other++
+	}
+	if t.nodes[other].wanted {
+		rest := make([]int64, len(hist))
+		for i, v := range n.hist {
+			rest[i] = v - hist[i]
+		}
+		t.nodes[other].cols = n.cols
+		t.found(other, rest)
+	}
+	t.drop(parent)
+	t.found(b.node, hist)
+}
+
+func unpack(packed []int64, shift uint) []int64 {
+	out := make([]int64, 2*len(packed))
+	for i, v := range packed {
+		out[2*i], out[2*i+1] = v>>shift, v&(1<<shift-1)
+	}
+	return out
+}
+
+// found searches a node's histogram for its best split.
+func (t *grower) found(i int32, hist []int64) {
+	n := &t.nodes[i]
+	if n.sum == nil { // the root
+		n.sum = t.total(n, hist)
+		if !t.splittable(n) {
+			n.wanted = false
+		}
+	}
+	if !n.wanted {
+		return
+	}
+	n.wanted = false
+	n.best = t.s.best(n, n.cols, hist)
+	again := !t.p.forest || n.cols == nil // children look at the same columns
+	if n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= maxKept {
+		n.hist = hist
+		*t.kept += len(hist)
+	}
+}
+
+// total sums a histogram's first column up.
+func (t *grower) total(n *growNode, hist []int64) []int64 {
+	per := 2
+	if t.s.votes {
+		per = t.p.channels
+	}
+	sum, bin := make([]int64, per), make([]int64, per)
+	if len(hist) == 0 {
+		return sum
+	}
+	j := t.g.order[0]
+	if n.cols != nil {
+		j = n.cols[0]
+	}
+	c := &t.g.cols[j]
+	from := 0
+	if n.cols == nil {
+		from = c.at
+	}
+	for b := range c.stride {
+		plus(sum, t.s.sums(hist, from, len(hist)/per, b, bin))
+	}
+	return sum
+}
+
+// drop forgets a node's histogram.
+func (t *grower) drop(i int32) {
+	*t.kept -= len(t.nodes[i].hist)
+	t.nodes[i].hist = nil
+}
+
+// finish gives the tree, once nothing is open: in the workers' numbering, and
+// as it is kept, without what was tried and not chosen.
+func (t *grower) finish() (wide, slim tree) {
+	chosen := make([]bool, len(t.nodes))
+	if t.p.leaves == 0 {
+		for i := range t.nodes {
+			chosen[i] = t.nodes[i].left != 0
+		}
+	} else {
+		split, _, _ := t.walk()
+		for _, i := range split {
+			if t.nodes[i].left == 0 { // the last one
+				t.expand(i)
+				chosen = append(chosen, false, false)
+			}
+			chosen[i] = true
+		}
+	}
+	var width int
+	for i := range t.nodes {
+		t.drop(int32(i))
+		v := t.values(&t.nodes[i])
+		width = len(v)
+		n := node{col: leaf, cover: t.s.weight(t.nodes[i].sum)}
+		if chosen[i] {
+			c := t.nodes[i].best
+			n.col, n.left, n.thr, n.set, n.gain = int32(c.col), t.nodes[i].left, int32(c.thr), c.set, c.gain
+		}
+		wide.nodes, wide.values = append(wide.nodes, n), append(wide.values, v...)
+	}
+	// What was tried and not chosen takes the values of the leaf it is in.
+	for i := range t.nodes {
+		if l := t.nodes[i].left; l != 0 && !chosen[i] {
+			for k := l; k <= l+1; k++ {
+				copy(wide.values[int(k)*width:][:width], wide.values[i*width:][:width])
+			}
+		}
+	}
+	// By level, children beside each other.
+	slim.nodes, slim.values = append(slim.nodes, wide.nodes[0]), append(slim.values, wide.values[:width]...)
+	for i := 0; i < len(slim.nodes); i++ {
+		n := slim.nodes[i]
+		if n.col == leaf {
+			continue
+		}
+		slim.nodes[i].left = int32(len(slim.nodes))
+		slim.nodes = append(slim.nodes, wide.nodes[n.left], wide.nodes[n.left+1])
+		slim.values = append(slim.values, wide.values[int(n.left)*width:][:2*width]...)
+	}
+	return wide, slim
+}
+
+// values are those of a leaf.
+func (t *grower) values(n *growNode) []float64 {
+	switch {
+	case t.s.votes:
+		out := make([]float64, len(n.sum))
+		total := t.s.weight(n.sum)
+		for i, v := range n.sum {
+			if total > 0 {
+				out[i] = float64(v) * t.s.hUnit / total
+			}
+		}
+		return out
+	case t.p.forest:
+		v := t.base
+		if t.p.classes > 0 {
+			v = 0
+		}
+		if h := float64(n.sum[1]) * t.s.hUnit; h > 0 {
+			v += float64(n.sum[0]) * t.s.gUnit / h
+		}
+		return []float64{v}
+	}
+	return []float64{float64(t.p.rate * t.nodeValue(n.sum, n.lo, n.hi))}
+}

@@ -1,0 +1,272 @@
+package tree
+
+import (
+	"math/bits"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// The steps.
+const (
+	opSketch uint8 = iota + 1 // look at raw values: no body, a sketch
+	opBin                     // make bins: a body with the ground, labels
+	opRound                   // add the last trees to scores, begin new ones: grown
+	opGrow                    // split nodes: grown
+)
+
+// body is what a step says.
+type body struct {
+	ground *ground // of opBin, and where workers are new
+	again  *again  // where workers are new in the middle
+	round  *round  // of opRound
+	splits []split // of opGrow
+	builds []build
+}
+
+// again is what new workers need to be where the old ones were: scores are made
+// from all trees so far, the rows' places in the trees that grow from the splits
+// so far.
+type again struct {
+	past   []tree
+	round  *round // nil: before the first
+	splits []split
+}
+
+// round begins the growing of trees.
+type round struct {
+	first  int // number of the first tree
+	trees  int // how many grow; none at the end
+	base   []float64
+	bound  float64 // of gradients
+	spread float64 // losses are counted in parts of its square
+	update []tree  // those of the last round, in the numbering of splits
+	stale  bool    // the scores are of more trees than the model: they are forgotten
+}
+
+// split divides a node's rows: those whose bin of the column is in the set go to
+// node left, the others to left+1.
+type split struct {
+	tree, node, left, col int32
+	set                   set
+}
+
+// build asks for a node's histogram.
+type build struct {
+	tree, node int32
+	wide       bool // gradient and curvature apart
+	cols       []int
+}
+
+// set is a set of bins.
+type set [4]uint64
+
+func (s *set) has(b int) bool { return s[b>>6&3]>>(b&63)&1 != 0 }
+func (s *set) add(b int)      { s[b>>6&3] |= 1 << (b & 63) }
+
+// upTo adds the bins 0 … b.
+func (s *set) upTo(b int) {
+	for i := 0; i <= b; i++ {
+		s.add(i)
+	}
+}
+
+func (s *set) encode(e *canon.E) {
+	for _, w := range s {
+		e.U64(w)
+	}
+}
+
+func decodeSet(d *canon.D) (s set) {
+	for i := range s {
+		s[i] = d.U64()
+	}
+	return s
+}
+
+// Encode implements family.Message.
+func (b *body) Encode(e *canon.E) {
+	e.Bool(b.ground != nil)
+	if b.ground != nil {
+		b.ground.encode(e)
+	}
+	e.Bool(b.again != nil)
+	if a := b.again; a != nil {
+		encodeTrees(e, a.past)
+		a.round.encode(e)
+		encodeSplits(e, a.splits)
+	}
+	b.round.encode(e)
+	encodeSplits(e, b.splits)
+	e.U32(uint32(len(b.builds)))
+	for _, bd := range b.builds {
+		e.U32(uint32(bd.tree))
+		e.U32(uint32(bd.node))
+		e.Bool(bd.wide)
+		e.U32(uint32(len(bd.cols)))
+		for _, c := range bd.cols {
+			e.U32(uint32(c))
+		}
+	}
+}
+
+func decodeStep(op uint8, d *canon.D) family.Message {
+	if op < opBin || op > opGrow {
+		d.Fail()
+		return nil
+	}
+	b := &body{}
+	if d.Bool() {
+		b.ground = decodeGround(d)
+	}
+	if d.Bool() {
+		b.again = &again{past: decodeTrees(d), round: decodeRound(d), splits: decodeSplits(d)}
+	}
+	b.round, b.splits = decodeRound(d), decodeSplits(d)
+	for range d.Count(13) {
+		bd := build{tree: int32(d.U32()), node: int32(d.U32()), wide: d.Bool()}
+		for range d.Count(4) {
+			bd.cols = append(bd.cols, int(d.U32()))
+		}
+		b.builds = append(b.builds, bd)
+	}
+	return b
+}
+
+func (r *round) encode(e *canon.E) {
+	e.Bool(r != nil)
+	if r == nil {
+		return
+	}
+	e.Int(r.first)
+	e.Int(r.trees)
+	e.F64s(r.base)
+	e.F64(r.bound)
+	e.F64(r.spread)
+	encodeTrees(e, r.update)
+	e.Bool(r.stale)
+}
+
+func decodeRound(d *canon.D) *round {
+	if !d.Bool() {
+		return nil
+	}
+	return &round{first: d.Int(), trees: d.Int(), base: d.F64s(), bound: d.F64(), spread: d.F64(), update: decodeTrees(d), stale: d.Bool()}
+}
+
+func encodeSplits(e *canon.E, list []split) {
+	e.U32(uint32(len(list)))
+	for _, s := range list {
+		e.U32(uint32(s.tree))
+		e.U32(uint32(s.node))
+		e.U32(uint32(s.left))
+		e.U32(uint32(s.col))
+		s.set.encode(e)
+	}
+}
+
+func decodeSplits(d *canon.D) (list []split) {
+	for range d.Count(48) {
+		list = append(list, split{int32(d.U32()), int32(d.U32()), int32(d.U32()), int32(d.U32()), decodeSet(d)})
+	}
+	return list
+}
+
+// sum is a sum of products of integers, in 128 bits.
+type sum struct {
+	hi int64
+	lo uint64
+}
+
+// add adds a·n, n not negative.
+func (s *sum) add(a, n int64) {
+	hi, lo := bits.Mul64(uint64(a), uint64(n))
+	if a < 0 {
+		hi -= uint64(n)
+	}
+	s.plus(sum{int64(hi), lo})
+}
+
+func (s *sum) plus(o sum) {
+	var c uint64
+	s.lo, c = bits.Add64(s.lo, o.lo, 0)
+	s.hi += o.hi + int64(c)
+}
+
+// float is the sum, rounded.
+func (s sum) float() float64 { return float64(s.hi)*(1<<64) + float64(s.lo) }
+
+func (s sum) encode(e *canon.E) { e.I64(s.hi); e.U64(s.lo) }
+
+func decodeSum(d *canon.D) sum { return sum{d.I64(), d.U64()} }
+
+// labels are the sums of labels: of classes the weight of each, of numbers the
+// sum too.
+type labels struct {
+	weight []int64 // in units of weight; of a number one
+	y      sum     // of labels in parts of labelUnit, times weight
+}
+
+func (l *labels) merge(o *labels) error {
+	if len(l.weight) != len(o.weight) {
+		return errShape()
+	}
+	for i, w := range o.weight {
+		l.weight[i] += w
+	}
+	l.y.plus(o.y)
+	return nil
+}
+
+// Encode implements family.Message.
+func (l *labels) Encode(e *canon.E) { e.I64s(l.weight); l.y.encode(e) }
+
+func decodeLabels(d *canon.D) *labels { return &labels{d.I64s(), decodeSum(d)} }
+
+// grown is what opRound and opGrow give.
+type grown struct {
+	rows     []int64 // opGrow: of each split, left and right
+	hist     []int64 // of each build, one after the other
+	loss     [2]sum  // opRound: of rows to train on and held out
+	weight   [2]int64
+	residual float64 // opRound: the greatest
+}
+
+func (g *grown) merge(o *grown) error {
+	if len(g.rows) != len(o.rows) || len(g.hist) != len(o.hist) {
+		return errShape()
+	}
+	for i, n := range o.rows {
+		g.rows[i] += n
+	}
+	h := g.hist
+	for i, n := range o.hist[:len(h)] {
+		h[i] += n
+	}
+	for i := range g.loss {
+		g.loss[i].plus(o.loss[i])
+		g.weight[i] += o.weight[i]
+	}
+	g.residual = max(g.residual, o.residual)
+	return nil
+}
+
+// Encode implements family.Message.
+func (g *grown) Encode(e *canon.E) {
+	e.I64s(g.rows)
+	e.I64s(g.hist)
+	for i := range g.loss {
+		g.loss[i].encode(e)
+		e.I64(g.weight[i])
+	}
+	e.F64(g.residual)
+}
+
+func decodeGrown(d *canon.D) *grown {
+	g := &grown{rows: d.I64s(), hist: d.I64s()}
+	for i := range g.loss {
+		g.loss[i], g.weight[i] = decodeSum(d), d.I64()
+	}
+	g.residual = d.F64()
+	return g
+}

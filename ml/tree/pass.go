@@ -1,0 +1,451 @@
+package tree
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/kernel/hist"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// pass is one goroutine's part in a step.
+type pass struct {
+	w     *worker
+	op    uint8
+	b     *body
+	again bool // blocks are to be made anew
+	bin   *binner
+	pack  packing
+	draws []*drawer // of the trees that grow
+	tasks []task    // histograms
+	size  int       // of all histograms
+	sum   *sketch
+	label *labels
+	out   *grown
+	right []uint32 // scratch
+	grad  gradients
+}
+
+// task is the building of one histogram.
+type task struct {
+	build
+	at     int // in the partial
+	len    int
+	groups []some  // of some columns only
+	packed []int64 // scratch of a wide one
+	rows   int     // in it
+	fit    int     // how many rows may be
+}
+
+// some are columns of a group.
+type some struct {
+	group    int
+	cols, at []int32 // their places in a row, and their histograms'
+}
+
+// PassBytes implements family.Worker.
+func (w *worker) PassBytes(s *family.Step) int64 {
+	if s.Op == opSketch {
+		return sketchBytes(w.p.dense, sum1(w.p.codeSlots))
+	}
+	b, ok := s.Body.(*body)
+	g := w.ground(b)
+	if !ok || g == nil {
+		return 0
+	}
+	n := int64(0)
+	for i := range b.builds {
+		n += 16 * int64(w.p.channels) * int64(width(g, b.builds[i].cols))
+	}
+	return n + 1<<16*4
+}
+
+func sum1(v []int) (n int) {
+	for _, x := range v {
+		n += x
+	}
+	return n
+}
+
+// width is the length of a histogram of some columns, nil for all.
+func width(g *ground, cols []int) int {
+	if cols == nil {
+		return g.total
+	}
+	n := 0
+	for _, c := range cols {
+		if c >= 0 && c < len(g.cols) {
+			n += g.cols[c].stride
+		}
+	}
+	return n
+}
+
+// ground gives what a step brings, or what is known.
+func (w *worker) ground(b *body) *ground {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.g == nil && b != nil {
+		return b.ground
+	}
+	return w.g
+}
+
+// NewPass implements family.Worker.
+func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
+	if s.Op == opSketch {
+		return &pass{w: w, op: s.Op}, nil
+	}
+	b, ok := s.Body.(*body)
+	if !ok {
+		return nil, pgerr.Internal("a step over trees has no body")
+	}
+	w.mu.Lock()
+	if w.g == nil {
+		w.g = b.ground
+	}
+	g := w.g
+	w.mu.Unlock()
+	if g == nil || len(g.cols) != w.p.dense+len(w.p.codeSlots) {
+		return nil, pgerr.Internal("a step over trees came before their bins")
+	}
+	p := &pass{w: w, op: s.Op, b: b, again: s.Op == opBin || b.again != nil}
+	if p.again {
+		p.bin = newBinner(g.bins)
+	}
+	r := b.round
+	if b.again != nil && r == nil {
+		r = b.again.round
+	}
+	if r != nil {
+		if len(r.base) != w.p.outputs || r.trees > w.p.together {
+			return nil, pgerr.Internal("a round of %d trees has %d outputs", r.trees, len(r.base))
+		}
+		p.pack = w.p.packing(r.bound)
+		for t := range r.trees {
+			p.draws = append(p.draws, newDrawer(w.p, g, w.p.drawNumber(r.first, t)))
+		}
+	}
+	if err := p.check(g); err != nil {
+		return nil, err
+	}
+	// A wide build adds up packed integers as long as they fit; the form is the
+	// round's, which opGrow does not repeat.
+	fit := w.p.rowsFit(g, w.p.packing(1))
+	for _, bd := range b.builds {
+		t := task{build: bd, at: p.size, len: width(g, bd.cols) * w.p.channels, fit: fit}
+		if bd.wide {
+			p.size += t.len
+		}
+		p.size += t.len
+		t.groups = someOf(g, bd.cols)
+		p.tasks = append(p.tasks, t)
+	}
+	return p, nil
+}
+
+// drawNumber is the number by which a tree's rows are drawn: the trees of a
+// round of boosting see the same rows.
+func (p *problem) drawNumber(first, t int) int {
+	if p.forest {
+		return first + t
+	}
+	return first
+}
+
+// check sees that what a step names exists.
+func (p *pass) check(g *ground) error {
+	bad := func() error { return pgerr.Internal("a step over trees names what is not there") }
+	lists, splits := [][]tree{}, p.b.splits
+	if p.b.round != nil {
+		lists = append(lists, p.b.round.update)
+	}
+	if p.b.again != nil {
+		lists = append(lists, p.b.again.past)
+		splits = append(splits[:len(splits):len(splits)], p.b.again.splits...)
+	}
+	if p.b.round != nil && len(p.b.round.update) > p.w.p.outputs {
+		return bad()
+	}
+	for _, list := range lists {
+		for i := range list {
+			if !list[i].fits() || !list[i].uses(g.bins) {
+				return bad()
+			}
+		}
+	}
+	for _, s := range splits {
+		if s.tree < 0 || int(s.tree) >= p.w.p.together || s.node < 0 || s.left <= s.node || s.left > 1<<26 ||
+			s.col < 0 || int(s.col) >= len(g.cols) || g.cols[s.col].stride == 0 {
+			return bad()
+		}
+	}
+	for _, b := range p.b.builds {
+		if b.tree < 0 || int(b.tree) >= p.w.p.together || b.node < 0 {
+			return bad()
+		}
+		for _, c := range b.cols {
+			if c < 0 || c >= len(g.cols) || g.cols[c].stride == 0 {
+				return bad()
+			}
+		}
+	}
+	return nil
+}
+
+// someOf sorts columns by groups; their histograms follow each other in the
+// order of cols.
+func someOf(g *ground, cols []int) (out []some) {
+	at := 0
+	place := map[int]int32{}
+	for _, c := range cols {
+		place[c] = int32(at)
+		at += g.cols[c].stride
+	}
+	for i := range g.groups {
+		s := some{group: i}
+		for k, c := range g.groups[i].cols {
+			if cols == nil {
+				s.cols, s.at = append(s.cols, int32(k)), append(s.at, int32(g.cols[c].at))
+			} else if a, ok := place[c]; ok {
+				s.cols, s.at = append(s.cols, int32(k)), append(s.at, a)
+			}
+		}
+		if len(s.cols) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Add implements family.Pass.
+func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !r.Whole(b) {
+		return pgerr.Internal("a step over trees came to a part of a block")
+	}
+	if p.op == opSketch {
+		if p.sum == nil {
+			p.sum = newSketch(p.w.p.dense, len(p.w.p.codeSlots), sum1(p.w.p.codeSlots))
+		}
+		return p.sum.add(p.w.p, b)
+	}
+	at := place{r.Leaf, r.Held}
+	var k *rows
+	var err error
+	if p.again {
+		k, err = p.anew(at, b)
+	} else {
+		k, err = p.w.of(at, b.Rows)
+	}
+	if err != nil {
+		return err
+	}
+	switch p.op {
+	case opBin:
+		if !r.Held {
+			p.addLabels(b)
+		}
+	case opRound:
+		return p.round(k, b)
+	case opGrow:
+		if !r.Held {
+			p.grow(k)
+		}
+	}
+	return nil
+}
+
+// anew makes bins, and where workers are new in the middle all the rest.
+func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
+	k, err := p.w.fresh(at, b.Rows)
+	if err != nil {
+		return nil, err
+	}
+	p.bin.fill(k.bins, k.n, b, 0, k.n)
+	for i := 0; i < len(k.hash); i += 8 {
+		var h [8]uint64
+		hashes(b, i/8, p.w.p.seed, &h)
+		copy(k.hash[i:], h[:])
+	}
+	a := p.b.again
+	if a == nil || p.w.p.forest && k.held {
+		return k, nil
+	}
+	r := a.round
+	if r == nil {
+		r = p.b.round
+	}
+	if r == nil {
+		return k, nil
+	}
+	if !p.w.p.forest {
+		if err := p.w.begin(k, r.base); err != nil {
+			return nil, err
+		}
+		for i := range a.past {
+			newHops(p.w.g.bins, &a.past[i], k.n).all(k, k.scores[i%p.w.p.outputs*k.n:][:k.n])
+		}
+	}
+	if a.round != nil && !k.held {
+		if err := p.gradients(k, b, a.round, nil); err != nil {
+			return nil, err
+		}
+		for _, s := range a.splits {
+			p.split(k, s)
+		}
+	}
+	return k, nil
+}
+
+// grow splits nodes and builds histograms.
+func (p *pass) grow(k *rows) {
+	g := p.result()
+	for i, s := range p.b.splits {
+		left, right := p.split(k, s)
+		g.rows[2*i] += int64(left)
+		g.rows[2*i+1] += int64(right)
+	}
+	p.build(k)
+}
+
+// result gives the partial that is being filled.
+func (p *pass) result() *grown {
+	if p.out == nil {
+		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: make([]int64, p.size)}
+	}
+	return p.out
+}
+
+// split divides the rows of a node, keeping their order.
+func (p *pass) split(k *rows, s split) (left, right int) {
+	spans := &k.spans[s.tree]
+	for int(s.left)+1 >= len(*spans) {
+		*spans = append(*spans, span{})
+	}
+	sp := (*spans)[s.node]
+	order := k.order[int(s.tree)*k.n:][:k.n][sp.from:sp.to]
+	if cap(p.right) < len(order) {
+		p.right = make([]uint32, k.n)
+	}
+	var goes [256]uint8
+	for b := range goes {
+		if s.set.has(b) {
+			goes[b] = 1
+		}
+	}
+	c := &p.w.g.cols[s.col]
+	col, width := c.of(k.bins, k.n), c.width
+	other := p.right[:len(order)]
+	l, r := 0, 0
+	for _, row := range order {
+		order[l], other[r] = row, row
+		n := int(goes[col[int(row)*width]])
+		l += n
+		r += 1 - n
+	}
+	copy(order[l:], other[:r])
+	mid := sp.from + uint32(l)
+	(*spans)[s.node], (*spans)[s.left], (*spans)[s.left+1] = span{}, span{sp.from, mid}, span{mid, sp.to}
+	return l, r
+}
+
+// build adds the rows of nodes to their histograms.
+func (p *pass) build(k *rows) {
+	out := p.result().hist
+	for i := range p.tasks {
+		t := &p.tasks[i]
+		if int(t.node) >= len(k.spans[t.tree]) {
+			continue
+		}
+		sp := k.spans[t.tree][t.node]
+		order := k.order[int(t.tree)*k.n:][:k.n][sp.from:sp.to]
+		h := out[t.at:]
+		switch {
+		case p.w.pairs(), !t.wide:
+			p.add(k, t, h, order)
+			continue
+		case t.packed == nil:
+			t.packed = make([]int64, t.len)
+		}
+		for len(order) > 0 {
+			n := min(len(order), t.fit-t.rows)
+			p.add(k, t, t.packed, order[:n])
+			order = order[n:]
+			if t.rows += n; t.rows == t.fit {
+				p.flush(t)
+			}
+		}
+	}
+}
+
+// flush takes packed sums apart.
+func (p *pass) flush(t *task) {
+	shift := p.w.p.packing(1).shift
+	h := p.result().hist[t.at:][:2*t.len]
+	for i, v := range t.packed {
+		h[2*i] += v >> shift
+		h[2*i+1] += v & (1<<shift - 1)
+	}
+	clear(t.packed)
+	t.rows = 0
+}
+
+// add adds rows to a histogram.
+func (p *pass) add(k *rows, t *task, h []int64, order []uint32) {
+	if p.w.p.votes() {
+		p.addVotes(k, t, h, order)
+		return
+	}
+	g := p.w.g
+	for i := range t.groups {
+		s := &t.groups[i]
+		gr := &g.groups[s.group]
+		bins, w := k.bins[k.n*gr.first:], len(gr.cols)
+		switch {
+		case p.w.pairs():
+			grad := k.grad[2*int(t.tree)*k.n:][:2*k.n]
+			hist.AddPairs(h, s.at, s.cols, bins, w, order, grad)
+		case len(s.cols) == w && s.at[w-1]-s.at[0] == int32((w-1)*gr.stride):
+			hist.Add(h[s.at[0]:], gr.stride, bins, w, order, k.grad[int(t.tree)*k.n:][:k.n])
+		default:
+			hist.AddSome(h, s.at, s.cols, bins, w, order, k.grad[int(t.tree)*k.n:][:k.n])
+		}
+	}
+}
+
+// Partial implements family.Pass.
+func (p *pass) Partial() family.Message {
+	switch p.op {
+	case opSketch:
+		s := p.sum
+		if s == nil {
+			s = newSketch(p.w.p.dense, len(p.w.p.codeSlots), sum1(p.w.p.codeSlots))
+		}
+		p.sum = nil
+		s.sample.settle(s.dense)
+		return s
+	case opBin:
+		l := p.labels()
+		p.label = nil
+		return l
+	}
+	for i := range p.tasks {
+		if t := &p.tasks[i]; t.rows > 0 {
+			p.flush(t)
+		}
+	}
+	g := p.result()
+	p.out = nil
+	return g
+}
+
+// Interfaces.
+var (
+	_ family.Worker = (*worker)(nil)
+	_ family.Keeper = (*worker)(nil)
+	_ family.Pass   = (*pass)(nil)
+)

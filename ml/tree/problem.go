@@ -1,0 +1,178 @@
+package tree
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// problem is a training as both root and workers see it from the start.
+type problem struct {
+	*params
+	seed        uint64
+	dense       int
+	codeSlots   []int
+	classes     int     // 0: a number
+	outputs     int     // scores of a row, or numbers of a leaf
+	channels    int     // histograms of a node: one, or for a forest's votes one a class
+	together    int     // trees grown at a time
+	weightUnits float64 // of the sketch: weights are counted in parts of this
+	held        bool
+	names       []string // by column: the input column
+	direction   []int8   // by column: the monotone constraint
+}
+
+func newProblem(s *family.Setup, forest bool) *problem {
+	f := s.Fitted
+	p := &problem{params: newParams(s.Options, forest, s.Classes() > 0), seed: mix(s.Seed + 1), dense: f.Dense, codeSlots: f.CodeSlots(), classes: s.Classes(),
+		outputs: 1, channels: 1, together: 1, held: s.Held > 0}
+	_, exp := math.Frexp(s.Weight)
+	p.weightUnits = math.Ldexp(1, 48-exp)
+	if p.classes > 2 {
+		p.outputs = p.classes
+	}
+	if forest {
+		p.channels, p.together = p.outputs, min(p.trees, forestTogether)
+	} else {
+		p.together = p.outputs
+	}
+	for i, sl := range f.Slots()[:f.Dense] {
+		p.names = append(p.names, sl.Column)
+		p.direction = append(p.direction, 0)
+		for k, c := range f.Cols {
+			if c.Name == sl.Column && k < len(p.monotone) {
+				p.direction[i] = p.monotone[k]
+			}
+		}
+	}
+	for _, c := range codeNames(f) {
+		p.names = append(p.names, c)
+		p.direction = append(p.direction, 0)
+	}
+	return p
+}
+
+// forestTogether is how many trees of a forest grow at a time: more take fewer
+// steps, and more memory a row.
+const forestTogether = 8
+
+// votes tells whether the histograms are of classes.
+func (p *problem) votes() bool { return p.channels > 1 }
+
+// squared tells whether gradients are residuals.
+func (p *problem) squared() bool { return p.classes == 0 }
+
+// ground is what the first look at the rows settled for the rest of a training.
+type ground struct {
+	*bins
+	unit   float64 // rows weigh whole multiples of this power of two
+	wide   bool    // they may weigh so much that gradient and curvature do not fit one integer
+	most   int     // the greatest multiple
+	copies []copies
+	yUnit  float64 // labels are summed in parts of 1/yUnit
+}
+
+// copies are equal rows: how often the row is there, in units of weight.
+type copies struct {
+	hash uint64
+	n    int64
+}
+
+// Bounds of weights in units: beyond the first, weights are rounded to the
+// second's resolution; up to the last, a row's gradient and curvature share an
+// integer.
+const (
+	maxWeightBits = 16
+	maxPacked     = 16
+)
+
+func newGround(p *problem, s *sketch) *ground {
+	g := &ground{bins: newBins(p, s), unit: 1}
+	if s.wMax > 0 {
+		_, exp := math.Frexp(s.wMax)
+		g.unit = math.Ldexp(1, max(min(s.grid, 0), exp-maxWeightBits))
+		g.most = int(math.RoundToEven(s.wMax / g.unit))
+	}
+	g.wide = g.most > maxPacked
+	_, exp := math.Frexp(max(s.yMax, -s.yMin))
+	g.yUnit = math.Ldexp(1, 46-exp)
+	if p.sampled() && !s.sample.cut {
+		for i, h := range s.sample.hash {
+			if n := int64(math.RoundToEven(float64(s.sample.w[i]) / (g.unit * p.weightUnits))); n > 1 {
+				g.copies = append(g.copies, copies{h, n})
+			}
+		}
+	}
+	return g
+}
+
+// sampled tells whether trees see drawn rows.
+func (p *problem) sampled() bool { return p.bootstrap || p.subsample < 1 }
+
+func (g *ground) encode(e *canon.E) {
+	g.bins.encode(e)
+	e.F64(g.unit)
+	e.Bool(g.wide)
+	e.Int(g.most)
+	e.F64(g.yUnit)
+	e.U32(uint32(len(g.copies)))
+	for _, c := range g.copies {
+		e.U64(c.hash)
+		e.I64(c.n)
+	}
+}
+
+func decodeGround(d *canon.D) *ground {
+	g := &ground{bins: decodeBins(d), unit: d.F64(), wide: d.Bool(), most: d.Int(), yUnit: d.F64()}
+	for range d.Count(16) {
+		g.copies = append(g.copies, copies{d.U64(), d.I64()})
+	}
+	if !(g.unit > 0) || math.IsInf(g.unit, 0) || g.most < 0 || g.most > 1<<(maxWeightBits+1) {
+		d.Fail()
+	}
+	return g
+}
+
+// units is a row's weight as a multiple of the unit.
+func (g *ground) units(w float64) int64 { return int64(math.RoundToEven(w / g.unit)) }
+
+// A row's gradient g and curvature h are integers in one int64, g<<shift + h, so
+// that one addition updates a histogram (as LightGBM's quantised training has
+// it: Shi et al., "Quantized Training of Gradient Boosting Decision Trees",
+// 2022). Sums of at most cap units of weight fit. Where curvature is a count,
+// that leaves more bits to the gradient:
+//
+//	counts  |g| < 2^19 in units of bound/2^19   h = 256 a count   26 bits for h
+//	curved  |g| ≤ 2^15 in units of 2^-15        h ≤ 2^15, 2^-17   32 bits for h
+//
+// A bootstrapped row counts k times, copies of a row may count 256ths.
+type packing struct {
+	shift        uint
+	gUnit, hUnit float64 // a gradient of 1 is gUnit, a curvature of 1 hUnit
+	cap          int     // units of weight
+}
+
+// draw is the unit of how often a row is drawn.
+const draw = 256
+
+// packing gives the form for gradients of at most bound.
+func (p *problem) packing(bound float64) packing {
+	switch {
+	case p.forest && p.classes > 0:
+		return packing{26, draw, draw, 1<<18 - 1}
+	case p.squared():
+		_, exp := math.Frexp(bound)
+		return packing{26, math.Ldexp(1, 18-exp), draw, 1<<18 - 1}
+	}
+	return packing{32, 1 << 15, 1 << 17, 1<<16 - 1}
+}
+
+// rowsFit is how many rows of any weight are sure to fit a packed sum.
+func (p *problem) rowsFit(g *ground, k packing) int {
+	most := max(g.most, 1)
+	if p.bootstrap {
+		most *= maxDraws
+	}
+	return k.cap / most
+}

@@ -1,0 +1,164 @@
+package tree
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// The state of a driver holds what has been decided and no histogram: a node
+// whose split is known keeps it, and its children's histograms are both made
+// where one would have been subtracted.
+
+// MarshalBinary implements family.Driver.
+func (d *driver) MarshalBinary() ([]byte, error) {
+	var e canon.E
+	e.U8(d.phase)
+	e.Bool(d.g != nil)
+	if d.g != nil {
+		d.g.encode(&e)
+	}
+	e.F64s(d.base)
+	e.F64(d.spread)
+	e.F64(d.bound)
+	e.I64(d.total)
+	e.F64(d.residual)
+	encodeTrees(&e, d.trees)
+	e.Int(d.state.Iteration)
+	e.F64(d.state.TrainLoss)
+	e.F64(d.state.ValidationLoss)
+	e.Bool(d.state.Done)
+	e.Bool(d.state.Converged)
+	e.Str(d.state.Stopped)
+	e.Int(d.state.Evals)
+	e.F64(d.best)
+	e.Int(d.bestAt)
+	e.F64(d.bestLoss)
+	e.Bool(d.finished)
+	e.Bool(d.drop)
+	if d.phase == opGrow {
+		e.Int(d.round.first)
+		for _, t := range d.growers {
+			t.encode(&e)
+		}
+		encodeSplits(&e, d.splits)
+	}
+	return e.B, nil
+}
+
+// UnmarshalBinary implements family.Driver.
+func (d *driver) UnmarshalBinary(state []byte) error {
+	r := canon.Read(state)
+	d.phase, d.fresh, d.step = r.U8(), true, nil
+	if r.Bool() {
+		d.g = decodeGround(r)
+	}
+	d.base, d.spread, d.bound, d.total, d.residual = r.F64s(), r.F64(), r.F64(), r.I64(), r.F64()
+	d.trees = decodeTrees(r)
+	d.state = family.State{Iteration: r.Int(), TrainLoss: r.F64(), ValidationLoss: r.F64(), Done: r.Bool(), Converged: r.Bool(), Stopped: r.Str(), Evals: r.Int()}
+	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
+	ok := r.OK() && d.phase <= opGrow && (d.phase == opSketch || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
+		(d.phase <= opBin || len(d.base) == d.p.outputs)
+	for i := range d.trees {
+		ok = ok && d.trees[i].uses(d.g.bins)
+	}
+	if !ok {
+		r.Fail()
+		return r.Done("the state of a training of trees")
+	}
+	if d.phase == opSketch || d.phase == opBin {
+		d.fresh = false // they know nothing, nor need they
+	}
+	if d.phase == opGrow {
+		if first := r.Int(); first != len(d.trees) {
+			r.Fail()
+		}
+		d.finished = false
+		d.begin()
+		for _, t := range d.growers {
+			if !t.decode(r) {
+				r.Fail()
+			}
+		}
+		d.splits = decodeSplits(r)
+		d.builds = nil
+		for _, s := range d.splits {
+			if s.tree < 0 || int(s.tree) >= len(d.growers) || s.node < 0 || s.left <= s.node || int(s.left)+1 >= len(d.growers[s.tree].nodes) {
+				r.Fail()
+				break
+			}
+			t := d.growers[s.tree]
+			for i := s.left; i <= s.left+1; i++ {
+				if t.nodes[i].wanted {
+					d.builds = append(d.builds, t.build(i))
+				}
+			}
+		}
+	}
+	return r.Done("the state of a training of trees")
+}
+
+func (t *grower) encode(e *canon.E) {
+	e.U32(uint32(len(t.nodes)))
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		e.U64(n.seed)
+		e.Int(n.depth)
+		e.I64(n.rows)
+		e.I64s(n.sum)
+		e.F64(n.lo)
+		e.F64(n.hi)
+		e.U32(uint32(n.left))
+		e.Bool(n.wanted)
+		e.Bool(n.cols != nil)
+		e.U32(uint32(len(n.cols)))
+		for _, c := range n.cols {
+			e.U32(uint32(c))
+		}
+		e.Bool(n.best != nil)
+		if c := n.best; c != nil {
+			e.Int(c.col)
+			e.Int(c.thr)
+			c.set.encode(e)
+			e.F64(c.gain)
+			e.I64s(c.left)
+			e.I64s(c.right)
+		}
+	}
+	encodeSplits(e, t.done)
+}
+
+func (t *grower) decode(d *canon.D) bool {
+	t.nodes = nil
+	per := 2
+	if t.p.votes() {
+		per = t.p.channels
+	}
+	ok := true
+	for range d.Count(50) {
+		n := growNode{seed: d.U64(), depth: d.Int(), rows: d.I64(), sum: d.I64s(), lo: d.F64(), hi: d.F64(), left: int32(d.U32()), wanted: d.Bool()}
+		some := d.Bool()
+		count := d.Count(4)
+		if some {
+			n.cols = make([]int, count)
+		}
+		for i := range count {
+			c := int(d.U32())
+			ok = ok && some && c < len(t.g.cols)
+			if ok {
+				n.cols[i] = c
+			}
+		}
+		if d.Bool() {
+			n.best = &choice{col: d.Int(), thr: d.Int(), set: decodeSet(d), gain: d.F64(), left: d.I64s(), right: d.I64s()}
+			ok = ok && n.best.col >= 0 && n.best.col < len(t.g.cols) && len(n.best.left) == per && len(n.best.right) == per
+		}
+		ok = ok && len(n.sum) == per && n.left >= 0
+		t.nodes = append(t.nodes, n)
+	}
+	for i := range t.nodes {
+		l := int(t.nodes[i].left)
+		ok = ok && (l == 0 || l > i && l+1 < len(t.nodes))
+	}
+	t.done = decodeSplits(d)
+	return ok && d.OK() && len(t.nodes) > 0
+}

@@ -1,0 +1,185 @@
+package tree
+
+import (
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/objective"
+)
+
+// flat is a model as rows walk it: chunkRows rows become bins, then go through
+// tree after tree, so that a tree stays in the nearest cache. A leaf is its own
+// child and every row takes as many steps as the tree is deep: no branch depends
+// on data, and the walks of several rows overlap.
+type flat struct {
+	nodes  []flatNode
+	trees  []flatTree
+	values []float64
+	pool   sync.Pool // of chunks
+}
+
+type flatNode struct {
+	set   set
+	bins  uint32 // where the column's bins begin
+	width uint32
+	left  uint32
+	value uint32 // where a leaf's begin
+}
+
+type flatTree struct{ root, depth int }
+
+// chunkRows is how many rows are scored at a time.
+const chunkRows = 512
+
+// chunk is the scratch space of one goroutine.
+type chunk struct {
+	*binner
+	bins []uint8
+}
+
+func newFlat(m *model) *flat {
+	f := &flat{}
+	w := m.width()
+	for i := range m.trees {
+		t := &m.trees[i]
+		root := len(f.nodes)
+		depth := make([]int, len(t.nodes))
+		ft := flatTree{root: root}
+		for k := range t.nodes {
+			n := &t.nodes[k]
+			fn := flatNode{set: n.set, left: uint32(root) + uint32(n.left)}
+			if n.col == leaf {
+				fn.left = uint32(root + k)
+				fn.set = set{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+				fn.value = uint32(len(f.values))
+				f.values = append(f.values, t.values[k*w:(k+1)*w]...)
+			} else {
+				c := &m.cols[n.col]
+				fn.bins, fn.width = uint32(chunkRows*c.before+c.k), uint32(c.width)
+				depth[n.left], depth[n.left+1] = depth[k]+1, depth[k]+1
+				ft.depth = max(ft.depth, depth[k]+1)
+			}
+			f.nodes = append(f.nodes, fn)
+		}
+		f.trees = append(f.trees, ft)
+	}
+	f.pool.New = func() any {
+		return &chunk{newBinner(m.bins), make([]uint8, max(1, chunkRows*len(m.order)))}
+	}
+	return f
+}
+
+// step gives the node after one for a row.
+func (n *flatNode) step(b []uint8, row uint32) uint32 {
+	v := b[n.bins+row*n.width]
+	return n.left + 1 - uint32(n.set[v>>6]>>(v&63))&1
+}
+
+// walk adds the values of a tree to the scores of rows 0 … n-1 of a chunk.
+func (f *flat) walk(t flatTree, b []uint8, n int, scores [][]float64) {
+	var at [8]uint32
+	for from := 0; from < n; from += len(at) {
+		for l := range at {
+			at[l] = uint32(t.root)
+		}
+		for range t.depth {
+			for l := range at {
+				at[l] = f.nodes[at[l]].step(b, uint32(from+l))
+			}
+		}
+		rows := min(len(at), n-from)
+		if len(scores) == 1 {
+			s := scores[0][from : from+rows]
+			for l := range s {
+				s[l] += f.values[f.nodes[at[l]].value]
+			}
+			continue
+		}
+		for l := range rows {
+			v := f.values[f.nodes[at[l]].value:]
+			for k, s := range scores {
+				s[from+l] += v[k]
+			}
+		}
+	}
+}
+
+// margins gives the scores of a block's rows, output by output.
+func (m *model) margins(b *dataset.Block) [][]float64 {
+	out := make([][]float64, m.outputs)
+	for k := range out {
+		out[k] = make([]float64, b.Rows, b.Padded())
+		for i := range out[k] {
+			if !m.forest {
+				out[k][i] = m.base[k]
+			}
+		}
+	}
+	c := m.flat.pool.Get().(*chunk)
+	defer m.flat.pool.Put(c)
+	part := make([][]float64, m.outputs)
+	for from := 0; from < b.Rows; from += chunkRows {
+		n := min(chunkRows, b.Rows-from)
+		c.fill(c.bins, chunkRows, b, from, from+n)
+		for k := range part {
+			part[k] = out[k][from : from+n]
+		}
+		for i, t := range m.flat.trees {
+			if m.forest {
+				m.flat.walk(t, c.bins, n, part)
+			} else {
+				k := i % m.outputs
+				m.flat.walk(t, c.bins, n, part[k:k+1])
+			}
+		}
+	}
+	if m.forest {
+		for _, s := range out {
+			for i := range s {
+				s[i] /= float64(len(m.trees))
+			}
+		}
+	}
+	return out
+}
+
+// Score implements family.Predictor.
+func (m *model) Score(b *dataset.Block) *family.Scores {
+	z := m.margins(b)
+	if !m.forest || m.classes == 0 {
+		return link(z, b.Rows, m.classes)
+	}
+	s := &family.Scores{Rows: b.Rows, Probs: z}
+	if m.classes == 2 {
+		q := make([]float64, b.Rows)
+		for i, v := range z[0] {
+			q[i] = 1 - v
+		}
+		s.Probs = [][]float64{q, z[0]}
+	}
+	return s
+}
+
+func sigmoid(z []float64) { objective.Logistic{}.Link(z, len(z)) }
+
+// softmax replaces margins by probabilities, row by row.
+func softmax(z [][]float64) {
+	if len(z) == 0 {
+		return
+	}
+	for i := range z[0] {
+		top, sum := z[0][i], 0.0
+		for k := range z {
+			top = max(top, z[k][i])
+		}
+		for k := range z {
+			z[k][i] = f64.Exp1(z[k][i] - top)
+			sum += z[k][i]
+		}
+		for k := range z {
+			z[k][i] /= sum
+		}
+	}
+}

@@ -1,0 +1,395 @@
+package tree
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// choice is the best way found to split a node.
+type choice struct {
+	col, thr    int
+	set         set
+	gain        float64
+	left, right []int64 // sums of the children
+}
+
+// searcher finds splits. Sums come as integers; a node's are gradient and
+// curvature, or a forest's votes by class. The gain is that of XGBoost (Chen and
+// Guestrin, "XGBoost: A Scalable Tree Boosting System", 2016, equation 7), which
+// without penalties is the fall of the variance, and with votes that of Gini's
+// impurity.
+type searcher struct {
+	p            *problem
+	b            *bins
+	gUnit, hUnit float64 // a sum of 1 is so much
+	votes        bool
+	order        []int // scratch: categories
+	rank         []float64
+}
+
+// Limits on splits by category, those of LightGBM: sums are drawn towards
+// nothing by so much weight before categories are sorted by them, a split has a
+// penalty more, one side has at most so many categories.
+const (
+	categorySmooth = 10
+	categoryL2     = 10
+	categoryMost   = 32
+)
+
+// soft is the gradient less the penalty on absolute values.
+func soft(g, l1 float64) float64 {
+	switch {
+	case g > l1:
+		return g - l1
+	case g < -l1:
+		return g + l1
+	}
+	return 0
+}
+
+// score is twice what a node of gradient g and curvature h gains by its best
+// value.
+func (s *searcher) score(g, h, l2 float64) float64 {
+	if h+l2 <= 0 {
+		return 0
+	}
+	t := soft(g, s.p.l1)
+	return t * t / (h + l2)
+}
+
+// value is that value, within bounds.
+func (s *searcher) value(g, h, l2, lo, hi float64) float64 {
+	if h+l2 <= 0 {
+		return min(max(0, lo), hi)
+	}
+	return min(max(-soft(g, s.p.l1)/(h+l2), lo), hi)
+}
+
+// scoreAt is twice the gain of a value that need not be the best.
+func (s *searcher) scoreAt(g, h, l2, v float64) float64 {
+	return -(float64(2*g*v) + float64((h+l2)*v*v) + float64(2*s.p.l1*math.Abs(v)))
+}
+
+// weight is the curvature of sums, or the weight of votes.
+func (s *searcher) weight(sum []int64) float64 {
+	if !s.votes {
+		return float64(sum[1]) * s.hUnit
+	}
+	var n int64
+	for _, v := range sum {
+		n += v
+	}
+	return float64(n) * s.hUnit
+}
+
+// scoreVotes is the sum of squares of votes by their number.
+func (s *searcher) scoreVotes(sum []int64) float64 {
+	var n int64
+	q := 0.0
+	for _, v := range sum {
+		n += v
+		f := float64(v) * s.hUnit
+		q += float64(f * f)
+	}
+	if n == 0 {
+		return 0
+	}
+	return q / (float64(n) * s.hUnit)
+}
+
+// scoreOf is score or scoreVotes of sums.
+func (s *searcher) scoreOf(sum []int64, l2 float64) float64 {
+	if s.votes {
+		return s.scoreVotes(sum)
+	}
+	return s.score(float64(sum[0])*s.gUnit, float64(sum[1])*s.hUnit, l2)
+}
+
+// best gives the best split of a node by some columns, nil for all, or nil where
+// none gains. hist is the node's histogram: pairs of sums bin by bin, or votes
+// bin by bin, class after class.
+func (s *searcher) best(n *growNode, cols []int, hist []int64) *choice {
+	var best choice
+	bar := float64(1e-12 * math.Abs(s.scoreOf(n.sum, s.p.l2)))
+	each := len(hist) / len(n.sum)
+	at := 0
+	count := len(s.b.cols)
+	if cols != nil {
+		count = len(cols)
+	}
+	for j := range count {
+		from := s.b.cols[j].at
+		if cols != nil {
+			j, from = cols[j], at
+		}
+		c := &s.b.cols[j]
+		if at += c.stride; c.stride == 0 {
+			continue
+		}
+		switch {
+		case c.category:
+			s.categories(n, j, hist, from, each, &best)
+		case s.votes:
+			s.votesByNumber(n, j, hist, from, each, &best)
+		default:
+			s.number(n, j, hist[2*from:][:2*c.stride], &best)
+		}
+	}
+	if best.gain > bar && best.gain > s.p.minGain {
+		return &best
+	}
+	return nil
+}
+
+// number tries all bounds of a number column.
+func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
+	c := &s.b.cols[j]
+	l2, least := s.p.l2, s.p.minChild
+	gt, ht := n.sum[0], n.sum[1]
+	gm, hm := h[2*c.miss()], h[2*c.miss()+1]
+	missing := gm != 0 || hm != 0
+	bounded := !math.IsInf(n.lo, -1) || !math.IsInf(n.hi, 1) || s.p.direction[j] != 0
+	whole := 0.0
+	if !bounded {
+		whole = s.score(float64(gt)*s.gUnit, float64(ht)*s.hUnit, l2)
+	} else {
+		g, hh := float64(gt)*s.gUnit, float64(ht)*s.hUnit
+		whole = s.scoreAt(g, hh, l2, s.value(g, hh, l2, n.lo, n.hi))
+	}
+	found, thr, missLeft := false, 0, false
+	top := best.gain
+	if !s.p.forest {
+		top *= 2
+	}
+	var gl, hl int64
+	last := c.n - 1 // beyond the last bound only missing values are right
+	if missing {
+		last = c.n
+	}
+	for b := range last {
+		gb, hb := h[2*b], h[2*b+1]
+		if gb == 0 && hb == 0 {
+			continue
+		}
+		gl += gb
+		hl += hb
+		for side := range 2 {
+			g1, h1 := gl, hl
+			if side == 1 {
+				if !missing || b == c.n-1 {
+					break
+				}
+				g1, h1 = gl+gm, hl+hm
+			}
+			lg, lh := float64(g1)*s.gUnit, float64(h1)*s.hUnit
+			rg, rh := float64(gt-g1)*s.gUnit, float64(ht-h1)*s.hUnit
+			if lh < least || rh < least || h1 == 0 || h1 == ht {
+				continue
+			}
+			var gain float64
+			if !bounded {
+				gain = s.score(lg, lh, l2) + s.score(rg, rh, l2) - whole
+			} else {
+				lv, rv := s.value(lg, lh, l2, n.lo, n.hi), s.value(rg, rh, l2, n.lo, n.hi)
+				if d := float64(s.p.direction[j]); float64(d*lv) > float64(d*rv) {
+					continue
+				}
+				gain = s.scoreAt(lg, lh, l2, lv) + s.scoreAt(rg, rh, l2, rv) - whole
+			}
+			if gain > top {
+				found, top, thr, missLeft = true, gain, b, side == 1
+			}
+		}
+	}
+	if !found {
+		return
+	}
+	left := []int64{0, 0}
+	for b := range thr + 1 {
+		left[0] += h[2*b]
+		left[1] += h[2*b+1]
+	}
+	if missLeft {
+		left[0] += gm
+		left[1] += hm
+	}
+	if !missing { // where there were none, they follow the many
+		missLeft = 2*left[1] >= ht
+	}
+	if !s.p.forest {
+		top /= 2
+	}
+	*best = choice{j, thr, numberSet(c, thr, missLeft), top, left, less(n.sum, left)}
+}
+
+func less(a, b []int64) []int64 {
+	out := make([]int64, len(a))
+	for i := range out {
+		out[i] = a[i] - b[i]
+	}
+	return out
+}
+
+func plus(a, b []int64) {
+	for i, v := range b {
+		a[i] += v
+	}
+}
+
+// sums reads the sums of a bin.
+func (s *searcher) sums(hist []int64, from, each, bin int, out []int64) []int64 {
+	if !s.votes {
+		copy(out, hist[2*(from+bin):][:2])
+		return out
+	}
+	for k := range out {
+		out[k] = hist[k*each+from+bin]
+	}
+	return out
+}
+
+// votesByNumber is number of votes.
+func (s *searcher) votesByNumber(n *growNode, j int, hist []int64, from, each int, best *choice) {
+	c := &s.b.cols[j]
+	k := len(n.sum)
+	miss := s.sums(hist, from, each, c.miss(), make([]int64, k))
+	missing := s.weight(miss) > 0
+	whole := s.scoreVotes(n.sum)
+	left, bin := make([]int64, k), make([]int64, k)
+	last := c.n - 1
+	if missing {
+		last = c.n
+	}
+	for b := range last {
+		s.sums(hist, from, each, b, bin)
+		if s.weight(bin) == 0 {
+			continue
+		}
+		plus(left, bin)
+		for side := range 2 {
+			l := left
+			if side == 1 {
+				if !missing || b == c.n-1 {
+					break
+				}
+				l = slices.Clone(left)
+				plus(l, miss)
+			}
+			r := less(n.sum, l)
+			lw, rw := s.weight(l), s.weight(r)
+			if lw < s.p.minChild || rw < s.p.minChild || lw == 0 || rw == 0 {
+				continue
+			}
+			if gain := s.scoreVotes(l) + s.scoreVotes(r) - whole; gain > best.gain {
+				missLeft := side == 1
+				if !missing {
+					missLeft = lw >= rw
+				}
+				*best = choice{j, b, numberSet(c, b, missLeft), gain, slices.Clone(l), r}
+			}
+		}
+	}
+}
+
+// categories tries the splits of a category column: with the categories sorted
+// by what each alone would be given, the best of all splits of a sum of squares
+// is one of a prefix (Fisher, "On grouping for maximum homogeneity", 1958). Of
+// more than two classes they are sorted by the share of the node's first class,
+// which need not find the best. Missing values are a category.
+func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, best *choice) {
+	c := &s.b.cols[j]
+	k := len(n.sum)
+	s.order, s.rank = s.order[:0], append(s.rank[:0], make([]float64, c.stride)...)
+	main := 0
+	for i, v := range n.sum {
+		if s.votes && v > n.sum[main] {
+			main = i
+		}
+	}
+	smooth, l2 := 0.0, s.p.l2
+	if !s.p.forest {
+		smooth = categorySmooth
+	}
+	bin := make([]int64, k)
+	for b := range c.stride {
+		s.sums(hist, from, each, b, bin)
+		h := s.weight(bin)
+		if h == 0 {
+			continue
+		}
+		g := float64(bin[0]) * s.gUnit
+		if s.votes {
+			g = float64(bin[main]) * s.hUnit
+		}
+		s.order, s.rank[b] = append(s.order, b), g/(h+smooth)
+	}
+	if len(s.order) < 2 {
+		return
+	}
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.rank[a], s.rank[b]) })
+	most := len(s.order) - 1
+	if !s.p.forest && len(s.order) > 4 {
+		l2 += categoryL2
+		most = min(most, categoryMost)
+	}
+	whole := s.scoreOf(n.sum, l2)
+	half := 1.0
+	if !s.p.forest {
+		half = 0.5
+	}
+	left := make([]int64, k)
+	for dir := range 2 {
+		clear(left)
+		for i := range most {
+			b := s.order[i]
+			if dir == 1 {
+				if len(s.order)-1 <= most {
+					return // the other way round are the same splits
+				}
+				b = s.order[len(s.order)-1-i]
+			}
+			s.sums(hist, from, each, b, bin)
+			plus(left, bin)
+			right := less(n.sum, left)
+			lw, rw := s.weight(left), s.weight(right)
+			if lw < s.p.minChild || rw < s.p.minChild || lw == 0 || rw == 0 {
+				continue
+			}
+			gain := half * (s.scoreOf(left, l2) + s.scoreOf(right, l2) - whole)
+			if gain <= best.gain || !s.within(n, left, right, l2) {
+				continue
+			}
+			*best = choice{j, -1, set{}, gain, slices.Clone(left), right}
+			for q := range i + 1 {
+				if dir == 1 {
+					q = len(s.order) - 1 - q
+				}
+				best.set.add(s.order[q])
+			}
+			if lw >= rw { // categories that the node has not seen follow the many
+				for b := range c.stride {
+					if s.rank[b] == 0 && !slices.Contains(s.order, b) {
+						best.set.add(b)
+					}
+				}
+			}
+		}
+	}
+}
+
+// within tells whether children's values need no clipping: a split by category
+// is not tried where they do.
+func (s *searcher) within(n *growNode, left, right []int64, l2 float64) bool {
+	if s.votes || math.IsInf(n.lo, -1) && math.IsInf(n.hi, 1) {
+		return true
+	}
+	for _, sum := range [][]int64{left, right} {
+		g, h := float64(sum[0])*s.gUnit, float64(sum[1])*s.hUnit
+		inf := math.Inf(1)
+		if v := s.value(g, h, l2, -inf, inf); v < n.lo || v > n.hi {
+			return false
+		}
+	}
+	return true
+}

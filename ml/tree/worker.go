@@ -1,0 +1,158 @@
+package tree
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// worker is a node's part: what it keeps of the rows, block by block.
+type worker struct {
+	p      *problem
+	node   *family.Node
+	mu     sync.Mutex
+	g      *ground
+	blocks map[place]*rows
+	held   int64 // bytes charged
+}
+
+// place names a block.
+type place struct {
+	leaf int
+	held bool
+}
+
+// rows is what is kept of a block's rows.
+type rows struct {
+	n      int
+	held   bool
+	bins   []uint8   // see layout
+	hash   []uint64  // of contents, where trees see drawn rows
+	scores []float64 // margins, output by output
+	// Of each tree that grows: rows' gradients, a permutation of rows, and which
+	// part of it is which node's. The rows that the tree does not see come last.
+	grad  []int64
+	order []uint32
+	spans [][]span
+	seen  []int // rows that the tree sees
+}
+
+// span is a part of the permutation.
+type span struct{ from, to uint32 }
+
+func newWorker(p *problem, n *family.Node) *worker {
+	return &worker{p: p, node: n, blocks: map[place]*rows{}}
+}
+
+// Close implements family.Worker.
+func (w *worker) Close() {
+	w.blocks = nil
+	_ = w.node.Grow(-w.held) // giving back does not fail
+	w.held = 0
+}
+
+// grow charges bytes.
+func (w *worker) grow(n int) error {
+	if err := w.node.Grow(int64(n)); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held += int64(n)
+	return nil
+}
+
+// fresh makes what is kept of a block anew.
+func (w *worker) fresh(at place, n int) (*rows, error) {
+	k := &rows{n: n, held: at.held}
+	size := n * len(w.g.order)
+	hash := w.p.sampled() && !at.held
+	if hash {
+		size += 8 * n
+	}
+	w.mu.Lock()
+	old := w.blocks[at]
+	w.mu.Unlock()
+	if old != nil && old.n == n { // of a step that was done before
+		return old, nil
+	}
+	if err := w.grow(size); err != nil {
+		return nil, err
+	}
+	k.bins = make([]uint8, n*len(w.g.order))
+	if hash {
+		k.hash = make([]uint64, n)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.blocks[at] = k
+	return k, nil
+}
+
+// of gives what is kept of a block.
+func (w *worker) of(at place, n int) (*rows, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.blocks[at]
+	if k == nil || k.n != n {
+		return nil, pgerr.Internal("a step over trees came to a block of %d rows that was not prepared", n)
+	}
+	return k, nil
+}
+
+// start makes room for the trees of a round.
+func (w *worker) start(k *rows) error {
+	per := 1
+	if w.pairs() {
+		per = 2
+	}
+	if len(k.spans) == w.p.together || k.held {
+		return nil
+	}
+	if err := w.grow(w.p.together * k.n * (4 + 8*per)); err != nil {
+		return err
+	}
+	k.grad, k.order = make([]int64, w.p.together*k.n*per), make([]uint32, w.p.together*k.n)
+	k.spans, k.seen = make([][]span, w.p.together), make([]int, w.p.together)
+	return nil
+}
+
+// pairs tells whether gradient and curvature have an integer each.
+func (w *worker) pairs() bool { return w.g.wide && !w.p.votes() }
+
+// begin gives a block its first scores.
+func (w *worker) begin(k *rows, base []float64) error {
+	if k.scores == nil {
+		if err := w.grow(8 * k.n * w.p.outputs); err != nil {
+			return err
+		}
+		k.scores = make([]float64, k.n*w.p.outputs)
+	}
+	for o := range w.p.outputs {
+		s := k.scores[o*k.n:][:k.n]
+		for i := range s {
+			s[i] = base[o]
+		}
+	}
+	return nil
+}
+
+// Kept implements family.Keeper.
+func (w *worker) Kept(r family.Rows) *family.Scores {
+	if w.p.forest {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.blocks[place{r.Leaf, r.Held}]
+	if k == nil || k.scores == nil {
+		return nil
+	}
+	margins := make([][]float64, w.p.outputs)
+	for o := range margins {
+		margins[o] = slices.Clone(k.scores[o*k.n:][:k.n])
+	}
+	return link(margins, k.n, w.p.classes)
+}
