@@ -40,6 +40,7 @@ var (
 	gather32        = choose(gather32Go, gather32Eights, gather32Eights)
 	scatter32       = choose(scatter32Go, scatter32Eights, scatter32Eights)
 	tile32          = choose(tile32Go, tile32Body, tile32Body)
+	nearest         = choose(nearestGo, nearestBody, nearestBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -62,6 +63,10 @@ func scatter32Eights(dst []float32, stride int, cols [][]float32, row int) {
 
 func tile32Body(dst []float32, cols [][]float32, row int) bool {
 	return tile32AVX2(&dst[0], &cols[0], row, len(cols)) == 0
+}
+
+func nearestBody(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
+	nearestAVX2(&best[0], &second[0], &at[0], unsafe.SliceData(x), unsafe.SliceData(c.c), &z[0], c.D, c.Padded()/nearestGroup, len(best)/Lanes, 8*zstep)
 }
 
 func columnMomentsBody[T Elem](k func(acc []float64, x []T, c []float64, tiles int)) func([]MomentAcc, []T, []float64, int) {

@@ -27,3 +27,6 @@ func standardize64(x []float64, c, inv []float64, tiles int)      { standardizeG
 func gather32(dst []float32, rows *[Lanes]*float32, n int)        { gather32Go(dst, rows, n) }
 func scatter32(dst []float32, stride int, c [][]float32, row int) { scatter32Go(dst, stride, c, row) }
 func tile32(dst []float32, cols [][]float32, row int) bool        { return tile32Go(dst, cols, row) }
+func nearest(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
+	nearestGo(best, second, at, x, c, z, zstep)
+}

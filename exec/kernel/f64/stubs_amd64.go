@@ -90,3 +90,6 @@ func scatter32AVX2(dst *float32, stride int, cols *[]float32, row int, n int)
 
 //go:noescape
 func tile32AVX2(dst *float32, cols *[]float32, row int, n int) (odd int)
+
+//go:noescape
+func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float64, z *float64, d int, groups int, tiles int, zstep int)

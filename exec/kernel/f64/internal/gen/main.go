@@ -81,6 +81,7 @@ func main() {
 	gather()
 	scatter()
 	tile()
+	nearest()
 	Generate()
 }
 

@@ -30,6 +30,7 @@ var logC = [9]float64{1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9,
 
 // Predicates of VCMPPD.
 const (
+	cmpLT  = 0x11
 	cmpNLT = 5
 	cmpORD = 7
 	cmpGE  = 0x1d
