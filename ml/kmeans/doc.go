@@ -1,0 +1,33 @@
+// Package kmeans is the family of models that part rows into k clusters, each
+// with a centroid, so that the sum of squared distances of rows to the centroid
+// of their cluster, the inertia, is small. Dense columns count with their
+// number, one-hot slots as coordinates of 0 and 1.
+//
+//	bounds ─▶ first ─▶ draw … draw ─▶ weigh ─▶ assign … assign ─▶ exact
+//	|x| max   sums     candidates     rows of   Lloyd: sums of    inertia,
+//	          a row    far from all   each      each cluster      spread
+//	                   drawn before   one       └─ far: rows for
+//	                                               empty clusters
+//
+// The start is k-means|| (Bahmani et al., "Scalable k-means++", 2012): a few
+// passes that each draw many candidates with the square of their distance as
+// weight, reduced to k at the root by greedy k-means++ (Arthur and
+// Vassilvitskii, 2007) and Lloyd's iterations over the candidates, which count
+// as many rows as are nearest to them. k-means++ draws one row a pass.
+// Mini-batches follow Sculley, "Web-scale k-means clustering", 2010.
+//
+// The model depends on the rows alone. Sums are of integers: a coordinate is a
+// multiple of a power of two below 2^-61 of (rows × greatest value), so that no
+// sum overflows. Rows are drawn by their content: each has a number that its
+// values and the seed decide, exponentially distributed, and those with the
+// least number over weight are drawn (Efraimidis and Spirakis, "Weighted random
+// sampling with a reservoir", 2006). Copies of a row are one row then; how many
+// there are counts when candidates are weighed and in all sums.
+//
+// Lloyd's iterations keep for each row its cluster and bounds on the distances
+// to its centroid and to the nearest other one (Hamerly, "Making k-means even
+// faster", 2010), and look only at rows whose bounds no longer tell. Partials
+// hold what changed: what the rows that moved take from one cluster and bring to
+// another. Rows whose state is gone, after a resume or for want of memory, are
+// first assigned to the centroids of the iteration before.
+package kmeans

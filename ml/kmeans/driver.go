@@ -1,0 +1,443 @@
+package kmeans
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// driver is the root.
+type driver struct {
+	set    *family.Setup
+	k      int // wanted
+	init   string
+	rounds int
+	draws  int // a round of k-means||
+	most   int // iterations
+	tol    float64
+	steps  int // mini-batches of an epoch, 0 for none
+
+	s    progress
+	next *family.Step // what Next gave
+}
+
+// progress is the state of a training.
+type progress struct {
+	op      uint8
+	grid    grid
+	total   []int64 // of all rows
+	weight  int64
+	squares wide
+	points  []float64 // candidates, then centroids
+	from    int       // of the candidates that the step before had not
+	round   int
+	prev    []float64 // centroids of the iteration before
+	sums    []int64   // by cluster
+	weights []int64
+	counts  []float64 // mini-batches: the weight each centroid has seen
+	batch   int
+	epoch0  []float64 // centroids at the epoch's beginning
+	inertia wide      // of the epoch
+	iter    int
+	evals   int
+	moved   bool // the last iteration changed something
+	loss    float64
+	held    float64
+	stopped string
+	metrics []float64 // see names
+}
+
+var names = []string{"inertia", "mean_squared_distance", "davies_bouldin_index"}
+
+// NewDriver implements family.Family.
+func (kmeans) NewDriver(s *family.Setup) (family.Driver, error) {
+	o := s.Options
+	d := &driver{set: s, k: o.Int("n_clusters", 8), init: o.Text("init", initParallel), rounds: o.Int("init_rounds", 5),
+		most: o.Int("max_iterations", 300), tol: o.Float("tolerance", 1e-4)}
+	d.draws = int(math.Ceil(float64(o.Float("oversampling_factor", 2) * float64(d.k))))
+	if b := o.Int("batch_size", 0); b > 0 {
+		d.steps = int(max(1, (s.Rows+int64(b)-1)/int64(b)))
+	}
+	if s.Rows < int64(d.k) {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "%d rows are too few for %d clusters", s.Rows, d.k).At(o.Pos("n_clusters")).
+			WithHint("Lower n_clusters, or train on more rows.")
+	}
+	d.s = progress{op: opBounds, loss: family.NoLoss(), held: family.NoLoss()}
+	return d, nil
+}
+
+func (d *driver) coords() int { return d.set.Fitted.Params() }
+
+// clusters is how many there are.
+func (d *driver) clusters() int { return len(d.s.points) / max(d.coords(), 1) }
+
+// Next implements family.Driver.
+func (d *driver) Next() *family.Step {
+	if d.next != nil {
+		return d.next
+	}
+	s := &d.s
+	b := &body{Grid: s.grid, Points: s.points, Salt: mix(d.set.Seed + uint64(s.op)<<32 + uint64(s.round))}
+	step := &family.Step{Op: s.op, Set: family.Train, Body: b}
+	switch s.op {
+	case opBounds:
+		step.Body, step.Set = nil, family.Train|family.Held
+	case opFirst:
+		b.Draw = 1
+		if d.init == initRandom {
+			b.Draw = d.k
+		}
+		b.Points = make([]float64, d.coords())
+	case opDraw:
+		b.From, b.Draw = s.from, d.draws
+		if d.init == initPlus {
+			b.Draw = 1
+		}
+	case opWeigh:
+		b.From = s.from
+	case opAssign:
+		b.Iter, b.Prev = s.iter, s.prev
+	case opFar:
+		for _, w := range s.weights {
+			if w == 0 {
+				b.Draw++
+			}
+		}
+	case opBatch:
+		step.Batch = &optim.MiniBatch{Epoch: s.iter, Step: s.batch, Steps: d.steps}
+	case opExact:
+		step.Set = family.Train | family.Held
+	}
+	d.next = step
+	return step
+}
+
+// Tell implements family.Driver.
+func (d *driver) Tell(m family.Message) error {
+	p, s := m.(*partial), &d.s
+	d.next = nil
+	s.evals++
+	switch s.op {
+	case opBounds:
+		if tooLarge(p.Max) || p.MaxHeld > 1e140 || !(p.MaxWeight > 0) || tooLarge([]float64{p.MaxWeight}) {
+			return pgerr.New(pgerr.NumericValueOutOfRange, "values of the features or weights are too large for k-means")
+		}
+		if d.coords() == 0 {
+			return pgerr.New(pgerr.InvalidParameterValue, "the features have no values to tell rows apart")
+		}
+		s.grid = newGrid(d.set.Rows, p.Max, p.MaxWeight, p.MaxHeld, d.set.Fitted.Codes)
+		s.op = opFirst
+	case opFirst:
+		s.total, s.weight, s.squares = p.Sums, p.Weights[0], p.Inertia[0]
+		d.take(&p.Sample)
+		if d.init == initRandom || d.clusters() == d.k {
+			d.begin()
+		} else {
+			s.op = opDraw
+		}
+	case opDraw:
+		d.drawn(&p.Sample)
+	case opWeigh:
+		s.points = reduce(s.points, p.Weights, d.k, d.coords(), mix(d.set.Seed^mulB))
+		d.begin()
+	case opAssign:
+		d.assigned(p)
+	case opFar:
+		d.moveTo(d.means(), p.Sample.Picks)
+	case opBatch:
+		d.batched(p)
+	case opExact:
+		d.measure(p)
+	}
+	return nil
+}
+
+// take adds rows that were drawn to the candidates.
+func (d *driver) take(p *sample) {
+	d.s.from = d.clusters()
+	points := append([]float64{}, d.s.points...) // the step's body keeps the old ones
+	for i := range p.Picks {
+		points = append(points, p.Picks[i].coords(d.set.Fitted.Ones)...)
+	}
+	d.s.points = points
+}
+
+// drawn ends a pass that drew rows.
+func (d *driver) drawn(p *sample) {
+	s := &d.s
+	d.take(p)
+	s.round++
+	n := d.clusters()
+	switch last := len(p.Picks) == 0; { // every row is a candidate
+	case d.init == initPlus:
+		if n == d.k || last {
+			d.begin()
+		}
+	case n <= d.k && last:
+		d.begin()
+	case s.round >= d.rounds && n >= d.k || last:
+		s.op = opWeigh
+	}
+}
+
+// begin begins the iterations.
+func (d *driver) begin() {
+	s, k := &d.s, d.clusters()
+	s.from, s.prev = 0, nil
+	s.sums, s.weights = make([]int64, k*d.coords()), make([]int64, k)
+	s.op = opAssign
+	if d.steps > 0 {
+		s.op, s.counts, s.epoch0 = opBatch, make([]float64, k), s.points
+	}
+}
+
+// center gives the mean of integer sums.
+func (d *driver) center(dst []float64, sums []int64, weight int64) {
+	w := float64(weight) / d.s.grid.Weight
+	for j, v := range sums {
+		if j < len(d.s.grid.Col) {
+			dst[j] = float64(v) / d.s.grid.Col[j] / w
+		} else {
+			dst[j] = float64(v) / float64(weight)
+		}
+	}
+}
+
+// assigned ends an assignment of all rows to centroids.
+func (d *driver) assigned(p *partial) {
+	s := &d.s
+	plus(&s.sums, p.Sums)
+	plus(&s.weights, p.Weights)
+	s.loss = d.between()
+	s.moved = p.Changed > 0 || s.prev == nil
+	for _, w := range s.weights {
+		if w == 0 {
+			s.op = opFar
+			return
+		}
+	}
+	d.moveTo(d.means(), nil)
+}
+
+// means gives the means of clusters; empty ones stay where they are.
+func (d *driver) means() []float64 {
+	s, n := &d.s, d.coords()
+	out := append([]float64{}, s.points...)
+	for k, w := range s.weights {
+		if w > 0 {
+			d.center(out[k*n:(k+1)*n], s.sums[k*n:(k+1)*n], w)
+		}
+	}
+	return out
+}
+
+// moveTo ends an iteration: the centroids move, those of empty clusters to rows.
+func (d *driver) moveTo(points []float64, far []pick) {
+	s, n := &d.s, d.coords()
+	for k, w := range s.weights {
+		if w == 0 && len(far) > 0 {
+			copy(points[k*n:], far[0].coords(d.set.Fitted.Ones))
+			far, s.moved = far[1:], true
+		}
+	}
+	s.prev, s.points = s.points, points
+	s.iter++
+	s.op = opAssign
+	switch moved := squared(s.prev, s.points); {
+	case !s.moved || moved <= float64(d.tol*d.variance()):
+		s.stopped, s.op = "converged", opExact
+	case s.iter >= d.most:
+		s.stopped, s.op = "max_iterations", opExact
+	}
+}
+
+// mean is that of all rows.
+func (d *driver) mean() []float64 {
+	m := make([]float64, d.coords())
+	d.center(m, d.s.total, d.s.weight)
+	return m
+}
+
+// spread is the mean of the rows' squared distances from the origin.
+func (d *driver) spread() float64 {
+	s := &d.s
+	w := float64(s.weight) / s.grid.Weight
+	q := s.squares.float() / s.grid.Square / w
+	for _, v := range s.total[len(s.grid.Col):] { // 0 and 1 are their squares
+		q += float64(v) / float64(s.weight)
+	}
+	return q
+}
+
+// variance is the mean variance of the coordinates.
+func (d *driver) variance() float64 {
+	m := d.mean()
+	return math.Max(0, d.spread()-f64.Dot(m, m)) / float64(d.coords())
+}
+
+// between computes the mean of the squared distances from the clusters' sums
+// alone, around the mean of all rows, where little cancels out.
+func (d *driver) between() float64 {
+	s, n := &d.s, d.coords()
+	m := d.mean()
+	q := d.spread() - f64.Dot(m, m)
+	at := make([]float64, n)
+	for k, w := range s.weights {
+		if w == 0 {
+			continue
+		}
+		d.center(at, s.sums[k*n:(k+1)*n], w)
+		var inner float64 // |c-m|² - 2(c-m)(x-m), c the centroid and x the mean
+		for j, c := range s.points[k*n : (k+1)*n] {
+			inner = f64.FMA(c-m[j], float64(c-m[j])-2*(at[j]-m[j]), inner)
+		}
+		q = f64.FMA(inner, float64(w)/float64(s.weight), q)
+	}
+	return math.Max(q, 0)
+}
+
+// batched ends a mini-batch: each centroid is the mean of all rows it has seen.
+func (d *driver) batched(p *partial) {
+	s, n := &d.s, d.coords()
+	points := append([]float64{}, s.points...)
+	at := make([]float64, n)
+	for k, w := range p.Weights {
+		if w == 0 {
+			continue
+		}
+		v := float64(w) / s.grid.Weight
+		s.counts[k] += v
+		d.center(at, p.Sums[k*n:(k+1)*n], w)
+		for j := range at {
+			points[k*n+j] = f64.FMA(at[j]-points[k*n+j], v/s.counts[k], points[k*n+j])
+		}
+	}
+	s.points = points
+	s.inertia.plus(p.Inertia[0])
+	if s.batch++; s.batch < d.steps {
+		return
+	}
+	s.loss = s.inertia.float() / s.grid.Square / (float64(s.weight) / s.grid.Weight)
+	moved := squared(s.epoch0, s.points)
+	s.batch, s.inertia, s.epoch0 = 0, wide{}, s.points
+	s.iter++
+	switch {
+	case moved <= float64(d.tol*d.variance()):
+		s.stopped, s.op = "converged", opExact
+	case s.iter >= d.most:
+		s.stopped, s.op = "max_iterations", opExact
+	}
+}
+
+// measure ends the training.
+func (d *driver) measure(p *partial) {
+	s, n := &d.s, d.coords()
+	total := int64(0)
+	for _, w := range p.Weights {
+		total += w
+	}
+	inertia := p.Inertia[0].float() / s.grid.Square
+	s.loss = inertia / (float64(total) / s.grid.Weight)
+	if p.Held > 0 {
+		s.held = p.Inertia[1].float() / s.grid.Square / (float64(p.Held) / s.grid.Weight)
+	}
+	s.metrics = []float64{inertia, s.loss, daviesBouldin(s.points, n, p, &s.grid)}
+	s.op = numOps
+}
+
+// daviesBouldin is the mean over clusters of the worst similarity to another:
+// the sum of their mean distances to the centroid over the distance of the
+// centroids (Davies and Bouldin, 1979). Empty clusters do not count.
+func daviesBouldin(points []float64, n int, p *partial, g *grid) float64 {
+	sum, count := 0.0, 0
+	width := func(k int) float64 { return p.Dists[k].float() / g.Dist / (float64(p.Weights[k]) / g.Weight) }
+	for a, w := range p.Weights {
+		if w == 0 {
+			continue
+		}
+		worst := 0.0
+		for b, v := range p.Weights {
+			if d := squared(points[a*n:(a+1)*n], points[b*n:(b+1)*n]); a != b && v > 0 && d > 0 {
+				worst = max(worst, (width(a)+width(b))/math.Sqrt(d))
+			}
+		}
+		sum, count = sum+worst, count+1
+	}
+	return sum / float64(max(count, 1))
+}
+
+// State implements family.Driver.
+func (d *driver) State() family.State {
+	s := &d.s
+	st := family.State{Iteration: s.iter, TrainLoss: s.loss, ValidationLoss: s.held, Done: s.op == numOps, Converged: s.stopped == "converged",
+		Stopped: s.stopped, Evals: s.evals}
+	for i, v := range s.metrics {
+		st.Metrics = append(st.Metrics, family.Metric{Name: names[i], Value: v})
+	}
+	return st
+}
+
+// Predictor implements family.Driver.
+func (d *driver) Predictor() (family.Predictor, error) {
+	return newPredictor(d.set.Fitted, d.s.points), nil
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (d *driver) MarshalBinary() ([]byte, error) {
+	var e canon.E
+	s := &d.s
+	e.U8(s.op)
+	s.grid.encode(&e)
+	e.I64s(s.total)
+	e.I64(s.weight)
+	s.squares.encode(&e)
+	for _, v := range [][]float64{s.points, s.prev, s.counts, s.epoch0, s.metrics, {s.loss, s.held}} {
+		e.F64s(v)
+	}
+	e.I64s(s.sums)
+	e.I64s(s.weights)
+	s.inertia.encode(&e)
+	for _, v := range []int{s.from, s.round, s.batch, s.iter, s.evals} {
+		e.Int(v)
+	}
+	e.Bool(s.moved)
+	e.Str(s.stopped)
+	return e.B, nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (d *driver) UnmarshalBinary(b []byte) error {
+	r := canon.Read(b)
+	s := progress{op: r.U8(), grid: decodeGrid(r), total: r.I64s(), weight: r.I64(), squares: wide{r.I64(), r.U64()}}
+	var losses []float64
+	for _, v := range []*[]float64{&s.points, &s.prev, &s.counts, &s.epoch0, &s.metrics, &losses} {
+		*v = r.F64s()
+	}
+	s.sums, s.weights = r.I64s(), r.I64s()
+	s.inertia = wide{r.I64(), r.U64()}
+	for _, v := range []*int{&s.from, &s.round, &s.batch, &s.iter, &s.evals} {
+		if *v = r.Int(); *v < 0 {
+			r.Fail()
+		}
+	}
+	s.moved, s.stopped = r.Bool(), r.Str()
+	n := d.coords()
+	k := len(s.points) / max(n, 1)
+	empty := func(have, want int) bool { return have == 0 || have == want }
+	if s.op == 0 || s.op > numOps || len(losses) != 2 || len(s.points) != k*n || !empty(len(s.prev), k*n) || !empty(len(s.sums), k*n) ||
+		!empty(len(s.weights), k) || !empty(len(s.counts), k) || !empty(len(s.epoch0), k*n) || s.from > k || len(s.metrics) > len(names) ||
+		s.op > opBounds && len(s.grid.Col) != d.set.Fitted.Dense || s.op > opFirst && (len(s.total) != n || k == 0) ||
+		s.op >= opAssign && s.op < numOps && len(s.weights) != k {
+		r.Fail()
+	}
+	if err := r.Done("a training's state"); err != nil {
+		return err
+	}
+	s.loss, s.held = losses[0], losses[1]
+	d.s, d.next = s, nil
+	return nil
+}

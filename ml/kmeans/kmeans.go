@@ -1,0 +1,84 @@
+package kmeans
+
+import (
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Family is k-means.
+var Family family.Family = kmeans{}
+
+type kmeans struct{}
+
+// The ways to start.
+const (
+	initParallel = "k-means||"
+	initPlus     = "k-means++"
+	initRandom   = "random"
+)
+
+func readInit(v family.Value) (any, error) {
+	switch w := v.Word(); w {
+	case initParallel, "kmeans||", "k-means-parallel":
+		return initParallel, nil
+	case initPlus, "kmeans++":
+		return initPlus, nil
+	case initRandom:
+		return initRandom, nil
+	case "":
+		return nil, v.Bad("k-means||, k-means++ or random")
+	default:
+		return nil, pgerr.Unsupported("k-means from given centroids is not supported: %q", w).At(v.Pos).
+			WithHint("init is k-means||, k-means++ or random.")
+	}
+}
+
+func readDistance(v family.Value) (any, error) {
+	switch w := v.Word(); w {
+	case "euclidean":
+		return w, nil
+	case "cosine":
+		return nil, pgerr.Unsupported("distance_type %q is not supported", w).At(v.Pos)
+	}
+	return nil, v.Bad("euclidean")
+}
+
+var options = []*family.Option{
+	{Names: []string{"n_clusters", "num_clusters", "k"}, Type: "integer", Default: "8",
+		Doc: "The number of clusters. There are fewer where there are fewer distinct rows.", Read: family.Integer(1, 1e5)},
+	{Names: []string{"init", "kmeans_init_method"}, Type: "text", Default: "`k-means||`",
+		Doc: "What the first centroids are: `k-means||`, a few passes that draw rows far from those drawn before; `k-means++`, the same with a pass a centroid; " +
+			"`random` rows. Rows of the same values are drawn as one.", Read: readInit},
+	{Names: []string{"init_rounds", "init_steps"}, Type: "integer", Default: "5", Doc: "The passes of `k-means||` that draw.", Read: family.Integer(1, 100)},
+	{Names: []string{"oversampling_factor"}, Type: "number", Default: "2", Doc: "The rows that a pass of `k-means||` draws, as a multiple of n_clusters.",
+		Read: family.Number("a number above 0 and at most 100", func(f float64) bool { return f > 0 && f <= 100 })},
+	{Names: []string{"batch_size"}, Type: "integer", Default: "all rows",
+		Doc: "The rows of a mini-batch, after each of which the centroids move. An iteration is then an epoch.", Read: family.Integer(1, 1e9)},
+	{Names: []string{"distance_type"}, Type: "text", Default: "`euclidean`", Doc: "Only `euclidean`.", Read: readDistance},
+	maxIterations, tolerance,
+}
+
+var (
+	maxIterations = family.MaxIterations("300", "The most iterations.")
+	tolerance     = family.Tolerance("0.0001", "End when the squares of the centroids' movements add up to at most this much of the features' mean variance.")
+)
+
+// Info implements family.Family.
+func (kmeans) Info() family.Info {
+	return family.Info{Name: "kmeans", Synonyms: []string{"k_means", "kmeans_clustering"}, Doc: "Clusters of rows around k centroids."}
+}
+
+// Options implements family.Family.
+func (kmeans) Options() []*family.Option { return options }
+
+// Plan implements family.Family.
+func (kmeans) Plan(r *family.Request) (*family.Plan, error) {
+	p := &family.Plan{Task: family.Clustering, Target: family.NoTarget, Scope: family.ByNode, Standardize: true,
+		MaxIterations: r.Options.Int("max_iterations", 300),
+		Outputs:       []family.Output{{Name: "cluster", Type: types.Int4}, {Name: "distance", Type: types.Float8}}}
+	if r.Options.Given("batch_size") {
+		p.Scope = family.ByLeaf // mini-batches are parts of leaves
+	}
+	return p, nil
+}

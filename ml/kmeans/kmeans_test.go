@@ -1,0 +1,355 @@
+package kmeans
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// blobs are n rows around k points in d dimensions.
+func blobs(seed uint64, n, k, d int, width float64) *familytest.Data {
+	r := rand.New(rand.NewPCG(seed, 1))
+	at := make([][]float64, k)
+	for i := range at {
+		for range d {
+			at[i] = append(at[i], 10*r.Float64()-5)
+		}
+	}
+	data := &familytest.Data{Seed: seed}
+	for range n {
+		var x []float64
+		for _, c := range at[r.IntN(k)] {
+			x = append(x, c+width*r.NormFloat64())
+		}
+		data.X = append(data.X, x)
+	}
+	return data
+}
+
+// mixed has categories, weights, held out rows, copies and both zeros.
+func mixed() *familytest.Data {
+	r := rand.New(rand.NewPCG(4, 4))
+	d := blobs(4, 1500, 4, 2, 2)
+	d.Cats = []int{3, 40}
+	for i := range d.X {
+		if r.IntN(3) == 0 {
+			d.X[i] = append([]float64{}, d.X[r.IntN(i+1)]...)
+		}
+		if r.IntN(10) == 0 {
+			d.X[i][0] = math.Copysign(0, float64(r.IntN(2))-0.5)
+		}
+		d.Code = append(d.Code, []int32{int32(r.IntN(4)) - 1, int32(r.IntN(40))})
+		d.W = append(d.W, []float64{1, 2, 0.25, 0}[r.IntN(4)])
+		d.Held = append(d.Held, r.IntN(5) == 0)
+	}
+	return d
+}
+
+func TestSame(t *testing.T) {
+	tests := []struct {
+		name    string
+		data    *familytest.Data
+		options []any
+	}{
+		{"parallel", blobs(1, 2000, 6, 3, 1), []any{"n_clusters", 6}},
+		{"plus", blobs(2, 1300, 5, 10, 3), []any{"k", 9, "init", "k-means++"}},
+		{"random", blobs(3, 1700, 5, 2, 3), []any{"num_clusters", 20, "init", "random", "tol", 0.0}},
+		{"mixed", mixed(), []any{"k", 7, "tol", 0.0, "max_iterations", 40}},
+		{"mixed random", mixed(), []any{"k", 12, "init", "random", "max_iterations", 7}},
+		{"one cluster", blobs(5, 700, 3, 2, 1), []any{"k", 1}},
+		{"batches", blobs(6, 3000, 6, 4, 1), []any{"k", 6, "batch_size", 300, "max_iterations", 5}},
+		{"batches mixed", mixed(), []any{"k", 5, "batch_size", 200, "max_iterations", 3}},
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			m := familytest.Same(t, Family, c.data, c.options...)
+			if m.State.Stopped == "" || m.State.Iteration == 0 || !(m.State.TrainLoss >= 0) {
+				t.Errorf("state %+v", m.State)
+			}
+			if c.data.Held != nil && !(m.State.ValidationLoss > 0) {
+				t.Errorf("validation loss %v", m.State.ValidationLoss)
+			}
+			got, err := familytest.Train(t, noMemory{Family}, c.data, familytest.Spread{Nodes: 2}, c.options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes, m.Bytes) {
+				t.Error("another model without memory for the rows' state")
+			}
+		})
+	}
+}
+
+// noMemory grants no memory for the state of rows.
+type noMemory struct{ family.Family }
+
+func (f noMemory) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
+	return f.Family.NewWorker(s, &family.Node{Threads: n.Threads, Grow: func(b int64) error {
+		if b < 0 {
+			panic("memory that was never granted is given back")
+		}
+		return errors.New("no memory")
+	}})
+}
+
+// row gives the coordinates of a row.
+func row(d *familytest.Data, i int) []float64 {
+	x := append([]float64{}, d.X[i]...)
+	for j, n := range d.Cats {
+		one := make([]float64, n)
+		if c := d.Code[i][j]; c >= 0 {
+			one[c] = 1
+		}
+		x = append(x, one...)
+	}
+	return x
+}
+
+func weight(d *familytest.Data, i int) float64 {
+	if d.Held != nil && d.Held[i] {
+		return 0
+	}
+	if d.W == nil {
+		return 1
+	}
+	return d.W[i]
+}
+
+func nearestOf(x []float64, at [][]float64) (int, float64) {
+	best, who := math.Inf(1), 0
+	for k, c := range at {
+		z := 0.0
+		for j := range c {
+			z += (x[j] - c[j]) * (x[j] - c[j])
+		}
+		if z < best {
+			best, who = z, k
+		}
+	}
+	return who, best
+}
+
+func centroids(r *familytest.Result) (out [][]float64) {
+	p := r.Predictor.(*predictor)
+	n := p.fitted.Params()
+	for k := range p.p.k {
+		out = append(out, p.at[k*n:(k+1)*n])
+	}
+	return out
+}
+
+// TestLloydAgainstPlainLoops takes the model of n iterations a step further by
+// hand and compares with that of n+1.
+func TestLloydAgainstPlainLoops(t *testing.T) {
+	for name, d := range map[string]*familytest.Data{"blobs": blobs(7, 1200, 5, 4, 3), "mixed": mixed()} {
+		var at [][]float64
+		for n := 1; n < 12; n++ {
+			m, err := familytest.Train(t, Family, d, familytest.Spread{Nodes: 1}, "k", 8, "tol", 0.0, "max_iterations", n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := centroids(m)
+			if at != nil {
+				sums, mass := make([][]float64, len(at)), make([]float64, len(at))
+				for i := range d.X {
+					x := row(d, i)
+					k, _ := nearestOf(x, at)
+					if sums[k] == nil {
+						sums[k] = make([]float64, len(x))
+					}
+					for j, v := range x {
+						sums[k][j] += weight(d, i) * v
+					}
+					mass[k] += weight(d, i)
+				}
+				for k := range at {
+					for j, v := range sums[k] {
+						if want := v / mass[k]; mass[k] > 0 && math.Abs(got[k][j]-want) > 1e-9 {
+							t.Fatalf("%s, iteration %d: centroid %d is %v, want %v", name, n, k, got[k], want)
+						}
+					}
+				}
+			}
+			at = got
+			inertia, mass := 0.0, 0.0
+			for i := range d.X {
+				_, z := nearestOf(row(d, i), at)
+				inertia += weight(d, i) * z
+				mass += weight(d, i)
+			}
+			if math.Abs(m.State.TrainLoss-inertia/mass) > 1e-9*inertia/mass || math.Abs(m.State.Metrics[0].Value-inertia) > 1e-9*inertia {
+				t.Fatalf("%s, iteration %d: loss %v and metrics %v, want %v and %v", name, n, m.State.TrainLoss, m.State.Metrics, inertia/mass, inertia)
+			}
+		}
+	}
+}
+
+// TestBlobsAreFound: k-means|| and k-means++ start in every blob.
+func TestBlobsAreFound(t *testing.T) {
+	d := blobs(11, 3000, 10, 5, 0.05)
+	for _, options := range [][]any{{"k", 10}, {"k", 10, "batch_size", 256}} {
+		m, err := familytest.Train(t, Family, d, familytest.Spread{Nodes: 2}, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !m.State.Converged || m.State.TrainLoss > 5*0.05*0.05*1.2 {
+			t.Errorf("%v: %+v", options, m.State)
+		}
+		s := m.Score(d.All(false))
+		for i := range d.X {
+			k, z := nearestOf(d.X[i], centroids(m))
+			if int(s.Label[i]) != k+1 || math.Abs(s.Extra[0][i]-math.Sqrt(z)) > 1e-9 {
+				t.Fatalf("row %d is in cluster %d at %v, want %d at %v", i, s.Label[i], s.Extra[0][i], k+1, math.Sqrt(z))
+			}
+		}
+		rows, ok := m.Predictor.(family.Describer).Describe("centroids")
+		if !ok || len(rows) != 50 || fmt.Sprint(rows[49][:3]) != "[10 x4 <nil>]" || rows[49][3] != centroids(m)[9][4] {
+			t.Errorf("centroids: %v", rows)
+		}
+	}
+}
+
+func TestWeightTwoIsTheRowTwice(t *testing.T) {
+	d := blobs(12, 600, 4, 3, 2)
+	twice := &familytest.Data{Seed: d.Seed}
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range d.X {
+		n := 1 + r.IntN(2)
+		d.W = append(d.W, float64(n))
+		for range n {
+			twice.X = append(twice.X, d.X[i])
+		}
+	}
+	a, err := familytest.Train(t, Family, d, familytest.Spread{Nodes: 1}, "k", 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := familytest.Train(t, Family, twice, familytest.Spread{Nodes: 1}, "k", 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, cb := centroids(a), centroids(b)
+	for k := range ca {
+		for j := range ca[k] {
+			if math.Abs(ca[k][j]-cb[k][j]) > 1e-12 {
+				t.Fatalf("centroid %d is %v with weights, %v with copies", k, ca[k], cb[k])
+			}
+		}
+	}
+}
+
+// TestFewDistinctRows: each distinct row is a cluster, however many copies.
+func TestFewDistinctRows(t *testing.T) {
+	for _, init := range []string{"k-means||", "k-means++", "random"} {
+		d := &familytest.Data{}
+		for i := range 5000 {
+			d.X = append(d.X, []float64{float64(i * i % 10)}) // 0 1 4 5 6 9
+		}
+		for _, k := range []int{3, 6, 10} {
+			m := familytest.Same(t, Family, d, "k", k, "init", init)
+			if got := len(centroids(m)); got != min(k, 6) || k >= 6 && m.State.TrainLoss != 0 {
+				t.Errorf("%s: %d clusters of %d, loss %v", init, got, k, m.State.TrainLoss)
+			}
+		}
+	}
+}
+
+// TestEmptyClustersMove starts so that clusters become empty.
+func TestEmptyClustersMove(t *testing.T) {
+	f := Family.(kmeans)
+	data := blobs(13, 200, 2, 1, 0.1)
+	opts, err := familytest.Options(f, "k", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &family.Setup{Options: opts, Fitted: data.Fitted(false), Rows: 200}
+	drv, err := f.NewDriver(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := f.NewWorker(set, &family.Node{Threads: 1, Grow: func(int64) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	b := data.All(false)
+	far := false
+	for !drv.State().Done {
+		s := drv.Next()
+		if s.Op == opAssign && drv.(*driver).s.iter == 0 {
+			copy(drv.(*driver).s.points, []float64{0, 1e6, 2e6})
+		}
+		far = far || s.Op == opFar
+		p, err := w.NewPass(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Add(t.Context(), family.Rows{To: b.Padded()}, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := drv.Tell(p.Partial()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !far || drv.State().TrainLoss > 0.1*0.1 {
+		t.Errorf("empty clusters looked for rows: %v; loss %v", far, drv.State().TrainLoss)
+	}
+}
+
+func TestOptionsAndErrors(t *testing.T) {
+	d := blobs(14, 20, 2, 2, 1)
+	for _, c := range []struct {
+		code    pgerr.Code
+		options []any
+	}{
+		{pgerr.InvalidParameterValue, []any{"k", 21}},
+		{pgerr.InvalidParameterValue, []any{"k", 0}},
+		{pgerr.InvalidParameterValue, []any{"init", 3}},
+		{pgerr.InvalidParameterValue, []any{"clusters", 3}},
+		{pgerr.FeatureNotSupported, []any{"init", "my_centroids"}},
+		{pgerr.FeatureNotSupported, []any{"distance_type", "cosine"}},
+	} {
+		_, err := familytest.Train(t, Family, d, familytest.Spread{}, c.options...)
+		if pgerr.From(err).Code != c.code {
+			t.Errorf("%v: %v", c.options, err)
+		}
+	}
+	d.X[3][1] = 1e200
+	if _, err := familytest.Train(t, Family, d, familytest.Spread{}, "k", 2); pgerr.From(err).Code != pgerr.NumericValueOutOfRange {
+		t.Errorf("a huge value: %v", err)
+	}
+}
+
+func TestHostileBytes(t *testing.T) {
+	d := blobs(15, 100, 2, 2, 1)
+	m, err := familytest.Train(t, Family, d, familytest.Spread{}, "k", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		b := append([]byte{}, m.Bytes...)
+		for range 1 + r.IntN(3) {
+			b[r.IntN(len(b))] = byte(r.IntN(256))
+		}
+		b = b[:r.IntN(len(b)+1)]
+		dec := canon.Read(b)
+		if p, err := Family.Decode(d.Fitted(false), dec); err == nil {
+			p.Score(d.All(false))
+		}
+		for op := range uint8(20) {
+			Family.DecodeStep(op, canon.Read(b))
+			Family.DecodePartial(op, canon.Read(b))
+		}
+		drv, _ := Family.NewDriver(m.Setup)
+		_ = drv.UnmarshalBinary(b) // no panic
+	}
+}

@@ -1,0 +1,192 @@
+package kmeans
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// The steps.
+const (
+	opBounds uint8 = iota + 1 // greatest values
+	opFirst                   // sums of all rows, the first rows drawn
+	opDraw                    // rows far from the points
+	opWeigh                   // weight of the rows nearest to each point
+	opAssign                  // Lloyd's iteration: what changed
+	opFar                     // the rows that are farthest from their centroid
+	opBatch                   // sums of a mini-batch's clusters
+	opExact                   // distances of all rows
+	numOps
+)
+
+// body is what a step sends down; each uses what it needs.
+type body struct {
+	Iter   int       // opAssign: the number of the iteration, from 0
+	Points []float64 // candidates or centroids, one after the other
+	Prev   []float64 // opAssign: the centroids of the iteration before
+	From   int       // opDraw, opWeigh: the points before this one were there in the step before
+	Draw   int       // how many rows to draw
+	Salt   uint64    // what to draw them by
+	Grid   grid
+}
+
+// Encode implements family.Message.
+func (b *body) Encode(e *canon.E) {
+	e.Int(b.Iter)
+	e.F64s(b.Points)
+	e.F64s(b.Prev)
+	e.Int(b.From)
+	e.Int(b.Draw)
+	e.U64(b.Salt)
+	b.Grid.encode(e)
+}
+
+func (g *grid) encode(e *canon.E) {
+	e.F64s(g.Col)
+	e.F64(g.Weight)
+	e.F64(g.Square)
+	e.F64(g.Dist)
+}
+
+func decodeGrid(d *canon.D) grid {
+	return grid{Col: d.F64s(), Weight: d.F64(), Square: d.F64(), Dist: d.F64()}
+}
+
+// DecodeStep implements family.Family.
+func (kmeans) DecodeStep(op uint8, d *canon.D) family.Message {
+	b := &body{Iter: d.Int(), Points: d.F64s(), Prev: d.F64s(), From: d.Int(), Draw: d.Int(), Salt: d.U64(), Grid: decodeGrid(d)}
+	if op == 0 || op >= numOps || b.Iter < 0 || b.From < 0 || b.Draw < 0 || b.Draw > 1<<24 || len(b.Prev) > 0 && len(b.Prev) != len(b.Points) ||
+		!finite(b.Points) || !finite(b.Prev) {
+		d.Fail()
+	}
+	return b
+}
+
+// partial is what a step sends up; empty lists are zeros.
+type partial struct {
+	Max       []float64 // opBounds: of |x| by dense column
+	MaxWeight float64
+	MaxHeld   float64 // of |x| in any column of rows that are held out
+	Sums      []int64 // by point and coordinate, on the grid
+	Weights   []int64 // by point
+	Changed   int64   // rows that moved to another cluster
+	Inertia   [2]wide // squared distances, of rows to train on and held out; opFirst: from the origin, without slots
+	Held      int64   // weight of rows held out
+	Dists     []wide  // by point
+	Sample    sample
+}
+
+// Encode implements family.Message.
+func (p *partial) Encode(e *canon.E) {
+	e.F64s(p.Max)
+	e.F64(p.MaxWeight)
+	e.F64(p.MaxHeld)
+	e.I64s(p.Sums)
+	e.I64s(p.Weights)
+	e.I64(p.Changed)
+	for _, w := range p.Inertia {
+		w.encode(e)
+	}
+	e.I64(p.Held)
+	e.U32(uint32(len(p.Dists)))
+	for _, w := range p.Dists {
+		w.encode(e)
+	}
+	e.Int(p.Sample.Cap)
+	e.U32(uint32(len(p.Sample.Picks)))
+	for i := range p.Sample.Picks {
+		k := &p.Sample.Picks[i]
+		e.F64(k.Key)
+		e.F64s(k.X)
+		e.U32(uint32(len(k.Code)))
+		for _, c := range k.Code {
+			e.U32(uint32(c))
+		}
+	}
+}
+
+func (w wide) encode(e *canon.E) {
+	e.I64(w.Hi)
+	e.U64(w.Lo)
+}
+
+// DecodePartial implements family.Family.
+func (kmeans) DecodePartial(op uint8, d *canon.D) family.Message {
+	p := &partial{Max: d.F64s(), MaxWeight: d.F64(), MaxHeld: d.F64(), Sums: d.I64s(), Weights: d.I64s(), Changed: d.I64()}
+	for i := range p.Inertia {
+		p.Inertia[i] = wide{d.I64(), d.U64()}
+	}
+	p.Held = d.I64()
+	for range d.Count(16) {
+		p.Dists = append(p.Dists, wide{d.I64(), d.U64()})
+	}
+	p.Sample.Cap = d.Int()
+	for range d.Count(16) {
+		k := pick{Key: d.F64(), X: d.F64s()}
+		for range d.Count(4) {
+			k.Code = append(k.Code, int32(d.U32()))
+		}
+		p.Sample.Picks = append(p.Sample.Picks, k)
+	}
+	if op == 0 || op >= numOps || p.Sample.Cap < len(p.Sample.Picks) {
+		d.Fail()
+	}
+	return p
+}
+
+// Merge implements family.Family.
+func (kmeans) Merge(op uint8, left, right family.Message) (family.Message, error) {
+	l, r := left.(*partial), right.(*partial)
+	if len(l.Max) == 0 {
+		l.Max = r.Max
+	}
+	for j, v := range r.Max {
+		l.Max[j] = max(l.Max[j], v)
+	}
+	l.MaxWeight, l.MaxHeld = max(l.MaxWeight, r.MaxWeight), max(l.MaxHeld, r.MaxHeld)
+	plus(&l.Sums, r.Sums)
+	plus(&l.Weights, r.Weights)
+	l.Changed += r.Changed
+	l.Held += r.Held
+	for i := range l.Inertia {
+		l.Inertia[i].plus(r.Inertia[i])
+	}
+	if len(l.Dists) == 0 {
+		l.Dists, r.Dists = r.Dists, nil
+	}
+	for i, w := range r.Dists {
+		l.Dists[i].plus(w)
+	}
+	l.Sample.Cap = max(l.Sample.Cap, r.Sample.Cap)
+	l.Sample.merge(&r.Sample)
+	return l, nil
+}
+
+func plus(dst *[]int64, v []int64) {
+	if len(*dst) == 0 {
+		*dst = v
+		return
+	}
+	for i, x := range v {
+		(*dst)[i] += x
+	}
+}
+
+func finite(v []float64) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func tooLarge(v []float64) bool {
+	for _, x := range v {
+		if !(math.Abs(x) < 1e140) {
+			return true
+		}
+	}
+	return false
+}
