@@ -197,7 +197,7 @@ func (d *driver) begin() {
 
 // center gives the mean of integer sums.
 func (d *driver) center(dst []float64, sums []int64, weight int64) {
-	w := float64(weight) / d.s.grid.Weight
+	w := float64(weight) / d.s.grid.Weight * d.s.grid.Unit
 	for j, v := range sums {
 		if j < len(d.s.grid.Col) {
 			dst[j] = float64(v) / d.s.grid.Col[j] / w

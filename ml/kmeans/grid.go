@@ -9,33 +9,48 @@ import (
 // 64 bits.
 type grid struct {
 	Col    []float64 // by dense column: values times this
-	Weight float64   // weights times this
-	Square float64   // squared distances times this, for 128 bits
+	Unit   float64   // weights times this are at most 1: what values count
+	Weight float64   // weights times this become integers
+	Square float64   // squared distances times weights times this, for 128 bits
 	Dist   float64   // distances likewise
 }
 
 // newGrid makes the grid of n rows with these bounds. top bounds the values of
 // rows that are held out.
 func newGrid(n int64, max []float64, weight, top float64, codes int) grid {
-	room := 61 - bits.Len64(uint64(n))
-	_, w := math.Frexp(weight)
-	g := grid{Weight: power(room - w)}
-	bound := 0.0
+	room := min(61-bits.Len64(uint64(n)), most)
+	w := exponent(weight)
+	g := grid{Unit: power(-w), Weight: power(room - w)}
+	bound := 1e-300
 	for _, b := range max {
-		_, e := math.Frexp(b)
-		g.Col = append(g.Col, power(room-w-e))
+		g.Col = append(g.Col, power(room-exponent(b)))
 		bound += 4 * math.Max(b, top) * math.Max(b, top)
 	}
-	_, e := math.Frexp(bound + float64(4*codes) + 1e-300)
-	g.Square, g.Dist = power(60-e-w), power(60-(e+1)/2-w)
+	e := exponent(bound + float64(4*codes))
+	g.Square, g.Dist = power(most-e-w), power(most-(e+1)/2-w)
 	return g
+}
+
+// exponent is the least e for which 2 to the e is not below v.
+func exponent(v float64) int {
+	f, e := math.Frexp(v)
+	if f == 0.5 {
+		e--
+	}
+	return e
 }
 
 // power is 2 to the e, within what is finite.
 func power(e int) float64 { return math.Ldexp(1, min(e, 1000)) }
 
-// whole rounds to the nearest integer.
-func whole(v float64) int64 { return int64(math.RoundToEven(v)) }
+// whole rounds to the nearest integer a number below most.
+func whole(v float64) int64 {
+	const shift = 0x1.8p52
+	return int64(math.Float64bits(v+shift)) - 0x4338000000000000
+}
+
+// most is the bits of what whole rounds.
+const most = 50
 
 // wide is a sum of 128 bits.
 type wide struct {

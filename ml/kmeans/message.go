@@ -44,13 +44,14 @@ func (b *body) Encode(e *canon.E) {
 
 func (g *grid) encode(e *canon.E) {
 	e.F64s(g.Col)
+	e.F64(g.Unit)
 	e.F64(g.Weight)
 	e.F64(g.Square)
 	e.F64(g.Dist)
 }
 
 func decodeGrid(d *canon.D) grid {
-	return grid{Col: d.F64s(), Weight: d.F64(), Square: d.F64(), Dist: d.F64()}
+	return grid{Col: d.F64s(), Unit: d.F64(), Weight: d.F64(), Square: d.F64(), Dist: d.F64()}
 }
 
 // DecodeStep implements family.Family.

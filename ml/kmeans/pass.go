@@ -113,7 +113,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 			return context.Cause(ctx)
 		}
 		if p.op == opAssign && st != nil && p.p.prev != nil && int(st.stamp[i/f64.Lanes]) == p.p.body.Iter-1 {
-			p.hold(b, st, i)
+			p.hold(st, i, min(i+f64.Lanes, to))
 		} else {
 			for q := i; q < min(i+f64.Lanes, to); q++ {
 				if b.W[q] > 0 {
@@ -163,13 +163,13 @@ func (p *pass) add(b *dataset.Block, i, k int, sign int64) {
 	sums := p.out.Sums[k*d : (k+1)*d]
 	w := b.W[g.rows[i]]
 	x := g.x[i&^(f64.Lanes-1)*g.dense+i&(f64.Lanes-1):]
-	if w == 1 {
+	if share := w * grid.Unit; share == 1 {
 		for j, s := range grid.Col {
 			sums[j] += sign * whole(x[j*f64.Lanes]*s)
 		}
 	} else {
 		for j, s := range grid.Col {
-			sums[j] += sign * whole(w*math.RoundToEven(x[j*f64.Lanes]*s))
+			sums[j] += sign * whole(share*float64(whole(x[j*f64.Lanes]*s)))
 		}
 	}
 	n := whole(w * grid.Weight)

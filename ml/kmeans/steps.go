@@ -70,21 +70,24 @@ func (p *pass) weigh(b *dataset.Block, st *state, _ bool) {
 
 // hold tells which rows of a tile stay where they are for certain, and takes the
 // others into the group.
-func (p *pass) hold(b *dataset.Block, st *state, tile int) {
+func (p *pass) hold(st *state, tile, to int) {
 	s, g := p.p, p.g
-	for i := tile; i < min(tile+f64.Lanes, b.Rows); i++ {
-		if !(b.W[i] > 0) {
+	near, marks := st.near[tile:to], st.mark[tile:to]
+	for i, a := range near {
+		if a == none {
 			continue
 		}
-		a := st.near[i]
-		up, low := bounds(st.mark[i])
-		u, l := up+s.drift[a], low-s.others[a]
-		l = max(l, s.apart[a]-u)
+		m := &s.motion[a]
+		u, l := bounds(marks[i])
+		u, l = u+m.drift, l-m.others
+		if v := m.apart - u; v > l {
+			l = v
+		}
 		if l > 0 && l*l*(1-0x1p-30) > u*u*(1+0x1p-30)+s.slack {
-			st.mark[i] = mark(u, l)
+			marks[i] = mark(u, l)
 			continue
 		}
-		g.rows, g.old = append(g.rows, i), append(g.old, a)
+		g.rows, g.old = append(g.rows, tile+i), append(g.old, a)
 	}
 	st.stamp[tile/f64.Lanes] = int32(s.body.Iter)
 }
@@ -112,7 +115,11 @@ func (p *pass) assign(b *dataset.Block, st *state, _ bool) {
 		}
 		if st != nil {
 			st.near[r] = a
-			st.mark[r] = mark(over(math.Sqrt(g.best[i]+s.slack)), under(math.Sqrt(max(g.next[i]-s.slack, 0))))
+			low := g.next[i] - s.slack
+			if !(low > 0) {
+				low = 0
+			}
+			st.mark[r] = mark(over(math.Sqrt(g.best[i]+s.slack)), under(math.Sqrt(low)))
 			st.stamp[r/f64.Lanes] = int32(s.body.Iter)
 		}
 	}

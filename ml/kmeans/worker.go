@@ -44,10 +44,15 @@ type places struct {
 	all    *points
 	fresh  *points // from body.From on
 	prev   *points
-	drift  []float64 // opAssign: how far each centroid moved, at most
-	others []float64 // how far another moved, at most
-	apart  []float64 // how far the next centroid is, at least
+	motion []motion // opAssign, by centroid
 	slack  float64
+}
+
+// motion is how a centroid moved and lies.
+type motion struct {
+	drift  float64 // how far it moved, at most
+	others float64 // how far another moved, at most
+	apart  float64 // how far the next one is, at least
 }
 
 // NewWorker implements family.Family.
@@ -100,6 +105,9 @@ func (w *worker) rows(r family.Rows, b *dataset.Block) *state {
 		for i := range st.stamp {
 			st.stamp[i] = -1
 		}
+		for i := range st.near {
+			st.near[i] = none // stays so for rows of no weight
+		}
 	}
 	w.state[r.Leaf] = st
 	return st
@@ -141,12 +149,12 @@ func under(v float64) float64 { return v * (1 - 0x1p-30) }
 // measure computes how centroids moved and lie.
 func (p *places) measure(d int) {
 	k := p.all.k
-	p.drift, p.others, p.apart = make([]float64, k), make([]float64, k), make([]float64, k)
+	p.motion = make([]motion, k)
 	at := func(v []float64, i int) []float64 { return v[i*d : (i+1)*d] }
 	first, second, who := 0.0, 0.0, -1
 	for i := range k {
 		v := over(math.Sqrt(squared(at(p.body.Points, i), at(p.body.Prev, i))))
-		p.drift[i] = v
+		p.motion[i].drift = v
 		if v > first {
 			first, second, who = v, first, i
 		} else {
@@ -154,32 +162,35 @@ func (p *places) measure(d int) {
 		}
 	}
 	for i := range k {
-		if p.others[i] = first; i == who {
-			p.others[i] = second
+		if p.motion[i].others = first; i == who {
+			p.motion[i].others = second
 		}
 	}
 	if k > apartMost {
 		return
 	}
 	for i := range k {
-		p.apart[i] = inf()
+		p.motion[i].apart = inf()
 	}
 	for i := range k {
 		for j := range i {
 			v := under(math.Sqrt(squared(at(p.body.Points, i), at(p.body.Points, j))))
-			p.apart[i], p.apart[j] = min(p.apart[i], v), min(p.apart[j], v)
+			p.motion[i].apart, p.motion[j].apart = min(p.motion[i].apart, v), min(p.motion[j].apart, v)
 		}
 	}
 }
 
 // mark keeps an upper and a lower bound, rounded outwards.
 func mark(up, low float64) uint64 {
-	u := float32(max(up*(1+0x1p-22), 1e-37))
-	l := float32(0)
-	if low *= 1 - 0x1p-22; low >= 1e-37 {
-		l = float32(min(low, math.MaxFloat32))
+	if up *= 1 + 0x1p-22; up < 1e-37 {
+		up = 1e-37
 	}
-	return uint64(math.Float32bits(u))<<32 | uint64(math.Float32bits(l))
+	if low *= 1 - 0x1p-22; low < 1e-37 {
+		low = 0
+	} else if low > math.MaxFloat32 {
+		low = math.MaxFloat32
+	}
+	return uint64(math.Float32bits(float32(up)))<<32 | uint64(math.Float32bits(float32(low)))
 }
 
 func bounds(m uint64) (up, low float64) {
