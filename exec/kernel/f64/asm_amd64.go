@@ -41,6 +41,9 @@ var (
 	scatter32       = choose(scatter32Go, scatter32Eights, scatter32Eights)
 	tile32          = choose(tile32Go, tile32Body, tile32Body)
 	nearest         = choose(nearestGo, nearestBody, nearestBody)
+	packFixed32     = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
+	packFixed64     = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
+	addFixed        = choose(addFixedGo, addFixedBody, addFixedBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -67,6 +70,16 @@ func tile32Body(dst []float32, cols [][]float32, row int) bool {
 
 func nearestBody(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
 	nearestAVX2(&best[0], &second[0], &at[0], unsafe.SliceData(x), unsafe.SliceData(c.c), &z[0], c.D, c.Padded()/nearestGroup, len(best)/Lanes, 8*zstep)
+}
+
+func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, tiles, stride int)) func([]float64, []T, []float64, []float64, int) {
+	return func(dst []float64, x []T, shift, scale []float64, tiles int) {
+		k(&dst[0], &x[0], &shift[0], &scale[0], len(shift), tiles, FixedStride)
+	}
+}
+
+func addFixedBody(m []int64, stride int, a, b []float64, rows, groups int) {
+	addFixedAVX2(&m[0], stride, &a[0], &b[0], FixedStride, rows, groups)
 }
 
 func columnMomentsBody[T Elem](k func(acc []float64, x []T, c []float64, tiles int)) func([]MomentAcc, []T, []float64, int) {

@@ -30,3 +30,10 @@ func tile32(dst []float32, cols [][]float32, row int) bool        { return tile3
 func nearest(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
 	nearestGo(best, second, at, x, c, z, zstep)
 }
+func packFixed32(dst []float64, x []float32, shift, scale []float64, tiles int) {
+	packFixedGo(dst, x, shift, scale, tiles)
+}
+func packFixed64(dst, x, shift, scale []float64, tiles int) { packFixedGo(dst, x, shift, scale, tiles) }
+func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
+	addFixedGo(m, stride, a, b, rows, groups)
+}

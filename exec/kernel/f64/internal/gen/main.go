@@ -82,6 +82,9 @@ func main() {
 	scatter()
 	tile()
 	nearest()
+	packFixed(4)
+	packFixed(8)
+	addFixed()
 	Generate()
 }
 

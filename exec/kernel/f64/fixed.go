@@ -1,0 +1,102 @@
+package f64
+
+import "math"
+
+// Sums of products that do not depend on their order.
+//
+// An accumulator that starts in the middle of a binade and stays in it holds a
+// multiple of the binade's last place, so that adding a product with an FMA adds
+// the product rounded to that grid, whatever was added before. Only a product
+// half-way between two multiples would be rounded by what it is added to. There
+// is none: factors are made odd multiples of 2^-52 (or are 0, or ½), and so a
+// product is an odd multiple of something far below half the grid. It is the
+// pre-rounding of Demmel and Nguyen ("Parallel reproducible summation", 2015) at
+// the price of the product itself.
+//
+// Factors are at most ½, FixedRows rows are summed in four lanes, of at most 16
+// in size, around FixedStart; sums are then integers, multiples of FixedUnit.
+const (
+	// FixedRows is the most rows that are summed before sums become integers.
+	FixedRows = 256
+	// FixedStride is the distance of columns in a pack. A power of two would
+	// bring all columns to the same lines of a cache.
+	FixedStride = FixedRows + Lanes
+	// FixedUnit is what sums are multiples of.
+	FixedUnit = 0x1p-46
+	// FixedChunks is how many times AddFixed may add to a sum before it can
+	// overflow.
+	FixedChunks = 1 << 10
+
+	fixedStart = 96
+)
+
+// FixedPack makes factors of whole tiles x with len(shift) columns, at most
+// FixedRows rows: column j of dst, from dst[j*FixedStride], is Fix of
+// (x-shift[j])·scale[j], each step rounded. The results must be at most ½ in
+// size.
+func FixedPack[T Elem](dst []float64, x []T, shift, scale []float64) {
+	d := len(shift)
+	if d == 0 || len(x) < d*Lanes {
+		return
+	}
+	tiles := len(x) / (d * Lanes)
+	_, _ = scale[d-1], dst[(d-1)*FixedStride+tiles*Lanes-1]
+	switch x := any(x).(type) {
+	case []float32:
+		packFixed32(dst, x, shift, scale, tiles)
+	case []float64:
+		packFixed64(dst, x, shift, scale, tiles)
+	}
+}
+
+// Fix makes a factor of v, which is at most ½ in size.
+func Fix(v float64) float64 {
+	return math.Float64frombits(math.Float64bits(v+1.5)|1) - 1.5
+}
+
+// AddFixed adds to m the sums of products of na columns of a with nb columns of
+// b over rows rows, in units of FixedUnit: m[i*stride+k] for column i of a and k
+// of b. With upper only those are meant for which k ≥ i; what the others get is
+// not defined. Columns lie FixedStride apart; na is a multiple of 3 and nb of 4,
+// rows of 4 and at most FixedRows.
+func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper bool) {
+	if na == 0 || nb == 0 || rows == 0 {
+		return
+	}
+	_, _, _ = m[(na-1)*stride+nb-1], a[(na-1)*FixedStride+rows-1], b[(nb-1)*FixedStride+rows-1]
+	for k := 0; k < nb; k += 8 { // these stay in the nearest cache
+		groups := min(2, (nb-k)/4)
+		for i := 0; i < na && (!upper || i < k+4*groups); i += 3 {
+			addFixed(m[i*stride+k:], stride, a[i*FixedStride:], b[k*FixedStride:], rows, groups)
+		}
+	}
+}
+
+func packFixedGo[T Elem](dst []float64, x []T, shift, scale []float64, tiles int) {
+	d := len(shift)
+	for t := range tiles {
+		for j := range d {
+			to := dst[j*FixedStride+t*Lanes:][:Lanes]
+			for l, v := range x[(t*d+j)*Lanes:][:Lanes] {
+				to[l] = Fix(float64((float64(v) - shift[j]) * scale[j]))
+			}
+		}
+	}
+}
+
+func addFixedGo(m []int64, stride int, a, b []float64, rows, groups int) {
+	for i := range 3 {
+		for k := range 4 * groups {
+			acc := [4]float64{fixedStart, fixedStart, fixedStart, fixedStart}
+			x, y := a[i*FixedStride:][:rows], b[k*FixedStride:][:rows]
+			for r := 0; r < rows; r += 4 {
+				for l := range acc {
+					acc[l] = math.FMA(x[r+l], y[r+l], acc[l])
+				}
+			}
+			for _, v := range acc {
+				m[i*stride+k] += int64(math.Float64bits(v) - math.Float64bits(fixedStart))
+			}
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package f64
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// factors are na columns of rows factors: random ones, extremes, ones that
+// without being odd would give ties.
+func factors(r *rand.Rand, cols, rows int) []float64 {
+	v := make([]float64, cols*FixedStride)
+	for i := range v {
+		switch r.IntN(4) {
+		case 0:
+			v[i] = Fix(0.5)
+		case 1:
+			v[i] = Fix(float64(r.IntN(1<<24)) * 0x1p-25)
+		default:
+			v[i] = Fix(r.Float64() - 0.5)
+		}
+		if i%FixedStride >= rows {
+			v[i] = math.NaN() // nobody may look
+		}
+	}
+	return v
+}
+
+func TestAddFixed(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 1))
+	for _, rows := range []int{4, 8, 100, 256} {
+		const na, nb, stride = 9, 12, 13
+		a, b := factors(r, na, rows), factors(r, nb, rows)
+		got, twin, any := make([]int64, na*stride), make([]int64, na*stride), make([]int64, na*stride)
+		for i := range got {
+			got[i] = int64(i) << 50
+			twin[i], any[i] = got[i], got[i]
+		}
+		AddFixed(got, stride, a, b, na, nb, rows, false)
+		for i := 0; i < na; i += 3 {
+			addFixedGo(twin[i*stride:], stride, a[i*FixedStride:], b, rows, nb/4)
+		}
+		if !slices.Equal(got, twin) {
+			t.Fatalf("%d rows: not the twin's bits", rows)
+		}
+		// In any order, in any portions.
+		order := r.Perm(rows)
+		for len(order) > 0 {
+			n := min(len(order), 4*(1+r.IntN(20)))
+			x, y := make([]float64, na*FixedStride), make([]float64, nb*FixedStride)
+			for i, row := range order[:n] {
+				for j := range na {
+					x[j*FixedStride+i] = a[j*FixedStride+row]
+				}
+				for j := range nb {
+					y[j*FixedStride+i] = b[j*FixedStride+row]
+				}
+			}
+			AddFixed(any, stride, x, y, na, nb, (n+3)&^3, false)
+			order = order[n:]
+		}
+		if !slices.Equal(got, any) {
+			t.Fatalf("%d rows: another order, another sum", rows)
+		}
+		for i := range na {
+			for k := range nb {
+				want := 0.0
+				for q := range rows {
+					want += a[i*FixedStride+q] * b[k*FixedStride+q]
+				}
+				v := float64(got[i*stride+k]-int64(i*stride+k)<<50) * FixedUnit
+				if math.Abs(v-want) > float64(rows)*FixedUnit/2 {
+					t.Fatalf("%d rows: [%d][%d] is %v, want %v", rows, i, k, v, want)
+				}
+			}
+		}
+		half := make([]int64, na*stride)
+		AddFixed(half, stride, a, b, na, nb, rows, true)
+		for i := range na {
+			for k := i; k < nb; k++ {
+				if half[i*stride+k] != got[i*stride+k]-int64(i*stride+k)<<50 {
+					t.Fatalf("%d rows: the upper half's [%d][%d] is another", rows, i, k)
+				}
+			}
+		}
+	}
+}
+
+func TestFixedPack(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 1))
+	for _, d := range []int{1, 3, 10} {
+		for _, tiles := range []int{1, 5, FixedRows / Lanes} {
+			x := make([]float64, d*tiles*Lanes)
+			for i := range x {
+				x[i] = float64(float32(r.Float64() * 8))
+			}
+			shift, scale := make([]float64, d), make([]float64, d)
+			for j := range shift {
+				shift[j], scale[j] = 4, 0x1p-3
+			}
+			got, got32, want := make([]float64, d*FixedStride), make([]float64, d*FixedStride), make([]float64, d*FixedStride)
+			FixedPack(got, x, shift, scale)
+			FixedPack(got32, narrow(x), shift, scale)
+			packFixedGo(want, x, shift, scale, tiles)
+			sameBits(t, "pack", got, want)
+			sameBits(t, "pack of float32", got32, want)
+			for i := range tiles * Lanes {
+				v := got[(d-1)*FixedStride+i]
+				exact := (x[(i/Lanes*d+d-1)*Lanes+i%Lanes] - 4) / 8
+				if n := int64(v * 0x1p52); float64(n)*0x1p-52 != v || n&1 == 0 || math.Abs(v-exact) > 0x1p-51 {
+					t.Fatalf("%v became %v", exact, v)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkAddFixed(b *testing.B) {
+	const d = 504
+	r := rand.New(rand.NewPCG(22, 1))
+	a, m := factors(r, d, FixedRows), make([]int64, d*d)
+	for b.Loop() {
+		AddFixed(m, d, a, a, d, d, FixedRows, true)
+	}
+	b.ReportMetric(float64(b.N)*d*d/2*FixedRows/float64(b.Elapsed().Nanoseconds()), "GFMA/s")
+}
