@@ -1,0 +1,59 @@
+package decomp
+
+import (
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// PCA and SVD are the families.
+var (
+	PCA family.Family = decomp{"pca", true}
+	SVD family.Family = decomp{"svd", false}
+)
+
+type decomp struct {
+	name   string
+	center bool
+}
+
+// The solvers.
+const (
+	auto       = "auto"
+	full       = "full"
+	tsqr       = "tsqr"
+	randomized = "randomized"
+)
+
+var options = []*family.Option{
+	{Names: []string{"n_components", "num_principal_components"}, Type: "integer", Default: "all",
+		Doc: "The number of components, at most that of the encoded features and that of rows.", Read: family.Integer(1, 1e6)},
+	{Names: []string{"solver", "svd_solver", "pca_solver"}, Type: "text", Default: "`auto`",
+		Doc: "`full`: eigenvectors of the exact Gram matrix; `tsqr`: a tall and skinny QR decomposition, which is slower but right for singular values below 1e-8 of the greatest too; " +
+			"`randomized`: a few passes over the rows for a few components of many features; `auto`: `randomized` for less than a quarter of more than 2048 features, else `full`.",
+		Read: family.Word(auto, full+"|covariance_eigh", tsqr, randomized)},
+	{Names: []string{"power_iterations", "n_iter", "iterated_power"}, Type: "integer", Default: "5", Doc: "Of `randomized`: the passes after the first.", Read: family.Integer(0, 100)},
+	{Names: []string{"n_oversamples"}, Type: "integer", Default: "10", Doc: "Of `randomized`: how many more directions than components it follows.", Read: family.Integer(0, 1000)},
+	{Names: []string{"whiten"}, Type: "boolean", Default: "false", Doc: "Divide each component by its standard deviation.", Read: family.Boolean},
+}
+
+// Info implements family.Family.
+func (f decomp) Info() family.Info {
+	if f.center {
+		return family.Info{Name: f.name, Synonyms: []string{"principal_component_analysis"}, Doc: "Principal components: the directions along which rows vary most."}
+	}
+	return family.Info{Name: f.name, Synonyms: []string{"truncated_svd"}, Doc: "Truncated singular value decomposition, without centring."}
+}
+
+// Options implements family.Family.
+func (decomp) Options() []*family.Option { return options }
+
+// Plan implements family.Family.
+func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
+	vector, _ := types.ArrayOf(types.Float8)
+	p := &family.Plan{Task: family.Decomposition, Target: family.NoTarget, Scope: family.ByNode,
+		Outputs: []family.Output{{Name: "components", Type: vector}}}
+	if r.Options.Text("solver", auto) == tsqr {
+		p.Scope = family.ByLeaf // its sums are rounded
+	}
+	return p, nil
+}

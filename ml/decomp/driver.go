@@ -1,0 +1,492 @@
+package decomp
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The features up to which auto takes full, and the share of them that makes few
+// components.
+const (
+	fullMost = 2048
+	few      = 4
+)
+
+// driver is the root.
+type driver struct {
+	set    *family.Setup
+	center bool
+	whiten bool
+	solver string
+	d, k   int // columns and components
+	follow int // directions that randomized follows
+	passes int // of randomized
+
+	s    progress
+	next *family.Step
+}
+
+// progress is the state of a training.
+type progress struct {
+	op    uint8
+	done  bool
+	pass  int
+	scale body // with the directions of randomized
+	steps int
+	model predictor
+}
+
+// NewDriver implements family.Family.
+func (f decomp) NewDriver(s *family.Setup) (family.Driver, error) {
+	o := s.Options
+	d := &driver{set: s, center: f.center, whiten: o.Bool("whiten", false), solver: o.Text("solver", auto), d: s.Fitted.Params()}
+	if d.d == 0 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "the features have no values to find components of")
+	}
+	most := int(min(int64(d.d), s.Rows))
+	if d.k = o.Int("n_components", most); d.k > most {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "n_components is %d, but there are only %d", d.k, most).At(o.Pos("n_components")).
+			WithDetail("There are at most as many components as encoded features, %d, and as rows, %d.", d.d, s.Rows)
+	}
+	if d.solver == auto {
+		if d.solver = full; d.d > fullMost && d.k < d.d/few {
+			d.solver = randomized
+		}
+	}
+	d.follow, d.passes = min(most, d.k+o.Int("n_oversamples", 10)), 1+o.Int("power_iterations", 5)
+	d.s.op = opBounds
+	if d.solver == tsqr {
+		d.s.op = opQR
+	}
+	return d, nil
+}
+
+// Next implements family.Driver.
+func (d *driver) Next() *family.Step {
+	if d.next == nil {
+		d.next = &family.Step{Op: d.s.op, Set: family.Train}
+		if d.s.op == opGram || d.s.op == opApply {
+			b := d.s.scale
+			d.next.Body = &b
+		}
+	}
+	return d.next
+}
+
+// Tell implements family.Driver.
+func (d *driver) Tell(m family.Message) error {
+	p := m.(*partial)
+	d.next = nil
+	d.s.steps++
+	switch d.s.op {
+	case opBounds:
+		if err := d.bounded(p); err != nil {
+			return err
+		}
+		if d.s.op = opGram; d.solver == randomized {
+			d.s.op = opApply
+			d.aim(normal(d.set.Seed, d.follow, d.d))
+		}
+		return nil
+	case opGram:
+		d.gram(p)
+	case opQR:
+		if err := d.triangle(p); err != nil {
+			return err
+		}
+	case opApply:
+		d.applied(p)
+	}
+	if d.s.done && !finite(d.s.model.comp, d.s.model.variance, d.s.model.mean) {
+		return errRange()
+	}
+	return nil
+}
+
+func errRange() error {
+	return pgerr.New(pgerr.NumericValueOutOfRange, "values of the features or weights are too large to find components")
+}
+
+// bounded chooses the shift and scale of each column.
+func (d *driver) bounded(p *partial) error {
+	b := &d.s.scale
+	f := d.set.Fitted
+	for j := range d.d {
+		lo, hi := 0.0, 1.0
+		if j < f.Dense {
+			lo, hi = p.Low[j], p.High[j]
+		}
+		if !(math.Abs(lo) < 1e140 && math.Abs(hi) < 1e140) {
+			return errRange()
+		}
+		shift := 0.0
+		if d.center {
+			shift = lo + float64(0.5*(hi-lo))
+		}
+		b.Shift = append(b.Shift, shift)
+		b.Scale = append(b.Scale, half(math.Max(math.Abs(hi-shift), math.Abs(lo-shift))))
+	}
+	if !(p.MaxWeight > 0 && p.MaxWeight < 1e140) {
+		return errRange()
+	}
+	b.Unit = 2 * half(p.MaxWeight)
+	b.Square = half(d.reach(nil))
+	return nil
+}
+
+// half is the power of two that brings v to at most ½.
+func half(v float64) float64 {
+	f, e := math.Frexp(v)
+	if f == 0.5 {
+		e--
+	}
+	return math.Ldexp(1, min(-e-1, 900))
+}
+
+// reach bounds the size of rows' projections on q, of their squared lengths
+// where it is nil.
+func (d *driver) reach(q []float64) float64 {
+	sum := 0.0
+	for j, s := range d.s.scale.Scale {
+		h := 0.5 / s
+		if q == nil {
+			sum += float64(h * h)
+		} else {
+			sum += float64(math.Abs(q[j]) * h)
+		}
+	}
+	return sum * (1 + 0x1p-20)
+}
+
+// matrix makes float64s of sums. scales are those of its columns; the rows' are
+// those of the columns of the data, and the ones'.
+func (d *driver) entry(p *partial, at int, scales float64) float64 {
+	carry, sum := p.Carry[at]+p.Sums[at]>>spill, p.Sums[at]&(1<<spill-1)
+	v := float64(float64(carry)*(1<<spill)) + float64(sum)
+	return v * f64.FixedUnit / scales / d.s.scale.Unit
+}
+
+// ddof is what explained variance divides sums by: those of a sample where rows
+// are centred.
+func (d *driver) ddof(weight float64) float64 {
+	if d.center && weight > 1 {
+		return weight - 1
+	}
+	return weight
+}
+
+// gram finds components by the Gram matrix.
+func (d *driver) gram(p *partial) {
+	n, s := d.d, &d.s.scale
+	g := make([]float64, n*n)
+	sum := make([]float64, n)
+	at := 0
+	for i := range n {
+		for j := i; j < n; j++ {
+			g[i*n+j] = d.entry(p, at, s.Scale[i]*s.Scale[j])
+			at++
+		}
+		sum[i] = d.entry(p, at, s.Scale[i]*0.5)
+		at++
+	}
+	weight := d.entry(p, at, 0.25)
+	div := d.ddof(weight)
+	trace := 0.0
+	for i := range n {
+		for j := i; j < n; j++ {
+			v := g[i*n+j]
+			if d.center {
+				v = f64.FMA(-sum[i], sum[j]/weight, v)
+			}
+			v /= div
+			g[i*n+j], g[j*n+i] = v, v
+		}
+		trace += g[i*n+i]
+	}
+	values, vectors := eigen(g, n, d.k)
+	d.finish(weight, trace, sum, values, vectors)
+}
+
+// triangle finds components by R of [1 X].
+func (d *driver) triangle(p *partial) error {
+	n := d.d + 1
+	if len(p.R) != n*n || p.R[0] == 0 || !finite(p.R) {
+		return errRange()
+	}
+	weight := float64(p.R[0] * p.R[0])
+	sum := make([]float64, d.d)
+	for j := range sum {
+		sum[j] = float64(p.R[1+j] * p.R[0])
+	}
+	var rows [][]float64
+	total := 0.0
+	first := 0
+	if d.center {
+		first = 1
+	}
+	for i := first; i < n; i++ {
+		r := append([]float64{}, p.R[i*n+1:(i+1)*n]...)
+		total += f64.Dot(r, r)
+		rows = append(rows, r)
+	}
+	values, vectors := rightSingular(rows)
+	div := d.ddof(weight)
+	values, vectors = values[:min(d.k, len(values))], vectors[:min(d.k, len(values))]
+	for i, v := range values {
+		values[i] = float64(v*v) / div
+	}
+	d.finish(weight, total/div, sum, values, orthonormal(vectors, d.d))
+	return nil
+}
+
+// aim sets the directions of the next pass.
+func (d *driver) aim(q [][]float64) {
+	s := &d.s.scale
+	s.Q, s.QScale = nil, nil
+	for _, v := range q {
+		s.Q = append(s.Q, v...)
+		s.QScale = append(s.QScale, half(d.reach(v)))
+	}
+}
+
+// applied ends a pass of randomized.
+func (d *driver) applied(p *partial) {
+	s, n, l := &d.s.scale, d.d, d.follow
+	at := func(i, k int) float64 {
+		scale := 0.5
+		if i < n {
+			scale = s.Scale[i]
+		}
+		switch {
+		case k < l:
+			scale *= s.QScale[k]
+		case k == l:
+			scale *= 0.5
+		default:
+			scale *= s.Square
+		}
+		return d.entry(p, i*(l+2)+k, scale)
+	}
+	weight, total := at(n, l), at(n, l+1)
+	sum := make([]float64, n)
+	for i := range sum {
+		sum[i] = at(i, l)
+	}
+	div := d.ddof(weight)
+	z := make([][]float64, l)
+	for k := range z {
+		z[k] = make([]float64, n)
+		for i := range n {
+			v := at(i, k)
+			if d.center {
+				v = f64.FMA(-sum[i], at(n, k)/weight, v)
+			}
+			z[k][i] = v / div
+		}
+	}
+	if d.center {
+		total -= f64.Dot(sum, sum) / weight
+	}
+	if d.s.pass++; d.s.pass < d.passes {
+		d.aim(orthonormal(z, n))
+		return
+	}
+	// Rayleigh and Ritz: the eigenvectors within what the directions span.
+	t := make([]float64, l*l)
+	for i := range l {
+		for k := i; k < l; k++ {
+			v := float64(0.5 * (f64.Dot(s.Q[i*n:(i+1)*n], z[k]) + f64.Dot(s.Q[k*n:(k+1)*n], z[i])))
+			t[i*l+k], t[k*l+i] = v, v
+		}
+	}
+	values, small := eigen(t, l, d.k)
+	vectors := make([][]float64, d.k)
+	for i, v := range small {
+		vectors[i] = make([]float64, n)
+		for k, c := range v {
+			f64.Axpy(vectors[i], c, s.Q[k*n:(k+1)*n])
+		}
+	}
+	d.finish(weight, total/div, sum, values, orthonormal(vectors, n))
+}
+
+// orthonormal makes vectors of n numbers so, by Gram and Schmidt twice over; one
+// that adds nothing to those before becomes any that does.
+func orthonormal(v [][]float64, n int) [][]float64 {
+	var out [][]float64
+	for _, x := range v {
+		for unit := 0; ; unit++ {
+			size := math.Sqrt(f64.Dot(x, x))
+			if size > 0 {
+				f64.Scale(x, 1/size)
+			}
+			for range 2 {
+				for _, o := range out {
+					f64.Axpy(x, -f64.Dot(x, o), o)
+				}
+			}
+			if left := math.Sqrt(f64.Dot(x, x)); size > 0 && left > 0x1p-40 || unit >= n {
+				f64.Scale(x, 1/math.Max(left, 0x1p-500))
+				break
+			}
+			clear(x)
+			x[unit] = 1
+		}
+		for range 2 { // what the scaling made larger
+			for _, o := range out {
+				f64.Axpy(x, -f64.Dot(x, o), o)
+			}
+			f64.Scale(x, 1/math.Sqrt(f64.Dot(x, x)))
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// normal gives count vectors of n normal numbers, orthonormal.
+func normal(seed uint64, count, n int) [][]float64 {
+	q := make([][]float64, count)
+	for k := range q {
+		q[k] = make([]float64, n)
+		for j := range q[k] {
+			r := mix(seed ^ mix(uint64(k)<<32|uint64(j)))
+			for { // Marsaglia's polar method
+				u, v := float64(r>>11)*0x1p-52-1, float64(mix(r)>>11)*0x1p-52-1
+				if s := float64(u*u) + float64(v*v); s > 0 && s < 1 {
+					q[k][j] = float64(u * math.Sqrt(-2*f64.Log1(s)/s))
+					break
+				}
+				r = mix(r + 1)
+			}
+		}
+	}
+	return orthonormal(q, n)
+}
+
+// finish makes the model. sum is of the shifted columns; values are the
+// components' eigenvalues and total the sum of all, both over ddof.
+func (d *driver) finish(weight, total float64, sum, values []float64, vectors [][]float64) {
+	m := &d.s.model
+	*m = predictor{fitted: d.set.Fitted, dims: dims{d.set.Fitted.Dense, d.set.Fitted.Ones, d.set.Fitted.Codes}, whiten: d.whiten, k: len(vectors)}
+	mean := make([]float64, d.d)
+	for j := range mean {
+		mean[j] = sum[j] / weight
+		if len(d.s.scale.Shift) > 0 {
+			mean[j] += d.s.scale.Shift[j]
+		}
+	}
+	if !d.center { // the variance of what the components give, as is usual
+		total -= f64.Dot(mean, mean)
+	}
+	left := total
+	for i, v := range vectors {
+		value := math.Max(values[i], 0)
+		positive(v)
+		m.comp = append(m.comp, v...)
+		m.singular = append(m.singular, math.Sqrt(float64(value*d.ddof(weight))))
+		if !d.center {
+			c := f64.Dot(mean, v)
+			value = math.Max(value-float64(c*c), 0)
+		}
+		ratio := 0.0
+		if total > 0 {
+			ratio = value / total
+		}
+		left -= value
+		m.variance, m.ratio = append(m.variance, value), append(m.ratio, ratio)
+	}
+	if d.center {
+		m.mean = mean
+	}
+	m.loss = math.Max(left, 0)
+	m.prepare()
+	d.s.done = true
+}
+
+// positive turns a vector so that its first number of greatest size is positive.
+func positive(v []float64) {
+	best := 0
+	for j, x := range v {
+		if math.Abs(x) > math.Abs(v[best]) {
+			best = j
+		}
+	}
+	if v[best] < 0 {
+		for j := range v {
+			v[j] = -v[j]
+		}
+	}
+}
+
+func finite(lists ...[]float64) bool {
+	for _, v := range lists {
+		for _, x := range v {
+			if x-x != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// State implements family.Driver.
+func (d *driver) State() family.State {
+	s := family.State{Iteration: d.s.steps, TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss(), Evals: d.s.steps}
+	if d.s.done {
+		s.Done, s.Converged, s.Stopped, s.TrainLoss = true, true, "converged", d.s.model.loss
+		sum := 0.0
+		for _, r := range d.s.model.ratio {
+			sum += r
+		}
+		s.Metrics = []family.Metric{{Name: "total_explained_variance_ratio", Value: sum}}
+	}
+	return s
+}
+
+// Predictor implements family.Driver.
+func (d *driver) Predictor() (family.Predictor, error) { return &d.s.model, nil }
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (d *driver) MarshalBinary() ([]byte, error) {
+	var e canon.E
+	e.U8(d.s.op)
+	e.Bool(d.s.done)
+	e.Int(d.s.pass)
+	e.Int(d.s.steps)
+	d.s.scale.Encode(&e)
+	if d.s.done {
+		d.s.model.Encode(&e)
+		e.F64(d.s.model.loss)
+	}
+	return e.B, nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (d *driver) UnmarshalBinary(b []byte) error {
+	r := canon.Read(b)
+	s := progress{op: r.U8(), done: r.Bool(), pass: r.Int(), steps: r.Int()}
+	if m, ok := (decomp{}).DecodeStep(opGram, r).(*body); ok {
+		s.scale = *m
+	}
+	if s.done {
+		m, err := decodeModel(d.set.Fitted, r)
+		if err != nil {
+			return err
+		}
+		s.model = *m
+		s.model.loss = r.F64()
+	}
+	if n := len(s.scale.Shift); s.op == 0 || s.op >= numOps || n != 0 && n != d.d || s.op == opApply && len(s.scale.QScale) != d.follow ||
+		(s.op == opGram || s.op == opApply) && n == 0 || (s.op == opQR) != (d.solver == tsqr) || s.pass < 0 || s.steps < 0 {
+		r.Fail()
+	}
+	if err := r.Done("a training's state"); err != nil {
+		return err
+	}
+	d.s, d.next = s, nil
+	return nil
+}

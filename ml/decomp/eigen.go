@@ -1,0 +1,242 @@
+package decomp
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+)
+
+// eigen gives the k greatest eigenvalues of the symmetric n×n matrix a and their
+// orthonormal eigenvectors. It destroys a.
+func eigen(a []float64, n, k int) (values []float64, vectors [][]float64) {
+	size := 0.0
+	for _, v := range a {
+		size = math.Max(size, math.Abs(v))
+	}
+	if size == 0 {
+		size = 1
+	}
+	_, e := math.Frexp(size)
+	f64.Scale(a, math.Ldexp(1, -e))
+	t := tridiagonal(a, n)
+	for i := range k {
+		v := t.value(n - 1 - i)
+		x := t.vector(v, vectors, uint64(i))
+		vectors = append(vectors, x)
+		values = append(values, math.Ldexp(v, e))
+	}
+	for _, x := range vectors {
+		t.back(x)
+		f64.Scale(x, 1/math.Sqrt(f64.Dot(x, x)))
+	}
+	return values, vectors
+}
+
+// reduced is a symmetric tridiagonal matrix T with HAH = T.
+type reduced struct {
+	n    int
+	d, e []float64 // diagonal, and beside it
+	h    []float64 // row i from column i+1 on: the vector of reflection i
+	beta []float64 // I - beta·v·vᵀ
+}
+
+// tridiagonal reduces a by n-2 reflections, each of which makes a column fit.
+func tridiagonal(a []float64, n int) *reduced {
+	t := &reduced{n: n, h: a, d: make([]float64, n), e: make([]float64, n), beta: make([]float64, n)}
+	p := make([]float64, n)
+	for i := range n {
+		t.d[i] = a[i*n+i]
+		v := a[i*n+i+1 : (i+1)*n]
+		m := len(v)
+		if m < 2 {
+			if m == 1 {
+				t.e[i] = v[0]
+			}
+			continue
+		}
+		norm := math.Sqrt(f64.Dot(v, v))
+		if norm == 0 {
+			continue
+		}
+		if v[0] > 0 {
+			norm = -norm
+		}
+		t.e[i] = norm
+		v[0] -= norm
+		beta := 2 / f64.Dot(v, v)
+		t.beta[i] = beta
+		p := p[:m]
+		for r := range m {
+			p[r] = float64(beta * f64.Dot(a[(i+1+r)*n+i+1:(i+2+r)*n], v))
+		}
+		f64.Axpy(p, -float64(0.5*float64(beta*f64.Dot(p, v))), v)
+		for r := range m { // A - v·pᵀ - p·vᵀ
+			row := a[(i+1+r)*n+i+1 : (i+2+r)*n]
+			vr, pr := -v[r], -p[r]
+			_, _ = v[len(row)-1], p[len(row)-1]
+			for c := range row {
+				row[c] = math.FMA(vr, p[c], math.FMA(pr, v[c], row[c]))
+			}
+		}
+	}
+	return t
+}
+
+// back takes a vector of T to one of A.
+func (t *reduced) back(x []float64) {
+	for i := t.n - 3; i >= 0; i-- {
+		v := t.h[i*t.n+i+1 : (i+1)*t.n]
+		f64.Axpy(x[i+1:], -float64(t.beta[i]*f64.Dot(v, x[i+1:])), v)
+	}
+}
+
+// below counts the eigenvalues below x, by the signs of Sturm's sequence.
+func (t *reduced) below(x float64) (n int) {
+	q := 1.0
+	for i, d := range t.d {
+		off := 0.0
+		if i > 0 {
+			off = float64(t.e[i-1]*t.e[i-1]) / q
+		}
+		if q = d - x - off; q == 0 {
+			q = -0x1p-1000
+		}
+		if q < 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// value finds eigenvalue i, counted from the least, by bisection.
+func (t *reduced) value(i int) float64 {
+	bound := 0.0
+	for j, d := range t.d {
+		r := math.Abs(d) + math.Abs(t.e[j])
+		if j > 0 {
+			r += math.Abs(t.e[j-1])
+		}
+		bound = math.Max(bound, r)
+	}
+	lo, hi := -bound-0x1p-1000, bound*(1+0x1p-40)+0x1p-1000
+	for range 200 {
+		mid := lo + float64(0.5*(hi-lo))
+		if mid <= lo || mid >= hi || hi-lo <= float64(0x1p-60*bound) {
+			break
+		}
+		if t.below(mid) > i {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return lo + float64(0.5*(hi-lo))
+}
+
+// vector finds the eigenvector of T for a value by inverse iteration, orthogonal
+// to those before.
+func (t *reduced) vector(value float64, before [][]float64, seed uint64) []float64 {
+	x := make([]float64, t.n)
+	random := func() {
+		for i := range x {
+			seed = mix(seed)
+			x[i] = float64(seed>>11)*0x1p-52 - 1
+		}
+	}
+	random()
+	f := t.factor(value)
+	for i := 0; i < 4; i++ {
+		f.solve(x)
+		f64.Scale(x, 1/math.Sqrt(f64.Dot(x, x)))
+		for range 2 {
+			for _, b := range before {
+				f64.Axpy(x, -f64.Dot(x, b), b)
+			}
+		}
+		left := f64.Dot(x, x)
+		if left < 0x1p-60 { // nothing but those before
+			random()
+			continue
+		}
+		f64.Scale(x, 1/math.Sqrt(left))
+	}
+	for range 2 {
+		for _, b := range before {
+			f64.Axpy(x, -f64.Dot(x, b), b)
+		}
+		f64.Scale(x, 1/math.Sqrt(f64.Dot(x, x)))
+	}
+	return x
+}
+
+// factored is T - value·I as a product of a lower and an upper factor, with rows
+// swapped where that makes a pivot larger.
+type factored struct {
+	u0, u1, u2, l []float64
+	swap          []bool
+}
+
+func (t *reduced) factor(value float64) *factored {
+	n := t.n
+	f := &factored{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]bool, n)}
+	const tiny = 0x1p-54 // of a matrix whose entries are at most 1
+	a, b := t.d[0]-value, t.e[0]
+	for i := range n {
+		if i == n-1 {
+			f.u0[i] = a
+		} else {
+			c, d, e := t.e[i], t.d[i+1]-value, 0.0
+			if i+1 < n-1 {
+				e = t.e[i+1]
+			}
+			if math.Abs(c) > math.Abs(a) {
+				f.swap[i] = true
+				f.u0[i], f.u1[i], f.u2[i] = c, d, e
+				f.l[i] = a / c
+				a, b = b-float64(f.l[i]*d), -float64(f.l[i]*e)
+			} else {
+				f.u0[i], f.u1[i] = a, b
+				if a != 0 {
+					f.l[i] = c / a
+				}
+				a, b = d-float64(f.l[i]*b), e
+			}
+		}
+		if math.Abs(f.u0[i]) < tiny {
+			f.u0[i] = tiny
+		}
+	}
+	return f
+}
+
+// solve replaces x by the solution, scaled to stay finite.
+func (f *factored) solve(x []float64) {
+	n := len(x)
+	for i := range n - 1 {
+		if f.swap[i] {
+			x[i], x[i+1] = x[i+1], x[i]
+		}
+		x[i+1] -= float64(f.l[i] * x[i])
+	}
+	for i := n - 1; i >= 0; i-- {
+		v := x[i]
+		if i+1 < n {
+			v -= float64(f.u1[i] * x[i+1])
+		}
+		if i+2 < n {
+			v -= float64(f.u2[i] * x[i+2])
+		}
+		x[i] = v / f.u0[i]
+		if math.Abs(x[i]) > 0x1p500 {
+			f64.Scale(x, 0x1p-500)
+		}
+	}
+}
+
+// mix is the finaliser of SplitMix64.
+func mix(v uint64) uint64 {
+	v += 0x9e3779b97f4a7c15
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
+}
