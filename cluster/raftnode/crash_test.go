@@ -123,7 +123,7 @@ func torn(before, after []byte, pages []int, r *rand.Rand) []byte {
 func TestLogCrash(t *testing.T) {
 	dir := t.TempDir()
 	path, crashed := filepath.Join(dir, "log.db"), filepath.Join(dir, "crashed.db")
-	l, err := openLog(path, nil)
+	l, err := openLog(path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestLogCrash(t *testing.T) {
 			if err := os.WriteFile(crashed, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, err := openLog(crashed, nil)
+			c, err := openLog(crashed, nil, 0)
 			if err != nil {
 				if refused++; !lie || !pgerr.Is(err, pgerr.DataCorrupted) {
 					t.Fatalf("step %d, %s: %v", step, what, err)
@@ -210,7 +210,7 @@ func TestLogCrash(t *testing.T) {
 			if lie {
 				return
 			}
-			if c, err = openLog(crashed, nil); err != nil {
+			if c, err = openLog(crashed, nil, 0); err != nil {
 				t.Fatalf("step %d, %s, written to and opened again: %v", step, what, err)
 			}
 			if n := len(tell(t, c).entries); n != len(got.entries)+1 {

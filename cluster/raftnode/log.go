@@ -39,8 +39,10 @@ func damaged(path, what string) error {
 			"A cluster of one is restored from a backup. See \"A damaged log\" in docs/operations.md.")
 }
 
-// openLog opens the log, having looked through all of it.
-func openLog(path string, room *disk.Reserve) (_ *boltLog, err error) {
+// openLog opens the log, having looked through all of it. Entries up to upTo are
+// in a snapshot: where one came from the leader, raft keeps what it had before
+// and goes on behind it, and what is between is in no log.
+func openLog(path string, room *disk.Reserve, upTo uint64) (_ *boltLog, err error) {
 	l := &boltLog{path: path, room: room}
 	if _, err := os.Stat(path); err == nil {
 		data, unmap, err := disk.OS.Map(path)
@@ -75,7 +77,7 @@ func openLog(path string, room *disk.Reserve) (_ *boltLog, err error) {
 		return nil, damaged(path, err.Error())
 	}
 	for i := first; i <= last && first > 0; i++ {
-		if err := l.GetLog(i, &raft.Log{}); err != nil {
+		if err := l.GetLog(i, &raft.Log{}); err != nil && !(i <= upTo && errors.Is(err, raft.ErrLogNotFound)) {
 			return nil, damaged(path, err.Error())
 		}
 	}
@@ -238,6 +240,17 @@ func (n noting) StoreLogs(entries []*raft.Log) error {
 	return n.c.err
 }
 
+// good is the last entry of the newest snapshot that can be read; 0 for none.
+func good(snaps raft.SnapshotStore, list []*raft.SnapshotMeta) (upTo uint64) {
+	for _, m := range list {
+		if _, r, err := snaps.Open(m.ID); err == nil {
+			_ = r.Close()
+			upTo = max(upTo, m.Index)
+		}
+	}
+	return upTo
+}
+
 // checkSnapshots tells whether the newest good snapshot and the log make a whole:
 // raft passes over a snapshot that it cannot read, also where there is no other.
 func checkSnapshots(dir string, snaps raft.SnapshotStore, log *boltLog) error {
@@ -256,17 +269,7 @@ func checkSnapshots(dir string, snaps raft.SnapshotStore, log *boltLog) error {
 	if err != nil {
 		return damaged(root, err.Error())
 	}
-	var upTo uint64
-	for _, m := range list {
-		_, r, err := snaps.Open(m.ID)
-		if err != nil {
-			continue
-		}
-		if err := r.Close(); err != nil {
-			return disk.Error(err, fmt.Sprintf("could not read directory %q", root))
-		}
-		upTo = max(upTo, m.Index)
-	}
+	upTo := good(snaps, list)
 	if newest != "" && upTo == 0 {
 		return damaged(newest, "the snapshot cannot be read, and there is no other")
 	}

@@ -16,7 +16,7 @@ import (
 // writtenLog makes a log with some history, and gives its entries.
 func writtenLog(t *testing.T, path string) [][]byte {
 	t.Helper()
-	l, err := openLog(path, nil)
+	l, err := openLog(path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDamagedLog(t *testing.T) {
 		if err := os.WriteFile(at, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := openLog(at, nil)
+		l, err := openLog(at, nil, 0)
 		if err != nil {
 			refused++
 			if !pgerr.Is(err, pgerr.DataCorrupted) || !bytes.Contains([]byte(err.Error()), []byte(at)) {
@@ -134,7 +134,7 @@ func TestDamagedLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := openLog(path, nil)
+	l, err := openLog(path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,5 +161,48 @@ func TestDamagedLog(t *testing.T) {
 	}
 	if err := checkSnapshots(dir, snaps, l); !pgerr.Is(err, pgerr.DataCorrupted) {
 		t.Fatal(err)
+	}
+}
+
+// TestLogBehindASnapshot: a follower that was given a snapshot keeps older
+// entries and goes on behind it. What lacks is in the snapshot, or it is damage.
+func TestLogBehindASnapshot(t *testing.T) {
+	d := &Dir{Path: t.TempDir(), ID: 7}
+	log := newHlog(slog.New(slog.DiscardHandler))
+	st, err := openStores(d, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []uint64{1, 2, 3, 91, 92} {
+		if err := st.logs.StoreLog(&raft.Log{Index: i, Term: 1, Data: []byte("x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sink, err := st.snaps.Create(1, 90, 1, raft.Configuration{}, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open := func() error {
+		t.Helper()
+		if err := st.bolt.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openStores(d, log)
+		if err == nil {
+			st = s
+		}
+		return err
+	}
+	if err := open(); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.bolt.DeleteRange(91, 91); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(); !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Fatal("an entry lacks that is in no snapshot:", err)
 	}
 }

@@ -26,14 +26,18 @@ func openStores(d *Dir, log hclog.Logger) (*stores, error) {
 		return nil, dirError(err, st.dir)
 	}
 	var err error
-	if st.bolt, err = openLog(filepath.Join(d.Path, logFile), d.Reserve); err != nil {
+	if st.snaps, err = raft.NewFileSnapshotStoreWithLogger(st.dir, 2, log); err != nil {
+		return nil, dirError(err, st.dir)
+	}
+	list, err := st.snaps.List()
+	if err != nil {
+		return nil, dirError(err, st.dir)
+	}
+	if st.bolt, err = openLog(filepath.Join(d.Path, logFile), d.Reserve, good(st.snaps, list)); err != nil {
 		return nil, err
 	}
 	if err = st.owner(d); err == nil {
 		st.logs, err = newCached(st.bolt)
-	}
-	if err == nil {
-		st.snaps, err = raft.NewFileSnapshotStoreWithLogger(st.dir, 2, log)
 	}
 	if err == nil {
 		err = checkSnapshots(st.dir, st.snaps, st.bolt)
