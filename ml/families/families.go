@@ -4,20 +4,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/decomp"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/kmeans"
 	"github.com/tributarydb/tributary/ml/linear"
+	"github.com/tributarydb/tributary/ml/tree"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // All are the families, in the order of the manual.
 var All = slices.Concat(
 	linear.Families(),
+	[]family.Family{tree.Boosted, tree.Forest, kmeans.Family, decomp.PCA, decomp.SVD},
 )
 
 // planned are names of algorithms that users of other systems know and that are
 // not here.
-var planned = []string{"boosted_tree_classifier", "boosted_tree_regressor", "random_forest_classifier", "random_forest_regressor",
-	"dnn_classifier", "dnn_regressor", "autoencoder", "kmeans", "pca", "matrix_factorization", "arima_plus"}
+var planned = []string{"dnn_classifier", "dnn_regressor", "mlp", "autoencoder", "lstm", "lstm_autoencoder",
+	"time_to_event", "matrix_factorization", "arima_plus"}
 
 // Names are the names of all families.
 func Names() (out []string) {
