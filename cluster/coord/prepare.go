@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -196,7 +197,8 @@ type Portal struct {
 	x      *execution
 	res    *result
 	state  portalState
-	asleep bool // between a row limit and the next call of Next
+	asleep bool        // between a row limit and the next call of Next
+	slow   *time.Timer // rests the statement
 	tag    string
 	told   bool // the tag was asked for
 }
@@ -270,9 +272,9 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 	if p.asleep {
 		p.wake()
 		p.x.watch.resume()
-		p.x.admission.Resume()
 		p.x.active()
 	}
+	p.taken()
 	if p.res.copy != nil {
 		return nil, io.EOF // its bytes go through Copy
 	}
@@ -290,6 +292,7 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 				return nil, p.failed(err)
 			}
 			if b.Rows() > 0 {
+				p.given()
 				return b, nil
 			}
 		}
@@ -318,6 +321,28 @@ func (p *Portal) failed(err error) error {
 	p.p.s.fail()
 	_ = p.Close()
 	return err
+}
+
+// slowClient is how long a client may take for a batch until its statement
+// counts as one that waits for its client.
+const slowClient = time.Second
+
+// given notes that a batch has gone out: the statement rests if the client does
+// not take it.
+func (p *Portal) given() {
+	if p.slow == nil {
+		p.slow = time.AfterFunc(slowClient, p.x.admission.Rest)
+	} else {
+		p.slow.Reset(slowClient)
+	}
+}
+
+// taken notes that the client asks for more.
+func (p *Portal) taken() {
+	if p.slow != nil {
+		p.slow.Stop()
+	}
+	p.x.admission.Resume()
 }
 
 // Suspend says that the client may ask for more rows later, or never.
@@ -356,6 +381,9 @@ func (p *Portal) Close() error {
 		return nil
 	}
 	p.wake()
+	if p.slow != nil {
+		p.slow.Stop()
+	}
 	var err error
 	if p.res != nil && p.res.close != nil {
 		err = p.res.close()

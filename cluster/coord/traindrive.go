@@ -108,6 +108,9 @@ func (t *training) collect(ctx context.Context, x *execution, st *catalog.State,
 	if cerr := rows.Close(); err == io.EOF {
 		err = cerr
 	}
+	// What the training holds from here on counts as it is; hours of it keep nobody
+	// out.
+	x.admission.Rest()
 	if err == nil && t.explain != nil {
 		t.planned, err = r.format(*t.explain)
 	}

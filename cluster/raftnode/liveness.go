@@ -288,9 +288,10 @@ func (n *Node) dismissed() {
 // was removed.
 func (n *Node) Gone() <-chan struct{} { return n.gone }
 
-// ask pings a member and tells whether it answers.
+// ask pings a member and tells whether it answers. An answer that comes late is a
+// sign of life as long as the member does not count as dead.
 func (n *Node) ask(id uint64) bool {
-	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, time.Second))
+	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, n.o.DeadAfter))
 	defer cancel()
 	r, err := rpc.Call[ping](ctx, n.peers, id, callPing, n.hello())
 	switch {

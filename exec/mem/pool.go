@@ -51,7 +51,7 @@ func NewPool(name string, limit int64) *Pool {
 	if limit <= 0 {
 		limit = noLimit
 	}
-	return &Pool{name: name, node: name, limit: limit, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}}
+	return &Pool{name: name, node: name, limit: limit, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}, admission: admission{queue: queue{most: atOnce}}}
 }
 
 // Child makes the pool of one statement, within p. limit 0 means p's own.

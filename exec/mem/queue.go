@@ -16,6 +16,7 @@ package mem
 type queue struct {
 	roles   []*line // that wait, in the order of their turns
 	held    int64   // what those that hold need
+	most    int     // that hold at once, but for those that are let past the rest
 	holding int
 	waiting int
 }
@@ -43,7 +44,9 @@ const (
 )
 
 // fits tells whether there is room for need where room bytes are for all.
-func (q *queue) fits(need, room int64) bool { return q.holding == 0 || q.held+need <= room }
+func (q *queue) fits(need, room int64) bool {
+	return q.holding == 0 || q.holding < q.most && q.held+need <= room
+}
 
 // hold lets an item in, whatever room there is.
 func (q *queue) hold(i *item) {

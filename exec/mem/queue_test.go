@@ -11,6 +11,7 @@ import (
 type slowQueue struct {
 	wait []*item // in the order of coming
 	in   []*item
+	most int
 	turn map[uint32]int // when the role came or had its turn last
 	now  int
 }
@@ -34,7 +35,7 @@ func (s *slowQueue) first() *item {
 }
 
 func (s *slowQueue) room(i *item, room int64) bool {
-	return len(s.in) == 0 || s.held()+i.need <= room
+	return len(s.in) == 0 || len(s.in) < s.most && s.held()+i.need <= room
 }
 
 func (s *slowQueue) come(i *item) {
@@ -75,7 +76,8 @@ func (s *slowQueue) place(i *item) int {
 func TestQueue(t *testing.T) {
 	for seed := range int64(100) {
 		r := rand.New(rand.NewSource(seed))
-		q, s := &queue{}, &slowQueue{turn: map[uint32]int{}}
+		most := 1 + r.Intn(8)
+		q, s := &queue{most: most}, &slowQueue{most: most, turn: map[uint32]int{}}
 		for step := range 300 {
 			room := r.Int63n(60) - 10
 			switch k := r.Intn(10); {

@@ -15,6 +15,10 @@ const (
 	// reading again what is hardly worth a file. With much less, statements that
 	// could have ended one after another fail together.
 	laneNeed = 8 << 20
+	// atOnce is how many statements hold tickets at a time, however much memory
+	// there is. Each has a lane a processor: with more they end no sooner, and what
+	// must answer in time, heartbeats first, waits behind all their lanes.
+	atOnce = 4
 )
 
 // admission is a node's queue of statements; of the node's pool.
