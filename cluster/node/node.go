@@ -54,7 +54,7 @@ type Options struct {
 	PG, HTTP string
 	// Password makes the verifier of a password.
 	Password func(plain string) (string, error)
-	// Heartbeat and DeadAfter tune how soon a dead node is noticed; 0: a second, three.
+	// Heartbeat and DeadAfter tune how soon a dead node is noticed; 0: a second and a half, three.
 	Heartbeat, DeadAfter time.Duration
 	// ScrubRate is the bytes a second at which the node reads its segments to find
 	// damage, 0 for never; ScrubEvery from one time to the next, 0: a day.

@@ -161,7 +161,7 @@ func TestQueueAndClients(t *testing.T) {
 	c := connect(t, n)
 	c.must(fmt.Sprintf("create table big as select i as id, md5(i::text) as s from generate_series(1, %d) i", heavyRows))
 	const ask = "select s, id from big order by s"
-	for _, way := range []string{"cursor", "portal"} {
+	for _, way := range []string{"cursor", "portal", "slow portal"} {
 		a := connect(t, n)
 		var portal *coord.Portal
 		next := func() error { // gives some rows and waits for the client
@@ -170,7 +170,12 @@ func TestQueueAndClients(t *testing.T) {
 				return err
 			}
 			_, err := portal.Next(t.Context())
-			portal.Suspend()
+			if way == "portal" {
+				portal.Suspend()
+			}
+			for way == "slow portal" && err == nil && n.pool.Admissions().Holding != 0 {
+				runtime.Gosched() // the client takes its time
+			}
 			return err
 		}
 		a.must("begin")
@@ -189,6 +194,11 @@ func TestQueueAndClients(t *testing.T) {
 			t.Errorf("%s: %d are admitted while the client thinks", way, h)
 		}
 		c.must("select count(*) from (select distinct s from big) x")
+		if way == "slow portal" {
+			_ = portal.Close()
+			a.must("rollback")
+			continue
+		}
 		free := full(n)
 		if err := next(); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,8 @@ type Options struct {
 	Log    *slog.Logger
 
 	// Heartbeat is how long a follower waits for the leader before it stands
-	// for election; 0 is a second.
+	// for election; 0 is a second and a half, which a busy machine keeps and within
+	// which statements still wait for the next leader.
 	Heartbeat time.Duration
 	// Ping is how often members ask after each other (0: 500 ms), DeadAfter how
 	// long one may be silent (0: 3 s).
@@ -66,7 +67,7 @@ func (o *Options) Validate() error {
 			*d = v
 		}
 	}
-	def(&o.Heartbeat, time.Second)
+	def(&o.Heartbeat, 1500*time.Millisecond)
 	def(&o.Ping, 500*time.Millisecond)
 	def(&o.DeadAfter, 3*time.Second)
 	def(&o.Patience, 10*time.Second)
