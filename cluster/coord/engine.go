@@ -186,7 +186,7 @@ func (e *Engine) Connect(ctx context.Context, st Startup) (*Session, error) {
 	case free <= s.set.Int("superuser_reserved_connections") && !role.Super:
 		return nil, fatal(pgerr.New(pgerr.TooManyConnections, "remaining connection slots are reserved for roles with the SUPERUSER attribute"))
 	}
-	if role.ConnLimit > 0 {
+	if role.ConnLimit >= 0 && !role.Super {
 		n := 0
 		for _, o := range e.sessions {
 			if o.user == role.OID {

@@ -84,7 +84,10 @@ func (s *seenRows) mayBeOld(h uint64) bool {
 func (s *seenRows) room(ctx context.Context, b *batch.Batch) error {
 	n := b.Bytes() + indexRowBytes*int64(b.N)
 	err := s.acct.Grow(n)
-	if err == nil && !s.acct.ShouldSpill() {
+	// What stands above shares the pool and the goroutine, so that waiting for
+	// this set to give way would be in vain: it leaves them the most of it.
+	limit := s.rt.Pool.Limit()
+	if err == nil && !s.acct.ShouldSpill() && (limit == 0 || s.young.bytes() < limit/4) {
 		return nil
 	}
 	if err != nil && !refused(err, s.acct) {
