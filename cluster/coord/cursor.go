@@ -20,6 +20,7 @@ import (
 // back; the rest stays in the running query.
 type cursor struct {
 	name   string
+	no     int // of the session's cursors, as they were declared
 	hold   bool
 	scroll int8 // 1 SCROLL, -1 NO SCROLL, 0 not said
 	cols   []plan.Column
@@ -58,7 +59,8 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		if n.Options&ast.CURSOR_OPT_SCROLL != 0 && n.Options&ast.CURSOR_OPT_NO_SCROLL != 0 {
 			return nil, pgerr.New(pgerr.InvalidCursorDefinition, "cannot specify both SCROLL and NO SCROLL")
 		}
-		c := &cursor{name: n.PortalName, hold: hold, text: st.Text, at: now()}
+		s.declared++
+		c := &cursor{name: n.PortalName, no: s.declared, hold: hold, text: st.Text, at: now()}
 		if n.Options&ast.CURSOR_OPT_SCROLL != 0 {
 			c.scroll = 1
 		} else if n.Options&ast.CURSOR_OPT_NO_SCROLL != 0 {
@@ -162,8 +164,12 @@ func (c *cursor) close() {
 // closeCursors closes the transaction's cursors, or all. Held ones are read to
 // their end first when their transaction commits (see holdCursors).
 func (s *Session) closeCursors(all bool) {
+	s.closeWhere(func(c *cursor) bool { return all || !c.hold })
+}
+
+func (s *Session) closeWhere(gone func(*cursor) bool) {
 	for name, c := range s.cursors {
-		if all || !c.hold {
+		if gone(c) {
 			c.close()
 			delete(s.cursors, name)
 		}

@@ -27,14 +27,15 @@ type Session struct {
 	role    types.OID // SET ROLE
 	started time.Time
 
-	tx      *txn
-	named   map[string]*named
-	cursors map[string]*cursor
-	temp    types.OID // its schema for temporary tables, 0 until the first
-	env     *types.Env
-	currval map[types.OID]int64
-	lastSeq types.OID
-	seqMu   sync.Mutex // of sequences that only this transaction knows
+	tx       *txn
+	named    map[string]*named
+	cursors  map[string]*cursor
+	declared int       // cursors so far
+	temp     types.OID // its schema for temporary tables, 0 until the first
+	env      *types.Env
+	currval  map[types.OID]int64
+	lastSeq  types.OID
+	seqMu    sync.Mutex // of sequences that only this transaction knows
 
 	activity atomic.Pointer[Activity]
 	pool     atomic.Pointer[mem.Pool]  // of the running statement

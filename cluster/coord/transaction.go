@@ -125,7 +125,7 @@ func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*
 				return nil, err
 			}
 		}
-		s.tx.savepoint(n.SavepointName, s.set.Mark())
+		s.tx.savepoint(n.SavepointName, s.set.Mark(), s.declared)
 		return done("SAVEPOINT"), nil
 	case ast.TRANS_STMT_RELEASE:
 		return done("RELEASE"), s.tx.release(n.SavepointName)
@@ -136,6 +136,7 @@ func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*
 		}
 		s.auditEnd(s.tx, sp.audit, rolledBack())
 		s.set.RollbackTo(sp.settings)
+		s.closeWhere(func(c *cursor) bool { return c.no > sp.declared })
 		return done("ROLLBACK"), nil
 	}
 	return nil, pgerr.Unsupported("this transaction statement is not supported")

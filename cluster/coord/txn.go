@@ -80,6 +80,7 @@ type savepoint struct {
 	settings int
 	deferred int
 	audit    int
+	declared int // cursors until then
 }
 
 // begin gives a statement its view of the catalog.
@@ -149,8 +150,8 @@ func (t *txn) rollbackTo(mark int) {
 	}
 }
 
-func (t *txn) savepoint(name string, settings int) {
-	t.saves = append(t.saves, savepoint{name, len(t.changes), settings, len(t.deferred), len(t.audit)})
+func (t *txn) savepoint(name string, settings, declared int) {
+	t.saves = append(t.saves, savepoint{name, len(t.changes), settings, len(t.deferred), len(t.audit), declared})
 }
 
 // find gives the newest savepoint of that name.
