@@ -80,7 +80,16 @@ func (b *binder) scalar(n ast.Node, over *catalog.Relation, kind ScalarKind) (ex
 		expr.Walk(e, func(x expr.Expr) bool {
 			switch x := x.(type) {
 			case *expr.Call:
+				if x.Fn.Name == "textanycat" || x.Fn.Name == "anytextcat" {
+					// As PostgreSQL, which sees through them: a || b::text.
+					for _, a := range x.Args {
+						bad = bad || fn.CastVolatility(a.Type().OID, types.TextOID) != fn.Immutable
+					}
+					break
+				}
 				bad = bad || x.Fn.Vol != fn.Immutable
+			case *expr.Cast:
+				bad = bad || fn.CastVolatility(x.Arg.Type().OID, x.Typ.OID) != fn.Immutable
 			}
 			return true
 		})

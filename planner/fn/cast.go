@@ -56,6 +56,42 @@ func Cast(from, to types.OID) (CastContext, bool) {
 	return 0, false
 }
 
+// CastVolatility is Stable for a cast whose result depends on settings: the time
+// zone, how dates are read and written, what a name means.
+func CastVolatility(from, to types.OID) Volatility {
+	if from == to || from == types.UnknownOID { // literals are read when they are bound
+		return Immutable
+	}
+	fe, fa := types.Type{OID: from}.Elem()
+	te, ta := types.Type{OID: to}.Elem()
+	if fa && ta {
+		return CastVolatility(fe.OID, te.OID)
+	}
+	zoned := func(o types.OID) bool { return o == types.TimestamptzOID || o == types.TimetzOID }
+	stable := false
+	if _, ok := reg().context[[2]types.OID{from, to}]; ok {
+		stable = from != types.TimetzOID && zoned(from) != zoned(to) || from == types.TimestamptzOID ||
+			from == types.MoneyOID || to == types.MoneyOID || Category(from) == 'S' && types.IsReg(to)
+	} else if Category(to) == 'S' {
+		stable = textual(from)
+	} else { // from text
+		stable = textual(to) || to == types.TimeOID || to == types.TimetzOID
+	}
+	if stable {
+		return Stable
+	}
+	return Immutable
+}
+
+// textual tells whether a type's text depends on settings or on the catalog.
+func textual(o types.OID) bool {
+	switch o {
+	case types.DateOID, types.TimestampOID, types.TimestamptzOID, types.IntervalOID, types.MoneyOID, types.RecordOID:
+		return true
+	}
+	return o >= types.FirstUserOID || types.IsReg(o) || types.Type{OID: o}.IsArray()
+}
+
 // IsPolymorphic tells whether an argument's declared type takes its meaning
 // from the call.
 func IsPolymorphic(o types.OID) bool {

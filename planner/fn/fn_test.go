@@ -133,3 +133,23 @@ func TestFixedBoundsHold(t *testing.T) {
 		}
 	}
 }
+
+func TestCastVolatility(t *testing.T) {
+	const ints, texts = 1007, 1009 // int[], text[]
+	for _, c := range []struct {
+		from, to types.OID
+		want     Volatility
+	}{
+		{types.Int4OID, types.TextOID, Immutable}, {types.TextOID, types.Int4OID, Immutable}, {types.UnknownOID, types.DateOID, Immutable},
+		{types.DateOID, types.TextOID, Stable}, {types.TextOID, types.DateOID, Stable}, {types.TimeOID, types.TextOID, Immutable},
+		{types.TextOID, types.TimeOID, Stable}, {types.IntervalOID, types.TextOID, Stable}, {types.TimetzOID, types.TextOID, Immutable},
+		{types.TimestamptzOID, types.DateOID, Stable}, {types.DateOID, types.TimestamptzOID, Stable}, {types.TimestamptzOID, types.TimetzOID, Stable},
+		{types.TimeOID, types.TimetzOID, Stable}, {types.TimetzOID, types.TimeOID, Immutable}, {types.DateOID, types.TimestampOID, Immutable},
+		{ints, types.TextOID, Stable}, {ints, texts, Immutable}, {types.TextOID, types.JSONBOID, Immutable},
+		{types.TextOID, types.RegclassOID, Stable}, {types.UUIDOID, types.TextOID, Immutable},
+	} {
+		if got := CastVolatility(c.from, c.to); got != c.want {
+			t.Errorf("%d to %d: %d, want %d", c.from, c.to, got, c.want)
+		}
+	}
+}

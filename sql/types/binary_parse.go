@@ -38,7 +38,7 @@ func wireSize(o OID) int {
 	case TIDOID:
 		return 6
 	}
-	if isReg(o) {
+	if IsReg(o) {
 		return 4
 	}
 	return 0
@@ -162,7 +162,7 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		return parseRecordBinary(t, b)
 	}
 	switch {
-	case isReg(t.OID):
+	case IsReg(t.OID):
 		return int64(be.Uint32(b)), nil
 	case t.IsArray():
 		return parseArrayBinary(t, b)

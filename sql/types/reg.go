@@ -7,7 +7,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-func isReg(o OID) bool {
+// IsReg tells the types that show an object of the catalog by its name.
+func IsReg(o OID) bool {
 	switch o {
 	case RegprocOID, RegprocedureOID, RegoperOID, RegoperatorOID, RegclassOID, RegtypeOID,
 		RegconfigOID, RegnamespaceOID, RegroleOID, RegcollationOID:

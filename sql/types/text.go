@@ -89,7 +89,7 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 	case PgLSNOID:
 		return parseLSN(s)
 	}
-	if isReg(t.OID) {
+	if IsReg(t.OID) {
 		return parseReg(t.OID, s, env)
 	}
 	if t.IsArray() {
@@ -155,7 +155,7 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 		case TimestamptzOID:
 			return AppendTimestamptz(dst, v, env)
 		}
-		if isReg(t.OID) {
+		if IsReg(t.OID) {
 			return appendReg(dst, t.OID, OID(v), env)
 		}
 		return strconv.AppendInt(dst, v, 10)
