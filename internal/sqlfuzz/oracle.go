@@ -55,13 +55,13 @@ func (g *generator) trial(peer bool) trial {
 	}
 	from, s := g.from(nil, 2, 1+g.r.IntN(3))
 	if g.chance(50) {
-		return trial{kind: "norec", parts: []string{from, g.predicate(s, 4)}, risky: g.risky}
+		return trial{kind: "norec", parts: []string{from, g.predicate(s, 3)}, risky: g.risky}
 	}
 	items := make([]string, 1+g.r.IntN(3))
 	for i := range items {
 		items[i] = g.expr(g.typ(), s, 2)
 	}
-	return trial{kind: "tlp", parts: []string{"SELECT " + strings.Join(items, ", ") + " FROM " + from, g.predicate(s, 4)}, risky: g.risky}
+	return trial{kind: "tlp", parts: []string{"SELECT " + strings.Join(items, ", ") + " FROM " + from, g.predicate(s, 3)}, risky: g.risky}
 }
 
 // requests are what a trial sends.

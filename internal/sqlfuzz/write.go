@@ -106,7 +106,7 @@ func (g *generator) view() (*table, string) {
 		}
 	}
 	ts := g.someTypes(4)
-	q := g.query(nil, 2, ts)
+	q := g.query(nil, 1, ts) // it is planned anew wherever it is read
 	for i, t := range ts {
 		v.cols = append(v.cols, column{sql: fmt.Sprintf("c%d", i), t: t})
 	}
