@@ -35,6 +35,7 @@ const (
 	categorySmooth = 10
 	categoryL2     = 10
 	categoryMost   = 32
+	categoryFew    = 4 // categories that none of this is for
 )
 
 // soft is the gradient less the penalty on absolute values.
@@ -307,32 +308,28 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			main = i
 		}
 	}
-	smooth, l2 := 0.0, s.p.l2
-	if !s.p.forest {
-		smooth = categorySmooth
-	}
 	bin := make([]int64, k)
 	for b := range c.stride {
-		s.sums(hist, from, each, b, bin)
-		h := s.weight(bin)
-		if h == 0 {
-			continue
+		if s.sums(hist, from, each, b, bin); s.weight(bin) > 0 {
+			s.order = append(s.order, b)
 		}
-		g := float64(bin[0]) * s.gUnit
-		if s.votes {
-			g = float64(bin[main]) * s.hUnit
-		}
-		s.order, s.rank[b] = append(s.order, b), g/(h+smooth)
 	}
 	if len(s.order) < 2 {
 		return
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.rank[a], s.rank[b]) })
-	most := len(s.order) - 1
-	if !s.p.forest && len(s.order) > 4 {
-		l2 += categoryL2
-		most = min(most, categoryMost)
+	smooth, l2, most := 0.0, s.p.l2, len(s.order)-1
+	if !s.p.forest && len(s.order) > categoryFew {
+		smooth, l2, most = categorySmooth, l2+categoryL2, min(most, categoryMost)
 	}
+	for _, b := range s.order {
+		s.sums(hist, from, each, b, bin)
+		g := float64(bin[0]) * s.gUnit
+		if s.votes {
+			g = float64(bin[main]) * s.hUnit
+		}
+		s.rank[b] = g / (s.weight(bin) + smooth)
+	}
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.rank[a], s.rank[b]) })
 	whole := s.scoreOf(n.sum, l2)
 	half := 1.0
 	if !s.p.forest {
@@ -369,7 +366,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			}
 			if lw >= rw { // categories that the node has not seen follow the many
 				for b := range c.stride {
-					if s.rank[b] == 0 && !slices.Contains(s.order, b) {
+					if !slices.Contains(s.order, b) {
 						best.set.add(b)
 					}
 				}

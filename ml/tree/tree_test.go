@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // some makes rows of numbers, of which some are missing and some few, and of
@@ -95,4 +96,12 @@ func TestSameModel(t *testing.T) {
 			}
 		})
 	}
+}
+
+func numbers(v ...int64) types.Array {
+	var a types.Array
+	for _, x := range v {
+		a.Elems = append(a.Elems, x)
+	}
+	return a
 }

@@ -1,0 +1,322 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/family/familytest"
+)
+
+var one = familytest.Spread{Nodes: 1, Threads: 1}
+
+// run trains on one worker, which it gives beside the driver: the training's
+// rows as a block and those held out as another.
+func run(t testing.TB, f family.Family, d *familytest.Data, options ...any) (*driver, *worker, [2]*dataset.Block) {
+	t.Helper()
+	o, err := familytest.Options(f, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fitted := d.Fitted(false)
+	plan, err := f.Plan(&family.Request{Options: o, Target: &fitted.Label, Columns: d.Columns()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &family.Setup{Options: o, Plan: plan, Fitted: fitted, Seed: d.Seed}
+	var rows [2][]int
+	for i := range d.X {
+		if d.Held != nil && d.Held[i] {
+			rows[1] = append(rows[1], i)
+			set.Held++
+			continue
+		}
+		rows[0] = append(rows[0], i)
+		set.Rows++
+		if set.Weight++; d.W != nil {
+			set.Weight += d.W[i] - 1
+		}
+	}
+	blocks := [2]*dataset.Block{d.Block(rows[0], false), d.Block(rows[1], false)}
+	drv, err := f.NewDriver(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := f.NewWorker(set, &family.Node{Threads: 1, Grow: func(int64) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !drv.State().Done {
+		s := drv.Next()
+		p, err := w.NewPass(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, b := range blocks {
+			if s.Set&(family.Train<<k) == 0 || b.Rows == 0 {
+				continue
+			}
+			if err := p.Add(context.Background(), family.Rows{Held: k == 1, To: b.Padded()}, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := drv.Tell(p.Partial()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return drv.(*driver), w.(*worker), blocks
+}
+
+// trainTrees gives a training's trees over the training's own bins.
+func trainTrees(t testing.TB, d *familytest.Data, options ...any) []tree {
+	drv, w, _ := run(t, Boosted, d, options...)
+	w.Close()
+	return drv.trees
+}
+
+// TestKeptScoresAreThePredictors compares all bits: with what the training kept
+// nothing needs to be scored again.
+func TestKeptScoresAreThePredictors(t *testing.T) {
+	for _, classes := range []int{0, 2, 3} {
+		d := holdOut(someRows(50, 900, 5, []int{7}, classes), 4)
+		drv, w, blocks := run(t, Boosted, d, "n_estimators", 5, "max_leaves", 9, "subsample", 0.6)
+		p, err := drv.Predictor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, b := range blocks {
+			kept, want := w.Kept(family.Rows{Held: k == 1}), p.Score(b)
+			if kept == nil {
+				t.Fatal("no scores were kept")
+			}
+			for i := range b.Rows {
+				same := true
+				if classes == 0 {
+					same = kept.Value[i] == want.Value[i]
+				}
+				for c := range kept.Probs {
+					same = same && math.Abs(kept.Probs[c][i]-want.Probs[c][i]) == 0
+				}
+				if !same {
+					t.Fatalf("%d classes, row %d: kept and scored differ", classes, i)
+				}
+			}
+		}
+		w.Close()
+	}
+}
+
+// TestWeightIsRepetition: a row of weight two is the row twice, with drawn rows
+// too.
+func TestWeightIsRepetition(t *testing.T) {
+	for name, c := range map[string]struct {
+		f       family.Family
+		classes int
+		options []any
+	}{
+		"boosted":       {Boosted, 2, []any{"n_estimators", 4}},
+		"boosted means": {Boosted, 0, []any{"n_estimators", 4, "subsample", 0.6, "max_leaves", 8}},
+		"forest":        {Forest, 2, []any{"n_estimators", 4}},
+		"forest votes":  {Forest, 4, []any{"n_estimators", 4}},
+		"forest means":  {Forest, 0, []any{"n_estimators", 4}},
+	} {
+		for _, most := range []int{3, 40} { // the latter do not share an integer
+			r := rand.New(rand.NewPCG(51, uint64(most)))
+			weighed := weigh(someRows(51, 300, 4, []int{3}, c.classes), func(int) float64 { return float64(r.IntN(most)) })
+			var twice familytest.Data = *weighed
+			twice.X, twice.Code, twice.Y, twice.W = nil, nil, nil, nil
+			for i := range weighed.X {
+				for range int(weighed.W[i]) {
+					twice.X, twice.Code, twice.Y = append(twice.X, weighed.X[i]), append(twice.Code, weighed.Code[i]), append(twice.Y, weighed.Y[i])
+				}
+			}
+			a, err := familytest.Train(t, c.f, weighed, one, c.options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := familytest.Train(t, c.f, &twice, familytest.Spread{Nodes: 2, Threads: 1, Shuffle: 4}, c.options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(a.Bytes, b.Bytes) {
+				t.Errorf("%s, weights below %d: not the model of the rows repeated", name, most)
+			}
+		}
+	}
+}
+
+func TestMonotone(t *testing.T) {
+	for _, classes := range []int{0, 2} {
+		d := someRows(52, 1500, 4, nil, classes)
+		b := d.All(false)
+		for _, options := range [][]any{{"max_depth", 5}, {"max_leaves", 20}} {
+			options = append(options, "n_estimators", 15, "learning_rate", 0.3, "monotone_constraints", numbers(1, -1, 0, 0))
+			got, err := familytest.Train(t, Boosted, d, one, options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, dir := range []float64{1, -1} {
+				last := got.Predictor.(*model).margins(with(b, j, -10))[0]
+				moved := false
+				for x := -9.5; x < 10; x += 0.25 {
+					next := got.Predictor.(*model).margins(with(b, j, x))[0]
+					for i := range next {
+						if dir*next[i] < dir*last[i]-1e-12 {
+							t.Fatalf("%d classes: row %d goes from %v to %v where x%d grows", classes, i, last[i], next[i], j)
+						}
+						moved = moved || next[i] != last[i]
+					}
+					last = next
+				}
+				if !moved {
+					t.Errorf("x%d has no effect", j)
+				}
+			}
+		}
+	}
+}
+
+func TestEarlyStoppingKeepsTheBest(t *testing.T) {
+	d := holdOut(someRows(53, 500, 4, nil, 2), 3)
+	options := []any{"learning_rate", 0.7}
+	got, err := familytest.Train(t, Boosted, d, one, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(got.Predictor.(*model).trees)
+	if !got.State.Converged || got.State.Stopped != "early_stopping_rounds" || got.State.Iteration != n+4 {
+		t.Errorf("%d trees, state %+v", n, got.State)
+	}
+	short, err := familytest.Train(t, Boosted, d, one, append(options, "n_estimators", n)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(short.Bytes, got.Bytes) || short.State.ValidationLoss != got.State.ValidationLoss || short.State.TrainLoss != got.State.TrainLoss {
+		t.Errorf("not the model of %d trees: losses %v and %v", n, got.State.ValidationLoss, short.State.ValidationLoss)
+	}
+	// The loss that is told is the predictor's.
+	var rows []int
+	for i, h := range d.Held {
+		if h {
+			rows = append(rows, i)
+		}
+	}
+	s, loss := got.Score(d.Block(rows, false)), 0.0
+	for i, r := range rows {
+		loss -= math.Log(s.Probs[int(d.Y[r])][i]) / float64(len(rows))
+	}
+	if math.Abs(loss-got.State.ValidationLoss) > 1e-9 {
+		t.Errorf("a loss of %v is told, it is %v", got.State.ValidationLoss, loss)
+	}
+	if _, w, _ := run(t, Boosted, d, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...); w.Kept(family.Rows{}) != nil {
+		t.Error("scores of trees that the model has not were kept")
+	}
+}
+
+// TestOddData goes through what has little to learn from.
+func TestOddData(t *testing.T) {
+	nan := math.NaN()
+	for name, d := range map[string]*familytest.Data{
+		"one row":         {X: [][]float64{{1}}, Y: []float64{3}},
+		"constants":       {X: [][]float64{{1, nan}, {1, nan}, {1, nan}, {1, nan}}, Y: []float64{1, 2, 3, 4}},
+		"constant label":  {X: [][]float64{{1}, {2}, {3}, {4}}, Y: []float64{5, 5, 5, 5}},
+		"missing or not":  {X: [][]float64{{1}, {nan}, {1}, {nan}, {1}, {nan}}, Y: []float64{1, 2, 1, 2, 1, 2}},
+		"far apart":       {X: [][]float64{{-1e308}, {1e308}, {1e-308}, {0}}, Y: []float64{-1e300, 1e300, 0, 1}},
+		"tiny":            {X: [][]float64{{0}, {5e-324}}, Y: []float64{0, 1e-300}},
+		"one weighs":      {X: [][]float64{{1}, {2}, {3}}, Y: []float64{1, 2, 3}, W: []float64{0, 1e-9, 0}},
+		"one class seen":  {X: [][]float64{{1}, {2}, {3}}, Y: []float64{1, 1, 1}, Classes: 2},
+		"no category":     {X: [][]float64{{1}, {1}}, Code: [][]int32{{-1}, {-1}}, Cats: []int{1}, Y: []float64{1, 2}},
+		"class by number": {X: [][]float64{{1}, {2}, {3}, {4}, {5}, {6}}, Y: []float64{0, 1, 2, 0, 1, 2}, Classes: 3},
+	} {
+		for _, f := range []family.Family{Boosted, Forest} {
+			got := familytest.Same(t, f, d, "n_estimators", 3)
+			s := got.Score(d.All(false))
+			for i := range d.X {
+				if s.Value != nil && s.Value[i]-s.Value[i] != 0 {
+					t.Errorf("%s: the prediction is %v", name, s.Value[i])
+				}
+				sum := 0.0
+				for _, p := range s.Probs {
+					sum += p[i]
+				}
+				if s.Probs != nil && math.Abs(sum-1) > 1e-12 {
+					t.Errorf("%s: probabilities add up to %v", name, sum)
+				}
+			}
+		}
+	}
+	bad := &familytest.Data{X: [][]float64{{1}}, Y: []float64{1}, W: []float64{0}}
+	if _, err := familytest.Train(t, Boosted, bad, one); err == nil {
+		t.Error("rows that weigh nothing were trained on")
+	}
+}
+
+// with is a block with a column of numbers replaced.
+func with(b *dataset.Block, j int, x float64) *dataset.Block {
+	c := *b
+	c.X64 = append([]float64(nil), b.X64...)
+	for i := range c.X64 {
+		if i/8%b.Dense == j {
+			c.X64[i] = x
+		}
+	}
+	return &c
+}
+
+// FuzzDecode reads hostile bytes: whatever is taken for a model can be scored
+// with and explained.
+func FuzzDecode(f *testing.F) {
+	d := someRows(54, 200, 3, []int{4}, 3)
+	for _, fam := range []family.Family{Boosted, Forest} {
+		got, err := familytest.Train(f, fam, d, one, "n_estimators", 2, "max_depth", 3)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(got.Bytes)
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 200 {
+			b := bytes.Clone(got.Bytes)
+			for range 1 + r.IntN(3) {
+				b[r.IntN(len(b))] = byte(r.IntN(256))
+			}
+			f.Add(b[:r.IntN(len(b)+1)])
+			f.Add(b)
+		}
+	}
+	fitted, block := d.Fitted(false), d.All(false)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, fam := range []family.Family{Boosted, Forest} {
+			r := canon.Read(data)
+			p, err := fam.Decode(fitted, r)
+			if err != nil || r.Done("a model") != nil {
+				continue
+			}
+			s := p.Score(block)
+			p.(family.Explainer).Explain(block, s)
+			p.(family.Describer).Describe("feature_importance")
+		}
+		for op := range uint8(6) {
+			if b, ok := Boosted.DecodeStep(op, canon.Read(data)).(*body); ok && b != nil {
+				b.Encode(new(canon.E))
+			}
+			Boosted.DecodePartial(op, canon.Read(data))
+		}
+		drv := newDriver(newProblem(&family.Setup{Options: mustOptions(t), Plan: &family.Plan{}, Fitted: fitted, Rows: 10, Weight: 10}, false))
+		if drv.UnmarshalBinary(data) == nil && !drv.State().Done {
+			drv.Next()
+		}
+	})
+}
+
+func mustOptions(t *testing.T) *family.Values {
+	o, err := familytest.Options(Boosted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

@@ -1,0 +1,253 @@
+package tree
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// players gives the input columns, each once, and for each column of the trees
+// which of them it is of.
+func (m *model) players() (names []string, of []int) {
+	for _, n := range m.names {
+		k := slices.Index(names, n)
+		if k < 0 {
+			k = len(names)
+			names = append(names, n)
+		}
+		of = append(of, k)
+	}
+	return names, of
+}
+
+// Describe implements family.Describer: of each input column how often it
+// splits, and the means of what these splits gain and of the weight they part
+// (as XGBoost and BigQuery ML say them), the greatest gain first.
+func (m *model) Describe(relation string) ([][]types.Datum, bool) {
+	if relation != "feature_importance" {
+		return nil, false
+	}
+	names, of := m.players()
+	count, gain, cover := make([]float64, len(names)), make([]float64, len(names)), make([]float64, len(names))
+	for i := range m.trees {
+		for _, n := range m.trees[i].nodes {
+			if n.col != leaf {
+				k := of[n.col]
+				count[k]++
+				gain[k] += n.gain
+				cover[k] += n.cover
+			}
+		}
+	}
+	var rows [][]types.Datum
+	for k, n := range names {
+		by := max(count[k], 1)
+		rows = append(rows, []types.Datum{n, count[k], gain[k] / by, cover[k] / by})
+	}
+	slices.SortStableFunc(rows, func(a, b []types.Datum) int { return cmp.Compare(b[2].(float64), a[2].(float64)) })
+	return rows, true
+}
+
+// Explain implements family.Explainer by TreeSHAP (Lundberg et al., "From local
+// explanations to global understanding with explainable AI for trees", 2020,
+// algorithm 2): the Shapley values of the game in which a tree whose split is on
+// a column that is not known goes both ways, by the weight of the rows that
+// went. The baseline is the game of no columns. Of a forest of classes it is the
+// probability that is taken apart, not log-odds.
+func (m *model) Explain(b *dataset.Block, s *family.Scores) *family.Explanation {
+	names, of := m.players()
+	z := m.margins(b)
+	e := &family.Explanation{Baseline: make([]float64, b.Rows), Prediction: make([]float64, b.Rows), Features: names, Parts: make([][]float64, len(names))}
+	for k := range e.Parts {
+		e.Parts[k] = make([]float64, b.Rows)
+	}
+	means := make([]float64, m.outputs) // of each output over the rows of training
+	each, share := 1, 1.0               // trees of one output are so far apart
+	if !m.forest {
+		copy(means, m.base)
+		each = m.outputs
+	} else {
+		share = 1 / float64(len(m.trees))
+	}
+	for i := range m.trees {
+		for k, v := range m.trees[i].mean(m.width()) {
+			means[i%each+k] += v * share
+		}
+	}
+	c := m.flat.pool.Get().(*chunk)
+	defer m.flat.pool.Put(c)
+	g := &shap{m: m, of: of, phi: make([]float64, len(names)), paths: make([]step, 0, 64)}
+	for from := 0; from < b.Rows; from += chunkRows {
+		n := min(chunkRows, b.Rows-from)
+		c.fill(c.bins, chunkRows, b, from, from+n)
+		g.bins = c.bins
+		for g.row = range n {
+			i, k := from+g.row, 0
+			if m.outputs > 1 {
+				k = s.Class(i)
+			}
+			clear(g.phi)
+			for t := range m.trees {
+				switch {
+				case m.forest:
+					g.output = k
+				case t%each != k:
+					continue
+				}
+				g.t = &m.trees[t]
+				g.walk(0, g.paths[:0], step{player: -1, zero: 1, one: 1})
+			}
+			e.Baseline[i], e.Prediction[i] = means[k], z[k][i]
+			for f, v := range g.phi {
+				e.Parts[f][i] = v * share
+			}
+		}
+	}
+	return e
+}
+
+// mean is the mean of a tree's values over the rows it was grown on.
+func (t *tree) mean(width int) []float64 {
+	share := make([]float64, len(t.nodes))
+	out := make([]float64, width)
+	share[0] = 1
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		if n.col == leaf {
+			for k := range out {
+				out[k] += share[i] * t.values[i*width+k]
+			}
+			continue
+		}
+		for c := n.left; c <= n.left+1; c++ {
+			share[c] = share[i] * t.share(n, c)
+		}
+	}
+	return out
+}
+
+// share is the part of a node's rows that went to a child.
+func (t *tree) share(n *node, child int32) float64 {
+	a, b := t.nodes[n.left].cover, t.nodes[n.left+1].cover
+	if !(a+b > 0) {
+		return 0.5
+	}
+	return t.nodes[child].cover / (a + b)
+}
+
+// shap explains rows of a chunk.
+type shap struct {
+	m      *model
+	of     []int
+	t      *tree
+	output int // of a leaf's values
+	bins   []uint8
+	row    int
+	phi    []float64 // by player
+	paths  []step
+}
+
+// step is a player met on the way to a leaf: the share of rows that come along
+// if it is not known, whether this row does if it is, and the weight of the
+// subsets of a size.
+type step struct {
+	player            int
+	zero, one, weight float64
+}
+
+// walk goes to all leaves below a node, having come by a player's step.
+func (g *shap) walk(at int32, path []step, by step) {
+	path = extend(path, by)
+	n := &g.t.nodes[at]
+	if n.col == leaf {
+		w := g.m.width()
+		v := g.t.values[int(at)*w+g.output]
+		for i := 1; i < len(path); i++ {
+			g.phi[path[i].player] += unwound(path, i) * (path[i].one - path[i].zero) * v
+		}
+		return
+	}
+	c := &g.m.cols[n.col]
+	hot, cold := n.left, n.left+1
+	if !n.set.has(int(c.of(g.bins, chunkRows)[g.row*c.width])) {
+		hot, cold = cold, hot
+	}
+	next := step{player: g.of[n.col], zero: 1, one: 1}
+	for i := 1; i < len(path); i++ {
+		if path[i].player == next.player {
+			next = path[i]
+			path = unwind(path, i)
+			break
+		}
+	}
+	zero, one := next.zero, next.one
+	for _, child := range [2]int32{hot, cold} {
+		next.zero, next.one = zero*g.t.share(n, child), one
+		if child == cold {
+			next.one = 0
+		}
+		g.walk(child, append([]step(nil), path...), next)
+	}
+}
+
+// extend adds a step to a path.
+func extend(path []step, by step) []step {
+	d := len(path)
+	by.weight = 0
+	if d == 0 {
+		by.weight = 1
+	}
+	path = append(path, by)
+	for i := d - 1; i >= 0; i-- {
+		path[i+1].weight += by.one * path[i].weight * float64(i+1) / float64(d+1)
+		path[i].weight = by.zero * path[i].weight * float64(d-i) / float64(d+1)
+	}
+	return path
+}
+
+// unwind takes step k off a path.
+func unwind(path []step, k int) []step {
+	d := len(path) - 1
+	zero, one := path[k].zero, path[k].one
+	next := path[d].weight
+	for i := d - 1; i >= 0; i-- {
+		if one != 0 {
+			w := path[i].weight
+			path[i].weight = next * float64(d+1) / (float64(i+1) * one)
+			next = w - path[i].weight*zero*float64(d-i)/float64(d+1)
+		} else {
+			path[i].weight = path[i].weight * float64(d+1) / (zero * float64(d-i))
+		}
+	}
+	for i := k; i < d; i++ {
+		path[i].player, path[i].zero, path[i].one = path[i+1].player, path[i+1].zero, path[i+1].one
+	}
+	return path[:d]
+}
+
+// unwound is the sum of a path's weights without step k.
+func unwound(path []step, k int) float64 {
+	d := len(path) - 1
+	zero, one := path[k].zero, path[k].one
+	next, total := path[d].weight, 0.0
+	for i := d - 1; i >= 0; i-- {
+		if one != 0 {
+			w := next * float64(d+1) / (float64(i+1) * one)
+			total += w
+			next = path[i].weight - w*zero*float64(d-i)/float64(d+1)
+		} else {
+			total += path[i].weight * float64(d+1) / (zero * float64(d-i))
+		}
+	}
+	return total
+}
+
+// Interfaces.
+var (
+	_ family.Predictor = (*model)(nil)
+	_ family.Describer = (*model)(nil)
+	_ family.Explainer = (*model)(nil)
+)
