@@ -33,10 +33,17 @@ type Config struct {
 	Log      *slog.Logger
 	Audit    *slog.Logger // takes the audit log; nil: Log
 	Node     catalog.Node // this node
-	Temp     string       // directory for temporary files
+	Limits   func() Limits
+	Temp     string // directory for temporary files
 	Trainer  Trainer
 	Blobs    Blobs
 	Members  Members
+}
+
+// Limits are what the node may use now.
+type Limits struct {
+	Memory  int64 // bytes; 0 for no limit
+	Threads int
 }
 
 // Models gives scorers for models by reference; cached, shared, for any

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// alterNode drains, resumes, replaces and removes members. It commits by itself
+// alterNode gives limits to, drains, resumes, replaces and removes members. It commits by itself
 // what it does and waits until it is done; a wait that is cancelled leaves the
 // node draining.
 func (s *Session) alterNode(n *parse.AlterNode) (*handler, error) {
@@ -27,6 +27,9 @@ func (s *Session) alterNode(n *parse.AlterNode) (*handler, error) {
 		node, err := nodeNamed(st, n.Name)
 		if err != nil {
 			return "", err
+		}
+		if n.Action == parse.NodeSet || n.Action == parse.NodeReset {
+			return "ALTER NODE", s.askNode(x.ctx, node, n)
 		}
 		change := &catalog.DrainNode{ID: node.ID, Draining: n.Action != parse.NodeResume}
 		if n.Action == parse.NodeReplace {

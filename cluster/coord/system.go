@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -55,12 +56,20 @@ func (s *Session) alterSystem(n *ast.VariableSetStmt) (*handler, error) {
 				return "", err
 			}
 		}
-		return "ALTER SYSTEM", nil
+		limits := n.Kind == ast.VAR_SET_VALUE && (n.Name == catalog.SettingMemory || n.Name == catalog.SettingThreads)
+		return "ALTER SYSTEM", s.obeyed(x.ctx, func(*catalog.Node) bool { return limits })
 	}), nil
 }
 
-// shared is the value of a setting that is no session's.
+// shared is the value of a setting that is no session's: of what nodes have each
+// their own, that of this one.
 func (s *Session) shared(d *settings.Def) string {
+	switch d.Name {
+	case catalog.SettingMemory:
+		return strconv.FormatInt(s.engine.cfg.Limits().Memory>>10, 10)
+	case catalog.SettingThreads:
+		return strconv.Itoa(s.engine.cfg.Limits().Threads)
+	}
 	if v, ok := s.engine.cfg.Meta.Current().Setting(d.Name); ok {
 		return v
 	}

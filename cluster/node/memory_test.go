@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -217,15 +219,13 @@ func TestMemoryOption(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(was) })
 	for _, memory := range []int64{64 << 20, 512 << 20, 16 << 30} {
-		n := &Node{o: Options{Memory: memory}}
-		n.memory()
+		n := &Node{pool: mem.NewPool("n", 0)}
+		n.limit(coord.Limits{Memory: memory})
 		if l := n.pool.Limit(); l < memory/4 || l > memory*6/10 {
 			t.Errorf("a pool of %d in %d", l, memory)
 		}
 		if l := debug.SetMemoryLimit(-1); l > memory || l == math.MaxInt64 {
 			t.Errorf("the runtime may take %d of %d", l, memory)
 		}
-		close(n.unwatch)
-		n.watched.Wait()
 	}
 }

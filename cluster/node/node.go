@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +38,9 @@ type Options struct {
 	Zone    string // what is lost together with the node: a rack, a site
 	Memory  int64  // bytes the process may use; 0: no limit
 	Threads int
+	// FixedMemory and FixedThreads say that these were asked for at the start, and
+	// are no defaults: what the catalog has asked for until then does not count.
+	FixedMemory, FixedThreads bool
 	// ListenCluster is the address for other nodes, Advertise where they reach
 	// it ("": as it is).
 	ListenCluster, Advertise string
@@ -77,6 +79,8 @@ type Pace struct {
 type Node struct {
 	o      Options
 	self   catalog.Node
+	limits atomic.Pointer[coord.Limits]
+	asked  coord.Limits // by the catalog, when it was looked at last
 	pool   *mem.Pool
 	dir    *raftnode.Dir
 	server *rpc.Server
@@ -86,17 +90,14 @@ type Node struct {
 	worker *worker.Worker
 	models *models
 
-	unwatch chan struct{} // ends the watch over the heap
-	unguard func()        // ends the watch over the disk
+	unwatch func() // ends the watch over the heap
+	unguard func() // ends the watch over the disk
+	unheed  func() // ends the watch over what the catalog asks for
 	watched sync.WaitGroup
 	engine  *coord.Engine
 	trainer *trainer.Trainer
 	up      atomic.Bool // Start is done: heartbeats may look at all the rest
 }
-
-// programShare is what the process needs beside what accounts count: the
-// binary, the runtime, the catalog, buffers of connections.
-const programShare = 96 << 20
 
 // Start opens the data directory and starts what runs on the node. It returns
 // when the node is a member that has caught up with its cluster.
@@ -132,7 +133,11 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if err = spill.Sweep(n.o.Temp); err != nil {
 		return nil, err
 	}
-	n.memory()
+	n.pool = mem.NewPool(n.o.Name, 0)
+	n.limit(coord.Limits{Memory: o.Memory, Threads: o.Threads})
+	unwatch := make(chan struct{})
+	n.unwatch = func() { close(unwatch) }
+	n.watched.Go(func() { n.pool.Watch(unwatch, programShare) })
 	trust := rpc.Trust{TLS: o.TLS}
 	if trust.Secret, err = n.dir.Secret(o.Secret); err != nil {
 		return nil, err
@@ -166,7 +171,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.models = newModels(n.pool.Account("models", false))
 	v := newVirtuals(n)
 	n.trainer = n.newTrainer()
-	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: o.Threads,
+	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
 	n.server.Serve()
 	if err = n.raft.WaitReady(ctx); err != nil {
@@ -174,36 +179,17 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	n.engine = coord.New(coord.Config{
 		Meta: raftMeta{n.raft}, Pool: n.pool, Files: &files{store: n.store, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp,
-		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self,
+		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
 		Runner: runner{n.worker.Gateway(n.takers)}, Trainer: trainings{n}, Blobs: blobs{n}, Members: members{n.raft, n},
 	})
 	n.up.Store(true)
+	heed, stopHeed := context.WithCancel(context.Background())
+	n.unheed = stopHeed
+	n.heed(heed, true)
+	n.watched.Go(func() { n.heed(heed, false) })
 	n.repl.Tidy()
 	n.engine.Supervise()
 	return n, nil
-}
-
-// memory makes the node's pool and tells the runtime of the limit.
-func (n *Node) memory() {
-	limit := n.o.Memory
-	if limit > 0 {
-		// The collector works harder as the limit nears; accounts stop well
-		// below it, so that there is something left to collect.
-		debug.SetMemoryLimit(limit * 9 / 10)
-		// What lives is small beside what a statement goes through; where there
-		// is room, collecting less often saves a tenth to a quarter of the time.
-		// A variable of the environment has the last word.
-		if limit >= 1<<30 && os.Getenv("GOGC") == "" {
-			debug.SetGCPercent(300)
-		}
-		limit = max(limit/4, (limit-programShare)*6/10)
-	}
-	n.pool = mem.NewPool(n.o.Name, limit)
-	if n.o.Memory > 0 {
-		stop := make(chan struct{})
-		n.unwatch = stop
-		n.watched.Go(func() { n.pool.Watch(stop, programShare) })
-	}
 }
 
 // oldestRead is the version of the oldest state a statement here reads.
@@ -239,13 +225,11 @@ func (n *Node) Failed() <-chan error { return n.raft.Failed() }
 // start in full.
 func (n *Node) Close() error {
 	var errs []error
-	if n.unwatch != nil {
-		close(n.unwatch)
-		n.unwatch = nil
-	}
-	if n.unguard != nil {
-		n.unguard()
-		n.unguard = nil
+	for _, stop := range []*func(){&n.unwatch, &n.unguard, &n.unheed} {
+		if *stop != nil {
+			(*stop)()
+			*stop = nil
+		}
 	}
 	n.watched.Wait()
 	if n.engine != nil {

@@ -27,7 +27,7 @@ func (t trainings) Open(ctx context.Context, name string, job *train.Job) (coord
 }
 
 func (n *Node) newTrainer() *trainer.Trainer {
-	return trainer.New(trainer.Config{Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Pool: n.pool, Temp: n.o.Temp, Threads: n.o.Threads,
+	return trainer.New(trainer.Config{Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Pool: n.pool, Temp: n.o.Temp, Threads: n.threads,
 		Alive: members{n.raft, n}.Alive, Changed: n.raft.LivenessChanged, Log: n.o.Log})
 }
 

@@ -168,7 +168,7 @@ func (n *Node) ownReport() nodeReport {
 	if err != nil {
 		free = -1
 	}
-	return nodeReport{Limit: n.o.Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
+	return nodeReport{Limit: n.limits.Load().Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
 		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions()}
 }
 

@@ -34,6 +34,8 @@ type joinReply struct {
 // admission on the first start, and afterwards where its description changed.
 // A refusal for good ends it, for WaitReady to tell.
 func (n *Node) announce(fresh bool) {
+	n.announcing.Lock()
+	defer n.announcing.Unlock()
 	wait, begun, said := 20*time.Millisecond, time.Now(), ""
 	for n.ctx.Err() == nil {
 		err := n.announceOnce(fresh)
@@ -70,6 +72,14 @@ func refusedForGood(err error) bool {
 	return false
 }
 
+// Use tells the cluster what this node uses from now on.
+func (n *Node) Use(memory int64, threads int) {
+	self := *n.self.Load()
+	self.Memory, self.Threads = memory, threads
+	n.self.Store(&self)
+	n.goFunc(func() { n.announce(false) })
+}
+
 // wrongSecret gives the refusal of a node that has not the cluster's secret. It
 // ends a joiner only: who has a member's address now can say it to other members.
 func wrongSecret(err error) error {
@@ -90,7 +100,7 @@ func (n *Node) refuse(err error) {
 func (n *Node) announceOnce(fresh bool) error {
 	ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
 	defer cancel()
-	req := joinRequest{Node: n.o.Self, Nonce: n.nonce}
+	req := joinRequest{Node: *n.self.Load(), Nonce: n.nonce}
 	if leader := n.Leader(); leader == n.o.Self.ID {
 		r, err := n.handleJoin(ctx, req)
 		if err == nil && r.NotLeader {
@@ -183,7 +193,7 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	state := n.fsm.Current()
 	old := state.Node(m.ID)
 	if old != nil {
-		m.JoinedAt, m.Draining, m.Heir = old.JoinedAt, old.Draining, old.Heir
+		m.Keep(old)
 		if *old == m && !guest {
 			return joinReply{Index: n.fsm.Applied()}, nil
 		}

@@ -31,9 +31,12 @@ type Node struct {
 
 	proposer *proposer
 
-	nonce   [16]byte              // of this start; see joinRequest
-	kick    chan struct{}         // see reseat
-	joining sync.Mutex            // over admissions
+	nonce      [16]byte                     // of this start; see joinRequest
+	kick       chan struct{}                // see reseat
+	joining    sync.Mutex                   // over admissions
+	self       atomic.Pointer[catalog.Node] // as it describes itself
+	announcing sync.Mutex                   // one after the other: the newest description is the last
+
 	refusal atomic.Pointer[error] // why the cluster does not take this node
 	refused chan struct{}         // closed with it
 	gone    chan struct{}         // closed when this node is no member any more
@@ -57,6 +60,7 @@ func Start(o Options) (*Node, error) {
 	}
 	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{})}
 	rand.Read(n.nonce[:])
+	n.self.Store(&n.o.Self)
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
 	n.proposer = n.newProposer()

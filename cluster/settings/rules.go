@@ -48,3 +48,17 @@ func oddOrZero(v string) (string, error) {
 	}
 	return strconv.Itoa(n), nil
 }
+
+// leastMemory is what a node can work with at all, in kB.
+const leastMemory = 128 << 10
+
+func nodeMemory(v string) (string, error) {
+	n, err := parseUnits(v, "kB")
+	if err != nil {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "memory", v)
+	}
+	if n != 0 && (n < leastMemory || n > maxInt) {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "%d kB is outside the valid range for parameter %q (%d .. %d)", n, "memory", leastMemory, int64(maxInt))
+	}
+	return strconv.FormatInt(n, 10), nil
+}

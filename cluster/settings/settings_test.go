@@ -16,6 +16,15 @@ func TestDefaults(t *testing.T) {
 			continue
 		}
 		shown := d.Show(d.Default)
+		if !d.OfSession() {
+			if _, got, err := settings.ForCluster(d.Name, shown); err != nil || got != d.Default {
+				t.Errorf("%s: %q became %q, %v", d.Name, shown, got, err)
+			}
+			if err := s.Set(d.Name, shown, false); !pgerr.Is(err, pgerr.CantChangeRuntimeParam) {
+				t.Errorf("SET %s: %v", d.Name, err)
+			}
+			continue
+		}
 		if err := s.Set(d.Name, shown, false); err != nil {
 			t.Errorf("%s = %q: %v", d.Name, shown, err)
 			continue

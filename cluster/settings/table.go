@@ -97,6 +97,8 @@ var defs = []*Def{
 	{Name: "synchronize_seqscans", Kind: Bool, Default: "on", Context: User, Desc: "Enable synchronized sequential scans."},
 	{Name: "synchronous_commit", Kind: Enum, Default: "on", Enum: []string{"local", "remote_write", "remote_apply", "on", "off"}, Context: User, parse: synchronousCommit, Desc: "Sets the current transaction's synchronization level."},
 	{Name: "tcp_keepalives_idle", Kind: Int, Default: "7200", Max: maxInt, Context: User, Desc: "Time between issuing TCP keepalives."},
+	{Name: "memory", Kind: Int, Default: "0", Max: maxInt, Unit: "kB", Context: Sighup, Category: "Resource Usage / Memory", parse: nodeMemory, Desc: "Sets the memory each node may use; 0 is what it was started with."},
+	{Name: "threads", Kind: Int, Default: "0", Max: 1024, Context: Sighup, Category: "Resource Usage / Asynchronous Behavior", Desc: "Sets the threads of each node; 0 is what it was started with."},
 	{Name: "temp_buffers", Kind: Int, Default: "1024", Min: 100, Max: 1073741823, Unit: "8kB", Context: User, Desc: "Sets the maximum number of temporary buffers used by each session."},
 	{Name: "timezone", Display: "TimeZone", Kind: String, Default: "UTC", Context: User, Report: true, parse: timeZone, Category: "Client Connection Defaults / Locale and Formatting", Desc: "Sets the time zone for displaying and interpreting time stamps."},
 	{Name: "timezone_abbreviations", Kind: String, Default: "Default", Context: User, Desc: "Selects a file of time zone abbreviations."},

@@ -19,8 +19,8 @@ type Config struct {
 	Peers   *rpc.Peers
 	Server  *rpc.Server
 	Pool    *mem.Pool
-	Temp    string // directory of temporary files
-	Threads int
+	Temp    string     // directory of temporary files
+	Threads func() int // as it is now: a training that starts takes so many
 	Alive   func(node uint64) bool
 	Changed func() <-chan struct{} // closed when Alive may have changed
 	Log     *slog.Logger
@@ -98,7 +98,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}),
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads, 1)}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1)}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func start(t *testing.T, n int, limit int64) *cluster {
 		c.nodes = append(c.nodes, nd)
 	}
 	for _, nd := range c.nodes {
-		nd.tr = trainer.New(trainer.Config{Self: nd.id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: t.TempDir(), Threads: 2, Log: log,
+		nd.tr = trainer.New(trainer.Config{Self: nd.id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: t.TempDir(), Threads: func() int { return 2 }, Log: log,
 			Alive: c.alive, Changed: c.watch})
 		nd.srv.Serve()
 	}

@@ -35,7 +35,7 @@ type Admission struct {
 // Admission makes the admission of a statement of a role, with the statement's
 // pool. Close it before the pool.
 func (g *Gateway) Admission(role types.OID, pool *mem.Pool) *Admission {
-	return &Admission{role: role, ticket: pool.Ticket(uint32(role), g.w.cfg.Threads), runs: map[*attempt]struct{}{}}
+	return &Admission{role: role, ticket: pool.Ticket(uint32(role), g.w.cfg.Threads()), runs: map[*attempt]struct{}{}}
 }
 
 // admitMode is how a run takes its ticket on a node.

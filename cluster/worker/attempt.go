@@ -154,7 +154,7 @@ func (a *attempt) await(ctx context.Context, b *box) error {
 // ticket is what the nodes need to know.
 func (a *attempt) ticket() ([]byte, error) {
 	s := a.q.s
-	m := &startMsg{Run: a.run, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.Limit(), Admit: a.admit}
+	m := &startMsg{Run: a.run, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.OwnLimit(), Admit: a.admit}
 	if s.o.Admission != nil {
 		m.Role = s.o.Admission.role
 	}

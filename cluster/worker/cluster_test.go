@@ -136,7 +136,7 @@ func newCluster(t testing.TB, n int, memory int64, sources sourcesOf, parts func
 		if d.store, err = store.Open(store.Options{Dir: filepath.Join(d.dir, "segments"), Node: id, Remote: fetcher{c, d}}); err != nil {
 			t.Fatal(err)
 		}
-		conf := worker.Config{Self: id, Peers: d.peers, Server: d.srv, Store: d.store, Pool: d.pool, Threads: 2, Temp: t.TempDir(), Parts: parts,
+		conf := worker.Config{Self: id, Peers: d.peers, Server: d.srv, Store: d.store, Pool: d.pool, Threads: func() int { return 2 }, Temp: t.TempDir(), Parts: parts,
 			State: func(context.Context, uint64) (*catalog.State, error) { return catalog.New(), nil }}
 		if sources != nil {
 			conf.Sources = sources(id)

@@ -40,7 +40,7 @@ func (w *Worker) Gateway(members func() []Member) *Gateway { return &Gateway{w: 
 // nodes are those that take part in what starts now, this one first, the rest
 // by id.
 func (g *Gateway) nodes() []Member {
-	out := []Member{{ID: g.w.cfg.Self, Threads: g.w.cfg.Threads}}
+	out := []Member{{ID: g.w.cfg.Self, Threads: g.w.cfg.Threads()}}
 	for _, m := range g.members() {
 		if m.ID == out[0].ID {
 			out[0].Name = m.Name
@@ -101,7 +101,7 @@ func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *e
 }
 
 func (s *Statement) runtime() *op.Runtime {
-	return &op.Runtime{Lanes: s.g.w.cfg.Threads, BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
+	return &op.Runtime{Lanes: s.g.w.cfg.Threads(), BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
 }
 
 // Run starts a plan and gives the root stage's rows; closing the reader stops

@@ -49,7 +49,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	defer cancel(nil)
 
 	r.pool = w.cfg.Pool.Child("statement "+m.Statement, m.Limit)
-	r.ticket = r.pool.Ticket(uint32(m.Role), w.cfg.Threads)
+	r.ticket = r.pool.Ticket(uint32(m.Role), w.cfg.Threads())
 	dir := spill.NewDir(spill.Options{Parent: w.cfg.Temp, Pool: r.pool, Budget: w.cfg.Budget})
 	pin := w.cfg.Store.Pin(m.BatchSize)
 	h := newRemoteHost(ctx, w, m)
@@ -57,7 +57,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	env.Types.Names = remoteNames{h}
 	failed := make(chan error, 1)
 	c := &partConfig{
-		runtime: &op.Runtime{Lanes: w.cfg.Threads, BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
+		runtime: &op.Runtime{Lanes: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
 		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
 		done: func(l leafID, split int) { _ = tell(event{Kind: evDone, Leaf: l, Split: split}) },

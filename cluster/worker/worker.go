@@ -30,8 +30,8 @@ type Config struct {
 	Server  *rpc.Server
 	Store   *store.Store
 	Pool    *mem.Pool
-	Threads int
-	Temp    string // parent of spill directories
+	Threads func() int // as it is now: what starts takes so many lanes
+	Temp    string     // parent of spill directories
 	Budget  *spill.Budget
 	Sources op.Sources
 	Parts   func(*plan.Source) int // splits of a source
@@ -70,7 +70,6 @@ func New(c Config) *Worker {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	c.Threads = max(c.Threads, 1)
 	w := &Worker{cfg: c, hub: flow.NewHub(c.Self, c.Peers, c.Server), log: c.Log, runs: map[string]*run{}, statements: map[*Statement]struct{}{}}
 	c.Server.RegisterGet(callRun, w.run)
 	rpc.Handle(c.Server, callOrders, w.orders)

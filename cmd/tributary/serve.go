@@ -64,6 +64,10 @@ func serve(ctx context.Context, args []string) error {
 	if o.Memory, err = memoryLimit(*memory); err != nil {
 		return err
 	}
+	fs.Visit(func(f *flag.Flag) { // what the file says counts as given too
+		o.FixedMemory = o.FixedMemory || f.Name == "memory"
+		o.FixedThreads = o.FixedThreads || f.Name == "threads"
+	})
 	if *scrub != "0" {
 		if o.ScrubRate, err = memoryLimit(*scrub); err != nil {
 			return err

@@ -25,7 +25,7 @@ const (
 type Pool struct {
 	name   string
 	node   string
-	limit  int64
+	limit  atomic.Int64 // its own; noLimit for none
 	parent *Pool
 	used   atomic.Int64
 	peak   atomic.Int64
@@ -48,19 +48,35 @@ type Pool struct {
 // NewPool makes a node's pool of limit bytes (0: no limit). name is the node's
 // name, which errors quote.
 func NewPool(name string, limit int64) *Pool {
+	p := &Pool{name: name, node: name, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}, admission: admission{queue: queue{most: atOnce}}}
+	p.SetLimit(limit)
+	return p
+}
+
+// SetLimit gives the pool of a node that works another limit (0: none). Nobody
+// fails for a lower one: the largest holders spill and new work waits until the
+// node is below it.
+func (p *Pool) SetLimit(limit int64) {
 	if limit <= 0 {
 		limit = noLimit
 	}
-	return &Pool{name: name, node: name, limit: limit, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}, admission: admission{queue: queue{most: atOnce}}}
+	p.limit.Store(limit)
+	if p.above(SpillShare) {
+		p.askLargest()
+	}
+	if p.waiting.Load() > 0 {
+		p.wake() // for a higher one
+	}
 }
 
-// Child makes the pool of one statement, within p. limit 0 means p's own.
-// Close it when the statement ends.
+// Child makes the pool of one statement, within p. limit 0 means p's, as it is at
+// any time. Close it when the statement ends.
 func (p *Pool) Child(name string, limit int64) *Pool {
-	if limit <= 0 || limit > p.limit {
-		limit = p.limit
+	if limit <= 0 {
+		limit = noLimit
 	}
-	c := &Pool{name: name, node: p.node, limit: limit, parent: p, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}}
+	c := &Pool{name: name, node: p.node, parent: p, children: map[*Pool]struct{}{}, accounts: map[*Account]struct{}{}}
+	c.limit.Store(limit)
 	p.mu.Lock()
 	p.children[c] = struct{}{}
 	p.mu.Unlock()
@@ -91,10 +107,25 @@ func (p *Pool) Close() (leaked int64) {
 	return leaked
 }
 
-// Used, Peak, Limit are in bytes.
-func (p *Pool) Used() int64  { return p.used.Load() }
-func (p *Pool) Peak() int64  { return p.peak.Load() }
-func (p *Pool) Limit() int64 { return p.limit }
+// Used, Peak, Limit are in bytes. The limit is the pool's or those it is within,
+// whichever is less.
+func (p *Pool) Used() int64 { return p.used.Load() }
+func (p *Pool) Peak() int64 { return p.peak.Load() }
+func (p *Pool) Limit() int64 {
+	limit := p.limit.Load()
+	for q := p.parent; q != nil; q = q.parent {
+		limit = min(limit, q.limit.Load())
+	}
+	return limit
+}
+
+// OwnLimit is the limit that the pool was made with; 0 for none.
+func (p *Pool) OwnLimit() int64 {
+	if l := p.limit.Load(); l != noLimit {
+		return l
+	}
+	return 0
+}
 
 // Waiting is how many requests and statements wait for bytes of a node.
 func (p *Pool) Waiting() int { return int(p.waiting.Load()) }
@@ -130,7 +161,7 @@ func (p *Pool) root() *Pool {
 
 // above tells whether more than a share of the node's limit is in use.
 func (p *Pool) above(share float64) bool {
-	return float64(p.used.Load()+p.beyond.Load()) > share*float64(p.limit)
+	return float64(p.used.Load()+p.beyond.Load()) > share*float64(p.limit.Load())
 }
 
 // take reserves n bytes in p and its parents, or nothing and the pool that
@@ -138,7 +169,7 @@ func (p *Pool) above(share float64) bool {
 func (p *Pool) take(n int64) *Pool {
 	for q := p; q != nil; q = q.parent {
 		u := q.used.Add(n)
-		refused := u > q.limit
+		refused := u > q.Limit()
 		if q.parent == nil {
 			refused = q.above(FailShare)
 		}

@@ -1,8 +1,10 @@
 package mem_test
 
 import (
+	"context"
 	"errors"
 	"math/rand"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -135,4 +137,38 @@ func TestTry(t *testing.T) {
 	if node.Used() != 80<<20 {
 		t.Error(node.Used())
 	}
+}
+
+// TestSetLimit gives a node in use less, then more: nobody fails for it, the largest
+// holder is asked to spill, and who waits goes on.
+func TestSetLimit(t *testing.T) {
+	p := mem.NewPool("n", 100<<20)
+	s := p.Child("s", 0)
+	a := s.Account("sort", true)
+	if err := a.Grow(50 << 20); err != nil || a.ShouldSpill() {
+		t.Fatal(err)
+	}
+	own := p.Child("own", 8<<20)
+	p.SetLimit(40 << 20)
+	if !a.ShouldSpill() || s.Limit() != 40<<20 || own.Limit() != 8<<20 || s.OwnLimit() != 0 || own.OwnLimit() != 8<<20 {
+		t.Fatal(a.ShouldSpill(), s.Limit(), own.Limit())
+	}
+	if a.Used() != 50<<20 {
+		t.Error("it lost what it held")
+	}
+	admitted := make(chan error)
+	go func() { admitted <- p.Admit(context.Background()) }()
+	for p.Waiting() == 0 {
+		runtime.Gosched()
+	}
+	p.SetLimit(200 << 20)
+	if err := <-admitted; err != nil {
+		t.Error(err)
+	}
+	if err := a.Grow(60 << 20); err != nil {
+		t.Error("a statement that runs keeps the old limit:", err)
+	}
+	a.Close()
+	own.Close()
+	s.Close()
 }

@@ -26,7 +26,7 @@ func (a *Account) reserve(asked, more int64) error {
 		}
 		return nil
 	}
-	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.limit}
+	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.Limit()}
 	if refused.parent != nil || a.pool.parent == nil {
 		return no // the statement's own limit, or no statement's request
 	}
@@ -138,7 +138,7 @@ func (p *Pool) fell(asked int64) {
 			most = a
 		}
 	})
-	e := &BudgetError{Operator: p.name, Node: p.node, Asked: asked, Held: p.Used(), Used: p.parent.Used() + p.parent.beyond.Load(), Limit: p.parent.limit}
+	e := &BudgetError{Operator: p.name, Node: p.node, Asked: asked, Held: p.Used(), Used: p.parent.Used() + p.parent.beyond.Load(), Limit: p.parent.Limit()}
 	if most != nil {
 		e.Operator = most.name
 	}

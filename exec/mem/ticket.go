@@ -50,7 +50,7 @@ type Ticket struct {
 // with tasks of so many lanes. It must be closed, before the pool.
 func (p *Pool) Ticket(role uint32, lanes int) *Ticket {
 	n := int64(max(lanes, 1))
-	return &Ticket{root: p.root(), of: p, item: item{role: role, need: n*laneBytes + min(n*laneNeed, p.limit), charge: n * laneBytes}}
+	return &Ticket{root: p.root(), of: p, item: item{role: role, need: n*laneBytes + min(n*laneNeed, p.Limit()), charge: n * laneBytes}}
 }
 
 // Try takes the ticket if it is to be had at once.
@@ -180,7 +180,7 @@ func (p *Pool) room() int64 {
 			others -= t.of.Used() + i.charge
 		}
 	}
-	return int64(SpillShare*float64(p.limit)) - max(others, 0)
+	return int64(SpillShare*float64(p.Limit())) - max(others, 0)
 }
 
 // Admissions tell of a node's queue: who is in it now, and what was.

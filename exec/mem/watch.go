@@ -29,6 +29,9 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 			return
 		case <-t.C:
 		}
+		if p.limit.Load() == noLimit {
+			continue
+		}
 		metrics.Read(s)
 		now := p.used.Load()
 		if c := s[1].Value.Uint64(); c != cycle {
@@ -79,7 +82,7 @@ func (r *release) after(spare int64) bool {
 // setBeyond says how many bytes are in use beyond the accounts. The pool keeps
 // half its limit, so that work goes on.
 func (p *Pool) setBeyond(n int64) {
-	n = max(min(n, p.limit/2), 0)
+	n = max(min(n, p.Limit()/2), 0)
 	if old := p.beyond.Swap(n); n < old && p.waiting.Load() > 0 {
 		p.wake()
 	}

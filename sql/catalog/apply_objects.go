@@ -323,7 +323,7 @@ func (c *PutNode) apply(e *edit) error {
 	}
 	n := *c.Node
 	if old := e.s.nodes[n.ID]; old != nil {
-		n.Draining, n.JoinedAt, n.Heir = old.Draining, old.JoinedAt, old.Heir
+		n.Keep(old)
 	}
 	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
 	return nil
@@ -336,6 +336,22 @@ func (c *DrainNode) apply(e *edit) error {
 	}
 	n := *old
 	n.Draining, n.Heir = c.Draining, c.Heir
+	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
+	return nil
+}
+
+func (c *AskNode) apply(e *edit) error {
+	old := e.s.nodes[c.ID]
+	if old == nil {
+		return pgerr.New(pgerr.UndefinedObject, "node %x does not exist", c.ID)
+	}
+	n := *old
+	if c.Memory >= 0 {
+		n.AskMemory = c.Memory
+	}
+	if c.Threads >= 0 {
+		n.AskThreads = c.Threads
+	}
 	own(e, ownNodes, &e.s.nodes)[n.ID] = &n
 	return nil
 }

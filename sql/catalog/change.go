@@ -101,7 +101,7 @@ type (
 	DropJob struct{ OID types.OID }
 
 	// PutNode makes a member or takes in its new description, in which Draining,
-	// JoinedAt and Heir do not count. It fails if another has its name
+	// JoinedAt, Heir and what it is asked for do not count. It fails if another has its name
 	// (42710), or if it was removed before (55000).
 	PutNode struct{ Node *Node }
 	// DrainNode has a member's files go elsewhere, to Heir if it is not 0 and can
@@ -110,6 +110,14 @@ type (
 		ID       uint64
 		Draining bool
 		Heir     uint64
+	}
+	// AskNode asks a member to use so much memory and so many threads; 0 for what it
+	// was started with, -1 leaves what there is. It fails (42704) if there is no such
+	// node.
+	AskNode struct {
+		ID      uint64
+		Memory  int64
+		Threads int
 	}
 	// DropNode removes a member, for good: its id is remembered. Its replicas are
 	// taken off all segments.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/hex"
 	"maps"
+	"strconv"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/types"
@@ -180,4 +181,33 @@ type Node struct {
 	JoinedAt time.Time
 	Zone     string // what is lost together: a rack, a site
 	Heir     uint64 // of a draining node: who gets its files
+	// What ALTER NODE gives it, 0 for nothing; Threads and Memory are what it has.
+	AskThreads int
+	AskMemory  int64
+}
+
+// The settings of a cluster that nodes take, as State.Asked has it.
+const (
+	SettingMemory  = "memory" // in kB
+	SettingThreads = "threads"
+)
+
+// Asked is what a node is asked to use, by ALTER NODE or else for all nodes: bytes
+// and threads, 0 for what it was started with.
+func (s *State) Asked(n *Node) (memory int64, threads int) {
+	memory, threads = n.AskMemory, n.AskThreads
+	if v, ok := s.Setting(SettingMemory); ok && memory == 0 {
+		kb, _ := strconv.ParseInt(v, 10, 64)
+		memory = kb << 10
+	}
+	if v, ok := s.Setting(SettingThreads); ok && threads == 0 {
+		threads, _ = strconv.Atoi(v)
+	}
+	return memory, threads
+}
+
+// Keep takes over from an older description what a node does not say itself.
+func (n *Node) Keep(old *Node) {
+	n.Draining, n.JoinedAt, n.Heir = old.Draining, old.JoinedAt, old.Heir
+	n.AskThreads, n.AskMemory = old.AskThreads, old.AskMemory
 }

@@ -152,6 +152,8 @@ func describeOwn(o Own) string {
 		field("action", o.Action)
 		field("with", o.With)
 		field("force", o.Force)
+		options(o.Set)
+		field("reset", o.Reset)
 	case *AlterTableRepartition:
 		field("name", o.Name)
 		field("if exists", o.IfExists)

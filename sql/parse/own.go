@@ -103,12 +103,14 @@ type AlterTableRepartition struct {
 }
 
 // AlterNode is ALTER NODE name DRAIN | RESUME | DECOMMISSION [FORCE] | REPLACE
-// WITH name.
+// WITH name | SET ( name = value, … ) | RESET ( name, … ).
 type AlterNode struct {
 	Name   string
 	Action NodeAction
-	With   string // NodeReplace: who takes its place
-	Force  bool   // NodeDecommission: without waiting for its files
+	With   string   // NodeReplace: who takes its place
+	Force  bool     // NodeDecommission: without waiting for its files
+	Set    []Option // NodeSet
+	Reset  []string // NodeReset
 }
 
 // NodeAction is what ALTER NODE does.
@@ -120,6 +122,8 @@ const (
 	NodeResume
 	NodeDecommission
 	NodeReplace
+	NodeSet
+	NodeReset
 )
 
 // NoEffect is a statement that is taken and does nothing: MySQL's LOCK TABLES,

@@ -62,6 +62,18 @@ func (c *cursor) alterNode() *AlterNode {
 	case c.accept("replace"):
 		c.expect("with")
 		a.Action, a.With = NodeReplace, c.ident()
+	case c.accept("set"):
+		a.Action, a.Set = NodeSet, c.options()
+	case c.accept("reset"):
+		a.Action = NodeReset
+		c.expectSelf('(')
+		for {
+			a.Reset = append(a.Reset, c.ident())
+			if !c.acceptSelf(',') {
+				break
+			}
+		}
+		c.expectSelf(')')
 	default:
 		c.fail()
 	}
