@@ -138,7 +138,8 @@ func addDefinitions(t table) {
 			return a[0], nil
 		}
 		rel, _ := a[1].(int64)
-		return ShowExpr(h, h.Catalog().RelationByOID(types.OID(rel)), text, types.Type{}), nil
+		pretty := len(a) > 2 && a[2] == true
+		return ShowExpr(h, h.Catalog().RelationByOID(types.OID(rel)), text, types.Type{}, pretty), nil
 	})
 	t.puts(expression, "pg_get_expr(pg_node_tree,oid)", "pg_get_expr(pg_node_tree,oid,bool)")
 	constraint := hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
@@ -146,7 +147,7 @@ func addDefinitions(t table) {
 		for _, r := range h.Catalog().Relations() {
 			for i := range r.Constraints {
 				if r.Constraints[i].OID == o {
-					return constraintDef(h, r, &r.Constraints[i]), nil
+					return constraintDef(h, r, &r.Constraints[i], len(a) > 1 && a[1] == true), nil
 				}
 			}
 		}
@@ -164,7 +165,7 @@ func addDefinitions(t table) {
 		}
 		if len(a) == 3 && a[1].(int64) != 0 {
 			k := int(a[1].(int64)) - 1
-			keys := indexKeys(h, tab, ix.Index, false)
+			keys := indexKeys(h, tab, ix.Index, false, len(a) == 3 && a[2].(bool))
 			for _, c := range ix.Index.Include {
 				keys = append(keys, columnName(tab, c))
 			}
@@ -193,7 +194,16 @@ func addDefinitions(t table) {
 		if r == nil || r.Query == "" {
 			return nil, nil
 		}
-		return " " + viewDef(h, r) + ";", nil
+		pretty, wrap := false, 0
+		if len(a) > 1 {
+			switch x := a[1].(type) {
+			case bool:
+				pretty = x
+			case int64: // a width prints pretty
+				pretty, wrap = true, int(x)
+			}
+		}
+		return ViewDef(h, r, pretty, wrap), nil
 	})
 	t.puts(view, "pg_get_viewdef(text)", "pg_get_viewdef(oid)", "pg_get_viewdef(text,bool)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
 	none := fixedAnswer(nil)
@@ -262,7 +272,7 @@ func columnList(r *catalog.Relation, nums []int16) string {
 	return strings.Join(names, ", ")
 }
 
-func constraintDef(h Host, r *catalog.Relation, c *catalog.Constraint) string {
+func constraintDef(h Host, r *catalog.Relation, c *catalog.Constraint, pretty bool) string {
 	var b strings.Builder
 	switch c.Kind {
 	case 'p', 'u':
@@ -279,7 +289,7 @@ func constraintDef(h Host, r *catalog.Relation, c *catalog.Constraint) string {
 			b.WriteString(" INCLUDE (" + columnList(r, ix.Index.Include) + ")")
 		}
 	case 'c':
-		b.WriteString("CHECK (" + ShowExpr(h, r, c.Check, types.Type{}) + ")")
+		b.WriteString("CHECK (" + ShowExpr(h, r, c.Check, types.Type{}, pretty) + ")")
 	case 'f':
 		b.WriteString("FOREIGN KEY (" + columnList(r, c.Columns) + ") REFERENCES ")
 		if ref := h.Catalog().RelationByOID(c.RefTable); ref != nil {
@@ -332,7 +342,7 @@ func parenthesised(s string) string {
 	return "(" + s + ")"
 }
 
-func indexKeys(h Host, tab *catalog.Relation, ix *catalog.Index, options bool) []string {
+func indexKeys(h Host, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
 	var out []string
 	n := max(len(ix.Columns), len(ix.Exprs))
 	for i := range n {
@@ -340,8 +350,8 @@ func indexKeys(h Host, tab *catalog.Relation, ix *catalog.Index, options bool) [
 		if i < len(ix.Columns) && ix.Columns[i] != 0 {
 			k = columnName(tab, ix.Columns[i])
 		} else if i < len(ix.Exprs) {
-			k = ShowExpr(h, tab, ix.Exprs[i], types.Type{})
-			if !bareCall(k) {
+			k = ShowExpr(h, tab, ix.Exprs[i], types.Type{}, pretty)
+			if full := ShowExpr(h, tab, ix.Exprs[i], types.Type{}, false); !bareCall(full) {
 				k = "(" + k + ")"
 			}
 		}
@@ -381,7 +391,7 @@ func indexDef(h Host, r, tab *catalog.Relation, pretty bool) string {
 		method = "btree"
 	}
 	b.WriteString("INDEX " + parse.QuoteName(r.Name) + " ON " + qualified(h, tab.Schema, tab.Name, visible) +
-		" USING " + method + " (" + strings.Join(indexKeys(h, tab, ix, true), ", ") + ")")
+		" USING " + method + " (" + strings.Join(indexKeys(h, tab, ix, true, pretty), ", ") + ")")
 	if len(ix.Include) > 0 {
 		b.WriteString(" INCLUDE (" + columnList(tab, ix.Include) + ")")
 	}
@@ -389,7 +399,7 @@ func indexDef(h Host, r, tab *catalog.Relation, pretty bool) string {
 		b.WriteString(" NULLS NOT DISTINCT")
 	}
 	if ix.Where != "" {
-		b.WriteString(" WHERE " + ShowExpr(h, tab, ix.Where, types.Type{}))
+		b.WriteString(" WHERE " + ShowExpr(h, tab, ix.Where, types.Type{}, pretty))
 	}
 	return b.String()
 }

@@ -21,6 +21,13 @@ type deparser struct {
 	h    Host
 	bind *bind.Session
 	over *catalog.Relation // whose columns the expression reads; nil for none
+
+	trace  *bind.Trace // of a query: what its parts mean
+	levels []*level    // the queries around, innermost last
+	names  *qualifier
+	pretty bool // only the parentheses that are needed
+	wrap   int  // width at which lists go on in another line; below 0 never
+	indent int
 }
 
 // errForm says that an expression has a form that is not written here.
@@ -29,7 +36,7 @@ var errForm = errors.New("not written")
 // ShowExpr gives a kept expression as PostgreSQL shows it. want is the type of
 // the column whose default it is, of OID 0 for other expressions. What has a
 // form not known here is shown as it is kept.
-func ShowExpr(h Host, over *catalog.Relation, text string, want types.Type) string {
+func ShowExpr(h Host, over *catalog.Relation, text string, want types.Type, pretty bool) string {
 	list, err := parse.Parse("SELECT "+text, parse.Postgres)
 	if err != nil || len(list) != 1 || h == nil {
 		return text
@@ -42,7 +49,7 @@ func ShowExpr(h Host, over *catalog.Relation, text string, want types.Type) stri
 	if !ok {
 		return text
 	}
-	d := &deparser{h: h, over: over, bind: &bind.Session{State: h.Catalog(), TempSchema: h.Session().Temp, Role: h.Session().User}}
+	d := &deparser{h: h, over: over, pretty: pretty, bind: &bind.Session{State: h.Catalog(), TempSchema: h.Session().Temp, Role: h.Session().User}}
 	for _, o := range h.Session().Path {
 		if s := h.Catalog().Schema(o); s != nil {
 			d.bind.SearchPath = append(d.bind.SearchPath, s.Name)
@@ -52,7 +59,7 @@ func ShowExpr(h Host, over *catalog.Relation, text string, want types.Type) stri
 	if _, ok := literal(n); !ok {
 		want = types.Type{} // the conversion to the column's type is not shown
 	}
-	s, err := d.expr(n, want)
+	p, err := d.expr(n, want)
 	if err != nil {
 		switch n.(type) {
 		case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest, *ast.BooleanTest:
@@ -60,7 +67,7 @@ func ShowExpr(h Host, over *catalog.Relation, text string, want types.Type) stri
 		}
 		return text
 	}
-	return s
+	return lines(p.s)
 }
 
 // bare takes written parentheses off.
@@ -85,6 +92,12 @@ func literal(n ast.Node) (string, bool) {
 }
 
 func (d *deparser) bound(n ast.Node) (expr.Expr, error) {
+	if d.trace != nil {
+		if e := d.trace.Exprs[n]; e != nil {
+			return e, nil
+		}
+		return nil, errForm
+	}
 	e, _, err := bind.Scalar(d.bind, n, d.over, bind.ForUsing)
 	return e, err
 }
@@ -108,11 +121,20 @@ func (d *deparser) typeName(t types.Type) string {
 }
 
 // as writes what is of type have for a place of type want.
-func (d *deparser) as(s string, have, want types.Type) string {
+func (d *deparser) as(p piece, have, want types.Type) piece {
 	if want.OID == 0 || want.OID == have.OID || fn.IsPolymorphic(want.OID) || want.OID == types.AnyOID {
-		return s
+		return p
 	}
-	return "(" + s + ")::" + d.typeName(types.Type{OID: want.OID, Mod: -1})
+	return d.convert(p, types.Type{OID: want.OID, Mod: -1})
+}
+
+// convert writes a conversion.
+func (d *deparser) convert(p piece, t types.Type) piece {
+	s := d.within(p, formCast, "", false)
+	if !d.pretty {
+		s = "(" + s + ")"
+	}
+	return piece{s: s + "::" + d.typeName(t), form: formCast, arg: &p}
 }
 
 // constant writes a string constant of a type, in the type's own form.
@@ -159,10 +181,11 @@ func number(v, typ string) string {
 }
 
 // expr writes a node where a value of type want stands; of OID 0 for any.
-func (d *deparser) expr(n ast.Node, want types.Type) (string, error) {
+func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
 	n = bare(n)
 	if s, ok := literal(n); ok {
-		return d.constant(s, want)
+		s, err := d.constant(s, want)
+		return plain(s), err
 	}
 	switch x := n.(type) {
 	case *ast.A_Const:
@@ -170,31 +193,29 @@ func (d *deparser) expr(n ast.Node, want types.Type) (string, error) {
 			if want.OID == 0 || fn.IsPolymorphic(want.OID) {
 				want = types.Text
 			}
-			return "NULL::" + d.typeName(want), nil
+			return plain("NULL::" + d.typeName(want)), nil
 		}
 		t, err := d.typed(n)
 		if err != nil {
-			return "", err
+			return piece{}, err
 		}
 		s := x.SqlString()
-		if t.OID == types.BoolOID {
+		switch t.OID {
+		case types.BoolOID:
 			s = strings.ToLower(s)
-		} else if t.OID == types.Int8OID {
-			return d.as("'"+s+"'::bigint", t, want), nil
-		} else {
+		case types.Int8OID:
+			s = "'" + s + "'::bigint"
+		default:
 			s = number(s, d.typeName(t))
 		}
-		return d.as(s, t, want), nil
+		return d.as(plain(s), t, want), nil
 	case *ast.ColumnRef:
 		t, err := d.typed(n)
 		if err != nil {
-			return "", err
+			return piece{}, err
 		}
-		last, ok := x.Fields.Items[len(x.Fields.Items)-1].(*ast.String)
-		if !ok {
-			return "", errForm
-		}
-		return d.as(parse.QuoteName(last.SVal), t, want), nil
+		name, err := d.columnName(x)
+		return d.as(plain(name), t, want), err
 	case *ast.TypeCast:
 		return d.cast(x, want)
 	case *ast.FuncCall:
@@ -202,22 +223,23 @@ func (d *deparser) expr(n ast.Node, want types.Type) (string, error) {
 	case *ast.SQLValueFunction:
 		t, err := d.typed(n)
 		if err != nil {
-			return "", err
+			return piece{}, err
 		}
-		return d.as(strings.ToUpper(x.SqlString()), t, want), nil
+		return d.as(plain(strings.ToUpper(x.SqlString())), t, want), nil
 	case *ast.A_Expr:
 		return d.operation(x, want)
 	case *ast.BoolExpr:
 		return d.logic(x)
 	case *ast.NullTest:
-		s, err := d.expr(x.Arg, types.Type{})
+		word := " IS NOT NULL"
 		if x.Nulltesttype == ast.IS_NULL {
-			return "(" + s + " IS NULL)", err
+			word = " IS NULL"
 		}
-		return "(" + s + " IS NOT NULL)", err
+		return d.test(x.Arg, types.Type{}, word)
 	case *ast.BooleanTest:
-		s, err := d.expr(x.Arg, types.Bool)
-		return "(" + s + " IS " + truths[x.Booltesttype] + ")", err
+		return d.test(x.Arg, types.Bool, " IS "+truths[x.Booltesttype])
+	case *ast.CaseExpr:
+		return d.caseOf(x, want)
 	case *ast.CoalesceExpr:
 		return d.choice("COALESCE", n, x.Args, want)
 	case *ast.MinMaxExpr:
@@ -226,294 +248,149 @@ func (d *deparser) expr(n ast.Node, want types.Type) (string, error) {
 		}
 		return d.choice("LEAST", n, x.Args, want)
 	case *ast.A_ArrayExpr:
-		t, err := d.typed(n)
-		elem, ok := t.Elem()
-		if err != nil || !ok || x.Elements == nil {
+		return d.array(n, x.Elements, want)
+	case *ast.ArrayExpr:
+		return d.array(n, x.Elements, want)
+	case *ast.SubLink:
+		return d.subquery(x, want)
+	}
+	return piece{}, errForm
+}
+
+func (d *deparser) array(n ast.Node, elements *ast.NodeList, want types.Type) (piece, error) {
+	t, err := d.typed(n)
+	elem, ok := t.Elem()
+	if err != nil || !ok || elements == nil {
+		return piece{}, errForm
+	}
+	items, err := d.list(elements, types.Type{OID: elem.OID, Mod: -1})
+	return d.as(plain("ARRAY["+items+"]"), t, want), err
+}
+
+// columnName writes a reference to a column.
+func (d *deparser) columnName(x *ast.ColumnRef) (string, error) {
+	if d.trace != nil {
+		names := d.trace.Names[x]
+		if len(names) != 1 {
 			return "", errForm
 		}
-		items, err := d.list(x.Elements, types.Type{OID: elem.OID, Mod: -1})
-		return d.as("ARRAY["+items+"]", t, want), err
+		return d.reference(names[0])
 	}
-	return "", errForm
+	last, ok := x.Fields.Items[len(x.Fields.Items)-1].(*ast.String)
+	if !ok {
+		return "", errForm
+	}
+	return parse.QuoteName(last.SVal), nil
+}
+
+func (d *deparser) test(arg ast.Node, want types.Type, word string) (piece, error) {
+	p, err := d.expr(arg, want)
+	return d.enclose(d.within(p, formTest, "", false)+word, formTest, ""), err
 }
 
 var truths = map[ast.BoolTestType]string{ast.IS_TRUE: "TRUE", ast.IS_NOT_TRUE: "NOT TRUE", ast.IS_FALSE: "FALSE", ast.IS_NOT_FALSE: "NOT FALSE",
 	ast.IS_UNKNOWN: "UNKNOWN", ast.IS_NOT_UNKNOWN: "NOT UNKNOWN"}
 
+// caseOf writes a CASE, a line for each of its parts.
+func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (piece, error) {
+	t, err := d.typed(x)
+	if err != nil {
+		return piece{}, err
+	}
+	s := d.line("CASE", 0, indentItem, 0)
+	var on types.Type
+	if x.Arg != nil {
+		p, err := d.expr(x.Arg, types.Type{})
+		if err == nil {
+			on, err = d.typed(x.Arg)
+		}
+		if err != nil {
+			return piece{}, err
+		}
+		if on.OID == types.UnknownOID {
+			return piece{}, errForm
+		}
+		s += " " + p.s
+	}
+	for _, w := range x.Args.Items {
+		when, ok := w.(*ast.CaseWhen)
+		if !ok {
+			return piece{}, errForm
+		}
+		s += d.line("WHEN ", 0, 0, 0)
+		to := types.Bool
+		if x.Arg != nil {
+			if have, err := d.typed(when.Expr); err != nil || have.OID != on.OID && have.OID != types.UnknownOID {
+				return piece{}, errForm
+			}
+			to = on
+		}
+		cond, err := d.expr(when.Expr, to)
+		if err != nil {
+			return piece{}, err
+		}
+		then, err := d.expr(when.Result, t)
+		if err != nil {
+			return piece{}, err
+		}
+		s += cond.s + " THEN " + then.s
+	}
+	other := plain("NULL::" + d.typeName(t))
+	s += d.line("ELSE ", 0, 0, 0)
+	if x.Defresult != nil {
+		if other, err = d.expr(x.Defresult, t); err != nil {
+			return piece{}, err
+		}
+	}
+	s += other.s + d.line("END", -indentItem, 0, 0)
+	return d.as(plain(s), t, want), nil
+}
+
 // choice writes COALESCE and its kin, whose arguments have the type of all.
-func (d *deparser) choice(word string, n ast.Node, args *ast.NodeList, want types.Type) (string, error) {
+func (d *deparser) choice(word string, n ast.Node, args *ast.NodeList, want types.Type) (piece, error) {
 	t, err := d.typed(n)
 	if err != nil {
-		return "", err
+		return piece{}, err
 	}
 	list, err := d.list(args, t)
-	return d.as(word+"("+list+")", t, want), err
+	return d.as(plain(word+"("+list+")"), t, want), err
 }
 
 func (d *deparser) list(l *ast.NodeList, want types.Type) (string, error) {
 	var out []string
 	for _, n := range l.Items {
-		s, err := d.expr(n, want)
+		p, err := d.expr(n, want)
 		if err != nil {
 			return "", err
 		}
-		out = append(out, s)
+		out = append(out, p.s)
 	}
 	return strings.Join(out, ", "), nil
 }
 
-func (d *deparser) cast(x *ast.TypeCast, want types.Type) (string, error) {
+func (d *deparser) cast(x *ast.TypeCast, want types.Type) (piece, error) {
 	t, err := bind.TypeName(d.bind, x.TypeName)
 	if err != nil {
-		return "", err
+		return piece{}, err
 	}
 	arg := bare(x.Arg)
 	if s, ok := literal(arg); ok {
 		s, err := d.constant(s, t)
-		return d.as(s, t, want), err
+		return d.as(plain(s), t, want), err
 	}
-	s, err := d.expr(arg, types.Type{})
+	if c, ok := arg.(*ast.A_Const); ok && c.Isnull {
+		return d.as(plain("NULL::"+d.typeName(t)), t, want), nil
+	}
+	p, err := d.expr(arg, types.Type{})
 	if err != nil {
-		return "", err
+		return piece{}, err
 	}
 	have, err := d.typed(arg)
 	if err != nil {
-		return "", err
-	}
-	if c, ok := arg.(*ast.A_Const); ok && c.Isnull {
-		return d.as("NULL::"+d.typeName(t), t, want), nil
-	} else if have.OID != t.OID || !ok {
-		s = "(" + s + ")"
+		return piece{}, err
 	}
 	if have.OID != t.OID || t.Mod >= 0 {
-		s += "::" + d.typeName(t)
+		p = d.convert(p, t)
 	}
-	return d.as(s, t, want), nil
-}
-
-// call writes a function's call by its name.
-func (d *deparser) call(x *ast.FuncCall, want types.Type) (string, error) {
-	name, ok := x.Funcname.Items[len(x.Funcname.Items)-1].(*ast.String)
-	if !ok || x.Over != nil || x.AggFilter != nil || x.AggOrder != nil || x.AggStar || x.AggDistinct || x.FuncVariadic {
-		return "", errForm
-	}
-	e, err := d.bound(x)
-	if fs := fn.Lookup(name.SVal); err != nil && len(fs) == 1 { // nextval() of a name that only the host resolves
-		e, err = &expr.Call{Fn: fs[0], Args: make([]expr.Expr, len(fs[0].Args)), Typ: types.Type{OID: fs[0].Ret, Mod: -1}}, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	c, ok := uncast(e).(*expr.Call)
-	var args []ast.Node
-	if x.Args != nil {
-		args = x.Args.Items
-	}
-	if !ok || c.Fn.Name != name.SVal || len(args) > len(c.Args) {
-		return "", errForm
-	}
-	if x.Funcformat == ast.COERCE_SQL_SYNTAX {
-		return d.syntax(x, c, want)
-	}
-	var out []string
-	for i, a := range args {
-		if _, named := a.(*ast.NamedArgExpr); named {
-			return "", errForm
-		}
-		s, err := d.expr(a, argument(c, i))
-		if err != nil {
-			return "", err
-		}
-		out = append(out, s)
-	}
-	return d.as(parse.QuoteName(name.SVal)+"("+strings.Join(out, ", ")+")", e.Type(), want), nil
-}
-
-// argument is the type that a call takes at i.
-func argument(c *expr.Call, i int) types.Type {
-	o := c.Fn.ArgType(i)
-	if fn.IsPolymorphic(o) && c.Args[i] != nil {
-		o = c.Args[i].Type().OID
-	}
-	return types.Type{OID: o, Mod: -1}
-}
-
-// syntax writes the calls that SQL has words for.
-func (d *deparser) syntax(x *ast.FuncCall, c *expr.Call, want types.Type) (string, error) {
-	var a []string
-	for i, n := range x.Args.Items {
-		s, err := d.expr(n, argument(c, i))
-		if err != nil {
-			return "", err
-		}
-		a = append(a, s)
-	}
-	var s string
-	switch {
-	case c.Fn.Name == "extract" && len(a) == 2:
-		field, ok := literal(bare(x.Args.Items[0]))
-		if !ok {
-			return "", errForm
-		}
-		s = "EXTRACT(" + field + " FROM " + a[1] + ")"
-	case c.Fn.Name == "position" && len(a) == 2:
-		s = "POSITION((" + a[1] + ") IN (" + a[0] + "))"
-	case c.Fn.Name == "timezone" && len(a) == 2:
-		s = "(" + a[1] + " AT TIME ZONE " + a[0] + ")"
-	case c.Fn.Name == "substring" && len(a) > 1:
-		s = "SUBSTRING(" + a[0] + " FROM " + a[1]
-		if len(a) > 2 {
-			s += " FOR " + a[2]
-		}
-		s += ")"
-	default:
-		word := map[string]string{"btrim": "BOTH", "ltrim": "LEADING", "rtrim": "TRAILING"}[c.Fn.Name]
-		if word == "" {
-			return "", errForm
-		}
-		if s = "TRIM(" + word + " "; len(a) > 1 {
-			s += a[1] + " "
-		}
-		s += "FROM " + a[0] + ")"
-	}
-	return d.as(s, c.Typ, want), nil
-}
-
-// uncast takes off the conversions that the binder put around a call for the
-// way its result is carried.
-func uncast(e expr.Expr) expr.Expr {
-	for {
-		c, ok := e.(*expr.Cast)
-		if !ok || c.Explicit || c.Typ.OID != c.Arg.Type().OID {
-			return e
-		}
-		e = c.Arg
-	}
-}
-
-func (d *deparser) operation(x *ast.A_Expr, want types.Type) (string, error) {
-	name, ok := x.Name.Items[len(x.Name.Items)-1].(*ast.String)
-	if !ok {
-		return "", errForm
-	}
-	switch x.Kind {
-	case ast.AEXPR_OP, ast.AEXPR_LIKE, ast.AEXPR_ILIKE:
-		if c, ok := bare(x.Rexpr).(*ast.A_Const); ok && x.Lexpr == nil && name.SVal == "-" && !c.Isnull {
-			t, err := d.typed(c)
-			if _, text := literal(c); err != nil || text {
-				return "", errForm
-			}
-			return d.as(number("-"+c.SqlString(), d.typeName(t)), t, want), nil
-		}
-	case ast.AEXPR_NULLIF:
-		t, err := d.typed(x.Lexpr)
-		if err != nil {
-			return "", err
-		}
-		pair, err := d.list(ast.NewNodeList(x.Lexpr, x.Rexpr), t)
-		return d.as("NULLIF("+pair+")", t, want), err
-	case ast.AEXPR_BETWEEN, ast.AEXPR_NOT_BETWEEN:
-		bounds, ok := x.Rexpr.(*ast.NodeList)
-		if !ok || len(bounds.Items) != 2 {
-			return "", errForm
-		}
-		var sides [2]string
-		ops, word := [2]string{">=", "<="}, " AND "
-		if x.Kind == ast.AEXPR_NOT_BETWEEN {
-			ops, word = [2]string{"<", ">"}, " OR "
-		}
-		for i, op := range ops {
-			var err error
-			one := ast.NewA_Expr(ast.AEXPR_OP, ast.NewNodeList(ast.NewString(op)), x.Lexpr, bounds.Items[i], -1)
-			if sides[i], err = d.operation(one, types.Type{}); err != nil {
-				return "", err
-			}
-		}
-		return "(" + sides[0] + word + sides[1] + ")", nil
-	case ast.AEXPR_IN:
-		return d.in(x, name.SVal)
-	default:
-		return "", errForm
-	}
-	e, err := d.bound(x)
-	if err != nil {
-		return "", err
-	}
-	c, ok := uncast(e).(*expr.Call)
-	if !ok || len(c.Args) > 2 || (x.Lexpr == nil) != (len(c.Args) == 1) {
-		return "", errForm
-	}
-	right, err := d.expr(x.Rexpr, argument(c, len(c.Args)-1))
-	if err != nil {
-		return "", err
-	}
-	s := "(" + name.SVal + " " + right + ")"
-	if x.Lexpr != nil {
-		left, err := d.expr(x.Lexpr, argument(c, 0))
-		if err != nil {
-			return "", err
-		}
-		s = "(" + left + " " + name.SVal + " " + right + ")"
-	}
-	return d.as(s, e.Type(), want), nil
-}
-
-// in writes IN (constants) as PostgreSQL keeps it: = ANY (ARRAY[…]).
-func (d *deparser) in(x *ast.A_Expr, op string) (string, error) {
-	list, ok := x.Rexpr.(*ast.NodeList)
-	if ok && len(list.Items) == 1 {
-		return d.operation(ast.NewA_Expr(ast.AEXPR_OP, x.Name, x.Lexpr, list.Items[0], -1), types.Type{})
-	}
-	e, err := d.bound(x)
-	if err != nil || !ok {
-		return "", errForm
-	}
-	in, ok := uncast(e).(*expr.In)
-	if !ok || len(in.List) != len(list.Items) || len(in.List) < 2 {
-		return "", errForm
-	}
-	for _, n := range list.Items {
-		if _, ok := bare(n).(*ast.A_Const); !ok {
-			return "", errForm // columns among them are kept apart
-		}
-	}
-	elem := types.Type{OID: in.List[0].Type().OID, Mod: -1}
-	takes := types.Type{OID: in.Eq.ArgType(0), Mod: -1}
-	items, err := d.list(list, elem)
-	if err != nil {
-		return "", err
-	}
-	array := "ARRAY[" + items + "]"
-	if fn.IsPolymorphic(takes.OID) {
-		takes = elem
-	}
-	if takes.OID != elem.OID {
-		array = "(" + array + ")::" + d.typeName(takes) + "[]"
-	}
-	left, err := d.expr(x.Lexpr, takes)
-	if err != nil {
-		return "", err
-	}
-	if op == "<>" {
-		return "(" + left + " <> ALL (" + array + "))", nil
-	}
-	return "(" + left + " = ANY (" + array + "))", nil
-}
-
-func (d *deparser) logic(x *ast.BoolExpr) (string, error) {
-	var out []string
-	for _, a := range x.Args.Items {
-		s, err := d.expr(a, types.Bool)
-		if err != nil {
-			return "", err
-		}
-		out = append(out, s)
-	}
-	switch x.Boolop {
-	case ast.AND_EXPR:
-		return "(" + strings.Join(out, " AND ") + ")", nil
-	case ast.OR_EXPR:
-		return "(" + strings.Join(out, " OR ") + ")", nil
-	}
-	return "(NOT " + out[0] + ")", nil
+	return d.as(p, t, want), nil
 }

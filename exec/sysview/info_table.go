@@ -82,7 +82,7 @@ func infoViews(v *view, put put) error {
 		}
 		var def any
 		if v.owns(r.Owner) {
-			def = viewText(r)
+			def = v.viewText(r)
 		}
 		if err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, def, "NONE", "NO", "NO", "NO", "NO", "NO"); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (v *view) column(f *fields, c *catalog.Column, defaults bool) {
 	}
 	if defaults && c.Generated == "" {
 		if c.Default != "" {
-			f.set("column_default", eval.ShowExpr(v.env.Host, nil, v.defaultText(c), types.Type{}))
+			f.set("column_default", eval.ShowExpr(v.env.Host, nil, v.defaultText(c), types.Type{}, false))
 		}
 	}
 	if c.Generated != "" {

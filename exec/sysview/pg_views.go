@@ -3,6 +3,7 @@ package sysview
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
@@ -38,7 +39,7 @@ func pgViews(v *view, put put) error {
 	}
 	for _, r := range v.st.Relations() {
 		if r.Kind == catalog.KindView {
-			if err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), viewText(r)); err != nil {
+			if err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), v.viewText(r)); err != nil {
 				return err
 			}
 		}
@@ -46,15 +47,14 @@ func pgViews(v *view, put put) error {
 	return nil
 }
 
-// viewText is the definition as pg_get_viewdef gives it: the query with a
-// semicolon.
-func viewText(r *catalog.Relation) string { return strings.TrimSuffix(r.Query, ";") + ";" }
+// viewText is the definition as pg_get_viewdef gives it.
+func (v *view) viewText(r *catalog.Relation) string { return eval.ViewDef(v.env.Host, r, false, 0) }
 
 func pgMatviews(v *view, put put) error {
 	indexes := v.indexesOf()
 	for _, r := range v.st.Relations() {
 		if r.Kind == catalog.KindMatView {
-			err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), nil, len(indexes[r.OID]) > 0, r.Populated, viewText(r))
+			err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), nil, len(indexes[r.OID]) > 0, r.Populated, v.viewText(r))
 			if err != nil {
 				return err
 			}

@@ -39,8 +39,8 @@ var (
 	inMergeWhen = place{name: "MERGE WHEN conditions"}
 )
 
-// expr binds an expression.
-func (sc *scope) expr(n ast.Node, p place) (expr.Expr, error) {
+// value binds an expression by its form.
+func (sc *scope) value(n ast.Node, p place) (expr.Expr, error) {
 	b := sc.b
 	if err := b.look(); err != nil {
 		return nil, err

@@ -64,6 +64,9 @@ func (sc *scope) funcCall(n *ast.FuncCall, p place) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t := b.trace(); t != nil {
+		t.Calls[n] = &expr.Call{Fn: f, Args: args, Typ: ret}
+	}
 	switch f.Kind {
 	case fn.Aggregate:
 		if f.Ordered {

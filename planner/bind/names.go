@@ -2,6 +2,9 @@ package bind
 
 import "github.com/multigres/multigres/go/common/parser/ast"
 
+// OutputName is columnName for those who write queries out.
+func OutputName(n ast.Node) string { return columnName(n) }
+
 // columnName is the name PostgreSQL gives an output column that has none.
 func columnName(n ast.Node) string {
 	if s, _ := figure(n); s != "" {

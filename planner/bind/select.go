@@ -180,6 +180,13 @@ func (sc *scope) targetList(list []ast.Node, p place) ([]target, error) {
 			return nil, err
 		}
 		if ok {
+			if sc.b.trace() != nil {
+				es := make([]expr.Expr, len(cols))
+				for i, c := range cols {
+					es[i] = c.e
+				}
+				sc.traceNames(rt.Val, es...)
+			}
 			for _, c := range cols {
 				out = append(out, target{name: c.name, e: c.e, col: c, node: rt.Val})
 			}

@@ -40,6 +40,8 @@ type Session struct {
 	// Poll, where set, is asked at each query, FROM item and expression whether
 	// the statement may go on.
 	Poll plan.Poll
+	// Trace takes what is found; nil for nobody who asks.
+	Trace *Trace
 }
 
 // VirtualCatalog knows the relations that are computed: pg_catalog,
