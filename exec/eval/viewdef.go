@@ -43,7 +43,7 @@ func viewLines(q *qualifier, r *catalog.Relation, n ast.Node, pretty bool, wrap 
 	}
 	d := &deparser{h: q.h, names: q, pretty: pretty, wrap: wrap, trace: bind.NewTrace()}
 	d.bind = &bind.Session{State: q.h.Catalog(), SearchPath: r.SearchPath, TempSchema: q.h.Session().Temp, Role: q.h.Session().User, Trusted: true, Trace: d.trace}
-	bound, err := bind.Query(d.bind, sel)
+	bound, err := bind.ViewSelect(d.bind, r, sel)
 	if err != nil {
 		return "", false
 	}

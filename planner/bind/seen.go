@@ -71,12 +71,17 @@ func (b *binder) seenOf(r *catalog.Relation) []int16 {
 
 // ViewQuery binds the text of a materialised view to fill it.
 func ViewQuery(s *Session, v *catalog.Relation) (*plan.Query, error) {
-	b := newBinder(s)
-	b.view, b.path, b.text = v, v.SearchPath, nil
 	sel, err := viewText(v)
 	if err != nil {
 		return nil, err
 	}
+	return ViewSelect(s, v, sel)
+}
+
+// ViewSelect is ViewQuery with a tree of the text.
+func ViewSelect(s *Session, v *catalog.Relation, sel *ast.SelectStmt) (*plan.Query, error) {
+	b := newBinder(s)
+	b.view, b.path, b.text = v, v.SearchPath, nil
 	return b.wholeQuery(sel)
 }
 

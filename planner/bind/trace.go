@@ -24,7 +24,7 @@ func NewTrace() *Trace {
 
 // trace gives what is to be filled in; nil for nothing.
 func (b *binder) trace() *Trace {
-	if b.inView {
+	if b.depth > 0 {
 		return nil
 	}
 	return b.s.Trace
