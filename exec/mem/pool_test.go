@@ -156,8 +156,14 @@ func TestSetLimit(t *testing.T) {
 	if a.Used() != 50<<20 {
 		t.Error("it lost what it held")
 	}
+	first, next := p.Child("first", 0), p.Child("next", 0)
+	held := first.Ticket(1, 1) // one is always let in
+	if !held.Try() {
+		t.Fatal("nobody is let in")
+	}
+	ticket := next.Ticket(1, 1)
 	admitted := make(chan error)
-	go func() { admitted <- p.Admit(context.Background()) }()
+	go func() { admitted <- ticket.Wait(context.Background()) }()
 	for p.Waiting() == 0 {
 		runtime.Gosched()
 	}
@@ -168,7 +174,10 @@ func TestSetLimit(t *testing.T) {
 	if err := a.Grow(60 << 20); err != nil {
 		t.Error("a statement that runs keeps the old limit:", err)
 	}
+	ticket.Close()
+	held.Close()
 	a.Close()
-	own.Close()
-	s.Close()
+	for _, c := range []*mem.Pool{own, first, next, s} {
+		c.Close()
+	}
 }
