@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,7 +30,7 @@ func (c *cluster) memberFault(ctx context.Context, f fault) {
 	if err := os.RemoveAll(n.data()); err != nil {
 		c.tell("%v", err)
 	}
-	if err := c.start(ctx, i, "--join", c.mesh.addr(f.nodes[1])); err != nil && ctx.Err() == nil {
+	if err := c.start(ctx, i, "--join", c.mesh.addr(f.nodes[1]), "--join-secret", filepath.Join(c.nodes[f.nodes[1]].data(), "cluster-secret")); err != nil && ctx.Err() == nil {
 		c.tell("joining again: %v", err)
 	}
 }

@@ -434,6 +434,12 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 			}
 			p.foreignCheck(rel, parent, k)
 		}
+		if k.Kind == 'c' && slices.Contains(k.Columns, col.Num) { // it may mean something else now, or nothing
+			a.t.exprs = append(a.t.exprs, exprCheck{text: k.Check, column: col.Name, kind: "CHECK", typ: types.Bool, allowCols: true})
+			if !k.NotValid {
+				a.t.checkRows(k.Name, k.Check)
+			}
+		}
 		if slices.Contains(k.Columns, col.Num) && (k.Kind == 'p' || k.Kind == 'u' || k.Kind == 'i') {
 			var names []string
 			for _, n := range k.Columns {

@@ -63,13 +63,18 @@ func (t *tableBuilder) check(c *ast.Constraint, col int16) error {
 	}
 	t.rel.Constraints = append(t.rel.Constraints, catalog.Constraint{OID: oid, Name: name, Kind: 'c', Columns: used, Check: sql})
 	if t.alter && !c.SkipValidation {
-		t.p.res.Checks = append(t.p.res.Checks, Check{
-			SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE NOT (%s) LIMIT 1", t.p.qualifiedName(t.rel), sql),
-			Err: pgerr.New(pgerr.CheckViolation, "check constraint %q of relation %q is violated by some row", name, t.rel.Name).OnConstraint(name),
-		})
-		t.p.guards = append(t.p.guards, &catalog.Guard{Table: t.rel.OID, Since: t.p.st.Version(), Appends: true})
+		t.checkRows(name, sql)
 	}
 	return nil
+}
+
+// checkRows has the rows looked at that a check may not hold for.
+func (t *tableBuilder) checkRows(name, check string) {
+	t.p.res.Checks = append(t.p.res.Checks, Check{
+		SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE NOT (%s) LIMIT 1", t.p.qualifiedName(t.rel), check),
+		Err: pgerr.New(pgerr.CheckViolation, "check constraint %q of relation %q is violated by some row", name, t.rel.Name).OnConstraint(name),
+	})
+	t.p.guards = append(t.p.guards, &catalog.Guard{Table: t.rel.OID, Since: t.p.st.Version(), Appends: true})
 }
 
 func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
