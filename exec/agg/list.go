@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -125,19 +126,19 @@ func (s *floatSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array)
 	return nil
 }
 
-func addFloatList[T float32 | float64](s *exact, rows []int32, vals []T, arr arrow.Array) {
+func addFloatList[T float32 | float64](s *exact.Sum, rows []int32, vals []T, arr arrow.Array) {
 	e := *s
 	nulls := arr.NullN() > 0
 	if rows == nil {
 		for i, v := range vals {
 			if !nulls || !arr.IsNull(i) {
-				e.add(float64(v))
+				e.Add(float64(v))
 			}
 		}
 	}
 	for _, r := range rows {
 		if !nulls || !arr.IsNull(int(r)) {
-			e.add(float64(vals[r]))
+			e.Add(float64(vals[r]))
 		}
 	}
 	*s = e

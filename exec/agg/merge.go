@@ -32,7 +32,7 @@ func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
 func (s *floatSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
 	o := from.(*floatSum)
 	for i, g := range groups {
-		s.s[g].merge(&o.s[ids[i]])
+		s.s[g].Merge(&o.s[ids[i]])
 	}
 }
 

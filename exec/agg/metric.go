@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -41,9 +42,9 @@ type errorSums struct {
 }
 
 // residuals are Σ|y−p|, Σ(y−p)², Σy and Σy².
-type residuals struct{ abs, sq, y, yy exact }
+type residuals struct{ abs, sq, y, yy exact.Sum }
 
-func (r *residuals) parts() [4]*exact { return [4]*exact{&r.abs, &r.sq, &r.y, &r.yy} }
+func (r *residuals) parts() [4]*exact.Sum { return [4]*exact.Sum{&r.abs, &r.sq, &r.y, &r.yy} }
 
 func (e *errorSums) Resize(groups int) { e.s = grown(e.s, groups) }
 
@@ -55,28 +56,28 @@ func (e *errorSums) Update(groups []uint32, args []arrow.Array) error {
 		}
 		s, t := &e.s[g], y.Value(i)
 		d := t - p.Value(i)
-		s.abs.add(math.Abs(d))
+		s.abs.Add(math.Abs(d))
 		if e.fn != "mean_absolute_error" {
-			s.sq.add(d * d)
+			s.sq.Add(d * d)
 		}
 		if e.fn == "r2_score" {
-			s.y.add(t)
-			s.yy.addProduct(t, t)
+			s.y.Add(t)
+			s.yy.AddProduct(t, t)
 		}
 	}
 	return nil
 }
 
 func (e *errorSums) MergeStates(groups []uint32, states *array.Binary) error {
-	var one exact
+	var one exact.Sum
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 4*exactBytes {
+		if len(b) != 4*exact.Bytes {
 			return badState()
 		}
 		for k, to := range e.s[g].parts() {
-			one.decode(b[k*exactBytes:])
-			to.merge(&one)
+			one.Decode(b[k*exact.Bytes:])
+			to.Merge(&one)
 		}
 	}
 	return nil
@@ -85,7 +86,7 @@ func (e *errorSums) MergeStates(groups []uint32, states *array.Binary) error {
 func (e *errorSums) States(from, to int) (arrow.Array, error) {
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
 		for _, s := range e.s[g].parts() {
-			dst = s.encode(dst)
+			dst = s.Append(dst)
 		}
 		return dst, true
 	}), nil
@@ -94,17 +95,17 @@ func (e *errorSums) States(from, to int) (arrow.Array, error) {
 func (e *errorSums) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
 		s := &e.s[g]
-		n := float64(s.abs.n)
+		n := float64(s.abs.N())
 		if n == 0 {
 			return nil, nil
 		}
 		switch e.fn {
 		case "mean_absolute_error":
-			return s.abs.value() / n, nil
+			return s.abs.Value() / n, nil
 		case "root_mean_squared_error":
-			return math.Sqrt(s.sq.value() / n), nil
+			return math.Sqrt(s.sq.Value() / n), nil
 		}
-		left, total := s.sq.value(), spread(&s.yy, &s.y, &s.y)
+		left, total := s.sq.Value(), exact.Spread(&s.yy, &s.y, &s.y)
 		switch {
 		case total > 0:
 			return 1 - left/total, nil
@@ -115,7 +116,7 @@ func (e *errorSums) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 4 * exactBytes }
+func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 4 * exact.Bytes }
 
 // labels numbers the values of a column of labels. Their keys (kernel.AppendKey)
 // order as the values do.

@@ -3,12 +3,12 @@ package agg
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -31,52 +31,30 @@ type pair struct {
 	s  []moments
 }
 
-type moments struct{ x, y, xx, yy, xy exact }
+type moments struct{ x, y, xx, yy, xy exact.Sum }
 
 // sums are N, Σx, Σ(x−x̄)², Σy, Σ(y−ȳ)², Σ(x−x̄)(y−ȳ).
 type sums struct{ n, sx, sxx, sy, syy, sxy float64 }
 
 func (p *pair) Resize(groups int) { p.s = grown(p.s, groups) }
 
-// addProduct adds x·y with the part that rounding loses.
-func (e *exact) addProduct(x, y float64) {
-	hi := x * y
-	e.add(hi)
-	if lo := math.FMA(x, y, -hi); lo-lo == 0 {
-		e.add(lo)
-	}
-}
-
 func (m *moments) add(x, y float64) {
-	m.x.add(x)
-	m.y.add(y)
-	m.xx.addProduct(x, x)
-	m.yy.addProduct(y, y)
-	m.xy.addProduct(x, y)
+	m.x.Add(x)
+	m.y.Add(y)
+	m.xx.AddProduct(x, x)
+	m.yy.AddProduct(y, y)
+	m.xy.AddProduct(x, y)
 }
 
-func (m *moments) parts() [5]*exact { return [5]*exact{&m.x, &m.y, &m.xx, &m.yy, &m.xy} }
+func (m *moments) parts() [5]*exact.Sum { return [5]*exact.Sum{&m.x, &m.y, &m.xx, &m.yy, &m.xy} }
 
 // sums gives the spreads. One infinite or NaN value makes them NaN.
 func (m *moments) sums() sums {
-	s := sums{n: float64(m.x.n), sx: m.x.value(), sy: m.y.value()}
-	if m.x.n > 0 {
-		s.sxx, s.syy, s.sxy = spread(&m.xx, &m.x, &m.x), spread(&m.yy, &m.y, &m.y), spread(&m.xy, &m.x, &m.y)
+	s := sums{n: float64(m.x.N()), sx: m.x.Value(), sy: m.y.Value()}
+	if m.x.N() > 0 {
+		s.sxx, s.syy, s.sxy = exact.Spread(&m.xx, &m.x, &m.x), exact.Spread(&m.yy, &m.y, &m.y), exact.Spread(&m.xy, &m.x, &m.y)
 	}
 	return s
-}
-
-// spread is Σxy − Σx Σy / N.
-func spread(xy, x, y *exact) float64 {
-	if xy.flag|x.flag|y.flag != 0 {
-		return math.NaN()
-	}
-	n := new(big.Float).SetPrec(512).SetInt64(x.n)
-	v := new(big.Float).SetPrec(512).Mul(xy.big(), n)
-	v.Sub(v, new(big.Float).SetPrec(1024).Mul(x.big(), y.big()))
-	v.Quo(v, n)
-	f, _ := v.Float64()
-	return f
 }
 
 // Update takes (Y, X), as the SQL functions do.
@@ -91,15 +69,15 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
-	var e exact
+	var e exact.Sum
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 5*exactBytes {
+		if len(b) != 5*exact.Bytes {
 			return badState()
 		}
 		for k, to := range p.s[g].parts() {
-			e.decode(b[k*exactBytes:])
-			to.merge(&e)
+			e.Decode(b[k*exact.Bytes:])
+			to.Merge(&e)
 		}
 	}
 	return nil
@@ -108,7 +86,7 @@ func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
 func (p *pair) States(from, to int) (arrow.Array, error) {
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
 		for _, e := range p.s[g].parts() {
-			dst = e.encode(dst)
+			dst = e.Append(dst)
 		}
 		return dst, true
 	}), nil
@@ -122,9 +100,9 @@ func (p *pair) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
 		m := &p.s[g]
 		if p.fn == "regr_count" {
-			return m.x.n, nil
+			return m.x.N(), nil
 		}
-		if m.x.n < 1 {
+		if m.x.N() < 1 {
 			return nil, nil
 		}
 		return m.sums().value(p.fn), nil
@@ -177,13 +155,13 @@ func (s sums) value(fn string) types.Datum {
 	return nil
 }
 
-func (p *pair) Bytes() int64 { return int64(cap(p.s)) * 5 * exactBytes }
+func (p *pair) Bytes() int64 { return int64(cap(p.s)) * 5 * exact.Bytes }
 
 // floatVariance is var and stddev of floats, from Σx and Σx².
 type floatVariance struct {
 	in        types.Type
 	pop, root bool
-	x, xx     []exact
+	x, xx     []exact.Sum
 }
 
 func (v *floatVariance) Resize(groups int) { v.x, v.xx = grown(v.x, groups), grown(v.xx, groups) }
@@ -192,8 +170,8 @@ func addSquares[T float32 | float64](v *floatVariance, groups []uint32, vals []T
 	for i, g := range groups {
 		if !arr.IsNull(i) {
 			x := float64(vals[i])
-			v.x[g].add(x)
-			v.xx[g].addProduct(x, x)
+			v.x[g].Add(x)
+			v.xx[g].AddProduct(x, x)
 		}
 	}
 }
@@ -211,34 +189,34 @@ func (v *floatVariance) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (v *floatVariance) MergeStates(groups []uint32, states *array.Binary) error {
-	var e exact
+	var e exact.Sum
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 2*exactBytes {
+		if len(b) != 2*exact.Bytes {
 			return badState()
 		}
-		e.decode(b)
-		v.x[g].merge(&e)
-		e.decode(b[exactBytes:])
-		v.xx[g].merge(&e)
+		e.Decode(b)
+		v.x[g].Merge(&e)
+		e.Decode(b[exact.Bytes:])
+		v.xx[g].Merge(&e)
 	}
 	return nil
 }
 
 func (v *floatVariance) States(from, to int) (arrow.Array, error) {
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return v.xx[g].encode(v.x[g].encode(dst)), true }), nil
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return v.xx[g].Append(v.x[g].Append(dst)), true }), nil
 }
 
 func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
-		n := float64(v.x[g].n)
+		n := float64(v.x[g].N())
 		if !v.pop {
 			n--
 		}
 		if n <= 0 {
 			return nil, nil
 		}
-		r := spread(&v.xx[g], &v.x[g], &v.x[g]) / n
+		r := exact.Spread(&v.xx[g], &v.x[g], &v.x[g]) / n
 		if v.root {
 			r = math.Sqrt(r)
 		}
@@ -246,7 +224,7 @@ func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
 	})
 }
 
-func (v *floatVariance) Bytes() int64 { return int64(cap(v.x)) * 2 * exactBytes }
+func (v *floatVariance) Bytes() int64 { return int64(cap(v.x)) * 2 * exact.Bytes }
 
 // exactVariance is var and stddev of integers and numerics: N, Σx and Σx²
 // exactly, as numeric_stddev_internal has it.

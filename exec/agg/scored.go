@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -31,7 +32,7 @@ type scoredGroup struct {
 type side struct {
 	label     uint32
 	scores    []float64 // of roc_auc
-	hit, miss exact     // of log_loss: −Σ log p, −Σ log(1−p)
+	hit, miss exact.Sum // of log_loss: −Σ log p, −Σ log(1−p)
 }
 
 func (s *scored) Resize(groups int) { s.groups = grown(s.groups, groups) }
@@ -52,13 +53,13 @@ func (s *scored) side(g, label uint32) *side {
 		return nil
 	}
 	x.sides = append(x.sides, side{label: label})
-	s.bytes += 2*exactBytes + 32
+	s.bytes += 2*exact.Bytes + 32
 	return &x.sides[len(x.sides)-1]
 }
 
 func (s *scored) drop(x *scoredGroup) {
 	for i := range x.sides {
-		s.bytes -= 2*exactBytes + 32 + 8*int64(cap(x.sides[i].scores))
+		s.bytes -= 2*exact.Bytes + 32 + 8*int64(cap(x.sides[i].scores))
 	}
 	*x = scoredGroup{over: true}
 }
@@ -86,8 +87,8 @@ func (s *scored) Update(groups []uint32, args []arrow.Array) error {
 			s.keep(to, v+0) // −0 ties with 0
 		} else {
 			p := min(max(v, leastProbability), 1-leastProbability)
-			to.hit.add(-math.Log(p))
-			to.miss.add(-math.Log1p(-p))
+			to.hit.Add(-math.Log(p))
+			to.miss.Add(-math.Log1p(-p))
 		}
 	}
 	return nil
@@ -107,7 +108,7 @@ func (s *scored) States(from, to int) (arrow.Array, error) {
 			key := s.labels.keys[d.label]
 			dst = append(binary.AppendUvarint(dst, uint64(len(key))), key...)
 			if !s.ranks {
-				dst = d.miss.encode(d.hit.encode(dst))
+				dst = d.miss.Append(d.hit.Append(dst))
 				continue
 			}
 			dst = binary.AppendUvarint(dst, uint64(len(d.scores)))
@@ -136,17 +137,17 @@ func (s *scored) MergeStates(groups []uint32, states *array.Binary) error {
 			to := s.side(g, s.labels.number(b[w:w+int(n)]))
 			b = b[w+int(n):]
 			if !s.ranks {
-				if len(b) < 2*exactBytes {
+				if len(b) < 2*exact.Bytes {
 					return badState()
 				}
 				if to != nil {
-					var e exact
-					e.decode(b)
-					to.hit.merge(&e)
-					e.decode(b[exactBytes:])
-					to.miss.merge(&e)
+					var e exact.Sum
+					e.Decode(b)
+					to.hit.Merge(&e)
+					e.Decode(b[exact.Bytes:])
+					to.miss.Merge(&e)
 				}
-				b = b[2*exactBytes:]
+				b = b[2*exact.Bytes:]
 				continue
 			}
 			n, w = binary.Uvarint(b)
@@ -209,15 +210,15 @@ func rankSum(pos, neg []float64) float64 {
 func (s *scored) logLoss(sides []side) types.Datum {
 	if len(sides) == 1 {
 		d := &sides[0]
-		if n := float64(d.hit.n); s.labels.keys[d.label] == s.negative() {
-			return d.miss.value() / n
+		if n := float64(d.hit.N()); s.labels.keys[d.label] == s.negative() {
+			return d.miss.Value() / n
 		} else {
-			return d.hit.value() / n
+			return d.hit.Value() / n
 		}
 	}
 	loss := sides[0].miss
-	loss.merge(&sides[1].hit)
-	return loss.value() / float64(loss.n)
+	loss.Merge(&sides[1].hit)
+	return loss.Value() / float64(loss.N())
 }
 
 // negative is the key of the label that is negative where it stands alone.

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -199,22 +200,22 @@ func (s *intSum) Bytes() int64 { return int64(cap(s.lo)) * 24 }
 type floatSum struct {
 	out  types.Type
 	mean bool
-	s    []exact
+	s    []exact.Sum
 }
 
 func (s *floatSum) Resize(groups int) { s.s = grown(s.s, groups) }
 
-func addFloats[T float32 | float64](s []exact, groups []uint32, vals []T, arr arrow.Array) {
+func addFloats[T float32 | float64](s []exact.Sum, groups []uint32, vals []T, arr arrow.Array) {
 	if arr.NullN() > 0 {
 		for i, g := range groups {
 			if !arr.IsNull(i) {
-				s[g].add(float64(vals[i]))
+				s[g].Add(float64(vals[i]))
 			}
 		}
 		return
 	}
 	for i, g := range groups {
-		s[g].add(float64(vals[i]))
+		s[g].Add(float64(vals[i]))
 	}
 }
 
@@ -231,20 +232,20 @@ func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (s *floatSum) MergeStates(groups []uint32, states *array.Binary) error {
-	var e exact
+	var e exact.Sum
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != exactBytes {
+		if len(b) != exact.Bytes {
 			return badState()
 		}
-		e.decode(b)
-		s.s[g].merge(&e)
+		e.Decode(b)
+		s.s[g].Merge(&e)
 	}
 	return nil
 }
 
 func (s *floatSum) States(from, to int) (arrow.Array, error) {
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.s[g].encode(dst), true }), nil
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.s[g].Append(dst), true }), nil
 }
 
 func (s *floatSum) Results(from, to int) (arrow.Array, error) {
@@ -253,15 +254,15 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 	valid := make([]byte, batch.BitmapBytes(n))
 	for i := range out {
 		e := &s.s[from+i]
-		if e.n == 0 {
+		if e.N() == 0 {
 			continue
 		}
 		batch.SetBit(valid, i)
-		if out[i] = e.value(); math.IsInf(out[i], 0) && e.flag == 0 {
+		if out[i] = e.Value(); math.IsInf(out[i], 0) && !e.Special() {
 			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
 		}
 		if s.mean {
-			out[i] /= float64(e.n)
+			out[i] /= float64(e.N())
 		}
 	}
 	if s.out.OID == types.Float4OID {

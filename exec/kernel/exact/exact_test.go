@@ -1,4 +1,4 @@
-package agg
+package exact
 
 import (
 	"math"
@@ -33,16 +33,16 @@ func TestExactIsTheTrueSum(t *testing.T) {
 	for name, f := range gen {
 		for range 300 {
 			xs := make([]float64, 1+r.IntN(300))
-			var e exact
+			var e Sum
 			for i := range xs {
 				xs[i] = f()
-				e.add(xs[i])
+				e.Add(xs[i])
 			}
-			if got, want := e.value(), trueSum(xs); got != want {
+			if got, want := e.Value(), trueSum(xs); got != want {
 				t.Fatalf("%s: sum of %d values is %v (%x), not %v (%x)", name, len(xs), got, math.Float64bits(got), want, math.Float64bits(want))
 			}
-			if got, _ := e.big().Float64(); got != e.value() {
-				t.Fatalf("%s: in full %v, rounded %v", name, got, e.value())
+			if got, _ := e.Big().Float64(); got != e.Value() {
+				t.Fatalf("%s: in full %v, rounded %v", name, got, e.Value())
 			}
 		}
 	}
@@ -65,24 +65,24 @@ func TestExactInAnyOrder(t *testing.T) {
 				xs[i] = math.Ldexp(r.NormFloat64(), r.IntN(200)-100)
 			}
 		}
-		var want exact
+		var want Sum
 		for _, x := range xs {
-			want.add(x)
+			want.Add(x)
 		}
 		for range 5 {
 			r.Shuffle(len(xs), func(i, j int) { xs[i], xs[j] = xs[j], xs[i] })
-			parts := make([]exact, 1+r.IntN(5))
+			parts := make([]Sum, 1+r.IntN(5))
 			for _, x := range xs {
-				parts[r.IntN(len(parts))].add(x)
+				parts[r.IntN(len(parts))].Add(x)
 			}
-			var got exact
+			var got Sum
 			for _, i := range r.Perm(len(parts)) {
-				var p exact
-				p.decode(parts[i].encode(nil))
-				got.merge(&p)
+				var p Sum
+				p.Decode(parts[i].Append(nil))
+				got.Merge(&p)
 			}
-			if got.value() != want.value() || got.n != want.n {
-				t.Fatalf("%v in one order, %v in another", want.value(), got.value())
+			if got.Value() != want.Value() || got.n != want.n {
+				t.Fatalf("%v in one order, %v in another", want.Value(), got.Value())
 			}
 		}
 	}
@@ -98,11 +98,11 @@ func TestExactSpecials(t *testing.T) {
 		{[]float64{math.NaN(), inf}, math.NaN()}, {[]float64{math.MaxFloat64, math.MaxFloat64}, inf}, {[]float64{math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64}, math.MaxFloat64},
 		{[]float64{1e308, -1e308, 1}, 0}, {[]float64{5e-324, -5e-324}, 0}, {[]float64{5e-324, 5e-324}, 1e-323},
 	} {
-		var e exact
+		var e Sum
 		for _, x := range c.xs {
-			e.add(x)
+			e.Add(x)
 		}
-		if got := e.value(); got != c.want && (got == got || c.want == c.want) {
+		if got := e.Value(); got != c.want && (got == got || c.want == c.want) {
 			t.Errorf("%v: %v, not %v", c.xs, got, c.want)
 		}
 	}
@@ -110,14 +110,14 @@ func TestExactSpecials(t *testing.T) {
 
 // TestExactCarries adds so much that chunks would overflow without carrying.
 func TestExactCarries(t *testing.T) {
-	var e exact
+	var e Sum
 	x := math.Ldexp(1<<53-1, -20)
-	e.add(x)
+	e.Add(x)
 	for range 40 { // doubles the sum each time
 		c := e
-		e.merge(&c)
+		e.Merge(&c)
 	}
-	if got, want := e.value(), math.Ldexp(x, 40); got != want || e.n != 1<<40 {
+	if got, want := e.Value(), math.Ldexp(x, 40); got != want || e.n != 1<<40 {
 		t.Errorf("%v of %d values, not %v", got, e.n, want)
 	}
 }
@@ -128,11 +128,11 @@ func BenchmarkExact(b *testing.B) {
 	for i := range xs {
 		xs[i] = r.Float64() * 100
 	}
-	states := make([]exact, 1024)
+	states := make([]Sum, 1024)
 	b.SetBytes(8 * 8192)
 	for range b.N {
 		for i, x := range xs {
-			states[i&1023].add(x)
+			states[i&1023].Add(x)
 		}
 	}
 }

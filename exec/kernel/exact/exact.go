@@ -1,4 +1,4 @@
-package agg
+package exact
 
 import (
 	"encoding/binary"
@@ -7,7 +7,7 @@ import (
 	"math/bits"
 )
 
-// exact adds float64s so that the sum does not depend on their order, and so
+// Sum adds float64s so that the sum does not depend on their order, and so
 // neither on lanes nor on nodes: a model trained on avg(x) has the same bytes on
 // a laptop and on a cluster. It is a window of a long accumulator (Kulisch 1971;
 // Neal 2015, "Fast exact summation using small and large superaccumulators"):
@@ -23,7 +23,7 @@ import (
 // Dropped are, of each value, less than 2^-32 ulps of the greatest one: sums of
 // up to a thousand million values without cancellation are the true sum,
 // correctly rounded. The zero value is an empty sum.
-type exact struct {
+type Sum struct {
 	c    [4]int64
 	n    int64
 	top  int32 // 0: no value but zeros yet
@@ -37,7 +37,7 @@ const (
 )
 
 // add adds a value.
-func (e *exact) add(x float64) {
+func (e *Sum) Add(x float64) {
 	e.n++
 	b := math.Float64bits(x)
 	m, exp := b&(1<<52-1), int32(b>>52)&0x7ff
@@ -82,7 +82,16 @@ func (e *exact) add(x float64) {
 	}
 }
 
-func (e *exact) special(x float64) {
+// AddProduct adds x·y with the part that rounding loses.
+func (e *Sum) AddProduct(x, y float64) {
+	hi := x * y
+	e.Add(hi)
+	if lo := math.FMA(x, y, -hi); lo-lo == 0 {
+		e.Add(lo)
+	}
+}
+
+func (e *Sum) special(x float64) {
 	switch {
 	case x != x:
 		e.flag |= hasNaN
@@ -94,7 +103,7 @@ func (e *exact) special(x float64) {
 }
 
 // raise moves the window up to a new top.
-func (e *exact) raise(top int32) {
+func (e *Sum) raise(top int32) {
 	d := top - e.top
 	for i := range e.c {
 		if at := i + int(d); at < len(e.c) {
@@ -107,7 +116,7 @@ func (e *exact) raise(top int32) {
 }
 
 // carry keeps chunks from overflowing, which 2^31 pieces of 32 bits could.
-func (e *exact) carry() {
+func (e *Sum) carry() {
 	for i := range 3 {
 		e.c[i+1] += e.c[i] >> 32
 		e.c[i] &= math.MaxUint32
@@ -115,7 +124,7 @@ func (e *exact) carry() {
 }
 
 // merge adds another sum.
-func (e *exact) merge(o *exact) {
+func (e *Sum) Merge(o *Sum) {
 	if e.n>>30 != (e.n+o.n)>>30 {
 		e.carry()
 		c := *o
@@ -133,11 +142,11 @@ func (e *exact) merge(o *exact) {
 }
 
 // unit is the exponent of the window's least bit.
-func (e *exact) unit() int { return 32*(int(e.top)-4) - 1074 }
+func (e *Sum) unit() int { return 32*(int(e.top)-4) - 1074 }
 
 // value is the sum as a float64, rounded to the nearest, ties to even; beyond
 // the greatest it is infinite.
-func (e *exact) value() float64 {
+func (e *Sum) Value() float64 {
 	if e.flag != 0 {
 		return e.infinite()
 	}
@@ -157,7 +166,7 @@ func (e *exact) value() float64 {
 		}
 	}
 	if c[3] > math.MaxUint32 {
-		f, _ := e.big().Float64() // a sum of very many
+		f, _ := e.Big().Float64() // a sum of very many
 		return f
 	}
 	v := roundBits(uint64(c[3])<<32|uint64(c[2]), uint64(c[1])<<32|uint64(c[0]), e.unit())
@@ -201,7 +210,7 @@ func roundBits(hi, lo uint64, unit int) float64 {
 	return math.Ldexp(float64(m), unit+drop)
 }
 
-func (e *exact) infinite() float64 {
+func (e *Sum) infinite() float64 {
 	switch e.flag {
 	case hasPosInf:
 		return math.Inf(1)
@@ -212,7 +221,7 @@ func (e *exact) infinite() float64 {
 }
 
 // big is the sum in full; there must be no infinity or NaN in it.
-func (e *exact) big() *big.Float {
+func (e *Sum) Big() *big.Float {
 	v := new(big.Int)
 	for i := len(e.c) - 1; i >= 0; i-- {
 		v.Lsh(v, 32).Add(v, big.NewInt(e.c[i]))
@@ -221,11 +230,11 @@ func (e *exact) big() *big.Float {
 	return f.SetMantExp(f, e.unit())
 }
 
-// exactBytes is the size of an encoded sum.
-const exactBytes = 6 * 8
+// Bytes is the size of an encoded sum.
+const Bytes = 6 * 8
 
 // encode appends the sum's bytes.
-func (e *exact) encode(dst []byte) []byte {
+func (e *Sum) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, c := range e.c {
 		dst = le.AppendUint64(dst, uint64(c))
@@ -234,8 +243,8 @@ func (e *exact) encode(dst []byte) []byte {
 	return le.AppendUint64(dst, uint64(uint32(e.top))|uint64(e.flag)<<32)
 }
 
-// decode reads what encode wrote; b has exactBytes.
-func (e *exact) decode(b []byte) {
+// decode reads what encode wrote; b has Bytes.
+func (e *Sum) Decode(b []byte) {
 	le := binary.LittleEndian
 	for i := range e.c {
 		e.c[i] = int64(le.Uint64(b[8*i:]))
@@ -244,3 +253,22 @@ func (e *exact) decode(b []byte) {
 	w := le.Uint64(b[40:])
 	e.top, e.flag = int32(uint32(w)), uint8(w>>32)
 }
+
+// Spread is Σxy − Σx Σy / N.
+func Spread(xy, x, y *Sum) float64 {
+	if xy.flag|x.flag|y.flag != 0 {
+		return math.NaN()
+	}
+	n := new(big.Float).SetPrec(512).SetInt64(x.n)
+	v := new(big.Float).SetPrec(512).Mul(xy.Big(), n)
+	v.Sub(v, new(big.Float).SetPrec(1024).Mul(x.Big(), y.Big()))
+	v.Quo(v, n)
+	f, _ := v.Float64()
+	return f
+}
+
+// N is how many values were added.
+func (e *Sum) N() int64 { return e.n }
+
+// Special tells whether an infinity or a NaN was added.
+func (e *Sum) Special() bool { return e.flag != 0 }
