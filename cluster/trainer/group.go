@@ -177,14 +177,9 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 		ids[i] = i
 	}
 	m := ownersMsg{g.name, reduce.Ranges(dataset.Leaves(rows), ids)}
-	err = g.each(ctx, func(ctx context.Context, i int, id uint64) error {
-		if i == 0 {
-			return g.own.deal(ctx, m.Owners)
-		}
-		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callDeal, m)
-		return err
-	})
-	if err != nil {
+	if g.own.w.Job().InPlace() {
+		m.Owners = nil // each cuts its own
+	} else if err := g.ship(ctx, m); err != nil {
 		return 0, err
 	}
 	return rows, g.each(ctx, func(ctx context.Context, i int, id uint64) error {
@@ -192,6 +187,17 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 			return g.own.w.Assign(m.Owners, len(g.members), 0)
 		}
 		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
+		return err
+	})
+}
+
+// ship has the rows sent to the owners of their leaves.
+func (g *Group) ship(ctx context.Context, m ownersMsg) error {
+	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
+		if i == 0 {
+			return g.own.deal(ctx, m.Owners)
+		}
+		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callDeal, m)
 		return err
 	})
 }

@@ -139,6 +139,9 @@ func (d *D) Str() string { return string(d.take(d.Count(1))) }
 // Bytes reads bytes; they alias the input.
 func (d *D) Bytes() []byte { return d.take(d.Count(1)) }
 
+// Take reads n bytes; nil where there are fewer.
+func (d *D) Take(n int) []byte { return d.take(n) }
+
 // Rest gives what is left.
 func (d *D) Rest() []byte { return d.take(len(d.b)) }
 

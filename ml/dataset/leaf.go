@@ -192,6 +192,13 @@ func (l *Layout) whole(b []byte) []byte {
 // a comparison within each place.
 func (l *Leaf) sort(keys []key, from, to int) {
 	n := len(keys)
+	if l.store.cfg.InPlace {
+		l.order = make([]loc, n)
+		for i, k := range keys {
+			l.order[i] = k.at
+		}
+		return
+	}
 	width := bits.Len(uint(max(n-1, 1)))
 	shared := bucketBits - bits.Len(uint(to-from-1))
 	place := func(k key) uint64 { return k.hi << shared >> (64 - width) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/crc32"
 	"io"
+	"math/bits"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -29,6 +30,19 @@ func Leaves(rows int64) int {
 	return n
 }
 
+// LocalLeaves is the number of leaves to cut rows in place into: no more rows
+// than elsewhere, and enough leaves for all threads.
+func LocalLeaves(rows int64, threads int) int {
+	n := Leaves(rows)
+	for n < 8*threads && rows > int64(n)*runRows {
+		n *= 2
+	}
+	return n
+}
+
+// runRows is how many rows follow each other in a bucket of a store in place.
+const runRows = 256
+
 // LeafBuckets gives the buckets [from, to) of a leaf.
 func LeafBuckets(leaf, leaves int) (from, to int) {
 	per := Buckets / leaves
@@ -40,6 +54,10 @@ type Config struct {
 	Pool *mem.Pool // of the job
 	Temp string    // directory of temporary files; "" for the system's
 	Seed uint64    // of the row hash: the training's seed
+	// InPlace keeps rows in the order in which they came: buckets are runs of
+	// them, not what their hashes say, and leaves are not sorted. Which rows a
+	// leaf has means nothing then.
+	InPlace bool
 }
 
 // Store holds one node's rows of one job until they are encoded. Add, PutBucket
@@ -68,6 +86,7 @@ type Store struct {
 type shard struct {
 	enc     *encoder
 	rows    [Buckets]int64
+	came    uint64  // rows so far
 	fresh   [][]key // not dealt yet
 	dealt   []*deck
 	disk    [][]extent // by bucket, what was written to the file; nil at first
@@ -204,6 +223,10 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 		}
 		for _, start := range sh.enc.start[:n] {
 			k := key{be.Uint64(buf[start:]), at + loc(start/8)}
+			if s.cfg.InPlace {
+				k.hi = bits.Reverse64(sh.came / runRows) // runs spread evenly over the buckets
+				sh.came++
+			}
 			keys = append(keys, k)
 			sh.rows[k.bucket()]++
 		}

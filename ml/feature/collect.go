@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/types"
@@ -145,6 +146,11 @@ type collector struct {
 	sample, sampleW                        []float64
 	counter                                catCounter
 	elems                                  []f64.MomentAcc
+	sums                                   uint8 // of Spec.AnyOrder: how many powers of the values are summed
+	any                                    bool  // Spec.AnyOrder
+	s1, s2                                 exact.Sum
+	wild                                   bool // a NaN or an infinity was there
+	elemSums                               [][2]exact.Sum
 	shifts, vals                           []float64
 }
 
@@ -155,6 +161,48 @@ func (k *collector) init(s *Spec, i, rows int) {
 	if k.sketch {
 		k.sample = make([]float64, 0, rows)
 	}
+	if k.any = s.AnyOrder; k.any {
+		k.sums = s.powers(k.col)
+	}
+}
+
+// powers gives how many powers of a column's numbers are summed: none where
+// nothing asks for their mean.
+func (s *Spec) powers(c *Col) uint8 {
+	switch {
+	case c.Role == Label:
+		return 0
+	case c.Encoder == Standard || c.Encoder == Dates || c.Encoder == Array:
+		return 2
+	case s.KeepMissing && !c.NoIndicator && c.Encoder != PlainArray:
+		return 0
+	}
+	return 1
+}
+
+// exactly adds numbers, NULLs being left out: the first NaNs of the chunk.
+func (k *collector) exactly(nulls int, vals []float64) {
+	for _, x := range vals {
+		if x != x && nulls > 0 {
+			nulls--
+			continue
+		}
+		k.one(x)
+	}
+}
+
+func (k *collector) one(x float64) {
+	if k.count == 0 {
+		k.lo, k.hi = x, x
+	}
+	k.count++
+	k.lo, k.hi = min(k.lo, x), max(k.hi, x)
+	k.wild = k.wild || x-x != 0
+	if k.sums > 0 {
+		if k.s1.Add(x); k.sums > 1 {
+			k.s2.AddProduct(x, x)
+		}
+	}
 }
 
 // chunk takes the rows from on, as many as vals has room for; w are their
@@ -164,7 +212,12 @@ func (k *collector) chunk(v *dataset.View, i, from int, vals, w []float64) error
 		return k.arrays(v, i, from, len(vals), w)
 	}
 	if k.moments {
-		if nulls := readNumbers(v, k.col.Type, i, from, vals); w == nil {
+		if nulls := readNumbers(v, k.col.Type, i, from, vals); k.any {
+			if !k.cats {
+				k.nulls += int64(nulls)
+			}
+			k.exactly(nulls, vals)
+		} else if w == nil {
 			k.numbers(nulls, vals)
 		} else {
 			k.weightedNumbers(nulls, vals, w)
@@ -312,11 +365,18 @@ func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 		}
 		if k.count == 0 {
 			k.elems, k.shifts = make([]f64.MomentAcc, len(k.vals)), append(k.shifts, k.vals...)
+			if k.any {
+				k.elemSums = make([][2]exact.Sum, len(k.vals))
+			}
 		}
 		if len(k.vals) != len(k.elems) {
 			return errArrayLength(k.col.Name, len(k.elems), len(k.vals))
 		}
 		l := int(k.count % f64.Lanes)
+		for j := range k.elemSums {
+			k.elemSums[j][0].Add(k.vals[j])
+			k.elemSums[j][1].AddProduct(k.vals[j], k.vals[j])
+		}
 		for j, x := range k.vals {
 			d := x - k.shifts[j]
 			wd := float64(weight * d)
@@ -342,7 +402,20 @@ func (k *collector) finish(st *ColStats) error {
 	}
 	if k.moments {
 		st.Number = &NumberStats{Min: k.lo, Max: k.hi}
-		st.Number.finish(k.count, k.total(), k.shift, &k.acc)
+		if k.any {
+			if k.wild {
+				return errNotFinite(what, c.Name)
+			}
+			st.Number.N, st.Number.W = k.count, float64(k.count)
+			if k.sums > 0 {
+				st.Number.S1 = &k.s1
+			}
+			if k.sums > 1 {
+				st.Number.S2 = &k.s2
+			}
+		} else {
+			st.Number.finish(k.count, k.total(), k.shift, &k.acc)
+		}
 		if !st.Number.finite() {
 			return errNotFinite(what, c.Name)
 		}
@@ -363,6 +436,9 @@ func (k *collector) finish(st *ColStats) error {
 	for j := range k.elems {
 		var n NumberStats
 		n.finish(k.count, k.total(), k.shifts[j], &k.elems[j])
+		if k.any {
+			n.S1, n.S2 = &k.elemSums[j][0], &k.elemSums[j][1]
+		}
 		if !n.finite() {
 			return errNotFinite(what, c.Name)
 		}

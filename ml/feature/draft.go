@@ -143,6 +143,12 @@ func (k *drafter) readFeatures(from, to int) bool {
 			k.shift[j] = b.Value(0, j)
 			col.lo, col.hi = k.shift[j], k.shift[j]
 		}
+		if k.s.AnyOrder {
+			for i := from; i < to; i++ {
+				col.one(b.Value(i, j))
+			}
+			continue
+		}
 		if col.extremes {
 			for i := from; i < to; i++ {
 				if x := b.Value(i, j); x == x {
@@ -151,7 +157,9 @@ func (k *drafter) readFeatures(from, to int) bool {
 			}
 		}
 	}
-	b.AddMoments(k.acc, from, to, k.shift)
+	if !k.s.AnyOrder {
+		b.AddMoments(k.acc, from, to, k.shift)
+	}
 	return true
 }
 
@@ -171,7 +179,11 @@ func (k *drafter) readOthers(from, to int) bool {
 				if nulls > 0 {
 					return false
 				}
-				c.numbers(0, y)
+				if c.any {
+					c.exactly(0, y)
+				} else {
+					c.numbers(0, y)
+				}
 			} else if k.out.labels {
 				slots := k.slots[:to-from]
 				if !k.v.Slots(i, from, slots) || !k.classes.count(slots, b.Y[from:to]) {

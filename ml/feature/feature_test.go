@@ -204,7 +204,7 @@ func TestMergedMomentsAreThoseOfAll(t *testing.T) {
 		vals[i] = 1e9 + r.NormFloat64() // where sums of squares would drown
 	}
 	all := moments(vals)
-	parts := mergeNumbers(mergeNumbers(moments(vals[:10]), moments(vals[10:500])), moments(vals[500:]))
+	parts := mergeNumbers(mergeNumbers(moments(vals[:10]), moments(vals[10:500]), false), moments(vals[500:]), false)
 	if math.Abs(all.Mean-parts.Mean) > 1e-6 || math.Abs(all.Std()-parts.Std()) > 1e-9 || math.Abs(all.Std()-1) > 0.1 || all.Min != parts.Min || all.Max != parts.Max {
 		t.Errorf("all %+v, parts %+v", all, parts)
 	}

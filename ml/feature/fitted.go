@@ -47,6 +47,14 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 	if s.WeightCol() >= 0 && st.Weight == 0 {
 		return nil, errWeightZero()
 	}
+	for i := range st.Cols {
+		if n := st.Cols[i].Number; n != nil {
+			n.settle()
+		}
+		for j := range st.Cols[i].Elems {
+			st.Cols[i].Elems[j].settle()
+		}
+	}
 	f := &Fitted{Narrow: s.Narrow}
 	for i := range s.Cols {
 		c, cs := &s.Cols[i], &st.Cols[i]

@@ -72,6 +72,23 @@ type Spec struct {
 	Holdout     float64 // share of the rows kept for validation
 	Narrow      bool    // keep features as float32
 	KeepMissing bool    // NULL numbers stay NaN, without an indicator
+	// AnyOrder is for rows that are cut as they lie: statistics of numbers are
+	// exact sums then, which do not depend on how. See OrderFree.
+	AnyOrder bool
+}
+
+// OrderFree tells whether the spec's statistics can be taken in any order: not
+// with weights, whose sums round, nor with samples for quantiles.
+func (s *Spec) OrderFree() bool {
+	if s.WeightCol() >= 0 {
+		return false
+	}
+	for i := range s.Cols {
+		if _, _, _, sketch := s.needs(&s.Cols[i]); sketch {
+			return false
+		}
+	}
+	return true
 }
 
 // Columns are the columns of the dataset.
@@ -255,6 +272,7 @@ func (s *Spec) Encode(e *canon.E) {
 	e.F64(s.Holdout)
 	e.Bool(s.Narrow)
 	e.Bool(s.KeepMissing)
+	e.Bool(s.AnyOrder)
 }
 
 // DecodeSpec reads what Encode wrote.
@@ -268,6 +286,6 @@ func DecodeSpec(d *canon.D) *Spec {
 		}
 		s.Cols = append(s.Cols, c)
 	}
-	s.Standardize, s.Classes, s.Holdout, s.Narrow, s.KeepMissing = d.Bool(), d.Bool(), d.F64(), d.Bool(), d.Bool()
+	s.Standardize, s.Classes, s.Holdout, s.Narrow, s.KeepMissing, s.AnyOrder = d.Bool(), d.Bool(), d.F64(), d.Bool(), d.Bool(), d.Bool()
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 )
@@ -53,6 +54,19 @@ type NumberStats struct {
 	W        float64 // their weight
 	Mean, M2 float64
 	Min, Max float64
+	// Of Spec.AnyOrder, what Mean and M2 are made of once all rows are together.
+	S1, S2 *exact.Sum
+}
+
+// settle makes the moments of exact sums.
+func (n *NumberStats) settle() {
+	if n.S1 == nil || n.N == 0 {
+		return
+	}
+	n.Mean = n.S1.Value() / float64(n.N)
+	if n.S2 != nil {
+		n.M2 = max(exact.Spread(n.S2, n.S1, n.S1), 0)
+	}
 }
 
 // CatCount is how often a value occurs.
@@ -68,12 +82,23 @@ const (
 	MaxClasses  = 1000    // of a label
 )
 
-// mergeNumbers gives the statistics of a's and b's rows together.
-func mergeNumbers(a, b NumberStats) NumberStats {
+// mergeNumbers gives the statistics of a's and b's rows together; anyOrder is
+// Spec.AnyOrder.
+func mergeNumbers(a, b NumberStats, anyOrder bool) NumberStats {
 	if a.N == 0 {
 		return b
 	}
 	if b.N == 0 {
+		return a
+	}
+	if anyOrder {
+		if a.S1 != nil {
+			a.S1.Merge(b.S1)
+		}
+		if a.S2 != nil {
+			a.S2.Merge(b.S2)
+		}
+		a.N, a.W, a.Min, a.Max = a.N+b.N, a.W+b.W, math.Min(a.Min, b.Min), math.Max(a.Max, b.Max)
 		return a
 	}
 	n := a.W + b.W
@@ -143,7 +168,7 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 		case y.Number == nil:
 			z.Number = x.Number
 		default:
-			m := mergeNumbers(*x.Number, *y.Number)
+			m := mergeNumbers(*x.Number, *y.Number, s.AnyOrder)
 			z.Number = &m
 		}
 		switch {
@@ -155,7 +180,7 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 			return nil, errArrayLength(s.Cols[i].Name, len(x.Elems), len(y.Elems))
 		default:
 			for j := range x.Elems {
-				z.Elems = append(z.Elems, mergeNumbers(x.Elems[j], y.Elems[j]))
+				z.Elems = append(z.Elems, mergeNumbers(x.Elems[j], y.Elems[j], s.AnyOrder))
 			}
 		}
 		limit, label := maxDistinct, s.Cols[i].Role == Label
@@ -239,10 +264,30 @@ func (n *NumberStats) encode(e *canon.E) {
 	for _, v := range []float64{n.W, n.Mean, n.M2, n.Min, n.Max} {
 		e.F64(v)
 	}
+	for _, s := range []*exact.Sum{n.S1, n.S2} {
+		e.Bool(s != nil)
+		if s != nil {
+			e.Bytes(s.Append(nil))
+		}
+	}
+}
+
+func decodeSum(d *canon.D) *exact.Sum {
+	if !d.Bool() {
+		return nil
+	}
+	b := d.Bytes()
+	if len(b) != exact.Bytes {
+		d.Fail()
+		return nil
+	}
+	s := &exact.Sum{}
+	s.Decode(b)
+	return s
 }
 
 func decodeNumber(d *canon.D) NumberStats {
-	return NumberStats{N: d.I64(), W: d.F64(), Mean: d.F64(), M2: d.F64(), Min: d.F64(), Max: d.F64()}
+	return NumberStats{N: d.I64(), W: d.F64(), Mean: d.F64(), M2: d.F64(), Min: d.F64(), Max: d.F64(), S1: decodeSum(d), S2: decodeSum(d)}
 }
 
 // DecodeStats reads what Encode wrote.

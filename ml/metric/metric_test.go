@@ -3,6 +3,7 @@ package metric
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -132,19 +133,39 @@ func TestRegressionMeasures(t *testing.T) {
 		l.Add(p, 1)
 	}
 	near(t, "log loss", l.Mean(), 0.21616187468057912)
-	var many, one LogLoss
-	p := make([]float64, 1000)
-	for i := range p {
-		p[i] = math.Ldexp(float64(i+1)/1000, -i%300) // down to what is cut off
-		one.Add(p[i], 1)
-	}
-	many.AddUnit(p[:7])
-	many.AddUnit(p[7:])
-	if math.Abs(many.Mean()/one.Mean()-1) > 1e-13 || many.Weight != 1000 {
-		t.Errorf("log loss of many rows at once %v, one by one %v", many, one)
-	}
 	l.Add(0, 1)
 	if math.IsInf(l.Mean(), 0) {
 		t.Error("a probability of 0 gives an infinite loss")
+	}
+}
+
+// TestMetricsInAnyOrder adds the same rows in other orders and parts.
+func TestMetricsInAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	n := 5000
+	truth, pred, w := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		truth[i], pred[i], w[i] = r.NormFloat64()*1e3, r.NormFloat64(), r.Float64()
+	}
+	measure := func(order []int, parts int) string {
+		var reg Regression
+		var loss LogLoss
+		for k := range parts {
+			var a Regression
+			var b LogLoss
+			for _, i := range order[k*n/parts : (k+1)*n/parts] {
+				a.Add(truth[i], pred[i], w[i])
+				b.Add(w[i], w[i])
+			}
+			reg.Merge(&a)
+			loss.Merge(&b)
+		}
+		return fmt.Sprint(reg.MAE(), reg.MSE(), reg.R2(), loss.Mean())
+	}
+	want := measure(r.Perm(n), 1)
+	for parts := 1; parts < 9; parts++ {
+		if got := measure(r.Perm(n), parts); got != want {
+			t.Errorf("%d parts in another order: %s, not %s", parts, got, want)
+		}
 	}
 }

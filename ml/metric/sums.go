@@ -2,55 +2,64 @@ package metric
 
 import (
 	"math"
+	"math/big"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// LogLoss is the mean cross-entropy.
-type LogLoss struct{ Sum, Weight float64 }
+// LogLoss is the mean cross-entropy. Its sums do not depend on the order of rows.
+type LogLoss struct{ sum, weight exact.Sum }
 
 const probEps = 0x1p-52
 
 // Add counts a row whose true class was given the probability p, which is kept
 // off 0 as scikit-learn does.
 func (l *LogLoss) Add(p, weight float64) {
-	l.Sum -= float64(weight * f64.Log1(math.Min(math.Max(p, probEps), 1)))
-	l.Weight += weight
-}
-
-// AddUnit counts rows of weight 1 by the probabilities that their true classes
-// were given. It takes one logarithm of sixteen probabilities' product, which
-// stays far from underflow, since none is below 2^-52.
-func (l *LogLoss) AddUnit(p []float64) {
-	l.Weight += float64(len(p))
-	for len(p) > 0 {
-		n := min(16, len(p))
-		prod := 1.0
-		for _, v := range p[:n] {
-			prod *= min(max(v, probEps), 1)
-		}
-		l.Sum -= f64.Log1(prod)
-		p = p[n:]
-	}
+	l.sum.Add(-float64(weight * f64.Log1(math.Min(math.Max(p, probEps), 1))))
+	l.weight.Add(weight)
 }
 
 // Merge adds another state.
-func (l *LogLoss) Merge(o *LogLoss) { l.Sum += o.Sum; l.Weight += o.Weight }
+func (l *LogLoss) Merge(o *LogLoss) { l.sum.Merge(&o.sum); l.weight.Merge(&o.weight) }
 
 // Mean is the measure.
-func (l *LogLoss) Mean() float64 { return l.Sum / l.Weight }
+func (l *LogLoss) Mean() float64 { return l.sum.Value() / l.weight.Value() }
 
 // Encode gives the canonical bytes.
-func (l *LogLoss) Encode(e *canon.E) { e.F64(l.Sum); e.F64(l.Weight) }
+func (l *LogLoss) Encode(e *canon.E) { encodeSums(e, &l.sum, &l.weight) }
 
 // DecodeLogLoss reads what Encode wrote.
-func DecodeLogLoss(d *canon.D) *LogLoss { return &LogLoss{d.F64(), d.F64()} }
+func DecodeLogLoss(d *canon.D) *LogLoss {
+	l := &LogLoss{}
+	decodeSums(d, &l.sum, &l.weight)
+	return l
+}
 
-// Regression keeps what the measures of predicted numbers need.
+func encodeSums(e *canon.E, sums ...*exact.Sum) {
+	for _, s := range sums {
+		e.B = s.Append(e.B)
+	}
+}
+
+func decodeSums(d *canon.D, sums ...*exact.Sum) {
+	for _, s := range sums {
+		if b := d.Take(exact.Bytes); b != nil {
+			s.Decode(b)
+		}
+	}
+}
+
+// Regression keeps what the measures of predicted numbers need: sums that do not
+// depend on the order of rows.
 type Regression struct {
-	Weight, Abs, Sq float64
-	mean, m2        float64 // of the truth
+	weight, abs, sq exact.Sum
+	y, yy           exact.Sum // of the truth
+}
+
+func (r *Regression) parts() []*exact.Sum {
+	return []*exact.Sum{&r.weight, &r.abs, &r.sq, &r.y, &r.yy}
 }
 
 // Add counts a row.
@@ -59,58 +68,65 @@ func (r *Regression) Add(truth, pred, weight float64) {
 		return
 	}
 	e := truth - pred
-	r.Weight += weight
-	r.Abs += float64(weight * math.Abs(e))
-	r.Sq += float64(weight * float64(e*e))
-	d := truth - r.mean
-	r.mean += float64(d * (weight / r.Weight))
-	r.m2 += float64(weight * float64(d*(truth-r.mean)))
+	r.weight.Add(weight)
+	r.abs.Add(float64(weight * math.Abs(e)))
+	r.sq.Add(float64(weight * float64(e*e)))
+	wy := float64(weight * truth)
+	r.y.Add(wy)
+	r.yy.AddProduct(wy, truth)
 }
 
 // Merge adds another state.
 func (r *Regression) Merge(o *Regression) {
-	if o.Weight == 0 {
-		return
+	for i, p := range r.parts() {
+		p.Merge(o.parts()[i])
 	}
-	if r.Weight == 0 {
-		*r = *o
-		return
-	}
-	w := r.Weight + o.Weight
-	d := o.mean - r.mean
-	share := o.Weight / w
-	r.m2 += o.m2 + float64(float64(d*d)*float64(r.Weight*share))
-	r.mean += float64(d * share)
-	r.Weight, r.Abs, r.Sq = w, r.Abs+o.Abs, r.Sq+o.Sq
 }
 
 // MAE, MSE, RMSE and R2 are the measures; NaN of no rows.
-func (r *Regression) MAE() float64  { return r.Abs / r.Weight }
-func (r *Regression) MSE() float64  { return r.Sq / r.Weight }
+func (r *Regression) MAE() float64  { return r.abs.Value() / r.weight.Value() }
+func (r *Regression) MSE() float64  { return r.sq.Value() / r.weight.Value() }
 func (r *Regression) RMSE() float64 { return math.Sqrt(r.MSE()) }
 
 // R2 is the share of the truth's variance that is explained. Of a constant
 // truth it is 1 if every prediction is right, else 0.
 func (r *Regression) R2() float64 {
-	switch {
-	case r.Weight == 0:
+	w, sq := r.weight.Value(), r.sq.Value()
+	switch m2 := r.spread(); {
+	case w == 0:
 		return math.NaN()
-	case r.m2 > 0:
-		return 1 - r.Sq/r.m2
-	case r.Sq == 0:
+	case m2 > 0:
+		return 1 - sq/m2
+	case sq == 0:
 		return 1
 	}
 	return 0
 }
 
-// Encode gives the canonical bytes.
-func (r *Regression) Encode(e *canon.E) {
-	for _, v := range []float64{r.Weight, r.Abs, r.Sq, r.mean, r.m2} {
-		e.F64(v)
+// spread is Σ w·(y−ȳ)². The sums are exact but for the roundings of w·y, so that
+// what cancels is rounding alone where all y are the same.
+func (r *Regression) spread() float64 {
+	if r.weight.Special() || r.y.Special() || r.yy.Special() {
+		return math.NaN()
 	}
+	w, y, yy := r.weight.Big(), r.y.Big(), r.yy.Big()
+	if w.Sign() == 0 {
+		return 0
+	}
+	m := new(big.Float).SetPrec(1024).Mul(y, y)
+	v, _ := m.Sub(yy, m.Quo(m, w)).Float64()
+	if whole := r.yy.Value(); v <= float64(whole*0x1p-50) {
+		return 0
+	}
+	return v
 }
+
+// Encode gives the canonical bytes.
+func (r *Regression) Encode(e *canon.E) { encodeSums(e, r.parts()...) }
 
 // DecodeRegression reads what Encode wrote.
 func DecodeRegression(d *canon.D) *Regression {
-	return &Regression{d.F64(), d.F64(), d.F64(), d.F64(), d.F64()}
+	r := &Regression{}
+	decodeSums(d, r.parts()...)
+	return r
 }

@@ -209,6 +209,7 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	case "auto":
 		s.Narrow = j.Plan.Narrow || s.AutoNarrow()
 	}
+	s.AnyOrder = j.Plan.Scope == family.ByNode && s.OrderFree()
 	_, err := dataset.NewLayout(j.Columns)
 	return err
 }
@@ -266,6 +267,10 @@ func (j *Job) holdout(rows int64) float64 {
 	}
 	return 0
 }
+
+// InPlace tells whether rows are trained on where the query made them: nothing
+// is dealt, and all partials are of nodes.
+func (j *Job) InPlace() bool { return j.spec.AnyOrder }
 
 // Seed is the training's.
 func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }

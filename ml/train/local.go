@@ -29,6 +29,9 @@ func (l *Local) Deal(ctx context.Context) (int64, error) {
 			total += c
 		}
 	}
+	if l.Workers[0].job.InPlace() {
+		return total, l.assign(nil)
+	}
 	return total, l.DealTo(ctx, reduce.Ranges(dataset.Leaves(total), ids))
 }
 
@@ -47,6 +50,10 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 			}
 		}
 	}
+	return l.assign(owners)
+}
+
+func (l *Local) assign(owners []int) error {
 	for i, w := range l.Workers {
 		if err := w.Assign(owners, len(l.Workers), i); err != nil {
 			return err

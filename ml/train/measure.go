@@ -113,38 +113,30 @@ func unit(w []float64) bool {
 	return true
 }
 
-// unitBinary measures two classes' rows of weight 1, the common case: without
-// products by weights, and with few logarithms.
+// unitBinary measures two classes' rows of weight 1, the common case.
 func (m *measures) unitBinary(r *family.Scores, y []float64, bins *rankBins) {
 	var cells [4]float64
-	var truth [256]float64
 	neg, pos := r.Probs[0], r.Probs[1]
-	for from := 0; from < len(pos); from += len(truth) {
-		n := min(len(truth), len(pos)-from)
-		for j := range truth[:n] {
-			i := from + j
-			p, cell := pos[i], 0
-			if p > neg[i] {
-				cell = 1
-			}
-			if y[i] == 1 {
-				truth[j] = p
-				cells[2+cell]++
-				if bins != nil {
-					bins.at(p).Pos++
-				}
-			} else {
-				truth[j] = neg[i]
-				cells[cell]++
-				if bins != nil {
-					bins.at(p).Neg++
-				}
-			}
-			if bins == nil {
-				m.rank.Add(y[i] == 1, p, 1)
-			}
+	for i, p := range pos {
+		cell, truth := 0, neg[i]
+		if p > neg[i] {
+			cell = 1
 		}
-		m.loss.AddUnit(truth[:n])
+		if y[i] == 1 {
+			truth = p
+			cells[2+cell]++
+		} else {
+			cells[cell]++
+		}
+		switch {
+		case bins == nil:
+			m.rank.Add(y[i] == 1, p, 1)
+		case y[i] == 1:
+			bins.at(p).Pos++
+		default:
+			bins.at(p).Neg++
+		}
+		m.loss.Add(truth, 1)
 	}
 	m.count(cells[:], 2)
 	if bins != nil {

@@ -23,10 +23,12 @@ type Shipment = reduce.Shipment[family.Message]
 type Part struct {
 	w    *Worker
 	body body
-	work func() (hand, error) // for each goroutine
-	out  func(*Shipment) error
-	mu   sync.Mutex
-	asm  *reduce.Assembler[family.Message]
+	// whole tells that the partial is of all of the node's leaves.
+	whole bool
+	work  func() (hand, error) // for each goroutine
+	out   func(*Shipment) error
+	mu    sync.Mutex
+	asm   *reduce.Assembler[family.Message]
 }
 
 // hand is what one goroutine does of a task.
@@ -43,6 +45,34 @@ func (f leafFunc) leaf(ctx context.Context, leaf int) (family.Message, error) { 
 
 func (f leafFunc) rest() family.Message { return nil }
 
+// adding adds up the partials of leaves.
+type adding struct {
+	f   leafFunc
+	p   *Part
+	sum family.Message
+}
+
+func (a *adding) leaf(ctx context.Context, leaf int) (family.Message, error) {
+	m, err := a.f(ctx, leaf)
+	if err == nil {
+		a.sum, err = a.p.merge(a.sum, m)
+	}
+	return nil, err
+}
+
+func (a *adding) rest() family.Message { return a.sum }
+
+// merge merges two partials; nil is none.
+func (p *Part) merge(a, b family.Message) (family.Message, error) {
+	switch {
+	case a == nil:
+		return b, nil
+	case b == nil:
+		return a, nil
+	}
+	return p.body.merge(p.w.job, a, b)
+}
+
 // Begin prepares a task. out is called, from any goroutine, with what must go to
 // another worker, whose Part is to be Offered it, or, on the root's home, with
 // the result.
@@ -50,14 +80,22 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 	if w.plan == nil {
 		return nil, pgerr.Internal("a training task came before the leaves were assigned")
 	}
-	p := &Part{w: w, body: t.body, out: out}
+	p := &Part{w: w, body: t.body, out: out, whole: w.job.InPlace()}
+	if _, step := t.body.(*stepTask); step {
+		p.whole = w.job.Plan.Scope == family.ByNode
+	}
 	plan := w.plan
-	if t.body.byNode(w.job) {
+	if p.whole {
 		plan = w.nodes
 	}
-	p.asm = reduce.NewAssembler(plan, w.self, func(a, b family.Message) (family.Message, error) { return t.body.merge(w.job, a, b) })
+	p.asm = reduce.NewAssembler(plan, w.self, p.merge)
 	same := func(f leafFunc, err error) error {
-		p.work = func() (hand, error) { return f, nil }
+		p.work = func() (hand, error) {
+			if p.whole {
+				return &adding{f: f, p: p}, nil
+			}
+			return f, nil
+		}
 		return err
 	}
 	switch b := t.body.(type) {
@@ -79,7 +117,7 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		}
 		p.work = func() (hand, error) {
 			pass, err := fw.NewPass(b.step)
-			return &stepHand{w: w, step: b.step, pass: pass, whole: b.byNode(w.job)}, err
+			return &stepHand{w: w, step: b.step, pass: pass, whole: p.whole}, err
 		}
 		return p, nil
 	}
@@ -166,8 +204,7 @@ func (p *Part) Run(ctx context.Context) error {
 	leaves := p.w.leaves
 	errs := make([]error, len(leaves))
 	hands := min(p.w.cfg.Threads, len(leaves))
-	whole := p.body.byNode(p.w.job)
-	if whole {
+	if p.whole {
 		hands = max(hands, 1)
 	}
 	rests := make([]family.Message, hands)
@@ -208,12 +245,12 @@ func (p *Part) Run(ctx context.Context) error {
 			return e
 		}
 	}
-	if err != nil || !whole {
+	if err != nil || !p.whole {
 		return err
 	}
-	sum := rests[0]
-	for _, m := range rests[1:] {
-		if sum, err = p.body.merge(p.w.job, sum, m); err != nil {
+	var sum family.Message
+	for _, m := range rests {
+		if sum, err = p.merge(sum, m); err != nil {
 			return err
 		}
 	}

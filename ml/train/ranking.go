@@ -1,6 +1,7 @@
 package train
 
 import (
+	"math"
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -41,17 +42,22 @@ func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor,
 		return nil
 	}
 	var out cuts
-	p, n := w.scores(b, rows, pr).Probs[1], 0
+	p := w.scores(b, rows, pr).Probs[1]
 	for i, y := range b.Y[:b.Rows] {
-		if y == 1 && b.W[i] > 0 {
-			if n%every == 0 {
-				out = append(out, p[i]+0)
-			}
-			n++
+		// The score itself says whether it is a cut, not the row's place.
+		if y == 1 && b.W[i] > 0 && mix(math.Float64bits(p[i]+0))%uint64(every) == 0 {
+			out = append(out, p[i]+0)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+func mix(v uint64) uint64 {
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
 }
 
 func mergeCuts(a, b cuts) cuts {

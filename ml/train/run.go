@@ -9,7 +9,6 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/model"
-	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -163,11 +162,11 @@ func (r *runner) seal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := as[*reduce.Sums](m)
+	s, err := as[*sealed](m)
 	if err != nil {
 		return err
 	}
-	r.rows, r.weight, r.held = s.Rows, s.Weight, int64(s.Vec[0])
+	r.rows, r.weight, r.held = s.rows, s.weight.Value(), s.held
 	return nil
 }
 

@@ -3,11 +3,11 @@ package train
 import (
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
-	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -27,8 +27,6 @@ type body interface {
 	// decode and merge are for the partials.
 	decode(j *Job, d *canon.D) family.Message
 	merge(j *Job, left, right family.Message) (family.Message, error)
-	// byNode tells whether a partial is of all of a node's leaves.
-	byNode(j *Job) bool
 }
 
 // Kinds of tasks.
@@ -81,14 +79,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	return t, d.Done("a training task")
 }
 
-// leaves is embedded by tasks whose partials are of one leaf each.
-type leaves struct{}
-
-func (leaves) byNode(*Job) bool { return false }
-
 // fitTask collects the statistics of the rows.
 type fitTask struct {
-	leaves
 	spec *feature.Spec
 }
 
@@ -127,7 +119,6 @@ func as[T any](m family.Message) (T, error) {
 
 // sealTask makes the rows to blocks. Its partials are sums of rows and weights.
 type sealTask struct {
-	leaves
 	fitted       *feature.Fitted
 	classWeights []float64
 }
@@ -147,18 +138,40 @@ func decodeSeal(d *canon.D) *sealTask {
 	return t
 }
 
-func (t *sealTask) decode(_ *Job, d *canon.D) family.Message { return reduce.DecodeSums(d) }
+func (t *sealTask) decode(_ *Job, d *canon.D) family.Message {
+	s := &sealed{rows: d.I64(), held: d.I64()}
+	if b := d.Take(exact.Bytes); b != nil {
+		s.weight.Decode(b)
+	}
+	return s
+}
 
 func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*reduce.Sums](left)
+	a, err := as[*sealed](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[*reduce.Sums](right)
+	b, err := as[*sealed](right)
 	if err != nil {
 		return nil, err
 	}
-	return reduce.MergeSums(a, b)
+	a.rows, a.held = a.rows+b.rows, a.held+b.held
+	a.weight.Merge(&b.weight)
+	return a, nil
+}
+
+// sealed is how many rows there are to train on and held out, and the weight of
+// the former.
+type sealed struct {
+	rows, held int64
+	weight     exact.Sum
+}
+
+// Encode implements family.Message.
+func (s *sealed) Encode(e *canon.E) {
+	e.I64(s.rows)
+	e.I64(s.held)
+	e.B = s.weight.Append(e.B)
 }
 
 // stepTask is a step of the family's. What a Setup needs of the rows goes with
@@ -170,8 +183,6 @@ type stepTask struct {
 }
 
 func (t *stepTask) kind() uint8 { return kindStep }
-
-func (t *stepTask) byNode(j *Job) bool { return j.Plan.Scope == family.ByNode }
 
 func (t *stepTask) Encode(e *canon.E) {
 	e.I64(t.rows)
@@ -216,7 +227,6 @@ func (t *stepTask) merge(j *Job, left, right family.Message) (family.Message, er
 
 // measureTask measures a model.
 type measureTask struct {
-	leaves
 	held         bool
 	coarse       bool // rank by cuts
 	cuts         cuts

@@ -61,7 +61,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	cfg.Threads = max(cfg.Threads, 1)
-	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed()}
+	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace()}
 	return &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
 		acct: cfg.Pool.Account("training partials", false)}, nil
 }
@@ -85,14 +85,24 @@ func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBucket(bucket, rows) }
 
 // Assign ends the dealing: owners names the worker of each leaf, of so many
-// workers numbered from 0; self is this one.
+// workers numbered from 0; self is this one. Of a job in place nothing was
+// dealt, owners is nil, and the worker cuts its own rows into leaves.
 func (w *Worker) Assign(owners []int, workers, self int) error {
-	w.self, w.plan = self, reduce.NewPlan(owners, 0)
 	nodes := make([]int, workers)
 	for i := range nodes {
 		nodes[i] = i
 	}
-	w.nodes = reduce.NewPlan(nodes, 0)
+	if w.job.InPlace() {
+		var rows int64
+		for _, n := range w.Counts() {
+			rows += n
+		}
+		owners = make([]int, dataset.LocalLeaves(rows, w.cfg.Threads))
+		for i := range owners {
+			owners[i] = self
+		}
+	}
+	w.self, w.plan, w.nodes = self, reduce.NewPlan(owners, 0), reduce.NewPlan(nodes, 0)
 	w.leaves = nil
 	for i, o := range owners {
 		if o == self {
@@ -221,16 +231,15 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 }
 
 // sealLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
-// held out. The sums are of both: rows and weight to train on, and in the
-// vector rows and weight held out.
-func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealTask) (*reduce.Sums, error) {
+// held out.
+func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealTask) (*sealed, error) {
 	v, err := w.view(ctx, leaf)
 	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
 	train, held := v.Split(spec.Holdout)
-	s := &reduce.Sums{Rows: int64(train.Rows), Vec: make([]float64, 2)}
+	s := &sealed{rows: int64(train.Rows), held: int64(held.Rows)}
 	d := w.takeDraft(leaf)
 	if d != nil && !p.fitted.Finishes(d.Draft) {
 		w.blocks.Unreserve(d.bytes)
@@ -244,14 +253,10 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 		if err != nil {
 			return nil, err
 		}
-		var sum float64
-		for _, x := range b.W {
-			sum += x
-		}
 		if i == 0 {
-			s.Weight = sum
-		} else {
-			s.Vec[0], s.Vec[1] = float64(part.Rows), sum
+			for _, x := range b.W[:part.Rows] {
+				s.weight.Add(x)
+			}
 		}
 		if err := w.blocks.Put(2*leaf+i, b); err != nil {
 			return nil, err
