@@ -57,7 +57,7 @@ type group struct {
 // The size of a group.
 const (
 	groupCols = 64
-	groupBins = 8192
+	groupBins = 4096
 )
 
 // place makes the layout.
@@ -102,8 +102,6 @@ func (c *column) of(bins []uint8, n int) []uint8 { return bins[n*c.before+c.k:] 
 // newBins chooses the bins.
 func newBins(p *problem, s *sketch) *bins {
 	b := &bins{cols: make([]column, p.dense+len(p.codeSlots))}
-	w := slices.Clone(s.sample.w)
-	order := make([]int32, 0, len(w))
 	for j := range p.dense {
 		c, v := &b.cols[j], &s.seen[j]
 		c.missing = v.missing
@@ -118,23 +116,7 @@ func newBins(p *problem, s *sketch) *bins {
 				continue
 			}
 		}
-		order = order[:0]
-		at := func(i int32) float64 { return s.sample.x[int(i)*p.dense+j] }
-		for i := range w {
-			if x := at(int32(i)); x == x {
-				order = append(order, int32(i))
-			}
-		}
-		slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(at(a), at(b)) })
-		var vals []float64
-		var weights []int64
-		for _, i := range order {
-			if n := len(vals); n > 0 && vals[n-1] == at(i) {
-				weights[n-1] += w[i]
-			} else {
-				vals, weights = append(vals, at(i)), append(weights, w[i])
-			}
-		}
+		vals, weights := s.sample.column(j, p.dense)
 		c.bounds = cutPoints(vals, weights, p.maxBin)
 		c.n = len(c.bounds) + 1
 	}

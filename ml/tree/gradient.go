@@ -67,7 +67,12 @@ type lossSum struct {
 }
 
 func (s *lossSum) add(loss float64, w int64) {
-	s.sum.add(int64(min(loss*s.scale, mostLoss)*lossUnits), w)
+	q := int64(min(loss*s.scale, mostLoss) * lossUnits)
+	if w == 1 {
+		s.sum.plus(sum{lo: uint64(q)})
+	} else {
+		s.sum.add(q, w)
+	}
 	s.weight += w
 }
 
@@ -144,6 +149,7 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 	}
 	ls := lossSum{scale: 1 / (r.spread * r.spread)}
 	residual := 0.0
+	plain := !pr.sampled() && w.g.unit == 1 && !w.pairs()
 	tails := make([]int, r.trees)
 	for t := range tails {
 		tails[t], k.seen[t] = k.n, 0
@@ -152,6 +158,18 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 		var loss *[f64.Lanes]float64
 		if !pr.forest {
 			loss = p.grad.tile(k.scores, k.n, at, b.Y[at:])
+		}
+		if loss != nil && plain && at+f64.Lanes <= k.n && [f64.Lanes]float64(b.W[at:]) == p.grad.ones {
+			for l, v := range loss {
+				ls.add(v, 1)
+				if pr.squared() {
+					residual = max(residual, math.Abs(p.grad.z[l]))
+				}
+			}
+			for t := range r.trees {
+				p.putTile(k, t, at)
+			}
+			continue
 		}
 		for l := range min(k.n-at, f64.Lanes) {
 			row := at + l
@@ -190,6 +208,22 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 		out.residual = max(out.residual, residual)
 	}
 	return nil
+}
+
+// putTile is put of a tile's rows that weigh one unit and are seen by every tree.
+func (p *pass) putTile(k *rows, t, at int) {
+	o := 0
+	if len(p.grad.acc) > 1 {
+		o = t * f64.Lanes
+	}
+	z, h := (*[f64.Lanes]float64)(p.grad.z[o:]), (*[f64.Lanes]float64)(p.grad.h[o:])
+	grad := (*[f64.Lanes]int64)(k.grad[t*k.n+at:])
+	order := (*[f64.Lanes]uint32)(k.order[t*k.n+k.seen[t]:])
+	for l := range grad {
+		grad[l] = nearest(z[l]*p.pack.gUnit)<<p.pack.shift + nearest(h[l]*p.pack.hUnit)
+		order[l] = uint32(at + l)
+	}
+	k.seen[t] += f64.Lanes
 }
 
 // put writes the gradient of a row, lane l of the tile at work, that weighs so
@@ -325,6 +359,17 @@ func (h *hops) update(k *rows, t int, scores []float64) {
 			v := h.values[i]
 			for _, r := range order[sp.from:sp.to] {
 				scores[r] += v
+			}
+			continue
+		}
+		if n := &h.nodes[i]; h.nodes[n.left].bins < 0 && h.nodes[n.left+1].bins < 0 {
+			var v [256]float64 // by bin
+			for b := range v {
+				v[b] = h.values[n.left+1-int32(n.set[b>>6]>>(b&63)&1)]
+			}
+			col, w := k.bins[n.bins:], n.width
+			for _, r := range order[sp.from:sp.to] {
+				scores[r] += v[col[int(r)*w]]
 			}
 			continue
 		}

@@ -340,17 +340,16 @@ func (p *pass) split(k *rows, s split) (left, right int) {
 	c := &p.w.g.cols[s.col]
 	col, width := c.of(k.bins, k.n), c.width
 	other := p.right[:len(order)]
-	l, r := 0, 0
-	for _, row := range order {
-		order[l], other[r] = row, row
+	l := 0
+	for i, row := range order {
 		n := int(goes[col[int(row)*width]])
+		order[l], other[i-l] = row, row
 		l += n
-		r += 1 - n
 	}
-	copy(order[l:], other[:r])
+	copy(order[l:], other)
 	mid := sp.from + uint32(l)
 	(*spans)[s.node], (*spans)[s.left], (*spans)[s.left+1] = span{}, span{sp.from, mid}, span{mid, sp.to}
-	return l, r
+	return l, len(order) - l
 }
 
 // build adds the rows of nodes to their histograms.

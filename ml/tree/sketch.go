@@ -273,6 +273,30 @@ func (s *sample) settle(dense int) {
 	*s = out
 }
 
+// column gives the different values of a number column in the sample, ascending,
+// and the weight of each.
+func (s *sample) column(j, dense int) (vals []float64, w []int64) {
+	type item struct {
+		x float64
+		w int64
+	}
+	items := make([]item, 0, len(s.w))
+	for i, w := range s.w {
+		if x := s.x[i*dense+j]; x == x {
+			items = append(items, item{x, w})
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.x, b.x) })
+	for _, it := range items {
+		if n := len(vals); n > 0 && vals[n-1] == it.x {
+			w[n-1] += it.w
+		} else {
+			vals, w = append(vals, it.x), append(w, it.w)
+		}
+	}
+	return vals, w
+}
+
 func (s *sketch) merge(o *sketch) error {
 	if o.dense != s.dense || len(o.counts) != len(s.counts) || len(o.gaps) != len(s.gaps) {
 		return errShape()

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package hist
 
 func add(h []int64, stride int, bins []uint8, width int, rows []uint32, vals []int64) {

@@ -1,0 +1,9 @@
+//go:build amd64 && !noasm
+
+package hist
+
+//go:generate go run ./internal/gen -out add_amd64.s -stubs stubs_amd64.go -pkg hist
+
+func add(h []int64, stride int, bins []uint8, width int, rows []uint32, vals []int64) {
+	addRows(&h[0], 8*stride, &bins[0], width, &rows[0], len(rows), &vals[0])
+}
