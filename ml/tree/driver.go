@@ -253,8 +253,8 @@ func (d *driver) end() {
 	if d.drop {
 		d.state.TrainLoss, d.state.ValidationLoss = d.bestLoss, d.best
 	}
-	if d.state.Stopped == "" {
-		d.state.Stopped = "n_estimators"
+	if d.state.Stopped == "" { // as many trees as were asked for, unless it was for the best
+		d.state.Stopped, d.state.Converged = "n_estimators", d.p.patience == 0
 	}
 }
 

@@ -12,6 +12,9 @@ var (
 	Forest  family.Family = &kind{forest: true}
 )
 
+// Families are the families of this package.
+func Families() []family.Family { return []family.Family{Boosted, Forest} }
+
 // kind is one of the two families: what differs is the options, the gradients
 // and what becomes of leaves.
 type kind struct{ forest bool }
