@@ -8,7 +8,8 @@ import (
 // binner makes bins of blocks. It is for one goroutine.
 type binner struct {
 	*bins
-	find []finder // by column
+	find      []finder // by column
+	byColumns bool     // bins lie column by column, and not in groups
 }
 
 func newBinner(b *bins) *binner {
@@ -47,10 +48,13 @@ func (r *binner) fill(out []uint8, n int, b *dataset.Block, from, to int) {
 				}
 				r.find[j].tile(&x, &bin, c.stride-1)
 			}
-			at := n*c.before + (row-from)*c.width + c.k
+			at, step := n*c.before+(row-from)*c.width+c.k, c.width
+			if r.byColumns {
+				at, step = n*(c.before+c.k)+row-from, 1
+			}
 			for l := range lanes {
 				out[at] = uint8(bin[l])
-				at += c.width
+				at += step
 			}
 		}
 	}

@@ -79,11 +79,11 @@ func (m *model) Explain(b *dataset.Block, s *family.Scores) *family.Explanation 
 	}
 	c := m.flat.pool.Get().(*chunk)
 	defer m.flat.pool.Put(c)
-	g := &shap{m: m, of: of, phi: make([]float64, len(names)), paths: make([]step, 0, 64)}
+	g := &shap{m: m, of: of, phi: make([]float64, len(names)), paths: make([]met, 0, 64)}
 	for from := 0; from < b.Rows; from += chunkRows {
 		n := min(chunkRows, b.Rows-from)
-		c.fill(c.bins, chunkRows, b, from, from+n)
-		g.bins = c.bins
+		c.fill(c.rows, chunkRows, b, from, from+n)
+		g.chunk = c
 		for g.row = range n {
 			i, k := from+g.row, 0
 			if m.outputs > 1 {
@@ -98,7 +98,7 @@ func (m *model) Explain(b *dataset.Block, s *family.Scores) *family.Explanation 
 					continue
 				}
 				g.t = &m.trees[t]
-				g.walk(0, g.paths[:0], step{player: -1, zero: 1, one: 1})
+				g.walk(0, g.paths[:0], met{player: -1, zero: 1, one: 1})
 			}
 			e.Baseline[i], e.Prediction[i] = means[k], z[k][i]
 			for f, v := range g.phi {
@@ -144,22 +144,22 @@ type shap struct {
 	of     []int
 	t      *tree
 	output int // of a leaf's values
-	bins   []uint8
+	chunk  *chunk
 	row    int
 	phi    []float64 // by player
-	paths  []step
+	paths  []met
 }
 
-// step is a player met on the way to a leaf: the share of rows that come along
+// met is a player met on the way to a leaf: the share of rows that come along
 // if it is not known, whether this row does if it is, and the weight of the
 // subsets of a size.
-type step struct {
+type met struct {
 	player            int
 	zero, one, weight float64
 }
 
 // walk goes to all leaves below a node, having come by a player's step.
-func (g *shap) walk(at int32, path []step, by step) {
+func (g *shap) walk(at int32, path []met, by met) {
 	path = extend(path, by)
 	n := &g.t.nodes[at]
 	if n.col == leaf {
@@ -170,12 +170,11 @@ func (g *shap) walk(at int32, path []step, by step) {
 		}
 		return
 	}
-	c := &g.m.cols[n.col]
 	hot, cold := n.left, n.left+1
-	if !n.set.has(int(c.of(g.bins, chunkRows)[g.row*c.width])) {
+	if !n.set.has(g.chunk.bin(int(n.col), g.row)) {
 		hot, cold = cold, hot
 	}
-	next := step{player: g.of[n.col], zero: 1, one: 1}
+	next := met{player: g.of[n.col], zero: 1, one: 1}
 	for i := 1; i < len(path); i++ {
 		if path[i].player == next.player {
 			next = path[i]
@@ -189,12 +188,12 @@ func (g *shap) walk(at int32, path []step, by step) {
 		if child == cold {
 			next.one = 0
 		}
-		g.walk(child, append([]step(nil), path...), next)
+		g.walk(child, append([]met(nil), path...), next)
 	}
 }
 
 // extend adds a step to a path.
-func extend(path []step, by step) []step {
+func extend(path []met, by met) []met {
 	d := len(path)
 	by.weight = 0
 	if d == 0 {
@@ -209,7 +208,7 @@ func extend(path []step, by step) []step {
 }
 
 // unwind takes step k off a path.
-func unwind(path []step, k int) []step {
+func unwind(path []met, k int) []met {
 	d := len(path) - 1
 	zero, one := path[k].zero, path[k].one
 	next := path[d].weight
@@ -229,7 +228,7 @@ func unwind(path []step, k int) []step {
 }
 
 // unwound is the sum of a path's weights without step k.
-func unwound(path []step, k int) float64 {
+func unwound(path []met, k int) float64 {
 	d := len(path) - 1
 	zero, one := path[k].zero, path[k].one
 	next, total := path[d].weight, 0.0

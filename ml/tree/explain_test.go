@@ -46,9 +46,9 @@ func TestExplanationsAreShapleyValues(t *testing.T) {
 		e := m.Explain(b, s)
 		names, of := m.players()
 		ch := m.flat.pool.Get().(*chunk)
-		ch.fill(ch.bins, chunkRows, b, 0, 20)
+		ch.fill(ch.rows, chunkRows, b, 0, 20)
 		for i := range 20 {
-			bin := func(c int) int { return int(m.cols[c].of(ch.bins, chunkRows)[i*m.cols[c].width]) }
+			bin := func(c int) int { return ch.bin(c, i) }
 			class := 0
 			if m.outputs > 1 {
 				class = s.Class(i)

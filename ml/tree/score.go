@@ -2,6 +2,7 @@ package tree
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -21,12 +22,15 @@ type flat struct {
 }
 
 type flatNode struct {
-	set   set
+	right set    // bins that go to the right
 	bins  uint32 // where the column's bins begin
-	width uint32
-	left  uint32
+	left  uint32 // the left child, in bytes from the first node
 	value uint32 // where a leaf's begin
+	_     [5]uint32
 }
+
+// nodeBytes is the size of a node: that of a cache line.
+const nodeBytes = uint32(unsafe.Sizeof(flatNode{}))
 
 type flatTree struct{ root, depth int }
 
@@ -36,7 +40,12 @@ const chunkRows = 512
 // chunk is the scratch space of one goroutine.
 type chunk struct {
 	*binner
-	bins []uint8
+	rows []uint8 // bins, column by column
+}
+
+// bin is a row's bin of a column.
+func (c *chunk) bin(col, row int) int {
+	return int(c.rows[chunkRows*(c.cols[col].before+c.cols[col].k)+row])
 }
 
 func newFlat(m *model) *flat {
@@ -49,15 +58,17 @@ func newFlat(m *model) *flat {
 		ft := flatTree{root: root}
 		for k := range t.nodes {
 			n := &t.nodes[k]
-			fn := flatNode{set: n.set, left: uint32(root) + uint32(n.left)}
+			fn := flatNode{left: nodeBytes * (uint32(root) + uint32(n.left))}
 			if n.col == leaf {
-				fn.left = uint32(root + k)
-				fn.set = set{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+				fn.left = nodeBytes * uint32(root+k)
 				fn.value = uint32(len(f.values))
 				f.values = append(f.values, t.values[k*w:(k+1)*w]...)
 			} else {
+				for w := range fn.right {
+					fn.right[w] = ^n.set[w]
+				}
 				c := &m.cols[n.col]
-				fn.bins, fn.width = uint32(chunkRows*c.before+c.k), uint32(c.width)
+				fn.bins = uint32(chunkRows * (c.before + c.k))
 				depth[n.left], depth[n.left+1] = depth[k]+1, depth[k]+1
 				ft.depth = max(ft.depth, depth[k]+1)
 			}
@@ -66,29 +77,34 @@ func newFlat(m *model) *flat {
 		f.trees = append(f.trees, ft)
 	}
 	f.pool.New = func() any {
-		return &chunk{newBinner(m.bins), make([]uint8, max(1, chunkRows*len(m.order)))}
+		c := &chunk{newBinner(m.bins), make([]uint8, max(1, chunkRows*len(m.order)))}
+		c.byColumns = true
+		return c
 	}
 	return f
 }
 
-// step gives the node after one for a row.
-func (n *flatNode) step(b []uint8, row uint32) uint32 {
-	v := b[n.bins+row*n.width]
-	return n.left + 1 - uint32(n.set[v>>6]>>(v&63))&1
+// step gives the node after one for a row, the l-th of those whose bins are at
+// b. Nodes are at base; decodeModel has seen to it that all of this exists.
+func step(base unsafe.Pointer, at uint32, b unsafe.Pointer, l uintptr) uint32 {
+	n := (*flatNode)(unsafe.Add(base, at))
+	v := *(*uint8)(unsafe.Add(b, uintptr(n.bins)+l))
+	word := *(*uint64)(unsafe.Add(unsafe.Pointer(n), v>>6*8))
+	return n.left + uint32(word>>(v&63))&1*nodeBytes
 }
 
 // walk adds the values of a tree to the scores of rows 0 … n-1 of a chunk.
-func (f *flat) walk(t flatTree, b []uint8, n int, scores [][]float64) {
-	var at [8]uint32
-	for from := 0; from < n; from += len(at) {
-		for l := range at {
-			at[l] = uint32(t.root)
-		}
+func (f *flat) walk(t flatTree, bins []uint8, n int, scores [][]float64) {
+	base, first := unsafe.Pointer(&f.nodes[0]), unsafe.Pointer(unsafe.SliceData(bins))
+	root := nodeBytes * uint32(t.root)
+	for from := 0; from < n; from += 8 {
+		b := unsafe.Add(first, from)
+		a0, a1, a2, a3, a4, a5, a6, a7 := root, root, root, root, root, root, root, root
 		for range t.depth {
-			for l := range at {
-				at[l] = f.nodes[at[l]].step(b, uint32(from+l))
-			}
+			a0, a1, a2, a3 = step(base, a0, b, 0), step(base, a1, b, 1), step(base, a2, b, 2), step(base, a3, b, 3)
+			a4, a5, a6, a7 = step(base, a4, b, 4), step(base, a5, b, 5), step(base, a6, b, 6), step(base, a7, b, 7)
 		}
+		at := [8]uint32{a0 / nodeBytes, a1 / nodeBytes, a2 / nodeBytes, a3 / nodeBytes, a4 / nodeBytes, a5 / nodeBytes, a6 / nodeBytes, a7 / nodeBytes}
 		rows := min(len(at), n-from)
 		if len(scores) == 1 {
 			s := scores[0][from : from+rows]
@@ -122,16 +138,16 @@ func (m *model) margins(b *dataset.Block) [][]float64 {
 	part := make([][]float64, m.outputs)
 	for from := 0; from < b.Rows; from += chunkRows {
 		n := min(chunkRows, b.Rows-from)
-		c.fill(c.bins, chunkRows, b, from, from+n)
+		c.fill(c.rows, chunkRows, b, from, from+n)
 		for k := range part {
 			part[k] = out[k][from : from+n]
 		}
 		for i, t := range m.flat.trees {
 			if m.forest {
-				m.flat.walk(t, c.bins, n, part)
+				m.flat.walk(t, c.rows, n, part)
 			} else {
 				k := i % m.outputs
-				m.flat.walk(t, c.bins, n, part[k:k+1])
+				m.flat.walk(t, c.rows, n, part[k:k+1])
 			}
 		}
 	}
