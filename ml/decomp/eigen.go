@@ -118,7 +118,7 @@ func (t *reduced) value(i int) float64 {
 		}
 		bound = math.Max(bound, r)
 	}
-	lo, hi := -bound-0x1p-1000, bound*(1+0x1p-40)+0x1p-1000
+	lo, hi := -bound-0x1p-1000, float64(bound*(1+0x1p-40))+0x1p-1000
 	for range 200 {
 		mid := lo + float64(0.5*(hi-lo))
 		if mid <= lo || mid >= hi || hi-lo <= float64(0x1p-60*bound) {

@@ -24,7 +24,7 @@ func newGrid(n int64, max []float64, weight, top float64, codes int) grid {
 	bound := 1e-300
 	for _, b := range max {
 		g.Col = append(g.Col, power(room-exponent(b)))
-		bound += 4 * math.Max(b, top) * math.Max(b, top)
+		bound += float64(4 * math.Max(b, top) * math.Max(b, top))
 	}
 	e := exponent(bound + float64(4*codes))
 	g.Square, g.Dist = power(most-e-w), power(most-(e+1)/2-w)
@@ -46,7 +46,7 @@ func power(e int) float64 { return math.Ldexp(1, min(e, 1000)) }
 // whole rounds to the nearest integer a number below most.
 func whole(v float64) int64 {
 	const shift = 0x1.8p52
-	return int64(math.Float64bits(v+shift)) - 0x4338000000000000
+	return int64(math.Float64bits(float64(v)+shift)) - 0x4338000000000000 // float64: a product that v is must be rounded
 }
 
 // most is the bits of what whole rounds.

@@ -83,7 +83,7 @@ func (p *pass) hold(st *state, tile, to int) {
 		if v := m.apart - u; v > l {
 			l = v
 		}
-		if l > 0 && l*l*(1-0x1p-30) > u*u*(1+0x1p-30)+s.slack {
+		if l > 0 && l*l*(1-0x1p-30) > float64(u*u*(1+0x1p-30))+s.slack {
 			marks[i] = mark(u, l)
 			continue
 		}

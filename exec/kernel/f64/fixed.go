@@ -51,7 +51,7 @@ func FixedPack[T Elem](dst []float64, x []T, shift, scale []float64) {
 
 // Fix makes a factor of v, which is at most ½ in size.
 func Fix(v float64) float64 {
-	return math.Float64frombits(math.Float64bits(v+1.5)|1) - 1.5
+	return math.Float64frombits(math.Float64bits(float64(v)+1.5)|1) - 1.5
 }
 
 // AddFixed adds to m the sums of products of na columns of a with nb columns of
