@@ -72,11 +72,7 @@ func tridiagonal(a []float64, n int) *reduced {
 		f64.Axpy(p, -float64(0.5*float64(beta*f64.Dot(p, v))), v)
 		for r := range m { // A - v·pᵀ - p·vᵀ
 			row := a[(i+1+r)*n+i+1 : (i+2+r)*n]
-			vr, pr := -v[r], -p[r]
-			_, _ = v[len(row)-1], p[len(row)-1]
-			for c := range row {
-				row[c] = math.FMA(vr, p[c], math.FMA(pr, v[c], row[c]))
-			}
+			f64.Axpy2(row, -v[r], p, -p[r], v)
 		}
 	}
 	return t

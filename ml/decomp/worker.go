@@ -39,7 +39,7 @@ func (w *worker) PassBytes(s *family.Step) int64 {
 	d := int64(w.dims.cols() + 13)
 	switch s.Op {
 	case opBounds:
-		return 32 * d
+		return 160 * d
 	case opQR:
 		return 16*d*d + 8*d*f64.FixedStride
 	case opApply:
@@ -61,6 +61,9 @@ type pass struct {
 	chunk []float64 // scratch: numbers of a chunk's rows
 	len2  []float64 // scratch: their squared lengths
 	share []float64 // scratch: their weights times Unit
+
+	ends32 ends[float32]
+	ends64 ends[float64]
 }
 
 // NewPass implements family.Worker.
@@ -102,6 +105,13 @@ func (p *pass) reset() {
 // Partial implements family.Pass.
 func (p *pass) Partial() family.Message {
 	o := p.out
+	if p.op == opBounds {
+		p.ends32.fold(o)
+		p.ends64.fold(o)
+		for j := range o.Low { // a zero has no sign
+			o.Low[j], o.High[j] = o.Low[j]+0, o.High[j]+0
+		}
+	}
 	if len(o.Sums) > 0 { // what fills up stays here, and the lower half
 		spillOver(o.Sums, o.Carry)
 		n := p.dims.cols() + 1
@@ -159,31 +169,43 @@ func (p *pass) bounds(b *dataset.Block, from, n int) {
 		}
 	}
 	if b.X32 != nil {
-		extremes(p.out.Low, p.out.High, b.X32[from*b.Dense:(from+n)*b.Dense], b.W[from:from+n], plain)
+		extremes(&p.ends32, p.out, b.X32[from*b.Dense:(from+n)*b.Dense], b.W[from:from+n], plain)
 	} else {
-		extremes(p.out.Low, p.out.High, b.X64[from*b.Dense:(from+n)*b.Dense], b.W[from:from+n], plain)
+		extremes(&p.ends64, p.out, b.X64[from*b.Dense:(from+n)*b.Dense], b.W[from:from+n], plain)
 	}
 }
 
-func extremes[T f64.Elem](low, high []float64, x []T, w []float64, plain bool) {
-	d := len(low)
-	for t := 0; t < len(w); t += f64.Lanes {
-		for j := range d {
-			v := (*[f64.Lanes]T)(x[(t/f64.Lanes*d+j)*f64.Lanes:])
-			lo, hi := T(low[j]), T(high[j])
-			for l, x := range v {
-				if plain || w[t+l] > 0 {
-					if x < lo {
-						lo = x
-					}
-					if x > hi {
-						hi = x
-					}
-				}
+// ends are bounds by column and lane.
+type ends[T f64.Elem] struct{ low, high []T }
+
+// extremes takes rows into bounds. Where all count they go to lanes, which fold
+// brings together.
+func extremes[T f64.Elem](e *ends[T], o *partial, x []T, w []float64, plain bool) {
+	d := len(o.Low)
+	if !plain {
+		for i, v := range x {
+			if row := i/(d*f64.Lanes)*f64.Lanes + i%f64.Lanes; w[row] > 0 {
+				j := i / f64.Lanes % d
+				o.Low[j], o.High[j] = min(o.Low[j], float64(v)), max(o.High[j], float64(v))
 			}
-			low[j], high[j] = float64(lo), float64(hi)
+		}
+		return
+	}
+	if e.low == nil {
+		e.low, e.high = make([]T, d*f64.Lanes), make([]T, d*f64.Lanes)
+		for i := range e.low {
+			e.low[i], e.high[i] = T(math.Inf(1)), T(math.Inf(-1))
 		}
 	}
+	f64.ColumnBounds(e.low, e.high, x, d)
+}
+
+func (e *ends[T]) fold(o *partial) {
+	for i, v := range e.low {
+		j := i / f64.Lanes
+		o.Low[j], o.High[j] = min(o.Low[j], float64(v)), max(o.High[j], float64(e.high[i]))
+	}
+	e.low, e.high = nil, nil
 }
 
 // qr brings n rows into R. The first column is of ones.

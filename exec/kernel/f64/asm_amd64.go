@@ -44,6 +44,9 @@ var (
 	packFixed32     = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
 	packFixed64     = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
 	addFixed        = choose(addFixedGo, addFixedBody, addFixedBody)
+	columnBounds32  = choose(columnBoundsGo[float32], columnBoundsBody(columnBounds32AVX2), columnBoundsBody(columnBounds32AVX2))
+	columnBounds64  = choose(columnBoundsGo[float64], columnBoundsBody(columnBounds64AVX2), columnBoundsBody(columnBounds64AVX2))
+	axpy2           = choose(axpy2Go, axpy2Body, axpy2Body)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -80,6 +83,18 @@ func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, 
 
 func addFixedBody(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedAVX2(&m[0], stride, &a[0], &b[0], FixedStride, rows, groups)
+}
+
+func columnBoundsBody[T Elem](k func(low, high, x *T, d, tiles int)) func(low, high, x []T, d, tiles int) {
+	return func(low, high, x []T, d, tiles int) { k(&low[0], &high[0], &x[0], d, tiles) }
+}
+
+func axpy2Body(y, u, v []float64, a, b float64) {
+	n := len(y) &^ (Lanes - 1)
+	if n > 0 {
+		axpy2AVX2(&y[0], &u[0], &v[0], a, b, n)
+	}
+	axpy2Go(y[n:], u[n:], v[n:], a, b)
 }
 
 func columnMomentsBody[T Elem](k func(acc []float64, x []T, c []float64, tiles int)) func([]MomentAcc, []T, []float64, int) {

@@ -39,6 +39,23 @@ func Standardize[T Elem](x []T, c, inv []float64) {
 	}
 }
 
+// ColumnBounds takes whole tiles x of d columns into the least and greatest
+// values low and high, Lanes of each column, of rows 8t+l in lane l. No value may
+// be NaN; a zero's sign is not defined.
+func ColumnBounds[T Elem](low, high, x []T, d int) {
+	if d == 0 || len(x) < d*Lanes {
+		return
+	}
+	tiles := len(x) / (d * Lanes)
+	_, _ = low[d*Lanes-1], high[d*Lanes-1]
+	switch x := any(x).(type) {
+	case []float32:
+		columnBounds32(any(low).([]float32), any(high).([]float32), x, d, tiles)
+	case []float64:
+		columnBounds64(any(low).([]float64), any(high).([]float64), x, d, tiles)
+	}
+}
+
 // Gather32 makes n columns of a tile out of eight rows, each n values long:
 // dst[8j+l] = rows[l][j].
 func Gather32(dst []float32, rows *[Lanes]*float32, n int) {
@@ -104,6 +121,20 @@ func standardizeGo[T Elem](x []T, c, inv []float64, tiles int) {
 		for j, cj := range c {
 			for l, v := range x[(t*d+j)*Lanes:][:Lanes] {
 				x[(t*d+j)*Lanes+l] = T(float64((float64(v) - cj) * inv[j]))
+			}
+		}
+	}
+}
+
+func columnBoundsGo[T Elem](low, high, x []T, d, tiles int) {
+	n := d * Lanes
+	for t := range tiles {
+		for i, v := range x[t*n:][:n] {
+			if v < low[i] {
+				low[i] = v
+			}
+			if v > high[i] {
+				high[i] = v
 			}
 		}
 	}

@@ -37,3 +37,6 @@ func packFixed64(dst, x, shift, scale []float64, tiles int) { packFixedGo(dst, x
 func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedGo(m, stride, a, b, rows, groups)
 }
+func columnBounds32(low, high, x []float32, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
+func columnBounds64(low, high, x []float64, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
+func axpy2(y, u, v []float64, a, b float64)               { axpy2Go(y, u, v, a, b) }

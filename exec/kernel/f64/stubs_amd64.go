@@ -102,3 +102,12 @@ func packFixed64AVX2(dst *float64, x *float64, shift *float64, scale *float64, d
 
 //go:noescape
 func addFixedAVX2(m *int64, mstride int, a *float64, b *float64, stride int, rows int, groups int)
+
+//go:noescape
+func columnBounds32AVX2(low *float32, high *float32, x *float32, d int, tiles int)
+
+//go:noescape
+func columnBounds64AVX2(low *float64, high *float64, x *float64, d int, tiles int)
+
+//go:noescape
+func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)

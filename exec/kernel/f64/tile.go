@@ -112,6 +112,11 @@ func Axpy(y []float64, alpha float64, x []float64) {
 	}
 }
 
+// Axpy2 adds alpha*u and beta*v to y: fma(alpha, u, fma(beta, v, y)).
+func Axpy2(y []float64, alpha float64, u []float64, beta float64, v []float64) {
+	axpy2(y, u[:len(y)], v[:len(y)], alpha, beta)
+}
+
 // Scale multiplies x by alpha.
 func Scale(x []float64, alpha float64) {
 	for i := range x {

@@ -92,6 +92,13 @@ func dotGo(acc *[Lanes]float64, a, b []float64) {
 	}
 }
 
+func axpy2Go(y, u, v []float64, a, b float64) {
+	u, v = u[:len(y)], v[:len(y)]
+	for i := range y {
+		y[i] = math.FMA(a, u[i], math.FMA(b, v[i], y[i]))
+	}
+}
+
 // dots2x4Go: out[i*4+k] = Σ a_i·b_k, folded lanes, over n elements; a_i starts
 // at a[i*stride], b_k at b[k*stride].
 func dots2x4Go(out *[8]float64, a, b []float64, stride, n int) {

@@ -61,6 +61,10 @@ func addFixed() {
 	groups := Load(Param("groups"), GP64())
 	SHLQ(Imm(3), stride)
 	SHLQ(Imm(3), mstride)
+	// The next three columns are fetched meanwhile, a line for each four rows.
+	ahead := GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, ahead)
+	ADDQ(a0, ahead)
 	Label("groups")
 	var acc [3][4]reg.VecVirtual
 	for i := range acc {
@@ -87,6 +91,8 @@ func addFixed() {
 			VFMADD231PD(bv, av[i], acc[i][k])
 		}
 	}
+	PREFETCHT0(Mem{Base: ahead})
+	ADDQ(Imm(64), ahead)
 	ADDQ(Imm(32), a)
 	ADDQ(Imm(32), b)
 	ADDQ(Imm(32), b3)

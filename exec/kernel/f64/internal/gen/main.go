@@ -85,6 +85,9 @@ func main() {
 	packFixed(4)
 	packFixed(8)
 	addFixed()
+	columnBounds(4)
+	columnBounds(8)
+	axpy2()
 	Generate()
 }
 
