@@ -57,3 +57,6 @@ func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
 	}
 	return p, nil
 }
+
+// Families are the families of this package.
+func Families() []family.Family { return []family.Family{PCA, SVD} }

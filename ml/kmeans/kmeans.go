@@ -82,3 +82,6 @@ func (kmeans) Plan(r *family.Request) (*family.Plan, error) {
 	}
 	return p, nil
 }
+
+// Families are the families of this package.
+func Families() []family.Family { return []family.Family{Family} }

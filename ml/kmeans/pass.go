@@ -15,17 +15,20 @@ type pass struct {
 	w     *worker
 	op    uint8
 	p     *places
-	g     *group
+	whole *group // whole tiles, which are quick to load
+	loose *group // single rows
+	g     *group // the one at work
 	out   *partial
 	work  func(b *dataset.Block, st *state, held bool)
 	begin []float64 // scratch: the numbers rows are drawn by
+	minus []int64   // scratch: what is taken from no point
 }
 
 // NewPass implements family.Worker.
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
-	dense, codes, _ := w.shape()
-	p := &pass{w: w, op: s.Op, p: w.places(s), g: newGroup(dense, codes)}
-	p.begin = make([]float64, p.g.size)
+	dense, codes, ones := w.shape()
+	p := &pass{w: w, op: s.Op, p: w.places(s), whole: newGroup(dense, codes), loose: newGroup(dense, codes)}
+	p.begin, p.minus = make([]float64, p.whole.size), make([]int64, dense+ones)
 	switch s.Op {
 	case opFirst:
 		p.work = p.first
@@ -94,10 +97,10 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	if keeps(p.op) && !r.Held {
 		st = p.w.rows(r, b)
 	}
-	g, to := p.g, min(r.To, b.Rows)
-	g.rows, g.old = g.rows[:0], g.old[:0]
-	flush := func() {
-		if len(g.rows) > 0 {
+	to := min(r.To, b.Rows)
+	flush := func(g *group, more int) {
+		if n := len(g.rows); n > 0 && n+more > g.size {
+			p.g = g
 			g.load(b)
 			p.work(b, st, r.Held)
 			g.rows, g.old = g.rows[:0], g.old[:0]
@@ -107,26 +110,43 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	if p.p.prev != nil {
 		old = unknown
 	}
+	known := p.op == opAssign && st != nil && p.p.prev != nil
 	for i := r.From; i < to; i += f64.Lanes {
 		if i&0x3fff == 0 && ctx.Err() != nil {
-			flush() // the state of all tiles that were begun is whole
-			return context.Cause(ctx)
+			break // what was begun is ended, so that the state is whole
 		}
-		if p.op == opAssign && st != nil && p.p.prev != nil && int(st.stamp[i/f64.Lanes]) == p.p.body.Iter-1 {
+		if known && int(st.stamp[i/f64.Lanes]) == p.p.body.Iter-1 {
 			p.hold(st, i, min(i+f64.Lanes, to))
 		} else {
-			for q := i; q < min(i+f64.Lanes, to); q++ {
-				if b.W[q] > 0 {
-					g.rows, g.old = append(g.rows, q), append(g.old, old)
-				}
-			}
+			p.take(b, i, min(i+f64.Lanes, to), old)
 		}
-		if len(g.rows) > g.size-f64.Lanes {
-			flush()
+		flush(p.whole, f64.Lanes)
+		flush(p.loose, f64.Lanes)
+	}
+	flush(p.whole, p.whole.size)
+	flush(p.loose, p.loose.size)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// take brings the rows of a tile that have weight into a group.
+func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
+	g := p.whole
+	if to-tile < f64.Lanes {
+		g = p.loose
+	}
+	for _, w := range b.W[tile:to] {
+		if !(w > 0) {
+			g = p.loose
 		}
 	}
-	flush()
-	return nil
+	for i := tile; i < to; i++ {
+		if b.W[i] > 0 {
+			g.rows, g.old = append(g.rows, i), append(g.old, old)
+		}
+	}
 }
 
 func (p *pass) bounds(r family.Rows, b *dataset.Block) {
@@ -155,28 +175,35 @@ func (p *pass) bounds(r family.Rows, b *dataset.Block) {
 	}
 }
 
-// add adds row i of the group to the sums of a point, times sign.
-func (p *pass) add(b *dataset.Block, i, k int, sign int64) {
+// add adds row i of the group to the sums of point to, and takes it from those of
+// point from, unless that is negative.
+func (p *pass) add(b *dataset.Block, i, to, from int) {
 	g, grid := p.g, &p.p.body.Grid
 	_, _, ones := p.w.shape()
 	d := g.dense + ones
-	sums := p.out.Sums[k*d : (k+1)*d]
 	w := b.W[g.rows[i]]
-	x := g.x[i&^(f64.Lanes-1)*g.dense+i&(f64.Lanes-1):]
-	if share := w * grid.Unit; share == 1 {
-		for j, s := range grid.Col {
-			sums[j] += sign * whole(x[j*f64.Lanes]*s)
-		}
-	} else {
-		for j, s := range grid.Col {
-			sums[j] += sign * whole(share*float64(whole(x[j*f64.Lanes]*s)))
-		}
+	share, n := w*grid.Unit, whole(w*grid.Weight)
+	plus := p.out.Sums[to*d : (to+1)*d]
+	p.out.Weights[to] += n
+	minus := p.minus
+	if from >= 0 {
+		minus = p.out.Sums[from*d : (from+1)*d]
+		p.out.Weights[from] -= n
 	}
-	n := whole(w * grid.Weight)
-	p.out.Weights[k] += sign * n
+	tile, l := i&^(f64.Lanes-1), i&(f64.Lanes-1)
+	x := g.x[tile*g.dense+l:]
+	for j, s := range grid.Col {
+		v := whole(x[j*f64.Lanes] * s)
+		if share != 1 {
+			v = whole(share * float64(v))
+		}
+		plus[j] += v
+		minus[j] -= v
+	}
 	for j := range g.codes {
-		if c := g.code[i&^(f64.Lanes-1)*g.codes+j*f64.Lanes+i&(f64.Lanes-1)]; c >= 0 {
-			sums[g.dense+int(c)] += sign * n
+		if c := g.code[tile*g.codes+j*f64.Lanes+l]; c >= 0 {
+			plus[g.dense+int(c)] += n
+			minus[g.dense+int(c)] -= n
 		}
 	}
 }
@@ -186,7 +213,7 @@ func (p *pass) first(b *dataset.Block, _ *state, _ bool) {
 	g, body := p.g, p.p.body
 	g.chances(body.Salt, p.begin)
 	for i, r := range g.rows {
-		p.add(b, i, 0, 1)
+		p.add(b, i, 0, -1)
 		z := 0.0
 		for j, x := 0, g.x[i&^(f64.Lanes-1)*g.dense+i&(f64.Lanes-1):]; j < g.dense; j++ {
 			z = f64.FMA(x[j*f64.Lanes], x[j*f64.Lanes], z)

@@ -95,9 +95,7 @@ func (g *group) load(b *dataset.Block) {
 		first := rows[0]
 		if first%f64.Lanes == 0 && len(rows) == f64.Lanes && rows[f64.Lanes-1] == first+f64.Lanes-1 {
 			if b.X32 != nil {
-				for i, v := range b.X32[first*g.dense:][:len(x)] {
-					x[i] = float64(v)
-				}
+				f64.Widen(x, b.X32[first*g.dense:][:len(x)])
 			} else {
 				copy(x, b.X64[first*g.dense:])
 			}

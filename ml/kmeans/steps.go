@@ -69,12 +69,15 @@ func (p *pass) weigh(b *dataset.Block, st *state, _ bool) {
 }
 
 // hold tells which rows of a tile stay where they are for certain, and takes the
-// others into the group.
+// others into a group; all rows, where that is quicker.
 func (p *pass) hold(st *state, tile, to int) {
-	s, g := p.p, p.g
+	s := p.p
 	near, marks := st.near[tile:to], st.mark[tile:to]
+	var move [f64.Lanes]int
+	n, all := 0, len(near) == f64.Lanes
 	for i, a := range near {
 		if a == none {
+			all = false
 			continue
 		}
 		m := &s.motion[a]
@@ -87,9 +90,21 @@ func (p *pass) hold(st *state, tile, to int) {
 			marks[i] = mark(u, l)
 			continue
 		}
-		g.rows, g.old = append(g.rows, tile+i), append(g.old, a)
+		move[n] = i
+		n++
 	}
 	st.stamp[tile/f64.Lanes] = int32(s.body.Iter)
+	if n >= f64.Lanes/2 && all {
+		g := p.whole
+		for i, a := range near {
+			g.rows, g.old = append(g.rows, tile+i), append(g.old, a)
+		}
+		return
+	}
+	g := p.loose
+	for _, i := range move[:n] {
+		g.rows, g.old = append(g.rows, tile+i), append(g.old, near[i])
+	}
 }
 
 // assign finds the nearest centroid of a group's rows and books those that
@@ -109,9 +124,7 @@ func (p *pass) assign(b *dataset.Block, st *state, _ bool) {
 		a, old := int32(g.at[i]), g.old[i]
 		if a != old {
 			p.out.Changed++
-			if p.add(b, i, int(a), 1); old >= 0 {
-				p.add(b, i, int(old), -1)
-			}
+			p.add(b, i, int(a), int(old))
 		}
 		if st != nil {
 			st.near[r] = a
@@ -141,7 +154,7 @@ func (p *pass) batch(b *dataset.Block, _ *state, _ bool) {
 	g := p.g
 	g.nearest(p.p.all)
 	for i, r := range g.rows {
-		p.add(b, i, int(g.at[i]), 1)
+		p.add(b, i, int(g.at[i]), -1)
 		p.out.Inertia[0].add(whole(float64(g.best[i]*b.W[r]) * p.p.body.Grid.Square))
 	}
 }

@@ -74,7 +74,7 @@ func (w *worker) PassBytes(s *family.Step) int64 {
 	}
 	d := dense + ones
 	k := len(b.Points) / max(d, 1)
-	n := 3*pointsBytes(k, dense, ones) + 2*groupBytes(k, dense, codes) + 8*int64(k+2)*int64(d+8)
+	n := 3*pointsBytes(k, dense, ones) + 3*groupBytes(k, dense, codes) + 8*int64(k+3)*int64(d+8)
 	return n + int64(b.Draw)*int64(8*dense+4*codes+96)
 }
 

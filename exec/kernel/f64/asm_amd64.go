@@ -41,6 +41,7 @@ var (
 	scatter32       = choose(scatter32Go, scatter32Eights, scatter32Eights)
 	tile32          = choose(tile32Go, tile32Body, tile32Body)
 	nearest         = choose(nearestGo, nearestBody, nearestBody)
+	widen           = choose(widenGo, widenBody, widenBody)
 	packFixed32     = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
 	packFixed64     = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
 	addFixed        = choose(addFixedGo, addFixedBody, addFixedBody)
@@ -74,6 +75,8 @@ func tile32Body(dst []float32, cols [][]float32, row int) bool {
 func nearestBody(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
 	nearestAVX2(&best[0], &second[0], &at[0], unsafe.SliceData(x), unsafe.SliceData(c.c), &z[0], c.D, c.Padded()/nearestGroup, len(best)/Lanes, 8*zstep)
 }
+
+func widenBody(dst []float64, src []float32) { widenAVX2(&dst[0], &src[0], len(src)) }
 
 func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, tiles, stride int)) func([]float64, []T, []float64, []float64, int) {
 	return func(dst []float64, x []T, shift, scale []float64, tiles int) {

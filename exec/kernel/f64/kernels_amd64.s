@@ -2656,6 +2656,25 @@ DATA k0000000000000001<>+48(SB)/8, $0x0000000000000001
 DATA k0000000000000001<>+56(SB)/8, $0x0000000000000001
 GLOBL k0000000000000001<>(SB), RODATA|NOPTR, $64
 
+// func widenAVX2(dst *float64, src *float32, n int)
+// Requires: AVX
+TEXT ·widenAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VCVTPS2PD (CX), Y0
+	VMOVUPD   Y0, (AX)
+	VCVTPS2PD 16(CX), Y0
+	VMOVUPD   Y0, 32(AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x20, CX
+	SUBQ      $0x08, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
 // func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
 // Requires: AVX
 TEXT ·packFixed32AVX2(SB), NOSPLIT, $0-56

@@ -68,6 +68,21 @@ func Nearest(best, second []float64, at []int64, x []float64, c *Centers, z []fl
 	nearest(best, second, at, x, c, z, zstep)
 }
 
+// Widen makes float64s of float32s, a multiple of Lanes of them.
+func Widen(dst []float64, src []float32) {
+	if len(src) > 0 {
+		_ = dst[len(src)-1]
+		widen(dst, src)
+	}
+}
+
+func widenGo(dst []float64, src []float32) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = float64(v)
+	}
+}
+
 func nearestGo(best, second []float64, at []int64, x []float64, c *Centers, z []float64, zstep int) {
 	for t := 0; t*Lanes < len(best); t++ {
 		xt, zt := x[t*Lanes*c.D:], z[t*zstep:]

@@ -74,6 +74,19 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestWiden(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 2))
+	for tiles := range 9 {
+		x := narrow(randoms(r, tiles*Lanes))
+		got, want := make([]float64, len(x)), make([]float64, len(x))
+		Widen(got, x)
+		for i, v := range x {
+			want[i] = float64(v)
+		}
+		sameBits(t, "widen", got, want)
+	}
+}
+
 func BenchmarkNearest(b *testing.B) {
 	const d, k, n = 10, 20, 64
 	r := rand.New(rand.NewPCG(9, 1))

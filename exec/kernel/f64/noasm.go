@@ -40,3 +40,4 @@ func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 func columnBounds32(low, high, x []float32, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
 func columnBounds64(low, high, x []float64, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
 func axpy2(y, u, v []float64, a, b float64)               { axpy2Go(y, u, v, a, b) }
+func widen(dst []float64, src []float32)                  { widenGo(dst, src) }

@@ -95,6 +95,9 @@ func tile32AVX2(dst *float32, cols *[]float32, row int, n int) (odd int)
 func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float64, z *float64, d int, groups int, tiles int, zstep int)
 
 //go:noescape
+func widenAVX2(dst *float64, src *float32, n int)
+
+//go:noescape
 func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
 
 //go:noescape

@@ -82,6 +82,7 @@ func main() {
 	scatter()
 	tile()
 	nearest()
+	widen()
 	packFixed(4)
 	packFixed(8)
 	addFixed()

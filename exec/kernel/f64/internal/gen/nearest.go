@@ -97,3 +97,20 @@ func nearest() {
 	JNZ(LabelRef("tiles"))
 	avx2.done()
 }
+
+// widen: float32s as float64s, n of them, a multiple of eight.
+func widen() {
+	kernel("widenAVX2", "func(dst *float64, src *float32, n int)")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	Label("loop")
+	for h := range 2 {
+		v := YMM()
+		VCVTPS2PD(Mem{Base: src, Disp: 16 * h}, v)
+		VMOVUPD(v, Mem{Base: dst, Disp: 32 * h})
+	}
+	ADDQ(Imm(64), dst)
+	ADDQ(Imm(32), src)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	avx2.done()
+}
