@@ -34,6 +34,15 @@ func blobs(seed uint64, n, k, d int, width float64) *familytest.Data {
 	return data
 }
 
+func shifted(d *familytest.Data, by float64) *familytest.Data {
+	for _, x := range d.X {
+		for j := range x {
+			x[j] += by
+		}
+	}
+	return d
+}
+
 // mixed has categories, weights, held out rows, copies and both zeros.
 func mixed() *familytest.Data {
 	r := rand.New(rand.NewPCG(4, 4))
@@ -64,6 +73,8 @@ func TestSame(t *testing.T) {
 		{"random", blobs(3, 1700, 5, 2, 3), []any{"num_clusters", 20, "init", "random", "tol", 0.0}},
 		{"mixed", mixed(), []any{"k", 7, "tol", 0.0, "max_iterations", 40}},
 		{"mixed random", mixed(), []any{"k", 12, "init", "random", "max_iterations", 7}},
+		{"marks", blobs(8, 2500, 40, 30, 2), []any{"k", 40, "init", "random", "tol", 0.0, "max_iterations", 30}},
+		{"far away", shifted(blobs(9, 1500, 5, 3, 1), 1e9), []any{"k", 7, "tol", 0.0, "max_iterations", 30}},
 		{"one cluster", blobs(5, 700, 3, 2, 1), []any{"k", 1}},
 		{"batches", blobs(6, 3000, 6, 4, 1), []any{"k", 6, "batch_size", 300, "max_iterations", 5}},
 		{"batches mixed", mixed(), []any{"k", 5, "batch_size", 200, "max_iterations", 3}},
@@ -351,5 +362,75 @@ func TestHostileBytes(t *testing.T) {
 		}
 		drv, _ := Family.NewDriver(m.Setup)
 		_ = drv.UnmarshalBinary(b) // no panic
+	}
+}
+
+// TestStaleState: steps come twice to a worker, and workers miss some, as when a
+// node is lost and comes back. The model is the same.
+func TestStaleState(t *testing.T) {
+	for _, dims := range []int{3, 30} { // in float32, and by marks
+		stale(t, blobs(16, 2000, 6, dims, 1.5), "k", 36, "init", "random", "tol", 0.0, "max_iterations", 60)
+	}
+}
+
+func stale(t *testing.T, d *familytest.Data, options ...any) {
+	want, err := familytest.Train(t, Family, d, familytest.Spread{}, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 5 {
+		drv, err := Family.NewDriver(want.Setup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var workers []family.Worker
+		for range 2 {
+			w, err := Family.NewWorker(want.Setup, &family.Node{Grow: func(int64) error { return nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			workers = append(workers, w)
+		}
+		b, at := d.All(false), 0
+		var old []byte
+		for !drv.State().Done {
+			if r.IntN(8) == 0 {
+				at = 1 - at
+			}
+			if r.IntN(8) == 0 && old != nil { // back to a checkpoint
+				if err := drv.UnmarshalBinary(old); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r.IntN(4) == 0 {
+				if old, err = drv.MarshalBinary(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var p family.Pass
+			for range 1 + r.IntN(2) {
+				s := *drv.Next()
+				if p, err = workers[at].NewPass(&s); err != nil {
+					t.Fatal(err)
+				}
+				if err := p.Add(t.Context(), family.Rows{To: b.Padded()}, b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := drv.Tell(p.Partial()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := drv.Predictor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e canon.E
+		m.Encode(&e)
+		if !bytes.Equal(e.B, want.Bytes) {
+			t.Fatal("another model")
+		}
 	}
 }

@@ -19,8 +19,11 @@ type pass struct {
 	loose *group // single rows
 	g     *group // the one at work
 	out   *partial
+	seen  int64 // see worker
+	held  int64
 	work  func(b *dataset.Block, st *state, held bool)
 	begin []float64 // scratch: the numbers rows are drawn by
+	x32   []float32 // scratch: tiles
 	minus []int64   // scratch: what is taken from no point
 }
 
@@ -111,12 +114,26 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		old = unknown
 	}
 	known := p.op == opAssign && st != nil && p.p.prev != nil
+	quick := known && p.p.quick != nil
 	for i := r.From; i < to; i += f64.Lanes {
+		if n := quickTiles * f64.Lanes; quick && i+n <= to && p.quickly(st, i) {
+			flush(p.whole, n)
+			flush(p.loose, n)
+			p.stay(b, st, i)
+			i += n - f64.Lanes
+			flush(p.whole, f64.Lanes)
+			flush(p.loose, f64.Lanes)
+			continue
+		}
 		if i&0x3fff == 0 && ctx.Err() != nil {
 			break // what was begun is ended, so that the state is whole
 		}
 		if known && int(st.stamp[i/f64.Lanes]) == p.p.body.Iter-1 {
-			p.hold(st, i, min(i+f64.Lanes, to))
+			if n := min(i+f64.Lanes, to); p.p.plain || st.gap[i/f64.Lanes] == unmarked {
+				p.again(st, i, n)
+			} else {
+				p.hold(st, i, n)
+			}
 		} else {
 			p.take(b, i, min(i+f64.Lanes, to), old)
 		}
@@ -125,6 +142,9 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	}
 	flush(p.whole, p.whole.size)
 	flush(p.loose, p.loose.size)
+	p.w.seen.Add(p.seen)
+	p.w.held.Add(p.held)
+	p.seen, p.held = 0, 0
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -137,10 +157,8 @@ func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
 	if to-tile < f64.Lanes {
 		g = p.loose
 	}
-	for _, w := range b.W[tile:to] {
-		if !(w > 0) {
-			g = p.loose
-		}
+	if !allWeigh(b.W[tile:to]) {
+		g = p.loose
 	}
 	for i := tile; i < to; i++ {
 		if b.W[i] > 0 {

@@ -66,9 +66,10 @@ type group struct {
 	at    []int64
 }
 
-// groupRows keeps what a group works on in the first cache.
+// groupRows keeps what a group works on in the first caches. There is room for
+// what is worked on at once in float32.
 func groupRows(dense int) int {
-	return f64.Lanes * max(1, min(8, 256/max(dense, 1)))
+	return f64.Lanes * max(quickTiles, min(8, 256/max(dense, 1)))
 }
 
 func groupBytes(k, dense, codes int) int64 {

@@ -2,6 +2,7 @@ package kmeans
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
@@ -68,13 +69,81 @@ func (p *pass) weigh(b *dataset.Block, st *state, _ bool) {
 	}
 }
 
+// quickTiles are worked at once in float32.
+const quickTiles = 4
+
+// quickly tells whether the tiles from row on are such that stay can take them.
+func (p *pass) quickly(st *state, row int) bool {
+	t := row / f64.Lanes
+	for q := range quickTiles {
+		if !st.full[t+q] || int(st.stamp[t+q]) != p.p.body.Iter-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// stay takes the rows of some tiles into a group that do not stay where they are
+// by what is certain in float32.
+func (p *pass) stay(b *dataset.Block, st *state, row int) {
+	const n = quickTiles * f64.Lanes
+	x := b.X32
+	if x != nil {
+		x = x[row*b.Dense : (row+n)*b.Dense]
+	} else {
+		if p.x32 == nil {
+			p.x32 = make([]float32, n*b.Dense)
+		}
+		x = p.x32
+		f64.Narrow(x, b.X64[row*b.Dense:(row+n)*b.Dense])
+	}
+	var doubt [quickTiles]uint8
+	near := st.near[row : row+n]
+	f64.Stays(doubt[:], x, near, p.p.quick)
+	p.seen += n
+	for q, d := range doubt {
+		t := row/f64.Lanes + q
+		st.stamp[t], st.gap[t] = int32(p.p.body.Iter), unmarked
+		count := bits.OnesCount8(d)
+		p.held += int64(f64.Lanes - count)
+		if count >= f64.Lanes/2 {
+			p.again(st, t*f64.Lanes, (t+1)*f64.Lanes)
+			continue
+		}
+		for ; d != 0; d &= d - 1 {
+			i := q*f64.Lanes + bits.TrailingZeros8(d)
+			p.loose.rows, p.loose.old = append(p.loose.rows, row+i), append(p.loose.old, near[i])
+		}
+	}
+}
+
+// again takes the rows of a tile into a group.
+func (p *pass) again(st *state, tile, to int) {
+	near := st.near[tile:to]
+	g := p.whole
+	if len(near) < f64.Lanes || slices.Contains(near, none) {
+		g = p.loose
+	}
+	for i, a := range near {
+		if a != none {
+			g.rows, g.old = append(g.rows, tile+i), append(g.old, a)
+		}
+	}
+}
+
 // hold tells which rows of a tile stay where they are for certain, and takes the
 // others into a group; all rows, where that is quicker.
 func (p *pass) hold(st *state, tile, to int) {
-	s := p.p
+	s, t := p.p, tile/f64.Lanes
 	near, marks := st.near[tile:to], st.mark[tile:to]
+	st.stamp[t] = int32(s.body.Iter)
+	p.seen += f64.Lanes
+	if st.gap[t]-s.total > s.margin {
+		p.held += f64.Lanes
+		return
+	}
 	var move [f64.Lanes]int
-	n, all := 0, len(near) == f64.Lanes
+	n, all, gap := 0, len(near) == f64.Lanes, inf()
 	for i, a := range near {
 		if a == none {
 			all = false
@@ -87,23 +156,26 @@ func (p *pass) hold(st *state, tile, to int) {
 			l = v
 		}
 		if l > 0 && l*l*(1-0x1p-30) > float64(u*u*(1+0x1p-30))+s.slack {
-			marks[i] = mark(u, l)
+			if l-u < gap {
+				gap = l - u
+			}
 			continue
 		}
 		move[n] = i
 		n++
 	}
-	st.stamp[tile/f64.Lanes] = int32(s.body.Iter)
-	if n >= f64.Lanes/2 && all {
-		g := p.whole
-		for i, a := range near {
-			g.rows, g.old = append(g.rows, tile+i), append(g.old, a)
-		}
+	p.held += int64(f64.Lanes - n)
+	if n == 0 {
+		st.gap[t] = gap + s.total
 		return
 	}
-	g := p.loose
+	st.gap[t] = 0
+	if n >= f64.Lanes/2 && all {
+		p.again(st, tile, to)
+		return
+	}
 	for _, i := range move[:n] {
-		g.rows, g.old = append(g.rows, tile+i), append(g.old, near[i])
+		p.loose.rows, p.loose.old = append(p.loose.rows, tile+i), append(p.loose.old, near[i])
 	}
 }
 
@@ -120,21 +192,32 @@ func (p *pass) assign(b *dataset.Block, st *state, _ bool) {
 		}
 	}
 	g.nearest(s.all)
-	for i, r := range g.rows {
-		a, old := int32(g.at[i]), g.old[i]
-		if a != old {
+	for i, old := range g.old {
+		if a := int32(g.at[i]); a != old {
 			p.out.Changed++
 			p.add(b, i, int(a), int(old))
 		}
-		if st != nil {
-			st.near[r] = a
-			low := g.next[i] - s.slack
-			if !(low > 0) {
-				low = 0
-			}
-			st.mark[r] = mark(over(math.Sqrt(g.best[i]+s.slack)), under(math.Sqrt(low)))
-			st.stamp[r/f64.Lanes] = int32(s.body.Iter)
+	}
+	if st == nil {
+		return
+	}
+	gap := 0.0
+	if s.plain {
+		gap = unmarked
+	}
+	for i, r := range g.rows {
+		a := g.at[i]
+		st.near[r] = int32(a)
+		st.stamp[r/f64.Lanes], st.gap[r/f64.Lanes] = int32(s.body.Iter), gap
+		if s.plain {
+			continue
 		}
+		m := &s.motion[a]
+		low := g.next[i] - s.slack
+		if !(low > 0) {
+			low = 0
+		}
+		st.mark[r] = mark(over(math.Sqrt(g.best[i]+s.slack))-m.drift, under(math.Sqrt(low))+m.others)
 	}
 }
 

@@ -1,8 +1,8 @@
 package kmeans
 
 import (
-	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -19,20 +19,27 @@ type worker struct {
 	used  int64
 	step  *family.Step
 	now   *places // of step
+	way   travel
+	seen  atomic.Int64 // rows whose marks were read
+	held  atomic.Int64 // and told that they stay
 }
 
 // state is what is known of a leaf's rows.
 //
 //	while drawing    near: the nearest point, mark: the square of its distance
-//	Lloyd            near: the cluster, mark: bounds on the distance to its
-//	                 centroid and to every other
+//	Lloyd            near: the cluster, mark and gap: see travel
 type state struct {
 	stamp []int32 // by tile: the step that left it; see drawn
 	near  []int32
 	mark  []uint64
+	gap   []float64 // by tile
+	full  []bool    // by tile: all rows have weight
 }
 
-const stateBytes = 12 // a row, and 4 a tile
+const (
+	stateBytes = 12 // a row
+	tileBytes  = 13
+)
 
 // drawn is the stamp of no points; the next ones are of as many points. Stamps
 // below are of Lloyd's iterations.
@@ -44,15 +51,12 @@ type places struct {
 	all    *points
 	fresh  *points // from body.From on
 	prev   *points
-	motion []motion // opAssign, by centroid
 	slack  float64
-}
-
-// motion is how a centroid moved and lies.
-type motion struct {
-	drift  float64 // how far it moved, at most
-	others float64 // how far another moved, at most
-	apart  float64 // how far the next one is, at least
+	motion []motion // opAssign, by centroid
+	total  float64  // see travel
+	margin float64
+	plain  bool           // marks are neither read nor written
+	quick  *f64.Centers32 // tells which rows stay; nil for none
 }
 
 // NewWorker implements family.Family.
@@ -98,19 +102,31 @@ func (w *worker) rows(r family.Rows, b *dataset.Block) *state {
 		return st
 	}
 	n := b.Padded()
-	need := int64(n)*stateBytes + int64(n/f64.Lanes)*4
+	need := int64(n)*stateBytes + int64(n/f64.Lanes)*tileBytes
 	if w.node.Grow(need) == nil {
 		w.used += need
-		st = &state{stamp: make([]int32, n/f64.Lanes), near: make([]int32, n), mark: make([]uint64, n)}
+		st = &state{stamp: make([]int32, n/f64.Lanes), near: make([]int32, n), mark: make([]uint64, n), gap: make([]float64, n/f64.Lanes), full: make([]bool, n/f64.Lanes)}
 		for i := range st.stamp {
 			st.stamp[i] = -1
 		}
 		for i := range st.near {
 			st.near[i] = none // stays so for rows of no weight
 		}
+		for t := range st.full {
+			st.full[t] = (t+1)*f64.Lanes <= b.Rows && allWeigh(b.W[t*f64.Lanes:(t+1)*f64.Lanes])
+		}
 	}
 	w.state[r.Leaf] = st
 	return st
+}
+
+func allWeigh(w []float64) bool {
+	for _, v := range w {
+		if !(v > 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // places gives what the passes of a step share.
@@ -131,68 +147,11 @@ func (w *worker) places(s *family.Step) *places {
 		}
 		if len(b.Prev) > 0 {
 			p.prev = newPoints(b.Prev, dense, ones)
-			p.measure(dense + ones)
+		}
+		if s.Op == opAssign {
+			w.move(p)
 		}
 	}
 	w.step, w.now = s, p
 	return p
-}
-
-// apartMost is the number of centroids up to which the distances between all of
-// them are computed.
-const apartMost = 512
-
-// over makes what was computed an upper bound, under a lower one.
-func over(v float64) float64  { return v * (1 + 0x1p-30) }
-func under(v float64) float64 { return v * (1 - 0x1p-30) }
-
-// measure computes how centroids moved and lie.
-func (p *places) measure(d int) {
-	k := p.all.k
-	p.motion = make([]motion, k)
-	at := func(v []float64, i int) []float64 { return v[i*d : (i+1)*d] }
-	first, second, who := 0.0, 0.0, -1
-	for i := range k {
-		v := over(math.Sqrt(squared(at(p.body.Points, i), at(p.body.Prev, i))))
-		p.motion[i].drift = v
-		if v > first {
-			first, second, who = v, first, i
-		} else {
-			second = max(second, v)
-		}
-	}
-	for i := range k {
-		if p.motion[i].others = first; i == who {
-			p.motion[i].others = second
-		}
-	}
-	if k > apartMost {
-		return
-	}
-	for i := range k {
-		p.motion[i].apart = inf()
-	}
-	for i := range k {
-		for j := range i {
-			v := under(math.Sqrt(squared(at(p.body.Points, i), at(p.body.Points, j))))
-			p.motion[i].apart, p.motion[j].apart = min(p.motion[i].apart, v), min(p.motion[j].apart, v)
-		}
-	}
-}
-
-// mark keeps an upper and a lower bound, rounded outwards.
-func mark(up, low float64) uint64 {
-	if up *= 1 + 0x1p-22; up < 1e-37 {
-		up = 1e-37
-	}
-	if low *= 1 - 0x1p-22; low < 1e-37 {
-		low = 0
-	} else if low > math.MaxFloat32 {
-		low = math.MaxFloat32
-	}
-	return uint64(math.Float32bits(float32(up)))<<32 | uint64(math.Float32bits(float32(low)))
-}
-
-func bounds(m uint64) (up, low float64) {
-	return float64(math.Float32frombits(uint32(m >> 32))), float64(math.Float32frombits(uint32(m)))
 }

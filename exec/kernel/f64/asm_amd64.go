@@ -42,6 +42,8 @@ var (
 	tile32          = choose(tile32Go, tile32Body, tile32Body)
 	nearest         = choose(nearestGo, nearestBody, nearestBody)
 	widen           = choose(widenGo, widenBody, widenBody)
+	narrow          = choose(narrowGo, narrowBody, narrowBody)
+	stays           = choose(staysGo, staysBody, staysBody)
 	packFixed32     = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
 	packFixed64     = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
 	addFixed        = choose(addFixedGo, addFixedBody, addFixedBody)
@@ -77,6 +79,12 @@ func nearestBody(best, second []float64, at []int64, x []float64, c *Centers, z 
 }
 
 func widenBody(dst []float64, src []float32) { widenAVX2(&dst[0], &src[0], len(src)) }
+
+func narrowBody(dst []float32, src []float64) { narrowAVX2(&dst[0], &src[0], len(src)) }
+
+func staysBody(doubt []uint8, x []float32, was []int32, c *Centers32) {
+	staysAVX2(&doubt[0], &x[0], &was[0], &c.c[0], &c.start[0], &c.err, c.d, len(c.start)/nearestGroup, len(doubt)/2)
+}
 
 func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, tiles, stride int)) func([]float64, []T, []float64, []float64, int) {
 	return func(dst []float64, x []T, shift, scale []float64, tiles int) {

@@ -16,13 +16,13 @@ func TestColumnBounds(t *testing.T) {
 			for i := range low {
 				low[i], high[i] = 0.25, -0.25 // bounds that were there before stay
 			}
-			low32, high32 := narrow(low), narrow(high)
+			low32, high32 := narrowed(low), narrowed(high)
 			low2, high2 := slices.Clone(low), slices.Clone(high)
 			ColumnBounds(low, high, x, d)
 			columnBoundsGo(low2, high2, x, d, tiles)
 			sameBits(t, "low", low, low2)
 			sameBits(t, "high", high, high2)
-			ColumnBounds(low32, high32, narrow(x), d)
+			ColumnBounds(low32, high32, narrowed(x), d)
 			for i := range low {
 				if low32[i] != float32(low[i]) || high32[i] != float32(high[i]) {
 					t.Fatalf("bounds of float32 are %v and %v, want %v and %v", low32[i], high32[i], low[i], high[i])

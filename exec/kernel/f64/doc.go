@@ -21,6 +21,9 @@
 // (the build tag noasm keeps the twin). Results with NaN are NaN everywhere,
 // but the payload of a NaN is not defined.
 //
+// Stays alone is not defined to the bit: it tells in float32 what is certain, and
+// nothing that is computed depends on how much that is.
+//
 // Sums of products outside this package must not be written x*y+z: Go may fuse
 // that on one machine and not on another. Use FMA, or float64(x*y)+z.
 //

@@ -36,7 +36,7 @@ func randoms(r *rand.Rand, n int) []float64 {
 	return v
 }
 
-func narrow(v []float64) []float32 {
+func narrowed(v []float64) []float32 {
 	o := make([]float32, len(v))
 	for i := range v {
 		o[i] = float32(v[i])
@@ -57,7 +57,7 @@ func sameBits(t *testing.T, what string, got, want []float64) {
 func TestColumnMomentsAreMoments(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	const d, tiles = 9, 5
-	x, c := narrow(randoms(r, tiles*Lanes*d)), randoms(r, d)
+	x, c := narrowed(randoms(r, tiles*Lanes*d)), randoms(r, d)
 	acc := make([]MomentAcc, d)
 	ColumnMoments(acc, x, c)
 	for j := range d {
@@ -81,7 +81,7 @@ func TestGatherUndoesScatter(t *testing.T) {
 		const row = 3
 		cols := make([][]float32, d)
 		for j := range cols {
-			cols[j] = narrow(randoms(r, row+Lanes))
+			cols[j] = narrowed(randoms(r, row+Lanes))
 			for i := range cols[j] {
 				if r.IntN(3) == 0 && n%3 > 0 || r.IntN(600) == 0 {
 					cols[j][i] = odd[r.IntN(len(odd))]
@@ -144,7 +144,7 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 				x, w, z := randoms(r, n*d), randoms(r, d), randoms(r, n)
 				acc := randoms(r, d*Lanes)
 				what := fmt.Sprintf("%s d=%d tiles=%d", b.name, d, tiles)
-				x32 := narrow(x)
+				x32 := narrowed(x)
 
 				got, want := slices.Clone(z), slices.Clone(z)
 				b.margins32(got, x32, w)
@@ -249,7 +249,7 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 func TestGoldenBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	const n, d = 64, 5
-	x, w, y, wt := narrow(randoms(r, n*d)), randoms(r, d), make([]float64, n), make([]float64, n)
+	x, w, y, wt := narrowed(randoms(r, n*d)), randoms(r, d), make([]float64, n), make([]float64, n)
 	z, h, acc := make([]float64, n), make([]float64, n), make([]float64, d*Lanes)
 	for i := range y {
 		y[i], wt[i] = float64(r.IntN(2)), 1

@@ -101,7 +101,7 @@ func TestFixedPack(t *testing.T) {
 			}
 			got, got32, want := make([]float64, d*FixedStride), make([]float64, d*FixedStride), make([]float64, d*FixedStride)
 			FixedPack(got, x, shift, scale)
-			FixedPack(got32, narrow(x), shift, scale)
+			FixedPack(got32, narrowed(x), shift, scale)
 			packFixedGo(want, x, shift, scale, tiles)
 			sameBits(t, "pack", got, want)
 			sameBits(t, "pack of float32", got32, want)

@@ -77,7 +77,7 @@ func TestNearest(t *testing.T) {
 func TestWiden(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
 	for tiles := range 9 {
-		x := narrow(randoms(r, tiles*Lanes))
+		x := narrowed(randoms(r, tiles*Lanes))
 		got, want := make([]float64, len(x)), make([]float64, len(x))
 		Widen(got, x)
 		for i, v := range x {

@@ -41,3 +41,7 @@ func columnBounds32(low, high, x []float32, d, tiles int) { columnBoundsGo(low, 
 func columnBounds64(low, high, x []float64, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
 func axpy2(y, u, v []float64, a, b float64)               { axpy2Go(y, u, v, a, b) }
 func widen(dst []float64, src []float32)                  { widenGo(dst, src) }
+func narrow(dst []float32, src []float64)                 { narrowGo(dst, src) }
+func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
+	staysGo(doubt, x, was, c)
+}

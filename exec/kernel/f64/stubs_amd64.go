@@ -98,6 +98,12 @@ func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float
 func widenAVX2(dst *float64, src *float32, n int)
 
 //go:noescape
+func narrowAVX2(dst *float32, src *float64, n int)
+
+//go:noescape
+func staysAVX2(doubt *uint8, x *float32, was *int32, c *float32, start *float32, err *[2]float32, d int, groups int, pairs int)
+
+//go:noescape
 func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
 
 //go:noescape

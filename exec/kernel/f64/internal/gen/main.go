@@ -83,6 +83,8 @@ func main() {
 	tile()
 	nearest()
 	widen()
+	narrow()
+	stays()
 	packFixed(4)
 	packFixed(8)
 	addFixed()

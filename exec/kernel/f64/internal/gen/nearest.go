@@ -114,3 +114,137 @@ func widen() {
 	JNZ(LabelRef("loop"))
 	avx2.done()
 }
+
+// narrow: float64s as float32s, n of them, a multiple of eight.
+func narrow() {
+	kernel("narrowAVX2", "func(dst *float32, src *float64, n int)")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	Label("loop")
+	for h := range 2 {
+		v := XMM()
+		VCVTPD2PSY(Mem{Base: src, Disp: 32 * h}, v)
+		VMOVUPS(v, Mem{Base: dst, Disp: 16 * h})
+	}
+	ADDQ(Imm(32), dst)
+	ADDQ(Imm(64), src)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	avx2.done()
+}
+
+// stays: a bit for each row of pairs of tiles whose nearest centre is in doubt or
+// another than before, in float32, four centres at a time.
+func stays() {
+	kernel("staysAVX2", "func(doubt *uint8, x *float32, was *int32, c, start *float32, err *[2]float32, d, groups, pairs int)")
+	const best, second, at = 0, 64, 128 // on the stack, by tile
+	mem := AllocLocal(192)
+	doubt, x, was := Load(Param("doubt"), GP64()), Load(Param("x"), GP64()), Load(Param("was"), GP64())
+	c0, start := Load(Param("c"), GP64()), Load(Param("start"), GP64())
+	stride := Load(Param("d"), GP64())
+	SHLQ(Imm(5), stride)
+	pairs, err := Param("pairs").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	Label("pairs")
+	inf := YMM()
+	VMOVUPS(konst(0x7f8000007f800000), inf)
+	for t := range 2 {
+		VMOVUPS(inf, mem.Offset(best+32*t))
+		VMOVUPS(inf, mem.Offset(second+32*t))
+	}
+	c, z, g, num := GP64(), GP64(), Load(Param("groups"), GP64()), GP64()
+	MOVQ(c0, c)
+	MOVQ(start, z)
+	XORQ(num, num)
+	Label("groups")
+	var acc [4][2]reg.VecVirtual
+	for q := range acc {
+		for t := range 2 {
+			acc[q][t] = YMM()
+			VBROADCASTSS(Mem{Base: z, Disp: 4 * q}, acc[q][t])
+		}
+	}
+	xp, left := GP64(), Load(Param("d"), GP64())
+	MOVQ(x, xp)
+	Label("cols")
+	lo, hi := YMM(), YMM()
+	VMOVUPS(Mem{Base: xp}, lo)
+	VMOVUPS(Mem{Base: xp, Index: stride, Scale: 1}, hi)
+	for q := range acc {
+		cj := YMM()
+		VBROADCASTSS(Mem{Base: c, Disp: 4 * q}, cj)
+		VFMADD231PS(cj, lo, acc[q][0])
+		VFMADD231PS(cj, hi, acc[q][1])
+	}
+	ADDQ(Imm(32), xp)
+	ADDQ(Imm(16), c)
+	DECQ(left)
+	JNZ(LabelRef("cols"))
+	for t := range 2 {
+		b, s, i := YMM(), YMM(), YMM()
+		VMOVUPS(mem.Offset(best+32*t), b)
+		VMOVUPS(mem.Offset(second+32*t), s)
+		VMOVUPS(mem.Offset(at+32*t), i)
+		n, nx := YMM(), XMM()
+		VMOVQ(num, nx)
+		VPBROADCASTD(nx, n)
+		for q := range acc {
+			less, worse := YMM(), YMM()
+			VCMPPS(Imm(cmpLT), b, acc[q][t], less)
+			VMAXPS(acc[q][t], b, worse)
+			VMINPS(worse, s, s)
+			VMINPS(acc[q][t], b, b)
+			VBLENDVPS(less, n, i, i)
+			if q < 3 {
+				VPADDD(konst(1<<32|1), n, n)
+			}
+		}
+		VMOVUPS(b, mem.Offset(best+32*t))
+		VMOVUPS(s, mem.Offset(second+32*t))
+		VMOVUPS(i, mem.Offset(at+32*t))
+	}
+	ADDQ(Imm(4), num)
+	ADDQ(Imm(16), z)
+	DECQ(g)
+	JNZ(LabelRef("groups"))
+	// What the sums may be wrong by: err[0] + err[1]·|x|².
+	MOVQ(x, xp)
+	left = Load(Param("d"), left)
+	norms := [2]reg.VecVirtual{YMM(), YMM()}
+	for _, v := range norms {
+		VXORPS(v, v, v)
+	}
+	Label("norms")
+	VMOVUPS(Mem{Base: xp}, lo)
+	VMOVUPS(Mem{Base: xp, Index: stride, Scale: 1}, hi)
+	VFMADD231PS(lo, lo, norms[0])
+	VFMADD231PS(hi, hi, norms[1])
+	ADDQ(Imm(32), xp)
+	DECQ(left)
+	JNZ(LabelRef("norms"))
+	e := Load(Param("err"), GP64())
+	for t, v := range norms {
+		e0, e1, gap, eq := YMM(), YMM(), YMM(), YMM()
+		VBROADCASTSS(Mem{Base: e}, e0)
+		VBROADCASTSS(Mem{Base: e, Disp: 4}, e1)
+		VFMADD231PS(e1, v, e0)
+		VMOVUPS(mem.Offset(second+32*t), gap)
+		VSUBPS(mem.Offset(best+32*t), gap, gap)
+		VCMPPS(Imm(cmpGT), e0, gap, gap)
+		VMOVUPS(mem.Offset(at+32*t), eq)
+		VPCMPEQD(Mem{Base: was, Disp: 32 * t}, eq, eq)
+		VANDPS(gap, eq, eq)
+		bits := GP32()
+		VMOVMSKPS(eq, bits)
+		NOTL(bits)
+		MOVB(bits.As8(), Mem{Base: doubt, Disp: t})
+	}
+	ADDQ(Imm(2), doubt)
+	ADDQ(Imm(64), was)
+	ADDQ(stride, x)
+	ADDQ(stride, x)
+	DECQ(pairs.Addr)
+	JNZ(LabelRef("pairs"))
+	avx2.done()
+}
