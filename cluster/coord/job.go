@@ -75,7 +75,10 @@ func (j *jobRecord) event(e train.Event) {
 }
 
 func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
-	msg := fmt.Sprintf("training %s: iteration %d, loss %.6g", model, it.Number, it.TrainLoss)
+	msg := fmt.Sprintf("training %s: iteration %d", model, it.Number)
+	if !math.IsNaN(it.TrainLoss) {
+		msg += fmt.Sprintf(", loss %.6g", it.TrainLoss)
+	}
 	if !math.IsNaN(it.ValidationLoss) {
 		msg += fmt.Sprintf(", validation loss %.6g", it.ValidationLoss)
 	}

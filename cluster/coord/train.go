@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -309,7 +310,11 @@ func trainRow(sc *catalog.Schema, name string, v *catalog.ModelVersion, tag stri
 	if sc != nil {
 		name = sc.Name + "." + name
 	}
-	row := []types.Datum{name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), v.TrainLoss, metricsJSON(v.Metrics), v.Seconds}
+	var loss types.Datum // NULL where the algorithm has none
+	if !math.IsNaN(v.TrainLoss) {
+		loss = v.TrainLoss
+	}
+	row := []types.Datum{name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), loss, metricsJSON(v.Metrics), v.Seconds}
 	return rowsOf(trainColumns(), [][]types.Datum{row}, tag)
 }
 
@@ -395,7 +400,8 @@ func (t *training) place(st *catalog.State) (types.OID, *catalog.Model, error) {
 // version makes the change that puts the model, or its next version, into the
 // catalog.
 func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, job *train.Job, res *train.Result) (*catalog.PutModel, *catalog.ModelVersion, error) {
-	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped, Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
+	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped,
+		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
 		Statement: t.st.Text, CreatedAt: time.Now().UTC()}
 	if c := job.Target(); c != nil {
 		v.Target, v.TargetType = []string{c.Name}, c.Type

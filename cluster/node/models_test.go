@@ -45,7 +45,38 @@ func TestModels(t *testing.T) {
 		c.must("train model twos using logistic_regression predict even with (optimizer = 'adam', epochs = 3, batch_size = 100, weight = w) as select even, a, b, w from flowers")
 		c.must("train model line using linear_regression predict a transform (ml.standard_scaler(b), ml.one_hot_encoder(colour)) as select * from flowers")
 		c.must("create model grouped options (model_type = 'linear_reg', input_label_cols = ['s']) as select colour, avg(b) as m, sum(a * 0.1) as s from flowers group by colour, kind, even, w")
-		hashes = append(hashes, c.must("select name || ' ' || sha256 from ml.models order by 1"))
+		c.must("train model trees using gradient_boosted_trees predict kind with (n_estimators = 5, data_split_eval_fraction = 0.2) as select kind, a, b, colour from flowers")
+		c.must("train model forest using random_forest predict a with (n_estimators = 4, max_depth = 5) as select a, b, colour from flowers")
+		c.must("train model groups using kmeans with (n_clusters = 3) as select a, b, colour from flowers")
+		c.must("train model axes using pca with (n_components = 2) as select a, b, w from flowers")
+		c.must("train model turns using svd with (n_components = 2, solver = 'tsqr') as select a, b, w from flowers")
+		hashes = append(hashes, c.must("select name || ' ' || sha256 || ' ' || task || metrics from ml.models order by 1"))
+
+		// What a model has no target for.
+		if got := c.one("select count(distinct predict('groups', f)) from flowers f where predict('groups', f) between 1 and 3"); got != "3" {
+			t.Errorf("%s clusters", got)
+		}
+		if got := c.one("select count(*) from ml.predict('groups', (select * from flowers)) where cluster between 1 and 3 and distance >= 0"); got != "3000" {
+			t.Errorf("%s rows with a cluster and a distance", got)
+		}
+		if got := c.one("select count(*) from ml.predict('axes', (select * from flowers)) where array_length(components, 1) = 2"); got != "3000" {
+			t.Errorf("%s rows with two components", got)
+		}
+		if got := c.one("select count(*) from ml.centroids('groups')") + c.one("select count(*) from ml.components('axes')") + c.one("select count(*) from ml.explained_variance_ratio('turns')"); got != "1862" {
+			t.Errorf("%s rows of centroids, components and ratios", got)
+		}
+		for _, sql := range []string{"select * from ml.evaluate('groups', (select * from flowers))", "select predict_proba('groups', f) from flowers f", "select * from ml.weights('trees')"} {
+			if _, err := c.do(sql); !pgerr.Is(err, pgerr.WrongObjectType) {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+		if got := c.number("select accuracy from ml.evaluate('trees', (select * from flowers))"); got < 0.6 {
+			t.Errorf("the trees are right in %v", got)
+		}
+		if got := c.one(`select count(*) from ml.explain_predict('forest', (select * from flowers)) p where abs(prediction_value - predicted_a) < 1e-9 and
+			abs(baseline_prediction_value + (select sum((x->>'attribution')::float8) from jsonb_array_elements(top_feature_attributions) x) - predicted_a) < 1e-9`); got != "3000" {
+			t.Errorf("the parts of %s predictions of 3000 of the forest add up", got)
+		}
 
 		if got := c.one("select count(*) from flowers f where predict('kinds', f) = kind"); got < "2000" {
 			t.Errorf("only %s of 3000 are right", got)
@@ -132,7 +163,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)
 		}
-		c.must("drop model kinds, twos, line, grouped")
+		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns")
 		if got := c.one("select count(*) from ml.models"); got != "0" {
 			t.Errorf("%s models are left", got)
 		}

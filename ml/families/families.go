@@ -15,7 +15,9 @@ import (
 // All are the families, in the order of the manual.
 var All = slices.Concat(
 	linear.Families(),
-	[]family.Family{tree.Boosted, tree.Forest, kmeans.Family, decomp.PCA, decomp.SVD},
+	tree.Families(),
+	kmeans.Families(),
+	decomp.Families(),
 )
 
 // planned are names of algorithms that users of other systems know and that are
