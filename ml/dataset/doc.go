@@ -26,6 +26,9 @@
 //	         ▼
 //	       Blocks                     tiles of numbers for the kernels; dito
 //
+// A store in place (Config.InPlace) is for rows whose order means nothing:
+// buckets are then runs of rows as they came, and leaves are not sorted.
+//
 // Everything held is charged to the job's pool. When it does not fit, it goes
 // to temporary files, which have no name any more once they are open.
 package dataset

@@ -1,23 +1,31 @@
-// Package train runs a training job: options, phases, the loop, and the part of
-// a node in it. It moves no bytes between nodes: who does is given small
+// Package train runs a training job: its phases, the loop, and the part of a
+// node in it. It knows no family of models: what is learnt, and how, is package
+// family's contract. It moves no bytes between nodes: who does is given small
 // interfaces.
 //
-//	options ──▶ Job ──▶ every node a Worker
+//	statement ──▶ Job ──▶ every node a Worker
 //
 //	deal      Worker.Add(batches of the query's rows on this node)
 //	count     Worker.Counts ─▶ Σ ─▶ number of leaves, an owner for each
 //	ship      Worker.TakeBucket ─▶ Worker.PutBucket of the owner; Worker.Assign
+//	          (of a job in place only Assign: each worker cuts its own rows)
 //	          ── from here on every step is a Task that runs on all leaves and
 //	             whose partials the reduce tree merges: Reducer.Reduce
 //	fit       statistics ─▶ encoders
 //	seal      rows ─▶ blocks
-//	iterate   θ ─▶ loss, gradient ─▶ optimiser ─▶ θ …       checkpoint every k
-//	measure   θ ─▶ metrics
+//	iterate   family.Driver.Next ─▶ step ─▶ partial ─▶ Driver.Tell …   checkpoint every k
+//	measure   predictor ─▶ metrics
 //	          ─▶ model bytes
+//
+// A partial is of a leaf, merged over leaf numbers, or of all of a node's
+// leaves, merged over nodes: of a step as the family's scope says, of all tasks
+// where the job is in place.
 //
 // The reducer is all that is different between one process (Local) and a
 // cluster. On a worker a task is a Part: it computes the worker's leaves, takes
-// partials that other workers ship, and hands out what it must ship.
+// partials that other workers ship, and hands out what it must ship. Within a
+// process tasks and partials are values; only what goes to another node is
+// encoded.
 //
 // The same rows and options give the same model, byte for byte, on any number
 // of workers and threads, and also if the run was broken off and resumed from a
