@@ -96,6 +96,7 @@ type builder struct {
 	buffers  map[int]*op.Buffer
 	splits   op.Splits
 	exchange op.Exchange
+	kept     *programs // nil: built once
 }
 
 type colSet map[expr.ColID]bool
@@ -258,7 +259,7 @@ func (b *builder) laneItems(es []expr.Expr, in []plan.Column) ([]op.Item, error)
 				continue
 			}
 		}
-		p, err := eval.Compile(e, in, b.Env)
+		p, err := b.program(e, in)
 		if err != nil {
 			return nil, err
 		}
@@ -271,7 +272,7 @@ func (b *builder) laneItems(es []expr.Expr, in []plan.Column) ([]op.Item, error)
 func (b *builder) filters(conds []expr.Expr, in []plan.Column) ([]op.Filter, error) {
 	out := make([]op.Filter, b.rt.Lanes)
 	for lane := range out {
-		f, err := eval.CompileFilter(conds, in, b.Env)
+		f, err := compiled(b, func() (*eval.Filter, error) { return eval.CompileFilter(conds, in, b.Env) })
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -101,7 +100,7 @@ func (b *builder) residual(c *op.JoinConfig, conds []expr.Expr, l, r []plan.Colu
 		e = &expr.And{Args: conds}
 	}
 	for lane := 0; lane < b.rt.Lanes; lane++ {
-		p, err := eval.Compile(e, in, b.Env)
+		p, err := b.program(e, in)
 		if err != nil {
 			return err
 		}

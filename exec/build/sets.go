@@ -149,6 +149,7 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 	}
 	one := *b.rt
 	one.Lanes = 1
+	kept := &programs{}
 	side := func(ctx context.Context, in plan.Node, again *replay, working *op.Buffer) (op.Operator, error) {
 		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange}
 		if again != nil {
@@ -159,6 +160,7 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 			}
 			sub.buffers[n.ID] = working
 			again.rewind()
+			sub.kept = kept.rewind()
 		}
 		ops, err := sub.sameColumns(ctx, in, at, n.Cols)
 		if err != nil {

@@ -38,8 +38,9 @@ type recursive struct {
 	lane int
 
 	in      Operator
-	working *Buffer // what Step reads
-	fresh   *Buffer // what this round gives
+	small   smallBatches // of in: rows that seen asks the disk for come apart from their batch, in every round
+	working *Buffer      // what Step reads
+	fresh   *Buffer      // what this round gives
 	seen    *seenRows
 	out     []*batch.Batch // given by seen, to be passed on
 	ended   bool           // in has no more
@@ -96,7 +97,7 @@ func (o *recursive) next(ctx context.Context) (*batch.Batch, error) {
 	if o.ended {
 		return nil, nil
 	}
-	b, err := o.in.Next(ctx)
+	b, err := o.small.next(func() (*batch.Batch, error) { return o.in.Next(ctx) })
 	if err == io.EOF {
 		o.ended = true
 		return o.next(ctx)
@@ -119,7 +120,7 @@ func (o *recursive) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.in = in
+	o.in, o.small = in, smallBatches{types: o.cfg.Types}
 	return in.Open(ctx)
 }
 
@@ -144,7 +145,7 @@ func (o *recursive) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.in = in
+	o.in, o.small = in, smallBatches{types: o.cfg.Types}
 	return in.Open(ctx)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/sql/types"
@@ -83,5 +84,59 @@ func TestRecursiveSpills(t *testing.T) {
 		if spilled > 0 != (budget > 0) {
 			t.Errorf("%d bytes were spilled with a budget of %d", spilled, budget)
 		}
+	}
+}
+
+// TestRecursiveRounds: rounds of many new rows stay rounds of few batches when
+// the rows before them are on disk, however many rounds there were.
+func TestRecursiveRounds(t *testing.T) {
+	ts := []types.Type{types.Int8}
+	const width, rounds = 1000, 100
+	var start optest.Table
+	start.Types = ts
+	var want []types.Row
+	for i := range int64(width * rounds) {
+		want = append(want, types.Row{i})
+	}
+	start.Rows = want[:width]
+	batches, built := 0, 0
+	spilled := optest.Once(t, optest.Case{Out: ts, Want: want, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
+		return op.NewRecursive(rt, nil, op.RecursiveConfig{Types: ts,
+			Init: func(context.Context) (op.Operator, error) {
+				return optest.Source(1, start.Batches(t, optest.Form{Size: width}))[0], nil
+			},
+			Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
+				rd, err := w.Open()
+				if err != nil {
+					return nil, err
+				}
+				defer rd.Close()
+				built++
+				var next []*batch.Batch
+				for {
+					b, err := rd.Next(ctx)
+					if err == io.EOF {
+						break
+					}
+					if err != nil {
+						return nil, err
+					}
+					batches++
+					rows := optest.Table{Types: ts}
+					for _, r := range optest.RowsOf(b, ts) {
+						if n := r[0].(int64) + width; n < width*rounds {
+							rows.Rows = append(rows.Rows, types.Row{n})
+						}
+					}
+					next = append(next, rows.Batches(t, optest.Form{Size: width})...)
+				}
+				return optest.Source(1, next)[0], nil
+			}})
+	}}, 1, optest.Form{Size: width}, 1<<20)
+	if spilled == 0 || built != rounds {
+		t.Errorf("%d bytes were spilled, %d rounds", spilled, built)
+	}
+	if batches > 2*rounds {
+		t.Errorf("%d rounds of %d rows came in %d batches", rounds, width, batches)
 	}
 }

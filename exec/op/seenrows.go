@@ -267,7 +267,7 @@ func (s *seenRows) merge(ctx context.Context, a, b *oldRows) error {
 
 // newFilter makes a filter if its memory is to be had.
 func (s *seenRows) newFilter(rows int64) hashFilter {
-	f := rows/4 + 1
+	f := rows/2 + 1
 	if !s.acct.Try(8 * f) {
 		return nil
 	}
@@ -295,9 +295,13 @@ func (s *seenRows) close() {
 	s.acct.Close()
 }
 
-// hashFilter is a Bloom filter of hashes, made with 16 bits for each: one in
-// four hundred that it has was not put in.
+// hashFilter is a Bloom filter of hashes, made with 32 bits for each: six in a
+// million that it has were not put in. A wrong one costs the reading of a
+// partition, so that a round of a thousand new rows should have none; the rows
+// take more than ten times as much while they are young.
 type hashFilter []uint64
+
+const hashProbes = 8
 
 func (f hashFilter) at(h uint64, i int) (word, bit uint64) {
 	h += uint64(i) * (bits.RotateLeft64(h, 31)*0x9e3779b97f4a7c15 | 1)
@@ -306,14 +310,14 @@ func (f hashFilter) at(h uint64, i int) (word, bit uint64) {
 }
 
 func (f hashFilter) add(h uint64) {
-	for i := range 4 {
+	for i := range hashProbes {
 		w, b := f.at(h, i)
 		f[w] |= b
 	}
 }
 
 func (f hashFilter) has(h uint64) bool {
-	for i := range 4 {
+	for i := range hashProbes {
 		if w, b := f.at(h, i); f[w]&b == 0 {
 			return false
 		}
