@@ -81,6 +81,7 @@ pg_dump --inserts -f "$work/inserts.sql"
 pg_dump --schema-only -f "$work/schema.sql"
 pg_dump --data-only -f "$work/data.sql"
 pg_dump -Fc -f "$work/custom.dump"
+pg_dump --jobs 2 -Fd -f "$work/folder"
 pg_dumpall -f "$work/all.sql"
 dump cat "$work/plain.sql" > "$work/want"
 grep -q 'COPY app.customers' "$work/want" || { echo "the dump has no rows"; exit 1; }
@@ -107,4 +108,8 @@ serve custom
 run -c "$roles"
 pg_restore -d tributary "$work/custom.dump"
 same "the custom format"
+serve folder
+run -c "$roles"
+pg_restore --jobs 2 -d tributary "$work/folder"
+same "the folder of two jobs"
 echo "pg_dump, pg_dumpall, pg_restore $(pg_dump --version | sed 's/[^0-9]*\([0-9.]*\).*/\1/'): ok"

@@ -66,15 +66,16 @@ type Engine struct {
 	log      *slog.Logger
 	auditLog *slog.Logger
 
-	mu       sync.Mutex
-	sessions map[uint32]*Session
-	closed   bool
-	started  time.Time
-	nextXID  atomic.Uint64
-	oids     oidBlock
-	seqs     seqCache
-	locks    advisoryLocks
-	jobs     jobs
+	mu        sync.Mutex
+	sessions  map[uint32]*Session
+	closed    bool
+	started   time.Time
+	nextXID   atomic.Uint64
+	oids      oidBlock
+	seqs      seqCache
+	locks     advisoryLocks
+	snapshots snapshots
+	jobs      jobs
 }
 
 // New makes an engine.

@@ -51,6 +51,7 @@ func (s *Session) commit(ctx context.Context) error {
 		return cause(ctx, err)
 	}
 	s.tx = nil
+	s.engine.snapshots.end(t)
 	s.auditEnd(t, 0, nil)
 	s.set.End(true)
 	for _, f := range t.onCommit {
@@ -67,6 +68,7 @@ func (s *Session) rollback() {
 		return
 	}
 	s.tx = nil
+	s.engine.snapshots.end(t)
 	s.auditEnd(t, 0, rolledBack())
 	s.closeCursors(false)
 	s.set.End(false)

@@ -50,6 +50,7 @@ type txn struct {
 	iso      isolation
 	start    time.Time
 	xid      uint64
+	exports  int // snapshots, so far
 
 	statements int     // begun
 	only       *Portal // see syncAgain

@@ -106,6 +106,11 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 			}
 			s.tx.iso = isolationOf(strings.ToLower(value))
+		case "transaction_snapshot":
+			if !s.tx.explicit {
+				s.warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
+			}
+			return "SET", s.importSnapshot(value)
 		case "transaction_read_only":
 			if err := s.set.Set(n.Name, value, true); err != nil {
 				return "", err

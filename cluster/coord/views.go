@@ -79,6 +79,8 @@ func (s *Session) ModelVersion(st *catalog.State, name string, number int64) (*c
 // OldestRead is the version of the oldest state that a statement of this
 // gateway reads; 0 for none.
 func (e *Engine) OldestRead() uint64 {
+	e.snapshots.mu.Lock()
+	defer e.snapshots.mu.Unlock()
 	var oldest uint64
 	for _, s := range e.Sessions() {
 		if v := s.reading.Load(); v != 0 && (oldest == 0 || v < oldest) {

@@ -83,6 +83,11 @@ type AdvisoryKey struct {
 // AdvisoryMode says how to take an advisory lock.
 type AdvisoryMode struct{ Shared, Xact, Try bool }
 
+// SnapshotExporter is a Host whose transactions let others read what they do.
+type SnapshotExporter interface {
+	ExportSnapshot() (string, error)
+}
+
 // Signaller is a Host that can cancel and terminate other sessions.
 type Signaller interface {
 	Signal(pid int32, terminate bool) (bool, error)

@@ -458,6 +458,17 @@ func addAdvisory(t table) {
 			}))
 		}
 	}
+	t.put("pg_export_snapshot()", hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) {
+		e, ok := h.(SnapshotExporter)
+		if !ok {
+			return nil, pgerr.Unsupported("snapshots are not exported here")
+		}
+		id, err := e.ExportSnapshot()
+		if err != nil {
+			return nil, err
+		}
+		return id, nil
+	}))
 	t.put("pg_advisory_unlock_all()", hosted(func(c *call, h Host, _ []types.Datum) (types.Datum, error) {
 		if l, ok := h.(AdvisoryLocker); ok {
 			return nil, l.AdvisoryUnlockAll()
