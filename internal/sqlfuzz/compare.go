@@ -107,12 +107,12 @@ func sorted(a *answer) [][]cell {
 	for i, row := range a.rows {
 		var b strings.Builder
 		for j, c := range row {
+			// Quoted, so that no value, text or binary, looks like NULL or like two.
 			if c.null {
-				b.WriteString("\x01")
+				b.WriteString("NULL")
 			} else {
-				b.WriteString(rounded(c.text, a.types[j]))
+				b.WriteString(strconv.Quote(rounded(c.text, a.types[j])))
 			}
-			b.WriteByte(0)
 		}
 		list[i] = keyed{b.String(), row}
 	}

@@ -111,6 +111,14 @@ func TestCompare(t *testing.T) {
 		}
 		return a
 	}
+	pairs := func(cells ...cell) *answer {
+		a := &answer{tag: "SELECT", names: []string{"a", "b"}, types: []uint32{16, 25}}
+		for row := range slices.Chunk(cells, 2) {
+			a.rows = append(a.rows, row)
+		}
+		return a
+	}
+	null, yes := cell{null: true}, cell{text: "\x01"} // true is so in binary
 	fails := func(code string) *answer { return &answer{code: code} }
 	for _, c := range []struct {
 		a, b           *answer
@@ -124,6 +132,8 @@ func TestCompare(t *testing.T) {
 		{a: rows(23, "1"), b: rows(20, "1"), want: verdict{failure: "other column types: [23], [20]"}},
 		{a: rows(oidFloat8, "0.30000000000000004", "NaN"), b: rows(oidFloat8, "NaN", "0.3")},
 		{a: rows(oidFloat8, "0.3001"), b: rows(oidFloat8, "0.3"), want: verdict{failure: "other rows"}},
+		{a: pairs(null, null, null, yes), b: pairs(null, yes, null, null)},
+		{a: pairs(cell{text: "x"}, cell{text: "\x00y"}, cell{text: "x\x00"}, cell{text: "y"}), b: pairs(cell{text: "x\x00"}, cell{text: "y"}, cell{text: "x"}, cell{text: "\x00y"})},
 		{a: fails("22012"), b: fails("22003")},
 		{a: fails("22012"), b: fails("42883"), want: verdict{failure: "another class of error"}},
 		{a: fails("22012"), b: rows(23, "1"), want: verdict{failure: "an error on one side"}},
