@@ -2,6 +2,8 @@ package op
 
 import (
 	"context"
+	"math"
+	"time"
 
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -102,6 +104,12 @@ func (f *windowFunc) frames(ctx context.Context, p *windowPart) (*frameSet, erro
 			if off == nil {
 				return nil, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", word)
 			}
+			if iv, ok := off.(types.Interval); ok && fr.Mode == 'v' {
+				switch f.w.orderSpecs[0].Type.OID {
+				case types.TimeOID, types.TimetzOID: // which have no days; four are more than any two are apart
+					off = min(iv.Micros, 4*24*3600*1e6)
+				}
+			}
 			if negative(off) {
 				if fr.Mode == 'v' {
 					return nil, pgerr.New(pgerr.InvalidPrecedingOrFollowingSize, "invalid preceding or following size in window function")
@@ -142,7 +150,7 @@ func negative(d types.Datum) bool {
 	case float64:
 		return v < 0 || v != v
 	case types.Decimal:
-		return v.Sign() < 0
+		return v.Sign() < 0 || v.IsNaN()
 	case types.Interval:
 		return types.Compare(types.IntervalT, v, types.Interval{}) < 0
 	}
@@ -205,8 +213,19 @@ func (f *windowFunc) rangeOffsets(ctx context.Context, p *windowPart, dst []int3
 	vals := make([]types.Datum, p.n)
 	for i := range vals {
 		vals[i] = types.DatumAt(t, arr, i)
+		if day, ok := vals[i].(int64); ok && t.OID == types.DateOID { // an interval may end within a day
+			if vals[i], err = types.DateToTimestamp(day); err != nil {
+				return err
+			}
+		}
 	}
-	var loc = f.env
+	if t.OID == types.DateOID {
+		t = types.Timestamp
+	}
+	move := shift{back: back != desc, upper: (side == 1) != desc}
+	if t.OID == types.TimestamptzOID && f.env != nil {
+		move.loc = f.env.Location
+	}
 	for i := range dst {
 		if vals[i] == nil {
 			// NULLs are peers of each other and of nothing else.
@@ -215,7 +234,7 @@ func (f *windowFunc) rangeOffsets(ctx context.Context, p *windowPart, dst []int3
 			}
 			continue
 		}
-		limit, err := shift(t, vals[i], off, back != desc, loc)
+		limit, beyond, err := move.limit(t, vals[i], off)
 		if err != nil {
 			return err
 		}
@@ -229,7 +248,10 @@ func (f *windowFunc) rangeOffsets(ctx context.Context, p *windowPart, dst []int3
 		}
 		for lo < hi {
 			mid := (lo + hi) / 2
-			c := types.Compare(t, vals[mid], limit)
+			c := -beyond
+			if c == 0 {
+				c = types.Compare(t, vals[mid], limit)
+			}
 			if desc {
 				c = -c
 			}
@@ -244,80 +266,85 @@ func (f *windowFunc) rangeOffsets(ctx context.Context, p *windowPart, dst []int3
 	return nil
 }
 
-// shift moves an ordering value by an offset.
-func shift(t types.Type, v, off types.Datum, back bool, env *types.Env) (types.Datum, error) {
+// shift is how a RANGE bound lies to a row's value.
+type shift struct {
+	back  bool // below it
+	upper bool // the values of the frame are at most the bound, not at least
+	loc   *time.Location
+}
+
+// limit moves an ordering value by an offset. Where that is more or less than any
+// value of the type there is no limit: beyond is 1 or -1.
+func (s shift) limit(t types.Type, v, off types.Datum) (limit types.Datum, beyond int, err error) {
 	switch x := v.(type) {
 	case int64:
-		if iv, ok := off.(types.Interval); ok {
-			if back {
-				n, err := types.IntervalNeg(iv)
-				if err != nil {
-					return nil, err
+		switch o := off.(type) {
+		case types.Interval:
+			if s.back {
+				if o, err = types.IntervalNeg(o); err != nil {
+					return nil, 0, err
 				}
-				iv = n
 			}
-			if t.OID == types.DateOID {
-				x *= 86400000000
+			limit, err = types.TimestampAddInterval(x, o, s.loc)
+			return limit, 0, err
+		case int64:
+			switch {
+			case s.back && x < math.MinInt64+o:
+				return nil, -1, nil
+			case s.back:
+				return x - o, 0, nil
+			case x > math.MaxInt64-o:
+				return nil, 1, nil
 			}
-			if t.OID == types.TimeOID {
-				return x + iv.Micros, nil
-			}
-			if env != nil && t.OID == types.TimestamptzOID {
-				return types.TimestampAddInterval(x, iv, env.Location)
-			}
-			r, err := types.TimestampAddInterval(x, iv, nil)
-			if t.OID == types.DateOID && err == nil {
-				// Compare as dates do with timestamps: round down the way back.
-				d := r / 86400000000
-				if r%86400000000 < 0 {
-					d--
-				}
-				return d, nil
-			}
-			return r, err
+			return x + o, 0, nil
 		}
-		o, ok := off.(int64)
-		if !ok {
-			break
-		}
-		if back {
-			o = -o
-		}
-		s := x + o
-		if (s > x) != (o > 0) && o != 0 {
-			if o > 0 {
-				return int64(1<<63 - 1), nil
+	case types.TimeTZ:
+		if o, ok := off.(int64); ok {
+			if s.back {
+				o = -o
 			}
-			return int64(-1 << 63), nil
+			x.Micros += o
+			return x, 0, nil
 		}
-		return s, nil
 	case float64:
-		o, ok := off.(float64)
-		if !ok {
-			break
+		if o, ok := off.(float64); ok {
+			if s.back {
+				o = -o
+			}
+			r := x + o
+			if r != r && x == x {
+				// Infinitely far from an infinity is every number, but NaN.
+				r = math.Inf(-1)
+				if s.upper {
+					r = math.Inf(1)
+				}
+			}
+			return r, 0, nil
 		}
-		if back {
-			o = -o
-		}
-		return x + o, nil
 	case types.Decimal:
-		o, ok := off.(types.Decimal)
-		if !ok {
-			break
+		if o, ok := off.(types.Decimal); ok {
+			add := x.Add
+			if s.back {
+				add = x.Sub
+			}
+			r, err := add(o)
+			if r.IsNaN() && !x.IsNaN() {
+				r = types.DecimalNegInf
+				if s.upper {
+					r = types.DecimalInf
+				}
+			}
+			return r, 0, err
 		}
-		if back {
-			return x.Sub(o)
-		}
-		return x.Add(o)
 	case types.Interval:
-		o, ok := off.(types.Interval)
-		if !ok {
-			break
+		if o, ok := off.(types.Interval); ok {
+			add := types.IntervalAdd
+			if s.back {
+				add = types.IntervalSub
+			}
+			limit, err = add(x, o)
+			return limit, 0, err
 		}
-		if back {
-			return types.IntervalSub(x, o)
-		}
-		return types.IntervalAdd(x, o)
 	}
-	return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t)
+	return nil, 0, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t)
 }
