@@ -28,6 +28,7 @@ type growNode struct {
 	rows   int64 // an upper bound until workers have counted them
 	sum    []int64
 	lo, hi float64 // bounds of its value, by monotone constraints
+	more   float64 // penalty of its value beside l2
 	cols   []int   // those it may split on, nil for all
 	best   *choice // nil: a leaf
 	left   int32   // of the children, 0 for none
@@ -139,8 +140,8 @@ func (t *grower) expand(i int32) (s split, builds []build, work bool) {
 	c := n.best
 	lo, hi := t.bounds(n)
 	children := [2]growNode{
-		{seed: mix(n.seed + 1), depth: n.depth + 1, rows: n.rows, sum: c.left, lo: n.lo, hi: n.hi},
-		{seed: mix(n.seed + 2), depth: n.depth + 1, rows: n.rows, sum: c.right, lo: n.lo, hi: n.hi},
+		{seed: mix(n.seed + 1), depth: n.depth + 1, rows: n.rows, sum: c.left, lo: n.lo, hi: n.hi, more: c.more},
+		{seed: mix(n.seed + 2), depth: n.depth + 1, rows: n.rows, sum: c.right, lo: n.lo, hi: n.hi, more: c.more},
 	}
 	if lo < hi {
 		children[0].hi, children[1].lo = lo, lo
@@ -186,7 +187,7 @@ func (t *grower) bounds(n *growNode) (lo, hi float64) {
 	if t.s.votes || t.p.direction[c.col] == 0 {
 		return 0, 0
 	}
-	v := func(sum []int64) float64 { return t.nodeValue(sum, n.lo, n.hi) }
+	v := func(sum []int64) float64 { return t.nodeValue(sum, 0, n.lo, n.hi) }
 	mid := float64(0.5*v(c.left)) + float64(0.5*v(c.right))
 	if t.p.direction[c.col] > 0 {
 		return mid, math.Inf(1)
@@ -195,8 +196,8 @@ func (t *grower) bounds(n *growNode) (lo, hi float64) {
 }
 
 // nodeValue is the value of a leaf of boosting before the learning rate.
-func (t *grower) nodeValue(sum []int64, lo, hi float64) float64 {
-	return t.s.value(float64(sum[0])*t.s.gUnit, float64(sum[1])*t.s.hUnit, t.p.l2, lo, hi)
+func (t *grower) nodeValue(sum []int64, more, lo, hi float64) float64 {
+	return t.s.value(float64(sum[0])*t.s.gUnit, float64(sum[1])*t.s.hUnit, t.p.l2+more, lo, hi)
 }
 
 // counted takes the numbers of rows of a node's children.
@@ -209,10 +210,10 @@ func (t *grower) counted(i int32, left, right int64) {
 // where its parent's was kept, for its sibling.
 func (t *grower) built(b build, parent int32, hist []int64) {
 	if !t.p.votes() && !b.wide {
-		hist = unpack(hist, t.p.packing(1).shift)
+		hist = t.s.unpack(hist, t.p.packing(1).shift)
 	}
 	if parent < 0 || t.nodes[parent].hist == nil {
-		t.found(b.node, hist)
+		t.found(b.node, hist, false)
 		return
 	}
 	n := &t.nodes[parent]
@@ -220,28 +221,21 @@ func (t *grower) built(b build, parent int32, hist []int64) {
 	if other == b.node {
 		other++
 	}
+	rest := n.hist
+	t.drop(parent)
 	if t.nodes[other].wanted {
-		rest := make([]int64, len(hist))
-		for i, v := range n.hist {
-			rest[i] = v - hist[i]
+		for i, v := range hist {
+			rest[i] -= v
 		}
 		t.nodes[other].cols = n.cols
-		t.found(other, rest)
+		t.found(other, rest, true)
 	}
-	t.drop(parent)
-	t.found(b.node, hist)
+	t.found(b.node, hist, false)
 }
 
-func unpack(packed []int64, shift uint) []int64 {
-	out := make([]int64, 2*len(packed))
-	for i, v := range packed {
-		out[2*i], out[2*i+1] = v>>shift, v&(1<<shift-1)
-	}
-	return out
-}
-
-// found searches a node's histogram for its best split.
-func (t *grower) found(i int32, hist []int64) {
+// found searches a node's histogram for its best split. own tells whether it may
+// be kept as it is.
+func (t *grower) found(i int32, hist []int64, own bool) {
 	n := &t.nodes[i]
 	if n.sum == nil { // the root
 		n.sum = t.total(n, hist)
@@ -256,6 +250,9 @@ func (t *grower) found(i int32, hist []int64) {
 	n.best = t.s.best(n, n.cols, hist)
 	again := !t.p.forest || n.cols == nil // children look at the same columns
 	if n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= maxKept {
+		if !own {
+			hist = slices.Clone(hist)
+		}
 		n.hist = hist
 		*t.kept += len(hist)
 	}
@@ -366,5 +363,5 @@ func (t *grower) values(n *growNode) []float64 {
 		}
 		return []float64{v}
 	}
-	return []float64{float64(t.p.rate * t.nodeValue(n.sum, n.lo, n.hi))}
+	return []float64{float64(t.p.rate * t.nodeValue(n.sum, n.more, n.lo, n.hi))}
 }

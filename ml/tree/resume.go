@@ -107,6 +107,7 @@ func (t *grower) encode(e *canon.E) {
 		e.I64s(n.sum)
 		e.F64(n.lo)
 		e.F64(n.hi)
+		e.F64(n.more)
 		e.U32(uint32(n.left))
 		e.Bool(n.wanted)
 		e.Bool(n.cols != nil)
@@ -120,6 +121,7 @@ func (t *grower) encode(e *canon.E) {
 			e.Int(c.thr)
 			c.set.encode(e)
 			e.F64(c.gain)
+			e.F64(c.more)
 			e.I64s(c.left)
 			e.I64s(c.right)
 		}
@@ -135,7 +137,7 @@ func (t *grower) decode(d *canon.D) bool {
 	}
 	ok := true
 	for range d.Count(50) {
-		n := growNode{seed: d.U64(), depth: d.Int(), rows: d.I64(), sum: d.I64s(), lo: d.F64(), hi: d.F64(), left: int32(d.U32()), wanted: d.Bool()}
+		n := growNode{seed: d.U64(), depth: d.Int(), rows: d.I64(), sum: d.I64s(), lo: d.F64(), hi: d.F64(), more: d.F64(), left: int32(d.U32()), wanted: d.Bool()}
 		some := d.Bool()
 		count := d.Count(4)
 		if some {
@@ -149,7 +151,7 @@ func (t *grower) decode(d *canon.D) bool {
 			}
 		}
 		if d.Bool() {
-			n.best = &choice{col: d.Int(), thr: d.Int(), set: decodeSet(d), gain: d.F64(), left: d.I64s(), right: d.I64s()}
+			n.best = &choice{col: d.Int(), thr: d.Int(), set: decodeSet(d), gain: d.F64(), more: d.F64(), left: d.I64s(), right: d.I64s()}
 			ok = ok && n.best.col >= 0 && n.best.col < len(t.g.cols) && len(n.best.left) == per && len(n.best.right) == per
 		}
 		ok = ok && len(n.sum) == per && n.left >= 0

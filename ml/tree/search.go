@@ -12,6 +12,7 @@ type choice struct {
 	set         set
 	gain        float64
 	left, right []int64 // sums of the children
+	more        float64 // penalty of the children's values
 }
 
 // searcher finds splits. Sums come as integers; a node's are gradient and
@@ -26,16 +27,29 @@ type searcher struct {
 	votes        bool
 	order        []int // scratch: categories
 	rank         []float64
+	pairs        []int64 // scratch: a histogram
 }
 
-// Limits on splits by category, those of LightGBM: sums are drawn towards
-// nothing by so much weight before categories are sorted by them, a split has a
-// penalty more, one side has at most so many categories.
+// unpack takes packed sums apart. What it gives is good until the next call.
+func (s *searcher) unpack(packed []int64, shift uint) []int64 {
+	s.pairs = slices.Grow(s.pairs[:0], 2*len(packed))[:2*len(packed)]
+	for i, v := range packed {
+		s.pairs[2*i], s.pairs[2*i+1] = v>>shift, v&(1<<shift-1)
+	}
+	return s.pairs
+}
+
+// Limits on splits by category, after LightGBM, since categories are many and
+// each has few rows: sums are drawn towards nothing by so much weight before
+// categories are sorted by them, a split and its leaves have a penalty more, one
+// side has at most so many categories, and those of little weight are with the
+// others.
 const (
 	categorySmooth = 10
 	categoryL2     = 10
 	categoryMost   = 32
 	categoryFew    = 4 // categories that none of this is for
+	categoryLeast  = 10
 )
 
 // soft is the gradient less the penalty on absolute values.
@@ -221,7 +235,7 @@ func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
 	if !s.p.forest {
 		top /= 2
 	}
-	*best = choice{j, thr, numberSet(c, thr, missLeft), top, left, less(n.sum, left)}
+	*best = choice{j, thr, numberSet(c, thr, missLeft), top, left, less(n.sum, left), 0}
 }
 
 func less(a, b []int64) []int64 {
@@ -287,7 +301,7 @@ func (s *searcher) votesByNumber(n *growNode, j int, hist []int64, from, each in
 				if !missing {
 					missLeft = lw >= rw
 				}
-				*best = choice{j, b, numberSet(c, b, missLeft), gain, slices.Clone(l), r}
+				*best = choice{j, b, numberSet(c, b, missLeft), gain, slices.Clone(l), r, 0}
 			}
 		}
 	}
@@ -309,18 +323,24 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 		}
 	}
 	bin := make([]int64, k)
+	var seen set
 	for b := range c.stride {
 		if s.sums(hist, from, each, b, bin); s.weight(bin) > 0 {
+			seen.add(b)
 			s.order = append(s.order, b)
 		}
 	}
-	if len(s.order) < 2 {
-		return
-	}
-	smooth, l2, most := 0.0, s.p.l2, len(s.order)-1
+	smooth, more, most := 0.0, 0.0, len(s.order)-1
 	if !s.p.forest && len(s.order) > categoryFew {
-		smooth, l2, most = categorySmooth, l2+categoryL2, min(most, categoryMost)
+		smooth, more = categorySmooth, categoryL2
+		least := float64(categoryLeast)
+		if !s.p.squared() { // a row's curvature is at most a quarter
+			least /= 4
+		}
+		s.order = slices.DeleteFunc(s.order, func(b int) bool { s.sums(hist, from, each, b, bin); return s.weight(bin) < least })
+		most = min(len(s.order), categoryMost, max((len(s.order)+1)/2, categoryFew))
 	}
+	l2 := s.p.l2 + more
 	for _, b := range s.order {
 		s.sums(hist, from, each, b, bin)
 		g := float64(bin[0]) * s.gUnit
@@ -330,7 +350,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 		s.rank[b] = g / (s.weight(bin) + smooth)
 	}
 	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.rank[a], s.rank[b]) })
-	whole := s.scoreOf(n.sum, l2)
+	whole := s.scoreOf(n.sum, s.p.l2)
 	half := 1.0
 	if !s.p.forest {
 		half = 0.5
@@ -341,7 +361,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 		for i := range most {
 			b := s.order[i]
 			if dir == 1 {
-				if len(s.order)-1 <= most {
+				if most == len(s.order)-1 && more == 0 {
 					return // the other way round are the same splits
 				}
 				b = s.order[len(s.order)-1-i]
@@ -357,7 +377,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			if gain <= best.gain || !s.within(n, left, right, l2) {
 				continue
 			}
-			*best = choice{j, -1, set{}, gain, slices.Clone(left), right}
+			*best = choice{j, -1, set{}, gain, slices.Clone(left), right, more}
 			for q := range i + 1 {
 				if dir == 1 {
 					q = len(s.order) - 1 - q
@@ -366,7 +386,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			}
 			if lw >= rw { // categories that the node has not seen follow the many
 				for b := range c.stride {
-					if !slices.Contains(s.order, b) {
+					if !seen.has(b) {
 						best.set.add(b)
 					}
 				}
