@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 var one = familytest.Spread{Nodes: 1, Threads: 1}
@@ -253,6 +254,119 @@ func TestOddData(t *testing.T) {
 	bad := &familytest.Data{X: [][]float64{{1}}, Y: []float64{1}, W: []float64{0}}
 	if _, err := familytest.Train(t, Boosted, bad, one); err == nil {
 		t.Error("rows that weigh nothing were trained on")
+	}
+}
+
+// TestStateIsChecked breaks the states of a training: each is refused, or gives
+// a driver that can go on.
+func TestStateIsChecked(t *testing.T) {
+	d := someRows(55, 300, 3, []int{4}, 2)
+	o, err := familytest.Options(Boosted, "n_estimators", 3, "max_leaves", 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &family.Setup{Options: o, Plan: &family.Plan{}, Fitted: d.Fitted(false), Rows: 300, Weight: 300}
+	drv, b := newDriver(newProblem(set, false)), d.All(false)
+	w := newWorker(newProblem(set, false), &family.Node{Grow: func(int64) error { return nil }})
+	r := rand.New(rand.NewPCG(55, 2))
+	refused := 0
+	for !drv.State().Done {
+		s := drv.Next()
+		p, err := w.NewPass(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Add(context.Background(), family.Rows{To: b.Padded()}, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := drv.Tell(p.Partial()); err != nil {
+			t.Fatal(err)
+		}
+		state, err := drv.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 300 {
+			bad := bytes.Clone(state)
+			if i%2 == 0 {
+				bad = bad[:r.IntN(len(bad))]
+			} else {
+				bad[r.IntN(len(bad))] ^= 1 << r.IntN(8)
+			}
+			other := newDriver(newProblem(set, false))
+			if other.UnmarshalBinary(bad) != nil {
+				refused++
+			} else if !other.State().Done {
+				other.Next()
+			}
+		}
+	}
+	if refused < 1000 {
+		t.Errorf("only %d broken states were refused", refused)
+	}
+}
+
+// TestNoMemory: what the node does not grant is not taken.
+func TestNoMemory(t *testing.T) {
+	d := someRows(56, 300, 3, nil, 2)
+	o, err := familytest.Options(Boosted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &family.Setup{Options: o, Plan: &family.Plan{}, Fitted: d.Fitted(false), Rows: 300, Weight: 300}
+	full, held, b := pgerr.New(pgerr.OutOfMemory, "no more"), int64(0), d.All(false)
+	for limit := int64(0); limit < 40000; limit += 500 {
+		w := newWorker(newProblem(set, false), &family.Node{Grow: func(n int64) error {
+			if held+n > limit {
+				return full
+			}
+			held += n
+			return nil
+		}})
+		drv := newDriver(newProblem(set, false))
+		var stopped error
+		for n := 0; n < 6 && stopped == nil; n++ {
+			p, err := w.NewPass(drv.Next())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stopped = p.Add(context.Background(), family.Rows{To: b.Padded()}, b); stopped == nil {
+				if err := drv.Tell(p.Partial()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if want := limit < 300*(3+8+12); (stopped == full) != want {
+			t.Errorf("with %d bytes: %v", limit, stopped)
+		}
+		if w.Close(); held != 0 {
+			t.Errorf("%d bytes are still held", held)
+		}
+	}
+}
+
+// TestThreadsAtOnce works blocks on several goroutines.
+func TestThreadsAtOnce(t *testing.T) {
+	d := someRows(57, 4000, 4, nil, 2)
+	var raw []float32
+	for i, x := range d.X {
+		for _, v := range x {
+			raw = append(raw, float32(v))
+		}
+		raw = append(raw, float32(d.Y[i]))
+	}
+	for _, f := range Families() {
+		var want []byte
+		for _, threads := range []int{1, 4} {
+			var e canon.E
+			tb := newTable(raw, 4, 300)
+			tb.train(t, f, threads, "n_estimators", 4, "max_depth", 4).Encode(&e)
+			if want == nil {
+				want = e.B
+			} else if !bytes.Equal(want, e.B) {
+				t.Errorf("%s: another model on %d threads", f.Info().Name, threads)
+			}
+		}
 	}
 }
 

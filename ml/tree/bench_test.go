@@ -21,8 +21,8 @@ import (
 )
 
 // table is rows in blocks: of float32 columns with labels, as a file of
-// little-endian float32 rows, label last, holds them (BENCH_ROWS, with 28 columns,
-// its last quarter is not trained on), or drawn.
+// little-endian float32 rows, label last, holds them (BENCH_ROWS, of 28 columns;
+// the last fifth is not trained on), or drawn.
 type table struct {
 	blocks []*dataset.Block
 	fitted *feature.Fitted
@@ -63,17 +63,17 @@ func benchTables(b testing.TB, cols int) (train, test *table) {
 	}
 	n := len(raw) / (cols + 1)
 	cut := n * 4 / 5
-	return newTable(raw[:cut*(cols+1)], cols), newTable(raw[cut*(cols+1):], cols)
+	return newTable(raw[:cut*(cols+1)], cols, benchBlock), newTable(raw[cut*(cols+1):], cols, benchBlock)
 }
 
-func newTable(raw []float32, cols int) *table {
+func newTable(raw []float32, cols, block int) *table {
 	t := &table{rows: len(raw) / (cols + 1), fitted: &feature.Fitted{Narrow: true, Dense: cols, Keys: []string{"0", "1"},
 		Label: dataset.Column{Name: "y", Type: types.Int8}}}
 	for j := range cols {
 		t.fitted.Cols = append(t.fitted.Cols, feature.FitCol{Column: dataset.Column{Name: fmt.Sprint("x", j), Type: types.Float4}, Encoder: feature.Plain, Fill: math.NaN()})
 	}
-	for from := 0; from < t.rows; from += benchBlock {
-		n := min(benchBlock, t.rows-from)
+	for from := 0; from < t.rows; from += block {
+		n := min(block, t.rows-from)
 		b := dataset.NewBlock(n, cols, 0, true)
 		for i := range n {
 			row := raw[(from+i)*(cols+1):][:cols+1]

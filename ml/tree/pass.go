@@ -23,8 +23,21 @@ type pass struct {
 	sum   *sketch
 	label *labels
 	out   *grown
+	goes  []sides  // of the splits
 	right []uint32 // scratch
 	grad  gradients
+}
+
+// sides says of each bin whether its rows go to the left.
+type sides [256]uint8
+
+func sidesOf(s *set) (g sides) {
+	for b := range g {
+		if s.has(b) {
+			g[b] = 1
+		}
+	}
+	return g
 }
 
 // task is the building of one histogram.
@@ -295,7 +308,8 @@ func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
 			return nil, err
 		}
 		for _, s := range a.splits {
-			p.split(k, s)
+			goes := sidesOf(&s.set)
+			p.split(k, s, &goes)
 		}
 	}
 	return k, nil
@@ -304,8 +318,13 @@ func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
 // grow splits nodes and builds histograms.
 func (p *pass) grow(k *rows) {
 	g := p.result()
+	if p.goes == nil {
+		for i := range p.b.splits {
+			p.goes = append(p.goes, sidesOf(&p.b.splits[i].set))
+		}
+	}
 	for i, s := range p.b.splits {
-		left, right := p.split(k, s)
+		left, right := p.split(k, s, &p.goes[i])
 		g.rows[2*i] += int64(left)
 		g.rows[2*i+1] += int64(right)
 	}
@@ -321,7 +340,7 @@ func (p *pass) result() *grown {
 }
 
 // split divides the rows of a node, keeping their order.
-func (p *pass) split(k *rows, s split) (left, right int) {
+func (p *pass) split(k *rows, s split, goes *sides) (left, right int) {
 	spans := &k.spans[s.tree]
 	for int(s.left)+1 >= len(*spans) {
 		*spans = append(*spans, span{})
@@ -330,12 +349,6 @@ func (p *pass) split(k *rows, s split) (left, right int) {
 	order := k.order[int(s.tree)*k.n:][:k.n][sp.from:sp.to]
 	if cap(p.right) < len(order) {
 		p.right = make([]uint32, k.n)
-	}
-	var goes [256]uint8
-	for b := range goes {
-		if s.set.has(b) {
-			goes[b] = 1
-		}
 	}
 	c := &p.w.g.cols[s.col]
 	col, width := c.of(k.bins, k.n), c.width

@@ -159,7 +159,7 @@ func (t *grower) decode(d *canon.D) bool {
 	}
 	for i := range t.nodes {
 		l := int(t.nodes[i].left)
-		ok = ok && (l == 0 || l > i && l+1 < len(t.nodes))
+		ok = ok && (l == 0 || l > i && l+1 < len(t.nodes) && t.nodes[i].best != nil)
 	}
 	t.done = decodeSplits(d)
 	return ok && d.OK() && len(t.nodes) > 0
