@@ -56,7 +56,7 @@ var names = []string{"inertia", "mean_squared_distance", "davies_bouldin_index"}
 // NewDriver implements family.Family.
 func (kmeans) NewDriver(s *family.Setup) (family.Driver, error) {
 	o := s.Options
-	d := &driver{set: s, k: o.Int("n_clusters", 8), init: o.Text("init", initParallel), rounds: o.Int("init_rounds", 5),
+	d := &driver{set: s, k: o.Int("n_clusters", 8), init: o.Text("init", initParallel), rounds: o.Int("init_rounds", 2),
 		most: o.Int("max_iterations", 300), tol: o.Float("tolerance", 1e-4)}
 	d.draws = int(math.Ceil(float64(o.Float("oversampling_factor", 2) * float64(d.k))))
 	if b := o.Int("batch_size", 0); b > 0 {

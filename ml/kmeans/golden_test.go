@@ -20,4 +20,4 @@ func TestGoldenBits(t *testing.T) {
 	}
 }
 
-const goldenBits = "3d68ae250969f8a6"
+const goldenBits = "e0676de85ee61c2c"

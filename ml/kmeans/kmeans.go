@@ -50,7 +50,7 @@ var options = []*family.Option{
 	{Names: []string{"init", "kmeans_init_method"}, Type: "text", Default: "`k-means||`",
 		Doc: "What the first centroids are: `k-means||`, a few passes that draw rows far from those drawn before; `k-means++`, the same with a pass a centroid; " +
 			"`random` rows. Rows of the same values are drawn as one.", Read: readInit},
-	{Names: []string{"init_rounds", "init_steps"}, Type: "integer", Default: "5", Doc: "The passes of `k-means||` that draw.", Read: family.Integer(1, 100)},
+	{Names: []string{"init_rounds", "init_steps"}, Type: "integer", Default: "2", Doc: "The passes of `k-means||` that draw.", Read: family.Integer(1, 100)},
 	{Names: []string{"oversampling_factor"}, Type: "number", Default: "2", Doc: "The rows that a pass of `k-means||` draws, as a multiple of n_clusters.",
 		Read: family.Number("a number above 0 and at most 100", func(f float64) bool { return f > 0 && f <= 100 })},
 	{Names: []string{"batch_size"}, Type: "integer", Default: "all rows",
