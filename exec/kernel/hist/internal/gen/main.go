@@ -1,4 +1,3 @@
-// Command gen writes the assembly of package hist.
 package main
 
 import (
