@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -35,22 +36,10 @@ func (v Value) text() string {
 // Word is a value that is a word, in lower case.
 func (v Value) Word() string { s, _ := v.Value.(string); return strings.ToLower(s) }
 
-func float(d types.Datum) (float64, bool) {
-	switch v := d.(type) {
-	case float64:
-		return v, true
-	case int64:
-		return float64(v), true
-	case types.Decimal:
-		return v.Float64(), true
-	}
-	return 0, false
-}
-
 // Number reads a finite number; ok says which, want does so in words.
 func Number(want string, ok func(float64) bool) func(Value) (any, error) {
 	return func(v Value) (any, error) {
-		f, num := float(v.Value)
+		f, num := feature.Float(v.Value)
 		if !num || f-f != 0 || !ok(f) {
 			return nil, v.Bad(want)
 		}
@@ -113,7 +102,7 @@ func Integers(lo, hi int64) func(Value) (any, error) {
 		}
 		out := []float64{}
 		for _, d := range list {
-			f, num := float(d)
+			f, num := feature.Float(d)
 			if !num || f != math.Trunc(f) || f < float64(lo) || f > float64(hi) {
 				return nil, v.Bad(want)
 			}
