@@ -35,6 +35,8 @@ type generator struct {
 	params *[]param // the statement's, if it takes some
 	schema string
 	role   string // one with few privileges
+	// cascades says that a row may go with another; else one may keep another.
+	cascades bool
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }

@@ -12,6 +12,7 @@ type table struct {
 	key  string // a column that tells rows apart, if any
 	// writable ones have a key id.
 	writable bool
+	cte      bool // a view with one
 }
 
 // query is a SELECT with what is known of its result.

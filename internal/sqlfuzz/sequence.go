@@ -2,6 +2,7 @@ package sqlfuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,9 +22,13 @@ func (g *generator) question() trial {
 	case k < 94:
 		return g.transaction()
 	}
+	// PostgreSQL 15 misses privileges in a view's CTEs that nothing reads, and in
+	// subqueries that it finds empty.
+	all := g.tables
+	g.tables = slices.DeleteFunc(slices.Clone(all), func(t *table) bool { return t.cte })
+	defer func() { g.tables = all }()
 	t := trial{parts: []string{"SET ROLE " + g.role}, after: []string{"ROLLBACK", "RESET ROLE"}}
 	if g.chance(50) {
-		// Without subqueries: PostgreSQL 15 misses privileges in those that it finds empty.
 		t.parts = append(t.parts, g.selectList(nil, 0, g.someTypes(3)).sql)
 	} else {
 		t.parts = append(t.parts, "BEGIN", g.write(g.target()))

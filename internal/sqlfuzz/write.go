@@ -2,6 +2,7 @@ package sqlfuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,7 @@ type change struct {
 // create makes the statements of a round's tables, views and privileges, and the
 // first rows.
 func (g *generator) create() []change {
+	g.cascades = g.chance(50)
 	list := []change{{sql: "GRANT USAGE ON SCHEMA " + g.schema + " TO " + g.role}}
 	for range 1 + g.r.IntN(3) {
 		t, sql := g.table()
@@ -63,8 +65,14 @@ func (g *generator) table() (*table, string) {
 		case 5, 6:
 			if len(g.tables) > 0 {
 				c = column{sql: c.sql, t: "i4", to: g.tables[g.r.IntN(len(g.tables))]}
-				def = c.sql + " integer REFERENCES " + c.to.name + g.pick([]string{"", "(id)"}) +
-					g.pick([]string{"", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT"}) + g.pick([]string{"", " ON UPDATE CASCADE", " ON UPDATE SET NULL"})
+				// Whether rows that a CASCADE is about to delete still refuse hangs on
+				// the order of PostgreSQL's triggers, so a schema has one or the other.
+				onDelete := []string{"", " ON DELETE SET NULL", " ON DELETE RESTRICT"}
+				if g.cascades {
+					onDelete = []string{" ON DELETE CASCADE", " ON DELETE SET NULL"}
+				}
+				def = c.sql + " integer REFERENCES " + c.to.name + g.pick([]string{"", "(id)"}) + g.pick(onDelete) +
+					g.pick([]string{"", " ON UPDATE CASCADE", " ON UPDATE SET NULL"})
 			}
 		}
 		t.cols, defs = append(t.cols, c), append(defs, def)
@@ -102,6 +110,7 @@ func (g *generator) view() (*table, string) {
 		if t.writable {
 			v.key, v.writable, v.cols = t.key, true, t.cols
 			s := t.scope(t.name)
+			v.cte = t.cte
 			return v, head + with + " AS SELECT * FROM " + t.name + " WHERE " + g.predicate(s, 1) + g.pick([]string{"", "", " WITH CHECK OPTION"})
 		}
 	}
@@ -110,6 +119,8 @@ func (g *generator) view() (*table, string) {
 	for i, t := range ts {
 		v.cols = append(v.cols, column{sql: fmt.Sprintf("c%d", i), t: t})
 	}
+	v.cte = strings.Contains(q.sql, "WITH w") || strings.Contains(q.sql, "WITH RECURSIVE") ||
+		slices.ContainsFunc(g.tables, func(t *table) bool { return t.cte && strings.Contains(q.sql, t.name+" ") })
 	return v, head + " (" + strings.Join(v.names(), ", ") + ")" + with + " AS " + q.sql
 }
 
