@@ -24,10 +24,13 @@
 // sampling with a reservoir", 2006). Copies of a row are one row then; how many
 // there are counts when candidates are weighed and in all sums.
 //
-// Lloyd's iterations keep for each row its cluster and bounds on the distances
-// to its centroid and to the nearest other one (Hamerly, "Making k-means even
-// faster", 2010), and look only at rows whose bounds no longer tell. Partials
-// hold what changed: what the rows that moved take from one cluster and bring to
-// another. Rows whose state is gone, after a resume or for want of memory, are
-// first assigned to the centroids of the iteration before.
+// Lloyd's iterations keep each row's cluster. Which rows stay in theirs is told
+// without the exact distances: by distances in float32 with a bound on their
+// error, or, where there are many centroids or features, by bounds on the
+// distances to the own centroid and to the nearest other one (Hamerly, "Making
+// k-means even faster", 2010; travel.go). Only rows that may move are looked at
+// closely, so that no model depends on it. Partials hold what changed: what the
+// rows that moved take from one cluster and bring to another. Rows whose state is
+// gone, after a resume or for want of memory, are first assigned to the centroids
+// of the iteration before.
 package kmeans

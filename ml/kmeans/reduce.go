@@ -1,14 +1,21 @@
 package kmeans
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// reduceMost is the most iterations over candidates.
-const reduceMost = 100
+// What the root may spend on candidates, in products of coordinates: some
+// seconds. Beyond reduceMost the heaviest candidates are the centroids.
+const (
+	reduceMost = 2e10
+	trialsMost = 4e9
+	roundsMost = 4e10
+)
 
 // reduce makes k centroids of candidates with weights: greedy k-means++ and then
 // Lloyd's iterations, on one goroutine and in one order.
@@ -16,6 +23,10 @@ func reduce(points []float64, weights []int64, k, d int, seed uint64) []float64 
 	n := len(points) / d
 	if n <= k {
 		return points
+	}
+	work := float64(n) * float64(k) * float64(d)
+	if work > reduceMost {
+		return heaviest(points, weights, k, d)
 	}
 	r := random(seed)
 	x := func(i int) []float64 { return points[i*d : (i+1)*d] }
@@ -29,7 +40,7 @@ func reduce(points []float64, weights []int64, k, d int, seed uint64) []float64 
 	for i := range near {
 		near[i] = float64(w[i] * squared(x(i), out))
 	}
-	trials := 2 + bits.Len(uint(k)) // about 2 + log k, as is usual
+	trials := max(1, min(2+bits.Len(uint(k)), int(trialsMost/work))) // about 2 + log k, as is usual
 	try, best := make([]float64, n), make([]float64, n)
 	for len(out) < k*d {
 		least, who := inf(), -1
@@ -48,11 +59,26 @@ func reduce(points []float64, weights []int64, k, d int, seed uint64) []float64 
 		copy(near, best)
 		out = append(out, x(who)...)
 	}
-	return lloyd(points, w, out, d)
+	return lloyd(points, w, out, d, max(1, int(min(100, roundsMost/work))))
 }
 
-// lloyd moves centroids over weighted points until nothing changes.
-func lloyd(points, w, at []float64, d int) []float64 {
+// heaviest gives the k points of the greatest weight, the first of equals.
+func heaviest(points []float64, weights []int64, k, d int) []float64 {
+	order := make([]int, len(weights))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
+	var out []float64
+	for _, i := range order[:k] {
+		out = append(out, points[i*d:(i+1)*d]...)
+	}
+	return out
+}
+
+// lloyd moves centroids over weighted points until nothing changes, at most
+// rounds times.
+func lloyd(points, w, at []float64, d, rounds int) []float64 {
 	n, k := len(w), len(at)/d
 	tiles := make([]float64, f64.Tiles(n)*f64.Lanes*d)
 	for i := range n {
@@ -65,7 +91,7 @@ func lloyd(points, w, at []float64, d int) []float64 {
 	for i := range was {
 		was[i] = -1
 	}
-	for range reduceMost {
+	for range rounds {
 		p := newPoints(at, d, 0)
 		f64.Nearest(best, next, to, tiles, p.c, p.starts)
 		changed := false
