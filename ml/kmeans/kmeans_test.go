@@ -434,3 +434,11 @@ func stale(t *testing.T, d *familytest.Data, options ...any) {
 		}
 	}
 }
+
+// TestHeaviest is of what the root falls back to where there are very many
+// clusters.
+func TestHeaviest(t *testing.T) {
+	if got := fmt.Sprint(heaviest([]float64{0, 0, 1, 1, 2, 2, 3, 3}, []int64{1, 5, 5, 2}, 3, 2)); got != "[1 1 2 2 3 3]" {
+		t.Errorf("the heaviest are %v", got)
+	}
+}
