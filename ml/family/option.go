@@ -229,7 +229,8 @@ func Markdown(defs []*Option) string {
 	var b strings.Builder
 	b.WriteString("| option | type | default | meaning |\n|---|---|---|---|\n")
 	for _, d := range defs {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(d.Names, "`, `"), d.Type, d.Default, d.Doc)
+		cell := strings.NewReplacer("|", `\|`).Replace // a bar would end it, even in code
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(d.Names, "`, `"), d.Type, cell(d.Default), cell(d.Doc))
 	}
 	return b.String()
 }
