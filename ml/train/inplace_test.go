@@ -19,7 +19,7 @@ func TestRowsInPlace(t *testing.T) {
 		{workers: 3, threads: 2, shuffle: 6},
 		{workers: 5, threads: 1, shuffle: 7},
 	}
-	little := setup{workers: 2, threads: 2, shuffle: 8, memory: 3 << 20} // what trees add up is larger
+	little := setup{workers: 2, threads: 2, shuffle: 8, memory: 4 << 20} // what trees add up is larger
 	for _, c := range []struct {
 		algorithm, target string
 		classes           int
@@ -36,9 +36,9 @@ func TestRowsInPlace(t *testing.T) {
 		t.Run(c.algorithm, func(t *testing.T) {
 			t.Parallel()
 			tb := mixed(20000, c.classes, 3)
-			var predict []string
-			if c.target != "" {
-				predict = []string{c.target}
+			predict := []string{c.target}
+			if c.target == "" {
+				tb, predict = mixed(40000, c.classes, 3), nil // more than little memory holds
 			}
 			job, err := NewJob(c.algorithm, predict, pairs(c.args...), nil, tb.cols)
 			if err != nil {
