@@ -70,6 +70,7 @@ func (s *Session) prepareSQL(piece *Piece, n *ast.PrepareStmt) (*handler, error)
 				if err != nil {
 					return "", err
 				}
+				t.Mod, t.Prec, t.Scale = -1, 0, 0 // a parameter has no modifier
 				given = append(given, t)
 			}
 		}

@@ -95,8 +95,8 @@ func (t *training) job(q *plan.Query) (*train.Job, []int, error) {
 	for i, c := range q.Cols {
 		if keep == nil || keep[i] || t.isTarget(c.Name, args) {
 			typ := c.Type
-			if typ.OID == types.UnknownOID {
-				typ = types.Text
+			if typ.OID == types.UnknownOID || typ.OID == types.BpcharOID {
+				typ = types.Text // a category without the blanks at its end
 			}
 			cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
 			pick = append(pick, i)

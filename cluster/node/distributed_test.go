@@ -41,6 +41,7 @@ func tables(seed uint64) string {
 	}
 	// More rows than are sent to all nodes without a thought, for joins by hash.
 	b.WriteString("; create table w as select g as id, g % 977 as a, 'x' || g % 13 as k from generate_series(1, 9000) g;")
+	b.WriteString("create table p as select g as id, ('x' || g % 13)::char(6) as c, ('x' || g % 13 || repeat(' ', g % 4))::bpchar as b from generate_series(1, 9000) g;")
 	b.WriteString("create view v as select b, count(*) as n, sum(a) as s from t group by b")
 	return b.String()
 }
@@ -72,6 +73,17 @@ var statements = []string{
 	"select percentile_disc(0.5) within group (order by a) from t",
 	"select id, count(*) from w group by id having count(*) > 1",
 	"select k, count(*) filter (where a > 500), bool_or(a = 3) from w group by k",
+	// blanks at the end, which count in no key
+	"select c, count(*), max(octet_length(c)) from p group by c",
+	"select count(*), max(n) from (select count(*) as n from p group by b) x",
+	"select count(*), count(distinct b), count(distinct c), max(octet_length(b)) from p where c in ('x1', 'x2 ') or c like 'x3    ' or b = 'x4'",
+	"select count(*) from p x join (select distinct b from p) y on x.c = y.b",
+	"select count(*) from p join (select distinct k from w) y on p.b = y.k",
+	"select x.id, y.id from p x join p y on x.c = y.b where x.id < 40 and y.id < 40",
+	"select c from p where id < 30 union select c from p",
+	"select count(*) from (select b from p except select c from p where c <> 'x5') x",
+	"select count(*) from (select row_number() over (partition by b order by id) as n from p) x where n = 1",
+	"select id, b, c from p where b > 'x3' order by b, id limit 20",
 	// distinct and sets
 	"select distinct b, d from t",
 	"select distinct on (b) b, id from t order by b, id",

@@ -87,6 +87,15 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from flowers f where predict('line', b => b, colour => colour) <> predict('line', f)"); got != "0" {
 			t.Errorf("%s predictions differ by how features are named", got)
 		}
+		// A category is text without blanks at its end, however it is declared.
+		c.must("train model plain using logistic_regression predict kind as select kind::text, a, colour from flowers")
+		c.must("train model padded using logistic_regression predict kind as select kind::char(9), a, colour::char(12) from flowers")
+		if got := c.one("select count(distinct sha256) from ml.models where name in ('plain', 'padded')"); got != "1" {
+			t.Errorf("models of text and of char(n) are %s models", got)
+		}
+		if got := c.one("select count(*) from flowers f where predict('padded', a => a, colour => colour::char(20)) <> predict('plain', f)"); got != "0" {
+			t.Errorf("%s predictions differ by the length of a column", got)
+		}
 		byHand := c.number("select accuracy(kind, predict('kinds', f)) from flowers f")
 		if got := c.number("select accuracy from ml.evaluate('kinds', (select * from flowers))"); got != byHand {
 			t.Errorf("accuracy is %v and %v", got, byHand)
@@ -163,7 +172,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)
 		}
-		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns")
+		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, plain, padded")
 		if got := c.one("select count(*) from ml.models"); got != "0" {
 			t.Errorf("%s models are left", got)
 		}

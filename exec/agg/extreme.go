@@ -161,7 +161,7 @@ func (e *anyExtreme) put(g uint32, d types.Datum) {
 }
 
 func (e *anyExtreme) Update(groups []uint32, args []arrow.Array) error {
-	if e.t.IsString() && e.t.OID < types.FirstUserOID && e.t.OID != types.BpcharOID && e.t.OID != types.JSONBOID {
+	if e.t.IsString() && e.t.OID < types.FirstUserOID && e.t.EqualByBytes() {
 		s := batch.StringsOf(args[0])
 		for i, g := range groups {
 			if s.IsNull(i) {

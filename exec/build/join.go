@@ -127,7 +127,7 @@ func sameCarriage(a, b types.Type) bool {
 		return ok && sameCarriage(ea, eb)
 	}
 	if a.IsString() && b.IsString() {
-		return (a.OID == types.JSONBOID) == (b.OID == types.JSONBOID)
+		return a.OID == b.OID || a.EqualByBytes() && b.EqualByBytes()
 	}
 	return a.OID == b.OID || arrow.TypeEqual(a.Arrow(), b.Arrow())
 }

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"math"
-	"strings"
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -120,15 +119,10 @@ func castOf(from, to types.Type, explicit bool) (impl, error) {
 	if err != nil {
 		return nil, err
 	}
-	if to.Mod >= 0 && !(from.OID == to.OID && from.Mod == to.Mod) || lengthOne(from, to) {
+	if to.Mod >= 0 && !(from.OID == to.OID && from.Mod == to.Mod) {
 		return chain(base, conv, modCast(to, explicit)), nil
 	}
 	return conv, nil
-}
-
-// lengthOne: bpchar drops blanks even without a length.
-func lengthOne(from, to types.Type) bool {
-	return to.OID == types.BpcharOID && from.OID != types.BpcharOID
 }
 
 // modCast applies the modifier of a type to values of that type.
@@ -332,10 +326,12 @@ func textCast(from, to types.Type) impl {
 
 func stringCast(from, to types.Type) impl {
 	switch {
+	case to.OID == types.NameOID && from.OID == types.BpcharOID:
+		return strict1(func(s string) string { return types.TrimBlanks(types.TruncateName(s)) })
 	case to.OID == types.NameOID:
 		return strict1(types.TruncateName)
-	case to.OID == types.BpcharOID:
-		return strict1(func(s string) string { return strings.TrimRight(s, " ") })
+	case from.OID == types.BpcharOID && (to.OID == types.TextOID || to.OID == types.VarcharOID):
+		return strict1(types.TrimBlanks[string])
 	}
 	return nil
 }

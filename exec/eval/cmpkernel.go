@@ -324,7 +324,9 @@ func comparer(t types.Type, env *Env) rowCmp {
 		if t.OID == types.JSONBOID {
 			return func(l *vec, i int, r *vec, j int) int { return types.CompareJSONB(l.str(i), r.str(j)) }
 		}
-		return func(l *vec, i int, r *vec, j int) int { return strings.Compare(l.str(i), r.str(j)) }
+		return func(l *vec, i int, r *vec, j int) int {
+			return strings.Compare(types.Compared(t, l.str(i)), types.Compared(t, r.str(j)))
+		}
 	case kBin:
 		if t.OID == types.NumericOID {
 			return func(l *vec, i int, r *vec, j int) int { return types.CompareDecimalBytes(l.bytes(i), r.bytes(j)) }

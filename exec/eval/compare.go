@@ -64,7 +64,7 @@ func compareMaker(op cmpOp) maker {
 			return compareFloats[float64](op)
 		case kStr:
 			switch {
-			case l.OID == types.JSONBOID:
+			case !l.EqualByBytes():
 				return compareWith(op, comparer(l, nil))
 			case l.OID >= types.FirstUserOID && op != opEQ && op != opNE:
 				return func(c *call, args []*vec) (*vec, error) {

@@ -61,7 +61,9 @@ func randomDatum(rng *rand.Rand, t types.Type) types.Datum {
 		return d
 	case types.TextOID, types.VarcharOID, types.NameOID:
 		return []string{"", "a", "ab", "abc", "b", "héllo", "%a", "a_c"}[rng.IntN(8)]
-	case types.BpcharOID, types.CharOID:
+	case types.BpcharOID:
+		return []string{"", "a", "a  ", "b ", " "}[rng.IntN(5)]
+	case types.CharOID:
 		return []string{"", "a", "b"}[rng.IntN(3)]
 	case types.ByteaOID:
 		return [][]byte{{}, {0}, {1, 2}, []byte("abc")}[rng.IntN(4)]

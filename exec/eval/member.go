@@ -133,7 +133,7 @@ func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 			return false
 		}
 		if k == kStr {
-			strs[c.v.str(0)] = struct{}{}
+			strs[types.Compared(at, c.v.str(0))] = struct{}{}
 		} else {
 			ints = append(ints, intAt(&c.v, 0))
 		}
@@ -191,7 +191,7 @@ func (n *inNode) eval(fr *frame) (*vec, error) {
 		for i := range hit {
 			hit[i] = 0
 			if !v.null(i) {
-				_, ok := n.strs[v.str(i)]
+				_, ok := n.strs[types.Compared(n.typ, v.str(i))]
 				hit[i] = b2u(ok)
 			}
 		}
@@ -224,7 +224,7 @@ func (n *inNode) entries(v *vec) []uint8 {
 	}
 	flags := make([]uint8, v.dict.n)
 	for i := range flags {
-		_, ok := n.strs[v.dict.str(i)]
+		_, ok := n.strs[types.Compared(n.typ, v.dict.str(i))]
 		flags[i] = b2u(ok)
 	}
 	n.entry, n.memo = v, flags

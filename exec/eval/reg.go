@@ -429,6 +429,9 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 			return parse.QuoteName(schema) + "." + parse.QuoteName(name), true
 		}
 	case types.RegtypeOID:
+		if _, ok := types.PgTypeOf(oid); ok {
+			return types.TypeName(oid), true // bpchar without a length is bpchar to format_type() alone
+		}
 		return typeName(h, oid, -1)
 	case types.RegnamespaceOID:
 		if s := st.Schema(oid); s != nil {

@@ -15,8 +15,9 @@ func addStrings(t table) {
 	t.put("lower(text)", always(try1(func(c *call, s string) (string, error) { return c.mapped(s, unicode.ToLower), nil })))
 	t.put("upper(text)", always(try1(func(c *call, s string) (string, error) { return c.mapped(s, unicode.ToUpper), nil })))
 	t.put("initcap(text)", always(try1(initcap)))
-	t.puts(always(strict1(runeCount)), "length(text)", "length(bpchar)", "char_length(text)", "char_length(bpchar)",
-		"character_length(text)", "character_length(bpchar)", "textlen(text)")
+	t.puts(always(strict1(runeCount)), "length(text)", "char_length(text)", "character_length(text)", "textlen(text)")
+	t.puts(always(strict1(func(s string) int64 { return runeCount(types.TrimBlanks(s)) })),
+		"length(bpchar)", "char_length(bpchar)", "character_length(bpchar)")
 	t.puts(always(strict1(func(s string) int64 { return int64(len(s)) })), "octet_length(text)", "octet_length(bpchar)")
 	t.put("bit_length(text)", always(strict1(func(s string) int64 { return int64(len(s)) * 8 })))
 	t.put("ascii(text)", always(strict1(func(s string) int64 {
@@ -190,7 +191,7 @@ func (c *call) castText(t types.Type, d types.Datum) string {
 
 // textOf is a value as its type's output gives it.
 func (c *call) textOf(t types.Type, d types.Datum) string {
-	if s, ok := d.(string); ok && t.OID != types.BpcharOID {
+	if s, ok := d.(string); ok {
 		return s
 	}
 	c.meter().scratch(outputBytes(t, d))
@@ -202,7 +203,7 @@ func (c *call) textOf(t types.Type, d types.Datum) string {
 func outputBytes(t types.Type, d types.Datum) int {
 	switch v := d.(type) {
 	case string:
-		return 4*len(v) + max(int(t.Mod), 0)
+		return 4 * len(v)
 	case []byte:
 		return 4*len(v) + 2
 	case types.Array:

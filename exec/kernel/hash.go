@@ -157,7 +157,7 @@ func hashArray(h *Hasher, i int, t types.Type, arr arrow.Array, out []uint64) {
 			h.byKey(t, arr, out)
 			return
 		}
-		hashVar(arr, out)
+		hashVar(t, arr, out)
 	case *array.Binary:
 		if t.OID == types.NumericOID {
 			for j := range out {
@@ -165,7 +165,7 @@ func hashArray(h *Hasher, i int, t types.Type, arr arrow.Array, out []uint64) {
 			}
 			return
 		}
-		hashVar(arr, out)
+		hashVar(t, arr, out)
 	case *array.Dictionary:
 		h.dictionary(i, t, a, out)
 	case *array.FixedSizeBinary:
@@ -222,11 +222,11 @@ func (h *Hasher) numeric(b []byte) uint64 {
 	return HashBytes(h.key)
 }
 
-func hashVar(arr arrow.Array, out []uint64) {
+func hashVar(t types.Type, arr arrow.Array, out []uint64) {
 	d := arr.Data()
 	offs, data := offsets(d), bytesOf(d)
 	for j := range out {
-		out[j] = HashBytes(data[offs[j]:offs[j+1]])
+		out[j] = HashBytes(types.Compared(t, data[offs[j]:offs[j+1]]))
 	}
 }
 
@@ -250,7 +250,7 @@ func (h *Hasher) dictionary(i int, t types.Type, a *array.Dictionary, out []uint
 			offs, data := offsets(vals), bytesOf(vals)
 			for j, k := range index {
 				if a.IsValid(j) {
-					out[j] = HashBytes(data[offs[k]:offs[k+1]])
+					out[j] = HashBytes(types.Compared(t, data[offs[k]:offs[k+1]]))
 				}
 			}
 			return

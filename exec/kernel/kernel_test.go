@@ -25,7 +25,7 @@ var record = types.Type{OID: types.RecordOID, Mod: -1, Rec: &types.Record{Fields
 // all are the types that are compared, hashed and moved.
 var all = []types.Type{types.Bool, types.Int2, types.Int4, types.Int8, types.Oid, types.Float4, types.Float8,
 	types.FixedNumeric(9, 2, true), types.Numeric, types.Text, types.Bytea, types.Date, types.Time, types.Timetz,
-	types.Timestamp, types.Timestamptz, types.IntervalT, types.UUID, types.JSONB, arrayOf(types.Int4), arrayOf(types.Text), record}
+	types.Timestamp, types.Timestamptz, types.IntervalT, types.UUID, types.JSONB, types.Bpchar, arrayOf(types.Int4), arrayOf(types.Text), record}
 
 func datum(r *rand.Rand, t types.Type) types.Datum {
 	if t.OID == types.RecordOID {

@@ -136,7 +136,7 @@ func appendStringKey(dst []byte, t types.Type, s string) []byte {
 	if t.OID == types.JSONBOID {
 		return appendJSONKey(dst, s)
 	}
-	return appendBytesKey(dst, s)
+	return appendBytesKey(dst, types.Compared(t, s))
 }
 
 func appendBytesKey[S string | []byte](dst []byte, s S) []byte {

@@ -141,11 +141,10 @@ func matchFloats(src []float64, chunks [][]uint64, rows []int32, ids []uint32, p
 
 func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs []int32) []int32 {
 	d := arr.Data()
-	numeric := c.Type.OID == types.NumericOID
 	if dict := dictOf(arr); dict != nil {
 		index := values[int32](d)
 		out := pairs[:0]
-		if c.dictSame && c.dict == dict {
+		if c.dictSame && c.dict == dict && c.Type.EqualByBytes() {
 			for _, p := range pairs {
 				id := ids[p]
 				if index[rows[p]] == c.strs[id>>chunkShift].index[id&chunkMask] {
@@ -161,7 +160,7 @@ func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs
 				m := &memo.seen[int(id)*memo.width+int(k)]
 				if *m == 0 {
 					*m = 1
-					if string(data[offs[k]:offs[k+1]]) == string(c.strs[id>>chunkShift].at(id&chunkMask)) {
+					if c.same(data[offs[k]:offs[k+1]], c.strs[id>>chunkShift].at(id&chunkMask)) {
 						*m = 2
 					}
 				}
@@ -173,7 +172,7 @@ func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs
 		}
 		for _, p := range pairs {
 			id, k := ids[p], index[rows[p]]
-			if string(data[offs[k]:offs[k+1]]) == string(c.strs[id>>chunkShift].at(id&chunkMask)) {
+			if c.same(data[offs[k]:offs[k+1]], c.strs[id>>chunkShift].at(id&chunkMask)) {
 				out = append(out, p)
 			}
 		}
@@ -183,12 +182,22 @@ func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs
 	out := pairs[:0]
 	for _, p := range pairs {
 		id, r := ids[p], rows[p]
-		a, b := data[offs[r]:offs[r+1]], c.strs[id>>chunkShift].at(id&chunkMask)
-		if bytes.Equal(a, b) || numeric && types.CompareDecimalBytes(a, b) == 0 {
+		if c.same(data[offs[r]:offs[r+1]], c.strs[id>>chunkShift].at(id&chunkMask)) {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// same tells whether two values of the column, strings or numerics, are equal.
+func (c *Column) same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if c.Type.OID == types.NumericOID {
+		return types.CompareDecimalBytes(a, b) == 0
+	}
+	return !c.Type.EqualByBytes() && bytes.Equal(types.Compared(c.Type, a), types.Compared(c.Type, b))
 }
 
 // matchMemo remembers what comparing a dictionary's value with a row gave: 0

@@ -373,7 +373,7 @@ func TestJoinAllKeyTypes(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	ints, _ := types.ArrayOf(types.Int4)
 	for _, ty := range []types.Type{types.Bool, types.Int2, types.Int8, types.Oid, types.Float4, types.Float8, types.FixedNumeric(9, 2, true),
-		types.Bytea, types.Timetz, types.Timestamp, types.IntervalT, types.UUID, types.JSONB, ints} {
+		types.Bytea, types.Timetz, types.Timestamp, types.IntervalT, types.UUID, types.JSONB, types.Bpchar, ints} {
 		ts := []types.Type{ty, types.Int4, types.Text}
 		l, rr := optest.Random(r, 80, ts...), optest.Random(r, 30, ts...)
 		for _, kind := range []plan.JoinKind{plan.Inner, plan.Anti} {

@@ -46,7 +46,7 @@ func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 		lo, hi = floatExtremes(a, a.Float64Values())
 	case *array.String:
 		if ordered(t) {
-			lo, hi = extremesBy(a, func(i, j int) int { return cmp.Compare(a.Value(i), a.Value(j)) })
+			lo, hi = extremesBy(a, func(i, j int) int { return cmp.Compare(types.Compared(t, a.Value(i)), types.Compared(t, a.Value(j))) })
 		}
 	case *array.Binary:
 		if t.OID == types.NumericOID {
@@ -63,10 +63,10 @@ func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 			for i, k := range s.Index {
 				if a.IsValid(i) && !used[k] {
 					used[k] = true
-					if lo < 0 || s.Value(i) < s.Value(lo) {
+					if lo < 0 || types.Compared(t, s.Value(i)) < types.Compared(t, s.Value(lo)) {
 						lo = i
 					}
-					if hi < 0 || s.Value(i) > s.Value(hi) {
+					if hi < 0 || types.Compared(t, s.Value(i)) > types.Compared(t, s.Value(hi)) {
 						hi = i
 					}
 				}
@@ -77,17 +77,24 @@ func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 		return z
 	}
 	z.Min, z.Max = types.DatumAt(t, arr, lo), types.DatumAt(t, arr, hi)
-	if s, ok := z.Min.(string); ok && len(s) > zoneStringBytes {
-		z.Min = cutText(s)
+	if s, ok := z.Min.(string); ok {
+		z.Min = cutText(types.Compared(t, s))
 	}
-	if s, ok := z.Max.(string); ok && len(s) > zoneStringBytes {
-		z.Max = nil
+	if s, ok := z.Max.(string); ok {
+		if s = types.Compared(t, s); len(s) > zoneStringBytes {
+			z.Max = nil
+		} else {
+			z.Max = s
+		}
 	}
 	return z
 }
 
-// cutText cuts a lower bound at a character's start.
+// cutText cuts a long lower bound at a character's start.
 func cutText(s string) string {
+	if len(s) <= zoneStringBytes {
+		return s
+	}
 	n := zoneStringBytes
 	for n > 0 && s[n]&0xc0 == 0x80 {
 		n--
@@ -95,7 +102,7 @@ func cutText(s string) string {
 	return s[:n]
 }
 
-// ordered tells the string types whose order is that of their bytes. Enums
+// ordered tells the string types whose order is that of the bytes that count. Enums
 // order by label, jsonb by value.
 func ordered(t types.Type) bool {
 	switch t.OID {

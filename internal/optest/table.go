@@ -269,6 +269,8 @@ func Value(r *rand.Rand, t types.Type, domain int) types.Datum {
 		return []types.Interval{{Days: int32(k)}, {Micros: k * 86400e6}, {Months: int32(k), Micros: 5}}[r.Intn(3)]
 	case types.TimetzOID:
 		return types.TimeTZ{Micros: (k&7 + 8) * 3600e6, Zone: int32(k&3) * 3600}
+	case types.BpcharOID:
+		return fmt.Sprintf("v%d", k)[:r.Intn(3)] + strings.Repeat(" ", r.Intn(3))
 	case types.JSONBOID:
 		return []string{`{"a": 1}`, `[1, 2]`, `"x"`, `null`, fmt.Sprint(k), `{"a": 1.0}`}[r.Intn(6)]
 	}

@@ -51,9 +51,10 @@ func (b *binder) canCoerce(from, to types.OID, ctx fn.CastContext) bool {
 }
 
 // stringCarried are the types that a function over text reads as they are.
+// bpchar is not: it leaves its blanks behind.
 func stringCarried(o types.OID) bool {
 	switch o {
-	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID:
+	case types.TextOID, types.VarcharOID, types.NameOID:
 		return true
 	}
 	return false

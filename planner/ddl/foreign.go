@@ -220,6 +220,10 @@ func ForeignKeyType(child, parent types.Type) (t types.Type, ok bool) {
 		return types.Int8, true
 	case rank(texts, child.OID) >= 0 && rank(texts, parent.OID) >= 0:
 		return types.Text, true
+	case rank(texts, child.OID) >= 0 && parent.OID == types.BpcharOID:
+		return types.Bpchar, true
+	case child.OID == types.BpcharOID && rank(texts, parent.OID) >= 0:
+		return types.Text, true
 	case rank(floats, child.OID) >= 0 && rank(floats, parent.OID) >= 0:
 		return types.Float8, true
 	case rank(ints, child.OID) >= 0 && parent.OID == types.NumericOID:

@@ -25,8 +25,6 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 		switch t.OID {
 		case JSONBOID:
 			dst = append(dst, 1)
-		case BpcharOID:
-			return appendPadded(dst, t, v)
 		case BitOID, VarbitOID:
 			return appendBits(dst, v)
 		case CharOID:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -147,12 +146,6 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 			return nil, err
 		}
 		return s, ValidJSON(s)
-	case BpcharOID:
-		s := string(b)
-		if t.Mod < 0 {
-			s = strings.TrimRight(s, " ")
-		}
-		return s, CheckUTF8(s)
 	case NameOID:
 		s := string(b)
 		return TruncateName(s), CheckUTF8(s)

@@ -46,13 +46,10 @@ func Compare(t Type, a, b Datum) int {
 		}
 	case string:
 		if y, ok := b.(string); ok {
-			switch t.OID {
-			case BpcharOID:
-				return strings.Compare(strings.TrimRight(x, " "), strings.TrimRight(y, " "))
-			case JSONBOID:
+			if t.OID == JSONBOID {
 				return CompareJSONB(x, y)
 			}
-			return strings.Compare(x, y)
+			return strings.Compare(Compared(t, x), Compared(t, y))
 		}
 	case []byte:
 		if y, ok := b.([]byte); ok {
@@ -139,6 +136,29 @@ func (v TimeTZ) Cmp(o TimeTZ) int {
 	return cmp64(int64(v.Zone), int64(o.Zone))
 }
 
+// TrimBlanks is the part of a bpchar value that counts when it is compared or
+// becomes another type: all but the blanks at its end.
+func TrimBlanks[S string | []byte](s S) S {
+	n := len(s)
+	for n > 0 && s[n-1] == ' ' {
+		n--
+	}
+	return s[:n]
+}
+
+// Compared is the part of a string of t that its order by bytes looks at.
+func Compared[S string | []byte](t Type, s S) S {
+	if t.OID == BpcharOID {
+		return TrimBlanks(s)
+	}
+	return s
+}
+
+// EqualByBytes tells whether equal strings of t are the same bytes. They are
+// not for bpchar, where blanks at the end do not count, and for jsonb, where 1.0
+// is 1.00.
+func (t Type) EqualByBytes() bool { return t.OID != BpcharOID && t.OID != JSONBOID }
+
 // Equal tells whether two values of t are equal by the type's = operator,
 // NULL being equal to NULL.
 func Equal(t Type, a, b Datum) bool { return Compare(t, a, b) == 0 }
@@ -167,13 +187,10 @@ func Hash(t Type, d Datum, seed uint64) uint64 {
 		var buf [32]byte
 		return hashBytes(seed, v.HashKey(buf[:0]))
 	case string:
-		switch t.OID {
-		case BpcharOID:
-			v = strings.TrimRight(v, " ")
-		case JSONBOID:
+		if t.OID == JSONBOID {
 			return hashJSONB(v, seed)
 		}
-		return hashBytes(seed, []byte(v))
+		return hashBytes(seed, []byte(Compared(t, v)))
 	case []byte:
 		return hashBytes(seed, v)
 	case [16]byte:

@@ -10,8 +10,8 @@
 //	numeric, Prec 1..18      Int64, the value times 10^Scale     (fixed)
 //	numeric, Prec 0          Binary, the encoding of Decimal     (variable)
 //	text varchar bpchar      String, or Dictionary(int32, String)
-//	name "char" json jsonb   the same; bpchar without its trailing blanks,
-//	unknown, enums           jsonb in its canonical text
+//	name "char" json jsonb   the same; bpchar with its blanks, bpchar(n) n
+//	unknown, enums           characters; jsonb in its canonical text
 //	bytea                    Binary
 //	date                     Date32                  (±infinity: min, max)
 //	time                     Time64[us]

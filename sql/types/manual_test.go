@@ -24,7 +24,7 @@ func TestManualTypes(t *testing.T) {
 		{types.Float8, "float8, float", "IEEE 754, 53 bits of mantissa"},
 		{types.Text, "", "UTF-8, compared byte by byte (collation C); a value of up to 1 GiB"},
 		{types.Varchar, "varchar(n)", "text of at most n characters"},
-		{types.Bpchar, "char(n)", "text padded with spaces to n characters"},
+		{types.Bpchar, "char(n)", "text padded with blanks to n characters, which count neither when it is compared nor when it becomes text"},
 		{types.Name, "", "text of at most 63 bytes"},
 		{types.Bytea, "", "bytes"},
 		{types.Date, "", "4713 BC to 5874897 AD, infinity"},

@@ -1,7 +1,6 @@
 package types
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -88,10 +87,10 @@ func ApplyMod(t Type, d Datum, explicit bool) (Datum, error) {
 }
 
 func fitString(t Type, s string, explicit bool) (string, error) {
-	n := int(t.Mod) - 4
 	if t.Mod < 4 {
-		n = math.MaxInt
+		return s, nil
 	}
+	n := int(t.Mod) - 4
 	if len(s) > n {
 		if cut := runeOffset(s, n); cut < len(s) {
 			if !explicit && strings.TrimRight(s[cut:], " ") != "" {
@@ -105,7 +104,9 @@ func fitString(t Type, s string, explicit bool) (string, error) {
 		}
 	}
 	if t.OID == BpcharOID {
-		s = strings.TrimRight(s, " ")
+		if short := n - utf8.RuneCountInString(s); short > 0 {
+			s += strings.Repeat(" ", short)
+		}
 	}
 	return s, nil
 }

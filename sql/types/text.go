@@ -38,10 +38,8 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 			return fitFixed(t, d)
 		}
 		return datum(d, err)
-	case TextOID, VarcharOID, UnknownOID, CstringOID, RefcursorOID, PgNodeTreeOID, XMLOID, ACLItemOID:
+	case TextOID, VarcharOID, BpcharOID, UnknownOID, CstringOID, RefcursorOID, PgNodeTreeOID, XMLOID, ACLItemOID:
 		return s, nil
-	case BpcharOID:
-		return bpcharIn(t, s)
 	case NameOID:
 		return TruncateName(s), nil
 	case CharOID:
@@ -121,9 +119,6 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 		}
 		return append(dst, 'f')
 	case string:
-		if t.OID == BpcharOID {
-			return appendPadded(dst, t, v)
-		}
 		return append(dst, v...)
 	case float64:
 		if t.OID == Float4OID {
@@ -166,16 +161,6 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 // TextOf is AppendText as a string.
 func TextOf(t Type, d Datum, env *Env) string { return string(AppendText(nil, t, d, env)) }
 
-func appendPadded(dst []byte, t Type, s string) []byte {
-	dst = append(dst, s...)
-	if t.Mod >= 5 {
-		for n := int(t.Mod) - 4 - utf8.RuneCountInString(s); n > 0; n-- {
-			dst = append(dst, ' ')
-		}
-	}
-	return dst
-}
-
 // TruncateName cuts an identifier to 63 bytes at a character boundary.
 func TruncateName(s string) string {
 	if len(s) <= maxName {
@@ -186,13 +171,6 @@ func TruncateName(s string) string {
 		n--
 	}
 	return s[:n]
-}
-
-func bpcharIn(t Type, s string) (Datum, error) {
-	if t.Mod >= 0 {
-		return s, nil // ApplyMod, which looks at the blanks, follows
-	}
-	return strings.TrimRight(s, " "), nil
 }
 
 func parseVector(t Type, s string) (Datum, error) {

@@ -109,10 +109,8 @@ func (r *Rows) textEncoder(t types.Type, arr arrow.Array) encoder {
 			return append(dst, 'f')
 		}
 	case *array.String, *array.Dictionary:
-		if t.OID != types.BpcharOID {
-			s := batch.StringsOf(arr)
-			return func(dst []byte, i int) []byte { return append(dst, s.Value(i)...) }
-		}
+		s := batch.StringsOf(arr)
+		return func(dst []byte, i int) []byte { return append(dst, s.Value(i)...) }
 	}
 	return func(dst []byte, i int) []byte { return types.AppendText(dst, t, types.DatumAt(t, arr, i), r.env) }
 }
@@ -138,7 +136,7 @@ func binaryEncoder(t types.Type, arr arrow.Array) encoder {
 		v := a.Float32Values()
 		return func(dst []byte, i int) []byte { return be.AppendUint32(dst, math.Float32bits(v[i])) }
 	case *array.String, *array.Dictionary:
-		if t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID {
+		if t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.BpcharOID || t.OID == types.NameOID {
 			s := batch.StringsOf(arr)
 			return func(dst []byte, i int) []byte { return append(dst, s.Value(i)...) }
 		}
