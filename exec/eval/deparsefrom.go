@@ -20,7 +20,7 @@ func (d *deparser) name(n ast.Node) error {
 		}
 		d.here().items = append(d.here().items, item{name, shown})
 	}
-	switch x := n.(type) {
+	switch x := bare(n).(type) {
 	case *ast.RangeVar:
 		if x.Alias != nil {
 			if x.Alias.ColNames != nil && len(x.Alias.ColNames.Items) > 0 {
@@ -60,7 +60,7 @@ func (d *deparser) taken(name string) bool {
 
 // from writes a FROM item.
 func (d *deparser) from(n ast.Node) (string, error) {
-	switch x := n.(type) {
+	switch x := bare(n).(type) {
 	case *ast.RangeVar:
 		name := x.RelName
 		s := d.relation(x)
@@ -127,7 +127,7 @@ func (d *deparser) join(x *ast.JoinExpr) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, nested := x.Rarg.(*ast.JoinExpr); nested && d.pretty {
+	if _, nested := bare(x.Rarg).(*ast.JoinExpr); nested && d.pretty {
 		right = "(" + right + ")"
 	}
 	out += right

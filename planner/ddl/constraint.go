@@ -111,8 +111,7 @@ func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
 			continue
 		}
 		if cc.Type.OID == types.JSONOID {
-			return pgerr.New(pgerr.UndefinedObject, "data type json has no default operator class for access method \"btree\"").
-				WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+			return noOperatorClass("btree")
 		}
 		if primary && !cc.NotNull {
 			cc.NotNull = true
@@ -280,6 +279,9 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		if c == nil {
 			return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", el.Name).At(p.pos(el.Name))
 		}
+		if c.Type.OID == types.JSONOID {
+			return noOperatorClass(idx.Method)
+		}
 		reads[c.Num] = true
 		idx.Columns, idx.Exprs = append(idx.Columns, c.Num), append(idx.Exprs, "")
 		names = append(names, c.Name)
@@ -337,4 +339,10 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 	}
 	return p.add(&catalog.PutRelation{Rel: &catalog.Relation{OID: oid, Schema: rel.Schema, Name: name, Kind: catalog.KindIndex, Owner: rel.Owner,
 		Temp: rel.Temp, Session: rel.Session, Index: idx, DependsOn: []catalog.Dep{{OID: rel.OID}}}})
+}
+
+// noOperatorClass says that json, the one type without an order, has no index.
+func noOperatorClass(method string) error {
+	return pgerr.New(pgerr.UndefinedObject, "data type json has no default operator class for access method %q", method).
+		WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
 }
