@@ -389,7 +389,7 @@ func (d *deparser) cast(x *ast.TypeCast, want types.Type) (piece, error) {
 	if err != nil {
 		return piece{}, err
 	}
-	if have.OID != t.OID || t.Mod >= 0 {
+	if have.OID != t.OID || have.Mod != t.Mod {
 		p = d.convert(p, t)
 	}
 	return d.as(p, t, want), nil

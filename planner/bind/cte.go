@@ -489,6 +489,9 @@ func (sc *scope) recursive(c *cte) (*bound, error) {
 		names, c.hidden = append(names, track.names...), len(track.names)
 	}
 	init, cols := b.shape(in.lv, first.node, es, names)
+	for i, o := range first.out {
+		cols[i].Type.Mod = o.Type.Mod // which a change of carriage takes off
+	}
 	c.cols, c.self.inInit = cols, false
 	second, err := in.query(arm, place{name: "recursive"}, false)
 	if err != nil {
@@ -508,9 +511,9 @@ func (sc *scope) recursive(c *cte) (*bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.OID != cols[i].Type.OID {
+		if t.OID != cols[i].Type.OID || t.Mod != cols[i].Type.Mod {
 			return nil, pgerr.New(pgerr.DatatypeMismatch, "recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall",
-				c.name, i+1, b.typeName(cols[i].Type), b.typeName(t)).
+				c.name, i+1, b.fullTypeName(cols[i].Type), b.fullTypeName(t)).
 				WithHint("Cast the output of the non-recursive term to the correct type.").At(b.firstTarget(sel.Larg).at())
 		}
 		e, err := b.coerce(o.value(), types.Type{OID: t.OID, Mod: -1, Rec: cols[i].Type.Rec}, 'i', spot{})

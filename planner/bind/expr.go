@@ -344,7 +344,16 @@ func (sc *scope) cast(n *ast.TypeCast, p place) (expr.Expr, error) {
 	if !b.canCoerce(from.OID, t.OID, fn.ExplicitCast) {
 		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", b.typeName(from), b.typeName(t)).At(b.posCast(n))
 	}
-	return b.coerce(e, t, fn.ExplicitCast, pos)
+	if e, err = b.coerce(e, t, fn.ExplicitCast, pos); err != nil {
+		return nil, err
+	}
+	if is := e.Type(); is.OID == t.OID && t.Mod < 0 && is.Mod >= 0 && is.OID != types.BpcharOID {
+		// A cast to the plain type takes the modifier off and leaves the value, of
+		// which the blanks of a character(n) would not be left.
+		is.Mod = -1
+		return &expr.Cast{Arg: e, Typ: is, Explicit: true}, nil
+	}
+	return e, nil
 }
 
 // posCast is where PostgreSQL points for a cast it refuses.

@@ -31,7 +31,7 @@ func (b *binder) constant(n *ast.A_Const) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &expr.Const{Val: s, Typ: types.Type{OID: types.BitOID, Mod: int32(len(s))}}, nil
+		return &expr.Const{Val: s, Typ: types.Type{OID: types.BitOID, Mod: -1}}, nil
 	case *ast.Null:
 		return &expr.Const{Typ: types.Unknown}, nil
 	}

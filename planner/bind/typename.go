@@ -198,6 +198,14 @@ func (b *binder) typeName(t types.Type) string {
 	return t.String()
 }
 
+// fullTypeName is the name of a type with its modifier.
+func (b *binder) fullTypeName(t types.Type) string {
+	if t.Mod < 0 && t.OID != types.BpcharOID {
+		return b.typeName(t)
+	}
+	return t.String()
+}
+
 // at gives err a position if it is ours and has none.
 func (b *binder) at(err error, pos spot) error {
 	if e := pgerr.From(err); e != nil && e.Position == 0 {
