@@ -108,7 +108,7 @@ func TestAudit(t *testing.T) {
 		{"grant select on nowhere to ann", "GRANT|nowhere|ann|42P01"},
 		{"alter default privileges grant select on tables to ann", "ALTER DEFAULT PRIVILEGES||ann|ok"},
 		{"alter table t3 owner to ann", "ALTER TABLE|t3|ann|ok"},
-		{"alter system set work_mem = 'geheim'", "ALTER SYSTEM|work_mem||0A000"},
+		{"alter system set work_mem = 'geheim'", "ALTER SYSTEM|work_mem||22023"},
 		{"alter node nowhere drain", "ALTER NODE|nowhere||42704"},
 		{"train model mod using linear_regression predict y as select * from t2", "TRAIN MODEL|mod||ok"},
 		{"train model mod using linear_regression predict y as select * from t2", "TRAIN MODEL|mod||42710"},
