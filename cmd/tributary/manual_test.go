@@ -132,7 +132,7 @@ func TestManualFlags(t *testing.T) {
 	text := regexp.MustCompile(`\(default \d+\)`).ReplaceAllString(string(out), "(default: the cores that the cgroup allows)")
 	text = regexp.MustCompile(` \(default "([^"]*)"\)`).ReplaceAllString(text, " (default: `$1`)")
 	var rows [][]string
-	for _, f := range regexp.MustCompile(`(?m)^  -(\S+)(?: \S+)?\n\s+(.*)$`).FindAllStringSubmatch(text, -1) {
+	for _, f := range regexp.MustCompile(`(?m)^  --?(\S+)(?: \S+)?\n\s+(.*)$`).FindAllStringSubmatch(text, -1) {
 		rows = append(rows, []string{"`--" + f[1] + "`", f[2]})
 	}
 	if len(rows) != strings.Count(text, "\n  -") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/rpc"
 	node "github.com/tributarydb/tributary/internal/process"
 )
 
@@ -33,7 +34,7 @@ func TestNodeCommand(t *testing.T) {
 	if out, err := run("decommission", "nobody"); err == nil || !strings.Contains(out, "does not exist") {
 		t.Fatal(out, err)
 	}
-	if out, err := run("explode", nodes[2].Name); err == nil || !strings.Contains(out, "usage") {
+	if out, err := run("explode", nodes[2].Name); err == nil || !strings.Contains(out, "Usage") {
 		t.Fatal(out, err)
 	}
 	if out, err := run("decommission", nodes[2].Name); err != nil {
@@ -62,8 +63,11 @@ func TestAskedToEndBeforeReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := t.TempDir()
-	n, err := node.Launch(nil, path, "serve", "--data", data, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
+	data, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(rpc.NewSecret().Text()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.Launch(nil, path, "serve", "--data", data, "--join-secret", secret, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
 		"--memory", "1GiB", "--threads", "2", "--join", "127.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)
