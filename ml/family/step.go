@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"math"
 
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/optim"
 )
@@ -58,6 +59,22 @@ type State struct {
 	Stopped        string   // why it is done, e.g. "converged", "max_iterations"
 	Evals          int      // steps over all rows so far
 	Metrics        []Metric // of a model without a target; others are measured by their task
+}
+
+// Encode writes a state, but for its metrics, for a driver's MarshalBinary.
+func (s *State) Encode(e *canon.E) {
+	e.Int(s.Iteration)
+	e.F64(s.TrainLoss)
+	e.F64(s.ValidationLoss)
+	e.Bool(s.Done)
+	e.Bool(s.Converged)
+	e.Str(s.Stopped)
+	e.Int(s.Evals)
+}
+
+// DecodeState reads what Encode wrote.
+func DecodeState(d *canon.D) State {
+	return State{Iteration: d.Int(), TrainLoss: d.F64(), ValidationLoss: d.F64(), Done: d.Bool(), Converged: d.Bool(), Stopped: d.Str(), Evals: d.Int()}
 }
 
 // Metric is a measure's name and value.

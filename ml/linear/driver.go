@@ -183,10 +183,7 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 	}
 	var e canon.E
 	e.Bytes(b)
-	e.Int(d.state.Iteration)
-	e.Int(d.state.Evals)
-	e.F64(d.state.TrainLoss)
-	e.F64(d.state.ValidationLoss)
+	d.state.Encode(&e)
 	e.Bool(d.held)
 	e.Bool(d.ended)
 	e.F64(d.lastTr)
@@ -200,7 +197,7 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 func (d *driver) UnmarshalBinary(b []byte) error {
 	r := canon.Read(b)
 	opt := r.Bytes()
-	d.state.Iteration, d.state.Evals, d.state.TrainLoss, d.state.ValidationLoss = r.Int(), r.Int(), r.F64(), r.F64()
+	d.state = family.DecodeState(r)
 	d.held, d.ended, d.lastTr, d.lastVal, d.bestLoss, d.best = r.Bool(), r.Bool(), r.F64(), r.F64(), r.F64(), r.F64s()
 	if err := r.Done("a training checkpoint"); err != nil {
 		return err

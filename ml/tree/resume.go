@@ -23,13 +23,7 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 	e.I64(d.total)
 	e.F64(d.residual)
 	encodeTrees(&e, d.trees)
-	e.Int(d.state.Iteration)
-	e.F64(d.state.TrainLoss)
-	e.F64(d.state.ValidationLoss)
-	e.Bool(d.state.Done)
-	e.Bool(d.state.Converged)
-	e.Str(d.state.Stopped)
-	e.Int(d.state.Evals)
+	d.state.Encode(&e)
 	e.F64(d.best)
 	e.Int(d.bestAt)
 	e.F64(d.bestLoss)
@@ -54,7 +48,7 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	}
 	d.base, d.spread, d.bound, d.total, d.residual = r.F64s(), r.F64(), r.F64(), r.I64(), r.F64()
 	d.trees = decodeTrees(r)
-	d.state = family.State{Iteration: r.Int(), TrainLoss: r.F64(), ValidationLoss: r.F64(), Done: r.Bool(), Converged: r.Bool(), Stopped: r.Str(), Evals: r.Int()}
+	d.state = family.DecodeState(r)
 	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
 	ok := r.OK() && d.phase <= opGrow && (d.phase == opSketch || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
 		(d.phase <= opBin || len(d.base) == d.p.outputs)
