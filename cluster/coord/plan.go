@@ -137,13 +137,14 @@ func (r *run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan
 	if err != nil {
 		return nil, err
 	}
-	staged.Holds = kept > heldRows
+	staged.Holds = kept > heldRows || kept > 0 && r.x.pool.Paused()
 	r.staged = staged
 	return r.stmt.Run(r.x.ctx, staged, manifests)
 }
 
 // heldRows is how many rows a plan may keep without being admitted to the nodes
-// where it runs: a megabyte or two. What most applications ask never queues.
+// where it runs: a megabyte or two, unless they are long. What most applications
+// ask never queues, but where memory is short already.
 const heldRows = 20000
 
 // stageEnv is what staging a plan asks. Plans over few rows stay on this node.

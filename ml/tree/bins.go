@@ -216,17 +216,6 @@ func (c *column) finder() finder {
 	return f
 }
 
-// find gives the number of bounds below x, 0 for NaN.
-func (f *finder) find(x float64) int {
-	i := 0
-	for s := f.half; s > 0; s >>= 1 {
-		if f.bounds[i+s-1] < x {
-			i += s
-		}
-	}
-	return i
-}
-
 // encode writes what cannot be made again.
 func (b *bins) encode(e *canon.E) {
 	e.U32(uint32(len(b.cols)))

@@ -12,7 +12,6 @@ import (
 // tries every split of every node.
 type slow struct {
 	t     *testing.T
-	m     *model
 	bins  [][]int // by row and column
 	g, h  []float64
 	l1    float64
