@@ -109,14 +109,28 @@ func (s *Blocks) Reserve(n int64) error {
 	if err == nil {
 		return nil
 	}
+	if err := s.evictAll(); err != nil {
+		return err
+	}
+	return s.acct.Grow(n)
+}
+
+// Evict moves all blocks to the file, for others to have their memory.
+func (s *Blocks) Evict() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.evictAll()
+}
+
+// evictAll moves what is held to the file. Called with the lock held.
+func (s *Blocks) evictAll() error {
 	s.full = true
-	// Make room: what is held moves to the file. The readers come later.
 	for _, it := range s.items {
 		if err := s.evict(it); err != nil {
 			return err
 		}
 	}
-	return s.acct.Grow(n)
+	return nil
 }
 
 // TryReserve charges n bytes if there is plenty of memory, and tells whether it

@@ -340,7 +340,13 @@ func (w *Worker) room(pass int64) error {
 		return nil
 	}
 	if err := w.acct.Grow(n - w.needed); err != nil {
-		return err
+		// Blocks can be read from disk; what adds them up cannot.
+		if err := w.blocks.Evict(); err != nil {
+			return err
+		}
+		if err := w.acct.Grow(n - w.needed); err != nil {
+			return err
+		}
 	}
 	w.needed = n
 	return nil
