@@ -147,7 +147,8 @@ func ByTarget(r *Request, p Plan) (*Plan, error) {
 	if r.Target == nil {
 		return nil, errNoTarget()
 	}
-	if IsNumber(r.Target.Type) {
+	switch r.Target.Type.OID {
+	case types.Float4OID, types.Float8OID, types.NumericOID:
 		return Regress(r, p)
 	}
 	return Classify(r, p)

@@ -2,7 +2,6 @@ package family
 
 import (
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Options that all families share. The engine reads them; families need not.
@@ -83,13 +82,4 @@ func Tolerance(def, doc string) *Option {
 // LearnRate is the option of that name.
 func LearnRate(def, doc string) *Option {
 	return &Option{Names: []string{"learn_rate", "learning_rate", "eta"}, Type: "number", Default: def, Doc: doc, Read: Positive}
-}
-
-// IsNumber tells whether values of t are numbers, and not classes by nature.
-func IsNumber(t types.Type) bool {
-	switch t.OID {
-	case types.Float4OID, types.Float8OID, types.NumericOID:
-		return true
-	}
-	return false
 }
