@@ -1,0 +1,10 @@
+// Package f32 holds the matrix loops of neural networks: float32 arithmetic, row
+// by row, with one result on every machine.
+//
+//	C [m×n] = A [m×k] · B [k×n]      c[i][j] is one chain of fused multiply-adds
+//	                                 over k, ascending: vectors run along j
+//
+// As in package f64 every kernel is defined by its Go twin, and tests compare
+// all bits. Because a chain's order does not depend on how the loops around it
+// are cut, results do not depend on blocking or on the number of goroutines.
+package f32
