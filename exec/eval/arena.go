@@ -229,16 +229,17 @@ func unpackBits(out []uint8, b []byte, off int) {
 	}
 }
 
-// packBits makes a bitmap of bytes 0 and 1.
+// packBits makes a bitmap of bytes 0 and 1. A NULL row's byte is what the arena
+// had there, which must not spread to the rows beside it.
 func packBits(v []uint8) []byte {
 	out := make([]byte, batch.BitmapBytes(len(v)))
 	i := 0
 	for ; i+8 <= len(v); i += 8 {
 		w := v[i : i+8 : i+8]
-		out[i>>3] = w[0] | w[1]<<1 | w[2]<<2 | w[3]<<3 | w[4]<<4 | w[5]<<5 | w[6]<<6 | w[7]<<7
+		out[i>>3] = w[0]&1 | w[1]&1<<1 | w[2]&1<<2 | w[3]&1<<3 | w[4]&1<<4 | w[5]&1<<5 | w[6]&1<<6 | w[7]<<7
 	}
 	for ; i < len(v); i++ {
-		out[i>>3] |= v[i] << (i & 7)
+		out[i>>3] |= v[i] & 1 << (i & 7)
 	}
 	return out
 }

@@ -18,7 +18,7 @@ type kind uint8
 
 const (
 	kNull kind = iota // every row NULL, no values
-	kBool             // a byte a row, 0 or 1
+	kBool             // a byte a row, 0 or 1, of a NULL row any
 	kI16              // int16 …
 	kI32              // int4, date
 	kI64              // int8, time, timestamps, fixed numerics

@@ -64,6 +64,33 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestSameRows: what PostgreSQL and we may differ in, and what not.
+func TestSameRows(t *testing.T) {
+	of := func(oid uint32, texts ...string) *answer {
+		a := &answer{tag: "SELECT", names: []string{"c"}, types: []uint32{oid}}
+		for _, s := range texts {
+			a.rows = append(a.rows, []cell{{text: s}})
+		}
+		return a
+	}
+	const one, other = "\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x17", "\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x17"
+	for _, c := range []struct {
+		a, b *answer
+		same bool
+	}{
+		{of(701, "2147483649", "2147483646", "2147483650"), of(701, "2147483650", "2147483649", "2147483646"), true},
+		{of(701, "2147483649", "2147483646"), of(701, "2147483650", "2147483649"), false},
+		{of(1007, one), of(1007, other), true},
+		{of(2249, "\x00\x00\x00\x01\x00\x00\x03\xf1"+one), of(2249, "\x00\x00\x00\x01\x00\x00\x03\xf1"+other), true},
+		{of(20, one[:8]), of(20, other[:8]), false},
+		{of(1007, one), of(1007, one+"\x00"), false},
+	} {
+		if why := sameRows(c.a, c.b, false); (why == "") != c.same {
+			t.Errorf("%+v, %+v: %q", c.a.rows, c.b.rows, why)
+		}
+	}
+}
+
 func TestResume(t *testing.T) {
 	o := Options{Seed: 3, Cases: t.TempDir()}
 	c := &campaign{o: o, out: &bytes.Buffer{}, early: map[int]tally{}}

@@ -381,6 +381,7 @@ func (sc *scope) cteRef(c *cte, env *cteEnv, n *ast.RangeVar) (fromItem, error) 
 			return fromItem{}, err
 		}
 	}
+	sc.b.apart(sc.lv, r)
 	rl := &rel{name: c.name}
 	for i, o := range r.out {
 		rl.cols = append(rl.cols, relCol{name: c.names[i], e: col(o.Column), table: o.Table, num: o.Num})

@@ -103,11 +103,7 @@ func (w *writing) open(word string) error {
 	switch h.rel.Kind {
 	case catalog.KindTable:
 	case catalog.KindView:
-		if err := w.throughView(h.rel, word); err != nil {
-			return err
-		}
-		w.live = w.table.Live()
-		return nil
+		return w.throughView(h.rel, word)
 	case catalog.KindMatView:
 		return pgerr.New(pgerr.WrongObjectType, "cannot change materialized view \"%s\"", h.rel.Name)
 	case catalog.KindSequence:
@@ -167,8 +163,8 @@ func (w *writing) dropUnread() {
 	if w.read > 0 {
 		uses[w.read-1].Priv = 0
 	}
-	if w.view != nil {
-		uses[w.view.use-1].Priv = 0
+	for vt := w.view; vt != nil; vt = vt.below {
+		uses[vt.use-1].Priv = 0
 	}
 }
 
@@ -377,21 +373,19 @@ func (w *writing) returning(list []ast.Node, target *rel, others []*rel) error {
 // relation that the statement names, and where that is a view also those behind
 // them, as the view reads its table.
 func (w *writing) noteColumns(priv byte, at []int) {
-	named := w.b.tableUse(w.named(), priv)
-	base := named
-	if w.view != nil {
-		base = w.view.inner.tableUse(w.table, priv)
-	}
-	for _, i := range at {
-		w.b.noteColumn(base, w.live[i].Num)
-		if w.view == nil {
-			continue
-		}
-		for k, c := range w.view.cols {
-			if c.base == i {
-				w.b.noteColumn(named, w.view.rel.Live()[k].Num)
+	use := w.b.tableUse(w.named(), priv)
+	for vt := w.view; vt != nil; vt = vt.below {
+		for _, i := range at {
+			for k, c := range vt.cols {
+				if c.base == i {
+					w.b.noteColumn(use, vt.rel.Live()[k].Num)
+				}
 			}
 		}
+		use = vt.inner.tableUse(w.reads(vt), priv)
+	}
+	for _, i := range at {
+		w.b.noteColumn(use, w.live[i].Num)
 	}
 }
 

@@ -123,6 +123,7 @@ func (sc *scope) rangeSubselect(n *ast.RangeSubselect, left []*rel) (fromItem, e
 	if err != nil {
 		return fromItem{}, err
 	}
+	sc.b.apart(sc.lv, r)
 	rl := &rel{name: n.Alias.AliasName}
 	for _, c := range r.out {
 		rl.cols = append(rl.cols, relCol{name: c.Name, e: col(c.Column), table: c.Table, num: c.Num})
@@ -372,6 +373,7 @@ func (sc *scope) view(r *catalog.Relation, schema string, n *ast.RangeVar) (from
 	if err != nil {
 		return fromItem{}, b.at(err, b.spotIdent(n.RelName))
 	}
+	b.apart(sc.lv, q)
 	live := r.Live()
 	if len(live) > len(q.out) {
 		return fromItem{}, pgerr.Internal("view \"%s\" has %d columns and its query %d", r.Name, len(live), len(q.out))

@@ -82,7 +82,7 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 	}
 	if w.view != nil {
 		// What the view reads is needed, though a new row is not held against it.
-		if _, err := w.viewConds(w.valueCols()); err != nil {
+		if _, err := w.viewConds(w.view, w.valueCols()); err != nil {
 			return err
 		}
 	}

@@ -466,6 +466,24 @@ func (b *binder) shape(lv *level, node plan.Node, es []expr.Expr, names []string
 	return p, cols
 }
 
+// apart makes two columns of what a FROM item has twice as one: GROUP BY, with
+// grouping sets, and DISTINCT ON tell them apart.
+func (b *binder) apart(lv *level, r *bound) {
+	had := map[expr.ColID]bool{}
+	es, names := make([]expr.Expr, len(r.out)), make([]string, len(r.out))
+	for i, c := range r.out {
+		es[i], names[i], had[c.ID] = col(c.Column), c.Name, true
+	}
+	if len(had) == len(r.out) {
+		return
+	}
+	node, cols := b.shape(lv, r.node, es, names)
+	r.node = node
+	for i, c := range cols {
+		r.out[i].ID = c.ID
+	}
+}
+
 // limit binds LIMIT, OFFSET and FETCH; nil where there are none.
 func (sc *scope) limit(sel *ast.SelectStmt) (*plan.Limit, error) {
 	if sel.LimitCount == nil && sel.LimitOffset == nil {

@@ -9,15 +9,18 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// viewTarget is a view that is written through: one SELECT of one table,
-// without grouping and the like, so that each of its rows is one of the table.
+// viewTarget is a view that is written through: one SELECT of one table or of
+// another such view, without grouping and the like, so that each of its rows is
+// one of the table.
 type viewTarget struct {
 	rel   *catalog.Relation
+	word  string        // what the statement does to it, for errors
+	below *viewTarget   // what it reads where that is a view
 	inner *binder       // with the view's search path
-	from  *ast.RangeVar // the table, in its text
+	from  *ast.RangeVar // what it reads, in its text
 	cols  []viewCol
 	where ast.Node
-	use   int // the reading of the table, which the view needs for all its columns
+	use   int // the reading of that, which the view needs for all its columns
 }
 
 // viewCol is a column of the view: a column of the table, or an expression
@@ -28,69 +31,113 @@ type viewCol struct {
 	node ast.Node
 }
 
-// throughView makes the view's table the target of the statement.
-func (w *writing) throughView(v *catalog.Relation, word string) error {
-	b := w.b
-	refuse := func(why string) error {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", word, v.Name).
-			WithDetail("%s", why).WithHint("Write to the table that the view reads.")
+// reads is the relation that a view reads.
+func (w *writing) reads(vt *viewTarget) *catalog.Relation {
+	if vt.below != nil {
+		return vt.below.rel
 	}
-	sel, err := viewText(v)
-	if err != nil {
+	return w.table
+}
+
+// throughView makes the view's table the target of the statement.
+func (w *writing) throughView(v *catalog.Relation, word string) (err error) {
+	if w.view, err = w.through(w.b, v, word); err != nil {
 		return err
 	}
+	w.live = w.table.Live()
+	return nil
+}
+
+// through follows a view that the text of b names to the table below it.
+func (w *writing) through(b *binder, v *catalog.Relation, word string) (*viewTarget, error) {
+	refuse := func(why string) error { return errNotUpdatable(v, word, why) }
+	sel, err := viewText(v)
+	if err != nil {
+		return nil, err
+	}
 	if why := notSimple(sel); why != "" {
-		return refuse(why)
+		return nil, refuse(why)
 	}
 	from, ok := items(sel.FromClause)[0].(*ast.RangeVar)
 	if !ok {
-		return refuse("Views that do not select from a single table or view are not automatically updatable.")
+		return nil, refuse("Views that do not select from a single table or view are not automatically updatable.")
 	}
 	inner := b.within(v)
 	h, err := inner.findRelation(from)
 	if err != nil {
-		return err
-	}
-	if h.rel == nil || h.rel.Kind != catalog.KindTable {
-		return refuse("Views of views, and of system relations, are not automatically updatable.")
+		return nil, err
 	}
 	if v.Options["check_option"] != "" {
-		return pgerr.Unsupported("writing through a view WITH CHECK OPTION is not supported")
+		return nil, pgerr.Unsupported("writing through a view WITH CHECK OPTION is not supported")
 	}
-	vt := &viewTarget{rel: v, inner: inner, from: from, where: sel.WhereClause}
-	w.view, w.table, w.schema, w.live = vt, h.rel, h.schema, h.rel.Live()
-	live, err := w.base(make([]expr.Expr, len(w.live)))
-	if err != nil {
+	vt := &viewTarget{rel: v, word: word, inner: inner, from: from, where: sel.WhereClause}
+	switch {
+	case h.rel != nil && h.rel.Kind == catalog.KindTable:
+		w.table, w.schema, w.live = h.rel, h.schema, h.rel.Live()
+	case h.rel != nil && h.rel.Kind == catalog.KindView:
+		if vt.below, err = w.through(inner, h.rel, word); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, refuse("Views that do not select from a single table or view are not automatically updatable.")
+	}
+	if err := w.viewColumns(vt, items(sel.TargetList)); err != nil {
+		return nil, err
+	}
+	vt.use = inner.ownUse(w.reads(vt), 'r')
+	return vt, nil
+}
+
+func errNotUpdatable(v *catalog.Relation, word, why string) error {
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", word, v.Name).
+		WithDetail("%s", why).WithHint("Write to the table that the view reads.")
+}
+
+// viewColumns finds what the columns of a view are.
+func (w *writing) viewColumns(vt *viewTarget, targets []ast.Node) error {
+	below := w.over(w.table.Name, make([]expr.Expr, len(w.live)), 0)
+	if vt.below != nil {
+		below = &rel{}
+		for _, c := range vt.below.rel.Live() {
+			below.cols = append(below.cols, relCol{name: c.Name, num: c.Num})
+		}
+	}
+	if err := w.renamed(vt, below); err != nil {
 		return err
 	}
-	for _, t := range items(sel.TargetList) {
+	base := func(i int) int {
+		if vt.below != nil {
+			return vt.below.cols[i].base
+		}
+		return i
+	}
+	for _, t := range targets {
 		val := unparen(t.(*ast.ResTarget).Val)
 		at := -1
 		if c, ok := val.(*ast.ColumnRef); ok {
 			names, rest := splitFields(c)
 			if len(rest) > 0 { // a star
-				for i, c := range live.cols {
+				for i, c := range below.cols {
 					if !c.hidden {
-						vt.cols = append(vt.cols, viewCol{base: i, node: ast.NewColumnRef(ast.NewString(c.name))})
+						vt.cols = append(vt.cols, viewCol{base: base(i), node: ast.NewColumnRef(ast.NewString(c.name))})
 					}
 				}
 				continue
 			}
-			for i := range live.cols {
-				if live.cols[i].name == names[len(names)-1] {
-					at = i
+			for i := range below.cols {
+				if below.cols[i].name == names[len(names)-1] {
+					at = base(i)
 				}
 			}
 		}
 		vt.cols = append(vt.cols, viewCol{base: at, node: val})
 	}
-	for i, c := range v.Live() {
+	for i, c := range vt.rel.Live() {
 		if i >= len(vt.cols) {
-			return pgerr.Internal("view \"%s\" has more columns than its query", v.Name)
+			return pgerr.Internal("view \"%s\" has more columns than its query", vt.rel.Name)
 		}
 		vt.cols[i].name = c.Name
 	}
-	vt.use = inner.ownUse(h.rel, 'r')
 	return nil
 }
 
@@ -138,34 +185,53 @@ func (w *writing) writable(name string) (int, error) {
 // seen is the row of the target as the statement's names see it: the table's
 // columns, or the view's over them.
 func (w *writing) seen(name string, es []expr.Expr, use int) (*rel, error) {
-	if w.view == nil {
+	return w.shown(w.view, name, es, use)
+}
+
+// shown is a row of the table as a view shows it, or as it is where vt is nil.
+func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*rel, error) {
+	if vt == nil {
 		return w.over(name, es, use), nil
 	}
-	base, err := w.base(es)
+	base, err := w.base(vt, es)
 	if err != nil {
 		return nil, err
 	}
-	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{base})
-	out := &rel{name: name, schema: w.schema, oid: w.view.rel.OID, named: true, open: true}
-	for i, c := range w.view.rel.Live() {
-		e, err := row.expr(w.view.cols[i].node, place{name: "SELECT"})
-		if err != nil {
+	row := (&scope{b: vt.inner, lv: w.sc.lv}).with([]*rel{base})
+	out := &rel{name: name, schema: w.schema, oid: vt.rel.OID, named: true, open: true}
+	for i, c := range vt.rel.Live() {
+		e, err := row.expr(vt.cols[i].node, place{name: "SELECT"})
+		switch {
+		case pgerr.Is(err, pgerr.GroupingError):
+			return nil, errNotUpdatable(vt.rel, vt.word, "Views that return aggregate functions are not automatically updatable.")
+		case pgerr.Is(err, pgerr.WindowingError):
+			return nil, errNotUpdatable(vt.rel, vt.word, "Views that return window functions are not automatically updatable.")
+		case err != nil:
 			return nil, err
 		}
 		if e, err = w.b.known(e); err != nil {
 			return nil, err
 		}
-		out.cols = append(out.cols, relCol{name: c.Name, orig: c.Name, e: e, table: w.view.rel.OID, num: c.Num, use: use})
+		out.cols = append(out.cols, relCol{name: c.Name, orig: c.Name, e: e, table: vt.rel.OID, num: c.Num, use: use})
 	}
 	return out, nil
 }
 
-// base is the row of the view's table as the view's text knows it.
-func (w *writing) base(es []expr.Expr) (*rel, error) {
-	r := w.over(w.table.Name, es, w.view.use)
-	cols, alias := w.view.inner.asSeen(w.table, r.cols, w.view.from.Alias)
+// base is the row of what a view reads as the view's text knows it.
+func (w *writing) base(vt *viewTarget, es []expr.Expr) (*rel, error) {
+	r, err := w.shown(vt.below, w.reads(vt).Name, es, vt.use)
+	if err != nil {
+		return nil, err
+	}
+	return r, w.renamed(vt, r)
+}
+
+// renamed gives a row of what a view reads the names that the view's text has
+// for it.
+func (w *writing) renamed(vt *viewTarget, r *rel) error {
+	cols, alias := vt.inner.asSeen(w.reads(vt), r.cols, vt.from.Alias)
 	r.cols = cols
-	return r, w.view.inner.rename(r, alias, "table")
+	return vt.inner.rename(r, alias, "table")
 }
 
 // viewRows shows the scanned table as the view: its columns, and only the rows
@@ -178,19 +244,26 @@ func (w *writing) viewRows(scan *plan.Scan) (plan.Node, error) {
 	}
 	w.target = r
 	w.sc.lv.rels = append(w.sc.lv.rels, r)
-	conds, err := w.viewConds(es)
+	conds, err := w.viewConds(w.view, es)
 	if err != nil || len(conds) == 0 {
 		return scan, err
 	}
 	return &plan.Filter{Input: scan, Conds: conds}, nil
 }
 
-// viewConds binds the view's condition over a row of its table.
-func (w *writing) viewConds(es []expr.Expr) ([]expr.Expr, error) {
-	base, err := w.base(es)
+// viewConds binds the conditions of a view, and of those below it, over a row
+// of its table.
+func (w *writing) viewConds(vt *viewTarget, es []expr.Expr) (conds []expr.Expr, err error) {
+	if vt.below != nil {
+		if conds, err = w.viewConds(vt.below, es); err != nil {
+			return nil, err
+		}
+	}
+	base, err := w.base(vt, es)
 	if err != nil {
 		return nil, err
 	}
-	row := (&scope{b: w.view.inner, lv: w.sc.lv}).with([]*rel{base})
-	return row.conditions(w.view.where, inWhere)
+	row := (&scope{b: vt.inner, lv: w.sc.lv}).with([]*rel{base})
+	own, err := row.conditions(vt.where, inWhere)
+	return append(conds, own...), err
 }
