@@ -161,7 +161,9 @@ func rounded(text string, oid uint32) string {
 
 // flagless is a binary array, or a row that may have one, without the flag that
 // says whether it has NULLs: the slice of an array with a NULL keeps it in
-// PostgreSQL, whether the NULL is in the slice or not.
+// PostgreSQL, whether the NULL is in the slice or not. Literals of no type within
+// a row are text, which they are to us where the rows are sorted; PostgreSQL
+// needs no order of them while what stands before them decides.
 func flagless(text string, oid uint32) string {
 	t := sqltypes.Type{OID: sqltypes.OID(oid)}
 	if _, array := t.Elem(); !array && t.OID != sqltypes.RecordOID {
@@ -173,7 +175,7 @@ func flagless(text string, oid uint32) string {
 			h[7] = 0
 		}
 	}
-	return string(b)
+	return strings.ReplaceAll(string(b), "\x00\x00\x02\xc1\x00\x00", "\x00\x00\x00\x19\x00\x00")
 }
 
 func sameCell(a, b cell, oid uint32) bool {

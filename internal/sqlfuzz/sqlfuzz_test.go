@@ -82,6 +82,7 @@ func TestSameRows(t *testing.T) {
 		{of(701, "2147483649", "2147483646"), of(701, "2147483650", "2147483649"), false},
 		{of(1007, one), of(1007, other), true},
 		{of(2249, "\x00\x00\x00\x01\x00\x00\x03\xf1"+one), of(2249, "\x00\x00\x00\x01\x00\x00\x03\xf1"+other), true},
+		{of(2249, "\x00\x00\x00\x01\x00\x00\x02\xc1\x00\x00\x00\x01a"), of(2249, "\x00\x00\x00\x01\x00\x00\x00\x19\x00\x00\x00\x01a"), true},
 		{of(20, one[:8]), of(20, other[:8]), false},
 		{of(1007, one), of(1007, one+"\x00"), false},
 	} {
