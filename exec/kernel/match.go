@@ -144,16 +144,17 @@ func (c *Column) matchStrings(arr arrow.Array, rows []int32, ids []uint32, pairs
 	if dict := dictOf(arr); dict != nil {
 		index := values[int32](d)
 		out := pairs[:0]
-		if c.dictSame && c.dict == dict && c.Type.EqualByBytes() {
+		offs, data := offsets(dict), bytesOf(dict)
+		if c.dictSame && c.dict == dict {
 			for _, p := range pairs {
-				id := ids[p]
-				if index[rows[p]] == c.strs[id>>chunkShift].index[id&chunkMask] {
+				id, k := ids[p], index[rows[p]]
+				// A dictionary may have a value twice: CASE WHEN … THEN 'a' WHEN … THEN 'b' ELSE 'a' END.
+				if s := &c.strs[id>>chunkShift]; k == s.index[id&chunkMask] || c.same(data[offs[k]:offs[k+1]], s.at(id&chunkMask)) {
 					out = append(out, p)
 				}
 			}
 			return out
 		}
-		offs, data := offsets(dict), bytesOf(dict)
 		if memo := newMatchMemo(dict.Len(), ids, pairs); memo != nil {
 			for _, p := range pairs {
 				id, k := ids[p], index[rows[p]]

@@ -205,6 +205,7 @@ func (p *Pool) raise(u int64) {
 }
 
 func (p *Pool) give(n int64) {
+	given.Add(n)
 	for q := p; q != nil; q = q.parent {
 		q.used.Add(-n)
 		if q.waiting.Load() > 0 {

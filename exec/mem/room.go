@@ -4,16 +4,25 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 )
 
-// roomBytes is how large a reservation is for which room is made first.
-const roomBytes = 1 << 20
+const (
+	// roomBytes is how large a reservation is for which room is made first.
+	roomBytes = 1 << 20
+	// litter is how much there must be for a collection to be worth it.
+	litter = 16 << 20
+)
+
+// given is what all accounts of the process gave back so far.
+var given atomic.Int64
 
 var room struct {
 	sync.Mutex
 	s       []metrics.Sample
 	cycle   uint64
 	granted [2]uint64 // before that cycle and since: what was let through may not be allocated yet
+	given   int64     // when it was last collected here: what was given back since may lie about
 }
 
 // makeRoom collects garbage before n bytes are allocated that would bring the
@@ -22,6 +31,10 @@ var room struct {
 // dead when the next is made, would be there all at once. So would those of several
 // goroutines that look at the heap before any of them allocates: what was let
 // through since the last collection counts as if it were there.
+//
+// Whether there is something to collect, what the last collection left alive does
+// not tell: a value that a statement had then may be garbage now. What accounts
+// have given back since does.
 func makeRoom(n int64) {
 	room.Lock()
 	defer room.Unlock()
@@ -36,8 +49,10 @@ func makeRoom(n int64) {
 	}
 	have = max(have, live+room.granted[0]+room.granted[1])
 	room.granted[1] += uint64(n)
-	if have+uint64(n) <= limit-limit/4 || have < live+uint64(min(n, 16<<20)) {
+	back := given.Load()
+	if have+uint64(n) <= limit-limit/4 || have < live+uint64(min(n, litter)) && back-room.given < litter {
 		return // there is room, or little to collect
 	}
+	room.given = back
 	runtime.GC()
 }

@@ -170,6 +170,10 @@ func (w *writing) assignments(sc *scope, list []ast.Node, node *plan.Node) ([]ex
 			if c.Generated != "" {
 				continue
 			}
+			if w.view != nil { // whose columns have no defaults; only INSERT takes the table's then
+				set[i] = &expr.Const{Typ: c.Type}
+				continue
+			}
 			if set[i], err = w.defaultOf(c); err != nil {
 				return nil, nil, err
 			}
