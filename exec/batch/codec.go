@@ -2,6 +2,7 @@ package batch
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -37,17 +38,41 @@ const (
 // Encoder turns batches into bytes. It has scratch: one a goroutine.
 type Encoder struct {
 	shapes []byte
-	body   []byte
+	body   []byte // but for what is apart
+	refs   []ref
+	apart  int // bytes of refs
 	remap  []int32
 }
+
+// ref is a long part of the body that is not copied: it stands before body[at:].
+type ref struct {
+	at int
+	b  []byte
+}
+
+// refBytes is how long a part must be for that.
+const refBytes = 64 << 10
 
 // Append appends the encoding of b, which must not have a selection
 // (kernel.Compact), to dst, whose length should be a multiple of 8.
 func (e *Encoder) Append(dst []byte, b *Batch) []byte {
+	e.Encode(b)
+	_ = e.Parts(func(p []byte) error {
+		dst = append(dst, p...)
+		return nil
+	})
+	e.Reset()
+	return dst
+}
+
+// Encode makes the encoding of b, as Append does, for Len and then Parts, while
+// b lives: long parts are not copied.
+func (e *Encoder) Encode(b *Batch) {
 	if b.Sel != nil {
 		panic("BUG: batch: encoding a batch with a selection")
 	}
-	e.shapes, e.body = e.shapes[:0], e.body[:0]
+	e.Reset()
+	e.shapes, e.body = append(e.shapes[:0], make([]byte, headerBytes)...), e.body[:0]
 	e.uint(uint64(b.N))
 	e.uint(uint64(b.Seq<<1) ^ uint64(b.Seq>>63))
 	e.uint(uint64(len(b.Cols)))
@@ -57,22 +82,56 @@ func (e *Encoder) Append(dst []byte, b *Batch) []byte {
 	for len(e.shapes)%8 != 0 {
 		e.shapes = append(e.shapes, 0)
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(e.shapes)))
-	dst = binary.LittleEndian.AppendUint32(dst, 0)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(e.body)))
-	dst = append(dst, e.shapes...)
-	return append(dst, e.body...)
+	binary.LittleEndian.PutUint32(e.shapes, uint32(len(e.shapes)-headerBytes))
+	binary.LittleEndian.PutUint64(e.shapes[8:], uint64(len(e.body)+e.apart))
+}
+
+// Len is the length of what Encode made.
+func (e *Encoder) Len() int { return len(e.shapes) + len(e.body) + e.apart }
+
+// Parts gives what Encode made, in parts that follow each other, until yield
+// fails.
+func (e *Encoder) Parts(yield func([]byte) error) error {
+	if err := yield(e.shapes); err != nil {
+		return err
+	}
+	from := 0
+	for _, r := range e.refs {
+		if err := yield(e.body[from:r.at]); err != nil {
+			return err
+		}
+		if err := yield(r.b); err != nil {
+			return err
+		}
+		from = r.at
+	}
+	return yield(e.body[from:])
+}
+
+// Reset forgets the batch.
+func (e *Encoder) Reset() {
+	clear(e.refs)
+	e.refs, e.apart = e.refs[:0], 0
 }
 
 func (e *Encoder) uint(v uint64) { e.shapes = binary.AppendUvarint(e.shapes, v) }
 
 func (e *Encoder) buffer(b []byte) {
-	e.body = append(e.body, b...)
+	e.bytes(b)
 	e.pad()
 }
 
+func (e *Encoder) bytes(b []byte) {
+	if len(b) < refBytes {
+		e.body = append(e.body, b...)
+		return
+	}
+	e.refs = append(e.refs, ref{len(e.body), b})
+	e.apart += len(b)
+}
+
 func (e *Encoder) pad() {
-	for len(e.body)%8 != 0 {
+	for (len(e.body)+e.apart)%8 != 0 {
 		e.body = append(e.body, 0)
 	}
 }
@@ -188,7 +247,6 @@ func (e *Encoder) dictionary(arr arrow.Array) {
 	used := make([]int32, 0, min(n, vals.Len()))
 	at := len(e.body)
 	e.body = append(e.body, make([]byte, 4*n)...)
-	out := arrow.Int32Traits.CastFromBytes(e.body[at:])
 	for i, k := range index {
 		if arr.NullN() > 0 && arr.IsNull(i) {
 			continue
@@ -197,7 +255,7 @@ func (e *Encoder) dictionary(arr arrow.Array) {
 			used = append(used, k)
 			e.remap[k] = int32(len(used))
 		}
-		out[i] = e.remap[k] - 1
+		binary.LittleEndian.PutUint32(e.body[at+4*i:], uint32(e.remap[k]-1))
 	}
 	e.pad()
 	e.uint(uint64(len(used)))
@@ -211,7 +269,8 @@ func (e *Encoder) dictionary(arr arrow.Array) {
 	e.pad()
 	e.uint(uint64(total))
 	for _, k := range used {
-		e.body = append(e.body, vals.Value(int(k))...)
+		v := vals.Value(int(k))
+		e.bytes(unsafe.Slice(unsafe.StringData(v), len(v)))
 	}
 	e.pad()
 }

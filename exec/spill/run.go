@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -55,28 +56,23 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 	d := w.run.dir
 	c := d.encs.Get().(*codec)
 	defer d.encs.Put(c)
-	c.buf = append(c.buf[:0], make([]byte, frameHeader)...)
-	c.buf = c.enc.Append(c.buf, b)
-	rawLen := len(c.buf) - frameHeader
-	frame, form := c.buf, uint32(formRaw)
-	if d.opts.Compress && rawLen > 512 {
-		c.zip = append(c.zip[:0], make([]byte, frameHeader)...)
-		c.zip = zenc().EncodeAll(c.buf[frameHeader:], c.zip)
-		if len(c.zip) < len(c.buf)*9/10 {
-			frame, form = c.zip, formZstd
+	defer c.enc.Reset() // which refers to b
+	c.enc.Encode(b)
+	n := int64(frameHeader + c.enc.Len())
+	if n > maxWhole {
+		if err := w.writeParts(&c.enc); err != nil {
+			return err
 		}
-	}
-	binary.LittleEndian.PutUint32(frame[4:], form)
-	binary.LittleEndian.PutUint64(frame[8:], uint64(rawLen))
-	binary.LittleEndian.PutUint64(frame[16:], uint64(len(frame)-frameHeader))
-	binary.LittleEndian.PutUint32(frame, crc32.Checksum(frame[4:], castagnoli))
-	n := int64(len(frame))
-	if err := d.opts.Budget.take(n); err != nil {
-		return err
-	}
-	if _, err := w.f.Write(frame); err != nil {
-		d.opts.Budget.give(n)
-		return ioError(err, "write to temporary file")
+	} else {
+		frame := c.frame(d.opts.Compress)
+		n = int64(len(frame))
+		if err := d.opts.Budget.take(n); err != nil {
+			return err
+		}
+		if _, err := w.f.Write(frame); err != nil {
+			d.opts.Budget.give(n)
+			return ioError(err, "write to temporary file")
+		}
 	}
 	w.at = append(w.at, w.run.disk)
 	w.run.disk += n
@@ -89,13 +85,74 @@ func (w *Writer) Append(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
+// frame is the batch that enc has, as a frame.
+func (c *codec) frame(compress bool) []byte {
+	c.buf = append(c.buf[:0], make([]byte, frameHeader)...)
+	_ = c.enc.Parts(func(p []byte) error {
+		c.buf = append(c.buf, p...)
+		return nil
+	})
+	rawLen := len(c.buf) - frameHeader
+	frame, form := c.buf, uint32(formRaw)
+	if compress && rawLen > 512 {
+		c.zip = append(c.zip[:0], make([]byte, frameHeader)...)
+		c.zip = zenc().EncodeAll(c.buf[frameHeader:], c.zip)
+		if len(c.zip) < len(c.buf)*9/10 {
+			frame, form = c.zip, formZstd
+		}
+	}
+	head(frame, form, rawLen, len(frame)-frameHeader)
+	binary.LittleEndian.PutUint32(frame, crc32.Checksum(frame[4:], castagnoli))
+	return frame
+}
+
+// head fills in a frame's header, but for the checksum.
+func head(h []byte, form uint32, raw, stored int) {
+	binary.LittleEndian.PutUint32(h[4:], form)
+	binary.LittleEndian.PutUint64(h[8:], uint64(raw))
+	binary.LittleEndian.PutUint64(h[16:], uint64(stored))
+}
+
+// maxWhole is the longest frame that is put together in memory. A longer one is
+// of few long values, whose copies would take what writing them is to give back.
+const maxWhole = 4 << 20
+
+// writeParts writes the batch that enc has, raw and without a copy.
+func (w *Writer) writeParts(enc *batch.Encoder) error {
+	var h [frameHeader]byte
+	n := enc.Len()
+	head(h[:], formRaw, n, n)
+	sum := crc32.Checksum(h[4:], castagnoli)
+	_ = enc.Parts(func(p []byte) error {
+		sum = crc32.Update(sum, castagnoli, p)
+		return nil
+	})
+	binary.LittleEndian.PutUint32(h[:], sum)
+	budget := w.run.dir.opts.Budget
+	if err := budget.take(int64(frameHeader + n)); err != nil {
+		return err
+	}
+	_, err := w.f.Write(h[:])
+	if err == nil {
+		err = enc.Parts(func(p []byte) error {
+			_, err := w.f.Write(p)
+			return err
+		})
+	}
+	if err != nil {
+		budget.give(int64(frameHeader + n))
+		return ioError(err, "write to temporary file")
+	}
+	return nil
+}
+
 // At reads batch i back, as long as the run is not sealed. The batch owns its
 // memory.
 func (w *Writer) At(ctx context.Context, i int) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return w.run.frame(io.NewSectionReader(w.f, w.at[i], w.run.disk-w.at[i]), i)
+	return w.run.frame(io.NewSectionReader(w.f, w.at[i], w.run.disk-w.at[i]), i, func(int64) error { return nil })
 }
 
 // Batches is the number of batches appended so far.
@@ -181,12 +238,14 @@ func (r *Run) Remove() error {
 
 // Reader reads a run in order. It is for one goroutine.
 type Reader struct {
-	run *Run
-	f   *os.File
-	at  int
+	run  *Run
+	f    *os.File
+	at   int
+	acct *mem.Account // holds the last batch while it is a long one; nil before the first such
 }
 
-// Next gives the next batch, io.EOF after the last. The batch owns its memory.
+// Next gives the next batch, io.EOF after the last. The batch owns its memory,
+// which, where it is long, is charged until the next Next.
 func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -194,15 +253,31 @@ func (r *Reader) Next(ctx context.Context) (*batch.Batch, error) {
 	if r.at == r.run.frames {
 		return nil, io.EOF
 	}
-	b, err := r.run.frame(r.f, r.at)
+	b, err := r.run.frame(r.f, r.at, r.charge)
 	if err == nil {
 		r.at++
 	}
 	return b, err
 }
 
-// frame reads batch i, which src gives next.
-func (r *Run) frame(src io.Reader, i int) (*batch.Batch, error) {
+// charge has the reader hold n bytes, if that is much.
+func (r *Reader) charge(n int64) error {
+	if n <= maxWhole {
+		n = 0
+	}
+	pool := r.run.dir.opts.Pool
+	if r.acct == nil {
+		if n == 0 || pool == nil {
+			return nil
+		}
+		r.acct = pool.Account("temporary file", false)
+	}
+	r.acct.Shrink(r.acct.Used())
+	return r.acct.Grow(n)
+}
+
+// frame reads batch i, which src gives next, once charge has let its bytes pass.
+func (r *Run) frame(src io.Reader, i int, charge func(bytes int64) error) (*batch.Batch, error) {
 	var h [frameHeader]byte
 	if _, err := io.ReadFull(src, h[:]); err != nil {
 		return nil, bad(err, i)
@@ -210,6 +285,9 @@ func (r *Run) frame(src io.Reader, i int) (*batch.Batch, error) {
 	rawLen, stored := binary.LittleEndian.Uint64(h[8:]), binary.LittleEndian.Uint64(h[16:])
 	if stored > uint64(r.disk) || rawLen > 1<<34 {
 		return nil, bad(nil, i)
+	}
+	if err := charge(int64(stored)); err != nil {
+		return nil, err
 	}
 	data := make([]byte, stored)
 	if _, err := io.ReadFull(src, data); err != nil {
@@ -246,6 +324,9 @@ func bad(err error, at int) error {
 func (r *Reader) Close() error {
 	if r.f == nil {
 		return nil
+	}
+	if r.acct != nil {
+		r.acct.Close()
 	}
 	err := r.f.Close()
 	r.f = nil

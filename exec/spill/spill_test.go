@@ -203,3 +203,51 @@ func TestSweep(t *testing.T) {
 	}
 	d.Close()
 }
+
+// TestLongFrames: what is longer than a frame is put together for is written as it
+// lies, and charged when it is read.
+func TestLongFrames(t *testing.T) {
+	pool := mem.NewPool("node", 64<<20)
+	d := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool, Compress: true})
+	defer d.Close()
+	long := make([]byte, 9<<20)
+	for i := range long {
+		long[i] = 'a' + byte(i%23)
+	}
+	tb := optest.Table{Types: ts}
+	for i := range 3 {
+		tb.Rows = append(tb.Rows, types.Row{int64(i), string(long[i:])}, types.Row{nil, "short"}, types.Row{int64(-i), nil})
+	}
+	for _, dict := range []bool{false, true} {
+		w, err := d.Create(dts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range tb.Batches(t, optest.Form{Size: 2, Dict: dict}) {
+			if err := w.Append(context.Background(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := w.Seal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := read(t, run)
+		if err != nil || len(got) != len(tb.Rows) {
+			t.Fatal(len(got), err)
+		}
+		for i, r := range got {
+			if types.Compare(types.Text, r[1], tb.Rows[i][1]) != 0 || r[1] == nil != (tb.Rows[i][1] == nil) || r[0] != tb.Rows[i][0] {
+				t.Errorf("row %d is another", i)
+			}
+		}
+		if u := pool.Used(); u != 0 {
+			t.Errorf("%d bytes are held", u)
+		}
+		pool.SetLimit(6 << 20)
+		if _, err := read(t, run); !pgerr.Is(err, pgerr.OutOfMemory) {
+			t.Errorf("long rows are read without room for them: %v", err)
+		}
+		pool.SetLimit(64 << 20)
+	}
+}
