@@ -3,8 +3,11 @@
 //
 //	C [m×n] = A [m×k] · B [k×n]      c[i][j] is one chain of fused multiply-adds
 //	                                 over k, ascending: vectors run along j
+//	Exp, Tanh, Sigmoid               polynomials of our own (math.go), their errors
+//	                                 bounded in units in the last place
 //
 // As in package f64 every kernel is defined by its Go twin, and tests compare
-// all bits. Because a chain's order does not depend on how the loops around it
-// are cut, results do not depend on blocking or on the number of goroutines.
+// all bits; the payload of a NaN is not defined. Because a chain's order does not
+// depend on how the loops around it are cut, results do not depend on blocking
+// or on the number of goroutines.
 package f32

@@ -1,0 +1,91 @@
+package f32
+
+import "math"
+
+// Constants of the functions: reduction by ln 2 in two parts, and 1/k! for k = 7
+// down to 2 of the series of e^r-1, whose rest is below 2e-8·r for |r| ≤ ln2/2.
+const (
+	log2e   = 1.4426950408889634
+	ln2Hi   = 0x1.62e43p-1   // ln 2 as a float32
+	ln2Lo   = -0x1.05c61p-29 // and what that lacks
+	magic   = 0x1.8p23       // adding it leaves the rounded integer in the low bits
+	expMin  = -87.33         // below: 0, so that no result is subnormal
+	expMax  = 0x1.62e42ep+6  // 88.72: above: +Inf
+	tanhMax = 10             // tanh is 1 from 9.02
+	signBit = 1 << 31
+)
+
+var expC = [6]float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5}
+
+// reduce takes x apart: e^x is e^r·2^n, n are the low bits of t, and e^r is
+// 1+r+r²·q.
+func reduce(x float32) (r, q, t float32) {
+	t = FMA(x, log2e, magic)
+	n := t - magic
+	r = FMA(n, -ln2Lo, FMA(n, -ln2Hi, x))
+	q = expC[0]
+	for _, c := range expC[1:] {
+		q = FMA(q, r, c)
+	}
+	return r, q, t
+}
+
+// scale is x·2^n for the n of reduce.
+func scale(x, t float32) float32 {
+	return math.Float32frombits(math.Float32bits(x) + math.Float32bits(t)<<23)
+}
+
+// Exp1 is e to the x within one unit in the last place: 0 below -87.33, +Inf
+// above 88.72.
+func Exp1(x float32) float32 {
+	switch {
+	case x != x:
+		return x
+	case x < expMin:
+		return 0
+	case x > expMax:
+		return float32(math.Inf(1))
+	}
+	r, q, t := reduce(x)
+	return scale(FMA(FMA(q, r, 1), r, 1), t)
+}
+
+// Tanh1 is the hyperbolic tangent within 2.5 units in the last place: with e =
+// e^2|x| - 1 it is e/(e+2).
+func Tanh1(x float32) float32 {
+	if x != x {
+		return x
+	}
+	r, q, t := reduce(2 * min(abs(x), tanhMax))
+	s := scale(1, t)
+	e := FMA(s, FMA(float32(r*r), q, r), s-1)
+	return math.Float32frombits(math.Float32bits(e/(e+2)) | math.Float32bits(x)&signBit)
+}
+
+// Sigmoid1 is 1/(1+e^-x) within 2.5 units in the last place, 0 below -87.33.
+func Sigmoid1(x float32) float32 {
+	t := Exp1(-abs(x))
+	if x < 0 {
+		return t / (1 + t)
+	}
+	return 1 / (1 + t)
+}
+
+func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ signBit) }
+
+// Exp, Tanh and Sigmoid set dst to Exp1, Tanh1 and Sigmoid1 of src, which may be
+// dst and is as long.
+func Exp(dst, src []float32) { each(dst, src, Exp1) }
+
+// Tanh: see Exp.
+func Tanh(dst, src []float32) { each(dst, src, Tanh1) }
+
+// Sigmoid: see Exp.
+func Sigmoid(dst, src []float32) { each(dst, src, Sigmoid1) }
+
+func each(dst, src []float32, f func(float32) float32) {
+	dst = dst[:len(src)]
+	for i, x := range src {
+		dst[i] = f(x)
+	}
+}
