@@ -1,0 +1,97 @@
+package net
+
+// shape is that of a sample: so many steps of so many numbers. A row of a table
+// has one step.
+type shape struct{ steps, width int }
+
+func (s shape) size() int { return s.steps * s.width }
+
+// tensor is samples, row-major: samples × steps × width.
+type tensor struct {
+	n int
+	shape
+	v []float32
+}
+
+// rows is the number of vectors of the tensor's width.
+func (x *tensor) rows() int { return x.n * x.steps }
+
+// row gives one of them.
+func (x *tensor) row(i int) []float32 { return x.v[i*x.width:][:x.width:x.width] }
+
+// layer is a function of tensors with parameters. It is made for the shape of
+// its input, is immutable, and is used by any number of goroutines, each with a
+// tape of its own. p is always the layer's own range of a net's parameters, and
+// g that range of the gradient.
+type layer interface {
+	// params is how many parameters there are.
+	params() int
+	// init draws the first ones.
+	init(p []float32, r *rng)
+	// out is the shape of the output.
+	out() shape
+	// scratch is how many numbers forward and backward of n samples take from
+	// the tape together.
+	scratch(n int) int
+	// forward gives the output, and pushes what backward needs on the tape. It
+	// does not change in.
+	forward(p []float32, in *tensor, t *tape) *tensor
+	// backward pops what forward pushed, adds the gradient of the sum over all
+	// samples to g, and gives that of the input, nil where nobody needs it: the
+	// first layer of a net. It may change dout.
+	backward(p, g []float32, dout *tensor, t *tape) *tensor
+}
+
+// tape is one goroutine's memory for samples on their way through a net and
+// back: numbers that are given up all at once, and a stack of what layers need
+// again.
+type tape struct {
+	train bool   // dropout drops
+	key   uint64 // of what is drawn for these samples
+	first int    // the number that the first sample has in those draws
+	// codes are the numbers of categories, samples × steps × code columns, -1
+	// for none (dataset.Block).
+	codes []int32
+
+	slab    []float32
+	used    int
+	tensors []tensor
+	made    int
+	stack   []*tensor
+}
+
+// newTape makes a tape of so many numbers.
+func newTape(numbers int) *tape { return &tape{slab: make([]float32, numbers)} }
+
+// reset begins anew.
+func (t *tape) reset() { t.used, t.made, t.stack = 0, 0, t.stack[:0] }
+
+// take gives n numbers of any value.
+func (t *tape) take(n int) []float32 {
+	v := t.slab[t.used:][:n:n]
+	t.used += n
+	return v
+}
+
+// tensor gives a tensor of any values.
+func (t *tape) tensor(n int, s shape) *tensor { return t.of(n, s, t.take(n*s.size())) }
+
+// of gives a tensor of these values.
+func (t *tape) of(n int, s shape, v []float32) *tensor {
+	if t.made == len(t.tensors) {
+		t.tensors, t.made = make([]tensor, max(32, 2*len(t.tensors))), 0 // who has an old one keeps it
+	}
+	x := &t.tensors[t.made]
+	t.made++
+	*x = tensor{n, s, v}
+	return x
+}
+
+// push keeps a tensor for backward, pop gives back what was pushed last.
+func (t *tape) push(x *tensor) { t.stack = append(t.stack, x) }
+
+func (t *tape) pop() *tensor {
+	x := t.stack[len(t.stack)-1]
+	t.stack = t.stack[:len(t.stack)-1]
+	return x
+}

@@ -1,0 +1,71 @@
+package net
+
+// net is layers one after the other. Their parameters are one vector, in which
+// each has a range: whatever optimises, stores or sends it knows no layers.
+type net struct {
+	in     shape
+	codes  int // code columns of a step
+	layers []layer
+	at     []int // where a layer's parameters begin; the last is how many there are
+	loss   loss
+}
+
+// microRows is how many samples go through a net at once. Gradients of so many
+// are added up in the products' chains; it is part of what the same model means.
+const microRows = 64
+
+// newNet puts layers together, which are made for each other's shapes.
+func newNet(in shape, codes int, l loss, layers ...layer) *net {
+	n := &net{in: in, codes: codes, layers: layers, at: []int{0}, loss: l}
+	for _, x := range layers {
+		n.at = append(n.at, n.params()+x.params())
+	}
+	return n
+}
+
+// params is the number of parameters.
+func (n *net) params() int { return n.at[len(n.at)-1] }
+
+// out is the shape of the outputs.
+func (n *net) out() shape { return n.layers[len(n.layers)-1].out() }
+
+// of gives layer i's part of a vector of parameters.
+func (n *net) of(i int, p []float32) []float32 { return p[n.at[i]:n.at[i+1]:n.at[i+1]] }
+
+// init draws the first parameters.
+func (n *net) init(seed uint64) []float32 {
+	p := make([]float32, n.params())
+	for i, l := range n.layers {
+		l.init(n.of(i, p), &rng{key: hash(seed, uint64(i))})
+	}
+	return p
+}
+
+// scratch is how many numbers a tape needs for so many samples: their inputs,
+// what the layers take, and the gradient of the outputs.
+func (n *net) scratch(samples int) int {
+	s := samples * (n.in.size() + n.out().size())
+	for _, l := range n.layers {
+		s += l.scratch(samples)
+	}
+	return s
+}
+
+// forward gives the outputs for the inputs, and the codes on the tape.
+func (n *net) forward(p []float32, in *tensor, t *tape) *tensor {
+	for i, l := range n.layers {
+		in = l.forward(n.of(i, p), in, t)
+	}
+	return in
+}
+
+// learn adds the gradient of Σ weight·loss to g and gives that sum.
+func (n *net) learn(p, g []float32, in, y *tensor, weight []float64, t *tape) float64 {
+	out := n.forward(p, in, t)
+	d := t.tensor(out.n, out.shape)
+	sum := n.loss.eval(out, y, weight, d)
+	for i := len(n.layers) - 1; i >= 0; i-- {
+		d = n.layers[i].backward(n.of(i, p), n.of(i, g), d, t)
+	}
+	return sum
+}
