@@ -19,6 +19,7 @@ type Group struct {
 	t       *Trainer
 	name    string
 	members []uint64
+	owners  []int // of leaves, as places among the members; nil in place
 	own     *part
 	ctx     context.Context // ends when a member is lost, and by Close
 	cancel  context.CancelCauseFunc
@@ -182,6 +183,7 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 	} else if err := g.ship(ctx, m); err != nil {
 		return 0, err
 	}
+	g.owners = m.Owners
 	return rows, g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
 			return g.own.w.Assign(m.Owners, len(g.members), 0)
@@ -213,6 +215,9 @@ func (g *Group) Reduce(ctx context.Context, t train.Task) (family.Message, error
 		if i == 0 {
 			own, err = g.own.task(ctx, t)
 			return err
+		}
+		if !t.Needs(i, g.owners) {
+			return nil
 		}
 		_, err = rpc.Call[bool](ctx, g.t.cfg.Peers, id, callTask, m)
 		return err

@@ -144,7 +144,9 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 			return nil
 		}
 		var e canon.E
-		s.Data.Encode(&e)
+		if s.Data != nil { // no rows, no bytes
+			s.Data.Encode(&e)
+		}
 		_, err := rpc.Call[bool](p.ctx, p.t.cfg.Peers, p.members[s.To], callOffer, offerMsg{p.name, t.Iter, s.Node, e.B})
 		return err
 	})

@@ -214,6 +214,16 @@ func narrowMark(x []float32) []float32 {
 	return []float32{}
 }
 
+// Padded is that of a block, 0 where there is none.
+func (s *Blocks) Padded(id int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if it := s.items[id]; it != nil {
+		return f64.Tiles(it.b.Rows) * f64.Lanes
+	}
+	return 0
+}
+
 // Open gives block id, to be read only; release must be called once. A nil
 // block means that there is none.
 func (s *Blocks) Open(id int) (b *Block, release func(), err error) {

@@ -1,6 +1,7 @@
 package family
 
 import (
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
@@ -95,6 +96,10 @@ type Plan struct {
 	KeepMissing bool
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
+	// Grain cuts the rows of a leaf in a step into parts of at least so many,
+	// a multiple of f64.Lanes, that are worked apart and merged in their order,
+	// as leaves are; 0 leaves them whole. See Cut.
+	Grain int
 	// MaxIterations is the most iterations there will be, for progress; 0 where
 	// nobody knows.
 	MaxIterations int
@@ -110,6 +115,28 @@ type Output struct {
 	Type types.Type
 }
 
+// maxParts bounds the partials of a leaf that are made at once.
+const maxParts = 32
+
+// Cut cuts the rows of a leaf's blocks into the parts that passes work: at most
+// maxParts a block, of whole Grains, so that all threads have something to do
+// where there is one leaf. It depends on nothing else.
+func (p *Plan) Cut(rows []Rows) (out []Rows) {
+	if p.Grain == 0 {
+		return rows
+	}
+	for _, r := range rows {
+		grains := (r.To - r.From + p.Grain - 1) / p.Grain
+		n := min(grains, maxParts)
+		for i := range n {
+			part := r
+			part.From, part.To = r.From+grains*i/n*p.Grain, min(r.From+grains*(i+1)/n*p.Grain, r.To)
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
 // Setup is what a training is about once its rows have been encoded: the same
 // on every node.
 type Setup struct {
@@ -120,6 +147,13 @@ type Setup struct {
 	Rows    int64   // to train on
 	Held    int64   // held out
 	Weight  float64 // of the rows to train on
+}
+
+// Batches is the number of mini-batches of an epoch that are of about so many
+// rows: at least a tile of them.
+func (s *Setup) Batches(rows int) int {
+	n := int64(max(rows, f64.Lanes))
+	return int(max(1, (s.Rows+n-1)/n))
 }
 
 // Classes is the number of classes of the target, 0 where it is a number.

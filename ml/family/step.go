@@ -24,7 +24,7 @@ const (
 type Step struct {
 	Op    uint8
 	Set   Set
-	Batch *optim.MiniBatch // a part of the rows of Train; nil for all of them
+	Batch *optim.MiniBatch // a part of the rows of Train, which is the set then; nil for all of them
 	Body  Message          // may be nil; nobody changes it once it is sent
 }
 
@@ -95,7 +95,8 @@ type Node struct {
 }
 
 // Worker is a node's part in a training. Its methods may be called from any
-// goroutine; steps follow each other.
+// goroutine; steps follow each other. Steps of mini-batches that have no rows on
+// the node do not reach it.
 type Worker interface {
 	// PassBytes bounds the memory of one Pass of a step and of its partial.
 	PassBytes(s *Step) int64
@@ -109,7 +110,7 @@ type Worker interface {
 type Pass interface {
 	// Add works rows [r.From, r.To) of a block, which must not be changed. With
 	// ByNode scope each block of the step's set comes once, in any order, to any
-	// of the step's passes; with ByLeaf those of one leaf.
+	// of the step's passes; with ByLeaf those of one leaf, or of one part of it.
 	Add(ctx context.Context, r Rows, b *dataset.Block) error
 	// Partial gives up what was added since the last Partial. It is called also
 	// where nothing was.

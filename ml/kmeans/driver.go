@@ -60,7 +60,7 @@ func (kmeans) NewDriver(s *family.Setup) (family.Driver, error) {
 		most: o.Int("max_iterations", 300), tol: o.Float("tolerance", 1e-4)}
 	d.draws = int(math.Ceil(float64(o.Float("oversampling_factor", 2) * float64(d.k))))
 	if b := o.Int("batch_size", 0); b > 0 {
-		d.steps = int(max(1, (s.Rows+int64(b)-1)/int64(b)))
+		d.steps = s.Batches(b)
 	}
 	if s.Rows < int64(d.k) {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "%d rows are too few for %d clusters", s.Rows, d.k).At(o.Pos("n_clusters")).

@@ -204,8 +204,7 @@ func (g *glm) optimizer(s *family.Setup, outputs int) (optim.Optimizer, error) {
 		stop.Tolerance = o.Float("tolerance", 0)
 	}
 	theta := make([]float64, outputs*(params+1))
-	batch := int64(o.Int("batch_size", 1024))
-	steps := int(max(1, (s.Rows+batch/2)/batch))
+	steps := s.Batches(o.Int("batch_size", 1024))
 	rate := func(def float64) float64 { return o.Float("learn_rate", def) }
 	switch how {
 	case "lbfgs":

@@ -25,6 +25,7 @@ func Height(leaves int) int {
 // Plan says where every node of a tree is merged. It is immutable.
 type Plan struct {
 	leaves int
+	dest   int     // who wants the root's value
 	homes  [][]int // by level and index
 	whole  [][]bool
 }
@@ -54,6 +55,15 @@ func NewPlan(owners []int, slice int) *Plan {
 		}
 		p.homes, p.whole = append(p.homes, homes), append(p.whole, whole)
 	}
+	if len(owners) > 0 {
+		p.dest = p.Home(p.Root())
+	}
+	return p
+}
+
+// To has the root's value go to a worker, which else stays at the root's home.
+func (p *Plan) To(worker int) *Plan {
+	p.dest = worker
 	return p
 }
 
@@ -155,7 +165,7 @@ func (a *Assembler[T]) Offer(n Node, data T) (ship *Shipment[T], err error) {
 	a.seen[n] = true
 	for {
 		if n == a.plan.Root() {
-			return &Shipment[T]{To: a.worker, Node: n, Data: data}, nil
+			return &Shipment[T]{To: a.plan.dest, Node: n, Data: data}, nil
 		}
 		up := a.plan.parent(n)
 		if home := a.plan.Home(up); home != a.worker {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,23 +24,36 @@ type Part struct {
 	body body
 	// whole tells that the partial is of all of the node's leaves.
 	whole bool
+	items []*item
 	work  func() (hand, error) // for each goroutine
 	out   func(*Shipment) error
 	mu    sync.Mutex
 	asm   *reduce.Assembler[family.Message]
 }
 
+// item is what a goroutine does of a task at once: a leaf, or where the family
+// says so a part of one.
+type item struct {
+	leaf int
+	node int           // the leaf's number in the tree
+	rows []family.Rows // of a step
+	// Of a part of a leaf: its number, and what merges the leaf's parts, in their
+	// order and a tree of their own.
+	part  int
+	parts *reduce.Assembler[family.Message]
+}
+
 // hand is what one goroutine does of a task.
 type hand interface {
-	// leaf works a leaf and gives its partial, nil where the partial is the
-	// node's.
-	leaf(ctx context.Context, leaf int) (family.Message, error)
-	// rest is the partial of all leaves that were worked, nil where each had
-	// its own.
+	// do works an item and gives its partial, nil where the partial is the
+	// node's, or where there are no rows.
+	do(ctx context.Context, it *item) (family.Message, error)
+	// rest is the partial of all that was worked, nil where each item had its
+	// own.
 	rest() family.Message
 }
 
-func (f leafFunc) leaf(ctx context.Context, leaf int) (family.Message, error) { return f(ctx, leaf) }
+func (f leafFunc) do(ctx context.Context, it *item) (family.Message, error) { return f(ctx, it.leaf) }
 
 func (f leafFunc) rest() family.Message { return nil }
 
@@ -52,8 +64,8 @@ type adding struct {
 	sum family.Message
 }
 
-func (a *adding) leaf(ctx context.Context, leaf int) (family.Message, error) {
-	m, err := a.f(ctx, leaf)
+func (a *adding) do(ctx context.Context, it *item) (family.Message, error) {
+	m, err := a.f(ctx, it.leaf)
 	if err == nil {
 		a.sum, err = a.p.merge(a.sum, m)
 	}
@@ -81,12 +93,13 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		return nil, pgerr.Internal("a training task came before the leaves were assigned")
 	}
 	p := &Part{w: w, body: t.body, out: out, whole: w.job.InPlace()}
-	if _, step := t.body.(*stepTask); step {
+	step, _ := t.body.(*stepTask)
+	if step != nil {
 		p.whole = w.job.Plan.Scope == family.ByNode
 	}
-	plan := w.plan
-	if p.whole {
-		plan = w.nodes
+	plan, err := w.cut(p, step)
+	if err != nil {
+		return nil, err
 	}
 	p.asm = reduce.NewAssembler(plan, w.self, p.merge)
 	same := func(f leafFunc, err error) error {
@@ -112,6 +125,9 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(p.items) == 0 { // not concerned: no pass, no memory for one
+			return p, nil
+		}
 		if err := w.room(fw.PassBytes(b.step)); err != nil {
 			return nil, err
 		}
@@ -132,16 +148,13 @@ type stepHand struct {
 	whole bool
 }
 
-func (h *stepHand) leaf(ctx context.Context, leaf int) (family.Message, error) {
-	for k := range 2 {
-		if h.step.Set&(family.Train<<k) == 0 {
-			continue
-		}
-		if err := h.add(ctx, family.Rows{Leaf: leaf, Held: k == 1}); err != nil {
+func (h *stepHand) do(ctx context.Context, it *item) (family.Message, error) {
+	for _, r := range it.rows {
+		if err := h.add(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	if h.whole {
+	if h.whole || len(it.rows) == 0 {
 		return nil, nil
 	}
 	return h.pass.Partial(), nil
@@ -153,10 +166,6 @@ func (h *stepHand) add(ctx context.Context, r family.Rows) error {
 		return err
 	}
 	defer release()
-	r.To = b.Padded()
-	if s := h.step.Batch; s != nil && !r.Held {
-		r.From, r.To = dataset.BatchRows(b.Rows, r.Leaf, h.w.plan.Leaves(), s.Step, s.Steps)
-	}
 	return h.pass.Add(ctx, r, b)
 }
 
@@ -189,6 +198,9 @@ func (p *Part) Offer(n reduce.Node, m family.Message) error {
 
 // OfferBytes is Offer of a partial that came as bytes.
 func (p *Part) OfferBytes(n reduce.Node, b []byte) error {
+	if len(b) == 0 {
+		return p.Offer(n, nil)
+	}
 	d := canon.Read(b)
 	m := p.body.decode(p.w.job, d)
 	if err := d.Done("a training partial"); err != nil {
@@ -197,21 +209,33 @@ func (p *Part) OfferBytes(n reduce.Node, b []byte) error {
 	return p.Offer(n, m)
 }
 
+// done takes an item's partial.
+func (p *Part) done(it *item, m family.Message) error {
+	if p.whole {
+		return nil
+	}
+	if it.parts != nil {
+		p.mu.Lock()
+		ship, err := it.parts.Offer(reduce.Node{Index: int32(it.part)}, m)
+		p.mu.Unlock()
+		if err != nil || ship == nil {
+			return err
+		}
+		m = ship.Data
+	}
+	return p.Offer(reduce.Node{Index: int32(it.node)}, m)
+}
+
 // Run computes the worker's leaves and merges what it can. Of several errors the
 // one of the first leaf is returned, so that a statement fails the same way each
 // time.
 func (p *Part) Run(ctx context.Context) error {
-	leaves := p.w.leaves
-	errs := make([]error, len(leaves))
-	hands := min(p.w.cfg.Threads, len(leaves))
-	if p.whole {
-		hands = max(hands, 1)
-	}
-	rests := make([]family.Message, hands)
+	errs := make([]error, len(p.items))
+	rests := make([]family.Message, min(p.w.cfg.Threads, len(p.items)))
 	var next atomic.Int64
 	var failed atomic.Bool
 	g, ctx := errgroup.WithContext(ctx)
-	for k := range hands {
+	for k := range rests {
 		g.Go(func() error {
 			return op.Guard("training", func() error {
 				h, err := p.work()
@@ -220,13 +244,13 @@ func (p *Part) Run(ctx context.Context) error {
 				}
 				for {
 					i := int(next.Add(1)) - 1
-					if i >= len(leaves) || failed.Load() {
+					if i >= len(p.items) || failed.Load() {
 						rests[k] = h.rest()
 						return nil
 					}
-					m, err := h.leaf(ctx, leaves[i])
-					if err == nil && m != nil {
-						err = p.Offer(reduce.Node{Index: int32(leaves[i])}, m)
+					m, err := h.do(ctx, p.items[i])
+					if err == nil {
+						err = p.done(p.items[i], m)
 					}
 					if err != nil {
 						errs[i] = err

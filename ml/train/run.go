@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/model"
@@ -85,6 +86,7 @@ type runner struct {
 	cw     []float64
 	rows   int64
 	held   int64
+	leaves []int64 // the rows of each leaf to train on
 	weight float64
 	// positives is the rows of the second of two classes, those held out too.
 	positives int64
@@ -166,7 +168,7 @@ func (r *runner) seal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.rows, r.weight, r.held = s.rows, s.weight.Value(), s.held
+	r.rows, r.weight, r.held, r.leaves = s.rows, s.weight.Value(), s.held, s.leaves
 	return nil
 }
 
@@ -226,7 +228,11 @@ func (r *runner) iterate(ctx context.Context) error {
 	st := r.driver.State()
 	every := r.job.Options.Int("checkpoint_every", 10)
 	for !st.Done {
-		m, err := r.reduce(ctx, &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next()})
+		t := &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next()}
+		if b := t.step.Batch; b != nil {
+			t.slices = dataset.BatchSlices(r.leaves, b.Step, b.Steps)
+		}
+		m, err := r.reduce(ctx, t)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -139,7 +141,7 @@ func decodeSeal(d *canon.D) *sealTask {
 }
 
 func (t *sealTask) decode(_ *Job, d *canon.D) family.Message {
-	s := &sealed{rows: d.I64(), held: d.I64()}
+	s := &sealed{rows: d.I64(), held: d.I64(), leaves: d.I64s()}
 	if b := d.Take(exact.Bytes); b != nil {
 		s.weight.Decode(b)
 	}
@@ -156,14 +158,16 @@ func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, er
 		return nil, err
 	}
 	a.rows, a.held = a.rows+b.rows, a.held+b.held
+	a.leaves = append(a.leaves, b.leaves...)
 	a.weight.Merge(&b.weight)
 	return a, nil
 }
 
-// sealed is how many rows there are to train on and held out, and the weight of
-// the former.
+// sealed is how many rows there are to train on and held out, how many of the
+// former each leaf has, and their weight.
 type sealed struct {
 	rows, held int64
+	leaves     []int64 // in their order; of a job in place in none
 	weight     exact.Sum
 }
 
@@ -171,15 +175,27 @@ type sealed struct {
 func (s *sealed) Encode(e *canon.E) {
 	e.I64(s.rows)
 	e.I64(s.held)
+	e.I64s(s.leaves)
 	e.B = s.weight.Append(e.B)
 }
 
 // stepTask is a step of the family's. What a Setup needs of the rows goes with
-// it.
+// it, and where a mini-batch's rows are.
 type stepTask struct {
 	rows, held int64
 	weight     float64
 	step       *family.Step
+	slices     []dataset.Slice // of a mini-batch, by leaf
+}
+
+// Needs tells whether a worker has a part in the task, of leaves with these
+// owners. The first one does always: it is given the result.
+func (t *Task) Needs(worker int, owners []int) bool {
+	s, ok := t.body.(*stepTask)
+	if !ok || s.step.Batch == nil || worker == 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.slices, func(x dataset.Slice) bool { return x.Leaf < len(owners) && owners[x.Leaf] == worker })
 }
 
 func (t *stepTask) kind() uint8 { return kindStep }
@@ -195,6 +211,12 @@ func (t *stepTask) Encode(e *canon.E) {
 		e.Int(b.Epoch)
 		e.Int(b.Step)
 		e.Int(b.Steps)
+		e.U32(uint32(len(t.slices)))
+		for _, s := range t.slices {
+			e.U32(uint32(s.Leaf))
+			e.Int(s.From)
+			e.Int(s.To)
+		}
 	}
 	e.Bool(t.step.Body != nil)
 	if t.step.Body != nil {
@@ -210,6 +232,14 @@ func decodeStep(j *Job, d *canon.D) *stepTask {
 			d.Fail()
 		}
 		t.step.Batch = b
+		last := -1
+		for range d.Count(20) {
+			s := dataset.Slice{Leaf: int(d.U32()), From: d.Int(), To: d.Int()}
+			if s.Leaf <= last || s.From < 0 || s.From >= s.To || (s.From|s.To)%f64.Lanes != 0 {
+				d.Fail()
+			}
+			last, t.slices = s.Leaf, append(t.slices, s)
+		}
 	}
 	if d.Bool() {
 		t.step.Body = j.Family.DecodeStep(t.step.Op, d)

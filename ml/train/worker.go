@@ -33,6 +33,7 @@ type Worker struct {
 
 	// set by Assign
 	self   int
+	owners []int // of the leaves
 	plan   *reduce.Plan
 	leaves []int // own ones, ascending
 
@@ -102,7 +103,7 @@ func (w *Worker) Assign(owners []int, workers, self int) error {
 			owners[i] = self
 		}
 	}
-	w.self, w.plan, w.nodes = self, reduce.NewPlan(owners, 0), reduce.NewPlan(nodes, 0)
+	w.self, w.owners, w.plan, w.nodes = self, owners, reduce.NewPlan(owners, 0), reduce.NewPlan(nodes, 0)
 	w.leaves = nil
 	for i, o := range owners {
 		if o == self {
@@ -239,7 +240,7 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	}
 	defer v.Close()
 	train, held := v.Split(spec.Holdout)
-	s := &sealed{rows: int64(train.Rows), held: int64(held.Rows)}
+	s := &sealed{rows: int64(train.Rows), held: int64(held.Rows), leaves: []int64{int64(train.Rows)}}
 	d := w.takeDraft(leaf)
 	if d != nil && !p.fitted.Finishes(d.Draft) {
 		w.blocks.Unreserve(d.bytes)

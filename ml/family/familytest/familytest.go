@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -287,6 +288,7 @@ func (r *run) close() {
 
 // step runs a step on all blocks and merges what they give.
 func (r *run) step(s *family.Step) (family.Message, error) {
+	rows := r.rows(s)
 	var parts []family.Message
 	for node, w := range r.ws {
 		st := s
@@ -296,81 +298,123 @@ func (r *run) step(s *family.Step) (family.Message, error) {
 		if n := w.PassBytes(st); n < 0 {
 			r.t.Fatalf("a pass of %d bytes", n)
 		}
-		from, to := node*len(r.leaves)/len(r.ws), (node+1)*len(r.leaves)/len(r.ws)
-		if r.set.Plan.Scope == family.ByLeaf {
-			for _, leaf := range r.leaves[from:to] {
-				p, err := r.passes(w, st, [][2]stored{leaf})
-				if err != nil {
-					return nil, err
-				}
-				parts = append(parts, p)
-			}
-			continue
-		}
-		p, err := r.passes(w, st, r.leaves[from:to])
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, p)
-	}
-	for len(parts) > 1 { // the reduce tree's order
-		var up []family.Message
-		for i := 0; i < len(parts); i += 2 {
-			if i+1 == len(parts) {
-				up = append(up, parts[i])
-				continue
-			}
-			l, q := parts[i], parts[i+1]
-			if r.s.Bytes {
-				l, q = r.partial(s.Op, l), r.partial(s.Op, q)
-			}
-			m, err := r.f.Merge(s.Op, l, q)
+		from, to := node*len(rows)/len(r.ws), (node+1)*len(rows)/len(r.ws)
+		if r.set.Plan.Scope == family.ByNode {
+			p, err := r.passes(w, st, rows[from:to])
 			if err != nil {
 				return nil, err
 			}
-			up = append(up, m)
+			parts = append(parts, p)
+			continue
 		}
-		parts = up
+		for _, leaf := range rows[from:to] {
+			var of []family.Message
+			for _, part := range r.cut(leaf) {
+				p, err := r.passes(w, st, [][]family.Rows{part})
+				if err != nil {
+					return nil, err
+				}
+				of = append(of, p)
+			}
+			p, err := r.fold(s.Op, of)
+			if err != nil {
+				return nil, err
+			}
+			if p != nil && r.s.Bytes {
+				p = r.partial(s.Op, p)
+			}
+			parts = append(parts, p)
+		}
 	}
-	if r.s.Bytes {
-		return r.partial(s.Op, parts[0]), nil
-	}
-	return parts[0], nil
+	return r.fold(s.Op, parts)
 }
 
-// passes works leaves with as many passes as there are threads.
-func (r *run) passes(w family.Worker, s *family.Step, leaves [][2]stored) (family.Message, error) {
-	var out family.Message
-	for k := range max(r.s.Threads, 1) {
+// rows gives the rows of each leaf in a step: of a mini-batch only the leaves
+// that have some.
+func (r *run) rows(s *family.Step) (out [][]family.Rows) {
+	if s.Batch != nil {
+		counts := make([]int64, len(r.leaves))
+		for i, l := range r.leaves {
+			counts[i] = int64(l[0].b.Rows)
+		}
+		for _, x := range dataset.BatchSlices(counts, s.Batch.Step, s.Batch.Steps) {
+			out = append(out, []family.Rows{{Leaf: x.Leaf, From: x.From, To: x.To}})
+		}
+		return out
+	}
+	for _, l := range r.leaves {
+		var of []family.Rows
+		for set, it := range l {
+			if s.Set&(family.Train<<set) != 0 && it.b.Rows > 0 {
+				of = append(of, it.rows)
+			}
+		}
+		out = append(out, of)
+	}
+	return out
+}
+
+// cut gives the parts of a leaf.
+func (r *run) cut(leaf []family.Rows) [][]family.Rows {
+	cut := r.set.Plan.Cut(leaf)
+	if len(cut) <= len(leaf) {
+		return [][]family.Rows{leaf}
+	}
+	var out [][]family.Rows
+	for _, x := range cut {
+		out = append(out, []family.Rows{x})
+	}
+	return out
+}
+
+// fold merges partials in the reduce tree's order.
+func (r *run) fold(op uint8, parts []family.Message) (family.Message, error) {
+	return reduce.Fold(parts, func(a, b family.Message) (family.Message, error) {
+		switch {
+		case a == nil:
+			return b, nil
+		case b == nil:
+			return a, nil
+		}
+		return r.f.Merge(op, a, b)
+	})
+}
+
+// passes works leaves with as many passes as there are threads, one leaf or part
+// of one with one.
+func (r *run) passes(w family.Worker, s *family.Step, leaves [][]family.Rows) (family.Message, error) {
+	var out []family.Message
+	for k := range min(max(r.s.Threads, 1), len(leaves)) {
 		p, err := w.NewPass(s)
 		if err != nil {
 			return nil, err
 		}
-		if r.set.Plan.Scope == family.ByLeaf && k > 0 {
-			break
-		}
+		none := true
 		for i := k; i < len(leaves); i += max(r.s.Threads, 1) {
-			for set, it := range leaves[i] {
-				if s.Set&(family.Train<<set) == 0 || it.b.Rows == 0 {
-					continue
+			for _, rows := range leaves[i] {
+				set := 0
+				if rows.Held {
+					set = 1
 				}
-				rows := it.rows
-				if s.Batch != nil && set == 0 {
-					rows.From, rows.To = dataset.BatchRows(it.b.Rows, rows.Leaf, len(r.leaves), s.Batch.Step, s.Batch.Steps)
-				}
-				if err := p.Add(context.Background(), rows, it.b); err != nil {
+				if err := p.Add(context.Background(), rows, r.leaves[rows.Leaf][set].b); err != nil {
 					return nil, err
 				}
+				none = false
 			}
 		}
-		m := p.Partial()
-		if out == nil {
-			out = m
-		} else if out, err = r.f.Merge(s.Op, out, m); err != nil {
-			return nil, err
+		if none && r.set.Plan.Scope == family.ByLeaf {
+			return nil, nil
 		}
+		m := p.Partial()
+		if r.s.Bytes && r.set.Plan.Scope == family.ByNode {
+			m = r.partial(s.Op, m)
+		}
+		out = append(out, m)
 	}
-	return out, nil
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return r.fold(s.Op, out)
 }
 
 func (r *run) travel(s *family.Step) *family.Step {

@@ -1,0 +1,74 @@
+package train
+
+import (
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// cut gives a part its items of the worker's leaves, and the tree in which its
+// partials are merged: over nodes, or over leaves. A mini-batch is of the leaves
+// that have rows of it, and its tree is over those: nobody else has a part in it
+// but the first worker, which is given the result.
+func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
+	plan := w.plan
+	leaf := func(leaf, node int, s *dataset.Slice) {
+		if w.owners[leaf] != w.self {
+			return
+		}
+		if t == nil {
+			p.items = append(p.items, &item{leaf: leaf, node: node})
+			return
+		}
+		p.items = append(p.items, w.itemsOf(p, t, leaf, node, s)...)
+	}
+	if t == nil || t.step.Batch == nil {
+		for i := range w.owners {
+			leaf(i, i, nil)
+		}
+	} else {
+		owners := make([]int, len(t.slices))
+		for i, s := range t.slices {
+			if s.Leaf >= len(w.owners) {
+				return nil, pgerr.New(pgerr.DataCorrupted, "a mini-batch has rows of leaf %d of %d", s.Leaf, len(w.owners))
+			}
+			owners[i] = w.owners[s.Leaf]
+			leaf(s.Leaf, i, &s)
+		}
+		plan = reduce.NewPlan(owners, 0).To(0)
+	}
+	if p.whole {
+		plan = w.nodes
+	}
+	return plan, nil
+}
+
+// itemsOf gives the items of a leaf in a step, of slice s where there is one.
+// There is always one, so that the leaf has its place in the tree.
+func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *dataset.Slice) []*item {
+	all := &item{leaf: leaf, node: node}
+	for k := range 2 {
+		r := family.Rows{Leaf: leaf, Held: k == 1}
+		if t.step.Set&(family.Train<<k) == 0 {
+			continue
+		}
+		r.To = w.blocks.Padded(blockOf(r))
+		if s != nil {
+			r.From, r.To = min(s.From, r.To), min(s.To, r.To)
+		}
+		if r.From < r.To {
+			all.rows = append(all.rows, r)
+		}
+	}
+	rows := w.job.Plan.Cut(all.rows)
+	if len(rows) <= len(all.rows) { // it is not cut
+		return []*item{all}
+	}
+	parts := reduce.NewAssembler(reduce.NewPlan(make([]int, len(rows)), 0), 0, p.merge)
+	out := make([]*item, len(rows))
+	for i, r := range rows {
+		out[i] = &item{leaf: leaf, node: node, rows: []family.Rows{r}, part: i, parts: parts}
+	}
+	return out
+}

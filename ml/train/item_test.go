@@ -1,0 +1,67 @@
+package train
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/ml/reduce"
+)
+
+// TestMiniBatchConcernsItsLeaves: a step of a mini-batch is for the workers that
+// have rows of it and for the first one, and each makes items of its own leaves
+// only, numbered as they stand in the mini-batch's tree.
+func TestMiniBatchConcernsItsLeaves(t *testing.T) {
+	rows := []int64{100, 100, 100, 100}
+	owners := []int{0, 1, 1, 2}
+	job := &Job{Plan: &family.Plan{Scope: family.ByLeaf}}
+	for step, want := range []struct{ workers, leaves []int }{{[]int{0}, []int{0}}, {[]int{0, 1}, []int{1}}, {[]int{0, 1}, []int{2}}, {[]int{0, 2}, []int{3}}} {
+		body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Step: step, Steps: 4}}, slices: dataset.BatchSlices(rows, step, 4)}
+		task := Task{body: body}
+		var workers []int
+		for self := range 3 {
+			if task.Needs(self, owners) {
+				workers = append(workers, self)
+			}
+			w := &Worker{job: job, owners: owners, self: self, blocks: &dataset.Blocks{}}
+			p := &Part{w: w, body: body}
+			plan, err := w.cut(p, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var leaves []int
+			for _, it := range p.items {
+				if leaves = append(leaves, it.leaf); plan.Home(reduce.Node{Index: int32(it.node)}) != self {
+					t.Fatalf("step %d: leaf %d is at another's place", step, it.leaf)
+				}
+			}
+			if owned := owners[want.leaves[0]] == self; owned != slices.Equal(leaves, want.leaves) {
+				t.Fatalf("step %d: worker %d works leaves %v", step, self, leaves)
+			}
+		}
+		if !slices.Equal(workers, want.workers) {
+			t.Fatalf("step %d is for workers %v", step, workers)
+		}
+	}
+}
+
+// TestMiniBatchFromElsewhere: slices that no step has are damage, not rows.
+func TestMiniBatchFromElsewhere(t *testing.T) {
+	job := &Job{Plan: &family.Plan{}}
+	for _, bad := range [][]dataset.Slice{{{Leaf: 0, From: 8, To: 8}}, {{Leaf: 1, From: 0, To: 8}, {Leaf: 0, From: 0, To: 8}}, {{Leaf: 0, From: 0, To: 7}}, {{Leaf: 0, From: -8, To: 8}}} {
+		task := Task{body: &stepTask{step: &family.Step{Batch: &optim.MiniBatch{Steps: 1}}, slices: bad}}
+		var e canon.E
+		task.body.Encode(&e)
+		d := canon.Read(e.B)
+		if decodeStep(job, d); d.OK() {
+			t.Errorf("%v is taken", bad)
+		}
+	}
+	w := &Worker{job: job, owners: []int{0}}
+	if _, err := w.cut(&Part{w: w}, &stepTask{step: &family.Step{Batch: &optim.MiniBatch{Steps: 1}}, slices: []dataset.Slice{{Leaf: 1, To: 8}}}); err == nil {
+		t.Error("a leaf that there is not is taken")
+	}
+}
