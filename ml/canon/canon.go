@@ -44,6 +44,15 @@ func (e *E) F64s(v []float64) {
 	}
 }
 
+// F32s appends numbers after their count.
+func (e *E) F32s(v []float32) {
+	e.U32(uint32(len(v)))
+	e.B = slices.Grow(e.B, 4*len(v))
+	for _, f := range v {
+		e.U32(math.Float32bits(f))
+	}
+}
+
 // I64s appends numbers after their count.
 func (e *E) I64s(v []int64) {
 	e.U32(uint32(len(v)))
@@ -154,6 +163,19 @@ func (d *D) F64s() []float64 {
 	v, b := make([]float64, n), d.take(8*n)
 	for i := range v {
 		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return v
+}
+
+// F32s reads numbers; nil for none.
+func (d *D) F32s() []float32 {
+	n := d.Count(4)
+	if n == 0 {
+		return nil
+	}
+	v, b := make([]float32, n), d.take(4*n)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 	}
 	return v
 }

@@ -29,7 +29,7 @@ func (o *GD) Next() Request { return Request{Theta: o.trial, Need: Loss | Grad} 
 func (o *GD) Tell(e *Eval) (bool, error) {
 	o.evals++
 	if (!o.started || o.rate > 0) && !finite(e) {
-		return false, errDiverged(o.iter)
+		return false, Diverged(o.iter)
 	}
 	next := o.rate
 	switch {

@@ -33,7 +33,7 @@ func (o *LBFGS) Tell(e *Eval) (bool, error) {
 	o.evals++
 	if !o.started {
 		if !finite(e) {
-			return false, errDiverged(0)
+			return false, Diverged(0)
 		}
 		if o.accept(e) {
 			return true, nil

@@ -30,7 +30,7 @@ func (o *Newton) Tell(e *Eval) (bool, error) {
 	o.evals++
 	if !o.started {
 		if !finite(e) {
-			return false, errDiverged(0)
+			return false, Diverged(0)
 		}
 	} else {
 		noise := float64(1e-13 * math.Abs(o.f))

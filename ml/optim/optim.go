@@ -180,7 +180,8 @@ func finite(e *Eval) bool {
 
 func isFinite(v float64) bool { return v-v == 0 }
 
-func errDiverged(iter int) error {
+// Diverged is the error of a training whose numbers are not finite any more.
+func Diverged(iter int) error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "training diverged: the loss is not finite after iteration %d", iter).
 		WithHint("Lower learn_rate, standardize the features, or add a penalty with l2_reg.")
 }

@@ -112,7 +112,7 @@ func TestShuffledIsAPermutation(t *testing.T) {
 		for epoch := range 3 {
 			seen := make([]bool, n)
 			for i := range n {
-				v := shuffled(42, epoch, i, n)
+				v := Shuffled(42, epoch, i, n)
 				if v < 0 || v >= n || seen[v] {
 					t.Fatalf("n=%d: %d comes twice or is out of range", n, v)
 				}
@@ -127,7 +127,7 @@ func TestShuffledIsAPermutation(t *testing.T) {
 
 func order(seed uint64, epoch int) (o []int) {
 	for i := range 20 {
-		o = append(o, shuffled(seed, epoch, i, 20))
+		o = append(o, Shuffled(seed, epoch, i, 20))
 	}
 	return o
 }

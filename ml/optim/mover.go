@@ -1,0 +1,89 @@
+package optim
+
+import "math"
+
+// Rule is how a mini-batch gradient moves the parameters.
+type Rule uint8
+
+// The rules.
+const (
+	SGD Rule = iota
+	Momentum
+	Adam
+)
+
+// Constants are those of the rules.
+type Constants struct {
+	Momentum     float64
+	Beta1, Beta2 float64 // of Adam (Kingma and Ba 2015)
+	Epsilon      float64
+}
+
+// Usual are the constants as the rules' authors and the common frameworks have
+// them.
+var Usual = Constants{Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+
+// Mover moves parameters by a rule. It computes in float64, whatever they are.
+type Mover[T float32 | float64] struct {
+	Rule Rule
+	Constants
+	Steps int // made
+	M, V  []T // what the rule remembers: nil before the first step
+}
+
+// Move moves x by the gradient g.
+func (o *Mover[T]) Move(x, g []T, rate float64) {
+	if o.M == nil && o.Rule != SGD {
+		o.M = make([]T, len(x))
+	}
+	if o.V == nil && o.Rule == Adam {
+		o.V = make([]T, len(x))
+	}
+	o.Steps++
+	switch o.Rule {
+	case SGD:
+		for i, g := range g {
+			x[i] = T(float64(x[i]) - float64(rate*float64(g)))
+		}
+	case Momentum:
+		for i, g := range g {
+			o.M[i] = T(float64(o.Momentum*float64(o.M[i])) + float64(g))
+			x[i] = T(float64(x[i]) - float64(rate*float64(o.M[i])))
+		}
+	case Adam:
+		c1, c2 := 1-powInt(o.Beta1, o.Steps), 1-powInt(o.Beta2, o.Steps)
+		for i, g := range g {
+			g := float64(g)
+			m := float64(o.Beta1*float64(o.M[i])) + float64((1-o.Beta1)*g)
+			v := float64(o.Beta2*float64(o.V[i])) + float64((1-o.Beta2)*float64(g*g))
+			o.M[i], o.V[i] = T(m), T(v)
+			x[i] = T(float64(x[i]) - float64(rate*(m/c1))/(math.Sqrt(v/c2)+o.Epsilon))
+		}
+	}
+}
+
+// Fits tells whether a mover that was read back can go on with so many
+// parameters.
+func (o *Mover[T]) Fits(params int) bool {
+	m, v := 0, 0
+	if o.Steps > 0 && o.Rule != SGD {
+		m = params
+	}
+	if o.Steps > 0 && o.Rule == Adam {
+		v = params
+	}
+	return o.Rule <= Adam && o.Steps >= 0 && len(o.M) == m && len(o.V) == v
+}
+
+// powInt is b to the n by squaring: package math's Pow is not the same on every
+// machine.
+func powInt(b float64, n int) float64 {
+	r := 1.0
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			r = float64(r * b)
+		}
+		b = float64(b * b)
+	}
+	return r
+}
