@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/kmeans"
 	"github.com/tributarydb/tributary/ml/linear"
+	"github.com/tributarydb/tributary/ml/net"
 	"github.com/tributarydb/tributary/ml/tree"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -18,11 +19,12 @@ var All = slices.Concat(
 	tree.Families(),
 	kmeans.Families(),
 	decomp.Families(),
+	net.Families(),
 )
 
 // planned are names of algorithms that users of other systems know and that are
 // not here.
-var planned = []string{"dnn_classifier", "dnn_regressor", "mlp", "autoencoder", "lstm", "lstm_autoencoder",
+var planned = []string{"lstm", "lstm_autoencoder",
 	"time_to_event", "matrix_factorization", "arima_plus"}
 
 // Names are the names of all families.

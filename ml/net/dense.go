@@ -16,6 +16,8 @@ type dense struct {
 
 func (d *dense) params() int { return (d.in.width + 1) * d.width }
 
+func (d *dense) weights() int { return d.in.width * d.width }
+
 func (d *dense) out() shape { return shape{d.in.steps, d.width} }
 
 func (d *dense) scratch(n int) int {

@@ -42,6 +42,13 @@ type layer interface {
 	backward(p, g []float32, dout *tensor, t *tape) *tensor
 }
 
+// biased is a layer some of whose parameters are biases or scales, which
+// penalties and decay leave alone.
+type biased interface {
+	// weights is how many are none, the first ones.
+	weights() int
+}
+
 // tape is one goroutine's memory for samples on their way through a net and
 // back: numbers that are given up all at once, and a stack of what layers need
 // again.

@@ -12,6 +12,8 @@ const normEpsilon = 1e-5
 
 func (l *layerNorm) params() int { return 2 * l.in.width }
 
+func (l *layerNorm) weights() int { return 0 }
+
 func (l *layerNorm) out() shape { return l.in }
 
 func (l *layerNorm) scratch(n int) int { return n*2*l.in.size() + n*l.in.steps }

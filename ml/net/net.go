@@ -32,6 +32,17 @@ func (n *net) out() shape { return n.layers[len(n.layers)-1].out() }
 // of gives layer i's part of a vector of parameters.
 func (n *net) of(i int, p []float32) []float32 { return p[n.at[i]:n.at[i+1]:n.at[i+1]] }
 
+// weights visits the ranges of parameters that penalties and decay are for.
+func (n *net) weights(f func(from, to int)) {
+	for i, l := range n.layers {
+		w := l.params()
+		if b, ok := l.(biased); ok {
+			w = b.weights()
+		}
+		f(n.at[i], n.at[i]+w)
+	}
+}
+
 // init draws the first parameters.
 func (n *net) init(seed uint64) []float32 {
 	p := make([]float32, n.params())

@@ -1,0 +1,272 @@
+package net
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// driver is the root: epochs of mini-batches, each followed by a look at the
+// rows held out.
+type driver struct {
+	f     *nets
+	set   *family.Setup
+	net   *net
+	spec  *spec
+	t     training
+	steps int // of an epoch
+
+	s    progress
+	next *family.Step
+}
+
+// progress is the state of a training.
+type progress struct {
+	op     uint8
+	units  units
+	params []float32
+	move   optim.Mover[float32]
+	step   int     // of the epoch
+	sum    float64 // losses of the epoch's mini-batches
+	weight float64 // their rows'
+	state  family.State
+	// Of early stopping.
+	bestLoss float64
+	best     []float32
+	stale    int // epochs without progress
+	metrics  []float64
+}
+
+// metricNames are those of an autoencoder.
+var metricNames = []string{"mean_absolute_error", "mean_squared_error"}
+
+// NewDriver implements family.Family.
+func (f *nets) NewDriver(s *family.Setup) (family.Driver, error) {
+	n, sp, err := f.net(s)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{f: f, set: s, net: n, spec: sp, t: trainingOf(s)}
+	d.steps = s.Batches(d.t.batch)
+	d.s = progress{op: opLearn, units: units{dev: 1}, params: n.init(s.Seed), bestLoss: math.Inf(1),
+		move:  optim.Mover[float32]{Rule: d.t.rule, Constants: d.t.consts},
+		state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
+	if s.Plan.Target == family.NumberTarget {
+		d.s.op = opMoments
+	}
+	return d, nil
+}
+
+// Next implements family.Driver.
+func (d *driver) Next() *family.Step {
+	if d.next != nil {
+		return d.next
+	}
+	s := &d.s
+	step := &family.Step{Op: s.op, Set: family.Train}
+	switch s.op {
+	case opLearn:
+		b := &optim.MiniBatch{Epoch: s.state.Iteration, Step: s.step, Steps: d.steps}
+		if d.t.shuffle {
+			b.Step = optim.Shuffled(d.set.Seed, b.Epoch, b.Step, b.Steps)
+		}
+		step.Batch = b
+		step.Body = &request{s.params, s.units, hash(d.set.Seed, uint64(s.move.Steps), 1)}
+	case opLoss:
+		if d.set.Held > 0 {
+			step.Set = family.Held
+		}
+		step.Body = &request{params: s.params, units: s.units}
+	}
+	d.next = step
+	return step
+}
+
+// Tell implements family.Driver.
+func (d *driver) Tell(m family.Message) error {
+	d.next = nil
+	d.s.state.Evals++
+	switch p := m.(type) {
+	case *moments:
+		return d.measured(p)
+	case *partial:
+		if d.s.op == opLearn {
+			return d.learned(p)
+		}
+		return d.looked(p)
+	}
+	return pgerr.Internal("a partial of a net is %T", m)
+}
+
+// measured takes the target's moments.
+func (d *driver) measured(m *moments) error {
+	s := &d.s
+	s.op = opLearn
+	s.units.mean = m.mean
+	if dev := math.Sqrt(m.squares / m.weight); dev > 0 {
+		s.units.dev = dev
+	}
+	if s.units.mean-s.units.mean != 0 || s.units.dev-s.units.dev != 0 {
+		return pgerr.New(pgerr.NumericValueOutOfRange, "values of the target are too large for a net")
+	}
+	return nil
+}
+
+// learned moves the parameters by the gradient of a mini-batch.
+func (d *driver) learned(p *partial) error {
+	s := &d.s
+	if len(p.grad) != len(s.params) {
+		return pgerr.Internal("a net of %d parameters has a gradient of %d", len(s.params), len(p.grad))
+	}
+	s.sum, s.weight = s.sum+p.loss, s.weight+p.weight
+	if p.weight > 0 { // else its rows do not count
+		if err := d.move(p.grad, p.weight); err != nil {
+			return err
+		}
+	}
+	if p.loss-p.loss != 0 {
+		return optim.Diverged(s.state.Iteration)
+	}
+	if s.step++; s.step < d.steps {
+		return nil
+	}
+	s.state.TrainLoss = d.inUnits(s.sum / s.weight)
+	s.step, s.sum, s.weight = 0, 0, 0
+	if d.set.Held > 0 {
+		s.op = opLoss
+		return nil
+	}
+	d.epoch()
+	return nil
+}
+
+// move makes the mean of a gradient that is a sum, adds the penalty's, clips
+// and steps.
+func (d *driver) move(g []float32, weight float64) error {
+	s, by := &d.s, 1/weight
+	for i, v := range g {
+		g[i] = float32(float64(v) * by)
+	}
+	if d.t.l2 > 0 {
+		d.net.weights(func(from, to int) {
+			for i, w := range s.params[from:to] {
+				g[from+i] = float32(float64(g[from+i]) + float64(d.t.l2*float64(w)))
+			}
+		})
+	}
+	squares := 0.0
+	for _, v := range g {
+		squares += float64(float64(v) * float64(v))
+	}
+	if squares-squares != 0 {
+		return optim.Diverged(s.state.Iteration)
+	}
+	if norm := math.Sqrt(squares); d.t.clip > 0 && norm > d.t.clip {
+		for i, v := range g {
+			g[i] = float32(float64(v) * (d.t.clip / norm))
+		}
+	}
+	rate := d.t.rateAt(float64(s.state.Iteration)+float64(s.step)/float64(d.steps), d.steps)
+	if d.t.decay > 0 {
+		d.net.weights(func(from, to int) {
+			for i, w := range s.params[from:to] {
+				s.params[from+i] = float32(float64(w) * (1 - float64(rate*d.t.decay)))
+			}
+		})
+	}
+	s.move.Move(s.params, g, rate)
+	return nil
+}
+
+// looked takes the loss of an epoch's or the training's end.
+func (d *driver) looked(p *partial) error {
+	s := &d.s
+	mean := func(v float64) float64 {
+		if p.weight > 0 {
+			return v / p.weight
+		}
+		return v
+	}
+	if p.loss-p.loss != 0 {
+		return optim.Diverged(s.state.Iteration)
+	}
+	if s.state.Stopped != "" {
+		s.metrics = []float64{mean(p.absolute), mean(p.squares)}
+		s.op, s.state.Done = numOps, true
+		return nil
+	}
+	s.state.ValidationLoss = d.inUnits(mean(p.loss))
+	d.epoch()
+	return nil
+}
+
+// epoch ends one.
+func (d *driver) epoch() {
+	s, t := &d.s, &d.t
+	s.state.Iteration++
+	s.op = opLearn
+	if t.stop {
+		loss := s.state.TrainLoss
+		if d.set.Held > 0 {
+			loss = s.state.ValidationLoss
+		}
+		s.stale++
+		if s.bestLoss-loss > float64(t.least*math.Abs(s.bestLoss)) || math.IsInf(s.bestLoss, 1) {
+			s.stale = 0
+		}
+		if loss < s.bestLoss {
+			s.bestLoss, s.best = loss, append(s.best[:0], s.params...)
+		}
+		if s.stale >= t.patience {
+			s.state.Stopped, s.state.Converged = "early_stop", true
+		}
+	}
+	if s.state.Stopped == "" && s.state.Iteration >= t.epochs {
+		s.state.Stopped, s.state.Converged = "max_iterations", true // all of them are wanted
+	}
+	if s.state.Stopped == "" {
+		return
+	}
+	if s.best != nil {
+		s.params, s.best = s.best, nil
+	}
+	if d.f.self { // its metrics
+		s.op = opLoss
+		return
+	}
+	s.op, s.state.Done = numOps, true
+}
+
+// inUnits gives a loss in the target's own units.
+func (d *driver) inUnits(loss float64) float64 {
+	dev := d.s.units.dev
+	switch d.spec.loss {
+	case lossMSE, lossHuber:
+		return float64(loss * float64(dev*dev))
+	case lossMAE:
+		return float64(loss * dev)
+	}
+	return loss
+}
+
+// State implements family.Driver.
+func (d *driver) State() family.State {
+	st := d.s.state
+	for i, v := range d.s.metrics {
+		st.Metrics = append(st.Metrics, family.Metric{Name: metricNames[i], Value: v})
+	}
+	return st
+}
+
+// Predictor implements family.Driver.
+func (d *driver) Predictor() (family.Predictor, error) {
+	for i, v := range d.s.params {
+		if v-v != 0 {
+			return nil, optim.Diverged(d.s.state.Iteration)
+		}
+		d.s.params[i] = v + 0 // no negative zeros in the bytes
+	}
+	return newPredictor(d.f, d.set.Fitted, d.spec, d.net, d.s.units, d.s.params), nil
+}

@@ -1,0 +1,54 @@
+package net
+
+import (
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// nets is a family of nets.
+type nets struct {
+	info family.Info
+	own  []*family.Option
+	// self tells that the target is the row itself.
+	self bool
+}
+
+// Families are the families of this package.
+func Families() []family.Family { return []family.Family{mlp, autoencoder} }
+
+var mlp = &nets{
+	info: family.Info{Name: "mlp", Synonyms: []string{"neural_network", "dnn_classifier", "dnn_regressor", "mlp_classifier", "mlp_regressor"},
+		Doc: "A feed-forward neural network: layers of units, each an activation of a weighted sum. A float or numeric target is a regression, any other a classification."},
+	own: hiddenOptions("`[64, 32]`", "The units of each hidden layer."),
+}
+
+var autoencoder = &nets{
+	info: family.Info{Name: "autoencoder", Synonyms: []string{"auto_encoder"},
+		Doc: "A neural network that learns to give its input again through a narrow layer. What it reconstructs badly is unlike what it has learnt from: an anomaly."},
+	own:  hiddenOptions("`[32, 8, 32]`", "The units of each hidden layer, those of the decoder too; the narrowest is the code."),
+	self: true,
+}
+
+// Info implements family.Family.
+func (f *nets) Info() family.Info { return f.info }
+
+// Options implements family.Family.
+func (f *nets) Options() []*family.Option {
+	return append(append([]*family.Option{}, f.own...), options...)
+}
+
+// Plan implements family.Family.
+func (f *nets) Plan(r *family.Request) (*family.Plan, error) {
+	p := family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Grain: microRows, MaxIterations: r.Options.Int("max_iterations", defaultEpochs)}
+	if f.self {
+		vector, _ := types.ArrayOf(types.Float8)
+		p.Task, p.Target = family.Decomposition, family.NoTarget
+		p.Outputs = []family.Output{{Name: "reconstruction", Type: vector}, {Name: "reconstruction_error", Type: types.Float8}}
+		return &p, check(r.Options, &p)
+	}
+	plan, err := family.ByTarget(r, p)
+	if err != nil {
+		return nil, err
+	}
+	return plan, check(r.Options, plan)
+}

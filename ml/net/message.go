@@ -1,0 +1,116 @@
+package net
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The steps.
+const (
+	opMoments uint8 = iota + 1 // the target's mean and deviation; no body
+	opLearn                    // the loss and its gradient
+	opLoss                     // the loss alone
+	numOps                     // the training is done
+)
+
+// units are those in which a net sees a number target: (y - mean) / dev.
+type units struct{ mean, dev float64 }
+
+// request asks for the loss at some parameters.
+type request struct {
+	params []float32
+	units  units
+	// key of what dropout draws in this step.
+	key uint64
+}
+
+// Encode implements family.Message.
+func (r *request) Encode(e *canon.E) {
+	e.F32s(r.params)
+	e.F64(r.units.mean)
+	e.F64(r.units.dev)
+	e.U64(r.key)
+}
+
+// DecodeStep implements family.Family.
+func (f *nets) DecodeStep(op uint8, d *canon.D) family.Message {
+	if op != opLearn && op != opLoss {
+		d.Fail()
+	}
+	return &request{d.F32s(), units{d.F64(), d.F64()}, d.U64()}
+}
+
+// partial is a partial of opLearn and opLoss: sums over rows, by weight.
+type partial struct {
+	weight            float64
+	loss              float64
+	squares, absolute float64 // errors of what an autoencoder gives again
+	grad              []float32
+}
+
+// Encode implements family.Message.
+func (p *partial) Encode(e *canon.E) {
+	for _, v := range []float64{p.weight, p.loss, p.squares, p.absolute} {
+		e.F64(v)
+	}
+	e.F32s(p.grad)
+}
+
+// moments is a partial of opMoments: the weight of rows, the target's mean, and
+// the sum of squares around it.
+type moments struct{ weight, mean, squares float64 }
+
+// Encode implements family.Message.
+func (m *moments) Encode(e *canon.E) {
+	e.F64(m.weight)
+	e.F64(m.mean)
+	e.F64(m.squares)
+}
+
+// add adds those of other rows (Chan, Golub and LeVeque 1983).
+func (m *moments) add(o moments) {
+	if !(o.weight > 0) {
+		return
+	}
+	w := m.weight + o.weight
+	d := o.mean - m.mean
+	m.mean += float64(d * (o.weight / w))
+	m.squares += o.squares + float64(float64(d*d)*(m.weight*(o.weight/w)))
+	m.weight = w
+}
+
+// DecodePartial implements family.Family.
+func (f *nets) DecodePartial(op uint8, d *canon.D) family.Message {
+	switch op {
+	case opMoments:
+		return &moments{d.F64(), d.F64(), d.F64()}
+	case opLearn, opLoss:
+		return &partial{d.F64(), d.F64(), d.F64(), d.F64(), d.F32s()}
+	}
+	d.Fail()
+	return &partial{}
+}
+
+// Merge implements family.Family.
+func (f *nets) Merge(_ uint8, left, right family.Message) (family.Message, error) {
+	switch a := left.(type) {
+	case *moments:
+		if b, ok := right.(*moments); ok {
+			a.add(*b)
+			return a, nil
+		}
+	case *partial:
+		if b, ok := right.(*partial); ok && len(a.grad) == len(b.grad) {
+			a.weight += b.weight
+			a.loss += b.loss
+			a.squares += b.squares
+			a.absolute += b.absolute
+			for i, v := range b.grad {
+				a.grad[i] += v
+			}
+			return a, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.DataCorrupted, "partials of different kinds cannot be merged")
+}

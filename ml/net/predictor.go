@@ -1,0 +1,124 @@
+package net
+
+import (
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+)
+
+// predictor is a trained net.
+type predictor struct {
+	f      *nets
+	fit    *feature.Fitted
+	spec   *spec
+	net    *net
+	units  units
+	params []float32
+	slots  []feature.Slot // of an autoencoder's output
+	feeds  sync.Pool
+}
+
+func newPredictor(f *nets, fit *feature.Fitted, sp *spec, n *net, u units, params []float32) *predictor {
+	p := &predictor{f: f, fit: fit, spec: sp, net: n, units: u, params: params}
+	if f.self {
+		p.slots = fit.Slots()
+	}
+	p.feeds.New = func() any {
+		d := newFeed(n, f.self)
+		d.begin()
+		return d
+	}
+	return p
+}
+
+// Encode implements family.Predictor.
+func (p *predictor) Encode(e *canon.E) {
+	p.spec.encode(e)
+	e.F64(p.units.mean)
+	e.F64(p.units.dev)
+	e.F32s(p.params)
+}
+
+// Decode implements family.Family.
+func (f *nets) Decode(fit *feature.Fitted, d *canon.D) (family.Predictor, error) {
+	sp := decodeSpec(d)
+	u, params := units{d.F64(), d.F64()}, d.F32s()
+	if !d.OK() {
+		return nil, d.Done("a net")
+	}
+	n := sp.build(fit, f.outputs(fit))
+	bad := n.params() != len(params) || u.mean-u.mean != 0 || !(u.dev > 0) || u.dev-u.dev != 0 || (sp.loss == lossCross) != (len(fit.Keys) > 0 && !f.self)
+	for _, v := range params {
+		bad = bad || v-v != 0
+	}
+	if bad {
+		d.Fail()
+		return nil, d.Done("a net")
+	}
+	return newPredictor(f, fit, sp, n, u, params), nil
+}
+
+// Bytes implements family.Predictor.
+func (p *predictor) Bytes() int64 {
+	return 4*int64(len(p.params)+newFeed(p.net, p.f.self).numbers()) + 1024
+}
+
+// Score implements family.Predictor.
+func (p *predictor) Score(b *dataset.Block) *family.Scores {
+	s := &family.Scores{Rows: b.Rows}
+	columns := func(n int) [][]float64 {
+		out := make([][]float64, n)
+		for i := range out {
+			out[i] = make([]float64, b.Rows)
+		}
+		return out
+	}
+	width := p.net.out().width
+	switch k := len(p.fit.Keys); {
+	case p.f.self:
+		s.Vector, s.Extra = columns(width), columns(1)
+	case k > 0:
+		s.Probs = columns(k)
+	default:
+		s.Value = make([]float64, b.Rows)
+	}
+	d := p.feeds.Get().(*feed)
+	defer p.feeds.Put(d)
+	probs := make([]float64, width)
+	for from := 0; from < b.Rows; from += microRows {
+		n := min(microRows, b.Rows-from)
+		in := d.load(b, from, n)
+		out := p.net.forward(p.params, in, d.tape)
+		if p.f.self {
+			y := d.again(b, in, from)
+			for i := range n {
+				one := func(x *tensor) *tensor { return &tensor{1, x.shape, x.row(i)} }
+				s.Extra[0][from+i] = p.net.loss.eval(one(out), one(y), []float64{1}, nil)
+				for j, v := range out.row(i) {
+					s.Vector[j][from+i] = float64(float64(v)*p.slots[j].Scale) + p.slots[j].Center
+				}
+			}
+			continue
+		}
+		for i := range n {
+			row, at := out.row(i), from+i
+			switch {
+			case s.Value != nil:
+				s.Value[at] = float64(float64(row[0])*p.units.dev) + p.units.mean
+			case width == 1:
+				z := float64(row[0])
+				s.Probs[0][at], s.Probs[1][at] = f64.Sigmoid1(-z), f64.Sigmoid1(z)
+			default:
+				softmaxInto(probs, row)
+				for k, v := range probs {
+					s.Probs[k][at] = v
+				}
+			}
+		}
+	}
+	return s
+}

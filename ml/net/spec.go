@@ -1,0 +1,155 @@
+package net
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// maxParams bounds the parameters of a net: what fits into a message.
+const maxParams = 1 << 28
+
+// spec is what a net is made of, beside the shape of the rows. It is part of the
+// model.
+type spec struct {
+	hidden     []int
+	activation string
+	layerNorm  bool
+	embedding  int // 0: by the number of categories
+	loss       string
+	delta      float64 // of huber
+	dropout    float64
+}
+
+// specOf reads the options.
+func (f *nets) specOf(o *family.Values, p *family.Plan) *spec {
+	def := []float64{64, 32}
+	if f.self {
+		def = []float64{32, 8, 32}
+	}
+	s := &spec{activation: o.Text("activation", relu), layerNorm: o.Bool("layer_norm", false), embedding: o.Int("embedding", 0),
+		loss: lossOf(o, p), delta: o.Float("huber_delta", 1), dropout: o.Float("dropout", 0)}
+	for _, n := range o.Floats("hidden_units", def) {
+		s.hidden = append(s.hidden, int(n))
+	}
+	return s
+}
+
+// lossFn is the loss.
+func (s *spec) lossFn() loss {
+	switch s.loss {
+	case lossMAE:
+		return pointwise(absoluteError)
+	case lossHuber:
+		return huber(s.delta)
+	case lossCross:
+		return softmax{}
+	}
+	return pointwise(squaredError)
+}
+
+// outputs is how many numbers a net gives for a row.
+func (f *nets) outputs(fit *feature.Fitted) int {
+	switch k := len(fit.Keys); {
+	case f.self:
+		return fit.Params()
+	case k > 2:
+		return k
+	}
+	return 1
+}
+
+// build makes the net for rows of a shape. It allocates nothing of the sizes
+// that it finds.
+func (s *spec) build(fit *feature.Fitted, outputs int) *net {
+	in := shape{1, fit.Dense}
+	var layers []layer
+	at := in
+	if fit.Codes > 0 {
+		e := &embedding{in: in, sizes: fit.CodeSlots()}
+		for _, n := range e.sizes {
+			if w := s.embedding; w > 0 {
+				e.wide = append(e.wide, w)
+			} else {
+				e.wide = append(e.wide, max(1, embeddingWidth(n)))
+			}
+		}
+		layers, at = append(layers, e), e.out()
+	}
+	add := func(l layer) { layers, at = append(layers, l), l.out() }
+	gain := 1.0
+	if s.activation == relu || s.activation == gelu {
+		gain = 0
+	}
+	for i, n := range s.hidden {
+		add(&dense{in: at, width: n, gain: gain, first: len(layers) == 0})
+		if s.layerNorm {
+			add(&layerNorm{at})
+		}
+		if s.activation != linear {
+			add(&activation{at, s.activation})
+		}
+		if s.dropout > 0 {
+			add(&dropout{in: at, rate: s.dropout, id: uint64(i)})
+		}
+	}
+	add(&dense{in: at, width: outputs, gain: 1, first: len(layers) == 0})
+	return newNet(in, fit.Codes, s.lossFn(), layers...)
+}
+
+// net makes the net of a training.
+func (f *nets) net(s *family.Setup) (*net, *spec, error) {
+	sp := f.specOf(s.Options, s.Plan)
+	n := sp.build(s.Fitted, f.outputs(s.Fitted))
+	if n.params() > maxParams {
+		return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "a net of %d parameters is too large: the most are %d", n.params(), maxParams).At(s.Options.Pos("hidden_units")).
+			WithHint("Lower hidden_units, or the number of features.")
+	}
+	return n, sp, nil
+}
+
+// Encode writes what a predictor needs to know.
+func (s *spec) encode(e *canon.E) {
+	e.U32(uint32(len(s.hidden)))
+	for _, n := range s.hidden {
+		e.U32(uint32(n))
+	}
+	e.Str(s.activation)
+	e.Bool(s.layerNorm)
+	e.U32(uint32(s.embedding))
+	e.Str(s.loss)
+	e.F64(s.delta)
+}
+
+// decodeSpec reads what encode wrote.
+func decodeSpec(d *canon.D) *spec {
+	s := &spec{}
+	n := d.Count(4)
+	if n > maxLayers {
+		d.Fail()
+		return s
+	}
+	for range n {
+		units := int(d.U32())
+		if units < 1 || units > maxUnits {
+			d.Fail()
+		}
+		s.hidden = append(s.hidden, units)
+	}
+	s.activation, s.layerNorm, s.embedding, s.loss, s.delta = d.Str(), d.Bool(), int(d.U32()), d.Str(), d.F64()
+	switch s.activation {
+	case relu, gelu, tanh, sigmoid, linear:
+	default:
+		d.Fail()
+	}
+	switch s.loss {
+	case lossMSE, lossMAE, lossHuber, lossCross:
+	default:
+		d.Fail()
+	}
+	if s.embedding > 1024 || !(s.delta > 0) {
+		d.Fail()
+	}
+	return s
+}

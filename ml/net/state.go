@@ -1,0 +1,47 @@
+package net
+
+import (
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (d *driver) MarshalBinary() ([]byte, error) {
+	var e canon.E
+	s := &d.s
+	e.U8(s.op)
+	e.F64(s.units.mean)
+	e.F64(s.units.dev)
+	for _, v := range [][]float32{s.params, s.move.M, s.move.V, s.best} {
+		e.F32s(v)
+	}
+	e.Int(s.move.Steps)
+	e.Int(s.step)
+	e.F64(s.sum)
+	e.F64(s.weight)
+	s.state.Encode(&e)
+	e.F64(s.bestLoss)
+	e.Int(s.stale)
+	e.F64s(s.metrics)
+	return e.B, nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (d *driver) UnmarshalBinary(b []byte) error {
+	r := canon.Read(b)
+	s := progress{move: d.s.move, op: r.U8(), units: units{r.F64(), r.F64()}, params: r.F32s()}
+	s.move.M, s.move.V, s.best = r.F32s(), r.F32s(), r.F32s()
+	s.move.Steps, s.step, s.sum, s.weight = r.Int(), r.Int(), r.F64(), r.F64()
+	s.state = family.DecodeState(r)
+	s.bestLoss, s.stale, s.metrics = r.F64(), r.Int(), r.F64s()
+	n := d.net.params()
+	if s.op < opMoments || s.op > numOps || len(s.params) != n || !s.move.Fits(n) || len(s.best) != 0 && len(s.best) != n || s.step < 0 || s.step >= d.steps ||
+		s.state.Iteration < 0 || s.stale < 0 || len(s.metrics) > len(metricNames) || !(s.units.dev > 0) {
+		r.Fail()
+	}
+	if err := r.Done("a net's training"); err != nil {
+		return err
+	}
+	d.s, d.next = s, nil
+	return nil
+}

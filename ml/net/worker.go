@@ -1,0 +1,135 @@
+package net
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// worker is a node's part. It has no state but the parameters of each step.
+type worker struct {
+	f   *nets
+	s   *family.Setup
+	net *net
+}
+
+// NewWorker implements family.Family.
+func (f *nets) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
+	n, _, err := f.net(s)
+	return &worker{f, s, n}, err
+}
+
+// PassBytes implements family.Worker. A few partials of a leaf's parts wait for
+// their neighbours.
+func (w *worker) PassBytes(s *family.Step) int64 {
+	if s.Op == opMoments {
+		return 0
+	}
+	n := int64(newFeed(w.net, w.f.self).numbers()) * 4
+	if s.Op == opLearn {
+		n += 4 * 4 * int64(w.net.params())
+	}
+	return n
+}
+
+// NewPass implements family.Worker.
+func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
+	if s.Op == opMoments {
+		return &momentsPass{}, nil
+	}
+	r, ok := s.Body.(*request)
+	if !ok || len(r.params) != w.net.params() {
+		return nil, pgerr.Internal("a step of a net is without its parameters")
+	}
+	p := &pass{w: w, r: r, learn: s.Op == opLearn, feed: newFeed(w.net, w.f.self), weight: make([]float64, microRows)}
+	p.feed.begin()
+	p.feed.tape.train = p.learn
+	return p, nil
+}
+
+// Close implements family.Worker.
+func (w *worker) Close() {}
+
+// momentsPass takes the moments of the target.
+type momentsPass struct{ sum moments }
+
+// Add implements family.Pass.
+func (p *momentsPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {
+	for i := r.From; i < min(r.To, b.Rows); i++ {
+		p.sum.add(moments{weight: b.W[i], mean: b.Y[i]})
+	}
+	return nil
+}
+
+// Partial implements family.Pass.
+func (p *momentsPass) Partial() family.Message {
+	m := p.sum
+	p.sum = moments{}
+	return &m
+}
+
+// pass works micro-batches, one after the other.
+type pass struct {
+	w      *worker
+	r      *request
+	learn  bool
+	feed   *feed
+	weight []float64
+	sum    *partial
+}
+
+// Add implements family.Pass.
+func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+	if p.sum == nil {
+		p.reset()
+	}
+	net, t, to := p.w.net, p.feed.tape, min(r.To, b.Rows)
+	t.key = hash(p.r.key, uint64(r.Leaf))
+	for from := r.From; from < to; from += microRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(microRows, to-from)
+		weight := b.W[from : from+n]
+		for _, w := range weight {
+			p.sum.weight += w
+		}
+		in := p.feed.load(b, from, n)
+		y := in
+		if p.w.f.self {
+			y = p.feed.again(b, in, from)
+		} else {
+			y = p.feed.target(b.Y[from:from+n], p.r.units)
+		}
+		if p.learn {
+			p.sum.loss += net.learn(p.r.params, p.sum.grad, in, y, weight, t)
+			continue
+		}
+		out := net.forward(p.r.params, in, t)
+		p.sum.loss += net.loss.eval(out, y, weight, nil)
+		if p.w.f.self {
+			p.sum.squares += pointwise(squaredError).eval(out, y, weight, nil)
+			p.sum.absolute += pointwise(absoluteError).eval(out, y, weight, nil)
+		}
+	}
+	return nil
+}
+
+func (p *pass) reset() {
+	p.sum = &partial{}
+	if p.learn {
+		p.sum.grad = make([]float32, p.w.net.params())
+	}
+}
+
+// Partial implements family.Pass.
+func (p *pass) Partial() family.Message {
+	if p.sum == nil {
+		p.reset()
+	}
+	s := p.sum
+	p.sum = nil
+	return s
+}
