@@ -10,4 +10,8 @@
 // all bits; the payload of a NaN is not defined. Because a chain's order does not
 // depend on how the loops around it are cut, results do not depend on blocking
 // or on the number of goroutines.
+//
+// The kernels (go generate) make tiles of six rows and two registers of columns,
+// for AVX2 or AVX-512 as package f64 chose; functions take eight numbers at a
+// time. Without them (other processors, the build tag noasm) the twins run.
 package f32

@@ -1,49 +1,83 @@
 package f32
 
-import "math"
+// How products are cut. A strip of B, as wide as a tile, stays in the first cache
+// while the rows of a block of A, which stays in the second, pass by it.
+const (
+	tileRows = 6
+	maxWidth = 32 // of tiles
+	blockM   = 16 * tileRows
+	blockN   = 256
+	blockK   = 256
+	rowGap   = 16 // between the rows of a block of A
+)
 
-// FMA is a·b+c, rounded once to float32. The product is exact in float64; its
-// sum with c is rounded to odd there, so that rounding again is right (Boldo and
-// Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
-func FMA(a, b, c float32) float32 {
-	p, q := float64(a)*float64(b), float64(c)
-	s := p + q
-	t := s - p
-	if err := (p - (s - t)) + (q - t); err != 0 && err == err && !math.IsInf(s, 0) {
-		if u := math.Float64bits(s); u&1 == 0 {
-			if (err > 0) == (s > 0) {
-				u++
-			} else {
-				u--
-			}
-			s = math.Float64frombits(u)
-		}
-	}
-	return float32(s)
-}
+// ScratchBytes is what a product takes from a pool meanwhile, whatever its size.
+const ScratchBytes = 4 * (blockK*blockN + blockM*(blockK+rowGap) + blockM*maxWidth)
 
 // Gemm sets C, m×n, to op(A)·op(B), or with add adds that to it. op(X) is X or,
 // where it says so, its transpose. Matrices are row-major; lda, ldb and ldc are
 // the lengths of their rows in memory. Each element is one chain of FMAs over k
-// from 0, or from what is in C.
+// from 0, or from what is in C. C shares no memory with A and B.
+//
+// It runs on the caller's goroutine and takes ScratchBytes from a pool, which
+// callers charge once for each goroutine that multiplies.
 func Gemm(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, add bool) {
+	if m <= 0 || n <= 0 {
+		return
+	}
+	_ = c[(m-1)*ldc+n-1]
+	if k <= 0 {
+		if !add {
+			for i := range m {
+				clear(c[i*ldc:][:n])
+			}
+		}
+		return
+	}
+	x, y := operands(transA, transB, a, lda, b, ldb)
+	_, _ = a[(m-1)*x.of+(k-1)*x.k], b[(n-1)*y.of+(k-1)*y.k]
+	gemm(x, y, result{c, ldc, 1, add}, m, n, k)
+}
+
+// operand is a factor: the distance of its elements from row to row of A, or from
+// column to column of B, and along the chains. One of them is 1.
+type operand struct {
+	x     []float32
+	of, k int
+}
+
+func operands(transA, transB bool, a []float32, lda int, b []float32, ldb int) (x, y operand) {
+	x, y = operand{a, lda, 1}, operand{b, 1, ldb}
+	if transA {
+		x = operand{a, 1, lda}
+	}
+	if transB {
+		y = operand{b, ldb, 1}
+	}
+	return x, y
+}
+
+// result is C: the distance of its elements from row to row and column to column.
+// One of them is 1.
+type result struct {
+	x        []float32
+	row, col int
+	add      bool
+}
+
+// gemmGo is the definition.
+func gemmGo(a, b operand, c result, m, n, k int) {
 	for i := range m {
 		for j := range n {
+			at := &c.x[i*c.row+j*c.col]
 			var s float32
-			if add {
-				s = c[i*ldc+j]
+			if c.add {
+				s = *at
 			}
 			for l := range k {
-				x, y := i*lda+l, l*ldb+j
-				if transA {
-					x = l*lda + i
-				}
-				if transB {
-					y = j*ldb + l
-				}
-				s = FMA(a[x], b[y], s)
+				s = FMA(a.x[i*a.of+l*a.k], b.x[j*b.of+l*b.k], s)
 			}
-			c[i*ldc+j] = s
+			*at = s
 		}
 	}
 }

@@ -75,16 +75,19 @@ func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^
 
 // Exp, Tanh and Sigmoid set dst to Exp1, Tanh1 and Sigmoid1 of src, which may be
 // dst and is as long.
-func Exp(dst, src []float32) { each(dst, src, Exp1) }
+func Exp(dst, src []float32) { expAll(dst[:len(src)], src) }
 
 // Tanh: see Exp.
-func Tanh(dst, src []float32) { each(dst, src, Tanh1) }
+func Tanh(dst, src []float32) { tanhAll(dst[:len(src)], src) }
 
 // Sigmoid: see Exp.
-func Sigmoid(dst, src []float32) { each(dst, src, Sigmoid1) }
+func Sigmoid(dst, src []float32) { sigmoidAll(dst[:len(src)], src) }
+
+func expGo(dst, src []float32)     { each(dst, src, Exp1) }
+func tanhGo(dst, src []float32)    { each(dst, src, Tanh1) }
+func sigmoidGo(dst, src []float32) { each(dst, src, Sigmoid1) }
 
 func each(dst, src []float32, f func(float32) float32) {
-	dst = dst[:len(src)]
 	for i, x := range src {
 		dst[i] = f(x)
 	}

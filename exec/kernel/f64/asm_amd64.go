@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go run ./internal/gen -out kernels_amd64.s -stubs stubs_amd64.go -pkg f64
+//go:generate go run ../internal/gen -out kernels_amd64.s -stubs stubs_amd64.go -pkg f64
 
 // Level names the body of the kernels that runs here.
 var Level = func() string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -64,7 +65,30 @@ func hex(v uint64) string {
 }
 
 func main() {
+	flag.Parse()
 	ConstraintExpr("!noasm")
+	if flag.Lookup("pkg").Value.String() == "f32" {
+		kernels32()
+	} else {
+		kernels64()
+	}
+	Generate()
+}
+
+func kernels32() {
+	for _, s := range []isa{avx2, avx512} {
+		for rows := 1; rows <= gemmRows; rows++ {
+			gemm(s, rows)
+		}
+	}
+	pack()
+	packTransposed()
+	pointwise32("exp", exp32)
+	pointwise32("tanh", tanh32)
+	pointwise32("sigmoid", sigmoid32)
+}
+
+func kernels64() {
 	for _, s := range []isa{avx2, avx512} {
 		for _, elem := range []int{4, 8} {
 			margins(s, elem)
@@ -91,7 +115,6 @@ func main() {
 	columnBounds(4)
 	columnBounds(8)
 	axpy2()
-	Generate()
 }
 
 func (s isa) done() {

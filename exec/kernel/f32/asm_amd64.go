@@ -1,0 +1,50 @@
+//go:build amd64 && !noasm
+
+package f32
+
+import "github.com/tributarydb/tributary/exec/kernel/f64"
+
+//go:generate go run ../internal/gen -out kernels_amd64.s -stubs stubs_amd64.go -pkg f32
+
+// The kernels in use, chosen once at start.
+var (
+	tiles      = tilesOf(f64.Level)
+	gemm       = choose(gemmGo, gemmBlocks)
+	expAll     = choose(expGo, eights(Exp1, expAVX2))
+	tanhAll    = choose(tanhGo, eights(Tanh1, tanhAVX2))
+	sigmoidAll = choose(sigmoidGo, eights(Sigmoid1, sigmoidAVX2))
+)
+
+// tileBodies make groups of tiles of C, of width columns; the index is the number
+// of their rows.
+type tileBodies struct {
+	width int
+	body  [tileRows + 1]tileBody
+}
+
+type tileBody = func(c *float32, ldc int, a *float32, arow, ak int, b *float32, bk int, k, groups int, add bool)
+
+func tilesOf(level string) *tileBodies {
+	if level == "avx512" {
+		return &tileBodies{32, [...]tileBody{nil, gemm1AVX512, gemm2AVX512, gemm3AVX512, gemm4AVX512, gemm5AVX512, gemm6AVX512}}
+	}
+	return &tileBodies{16, [...]tileBody{nil, gemm1AVX2, gemm2AVX2, gemm3AVX2, gemm4AVX2, gemm5AVX2, gemm6AVX2}}
+}
+
+func choose[F any](goBody, asm F) F {
+	if f64.Level == "go" {
+		return goBody
+	}
+	return asm
+}
+
+// eights gives what is left after the last eight values to one.
+func eights(one func(float32) float32, all func(dst, src *float32, n int)) func(dst, src []float32) {
+	return func(dst, src []float32) {
+		n := len(src) &^ 7
+		if n > 0 {
+			all(&dst[0], &src[0], n)
+		}
+		each(dst[n:], src[n:], one)
+	}
+}

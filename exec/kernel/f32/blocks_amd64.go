@@ -1,0 +1,174 @@
+//go:build amd64 && !noasm
+
+package f32
+
+import (
+	"sync"
+	"unsafe"
+)
+
+const (
+	// Where a strip of B is used for so few rows it is read where it lies.
+	inPlaceRows = 2 * tileRows
+	// Where C has so few columns and more rows it is made lying on its side.
+	fewColumns = 4
+	// A block of A that is used for more columns is copied, since rows at a
+	// distance of a power of two keep each other out of the caches.
+	copyColumns = 64
+)
+
+// scratch are the strips of a block of B, a block of A, and tiles that reach
+// beyond C's edge.
+type scratch struct {
+	strips [blockK * blockN]float32
+	rows   [blockM * (blockK + rowGap)]float32
+	edge   [blockM * maxWidth]float32
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// gemmBlocks is gemmGo. Chains that a block of k breaks off go on from what is in
+// C; that is no rounding.
+func gemmBlocks(a, b operand, c result, m, n, k int) {
+	if n <= fewColumns && m > n {
+		a, b, m, n = b, a, n, m
+		c.row, c.col = c.col, c.row
+	}
+	s := scratches.Get().(*scratch)
+	for k0 := 0; k0 < k; k0 += blockK {
+		kn := min(blockK, k-k0)
+		for j0 := 0; j0 < n; j0 += blockN {
+			s.block(a.from(0, k0), b.from(j0, k0), c.from(0, j0), m, min(blockN, n-j0), kn)
+		}
+		c.add = true
+	}
+	scratches.Put(s)
+}
+
+func (o operand) from(of, k int) operand {
+	o.x = o.x[of*o.of+k*o.k:]
+	return o
+}
+
+func (c result) from(row, col int) result {
+	c.x = c.x[row*c.row+col*c.col:]
+	return c
+}
+
+// block multiplies by a block of B.
+func (s *scratch) block(a, b operand, c result, m, n, k int) {
+	w := tiles.width
+	inPlace := b.of == 1 && m <= inPlaceRows
+	if !inPlace {
+		for j := 0; j < n; j += w {
+			pack(s.strips[j*k:], b.from(j, 0), min(w, n-j), k)
+		}
+	}
+	for i := 0; i < m; i += blockM {
+		rows, at := min(blockM, m-i), a.from(i, 0)
+		if n > copyColumns {
+			at = s.copyRows(at, rows, k)
+		}
+		for j := 0; j < n; j += w {
+			strip, step := s.strips[:], w
+			switch {
+			case !inPlace:
+				strip = s.strips[j*k:]
+			case n-j >= w:
+				strip, step = b.x[j:], b.k
+			default:
+				pack(strip, b.from(j, 0), n-j, k)
+			}
+			s.column(at, strip, step, c.from(i, j), rows, min(w, n-j), k)
+		}
+	}
+}
+
+// copyRows brings a block of A together.
+func (s *scratch) copyRows(a operand, m, k int) operand {
+	if a.of == 1 {
+		for l := range k {
+			copy(s.rows[l*blockM:][:m], a.x[l*a.k:])
+		}
+		return operand{s.rows[:], 1, blockM}
+	}
+	ld := k + rowGap
+	for i := range m {
+		copy(s.rows[i*ld:][:k], a.x[i*a.of:])
+	}
+	return operand{s.rows[:], ld, 1}
+}
+
+// column makes rows of C as wide as a strip of B whose rows are step apart.
+func (s *scratch) column(a operand, strip []float32, step int, c result, m, n, k int) {
+	w := tiles.width
+	if n == w && c.col == 1 {
+		runTiles(a, strip, step, c.x, c.row, m, k, c.add)
+		return
+	}
+	if c.add {
+		for i := range m {
+			row := s.edge[i*w:][:n]
+			if c.col == 1 {
+				copy(row, c.x[i*c.row:])
+				continue
+			}
+			for j := range row {
+				row[j] = c.x[i*c.row+j*c.col]
+			}
+		}
+	}
+	runTiles(a, strip, step, s.edge[:], w, m, k, c.add)
+	for i := range m {
+		row := s.edge[i*w:][:n]
+		if c.col == 1 {
+			copy(c.x[i*c.row:], row)
+			continue
+		}
+		for j, v := range row {
+			c.x[i*c.row+j*c.col] = v
+		}
+	}
+}
+
+func runTiles(a operand, strip []float32, step int, c []float32, ldc, m, k int, add bool) {
+	if groups := m / tileRows; groups > 0 {
+		tiles.body[tileRows](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, groups, add)
+		m -= groups * tileRows
+		if m == 0 {
+			return
+		}
+		c, a.x = c[groups*tileRows*ldc:], a.x[groups*tileRows*a.of:]
+	}
+	tiles.body[m](&c[0], 4*ldc, &a.x[0], 4*a.of, 4*a.k, &strip[0], 4*step, k, 1, add)
+}
+
+// masks let the first n of 16 lanes through, from masks[16-n].
+var masks = [32]int32{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
+
+// pack copies n columns of B to a strip. What is beside them there is of no
+// account.
+func pack(strip []float32, b operand, n, k int) {
+	w := tiles.width
+	if b.of == 1 {
+		for j := 0; j < n; j += 16 {
+			packAVX2(&strip[j], 4*w, &b.x[j], 4*b.k, k, (*[16]int32)(masks[16-min(16, n-j):]))
+		}
+		return
+	}
+	for j := 0; j < n; j += 8 {
+		var rows [8]*float32
+		for i := range rows {
+			rows[i] = &b.x[min(j+i, n-1)*b.of]
+		}
+		if k >= 8 {
+			packTransposedAVX2(&strip[j], 4*w, &rows, k)
+			continue
+		}
+		for i, row := range rows {
+			for l, v := range unsafe.Slice(row, k) {
+				strip[l*w+j+i] = v
+			}
+		}
+	}
+}

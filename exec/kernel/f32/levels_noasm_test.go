@@ -1,0 +1,5 @@
+//go:build !amd64 || noasm
+
+package f32
+
+func bodies() map[string]product { return map[string]product{"go": Gemm} }

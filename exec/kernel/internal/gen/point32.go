@@ -1,0 +1,121 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The constants of math.go in package f32, which explains them.
+const (
+	log2e32   = 1.4426950408889634
+	ln2Hi32   = 0x1.62e43p-1
+	ln2Lo32   = -0x1.05c61p-29
+	magic32   = 0x1.8p23
+	expMin32  = -87.33
+	expMax32  = 0x1.62e42ep+6
+	tanhMax32 = 10
+	sign32    = 1 << 31
+)
+
+var exp32C = [6]float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5}
+
+func bits32(b uint32) Mem       { return konst(uint64(b)<<32 | uint64(b)) }
+func f32(v float32) Mem         { return bits32(math.Float32bits(v)) }
+func ymm() reg.VecVirtual       { return YMM() }
+func load(m Mem) reg.VecVirtual { v := ymm(); VMOVUPS(m, v); return v }
+
+// pointwise32: dst = f(src) for n values, a multiple of eight. Processors with
+// AVX-512 run it too.
+func pointwise32(name string, f func(x reg.VecVirtual) reg.VecVirtual) {
+	kernel(name+"AVX2", "func(dst, src *float32, n int)")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	Label("loop")
+	x := load(Mem{Base: src})
+	VMOVUPS(f(x), Mem{Base: dst})
+	ADDQ(Imm(32), src)
+	ADDQ(Imm(32), dst)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	avx2.done()
+}
+
+// reduce32 is reduce.
+func reduce32(x reg.VecVirtual) (r, q, t reg.VecVirtual) {
+	t, n := load(f32(magic32)), ymm()
+	VFMADD231PS(f32(log2e32), x, t)
+	VSUBPS(f32(magic32), t, n)
+	r = ymm()
+	VMOVAPS(x, r)
+	VFMADD231PS(f32(-ln2Hi32), n, r)
+	VFMADD231PS(f32(-ln2Lo32), n, r)
+	q = load(f32(exp32C[0]))
+	for _, c := range exp32C[1:] {
+		VFMADD213PS(f32(c), r, q)
+	}
+	return r, q, t
+}
+
+// scale32 is scale of x in memory or in a register.
+func scale32(x Op, t reg.VecVirtual) reg.VecVirtual {
+	s := ymm()
+	VPSLLD(Imm(23), t, s)
+	VPADDD(x, s, s)
+	return s
+}
+
+func exp32(x reg.VecVirtual) reg.VecVirtual {
+	c := load(f32(expMin32))
+	VMAXPS(x, c, c) // the second source, x, where either is NaN
+	top := load(f32(expMax32))
+	VMINPS(c, top, c)
+	r, q, t := reduce32(c)
+	VFMADD213PS(f32(1), r, q)
+	VFMADD213PS(f32(1), r, q)
+	ord := ymm()
+	VCMPPS(Imm(cmpORD), x, x, ord)
+	VANDPS(ord, t, t) // a NaN's payload must not reach the exponent
+	e := scale32(q, t)
+	in, over := ymm(), ymm()
+	VCMPPS(Imm(cmpNLT), f32(expMin32), x, in)
+	VANDPS(in, e, e)
+	VCMPPS(Imm(cmpGT), top, x, over)
+	VBLENDVPS(over, f32(float32(math.Inf(1))), e, e)
+	return e
+}
+
+func tanh32(x reg.VecVirtual) reg.VecVirtual {
+	a, top := ymm(), load(f32(tanhMax32))
+	VANDPS(bits32(^uint32(sign32)), x, a)
+	VMINPS(a, top, a) // the second source, a, where it is NaN
+	VADDPS(a, a, a)
+	r, q, t := reduce32(a)
+	s, e := scale32(f32(1), t), ymm()
+	VMULPS(r, r, e)
+	VFMADD213PS(r, q, e)
+	less := ymm()
+	VSUBPS(f32(1), s, less)
+	VFMADD213PS(less, s, e)
+	den := ymm()
+	VADDPS(f32(2), e, den)
+	VDIVPS(den, e, e)
+	sign := ymm()
+	VANDPS(bits32(sign32), x, sign)
+	VORPS(sign, e, e)
+	return e
+}
+
+func sigmoid32(x reg.VecVirtual) reg.VecVirtual {
+	m := ymm()
+	VORPS(bits32(sign32), x, m)
+	t := exp32(m)
+	num, den := load(f32(1)), ymm()
+	VADDPS(num, t, den)
+	below := ymm()
+	VCMPPS(Imm(cmpLT), f32(0), x, below)
+	VBLENDVPS(below, t, num, num)
+	VDIVPS(den, num, num)
+	return num
+}
