@@ -10,9 +10,9 @@ import "github.com/tributarydb/tributary/exec/kernel/f64"
 var (
 	tiles      = tilesOf(f64.Level)
 	gemm       = choose(gemmGo, gemmBlocks)
-	expAll     = choose(expGo, eights(Exp1, expAVX2))
-	tanhAll    = choose(tanhGo, eights(Tanh1, tanhAVX2))
-	sigmoidAll = choose(sigmoidGo, eights(Sigmoid1, sigmoidAVX2))
+	expAll     = choose(expGo, eights(expAVX2))
+	tanhAll    = choose(tanhGo, eights(tanhAVX2))
+	sigmoidAll = choose(sigmoidGo, eights(sigmoidAVX2))
 )
 
 // tileBodies make groups of tiles of C, of width columns; the index is the number
@@ -38,13 +38,11 @@ func choose[F any](goBody, asm F) F {
 	return asm
 }
 
-// eights gives what is left after the last eight values to one.
-func eights(one func(float32) float32, all func(dst, src *float32, n int)) func(dst, src []float32) {
+// eights lets what is left after the last eight values through a mask.
+func eights(all func(dst, src *float32, n int, tail *[8]int32)) func(dst, src []float32) {
 	return func(dst, src []float32) {
-		n := len(src) &^ 7
-		if n > 0 {
-			all(&dst[0], &src[0], n)
+		if n := len(src); n > 0 {
+			all(&dst[0], &src[0], n, (*[8]int32)(masks[16-n%8:]))
 		}
-		each(dst[n:], src[n:], one)
 	}
 }

@@ -929,12 +929,14 @@ eights:
 	VZEROUPPER
 	RET
 
-// func expAVX2(dst *float32, src *float32, n int)
+// func expAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·expAVX2(SB), NOSPLIT, $0-24
+TEXT ·expAVX2(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
+	SUBQ $0x08, DX
+	JL   tail
 
 loop:
 	VMOVUPS     (CX), Y0
@@ -968,7 +970,43 @@ loop:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, AX
 	SUBQ        $0x08, DX
-	JNZ         loop
+	JGE         loop
+
+tail:
+	ADDQ        $0x08, DX
+	JZ          done
+	MOVQ        tail+24(FP), DX
+	VMOVUPS     (DX), Y0
+	VMASKMOVPS  (CX), Y0, Y1
+	VMOVUPS     kc2aea8f6c2aea8f6<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y2
+	VMOVUPS     k42b1721742b17217<>+0(SB), Y3
+	VMINPS      Y2, Y3, Y2
+	VMOVUPS     k4b4000004b400000<>+0(SB), Y4
+	VFMADD231PS k3fb8aa3b3fb8aa3b<>+0(SB), Y2, Y4
+	VSUBPS      k4b4000004b400000<>+0(SB), Y4, Y5
+	VMOVAPS     Y2, Y2
+	VFMADD231PS kbf317218bf317218<>+0(SB), Y5, Y2
+	VFMADD231PS k3102e3083102e308<>+0(SB), Y5, Y2
+	VMOVUPS     k39500d0139500d01<>+0(SB), Y5
+	VFMADD213PS k3ab60b613ab60b61<>+0(SB), Y2, Y5
+	VFMADD213PS k3c0888893c088889<>+0(SB), Y2, Y5
+	VFMADD213PS k3d2aaaab3d2aaaab<>+0(SB), Y2, Y5
+	VFMADD213PS k3e2aaaab3e2aaaab<>+0(SB), Y2, Y5
+	VFMADD213PS k3f0000003f000000<>+0(SB), Y2, Y5
+	VFMADD213PS k3f8000003f800000<>+0(SB), Y2, Y5
+	VFMADD213PS k3f8000003f800000<>+0(SB), Y2, Y5
+	VCMPPS      $0x07, Y1, Y1, Y2
+	VANDPS      Y2, Y4, Y4
+	VPSLLD      $0x17, Y4, Y2
+	VPADDD      Y5, Y2, Y2
+	VCMPPS      $0x05, kc2aea8f6c2aea8f6<>+0(SB), Y1, Y4
+	VANDPS      Y4, Y2, Y2
+	VCMPPS      $0x1e, Y3, Y1, Y1
+	VBLENDVPS   Y1, k7f8000007f800000<>+0(SB), Y2, Y2
+	VMASKMOVPS  Y2, Y0, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -1112,12 +1150,14 @@ DATA k7f8000007f800000<>+48(SB)/8, $0x7f8000007f800000
 DATA k7f8000007f800000<>+56(SB)/8, $0x7f8000007f800000
 GLOBL k7f8000007f800000<>(SB), RODATA|NOPTR, $64
 
-// func tanhAVX2(dst *float32, src *float32, n int)
+// func tanhAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
+TEXT ·tanhAVX2(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
+	SUBQ $0x08, DX
+	JL   tail
 
 loop:
 	VMOVUPS     (CX), Y0
@@ -1151,7 +1191,43 @@ loop:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, AX
 	SUBQ        $0x08, DX
-	JNZ         loop
+	JGE         loop
+
+tail:
+	ADDQ        $0x08, DX
+	JZ          done
+	MOVQ        tail+24(FP), DX
+	VMOVUPS     (DX), Y0
+	VMASKMOVPS  (CX), Y0, Y1
+	VMOVUPS     k4120000041200000<>+0(SB), Y3
+	VANDPS      k7fffffff7fffffff<>+0(SB), Y1, Y2
+	VMINPS      Y2, Y3, Y2
+	VADDPS      Y2, Y2, Y2
+	VMOVUPS     k4b4000004b400000<>+0(SB), Y3
+	VFMADD231PS k3fb8aa3b3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS      k4b4000004b400000<>+0(SB), Y3, Y4
+	VMOVAPS     Y2, Y2
+	VFMADD231PS kbf317218bf317218<>+0(SB), Y4, Y2
+	VFMADD231PS k3102e3083102e308<>+0(SB), Y4, Y2
+	VMOVUPS     k39500d0139500d01<>+0(SB), Y4
+	VFMADD213PS k3ab60b613ab60b61<>+0(SB), Y2, Y4
+	VFMADD213PS k3c0888893c088889<>+0(SB), Y2, Y4
+	VFMADD213PS k3d2aaaab3d2aaaab<>+0(SB), Y2, Y4
+	VFMADD213PS k3e2aaaab3e2aaaab<>+0(SB), Y2, Y4
+	VFMADD213PS k3f0000003f000000<>+0(SB), Y2, Y4
+	VPSLLD      $0x17, Y3, Y3
+	VPADDD      k3f8000003f800000<>+0(SB), Y3, Y3
+	VMULPS      Y2, Y2, Y5
+	VFMADD213PS Y2, Y4, Y5
+	VSUBPS      k3f8000003f800000<>+0(SB), Y3, Y2
+	VFMADD213PS Y2, Y3, Y5
+	VADDPS      k4000000040000000<>+0(SB), Y5, Y2
+	VDIVPS      Y2, Y5, Y5
+	VANDPS      k8000000080000000<>+0(SB), Y1, Y1
+	VORPS       Y1, Y5, Y5
+	VMASKMOVPS  Y5, Y0, (AX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -1195,12 +1271,14 @@ DATA k8000000080000000<>+48(SB)/8, $0x8000000080000000
 DATA k8000000080000000<>+56(SB)/8, $0x8000000080000000
 GLOBL k8000000080000000<>(SB), RODATA|NOPTR, $64
 
-// func sigmoidAVX2(dst *float32, src *float32, n int)
+// func sigmoidAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
+TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
+	SUBQ $0x08, DX
+	JL   tail
 
 loop:
 	VMOVUPS     (CX), Y0
@@ -1240,7 +1318,49 @@ loop:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, AX
 	SUBQ        $0x08, DX
-	JNZ         loop
+	JGE         loop
+
+tail:
+	ADDQ        $0x08, DX
+	JZ          done
+	MOVQ        tail+24(FP), DX
+	VMOVUPS     (DX), Y0
+	VMASKMOVPS  (CX), Y0, Y1
+	VORPS       k8000000080000000<>+0(SB), Y1, Y2
+	VMOVUPS     kc2aea8f6c2aea8f6<>+0(SB), Y3
+	VMAXPS      Y2, Y3, Y3
+	VMOVUPS     k42b1721742b17217<>+0(SB), Y4
+	VMINPS      Y3, Y4, Y3
+	VMOVUPS     k4b4000004b400000<>+0(SB), Y5
+	VFMADD231PS k3fb8aa3b3fb8aa3b<>+0(SB), Y3, Y5
+	VSUBPS      k4b4000004b400000<>+0(SB), Y5, Y6
+	VMOVAPS     Y3, Y3
+	VFMADD231PS kbf317218bf317218<>+0(SB), Y6, Y3
+	VFMADD231PS k3102e3083102e308<>+0(SB), Y6, Y3
+	VMOVUPS     k39500d0139500d01<>+0(SB), Y6
+	VFMADD213PS k3ab60b613ab60b61<>+0(SB), Y3, Y6
+	VFMADD213PS k3c0888893c088889<>+0(SB), Y3, Y6
+	VFMADD213PS k3d2aaaab3d2aaaab<>+0(SB), Y3, Y6
+	VFMADD213PS k3e2aaaab3e2aaaab<>+0(SB), Y3, Y6
+	VFMADD213PS k3f0000003f000000<>+0(SB), Y3, Y6
+	VFMADD213PS k3f8000003f800000<>+0(SB), Y3, Y6
+	VFMADD213PS k3f8000003f800000<>+0(SB), Y3, Y6
+	VCMPPS      $0x07, Y2, Y2, Y3
+	VANDPS      Y3, Y5, Y5
+	VPSLLD      $0x17, Y5, Y3
+	VPADDD      Y6, Y3, Y3
+	VCMPPS      $0x05, kc2aea8f6c2aea8f6<>+0(SB), Y2, Y5
+	VANDPS      Y5, Y3, Y3
+	VCMPPS      $0x1e, Y4, Y2, Y2
+	VBLENDVPS   Y2, k7f8000007f800000<>+0(SB), Y3, Y3
+	VMOVUPS     k3f8000003f800000<>+0(SB), Y2
+	VADDPS      Y2, Y3, Y4
+	VCMPPS      $0x11, k0000000000000000<>+0(SB), Y1, Y1
+	VBLENDVPS   Y1, Y3, Y2, Y2
+	VDIVPS      Y4, Y2, Y2
+	VMASKMOVPS  Y2, Y0, (AX)
+
+done:
 	VZEROUPPER
 	RET
 

@@ -56,11 +56,17 @@ func TestFunctions(t *testing.T) {
 				t.Errorf("%s(%g) = %g", c.name, x, got)
 			}
 		}
-		src := []float32{float32(math.NaN()), -1, 0, float32(math.Copysign(0, -1)), 3, -200, 200, 1e-42, 7, 8, 9}
-		dst := make([]float32, len(src))
-		c.all(dst, src)
-		for i, x := range src {
-			same(t, c.name, dst[i], c.f(x))
+		src := []float32{float32(math.NaN()), -1, 0, float32(math.Copysign(0, -1)), 3, -200, 200, 1e-42, 7, 8, 9, expMin, expMax, -87.4, 88.8, float32(inf), float32(-inf), -8, 0.1, 0.2}
+		for n := range len(src) + 1 {
+			dst := make([]float32, len(src))
+			c.all(dst[:n], src[:n])
+			for i, x := range src {
+				if i < n {
+					same(t, c.name, dst[i], c.f(x))
+				} else {
+					same(t, c.name, dst[i], 0)
+				}
+			}
 		}
 		if c.f(src[0]) == c.f(src[0]) {
 			t.Errorf("%s(NaN) is a number", c.name)

@@ -47,10 +47,10 @@ func packAVX2(dst *float32, step int, src *float32, stride int, k int, mask *[16
 func packTransposedAVX2(dst *float32, step int, rows *[8]*float32, k int)
 
 //go:noescape
-func expAVX2(dst *float32, src *float32, n int)
+func expAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
-func tanhAVX2(dst *float32, src *float32, n int)
+func tanhAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
-func sigmoidAVX2(dst *float32, src *float32, n int)
+func sigmoidAVX2(dst *float32, src *float32, n int, tail *[8]int32)

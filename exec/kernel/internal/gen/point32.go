@@ -27,18 +27,26 @@ func f32(v float32) Mem         { return bits32(math.Float32bits(v)) }
 func ymm() reg.VecVirtual       { return YMM() }
 func load(m Mem) reg.VecVirtual { v := ymm(); VMOVUPS(m, v); return v }
 
-// pointwise32: dst = f(src) for n values, a multiple of eight. Processors with
-// AVX-512 run it too.
+// pointwise32: dst = f(src) for n values; tail lets those after the last eight
+// through. Processors with AVX-512 run it too.
 func pointwise32(name string, f func(x reg.VecVirtual) reg.VecVirtual) {
-	kernel(name+"AVX2", "func(dst, src *float32, n int)")
+	kernel(name+"AVX2", "func(dst, src *float32, n int, tail *[8]int32)")
 	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	SUBQ(Imm(8), n)
+	JL(LabelRef("tail"))
 	Label("loop")
-	x := load(Mem{Base: src})
-	VMOVUPS(f(x), Mem{Base: dst})
+	VMOVUPS(f(load(Mem{Base: src})), Mem{Base: dst})
 	ADDQ(Imm(32), src)
 	ADDQ(Imm(32), dst)
 	SUBQ(Imm(8), n)
-	JNZ(LabelRef("loop"))
+	JGE(LabelRef("loop"))
+	Label("tail")
+	ADDQ(Imm(8), n)
+	JZ(LabelRef("done"))
+	mask, x := load(Mem{Base: Load(Param("tail"), GP64())}), ymm()
+	VMASKMOVPS(Mem{Base: src}, mask, x)
+	VMASKMOVPS(f(x), mask, Mem{Base: dst})
+	Label("done")
 	avx2.done()
 }
 
