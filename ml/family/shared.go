@@ -45,7 +45,7 @@ var Common = []*Option{
 	{Names: []string{"standardize", "standardize_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
 	{Names: []string{"seed", "random_state"}, Type: "integer", Default: "0", Doc: "Chooses the holdout, the order of mini-batches and whatever else is drawn.", Read: Integer(0, 1<<53)},
-	{Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints; 0 for none.", Read: Integer(0, 1e6)},
+	{Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints, which ten seconds of work are followed by too; 0 for none.", Read: Integer(0, 1e6)},
 	{Names: []string{"precision"}, Type: "text", Default: "`float32` where that holds every feature exactly, else `float64`",
 		Doc: "How features are kept while training: `float32` or `float64`. Sums are always float64.", Read: Word("auto", "float32|single|float4", "float64|double|float8")},
 	{Names: []string{"warm_start"}, Type: "boolean", Doc: "Not supported yet."},

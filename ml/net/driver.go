@@ -126,6 +126,7 @@ func (d *driver) learned(p *partial) error {
 			return err
 		}
 	}
+	p.free()
 	if p.loss-p.loss != 0 {
 		return optim.Diverged(s.state.Iteration)
 	}

@@ -41,37 +41,52 @@ func (l *embedding) init(p []float32, r *rng) {
 	}
 }
 
-// each visits the vectors that a step's codes choose: at in the parameters, to
-// in the output.
-func (l *embedding) each(codes []int32, f func(at, to, n int)) {
-	slot, at, to := 0, 0, l.in.width // where the column begins
+// vectors gives for each column of a step's codes where the vector begins in the
+// parameters, or -1 for none.
+func (l *embedding) vectors(at []int, codes []int32) {
+	slot, begin := 0, 0 // of the column
 	for c, code := range codes {
-		n := l.wide[c]
-		if k := int(code) - slot; code >= 0 && k >= 0 && k < l.sizes[c] {
-			f(at+k*n, to, n)
+		k := int(code) - slot
+		if at[c] = begin + k*l.wide[c]; code < 0 || k < 0 || k >= l.sizes[c] {
+			at[c] = -1
 		}
-		slot, at, to = slot+l.sizes[c], at+l.sizes[c]*n, to+n
+		slot, begin = slot+l.sizes[c], begin+l.sizes[c]*l.wide[c]
 	}
 }
 
 func (l *embedding) forward(p []float32, in *tensor, t *tape) *tensor {
 	out := t.tensor(in.n, l.out())
+	at := make([]int, len(l.sizes))
 	for i := range in.rows() {
 		o := out.row(i)
-		clear(o[copy(o, in.row(i)):])
-		l.each(t.codes[i*len(l.sizes):][:len(l.sizes)], func(at, to, n int) { copy(o[to:to+n], p[at:]) })
+		o = o[copy(o, in.row(i)):]
+		l.vectors(at, t.codes[i*len(at):][:len(at)])
+		for c, n := range l.wide {
+			if from := at[c]; from >= 0 {
+				copy(o[:n], p[from:])
+			} else {
+				clear(o[:n])
+			}
+			o = o[n:]
+		}
 	}
 	return out
 }
 
 func (l *embedding) backward(_, g []float32, dout *tensor, t *tape) *tensor {
+	at := make([]int, len(l.sizes))
 	for i := range dout.rows() {
-		d := dout.row(i)
-		l.each(t.codes[i*len(l.sizes):][:len(l.sizes)], func(at, to, n int) {
-			for j, v := range d[to : to+n] {
-				g[at+j] += v
+		d := dout.row(i)[l.in.width:]
+		l.vectors(at, t.codes[i*len(at):][:len(at)])
+		for c, n := range l.wide {
+			if from := at[c]; from >= 0 {
+				to := g[from:][:n]
+				for j, v := range d[:n] {
+					to[j] += v
+				}
 			}
-		})
+			d = d[n:]
+		}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package net
 
 import (
+	"sync"
+
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -47,6 +49,8 @@ type partial struct {
 	loss              float64
 	squares, absolute float64 // errors of what an autoencoder gives again
 	grad              []float32
+	// pool takes the gradient back once it is added to another.
+	pool *sync.Pool
 }
 
 // Encode implements family.Message.
@@ -55,6 +59,13 @@ func (p *partial) Encode(e *canon.E) {
 		e.F64(v)
 	}
 	e.F32s(p.grad)
+}
+
+// free gives the gradient up.
+func (p *partial) free() {
+	if p.pool != nil && p.grad != nil {
+		p.pool.Put(&p.grad)
+	}
 }
 
 // moments is a partial of opMoments: the weight of rows, the target's mean, and
@@ -86,7 +97,7 @@ func (f *nets) DecodePartial(op uint8, d *canon.D) family.Message {
 	case opMoments:
 		return &moments{d.F64(), d.F64(), d.F64()}
 	case opLearn, opLoss:
-		return &partial{d.F64(), d.F64(), d.F64(), d.F64(), d.F32s()}
+		return &partial{weight: d.F64(), loss: d.F64(), squares: d.F64(), absolute: d.F64(), grad: d.F32s()}
 	}
 	d.Fail()
 	return &partial{}
@@ -106,9 +117,11 @@ func (f *nets) Merge(_ uint8, left, right family.Message) (family.Message, error
 			a.loss += b.loss
 			a.squares += b.squares
 			a.absolute += b.absolute
+			to := a.grad[:len(b.grad)]
 			for i, v := range b.grad {
-				a.grad[i] += v
+				to[i] += v
 			}
+			b.free()
 			return a, nil
 		}
 	}

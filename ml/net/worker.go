@@ -2,23 +2,24 @@ package net
 
 import (
 	"context"
+	"sync"
 
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part. It has no state but the parameters of each step.
+// worker is a node's part. It has no state but memory of gradients that were.
 type worker struct {
-	f   *nets
-	s   *family.Setup
-	net *net
+	f     *nets
+	net   *net
+	grads sync.Pool
 }
 
 // NewWorker implements family.Family.
 func (f *nets) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
 	n, _, err := f.net(s)
-	return &worker{f, s, n}, err
+	return &worker{f: f, net: n}, err
 }
 
 // PassBytes implements family.Worker. A few partials of a leaf's parts wait for
@@ -120,7 +121,13 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 func (p *pass) reset() {
 	p.sum = &partial{}
 	if p.learn {
-		p.sum.grad = make([]float32, p.w.net.params())
+		p.sum.pool = &p.w.grads
+		if g, ok := p.w.grads.Get().(*[]float32); ok {
+			p.sum.grad = *g
+			clear(p.sum.grad)
+		} else {
+			p.sum.grad = make([]float32, p.w.net.params())
+		}
 	}
 }
 

@@ -221,46 +221,60 @@ func (r *runner) restore(b []byte) error {
 	return r.driver.UnmarshalBinary(state)
 }
 
+// saveAfter is how much work may be lost: a checkpoint is due after it, in the
+// middle of an iteration too. When one is made does not change the model.
+const saveAfter = 10 * time.Second
+
 // iterate asks and tells the driver until it is done.
 func (r *runner) iterate(ctx context.Context) error {
 	r.phase("iterate")
 	since := r.in.Now()
+	saved := since
 	st := r.driver.State()
 	every := r.job.Options.Int("checkpoint_every", 10)
 	for !st.Done {
-		t := &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next()}
-		if b := t.step.Batch; b != nil {
-			t.slices = dataset.BatchSlices(r.leaves, b.Step, b.Steps)
-		}
-		m, err := r.reduce(ctx, t)
-		if err != nil {
-			return err
-		}
-		if err := r.driver.Tell(m); err != nil {
+		if err := r.step(ctx); err != nil {
 			return err
 		}
 		last := st.Iteration
-		if st = r.driver.State(); st.Iteration == last {
+		st = r.driver.State()
+		now := r.in.Now()
+		due := now.Sub(saved) >= saveAfter
+		if st.Iteration != last {
+			it := Iteration{Number: st.Iteration, TrainLoss: st.TrainLoss, ValidationLoss: st.ValidationLoss, Seconds: now.Sub(since).Seconds()}
+			since = now
+			r.hist = append(r.hist, it)
+			if r.in.Progress != nil {
+				r.in.Progress(Event{Phase: "iterate", Iteration: &it})
+			}
+			due = due || every > 0 && st.Iteration%every == 0
+		}
+		if r.in.Save == nil || every == 0 || !due || st.Done {
 			continue
 		}
-		now := r.in.Now()
-		it := Iteration{Number: st.Iteration, TrainLoss: st.TrainLoss, ValidationLoss: st.ValidationLoss, Seconds: now.Sub(since).Seconds()}
-		since = now
-		r.hist = append(r.hist, it)
-		if r.in.Progress != nil {
-			r.in.Progress(Event{Phase: "iterate", Iteration: &it})
+		b, err := r.checkpoint()
+		if err != nil {
+			return err
 		}
-		if r.in.Save != nil && every > 0 && st.Iteration%every == 0 && !st.Done {
-			b, err := r.checkpoint()
-			if err != nil {
-				return err
-			}
-			if err := r.in.Save.Save(ctx, st.Iteration, b); err != nil {
-				return err
-			}
+		if err := r.in.Save.Save(ctx, st.Iteration, b); err != nil {
+			return err
 		}
+		saved = r.in.Now()
 	}
 	return nil
+}
+
+// step has the step done that the driver wants.
+func (r *runner) step(ctx context.Context) error {
+	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next()}
+	if b := t.step.Batch; b != nil {
+		t.slices = dataset.BatchSlices(r.leaves, b.Step, b.Steps)
+	}
+	m, err := r.reduce(ctx, t)
+	if err != nil {
+		return err
+	}
+	return r.driver.Tell(m)
 }
 
 // cuts asks for the cuts of a coarse ranking, where there are two classes and

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -214,6 +215,7 @@ func TestTheSameBytesOnAnySetup(t *testing.T) {
 		{"adam", "logistic_regression", 2, []any{"optimizer", "adam", "max_iterations", int64(2), "batch_size", int64(4096), "precision", "float32"}},
 		{"least squares", "linear_regression", 0, nil},
 		{"gd", "linear_reg", 0, []any{"optimizer", "gd", "max_iterations", int64(10), "fit_intercept", false}},
+		{"net", "mlp", 3, []any{"epochs", int64(2), "batch_size", int64(4096), "hidden_units", int64(8), "dropout", 0.1, "weight", "w", "eval_fraction", 0.2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -293,6 +295,42 @@ func TestResumeGivesTheUnbrokenModel(t *testing.T) {
 		other := mustJob(t, "logistic_regression", "y", tb, "c", 11.0)
 		if _, err := trainTable(t, other, tb, setup{workers: 1}, Input{Resume: s.states[0]}); !pgerr.Is(err, pgerr.DataCorrupted) {
 			t.Errorf("a checkpoint of another training: %v", err)
+		}
+	}
+}
+
+// TestCheckpointWithinAnEpoch: ten seconds of work are followed by a checkpoint,
+// in the middle of an epoch too, and what goes on from there is the same model.
+func TestCheckpointWithinAnEpoch(t *testing.T) {
+	tb := mixed(3000, 2, 4)
+	for _, c := range []struct {
+		algorithm string
+		args      []any
+	}{
+		{"logistic_regression", []any{"optimizer", "momentum", "max_iterations", int64(2), "batch_size", int64(300)}},
+		{"mlp", []any{"epochs", int64(2), "batch_size", int64(300), "hidden_units", int64(4), "dropout", 0.2, "eval_fraction", 0.1}},
+	} {
+		for _, every := range []int64{1000, 0} {
+			now := time.Unix(0, 0)
+			clock := func() time.Time { now = now.Add(4 * time.Second); return now }
+			job := mustJob(t, c.algorithm, "y", tb, append(c.args, "checkpoint_every", every)...)
+			var s saver
+			want, err := trainTable(t, job, tb, setup{workers: 2, threads: 2}, Input{Save: &s, Now: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if some := len(s.states) > 4; some != (every > 0) { // of twenty steps
+				t.Fatalf("%s, checkpoint_every %d: %d checkpoints", c.algorithm, every, len(s.states))
+			}
+			for _, state := range s.states {
+				got, err := trainTable(t, job, tb, setup{workers: 3, threads: 1, shuffle: 9}, Input{Resume: state})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got.Bytes, want.Bytes) || len(got.History) != len(want.History) || got.Evals != want.Evals {
+					t.Errorf("%s resumed: another model, or %d steps, not %d", c.algorithm, got.Evals, want.Evals)
+				}
+			}
 		}
 	}
 }
