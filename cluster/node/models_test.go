@@ -50,6 +50,8 @@ func TestModels(t *testing.T) {
 		c.must("train model groups using kmeans with (n_clusters = 3) as select a, b, colour from flowers")
 		c.must("train model axes using pca with (n_components = 2) as select a, b, w from flowers")
 		c.must("train model turns using svd with (n_components = 2, solver = 'tsqr') as select a, b, w from flowers")
+		c.must("train model net using mlp predict kind with (hidden_units = [16, 8], epochs = 5, data_split_eval_fraction = 0.2, dropout = 0.1) as select kind, a, b, colour from flowers")
+		c.must("train model again using autoencoder with (hidden_units = [4, 2, 4], epochs = 3) as select a, b, colour from flowers")
 		hashes = append(hashes, c.must("select name || ' ' || sha256 || ' ' || task || metrics from ml.models order by 1"))
 
 		// What a model has no target for.
@@ -69,6 +71,12 @@ func TestModels(t *testing.T) {
 			if _, err := c.do(sql); !pgerr.Is(err, pgerr.WrongObjectType) {
 				t.Errorf("%s: %v", sql, err)
 			}
+		}
+		if got := c.number("select accuracy from ml.evaluate('net', (select * from flowers))"); got < 0.6 {
+			t.Errorf("the net is right in %v", got)
+		}
+		if got := c.one("select count(*) from ml.predict('again', (select * from flowers)) where array_length(reconstruction, 1) >= 3 and reconstruction_error >= 0"); got != "3000" {
+			t.Errorf("%s rows that came back", got)
 		}
 		if got := c.number("select accuracy from ml.evaluate('trees', (select * from flowers))"); got < 0.6 {
 			t.Errorf("the trees are right in %v", got)
@@ -172,7 +180,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)
 		}
-		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, plain, padded")
+		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, net, again, plain, padded")
 		if got := c.one("select count(*) from ml.models"); got != "0" {
 			t.Errorf("%s models are left", got)
 		}
