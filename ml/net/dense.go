@@ -10,8 +10,8 @@ import (
 type dense struct {
 	in    shape
 	width int
-	gain  float64 // of the first weights, see init
-	first bool    // nobody needs the input's gradient
+	he    bool // how the first weights are drawn
+	first bool // nobody needs the input's gradient
 }
 
 func (d *dense) params() int { return (d.in.width + 1) * d.width }
@@ -28,12 +28,12 @@ func (d *dense) scratch(n int) int {
 	return s
 }
 
-// init draws weights uniformly so that their variance is gain over the mean of
-// the number of inputs and outputs (Glorot and Bengio 2010), or, with a gain of
-// 0, 2 over the number of inputs, which is what relu wants (He et al. 2015).
+// init draws weights uniformly so that their variance is 1 over the mean of the
+// numbers of inputs and outputs (Glorot and Bengio 2010), or 2 over that of
+// inputs, which deep nets of relu want (He et al. 2015).
 func (d *dense) init(p []float32, r *rng) {
-	variance := d.gain * 2 / float64(max(d.in.width+d.width, 1))
-	if d.gain == 0 {
+	variance := 2 / float64(max(d.in.width+d.width, 1))
+	if d.he {
 		variance = 2 / float64(max(d.in.width, 1))
 	}
 	w := p[:d.in.width*d.width]

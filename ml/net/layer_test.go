@@ -32,7 +32,7 @@ func near(t *testing.T, what string, got, want float64) {
 func TestLayers(t *testing.T) {
 	in := shape{2, 3}
 	for name, l := range map[string]layer{
-		"dense":     &dense{in: in, width: 4, gain: 1},
+		"dense":     &dense{in: in, width: 4},
 		"relu":      &activation{in, relu},
 		"gelu":      &activation{in, gelu},
 		"tanh":      &activation{in, tanh},
@@ -132,8 +132,8 @@ func TestNet(t *testing.T) {
 	in := shape{1, 3}
 	e := &embedding{in: in, sizes: []int{3}, wide: []int{2}}
 	h := shape{1, 6}
-	m := newNet(in, 1, pointwise(squaredError), e, &dense{in: e.out(), width: 6, gain: 1}, &layerNorm{h}, &activation{h, gelu},
-		&dropout{in: h, rate: 0.3, id: 4}, &dense{in: h, width: 2, gain: 1})
+	m := newNet(in, 1, pointwise(squaredError), e, &dense{in: e.out(), width: 6}, &layerNorm{h}, &activation{h, gelu},
+		&dropout{in: h, rate: 0.3, id: 4}, &dense{in: h, width: 2})
 	const n = 4
 	p, g := m.init(1), make([]float32, m.params())
 	x, y := &tensor{n, in, make([]float32, n*3)}, &tensor{n, shape{1, 2}, make([]float32, n*2)}

@@ -49,6 +49,8 @@ var options = []*family.Option{
 	{Names: []string{"activation", "activation_fn"}, Type: "text", Default: "`relu`",
 		Doc:  "What hidden units make of their sums: `relu`, `gelu` (by its approximation with tanh), `tanh`, `sigmoid` (`logistic`) or `linear` (`identity`).",
 		Read: family.Word(relu, gelu, tanh, sigmoid+"|logistic", linear+"|identity|none")},
+	{Names: []string{"initializer", "kernel_initializer"}, Type: "text", Default: "`glorot`", Doc: "How the first weights of hidden units are drawn: `glorot`, or `he`, for many layers of `relu`.",
+		Read: family.Word("glorot|glorot_uniform|xavier", "he|he_uniform|kaiming")},
 	number([]string{"dropout", "dropout_rate"}, "0", "The share of hidden units that each row leaves out while training.", "a number from 0 to below 1", below1),
 	{Names: []string{"layer_norm", "layer_normalization"}, Type: "boolean", Default: "false", Doc: "Normalise the sums of each hidden layer, row by row, before the activation.", Read: family.Boolean},
 	{Names: []string{"embedding", "embedding_dim", "embedding_size"}, Type: "integer", Default: "half the categories, at most 50",

@@ -19,7 +19,9 @@ type spec struct {
 	embedding  int // 0: by the number of categories
 	loss       string
 	delta      float64 // of huber
-	dropout    float64
+	// What only a training needs is not part of the model.
+	dropout float64
+	he      bool // how the hidden layers' first weights are drawn
 }
 
 // specOf reads the options.
@@ -29,7 +31,7 @@ func (f *nets) specOf(o *family.Values, p *family.Plan) *spec {
 		def = []float64{32, 8, 32}
 	}
 	s := &spec{activation: o.Text("activation", relu), layerNorm: o.Bool("layer_norm", false), embedding: o.Int("embedding", 0),
-		loss: lossOf(o, p), delta: o.Float("huber_delta", 1), dropout: o.Float("dropout", 0)}
+		loss: lossOf(o, p), delta: o.Float("huber_delta", 1), dropout: o.Float("dropout", 0), he: o.Text("initializer", "") == "he"}
 	for _, n := range o.Floats("hidden_units", def) {
 		s.hidden = append(s.hidden, int(n))
 	}
@@ -78,12 +80,8 @@ func (s *spec) build(fit *feature.Fitted, outputs int) *net {
 		layers, at = append(layers, e), e.out()
 	}
 	add := func(l layer) { layers, at = append(layers, l), l.out() }
-	gain := 1.0
-	if s.activation == relu || s.activation == gelu {
-		gain = 0
-	}
 	for i, n := range s.hidden {
-		add(&dense{in: at, width: n, gain: gain, first: len(layers) == 0})
+		add(&dense{in: at, width: n, he: s.he, first: len(layers) == 0})
 		if s.layerNorm {
 			add(&layerNorm{at})
 		}
@@ -94,7 +92,7 @@ func (s *spec) build(fit *feature.Fitted, outputs int) *net {
 			add(&dropout{in: at, rate: s.dropout, id: uint64(i)})
 		}
 	}
-	add(&dense{in: at, width: outputs, gain: 1, first: len(layers) == 0})
+	add(&dense{in: at, width: outputs, first: len(layers) == 0})
 	return newNet(in, fit.Codes, s.lossFn(), layers...)
 }
 
@@ -109,7 +107,7 @@ func (f *nets) net(s *family.Setup) (*net, *spec, error) {
 	return n, sp, nil
 }
 
-// Encode writes what a predictor needs to know.
+// encode writes what a predictor needs to know.
 func (s *spec) encode(e *canon.E) {
 	e.U32(uint32(len(s.hidden)))
 	for _, n := range s.hidden {
