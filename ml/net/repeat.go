@@ -1,0 +1,33 @@
+package net
+
+// repeat gives a sample's one step this many times: what a decoder begins with
+// (Srivastava, Mansimov and Salakhudinov 2015).
+type repeat struct {
+	in    shape // of one step
+	steps int
+}
+
+func (l *repeat) params() int              { return 0 }
+func (l *repeat) init(_ []float32, _ *rng) {}
+func (l *repeat) out() shape               { return shape{l.steps, l.in.width} }
+func (l *repeat) scratch(n int) int        { return n * (l.steps + 1) * l.in.width }
+
+func (l *repeat) forward(_ []float32, in *tensor, t *tape) *tensor {
+	out := t.tensor(in.n, l.out())
+	for i := range out.rows() {
+		copy(out.row(i), in.row(i/l.steps))
+	}
+	return out
+}
+
+func (l *repeat) backward(_, _ []float32, dout *tensor, t *tape) *tensor {
+	din := t.tensor(dout.n, l.in)
+	clear(din.v)
+	for i := range dout.rows() {
+		d := din.row(i / l.steps)
+		for j, v := range dout.row(i) {
+			d[j] += v
+		}
+	}
+	return din
+}
