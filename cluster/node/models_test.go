@@ -52,6 +52,7 @@ func TestModels(t *testing.T) {
 		c.must("train model turns using svd with (n_components = 2, solver = 'tsqr') as select a, b, w from flowers")
 		c.must("train model net using mlp predict kind with (hidden_units = [16, 8], epochs = 5, data_split_eval_fraction = 0.2, dropout = 0.1) as select kind, a, b, colour from flowers")
 		c.must("train model again using autoencoder with (hidden_units = [4, 2, 4], epochs = 3) as select a, b, colour from flowers")
+		c.must("train model times using time_to_event predict b with (event = even, hidden_units = [4], max_iterations = 10) as select abs(b) as b, even, a, colour from flowers")
 		hashes = append(hashes, c.must("select name || ' ' || sha256 || ' ' || task || metrics from ml.models order by 1"))
 
 		// What a model has no target for.
@@ -67,7 +68,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.centroids('groups')") + c.one("select count(*) from ml.components('axes')") + c.one("select count(*) from ml.explained_variance_ratio('turns')"); got != "1862" {
 			t.Errorf("%s rows of centroids, components and ratios", got)
 		}
-		for _, sql := range []string{"select * from ml.evaluate('groups', (select * from flowers))", "select predict_proba('groups', f) from flowers f", "select * from ml.weights('trees')"} {
+		for _, sql := range []string{"select * from ml.evaluate('groups', (select * from flowers))", "select * from ml.evaluate('times', (select * from flowers))", "select predict_proba('groups', f) from flowers f", "select * from ml.weights('trees')"} {
 			if _, err := c.do(sql); !pgerr.Is(err, pgerr.WrongObjectType) {
 				t.Errorf("%s: %v", sql, err)
 			}
@@ -180,7 +181,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)
 		}
-		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, net, again, plain, padded")
+		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, net, again, times, plain, padded")
 		if got := c.one("select count(*) from ml.models"); got != "0" {
 			t.Errorf("%s models are left", got)
 		}

@@ -13,7 +13,8 @@ import (
 //	X     dense features, tile by tile, column by column within (package f64)
 //	Code  one-hot features, tile by tile likewise: the number of the one that is
 //	      1, counted over all one-hot columns, or -1 for none
-//	Y     label: a number, or the number of a class
+//	Y     label: a number, or the number of a class; of a duration with an event's
+//	      column it has a minus, -0 included, where the event did not happen
 //	W     weight
 type Block struct {
 	Rows  int

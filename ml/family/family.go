@@ -62,7 +62,7 @@ type Target uint8
 // The kinds of targets.
 const (
 	NoTarget     Target = iota // PREDICT is an error
-	NumberTarget               // Block.Y is the number
+	NumberTarget               // Block.Y is the number, or the duration
 	ClassTarget                // Block.Y is the number of the class among Fitted.Keys
 )
 
@@ -104,8 +104,8 @@ type Plan struct {
 	// nobody knows.
 	MaxIterations int
 	// Outputs are the columns of a prediction, the value of predict() first.
-	// The name of the first is ignored where there is a target, after which it
-	// is called, and so is its type where the target is a class.
+	// The first is called after the target where it has no name, and its type is
+	// ignored where the target is a class.
 	Outputs []Output
 }
 

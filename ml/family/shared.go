@@ -63,6 +63,9 @@ var (
 	L1 = &Option{Names: []string{"l1_reg", "l1", "reg_alpha"}, Type: "number", Default: "0",
 		Doc: "The penalty l1_reg·|weights| on the mean loss. The intercept is not penalised.", Read: NotNegative}
 	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch, at least 8.", Read: Integer(1, 1e9)}
+	// Event makes labels durations: see dataset.Block.
+	Event = &Option{Names: []string{"event", "event_column", "event_observed"}, Type: "column", Default: "it happened in every row",
+		Doc: "The column, boolean or of 0 and 1, that says whether the event happened, or the row was only seen so long. It is not a feature.", Read: ColumnName}
 	EarlyStop = &Option{Names: []string{"early_stop"}, Type: "boolean", Default: "false, true if min_rel_progress is given",
 		Doc: "End when an iteration lowers the loss (of the held out rows, if there are any) by less than min_rel_progress of it. The best iteration is kept.", Read: Boolean}
 	MinRelProgress = &Option{Names: []string{"min_rel_progress"}, Type: "number", Default: "0.01", Doc: "See early_stop.", Read: NotNegative}

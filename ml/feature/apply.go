@@ -28,7 +28,7 @@ func (f *Fitted) EncodeLeaf(s *Spec, v *dataset.View, classWeights []float64) *d
 			cols = append(cols, i)
 		}
 	}
-	w := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), classWeights: classWeights, find: newFinder(f.Keys)}
+	w := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), event: s.EventCol(), classWeights: classWeights, find: newFinder(f.Keys)}
 	f.fill(b, v, cols, func(from, to int) { w.fill(b, v, from, to) })
 	return b
 }
@@ -37,6 +37,7 @@ func (f *Fitted) EncodeLeaf(s *Spec, v *dataset.View, classWeights []float64) *d
 type labels struct {
 	f            *Fitted
 	col, weight  int
+	event        int // -1: there is none, as of drafts
 	classWeights []float64
 	find         finder
 }
@@ -53,7 +54,17 @@ func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
 		return
 	}
 	if w.f.Keys == nil {
-		v.Numbers(w.col, from, b.Y[from:to])
+		y := b.Y[from:to]
+		v.Numbers(w.col, from, y)
+		if w.event >= 0 {
+			happened := make([]float64, len(y))
+			v.Numbers(w.event, from, happened)
+			for i, h := range happened {
+				if h == 0 {
+					y[i] = -y[i]
+				}
+			}
+		}
 		return
 	}
 	for i := from; i < to; i++ {

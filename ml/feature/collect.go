@@ -17,7 +17,7 @@ const chunkRows = dataset.ViewRows
 func (s *Spec) needs(c *Col) (moments, extremes, cats, sketch bool) {
 	switch c.Role {
 	case Label:
-		return !s.Classes, false, s.Classes, false
+		return !s.Classes, s.EventCol() >= 0, s.Classes, false
 	case Feature:
 	default:
 		return false, false, false, false
@@ -102,7 +102,7 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 		cols[i].init(s, i, v.Rows)
 	}
 	var buf, wbuf [chunkRows]float64
-	weight := s.WeightCol()
+	weight, event := s.WeightCol(), s.EventCol()
 	for from := 0; from < v.Rows; from += chunkRows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -113,6 +113,11 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 			w = wbuf[:len(vals)]
 			if err := cols[weight].weights(v.Numbers(weight, from, w), w); err != nil {
 				return nil, err
+			}
+		}
+		if event >= 0 {
+			if nulls := v.Numbers(event, from, vals); nulls > 0 || !bits(vals) {
+				return nil, errEvent(s.Cols[event].Name)
 			}
 		}
 		for i := range cols {
@@ -133,6 +138,16 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	return st, nil
 }
 
+// bits tells whether all are 0 or 1.
+func bits(vals []float64) bool {
+	for _, v := range vals {
+		if v != 0 && v != 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // collector is one column's statistics in the making.
 type collector struct {
 	col                                    *Col
@@ -148,6 +163,7 @@ type collector struct {
 	elems                                  []f64.MomentAcc
 	sums                                   uint8 // of Spec.AnyOrder: how many powers of the values are summed
 	any                                    bool  // Spec.AnyOrder
+	duration                               bool  // no value may be negative
 	s1, s2                                 exact.Sum
 	wild                                   bool // a NaN or an infinity was there
 	elemSums                               [][2]exact.Sum
@@ -158,6 +174,7 @@ func (k *collector) init(s *Spec, i, rows int) {
 	k.col, k.weighted = &s.Cols[i], s.WeightCol() >= 0
 	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
 	k.moments, k.extremes, k.cats, k.sketch = s.needs(k.col)
+	k.duration = k.col.Role == Label && s.EventCol() >= 0
 	if k.sketch {
 		k.sample = make([]float64, 0, rows)
 	}
@@ -398,6 +415,9 @@ func (k *collector) finish(st *ColStats) error {
 		what = "label"
 		if k.nulls > 0 {
 			return errLabelNull(c.Name)
+		}
+		if k.duration && k.count > 0 && k.lo < 0 {
+			return errDuration(c.Name)
 		}
 	}
 	if k.moments {

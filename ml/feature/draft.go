@@ -23,9 +23,10 @@ type DraftBlock struct {
 }
 
 // Drafts tells whether leaves have drafts. Of weighted rows there is none: their
-// statistics are not those of their values alone.
+// statistics are not those of their values alone. Nor is there of labels that are
+// read with another column.
 func (s *Spec) Drafts() bool {
-	if s.WeightCol() >= 0 {
+	if s.WeightCol() >= 0 || s.EventCol() >= 0 {
 		return false
 	}
 	for i := range s.Cols {
@@ -263,7 +264,7 @@ func (f *Fitted) Finish(s *Spec, d *DraftBlock, v *dataset.View, classWeights []
 	if center, inv, plain := f.scales(); !plain {
 		b.Standardize(center, inv)
 	}
-	l := &labels{f: f, col: s.LabelCol(), weight: -1, classWeights: classWeights, find: newFinder(f.Keys)}
+	l := &labels{f: f, col: s.LabelCol(), weight: -1, event: -1, classWeights: classWeights, find: newFinder(f.Keys)}
 	if !d.labels {
 		for from := 0; from < b.Rows; from += chunkRows {
 			l.fill(b, v, from, min(from+chunkRows, b.Rows))

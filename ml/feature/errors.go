@@ -59,3 +59,11 @@ func errManyCategories(name string) error {
 func errArrayLength(name string, a, b int) error {
 	return pgerr.New(pgerr.ArraySubscriptError, "arrays of feature column %q have different lengths: %d and %d", name, min(a, b), max(a, b)).OnColumn(name)
 }
+
+func errEvent(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "event column %q contains values other than 0 and 1, or NULL", name).OnColumn(name)
+}
+
+func errDuration(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "duration column %q contains negative values", name).OnColumn(name)
+}

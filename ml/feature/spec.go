@@ -16,6 +16,7 @@ const (
 	Feature
 	Label  // what is predicted
 	Weight // how much a row counts
+	Event  // whether what the label is the time of happened, 0 or 1 or a boolean
 )
 
 // Encoder is how a feature column becomes numbers.
@@ -106,6 +107,9 @@ func (s *Spec) LabelCol() int { return s.roleCol(Label) }
 // WeightCol gives the weight's column number, or -1.
 func (s *Spec) WeightCol() int { return s.roleCol(Weight) }
 
+// EventCol gives the event's column number, or -1.
+func (s *Spec) EventCol() int { return s.roleCol(Event) }
+
 func (s *Spec) roleCol(r Role) int {
 	for i, c := range s.Cols {
 		if c.Role == r {
@@ -147,6 +151,10 @@ func (s *Spec) Resolve() error {
 		case Weight:
 			if !IsNumber(c.Type) {
 				return pgerr.New(pgerr.DatatypeMismatch, "weight column %q must be of a numeric type", c.Name).OnColumn(c.Name)
+			}
+		case Event:
+			if !IsNumber(c.Type) && c.Type.OID != types.BoolOID {
+				return pgerr.New(pgerr.DatatypeMismatch, "event column %q must be boolean or numeric", c.Name).OnColumn(c.Name)
 			}
 		case Feature:
 			features++
@@ -281,7 +289,7 @@ func DecodeSpec(d *canon.D) *Spec {
 	for range d.Count(20) {
 		c := Col{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
 			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32())}
-		if c.Role > Weight || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
+		if c.Role > Event || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
 			d.Fail()
 		}
 		s.Cols = append(s.Cols, c)

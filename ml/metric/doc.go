@@ -14,4 +14,5 @@
 //	Ranking     weights by score: the exact area under the ROC curve, its points
 //	LogLoss     cross-entropy of probabilities
 //	Regression  absolute and squared errors, R²
+//	Concordance whose event comes first: Harrell's index
 package metric

@@ -40,7 +40,7 @@ func Columns(task family.Task, outputs []family.Output, target dataset.Column) [
 	if task == family.Classification {
 		out[0].Type = target.Type
 	}
-	if target.Name != "" {
+	if target.Name != "" && out[0].Name == "" {
 		out[0].Name = "predicted_" + target.Name
 	}
 	return out

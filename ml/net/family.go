@@ -14,7 +14,7 @@ type nets struct {
 }
 
 // Families are the families of this package.
-func Families() []family.Family { return []family.Family{mlp, autoencoder} }
+func Families() []family.Family { return []family.Family{mlp, autoencoder, survival{}} }
 
 var mlp = &nets{
 	info: family.Info{Name: "mlp", Synonyms: []string{"neural_network", "dnn_classifier", "dnn_regressor", "mlp_classifier", "mlp_regressor"},

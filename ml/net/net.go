@@ -75,8 +75,13 @@ func (n *net) learn(p, g []float32, in, y *tensor, weight []float64, t *tape) fl
 	out := n.forward(p, in, t)
 	d := t.tensor(out.n, out.shape)
 	sum := n.loss.eval(out, y, weight, d)
+	n.backward(p, g, d, t)
+	return sum
+}
+
+// backward adds the gradient to g whose part by the outputs is d.
+func (n *net) backward(p, g []float32, d *tensor, t *tape) {
 	for i := len(n.layers) - 1; i >= 0; i-- {
 		d = n.layers[i].backward(n.of(i, p), n.of(i, g), d, t)
 	}
-	return sum
 }

@@ -169,12 +169,15 @@ func (j *Job) makeSpec(label string) error {
 			return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name)
 		}
 		if j.spec.Cols[i].Role != feature.Feature {
-			return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both target and weight", name)
+			return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be more than one of target, weight and event", name)
 		}
 		j.spec.Cols[i].Role = r
 		return nil
 	}
 	if err := role(label, feature.Label); err != nil {
+		return err
+	}
+	if err := role(j.Options.Text(family.Event.Names[0], ""), feature.Event); err != nil {
 		return err
 	}
 	return role(j.Options.Text("weight", ""), feature.Weight)

@@ -306,7 +306,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Fitted: r.fitted, Predictor: p}
 	res := &Result{Model: m, Bytes: m.Encode(), Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged}
-	if r.job.Plan.Target != family.NoTarget {
+	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
 		t := &measureTask{held: r.held > 0, classWeights: r.cw, predictor: p}
 		if err := r.cuts(ctx, t); err != nil {
 			return nil, err

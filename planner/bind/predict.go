@@ -299,7 +299,8 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	label := ""
 	if len(m.v.Target) > 0 {
 		label = m.v.Target[0]
-	} else if name != "predict" && name != "explain_predict" {
+	}
+	if name != "predict" && name != "explain_predict" && (label == "" || m.v.Task == catalog.TaskTimeToEvent) {
 		return fromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no target to compare its predictions with", m.name).
 			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.at())
 	}

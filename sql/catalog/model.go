@@ -48,10 +48,12 @@ type ModelVersion struct {
 	Stopped    string         // why it ended
 }
 
-// Tasks that predictions are measured by.
+// Tasks by which predictions are compared with a target, or, of times to an event,
+// are not.
 const (
 	TaskRegression     = "regression"
 	TaskClassification = "classification"
+	TaskTimeToEvent    = "time-to-event"
 )
 
 // ModelFeature is an input column of a model, or a column of its predictions.

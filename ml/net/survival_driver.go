@@ -1,0 +1,404 @@
+package net
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// survivalDriver is the root.
+//
+//	times of events ─▶ ( risks ─▶ slopes │ hazards ) … ─▶ risks, for the baseline ─▶ pairs
+//	                      after an iteration: the loss of the rows held out
+type survivalDriver struct {
+	set    *family.Setup
+	hazard bool
+	efron  bool
+	spec   *spec
+	net    *net
+	mini   bool // an optimiser of mini-batches
+	l2     float64
+
+	opt optim.Optimizer
+	s   survivalProgress
+}
+
+// survivalProgress is the state of a training beside the optimiser's.
+type survivalProgress struct {
+	op              uint8
+	held            bool        // the step is about the rows held out
+	lines           [2]timeline // of the rows to train on, and of those held out
+	ends            []float64   // of intervals
+	loss            float64     // waits for its gradient
+	weight          float64     // likewise
+	cumulative, own []float64   // of the step asked for, or at the end the baseline
+	ended           bool        // the optimiser is done
+	state           family.State
+	concordance     float64 // NaN: there is none
+}
+
+// maxPairs bounds the rows that the concordance is measured on.
+const maxPairs = 1 << 20
+
+// NewDriver implements family.Family.
+func (survival) NewDriver(s *family.Setup) (family.Driver, error) {
+	o := s.Options
+	d := &survivalDriver{set: s, hazard: o.Text("method", methodCox) == methodHazard, efron: efron(o), spec: survivalSpec(o),
+		mini: o.Text("optimizer", "lbfgs") != "lbfgs", l2: o.Float("l2_reg", 0)}
+	d.s = survivalProgress{op: opTimes, concordance: math.NaN(), state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
+	return d, nil
+}
+
+// start makes the net and the optimiser, once the times are known.
+func (d *survivalDriver) start() error {
+	s, o := &d.s, d.set.Options
+	line := &s.lines[0]
+	if len(line.times) == 0 {
+		return pgerr.New(pgerr.InvalidParameterValue, "the event happened in none of the training rows")
+	}
+	if d.hazard {
+		s.ends = o.Floats("intervals", []float64{0, 10})
+		if s.ends[0] == 0 {
+			if s.ends = line.quantiles(int(s.ends[1])); len(s.ends) == 0 {
+				return pgerr.New(pgerr.InvalidParameterValue, "all events of the training rows happened at time 0")
+			}
+		}
+	}
+	if err := d.makeNet(); err != nil {
+		return err
+	}
+	params := make([]float64, d.net.params())
+	if len(d.spec.hidden) > 0 || d.set.Fitted.Codes > 0 {
+		for i, v := range d.net.init(d.set.Seed) {
+			params[i] = float64(v)
+		}
+	}
+	d.makeOptimizer(params)
+	d.s.op = d.first()
+	return nil
+}
+
+func (d *survivalDriver) makeNet() error {
+	d.net = d.spec.build(d.set.Fitted, survivalOutputs(d.hazard, d.s.ends))
+	if d.net.params() > maxParams {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a net of %d parameters is too large: the most are %d", d.net.params(), maxParams).At(d.set.Options.Pos("hidden_units"))
+	}
+	return nil
+}
+
+func (d *survivalDriver) makeOptimizer(params []float64) {
+	o := d.set.Options
+	stop := optim.Stop{Tolerance: o.Float("tolerance", 1e-5), MaxIter: d.set.Plan.MaxIterations}
+	if !d.mini {
+		d.opt = optim.NewLBFGS(params, stop)
+		return
+	}
+	stop.Tolerance = o.Float("tolerance", 0)
+	steps := 1
+	if d.hazard {
+		steps = d.set.Batches(o.Int("batch_size", 1024))
+	}
+	rule, rate := optim.Adam, 0.001
+	switch o.Text("optimizer", "") {
+	case "sgd":
+		rule, rate = optim.SGD, 0.01
+	case "momentum":
+		rule, rate = optim.Momentum, 0.01
+	}
+	d.opt = optim.NewStochastic(params, stop, rule, o.Float("learn_rate", rate), steps, d.set.Seed)
+}
+
+// first is the step that begins an evaluation.
+func (d *survivalDriver) first() uint8 {
+	if d.hazard {
+		return opHazards
+	}
+	return opRisks
+}
+
+// Next implements family.Driver.
+func (d *survivalDriver) Next() *family.Step {
+	s := &d.s
+	step := &family.Step{Op: s.op, Set: family.Train}
+	if s.held {
+		step.Set = family.Held
+	}
+	if s.op == opTimes {
+		return step
+	}
+	r := &survivalRequest{params: narrowed(d.opt.State().Theta), times: s.lines[step.Set>>1].times}
+	if d.hazard {
+		r.times = s.ends
+	}
+	step.Body = r
+	switch {
+	case s.op == opPairs:
+		rows := d.set.Rows
+		if s.held {
+			rows = d.set.Held
+		}
+		r.every = uint64((rows + maxPairs - 1) / maxPairs)
+	case !s.held && !s.ended:
+		want := d.opt.Next()
+		r.params = narrowed(want.Theta)
+		if d.hazard {
+			step.Batch = want.Batch
+		}
+		if s.op == opSlopes {
+			r.cumulative, r.own = s.cumulative, s.own
+		}
+	}
+	return step
+}
+
+func narrowed(v []float64) []float32 {
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = float32(x)
+	}
+	return out
+}
+
+// Tell implements family.Driver.
+func (d *survivalDriver) Tell(m family.Message) error {
+	s := &d.s
+	s.state.Evals++
+	switch p := m.(type) {
+	case *timeline:
+		return d.timed(p)
+	case *risks:
+		return d.risked(p)
+	case *slopes:
+		if s.held {
+			return d.iterated(mean(p.loss, p.weight))
+		}
+		if d.hazard {
+			return d.evaluated(p.loss, p.weight, p.grad)
+		}
+		return d.evaluated(s.loss, s.weight, p.grad)
+	case *pairs:
+		if c, ok := p.c.Value(); ok {
+			s.concordance = c
+		}
+		s.state.Done = true
+		return nil
+	}
+	return pgerr.Internal("a partial of a model of times is %T", m)
+}
+
+func mean(sum, weight float64) float64 {
+	if weight > 0 {
+		return sum / weight
+	}
+	return sum
+}
+
+// timed takes the times of events of one set of rows.
+func (d *survivalDriver) timed(t *timeline) error {
+	s := &d.s
+	if s.held {
+		s.lines[1], s.held = *t, false
+		return d.start()
+	}
+	s.lines[0] = *t
+	if len(t.times) > maxTimes {
+		_, err := t.merge(&timeline{})
+		return err
+	}
+	if d.set.Held > 0 {
+		s.held = true
+		return nil
+	}
+	return d.start()
+}
+
+// risked takes the sums over rows at risk: of an evaluation, of the rows held out,
+// or of the end, for the baseline.
+func (d *survivalDriver) risked(r *risks) error {
+	s := &d.s
+	line := &s.lines[0]
+	if s.held {
+		line = &s.lines[1]
+	}
+	loss, cumulative, own, err := line.likelihood(r, d.efron)
+	switch {
+	case err != nil:
+		return err
+	case s.held:
+		return d.iterated(mean(loss, r.weight))
+	}
+	s.loss, s.weight, s.cumulative, s.own = loss, r.weight, cumulative, own
+	if !s.ended {
+		s.op = opSlopes
+		return nil
+	}
+	for _, h := range cumulative {
+		if h-h != 0 {
+			return optim.Diverged(s.state.Iteration)
+		}
+	}
+	return d.measure()
+}
+
+// evaluated gives the optimiser what it asked for.
+func (d *survivalDriver) evaluated(loss, weight float64, grad []float64) (err error) {
+	s := &d.s
+	theta := d.opt.Next().Theta
+	if len(grad) != len(theta) || !(weight > 0) && !d.mini {
+		return pgerr.Internal("a model of %d parameters has a gradient of %d", len(theta), len(grad))
+	}
+	e := &optim.Eval{Loss: mean(loss, weight), Grad: grad}
+	for i, g := range grad {
+		grad[i] = mean(g, weight)
+	}
+	if !d.hazard { // the likelihood knows no intercept, of which rounding makes a gradient
+		grad[len(grad)-1] = 0
+	}
+	if d.l2 > 0 {
+		d.net.weights(func(from, to int) {
+			for i := from; i < to; i++ {
+				if !d.mini { // which only reports it
+					e.Loss += float64(float64(0.5*d.l2) * float64(theta[i]*theta[i]))
+				}
+				e.Grad[i] += float64(d.l2 * theta[i])
+			}
+		})
+	}
+	if s.ended, err = d.opt.Tell(e); err != nil {
+		return err
+	}
+	s.op = d.first()
+	if d.opt.State().Iteration > s.state.Iteration {
+		if d.set.Held > 0 {
+			s.held = true
+			if d.hazard {
+				s.op = opHazardLoss
+			}
+			return nil
+		}
+		return d.iterated(math.NaN())
+	}
+	if s.ended {
+		return d.iterated(s.state.ValidationLoss)
+	}
+	return nil
+}
+
+// iterated ends an iteration, whose loss of the rows held out is given.
+func (d *survivalDriver) iterated(validation float64) error {
+	s, st := &d.s, d.opt.State()
+	s.held, s.op = false, d.first()
+	s.state.Iteration, s.state.TrainLoss, s.state.ValidationLoss = st.Iteration, st.Loss, validation
+	if d.l2 > 0 && !d.mini {
+		d.net.weights(func(from, to int) {
+			for _, v := range st.Theta[from:to] {
+				s.state.TrainLoss -= float64(float64(0.5*d.l2) * float64(v*v))
+			}
+		})
+	}
+	if !s.ended {
+		return nil
+	}
+	s.state.Stopped, s.state.Converged = st.Reason.String(), st.Reason != optim.Exhausted || d.mini
+	if d.hazard {
+		return d.measure()
+	}
+	return nil // once more the risks, where the training ended
+}
+
+// measure asks for the concordance.
+func (d *survivalDriver) measure() error {
+	d.s.op, d.s.held = opPairs, d.set.Held > 0
+	return nil
+}
+
+// State implements family.Driver.
+func (d *survivalDriver) State() family.State {
+	st := d.s.state
+	if c := d.s.concordance; c == c {
+		st.Metrics = []family.Metric{{Name: "concordance", Value: c}}
+	}
+	return st
+}
+
+// Predictor implements family.Driver.
+func (d *survivalDriver) Predictor() (family.Predictor, error) {
+	s := &d.s
+	params := narrowed(d.opt.State().Theta)
+	for i, v := range params {
+		if v-v != 0 {
+			return nil, optim.Diverged(s.state.Iteration)
+		}
+		params[i] = v + 0 // no negative zeros in the bytes
+	}
+	if d.hazard {
+		return newSurvivalPredictor(d.net, d.spec, true, s.ends, nil, params), nil
+	}
+	return newSurvivalPredictor(d.net, d.spec, false, s.lines[0].times, s.cumulative[1:], params), nil
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (d *survivalDriver) MarshalBinary() ([]byte, error) {
+	var e canon.E
+	s := &d.s
+	e.U8(s.op)
+	e.Bool(s.held)
+	for i := range s.lines {
+		s.lines[i].Encode(&e)
+	}
+	for _, v := range [][]float64{s.ends, s.cumulative, s.own} {
+		e.F64s(v)
+	}
+	e.F64(s.loss)
+	e.F64(s.weight)
+	e.Bool(s.ended)
+	s.state.Encode(&e)
+	e.F64(s.concordance)
+	var opt []byte
+	if d.opt != nil {
+		var err error
+		if opt, err = d.opt.MarshalBinary(); err != nil {
+			return nil, err
+		}
+	}
+	e.Bytes(opt)
+	return e.B, nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (d *survivalDriver) UnmarshalBinary(b []byte) error {
+	r := canon.Read(b)
+	s := survivalProgress{op: r.U8(), held: r.Bool()}
+	for i := range s.lines {
+		s.lines[i] = *decodeTimeline(r)
+	}
+	s.ends, s.cumulative, s.own = r.F64s(), r.F64s(), r.F64s()
+	s.loss, s.weight, s.ended, s.state, s.concordance = r.F64(), r.F64(), r.Bool(), family.DecodeState(r), r.F64()
+	opt := r.Bytes()
+	m := len(s.lines[0].times)
+	if s.op < opTimes || s.op > opPairs || d.hazard && s.op != opTimes && !validEnds(s.ends) ||
+		!d.hazard && (s.op == opSlopes || s.op == opPairs) && (len(s.cumulative) != m+1 || len(s.own) != m+1) {
+		r.Fail()
+	}
+	if err := r.Done("the training of a model of times"); err != nil {
+		return err
+	}
+	d.s = s
+	if s.op == opTimes {
+		return nil
+	}
+	if err := d.makeNet(); err != nil {
+		return err
+	}
+	d.makeOptimizer(make([]float64, d.net.params()))
+	if err := d.opt.UnmarshalBinary(opt); err != nil {
+		return err
+	}
+	if len(d.opt.State().Theta) != d.net.params() {
+		return pgerr.New(pgerr.DataCorrupted, "the training of a model of times has %d parameters, not %d", len(d.opt.State().Theta), d.net.params())
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package net
+
+import (
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// survivalPredictor is a trained model of times.
+type survivalPredictor struct {
+	net    *net
+	spec   *spec
+	hazard bool
+	times  []float64 // of events, or the ends of intervals
+	base   []float64 // cox: the cumulative hazard at those times of a row of score 0
+	params []float32
+	feeds  sync.Pool
+}
+
+func newSurvivalPredictor(n *net, sp *spec, hazard bool, times, base []float64, params []float32) *survivalPredictor {
+	p := &survivalPredictor{net: n, spec: sp, hazard: hazard, times: times, base: base, params: params}
+	p.feeds.New = func() any {
+		f := newFeed(n, false)
+		f.begin()
+		return f
+	}
+	return p
+}
+
+// Encode implements family.Predictor.
+func (p *survivalPredictor) Encode(e *canon.E) {
+	e.Bool(p.hazard)
+	p.spec.encode(e)
+	e.F64s(p.times)
+	e.F64s(p.base)
+	e.F32s(p.params)
+}
+
+// Bytes implements family.Predictor.
+func (p *survivalPredictor) Bytes() int64 {
+	return 4*int64(len(p.params)+newFeed(p.net, false).numbers()) + 8*int64(len(p.times)+len(p.base)) + 1024
+}
+
+// each calls f with what the net gives for each row.
+func (p *survivalPredictor) each(b *dataset.Block, f func(i int, z []float32)) {
+	d := p.feeds.Get().(*feed)
+	defer p.feeds.Put(d)
+	for from := 0; from < b.Rows; from += microRows {
+		n := min(microRows, b.Rows-from)
+		z := p.net.forward(p.params, d.load(b, from, n), d.tape)
+		for i := range n {
+			f(from+i, z.row(i))
+		}
+	}
+}
+
+// Score implements family.Predictor.
+func (p *survivalPredictor) Score(b *dataset.Block) *family.Scores {
+	s := &family.Scores{Rows: b.Rows, Value: make([]float64, b.Rows)}
+	p.each(b, func(i int, z []float32) { s.Value[i] = riskOf(z, p.hazard) })
+	return s
+}
+
+// Curves gives the times at which survival falls, and by row the share that is
+// left at each.
+func (p *survivalPredictor) Curves(b *dataset.Block) (times []float64, left [][]float64) {
+	left = make([][]float64, b.Rows)
+	p.each(b, func(i int, z []float32) {
+		s := make([]float64, len(p.times))
+		if p.hazard {
+			sum := 0.0
+			for k, v := range z {
+				sum += f64.LogLoss1(-float64(v))
+				s[k] = f64.Exp1(-sum)
+			}
+		} else {
+			risk := f64.Exp1(float64(z[0]))
+			for k, h := range p.base {
+				s[k] = f64.Exp1(-float64(risk * h))
+			}
+		}
+		left[i] = s
+	})
+	return p.times, left
+}

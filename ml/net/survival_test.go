@@ -1,0 +1,328 @@
+package net
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// leukemia are weeks of remission of 42 patients (Freireich et al. 1963), 0 for
+// those seen only so long, sex, log of white cells, and 1 for the placebo.
+const leukemia = `35,0,1,1.45,0 34,0,1,1.47,0 32,0,1,2.2,0 32,0,1,2.53,0 25,0,1,1.78,0 23,1,1,2.57,0 22,1,1,2.32,0 20,0,1,2.01,0
+19,0,0,2.05,0 17,0,0,2.16,0 16,1,1,3.6,0 13,1,0,2.88,0 11,0,0,2.6,0 10,0,0,2.7,0 10,1,0,2.96,0 9,0,0,2.8,0 7,1,0,4.43,0 6,0,0,3.2,0
+6,1,0,2.31,0 6,1,1,4.06,0 6,1,0,3.28,0 23,1,1,1.97,1 22,1,0,2.73,1 17,1,0,2.95,1 15,1,0,2.3,1 12,1,0,1.5,1 12,1,0,3.06,1 11,1,0,3.49,1
+11,1,0,2.12,1 8,1,0,3.52,1 8,1,0,3.05,1 8,1,0,2.32,1 8,1,1,3.26,1 5,1,1,3.49,1 5,1,0,3.97,1 4,1,1,4.36,1 4,1,1,2.42,1 3,1,1,4.01,1
+2,1,1,4.91,1 2,1,1,4.48,1 1,1,1,2.8,1 1,1,1,5.0,1`
+
+func patients(t *testing.T) *familytest.Data {
+	d := &familytest.Data{}
+	for _, line := range strings.Fields(leukemia) {
+		var v []float64
+		for _, f := range strings.Split(line, ",") {
+			x, err := strconv.ParseFloat(f, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = append(v, x)
+		}
+		if v[1] == 0 {
+			v[0] = -v[0]
+		}
+		d.X, d.Y = append(d.X, v[2:]), append(d.Y, v[0])
+	}
+	return d
+}
+
+// TestCox: the coefficients and likelihoods are those of lifelines and
+// statsmodels, the concordance lifelines'.
+func TestCox(t *testing.T) {
+	d := patients(t)
+	for _, c := range []struct {
+		ties        string
+		want        []float64
+		likelihood  float64
+		concordance float64
+	}{
+		{"efron", []float64{0.3146780, 1.6819423, 1.5035912}, -69.5904827, 0.8513324},
+		{"breslow", []float64{0.2631706, 1.5936188, 1.3908767}, -72.1090754, 0},
+	} {
+		r, err := familytest.Train(t, survival{}, d, familytest.Spread{}, "event", "e", "ties", c.ties, "tolerance", 1e-7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := r.Predictor.(*survivalPredictor)
+		for j, want := range c.want {
+			if got := float64(p.params[j]); math.Abs(got-want) > 2e-5 {
+				t.Errorf("%s: coefficient %d is %v, not %v", c.ties, j, got, want)
+			}
+		}
+		if got := -r.State.TrainLoss * float64(len(d.X)); math.Abs(got-c.likelihood) > 1e-5 {
+			t.Errorf("%s: log likelihood %v, not %v", c.ties, got, c.likelihood)
+		}
+		if got := r.State.Metrics[0].Value; c.concordance > 0 && math.Abs(got-c.concordance) > 1e-7 {
+			t.Errorf("concordance %v, not %v", got, c.concordance)
+		}
+		times, left := p.Curves(d.All(true))
+		if len(times) != 17 || times[0] != 1 || times[16] != 23 {
+			t.Errorf("times %v", times)
+		}
+		for i, s := range left {
+			for k := range s {
+				if !(s[k] > 0 && s[k] < 1) || k > 0 && s[k] > s[k-1] {
+					t.Fatalf("row %d: survival %v", i, s)
+				}
+			}
+		}
+	}
+}
+
+// TestLikelihood: sums by times seen give the partial likelihood as it is defined
+// over pairs of rows, and the hazards its gradient.
+func TestLikelihood(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for trial := range 40 {
+		n := 2 + r.IntN(30)
+		y, w, score := make([]float64, n), make([]float64, n), make([]float64, n)
+		breslow := trial%2 == 0
+		for i := range n {
+			y[i], w[i], score[i] = float64(r.IntN(8)), 1, r.NormFloat64()
+			if breslow {
+				w[i] = float64(r.IntN(4))
+			}
+			if r.IntN(3) == 0 {
+				y[i] = -y[i]
+			}
+		}
+		line := &timeline{}
+		var times, weights []float64
+		for i := range n {
+			if w[i] > 0 && !math.Signbit(y[i]) {
+				times, weights = append(times, y[i]), append(weights, w[i])
+			}
+		}
+		line.add(times, weights)
+		sums := func() *risks {
+			out := &risks{}
+			for i := range n { // each row as a partial of its own
+				one := &risks{weight: w[i]}
+				at, risk := int64(seen(line.times, math.Abs(y[i]))), w[i]*math.Exp(score[i])
+				if !math.Signbit(y[i]) {
+					one.scores = w[i] * score[i]
+					one.push(at, risk, risk)
+				} else {
+					one.push(at, risk, 0)
+				}
+				out = out.merge(one)
+			}
+			return out
+		}
+		slow := func() (loss float64) {
+			for _, at := range line.times {
+				var risk, events, tied, weight float64
+				for i := range n {
+					if e := w[i] * math.Exp(score[i]); math.Abs(y[i]) >= at {
+						risk += e
+						if y[i] == at && !math.Signbit(y[i]) && w[i] > 0 {
+							events, tied, weight = events+e, tied+1, weight+w[i]
+							loss -= w[i] * score[i]
+						}
+					}
+				}
+				for l := 0.0; l < tied; l++ {
+					left := risk
+					if !breslow {
+						left -= l / tied * events
+					}
+					loss += weight / tied * math.Log(left)
+				}
+			}
+			return loss
+		}
+		loss, cumulative, own, err := line.likelihood(sums(), !breslow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := slow(); math.Abs(loss-want) > 1e-9 {
+			t.Fatalf("loss %v, not %v", loss, want)
+		}
+		for i := range n {
+			const h = 1e-5
+			was := score[i]
+			score[i] = was + h
+			up := slow()
+			score[i] = was - h
+			want := (up - slow()) / (2 * h)
+			score[i] = was
+			k := seen(line.times, math.Abs(y[i]))
+			got := w[i] * math.Exp(was) * cumulative[k]
+			if !math.Signbit(y[i]) {
+				got -= w[i] * (math.Exp(was)*own[k] + 1)
+			}
+			if math.Abs(got-want) > 1e-6 {
+				t.Fatalf("row %d: slope %v, by differences %v", i, got, want)
+			}
+		}
+	}
+}
+
+func TestSpans(t *testing.T) {
+	ends := []float64{1, 3, 10}
+	for _, c := range []struct {
+		y               float64
+		outlived, event int
+	}{
+		{0, 0, 0}, {1, 0, 0}, {1.5, 1, 1}, {3, 1, 1}, {10, 2, 2}, {11, 3, -1},
+		{math.Copysign(0, -1), 0, -1}, {-0.4, 0, -1}, {-0.5, 1, -1}, {-1, 1, -1}, {-1.9, 1, -1}, {-2, 2, -1}, {-9, 3, -1}, {-99, 3, -1},
+	} {
+		if o, e := spans(ends, c.y); o != c.outlived || e != c.event {
+			t.Errorf("%v: %d, %d, not %d, %d", c.y, o, e, c.outlived, c.event)
+		}
+	}
+	z, d := []float32{0.3, -1, 0.7}, make([]float32, 3)
+	for _, y := range []float64{0.5, 2, 7, 12, -0.7, -5, -20} {
+		hazardLoss(z, ends, y, 1.5, d)
+		got := append([]float32{}, d...)
+		for i := range z {
+			near(t, "log-odds", float64(got[i]), numeric(z, i, func() float64 { return hazardLoss(z, ends, y, 1.5, nil) }))
+		}
+	}
+}
+
+// lives have hazards that grow with x0 and the square of x1, in ten groups of
+// times, and are seen for a while only.
+func lives(n int, weights bool) *familytest.Data {
+	r := rand.New(rand.NewPCG(6, 1))
+	d := &familytest.Data{Cats: []int{3}}
+	for i := range n {
+		x, c := []float64{r.NormFloat64(), r.NormFloat64()}, r.IntN(3)
+		at := math.Ceil(20 * r.ExpFloat64() / math.Exp(x[0]+x[1]*x[1]-1+0.5*float64(c)))
+		if until := float64(1 + r.IntN(60)); at > until {
+			at = -until
+		}
+		d.X, d.Code, d.Y, d.Held = append(d.X, x), append(d.Code, []int32{int32(c)}), append(d.Y, at), append(d.Held, i%4 == 1)
+		if weights {
+			d.W = append(d.W, float64(i%3))
+		}
+	}
+	return d
+}
+
+// TestSurvivalSame: models are the same on any number of nodes, broken off after
+// every step, and rank rows that they have not seen.
+func TestSurvivalSame(t *testing.T) {
+	hidden := types.Array{Elem: types.Int8, Elems: []types.Datum{int64(8)}}
+	edges := types.Array{Elem: types.Float8, Elems: []types.Datum{1.0, 3.0, 8.0, 20.0, 60.0}}
+	for name, c := range map[string]struct {
+		weights bool
+		least   float64 // concordance of the rows held out
+		options []any
+	}{
+		"cox":         {false, 0.69, []any{"max_iterations", 20}},
+		"cox weights": {true, 0.69, []any{"weight", "w", "l2_reg", 0.01}},
+		"cox net":     {false, 0.76, []any{"hidden_units", hidden, "max_iterations", 40, "activation", "tanh"}},
+		"cox adam":    {false, 0.69, []any{"optimizer", "adam", "learn_rate", 0.1, "max_iterations", 15}},
+		"hazard":      {false, 0.69, []any{"method", "hazard", "intervals", 6, "max_iterations", 20}},
+		"hazard net":  {true, 0.75, []any{"method", "hazard", "hidden_units", hidden, "intervals", edges, "optimizer", "adam", "learn_rate", 0.02, "batch_size", 64, "max_iterations", 12}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := lives(2000, c.weights)
+			r := familytest.Same(t, survival{}, d, append(c.options, "event", "e")...)
+			m := r.State.Metrics
+			if len(m) != 1 || m[0].Name != "concordance" || m[0].Value < c.least {
+				t.Errorf("metrics %v", m)
+			}
+			if l := r.State.ValidationLoss; !(l > 0) {
+				t.Errorf("validation loss %v", l)
+			}
+			_, left := r.Predictor.(*survivalPredictor).Curves(d.All(true))
+			s := r.Score(d.All(true))
+			for i := range left[:len(left)-1] {
+				a, b := left[i], left[i+1]
+				if last := len(a) - 1; (s.Value[i] > s.Value[i+1]) != (a[last] < b[last]) && a[last] != b[last] && s.Value[i] != s.Value[i+1] {
+					t.Fatalf("rows %d and %d: risks %v and %v, left %v and %v", i, i+1, s.Value[i], s.Value[i+1], a[last], b[last])
+				}
+			}
+		})
+	}
+}
+
+// TestSurvivalWeights: a row of weight 2 is two rows.
+func TestSurvivalWeights(t *testing.T) {
+	d := lives(600, true)
+	d.Held, d.Cats, d.Code = nil, nil, nil
+	twice := &familytest.Data{}
+	for i, w := range d.W {
+		for range int(w) {
+			twice.X, twice.Y = append(twice.X, d.X[i]), append(twice.Y, d.Y[i])
+		}
+	}
+	for _, method := range []string{"cox", "hazard"} {
+		options := []any{"event", "e", "method", method}
+		a, err := familytest.Train(t, survival{}, d, familytest.Spread{}, append(options, "weight", "w")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method == "cox" {
+			options = append(options, "ties", "breslow")
+		}
+		b, err := familytest.Train(t, survival{}, twice, familytest.Spread{}, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range a.Predictor.(*survivalPredictor).params {
+			if w := b.Predictor.(*survivalPredictor).params[i]; math.Abs(float64(v-w)) > 1e-3 {
+				t.Errorf("%s: parameter %d is %v, of two rows %v", method, i, v, w)
+			}
+		}
+	}
+}
+
+func TestSurvivalErrors(t *testing.T) {
+	none := &familytest.Data{X: [][]float64{{1}, {2}}, Y: []float64{-1, -2}}
+	for _, c := range []struct {
+		d       *familytest.Data
+		options []any
+		want    string
+	}{
+		{none, []any{"event", "e"}, "none of the training rows"},
+		{none, nil, "must not be negative"},
+		{none, []any{"intervals", 3}, `"intervals" does not fit`},
+		{none, []any{"method", "hazard", "ties", "efron"}, `"ties" does not fit`},
+		{none, []any{"weight", "w", "ties", "efron"}, "efron"},
+		{none, []any{"method", "hazard", "intervals", types.Array{Elem: types.Float8, Elems: []types.Datum{3.0, 2.0}}}, "invalid value"},
+	} {
+		if _, err := familytest.Train(t, survival{}, c.d, familytest.Spread{}, c.options...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.options, err)
+		}
+	}
+}
+
+// TestSurvivalBytes: bytes that are no model are told, however cut or changed.
+func TestSurvivalBytes(t *testing.T) {
+	d := patients(t)
+	for _, method := range []string{"cox", "hazard"} {
+		r, err := familytest.Train(t, survival{}, d, familytest.Spread{}, "event", "e", "method", method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit := d.Fitted(true)
+		for n := range r.Bytes {
+			c := canon.Read(r.Bytes[:n])
+			if _, err := (survival{}).Decode(fit, c); err == nil && c.Done("a model") == nil {
+				t.Fatalf("a model cut at %d was read", n)
+			}
+			b := append([]byte{}, r.Bytes...)
+			b[n] ^= 0x81
+			if p, err := (survival{}).Decode(fit, canon.Read(b)); err == nil {
+				p.Score(dataset.NewBlock(9, 3, 0, true))
+			}
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package net
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/metric"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The steps.
+const (
+	opTimes      uint8 = iota + 1 // when events happened; no body
+	opRisks                       // cox: sums over rows at risk
+	opSlopes                      // cox: the gradient by the hazards
+	opHazards                     // hazard: loss and gradient
+	opHazardLoss                  // hazard: the loss alone
+	opPairs                       // durations beside risks
+)
+
+// survivalRequest is the body of all steps but opTimes. times are those of events,
+// or the ends of intervals.
+type survivalRequest struct {
+	params          []float32
+	times           []float64
+	cumulative, own []float64 // see timeline.likelihood
+	every           uint64    // opPairs: one row in so many
+}
+
+// Encode implements family.Message.
+func (r *survivalRequest) Encode(e *canon.E) {
+	e.F32s(r.params)
+	e.F64s(r.times)
+	e.F64s(r.cumulative)
+	e.F64s(r.own)
+	e.U64(r.every)
+}
+
+// slopes are sums over rows of weights, losses and gradients, which are added up
+// in float64: the optimiser looks for their zero.
+type slopes struct {
+	weight, loss float64
+	grad         []float64
+}
+
+// Encode implements family.Message.
+func (s *slopes) Encode(e *canon.E) {
+	e.F64(s.weight)
+	e.F64(s.loss)
+	e.F64s(s.grad)
+}
+
+func decodeSlopes(d *canon.D) *slopes { return &slopes{d.F64(), d.F64(), d.F64s()} }
+
+func (s *slopes) merge(o *slopes) *slopes {
+	s.weight += o.weight
+	s.loss += o.loss
+	f64.Add(s.grad, o.grad)
+	return s
+}
+
+// pairs is a partial of opPairs.
+type pairs struct{ c metric.Concordance }
+
+// Encode implements family.Message.
+func (p *pairs) Encode(e *canon.E) { p.c.Encode(e) }
+
+func decodePairs(d *canon.D) *pairs { return &pairs{*metric.DecodeConcordance(d)} }
+
+// survivalWorker is a node's part. It has no state.
+type survivalWorker struct {
+	s      *family.Setup
+	hazard bool
+	spec   *spec
+}
+
+// NewWorker implements family.Family.
+func (survival) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
+	return &survivalWorker{s, s.Options.Text("method", methodCox) == methodHazard, survivalSpec(s.Options)}, nil
+}
+
+func (w *survivalWorker) net(r *survivalRequest) *net {
+	return w.spec.build(w.s.Fitted, survivalOutputs(w.hazard, r.times))
+}
+
+// PassBytes implements family.Worker.
+func (w *survivalWorker) PassBytes(s *family.Step) int64 {
+	r, ok := s.Body.(*survivalRequest)
+	if !ok {
+		return 64 * 1 << 15 // events of a leaf
+	}
+	n := w.net(r)
+	bytes := 4*int64(newFeed(n, false).numbers()) + 8*8*int64(n.params())
+	if s.Op == opRisks {
+		bytes += 2 * 8 * int64(len(r.times)+1)
+	}
+	return bytes
+}
+
+// NewPass implements family.Worker.
+func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
+	if s.Op == opTimes {
+		return &timesPass{signed: w.s.Options.Given(family.Event.Names[0])}, nil
+	}
+	r, ok := s.Body.(*survivalRequest)
+	if !ok {
+		return nil, pgerr.Internal("a step of a model of times is without its body")
+	}
+	n := w.net(r)
+	if len(r.params) != n.params() || s.Op == opSlopes && (len(r.cumulative) != len(r.times)+1 || len(r.own) != len(r.times)+1) {
+		return nil, pgerr.Internal("a step of a model of times is without its parameters")
+	}
+	p := &survivalPass{op: s.Op, w: w, r: r, net: n, feed: newFeed(n, false), seed: w.s.Seed}
+	p.feed.begin()
+	switch s.Op {
+	case opSlopes, opHazards:
+		p.grad = make([]float32, n.params())
+	case opRisks:
+		p.all, p.events = make([]float64, len(r.times)+1), make([]float64, len(r.times)+1)
+	}
+	return p, nil
+}
+
+// Close implements family.Worker.
+func (w *survivalWorker) Close() {}
+
+// timesPass finds the times of events.
+type timesPass struct {
+	signed         bool // a duration's sign says whether the event happened
+	times, weights []float64
+}
+
+// Add implements family.Pass.
+func (p *timesPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {
+	for i := r.From; i < min(r.To, b.Rows); i++ {
+		y := b.Y[i]
+		if !p.signed && y < 0 {
+			return pgerr.New(pgerr.InvalidParameterValue, "a duration must not be negative")
+		}
+		if w := b.W[i]; w > 0 && !math.Signbit(y) {
+			p.times, p.weights = append(p.times, y), append(p.weights, w)
+		}
+	}
+	return nil
+}
+
+// Partial implements family.Pass.
+func (p *timesPass) Partial() family.Message {
+	t := &timeline{}
+	t.add(p.times, p.weights)
+	p.times, p.weights = p.times[:0], p.weights[:0]
+	return t
+}
+
+// survivalPass works the other steps.
+type survivalPass struct {
+	op   uint8
+	w    *survivalWorker
+	r    *survivalRequest
+	net  *net
+	feed *feed
+	seed uint64
+
+	grad        []float32 // of a micro-batch
+	sum         *slopes
+	risks       risks
+	all, events []float64 // by times seen
+	touched     []int64
+	pairs       *pairs
+}
+
+// Add implements family.Pass.
+func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+	p.begin()
+	for from, to := r.From, min(r.To, b.Rows); from < to; from += microRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(microRows, to-from)
+		z := p.net.forward(p.r.params, p.feed.load(b, from, n), p.feed.tape)
+		y, w := b.Y[from:from+n], b.W[from:from+n]
+		switch p.op {
+		case opRisks:
+			p.addRisks(z, y, w)
+		case opPairs:
+			for i := range n {
+				if hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.every, 1) == 0 {
+					p.pairs.c.Add(metric.Survival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.row(i), p.w.hazard), Weight: w[i]})
+				}
+			}
+		default:
+			p.addSlopes(z, y, w)
+		}
+	}
+	return nil
+}
+
+func (p *survivalPass) begin() {
+	if p.sum == nil {
+		p.sum, p.pairs = &slopes{}, &pairs{}
+		if p.grad != nil {
+			p.sum.grad = make([]float64, len(p.grad))
+		}
+	}
+}
+
+func (p *survivalPass) addRisks(z *tensor, y, w []float64) {
+	for i, v := range y {
+		k := seen(p.r.times, math.Abs(v))
+		score := float64(z.v[i])
+		risk := float64(w[i] * f64.Exp1(score))
+		p.risks.weight += w[i]
+		if risk == 0 {
+			continue
+		}
+		if p.all[k] == 0 {
+			p.touched = append(p.touched, int64(k))
+		}
+		p.all[k] += risk
+		if !math.Signbit(v) {
+			p.events[k] += risk
+			p.risks.scores += float64(w[i] * score)
+		}
+	}
+}
+
+func (p *survivalPass) addSlopes(z *tensor, y, w []float64) {
+	var dz *tensor
+	if p.grad != nil {
+		dz = p.feed.tape.tensor(z.n, z.shape)
+	}
+	for i, v := range y {
+		p.sum.weight += w[i]
+		if p.op != opSlopes {
+			var d []float32
+			if dz != nil {
+				d = dz.row(i)
+			}
+			p.sum.loss += hazardLoss(z.row(i), p.r.times, v, w[i], d)
+			continue
+		}
+		k := seen(p.r.times, math.Abs(v))
+		hazard, event := p.r.cumulative[k], 0.0
+		if !math.Signbit(v) {
+			hazard, event = hazard-p.r.own[k], 1
+		}
+		dz.v[i] = float32(w[i] * (float64(f64.Exp1(float64(z.v[i]))*hazard) - event))
+	}
+	if dz == nil {
+		return
+	}
+	clear(p.grad)
+	p.net.backward(p.r.params, p.grad, dz, p.feed.tape)
+	for i, g := range p.grad {
+		p.sum.grad[i] += float64(g)
+	}
+}
+
+// Partial implements family.Pass.
+func (p *survivalPass) Partial() family.Message {
+	p.begin()
+	sum, pr := p.sum, p.pairs
+	p.sum, p.pairs = nil, nil
+	switch p.op {
+	case opPairs:
+		return pr
+	case opRisks:
+		r := p.risks
+		slices.Sort(p.touched)
+		for _, k := range p.touched {
+			r.push(k, p.all[k], p.events[k])
+			p.all[k], p.events[k] = 0, 0
+		}
+		p.risks, p.touched = risks{}, p.touched[:0]
+		return &r
+	}
+	return sum
+}
+
+// riskOf is what a model says of a row: the log of its relative hazard, or the
+// cumulative hazard at the last interval's end.
+func riskOf(z []float32, hazard bool) float64 {
+	if !hazard {
+		return float64(z[0])
+	}
+	sum := 0.0
+	for _, v := range z {
+		sum += f64.LogLoss1(-float64(v))
+	}
+	return sum
+}
