@@ -157,14 +157,11 @@ func (g *Group) each(ctx context.Context, f func(ctx context.Context, i int, id 
 // Deal ends the dataset stage: it counts the rows, gives each leaf an owner and
 // has the rows sent there. It returns the number of rows.
 func (g *Group) Deal(ctx context.Context) (int64, error) {
-	counts := make([]int64, len(g.members))
+	counts := make([][]int64, len(g.members))
 	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
-		buckets := g.own.w.Counts()
+		counts[i] = g.own.w.Counts()
 		if i > 0 {
-			buckets, err = rpc.Call[[]int64](ctx, g.t.cfg.Peers, id, callCounts, g.name)
-		}
-		for _, n := range buckets {
-			counts[i] += n
+			counts[i], err = rpc.Call[[]int64](ctx, g.t.cfg.Peers, id, callCounts, g.name)
 		}
 		return err
 	})
@@ -172,12 +169,18 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var rows int64
+	buckets := make([]int64, dataset.Buckets)
 	ids := make([]int, len(g.members))
-	for i, n := range counts {
-		rows += n
+	for i := range counts {
 		ids[i] = i
+		for b, n := range counts[i] {
+			rows += n
+			if b < len(buckets) {
+				buckets[b] += n
+			}
+		}
 	}
-	m := ownersMsg{g.name, reduce.Ranges(dataset.Leaves(rows), ids)}
+	m := ownersMsg{g.name, reduce.Ranges(g.own.w.Job().Leaves(buckets), ids)}
 	if g.own.w.Job().InPlace() {
 		m.Owners = nil // each cuts its own
 	} else if err := g.ship(ctx, m); err != nil {

@@ -16,6 +16,10 @@ import (
 //	Y     label: a number, or the number of a class; of a duration with an event's
 //	      column it has a minus, -0 included, where the event did not happen
 //	W     weight
+//
+// A block of windows has Length consecutive rows for each: of window k rows
+// Windows[k] to Windows[k]+Length-1. Windows overlap where their stride is less
+// than their length, and no row is there twice for that.
 type Block struct {
 	Rows  int
 	Dense int // columns of X
@@ -24,6 +28,9 @@ type Block struct {
 	X64   []float64 // one of the two is set
 	Code  []int32
 	Y, W  []float64
+
+	Windows []int32 // first rows, ascending; nil for a block of rows
+	Length  int
 }
 
 // NewBlock makes a block of zeros; BlockBytes tells its size.
@@ -48,7 +55,7 @@ func (b *Block) Reset(rows int) {
 		*b = *NewBlock(rows, b.Dense, b.Codes, b.X32 != nil)
 		return
 	}
-	b.Rows = rows
+	b.Rows, b.Windows, b.Length = rows, nil, 0
 	zeros(&b.Code, n*b.Codes)
 	zeros(&b.Y, n)
 	zeros(&b.W, n)
@@ -73,6 +80,49 @@ func BlockBytes(rows, dense, codes int, narrow bool) int64 {
 	return n * int64(8*dense+4*codes+16)
 }
 
+// Bytes is the size of b.
+func (b *Block) Bytes() int64 {
+	return BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) + 4*int64(len(b.Windows))
+}
+
+// Units is the number of what b has labels and scores for: its windows, or its
+// rows.
+func (b *Block) Units() int {
+	if b.Windows != nil {
+		return len(b.Windows)
+	}
+	return b.Rows
+}
+
+// End is where a pass over all units ends: rows are worked in whole tiles.
+func (b *Block) End() int {
+	if b.Windows != nil {
+		return len(b.Windows)
+	}
+	return b.Padded()
+}
+
+// Last is the row whose label and weight are those of unit k: a window's last.
+func (b *Block) Last(k int) int {
+	if b.Windows != nil {
+		return int(b.Windows[k]) + b.Length - 1
+	}
+	return k
+}
+
+// Targets gives the labels and weights of the units. Where these are rows they
+// are b's own.
+func (b *Block) Targets() (y, w []float64) {
+	if b.Windows == nil {
+		return b.Y[:b.Rows], b.W[:b.Rows]
+	}
+	y, w = make([]float64, len(b.Windows)), make([]float64, len(b.Windows))
+	for k := range y {
+		y[k], w[k] = b.Y[b.Last(k)], b.W[b.Last(k)]
+	}
+	return y, w
+}
+
 // Padded is the number of rows with those that fill up the last tile.
 func (b *Block) Padded() int { return len(b.Y) }
 
@@ -88,8 +138,9 @@ type Blocks struct {
 }
 
 type stored struct {
-	b    Block
-	disk *extent
+	b       Block
+	windows int // of a block that went to the file
+	disk    *extent
 }
 
 // NewBlocks makes an empty set.
@@ -193,7 +244,7 @@ func (s *Blocks) evict(it *stored) error {
 
 func (s *Blocks) write(it *stored) (extent, error) {
 	b := &it.b
-	return s.file.write(fileAlign, raw(b.X64), raw(b.Y), raw(b.W), raw(b.X32), raw(b.Code))
+	return s.file.write(fileAlign, raw(b.X64), raw(b.Y), raw(b.W), raw(b.X32), raw(b.Code), raw(b.Windows))
 }
 
 func (s *Blocks) moved(it *stored, e extent) {
@@ -202,9 +253,9 @@ func (s *Blocks) moved(it *stored, e extent) {
 	}
 	b := &it.b
 	s.cfg.Pool.AddSpilled(int64(e.len))
-	s.acct.Shrink(BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil))
-	it.disk = &e
-	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32)}
+	s.acct.Shrink(b.Bytes())
+	it.disk, it.windows = &e, len(b.Windows)
+	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32), Length: b.Length}
 }
 
 // narrowMark remembers that a block that went to the file is narrow.
@@ -215,14 +266,20 @@ func narrowMark(x []float32) []float32 {
 	return []float32{}
 }
 
-// Padded is that of a block, 0 where there is none.
-func (s *Blocks) Padded(id int) int {
+// End is that of a block, 0 where there is none.
+func (s *Blocks) End(id int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if it := s.items[id]; it != nil {
+	switch it := s.items[id]; {
+	case it == nil:
+		return 0
+	case it.b.Length > 0 && it.disk != nil:
+		return it.windows
+	case it.b.Length > 0:
+		return len(it.b.Windows)
+	default:
 		return f64.Tiles(it.b.Rows) * f64.Lanes
 	}
-	return 0
 }
 
 // Open gives block id, to be read only; release must be called once. A nil
@@ -238,7 +295,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		c := it.b
 		return &c, func() {}, nil
 	}
-	e, c := *it.disk, it.b
+	e, c, windows := *it.disk, it.b, it.windows
 	s.mu.Unlock()
 	m, release, err := s.file.mapped(e)
 	if err != nil {
@@ -260,6 +317,9 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		c.X32 = cooked[float32](cut(4 * n * c.Dense))
 	}
 	c.Code = cooked[int32](cut(4 * n * c.Codes))
+	if c.Length > 0 {
+		c.Windows = cooked[int32](cut(4 * windows))
+	}
 	return &c, release, nil
 }
 

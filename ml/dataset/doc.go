@@ -26,6 +26,9 @@
 //	         ▼
 //	       Blocks                     tiles of numbers for the kernels; dito
 //
+// A keyed store (Config.Windows) hashes the columns of a partition only, and
+// orders the rows of one by values of other columns: it is for windows.
+//
 // A store in place (Config.InPlace) is for rows whose order means nothing:
 // buckets are then runs of rows as they came, and leaves are not sorted.
 //

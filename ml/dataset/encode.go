@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -34,10 +35,12 @@ type encoder struct {
 	rows  []int32  // the rows of the group
 	group [groupRows]int32
 	vals  [][]float32
+	keyed *Windows // records are hashed by their partition
+	part  []byte
 }
 
-func newEncoder(l *Layout, seed uint64) *encoder {
-	return &encoder{l: l, seed: seed, start: make([]int, groupRows+1), data: make([][]byte, len(l.vars)*groupRows)}
+func newEncoder(l *Layout, seed uint64, w *Windows) *encoder {
+	return &encoder{l: l, seed: seed, keyed: w, start: make([]int, groupRows+1), data: make([][]byte, len(l.vars)*groupRows)}
 }
 
 // measure makes counted rows [from, to) of b, at most groupRows, the group, and
@@ -87,7 +90,9 @@ func (e *encoder) write(b *batch.Batch, buf []byte) error {
 				return err
 			}
 		}
-		e.nulls(b.Cols[c], c, rows)
+		if e.nulls(b.Cols[c], c, rows) && e.keyed != nil && slices.Contains(e.keyed.Order, c) {
+			return errOrderNull(e.l.Cols[c])
+		}
 	}
 	for i := range rows {
 		rec := e.buf[e.start[i]:e.start[i+1]]
@@ -95,7 +100,12 @@ func (e *encoder) write(b *batch.Batch, buf []byte) error {
 		for v := range e.l.vars {
 			at += copy(rec[at:], e.data[v*groupRows+i])
 		}
-		hi, lo := hash128(rec[hashBytes:], e.seed)
+		hashed := rec[hashBytes:]
+		if e.keyed != nil {
+			e.part = e.l.partitionKey(e.part[:0], rec, e.keyed.Partition)
+			hashed = e.part
+		}
+		hi, lo := hash128(hashed, e.seed)
 		be.PutUint64(rec, hi)
 		be.PutUint64(rec[8:], lo)
 	}
@@ -194,10 +204,11 @@ func (e *encoder) column(arr arrow.Array, c int, rows []int32) error {
 	return nil
 }
 
-// nulls sets the NULL bits of one column, and its slots there to zeros.
-func (e *encoder) nulls(arr arrow.Array, c int, rows []int32) {
+// nulls sets the NULL bits of one column, and its slots there to zeros. It tells
+// whether there are any.
+func (e *encoder) nulls(arr arrow.Array, c int, rows []int32) (any bool) {
 	if arr.NullN() == 0 {
-		return
+		return false
 	}
 	at, w := e.l.at[c], e.l.classes[c].width()
 	for i, r := range rows {
@@ -205,8 +216,10 @@ func (e *encoder) nulls(arr arrow.Array, c int, rows []int32) {
 			rec := e.buf[e.start[i]:]
 			clear(rec[at : at+w])
 			rec[nullsAt+c>>3] |= 1 << (c & 7)
+			any = true
 		}
 	}
+	return any
 }
 
 // variable finds the bytes of the values of a variable column.

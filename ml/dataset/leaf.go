@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math"
 	"math/bits"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Leaf is the rows of one leaf in canonical order.
@@ -69,12 +71,18 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 			disk = disk || sh.disk != nil && len(sh.disk[bkt]) > 0
 		}
 	}
-	// The order, and while it is made twice the keys.
-	n := int64(l.Rows)
-	if err := s.grow(n * 40); err != nil {
+	if s.cfg.Windows != nil && l.Rows > math.MaxInt32 {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a partition of the training query has too many rows")
+	}
+	// The order, and while it is made twice the keys, of a keyed store with ranks.
+	n, keys2 := int64(l.Rows), int64(2*keyBytes)
+	if s.cfg.Windows != nil {
+		keys2 += 8
+	}
+	if err := s.grow(n * (8 + keys2)); err != nil {
 		return nil, err
 	}
-	defer s.shrink(n * 32)
+	defer s.shrink(n * keys2)
 	if disk {
 		return s.gather(ctx, l, shards, from, to)
 	}
@@ -192,6 +200,10 @@ func (l *Layout) whole(b []byte) []byte {
 // a comparison within each place.
 func (l *Leaf) sort(keys []key, from, to int) {
 	n := len(keys)
+	if w := l.store.cfg.Windows; w != nil {
+		l.sortKeyed(keys, w)
+		return
+	}
 	if l.store.cfg.InPlace {
 		l.order = make([]loc, n)
 		for i, k := range keys {
@@ -246,7 +258,7 @@ func (l *Leaf) Free() {
 
 // Open gives access to the rows. Close the view; several may be open at once.
 func (l *Leaf) Open() (*View, error) {
-	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {}}
+	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {}, keyed: l.store.cfg.Windows}
 	if l.disk != nil {
 		b, release, err := l.store.file.mapped(*l.disk)
 		if err != nil {

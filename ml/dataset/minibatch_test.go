@@ -15,7 +15,7 @@ func TestMiniBatchesAreAPartition(t *testing.T) {
 			size, touched := make([]int, steps), 0
 			end := make([]int, len(rows))
 			for step := range steps {
-				for _, s := range BatchSlices(rows, step, steps) {
+				for _, s := range BatchSlices(rows, f64.Lanes, step, steps) {
 					if s.From != end[s.Leaf] || s.To <= s.From || s.From%f64.Lanes != 0 {
 						t.Fatalf("step %d: %+v after %d", step, s, end[s.Leaf])
 					}

@@ -58,6 +58,9 @@ type Config struct {
 	// them, not what their hashes say, and leaves are not sorted. Which rows a
 	// leaf has means nothing then.
 	InPlace bool
+	// Windows makes the store a keyed one: rows are dealt by their partition and
+	// ordered within it.
+	Windows *Windows
 }
 
 // Store holds one node's rows of one job until they are encoded. Add, PutBucket
@@ -184,7 +187,7 @@ func (s *Store) checkout() (*shard, error) {
 	if err := s.acct.Grow(shardBytes); err != nil {
 		return nil, err
 	}
-	sh := &shard{enc: newEncoder(s.layout, s.cfg.Seed)}
+	sh := &shard{enc: newEncoder(s.layout, s.cfg.Seed, s.cfg.Windows)}
 	s.shards = append(s.shards, sh)
 	return sh, nil
 }

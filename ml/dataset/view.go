@@ -27,6 +27,9 @@ type View struct {
 	rows  [f64.Lanes]*float32
 
 	touched uint64
+
+	keyed *Windows // of a keyed store
+	first []int32
 }
 
 // Close ends the access. Values that were read as bytes are gone.
@@ -79,8 +82,12 @@ func slot[T uint64 | int64 | int32 | uint32 | int16 | uint8](rec unsafe.Pointer,
 func ptr[T any](rec unsafe.Pointer, at int) *T { return (*T)(unsafe.Add(rec, at)) }
 
 // Split parts the rows by their draw: those below share make the second view.
-// Both live as long as v. With share 0 the first is v itself.
+// Both live as long as v. With share 0 the first is v itself. Of a keyed store
+// it parts windows: see splitWindows.
 func (v *View) Split(share float64) (rest, drawn *View) {
+	if v.keyed != nil {
+		return v.splitWindows(share)
+	}
 	if share <= 0 {
 		return v, &View{layout: v.layout, release: func() {}}
 	}
@@ -105,7 +112,9 @@ func (v *View) Draw(i int) float64 {
 }
 
 // Null tells whether column c of row i is NULL.
-func (v *View) Null(c, i int) bool { return v.rec(i)[nullsAt+c>>3]>>(c&7)&1 != 0 }
+func (v *View) Null(c, i int) bool { return v.layout.null(v.rec(i), c) }
+
+func (l *Layout) null(rec []byte, c int) bool { return rec[nullsAt+c>>3]>>(c&7)&1 != 0 }
 
 // Numbers reads column c, of a number, boolean or time type, of rows [from,
 // from+len(dst)) as float64s: fixed numerics as their value, booleans as 0 and
@@ -183,10 +192,11 @@ func (v *View) Numbers(c, from int, dst []float64) (nulls int) {
 
 // Bytes gives the canonical bytes of column c in row i, nil for NULL: the text,
 // the binary form, or the slot of a number. They alias the view.
-func (v *View) Bytes(c, i int) []byte {
-	rec := v.rec(i)
-	l := v.layout
-	if rec[nullsAt+c>>3]>>(c&7)&1 != 0 {
+func (v *View) Bytes(c, i int) []byte { return v.layout.value(v.rec(i), c) }
+
+// value is View.Bytes of a record.
+func (l *Layout) value(rec []byte, c int) []byte {
+	if l.null(rec, c) {
 		return nil
 	}
 	k := l.classes[c]

@@ -25,6 +25,13 @@
 // or exact: a node adds up all its rows in any order, and one partial a node
 // travels.
 //
+// A family of sequences asks for windows (Plan.Windows): the engine deals rows by
+// partition, orders them within it and tells each block where its windows begin
+// (dataset.Block.Windows). All that counts rows counts windows then: the limits
+// of Rows, mini-batches, Setup.Rows and Held, Scores. A window's label and weight
+// are those of its last row. Rows are encoded once, however many windows have
+// them, and the encoders are fitted to the rows of the windows to train on.
+//
 // Memory: what a Pass and its partial take is charged by the engine, for each
 // thread, by Worker.PassBytes; state per row is charged by the Worker through
 // Node.Grow before it is made.

@@ -97,12 +97,14 @@ type Plan struct {
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
 	// Grain cuts the rows of a leaf in a step into parts of at least so many,
-	// a multiple of f64.Lanes, that are worked apart and merged in their order,
+	// a multiple of Unit, that are worked apart and merged in their order,
 	// as leaves are; 0 leaves them whole. See Cut.
 	Grain int
 	// MaxIterations is the most iterations there will be, for progress; 0 where
 	// nobody knows.
 	MaxIterations int
+	// Windows asks for windows of rows instead of rows; see Windows. nil for none.
+	Windows *Windows
 	// Outputs are the columns of a prediction, the value of predict() first.
 	// The first is called after the target where it has no name, and its type is
 	// ignored where the target is a class.
@@ -117,6 +119,14 @@ type Output struct {
 
 // maxParts bounds the partials of a leaf that are made at once.
 const maxParts = 32
+
+// Unit is how many rows, or windows, are not cut apart: a tile, or one.
+func (p *Plan) Unit() int {
+	if p.Windows != nil {
+		return 1
+	}
+	return f64.Lanes
+}
 
 // Cut cuts the rows of a leaf's blocks into the parts that passes work: at most
 // maxParts a block, of whole Grains, so that all threads have something to do
@@ -144,15 +154,15 @@ type Setup struct {
 	Plan    *Plan
 	Fitted  *feature.Fitted
 	Seed    uint64
-	Rows    int64   // to train on
-	Held    int64   // held out
-	Weight  float64 // of the rows to train on
+	Rows    int64   // to train on; windows where Plan.Windows is set
+	Held    int64   // held out, likewise
+	Weight  float64 // of those to train on
 }
 
 // Batches is the number of mini-batches of an epoch that are of about so many
 // rows: at least a tile of them.
 func (s *Setup) Batches(rows int) int {
-	n := int64(max(rows, f64.Lanes))
+	n := int64(max(rows, s.Plan.Unit()))
 	return int(max(1, (s.Rows+n-1)/n))
 }
 

@@ -11,14 +11,15 @@ import (
 type Predictor interface {
 	// Encode writes the canonical bytes: nothing but what was learnt.
 	Encode(e *canon.E)
-	// Score scores the rows of a block that the model's encoders made.
+	// Score scores the rows, or the windows, of a block that the model's encoders
+	// made.
 	Score(b *dataset.Block) *Scores
 	// Bytes is about the memory that the predictor holds.
 	Bytes() int64
 }
 
-// Scores are the predictions of rows 0 … Rows-1; which parts are set depends on
-// the task.
+// Scores are the predictions of rows 0 … Rows-1, or of a block's windows; which
+// parts are set depends on the task.
 type Scores struct {
 	Rows  int
 	Value []float64   // regression

@@ -117,12 +117,15 @@ type Pass interface {
 	Partial() Message
 }
 
-// Rows says which rows of a training a pass is given.
+// Rows says which rows or windows of a training a pass is given.
 type Rows struct {
-	Leaf     int  // the number of the leaf, the same on any number of nodes
-	Held     bool // of the rows that are held out
-	From, To int  // rows of the block, multiples of f64.Lanes but for the block's end; To is at most Padded
+	Leaf int  // the number of the leaf, the same on any number of nodes
+	Held bool // of the rows that are held out
+	// From and To are rows of the block, multiples of f64.Lanes but for the
+	// block's end; To is at most Padded. Where Plan.Windows is set they are
+	// windows instead, Block.Windows[From:To].
+	From, To int
 }
 
 // Whole tells whether the rows are all of the block.
-func (r Rows) Whole(b *dataset.Block) bool { return r.From == 0 && r.To >= b.Padded() }
+func (r Rows) Whole(b *dataset.Block) bool { return r.From == 0 && r.To >= b.End() }

@@ -127,3 +127,23 @@ func ColumnName(v Value) (any, error) {
 	}
 	return s, nil
 }
+
+// ColumnNames reads the names of columns, one alone or an array.
+func ColumnNames(v Value) (any, error) {
+	list := []types.Datum{v.Value}
+	if a, ok := v.Value.(types.Array); ok {
+		list = a.Elems
+	}
+	var out []string
+	for _, d := range list {
+		s, ok := d.(string)
+		if !ok || s == "" {
+			return nil, v.Bad("the name of a column, or an array of names")
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return nil, v.Bad("the name of a column, or an array of names")
+	}
+	return out, nil
+}

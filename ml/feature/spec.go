@@ -17,6 +17,7 @@ const (
 	Label  // what is predicted
 	Weight // how much a row counts
 	Event  // whether what the label is the time of happened, 0 or 1 or a boolean
+	Key    // says to which sequence a row belongs, and where in it
 )
 
 // Encoder is how a feature column becomes numbers.
@@ -165,7 +166,7 @@ func (s *Spec) Resolve() error {
 	}
 	if features == 0 {
 		return pgerr.New(pgerr.InvalidParameterValue, "the training query has no feature columns").
-			WithHint("Every column but the label and the weight is a feature; add some to the query.")
+			WithHint("Every column that an option gives no other part is a feature; add some to the query.")
 	}
 	if labels > 1 {
 		return pgerr.Unsupported("models with more than one target column are not supported")
@@ -289,7 +290,7 @@ func DecodeSpec(d *canon.D) *Spec {
 	for range d.Count(20) {
 		c := Col{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
 			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32())}
-		if c.Role > Event || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
+		if c.Role > Key || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
 			d.Fail()
 		}
 		s.Cols = append(s.Cols, c)

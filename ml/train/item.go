@@ -53,7 +53,7 @@ func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *dataset.Slice)
 		if t.step.Set&(family.Train<<k) == 0 {
 			continue
 		}
-		r.To = w.blocks.Padded(blockOf(r))
+		r.To = w.blocks.End(blockOf(r))
 		if s != nil {
 			r.From, r.To = min(s.From, r.To), min(s.To, r.To)
 		}

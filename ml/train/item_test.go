@@ -19,7 +19,7 @@ func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 	owners := []int{0, 1, 1, 2}
 	job := &Job{Plan: &family.Plan{Scope: family.ByLeaf}}
 	for step, want := range []struct{ workers, leaves []int }{{[]int{0}, []int{0}}, {[]int{0, 1}, []int{1}}, {[]int{0, 1}, []int{2}}, {[]int{0, 2}, []int{3}}} {
-		body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Step: step, Steps: 4}}, slices: dataset.BatchSlices(rows, step, 4)}
+		body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Step: step, Steps: 4}}, slices: dataset.BatchSlices(rows, 8, step, 4)}
 		task := Task{body: body}
 		var workers []int
 		for self := range 3 {

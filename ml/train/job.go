@@ -18,7 +18,8 @@ type Job struct {
 	Options *family.Values
 	Columns []dataset.Column // of the training query
 	// spec is without the holdout, which waits for the number of rows.
-	spec feature.Spec
+	spec    feature.Spec
+	windows *dataset.Windows // of a family that learns from windows
 }
 
 // NewJob checks a statement's parts against the query's columns. algorithm is
@@ -55,6 +56,8 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 		if err := j.makePlan(); err != nil {
 			return nil, err
 		}
+	case j.Options.Bool("class_weights", false) && j.windows != nil:
+		return nil, pgerr.Unsupported("class weights of windows are not supported").At(j.Options.Pos("class_weights"))
 	case j.Options.Bool("class_weights", false) && j.Plan.Target != family.ClassTarget:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "class weights need a classifier").At(j.Options.Pos("class_weights"))
 	}
@@ -160,27 +163,35 @@ func (j *Job) makeSpec(label string) error {
 		}
 		j.spec.Cols = append(j.spec.Cols, feature.Col{Column: c, Role: feature.Feature})
 	}
-	role := func(name string, r feature.Role) error {
-		if name == "" {
-			return nil
+	parts := make([]string, len(j.Columns)) // what has been made of each
+	for _, p := range []struct {
+		part  string
+		role  feature.Role
+		names []string
+	}{
+		{"target", feature.Label, []string{label}},
+		{"weight", feature.Weight, []string{j.Options.Text("weight", "")}},
+		{family.Event.Names[0], feature.Event, []string{j.Options.Text(family.Event.Names[0], "")}},
+		{family.PartitionBy.Names[0], feature.Key, j.Options.Texts(family.PartitionBy.Names[0], nil)},
+		{family.OrderBy.Names[0], feature.Key, j.Options.Texts(family.OrderBy.Names[0], nil)},
+	} {
+		for _, name := range p.names {
+			if name == "" {
+				continue
+			}
+			i := find(j.Columns, name)
+			switch {
+			case i < 0:
+				return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name)
+			case parts[i] == p.part:
+				return pgerr.New(pgerr.InvalidParameterValue, "column %q is named twice in %s", name, p.part).At(j.Options.Pos(p.part))
+			case parts[i] != "":
+				return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both %s and %s", name, parts[i], p.part)
+			}
+			parts[i], j.spec.Cols[i].Role = p.part, p.role
 		}
-		i := find(j.Columns, name)
-		if i < 0 {
-			return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name)
-		}
-		if j.spec.Cols[i].Role != feature.Feature {
-			return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be more than one of target, weight and event", name)
-		}
-		j.spec.Cols[i].Role = r
-		return nil
 	}
-	if err := role(label, feature.Label); err != nil {
-		return err
-	}
-	if err := role(j.Options.Text(family.Event.Names[0], ""), feature.Event); err != nil {
-		return err
-	}
-	return role(j.Options.Text("weight", ""), feature.Weight)
+	return nil
 }
 
 // makePlan asks the family what it needs of columns with these roles.
@@ -189,8 +200,20 @@ func (j *Job) makePlan() (err error) {
 	if at := j.spec.LabelCol(); at >= 0 {
 		r.Target = &j.Columns[at]
 	}
-	j.Plan, err = j.Family.Plan(r)
-	return err
+	if j.Plan, err = j.Family.Plan(r); err != nil {
+		return err
+	}
+	j.windows = nil
+	if w := j.Plan.Windows; w != nil {
+		j.windows = &dataset.Windows{Length: w.Length, Stride: w.Stride}
+		for _, n := range w.PartitionBy {
+			j.windows.Partition = append(j.windows.Partition, find(j.Columns, n))
+		}
+		for _, n := range w.OrderBy {
+			j.windows.Order = append(j.windows.Order, find(j.Columns, n))
+		}
+	}
+	return nil
 }
 
 // encoders completes the spec by what the family needs and TRANSFORM says.
@@ -212,9 +235,17 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	case "auto":
 		s.Narrow = j.Plan.Narrow || s.AutoNarrow()
 	}
-	s.AnyOrder = j.Plan.Scope == family.ByNode && s.OrderFree()
-	_, err := dataset.NewLayout(j.Columns)
-	return err
+	s.AnyOrder = j.Plan.Scope == family.ByNode && j.windows == nil && s.OrderFree()
+	l, err := dataset.NewLayout(j.Columns)
+	if err != nil || j.windows == nil {
+		return err
+	}
+	return j.windows.Check(l)
+}
+
+func errNoWindows(w *family.Windows) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "no partition of the training query has the %d rows of a window", w.Length).
+		WithHint("Shorten the option window, or partition by fewer columns.")
 }
 
 // Encode gives the bytes from which another node makes the same job.
@@ -274,6 +305,19 @@ func (j *Job) holdout(rows int64) float64 {
 // InPlace tells whether rows are trained on where the query made them: nothing
 // is dealt, and all partials are of nodes.
 func (j *Job) InPlace() bool { return j.spec.AnyOrder }
+
+// Leaves is the number of leaves for the rows of which buckets of all nodes
+// together have these numbers.
+func (j *Job) Leaves(buckets []int64) int {
+	if j.windows != nil {
+		return j.windows.Leaves(buckets)
+	}
+	var rows int64
+	for _, n := range buckets {
+		rows += n
+	}
+	return dataset.Leaves(rows)
+}
 
 // Seed is the training's.
 func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }

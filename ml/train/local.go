@@ -22,17 +22,19 @@ type Local struct {
 // owners. It returns the number of rows.
 func (l *Local) Deal(ctx context.Context) (int64, error) {
 	ids := make([]int, len(l.Workers))
+	buckets := make([]int64, dataset.Buckets)
 	var total int64
 	for i, w := range l.Workers {
 		ids[i] = i
-		for _, c := range w.Counts() {
+		for b, c := range w.Counts() {
 			total += c
+			buckets[b] += c
 		}
 	}
 	if l.Workers[0].job.InPlace() {
 		return total, l.assign(nil)
 	}
-	return total, l.DealTo(ctx, reduce.Ranges(dataset.Leaves(total), ids))
+	return total, l.DealTo(ctx, reduce.Ranges(l.Workers[0].job.Leaves(buckets), ids))
 }
 
 // DealTo ships rows to the given owners of the leaves.

@@ -33,7 +33,7 @@ func (w *Worker) measure(t *measureTask, every int) leafFunc {
 			return nil, err
 		}
 		if b != nil {
-			rows.To = b.Padded()
+			rows.To = b.End()
 		}
 		if every > 0 {
 			return w.cutsOf(b, rows, t.predictor, every), nil
@@ -52,7 +52,7 @@ func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) 
 	return p.Score(b)
 }
 
-// measureBlock measures a model on a block's rows. Weights count without the
+// measureBlock measures a model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
 func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask) *measures {
 	m := &measures{classes: w.job.Plan.Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
@@ -61,15 +61,16 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 		return m
 	}
 	r := w.scores(b, rows, p.predictor)
+	truth, weights := b.Targets()
 	if !m.classes {
 		for i, v := range r.Value {
-			m.reg.Add(b.Y[i], v, b.W[i])
+			m.reg.Add(truth[i], v, weights[i])
 		}
 		return m
 	}
 	k := len(r.Probs)
-	if k == 2 && p.classWeights == nil && unit(b.W[:b.Rows]) {
-		m.unitBinary(r, b.Y, newRankBins(p))
+	if k == 2 && p.classWeights == nil && unit(weights) {
+		m.unitBinary(r, truth, newRankBins(p))
 		return m
 	}
 	cells := make([]float64, k*k)
@@ -77,8 +78,8 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	if k == 2 {
 		bins = newRankBins(p)
 	}
-	for i := range b.Rows {
-		w, y := b.W[i], int(b.Y[i])
+	for i, w := range weights {
+		y := int(truth[i])
 		if p.classWeights != nil {
 			w /= p.classWeights[y]
 		}

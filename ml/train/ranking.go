@@ -43,9 +43,10 @@ func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor,
 	}
 	var out cuts
 	p := w.scores(b, rows, pr).Probs[1]
-	for i, y := range b.Y[:b.Rows] {
+	truth, weights := b.Targets()
+	for i, y := range truth {
 		// The score itself says whether it is a cut, not the row's place.
-		if y == 1 && b.W[i] > 0 && mix(math.Float64bits(p[i]+0))%uint64(every) == 0 {
+		if y == 1 && weights[i] > 0 && mix(math.Float64bits(p[i]+0))%uint64(every) == 0 {
 			out = append(out, p[i]+0)
 		}
 	}

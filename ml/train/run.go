@@ -88,11 +88,12 @@ type runner struct {
 	held   int64
 	leaves []int64 // the rows of each leaf to train on
 	weight float64
-	// positives is the rows of the second of two classes, those held out too.
-	positives int64
-	driver    family.Driver
-	hist      []Iteration
-	plan      [32]byte
+	// positives is the rows of the second of two classes, those held out too, of
+	// counted ones.
+	positives, counted int64
+	driver             family.Driver
+	hist               []Iteration
+	plan               [32]byte
 }
 
 func (r *runner) phase(p string) {
@@ -132,6 +133,9 @@ func (r *runner) fit(ctx context.Context) error {
 	st, err := as[*feature.Stats](m)
 	if err != nil {
 		return err
+	}
+	if r.counted = st.Rows + st.Held; r.counted == 0 && r.in.Rows > 0 {
+		return errNoWindows(r.job.Plan.Windows)
 	}
 	if r.fitted, err = feature.Fit(spec, st); err != nil {
 		return err
@@ -268,7 +272,7 @@ func (r *runner) iterate(ctx context.Context) error {
 func (r *runner) step(ctx context.Context) error {
 	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next()}
 	if b := t.step.Batch; b != nil {
-		t.slices = dataset.BatchSlices(r.leaves, b.Step, b.Steps)
+		t.slices = dataset.BatchSlices(r.leaves, r.job.Plan.Unit(), b.Step, b.Steps)
 	}
 	m, err := r.reduce(ctx, t)
 	if err != nil {
@@ -287,7 +291,7 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 	if len(r.fitted.Keys) != 2 || measured <= coarseRows {
 		return nil
 	}
-	m, err := r.reduce(ctx, &cutsTask{t, cutEvery(r.positives * measured / (r.rows + r.held))}) // about
+	m, err := r.reduce(ctx, &cutsTask{t, cutEvery(r.positives * measured / r.counted)}) // about
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func TestTimesToEvents(t *testing.T) {
 	if _, err := trainTable(t, mustJob(t, "time_to_event", "days", number, options...), number, setup{workers: 1, threads: 1}, Input{}); err == nil || !strings.Contains(err.Error(), "other than 0 and 1") {
 		t.Errorf("an event of 2: %v", err)
 	}
-	for option, want := range map[string]string{"days": "more than one of", "k": "must be boolean", "nobody": "does not exist"} {
+	for option, want := range map[string]string{"days": "cannot be both target and event", "k": "must be boolean", "nobody": "does not exist"} {
 		if _, err := NewJob("time_to_event", []string{"days"}, pairs("event", option), nil, cols); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("event %s: %v", option, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
-	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
@@ -235,7 +234,7 @@ func decodeStep(j *Job, d *canon.D) *stepTask {
 		last := -1
 		for range d.Count(20) {
 			s := dataset.Slice{Leaf: int(d.U32()), From: d.Int(), To: d.Int()}
-			if s.Leaf <= last || s.From < 0 || s.From >= s.To || (s.From|s.To)%f64.Lanes != 0 {
+			if s.Leaf <= last || s.From < 0 || s.From >= s.To || s.From%j.Plan.Unit() != 0 || s.To%j.Plan.Unit() != 0 {
 				d.Fail()
 			}
 			last, t.slices = s.Leaf, append(t.slices, s)

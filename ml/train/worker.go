@@ -62,7 +62,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	cfg.Threads = max(cfg.Threads, 1)
-	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace()}
+	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}
 	return &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
 		acct: cfg.Pool.Account("training partials", false)}, nil
 }
@@ -74,7 +74,7 @@ func (w *Worker) Job() *Job { return w.job }
 func (w *Worker) Add(ctx context.Context, b *batch.Batch) error { return w.store.Add(ctx, b) }
 
 // Counts gives this node's rows by bucket; the sums over all nodes give the
-// number of leaves (dataset.Leaves).
+// number of leaves (Job.Leaves).
 func (w *Worker) Counts() []int64 { return w.store.Counts() }
 
 // TakeBucket hands out the rows of a bucket whose leaf another node owns.
@@ -240,7 +240,7 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	}
 	defer v.Close()
 	train, held := v.Split(spec.Holdout)
-	s := &sealed{rows: int64(train.Rows), held: int64(held.Rows), leaves: []int64{int64(train.Rows)}}
+	s := &sealed{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
 	d := w.takeDraft(leaf)
 	if d != nil && !p.fitted.Finishes(d.Draft) {
 		w.blocks.Unreserve(d.bytes)
@@ -255,7 +255,8 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 			return nil, err
 		}
 		if i == 0 {
-			for _, x := range b.W[:part.Rows] {
+			_, weights := b.Targets()
+			for _, x := range weights {
 				s.weight.Add(x)
 			}
 		}
@@ -272,19 +273,27 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 
 // encode makes the block of the training rows (i = 0) or the rows held out (1)
 // of a leaf, out of its draft if it has one. The block is paid for.
-func (w *Worker) encode(spec *feature.Spec, p *sealTask, part *dataset.View, d *draft, i int) (*dataset.Block, error) {
+func (w *Worker) encode(spec *feature.Spec, p *sealTask, part *dataset.View, d *draft, i int) (b *dataset.Block, err error) {
 	f := p.fitted
-	if d != nil {
-		return f.Finish(spec, [...]*feature.DraftBlock{d.Train, d.Held}[i], part, p.classWeights), nil
+	n := 4 * int64(len(part.Windows()))
+	if d == nil {
+		n += dataset.BlockBytes(part.Rows, f.Dense, f.Codes, f.Narrow)
 	}
-	n := dataset.BlockBytes(part.Rows, f.Dense, f.Codes, f.Narrow)
 	if err := w.blocks.Reserve(n); err != nil {
 		w.dropDraft(w.leaves...) // they can be made again
 		if err := w.blocks.Reserve(n); err != nil {
 			return nil, err
 		}
 	}
-	return f.EncodeLeaf(spec, part, p.classWeights), nil
+	if d != nil {
+		b = f.Finish(spec, [...]*feature.DraftBlock{d.Train, d.Held}[i], part, p.classWeights)
+	} else {
+		b = f.EncodeLeaf(spec, part, p.classWeights)
+	}
+	if ws := w.job.windows; ws != nil {
+		b.Windows, b.Length = part.Windows(), ws.Length
+	}
+	return b, nil
 }
 
 // predictor reads a predictor of the job's model.

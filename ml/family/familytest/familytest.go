@@ -28,6 +28,10 @@ type Data struct {
 	// Classes is the number of classes of Y, 0 for numbers.
 	Classes int
 	Seed    uint64
+	// Key says which rows, neighbours, are a sequence, for families of windows,
+	// whose options order_by and partition_by name no columns here. A sequence is held out as a
+	// whole, by its first row's Held.
+	Key []int
 }
 
 // Columns are x0, x1 … and c0, c1 ….
@@ -173,6 +177,10 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		s.LeafRows = 512
 	}
 	var leaves [][2]stored
+	if plan.Windows != nil {
+		leaves = d.sequences(set, s)
+		order = nil
+	}
 	for from := 0; from < len(order); from += s.LeafRows {
 		var rows [2][]int
 		for _, r := range order[from:min(from+s.LeafRows, len(order))] {
@@ -191,7 +199,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		var leaf [2]stored
 		for k := range rows {
 			b := d.Block(rows[k], s.Narrow)
-			leaf[k] = stored{family.Rows{Leaf: len(leaves), Held: k == 1, To: b.Padded()}, b}
+			leaf[k] = stored{family.Rows{Leaf: len(leaves), Held: k == 1, To: b.End()}, b}
 		}
 		leaves = append(leaves, leaf)
 	}
@@ -252,6 +260,51 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		t.Fatal("the model does not decode to itself")
 	}
 	return &Result{again, e.B, drv.State(), plan, set}, nil
+}
+
+// sequences makes leaves of windows.
+func (d *Data) sequences(set *family.Setup, s Spread) (leaves [][2]stored) {
+	w := set.Plan.Windows
+	var rows [2][]int
+	first := [2][]int32{{}, {}}
+	seal := func() {
+		var leaf [2]stored
+		for k := range rows {
+			b := d.Block(rows[k], s.Narrow)
+			b.Windows, b.Length = first[k], w.Length
+			leaf[k] = stored{family.Rows{Leaf: len(leaves), Held: k == 1, To: b.End()}, b}
+			if _, weights := b.Targets(); k == 0 {
+				set.Rows += int64(b.Units())
+				for _, x := range weights {
+					set.Weight += x
+				}
+			} else {
+				set.Held += int64(b.Units())
+			}
+		}
+		leaves = append(leaves, leaf)
+		rows, first = [2][]int{}, [2][]int32{{}, {}}
+	}
+	for from := 0; from < len(d.X); {
+		to, k := from+1, 0
+		for to < len(d.X) && d.Key[to] == d.Key[from] {
+			to++
+		}
+		if d.Held != nil && d.Held[from] {
+			k = 1
+		}
+		for at := from; at+w.Length <= to; at += w.Stride {
+			first[k] = append(first[k], int32(len(rows[k])+at-from))
+		}
+		for r := from; r < to; r++ {
+			rows[k] = append(rows[k], r)
+		}
+		if from = to; len(rows[0])+len(rows[1]) >= s.LeafRows {
+			seal()
+		}
+	}
+	seal()
+	return leaves
 }
 
 type run struct {
@@ -335,9 +388,9 @@ func (r *run) rows(s *family.Step) (out [][]family.Rows) {
 	if s.Batch != nil {
 		counts := make([]int64, len(r.leaves))
 		for i, l := range r.leaves {
-			counts[i] = int64(l[0].b.Rows)
+			counts[i] = int64(l[0].b.Units())
 		}
-		for _, x := range dataset.BatchSlices(counts, s.Batch.Step, s.Batch.Steps) {
+		for _, x := range dataset.BatchSlices(counts, r.set.Plan.Unit(), s.Batch.Step, s.Batch.Steps) {
 			out = append(out, []family.Rows{{Leaf: x.Leaf, From: x.From, To: x.To}})
 		}
 		return out

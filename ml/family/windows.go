@@ -1,0 +1,46 @@
+package family
+
+import "github.com/tributarydb/tributary/sql/pgerr"
+
+// Windows is how rows form the sequences that a family learns from. The rows
+// that agree in the columns PartitionBy are a partition, in the order of the
+// values of OrderBy; a window is Length rows of it that follow each other, and
+// one begins at every Stride-th row, as long as there are Length rows left.
+// Without PartitionBy all rows are one partition, which one node trains on by
+// one thread.
+//
+// The columns are no features. A time that is to be one too is selected twice,
+// under another name.
+type Windows struct {
+	PartitionBy, OrderBy []string
+	Length, Stride       int
+}
+
+// Options of windows. A family that takes one takes them all: WindowOptions.
+var (
+	Window = &Option{Names: []string{"window", "window_size", "sequence_length", "timesteps"}, Type: "integer",
+		Doc: "The rows of a window, which follow each other in a partition.", Read: Integer(1, 1e6)}
+	Stride = &Option{Names: []string{"stride", "sequence_stride"}, Type: "integer", Default: "1",
+		Doc: "A window begins at every so many rows of a partition.", Read: Integer(1, 1e9)}
+	OrderBy = &Option{Names: []string{"order_by", "time_series_timestamp_col"}, Type: "columns",
+		Doc: "The order of rows within a partition. These columns are no features.", Read: ColumnNames}
+	PartitionBy = &Option{Names: []string{"partition_by", "time_series_id_col"}, Type: "columns", Default: "all rows are one sequence",
+		Doc: "Rows that agree in these columns are a sequence of their own. These columns are no features.", Read: ColumnNames}
+)
+
+// WindowOptions are the options of a family whose Plan asks for windows.
+func WindowOptions() []*Option { return []*Option{Window, Stride, OrderBy, PartitionBy} }
+
+// Windows reads the options of windows, of which window and order_by must be
+// given.
+func (r *Request) Windows() (*Windows, error) {
+	for _, d := range []*Option{Window, OrderBy} {
+		if !r.Options.Given(d.Names[0]) {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "the option %q is missing", d.Names[0]).
+				WithHint("A sequence needs its length, window, and the columns that order its rows, order_by.")
+		}
+	}
+	o := r.Options
+	return &Windows{PartitionBy: o.Texts(PartitionBy.Names[0], nil), OrderBy: o.Texts(OrderBy.Names[0], nil),
+		Length: o.Int(Window.Names[0], 1), Stride: o.Int(Stride.Names[0], 1)}, nil
+}
