@@ -111,10 +111,7 @@ func (t *training) isTarget(name string, args []family.Arg) bool {
 		return true
 	}
 	for _, a := range args {
-		if d := family.Find(family.Common, a.Name); d == nil || d.Type != "column" {
-			continue
-		}
-		if v, ok := a.Value.(string); ok && strings.EqualFold(v, name) {
+		if family.NamesColumn(a, name) {
 			return true
 		}
 	}
@@ -409,8 +406,15 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 	for _, o := range res.Model.Columns() {
 		v.Outputs = append(v.Outputs, catalog.ModelFeature{Name: o.Name, Type: o.Type})
 	}
-	for _, f := range job.Features() {
-		v.Features = append(v.Features, catalog.ModelFeature{Name: f.Name, Type: f.Type})
+	features := func(cols []dataset.Column) (out []catalog.ModelFeature) {
+		for _, c := range cols {
+			out = append(out, catalog.ModelFeature{Name: c.Name, Type: c.Type})
+		}
+		return out
+	}
+	v.Features = features(job.Features())
+	if w := res.Model.Windows; w != nil {
+		v.Windows = &catalog.ModelWindows{PartitionBy: features(w.PartitionBy), OrderBy: features(w.OrderBy), Length: w.Length, Stride: w.Stride}
 	}
 	for _, m := range res.Metrics {
 		v.Metrics = append(v.Metrics, catalog.NamedValue{Name: m.Name, Value: m.Value})

@@ -27,6 +27,11 @@ type windowFunc struct {
 
 func (f *windowFunc) compute(ctx context.Context, p *windowPart) (arrow.Array, error) {
 	args := make([]arrow.Array, len(f.args))
+	if f.item.Call.Fn.Name == "ml_windows" {
+		if err := f.w.sequence(ctx, p); err != nil {
+			return nil, err
+		}
+	}
 	for i, a := range f.args {
 		arr, err := a.Eval(ctx, p.b)
 		if err != nil {
@@ -41,6 +46,10 @@ func (f *windowFunc) compute(ctx context.Context, p *windowPart) (arrow.Array, e
 	at := func(k, i int) types.Datum { return types.DatumAt(f.item.Call.Args[k].Type(), args[k], i) }
 	n := p.n
 	switch f.item.Call.Fn.Name {
+	case "ml_windows":
+		// The argument is a model's score of the partition: the model saw its rows
+		// in their order, as one sequence.
+		return args[0], nil
 	case "row_number":
 		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) { return int64(i + 1), nil })
 	case "rank":
@@ -117,6 +126,22 @@ func (f *windowFunc) compute(ctx context.Context, p *windowPart) (arrow.Array, e
 		})
 	}
 	return nil, pgerr.Unsupported("window function %s is not supported", f.item.Call.Fn.Name)
+}
+
+// sequence checks that the partition's rows have an order that a model can go by,
+// and charges for what the model makes of them.
+func (o *windowLane) sequence(ctx context.Context, p *windowPart) error {
+	for i, e := range o.order {
+		arr, err := e.Eval(ctx, p.b)
+		if err != nil {
+			return err
+		}
+		if arr.NullN() > 0 {
+			return pgerr.New(pgerr.NullValueNotAllowed, "a column by which windows are ordered contains NULL").
+				WithDetail("It is number %d of the model's order_by.", i+1).WithHint("Leave these rows out of the query.")
+		}
+	}
+	return o.acct.Grow(2 * p.b.Bytes())
 }
 
 // treeGroups is how many frames' results are made at once.

@@ -1,6 +1,11 @@
 package family
 
-import "github.com/tributarydb/tributary/sql/pgerr"
+import (
+	"slices"
+	"strings"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
 
 // Windows is how rows form the sequences that a family learns from. The rows
 // that agree in the columns PartitionBy are a partition, in the order of the
@@ -30,6 +35,20 @@ var (
 
 // WindowOptions are the options of a family whose Plan asks for windows.
 func WindowOptions() []*Option { return []*Option{Window, Stride, OrderBy, PartitionBy} }
+
+// NamesColumn tells whether an option gives the column of this name a part of
+// its own, such as target, weight or order.
+func NamesColumn(a Arg, column string) bool {
+	d := Find(append(WindowOptions(), Common...), a.Name)
+	if d == nil || d.Type != "column" && d.Type != "columns" {
+		return false
+	}
+	names, err := ColumnNames(Value{a})
+	if err != nil {
+		return false // the option itself will say so
+	}
+	return slices.ContainsFunc(names.([]string), func(n string) bool { return strings.EqualFold(n, column) })
+}
 
 // Windows reads the options of windows, of which window and order_by must be
 // given.

@@ -16,8 +16,17 @@ type Model struct {
 	Algorithm string // the family's name
 	Task      family.Task
 	Outputs   []family.Output // as the plan has them
+	Windows   *Windows        // of a model of sequences
 	Fitted    *feature.Fitted
 	Predictor family.Predictor
+}
+
+// Windows are the sequences that a model scores: a score is of Length rows that
+// follow each other in a partition, in the order of OrderBy, and begin at one of
+// its every Stride-th rows.
+type Windows struct {
+	PartitionBy, OrderBy []dataset.Column
+	Length, Stride       int
 }
 
 // Features are the columns that scoring needs, in order.
@@ -57,14 +66,20 @@ func (m *Model) Classes() []string {
 }
 
 const (
-	magic   = "TRIBMODL"
-	version = 2
+	magic    = "TRIBMODL"
+	version  = 2
+	windowed = 3 // version 2 with windows
 )
 
 // Encode gives the canonical bytes.
 func (m *Model) Encode() []byte {
 	e := canon.E{B: []byte(magic)}
-	e.U8(version)
+	if m.Windows == nil {
+		e.U8(version)
+	} else {
+		e.U8(windowed)
+		m.Windows.encode(&e)
+	}
 	e.Str(m.Algorithm)
 	e.Str(string(m.Task))
 	e.U32(uint32(len(m.Outputs)))
@@ -77,6 +92,45 @@ func (m *Model) Encode() []byte {
 	return e.B
 }
 
+func (w *Windows) encode(e *canon.E) {
+	for _, cols := range [][]dataset.Column{w.PartitionBy, w.OrderBy} {
+		e.U32(uint32(len(cols)))
+		for _, c := range cols {
+			e.Str(c.Name)
+			e.Type(c.Type)
+		}
+	}
+	e.U32(uint32(w.Length))
+	e.U32(uint32(w.Stride))
+}
+
+func decodeWindows(d *canon.D) *Windows {
+	w := &Windows{}
+	for _, cols := range []*[]dataset.Column{&w.PartitionBy, &w.OrderBy} {
+		for range d.Count(5) {
+			*cols = append(*cols, dataset.Column{Name: d.Str(), Type: d.Type()})
+		}
+	}
+	if w.Length, w.Stride = int(d.U32()), int(d.U32()); w.Length < 1 || w.Stride < 1 {
+		d.Fail()
+	}
+	return w
+}
+
+// firsts gives the first rows of the windows of a partition of n rows, and for
+// each of its rows the number of the window that it ends, or -1.
+func (w *Windows) firsts(n int) (first, ends []int32) {
+	first, ends = []int32{}, make([]int32, n)
+	for i := range ends {
+		ends[i] = -1
+		if at := i + 1 - w.Length; at >= 0 && at%w.Stride == 0 {
+			ends[i] = int32(len(first))
+			first = append(first, int32(at))
+		}
+	}
+	return first, ends
+}
+
 // SHA256 is the hash of a model's canonical bytes.
 func SHA256(encoded []byte) [32]byte { return sha256.Sum256(encoded) }
 
@@ -85,11 +139,16 @@ func Decode(b []byte) (*Model, error) {
 	if len(b) < len(magic)+2 || string(b[:len(magic)]) != magic {
 		return nil, pgerr.New(pgerr.DataCorrupted, "invalid encoding of a model")
 	}
-	if v := b[len(magic)]; v != version {
+	v := b[len(magic)]
+	if v != version && v != windowed {
 		return nil, pgerr.Unsupported("model format %d is not supported", v)
 	}
 	d := canon.Read(b[len(magic)+1:])
-	m := &Model{Algorithm: d.Str(), Task: family.Task(d.Str())}
+	m := &Model{}
+	if v == windowed {
+		m.Windows = decodeWindows(d)
+	}
+	m.Algorithm, m.Task = d.Str(), family.Task(d.Str())
 	for range d.Count(5) {
 		m.Outputs = append(m.Outputs, family.Output{Name: d.Str(), Type: d.Type()})
 	}

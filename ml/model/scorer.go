@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -38,19 +39,36 @@ func (s *Scorer) Model() *Model { return s.m }
 
 // Scores are the results for some rows.
 type Scores struct {
-	*family.Scores
-	scorer *Scorer
+	*family.Scores // nil where there is none
+	scorer         *Scorer
+	ends           []int32 // of windows: for each row, the window that it ends, or -1
 }
 
 // Score scores rows 0 … n-1 of cols, which are the model's Features in order.
-// NULL and NaN features are imputed, so every row has a score.
+// NULL and NaN features are imputed, so every row has a score. Of a model of
+// windows the rows are a partition in its order, and a row has the score of the
+// window that it ends, NULL where it ends none.
 func (s *Scorer) Score(cols []arrow.Array, n int) (*Scores, error) {
+	if w := s.m.Windows; w != nil {
+		first, ends := w.firsts(n)
+		out := &Scores{scorer: s, ends: ends}
+		if len(first) == 0 {
+			return out, nil
+		}
+		b, err := s.m.Fitted.EncodeColumns(cols, n)
+		if err != nil {
+			return nil, err
+		}
+		b.Windows, b.Length = first, w.Length
+		out.Scores = s.m.Predictor.Score(b)
+		return out, nil
+	}
 	b, _ := s.blocks.Get().(*dataset.Block)
 	b, err := s.m.Fitted.EncodeInto(b, cols, n)
 	if err != nil {
 		return nil, err
 	}
-	out := &Scores{s.m.Predictor.Score(b), s}
+	out := &Scores{Scores: s.m.Predictor.Score(b), scorer: s}
 	s.blocks.Put(b)
 	return out, nil
 }
@@ -58,6 +76,21 @@ func (s *Scorer) Score(cols []arrow.Array, n int) (*Scores, error) {
 // Column is output i of the predictions as a column of the type that
 // Model.Columns says.
 func (r *Scores) Column(i int) arrow.Array {
+	return r.byRow(r.scorer.m.Columns()[i].Type.Arrow(), func() arrow.Array { return r.column(i) })
+}
+
+// byRow gives a column of scores as one of rows.
+func (r *Scores) byRow(t arrow.DataType, scores func() arrow.Array) arrow.Array {
+	switch {
+	case r.ends == nil:
+		return scores()
+	case r.Scores == nil:
+		return batch.Nulls(t, len(r.ends))
+	}
+	return kernel.Take(scores(), r.ends)
+}
+
+func (r *Scores) column(i int) arrow.Array {
 	switch {
 	case i > 0:
 		return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Extra[i-1], nil)
@@ -78,15 +111,17 @@ func (r *Scores) Column(i int) arrow.Array {
 // Positive is the column of probabilities of a binary classifier's second
 // class.
 func (r *Scores) Positive() (arrow.Array, error) {
-	if len(r.Probs) != 2 {
-		return nil, pgerr.Unsupported("a model of %d classes has no single probability", len(r.Probs))
+	if k := len(r.scorer.m.Fitted.Keys); k != 2 {
+		return nil, pgerr.Unsupported("a model of %d classes has no single probability", k)
 	}
-	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Probs[1], nil), nil
+	return r.byRow(arrow.PrimitiveTypes.Float64, func() arrow.Array { return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Probs[1], nil) }), nil
 }
 
 // Probabilities are the probabilities of all classes, in the order of
 // Model.Classes, as a column of float8[].
-func (r *Scores) Probabilities() arrow.Array { return arrays(r.Probs, r.Rows) }
+func (r *Scores) Probabilities() arrow.Array {
+	return r.byRow(arrow.ListOf(arrow.PrimitiveTypes.Float64), func() arrow.Array { return arrays(r.Probs, r.Rows) })
+}
 
 // arrays makes a column of float8[] of the columns of its elements.
 func arrays(elems [][]float64, rows int) arrow.Array {

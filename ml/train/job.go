@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -214,6 +215,22 @@ func (j *Job) makePlan() (err error) {
 		}
 	}
 	return nil
+}
+
+// modelWindows are the windows that the job's model will predict.
+func (j *Job) modelWindows() *model.Windows {
+	w := j.windows
+	if w == nil {
+		return nil
+	}
+	out := &model.Windows{Length: w.Length, Stride: w.Stride}
+	for _, c := range w.Partition {
+		out.PartitionBy = append(out.PartitionBy, j.Columns[c])
+	}
+	for _, c := range w.Order {
+		out.OrderBy = append(out.OrderBy, j.Columns[c])
+	}
+	return out
 }
 
 // encoders completes the spec by what the family needs and TRANSFORM says.

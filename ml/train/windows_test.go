@@ -11,135 +11,15 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// fading is a family of windows for tests: it predicts a multiple of h, the sum
-// of a window's values of the first feature, each half as heavy as the next.
-type fading struct{}
-
-func init() { families.All = append(families.All, fading{}) }
-
-func (fading) Info() family.Info         { return family.Info{Name: "fading"} }
-func (fading) Options() []*family.Option { return family.WindowOptions() }
-
-func (fading) Plan(r *family.Request) (*family.Plan, error) {
-	w, err := r.Windows()
-	if err != nil {
-		return nil, err
-	}
-	return family.Regress(r, family.Plan{Windows: w})
-}
-
-// Its steps: three mini-batches of an epoch and one of what is held out.
-type fadingDriver struct {
-	n   int
-	sum fadingSum
-}
-
-type fadingSum struct {
-	Windows, Held int
-	HY, HH        float64
-}
-
-func (s *fadingSum) Encode(e *canon.E) { e.Int(s.Windows); e.Int(s.Held); e.F64(s.HY); e.F64(s.HH) }
-
-func decodeFading(d *canon.D) fadingSum {
-	return fadingSum{d.Int(), d.Int(), d.F64(), d.F64()}
-}
-
-func (fading) NewDriver(*family.Setup) (family.Driver, error) { return &fadingDriver{}, nil }
-func (d *fadingDriver) Next() *family.Step {
-	if d.n == 3 {
-		return &family.Step{Set: family.Held}
-	}
-	return &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Step: d.n, Steps: 3}}
-}
-func (d *fadingDriver) Tell(m family.Message) error {
-	s := m.(*fadingSum)
-	d.sum = fadingSum{d.sum.Windows + s.Windows, d.sum.Held + s.Held, d.sum.HY + s.HY, d.sum.HH + s.HH}
-	d.n++
-	return nil
-}
-func (d *fadingDriver) State() family.State {
-	return family.State{Iteration: d.n, Done: d.n == 4, TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}
-}
-func (d *fadingDriver) Predictor() (family.Predictor, error) { return &fadingModel{d.sum}, nil }
-func (d *fadingDriver) MarshalBinary() ([]byte, error) {
-	var e canon.E
-	e.Int(d.n)
-	d.sum.Encode(&e)
-	return e.B, nil
-}
-func (d *fadingDriver) UnmarshalBinary(b []byte) error {
-	r := canon.Read(b)
-	d.n, d.sum = r.Int(), decodeFading(r)
-	return r.Done("a test")
-}
-
-type fadingPass struct{ sum fadingSum }
-
-func (fading) NewWorker(*family.Setup, *family.Node) (family.Worker, error) { return fading{}, nil }
-func (fading) PassBytes(*family.Step) int64                                 { return 64 }
-func (fading) Close()                                                       {}
-func (fading) NewPass(*family.Step) (family.Pass, error)                    { return &fadingPass{}, nil }
-func (p *fadingPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {
-	y, w := b.Targets()
-	for k := r.From; k < r.To; k++ {
-		if r.Held {
-			p.sum.Held++
-			continue
-		}
-		h := fade(b, k)
-		p.sum.Windows++
-		p.sum.HY += w[k] * h * y[k]
-		p.sum.HH += w[k] * h * h
-	}
-	return nil
-}
-func (p *fadingPass) Partial() family.Message {
-	s := p.sum
-	p.sum = fadingSum{}
-	return &s
-}
-
-func fade(b *dataset.Block, k int) (h float64) {
-	for i := range b.Length {
-		h = h/2 + b.Value(int(b.Windows[k])+i, 0)
-	}
-	return h
-}
-
-func (fading) DecodeStep(uint8, *canon.D) family.Message { return nil }
-func (fading) DecodePartial(_ uint8, d *canon.D) family.Message {
-	s := decodeFading(d)
-	return &s
-}
-func (fading) Merge(_ uint8, l, r family.Message) (family.Message, error) {
-	a, b := l.(*fadingSum), r.(*fadingSum)
-	return &fadingSum{a.Windows + b.Windows, a.Held + b.Held, a.HY + b.HY, a.HH + b.HH}, nil
-}
-func (fading) Decode(_ *feature.Fitted, d *canon.D) (family.Predictor, error) {
-	return &fadingModel{decodeFading(d)}, nil
-}
-
-type fadingModel struct{ fadingSum }
-
-func (m *fadingModel) Bytes() int64 { return 64 }
-func (m *fadingModel) Score(b *dataset.Block) *family.Scores {
-	s := &family.Scores{Rows: b.Units()}
-	for k := range s.Rows {
-		s.Value = append(s.Value, fade(b, k)*m.HY/m.HH)
-	}
-	return s
-}
+func init() { families.All = append(families.All, familytest.Fading{}) }
 
 // series makes rows of keys of random lengths: a key of two columns, NULL in
 // some, an order of two columns with ties, a feature, a weight and a target.
@@ -164,7 +44,7 @@ func series(n int, seed uint64) *table {
 }
 
 // wanted is what fading learns, by the book.
-func wanted(tb *table, w family.Windows, share float64) (m fadingSum) {
+func wanted(tb *table, w family.Windows, share float64) (m familytest.FadingSum) {
 	groups := map[string][][]any{}
 	for _, r := range tb.rows {
 		k := fmt.Sprint(r[1], r[2] == nil, r[2])
@@ -227,9 +107,9 @@ func TestWindowsAreThoseOfThePartitions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, want := got.Model.Predictor.(*fadingModel), wanted(tb, *job.Plan.Windows, 0)
+		m, want := got.Model.Predictor.(*familytest.FadingModel), wanted(tb, *job.Plan.Windows, 0)
 		if m.Windows != want.Windows || got.Rows != int64(want.Windows) || math.Abs(m.HY-want.HY) > 1e-9*math.Abs(want.HH) || math.Abs(m.HH-want.HH) > 1e-9*want.HH {
-			t.Errorf("window %d, stride %d: %+v of %d, want %+v", c.length, c.stride, m.fadingSum, got.Rows, want)
+			t.Errorf("window %d, stride %d: %+v of %d, want %+v", c.length, c.stride, m.FadingSum, got.Rows, want)
 		}
 	}
 }
@@ -263,7 +143,7 @@ func TestWindowsOnAnySetup(t *testing.T) {
 			}
 			if i == 0 {
 				want = got
-				if m := got.Model.Predictor.(*fadingModel); int64(m.Windows) != got.Rows || int64(m.Held) != got.Held || got.Held == 0 || len(got.Metrics) == 0 {
+				if m := got.Model.Predictor.(*familytest.FadingModel); int64(m.Windows) != got.Rows || int64(m.Held) != got.Held || got.Held == 0 || len(got.Metrics) == 0 {
 					t.Errorf("%d windows trained on and %d held out, of %d and %d", m.Windows, m.Held, got.Rows, got.Held)
 				}
 			} else if !bytes.Equal(got.Bytes, want.Bytes) || fmt.Sprint(got.Metrics) != fmt.Sprint(want.Metrics) {
@@ -292,8 +172,8 @@ func TestHeldOutWindowsAreTheLast(t *testing.T) {
 		t.Errorf("%d windows, %d held out", got.Rows, got.Held)
 	}
 	want := wanted(tb, *job.Plan.Windows, 0.2)
-	if m := got.Model.Predictor.(*fadingModel); math.Abs(m.HY-want.HY) > 1e-9*want.HH {
-		t.Errorf("learnt %+v, want %+v", m.fadingSum, want)
+	if m := got.Model.Predictor.(*familytest.FadingModel); math.Abs(m.HY-want.HY) > 1e-9*want.HH {
+		t.Errorf("learnt %+v, want %+v", m.FadingSum, want)
 	}
 	// Of sequences of one window, a share of the sequences.
 	tb.rows = nil

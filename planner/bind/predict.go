@@ -36,6 +36,10 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 	if err != nil {
 		return nil, err
 	}
+	if m.v.Windows != nil {
+		return nil, pgerr.Unsupported("model \"%s\" predicts windows of rows, not rows", m.name).
+			WithHint("Use ml.predict('%s', (SELECT …)), which gives a row a window.", m.name).At(pos.at())
+	}
 	mode := expr.PredictValue
 	if name == "predict_proba" {
 		mode = expr.PredictProba
@@ -156,27 +160,11 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 	if mode == expr.PredictProba && !classifies(m.v) {
 		return nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" gives no probabilities: its algorithm is %s", m.name, m.v.Algorithm).At(pos.at())
 	}
-	find := func(name string) (int, int) {
-		at, n := -1, 0
-		for i, f := range fields {
-			if f.name == name {
-				at, n = i, n+1
-			}
-		}
-		if n == 0 {
-			for i, f := range fields {
-				if strings.EqualFold(f.name, name) {
-					at, n = i, n+1
-				}
-			}
-		}
-		return at, n
-	}
 	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode, Typ: predictType(m.v, mode, 0)}
 	used := map[int]bool{}
 	var missing []string
 	for _, f := range m.v.Features {
-		at, n := find(f.Name)
+		at, n := findField(fields, f.Name)
 		switch {
 		case n == 0:
 			missing = append(missing, f.Name)
@@ -213,6 +201,25 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 		}
 	}
 	return p, nil
+}
+
+// findField gives the field of this name, in any case where none has it as it
+// is, and how many there are.
+func findField(fields []relCol, name string) (at, n int) {
+	at = -1
+	for i, f := range fields {
+		if f.name == name {
+			at, n = i, n+1
+		}
+	}
+	if n == 0 {
+		for i, f := range fields {
+			if strings.EqualFold(f.name, name) {
+				at, n = i, n+1
+			}
+		}
+	}
+	return at, n
 }
 
 func featureList(v *catalog.ModelVersion) string {
@@ -304,18 +311,7 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		return fromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no target to compare its predictions with", m.name).
 			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.at())
 	}
-	pr := newProjector(b, sc.lv, r.node)
-	rl := &rel{name: name}
-	for _, f := range fields {
-		c := pr.emit(f.e, f.name)
-		rl.cols = append(rl.cols, relCol{name: f.name, e: col(c), table: f.table, num: f.num})
-	}
-	add := func(name string, e expr.Expr) expr.Expr {
-		c := pr.emit(e, name)
-		rl.cols = append(rl.cols, relCol{name: name, e: col(c)})
-		return col(c)
-	}
-	got := add(m.v.Outputs[0].Name, value)
+	scores := []relCol{{name: m.v.Outputs[0].Name, e: value}}
 	for i, o := range m.v.Outputs[1:] {
 		e, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
 		if err != nil {
@@ -323,10 +319,10 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		}
 		p := e.(*expr.Predict)
 		p.Output, p.Typ = i+1, predictType(m.v, expr.PredictValue, i+1)
-		add(o.Name, p)
+		scores = append(scores, relCol{name: o.Name, e: p})
 	}
 	if proba != nil {
-		proba = add("predicted_"+label+"_proba", proba)
+		scores = append(scores, relCol{name: "predicted_" + label + "_proba", e: proba})
 	}
 	if name == "explain_predict" {
 		for _, c := range []struct {
@@ -337,8 +333,32 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 			if err != nil {
 				return fromItem{}, true, err
 			}
-			add(c.name, e)
+			scores = append(scores, relCol{name: c.name, e: e})
 		}
+	}
+	node := r.node
+	if m.v.Windows != nil {
+		if name == "explain_predict" {
+			return fromItem{}, true, pgerr.Unsupported("predictions of windows cannot be explained").At(pos.at())
+		}
+		if node, err = sc.overWindows(m, node, fields, scores, pos); err != nil {
+			return fromItem{}, true, err
+		}
+	}
+	pr := newProjector(b, sc.lv, node)
+	rl := &rel{name: name}
+	for _, f := range fields {
+		c := pr.emit(f.e, f.name)
+		rl.cols = append(rl.cols, relCol{name: f.name, e: col(c), table: f.table, num: f.num})
+	}
+	for i, s := range scores {
+		c := pr.emit(s.e, s.name)
+		scores[i].e = col(c)
+		rl.cols = append(rl.cols, relCol{name: s.name, e: col(c)})
+	}
+	got := scores[0].e
+	if proba != nil {
+		proba = scores[len(m.v.Outputs)].e
 	}
 	if name == "predict" || name == "explain_predict" {
 		it, err := sc.finish(pr.node(), rl, n.Alias, "table")

@@ -40,6 +40,7 @@ var binds = map[string]func([]types.Type) ([]types.Type, types.Type){
 	"first_value(anyelement)":    sameRule,
 	"last_value(anyelement)":     sameRule,
 	"nth_value(anyelement,int4)": sameRule,
+	"ml_windows(anyelement)":     sameRule,
 	"lag(anyelement)":            sameRule,
 	"lag(anyelement,int4)":       sameRule,
 	"lead(anyelement)":           sameRule,

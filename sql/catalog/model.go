@@ -46,6 +46,14 @@ type ModelVersion struct {
 	Outputs    []ModelFeature // the columns of its predictions, the value of predict() first
 	Converged  bool           // the training did not only run out of iterations
 	Stopped    string         // why it ended
+	Windows    *ModelWindows  // of a model of sequences
+}
+
+// ModelWindows is what a model of sequences predicts: of each partition, in its
+// order, every Length rows in a row that begin at a Stride-th one.
+type ModelWindows struct {
+	PartitionBy, OrderBy []ModelFeature
+	Length, Stride       int
 }
 
 // Tasks by which predictions are compared with a target, or, of times to an event,

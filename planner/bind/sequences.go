@@ -1,0 +1,56 @@
+package bind
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// overWindows puts the scores of a model of windows over node. They are window
+// functions of the partitions that the model was trained on: a score stands in
+// the row that ends a window and is NULL in the others, which are left out.
+func (sc *scope) overWindows(m *model, node plan.Node, fields, scores []relCol, pos spot) (plan.Node, error) {
+	b := sc.b
+	w := &plan.Window{Input: node}
+	column := func(c catalog.ModelFeature) (expr.Expr, error) {
+		at, n := findField(fields, c.Name)
+		switch {
+		case n == 0:
+			return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the column \"%s\" of its windows, which is not among the columns", m.name, c.Name).At(pos.at())
+		case n > 1:
+			return nil, pgerr.New(pgerr.AmbiguousColumn, "the column \"%s\" of model \"%s\" is given more than once", c.Name, m.name).At(pos.at())
+		}
+		return fields[at].e, nil
+	}
+	for _, c := range m.v.Windows.PartitionBy {
+		e, err := column(c)
+		if err != nil {
+			return nil, err
+		}
+		w.PartitionBy = append(w.PartitionBy, e)
+	}
+	for _, c := range m.v.Windows.OrderBy {
+		e, err := column(c)
+		if err != nil {
+			return nil, err
+		}
+		w.OrderBy = append(w.OrderBy, expr.Order{Expr: e})
+	}
+	for i, s := range scores {
+		inv := &invocation{name: "ml_windows", args: []expr.Expr{s.e}, names: make([]string, 1)}
+		c, err := b.resolve(inv)
+		if err != nil {
+			return nil, err
+		}
+		args, ret, err := b.bindArgs(c, inv)
+		if err != nil {
+			return nil, err
+		}
+		made := b.newCol(sc.lv, s.name, ret)
+		w.Items = append(w.Items, plan.WindowItem{Col: made, Call: expr.AggCall{Fn: c.f, Args: args, Typ: ret},
+			Frame: plan.Frame{Mode: 'r', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.UnboundedFollowing}}})
+		scores[i].e = col(made)
+	}
+	return &plan.Filter{Input: w, Conds: []expr.Expr{&expr.IsNull{Arg: scores[0].e, Not: true}}}, nil
+}
