@@ -29,10 +29,11 @@ func (Fading) Plan(r *family.Request) (*family.Plan, error) {
 	return family.Regress(r, family.Plan{Windows: w})
 }
 
-// Its steps: three mini-batches of an epoch and one of what is held out.
+// Its steps: three mini-batches of an epoch and one of what is held out, if
+// anything is.
 type fadingDriver struct {
-	n   int
-	sum FadingSum
+	n, steps int
+	sum      FadingSum
 }
 
 // FadingSum is what Fading learns: how many windows there are, and sums of h times
@@ -50,7 +51,13 @@ func decodeFading(d *canon.D) FadingSum {
 }
 
 // NewDriver implements family.Family.
-func (Fading) NewDriver(*family.Setup) (family.Driver, error) { return &fadingDriver{}, nil }
+func (Fading) NewDriver(s *family.Setup) (family.Driver, error) {
+	if s.Held > 0 {
+		return &fadingDriver{steps: 4}, nil
+	}
+	return &fadingDriver{steps: 3}, nil
+}
+
 func (d *fadingDriver) Next() *family.Step {
 	if d.n == 3 {
 		return &family.Step{Set: family.Held}
@@ -64,7 +71,7 @@ func (d *fadingDriver) Tell(m family.Message) error {
 	return nil
 }
 func (d *fadingDriver) State() family.State {
-	return family.State{Iteration: d.n, Done: d.n == 4, TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}
+	return family.State{Iteration: d.n, Done: d.n == d.steps, TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}
 }
 func (d *fadingDriver) Predictor() (family.Predictor, error) { return &FadingModel{d.sum}, nil }
 func (d *fadingDriver) MarshalBinary() ([]byte, error) {
