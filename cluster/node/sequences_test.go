@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,11 +11,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-func init() { families.All = append(families.All, familytest.Fading{}) }
-
 // TestPredictionsOfWindows trains a model of windows and predicts with it, on
 // one node and on three: a row a window, with the columns of its last row.
 func TestPredictionsOfWindows(t *testing.T) {
+	before := families.All
+	families.All = append(slices.Clip(before), familytest.Fading{})
+	t.Cleanup(func() { families.All = before })
 	var hashes, sums []string
 	for _, n := range []int{1, 3} {
 		nodes := start(t, n)

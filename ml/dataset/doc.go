@@ -15,7 +15,8 @@
 // hash first. The number of leaves follows from the number of rows alone. So
 // the contents of leaf i are a function of the multiset of rows, wherever and
 // in whatever order they came in; and since a hash has no meaning, the order is
-// also the shuffle that mini-batches want and its low bits draw the holdout.
+// also the shuffle that mini-batches want and its low bits draw the holdout, but for
+// rows with many copies, of which a share is held out: see Holdout.
 //
 //	Add ─▶ records as they come      any goroutine, any order; spill to a file
 //	         │  keys dealt to buckets 0 … 4095

@@ -23,6 +23,8 @@ type Leaf struct {
 	regions [][]byte // what order points into: the store's regions, or one slab of its own
 	slab    int64    // bytes charged for the slab
 	disk    *extent  // the slab lies there instead
+	held    []uint64 // rows held out, a bit each; nil for none
+	share   float64  // of windows held out
 }
 
 // Finish ends the adding of rows: it must be called after the last of them and
@@ -252,13 +254,14 @@ func (l *Leaf) compare(a, b key) int {
 
 // Free gives the leaf's own memory back; the leaf is empty then.
 func (l *Leaf) Free() {
-	l.store.shrink(l.slab + int64(len(l.order))*8)
+	l.store.shrink(l.slab + int64(len(l.order)+len(l.held))*8)
 	*l = Leaf{store: l.store}
 }
 
 // Open gives access to the rows. Close the view; several may be open at once.
 func (l *Leaf) Open() (*View, error) {
-	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {}, keyed: l.store.cfg.Windows}
+	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {},
+		held: l.held, share: l.share, keyed: l.store.cfg.Windows}
 	if l.disk != nil {
 		b, release, err := l.store.file.mapped(*l.disk)
 		if err != nil {

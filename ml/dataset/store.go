@@ -61,6 +61,8 @@ type Config struct {
 	// Windows makes the store a keyed one: rows are dealt by their partition and
 	// ordered within it.
 	Windows *Windows
+	// Copies counts the copies of rows as they are added.
+	Copies bool
 }
 
 // Store holds one node's rows of one job until they are encoded. Add, PutBucket
@@ -95,6 +97,7 @@ type shard struct {
 	disk    [][]extent // by bucket, what was written to the file; nil at first
 	regions []uint32   // numbers of its regions; the last one is being filled
 	used    int        // bytes of the last one
+	copies  *counter
 }
 
 // deck is keys by bucket.
@@ -184,10 +187,17 @@ func (s *Store) checkout() (*shard, error) {
 		s.idle = s.idle[:n-1]
 		return sh, nil
 	}
-	if err := s.acct.Grow(shardBytes); err != nil {
+	size := shardBytes
+	if s.cfg.Copies {
+		size += counterBytes
+	}
+	if err := s.acct.Grow(size); err != nil {
 		return nil, err
 	}
 	sh := &shard{enc: newEncoder(s.layout, s.cfg.Seed, s.cfg.Windows)}
+	if s.cfg.Copies {
+		sh.copies = &counter{}
+	}
 	s.shards = append(s.shards, sh)
 	return sh, nil
 }
@@ -226,6 +236,11 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 		}
 		for _, start := range sh.enc.start[:n] {
 			k := key{be.Uint64(buf[start:]), at + loc(start/8)}
+			if sh.copies != nil {
+				h := RowHash(buf[start:])
+				sh.copies.bins[h.bin()]++
+				sh.copies.add(h, 1)
+			}
 			if s.cfg.InPlace {
 				k.hi = bits.Reverse64(sh.came / runRows) // runs spread evenly over the buckets
 				sh.came++

@@ -28,6 +28,8 @@ type View struct {
 
 	touched uint64
 
+	held  []uint64 // rows held out
+	share float64  // of windows held out
 	keyed *Windows // of a keyed store
 	first []int32
 }
@@ -80,30 +82,6 @@ func slot[T uint64 | int64 | int32 | uint32 | int16 | uint8](rec unsafe.Pointer,
 }
 
 func ptr[T any](rec unsafe.Pointer, at int) *T { return (*T)(unsafe.Add(rec, at)) }
-
-// Split parts the rows by their draw: those below share make the second view.
-// Both live as long as v. With share 0 the first is v itself. Of a keyed store
-// it parts windows: see splitWindows.
-func (v *View) Split(share float64) (rest, drawn *View) {
-	if v.keyed != nil {
-		return v.splitWindows(share)
-	}
-	if share <= 0 {
-		return v, &View{layout: v.layout, release: func() {}}
-	}
-	a, b := *v, *v
-	a.order, b.order, a.recs, b.recs = nil, nil, nil, nil
-	a.release, b.release = func() {}, func() {}
-	for i, p := range v.order {
-		if v.Draw(i) < share {
-			b.order = append(b.order, p)
-		} else {
-			a.order = append(a.order, p)
-		}
-	}
-	a.Rows, b.Rows = len(a.order), len(b.order)
-	return &a, &b
-}
 
 // Draw gives a number that row i's hash chose uniformly from [0, 1): the same
 // wherever the row is.

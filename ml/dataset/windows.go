@@ -267,11 +267,10 @@ func (v *View) splitWindows(share float64) (rest, drawn *View) {
 		if n == 0 {
 			return
 		}
-		held := int(math.Floor(float64(share*float64(n)) + v.Draw(from)))
-		if share <= 0 {
-			held = 0
+		held := 0
+		if share > 0 {
+			held = min(int(math.Floor(float64(share*float64(n))+v.Draw(from))), n)
 		}
-		held = min(held, n)
 		begin := from + (n-held)*w.Stride // of the first window held out
 		if held == 0 {
 			begin = to

@@ -53,7 +53,8 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 	ctx := context.Background()
 	drafted := 0
 	for range 300 {
-		s := &Spec{Classes: r.IntN(3) > 0, Standardize: r.IntN(2) == 0, Holdout: []float64{0, 0, 0.3, 0.999}[r.IntN(4)]}
+		s := &Spec{Classes: r.IntN(3) > 0, Standardize: r.IntN(2) == 0}
+		share := []float64{0, 0, 0.3, 0.999}[r.IntN(4)]
 		pick := func(of ...types.Type) types.Type { return of[r.IntN(len(of))] }
 		label := pick(types.Float8, types.Int4)
 		if s.Classes {
@@ -104,7 +105,7 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := dataset.NewStore(layout, dataset.Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir(), Seed: 3})
+		store := dataset.NewStore(layout, dataset.Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir(), Seed: 3, Copies: true})
 		if err := store.Add(ctx, batch.New(cols, n)); err != nil {
 			t.Fatal(err)
 		}
@@ -113,6 +114,9 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 		}
 		leaf, err := store.Settle(ctx, 0, dataset.Buckets)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := leaf.Draw(store.Copies(0).Holdout(share, false).On(0)); err != nil {
 			t.Fatal(err)
 		}
 		v, err := leaf.Open()
@@ -143,7 +147,7 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 				cw = append(cw, 0.3*float64(k+1))
 			}
 		}
-		train, held := v.Split(s.Holdout)
+		train, held := v.Split()
 		for i, part := range []*dataset.View{train, held} {
 			if part.Rows == 0 {
 				continue

@@ -70,10 +70,9 @@ type Col struct {
 type Spec struct {
 	Cols        []Col
 	Standardize bool
-	Classes     bool    // the label is a class, not a number
-	Holdout     float64 // share of the rows kept for validation
-	Narrow      bool    // keep features as float32
-	KeepMissing bool    // NULL numbers stay NaN, without an indicator
+	Classes     bool // the label is a class, not a number
+	Narrow      bool // keep features as float32
+	KeepMissing bool // NULL numbers stay NaN, without an indicator
 	// AnyOrder is for rows that are cut as they lie: statistics of numbers are
 	// exact sums then, which do not depend on how. See OrderFree.
 	AnyOrder bool
@@ -278,7 +277,6 @@ func (s *Spec) Encode(e *canon.E) {
 	}
 	e.Bool(s.Standardize)
 	e.Bool(s.Classes)
-	e.F64(s.Holdout)
 	e.Bool(s.Narrow)
 	e.Bool(s.KeepMissing)
 	e.Bool(s.AnyOrder)
@@ -295,6 +293,6 @@ func DecodeSpec(d *canon.D) *Spec {
 		}
 		s.Cols = append(s.Cols, c)
 	}
-	s.Standardize, s.Classes, s.Holdout, s.Narrow, s.KeepMissing, s.AnyOrder = d.Bool(), d.Bool(), d.F64(), d.Bool(), d.Bool(), d.Bool()
+	s.Standardize, s.Classes, s.Narrow, s.KeepMissing, s.AnyOrder = d.Bool(), d.Bool(), d.Bool(), d.Bool(), d.Bool()
 	return s
 }

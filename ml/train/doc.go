@@ -11,6 +11,7 @@
 //	          (of a job in place only Assign: each worker cuts its own rows)
 //	          ── from here on every step is a Task that runs on all leaves and
 //	             whose partials the reduce tree merges: Reducer.Reduce
+//	draw      copies of rows ─▶ which are held out
 //	fit       statistics ─▶ encoders
 //	seal      rows ─▶ blocks
 //	iterate   family.Driver.Next ─▶ step ─▶ partial ─▶ Driver.Tell …   checkpoint every k

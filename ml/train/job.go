@@ -18,7 +18,6 @@ type Job struct {
 	Plan    *family.Plan
 	Options *family.Values
 	Columns []dataset.Column // of the training query
-	// spec is without the holdout, which waits for the number of rows.
 	spec    feature.Spec
 	windows *dataset.Windows // of a family that learns from windows
 }
@@ -290,23 +289,26 @@ func DecodeJob(b []byte) (*Job, error) {
 	return j, j.makePlan()
 }
 
-// Spec is what is learnt from, of so many rows.
-func (j *Job) Spec(rows int64) *feature.Spec {
-	s := j.spec
-	s.Holdout = j.holdout(rows)
-	return &s
+// Spec is what is learnt from. It must not be changed.
+func (j *Job) Spec() *feature.Spec { return &j.spec }
+
+// split is how rows are held out.
+func (j *Job) split() string {
+	how := "no_split"
+	if j.Options.Given("data_split_eval_fraction") {
+		how = "random"
+	}
+	return j.Options.Text("data_split_method", how)
 }
+
+// counts tells whether what is held out depends on how often rows occur.
+func (j *Job) counts() bool { return j.windows == nil && j.split() != "no_split" }
 
 // holdout gives the share of rows held out of so many.
 func (j *Job) holdout(rows int64) float64 {
-	o := j.Options
-	how := "no_split"
-	if o.Given("data_split_eval_fraction") {
-		how = "random"
-	}
-	switch o.Text("data_split_method", how) {
+	switch j.split() {
 	case "random":
-		return o.Float("data_split_eval_fraction", 0.2)
+		return j.Options.Float("data_split_eval_fraction", 0.2)
 	case "auto_split": // as BigQuery ML has it
 		switch {
 		case rows < 500:

@@ -94,8 +94,11 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 	}
 	p := &Part{w: w, body: t.body, out: out, whole: w.job.InPlace()}
 	step, _ := t.body.(*stepTask)
-	if step != nil {
+	switch t.body.(type) {
+	case *stepTask:
 		p.whole = w.job.Plan.Scope == family.ByNode
+	case *copiesTask:
+		p.whole = true
 	}
 	plan, err := w.cut(p, step)
 	if err != nil {
@@ -112,6 +115,13 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		return err
 	}
 	switch b := t.body.(type) {
+	case *copiesTask:
+		if b.rows != nil {
+			return p, same(w.count(b), nil)
+		}
+		h := &copiesHand{w: w}
+		p.work = func() (hand, error) { return h, nil }
+		return p, nil
 	case *fitTask:
 		return p, same(w.fit(b), nil)
 	case *sealTask:

@@ -125,8 +125,12 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 
 func (r *runner) fit(ctx context.Context) error {
 	r.phase("fit")
-	spec := r.job.Spec(r.in.Rows)
-	m, err := r.reduce(ctx, &fitTask{spec: spec})
+	holdout, err := r.draw(ctx)
+	if err != nil {
+		return err
+	}
+	spec := r.job.Spec()
+	m, err := r.reduce(ctx, &fitTask{spec: spec, holdout: holdout})
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ type Task struct {
 	body body
 }
 
-// body is what a task is: a *fitTask, *sealTask, *stepTask, *measureTask or
-// *cutsTask.
+// body is what a task is: a *copiesTask, *fitTask, *sealTask, *stepTask,
+// *measureTask or *cutsTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -37,6 +37,7 @@ const (
 	kindStep    = 3
 	kindMeasure = 4
 	kindCuts    = 5
+	kindCopies  = 6
 )
 
 // Encode gives the bytes that Worker.DecodeTask reads.
@@ -55,7 +56,9 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		t.body = &fitTask{spec: feature.DecodeSpec(d)}
+		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d)}
+	case kindCopies:
+		t.body = decodeCopies(d)
 	case kindSeal:
 		t.body = decodeSeal(d)
 	case kindStep:
@@ -82,12 +85,16 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 
 // fitTask collects the statistics of the rows.
 type fitTask struct {
-	spec *feature.Spec
+	spec    *feature.Spec
+	holdout *dataset.Holdout
 }
 
 func (t *fitTask) kind() uint8 { return kindFit }
 
-func (t *fitTask) Encode(e *canon.E) { t.spec.Encode(e) }
+func (t *fitTask) Encode(e *canon.E) {
+	t.spec.Encode(e)
+	t.holdout.Encode(e)
+}
 
 func (t *fitTask) decode(j *Job, d *canon.D) family.Message {
 	s := feature.DecodeStats(d)

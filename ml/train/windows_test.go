@@ -19,7 +19,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func init() { families.All = append(families.All, familytest.Fading{}) }
+// withFading makes the tests' family of windows known to the test.
+func withFading(t *testing.T) {
+	before := families.All
+	families.All = append(slices.Clip(before), familytest.Fading{})
+	t.Cleanup(func() { families.All = before })
+}
 
 // series makes rows of keys of random lengths: a key of two columns, NULL in
 // some, an order of two columns with ties, a feature, a weight and a target.
@@ -91,6 +96,7 @@ func distinctTimes(tb *table) {
 // TestWindowsAreThoseOfThePartitions trains over windows and compares with the
 // definition.
 func TestWindowsAreThoseOfThePartitions(t *testing.T) {
+	withFading(t)
 	for _, c := range []struct {
 		rows           int
 		length, stride int64
@@ -125,6 +131,7 @@ func arrayOf(s ...string) types.Array {
 // TestWindowsOnAnySetup trains over windows on other numbers of workers, with
 // other arrivals and little memory: one model.
 func TestWindowsOnAnySetup(t *testing.T) {
+	withFading(t)
 	for _, partition := range [][]string{{"id", "site"}, {"site"}} {
 		tb := series(30000, 4) // with rows that only their bytes order
 		job := mustJob(t, "fading", "y", tb, "window", int64(6), "stride", int64(2), "order_by", arrayOf("at", "seq"), "partition_by", arrayOf(partition...),
@@ -156,6 +163,7 @@ func TestWindowsOnAnySetup(t *testing.T) {
 // TestHeldOutWindowsAreTheLast holds out the end of each sequence, and trains on
 // no row that what is held out has.
 func TestHeldOutWindowsAreTheLast(t *testing.T) {
+	withFading(t)
 	tb := series(0, 1)
 	for id := range int64(40) {
 		for i := range 104 {
@@ -191,6 +199,7 @@ func TestHeldOutWindowsAreTheLast(t *testing.T) {
 }
 
 func TestWindowErrors(t *testing.T) {
+	withFading(t)
 	tb := series(500, 5)
 	for _, c := range []struct {
 		code pgerr.Code

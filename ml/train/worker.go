@@ -43,6 +43,7 @@ type Worker struct {
 	blocks *dataset.Blocks
 	acct   *mem.Account
 	spec   *feature.Spec
+	drawer *dataset.Drawer
 	fitted *feature.Fitted
 	family family.Worker // made by the first step
 	nodes  *reduce.Plan  // of partials of nodes
@@ -62,7 +63,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	cfg.Threads = max(cfg.Threads, 1)
-	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}
+	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}
 	return &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
 		acct: cfg.Pool.Account("training partials", false)}, nil
 }
@@ -133,9 +134,20 @@ type leafFunc func(ctx context.Context, leaf int) (family.Message, error)
 func (w *Worker) fit(t *fitTask) leafFunc {
 	w.mu.Lock()
 	w.spec = t.spec
+	if w.drawer == nil {
+		w.drawer = t.holdout.On(w.self)
+	}
+	d := w.drawer
 	w.mu.Unlock()
 	return func(ctx context.Context, leaf int) (family.Message, error) {
-		v, err := w.view(ctx, leaf)
+		l, err := w.leaf(ctx, leaf)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.Draw(d); err != nil {
+			return nil, err
+		}
+		v, err := l.Open()
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +163,7 @@ func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *d
 	if !spec.Drafts() {
 		return spec.Collect(ctx, v)
 	}
-	train, held := v.Split(spec.Holdout)
+	train, held := v.Split()
 	n := spec.DraftBytes(train.Rows, held.Rows)
 	if !w.blocks.TryReserve(n) {
 		return spec.Collect(ctx, v)
@@ -188,8 +200,8 @@ func (w *Worker) takeDraft(leaf int) *draft {
 	return d
 }
 
-// view opens a leaf's rows, which are settled when they are first wanted.
-func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
+// leaf gives a leaf's rows, which are settled when they are first wanted.
+func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	w.mu.Lock()
 	l := w.rows[leaf]
 	w.mu.Unlock()
@@ -203,7 +215,7 @@ func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
 		w.rows[leaf] = l
 		w.mu.Unlock()
 	}
-	return l.Open()
+	return l, nil
 }
 
 // seal makes the leaves' blocks.
@@ -234,12 +246,16 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 // sealLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
 // held out.
 func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealTask) (*sealed, error) {
-	v, err := w.view(ctx, leaf)
+	l, err := w.leaf(ctx, leaf)
+	if err != nil {
+		return nil, err
+	}
+	v, err := l.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
-	train, held := v.Split(spec.Holdout)
+	train, held := v.Split()
 	s := &sealed{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
 	d := w.takeDraft(leaf)
 	if d != nil && !p.fitted.Finishes(d.Draft) {

@@ -1,0 +1,201 @@
+package dataset
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+// Holdout says which rows are held out of a training: a function of the rows,
+// and of nothing else.
+//
+// Copies of a row cannot be told apart, so it is enough to say how many of them
+// are held out. Of common rows it is their share, rounded so that the sum of all
+// is right: row by row in the order of hashes, what the shares have come to.
+// Other rows are held out, with their copies, by their draw: those below a cut
+// that is chosen for what is held out to be nearest to the share.
+type Holdout struct {
+	Share  float64
+	Cut    int // bins of draws
+	Common []Quota
+}
+
+// Quota is how many copies of a row are held out, by node; a single number is
+// for the one node that has them all, whichever it is.
+type Quota struct {
+	Hash RowHash
+	Held []int64
+}
+
+// Unsure gives the rows, ascending by hash, whose copies must be counted anew to
+// know which are common.
+func (c *Copies) Unsure() (rows []RowHash) {
+	if c.Missed == 0 {
+		return nil
+	}
+	c.each(func(h RowHash, copies []Copy, n int64) {
+		if c.common(n + c.Missed) {
+			rows = append(rows, h)
+		}
+	})
+	return rows
+}
+
+// common tells whether so many copies make a row common.
+func (c *Copies) common(n int64) bool { return n > 1 && n > c.Rows/commonIn }
+
+// each calls f with each row's copies by node and their sum.
+func (c *Copies) each(f func(h RowHash, copies []Copy, n int64)) {
+	runs(len(c.List), func(i, j int) bool { return c.List[i].Hash == c.List[j].Hash }, func(from, to int) {
+		var n int64
+		for _, x := range c.List[from:to] {
+			n += x.N
+		}
+		f(c.List[from].Hash, c.List[from:to], n)
+	})
+}
+
+// Holdout chooses what to hold out. Nothing is Unsure, or it was counted anew.
+// Where rows do not stay in place, they move to where their copies meet.
+func (c *Copies) Holdout(share float64, inPlace bool) *Holdout {
+	h := &Holdout{Share: share}
+	light, sum := append([]int64(nil), c.Bins...), 0.5
+	c.each(func(hash RowHash, copies []Copy, n int64) {
+		if !c.common(n) {
+			return
+		}
+		light[hash.bin()] -= n
+		before := math.Floor(sum)
+		sum += float64(float64(n) * share)
+		left := min(int64(math.Floor(sum)-before), n)
+		q := Quota{Hash: hash, Held: []int64{left}}
+		if inPlace {
+			q.Held = make([]int64, copies[len(copies)-1].Node+1)
+			for _, x := range copies {
+				q.Held[x.Node] = min(left, x.N)
+				left -= q.Held[x.Node]
+			}
+		}
+		h.Common = append(h.Common, q)
+	})
+	var all, below int64
+	for _, n := range light {
+		all += n
+	}
+	want := float64(float64(all) * share)
+	best := want
+	for i, n := range light {
+		below += n
+		if d := math.Abs(float64(below) - want); d < best {
+			best, h.Cut = d, i+1
+		}
+	}
+	return h
+}
+
+// Encode gives the canonical bytes.
+func (h *Holdout) Encode(e *canon.E) {
+	e.F64(h.Share)
+	e.Int(h.Cut)
+	e.U32(uint32(len(h.Common)))
+	for _, q := range h.Common {
+		q.Hash.Encode(e)
+		e.I64s(q.Held)
+	}
+}
+
+// DecodeHoldout reads what Encode wrote.
+func DecodeHoldout(d *canon.D) *Holdout {
+	h := &Holdout{Share: d.F64(), Cut: d.Int()}
+	for range d.Count(hashBytes + 12) {
+		h.Common = append(h.Common, Quota{Hash: DecodeRowHash(d), Held: d.I64s()})
+	}
+	if h.Cut < 0 || h.Cut > drawBins || !(h.Share >= 0 && h.Share < 1) {
+		d.Fail()
+	}
+	return h
+}
+
+// Drawer holds rows out on a node. Its leaves may be drawn by any goroutines.
+type Drawer struct {
+	share  float64
+	cut    int
+	common map[RowHash]*atomic.Int64 // copies still to hold out
+}
+
+// On gives what draws on a node.
+func (h *Holdout) On(node int) *Drawer {
+	d := &Drawer{share: h.Share, cut: h.Cut, common: make(map[RowHash]*atomic.Int64, len(h.Common))}
+	for _, q := range h.Common {
+		left := &atomic.Int64{}
+		switch {
+		case len(q.Held) == 1:
+			left.Store(q.Held[0])
+		case node < len(q.Held):
+			left.Store(q.Held[node])
+		}
+		d.common[q.Hash] = left
+	}
+	return d
+}
+
+// drawn tells whether a record's row is held out.
+func (d *Drawer) drawn(rec []byte) bool {
+	h := RowHash(rec[:hashBytes])
+	if len(d.common) > 0 {
+		if left := d.common[h]; left != nil {
+			return left.Load() > 0 && left.Add(-1) >= 0
+		}
+	}
+	return h.bin() < d.cut
+}
+
+// Draw marks the rows of a leaf that are held out, before views are split. What
+// is marked stays.
+func (l *Leaf) Draw(d *Drawer) error {
+	l.share = d.share
+	if d.share <= 0 || l.store.cfg.Windows != nil || l.held != nil {
+		return nil
+	}
+	words := (l.Rows + 63) / 64
+	if err := l.store.grow(8 * int64(words)); err != nil {
+		return err
+	}
+	l.held = make([]uint64, words)
+	v, err := l.Open()
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	for i := range v.Rows {
+		if d.drawn(v.rec(i)) {
+			l.held[i/64] |= 1 << (i % 64)
+		}
+	}
+	return nil
+}
+
+// Split parts the rows: those that Leaf.Draw marked make the second view. Both
+// live as long as v. Where it marked none the first is v itself. Of a keyed
+// store it parts windows: see splitWindows.
+func (v *View) Split() (rest, drawn *View) {
+	if v.keyed != nil {
+		return v.splitWindows(v.share)
+	}
+	if v.held == nil {
+		return v, &View{layout: v.layout, release: func() {}}
+	}
+	a, b := *v, *v
+	a.order, b.order, a.recs, b.recs = nil, nil, nil, nil
+	a.release, b.release = func() {}, func() {}
+	for i, p := range v.order {
+		if v.held[i/64]>>(i%64)&1 != 0 {
+			b.order = append(b.order, p)
+		} else {
+			a.order = append(a.order, p)
+		}
+	}
+	a.Rows, b.Rows = len(a.order), len(b.order)
+	return &a, &b
+}

@@ -1,0 +1,233 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+var oneColumn = []Column{{"v", types.Int8}}
+
+// spreadOver adds rows to stores, in a random order.
+func spreadOver(t *testing.T, r *rand.Rand, rows []int64, nodes int, inPlace bool) []*Store {
+	t.Helper()
+	layout, err := NewLayout(oneColumn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := make([]*Store, nodes)
+	for i := range stores {
+		stores[i] = NewStore(layout, Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir(), Seed: 5, InPlace: inPlace, Copies: true})
+		t.Cleanup(func() { stores[i].Close() })
+	}
+	rows = slices.Clone(rows)
+	r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	for len(rows) > 0 {
+		n := min(1+r.IntN(5000), len(rows))
+		b := batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, rows[:n], nil)}, n)
+		if err := stores[r.IntN(nodes)].Add(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+		rows = rows[n:]
+	}
+	return stores
+}
+
+// heldOut gives how many copies of each value are held out, as a training does.
+func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out map[int64]int, again bool) {
+	t.Helper()
+	ctx := context.Background()
+	var leaves [][]*Leaf
+	all := &Copies{}
+	for i, s := range stores {
+		c := s.Copies(i)
+		var e canon.E
+		c.Encode(&e)
+		d := canon.Read(e.B)
+		all.Merge(DecodeCopies(d))
+		if err := d.Done("copies"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !inPlace { // rows move
+		if err := stores[0].endAdds(); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range stores[1:] {
+			for b := range Buckets {
+				if err := s.TakeBucket(b, func(rows []byte) error { return stores[0].PutBucket(b, rows) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		stores = stores[:1]
+	}
+	for _, s := range stores {
+		if err := s.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		var own []*Leaf
+		for i := range 8 {
+			from, to := LeafBuckets(i, 8)
+			l, err := s.Settle(ctx, from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own = append(own, l)
+		}
+		leaves = append(leaves, own)
+	}
+	view := func(l *Leaf) *View {
+		v, err := l.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if rows := all.Unsure(); rows != nil {
+		counts := &Copies{}
+		again = true
+		for i, own := range leaves {
+			for _, l := range own {
+				counts.Merge(view(l).Count(rows, i))
+			}
+		}
+		all.List = counts.List
+	}
+	h := all.Holdout(share, inPlace)
+	var e canon.E
+	h.Encode(&e)
+	d := canon.Read(e.B)
+	h = DecodeHoldout(d)
+	if err := d.Done("a holdout"); err != nil {
+		t.Fatal(err)
+	}
+	out = map[int64]int{}
+	for i, own := range leaves {
+		drawer := h.On(i)
+		for _, l := range own {
+			if err := l.Draw(drawer); err != nil {
+				t.Fatal(err)
+			}
+			rest, drawn := view(l).Split()
+			if rest.Rows+drawn.Rows != l.Rows {
+				t.Fatalf("%d and %d of %d rows", rest.Rows, drawn.Rows, l.Rows)
+			}
+			v := make([]float64, 1)
+			for k := range drawn.Rows {
+				drawn.Numbers(0, k, v)
+				out[int64(v[0])]++
+			}
+		}
+	}
+	return out, again
+}
+
+// TestHoldoutIsTheShare holds out of multisets of every kind of skew: as much as
+// was asked for, of a common row its own share, and the same wherever rows lie.
+func TestHoldoutIsTheShare(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	kinds := map[string]func() (rows []int64){
+		"ten values":   func() (rows []int64) { return fill(rows, 10, func(int) int { return 20000 }) },
+		"three values": func() (rows []int64) { return fill(rows, 3, func(int) int { return 7 }) },
+		"no copies":    func() (rows []int64) { return fill(rows, 30000, func(int) int { return 1 }) },
+		"few rows":     func() (rows []int64) { return fill(rows, 50, func(int) int { return 1 }) },
+		"five of each": func() (rows []int64) { return fill(rows, 20000, func(int) int { return 5 }) },
+		"at the border": func() (rows []int64) {
+			return fill(rows, 4900, func(i int) int { return 1 + (50+i%11)*max(0, min(1, 900-i)) })
+		},
+		"some of each": func() (rows []int64) { return fill(rows, 4000, func(i int) int { return 1 + r.IntN(1+i/50) }) },
+		"a long tail":  func() (rows []int64) { return fill(rows, 5000, func(i int) int { return 1 + 50000/(i+1) }) },
+		"one and the rest": func() (rows []int64) {
+			return fill(rows, 20001, func(i int) int { return 1 + 30000*max(0, 1-i) })
+		},
+	}
+	names := make([]string, 0, len(kinds))
+	for k := range kinds {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		rows := kinds[name]()
+		copies := map[int64]int{}
+		for _, v := range rows {
+			copies[v]++
+		}
+		share := []float64{0.2, 0.5, 0.07}[r.IntN(3)]
+		var want map[int64]int
+		again := false
+		for _, c := range []struct {
+			nodes   int
+			inPlace bool
+		}{{1, true}, {1, false}, {3, true}, {3, false}, {5, true}} {
+			got, twice := heldOut(t, spreadOver(t, r, rows, c.nodes, c.inPlace), share, c.inPlace)
+			if again = again || twice; want == nil {
+				want = got
+			} else if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("%s: %d nodes, in place %v: other rows are held out", name, c.nodes, c.inPlace)
+			}
+		}
+		if border := name == "at the border"; again != border && (border || name == "no copies" || name == "ten values") {
+			t.Errorf("%s: copies were counted again: %v", name, again)
+		}
+		sum := 0
+		for v, n := range want {
+			sum += n
+			if c := copies[v]; c > 1 && c > len(rows)/commonIn && math.Abs(float64(n)-share*float64(c)) > 1 {
+				t.Errorf("%s: %d of %d copies of %d are held out, of a share of %v", name, n, c, v, share)
+			}
+		}
+		if got := float64(sum) / float64(len(rows)); math.Abs(got-share) > max(0.001, 1/float64(len(rows))) {
+			t.Errorf("%s: %v is held out, not %v", name, got, share)
+		}
+	}
+}
+
+// fill makes n values, each with so many copies.
+func fill(rows []int64, n int, copies func(i int) int) []int64 {
+	for i := range n {
+		for range copies(i) {
+			rows = append(rows, int64(i))
+		}
+	}
+	return rows
+}
+
+// TestNoCommonRowIsLost counts copies with little room, and compares with exact
+// counts.
+func TestNoCommonRowIsLost(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for range 20 {
+		c, exact, rows := &counter{}, map[RowHash]int64{}, int64(0)
+		for range 200000 {
+			var h RowHash
+			v := r.IntN(1 + r.IntN(1+r.IntN(100000)))
+			be.PutUint64(h[8:], uint64(v)*k1)
+			c.add(h, 1)
+			exact[h]++
+			rows++
+		}
+		if c.missed > rows/commonIn {
+			t.Fatalf("%d copies of a row may be missing, of %d rows", c.missed, rows)
+		}
+		have := map[RowHash]int64{}
+		for _, x := range c.list() {
+			have[x.Hash] = x.N
+		}
+		for h, n := range exact {
+			if have[h] > n || have[h] < n-c.missed {
+				t.Fatalf("%d copies counted as %d, missing at most %d", n, have[h], c.missed)
+			}
+		}
+	}
+}

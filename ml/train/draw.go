@@ -1,0 +1,105 @@
+package train
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// draw chooses the rows to hold out, by how often rows occur.
+func (r *runner) draw(ctx context.Context) (*dataset.Holdout, error) {
+	share := r.job.holdout(r.in.Rows)
+	if share == 0 || !r.job.counts() {
+		return &dataset.Holdout{Share: share}, nil
+	}
+	c, err := r.copies(ctx, &copiesTask{})
+	if err != nil {
+		return nil, err
+	}
+	if rows := c.Unsure(); len(rows) > 0 {
+		again, err := r.copies(ctx, &copiesTask{rows: rows})
+		if err != nil {
+			return nil, err
+		}
+		c.List = again.List
+	}
+	return c.Holdout(share, r.job.InPlace()), nil
+}
+
+func (r *runner) copies(ctx context.Context, t *copiesTask) (*dataset.Copies, error) {
+	m, err := r.reduce(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return as[*dataset.Copies](m)
+}
+
+// copiesTask asks the nodes for the copies of rows: as they were counted when
+// they came, or, with rows, of these exactly.
+type copiesTask struct{ rows []dataset.RowHash }
+
+func (t *copiesTask) kind() uint8 { return kindCopies }
+
+func (t *copiesTask) Encode(e *canon.E) {
+	e.U32(uint32(len(t.rows)))
+	for _, h := range t.rows {
+		h.Encode(e)
+	}
+}
+
+func decodeCopies(d *canon.D) *copiesTask {
+	t := &copiesTask{}
+	for range d.Count(len(dataset.RowHash{})) {
+		t.rows = append(t.rows, dataset.DecodeRowHash(d))
+	}
+	return t
+}
+
+func (t *copiesTask) decode(_ *Job, d *canon.D) family.Message { return dataset.DecodeCopies(d) }
+
+func (t *copiesTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*dataset.Copies](left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := as[*dataset.Copies](right)
+	if err != nil {
+		return nil, err
+	}
+	a.Merge(b)
+	return a, nil
+}
+
+// copiesHand gives what the store counted, once for all of the node's leaves.
+type copiesHand struct {
+	w    *Worker
+	done atomic.Bool
+}
+
+func (h *copiesHand) do(context.Context, *item) (family.Message, error) { return nil, nil }
+
+func (h *copiesHand) rest() family.Message {
+	if h.done.Swap(true) {
+		return nil
+	}
+	return h.w.store.Copies(h.w.self)
+}
+
+// count counts the copies of rows in a leaf.
+func (w *Worker) count(t *copiesTask) leafFunc {
+	return func(ctx context.Context, leaf int) (family.Message, error) {
+		l, err := w.leaf(ctx, leaf)
+		if err != nil {
+			return nil, err
+		}
+		v, err := l.Open()
+		if err != nil {
+			return nil, err
+		}
+		defer v.Close()
+		return v.Count(t.rows, w.self), nil
+	}
+}

@@ -1,0 +1,55 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestHoldoutOfFewDistinctRows trains on ten rows, each many times: the share
+// that was asked for is held out of each, and the model is the same wherever the
+// copies lie.
+func TestHoldoutOfFewDistinctRows(t *testing.T) {
+	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Text}, {Name: "b", Type: types.Int4}, {Name: "y", Type: types.Int4}}}
+	for i := range 30000 {
+		k := i % 10
+		tb.rows = append(tb.rows, []any{string(rune('a' + k%5)), int32(k / 2), int32(k * 7 % 3 % 2)})
+	}
+	for _, c := range []struct {
+		algorithm string
+		args      []any
+	}{
+		{"gradient_boosted_trees", []any{"n_estimators", int64(3)}},
+		{"kmeans", []any{"n_clusters", int64(3), "max_iterations", int64(3)}},
+		{"logistic_regression", []any{"max_iterations", int64(5)}},
+	} {
+		predict := []string{"y"}
+		if c.algorithm == "kmeans" {
+			predict = nil
+		}
+		for _, share := range []float64{0.2, 0.35} {
+			job, err := NewJob(c.algorithm, predict, pairs(append(c.args, "eval_fraction", share)...), nil, tb.cols)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want *Result
+			for i, s := range []setup{{workers: 1, threads: 1}, {workers: 1, threads: 3, shuffle: 1}, {workers: 3, threads: 2, shuffle: 2}, {workers: 5, threads: 1, shuffle: 3}} {
+				got, err := trainTable(t, job, tb, s, Input{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Held != int64(share*30000+0.5) || got.Rows+got.Held != 30000 {
+					t.Errorf("%s: %d rows of 30000 held out, not %v", c.algorithm, got.Held, share)
+				}
+				if want == nil {
+					want = got
+				} else if !bytes.Equal(got.Bytes, want.Bytes) || fmt.Sprint(got.Metrics, got.TrainLoss) != fmt.Sprint(want.Metrics, want.TrainLoss) {
+					t.Errorf("%s, setup %d: another model", c.algorithm, i)
+				}
+			}
+		}
+	}
+}
