@@ -12,11 +12,12 @@
 //
 // The hash deals it: its first 12 bits name one of 4096 buckets, a leaf is a
 // range of buckets, and within a leaf records stand in the order of their bytes,
-// hash first. The number of leaves follows from the number of rows alone. So
-// the contents of leaf i are a function of the multiset of rows, wherever and
-// in whatever order they came in; and since a hash has no meaning, the order is
-// also the shuffle that mini-batches want and its low bits draw the holdout, but for
-// rows with many copies, of which a share is held out: see Holdout.
+// hash first; of copies of a record all but the first by a hash of their
+// ordinal. The number of leaves follows from the number of rows alone. So the
+// contents of leaf i are a function of the multiset of rows, wherever and in
+// whatever order they came in; and since a hash has no meaning, the order is
+// also the shuffle that mini-batches want, and its low bits draw the holdout, but
+// for rows with many copies, of which a share is held out: see Holdout.
 //
 //	Add ─▶ records as they come      any goroutine, any order; spill to a file
 //	         │  keys dealt to buckets 0 … 4095

@@ -231,17 +231,35 @@ func (l *Leaf) sort(keys []key, from, to int) {
 		sorted[ends[p]] = k
 		ends[p]++
 	}
-	at := uint32(0)
+	at, copies := uint32(0), false
 	for _, end := range ends {
 		if end-at > 1 {
 			slices.SortFunc(sorted[at:end], l.compare)
+			copies = l.part(sorted[at:end], shared) || copies
 		}
 		at = end
+	}
+	if copies {
+		slices.SortFunc(sorted, l.compare)
 	}
 	l.order = make([]loc, n)
 	for i, k := range sorted {
 		l.order[i] = k.at
 	}
+}
+
+// part gives the copies of a row, neighbours in keys, places of their own in the
+// leaf, by their ordinals: a mini-batch is a run of a leaf's rows, and should be a
+// sample of them. shared bits are the leaf's. It tells whether there are copies.
+func (l *Leaf) part(keys []key, shared int) (copies bool) {
+	runs(len(keys), func(i, j int) bool { return l.compare(keys[i], keys[j]) == 0 }, func(from, to int) {
+		for i := from + 1; i < to; i++ {
+			place := fold(keys[from].hi^k1, uint64(i-from)^k3)
+			keys[i].hi = keys[from].hi>>(64-shared)<<(64-shared) | place>>shared
+			copies = true
+		}
+	})
+	return copies
 }
 
 func (l *Leaf) compare(a, b key) int {
