@@ -143,7 +143,7 @@ func TestAutoencoderOfSequences(t *testing.T) {
 	enc := &lstm{in: in, units: 3, first: true}
 	rep := &repeat{enc.out(), in.steps}
 	dec := &lstm{in: rep.out(), units: 3, sequences: true}
-	m := newNet(in, 0, pointwise(squaredError), enc, rep, &dropout{in: rep.out(), rate: 0.3, id: 2}, dec, &dense{in: dec.out(), width: 2, gain: 1})
+	m := newNet(in, 0, pointwise(squaredError), enc, rep, &dropout{in: rep.out(), rate: 0.3, id: 2}, dec, &dense{in: dec.out(), width: 2})
 	const n = 5
 	p, g := m.init(1), make([]float32, m.params())
 	x := &tensor{n, in, make([]float32, n*in.size())}
