@@ -24,7 +24,7 @@ var All = slices.Concat(
 
 // planned are names of algorithms that users of other systems know and that are
 // not here.
-var planned = []string{"lstm", "lstm_autoencoder", "matrix_factorization", "arima_plus"}
+var planned = []string{"matrix_factorization", "arima_plus"}
 
 // Names are the names of all families.
 func Names() (out []string) {

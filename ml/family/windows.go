@@ -63,3 +63,6 @@ func (r *Request) Windows() (*Windows, error) {
 	return &Windows{PartitionBy: o.Texts(PartitionBy.Names[0], nil), OrderBy: o.Texts(OrderBy.Names[0], nil),
 		Length: o.Int(Window.Names[0], 1), Stride: o.Int(Stride.Names[0], 1)}, nil
 }
+
+// Sequencer is a Predictor that scores windows of a certain length.
+type Sequencer interface{ Length() int }

@@ -166,6 +166,9 @@ func Decode(b []byte) (*Model, error) {
 	if m.Predictor, err = f.Decode(m.Fitted, d); err != nil {
 		return nil, err
 	}
+	if p, ok := m.Predictor.(family.Sequencer); ok && p.Length() != 1 && (m.Windows == nil || p.Length() != m.Windows.Length) {
+		d.Fail()
+	}
 	if err := d.Done("a model"); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package net
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -11,10 +13,14 @@ type nets struct {
 	own  []*family.Option
 	// self tells that the target is the row itself.
 	self bool
+	// windows tells that samples are sequences of rows.
+	windows bool
 }
 
 // Families are the families of this package.
-func Families() []family.Family { return []family.Family{mlp, autoencoder, survival{}} }
+func Families() []family.Family {
+	return []family.Family{mlp, autoencoder, lstmFamily, lstmAutoencoder, survival{}}
+}
 
 var mlp = &nets{
 	info: family.Info{Name: "mlp", Synonyms: []string{"neural_network", "dnn_classifier", "dnn_regressor", "mlp_classifier", "mlp_regressor"},
@@ -34,15 +40,30 @@ func (f *nets) Info() family.Info { return f.info }
 
 // Options implements family.Family.
 func (f *nets) Options() []*family.Option {
-	return append(append([]*family.Option{}, f.own...), options...)
+	out := append([]*family.Option{}, f.own...)
+	for _, o := range options {
+		if !f.windows || !slices.Contains(ofRows, o.Names[0]) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // Plan implements family.Family.
 func (f *nets) Plan(r *family.Request) (*family.Plan, error) {
 	p := family.Plan{Scope: family.ByLeaf, Standardize: true, Narrow: true, Grain: microRows, MaxIterations: r.Options.Int("max_iterations", defaultEpochs)}
+	if f.windows {
+		var err error
+		if p.Windows, err = r.Windows(); err != nil {
+			return nil, err
+		}
+	}
 	if f.self {
 		vector, _ := types.ArrayOf(types.Float8)
 		p.Task, p.Target = family.Decomposition, family.NoTarget
+		if f.windows {
+			p.Task = family.Sequence
+		}
 		p.Outputs = []family.Output{{Name: "reconstruction", Type: vector}, {Name: "reconstruction_error", Type: types.Float8}}
 		return &p, check(r.Options, &p)
 	}

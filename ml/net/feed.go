@@ -17,26 +17,30 @@ func newFeed(n *net, self bool) *feed { return &feed{net: n, self: self} }
 
 // numbers is how many its tape has.
 func (f *feed) numbers() int {
-	n := f.net.scratch(microRows) + microRows*f.net.codes
+	n := f.net.scratch(f.net.micro) + f.net.micro*f.net.in.steps*f.net.codes
 	if f.self {
-		return n + microRows*f.net.out().size()
+		return n + f.net.micro*f.net.out().size()
 	}
-	return n + microRows
+	return n + f.net.micro*f.net.out().steps
 }
 
 // begin makes the memory.
 func (f *feed) begin() {
 	f.tape = newTape(f.numbers())
-	f.codes = make([]int32, microRows*f.net.codes)
+	f.codes = make([]int32, f.net.micro*f.net.in.steps*f.net.codes)
 }
 
 // load begins the tape anew with n rows of a block from row from, a multiple of
-// f64.Lanes.
+// f64.Lanes, or with so many windows.
 func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 	t := f.tape
 	t.reset()
 	t.first = from
 	in := t.tensor(n, f.net.in)
+	if b.Windows != nil {
+		f.loadWindows(b, from, in)
+		return in
+	}
 	width := b.Dense
 	for i := 0; i < n; i += f64.Lanes {
 		rows := min(f64.Lanes, n-i)
@@ -61,10 +65,13 @@ func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 	return in
 }
 
-// target makes a target of numbers, in a net's units, or of classes.
-func (f *feed) target(y []float64, u units) *tensor {
-	t := f.tape.tensor(len(y), shape{1, 1})
-	for i, v := range y {
+// target makes the target of n rows or windows from from on, of numbers, in a
+// net's units, or of classes: a window's last row's, or all its rows'.
+func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
+	steps := f.net.out().steps
+	t := f.tape.tensor(n, shape{steps, 1})
+	for i := range t.v {
+		v := b.Y[b.Last(from+i/steps)-steps+1+i%steps]
 		t.v[i] = float32((v - u.mean) / u.dev)
 	}
 	return t
@@ -74,7 +81,7 @@ func (f *feed) target(y []float64, u units) *tensor {
 // category 1 where it is theirs.
 func (f *feed) again(b *dataset.Block, in *tensor, from int) *tensor {
 	t := f.tape.tensor(in.n, f.net.out())
-	for i := range in.n {
+	for i := range in.rows() {
 		row := t.row(i)
 		clear(row[copy(row, in.row(i)):])
 		for _, c := range f.tape.codes[i*b.Codes:][:b.Codes] {

@@ -25,6 +25,9 @@ type lstm struct {
 
 func (l *lstm) params() int { return (l.in.width + l.units + 1) * 4 * l.units }
 
+// weights is without the biases.
+func (l *lstm) weights() int { return l.params() - 4*l.units }
+
 func (l *lstm) out() shape {
 	if l.sequences {
 		return shape{l.in.steps, l.units}
@@ -61,9 +64,18 @@ func (l *lstm) split(p []float32) (wx, wh, b []float32) {
 	return p[:l.in.width*wide], p[l.in.width*wide : (l.in.width+l.units)*wide], p[(l.in.width+l.units)*wide:]
 }
 
+// orthonormalRows bounds what the first recurrent weights cost: rows of more are
+// orthonormal in groups of so many.
+const orthonormalRows = 256
+
 // orthonormal draws rows of this width, at most as many, by Gram and Schmidt's
 // process, twice for the sake of rounding.
 func orthonormal(p []float32, width int, r *rng) {
+	if most := orthonormalRows * width; len(p) > most {
+		orthonormal(p[:most], width, r)
+		orthonormal(p[most:], width, r)
+		return
+	}
 	rows := make([][]float64, len(p)/width)
 	for i := range rows {
 		x := make([]float64, width)

@@ -8,17 +8,28 @@ type net struct {
 	layers []layer
 	at     []int // where a layer's parameters begin; the last is how many there are
 	loss   loss
+	micro  int // how many samples go through it at once
 }
 
 // microRows is how many samples go through a net at once. Gradients of so many
 // are added up in the products' chains; it is part of what the same model means.
 const microRows = 64
 
+// Samples of many steps go through in fewer at once, so that a tape has about
+// tapeNumbers; a sample alone may take sampleNumbers.
+const (
+	tapeNumbers   = 1 << 23
+	sampleNumbers = 1 << 26
+)
+
 // newNet puts layers together, which are made for each other's shapes.
 func newNet(in shape, codes int, l loss, layers ...layer) *net {
 	n := &net{in: in, codes: codes, layers: layers, at: []int{0}, loss: l}
 	for _, x := range layers {
 		n.at = append(n.at, n.params()+x.params())
+	}
+	if n.micro = microRows; in.steps > 1 {
+		n.micro = max(1, min(microRows, tapeNumbers/n.scratch(1)))
 	}
 	return n
 }

@@ -55,7 +55,7 @@ var options = []*family.Option{
 	{Names: []string{"layer_norm", "layer_normalization"}, Type: "boolean", Default: "false", Doc: "Normalise the sums of each hidden layer, row by row, before the activation.", Read: family.Boolean},
 	{Names: []string{"embedding", "embedding_dim", "embedding_size"}, Type: "integer", Default: "half the categories, at most 50",
 		Doc: "The length of the vector that is learnt for each category of a column.", Read: family.Integer(1, 1024)},
-	{Names: []string{"loss", "loss_function"}, Type: "text", Default: "`cross_entropy` of classes, else `mse`",
+	{Names: []string{"loss", "loss_function"}, Type: "text", Default: "`cross_entropy` of classes, `mae` of windows that are given again, else `mse`",
 		Doc: "What is minimised: `mse`, `mae` or `huber` of a number, `cross_entropy` (`log_loss`) of classes.",
 		Read: family.Word(lossMSE+"|mean_squared_error|squared_error", lossMAE+"|mean_absolute_error|absolute_error", lossHuber,
 			lossCross+"|crossentropy|log_loss|binary_crossentropy|categorical_crossentropy|sparse_categorical_crossentropy|mean_log_loss")},
@@ -133,6 +133,9 @@ func check(o *family.Values, p *family.Plan) error {
 func lossOf(o *family.Values, p *family.Plan) string {
 	if p.Target == family.ClassTarget {
 		return o.Text("loss", lossCross)
+	}
+	if p.Task == family.Sequence {
+		return o.Text("loss", lossMAE)
 	}
 	return o.Text("loss", lossMSE)
 }

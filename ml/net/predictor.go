@@ -45,13 +45,13 @@ func (p *predictor) Encode(e *canon.E) {
 
 // Decode implements family.Family.
 func (f *nets) Decode(fit *feature.Fitted, d *canon.D) (family.Predictor, error) {
-	sp := decodeSpec(d)
+	sp := f.decodeSpec(d)
 	u, params := units{d.F64(), d.F64()}, d.F32s()
 	if !d.OK() {
 		return nil, d.Done("a net")
 	}
 	n := sp.build(fit, f.outputs(fit))
-	bad := n.params() != len(params) || u.mean-u.mean != 0 || !(u.dev > 0) || u.dev-u.dev != 0 || (sp.loss == lossCross) != (len(fit.Keys) > 0 && !f.self)
+	bad := n.params() != len(params) || n.scratch(1) > sampleNumbers || f.windows && len(sp.hidden) > 0 || u.mean-u.mean != 0 || !(u.dev > 0) || u.dev-u.dev != 0 || (sp.loss == lossCross) != (len(fit.Keys) > 0 && !f.self)
 	for _, v := range params {
 		bad = bad || v-v != 0
 	}
@@ -69,43 +69,45 @@ func (p *predictor) Bytes() int64 {
 
 // Score implements family.Predictor.
 func (p *predictor) Score(b *dataset.Block) *family.Scores {
-	s := &family.Scores{Rows: b.Rows}
+	s := &family.Scores{Rows: b.Units()}
 	columns := func(n int) [][]float64 {
 		out := make([][]float64, n)
 		for i := range out {
-			out[i] = make([]float64, b.Rows)
+			out[i] = make([]float64, b.Units())
 		}
 		return out
 	}
-	width := p.net.out().width
+	of := p.net.out()
+	width := of.width
 	switch k := len(p.fit.Keys); {
 	case p.f.self:
-		s.Vector, s.Extra = columns(width), columns(1)
+		s.Vector, s.Extra = columns(of.size()), columns(1)
 	case k > 0:
 		s.Probs = columns(k)
 	default:
-		s.Value = make([]float64, b.Rows)
+		s.Value = make([]float64, b.Units())
 	}
 	d := p.feeds.Get().(*feed)
 	defer p.feeds.Put(d)
 	probs := make([]float64, width)
-	for from := 0; from < b.Rows; from += microRows {
-		n := min(microRows, b.Rows-from)
+	for from := 0; from < b.Units(); from += p.net.micro {
+		n := min(p.net.micro, b.Units()-from)
 		in := d.load(b, from, n)
 		out := p.net.forward(p.params, in, d.tape)
 		if p.f.self {
 			y := d.again(b, in, from)
 			for i := range n {
-				one := func(x *tensor) *tensor { return &tensor{1, x.shape, x.row(i)} }
+				one := func(x *tensor) *tensor { return &tensor{1, x.shape, x.v[i*of.size():][:of.size()]} }
 				s.Extra[0][from+i] = p.net.loss.eval(one(out), one(y), []float64{1}, nil)
-				for j, v := range out.row(i) {
-					s.Vector[j][from+i] = float64(float64(v)*p.slots[j].Scale) + p.slots[j].Center
+				for j, v := range one(out).v {
+					slot := p.slots[j%width]
+					s.Vector[j][from+i] = float64(float64(v)*slot.Scale) + slot.Center
 				}
 			}
 			continue
 		}
 		for i := range n {
-			row, at := out.row(i), from+i
+			row, at := out.row((i+1)*of.steps-1), from+i // of a window its last step
 			switch {
 			case s.Value != nil:
 				s.Value[at] = float64(float64(row[0])*p.units.dev) + p.units.mean

@@ -16,7 +16,8 @@ type spec struct {
 	hidden     []int
 	activation string
 	layerNorm  bool
-	embedding  int // 0: by the number of categories
+	embedding  int        // 0: by the number of categories
+	windows    *recurrent // of sequences, which have no hidden layers
 	loss       string
 	delta      float64 // of huber
 	// What only a training needs is not part of the model.
@@ -30,7 +31,10 @@ func (f *nets) specOf(o *family.Values, p *family.Plan) *spec {
 	if f.self {
 		def = []float64{32, 8, 32}
 	}
-	s := &spec{activation: o.Text("activation", relu), layerNorm: o.Bool("layer_norm", false), embedding: o.Int("embedding", 0),
+	if f.windows {
+		def = nil
+	}
+	s := &spec{windows: f.recurrentOf(o, p), activation: o.Text("activation", relu), layerNorm: o.Bool("layer_norm", false), embedding: o.Int("embedding", 0),
 		loss: lossOf(o, p), delta: o.Float("huber_delta", 1), dropout: o.Float("dropout", 0), he: o.Text("initializer", "") == "he"}
 	for _, n := range o.Floats("hidden_units", def) {
 		s.hidden = append(s.hidden, int(n))
@@ -66,6 +70,9 @@ func (f *nets) outputs(fit *feature.Fitted) int {
 // that it finds.
 func (s *spec) build(fit *feature.Fitted, outputs int) *net {
 	in := shape{1, fit.Dense}
+	if s.windows != nil {
+		in.steps = s.windows.steps
+	}
 	var layers []layer
 	at := in
 	if fit.Codes > 0 {
@@ -92,6 +99,9 @@ func (s *spec) build(fit *feature.Fitted, outputs int) *net {
 			add(&dropout{in: at, rate: s.dropout, id: uint64(i)})
 		}
 	}
+	if s.windows != nil {
+		s.windows.build(at, len(layers) == 0, s.dropout, add)
+	}
 	add(&dense{in: at, width: outputs, first: len(layers) == 0})
 	return newNet(in, fit.Codes, s.lossFn(), layers...)
 }
@@ -100,6 +110,10 @@ func (s *spec) build(fit *feature.Fitted, outputs int) *net {
 func (f *nets) net(s *family.Setup) (*net, *spec, error) {
 	sp := f.specOf(s.Options, s.Plan)
 	n := sp.build(s.Fitted, f.outputs(s.Fitted))
+	if n.scratch(1) > sampleNumbers {
+		return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "windows of %d rows are too long for these units", n.in.steps).At(s.Options.Pos("window")).
+			WithHint("Lower window, or units.")
+	}
 	if n.params() > maxParams {
 		return nil, nil, pgerr.New(pgerr.ProgramLimitExceeded, "a net of %d parameters is too large: the most are %d", n.params(), maxParams).At(s.Options.Pos("hidden_units")).
 			WithHint("Lower hidden_units, or the number of features.")
@@ -118,9 +132,20 @@ func (s *spec) encode(e *canon.E) {
 	e.U32(uint32(s.embedding))
 	e.Str(s.loss)
 	e.F64(s.delta)
+	if s.windows != nil {
+		s.windows.encode(e)
+	}
 }
 
 // decodeSpec reads what encode wrote.
+func (f *nets) decodeSpec(d *canon.D) *spec {
+	s := decodeSpec(d)
+	if f.windows {
+		s.windows = decodeRecurrent(d, f.self)
+	}
+	return s
+}
+
 func decodeSpec(d *canon.D) *spec {
 	s := &spec{}
 	n := d.Count(4)

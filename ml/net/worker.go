@@ -44,7 +44,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	if !ok || len(r.params) != w.net.params() {
 		return nil, pgerr.Internal("a step of a net is without its parameters")
 	}
-	p := &pass{w: w, r: r, learn: s.Op == opLearn, feed: newFeed(w.net, w.f.self), weight: make([]float64, microRows)}
+	p := &pass{w: w, r: r, learn: s.Op == opLearn, feed: newFeed(w.net, w.f.self), weight: make([]float64, w.net.micro)}
 	p.feed.begin()
 	p.feed.tape.train = p.learn
 	return p, nil
@@ -58,7 +58,8 @@ type momentsPass struct{ sum moments }
 
 // Add implements family.Pass.
 func (p *momentsPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {
-	for i := r.From; i < min(r.To, b.Rows); i++ {
+	for k := r.From; k < min(r.To, b.Units()); k++ {
+		i := b.Last(k)
 		p.sum.add(moments{weight: b.W[i], mean: b.Y[i]})
 	}
 	return nil
@@ -86,23 +87,24 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	if p.sum == nil {
 		p.reset()
 	}
-	net, t, to := p.w.net, p.feed.tape, min(r.To, b.Rows)
+	net, t, to := p.w.net, p.feed.tape, min(r.To, b.Units())
 	t.key = hash(p.r.key, uint64(r.Leaf))
-	for from := r.From; from < to; from += microRows {
+	for from := r.From; from < to; from += net.micro {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(microRows, to-from)
-		weight := b.W[from : from+n]
-		for _, w := range weight {
-			p.sum.weight += w
+		n := min(net.micro, to-from)
+		weight := p.weight[:n]
+		for i := range weight {
+			weight[i] = b.W[b.Last(from+i)]
+			p.sum.weight += weight[i]
 		}
 		in := p.feed.load(b, from, n)
 		y := in
 		if p.w.f.self {
 			y = p.feed.again(b, in, from)
 		} else {
-			y = p.feed.target(b.Y[from:from+n], p.r.units)
+			y = p.feed.target(b, from, n, p.r.units)
 		}
 		if p.learn {
 			p.sum.loss += net.learn(p.r.params, p.sum.grad, in, y, weight, t)

@@ -1,0 +1,35 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestModelsOfSequences: LSTMs are the same on one node and on three, follow a
+// series, and tell the windows that are unlike the others.
+func TestModelsOfSequences(t *testing.T) {
+	var hashes []string
+	for _, n := range []int{1, 3} {
+		nodes := start(t, n)
+		c := connect(t, nodes[n-1], spread)
+		c.must(`create table readings as select i % 50 as site, i / 50 as at, sin(i / 50 * 0.7 + i % 50) as x,
+			case when i % 50 = 7 then cos(i * i) else cos(i / 50 * 0.7 + i % 50) end as z, sin((i / 50 + 1) * 0.7 + i % 50)::float8 as soon from generate_series(0, 2999) i`)
+		c.must(`train model next using lstm predict soon with (units = [8], window = 4, order_by = at, partition_by = site, epochs = 8, learn_rate = 0.02, batch_size = 64)
+			as select site, at, x, soon from readings`)
+		c.must(`train model usual using lstm_autoencoder with (units = [8, 3], window = 5, stride = 5, order_by = 'at', partition_by = 'site', epochs = 40, learn_rate = 0.02)
+			as select site, at, x, z from readings`)
+		hashes = append(hashes, fmt.Sprint(c.must("select name || ' ' || task || ' ' || sha256 || metrics from ml.models order by 1")))
+		if got := c.number("select r2_score from ml.evaluate('next', (select * from readings))"); got < 0.95 {
+			t.Errorf("r2 of %v", got)
+		}
+		if got := c.one("select site from ml.predict('usual', (select * from readings)) group by site order by avg(reconstruction_error) desc limit 1"); got != "7" {
+			t.Errorf("site %s is reconstructed worst", got)
+		}
+		if got := c.one("select count(*) || ' ' || max(array_length(reconstruction, 1)) from ml.predict('usual', (select * from readings))"); got != "600 10" {
+			t.Errorf("%s windows and numbers of each", got)
+		}
+	}
+	if hashes[0] != hashes[1] {
+		t.Errorf("models of one node and of three differ: %s", fmt.Sprint(hashes))
+	}
+}

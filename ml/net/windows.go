@@ -1,0 +1,150 @@
+package net
+
+import (
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// The families of windows: rows that follow each other, of one partition.
+
+const maxCells = 4096 // of a layer
+
+func unitsOption(def, doc string) []*family.Option {
+	read := family.Integers(1, maxCells)
+	own := []*family.Option{{Names: []string{"units", "lstm_units", "hidden_units"}, Type: "integers", Default: def, Doc: doc, Read: func(v family.Value) (any, error) {
+		if a, ok := v.Value.(types.Array); ok && (len(a.Elems) == 0 || len(a.Elems) > maxLayers) {
+			return nil, v.Bad("a list of 1 to 64 integers")
+		}
+		return read(v)
+	}}}
+	return append(own, family.WindowOptions()...)
+}
+
+func sequencesOption(doc string) *family.Option {
+	return &family.Option{Names: []string{"return_sequences"}, Type: "boolean", Default: "false", Doc: doc, Read: family.Boolean}
+}
+
+// ofRows are the options that recurrent layers do not have.
+var ofRows = []string{"activation", "initializer", "layer_norm"}
+
+var lstmFamily = &nets{
+	info: family.Info{Name: "lstm", Synonyms: []string{"lstm_classifier", "lstm_regressor"},
+		Doc: "Layers of long short-term memory over windows of rows; the target is that of a window's last row. A float or numeric target is a regression, any other a classification."},
+	own:     append(unitsOption("`[64]`", "The units of each layer."), sequencesOption("Learn the target of every row of a window. Predictions are of the last one all the same.")),
+	windows: true,
+}
+
+var lstmAutoencoder = &nets{
+	info: family.Info{Name: "lstm_autoencoder",
+		Doc: "Layers of long short-term memory that learn to give a window of rows again: from the state after its last row, which is repeated, through mirrored layers. What it reconstructs badly is unlike what it has learnt from."},
+	own:     append(unitsOption("`[64, 32]`", "The units of each layer of the encoder; the decoder has them the other way round."), sequencesOption("No narrow middle: each layer, of `units` alone, gives every step to the next.")),
+	self:    true,
+	windows: true,
+}
+
+// recurrent is what layers over windows are made of.
+type recurrent struct {
+	steps     int
+	units     []int
+	sequences bool // every step is given
+	self      bool // the window is given again
+}
+
+// recurrentOf reads the options; nil where samples are rows.
+func (f *nets) recurrentOf(o *family.Values, p *family.Plan) *recurrent {
+	if !f.windows {
+		return nil
+	}
+	r := &recurrent{steps: p.Windows.Length, sequences: o.Bool("return_sequences", false), self: f.self}
+	def := []float64{64}
+	if f.self {
+		def = []float64{64, 32}
+	}
+	for _, n := range o.Floats("units", def) {
+		r.units = append(r.units, int(n))
+	}
+	return r
+}
+
+// build adds the layers, the first of which nobody asks for its input's gradient.
+func (r *recurrent) build(in shape, first bool, rate float64, add func(layer)) {
+	n := uint64(0)
+	lstms := func(units int, sequences bool) {
+		l := &lstm{in: in, units: units, sequences: sequences, first: first && n == 0}
+		add(l)
+		if in = l.out(); rate > 0 {
+			add(&dropout{in: in, rate: rate, id: n})
+		}
+		n++
+	}
+	middle := r.self && !r.sequences
+	for i, u := range r.units {
+		lstms(u, i < len(r.units)-1 || r.sequences)
+	}
+	if !middle {
+		return
+	}
+	again := &repeat{in: in, steps: r.steps}
+	add(again)
+	in = again.out()
+	for i := len(r.units) - 1; i >= 0; i-- {
+		lstms(r.units[i], true)
+	}
+}
+
+func (r *recurrent) encode(e *canon.E) {
+	e.U32(uint32(r.steps))
+	e.U32(uint32(len(r.units)))
+	for _, n := range r.units {
+		e.U32(uint32(n))
+	}
+	e.Bool(r.sequences)
+}
+
+// decodeRecurrent reads what encode wrote.
+func decodeRecurrent(d *canon.D, self bool) *recurrent {
+	r := &recurrent{steps: int(d.U32()), self: self}
+	n := d.Count(4)
+	if r.steps < 1 || r.steps > 1e6 || n < 1 || n > maxLayers {
+		d.Fail()
+		return r
+	}
+	for range n {
+		units := int(d.U32())
+		if units < 1 || units > maxCells {
+			d.Fail()
+		}
+		r.units = append(r.units, units)
+	}
+	r.sequences = d.Bool()
+	return r
+}
+
+// loadWindows fills in with windows of a block.
+func (f *feed) loadWindows(b *dataset.Block, from int, in *tensor) {
+	width, steps := b.Dense, in.steps
+	for i := range in.rows() {
+		r := int(b.Windows[from+i/steps]) + i%steps
+		tile, l := r&^(f64.Lanes-1), r&(f64.Lanes-1)
+		row := in.row(i)
+		if b.X32 != nil {
+			for j, x := 0, b.X32[tile*width:]; j < width; j++ {
+				row[j] = x[j*f64.Lanes+l]
+			}
+		} else {
+			for j, x := 0, b.X64[tile*width:]; j < width; j++ {
+				row[j] = float32(x[j*f64.Lanes+l])
+			}
+		}
+		for j := range b.Codes {
+			f.codes[i*b.Codes+j] = b.Code[tile*b.Codes+j*f64.Lanes+l]
+		}
+	}
+	f.tape.codes = f.codes[:in.rows()*b.Codes]
+}
+
+// Length implements family.Sequencer.
+func (p *predictor) Length() int { return p.net.in.steps }

@@ -1,0 +1,215 @@
+package net
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// echoes are sequences of noise and a category whose target is a sum of what was
+// there up to three rows before.
+func echoes(n int) *familytest.Data {
+	r := rand.New(rand.NewPCG(2, 6))
+	d := &familytest.Data{Cats: []int{2}}
+	for key := 0; len(d.X) < n; key++ {
+		var past [4]float64
+		for range 8 + r.IntN(40) {
+			c := r.IntN(2)
+			copy(past[1:], past[:3])
+			past[0] = r.NormFloat64() * (0.5 + float64(c))
+			d.X, d.Code = append(d.X, []float64{past[0] / (0.5 + float64(c)), r.NormFloat64()}), append(d.Code, []int32{int32(c)})
+			d.Y = append(d.Y, 50+10*(past[0]-past[2]+0.5*past[3]))
+			d.Key, d.Held = append(d.Key, key), append(d.Held, key%5 == 1)
+		}
+	}
+	return d
+}
+
+// windowsOf is a block of all whole windows, by keys.
+func windowsOf(d *familytest.Data, length int) *dataset.Block {
+	b := d.All(true)
+	b.Windows, b.Length = []int32{}, length
+	for i := range d.X {
+		if i+length <= len(d.X) && d.Key[i] == d.Key[i+length-1] {
+			b.Windows = append(b.Windows, int32(i))
+		}
+	}
+	return b
+}
+
+func ints(v ...int64) types.Array {
+	a := types.Array{Elem: types.Int8}
+	for _, x := range v {
+		a.Elems = append(a.Elems, x)
+	}
+	return a
+}
+
+// TestLSTMSame: the model is the same on any number of nodes, broken off after
+// every step, and remembers what its target is made of.
+func TestLSTMSame(t *testing.T) {
+	for name, c := range map[string]struct {
+		most    float64 // of the share of the variance that is left
+		options []any
+	}{
+		"last":    {0.12, []any{"units", ints(12), "epochs", 12}},
+		"every":   {0.12, []any{"units", ints(12), "epochs", 6, "return_sequences", true}},
+		"stacked": {0.6, []any{"units", ints(8, 6), "epochs", 4, "stride", 2, "dropout", 0.05, "l2_reg", 1e-5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := echoes(3000)
+			r := familytest.Same(t, lstmFamily, d, append(c.options, "window", 5, "order_by", "at", "learn_rate", 0.02, "batch_size", 32)...)
+			b := windowsOf(d, 5)
+			s := r.Score(b)
+			if s.Rows != len(b.Windows) || len(s.Value) != s.Rows {
+				t.Fatalf("%d scores of %d windows", len(s.Value), len(b.Windows))
+			}
+			var left, all, mean float64
+			for k := range b.Windows {
+				mean += d.Y[b.Last(k)] / float64(s.Rows)
+			}
+			for k, v := range s.Value {
+				left += (v - d.Y[b.Last(k)]) * (v - d.Y[b.Last(k)])
+				all += (mean - d.Y[b.Last(k)]) * (mean - d.Y[b.Last(k)])
+			}
+			if left > c.most*all {
+				t.Errorf("%v of the variance is left", left/all)
+			}
+		})
+	}
+}
+
+// TestLSTMClasses: a class of the rows of a window.
+func TestLSTMClasses(t *testing.T) {
+	d := echoes(2000)
+	d.Classes = 2
+	for i, y := range d.Y {
+		d.Y[i] = 0
+		if y > 50 {
+			d.Y[i] = 1
+		}
+	}
+	r := familytest.Same(t, lstmFamily, d, "units", ints(10), "epochs", 8, "window", 5, "order_by", "at", "learn_rate", 0.02, "batch_size", 32)
+	b := windowsOf(d, 5)
+	s, ok := r.Score(b), 0
+	for k := range b.Windows {
+		if s.Class(k) == int(d.Y[b.Last(k)]) {
+			ok++
+		}
+	}
+	if right := float64(ok) / float64(s.Rows); right < 0.88 {
+		t.Errorf("%v of the windows are given their class", right)
+	}
+}
+
+// turning are sequences of two numbers that turn with a speed of their own, some
+// of which stumble.
+func turning(n int) (d *familytest.Data, odd []bool) {
+	r := rand.New(rand.NewPCG(3, 9))
+	d = &familytest.Data{}
+	for key := 0; len(d.X) < n; key++ {
+		a, speed, stumble := r.Float64()*6, 0.3+0.2*r.Float64(), key%10 == 9
+		for i := range 30 {
+			if a += speed; stumble && i%3 == 1 {
+				a += 2
+			}
+			d.X, d.Key = append(d.X, []float64{math.Sin(a), math.Cos(a)}), append(d.Key, key)
+			odd = append(odd, stumble)
+		}
+	}
+	return d, odd
+}
+
+// TestLSTMAutoencoderSame: windows unlike the others are reconstructed worse.
+func TestLSTMAutoencoderSame(t *testing.T) {
+	d, odd := turning(3000)
+	for name, options := range map[string][]any{
+		"narrow": {"units", ints(10, 5), "epochs", 15},
+		"every":  {"units", ints(6, 3), "epochs", 10, "return_sequences", true, "loss", "mse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := familytest.Same(t, lstmAutoencoder, d, append(options, "window", 6, "stride", 2, "order_by", "at", "learn_rate", 0.02, "batch_size", 64)...)
+			if m := r.State.Metrics; len(m) != 2 || m[0].Name != "mean_absolute_error" || !(m[0].Value > 0 && m[0].Value < 0.3) {
+				t.Errorf("metrics %v", m)
+			}
+			b := windowsOf(d, 6)
+			s := r.Score(b)
+			if len(s.Vector) != 12 || len(s.Vector[0]) != len(b.Windows) {
+				t.Fatalf("%d numbers of %d windows", len(s.Vector), len(b.Windows))
+			}
+			var sum, count [2]float64
+			for k, first := range b.Windows {
+				at, err := 0, 0.0
+				if odd[first] {
+					at = 1
+				}
+				for j, v := range s.Vector {
+					d := d.X[int(first)+j/2][j%2] - v[k]
+					if name == "narrow" {
+						err += math.Abs(d) / 12
+					} else {
+						err += d * d / 12
+					}
+				}
+				if math.Abs(err-s.Extra[0][k]) > 1e-5*(1+err) {
+					t.Fatalf("window %d: error %v, not %v", k, s.Extra[0][k], err)
+				}
+				sum[at], count[at] = sum[at]+err, count[at]+1
+			}
+			if usual, strange := sum[0]/count[0], sum[1]/count[1]; strange < 1.3*usual {
+				t.Errorf("errors of %v, of stumbling ones %v", usual, strange)
+			}
+		})
+	}
+}
+
+// TestWindowsBytes: bytes that are no model are told, however cut or changed.
+func TestWindowsBytes(t *testing.T) {
+	d := echoes(300)
+	for _, f := range []*nets{lstmFamily, lstmAutoencoder} {
+		d := *d
+		if f.self {
+			d.Y = nil
+		}
+		r, err := familytest.Train(t, f, &d, familytest.Spread{}, "units", ints(3), "epochs", 1, "window", 4, "order_by", "at")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, fit := windowsOf(&d, 4), d.Fitted(true)
+		for n := range r.Bytes {
+			c := canon.Read(r.Bytes[:n])
+			if _, err := f.Decode(fit, c); err == nil && c.Done("a model") == nil {
+				t.Fatalf("a model cut at %d was read", n)
+			}
+			bad := append([]byte{}, r.Bytes...)
+			bad[n] ^= 0x81
+			if p, err := f.Decode(fit, canon.Read(bad)); err == nil && p.(*predictor).Length() <= 4 {
+				p.Score(b)
+			}
+		}
+	}
+}
+
+func TestWindowsErrors(t *testing.T) {
+	d := echoes(100)
+	for _, c := range []struct {
+		options []any
+		want    string
+	}{
+		{[]any{"window", 5}, `"order_by" is missing`},
+		{[]any{"order_by", "at"}, `"window" is missing`},
+		{[]any{"window", 5, "order_by", "at", "activation", "relu"}, "unrecognized"},
+		{[]any{"window", 5, "order_by", "at", "units", ints()}, "invalid value"},
+		{[]any{"window", 1000000, "order_by", "at", "units", ints(4000)}, "too long"},
+	} {
+		if _, err := familytest.Train(t, lstmFamily, d, familytest.Spread{}, c.options...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.options, err)
+		}
+	}
+}
