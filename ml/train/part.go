@@ -241,7 +241,11 @@ func (p *Part) done(it *item, m family.Message) error {
 // time.
 func (p *Part) Run(ctx context.Context) error {
 	errs := make([]error, len(p.items))
-	rests := make([]family.Message, min(p.w.cfg.Threads, len(p.items)))
+	hands := min(p.w.cfg.Threads, len(p.items))
+	if p.whole && p.work != nil {
+		hands = max(hands, 1) // a node without leaves may have a part in what is of nodes
+	}
+	rests := make([]family.Message, hands)
 	var next atomic.Int64
 	var failed atomic.Bool
 	g, ctx := errgroup.WithContext(ctx)
