@@ -9,11 +9,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part. It has no state but memory of gradients that were.
+// worker is a node's part. It has no state but memory that steps before have
+// used.
 type worker struct {
 	f     *nets
 	net   *net
-	grads sync.Pool
+	grads sync.Pool // *[]float32
+	feeds sync.Pool // *feed
 }
 
 // NewWorker implements family.Family.
@@ -44,10 +46,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	if !ok || len(r.params) != w.net.params() {
 		return nil, pgerr.Internal("a step of a net is without its parameters")
 	}
-	p := &pass{w: w, r: r, learn: s.Op == opLearn, feed: newFeed(w.net, w.f.self), weight: make([]float64, w.net.micro)}
-	p.feed.begin()
-	p.feed.tape.train = p.learn
-	return p, nil
+	return &pass{w: w, r: r, learn: s.Op == opLearn, weight: make([]float64, w.net.micro)}, nil
 }
 
 // Close implements family.Worker.
@@ -77,8 +76,7 @@ type pass struct {
 	w      *worker
 	r      *request
 	learn  bool
-	feed   *feed
-	weight []float64
+	weight []float64 // of a micro-batch
 	sum    *partial
 }
 
@@ -87,8 +85,14 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	if p.sum == nil {
 		p.reset()
 	}
-	net, t, to := p.w.net, p.feed.tape, min(r.To, b.Units())
-	t.key = hash(p.r.key, uint64(r.Leaf))
+	feed, ok := p.w.feeds.Get().(*feed)
+	if !ok {
+		feed = newFeed(p.w.net, p.w.f.self)
+		feed.begin()
+	}
+	defer p.w.feeds.Put(feed)
+	net, t, to := p.w.net, feed.tape, min(r.To, b.Units())
+	t.train, t.key = p.learn, hash(p.r.key, uint64(r.Leaf))
 	for from := r.From; from < to; from += net.micro {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -99,12 +103,12 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 			weight[i] = b.W[b.Last(from+i)]
 			p.sum.weight += weight[i]
 		}
-		in := p.feed.load(b, from, n)
+		in := feed.load(b, from, n)
 		y := in
 		if p.w.f.self {
-			y = p.feed.again(b, in, from)
+			y = feed.again(b, in, from)
 		} else {
-			y = p.feed.target(b, from, n, p.r.units)
+			y = feed.target(b, from, n, p.r.units)
 		}
 		if p.learn {
 			p.sum.loss += net.learn(p.r.params, p.sum.grad, in, y, weight, t)
