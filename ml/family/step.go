@@ -89,6 +89,8 @@ func NoLoss() float64 { return math.NaN() }
 // Node is where a Worker works.
 type Node struct {
 	Threads int
+	// Root tells that the driver is here too: a worker charges what it holds.
+	Root bool
 	// Grow charges bytes of the worker's own state, such as that of rows; a
 	// negative number gives them back. It may be called from any goroutine.
 	Grow func(bytes int64) error

@@ -59,6 +59,22 @@ func (f *nets) NewDriver(s *family.Setup) (family.Driver, error) {
 	return d, nil
 }
 
+// driverBytes is the memory of a driver: parameters, what the optimiser remembers
+// of them, the best ones, and all that again as a checkpoint.
+func driverBytes(n *net, s *family.Setup) int64 {
+	vectors, t := 1, trainingOf(s)
+	switch t.rule {
+	case optim.Adam:
+		vectors += 2
+	case optim.Momentum:
+		vectors++
+	}
+	if t.stop {
+		vectors++
+	}
+	return 2 * 4 * int64(vectors) * int64(n.params())
+}
+
 // Next implements family.Driver.
 func (d *driver) Next() *family.Step {
 	if d.next != nil {

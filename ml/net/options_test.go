@@ -66,6 +66,42 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestMemoryOfTheRoot: what the driver holds is charged where it is, before the
+// first step, and given back.
+func TestMemoryOfTheRoot(t *testing.T) {
+	r, err := familytest.Train(t, mlp, waves(50), familytest.Spread{}, "epochs", 1, "early_stop", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _, err := mlp.net(r.Setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := int64(0)
+	grow := func(b int64) error {
+		if used += b; used > 1<<20 {
+			return pgerr.New(pgerr.OutOfMemory, "no")
+		}
+		return nil
+	}
+	for _, root := range []bool{true, false} {
+		w, err := mlp.NewWorker(r.Setup, &family.Node{Root: root, Grow: grow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := int64(2 * 4 * 4 * n.params()); root && used != want || !root && used != 0 {
+			t.Fatalf("%d bytes are charged, root: %v", used, root)
+		}
+		if w.Close(); used != 0 {
+			t.Fatalf("%d bytes are left", used)
+		}
+	}
+	used = 1 << 20
+	if _, err := mlp.NewWorker(r.Setup, &family.Node{Root: true, Grow: grow}); !pgerr.Is(err, pgerr.OutOfMemory) {
+		t.Fatal(err)
+	}
+}
+
 // TestSchedules: the rate of each is what its formula says.
 func TestSchedules(t *testing.T) {
 	for _, c := range []struct {

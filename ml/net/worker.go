@@ -14,14 +14,28 @@ import (
 type worker struct {
 	f     *nets
 	net   *net
+	node  *family.Node
+	held  int64     // bytes charged for the driver
 	grads sync.Pool // *[]float32
 	feeds sync.Pool // *feed
 }
 
 // NewWorker implements family.Family.
-func (f *nets) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
+func (f *nets) NewWorker(s *family.Setup, node *family.Node) (family.Worker, error) {
 	n, _, err := f.net(s)
-	return &worker{f: f, net: n}, err
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{f: f, net: n, node: node}
+	if !node.Root {
+		return w, nil
+	}
+	held := driverBytes(n, s)
+	if err := node.Grow(held); err != nil {
+		return nil, err
+	}
+	w.held = held
+	return w, nil
 }
 
 // PassBytes implements family.Worker. A few partials of a leaf's parts wait for
@@ -50,7 +64,12 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 }
 
 // Close implements family.Worker.
-func (w *worker) Close() {}
+func (w *worker) Close() {
+	if w.held > 0 {
+		_ = w.node.Grow(-w.held) // giving back cannot fail
+	}
+	w.held = 0
+}
 
 // momentsPass takes the moments of the target.
 type momentsPass struct{ sum moments }

@@ -346,7 +346,7 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 		return have, nil
 	}
 	s := &family.Setup{Options: w.job.Options, Plan: w.job.Plan, Fitted: f, Seed: w.job.Seed(), Rows: t.rows, Held: t.held, Weight: t.weight}
-	made, err := w.job.Family.NewWorker(s, &family.Node{Threads: w.cfg.Threads, Grow: w.grow})
+	made, err := w.job.Family.NewWorker(s, &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow})
 	if err != nil {
 		return nil, err
 	}

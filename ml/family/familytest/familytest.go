@@ -320,7 +320,7 @@ type run struct {
 func (r *run) workers() error {
 	r.ws, r.used = nil, make([]int64, max(r.s.Nodes, 1))
 	for i := range r.used {
-		w, err := r.f.NewWorker(r.set, &family.Node{Threads: max(r.s.Threads, 1), Grow: func(n int64) error { r.used[i] += n; return nil }})
+		w, err := r.f.NewWorker(r.set, &family.Node{Threads: max(r.s.Threads, 1), Root: i == 0, Grow: func(n int64) error { r.used[i] += n; return nil }})
 		if err != nil {
 			return err
 		}
