@@ -118,6 +118,12 @@ func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols
 	switch mode {
 	case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
 		return s.explain(mode, cols, n)
+	case expr.PredictTimes, expr.PredictSurvival:
+		times, left, err := s.s.Curves(cols, n)
+		if mode == expr.PredictTimes {
+			return times, err
+		}
+		return left, err
 	}
 	r, err := s.s.Score(cols, n)
 	if err != nil {

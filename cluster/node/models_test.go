@@ -68,7 +68,16 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.centroids('groups')") + c.one("select count(*) from ml.components('axes')") + c.one("select count(*) from ml.explained_variance_ratio('turns')"); got != "1862" {
 			t.Errorf("%s rows of centroids, components and ratios", got)
 		}
-		for _, sql := range []string{"select * from ml.evaluate('groups', (select * from flowers))", "select * from ml.evaluate('times', (select * from flowers))", "select predict_proba('groups', f) from flowers f", "select * from ml.weights('trees')"} {
+		// A curve a row, which falls at each time of an event.
+		const curves = "ml.survival('times', (select row_number() over () as i, a, colour from flowers limit 50))"
+		if got := c.one("select count(*) from (select *, lag(survival) over (partition by i order by time) as before from " + curves + ") s where survival > before or survival not between 0 and 1"); got != "0" {
+			t.Errorf("%s steps up", got)
+		}
+		if got, want := c.one("select min(n) || ' ' || max(n) from (select count(*) as n from "+curves+" s group by s.i) x"), c.one("select count(distinct abs(b)) || ' ' || count(distinct abs(b)) from flowers where even"); got != want {
+			t.Errorf("curves of %s times, not of %s", got, want)
+		}
+		for _, sql := range []string{"select * from ml.survival('trees', (select * from flowers))",
+			"select * from ml.evaluate('groups', (select * from flowers))", "select * from ml.evaluate('times', (select * from flowers))", "select predict_proba('groups', f) from flowers f", "select * from ml.weights('trees')"} {
 			if _, err := c.do(sql); !pgerr.Is(err, pgerr.WrongObjectType) {
 				t.Errorf("%s: %v", sql, err)
 			}

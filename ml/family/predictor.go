@@ -58,6 +58,13 @@ type Describer interface {
 	Describe(relation string) (rows [][]types.Datum, ok bool)
 }
 
+// Survivor is a Predictor of times to events.
+type Survivor interface {
+	// Curves gives times, and by time and row the chance that the event has not
+	// come by then.
+	Curves(b *dataset.Block) (times []float64, left [][]float64)
+}
+
 // Explainer is a Predictor that can take predictions apart.
 type Explainer interface {
 	// Explain explains the predictions of a block's rows, whose scores s are.

@@ -43,3 +43,22 @@ func (s *Scorer) Explain(cols []arrow.Array, n int) (Explanation, error) {
 	}
 	return Explanation{x.Explain(b, s.m.Predictor.Score(b))}, nil
 }
+
+// Curves gives the survival of rows 0 … n-1 of cols as columns of float8[]: the
+// times, and what is left then; 0A000 for a model of something else.
+func (s *Scorer) Curves(cols []arrow.Array, n int) (times, left arrow.Array, err error) {
+	x, ok := s.m.Predictor.(family.Survivor)
+	if !ok {
+		return nil, nil, pgerr.Unsupported("a %s knows no times", s.m.Algorithm)
+	}
+	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, share := x.Curves(b)
+	same := make([][]float64, len(at))
+	for k, t := range at {
+		same[k] = slices.Repeat([]float64{t}, n)
+	}
+	return arrays(same, n), arrays(share, n), nil
+}

@@ -64,25 +64,32 @@ func (p *survivalPredictor) Score(b *dataset.Block) *family.Scores {
 	return s
 }
 
-// Curves gives the times at which survival falls, and by row the share that is
-// left at each.
+// maxCurve is the most times that a curve is told at.
+const maxCurve = 500
+
+// Curves implements family.Survivor. Of many times of events some are told, which
+// part them evenly, and the last.
 func (p *survivalPredictor) Curves(b *dataset.Block) (times []float64, left [][]float64) {
-	left = make([][]float64, b.Rows)
+	var at []int // of the times
+	for k := range min(len(p.times), maxCurve) {
+		at = append(at, (k+1)*len(p.times)/min(len(p.times), maxCurve)-1)
+		times, left = append(times, p.times[at[k]]), append(left, make([]float64, b.Rows))
+	}
 	p.each(b, func(i int, z []float32) {
-		s := make([]float64, len(p.times))
-		if p.hazard {
-			sum := 0.0
-			for k, v := range z {
-				sum += f64.LogLoss1(-float64(v))
-				s[k] = f64.Exp1(-sum)
-			}
-		} else {
+		if !p.hazard {
 			risk := f64.Exp1(float64(z[0]))
-			for k, h := range p.base {
-				s[k] = f64.Exp1(-float64(risk * h))
+			for k, t := range at {
+				left[k][i] = f64.Exp1(-float64(risk * p.base[t]))
+			}
+			return
+		}
+		sum, k := 0.0, 0
+		for t, v := range z {
+			if sum += f64.LogLoss1(-float64(v)); t == at[k] {
+				left[k][i] = f64.Exp1(-sum)
+				k++
 			}
 		}
-		left[i] = s
 	})
-	return p.times, left
+	return times, left
 }

@@ -73,10 +73,10 @@ func TestCox(t *testing.T) {
 		if len(times) != 17 || times[0] != 1 || times[16] != 23 {
 			t.Errorf("times %v", times)
 		}
-		for i, s := range left {
-			for k := range s {
-				if !(s[k] > 0 && s[k] < 1) || k > 0 && s[k] > s[k-1] {
-					t.Fatalf("row %d: survival %v", i, s)
+		for k, s := range left {
+			for i, v := range s {
+				if !(v > 0 && v < 1) || k > 0 && v > left[k-1][i] {
+					t.Fatalf("row %d, time %d: survival %v", i, k, v)
 				}
 			}
 		}
@@ -243,10 +243,10 @@ func TestSurvivalSame(t *testing.T) {
 			}
 			_, left := r.Predictor.(*survivalPredictor).Curves(d.All(true))
 			s := r.Score(d.All(true))
-			for i := range left[:len(left)-1] {
-				a, b := left[i], left[i+1]
-				if last := len(a) - 1; (s.Value[i] > s.Value[i+1]) != (a[last] < b[last]) && a[last] != b[last] && s.Value[i] != s.Value[i+1] {
-					t.Fatalf("rows %d and %d: risks %v and %v, left %v and %v", i, i+1, s.Value[i], s.Value[i+1], a[last], b[last])
+			last := left[len(left)-1]
+			for i, b := range last[1:] {
+				if a := last[i]; (s.Value[i] > s.Value[i+1]) != (a < b) && a != b && s.Value[i] != s.Value[i+1] {
+					t.Fatalf("rows %d and %d: risks %v and %v, left %v and %v", i, i+1, s.Value[i], s.Value[i+1], a, b)
 				}
 			}
 		})
@@ -324,5 +324,21 @@ func TestSurvivalBytes(t *testing.T) {
 				p.Score(dataset.NewBlock(9, 3, 0, true))
 			}
 		}
+	}
+}
+
+// TestCurveOfManyTimes: some times tell the curve, the last among them.
+func TestCurveOfManyTimes(t *testing.T) {
+	d := &familytest.Data{}
+	for i := range 1203 {
+		d.X, d.Y = append(d.X, []float64{float64(i % 7)}), append(d.Y, float64(i))
+	}
+	r, err := familytest.Train(t, survival{}, d, familytest.Spread{}, "event", "e", "max_iterations", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times, left := r.Predictor.(*survivalPredictor).Curves(d.All(true))
+	if len(times) != maxCurve || len(left) != maxCurve || times[maxCurve-1] != 1202 || times[0] != 1 {
+		t.Errorf("%d times, %v to %v", len(times), times[0], times[len(times)-1])
 	}
 }

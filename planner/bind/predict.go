@@ -239,6 +239,9 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 		return types.JSONB
 	case expr.PredictBaseline, expr.PredictMargin:
 		return types.Float8
+	case expr.PredictTimes, expr.PredictSurvival:
+		t, _ := types.ArrayOf(types.Float8)
+		return t
 	case expr.PredictProba:
 		if len(v.Classes) > 2 {
 			t, _ := types.ArrayOf(types.Float8)
@@ -255,7 +258,7 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 // false for other names.
 func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall) (fromItem, bool, error) {
 	switch name {
-	case "predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict":
+	case "predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict", "survival":
 	default:
 		return fromItem{}, false, nil
 	}
@@ -292,6 +295,10 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		fields = append(fields, relCol{name: c.Name, e: col(c.Column), table: c.Table, num: c.Num})
 		b.st.owner[c.ID] = sc.lv
 		delete(b.st.kind, c.ID)
+	}
+	if name == "survival" {
+		it, err := sc.survival(m, r.node, fields, n, pos)
+		return it, true, err
 	}
 	value, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
 	if err != nil {

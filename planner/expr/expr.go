@@ -187,6 +187,8 @@ const (
 	PredictAttributions                    // what each feature adds to the margin: jsonb
 	PredictBaseline                        // the margin that they add to
 	PredictMargin                          // their sum
+	PredictTimes                           // when survival is told: an array
+	PredictSurvival                        // the share that is left then: an array
 )
 
 // ModelRef finds a model's bytes on any node.
