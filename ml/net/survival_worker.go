@@ -77,11 +77,31 @@ type survivalWorker struct {
 	s      *family.Setup
 	hazard bool
 	spec   *spec
+	node   *family.Node
+	held   int64 // bytes charged for the driver
 }
 
 // NewWorker implements family.Family.
-func (survival) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
-	return &survivalWorker{s, s.Options.Text("method", methodCox) == methodHazard, survivalSpec(s.Options)}, nil
+func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, error) {
+	w := &survivalWorker{s: s, hazard: s.Options.Text("method", methodCox) == methodHazard, spec: survivalSpec(s.Options), node: node}
+	if !node.Root {
+		return w, nil
+	}
+	// Two timelines, what is made of one, and an optimiser with a history.
+	outputs := 1
+	if w.hazard {
+		if ends := s.Options.Floats("intervals", []float64{0, 10}); ends[0] > 0 {
+			outputs = len(ends)
+		} else {
+			outputs = int(ends[1])
+		}
+	}
+	held := 10*8*min(s.Rows+s.Held, maxTimes) + 32*8*int64(w.spec.build(s.Fitted, outputs).params())
+	if err := node.Grow(held); err != nil {
+		return nil, err
+	}
+	w.held = held
+	return w, nil
 }
 
 func (w *survivalWorker) net(r *survivalRequest) *net {
@@ -127,7 +147,12 @@ func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 }
 
 // Close implements family.Worker.
-func (w *survivalWorker) Close() {}
+func (w *survivalWorker) Close() {
+	if w.held > 0 {
+		_ = w.node.Grow(-w.held) // giving back cannot fail
+	}
+	w.held = 0
+}
 
 // timesPass finds the times of events.
 type timesPass struct {
