@@ -21,6 +21,8 @@ const (
 	// counted is how many rows a node counts the copies of at once.
 	counted = 2 * commonIn
 	slots   = 2 * counted // a power of two
+	// maxNodes bounds the numbers of nodes that are read.
+	maxNodes = 1 << 16
 )
 
 // Copies tells how often rows occur among those that were added: of a node, or,
@@ -89,7 +91,7 @@ func DecodeCopies(d *canon.D) *Copies {
 	}
 	for range d.Count(hashBytes + 12) {
 		x := Copy{Hash: DecodeRowHash(d), Node: int32(d.U32()), N: d.I64()}
-		if x.Node < 0 || x.N < 0 {
+		if x.Node < 0 || x.Node >= maxNodes || x.N < 0 {
 			d.Fail()
 		}
 		c.List = append(c.List, x)
