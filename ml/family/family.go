@@ -95,6 +95,9 @@ type Plan struct {
 	KeepMissing bool
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
+	// Plain names feature columns that blocks keep as they are, such as offsets:
+	// not scaled, and without an indicator of NULLs, which are the mean.
+	Plain []string
 	// MaxIterations is the most iterations there will be, for progress; 0 where
 	// nobody knows.
 	MaxIterations int

@@ -188,7 +188,7 @@ func (o *Stochastic) UnmarshalBinary(b []byte) error {
 	if d.U8() != stochasticKind {
 		d.Fail()
 	}
-	n := Stochastic{rule: Rule(d.U8()), rate: d.F64(), seed: d.U64(), steps: d.Int(), stop: Stop{d.F64(), d.Int()},
+	n := Stochastic{rule: Rule(d.U8()), rate: d.F64(), seed: d.U64(), steps: d.Int(), stop: Stop{Tolerance: d.F64(), MaxIter: d.Int()},
 		x: d.F64s(), m: d.F64s(), v: d.F64s(), sumG: d.F64s(), sumF: d.F64(), f: d.F64(), g: d.F64(), g0: d.F64(),
 		epoch: d.Int(), step: d.Int(), t: d.Int(), reason: Reason(d.U8())}
 	k := len(n.x)

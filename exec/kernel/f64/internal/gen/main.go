@@ -75,7 +75,6 @@ func main() {
 		logistic(s)
 		exp(s)
 		dot(s)
-		dots2x4(s)
 		moments(s)
 	}
 	gather()
@@ -88,6 +87,7 @@ func main() {
 	packFixed(4)
 	packFixed(8)
 	addFixed()
+	fixAll()
 	columnBounds(4)
 	columnBounds(8)
 	axpy2()
