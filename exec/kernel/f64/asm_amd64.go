@@ -50,6 +50,10 @@ var (
 	fixAll          = choose(fixAllGo, fixAllBody, fixAllBody)
 	columnBounds32  = choose(columnBoundsGo[float32], columnBoundsBody(columnBounds32AVX2), columnBoundsBody(columnBounds32AVX2))
 	columnBounds64  = choose(columnBoundsGo[float64], columnBoundsBody(columnBounds64AVX2), columnBoundsBody(columnBounds64AVX2))
+	columnLeast32   = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
+	columnLeast64   = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
+	columnSplits32  = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX2))
+	columnSplits64  = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX2))
 	axpy2           = choose(axpy2Go, axpy2Body, axpy2Body)
 )
 
@@ -99,6 +103,14 @@ func addFixedBody(m []int64, stride int, a, b []float64, rows, groups int) {
 
 func columnBoundsBody[T Elem](k func(low, high, x *T, d, tiles int)) func(low, high, x []T, d, tiles int) {
 	return func(low, high, x []T, d, tiles int) { k(&low[0], &high[0], &x[0], d, tiles) }
+}
+
+func columnLeastBody[T Elem](k func(least, x *T, d, tiles int)) func(least, x []T, d, tiles int) {
+	return func(least, x []T, d, tiles int) { k(&least[0], &x[0], d, tiles) }
+}
+
+func columnSplitsBody[T Elem](k func(sums *float64, x *T, grids *float64, d, tiles int)) func(sums []float64, x []T, grids []float64, d, tiles int) {
+	return func(sums []float64, x []T, grids []float64, d, tiles int) { k(&sums[0], &x[0], &grids[0], d, tiles) }
 }
 
 func axpy2Body(y, u, v []float64, a, b float64) {

@@ -3210,6 +3210,419 @@ tiles_1_end:
 	VZEROUPPER
 	RET
 
+// func columnLeast32AVX2(least *float32, x *float32, d int, tiles int)
+// Requires: AVX
+TEXT ·columnLeast32AVX2(SB), NOSPLIT, $0-32
+	MOVQ    least+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    d+16(FP), DX
+	MOVQ    tiles+24(FP), BX
+	MOVQ    DX, SI
+	SHLQ    $0x05, SI
+	VXORPS  Y0, Y0, Y0
+	VMOVUPS k7f8000007f800000<>+0(SB), Y1
+	VMOVUPS k7fffffff7fffffff<>+0(SB), Y2
+
+tiles_4:
+	CMPQ BX, $0x04
+	JL   tiles_4_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_4:
+	VMOVUPS   (R9), Y3
+	VMOVUPS   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   (DI)(SI*1), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   (DI)(SI*2), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   (R8), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   Y3, (R9)
+	ADDQ      $0x00000020, DI
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000020, R9
+	DECQ      R10
+	JNZ       cols_4
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	SUBQ      $0x04, BX
+	JMP       tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ BX, $0x01
+	JL   tiles_1_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_1:
+	VMOVUPS   (R9), Y3
+	VMOVUPS   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   Y3, (R9)
+	ADDQ      $0x00000020, DI
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000020, R9
+	DECQ      R10
+	JNZ       cols_1
+	ADDQ      SI, CX
+	SUBQ      $0x01, BX
+	JMP       tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+DATA k7fffffff7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+32(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+40(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+48(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+56(SB)/8, $0x7fffffff7fffffff
+GLOBL k7fffffff7fffffff<>(SB), RODATA|NOPTR, $64
+
+// func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·columnSplits32AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x05, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VCVTPS2PD   (R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 64(AX)
+	VMOVUPD     Y5, 128(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 256(AX)
+	VMOVUPD     Y8, 320(AX)
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R8
+	MOVQ        SI, R9
+
+tiles_1:
+	VCVTPS2PD   16(R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_1
+	VMOVUPD     Y3, 32(AX)
+	VMOVUPD     Y4, 96(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 224(AX)
+	VMOVUPD     Y7, 288(AX)
+	VMOVUPD     Y8, 352(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000020, CX
+	DECQ        BX
+	JNZ         cols
+	VZEROUPPER
+	RET
+
+// func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
+// Requires: AVX
+TEXT ·columnLeast64AVX2(SB), NOSPLIT, $0-32
+	MOVQ    least+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    d+16(FP), DX
+	MOVQ    tiles+24(FP), BX
+	MOVQ    DX, SI
+	SHLQ    $0x06, SI
+	VXORPS  Y0, Y0, Y0
+	VMOVUPD k7ff0000000000000<>+0(SB), Y1
+	VMOVUPD k7fffffffffffffff<>+0(SB), Y2
+
+tiles_4:
+	CMPQ BX, $0x04
+	JL   tiles_4_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_4:
+	VMOVUPD   (R9), Y3
+	VMOVUPD   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   (DI)(SI*1), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   (DI)(SI*2), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   (R8), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, (R9)
+	VMOVUPD   32(R9), Y3
+	VMOVUPD   32(DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   32(DI)(SI*1), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   32(DI)(SI*2), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   32(R8), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, 32(R9)
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	DECQ      R10
+	JNZ       cols_4
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	SUBQ      $0x04, BX
+	JMP       tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ BX, $0x01
+	JL   tiles_1_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_1:
+	VMOVUPD   (R9), Y3
+	VMOVUPD   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, (R9)
+	VMOVUPD   32(R9), Y3
+	VMOVUPD   32(DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, 32(R9)
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	DECQ      R10
+	JNZ       cols_1
+	ADDQ      SI, CX
+	SUBQ      $0x01, BX
+	JMP       tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·columnSplits64AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VMOVUPD     (R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 64(AX)
+	VMOVUPD     Y5, 128(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 256(AX)
+	VMOVUPD     Y8, 320(AX)
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R8
+	MOVQ        SI, R9
+
+tiles_1:
+	VMOVUPD     32(R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_1
+	VMOVUPD     Y3, 32(AX)
+	VMOVUPD     Y4, 96(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 224(AX)
+	VMOVUPD     Y7, 288(AX)
+	VMOVUPD     Y8, 352(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000040, CX
+	DECQ        BX
+	JNZ         cols
+	VZEROUPPER
+	RET
+
 // func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
 // Requires: AVX, FMA3
 TEXT ·axpy2AVX2(SB), NOSPLIT, $0-48

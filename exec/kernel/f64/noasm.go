@@ -38,9 +38,15 @@ func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 func fixAll(v []float64, scale float64) (int64, float64)  { return fixAllGo(v, scale) }
 func columnBounds32(low, high, x []float32, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
 func columnBounds64(low, high, x []float64, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
-func axpy2(y, u, v []float64, a, b float64)               { axpy2Go(y, u, v, a, b) }
-func widen(dst []float64, src []float32)                  { widenGo(dst, src) }
-func narrow(dst []float32, src []float64)                 { narrowGo(dst, src) }
+func columnLeast32(least, x []float32, d, tiles int)      { columnLeastGo(least, x, d, tiles) }
+func columnLeast64(least, x []float64, d, tiles int)      { columnLeastGo(least, x, d, tiles) }
+func columnSplits32(s []float64, x []float32, g []float64, d, tiles int) {
+	columnSplitsGo(s, x, g, d, tiles)
+}
+func columnSplits64(s, x, g []float64, d, tiles int) { columnSplitsGo(s, x, g, d, tiles) }
+func axpy2(y, u, v []float64, a, b float64)          { axpy2Go(y, u, v, a, b) }
+func widen(dst []float64, src []float32)             { widenGo(dst, src) }
+func narrow(dst []float32, src []float64)            { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	staysGo(doubt, x, was, c)
 }

@@ -90,6 +90,10 @@ func main() {
 	fixAll()
 	columnBounds(4)
 	columnBounds(8)
+	for _, elem := range []int{4, 8} {
+		columnLeast(elem)
+		columnSplits(elem)
+	}
 	axpy2()
 	Generate()
 }
