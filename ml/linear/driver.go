@@ -78,6 +78,8 @@ func (g *glm) NewDriver(s *family.Setup) (family.Driver, error) {
 	}
 	if d.errors = o.Bool("calculate_p_values", false); d.errors {
 		switch {
+		case stochastic(o):
+			return nil, pgerr.Unsupported("p-values are of the minimum, which optimizer %s does not find", d.how).At(o.Pos("calculate_p_values"))
 		case p.outputs > 1:
 			return nil, pgerr.Unsupported("p-values of more than two classes are not supported").At(o.Pos("calculate_p_values"))
 		case p.per > newtonParams:

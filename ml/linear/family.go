@@ -38,10 +38,11 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 		return nil, err
 	}
 	p := family.Plan{Scope: family.ByNode, Standardize: true, MaxIterations: o.Int("max_iterations", 100)}
+	l1, _ := g.penalty(o, 1)
 	switch {
 	case stochastic(o):
 		p.Scope, p.MaxIterations = family.ByLeaf, o.Int("max_iterations", 20)
-	case g.bends, g.direct && (g.alpha > 0 && g.info.Name != ridge.info.Name || o.Float("l1_reg", 0) > 0):
+	case g.bends, g.direct && l1 > 0:
 		p.MaxIterations = o.Int("max_iterations", 1000)
 	}
 	if name := o.Text("offset", ""); name != "" {

@@ -5,11 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // some are random rows with categories, whose target suits a family.
@@ -320,5 +322,39 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 	}
 	if got.State.Stopped != "early_stop" || !(loss(got.Predictor) < got.State.ValidationLoss) {
 		t.Errorf("%s: the model's loss is %v, the last iteration's %v", got.State.Stopped, loss(got.Predictor), got.State.ValidationLoss)
+	}
+}
+
+// TestMisuse are statements that only the rows or the classes show to be wrong.
+func TestMisuse(t *testing.T) {
+	for _, c := range []struct {
+		g       *glm
+		classes int
+		change  func(*familytest.Data)
+		options []any
+		code    pgerr.Code
+		text    string
+	}{
+		{poissonRegression, 0, func(d *familytest.Data) { d.Y[3] = -1 }, nil, "22003", `target column "y" has negative values`},
+		{tweedieRegression, 0, func(d *familytest.Data) { d.Y[3] = -1 }, nil, "22003", `target column "y" has negative values`},
+		{gammaRegression, 0, func(d *familytest.Data) { d.Y[3] = 0 }, nil, "22003", `values that are not above 0`},
+		{poissonRegression, 0, func(d *familytest.Data) { clear(d.Y) }, nil, "22023", `is 0 in all rows`},
+		{linearRegression, 0, func(d *familytest.Data) { d.X[3][0] = 1e200 }, nil, "22003", `too large`},
+		{logisticRegression, 3, nil, []any{"optimizer", "newton"}, "0A000", "more than two classes"},
+		{logisticRegression, 3, nil, []any{"calculate_p_values", true}, "0A000", "more than two classes"},
+		{logisticRegression, 2, nil, []any{"calculate_p_values", true, "optimizer", "adam"}, "0A000", "p-values are of the minimum"},
+		{logisticRegression, 2, nil, []any{"l1_reg", 0.1, "optimizer", "newton"}, "22023", "does not support an L1 penalty"},
+		{logisticRegression, 2, nil, []any{"optimizer", "cd"}, "0A000", "for least squares only"},
+		{lasso, 0, nil, []any{"optimizer", "gd"}, "22023", "does not support an L1 penalty"},
+		{quantileRegression, 0, nil, []any{"optimizer", "newton"}, "0A000", "bends"},
+		{quantileRegression, 0, nil, []any{"optimizer", "sgd"}, "0A000", "does not support quantiles"},
+	} {
+		d := some(2, 50, c.g, c.classes)
+		if c.change != nil {
+			c.change(d)
+		}
+		if _, err := familytest.Train(t, c.g, d, familytest.Spread{}, c.options...); !pgerr.Is(err, c.code) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s %v: %v", c.g.info.Name, c.options, err)
+		}
 	}
 }
