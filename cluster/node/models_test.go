@@ -53,6 +53,15 @@ func TestModels(t *testing.T) {
 		c.must("train model net using mlp predict kind with (hidden_units = [16, 8], epochs = 5, data_split_eval_fraction = 0.2, dropout = 0.1) as select kind, a, b, colour from flowers")
 		c.must("train model again using autoencoder with (hidden_units = [4, 2, 4], epochs = 3) as select a, b, colour from flowers")
 		c.must("train model times using time_to_event predict b with (event = even, hidden_units = [4], max_iterations = 10) as select abs(b) as b, even, a, colour from flowers")
+		c.must("train model few using lasso predict a with (alpha = 0.1) as select a, b, colour, w from flowers")
+		c.must("train model elastic using elastic_net predict a with (alpha = 0.1, l1_ratio = 0.7, weight = w) as select a, b, colour, w from flowers")
+		c.must("train model tough using huber_regression predict a as select a, b, colour from flowers")
+		c.must("train model high using quantile_regression predict a with (quantile = 0.9) as select a, b, colour from flowers")
+		c.must("train model counts using poisson_regression predict kind with (offset = logw, calculate_p_values = true) as select kind, a, b, ln(w) as logw from flowers")
+		c.must("train model amounts using tweedie_regression predict kind with (power = 1.3) as select kind, a, b from flowers")
+		c.must("train model sizes using gamma_regression predict w with (l1_reg = 0.001) as select w, a, b from flowers")
+		c.must("train model machine using linear_svm predict kind with (c = 0.1) as select kind, a, b, colour from flowers")
+		c.must("train model errors using logistic_regression predict even with (calculate_p_values = true) as select even, a, b from flowers")
 		hashes = append(hashes, c.must("select name || ' ' || sha256 || ' ' || task || metrics from ml.models order by 1"))
 
 		// What a model has no target for.
@@ -87,6 +96,25 @@ func TestModels(t *testing.T) {
 		}
 		if got := c.one("select count(*) from ml.predict('again', (select * from flowers)) where array_length(reconstruction, 1) >= 3 and reconstruction_error >= 0"); got != "3000" {
 			t.Errorf("%s rows that came back", got)
+		}
+		// Offsets are no features, but predictions add them.
+		if got := c.one("select string_agg(feature, ',' order by feature) from ml.weights('counts') where std_error > 0 and p_value between 0 and 1"); got != "(intercept),a,b" {
+			t.Errorf("weights with errors: %s", got)
+		}
+		if got := c.number(`select max(abs(predict('counts', a => a, b => b, logw => ln(w) + 1) / predict('counts', a => a, b => b, logw => ln(w)) - exp(1.0))) from flowers`); got > 1e-9 {
+			t.Errorf("an offset more by 1 multiplies the prediction by e, but for %v", got)
+		}
+		if _, err := c.do("select predict('counts', a => 1, b => 1)"); !pgerr.Is(err, pgerr.UndefinedColumn) {
+			t.Errorf("a prediction without the offset: %v", err)
+		}
+		if _, err := c.do("train model m using poisson_regression predict b as select a, b from flowers"); !pgerr.Is(err, pgerr.NumericValueOutOfRange) || !strings.Contains(err.Error(), `"b" has negative values`) {
+			t.Errorf("counts below 0: %v", err)
+		}
+		if got := c.one("select count(*) from ml.weights('few') where std_error is not null or statistic is not null or p_value is not null"); got != "0" {
+			t.Errorf("%s weights under a penalty have errors", got)
+		}
+		if got := c.number("select avg(case when a <= predict('high', f) then 1.0 else 0 end) from flowers f"); math.Abs(got-0.9) > 0.01 {
+			t.Errorf("%v of rows are below the 0.9 quantile", got)
 		}
 		if got := c.number("select accuracy from ml.evaluate('trees', (select * from flowers))"); got < 0.6 {
 			t.Errorf("the trees are right in %v", got)
@@ -190,7 +218,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)
 		}
-		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, net, again, times, plain, padded")
+		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, net, again, times, plain, padded, few, elastic, tough, high, counts, amounts, sizes, machine, errors")
 		if got := c.one("select count(*) from ml.models"); got != "0" {
 			t.Errorf("%s models are left", got)
 		}

@@ -71,6 +71,7 @@ var suites = []struct {
 	{"tpch", "the 22 queries of TPC-H on dbgen's rows", (*run).tpch},
 	{"groupby", "the 10 group-by questions of db-benchmark", (*run).groupby},
 	{"logistic", "a logistic regression trained by L-BFGS", (*run).logistic},
+	{"ridge", "a ridge regression of five times the rows and five sevenths of the features", (*run).ridge},
 }
 
 // Main is the command: it reads args, runs, and writes to out.
@@ -112,7 +113,7 @@ func (b *run) exportOnly(names []string) bool {
 
 func usage() string {
 	var b strings.Builder
-	b.WriteString("Usage: tributary bench [flags] {tpch|groupby|logistic|all} [flags]\n")
+	b.WriteString("Usage: tributary bench [flags] {tpch|groupby|logistic|ridge|all} [flags]\n")
 	for _, s := range suites {
 		fmt.Fprintf(&b, "  %-9s %s\n", s.name, s.short)
 	}
@@ -131,12 +132,12 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.BoolVar(&o.Keys, "keys", false, "tpch: create the tables with primary keys")
 	fs.BoolVar(&o.LoadOnly, "load-only", false, "load the tables and end")
 	fs.BoolVar(&o.Reload, "reload", false, "replace tables that are there")
-	fs.StringVar(&o.Export, "export", "", "directory to write the same rows to for peers, tpch as csv and logistic as NumPy files; tpch with --load-only and no --dsn does nothing else")
+	fs.StringVar(&o.Export, "export", "", "directory to write the same rows to for peers, tpch as csv and trainings as NumPy files; tpch with --load-only and no --dsn does nothing else")
 	fs.StringVar(&o.Answers, "answers", "", "directory to write the answers to as csv files")
 	fs.StringVar(&o.Check, "check", "", "directory of a peer's answers to compare with")
 	fs.Int64Var(&o.Rows, "rows", 10_000_000, "groupby: rows of the table")
-	fs.Int64Var(&o.Samples, "samples", 1_000_000, "logistic: rows")
-	fs.IntVar(&o.Features, "features", 28, "logistic: features")
+	fs.Int64Var(&o.Samples, "samples", 1_000_000, "trainings: rows; ridge has five times as many")
+	fs.IntVar(&o.Features, "features", 28, "trainings: features; ridge has five sevenths")
 	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")
 	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
 	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
@@ -176,11 +177,11 @@ func suiteNames(given []string) ([]string, error) {
 	}
 	for _, g := range given {
 		if g != "all" && !slices.Contains(names, g) {
-			return nil, fmt.Errorf("there is no benchmark %q; there are tpch, groupby, logistic and all", g)
+			return nil, fmt.Errorf("there is no benchmark %q; there are tpch, groupby, logistic, ridge and all", g)
 		}
 	}
 	if len(names) == 0 {
-		return nil, errors.New("which benchmark? tpch, groupby, logistic or all")
+		return nil, errors.New("which benchmark? tpch, groupby, logistic, ridge or all")
 	}
 	return names, nil
 }

@@ -60,10 +60,10 @@ func TestBenchTPCH(t *testing.T) {
 	}
 }
 
-func TestBenchGroupbyAndLogistic(t *testing.T) {
+func TestBenchGroupbyAndTrainings(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder
-	err := bench.Main(t.Context(), []string{"groupby", "logistic", "--rows", "20000", "--samples", "5000", "--features", "4", "--runs", "1",
+	err := bench.Main(t.Context(), []string{"groupby", "logistic", "ridge", "--rows", "20000", "--samples", "5000", "--features", "4", "--runs", "1",
 		"--answers", dir, "--export", dir, "--json", filepath.Join(dir, "out.json")}, &out, benchNode)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -71,7 +71,7 @@ func TestBenchGroupbyAndLogistic(t *testing.T) {
 	if n := strings.Count(out.String(), "| q"); n != 10 {
 		t.Errorf("%d questions of 10\n%s", n, out.String())
 	}
-	for name, want := range map[string]int64{"logistic-x.npy": 5000 * 4 * 4, "logistic-y.npy": 5000 * 4} {
+	for name, want := range map[string]int64{"logistic-x.npy": 5000 * 4 * 4, "logistic-y.npy": 5000 * 4, "ridge-x.npy": 25000 * 2 * 4, "ridge-y.npy": 25000 * 4} {
 		st, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || (st.Size()-want)%64 != 0 || st.Size() <= want {
 			t.Errorf("%s: %v, %v", name, st, err)

@@ -130,7 +130,7 @@ func (fakeHost) Tasks() []TaskRow {
 }
 func (fakeHost) ModelRows(relation string, args []types.Datum) ([][]types.Datum, error) {
 	if relation == "weights" {
-		return [][]types.Datum{{nil, "x0", 0.5}}, nil
+		return [][]types.Datum{{nil, "x0", 0.5, nil, nil, nil}}, nil
 	}
 	return nil, nil
 }

@@ -3,8 +3,8 @@ package dataset
 import "github.com/tributarydb/tributary/exec/kernel/f64"
 
 // ChunkRows is how many rows of a block a pass works on at once: few enough to
-// stay in the nearest caches from margins to gradient, and a Gram chunk.
-const ChunkRows = f64.GramTiles * f64.Lanes
+// stay in the nearest caches from margins to gradient.
+const ChunkRows = f64.FixedRows
 
 // Margins sets z to the margins of rows [from, from+len(z)) for the weights w of
 // the dense columns and then of the slots, on top of the intercept. from and
@@ -33,14 +33,18 @@ func (b *Block) Margins(z []float64, from int, w []float64, intercept float64) {
 	}
 }
 
-// AddGrad adds Xᵀ·r of rows [from, from+len(r)): of the dense columns to the
-// lane sums acc, of the slots to the sums ones, row by row.
-func (b *Block) AddGrad(acc, ones []float64, from int, r []float64) {
+// AddGrad adds Xᵀ·r of rows [from, from+len(r)), r being factors (f64.FixAll): of
+// the dense columns to acc, accumulators that f64.Starts made, of the slots to
+// ones, in units of f64.FixedUnit.
+func (b *Block) AddGrad(acc []float64, ones []int64, from int, r []float64) {
 	for i := 0; i < len(r) && b.Codes > 0; i += f64.Lanes {
 		t := b.Code[(from+i)*b.Codes:][:b.Codes*f64.Lanes]
-		rows := r[i:min(i+f64.Lanes, b.Rows-from)] // not those that fill up the tile
+		var part [f64.Lanes]int64
+		for l, v := range r[i : i+f64.Lanes] {
+			part[l] = f64.FixedPart(v)
+		}
 		for len(t) > 0 {
-			for l, v := range rows {
+			for l, v := range part {
 				if slot := t[l]; slot >= 0 {
 					ones[slot] += v
 				}
@@ -62,39 +66,4 @@ func (b *Block) Value(i, j int) float64 {
 		return float64(b.X32[at])
 	}
 	return b.X64[at]
-}
-
-// AddGram adds Xᵀ·diag(h)·X of rows [from, from+len(h)) to the upper triangle of
-// m, a square matrix with the given stride whose rows and columns are the dense
-// columns and then the slots. from is a multiple of ChunkRows, len(h) at most
-// that.
-func (b *Block) AddGram(g *f64.Gram, m []float64, stride, from int, h []float64) {
-	if b.X32 != nil {
-		f64.AddGram(g, m, stride, b.X32[from*b.Dense:(from+len(h))*b.Dense], h)
-	} else {
-		f64.AddGram(g, m, stride, b.X64[from*b.Dense:(from+len(h))*b.Dense], h)
-	}
-	if b.Codes == 0 {
-		return
-	}
-	d := b.Dense
-	for i, v := range h[:min(len(h), b.Rows-from)] {
-		row := from + i
-		t := b.Code[(row&^(f64.Lanes-1))*b.Codes:]
-		l := row & (f64.Lanes - 1)
-		for c := range b.Codes {
-			s := t[c*f64.Lanes+l]
-			if s < 0 {
-				continue
-			}
-			for j := range d {
-				m[j*stride+d+int(s)] += float64(v * b.Value(row, j))
-			}
-			for k := range c + 1 { // slots of later columns have higher numbers
-				if s2 := t[k*f64.Lanes+l]; s2 >= 0 {
-					m[(d+int(s2))*stride+d+int(s)] += v
-				}
-			}
-		}
-	}
 }

@@ -117,3 +117,12 @@ func (b *Block) AddMoments(acc []f64.MomentAcc, from, to int, c []float64) {
 		}
 	}
 }
+
+// Splits is f64.ColumnSplits of the dense columns in rows [from, to), at most
+// f64.SplitRows of them, in whole tiles.
+func (b *Block) Splits(s *f64.Splits, from, to int) (low, high, sums []float64, ok []bool) {
+	if b.X32 != nil {
+		return f64.ColumnSplits(s, b.X32[from*b.Dense:to*b.Dense], b.Dense)
+	}
+	return f64.ColumnSplits(s, b.X64[from*b.Dense:to*b.Dense], b.Dense)
+}

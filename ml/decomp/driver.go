@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -113,38 +114,12 @@ func errRange() error {
 
 // bounded chooses the shift and scale of each column.
 func (d *driver) bounded(p *partial) error {
-	b := &d.s.scale
-	f := d.set.Fitted
-	for j := range d.d {
-		lo, hi := 0.0, 1.0
-		if j < f.Dense {
-			lo, hi = p.Low[j], p.High[j]
-		}
-		if !(math.Abs(lo) < 1e140 && math.Abs(hi) < 1e140) {
-			return errRange()
-		}
-		shift := 0.0
-		if d.center {
-			shift = lo + float64(0.5*(hi-lo))
-		}
-		b.Shift = append(b.Shift, shift)
-		b.Scale = append(b.Scale, half(math.Max(math.Abs(hi-shift), math.Abs(lo-shift))))
-	}
-	if !(p.MaxWeight > 0 && p.MaxWeight < 1e140) {
+	b, ok := &d.s.scale, false
+	if b.Columns, ok = gram.Fit(p.Bounds, d.d-d.set.Fitted.Dense, d.center); !ok {
 		return errRange()
 	}
-	b.Unit = 2 * half(p.MaxWeight)
-	b.Square = half(d.reach(nil))
+	b.Square = gram.Half(d.reach(nil))
 	return nil
-}
-
-// half is the power of two that brings v to at most ½.
-func half(v float64) float64 {
-	f, e := math.Frexp(v)
-	if f == 0.5 {
-		e--
-	}
-	return math.Ldexp(1, min(-e-1, 900))
 }
 
 // reach bounds the size of rows' projections on q, of their squared lengths
@@ -162,12 +137,9 @@ func (d *driver) reach(q []float64) float64 {
 	return sum * (1 + 0x1p-20)
 }
 
-// matrix makes float64s of sums. scales are those of its columns; the rows' are
-// those of the columns of the data, and the ones'.
+// entry is a sum of products; scales are those of its two columns.
 func (d *driver) entry(p *partial, at int, scales float64) float64 {
-	carry, sum := p.Carry[at]+p.Sums[at]>>spill, p.Sums[at]&(1<<spill-1)
-	v := float64(float64(carry)*(1<<spill)) + float64(sum)
-	return v * f64.FixedUnit / scales / d.s.scale.Unit
+	return p.Sums.At(at, scales) / d.s.scale.Unit
 }
 
 // ddof is what explained variance divides sums by: those of a sample where rows
@@ -249,7 +221,7 @@ func (d *driver) aim(q [][]float64) {
 	s.Q, s.QScale = nil, nil
 	for _, v := range q {
 		s.Q = append(s.Q, v...)
-		s.QScale = append(s.QScale, half(d.reach(v)))
+		s.QScale = append(s.QScale, gram.Half(d.reach(v)))
 	}
 }
 

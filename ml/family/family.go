@@ -100,6 +100,9 @@ type Plan struct {
 	// a multiple of Unit, that are worked apart and merged in their order,
 	// as leaves are; 0 leaves them whole. See Cut.
 	Grain int
+	// Plain names feature columns that blocks keep as they are, such as offsets:
+	// not scaled, and without an indicator of NULLs, which are the mean.
+	Plain []string
 	// MaxIterations is the most iterations there will be, for progress; 0 where
 	// nobody knows.
 	MaxIterations int

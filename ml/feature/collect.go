@@ -164,9 +164,9 @@ type collector struct {
 	sums                                   uint8 // of Spec.AnyOrder: how many powers of the values are summed
 	any                                    bool  // Spec.AnyOrder
 	duration                               bool  // no value may be negative
-	s1, s2                                 exact.Sum
+	s1, s2                                 exact.Long
 	wild                                   bool // a NaN or an infinity was there
-	elemSums                               [][2]exact.Sum
+	elemSums                               [][2]exact.Long
 	shifts, vals                           []float64
 }
 
@@ -218,6 +218,21 @@ func (k *collector) one(x float64) {
 	if k.sums > 0 {
 		if k.s1.Add(x); k.sums > 1 {
 			k.s2.AddProduct(x, x)
+		}
+	}
+}
+
+// parts is one of n numbers by their bounds, and by the parts of the sums of them
+// and of their squares (f64.ColumnSplits).
+func (k *collector) parts(n int, low, high float64, sums []float64) {
+	if k.count == 0 {
+		k.lo, k.hi = low, high
+	}
+	k.count += int64(n)
+	k.lo, k.hi = min(k.lo, low), max(k.hi, high)
+	if k.sums > 0 {
+		if k.s1.AddParts(int64(n), sums[:2]...); k.sums > 1 {
+			k.s2.AddParts(int64(n), sums[2:]...)
 		}
 	}
 }
@@ -383,7 +398,7 @@ func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 		if k.count == 0 {
 			k.elems, k.shifts = make([]f64.MomentAcc, len(k.vals)), append(k.shifts, k.vals...)
 			if k.any {
-				k.elemSums = make([][2]exact.Sum, len(k.vals))
+				k.elemSums = make([][2]exact.Long, len(k.vals))
 			}
 		}
 		if len(k.vals) != len(k.elems) {

@@ -71,6 +71,7 @@ type drafter struct {
 	run      bool // features can be read tile by tile
 	cols     []collector
 	acc      []f64.MomentAcc // of the features
+	splits   f64.Splits
 	shift    []float64
 	classes  slotCounter
 	slots    [chunkRows]uint64
@@ -145,9 +146,6 @@ func (k *drafter) readFeatures(from, to int) bool {
 			col.lo, col.hi = k.shift[j], k.shift[j]
 		}
 		if k.s.AnyOrder {
-			for i := from; i < to; i++ {
-				col.one(b.Value(i, j))
-			}
 			continue
 		}
 		if col.extremes {
@@ -158,10 +156,31 @@ func (k *drafter) readFeatures(from, to int) bool {
 			}
 		}
 	}
-	if !k.s.AnyOrder {
+	if k.s.AnyOrder {
+		k.exactly(from, to)
+	} else {
 		b.AddMoments(k.acc, from, to, k.shift)
 	}
 	return true
+}
+
+// exactly adds the features of rows [from, to) without rounding: those of whole
+// tiles together, where their sizes allow it.
+func (k *drafter) exactly(from, to int) {
+	b := k.out.b
+	whole := to &^ (f64.Lanes - 1)
+	low, high, sums, ok := b.Splits(&k.splits, from, whole)
+	for j, c := range k.features {
+		col, rest := &k.cols[c], whole
+		if whole == from || !ok[j] {
+			rest = from
+		} else {
+			col.parts(whole-from, low[j], high[j], sums[6*j:6*j+6])
+		}
+		for i := rest; i < to; i++ {
+			col.one(b.Value(i, j))
+		}
+	}
 }
 
 // readOthers does so with the label.

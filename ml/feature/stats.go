@@ -55,7 +55,7 @@ type NumberStats struct {
 	Mean, M2 float64
 	Min, Max float64
 	// Of Spec.AnyOrder, what Mean and M2 are made of once all rows are together.
-	S1, S2 *exact.Sum
+	S1, S2 *exact.Long
 }
 
 // settle makes the moments of exact sums.
@@ -65,7 +65,7 @@ func (n *NumberStats) settle() {
 	}
 	n.Mean = n.S1.Value() / float64(n.N)
 	if n.S2 != nil {
-		n.M2 = max(exact.Spread(n.S2, n.S1, n.S1), 0)
+		n.M2 = max(exact.LongSpread(n.S2, n.S1, n.S1), 0)
 	}
 }
 
@@ -264,7 +264,7 @@ func (n *NumberStats) encode(e *canon.E) {
 	for _, v := range []float64{n.W, n.Mean, n.M2, n.Min, n.Max} {
 		e.F64(v)
 	}
-	for _, s := range []*exact.Sum{n.S1, n.S2} {
+	for _, s := range []*exact.Long{n.S1, n.S2} {
 		e.Bool(s != nil)
 		if s != nil {
 			e.Bytes(s.Append(nil))
@@ -272,17 +272,15 @@ func (n *NumberStats) encode(e *canon.E) {
 	}
 }
 
-func decodeSum(d *canon.D) *exact.Sum {
+func decodeSum(d *canon.D) *exact.Long {
 	if !d.Bool() {
 		return nil
 	}
-	b := d.Bytes()
-	if len(b) != exact.Bytes {
+	s := &exact.Long{}
+	if !s.Decode(d.Bytes()) {
 		d.Fail()
 		return nil
 	}
-	s := &exact.Sum{}
-	s.Decode(b)
 	return s
 }
 

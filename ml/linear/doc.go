@@ -1,13 +1,27 @@
-// Package linear evaluates generalised linear models on blocks: the partial sums
-// of loss, gradient and Hessian that the reduce tree adds up, and what the root
-// makes of them.
+// Package linear is the families of generalised linear models: losses of a row's
+// margin, its weights times its features, with penalties on the weights.
 //
-//	leaf:  Pass.Run(block, θ) ─▶ reduce.Sums    plain sums over rows, float64
-//	tree:  reduce.MergeSums
-//	root:  Root.Eval(sums)    ─▶ optim.Eval     mean, then the penalty, once
+//	bounds ─▶ gram ─▶ normal equations, or coordinate descent      squared loss
+//	bounds ─▶ evaluate ─▶ evaluate …    an optimiser of package optim
+//	       … ─▶ evaluate, with the Hessian ─▶ standard errors      where asked for
 //
-// The vector of a partial is the gradient, in the order of a model's parameters
-// (package model), followed by the upper triangle's square of the Hessian if it
-// was asked for. A chunk of rows goes from margins to gradient while it is in
-// the cache.
+// All sums over rows are integers, so that neither the order of rows nor how they
+// lie on nodes matters. Those of products with features cost no more than floats:
+// a row's residual becomes a factor (f64.FixAll), and is added by the kernel that
+// would add any, to accumulators that round each product to the same grid
+// (f64.Starts; the pre-rounding of Demmel and Nguyen, "Parallel reproducible
+// summation", 2015). Grids follow from bounds: of the columns, which one pass
+// finds, and of residuals and losses, which are taken to be at most so many times
+// the greatest ones of the evaluation before. Where they are greater the
+// evaluation is made again: it all depends on the rows alone.
+//
+// A chunk of rows goes from margins to gradient while it is in the cache. Sums
+// become the objective at the root, where the mean is taken and the penalty added,
+// once:
+//
+//	F(θ) = Σ weight·loss / Σ weight  +  l1·|weights|  +  ½·l2·‖weights‖²
+//
+// Parameters lie output by output: weights of the dense columns, weights of the
+// slots (package feature), the intercept; then the numbers that have no weights. A
+// column of offsets is a dense one whose weight is 1 and is not learnt.
 package linear

@@ -3,108 +3,282 @@ package linear
 import (
 	"math"
 
-	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/gram"
+	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
-	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// driver asks the optimiser what to evaluate, and after each of its iterations
-// for the loss of the rows held out.
+// driver is the root of a training.
 type driver struct {
-	g     *glm
-	s     *family.Setup
-	root  Root
-	opt   optim.Optimizer
-	state family.State
-	stop  bool // early_stop
-	least float64
+	g      *glm
+	s      *family.Setup
+	root   root
+	how    string
+	errors bool // standard errors are wanted
+	stop   bool // early_stop
+	least  float64
 
-	held    bool // the loss of the rows held out is wanted now
-	ended   bool // the optimiser is done
-	lastVal float64
-	lastTr  float64
-	// The best iteration, kept where early_stop is on.
+	progress
+	opt  optim.Optimizer // in phases train and held, but where a Gram matrix is all
+	next *family.Step
+}
+
+// phase is what the next step is for.
+type phase uint8
+
+const (
+	toBound  phase = iota // the columns
+	toGram                // all there is to know of least squares
+	toMean                // where Tweedie's family starts
+	toTrain               // the optimiser's question
+	toHeld                // the loss of the rows held out
+	toErrors              // the Hessian at the end
+	numPhases
+)
+
+// progress is the state of a training, but for its optimiser.
+type progress struct {
+	phase   phase
+	state   family.State
+	bound   []float64 // of the dense columns, powers of two
+	columns gram.Columns
+	shift   float64 // of the target
+	factor  float64
+	spread  float64 // of the target
+	train   most    // what sums are made for
+	held    float64 // that of losses of rows held out
+	width   float64
+	stage   int // of widths
+	before  int // iterations of the stages before
+	from    float64
+
+	ended    bool // the optimiser is done
+	lastTr   float64
+	lastVal  float64
 	bestLoss float64
-	best     []float64
+	best     []float64 // the best iteration, where early_stop is on
+	theta    []float64 // the answer, once the optimiser has served
+	inference
 }
 
 // NewDriver implements family.Family.
 func (g *glm) NewDriver(s *family.Setup) (family.Driver, error) {
 	o := s.Options
-	d := &driver{g: g, s: s, stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01),
-		bestLoss: math.Inf(1), lastVal: math.NaN(), lastTr: math.NaN()}
+	d := &driver{g: g, s: s, stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
 	d.state = family.State{TrainLoss: math.NaN(), ValidationLoss: math.NaN()}
-	d.root = Root{Outputs: g.objective(s.Classes()).Outputs(), Params: s.Fitted.Params(), L2: g.penalised(s), Intercept: o.Bool("fit_intercept", true)}
+	d.bestLoss, d.lastVal, d.lastTr, d.width = math.Inf(1), math.NaN(), math.NaN(), 1
+	p := g.problem(s)
+	d.root = root{problem: p, intercept: o.Bool("fit_intercept", true)}
+	d.root.l1, d.root.l2 = g.penalty(o, s.Weight)
 	var err error
-	d.opt, err = g.optimizer(s, d.root.Outputs)
-	return d, err
+	if d.how, err = g.method(o, d.root.l1, p.outputs, p.per-1); err != nil {
+		return nil, err
+	}
+	if d.errors = o.Bool("calculate_p_values", false); d.errors {
+		switch {
+		case stochastic(o):
+			return nil, pgerr.Unsupported("p-values are of the minimum, which optimizer %s does not find", d.how).At(o.Pos("calculate_p_values"))
+		case p.outputs > 1:
+			return nil, pgerr.Unsupported("p-values of more than two classes are not supported").At(o.Pos("calculate_p_values"))
+		case p.per > newtonParams:
+			return nil, pgerr.New(pgerr.ProgramLimitExceeded, "p-values of at most %d parameters are supported, not %d", newtonParams, p.per)
+		}
+		d.errors = d.root.l1 == 0 && d.root.l2 == 0
+	}
+	return d, nil
 }
 
 // Next implements family.Driver.
 func (d *driver) Next() *family.Step {
-	if d.held {
-		return &family.Step{Op: evaluate, Set: family.Held, Body: &request{optim.Loss, d.opt.State().Theta}}
+	if d.next == nil {
+		d.next = d.ask()
 	}
-	r := d.opt.Next()
-	return &family.Step{Op: evaluate, Set: family.Train, Batch: r.Batch, Body: &request{r.Need, r.Theta}}
+	return d.next
+}
+
+func (d *driver) ask() *family.Step {
+	step := &family.Step{Op: opEvaluate, Set: family.Train}
+	switch r := (&request{Width: d.width, Bound: d.bound, most: d.train}); d.phase {
+	case toBound:
+		step.Op = opBounds
+	case toGram:
+		step.Op, step.Body = opGram, &request{Columns: d.columns, Shift: d.shift, Factor: d.factor}
+	case toHeld:
+		r.Need, r.Theta, r.Loss = optim.Loss, d.at(), d.held
+		step.Set, step.Body = family.Held, r
+	case toErrors:
+		r.Need, r.Theta, r.Columns = optim.Loss|optim.Grad|optim.Hessian|errorsNeed, d.at(), d.columns
+		step.Body = r
+	case toMean:
+		r.Need, r.Theta = optim.Loss|optim.Grad, make([]float64, d.root.size())
+		step.Body = r
+	default:
+		q := d.opt.Next()
+		r.Need, r.Theta = q.Need, q.Theta
+		if q.Need&optim.Hessian != 0 {
+			r.Columns = d.columns
+		}
+		step.Batch, step.Body = q.Batch, r
+	}
+	return step
+}
+
+// at is where the training stands.
+func (d *driver) at() []float64 {
+	if d.theta == nil && d.opt != nil {
+		return d.opt.State().Theta
+	}
+	return d.theta
 }
 
 // Tell implements family.Driver.
-func (d *driver) Tell(p family.Message) error {
-	s, ok := p.(*reduce.Sums)
+func (d *driver) Tell(m family.Message) error {
+	p, ok := m.(*partial)
 	if !ok {
-		return pgerr.Internal("a partial of a linear model is %T", p)
+		return pgerr.Internal("a partial of a linear model is %T", m)
 	}
-	if d.held {
-		d.held = false
-		loss := s.Loss
-		if s.Weight > 0 {
-			loss /= s.Weight
+	step := d.Next()
+	d.next = nil
+	d.state.Evals++
+	switch d.phase {
+	case toBound:
+		return d.bounded(p.bounds)
+	case toGram:
+		return d.solve(p)
+	}
+	r := step.Body.(*request)
+	if d.again(r, p) {
+		return nil
+	}
+	switch d.phase {
+	case toHeld:
+		loss := p.Sums.At(d.root.size(), gram.Half(r.Loss))
+		if w := p.weight(); w > 0 {
+			loss /= w
 		}
+		if p.Loss > r.Loss {
+			loss = math.Inf(1)
+		}
+		d.phase = toTrain
 		return d.iterated(float64(loss * d.g.scale))
+	case toErrors:
+		d.infer(r, p)
+		d.state.Done = true
+		return nil
+	case toMean:
+		grad, _ := d.root.gradient(r, &p.Sums)
+		mean := 1 - grad[d.root.per-1]/d.s.Weight // the derivative at 0 is 1-y
+		return d.start(objective.Tweedie{}.Mean(mean))
 	}
-	req := d.opt.Next()
-	e, err := d.eval(s, req)
-	if err != nil {
-		return err
+	return d.tell(r, p)
+}
+
+// slack is how many times what there was is expected to be the most there will
+// be: of losses more, for one row may lose much where others gain.
+const (
+	slackResid = 2
+	slackLoss  = 16
+	tooWide    = 1 << 14 // sums made for that much more have lost digits
+)
+
+// most2 is the power of two that is at least v.
+func most2(v float64) float64 { return 0.5 / gram.Half(v) }
+
+// again tells whether a step must be made again, because something was greater
+// than its sums were made for, or so much smaller that they have too few digits,
+// and sets what the sums are made for next.
+func (d *driver) again(r *request, p *partial) bool {
+	if d.phase == toHeld {
+		over := p.Loss > r.Loss && !math.IsInf(p.Loss, 1)
+		if p.Loss > 0 && !math.IsInf(p.Loss, 1) {
+			d.held = most2(slackLoss * p.Loss)
+		}
+		return over
 	}
-	d.ended, err = d.opt.Tell(e)
-	if err != nil {
+	repeat := false
+	expect := func(now *float64, was, slack float64) {
+		switch {
+		case was-was != 0: // it diverged here; elsewhere the sums may do
+			return
+		case was > *now:
+			repeat = true
+		case was*tooWide < *now && was > 0x1p-400:
+			repeat = true
+		case was == 0:
+			return
+		}
+		*now = most2(slack * was)
+	}
+	next := d.train
+	expect(&next.Loss, p.Loss, slackLoss)
+	if r.Need&(optim.Grad|optim.Hessian) != 0 {
+		expect(&next.Resid, p.Resid, slackResid)
+	}
+	if r.Need&optim.Hessian != 0 {
+		expect(&next.Curv, p.Curv, slackResid)
+	}
+	d.train = next
+	wild := p.Loss-p.Loss != 0 || p.Resid-p.Resid != 0 || p.Curv-p.Curv != 0
+	return repeat && !wild
+}
+
+// evaluation makes the objective of an answer; an infinite one where something is
+// not finite.
+func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
+	if p.Loss-p.Loss != 0 || p.Resid-p.Resid != 0 || p.Curv-p.Curv != 0 {
+		return &optim.Eval{Loss: math.Inf(1), Grad: make([]float64, d.root.size()), Hess: make([]float64, len(p.Hess.Low))}
+	}
+	grad, loss := d.root.gradient(r, &p.Sums)
+	var hess []float64
+	if r.Need&optim.Hessian != 0 {
+		hess = matrix(&p.Hess, append(append([]float64{}, r.Columns.Scale...), 0.5), 2*gram.Half(r.Curv))
+	}
+	weight := d.s.Weight
+	if stochastic(d.s.Options) {
+		if weight = p.weight(); weight == 0 { // a mini-batch of rows that do not count
+			weight = 1
+		}
+	}
+	return d.root.eval(r.Theta, grad, loss, weight, hess)
+}
+
+// tell gives the optimiser its answer.
+func (d *driver) tell(r *request, p *partial) error {
+	e := d.evaluation(r, p)
+	if stochastic(d.s.Options) { // an optimiser of mini-batches only reports the loss: without the penalty
+		e.Loss -= float64(float64(0.5*d.root.l2) * d.squares(r.Theta))
+	}
+	iteration := d.opt.State().Iteration
+	var err error
+	if d.ended, err = d.opt.Tell(e); err != nil {
 		return err
 	}
 	st := d.opt.State()
-	d.state.Evals = st.Evals
-	if st.Iteration > d.state.Iteration {
+	if st.Iteration > iteration {
 		if d.s.Held > 0 {
-			d.held = true
+			d.phase = toHeld
 			return nil
 		}
 		return d.iterated(math.NaN())
 	}
 	if d.ended { // it converged where it was
-		if st.Iteration == 0 {
+		if d.state.Iteration == 0 {
 			d.state.TrainLoss = d.trainLoss()
 		}
-		d.done()
+		return d.finish()
 	}
 	return nil
 }
 
-// eval gives the objective. A mini-batch's loss is without the penalty, which an
-// optimiser of mini-batches only reports.
-func (d *driver) eval(s *reduce.Sums, req optim.Request) (*optim.Eval, error) {
-	if s.Weight == 0 { // a mini-batch of rows that do not count
-		s.Weight = 1
+func (d *driver) squares(theta []float64) (sum float64) {
+	for i, v := range theta {
+		if d.root.penalised(i) {
+			sum += float64(v * v)
+		}
 	}
-	loss := s.Loss / s.Weight
-	e, err := d.root.Eval(s, req.Theta, req.Need)
-	if err == nil && req.Batch != nil {
-		e.Loss = loss
-	}
-	return e, err
+	return sum
 }
 
 // trainLoss is the mean loss at the accepted point.
@@ -112,25 +286,20 @@ func (d *driver) trainLoss() float64 {
 	st := d.opt.State()
 	loss := st.Loss
 	if !stochastic(d.s.Options) {
-		loss -= d.penalty(st.Theta)
+		loss -= d.root.penalty(st.Theta)
 	}
 	return float64(loss * d.g.scale)
 }
 
-func (d *driver) penalty(theta []float64) float64 {
-	per, p := d.root.Params+1, 0.0
-	for k := range d.root.Outputs {
-		w := theta[k*per:][:per-1]
-		p += f64.Dot(w, w)
-	}
-	return float64(float64(0.5*d.root.L2) * p)
-}
-
 // iterated ends an iteration, whose loss of the rows held out is given.
 func (d *driver) iterated(validation float64) error {
+	if d.opt == nil { // least squares, which were solved at once
+		d.state.ValidationLoss = validation
+		return d.finish()
+	}
 	st := d.opt.State()
-	d.state.Iteration, d.state.TrainLoss, d.state.ValidationLoss = st.Iteration, d.trainLoss(), validation
-	if d.stop {
+	d.state.Iteration, d.state.TrainLoss, d.state.ValidationLoss = d.before+st.Iteration, d.trainLoss(), validation
+	if d.stop && !d.g.bends {
 		was, is := d.lastTr, d.state.TrainLoss
 		if d.s.Held > 0 {
 			was, is = d.lastVal, validation
@@ -139,20 +308,48 @@ func (d *driver) iterated(validation float64) error {
 			d.bestLoss, d.best = is, append(d.best[:0], st.Theta...)
 		}
 		if was-is < float64(d.least*math.Abs(was)) && !d.ended {
-			d.state.Done, d.state.Converged, d.state.Stopped = true, true, "early_stop"
+			d.state.Converged, d.state.Stopped = true, "early_stop"
+			return d.conclude()
 		}
 		d.lastTr, d.lastVal = d.state.TrainLoss, validation
 	}
 	if d.ended {
-		d.done()
+		return d.finish()
 	}
 	return nil
 }
 
-func (d *driver) done() {
-	st := d.opt.State()
-	d.state.Done, d.state.Stopped = true, st.Reason.String()
-	d.state.Converged = st.Reason != optim.Exhausted || stochastic(d.s.Options) // whose iterations are epochs, all of which are wanted
+// finish ends what the optimiser does: all, or a stage of a loss that bends.
+func (d *driver) finish() error {
+	if d.opt != nil {
+		st := d.opt.State()
+		if d.g.bends && d.stage+1 < stages && d.before+st.Iteration < d.s.Plan.MaxIterations {
+			d.stage++
+			d.before += st.Iteration
+			d.width = float64(d.width / stageStep)
+			return d.begin(st.Theta)
+		}
+		d.state.Stopped = st.Reason.String()
+		d.state.Converged = st.Reason != optim.Exhausted || stochastic(d.s.Options) // whose iterations are epochs, all of which are wanted
+	}
+	return d.conclude()
+}
+
+// conclude ends the training, but for standard errors.
+func (d *driver) conclude() error {
+	if d.errors {
+		d.theta, d.phase = d.answer(), toErrors
+		return nil
+	}
+	d.state.Done = true
+	return nil
+}
+
+func (d *driver) answer() []float64 {
+	if d.best != nil {
+		return d.best
+	}
+	return d.at()
 }
 
 // State implements family.Driver.
@@ -160,10 +357,7 @@ func (d *driver) State() family.State { return d.state }
 
 // Predictor implements family.Driver.
 func (d *driver) Predictor() (family.Predictor, error) {
-	from := d.opt.State().Theta
-	if d.best != nil {
-		from = d.best
-	}
+	from := d.answer()
 	theta := make([]float64, len(from))
 	for i, v := range from {
 		if v-v != 0 {
@@ -172,35 +366,7 @@ func (d *driver) Predictor() (family.Predictor, error) {
 		}
 		theta[i] = v + 0 // no negative zeros in the bytes
 	}
-	return d.g.predictor(d.s.Fitted, theta), nil
-}
-
-// MarshalBinary implements family.Driver.
-func (d *driver) MarshalBinary() ([]byte, error) {
-	b, err := d.opt.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	var e canon.E
-	e.Bytes(b)
-	d.state.Encode(&e)
-	e.Bool(d.held)
-	e.Bool(d.ended)
-	e.F64(d.lastTr)
-	e.F64(d.lastVal)
-	e.F64(d.bestLoss)
-	e.F64s(d.best)
-	return e.B, nil
-}
-
-// UnmarshalBinary implements family.Driver.
-func (d *driver) UnmarshalBinary(b []byte) error {
-	r := canon.Read(b)
-	opt := r.Bytes()
-	d.state = family.DecodeState(r)
-	d.held, d.ended, d.lastTr, d.lastVal, d.bestLoss, d.best = r.Bool(), r.Bool(), r.F64(), r.F64(), r.F64(), r.F64s()
-	if err := r.Done("a training checkpoint"); err != nil {
-		return err
-	}
-	return d.opt.UnmarshalBinary(opt)
+	p := d.g.predictor(d.s.Fitted, theta)
+	p.offset, p.inference = d.root.offset, d.inference
+	return p, nil
 }

@@ -1,178 +1,296 @@
 package linear
 
 import (
-	"bytes"
-	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
-	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// someBlock makes rows of dense numbers and codes; classes 0 means a number.
-func someBlock(r *rand.Rand, rows, dense, codes, slotsEach, classes int, narrow bool) *dataset.Block {
-	b := dataset.NewBlock(rows, dense, codes, narrow)
-	for i := range rows {
-		tile, l := i/f64.Lanes, i%f64.Lanes
-		for j := range dense {
-			at := (tile*dense+j)*f64.Lanes + l
-			if narrow {
-				b.X32[at] = float32(r.NormFloat64())
-			} else {
-				b.X64[at] = r.NormFloat64()
-			}
+// some are random rows with categories, whose target suits a family.
+func some(seed uint64, n int, g *glm, classes int) *familytest.Data {
+	r := rand.New(rand.NewPCG(seed, 7))
+	d := &familytest.Data{Cats: []int{3}, Classes: classes, Seed: 5}
+	for range n {
+		x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+		c := int32(r.IntN(4)) - 1
+		y := x[0] - 2*x[1] + float64(c) + r.NormFloat64()
+		switch {
+		case classes > 0:
+			y = min(max(math.Floor(y)+float64(classes/2), 0), float64(classes-1))
+		case g == poissonRegression:
+			y = math.Floor(math.Exp(y / 2))
+		case g == gammaRegression || g == tweedieRegression:
+			y = math.Exp(y / 2)
 		}
-		for c := range codes {
-			slot := int32(c*slotsEach + r.IntN(slotsEach))
-			if r.IntN(5) == 0 {
-				slot = -1
-			}
-			b.Code[(tile*codes+c)*f64.Lanes+l] = slot
-		}
-		b.W[i] = 0.5 + r.Float64()
-		if b.Y[i] = r.NormFloat64(); classes > 0 {
-			b.Y[i] = float64(r.IntN(classes))
+		d.X, d.Code, d.Y = append(d.X, x), append(d.Code, []int32{c}), append(d.Y, y)
+	}
+	return d
+}
+
+// weigh gives rows weights and holds some out.
+func weigh(d *familytest.Data) *familytest.Data {
+	r := rand.New(rand.NewPCG(11, 7))
+	for range d.X {
+		d.W, d.Held = append(d.W, []float64{0, 0.3, 1, 1, 2.5}[r.IntN(5)]), append(d.Held, r.IntN(5) == 0)
+	}
+	return d
+}
+
+// evaluator asks for evaluations of all rows of some data.
+type evaluator struct {
+	t   *testing.T
+	drv *driver
+	w   family.Worker
+	d   *familytest.Data
+}
+
+func newEvaluator(t *testing.T, g *glm, d *familytest.Data, narrow bool, options ...any) *evaluator {
+	o, err := familytest.Options(g, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := d.Fitted(narrow)
+	plan, err := g.Plan(&family.Request{Options: o, Columns: d.Columns(), Target: &f.Label})
+	if err != nil {
+		t.Fatal(err)
+	}
+	weight := 0.0
+	for i := range d.X {
+		if d.W == nil {
+			weight++
+		} else {
+			weight += d.W[i]
 		}
 	}
-	return b
+	set := &family.Setup{Options: o, Plan: plan, Fitted: f, Rows: int64(len(d.X)), Weight: weight}
+	drv, err := g.NewDriver(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := g.NewWorker(set, &family.Node{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &evaluator{t, drv.(*driver), w, d}
+	p := e.pass(&family.Step{Op: opBounds, Set: family.Train})
+	if err := e.drv.bounded(p.bounds); err != nil {
+		t.Fatal(err)
+	}
+	e.drv.columns = e.drv.uncentred()
+	return e
+}
+
+func (e *evaluator) pass(s *family.Step) *partial {
+	p, err := e.w.NewPass(s)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	b := e.d.All(false)
+	if err := p.Add(e.t.Context(), family.Rows{To: b.Padded()}, b); err != nil {
+		e.t.Fatal(err)
+	}
+	return p.Partial().(*partial)
+}
+
+func (e *evaluator) at(theta []float64, need optim.Need) *optim.Eval {
+	d := e.drv
+	for {
+		r := &request{Need: need, Theta: theta, Width: d.width, Bound: d.bound, most: d.train, Columns: d.columns}
+		d.phase = toTrain
+		p := e.pass(&family.Step{Op: opEvaluate, Set: family.Train, Body: r})
+		if !d.again(r, p) {
+			return d.evaluation(r, p)
+		}
+	}
 }
 
 // TestGradientAndHessianAgainstCentralDifferences goes through everything: dense
-// columns, codes, weights, padding, intercept, mean and penalty.
+// columns, codes, weights, padding, intercept, offset, mean and penalty.
 func TestGradientAndHessianAgainstCentralDifferences(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	for _, c := range []struct {
-		obj           objective.Objective
-		classes       int
-		dense, codes  int
-		intercept, nw bool
-		hess          bool
-	}{
-		{objective.Squared{}, 0, 3, 0, true, false, true},
-		{objective.Squared{}, 0, 0, 2, true, true, true},
-		{objective.Logistic{}, 2, 4, 2, true, false, true},
-		{objective.Logistic{}, 2, 2, 1, false, true, true},
-		{objective.Softmax{K: 3}, 3, 3, 2, true, false, false},
-	} {
-		const each = 3
-		b := someBlock(r, 333, c.dense, c.codes, each, c.classes, c.nw)
-		ones := c.codes * each
-		root := &Root{Outputs: c.obj.Outputs(), Params: c.dense + ones, L2: 0.1, Intercept: c.intercept}
-		pass := NewPass(c.obj, c.dense, ones)
-		at := func(theta []float64, need optim.Need) *optim.Eval {
-			s, err := pass.Run(context.Background(), b, theta, need, 0, b.Padded())
-			if err != nil {
-				t.Fatal(err)
+	for _, f := range Families() {
+		g := f.(*glm)
+		for _, options := range [][]any{{"l2_reg", 0.1}, {"l2_reg", 0.1, "fit_intercept", false}, {"offset", "x1"}} {
+			classes := 0
+			if g.task == family.Classification {
+				classes = 2 + len(options)/2
 			}
-			if s.Rows != 333 {
-				t.Fatalf("%d rows", s.Rows)
+			d := some(1, 333, g, classes)
+			d.W = weigh(some(1, 333, g, classes)).W
+			e := newEvaluator(t, g, d, false, options...)
+			n, r := e.drv.root.size(), rand.New(rand.NewPCG(1, 1))
+			theta := make([]float64, n)
+			for i := range theta {
+				theta[i] = r.NormFloat64() / 2
 			}
-			e, err := root.Eval(s, theta, need)
-			if err != nil {
-				t.Fatal(err)
+			need := optim.Loss | optim.Grad
+			hess := e.drv.root.outputs == 1 && g != tweedieRegression && g != gammaRegression && !g.bends && g != linearSVM
+			if hess {
+				need |= optim.Hessian
 			}
-			return e
-		}
-		n := root.Outputs * (root.Params + 1)
-		theta := make([]float64, n)
-		for i := range theta {
-			if theta[i] = r.NormFloat64(); !c.intercept && i%(root.Params+1) == root.Params {
-				theta[i] = 0
-			}
-		}
-		need := optim.Loss | optim.Grad
-		if c.hess {
-			need |= optim.Hessian
-		}
-		e := at(theta, need)
-		const eps = 1e-5
-		for i := range theta {
-			if !c.intercept && i == n-1 {
-				if e.Grad[i] != 0 {
-					t.Errorf("an intercept that is not fitted has gradient %v", e.Grad[i])
-				}
-				continue
-			}
-			up, down := slices.Clone(theta), slices.Clone(theta)
-			up[i] += eps
-			down[i] -= eps
-			eu, ed := at(up, optim.Loss|optim.Grad), at(down, optim.Loss|optim.Grad)
-			if want := (eu.Loss - ed.Loss) / (2 * eps); math.Abs(e.Grad[i]-want) > 1e-7 {
-				t.Errorf("%s: gradient[%d] = %v, differences give %v", c.obj.Name(), i, e.Grad[i], want)
-			}
-			for k := i; c.hess && k < n; k++ {
-				if !c.intercept && k == n-1 {
+			at := e.at(theta, need)
+			const eps = 1e-5
+			for i := range theta {
+				if !e.drv.root.learnt(i) {
+					if at.Grad[i] != 0 {
+						t.Errorf("%s: what is not learnt has gradient %v", g.info.Name, at.Grad[i])
+					}
 					continue
 				}
-				if want := (eu.Grad[k] - ed.Grad[k]) / (2 * eps); math.Abs(e.Hess[i*n+k]-want) > 1e-7 {
-					t.Errorf("%s: Hessian[%d][%d] = %v, differences give %v", c.obj.Name(), i, k, e.Hess[i*n+k], want)
+				up, down := slices.Clone(theta), slices.Clone(theta)
+				up[i] += eps
+				down[i] -= eps
+				eu, ed := e.at(up, optim.Loss|optim.Grad), e.at(down, optim.Loss|optim.Grad)
+				if want := (eu.Loss - ed.Loss) / (2 * eps); math.Abs(at.Grad[i]-want) > 1e-6 {
+					t.Errorf("%s %v: gradient[%d] = %v, differences give %v", g.info.Name, options, i, at.Grad[i], want)
+				}
+				for j := 0; hess && j <= i; j++ {
+					if !e.drv.root.learnt(j) {
+						continue
+					}
+					if want, got := (eu.Grad[j]-ed.Grad[j])/(2*eps), at.Hess[j*n+i]; math.Abs(got-want) > 1e-6 {
+						t.Errorf("%s %v: hessian[%d][%d] = %v, differences give %v", g.info.Name, options, j, i, got, want)
+					}
 				}
 			}
 		}
 	}
 }
 
-func TestScratchSpaceLeavesNoTrace(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 2))
-	a, b := someBlock(r, 1000, 5, 1, 4, 2, true), someBlock(r, 777, 5, 1, 4, 2, true)
-	theta := make([]float64, 10)
-	p := NewPass(objective.Logistic{}, 5, 4)
-	run := func(p *Pass, b *dataset.Block) []byte {
-		s, err := p.Run(context.Background(), b, theta, optim.Loss|optim.Grad|optim.Hessian, 0, b.Padded())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var e canon.E
-		s.Encode(&e)
-		return e.B
-	}
-	first := run(p, a)
-	run(p, b)
-	if !bytes.Equal(run(p, a), first) || !bytes.Equal(run(NewPass(objective.Logistic{}, 5, 4), a), first) {
-		t.Error("a pass gives other bytes when it is used again")
-	}
-}
-
-// TestTheContract trains by every optimiser on any spread of the rows.
+// TestTheContract trains by every loss and optimiser on any spread of the rows.
 func TestTheContract(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
-	some := func(n, classes int) *familytest.Data {
-		d := &familytest.Data{Cats: []int{3}, Classes: classes, Seed: 5}
-		for range n {
-			x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
-			c := int32(r.IntN(4)) - 1
-			y := x[0] - 2*x[1] + float64(c) + r.NormFloat64()
-			if classes > 0 {
-				y = min(max(math.Floor(y)+float64(classes/2), 0), float64(classes-1))
-			}
-			d.X, d.Code, d.Y = append(d.X, x), append(d.Code, []int32{c}), append(d.Y, y)
-			d.W, d.Held = append(d.W, 0.5+r.Float64()), append(d.Held, r.IntN(5) == 0)
-		}
-		return d
-	}
 	for _, c := range []struct {
-		f       *glm
+		g       *glm
 		classes int
 		options []any
 	}{
 		{linearRegression, 0, nil},
+		{linearRegression, 0, []any{"calculate_p_values", true, "offset", "x2"}},
+		{linearRegression, 0, []any{"l1_reg", 0.05, "l2_reg", 0.1, "optimizer", "lbfgs"}},
 		{ridge, 0, []any{"optimizer", "gd", "max_iterations", 7}},
+		{lasso, 0, []any{"alpha", 0.1}},
+		{elasticNet, 0, []any{"alpha", 0.1, "offset", "x0"}},
+		{huberRegression, 0, []any{"alpha", 0.001}},
+		{quantileRegression, 0, []any{"quantile", 0.8, "max_iterations", 60}},
+		{quantileRegression, 0, []any{"alpha", 0.01, "max_iterations", 30}},
+		{poissonRegression, 0, []any{"offset", "x2", "calculate_p_values", true}},
+		{poissonRegression, 0, []any{"l1_reg", 0.01, "early_stop", true}},
+		{gammaRegression, 0, []any{"alpha", 0.01}},
+		{tweedieRegression, 0, []any{"power", 1.2, "optimizer", "lbfgs"}},
 		{logisticRegression, 2, []any{"c", 2.0}},
+		{logisticRegression, 2, []any{"c", 2.0, "l1_ratio", 0.5}},
+		{logisticRegression, 2, []any{"optimizer", "newton", "calculate_p_values", true}},
 		{logisticRegression, 2, []any{"optimizer", "adam", "batch_size", 100, "max_iterations", 3, "early_stop", true, "min_rel_progress", 1e-9}},
 		{logisticRegression, 4, []any{"l2_reg", 1e-3, "early_stop", true}},
+		{linearSVM, 2, []any{"c", 0.1}},
+		{linearSVM, 3, []any{"l1_reg", 0.01}},
 	} {
-		got := familytest.Same(t, c.f, some(1500, c.classes), c.options...)
-		if !got.State.Done || got.State.TrainLoss != got.State.TrainLoss || got.State.ValidationLoss != got.State.ValidationLoss {
-			t.Errorf("%s %v ended in %+v", c.f.info.Name, c.options, got.State)
+		for k, d := range []*familytest.Data{some(7, 1500, c.g, c.classes), weigh(some(8, 1500, c.g, c.classes))} {
+			var got *familytest.Result
+			if !t.Run(fmt.Sprint(c.g.info.Name, " ", c.options, " ", k), func(t *testing.T) { got = familytest.Same(t, c.g, d, c.options...) }) {
+				continue
+			}
+			if !got.State.Done || got.State.TrainLoss != got.State.TrainLoss || (d.Held != nil) != (got.State.ValidationLoss == got.State.ValidationLoss) {
+				t.Errorf("%s %v ended in %+v", c.g.info.Name, c.options, got.State)
+			}
+			if scope := got.Plan.Scope; (scope == family.ByLeaf) != stochastic(got.Setup.Options) {
+				t.Errorf("%s %v: scope %d", c.g.info.Name, c.options, scope)
+			}
 		}
+	}
+}
+
+// TestWeightTwoIsTheRowTwice holds weights and their errors to it.
+func TestWeightTwoIsTheRowTwice(t *testing.T) {
+	for _, f := range Families() {
+		g := f.(*glm)
+		classes := 0
+		if g.task == family.Classification {
+			classes = 2
+		}
+		once := some(9, 400, g, classes)
+		twice := &familytest.Data{Cats: once.Cats, Classes: classes, Seed: 5}
+		for i := range once.X {
+			w := i % 3
+			once.W = append(once.W, float64(w))
+			for range w {
+				twice.X, twice.Code, twice.Y = append(twice.X, once.X[i]), append(twice.Code, once.Code[i]), append(twice.Y, once.Y[i])
+			}
+		}
+		options := []any{"tolerance", 1e-9, "max_iterations", 2000}
+		if g.theory != none {
+			options = append(options, "calculate_p_values", true)
+		}
+		a, err := familytest.Train(t, g, once, familytest.Spread{}, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := familytest.Train(t, g, twice, familytest.Spread{}, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, q := a.Predictor.(*predictor), b.Predictor.(*predictor)
+		if g == logisticRegression || g == linearRegression { // the categories and the intercept are collinear
+			for j := range p.errors {
+				if math.Abs(p.errors[j]-q.errors[j]) > 1e-6 {
+					t.Errorf("%s: error %d is %v with weights, %v with copies", g.info.Name, j, p.errors[j], q.errors[j])
+				}
+			}
+		}
+		for j := range p.theta {
+			if math.Abs(p.theta[j]-q.theta[j]) > 2e-5 {
+				t.Errorf("%s: parameter %d is %v with weights, %v with copies", g.info.Name, j, p.theta[j], q.theta[j])
+			}
+		}
+	}
+}
+
+// TestGreatResiduals trains on targets so large and so uneven that the sums' first
+// grids do not do.
+func TestGreatResiduals(t *testing.T) {
+	d := &familytest.Data{}
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 900 {
+		x := r.NormFloat64()
+		d.X, d.Y = append(d.X, []float64{x}), append(d.Y, 1e9*(3+x)+1e3*r.NormFloat64())
+	}
+	for _, how := range []string{"newton", "lbfgs", "gd"} {
+		got := familytest.Same(t, linearRegression, d, "optimizer", how, "max_iterations", 500, "tolerance", 1e-10)
+		th := got.Predictor.(*predictor).theta
+		if math.Abs(th[0]-1e9) > 200 || math.Abs(th[1]-3e9) > 200 {
+			t.Errorf("%s: %v", how, th)
+		}
+	}
+	for i := range d.Y {
+		d.Y[i] = math.Floor(math.Exp(20 + d.X[i][0]))
+	}
+	for _, how := range []string{"newton", "lbfgs"} {
+		got := familytest.Same(t, poissonRegression, d, "optimizer", how, "max_iterations", 500, "tolerance", 1e-9)
+		th := got.Predictor.(*predictor).theta
+		if math.Abs(th[0]-1) > 1e-6 || math.Abs(th[1]-20) > 1e-6 || !got.State.Converged {
+			t.Errorf("poisson by %s: %v %+v", how, th, got.State)
+		}
+	}
+}
+
+// TestAPerfectFit is refined until nothing is left.
+func TestAPerfectFit(t *testing.T) {
+	d := &familytest.Data{}
+	r := rand.New(rand.NewPCG(4, 4))
+	for range 500 {
+		x, z := r.Float64(), r.Float64()
+		d.X, d.Y = append(d.X, []float64{x, z, x + 1e-4*z}), append(d.Y, 3*x-2*z+7)
+	}
+	got := familytest.Same(t, linearRegression, d)
+	if th := got.Predictor.(*predictor).theta; got.State.TrainLoss > 1e-20 || math.Abs(th[3]-7) > 1e-9 {
+		t.Errorf("a loss of %v with %v", got.State.TrainLoss, th)
 	}
 }
 
@@ -204,5 +322,39 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 	}
 	if got.State.Stopped != "early_stop" || !(loss(got.Predictor) < got.State.ValidationLoss) {
 		t.Errorf("%s: the model's loss is %v, the last iteration's %v", got.State.Stopped, loss(got.Predictor), got.State.ValidationLoss)
+	}
+}
+
+// TestMisuse are statements that only the rows or the classes show to be wrong.
+func TestMisuse(t *testing.T) {
+	for _, c := range []struct {
+		g       *glm
+		classes int
+		change  func(*familytest.Data)
+		options []any
+		code    pgerr.Code
+		text    string
+	}{
+		{poissonRegression, 0, func(d *familytest.Data) { d.Y[3] = -1 }, nil, "22003", `target column "y" has negative values`},
+		{tweedieRegression, 0, func(d *familytest.Data) { d.Y[3] = -1 }, nil, "22003", `target column "y" has negative values`},
+		{gammaRegression, 0, func(d *familytest.Data) { d.Y[3] = 0 }, nil, "22003", `values that are not above 0`},
+		{poissonRegression, 0, func(d *familytest.Data) { clear(d.Y) }, nil, "22023", `is 0 in all rows`},
+		{linearRegression, 0, func(d *familytest.Data) { d.X[3][0] = 1e200 }, nil, "22003", `too large`},
+		{logisticRegression, 3, nil, []any{"optimizer", "newton"}, "0A000", "more than two classes"},
+		{logisticRegression, 3, nil, []any{"calculate_p_values", true}, "0A000", "more than two classes"},
+		{logisticRegression, 2, nil, []any{"calculate_p_values", true, "optimizer", "adam"}, "0A000", "p-values are of the minimum"},
+		{logisticRegression, 2, nil, []any{"l1_reg", 0.1, "optimizer", "newton"}, "22023", "does not support an L1 penalty"},
+		{logisticRegression, 2, nil, []any{"optimizer", "cd"}, "0A000", "for least squares only"},
+		{lasso, 0, nil, []any{"optimizer", "gd"}, "22023", "does not support an L1 penalty"},
+		{quantileRegression, 0, nil, []any{"optimizer", "newton"}, "0A000", "bends"},
+		{quantileRegression, 0, nil, []any{"optimizer", "sgd"}, "0A000", "does not support quantiles"},
+	} {
+		d := some(2, 50, c.g, c.classes)
+		if c.change != nil {
+			c.change(d)
+		}
+		if _, err := familytest.Train(t, c.g, d, familytest.Spread{}, c.options...); !pgerr.Is(err, c.code) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s %v: %v", c.g.info.Name, c.options, err)
+		}
 	}
 }

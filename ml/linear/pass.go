@@ -2,113 +2,231 @@ package linear
 
 import (
 	"context"
+	"math"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
-	"github.com/tributarydb/tributary/ml/reduce"
 )
 
-// Pass is the scratch space of one goroutine's evaluations. What it holds does
-// not depend on the rows.
-type Pass struct {
-	obj    objective.Objective
-	dense  int
-	ones   int
-	z, h   []float64
-	lanes  []float64 // by output: dense columns × lanes
-	acc    []f64.Acc
-	gram   *f64.Gram
-	weight [f64.Lanes]float64
+// pass works a step; its scratch space does not grow with the rows.
+type pass struct {
+	p      *problem
+	op     uint8
+	r      *request
+	counts bool // weights are summed
+	out    *partial
+
+	obj     objective.Objective
+	z, h, l []float64
+	lanes   []float64 // by output with weights and dense column
+	added   int       // rows in lanes
+	over    bool      // something is greater than was expected: sums serve for nothing
+
+	product *gram.Product
+	a, b    []float64 // packs
+	share   []float64
 }
 
-// NewPass makes the scratch space for blocks of dense columns and ones slots.
-func NewPass(obj objective.Objective, dense, ones int) *Pass {
-	k := obj.Outputs()
-	return &Pass{obj: obj, dense: dense, ones: ones, z: make([]float64, k*dataset.ChunkRows), h: make([]float64, k*dataset.ChunkRows),
-		lanes: make([]float64, k*dense*f64.Lanes), acc: make([]f64.Acc, k)}
+// products prepares for those of n columns.
+func (a *pass) products(n int) {
+	a.product = gram.NewProduct(n, n, true)
+	a.a, a.b, a.share = gram.NewPack(n), gram.NewPack(n), make([]float64, f64.FixedRows)
 }
 
-// VectorLen is the length of a partial's vector.
-func VectorLen(outputs, params int, need optim.Need) int {
-	n := outputs * (params + 1)
-	if need&optim.Hessian != 0 {
-		return n + (params+1)*(params+1)
+func (a *pass) reset() {
+	a.out, a.over = &partial{}, false
+	switch a.op {
+	case opBounds:
+		a.out.bounds = &bounds{gram.NewBounds(a.p.dense), math.Inf(1), math.Inf(-1)}
+	case opEvaluate:
+		a.out.Sums = gram.NewSums(a.p.size() + 1)
+		if a.r.Need&errorsNeed != 0 {
+			a.out.Pearson = &exact.Sum{}
+		}
 	}
-	return n
 }
 
-// Bytes is the memory of a Pass and of the partial it fills.
-func Bytes(outputs, dense, ones int, need optim.Need) int64 {
-	n := int64(outputs)*int64(dense*f64.Lanes+2*dataset.ChunkRows) + int64(VectorLen(outputs, dense+ones, need))
-	if need&optim.Hessian != 0 {
-		n += f64.GramBytes(dense) / 8
+// Partial implements family.Pass.
+func (a *pass) Partial() family.Message {
+	o := a.out
+	if a.op == opBounds {
+		o.Bounds.Fold()
+		o.YLow, o.YHigh = o.YLow+0, o.YHigh+0
 	}
-	return n * 8
+	if a.op == opEvaluate {
+		a.take()
+	}
+	if a.product != nil {
+		o.Hess = a.product.Take()
+	}
+	a.reset()
+	return o
 }
 
-// Run gives the sums over rows [from, to) of a block at theta; from and to are
-// multiples of f64.Lanes, of ChunkRows for a Hessian, which is given for one
-// output only. An empty range gives zeros of the right length.
-func (p *Pass) Run(ctx context.Context, b *dataset.Block, theta []float64, need optim.Need, from, to int) (*reduce.Sums, error) {
-	outs, per := len(p.acc), p.dense+p.ones+1
-	s := &reduce.Sums{Vec: make([]float64, VectorLen(outs, p.dense+p.ones, need))}
-	clear(p.lanes)
-	clear(p.acc)
-	p.weight = [f64.Lanes]float64{}
-	hess := s.Vec[outs*per:]
-	if len(hess) > 0 && p.gram == nil {
-		p.gram = f64.NewGram(p.dense)
-	}
-	var hlanes, hones []float64 // the intercept's column of the Hessian
-	if len(hess) > 0 {
-		hlanes, hones = make([]float64, p.dense*f64.Lanes), make([]float64, p.ones)
-	}
-	for at := from; at < to; at += dataset.ChunkRows {
+// Add implements family.Pass.
+func (a *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+	for at := r.From; at < r.To; at += dataset.ChunkRows {
 		if at&(1<<14-1) == 0 {
 			if err := ctx.Err(); err != nil {
-				return nil, err
+				return context.Cause(ctx)
 			}
 		}
-		n := min(dataset.ChunkRows, to-at)
-		y, w := b.Y[at:at+n], b.W[at:at+n]
-		for i := 0; i < n; i += f64.Lanes {
-			for l, v := range w[i : i+f64.Lanes] {
-				p.weight[l] += v
+		n := min(dataset.ChunkRows, r.To-at)
+		switch a.op {
+		case opBounds:
+			a.bounds(b, at, n)
+		case opGram:
+			a.gram(b, at, n)
+		default:
+			a.evaluate(b, at, n)
+		}
+	}
+	return nil
+}
+
+func (a *pass) bounds(b *dataset.Block, at, n int) {
+	a.out.Bounds.Add(b, at, n)
+	o := a.out.bounds
+	for i, y := range b.Y[at : at+n] {
+		if b.W[at+i] > 0 {
+			o.YLow, o.YHigh = min(o.YLow, y), max(o.YHigh, y)
+		}
+	}
+}
+
+// gram adds the products of the columns, of ones and of the target.
+func (a *pass) gram(b *dataset.Block, at, n int) {
+	a.r.Columns.Pack(a.a, b, at, n)
+	y := a.a[a.p.per*f64.FixedStride:][:n]
+	for i, v := range b.Y[at : at+n] {
+		y[i] = f64.Fix(float64((v - a.r.Shift) * a.r.Factor))
+	}
+	plain := true
+	for i, w := range b.W[at : at+n] {
+		a.share[i] = w * a.r.Columns.Unit
+		plain = plain && (w == 0 || a.share[i] == 1)
+	}
+	right := a.a
+	if !plain {
+		right = a.b
+	}
+	gram.Weigh(right, a.a, a.share[:n], a.p.per+1)
+	a.product.Add(a.a, right, n)
+}
+
+// evaluate adds losses and derivatives at θ.
+func (a *pass) evaluate(b *dataset.Block, at, n int) {
+	p, r, o := a.p, a.r, a.out
+	y, w := b.Y[at:at+n], b.W[at:at+n]
+	if a.counts {
+		a.count(w)
+	}
+	z, h, l := a.z[:p.outputs*n], a.h[:p.outputs*n], a.l[:n]
+	for k := range p.slopes {
+		th := r.Theta[k*p.per:][:p.per]
+		b.Margins(z[k*n:][:n], at, th[:p.per-1], th[p.per-1])
+	}
+	for k := p.slopes; k < p.outputs; k++ {
+		v := r.Theta[p.slopes*p.per+k-p.slopes]
+		for i := range z[k*n:][:n] {
+			z[k*n+i] = v
+		}
+	}
+	a.obj.Pass(z, h, l, y, w)
+	if r.Need&optim.Hessian != 0 {
+		a.hessian(b, at, z, h)
+	}
+	size := p.size()
+	sum, top := f64.FixAll(l, gram.Half(r.Loss))
+	o.Sums.Low[size] += sum
+	if top > o.Loss {
+		o.Loss = top
+		a.over = a.over || top > r.Loss
+	}
+	if a.lanes == nil {
+		if a.added += n; a.added >= f64.FixedLanes {
+			o.Sums.Spill()
+			a.added = 0
+		}
+		return
+	}
+	if a.added+n > f64.FixedLanes {
+		a.take()
+	}
+	a.added += n
+	scale := gram.Half(r.Resid)
+	for k := range p.outputs {
+		zk, at0 := z[k*n:][:n], k*p.per
+		sum, top := f64.FixAll(zk, scale)
+		if top > o.Resid {
+			o.Resid = top
+			a.over = a.over || top > r.Resid
+		}
+		if a.over {
+			continue
+		}
+		if k >= p.slopes {
+			o.Sums.Low[p.slopes*p.per+k-p.slopes] += sum
+			continue
+		}
+		o.Sums.Low[at0+p.per-1] += sum
+		b.AddGrad(a.lanes[k*p.dense*f64.Lanes:][:p.dense*f64.Lanes], o.Sums.Low[at0+p.dense:][:p.ones], at, zk)
+	}
+}
+
+// take empties the accumulators.
+func (a *pass) take() {
+	p := a.p
+	if a.lanes != nil {
+		for k := range p.slopes {
+			f64.Take(a.out.Sums.Low[k*p.per:], a.lanes[k*p.dense*f64.Lanes:], a.r.Bound)
+		}
+	}
+	a.out.Sums.Spill()
+	a.added = 0
+}
+
+// count adds weights.
+func (a *pass) count(w []float64) {
+	for _, v := range w {
+		switch v {
+		case 0:
+		case 1:
+			a.out.Units++
+		default:
+			a.out.Weight.Add(v)
+		}
+	}
+}
+
+// hessian adds second derivatives h, and what errors are estimated by.
+func (a *pass) hessian(b *dataset.Block, at int, z, h []float64) {
+	o, r := a.out, a.r
+	unit := 2 * gram.Half(r.Curv)
+	for i, v := range h {
+		if v != v {
+			v = math.Inf(1)
+		}
+		o.Curv = math.Max(o.Curv, v)
+		a.share[i] = float64(v * unit)
+	}
+	if o.Pearson != nil {
+		for i, v := range h {
+			if v > 0 {
+				o.Pearson.Add(float64(z[i]*z[i]) / v)
 			}
 		}
-		z, h := p.z[:outs*n], p.h[:outs*n]
-		for k := range outs {
-			th := theta[k*per:][:per]
-			b.Margins(z[k*n:][:n], at, th[:per-1], th[per-1])
-		}
-		p.obj.Pass(z, h, y, w, p.acc)
-		if need&(optim.Grad|optim.Hessian) != 0 {
-			for k := range outs {
-				b.AddGrad(p.lanes[k*p.dense*f64.Lanes:][:p.dense*f64.Lanes], s.Vec[k*per+p.dense:][:p.ones], at, z[k*n:][:n])
-			}
-		}
-		if len(hess) > 0 {
-			b.AddGram(p.gram, hess, per, at, h[:n])
-			b.AddGrad(hlanes, hones, at, h[:n])
-		}
 	}
-	s.Rows = int64(max(min(to, b.Rows)-from, 0))
-	s.Weight = f64.Fold(&p.weight)
-	s.Loss = f64.Fold(&p.acc[0].Loss)
-	for k := range outs {
-		g := s.Vec[k*per:][:per]
-		f64.FoldAll(g[:p.dense], p.lanes[k*p.dense*f64.Lanes:])
-		g[per-1] = f64.Fold(&p.acc[k].Resid)
+	if a.over = a.over || o.Curv > r.Curv; a.over {
+		return
 	}
-	if len(hess) > 0 {
-		col := make([]float64, p.dense)
-		f64.FoldAll(col, hlanes)
-		for j, v := range append(col, hones...) {
-			hess[j*per+per-1] = v
-		}
-		hess[per*per-1] = f64.Fold(&p.acc[0].Curv)
-	}
-	return s, nil
+	n := len(h)
+	r.Columns.Pack(a.a, b, at, n)
+	gram.Weigh(a.b, a.a, a.share[:n], a.p.per)
+	a.product.Add(a.a, a.b, n)
 }

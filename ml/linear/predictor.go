@@ -17,21 +17,45 @@ import (
 // the dense columns, of the slots (package feature), and the intercept, which is
 // 0 where none was fitted.
 type predictor struct {
-	f     *feature.Fitted
-	obj   objective.Objective
-	class bool
-	theta []float64
+	f      *feature.Fitted
+	obj    objective.Objective
+	class  bool
+	theta  []float64
+	offset int // the dense column of offsets, -1 for none
+	inference
 }
 
 func (g *glm) predictor(f *feature.Fitted, theta []float64) *predictor {
-	return &predictor{f: f, obj: g.objective(len(f.Keys)), class: g.task == family.Classification, theta: theta}
+	return &predictor{f: f, obj: g.loss(&family.Values{}, len(f.Keys), 1), class: g.task == family.Classification, theta: theta, offset: -1}
 }
 
-// Encode implements family.Predictor.
-func (p *predictor) Encode(e *canon.E) { e.F64s(p.theta) }
+// Encode implements family.Predictor. What few models have comes last.
+func (p *predictor) Encode(e *canon.E) {
+	e.F64s(p.theta)
+	if p.offset >= 0 || p.errors != nil {
+		e.Int(p.offset)
+		p.inference.encode(e)
+	}
+}
+
+// decodeRest reads what comes after the parameters.
+func (p *predictor) decodeRest(d *canon.D) {
+	rest := d.Rest()
+	if len(rest) == 0 {
+		return
+	}
+	r := canon.Read(rest)
+	p.offset, p.inference = r.Int(), decodeInference(r)
+	if r.Done("a linear model") != nil || p.offset < -1 || p.offset < 0 && p.errors == nil {
+		d.Fail()
+	}
+}
+
+// slopes is the number of outputs that rows differ in.
+func (p *predictor) slopes() int { return objective.Slopes(p.obj) }
 
 // Bytes implements family.Predictor.
-func (p *predictor) Bytes() int64 { return int64(8*len(p.theta)) + 256 }
+func (p *predictor) Bytes() int64 { return int64(8*(len(p.theta)+len(p.errors))) + 256 }
 
 // Score implements family.Predictor.
 func (p *predictor) Score(b *dataset.Block) *family.Scores {
@@ -60,8 +84,8 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 // tile included, output by output.
 func (p *predictor) margins(b *dataset.Block, theta []float64) []float64 {
 	padded, per := b.Padded(), p.f.Params()+1
-	z := make([]float64, padded*p.obj.Outputs())
-	for k := range p.obj.Outputs() {
+	z := make([]float64, padded*p.slopes())
+	for k := range p.slopes() {
 		th := theta[k*per:][:per]
 		for from := 0; from < padded; from += dataset.ChunkRows {
 			b.Margins(z[k*padded:][from:min(from+dataset.ChunkRows, padded)], from, th[:per-1], th[per-1])
@@ -111,7 +135,7 @@ func (p *predictor) Explain(b *dataset.Block, scores *family.Scores) *family.Exp
 }
 
 // Describe implements family.Describer: weights, class by class, the intercept
-// last; original_weights, which are those for the columns as they are, before
+// last, with standard errors where they are known; original_weights, which are those for the columns as they are, before
 // scaling, the intercept being the margin of a row of zeros; and
 // feature_importance, the sum over a column's slots of the absolute
 // weights of the scaled values.
@@ -121,29 +145,41 @@ func (p *predictor) Describe(relation string) ([][]types.Datum, bool) {
 	var out [][]types.Datum
 	switch relation {
 	case "weights", "original_weights":
-		for k := range p.obj.Outputs() {
+		for k := range p.slopes() {
 			var class types.Datum
 			if p.obj.Outputs() > 1 {
 				class = feature.KeyText(p.f.Label.Type, p.f.Keys[k])
 			}
 			th := p.theta[k*per:][:per]
 			base := th[per-1]
+			stdError := func(j int) float64 {
+				if p.errors == nil {
+					return math.NaN()
+				}
+				return p.errors[j]
+			}
+			baseError := stdError(per - 1)
 			for j, s := range slots {
-				w := th[j]
+				w, e := th[j], stdError(j)
 				if relation == "original_weights" {
-					w /= s.Scale
+					w, e = w/s.Scale, e/math.Abs(s.Scale)
 					base -= float64(w * s.Center)
 				}
-				out = append(out, []types.Datum{class, s.Name, w})
+				if j != p.offset {
+					out = append(out, append([]types.Datum{class, s.Name, w}, p.columns(w, e)...))
+				}
 			}
-			out = append(out, []types.Datum{class, "(intercept)", base})
+			if relation == "original_weights" && p.errors != nil {
+				baseError = p.base
+			}
+			out = append(out, append([]types.Datum{class, "(intercept)", base}, p.columns(base, baseError)...))
 		}
 		return out, true
 	case "feature_importance":
 		sum := map[string]float64{}
 		var names []string
 		for i, w := range p.theta {
-			if i%per == per-1 {
+			if i >= p.slopes()*per || i%per == per-1 || i%per == p.offset {
 				continue
 			}
 			name := slots[i%per].Column

@@ -1,56 +1,94 @@
 package linear
 
 import (
+	"math"
+
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/optim"
-	"github.com/tributarydb/tributary/ml/reduce"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Root turns sums over all rows into the objective that is minimised:
+// root turns sums over all rows into the objective that is minimised, but for the
+// L1 penalty, which OWL-QN adds itself.
 //
-//	F(θ) = Σ weight·loss / Σ weight  +  ½·L2·‖weights‖²
-//
-// The intercepts are not penalised. In scikit-learn's terms C·Σ loss + ½‖w‖² has
-// its minimum at the same place with L2 = 1/(C·Σ weight), ridge regression's
-// Σ (y-ŷ)² + α‖w‖² with L2 = α/Σ weight.
-type Root struct {
-	Outputs   int
-	Params    int // of an output, without the intercept
-	L2        float64
-	Intercept bool
+// In scikit-learn's terms C·Σ loss + ½‖w‖² has its minimum at the same place with
+// l2 = 1/(C·Σ weight), ridge regression's Σ (y-ŷ)² + α‖w‖² with l2 = α/Σ weight.
+type root struct {
+	*problem
+	l1, l2    float64
+	intercept bool
 }
 
-// Eval gives the objective from the sums at theta.
-func (r *Root) Eval(s *reduce.Sums, theta []float64, need optim.Need) (*optim.Eval, error) {
-	per := r.Params + 1
-	if len(s.Vec) != VectorLen(r.Outputs, r.Params, need) {
-		return nil, pgerr.Internal("a gradient has %d members, not %d", len(s.Vec), VectorLen(r.Outputs, r.Params, need))
-	}
-	e := &optim.Eval{Loss: s.Loss / s.Weight, Grad: s.Vec[:r.Outputs*per], Hess: s.Vec[r.Outputs*per:]}
-	for i := range s.Vec {
-		s.Vec[i] /= s.Weight
-	}
-	for k := range r.Outputs {
-		th, g := theta[k*per:][:per], e.Grad[k*per:][:per]
-		if r.L2 > 0 {
-			e.Loss += float64(float64(0.5*r.L2) * f64.Dot(th[:per-1], th[:per-1]))
-			f64.Axpy(g[:per-1], r.L2, th[:per-1])
+// penalised tells whether parameter i is a weight that penalties are of.
+func (r *root) penalised(i int) bool {
+	j := i % r.per
+	return i < r.slopes*r.per && j != r.per-1 && j != r.offset
+}
+
+// learnt tells whether parameter i is learnt.
+func (r *root) learnt(i int) bool {
+	j := i % r.per
+	return i >= r.slopes*r.per || j != r.offset && (j != r.per-1 || r.intercept)
+}
+
+// eval makes the mean of sums over rows of this weight, and adds the penalty.
+func (r *root) eval(theta, grad []float64, loss, weight float64, hess []float64) *optim.Eval {
+	e := &optim.Eval{Loss: loss / weight, Grad: grad, Hess: hess}
+	square := 0.0
+	for i, v := range grad {
+		switch grad[i] = v / weight; {
+		case r.penalised(i):
+			grad[i] = f64.FMA(r.l2, theta[i], grad[i])
+			square = f64.FMA(theta[i], theta[i], square)
+		case !r.learnt(i):
+			grad[i] = 0
 		}
-		if !r.Intercept {
-			g[per-1] = 0
-		}
 	}
-	if len(e.Hess) > 0 {
-		for j := range per - 1 {
-			e.Hess[j*per+j] += r.L2
-			if !r.Intercept {
-				e.Hess[j*per+per-1] = 0
+	e.Loss += float64(float64(0.5*r.l2) * square)
+	for i := range hess {
+		hess[i] /= weight
+	}
+	r.hessian(hess)
+	return e
+}
+
+// hessian adds the penalty to a Hessian of the mean loss, and takes out what is
+// not learnt.
+func (r *root) hessian(hess []float64) {
+	if len(hess) == 0 {
+		return
+	}
+	n := r.per
+	for j := range n {
+		switch {
+		case r.penalised(j):
+			hess[j*n+j] += r.l2
+		case !r.learnt(j):
+			for k := range n {
+				hess[j*n+k], hess[k*n+j] = 0, 0
 			}
 		}
-		if !r.Intercept {
-			e.Hess[per*per-1] = 0
+	}
+}
+
+// penalty is what the penalties add to the loss.
+func (r *root) penalty(theta []float64) float64 {
+	abs, square := 0.0, 0.0
+	for i, v := range theta {
+		if r.penalised(i) {
+			abs += math.Abs(v)
+			square = f64.FMA(v, v, square)
 		}
 	}
-	return e, nil
+	return float64(r.l1*abs) + float64(float64(0.5*r.l2)*square)
+}
+
+// l1s is the L1 penalty by parameter.
+func (r *root) l1s() []float64 {
+	out := make([]float64, r.size())
+	for i := range out {
+		if r.penalised(i) {
+			out[i] = r.l1
+		}
+	}
+	return out
 }

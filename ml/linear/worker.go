@@ -1,70 +1,75 @@
 package linear
 
 import (
-	"context"
-
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/objective"
-	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/gram"
+	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part. It has no state but the parameters of each step.
-type worker struct {
-	s   *family.Setup
-	obj objective.Objective
-}
+// worker is a node's part. It has no state but what each step brings.
+type worker struct{ p *problem }
 
 // NewWorker implements family.Family.
 func (g *glm) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
-	return &worker{s: s, obj: g.objective(s.Classes())}, nil
+	return &worker{g.problem(s)}, nil
 }
 
 // PassBytes implements family.Worker.
 func (w *worker) PassBytes(s *family.Step) int64 {
-	f := w.s.Fitted
-	return Bytes(w.obj.Outputs(), f.Dense, f.Ones, s.Body.(*request).need)
+	p := w.p
+	switch s.Op {
+	case opBounds:
+		return gram.BoundsBytes(p.dense)
+	case opGram:
+		return gram.ProductBytes(p.per+1, p.per+1) + 2*gram.PackBytes(p.per+1)
+	}
+	n := 8 * (int64(p.slopes*p.dense*f64.Lanes) + int64((2*p.outputs+2)*dataset.ChunkRows) + 4*int64(p.size()+1))
+	if s.Body.(*request).Need&optim.Hessian != 0 {
+		n += gram.ProductBytes(p.per, p.per) + 2*gram.PackBytes(p.per)
+	}
+	return n
 }
 
 // NewPass implements family.Worker.
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
-	f, r := w.s.Fitted, s.Body.(*request)
-	if len(r.theta) != w.obj.Outputs()*(f.Params()+1) {
-		return nil, pgerr.Internal("a training task has %d parameters", len(r.theta))
+	p := w.p
+	a := &pass{p: p, op: s.Op, counts: s.Set&family.Held != 0 || s.Batch != nil}
+	switch s.Op {
+	case opGram, opEvaluate:
+		a.r = s.Body.(*request)
 	}
-	return &stepPass{w: w, r: r, p: NewPass(w.obj, f.Dense, f.Ones)}, nil
+	switch s.Op {
+	case opGram:
+		if len(a.r.Columns.Scale) != p.per-1 {
+			return nil, pgerr.Internal("a training task has %d columns", len(a.r.Columns.Scale))
+		}
+		a.products(p.per + 1)
+	case opEvaluate:
+		if len(a.r.Theta) != p.size() || len(a.r.Bound) != p.dense {
+			return nil, pgerr.Internal("a training task has %d parameters", len(a.r.Theta))
+		}
+		a.obj = p.objective(a.r.Width)
+		a.z, a.h = make([]float64, p.outputs*dataset.ChunkRows), make([]float64, p.outputs*dataset.ChunkRows)
+		a.l = make([]float64, dataset.ChunkRows)
+		if a.r.Need&(optim.Grad|optim.Hessian) != 0 {
+			a.lanes = make([]float64, p.slopes*p.dense*f64.Lanes)
+			for k := range p.slopes {
+				f64.Starts(a.lanes[k*p.dense*f64.Lanes:], a.r.Bound)
+			}
+		}
+		if a.r.Need&optim.Hessian != 0 {
+			if p.outputs > 1 || len(a.r.Columns.Scale) != p.per-1 {
+				return nil, pgerr.Internal("a training task asks for a Hessian of %d outputs", p.outputs)
+			}
+			a.products(p.per)
+		}
+	}
+	a.reset()
+	return a, nil
 }
 
 // Close implements family.Worker.
 func (w *worker) Close() {}
-
-// stepPass is a step's use of a Pass. A leaf has one block of a set, so that its
-// partial is that block's.
-type stepPass struct {
-	w   *worker
-	r   *request
-	p   *Pass
-	sum *reduce.Sums
-}
-
-// Add implements family.Pass.
-func (p *stepPass) Add(ctx context.Context, r family.Rows, b *dataset.Block) (err error) {
-	s, err := p.p.Run(ctx, b, p.r.theta, p.r.need, r.From, r.To)
-	if err != nil || p.sum == nil {
-		p.sum = s
-		return err
-	}
-	p.sum, err = reduce.MergeSums(p.sum, s)
-	return err
-}
-
-// Partial implements family.Pass.
-func (p *stepPass) Partial() family.Message {
-	s := p.sum
-	if s == nil {
-		s = &reduce.Sums{Vec: make([]float64, VectorLen(p.w.obj.Outputs(), p.w.s.Fitted.Params(), p.r.need))}
-	}
-	p.sum = nil
-	return s
-}

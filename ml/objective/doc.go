@@ -8,6 +8,6 @@
 //	y  [ row 0 … n-1 ]   a number, or the number of a class
 //	w  [ row 0 … n-1 ]   ≥ 0; zero for the rows that fill up a tile
 //
-// Losses are sums over rows times weight, never means: the mean is taken once,
-// at the root of the reduce tree.
+// Losses are those of rows times their weight: sums are taken elsewhere, and the
+// mean once, at the root of the reduce tree.
 package objective

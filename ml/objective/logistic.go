@@ -16,7 +16,7 @@ func (Logistic) Name() string { return "logistic" }
 func (Logistic) Outputs() int { return 1 }
 
 // Pass implements Objective.
-func (Logistic) Pass(z, h, y, w []float64, acc []f64.Acc) { f64.Logistic(z, h, y, w, &acc[0]) }
+func (Logistic) Pass(z, h, l, y, w []float64) { f64.Logistic(z, h, l, y, w) }
 
 // Link implements Objective.
 func (Logistic) Link(z []float64, _ int) {

@@ -1,7 +1,5 @@
 package objective
 
-import "github.com/tributarydb/tributary/exec/kernel/f64"
-
 // Objective is a pointwise loss. Implementations have no state.
 type Objective interface {
 	// Name is what history and errors call the loss.
@@ -9,11 +7,23 @@ type Objective interface {
 	// Outputs is the number of margins of a row.
 	Outputs() int
 	// Pass replaces the margins z by the weighted derivatives of the loss by
-	// them, and adds to acc, which has one Acc per output; the loss goes to
-	// acc[0]. h has the size of z: it receives the weighted second derivatives
-	// (of each output by itself).
-	Pass(z, h, y, w []float64, acc []f64.Acc)
+	// them, and writes the rows' weighted losses to l. h has the size of z: it
+	// receives the weighted second derivatives (of each output by itself), of the
+	// Tweedie family the expected ones.
+	Pass(z, h, l, y, w []float64)
 	// Link replaces margins by predictions: the value, or the probability of
 	// each output. rows is the number of rows of z.
 	Link(z []float64, rows int)
+}
+
+// Scaled is an Objective whose last output has no weights, but a number that is
+// the same for all rows, such as the logarithm of a scale.
+type Scaled interface{ Scaled() }
+
+// Slopes is the number of outputs that have weights.
+func Slopes(o Objective) int {
+	if _, ok := o.(Scaled); ok {
+		return o.Outputs() - 1
+	}
+	return o.Outputs()
 }

@@ -14,7 +14,7 @@ func (Softmax) Name() string { return "softmax" }
 func (s Softmax) Outputs() int { return s.K }
 
 // Pass implements Objective.
-func (s Softmax) Pass(z, h, y, w []float64, acc []f64.Acc) {
+func (s Softmax) Pass(z, h, l, y, w []float64) {
 	n := len(y)
 	// The label's margin and the largest are needed before z is overwritten by
 	// the exponentials; they wait in h, which is written last.
@@ -25,13 +25,11 @@ func (s Softmax) Pass(z, h, y, w []float64, acc []f64.Acc) {
 	}
 	sum := s.exps(z, top) // sum takes top's place
 	for i := range n {
-		loss := f64.Log1(sum[i]) - own[i]
-		l := i & (f64.Lanes - 1)
-		acc[0].Loss[l] = f64.FMA(w[i], loss, acc[0].Loss[l])
+		l[i] = float64(w[i] * (f64.Log1(sum[i]) - own[i]))
 		sum[i] = 1 / sum[i]
 	}
 	for k := s.K - 1; k >= 0; k-- { // output 0 last: it overwrites sum
-		zk, hk, a := z[k*n:][:n], h[k*n:][:n], &acc[k]
+		zk, hk := z[k*n:][:n], h[k*n:][:n]
 		ck := float64(k)
 		for i := range n {
 			p := float64(zk[i] * sum[i])
@@ -39,11 +37,7 @@ func (s Softmax) Pass(z, h, y, w []float64, acc []f64.Acc) {
 			if y[i] == ck {
 				r = p - 1
 			}
-			r, c = float64(r*w[i]), float64(c*w[i])
-			l := i & (f64.Lanes - 1)
-			a.Resid[l] += r
-			a.Curv[l] += c
-			zk[i], hk[i] = r, c
+			zk[i], hk[i] = float64(r*w[i]), float64(c*w[i])
 		}
 	}
 }

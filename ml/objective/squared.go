@@ -1,7 +1,5 @@
 package objective
 
-import "github.com/tributarydb/tributary/exec/kernel/f64"
-
 // Squared is half the squared difference, ½(z-y)², of linear regression.
 type Squared struct{}
 
@@ -12,7 +10,13 @@ func (Squared) Name() string { return "squared" }
 func (Squared) Outputs() int { return 1 }
 
 // Pass implements Objective.
-func (Squared) Pass(z, h, y, w []float64, acc []f64.Acc) { f64.Squared(z, h, y, w, &acc[0]) }
+func (Squared) Pass(z, h, l, y, w []float64) {
+	for i, v := range z {
+		e := v - y[i]
+		z[i], h[i] = float64(w[i]*e), w[i]
+		l[i] = float64(z[i] * float64(0.5*e))
+	}
+}
 
 // Link implements Objective.
 func (Squared) Link([]float64, int) {}

@@ -5,17 +5,13 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// lbfgsHistory is the number of past steps that shape the next direction.
-const lbfgsHistory = 10
-
 // LBFGS is limited-memory BFGS with a strong Wolfe line search: a good choice
 // for smooth convex losses of any dimension. One evaluation of loss and gradient
 // a trial; mostly one trial a step.
 type LBFGS struct {
 	core
 	search search
-	s, y   [][]float64 // newest last
-	rho    []float64
+	past   curvature
 	// spare is the best trial's gradient, should the search end with lo.
 	loGrad []float64
 }
@@ -59,8 +55,7 @@ func (o *LBFGS) Tell(e *Eval) (bool, error) {
 		o.moveTrial(o.search.lo.a)
 		return o.step(&Eval{Loss: o.search.lo.f, Grad: o.loGrad}), nil
 	}
-	if len(o.s) > 0 { // the model of the curvature may be spoilt: once more without
-		o.s, o.y, o.rho = nil, nil, nil
+	if !o.past.forget() { // it may be spoilt: once more without
 		return o.turn(), nil
 	}
 	o.reason = NoProgress
@@ -69,20 +64,7 @@ func (o *LBFGS) Tell(e *Eval) (bool, error) {
 
 // step accepts the trial, learns from it and turns to the next direction.
 func (o *LBFGS) step(e *Eval) bool {
-	n := len(o.x)
-	var s, y []float64
-	if len(o.s) == lbfgsHistory {
-		s, y = o.s[0], o.y[0]
-		o.s, o.y, o.rho = o.s[1:], o.y[1:], o.rho[1:]
-	} else {
-		s, y = make([]float64, n), make([]float64, n)
-	}
-	for i := range s {
-		s[i], y[i] = o.trial[i]-o.x[i], e.Grad[i]-o.g[i]
-	}
-	if sy := f64.Dot(s, y); sy > float64(1e-16*f64.Dot(y, y)) {
-		o.s, o.y, o.rho = append(o.s, s), append(o.y, y), append(o.rho, 1/sy)
-	}
+	o.past.learn(o.x, o.trial, o.g, e.Grad)
 	if o.accept(e) {
 		return true
 	}
@@ -97,27 +79,17 @@ func (o *LBFGS) turn() bool {
 		q[i] = -g
 	}
 	first := 1.0
-	if k := len(o.s); k > 0 {
-		alpha := make([]float64, k)
-		for i := k - 1; i >= 0; i-- {
-			alpha[i] = float64(o.rho[i] * f64.Dot(o.s[i], q))
-			f64.Axpy(q, -alpha[i], o.y[i])
+	if !o.past.shape(q) {
+		if n := norm(o.g); n > 1 {
+			first = 1 / n
 		}
-		f64.Scale(q, 1/float64(o.rho[k-1]*f64.Dot(o.y[k-1], o.y[k-1])))
-		for i := range k {
-			beta := float64(o.rho[i] * f64.Dot(o.y[i], q))
-			f64.Axpy(q, alpha[i]-beta, o.s[i])
-		}
-	} else if n := norm(o.g); n > 1 {
-		first = 1 / n
 	}
 	slope := f64.Dot(o.g, q)
 	if !(slope < 0) {
-		if len(o.s) == 0 {
+		if o.past.forget() {
 			o.reason = NoProgress
 			return true
 		}
-		o.s, o.y, o.rho = nil, nil, nil
 		return o.turn()
 	}
 	o.search.begin(o.f, slope, first)
@@ -133,12 +105,7 @@ func (o *LBFGS) MarshalBinary() ([]byte, error) {
 	e.U8(lbfgsKind)
 	o.core.encode(&e)
 	o.search.encode(&e)
-	e.U32(uint32(len(o.s)))
-	for i := range o.s {
-		e.F64s(o.s[i])
-		e.F64s(o.y[i])
-		e.F64(o.rho[i])
-	}
+	o.past.encode(&e)
 	e.F64s(o.loGrad)
 	return e.B, nil
 }
@@ -152,13 +119,7 @@ func (o *LBFGS) UnmarshalBinary(b []byte) error {
 	}
 	n.core.decode(d)
 	n.search.decode(d)
-	for range d.Count(16) {
-		n.s, n.y, n.rho = append(n.s, d.F64s()), append(n.y, d.F64s()), append(n.rho, d.F64())
-		if k := len(n.s) - 1; len(n.s[k]) != len(n.x) || len(n.y[k]) != len(n.x) {
-			d.Fail()
-			break
-		}
-	}
+	n.past.decode(d, len(n.x))
 	n.loGrad = d.F64s()
 	if err := d.Done("optimizer state"); err != nil {
 		return err

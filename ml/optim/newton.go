@@ -54,7 +54,8 @@ func (o *Newton) Tell(e *Eval) (bool, error) {
 	if o.accept(e) {
 		return true, nil
 	}
-	solve(o.direction, e.Hess, o.g)
+	Factor(e.Hess, len(o.g)).Solve(o.direction, o.g)
+	f64.Scale(o.direction, -1)
 	if f64.Dot(o.g, o.direction) >= 0 { // the gradient lies where H is singular
 		o.reason = NoProgress
 		return true, nil
@@ -62,55 +63,6 @@ func (o *Newton) Tell(e *Eval) (bool, error) {
 	o.alpha, o.halved = 1, 0
 	o.moveTrial(1)
 	return false, nil
-}
-
-// solve sets p so that H·p = -g, by Cholesky's factorisation of H, of which the
-// upper triangle is read and destroyed. A pivot that elimination has brought
-// down to rounding error belongs to a column that the earlier ones explain; its
-// p is 0.
-func solve(p, h, g []float64) {
-	n := len(g)
-	dead := make([]bool, n)
-	diag := make([]float64, n)
-	for j := range n {
-		diag[j] = h[j*n+j]
-	}
-	// The factor is kept by rows, so that the updates run along rows.
-	for j := range n {
-		row := h[j*n:][:n]
-		if !(row[j] > float64(1e-13*diag[j])) || diag[j] <= 0 {
-			dead[j] = true
-			continue
-		}
-		r := math.Sqrt(row[j])
-		for k := j; k < n; k++ {
-			row[k] /= r
-		}
-		for i := j + 1; i < n; i++ {
-			if row[i] != 0 {
-				f64.Axpy(h[i*n+i:][:n-i], -row[i], row[i:])
-			}
-		}
-	}
-	// Uᵀ·u = -g, then U·p = u
-	for j := range n {
-		p[j] = -g[j]
-	}
-	for j := range n {
-		if dead[j] {
-			p[j] = 0
-			continue
-		}
-		p[j] /= h[j*n+j]
-		f64.Axpy(p[j+1:], -p[j], h[j*n+j+1:][:n-j-1])
-	}
-	for j := n - 1; j >= 0; j-- {
-		if dead[j] {
-			p[j] = 0
-			continue
-		}
-		p[j] = (p[j] - f64.Dot(h[j*n+j+1:][:n-j-1], p[j+1:])) / h[j*n+j]
-	}
 }
 
 const newtonKind = 2

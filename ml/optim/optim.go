@@ -81,11 +81,12 @@ type State struct {
 	Reason    Reason
 }
 
-// Stop says when to stop: a gradient of Tolerance times the first one, or
-// MaxIter steps.
+// Stop says when to stop: a gradient of Tolerance times the first one, or where
+// From is given times that, or MaxIter steps.
 type Stop struct {
 	Tolerance float64
 	MaxIter   int
+	From      float64
 }
 
 // core is the part that the deterministic optimisers share.
@@ -115,13 +116,17 @@ func (c *core) State() State {
 }
 
 // accept makes (trial, e) the current point and tells whether that ends it.
-func (c *core) accept(e *Eval) bool {
+func (c *core) accept(e *Eval) bool { return c.acceptAt(e, norm(e.Grad)) }
+
+// acceptAt is accept where n is the size of the gradient.
+func (c *core) acceptAt(e *Eval, n float64) bool {
 	copy(c.x, c.trial)
 	copy(c.g, e.Grad)
 	c.f = e.Loss
-	n := norm(c.g)
 	if !c.started {
-		c.started, c.g0 = true, n
+		if c.started, c.g0 = true, n; c.stop.From > 0 {
+			c.g0 = c.stop.From
+		}
 	} else {
 		c.iter++
 	}
@@ -143,6 +148,7 @@ func (c *core) moveTrial(alpha float64) {
 func (c *core) encode(e *canon.E) {
 	e.F64(c.stop.Tolerance)
 	e.Int(c.stop.MaxIter)
+	e.F64(c.stop.From)
 	e.F64s(c.x)
 	e.F64s(c.g)
 	e.F64(c.f)
@@ -156,7 +162,7 @@ func (c *core) encode(e *canon.E) {
 }
 
 func (c *core) decode(d *canon.D) {
-	*c = core{stop: Stop{d.F64(), d.Int()}, x: d.F64s(), g: d.F64s(), f: d.F64(), g0: d.F64(),
+	*c = core{stop: Stop{d.F64(), d.Int(), d.F64()}, x: d.F64s(), g: d.F64s(), f: d.F64(), g0: d.F64(),
 		iter: d.Int(), evals: d.Int(), reason: Reason(d.U8()), started: d.Bool(), trial: d.F64s(), direction: d.F64s()}
 	n := len(c.x)
 	if c.reason > NoProgress || len(c.g) != n || len(c.trial) != n || len(c.direction) != n {

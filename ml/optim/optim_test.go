@@ -135,7 +135,7 @@ func order(seed uint64, epoch int) (o []int) {
 // TestResumeIsTheUnbrokenRun saves and restores every machine before each of
 // its steps: the way it goes is the same, to the bit.
 func TestResumeIsTheUnbrokenRun(t *testing.T) {
-	stop := Stop{Tolerance: 1e-10, MaxIter: 60}
+	stop := Stop{Tolerance: 1e-10, MaxIter: 60, From: 2}
 	quad, _ := quadratic(12, 1e4)
 	x0 := make([]float64, 12)
 	cases := []struct {
@@ -144,6 +144,7 @@ func TestResumeIsTheUnbrokenRun(t *testing.T) {
 	}{
 		{func() Optimizer { return NewLBFGS(x0, stop) }, func() Optimizer { return new(LBFGS) }, quad},
 		{func() Optimizer { return NewLBFGS([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(LBFGS) }, rosenbrock},
+		{func() Optimizer { return NewOWLQN(x0, half(12), stop) }, func() Optimizer { return new(OWLQN) }, quad},
 		{func() Optimizer { return NewNewton([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(Newton) }, rosenbrock},
 		{func() Optimizer { return NewGD(x0, stop, 0) }, func() Optimizer { return new(GD) }, quad},
 		{func() Optimizer { return NewStochastic([]float64{0}, stop, Adam, 0.1, 4, 9) }, func() Optimizer { return new(Stochastic) }, noisy},
@@ -229,4 +230,55 @@ func TestDivergenceIsAnError(t *testing.T) {
 		}
 	}
 	t.Errorf("no error: %+v", o.State())
+}
+
+func half(n int) []float64 {
+	l := make([]float64, n)
+	for i := range l {
+		l[i] = 0.5
+	}
+	return l
+}
+
+// TestOWLQNAgainstCoordinateDescent minimises quadratics under L1 penalties, of
+// which some leave a parameter free: the slow reference moves one parameter at a
+// time to its best.
+func TestOWLQNAgainstCoordinateDescent(t *testing.T) {
+	for _, n := range []int{1, 3, 12} {
+		for _, strength := range []float64{0, 0.1, 3, 30, 1e4} {
+			eval, _ := quadratic(n, 100)
+			l1 := make([]float64, n)
+			for i := range l1 {
+				if i%4 != 1 {
+					l1[i] = strength
+				}
+			}
+			o := NewOWLQN(make([]float64, n), l1, Stop{Tolerance: 1e-10, MaxIter: 3000})
+			got := run(t, o, eval, 20000)
+			want := make([]float64, n)
+			for range 1000 {
+				for i := range want {
+					e := eval(Request{Theta: want})
+					a := e.Hess[i*n+i]
+					v := want[i] - e.Grad[i]/a
+					want[i] = math.Copysign(math.Max(math.Abs(v)-l1[i]/a, 0), v)
+				}
+			}
+			total := func(x []float64) float64 {
+				f := eval(Request{Theta: x}).Loss
+				for i, v := range x {
+					f += l1[i] * math.Abs(v)
+				}
+				return f
+			}
+			if f := total(got.Theta); f > total(want)+1e-8*(1+math.Abs(f)) || math.Abs(f-got.Loss) > 1e-9*(1+math.Abs(f)) {
+				t.Errorf("n=%d l1=%v: %v (%v), coordinate descent gets %v; %v", n, strength, f, got.Loss, total(want), got.Reason)
+			}
+			for i, v := range got.Theta {
+				if strength == 1e4 && i%4 != 1 && v != 0 {
+					t.Errorf("n=%d: parameter %d is %v under a penalty that leaves none", n, i, v)
+				}
+			}
+		}
+	}
 }

@@ -137,7 +137,7 @@ func (o *Stochastic) UnmarshalBinary(b []byte) error {
 	if d.U8() != stochasticKind {
 		d.Fail()
 	}
-	n := Stochastic{move: Mover[float64]{Rule: Rule(d.U8()), Constants: Usual}, rate: d.F64(), seed: d.U64(), steps: d.Int(), stop: Stop{d.F64(), d.Int()}, x: d.F64s()}
+	n := Stochastic{move: Mover[float64]{Rule: Rule(d.U8()), Constants: Usual}, rate: d.F64(), seed: d.U64(), steps: d.Int(), stop: Stop{Tolerance: d.F64(), MaxIter: d.Int()}, x: d.F64s()}
 	n.move.M, n.move.V = d.F64s(), d.F64s()
 	n.sumG, n.sumF, n.f, n.g, n.g0, n.epoch, n.step, n.move.Steps, n.reason = d.F64s(), d.F64(), d.F64(), d.F64(), d.F64(), d.Int(), d.Int(), d.Int(), Reason(d.U8())
 	if !n.move.Fits(len(n.x)) || n.reason > NoProgress || n.steps < 1 || n.step < 0 || n.step >= n.steps || n.epoch < 0 ||

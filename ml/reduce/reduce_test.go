@@ -136,21 +136,3 @@ func TestTreeIsTheOneOfTheDrawing(t *testing.T) {
 		t.Error("slice 7 has its root on a too")
 	}
 }
-
-func TestSumsTravel(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 3))
-	good := encoded(someSums(r, 3))
-	d := canon.Read(good)
-	if s := DecodeSums(d); d.Done("sums") != nil || !bytes.Equal(encoded(s), good) {
-		t.Error("sums do not decode to themselves")
-	}
-	for cut := range good {
-		d := canon.Read(good[:cut])
-		if DecodeSums(d); d.Done("sums") == nil {
-			t.Errorf("sums cut at %d were read", cut)
-		}
-	}
-	if _, err := MergeSums(someSums(r, 3), someSums(r, 4)); err == nil {
-		t.Error("sums of different length were merged")
-	}
-}

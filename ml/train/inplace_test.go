@@ -32,6 +32,20 @@ func TestRowsInPlace(t *testing.T) {
 		{"random_forest", "y", 3, []any{"n_estimators", int64(3), "max_depth", int64(6)}, false},
 		{"kmeans", "", 2, []any{"n_clusters", int64(4), "max_iterations", int64(6)}, false},
 		{"pca", "", 2, []any{"n_components", int64(2)}, false},
+		{"linear_regression", "y", 0, []any{"calculate_p_values", true, "offset", "a"}, false},
+		{"ridge", "y", 0, []any{"eval_fraction", 0.2}, false},
+		{"lasso", "y", 0, []any{"alpha", 0.1}, false},
+		{"elastic_net", "y", 0, []any{"alpha", 0.1, "precision", "float32"}, false},
+		{"huber_regression", "y", 0, []any{"max_iterations", int64(20)}, false},
+		{"quantile_regression", "y", 0, []any{"quantile", 0.9, "max_iterations", int64(20)}, false},
+		{"poisson_regression", "b", 0, []any{"offset", "w"}, false},
+		{"gamma_regression", "w", 0, []any{"l1_reg", 0.01, "max_iterations", int64(20)}, false},
+		{"tweedie_regression", "b", 0, []any{"eval_fraction", 0.2, "early_stop", true}, false},
+		{"tweedie_regression", "b", 0, []any{"weight", "w"}, true},
+		{"logistic_regression", "y", 2, []any{"eval_fraction", 0.2, "max_iterations", int64(20)}, false},
+		{"logistic_regression", "y", 4, []any{"l1_reg", 0.01, "max_iterations", int64(8)}, false},
+		{"logistic_regression", "y", 2, []any{"optimizer", "sgd", "max_iterations", int64(2)}, true},
+		{"linear_svm", "y", 2, []any{"c", 0.01, "max_iterations", int64(20)}, false},
 	} {
 		t.Run(c.algorithm, func(t *testing.T) {
 			t.Parallel()

@@ -242,6 +242,13 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 			return err
 		}
 	}
+	for _, name := range j.Plan.Plain {
+		c := &s.Cols[find(j.Columns, name)]
+		if c.Encoder != feature.Auto {
+			return pgerr.New(pgerr.InvalidParameterValue, "column %q is used as it is: TRANSFORM cannot encode it", name).OnColumn(name)
+		}
+		c.Role, c.Encoder, c.NoIndicator = feature.Feature, feature.Plain, true
+	}
 	if err := s.Resolve(); err != nil {
 		return err
 	}

@@ -14,11 +14,12 @@ type gradients struct {
 	obj     objective.Objective
 	z, h    []float64 // by output and lane
 	ones, y [f64.Lanes]float64
-	acc     []f64.Acc
+	outputs int
+	loss    [f64.Lanes]float64
 }
 
 func (p *problem) newGradients() gradients {
-	g := gradients{z: make([]float64, p.outputs*f64.Lanes), h: make([]float64, p.outputs*f64.Lanes), acc: make([]f64.Acc, p.outputs)}
+	g := gradients{z: make([]float64, p.outputs*f64.Lanes), h: make([]float64, p.outputs*f64.Lanes), outputs: p.outputs}
 	switch {
 	case p.classes > 2:
 		g.obj = objective.Softmax{K: p.classes}
@@ -34,16 +35,15 @@ func (p *problem) newGradients() gradients {
 }
 
 // tile gives first and second derivatives of eight rows in z and h, and the
-// losses: with one row a lane, the lanes' sums are the rows' losses.
+// losses.
 func (g *gradients) tile(scores []float64, n, at int, y []float64) *[f64.Lanes]float64 {
 	rows := min(n-at, f64.Lanes)
-	for o := range g.acc {
+	for o := range g.outputs {
 		copy(g.z[o*f64.Lanes:][:f64.Lanes], scores[o*n+at:][:rows])
-		g.acc[o] = f64.Acc{}
 	}
 	copy(g.y[:], y)
-	g.obj.Pass(g.z, g.h, g.y[:], g.ones[:], g.acc)
-	return &g.acc[0].Loss
+	g.obj.Pass(g.z, g.h, g.loss[:], g.y[:], g.ones[:])
+	return &g.loss
 }
 
 // nearest rounds a number below 2^40 to an integer.
@@ -119,7 +119,7 @@ func (p *pass) round(k *rows, b *dataset.Block) error {
 
 // losses adds the losses of a block's rows.
 func (p *pass) losses(k *rows, b *dataset.Block, r *round, out *grown) {
-	if p.grad.acc == nil {
+	if p.grad.obj == nil {
 		p.grad = p.w.p.newGradients()
 	}
 	set := 0
@@ -144,7 +144,7 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 	if err := w.start(k); err != nil {
 		return err
 	}
-	if p.grad.acc == nil {
+	if p.grad.obj == nil {
 		p.grad = pr.newGradients()
 	}
 	ls := lossSum{scale: 1 / (r.spread * r.spread)}
@@ -213,7 +213,7 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 // putTile is put of a tile's rows that weigh one unit and are seen by every tree.
 func (p *pass) putTile(k *rows, t, at int) {
 	o := 0
-	if len(p.grad.acc) > 1 {
+	if p.grad.outputs > 1 {
 		o = t * f64.Lanes
 	}
 	z, h := (*[f64.Lanes]float64)(p.grad.z[o:]), (*[f64.Lanes]float64)(p.grad.h[o:])

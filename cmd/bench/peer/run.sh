@@ -16,10 +16,12 @@ mkdir -p "$dir"
 cd "$here/../../.."
 CGO_ENABLED=0 go build -o "$dir/tributary" ./cmd/tributary
 "$dir/tributary" bench tpch --sf "$sf" --load-only --export "$dir/csv" >"$dir/export.log"
-"$dir/tributary" bench logistic --samples "$samples" --load-only --export "$dir/csv" --threads "$threads" >>"$dir/export.log"
+"$dir/tributary" bench logistic ridge --samples "$samples" --load-only --export "$dir/csv" --threads "$threads" >>"$dir/export.log"
 "$python" "$here/duckdb_peer.py" tpch --csv "$dir/csv" --sf "$sf" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-tpch.json" >"$dir/peer.log"
 "$python" "$here/duckdb_peer.py" groupby --rows "$rows" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-groupby.json" >>"$dir/peer.log"
-"$python" "$here/sklearn_logistic.py" "$dir/csv" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-logistic.json" >>"$dir/peer.log"
+for suite in logistic ridge; do
+  "$python" "$here/sklearn_linear.py" "$suite" "$dir/csv" --runs "$runs" --threads "$threads" --answers "$dir/answers" --json "$dir/peer-$suite.json" >>"$dir/peer.log"
+done
 status=0
 "$dir/tributary" bench all --sf "$sf" --rows "$rows" --samples "$samples" --runs "$runs" --threads "$threads" --check "$dir/answers" --json "$dir/tributary.json" >"$dir/tributary.log" || status=$?
 "$python" "$here/tables.py" "$dir"/tributary.json "$dir"/peer-*.json

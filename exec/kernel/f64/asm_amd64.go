@@ -3,6 +3,7 @@
 package f64
 
 import (
+	"math"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -27,11 +28,10 @@ var (
 	margins64 = choose(marginsGo[float64], margins64AVX2, margins64AVX512)
 	grad32    = choose(gradGo[float32], grad32AVX2, grad32AVX512)
 	grad64    = choose(gradGo[float64], grad64AVX2, grad64AVX512)
-	logistic  = choose(logisticGo, logisticOf(logisticAVX2), logisticOf(logisticAVX512))
+	logistic  = choose(logisticGo, logisticAVX2, logisticAVX512)
 	expAll    = choose(expGo, expAVX2, expAVX512)
 	dotLanes  = choose(dotGo, dotAVX2, dotAVX512)
 	momentsOf = choose(momentsGo, momentsBody(momentsAVX2), momentsBody(momentsAVX512))
-	dots2x4   = choose(dots2x4Go, dotsOf(dots2x4AVX2), dotsOf(dots2x4AVX512))
 
 	columnMoments32 = choose(columnMomentsGo[float32], columnMomentsBody(columnMoments32AVX2), columnMomentsBody(columnMoments32AVX512))
 	columnMoments64 = choose(columnMomentsGo[float64], columnMomentsBody(columnMoments64AVX2), columnMomentsBody(columnMoments64AVX512))
@@ -47,8 +47,13 @@ var (
 	packFixed32     = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
 	packFixed64     = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
 	addFixed        = choose(addFixedGo, addFixedBody, addFixedBody)
+	fixAll          = choose(fixAllGo, fixAllBody, fixAllBody)
 	columnBounds32  = choose(columnBoundsGo[float32], columnBoundsBody(columnBounds32AVX2), columnBoundsBody(columnBounds32AVX2))
 	columnBounds64  = choose(columnBoundsGo[float64], columnBoundsBody(columnBounds64AVX2), columnBoundsBody(columnBounds64AVX2))
+	columnLeast32   = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
+	columnLeast64   = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
+	columnSplits32  = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX2))
+	columnSplits64  = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX2))
 	axpy2           = choose(axpy2Go, axpy2Body, axpy2Body)
 )
 
@@ -100,6 +105,14 @@ func columnBoundsBody[T Elem](k func(low, high, x *T, d, tiles int)) func(low, h
 	return func(low, high, x []T, d, tiles int) { k(&low[0], &high[0], &x[0], d, tiles) }
 }
 
+func columnLeastBody[T Elem](k func(least, x *T, d, tiles int)) func(least, x []T, d, tiles int) {
+	return func(least, x []T, d, tiles int) { k(&least[0], &x[0], d, tiles) }
+}
+
+func columnSplitsBody[T Elem](k func(sums *float64, x *T, grids *float64, d, tiles int)) func(sums []float64, x []T, grids []float64, d, tiles int) {
+	return func(sums []float64, x []T, grids []float64, d, tiles int) { k(&sums[0], &x[0], &grids[0], d, tiles) }
+}
+
 func axpy2Body(y, u, v []float64, a, b float64) {
 	n := len(y) &^ (Lanes - 1)
 	if n > 0 {
@@ -114,7 +127,14 @@ func columnMomentsBody[T Elem](k func(acc []float64, x []T, c []float64, tiles i
 	}
 }
 
-func squared(z, h, y, w []float64, acc *Acc) { squaredGo(z, h, y, w, acc) }
+func fixAllBody(v []float64, scale float64) (sum int64, most float64) {
+	var top [4]float64
+	n, bad := fixAllAVX2(&v[0], len(v), scale, &top)
+	if bad != 0 {
+		return 0, math.Inf(1)
+	}
+	return int64(n), max(top[0], top[1], top[2], top[3])
+}
 
 func choose[F any](goBody, avx2, avx512 F) F {
 	switch Level {
@@ -124,22 +144,6 @@ func choose[F any](goBody, avx2, avx512 F) F {
 		return avx2
 	}
 	return goBody
-}
-
-func dotsOf(lanes func(*[64]float64, *float64, *float64, int, int)) func(*[8]float64, []float64, []float64, int, int) {
-	return func(out *[8]float64, a, b []float64, stride, n int) {
-		_, _ = a[stride+n-1], b[3*stride+n-1]
-		var l [64]float64
-		lanes(&l, &a[0], &b[0], stride, n)
-		for i := range out {
-			out[i] = Fold((*[Lanes]float64)(l[i*Lanes:]))
-		}
-	}
-}
-
-// logisticOf lets a kernel see an Acc as the 24 values it is.
-func logisticOf(k func(z, h, y, w []float64, acc *[3 * Lanes]float64)) func(z, h, y, w []float64, acc *Acc) {
-	return func(z, h, y, w []float64, acc *Acc) { k(z, h, y, w, (*[3 * Lanes]float64)(unsafe.Pointer(acc))) }
 }
 
 func momentsBody(k func(acc *[2 * Lanes]float64, x []float64, c float64)) func(*MomentAcc, []float64, float64) {

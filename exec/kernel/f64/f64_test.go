@@ -16,10 +16,9 @@ type bodies struct {
 	margins64 func([]float64, []float64, []float64)
 	grad32    func([]float64, []float32, []float64)
 	grad64    func([]float64, []float64, []float64)
-	logistic  func(z, h, y, w []float64, acc *Acc)
+	logistic  func(z, h, l, y, w []float64)
 	exp       func([]float64)
 	dot       func(*[Lanes]float64, []float64, []float64)
-	dots2x4   func(*[8]float64, []float64, []float64, int, int)
 	moments   func(*MomentAcc, []float64, float64)
 
 	columnMoments32 func([]MomentAcc, []float32, []float64, int)
@@ -206,17 +205,13 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 					z[i] = []float64{0, math.Copysign(0, -1), 1e300, -1e300, 708, -708, 709, -745, math.Inf(1), math.Inf(-1), math.NaN(), 1e-320, 36.8, 0.881}[r.IntN(14)]
 				}
 			}
-			var a1, a2 Acc
-			a1.Loss[3], a2.Loss[3] = 5, 5
-			g, h1 := slices.Clone(z), make([]float64, n)
-			e, h2 := slices.Clone(z), make([]float64, n)
-			b.logistic(g, h1, y, w, &a1)
-			logisticGo(e, h2, y, w, &a2)
+			g, h1, l1 := slices.Clone(z), make([]float64, n), make([]float64, n)
+			e, h2, l2 := slices.Clone(z), make([]float64, n), make([]float64, n)
+			b.logistic(g, h1, l1, y, w)
+			logisticGo(e, h2, l2, y, w)
 			sameBits(t, b.name+" logistic residual", g, e)
 			sameBits(t, b.name+" logistic curvature", h1, h2)
-			sameBits(t, b.name+" logistic loss", a1.Loss[:], a2.Loss[:])
-			sameBits(t, b.name+" logistic sum", a1.Resid[:], a2.Resid[:])
-			sameBits(t, b.name+" logistic curv", a1.Curv[:], a2.Curv[:])
+			sameBits(t, b.name+" logistic loss", l1, l2)
 
 			z[0], z[1], z[2], z[3] = 709.78, 709.79, -708.1, math.NaN()
 			g, e = slices.Clone(z), slices.Clone(z)
@@ -224,22 +219,15 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 			expGo(e)
 			sameBits(t, b.name+" exp", g, e)
 
-			var l1, l2 [Lanes]float64
-			b.dot(&l1, z, w)
-			dotGo(&l2, z, w)
-			sameBits(t, b.name+" dot", l1[:], l2[:])
+			var d1, d2 [Lanes]float64
+			b.dot(&d1, z, w)
+			dotGo(&d2, z, w)
+			sameBits(t, b.name+" dot", d1[:], d2[:])
 
-			m1, m2 := MomentAcc{S1: l1, S2: l2}, MomentAcc{S1: l1, S2: l2}
+			m1, m2 := MomentAcc{S1: d1, S2: d2}, MomentAcc{S1: d1, S2: d2}
 			b.moments(&m1, w, 0.7)
 			momentsGo(&m2, w, 0.7)
 			sameBits(t, b.name+" moments", append(m1.S1[:], m1.S2[:]...), append(m2.S1[:], m2.S2[:]...))
-		}
-		for n := 8; n <= 256; n += 8 {
-			p, q := randoms(r, 4*256), randoms(r, 4*256)
-			var o1, o2 [8]float64
-			b.dots2x4(&o1, p, q, 256, n)
-			dots2x4Go(&o2, p, q, 256, n)
-			sameBits(t, b.name+" dots2x4", o1[:], o2[:])
 		}
 	}
 }
@@ -254,13 +242,14 @@ func TestGoldenBits(t *testing.T) {
 	for i := range y {
 		y[i], wt[i] = float64(r.IntN(2)), 1
 	}
-	var a Acc
+	loss, sum := make([]float64, n), [Lanes]float64{}
 	Margins(z, x, w)
-	Logistic(z, h, y, wt, &a)
+	Logistic(z, h, loss, y, wt)
 	AddGrad(acc, x, z)
-	g := make([]float64, d)
-	FoldAll(g, acc)
-	got := fmt.Sprintf("%x %x", math.Float64bits(Fold(&a.Loss)), math.Float64bits(g[3]))
+	for i, l := range loss {
+		sum[i%Lanes] += l
+	}
+	got := fmt.Sprintf("%x %x", math.Float64bits(Fold(&sum)), math.Float64bits(Fold((*[Lanes]float64)(acc[3*Lanes:]))))
 	if want := goldenBits; got != want {
 		t.Errorf("bits %q, want %q", got, want)
 	}
@@ -340,34 +329,6 @@ func TestDotTakesAnyLength(t *testing.T) {
 	}
 }
 
-func TestGramAgainstPlainLoops(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 9))
-	for _, d := range []int{1, 2, 3, 5, 8, 13} {
-		for _, tiles := range []int{1, 5, GramTiles} {
-			n := tiles * Lanes
-			x, h := randoms(r, n*d), randoms(r, n)
-			m := make([]float64, d*(d+1))
-			AddGram(NewGram(d), m, d+1, x, h)
-			for j := range d {
-				for k := range d {
-					var want, mag float64
-					for i := range n {
-						at := func(c int) float64 { return x[(i/8*d+c)*8+i%8] }
-						want += at(j) * at(k) * h[i]
-						mag += math.Abs(at(j) * at(k) * h[i])
-					}
-					if k < j {
-						want = 0
-					}
-					if got := m[j*(d+1)+k]; math.Abs(got-want) > 1e-12*mag {
-						t.Fatalf("d=%d: m[%d][%d] = %v, want %v", d, j, k, got, want)
-					}
-				}
-			}
-		}
-	}
-}
-
 // BenchmarkLogisticPass is one evaluation of loss and gradient over a million
 // rows of 28 float32 columns, on one thread, in chunks that stay in L1.
 func BenchmarkLogisticPass(b *testing.B) {
@@ -379,28 +340,26 @@ func BenchmarkLogisticPass(b *testing.B) {
 	for i := range w {
 		w[i] = 1
 	}
-	th, z, h := make([]float64, d), make([]float64, chunk), make([]float64, chunk)
-	acc := make([]float64, d*Lanes)
+	th, z, h, l := make([]float64, d), make([]float64, chunk), make([]float64, chunk), make([]float64, chunk)
+	acc, bound, sums := make([]float64, d*Lanes), make([]float64, d), make([]int64, d)
+	for j := range bound {
+		bound[j] = 8
+	}
+	Starts(acc, bound)
 	b.SetBytes(n * d * 4)
 	for b.Loop() {
-		var a Acc
 		for i := 0; i < n; i += chunk {
 			clear(z)
 			xc := x[i*d : (i+chunk)*d]
 			Margins(z, xc, th)
-			Logistic(z, h, y[i:i+chunk], w, &a)
+			Logistic(z, h, l, y[i:i+chunk], w)
+			FixAll(l, 0.25)
+			FixAll(z, 0.5)
 			AddGrad(acc, xc, z)
+			if i/chunk%4 == 3 {
+				Take(sums, acc, bound)
+			}
 		}
-	}
-}
-
-func BenchmarkGram(b *testing.B) {
-	const d = 28
-	x, h, m := make([]float32, 256*d), make([]float64, 256), make([]float64, d*d)
-	g := NewGram(d)
-	b.SetBytes(256 * d * 4)
-	for b.Loop() {
-		AddGram(g, m, d, x, h)
 	}
 }
 

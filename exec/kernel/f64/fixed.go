@@ -72,6 +72,75 @@ func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper boo
 	}
 }
 
+// FixAll replaces values by factors of v·scale, which must be at most ½ in size, 0
+// by 0, and gives their sum in units of FixedUnit, each rounded to it, and the size of
+// the greatest value: infinite if one is not finite, and then, or where a factor
+// is greater than ½, nothing else has a meaning. len(v) is a multiple of Lanes,
+// below 2^16.
+func FixAll(v []float64, scale float64) (sum int64, most float64) {
+	if len(v) == 0 {
+		return 0, 0
+	}
+	return fixAll(v, scale)
+}
+
+// FixedPart is the integer, in units of FixedUnit, of a factor.
+func FixedPart(factor float64) int64 {
+	return int64(math.Float64bits(factor+fixedStart) - math.Float64bits(fixedStart))
+}
+
+// FixedLanes is how many rows AddGrad may add to accumulators that Starts made
+// before Take must empty them.
+const FixedLanes = 1 << 10
+
+// Starts makes accumulators for AddGrad whose sums do not depend on the order of
+// rows: of columns that are at most bound[j] in size, powers of two, times
+// factors, which FixAll makes. A column's values need not be odd multiples: a
+// product could be half-way between two multiples of the accumulator's last
+// place only if the value had 2^5 times the bound.
+func Starts(acc, bound []float64) {
+	for j, b := range bound {
+		for l := range acc[j*Lanes:][:Lanes] {
+			acc[j*Lanes+l] = float64(2 * fixedStart * b)
+		}
+	}
+}
+
+// Take adds what accumulators hold to sums, in units of 2·FixedUnit·bound, and
+// makes them new.
+func Take(sums []int64, acc, bound []float64) {
+	for j, b := range bound {
+		start := float64(2 * fixedStart * b)
+		zero, n := math.Float64bits(start), int64(0)
+		a := (*[Lanes]float64)(acc[j*Lanes:])
+		for _, v := range a {
+			n += int64(math.Float64bits(v) - zero)
+		}
+		for l := range a {
+			a[l] = start
+		}
+		sums[j] += n
+	}
+}
+
+func fixAllGo(v []float64, scale float64) (sum int64, most float64) {
+	bad := 0.0
+	for i, x := range v {
+		most = max(most, math.Abs(x))
+		bad += x - x
+		f := 0.0
+		if x != 0 {
+			f = Fix(float64(x * scale))
+		}
+		sum += FixedPart(f)
+		v[i] = f
+	}
+	if bad != 0 {
+		return 0, math.Inf(1)
+	}
+	return sum, most
+}
+
 func packFixedGo[T Elem](dst []float64, x []T, shift, scale []float64, tiles int) {
 	d := len(shift)
 	for t := range tiles {

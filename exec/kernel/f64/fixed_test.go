@@ -125,3 +125,99 @@ func BenchmarkAddFixed(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*d*d/2*FixedRows/float64(b.Elapsed().Nanoseconds()), "GFMA/s")
 }
+
+// TestFixAll compares with the twin, and in any order.
+func TestFixAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 1))
+	for n := Lanes; n < 300; n += Lanes {
+		v := randoms(r, n)
+		top := 0.0
+		for i := range v {
+			if r.IntN(5) == 0 {
+				v[i] = float64(r.IntN(64)-32) * 0x1p-47 // half a unit, or one
+			}
+			if r.IntN(9) == 0 {
+				v[i] = 0
+			}
+			top = max(top, math.Abs(v[i]))
+		}
+		scale := 0.5
+		for top*scale > 0.5 {
+			scale /= 2
+		}
+		a, b, c := slices.Clone(v), slices.Clone(v), slices.Clone(v)
+		sa, ma := FixAll(a, scale)
+		sb, mb := fixAllGo(b, scale)
+		sameBits(t, "factors", a, b)
+		r.Shuffle(n, func(i, j int) { c[i], c[j] = c[j], c[i] })
+		sc, mc := FixAll(c, scale)
+		if sa != sb || ma != mb || ma != top || sc != sa || mc != ma {
+			t.Fatalf("%d values: sums %d %d %d, greatest %v %v %v of %v", n, sa, sb, sc, ma, mb, mc, top)
+		}
+		for _, wild := range []float64{math.NaN(), math.Inf(-1)} {
+			c[r.IntN(n)] = wild
+			if _, m := FixAll(c, scale); !math.IsInf(m, 1) {
+				t.Fatalf("a %v among %d values goes unseen", wild, n)
+			}
+		}
+	}
+}
+
+// TestGradientInAnyOrder adds the same rows in two orders and portions: the sums
+// are the same integers, and near the true ones. Values that are powers of two and
+// half units look for ties.
+func TestGradientInAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 1))
+	for d := 1; d < 12; d++ {
+		const n = 3 * FixedLanes
+		rows, res := make([][]float64, n), make([]float64, n)
+		bound := make([]float64, d)
+		for j := range bound {
+			bound[j] = math.Ldexp(1, r.IntN(40)-20)
+		}
+		for i := range rows {
+			for j := range d {
+				v := (2*r.Float64() - 1) * bound[j]
+				if r.IntN(3) == 0 {
+					v = math.Ldexp(bound[j], -r.IntN(60))
+				}
+				rows[i] = append(rows[i], v)
+			}
+			res[i] = Fix(r.Float64() - 0.5)
+			if r.IntN(3) == 0 {
+				res[i] = Fix(math.Ldexp(1, -r.IntN(50)-1))
+			}
+		}
+		total := func(order []int) []int64 {
+			acc, sums := make([]float64, d*Lanes), make([]int64, d)
+			Starts(acc, bound)
+			for len(order) > 0 {
+				m := min(Lanes*(1+r.IntN(FixedLanes/Lanes)), len(order))
+				x, z := make([]float64, m*d), make([]float64, m)
+				for i, row := range order[:m] {
+					z[i] = res[row]
+					for j, v := range rows[row] {
+						x[(i/Lanes*d+j)*Lanes+i%Lanes] = v
+					}
+				}
+				AddGrad(acc, x, z)
+				Take(sums, acc, bound)
+				order = order[m:]
+			}
+			return sums
+		}
+		got := total(r.Perm(n))
+		if other := total(r.Perm(n)); !slices.Equal(got, other) {
+			t.Fatalf("%d columns: %v in one order, %v in another", d, got, other)
+		}
+		for j := range d {
+			want := 0.0
+			for i := range rows {
+				want += rows[i][j] * res[i]
+			}
+			if v := float64(got[j]) * FixedUnit * 2 * bound[j]; math.Abs(v-want) > 1e-9*bound[j] {
+				t.Errorf("column %d: %v, want %v", j, v, want)
+			}
+		}
+	}
+}

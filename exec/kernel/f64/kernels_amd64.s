@@ -726,185 +726,171 @@ cols:
 	VZEROUPPER
 	RET
 
-// func logisticAVX2(z []float64, h []float64, y []float64, w []float64, acc *[24]float64)
+// func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·logisticAVX2(SB), NOSPLIT, $0-104
-	MOVQ    z_base+0(FP), AX
-	MOVQ    z_len+8(FP), CX
-	MOVQ    h_base+24(FP), DX
-	MOVQ    y_base+48(FP), BX
-	MOVQ    w_base+72(FP), SI
-	MOVQ    acc+96(FP), DI
-	VMOVUPD (DI), Y0
-	VMOVUPD 64(DI), Y1
-	VMOVUPD 128(DI), Y2
-	XORQ    R8, R8
+TEXT ·logisticAVX2(SB), NOSPLIT, $0-120
+	MOVQ z_base+0(FP), AX
+	MOVQ z_len+8(FP), CX
+	MOVQ h_base+24(FP), DX
+	MOVQ l_base+48(FP), BX
+	MOVQ y_base+72(FP), SI
+	MOVQ w_base+96(FP), DI
+	XORQ R8, R8
 
 loop0:
-	VMOVUPD      (AX)(R8*8), Y3
-	VORPD        k8000000000000000<>+0(SB), Y3, Y4
-	VMOVUPD      kc086200000000000<>+0(SB), Y5
-	VMAXPD       Y4, Y5, Y5
-	VMOVUPD      k4338000000000000<>+0(SB), Y6
-	VFMADD231PD  k3ff71547652b82fe<>+0(SB), Y5, Y6
-	VSUBPD       k4338000000000000<>+0(SB), Y6, Y7
-	VFMADD231PD  kbfe62e42fee00000<>+0(SB), Y7, Y5
-	VFMADD231PD  kbdea39ef35793c76<>+0(SB), Y7, Y5
-	VMOVUPD      k3de6124613a86d09<>+0(SB), Y7
-	VFMADD213PD  k3e21eed8eff8d898<>+0(SB), Y5, Y7
-	VFMADD213PD  k3e5ae64567f544e4<>+0(SB), Y5, Y7
-	VFMADD213PD  k3e927e4fb7789f5c<>+0(SB), Y5, Y7
-	VFMADD213PD  k3ec71de3a556c734<>+0(SB), Y5, Y7
-	VFMADD213PD  k3efa01a01a01a01a<>+0(SB), Y5, Y7
-	VFMADD213PD  k3f2a01a01a01a01a<>+0(SB), Y5, Y7
-	VFMADD213PD  k3f56c16c16c16c17<>+0(SB), Y5, Y7
-	VFMADD213PD  k3f81111111111111<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fa5555555555555<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fc5555555555555<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fe0000000000000<>+0(SB), Y5, Y7
-	VFMADD213PD  k3ff0000000000000<>+0(SB), Y5, Y7
-	VFMADD213PD  k3ff0000000000000<>+0(SB), Y5, Y7
-	VCMPPD       $0x07, Y4, Y4, Y5
-	VANDPD       Y6, Y5, Y5
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y7, Y7
-	VCMPPD       $0x05, kc086200000000000<>+0(SB), Y4, Y4
-	VANDPD       Y7, Y4, Y4
-	VSUBPD       k3ff0000000000000<>+0(SB), Y4, Y5
-	VMULPD       k3fe0000000000000<>+0(SB), Y5, Y5
-	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y4, Y6
-	VBLENDVPD    Y6, Y5, Y4, Y6
-	VADDPD       k4000000000000000<>+0(SB), Y6, Y5
-	VDIVPD       Y5, Y6, Y6
-	VMULPD       Y6, Y6, Y5
-	VMOVUPD      k3faaf286bca1af28<>+0(SB), Y7
-	VFMADD213PD  k3fae1e1e1e1e1e1e<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fb1111111111111<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fb3b13b13b13b14<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fb745d1745d1746<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fbc71c71c71c71c<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fc2492492492492<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fc999999999999a<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fd5555555555555<>+0(SB), Y5, Y7
-	VMULPD       Y5, Y7, Y7
-	VADDPD       Y6, Y6, Y6
-	VFMADD213PD  Y6, Y6, Y7
-	VMOVUPD      k3fe62e42fefa39ef<>+0(SB), Y5
-	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y4, Y6
-	VANDPD       Y5, Y6, Y5
-	VADDPD       Y7, Y5, Y5
-	VADDPD       k3ff0000000000000<>+0(SB), Y4, Y7
-	VMOVUPD      k3ff0000000000000<>+0(SB), Y6
-	VDIVPD       Y7, Y6, Y6
-	VMULPD       Y4, Y6, Y4
-	VCMPPD       $0x1d, k0000000000000000<>+0(SB), Y3, Y7
-	VBLENDVPD    Y7, Y6, Y4, Y8
-	VMOVUPD      k0000000000000000<>+0(SB), Y7
-	VMAXPD       Y7, Y3, Y7
-	VMOVUPD      (BX)(R8*8), Y9
-	VMOVUPD      (SI)(R8*8), Y10
-	VFNMADD231PD Y3, Y9, Y7
-	VADDPD       Y5, Y7, Y7
-	VFMADD231PD  Y7, Y10, Y0
-	VSUBPD       Y9, Y8, Y8
-	VMULPD       Y10, Y8, Y8
-	VADDPD       Y8, Y1, Y1
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y10, Y4, Y4
+	VMOVUPD      (AX)(R8*8), Y0
+	VORPD        k8000000000000000<>+0(SB), Y0, Y1
+	VMOVUPD      kc086200000000000<>+0(SB), Y2
+	VMAXPD       Y1, Y2, Y2
+	VMOVUPD      k4338000000000000<>+0(SB), Y3
+	VFMADD231PD  k3ff71547652b82fe<>+0(SB), Y2, Y3
+	VSUBPD       k4338000000000000<>+0(SB), Y3, Y4
+	VFMADD231PD  kbfe62e42fee00000<>+0(SB), Y4, Y2
+	VFMADD231PD  kbdea39ef35793c76<>+0(SB), Y4, Y2
+	VMOVUPD      k3de6124613a86d09<>+0(SB), Y4
+	VFMADD213PD  k3e21eed8eff8d898<>+0(SB), Y2, Y4
+	VFMADD213PD  k3e5ae64567f544e4<>+0(SB), Y2, Y4
+	VFMADD213PD  k3e927e4fb7789f5c<>+0(SB), Y2, Y4
+	VFMADD213PD  k3ec71de3a556c734<>+0(SB), Y2, Y4
+	VFMADD213PD  k3efa01a01a01a01a<>+0(SB), Y2, Y4
+	VFMADD213PD  k3f2a01a01a01a01a<>+0(SB), Y2, Y4
+	VFMADD213PD  k3f56c16c16c16c17<>+0(SB), Y2, Y4
+	VFMADD213PD  k3f81111111111111<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fa5555555555555<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fc5555555555555<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fe0000000000000<>+0(SB), Y2, Y4
+	VFMADD213PD  k3ff0000000000000<>+0(SB), Y2, Y4
+	VFMADD213PD  k3ff0000000000000<>+0(SB), Y2, Y4
+	VCMPPD       $0x07, Y1, Y1, Y2
+	VANDPD       Y3, Y2, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       Y2, Y4, Y4
+	VCMPPD       $0x05, kc086200000000000<>+0(SB), Y1, Y1
+	VANDPD       Y4, Y1, Y1
+	VSUBPD       k3ff0000000000000<>+0(SB), Y1, Y2
+	VMULPD       k3fe0000000000000<>+0(SB), Y2, Y2
+	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y1, Y3
+	VBLENDVPD    Y3, Y2, Y1, Y3
+	VADDPD       k4000000000000000<>+0(SB), Y3, Y2
+	VDIVPD       Y2, Y3, Y3
+	VMULPD       Y3, Y3, Y2
+	VMOVUPD      k3faaf286bca1af28<>+0(SB), Y4
+	VFMADD213PD  k3fae1e1e1e1e1e1e<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fb1111111111111<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fb3b13b13b13b14<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fb745d1745d1746<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fbc71c71c71c71c<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fc2492492492492<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fc999999999999a<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fd5555555555555<>+0(SB), Y2, Y4
+	VMULPD       Y2, Y4, Y4
+	VADDPD       Y3, Y3, Y3
+	VFMADD213PD  Y3, Y3, Y4
+	VMOVUPD      k3fe62e42fefa39ef<>+0(SB), Y2
+	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y1, Y3
+	VANDPD       Y2, Y3, Y2
 	VADDPD       Y4, Y2, Y2
-	VMOVUPD      Y8, (AX)(R8*8)
-	VMOVUPD      Y4, (DX)(R8*8)
+	VADDPD       k3ff0000000000000<>+0(SB), Y1, Y4
+	VMOVUPD      k3ff0000000000000<>+0(SB), Y3
+	VDIVPD       Y4, Y3, Y3
+	VMULPD       Y1, Y3, Y1
+	VCMPPD       $0x1d, k0000000000000000<>+0(SB), Y0, Y4
+	VBLENDVPD    Y4, Y3, Y1, Y5
+	VMOVUPD      k0000000000000000<>+0(SB), Y4
+	VMAXPD       Y4, Y0, Y4
+	VMOVUPD      (SI)(R8*8), Y6
+	VMOVUPD      (DI)(R8*8), Y7
+	VFNMADD231PD Y0, Y6, Y4
+	VADDPD       Y2, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VSUBPD       Y6, Y5, Y5
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y7, Y1, Y1
+	VMOVUPD      Y4, (BX)(R8*8)
+	VMOVUPD      Y5, (AX)(R8*8)
+	VMOVUPD      Y1, (DX)(R8*8)
 	ADDQ         $0x08, R8
 	CMPQ         R8, CX
 	JL           loop0
-	VMOVUPD      Y0, (DI)
-	VMOVUPD      Y1, 64(DI)
-	VMOVUPD      Y2, 128(DI)
-	VMOVUPD      32(DI), Y0
-	VMOVUPD      96(DI), Y1
-	VMOVUPD      160(DI), Y2
 	XORQ         R8, R8
 
 loop1:
-	VMOVUPD      32(AX)(R8*8), Y3
-	VORPD        k8000000000000000<>+0(SB), Y3, Y4
-	VMOVUPD      kc086200000000000<>+0(SB), Y5
-	VMAXPD       Y4, Y5, Y5
-	VMOVUPD      k4338000000000000<>+0(SB), Y6
-	VFMADD231PD  k3ff71547652b82fe<>+0(SB), Y5, Y6
-	VSUBPD       k4338000000000000<>+0(SB), Y6, Y7
-	VFMADD231PD  kbfe62e42fee00000<>+0(SB), Y7, Y5
-	VFMADD231PD  kbdea39ef35793c76<>+0(SB), Y7, Y5
-	VMOVUPD      k3de6124613a86d09<>+0(SB), Y7
-	VFMADD213PD  k3e21eed8eff8d898<>+0(SB), Y5, Y7
-	VFMADD213PD  k3e5ae64567f544e4<>+0(SB), Y5, Y7
-	VFMADD213PD  k3e927e4fb7789f5c<>+0(SB), Y5, Y7
-	VFMADD213PD  k3ec71de3a556c734<>+0(SB), Y5, Y7
-	VFMADD213PD  k3efa01a01a01a01a<>+0(SB), Y5, Y7
-	VFMADD213PD  k3f2a01a01a01a01a<>+0(SB), Y5, Y7
-	VFMADD213PD  k3f56c16c16c16c17<>+0(SB), Y5, Y7
-	VFMADD213PD  k3f81111111111111<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fa5555555555555<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fc5555555555555<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fe0000000000000<>+0(SB), Y5, Y7
-	VFMADD213PD  k3ff0000000000000<>+0(SB), Y5, Y7
-	VFMADD213PD  k3ff0000000000000<>+0(SB), Y5, Y7
-	VCMPPD       $0x07, Y4, Y4, Y5
-	VANDPD       Y6, Y5, Y5
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y7, Y7
-	VCMPPD       $0x05, kc086200000000000<>+0(SB), Y4, Y4
-	VANDPD       Y7, Y4, Y4
-	VSUBPD       k3ff0000000000000<>+0(SB), Y4, Y5
-	VMULPD       k3fe0000000000000<>+0(SB), Y5, Y5
-	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y4, Y6
-	VBLENDVPD    Y6, Y5, Y4, Y6
-	VADDPD       k4000000000000000<>+0(SB), Y6, Y5
-	VDIVPD       Y5, Y6, Y6
-	VMULPD       Y6, Y6, Y5
-	VMOVUPD      k3faaf286bca1af28<>+0(SB), Y7
-	VFMADD213PD  k3fae1e1e1e1e1e1e<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fb1111111111111<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fb3b13b13b13b14<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fb745d1745d1746<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fbc71c71c71c71c<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fc2492492492492<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fc999999999999a<>+0(SB), Y5, Y7
-	VFMADD213PD  k3fd5555555555555<>+0(SB), Y5, Y7
-	VMULPD       Y5, Y7, Y7
-	VADDPD       Y6, Y6, Y6
-	VFMADD213PD  Y6, Y6, Y7
-	VMOVUPD      k3fe62e42fefa39ef<>+0(SB), Y5
-	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y4, Y6
-	VANDPD       Y5, Y6, Y5
-	VADDPD       Y7, Y5, Y5
-	VADDPD       k3ff0000000000000<>+0(SB), Y4, Y7
-	VMOVUPD      k3ff0000000000000<>+0(SB), Y6
-	VDIVPD       Y7, Y6, Y6
-	VMULPD       Y4, Y6, Y4
-	VCMPPD       $0x1d, k0000000000000000<>+0(SB), Y3, Y7
-	VBLENDVPD    Y7, Y6, Y4, Y8
-	VMOVUPD      k0000000000000000<>+0(SB), Y7
-	VMAXPD       Y7, Y3, Y7
-	VMOVUPD      32(BX)(R8*8), Y9
-	VMOVUPD      32(SI)(R8*8), Y10
-	VFNMADD231PD Y3, Y9, Y7
-	VADDPD       Y5, Y7, Y7
-	VFMADD231PD  Y7, Y10, Y0
-	VSUBPD       Y9, Y8, Y8
-	VMULPD       Y10, Y8, Y8
-	VADDPD       Y8, Y1, Y1
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y10, Y4, Y4
+	VMOVUPD      32(AX)(R8*8), Y0
+	VORPD        k8000000000000000<>+0(SB), Y0, Y1
+	VMOVUPD      kc086200000000000<>+0(SB), Y2
+	VMAXPD       Y1, Y2, Y2
+	VMOVUPD      k4338000000000000<>+0(SB), Y3
+	VFMADD231PD  k3ff71547652b82fe<>+0(SB), Y2, Y3
+	VSUBPD       k4338000000000000<>+0(SB), Y3, Y4
+	VFMADD231PD  kbfe62e42fee00000<>+0(SB), Y4, Y2
+	VFMADD231PD  kbdea39ef35793c76<>+0(SB), Y4, Y2
+	VMOVUPD      k3de6124613a86d09<>+0(SB), Y4
+	VFMADD213PD  k3e21eed8eff8d898<>+0(SB), Y2, Y4
+	VFMADD213PD  k3e5ae64567f544e4<>+0(SB), Y2, Y4
+	VFMADD213PD  k3e927e4fb7789f5c<>+0(SB), Y2, Y4
+	VFMADD213PD  k3ec71de3a556c734<>+0(SB), Y2, Y4
+	VFMADD213PD  k3efa01a01a01a01a<>+0(SB), Y2, Y4
+	VFMADD213PD  k3f2a01a01a01a01a<>+0(SB), Y2, Y4
+	VFMADD213PD  k3f56c16c16c16c17<>+0(SB), Y2, Y4
+	VFMADD213PD  k3f81111111111111<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fa5555555555555<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fc5555555555555<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fe0000000000000<>+0(SB), Y2, Y4
+	VFMADD213PD  k3ff0000000000000<>+0(SB), Y2, Y4
+	VFMADD213PD  k3ff0000000000000<>+0(SB), Y2, Y4
+	VCMPPD       $0x07, Y1, Y1, Y2
+	VANDPD       Y3, Y2, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       Y2, Y4, Y4
+	VCMPPD       $0x05, kc086200000000000<>+0(SB), Y1, Y1
+	VANDPD       Y4, Y1, Y1
+	VSUBPD       k3ff0000000000000<>+0(SB), Y1, Y2
+	VMULPD       k3fe0000000000000<>+0(SB), Y2, Y2
+	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y1, Y3
+	VBLENDVPD    Y3, Y2, Y1, Y3
+	VADDPD       k4000000000000000<>+0(SB), Y3, Y2
+	VDIVPD       Y2, Y3, Y3
+	VMULPD       Y3, Y3, Y2
+	VMOVUPD      k3faaf286bca1af28<>+0(SB), Y4
+	VFMADD213PD  k3fae1e1e1e1e1e1e<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fb1111111111111<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fb3b13b13b13b14<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fb745d1745d1746<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fbc71c71c71c71c<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fc2492492492492<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fc999999999999a<>+0(SB), Y2, Y4
+	VFMADD213PD  k3fd5555555555555<>+0(SB), Y2, Y4
+	VMULPD       Y2, Y4, Y4
+	VADDPD       Y3, Y3, Y3
+	VFMADD213PD  Y3, Y3, Y4
+	VMOVUPD      k3fe62e42fefa39ef<>+0(SB), Y2
+	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Y1, Y3
+	VANDPD       Y2, Y3, Y2
 	VADDPD       Y4, Y2, Y2
-	VMOVUPD      Y8, 32(AX)(R8*8)
-	VMOVUPD      Y4, 32(DX)(R8*8)
+	VADDPD       k3ff0000000000000<>+0(SB), Y1, Y4
+	VMOVUPD      k3ff0000000000000<>+0(SB), Y3
+	VDIVPD       Y4, Y3, Y3
+	VMULPD       Y1, Y3, Y1
+	VCMPPD       $0x1d, k0000000000000000<>+0(SB), Y0, Y4
+	VBLENDVPD    Y4, Y3, Y1, Y5
+	VMOVUPD      k0000000000000000<>+0(SB), Y4
+	VMAXPD       Y4, Y0, Y4
+	VMOVUPD      32(SI)(R8*8), Y6
+	VMOVUPD      32(DI)(R8*8), Y7
+	VFNMADD231PD Y0, Y6, Y4
+	VADDPD       Y2, Y4, Y4
+	VMULPD       Y7, Y4, Y4
+	VSUBPD       Y6, Y5, Y5
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y7, Y1, Y1
+	VMOVUPD      Y4, 32(BX)(R8*8)
+	VMOVUPD      Y5, 32(AX)(R8*8)
+	VMOVUPD      Y1, 32(DX)(R8*8)
 	ADDQ         $0x08, R8
 	CMPQ         R8, CX
 	JL           loop1
-	VMOVUPD      Y0, 32(DI)
-	VMOVUPD      Y1, 96(DI)
-	VMOVUPD      Y2, 160(DI)
 	VZEROUPPER
 	RET
 
@@ -1350,100 +1336,6 @@ loop:
 	JNZ         loop
 	VMOVUPD     Y0, (AX)
 	VMOVUPD     Y1, 32(AX)
-	VZEROUPPER
-	RET
-
-// func dots2x4AVX2(lanes *[64]float64, a *float64, b *float64, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·dots2x4AVX2(SB), NOSPLIT, $0-40
-	MOVQ   lanes+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	MOVQ   n+32(FP), SI
-	SHLQ   $0x03, BX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   CX, DI
-	MOVQ   DX, R8
-	LEAQ   (DX)(BX*2), R9
-	ADDQ   BX, R9
-	MOVQ   SI, R10
-
-loop0:
-	VMOVUPD     (DI), Y8
-	VMOVUPD     (DI)(BX*1), Y9
-	VMOVUPD     (R8), Y10
-	VFMADD231PD Y10, Y8, Y0
-	VFMADD231PD Y10, Y9, Y4
-	VMOVUPD     (R8)(BX*1), Y10
-	VFMADD231PD Y10, Y8, Y1
-	VFMADD231PD Y10, Y9, Y5
-	VMOVUPD     (R8)(BX*2), Y10
-	VFMADD231PD Y10, Y8, Y2
-	VFMADD231PD Y10, Y9, Y6
-	VMOVUPD     (R9), Y10
-	VFMADD231PD Y10, Y8, Y3
-	VFMADD231PD Y10, Y9, Y7
-	ADDQ        $0x40, DI
-	ADDQ        $0x40, R8
-	ADDQ        $0x40, R9
-	SUBQ        $0x08, R10
-	JNZ         loop0
-	VMOVUPD     Y0, (AX)
-	VMOVUPD     Y1, 64(AX)
-	VMOVUPD     Y2, 128(AX)
-	VMOVUPD     Y3, 192(AX)
-	VMOVUPD     Y4, 256(AX)
-	VMOVUPD     Y5, 320(AX)
-	VMOVUPD     Y6, 384(AX)
-	VMOVUPD     Y7, 448(AX)
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	MOVQ        DX, DI
-	LEAQ        (DX)(BX*2), DX
-	ADDQ        BX, DX
-
-loop1:
-	VMOVUPD     32(CX), Y8
-	VMOVUPD     32(CX)(BX*1), Y9
-	VMOVUPD     32(DI), Y10
-	VFMADD231PD Y10, Y8, Y0
-	VFMADD231PD Y10, Y9, Y4
-	VMOVUPD     32(DI)(BX*1), Y10
-	VFMADD231PD Y10, Y8, Y1
-	VFMADD231PD Y10, Y9, Y5
-	VMOVUPD     32(DI)(BX*2), Y10
-	VFMADD231PD Y10, Y8, Y2
-	VFMADD231PD Y10, Y9, Y6
-	VMOVUPD     32(DX), Y10
-	VFMADD231PD Y10, Y8, Y3
-	VFMADD231PD Y10, Y9, Y7
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DI
-	ADDQ        $0x40, DX
-	SUBQ        $0x08, SI
-	JNZ         loop1
-	VMOVUPD     Y0, 32(AX)
-	VMOVUPD     Y1, 96(AX)
-	VMOVUPD     Y2, 160(AX)
-	VMOVUPD     Y3, 224(AX)
-	VMOVUPD     Y4, 288(AX)
-	VMOVUPD     Y5, 352(AX)
-	VMOVUPD     Y6, 416(AX)
-	VMOVUPD     Y7, 480(AX)
 	VZEROUPPER
 	RET
 
@@ -2057,102 +1949,95 @@ cols:
 	VZEROUPPER
 	RET
 
-// func logisticAVX512(z []float64, h []float64, y []float64, w []float64, acc *[24]float64)
+// func logisticAVX512(z []float64, h []float64, l []float64, y []float64, w []float64)
 // Requires: AVX, AVX512F
-TEXT ·logisticAVX512(SB), NOSPLIT, $0-104
-	MOVQ    z_base+0(FP), AX
-	MOVQ    z_len+8(FP), CX
-	MOVQ    h_base+24(FP), DX
-	MOVQ    y_base+48(FP), BX
-	MOVQ    w_base+72(FP), SI
-	MOVQ    acc+96(FP), DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	VMOVUPD 128(DI), Z2
-	XORQ    R8, R8
+TEXT ·logisticAVX512(SB), NOSPLIT, $0-120
+	MOVQ z_base+0(FP), AX
+	MOVQ z_len+8(FP), CX
+	MOVQ h_base+24(FP), DX
+	MOVQ l_base+48(FP), BX
+	MOVQ y_base+72(FP), SI
+	MOVQ w_base+96(FP), DI
+	XORQ R8, R8
 
 loop0:
-	VMOVUPD      (AX)(R8*8), Z3
-	VPORQ        k8000000000000000<>+0(SB), Z3, Z4
-	VMOVUPD      kc086200000000000<>+0(SB), Z5
-	VMAXPD       Z4, Z5, Z5
-	VMOVUPD      k4338000000000000<>+0(SB), Z6
-	VFMADD231PD  k3ff71547652b82fe<>+0(SB), Z5, Z6
-	VSUBPD       k4338000000000000<>+0(SB), Z6, Z7
-	VFMADD231PD  kbfe62e42fee00000<>+0(SB), Z7, Z5
-	VFMADD231PD  kbdea39ef35793c76<>+0(SB), Z7, Z5
-	VMOVUPD      k3de6124613a86d09<>+0(SB), Z7
-	VFMADD213PD  k3e21eed8eff8d898<>+0(SB), Z5, Z7
-	VFMADD213PD  k3e5ae64567f544e4<>+0(SB), Z5, Z7
-	VFMADD213PD  k3e927e4fb7789f5c<>+0(SB), Z5, Z7
-	VFMADD213PD  k3ec71de3a556c734<>+0(SB), Z5, Z7
-	VFMADD213PD  k3efa01a01a01a01a<>+0(SB), Z5, Z7
-	VFMADD213PD  k3f2a01a01a01a01a<>+0(SB), Z5, Z7
-	VFMADD213PD  k3f56c16c16c16c17<>+0(SB), Z5, Z7
-	VFMADD213PD  k3f81111111111111<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fa5555555555555<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fc5555555555555<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fe0000000000000<>+0(SB), Z5, Z7
-	VFMADD213PD  k3ff0000000000000<>+0(SB), Z5, Z7
-	VFMADD213PD  k3ff0000000000000<>+0(SB), Z5, Z7
-	VCMPPD       $0x07, Z4, Z4, K1
-	VMOVUPD.Z    Z6, K1, Z5
-	VPSLLQ       $0x34, Z5, Z5
-	VPADDQ       Z5, Z7, Z7
-	VCMPPD       $0x05, kc086200000000000<>+0(SB), Z4, K1
-	VMOVUPD.Z    Z7, K1, Z4
-	VSUBPD       k3ff0000000000000<>+0(SB), Z4, Z5
-	VMULPD       k3fe0000000000000<>+0(SB), Z5, Z5
-	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Z4, K1
-	VMOVUPD      Z4, Z6
-	VMOVUPD      Z5, K1, Z6
-	VADDPD       k4000000000000000<>+0(SB), Z6, Z5
-	VDIVPD       Z5, Z6, Z6
-	VMULPD       Z6, Z6, Z5
-	VMOVUPD      k3faaf286bca1af28<>+0(SB), Z7
-	VFMADD213PD  k3fae1e1e1e1e1e1e<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fb1111111111111<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fb3b13b13b13b14<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fb745d1745d1746<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fbc71c71c71c71c<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fc2492492492492<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fc999999999999a<>+0(SB), Z5, Z7
-	VFMADD213PD  k3fd5555555555555<>+0(SB), Z5, Z7
-	VMULPD       Z5, Z7, Z7
-	VADDPD       Z6, Z6, Z6
-	VFMADD213PD  Z6, Z6, Z7
-	VMOVUPD      k3fe62e42fefa39ef<>+0(SB), Z5
-	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Z4, K1
-	VMOVUPD.Z    Z5, K1, Z5
-	VADDPD       Z7, Z5, Z5
-	VADDPD       k3ff0000000000000<>+0(SB), Z4, Z7
-	VMOVUPD      k3ff0000000000000<>+0(SB), Z6
-	VDIVPD       Z7, Z6, Z6
-	VMULPD       Z4, Z6, Z4
-	VCMPPD       $0x1d, k0000000000000000<>+0(SB), Z3, K1
-	VMOVUPD      Z4, Z8
-	VMOVUPD      Z6, K1, Z8
-	VMOVUPD      k0000000000000000<>+0(SB), Z7
-	VMAXPD       Z7, Z3, Z7
-	VMOVUPD      (BX)(R8*8), Z9
-	VMOVUPD      (SI)(R8*8), Z10
-	VFNMADD231PD Z3, Z9, Z7
-	VADDPD       Z5, Z7, Z7
-	VFMADD231PD  Z7, Z10, Z0
-	VSUBPD       Z9, Z8, Z8
-	VMULPD       Z10, Z8, Z8
-	VADDPD       Z8, Z1, Z1
-	VMULPD       Z6, Z4, Z4
-	VMULPD       Z10, Z4, Z4
+	VMOVUPD      (AX)(R8*8), Z0
+	VPORQ        k8000000000000000<>+0(SB), Z0, Z1
+	VMOVUPD      kc086200000000000<>+0(SB), Z2
+	VMAXPD       Z1, Z2, Z2
+	VMOVUPD      k4338000000000000<>+0(SB), Z3
+	VFMADD231PD  k3ff71547652b82fe<>+0(SB), Z2, Z3
+	VSUBPD       k4338000000000000<>+0(SB), Z3, Z4
+	VFMADD231PD  kbfe62e42fee00000<>+0(SB), Z4, Z2
+	VFMADD231PD  kbdea39ef35793c76<>+0(SB), Z4, Z2
+	VMOVUPD      k3de6124613a86d09<>+0(SB), Z4
+	VFMADD213PD  k3e21eed8eff8d898<>+0(SB), Z2, Z4
+	VFMADD213PD  k3e5ae64567f544e4<>+0(SB), Z2, Z4
+	VFMADD213PD  k3e927e4fb7789f5c<>+0(SB), Z2, Z4
+	VFMADD213PD  k3ec71de3a556c734<>+0(SB), Z2, Z4
+	VFMADD213PD  k3efa01a01a01a01a<>+0(SB), Z2, Z4
+	VFMADD213PD  k3f2a01a01a01a01a<>+0(SB), Z2, Z4
+	VFMADD213PD  k3f56c16c16c16c17<>+0(SB), Z2, Z4
+	VFMADD213PD  k3f81111111111111<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fa5555555555555<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fc5555555555555<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fe0000000000000<>+0(SB), Z2, Z4
+	VFMADD213PD  k3ff0000000000000<>+0(SB), Z2, Z4
+	VFMADD213PD  k3ff0000000000000<>+0(SB), Z2, Z4
+	VCMPPD       $0x07, Z1, Z1, K1
+	VMOVUPD.Z    Z3, K1, Z2
+	VPSLLQ       $0x34, Z2, Z2
+	VPADDQ       Z2, Z4, Z4
+	VCMPPD       $0x05, kc086200000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z    Z4, K1, Z1
+	VSUBPD       k3ff0000000000000<>+0(SB), Z1, Z2
+	VMULPD       k3fe0000000000000<>+0(SB), Z2, Z2
+	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Z1, K1
+	VMOVUPD      Z1, Z3
+	VMOVUPD      Z2, K1, Z3
+	VADDPD       k4000000000000000<>+0(SB), Z3, Z2
+	VDIVPD       Z2, Z3, Z3
+	VMULPD       Z3, Z3, Z2
+	VMOVUPD      k3faaf286bca1af28<>+0(SB), Z4
+	VFMADD213PD  k3fae1e1e1e1e1e1e<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fb1111111111111<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fb3b13b13b13b14<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fb745d1745d1746<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fbc71c71c71c71c<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fc2492492492492<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fc999999999999a<>+0(SB), Z2, Z4
+	VFMADD213PD  k3fd5555555555555<>+0(SB), Z2, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD       Z3, Z3, Z3
+	VFMADD213PD  Z3, Z3, Z4
+	VMOVUPD      k3fe62e42fefa39ef<>+0(SB), Z2
+	VCMPPD       $0x1e, k3fda827999fcef32<>+0(SB), Z1, K1
+	VMOVUPD.Z    Z2, K1, Z2
 	VADDPD       Z4, Z2, Z2
-	VMOVUPD      Z8, (AX)(R8*8)
-	VMOVUPD      Z4, (DX)(R8*8)
+	VADDPD       k3ff0000000000000<>+0(SB), Z1, Z4
+	VMOVUPD      k3ff0000000000000<>+0(SB), Z3
+	VDIVPD       Z4, Z3, Z3
+	VMULPD       Z1, Z3, Z1
+	VCMPPD       $0x1d, k0000000000000000<>+0(SB), Z0, K1
+	VMOVUPD      Z1, Z5
+	VMOVUPD      Z3, K1, Z5
+	VMOVUPD      k0000000000000000<>+0(SB), Z4
+	VMAXPD       Z4, Z0, Z4
+	VMOVUPD      (SI)(R8*8), Z6
+	VMOVUPD      (DI)(R8*8), Z7
+	VFNMADD231PD Z0, Z6, Z4
+	VADDPD       Z2, Z4, Z4
+	VMULPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMULPD       Z7, Z5, Z5
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z7, Z1, Z1
+	VMOVUPD      Z4, (BX)(R8*8)
+	VMOVUPD      Z5, (AX)(R8*8)
+	VMOVUPD      Z1, (DX)(R8*8)
 	ADDQ         $0x08, R8
 	CMPQ         R8, CX
 	JL           loop0
-	VMOVUPD      Z0, (DI)
-	VMOVUPD      Z1, 64(DI)
-	VMOVUPD      Z2, 128(DI)
 	VZEROUPPER
 	RET
 
@@ -2221,58 +2106,6 @@ loop:
 	SUBQ        $0x08, DX
 	JNZ         loop
 	VMOVUPD     Z0, (AX)
-	VZEROUPPER
-	RET
-
-// func dots2x4AVX512(lanes *[64]float64, a *float64, b *float64, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·dots2x4AVX512(SB), NOSPLIT, $0-40
-	MOVQ   lanes+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	MOVQ   n+32(FP), SI
-	SHLQ   $0x03, BX
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	MOVQ   DX, DI
-	LEAQ   (DX)(BX*2), DX
-	ADDQ   BX, DX
-
-loop0:
-	VMOVUPD     (CX), Z8
-	VMOVUPD     (CX)(BX*1), Z9
-	VMOVUPD     (DI), Z10
-	VFMADD231PD Z10, Z8, Z0
-	VFMADD231PD Z10, Z9, Z4
-	VMOVUPD     (DI)(BX*1), Z10
-	VFMADD231PD Z10, Z8, Z1
-	VFMADD231PD Z10, Z9, Z5
-	VMOVUPD     (DI)(BX*2), Z10
-	VFMADD231PD Z10, Z8, Z2
-	VFMADD231PD Z10, Z9, Z6
-	VMOVUPD     (DX), Z10
-	VFMADD231PD Z10, Z8, Z3
-	VFMADD231PD Z10, Z9, Z7
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DI
-	ADDQ        $0x40, DX
-	SUBQ        $0x08, SI
-	JNZ         loop0
-	VMOVUPD     Z0, (AX)
-	VMOVUPD     Z1, 64(AX)
-	VMOVUPD     Z2, 128(AX)
-	VMOVUPD     Z3, 192(AX)
-	VMOVUPD     Z4, 256(AX)
-	VMOVUPD     Z5, 320(AX)
-	VMOVUPD     Z6, 384(AX)
-	VMOVUPD     Z7, 448(AX)
 	VZEROUPPER
 	RET
 
@@ -3114,6 +2947,78 @@ DATA k0160000000000000<>+48(SB)/8, $0x0160000000000000
 DATA k0160000000000000<>+56(SB)/8, $0x0160000000000000
 GLOBL k0160000000000000<>(SB), RODATA|NOPTR, $64
 
+// func fixAllAVX2(v *float64, n int, scale float64, most *[4]float64) (sum int, bad int)
+// Requires: AVX, AVX2
+TEXT ·fixAllAVX2(SB), NOSPLIT, $0-48
+	MOVQ         v+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VBROADCASTSD scale+16(FP), Y0
+	MOVQ         most+24(FP), DX
+	VMOVUPD      k3ff8000000000000<>+0(SB), Y1
+	VMOVUPD      k0000000000000001<>+0(SB), Y2
+	VMOVUPD      k4058000000000000<>+0(SB), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+
+loop:
+	VMOVUPD      (AX), Y8
+	VANDPD       k7fffffffffffffff<>+0(SB), Y8, Y9
+	VMAXPD       Y9, Y4, Y4
+	VSUBPD       Y8, Y8, Y9
+	VORPD        Y9, Y6, Y6
+	VCMPPD       $0x04, Y7, Y8, Y9
+	VMULPD       Y0, Y8, Y8
+	VADDPD       Y1, Y8, Y8
+	VORPD        Y2, Y8, Y8
+	VSUBPD       Y1, Y8, Y8
+	VANDPD       Y9, Y8, Y8
+	VMOVUPD      Y8, (AX)
+	VADDPD       Y3, Y8, Y8
+	VPSUBQ       Y3, Y8, Y8
+	VPADDQ       Y8, Y5, Y5
+	VMOVUPD      32(AX), Y8
+	VANDPD       k7fffffffffffffff<>+0(SB), Y8, Y9
+	VMAXPD       Y9, Y4, Y4
+	VSUBPD       Y8, Y8, Y9
+	VORPD        Y9, Y6, Y6
+	VCMPPD       $0x04, Y7, Y8, Y9
+	VMULPD       Y0, Y8, Y8
+	VADDPD       Y1, Y8, Y8
+	VORPD        Y2, Y8, Y8
+	VSUBPD       Y1, Y8, Y8
+	VANDPD       Y9, Y8, Y8
+	VMOVUPD      Y8, 32(AX)
+	VADDPD       Y3, Y8, Y8
+	VPSUBQ       Y3, Y8, Y8
+	VPADDQ       Y8, Y5, Y5
+	ADDQ         $0x40, AX
+	SUBQ         $0x08, CX
+	JNZ          loop
+	VMOVUPD      Y4, (DX)
+	VEXTRACTI128 $0x01, Y5, X0
+	VPADDQ       X5, X0, X0
+	VMOVQ        X0, AX
+	VPEXTRQ      $0x01, X0, CX
+	ADDQ         CX, AX
+	MOVQ         AX, sum+32(FP)
+	VCMPPD       $0x03, Y6, Y6, Y6
+	VMOVMSKPD    Y6, AX
+	MOVQ         AX, bad+40(FP)
+	VZEROUPPER
+	RET
+
+DATA k7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
+DATA k7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
+GLOBL k7fffffffffffffff<>(SB), RODATA|NOPTR, $64
+
 // func columnBounds32AVX2(low *float32, high *float32, x *float32, d int, tiles int)
 // Requires: AVX
 TEXT ·columnBounds32AVX2(SB), NOSPLIT, $0-40
@@ -3302,6 +3207,419 @@ cols_1:
 	JMP     tiles_1
 
 tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func columnLeast32AVX2(least *float32, x *float32, d int, tiles int)
+// Requires: AVX
+TEXT ·columnLeast32AVX2(SB), NOSPLIT, $0-32
+	MOVQ    least+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    d+16(FP), DX
+	MOVQ    tiles+24(FP), BX
+	MOVQ    DX, SI
+	SHLQ    $0x05, SI
+	VXORPS  Y0, Y0, Y0
+	VMOVUPS k7f8000007f800000<>+0(SB), Y1
+	VMOVUPS k7fffffff7fffffff<>+0(SB), Y2
+
+tiles_4:
+	CMPQ BX, $0x04
+	JL   tiles_4_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_4:
+	VMOVUPS   (R9), Y3
+	VMOVUPS   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   (DI)(SI*1), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   (DI)(SI*2), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   (R8), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   Y3, (R9)
+	ADDQ      $0x00000020, DI
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000020, R9
+	DECQ      R10
+	JNZ       cols_4
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	SUBQ      $0x04, BX
+	JMP       tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ BX, $0x01
+	JL   tiles_1_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_1:
+	VMOVUPS   (R9), Y3
+	VMOVUPS   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y0, Y4, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VMINPS    Y4, Y3, Y3
+	VMOVUPS   Y3, (R9)
+	ADDQ      $0x00000020, DI
+	ADDQ      $0x00000020, R8
+	ADDQ      $0x00000020, R9
+	DECQ      R10
+	JNZ       cols_1
+	ADDQ      SI, CX
+	SUBQ      $0x01, BX
+	JMP       tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+DATA k7fffffff7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+32(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+40(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+48(SB)/8, $0x7fffffff7fffffff
+DATA k7fffffff7fffffff<>+56(SB)/8, $0x7fffffff7fffffff
+GLOBL k7fffffff7fffffff<>(SB), RODATA|NOPTR, $64
+
+// func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·columnSplits32AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x05, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VCVTPS2PD   (R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 64(AX)
+	VMOVUPD     Y5, 128(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 256(AX)
+	VMOVUPD     Y8, 320(AX)
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R8
+	MOVQ        SI, R9
+
+tiles_1:
+	VCVTPS2PD   16(R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_1
+	VMOVUPD     Y3, 32(AX)
+	VMOVUPD     Y4, 96(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 224(AX)
+	VMOVUPD     Y7, 288(AX)
+	VMOVUPD     Y8, 352(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000020, CX
+	DECQ        BX
+	JNZ         cols
+	VZEROUPPER
+	RET
+
+// func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
+// Requires: AVX
+TEXT ·columnLeast64AVX2(SB), NOSPLIT, $0-32
+	MOVQ    least+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    d+16(FP), DX
+	MOVQ    tiles+24(FP), BX
+	MOVQ    DX, SI
+	SHLQ    $0x06, SI
+	VXORPS  Y0, Y0, Y0
+	VMOVUPD k7ff0000000000000<>+0(SB), Y1
+	VMOVUPD k7fffffffffffffff<>+0(SB), Y2
+
+tiles_4:
+	CMPQ BX, $0x04
+	JL   tiles_4_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_4:
+	VMOVUPD   (R9), Y3
+	VMOVUPD   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   (DI)(SI*1), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   (DI)(SI*2), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   (R8), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, (R9)
+	VMOVUPD   32(R9), Y3
+	VMOVUPD   32(DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   32(DI)(SI*1), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   32(DI)(SI*2), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   32(R8), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, 32(R9)
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	DECQ      R10
+	JNZ       cols_4
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	ADDQ      SI, CX
+	SUBQ      $0x04, BX
+	JMP       tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ BX, $0x01
+	JL   tiles_1_end
+	MOVQ CX, DI
+	LEAQ (CX)(SI*2), R8
+	ADDQ SI, R8
+	MOVQ AX, R9
+	MOVQ DX, R10
+
+cols_1:
+	VMOVUPD   (R9), Y3
+	VMOVUPD   (DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, (R9)
+	VMOVUPD   32(R9), Y3
+	VMOVUPD   32(DI), Y4
+	VANDPS    Y2, Y4, Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VBLENDVPD Y5, Y1, Y4, Y4
+	VMINPD    Y4, Y3, Y3
+	VMOVUPD   Y3, 32(R9)
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	DECQ      R10
+	JNZ       cols_1
+	ADDQ      SI, CX
+	SUBQ      $0x01, BX
+	JMP       tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·columnSplits64AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VMOVUPD     (R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 64(AX)
+	VMOVUPD     Y5, 128(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 256(AX)
+	VMOVUPD     Y8, 320(AX)
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R8
+	MOVQ        SI, R9
+
+tiles_1:
+	VMOVUPD     32(R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_1
+	VMOVUPD     Y3, 32(AX)
+	VMOVUPD     Y4, 96(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 224(AX)
+	VMOVUPD     Y7, 288(AX)
+	VMOVUPD     Y8, 352(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000040, CX
+	DECQ        BX
+	JNZ         cols
 	VZEROUPPER
 	RET
 

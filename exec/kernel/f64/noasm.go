@@ -9,11 +9,9 @@ func margins32(z []float64, x []float32, w []float64) { marginsGo(z, x, w) }
 func margins64(z []float64, x []float64, w []float64) { marginsGo(z, x, w) }
 func grad32(acc []float64, x []float32, r []float64)  { gradGo(acc, x, r) }
 func grad64(acc []float64, x []float64, r []float64)  { gradGo(acc, x, r) }
-func logistic(z, h, y, w []float64, acc *Acc)         { logisticGo(z, h, y, w, acc) }
-func squared(z, h, y, w []float64, acc *Acc)          { squaredGo(z, h, y, w, acc) }
+func logistic(z, h, l, y, w []float64)                { logisticGo(z, h, l, y, w) }
 func expAll(x []float64)                              { expGo(x) }
 func dotLanes(acc *[Lanes]float64, a, b []float64)    { dotGo(acc, a, b) }
-func dots2x4(o *[8]float64, a, b []float64, s, n int) { dots2x4Go(o, a, b, s, n) }
 func momentsOf(a *MomentAcc, x []float64, c float64)  { momentsGo(a, x, c) }
 
 func columnMoments32(acc []MomentAcc, x []float32, c []float64, tiles int) {
@@ -37,11 +35,18 @@ func packFixed64(dst, x, shift, scale []float64, tiles int) { packFixedGo(dst, x
 func addFixed(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedGo(m, stride, a, b, rows, groups)
 }
+func fixAll(v []float64, scale float64) (int64, float64)  { return fixAllGo(v, scale) }
 func columnBounds32(low, high, x []float32, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
 func columnBounds64(low, high, x []float64, d, tiles int) { columnBoundsGo(low, high, x, d, tiles) }
-func axpy2(y, u, v []float64, a, b float64)               { axpy2Go(y, u, v, a, b) }
-func widen(dst []float64, src []float32)                  { widenGo(dst, src) }
-func narrow(dst []float32, src []float64)                 { narrowGo(dst, src) }
+func columnLeast32(least, x []float32, d, tiles int)      { columnLeastGo(least, x, d, tiles) }
+func columnLeast64(least, x []float64, d, tiles int)      { columnLeastGo(least, x, d, tiles) }
+func columnSplits32(s []float64, x []float32, g []float64, d, tiles int) {
+	columnSplitsGo(s, x, g, d, tiles)
+}
+func columnSplits64(s, x, g []float64, d, tiles int) { columnSplitsGo(s, x, g, d, tiles) }
+func axpy2(y, u, v []float64, a, b float64)          { axpy2Go(y, u, v, a, b) }
+func widen(dst []float64, src []float32)             { widenGo(dst, src) }
+func narrow(dst []float32, src []float64)            { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	staysGo(doubt, x, was, c)
 }

@@ -29,16 +29,13 @@ func columnMoments64AVX2(acc []float64, x []float64, c []float64, tiles int)
 func standardize64AVX2(x []float64, c []float64, inv []float64, tiles int)
 
 //go:noescape
-func logisticAVX2(z []float64, h []float64, y []float64, w []float64, acc *[24]float64)
+func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float64)
 
 //go:noescape
 func expAVX2(x []float64)
 
 //go:noescape
 func dotAVX2(acc *[8]float64, a []float64, b []float64)
-
-//go:noescape
-func dots2x4AVX2(lanes *[64]float64, a *float64, b *float64, stride int, n int)
 
 //go:noescape
 func momentsAVX2(acc *[16]float64, x []float64, c float64)
@@ -68,16 +65,13 @@ func columnMoments64AVX512(acc []float64, x []float64, c []float64, tiles int)
 func standardize64AVX512(x []float64, c []float64, inv []float64, tiles int)
 
 //go:noescape
-func logisticAVX512(z []float64, h []float64, y []float64, w []float64, acc *[24]float64)
+func logisticAVX512(z []float64, h []float64, l []float64, y []float64, w []float64)
 
 //go:noescape
 func expAVX512(x []float64)
 
 //go:noescape
 func dotAVX512(acc *[8]float64, a []float64, b []float64)
-
-//go:noescape
-func dots2x4AVX512(lanes *[64]float64, a *float64, b *float64, stride int, n int)
 
 //go:noescape
 func momentsAVX512(acc *[16]float64, x []float64, c float64)
@@ -113,10 +107,25 @@ func packFixed64AVX2(dst *float64, x *float64, shift *float64, scale *float64, d
 func addFixedAVX2(m *int64, mstride int, a *float64, b *float64, stride int, rows int, groups int)
 
 //go:noescape
+func fixAllAVX2(v *float64, n int, scale float64, most *[4]float64) (sum int, bad int)
+
+//go:noescape
 func columnBounds32AVX2(low *float32, high *float32, x *float32, d int, tiles int)
 
 //go:noescape
 func columnBounds64AVX2(low *float64, high *float64, x *float64, d int, tiles int)
+
+//go:noescape
+func columnLeast32AVX2(least *float32, x *float32, d int, tiles int)
+
+//go:noescape
+func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
+
+//go:noescape
+func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
+
+//go:noescape
+func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
 
 //go:noescape
 func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)

@@ -6,13 +6,6 @@ const Lanes = 8
 // Elem are the types in which feature values are kept.
 type Elem interface{ ~float32 | ~float64 }
 
-// Acc are the lane sums of a pointwise loss pass.
-type Acc struct {
-	Loss  [Lanes]float64 // weighted loss
-	Resid [Lanes]float64 // weighted d loss/d margin: the intercept's gradient
-	Curv  [Lanes]float64 // weighted d² loss/d margin²
-}
-
 // Fold adds up lanes in the one order that is used everywhere:
 // ((0+4)+(2+6)) + ((1+5)+(3+7)).
 func Fold(a *[Lanes]float64) float64 {
@@ -53,33 +46,16 @@ func AddGrad[T Elem](acc []float64, x []T, r []float64) {
 	}
 }
 
-// FoldAll folds the lane sums of each column and adds them to dst.
-func FoldAll(dst, acc []float64) {
-	for j := range dst {
-		dst[j] += Fold((*[Lanes]float64)(acc[j*Lanes:]))
-	}
-}
-
 // Logistic is the pointwise pass of binary cross-entropy with y in {0, 1}: it
-// replaces the margins z by the weighted residuals w·(p-y), writes the weighted
-// curvatures w·p·(1-p) to h, and adds to the lane sums. All four slices have
-// the same length, a multiple of Lanes.
-func Logistic(z, h, y, w []float64, acc *Acc) {
+// replaces the margins z by the weighted residuals w·(p-y), and writes the
+// weighted curvatures w·p·(1-p) to h and the weighted losses to l. All slices
+// have the same length, a multiple of Lanes.
+func Logistic(z, h, l, y, w []float64) {
 	if len(z) == 0 {
 		return
 	}
-	_, _, _ = h[len(z)-1], y[len(z)-1], w[len(z)-1]
-	logistic(z, h, y, w, acc)
-}
-
-// Squared is the pointwise pass of half the squared error: z becomes w·(z-y),
-// h becomes w.
-func Squared(z, h, y, w []float64, acc *Acc) {
-	if len(z) == 0 {
-		return
-	}
-	_, _, _ = h[len(z)-1], y[len(z)-1], w[len(z)-1]
-	squared(z, h, y, w, acc)
+	_, _, _, _ = h[len(z)-1], l[len(z)-1], y[len(z)-1], w[len(z)-1]
+	logistic(z, h, l, y, w)
 }
 
 // Exp replaces each x by e^x as Exp1 does. len(x) is a multiple of Lanes.

@@ -43,7 +43,7 @@ func gradGo[T Elem](acc []float64, x []T, r []float64) {
 	}
 }
 
-func logisticGo(z, h, y, w []float64, acc *Acc) {
+func logisticGo(z, h, l, y, w []float64) {
 	for i, zi := range z {
 		t := Exp1(-math.Abs(zi))
 		inv := 1 / (1 + t)
@@ -56,25 +56,7 @@ func logisticGo(z, h, y, w []float64, acc *Acc) {
 			m = zi
 		}
 		loss := math.FMA(-y[i], zi, m) + log1p01(t)
-		r := float64(w[i] * (p - y[i]))
-		c := float64(w[i] * float64(ti*inv))
-		l := i & (Lanes - 1)
-		acc.Loss[l] = math.FMA(w[i], loss, acc.Loss[l])
-		acc.Resid[l] += r
-		acc.Curv[l] += c
-		z[i], h[i] = r, c
-	}
-}
-
-func squaredGo(z, h, y, w []float64, acc *Acc) {
-	for i, zi := range z {
-		e := zi - y[i]
-		r := float64(w[i] * e)
-		l := i & (Lanes - 1)
-		acc.Loss[l] = math.FMA(r, float64(0.5*e), acc.Loss[l])
-		acc.Resid[l] += r
-		acc.Curv[l] += w[i]
-		z[i], h[i] = r, w[i]
+		z[i], h[i], l[i] = float64(w[i]*(p-y[i])), float64(w[i]*float64(ti*inv)), float64(w[i]*loss)
 	}
 }
 
@@ -96,17 +78,5 @@ func axpy2Go(y, u, v []float64, a, b float64) {
 	u, v = u[:len(y)], v[:len(y)]
 	for i := range y {
 		y[i] = math.FMA(a, u[i], math.FMA(b, v[i], y[i]))
-	}
-}
-
-// dots2x4Go: out[i*4+k] = Σ a_i·b_k, folded lanes, over n elements; a_i starts
-// at a[i*stride], b_k at b[k*stride].
-func dots2x4Go(out *[8]float64, a, b []float64, stride, n int) {
-	for i := range 2 {
-		for k := range 4 {
-			var acc [Lanes]float64
-			dotGo(&acc, a[i*stride:][:n], b[k*stride:][:n])
-			out[i*4+k] = Fold(&acc)
-		}
 	}
 }

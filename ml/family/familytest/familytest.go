@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -181,6 +182,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		leaves = d.sequences(set, s)
 		order = nil
 	}
+	var weight exact.Sum
 	for from := 0; from < len(order); from += s.LeafRows {
 		var rows [2][]int
 		for _, r := range order[from:min(from+s.LeafRows, len(order))] {
@@ -189,10 +191,12 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 				k = 1
 				set.Held++
 			} else {
-				set.Rows++
-				if set.Weight++; d.W != nil {
-					set.Weight += d.W[r] - 1
+				w := 1.0
+				if d.W != nil {
+					w = d.W[r]
 				}
+				set.Rows++
+				weight.Add(w)
 			}
 			rows[k] = append(rows[k], r)
 		}
@@ -203,6 +207,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		}
 		leaves = append(leaves, leaf)
 	}
+	set.Weight = weight.Value()
 	r := &run{t: t, f: f, s: s, set: set, leaves: leaves}
 	if err := r.workers(); err != nil {
 		return nil, err

@@ -128,4 +128,63 @@ func addFixed() {
 	avx2.done()
 }
 
+// fixAll: factors of v·scale in place, their sum in units of FixedUnit, the
+// greatest size, and in bad what is not 0 if a value is not finite.
+func fixAll() {
+	kernel("fixAllAVX2", "func(v *float64, n int, scale float64, most *[4]float64) (sum, bad int)")
+	v, n := Load(Param("v"), GP64()), Load(Param("n"), GP64())
+	scale := YMM()
+	m, err := Param("scale").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VBROADCASTSD(m.Addr, scale)
+	out := Load(Param("most"), GP64())
+	base, odd, start, top, sum, wild, zero := YMM(), YMM(), YMM(), YMM(), YMM(), YMM(), YMM()
+	VMOVUPD(f(1.5), base)
+	VMOVUPD(konst(1), odd)
+	VMOVUPD(f(fixedStart), start)
+	for _, z := range []reg.VecVirtual{top, sum, wild, zero} {
+		VXORPD(z, z, z)
+	}
+	Label("loop")
+	for h := range 2 {
+		x, t := YMM(), YMM()
+		VMOVUPD(Mem{Base: v, Disp: 32 * h}, x)
+		VANDPD(konst(1<<63-1), x, t)
+		VMAXPD(t, top, top)
+		VSUBPD(x, x, t)
+		VORPD(t, wild, wild)
+		VCMPPD(Imm(4), zero, x, t) // not equal
+		VMULPD(scale, x, x)
+		VADDPD(base, x, x)
+		VORPD(odd, x, x)
+		VSUBPD(base, x, x)
+		VANDPD(t, x, x)
+		VMOVUPD(x, Mem{Base: v, Disp: 32 * h})
+		VADDPD(start, x, x)
+		VPSUBQ(start, x, x)
+		VPADDQ(x, sum, sum)
+	}
+	ADDQ(Imm(64), v)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	VMOVUPD(top, Mem{Base: out})
+	hi := XMM()
+	VEXTRACTI128(Imm(1), sum, hi)
+	VPADDQ(sum.AsX(), hi, hi)
+	lo, up := GP64(), GP64()
+	VMOVQ(hi, lo)
+	VPEXTRQ(Imm(1), hi, up)
+	ADDQ(up, lo)
+	Store(lo, ReturnIndex(0))
+	mask := GP32()
+	VCMPPD(Imm(3), wild, wild, wild) // unordered
+	VMOVMSKPD(wild, mask)
+	bad := GP64()
+	MOVL(mask, bad.As32())
+	Store(bad, ReturnIndex(1))
+	avx2.done()
+}
+
 const fixedStart = 96

@@ -179,56 +179,6 @@ func dot(s isa) {
 	s.done()
 }
 
-// dots2x4: the lane sums of two columns of a with four of b. With AVX2 eight
-// pairs fill the registers with half the lanes, so the halves go one after the
-// other.
-func dots2x4(s isa) {
-	kernel("dots2x4"+s.suffix, "func(lanes *[64]float64, a *float64, b *float64, stride int, n int)")
-	lanes := Load(Param("lanes"), GP64())
-	a0 := Load(Param("a"), GP64()).(reg.GPVirtual)
-	b0 := Load(Param("b"), GP64()).(reg.GPVirtual)
-	stride := Load(Param("stride"), GP64()).(reg.GPVirtual)
-	n := Load(Param("n"), GP64())
-	SHLQ(Imm(3), stride)
-	for half := range s.parts {
-		acc := s.vecs(8)
-		for _, v := range acc {
-			if s.parts == 1 {
-				VPXORQ(v, v, v)
-			} else {
-				VXORPD(v, v, v)
-			}
-		}
-		a, b, b3, left := GP64(), GP64(), GP64(), GP64()
-		MOVQ(a0, a)
-		MOVQ(b0, b)
-		LEAQ(Mem{Base: b0, Index: stride, Scale: 2}, b3)
-		ADDQ(stride, b3)
-		MOVQ(n, left)
-		off := half * s.width
-		loop := fmt.Sprintf("loop%d", half)
-		Label(loop)
-		av := s.vecs(2)
-		VMOVUPD(Mem{Base: a, Disp: off}, av[0])
-		VMOVUPD(Mem{Base: a, Index: stride, Scale: 1, Disp: off}, av[1])
-		for k, m := range rows(4, b, b3, stride) {
-			bv := s.vec()
-			VMOVUPD(m.Offset(off), bv)
-			VFMADD231PD(bv, av[0], acc[k])
-			VFMADD231PD(bv, av[1], acc[4+k])
-		}
-		ADDQ(Imm(64), a)
-		ADDQ(Imm(64), b)
-		ADDQ(Imm(64), b3)
-		SUBQ(Imm(8), left)
-		JNZ(LabelRef(loop))
-		for i, v := range acc {
-			VMOVUPD(v, Mem{Base: lanes, Disp: i*64 + off})
-		}
-	}
-	s.done()
-}
-
 // moments: the lane sums of x-c and its square, over n = len(x) values, a
 // multiple of eight.
 func moments(s isa) {

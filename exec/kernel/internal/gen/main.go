@@ -99,7 +99,6 @@ func kernels64() {
 		logistic(s)
 		exp(s)
 		dot(s)
-		dots2x4(s)
 		moments(s)
 	}
 	gather()
@@ -112,8 +111,13 @@ func kernels64() {
 	packFixed(4)
 	packFixed(8)
 	addFixed()
+	fixAll()
 	columnBounds(4)
 	columnBounds(8)
+	for _, elem := range []int{4, 8} {
+		columnLeast(elem)
+		columnSplits(elem)
+	}
 	axpy2()
 }
 

@@ -117,19 +117,15 @@ func (s isa) or(m Mem, v, out reg.VecVirtual) {
 // logistic is the pointwise pass; each part of a tile is worked alone, so that
 // AVX2 has registers enough.
 func logistic(s isa) {
-	kernel("logistic"+s.suffix, "func(z []float64, h []float64, y []float64, w []float64, acc *[24]float64)")
+	kernel("logistic"+s.suffix, "func(z []float64, h []float64, l []float64, y []float64, w []float64)")
 	z, n := Load(Param("z").Base(), GP64()), Load(Param("z").Len(), GP64())
 	h := Load(Param("h").Base(), GP64())
+	lp := Load(Param("l").Base(), GP64())
 	y := Load(Param("y").Base(), GP64())
 	w := Load(Param("w").Base(), GP64())
-	acc := Load(Param("acc"), GP64())
 	i := GP64()
 	for part := range s.parts {
-		loss, resid, curv := s.vec(), s.vec(), s.vec()
 		off := part * s.width
-		for k, v := range []reg.VecVirtual{loss, resid, curv} {
-			VMOVUPD(Mem{Base: acc, Disp: off + 64*k}, v)
-		}
 		XORQ(i, i)
 		loop := fmt.Sprintf("loop%d", part)
 		Label(loop)
@@ -153,21 +149,17 @@ func logistic(s isa) {
 		VMOVUPD(at(w), wv)
 		VFNMADD231PD(zv, yv, m)
 		VADDPD(l, m, m)
-		VFMADD231PD(m, wv, loss)
+		VMULPD(wv, m, m)
 		VSUBPD(yv, p, p)
 		VMULPD(wv, p, p)
-		VADDPD(p, resid, resid)
 		VMULPD(inv, ti, ti)
 		VMULPD(wv, ti, ti)
-		VADDPD(ti, curv, curv)
+		VMOVUPD(m, at(lp))
 		VMOVUPD(p, at(z))
 		VMOVUPD(ti, at(h))
 		ADDQ(Imm(8), i)
 		CMPQ(i, n)
 		JL(LabelRef(loop))
-		for k, v := range []reg.VecVirtual{loss, resid, curv} {
-			VMOVUPD(v, Mem{Base: acc, Disp: off + 64*k})
-		}
 	}
 	s.done()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Sums is a partial of plain sums over rows.
+// Sums is a partial whose sum depends on its order, as rounded sums do.
 type Sums struct {
 	Rows   int64
 	Weight float64
@@ -20,11 +20,6 @@ func (s *Sums) Encode(e *canon.E) {
 	e.F64(s.Weight)
 	e.F64(s.Loss)
 	e.F64s(s.Vec)
-}
-
-// DecodeSums reads what Encode wrote.
-func DecodeSums(d *canon.D) *Sums {
-	return &Sums{Rows: d.I64(), Weight: d.F64(), Loss: d.F64(), Vec: d.F64s()}
 }
 
 // MergeSums adds right to left.

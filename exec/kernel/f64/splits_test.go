@@ -1,0 +1,89 @@
+package f64
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestSplitsAreExact compares sums and squares with exact ones, over sizes that
+// fit, that do not, and that are just so, in float32 and float64.
+func TestSplitsAreExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 1))
+	var s32, s64 Splits
+	const d = 7
+	took := 0
+	for round := range 400 {
+		tiles := 1 + r.IntN(SplitRows/Lanes)
+		x := make([]float64, tiles*Lanes*d)
+		for i := range x {
+			j := i / Lanes % d
+			scale := math.Ldexp(1, (j-3)*20)
+			switch {
+			case r.IntN(10) == 0:
+			case round%3 == 0:
+				x[i] = math.Ldexp(r.Float64()-0.5, -r.IntN(20)) * scale
+			case round%3 == 1:
+				x[i] = math.Ldexp(float64(r.IntN(1<<24)-1<<23), -23) * scale
+			default:
+				x[i] = (2 - 0x1p-52) * scale * math.Ldexp(1, -r.IntN(18))
+			}
+		}
+		x32 := narrowed(x)
+		back := make([]float64, len(x))
+		for i, v := range x32 {
+			back[i] = float64(v)
+		}
+		check := func(x, low, high, sums []float64, ok []bool) {
+			for j := range d {
+				one, two, lo, hi := new(big.Float).SetPrec(2000), new(big.Float).SetPrec(2000), math.Inf(1), math.Inf(-1)
+				for i, v := range x {
+					if i/Lanes%d == j {
+						b := new(big.Float).SetPrec(2000).SetFloat64(v)
+						one.Add(one, b)
+						two.Add(two, new(big.Float).SetPrec(2000).Mul(b, b))
+						lo, hi = min(lo, v), max(hi, v)
+					}
+				}
+				if low[j] != lo || high[j] != hi {
+					t.Fatalf("column %d is from %v to %v, not %v to %v", j, lo, hi, low[j], high[j])
+				}
+				if !ok[j] {
+					continue
+				}
+				took++
+				for k, want := range []*big.Float{one, two} {
+					got := new(big.Float).SetPrec(2000)
+					for _, p := range sums[6*j+2*k : 6*j+2+4*k] {
+						got.Add(got, new(big.Float).SetFloat64(p))
+					}
+					if got.Cmp(want) != 0 {
+						t.Fatalf("column %d: sum %d is %v, not %v", j, k, got, want)
+					}
+				}
+			}
+		}
+		lo, hi, sums, ok := ColumnSplits(&s64, x, d)
+		check(x, lo, hi, sums, ok)
+		lo, hi, sums, ok = ColumnSplits(&s32, x32, d)
+		check(back, lo, hi, sums, ok)
+		a, b := slices.Clone(s64.sums), make([]float64, len(s64.sums))
+		columnSplitsGo(b, x, s64.grids, d, tiles)
+		sameBits(t, "splits of float64s", a, b)
+		a = slices.Clone(s32.sums)
+		columnSplitsGo(b, x32, s32.grids, d, tiles)
+		sameBits(t, "splits of float32s", a, b)
+	}
+	if took < 3000 {
+		t.Errorf("only %d of 5600 columns have sums", took)
+	}
+	for _, wild := range []float64{math.NaN(), math.Inf(1)} {
+		x := make([]float64, 2*Lanes)
+		x[9] = wild
+		if _, _, _, ok := ColumnSplits(&Splits{}, x, 1); ok[0] {
+			t.Errorf("a column with %v is added up", wild)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package gram
+
+import "github.com/tributarydb/tributary/exec/kernel/f64"
+
+// Product adds up products of packs' columns. It is for one goroutine.
+type Product struct {
+	sums       Sums
+	rows, cols int
+	upper      bool
+	left       int // additions that fit before sums hand on what they carry
+}
+
+// Padded is the columns of a pack that has room for n of them.
+func Padded(n int) int { return (n + 11) / 12 * 12 }
+
+// NewPack makes room for n columns of f64.FixedRows rows.
+func NewPack(n int) []float64 { return make([]float64, Padded(n)*f64.FixedStride) }
+
+// PackBytes is the memory of NewPack.
+func PackBytes(n int) int64 { return int64(Padded(n)) * f64.FixedStride * 8 }
+
+// NewProduct is of rows columns of a pack with cols of another; upper is for those
+// of a pack with itself, of which one triangle is wanted.
+func NewProduct(rows, cols int, upper bool) *Product {
+	return &Product{sums: NewSums(Padded(rows) * Padded(cols)), rows: rows, cols: cols, upper: upper, left: f64.FixedChunks / 2}
+}
+
+// ProductBytes is the memory of NewProduct and of what Take gives.
+func ProductBytes(rows, cols int) int64 { return 32 * int64(Padded(rows)) * int64(Padded(cols)) }
+
+// Add adds the products of n rows.
+func (p *Product) Add(a, b []float64, n int) {
+	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, (p.rows+2)/3*3, (p.cols+3)/4*4, n, p.upper)
+	if p.left--; p.left == 0 {
+		p.sums.Spill()
+		p.left = f64.FixedChunks / 2
+	}
+}
+
+// Take gives the sums row by row, of upper from the diagonal on, and begins anew.
+func (p *Product) Take() Sums {
+	p.sums.Spill()
+	var out Sums
+	for i := range p.rows {
+		first := 0
+		if p.upper {
+			first = i
+		}
+		at := i * Padded(p.cols)
+		out.Low = append(out.Low, p.sums.Low[at+first:at+p.cols]...)
+		out.High = append(out.High, p.sums.High[at+first:at+p.cols]...)
+	}
+	clear(p.sums.Low)
+	clear(p.sums.High)
+	p.left = f64.FixedChunks / 2
+	return out
+}

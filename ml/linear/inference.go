@@ -1,0 +1,150 @@
+package linear
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/gram"
+	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// theory says what is known of the errors of a family's weights.
+type theory uint8
+
+const (
+	none      theory = iota
+	studentT         // the variance of residuals is estimated; Student's distribution
+	normal           // the variance follows from the mean
+	dispersed        // it does but for a factor, which Pearson's statistic estimates
+)
+
+// inference is what is known of the errors of weights: of the maximum likelihood,
+// the inverse of the expected Hessian of all rows' losses, times the dispersion.
+// Rows of weight 2 are two rows.
+type inference struct {
+	errors []float64 // by weight and of the intercept; NaN for what is not learnt
+	base   float64   // of the intercept for columns before they were scaled
+	df     float64   // degrees of freedom of Student's distribution, 0 for the normal one
+}
+
+// infer makes the errors of an evaluation at the answer.
+func (d *driver) infer(r *request, p *partial) {
+	n := d.root.per
+	in := &d.inference
+	in.errors, in.base, in.df = make([]float64, n), math.NaN(), 0
+	for j := range in.errors {
+		in.errors[j] = math.NaN()
+	}
+	h := matrix(&p.Hess, append(append([]float64{}, r.Columns.Scale...), 0.5), 2*gram.Half(r.Curv))
+	d.root.hessian(h)
+	c := optim.Factor(h, n)
+	rank := 0
+	for j := range n {
+		if !c.Dead(j) {
+			rank++
+		}
+	}
+	phi := 1.0
+	if d.g.theory != normal {
+		left := d.s.Weight - float64(rank)
+		if !(left > 0) {
+			return
+		}
+		if phi = p.Pearson.Value() / left; d.g.theory == studentT {
+			in.df = left
+		}
+	}
+	unit, column := make([]float64, n), make([]float64, n)
+	for j := range n {
+		if c.Dead(j) {
+			continue
+		}
+		clear(unit)
+		unit[j] = 1
+		c.Solve(column, unit)
+		in.errors[j] = math.Sqrt(math.Max(float64(phi*column[j]), 0))
+	}
+	// The intercept for unscaled columns is that less each weight's share.
+	for j, s := range d.s.Fitted.Slots() {
+		unit[j] = -s.Center / s.Scale
+	}
+	if unit[n-1] = 1; !c.Dead(n - 1) {
+		c.Solve(column, unit)
+		v := 0.0
+		for j, x := range column {
+			v += float64(x * unit[j])
+		}
+		in.base = math.Sqrt(math.Max(float64(phi*v), 0))
+	}
+}
+
+func (in *inference) encode(e *canon.E) {
+	e.F64s(in.errors)
+	e.F64(in.base)
+	e.F64(in.df)
+}
+
+func decodeInference(d *canon.D) inference { return inference{d.F64s(), d.F64(), d.F64()} }
+
+// columns are std_error, statistic and p_value of a weight.
+func (in *inference) columns(weight, stdError float64) []types.Datum {
+	if !(stdError > 0) {
+		return []types.Datum{nil, nil, nil}
+	}
+	t := weight / stdError
+	return []types.Datum{stdError, t, pValue(t, in.df)}
+}
+
+// pValue is how probable a statistic at least as large is where the weight is 0:
+// by Student's distribution, or by the normal one where df is 0. It is shown, and
+// not kept: package math need not give the same bits everywhere.
+func pValue(t, df float64) float64 {
+	if df == 0 {
+		return math.Erfc(math.Abs(t) / math.Sqrt2)
+	}
+	return betaShare(df/2, 0.5, df/(df+t*t))
+}
+
+// betaShare is the regularised incomplete beta function, by its continued fraction
+// (Abramowitz and Stegun 26.5.8), evaluated from the front as Lentz does.
+func betaShare(a, b, x float64) float64 {
+	if !(x > 0) {
+		return 0
+	}
+	if x >= 1 {
+		return 1
+	}
+	if x > (a+1)/(a+b+2) {
+		return 1 - betaShare(b, a, 1-x)
+	}
+	ab, _ := math.Lgamma(a + b)
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	front := math.Exp(ab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
+	const tiny = 1e-300
+	f, c, d := 1.0, 1.0, 0.0
+	for k := range 1000 {
+		m := float64(k / 2)
+		num := 1.0
+		switch {
+		case k == 0:
+		case k%2 == 0:
+			num = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		default:
+			num = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		}
+		if d = 1 + num*d; math.Abs(d) < tiny {
+			d = tiny
+		}
+		d = 1 / d
+		if c = 1 + num/c; math.Abs(c) < tiny {
+			c = tiny
+		}
+		f *= c * d
+		if math.Abs(c*d-1) < 1e-16 {
+			break
+		}
+	}
+	return front * (f - 1)
+}

@@ -1,0 +1,191 @@
+package linear
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/gram"
+	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The steps.
+const (
+	opBounds   uint8 = iota + 1 // least and greatest values, weights and targets
+	opGram                      // products of the columns and the target
+	opEvaluate                  // sums of losses and derivatives at θ
+	numOps
+)
+
+// errorsNeed asks an evaluation for what standard errors need beside the Hessian.
+const errorsNeed optim.Need = 1 << 7
+
+// request is what a step sends down.
+type request struct {
+	// opEvaluate
+	Need  optim.Need
+	Theta []float64
+	Width float64   // of what the loss rounds off
+	Bound []float64 // of the dense columns' sizes, powers of two
+	most            // what is at most expected: what sums are made for
+
+	// opGram, and opEvaluate with a Hessian
+	Columns       gram.Columns
+	Shift, Factor float64 // of the target: its factor is (y-Shift)·Factor
+}
+
+// most are the greatest sizes of rows' derivatives, losses and second derivatives.
+type most struct{ Resid, Loss, Curv float64 }
+
+// Encode implements family.Message.
+func (r *request) Encode(e *canon.E) {
+	e.U8(uint8(r.Need))
+	e.F64s(r.Theta)
+	e.F64(r.Width)
+	e.F64s(r.Bound)
+	r.most.encode(e)
+	r.Columns.Encode(e)
+	e.F64(r.Shift)
+	e.F64(r.Factor)
+}
+
+func (m *most) encode(e *canon.E) {
+	e.F64(m.Resid)
+	e.F64(m.Loss)
+	e.F64(m.Curv)
+}
+
+func decodeMost(d *canon.D) most { return most{d.F64(), d.F64(), d.F64()} }
+
+// raise makes m the greatest of both.
+func (m *most) raise(o most) {
+	m.Resid, m.Loss, m.Curv = math.Max(m.Resid, o.Resid), math.Max(m.Loss, o.Loss), math.Max(m.Curv, o.Curv)
+}
+
+// DecodeStep implements family.Family.
+func (g *glm) DecodeStep(op uint8, d *canon.D) family.Message {
+	r := &request{Need: optim.Need(d.U8()), Theta: d.F64s(), Width: d.F64(), Bound: d.F64s(), most: decodeMost(d), Columns: gram.DecodeColumns(d),
+		Shift: d.F64(), Factor: d.F64()}
+	if op != opGram && op != opEvaluate {
+		d.Fail()
+	}
+	return r
+}
+
+// partial is what a step sends up.
+type partial struct {
+	*bounds            // opBounds
+	most               // opEvaluate: what there was
+	Sums    gram.Sums  // opEvaluate: the gradient and then the loss
+	Hess    gram.Sums  // opGram, opEvaluate: products, the upper triangle
+	Units   int64      // rows of weight 1
+	Weight  exact.Sum  // of the others, where it was asked for
+	Pearson *exact.Sum // derivatives' squares over second derivatives
+}
+
+// bounds are gram.Bounds with those of the target.
+type bounds struct {
+	*gram.Bounds
+	YLow, YHigh float64
+}
+
+// Encode implements family.Message.
+func (p *partial) Encode(e *canon.E) {
+	e.Bool(p.bounds != nil)
+	if p.bounds != nil {
+		p.Bounds.Encode(e)
+		e.F64(p.YLow)
+		e.F64(p.YHigh)
+		return
+	}
+	p.most.encode(e)
+	p.Sums.Encode(e)
+	p.Hess.Encode(e)
+	e.I64(p.Units)
+	e.B = p.Weight.Append(e.B)
+	e.Bool(p.Pearson != nil)
+	if p.Pearson != nil {
+		e.B = p.Pearson.Append(e.B)
+	}
+}
+
+// DecodePartial implements family.Family.
+func (g *glm) DecodePartial(op uint8, d *canon.D) family.Message {
+	p := &partial{}
+	if has := d.Bool(); op == 0 || op >= numOps || has != (op == opBounds) {
+		d.Fail()
+	}
+	if op == opBounds {
+		p.bounds = &bounds{gram.DecodeBounds(d), d.F64(), d.F64()}
+		return p
+	}
+	p.most, p.Sums, p.Hess, p.Units = decodeMost(d), gram.DecodeSums(d), gram.DecodeSums(d), d.I64()
+	if b := d.Take(exact.Bytes); b != nil {
+		p.Weight.Decode(b)
+	}
+	if d.Bool() {
+		p.Pearson = &exact.Sum{}
+		if b := d.Take(exact.Bytes); b != nil {
+			p.Pearson.Decode(b)
+		}
+	}
+	return p
+}
+
+// Merge implements family.Family.
+func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error) {
+	l, ok := left.(*partial)
+	r, ok2 := right.(*partial)
+	if !ok || !ok2 || (l.bounds == nil) != (r.bounds == nil) || len(l.Sums.Low) != len(r.Sums.Low) || len(l.Hess.Low) != len(r.Hess.Low) ||
+		(l.Pearson == nil) != (r.Pearson == nil) {
+		return nil, pgerr.New(pgerr.DataCorrupted, "partials of a linear model do not belong together")
+	}
+	if l.bounds != nil {
+		l.Bounds.Merge(r.Bounds)
+		l.YLow, l.YHigh = min(l.YLow, r.YLow), max(l.YHigh, r.YHigh)
+		return l, nil
+	}
+	l.most.raise(r.most)
+	l.Sums.Merge(r.Sums)
+	l.Hess.Merge(r.Hess)
+	l.Units += r.Units
+	l.Weight.Merge(&r.Weight)
+	if l.Pearson != nil {
+		l.Pearson.Merge(r.Pearson)
+	}
+	return l, nil
+}
+
+// weight is that of the rows an evaluation was of.
+func (p *partial) weight() float64 { return float64(p.Units) + p.Weight.Value() }
+
+// gradient scales sums to the weighted sums of derivatives and of losses.
+func (p *problem) gradient(r *request, s *gram.Sums) (grad []float64, loss float64) {
+	n := p.size()
+	grad = make([]float64, n)
+	scale := gram.Half(r.Resid)
+	for i := range grad {
+		grad[i] = s.At(i, scale)
+		if j := i % p.per; i < p.slopes*p.per && j < p.dense {
+			grad[i] = float64(grad[i] * float64(2*r.Bound[j]))
+		}
+	}
+	return grad, s.At(n, gram.Half(r.Loss))
+}
+
+// matrix scales products to a square, upper triangle, of the columns and the
+// intercept; factors are those of the columns and of what comes after them.
+func matrix(s *gram.Sums, factors []float64, unit float64) []float64 {
+	n := len(factors)
+	out := make([]float64, n*n)
+	at := 0
+	for i := range n {
+		for j := i; j < n; j++ {
+			out[i*n+j] = s.At(at, float64(factors[i]*factors[j])) / unit
+			at++
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package linear
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+var (
+	optimizer = &family.Option{Names: []string{"optimizer", "optimize_strategy", "solver"}, Type: "text",
+		Default: "`newton` for least squares of at most 2048 parameters, for Tweedie's family of at most 256, else `lbfgs`; with an L1 penalty `coordinate_descent` for least squares of at most 2048 parameters, else `lbfgs`",
+		Doc: "How the loss is minimised: `lbfgs`, with an L1 penalty OWL-QN; `newton` (`irls`, `normal_equation`); `coordinate_descent` (`cd`), for least squares; " +
+			"`gd` (`batch_gradient_descent`); or by mini-batches `sgd`, `momentum`, `adam`.",
+		Read: family.Word("auto|auto_strategy", "lbfgs|owlqn", "newton|irls|normal_equation|newton-cholesky", "coordinate_descent|cd", "gd|batch_gradient_descent", "sgd", "momentum", "adam")}
+	maxIterations = family.MaxIterations("100; 20 for mini-batches, 1000 for `coordinate_descent` and quantiles", "The most iterations; with mini-batches an iteration is a pass over the rows.")
+	tolerance     = family.Tolerance("1e-6; 1e-10 for `coordinate_descent`, 0 for mini-batches",
+		"Training ends when the gradient is this much shorter than the first one; `coordinate_descent` when the duality gap is this much smaller than the target's mean square.")
+	learnRate = family.LearnRate("line search for `gd`; 0.01 for `sgd` and `momentum`, 0.001 for `adam`", "The length of a step along the gradient.")
+	strategy  = &family.Option{Names: []string{"learn_rate_strategy"}, Type: "text", Default: "`line_search` unless learn_rate is given",
+		Doc: "`line_search` or `constant`, for `gd`.", Read: family.Word("line_search", "constant")}
+	intercept = &family.Option{Names: []string{"fit_intercept"}, Type: "boolean", Default: "true", Doc: "Learn an intercept.", Read: family.Boolean}
+	offset    = &family.Option{Names: []string{"offset", "offset_column"}, Type: "column", Default: "none",
+		Doc:  "A number column that is added to the margin as it is, such as the logarithm of an exposure. It is no feature, but predictions need it too; NULL is its mean.",
+		Read: family.ColumnName}
+	epsilon = &family.Option{Names: []string{"epsilon"}, Type: "number", Default: "1.35", Doc: "Residuals greater than this many times the scale count linearly.",
+		Read: family.Number("a number above 1", func(f float64) bool { return f > 1 })}
+	quantile = &family.Option{Names: []string{"quantile"}, Type: "number", Default: "0.5", Doc: "Which quantile is learnt.",
+		Read: family.Number("a number between 0 and 1", func(f float64) bool { return f > 0 && f < 1 })}
+	power = &family.Option{Names: []string{"power", "tweedie_variance_power"}, Type: "number", Default: "1.5",
+		Doc:  "The variance grows as the mean to this power: 0 is normal, 1 Poisson, 2 Gamma, 3 inverse Gaussian.",
+		Read: family.Number("0, or a number not below 1", func(f float64) bool { return f == 0 || f >= 1 && f <= 10 })}
+	link    = &family.Option{Names: []string{"link"}, Type: "text", Default: "`log`", Doc: "Only `log`.", Read: family.Word("log|auto")}
+	pValues = &family.Option{Names: []string{"calculate_p_values"}, Type: "boolean", Default: "false",
+		Doc: "Give `ml.weights` the weights' standard errors and p-values. They are NULL with a penalty, and for columns that others explain.", Read: family.Boolean}
+
+	unsupported = []*family.Option{
+		{Names: []string{"ls_init_learn_rate"}, Type: "number", Doc: "Not supported yet."},
+		{Names: []string{"penalty"}, Type: "text", Doc: "Not supported; l1_reg and l2_reg say how strong the penalties are."},
+	}
+)
+
+func alpha(doc string) *family.Option {
+	return &family.Option{Names: []string{"alpha"}, Type: "number", Doc: doc, Read: family.NotNegative}
+}
+
+func l1Ratio(def string) *family.Option {
+	return &family.Option{Names: []string{"l1_ratio"}, Type: "number", Default: def, Doc: "The share of the L1 penalty in the whole.",
+		Read: family.Number("a number from 0 to 1", func(f float64) bool { return f >= 0 && f <= 1 })}
+}
+
+// Options implements family.Family.
+func (g *glm) Options() []*family.Option {
+	out := []*family.Option{optimizer, maxIterations, tolerance, learnRate, strategy, family.BatchSize, family.L2, family.L1, g.strength}
+	out = append(append(out, g.own...), family.EarlyStop, family.MinRelProgress, intercept, offset)
+	if g.theory != none {
+		out = append(out, pValues)
+	}
+	return append(out, unsupported...)
+}
+
+// stochastic tells whether the statement asks for mini-batches.
+func stochastic(o *family.Values) bool {
+	return slices.Contains([]string{"sgd", "momentum", "adam"}, o.Text("optimizer", ""))
+}
+
+// checkPenalty refuses a penalty that is given twice.
+func (g *glm) checkPenalty(o *family.Values) error {
+	for _, given := range []string{"l2_reg", "l1_reg"} {
+		for _, strength := range []string{g.strength.Names[0], "l1_ratio"} {
+			if o.Given(given) && o.Given(strength) {
+				return pgerr.New(pgerr.InvalidParameterValue, "only one of the options %s and %s can be given", given, strength).At(o.Pos(strength)).
+					WithDetail("They both set the strength of the penalty.")
+			}
+		}
+	}
+	return nil
+}
+
+// penalty gives the penalties on the mean loss of rows of this weight.
+func (g *glm) penalty(o *family.Values, weight float64) (l1, l2 float64) {
+	if o.Given("l1_reg") || o.Given("l2_reg") {
+		return o.Float("l1_reg", 0), o.Float("l2_reg", 0)
+	}
+	name := g.strength.Names[0]
+	if !o.Given(name) && g.alpha == 0 {
+		return 0, 0
+	}
+	return g.penalise(o.Float(name, g.alpha), o.Float("l1_ratio", g.ratio), weight)
+}
+
+// The parameters up to which second derivatives are used unasked, of least squares
+// and of Tweedie's family; and the most there can be, whose Hessian has 512 MB.
+const (
+	newtonParams    = 2048
+	scoringParams   = 256
+	maxNewtonParams = 8192
+)
+
+// How a training minimises.
+const (
+	byGram     = "gram" // least squares: all there is to know is a matrix
+	lbfgs      = "lbfgs"
+	newton     = "newton"
+	coordinate = "coordinate_descent"
+	gd         = "gd"
+)
+
+// method chooses how, with these penalties and so many parameters of an output.
+func (g *glm) method(o *family.Values, l1 float64, outputs, params int) (string, error) {
+	how := o.Text("optimizer", "auto")
+	at := o.Pos("optimizer")
+	if how == "auto" {
+		switch how = lbfgs; {
+		case g.direct && params <= newtonParams:
+			return byGram, nil
+		case g.scoring && params <= scoringParams && l1 == 0:
+			return newton, nil
+		}
+		return how, nil
+	}
+	switch {
+	case how == coordinate && !g.direct:
+		return "", pgerr.Unsupported("optimizer %s is for least squares only", how).At(at).WithHint("Use lbfgs.")
+	case how == newton && outputs > 1:
+		return "", pgerr.Unsupported("optimizer newton does not support more than two classes, or a scale").At(at).WithHint("Use lbfgs.")
+	case how == newton && g.bends:
+		return "", pgerr.Unsupported("optimizer newton does not support a loss that bends").At(at).WithHint("Use lbfgs.")
+	case l1 > 0 && how != lbfgs && how != coordinate:
+		return "", pgerr.New(pgerr.InvalidParameterValue, "optimizer %s does not support an L1 penalty", how).At(at).WithHint("Use lbfgs.")
+	case (how == newton || how == coordinate) && params > maxNewtonParams:
+		return "", pgerr.New(pgerr.ProgramLimitExceeded, "optimizer %s supports at most %d parameters, not %d", how, maxNewtonParams, params).WithHint("Use lbfgs.")
+	case (how == newton || how == coordinate) && g.direct:
+		return byGram, nil
+	case g.bends && stochastic(o):
+		return "", pgerr.Unsupported("optimizer %s does not support quantiles", how).At(at).WithHint("Use lbfgs.")
+	}
+	return how, nil
+}

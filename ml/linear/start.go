@@ -1,0 +1,140 @@
+package linear
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/ml/gram"
+	"github.com/tributarydb/tributary/ml/objective"
+	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// How a loss that bends is rounded off: first to a share of the target's spread,
+// then, stage by stage, less.
+const (
+	stages     = 9
+	stageStep  = 8
+	firstWidth = 1.0 / 8
+)
+
+// bounded takes in the bounds of columns and target, and chooses the grids of all
+// sums.
+func (d *driver) bounded(b *bounds) error {
+	if err := d.checkTarget(b); err != nil {
+		return err
+	}
+	center := d.how == byGram && d.root.intercept
+	var ok bool
+	if d.columns, ok = gram.Fit(b.Bounds, d.root.ones, center); !ok || !(math.Abs(b.YLow) < 1e140 && math.Abs(b.YHigh) < 1e140) {
+		return pgerr.New(pgerr.NumericValueOutOfRange, "values of the features, the target or the weights are too large to train on")
+	}
+	for j, low := range b.Low {
+		d.bound = append(d.bound, most2(math.Max(math.Abs(low), math.Abs(b.High[j]))))
+	}
+	d.spread = b.YHigh - b.YLow
+	if center {
+		d.shift = b.YLow + float64(0.5*d.spread)
+	}
+	d.factor = gram.Half(math.Max(math.Abs(b.YLow-d.shift), math.Abs(b.YHigh-d.shift)))
+	w := most2(b.MaxWeight)
+	d.train, d.held = most{w, w, w}, w
+	if d.how == byGram {
+		d.phase = toGram
+		return nil
+	}
+	middle := b.YLow + float64(0.5*d.spread)
+	if d.spread == 0 {
+		d.spread = 1
+	}
+	obj := d.root.objective(1)
+	if _, ok := obj.(objective.Tweedie); ok && d.root.offset < 0 && d.root.intercept && !stochastic(d.s.Options) {
+		d.phase = toMean
+		return nil
+	}
+	switch obj.(type) {
+	case objective.Huber, objective.Quantile:
+		d.width = float64(d.spread * firstWidth)
+		return d.start(middle)
+	}
+	return d.start(0)
+}
+
+// checkTarget refuses targets that the loss knows nothing of.
+func (d *driver) checkTarget(b *bounds) error {
+	t, ok := d.root.objective(1).(objective.Tweedie)
+	if !ok {
+		return nil
+	}
+	name := d.s.Fitted.Label.Name
+	switch all, zero := t.Targets(); {
+	case all:
+	case b.YLow < 0:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "target column %q has negative values, which %s does not allow", name, d.g.info.Name).OnColumn(name)
+	case b.YLow == 0 && !zero:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "target column %q has values that are not above 0, which %s does not allow", name, d.g.info.Name).OnColumn(name)
+	case b.YHigh == 0:
+		return pgerr.New(pgerr.InvalidParameterValue, "target column %q is 0 in all rows: there is nothing to learn from", name).OnColumn(name)
+	}
+	return nil
+}
+
+// start begins with weights of 0 and this intercept.
+func (d *driver) start(middle float64) error {
+	p := d.root.problem
+	theta := make([]float64, p.size())
+	for k := range p.slopes {
+		if d.root.intercept {
+			theta[(k+1)*p.per-1] = middle
+		}
+		if p.offset >= 0 {
+			theta[k*p.per+p.offset] = 1
+		}
+	}
+	for i := p.slopes * p.per; i < len(theta); i++ { // the logarithm of a scale
+		theta[i] = math.Round(math.Log2(most2(d.spread))-3) * math.Ln2
+	}
+	return d.begin(theta)
+}
+
+// begin makes the optimiser, which starts at theta.
+func (d *driver) begin(theta []float64) (err error) {
+	d.phase, d.ended = toTrain, false
+	d.opt, err = d.optimizer(theta)
+	return err
+}
+
+// optimizer makes the optimiser that the statement asks for.
+func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
+	o, s := d.s.Options, d.s
+	stop := optim.Stop{Tolerance: o.Float("tolerance", 1e-6), MaxIter: s.Plan.MaxIterations - d.before}
+	if d.g.bends { // its derivatives are about 1 until they are 0
+		stop.From = 1
+	}
+	if stochastic(o) {
+		stop.Tolerance = o.Float("tolerance", 0)
+	}
+	steps := s.Batches(o.Int("batch_size", 1024))
+	rate := func(def float64) float64 { return o.Float("learn_rate", def) }
+	switch d.how {
+	case lbfgs:
+		if d.root.l1 > 0 {
+			return optim.NewOWLQN(theta, d.root.l1s(), stop), nil
+		}
+		return optim.NewLBFGS(theta, stop), nil
+	case newton:
+		return optim.NewNewton(theta, stop), nil
+	case gd:
+		def := 0.0
+		if o.Text("learn_rate_strategy", "") == "constant" {
+			def = 0.1
+		}
+		return optim.NewGD(theta, stop, rate(def)), nil
+	case "sgd":
+		return optim.NewStochastic(theta, stop, optim.SGD, rate(0.01), steps, s.Seed), nil
+	case "momentum":
+		return optim.NewStochastic(theta, stop, optim.Momentum, rate(0.01), steps, s.Seed), nil
+	case "adam":
+		return optim.NewStochastic(theta, stop, optim.Adam, rate(0.001), steps, s.Seed), nil
+	}
+	return nil, pgerr.Internal("unknown optimizer %s", d.how)
+}

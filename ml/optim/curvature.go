@@ -1,0 +1,80 @@
+package optim
+
+import (
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+// lbfgsHistory is the number of past steps that shape the next direction.
+const lbfgsHistory = 10
+
+// curvature is what limited-memory BFGS knows of the Hessian: the last steps and
+// how the gradient changed along them.
+type curvature struct {
+	s, y [][]float64 // newest last
+	rho  []float64
+}
+
+// forget forgets it, and tells whether there was nothing.
+func (c *curvature) forget() (empty bool) {
+	empty = len(c.s) == 0
+	*c = curvature{}
+	return empty
+}
+
+// learn takes in the step from x to next, where the gradient was g and is h.
+func (c *curvature) learn(x, next, g, h []float64) {
+	n := len(x)
+	var s, y []float64
+	if len(c.s) == lbfgsHistory {
+		s, y = c.s[0], c.y[0]
+		c.s, c.y, c.rho = c.s[1:], c.y[1:], c.rho[1:]
+	} else {
+		s, y = make([]float64, n), make([]float64, n)
+	}
+	for i := range s {
+		s[i], y[i] = next[i]-x[i], h[i]-g[i]
+	}
+	if sy := f64.Dot(s, y); sy > float64(1e-16*f64.Dot(y, y)) {
+		c.s, c.y, c.rho = append(c.s, s), append(c.y, y), append(c.rho, 1/sy)
+	}
+}
+
+// shape multiplies q by the inverse of the Hessian, by the two-loop recursion; it
+// tells whether it knows any.
+func (c *curvature) shape(q []float64) bool {
+	k := len(c.s)
+	if k == 0 {
+		return false
+	}
+	alpha := make([]float64, k)
+	for i := k - 1; i >= 0; i-- {
+		alpha[i] = float64(c.rho[i] * f64.Dot(c.s[i], q))
+		f64.Axpy(q, -alpha[i], c.y[i])
+	}
+	f64.Scale(q, 1/float64(c.rho[k-1]*f64.Dot(c.y[k-1], c.y[k-1])))
+	for i := range k {
+		beta := float64(c.rho[i] * f64.Dot(c.y[i], q))
+		f64.Axpy(q, alpha[i]-beta, c.s[i])
+	}
+	return true
+}
+
+func (c *curvature) encode(e *canon.E) {
+	e.U32(uint32(len(c.s)))
+	for i := range c.s {
+		e.F64s(c.s[i])
+		e.F64s(c.y[i])
+		e.F64(c.rho[i])
+	}
+}
+
+func (c *curvature) decode(d *canon.D, n int) {
+	for range d.Count(16) {
+		c.s, c.y, c.rho = append(c.s, d.F64s()), append(c.y, d.F64s()), append(c.rho, d.F64())
+		if k := len(c.s) - 1; len(c.s[k]) != n || len(c.y[k]) != n {
+			d.Fail()
+			break
+		}
+	}
+}
