@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	// spreadTable is for several leaves, so that mini-batches are on all nodes.
+	spreadTable  = "CREATE TABLE d AS SELECT * FROM make_classification(n_samples => 70000, n_features => 8, n_informative => 4, n_redundant => 2, random_state => 7)"
 	longTrain    = "TRAIN MODEL m USING logistic_regression PREDICT y WITH (optimizer = 'adam', max_iterations = 60, batch_size = 500, checkpoint_every = 4) AS SELECT * FROM d"
 	iterationsOf = "SELECT coalesce(max(iterations), 0) FROM ml.training_jobs WHERE phase = 'iterate'"
 )
@@ -36,7 +38,7 @@ func waitFor(t *testing.T, c *pgx.Conn, what, sql string) {
 // node.
 func TestTrainingOutlivesNodes(t *testing.T) {
 	one := startProcess(t, t.TempDir(), "").connect()
-	do(t, one, madeTable)
+	do(t, one, spreadTable)
 	do(t, one, longTrain)
 	want := value[string](t, one, madeHash)
 
@@ -48,7 +50,7 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 				name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.PG)] = n
 			}
 			watch := nodes[0].connect()
-			do(t, watch, madeTable)
+			do(t, watch, spreadTable)
 			leader := name[value[string](t, watch, "SELECT name FROM cluster.nodes WHERE leader")]
 			gateway := nodes[1]
 			if who == "leader" && leader == gateway {
