@@ -6,10 +6,10 @@ type Slice struct{ Leaf, From, To int }
 
 // BatchSlices gives the units that belong to step step of an epoch of steps
 // mini-batches, over leaves of so many units each: the tiles of all leaves, each
-// of unit of them (family.Plan.Unit), one leaf after the other, are cut into steps runs as equal as can be. So a
-// mini-batch touches few leaves, and a spilled leaf is read a few times an
-// epoch. There are mini-batches without rows where there are fewer tiles than
-// steps.
+// of unit of them (family.Plan.Unit), one leaf after the other, are cut into
+// steps runs as equal as can be. So a mini-batch touches few leaves, and a
+// spilled leaf is read a few times an epoch. There are mini-batches without rows
+// where there are fewer tiles than steps.
 func BatchSlices(units []int64, unit, step, steps int) (out []Slice) {
 	tiles := 0
 	tilesOf := func(n int64) int { return (int(n) + unit - 1) / unit }

@@ -7,8 +7,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxParams bounds the parameters of a net: what fits into a message.
-const maxParams = 1 << 28
+// maxParams bounds the parameters of a net, so that a checkpoint with all that the
+// optimiser remembers of them has a length of 32 bits.
+const maxParams = 1 << 26
 
 // spec is what a net is made of, beside the shape of the rows. It is part of the
 // model.

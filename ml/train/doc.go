@@ -18,6 +18,10 @@
 //	measure   predictor ─▶ metrics
 //	          ─▶ model bytes
 //
+// A step of a mini-batch names the rows of each leaf that it is of; only workers
+// with leaves among them are asked, and its tree is over those. Leaves are cut
+// into parts where the family says so (family.Plan.Grain).
+//
 // A partial is of a leaf, merged over leaf numbers, or of all of a node's
 // leaves, merged over nodes: of a step as the family's scope says, of all tasks
 // where the job is in place.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
@@ -44,6 +45,35 @@ func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 		}
 		if !slices.Equal(workers, want.workers) {
 			t.Fatalf("step %d is for workers %v", step, workers)
+		}
+	}
+}
+
+// TestSmallLeafIsCut: few rows in one leaf are work for several goroutines where
+// the family allows it, in a mini-batch and in all rows.
+func TestSmallLeafIsCut(t *testing.T) {
+	blocks := dataset.NewBlocks(dataset.Config{Pool: mem.NewPool("items", 0)})
+	defer blocks.Close()
+	if err := blocks.Put(0, dataset.NewBlock(200, 1, 0, true)); err != nil {
+		t.Fatal(err)
+	}
+	for grain, want := range map[int]int{0: 1, 64: 4} {
+		w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: grain}}, owners: []int{0}, plan: reduce.NewPlan([]int{0}, 0), blocks: blocks}
+		for _, body := range []*stepTask{{step: &family.Step{Set: family.Train | family.Held}},
+			{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: dataset.BatchSlices([]int64{200}, 8, 0, 1)}} {
+			p := &Part{w: w, body: body}
+			if _, err := w.cut(p, body); err != nil {
+				t.Fatal(err)
+			}
+			rows := 0
+			for _, it := range p.items {
+				for _, r := range it.rows {
+					rows += r.To - r.From
+				}
+			}
+			if len(p.items) != want || rows != 200 {
+				t.Errorf("grain %d: %d items of %d rows", grain, len(p.items), rows)
+			}
 		}
 	}
 }
