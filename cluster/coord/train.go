@@ -427,7 +427,7 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 	if old != nil {
 		up := *old
 		m, expect = &up, old.Version
-		v.Number = old.Versions[len(old.Versions)-1].Number + 1
+		v.Number = old.Next()
 	} else {
 		oid, err := t.s.engine.newOID(ctx)
 		if err != nil {
@@ -436,7 +436,7 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 		m.OID, m.ACL = oid, t.s.engine.cfg.Meta.Current().NewACL(catalog.ClassModel, rec.Owner, rec.Schema)
 	}
 	m.Versions = append(slices.Clone(m.Versions), v)
-	m.Default = v.Number
+	m.Default, m.Last = v.Number, v.Number
 	return &catalog.PutModel{Model: m, ExpectVersion: expect}, &v, nil
 }
 

@@ -88,9 +88,9 @@ func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef)
 	if cm == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "model with OID %d does not exist", ref.OID)
 	}
-	v := cm.Find(ref.Number)
-	if v == nil {
-		return nil, pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", cm.Name, ref.Number)
+	v, err := cm.Want(ref.Number)
+	if err != nil {
+		return nil, err
 	}
 	if model.SHA256(v.Bytes) != v.SHA256 {
 		return nil, pgerr.New(pgerr.DataCorrupted, "model %q version %d is damaged", cm.Name, v.Number)

@@ -10,18 +10,9 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// model is a trained model that a statement uses.
-type model struct {
-	name   string // schema.name
-	quoted string // the same as SQL writes it
-	ref    expr.ModelRef
-	v      *catalog.ModelVersion
-}
 
 // predict binds predict('m', row) and predict('m', a => 1, b => 2), and their
 // _proba forms. Features are bound by name.
@@ -92,62 +83,6 @@ func rowFields(row expr.Expr) ([]relCol, bool) {
 		out[i] = relCol{name: f.Name, e: fieldOf(row, i, f.Type)}
 	}
 	return out, true
-}
-
-// model resolves a model's name, given as a string or as a bare word.
-func (sc *scope) model(n ast.Node, fun string) (*model, error) {
-	b := sc.b
-	var text string
-	switch x := unparen(n).(type) {
-	case *ast.A_Const:
-		s, ok := x.Val.(*ast.String)
-		if !ok {
-			return nil, pgerr.New(pgerr.DatatypeMismatch, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
-		}
-		text = s.SVal
-	case *ast.ColumnRef:
-		names, rest := splitFields(x)
-		if len(rest) > 0 {
-			return nil, pgerr.New(pgerr.SyntaxError, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
-		}
-		text = strings.Join(names, ".")
-	case *ast.TypeCast:
-		return sc.model(x.Arg, fun)
-	default:
-		return nil, pgerr.Unsupported("the first argument of %s must be the name of a model, as a literal", fun).At(b.posExpr(n))
-	}
-	if i := strings.LastIndexByte(text, '.'); i >= 0 {
-		if err := b.mayLookIn(text[:i]); err != nil {
-			return nil, err
-		}
-	}
-	m, schema := b.findModel(text)
-	if m == nil {
-		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", text).
-			WithHint("SHOW MODELS lists the models there are.").At(b.posExpr(n))
-	}
-	v := m.Find(0)
-	if v == nil {
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model \"%s\" has no trained version", text).At(b.posExpr(n))
-	}
-	b.note(m.OID, m.Version, 'U', b.as, false)
-	return &model{name: schema + "." + m.Name, quoted: parse.QuoteName(schema) + "." + parse.QuoteName(m.Name), v: v, ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
-}
-
-// findModel looks a model up by the search path, the name as written first.
-func (b *binder) findModel(text string) (*catalog.Model, string) {
-	for _, name := range []string{text, strings.ToLower(text)} {
-		schema := ""
-		if i := strings.LastIndexByte(name, '.'); i >= 0 {
-			schema, name = strings.TrimPrefix(name[:i], catalog.DatabaseName+"."), name[i+1:]
-		}
-		for _, s := range b.schemas(schema) {
-			if m := b.s.State.Model(s.OID, name); m != nil {
-				return m, s.Name
-			}
-		}
-	}
-	return nil, ""
 }
 
 // applyModel binds a model's features to the fields of these names. With

@@ -42,6 +42,15 @@ func (c *cursor) dropModel() *DropModel {
 			break
 		}
 	}
+	if len(d.Names) == 1 && c.accept("version") {
+		for c.err == nil {
+			d.Versions = append(d.Versions, c.positive("version"))
+			if !c.acceptSelf(',') {
+				break
+			}
+		}
+		return d
+	}
 	if c.accept("cascade") {
 		d.Cascade = true
 	} else {

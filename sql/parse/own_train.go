@@ -37,7 +37,11 @@ func (c *cursor) statement() Own {
 	case c.accept("show", "models"):
 		return &ShowModels{}
 	case c.accept("describe", "model"), c.accept("desc", "model"):
-		return &DescribeModel{Name: c.qualified()}
+		d := &DescribeModel{Name: c.qualified()}
+		if c.accept("version") {
+			d.Version = c.positive("version")
+		}
+		return d
 	case c.accept("alter", "model"):
 		return c.alterModel()
 	case c.accept("alter", "node"):
