@@ -177,6 +177,9 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 		if v.Classes != nil {
 			rows = append(rows, []types.Datum{"classes", strings.Join(v.Classes, ", ")})
 		}
+		for _, in := range v.Inputs {
+			rows = append(rows, []types.Datum{"transform " + in.Name, in.Expr})
+		}
 		for _, k := range v.Metrics {
 			rows = append(rows, []types.Datum{k.Name, fmt.Sprintf("%.6g", k.Value)})
 		}

@@ -51,7 +51,7 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 				fields[i] = again[i]
 			}
 		}
-		return b.applyModel(m, mode, fields, false, pos)
+		return sc.applyModel(m, mode, fields, false, pos)
 	}
 	var fields []relCol
 	for _, a := range args[1:] {
@@ -66,7 +66,7 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 		}
 		fields = append(fields, relCol{name: na.Name, e: e})
 	}
-	return b.applyModel(m, mode, fields, true, pos)
+	return sc.applyModel(m, mode, fields, true, pos)
 }
 
 // rowFields are the fields of a record by name.
@@ -87,7 +87,8 @@ func rowFields(row expr.Expr) ([]relCol, bool) {
 
 // applyModel binds a model's features to the fields of these names. With
 // exact, a field that is no feature is an error.
-func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, exact bool, pos spot) (expr.Expr, error) {
+func (sc *scope) applyModel(m *model, mode expr.PredictMode, fields []relCol, exact bool, pos spot) (expr.Expr, error) {
+	b := sc.b
 	if mode == expr.PredictProba && !classifies(m.v) {
 		return nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" gives no probabilities: its algorithm is %s", m.name, m.v.Algorithm).At(pos.at())
 	}
@@ -110,6 +111,7 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode, Typ: predictType(m.v, mode, 0)}
 	used := map[int]bool{}
 	var missing []string
+	var features []expr.Expr
 	for _, f := range m.v.Features {
 		at, n := find(f.Name)
 		switch {
@@ -133,7 +135,7 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 				return nil, err
 			}
 		}
-		p.Args = append(p.Args, b.recarry(e, want))
+		features = append(features, b.recarry(e, want))
 	}
 	if len(missing) > 0 {
 		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the feature \"%s\", which is not among the columns", m.name, strings.Join(missing, "\", \"")).
@@ -147,7 +149,9 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 			}
 		}
 	}
-	return p, nil
+	var err error
+	p.Args, err = sc.inputs(m, features, pos)
+	return p, err
 }
 
 func featureList(v *catalog.ModelVersion) string {
@@ -221,13 +225,13 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		b.st.owner[c.ID] = sc.lv
 		delete(b.st.kind, c.ID)
 	}
-	value, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
+	value, err := sc.applyModel(m, expr.PredictValue, fields, false, pos)
 	if err != nil {
 		return fromItem{}, true, err
 	}
 	var proba expr.Expr
 	if classifies(m.v) {
-		if proba, err = b.applyModel(m, expr.PredictProba, fields, false, pos); err != nil {
+		if proba, err = sc.applyModel(m, expr.PredictProba, fields, false, pos); err != nil {
 			return fromItem{}, true, err
 		}
 	}
@@ -251,7 +255,7 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	got := add(m.v.Outputs[0].Name, value)
 	for i, o := range m.v.Outputs[1:] {
-		e, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
+		e, err := sc.applyModel(m, expr.PredictValue, fields, false, pos)
 		if err != nil {
 			return fromItem{}, true, err
 		}
@@ -267,7 +271,7 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 			name string
 			mode expr.PredictMode
 		}{{"top_feature_attributions", expr.PredictAttributions}, {"baseline_prediction_value", expr.PredictBaseline}, {"prediction_value", expr.PredictMargin}} {
-			e, err := b.applyModel(m, c.mode, fields, false, pos)
+			e, err := sc.applyModel(m, c.mode, fields, false, pos)
 			if err != nil {
 				return fromItem{}, true, err
 			}

@@ -49,6 +49,16 @@ type ModelVersion struct {
 	Outputs    []ModelFeature // the columns of its predictions, the value of predict() first
 	Converged  bool           // the training did not only run out of iterations
 	Stopped    string         // why it ended
+	// Inputs are the columns that the encoders take, where TRANSFORM computes them
+	// of the Features; nil where they are the Features.
+	Inputs []ModelInput
+}
+
+// ModelInput is a column that is computed of a model's features.
+type ModelInput struct {
+	Name string
+	Type types.Type
+	Expr string
 }
 
 // Tasks that predictions are measured by.

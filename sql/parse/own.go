@@ -30,11 +30,9 @@ type TrainModel struct {
 	Predict     []string
 	PredictPos  []int
 	Transform   []*ast.ResTarget // select items; nil without TRANSFORM
-	// TransformText is the items as written, to be kept with the model.
-	TransformText string
-	Options       []Option
-	Query         *ast.SelectStmt
-	QueryText     string
+	Options     []Option
+	Query       *ast.SelectStmt
+	QueryText   string
 }
 
 // Retrain is RETRAIN MODEL name [AS query]; Query is nil to use the model's.

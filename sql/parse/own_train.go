@@ -154,7 +154,6 @@ func (c *cursor) transform(t *TrainModel) {
 		c.fail()
 		return
 	}
-	t.TransformText = c.s.text[c.s.toks[lo].start:c.s.toks[hi-1].end]
 	items, err := c.s.selectList(lo, hi)
 	t.Transform = items
 	c.failWith(err)
