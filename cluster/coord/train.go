@@ -81,26 +81,40 @@ func (t *training) bind(ctx context.Context, st *catalog.State, params []types.T
 	}
 	p := &trainPlan{query: q}
 	var encoders []feature.Transform
-	if t.n.Transform != nil {
+	split, err := train.ReadSplit(args, datasetColumns(q))
+	if err != nil {
+		return nil, err
+	}
+	if seq := split != nil && split.Seq; t.n.Transform != nil || seq {
 		p.transform, err = t.transform(t.s.planning(ctx, st, t.st, nil), q, func(name string) bool { return t.isTarget(name, args) })
 		if err != nil {
 			return nil, err
+		}
+		if seq {
+			if err := p.transform.hold(split, t.n.Query); err != nil {
+				return nil, err
+			}
+			args = split.Told(args)
 		}
 		encoders = p.transform.encoders
 		if p.query, err = bind.Query(t.s.planning(ctx, st, t.st, params), p.transform.over(t.n.Query)); err != nil {
 			return nil, err
 		}
 	}
-	var cols []dataset.Column
-	for _, c := range p.query.Cols {
+	p.job, err = train.NewJob(t.n.Algorithm, t.n.Predict, args, encoders, datasetColumns(p.query))
+	return p, err
+}
+
+// datasetColumns are a query's columns as they are trained on.
+func datasetColumns(q *plan.Query) (cols []dataset.Column) {
+	for _, c := range q.Cols {
 		typ := c.Type
 		if typ.OID == types.UnknownOID || typ.OID == types.BpcharOID {
 			typ = types.Text // a category without the blanks at its end
 		}
 		cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
 	}
-	p.job, err = train.NewJob(t.n.Algorithm, t.n.Predict, args, encoders, cols)
-	return p, err
+	return cols
 }
 
 func (t *training) isTarget(name string, args []family.Arg) bool {

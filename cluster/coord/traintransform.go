@@ -1,12 +1,14 @@
 package coord
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -35,7 +37,7 @@ type transformItem struct {
 	pos   int
 }
 
-// transform reads TRANSFORM. besides tells which of the query's columns are needed
+// transform reads TRANSFORM, or takes all columns where there is none. besides tells which of the query's columns are needed
 // beside what it names: the target and others that options name.
 func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name string) bool) (*transformed, error) {
 	tr := &transformed{}
@@ -47,7 +49,11 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 		tr.cols = append(tr.cols, catalog.ModelFeature{Name: c.Name, Type: c.Type})
 	}
 	stars := 0
-	for _, target := range t.n.Transform {
+	list := t.n.Transform
+	if list == nil {
+		list = []*ast.ResTarget{ast.NewResTarget("", ast.NewColumnRef(ast.NewA_Star(0)))}
+	}
+	for _, target := range list {
 		if isStar(target.Val) {
 			tr.items = append(tr.items, transformItem{}) // the others' names are needed first
 			stars++
@@ -90,6 +96,29 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 	}
 	tr.items = append(tr.items, tr.others(besides)...)
 	return tr, nil
+}
+
+// hold puts what a sequential split holds out into the place of its column: the
+// rows whose value is not below that of the last of the largest that are to be
+// held out.
+func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
+	c := parse.QuoteIdent(by.Column)
+	text := fmt.Sprintf("SELECT (%s >= (SELECT percentile_disc(%v::float8) WITHIN GROUP (ORDER BY %s DESC) FROM (SELECT 1) AS split_input)) IS NOT FALSE", c, by.Fraction, c)
+	list, err := parse.Parse(text, parse.Postgres)
+	if err != nil {
+		return err
+	}
+	sel := list[0].Node.(*ast.SelectStmt)
+	ast.Rewrite(sel, func(c *ast.Cursor) bool {
+		if from, ok := c.Node().(*ast.RangeSubselect); ok {
+			from.Subquery = q
+			return false
+		}
+		return true
+	}, nil)
+	at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.name == by.Column })
+	tr.items[at].val = sel.TargetList.Items[0].(*ast.ResTarget).Val
+	return nil
 }
 
 func isStar(n ast.Node) bool {

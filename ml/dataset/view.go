@@ -84,11 +84,17 @@ func (v *View) Split(share float64) (rest, drawn *View) {
 	if share <= 0 {
 		return v, &View{layout: v.layout, release: func() {}}
 	}
+	return v.SplitBy(func(i int) bool { return v.Draw(i) < share })
+}
+
+// SplitBy parts the rows: those that second takes make the second view. Both live
+// as long as v.
+func (v *View) SplitBy(second func(i int) bool) (rest, taken *View) {
 	a, b := *v, *v
 	a.order, b.order, a.recs, b.recs = nil, nil, nil, nil
 	a.release, b.release = func() {}, func() {}
 	for i, p := range v.order {
-		if v.Draw(i) < share {
+		if second(i) {
 			b.order = append(b.order, p)
 		} else {
 			a.order = append(a.order, p)

@@ -16,6 +16,7 @@ const (
 	Feature
 	Label  // what is predicted
 	Weight // how much a row counts
+	Split  // boolean: true and NULL rows are held out
 )
 
 // Encoder is how a feature column becomes numbers.
@@ -281,7 +282,7 @@ func DecodeSpec(d *canon.D) *Spec {
 	for range d.Count(20) {
 		c := Col{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
 			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32())}
-		if c.Role > Weight || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
+		if c.Role > Split || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
 			d.Fail()
 		}
 		s.Cols = append(s.Cols, c)

@@ -40,7 +40,11 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err != nil {
 		return nil, err
 	}
-	if err := j.makeSpec(label); err != nil {
+	split, err := ReadSplit(args, cols)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.makeSpec(label, split); err != nil {
 		return nil, err
 	}
 	if err := j.makePlan(); err != nil {
@@ -150,7 +154,7 @@ func find(cols []dataset.Column, name string) int {
 }
 
 // makeSpec gives the columns their roles.
-func (j *Job) makeSpec(label string) error {
+func (j *Job) makeSpec(label string, split *Split) error {
 	for i, c := range j.Columns {
 		for _, b := range j.Columns[:i] {
 			if b.Name == c.Name {
@@ -169,7 +173,7 @@ func (j *Job) makeSpec(label string) error {
 			return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name)
 		}
 		if j.spec.Cols[i].Role != feature.Feature {
-			return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both target and weight", name)
+			return pgerr.New(pgerr.InvalidParameterValue, "column %q can be only one of target, weight and data_split_col", name)
 		}
 		j.spec.Cols[i].Role = r
 		return nil
@@ -177,7 +181,10 @@ func (j *Job) makeSpec(label string) error {
 	if err := role(label, feature.Label); err != nil {
 		return err
 	}
-	return role(j.Options.Text("weight", ""), feature.Weight)
+	if err := role(j.Options.Text("weight", ""), feature.Weight); err != nil || split == nil {
+		return err
+	}
+	return role(split.Column, feature.Split)
 }
 
 // makePlan asks the family what it needs of columns with these roles.
@@ -249,6 +256,9 @@ func (j *Job) Spec(rows int64) *feature.Spec {
 // holdout gives the share of rows held out of so many.
 func (j *Job) holdout(rows int64) float64 {
 	o := j.Options
+	if o.Given("data_split_col") {
+		return 0 // the column says
+	}
 	how := "no_split"
 	if o.Given("data_split_eval_fraction") {
 		how = "random"
