@@ -185,6 +185,12 @@ func optionValue(n ast.Node) (types.Datum, error) {
 			}
 		}
 		return out, nil
+	case *ast.RowExpr: // a pair, ('yes', 2)
+		return optionValue(ast.NewArrayConstructor(v.Args))
+	case *ast.FuncCall: // BigQuery's STRUCT('yes', 2)
+		if name := v.Funcname.Items; len(name) == 1 && strings.EqualFold(constText(name[0]), "struct") {
+			return optionValue(ast.NewArrayConstructor(v.Args))
+		}
 	case *ast.TypeCast:
 		return optionValue(v.Arg)
 	}

@@ -126,6 +126,8 @@ func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols
 	switch {
 	case mode == expr.PredictValue:
 		return r.Column(output), nil
+	case output > 0:
+		return r.Probability(output - 1), nil
 	case len(s.s.Model().Classes()) == 2:
 		return r.Positive()
 	case len(s.s.Model().Classes()) > 2:

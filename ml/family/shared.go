@@ -22,20 +22,9 @@ var Common = []*Option{
 	{Names: []string{"data_split_col"}, Type: "column",
 		Doc:  "The column that says which rows are held out: of a boolean (`custom`) those of true and NULL; of any other that can be ordered (`seq`) those of the largest values, and NULL. It is not a feature.",
 		Read: ColumnName},
-	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text or boolean", Default: "none",
-		Doc: "`balanced` (or true): rows of rare classes count more, so that all classes count the same.", Read: func(v Value) (any, error) {
-			switch v.Word() {
-			case "balanced", "auto":
-				return true, nil
-			case "none":
-				return false, nil
-			}
-			b, err := Boolean(v)
-			if err != nil {
-				return nil, v.Bad("balanced or none")
-			}
-			return b, nil
-		}},
+	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text, boolean or list", Default: "none",
+		Doc:  "`balanced` (or true): rows of rare classes count more, so that all classes count the same. Or what a row of each class counts, 1 where it is not named: `'{\"yes\": 5, \"no\": 1}'` or `[('yes', 5), ('no', 1)]`. Weights serve training only: metrics are without them.",
+		Read: readClassWeights},
 	{Names: []string{"standardize", "standardize_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
 	{Names: []string{"seed", "random_state"}, Type: "integer", Default: "0", Doc: "Chooses the holdout, the order of mini-batches and whatever else is drawn.", Read: Integer(0, 1<<53)},

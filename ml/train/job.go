@@ -59,7 +59,7 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 		if err := j.makePlan(); err != nil {
 			return nil, err
 		}
-	case j.Options.Bool("class_weights", false) && j.Plan.Target != family.ClassTarget:
+	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.Plan.Target != family.ClassTarget:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "class weights need a classifier").At(j.Options.Pos("class_weights"))
 	}
 	return j, j.encoders(transforms)

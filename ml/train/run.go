@@ -147,6 +147,8 @@ func (r *runner) fit(ctx context.Context) error {
 	}
 	if r.job.Options.Bool("class_weights", false) {
 		r.cw = balancedWeights(r.fitted, &st.Cols[spec.LabelCol()])
+	} else if r.cw, err = namedWeights(r.fitted, r.job.Options); err != nil {
+		return err
 	}
 	var e canon.E
 	e.Bytes(r.job.Encode())

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -27,9 +28,26 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 	if err != nil {
 		return nil, err
 	}
-	mode := expr.PredictValue
+	mode, class := expr.PredictValue, 0
 	if name == "predict_proba" {
 		mode = expr.PredictProba
+		if class, err = b.classOf(m, args[1]); err != nil {
+			return nil, err
+		}
+		if class > 0 {
+			args = args[1:]
+			if len(args) < 2 {
+				return nil, pgerr.New(pgerr.UndefinedFunction, "predict_proba needs the features too").
+					WithHint("Write predict_proba('model', 'class', t) with a row of t, or predict_proba('model', 'class', feature => value, …).").At(pos.at())
+			}
+		}
+	}
+	apply := func(fields []relCol, exact bool) (expr.Expr, error) {
+		e, err := sc.applyModel(m, mode, fields, exact, pos)
+		if p, ok := e.(*expr.Predict); ok && class > 0 {
+			p.Output, p.Typ = class, types.Float8
+		}
+		return e, err
 	}
 	if _, named := args[1].(*ast.NamedArgExpr); !named && len(args) == 2 {
 		row, err := sc.expr(args[1], p)
@@ -51,7 +69,7 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 				fields[i] = again[i]
 			}
 		}
-		return sc.applyModel(m, mode, fields, false, pos)
+		return apply(fields, false)
 	}
 	var fields []relCol
 	for _, a := range args[1:] {
@@ -66,7 +84,41 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 		}
 		fields = append(fields, relCol{name: na.Name, e: e})
 	}
-	return sc.applyModel(m, mode, fields, true, pos)
+	return apply(fields, true)
+}
+
+// classOf reads the class that predict_proba is asked for, a literal after the
+// model: its number from 1, or 0 where n is no literal.
+func (b *binder) classOf(m *model, n ast.Node) (int, error) {
+	lit := unparen(n)
+	if cast, ok := lit.(*ast.TypeCast); ok {
+		lit = unparen(cast.Arg) // true is 't'::bool
+	}
+	c, ok := lit.(*ast.A_Const)
+	if !ok || !classifies(m.v) {
+		return 0, nil
+	}
+	var text string
+	switch v := c.Val.(type) {
+	case *ast.String:
+		text = v.SVal
+	case *ast.Boolean:
+		text = strconv.FormatBool(v.BoolVal)
+	case *ast.Integer, *ast.Float:
+		text = v.SqlString()
+	default:
+		return 0, nil
+	}
+	if m.v.TargetType.OID == types.BoolOID && (text == "t" || text == "f") {
+		text = strconv.FormatBool(text == "t")
+	}
+	for i, have := range m.v.Classes {
+		if have == text {
+			return i + 1, nil
+		}
+	}
+	return 0, pgerr.New(pgerr.UndefinedObject, "model \"%s\" has no class \"%s\"", m.name, text).
+		WithDetail("Its classes are %s.", strings.Join(m.v.Classes, ", ")).At(b.posExpr(n))
 }
 
 // rowFields are the fields of a record by name.
