@@ -49,12 +49,14 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 		tr.cols = append(tr.cols, catalog.ModelFeature{Name: c.Name, Type: c.Type})
 	}
 	stars := 0
+	var except []string
 	list := t.n.Transform
 	if list == nil {
 		list = []*ast.ResTarget{ast.NewResTarget("", ast.NewColumnRef(ast.NewA_Star(0)))}
 	}
 	for _, target := range list {
-		if isStar(target.Val) {
+		if names, ok := starOf(target.Val); ok {
+			except = names
 			tr.items = append(tr.items, transformItem{}) // the others' names are needed first
 			stars++
 			continue
@@ -91,8 +93,13 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 	if stars > 1 {
 		return nil, pgerr.New(pgerr.SyntaxError, "TRANSFORM can have only one *").At(t.st.FindFunc("transform"))
 	}
+	for _, name := range except {
+		if !slices.ContainsFunc(tr.cols, func(c catalog.ModelFeature) bool { return c.Name == name }) {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name).At(t.st.FindIdent(name))
+		}
+	}
 	if at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.val == nil }); at >= 0 {
-		tr.items = slices.Replace(tr.items, at, at+1, tr.others(func(string) bool { return true })...)
+		tr.items = slices.Replace(tr.items, at, at+1, tr.others(func(name string) bool { return !slices.Contains(except, name) })...)
 	}
 	tr.items = append(tr.items, tr.others(besides)...)
 	return tr, nil
@@ -121,13 +128,12 @@ func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
 	return nil
 }
 
-func isStar(n ast.Node) bool {
-	c, ok := n.(*ast.ColumnRef)
-	if !ok {
-		return false
+// starOf tells whether an item is *, and gives the columns that it leaves out.
+func starOf(n ast.Node) (except []string, ok bool) {
+	if c, isRef := n.(*ast.ColumnRef); isRef {
+		_, except, ok = parse.Star(c.Fields.Items)
 	}
-	_, star := c.Fields.Items[len(c.Fields.Items)-1].(*ast.A_Star)
-	return star
+	return except, ok
 }
 
 func (tr *transformed) has(name string) bool {

@@ -131,7 +131,7 @@ func (j *Job) label(predict []string) (name string, named bool, err error) {
 	option := j.Options.Text("label", "")
 	switch {
 	case len(predict) > 1:
-		return "", false, pgerr.Unsupported("models with more than one target column are not supported")
+		return "", false, pgerr.Unsupported("%s models with more than one target column are not supported", j.Family.Info().Name)
 	case len(predict) == 1 && option != "" && option != predict[0]:
 		return "", false, pgerr.New(pgerr.InvalidParameterValue, "the statement names two target columns: %q and %q", predict[0], option)
 	case len(predict) == 1:

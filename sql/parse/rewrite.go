@@ -52,6 +52,11 @@ func (s *source) rewriteTo(w *writer, lo, hi int) {
 			w.put(i, QuoteLiteral(s.literal(i)))
 			i++
 			from = i
+		case s.excludeAt(i, lo, hi) > 0:
+			w.copy(from, i)
+			end := s.excludeAt(i, lo, hi)
+			s.writeExclude(w, i, end)
+			i, from = end, end
 		case s.dottedAt(i, hi) > 0:
 			w.copy(from, i)
 			end := s.dottedAt(i, hi)
