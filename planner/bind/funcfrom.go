@@ -254,7 +254,7 @@ func (sc *scope) relationFunc(n *ast.RangeFunction, fc *ast.FuncCall) (fromItem,
 						return it, true, pgerr.New(pgerr.UndefinedFunction, "ml.%s is a table, not a function", name).
 							WithHint("Write SELECT … FROM ml.%s WHERE %s = ….", name, first).At(b.posFunc(name))
 					}
-					if v.Args, err = sc.lookArgs(schema+"."+name, args); err != nil {
+					if v.Name, v.Args, err = sc.look(name, args); err != nil {
 						return it, true, err
 					}
 				}

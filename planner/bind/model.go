@@ -114,45 +114,58 @@ func (b *binder) findModel(text string) (*catalog.Model, string) {
 	return find(schema, name)
 }
 
-// lookArgs binds the arguments of a relation that looks into a model, such as
-// ml.weights: the model's name and a version. It gives the name as it is found
-// anywhere, and the version's number.
-func (sc *scope) lookArgs(name string, args []ast.Node) ([]types.Datum, error) {
+// look is a relation that looks into a model, such as ml.weights: its arguments are
+// the model's name and a version, by position or name. It gives the relation that is
+// meant, the model's name as it is found anywhere, and the version's number.
+func (sc *scope) look(name string, args []ast.Node) (string, []types.Datum, error) {
 	b := sc.b
-	if len(args) == 0 || len(args) > 2 {
-		return nil, pgerr.New(pgerr.UndefinedFunction, "%s takes the name of a model and, if not its default one, a version", name).
-			WithHint("Write %s('model') or %s('model', 2).", name, name).At(b.spotFunc(strings.TrimPrefix(name, "ml.")).at())
-	}
-	m, err := sc.model(args[0], name)
-	if err != nil || len(args) == 1 {
-		return m.look(), err
-	}
-	e, err := sc.expr(args[1], place{name: "functions in FROM"})
+	full := "ml." + name
+	m, err := sc.model(args[0], full)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	d, _, err := b.constArg(e, name, args[1])
-	if err != nil {
-		return nil, err
+	v := m.v
+	seen := map[string]bool{}
+	for i, a := range args[1:] {
+		par, val := "version", a
+		if na, ok := a.(*ast.NamedArgExpr); ok {
+			par, val = na.Name, na.Arg
+		} else if i > 0 {
+			par = ""
+		}
+		if seen[par] || par != "version" && (par != "original" || name != "weights") {
+			return "", nil, pgerr.New(pgerr.UndefinedFunction, "%s takes the name of a model and, if not its default one, a version", full).
+				WithHint("Write %s('model'), %s('model', 2) or %s('model@2').", full, full, full).At(b.spotFunc(name).at())
+		}
+		seen[par] = true
+		e, err := sc.expr(val, place{name: "functions in FROM"})
+		if err != nil {
+			return "", nil, err
+		}
+		d, _, err := b.constArg(e, full, val)
+		if err != nil {
+			return "", nil, err
+		}
+		if par == "original" {
+			original, ok := d.(bool)
+			if !ok {
+				return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument original of %s is true or false", full).At(b.posExpr(val))
+			}
+			if original {
+				name = "original_weights"
+			}
+			continue
+		}
+		number, ok := d.(int64)
+		if !ok || number < 1 {
+			return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument version of %s is the number of one", full).At(b.posExpr(val))
+		}
+		if m.fixed && int64(m.v.Number) != number {
+			return "", nil, pgerr.New(pgerr.InvalidParameterValue, "%s is asked for two versions", full).At(b.posExpr(val))
+		}
+		if v, err = b.s.State.ModelByOID(m.ref.OID).Want(int(number)); err != nil {
+			return "", nil, pgerr.From(err).At(b.posExpr(val))
+		}
 	}
-	number, ok := d.(int64)
-	if !ok || number < 1 {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "the second argument of %s is the number of a version", name).At(b.posExpr(args[1]))
-	}
-	if m.fixed && int64(m.v.Number) != number {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "%s is asked for two versions", name).At(b.posExpr(args[1]))
-	}
-	v, err := b.s.State.ModelByOID(m.ref.OID).Want(int(number))
-	if err != nil {
-		return nil, pgerr.From(err).At(b.posExpr(args[1]))
-	}
-	m.v = v
-	return m.look(), nil
-}
-
-func (m *model) look() []types.Datum {
-	if m == nil {
-		return nil
-	}
-	return []types.Datum{m.quoted, int64(m.v.Number)}
+	return name, []types.Datum{m.quoted, int64(v.Number)}, nil
 }

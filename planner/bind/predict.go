@@ -367,39 +367,61 @@ func (sc *scope) storedMetrics(m *model, n *ast.RangeFunction) (fromItem, error)
 // evaluate aggregates the metrics that fit the model over its predictions.
 func (sc *scope) evaluate(m *model, node plan.Node, truth, got, proba expr.Expr, n *ast.RangeFunction) (fromItem, error) {
 	b := sc.b
-	type metric struct {
-		name, fun string
-		arg       expr.Expr
-	}
-	list := []metric{{"mean_absolute_error", "mean_absolute_error", got}, {"root_mean_squared_error", "root_mean_squared_error", got}, {"r2_score", "r2_score", got}}
-	if proba != nil {
-		list = []metric{{"accuracy", "accuracy", got}, {"precision", "precision_score", got}, {"recall", "recall_score", got}, {"f1_score", "f1_score", got},
-			{"log_loss", "log_loss", proba}, {"roc_auc", "roc_auc", proba}}
-	}
 	a := &plan.Aggregate{Input: node}
-	rl := &rel{name: "evaluate"}
-	for _, x := range list {
-		inv := &invocation{name: x.fun, args: []expr.Expr{truth, x.arg}, names: make([]string, 2)}
+	add := func(fun string, arg expr.Expr) (plan.Column, error) {
+		inv := &invocation{name: fun, args: []expr.Expr{truth, arg}, names: make([]string, 2)}
 		c, err := b.resolve(inv)
 		if err != nil {
-			if pgerr.Is(err, pgerr.UndefinedFunction) && proba != nil {
-				continue // no such metric for labels of this type
-			}
-			return fromItem{}, err
+			return plan.Column{}, err
 		}
 		args, ret, err := b.bindArgs(c, inv)
 		if err != nil {
-			return fromItem{}, err
+			return plan.Column{}, err
 		}
-		nc := b.newCol(sc.lv, x.name, ret)
+		nc := b.newCol(sc.lv, fun, ret)
 		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.f, Args: args, Typ: ret}})
-		rl.cols = append(rl.cols, relCol{name: x.name, e: col(nc)})
+		return nc, nil
+	}
+	fun, names := "ml_regression", fn.RegressionMeasures
+	if proba != nil {
+		fun, names = "ml_classification", fn.ClassMeasures
+	}
+	all, err := add(fun, got)
+	if pgerr.Is(err, pgerr.UndefinedFunction) {
+		err = pgerr.New(pgerr.DatatypeMismatch, "labels of type %s cannot be compared with predictions of type %s", b.typeName(truth.Type()), b.typeName(got.Type())).
+			WithHint("Give the label \"%s\" the type that it had in training.", m.v.Target[0]).At(b.posFunc("evaluate"))
+	}
+	if err != nil {
+		return fromItem{}, err
+	}
+	var ofProba []plan.Column
+	if proba != nil {
+		for _, fun := range []string{"log_loss", "roc_auc"} {
+			c, err := add(fun, proba)
+			switch {
+			case err == nil:
+				ofProba = append(ofProba, c)
+			case !pgerr.Is(err, pgerr.UndefinedFunction): // there is none for labels of this type
+				return fromItem{}, err
+			}
+		}
 	}
 	out, err := sc.checkLabels(m, a, truth)
 	if err != nil {
 		return fromItem{}, err
 	}
-	return sc.finish(out, rl, n.Alias, "table")
+	pr := newProjector(b, sc.lv, out)
+	rl := &rel{name: "evaluate"}
+	put := func(name string, e expr.Expr) { rl.cols = append(rl.cols, relCol{name: name, e: col(pr.emit(e, name))}) }
+	for i, name := range names {
+		put(name, &expr.Subscript{Array: col(all), Index: &expr.Const{Val: int64(i + 1), Typ: types.Int4}, Typ: types.Float8})
+		if name == "f1_score" {
+			for _, c := range ofProba {
+				put(c.Name, col(c))
+			}
+		}
+	}
+	return sc.finish(pr.node(), rl, n.Alias, "table")
 }
 
 // checkLabels puts a check over an evaluation of a classifier: labels of which the
@@ -411,19 +433,19 @@ func (sc *scope) checkLabels(m *model, a *plan.Aggregate, truth expr.Expr) (plan
 		return a, nil
 	}
 	label, err := b.coerce(truth, predictType(m.v, expr.PredictValue, 0), fn.ImplicitCast, spot{})
-	if err == nil {
-		label, err = b.coerce(label, types.Text, fn.ExplicitCast, spot{})
-	}
 	if err != nil {
 		return nil, err
 	}
-	eq, label, _, err := b.equality(label, &expr.Const{Typ: types.Text}, spot{})
-	if err != nil {
-		return nil, err
-	}
-	in := &expr.In{Arg: label, Eq: eq}
+	in := &expr.In{}
 	for _, c := range m.v.Classes {
-		in.List = append(in.List, &expr.Const{Val: c, Typ: types.Text})
+		class, err := b.coerce(&expr.Const{Val: c, Typ: types.Text}, label.Type(), fn.ExplicitCast, spot{})
+		if err != nil {
+			return nil, err
+		}
+		if in.Eq, in.Arg, class, err = b.equality(label, class, spot{}); err != nil {
+			return nil, err
+		}
+		in.List = append(in.List, class)
 	}
 	counts := make([]expr.Expr, 2)
 	for i, filter := range []expr.Expr{in, nil} {
