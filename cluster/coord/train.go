@@ -79,7 +79,7 @@ func (t *training) bind(ctx context.Context, st *catalog.State, params []types.T
 		}
 		args = append(args, family.Arg{Name: o.Name, Value: v, Pos: o.Pos})
 	}
-	p := &trainPlan{query: q}
+	p, sel := &trainPlan{query: q}, t.n.Query
 	var encoders []feature.Transform
 	split, err := train.ReadSplit(args, datasetColumns(q))
 	if err != nil {
@@ -97,11 +97,18 @@ func (t *training) bind(ctx context.Context, st *catalog.State, params []types.T
 			args = split.Told(args)
 		}
 		encoders = p.transform.encoders
-		if p.query, err = bind.Query(t.s.planning(ctx, st, t.st, params), p.transform.over(t.n.Query)); err != nil {
+		sel = p.transform.over(sel)
+		if p.query, err = bind.Query(t.s.planning(ctx, st, t.st, params), sel); err != nil {
 			return nil, err
 		}
 	}
 	p.job, err = train.NewJob(t.n.Algorithm, t.n.Predict, args, encoders, datasetColumns(p.query))
+	if err == nil && p.job.Options.Bool("nan_as_null", false) {
+		if sel, err = missingNaN(sel, p.query, p.job); err != nil {
+			return nil, err
+		}
+		p.query, err = bind.Query(t.s.planning(ctx, st, t.st, params), sel)
+	}
 	return p, err
 }
 
@@ -122,10 +129,11 @@ func (t *training) isTarget(name string, args []family.Arg) bool {
 		return true
 	}
 	for _, a := range args {
-		if d := family.Find(family.Common, a.Name); d == nil || d.Type != "column" {
+		d := family.Find(family.Common, a.Name)
+		if d == nil || d.Type != "column" {
 			continue
 		}
-		if v, ok := a.Value.(string); ok && strings.EqualFold(v, name) {
+		if v, err := d.Read(family.Value{Arg: a}); err == nil && strings.EqualFold(v.(string), name) {
 			return true
 		}
 	}

@@ -110,10 +110,22 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 // held out.
 func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
 	c := parse.QuoteIdent(by.Column)
-	text := fmt.Sprintf("SELECT (%s >= (SELECT percentile_disc(%v::float8) WITHIN GROUP (ORDER BY %s DESC) FROM (SELECT 1) AS split_input)) IS NOT FALSE", c, by.Fraction, c)
-	list, err := parse.Parse(text, parse.Postgres)
+	sel, err := queryOver(fmt.Sprintf("SELECT (%s >= (SELECT percentile_disc(%v::float8) WITHIN GROUP (ORDER BY %s DESC) FROM (SELECT 1) AS split_input)) IS NOT FALSE",
+		c, by.Fraction, c), q)
 	if err != nil {
 		return err
+	}
+	at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.name == by.Column })
+	tr.items[at].val = sel.TargetList.Items[0].(*ast.ResTarget).Val
+	return nil
+}
+
+// queryOver parses a query of our own and puts q into the place of the subquery in
+// its FROM.
+func queryOver(text string, q *ast.SelectStmt) (*ast.SelectStmt, error) {
+	list, err := parse.Parse(text, parse.Postgres)
+	if err != nil {
+		return nil, err
 	}
 	sel := list[0].Node.(*ast.SelectStmt)
 	ast.Rewrite(sel, func(c *ast.Cursor) bool {
@@ -123,9 +135,27 @@ func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
 		}
 		return true
 	}, nil)
-	at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.name == by.Column })
-	tr.items[at].val = sel.TargetList.Items[0].(*ast.ResTarget).Val
-	return nil
+	return sel, nil
+}
+
+// missingNaN is q with NULL for NaN in its features. Predictions take NaN as NULL
+// anyway.
+func missingNaN(q *ast.SelectStmt, bound *plan.Query, j *train.Job) (*ast.SelectStmt, error) {
+	features := map[string]bool{}
+	for _, f := range j.Features() {
+		features[f.Name] = true
+	}
+	items := make([]string, len(bound.Cols))
+	for i, c := range bound.Cols {
+		items[i] = parse.QuoteIdent(c.Name)
+		switch c.Type.OID {
+		case types.Float4OID, types.Float8OID, types.NumericOID:
+			if features[c.Name] {
+				items[i] = fmt.Sprintf("NULLIF(%s, 'NaN') AS %s", items[i], items[i])
+			}
+		}
+	}
+	return queryOver("SELECT "+strings.Join(items, ", ")+" FROM (SELECT 1) AS nan_input", q)
 }
 
 // starOf tells whether an item is *, and gives the columns that it leaves out.

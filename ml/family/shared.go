@@ -27,6 +27,16 @@ var Common = []*Option{
 		Read: readClassWeights},
 	{Names: []string{"standardize", "standardize_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
+	{Names: []string{"nan_as_null", "missing"}, Type: "boolean or text", Default: "false",
+		Doc: "Take NaN in features for NULL in training too (`missing = 'nan'` says the same); else it is an error there. Predictions always do.", Read: func(v Value) (any, error) {
+			switch v.Word() {
+			case "nan":
+				return true, nil
+			case "null":
+				return false, nil
+			}
+			return Boolean(v)
+		}},
 	{Names: []string{"seed", "random_state"}, Type: "integer", Default: "0", Doc: "Chooses the holdout, the order of mini-batches and whatever else is drawn.", Read: Integer(0, 1<<53)},
 	{Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints; 0 for none.", Read: Integer(0, 1e6)},
 	{Names: []string{"precision"}, Type: "text", Default: "`float32` where that holds every feature exactly, else `float64`",

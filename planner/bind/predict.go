@@ -412,7 +412,9 @@ func (sc *scope) evaluate(m *model, node plan.Node, truth, got, proba expr.Expr,
 	}
 	pr := newProjector(b, sc.lv, out)
 	rl := &rel{name: "evaluate"}
-	put := func(name string, e expr.Expr) { rl.cols = append(rl.cols, relCol{name: name, e: col(pr.emit(e, name))}) }
+	put := func(name string, e expr.Expr) {
+		rl.cols = append(rl.cols, relCol{name: name, e: col(pr.emit(e, name))})
+	}
 	for i, name := range names {
 		put(name, &expr.Subscript{Array: col(all), Index: &expr.Const{Val: int64(i + 1), Typ: types.Int4}, Typ: types.Float8})
 		if name == "f1_score" {
