@@ -186,6 +186,9 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 		for _, o := range v.Options {
 			rows = append(rows, []types.Datum{"option " + o.Name, o.Value})
 		}
+		for _, w := range v.Warnings {
+			rows = append(rows, []types.Datum{"warning", w.Message})
+		}
 		if c := st.Comment(catalog.Dep{OID: m.OID}); c != "" {
 			rows = append(rows, []types.Datum{"comment", c})
 		}

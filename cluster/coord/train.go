@@ -261,6 +261,9 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 
 // warn tells of a model that may be worth less than it could be.
 func (t *training) warn(v *catalog.ModelVersion) {
+	for _, w := range v.Warnings {
+		t.s.notice(pgerr.New(pgerr.Warning, "%s", w.Message).WithSeverity(pgerr.SevWarning).WithHint("%s", w.Hint))
+	}
 	if v.Converged {
 		return
 	}
@@ -388,6 +391,9 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
 	}
 	v.Classes = res.Model.Classes()
+	for _, w := range res.Warnings {
+		v.Warnings = append(v.Warnings, catalog.ModelWarning(w))
+	}
 	m := &catalog.Model{Schema: rec.Schema, Name: rec.Model, Owner: rec.Owner}
 	var expect uint64
 	if old != nil {

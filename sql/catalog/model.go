@@ -51,8 +51,12 @@ type ModelVersion struct {
 	Stopped    string         // why it ended
 	// Inputs are the columns that the encoders take, where TRANSFORM computes them
 	// of the Features; nil where they are the Features.
-	Inputs []ModelInput
+	Inputs   []ModelInput
+	Warnings []ModelWarning // what its user would rather know
 }
+
+// ModelWarning is a warning about a model.
+type ModelWarning struct{ Message, Hint string }
 
 // ModelInput is a column that is computed of a model's features.
 type ModelInput struct {
