@@ -183,7 +183,7 @@ func (e *Engine) finishJob(ctx context.Context, job *catalog.Job, p *trained) er
 		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", job.Model).
 			WithHint("It was made while this one was trained.")
 	}
-	m, v, err := p.t.version(ctx, job, old, p.plan.job, p.res)
+	m, v, err := p.t.version(ctx, job, old, p.plan, p.res)
 	if err != nil {
 		return err
 	}

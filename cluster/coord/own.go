@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -151,9 +152,9 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 		if !st.May(s.role, m.Object(), 'U') {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for model %s", m.Name)
 		}
-		v := m.Find(0)
-		if v == nil {
-			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q has no version", m.Name)
+		v, err := m.Want(int(n.Version))
+		if err != nil {
+			return nil, err
 		}
 		var feats []string
 		for _, f := range v.Features {
@@ -176,11 +177,20 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 		if v.Classes != nil {
 			rows = append(rows, []types.Datum{"classes", strings.Join(v.Classes, ", ")})
 		}
+		for _, in := range v.Inputs {
+			rows = append(rows, []types.Datum{"transform " + in.Name, in.Expr})
+		}
 		for _, k := range v.Metrics {
 			rows = append(rows, []types.Datum{k.Name, fmt.Sprintf("%.6g", k.Value)})
 		}
 		for _, o := range v.Options {
 			rows = append(rows, []types.Datum{"option " + o.Name, o.Value})
+		}
+		for _, w := range v.Warnings {
+			rows = append(rows, []types.Datum{"warning", w.Message})
+		}
+		if c := st.Comment(catalog.Dep{OID: m.OID}); c != "" {
+			rows = append(rows, []types.Datum{"comment", c})
 		}
 		rows = append(rows, []types.Datum{"sha256", fmt.Sprintf("%x", v.SHA256)})
 		if st.Inherits(s.role, m.Owner) {
@@ -238,12 +248,47 @@ func (s *Session) dropModel(n *parse.DropModel) (*handler, error) {
 					return "", err
 				}
 			}
-			if st, err = s.tx.add(&catalog.DropModel{OID: m.OID, ExpectVersion: m.Version}); err != nil {
+			var c catalog.Change = &catalog.DropModel{OID: m.OID, ExpectVersion: m.Version}
+			if n.Versions != nil {
+				if c, err = s.dropVersions(m, n); c == nil || err != nil {
+					return "DROP MODEL", err
+				}
+			}
+			if st, err = s.tx.add(c); err != nil {
 				return "", err
 			}
 		}
 		return "DROP MODEL", nil
 	}), nil
+}
+
+// dropVersions gives the change that takes versions from a model, nil for none.
+// The default one stays: what everybody predicts with changes by ALTER MODEL only.
+func (s *Session) dropVersions(m *catalog.Model, n *parse.DropModel) (catalog.Change, error) {
+	up := *m
+	up.Versions, up.Last = slices.Clone(m.Versions), m.Next()-1
+	for _, number := range n.Versions {
+		at := slices.IndexFunc(up.Versions, func(v catalog.ModelVersion) bool { return int64(v.Number) == number })
+		switch {
+		case at < 0 && n.IfExists:
+			s.notice(pgerr.New(pgerr.SuccessfulCompletion, "model %q has no version %d, skipping", m.Name, number))
+			continue
+		case at < 0:
+			_, err := up.Want(int(number))
+			return nil, err
+		case int64(m.Default) == number:
+			err := pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop version %d of model %q: it is the default version", number, m.Name)
+			if len(m.Versions) == 1 {
+				return nil, err.WithHint("DROP MODEL without VERSION drops the model.")
+			}
+			return nil, err.WithHint("Choose another one first: ALTER MODEL %s SET DEFAULT VERSION n.", parse.QuoteName(m.Name))
+		}
+		up.Versions = slices.Delete(up.Versions, at, at+1)
+	}
+	if len(up.Versions) == len(m.Versions) {
+		return nil, nil
+	}
+	return &catalog.PutModel{Model: &up, ExpectVersion: m.Version}, nil
 }
 
 func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
@@ -277,8 +322,8 @@ func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
 			}
 			up.ACL, up.Owner = m.Object().Reown(to), to
 		default:
-			if m.Find(int(n.DefaultVersion)) == nil {
-				return "", pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, n.DefaultVersion)
+			if _, err := m.Want(int(n.DefaultVersion)); err != nil {
+				return "", err
 			}
 			up.Default = int(n.DefaultVersion)
 		}

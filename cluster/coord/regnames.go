@@ -1,8 +1,6 @@
 package coord
 
 import (
-	"strings"
-
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -52,28 +50,3 @@ func (h *host) Procedure(name string) (types.OID, bool) { return sysview.ProcOID
 
 // ProcedureName implements eval.Procedures.
 func (h *host) ProcedureName(oid types.OID) (string, bool) { return sysview.ProcName(oid) }
-
-// identParts splits a qualified name, folding what is not quoted.
-func identParts(s string) []string {
-	var out []string
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '"' && quoted && i+1 < len(s) && s[i+1] == '"':
-			b.WriteByte('"')
-			i++
-		case c == '"':
-			quoted = !quoted
-		case c == '.' && !quoted:
-			out = append(out, b.String())
-			b.Reset()
-		case !quoted && c >= 'A' && c <= 'Z':
-			b.WriteByte(c + 32)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return append(out, strings.TrimSpace(b.String()))
-}

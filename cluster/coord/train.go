@@ -61,9 +61,9 @@ type training struct {
 
 // trainPlan is a TRAIN statement that has been checked.
 type trainPlan struct {
-	query *plan.Query
-	job   *train.Job
-	pick  []int // the query's columns that are trained on
+	query     *plan.Query // whose columns are trained on
+	job       *train.Job
+	transform *transformed // nil without TRANSFORM
 }
 
 func (t *training) bind(ctx context.Context, st *catalog.State, params []types.Type) (*trainPlan, error) {
@@ -71,39 +71,57 @@ func (t *training) bind(ctx context.Context, st *catalog.State, params []types.T
 	if err != nil {
 		return nil, err
 	}
-	job, pick, err := t.job(q)
-	return &trainPlan{q, job, pick}, err
-}
-
-// job checks the statement against the query's columns. pick are the positions
-// of the columns that are trained on.
-func (t *training) job(q *plan.Query) (*train.Job, []int, error) {
 	var args []family.Arg
 	for _, o := range t.n.Options {
 		v, err := optionValue(o.Value)
 		if err != nil {
-			return nil, nil, pgerr.From(err).At(o.Pos)
+			return nil, pgerr.From(err).At(o.Pos)
 		}
 		args = append(args, family.Arg{Name: o.Name, Value: v, Pos: o.Pos})
 	}
-	transforms, keep, err := t.transforms(q)
+	p, sel := &trainPlan{query: q}, t.n.Query
+	var encoders []feature.Transform
+	split, err := train.ReadSplit(args, datasetColumns(q))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var cols []dataset.Column
-	var pick []int
-	for i, c := range q.Cols {
-		if keep == nil || keep[i] || t.isTarget(c.Name, args) {
-			typ := c.Type
-			if typ.OID == types.UnknownOID || typ.OID == types.BpcharOID {
-				typ = types.Text // a category without the blanks at its end
+	if seq := split != nil && split.Seq; t.n.Transform != nil || seq {
+		p.transform, err = t.transform(t.s.planning(ctx, st, t.st, nil), q, func(name string) bool { return t.isTarget(name, args) })
+		if err != nil {
+			return nil, err
+		}
+		if seq {
+			if err := p.transform.hold(split, t.n.Query); err != nil {
+				return nil, err
 			}
-			cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
-			pick = append(pick, i)
+			args = split.Told(args)
+		}
+		encoders = p.transform.encoders
+		sel = p.transform.over(sel)
+		if p.query, err = bind.Query(t.s.planning(ctx, st, t.st, params), sel); err != nil {
+			return nil, err
 		}
 	}
-	j, err := train.NewJob(t.n.Algorithm, t.n.Predict, args, transforms, cols)
-	return j, pick, err
+	p.job, err = train.NewJob(t.n.Algorithm, t.n.Predict, args, encoders, datasetColumns(p.query))
+	if err == nil && p.job.Options.Bool("nan_as_null", false) {
+		if sel, err = missingNaN(sel, p.query, p.job); err != nil {
+			return nil, err
+		}
+		p.query, err = bind.Query(t.s.planning(ctx, st, t.st, params), sel)
+	}
+	return p, err
+}
+
+// datasetColumns are a query's columns as they are trained on.
+func datasetColumns(q *plan.Query) (cols []dataset.Column) {
+	for _, c := range q.Cols {
+		typ := c.Type
+		if typ.OID == types.UnknownOID || typ.OID == types.BpcharOID {
+			typ = types.Text // a category without the blanks at its end
+		}
+		cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
+	}
+	return cols
 }
 
 func (t *training) isTarget(name string, args []family.Arg) bool {
@@ -116,68 +134,6 @@ func (t *training) isTarget(name string, args []family.Arg) bool {
 		}
 	}
 	return false
-}
-
-// transforms reads TRANSFORM: the columns it names are the features, with the
-// encoders it gives them. keep is nil where there is no such clause.
-func (t *training) transforms(q *plan.Query) ([]feature.Transform, []bool, error) {
-	if t.n.Transform == nil {
-		return nil, nil, nil
-	}
-	keep := make([]bool, len(q.Cols))
-	use := func(name string) error {
-		for i, c := range q.Cols {
-			if c.Name == name {
-				keep[i] = true
-				return nil
-			}
-		}
-		return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name).At(t.st.FindIdent(name))
-	}
-	var out []feature.Transform
-	for _, item := range t.n.Transform {
-		switch v := item.Val.(type) {
-		case *ast.ColumnRef:
-			last := v.Fields.Items[len(v.Fields.Items)-1]
-			if _, star := last.(*ast.A_Star); star {
-				for i := range keep {
-					keep[i] = true
-				}
-				continue
-			}
-			if err := use(constText(last)); err != nil {
-				return nil, nil, err
-			}
-		case *ast.FuncCall:
-			names := v.Funcname.Items
-			name := strings.ToLower(constText(names[len(names)-1]))
-			if len(names) != 2 || !strings.EqualFold(constText(names[0]), "ml") || v.Args == nil || len(v.Args.Items) == 0 {
-				return nil, nil, pgerr.Unsupported("TRANSFORM takes columns and functions of ML over a column")
-			}
-			// BigQuery gives some functions their number first: ML.QUANTILE_BUCKETIZE(x, 4).
-			ref, ok := v.Args.Items[0].(*ast.ColumnRef)
-			if !ok {
-				return nil, nil, pgerr.Unsupported("the first argument of ML.%s must be a column", strings.ToUpper(name))
-			}
-			col := constText(ref.Fields.Items[len(ref.Fields.Items)-1])
-			if err := use(col); err != nil {
-				return nil, nil, err
-			}
-			tr := feature.Transform{Column: col, Func: name, Pos: t.st.FindFunc(name)}
-			for _, a := range v.Args.Items[1:] {
-				d, err := optionValue(a)
-				if err != nil {
-					return nil, nil, err
-				}
-				tr.Args = append(tr.Args, d)
-			}
-			out = append(out, tr)
-		default:
-			return nil, nil, pgerr.Unsupported("TRANSFORM takes columns and functions of ML over a column").
-				WithHint("Compute other expressions in the query.")
-		}
-	}
-	return out, keep, nil
 }
 
 // optionValue reads a constant option: a number, a string, a word, a list.
@@ -233,6 +189,12 @@ func optionValue(n ast.Node) (types.Datum, error) {
 			}
 		}
 		return out, nil
+	case *ast.RowExpr: // a pair, ('yes', 2)
+		return optionValue(ast.NewArrayConstructor(v.Args))
+	case *ast.FuncCall: // BigQuery's STRUCT('yes', 2)
+		if name := v.Funcname.Items; len(name) == 1 && strings.EqualFold(constText(name[0]), "struct") {
+			return optionValue(ast.NewArrayConstructor(v.Args))
+		}
 	case *ast.TypeCast:
 		return optionValue(v.Arg)
 	}
@@ -295,6 +257,9 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 
 // warn tells of a model that may be worth less than it could be.
 func (t *training) warn(v *catalog.ModelVersion) {
+	for _, w := range v.Warnings {
+		t.s.notice(pgerr.New(pgerr.Warning, "%s", w.Message).WithSeverity(pgerr.SevWarning).WithHint("%s", w.Hint))
+	}
 	if v.Converged {
 		return
 	}
@@ -321,7 +286,7 @@ func (t *training) attached(ctx context.Context, x *execution, st *catalog.State
 	if err != nil {
 		return nil, err
 	}
-	m, v, err := t.version(ctx, job, old, p.job, res)
+	m, v, err := t.version(ctx, job, old, p, res)
 	if err != nil {
 		return nil, err
 	}
@@ -396,11 +361,11 @@ func (t *training) place(st *catalog.State) (types.OID, *catalog.Model, error) {
 
 // version makes the change that puts the model, or its next version, into the
 // catalog.
-func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, job *train.Job, res *train.Result) (*catalog.PutModel, *catalog.ModelVersion, error) {
+func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, p *trainPlan, res *train.Result) (*catalog.PutModel, *catalog.ModelVersion, error) {
 	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped,
 		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
 		Statement: t.st.Text, CreatedAt: time.Now().UTC()}
-	if c := job.Target(); c != nil {
+	if c := p.job.Target(); c != nil {
 		v.Target, v.TargetType = []string{c.Name}, c.Type
 	}
 	for _, o := range res.Model.Columns() {
@@ -412,9 +377,12 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 		}
 		return out
 	}
-	v.Features = features(job.Features())
+	v.Features = features(p.job.Features())
 	if w := res.Model.Windows; w != nil {
 		v.Windows = &catalog.ModelWindows{PartitionBy: features(w.PartitionBy), OrderBy: features(w.OrderBy), Length: w.Length, Stride: w.Stride}
+	}
+	if p.transform != nil {
+		p.transform.describe(&v)
 	}
 	for _, m := range res.Metrics {
 		v.Metrics = append(v.Metrics, catalog.NamedValue{Name: m.Name, Value: m.Value})
@@ -426,12 +394,15 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
 	}
 	v.Classes = res.Model.Classes()
+	for _, w := range res.Warnings {
+		v.Warnings = append(v.Warnings, catalog.ModelWarning(w))
+	}
 	m := &catalog.Model{Schema: rec.Schema, Name: rec.Model, Owner: rec.Owner}
 	var expect uint64
 	if old != nil {
 		up := *old
 		m, expect = &up, old.Version
-		v.Number = old.Versions[len(old.Versions)-1].Number + 1
+		v.Number = old.Next()
 	} else {
 		oid, err := t.s.engine.newOID(ctx)
 		if err != nil {
@@ -440,7 +411,7 @@ func (t *training) version(ctx context.Context, rec *catalog.Job, old *catalog.M
 		m.OID, m.ACL = oid, t.s.engine.cfg.Meta.Current().NewACL(catalog.ClassModel, rec.Owner, rec.Schema)
 	}
 	m.Versions = append(slices.Clone(m.Versions), v)
-	m.Default = v.Number
+	m.Default, m.Last = v.Number, v.Number
 	return &catalog.PutModel{Model: m, ExpectVersion: expect}, &v, nil
 }
 

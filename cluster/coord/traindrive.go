@@ -132,8 +132,7 @@ func (t *training) dataset(r *run, p *trainPlan, name string) (*plan.Collect, er
 		return nil, err
 	}
 	pick := &plan.Project{Input: o.Root}
-	for i, at := range p.pick {
-		c := o.Cols[at]
+	for i, c := range o.Cols {
 		var e expr.Expr = colRef(c)
 		if want := p.job.Columns[i].Type; !carriedAlike(c.Type, want) {
 			e = &expr.Cast{Arg: e, Typ: want}

@@ -7,7 +7,6 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // ViewInfo is what system relations need of the session.
@@ -63,17 +62,15 @@ func (s *Session) CursorRows() []sysview.CursorRow {
 // ModelVersion finds a version of a model by the model's name; number 0 is the
 // default one.
 func (s *Session) ModelVersion(st *catalog.State, name string, number int64) (*catalog.ModelVersion, error) {
-	m, err := s.findModel(st, identParts(name))
+	parts, err := catalog.SplitName(name)
 	if err != nil {
 		return nil, err
 	}
-	if v := m.Find(int(number)); v != nil {
-		return v, nil
+	m, err := s.findModel(st, parts)
+	if err != nil {
+		return nil, err
 	}
-	if number > 0 {
-		return nil, pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, number)
-	}
-	return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q has no version", m.Name)
+	return m.Want(int(number))
 }
 
 // OldestRead is the version of the oldest state that a statement of this

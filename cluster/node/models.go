@@ -88,9 +88,9 @@ func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef)
 	if cm == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "model with OID %d does not exist", ref.OID)
 	}
-	v := cm.Find(ref.Number)
-	if v == nil {
-		return nil, pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", cm.Name, ref.Number)
+	v, err := cm.Want(ref.Number)
+	if err != nil {
+		return nil, err
 	}
 	if model.SHA256(v.Bytes) != v.SHA256 {
 		return nil, pgerr.New(pgerr.DataCorrupted, "model %q version %d is damaged", cm.Name, v.Number)
@@ -132,6 +132,8 @@ func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols
 	switch {
 	case mode == expr.PredictValue:
 		return r.Column(output), nil
+	case output > 0:
+		return r.Probability(output - 1), nil
 	case len(s.s.Model().Classes()) == 2:
 		return r.Positive()
 	case len(s.s.Model().Classes()) > 2:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,12 +26,21 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts of testdata/sq
 //	                        as superuser, where they are first named
 //	a: insert into t values (1)
 //	  INSERT 0 1
-func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/sql/*.txt")
+func TestScripts(t *testing.T) { runScripts(t, "testdata/sql/*.txt", start(t, 1), false, *rewrite) }
+
+// TestModelScripts runs the scripts of testdata/models, which tell of hints and
+// positions too, on one node and on three.
+func TestModelScripts(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { runScripts(t, "testdata/models/*.txt", start(t, n), true, *rewrite && n == 1) })
+	}
+}
+
+func runScripts(t *testing.T, pattern string, nodes []*Node, hints, rewrite bool) {
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)
 	}
-	nodes := start(t, 1)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
@@ -38,10 +48,10 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			connect(t, nodes[0]).must("create schema " + name)
-			s := &script{t: t, node: nodes[0], schema: name, sessions: map[string]*scriptSession{}}
+			connect(t, nodes[len(nodes)-1]).must("create schema " + name)
+			s := &script{t: t, node: nodes[len(nodes)-1], schema: name, hints: hints, rewrite: rewrite, sessions: map[string]*scriptSession{}}
 			got := s.run(string(text))
-			if *rewrite {
+			if rewrite {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -54,11 +64,14 @@ type script struct {
 	t        *testing.T
 	node     *Node
 	schema   string
+	hints    bool
+	rewrite  bool
 	sessions map[string]*scriptSession
 }
 
 type scriptSession struct {
 	s       *coord.Session
+	hints   bool
 	notices []string
 }
 
@@ -73,7 +86,7 @@ func (x *script) connect(name, role string) *scriptSession {
 	if s := x.sessions[name]; s != nil {
 		return s
 	}
-	s := &scriptSession{}
+	s := &scriptSession{hints: x.hints}
 	var err error
 	if s.s, err = x.node.Engine().Connect(context.Background(), coord.Startup{User: role, Database: "tributary", PID: pids.Add(1), Notify: s}); err != nil {
 		x.t.Fatal(err)
@@ -110,7 +123,7 @@ func (x *script) run(text string) string {
 		for _, l := range got {
 			out.WriteString("  " + l + "\n")
 		}
-		if !*rewrite && strings.Join(got, "\n") != strings.Join(want, "\n") {
+		if !x.rewrite && strings.Join(got, "\n") != strings.Join(want, "\n") {
 			x.t.Errorf("line %d: %s\ngave\n  %s\nwant\n  %s", at, lines[at-1], strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 		}
 	}
@@ -127,6 +140,17 @@ func (s *scriptSession) give(sql string) []string {
 		rows, err = read(p)
 		tag = p.Tag()
 	}
+	if s.hints && tag == "DESCRIBE MODEL" { // hashes and metrics are the engine's
+		rows = slices.DeleteFunc(rows, func(r string) bool {
+			name, _, _ := strings.Cut(r, "|")
+			return !slices.Contains([]string{"name", "version", "features", "target", "warning", "comment"}, name) && !strings.HasPrefix(name, "transform ")
+		})
+	}
+	if s.hints && tag == "TRAIN MODEL" {
+		for i, r := range rows {
+			rows[i] = strings.Join(strings.Split(r, "|")[:5], "|") // losses and seconds are not the same everywhere
+		}
+	}
 	if serr := s.s.Sync(context.Background(), err == nil); err == nil {
 		err = serr
 	}
@@ -141,6 +165,12 @@ func (s *scriptSession) give(sql string) []string {
 	out = append(out, fmt.Sprintf("ERROR %s: %s", e.Code, e.Message))
 	if e.Detail != "" {
 		out = append(out, "DETAIL: "+strings.ReplaceAll(e.Detail, "\n", "; "))
+	}
+	if s.hints && e.Hint != "" {
+		out = append(out, "HINT: "+e.Hint)
+	}
+	if s.hints && e.Position > 0 {
+		out = append(out, "AT: "+string([]rune(sql)[e.Position-1:]))
 	}
 	return out
 }

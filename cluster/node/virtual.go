@@ -263,20 +263,11 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 
 // ModelRows implements sysview.Host: ml.weights('model').
 func (h *viewHost) ModelRows(relation string, args []types.Datum) ([][]types.Datum, error) {
-	if len(args) == 0 || len(args) > 2 {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation)
+	if len(args) != 2 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation).
+			WithHint("Write SELECT … FROM ml.%s('model').", relation)
 	}
-	name, ok := args[0].(string)
-	if !ok {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "the first argument of ml.%s is the name of a model", relation)
-	}
-	number := int64(0)
-	if len(args) == 2 {
-		if number, ok = args[1].(int64); !ok || number < 1 {
-			return nil, pgerr.New(pgerr.DatatypeMismatch, "the second argument of ml.%s is the number of a version", relation)
-		}
-	}
-	v, err := h.s.ModelVersion(h.st, name, number)
+	v, err := h.s.ModelVersion(h.st, args[0].(string), args[1].(int64))
 	if err != nil {
 		return nil, err
 	}

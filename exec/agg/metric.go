@@ -12,20 +12,21 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // The measures of predictions, by scikit-learn's definitions (User Guide 3.4).
 // A row with a NULL among its arguments does not count.
 //
-//	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score
-//	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score
+//	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score, ml_regression
+//	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score, ml_classification
 //	scored      scores, or their sums, by label   roc_auc, log_loss
 func metric(name string, args []types.Type) Agg {
 	switch name {
-	case "mean_absolute_error", "root_mean_squared_error", "r2_score":
+	case "mean_absolute_error", "root_mean_squared_error", "r2_score", "ml_regression":
 		return &errorSums{fn: name}
-	case "accuracy", "precision_score", "recall_score", "f1_score":
+	case "accuracy", "precision_score", "recall_score", "f1_score", "ml_classification":
 		return &confusion{fn: name, typ: args[0]}
 	case "roc_auc":
 		return &scored{labels: labels{typ: args[0]}, ranks: true}
@@ -41,10 +42,12 @@ type errorSums struct {
 	s  []residuals
 }
 
-// residuals are Σ|y−p|, Σ(y−p)², Σy and Σy².
-type residuals struct{ abs, sq, y, yy exact.Sum }
+// residuals are Σ|y−p|, Σ(y−p)², Σy, Σy² and Σ(y−p).
+type residuals struct{ abs, sq, y, yy, d exact.Sum }
 
-func (r *residuals) parts() [4]*exact.Sum { return [4]*exact.Sum{&r.abs, &r.sq, &r.y, &r.yy} }
+func (r *residuals) parts() [5]*exact.Sum {
+	return [5]*exact.Sum{&r.abs, &r.sq, &r.y, &r.yy, &r.d}
+}
 
 func (e *errorSums) Resize(groups int) { e.s = grown(e.s, groups) }
 
@@ -60,9 +63,12 @@ func (e *errorSums) Update(groups []uint32, args []arrow.Array) error {
 		if e.fn != "mean_absolute_error" {
 			s.sq.Add(d * d)
 		}
-		if e.fn == "r2_score" {
+		if e.fn == "r2_score" || e.fn == "ml_regression" {
 			s.y.Add(t)
 			s.yy.AddProduct(t, t)
+		}
+		if e.fn == "ml_regression" {
+			s.d.Add(d)
 		}
 	}
 	return nil
@@ -72,7 +78,7 @@ func (e *errorSums) MergeStates(groups []uint32, states *array.Binary) error {
 	var one exact.Sum
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 4*exact.Bytes {
+		if len(b) != 5*exact.Bytes {
 			return badState()
 		}
 		for k, to := range e.s[g].parts() {
@@ -93,30 +99,50 @@ func (e *errorSums) States(from, to int) (arrow.Array, error) {
 }
 
 func (e *errorSums) Results(from, to int) (arrow.Array, error) {
-	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
+	t := types.Float8
+	if e.fn == "ml_regression" {
+		t, _ = types.ArrayOf(t)
+	}
+	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
 		s := &e.s[g]
-		n := float64(s.abs.N())
-		if n == 0 {
+		if s.abs.N() == 0 {
 			return nil, nil
 		}
-		switch e.fn {
-		case "mean_absolute_error":
-			return s.abs.Value() / n, nil
-		case "root_mean_squared_error":
-			return math.Sqrt(s.sq.Value() / n), nil
+		if e.fn != "ml_regression" {
+			return s.measure(e.fn), nil
 		}
-		left, total := s.sq.Value(), exact.Spread(&s.yy, &s.y, &s.y)
-		switch {
-		case total > 0:
-			return 1 - left/total, nil
-		case left == 0:
-			return 1.0, nil
+		out := types.Array{Elem: types.Float8}
+		for _, name := range fn.RegressionMeasures {
+			out.Elems = append(out.Elems, s.measure(name))
 		}
-		return 0.0, nil
+		return out, nil
 	})
 }
 
-func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 4 * exact.Bytes }
+func (r *residuals) measure(name string) float64 {
+	n := float64(r.abs.N())
+	left := r.sq.Value()
+	switch name {
+	case "mean_absolute_error":
+		return r.abs.Value() / n
+	case "mean_squared_error":
+		return left / n
+	case "root_mean_squared_error":
+		return math.Sqrt(left / n)
+	case "explained_variance": // r2_score of what is left without its mean
+		left = max(left-r.d.Value()*(r.d.Value()/n), 0)
+	}
+	total := exact.Spread(&r.yy, &r.y, &r.y)
+	switch {
+	case total > 0:
+		return 1 - left/total
+	case left == 0:
+		return 1
+	}
+	return 0
+}
+
+func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 5 * exact.Bytes }
 
 // labels numbers the values of a column of labels. Their keys (kernel.AppendKey)
 // order as the values do.
@@ -135,6 +161,11 @@ func (l *labels) of(arr arrow.Array, i int) uint32 {
 }
 
 func (l *labels) number(key []byte) uint32 {
+	for id, k := range l.keys[:min(len(l.keys), 4)] { // mostly there are few, and no hash is faster
+		if k == string(key) {
+			return uint32(id)
+		}
+	}
 	if id, ok := l.ids[string(key)]; ok {
 		return id
 	}
@@ -222,13 +253,30 @@ func (c *confusion) MergeStates(groups []uint32, states *array.Binary) error {
 }
 
 func (c *confusion) Results(from, to int) (arrow.Array, error) {
-	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) { return c.value(c.cells[g]), nil })
+	t := types.Float8
+	if c.fn == "ml_classification" {
+		t, _ = types.ArrayOf(t)
+	}
+	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
+		switch m := c.measures(c.cells[g]); {
+		case m == nil:
+			return nil, nil
+		case c.fn == "ml_classification":
+			out := types.Array{Elem: types.Float8}
+			for _, v := range m {
+				out.Elems = append(out.Elems, v)
+			}
+			return out, nil
+		default:
+			return m[slices.Index([]string{"accuracy", "precision_score", "recall_score", "f1_score"}, c.fn)], nil
+		}
+	})
 }
 
-// value gives the measure of a matrix. Precision, recall and F1 of two classes
-// are those of the greater one, of more the plain mean over the classes ("macro"
-// in scikit-learn), as a training's own metrics are.
-func (c *confusion) value(m map[[2]uint32]int64) types.Datum {
+// measures gives fn.ClassMeasures of a matrix, nil of one without rows. Precision,
+// recall and F1 of two classes are those of the greater one, of more the plain mean
+// over the classes ("macro" in scikit-learn), as a training's own metrics are.
+func (c *confusion) measures(m map[[2]uint32]int64) []float64 {
 	type class struct{ hits, real, pred float64 }
 	by := map[uint32]*class{}
 	at := func(id uint32) *class {
@@ -250,26 +298,27 @@ func (c *confusion) value(m map[[2]uint32]int64) types.Datum {
 	if rows == 0 {
 		return nil
 	}
-	if c.fn == "accuracy" {
-		return hits / rows
-	}
 	order := slices.SortedFunc(maps.Keys(by), func(a, b uint32) int { return cmp.Compare(c.labels.keys[a], c.labels.keys[b]) })
-	if len(order) == 2 {
-		order = order[1:]
-	}
-	var sum float64
+	var macro, weighted, last [3]float64
 	for _, id := range order {
 		k := by[id]
-		switch c.fn {
-		case "precision_score":
-			sum += quotient(k.hits, k.pred)
-		case "recall_score":
-			sum += quotient(k.hits, k.real)
-		default:
-			sum += quotient(2*k.hits, k.pred+k.real)
+		last = [3]float64{quotient(k.hits, k.pred), quotient(k.hits, k.real), quotient(2*k.hits, k.pred+k.real)}
+		for i, v := range last {
+			macro[i] += v
+			weighted[i] += v * k.real
 		}
 	}
-	return sum / float64(len(order))
+	for i := range macro {
+		macro[i] /= float64(len(order))
+		weighted[i] /= rows
+	}
+	main := macro
+	if len(order) == 2 {
+		main = last
+	}
+	// Each row has one label and one prediction: micro averages are all the accuracy.
+	micro := hits / rows
+	return append(append(append(append([]float64{micro}, main[:]...), macro[:]...), micro, micro, micro), weighted[:]...)
 }
 
 // quotient is a/b, and 0 where b is.

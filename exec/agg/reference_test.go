@@ -429,7 +429,7 @@ func (s spec) rank(rows []types.Row) types.Datum {
 func isMetric(name string) bool {
 	switch name {
 	case "accuracy", "precision_score", "recall_score", "f1_score", "roc_auc", "log_loss",
-		"mean_absolute_error", "root_mean_squared_error", "r2_score":
+		"mean_absolute_error", "root_mean_squared_error", "r2_score", "ml_classification", "ml_regression":
 		return true
 	}
 	return false
@@ -438,7 +438,7 @@ func isMetric(name string) bool {
 // metricValue gives two classes, and scores between 0 and 1 that tie.
 func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 	switch {
-	case k == 1 && (name == "roc_auc" || name == "log_loss"), strings.HasSuffix(name, "error"), name == "r2_score":
+	case k == 1 && (name == "roc_auc" || name == "log_loss"), strings.HasSuffix(name, "error"), name == "r2_score", name == "ml_regression":
 		return float64(r.Intn(9)) / 8
 	case ty.OID == types.BoolOID:
 		return r.Intn(2) == 0
@@ -462,7 +462,7 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 		// One class alone is the positive one, unless it is 0 or false.
 		truth = func(d types.Datum) bool { return d != false && d != int64(0) && d != 0.0 }
 	}
-	var hits, tp, fp, fn, pos, abs, sq, sum, loss, above float64
+	var hits, tp, fp, fn, pos, abs, sq, sum, left, loss, above float64
 	for _, r := range rows {
 		a := truth(r[0])
 		if a {
@@ -503,6 +503,7 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 			abs += math.Abs(d)
 			sq += d * d
 			sum += y
+			left += d
 		}
 	}
 	ratio := func(a, b float64) float64 {
@@ -510,6 +511,9 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 			return 0
 		}
 		return a / b
+	}
+	if name == "ml_classification" {
+		return classReference(tp, fp, fn, n-tp-fp-fn)
 	}
 	// Of one class alone, that one is asked for, whichever it is.
 	if tp+fp+fn == 0 {
@@ -540,6 +544,20 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 	for _, r := range rows {
 		d := r[0].(float64) - sum/n
 		total += d * d
+	}
+	if name == "ml_regression" {
+		out := types.Array{Elem: types.Float8, Elems: []types.Datum{abs / n, sq / n, math.Sqrt(sq / n)}}
+		for _, sq := range []float64{sq, sq - left*left/n} {
+			switch {
+			case total > 0:
+				out.Elems = append(out.Elems, 1-sq/total)
+			case sq == 0:
+				out.Elems = append(out.Elems, 1.0)
+			default:
+				out.Elems = append(out.Elems, 0.0)
+			}
+		}
+		return out
 	}
 	switch {
 	case total > 0:
@@ -577,4 +595,38 @@ func (s spec) close(got, want types.Datum, ty types.Type) bool {
 	x, _ := a.Float64()
 	y, _ := b.Float64()
 	return math.Abs(x-y) <= 1e-9*max(1, math.Abs(y))
+}
+
+// classReference gives the measures of two classes by their definitions.
+func classReference(tp, fp, fn, tn float64) types.Datum {
+	type measures [3]float64 // precision, recall, F1
+	of := func(hit, over, under float64) measures {
+		var m measures
+		if hit > 0 {
+			m = measures{hit / (hit + over), hit / (hit + under), 2 * hit / (2*hit + over + under)}
+		}
+		return m
+	}
+	n := tp + fp + fn + tn
+	pos, neg := of(tp, fp, fn), of(tn, fn, fp)
+	main, macro := pos, measures{}
+	var weighted measures
+	for i := range macro {
+		macro[i] = (pos[i] + neg[i]) / 2
+		weighted[i] = (pos[i]*(tp+fn) + neg[i]*(tn+fp)) / n
+	}
+	switch {
+	case tp+fp+fn == 0:
+		main, macro = neg, neg
+	case tn+fp+fn == 0:
+		macro = pos
+	}
+	right := (tp + tn) / n
+	out := types.Array{Elem: types.Float8, Elems: []types.Datum{right}}
+	for _, m := range []measures{main, macro, {right, right, right}, weighted} {
+		for _, v := range m {
+			out.Elems = append(out.Elems, v)
+		}
+	}
+	return out
 }

@@ -308,7 +308,7 @@ func (d *deparser) expand(list *ast.NodeList, names []string) error {
 			return errForm
 		}
 		if ref, ok := rt.Val.(*ast.ColumnRef); ok {
-			if _, star := ref.Fields.Items[len(ref.Fields.Items)-1].(*ast.A_Star); star {
+			if _, _, star := parse.Star(ref.Fields.Items); star {
 				found, ok := d.trace.Names[ref]
 				if !ok {
 					return errForm

@@ -35,55 +35,9 @@ var systemCatalogs = map[string]types.OID{
 	"pg_partitioned_table": 3350, "pg_policy": 3256, "pg_publication": 6104, "pg_subscription": 6100, "pg_ts_config": 3602,
 }
 
-// splitName reads a possibly qualified name as an SQL identifier list.
-func splitName(s string) ([]string, error) {
-	bad := func() error { return pgerr.New(pgerr.InvalidName, "invalid name syntax") }
-	var out []string
-	rest := strings.TrimSpace(s)
-	for {
-		var part string
-		if strings.HasPrefix(rest, `"`) {
-			var b strings.Builder
-			i := 1
-			for ; ; i++ {
-				if i >= len(rest) {
-					return nil, bad()
-				}
-				if rest[i] == '"' {
-					if i+1 < len(rest) && rest[i+1] == '"' {
-						i++
-					} else {
-						break
-					}
-				}
-				b.WriteByte(rest[i])
-			}
-			part, rest = b.String(), rest[i+1:]
-		} else {
-			i := 0
-			for i < len(rest) && rest[i] != '.' && rest[i] != ' ' && rest[i] != '"' {
-				i++
-			}
-			part, rest = strings.ToLower(rest[:i]), rest[i:]
-		}
-		if part == "" {
-			return nil, bad()
-		}
-		out = append(out, types.TruncateName(part))
-		rest = strings.TrimLeft(rest, " ")
-		if rest == "" {
-			return out, nil
-		}
-		if rest[0] != '.' {
-			return nil, bad()
-		}
-		rest = strings.TrimLeft(rest[1:], " ")
-	}
-}
-
-// nameParts is splitName without the database: one part or two.
+// nameParts is catalog.SplitName without the database: one part or two.
 func nameParts(s string, take func(...string) (string, string, error)) ([]string, error) {
-	parts, err := splitName(s)
+	parts, err := catalog.SplitName(s)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +155,7 @@ func RegIn(h Host, t types.OID, name string) (types.OID, error) {
 	var err error
 	switch t {
 	case types.RegnamespaceOID, types.RegroleOID:
-		parts, err = splitName(name)
+		parts, err = catalog.SplitName(name)
 	case types.RegclassOID:
 		parts, err = nameParts(name, catalog.RelationName)
 	default:
@@ -385,7 +339,7 @@ func operatorSchema(st *catalog.State, t types.OID, name string) error {
 	if !ok || schema == "" || op == "" || !strings.ContainsAny(schema[:1], `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"`) {
 		return nil
 	}
-	parts, err := splitName(schema)
+	parts, err := catalog.SplitName(schema)
 	if err != nil {
 		return err
 	}

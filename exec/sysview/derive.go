@@ -20,6 +20,7 @@ const (
 	classRewrite    types.OID = 2618
 	classAuthid     types.OID = 1260
 	classDatabase   types.OID = 1262
+	classModel      types.OID = 13700 // ml.models
 )
 
 const (

@@ -77,7 +77,7 @@ func mlModels(v *view, put put) error {
 		}
 		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, measured(x.TrainLoss),
 			metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
-			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID)
+			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID, text(v.st.Comment(catalog.Dep{OID: m.OID})))
 		if err != nil {
 			return err
 		}
@@ -137,9 +137,7 @@ func mlTrainingHistory(v *view, put put) error {
 		}
 		version := 1
 		if m := v.st.Model(j.Schema, j.Model); m != nil {
-			for _, x := range m.Versions {
-				version = max(version, x.Number+1)
-			}
+			version = m.Next()
 		}
 		if err := rows(j.Model, version, j.Schema, j.History); err != nil {
 			return err

@@ -212,6 +212,14 @@ func pgDescription(v *view, put put) error {
 			return err
 		}
 	}
+	for _, m := range v.st.Models() {
+		if !v.seesModel(m) {
+			continue
+		}
+		if err := say(classModel, m.OID, 0); err != nil {
+			return err
+		}
+	}
 	for _, r := range v.st.Relations() {
 		if err := say(classClass, r.OID, 0); err != nil {
 			return err

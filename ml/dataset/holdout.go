@@ -186,11 +186,17 @@ func (v *View) Split() (rest, drawn *View) {
 	if v.held == nil {
 		return v, &View{layout: v.layout, release: func() {}}
 	}
+	return v.SplitBy(func(i int) bool { return v.held[i/64]>>(i%64)&1 != 0 })
+}
+
+// SplitBy parts the rows: those that second takes make the second view. Both live
+// as long as v.
+func (v *View) SplitBy(second func(i int) bool) (rest, taken *View) {
 	a, b := *v, *v
 	a.order, b.order, a.recs, b.recs = nil, nil, nil, nil
 	a.release, b.release = func() {}, func() {}
 	for i, p := range v.order {
-		if v.held[i/64]>>(i%64)&1 != 0 {
+		if second(i) {
 			b.order = append(b.order, p)
 		} else {
 			a.order = append(a.order, p)

@@ -1,8 +1,6 @@
 package family
 
-import (
-	"github.com/tributarydb/tributary/sql/pgerr"
-)
+import ()
 
 // Options that all families share. The engine reads them; families need not.
 var Common = []*Option{
@@ -16,34 +14,29 @@ var Common = []*Option{
 		Doc: "What is predicted. `PREDICT` says the same.", Read: ColumnName},
 	{Names: []string{"weight", "weight_column", "instance_weight_col", "sample_weight"}, Type: "column", Default: "every row counts 1",
 		Doc: "The column that says how much a row counts. It is not a feature.", Read: ColumnName},
-	{Names: []string{"data_split_method"}, Type: "text", Default: "`no_split`, `random` if data_split_eval_fraction is given",
-		Doc: "Which rows are held out for validation: `no_split`; `random`; `auto_split`, which is none of less than 500 rows, a fifth of at most 50000, else 10000 rows.",
-		Read: func(v Value) (any, error) {
-			switch v.Word() {
-			case "seq", "custom":
-				return nil, pgerr.Unsupported("data_split_method %q is not supported", v.Word()).At(v.Pos)
-			}
-			return Word("no_split", "random", "auto_split")(v)
-		}},
+	{Names: []string{"data_split_method"}, Type: "text", Default: "`no_split`; `random` if data_split_eval_fraction is given; with data_split_col `custom` if that is boolean, else `seq`",
+		Doc:  "Which rows are held out for validation: `no_split`; `random`; `auto_split`, which is none of less than 500 rows, a fifth of at most 50000, else 10000 rows; `custom` and `seq`, see data_split_col.",
+		Read: Word("no_split", "random", "auto_split", "custom", "seq|sequential")},
 	{Names: []string{"data_split_eval_fraction", "eval_fraction", "validation_fraction", "test_size"}, Type: "number", Default: "0.2",
-		Doc: "The share of rows that `random` holds out.", Read: Number("a number between 0 and 1", func(f float64) bool { return f > 0 && f < 1 })},
-	{Names: []string{"data_split_col"}, Type: "column", Doc: "Not supported yet."},
-	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text or boolean", Default: "none",
-		Doc: "`balanced` (or true): rows of rare classes count more, so that all classes count the same.", Read: func(v Value) (any, error) {
-			switch v.Word() {
-			case "balanced", "auto":
-				return true, nil
-			case "none":
-				return false, nil
-			}
-			b, err := Boolean(v)
-			if err != nil {
-				return nil, v.Bad("balanced or none")
-			}
-			return b, nil
-		}},
+		Doc: "The share of rows that `random` and `seq` hold out.", Read: Number("a number between 0 and 1", func(f float64) bool { return f > 0 && f < 1 })},
+	{Names: []string{"data_split_col"}, Type: "column",
+		Doc:  "The column that says which rows are held out: of a boolean (`custom`) those of true and NULL; of any other that can be ordered (`seq`) those of the largest values, and NULL. It is not a feature.",
+		Read: ColumnName},
+	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text, boolean or list", Default: "none",
+		Doc:  "`balanced` (or true): rows of rare classes count more, so that all classes count the same. Or what a row of each class counts, 1 where it is not named: `'{\"yes\": 5, \"no\": 1}'` or `[('yes', 5), ('no', 1)]`. Weights serve training only: metrics are without them.",
+		Read: readClassWeights},
 	{Names: []string{"standardize", "standardize_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
+	{Names: []string{"nan_as_null", "missing"}, Type: "boolean or text", Default: "false",
+		Doc: "Take NaN in features for NULL in training too (`missing = 'nan'` says the same); else it is an error there. Predictions always do.", Read: func(v Value) (any, error) {
+			switch v.Word() {
+			case "nan":
+				return true, nil
+			case "null":
+				return false, nil
+			}
+			return Boolean(v)
+		}},
 	{Names: []string{"seed", "random_state"}, Type: "integer", Default: "0", Doc: "Chooses the holdout, the order of mini-batches and whatever else is drawn.", Read: Integer(0, 1<<53)},
 	{Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints, which ten seconds of work are followed by too; 0 for none.", Read: Integer(0, 1e6)},
 	{Names: []string{"precision"}, Type: "text", Default: "`float32` where that holds every feature exactly, else `float64`",

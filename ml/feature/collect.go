@@ -56,7 +56,7 @@ func (s *Spec) CollectDraft(ctx context.Context, v *dataset.View) (*Stats, *Draf
 }
 
 func (s *Spec) collectAll(ctx context.Context, v *dataset.View, draft bool) (*Stats, *Draft, error) {
-	train, held := v.Split()
+	train, held := s.Split(v)
 	d := &Draft{}
 	st, err := s.collectPart(ctx, train, draft, &d.Train)
 	if err != nil {

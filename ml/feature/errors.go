@@ -11,8 +11,11 @@ func errLabelNull(name string) error {
 }
 
 func errNotFinite(what, name string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "%s column %q contains NaN, infinity or a value beyond 1e150", what, name).OnColumn(name).
-		WithHint("Leave these rows out, or turn the values into NULL, which is imputed.")
+	err := pgerr.New(pgerr.InvalidParameterValue, "%s column %q contains NaN, infinity or a value beyond 1e150", what, name).OnColumn(name)
+	if what != "feature" {
+		return err.WithHint("Leave these rows out.")
+	}
+	return err.WithHint("Leave these rows out, or turn the values into NULL, which is imputed: nan_as_null = true does so with NaN.")
 }
 
 func errWeightNull(name string) error {

@@ -18,6 +18,7 @@ const (
 	Weight // how much a row counts
 	Event  // whether what the label is the time of happened, 0 or 1 or a boolean
 	Key    // says to which sequence a row belongs, and where in it
+	Split  // boolean: true and NULL rows are held out
 )
 
 // Encoder is how a feature column becomes numbers.
@@ -288,7 +289,7 @@ func DecodeSpec(d *canon.D) *Spec {
 	for range d.Count(20) {
 		c := Col{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
 			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32())}
-		if c.Role > Key || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
+		if c.Role > Split || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
 			d.Fail()
 		}
 		s.Cols = append(s.Cols, c)

@@ -108,6 +108,11 @@ func (r *Scores) column(i int) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Value, nil)
 }
 
+// Probability is the column of class k's probabilities.
+func (r *Scores) Probability(k int) arrow.Array {
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Probs[k], nil)
+}
+
 // Positive is the column of probabilities of a binary classifier's second
 // class.
 func (r *Scores) Positive() (arrow.Array, error) {

@@ -41,7 +41,11 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err != nil {
 		return nil, err
 	}
-	if err := j.makeSpec(label); err != nil {
+	split, err := ReadSplit(args, cols)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.makeSpec(label, split); err != nil {
 		return nil, err
 	}
 	if err := j.makePlan(); err != nil {
@@ -56,9 +60,12 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 		if err := j.makePlan(); err != nil {
 			return nil, err
 		}
-	case j.Options.Bool("class_weights", false) && j.windows != nil:
+	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.windows != nil:
 		return nil, pgerr.Unsupported("class weights of windows are not supported").At(j.Options.Pos("class_weights"))
-	case j.Options.Bool("class_weights", false) && j.Plan.Target != family.ClassTarget:
+	case split != nil && j.windows != nil:
+		return nil, pgerr.Unsupported("a column cannot say which windows are held out").At(j.Options.Pos("data_split_col")).
+			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
+	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.Plan.Target != family.ClassTarget:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "class weights need a classifier").At(j.Options.Pos("class_weights"))
 	}
 	return j, j.encoders(transforms)
@@ -130,7 +137,7 @@ func (j *Job) label(predict []string) (name string, named bool, err error) {
 	option := j.Options.Text("label", "")
 	switch {
 	case len(predict) > 1:
-		return "", false, pgerr.Unsupported("models with more than one target column are not supported")
+		return "", false, pgerr.Unsupported("%s models with more than one target column are not supported", j.Family.Info().Name)
 	case len(predict) == 1 && option != "" && option != predict[0]:
 		return "", false, pgerr.New(pgerr.InvalidParameterValue, "the statement names two target columns: %q and %q", predict[0], option)
 	case len(predict) == 1:
@@ -153,7 +160,7 @@ func find(cols []dataset.Column, name string) int {
 }
 
 // makeSpec gives the columns their roles.
-func (j *Job) makeSpec(label string) error {
+func (j *Job) makeSpec(label string, split *Split) error {
 	for i, c := range j.Columns {
 		for _, b := range j.Columns[:i] {
 			if b.Name == c.Name {
@@ -164,6 +171,10 @@ func (j *Job) makeSpec(label string) error {
 		j.spec.Cols = append(j.spec.Cols, feature.Col{Column: c, Role: feature.Feature})
 	}
 	parts := make([]string, len(j.Columns)) // what has been made of each
+	heldBy := ""
+	if split != nil {
+		heldBy = split.Column
+	}
 	for _, p := range []struct {
 		part  string
 		role  feature.Role
@@ -171,6 +182,7 @@ func (j *Job) makeSpec(label string) error {
 	}{
 		{"target", feature.Label, []string{label}},
 		{"weight", feature.Weight, []string{j.Options.Text("weight", "")}},
+		{"data_split_col", feature.Split, []string{heldBy}},
 		{family.Event.Names[0], feature.Event, []string{j.Options.Text(family.Event.Names[0], "")}},
 		{family.PartitionBy.Names[0], feature.Key, j.Options.Texts(family.PartitionBy.Names[0], nil)},
 		{family.OrderBy.Names[0], feature.Key, j.Options.Texts(family.OrderBy.Names[0], nil)},
@@ -302,7 +314,10 @@ func (j *Job) Spec() *feature.Spec { return &j.spec }
 // split is how rows are held out.
 func (j *Job) split() string {
 	how := "no_split"
-	if j.Options.Given("data_split_eval_fraction") {
+	switch {
+	case j.Options.Given("data_split_col"):
+		return "custom" // the column says
+	case j.Options.Given("data_split_eval_fraction"):
 		how = "random"
 	}
 	return j.Options.Text("data_split_method", how)

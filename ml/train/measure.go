@@ -7,7 +7,6 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/metric"
 )
 
@@ -202,24 +201,4 @@ func (m *measures) list() []family.Metric {
 		out = append(out, family.Metric{Name: "roc_auc", Value: auc})
 	}
 	return out
-}
-
-// balancedWeights gives each class the weight that makes all classes count the
-// same, as scikit-learn has it: W / (classes · W of the class), where W is the
-// weight of training rows. A class without any has weight 1.
-func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
-	count := make(map[string]float64, len(st.Cats))
-	var rows float64
-	for _, c := range st.Cats {
-		count[c.Key] = c.W
-		rows += c.W
-	}
-	w := make([]float64, len(f.Keys))
-	for i, k := range f.Keys {
-		w[i] = 1
-		if n := count[k]; n > 0 {
-			w[i] = rows / (float64(len(f.Keys)) * n)
-		}
-	}
-	return w
 }

@@ -64,6 +64,7 @@ type Result struct {
 	History    []Iteration
 	Stopped    string // why
 	Converged  bool   // it did not only run out of iterations
+	Warnings   []Warning
 	Seconds    float64
 }
 
@@ -83,6 +84,7 @@ type runner struct {
 	start  time.Time
 	tasks  int
 	fitted *feature.Fitted
+	stats  *feature.Stats
 	cw     []float64
 	rows   int64
 	held   int64
@@ -144,6 +146,7 @@ func (r *runner) fit(ctx context.Context) error {
 	if r.fitted, err = feature.Fit(spec, st); err != nil {
 		return err
 	}
+	r.stats = st
 	if !st.Vary(spec) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
@@ -157,6 +160,8 @@ func (r *runner) fit(ctx context.Context) error {
 	}
 	if r.job.Options.Bool("class_weights", false) {
 		r.cw = balancedWeights(r.fitted, &st.Cols[spec.LabelCol()])
+	} else if r.cw, err = namedWeights(r.fitted, r.job.Options); err != nil {
+		return err
 	}
 	var e canon.E
 	e.Bytes(r.job.Encode())
@@ -313,7 +318,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	}
 	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Fitted: r.fitted, Predictor: p}
 	res := &Result{Model: m, Bytes: m.Encode(), Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
-		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged}
+		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p)}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
 		t := &measureTask{held: r.held > 0, classWeights: r.cw, predictor: p}
 		if err := r.cuts(ctx, t); err != nil {

@@ -163,7 +163,7 @@ func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *d
 	if !spec.Drafts() {
 		return spec.Collect(ctx, v)
 	}
-	train, held := v.Split()
+	train, held := spec.Split(v)
 	n := spec.DraftBytes(train.Rows, held.Rows)
 	if !w.blocks.TryReserve(n) {
 		return spec.Collect(ctx, v)
@@ -255,7 +255,7 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 		return nil, err
 	}
 	defer v.Close()
-	train, held := v.Split()
+	train, held := spec.Split(v)
 	s := &sealed{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
 	d := w.takeDraft(leaf)
 	if d != nil && !p.fitted.Finishes(d.Draft) {

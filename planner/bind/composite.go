@@ -1,10 +1,13 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -112,19 +115,21 @@ func (sc *scope) star(n ast.Node, p place) ([]relCol, bool, error) {
 	}
 	switch n := n.(type) {
 	case *ast.ColumnRef:
-		names, rest := splitFields(n)
-		if len(rest) != 1 {
+		before, except, ok := parse.Star(items(n.Fields))
+		if !ok {
 			return nil, false, nil
 		}
-		if _, ok := rest[0].(*ast.A_Star); !ok {
-			return nil, false, nil
-		}
-		if len(names) > 0 {
+		if len(before) > 0 {
+			names, rest := splitFields(ast.NewColumnRef(before...))
+			if len(rest) > 0 {
+				return nil, false, nil
+			}
 			r, err := sc.starRel(names)
 			if err != nil {
 				return nil, false, err
 			}
-			return sc.b.expand([]*rel{r}), true, nil
+			out, err := sc.b.expand([]*rel{r}, except)
+			return out, true, err
 		}
 		var open []*rel
 		for _, r := range sc.rels {
@@ -135,17 +140,18 @@ func (sc *scope) star(n ast.Node, p place) ([]relCol, bool, error) {
 		if len(open) == 0 {
 			return nil, false, pgerr.New(pgerr.SyntaxError, "SELECT * with no tables specified is not valid").At(sc.b.posOp("*"))
 		}
-		return sc.b.expand(open), true, nil
+		out, err := sc.b.expand(open, except)
+		return out, true, err
 	case *ast.A_Indirection:
-		ind := items(n.Indirection)
-		if _, ok := ind[len(ind)-1].(*ast.A_Star); !ok {
+		ind, except, ok := parse.Star(items(n.Indirection))
+		if !ok {
 			return nil, false, nil
 		}
 		e, err := sc.expr(n.Arg, p)
 		if err != nil {
 			return nil, false, err
 		}
-		if e, err = sc.indirect(e, ind[:len(ind)-1], p); err != nil {
+		if e, err = sc.indirect(e, ind, p); err != nil {
 			return nil, false, err
 		}
 		t := e.Type()
@@ -161,29 +167,54 @@ func (sc *scope) star(n ast.Node, p place) ([]relCol, bool, error) {
 				if e, err = sc.expr(n.Arg, p); err != nil {
 					return nil, false, err
 				}
-				if e, err = sc.indirect(e, ind[:len(ind)-1], p); err != nil {
+				if e, err = sc.indirect(e, ind, p); err != nil {
 					return nil, false, err
 				}
 			}
 			out[i] = relCol{name: f.Name, e: fieldOf(e, i, f.Type)}
 		}
-		return out, true, nil
+		out, err = sc.b.except(out, except)
+		return out, true, err
 	}
 	return nil, false, nil
 }
 
-// expand lists the columns of FROM items and notes that they are read.
-func (b *binder) expand(rels []*rel) []relCol {
-	var out []relCol
+// expand lists the columns of FROM items but for those of some names, and notes
+// that they are read.
+func (b *binder) expand(rels []*rel, except []string) ([]relCol, error) {
+	var all, out []relCol
 	for _, r := range rels {
 		for i := range r.cols {
-			if !r.cols[i].hidden {
+			if r.cols[i].hidden {
+				continue
+			}
+			all = append(all, r.cols[i])
+			if !slices.Contains(except, r.cols[i].name) {
 				b.use(found{r, &r.cols[i]})
 				out = append(out, r.cols[i])
 			}
 		}
 	}
-	return out
+	_, err := b.except(all, except)
+	return out, err
+}
+
+// except leaves the columns of these names out of a star's.
+func (b *binder) except(cols []relCol, names []string) ([]relCol, error) {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", name).At(b.posIdent(name))
+		}
+		n := len(cols)
+		cols = slices.DeleteFunc(slices.Clone(cols), func(c relCol) bool { return c.name == name })
+		if len(cols) == n {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\", which * is to leave out, does not exist", name).At(b.posIdent(name))
+		}
+	}
+	if len(names) > 0 && len(cols) == 0 {
+		return nil, pgerr.New(pgerr.SyntaxError, "* leaves out every column").At(b.posIdent(names[0]))
+	}
+	return cols, nil
 }
 
 func fieldOf(e expr.Expr, i int, t types.Type) expr.Expr {

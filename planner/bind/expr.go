@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -50,6 +51,10 @@ func (sc *scope) value(n ast.Node, p place) (expr.Expr, error) {
 		return sc.expr(n.Expr, p)
 	case *ast.ColumnRef:
 		names, rest := splitFields(n)
+		if _, except, ok := parse.Star(items(n.Fields)); ok && except != nil {
+			return nil, pgerr.New(pgerr.SyntaxError, "a row without some columns is not supported here").At(b.posIdent(except[0])).
+				WithHint("Write a query of them: (SELECT * EXCLUDE (…) FROM …).")
+		}
 		if len(rest) > 0 {
 			if _, ok := rest[len(rest)-1].(*ast.A_Star); ok && len(rest) == 1 {
 				return sc.starRow(names)

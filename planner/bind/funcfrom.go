@@ -249,24 +249,14 @@ func (sc *scope) relationFunc(n *ast.RangeFunction, fc *ast.FuncCall) (fromItem,
 		if b.s.Virtual != nil {
 			if cols, _, found := b.s.Virtual.Virtual(schema, name); found {
 				v := &plan.Virtual{Schema_: schema, Name: name, Alias: name}
-				for _, a := range items(fc.Args) {
-					e, err := sc.expr(a, place{name: "functions in FROM"})
-					if err != nil {
+				if args := items(fc.Args); len(args) > 0 {
+					if first := cols[0].Name; first == "model" || first == "name" {
+						return it, true, pgerr.New(pgerr.UndefinedFunction, "ml.%s is a table, not a function", name).
+							WithHint("Write SELECT … FROM ml.%s WHERE %s = ….", name, first).At(b.posFunc(name))
+					}
+					if v.Name, v.Args, err = sc.look(name, args); err != nil {
 						return it, true, err
 					}
-					d, _, err := b.constArg(e, name, a)
-					if err != nil {
-						return it, true, err
-					}
-					v.Args = append(v.Args, d)
-				}
-				if len(v.Args) > 0 {
-					// The name means what it means here, and to whom the text belongs.
-					m, err := sc.model(items(fc.Args)[0], schema+"."+name)
-					if err != nil {
-						return it, true, err
-					}
-					v.Args[0] = m.quoted
 				}
 				it, err := sc.finish(v, sc.virtualCols(v, cols), n.Alias, "table")
 				return it, true, err

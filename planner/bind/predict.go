@@ -2,6 +2,7 @@ package bind
 
 import (
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -10,18 +11,9 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// model is a trained model that a statement uses.
-type model struct {
-	name   string // schema.name
-	quoted string // the same as SQL writes it
-	ref    expr.ModelRef
-	v      *catalog.ModelVersion
-}
 
 // predict binds predict('m', row) and predict('m', a => 1, b => 2), and their
 // _proba forms. Features are bound by name.
@@ -40,9 +32,26 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 		return nil, pgerr.Unsupported("model \"%s\" predicts windows of rows, not rows", m.name).
 			WithHint("Use ml.predict('%s', (SELECT …)), which gives a row a window.", m.name).At(pos.at())
 	}
-	mode := expr.PredictValue
+	mode, class := expr.PredictValue, 0
 	if name == "predict_proba" {
 		mode = expr.PredictProba
+		if class, err = b.classOf(m, args[1]); err != nil {
+			return nil, err
+		}
+		if class > 0 {
+			args = args[1:]
+			if len(args) < 2 {
+				return nil, pgerr.New(pgerr.UndefinedFunction, "predict_proba needs the features too").
+					WithHint("Write predict_proba('model', 'class', t) with a row of t, or predict_proba('model', 'class', feature => value, …).").At(pos.at())
+			}
+		}
+	}
+	apply := func(fields []relCol, exact bool) (expr.Expr, error) {
+		e, err := sc.applyModel(m, mode, fields, exact, pos)
+		if p, ok := e.(*expr.Predict); ok && class > 0 {
+			p.Output, p.Typ = class, types.Float8
+		}
+		return e, err
 	}
 	if _, named := args[1].(*ast.NamedArgExpr); !named && len(args) == 2 {
 		row, err := sc.expr(args[1], p)
@@ -64,7 +73,7 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 				fields[i] = again[i]
 			}
 		}
-		return b.applyModel(m, mode, fields, false, pos)
+		return apply(fields, false)
 	}
 	var fields []relCol
 	for _, a := range args[1:] {
@@ -79,7 +88,41 @@ func (sc *scope) predict(name string, args []ast.Node, p place) (expr.Expr, erro
 		}
 		fields = append(fields, relCol{name: na.Name, e: e})
 	}
-	return b.applyModel(m, mode, fields, true, pos)
+	return apply(fields, true)
+}
+
+// classOf reads the class that predict_proba is asked for, a literal after the
+// model: its number from 1, or 0 where n is no literal.
+func (b *binder) classOf(m *model, n ast.Node) (int, error) {
+	lit := unparen(n)
+	if cast, ok := lit.(*ast.TypeCast); ok {
+		lit = unparen(cast.Arg) // true is 't'::bool
+	}
+	c, ok := lit.(*ast.A_Const)
+	if !ok || !classifies(m.v) {
+		return 0, nil
+	}
+	var text string
+	switch v := c.Val.(type) {
+	case *ast.String:
+		text = v.SVal
+	case *ast.Boolean:
+		text = strconv.FormatBool(v.BoolVal)
+	case *ast.Integer, *ast.Float:
+		text = v.SqlString()
+	default:
+		return 0, nil
+	}
+	if m.v.TargetType.OID == types.BoolOID && (text == "t" || text == "f") {
+		text = strconv.FormatBool(text == "t")
+	}
+	for i, have := range m.v.Classes {
+		if have == text {
+			return i + 1, nil
+		}
+	}
+	return 0, pgerr.New(pgerr.UndefinedObject, "model \"%s\" has no class \"%s\"", m.name, text).
+		WithDetail("Its classes are %s.", strings.Join(m.v.Classes, ", ")).At(b.posExpr(n))
 }
 
 // rowFields are the fields of a record by name.
@@ -98,71 +141,17 @@ func rowFields(row expr.Expr) ([]relCol, bool) {
 	return out, true
 }
 
-// model resolves a model's name, given as a string or as a bare word.
-func (sc *scope) model(n ast.Node, fun string) (*model, error) {
-	b := sc.b
-	var text string
-	switch x := unparen(n).(type) {
-	case *ast.A_Const:
-		s, ok := x.Val.(*ast.String)
-		if !ok {
-			return nil, pgerr.New(pgerr.DatatypeMismatch, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
-		}
-		text = s.SVal
-	case *ast.ColumnRef:
-		names, rest := splitFields(x)
-		if len(rest) > 0 {
-			return nil, pgerr.New(pgerr.SyntaxError, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
-		}
-		text = strings.Join(names, ".")
-	case *ast.TypeCast:
-		return sc.model(x.Arg, fun)
-	default:
-		return nil, pgerr.Unsupported("the first argument of %s must be the name of a model, as a literal", fun).At(b.posExpr(n))
-	}
-	if i := strings.LastIndexByte(text, '.'); i >= 0 {
-		if err := b.mayLookIn(text[:i]); err != nil {
-			return nil, err
-		}
-	}
-	m, schema := b.findModel(text)
-	if m == nil {
-		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", text).
-			WithHint("SHOW MODELS lists the models there are.").At(b.posExpr(n))
-	}
-	v := m.Find(0)
-	if v == nil {
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model \"%s\" has no trained version", text).At(b.posExpr(n))
-	}
-	b.note(m.OID, m.Version, 'U', b.as, false)
-	return &model{name: schema + "." + m.Name, quoted: parse.QuoteName(schema) + "." + parse.QuoteName(m.Name), v: v, ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
-}
-
-// findModel looks a model up by the search path, the name as written first.
-func (b *binder) findModel(text string) (*catalog.Model, string) {
-	for _, name := range []string{text, strings.ToLower(text)} {
-		schema := ""
-		if i := strings.LastIndexByte(name, '.'); i >= 0 {
-			schema, name = strings.TrimPrefix(name[:i], catalog.DatabaseName+"."), name[i+1:]
-		}
-		for _, s := range b.schemas(schema) {
-			if m := b.s.State.Model(s.OID, name); m != nil {
-				return m, s.Name
-			}
-		}
-	}
-	return nil, ""
-}
-
 // applyModel binds a model's features to the fields of these names. With
 // exact, a field that is no feature is an error.
-func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, exact bool, pos spot) (expr.Expr, error) {
+func (sc *scope) applyModel(m *model, mode expr.PredictMode, fields []relCol, exact bool, pos spot) (expr.Expr, error) {
+	b := sc.b
 	if mode == expr.PredictProba && !classifies(m.v) {
 		return nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" gives no probabilities: its algorithm is %s", m.name, m.v.Algorithm).At(pos.at())
 	}
 	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode, Typ: predictType(m.v, mode, 0)}
 	used := map[int]bool{}
 	var missing []string
+	var features []expr.Expr
 	for _, f := range m.v.Features {
 		at, n := findField(fields, f.Name)
 		switch {
@@ -186,7 +175,7 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 				return nil, err
 			}
 		}
-		p.Args = append(p.Args, b.recarry(e, want))
+		features = append(features, b.recarry(e, want))
 	}
 	if len(missing) > 0 {
 		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the feature \"%s\", which is not among the columns", m.name, strings.Join(missing, "\", \"")).
@@ -200,7 +189,9 @@ func (b *binder) applyModel(m *model, mode expr.PredictMode, fields []relCol, ex
 			}
 		}
 	}
-	return p, nil
+	var err error
+	p.Args, err = sc.inputs(m, features, pos)
+	return p, err
 }
 
 // findField gives the field of this name, in any case where none has it as it
@@ -300,13 +291,13 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		it, err := sc.survival(m, r.node, fields, n, pos)
 		return it, true, err
 	}
-	value, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
+	value, err := sc.applyModel(m, expr.PredictValue, fields, false, pos)
 	if err != nil {
 		return fromItem{}, true, err
 	}
 	var proba expr.Expr
 	if classifies(m.v) {
-		if proba, err = b.applyModel(m, expr.PredictProba, fields, false, pos); err != nil {
+		if proba, err = sc.applyModel(m, expr.PredictProba, fields, false, pos); err != nil {
 			return fromItem{}, true, err
 		}
 	}
@@ -320,7 +311,7 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	scores := []relCol{{name: m.v.Outputs[0].Name, e: value}}
 	for i, o := range m.v.Outputs[1:] {
-		e, err := b.applyModel(m, expr.PredictValue, fields, false, pos)
+		e, err := sc.applyModel(m, expr.PredictValue, fields, false, pos)
 		if err != nil {
 			return fromItem{}, true, err
 		}
@@ -336,7 +327,7 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 			name string
 			mode expr.PredictMode
 		}{{"top_feature_attributions", expr.PredictAttributions}, {"baseline_prediction_value", expr.PredictBaseline}, {"prediction_value", expr.PredictMargin}} {
-			e, err := b.applyModel(m, c.mode, fields, false, pos)
+			e, err := sc.applyModel(m, c.mode, fields, false, pos)
 			if err != nil {
 				return fromItem{}, true, err
 			}
@@ -404,39 +395,63 @@ func (sc *scope) storedMetrics(m *model, n *ast.RangeFunction) (fromItem, error)
 // evaluate aggregates the metrics that fit the model over its predictions.
 func (sc *scope) evaluate(m *model, node plan.Node, truth, got, proba expr.Expr, n *ast.RangeFunction) (fromItem, error) {
 	b := sc.b
-	type metric struct {
-		name, fun string
-		arg       expr.Expr
-	}
-	list := []metric{{"mean_absolute_error", "mean_absolute_error", got}, {"root_mean_squared_error", "root_mean_squared_error", got}, {"r2_score", "r2_score", got}}
-	if proba != nil {
-		list = []metric{{"accuracy", "accuracy", got}, {"precision", "precision_score", got}, {"recall", "recall_score", got}, {"f1_score", "f1_score", got},
-			{"log_loss", "log_loss", proba}, {"roc_auc", "roc_auc", proba}}
-	}
 	a := &plan.Aggregate{Input: node}
-	rl := &rel{name: "evaluate"}
-	for _, x := range list {
-		inv := &invocation{name: x.fun, args: []expr.Expr{truth, x.arg}, names: make([]string, 2)}
+	add := func(fun string, arg expr.Expr) (plan.Column, error) {
+		inv := &invocation{name: fun, args: []expr.Expr{truth, arg}, names: make([]string, 2)}
 		c, err := b.resolve(inv)
 		if err != nil {
-			if pgerr.Is(err, pgerr.UndefinedFunction) && proba != nil {
-				continue // no such metric for labels of this type
-			}
-			return fromItem{}, err
+			return plan.Column{}, err
 		}
 		args, ret, err := b.bindArgs(c, inv)
 		if err != nil {
-			return fromItem{}, err
+			return plan.Column{}, err
 		}
-		nc := b.newCol(sc.lv, x.name, ret)
+		nc := b.newCol(sc.lv, fun, ret)
 		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.f, Args: args, Typ: ret}})
-		rl.cols = append(rl.cols, relCol{name: x.name, e: col(nc)})
+		return nc, nil
+	}
+	fun, names := "ml_regression", fn.RegressionMeasures
+	if proba != nil {
+		fun, names = "ml_classification", fn.ClassMeasures
+	}
+	all, err := add(fun, got)
+	if pgerr.Is(err, pgerr.UndefinedFunction) {
+		err = pgerr.New(pgerr.DatatypeMismatch, "labels of type %s cannot be compared with predictions of type %s", b.typeName(truth.Type()), b.typeName(got.Type())).
+			WithHint("Give the label \"%s\" the type that it had in training.", m.v.Target[0]).At(b.posFunc("evaluate"))
+	}
+	if err != nil {
+		return fromItem{}, err
+	}
+	var ofProba []plan.Column
+	if proba != nil {
+		for _, fun := range []string{"log_loss", "roc_auc"} {
+			c, err := add(fun, proba)
+			switch {
+			case err == nil:
+				ofProba = append(ofProba, c)
+			case !pgerr.Is(err, pgerr.UndefinedFunction): // there is none for labels of this type
+				return fromItem{}, err
+			}
+		}
 	}
 	out, err := sc.checkLabels(m, a, truth)
 	if err != nil {
 		return fromItem{}, err
 	}
-	return sc.finish(out, rl, n.Alias, "table")
+	pr := newProjector(b, sc.lv, out)
+	rl := &rel{name: "evaluate"}
+	put := func(name string, e expr.Expr) {
+		rl.cols = append(rl.cols, relCol{name: name, e: col(pr.emit(e, name))})
+	}
+	for i, name := range names {
+		put(name, &expr.Subscript{Array: col(all), Index: &expr.Const{Val: int64(i + 1), Typ: types.Int4}, Typ: types.Float8})
+		if name == "f1_score" {
+			for _, c := range ofProba {
+				put(c.Name, col(c))
+			}
+		}
+	}
+	return sc.finish(pr.node(), rl, n.Alias, "table")
 }
 
 // checkLabels puts a check over an evaluation of a classifier: labels of which the
@@ -448,19 +463,19 @@ func (sc *scope) checkLabels(m *model, a *plan.Aggregate, truth expr.Expr) (plan
 		return a, nil
 	}
 	label, err := b.coerce(truth, predictType(m.v, expr.PredictValue, 0), fn.ImplicitCast, spot{})
-	if err == nil {
-		label, err = b.coerce(label, types.Text, fn.ExplicitCast, spot{})
-	}
 	if err != nil {
 		return nil, err
 	}
-	eq, label, _, err := b.equality(label, &expr.Const{Typ: types.Text}, spot{})
-	if err != nil {
-		return nil, err
-	}
-	in := &expr.In{Arg: label, Eq: eq}
+	in := &expr.In{}
 	for _, c := range m.v.Classes {
-		in.List = append(in.List, &expr.Const{Val: c, Typ: types.Text})
+		class, err := b.coerce(&expr.Const{Val: c, Typ: types.Text}, label.Type(), fn.ExplicitCast, spot{})
+		if err != nil {
+			return nil, err
+		}
+		if in.Eq, in.Arg, class, err = b.equality(label, class, spot{}); err != nil {
+			return nil, err
+		}
+		in.List = append(in.List, class)
 	}
 	counts := make([]expr.Expr, 2)
 	for i, filter := range []expr.Expr{in, nil} {

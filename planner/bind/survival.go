@@ -29,7 +29,7 @@ func (sc *scope) survival(m *model, node plan.Node, fields []relCol, n *ast.Rang
 		name string
 		mode expr.PredictMode
 	}{{"time", expr.PredictTimes}, {"survival", expr.PredictSurvival}} {
-		e, err := b.applyModel(m, x.mode, fields, false, pos)
+		e, err := sc.applyModel(m, x.mode, fields, false, pos)
 		if err != nil {
 			return fromItem{}, err
 		}

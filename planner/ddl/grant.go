@@ -231,29 +231,36 @@ func (p *planner) grantModels(n *ast.GrantStmt) ([]*catalog.Model, error) {
 			}
 			continue
 		}
-		rv, err := relationName(o)
-		if err == nil {
-			err = p.env.Bind.MayLookIn(rv.SchemaName)
-		}
+		m, err := p.model(o)
 		if err != nil {
 			return nil, err
 		}
-		path := p.env.Bind.SearchPath
-		if rv.SchemaName != "" {
-			path = []string{rv.SchemaName}
-		}
-		var found *catalog.Model
-		for _, name := range path {
-			if sc := p.st.SchemaByName(name); sc != nil && found == nil {
-				found = p.st.Model(sc.OID, rv.RelName)
-			}
-		}
-		if found == nil {
-			return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", rangeName(rv))
-		}
-		out = append(out, found)
+		out = append(out, m)
 	}
 	return out, nil
+}
+
+// model finds a model or fails with 42704.
+func (p *planner) model(n ast.Node) (*catalog.Model, error) {
+	rv, err := relationName(n)
+	if err == nil {
+		err = p.env.Bind.MayLookIn(rv.SchemaName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	path := p.env.Bind.SearchPath
+	if rv.SchemaName != "" {
+		path = []string{rv.SchemaName}
+	}
+	for _, name := range path {
+		if sc := p.st.SchemaByName(name); sc != nil {
+			if m := p.st.Model(sc.OID, rv.RelName); m != nil {
+				return m, nil
+			}
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", rangeName(rv))
 }
 
 // relation changes the privileges on a relation and on its columns.

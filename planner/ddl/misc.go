@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -119,6 +120,15 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 			return err
 		}
 		return put(catalog.Dep{OID: r.OID})
+	case parse.ObjectModel:
+		m, err := p.model(n.Object)
+		if err == nil {
+			err = p.mustOwn(m.Owner, "model", m.Name)
+		}
+		if err != nil {
+			return err
+		}
+		return put(catalog.Dep{OID: m.OID})
 	case ast.OBJECT_TYPE:
 		e, err := p.ownedEnum(n.Object)
 		if err != nil {

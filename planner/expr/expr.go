@@ -134,7 +134,8 @@ type (
 		Mode  PredictMode
 		Args  []Expr
 		Typ   types.Type
-		// Output is the number of the model's output that PredictValue gives.
+		// Output is the number of the model's output that PredictValue gives; of
+		// PredictProba the number of a class from 1, or 0 for what stands for all.
 		Output int
 	}
 	// Subquery stands in an expression until planner/opt turns it into a join.

@@ -4,8 +4,10 @@ import (
 	"encoding/hex"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -19,6 +21,7 @@ type Model struct {
 	Default  int // the version predict uses
 	Versions []ModelVersion
 	Version  uint64 // counts the descriptor's changes
+	Last     int    // the highest number that a version ever had: no number is given twice
 }
 
 // ModelVersion is one result of training.
@@ -47,6 +50,20 @@ type ModelVersion struct {
 	Converged  bool           // the training did not only run out of iterations
 	Stopped    string         // why it ended
 	Windows    *ModelWindows  // of a model of sequences
+	// Inputs are the columns that the encoders take, where TRANSFORM computes them
+	// of the Features; nil where they are the Features.
+	Inputs   []ModelInput
+	Warnings []ModelWarning // what its user would rather know
+}
+
+// ModelWarning is a warning about a model.
+type ModelWarning struct{ Message, Hint string }
+
+// ModelInput is a column that is computed of a model's features.
+type ModelInput struct {
+	Name string
+	Type types.Type
+	Expr string
 }
 
 // ModelWindows is what a model of sequences predicts: of each partition, in its
@@ -98,6 +115,51 @@ func (m *Model) Find(number int) *ModelVersion {
 		}
 	}
 	return nil
+}
+
+// Want is Find, or an error that says which versions there are.
+func (m *Model) Want(number int) (*ModelVersion, error) {
+	v := m.Find(number)
+	switch {
+	case v != nil:
+		return v, nil
+	case number == 0:
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model %q has no version", m.Name)
+	}
+	return nil, m.NoVersion(number)
+}
+
+// NoVersion is the error that there is no version of the number.
+func (m *Model) NoVersion(number int) error {
+	return pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, number).WithDetail("Its versions are %s.", m.numbers())
+}
+
+// Next is the number of the version that is trained next.
+func (m *Model) Next() int {
+	n := m.Last
+	for i := range m.Versions {
+		n = max(n, m.Versions[i].Number) // of a model from before numbers were counted
+	}
+	return n + 1
+}
+
+// numbers lists the versions, neighbours as a range: "1-4, 7; the default is 7".
+func (m *Model) numbers() string {
+	var b strings.Builder
+	for i := 0; i < len(m.Versions); {
+		from, to := m.Versions[i].Number, m.Versions[i].Number
+		for i++; i < len(m.Versions) && m.Versions[i].Number == to+1; i++ {
+			to++
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(from))
+		if to > from {
+			b.WriteString("-" + strconv.Itoa(to))
+		}
+	}
+	return b.String() + "; the default is " + strconv.Itoa(m.Default)
 }
 
 // JobState is where a training job stands.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // RelationName takes a relation's dotted name apart: schema is "" where it has
@@ -34,5 +35,51 @@ func nameOf(parts []string, what, quote string) (schema, name string, err error)
 		return "", "", pgerr.Unsupported("cross-database references are not implemented: %s", quote+strings.Join(parts, ".")+quote)
 	default:
 		return parts[n-2], parts[n-1], nil
+	}
+}
+
+// SplitName reads a possibly qualified name as an SQL identifier list.
+func SplitName(s string) ([]string, error) {
+	bad := func() error { return pgerr.New(pgerr.InvalidName, "invalid name syntax") }
+	var out []string
+	rest := strings.TrimSpace(s)
+	for {
+		var part string
+		if strings.HasPrefix(rest, `"`) {
+			var b strings.Builder
+			i := 1
+			for ; ; i++ {
+				if i >= len(rest) {
+					return nil, bad()
+				}
+				if rest[i] == '"' {
+					if i+1 < len(rest) && rest[i+1] == '"' {
+						i++
+					} else {
+						break
+					}
+				}
+				b.WriteByte(rest[i])
+			}
+			part, rest = b.String(), rest[i+1:]
+		} else {
+			i := 0
+			for i < len(rest) && rest[i] != '.' && rest[i] != ' ' && rest[i] != '"' {
+				i++
+			}
+			part, rest = strings.ToLower(rest[:i]), rest[i:]
+		}
+		if part == "" {
+			return nil, bad()
+		}
+		out = append(out, types.TruncateName(part))
+		rest = strings.TrimLeft(rest, " ")
+		if rest == "" {
+			return out, nil
+		}
+		if rest[0] != '.' {
+			return nil, bad()
+		}
+		rest = strings.TrimLeft(rest[1:], " ")
 	}
 }

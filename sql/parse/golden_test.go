@@ -110,7 +110,6 @@ func describeOwn(o Own) string {
 		for _, r := range o.Transform {
 			field("transform", fmt.Sprintf("%s = %s", r.Name, r.Val.SqlString()))
 		}
-		field("transform text", o.TransformText)
 		options(o.Options)
 		query(o.Query, o.QueryText)
 	case *Retrain:

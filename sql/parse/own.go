@@ -30,11 +30,9 @@ type TrainModel struct {
 	Predict     []string
 	PredictPos  []int
 	Transform   []*ast.ResTarget // select items; nil without TRANSFORM
-	// TransformText is the items as written, to be kept with the model.
-	TransformText string
-	Options       []Option
-	Query         *ast.SelectStmt
-	QueryText     string
+	Options     []Option
+	Query       *ast.SelectStmt
+	QueryText   string
 }
 
 // Retrain is RETRAIN MODEL name [AS query]; Query is nil to use the model's.
@@ -53,8 +51,11 @@ type CancelTraining struct{ Name []string }
 // ShowModels is SHOW MODELS.
 type ShowModels struct{}
 
-// DescribeModel is DESCRIBE MODEL name.
-type DescribeModel struct{ Name []string }
+// DescribeModel is DESCRIBE MODEL name [VERSION n]; Version is 0 for the default one.
+type DescribeModel struct {
+	Name    []string
+	Version int64
+}
 
 // AlterModel is ALTER MODEL name and one action: the one that is not zero.
 type AlterModel struct {
@@ -65,9 +66,11 @@ type AlterModel struct {
 	OwnerTo        string
 }
 
-// DropModel is DROP MODEL [IF EXISTS] name [, …] [CASCADE].
+// DropModel is DROP MODEL [IF EXISTS] name [, …] [CASCADE], or DROP MODEL
+// [IF EXISTS] name VERSION n [, …], which drops those versions of one model.
 type DropModel struct {
 	Names    [][]string
+	Versions []int64
 	IfExists bool
 	Cascade  bool
 }

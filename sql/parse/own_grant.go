@@ -2,12 +2,19 @@ package parse
 
 import "github.com/multigres/multigres/go/common/parser/ast"
 
-// ObjectModel is the kind of object of GRANT … ON MODEL m and of ALTER DEFAULT
-// PRIVILEGES … ON MODELS, which are otherwise PostgreSQL's statements.
+// ObjectModel is the kind of object of GRANT … ON MODEL m, of COMMENT ON MODEL m
+// and of ALTER DEFAULT PRIVILEGES … ON MODELS, which are otherwise PostgreSQL's
+// statements.
 const ObjectModel ast.ObjectType = 1 << 10
 
-// modelGrant finds the word MODEL or MODELS of such a statement; 0 if it is none.
-func (s *source) modelGrant(lo, hi int) int {
+// modelWord finds the word MODEL or MODELS of such a statement; 0 if it is none.
+func (s *source) modelWord(lo, hi int) int {
+	if s.isWord(lo, "comment") {
+		if lo+3 < hi && s.isWord(lo+1, "on") && s.isWord(lo+2, "model") && s.isName(lo+3) {
+			return lo + 2
+		}
+		return 0
+	}
 	defaults := s.isWord(lo, "alter") && s.isWord(lo+1, "default") && s.isWord(lo+2, "privileges")
 	if !defaults && !s.isWord(lo, "grant") && !s.isWord(lo, "revoke") {
 		return 0
@@ -43,6 +50,8 @@ func (s *source) asTables(lo, hi, word int) *fragment {
 func ofModels(n ast.Stmt) {
 	switch n := n.(type) {
 	case *ast.GrantStmt:
+		n.Objtype = ObjectModel
+	case *ast.CommentStmt:
 		n.Objtype = ObjectModel
 	case *ast.AlterDefaultPrivilegesStmt:
 		n.Action.Objtype = ObjectModel

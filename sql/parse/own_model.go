@@ -42,6 +42,15 @@ func (c *cursor) dropModel() *DropModel {
 			break
 		}
 	}
+	if len(d.Names) == 1 && c.accept("version") {
+		for c.err == nil {
+			d.Versions = append(d.Versions, c.positive("version"))
+			if !c.acceptSelf(',') {
+				break
+			}
+		}
+		return d
+	}
 	if c.accept("cascade") {
 		d.Cascade = true
 	} else {
@@ -169,6 +178,11 @@ func (s *source) pgExpr(lo, hi int) *fragment {
 	w.put(lo, "SELECT")
 	arrays := 0
 	for i := lo; i < hi; i++ {
+		if end := s.excludeAt(i, lo, hi); end > 0 && !s.mysql {
+			s.writeExclude(w, i, end)
+			i = end - 1
+			continue
+		}
 		switch {
 		case s.isSelf(i, '['):
 			if arrays == 0 && (i == lo || s.isSelf(i-1, '(') || s.isSelf(i-1, ',') || s.isSelf(i-1, '=')) {

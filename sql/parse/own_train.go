@@ -37,7 +37,11 @@ func (c *cursor) statement() Own {
 	case c.accept("show", "models"):
 		return &ShowModels{}
 	case c.accept("describe", "model"), c.accept("desc", "model"):
-		return &DescribeModel{Name: c.qualified()}
+		d := &DescribeModel{Name: c.qualified()}
+		if c.accept("version") {
+			d.Version = c.positive("version")
+		}
+		return d
 	case c.accept("alter", "model"):
 		return c.alterModel()
 	case c.accept("alter", "node"):
@@ -150,7 +154,6 @@ func (c *cursor) transform(t *TrainModel) {
 		c.fail()
 		return
 	}
-	t.TransformText = c.s.text[c.s.toks[lo].start:c.s.toks[hi-1].end]
 	items, err := c.s.selectList(lo, hi)
 	t.Transform = items
 	c.failWith(err)

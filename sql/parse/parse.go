@@ -227,7 +227,7 @@ func (s *source) statement(lo, hi int, d Dialect) (*Statement, error) {
 func (s *source) postgres(lo, hi int) (ast.Stmt, error) {
 	v := s.survey(lo, hi)
 	f := verbatim(s, lo, hi)
-	model := s.modelGrant(lo, hi)
+	model := s.modelWord(lo, hi)
 	switch {
 	case v.rewrite:
 		f = s.rewrite(lo, hi, v)

@@ -10,6 +10,7 @@ import (
 //	ML.PREDICT(MODEL s.m, (SELECT …))      →  ML.PREDICT('s.m', (SELECT …))
 //	ML.EVALUATE(MODEL m, TABLE t)          →  ML.EVALUATE('m', (TABLE t))
 //	ML.PREDICT(MODEL m, …, STRUCT(1 AS k)) →  ML.PREDICT('m', …, k => 1)
+//	ML.PREDICT(MODEL m@3, …)               →  ML.PREDICT('m@3', …)
 //
 // The name inside the quotes is written as SQL would write it ("Big Name"
 // keeps its double quotes), so the binder reads it as it reads any model name.
@@ -51,6 +52,11 @@ func (s *source) rewriteTo(w *writer, lo, hi int) {
 			w.put(i, QuoteLiteral(s.literal(i)))
 			i++
 			from = i
+		case s.excludeAt(i, lo, hi) > 0:
+			w.copy(from, i)
+			end := s.excludeAt(i, lo, hi)
+			s.writeExclude(w, i, end)
+			i, from = end, end
 		case s.dottedAt(i, hi) > 0:
 			w.copy(from, i)
 			end := s.dottedAt(i, hi)
@@ -72,7 +78,8 @@ func (s *source) rewriteModelArgs(w *writer, i, hi int) int {
 	for k, p := range name {
 		parts[k] = QuoteName(p)
 	}
-	w.put(i, QuoteLiteral(strings.Join(parts, ".")))
+	version, next := s.versionAt(next, hi)
+	w.put(i, QuoteLiteral(strings.Join(parts, ".")+version))
 	for i = next; i < hi && s.isSelf(i, ','); {
 		switch {
 		case s.isWord(i+1, "table") && s.isName(i+2):
@@ -97,6 +104,15 @@ func (s *source) rewriteModelArgs(w *writer, i, hi int) int {
 		}
 	}
 	return i
+}
+
+// versionAt reads the @3 that may follow a model's name at token i, and gives the
+// token after it.
+func (s *source) versionAt(i, hi int) (string, int) {
+	if i+1 < hi && s.isSelf(i, '@') && s.kind(i+1) == tokNumber {
+		return "@" + s.raw(i+1), i + 2
+	}
+	return "", i
 }
 
 // rewriteStruct writes ", STRUCT(e AS n, …)" whose comma is token i and whose

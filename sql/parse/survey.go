@@ -57,12 +57,16 @@ func (s *source) survey(lo, hi int) survey {
 					v.recursive = true
 				}
 			}
+		case tokOp:
+			v.rewrite = v.rewrite || s.excludeAt(i, lo, hi) > 0
 		case tokString:
 			v.rewrite = v.rewrite || s.text[t.start] == '$' || s.commented(i)
 		case tokNumber:
 			v.bigNegative = v.bigNegative || t.end-t.start >= 10 && s.isSelf(i-1, '-')
 		case tokSelf:
 			switch s.text[t.start] {
+			case '*':
+				v.rewrite = v.rewrite || s.excludeAt(i, lo, hi) > 0
 			case '(', '[':
 				open = append(open, int32(i))
 			case ')', ']':

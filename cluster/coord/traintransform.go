@@ -1,0 +1,303 @@
+package coord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// transformed is a TRANSFORM clause over the columns of its training query. What
+// it computes is trained on as if the query had computed it; the model keeps the
+// expressions, and predictions compute them again of the query's columns.
+type transformed struct {
+	cols     []catalog.ModelFeature // of the query
+	items    []transformItem
+	encoders []feature.Transform
+}
+
+// transformItem is a column that is trained on.
+type transformItem struct {
+	name  string
+	val   ast.Node
+	text  string // of val
+	reads []int  // the query's columns
+	plain bool   // val is the column of the name
+	pos   int
+}
+
+// transform reads TRANSFORM, or takes all columns where there is none. besides tells which of the query's columns are needed
+// beside what it names: the target and others that options name.
+func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name string) bool) (*transformed, error) {
+	tr := &transformed{}
+	for _, c := range q.Cols {
+		if c.Type.OID == types.UnknownOID {
+			c.Type = types.Text
+		}
+		c.Type.Mod = -1
+		tr.cols = append(tr.cols, catalog.ModelFeature{Name: c.Name, Type: c.Type})
+	}
+	stars := 0
+	var except []string
+	list := t.n.Transform
+	if list == nil {
+		list = []*ast.ResTarget{ast.NewResTarget("", ast.NewColumnRef(ast.NewA_Star(0)))}
+	}
+	for _, target := range list {
+		if names, ok := starOf(target.Val); ok {
+			except = names
+			tr.items = append(tr.items, transformItem{}) // the others' names are needed first
+			stars++
+			continue
+		}
+		it, chain, err := t.transformItem(target)
+		if err != nil {
+			return nil, err
+		}
+		if it.reads, err = bind.Derive(s, it.val, tr.cols); err != nil {
+			return nil, err
+		}
+		if it.text, err = parse.Keep(it.val); err != nil {
+			return nil, err
+		}
+		if it.name == "" {
+			it.name = tr.nameOf(it, chain)
+		}
+		switch {
+		case tr.has(it.name):
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column name %q occurs more than once in TRANSFORM", it.name).At(it.pos).
+				WithHint("Give the columns different names with AS.")
+		case it.name == "?column?":
+			return nil, pgerr.New(pgerr.SyntaxError, "an expression of TRANSFORM needs a name").At(it.pos).WithHint("Add AS and a name.")
+		case besides(it.name) && (!it.plain || chain != nil):
+			return nil, pgerr.Unsupported("column %q cannot be computed by TRANSFORM: it is not a feature", it.name).At(it.pos).
+				WithHint("Compute it in the query, or give the expression another name with AS.")
+		}
+		for _, e := range chain {
+			e.Column = it.name
+			tr.encoders = append(tr.encoders, e)
+		}
+		tr.items = append(tr.items, it)
+	}
+	if stars > 1 {
+		return nil, pgerr.New(pgerr.SyntaxError, "TRANSFORM can have only one *").At(t.st.FindFunc("transform"))
+	}
+	for _, name := range except {
+		if !slices.ContainsFunc(tr.cols, func(c catalog.ModelFeature) bool { return c.Name == name }) {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name).At(t.st.FindIdent(name))
+		}
+	}
+	if at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.val == nil }); at >= 0 {
+		tr.items = slices.Replace(tr.items, at, at+1, tr.others(func(name string) bool { return !slices.Contains(except, name) })...)
+	}
+	tr.items = append(tr.items, tr.others(besides)...)
+	return tr, nil
+}
+
+// hold puts what a sequential split holds out into the place of its column: the
+// rows whose value is not below that of the last of the largest that are to be
+// held out.
+func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
+	c := parse.QuoteIdent(by.Column)
+	sel, err := queryOver(fmt.Sprintf("SELECT (%s >= (SELECT percentile_disc(%v::float8) WITHIN GROUP (ORDER BY %s DESC) FROM (SELECT 1) AS split_input)) IS NOT FALSE",
+		c, by.Fraction, c), q)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.name == by.Column })
+	tr.items[at].val = sel.TargetList.Items[0].(*ast.ResTarget).Val
+	return nil
+}
+
+// queryOver parses a query of our own and puts q into the place of the subquery in
+// its FROM.
+func queryOver(text string, q *ast.SelectStmt) (*ast.SelectStmt, error) {
+	list, err := parse.Parse(text, parse.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	sel := list[0].Node.(*ast.SelectStmt)
+	ast.Rewrite(sel, func(c *ast.Cursor) bool {
+		if from, ok := c.Node().(*ast.RangeSubselect); ok {
+			from.Subquery = q
+			return false
+		}
+		return true
+	}, nil)
+	return sel, nil
+}
+
+// missingNaN is q with NULL for NaN in its features. Predictions take NaN as NULL
+// anyway.
+func missingNaN(q *ast.SelectStmt, bound *plan.Query, j *train.Job) (*ast.SelectStmt, error) {
+	features := map[string]bool{}
+	for _, f := range j.Features() {
+		features[f.Name] = true
+	}
+	items := make([]string, len(bound.Cols))
+	for i, c := range bound.Cols {
+		items[i] = parse.QuoteIdent(c.Name)
+		switch c.Type.OID {
+		case types.Float4OID, types.Float8OID, types.NumericOID:
+			if features[c.Name] {
+				items[i] = fmt.Sprintf("NULLIF(%s, 'NaN') AS %s", items[i], items[i])
+			}
+		}
+	}
+	return queryOver("SELECT "+strings.Join(items, ", ")+" FROM (SELECT 1) AS nan_input", q)
+}
+
+// starOf tells whether an item is *, and gives the columns that it leaves out.
+func starOf(n ast.Node) (except []string, ok bool) {
+	if c, isRef := n.(*ast.ColumnRef); isRef {
+		_, except, ok = parse.Star(c.Fields.Items)
+	}
+	return except, ok
+}
+
+func (tr *transformed) has(name string) bool {
+	return slices.ContainsFunc(tr.items, func(it transformItem) bool { return it.val != nil && it.name == name })
+}
+
+// others are the query's columns whose names no item has.
+func (tr *transformed) others(want func(string) bool) (out []transformItem) {
+	for i, c := range tr.cols {
+		if !tr.has(c.Name) && want(c.Name) {
+			out = append(out, transformItem{name: c.Name, val: ast.NewColumnRef(ast.NewString(c.Name)), text: parse.QuoteName(c.Name), reads: []int{i}, plain: true})
+		}
+	}
+	return out
+}
+
+// nameOf names an item without AS: as its column, or where that name is taken
+// after its encoder too.
+func (tr *transformed) nameOf(it transformItem, chain []feature.Transform) string {
+	name := bind.OutputName(it.val)
+	if len(chain) > 0 && tr.has(name) {
+		name += "_" + chain[len(chain)-1].Func
+	}
+	return name
+}
+
+// transformItem takes an item apart into what is computed and the encoders over
+// it, the innermost first.
+func (t *training) transformItem(target *ast.ResTarget) (it transformItem, chain []feature.Transform, err error) {
+	val := target.Val
+	for {
+		call, name := encoderCall(val)
+		if call == nil {
+			break
+		}
+		pos := t.st.FindFunc(name)
+		if call.Args == nil || len(call.Args.Items) == 0 {
+			return it, nil, pgerr.New(pgerr.UndefinedFunction, "ml.%s needs a column", name).At(pos)
+		}
+		if w := call.Over; w != nil && (w.Name != "" || w.PartitionClause != nil || w.OrderClause != nil) {
+			return it, nil, pgerr.Unsupported("ml.%s encodes all rows of the training: its window must be OVER ()", name).At(pos)
+		}
+		if len(chain) > 0 && name != "imputer" {
+			return it, nil, pgerr.Unsupported("ml.%s cannot be encoded again: only ml.imputer can", name).At(pos).
+				WithHint("Give each encoder an item of its own.")
+		}
+		e := feature.Transform{Func: name, Pos: pos}
+		for _, a := range call.Args.Items[1:] {
+			d, err := optionValue(a)
+			if err != nil {
+				return it, nil, pgerr.From(err).At(pos)
+			}
+			e.Args = append(e.Args, d)
+		}
+		chain = append([]feature.Transform{e}, chain...)
+		val = call.Args.Items[0]
+	}
+	ast.Rewrite(val, func(c *ast.Cursor) bool {
+		if f, ok := c.Node().(*ast.FuncCall); ok && err == nil {
+			if call, name := encoderCall(f); call != nil {
+				err = pgerr.Unsupported("ml.%s cannot stand inside an expression", name).At(t.st.FindFunc(name)).
+					WithHint("An encoder is the whole of an item: ml.%s(expression) AS name.", name)
+			}
+		}
+		return true
+	}, nil)
+	it = transformItem{name: target.Name, val: val}
+	if c, ok := val.(*ast.ColumnRef); ok && len(c.Fields.Items) == 1 {
+		name := constText(c.Fields.Items[0])
+		it.plain, it.pos = it.name == "" || it.name == name, t.st.FindIdent(name)
+	}
+	if it.name != "" {
+		it.pos = t.st.FindIdent(it.name)
+	}
+	return it, chain, err
+}
+
+// encoderCall tells whether n is a call of one of ML's preprocessing functions:
+// of anything in schema ml, or of the functions' own names where SQL has none such.
+func encoderCall(n ast.Node) (*ast.FuncCall, string) {
+	for {
+		p, ok := n.(*ast.ParenExpr)
+		if !ok {
+			break
+		}
+		n = p.Expr
+	}
+	call, ok := n.(*ast.FuncCall)
+	if !ok {
+		return nil, ""
+	}
+	names := call.Funcname.Items
+	name := strings.ToLower(constText(names[len(names)-1]))
+	switch {
+	case len(names) == 2 && strings.EqualFold(constText(names[0]), "ml"):
+	case len(names) == 1 && feature.IsTransform(name) && len(fn.Lookup(name)) == 0:
+	default:
+		return nil, ""
+	}
+	return call, name
+}
+
+// over is the query that computes the items over the training query.
+func (tr *transformed) over(q *ast.SelectStmt) *ast.SelectStmt {
+	sel := ast.NewSelectStmt()
+	for _, it := range tr.items {
+		sel.TargetList.Append(ast.NewResTarget(it.name, it.val))
+	}
+	sel.FromClause.Append(ast.NewRangeSubselect(false, q, ast.NewAlias("transform_input", nil)))
+	return sel
+}
+
+// describe puts the expressions of the features into a version. Where all are
+// columns as they are, these are the features.
+func (tr *transformed) describe(v *catalog.ModelVersion) {
+	reads := make([]bool, len(tr.cols))
+	same := true
+	var inputs []catalog.ModelInput
+	for _, f := range v.Features {
+		at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.name == f.Name })
+		it := tr.items[at]
+		for _, c := range it.reads {
+			reads[c] = true
+		}
+		same = same && it.plain
+		inputs = append(inputs, catalog.ModelInput{Name: f.Name, Type: f.Type, Expr: it.text})
+	}
+	if same {
+		return
+	}
+	v.Inputs, v.Features = inputs, nil
+	for i, c := range tr.cols {
+		if reads[i] {
+			v.Features = append(v.Features, c)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Warning is something about a model that its user would rather know.
+type Warning struct{ Message, Hint string }
+
+const (
+	manyClasses    = 100  // of a number: more are rather a regression
+	fewRows        = 100  // fewer say nothing about how values are spread
+	separatedLoss  = 1e-3 // a linear classifier that is surer than this …
+	separateWeight = 10   // … by weights beyond this has no end to go to
+	weightColumn   = 2    // of relation weights
+)
+
+// warnings looks at what was trained on, and at the model.
+func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning) {
+	say := func(hint, format string, args ...any) {
+		out = append(out, Warning{fmt.Sprintf(format, args...), hint})
+	}
+	if t := r.job.Target(); t != nil && feature.IsNumber(t.Type) && len(r.fitted.Keys) > manyClasses {
+		say("Predict it with a regression, or group its values.", "the target %q is a number with %d values, each of which is a class of its own", t.Name, len(r.fitted.Keys))
+	}
+	for i, c := range r.job.spec.Cols {
+		if c.Role == feature.Feature && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
+			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
+		}
+	}
+	if d, ok := p.(family.Describer); ok && len(r.fitted.Keys) > 0 && r.driver.State().TrainLoss < separatedLoss {
+		rows, _ := d.Describe("weights")
+		for _, row := range rows {
+			if w, ok := row[weightColumn].(float64); ok && math.Abs(w) > separateWeight {
+				say("Add a penalty, such as l2_reg = 0.001.", "the features tell the classes apart without error: the weights would grow without end")
+				break
+			}
+		}
+	}
+	return out
+}
+
+// idName is how columns are called that identify rows.
+var idName = regexp.MustCompile(`(?i)^(id|uuid|guid|key)$|(_id|_uuid|_guid)$|[a-z]Id$`)
+
+// identifies tells whether a column's values seem to be names of the rows: texts
+// that hardly repeat; integers one after the other; integers with such a name that
+// are spread as wide as there are rows.
+func identifies(c *feature.Col, st *feature.ColStats, rows int64) bool {
+	if len(st.Cats) > 0 {
+		return float64(len(st.Cats)) > 0.95*float64(rows)
+	}
+	switch c.Type.OID {
+	case types.Int4OID, types.Int8OID, types.NumericOID:
+	default:
+		return false
+	}
+	if st.Number == nil || st.Number.N < rows {
+		return false
+	}
+	n := float64(st.Number.N)
+	spread := st.Number.M2 / st.Number.W
+	consecutive := (n*n - 1) / 12
+	if c.Type.OID != types.NumericOID && math.Abs(spread-consecutive) < 1e-9*consecutive {
+		return true
+	}
+	return idName.MatchString(c.Name) && spread > consecutive/4
+}

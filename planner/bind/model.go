@@ -1,0 +1,171 @@
+package bind
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// model is a trained model that a statement uses.
+type model struct {
+	name   string // schema.name, and @version where the text gives one
+	quoted string // the same as SQL writes it
+	ref    expr.ModelRef
+	v      *catalog.ModelVersion
+	fixed  bool // the text says which version
+}
+
+// model resolves a model's name, given as a string or as a bare word.
+func (sc *scope) model(n ast.Node, fun string) (*model, error) {
+	b := sc.b
+	var text string
+	switch x := unparen(n).(type) {
+	case *ast.A_Const:
+		s, ok := x.Val.(*ast.String)
+		if !ok {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
+		}
+		text = s.SVal
+	case *ast.ColumnRef:
+		names, rest := splitFields(x)
+		if len(rest) > 0 {
+			return nil, pgerr.New(pgerr.SyntaxError, "the first argument of %s is the name of a model", fun).At(b.posExpr(n))
+		}
+		text = strings.Join(names, ".")
+	case *ast.TypeCast:
+		return sc.model(x.Arg, fun)
+	default:
+		return nil, pgerr.Unsupported("the first argument of %s must be the name of a model, as a literal", fun).At(b.posExpr(n))
+	}
+	if i := strings.LastIndexByte(text, '.'); i >= 0 {
+		if err := b.mayLookIn(text[:i]); err != nil {
+			return nil, err
+		}
+	}
+	m, schema := b.findModel(text)
+	suffix, number := "", 0
+	if m == nil {
+		if name, digits, ok := cutVersion(text); ok {
+			suffix = "@" + digits
+			if m, schema = b.findModel(name); m != nil {
+				number, _ = strconv.Atoi(digits)
+			}
+		}
+	}
+	if m == nil {
+		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.TrimSuffix(text, suffix)).
+			WithHint("SHOW MODELS lists the models there are.").At(b.posExpr(n))
+	}
+	b.note(m.OID, m.Version, 'U', b.as, false)
+	v, err := m.Want(number)
+	if suffix != "" && number == 0 {
+		err = m.NoVersion(0)
+	}
+	if err != nil {
+		return nil, pgerr.From(err).At(b.posExpr(n))
+	}
+	return &model{name: schema + "." + m.Name + suffix, quoted: parse.QuoteName(schema) + "." + parse.QuoteName(m.Name), v: v, fixed: suffix != "", ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
+}
+
+// cutVersion takes name@3 apart.
+func cutVersion(text string) (name, digits string, ok bool) {
+	i := strings.LastIndexByte(text, '@')
+	if i <= 0 || i+1 == len(text) || strings.Trim(text[i+1:], "0123456789") != "" || len(text)-i > 10 {
+		return "", "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+// findModel looks a model up by the search path: the name as it is written, in
+// small letters, and as SQL reads it, with its quotes.
+func (b *binder) findModel(text string) (*catalog.Model, string) {
+	find := func(schema, name string) (*catalog.Model, string) {
+		for _, s := range b.schemas(schema) {
+			if m := b.s.State.Model(s.OID, name); m != nil {
+				return m, s.Name
+			}
+		}
+		return nil, ""
+	}
+	for _, name := range []string{text, strings.ToLower(text)} {
+		schema := ""
+		if i := strings.LastIndexByte(name, '.'); i >= 0 {
+			schema, name = strings.TrimPrefix(name[:i], catalog.DatabaseName+"."), name[i+1:]
+		}
+		if m, in := find(schema, name); m != nil {
+			return m, in
+		}
+	}
+	parts, err := catalog.SplitName(text)
+	if err != nil {
+		return nil, ""
+	}
+	schema, name, err := catalog.ObjectName(parts...)
+	if err != nil {
+		return nil, ""
+	}
+	return find(schema, name)
+}
+
+// look is a relation that looks into a model, such as ml.weights: its arguments are
+// the model's name and a version, by position or name. It gives the relation that is
+// meant, the model's name as it is found anywhere, and the version's number.
+func (sc *scope) look(name string, args []ast.Node) (string, []types.Datum, error) {
+	b := sc.b
+	full := "ml." + name
+	m, err := sc.model(args[0], full)
+	if err != nil {
+		return "", nil, err
+	}
+	v := m.v
+	seen := map[string]bool{}
+	for i, a := range args[1:] {
+		par, val := "version", a
+		if na, ok := a.(*ast.NamedArgExpr); ok {
+			par, val = na.Name, na.Arg
+		} else if i > 0 {
+			par = ""
+		}
+		if seen[par] || par != "version" && (par != "original" || name != "weights") {
+			return "", nil, pgerr.New(pgerr.UndefinedFunction, "%s takes the name of a model and, if not its default one, a version", full).
+				WithHint("Write %s('model'), %s('model', 2) or %s('model@2').", full, full, full).At(b.spotFunc(name).at())
+		}
+		seen[par] = true
+		e, err := sc.expr(val, place{name: "functions in FROM"})
+		if err != nil {
+			return "", nil, err
+		}
+		d, _, err := b.constArg(e, full, val)
+		if err != nil {
+			return "", nil, err
+		}
+		if par == "original" {
+			original, ok := d.(bool)
+			if !ok {
+				return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument original of %s is true or false", full).At(b.posExpr(val))
+			}
+			if original {
+				name = "original_weights"
+			}
+			continue
+		}
+		number, ok := d.(int64)
+		if !ok || number < 1 {
+			return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument version of %s is the number of one", full).At(b.posExpr(val))
+		}
+		if m.fixed && int64(m.v.Number) != number {
+			return "", nil, pgerr.New(pgerr.InvalidParameterValue, "%s is asked for two versions", full).At(b.posExpr(val))
+		}
+		if v, err = b.s.State.ModelByOID(m.ref.OID).Want(int(number)); err != nil {
+			return "", nil, pgerr.From(err).At(b.posExpr(val))
+		}
+	}
+	return name, []types.Datum{m.quoted, int64(v.Number)}, nil
+}

@@ -1,0 +1,11 @@
+package fn
+
+// The measures that ml_classification and ml_regression give, in the order of their
+// arrays: all of them of one pass over the rows, for ml.evaluate. Precision, recall
+// and F1 without more are of the positive of two classes, else macro; the names of
+// the others are scikit-learn's.
+var (
+	ClassMeasures = []string{"accuracy", "precision", "recall", "f1_score", "precision_macro", "recall_macro", "f1_macro",
+		"precision_micro", "recall_micro", "f1_micro", "precision_weighted", "recall_weighted", "f1_weighted"}
+	RegressionMeasures = []string{"mean_absolute_error", "mean_squared_error", "root_mean_squared_error", "r2_score", "explained_variance"}
+)
