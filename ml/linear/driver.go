@@ -323,10 +323,13 @@ func (d *driver) iterated(validation float64) error {
 func (d *driver) finish() error {
 	if d.opt != nil {
 		st := d.opt.State()
-		if d.g.bends && d.stage+1 < stages && d.before+st.Iteration < d.s.Plan.MaxIterations {
+		if loss := d.trainLoss(); d.g.bends && d.stage < stages && d.width > float64(narrow*loss) && d.before+st.Iteration < d.s.Plan.MaxIterations {
 			d.stage++
 			d.before += st.Iteration
 			d.width = float64(d.width / stageStep)
+			if loss > 0 { // what few rows lie far off does not count
+				d.width = math.Min(d.width, float64(stageStep*loss))
+			}
 			return d.begin(st.Theta)
 		}
 		d.state.Stopped = st.Reason.String()

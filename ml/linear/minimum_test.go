@@ -146,3 +146,34 @@ func plainMean(d *familytest.Data, g *glm, theta []float64, per int) float64 {
 	}
 	return sum / weight
 }
+
+// TestQuantilesOfSkewedTargets: a few rows far off do not decide how much of the
+// loss is rounded off.
+func TestQuantilesOfSkewedTargets(t *testing.T) {
+	d := &familytest.Data{}
+	r := rand.New(rand.NewPCG(17, 1))
+	for i := range 2000 {
+		d.X, d.Y = append(d.X, []float64{float64(i % 2)}), append(d.Y, float64(i%2)+r.Float64())
+	}
+	for i := range 10 {
+		d.Y[i*7] = 1e7
+	}
+	for _, q := range []float64{0.1, 0.5, 0.9} {
+		got, err := familytest.Train(t, quantileRegression, d, familytest.Spread{}, "quantile", q, "max_iterations", 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var below [2]float64
+		s := got.Score(d.All(false))
+		for i, y := range d.Y {
+			if y <= s.Value[i] {
+				below[i%2]++
+			}
+		}
+		for k, n := range below {
+			if math.Abs(n/1000-q) > 0.005 {
+				t.Errorf("quantile %v: %v of group %d are below (%+v)", q, n/1000, k, got.State)
+			}
+		}
+	}
+}

@@ -9,12 +9,13 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// How a loss that bends is rounded off: first to a share of the target's spread,
-// then, stage by stage, less.
+// How a loss that bends is rounded off: first over a share of the target's spread,
+// then, stage by stage, over less, until that is a small share of the mean loss.
 const (
-	stages     = 9
+	stages     = 20
 	stageStep  = 8
 	firstWidth = 1.0 / 8
+	narrow     = 1e-7
 )
 
 // bounded takes in the bounds of columns and target, and chooses the grids of all
