@@ -52,7 +52,6 @@ type progress struct {
 	width   float64
 	stage   int // of widths
 	before  int // iterations of the stages before
-	from    float64
 
 	ended    bool // the optimiser is done
 	lastTr   float64
@@ -248,7 +247,7 @@ func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
 func (d *driver) tell(r *request, p *partial) error {
 	e := d.evaluation(r, p)
 	if stochastic(d.s.Options) { // an optimiser of mini-batches only reports the loss: without the penalty
-		e.Loss -= float64(float64(0.5*d.root.l2) * d.squares(r.Theta))
+		e.Loss -= d.root.penalty(r.Theta)
 	}
 	iteration := d.opt.State().Iteration
 	var err error
@@ -270,15 +269,6 @@ func (d *driver) tell(r *request, p *partial) error {
 		return d.finish()
 	}
 	return nil
-}
-
-func (d *driver) squares(theta []float64) (sum float64) {
-	for i, v := range theta {
-		if d.root.penalised(i) {
-			sum += float64(v * v)
-		}
-	}
-	return sum
 }
 
 // trainLoss is the mean loss at the accepted point.
