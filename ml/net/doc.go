@@ -1,5 +1,5 @@
-// Package net holds feed-forward neural networks, trained by mini-batches over
-// the leaves of a training.
+// Package net holds neural networks, trained by mini-batches over the leaves of a
+// training: of rows, and of windows of rows (windows.go).
 //
 //	options ─▶ net: layers, one vector of parameters ─▶ optimiser ─┐
 //	                                                               │ parameters
@@ -11,4 +11,7 @@
 // each other in a leaf, and its gradient is added to its part's in their order;
 // parts are merged in the tree's. So a model is the same bytes on any number of
 // nodes and threads.
+//
+// Models of times to events (survival.go) are nets too, with a driver of their
+// own: their loss compares rows (cox.go), and they are trained to convergence.
 package net
