@@ -41,6 +41,7 @@ var Common = []*Option{
 	{Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints, which ten seconds of work are followed by too; 0 for none.", Read: Integer(0, 1e6)},
 	{Names: []string{"precision"}, Type: "text", Default: "`float32` where that holds every feature exactly, else `float64`",
 		Doc: "How features are kept while training: `float32` or `float64`. Sums are always float64.", Read: Word("auto", "float32|single|float4", "float64|double|float8")},
+	{Names: []string{"cross_validation", "cv_folds"}, Type: "integer", Doc: "Not supported yet: hold rows out by data_split_col, fold by fold."},
 	{Names: []string{"warm_start"}, Type: "boolean", Doc: "Not supported yet."},
 	{Names: []string{"category_encoding_method"}, Type: "text", Doc: "Not supported yet: text columns are one-hot encoded."},
 	{Names: []string{"enable_global_explain"}, Type: "boolean", Doc: "Not supported yet."},
