@@ -25,6 +25,11 @@ const maxRows = 1 << 40
 // maxColumns is PostgreSQL's limit.
 const maxColumns = 1600
 
+// maxFileColumns is how many columns a query may read of a file, which become a
+// table of at most maxColumns, but features of a model: as many as the protocol
+// can tell of.
+const maxFileColumns = 32767
+
 // generator is a table whose rows are made a block at a time.
 type generator struct {
 	cols []plan.Column

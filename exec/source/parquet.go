@@ -122,8 +122,8 @@ func footer(f file) (*parquetInfo, error) {
 	local := localTimes(raw)
 	for i := range r.Manifest.Fields {
 		sf := &r.Manifest.Fields[i]
-		if i >= maxColumns {
-			return nil, pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.path, maxColumns)
+		if i >= maxFileColumns {
+			return nil, pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.path, maxFileColumns)
 		}
 		t := sqlType(sf.Field.Type)
 		if t.OID == types.TimestamptzOID && local[sf.Field.Name] {

@@ -98,8 +98,8 @@ func (sn *sniffed) shape(f file, a *args, recs []record) error {
 			WithHint("Give them with the argument \"columns\".")
 	}
 	n := len(recs[0].fields)
-	if n > maxColumns {
-		return pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.path, maxColumns)
+	if n > maxFileColumns {
+		return pgerr.New(pgerr.TooManyColumns, "file %q has more than %d columns", f.path, maxFileColumns)
 	}
 	sn.opts.Header = a.bool("header", looksLikeHeader(recs, sn.opts.Null))
 	names, rows := []string(nil), recs

@@ -205,8 +205,8 @@ func (sc *scope) targetList(list []ast.Node, p place) ([]target, error) {
 		}
 		out = append(out, t)
 	}
-	if len(out) > 1664 {
-		return nil, pgerr.New(pgerr.TooManyColumns, "target lists can have at most 1664 entries")
+	if len(out) > 32767 {
+		return nil, pgerr.New(pgerr.TooManyColumns, "target lists can have at most 32767 entries")
 	}
 	return out, nil
 }

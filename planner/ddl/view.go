@@ -146,6 +146,10 @@ func (p *planner) viewColumns(rel *catalog.Relation, cols []plan.Column, aliases
 // MATERIALIZED VIEW; the caller fills it. skip says that the relation is there
 // and IF NOT EXISTS was given.
 func TableAs(env *Env, into *ast.IntoClause, cols []plan.Column, mat bool, query string, uses []plan.TableUse, ifNot bool) (res *Result, rel *catalog.Relation, skip bool, err error) {
+	if len(cols) > maxColumns {
+		err = pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
+		return
+	}
 	p := &planner{env: env, st: env.Bind.State, res: &Result{}}
 	sc, err := p.schemaFor(into.Rel)
 	if err != nil {
