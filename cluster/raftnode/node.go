@@ -25,6 +25,7 @@ type Node struct {
 	fsm   *meta.FSM
 	raft  *raft.Raft
 	trans *raft.NetworkTransport
+	beats beats
 	bolt  *boltLog
 	peers *rpc.Peers
 	live  *liveness
@@ -137,7 +138,7 @@ func (n *Node) startRaft() (err error) {
 	}
 	// raft panics where the log does not give what it should.
 	err = n.bolt.guard(func() (err error) {
-		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans})
+		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans, &n.beats})
 		return err
 	})
 	if err != nil {
@@ -362,6 +363,7 @@ func (n *Node) release() error {
 		err = errors.Join(err, n.trans.Close())
 	}
 	if n.bolt != nil {
+		n.beats.end()
 		err = errors.Join(err, n.bolt.Close())
 	}
 	if err != nil {

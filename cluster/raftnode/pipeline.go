@@ -7,8 +7,16 @@ import (
 )
 
 // transport is raft's over the network, with pipelines that end when a follower
-// refuses.
-type transport struct{ *raft.NetworkTransport }
+// refuses and heartbeats that end with the node.
+type transport struct {
+	*raft.NetworkTransport
+	beats *beats
+}
+
+// SetHeartbeatHandler implements raft.Transport.
+func (t transport) SetHeartbeatHandler(fn func(raft.RPC)) {
+	t.NetworkTransport.SetHeartbeatHandler(t.beats.handler(fn))
+}
 
 // AppendEntriesPipeline implements raft.Transport.
 func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAddress) (raft.AppendPipeline, error) {
