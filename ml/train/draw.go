@@ -91,11 +91,7 @@ func (h *copiesHand) rest() family.Message {
 // count counts the copies of rows in a leaf.
 func (w *Worker) count(t *copiesTask) leafFunc {
 	return func(ctx context.Context, leaf int) (family.Message, error) {
-		l, err := w.leaf(ctx, leaf)
-		if err != nil {
-			return nil, err
-		}
-		v, err := l.Open()
+		v, err := w.view(ctx, leaf)
 		if err != nil {
 			return nil, err
 		}

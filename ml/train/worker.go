@@ -218,6 +218,15 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	return l, nil
 }
 
+// view opens a leaf's rows.
+func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
+	l, err := w.leaf(ctx, leaf)
+	if err != nil {
+		return nil, err
+	}
+	return l.Open()
+}
+
 // seal makes the leaves' blocks.
 func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 	w.mu.Lock()
@@ -246,11 +255,7 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 // sealLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
 // held out.
 func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealTask) (*sealed, error) {
-	l, err := w.leaf(ctx, leaf)
-	if err != nil {
-		return nil, err
-	}
-	v, err := l.Open()
+	v, err := w.view(ctx, leaf)
 	if err != nil {
 		return nil, err
 	}

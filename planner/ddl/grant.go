@@ -243,24 +243,7 @@ func (p *planner) grantModels(n *ast.GrantStmt) ([]*catalog.Model, error) {
 // model finds a model or fails with 42704.
 func (p *planner) model(n ast.Node) (*catalog.Model, error) {
 	rv, err := relationName(n)
-	if err == nil {
-		err = p.env.Bind.MayLookIn(rv.SchemaName)
-	}
-	if err != nil {
-		return nil, err
-	}
-	path := p.env.Bind.SearchPath
-	if rv.SchemaName != "" {
-		path = []string{rv.SchemaName}
-	}
-	for _, name := range path {
-		if sc := p.st.SchemaByName(name); sc != nil {
-			if m := p.st.Model(sc.OID, rv.RelName); m != nil {
-				return m, nil
-			}
-		}
-	}
-	return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", rangeName(rv))
+	return onPath(p, rv, err, "model", p.st.Model)
 }
 
 // relation changes the privileges on a relation and on its columns.

@@ -166,6 +166,12 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 // enum finds a user's type or fails with 42704.
 func (p *planner) enum(n ast.Node) (*catalog.EnumType, error) {
 	rv, err := typeName(n)
+	return onPath(p, rv, err, "type", p.st.Enum)
+}
+
+// onPath finds what a name means along the search path or fails with 42704; err
+// is of reading the name.
+func onPath[T any](p *planner, rv *ast.RangeVar, err error, what string, find func(schema types.OID, name string) *T) (*T, error) {
 	if err == nil {
 		err = p.env.Bind.MayLookIn(rv.SchemaName)
 	}
@@ -178,12 +184,12 @@ func (p *planner) enum(n ast.Node) (*catalog.EnumType, error) {
 	}
 	for _, name := range path {
 		if sc := p.st.SchemaByName(name); sc != nil {
-			if e := p.st.Enum(sc.OID, rv.RelName); e != nil {
-				return e, nil
+			if x := find(sc.OID, rv.RelName); x != nil {
+				return x, nil
 			}
 		}
 	}
-	return nil, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", rangeName(rv))
+	return nil, pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", what, rangeName(rv))
 }
 
 // ownedEnum is enum for what only its owner may do.
