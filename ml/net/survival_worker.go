@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/kernel/f32"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -115,7 +116,7 @@ func (w *survivalWorker) PassBytes(s *family.Step) int64 {
 		return 64 * 1 << 15 // events of a leaf
 	}
 	n := w.net(r)
-	bytes := 4*int64(newFeed(n, false).numbers()) + 8*8*int64(n.params())
+	bytes := f32.ScratchBytes + 4*int64(newFeed(n, false).numbers()) + 8*8*int64(n.params())
 	if s.Op == opRisks {
 		bytes += 2 * 8 * int64(len(r.times)+1)
 	}

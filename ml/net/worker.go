@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/kernel/f32"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -44,7 +45,7 @@ func (w *worker) PassBytes(s *family.Step) int64 {
 	if s.Op == opMoments {
 		return 0
 	}
-	n := int64(newFeed(w.net, w.f.self).numbers()) * 4
+	n := f32.ScratchBytes + int64(newFeed(w.net, w.f.self).numbers())*4
 	if s.Op == opLearn {
 		n += 4 * 4 * int64(w.net.params())
 	}
