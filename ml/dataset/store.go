@@ -82,6 +82,7 @@ type Store struct {
 	// were written to the file.
 	regions [][]byte
 	moving  sync.Mutex // held while records of added are copied or spilled
+	turns   turns
 }
 
 // shard takes the rows of one goroutine at a time: records one after the other
@@ -179,12 +180,24 @@ func (s *Store) shouldSpill() bool {
 
 const shardBytes = int64(Buckets) * 16 // a shard's own size, roughly
 
-func (s *Store) checkout() (*shard, error) {
+// checkout gives a shard for the caller's goroutine alone, until checkin. Where
+// there is no memory for another one it makes some, as room does.
+func (s *Store) checkout() (sh *shard, err error) {
+	err = s.turns.try(false, func() error { return s.makeRoom() }, func(bool) error {
+		sh, err = s.takeShard()
+		return err
+	})
+	return sh, err
+}
+
+// takeShard is checkout without the making.
+func (s *Store) takeShard() (*shard, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.idle); n > 0 {
 		sh := s.idle[n-1]
 		s.idle = s.idle[:n-1]
+		s.turns.enter()
 		return sh, nil
 	}
 	size := shardBytes
@@ -199,13 +212,15 @@ func (s *Store) checkout() (*shard, error) {
 		sh.copies = &counter{}
 	}
 	s.shards = append(s.shards, sh)
+	s.turns.enter()
 	return sh, nil
 }
 
 func (s *Store) checkin(sh *shard) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.idle = append(s.idle, sh)
+	s.mu.Unlock()
+	s.turns.leave()
 }
 
 // Add takes the counted rows of a batch, whose columns are the layout's.
@@ -258,30 +273,32 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 
 // room gives zeroed memory for records of size bytes and the run that their n
 // keys, at most groupRows, are to be appended to and kept with. Where there is
-// no memory it makes some: what this goroutine and the idle ones hold goes to
-// the file.
+// no memory it makes some.
 func (s *Store) room(sh *shard, size, n int) (buf []byte, at loc, keys []key, err error) {
-	if buf, at, keys, err = s.cut(sh, size, n, false); err == nil {
-		return buf, at, keys, nil
-	}
+	err = s.turns.try(true, func() error { return s.makeRoom(sh) }, func(least bool) error {
+		buf, at, keys, err = s.cut(sh, size, n, least)
+		return err
+	})
+	return buf, at, keys, err
+}
+
+// makeRoom writes to the file what the caller's shards, the idle ones and those
+// of rows that were added hold.
+func (s *Store) makeRoom(mine ...*shard) error {
 	s.mu.Lock()
-	mine := append(s.idle, sh)
+	idle, added := s.idle, s.added
 	s.idle = nil
-	added := s.added
 	s.mu.Unlock()
-	serr := s.spill(mine...)
-	if serr == nil && len(added) > 0 {
+	err := s.spill(append(mine, idle...)...)
+	if err == nil && len(added) > 0 {
 		s.moving.Lock()
-		serr = s.spill(added...)
+		err = s.spill(added...)
 		s.moving.Unlock()
 	}
 	s.mu.Lock()
-	s.idle = append(s.idle, mine[:len(mine)-1]...)
+	s.idle = append(s.idle, idle...)
 	s.mu.Unlock()
-	if serr != nil {
-		return nil, 0, nil, serr
-	}
-	return s.cut(sh, size, n, true)
+	return err
 }
 
 // cut is room without the making; least is for as little as will do.

@@ -1,0 +1,80 @@
+package dataset
+
+import "sync"
+
+// turns is how goroutines that add rows at once share memory that is enough for
+// one of them: who finds none makes room, and where others hold it waits until
+// one of them has done its batch. Only when all of them wait is there too
+// little.
+type turns struct {
+	making sync.Mutex // one makes room at a time: what it frees is there for the next
+
+	mu      sync.Mutex
+	change  sync.Cond
+	left    uint64 // how often one of them was done
+	inside  int    // goroutines that have a shard
+	waiting int    // of those, who wait
+}
+
+// enter and leave are called by who gets a shard, under the lock under which the
+// memory for it is taken, and by who gives it back.
+func (t *turns) enter() {
+	t.mu.Lock()
+	t.inside++
+	t.mu.Unlock()
+}
+
+func (t *turns) leave() {
+	t.mu.Lock()
+	t.inside--
+	t.left++
+	t.waiting = 0 // all of them go on
+	t.change.L = &t.mu
+	t.change.Broadcast()
+	t.mu.Unlock()
+}
+
+// try takes memory, with room made where there is none, for as little as will
+// do then. inside is whether the caller has a shard. The error is take's, or
+// make's.
+func (t *turns) try(inside bool, make func() error, take func(least bool) error) error {
+	err := take(false)
+	for err != nil {
+		t.mu.Lock()
+		left := t.left
+		t.mu.Unlock()
+		t.making.Lock()
+		failed := make()
+		t.making.Unlock()
+		if failed != nil {
+			return failed
+		}
+		if err = take(true); err != nil && !t.wait(left, inside) {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits until somebody is done who was not when left was read; false where
+// there is nobody to wait for.
+func (t *turns) wait(left uint64, inside bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left != left {
+		return true
+	}
+	one := 0
+	if inside {
+		one = 1
+	}
+	if t.waiting+one >= t.inside {
+		return false
+	}
+	t.waiting += one
+	t.change.L = &t.mu
+	for t.left == left {
+		t.change.Wait()
+	}
+	return true
+}
