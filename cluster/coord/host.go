@@ -83,26 +83,25 @@ func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, erro
 	return h.s.engine.cfg.Models.Scorer(ctx, h.Catalog(), ref)
 }
 
-func (h *host) Nextval(ctx context.Context, seq types.OID) (int64, error) {
+func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {
 	h.mu.Lock()
 	identity := h.identity[seq]
 	h.mu.Unlock()
 	if !identity {
 		if err := h.maySequence(seq, "Uw"); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if err := h.mayAdvance(seq, "nextval()"); err != nil {
-		return 0, err
+		return err
 	}
-	v, err := h.s.engine.nextval(ctx, h.s, seq)
-	if err != nil {
-		return 0, err
+	n, err := h.s.engine.nextval(ctx, h.s, seq, out)
+	if n > 0 {
+		h.mu.Lock()
+		h.s.currval[seq], h.s.lastSeq = out[n-1], seq
+		h.mu.Unlock()
 	}
-	h.mu.Lock()
-	h.s.currval[seq], h.s.lastSeq = v, seq
-	h.mu.Unlock()
-	return v, nil
+	return err
 }
 
 // mayAdvance refuses to move a sequence in a read-only transaction, unless it

@@ -46,13 +46,15 @@ type seqBlock struct {
 	next, step, left int64
 }
 
-// nextval gives the next value of a sequence. Where the sequence's definition
-// is of this very transaction, nobody else sees it, and its position is kept
-// in the transaction's changes.
-func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID) (int64, error) {
+// nextval fills out with the next values of a sequence, and tells how many there
+// were before an error. What is not at hand is taken in one commit, and no more
+// than that: values that nobody asked for would be a gap. Where the sequence's
+// definition is of this very transaction, nobody else sees it, and its position
+// is kept in the transaction's changes.
+func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID, out []int64) (int, error) {
 	committed := e.cfg.Meta.Current().RelationByOID(oid)
 	if committed == nil {
-		return s.localNextval(oid)
+		return s.localNextval(oid, out)
 	}
 	if committed.Kind != catalog.KindSequence {
 		return 0, pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", committed.Name)
@@ -63,56 +65,56 @@ func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID) (int64,
 	if c.blocks == nil {
 		c.blocks = map[types.OID]*seqBlock{}
 	}
-	b := c.blocks[oid]
-	if b == nil || b.left == 0 {
-		r, err := e.cfg.Meta.Advance(ctx, oid, max(committed.Seq.Cache, 1))
-		if err != nil {
-			return 0, err
+	for i := range out {
+		b := c.blocks[oid]
+		if b == nil || b.left == 0 {
+			n, cache := int64(len(out)-i), max(committed.Seq.Cache, 1)
+			if n += cache - 1; n < cache { // more than an int64 holds
+				n = cache
+			}
+			r, err := e.cfg.Meta.Advance(ctx, oid, n/cache*cache) // as so many calls would take
+			if err != nil {
+				return i, err
+			}
+			b = &seqBlock{next: r.First, step: r.Step, left: r.Count}
+			c.blocks[oid] = b
 		}
-		b = &seqBlock{next: r.First, step: r.Step, left: r.Count}
-		c.blocks[oid] = b
+		out[i] = b.next
+		b.next += b.step
+		b.left--
 	}
-	v := b.next
-	b.next += b.step
-	b.left--
-	return v, nil
+	return len(out), nil
 }
 
 // localNextval advances a sequence that only this transaction knows.
-func (s *Session) localNextval(oid types.OID) (int64, error) {
+func (s *Session) localNextval(oid types.OID, out []int64) (int, error) {
 	if s.tx == nil || s.tx.base == nil {
 		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
 	}
 	s.seqMu.Lock()
 	defer s.seqMu.Unlock()
-	st, err := s.tx.state()
-	if err != nil {
-		return 0, err
-	}
-	r := st.RelationByOID(oid)
-	if r == nil || r.Kind != catalog.KindSequence {
-		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a sequence", oid)
-	}
-	v := st.SequenceAt(oid)
-	n := v.Last
-	if v.Called {
-		n += r.Seq.Increment
-	}
-	if n > r.Seq.Max || n < r.Seq.Min {
-		if !r.Seq.Cycle {
-			what := "maximum"
-			lim := r.Seq.Max
-			if r.Seq.Increment < 0 {
-				what, lim = "minimum", r.Seq.Min
-			}
-			return 0, pgerr.New(pgerr.SequenceGeneratorLimitExceeded, "nextval: reached %s value of sequence %q (%d)", what, r.Name, lim)
+	for i := 0; i < len(out); {
+		st, err := s.tx.state()
+		if err != nil {
+			return i, err
 		}
-		if n = r.Seq.Min; r.Seq.Increment < 0 {
-			n = r.Seq.Max
+		r := st.RelationByOID(oid)
+		if r == nil || r.Kind != catalog.KindSequence {
+			return i, pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a sequence", oid)
+		}
+		got, at, err := r.Seq.Take(r.Name, st.SequenceAt(oid), int64(len(out)-i))
+		if err != nil {
+			return i, err
+		}
+		if _, err = s.tx.add(&catalog.SetSequence{OID: oid, Value: at}); err != nil {
+			return i, err
+		}
+		for k := range got.Count {
+			out[i] = got.First + k*got.Step
+			i++
 		}
 	}
-	_, err = s.tx.add(&catalog.SetSequence{OID: oid, Value: catalog.SeqValue{Last: n, Called: true}})
-	return n, err
+	return len(out), nil
 }
 
 // setval moves a sequence, outside of any transaction where it is committed.

@@ -70,8 +70,8 @@ func (h *remoteHost) Setting(string) (string, bool) { return "", false }
 func (h *remoteHost) Set(string, string, bool) (string, error) { return "", elsewhere("set_config") }
 
 // Nextval implements eval.Host.
-func (h *remoteHost) Nextval(context.Context, types.OID) (int64, error) {
-	return 0, elsewhere("nextval")
+func (h *remoteHost) Nextval(context.Context, types.OID, []int64) error {
+	return elsewhere("nextval")
 }
 
 // Currval implements eval.Host.

@@ -36,7 +36,40 @@ func (b *builder) project(ctx context.Context, n *plan.Project, need colSet) (re
 	if err != nil {
 		return rel{}, err
 	}
+	if byRow(es) {
+		return rel{op.NewProjectRows(in.ops, items), cols}, nil
+	}
 	return rel{op.NewProject(in.ops, items), cols}, nil
+}
+
+// byRow tells whether what calls give depends on those of the row before: beside
+// nextval('s') currval('s') gives this row's value.
+func byRow(es []expr.Expr) bool {
+	taken := map[any]bool{} // the sequences of nextval
+	calls, same := 0, false
+	for _, e := range es {
+		expr.Walk(e, func(x expr.Expr) bool {
+			c, ok := x.(*expr.Call)
+			if !ok || c.Fn == nil {
+				return true
+			}
+			switch c.Fn.Name {
+			case "nextval":
+				calls++
+				k, ok := c.Args[0].(*expr.Const)
+				if ok {
+					ok = !taken[k.Val]
+					taken[k.Val] = true
+				}
+				same = same || !ok
+			case "currval", "lastval", "setval":
+				calls++
+				same = true
+			}
+			return true
+		})
+	}
+	return same && calls > 1
 }
 
 func (b *builder) projectSet(ctx context.Context, n *plan.ProjectSet, need colSet) (rel, error) {

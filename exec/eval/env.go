@@ -36,7 +36,9 @@ type Host interface {
 	Setting(name string) (string, bool)
 	// Set changes a setting (set_config) and gives what it is afterwards.
 	Set(name, value string, local bool) (string, error)
-	Nextval(ctx context.Context, sequence types.OID) (int64, error)
+	// Nextval fills out with the next values of a sequence: those of many rows
+	// are one commit.
+	Nextval(ctx context.Context, sequence types.OID, out []int64) error
 	Currval(sequence types.OID) (int64, error)
 	Lastval() (int64, error)
 	Setval(ctx context.Context, sequence types.OID, value int64, called bool) error

@@ -41,9 +41,14 @@ func (h *testHost) Set(name, value string, local bool) (string, error) {
 	h.settings[name] = value
 	return value, nil
 }
-func (h *testHost) Nextval(context.Context, types.OID) (int64, error) { return 1, nil }
-func (h *testHost) Currval(types.OID) (int64, error)                  { return 1, nil }
-func (h *testHost) Lastval() (int64, error)                           { return 1, nil }
+func (h *testHost) Nextval(_ context.Context, _ types.OID, out []int64) error {
+	for i := range out {
+		out[i] = 1
+	}
+	return nil
+}
+func (h *testHost) Currval(types.OID) (int64, error) { return 1, nil }
+func (h *testHost) Lastval() (int64, error)          { return 1, nil }
 func (h *testHost) Setval(context.Context, types.OID, int64, bool) error {
 	return nil
 }

@@ -370,10 +370,33 @@ func sizeBytes(_ *call, s string) (int64, error) {
 	return v, nil
 }
 
+// nextval asks for the values of all rows in a row of one sequence at once.
+func nextval(c *call, args []*vec) (*vec, error) {
+	h, err := c.host()
+	if err != nil {
+		return nil, err
+	}
+	out, oid := alloc[int64](c.a, c.n), arg[int64](c, args, 0)
+	clear(out)
+	for from := 0; from < c.n; {
+		if c.skip(from) {
+			from++
+			continue
+		}
+		to, seq := from+1, oid(from)
+		for to < c.n && !c.skip(to) && oid(to) == seq {
+			to++
+		}
+		if err := h.Nextval(c.ctx, types.OID(seq), out[from:to]); err != nil {
+			return nil, err
+		}
+		from = to
+	}
+	return fixedVec(kI64, out, c.valid), nil
+}
+
 func addSequences(t table) {
-	t.put("nextval(regclass)", hosted(func(c *call, h Host, a []types.Datum) (types.Datum, error) {
-		return micros(h.Nextval(c.ctx, types.OID(a[0].(int64))))
-	}))
+	t.put("nextval(regclass)", always(nextval))
 	t.put("currval(regclass)", hosted(func(c *call, h Host, a []types.Datum) (types.Datum, error) {
 		return micros(h.Currval(types.OID(a[0].(int64))))
 	}))

@@ -25,11 +25,23 @@ func NewProject(in []Operator, items [][]Item) []Operator {
 	return out
 }
 
+// NewProjectRows is NewProject one row after the other, for items that see what
+// the ones before them did.
+func NewProjectRows(in []Operator, items [][]Item) []Operator {
+	out := NewProject(in, items)
+	for _, o := range out {
+		p := o.(*project)
+		p.rows, p.most = 1, 1
+	}
+	return out
+}
+
 type project struct {
 	in    Operator
 	items []Item
 	todo  []*batch.Batch // rows of a batch that was too large at once, the first last
 	rows  int            // how many rows at a time keep results small
+	most  int            // how many they may be
 	wary  bool           // more were too many once
 }
 
@@ -65,7 +77,7 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 			continue
 		}
 		if err == nil && n > 0 {
-			o.rows = max(int(min(projectBytes*int64(n)/max(out.Bytes(), 1), 1<<20)), 1)
+			o.rows = max(int(min(projectBytes*int64(n)/max(out.Bytes(), 1), int64(o.most))), 1)
 			if o.wary {
 				// what was long on the way may be short in the end
 				o.rows = min(o.rows, n+n/8+1)
@@ -76,7 +88,7 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 }
 
 func newProject(in Operator, items []Item) *project {
-	p := &project{in: in, items: items, rows: 1 << 20}
+	p := &project{in: in, items: items, rows: 1 << 20, most: 1 << 20}
 	for _, it := range items {
 		if it.Program != nil {
 			p.rows = projectProbe

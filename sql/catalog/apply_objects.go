@@ -447,7 +447,7 @@ func (c *AdvanceSequence) apply(e *edit) error {
 	if r == nil || r.Seq == nil {
 		return conflict("delete")
 	}
-	got, next, err := advance(r.Name, r.Seq, e.s.sequences[c.OID], c.N)
+	got, next, err := r.Seq.Take(r.Name, e.s.sequences[c.OID], c.N)
 	if err != nil {
 		return err
 	}
@@ -456,8 +456,9 @@ func (c *AdvanceSequence) apply(e *edit) error {
 	return nil
 }
 
-// advance takes up to n values off a sequence at v, at least one.
-func advance(name string, q *Sequence, v SeqValue, n int64) (SeqRange, SeqValue, error) {
+// Take takes up to n values off a sequence at v, at least one: fewer where it
+// ends or begins again.
+func (q *Sequence) Take(name string, v SeqValue, n int64) (SeqRange, SeqValue, error) {
 	first := v.Last
 	if v.Called {
 		switch {
