@@ -84,6 +84,7 @@ func (x *execution) undo() {
 // end frees what the execution holds.
 func (x *execution) end() {
 	s := x.s
+	x.env.Host.(*host).close(x.ctx)
 	x.watch.end()
 	s.queued.Store(nil)
 	x.admission.Close()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/eval"
@@ -26,7 +28,12 @@ type host struct {
 	// identity are the sequences of the identity columns of tables that the
 	// statement writes: filling those in takes no privilege of its own.
 	identity map[types.OID]bool
+	// taken is how many values the statement took off each sequence so far.
+	taken map[types.OID]int64
 }
+
+// mostAhead is how many values of a sequence are taken ahead at most.
+const mostAhead = 1 << 20
 
 // enter sets the statement's view.
 func (h *host) enter(st *catalog.State, x *execution) {
@@ -95,13 +102,33 @@ func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {
 	if err := h.mayAdvance(seq, "nextval()"); err != nil {
 		return err
 	}
-	n, err := h.s.engine.nextval(ctx, h.s, seq, out)
+	// A statement that comes again with a batch will come with more: as many as
+	// there were so far are taken ahead.
+	h.mu.Lock()
+	ahead := min(h.taken[seq], mostAhead)
+	h.mu.Unlock()
+	n, err := h.s.engine.nextval(ctx, h.s, seq, out, ahead)
 	if n > 0 {
 		h.mu.Lock()
 		h.s.currval[seq], h.s.lastSeq = out[n-1], seq
+		if h.taken == nil {
+			h.taken = map[types.OID]int64{}
+		}
+		h.taken[seq] += int64(n)
 		h.mu.Unlock()
 	}
 	return err
+}
+
+// close gives back what was taken ahead, at the end of the statement.
+func (h *host) close(ctx context.Context) {
+	h.mu.Lock()
+	taken := h.taken
+	h.taken = nil
+	h.mu.Unlock()
+	for _, seq := range slices.Sorted(maps.Keys(taken)) {
+		h.s.engine.giveBack(ctx, seq)
+	}
 }
 
 // mayAdvance refuses to move a sequence in a read-only transaction, unless it

@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -47,11 +48,11 @@ type seqBlock struct {
 }
 
 // nextval fills out with the next values of a sequence, and tells how many there
-// were before an error. What is not at hand is taken in one commit, and no more
-// than that: values that nobody asked for would be a gap. Where the sequence's
-// definition is of this very transaction, nobody else sees it, and its position
-// is kept in the transaction's changes.
-func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID, out []int64) (int, error) {
+// were before an error. What is not at hand is taken in one commit, with ahead
+// values more, which the caller gives back where they are not used: else they
+// would be a gap. Where the sequence's definition is of this very transaction,
+// nobody else sees it, and its position is kept in the transaction's changes.
+func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID, out []int64, ahead int64) (int, error) {
 	committed := e.cfg.Meta.Current().RelationByOID(oid)
 	if committed == nil {
 		return s.localNextval(oid, out)
@@ -68,7 +69,7 @@ func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID, out []i
 	for i := range out {
 		b := c.blocks[oid]
 		if b == nil || b.left == 0 {
-			n, cache := int64(len(out)-i), max(committed.Seq.Cache, 1)
+			n, cache := int64(len(out)-i)+ahead, max(committed.Seq.Cache, 1)
 			if n += cache - 1; n < cache { // more than an int64 holds
 				n = cache
 			}
@@ -84,6 +85,31 @@ func (e *Engine) nextval(ctx context.Context, s *Session, oid types.OID, out []i
 		b.left--
 	}
 	return len(out), nil
+}
+
+// giveBack returns the values of a sequence that are at hand, but for what is
+// left of a whole cache. Where somebody took values since they are lost, as they
+// are where the commit fails: a gap.
+func (e *Engine) giveBack(ctx context.Context, oid types.OID) {
+	c := &e.seqs
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, r := c.blocks[oid], e.cfg.Meta.Current().RelationByOID(oid)
+	if b == nil || r == nil || r.Seq == nil {
+		return
+	}
+	back := b.left - b.left%max(r.Seq.Cache, 1)
+	if back == 0 {
+		return
+	}
+	at := b.next + (b.left-1)*b.step
+	b.left -= back
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.ReturnSequence{OID: oid,
+		At: catalog.SeqValue{Last: at, Called: true}, To: catalog.SeqValue{Last: at - back*b.step, Called: true}}}); err != nil {
+		e.log.Debug("values of a sequence were not given back", "sequence", r.Name, "values", back, "err", err)
+	}
 }
 
 // localNextval advances a sequence that only this transaction knows.

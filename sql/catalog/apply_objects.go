@@ -456,6 +456,13 @@ func (c *AdvanceSequence) apply(e *edit) error {
 	return nil
 }
 
+func (c *ReturnSequence) apply(e *edit) error {
+	if e.s.sequences[c.OID] == c.At {
+		own(e, ownSequences, &e.s.sequences)[c.OID] = c.To
+	}
+	return nil
+}
+
 // Take takes up to n values off a sequence at v, at least one: fewer where it
 // ends or begins again.
 func (q *Sequence) Take(name string, v SeqValue, n int64) (SeqRange, SeqValue, error) {

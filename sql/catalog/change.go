@@ -148,6 +148,12 @@ type (
 		OID types.OID
 		N   int64
 	}
+	// ReturnSequence moves a sequence back to To where it is still at At: the
+	// values between were taken and not used. Else nothing happens.
+	ReturnSequence struct {
+		OID    types.OID
+		At, To SeqValue
+	}
 	// PutDatabase changes the database's owner and privileges.
 	PutDatabase struct{ Database Database }
 	// PutDefaultGrants sets what ALTER DEFAULT PRIVILEGES says for a key; what
