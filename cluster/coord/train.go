@@ -57,6 +57,7 @@ type training struct {
 	explain *explainOptions
 	planned string
 	reading time.Duration // that the dataset stage and the dealing took
+	members []uint64      // nodes of the workers
 }
 
 // trainPlan is a TRAIN statement that has been checked.

@@ -68,6 +68,7 @@ func (t *training) attempt(ctx context.Context, x *execution, st *catalog.State,
 		return nil, err
 	}
 	defer g.Close()
+	t.members = g.Members()
 	rec.phase("read", 0)
 	if err := t.collect(ctx, x, st, p, name); err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ type Training interface {
 	// says how many they are.
 	Deal(ctx context.Context) (rows int64, err error)
 	train.Reducer
+	// Members are the nodes of the training's workers, in their order.
+	Members() []uint64
 	Close()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -99,6 +100,24 @@ func (t *training) explained(ctx context.Context, x *execution) (string, error) 
 	fmt.Fprintf(&b, "  Rows: %d trained on, %d held out\n  Iterated: %d times, %d evaluations, until %s\n  Loss: %.9g\n", res.Rows, res.Held, res.Iterations, res.Evals,
 		res.Stopped, res.TrainLoss)
 	fmt.Fprintf(&b, "  Time: %.3f ms to read and deal, %.3f ms to fit, seal and iterate\n", t.reading.Seconds()*1e3, (res.Seconds-t.reading.Seconds())*1e3)
+	t.used(&b, st, res.Usage)
 	fmt.Fprintf(&b, "%sExecution Time: %.3f ms\n", t.planned, time.Since(now).Seconds()*1e3)
 	return b.String(), nil
+}
+
+// used says what the training has read, moved, written and held, in all and by
+// node.
+func (t *training) used(b *strings.Builder, st *catalog.State, list []train.Usage) {
+	sum := train.Total(list)
+	fmt.Fprintf(b, "  Rows moved between nodes: %d bytes\n  Source read: %d bytes\n  Encoded rows: %d bytes\n", sum.Moved, sum.Read, sum.Block)
+	fmt.Fprintf(b, "  Temporary files: %d bytes before the first iteration, %d bytes in all\n  Peak memory: %d bytes\n", sum.Before, sum.Written, sum.Peak)
+	for _, u := range list {
+		name := ""
+		if u.Worker < len(t.members) {
+			if n := st.Node(t.members[u.Worker]); n != nil {
+				name = n.Name
+			}
+		}
+		fmt.Fprintf(b, "    Node %s: moved %d, read %d, encoded %d, temporary files %d and %d, peak %d bytes\n", name, u.Moved, u.Read, u.Block, u.Before, u.Written, u.Peak)
+	}
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -71,21 +70,6 @@ func (t *copiesTask) merge(_ *Job, left, right family.Message) (family.Message, 
 	}
 	a.Merge(b)
 	return a, nil
-}
-
-// copiesHand gives what the store counted, once for all of the node's leaves.
-type copiesHand struct {
-	w    *Worker
-	done atomic.Bool
-}
-
-func (h *copiesHand) do(context.Context, *item) (family.Message, error) { return nil, nil }
-
-func (h *copiesHand) rest() family.Message {
-	if h.done.Swap(true) {
-		return nil
-	}
-	return h.w.store.Copies(h.w.self)
 }
 
 // count counts the copies of rows in a leaf.

@@ -85,6 +85,27 @@ func (p *Part) merge(a, b family.Message) (family.Message, error) {
 	return p.body.merge(p.w.job, a, b)
 }
 
+// ofNode makes what give gives the partial of all of the node's leaves.
+func (p *Part) ofNode(give func() family.Message) {
+	h := &nodeHand{give: give}
+	p.work = func() (hand, error) { return h, nil }
+}
+
+// nodeHand gives what is known of a node without a look at its leaves, once.
+type nodeHand struct {
+	give func() family.Message
+	done atomic.Bool
+}
+
+func (h *nodeHand) do(context.Context, *item) (family.Message, error) { return nil, nil }
+
+func (h *nodeHand) rest() family.Message {
+	if h.done.Swap(true) {
+		return nil
+	}
+	return h.give()
+}
+
 // Begin prepares a task. out is called, from any goroutine, with what must go to
 // another worker, whose Part is to be Offered it, or, on the root's home, with
 // the result.
@@ -97,7 +118,7 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 	switch t.body.(type) {
 	case *stepTask:
 		p.whole = w.job.Plan.Scope == family.ByNode
-	case *copiesTask:
+	case *copiesTask, *usageTask:
 		p.whole = true
 	}
 	plan, err := w.cut(p, step)
@@ -119,8 +140,10 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		if b.rows != nil {
 			return p, same(w.count(b), nil)
 		}
-		h := &copiesHand{w: w}
-		p.work = func() (hand, error) { return h, nil }
+		p.ofNode(func() family.Message { return w.store.Copies(w.self) })
+		return p, nil
+	case *usageTask:
+		p.ofNode(func() family.Message { return &usages{[]Usage{w.usage()}} })
 		return p, nil
 	case *fitTask:
 		return p, same(w.fit(b), nil)
@@ -141,6 +164,7 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		if err := w.room(fw.PassBytes(b.step)); err != nil {
 			return nil, err
 		}
+		w.firstStep()
 		p.work = func() (hand, error) {
 			pass, err := fw.NewPass(b.step)
 			return &stepHand{w: w, step: b.step, pass: pass, whole: p.whole}, err

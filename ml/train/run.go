@@ -65,6 +65,7 @@ type Result struct {
 	Stopped    string // why
 	Converged  bool   // it did not only run out of iterations
 	Warnings   []Warning
+	Usage      []Usage // by worker
 	Seconds    float64
 }
 
@@ -333,6 +334,9 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 		res.Metrics = append(ms.list(), st.Metrics...)
+	}
+	if res.Usage, err = r.usage(ctx); err != nil {
+		return nil, err
 	}
 	res.SHA256 = model.SHA256(res.Bytes)
 	res.Seconds = r.in.Now().Sub(r.start).Seconds()

@@ -21,7 +21,7 @@ type Task struct {
 }
 
 // body is what a task is: a *copiesTask, *fitTask, *sealTask, *stepTask,
-// *measureTask or *cutsTask.
+// *measureTask, *cutsTask or *usageTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -38,6 +38,7 @@ const (
 	kindMeasure = 4
 	kindCuts    = 5
 	kindCopies  = 6
+	kindUsage   = 7
 )
 
 // Encode gives the bytes that Worker.DecodeTask reads.
@@ -59,6 +60,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d)}
 	case kindCopies:
 		t.body = decodeCopies(d)
+	case kindUsage:
+		t.body = &usageTask{}
 	case kindSeal:
 		t.body = decodeSeal(d)
 	case kindStep:

@@ -48,6 +48,11 @@ type Worker struct {
 	family family.Worker // made by the first step
 	nodes  *reduce.Plan  // of partials of nodes
 	needed int64         // bytes charged for passes and partials
+
+	// what Usage tells
+	read, moved, encoded atomic.Int64
+	before               int64
+	stepped              bool
 }
 
 // draft is a leaf's draft and the bytes reserved for it.
@@ -72,7 +77,10 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 func (w *Worker) Job() *Job { return w.job }
 
 // Add takes rows of the query, the job's columns in their order.
-func (w *Worker) Add(ctx context.Context, b *batch.Batch) error { return w.store.Add(ctx, b) }
+func (w *Worker) Add(ctx context.Context, b *batch.Batch) error {
+	w.read.Add(bytesOf(b))
+	return w.store.Add(ctx, b)
+}
 
 // Counts gives this node's rows by bucket; the sums over all nodes give the
 // number of leaves (Job.Leaves).
@@ -80,7 +88,10 @@ func (w *Worker) Counts() []int64 { return w.store.Counts() }
 
 // TakeBucket hands out the rows of a bucket whose leaf another node owns.
 func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
-	return w.store.TakeBucket(bucket, emit)
+	return w.store.TakeBucket(bucket, func(rows []byte) error {
+		w.moved.Add(int64(len(rows)))
+		return emit(rows)
+	})
 }
 
 // PutBucket takes rows that another node's TakeBucket emitted.
@@ -281,6 +292,7 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 				s.weight.Add(x)
 			}
 		}
+		w.encoded.Add(b.Bytes())
 		if err := w.blocks.Put(2*leaf+i, b); err != nil {
 			return nil, err
 		}

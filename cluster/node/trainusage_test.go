@@ -1,0 +1,65 @@
+package node
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// figure finds a number in what EXPLAIN ANALYZE says of a training.
+func figure(t *testing.T, plan, pattern string) (n int64) {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(plan)
+	if m == nil {
+		t.Fatalf("no %q in\n%s", pattern, plan)
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestTrainingUsage: EXPLAIN ANALYZE says what a training moved, read and wrote.
+// Rows that families learn from in place stay where they are stored; those of
+// mini-batches are dealt.
+func TestTrainingUsage(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			nodes := start(t, n)
+			c := connect(t, nodes[0], spread)
+			c.must("create table f as select random()::float4 a, random()::float4 b, (i % 3)::float4 y from generate_series(1, 80000) i")
+			for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3)", "gradient_boosted_trees predict y with (n_estimators = 2)",
+				"pca with (n_components = 2)", "mlp predict y with (epochs = 1, hidden_units = [4])"} {
+				plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
+				moved := figure(t, plan, `Rows moved between nodes: (\d+) bytes`)
+				dealt := strings.HasPrefix(train, "mlp") && n > 1
+				if (moved > 0) != dealt {
+					t.Errorf("%s moved %d bytes of rows", train, moved)
+				}
+				// Three float4, and no more: what is read is what the query gave.
+				if got := figure(t, plan, `Source read: (\d+) bytes`); got != 80000*12 {
+					t.Errorf("%s read %d bytes", train, got)
+				}
+				if got := figure(t, plan, `Encoded rows: (\d+) bytes`); got < 80000*8 {
+					t.Errorf("%s encoded %d bytes", train, got)
+				}
+				if got := figure(t, plan, `Temporary files: \d+ bytes before the first iteration, (\d+) bytes in all`); got != 0 {
+					t.Errorf("%s wrote %d bytes", train, got)
+				}
+				if got := figure(t, plan, `Peak memory: (\d+) bytes`); got < 80000*8 {
+					t.Errorf("%s held %d bytes", train, got)
+				}
+				var read int64
+				for i := range n {
+					read += figure(t, plan, fmt.Sprintf(`Node n%d: moved \d+, read (\d+),`, i+1))
+				}
+				if read != 80000*12 {
+					t.Errorf("%s: the nodes read %d bytes", train, read)
+				}
+			}
+		})
+	}
+}

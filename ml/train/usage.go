@@ -1,0 +1,116 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// Usage is what a training has read, moved, written and held on one worker, in
+// bytes.
+type Usage struct {
+	Worker  int
+	Read    int64 // of the query's rows that came here, each time that they came
+	Moved   int64 // of rows that were sent to other workers
+	Block   int64 // of the encoded rows
+	Before  int64 // written to temporary files before the first step
+	Written int64 // in all
+	Peak    int64 // charged at most
+}
+
+// Total is the sum over workers; of peaks too.
+func Total(list []Usage) (sum Usage) {
+	for _, u := range list {
+		sum.Read, sum.Moved, sum.Block = sum.Read+u.Read, sum.Moved+u.Moved, sum.Block+u.Block
+		sum.Before, sum.Written, sum.Peak = sum.Before+u.Before, sum.Written+u.Written, sum.Peak+u.Peak
+	}
+	return sum
+}
+
+// usage is what the worker has used so far.
+func (w *Worker) usage() Usage {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Usage{w.self, w.read.Load(), w.moved.Load(), w.encoded.Load(), w.before, w.Spilled(), w.cfg.Pool.Peak()}
+}
+
+// firstStep notes what was written before the first step.
+func (w *Worker) firstStep() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stepped {
+		w.stepped, w.before = true, w.Spilled()
+	}
+}
+
+// bytesOf is the size of a batch's rows, of those that count.
+func bytesOf(b *batch.Batch) int64 {
+	if b.N == 0 {
+		return 0
+	}
+	var n int64
+	for _, c := range b.Cols {
+		n += batch.ArrayBytes(c)
+	}
+	return n * int64(b.Rows()) / int64(b.N)
+}
+
+// usageTask asks the workers what they have used.
+type usageTask struct{}
+
+func (t *usageTask) kind() uint8 { return kindUsage }
+
+func (t *usageTask) Encode(*canon.E) {}
+
+func (t *usageTask) decode(_ *Job, d *canon.D) family.Message {
+	u := &usages{}
+	for range d.Count(7 * 8) {
+		u.list = append(u.list, Usage{d.Int(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64()})
+	}
+	return u
+}
+
+func (t *usageTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*usages](left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := as[*usages](right)
+	if err != nil {
+		return nil, err
+	}
+	a.list = append(a.list, b.list...)
+	slices.SortFunc(a.list, func(x, y Usage) int { return cmp.Compare(x.Worker, y.Worker) })
+	return a, nil
+}
+
+// usages are those of some workers, in their order.
+type usages struct{ list []Usage }
+
+// Encode implements family.Message.
+func (u *usages) Encode(e *canon.E) {
+	e.U32(uint32(len(u.list)))
+	for _, x := range u.list {
+		e.Int(x.Worker)
+		for _, n := range []int64{x.Read, x.Moved, x.Block, x.Before, x.Written, x.Peak} {
+			e.I64(n)
+		}
+	}
+}
+
+// usage asks all workers.
+func (r *runner) usage(ctx context.Context) ([]Usage, error) {
+	m, err := r.reduce(ctx, &usageTask{})
+	if err != nil {
+		return nil, err
+	}
+	u, err := as[*usages](m)
+	if err != nil {
+		return nil, err
+	}
+	return u.list, nil
+}
