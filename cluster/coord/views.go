@@ -59,20 +59,6 @@ func (s *Session) CursorRows() []sysview.CursorRow {
 	return out
 }
 
-// ModelVersion finds a version of a model by the model's name; number 0 is the
-// default one.
-func (s *Session) ModelVersion(st *catalog.State, name string, number int64) (*catalog.ModelVersion, error) {
-	parts, err := catalog.SplitName(name)
-	if err != nil {
-		return nil, err
-	}
-	m, err := s.findModel(st, parts)
-	if err != nil {
-		return nil, err
-	}
-	return m.Want(int(number))
-}
-
 // OldestRead is the version of the oldest state that a statement of this
 // gateway reads; 0 for none.
 func (e *Engine) OldestRead() uint64 {

@@ -48,6 +48,9 @@ func (v *virtuals) Virtual(schema, name string) ([]plan.Column, types.OID, bool)
 	return v.shapes.Virtual(schema, name)
 }
 
+// OfModel implements bind.VirtualCatalog.
+func (v *virtuals) OfModel(schema, name string) bool { return v.shapes.OfModel(schema, name) }
+
 // RelationOID implements coord.SystemNames.
 func (v *virtuals) RelationOID(schema, name string) (types.OID, bool) {
 	return sysview.RelationOID(schema, name)
@@ -262,14 +265,10 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 }
 
 // ModelRows implements sysview.Host: ml.weights('model').
-func (h *viewHost) ModelRows(relation string, args []types.Datum) ([][]types.Datum, error) {
-	if len(args) != 2 {
+func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion) ([][]types.Datum, error) {
+	if v == nil {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation).
 			WithHint("Write SELECT … FROM ml.%s('model').", relation)
-	}
-	v, err := h.s.ModelVersion(h.st, args[0].(string), args[1].(int64))
-	if err != nil {
-		return nil, err
 	}
 	m, err := model.Decode(v.Bytes)
 	if err != nil {

@@ -3,6 +3,7 @@ package sysview
 import (
 	"time"
 
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -17,8 +18,8 @@ type Host interface {
 	Nodes() []NodeRow
 	Tasks() []TaskRow
 	// ModelRows gives the rows of a relation that looks into a model, such as
-	// ml.weights('m'), in the order of its shape.
-	ModelRows(relation string, args []types.Datum) ([][]types.Datum, error)
+	// ml.weights('m'), in the order of its shape; m is nil where none was named.
+	ModelRows(relation string, m *catalog.ModelVersion) ([][]types.Datum, error)
 }
 
 // SessionRow is a session, for pg_stat_activity and cluster.sessions.

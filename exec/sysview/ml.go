@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -111,6 +112,18 @@ func mlModelVersions(v *view, put put) error {
 	return nil
 }
 
+// version is the version of a model that the relation's arguments name.
+func (v *view) version() (*catalog.Model, *catalog.ModelVersion, error) {
+	oid, _ := v.args[0].(int64)
+	number, _ := v.args[1].(int64)
+	m := v.st.ModelByOID(types.OID(oid))
+	if m == nil { // dropped since the statement was planned
+		return nil, nil, pgerr.New(pgerr.UndefinedObject, "model with OID %d does not exist", oid)
+	}
+	x, err := m.Want(int(number))
+	return m, x, err
+}
+
 func mlTrainingHistory(v *view, put put) error {
 	rows := func(model string, version int, schema types.OID, h []catalog.Iteration) error {
 		for _, it := range h {
@@ -120,6 +133,13 @@ func mlTrainingHistory(v *view, put put) error {
 			}
 		}
 		return nil
+	}
+	if len(v.args) > 0 {
+		m, x, err := v.version()
+		if err != nil {
+			return err
+		}
+		return rows(m.Name, x.Number, m.Schema, x.History)
 	}
 	for _, m := range v.st.Models() {
 		if !v.seesModel(m) {
@@ -188,7 +208,14 @@ func mlTrainingJobs(v *view, put put) error {
 // modelRows are the relations that look into a model's bytes, which only the
 // packages above can read.
 func modelRows(v *view, put put) error {
-	rows, err := v.host.ModelRows(v.shape.name, v.args)
+	var x *catalog.ModelVersion
+	if len(v.args) > 0 {
+		var err error
+		if _, x, err = v.version(); err != nil {
+			return err
+		}
+	}
+	rows, err := v.host.ModelRows(v.shape.name, x)
 	if err != nil {
 		return err
 	}

@@ -196,6 +196,6 @@ func (noHost) Cursors() []CursorRow    { return nil }
 func (noHost) Locks() []LockRow        { return nil }
 func (noHost) Nodes() []NodeRow        { return nil }
 func (noHost) Tasks() []TaskRow        { return nil }
-func (noHost) ModelRows(relation string, _ []types.Datum) ([][]types.Datum, error) {
+func (noHost) ModelRows(relation string, _ *catalog.ModelVersion) ([][]types.Datum, error) {
 	return nil, pgerr.Unsupported("ml.%s needs a node that holds the model", relation)
 }

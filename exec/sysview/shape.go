@@ -15,7 +15,8 @@ import (
 //
 //	oid kind name column:type column:type(modifier)! …
 //
-// with typnames as in pg_type and ! for NOT NULL. Types that the database does
+// with typnames as in pg_type and ! for NOT NULL; kind vm is of a view that takes
+// a model's name. Types that the database does
 // not have are carried as text.
 //
 //go:embed tables/*.txt
@@ -28,6 +29,7 @@ type shape struct {
 	space   string // the schema's name
 	name    string
 	kind    byte // 'r' or 'v', as pg_class.relkind
+	ofModel bool // it may be called with a model's name
 	cols    []plan.Column
 	notNull []bool
 	index   map[string]int
@@ -84,7 +86,7 @@ func tableLines(name string) []string {
 
 func parseShape(line string) *shape {
 	f := strings.Fields(line)
-	sh := &shape{oid: types.OID(number(f[0])), kind: f[1][0], name: f[2], index: map[string]int{}}
+	sh := &shape{oid: types.OID(number(f[0])), kind: f[1][0], ofModel: f[1] == "vm", name: f[2], index: map[string]int{}}
 	for i, c := range f[3:] {
 		name, typ, _ := strings.Cut(c, ":")
 		typ, notNull := strings.CutSuffix(typ, "!")
@@ -124,6 +126,12 @@ func (s *Shapes) Virtual(schema, name string) (cols []plan.Column, table types.O
 		table = sh.oid
 	}
 	return append(cols, sh.cols...), table, true
+}
+
+// OfModel tells whether a relation may be called with a model's name.
+func (s *Shapes) OfModel(schema, name string) bool {
+	sh := s.byName[shapeKey{schema, name}]
+	return sh != nil && sh.ofModel
 }
 
 // RelationOID finds the OID of a relation of this package.

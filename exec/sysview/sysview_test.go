@@ -128,7 +128,7 @@ func (fakeHost) Locks() []LockRow {
 func (fakeHost) Tasks() []TaskRow {
 	return []TaskRow{{Statement: "s1", Stage: 1, Node: "n7", State: "running", Rows: 5}}
 }
-func (fakeHost) ModelRows(relation string, args []types.Datum) ([][]types.Datum, error) {
+func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion) ([][]types.Datum, error) {
 	if relation == "weights" {
 		return [][]types.Datum{{nil, "x0", 0.5, nil, nil, nil}}, nil
 	}

@@ -279,6 +279,8 @@ func (testVirtual) Virtual(schema, name string) ([]plan.Column, types.OID, bool)
 	return nil, 0, false
 }
 
+func (testVirtual) OfModel(schema, name string) bool { return schema+"."+name == "ml.weights" }
+
 type testSources struct{}
 
 func (testSources) Source(name string, args []plan.Arg) ([]plan.Column, float64, error) {

@@ -250,9 +250,9 @@ func (sc *scope) relationFunc(n *ast.RangeFunction, fc *ast.FuncCall) (fromItem,
 			if cols, _, found := b.s.Virtual.Virtual(schema, name); found {
 				v := &plan.Virtual{Schema_: schema, Name: name, Alias: name}
 				if args := items(fc.Args); len(args) > 0 {
-					if first := cols[0].Name; first == "model" || first == "name" {
+					if !b.s.Virtual.OfModel(schema, name) {
 						return it, true, pgerr.New(pgerr.UndefinedFunction, "ml.%s is a table, not a function", name).
-							WithHint("Write SELECT … FROM ml.%s WHERE %s = ….", name, first).At(b.posFunc(name))
+							WithHint("Write SELECT … FROM ml.%s WHERE ….", name).At(b.posFunc(name))
 					}
 					if v.Name, v.Args, err = sc.look(name, args); err != nil {
 						return it, true, err

@@ -8,18 +8,16 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // model is a trained model that a statement uses.
 type model struct {
-	name   string // schema.name, and @version where the text gives one
-	quoted string // the same as SQL writes it
-	ref    expr.ModelRef
-	v      *catalog.ModelVersion
-	fixed  bool // the text says which version
+	name  string // schema.name, and @version where the text gives one
+	ref   expr.ModelRef
+	v     *catalog.ModelVersion
+	fixed bool // the text says which version
 }
 
 // model resolves a model's name, given as a string or as a bare word.
@@ -71,7 +69,7 @@ func (sc *scope) model(n ast.Node, fun string) (*model, error) {
 	if err != nil {
 		return nil, pgerr.From(err).At(b.posExpr(n))
 	}
-	return &model{name: schema + "." + m.Name + suffix, quoted: parse.QuoteName(schema) + "." + parse.QuoteName(m.Name), v: v, fixed: suffix != "", ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
+	return &model{name: schema + "." + m.Name + suffix, v: v, fixed: suffix != "", ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
 }
 
 // cutVersion takes name@3 apart.
@@ -116,7 +114,7 @@ func (b *binder) findModel(text string) (*catalog.Model, string) {
 
 // look is a relation that looks into a model, such as ml.weights: its arguments are
 // the model's name and a version, by position or name. It gives the relation that is
-// meant, the model's name as it is found anywhere, and the version's number.
+// meant, the model's OID and the version's number.
 func (sc *scope) look(name string, args []ast.Node) (string, []types.Datum, error) {
 	b := sc.b
 	full := "ml." + name
@@ -167,5 +165,5 @@ func (sc *scope) look(name string, args []ast.Node) (string, []types.Datum, erro
 			return "", nil, pgerr.From(err).At(b.posExpr(val))
 		}
 	}
-	return name, []types.Datum{m.quoted, int64(v.Number)}, nil
+	return name, []types.Datum{int64(m.ref.OID), int64(v.Number)}, nil
 }

@@ -49,6 +49,9 @@ type Session struct {
 // OID is that of a table, which has system columns; 0 for a view.
 type VirtualCatalog interface {
 	Virtual(schema, name string) ([]plan.Column, types.OID, bool)
+	// OfModel tells whether a relation takes a model's name, as ml.weights('m')
+	// does.
+	OfModel(schema, name string) bool
 }
 
 // SourceCatalog knows the table functions that read or make rows in bulk. An
