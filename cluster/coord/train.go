@@ -63,6 +63,7 @@ type training struct {
 // trainPlan is a TRAIN statement that has been checked.
 type trainPlan struct {
 	query     *plan.Query // whose columns are trained on
+	given     *plan.Query // the rows to begin with, nil for none
 	job       *train.Job
 	transform *transformed // nil without TRANSFORM
 }
@@ -110,7 +111,18 @@ func (t *training) bind(ctx context.Context, st *catalog.State, params []types.T
 		}
 		p.query, err = bind.Query(t.s.planning(ctx, st, t.st, params), sel)
 	}
+	if err == nil && p.job.Plan.Given != nil {
+		p.given, err = t.given(ctx, st, p.job)
+	}
 	return p, err
+}
+
+// uses are all that the training reads.
+func (p *trainPlan) uses() []plan.TableUse {
+	if p.given == nil {
+		return p.query.Tables
+	}
+	return slices.Concat(p.query.Tables, p.given.Tables)
 }
 
 // datasetColumns are a query's columns as they are trained on.
@@ -156,7 +168,7 @@ func optionValue(n ast.Node) (types.Datum, error) {
 		}
 		return constText(v.Val), nil
 	case *ast.ColumnRef:
-		return constText(v), nil
+		return wordText(v), nil
 	case *ast.ParenExpr:
 		return optionValue(v.Expr)
 	case *ast.A_Expr:
@@ -202,6 +214,18 @@ func optionValue(n ast.Node) (types.Datum, error) {
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "an option's value must be a constant")
 }
 
+// wordText is a bare word, or the words of a qualified name.
+func wordText(v *ast.ColumnRef) string {
+	if v.Fields == nil || len(v.Fields.Items) < 2 {
+		return constText(v)
+	}
+	var names []string
+	for _, f := range v.Fields.Items {
+		names = append(names, parse.QuoteName(constText(f)))
+	}
+	return strings.Join(names, ".")
+}
+
 // run makes a job of the statement and waits for its model.
 //
 // Outside a transaction block the job is the cluster's: it outlives this node,
@@ -230,7 +254,7 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 		return nil, err
 	}
 	// The job may begin later, on another node: who may not is told now.
-	if err := plan.Authorize(st, s.role, p.query.Tables); err != nil {
+	if err := plan.Authorize(st, s.role, p.uses()); err != nil {
 		return nil, err
 	}
 	name := t.n.Name[len(t.n.Name)-1]
@@ -240,7 +264,7 @@ func (t *training) run(ctx context.Context, x *execution) (*result, error) {
 	if old != nil {
 		job.Replace = old.Version
 	}
-	for _, u := range p.query.Tables {
+	for _, u := range p.uses() {
 		job.Tables = append(job.Tables, u.OID)
 	}
 	var v *catalog.ModelVersion

@@ -70,16 +70,21 @@ func (t *training) attempt(ctx context.Context, x *execution, st *catalog.State,
 	defer g.Close()
 	t.members = g.Members()
 	rec.phase("read", 0)
-	if err := t.collect(ctx, x, st, p, name); err != nil {
-		return nil, err
-	}
-	rows, err := g.Deal(ctx)
+	in := train.Input{Job: p.job, Resume: rec.resume, Save: rec, Progress: rec.event}
+	done, err := t.begin(ctx, x, st, p, rec.job, &in)
 	if err != nil {
 		return nil, err
 	}
-	rec.phase("fit", rows)
+	defer done()
+	if err := t.collect(ctx, x, st, p, name); err != nil {
+		return nil, err
+	}
+	if in.Rows, err = g.Deal(ctx); err != nil {
+		return nil, err
+	}
+	rec.phase("fit", in.Rows)
 	t.reading = time.Since(since)
-	res, err := train.Run(ctx, train.Input{Job: p.job, Rows: rows, Resume: rec.resume, Save: rec, Progress: rec.event}, g)
+	res, err := train.Run(ctx, in, g)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (t *training) explained(ctx context.Context, x *execution) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if err := plan.Authorize(st, s.role, p.query.Tables); err != nil {
+	if err := plan.Authorize(st, s.role, p.uses()); err != nil {
 		return "", err
 	}
 	var b strings.Builder

@@ -103,6 +103,8 @@ type Plan struct {
 	// Plain names feature columns that blocks keep as they are, such as offsets:
 	// not scaled, and without an indicator of NULLs, which are the mean.
 	Plain []string
+	// Given is a relation whose rows the driver begins with; nil for none.
+	Given *Given
 	// MaxIterations is the most iterations there will be, for progress; 0 where
 	// nobody knows.
 	MaxIterations int
@@ -118,6 +120,14 @@ type Plan struct {
 type Output struct {
 	Name string
 	Type types.Type
+}
+
+// Given is a relation with the columns of the features, whose rows become
+// Setup.Given.
+type Given struct {
+	Relation string
+	Most     int // rows; more are an error
+	Pos      int // of the option that names it
 }
 
 // maxParts bounds the partials of a leaf that are made at once.
@@ -160,6 +170,11 @@ type Setup struct {
 	Rows    int64   // to train on; windows where Plan.Windows is set
 	Held    int64   // held out, likewise
 	Weight  float64 // of those to train on
+	// Start is the model that the training goes on from (WarmStart), whose encoders
+	// Fitted are; Given are the rows of Plan.Given, without Y and W. Drivers that
+	// begin are given them, others nil.
+	Start Predictor
+	Given []*dataset.Block
 }
 
 // Batches is the number of mini-batches of an epoch that are of about so many

@@ -42,7 +42,6 @@ var Common = []*Option{
 	{Names: []string{"precision"}, Type: "text", Default: "`float32` where that holds every feature exactly, else `float64`",
 		Doc: "How features are kept while training: `float32` or `float64`. Sums are always float64.", Read: Word("auto", "float32|single|float4", "float64|double|float8")},
 	{Names: []string{"cross_validation", "cv_folds"}, Type: "integer", Doc: "Not supported yet: hold rows out by data_split_col, fold by fold."},
-	{Names: []string{"warm_start"}, Type: "boolean", Doc: "Not supported yet."},
 	{Names: []string{"category_encoding_method"}, Type: "text", Doc: "Not supported yet: text columns are one-hot encoded."},
 	{Names: []string{"enable_global_explain"}, Type: "boolean", Doc: "Not supported yet."},
 	{Names: []string{"num_trials"}, Type: "integer", Doc: "Not supported yet."},
@@ -57,6 +56,9 @@ var (
 	L1 = &Option{Names: []string{"l1_reg", "l1", "reg_alpha"}, Type: "number", Default: "0",
 		Doc: "The penalty l1_reg·|weights| on the mean loss. The intercept is not penalised.", Read: NotNegative}
 	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch, at least 8.", Read: Integer(1, 1e9)}
+	// WarmStart asks for Setup.Start.
+	WarmStart = &Option{Names: []string{"warm_start"}, Type: "boolean", Default: "false",
+		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [Train](#train).", Read: Boolean}
 	// Event makes labels durations: see dataset.Block.
 	Event = &Option{Names: []string{"event", "event_column", "event_observed"}, Type: "column", Default: "it happened in every row",
 		Doc: "The column, boolean or of 0 and 1, that says whether the event happened, or the row was only seen so long. It is not a feature.", Read: ColumnName}

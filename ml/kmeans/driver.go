@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -19,7 +20,8 @@ type driver struct {
 	draws  int // a round of k-means||
 	most   int // iterations
 	tol    float64
-	steps  int // mini-batches of an epoch, 0 for none
+	steps  int       // mini-batches of an epoch, 0 for none
+	start  []float64 // centroids that are given, nil for none
 
 	s    progress
 	next *family.Step // what Next gave
@@ -58,6 +60,9 @@ func (kmeans) NewDriver(s *family.Setup) (family.Driver, error) {
 	o := s.Options
 	d := &driver{set: s, k: o.Int("n_clusters", 8), init: o.Text("init", initParallel), rounds: o.Int("init_rounds", 2),
 		most: o.Int("max_iterations", 300), tol: o.Float("tolerance", 1e-4)}
+	if err := d.given(); err != nil {
+		return nil, err
+	}
 	d.draws = int(math.Ceil(float64(o.Float("oversampling_factor", 2) * float64(d.k))))
 	if b := o.Int("batch_size", 0); b > 0 {
 		d.steps = s.Batches(b)
@@ -68,6 +73,49 @@ func (kmeans) NewDriver(s *family.Setup) (family.Driver, error) {
 	}
 	d.s = progress{op: opBounds, loss: family.NoLoss(), held: family.NoLoss()}
 	return d, nil
+}
+
+// given takes the centroids that the statement gives, or those of the model that
+// the training goes on from.
+func (d *driver) given() error {
+	s, o, name := d.set, d.set.Options, "init"
+	if m, ok := s.Start.(*predictor); ok {
+		d.start, name = m.at, "warm_start"
+	}
+	for _, b := range s.Given {
+		d.start = append(d.start, rows(b, s.Fitted.Ones)...)
+	}
+	if d.start == nil {
+		return nil
+	}
+	k := len(d.start) / max(d.coords(), 1)
+	if o.Given("n_clusters") && k != d.k {
+		return pgerr.New(pgerr.InvalidParameterValue, "%d clusters cannot begin with %d centroids", d.k, k).At(o.Pos(name)).
+			WithHint("Leave n_clusters out, or give as many.")
+	}
+	d.k = k
+	return nil
+}
+
+// rows gives the coordinates of a block's rows.
+func rows(b *dataset.Block, ones int) []float64 {
+	g := newGroup(b.Dense, b.Codes)
+	n := b.Dense + ones
+	out := make([]float64, b.Rows*n)
+	for i := range b.Rows {
+		g.rows = append(g.rows[:0], i)
+		g.load(b)
+		at := out[i*n:][:n]
+		for j := range b.Dense {
+			at[j] = g.x[j*f64.Lanes]
+		}
+		for j := range b.Codes {
+			if slot := g.code[j*f64.Lanes]; slot >= 0 {
+				at[b.Dense+int(slot)] = 1
+			}
+		}
+	}
+	return out
 }
 
 func (d *driver) coords() int { return d.set.Fitted.Params() }
@@ -129,10 +177,22 @@ func (d *driver) Tell(m family.Message) error {
 		if d.coords() == 0 {
 			return pgerr.New(pgerr.InvalidParameterValue, "the features have no values to tell rows apart")
 		}
-		s.grid = newGrid(d.set.Rows, p.Max, p.MaxWeight, p.MaxHeld, d.set.Fitted.Codes)
+		far := p.MaxHeld
+		for _, v := range d.start {
+			far = math.Max(far, math.Abs(v))
+		}
+		if far > 1e140 {
+			return pgerr.New(pgerr.NumericValueOutOfRange, "the centroids to begin with are too far from the rows")
+		}
+		s.grid = newGrid(d.set.Rows, p.Max, p.MaxWeight, far, d.set.Fitted.Codes)
 		s.op = opFirst
 	case opFirst:
 		s.total, s.weight, s.squares = p.Sums, p.Weights[0], p.Inertia[0]
+		if d.start != nil {
+			s.points = d.start
+			d.begin()
+			break
+		}
 		d.take(&p.Sample)
 		if d.init == initRandom || d.clusters() == d.k {
 			d.begin()

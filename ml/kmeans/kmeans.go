@@ -1,6 +1,8 @@
 package kmeans
 
 import (
+	"strings"
+
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -11,6 +13,8 @@ var Family family.Family = kmeans{}
 
 type kmeans struct{}
 
+const maxClusters = 1e5
+
 // The ways to start.
 const (
 	initParallel = "k-means||"
@@ -18,19 +22,30 @@ const (
 	initRandom   = "random"
 )
 
+// readInit reads a way to start, or the name of a relation of centroids.
 func readInit(v family.Value) (any, error) {
 	switch w := v.Word(); w {
-	case initParallel, "kmeans||", "k-means-parallel":
+	case initParallel, "kmeans||", "k-means-parallel", "kmeans_parallel":
 		return initParallel, nil
 	case initPlus, "kmeans++":
 		return initPlus, nil
 	case initRandom:
 		return initRandom, nil
-	case "":
-		return nil, v.Bad("k-means||, k-means++ or random")
 	default:
-		return nil, pgerr.Unsupported("k-means from given centroids is not supported: %q", w).At(v.Pos).
-			WithHint("init is k-means||, k-means++ or random.")
+		if w != "" && !strings.ContainsAny(w, "|+-") {
+			return v.Value, nil
+		}
+	}
+	return nil, v.Bad("k-means||, k-means++, random, or the name of a relation of centroids")
+}
+
+// relation is the one of centroids that init names, "" for none.
+func relation(o *family.Values) string {
+	switch w := o.Text("init", initParallel); w {
+	case initParallel, initPlus, initRandom:
+		return ""
+	default:
+		return w
 	}
 }
 
@@ -45,18 +60,19 @@ func readDistance(v family.Value) (any, error) {
 }
 
 var options = []*family.Option{
-	{Names: []string{"n_clusters", "num_clusters", "k"}, Type: "integer", Default: "8",
-		Doc: "The number of clusters. There are fewer where there are fewer distinct rows.", Read: family.Integer(1, 1e5)},
+	{Names: []string{"n_clusters", "num_clusters", "k"}, Type: "integer", Default: "8, or as many as `init` has",
+		Doc: "The number of clusters. There are fewer where there are fewer distinct rows.", Read: family.Integer(1, maxClusters)},
 	{Names: []string{"init", "kmeans_init_method"}, Type: "text", Default: "`k-means||`",
 		Doc: "What the first centroids are: `k-means||`, a few passes that draw rows far from those drawn before; `k-means++`, the same with a pass a centroid; " +
-			"`random` rows. Rows of the same values are drawn as one.", Read: readInit},
+			"`random` rows. Rows of the same values are drawn as one. Or the name of a relation of centroids, a row each, whose columns are called as the features are.", Read: readInit},
+	{Names: []string{"kmeans_init_col"}, Type: "column", Doc: "Not supported: `init` takes a relation of centroids."},
 	{Names: []string{"init_rounds", "init_steps"}, Type: "integer", Default: "2", Doc: "The passes of `k-means||` that draw.", Read: family.Integer(1, 100)},
 	{Names: []string{"oversampling_factor"}, Type: "number", Default: "2", Doc: "The rows that a pass of `k-means||` draws, as a multiple of n_clusters.",
 		Read: family.Number("a number above 0 and at most 100", func(f float64) bool { return f > 0 && f <= 100 })},
 	{Names: []string{"batch_size"}, Type: "integer", Default: "all rows",
 		Doc: "The rows of a mini-batch, after each of which the centroids move. An iteration is then an epoch.", Read: family.Integer(1, 1e9)},
 	{Names: []string{"distance_type"}, Type: "text", Default: "`euclidean`", Doc: "Only `euclidean`.", Read: readDistance},
-	maxIterations, tolerance,
+	maxIterations, tolerance, family.WarmStart,
 }
 
 var (
@@ -77,6 +93,12 @@ func (kmeans) Plan(r *family.Request) (*family.Plan, error) {
 	p := &family.Plan{Task: family.Clustering, Target: family.NoTarget, Scope: family.ByNode, Standardize: true,
 		MaxIterations: r.Options.Int("max_iterations", 300),
 		Outputs:       []family.Output{{Name: "cluster", Type: types.Int4}, {Name: "distance", Type: types.Float8}}}
+	if name := relation(r.Options); name != "" {
+		p.Given = &family.Given{Relation: name, Most: r.Options.Int("n_clusters", maxClusters), Pos: r.Options.Pos("init")}
+		if r.Options.Bool("warm_start", false) {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "only one of the options init and warm_start can say where to begin").At(r.Options.Pos("init"))
+		}
+	}
 	if r.Options.Given("batch_size") {
 		p.Scope = family.ByLeaf // mini-batches are parts of leaves
 	}

@@ -325,7 +325,8 @@ func TestOptionsAndErrors(t *testing.T) {
 		{pgerr.InvalidParameterValue, []any{"k", 0}},
 		{pgerr.InvalidParameterValue, []any{"init", 3}},
 		{pgerr.InvalidParameterValue, []any{"clusters", 3}},
-		{pgerr.FeatureNotSupported, []any{"init", "my_centroids"}},
+		{pgerr.InvalidParameterValue, []any{"init", "k-means+"}},
+		{pgerr.FeatureNotSupported, []any{"kmeans_init_col", "seed"}},
 		{pgerr.FeatureNotSupported, []any{"distance_type", "cosine"}},
 	} {
 		_, err := familytest.Train(t, Family, d, familytest.Spread{}, c.options...)

@@ -19,6 +19,7 @@ type driver struct {
 	errors bool // standard errors are wanted
 	stop   bool // early_stop
 	least  float64
+	from   []float64 // where a training that goes on from a model starts; nil for others
 
 	progress
 	opt  optim.Optimizer // in phases train and held, but where a Gram matrix is all
@@ -50,8 +51,9 @@ type progress struct {
 	train   most    // what sums are made for
 	held    float64 // that of losses of rows held out
 	width   float64
-	stage   int // of widths
-	before  int // iterations of the stages before
+	cold    float64 // of a training that goes on from a model, the gradient where others start: what tolerance is of
+	stage   int     // of widths
+	before  int     // iterations of the stages before
 
 	ended    bool // the optimiser is done
 	lastTr   float64
@@ -73,6 +75,9 @@ func (g *glm) NewDriver(s *family.Setup) (family.Driver, error) {
 	d.root.l1, d.root.l2 = g.penalty(o, s.Weight)
 	var err error
 	if d.how, err = g.method(o, d.root.l1, p.outputs, p.per-1); err != nil {
+		return nil, err
+	}
+	if d.from, err = d.root.goOn(s.Start); err != nil {
 		return nil, err
 	}
 	if d.errors = o.Bool("calculate_p_values", false); d.errors {
@@ -255,6 +260,10 @@ func (d *driver) tell(r *request, p *partial) error {
 		return err
 	}
 	st := d.opt.State()
+	if d.from != nil && d.cold == 0 && d.measures() {
+		d.cold = math.Max(st.GradNorm, math.SmallestNonzeroFloat64)
+		return d.begin(d.from)
+	}
 	if st.Iteration > iteration {
 		if d.s.Held > 0 {
 			d.phase = toHeld

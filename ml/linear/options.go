@@ -52,7 +52,7 @@ func l1Ratio(def string) *family.Option {
 // Options implements family.Family.
 func (g *glm) Options() []*family.Option {
 	out := []*family.Option{optimizer, maxIterations, tolerance, learnRate, strategy, family.BatchSize, family.L2, family.L1, g.strength}
-	out = append(append(out, g.own...), family.EarlyStop, family.MinRelProgress, intercept, offset)
+	out = append(append(out, g.own...), family.EarlyStop, family.MinRelProgress, family.WarmStart, intercept, offset)
 	if g.theory != none {
 		out = append(out, pValues)
 	}

@@ -3,6 +3,7 @@ package linear
 import (
 	"math"
 
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -79,9 +80,36 @@ func (d *driver) checkTarget(b *bounds) error {
 	return nil
 }
 
-// start begins with weights of 0 and this intercept.
+// goOn gives the parameters of the model that the training goes on from, nil for
+// none.
+func (r *root) goOn(start family.Predictor) ([]float64, error) {
+	m, ok := start.(*predictor)
+	if !ok {
+		return nil, nil
+	}
+	if len(m.theta) != r.size() || m.offset != r.offset {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "a training cannot go on from a model with another offset").At(r.o.Pos("warm_start")).
+			WithHint("Leave warm_start out.")
+	}
+	theta := append([]float64{}, m.theta...)
+	for k := range r.slopes {
+		if !r.intercept {
+			theta[(k+1)*r.per-1] = 0
+		}
+	}
+	return theta, nil
+}
+
+// measures tells whether the tolerance is of a gradient that is to be found first.
+func (d *driver) measures() bool { return !d.g.bends && !stochastic(d.s.Options) }
+
+// start begins with weights of 0 and this intercept, or where the model stands
+// that the training goes on from.
 func (d *driver) start(middle float64) error {
 	p := d.root.problem
+	if d.from != nil && !d.measures() {
+		return d.begin(d.from)
+	}
 	theta := make([]float64, p.size())
 	for k := range p.slopes {
 		if d.root.intercept {
@@ -108,6 +136,9 @@ func (d *driver) begin(theta []float64) (err error) {
 func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
 	o, s := d.s.Options, d.s
 	stop := optim.Stop{Tolerance: o.Float("tolerance", 1e-6), MaxIter: s.Plan.MaxIterations - d.before}
+	if d.cold > 0 {
+		stop.From = d.cold
+	}
 	if d.g.bends { // its derivatives are about 1 until they are 0
 		stop.From = 1
 	}

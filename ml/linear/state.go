@@ -16,7 +16,7 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 	d.state.Encode(&e)
 	e.F64s(d.bound)
 	d.columns.Encode(&e)
-	for _, v := range []float64{d.shift, d.factor, d.spread, d.held, d.width} {
+	for _, v := range []float64{d.shift, d.factor, d.spread, d.held, d.width, d.cold} {
 		e.F64(v)
 	}
 	d.train.encode(&e)
@@ -47,7 +47,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	how := r.Str()
 	p.state = family.DecodeState(r)
 	p.bound, p.columns = r.F64s(), gram.DecodeColumns(r)
-	p.shift, p.factor, p.spread, p.held, p.width = r.F64(), r.F64(), r.F64(), r.F64(), r.F64()
+	p.shift, p.factor, p.spread, p.held, p.width, p.cold = r.F64(), r.F64(), r.F64(), r.F64(), r.F64(), r.F64()
 	p.train, p.stage, p.before, p.ended = decodeMost(r), r.Int(), r.Int(), r.Bool()
 	p.lastTr, p.lastVal, p.bestLoss = r.F64(), r.F64(), r.F64()
 	p.best, p.theta = r.F64s(), r.F64s()

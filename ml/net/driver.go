@@ -1,8 +1,10 @@
 package net
 
 import (
+	"bytes"
 	"math"
 
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -56,7 +58,25 @@ func (f *nets) NewDriver(s *family.Setup) (family.Driver, error) {
 	if s.Plan.Target == family.NumberTarget {
 		d.s.op = opMoments
 	}
+	if s.Start != nil {
+		return d, d.goOn(s.Start.(*predictor))
+	}
 	return d, nil
+}
+
+// goOn begins with a model's parameters, and with the target in its units. What
+// the optimiser remembers begins anew.
+func (d *driver) goOn(m *predictor) error {
+	var was, is canon.E
+	m.spec.encode(&was)
+	d.spec.encode(&is)
+	if !bytes.Equal(was.B, is.B) || len(m.params) != len(d.s.params) {
+		return pgerr.New(pgerr.InvalidParameterValue, "a training cannot go on from a model of other layers, or another loss").At(d.set.Options.Pos("warm_start")).
+			WithHint("Give the options that it was trained with, or leave warm_start out.")
+	}
+	copy(d.s.params, m.params)
+	d.s.op, d.s.units = opLearn, m.units
+	return nil
 }
 
 // driverBytes is the memory of a driver: parameters, what the optimiser remembers

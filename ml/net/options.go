@@ -84,6 +84,7 @@ var options = []*family.Option{
 		Doc:  "End when `patience` epochs have not lowered the loss (of the held out rows, if there are any) by min_rel_progress of it. The best epoch is kept.",
 		Read: family.Boolean},
 	{Names: family.MinRelProgress.Names, Type: "number", Default: "0.0001", Doc: "See early_stop.", Read: family.NotNegative},
+	family.WarmStart,
 	{Names: []string{"patience", "n_iter_no_change", "early_stopping_rounds"}, Type: "integer", Default: "5", Doc: "See early_stop.", Read: family.Integer(1, 1e6)},
 }
 

@@ -343,6 +343,9 @@ func (j *Job) holdout(rows int64) float64 {
 	return 0
 }
 
+// WarmStart tells whether the training goes on from a model (Input.Start).
+func (j *Job) WarmStart() bool { return j.Options.Bool(family.WarmStart.Names[0], false) }
+
 // InPlace tells whether rows are trained on where the query made them: nothing
 // is dealt, and all partials are of nodes.
 func (j *Job) InPlace() bool { return j.spec.AnyOrder }

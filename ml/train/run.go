@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
@@ -42,9 +43,13 @@ type Event struct {
 
 // Input is what Run needs besides the reducer.
 type Input struct {
-	Job      *Job
-	Rows     int64        // of the query, over all nodes
-	Resume   []byte       // a checkpoint, or nil
+	Job    *Job
+	Rows   int64        // of the query, over all nodes
+	Resume []byte       // a checkpoint, or nil
+	Start  *model.Model // what to go on from, or nil
+	// Given are the rows of the relation that the plan names, the features in their
+	// order; a training that is resumed needs none.
+	Given    []*batch.Batch
 	Save     Checkpointer // may be nil
 	Progress func(Event)  // may be nil; called by Run's goroutine
 	Now      func() time.Time
@@ -148,6 +153,9 @@ func (r *runner) fit(ctx context.Context) error {
 		return err
 	}
 	r.stats = st
+	if err := r.keep(); err != nil {
+		return err
+	}
 	if !st.Vary(spec) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
@@ -168,7 +176,28 @@ func (r *runner) fit(ctx context.Context) error {
 	e.Bytes(r.job.Encode())
 	r.fitted.Encode(&e)
 	e.I64(r.in.Rows)
+	if r.in.Start != nil {
+		r.in.Start.Predictor.Encode(&e)
+	}
 	r.plan = sha256.Sum256(e.B)
+	return nil
+}
+
+// keep puts the encoders of the model that the training goes on from in the place
+// of those that were fitted now.
+func (r *runner) keep() error {
+	m := r.in.Start
+	if m == nil {
+		return nil
+	}
+	if name := r.job.Family.Info().Name; m.Algorithm != name {
+		return pgerr.New(pgerr.InvalidParameterValue, "a training of %s cannot go on from a model of %s", name, m.Algorithm).
+			At(r.job.Options.Pos("warm_start")).WithHint("Leave warm_start out.")
+	}
+	if err := m.Fitted.Keeps(r.fitted); err != nil {
+		return err
+	}
+	r.fitted = m.Fitted
 	return nil
 }
 
@@ -188,8 +217,14 @@ func (r *runner) seal(ctx context.Context) error {
 
 // begin starts the family's driver, or restores it from a checkpoint.
 func (r *runner) begin() (err error) {
-	r.driver, err = r.job.Family.NewDriver(&family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.fitted, Seed: r.job.Seed(),
-		Rows: r.rows, Held: r.held, Weight: r.weight})
+	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.fitted, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight}
+	if r.in.Start != nil {
+		s.Start = r.in.Start.Predictor
+	}
+	if s.Given, err = r.given(); err != nil {
+		return err
+	}
+	r.driver, err = r.job.Family.NewDriver(s)
 	if err != nil || r.in.Resume == nil {
 		return err
 	}

@@ -1,0 +1,108 @@
+package coord
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// given binds the query over the relation whose rows the training begins with:
+// its columns that are called as the features are, in an order that the rows alone
+// decide.
+func (t *training) given(ctx context.Context, st *catalog.State, job *train.Job) (*plan.Query, error) {
+	g := job.Plan.Given
+	parts, err := catalog.SplitName(g.Relation)
+	if err != nil {
+		return nil, pgerr.From(err).At(g.Pos)
+	}
+	for i, p := range parts {
+		parts[i] = parse.QuoteName(p)
+	}
+	var cols, order []string
+	for i, c := range job.Features() {
+		cols = append(cols, fmt.Sprintf("%s::%s", parse.QuoteName(c.Name), c.Type))
+		order = append(order, fmt.Sprint(i+1))
+	}
+	stmt, err := parseOne(fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d", strings.Join(cols, ", "), strings.Join(parts, "."),
+		strings.Join(order, ", "), g.Most+1))
+	if err != nil {
+		return nil, err
+	}
+	q, err := bind.Query(t.s.planning(ctx, st, stmt, nil), stmt.Node)
+	if err != nil {
+		e := pgerr.From(err).At(g.Pos)
+		if e.Code == pgerr.UndefinedColumn {
+			return nil, e.WithHint("Relation %s needs a column for each feature of the model.", g.Relation)
+		}
+		return nil, e
+	}
+	return q, nil
+}
+
+// begin reads what a training begins with: the model that it goes on from, and the
+// rows that it is given. They are paid for until the function that it gives is
+// called.
+func (t *training) begin(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, job *catalog.Job, in *train.Input) (done func(), err error) {
+	acct := x.pool.Account("what a training begins with", false)
+	defer func() {
+		if err != nil {
+			acct.Close()
+		}
+	}()
+	if m := st.Model(job.Schema, job.Model); m != nil && p.job.WarmStart() {
+		v := m.Find(0)
+		if err := acct.Grow(2 * int64(len(v.Bytes))); err != nil {
+			return nil, err
+		}
+		if in.Start, err = model.Decode(v.Bytes); err != nil {
+			return nil, err
+		}
+	}
+	if p.given != nil && in.Resume == nil {
+		if err := t.readGiven(ctx, x, st, in, acct); err != nil {
+			return nil, err
+		}
+	}
+	return acct.Close, nil
+}
+
+func (t *training) readGiven(ctx context.Context, x *execution, st *catalog.State, in *train.Input, acct *mem.Account) error {
+	outer := x.ctx
+	x.ctx = ctx
+	defer func() { x.ctx = outer }()
+	q, err := t.given(ctx, st, in.Job) // the optimiser changes the tree it is given
+	if err != nil {
+		return err
+	}
+	r := t.s.newRun(x, st)
+	defer r.close()
+	rows, _, err := r.query(q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for {
+		b, err := rows.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := acct.Grow(b.Bytes()); err != nil {
+			return err
+		}
+		in.Given = append(in.Given, kernel.Compact(b))
+	}
+}
