@@ -207,6 +207,9 @@ func (g *Group) ship(ctx context.Context, m ownersMsg) error {
 	})
 }
 
+// Home implements train.Reducer.
+func (g *Group) Home() *family.Node { return g.own.w.Home() }
+
 // Reduce implements train.Reducer.
 func (g *Group) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
 	m := taskMsg{Name: g.name}

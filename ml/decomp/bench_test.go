@@ -31,7 +31,7 @@ func BenchmarkTrain(b *testing.B) {
 			}
 			set := &family.Setup{Options: o, Fitted: data.Fitted(true), Rows: n, Weight: n}
 			for b.Loop() {
-				drv, err := PCA.NewDriver(set)
+				drv, err := PCA.NewDriver(set, familytest.Home)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -500,7 +500,7 @@ func TestHostileBytes(t *testing.T) {
 			PCA.DecodeStep(op, canon.Read(b))
 			PCA.DecodePartial(op, canon.Read(b))
 		}
-		drv, err := PCA.NewDriver(m.Setup)
+		drv, err := PCA.NewDriver(m.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}

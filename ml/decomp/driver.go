@@ -42,7 +42,7 @@ type progress struct {
 }
 
 // NewDriver implements family.Family.
-func (f decomp) NewDriver(s *family.Setup) (family.Driver, error) {
+func (f decomp) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
 	o := s.Options
 	d := &driver{set: s, center: f.center, whiten: o.Bool("whiten", false), solver: o.Text("solver", auto), d: s.Fitted.Params()}
 	if d.d == 0 {

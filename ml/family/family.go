@@ -21,7 +21,7 @@ type Family interface {
 	// training needs. Errors are the user's: 22023 or 0A000.
 	Plan(r *Request) (*Plan, error)
 	// NewDriver begins a training at its root, before the first step.
-	NewDriver(s *Setup) (Driver, error)
+	NewDriver(s *Setup, n *Node) (Driver, error)
 	// NewWorker makes a node's part.
 	NewWorker(s *Setup, n *Node) (Worker, error)
 	// DecodeStep and DecodePartial read what Encode of a step's body and of a

@@ -86,13 +86,14 @@ type Metric struct {
 // NoLoss is the loss of a set that has no rows.
 func NoLoss() float64 { return math.NaN() }
 
-// Node is where a Worker works.
+// Node is where a Worker or a Driver works.
 type Node struct {
-	Threads int
+	Threads int // of a driver too, where it computes much at once
 	// Root tells that the driver is here too: a worker charges what it holds.
 	Root bool
-	// Grow charges bytes of the worker's own state, such as that of rows; a
-	// negative number gives them back. It may be called from any goroutine.
+	// Grow charges bytes of the worker's own state, such as that of rows, or of
+	// the driver's; a negative number gives them back. It may be called from any
+	// goroutine. What a driver has charged at its end is given back for it.
 	Grow func(bytes int64) error
 }
 

@@ -48,7 +48,7 @@ func BenchmarkTrain(b *testing.B) {
 			set := &family.Setup{Options: o, Fitted: data.Fitted(true), Rows: n, Weight: n}
 			steps := 0
 			for b.Loop() {
-				drv, err := Family.NewDriver(set)
+				drv, err := Family.NewDriver(set, familytest.Home)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -56,7 +56,7 @@ type progress struct {
 var names = []string{"inertia", "mean_squared_distance", "davies_bouldin_index"}
 
 // NewDriver implements family.Family.
-func (kmeans) NewDriver(s *family.Setup) (family.Driver, error) {
+func (kmeans) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
 	o := s.Options
 	d := &driver{set: s, k: o.Int("n_clusters", 8), init: o.Text("init", initParallel), rounds: o.Int("init_rounds", 2),
 		most: o.Int("max_iterations", 300), tol: o.Float("tolerance", 1e-4)}

@@ -282,7 +282,7 @@ func TestEmptyClustersMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := &family.Setup{Options: opts, Fitted: data.Fitted(false), Rows: 200}
-	drv, err := f.NewDriver(set)
+	drv, err := f.NewDriver(set, familytest.Home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestHostileBytes(t *testing.T) {
 			Family.DecodeStep(op, canon.Read(b))
 			Family.DecodePartial(op, canon.Read(b))
 		}
-		drv, _ := Family.NewDriver(m.Setup)
+		drv, _ := Family.NewDriver(m.Setup, familytest.Home)
 		_ = drv.UnmarshalBinary(b) // no panic
 	}
 }
@@ -381,7 +381,7 @@ func stale(t *testing.T, d *familytest.Data, options ...any) {
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 5 {
-		drv, err := Family.NewDriver(want.Setup)
+		drv, err := Family.NewDriver(want.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func TestThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drv, err := Family.NewDriver(want.Setup)
+		drv, err := Family.NewDriver(want.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}

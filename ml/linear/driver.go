@@ -65,7 +65,7 @@ type progress struct {
 }
 
 // NewDriver implements family.Family.
-func (g *glm) NewDriver(s *family.Setup) (family.Driver, error) {
+func (g *glm) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
 	o := s.Options
 	d := &driver{g: g, s: s, stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
 	d.state = family.State{TrainLoss: math.NaN(), ValidationLoss: math.NaN()}

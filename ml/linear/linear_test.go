@@ -71,7 +71,7 @@ func newEvaluator(t *testing.T, g *glm, d *familytest.Data, narrow bool, options
 		}
 	}
 	set := &family.Setup{Options: o, Plan: plan, Fitted: f, Rows: int64(len(d.X)), Weight: weight}
-	drv, err := g.NewDriver(set)
+	drv, err := g.NewDriver(set, familytest.Home)
 	if err != nil {
 		t.Fatal(err)
 	}

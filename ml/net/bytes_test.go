@@ -39,7 +39,7 @@ func TestHostileBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drv, err := f.NewDriver(m.Setup)
+		drv, err := f.NewDriver(m.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ type progress struct {
 var metricNames = []string{"mean_absolute_error", "mean_squared_error"}
 
 // NewDriver implements family.Family.
-func (f *nets) NewDriver(s *family.Setup) (family.Driver, error) {
+func (f *nets) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
 	n, sp, err := f.net(s)
 	if err != nil {
 		return nil, err

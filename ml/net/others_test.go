@@ -55,7 +55,7 @@ func TestHostileBytesOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drv, err := c.family.NewDriver(m.Setup)
+		drv, err := c.family.NewDriver(m.Setup, familytest.Home)
 		if err != nil {
 			t.Fatal(err)
 		}

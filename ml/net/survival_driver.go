@@ -44,7 +44,7 @@ type survivalProgress struct {
 const maxPairs = 1 << 20
 
 // NewDriver implements family.Family.
-func (survival) NewDriver(s *family.Setup) (family.Driver, error) {
+func (survival) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
 	o := s.Options
 	d := &survivalDriver{set: s, hazard: o.Text("method", methodCox) == methodHazard, efron: efron(o), spec: survivalSpec(o),
 		mini: o.Text("optimizer", "lbfgs") != "lbfgs", l2: o.Float("l2_reg", 0)}

@@ -64,6 +64,9 @@ func (l *Local) assign(owners []int) error {
 	return nil
 }
 
+// Home implements Reducer.
+func (l *Local) Home() *family.Node { return l.Workers[0].Home() }
+
 // Reduce implements Reducer.
 func (l *Local) Reduce(ctx context.Context, t Task) (family.Message, error) {
 	parts := make([]*Part, len(l.Workers))

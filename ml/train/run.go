@@ -18,6 +18,8 @@ import (
 // the tree's order. An error of a task ends the job.
 type Reducer interface {
 	Reduce(ctx context.Context, t Task) (family.Message, error)
+	// Home is where the driver works, which is with the first worker.
+	Home() *family.Node
 }
 
 // Checkpointer keeps what a job needs to go on after its coordinator died.
@@ -224,7 +226,7 @@ func (r *runner) begin() (err error) {
 	if s.Given, err = r.given(); err != nil {
 		return err
 	}
-	r.driver, err = r.job.Family.NewDriver(s)
+	r.driver, err = r.job.Family.NewDriver(s, r.red.Home())
 	if err != nil || r.in.Resume == nil {
 		return err
 	}

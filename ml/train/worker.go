@@ -348,7 +348,24 @@ func (w *Worker) grow(n int64) error {
 		w.acct.Shrink(-n)
 		return nil
 	}
+	return w.charge(n)
+}
+
+// charge charges bytes that stay in memory. Blocks can be read from disk.
+func (w *Worker) charge(n int64) error {
+	if w.acct.Grow(n) == nil {
+		return nil
+	}
+	if err := w.blocks.Evict(); err != nil {
+		return err
+	}
 	return w.acct.Grow(n)
+}
+
+// Home gives what the driver of the job needs to know of this node, where it is
+// with the worker.
+func (w *Worker) Home() *family.Node {
+	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow}
 }
 
 // familyWorker gives the family's part, made by the first step.
@@ -363,7 +380,7 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 		return have, nil
 	}
 	s := &family.Setup{Options: w.job.Options, Plan: w.job.Plan, Fitted: f, Seed: w.job.Seed(), Rows: t.rows, Held: t.held, Weight: t.weight}
-	made, err := w.job.Family.NewWorker(s, &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow})
+	made, err := w.job.Family.NewWorker(s, w.Home())
 	if err != nil {
 		return nil, err
 	}
@@ -382,14 +399,8 @@ func (w *Worker) room(pass int64) error {
 	if n <= w.needed {
 		return nil
 	}
-	if err := w.acct.Grow(n - w.needed); err != nil {
-		// Blocks can be read from disk; what adds them up cannot.
-		if err := w.blocks.Evict(); err != nil {
-			return err
-		}
-		if err := w.acct.Grow(n - w.needed); err != nil {
-			return err
-		}
+	if err := w.charge(n - w.needed); err != nil {
+		return err
 	}
 	w.needed = n
 	return nil

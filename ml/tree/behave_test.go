@@ -20,6 +20,11 @@ var one = familytest.Spread{Nodes: 1, Threads: 1}
 // rows as a block and those held out as another.
 func run(t testing.TB, f family.Family, d *familytest.Data, options ...any) (*driver, *worker, [2]*dataset.Block) {
 	t.Helper()
+	return runWith(t, f, d, func(*problem) {}, options...)
+}
+
+func runWith(t testing.TB, f family.Family, d *familytest.Data, change func(*problem), options ...any) (*driver, *worker, [2]*dataset.Block) {
+	t.Helper()
 	o, err := familytest.Options(f, options...)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +49,7 @@ func run(t testing.TB, f family.Family, d *familytest.Data, options ...any) (*dr
 		}
 	}
 	blocks := [2]*dataset.Block{d.Block(rows[0], false), d.Block(rows[1], false)}
-	drv, err := f.NewDriver(set)
+	drv, err := f.NewDriver(set, familytest.Home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +57,7 @@ func run(t testing.TB, f family.Family, d *familytest.Data, options ...any) (*dr
 	if err != nil {
 		t.Fatal(err)
 	}
+	change(drv.(*driver).p)
 	for !drv.State().Done {
 		s := drv.Next()
 		p, err := w.NewPass(s)
@@ -78,6 +84,37 @@ func trainTrees(t testing.TB, d *familytest.Data, options ...any) []tree {
 	drv, w, _ := run(t, Boosted, d, options...)
 	w.Close()
 	return drv.trees
+}
+
+// TestTakenRows: what the root grows from rows is what histograms give.
+func TestTakenRows(t *testing.T) {
+	for name, c := range map[string]struct {
+		f       family.Family
+		classes int
+		weight  int // the most
+		options []any
+	}{
+		"forest":          {Forest, 2, 1, []any{"n_estimators", 5, "max_depth", 9}},
+		"forest votes":    {Forest, 4, 3, []any{"n_estimators", 3, "max_depth", 9}},
+		"forest means":    {Forest, 0, 16, []any{"n_estimators", 3, "max_depth", 9, "max_features", 3}},
+		"heavy":           {Forest, 0, 500, []any{"n_estimators", 3, "max_depth", 9, "bootstrap", false}},
+		"boosted":         {Boosted, 2, 16, []any{"n_estimators", 5, "max_depth", 8}},
+		"boosted, bounds": {Boosted, 0, 1, []any{"n_estimators", 5, "max_depth", 8, "colsample_bytree", 0.5, "subsample", 0.5}},
+	} {
+		r := rand.New(rand.NewPCG(70, 1))
+		d := weigh(someRows(70, 3000, 70, []int{9, 3}, c.classes), func(int) float64 { return float64(1 + r.IntN(c.weight)) })
+		var got [3][]byte
+		for i, few := range []int64{0, 200, maxTakenRows} {
+			drv, w, _ := runWith(t, c.f, d, func(p *problem) { p.fewRows = few }, c.options...)
+			w.Close()
+			var e canon.E
+			encodeTrees(&e, drv.trees)
+			got[i] = e.B
+		}
+		if !bytes.Equal(got[0], got[1]) || !bytes.Equal(got[0], got[2]) {
+			t.Errorf("%s: other trees", name)
+		}
+	}
 }
 
 // TestKeptScoresAreThePredictors compares all bits: with what the training kept
@@ -266,7 +303,7 @@ func TestStateIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := &family.Setup{Options: o, Plan: &family.Plan{}, Fitted: d.Fitted(false), Rows: 300, Weight: 300}
-	drv, b := newDriver(newProblem(set, false)), d.All(false)
+	drv, b := newDriver(newProblem(set, false), familytest.Home), d.All(false)
 	w := newWorker(newProblem(set, false), &family.Node{Grow: func(int64) error { return nil }})
 	r := rand.New(rand.NewPCG(55, 2))
 	refused := 0
@@ -293,7 +330,7 @@ func TestStateIsChecked(t *testing.T) {
 			} else {
 				bad[r.IntN(len(bad))] ^= 1 << r.IntN(8)
 			}
-			other := newDriver(newProblem(set, false))
+			other := newDriver(newProblem(set, false), familytest.Home)
 			if other.UnmarshalBinary(bad) != nil {
 				refused++
 			} else if !other.State().Done {
@@ -323,7 +360,7 @@ func TestNoMemory(t *testing.T) {
 			held += n
 			return nil
 		}})
-		drv := newDriver(newProblem(set, false))
+		drv := newDriver(newProblem(set, false), familytest.Home)
 		var stopped error
 		for n := 0; n < 6 && stopped == nil; n++ {
 			p, err := w.NewPass(drv.Next())
@@ -420,7 +457,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			Boosted.DecodePartial(op, canon.Read(data))
 		}
-		drv := newDriver(newProblem(&family.Setup{Options: mustOptions(t), Plan: &family.Plan{}, Fitted: fitted, Rows: 10, Weight: 10}, false))
+		drv := newDriver(newProblem(&family.Setup{Options: mustOptions(t), Plan: &family.Plan{}, Fitted: fitted, Rows: 10, Weight: 10}, false), familytest.Home)
 		if drv.UnmarshalBinary(data) == nil && !drv.State().Done {
 			drv.Next()
 		}

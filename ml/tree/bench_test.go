@@ -98,7 +98,7 @@ func (t *table) train(b testing.TB, f family.Family, threads int, options ...any
 		b.Fatal(err)
 	}
 	set := &family.Setup{Options: o, Plan: plan, Fitted: t.fitted, Rows: int64(t.rows), Weight: float64(t.rows)}
-	drv, err := f.NewDriver(set)
+	drv, err := f.NewDriver(set, &family.Node{Threads: threads, Root: true, Grow: func(int64) error { return nil }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,6 +19,9 @@
 //	         smaller children; the others are
 //	         differences                              ─▶ best splits
 //
+// Nodes of few rows have more histogram than rows: the root takes those rows and
+// grows what is below by itself (subtree.go).
+//
 // Whatever is summed over rows is an integer, so no order of rows, threads or
 // nodes can show: gradients are rounded to fixed point row by row, losses
 // likewise, samples and bootstraps are drawn by the rows' contents. Floats are

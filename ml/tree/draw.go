@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -110,18 +109,17 @@ func columnsOf(seed uint64, cols []int, k int) []int {
 	if k >= len(cols) {
 		return nil
 	}
-	type ticket struct {
-		at  uint64
-		col int
-	}
-	all := make([]ticket, len(cols))
-	for i, c := range cols {
-		all[i] = ticket{mix(seed ^ mix(uint64(c)+0x77)), c}
-	}
-	slices.SortFunc(all, func(a, b ticket) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.col, b.col)) })
-	out := make([]int, k)
-	for i := range out {
-		out[i] = all[i].col
+	// The k lowest numbers, ascending.
+	at, out := make([]uint64, 0, k+1), make([]int, 0, k+1)
+	for _, c := range cols {
+		x := mix(seed ^ mix(uint64(c)+0x77))
+		i := len(at)
+		for i > 0 && (x < at[i-1] || x == at[i-1] && c < out[i-1]) {
+			i--
+		}
+		if i < k {
+			at, out = slices.Insert(at, i, x)[:min(len(at)+1, k)], slices.Insert(out, i, c)[:min(len(out)+1, k)]
+		}
 	}
 	slices.Sort(out)
 	return out

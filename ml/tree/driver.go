@@ -14,6 +14,7 @@ import (
 //
 // A round of a forest grows some trees at a time and needs no scores.
 type driver struct {
+	node  *family.Node
 	p     *problem
 	phase uint8 // the op of the step wanted now; 0 at the end
 	fresh bool  // workers know nothing
@@ -31,8 +32,12 @@ type driver struct {
 	round    *round // the one at work
 	growers  []*grower
 	kept     int
+	charged  int64
+	stored   int64   // bytes of the first trees
+	counted  int     // so many
 	splits   []split // of the step at work
 	builds   []build
+	takes    []take
 	residual float64
 
 	state    family.State
@@ -43,8 +48,8 @@ type driver struct {
 	drop     bool    // the scores are of trees that the model has not
 }
 
-func newDriver(p *problem) *driver {
-	return &driver{p: p, phase: opSketch, best: math.Inf(1),
+func newDriver(p *problem, n *family.Node) *driver {
+	return &driver{p: p, node: n, phase: opSketch, best: math.Inf(1),
 		state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
 }
 
@@ -92,7 +97,7 @@ func (d *driver) Next() *family.Step {
 		}
 		b.splits = d.splits
 	}
-	b.builds = d.builds
+	b.builds, b.takes = d.builds, d.takes
 	s.Body = b
 	d.step = s
 	return s
@@ -110,7 +115,7 @@ func (d *driver) past() []tree {
 // wanted.
 func (d *driver) begin() *round {
 	r := &round{first: len(d.trees), base: d.base, bound: d.bound, spread: d.spread, update: d.update}
-	d.growers, d.builds = nil, nil
+	d.growers, d.builds, d.takes = nil, nil, nil
 	if d.finished {
 		r.stale = d.drop
 		return r
@@ -153,7 +158,7 @@ func (d *driver) Tell(m family.Message) error {
 		if err := d.take(g, nil); err != nil {
 			return err
 		}
-		d.plan()
+		return d.plan()
 	case opGrow:
 		for i, s := range d.splits {
 			d.growers[s.tree].counted(s.node, m.(*grown).rows[2*i], m.(*grown).rows[2*i+1])
@@ -167,7 +172,10 @@ func (d *driver) Tell(m family.Message) error {
 		if err := d.take(m.(*grown), parents); err != nil {
 			return err
 		}
-		d.plan()
+		if err := d.planted(m.(*grown)); err != nil {
+			return err
+		}
+		return d.plan()
 	}
 	return nil
 }
@@ -280,15 +288,22 @@ func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 }
 
 // plan finds what is to be split next, and where nothing is, ends the round.
-func (d *driver) plan() {
-	d.splits, d.builds = nil, nil
-	size := 0
+func (d *driver) plan() error {
+	d.splits, d.builds, d.takes = nil, nil, nil
+	size, room := 0, int64(maxTaken)
 	for _, t := range d.growers {
 		for more := true; more && size < maxStep; {
 			more = false
 			for _, i := range t.open() {
 				if size >= maxStep {
 					break
+				}
+				if n := &t.nodes[i]; t.small(n) {
+					if bytes := n.rows * rowBytes(d.p, d.g); bytes <= room {
+						room -= bytes
+						d.takes = append(d.takes, take{t.no, i, n.rows})
+					}
+					continue
 				}
 				s, builds, work := t.expand(i)
 				if !work {
@@ -303,9 +318,9 @@ func (d *driver) plan() {
 			more = more && len(d.splits) == 0
 		}
 	}
-	if len(d.splits) > 0 {
+	if len(d.splits)+len(d.takes) > 0 {
 		d.phase = opGrow
-		return
+		return d.charge(size, maxTaken-room)
 	}
 	d.update = nil
 	greatest := 0.0
@@ -328,6 +343,27 @@ func (d *driver) plan() {
 			d.end()
 		}
 	}
+	return d.charge(0, 0)
+}
+
+// charge charges what is held here: the trees, the histograms that are kept, and
+// what a step that makes so many bins and takes so many bytes of rows will add:
+// of each histogram its sums apart, and its sibling's; of rows their places.
+func (d *driver) charge(bins int, rows int64) error {
+	n := 8*int64(d.kept+4*bins) + 2*rows
+	for ; d.counted < len(d.trees); d.counted++ {
+		d.stored += d.trees[d.counted].bytes()
+	}
+	n += d.stored
+	for _, t := range d.growers {
+		n += int64(len(t.nodes)) * growNodeBytes
+	}
+	more := n - d.charged
+	if err := d.node.Grow(more); err != nil {
+		return err
+	}
+	d.charged = n
+	return nil
 }
 
 // perRound is the number of trees that an n_estimators of 1 makes.

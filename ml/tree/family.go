@@ -48,8 +48,8 @@ func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
 }
 
 // NewDriver implements family.Family.
-func (k *kind) NewDriver(s *family.Setup) (family.Driver, error) {
-	return newDriver(newProblem(s, k.forest)), nil
+func (k *kind) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
+	return newDriver(newProblem(s, k.forest), n), nil
 }
 
 // NewWorker implements family.Family.

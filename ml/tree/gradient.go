@@ -113,7 +113,9 @@ func (p *pass) round(k *rows, b *dataset.Block) error {
 	if err := p.gradients(k, b, r, out); err != nil {
 		return err
 	}
-	p.build(k)
+	for i := range p.tasks {
+		p.build(k, &p.tasks[i])
+	}
 	return nil
 }
 
@@ -149,7 +151,7 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 	}
 	ls := lossSum{scale: 1 / (r.spread * r.spread)}
 	residual := 0.0
-	plain := !pr.sampled() && w.g.unit == 1 && !w.pairs()
+	plain := !pr.sampled() && w.g.unit == 1 && !pr.pairs(w.g)
 	tails := make([]int, r.trees)
 	for t := range tails {
 		tails[t], k.seen[t] = k.n, 0
@@ -249,7 +251,7 @@ func (p *pass) put(k *rows, t, row, l int, y float64, r *round, units, times int
 			g, h = (g*times+draw/2)>>8, (h*times+draw/2)>>8
 		}
 	}
-	if p.w.pairs() {
+	if pr.pairs(p.w.g) {
 		k.grad[2*(t*k.n+row)], k.grad[2*(t*k.n+row)+1] = g*units, h*units
 		return
 	}
@@ -258,25 +260,6 @@ func (p *pass) put(k *rows, t, row, l int, y float64, r *round, units, times int
 
 // classShift is where a vote keeps its class; below is how much it counts.
 const classShift = 40
-
-// addVotes adds rows to the histograms of their classes.
-func (p *pass) addVotes(k *rows, t *task, h []int64, order []uint32) {
-	each := t.len / p.w.p.channels
-	grad := k.grad[int(t.tree)*k.n:][:k.n]
-	for i := range t.groups {
-		s := &t.groups[i]
-		gr := &p.w.g.groups[s.group]
-		bins, w := k.bins[k.n*gr.first:], len(gr.cols)
-		for _, r := range order {
-			v := grad[r]
-			own, x := h[int(v>>classShift)*each:][:each], v&(1<<classShift-1)
-			row := bins[int(r)*w:][:w]
-			for j, c := range s.cols {
-				own[int(s.at[j])+int(row[c])] += x
-			}
-		}
-	}
-}
 
 // labels gives the sums of labels that are being filled.
 func (p *pass) labels() *labels {

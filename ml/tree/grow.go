@@ -36,6 +36,9 @@ type growNode struct {
 	wanted bool    // its histogram is on its way
 }
 
+// growNodeBytes is about the size of a node that grows, and of its best split.
+const growNodeBytes = 400
+
 // maxKept bounds the integers that the root keeps of histograms, maxStep those
 // that a step asks for: beyond the first histograms of both children are made
 // instead of one subtracted, beyond the second there is another step.

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -22,6 +23,7 @@ type body struct {
 	round  *round  // of opRound
 	splits []split // of opGrow
 	builds []build
+	takes  []take
 }
 
 // again is what new workers need to be where the old ones were: scores are made
@@ -56,6 +58,20 @@ type build struct {
 	tree, node int32
 	wide       bool // gradient and curvature apart
 	cols       []int
+}
+
+// take asks for the rows of a node themselves: of few rows they are less than
+// the histograms that its descendants would need.
+type take struct {
+	tree, node int32
+	rows       int64 // how many there are
+}
+
+// taken are a node's rows: the bins of all columns that can split, group after
+// group, and the gradients as blocks keep them. They come in any order.
+type taken struct {
+	bins []uint8
+	grad []int64
 }
 
 // set is a set of bins.
@@ -108,6 +124,7 @@ func (b *body) Encode(e *canon.E) {
 			e.U32(uint32(c))
 		}
 	}
+	encodeTakes(e, b.takes)
 }
 
 func decodeStep(op uint8, d *canon.D) family.Message {
@@ -130,7 +147,24 @@ func decodeStep(op uint8, d *canon.D) family.Message {
 		}
 		b.builds = append(b.builds, bd)
 	}
+	b.takes = decodeTakes(d)
 	return b
+}
+
+func encodeTakes(e *canon.E, list []take) {
+	e.U32(uint32(len(list)))
+	for _, t := range list {
+		e.U32(uint32(t.tree))
+		e.U32(uint32(t.node))
+		e.I64(t.rows)
+	}
+}
+
+func decodeTakes(d *canon.D) (list []take) {
+	for range d.Count(16) {
+		list = append(list, take{int32(d.U32()), int32(d.U32()), d.I64()})
+	}
+	return list
 }
 
 func (r *round) encode(e *canon.E) {
@@ -227,13 +261,14 @@ func decodeLabels(d *canon.D) *labels { return &labels{d.I64s(), decodeSum(d)} }
 type grown struct {
 	rows     []int64 // opGrow: of each split, left and right
 	hist     []int64 // of each build, one after the other
+	taken    []taken // of each take
 	loss     [2]sum  // opRound: of rows to train on and held out
 	weight   [2]int64
 	residual float64 // opRound: the greatest
 }
 
 func (g *grown) merge(o *grown) error {
-	if len(g.rows) != len(o.rows) || len(g.hist) != len(o.hist) {
+	if len(g.rows) != len(o.rows) || len(g.hist) != len(o.hist) || len(g.taken) != len(o.taken) {
 		return errShape()
 	}
 	for i, n := range o.rows {
@@ -242,6 +277,10 @@ func (g *grown) merge(o *grown) error {
 	h := g.hist
 	for i, n := range o.hist[:len(h)] {
 		h[i] += n
+	}
+	for i := range o.taken {
+		t := &g.taken[i]
+		t.bins, t.grad = append(t.bins, o.taken[i].bins...), append(t.grad, o.taken[i].grad...)
 	}
 	for i := range g.loss {
 		g.loss[i].plus(o.loss[i])
@@ -255,6 +294,11 @@ func (g *grown) merge(o *grown) error {
 func (g *grown) Encode(e *canon.E) {
 	e.I64s(g.rows)
 	e.I64s(g.hist)
+	e.U32(uint32(len(g.taken)))
+	for i := range g.taken {
+		e.Bytes(g.taken[i].bins)
+		e.I64s(g.taken[i].grad)
+	}
 	for i := range g.loss {
 		g.loss[i].encode(e)
 		e.I64(g.weight[i])
@@ -264,6 +308,9 @@ func (g *grown) Encode(e *canon.E) {
 
 func decodeGrown(d *canon.D) *grown {
 	g := &grown{rows: d.I64s(), hist: d.I64s()}
+	for range d.Count(8) {
+		g.taken = append(g.taken, taken{slices.Clone(d.Bytes()), d.I64s()})
+	}
 	for i := range g.loss {
 		g.loss[i], g.weight[i] = decodeSum(d), d.I64()
 	}

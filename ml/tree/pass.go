@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/exec/kernel/hist"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -23,38 +22,9 @@ type pass struct {
 	sum   *sketch
 	label *labels
 	out   *grown
-	goes  []sides  // of the splits
-	right []uint32 // scratch
+	goes  []sides // of the splits
+	adder *adder
 	grad  gradients
-}
-
-// sides says of each bin whether its rows go to the left.
-type sides [256]uint8
-
-func sidesOf(s *set) (g sides) {
-	for b := range g {
-		if s.has(b) {
-			g[b] = 1
-		}
-	}
-	return g
-}
-
-// task is the building of one histogram.
-type task struct {
-	build
-	at     int // in the partial
-	len    int
-	groups []some  // of some columns only
-	packed []int64 // scratch of a wide one
-	rows   int     // in it
-	fit    int     // how many rows may be
-}
-
-// some are columns of a group.
-type some struct {
-	group    int
-	cols, at []int32 // their places in a row, and their histograms'
 }
 
 // PassBytes implements family.Worker.
@@ -70,6 +40,9 @@ func (w *worker) PassBytes(s *family.Step) int64 {
 	n := int64(0)
 	for i := range b.builds {
 		n += 16 * int64(w.p.channels) * int64(width(g, b.builds[i].cols))
+	}
+	for i := range b.takes {
+		n += b.takes[i].rows * rowBytes(w.p, g)
 	}
 	return n + 1<<16*4
 }
@@ -123,7 +96,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	if g == nil || len(g.cols) != w.p.dense+len(w.p.codeSlots) {
 		return nil, pgerr.Internal("a step over trees came before their bins")
 	}
-	p := &pass{w: w, op: s.Op, b: b, again: s.Op == opBin || b.again != nil}
+	p := &pass{w: w, op: s.Op, b: b, again: s.Op == opBin || b.again != nil, adder: newAdder(w.p, g)}
 	if p.again {
 		p.bin = newBinner(g.bins)
 	}
@@ -152,7 +125,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 			p.size += t.len
 		}
 		p.size += t.len
-		t.groups = someOf(g, bd.cols)
+		t.groups = p.adder.columns(nil, bd.cols)
 		p.tasks = append(p.tasks, t)
 	}
 	return p, nil
@@ -194,6 +167,11 @@ func (p *pass) check(g *ground) error {
 			return bad()
 		}
 	}
+	for _, t := range p.b.takes {
+		if t.tree < 0 || int(t.tree) >= p.w.p.together || t.node < 0 {
+			return bad()
+		}
+	}
 	for _, b := range p.b.builds {
 		if b.tree < 0 || int(b.tree) >= p.w.p.together || b.node < 0 {
 			return bad()
@@ -205,31 +183,6 @@ func (p *pass) check(g *ground) error {
 		}
 	}
 	return nil
-}
-
-// someOf sorts columns by groups; their histograms follow each other in the
-// order of cols.
-func someOf(g *ground, cols []int) (out []some) {
-	at := 0
-	place := map[int]int32{}
-	for _, c := range cols {
-		place[c] = int32(at)
-		at += g.cols[c].stride
-	}
-	for i := range g.groups {
-		s := some{group: i}
-		for k, c := range g.groups[i].cols {
-			if cols == nil {
-				s.cols, s.at = append(s.cols, int32(k)), append(s.at, int32(g.cols[c].at))
-			} else if a, ok := place[c]; ok {
-				s.cols, s.at = append(s.cols, int32(k)), append(s.at, a)
-			}
-		}
-		if len(s.cols) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // Add implements family.Pass.
@@ -309,7 +262,7 @@ func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
 		}
 		for _, s := range a.splits {
 			goes := sidesOf(&s.set)
-			p.split(k, s, &goes)
+			p.adder.split(k, s, &goes)
 		}
 	}
 	return k, nil
@@ -323,110 +276,59 @@ func (p *pass) grow(k *rows) {
 			p.goes = append(p.goes, sidesOf(&p.b.splits[i].set))
 		}
 	}
+	next := 0
 	for i, s := range p.b.splits {
-		left, right := p.split(k, s, &p.goes[i])
+		left, right := p.adder.split(k, s, &p.goes[i])
 		g.rows[2*i] += int64(left)
 		g.rows[2*i+1] += int64(right)
+		// What follows is of the children: their rows are still near.
+		for ; next < len(p.tasks) && p.tasks[next].tree == s.tree && p.tasks[next].node-s.left&^1 == 0; next++ {
+			p.build(k, &p.tasks[next])
+		}
 	}
-	p.build(k)
+	for ; next < len(p.tasks); next++ {
+		p.build(k, &p.tasks[next])
+	}
+	p.take(k)
 }
 
-// result gives the partial that is being filled.
-func (p *pass) result() *grown {
-	if p.out == nil {
-		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: make([]int64, p.size)}
-	}
-	return p.out
-}
-
-// split divides the rows of a node, keeping their order.
-func (p *pass) split(k *rows, s split, goes *sides) (left, right int) {
-	spans := &k.spans[s.tree]
-	for int(s.left)+1 >= len(*spans) {
-		*spans = append(*spans, span{})
-	}
-	sp := (*spans)[s.node]
-	order := k.order[int(s.tree)*k.n:][:k.n][sp.from:sp.to]
-	if cap(p.right) < len(order) {
-		p.right = make([]uint32, k.n)
-	}
-	c := &p.w.g.cols[s.col]
-	col, width := c.of(k.bins, k.n), c.width
-	other := p.right[:len(order)]
-	l := 0
-	for i, row := range order {
-		n := int(goes[col[int(row)*width]])
-		order[l], other[i-l] = row, row
-		l += n
-	}
-	copy(order[l:], other)
-	mid := sp.from + uint32(l)
-	(*spans)[s.node], (*spans)[s.left], (*spans)[s.left+1] = span{}, span{sp.from, mid}, span{mid, sp.to}
-	return l, len(order) - l
-}
-
-// build adds the rows of nodes to their histograms.
-func (p *pass) build(k *rows) {
-	out := p.result().hist
-	for i := range p.tasks {
-		t := &p.tasks[i]
+// take collects the rows of nodes.
+func (p *pass) take(k *rows) {
+	g := p.w.g
+	for i, t := range p.b.takes {
 		if int(t.node) >= len(k.spans[t.tree]) {
 			continue
 		}
-		sp := k.spans[t.tree][t.node]
-		order := k.order[int(t.tree)*k.n:][:k.n][sp.from:sp.to]
-		h := out[t.at:]
-		switch {
-		case p.w.pairs(), !t.wide:
-			p.add(k, t, h, order)
-			continue
-		case t.packed == nil:
-			t.packed = make([]int64, t.len)
-		}
-		for len(order) > 0 {
-			n := min(len(order), t.fit-t.rows)
-			p.add(k, t, t.packed, order[:n])
-			order = order[n:]
-			if t.rows += n; t.rows == t.fit {
-				p.flush(t)
+		sp, to := k.spans[t.tree][t.node], &p.out.taken[i]
+		for _, r := range k.order[int(t.tree)*k.n:][:k.n][sp.from:sp.to] {
+			for _, gr := range g.groups {
+				w := len(gr.cols)
+				to.bins = append(to.bins, k.bins[k.n*gr.first+int(r)*w:][:w]...)
+			}
+			if at := int(t.tree)*k.n + int(r); p.w.p.pairs(g) {
+				to.grad = append(to.grad, k.grad[2*at], k.grad[2*at+1])
+			} else {
+				to.grad = append(to.grad, k.grad[at])
 			}
 		}
 	}
 }
 
-// flush takes packed sums apart.
-func (p *pass) flush(t *task) {
-	shift := p.w.p.packing(1).shift
-	h := p.result().hist[t.at:][:2*t.len]
-	for i, v := range t.packed {
-		h[2*i] += v >> shift
-		h[2*i+1] += v & (1<<shift - 1)
+// result gives the partial that is being filled.
+func (p *pass) result() *grown {
+	if p.out == nil {
+		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: make([]int64, p.size), taken: make([]taken, len(p.b.takes))}
 	}
-	clear(t.packed)
-	t.rows = 0
+	return p.out
 }
 
-// add adds rows to a histogram.
-func (p *pass) add(k *rows, t *task, h []int64, order []uint32) {
-	if p.w.p.votes() {
-		p.addVotes(k, t, h, order)
+// build adds the rows of a node to its histogram.
+func (p *pass) build(k *rows, t *task) {
+	if int(t.node) >= len(k.spans[t.tree]) {
 		return
 	}
-	g := p.w.g
-	for i := range t.groups {
-		s := &t.groups[i]
-		gr := &g.groups[s.group]
-		bins, w := k.bins[k.n*gr.first:], len(gr.cols)
-		switch {
-		case p.w.pairs():
-			grad := k.grad[2*int(t.tree)*k.n:][:2*k.n]
-			hist.AddPairs(h, s.at, s.cols, bins, w, order, grad)
-		case len(s.cols) == w && s.at[w-1]-s.at[0] == int32((w-1)*gr.stride):
-			hist.Add(h[s.at[0]:], gr.stride, bins, w, order, k.grad[int(t.tree)*k.n:][:k.n])
-		default:
-			hist.AddSome(h, s.at, s.cols, bins, w, order, k.grad[int(t.tree)*k.n:][:k.n])
-		}
-	}
+	sp := k.spans[t.tree][t.node]
+	p.adder.build(k, t, p.result().hist[t.at:], k.order[int(t.tree)*k.n:][sp.from:sp.to])
 }
 
 // Partial implements family.Pass.
@@ -446,9 +348,8 @@ func (p *pass) Partial() family.Message {
 		return l
 	}
 	for i := range p.tasks {
-		if t := &p.tasks[i]; t.rows > 0 {
-			p.flush(t)
-		}
+		t := &p.tasks[i]
+		p.adder.flush(t, p.result().hist[t.at:])
 	}
 	g := p.result()
 	p.out = nil

@@ -17,6 +17,7 @@ type problem struct {
 	outputs     int     // scores of a row, or numbers of a leaf
 	channels    int     // histograms of a node: one, or for a forest's votes one a class
 	together    int     // trees grown at a time
+	fewRows     int64   // of a node that the root takes
 	weightUnits float64 // of the sketch: weights are counted in parts of this
 	held        bool
 	names       []string // by column: the input column
@@ -26,7 +27,7 @@ type problem struct {
 func newProblem(s *family.Setup, forest bool) *problem {
 	f := s.Fitted
 	p := &problem{params: newParams(s.Options, forest, s.Classes() > 0), seed: mix(s.Seed + 1), dense: f.Dense, codeSlots: f.CodeSlots(), classes: s.Classes(),
-		outputs: 1, channels: 1, together: 1, held: s.Held > 0}
+		outputs: 1, channels: 1, together: 1, fewRows: maxTakenRows, held: s.Held > 0}
 	_, exp := math.Frexp(s.Weight)
 	p.weightUnits = math.Ldexp(1, 48-exp)
 	if p.classes > 2 {
@@ -59,6 +60,9 @@ const forestTogether = 8
 
 // votes tells whether the histograms are of classes.
 func (p *problem) votes() bool { return p.channels > 1 }
+
+// pairs tells whether gradient and curvature have an integer each.
+func (p *problem) pairs(g *ground) bool { return g.wide && !p.votes() }
 
 // squared tells whether gradients are residuals.
 func (p *problem) squared() bool { return p.classes == 0 }

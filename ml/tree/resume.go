@@ -35,6 +35,7 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 			t.encode(&e)
 		}
 		encodeSplits(&e, d.splits)
+		encodeTakes(&e, d.takes)
 	}
 	return e.B, nil
 }
@@ -74,7 +75,13 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 			}
 		}
 		d.splits = decodeSplits(r)
-		d.builds = nil
+		d.builds, d.takes = nil, decodeTakes(r)
+		for _, t := range d.takes {
+			if t.tree < 0 || int(t.tree) >= len(d.growers) || t.node < 0 || int(t.node) >= len(d.growers[t.tree].nodes) || d.growers[t.tree].nodes[t.node].best == nil {
+				r.Fail()
+				break
+			}
+		}
 		for _, s := range d.splits {
 			if s.tree < 0 || int(s.tree) >= len(d.growers) || s.node < 0 || s.left <= s.node || int(s.left)+1 >= len(d.growers[s.tree].nodes) {
 				r.Fail()

@@ -32,6 +32,9 @@ func numberSet(c *column, thr int, missLeft bool) (s set) {
 	return s
 }
 
+// bytes is about the memory of a tree.
+func (t *tree) bytes() int64 { return int64(cap(t.nodes))*72 + int64(cap(t.values))*8 }
+
 func encodeTrees(e *canon.E, list []tree) {
 	e.U32(uint32(len(list)))
 	for i := range list {

@@ -105,7 +105,7 @@ func (w *worker) of(at place, n int) (*rows, error) {
 // start makes room for the trees of a round.
 func (w *worker) start(k *rows) error {
 	per := 1
-	if w.pairs() {
+	if w.p.pairs(w.g) {
 		per = 2
 	}
 	if len(k.spans) == w.p.together || k.held {
@@ -118,9 +118,6 @@ func (w *worker) start(k *rows) error {
 	k.spans, k.seen = make([][]span, w.p.together), make([]int, w.p.together)
 	return nil
 }
-
-// pairs tells whether gradient and curvature have an integer each.
-func (w *worker) pairs() bool { return w.g.wide && !w.p.votes() }
 
 // begin gives a block its first scores.
 func (w *worker) begin(k *rows, base []float64) error {

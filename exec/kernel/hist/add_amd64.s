@@ -5,6 +5,7 @@
 #include "textflag.h"
 
 // func addRows(h *int64, step int, bins *uint8, width int, rows *uint32, n int, vals *int64)
+// Requires: CMOV, MMX+
 TEXT ·addRows(SB), NOSPLIT, $0-56
 	MOVQ h+0(FP), AX
 	MOVQ step+8(FP), CX
@@ -16,15 +17,24 @@ TEXT ·addRows(SB), NOSPLIT, $0-56
 	LEAQ (CX)(CX*1), R15
 
 next:
-	MOVL  (SI), R9
-	MOVQ  (R8)(R9*8), R10
-	IMULQ BX, R9
-	ADDQ  DX, R9
-	MOVQ  AX, R11
-	LEAQ  (AX)(CX*1), R12
-	MOVQ  BX, R13
-	SUBQ  $0x04, R13
-	JLT   rest
+	MOVQ       $0x0000000c, R9
+	CMPQ       DI, R9
+	CMOVQLE    DI, R9
+	MOVL       -4(SI)(R9*4), R9
+	PREFETCHT0 (R8)(R9*8)
+	IMULQ      BX, R9
+	PREFETCHT0 (DX)(R9*1)
+	ADDQ       BX, R9
+	PREFETCHT0 -1(DX)(R9*1)
+	MOVL       (SI), R9
+	MOVQ       (R8)(R9*8), R10
+	IMULQ      BX, R9
+	ADDQ       DX, R9
+	MOVQ       AX, R11
+	LEAQ       (AX)(CX*1), R12
+	MOVQ       BX, R13
+	SUBQ       $0x04, R13
+	JLT        rest
 
 four:
 	MOVBLZX (R9), R14
@@ -59,4 +69,46 @@ done:
 	ADDQ $0x04, SI
 	DECQ DI
 	JNZ  next
+	RET
+
+// func addSomeRows(h *int64, at *int32, cols *int32, count int, bins *uint8, width int, rows *uint32, n int, vals *int64)
+// Requires: CMOV, MMX+
+TEXT ·addSomeRows(SB), NOSPLIT, $0-72
+	MOVQ h+0(FP), AX
+	MOVQ at+8(FP), CX
+	MOVQ cols+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ bins+32(FP), SI
+	MOVQ rows+48(FP), DI
+	MOVQ n+56(FP), R8
+	MOVQ vals+64(FP), R9
+	MOVQ width+40(FP), R10
+
+next:
+	MOVQ       $0x0000000c, R11
+	CMPQ       R8, R11
+	CMOVQLE    R8, R11
+	MOVL       -4(DI)(R11*4), R11
+	PREFETCHT0 (R9)(R11*8)
+	IMULQ      R10, R11
+	PREFETCHT0 (SI)(R11*1)
+	ADDQ       R10, R11
+	PREFETCHT0 -1(SI)(R11*1)
+	MOVL       (DI), R11
+	MOVQ       (R9)(R11*8), R12
+	IMULQ      R10, R11
+	ADDQ       SI, R11
+	MOVQ       BX, R13
+
+one:
+	MOVLQSX -4(DX)(R13*4), R14
+	MOVLQSX -4(CX)(R13*4), R15
+	MOVBLZX (R11)(R14*1), R14
+	ADDQ    R14, R15
+	ADDQ    R12, (AX)(R15*8)
+	DECQ    R13
+	JNZ     one
+	ADDQ    $0x04, DI
+	DECQ    R8
+	JNZ     next
 	RET

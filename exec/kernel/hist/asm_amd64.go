@@ -7,3 +7,7 @@ package hist
 func add(h []int64, stride int, bins []uint8, width int, rows []uint32, vals []int64) {
 	addRows(&h[0], 8*stride, &bins[0], width, &rows[0], len(rows), &vals[0])
 }
+
+func addSome(h []int64, at, cols []int32, bins []uint8, width int, rows []uint32, vals []int64) {
+	addSomeRows(&h[0], &at[0], &cols[0], len(cols), &bins[0], width, &rows[0], len(rows), &vals[0])
+}

@@ -42,6 +42,13 @@ func addGo(h []int64, stride int, bins []uint8, width int, rows []uint32, vals [
 
 // AddSome is Add for some columns: column cols[k]'s histogram begins at h[at[k]].
 func AddSome(h []int64, at, cols []int32, bins []uint8, width int, rows []uint32, vals []int64) {
+	if len(rows) == 0 || len(cols) == 0 {
+		return
+	}
+	addSome(h, at[:len(cols)], cols, bins, width, rows, vals)
+}
+
+func addSomeGo(h []int64, at, cols []int32, bins []uint8, width int, rows []uint32, vals []int64) {
 	base, v := unsafe.Pointer(unsafe.SliceData(bins)), unsafe.Pointer(unsafe.SliceData(vals))
 	first := unsafe.Pointer(unsafe.SliceData(h))
 	at = at[:len(cols)]

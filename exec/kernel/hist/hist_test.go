@@ -53,9 +53,10 @@ func TestBodiesAgainstThePlainLoop(t *testing.T) {
 			}
 			want := in.plain(width, stride)
 			for name, body := range map[string]func(h []int64){
-				"Add":     func(h []int64) { Add(h, stride, in.bins, width, in.rows, in.vals) },
-				"addGo":   func(h []int64) { addGo(h, stride, in.bins, width, in.rows, in.vals) },
-				"AddSome": func(h []int64) { AddSome(h, in.at, in.cols, in.bins, width, in.rows, in.vals) },
+				"Add":       func(h []int64) { Add(h, stride, in.bins, width, in.rows, in.vals) },
+				"addGo":     func(h []int64) { addGo(h, stride, in.bins, width, in.rows, in.vals) },
+				"addSomeGo": func(h []int64) { addSomeGo(h, in.at, in.cols, in.bins, width, in.rows, in.vals) },
+				"AddSome":   func(h []int64) { AddSome(h, in.at, in.cols, in.bins, width, in.rows, in.vals) },
 			} {
 				h := slices.Clone(in.h)
 				if body(h); !slices.Equal(h, want) {
@@ -82,15 +83,29 @@ func TestBodiesAgainstThePlainLoop(t *testing.T) {
 func BenchmarkAdd(b *testing.B) {
 	const n, width, stride = 32768, 28, 256
 	in := draw(rand.New(rand.NewPCG(1, 1)), n, width, stride)
-	for name, body := range map[string]func(){
-		"Add":   func() { Add(in.h, stride, in.bins, width, in.rows, in.vals) },
-		"addGo": func() { addGo(in.h, stride, in.bins, width, in.rows, in.vals) },
+	var parts [16][]uint32 // as nodes of a tree have them
+	for _, row := range in.rows {
+		k := row * 2654435761 >> 28
+		parts[k] = append(parts[k], row)
+	}
+	five := []int32{3, 7, 12, 19, 26}
+	for _, c := range []struct {
+		name string
+		cols int
+		body func(rows []uint32)
+	}{
+		{"Add", width, func(rows []uint32) { Add(in.h, stride, in.bins, width, rows, in.vals) }},
+		{"addGo", width, func(rows []uint32) { addGo(in.h, stride, in.bins, width, rows, in.vals) }},
+		{"AddSome", 5, func(rows []uint32) { AddSome(in.h, in.at[:5], five, in.bins, width, rows, in.vals) }},
+		{"addSomeGo", 5, func(rows []uint32) { addSomeGo(in.h, in.at[:5], five, in.bins, width, rows, in.vals) }},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				body()
+				for _, rows := range parts {
+					c.body(rows)
+				}
 			}
-			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(len(in.rows)*width), "ns/update")
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(len(in.rows)*c.cols), "ns/update")
 		})
 	}
 }

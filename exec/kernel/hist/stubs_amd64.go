@@ -8,3 +8,8 @@ package hist
 //
 //go:noescape
 func addRows(h *int64, step int, bins *uint8, width int, rows *uint32, n int, vals *int64)
+
+// addSomeRows is addSomeGo of count columns and n rows, neither 0.
+//
+//go:noescape
+func addSomeRows(h *int64, at *int32, cols *int32, count int, bins *uint8, width int, rows *uint32, n int, vals *int64)

@@ -51,7 +51,7 @@ func decodeFading(d *canon.D) FadingSum {
 }
 
 // NewDriver implements family.Family.
-func (Fading) NewDriver(s *family.Setup) (family.Driver, error) {
+func (Fading) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
 	if s.Held > 0 {
 		return &fadingDriver{steps: 4}, nil
 	}

@@ -113,6 +113,9 @@ func (d *Data) All(narrow bool) *dataset.Block {
 	return d.Block(rows, narrow)
 }
 
+// Home is a node of one thread that charges nothing.
+var Home = &family.Node{Threads: 1, Root: true, Grow: func(int64) error { return nil }}
+
 // Spread says how a training is spread.
 type Spread struct {
 	Nodes, Threads int
@@ -213,7 +216,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		return nil, err
 	}
 	defer r.close()
-	drv, err := f.NewDriver(set)
+	drv, err := f.NewDriver(set, r.home())
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +236,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 			if err != nil {
 				t.Fatal(err)
 			}
-			if drv, err = f.NewDriver(set); err != nil {
+			if drv, err = f.NewDriver(set, r.home()); err != nil {
 				t.Fatal(err)
 			}
 			if err := drv.UnmarshalBinary(state); err != nil {
@@ -320,6 +323,11 @@ type run struct {
 	leaves [][2]stored
 	ws     []family.Worker
 	used   []int64
+}
+
+// home is where drivers work.
+func (r *run) home() *family.Node {
+	return &family.Node{Threads: max(r.s.Threads, 1), Root: true, Grow: func(int64) error { return nil }}
 }
 
 func (r *run) workers() error {

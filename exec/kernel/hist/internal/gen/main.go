@@ -3,7 +3,12 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
+
+// ahead is how many rows before their turn bins and values are fetched: rows of a
+// tree's node lie apart.
+const ahead = 12
 
 func main() {
 	ConstraintExpr("!noasm")
@@ -22,6 +27,7 @@ func main() {
 	LEAQ(Mem{Base: step, Index: step, Scale: 1}, twice)
 
 	Label("next")
+	fetch(bins, width, rows, n, vals)
 	MOVL(Mem{Base: rows}, row.As32())
 	MOVQ(Mem{Base: vals, Index: row, Scale: 8}, x)
 	IMULQ(width, row)
@@ -59,5 +65,57 @@ func main() {
 	DECQ(n)
 	JNZ(LabelRef("next"))
 	RET()
+	addSome()
 	Generate()
+}
+
+// fetch fetches what the row needs that comes after some others; the last ones
+// fetch their own.
+func fetch(bins, width, rows, n, vals reg.Register) {
+	far, at := GP64(), GP64()
+	MOVQ(U32(ahead), far)
+	CMPQ(n, far)
+	CMOVQLE(n, far)
+	MOVL(Mem{Base: rows, Index: far, Scale: 4, Disp: -4}, at.As32())
+	PREFETCHT0(Mem{Base: vals, Index: at, Scale: 8})
+	IMULQ(width, at)
+	PREFETCHT0(Mem{Base: bins, Index: at, Scale: 1})
+	ADDQ(width, at)
+	PREFETCHT0(Mem{Base: bins, Index: at, Scale: 1, Disp: -1})
+}
+
+func addSome() {
+	TEXT("addSomeRows", NOSPLIT, "func(h *int64, at, cols *int32, count int, bins *uint8, width int, rows *uint32, n int, vals *int64)")
+	Pragma("noescape")
+	Doc("addSomeRows is addSomeGo of count columns and n rows, neither 0.")
+	h := Load(Param("h"), GP64())
+	place := Load(Param("at"), GP64())
+	cols := Load(Param("cols"), GP64())
+	count := Load(Param("count"), GP64())
+	bins := Load(Param("bins"), GP64())
+	rows := Load(Param("rows"), GP64())
+	n := Load(Param("n"), GP64())
+	vals := Load(Param("vals"), GP64())
+	width := Load(Param("width"), GP64())
+	row, x, k, bin, at := GP64(), GP64(), GP64(), GP64(), GP64()
+
+	Label("next")
+	fetch(bins, width, rows, n, vals)
+	MOVL(Mem{Base: rows}, row.As32())
+	MOVQ(Mem{Base: vals, Index: row, Scale: 8}, x)
+	IMULQ(width, row)
+	ADDQ(bins, row)
+	MOVQ(count, k)
+	Label("one")
+	MOVLQSX(Mem{Base: cols, Index: k, Scale: 4, Disp: -4}, bin)
+	MOVLQSX(Mem{Base: place, Index: k, Scale: 4, Disp: -4}, at)
+	MOVBLZX(Mem{Base: row, Index: bin, Scale: 1}, bin.As32())
+	ADDQ(bin, at)
+	ADDQ(x, Mem{Base: h, Index: at, Scale: 8})
+	DECQ(k)
+	JNZ(LabelRef("one"))
+	ADDQ(Imm(4), rows)
+	DECQ(n)
+	JNZ(LabelRef("next"))
+	RET()
 }

@@ -1,0 +1,192 @@
+package tree
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/exec/op"
+)
+
+// Deep in a tree nodes are many and have few rows each: their histograms are
+// more than the rows, to make, to send and to search. There the root takes the
+// rows themselves, as bins and gradients, and grows what is below by itself, on
+// all its threads. Sums are of the same integers, so that the trees are the same
+// ones, and what is sent is never more than the histograms would have been.
+
+// maxTakenRows bounds the rows of a node that is taken, maxTaken the bytes of
+// those that a step takes.
+const (
+	maxTakenRows = 1 << 12
+	maxTaken     = 1 << 24
+)
+
+// rowBytes is the size of a row that is taken.
+func rowBytes(p *problem, g *ground) int64 {
+	if p.pairs(g) {
+		return int64(len(g.order)) + 16
+	}
+	return int64(len(g.order)) + 8
+}
+
+// small tells whether a node's rows are to be taken. Best-first trees grow no
+// more than they must.
+func (t *grower) small(n *growNode) bool {
+	levels := t.p.depth - n.depth - 1 // of histograms below
+	if t.p.leaves > 0 || n.rows > t.p.fewRows || levels <= 0 {
+		return false
+	}
+	nodes := int64(2)<<min(levels, 16) - 2
+	bins := int64(t.g.total)
+	if n.cols != nil {
+		bins = bins * int64(len(n.cols)) / int64(len(t.g.order))
+	}
+	return n.rows*rowBytes(t.p, t.g) <= min(nodes, 2*n.rows)*bins*int64(8*t.p.channels)
+}
+
+// takenRows are rows that were taken, as a block's are kept.
+func takenRows(p *problem, g *ground, t *taken) (*rows, error) {
+	n := len(t.bins) / max(len(g.order), 1)
+	per := 1
+	if p.pairs(g) {
+		per = 2
+	}
+	if len(g.order) == 0 || n*len(g.order) != len(t.bins) || n*per != len(t.grad) {
+		return nil, errShape()
+	}
+	k := &rows{n: n, bins: t.bins, grad: t.grad, order: make([]uint32, n), spans: [][]span{{{0, uint32(n)}}}}
+	if len(g.groups) > 1 {
+		k.bins = make([]uint8, len(t.bins))
+		for r := range n {
+			row := t.bins[r*len(g.order):]
+			for _, gr := range g.groups {
+				w := len(gr.cols)
+				copy(k.bins[n*gr.first+r*w:], row[gr.first:][:w])
+			}
+		}
+	}
+	for i := range k.order {
+		k.order[i] = uint32(i)
+	}
+	for _, c := range g.order {
+		col := &g.cols[c]
+		for r, bins := 0, col.of(k.bins, n); r < n; r++ {
+			if int(bins[r*col.width]) >= col.stride {
+				return nil, errShape()
+			}
+		}
+	}
+	return k, nil
+}
+
+// gardener grows subtrees out of rows. It is for one goroutine.
+type gardener struct {
+	adder *adder
+	s     *searcher
+	task  task
+	hist  []int64 // scratch
+}
+
+func newGardener(p *problem, g *ground, s *searcher) *gardener {
+	own := &searcher{p: s.p, b: s.b, gUnit: s.gUnit, hUnit: s.hUnit, votes: s.votes}
+	return &gardener{adder: newAdder(p, g), s: own, task: task{fit: p.rowsFit(g, p.packing(1))}}
+}
+
+// grow gives what grows below a node, which is number 0 of what it gives.
+func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
+	kept := 0
+	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, base: t.base}
+	sub.nodes[0].hist = nil
+	for stack := []int32{0}; len(stack) > 0; {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if sub.nodes[i].best == nil {
+			continue
+		}
+		s, builds, work := sub.expand(i)
+		if !work {
+			continue
+		}
+		goes := sidesOf(&s.set)
+		left, right := w.adder.split(k, s, &goes)
+		sub.counted(i, int64(left), int64(right))
+		for _, b := range builds {
+			sub.built(b, i, w.histogram(k, b))
+		}
+		stack = append(stack, s.left+1, s.left)
+	}
+	return sub.nodes
+}
+
+// histogram makes the histogram of a node. It is good until the next call.
+func (w *gardener) histogram(k *rows, b build) []int64 {
+	g := w.adder.g
+	t := &w.task
+	t.build, t.len = b, width(g, b.cols)*w.adder.p.channels
+	n := t.len
+	if b.wide {
+		n *= 2
+		t.packed = slices.Grow(t.packed[:0], t.len)[:t.len] // flush left it clear
+	}
+	w.hist = slices.Grow(w.hist[:0], n)[:n]
+	clear(w.hist)
+	t.groups = w.adder.columns(t.groups, b.cols)
+	sp := k.spans[0][b.node]
+	w.adder.build(k, t, w.hist, k.order[sp.from:sp.to])
+	w.adder.flush(t, w.hist)
+	return w.hist
+}
+
+// planted takes the rows of nodes and grows what is below them.
+func (d *driver) planted(g *grown) error {
+	if len(d.takes) == 0 {
+		return nil
+	}
+	if len(g.taken) != len(d.takes) {
+		return errShape()
+	}
+	grown, errs := make([][]growNode, len(d.takes)), make([]error, len(d.takes))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(max(d.node.Threads, 1), len(d.takes)) {
+		wg.Go(func() {
+			w := newGardener(d.p, d.g, d.s)
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(grown) {
+					return
+				}
+				errs[i] = op.Guard("training", func() error {
+					k, err := takenRows(d.p, d.g, &g.taken[i])
+					if err != nil {
+						return err
+					}
+					grown[i] = w.grow(d.growers[d.takes[i].tree], d.takes[i].node, k)
+					return nil
+				})
+			}
+		})
+	}
+	wg.Wait()
+	for i, t := range d.takes {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		d.growers[t.tree].graft(t.node, grown[i])
+	}
+	return nil
+}
+
+// graft puts what grew below a node in its place.
+func (t *grower) graft(at int32, sub []growNode) {
+	t.drop(at)
+	first := int32(len(t.nodes)) - 1
+	for i := range sub {
+		if sub[i].left != 0 {
+			sub[i].left += first
+		}
+		sub[i].hist = nil
+	}
+	t.nodes[at] = sub[0]
+	t.nodes = append(t.nodes, sub[1:]...)
+}
