@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
@@ -31,6 +32,8 @@ type Block struct {
 
 	Windows []int32 // first rows, ascending; nil for a block of rows
 	Length  int
+
+	Hashes []RowHash // of rows of which some will be held out, until they are
 }
 
 // NewBlock makes a block of zeros; BlockBytes tells its size.
@@ -82,7 +85,7 @@ func BlockBytes(rows, dense, codes int, narrow bool) int64 {
 
 // Bytes is the size of b.
 func (b *Block) Bytes() int64 {
-	return BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) + 4*int64(len(b.Windows))
+	return BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) + 4*int64(len(b.Windows)) + hashBytes*int64(len(b.Hashes))
 }
 
 // Units is the number of what b has labels and scores for: its windows, or its
@@ -126,6 +129,27 @@ func (b *Block) Targets() (y, w []float64) {
 // Padded is the number of rows with those that fill up the last tile.
 func (b *Block) Padded() int { return len(b.Y) }
 
+// First gives the first rows of b, those after which are zeros: in b's memory, or
+// as a copy. b is not to be used any more.
+func (b *Block) First(rows int, copied bool) *Block {
+	n := f64.Tiles(rows) * f64.Lanes
+	c := *b
+	c.Rows = rows
+	c.Code, c.Y, c.W = first(b.Code, n*b.Codes, copied), first(b.Y, n, copied), first(b.W, n, copied)
+	c.X32, c.X64, c.Hashes = first(b.X32, n*b.Dense, copied), first(b.X64, n*b.Dense, copied), first(b.Hashes, rows, copied)
+	return &c
+}
+
+func first[T any](v []T, n int, copied bool) []T {
+	switch {
+	case v == nil:
+		return nil
+	case copied:
+		return slices.Clone(v[:n])
+	}
+	return v[:n:n]
+}
+
 // Blocks keeps blocks in memory, or, once the pool asks for memory back, in a
 // mapped file. Reserve, Put and Open may be called from any goroutine.
 type Blocks struct {
@@ -140,6 +164,7 @@ type Blocks struct {
 type stored struct {
 	b       Block
 	windows int // of a block that went to the file
+	hashes  int // likewise
 	disk    *extent
 }
 
@@ -207,7 +232,8 @@ func (s *Blocks) Unreserve(n int64) {
 	s.acct.Shrink(n)
 }
 
-// Put keeps a block of reserved size under a number.
+// Put keeps a block of reserved size under a number, and forgets the one that was
+// there.
 func (s *Blocks) Put(id int, b *Block) error {
 	it := &stored{b: *b}
 	s.mu.Lock()
@@ -225,8 +251,23 @@ func (s *Blocks) Put(id int, b *Block) error {
 	if full {
 		s.moved(it, e)
 	}
+	s.drop(id)
 	s.items[id] = it
 	return nil
+}
+
+// Drop forgets a block.
+func (s *Blocks) Drop(id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(id)
+}
+
+func (s *Blocks) drop(id int) {
+	if it := s.items[id]; it != nil && it.disk == nil {
+		s.acct.Shrink(it.b.Bytes())
+	}
+	delete(s.items, id)
 }
 
 // evict moves a block to the file. Called with the lock held.
@@ -244,7 +285,7 @@ func (s *Blocks) evict(it *stored) error {
 
 func (s *Blocks) write(it *stored) (extent, error) {
 	b := &it.b
-	return s.file.write(fileAlign, raw(b.X64), raw(b.Y), raw(b.W), raw(b.X32), raw(b.Code), raw(b.Windows))
+	return s.file.write(fileAlign, raw(b.X64), raw(b.Y), raw(b.W), raw(b.X32), raw(b.Code), raw(b.Windows), raw(b.Hashes))
 }
 
 func (s *Blocks) moved(it *stored, e extent) {
@@ -254,7 +295,7 @@ func (s *Blocks) moved(it *stored, e extent) {
 	b := &it.b
 	s.cfg.Pool.AddSpilled(int64(e.len))
 	s.acct.Shrink(b.Bytes())
-	it.disk, it.windows = &e, len(b.Windows)
+	it.disk, it.windows, it.hashes = &e, len(b.Windows), len(b.Hashes)
 	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32), Length: b.Length}
 }
 
@@ -295,7 +336,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		c := it.b
 		return &c, func() {}, nil
 	}
-	e, c, windows := *it.disk, it.b, it.windows
+	e, c, windows, hashes := *it.disk, it.b, it.windows, it.hashes
 	s.mu.Unlock()
 	m, release, err := s.file.mapped(e)
 	if err != nil {
@@ -320,7 +361,40 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	if c.Length > 0 {
 		c.Windows = cooked[int32](cut(4 * windows))
 	}
+	c.Hashes = cooked[RowHash](cut(hashBytes * hashes))
 	return &c, release, nil
+}
+
+// Take gives block id, nil for none, for its caller to change and to Put again: it
+// is not kept any more. Its memory stays reserved.
+func (s *Blocks) Take(id int) (*Block, error) {
+	s.mu.Lock()
+	it := s.items[id]
+	if it != nil && it.disk == nil {
+		delete(s.items, id)
+	}
+	s.mu.Unlock()
+	if it == nil || it.disk == nil {
+		if it == nil {
+			return nil, nil
+		}
+		return &it.b, nil
+	}
+	b, release, err := s.Open(id)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := s.Reserve(b.Bytes()); err != nil {
+		return nil, err
+	}
+	c := *b
+	c.X32, c.X64, c.Code, c.Y, c.W = slices.Clone(b.X32), slices.Clone(b.X64), slices.Clone(b.Code), slices.Clone(b.Y), slices.Clone(b.W)
+	c.Windows, c.Hashes = slices.Clone(b.Windows), slices.Clone(b.Hashes)
+	s.mu.Lock()
+	delete(s.items, id)
+	s.mu.Unlock()
+	return &c, nil
 }
 
 // Spilled tells whether blocks lie on disk.

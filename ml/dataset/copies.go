@@ -135,6 +135,12 @@ func (c *counter) add(h RowHash, n int64) {
 	}
 }
 
+// count counts a row that came.
+func (c *counter) count(h RowHash) {
+	c.bins[h.bin()]++
+	c.add(h, 1)
+}
+
 // lower takes the median count off all, and forgets those that have none left.
 func (c *counter) lower() {
 	list := c.list()
@@ -168,18 +174,25 @@ func (c *counter) list() []Copy {
 func (s *Store) Copies(node int) *Copies {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var all []*counter
+	for _, sh := range s.shards {
+		if sh.copies != nil {
+			all = append(all, sh.copies)
+		}
+	}
+	return copiesOf(all, node)
+}
+
+func copiesOf(counters []*counter, node int) *Copies {
 	all := &counter{}
 	out := &Copies{Bins: make([]int64, drawBins)}
-	for _, sh := range s.shards {
-		if sh.copies == nil {
-			continue
-		}
-		for i, n := range sh.copies.bins {
+	for _, c := range counters {
+		for i, n := range c.bins {
 			out.Bins[i] += n
 			out.Rows += n
 		}
-		all.missed += sh.copies.missed
-		for _, x := range sh.copies.list() {
+		all.missed += c.missed
+		for _, x := range c.list() {
 			all.add(x.Hash, x.N)
 		}
 	}
@@ -194,20 +207,29 @@ func (s *Store) Copies(node int) *Copies {
 
 // Count counts a leaf's copies of these rows.
 func (v *View) Count(rows []RowHash, node int) *Copies {
-	n := make(map[RowHash]int64, len(rows))
+	return countOf(rows, node, v.Rows, func(i int) RowHash { return RowHash(v.rec(i)[:hashBytes]) })
+}
+
+// Count counts a block's copies of these rows, before what is held out is drawn.
+func (b *Block) Count(rows []RowHash, node int) *Copies {
+	return countOf(rows, node, b.Rows, func(i int) RowHash { return b.Hashes[i] })
+}
+
+func countOf(rows []RowHash, node, n int, hash func(i int) RowHash) *Copies {
+	copies := make(map[RowHash]int64, len(rows))
 	for _, h := range rows {
-		n[h] = 0
+		copies[h] = 0
 	}
-	for i := range v.Rows {
-		h := RowHash(v.rec(i)[:hashBytes])
-		if k, ok := n[h]; ok {
-			n[h] = k + 1
+	for i := range n {
+		h := hash(i)
+		if k, ok := copies[h]; ok {
+			copies[h] = k + 1
 		}
 	}
 	out := &Copies{}
 	for _, h := range rows {
-		if n[h] > 0 {
-			out.List = append(out.List, Copy{h, int32(node), n[h]})
+		if copies[h] > 0 {
+			out.List = append(out.List, Copy{h, int32(node), copies[h]})
 		}
 	}
 	return out

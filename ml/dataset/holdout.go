@@ -140,9 +140,11 @@ func (h *Holdout) On(node int) *Drawer {
 	return d
 }
 
-// drawn tells whether a record's row is held out.
-func (d *Drawer) drawn(rec []byte) bool {
-	h := RowHash(rec[:hashBytes])
+// Draws tells whether some rows are held out.
+func (d *Drawer) Draws() bool { return d.share > 0 }
+
+// Drawn tells whether a row is held out. It is asked of each row once.
+func (d *Drawer) Drawn(h RowHash) bool {
 	if len(d.common) > 0 {
 		if left := d.common[h]; left != nil {
 			return left.Load() > 0 && left.Add(-1) >= 0
@@ -169,7 +171,7 @@ func (l *Leaf) Draw(d *Drawer) error {
 	}
 	defer v.Close()
 	for i := range v.Rows {
-		if d.drawn(v.rec(i)) {
+		if d.Drawn(RowHash(v.rec(i))) {
 			l.held[i/64] |= 1 << (i % 64)
 		}
 	}

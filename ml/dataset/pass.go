@@ -67,3 +67,13 @@ func (b *Block) Value(i, j int) float64 {
 	}
 	return b.X64[at]
 }
+
+// Set sets the number in row i of dense column j.
+func (b *Block) Set(i, j int, v float64) {
+	at := (i&^(f64.Lanes-1))*b.Dense + j*f64.Lanes + i&(f64.Lanes-1)
+	if b.X32 != nil {
+		b.X32[at] = float32(v)
+	} else {
+		b.X64[at] = v
+	}
+}

@@ -252,9 +252,7 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 		for _, start := range sh.enc.start[:n] {
 			k := key{be.Uint64(buf[start:]), at + loc(start/8)}
 			if sh.copies != nil {
-				h := RowHash(buf[start:])
-				sh.copies.bins[h.bin()]++
-				sh.copies.add(h, 1)
+				sh.copies.count(RowHash(buf[start:]))
 			}
 			if s.cfg.InPlace {
 				k.hi = bits.Reverse64(sh.came / runRows) // runs spread evenly over the buckets

@@ -123,7 +123,7 @@ func bytesOfString(s string) []byte { return unsafe.Slice(unsafe.StringData(s), 
 
 // raw views numbers as their bytes in this machine's order; such bytes never
 // leave the machine.
-func raw[T int32 | float32 | float64 | uint32](v []T) []byte {
+func raw[T int32 | float32 | float64 | uint32 | RowHash](v []T) []byte {
 	if len(v) == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func raw[T int32 | float32 | float64 | uint32](v []T) []byte {
 }
 
 // cooked is the reverse of raw; b is aligned to eight bytes.
-func cooked[T int32 | float32 | float64 | uint32](b []byte) []T {
+func cooked[T int32 | float32 | float64 | uint32 | RowHash](b []byte) []T {
 	if len(b) == 0 {
 		return nil
 	}

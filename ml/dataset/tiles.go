@@ -89,12 +89,7 @@ func (b *Block) Standardize(center, inv []float64) {
 	}
 	for i := b.Rows; i < b.Padded(); i++ {
 		for j := range b.Dense {
-			at := (i&^(f64.Lanes-1))*b.Dense + j*f64.Lanes + i&(f64.Lanes-1)
-			if b.X32 != nil {
-				b.X32[at] = 0
-			} else {
-				b.X64[at] = 0
-			}
+			b.Set(i, j, 0)
 		}
 	}
 }

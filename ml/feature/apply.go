@@ -193,6 +193,15 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32)
 	}
 }
 
+// putAt is put from any row on.
+func (w *writer) putAt(j, from int, vals []float64) {
+	head := min(-from&(f64.Lanes-1), len(vals))
+	for i, v := range vals[:head] {
+		w.b.Set(from+i, j, v)
+	}
+	w.put(j, from+head, vals[head:])
+}
+
 // put writes numbers of rows from on into dense column j. from is a multiple of
 // the lanes.
 func (w *writer) put(j, from int, vals []float64) {

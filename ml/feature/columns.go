@@ -222,27 +222,32 @@ func (s *columns) Bytes(c, i int) []byte {
 }
 
 // codes gives a function from rows to find of the row's key, which looks each
-// value of a dictionary up once.
+// value of a dictionary up once, when a row has it.
 func (s *columns) codes(c int, find func([]byte) int32) func(i int) int32 {
 	a, ok := s.cols[c].(*array.Dictionary)
 	if !ok || a.Dictionary().Len() > 4*a.Len()+64 {
 		return func(i int) int32 { return find(s.Bytes(c, i)) }
 	}
+	const unknown = math.MinInt32
 	d := batch.StringsOf(a)
 	known := make([]int32, d.Values.Len())
 	for i := range known {
-		s.buf = append(s.buf[:0], d.Values.Value(i)...)
-		if s.buf == nil {
-			s.buf = []byte{}
-		}
-		known[i] = find(s.buf)
+		known[i] = unknown
 	}
 	null := find(nil)
 	return func(i int) int32 {
 		if a.IsNull(i) {
 			return null
 		}
-		return known[d.Index[i]]
+		at := d.Index[i]
+		if known[at] == unknown {
+			s.buf = append(s.buf[:0], d.Values.Value(int(at))...)
+			if s.buf == nil {
+				s.buf = []byte{}
+			}
+			known[at] = find(s.buf)
+		}
+		return known[at]
 	}
 }
 

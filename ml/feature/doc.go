@@ -12,7 +12,8 @@
 //
 // Where all features are numbers, CollectDraft makes the block along with the
 // statistics, and Finish transforms it in place: rows lie in no order in memory,
-// and visiting them is what training waits for before it iterates.
+// and visiting them is what training waits for before it iterates. Where moreover
+// the rows' order means nothing, an Intake makes blocks of the query's columns.
 //
 // By default the type chooses the encoder, as in BigQuery ML:
 //

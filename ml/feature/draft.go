@@ -25,7 +25,11 @@ type DraftBlock struct {
 // Drafts tells whether leaves have drafts. Of weighted rows there is none: their
 // statistics are not those of their values alone. Nor is there of labels that are
 // read with another column.
-func (s *Spec) Drafts() bool {
+func (s *Spec) Drafts() bool { return !s.AnyOrder && s.plain() }
+
+// plain tells whether the features are numbers whose blocks can be made before
+// the encoders are fitted.
+func (s *Spec) plain() bool {
 	if s.WeightCol() >= 0 || s.EventCol() >= 0 {
 		return false
 	}
@@ -71,7 +75,6 @@ type drafter struct {
 	run      bool // features can be read tile by tile
 	cols     []collector
 	acc      []f64.MomentAcc // of the features
-	splits   f64.Splits
 	shift    []float64
 	classes  slotCounter
 	slots    [chunkRows]uint64
@@ -145,9 +148,6 @@ func (k *drafter) readFeatures(from, to int) bool {
 			k.shift[j] = b.Value(0, j)
 			col.lo, col.hi = k.shift[j], k.shift[j]
 		}
-		if k.s.AnyOrder {
-			continue
-		}
 		if col.extremes {
 			for i := from; i < to; i++ {
 				if x := b.Value(i, j); x == x {
@@ -156,31 +156,8 @@ func (k *drafter) readFeatures(from, to int) bool {
 			}
 		}
 	}
-	if k.s.AnyOrder {
-		k.exactly(from, to)
-	} else {
-		b.AddMoments(k.acc, from, to, k.shift)
-	}
+	b.AddMoments(k.acc, from, to, k.shift)
 	return true
-}
-
-// exactly adds the features of rows [from, to) without rounding: those of whole
-// tiles together, where their sizes allow it.
-func (k *drafter) exactly(from, to int) {
-	b := k.out.b
-	whole := to &^ (f64.Lanes - 1)
-	low, high, sums, ok := b.Splits(&k.splits, from, whole)
-	for j, c := range k.features {
-		col, rest := &k.cols[c], whole
-		if whole == from || !ok[j] {
-			rest = from
-		} else {
-			col.parts(whole-from, low[j], high[j], sums[6*j:6*j+6])
-		}
-		for i := rest; i < to; i++ {
-			col.one(b.Value(i, j))
-		}
-	}
 }
 
 // readOthers does so with the label.
@@ -199,11 +176,7 @@ func (k *drafter) readOthers(from, to int) bool {
 				if nulls > 0 {
 					return false
 				}
-				if c.any {
-					c.exactly(0, y)
-				} else {
-					c.numbers(0, y)
-				}
+				c.numbers(0, y)
 			} else if k.out.labels {
 				slots := k.slots[:to-from]
 				if !k.v.Slots(i, from, slots) || !k.classes.count(slots, b.Y[from:to]) {
@@ -223,9 +196,6 @@ type slotCounter struct {
 	hits []int64
 	ids  map[uint64]int32 // beyond a few
 }
-
-// few is how many classes are found without hashing.
-const few = 8
 
 // count writes the numbers of the classes to y; false if there are too many.
 func (c *slotCounter) count(slots []uint64, y []float64) bool {

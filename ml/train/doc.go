@@ -8,7 +8,8 @@
 //	deal      Worker.Add(batches of the query's rows on this node)
 //	count     Worker.Counts ─▶ Σ ─▶ number of leaves, an owner for each
 //	ship      Worker.TakeBucket ─▶ Worker.PutBucket of the owner; Worker.Assign
-//	          (of a job in place only Assign: each worker cuts its own rows)
+//	          (of a job in place only Assign: each worker cuts its own rows, or took
+//	          them straight into blocks)
 //	          ── from here on every step is a Task that runs on all leaves and
 //	             whose partials the reduce tree merges: Reducer.Reduce
 //	draw      copies of rows ─▶ which are held out

@@ -75,6 +75,9 @@ func (t *copiesTask) merge(_ *Job, left, right family.Message) (family.Message, 
 // count counts the copies of rows in a leaf.
 func (w *Worker) count(t *copiesTask) leafFunc {
 	return func(ctx context.Context, leaf int) (family.Message, error) {
+		if w.in != nil {
+			return w.in.countLeaf(leaf, t.rows)
+		}
 		v, err := w.view(ctx, leaf)
 		if err != nil {
 			return nil, err

@@ -140,7 +140,7 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		if b.rows != nil {
 			return p, same(w.count(b), nil)
 		}
-		p.ofNode(func() family.Message { return w.store.Copies(w.self) })
+		p.ofNode(func() family.Message { return w.copies() })
 		return p, nil
 	case *usageTask:
 		p.ofNode(func() family.Message { return &usages{[]Usage{w.usage()}} })

@@ -71,15 +71,29 @@ type setup struct {
 	memory           int64
 	owners           func(leaves int) []int
 	shuffle          uint64
+	records          bool // rows are made records, though blocks could be made of them at once
 }
 
 func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
+	t.Helper()
+	l, rows, err := tryLocal(t, job, tb, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, rows
+}
+
+// tryLocal gives an error of the rows.
+func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error) {
 	t.Helper()
 	l := &Local{}
 	for i := range s.workers {
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), s.memory), Temp: t.TempDir(), Threads: s.threads})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if s.records {
+			w.in = nil
 		}
 		l.Workers = append(l.Workers, w)
 	}
@@ -89,7 +103,7 @@ func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
 	for len(rows) > 0 {
 		n := min(1+r.IntN(3000), len(rows))
 		if err := l.Workers[r.IntN(s.workers)].Add(context.Background(), tb.batch(rows[:n])); err != nil {
-			t.Fatal(err)
+			return l, 0, err
 		}
 		rows = rows[n:]
 	}
@@ -97,15 +111,12 @@ func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
 	if s.owners != nil && !job.InPlace() {
 		total = int64(len(tb.rows))
 		if err := l.DealTo(context.Background(), s.owners(dataset.Leaves(total))); err != nil {
-			t.Fatal(err)
+			return l, 0, err
 		}
-		return l, total
+		return l, total, nil
 	}
 	total, err := l.Deal(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l, total
+	return l, total, err
 }
 
 func mustJob(t testing.TB, algorithm, target string, tb *table, args ...any) *Job {
@@ -126,7 +137,7 @@ func pairs(args ...any) (out []family.Arg) {
 
 func trainTable(t testing.TB, job *Job, tb *table, s setup, in Input) (*Result, error) {
 	t.Helper()
-	l, rows := newLocal(t, job, tb, s)
+	l, rows, err := tryLocal(t, job, tb, s)
 	defer func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -140,6 +151,9 @@ func trainTable(t testing.TB, job *Job, tb *table, s setup, in Input) (*Result, 
 			}
 		}
 	}()
+	if err != nil {
+		return nil, err
+	}
 	in.Job, in.Rows = job, rows
 	return Run(context.Background(), in, l)
 }

@@ -30,6 +30,7 @@ type Worker struct {
 	job   *Job
 	cfg   WorkerConfig
 	store *dataset.Store
+	in    *intake // takes the rows instead of the store, where it can; else nil
 
 	// set by Assign
 	self   int
@@ -69,8 +70,12 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	}
 	cfg.Threads = max(cfg.Threads, 1)
 	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}
-	return &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
-		acct: cfg.Pool.Account("training partials", false)}, nil
+	w := &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
+		acct: cfg.Pool.Account("training partials", false)}
+	if job.spec.TakesIn() {
+		w.in = &intake{w: w, layout: layout}
+	}
+	return w, nil
 }
 
 // Job is the worker's job.
@@ -79,12 +84,21 @@ func (w *Worker) Job() *Job { return w.job }
 // Add takes rows of the query, the job's columns in their order.
 func (w *Worker) Add(ctx context.Context, b *batch.Batch) error {
 	w.read.Add(bytesOf(b))
+	if w.in != nil {
+		return w.in.add(ctx, b)
+	}
 	return w.store.Add(ctx, b)
 }
 
 // Counts gives this node's rows by bucket; the sums over all nodes give the
-// number of leaves (Job.Leaves).
-func (w *Worker) Counts() []int64 { return w.store.Counts() }
+// number of leaves (Job.Leaves). Of a job in place buckets mean nothing.
+func (w *Worker) Counts() []int64 {
+	n := w.store.Counts()
+	if w.in != nil {
+		n[0] = w.in.count()
+	}
+	return n
+}
 
 // TakeBucket hands out the rows of a bucket whose leaf another node owns.
 func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
@@ -106,11 +120,11 @@ func (w *Worker) Assign(owners []int, workers, self int) error {
 		nodes[i] = i
 	}
 	if w.job.InPlace() {
-		var rows int64
-		for _, n := range w.Counts() {
-			rows += n
+		leaves, err := w.localLeaves()
+		if err != nil {
+			return err
 		}
-		owners = make([]int, dataset.LocalLeaves(rows, w.cfg.Threads))
+		owners = make([]int, leaves)
 		for i := range owners {
 			owners[i] = self
 		}
@@ -123,6 +137,19 @@ func (w *Worker) Assign(owners []int, workers, self int) error {
 		}
 	}
 	return w.store.Finish()
+}
+
+// localLeaves is the number of leaves of a job in place.
+func (w *Worker) localLeaves() (int, error) {
+	if w.in != nil {
+		err := w.in.finish()
+		return len(w.in.leaves), err
+	}
+	var rows int64
+	for _, n := range w.Counts() {
+		rows += n
+	}
+	return dataset.LocalLeaves(rows, w.cfg.Threads), nil
 }
 
 // Close frees everything. No task may be running. It may be called twice.
@@ -151,6 +178,9 @@ func (w *Worker) fit(t *fitTask) leafFunc {
 	d := w.drawer
 	w.mu.Unlock()
 	return func(ctx context.Context, leaf int) (family.Message, error) {
+		if w.in != nil {
+			return w.in.fit(ctx, leaf, d)
+		}
 		l, err := w.leaf(ctx, leaf)
 		if err != nil {
 			return nil, err
@@ -229,6 +259,14 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	return l, nil
 }
 
+// copies are those of the rows that came, as they were counted.
+func (w *Worker) copies() *dataset.Copies {
+	if w.in != nil {
+		return w.in.copies(w.self)
+	}
+	return w.store.Copies(w.self)
+}
+
 // view opens a leaf's rows.
 func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
 	l, err := w.leaf(ctx, leaf)
@@ -255,6 +293,9 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 			return nil, err
 		}
 		if left.Add(-1) == 0 { // the rows have served
+			if w.in != nil {
+				w.in.close()
+			}
 			if err := w.store.Close(); err != nil {
 				return nil, err
 			}
@@ -266,6 +307,9 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 // sealLeaf makes the leaf's blocks: 2·leaf of training rows, 2·leaf+1 of rows
 // held out.
 func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *sealTask) (*sealed, error) {
+	if w.in != nil {
+		return w.in.seal(leaf, p)
+	}
 	v, err := w.view(ctx, leaf)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,286 @@
+package feature
+
+import (
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Intake makes blocks of a query's rows as they come, with no records between,
+// where the rows' order means nothing and all features are numbers. Features are
+// the values as they are, NaN for NULL; the label of a class is a number of its
+// own. It is for one goroutine.
+type Intake struct {
+	s     *Spec
+	feats []int
+	label int // its column, -1 for none
+	split int
+	src   columns
+	tiles [][]float32 // the features of the batch, where tiles can be made of them
+	class func(i int) int32
+	ids   classIDs
+	w     writer
+	rows  int // of the block so far
+	taken Taken
+	stats *blockStats // nil: rows will be held out, statistics wait for that
+	done  int         // rows that it has
+}
+
+// Taken is what is known of a block of rows as they came.
+type Taken struct {
+	Rows  int
+	Held  []uint64 // rows held out, a bit each; nil for none
+	keys  []string // what the numbers of labels mean, for classes
+	nulls bool     // a feature is NULL somewhere
+	stats *Stats
+}
+
+// TakesIn tells whether rows can be taken in by an Intake.
+func (s *Spec) TakesIn() bool { return s.AnyOrder && s.plain() }
+
+// NewIntake makes an Intake; s.TakesIn.
+func (s *Spec) NewIntake() *Intake {
+	k := &Intake{s: s, feats: s.features(), label: s.LabelCol(), split: s.roleCol(Split)}
+	for _, c := range s.Cols {
+		k.src.typ = append(k.src.typ, c.Type)
+	}
+	return k
+}
+
+// Start gives the block that the rows that follow go to, of DraftBytes. later tells
+// that some of them will be held out, by their hashes, which come with the block.
+func (k *Intake) Start(rows int, later bool) *dataset.Block {
+	b := dataset.NewBlock(rows, len(k.feats), 0, k.s.Narrow)
+	k.w.b, k.rows, k.done, k.taken, k.stats = b, 0, 0, Taken{Rows: rows}, nil
+	switch {
+	case later:
+		b.Hashes = make([]dataset.RowHash, rows)
+	case k.split < 0:
+		k.stats = k.s.newBlockStats()
+	}
+	return b
+}
+
+// Open makes b the batch that Add takes rows from. All of its rows count.
+func (k *Intake) Open(b *batch.Batch) error {
+	k.src.cols, k.tiles, k.class = b.Cols, k.tiles[:0], nil
+	for i, c := range k.s.Cols {
+		if c.Role != Ignored && !carries(b.Cols[i], c.Type) {
+			return pgerr.Internal("training column %q came as %s", c.Name, b.Cols[i].DataType())
+		}
+	}
+	for _, c := range k.feats {
+		if a, ok := b.Cols[c].(*array.Float32); ok && k.s.Narrow && a.NullN() == 0 {
+			k.tiles = append(k.tiles, a.Float32Values())
+		}
+	}
+	if k.label >= 0 && k.s.Classes {
+		k.class = k.src.codes(k.label, k.ids.id)
+	}
+	return nil
+}
+
+// Add takes rows [from, from+n) of the batch, at most dataset.ViewRows, and no
+// more than the block has room for.
+func (k *Intake) Add(from, n int) error {
+	for n > 0 {
+		m := min(n, dataset.ViewRows-k.rows%dataset.ViewRows) // stays within a chunk
+		if err := k.features(from, m); err != nil {
+			return err
+		}
+		if err := k.others(from, m); err != nil {
+			return err
+		}
+		k.rows += m
+		from, n = from+m, n-m
+		if k.stats != nil && k.rows-k.done == dataset.ViewRows {
+			k.stats.add(k.w.b, k.done, k.rows)
+			k.done = k.rows
+		}
+	}
+	return nil
+}
+
+// features writes rows of the batch to the block, from its row k.rows on.
+func (k *Intake) features(from, n int) error {
+	b, d := k.w.b, len(k.feats)
+	at, end := k.rows, k.rows+n
+	if len(k.tiles) == d {
+		for at < end {
+			if at%f64.Lanes != 0 || at+f64.Lanes > end {
+				dst := b.X32[at&^(f64.Lanes-1)*d+at%f64.Lanes:]
+				for j, col := range k.tiles {
+					v := col[from]
+					if v-v != 0 {
+						return errNotFinite("feature", k.s.Cols[k.feats[j]].Name)
+					}
+					dst[j*f64.Lanes] = v + 0
+				}
+				at, from = at+1, from+1
+				continue
+			}
+			if !f64.Tile32(b.X32[at*d:], k.tiles, from) {
+				return k.notFinite(from)
+			}
+			at, from = at+f64.Lanes, from+f64.Lanes
+		}
+		return nil
+	}
+	for j, c := range k.feats {
+		vals := k.w.buf[:n]
+		nulls := readNumbers(&k.src, k.s.Cols[c].Type, c, from, vals)
+		for _, v := range vals {
+			if v != v {
+				nulls--
+				k.taken.nulls = true
+			}
+		}
+		if nulls < 0 { // Numbers makes NaNs of infinities
+			return errNotFinite("feature", k.s.Cols[c].Name)
+		}
+		k.w.putAt(j, at, vals)
+	}
+	return nil
+}
+
+// notFinite names the column of a tile in which a value is not.
+func (k *Intake) notFinite(from int) error {
+	for j, col := range k.tiles {
+		for _, v := range col[from : from+f64.Lanes] {
+			if v-v != 0 {
+				return errNotFinite("feature", k.s.Cols[k.feats[j]].Name)
+			}
+		}
+	}
+	return pgerr.Internal("a tile of training rows is not finite")
+}
+
+// others does so with labels, and marks what a column holds out.
+func (k *Intake) others(from, n int) error {
+	b := k.w.b
+	w := b.W[k.rows : k.rows+n]
+	for i := range w {
+		w[i] = 1
+	}
+	if k.split >= 0 {
+		for i := range n {
+			if v := k.src.Bytes(k.split, from+i); v == nil || v[0] != 0 {
+				k.taken.Hold(k.rows + i)
+			}
+		}
+	}
+	if k.label < 0 {
+		return nil
+	}
+	y, name := b.Y[k.rows:k.rows+n], k.s.Cols[k.label].Name
+	if k.s.Classes {
+		if k.src.cols[k.label].NullN() > 0 {
+			for i := range n {
+				if k.src.cols[k.label].IsNull(from + i) {
+					return errLabelNull(name)
+				}
+			}
+		}
+		for i := range y {
+			id := k.class(from + i)
+			if id < 0 {
+				return errManyClasses(name)
+			}
+			y[i] = float64(id)
+		}
+		return nil
+	}
+	if readNumbers(&k.src, k.s.Cols[k.label].Type, k.label, from, y) > 0 {
+		return errLabelNull(name)
+	}
+	for _, v := range y {
+		if v != v {
+			return errNotFinite("label", name)
+		}
+	}
+	return nil
+}
+
+// Rows is the number of rows of the block so far.
+func (k *Intake) Rows() int { return k.rows }
+
+// End ends the block: it has k.Rows rows.
+func (k *Intake) End() (*Taken, error) {
+	t := k.taken
+	t.Rows, t.keys = k.rows, k.ids.keys[:len(k.ids.keys):len(k.ids.keys)]
+	if k.stats == nil {
+		return &t, nil
+	}
+	k.stats.add(k.w.b, k.done, k.rows)
+	var err error
+	t.stats, err = k.stats.finish(k.w.b, &t)
+	return &t, err
+}
+
+// Hold marks row i as held out.
+func (t *Taken) Hold(i int) {
+	if t.Held == nil {
+		t.Held = make([]uint64, (t.Rows+63)/64)
+	}
+	t.Held[i/64] |= 1 << (i % 64)
+}
+
+// HeldBytes is the size of the marks.
+func (t *Taken) HeldBytes() int64 { return int64((t.Rows+63)/64) * 8 }
+
+func (t *Taken) held(i int) bool { return t.Held != nil && t.Held[i/64]>>(i%64)&1 != 0 }
+
+// part lists the rows to train on, or those held out.
+func (t *Taken) part(held bool) (rows []int32) {
+	for i := range t.Rows {
+		if t.held(i) == held {
+			rows = append(rows, int32(i))
+		}
+	}
+	return rows
+}
+
+// classIDs numbers classes in the order in which they come.
+type classIDs struct {
+	keys []string
+	ids  map[string]int32 // beyond a few
+}
+
+// few is how many classes are found without hashing.
+const few = 8
+
+// id gives the number of a class, -1 if there are too many of them, or for NULL.
+func (c *classIDs) id(key []byte) int32 {
+	if key == nil {
+		return -1
+	}
+	if c.ids != nil {
+		if id, ok := c.ids[string(key)]; ok {
+			return id
+		}
+	} else {
+		for i, k := range c.keys {
+			if string(key) == k {
+				return int32(i)
+			}
+		}
+	}
+	id := int32(len(c.keys))
+	if id == MaxClasses {
+		return -1
+	}
+	c.keys = append(c.keys, string(key))
+	switch {
+	case c.ids != nil:
+		c.ids[c.keys[id]] = id
+	case id == few:
+		c.ids = make(map[string]int32, 2*few)
+		for i, k := range c.keys {
+			c.ids[k] = int32(i)
+		}
+	}
+	return id
+}

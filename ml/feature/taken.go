@@ -1,0 +1,196 @@
+package feature
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/dataset"
+)
+
+// CollectTaken gives the statistics of a block of rows as they came: of those that
+// are not held out.
+func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
+	if st := t.stats; st != nil {
+		t.stats = nil // whoever has it merges others into it
+		return st, nil
+	}
+	k := s.newBlockStats()
+	src := &takenRows{b: b, rows: t.part(false)}
+	scratch := dataset.NewBlock(chunkRows, b.Dense, 0, s.Narrow)
+	w := writer{b: scratch}
+	for from := 0; from < len(src.rows); from += chunkRows {
+		n := min(chunkRows, len(src.rows)-from)
+		for j := range b.Dense {
+			src.Numbers(j, from, w.buf[:n])
+			w.putAt(j, 0, w.buf[:n])
+		}
+		for i, r := range src.rows[from : from+n] {
+			scratch.Y[i] = b.Y[r]
+		}
+		k.add(scratch, 0, n)
+	}
+	return k.finish(b, t)
+}
+
+// blockStats collects the statistics of blocks of rows as they came.
+type blockStats struct {
+	s      *Spec
+	feats  []int
+	cols   []collector
+	splits f64.Splits
+	rows   int
+}
+
+func (s *Spec) newBlockStats() *blockStats {
+	k := &blockStats{s: s, feats: s.features(), cols: make([]collector, len(s.Cols))}
+	for i := range k.cols {
+		k.cols[i].init(s, i, 0)
+	}
+	return k
+}
+
+// add adds rows [from, to) of b, at most f64.SplitRows from a multiple of the
+// lanes on: those of whole tiles together, where their sizes allow it.
+func (k *blockStats) add(b *dataset.Block, from, to int) {
+	k.rows += to - from
+	whole := to &^ (f64.Lanes - 1)
+	low, high, sums, ok := b.Splits(&k.splits, from, whole)
+	for j, c := range k.feats {
+		col, rest := &k.cols[c], from
+		if whole > from && ok[j] {
+			col.parts(whole-from, low[j], high[j], sums[6*j:6*j+6])
+			rest = whole
+		}
+		for i := rest; i < to; i++ {
+			if x := b.Value(i, j); x == x {
+				col.one(x)
+			} else {
+				col.nulls++
+			}
+		}
+	}
+	if c := k.s.LabelCol(); c >= 0 && !k.s.Classes {
+		for _, y := range b.Y[from:to] {
+			k.cols[c].one(y)
+		}
+	}
+}
+
+// finish gives the statistics; the classes are those of b.
+func (k *blockStats) finish(b *dataset.Block, t *Taken) (*Stats, error) {
+	n := k.rows
+	st := &Stats{Rows: int64(n), Held: int64(t.Rows - n), Counted: int64(n), Weight: float64(n), Cols: make([]ColStats, len(k.cols))}
+	if c := k.s.LabelCol(); c >= 0 && k.s.Classes {
+		hits := make([]tally, len(t.keys))
+		for i, y := range b.Y[:t.Rows] {
+			h := &hits[int(y)]
+			if h.n++; !t.held(i) {
+				h.w++
+			}
+		}
+		counter := &k.cols[c].counter
+		counter.n = make(map[string]tally, len(hits))
+		for id, h := range hits {
+			if h.n > 0 {
+				counter.n[t.keys[id]] = h
+			}
+		}
+	}
+	for i := range k.cols {
+		if err := k.cols[i].finish(&st.Cols[i]); err != nil {
+			return nil, err
+		}
+	}
+	return st, nil
+}
+
+// FinishTaken makes a block of rows as they came the block to train on, where
+// FinishesTaken.
+func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64) {
+	if center, inv, plain := f.scales(); !plain {
+		b.Standardize(center, inv)
+	}
+	b.Hashes = nil
+	f.classes(b, t, classWeights)
+}
+
+// EncodeTaken makes a block of the rows to train on, or of those held out.
+func (f *Fitted) EncodeTaken(b *dataset.Block, t *Taken, held bool, classWeights []float64) *dataset.Block {
+	rows, cols := t.part(held), make([]int, len(f.Cols))
+	for i := range cols {
+		cols[i] = i
+	}
+	out := dataset.NewBlock(len(rows), f.Dense, f.Codes, f.Narrow)
+	f.fill(out, &takenRows{b: b, rows: rows}, cols, nil)
+	for i, r := range rows {
+		out.Y[i], out.W[i] = b.Y[r], 1
+	}
+	f.classes(out, t, classWeights)
+	return out
+}
+
+// classes gives labels the numbers of the model's classes, and rows their weights.
+func (f *Fitted) classes(b *dataset.Block, t *Taken, classWeights []float64) {
+	if f.Keys == nil {
+		return
+	}
+	find, number := newFinder(f.Keys), make([]float64, len(t.keys))
+	for i, key := range t.keys {
+		number[i] = float64(find.find([]byte(key)))
+	}
+	for i, id := range b.Y[:b.Rows] {
+		y := number[int(id)]
+		b.Y[i] = y
+		if classWeights != nil {
+			b.W[i] = float64(b.W[i] * classWeights[int(y)])
+		}
+	}
+}
+
+// FinishesTaken tells whether the encoders change no more than the block's values.
+func (f *Fitted) FinishesTaken(b *dataset.Block, t *Taken) bool {
+	if t.Held != nil || f.Codes != 0 || f.Dense != b.Dense || len(f.Cols) != b.Dense {
+		return false
+	}
+	for i := range f.Cols {
+		if t.nulls && f.Cols[i].Fill == f.Cols[i].Fill { // a NULL is not NaN
+			return false
+		}
+	}
+	return true
+}
+
+// Parts gives the number of rows to train on and of those held out.
+func (t *Taken) Parts() (train, held int) {
+	for i := range t.Rows {
+		if t.held(i) {
+			held++
+		}
+	}
+	return t.Rows - held, held
+}
+
+// takenRows is a source of rows of a block of rows as they came.
+type takenRows struct {
+	b    *dataset.Block
+	rows []int32
+}
+
+// Numbers implements source.
+func (s *takenRows) Numbers(c, from int, dst []float64) (nulls int) {
+	for i, r := range s.rows[from : from+len(dst)] {
+		v := s.b.Value(int(r), c)
+		if v != v {
+			v = math.NaN()
+			nulls++
+		}
+		dst[i] = v
+	}
+	return nulls
+}
+
+// Bytes implements source: no encoder of numbers asks for them.
+func (s *takenRows) Bytes(int, int) []byte { return nil }
+
+// Array implements source likewise.
+func (s *takenRows) Array(_, _ int, dst []float64) ([]float64, bool) { return dst, false }

@@ -1,0 +1,336 @@
+package train
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+)
+
+// intake takes a job's rows straight into blocks: no leaf is sorted, dealt or
+// read twice, and what a goroutine has filled is a leaf.
+type intake struct {
+	w      *Worker
+	layout *dataset.Layout
+	mu     sync.Mutex
+	idle   []*taker
+	all    []*taker
+	leaves []*feature.Taken // by the number of the leaf
+}
+
+// taker is one goroutine's, for a time.
+type taker struct {
+	*feature.Intake
+	hasher *dataset.Hasher // nil where no copies are counted
+	b      *dataset.Block  // being filled; nil for none
+	rows   int             // before b
+}
+
+// Sizes of the blocks that rows are taken into.
+const (
+	leastTaken = 256 << 10 // the first ones, and where memory is scarce
+	mostTaken  = 8 << 20
+	takenRows  = 32768
+)
+
+// bytes is the size of a block for so many rows.
+func (n *intake) bytes(rows int) int64 {
+	size := n.w.job.spec.DraftBytes(rows, 0)
+	if n.w.job.counts() {
+		size += int64(rows * len(dataset.RowHash{}))
+	}
+	return size
+}
+
+// add takes the counted rows of a batch.
+func (n *intake) add(ctx context.Context, b *batch.Batch) error {
+	b = kernel.Compact(b)
+	t, err := n.checkout()
+	if err != nil {
+		return err
+	}
+	defer n.checkin(t)
+	if err := t.Open(b); err != nil {
+		return err
+	}
+	for from := 0; from < b.N; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if t.b == nil {
+			if err := n.start(t); err != nil {
+				return err
+			}
+		}
+		at := t.Rows()
+		k := min(b.N-from, dataset.ViewRows, t.b.Rows-at)
+		if t.hasher != nil {
+			if err := t.hasher.Add(b, from, t.b.Hashes[at:at+k]); err != nil {
+				return err
+			}
+		}
+		if err := t.Add(from, k); err != nil {
+			return err
+		}
+		if from += k; t.Rows() == t.b.Rows {
+			if err := n.end(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (n *intake) checkout() (*taker, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if k := len(n.idle); k > 0 {
+		t := n.idle[k-1]
+		n.idle = n.idle[:k-1]
+		return t, nil
+	}
+	t := &taker{Intake: n.w.job.spec.NewIntake()}
+	if n.w.job.counts() {
+		if err := n.w.blocks.Reserve(dataset.HasherBytes); err != nil {
+			return nil, err
+		}
+		t.hasher = dataset.NewHasher(n.layout, n.w.job.Seed())
+	}
+	n.all = append(n.all, t)
+	return t, nil
+}
+
+func (n *intake) checkin(t *taker) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.idle = append(n.idle, t)
+}
+
+// start gives a taker a block: an eighth of what it had so far, so that leaves are
+// many and even, but small where there is not plenty of memory.
+func (n *intake) start(t *taker) error {
+	each := n.bytes(dataset.ViewRows) / dataset.ViewRows
+	rows := func(bytes int64) int {
+		return max(min(int(bytes/each), takenRows)&^(dataset.ViewRows-1), dataset.ViewRows)
+	}
+	least := rows(leastTaken)
+	want := max(min(t.rows/8&^(dataset.ViewRows-1), rows(mostTaken)), least)
+	if !n.w.blocks.TryReserve(n.bytes(want)) {
+		want = least
+		if err := n.w.blocks.Reserve(n.bytes(want)); err != nil {
+			want = dataset.ViewRows
+			if err := n.flush(); err != nil {
+				return err
+			}
+			if err := n.w.blocks.Reserve(n.bytes(want)); err != nil {
+				return err
+			}
+		}
+	}
+	t.b = t.Start(want, n.w.job.counts())
+	return nil
+}
+
+// end makes what a taker has of a block a leaf.
+func (n *intake) end(t *taker) error {
+	b := t.b
+	if b == nil {
+		return nil
+	}
+	t.b = nil
+	taken, err := t.End()
+	if err != nil {
+		return err
+	}
+	t.rows += taken.Rows
+	if taken.Held != nil {
+		if err := n.w.blocks.Reserve(taken.HeldBytes()); err != nil {
+			return err
+		}
+	}
+	if was, is := n.bytes(b.Rows), n.bytes(taken.Rows); is < was {
+		// What is charged is what is kept; where there is no room for two it goes to
+		// the file now.
+		if room := n.w.blocks.TryReserve(is); room {
+			b = b.First(taken.Rows, true)
+			n.w.blocks.Unreserve(was)
+		} else {
+			b = b.First(taken.Rows, false)
+			n.w.blocks.Unreserve(was - is)
+		}
+	}
+	n.mu.Lock()
+	leaf := len(n.leaves)
+	n.leaves = append(n.leaves, taken)
+	n.mu.Unlock()
+	return n.w.blocks.Put(blockOf(family.Rows{Leaf: leaf}), b)
+}
+
+// flush ends the blocks of idle takers, for their memory to be had.
+func (n *intake) flush() error {
+	n.mu.Lock()
+	idle := n.idle
+	n.idle = nil
+	n.mu.Unlock()
+	var err error
+	for _, t := range idle {
+		if err == nil {
+			err = n.end(t)
+		}
+	}
+	n.mu.Lock()
+	n.idle = append(n.idle, idle...)
+	n.mu.Unlock()
+	return err
+}
+
+// finish ends all blocks: no more rows come.
+func (n *intake) finish() error {
+	if err := n.flush(); err != nil {
+		return err
+	}
+	if len(n.leaves) == 0 { // none came: a node has a leaf at least
+		n.leaves = append(n.leaves, &feature.Taken{})
+	}
+	return nil
+}
+
+// count is the number of rows so far.
+func (n *intake) count() (rows int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, t := range n.all {
+		rows += int64(t.rows)
+		if t.b != nil {
+			rows += int64(t.Rows())
+		}
+	}
+	return rows
+}
+
+// close gives back what only the taking in needed.
+func (n *intake) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, t := range n.all {
+		if t.hasher != nil {
+			n.w.blocks.Unreserve(dataset.HasherBytes)
+		}
+	}
+	n.all, n.idle = nil, nil
+}
+
+// copies are those of all rows.
+func (n *intake) copies(node int) *dataset.Copies {
+	var all []*dataset.Hasher
+	for _, t := range n.all {
+		if t.hasher != nil {
+			all = append(all, t.hasher)
+		}
+	}
+	return dataset.CopiesOf(all, node)
+}
+
+// countLeaf counts the copies of rows in a leaf.
+func (n *intake) countLeaf(leaf int, rows []dataset.RowHash) (*dataset.Copies, error) {
+	b, release, err := n.w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
+	if err != nil || b == nil {
+		return &dataset.Copies{}, err
+	}
+	defer release()
+	return b.Count(rows, n.w.self), nil
+}
+
+// fit draws what is held out of a leaf, and gives its statistics.
+func (n *intake) fit(ctx context.Context, leaf int, d *dataset.Drawer) (*feature.Stats, error) {
+	b, release, err := n.w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	taken := n.leaves[leaf]
+	if b == nil {
+		b = &dataset.Block{}
+	}
+	if d.Draws() && taken.Held == nil && taken.Rows > 0 {
+		if err := n.w.blocks.Reserve(taken.HeldBytes()); err != nil {
+			return nil, err
+		}
+		for i, h := range b.Hashes {
+			if d.Drawn(h) {
+				taken.Hold(i)
+			}
+		}
+		if taken.Held == nil {
+			n.w.blocks.Unreserve(taken.HeldBytes())
+		}
+	}
+	return n.w.job.spec.CollectTaken(b, taken)
+}
+
+// seal makes the leaf's blocks out of the rows as they came.
+func (n *intake) seal(leaf int, p *sealTask) (*sealed, error) {
+	taken, blocks := n.leaves[leaf], n.w.blocks
+	s := &sealed{leaves: []int64{0}}
+	at := [...]int{blockOf(family.Rows{Leaf: leaf}), blockOf(family.Rows{Leaf: leaf, Held: true})}
+	b, release, err := blocks.Open(at[0])
+	if err != nil || b == nil {
+		return s, err
+	}
+	defer release()
+	rows, held := taken.Parts()
+	s.rows, s.held, s.leaves[0] = int64(rows), int64(held), int64(rows)
+	f := p.fitted
+	if f.FinishesTaken(b, taken) { // where it lies
+		if b, err = blocks.Take(at[0]); err != nil {
+			return nil, err
+		}
+		blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
+		f.FinishTaken(b, taken, p.classWeights)
+		s.weigh(b)
+		n.w.encoded.Add(b.Bytes())
+		return s, blocks.Put(at[0], b)
+	}
+	var parts [2]*dataset.Block
+	for i, rows := range [...]int{rows, held} {
+		if rows == 0 {
+			continue
+		}
+		if err := blocks.Reserve(dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow)); err != nil {
+			return nil, err
+		}
+		parts[i] = f.EncodeTaken(b, taken, i == 1, p.classWeights)
+	}
+	blocks.Drop(at[0])
+	if taken.Held != nil {
+		blocks.Unreserve(taken.HeldBytes())
+	}
+	n.leaves[leaf] = nil
+	for i, b := range parts {
+		if b == nil {
+			continue
+		}
+		if i == 0 {
+			s.weigh(b)
+		}
+		n.w.encoded.Add(b.Bytes())
+		if err := blocks.Put(at[i], b); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// weigh adds the weights of a block to train on.
+func (s *sealed) weigh(b *dataset.Block) {
+	for _, x := range b.W[:b.Rows] {
+		s.weight.Add(x)
+	}
+}

@@ -1,0 +1,122 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// numbers makes rows of numbers of several types, few of them NULL where nulls
+// says, with a label of some kind and a boolean column; copies is how often a row
+// occurs.
+func numbers(n, copies int, nulls bool, label types.Type, narrow bool) *table {
+	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float4}, {Name: "b", Type: types.Float4}, {Name: "c", Type: types.Float4},
+		{Name: "y", Type: label}, {Name: "held", Type: types.Bool}}}
+	if !narrow {
+		tb.cols[1].Type, tb.cols[2].Type = types.Int4, types.Float8
+	}
+	r := rand.New(rand.NewPCG(4, uint64(n)))
+	for len(tb.rows) < n {
+		a, b, c := float32(r.NormFloat64()), float32(r.IntN(9)), float32(r.NormFloat64()*100)
+		z := float64(a) + float64(c)/50 + r.NormFloat64()/4
+		row := []any{a, b, c, z, any(r.IntN(4) == 0)}
+		if !narrow {
+			row[1], row[2] = int32(b), float64(c)*1.1
+		}
+		switch label {
+		case types.Text:
+			row[3] = fmt.Sprint("class ", z > 0)
+		case types.Int4:
+			row[3] = int32(min(max(z+1, 0), 2))
+		}
+		if nulls && r.IntN(300) == 0 {
+			row[r.IntN(3)] = nil
+		}
+		if r.IntN(50) == 0 {
+			row[4] = nil
+		}
+		for range copies {
+			tb.rows = append(tb.rows, row)
+		}
+	}
+	return tb
+}
+
+// TestRowsTakenIn trains on rows that blocks are made of as they come: spread,
+// shuffled, and with little memory, the model and its metrics are those of the
+// rows made records.
+func TestRowsTakenIn(t *testing.T) {
+	setups := []setup{
+		{workers: 1, threads: 1, records: true},
+		{workers: 1, threads: 1},
+		{workers: 1, threads: 3, shuffle: 5},
+		{workers: 3, threads: 2, shuffle: 6},
+		{workers: 1, threads: 2, shuffle: 7, memory: 1 << 20},
+	}
+	for _, c := range []struct {
+		algorithm string
+		label     types.Type
+		copies    int
+		nulls     bool
+		args      []any
+	}{
+		{"linear_regression", types.Float8, 1, false, nil},
+		{"ridge", types.Float8, 1, true, []any{"eval_fraction", 0.2}},
+		{"lasso", types.Float8, 6000, false, []any{"alpha", 0.1, "eval_fraction", 0.3}},
+		{"logistic_regression", types.Text, 1, true, []any{"max_iterations", int64(10), "class_weights", true}},
+		{"logistic_regression", types.Int4, 3, false, []any{"max_iterations", int64(10), "eval_fraction", 0.1}},
+		{"logistic_regression", types.Text, 1, false, []any{"max_iterations", int64(10), "data_split_col", "held"}},
+		{"kmeans", types.Float8, 1, true, []any{"n_clusters", int64(4), "max_iterations", int64(6)}},
+		{"pca", types.Float8, 1, false, []any{"n_components", int64(2)}},
+		{"gradient_boosted_trees", types.Int4, 1, true, []any{"n_estimators", int64(3), "eval_fraction", 0.2}},
+	} {
+		for _, narrow := range []bool{true, false} {
+			t.Run(fmt.Sprint(c.algorithm, narrow, c.nulls), func(t *testing.T) {
+				t.Parallel()
+				tb := numbers(24000, c.copies, c.nulls, c.label, narrow)
+				split := false
+				for _, a := range c.args {
+					split = split || a == "data_split_col"
+				}
+				if !split {
+					tb.cols = tb.cols[:4]
+				}
+				predict := []string{"y"}
+				if c.algorithm == "kmeans" || c.algorithm == "pca" {
+					predict = nil
+				}
+				job, err := NewJob(c.algorithm, predict, pairs(c.args...), nil, tb.cols)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !job.spec.TakesIn() {
+					t.Fatal("the rows are made records")
+				}
+				var want *Result
+				for i, s := range setups {
+					if s.memory > 0 && c.algorithm == "gradient_boosted_trees" {
+						continue // what they add up is larger
+					}
+					got, err := trainTable(t, job, tb, s, Input{})
+					if err != nil {
+						t.Fatalf("setup %d: %v", i, err)
+					}
+					if i == 0 {
+						want = got
+						if (want.Held > 0) != job.counts() {
+							t.Errorf("%d rows are held out", want.Held)
+						}
+						continue
+					}
+					if !bytes.Equal(got.Bytes, want.Bytes) || fmt.Sprint(got.Metrics, got.TrainLoss, got.Rows, got.Held) != fmt.Sprint(want.Metrics, want.TrainLoss, want.Rows, want.Held) {
+						t.Errorf("setup %d: another model: %v %v %v %v, not %v %v %v %v", i, got.Metrics, got.TrainLoss, got.Rows, got.Held, want.Metrics, want.TrainLoss, want.Rows, want.Held)
+					}
+				}
+			})
+		}
+	}
+}
