@@ -67,8 +67,9 @@ type take struct {
 	rows       int64 // how many there are
 }
 
-// taken are a node's rows: the bins of all columns that can split, group after
-// group, and the gradients as blocks keep them. They come in any order.
+// taken are rows of a node, in any order, as they came from one block: the bins
+// of all columns that can split, group after group, and the gradients as blocks
+// keep them.
 type taken struct {
 	bins []uint8
 	grad []int64
@@ -259,10 +260,10 @@ func decodeLabels(d *canon.D) *labels { return &labels{d.I64s(), decodeSum(d)} }
 
 // grown is what opRound and opGrow give.
 type grown struct {
-	rows     []int64 // opGrow: of each split, left and right
-	hist     []int64 // of each build, one after the other
-	taken    []taken // of each take
-	loss     [2]sum  // opRound: of rows to train on and held out
+	rows     []int64   // opGrow: of each split, left and right
+	hist     []int64   // of each build, one after the other
+	taken    [][]taken // of each take
+	loss     [2]sum    // opRound: of rows to train on and held out
 	weight   [2]int64
 	residual float64 // opRound: the greatest
 }
@@ -278,9 +279,8 @@ func (g *grown) merge(o *grown) error {
 	for i, n := range o.hist[:len(h)] {
 		h[i] += n
 	}
-	for i := range o.taken {
-		t := &g.taken[i]
-		t.bins, t.grad = append(t.bins, o.taken[i].bins...), append(t.grad, o.taken[i].grad...)
+	for i, t := range o.taken {
+		g.taken[i] = append(g.taken[i], t...)
 	}
 	for i := range g.loss {
 		g.loss[i].plus(o.loss[i])
@@ -295,9 +295,12 @@ func (g *grown) Encode(e *canon.E) {
 	e.I64s(g.rows)
 	e.I64s(g.hist)
 	e.U32(uint32(len(g.taken)))
-	for i := range g.taken {
-		e.Bytes(g.taken[i].bins)
-		e.I64s(g.taken[i].grad)
+	for _, list := range g.taken {
+		e.U32(uint32(len(list)))
+		for i := range list {
+			e.Bytes(list[i].bins)
+			e.I64s(list[i].grad)
+		}
 	}
 	for i := range g.loss {
 		g.loss[i].encode(e)
@@ -308,8 +311,12 @@ func (g *grown) Encode(e *canon.E) {
 
 func decodeGrown(d *canon.D) *grown {
 	g := &grown{rows: d.I64s(), hist: d.I64s()}
-	for range d.Count(8) {
-		g.taken = append(g.taken, taken{slices.Clone(d.Bytes()), d.I64s()})
+	for range d.Count(4) {
+		var list []taken
+		for range d.Count(8) {
+			list = append(list, taken{slices.Clone(d.Bytes()), d.I64s()})
+		}
+		g.taken = append(g.taken, list)
 	}
 	for i := range g.loss {
 		g.loss[i], g.weight[i] = decodeSum(d), d.I64()

@@ -294,22 +294,47 @@ func (p *pass) grow(k *rows) {
 
 // take collects the rows of nodes.
 func (p *pass) take(k *rows) {
-	g := p.w.g
-	for i, t := range p.b.takes {
+	g, per := p.w.g, 1
+	if p.w.p.pairs(g) {
+		per = 2
+	}
+	order := func(t take) []uint32 {
 		if int(t.node) >= len(k.spans[t.tree]) {
+			return nil
+		}
+		sp := k.spans[t.tree][t.node]
+		return k.order[int(t.tree)*k.n:][sp.from:sp.to]
+	}
+	n := 0
+	for _, t := range p.b.takes {
+		n += len(order(t))
+	}
+	all := taken{make([]uint8, n*len(g.order)), make([]int64, n*per)}
+	for i, t := range p.b.takes {
+		rows := order(t)
+		if len(rows) == 0 {
 			continue
 		}
-		sp, to := k.spans[t.tree][t.node], &p.out.taken[i]
-		for _, r := range k.order[int(t.tree)*k.n:][:k.n][sp.from:sp.to] {
-			for _, gr := range g.groups {
-				w := len(gr.cols)
-				to.bins = append(to.bins, k.bins[k.n*gr.first+int(r)*w:][:w]...)
+		size := len(rows) * len(g.order)
+		part := taken{all.bins[:size:size], all.grad[: len(rows)*per : len(rows)*per]}
+		all.bins, all.grad = all.bins[size:], all.grad[len(rows)*per:]
+		p.out.taken[i] = append(p.out.taken[i], part)
+		for _, gr := range g.groups {
+			w, from := len(gr.cols), k.bins[k.n*gr.first:]
+			to := part.bins[gr.first:]
+			for at, r := range rows {
+				copy(to[at*len(g.order):][:w], from[int(r)*w:])
 			}
-			if at := int(t.tree)*k.n + int(r); p.w.p.pairs(g) {
-				to.grad = append(to.grad, k.grad[2*at], k.grad[2*at+1])
-			} else {
-				to.grad = append(to.grad, k.grad[at])
+		}
+		grad := k.grad[int(t.tree)*k.n*per:][:k.n*per]
+		if per == 2 {
+			for at, r := range rows {
+				part.grad[2*at], part.grad[2*at+1] = grad[2*r], grad[2*r+1]
 			}
+			continue
+		}
+		for at, r := range rows {
+			part.grad[at] = grad[r]
 		}
 	}
 }
@@ -317,7 +342,7 @@ func (p *pass) take(k *rows) {
 // result gives the partial that is being filled.
 func (p *pass) result() *grown {
 	if p.out == nil {
-		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: make([]int64, p.size), taken: make([]taken, len(p.b.takes))}
+		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: make([]int64, p.size), taken: make([][]taken, len(p.b.takes))}
 	}
 	return p.out
 }

@@ -45,25 +45,31 @@ func (t *grower) small(n *growNode) bool {
 }
 
 // takenRows are rows that were taken, as a block's are kept.
-func takenRows(p *problem, g *ground, t *taken) (*rows, error) {
-	n := len(t.bins) / max(len(g.order), 1)
-	per := 1
+func takenRows(p *problem, g *ground, list []taken) (*rows, error) {
+	n, per, width := 0, 1, len(g.order)
 	if p.pairs(g) {
 		per = 2
 	}
-	if len(g.order) == 0 || n*len(g.order) != len(t.bins) || n*per != len(t.grad) {
-		return nil, errShape()
+	for _, t := range list {
+		rows := len(t.grad) / per
+		if width == 0 || rows*width != len(t.bins) || rows*per != len(t.grad) {
+			return nil, errShape()
+		}
+		n += rows
 	}
-	k := &rows{n: n, bins: t.bins, grad: t.grad, order: make([]uint32, n), spans: [][]span{{{0, uint32(n)}}}}
-	if len(g.groups) > 1 {
-		k.bins = make([]uint8, len(t.bins))
-		for r := range n {
-			row := t.bins[r*len(g.order):]
-			for _, gr := range g.groups {
-				w := len(gr.cols)
-				copy(k.bins[n*gr.first+r*w:], row[gr.first:][:w])
+	k := &rows{n: n, bins: make([]uint8, n*width), grad: make([]int64, 0, n*per), order: make([]uint32, n), spans: [][]span{{{0, uint32(n)}}}}
+	at := 0
+	for _, t := range list {
+		rows := len(t.grad) / per
+		for _, gr := range g.groups {
+			w := len(gr.cols)
+			to := k.bins[n*gr.first+at*w:]
+			for r := range rows {
+				copy(to[r*w:][:w], t.bins[r*width+gr.first:])
 			}
 		}
+		k.grad = append(k.grad, t.grad...)
+		at += rows
 	}
 	for i := range k.order {
 		k.order[i] = uint32(i)
@@ -157,7 +163,7 @@ func (d *driver) planted(g *grown) error {
 					return
 				}
 				errs[i] = op.Guard("training", func() error {
-					k, err := takenRows(d.p, d.g, &g.taken[i])
+					k, err := takenRows(d.p, d.g, g.taken[i])
 					if err != nil {
 						return err
 					}
