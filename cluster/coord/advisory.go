@@ -213,7 +213,7 @@ func (a *advisoryLocks) release(s *Session, xactOnly bool) {
 // AdvisoryLock implements eval.AdvisoryLocker. The locks are this gateway's:
 // a cluster of several would not be told of them.
 func (h *host) AdvisoryLock(ctx context.Context, key eval.AdvisoryKey, mode eval.AdvisoryMode) (bool, error) {
-	if h.s.engine.cfg.Runner.Nodes() > 1 {
+	if h.s.engine.queries.Runner.Nodes() > 1 {
 		return false, pgerr.Unsupported("advisory locks are not supported on a cluster of several nodes")
 	}
 	return h.s.engine.locks.lock(ctx, h.s, key, mode)

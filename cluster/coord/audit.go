@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -28,7 +29,7 @@ func (s *Session) audited(st *parse.Statement, h *handler) *handler {
 		})
 		switch {
 		case err != nil:
-			s.audit(cause(x.ctx, err), rec)
+			s.audit(query.Cause(x.ctx, err), rec)
 		case s.tx == nil:
 			s.audit(nil, rec)
 		default:

@@ -31,7 +31,7 @@ func (r *run) inLanes(root plan.Node) bool {
 		case *plan.ProjectSet:
 			n = x.Input
 		case *plan.Scan, *plan.Source, *plan.Join, *plan.Aggregate, *plan.Window, *plan.SetOp:
-			return r.reads(root, nil, bulkRows) >= bulkRows
+			return r.Reads(root, nil, bulkRows) >= bulkRows
 		default:
 			return false
 		}
@@ -113,7 +113,7 @@ func (r *run) fill(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*
 		in := &plan.Project{Input: o.Root}
 		for i, c := range o.Cols {
 			var e expr.Expr = colRef(c)
-			if !carriedAlike(c.Type, live[i].Type) {
+			if !c.Type.CarriedAs(live[i].Type) {
 				e = &expr.Cast{Arg: e, Typ: live[i].Type}
 			}
 			in.Items = append(in.Items, plan.Item{Col: plan.Column{ID: next, Name: live[i].Name, Type: live[i].Type}, Expr: e})
@@ -133,11 +133,11 @@ func (r *run) fill(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*
 func (r *run) copyInto(rel *catalog.Relation, rows op.BatchReader, cols []plan.Column, segmentRows int64) ([]*catalog.Segment, int64, error) {
 	defer rows.Close()
 	check := r.rowCheck(rel)
-	conv, err := newRecast(cols, check.Cols, r.x.env)
+	conv, err := newRecast(cols, check.Cols, r.x.Env)
 	if err != nil {
 		return nil, 0, err
 	}
-	out, err := r.x.s.engine.cfg.Files.Writer(r.x.pool, rel, segmentRows)
+	out, err := r.x.s.engine.cfg.Files.Writer(r.x.Pool, rel, segmentRows)
 	if err != nil {
 		return nil, 0, err
 	}

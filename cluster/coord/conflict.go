@@ -28,7 +28,7 @@ func (s *Session) runConflict(w *writing) error {
 	if err != nil {
 		return err
 	}
-	if err := r.stmt.Fill(r.x.ctx, buf, src, rows); err != nil {
+	if err := r.Fill(r.x.ctx, buf, src, rows); err != nil {
 		return err
 	}
 	arbiters, err := w.arbiters()
@@ -161,14 +161,14 @@ func (w *conflictWriting) compile() error {
 		if e == nil {
 			e = &expr.Col{ID: oc.Existing[i], Typ: w.live[i].Type, Name: w.live[i].Name}
 		}
-		p, err := eval.Compile(w.proposed(e), w.src, w.r.x.env)
+		p, err := eval.Compile(w.proposed(e), w.src, w.r.x.Env)
 		if err != nil {
 			return err
 		}
 		w.set = append(w.set, p)
 	}
 	if oc.Where != nil {
-		p, err := eval.Compile(w.proposed(oc.Where), w.src, w.r.x.env)
+		p, err := eval.Compile(w.proposed(oc.Where), w.src, w.r.x.Env)
 		if err != nil {
 			return err
 		}

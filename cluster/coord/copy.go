@@ -120,12 +120,12 @@ func (s *Session) copy(ctx context.Context, stmt *parse.Statement, n *ast.CopySt
 			case *ast.NodeList:
 				c.List = []string{}
 				for _, x := range a.Items {
-					c.List = append(c.List, constText(x))
+					c.List = append(c.List, parse.ConstText(x))
 				}
 			case *ast.A_Star:
 				c.Star = true
 			default:
-				c.Value = constText(a)
+				c.Value = parse.ConstText(a)
 			}
 			raw = append(raw, c)
 		}
@@ -159,7 +159,7 @@ func (s *Session) copyColumns(st *catalog.State, n *ast.CopyStmt) (*catalog.Rela
 	}
 	var out []catalog.Column
 	for _, a := range n.Attlist.Items {
-		name := constText(a)
+		name := parse.ConstText(a)
 		c := rel.Column(name)
 		if c == nil {
 			return nil, nil, pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", name, rel.Name)
@@ -222,7 +222,7 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 		if err != nil {
 			return err
 		}
-		acct := x.pool.Account("copy decoder", false)
+		acct := x.Pool.Account("copy decoder", false)
 		defer acct.Close()
 		dec.Charge(acct)
 		rows, err = s.load(r, rel, cols, dec)
@@ -289,7 +289,7 @@ func (s *Session) load(r *run, rel *catalog.Relation, cols []catalog.Column, dec
 	if err != nil {
 		return 0, err
 	}
-	w := &writing{s: s, r: r, d: ld.dml, rel: rel, live: rel.Live(), acct: r.x.pool.Account("copy", false)}
+	w := &writing{s: s, r: r, d: ld.dml, rel: rel, live: rel.Live(), acct: r.x.Pool.Account("copy", false)}
 	defer w.acct.Close()
 	if err := w.prepare(ld.cols); err != nil {
 		return 0, err

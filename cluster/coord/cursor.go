@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -29,7 +30,7 @@ type cursor struct {
 	cancel context.CancelCauseFunc
 	pool   *mem.Pool
 	// admission is held while the query runs, not while the client thinks.
-	admission Admission
+	admission query.Admission
 	rows      *cursorRows
 	ended     bool
 	pos       int64 // 0 before the first row, n on row n, rows.read+1 after the last
@@ -68,19 +69,17 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		}
 		// The query outlives the DECLARE: its own context and memory pool.
 		c.ctx, c.cancel = context.WithCancelCause(context.Background())
-		c.pool = s.engine.cfg.Pool.Child("cursor "+n.PortalName, 0)
-		c.pool.OnFail(func(err error) { c.cancel(err) })
-		c.admission = s.engine.cfg.Runner.Admission(s.user, c.pool)
+		cx := x.Fork(s.context().With(x.Context.Params, h.params), "cursor "+n.PortalName, func(err error) { c.cancel(err) })
+		c.pool, c.admission = cx.Pool, cx.Admission
 		c.rows = newCursorRows(c.pool, s.engine.cfg.Temp)
-		run := &execution{s: s, stmt: &inner, ctx: c.ctx, params: x.params, ptypes: h.params,
-			pool: c.pool, admission: c.admission, mark: s.tx.mark(), env: s.evalEnv(x.params, c.pool), id: x.id}
+		run := &execution{Execution: cx, s: s, stmt: &inner, ctx: c.ctx, mark: s.tx.mark()}
 		s.queued.Store(&c.admission)
 		// Till it runs, a cancel of the DECLARE is the query's.
 		stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
 		res, err := h.open(c.ctx, run)
 		stop()
 		if err != nil {
-			err = cause(c.ctx, err)
+			err = query.Cause(c.ctx, err)
 			c.close()
 			return nil, err
 		}
@@ -210,7 +209,7 @@ func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
 		defer stop()
 		out, err := c.move(n)
 		if err != nil {
-			return nil, cause(c.ctx, err)
+			return nil, query.Cause(c.ctx, err)
 		}
 		count := out.count()
 		res := &result{cols: cols, tag: func() string { return fmt.Sprintf("%s %d", verb, count) }}
@@ -218,7 +217,7 @@ func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
 			res.next = func(context.Context) (*batch.Batch, error) {
 				b, err := c.next(&out)
 				if err != nil && err != io.EOF {
-					err = cause(c.ctx, err)
+					err = query.Cause(c.ctx, err)
 				}
 				return b, err
 			}

@@ -41,7 +41,7 @@ func (s *Session) ddl(ctx context.Context, stmt *parse.Statement) (*handler, err
 		if err != nil {
 			return "", err
 		}
-		x.env.Host.(*host).enter(st, x)
+		x.enter(st)
 		res, err := ddl.Plan(s.ddlEnv(ctx, st, stmt), stmt)
 		if err != nil {
 			return "", err
@@ -191,7 +191,7 @@ func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, q ast.Stmt
 			return nil, err
 		}
 		env := s.ddlEnv(ctx, st, stmt)
-		env.Bind.ParamTypes = x.ptypes
+		env.Bind.ParamTypes = x.Context.ParamTypes
 		bound, err := bind.Query(env.Bind, q)
 		if err != nil {
 			return nil, err

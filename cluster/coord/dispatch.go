@@ -6,6 +6,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -20,7 +21,7 @@ func (s *Session) handle(ctx context.Context, st *parse.Statement, params []type
 		return h, err
 	}
 	if err != nil {
-		s.audit(cause(ctx, err), s.auditRecord(st))
+		s.audit(query.Cause(ctx, err), s.auditRecord(st))
 		return nil, err
 	}
 	return s.audited(st, h), nil

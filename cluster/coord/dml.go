@@ -43,7 +43,7 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 		if err != nil {
 			return nil, err
 		}
-		d, err := bind.DML(s.planning(x.ctx, st, stmt, x.ptypes), stmt.Node)
+		d, err := bind.DML(s.planning(x.ctx, st, stmt, x.Context.ParamTypes), stmt.Node)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (s *Session) runDML(r *run, d *plan.DML) (w *writing, err error) {
 	if err := r.buffers(d.Buffers); err != nil {
 		return nil, err
 	}
-	w = &writing{s: s, r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.pool.Account("returning", false)}
+	w = &writing{s: s, r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("returning", false)}
 	defer func() {
 		if err != nil {
 			if w.writer != nil {
@@ -157,14 +157,14 @@ func (w *writing) prepare(src []plan.Column) error {
 	w.deleted = newDeletions(w.r.st.Manifest(w.rel.OID))
 	w.check = w.r.rowCheck(w.rel)
 	for _, c := range w.d.Checks {
-		p, err := eval.Compile(c.Expr, src, w.r.x.env)
+		p, err := eval.Compile(c.Expr, src, w.r.x.Env)
 		if err != nil {
 			return err
 		}
 		w.check.Checks = append(w.check.Checks, op.NamedCheck{Name: c.Name, Program: p})
 	}
 	for _, it := range w.d.Returning {
-		p, err := eval.Compile(it.Expr, src, w.r.x.env)
+		p, err := eval.Compile(it.Expr, src, w.r.x.Env)
 		if err != nil {
 			return err
 		}
@@ -311,7 +311,7 @@ func (w *writing) putChecked(b *batch.Batch, insert bool) error {
 		return err
 	}
 	if w.writer == nil {
-		if w.writer, err = w.s.engine.cfg.Files.Writer(w.r.x.pool, w.rel, 0); err != nil {
+		if w.writer, err = w.s.engine.cfg.Files.Writer(w.r.x.Pool, w.rel, 0); err != nil {
 			return err
 		}
 	}

@@ -6,28 +6,25 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Config is what an Engine needs. All fields but Log and Audit are required.
 type Config struct {
 	Meta     Meta
-	Runner   Runner
+	Runner   query.Runner
 	Pool     *mem.Pool
 	Files    Files
-	Models   Models
-	Virtual  Virtuals
+	Models   training.Models
+	Virtual  query.Virtuals
 	Sources  bind.SourceCatalog
 	Password func(plain string) (string, error)
 	Log      *slog.Logger
@@ -35,8 +32,8 @@ type Config struct {
 	Node     catalog.Node // this node
 	Limits   func() Limits
 	Temp     string // directory for temporary files
-	Trainer  Trainer
-	Blobs    Blobs
+	Trainer  training.Trainer
+	Blobs    training.Blobs
 	Members  Members
 }
 
@@ -44,19 +41,6 @@ type Config struct {
 type Limits struct {
 	Memory  int64 // bytes; 0 for no limit
 	Threads int
-}
-
-// Models gives scorers for models by reference; cached, shared, for any
-// goroutine.
-type Models interface {
-	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef) (eval.Scorer, error)
-}
-
-// Virtuals gives the relations that are computed at the gateway: their shapes,
-// and their rows for a session over a view of the catalog.
-type Virtuals interface {
-	bind.VirtualCatalog
-	For(s *Session, st *catalog.State) op.Virtuals
 }
 
 // Engine runs sessions on one node. Its methods may be called from any
@@ -70,12 +54,12 @@ type Engine struct {
 	sessions  map[uint32]*Session
 	closed    bool
 	started   time.Time
-	nextXID   atomic.Uint64
 	oids      oidBlock
 	seqs      seqCache
 	locks     advisoryLocks
 	snapshots snapshots
-	jobs      jobs
+	queries   *query.Planner
+	trainings *training.Jobs
 }
 
 // New makes an engine.
@@ -86,9 +70,16 @@ func New(cfg Config) *Engine {
 	if cfg.Audit == nil {
 		cfg.Audit = cfg.Log
 	}
-	return &Engine{cfg: cfg, log: cfg.Log, auditLog: cfg.Audit.WithGroup("audit"), started: time.Now(), sessions: map[uint32]*Session{},
-		jobs: jobs{attached: map[types.OID]context.CancelCauseFunc{}, drivers: map[types.OID]*driver{}, ended: make(chan struct{}, 1)}}
+	e := &Engine{cfg: cfg, log: cfg.Log, auditLog: cfg.Audit.WithGroup("audit"), started: time.Now(), sessions: map[uint32]*Session{},
+		queries: &query.Planner{Self: cfg.Node.ID, Runner: cfg.Runner, Virtual: cfg.Virtual, Sources: cfg.Sources, Pool: cfg.Pool}}
+	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
+		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.newOID, Log: cfg.Log})
+	return e
 }
+
+// Supervise starts to drive the trainings that are this node's; Close ends it. It
+// must be called once, when the engine is ready to run statements.
+func (e *Engine) Supervise() { e.trainings.Supervise() }
 
 // Login is what authentication needs of a role; see wire/session.Login.
 type Login struct {
@@ -265,5 +256,5 @@ func (e *Engine) Close() {
 	for _, s := range open {
 		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
 	}
-	e.jobs.close()
+	e.trainings.Close()
 }

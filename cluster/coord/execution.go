@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 
@@ -10,9 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
-	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -20,26 +18,20 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// execution is one run of one statement.
+// execution is one run of one statement by a session.
 type execution struct {
-	s      *Session
-	stmt   *parse.Statement
-	ctx    context.Context
-	watch  *watch
-	params []types.Datum
-	ptypes []types.Type
-	pool   *mem.Pool
-	// admission is shared by all that runs within the statement.
-	admission Admission
-	mark      int
-	setMark   int
-	env       *eval.Env
-	id        string
-	nested    int // how many EXECUTEs it is in
+	*query.Execution
+	s       *Session
+	stmt    *parse.Statement
+	ctx     context.Context
+	watch   *watch
+	mark    int
+	setMark int
+	nested  int // how many EXECUTEs it is in
 }
 
 // newExecution prepares a run: a transaction if there is none, the statement's
-// memory pool, its context and its environment.
+// context and what it holds.
 func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.Datum) (*execution, error) {
 	ctx, w, err := s.watch(ctx)
 	if err != nil {
@@ -48,18 +40,13 @@ func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.
 	if !p.h.control {
 		s.ensureTxn()
 	}
-	limit := s.set.Int("work_mem") << 10
-	id := fmt.Sprintf("%d-%d-%d", s.engine.cfg.Node.ID, s.start.PID, s.engine.nextXID.Add(1))
-	x := &execution{s: s, stmt: p.piece.stmt, ctx: ctx, watch: w, params: params, ptypes: p.h.params, id: id,
-		pool: s.engine.cfg.Pool.Child("statement "+id, limit)}
-	x.pool.OnFail(func(err error) { w.cancel(err) })
-	x.admission = s.engine.cfg.Runner.Admission(s.user, x.pool)
-	s.pool.Store(x.pool)
-	s.queued.Store(&x.admission)
+	x := &execution{s: s, stmt: p.piece.stmt, ctx: ctx, watch: w,
+		Execution: s.engine.queries.Begin(s.context().With(params, p.h.params), s.start.PID, func(err error) { w.cancel(err) })}
+	s.pool.Store(x.Pool)
+	s.queued.Store(&x.Admission)
 	if s.tx != nil {
 		x.mark, x.setMark = s.tx.mark(), s.set.Mark()
 	}
-	x.env = s.evalEnv(x.params, x.pool)
 	x.active()
 	return x, nil
 }
@@ -84,14 +71,13 @@ func (x *execution) undo() {
 // end frees what the execution holds.
 func (x *execution) end() {
 	s := x.s
-	x.env.Host.(*host).close(x.ctx)
+	x.Env.Host.(*host).close(x.ctx)
 	x.watch.end()
 	s.queued.Store(nil)
-	x.admission.Close()
-	if leaked := x.pool.Close(); leaked > 0 {
-		s.engine.log.Warn("BUG: a statement ended with charged memory", "query", x.id, "bytes", leaked)
+	if leaked := x.End(); leaked > 0 {
+		s.engine.log.Warn("BUG: a statement ended with charged memory", "query", x.ID, "bytes", leaked)
 	}
-	s.pool.CompareAndSwap(x.pool, nil)
+	s.pool.CompareAndSwap(x.Pool, nil)
 	s.weighed()
 	x.idle()
 }
@@ -124,7 +110,7 @@ func (s *Session) ensureTxn() {
 }
 
 func (s *Session) newTxn(explicit bool) *txn {
-	t := &txn{explicit: explicit, pin: s.pinRead, start: time.Now(), xid: s.engine.nextXID.Add(1), readOnly: s.set.Bool("default_transaction_read_only")}
+	t := &txn{explicit: explicit, pin: s.pinRead, start: time.Now(), xid: s.engine.queries.Next(), readOnly: s.set.Bool("default_transaction_read_only")}
 	switch s.set.Value("default_transaction_isolation") {
 	case "repeatable read", "serializable":
 		t.iso = snapshot
@@ -132,14 +118,13 @@ func (s *Session) newTxn(explicit bool) *txn {
 	return t
 }
 
-// evalEnv is the environment of a statement's expressions, which charge pool.
-func (s *Session) evalEnv(params []types.Datum, pool *mem.Pool) *eval.Env {
-	te := *s.env
-	te.Now = time.Now()
+// context is what a text means that the session gives now.
+func (s *Session) context() *query.Context {
+	at := time.Now()
 	if s.tx != nil {
-		te.Now = s.tx.start
+		at = s.tx.start
 	}
-	return &eval.Env{Types: &te, Params: params, Pool: pool, Host: &host{s: s}}
+	return query.NewContext(query.Identity{Role: s.role, SessionUser: s.user, Temp: s.temp}, s.set, s.env, at, &host{s: s})
 }
 
 // rowsOf is a result of a few rows made here.

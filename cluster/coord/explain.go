@@ -9,23 +9,16 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-type explainOptions struct {
-	analyze, verbose bool
-	noCosts          bool
-	format           string
-}
-
-func explainOpts(l *ast.NodeList) (explainOptions, error) {
-	o := explainOptions{format: "text"}
+func explainOpts(l *ast.NodeList) (query.Explain, error) {
+	o := query.Explain{Format: "text"}
 	if l == nil {
 		return o, nil
 	}
@@ -34,20 +27,20 @@ func explainOpts(l *ast.NodeList) (explainOptions, error) {
 		if !ok {
 			continue
 		}
-		v := strings.ToLower(constText(d.Arg))
+		v := strings.ToLower(parse.ConstText(d.Arg))
 		on := d.Arg == nil || v == "true" || v == "on" || v == "1"
 		switch strings.ToLower(d.Defname) {
 		case "analyze":
-			o.analyze = on
+			o.Analyze = on
 		case "verbose":
-			o.verbose = on
+			o.Verbose = on
 		case "costs":
-			o.noCosts = !on
+			o.NoCosts = !on
 		case "buffers", "settings", "summary", "wal", "timing":
 		case "format":
 			switch v {
 			case "text", "json", "dot":
-				o.format = v
+				o.Format = v
 			default:
 				return o, pgerr.Unsupported("EXPLAIN format %q is not supported", v).WithHint("Formats are text, json and dot.")
 			}
@@ -71,11 +64,11 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 	}
 	switch x := node.(type) {
 	case *ast.CreateTableAsStmt:
-		if q, ok := x.Query.(ast.Stmt); ok && !o.analyze {
+		if q, ok := x.Query.(ast.Stmt); ok && !o.Analyze {
 			node = q
 		}
 	case *ast.DeclareCursorStmt:
-		if q, ok := x.Query.(ast.Stmt); ok && !o.analyze {
+		if q, ok := x.Query.(ast.Stmt); ok && !o.Analyze {
 			node = q
 		}
 	case *ast.ExecuteStmt:
@@ -130,11 +123,11 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 		default:
 			return nil, pgerr.Unsupported("EXPLAIN of this statement is not supported")
 		}
-		if o.analyze && o.format == "text" {
+		if o.Analyze && o.Format == "text" {
 			text += fmt.Sprintf("Execution Time: %.3f ms\n", float64(time.Since(start).Microseconds())/1000)
 		}
 		var rows [][]types.Datum
-		if o.format == "text" {
+		if o.Format == "text" {
 			for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 				rows = append(rows, []types.Datum{line})
 			}
@@ -145,14 +138,14 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 	}}, nil
 }
 
-func (s *Session) explainQuery(x *execution, q *plan.Query, o explainOptions) (string, error) {
+func (s *Session) explainQuery(x *execution, q *plan.Query, o query.Explain) (string, error) {
 	view, err := x.view()
 	if err != nil {
 		return "", err
 	}
 	r := s.newRun(x, view)
 	defer r.close()
-	if o.analyze {
+	if o.Analyze {
 		rows, _, err := r.query(q)
 		if err != nil {
 			return "", err
@@ -167,36 +160,35 @@ func (s *Session) explainQuery(x *execution, q *plan.Query, o explainOptions) (s
 		if err := rows.Close(); err != nil {
 			return "", err
 		}
-		return r.format(o)
+		return r.Show(o, ""), nil
 	}
 	oq, _, err := r.optimize(q)
 	if err != nil {
 		return "", err
 	}
-	if r.staged, err = stage.Stage(oq.Root, oq.Cols, r.stageEnv(oq.Root, nil)); err != nil {
+	if err := r.Stage(x.ctx, oq.Root, oq.Cols, nil); err != nil {
 		return "", err
 	}
-	return r.format(o)
+	return r.Show(o, ""), nil
 }
 
-func (s *Session) explainDML(x *execution, d *plan.DML, o explainOptions, h *handler) (string, error) {
+func (s *Session) explainDML(x *execution, d *plan.DML, o query.Explain, h *handler) (string, error) {
 	view, err := x.view()
 	if err != nil {
 		return "", err
 	}
 	head := fmt.Sprintf("%s on %s", map[plan.DMLKind]string{plan.InsertRows: "Insert", plan.UpdateRows: "Update", plan.DeleteRows: "Delete", plan.MergeRows: "Merge"}[d.Kind], d.Table.Name)
 	r := s.newRun(x, view)
-	r.head = head
 	od, err := r.optimizeDML(d)
 	if err == nil && od.Source != nil {
-		r.staged, err = stage.Stage(od.Source, od.Source.Schema(), r.stageEnv(od.Source, nil))
+		err = r.Stage(x.ctx, od.Source, od.Source.Schema(), nil)
 	}
 	var text string
 	if err == nil {
-		text, err = r.format(o)
+		text = r.Show(o, head)
 	}
 	r.close()
-	if err != nil || !o.analyze {
+	if err != nil || !o.Analyze {
 		return text, err
 	}
 	res, err := h.open(x.ctx, x)
@@ -207,22 +199,4 @@ func (s *Session) explainDML(x *execution, d *plan.DML, o explainOptions, h *han
 		err = res.close()
 	}
 	return text, err
-}
-
-// format prints the plan run or made last.
-func (r *run) format(o explainOptions) (string, error) {
-	if r.staged == nil {
-		return "", nil
-	}
-	opts := stage.Options{Rows: opt.Estimator(opt.FromState(r.st)), Verbose: o.verbose, NoCosts: o.noCosts, Nodes: r.nodes, Head: r.head}
-	if o.analyze {
-		opts.Actuals = r.stmt.Actuals()
-	}
-	switch o.format {
-	case "json":
-		return opts.JSON(r.staged), nil
-	case "dot":
-		return opts.DOT(r.staged), nil
-	}
-	return strings.Join(opts.Text(r.staged), "\n") + "\n", nil
 }

@@ -97,7 +97,7 @@ func (s *Session) watchKeys(r *run, d *plan.DML) *keyWatch {
 		}
 	}
 	if len(k.nums) > 0 {
-		k.pairs, k.acct = true, r.x.pool.Account("updated keys", false)
+		k.pairs, k.acct = true, r.x.Pool.Account("updated keys", false)
 	}
 	return k
 }

@@ -149,7 +149,7 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	if err != nil {
 		return err
 	}
-	if err := r.stmt.Fill(r.x.ctx, buf.ID, buf.Cols, rows); err != nil {
+	if err := r.Fill(r.x.ctx, buf.ID, buf.Cols, rows); err != nil {
 		return err
 	}
 	if d, err = r.optimizeDML(d); err != nil {
@@ -191,7 +191,7 @@ func (r *run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, err
 		}
 	}
 	const id = 1<<20 + 1
-	if err := r.stmt.Fill(r.x.ctx, id, kept, &listReader{list: w.keys.rows}); err != nil {
+	if err := r.Fill(r.x.ctx, id, kept, &listReader{list: w.keys.rows}); err != nil {
 		return nil, err
 	}
 	out := &plan.Project{Input: &plan.Buffer{ID: id, Name: "updated", Cols: kept}}

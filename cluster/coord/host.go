@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -21,6 +22,7 @@ import (
 // several goroutines while the session's own waits, so what they may change is
 // behind mu.
 type host struct {
+	query.SystemNames
 	s       *Session
 	mu      sync.Mutex
 	st      *catalog.State
@@ -41,16 +43,14 @@ func (h *host) enter(st *catalog.State, x *execution) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.st = st
-	h.session = eval.Session{User: s.role, SessionUser: s.user, Database: catalog.DatabaseName, PID: int32(s.start.PID),
-		Temp: s.temp, Client: s.start.Remote, Server: s.start.Local, StatementStart: now(), ServerStart: s.engine.started}
+	h.session = x.Context.Session(st)
+	h.session.PID, h.session.Client, h.session.Server = int32(s.start.PID), s.start.Remote, s.start.Local
+	h.session.StatementStart, h.session.ServerStart = now(), s.engine.started
 	if s.tx != nil {
 		h.session.XID = int64(s.tx.xid)
 	}
 	if x.stmt != nil {
 		h.session.Query = x.stmt.Text
-	}
-	for _, sc := range s.path(st) {
-		h.session.Path = append(h.session.Path, sc.OID)
 	}
 }
 
@@ -73,7 +73,7 @@ func (h *host) Session() *eval.Session {
 func (h *host) Setting(name string) (string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	v, err := h.s.show(name)
+	v, err := query.Show(h.s.set, name)
 	return v, err == nil
 }
 
@@ -83,7 +83,7 @@ func (h *host) Set(name, value string, local bool) (string, error) {
 	if err := h.s.set.Set(name, value, local); err != nil {
 		return "", err
 	}
-	return h.s.show(name)
+	return query.Show(h.s.set, name)
 }
 
 func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {

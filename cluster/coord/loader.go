@@ -32,7 +32,7 @@ func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Colu
 		l.cols = append(l.cols, plan.Column{ID: id, Name: c.Name, Type: c.Type, Table: rel.OID, Num: c.Num})
 		l.dml.Values = append(l.dml.Values, id)
 	}
-	r.x.env.Host.(*host).writes(rel)
+	r.x.Env.Host.(*host).writes(rel)
 	b := s.planning(r.x.ctx, r.st, r.x.stmt, nil)
 	compile := func(text string, over *catalog.Relation, kind bind.ScalarKind, c catalog.Column) (*eval.Program, error) {
 		e, in, err := bind.ScalarText(b, text, over, kind)
@@ -42,7 +42,7 @@ func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Colu
 		if e, err = bind.AssignTo(b, e, c.Name, c.Type); err != nil {
 			return nil, err
 		}
-		return eval.Compile(e, in, r.x.env)
+		return eval.Compile(e, in, r.x.Env)
 	}
 	for i, c := range live {
 		l.from[i] = -1

@@ -66,7 +66,7 @@ func (s *Session) prepareSQL(piece *Piece, n *ast.PrepareStmt) (*handler, error)
 		var given []types.Type
 		if n.Argtypes != nil {
 			for _, a := range n.Argtypes.Items {
-				t, err := bind.TypeName(s.binding(s.engine.cfg.Meta.Current(), piece.stmt, nil), a.(*ast.TypeName))
+				t, err := bind.TypeName(s.planning(ctx, s.engine.cfg.Meta.Current(), piece.stmt, nil), a.(*ast.TypeName))
 				if err != nil {
 					return "", err
 				}
@@ -138,8 +138,7 @@ func (s *Session) supplied(piece *Piece, h *handler, n *ast.ExecuteStmt) *handle
 		}
 		inner := *x
 		inner.nested++
-		inner.stmt, inner.params, inner.ptypes = piece.stmt, vals, h.params
-		inner.env = s.evalEnv(vals, inner.pool)
+		inner.stmt, inner.Execution = piece.stmt, x.In(s.context().With(vals, h.params))
 		return h.open(ctx, &inner)
 	}}
 }

@@ -31,7 +31,7 @@ func (s *Session) askNode(ctx context.Context, node *catalog.Node, n *parse.Alte
 		return nil
 	}
 	for _, o := range n.Set {
-		if err := ask(o.Name, constText(o.Value)); err != nil {
+		if err := ask(o.Name, parse.ConstText(o.Value)); err != nil {
 			return err
 		}
 	}

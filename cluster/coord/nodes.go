@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -128,4 +129,20 @@ func (s *Session) drained(ctx context.Context, node *catalog.Node, idle bool) er
 			return ctx.Err()
 		}
 	}
+}
+
+// Members tells of the cluster's nodes. Its methods may be called from any
+// goroutine.
+type Members interface {
+	training.Members
+	// Load is what a node holds and does, as far as is known here.
+	Load(node uint64) NodeLoad
+	// Remove takes a member out of the cluster, for good.
+	Remove(ctx context.Context, node uint64) error
+}
+
+// NodeLoad is what keeps a node from leaving.
+type NodeLoad struct {
+	Files, Tasks int
+	Leader       bool
 }

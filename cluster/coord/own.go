@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -16,7 +17,7 @@ import (
 func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
 	switch n := st.Own.(type) {
 	case *parse.TrainModel:
-		return s.trainModel(ctx, st, n, params)
+		return s.trainModel(ctx, training.Statement{Text: st, TrainModel: n}, params)
 	case *parse.Retrain:
 		return s.retrain(ctx, st, n)
 	case *parse.CancelTraining:
@@ -84,7 +85,7 @@ func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Ret
 	}
 	again := *own
 	again.Name, again.OrReplace, again.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false
-	h, err := s.trainModel(ctx, old, &again, nil)
+	h, err := s.trainModel(ctx, training.Statement{Text: old, TrainModel: &again}, nil)
 	if err == nil && len(h.params) > 0 {
 		return nil, pgerr.Unsupported("a model trained with parameters can be retrained over a new query only")
 	}
@@ -115,27 +116,7 @@ func (s *Session) alias(ctx context.Context, st *parse.Statement, text, verb str
 
 // findModel finds a model as a statement names it.
 func (s *Session) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
-	schema, last, err := catalog.ObjectName(name...)
-	if err != nil {
-		return nil, err
-	}
-	if schema != "" {
-		if err := s.binding(st, nil, nil).MayLookIn(schema); err != nil {
-			return nil, err
-		}
-		if sc := st.SchemaByName(schema); sc != nil {
-			if m := st.Model(sc.OID, last); m != nil {
-				return m, nil
-			}
-		}
-	} else {
-		for _, sc := range s.path(st) {
-			if m := st.Model(sc.OID, last); m != nil {
-				return m, nil
-			}
-		}
-	}
-	return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", dotted(name))
+	return s.engine.queries.Model(s.context(), st, name)
 }
 
 func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
@@ -222,10 +203,7 @@ func (s *Session) newOwner(st *catalog.State, name string, sc *catalog.Schema) (
 }
 
 func (s *Session) mayModel(st *catalog.State, m *catalog.Model) error {
-	if st.Inherits(s.role, m.Owner) {
-		return nil
-	}
-	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", m.Name)
+	return s.context().MustOwn(st, m)
 }
 
 func (s *Session) dropModel(n *parse.DropModel) (*handler, error) {

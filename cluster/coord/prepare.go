@@ -7,6 +7,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -151,7 +152,7 @@ func (s *Session) Prepare(ctx context.Context, p *Piece, oids []types.OID) (*Pre
 	h, err := s.handle(ctx, p.stmt, params)
 	if err != nil {
 		s.fail()
-		return nil, cause(ctx, err)
+		return nil, query.Cause(ctx, err)
 	}
 	for _, n := range p.stmt.Notices {
 		s.notice(pgerr.New(pgerr.Warning, "%s", n))
@@ -316,7 +317,7 @@ func (p *Portal) finish() error {
 
 // failed ends a failed execution: the statement's changes are taken back.
 func (p *Portal) failed(err error) error {
-	err = cause(p.x.ctx, err)
+	err = query.Cause(p.x.ctx, err)
 	p.x.undo()
 	p.p.s.fail()
 	_ = p.Close()
@@ -331,7 +332,7 @@ const slowClient = time.Second
 // not take it.
 func (p *Portal) given() {
 	if p.slow == nil {
-		p.slow = time.AfterFunc(slowClient, p.x.admission.Rest)
+		p.slow = time.AfterFunc(slowClient, p.x.Admission.Rest)
 	} else {
 		p.slow.Reset(slowClient)
 	}
@@ -342,7 +343,7 @@ func (p *Portal) taken() {
 	if p.slow != nil {
 		p.slow.Stop()
 	}
-	p.x.admission.Resume()
+	p.x.Admission.Resume()
 }
 
 // Suspend says that the client may ask for more rows later, or never.
@@ -350,7 +351,7 @@ func (p *Portal) Suspend() {
 	if p.state == portalOpen && !p.asleep {
 		p.asleep = true
 		p.p.s.asleep++
-		p.x.admission.Rest()
+		p.x.Admission.Rest()
 		p.x.watch.suspend()
 		p.x.idle()
 	}

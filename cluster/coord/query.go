@@ -6,10 +6,10 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -17,47 +17,18 @@ import (
 )
 
 // binding is what looking up names needs of the session.
-func (s *Session) binding(st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
-	return &bind.Session{
-		State:      st,
-		SearchPath: s.pathNames(st),
-		TempSchema: s.temp,
-		Dialect:    s.dialect(),
-		Fold:       func(e expr.Expr) (types.Datum, error) { return evalConstant(e, s.evalEnv(nil, nil)) },
-		Role:       s.role,
-		ParamTypes: params,
-		Virtual:    s.engine.cfg.Virtual,
-		Sources:    s.sources(st),
-		Text:       stmt,
-		Env:        s.env,
-	}
+func (s *Session) binding(st *catalog.State) *bind.Session {
+	return s.engine.queries.Binding(s.context(), st, nil, nil)
 }
 
-// planning is binding for a statement that is planned, which ends with ctx.
+// planning is what binding a statement takes whose planning ends with ctx.
 func (s *Session) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
-	b := s.binding(st, stmt, params)
-	b.Poll = poll(ctx)
-	return b
+	return s.engine.queries.Binding(s.context().With(nil, params), st, stmt, query.Poll(ctx))
 }
 
-// poll is how planning learns that its statement was cancelled, timed out or
-// terminated.
-func poll(ctx context.Context) plan.Poll {
-	return func() error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return nil
-	}
-}
-
-func (s *Session) pathNames(st *catalog.State) []string {
-	var out []string
-	for _, sc := range s.path(st) {
-		out = append(out, sc.Name)
-	}
-	return out
-}
+// path gives the schemas of the search path that exist and that the role may
+// use, temporary ones first.
+func (s *Session) path(st *catalog.State) []*catalog.Schema { return s.context().Schemas(st) }
 
 // query handles SELECT, VALUES, TABLE and WITH.
 func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
@@ -74,7 +45,7 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 			if made != nil && now == st && s.role == role {
 				return made, nil
 			}
-			return bind.Query(s.planning(x.ctx, now, stmt, x.ptypes), stmt.Node)
+			return bind.Query(s.planning(x.ctx, now, stmt, x.Context.ParamTypes), stmt.Node)
 		})
 		made = nil
 		if err != nil {
@@ -104,7 +75,7 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 		}
 		if locks != nil {
 			cols = cols[:width]
-			rows = &lockedRows{BatchReader: rows, s: s, st: view.st, width: width, locks: locks, acct: x.pool.Account("row locks", false)}
+			rows = &lockedRows{BatchReader: rows, s: s, st: view.st, width: width, locks: locks, acct: x.Pool.Account("row locks", false)}
 		}
 		return rowsResult(cols, &closing{BatchReader: rows, then: r.close}, "SELECT"), nil
 	}}, nil
@@ -150,11 +121,11 @@ func (s *Session) constants(x *execution, args []ast.Node, want []types.Type) ([
 	}
 	out := make([]types.Datum, len(args))
 	for i, a := range args {
-		e, err := bind.Argument(s.planning(x.ctx, st, x.stmt, x.ptypes), a, i+1, want[i])
+		e, err := bind.Argument(s.planning(x.ctx, st, x.stmt, x.Context.ParamTypes), a, i+1, want[i])
 		if err != nil {
 			return nil, err
 		}
-		if out[i], err = evalConstant(e, x.env); err != nil {
+		if out[i], err = evalConstant(e, x.Env); err != nil {
 			return nil, err
 		}
 	}

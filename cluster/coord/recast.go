@@ -11,7 +11,6 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // recast turns a query's columns into a table's where they are carried
@@ -28,7 +27,7 @@ func newRecast(from []plan.Column, to []catalog.Column, env *eval.Env) (*recast,
 		in[i].ID = expr.ColID(i + 1)
 	}
 	for i := range to {
-		if carriedAlike(from[i].Type, to[i].Type) {
+		if from[i].Type.CarriedAs(to[i].Type) {
 			continue
 		}
 		p, err := eval.Compile(&expr.Cast{Arg: colRef(in[i]), Typ: to[i].Type}, in, env)
@@ -38,11 +37,6 @@ func newRecast(from []plan.Column, to []catalog.Column, env *eval.Env) (*recast,
 		r.progs[i] = p
 	}
 	return r, nil
-}
-
-// carriedAlike tells whether values of both types have the same form.
-func carriedAlike(f, t types.Type) bool {
-	return f.OID == t.OID && f.Scale == t.Scale && (f.Prec > 0) == (t.Prec > 0)
 }
 
 func (r *recast) batch(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {

@@ -2,8 +2,6 @@ package coord
 
 import (
 	"github.com/tributarydb/tributary/exec/eval"
-	"github.com/tributarydb/tributary/exec/sysview"
-	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -17,12 +15,7 @@ func (n regNames) host() *host {
 	if n.s.tx != nil && n.s.tx.view != nil {
 		st = n.s.tx.view
 	}
-	h := &host{s: n.s, st: st}
-	h.session = eval.Session{User: n.s.role, SessionUser: n.s.user, Database: catalog.DatabaseName, Temp: n.s.temp}
-	for _, sc := range n.s.path(st) {
-		h.session.Path = append(h.session.Path, sc.OID)
-	}
-	return h
+	return &host{s: n.s, st: st, session: n.s.context().Session(st)}
 }
 
 // RegIn implements types.Names.
@@ -34,19 +27,3 @@ func (n regNames) RegIn(t types.OID, name string) (types.OID, error) {
 func (n regNames) RegOut(t types.OID, oid types.OID) (string, bool) {
 	return eval.RegOut(n.host(), t, oid)
 }
-
-// SystemRelation implements eval.SystemRelations.
-func (h *host) SystemRelation(schema, name string) (types.OID, bool) {
-	return sysview.RelationOID(schema, name)
-}
-
-// SystemRelationName implements eval.SystemRelations.
-func (h *host) SystemRelationName(oid types.OID) (schema, name string, ok bool) {
-	return sysview.RelationName(oid)
-}
-
-// Procedure implements eval.Procedures.
-func (h *host) Procedure(name string) (types.OID, bool) { return sysview.ProcOID(name) }
-
-// ProcedureName implements eval.Procedures.
-func (h *host) ProcedureName(oid types.OID) (string, bool) { return sysview.ProcName(oid) }

@@ -2,12 +2,12 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -38,12 +38,12 @@ type Session struct {
 	seqMu    sync.Mutex // of sequences that only this transaction knows
 
 	activity atomic.Pointer[Activity]
-	pool     atomic.Pointer[mem.Pool]  // of the running statement
-	queued   atomic.Pointer[Admission] // the running statement's
-	asleep   int                       // portals that wait for their client
-	text     *mem.Account              // what the last text's trees take; nil if little
-	appName  atomic.Value              // string
-	reading  atomic.Uint64             // version of the state the transaction reads, 0 for none
+	pool     atomic.Pointer[mem.Pool]        // of the running statement
+	queued   atomic.Pointer[query.Admission] // the running statement's
+	asleep   int                             // portals that wait for their client
+	text     *mem.Account                    // what the last text's trees take; nil if little
+	appName  atomic.Value                    // string
+	reading  atomic.Uint64                   // version of the state the transaction reads, 0 for none
 
 	mu      sync.Mutex
 	running map[*watch]struct{}
@@ -57,7 +57,7 @@ func (s *Session) init(role *catalog.Role) error {
 	s.currval = map[types.OID]int64{}
 	s.set.SetInternal("session_authorization", role.Name)
 	s.set.SetInternal("is_superuser", onOff(role.Super))
-	s.set.Shared = s.shared
+	s.set.Shared = s.engine.shared
 	st := s.engine.cfg.Meta.Current()
 	for _, v := range st.Settings() {
 		if d := settings.Find(v.Name); d != nil && d.OfSession() {
@@ -161,21 +161,7 @@ func (s *Session) settingChanged(d *settings.Def, v string) {
 // refreshEnv makes the environment of values anew; statements keep the one
 // they began with.
 func (s *Session) refreshEnv() {
-	loc, ok := types.LoadZone(s.set.Value("timezone"))
-	if !ok {
-		loc = time.UTC
-	}
-	e := &types.Env{Location: loc, ExtraFloatDigits: int(s.set.Int("extra_float_digits"))}
-	style, order, _ := strings.Cut(s.set.Value("datestyle"), ", ")
-	e.DateStyle = map[string]types.DateStyle{"ISO": types.DateISO, "SQL": types.DateSQL, "Postgres": types.DatePostgres, "German": types.DateGerman}[style]
-	e.DateOrder = map[string]types.DateOrder{"MDY": types.OrderMDY, "DMY": types.OrderDMY, "YMD": types.OrderYMD}[order]
-	e.IntervalStyle = map[string]types.IntervalStyle{"postgres": types.IntervalPostgres, "postgres_verbose": types.IntervalVerbose,
-		"sql_standard": types.IntervalSQL, "iso_8601": types.IntervalISO}[s.set.Value("intervalstyle")]
-	if s.set.Value("bytea_output") == "escape" {
-		e.ByteaOutput = types.ByteaEscape
-	}
-	e.Names = regNames{s}
-	s.env = e
+	s.env = query.Values(s.set, regNames{s})
 }
 
 // Env is how values are written as text now.
@@ -210,10 +196,7 @@ func (s *Session) warn(code pgerr.Code, format string, args ...any) {
 }
 
 func (s *Session) dialect() parse.Dialect {
-	if s.set.Value("dialect") == "mysql" {
-		return parse.MySQL
-	}
-	return parse.Postgres
+	return query.Dialect(s.set)
 }
 
 // TxStatus is 'I', 'T' or 'E'.
@@ -337,22 +320,6 @@ func (w *watch) suspend() {
 func (w *watch) end() {
 	w.suspend()
 	w.cancel(nil)
-}
-
-// cause prefers what cancelled the context over the context's own error, and
-// gives every error its SQLSTATE. That a commit's outcome is not known stays: to
-// say that it was cancelled would be to say that it was not done.
-func cause(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.StatementCompletionUnknown {
-		var e *pgerr.Error
-		if c := context.Cause(ctx); c != nil && errors.As(c, &e) {
-			return e
-		}
-	}
-	return pgerr.From(err)
 }
 
 // Close rolls back and frees everything. It may be called twice.

@@ -57,7 +57,7 @@ func (s *Session) importSnapshot(id string) error {
 	from, ok := e.states[id]
 	if !ok {
 		err := pgerr.New(pgerr.InvalidParameterValue, "invalid snapshot identifier: \"%s\"", id)
-		if snapshotID.MatchString(id) && s.engine.cfg.Runner.Nodes() > 1 {
+		if snapshotID.MatchString(id) && s.engine.queries.Runner.Nodes() > 1 {
 			err = err.WithHint("A snapshot is imported at the node that exported it, as long as the exporting transaction is open.")
 		}
 		return err

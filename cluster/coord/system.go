@@ -63,14 +63,14 @@ func (s *Session) alterSystem(n *ast.VariableSetStmt) (*handler, error) {
 
 // shared is the value of a setting that is no session's: of what nodes have each
 // their own, that of this one.
-func (s *Session) shared(d *settings.Def) string {
+func (e *Engine) shared(d *settings.Def) string {
 	switch d.Name {
 	case catalog.SettingMemory:
-		return strconv.FormatInt(s.engine.cfg.Limits().Memory>>10, 10)
+		return strconv.FormatInt(e.cfg.Limits().Memory>>10, 10)
 	case catalog.SettingThreads:
-		return strconv.Itoa(s.engine.cfg.Limits().Threads)
+		return strconv.Itoa(e.cfg.Limits().Threads)
 	}
-	if v, ok := s.engine.cfg.Meta.Current().Setting(d.Name); ok {
+	if v, ok := e.cfg.Meta.Current().Setting(d.Name); ok {
 		return v
 	}
 	return d.Default

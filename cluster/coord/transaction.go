@@ -5,6 +5,8 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -46,9 +48,9 @@ func (s *Session) commit(ctx context.Context) error {
 			// decides, once that is known.
 			t.created = nil
 		}
-		s.auditEnd(t, 0, cause(ctx, err))
+		s.auditEnd(t, 0, query.Cause(ctx, err))
 		s.rollback()
-		return cause(ctx, err)
+		return query.Cause(ctx, err)
 	}
 	s.tx = nil
 	s.engine.snapshots.end(t)
@@ -196,7 +198,7 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 		}
 		switch d.Defname {
 		case "transaction_isolation":
-			level := constText(d.Arg)
+			level := parse.ConstText(d.Arg)
 			if s.tx.base != nil && s.tx.iso != isolationOf(level) {
 				return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 			}
@@ -206,7 +208,7 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 			s.tx.iso = isolationOf(level)
 			s.warnSerializable(level)
 		case "transaction_read_only":
-			ro := constText(d.Arg)
+			ro := parse.ConstText(d.Arg)
 			s.tx.readOnly = ro == "1" || ro == "on" || ro == "true"
 			s.set.SetInternal("transaction_read_only", onOff(s.tx.readOnly))
 		case "transaction_deferrable":

@@ -8,41 +8,12 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// constText is a constant node's text: what SET and options take.
-func constText(n ast.Node) string {
-	switch n := n.(type) {
-	case *ast.A_Const:
-		if n.Isnull || n.Val == nil {
-			return ""
-		}
-		return constText(n.Val)
-	case *ast.String:
-		return n.SVal
-	case *ast.Integer:
-		return n.SqlString()
-	case *ast.Float:
-		return n.FVal
-	case *ast.Boolean:
-		return onOff(n.BoolVal)
-	case *ast.TypeCast:
-		return constText(n.Arg)
-	case *ast.TypeName:
-		if n.Names != nil && len(n.Names.Items) > 0 {
-			return constText(n.Names.Items[len(n.Names.Items)-1])
-		}
-	case *ast.ColumnRef:
-		if n.Fields != nil && len(n.Fields.Items) > 0 {
-			return constText(n.Fields.Items[len(n.Fields.Items)-1])
-		}
-	}
-	return ""
-}
 
 // simple is a handler for a statement without rows or parameters.
 func simple(run func(ctx context.Context, x *execution) (tag string, err error)) *handler {
@@ -135,7 +106,7 @@ func (s *Session) settingValue(x *execution, n *ast.VariableSetStmt) (string, er
 				vals = append(vals, "INTERVAL "+parse.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], s.env)))
 				continue
 			}
-			v := constText(a)
+			v := parse.ConstText(a)
 			if strings.EqualFold(n.Name, "search_path") {
 				v = quotePath(v)
 			}
@@ -174,7 +145,7 @@ func (s *Session) setMulti(n *ast.VariableSetStmt) error {
 			if !ok {
 				continue
 			}
-			v := constText(d.Arg)
+			v := parse.ConstText(d.Arg)
 			if v == "1" {
 				v = "on"
 			} else if v == "0" {
@@ -257,24 +228,12 @@ func (s *Session) variableShow(n *ast.VariableShowStmt) (*handler, error) {
 	}
 	cols := textCols(head)
 	return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
-		v, err := s.show(name)
+		v, err := query.Show(s.set, name)
 		if err != nil {
 			return nil, err
 		}
 		return rowsOf(cols, [][]types.Datum{{v}}, "SHOW")
 	}}, nil
-}
-
-// show is a setting's value as SHOW and current_setting give it.
-func (s *Session) show(name string) (string, error) {
-	v, err := s.set.Get(name)
-	if err != nil {
-		return "", err
-	}
-	if d := settings.Find(name); d != nil {
-		v = d.Show(v)
-	}
-	return v, nil
 }
 
 func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {

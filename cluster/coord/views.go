@@ -1,42 +1,16 @@
 package coord
 
 import (
-	"strconv"
-
-	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/sysview"
-	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// ViewInfo is what system relations need of the session.
-func (s *Session) ViewInfo(st *catalog.State) sysview.SessionInfo {
-	return sysview.SessionInfo{Role: s.role, PID: int32(s.start.PID), SearchPath: s.pathNames(st), Temp: s.temp}
-}
-
-// EvalEnv is the environment of the session's expressions.
-func (s *Session) EvalEnv() *eval.Env { return s.evalEnv(nil, nil) }
-
-// SettingRows lists the settings for pg_settings.
-func (s *Session) SettingRows() []sysview.SettingRow {
-	var out []sysview.SettingRow
-	for _, d := range settings.All() {
-		v := s.set.Value(d.Name)
-		r := sysview.SettingRow{Name: d.ShowName(), Setting: v, Unit: d.Unit, Category: d.Category, Desc: d.Desc, Context: string(d.Context),
-			Kind: string(d.Kind), Source: "default", Enum: d.Enum, Boot: d.Default, Reset: d.Default}
-		if v != d.Default {
-			r.Source = "session"
-		}
-		if d.Kind == settings.Int {
-			r.Min, r.Max = strconv.FormatInt(d.Min, 10), strconv.FormatInt(d.Max, 10)
-		}
-		out = append(out, r)
-	}
-	return out
-}
+// SettingRows implements query.Host.
+func (h *host) SettingRows() []sysview.SettingRow { return query.SettingRows(h.s.set) }
 
 // PreparedRows lists the session's prepared statements by name.
-func (s *Session) PreparedRows() []sysview.PreparedRow {
+func (h *host) PreparedRows() []sysview.PreparedRow {
+	s := h.s
 	var out []sysview.PreparedRow
 	for _, name := range sortedKeys(s.named) {
 		p := s.named[name]
@@ -50,7 +24,8 @@ func (s *Session) PreparedRows() []sysview.PreparedRow {
 }
 
 // CursorRows lists the session's cursors by name.
-func (s *Session) CursorRows() []sysview.CursorRow {
+func (h *host) CursorRows() []sysview.CursorRow {
+	s := h.s
 	var out []sysview.CursorRow
 	for _, name := range sortedKeys(s.cursors) {
 		c := s.cursors[name]

@@ -20,7 +20,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// models caches decoded models by the hash of their bytes: coord.Models. What it
+// models caches decoded models by the hash of their bytes: training.Models. What it
 // holds is charged; it lets the ones go that were not used for longest.
 type models struct {
 	mu    sync.Mutex
@@ -76,7 +76,7 @@ func (m *models) reserve(n int64) error {
 	return m.acct.Grow(n)
 }
 
-// Scorer implements coord.Models.
+// Scorer implements training.Models.
 func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef) (eval.Scorer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

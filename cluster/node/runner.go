@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -11,16 +11,16 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// runner is the node's gateway as the engine uses it: coord.Runner.
+// runner is the node's gateway as the engine uses it: query.Runner.
 type runner struct{ *worker.Gateway }
 
-// Statement implements coord.Runner.
-func (r runner) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o coord.RunOptions) coord.Statement {
+// Statement implements query.Runner.
+func (r runner) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o query.RunOptions) query.Statement {
 	return r.Gateway.Statement(id, st, pool, env, worker.Options{BatchSize: o.BatchSize, Saturation: o.Saturation, Virtual: o.Virtual, Admission: o.Admission.(*worker.Admission)})
 }
 
-// Admission implements coord.Runner.
-func (r runner) Admission(role types.OID, pool *mem.Pool) coord.Admission {
+// Admission implements query.Runner.
+func (r runner) Admission(role types.OID, pool *mem.Pool) query.Admission {
 	return r.Gateway.Admission(role, pool)
 }
 

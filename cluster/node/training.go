@@ -6,15 +6,16 @@ import (
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// trainings is the node's trainer as the engine uses it: coord.Trainer.
+// trainings is the node's trainer as the engine uses it: training.Trainer.
 type trainings struct{ n *Node }
 
-// Open implements coord.Trainer.
-func (t trainings) Open(ctx context.Context, name string, job *train.Job) (coord.Training, error) {
+// Open implements training.Trainer.
+func (t trainings) Open(ctx context.Context, name string, job *train.Job) (training.Training, error) {
 	var ids []uint64
 	for _, m := range t.n.takers() {
 		ids = append(ids, m.ID)
@@ -61,10 +62,10 @@ func (m members) Load(id uint64) coord.NodeLoad {
 // Remove implements coord.Members.
 func (m members) Remove(ctx context.Context, id uint64) error { return m.r.Remove(ctx, id) }
 
-// blobs are files that are no table's: coord.Blobs.
+// blobs are files that are no table's: training.Blobs.
 type blobs struct{ n *Node }
 
-// Put implements coord.Blobs.
+// Put implements training.Blobs.
 func (b blobs) Put(ctx context.Context, data []byte) (*catalog.Segment, error) {
 	ref, err := b.n.store.PutBlob(data)
 	if err != nil {
@@ -73,10 +74,10 @@ func (b blobs) Put(ctx context.Context, data []byte) (*catalog.Segment, error) {
 	return ref, b.n.repl.Push(ctx, ref)
 }
 
-// Hold implements coord.Blobs.
+// Hold implements training.Blobs.
 func (b blobs) Hold() (release func()) { return b.n.repl.Hold() }
 
-// Get implements coord.Blobs.
+// Get implements training.Blobs.
 func (b blobs) Get(ctx context.Context, ref *catalog.Segment) ([]byte, error) {
 	return b.n.store.Blob(ctx, ref)
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -31,7 +31,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// virtuals are the relations computed at the gateway: coord.Virtuals and
+// virtuals are the relations computed at the gateway: query.Virtuals and
 // coord.SystemNames.
 type virtuals struct {
 	n       *Node
@@ -61,20 +61,14 @@ func (v *virtuals) RelationName(oid types.OID) (schema, name string, ok bool) {
 	return sysview.RelationName(oid)
 }
 
-// For implements coord.Virtuals.
-func (v *virtuals) For(s *coord.Session, st *catalog.State) op.Virtuals {
-	return &sessionVirtuals{v: v, s: s, st: st}
-}
-
-type sessionVirtuals struct {
-	v  *virtuals
-	s  *coord.Session
-	st *catalog.State
+// For implements query.Virtuals.
+func (v *virtuals) For(x *query.Execution, st *catalog.State) op.Virtuals {
+	return &viewHost{Host: x.Context.Host, n: v.n, x: x, st: st}
 }
 
 // Open implements op.Virtuals.
-func (o *sessionVirtuals) Open(_ context.Context, v *plan.Virtual) (op.BatchReader, error) {
-	list, err := sysview.Open(v, o.st, o.s.ViewInfo(o.st), &viewHost{n: o.v.n, s: o.s, st: o.st}, o.s.EvalEnv())
+func (h *viewHost) Open(_ context.Context, v *plan.Virtual) (op.BatchReader, error) {
+	list, err := sysview.Open(v, h.st, h.x.View(h.st), h, h.x.Context.Env(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +88,13 @@ func (b *batches) Next(context.Context) (*batch.Batch, error) {
 
 func (b *batches) Close() error { return nil }
 
-// viewHost is what relations ask of the node: sysview.Host.
+// viewHost gives an execution the rows of relations, which ask of it what they
+// are to tell: op.Virtuals and sysview.Host.
 type viewHost struct {
-	n  *Node
-	s  *coord.Session
-	st *catalog.State
+	query.Host // of the statement
+	n          *Node
+	x          *query.Execution
+	st         *catalog.State
 }
 
 func (h *viewHost) Sessions() []sysview.SessionRow {
@@ -116,9 +112,9 @@ func (h *viewHost) Sessions() []sysview.SessionRow {
 	return out
 }
 
-func (h *viewHost) Settings() []sysview.SettingRow  { return h.s.SettingRows() }
-func (h *viewHost) Prepared() []sysview.PreparedRow { return h.s.PreparedRows() }
-func (h *viewHost) Cursors() []sysview.CursorRow    { return h.s.CursorRows() }
+func (h *viewHost) Settings() []sysview.SettingRow  { return h.SettingRows() }
+func (h *viewHost) Prepared() []sysview.PreparedRow { return h.PreparedRows() }
+func (h *viewHost) Cursors() []sysview.CursorRow    { return h.CursorRows() }
 func (h *viewHost) Locks() []sysview.LockRow        { return nil }
 
 // nodeReport is what a node tells the others of itself.

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +80,28 @@ func (s *Set) Float(name string) float64 {
 }
 
 func (s *Set) base(name string) string { return s.Value(name) }
+
+// Changed lists the settings of a session whose values are not their defaults, by
+// name, each a name and a value; custom ones are among them.
+func (s *Set) Changed() (out [][2]string) {
+	for _, d := range All() {
+		if v := s.Value(d.Name); d.OfSession() && v != d.Default {
+			out = append(out, [2]string{d.Name, v})
+		}
+	}
+	custom := map[string]string{}
+	for _, m := range []map[string]string{s.start, s.values} {
+		for k, v := range m {
+			if Find(k) == nil {
+				custom[k] = v
+			}
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(custom)) {
+		out = append(out, [2]string{k, custom[k]})
+	}
+	return out
+}
 
 // Set changes a value; local ones end with the transaction. An empty value of
 // isDefault goes back to the start value.

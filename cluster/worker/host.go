@@ -14,15 +14,16 @@ import (
 // remoteHost is what functions ask where the session is on another node: the
 // catalog and models are at hand, what a session may change is not.
 type remoteHost struct {
-	w    *Worker
-	m    *startMsg
-	load func() (*catalog.State, error) // waits no longer than the run lives
-	mu   sync.Mutex
-	st   *catalog.State
+	eval.NoSession // plans that are known to need the session run at the gateway (see look); this is for the rest
+	w              *Worker
+	m              *startMsg
+	load           func() (*catalog.State, error) // waits no longer than the run lives
+	mu             sync.Mutex
+	st             *catalog.State
 }
 
 func newRemoteHost(ctx context.Context, w *Worker, m *startMsg) *remoteHost {
-	return &remoteHost{w: w, m: m, load: func() (*catalog.State, error) { return w.cfg.State(ctx, m.Version) }}
+	return &remoteHost{NoSession: eval.NoSession{Where: "on a node other than the session's"}, w: w, m: m, load: func() (*catalog.State, error) { return w.cfg.State(ctx, m.Version) }}
 }
 
 // state gives the catalog, once this node has it as new as the plan's.
@@ -57,33 +58,8 @@ func (h *remoteHost) Session() *eval.Session {
 	return &s
 }
 
-// elsewhere refuses a function that needs the session. Plans with one that is
-// known to run at the gateway (see look); this is for the rest.
-func elsewhere(what string) error {
-	return pgerr.Unsupported("%s cannot be called on a node other than the session's", what)
-}
-
 // Setting implements eval.Host.
 func (h *remoteHost) Setting(string) (string, bool) { return "", false }
-
-// Set implements eval.Host.
-func (h *remoteHost) Set(string, string, bool) (string, error) { return "", elsewhere("set_config") }
-
-// Nextval implements eval.Host.
-func (h *remoteHost) Nextval(context.Context, types.OID, []int64) error {
-	return elsewhere("nextval")
-}
-
-// Currval implements eval.Host.
-func (h *remoteHost) Currval(types.OID) (int64, error) { return 0, elsewhere("currval") }
-
-// Lastval implements eval.Host.
-func (h *remoteHost) Lastval() (int64, error) { return 0, elsewhere("lastval") }
-
-// Setval implements eval.Host.
-func (h *remoteHost) Setval(context.Context, types.OID, int64, bool) error {
-	return elsewhere("setval")
-}
 
 // Scorer implements eval.Host.
 func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {

@@ -1,9 +1,8 @@
-package coord
+package training
 
 import (
 	"context"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -11,35 +10,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// jobs are the trainings that this node drives. A supervisor looks at the jobs
-// of the catalog whenever they or the nodes change, and brings what runs here
-// in line with them; on the leading node it also finds a new driver for jobs
-// whose own is dead.
-type jobs struct {
-	mu       sync.Mutex
-	attached map[types.OID]context.CancelCauseFunc // jobs of sessions here
-	drivers  map[types.OID]*driver
-	ended    chan struct{} // has room for one
-	wg       sync.WaitGroup
-	stop     func()
-}
-
 // driver is a job that runs here.
 type driver struct {
 	epoch  uint64
 	cancel context.CancelCauseFunc
-}
-
-// attach notes a job of a session; the function it gives forgets it.
-func (j *jobs) attach(oid types.OID, cancel context.CancelCauseFunc) (leave func()) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.attached[oid] = cancel
-	return func() {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		delete(j.attached, oid)
-	}
 }
 
 // doneFor is how long the record of a job that is done waits for the gateway of
@@ -106,26 +80,26 @@ func decide(j *catalog.Job, v jobView) jobAction {
 	return jobNothing
 }
 
-// Supervise starts the node's supervisor of trainings; Close ends it. It must be
-// called once, when the engine is ready to run statements.
-func (e *Engine) Supervise() {
+// Supervise starts the node's supervisor; Close ends it. It must be called once,
+// when the node is ready to run queries.
+func (j *Jobs) Supervise() {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	e.jobs.stop = func() { cancel(errPassed) }
-	e.jobs.wg.Go(func() { e.supervise(ctx) })
+	j.stop = func() { cancel(errPassed) }
+	j.wg.Go(func() { j.supervise(ctx) })
 }
 
-func (e *Engine) supervise(ctx context.Context) {
+func (j *Jobs) supervise(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	ended := map[types.OID]time.Time{}
 	for {
-		changed, members := e.cfg.Meta.Changed(), e.cfg.Members.Changed()
-		e.superviseOnce(ctx, ended)
+		changed, members := j.cfg.Catalog.Changed(), j.cfg.Members.Changed()
+		j.superviseOnce(ctx, ended)
 		select {
 		case <-changed:
 		case <-members:
 		case <-tick.C:
-		case <-e.jobs.ended:
+		case <-j.ended:
 		case <-ctx.Done():
 			return
 		}
@@ -134,43 +108,43 @@ func (e *Engine) supervise(ctx context.Context) {
 
 // superviseOnce looks at all jobs; ended is when those that have ended were
 // first seen so.
-func (e *Engine) superviseOnce(ctx context.Context, ended map[types.OID]time.Time) {
-	st := e.cfg.Meta.Current()
+func (j *Jobs) superviseOnce(ctx context.Context, ended map[types.OID]time.Time) {
+	st := j.cfg.Catalog.Current()
 	seen := map[types.OID]bool{}
-	for _, j := range st.Jobs() {
-		seen[j.OID] = true
-		v := jobView{self: e.cfg.Node.ID, leads: e.cfg.Members.Leads(), alive: e.cfg.Members.Alive, now: time.Now(),
+	for _, job := range st.Jobs() {
+		seen[job.OID] = true
+		v := jobView{self: j.cfg.Self, leads: j.cfg.Members.Leads(), alive: j.cfg.Members.Alive, now: time.Now(),
 			draining: func(id uint64) bool { n := st.Node(id); return n != nil && n.Draining }}
-		if since, ok := ended[j.OID]; j.State == catalog.JobRunning {
-			delete(ended, j.OID)
+		if since, ok := ended[job.OID]; job.State == catalog.JobRunning {
+			delete(ended, job.OID)
 		} else if ok {
 			v.over = time.Since(since)
 		} else {
-			ended[j.OID] = v.now
+			ended[job.OID] = v.now
 		}
-		e.jobs.mu.Lock()
-		d, cancel := e.jobs.drivers[j.OID], e.jobs.attached[j.OID]
-		e.jobs.mu.Unlock()
+		j.mu.Lock()
+		d, cancel := j.drivers[job.OID], j.attached[job.OID]
+		j.mu.Unlock()
 		if v.attached = cancel != nil; d != nil {
 			v.running, cancel = d.epoch, d.cancel
 		}
-		switch decide(j, v) {
+		switch decide(job, v) {
 		case jobStart:
-			e.startDriver(ctx, j)
+			j.startDriver(ctx, job)
 		case jobStop:
 			cancel(errPassed)
 		case jobCancel:
-			cancel(pgerr.New(pgerr.QueryCanceled, "training of %s was cancelled", j.Model))
+			cancel(pgerr.New(pgerr.QueryCanceled, "training of %s was cancelled", job.Model))
 		case jobTake:
-			e.changeJob(ctx, &catalog.TakeJob{OID: j.OID, ExpectEpoch: j.Epoch, Coordinator: e.driverFor()})
+			j.changeJob(ctx, &catalog.TakeJob{OID: job.OID, ExpectEpoch: job.Epoch, Coordinator: j.driverFor()})
 		case jobDrop:
-			e.changeJob(ctx, &catalog.DropJob{OID: j.OID})
+			j.changeJob(ctx, &catalog.DropJob{OID: job.OID})
 		}
 	}
 	maps.DeleteFunc(ended, func(oid types.OID, _ time.Time) bool { return !seen[oid] })
-	e.jobs.mu.Lock()
-	defer e.jobs.mu.Unlock()
-	for oid, d := range e.jobs.drivers {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for oid, d := range j.drivers {
 		if !seen[oid] {
 			d.cancel(errPassed)
 		}
@@ -182,54 +156,55 @@ var errPassed = pgerr.New(pgerr.AdminShutdown, "the training goes on at another 
 
 // changeJob commits what the supervisor decided. Where it cannot, it will be
 // decided again.
-func (e *Engine) changeJob(ctx context.Context, c catalog.Change) {
+func (j *Jobs) changeJob(ctx context.Context, c catalog.Change) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := e.cfg.Meta.Commit(ctx, []catalog.Change{c}); err != nil && ctx.Err() == nil {
-		e.log.Warn("looking after training jobs", "error", err)
+	if err := j.cfg.Catalog.Commit(ctx, []catalog.Change{c}); err != nil && ctx.Err() == nil {
+		j.cfg.Log.Warn("looking after training jobs", "error", err)
 	}
 }
 
-func (e *Engine) startDriver(ctx context.Context, j *catalog.Job) {
+func (j *Jobs) startDriver(ctx context.Context, job *catalog.Job) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	d := &driver{epoch: j.Epoch, cancel: cancel}
-	e.jobs.mu.Lock()
-	e.jobs.drivers[j.OID] = d
-	e.jobs.mu.Unlock()
-	e.jobs.wg.Go(func() {
+	d := &driver{epoch: job.Epoch, cancel: cancel}
+	j.mu.Lock()
+	j.drivers[job.OID] = d
+	j.mu.Unlock()
+	j.wg.Go(func() {
 		defer cancel(nil)
-		err := e.guarded(ctx, j)
+		err := j.guarded(ctx, job)
 		if err != nil && ctx.Err() == nil {
 			// The record stands as it was: wait before the supervisor tries again.
-			e.log.Warn("driving a training", "job", j.OID, "model", j.Model, "error", err)
+			j.cfg.Log.Warn("driving a training", "job", job.OID, "model", job.Model, "error", err)
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
 			}
 		}
-		e.jobs.mu.Lock()
-		delete(e.jobs.drivers, j.OID)
-		e.jobs.mu.Unlock()
+		j.mu.Lock()
+		delete(j.drivers, job.OID)
+		j.mu.Unlock()
 		select {
-		case e.jobs.ended <- struct{}{}:
+		case j.ended <- struct{}{}:
 		default:
 		}
 	})
 }
 
 // guarded turns a panic of a driver into its job's error.
-func (e *Engine) guarded(ctx context.Context, j *catalog.Job) (err error) {
+func (j *Jobs) guarded(ctx context.Context, job *catalog.Job) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			e.log.Error("BUG: a training panicked", "job", j.OID, "panic", r)
-			err = e.cfg.Meta.Commit(ctx, []catalog.Change{&catalog.EndJob{OID: j.OID, ExpectEpoch: j.Epoch, State: catalog.JobFailed,
+			j.cfg.Log.Error("BUG: a training panicked", "job", job.OID, "panic", r)
+			err = j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobFailed,
 				Error: "internal error in training", ErrorCode: string(pgerr.InternalError), UpdatedMicros: time.Now().UnixMicro()}})
 		}
 	}()
-	return e.driveJob(ctx, j)
+	return j.driveJob(ctx, job)
 }
 
-func (j *jobs) close() {
+// Close stops what is driven here.
+func (j *Jobs) Close() {
 	if j.stop != nil {
 		j.stop()
 	}

@@ -1,4 +1,4 @@
-package coord
+package training
 
 import (
 	"context"
@@ -46,14 +46,4 @@ type Members interface {
 	Changed() <-chan struct{}
 	// Leads tells whether this node is the one that looks after the others' jobs.
 	Leads() bool
-	// Load is what a node holds and does, as far as is known here.
-	Load(node uint64) NodeLoad
-	// Remove takes a member out of the cluster, for good.
-	Remove(ctx context.Context, node uint64) error
-}
-
-// NodeLoad is what keeps a node from leaving.
-type NodeLoad struct {
-	Files, Tasks int
-	Leader       bool
 }

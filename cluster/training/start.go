@@ -1,4 +1,4 @@
-package coord
+package training
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/model"
@@ -20,7 +21,7 @@ import (
 // given binds the query over the relation whose rows the training begins with:
 // its columns that are called as the features are, in an order that the rows alone
 // decide.
-func (t *training) given(ctx context.Context, st *catalog.State, job *train.Job) (*plan.Query, error) {
+func (j *Jobs) given(ctx context.Context, c *query.Context, st *catalog.State, job *train.Job) (*plan.Query, error) {
 	g := job.Plan.Given
 	parts, err := catalog.SplitName(g.Relation)
 	if err != nil {
@@ -34,12 +35,12 @@ func (t *training) given(ctx context.Context, st *catalog.State, job *train.Job)
 		cols = append(cols, fmt.Sprintf("%s::%s", parse.QuoteName(c.Name), c.Type))
 		order = append(order, fmt.Sprint(i+1))
 	}
-	stmt, err := parseOne(fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d", strings.Join(cols, ", "), strings.Join(parts, "."),
-		strings.Join(order, ", "), g.Most+1))
+	list, err := parse.Parse(fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d", strings.Join(cols, ", "), strings.Join(parts, "."),
+		strings.Join(order, ", "), g.Most+1), parse.Postgres)
 	if err != nil {
 		return nil, err
 	}
-	q, err := bind.Query(t.s.planning(ctx, st, stmt, nil), stmt.Node)
+	q, err := bind.Query(j.cfg.Queries.Binding(c.With(nil, nil), st, list[0], query.Poll(ctx)), list[0].Node)
 	if err != nil {
 		e := pgerr.From(err).At(g.Pos)
 		if e.Code == pgerr.UndefinedColumn {
@@ -53,14 +54,14 @@ func (t *training) given(ctx context.Context, st *catalog.State, job *train.Job)
 // begin reads what a training begins with: the model that it goes on from, and the
 // rows that it is given. They are paid for until the function that it gives is
 // called.
-func (t *training) begin(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, job *catalog.Job, in *train.Input) (done func(), err error) {
-	acct := x.pool.Account("what a training begins with", false)
+func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err error) {
+	acct := d.x.Pool.Account("what a training begins with", false)
 	defer func() {
 		if err != nil {
 			acct.Close()
 		}
 	}()
-	if m := st.Model(job.Schema, job.Model); m != nil && p.job.WarmStart() {
+	if m := d.state.Model(d.rec.job.Schema, d.rec.job.Model); m != nil && d.plan.Job.WarmStart() {
 		v := m.Find(0)
 		if err := acct.Grow(2 * int64(len(v.Bytes))); err != nil {
 			return nil, err
@@ -69,25 +70,29 @@ func (t *training) begin(ctx context.Context, x *execution, st *catalog.State, p
 			return nil, err
 		}
 	}
-	if p.given != nil && in.Resume == nil {
-		if err := t.readGiven(ctx, x, st, in, acct); err != nil {
+	if d.plan.given != nil && in.Resume == nil {
+		if err := d.readGiven(ctx, in, acct); err != nil {
 			return nil, err
 		}
 	}
 	return acct.Close, nil
 }
 
-func (t *training) readGiven(ctx context.Context, x *execution, st *catalog.State, in *train.Input, acct *mem.Account) error {
-	outer := x.ctx
-	x.ctx = ctx
-	defer func() { x.ctx = outer }()
-	q, err := t.given(ctx, st, in.Job) // the optimiser changes the tree it is given
+func (d *drive) readGiven(ctx context.Context, in *train.Input, acct *mem.Account) error {
+	q, err := d.j.given(ctx, d.x.Context, d.state, in.Job) // the optimiser changes the tree it is given
 	if err != nil {
 		return err
 	}
-	r := t.s.newRun(x, st)
-	defer r.close()
-	rows, _, err := r.query(q)
+	r := d.x.Open(d.state)
+	defer r.Close()
+	o, _, err := r.Optimize(ctx, q)
+	if err != nil {
+		return err
+	}
+	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {
+		return err
+	}
+	rows, err := r.Start(ctx, o.Root, o.Cols, nil)
 	if err != nil {
 		return err
 	}

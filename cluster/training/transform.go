@@ -1,4 +1,4 @@
-package coord
+package training
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ type transformItem struct {
 
 // transform reads TRANSFORM, or takes all columns where there is none. besides tells which of the query's columns are needed
 // beside what it names: the target and others that options name.
-func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name string) bool) (*transformed, error) {
+func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name string) bool) (*transformed, error) {
 	tr := &transformed{}
 	for _, c := range q.Cols {
 		if c.Type.OID == types.UnknownOID {
@@ -50,7 +50,7 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 	}
 	stars := 0
 	var except []string
-	list := t.n.Transform
+	list := st.Transform
 	if list == nil {
 		list = []*ast.ResTarget{ast.NewResTarget("", ast.NewColumnRef(ast.NewA_Star(0)))}
 	}
@@ -61,7 +61,7 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 			stars++
 			continue
 		}
-		it, chain, err := t.transformItem(target)
+		it, chain, err := st.transformItem(target)
 		if err != nil {
 			return nil, err
 		}
@@ -91,11 +91,11 @@ func (t *training) transform(s *bind.Session, q *plan.Query, besides func(name s
 		tr.items = append(tr.items, it)
 	}
 	if stars > 1 {
-		return nil, pgerr.New(pgerr.SyntaxError, "TRANSFORM can have only one *").At(t.st.FindFunc("transform"))
+		return nil, pgerr.New(pgerr.SyntaxError, "TRANSFORM can have only one *").At(st.Text.FindFunc("transform"))
 	}
 	for _, name := range except {
 		if !slices.ContainsFunc(tr.cols, func(c catalog.ModelFeature) bool { return c.Name == name }) {
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name).At(t.st.FindIdent(name))
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", name).At(st.Text.FindIdent(name))
 		}
 	}
 	if at := slices.IndexFunc(tr.items, func(it transformItem) bool { return it.val == nil }); at >= 0 {
@@ -192,14 +192,14 @@ func (tr *transformed) nameOf(it transformItem, chain []feature.Transform) strin
 
 // transformItem takes an item apart into what is computed and the encoders over
 // it, the innermost first.
-func (t *training) transformItem(target *ast.ResTarget) (it transformItem, chain []feature.Transform, err error) {
+func (st Statement) transformItem(target *ast.ResTarget) (it transformItem, chain []feature.Transform, err error) {
 	val := target.Val
 	for {
 		call, name := encoderCall(val)
 		if call == nil {
 			break
 		}
-		pos := t.st.FindFunc(name)
+		pos := st.Text.FindFunc(name)
 		if call.Args == nil || len(call.Args.Items) == 0 {
 			return it, nil, pgerr.New(pgerr.UndefinedFunction, "ml.%s needs a column", name).At(pos)
 		}
@@ -224,7 +224,7 @@ func (t *training) transformItem(target *ast.ResTarget) (it transformItem, chain
 	ast.Rewrite(val, func(c *ast.Cursor) bool {
 		if f, ok := c.Node().(*ast.FuncCall); ok && err == nil {
 			if call, name := encoderCall(f); call != nil {
-				err = pgerr.Unsupported("ml.%s cannot stand inside an expression", name).At(t.st.FindFunc(name)).
+				err = pgerr.Unsupported("ml.%s cannot stand inside an expression", name).At(st.Text.FindFunc(name)).
 					WithHint("An encoder is the whole of an item: ml.%s(expression) AS name.", name)
 			}
 		}
@@ -232,11 +232,11 @@ func (t *training) transformItem(target *ast.ResTarget) (it transformItem, chain
 	}, nil)
 	it = transformItem{name: target.Name, val: val}
 	if c, ok := val.(*ast.ColumnRef); ok && len(c.Fields.Items) == 1 {
-		name := constText(c.Fields.Items[0])
-		it.plain, it.pos = it.name == "" || it.name == name, t.st.FindIdent(name)
+		name := parse.ConstText(c.Fields.Items[0])
+		it.plain, it.pos = it.name == "" || it.name == name, st.Text.FindIdent(name)
 	}
 	if it.name != "" {
-		it.pos = t.st.FindIdent(it.name)
+		it.pos = st.Text.FindIdent(it.name)
 	}
 	return it, chain, err
 }
@@ -256,9 +256,9 @@ func encoderCall(n ast.Node) (*ast.FuncCall, string) {
 		return nil, ""
 	}
 	names := call.Funcname.Items
-	name := strings.ToLower(constText(names[len(names)-1]))
+	name := strings.ToLower(parse.ConstText(names[len(names)-1]))
 	switch {
-	case len(names) == 2 && strings.EqualFold(constText(names[0]), "ml"):
+	case len(names) == 2 && strings.EqualFold(parse.ConstText(names[0]), "ml"):
 	case len(names) == 1 && feature.IsTransform(name) && len(fn.Lookup(name)) == 0:
 	default:
 		return nil, ""

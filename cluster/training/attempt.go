@@ -1,4 +1,4 @@
-package coord
+package training
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -16,21 +17,38 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// drive is a job being driven: its statement in one execution, over one state.
+type drive struct {
+	j         *Jobs
+	statement Statement
+	x         *query.Execution
+	state     *catalog.State
+	plan      *Plan
+	query     *plan.Query // the plan's, until it is used
+	rec       *record
+	show      *query.Explain // set by EXPLAIN
+
+	result  *train.Result
+	reading time.Duration // that the dataset stage and the dealing took
+	members []uint64      // nodes of the workers
+	planned string        // the dataset stage as it ran, for EXPLAIN
+}
+
 // maxAttempts bounds how often a training is begun again because nodes went
 // away. Attempts are a second apart at most, and a dead node is known as dead
 // after a few.
 const maxAttempts = 20
 
-// drive trains, and trains again from the last checkpoint when a node is lost,
-// or met damage in a file that it has repaired by now.
-func (t *training) drive(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, rec *jobRecord) (*train.Result, error) {
+// run trains, and trains again from the last checkpoint when a node is lost, or
+// met damage in a file that it has repaired by now.
+func (d *drive) run(ctx context.Context) error {
+	rec := d.rec
 	for n := 1; ; n++ {
-		name := fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, t.s.engine.started.UnixNano(), n)
-		res, err := t.attempt(ctx, x, st, p, rec, name)
+		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n))
 		var mended *store.MendedError
 		switch {
 		case err == nil || ctx.Err() != nil:
-			return res, err
+			return err
 		case errors.As(err, &mended) && n < maxAttempts:
 			rec.log().Warn("training begins again over a repaired file", "segment", mended.Segment)
 			continue
@@ -40,13 +58,13 @@ func (t *training) drive(ctx context.Context, x *execution, st *catalog.State, p
 			rec.resume = nil
 			continue
 		case n == maxAttempts || !nodeLost(err):
-			return nil, err
+			return err
 		}
 		rec.log().Info("training goes on without a node", "attempt", n+1, "iteration", rec.saved, "error", err)
 		select {
 		case <-time.After(min(time.Duration(n)*100*time.Millisecond, time.Second)):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
@@ -61,50 +79,48 @@ func nodeLost(err error) bool {
 }
 
 // attempt trains on the nodes that are alive now.
-func (t *training) attempt(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, rec *jobRecord, name string) (*train.Result, error) {
+func (d *drive) attempt(ctx context.Context, name string) error {
 	since := time.Now()
-	g, err := t.s.engine.cfg.Trainer.Open(ctx, name, p.job)
+	g, err := d.j.cfg.Trainer.Open(ctx, name, d.plan.Job)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer g.Close()
-	t.members = g.Members()
-	rec.phase("read", 0)
-	in := train.Input{Job: p.job, Resume: rec.resume, Save: rec, Progress: rec.event}
-	done, err := t.begin(ctx, x, st, p, rec.job, &in)
+	d.members = g.Members()
+	d.rec.phase("read", 0)
+	in := train.Input{Job: d.plan.Job, Resume: d.rec.resume, Save: d.rec, Progress: d.rec.event}
+	done, err := d.begin(ctx, &in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer done()
-	if err := t.collect(ctx, x, st, p, name); err != nil {
-		return nil, err
+	if err := d.collect(ctx, name); err != nil {
+		return err
 	}
 	if in.Rows, err = g.Deal(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	rec.phase("fit", in.Rows)
-	t.reading = time.Since(since)
+	d.rec.phase("fit", in.Rows)
+	d.reading = time.Since(since)
 	res, err := train.Run(ctx, in, g)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	res.Seconds += t.reading.Seconds()
-	return res, nil
+	res.Seconds += d.reading.Seconds()
+	d.result = res
+	return nil
 }
 
 // collect is the dataset stage: it runs the query once, leaving its rows on the
 // nodes that made them.
-func (t *training) collect(ctx context.Context, x *execution, st *catalog.State, p *trainPlan, name string) error {
-	outer := x.ctx
-	x.ctx = ctx
-	defer func() { x.ctx = outer }()
-	r := t.s.newRun(x, st)
-	defer r.close()
-	root, err := t.dataset(r, p, name)
+func (d *drive) collect(ctx context.Context, name string) error {
+	r := d.x.Open(d.state)
+	defer r.Close()
+	root, err := d.dataset(ctx, r, name)
 	if err != nil {
 		return err
 	}
-	rows, err := r.start(root, root.Schema(), nil)
+	rows, err := r.Start(ctx, root, root.Schema(), nil)
 	if err != nil {
 		return err
 	}
@@ -116,34 +132,38 @@ func (t *training) collect(ctx context.Context, x *execution, st *catalog.State,
 	}
 	// What the training holds from here on counts as it is; hours of it keep nobody
 	// out.
-	x.admission.Rest()
-	if err == nil && t.explain != nil {
-		t.planned, err = r.format(*t.explain)
+	d.x.Admission.Rest()
+	if err == nil && d.show != nil {
+		d.planned = r.Show(*d.show, "")
 	}
 	return err
 }
 
 // dataset is the plan of the dataset stage. Its buffers are filled here.
-func (t *training) dataset(r *run, p *trainPlan, name string) (*plan.Collect, error) {
-	// The optimiser changes the tree it is given, so each attempt binds anew.
-	q, err := t.bind(r.x.ctx, r.st, r.x.ptypes)
+func (d *drive) dataset(ctx context.Context, r *query.Run, name string) (*plan.Collect, error) {
+	q := d.query
+	if d.query = nil; q == nil { // the optimiser has changed it: an attempt binds anew
+		p, err := d.j.Plan(ctx, d.statement, d.x.Context, d.state)
+		if err != nil {
+			return nil, err
+		}
+		q = p.Query
+	}
+	o, next, err := r.Optimize(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	o, next, err := r.optimize(q.query)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.buffers(o.Buffers); err != nil {
+	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {
 		return nil, err
 	}
 	pick := &plan.Project{Input: o.Root}
 	for i, c := range o.Cols {
-		var e expr.Expr = colRef(c)
-		if want := p.job.Columns[i].Type; !carriedAlike(c.Type, want) {
+		var e expr.Expr = &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}
+		want := d.plan.Job.Columns[i].Type
+		if !c.Type.CarriedAs(want) {
 			e = &expr.Cast{Arg: e, Typ: want}
 		}
-		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: p.job.Columns[i].Type}, Expr: e})
+		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: want}, Expr: e})
 		next++
 	}
 	return &plan.Collect{Input: pick, Name: name, Out: plan.Column{ID: next, Name: "rows", Type: types.Int8}}, nil

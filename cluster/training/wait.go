@@ -1,4 +1,4 @@
-package coord
+package training
 
 import (
 	"context"
@@ -13,31 +13,35 @@ import (
 // detached gives a job to the cluster and waits for its model. Who goes away,
 // or whose node does, leaves the job running; who cancels the statement cancels
 // the job.
-func (s *Session) detached(ctx context.Context, job *catalog.Job) (*catalog.ModelVersion, error) {
-	e := s.engine
-	job.Coordinator = e.driverFor()
-	if err := e.putJob(ctx, job); err != nil {
+func (j *Jobs) detached(ctx context.Context, r *Request, job *catalog.Job) (v *catalog.ModelVersion, err error) {
+	job.Coordinator = j.driverFor()
+	if job.OID, err = j.cfg.NewOID(ctx); err != nil {
 		return nil, err
 	}
-	return s.outcome(ctx, job)
+	if job.Coordinator == j.cfg.Self {
+		defer j.keep(job.OID, r.Statement)()
+	}
+	if err := j.putJob(ctx, job); err != nil {
+		return nil, err
+	}
+	return j.outcome(ctx, job, r.Notice)
 }
 
 // outcome waits for a detached job and takes its record away.
-func (s *Session) outcome(ctx context.Context, job *catalog.Job) (*catalog.ModelVersion, error) {
-	e := s.engine
-	end, err := s.await(ctx, job)
+func (j *Jobs) outcome(ctx context.Context, job *catalog.Job, notice func(*pgerr.Error)) (*catalog.ModelVersion, error) {
+	end, err := j.await(ctx, job, notice)
 	if err != nil {
 		return nil, err
 	}
 	if end.State != catalog.JobDone {
 		if !resumable(end) {
-			(&jobRecord{e: e, job: end}).drop()
+			newRecord(j, end, nil).drop()
 		}
 		err := pgerr.New(pgerr.Code(end.ErrorCode), "%s", end.Error).WithHint("%s", end.ErrorHint).WithDetail("%s", end.ErrorDetail)
 		return nil, err.At(end.ErrorPosition)
 	}
-	m := e.cfg.Meta.Current().Model(end.Schema, end.Model)
-	(&jobRecord{e: e, job: end}).drop()
+	m := j.cfg.Catalog.Current().Model(end.Schema, end.Model)
+	newRecord(j, end, nil).drop()
 	if m != nil {
 		if v := m.Find(end.Number); v != nil {
 			return v, nil
@@ -53,11 +57,11 @@ func resumable(j *catalog.Job) bool {
 
 // driverFor picks the node that drives a new job: the one after this by number,
 // so that gradients meet at a worker and not at the gateway.
-func (e *Engine) driverFor() uint64 {
-	self := e.cfg.Node.ID
+func (j *Jobs) driverFor() uint64 {
+	self := j.cfg.Self
 	var ids []uint64
-	for _, n := range e.cfg.Meta.Current().Nodes() {
-		if !n.Draining && (n.ID == self || e.cfg.Members.Alive(n.ID)) {
+	for _, n := range j.cfg.Catalog.Current().Nodes() {
+		if !n.Draining && (n.ID == self || j.cfg.Members.Alive(n.ID)) {
 			ids = append(ids, n.ID)
 		}
 	}
@@ -79,50 +83,50 @@ func after(id uint64, ids []uint64) uint64 {
 }
 
 // await waits until a job has ended.
-func (s *Session) await(ctx context.Context, job *catalog.Job) (*catalog.Job, error) {
-	m := s.engine.cfg.Meta
+func (j *Jobs) await(ctx context.Context, job *catalog.Job, notice func(*pgerr.Error)) (*catalog.Job, error) {
+	m := j.cfg.Catalog
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	told := 0
 	for {
 		changed := m.Changed()
-		j := m.Current().Job(job.OID)
-		if j == nil {
+		now := m.Current().Job(job.OID)
+		if now == nil {
 			return nil, pgerr.New(pgerr.QueryCanceled, "training of %s was taken away", job.Model)
 		}
-		if j.State != catalog.JobRunning {
-			return j, nil
+		if now.State != catalog.JobRunning {
+			return now, nil
 		}
 		select {
 		case <-changed:
 		case <-tick.C:
-			if n := len(j.History); n > 0 && j.History[n-1].Number > told {
-				told = j.History[n-1].Number
-				s.notice(progressNotice(job.Model, j.History[n-1]))
+			if n := len(now.History); n > 0 && now.History[n-1].Number > told {
+				told = now.History[n-1].Number
+				notice(progressNotice(job.Model, now.History[n-1]))
 			}
 		case <-ctx.Done():
-			return nil, s.abandon(ctx, job)
+			return nil, j.abandon(ctx, job)
 		}
 	}
 }
 
 // abandon ends the wait for a job whose statement was stopped.
-func (s *Session) abandon(ctx context.Context, job *catalog.Job) error {
+func (j *Jobs) abandon(ctx context.Context, job *catalog.Job) error {
 	why := context.Cause(ctx)
 	var e *pgerr.Error
 	if !errors.As(why, &e) || e.Code != pgerr.QueryCanceled {
 		return why // the client is gone; the job is the cluster's
 	}
-	m := s.engine.cfg.Meta
+	m := j.cfg.Catalog
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := m.Commit(late, []catalog.Change{&catalog.CancelJob{OID: job.OID}}); err != nil {
-		s.engine.log.Warn("cancelling a training", "job", job.OID, "error", err)
+		j.cfg.Log.Warn("cancelling a training", "job", job.OID, "error", err)
 		return why
 	}
 	for {
 		changed := m.Changed()
-		if j := m.Current().Job(job.OID); j == nil || j.State != catalog.JobRunning {
+		if now := m.Current().Job(job.OID); now == nil || now.State != catalog.JobRunning {
 			return why
 		}
 		select {

@@ -1,10 +1,12 @@
-package coord
+package training
 
 import (
 	"testing"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 func TestDecide(t *testing.T) {
@@ -107,5 +109,30 @@ func TestAfter(t *testing.T) {
 		if got := after(c.id, c.ids); got != c.want {
 			t.Errorf("after(%d, %v) = %d, not %d", c.id, c.ids, got, c.want)
 		}
+	}
+}
+
+// TestStatementIsReadOnce finds a job's statement as it was read here, and reads
+// it where it was not.
+func TestStatementIsReadOnce(t *testing.T) {
+	j := New(Config{})
+	const text = "train model m using ridge predict y as select 1 as x, 2 as y"
+	list, err := parse.Parse(text, parse.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := Statement{Text: list[0], TrainModel: list[0].Own.(*parse.TrainModel)}
+	job := &catalog.Job{OID: 7, Statement: text}
+	forget := j.keep(7, given)
+	if got, err := j.statementOf(job, parse.Postgres); err != nil || got != given {
+		t.Errorf("%+v, %v", got, err)
+	}
+	forget()
+	if got, err := j.statementOf(job, parse.Postgres); err != nil || got.Text == given.Text || got.Algorithm != "ridge" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	job.Statement = "select 1"
+	if _, err := j.statementOf(job, parse.Postgres); pgerr.CodeOf(err) != pgerr.DataCorrupted {
+		t.Error(err)
 	}
 }

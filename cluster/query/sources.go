@@ -1,4 +1,4 @@
-package coord
+package query
 
 import (
 	"github.com/tributarydb/tributary/exec/source"
@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // guardedSources lets superusers alone read the server's files.
@@ -22,8 +23,8 @@ func (g guardedSources) Source(name string, args []plan.Arg) ([]plan.Column, flo
 	return g.SourceCatalog.Source(name, args)
 }
 
-// sources are the table functions that the session's role may use.
-func (s *Session) sources(st *catalog.State) bind.SourceCatalog {
-	me := st.Role(s.role)
-	return guardedSources{s.engine.cfg.Sources, me != nil && me.Super}
+// sources are the table functions that a role may use.
+func sources(all bind.SourceCatalog, st *catalog.State, role types.OID) bind.SourceCatalog {
+	me := st.Role(role)
+	return guardedSources{all, me != nil && me.Super}
 }

@@ -1,0 +1,213 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Context is what a statement's text means besides itself. Nobody changes it once
+// it is made; it may be shared.
+type Context struct {
+	Role, SessionUser types.OID
+	Temp              types.OID // the schema of temporary tables, 0 for none
+	Path              []string  // as search_path has it
+	Dialect           parse.Dialect
+	Values            *types.Env // how values are read and written, and the time
+	Params            []types.Datum
+	ParamTypes        []types.Type
+	Host              Host
+
+	BatchSize      int
+	Saturation     float64
+	DistributeRows int64 // plans that read fewer rows stay on one node; 0: none does
+	WorkMem        int64 // bytes
+}
+
+// Host is what functions and system relations ask of whoever gave the statement.
+type Host interface {
+	eval.Host
+	SettingRows() []sysview.SettingRow
+	PreparedRows() []sysview.PreparedRow
+	CursorRows() []sysview.CursorRow
+}
+
+// NamedHost is a host that resolves the names of reg* types too.
+type NamedHost interface {
+	Host
+	types.Names
+}
+
+// Identity is whose statement it is.
+type Identity struct{ Role, SessionUser, Temp types.OID }
+
+// NewContext makes a context of settings as they are now. values are those of
+// Values, and at is the statement's time.
+func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time, host Host) *Context {
+	v := *values
+	v.Now = at
+	c := &Context{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
+		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), WorkMem: set.Int("work_mem") << 10}
+	var err error
+	if c.Saturation, err = strconv.ParseFloat(set.Value("worker_saturation"), 64); err != nil || c.Saturation <= 0 {
+		c.Saturation = 1.1
+	}
+	return c
+}
+
+// With is the context with other parameters.
+func (c *Context) With(params []types.Datum, of []types.Type) *Context {
+	n := *c
+	n.Params, n.ParamTypes = params, of
+	return &n
+}
+
+// Env is the environment of the statement's expressions, which charge pool.
+func (c *Context) Env(pool *mem.Pool) *eval.Env {
+	return &eval.Env{Types: c.Values, Params: c.Params, Pool: pool, Host: c.Host}
+}
+
+// Schemas gives the schemas of the search path that exist and that the role may
+// use, temporary ones first.
+func (c *Context) Schemas(st *catalog.State) []*catalog.Schema {
+	var out []*catalog.Schema
+	if t := st.Schema(c.Temp); t != nil {
+		out = append(out, t)
+	}
+	for _, n := range c.Path {
+		if n == "$user" {
+			if r := st.Role(c.Role); r != nil {
+				n = r.Name
+			}
+		}
+		if n == "pg_temp" {
+			continue
+		}
+		if sc := st.SchemaByName(n); sc != nil && sc.OID != c.Temp && st.May(c.Role, sc.Object(), 'U') {
+			out = append(out, sc)
+		}
+	}
+	return out
+}
+
+func (c *Context) schemaNames(st *catalog.State) (out []string) {
+	for _, sc := range c.Schemas(st) {
+		out = append(out, sc.Name)
+	}
+	return out
+}
+
+// Session is what functions are told of who runs the statement.
+func (c *Context) Session(st *catalog.State) eval.Session {
+	s := eval.Session{User: c.Role, SessionUser: c.SessionUser, Database: catalog.DatabaseName, Temp: c.Temp}
+	for _, sc := range c.Schemas(st) {
+		s.Path = append(s.Path, sc.OID)
+	}
+	return s
+}
+
+// Dialect is the dialect that settings ask for.
+func Dialect(set *settings.Set) parse.Dialect {
+	if set.Value("dialect") == "mysql" {
+		return parse.MySQL
+	}
+	return parse.Postgres
+}
+
+// Values is how values are read and written by settings.
+func Values(set *settings.Set, names types.Names) *types.Env {
+	loc, ok := types.LoadZone(set.Value("timezone"))
+	if !ok {
+		loc = time.UTC
+	}
+	e := &types.Env{Location: loc, ExtraFloatDigits: int(set.Int("extra_float_digits")), Names: names}
+	style, order, _ := strings.Cut(set.Value("datestyle"), ", ")
+	e.DateStyle = map[string]types.DateStyle{"ISO": types.DateISO, "SQL": types.DateSQL, "Postgres": types.DatePostgres, "German": types.DateGerman}[style]
+	e.DateOrder = map[string]types.DateOrder{"MDY": types.OrderMDY, "DMY": types.OrderDMY, "YMD": types.OrderYMD}[order]
+	e.IntervalStyle = map[string]types.IntervalStyle{"postgres": types.IntervalPostgres, "postgres_verbose": types.IntervalVerbose,
+		"sql_standard": types.IntervalSQL, "iso_8601": types.IntervalISO}[set.Value("intervalstyle")]
+	if set.Value("bytea_output") == "escape" {
+		e.ByteaOutput = types.ByteaEscape
+	}
+	return e
+}
+
+// Show is a setting's value as SHOW and current_setting give it.
+func Show(set *settings.Set, name string) (string, error) {
+	v, err := set.Get(name)
+	if err != nil {
+		return "", err
+	}
+	if d := settings.Find(name); d != nil {
+		v = d.Show(v)
+	}
+	return v, nil
+}
+
+// SettingRows lists settings for pg_settings.
+func SettingRows(set *settings.Set) []sysview.SettingRow {
+	var out []sysview.SettingRow
+	for _, d := range settings.All() {
+		v := set.Value(d.Name)
+		r := sysview.SettingRow{Name: d.ShowName(), Setting: v, Unit: d.Unit, Category: d.Category, Desc: d.Desc, Context: string(d.Context),
+			Kind: string(d.Kind), Source: "default", Enum: d.Enum, Boot: d.Default, Reset: d.Default}
+		if v != d.Default {
+			r.Source = "session"
+		}
+		if d.Kind == settings.Int {
+			r.Min, r.Max = strconv.FormatInt(d.Min, 10), strconv.FormatInt(d.Max, 10)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// splitIdents reads a list of identifiers as SplitIdentifierString does.
+func splitIdents(text string) []string {
+	var out []string
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == ' ' || c == ',' || c == '\t' || c == '\n':
+			i++
+		case c == '"':
+			var b strings.Builder
+			for i++; i < len(text); i++ {
+				if text[i] == '"' {
+					if i+1 < len(text) && text[i+1] == '"' {
+						i++
+					} else {
+						break
+					}
+				}
+				b.WriteByte(text[i])
+			}
+			i++
+			out = append(out, b.String())
+		default:
+			j := i
+			for j < len(text) && text[j] != ',' && text[j] != ' ' && text[j] != '"' {
+				j++
+			}
+			out = append(out, strings.ToLower(text[i:j]))
+			i = j
+		}
+	}
+	return out
+}
+
+// MustOwn fails unless the context's role may do with a model what its owner may.
+func (c *Context) MustOwn(st *catalog.State, m *catalog.Model) error {
+	if st.Inherits(c.Role, m.Owner) {
+		return nil
+	}
+	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", m.Name)
+}

@@ -1,0 +1,14 @@
+// Package query is the one way from a query's tree to its rows. Sessions take it, and
+// so does what has no session (package training):
+//
+//	Context  what a text means: role, search path, time zone, parameters, the time
+//	   │
+//	   ├─ Planner.Binding ─▶ planner/bind ─▶ plan.Query
+//	   │
+//	   └─ Planner.Begin ─▶ Execution  pool, admission, environment of one run
+//	                          │
+//	                          └─ Open(state) ─▶ Run: Optimize (privileges) → stage → Runner
+//
+// A Context is made once for a statement and never changes, so the same text in it
+// means the same later and on another node; Encode is its durable form.
+package query

@@ -1,0 +1,58 @@
+package query
+
+import (
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// encoded is a context's durable form. The role is its holder's to keep.
+type encoded struct {
+	User     types.OID
+	Temp     types.OID
+	Now      time.Time
+	Settings []catalog.NamedText
+	Types    []types.Type
+	Params   []byte // packed datums
+}
+
+// forClients are settings that say how long a client waits, not what a statement
+// means.
+var forClients = map[string]bool{"statement_timeout": true, "lock_timeout": true, "idle_in_transaction_session_timeout": true, "idle_session_timeout": true}
+
+// Encode gives the context's durable form; set are the settings that it was made
+// of.
+func (c *Context) Encode(set *settings.Set) []byte {
+	e := encoded{User: c.SessionUser, Temp: c.Temp, Now: c.Values.Now, Types: c.ParamTypes, Params: pack.Marshal(c.Params)}
+	for _, v := range set.Changed() {
+		if !forClients[v[0]] {
+			e.Settings = append(e.Settings, catalog.NamedText{Name: v[0], Value: v[1]})
+		}
+	}
+	return pack.Marshal(e)
+}
+
+// Decode reads a durable form as role's. host makes the context's host out of its
+// settings; shared is the value of one that is no session's.
+func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host func(*settings.Set) NamedHost) (*Context, error) {
+	e, err := pack.Unmarshal[encoded](b)
+	if err != nil {
+		return nil, err
+	}
+	set := settings.NewSet()
+	set.Shared = shared
+	for _, v := range e.Settings {
+		if err := set.SetStart(v.Name, v.Value); err != nil {
+			return nil, err
+		}
+	}
+	params, err := pack.Unmarshal[[]types.Datum](e.Params)
+	if err != nil {
+		return nil, err
+	}
+	h := host(set)
+	return NewContext(Identity{Role: role, SessionUser: e.User, Temp: e.Temp}, set, Values(set, h), e.Now, h).With(params, e.Types), nil
+}

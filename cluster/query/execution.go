@@ -1,0 +1,84 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Execution is what one run of a statement holds on its node.
+type Execution struct {
+	ID      string
+	Context *Context
+	Pool    *mem.Pool
+	// Admission is shared by all that runs within the statement.
+	Admission Admission
+	Env       *eval.Env
+	planner   *Planner
+}
+
+// Begin makes an execution of a context's statement, which pid's session gave (0
+// for none): its memory pool and its environment. fail is told when the statement
+// must end for want of memory. The execution must be ended.
+func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Execution {
+	id := fmt.Sprintf("%d-%d-%d", p.Self, pid, p.Next())
+	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
+}
+
+func (p *Planner) begin(c *Context, id string, pool *mem.Pool, fail func(error)) *Execution {
+	pool.OnFail(fail)
+	return &Execution{ID: id, Context: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), planner: p}
+}
+
+// Fork makes an execution of the same statement that outlives this one, with
+// memory of its own.
+func (x *Execution) Fork(c *Context, name string, fail func(error)) *Execution {
+	return x.planner.begin(c, x.ID, x.planner.Pool.Child(name, 0), fail)
+}
+
+// In is the execution in another context: a statement within this one.
+func (x *Execution) In(c *Context) *Execution {
+	n := *x
+	n.Context, n.Env = c, c.Env(x.Pool)
+	return &n
+}
+
+// End frees what the execution holds, and says how much of its memory nobody gave
+// back.
+func (x *Execution) End() (leaked int64) {
+	x.Admission.Close()
+	return x.Pool.Close()
+}
+
+// View is what system relations show to the statement.
+func (x *Execution) View(st *catalog.State) sysview.SessionInfo {
+	c := x.Context
+	return sysview.SessionInfo{Role: c.Role, PID: c.Host.Session().PID, SearchPath: c.schemaNames(st), Temp: c.Temp}
+}
+
+// Model finds a model as the statement names it.
+func (x *Execution) Model(st *catalog.State, name []string) (*catalog.Model, error) {
+	return x.planner.Model(x.Context, st, name)
+}
+
+// Cause prefers what cancelled the context over the context's own error, and
+// gives every error its SQLSTATE. That a commit's outcome is not known stays: to
+// say that it was cancelled would be to say that it was not done.
+func Cause(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.StatementCompletionUnknown {
+		var e *pgerr.Error
+		if c := context.Cause(ctx); c != nil && errors.As(c, &e) {
+			return e
+		}
+	}
+	return pgerr.From(err)
+}

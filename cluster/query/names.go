@@ -1,0 +1,26 @@
+package query
+
+import (
+	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// SystemNames are the names of what the system itself has, for hosts to embed:
+// eval.SystemRelations and eval.Procedures.
+type SystemNames struct{}
+
+// SystemRelation implements eval.SystemRelations.
+func (SystemNames) SystemRelation(schema, name string) (types.OID, bool) {
+	return sysview.RelationOID(schema, name)
+}
+
+// SystemRelationName implements eval.SystemRelations.
+func (SystemNames) SystemRelationName(oid types.OID) (schema, name string, ok bool) {
+	return sysview.RelationName(oid)
+}
+
+// Procedure implements eval.Procedures.
+func (SystemNames) Procedure(name string) (types.OID, bool) { return sysview.ProcOID(name) }
+
+// ProcedureName implements eval.Procedures.
+func (SystemNames) ProcedureName(oid types.OID) (string, bool) { return sysview.ProcName(oid) }

@@ -1,0 +1,77 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// Explain shows how a statement would train; with ANALYZE it trains, and throws
+// the model away.
+func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string, error) {
+	p, err := j.Plan(ctx, r.Statement, r.Context, r.State)
+	if err != nil {
+		return "", err
+	}
+	if err := plan.Authorize(r.State, r.Context.Role, p.uses()); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Train %s\n", p.Job.Family.Info().Name)
+	if c := p.Job.Target(); c != nil {
+		fmt.Fprintf(&b, "  Target: %s\n", c.Name)
+	}
+	fmt.Fprintf(&b, "  Features: %d columns\n", len(p.Job.Features()))
+	if n := p.Job.MaxIterations(); n > 0 {
+		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
+	}
+	if !o.Analyze {
+		run := r.Open(r.State)
+		defer run.Close()
+		root, err := (&drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query}).dataset(ctx, run, "")
+		if err != nil {
+			return "", err
+		}
+		if err := run.Stage(ctx, root, root.Schema(), nil); err != nil {
+			return "", err
+		}
+		return b.String() + run.Show(o, ""), nil
+	}
+	now := time.Now()
+	job := r.job(p)
+	job.Schema, job.Tables, job.Attached = catalog.PublicOID, nil, true
+	d, err := j.inSession(ctx, r, job, p, &o)
+	if err != nil {
+		return "", err
+	}
+	res := d.result
+	fmt.Fprintf(&b, "  Rows: %d trained on, %d held out\n  Iterated: %d times, %d evaluations, until %s\n  Loss: %.9g\n", res.Rows, res.Held, res.Iterations, res.Evals,
+		res.Stopped, res.TrainLoss)
+	fmt.Fprintf(&b, "  Time: %.3f ms to read and deal, %.3f ms to fit, seal and iterate\n", d.reading.Seconds()*1e3, (res.Seconds-d.reading.Seconds())*1e3)
+	d.used(&b, r.State, res.Usage)
+	fmt.Fprintf(&b, "%sExecution Time: %.3f ms\n", d.planned, time.Since(now).Seconds()*1e3)
+	return b.String(), nil
+}
+
+// used says what the training has read, moved, written and held, in all and by
+// node.
+func (d *drive) used(b *strings.Builder, st *catalog.State, list []train.Usage) {
+	sum := train.Total(list)
+	fmt.Fprintf(b, "  Rows moved between nodes: %d bytes\n  Source read: %d bytes\n  Encoded rows: %d bytes\n", sum.Moved, sum.Read, sum.Block)
+	fmt.Fprintf(b, "  Temporary files: %d bytes before the first iteration, %d bytes in all\n  Peak memory: %d bytes\n", sum.Before, sum.Written, sum.Peak)
+	for _, u := range list {
+		name := ""
+		if u.Worker < len(d.members) {
+			if n := st.Node(d.members[u.Worker]); n != nil {
+				name = n.Name
+			}
+		}
+		fmt.Fprintf(b, "    Node %s: moved %d, read %d, encoded %d, temporary files %d and %d, peak %d bytes\n", name, u.Moved, u.Read, u.Block, u.Before, u.Written, u.Peak)
+	}
+}

@@ -1,0 +1,72 @@
+package training
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// find finds the training of a model that ok takes, the newest of several.
+func find(c *query.Context, st *catalog.State, name []string, ok func(*catalog.Job) bool) (*catalog.Job, error) {
+	schemas := c.Schemas(st)
+	if len(name) > 1 {
+		schemas = nil
+		if sc := st.SchemaByName(name[0]); sc != nil {
+			schemas = append(schemas, sc)
+		}
+	}
+	var found *catalog.Job
+	for _, sc := range schemas {
+		for _, j := range st.Jobs() {
+			if j.Schema == sc.OID && j.Model == name[len(name)-1] && ok(j) {
+				found = j
+			}
+		}
+		if found != nil {
+			break
+		}
+	}
+	if found != nil && !st.Inherits(c.Role, found.Owner) {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of training job %s", found.Model)
+	}
+	return found, nil
+}
+
+// Cancel asks the running training of a model to stop.
+func (j *Jobs) Cancel(ctx context.Context, c *query.Context, name []string) error {
+	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
+		return err
+	}
+	job, err := find(c, j.cfg.Catalog.Current(), name, func(job *catalog.Job) bool { return job.State == catalog.JobRunning })
+	if err != nil {
+		return err
+	}
+	if job == nil {
+		return pgerr.New(pgerr.UndefinedObject, "no training of model \"%s\" is running", strings.Join(name, "."))
+	}
+	return j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.CancelJob{OID: job.OID}})
+}
+
+// Resume sets a training going again from its last checkpoint, and waits for its
+// model; one that is running it only waits for.
+func (j *Jobs) Resume(ctx context.Context, c *query.Context, st *catalog.State, name []string, notice func(*pgerr.Error)) (*catalog.Job, *catalog.ModelVersion, error) {
+	job, err := find(c, st, name, func(job *catalog.Job) bool { return job.State == catalog.JobRunning && !job.Attached || resumable(job) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if job == nil {
+		return nil, nil, pgerr.New(pgerr.UndefinedObject, "there is no training of model \"%s\" to resume", strings.Join(name, ".")).
+			WithHint("A training that failed or was cancelled can be resumed for a day, once it has made a checkpoint.")
+	}
+	if job.State != catalog.JobRunning {
+		take := &catalog.TakeJob{OID: job.OID, ExpectEpoch: job.Epoch, Coordinator: j.driverFor(), Restart: true}
+		if err := j.cfg.Catalog.Commit(ctx, []catalog.Change{take}); err != nil {
+			return nil, nil, err
+		}
+	}
+	v, err := j.outcome(ctx, job, notice)
+	return job, v, err
+}

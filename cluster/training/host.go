@@ -1,0 +1,70 @@
+package training
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// host is what functions ask in a job's query: query.NamedHost. Nothing of it
+// changes, so that the query may run again, here and on another node.
+type host struct {
+	query.SystemNames
+	eval.NoSession
+	models  Models
+	set     *settings.Set
+	st      *catalog.State
+	session eval.Session
+}
+
+// contextOf makes the context of a job's statement over the state that it reads.
+func (j *Jobs) contextOf(job *catalog.Job, st *catalog.State) (*query.Context, error) {
+	h := &host{NoSession: eval.NoSession{Where: "by a training, which has no session"}, models: j.cfg.Models, st: st}
+	c, err := query.Decode(job.Session, job.Owner, j.cfg.Shared, func(set *settings.Set) query.NamedHost {
+		h.set = set
+		return h
+	})
+	if err != nil {
+		return nil, err
+	}
+	if st.Role(c.SessionUser) == nil {
+		return nil, pgerr.New(pgerr.UndefinedObject, "the role that trains %s was dropped", job.Model)
+	}
+	h.session = c.Session(st)
+	h.session.StatementStart, h.session.ServerStart = c.Values.Now, j.started
+	h.session.Query, h.session.XID = job.Statement, int64(j.cfg.Queries.Next())
+	return c, nil
+}
+
+func (h *host) Catalog() *catalog.State { return h.st }
+
+func (h *host) Session() *eval.Session {
+	s := h.session
+	return &s
+}
+
+func (h *host) Setting(name string) (string, bool) {
+	v, err := query.Show(h.set, name)
+	return v, err == nil
+}
+
+func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {
+	return h.models.Scorer(ctx, h.st, ref)
+}
+
+func (h *host) SettingRows() []sysview.SettingRow   { return query.SettingRows(h.set) }
+func (h *host) PreparedRows() []sysview.PreparedRow { return nil }
+func (h *host) CursorRows() []sysview.CursorRow     { return nil }
+
+// RegIn implements types.Names.
+func (h *host) RegIn(t types.OID, name string) (types.OID, error) { return eval.RegIn(h, t, name) }
+
+// RegOut implements types.Names.
+func (h *host) RegOut(t types.OID, oid types.OID) (string, bool) { return eval.RegOut(h, t, oid) }

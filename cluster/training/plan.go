@@ -1,0 +1,104 @@
+package training
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Plan is a TRAIN statement that has been checked over a state of the catalog.
+type Plan struct {
+	Query     *plan.Query // whose columns are trained on
+	given     *plan.Query // the rows to begin with, nil for none
+	Job       *train.Job
+	transform *transformed // nil without TRANSFORM
+}
+
+// Plan checks a statement. Its context says which parameters have types already.
+func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *catalog.State) (*Plan, error) {
+	binding := func(c *query.Context) *bind.Session { return j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx)) }
+	q, err := bind.Query(binding(c), s.Query)
+	if err != nil {
+		return nil, err
+	}
+	args, err := s.arguments()
+	if err != nil {
+		return nil, err
+	}
+	p, sel := &Plan{Query: q}, s.Query
+	var encoders []feature.Transform
+	split, err := train.ReadSplit(args, datasetColumns(q))
+	if err != nil {
+		return nil, err
+	}
+	if seq := split != nil && split.Seq; s.Transform != nil || seq {
+		p.transform, err = s.transform(binding(c.With(nil, nil)), q, func(name string) bool { return s.isTarget(name, args) })
+		if err != nil {
+			return nil, err
+		}
+		if seq {
+			if err := p.transform.hold(split, s.Query); err != nil {
+				return nil, err
+			}
+			args = split.Told(args)
+		}
+		encoders = p.transform.encoders
+		sel = p.transform.over(sel)
+		if p.Query, err = bind.Query(binding(c), sel); err != nil {
+			return nil, err
+		}
+	}
+	p.Job, err = train.NewJob(s.Algorithm, s.Predict, args, encoders, datasetColumns(p.Query))
+	if err == nil && p.Job.Options.Bool("nan_as_null", false) {
+		if sel, err = missingNaN(sel, p.Query, p.Job); err != nil {
+			return nil, err
+		}
+		p.Query, err = bind.Query(binding(c), sel)
+	}
+	if err == nil && p.Job.Plan.Given != nil {
+		p.given, err = j.given(ctx, c, st, p.Job)
+	}
+	return p, err
+}
+
+// uses are all that the training reads.
+func (p *Plan) uses() []plan.TableUse {
+	if p.given == nil {
+		return p.Query.Tables
+	}
+	return slices.Concat(p.Query.Tables, p.given.Tables)
+}
+
+// datasetColumns are a query's columns as they are trained on.
+func datasetColumns(q *plan.Query) (cols []dataset.Column) {
+	for _, c := range q.Cols {
+		typ := c.Type
+		if typ.OID == types.UnknownOID || typ.OID == types.BpcharOID {
+			typ = types.Text // a category without the blanks at its end
+		}
+		cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
+	}
+	return cols
+}
+
+func (s Statement) isTarget(name string, args []family.Arg) bool {
+	if slices.ContainsFunc(s.Predict, func(p string) bool { return strings.EqualFold(p, name) }) {
+		return true
+	}
+	for _, a := range args {
+		if family.NamesColumn(a, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package training
+
+import (
+	"context"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Request is a TRAIN statement that a session runs.
+type Request struct {
+	Statement
+	*query.Execution                // whose context the statement has
+	State            *catalog.State // that it sees
+	Durable          []byte         // the context's durable form
+	Notice           func(*pgerr.Error)
+	// Put takes the model into the session's transaction where it is to be part of
+	// that; nil where the cluster is to commit it.
+	Put func(catalog.Change) error
+}
+
+// Train makes a job of a statement and waits for its model. Where one of the name
+// is there already and may stay, there is no version.
+//
+// Outside a transaction block the job is the cluster's: it outlives this node,
+// and its model is committed by whoever drives it. Inside one the job is
+// attached to the session, sees what the transaction has done so far, and its
+// model becomes part of the transaction.
+func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog.ModelVersion, error) {
+	c := r.Context
+	schema, old, err := r.place(c, r.State)
+	if err != nil {
+		return nil, nil, err
+	}
+	if old != nil && r.IfNotExists {
+		r.Notice(pgerr.New(pgerr.DuplicateObject, "model %q already exists, skipping", old.Name).WithSeverity(pgerr.SevNotice))
+		return nil, nil, nil
+	}
+	p, err := j.Plan(ctx, r.Statement, c, r.State)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The job may begin later, on another node: who may not is told now.
+	if err := plan.Authorize(r.State, c.Role, p.uses()); err != nil {
+		return nil, nil, err
+	}
+	job := r.job(p)
+	job.Schema, job.Session = schema, r.Durable
+	if old != nil {
+		job.Replace = old.Version
+	}
+	var v *catalog.ModelVersion
+	if job.Attached {
+		v, err = j.forTransaction(ctx, r, old, job, p)
+	} else {
+		v, err = j.detached(ctx, r, job)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r.warn(v)
+	return r.State.Schema(schema), v, nil
+}
+
+// job is the record that the statement begins with.
+func (r *Request) job(p *Plan) *catalog.Job {
+	now := time.Now().UTC()
+	job := &catalog.Job{Model: r.Name[len(r.Name)-1], Owner: r.Context.Role, Statement: r.Text.Text, State: catalog.JobRunning, Attached: r.Put != nil,
+		MaxIterations: p.Job.MaxIterations(), Epoch: 1, CreatedAt: now, UpdatedAt: now, Phase: "read"}
+	for _, u := range p.uses() {
+		job.Tables = append(job.Tables, u.OID)
+	}
+	return job
+}
+
+// warn tells of a model that may be worth less than it could be.
+func (r *Request) warn(v *catalog.ModelVersion) {
+	for _, w := range v.Warnings {
+		r.Notice(pgerr.New(pgerr.Warning, "%s", w.Message).WithSeverity(pgerr.SevWarning).WithHint("%s", w.Hint))
+	}
+	if v.Converged {
+		return
+	}
+	r.Notice(pgerr.New(pgerr.Warning, "the training of model %q did not converge in %d iterations", r.Name[len(r.Name)-1], v.Iterations).
+		WithSeverity(pgerr.SevWarning).WithHint("Raise max_iterations, standardize the features, or add a penalty."))
+}
+
+// forTransaction trains for the session's transaction.
+func (j *Jobs) forTransaction(ctx context.Context, r *Request, old *catalog.Model, job *catalog.Job, p *Plan) (*catalog.ModelVersion, error) {
+	d, err := j.inSession(ctx, r, job, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	m, v, err := j.version(ctx, job, old, r.Statement, p, d.result)
+	if err != nil {
+		return nil, err
+	}
+	return v, r.Put(m)
+}
+
+// inSession drives a job of the session, whose record ends with it.
+func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *Plan, show *query.Explain) (*drive, error) {
+	job.Coordinator = j.cfg.Self
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var err error
+	if job.OID, err = j.cfg.NewOID(ctx); err != nil {
+		return nil, err
+	}
+	leave := j.attach(job.OID, cancel)
+	defer leave()
+	if err := j.putJob(ctx, job); err != nil {
+		return nil, err
+	}
+	d := &drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
+	err = d.run(ctx)
+	d.rec.drop()
+	return d, query.Cause(ctx, err)
+}
+
+// place finds the schema of the model and the model that is there already.
+func (s Statement) place(c *query.Context, st *catalog.State) (types.OID, *catalog.Model, error) {
+	var sc *catalog.Schema
+	schema, _, err := catalog.ObjectName(s.Name...)
+	if err != nil {
+		return 0, nil, pgerr.From(err).At(s.NamePos)
+	}
+	if schema != "" {
+		if sc = st.SchemaByName(schema); sc == nil {
+			return 0, nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", schema).At(s.NamePos)
+		}
+	} else {
+		for _, p := range c.Schemas(st) {
+			if p.OID != c.Temp {
+				sc = p
+				break
+			}
+		}
+		if sc == nil {
+			return 0, nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").At(s.NamePos)
+		}
+	}
+	if sc.OID < types.FirstUserOID && sc.OID != catalog.PublicOID {
+		return 0, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+	}
+	m := st.Model(sc.OID, s.Name[len(s.Name)-1])
+	if m == nil && !st.May(c.Role, sc.Object(), 'C') {
+		return 0, nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
+	}
+	switch {
+	case m != nil && !s.OrReplace && !s.IfNotExists:
+		return 0, nil, pgerr.New(pgerr.DuplicateObject, "model %q already exists", m.Name).At(s.NamePos).
+			WithHint("Use TRAIN OR REPLACE MODEL to add a version, or DROP MODEL first.")
+	case m != nil && !s.IfNotExists:
+		if err := c.MustOwn(st, m); err != nil {
+			return 0, nil, err
+		}
+	}
+	return sc.OID, m, nil
+}

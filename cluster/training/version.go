@@ -1,0 +1,118 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Columns are those of the one row that TRAIN MODEL returns.
+func Columns() (cols []plan.Column) {
+	for i, c := range []struct {
+		name string
+		typ  types.Type
+	}{{"model", types.Text}, {"version", types.Int4}, {"algorithm", types.Text}, {"rows", types.Int8}, {"features", types.Int4},
+		{"iterations", types.Int4}, {"train_loss", types.Float8}, {"metrics", types.JSONB}, {"seconds", types.Float8}} {
+		cols = append(cols, plan.Column{ID: expr.ColID(i + 1), Name: c.name, Type: c.typ})
+	}
+	return cols
+}
+
+// Row is that row.
+func Row(sc *catalog.Schema, name string, v *catalog.ModelVersion) []types.Datum {
+	if sc != nil {
+		name = sc.Name + "." + name
+	}
+	var loss types.Datum // NULL where the algorithm has none
+	if !math.IsNaN(v.TrainLoss) {
+		loss = v.TrainLoss
+	}
+	return []types.Datum{name, int64(v.Number), v.Algorithm, v.Rows, int64(len(v.Features)), int64(v.Iterations), loss, metricsJSON(v.Metrics), v.Seconds}
+}
+
+// version makes the change that puts the model, or its next version, into the
+// catalog.
+func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, s Statement, p *Plan, res *train.Result) (*catalog.PutModel, *catalog.ModelVersion, error) {
+	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped,
+		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
+		Statement: s.Text.Text, CreatedAt: time.Now().UTC()}
+	if c := p.Job.Target(); c != nil {
+		v.Target, v.TargetType = []string{c.Name}, c.Type
+	}
+	for _, o := range res.Model.Columns() {
+		v.Outputs = append(v.Outputs, catalog.ModelFeature{Name: o.Name, Type: o.Type})
+	}
+	features := func(cols []dataset.Column) (out []catalog.ModelFeature) {
+		for _, c := range cols {
+			out = append(out, catalog.ModelFeature{Name: c.Name, Type: c.Type})
+		}
+		return out
+	}
+	v.Features = features(p.Job.Features())
+	if w := res.Model.Windows; w != nil {
+		v.Windows = &catalog.ModelWindows{PartitionBy: features(w.PartitionBy), OrderBy: features(w.OrderBy), Length: w.Length, Stride: w.Stride}
+	}
+	if p.transform != nil {
+		p.transform.describe(&v)
+	}
+	for _, m := range res.Metrics {
+		v.Metrics = append(v.Metrics, catalog.NamedValue{Name: m.Name, Value: m.Value})
+	}
+	for _, o := range s.Options {
+		v.Options = append(v.Options, catalog.NamedText{Name: o.Name, Value: o.Text})
+	}
+	for _, h := range res.History {
+		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
+	}
+	v.Classes = res.Model.Classes()
+	for _, w := range res.Warnings {
+		v.Warnings = append(v.Warnings, catalog.ModelWarning(w))
+	}
+	m := &catalog.Model{Schema: rec.Schema, Name: rec.Model, Owner: rec.Owner}
+	var expect uint64
+	if old != nil {
+		up := *old
+		m, expect = &up, old.Version
+		v.Number = old.Next()
+	} else {
+		oid, err := j.cfg.NewOID(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		m.OID, m.ACL = oid, j.cfg.Catalog.Current().NewACL(catalog.ClassModel, rec.Owner, rec.Schema)
+	}
+	m.Versions = append(slices.Clone(m.Versions), v)
+	m.Default, m.Last = v.Number, v.Number
+	return &catalog.PutModel{Model: m, ExpectVersion: expect}, &v, nil
+}
+
+// metricsJSON writes metrics as JSON, short names first.
+func metricsJSON(ms []catalog.NamedValue) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	sorted := slices.Clone(ms)
+	slices.SortFunc(sorted, func(a, c catalog.NamedValue) int {
+		if len(a.Name) != len(c.Name) {
+			return len(a.Name) - len(c.Name)
+		}
+		return strings.Compare(a.Name, c.Name)
+	})
+	for i, m := range sorted {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q: %g", m.Name, m.Value)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
