@@ -6,15 +6,16 @@
 //	Group ── trainer.part (stream) ─────────────▶ part: lives as long as the call
 //	  │        the dataset stage's plan.Collect ─▶ Worker.Add
 //	Deal ──── trainer.counts, deal, assign ──────▶ ═ rows ═▶ the leaves' owners
-//	Reduce ── trainer.task (parameters) ─────────▶ leaves → partials
-//	  ▲                                             │
-//	  └────── trainer.offer: partials up the tree ──┘  (between any two members)
+//	Reduce ── trainer.task: parameters, down ────▶ leaves → partials
+//	  ▲         two trees of members                │
+//	  └──────── trainer.offer: partials, up ────────┘  (between any two members)
 //
-// The tree is over leaf numbers, or over members where partials are of nodes,
-// and the first is the driver's, so that the root's value is where the optimiser
-// runs. A partial is offered to the home of
-// its parent, which merges and offers on before it answers: once all members
-// have answered, the root is there.
+// A task goes down in pieces, which members pass on to those below them; the call
+// that brings it is answered when all below are done too. Partials go up a tree
+// over leaf numbers, or over members where they are of nodes, in slices where they
+// are long, and the sums to the driver. A slice is offered to the home of its
+// parent, which merges and offers on before it answers: once all members have
+// answered, the sums are there. See docs/decisions/0019.
 //
 // A training in place (train.Job.InPlace) skips deal and rows: each member cuts
 // its own rows into leaves, and the tree is over members.

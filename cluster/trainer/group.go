@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -119,39 +118,20 @@ func (g *Group) lost(err error) error {
 	return err
 }
 
-// each calls f for all members at once. Of several errors that of the first
-// member is given, and none that only follows from another's.
+// each calls f for all members at once.
 func (g *Group) each(ctx context.Context, f func(ctx context.Context, i int, id uint64) error) error {
+	return g.within(ctx, func(ctx context.Context) error {
+		return every(ctx, len(g.members), func(ctx context.Context, i int) error { return f(ctx, i, g.members[i]) })
+	})
+}
+
+// within calls f with a context that ends with the group.
+func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })
 	defer stop()
-	errs := make([]error, len(g.members))
-	var wg sync.WaitGroup
-	for i, id := range g.members {
-		wg.Go(func() {
-			if errs[i] = f(ctx, i, id); errs[i] != nil {
-				cancel(errs[i])
-			}
-		})
-	}
-	wg.Wait()
-	var follows error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case errors.Is(err, context.Canceled) || pgerr.CodeOf(err) == pgerr.ConnectionFailure || pgerr.CodeOf(err) == pgerr.QueryCanceled:
-			if follows == nil || errors.Is(follows, context.Canceled) {
-				follows = err
-			}
-		default:
-			return err
-		}
-	}
-	if follows != nil && ctx.Err() != nil && errors.Is(follows, context.Canceled) {
-		follows = context.Cause(ctx)
-	}
-	return g.lost(follows)
+	return g.lost(f(ctx))
 }
 
 // Deal ends the dataset stage: it counts the rows, gives each leaf an owner and
@@ -211,31 +191,24 @@ func (g *Group) ship(ctx context.Context, m ownersMsg) error {
 func (g *Group) Home() *family.Node { return g.own.w.Home() }
 
 // Reduce implements train.Reducer.
-func (g *Group) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
-	m := taskMsg{Name: g.name}
-	if len(g.members) > 1 { // on one node nothing is encoded
-		m.Task = t.Encode()
+func (g *Group) Reduce(ctx context.Context, t train.Task) (m family.Message, err error) {
+	var who []int
+	for i := range g.members {
+		if t.Needs(i, g.owners) {
+			who = append(who, i)
+		}
 	}
-	var own *reduction
-	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
-		if i == 0 {
-			own, err = g.own.task(ctx, t)
-			return err
+	err = g.within(ctx, func(ctx context.Context) error {
+		r, err := g.own.send(ctx, t, who)
+		if err == nil {
+			m, err = r.part.Result()
 		}
-		if !t.Needs(i, g.owners) {
-			return nil
-		}
-		_, err = rpc.Call[bool](ctx, g.t.cfg.Peers, id, callTask, m)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && m == nil {
+		err = pgerr.Internal("a training task gave no result")
 	}
-	b := own.result()
-	if b == nil {
-		return nil, pgerr.Internal("a training task gave no result")
-	}
-	return b, nil
+	return m, err
 }
 
 // Close ends all parts. It may be called twice.

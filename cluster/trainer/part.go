@@ -12,7 +12,6 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
-	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 )
 
@@ -28,23 +27,24 @@ type part struct {
 	cancel  context.CancelCauseFunc
 	calls   sync.WaitGroup // that use the part
 
-	mu   sync.Mutex
-	cur  *reduction
-	wake chan struct{} // closed when cur changes
+	mu     sync.Mutex
+	cur    *reduction
+	wake   chan struct{} // closed when cur changes
+	coming map[int]*arrival
+	acct   *mem.Account // of messages of others
 }
 
 // reduction is the task that the part is at.
 type reduction struct {
 	iter int
 	part *train.Part
-	mu   sync.Mutex
-	root family.Message // set on the root's home, once all members have answered
 }
 
 // free ends what runs in the part and gives everything back.
 func (p *part) free() {
 	p.cancel(gone(p.name))
 	p.calls.Wait()
+	p.acct.Close()
 	if err := p.w.Close(); err != nil {
 		p.t.log.Warn("closing a training", "training", p.name, "error", err)
 	}
@@ -131,25 +131,11 @@ func (p *part) take(recv func() ([]byte, error)) error {
 }
 
 // task computes the node's leaves and merges and ships what it can. What others
-// offer later is merged in their calls, so what is shipped lives with the part
-// and not with this call.
+// offer later is merged in their calls.
 func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 	r := &reduction{iter: t.Iter}
 	var err error
-	r.part, err = p.w.Begin(t, func(s *train.Shipment) error {
-		if s.To == p.self {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.root = s.Data
-			return nil
-		}
-		var e canon.E
-		if s.Data != nil { // no rows, no bytes
-			s.Data.Encode(&e)
-		}
-		_, err := rpc.Call[bool](p.ctx, p.t.cfg.Peers, p.members[s.To], callOffer, offerMsg{p.name, t.Iter, s.Node, e.B})
-		return err
-	})
+	r.part, err = p.w.Begin(t, func(ctx context.Context, s *train.Shipment) error { return p.ship(ctx, t.Iter, s) })
 	if err != nil {
 		return nil, err
 	}
@@ -161,23 +147,46 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 	return r, r.part.Run(ctx)
 }
 
-// result is the root's value; nil before it is there.
-func (r *reduction) result() family.Message {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.root
+// ship sends a partial to another member and waits until it has been merged there
+// and has gone on from there.
+func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
+	var e canon.E
+	if s.Data != nil { // no rows, no bytes
+		s.Data.Encode(&e)
+	}
+	m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
+	put, err := p.t.cfg.Peers.Put(ctx, p.members[s.To], callOffer, m.encode())
+	if err != nil {
+		return err
+	}
+	defer put.Cancel()
+	if err := sendPieces(put, e.B); err != nil {
+		return err
+	}
+	_, err = put.Finish()
+	return err
 }
 
-// offer takes a partial from another member, which may be ahead of this one.
-func (p *part) offer(ctx context.Context, m offerMsg) error {
+// offer takes a partial from another member, which may be ahead of this one. It
+// is read at once: what waited in the connection would keep others waiting.
+func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error)) error {
+	held := 2 * int64(m.size) // as bytes and decoded
+	if err := p.grow(held); err != nil {
+		return err
+	}
+	defer p.shrink(held)
+	data, err := readPieces(recv, m.size)
+	if err != nil {
+		return err
+	}
 	for {
 		p.mu.Lock()
 		r, wake := p.cur, p.wake
 		p.mu.Unlock()
-		if r != nil && r.iter == m.Iter {
-			return r.part.OfferBytes(m.Node, m.Data)
+		if r != nil && r.iter == m.iter {
+			return r.part.OfferBytes(ctx, m.slice, m.node, data)
 		}
-		if r != nil && r.iter > m.Iter {
+		if r != nil && r.iter > m.iter {
 			return nil // of a task that is over
 		}
 		select {
@@ -186,4 +195,17 @@ func (p *part) offer(ctx context.Context, m offerMsg) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// grow charges messages of others, or what goes to them.
+func (p *part) grow(n int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.acct.Grow(n)
+}
+
+func (p *part) shrink(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acct.Shrink(n)
 }

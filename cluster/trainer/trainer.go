@@ -49,8 +49,8 @@ func New(c Config) *Trainer {
 	rpc.Handle(c.Server, callCounts, t.handleCounts)
 	rpc.Handle(c.Server, callDeal, t.handleDeal)
 	rpc.Handle(c.Server, callAssign, t.handleAssign)
-	rpc.Handle(c.Server, callTask, t.handleTask)
-	rpc.Handle(c.Server, callOffer, t.handleOffer)
+	c.Server.RegisterPut(callTask, t.handleTask)
+	c.Server.RegisterPut(callOffer, t.handleOffer)
 	return t
 }
 
@@ -95,10 +95,12 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	if m.Self < 0 || m.Self >= len(m.Members) || m.Members[m.Self] != t.cfg.Self {
 		return nil, pgerr.Internal("a training names this node wrongly")
 	}
-	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}),
+	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*arrival{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
+	p.acct = p.pool.Account("training messages", false)
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1)}); err != nil {
+		p.acct.Close()
 		p.pool.Close()
 		return nil, err
 	}
@@ -211,25 +213,28 @@ func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 	return true, p.w.Assign(m.Owners, len(p.members), p.self)
 }
 
-func (t *Trainer) handleTask(ctx context.Context, m taskMsg) (bool, error) {
-	p, ctx, done, err := t.use(ctx, m.Name)
+func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
+	m, err := decodeDown(header)
 	if err != nil {
-		return false, err
+		return nil, err
+	}
+	p, ctx, done, err := t.use(ctx, m.name)
+	if err != nil {
+		return nil, err
 	}
 	defer done()
-	task, err := p.w.DecodeTask(m.Task)
-	if err != nil {
-		return false, err
-	}
-	_, err = p.task(ctx, task)
-	return true, err
+	return nil, p.receive(ctx, m, recv)
 }
 
-func (t *Trainer) handleOffer(ctx context.Context, m offerMsg) (bool, error) {
-	p, ctx, done, err := t.use(ctx, m.Name)
+func (t *Trainer) handleOffer(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
+	m, err := decodeOffer(header)
 	if err != nil {
-		return false, err
+		return nil, err
+	}
+	p, ctx, done, err := t.use(ctx, m.name)
+	if err != nil {
+		return nil, err
 	}
 	defer done()
-	return true, p.offer(ctx, m)
+	return nil, p.offer(ctx, m, recv)
 }

@@ -196,12 +196,13 @@ func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, se
 	}
 }
 
-// trainOn runs a whole training on n nodes.
-func trainOn(t *testing.T, n int, limit int64, seed uint64) [32]byte {
+// trainOn runs a whole training on n nodes, with partials in slices of so many
+// elements.
+func trainOn(t *testing.T, n int, limit int64, seed uint64, slice int, more ...family.Arg) [32]byte {
 	t.Helper()
 	c := start(t, n, limit)
 	ctx := context.Background()
-	j := job(t)
+	j := job(t, more...)
 	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others())
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +216,7 @@ func trainOn(t *testing.T, n int, limit int64, seed uint64) [32]byte {
 	if err != nil || total != 30000 {
 		t.Fatal(total, err)
 	}
-	res, err := train.Run(ctx, train.Input{Job: j, Rows: total}, g)
+	res, err := train.Run(ctx, train.Input{Job: j, Rows: total, SliceElements: slice}, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,14 +224,17 @@ func trainOn(t *testing.T, n int, limit int64, seed uint64) [32]byte {
 }
 
 func TestSameModelOnAnyNumberOfNodes(t *testing.T) {
-	want := trainOn(t, 1, 0, 1)
-	for n := 2; n <= 4; n++ {
-		if got := trainOn(t, n, 0, uint64(n)); got != want {
+	want := trainOn(t, 1, 0, 1, 0)
+	for n := 2; n <= 5; n++ {
+		if got := trainOn(t, n, 0, uint64(n), n%3); got != want {
 			t.Errorf("%d nodes: %x, not %x", n, got, want)
 		}
 	}
-	if got := trainOn(t, 3, 6<<20, 9); got != want {
+	if got := trainOn(t, 3, 6<<20, 9, 0); got != want {
 		t.Errorf("in little memory: %x, not %x", got, want)
+	}
+	if got := trainOn(t, 3, 0, 9, 2, family.Arg{Name: "reduction", Value: "gather"}); got != want {
+		t.Errorf("gathered: %x, not %x", got, want)
 	}
 }
 
@@ -252,7 +256,7 @@ func (r *failing) Reduce(ctx context.Context, t train.Task) (family.Message, err
 // class 08, and another on the nodes left goes on from the checkpoint to the
 // same bytes.
 func TestLostMember(t *testing.T) {
-	want := trainOn(t, 1, 0, 1)
+	want := trainOn(t, 1, 0, 1, 0)
 	for _, silent := range []bool{false, true} {
 		c := start(t, 3, 0)
 		ctx := context.Background()

@@ -3,6 +3,7 @@ package trainer
 import (
 	"encoding/binary"
 
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -32,17 +33,34 @@ type ownersMsg struct {
 	Owners []int
 }
 
-type taskMsg struct {
-	Name string
-	Task []byte
+// offer is the header of a slice of a partial on its way to the home of its
+// parent.
+type offer struct {
+	name  string
+	iter  int
+	slice int
+	node  reduce.Node
+	size  int // bytes that follow; none: there were no rows
 }
 
-// offerMsg is a partial on its way to the home of its parent.
-type offerMsg struct {
-	Name string
-	Iter int
-	Node reduce.Node
-	Data []byte
+func (m *offer) encode() []byte {
+	var e canon.E
+	e.Str(m.name)
+	e.Int(m.iter)
+	e.Int(m.slice)
+	e.U32(uint32(m.node.Level))
+	e.U32(uint32(m.node.Index))
+	e.Int(m.size)
+	return e.B
+}
+
+func decodeOffer(b []byte) (*offer, error) {
+	d := canon.Read(b)
+	m := &offer{name: d.Str(), iter: d.Int(), slice: d.Int(), node: reduce.Node{Level: int32(d.U32()), Index: int32(d.U32())}, size: d.Int()}
+	if m.size < 0 {
+		d.Fail()
+	}
+	return m, d.Done("the header of a training partial")
 }
 
 // rowsPiece is a bucket's number and some of its rows.

@@ -73,6 +73,9 @@ func (d *driver) Next() *family.Step {
 		if d.s.op == opGram || d.s.op == opApply {
 			b := d.s.scale
 			d.next.Body = &b
+			if d.next.Elements = d.d * (d.d + 1) / 2; d.s.op == opApply {
+				d.next.Elements = d.d * d.follow
+			}
 		}
 	}
 	return d.next

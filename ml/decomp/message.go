@@ -95,3 +95,24 @@ func square(n int) bool {
 	}
 	return d*d == n
 }
+
+// Slice implements family.Sliced.
+func (p *partial) Slice(from, to int) family.Message {
+	s := &partial{Sums: p.Sums.Slice(from, to)}
+	if from == 0 {
+		s.Bounds, s.R = p.Bounds, p.R
+	}
+	return s
+}
+
+// Join implements family.Sliced.
+func (p *partial) Join(list []family.Message) (family.Message, error) {
+	out := *p
+	low, err := family.Join(list, func(p *partial) []int64 { return p.Sums.Low })
+	if err != nil {
+		return nil, err
+	}
+	high, err := family.Join(list, func(p *partial) []int64 { return p.Sums.High })
+	out.Sums = gram.Sums{Low: low, High: high}
+	return &out, err
+}

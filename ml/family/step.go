@@ -26,6 +26,9 @@ type Step struct {
 	Set   Set
 	Batch *optim.MiniBatch // a part of the rows of Train, which is the set then; nil for all of them
 	Body  Message          // may be nil; nobody changes it once it is sent
+	// Elements is the length of the vector in partials that are Sliced, the same
+	// on all nodes; 0: partials travel whole.
+	Elements int
 }
 
 // Driver is the root of a training: a pure step machine for one goroutine.

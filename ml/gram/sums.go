@@ -3,6 +3,7 @@ package gram
 import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
 )
 
 // Sums are integers too large for 64 bits, in units of f64.FixedUnit.
@@ -59,4 +60,9 @@ func DecodeSums(d *canon.D) Sums {
 		d.Fail()
 	}
 	return s
+}
+
+// Slice gives the sums [from, to), as far as there are any, in the same memory.
+func (s *Sums) Slice(from, to int) Sums {
+	return Sums{family.Cut(s.Low, from, to), family.Cut(s.High, from, to)}
 }

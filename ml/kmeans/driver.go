@@ -160,6 +160,10 @@ func (d *driver) Next() *family.Step {
 	case opExact:
 		step.Set = family.Train | family.Held
 	}
+	switch s.op {
+	case opFirst, opAssign, opBatch:
+		step.Elements = len(b.Points)
+	}
 	d.next = step
 	return step
 }

@@ -191,3 +191,21 @@ func tooLarge(v []float64) bool {
 	}
 	return false
 }
+
+// Slice implements family.Sliced.
+func (p *partial) Slice(from, to int) family.Message {
+	s := &partial{}
+	if from == 0 {
+		*s = *p
+	}
+	s.Sums = family.Cut(p.Sums, from, to)
+	return s
+}
+
+// Join implements family.Sliced.
+func (p *partial) Join(list []family.Message) (family.Message, error) {
+	sums, err := family.Join(list, func(p *partial) []int64 { return p.Sums })
+	out := *p
+	out.Sums = sums
+	return &out, err
+}

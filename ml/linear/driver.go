@@ -126,6 +126,9 @@ func (d *driver) ask() *family.Step {
 		}
 		step.Batch, step.Body = q.Batch, r
 	}
+	if r, ok := step.Body.(*request); ok {
+		step.Elements = d.root.elements(step.Op, r)
+	}
 	return step
 }
 

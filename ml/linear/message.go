@@ -189,3 +189,44 @@ func matrix(s *gram.Sums, factors []float64, unit float64) []float64 {
 	}
 	return out
 }
+
+// Slice implements family.Sliced. The vector is Sums and then Hess.
+func (p *partial) Slice(from, to int) family.Message {
+	s := &partial{}
+	if from == 0 {
+		*s = *p
+	}
+	n := len(p.Sums.Low)
+	s.Sums, s.Hess = p.Sums.Slice(from, to), p.Hess.Slice(from-n, to-n)
+	return s
+}
+
+// Join implements family.Sliced.
+func (p *partial) Join(list []family.Message) (family.Message, error) {
+	out := *p
+	for _, v := range []struct {
+		to *[]int64
+		of func(*partial) []int64
+	}{
+		{&out.Sums.Low, func(p *partial) []int64 { return p.Sums.Low }}, {&out.Sums.High, func(p *partial) []int64 { return p.Sums.High }},
+		{&out.Hess.Low, func(p *partial) []int64 { return p.Hess.Low }}, {&out.Hess.High, func(p *partial) []int64 { return p.Hess.High }},
+	} {
+		var err error
+		if *v.to, err = family.Join(list, v.of); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}
+
+// elements is the length of the vector in a step's partials.
+func (p *problem) elements(op uint8, r *request) int {
+	square := (p.per + 1) * (p.per + 2) / 2
+	switch {
+	case op == opGram:
+		return square
+	case r.Need&optim.Hessian != 0:
+		return p.size() + 1 + square
+	}
+	return p.size() + 1
+}

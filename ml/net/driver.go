@@ -110,6 +110,7 @@ func (d *driver) Next() *family.Step {
 		}
 		step.Batch = b
 		step.Body = &request{s.params, s.units, hash(d.set.Seed, uint64(s.move.Steps), 1)}
+		step.Elements = len(s.params)
 	case opLoss:
 		if d.set.Held > 0 {
 			step.Set = family.Held

@@ -127,3 +127,22 @@ func (f *nets) Merge(_ uint8, left, right family.Message) (family.Message, error
 	}
 	return nil, pgerr.New(pgerr.DataCorrupted, "partials of different kinds cannot be merged")
 }
+
+// Slice implements family.Sliced.
+func (p *partial) Slice(from, to int) family.Message {
+	s := &partial{}
+	if from == 0 {
+		*s = *p
+		s.pool = nil // the others need the gradient
+	}
+	s.grad = family.Cut(p.grad, from, to)
+	return s
+}
+
+// Join implements family.Sliced.
+func (p *partial) Join(list []family.Message) (family.Message, error) {
+	grad, err := family.Join(list, func(s *partial) []float32 { return s.grad })
+	out := *p
+	out.grad = grad
+	return &out, err
+}

@@ -134,6 +134,9 @@ func (d *survivalDriver) Next() *family.Step {
 		r.times = s.ends
 	}
 	step.Body = r
+	if s.op == opSlopes || s.op == opHazards {
+		step.Elements = len(r.params)
+	}
 	switch {
 	case s.op == opPairs:
 		rows := d.set.Rows

@@ -320,3 +320,18 @@ func riskOf(z []float32, hazard bool) float64 {
 	}
 	return sum
 }
+
+// Slice implements family.Sliced.
+func (s *slopes) Slice(from, to int) family.Message {
+	out := &slopes{grad: family.Cut(s.grad, from, to)}
+	if from == 0 {
+		out.weight, out.loss = s.weight, s.loss
+	}
+	return out
+}
+
+// Join implements family.Sliced.
+func (s *slopes) Join(list []family.Message) (family.Message, error) {
+	grad, err := family.Join(list, func(s *slopes) []float64 { return s.grad })
+	return &slopes{s.weight, s.loss, grad}, err
+}

@@ -39,24 +39,35 @@ func encoded(s *Sums) []byte {
 // them twice.
 func reduceOver(t *testing.T, r *rand.Rand, leaves []*Sums, owners []int, slice int) *Sums {
 	t.Helper()
-	p := NewPlan(owners, slice)
-	dest := p.Home(p.Root())
-	if slice%3 == 2 {
+	p := NewPlan(owners).Slice(slice)
+	dest := p.Home(NewPlan(owners).Root())
+	switch slice % 3 {
+	case 0:
+		p = p.To(dest)
+	case 1:
 		dest = owners[r.IntN(len(owners))]
-		p.To(dest)
+		p = p.Gather(dest)
+	case 2:
+		dest = owners[r.IntN(len(owners))]
+		p = p.To(dest)
 	}
 	asm := map[int]*Assembler[*Sums]{}
 	var inbox []Shipment[*Sums]
 	for _, w := range owners {
 		if asm[w] == nil {
 			asm[w] = NewAssembler(p, w, MergeSums)
-			for _, n := range p.Tops(w) {
-				from, to := p.LeavesUnder(n)
-				data, err := Fold(clones(leaves[from:to]), MergeSums)
+			own := NewAssembler(p.Local(), w, MergeSums)
+			for i, s := range clones(leaves) {
+				if owners[i] != w {
+					continue
+				}
+				ship, err := own.Offer(Node{Index: int32(i)}, s)
 				if err != nil {
 					t.Fatal(err)
 				}
-				inbox = append(inbox, Shipment[*Sums]{w, n, data})
+				if ship != nil {
+					inbox = append(inbox, Shipment[*Sums]{w, ship.Node, ship.Data})
+				}
 			}
 		}
 	}
@@ -121,7 +132,7 @@ func TestAnyPlacementAndArrivalGiveTheSameBytes(t *testing.T) {
 }
 
 func TestTreeIsTheOneOfTheDrawing(t *testing.T) {
-	p := NewPlan([]int{'a', 'a', 'a', 'b', 'b'}, 0)
+	p := NewPlan([]int{'a', 'a', 'a', 'b', 'b'})
 	if got := fmt.Sprint(p.Root(), Height(5), Width(5, 1), p.Tops('a'), p.Tops('b'), p.Home(p.Root()) == 'a', p.Home(Node{2, 1}) == 'b'); got !=
 		"{3 0} 3 3 [{1 0} {0 2}] [{0 3} {2 1}] true true" {
 		t.Error(got)
@@ -132,7 +143,7 @@ func TestTreeIsTheOneOfTheDrawing(t *testing.T) {
 		t.Errorf("%s %v", got, err)
 	}
 	// The other slice gives the shared nodes to the other worker.
-	if p := NewPlan([]int{'a', 'a', 'a', 'b', 'b'}, 7); p.Home(p.Root()) != 'b' {
+	if p := p.Slice(7); p.Home(p.Root()) != 'b' {
 		t.Error("slice 7 has its root on a too")
 	}
 }

@@ -1,6 +1,10 @@
 package reduce
 
-import "github.com/tributarydb/tributary/sql/pgerr"
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
 
 // Node is a place in the tree.
 type Node struct{ Level, Index int32 }
@@ -25,35 +29,42 @@ func Height(leaves int) int {
 // Plan says where every node of a tree is merged. It is immutable.
 type Plan struct {
 	leaves int
+	owns   [][]int // by level and index: whose all the leaves below are, or shared
 	dest   int     // who wants the root's value
-	homes  [][]int // by level and index
-	whole  [][]bool
+	slice  int
+	mixed  mixed
 }
 
-// NewPlan makes the plan for leaves with these owners (any numbers), slice 0
-// being the only or first slice of the vector.
-func NewPlan(owners []int, slice int) *Plan {
-	p := &Plan{leaves: len(owners), homes: [][]int{owners}}
-	whole := make([]bool, len(owners))
-	for i := range whole {
-		whole[i] = true
-	}
-	p.whole = append(p.whole, whole)
-	for level := 0; len(p.homes[level]) > 1; level++ {
-		below, wb := p.homes[level], p.whole[level]
-		n := (len(below) + 1) / 2
-		homes, whole := make([]int, n), make([]bool, n)
-		for i := range n {
-			l := 2 * i
-			homes[i], whole[i] = below[l], wb[l]
-			if r := l + 1; r < len(below) {
-				if below[r] != below[l] && (slice>>(level%30))&1 != 0 {
-					homes[i] = below[r]
-				}
-				whole[i] = wb[l] && wb[r] && below[l] == below[r]
+// mixed is how a plan finds the home of a node whose leaves are of several
+// workers.
+type mixed uint8
+
+const (
+	atChild mixed = iota // one of the children's, which the slice picks
+	atDest               // with who wants the root's value
+	nowhere
+)
+
+const (
+	shared = -1
+	// Nobody is the home of what is not merged, in a Local plan.
+	Nobody = -2
+)
+
+// NewPlan makes the plan for leaves with these owners, numbers not negative, and
+// the only or the first slice of a vector.
+func NewPlan(owners []int) *Plan {
+	p := &Plan{leaves: len(owners), owns: [][]int{owners}}
+	for level := 0; len(p.owns[level]) > 1; level++ {
+		below := p.owns[level]
+		owns := make([]int, (len(below)+1)/2)
+		for i := range owns {
+			owns[i] = below[2*i]
+			if r := 2*i + 1; r < len(below) && below[r] != below[2*i] {
+				owns[i] = shared
 			}
 		}
-		p.homes, p.whole = append(p.homes, homes), append(p.whole, whole)
+		p.owns = append(p.owns, owns)
 	}
 	if len(owners) > 0 {
 		p.dest = p.Home(p.Root())
@@ -63,22 +74,66 @@ func NewPlan(owners []int, slice int) *Plan {
 
 // To has the root's value go to a worker, which else stays at the root's home.
 func (p *Plan) To(worker int) *Plan {
-	p.dest = worker
-	return p
+	q := *p
+	q.dest = worker
+	return &q
+}
+
+// Slice is the plan of a slice of the vector: the same tree with other homes.
+func (p *Plan) Slice(n int) *Plan {
+	q := *p
+	q.slice = n
+	return &q
+}
+
+// Gather is the plan in which a worker is given every leaf and merges them all.
+func (p *Plan) Gather(worker int) *Plan {
+	q := *p
+	q.dest, q.mixed = worker, atDest
+	q.owns = [][]int{p.owns[0]}
+	for _, level := range p.owns[1:] {
+		q.owns = append(q.owns, slices.Repeat([]int{shared}, len(level)))
+	}
+	return &q
+}
+
+// Local is the plan of what a worker merges without hearing from others: all else
+// is shipped to Nobody.
+func (p *Plan) Local() *Plan {
+	q := *p
+	q.mixed = nowhere
+	return &q
 }
 
 // Leaves is the number of leaves.
 func (p *Plan) Leaves() int { return p.leaves }
 
 // Root is the node whose value is the result.
-func (p *Plan) Root() Node { return Node{Level: int32(len(p.homes) - 1)} }
+func (p *Plan) Root() Node { return Node{Level: int32(len(p.owns) - 1)} }
 
-// Home is the worker that merges n.
-func (p *Plan) Home(n Node) int { return p.homes[n.Level][n.Index] }
+// Home is the worker that merges n. Where that may be either child's home, the
+// slice's number picks one, its lowest bit at the root, for the shared nodes are
+// the upper ones.
+func (p *Plan) Home(n Node) int {
+	for p.owns[n.Level][n.Index] == shared {
+		switch p.mixed {
+		case atDest:
+			return p.dest
+		case nowhere:
+			return Nobody
+		}
+		l, r, two := p.children(n)
+		fromRoot := len(p.owns) - 1 - int(n.Level)
+		if n = l; two && p.slice>>fromRoot&1 != 0 {
+			n = r
+		}
+	}
+	return p.owns[n.Level][n.Index]
+}
 
 // Valid tells whether n is a node of the tree.
 func (p *Plan) Valid(n Node) bool {
-	return n.Level >= 0 && int(n.Level) < len(p.homes) && n.Index >= 0 && int(n.Index) < len(p.homes[n.Level])
+	return n.Level >= 0 && int(n.Level) < len(p.owns) && n.Index >= 0 && int(n.Index) < len(p.owns[n.Level])
 }
 
 // Tops are the roots of the largest subtrees that worker owns wholly, in leaf
@@ -87,8 +142,8 @@ func (p *Plan) Tops(worker int) []Node {
 	var tops []Node
 	var walk func(n Node)
 	walk = func(n Node) {
-		if p.whole[n.Level][n.Index] {
-			if p.Home(n) == worker {
+		if of := p.owns[n.Level][n.Index]; of != shared {
+			if of == worker {
 				tops = append(tops, n)
 			}
 			return
@@ -114,7 +169,7 @@ func (p *Plan) LeavesUnder(n Node) (from, to int) {
 func (p *Plan) children(n Node) (l, r Node, two bool) {
 	l = Node{n.Level - 1, 2 * n.Index}
 	r = Node{n.Level - 1, 2*n.Index + 1}
-	return l, r, int(r.Index) < len(p.homes[n.Level-1])
+	return l, r, int(r.Index) < len(p.owns[n.Level-1])
 }
 
 func (p *Plan) parent(n Node) Node { return Node{n.Level + 1, n.Index / 2} }
@@ -122,7 +177,7 @@ func (p *Plan) parent(n Node) Node { return Node{n.Level + 1, n.Index / 2} }
 // sibling is the other child of n's parent, if there is one.
 func (p *Plan) sibling(n Node) (Node, bool) {
 	s := Node{n.Level, n.Index ^ 1}
-	return s, int(s.Index) < len(p.homes[n.Level])
+	return s, int(s.Index) < len(p.owns[n.Level])
 }
 
 // Merge gives the merged partial of a left and a right neighbour, which are
@@ -215,14 +270,4 @@ func Fold[T any](parts []T, merge Merge[T]) (out T, err error) {
 		return out, pgerr.Internal("nothing to fold")
 	}
 	return parts[0], nil
-}
-
-// Ranges gives each of the workers a run of leaves, as equal as can be: the
-// placement that leaves the fewest merges between workers.
-func Ranges(leaves int, workers []int) []int {
-	owners := make([]int, leaves)
-	for i := range owners {
-		owners[i] = workers[i*len(workers)/leaves]
-	}
-	return owners
 }

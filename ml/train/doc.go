@@ -31,7 +31,8 @@
 // cluster. On a worker a task is a Part: it computes the worker's leaves, takes
 // partials that other workers ship, and hands out what it must ship. Within a
 // process tasks and partials are values; only what goes to another node is
-// encoded.
+// encoded. A long partial goes up in slices, of which each has its own homes in
+// the tree; the first worker is given all sums.
 //
 // The same rows and options give the same model, byte for byte, on any number
 // of workers and threads, and also if the run was broken off and resumed from a

@@ -36,12 +36,15 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			owners[i] = w.owners[s.Leaf]
 			leaf(s.Leaf, i, &s)
 		}
-		plan = reduce.NewPlan(owners, 0).To(0)
+		plan = reduce.NewPlan(owners)
 	}
 	if p.whole {
 		plan = w.nodes
 	}
-	return plan, nil
+	if w.job.Gathers() {
+		return plan.Gather(0), nil
+	}
+	return plan.To(0), nil
 }
 
 // itemsOf gives the items of a leaf in a step, of slice s where there is one.
@@ -65,7 +68,7 @@ func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *dataset.Slice)
 	if len(rows) <= len(all.rows) { // it is not cut
 		return []*item{all}
 	}
-	parts := reduce.NewAssembler(reduce.NewPlan(make([]int, len(rows)), 0), 0, p.merge)
+	parts := reduce.NewAssembler(reduce.NewPlan(make([]int, len(rows))), 0, p.merge)
 	out := make([]*item, len(rows))
 	for i, r := range rows {
 		out[i] = &item{leaf: leaf, node: node, rows: []family.Rows{r}, part: i, parts: parts}

@@ -18,7 +18,7 @@ import (
 func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 	rows := []int64{100, 100, 100, 100}
 	owners := []int{0, 1, 1, 2}
-	job := &Job{Plan: &family.Plan{Scope: family.ByLeaf}}
+	job := &Job{Plan: &family.Plan{Scope: family.ByLeaf}, Options: &family.Values{}}
 	for step, want := range []struct{ workers, leaves []int }{{[]int{0}, []int{0}}, {[]int{0, 1}, []int{1}}, {[]int{0, 1}, []int{2}}, {[]int{0, 2}, []int{3}}} {
 		body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Step: step, Steps: 4}}, slices: dataset.BatchSlices(rows, 8, step, 4)}
 		task := Task{body: body}
@@ -58,7 +58,7 @@ func TestSmallLeafIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for grain, want := range map[int]int{0: 1, 64: 4} {
-		w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: grain}}, owners: []int{0}, plan: reduce.NewPlan([]int{0}, 0), blocks: blocks}
+		w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: grain}, Options: &family.Values{}}, owners: []int{0}, plan: reduce.NewPlan([]int{0}), blocks: blocks}
 		for _, body := range []*stepTask{{step: &family.Step{Set: family.Train | family.Held}},
 			{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: dataset.BatchSlices([]int64{200}, 8, 0, 1)}} {
 			p := &Part{w: w, body: body}

@@ -346,6 +346,10 @@ func (j *Job) holdout(rows int64) float64 {
 // WarmStart tells whether the training goes on from a model (Input.Start).
 func (j *Job) WarmStart() bool { return j.Options.Bool(family.WarmStart.Names[0], false) }
 
+// Gathers tells whether the first worker sends what goes down to each of the
+// others and is sent every partial.
+func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "gather" }
+
 // InPlace tells whether rows are trained on where the query made them: nothing
 // is dealt, and all partials are of nodes.
 func (j *Job) InPlace() bool { return j.spec.AnyOrder }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -70,17 +69,9 @@ func (l *Local) Home() *family.Node { return l.Workers[0].Home() }
 // Reduce implements Reducer.
 func (l *Local) Reduce(ctx context.Context, t Task) (family.Message, error) {
 	parts := make([]*Part, len(l.Workers))
-	var mu sync.Mutex
-	var result family.Message
 	for i, w := range l.Workers {
-		p, err := w.Begin(t, func(s *Shipment) error {
-			if s.To != i {
-				return parts[s.To].Offer(s.Node, s.Data)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			result = s.Data
-			return nil
+		p, err := w.Begin(t, func(ctx context.Context, s *Shipment) error {
+			return parts[s.To].Offer(ctx, s.Slice, s.Node, s.Data)
 		})
 		if err != nil {
 			return nil, err
@@ -94,10 +85,16 @@ func (l *Local) Reduce(ctx context.Context, t Task) (family.Message, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	if result == nil {
-		return nil, pgerr.Internal("a training task gave no result")
+	return result(parts[0])
+}
+
+// result is that of a reduction that has ended.
+func result(first *Part) (family.Message, error) {
+	m, err := first.Result()
+	if err == nil && m == nil {
+		err = pgerr.Internal("a training task gave no result")
 	}
-	return result, nil
+	return m, err
 }
 
 // Close closes the workers.

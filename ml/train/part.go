@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -14,9 +15,11 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Shipment is a partial on its way to another worker, or, where To is this one,
-// the result.
-type Shipment = reduce.Shipment[family.Message]
+// Shipment is a slice of a partial on its way to another worker.
+type Shipment struct {
+	reduce.Shipment[family.Message]
+	Slice int
+}
 
 // Part is a worker's part in the reduction of one task.
 type Part struct {
@@ -26,10 +29,23 @@ type Part struct {
 	whole bool
 	items []*item
 	work  func() (hand, error) // for each goroutine
-	out   func(*Shipment) error
+	out   func(context.Context, *Shipment) error
 	mu    sync.Mutex
-	asm   *reduce.Assembler[family.Message]
+	local *reduce.Assembler[family.Message] // what needs no other worker
+	per   int                               // elements of a slice
+	parts []*slice
 }
+
+// slice is what merges one slice of the partials' vector, of which there is one
+// where they travel whole.
+type slice struct {
+	mu   sync.Mutex
+	asm  *reduce.Assembler[family.Message]
+	root family.Message // on the first worker, in the end
+}
+
+// inFlight bounds the slices of a partial that are on their way at once.
+const inFlight = 16
 
 // item is what a goroutine does of a task at once: a leaf, or where the family
 // says so a part of one.
@@ -107,9 +123,9 @@ func (h *nodeHand) rest() family.Message {
 }
 
 // Begin prepares a task. out is called, from any goroutine, with what must go to
-// another worker, whose Part is to be Offered it, or, on the root's home, with
-// the result.
-func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
+// another worker, whose Part is to be Offered it. Once every worker's Run and all
+// these have ended, Result is there on the first worker.
+func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Part, error) {
 	if w.plan == nil {
 		return nil, pgerr.Internal("a training task came before the leaves were assigned")
 	}
@@ -125,7 +141,14 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.asm = reduce.NewAssembler(plan, w.self, p.merge)
+	p.local = reduce.NewAssembler(plan.Local(), w.self, p.merge)
+	n := 1
+	if step != nil && w.nodes.Leaves() > 1 {
+		n, p.per = step.parts(), step.per
+	}
+	for i := range n {
+		p.parts = append(p.parts, &slice{asm: reduce.NewAssembler(plan.Slice(i), w.self, p.merge)})
+	}
 	same := func(f leafFunc, err error) error {
 		p.work = func() (hand, error) {
 			if p.whole {
@@ -219,32 +242,91 @@ func blockOf(r family.Rows) int {
 	return 2 * r.Leaf
 }
 
-// Offer takes a partial, before, while or after Run runs.
-func (p *Part) Offer(n reduce.Node, m family.Message) error {
-	p.mu.Lock()
-	ship, err := p.asm.Offer(n, m)
-	p.mu.Unlock()
+// Offer takes what another worker ships, before, while or after Run runs.
+func (p *Part) Offer(ctx context.Context, i int, n reduce.Node, m family.Message) error {
+	if i < 0 || i >= len(p.parts) {
+		return pgerr.New(pgerr.DataCorrupted, "a training partial is slice %d of %d", i, len(p.parts))
+	}
+	s := p.parts[i]
+	s.mu.Lock()
+	ship, err := s.asm.Offer(n, m)
+	if ship != nil && ship.To == p.w.self {
+		s.root, ship = ship.Data, nil
+	}
+	s.mu.Unlock()
 	if err != nil || ship == nil {
 		return err
 	}
-	return p.out(ship)
+	return p.out(ctx, &Shipment{*ship, i})
 }
 
 // OfferBytes is Offer of a partial that came as bytes.
-func (p *Part) OfferBytes(n reduce.Node, b []byte) error {
+func (p *Part) OfferBytes(ctx context.Context, i int, n reduce.Node, b []byte) error {
 	if len(b) == 0 {
-		return p.Offer(n, nil)
+		return p.Offer(ctx, i, n, nil)
 	}
 	d := canon.Read(b)
 	m := p.body.decode(p.w.job, d)
 	if err := d.Done("a training partial"); err != nil {
 		return err
 	}
-	return p.Offer(n, m)
+	return p.Offer(ctx, i, n, m)
+}
+
+// Result is the sum of all partials, on the first worker; nil where it is not
+// there.
+func (p *Part) Result() (family.Message, error) {
+	list := make([]family.Message, len(p.parts))
+	for i, s := range p.parts {
+		s.mu.Lock()
+		list[i] = s.root
+		s.mu.Unlock()
+	}
+	if len(list) == 1 || list[0] == nil {
+		return list[0], nil
+	}
+	first, err := as[family.Sliced](list[0])
+	if err != nil {
+		return nil, err
+	}
+	return first.Join(list)
+}
+
+// own takes a partial of the worker's own.
+func (p *Part) own(ctx context.Context, n reduce.Node, m family.Message) error {
+	p.mu.Lock()
+	ship, err := p.local.Offer(n, m)
+	p.mu.Unlock()
+	switch {
+	case err != nil || ship == nil:
+		return err
+	case len(p.parts) == 1:
+		return p.Offer(ctx, 0, ship.Node, ship.Data)
+	}
+	var long family.Sliced
+	if ship.Data != nil {
+		if long, err = as[family.Sliced](ship.Data); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(inFlight)
+	for i := range p.parts {
+		var s family.Message
+		if long != nil {
+			to := (i + 1) * p.per
+			if i == len(p.parts)-1 {
+				to = math.MaxInt
+			}
+			s = long.Slice(i*p.per, to)
+		}
+		g.Go(func() error { return p.Offer(ctx, i, ship.Node, s) })
+	}
+	return g.Wait()
 }
 
 // done takes an item's partial.
-func (p *Part) done(it *item, m family.Message) error {
+func (p *Part) done(ctx context.Context, it *item, m family.Message) error {
 	if p.whole {
 		return nil
 	}
@@ -257,7 +339,7 @@ func (p *Part) done(it *item, m family.Message) error {
 		}
 		m = ship.Data
 	}
-	return p.Offer(reduce.Node{Index: int32(it.node)}, m)
+	return p.own(ctx, reduce.Node{Index: int32(it.node)}, m)
 }
 
 // Run computes the worker's leaves and merges what it can. Of several errors the
@@ -272,7 +354,7 @@ func (p *Part) Run(ctx context.Context) error {
 	rests := make([]family.Message, hands)
 	var next atomic.Int64
 	var failed atomic.Bool
-	g, ctx := errgroup.WithContext(ctx)
+	g, inner := errgroup.WithContext(ctx)
 	for k := range rests {
 		g.Go(func() error {
 			return op.Guard("training", func() error {
@@ -286,15 +368,15 @@ func (p *Part) Run(ctx context.Context) error {
 						rests[k] = h.rest()
 						return nil
 					}
-					m, err := h.do(ctx, p.items[i])
+					m, err := h.do(inner, p.items[i])
 					if err == nil {
-						err = p.done(p.items[i], m)
+						err = p.done(inner, p.items[i], m)
 					}
 					if err != nil {
 						errs[i] = err
 						failed.Store(true)
-						if ctx.Err() != nil {
-							return ctx.Err()
+						if inner.Err() != nil {
+							return inner.Err()
 						}
 					}
 				}
@@ -316,5 +398,5 @@ func (p *Part) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.Offer(reduce.Node{Index: int32(p.w.self)}, sum)
+	return p.own(ctx, reduce.Node{Index: int32(p.w.self)}, sum)
 }

@@ -55,6 +55,9 @@ type Input struct {
 	Save     Checkpointer // may be nil
 	Progress func(Event)  // may be nil; called by Run's goroutine
 	Now      func() time.Time
+	// SliceElements is how long the slices are in which long partials travel; 0:
+	// as long as serves best.
+	SliceElements int
 }
 
 // Result is a trained model and what is to be told of it.
@@ -80,6 +83,9 @@ type Result struct {
 func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
 	if in.Now == nil {
 		in.Now = time.Now
+	}
+	if in.SliceElements == 0 {
+		in.SliceElements = sliceElements
 	}
 	r := &runner{in: in, red: red, job: in.Job, start: in.Now()}
 	return r.run(ctx)
@@ -317,7 +323,7 @@ func (r *runner) iterate(ctx context.Context) error {
 
 // step has the step done that the driver wants.
 func (r *runner) step(ctx context.Context) error {
-	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next()}
+	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next(), per: r.in.SliceElements}
 	if b := t.step.Batch; b != nil {
 		t.slices = dataset.BatchSlices(r.leaves, r.job.Plan.Unit(), b.Step, b.Steps)
 	}

@@ -195,6 +195,20 @@ type stepTask struct {
 	weight     float64
 	step       *family.Step
 	slices     []dataset.Slice // of a mini-batch, by leaf
+	per        int             // elements of a slice of the partial's vector
+}
+
+// sliceElements is the length of a slice of a partial's vector: long enough for a
+// message, and short enough for the slices of a vector that is worth it to have
+// homes on all nodes. maxSlices bounds them.
+const (
+	sliceElements = 1 << 15
+	maxSlices     = 1 << 24
+)
+
+// parts is the number of slices in which partials travel.
+func (t *stepTask) parts() int {
+	return max(1, (t.step.Elements+t.per-1)/t.per)
 }
 
 // Needs tells whether a worker has a part in the task, of leaves with these
@@ -215,6 +229,8 @@ func (t *stepTask) Encode(e *canon.E) {
 	e.F64(t.weight)
 	e.U8(t.step.Op)
 	e.U8(uint8(t.step.Set))
+	e.Int(t.step.Elements)
+	e.Int(t.per)
 	e.Bool(t.step.Batch != nil)
 	if b := t.step.Batch; b != nil {
 		e.Int(b.Epoch)
@@ -234,7 +250,10 @@ func (t *stepTask) Encode(e *canon.E) {
 }
 
 func decodeStep(j *Job, d *canon.D) *stepTask {
-	t := &stepTask{rows: d.I64(), held: d.I64(), weight: d.F64(), step: &family.Step{Op: d.U8(), Set: family.Set(d.U8())}}
+	t := &stepTask{rows: d.I64(), held: d.I64(), weight: d.F64(), step: &family.Step{Op: d.U8(), Set: family.Set(d.U8()), Elements: d.Int()}, per: d.Int()}
+	if t.step.Elements < 0 || t.per < 1 || t.step.Elements/t.per >= maxSlices {
+		d.Fail()
+	}
 	if d.Bool() {
 		b := &optim.MiniBatch{Epoch: d.Int(), Step: d.Int(), Steps: d.Int()}
 		if b.Steps < 1 || b.Step < 0 || b.Step >= b.Steps {

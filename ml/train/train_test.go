@@ -72,6 +72,7 @@ type setup struct {
 	owners           func(leaves int) []int
 	shuffle          uint64
 	records          bool // rows are made records, though blocks could be made of them at once
+	slice            int // elements of a slice of partials, see Input
 }
 
 func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
@@ -154,7 +155,7 @@ func trainTable(t testing.TB, job *Job, tb *table, s setup, in Input) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	in.Job, in.Rows = job, rows
+	in.Job, in.Rows, in.SliceElements = job, rows, s.slice
 	return Run(context.Background(), in, l)
 }
 
@@ -214,7 +215,8 @@ func TestTheSameBytesOnAnySetup(t *testing.T) {
 		{workers: 1, threads: 1},
 		{workers: 1, threads: 3, shuffle: 5},
 		{workers: 3, threads: 2, shuffle: 6},
-		{workers: 3, threads: 2, shuffle: 7, owners: scattered},
+		{workers: 3, threads: 2, shuffle: 7, owners: scattered, slice: 3},
+		{workers: 5, threads: 1, shuffle: 9, slice: 5},
 		{workers: 2, threads: 2, shuffle: 8, memory: 9 << 20},
 	}
 	for _, c := range []struct {
@@ -254,6 +256,34 @@ func TestTheSameBytesOnAnySetup(t *testing.T) {
 			}
 			t.Logf("%d iterations, %s, %v", want.Iterations, want.Stopped, want.Metrics)
 		})
+	}
+}
+
+// TestGathering: sending every partial to one worker gives the model that the
+// tree gives.
+func TestGathering(t *testing.T) {
+	tb := mixed(70000, 2, 4)
+	for _, c := range []struct {
+		algorithm string
+		args      []any
+	}{
+		{"logistic_regression", []any{"c", 1.0, "max_iterations", int64(5)}},
+		{"mlp", []any{"epochs", int64(2), "batch_size", int64(40000), "hidden_units", int64(8)}},
+	} {
+		want, err := trainTable(t, mustJob(t, c.algorithm, "y", tb, c.args...), tb, setup{workers: 1, threads: 2}, Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []setup{{workers: 1, threads: 2}, {workers: 3, threads: 2, slice: 7}, {workers: 3, threads: 2}} {
+			job := mustJob(t, c.algorithm, "y", tb, append(c.args, "reduction", "gather")...)
+			got, err := trainTable(t, job, tb, s, Input{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes, want.Bytes) {
+				t.Errorf("%s on %d workers: another model", c.algorithm, s.workers)
+			}
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ func (w *Worker) Assign(owners []int, workers, self int) error {
 			owners[i] = self
 		}
 	}
-	w.self, w.owners, w.plan, w.nodes = self, owners, reduce.NewPlan(owners, 0), reduce.NewPlan(nodes, 0)
+	w.self, w.owners, w.plan, w.nodes = self, owners, reduce.NewPlan(owners), reduce.NewPlan(nodes)
 	w.leaves = nil
 	for i, o := range owners {
 		if o == self {

@@ -98,6 +98,9 @@ func (d *driver) Next() *family.Step {
 		b.splits = d.splits
 	}
 	b.builds, b.takes = d.builds, d.takes
+	for _, bd := range b.builds {
+		s.Elements += d.length(bd)
+	}
 	s.Body = b
 	d.step = s
 	return s
@@ -266,14 +269,20 @@ func (d *driver) end() {
 	}
 }
 
+// length is that of the histogram that is asked for.
+func (d *driver) length(b build) int {
+	n := width(d.g, b.cols) * d.p.channels
+	if b.wide {
+		n *= 2
+	}
+	return n
+}
+
 // take hands histograms to the growers that asked for them.
 func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 	at := 0
 	for _, b := range d.builds {
-		n := width(d.g, b.cols) * d.p.channels
-		if b.wide {
-			n *= 2
-		}
+		n := d.length(b)
 		if at+n > len(g.hist) {
 			return errShape()
 		}

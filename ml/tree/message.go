@@ -324,3 +324,21 @@ func decodeGrown(d *canon.D) *grown {
 	g.residual = d.F64()
 	return g
 }
+
+// Slice implements family.Sliced.
+func (g *grown) Slice(from, to int) family.Message {
+	s := &grown{}
+	if from == 0 {
+		*s = *g
+	}
+	s.hist = family.Cut(g.hist, from, to)
+	return s
+}
+
+// Join implements family.Sliced.
+func (g *grown) Join(list []family.Message) (family.Message, error) {
+	hist, err := family.Join(list, func(g *grown) []int64 { return g.hist })
+	out := *g
+	out.hist = hist
+	return &out, err
+}

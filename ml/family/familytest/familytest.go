@@ -124,6 +124,7 @@ type Spread struct {
 	Bytes          bool   // messages travel as bytes
 	Resume         bool   // begin anew from the state after every step
 	Narrow         bool
+	Slice          int // elements of the slices in which partials are merged; 0: whole
 }
 
 // Result is a trained model.
@@ -392,7 +393,36 @@ func (r *run) step(s *family.Step) (family.Message, error) {
 			parts = append(parts, p)
 		}
 	}
+	if r.s.Slice > 0 && s.Elements > r.s.Slice {
+		return r.foldSlices(s, parts)
+	}
 	return r.fold(s.Op, parts)
+}
+
+// foldSlices is fold, slice by slice.
+func (r *run) foldSlices(s *family.Step, parts []family.Message) (family.Message, error) {
+	var list []family.Message
+	for from := 0; from < s.Elements; from += r.s.Slice {
+		to := from + r.s.Slice
+		if to >= s.Elements {
+			to = math.MaxInt
+		}
+		of := make([]family.Message, len(parts))
+		for i, p := range parts {
+			if p == nil {
+				continue
+			}
+			if of[i] = p.(family.Sliced).Slice(from, to); r.s.Bytes {
+				of[i] = r.partial(s.Op, of[i])
+			}
+		}
+		m, err := r.fold(s.Op, of)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list[0].(family.Sliced).Join(list)
 }
 
 // rows gives the rows of each leaf in a step: of a mini-batch only the leaves
@@ -518,6 +548,8 @@ func Same(t *testing.T, f family.Family, d *Data, options ...any) *Result {
 		{Nodes: 3, Threads: 2, Shuffle: 2, LeafRows: 100, Bytes: true},
 		{Nodes: 5, Threads: 1, Shuffle: 3, LeafRows: 64, Resume: true},
 		{Nodes: 2, Threads: 2, LeafRows: 1000, Bytes: true, Resume: true},
+		{Nodes: 3, Threads: 1, LeafRows: 100, Slice: 3},
+		{Nodes: 2, Threads: 2, LeafRows: 64, Bytes: true, Slice: 5},
 	} {
 		got, err := Train(t, f, d, s, options...)
 		if err != nil {

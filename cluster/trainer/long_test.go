@@ -1,0 +1,112 @@
+package trainer_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// categories is more than one message of a stream has room for, as parameters.
+const categories = 40000
+
+// longJob has a weight for each category.
+func longJob(t *testing.T, more ...family.Arg) *train.Job {
+	t.Helper()
+	cols := []dataset.Column{{Name: "c", Type: types.Int4}, {Name: "y", Type: types.Int4}}
+	one := []feature.Transform{{Func: "one_hot_encoder", Column: "c", Args: []types.Datum{"none", int64(1000000)}}}
+	j, err := train.NewJob("logistic_regression", []string{"y"}, append(more, family.Arg{Name: "max_iterations", Value: int64(3)}), one, cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// longRows are a row of each category, on nodes as they come.
+func longRows() (out []*batch.Batch) {
+	const at = 5000
+	for from := 0; from < categories; from += at {
+		c, y := array.NewInt32Builder(memory.DefaultAllocator), array.NewInt32Builder(memory.DefaultAllocator)
+		for i := from; i < from+at; i++ {
+			c.Append(int32(i))
+			y.Append(int32(i * 7919 % 13 & 1))
+		}
+		out = append(out, batch.New([]arrow.Array{c.NewArray(), y.NewArray()}, at))
+	}
+	return out
+}
+
+// trainLong trains on n nodes.
+func trainLong(t *testing.T, n, slice int, wrap func(c *cluster, g *trainer.Group) train.Reducer, more ...family.Arg) (*train.Result, error) {
+	t.Helper()
+	c := start(t, n, 0)
+	ctx := context.Background()
+	j := longJob(t, more...)
+	g, err := c.nodes[0].tr.Open(ctx, "long", j, c.others())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	c.spread(t, g, longRows(), uint64(n))
+	total, err := g.Deal(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var red train.Reducer = g
+	if wrap != nil {
+		red = wrap(c, g)
+	}
+	return train.Run(ctx, train.Input{Job: j, Rows: total, SliceElements: slice}, red)
+}
+
+// TestLongVectors: parameters that go down in several pieces, and partials that
+// go up in slices of any length, give the model of one node.
+func TestLongVectors(t *testing.T) {
+	want, err := trainLong(t, 1, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want.Bytes) < 8*categories {
+		t.Fatalf("a model of %d bytes", len(want.Bytes))
+	}
+	gather := family.Arg{Name: "reduction", Value: "gather"}
+	for _, c := range []struct {
+		nodes, slice int
+		more         []family.Arg
+	}{{2, 1000, nil}, {3, 0, nil}, {6, 4099, nil}, {4, 0, []family.Arg{gather}}} {
+		got, err := trainLong(t, c.nodes, c.slice, nil, c.more...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.SHA256 != want.SHA256 {
+			t.Errorf("%d nodes, slices of %d: another model", c.nodes, c.slice)
+		}
+	}
+}
+
+// TestLostInTheTree: a member that dies below another in the trees ends the group,
+// whoever hears of it first.
+func TestLostInTheTree(t *testing.T) {
+	for lost := 1; lost < 6; lost += 2 {
+		_, err := trainLong(t, 6, 0, func(c *cluster, g *trainer.Group) train.Reducer {
+			return &failing{g, 6, func() {
+				c.nodes[lost].kill()
+				c.declareDead(uint64(lost + 1))
+			}}
+		})
+		if pgerr.CodeOf(err) != pgerr.ConnectionFailure {
+			t.Errorf("member %d was lost: %v", lost, err)
+		}
+	}
+}

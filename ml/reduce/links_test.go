@@ -1,0 +1,171 @@
+package reduce
+
+import (
+	"fmt"
+	"testing"
+)
+
+// links counts what crosses the links of nodes, in vectors.
+type links struct {
+	in, out []float64
+	depth   int // of the longest chain of messages
+}
+
+func (l *links) send(from, to int, vectors float64) {
+	l.out[from] += vectors
+	l.in[to] += vectors
+}
+
+func (l *links) busiest() (most float64) {
+	for i := range l.in {
+		most = max(most, l.in[i], l.out[i])
+	}
+	return most
+}
+
+// load is a partial that knows how many messages it is made of.
+type load struct{ depth int }
+
+// iteration plays one: parameters go down to n nodes, which own these leaves, and
+// partials go up in so many slices.
+func iteration(t *testing.T, n int, owners []int, slices int, gather bool) *links {
+	t.Helper()
+	l := &links{in: make([]float64, n), out: make([]float64, n)}
+	stripes := Stripes
+	if gather {
+		stripes = 1
+	}
+	down := 0
+	for s := range stripes {
+		reached := make([]int, n)
+		var visit func(at, depth int)
+		visit = func(at, depth int) {
+			reached[at]++
+			down = max(down, depth)
+			children := Children(n, s, at)
+			if gather {
+				children = Star(n, at)
+			}
+			for _, c := range children {
+				l.send(at, c, 1/float64(stripes))
+				visit(c, depth+1)
+			}
+		}
+		visit(0, 0)
+		for at, times := range reached {
+			if times != 1 {
+				t.Fatalf("%d nodes: stripe %d comes %d times to %d", n, s, times, at)
+			}
+		}
+	}
+	base := NewPlan(owners).To(0)
+	if gather {
+		base = base.Gather(0)
+	}
+	up := 0
+	for s := range slices {
+		p := base.Slice(s)
+		merge := func(a, b *load) (*load, error) { return &load{max(a.depth, b.depth)}, nil }
+		asm := make([]*Assembler[*load], n)
+		var inbox []Shipment[*load]
+		for w := range n {
+			asm[w] = NewAssembler(p, w, merge)
+			for _, top := range p.Tops(w) {
+				inbox = append(inbox, Shipment[*load]{w, top, &load{}})
+			}
+		}
+		ended := false
+		for len(inbox) > 0 {
+			m := inbox[0]
+			inbox = inbox[1:]
+			ship, err := asm[m.To].Offer(m.Node, m.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ship == nil {
+				continue
+			}
+			if ship.Node == p.Root() && m.To == 0 {
+				ended, up = true, max(up, ship.Data.depth)
+				continue
+			}
+			l.send(m.To, ship.To, 1/float64(slices))
+			ship.Data.depth++
+			inbox = append(inbox, *ship)
+		}
+		if !ended {
+			t.Fatalf("%d nodes: slice %d has no sum", n, s)
+		}
+	}
+	l.depth = down + up
+	return l
+}
+
+func nodes(n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = i
+	}
+	return ids
+}
+
+// TestLinks: a long vector crosses no link more than three times an iteration,
+// whichever way, where leaves can be shared out evenly, and the driver's no more often on 64 nodes than on 8; a message
+// takes as many hops as the trees are high. Gathering takes as many vectors as
+// there are nodes, or leaves.
+func TestLinks(t *testing.T) {
+	for _, n := range []int{2, 3, 4, 5, 7, 8, 13, 16, 32, 64} {
+		high := 2
+		for 1<<(high-2) < n {
+			high++
+		}
+		for _, c := range []struct {
+			what   string
+			owners []int
+		}{
+			{"nodes", nodes(n)},
+			{"leaves", Ranges(256, nodes(n))},
+		} {
+			t.Run(fmt.Sprint(n, c.what), func(t *testing.T) {
+				tree := iteration(t, n, c.owners, 64, false)
+				gather := iteration(t, n, c.owners, 64, true)
+				t.Logf("busiest link: tree %.2f vectors, gather %.2f; driver %.2f in, %.2f out; depth %d", tree.busiest(), gather.busiest(), tree.in[0], tree.out[0], tree.depth)
+				most := 3.0
+				if c.what == "leaves" && n&(n-1) != 0 {
+					most = 4.5 // ranges' boundaries cut subtrees
+				}
+				if tree.busiest() > most {
+					t.Errorf("a link carries %.2f vectors one way", tree.busiest())
+				}
+				if tree.depth > 2*high {
+					t.Errorf("a chain of %d messages", tree.depth)
+				}
+				if want := float64(len(c.owners) - len(c.owners)/n); gather.in[0] < 0.9*want || gather.out[0] != float64(n-1) {
+					t.Errorf("gathering, the driver is sent %.2f vectors and sends %.2f", gather.in[0], gather.out[0])
+				}
+			})
+		}
+	}
+}
+
+// TestRanges: each worker has a run of leaves, and no run is longer than its
+// share by more than an eighth, or a leaf.
+func TestRanges(t *testing.T) {
+	for leaves := 1; leaves <= 4096; leaves *= 2 {
+		for n := 1; n <= 70; n++ {
+			owners := Ranges(leaves, nodes(n))
+			counts := make([]int, n)
+			for i, w := range owners {
+				counts[w]++
+				if i > 0 && w < owners[i-1] {
+					t.Fatalf("%d leaves on %d: leaf %d is %d's after %d's", leaves, n, i, w, owners[i-1])
+				}
+			}
+			for w, c := range counts {
+				if float64(c) > float64(leaves)/float64(n)*1.125+1 || float64(c) < float64(leaves)/float64(n)*0.875-1 {
+					t.Fatalf("%d leaves on %d: worker %d has %d", leaves, n, w, c)
+				}
+			}
+		}
+	}
+}
