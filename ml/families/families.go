@@ -24,7 +24,10 @@ var All = slices.Concat(
 
 // planned are names of algorithms that users of other systems know and that are
 // not here.
-var planned = []string{"matrix_factorization", "arima_plus"}
+var planned = []string{"arima_plus", "arima_plus_xreg", "automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",
+	"matrix_factorization", "onnx", "tensorflow", "tensorflow_lite", "transform_only",
+	"decision_tree_classifier", "decision_tree_regressor", "extra_trees_classifier", "extra_trees_regressor", "gaussian_nb", "k_neighbors_classifier", "k_neighbors_regressor",
+	"dbscan", "isolation_forest", "mini_batch_kmeans", "nmf", "sgd_classifier", "sgd_regressor", "svc", "svr"}
 
 // Names are the names of all families.
 func Names() (out []string) {
@@ -34,27 +37,26 @@ func Names() (out []string) {
 	return out
 }
 
-// Find gives a family by its name or a synonym, in any case: 22023 for an
-// unknown one, 0A000 for one that is known but not here.
-func Find(name string) (family.Family, error) {
-	name = strings.ToLower(name)
+// Find gives a family by its name or a synonym, and the task that this one asks for,
+// "" for none: 22023 for an unknown one, 0A000 for one that is known but not here.
+func Find(name string) (family.Family, family.Task, error) {
 	hint := "Algorithms are " + strings.Join(Names(), ", ") + "."
 	var names []string
 	for _, f := range All {
 		i := f.Info()
-		if i.Name == name || slices.Contains(i.Synonyms, name) {
-			return f, nil
+		if task, ok := i.Asks(name); ok {
+			return f, task, nil
 		}
-		names = append(append(names, i.Name), i.Synonyms...)
+		names = append(append(names, i.Name), i.Others()...)
 	}
-	if slices.Contains(planned, name) {
-		return nil, pgerr.Unsupported("algorithm %q is not supported", name).WithHint("%s", hint)
+	if _, ok := (&family.Info{Synonyms: planned}).Asks(name); ok {
+		return nil, "", pgerr.Unsupported("algorithm %q is not supported", name).WithHint("%s", hint)
 	}
 	e := pgerr.New(pgerr.InvalidParameterValue, "unrecognized algorithm %q", name)
 	if near := family.Nearest(name, names); near != "" {
-		return nil, e.WithHint("Did you mean %q? %s", near, hint)
+		return nil, "", e.WithHint("Did you mean %q? %s", near, hint)
 	}
-	return nil, e.WithHint("%s", hint)
+	return nil, "", e.WithHint("%s", hint)
 }
 
 // Markdown is the manual's list of families with the options of their own.
@@ -63,10 +65,69 @@ func Markdown() string {
 	for _, f := range All {
 		i := f.Info()
 		b.WriteString("### `" + i.Name + "`\n\n" + i.Doc)
-		if len(i.Synonyms) > 0 {
-			b.WriteString(" Also called `" + strings.Join(i.Synonyms, "`, `") + "`.")
+		list := func(before string, names []string, after string) {
+			if len(names) > 0 {
+				b.WriteString(before + strings.Join(names, "`, `") + after)
+			}
 		}
+		list(" Also called `", i.Synonyms, "`.")
+		list(" Of classes whatever the target's type: `", i.Classifiers, "`.")
+		list(" Of numbers: `", i.Regressors, "`.")
 		b.WriteString("\n\n" + family.Markdown(f.Options()) + "\n")
 	}
 	return b.String()
+}
+
+// NamesMarkdown is the manual's table of the names of options, and of the algorithms
+// that have each.
+func NamesMarkdown(common []*family.Option) string {
+	of := map[string][]int{} // by all names of an option, the algorithms' places in All
+	var order []string
+	take := func(defs []*family.Option, at int) {
+		for _, d := range defs {
+			if d.Read == nil || len(d.Names) == 1 {
+				continue
+			}
+			names := "`" + d.Names[0] + "` | `" + strings.Join(d.Names[1:], "`, `") + "`"
+			if of[names] == nil {
+				order = append(order, names)
+			}
+			of[names] = append(of[names], at)
+		}
+	}
+	take(common, -1)
+	for i, f := range All {
+		take(f.Options(), i)
+	}
+	var b strings.Builder
+	b.WriteString("| option | also called | of |\n|---|---|---|\n")
+	for _, names := range order {
+		b.WriteString("| " + names + " | " + ranges(of[names]) + " |\n")
+	}
+	return b.String()
+}
+
+// ranges names algorithms by their places in All.
+func ranges(at []int) string {
+	if at[0] < 0 || len(at) == len(All) {
+		return "all"
+	}
+	var out []string
+	for i := 0; i < len(at); {
+		j := i
+		for j+1 < len(at) && at[j+1] == at[j]+1 {
+			j++
+		}
+		first, last := All[at[i]].Info().Name, All[at[j]].Info().Name
+		switch j - i {
+		case 0:
+			out = append(out, "`"+first+"`")
+		case 1:
+			out = append(out, "`"+first+"`", "`"+last+"`")
+		default:
+			out = append(out, "`"+first+"` to `"+last+"`")
+		}
+		i = j + 1
+	}
+	return strings.Join(out, ", ")
 }

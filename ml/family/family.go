@@ -1,6 +1,9 @@
 package family
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -39,8 +42,33 @@ type Family interface {
 // Info is how a family is called.
 type Info struct {
 	Name     string   // after USING, and in ml.models
-	Synonyms []string // those of BigQuery ML, scikit-learn and Keras
-	Doc      string   // a sentence for the manual
+	Synonyms []string // those of BigQuery ML, scikit-learn and others
+	// Those that also say which task a family is for that can do both.
+	Classifiers, Regressors []string
+	Doc                     string // a sentence for the manual
+}
+
+// Others are all names but the first.
+func (i *Info) Others() []string { return slices.Concat(i.Synonyms, i.Classifiers, i.Regressors) }
+
+// Asks tells whether a name is one of the family's, and the task that it asks for,
+// "" where the target decides. Case, hyphens and underscores do not matter:
+// RandomForestClassifier is random_forest_classifier.
+func (i *Info) Asks(name string) (Task, bool) {
+	is := func(n string) bool { return plainName(n) == plainName(name) }
+	switch {
+	case is(i.Name), slices.ContainsFunc(i.Synonyms, is):
+		return "", true
+	case slices.ContainsFunc(i.Classifiers, is):
+		return Classification, true
+	case slices.ContainsFunc(i.Regressors, is):
+		return Regression, true
+	}
+	return "", false
+}
+
+func plainName(s string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
 }
 
 // Task is what a model is for. The names stand in ml.models.
@@ -78,6 +106,7 @@ const (
 // Request is a statement as a family sees it.
 type Request struct {
 	Options *Values
+	Task    Task             // that the name of the algorithm asks for, or ""
 	Target  *dataset.Column  // what PREDICT or the option names; nil for nothing
 	Columns []dataset.Column // the features
 }
@@ -203,11 +232,18 @@ func Regress(r *Request, p Plan) (*Plan, error) {
 	return &p, nil
 }
 
-// ByTarget plans a regression where the target is a float or numeric column, and
-// else a classification, as the families do that can do both.
+// ByTarget plans what the algorithm's name asks for, or a regression where the
+// target is a float or numeric column and else a classification, as the families do
+// that can do both.
 func ByTarget(r *Request, p Plan) (*Plan, error) {
 	if r.Target == nil {
 		return nil, errNoTarget()
+	}
+	switch r.Task {
+	case Regression:
+		return Regress(r, p)
+	case Classification:
+		return Classify(r, p)
 	}
 	switch r.Target.Type.OID {
 	case types.Float4OID, types.Float8OID, types.NumericOID:

@@ -53,7 +53,11 @@ func Read(args []Arg, defs []*Option) (*Values, error) {
 		}
 		given[d] = a.Name
 		if d.Read == nil {
-			return nil, pgerr.Unsupported("option %q is not supported", a.Name).At(a.Pos).WithHint("%s", hint(defs))
+			e := pgerr.Unsupported("option %q is not supported", a.Name).At(a.Pos).WithHint("%s", hint(defs))
+			if _, why, ok := strings.Cut(d.Doc, ": "); ok {
+				e = e.WithDetail("%s", strings.ToUpper(why[:1])+why[1:])
+			}
+			return nil, e
 		}
 		v, err := d.Read(Value{a})
 		if err != nil {

@@ -17,7 +17,7 @@ var Common = []*Option{
 	{Names: []string{"data_split_method"}, Type: "text", Default: "`no_split`; `random` if data_split_eval_fraction is given; with data_split_col `custom` if that is boolean, else `seq`",
 		Doc:  "Which rows are held out for validation: `no_split`; `random`; `auto_split`, which is none of less than 500 rows, a fifth of at most 50000, else 10000 rows; `custom` and `seq`, see data_split_col.",
 		Read: Word("no_split", "random", "auto_split", "custom", "seq|sequential")},
-	{Names: []string{"data_split_eval_fraction", "eval_fraction", "validation_fraction", "test_size"}, Type: "number", Default: "0.2",
+	{Names: []string{"data_split_eval_fraction", "eval_fraction", "validation_fraction", "validation_split", "test_size"}, Type: "number", Default: "0.2",
 		Doc: "The share of rows that `random` and `seq` hold out.", Read: Number("a number between 0 and 1", func(f float64) bool { return f > 0 && f < 1 })},
 	{Names: []string{"data_split_col"}, Type: "column",
 		Doc:  "The column that says which rows are held out: of a boolean (`custom`) those of true and NULL; of any other that can be ordered (`seq`) those of the largest values, and NULL. It is not a feature.",
@@ -25,7 +25,7 @@ var Common = []*Option{
 	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text, boolean or list", Default: "none",
 		Doc:  "`balanced` (or true): rows of rare classes count more, so that all classes count the same. Or what a row of each class counts, 1 where it is not named: `'{\"yes\": 5, \"no\": 1}'` or `[('yes', 5), ('no', 1)]`. Weights serve training only: metrics are without them.",
 		Read: readClassWeights},
-	{Names: []string{"standardize", "standardize_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
+	{Names: []string{"standardize", "standardize_features", "scale_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
 	{Names: []string{"nan_as_null", "missing"}, Type: "boolean or text", Default: "false",
 		Doc: "Take NaN in features for NULL in training too (`missing = 'nan'` says the same); else it is an error there. Predictions always do.", Read: func(v Value) (any, error) {
@@ -47,16 +47,18 @@ var Common = []*Option{
 	{Names: []string{"cross_validation", "cv_folds"}, Type: "integer", Doc: "Not supported yet: hold rows out by data_split_col, fold by fold."},
 	{Names: []string{"category_encoding_method"}, Type: "text", Doc: "Not supported yet: text columns are one-hot encoded."},
 	{Names: []string{"enable_global_explain"}, Type: "boolean", Doc: "Not supported yet."},
-	{Names: []string{"num_trials"}, Type: "integer", Doc: "Not supported yet."},
-	{Names: []string{"max_parallel_trials"}, Type: "integer", Doc: "Not supported yet."},
+	{Names: []string{"num_trials", "max_parallel_trials", "hparam_tuning_algorithm", "hparam_tuning_objectives"}, Type: "", Doc: "Not supported yet."},
+	{Names: []string{"data_split_test_fraction"}, Type: "number", Doc: "Not supported: `ml.evaluate` measures on other rows."},
+	{Names: []string{"kms_key_name", "model_registry", "vertex_ai_model_id", "vertex_ai_model_version_aliases"}, Type: "text", Doc: "Not supported: they are BigQuery's own."},
+	{Names: []string{"verbose"}, Type: "", Doc: "Not supported: notices and `ml.training_history` tell how a training goes."},
 	{Names: []string{"n_jobs"}, Type: "integer", Doc: "Not supported: all threads of all nodes train."},
 }
 
 // Options that several families take, under the same names.
 var (
-	L2 = &Option{Names: []string{"l2_reg", "l2", "reg_lambda", "lambda"}, Type: "number", Default: "0",
+	L2 = &Option{Names: []string{"l2_reg", "l2", "reg_lambda", "lambda", "lambda_l2", "l2_regularization"}, Type: "number", Default: "0",
 		Doc: "The penalty l2_reg/2·‖weights‖² on the mean loss. The intercept is not penalised.", Read: NotNegative}
-	L1 = &Option{Names: []string{"l1_reg", "l1", "reg_alpha"}, Type: "number", Default: "0",
+	L1 = &Option{Names: []string{"l1_reg", "l1", "reg_alpha", "lambda_l1", "l1_regularization"}, Type: "number", Default: "0",
 		Doc: "The penalty l1_reg·|weights| on the mean loss. The intercept is not penalised.", Read: NotNegative}
 	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch, at least 8.", Read: Integer(1, 1e9)}
 	// WarmStart asks for Setup.Start.
@@ -83,5 +85,5 @@ func Tolerance(def, doc string) *Option {
 
 // LearnRate is the option of that name.
 func LearnRate(def, doc string) *Option {
-	return &Option{Names: []string{"learn_rate", "learning_rate", "eta"}, Type: "number", Default: def, Doc: doc, Read: Positive}
+	return &Option{Names: []string{"learn_rate", "learning_rate", "eta", "learning_rate_init", "eta0"}, Type: "number", Default: def, Doc: doc, Read: Positive}
 }

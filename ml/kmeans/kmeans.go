@@ -31,6 +31,8 @@ func readInit(v family.Value) (any, error) {
 		return initPlus, nil
 	case initRandom:
 		return initRandom, nil
+	case "custom": // BigQuery's
+		return nil, pgerr.Unsupported("init %q is not supported", w).At(v.Pos).WithHint("init takes the name of a relation of centroids.")
 	default:
 		if w != "" && !strings.ContainsAny(w, "|+-") {
 			return v.Value, nil
@@ -49,12 +51,23 @@ func relation(o *family.Values) string {
 	}
 }
 
+func readStarts(v family.Value) (any, error) {
+	if v.Word() == "auto" {
+		return nil, nil
+	}
+	n, err := family.Integer(1, 1e6)(v)
+	if err == nil && n != 1.0 {
+		return nil, pgerr.Unsupported("more than one start is not supported").At(v.Pos).WithHint("Train a model a seed, and compare ml.evaluate.")
+	}
+	return nil, err
+}
+
 func readDistance(v family.Value) (any, error) {
 	switch w := v.Word(); w {
 	case "euclidean":
 		return w, nil
 	case "cosine":
-		return nil, pgerr.Unsupported("distance_type %q is not supported", w).At(v.Pos)
+		return nil, pgerr.Unsupported("distance_type %q is not supported", w).At(v.Pos).WithHint("Distances are euclidean; of rows brought to length 1 in the query they order as cosines do.")
 	}
 	return nil, v.Bad("euclidean")
 }
@@ -65,13 +78,14 @@ var options = []*family.Option{
 	{Names: []string{"init", "kmeans_init_method"}, Type: "text", Default: "`k-means||`",
 		Doc: "What the first centroids are: `k-means||`, a few passes that draw rows far from those drawn before; `k-means++`, the same with a pass a centroid; " +
 			"`random` rows. Rows of the same values are drawn as one. Or the name of a relation of centroids, a row each, whose columns are called as the features are.", Read: readInit},
-	{Names: []string{"kmeans_init_col"}, Type: "column", Doc: "Not supported: `init` takes a relation of centroids."},
+	{Names: []string{"kmeans_init_col"}, Type: "column", Doc: "Not supported: centroids to begin with are a relation that init names."},
 	{Names: []string{"init_rounds", "init_steps"}, Type: "integer", Default: "2", Doc: "The passes of `k-means||` that draw.", Read: family.Integer(1, 100)},
 	{Names: []string{"oversampling_factor"}, Type: "number", Default: "2", Doc: "The rows that a pass of `k-means||` draws, as a multiple of n_clusters.",
 		Read: family.Number("a number above 0 and at most 100", func(f float64) bool { return f > 0 && f <= 100 })},
 	{Names: []string{"batch_size"}, Type: "integer", Default: "all rows",
 		Doc: "The rows of a mini-batch, after each of which the centroids move. An iteration is then an epoch.", Read: family.Integer(1, 1e9)},
 	{Names: []string{"distance_type"}, Type: "text", Default: "`euclidean`", Doc: "Only `euclidean`.", Read: readDistance},
+	{Names: []string{"n_init"}, Type: "integer", Default: "1", Doc: "Only 1, or `auto`: trainings from several starts are several models.", Read: readStarts},
 	maxIterations, tolerance, family.WarmStart,
 }
 

@@ -53,14 +53,14 @@ var lasso = &glm{
 }
 
 var elasticNet = &glm{
-	info: family.Info{Name: "elastic_net", Synonyms: []string{"elasticnet"}, Doc: "Least squares with both penalties; `alpha` is 1 unless given."},
+	info: family.Info{Name: "elastic_net", Doc: "Least squares with both penalties; `alpha` is 1 unless given."},
 	task: family.Regression, loss: squared, scale: 2, direct: true,
 	strength: alpha("½·mean of (y-ŷ)² + alpha·l1_ratio·|weights| + ½·alpha·(1-l1_ratio)·‖weights‖² is minimised, as by scikit-learn's ElasticNet."),
 	penalise: meanNet, alpha: 1, ratio: 0.5, own: []*family.Option{l1Ratio("0.5")},
 }
 
 var huberRegression = &glm{
-	info: family.Info{Name: "huber_regression", Synonyms: []string{"huber", "huberregressor"}, Doc: "Huber's loss, which outliers pull at less; the scale of residuals is learnt beside the weights."},
+	info: family.Info{Name: "huber_regression", Synonyms: []string{"huber", "huber_regressor"}, Doc: "Huber's loss, which outliers pull at less; the scale of residuals is learnt beside the weights."},
 	task: family.Regression, scale: 1,
 	loss: func(o *family.Values, _ int, _ float64) objective.Objective {
 		return objective.Huber{Epsilon: o.Float("epsilon", 1.35)}
@@ -70,7 +70,7 @@ var huberRegression = &glm{
 }
 
 var quantileRegression = &glm{
-	info: family.Info{Name: "quantile_regression", Synonyms: []string{"quantile", "quantileregressor"}, Doc: "A quantile of the target, the median unless `quantile` is given, by the pinball loss."},
+	info: family.Info{Name: "quantile_regression", Synonyms: []string{"quantile", "quantile_regressor"}, Doc: "A quantile of the target, the median unless `quantile` is given, by the pinball loss."},
 	task: family.Regression, scale: 1, bends: true,
 	loss: func(o *family.Values, _ int, width float64) objective.Objective {
 		return objective.Quantile{Tau: o.Float("quantile", 0.5), Width: width}
@@ -84,17 +84,17 @@ func tweedie(power float64) lossOf { return fixed(objective.Tweedie{Power: power
 var meanDeviance = alpha("Mean of half the unit deviance + ½·alpha·‖weights‖² is minimised, as by scikit-learn.")
 
 var poissonRegression = &glm{
-	info: family.Info{Name: "poisson_regression", Synonyms: []string{"poisson", "poissonregressor"}, Doc: "Counts and rates: the Poisson deviance with the link log."},
+	info: family.Info{Name: "poisson_regression", Synonyms: []string{"poisson", "poisson_regressor"}, Doc: "Counts and rates: the Poisson deviance with the link log."},
 	task: family.Regression, loss: tweedie(1), scale: 1, scoring: true, theory: normal, strength: meanDeviance, penalise: meanL2,
 }
 
 var gammaRegression = &glm{
-	info: family.Info{Name: "gamma_regression", Synonyms: []string{"gammaregressor"}, Doc: "Positive targets whose deviation grows with their mean: the Gamma deviance with the link log."},
+	info: family.Info{Name: "gamma_regression", Synonyms: []string{"gamma_regressor"}, Doc: "Positive targets whose deviation grows with their mean: the Gamma deviance with the link log."},
 	task: family.Regression, loss: tweedie(2), scale: 1, scoring: true, theory: dispersed, strength: meanDeviance, penalise: meanL2,
 }
 
 var tweedieRegression = &glm{
-	info: family.Info{Name: "tweedie_regression", Synonyms: []string{"tweedie", "tweedieregressor"}, Doc: "Targets of the Tweedie family, such as amounts many of which are 0 (`power` between 1 and 2), with the link log."},
+	info: family.Info{Name: "tweedie_regression", Synonyms: []string{"tweedie", "tweedie_regressor"}, Doc: "Targets of the Tweedie family, such as amounts many of which are 0 (`power` between 1 and 2), with the link log."},
 	task: family.Regression, scale: 1, scoring: true, theory: dispersed,
 	loss: func(o *family.Values, _ int, _ float64) objective.Objective {
 		return objective.Tweedie{Power: o.Float("power", 1.5)}
@@ -113,14 +113,14 @@ var logisticRegression = &glm{
 		}
 		return objective.Logistic{}
 	},
-	strength: strengthC, penalise: c, own: []*family.Option{l1Ratio("0")},
+	strength: strengthC, penalise: c, own: []*family.Option{l1Ratio("0"), penalty},
 }
 
 var linearSVM = &glm{
-	info: family.Info{Name: "linear_svm", Synonyms: []string{"linear_svc", "linearsvc", "svm"}, Doc: "A linear support vector machine by the squared hinge loss; of more than two classes each against the rest. Its probabilities order rows, but are not calibrated."},
+	info: family.Info{Name: "linear_svm", Synonyms: []string{"linear_svc", "svm"}, Doc: "A linear support vector machine by the squared hinge loss; of more than two classes each against the rest. Its probabilities order rows, but are not calibrated."},
 	task: family.Classification, scale: 1,
 	loss: func(_ *family.Values, classes int, _ float64) objective.Objective {
 		return objective.SquaredHinge{K: classes}
 	},
-	strength: strengthC, penalise: c, own: []*family.Option{l1Ratio("0")},
+	strength: strengthC, penalise: c, own: []*family.Option{l1Ratio("0"), penalty, hinge},
 }

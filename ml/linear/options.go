@@ -12,7 +12,7 @@ var (
 		Default: "`newton` for least squares of at most 2048 parameters, for Tweedie's family of at most 256, else `lbfgs`; with an L1 penalty `coordinate_descent` for least squares of at most 2048 parameters, else `lbfgs`",
 		Doc: "How the loss is minimised: `lbfgs`, with an L1 penalty OWL-QN; `newton` (`irls`, `normal_equation`); `coordinate_descent` (`cd`), for least squares; " +
 			"`gd` (`batch_gradient_descent`); or by mini-batches `sgd`, `momentum`, `adam`.",
-		Read: family.Word("auto|auto_strategy", "lbfgs|owlqn", "newton|irls|normal_equation|newton-cholesky", "coordinate_descent|cd", "gd|batch_gradient_descent", "sgd", "momentum", "adam")}
+		Read: family.Word("auto|auto_strategy", "lbfgs|owlqn", "newton|irls|normal_equation|newton-cholesky|cholesky", "coordinate_descent|cd", "gd|batch_gradient_descent", "sgd", "momentum", "adam")}
 	maxIterations = family.MaxIterations("100; 20 for mini-batches, 1000 for `coordinate_descent` and quantiles", "The most iterations; with mini-batches an iteration is a pass over the rows.")
 	tolerance     = family.Tolerance("1e-6; 1e-10 for `coordinate_descent`, 0 for mini-batches",
 		"Training ends when the gradient is this much shorter than the first one; `coordinate_descent` when the duality gap is this much smaller than the target's mean square.")
@@ -34,11 +34,28 @@ var (
 	pValues = &family.Option{Names: []string{"calculate_p_values"}, Type: "boolean", Default: "false",
 		Doc: "Give `ml.weights` the weights' standard errors and p-values. They are NULL with a penalty, and for columns that others explain.", Read: family.Boolean}
 
+	// penalty is scikit-learn's, beside c and l1_ratio.
+	penalty = &family.Option{Names: []string{"penalty"}, Type: "text", Default: "`none`, or as `c` and `l1_ratio` say",
+		Doc:  "scikit-learn's way to say which weights are penalised: `none`, `l1`, `l2`, or `elasticnet` with l1_ratio. Their strength is `c`, then 1 unless given.",
+		Read: family.Word("none", "l1", "l2", "elasticnet|elastic_net")}
+
 	unsupported = []*family.Option{
 		{Names: []string{"ls_init_learn_rate"}, Type: "number", Doc: "Not supported yet."},
-		{Names: []string{"penalty"}, Type: "text", Doc: "Not supported; l1_reg and l2_reg say how strong the penalties are."},
+		{Names: []string{"positive"}, Type: "boolean", Doc: "Not supported yet: weights have either sign."},
 	}
+	noPenalty = &family.Option{Names: []string{"penalty"}, Type: "text", Doc: "Not supported: penalties are as strong as l1_reg and l2_reg say."}
 )
+
+// hinge is scikit-learn's option of linear support vector machines.
+var hinge = &family.Option{Names: []string{"loss"}, Type: "text", Default: "`squared_hinge`", Doc: "Only `squared_hinge`.", Read: func(v family.Value) (any, error) {
+	switch w := v.Word(); w {
+	case "squared_hinge":
+		return w, nil
+	case "hinge":
+		return nil, pgerr.Unsupported("loss %q is not supported", w).At(v.Pos).WithHint("Use squared_hinge.")
+	}
+	return nil, v.Bad("squared_hinge")
+}}
 
 func alpha(doc string) *family.Option {
 	return &family.Option{Names: []string{"alpha"}, Type: "number", Doc: doc, Read: family.NotNegative}
@@ -55,6 +72,9 @@ func (g *glm) Options() []*family.Option {
 	out = append(append(out, g.own...), family.EarlyStop, family.MinRelProgress, family.WarmStart, intercept, offset)
 	if g.theory != none {
 		out = append(out, pValues)
+	}
+	if g.task != family.Classification {
+		out = append(out, noPenalty)
 	}
 	return append(out, unsupported...)
 }
@@ -74,6 +94,23 @@ func (g *glm) checkPenalty(o *family.Values) error {
 			}
 		}
 	}
+	return checkWord(o)
+}
+
+// checkWord refuses what does not go with scikit-learn's option penalty.
+func checkWord(o *family.Values) error {
+	word := o.Text("penalty", "")
+	for _, name := range []string{"l1_reg", "l2_reg", "c", "l1_ratio"} {
+		if word == "" || !o.Given(name) || name == "c" && word != "none" || name == "l1_ratio" && word == "elasticnet" {
+			continue
+		}
+		return pgerr.New(pgerr.InvalidParameterValue, "option %q does not fit penalty %q", name, word).At(o.Pos(name)).
+			WithDetail("The strength of penalty is c, and l1_ratio the share of L1 in elasticnet.")
+	}
+	if word == "elasticnet" && !o.Given("l1_ratio") {
+		return pgerr.New(pgerr.InvalidParameterValue, "penalty %q needs the option l1_ratio", word).At(o.Pos("penalty")).
+			WithHint("l1_ratio is the share of the L1 penalty, from 0 to 1.")
+	}
 	return nil
 }
 
@@ -82,11 +119,19 @@ func (g *glm) penalty(o *family.Values, weight float64) (l1, l2 float64) {
 	if o.Given("l1_reg") || o.Given("l2_reg") {
 		return o.Float("l1_reg", 0), o.Float("l2_reg", 0)
 	}
-	name := g.strength.Names[0]
-	if !o.Given(name) && g.alpha == 0 {
+	name, strength, ratio := g.strength.Names[0], g.alpha, o.Float("l1_ratio", g.ratio)
+	switch o.Text("penalty", "") {
+	case "none":
+		return 0, 0
+	case "l1":
+		strength, ratio = 1, 1
+	case "l2", "elasticnet":
+		strength = 1
+	}
+	if !o.Given(name) && strength == 0 {
 		return 0, 0
 	}
-	return g.penalise(o.Float(name, g.alpha), o.Float("l1_ratio", g.ratio), weight)
+	return g.penalise(o.Float(name, strength), ratio, weight)
 }
 
 // The parameters up to which second derivatives are used unasked, of least squares

@@ -159,7 +159,7 @@ func Decode(b []byte) (*Model, error) {
 	if !d.OK() {
 		return nil, d.Done("a model")
 	}
-	f, err := families.Find(m.Algorithm)
+	f, _, err := families.Find(m.Algorithm)
 	if err != nil {
 		return nil, err
 	}

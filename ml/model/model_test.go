@@ -29,7 +29,7 @@ func linear(algorithm string, label types.Type, keys []string, theta ...float64)
 	if keys == nil {
 		m.Task, m.Outputs[0].Type = family.Regression, types.Float8
 	}
-	f, err := families.Find(algorithm)
+	f, _, err := families.Find(algorithm)
 	if err != nil {
 		panic(err)
 	}

@@ -23,7 +23,7 @@ func Families() []family.Family {
 }
 
 var mlp = &nets{
-	info: family.Info{Name: "mlp", Synonyms: []string{"neural_network", "dnn_classifier", "dnn_regressor", "mlp_classifier", "mlp_regressor"},
+	info: family.Info{Name: "mlp", Synonyms: []string{"neural_network"}, Classifiers: []string{"dnn_classifier", "mlp_classifier"}, Regressors: []string{"dnn_regressor", "mlp_regressor"},
 		Doc: "A feed-forward neural network: layers of units, each an activation of a weighted sum. A float or numeric target is a regression, any other a classification."},
 	own: hiddenOptions("`[64, 32]`", "The units of each hidden layer."),
 }

@@ -31,7 +31,7 @@ func sequencesOption(doc string) *family.Option {
 var ofRows = []string{"activation", "initializer", "layer_norm"}
 
 var lstmFamily = &nets{
-	info: family.Info{Name: "lstm", Synonyms: []string{"lstm_classifier", "lstm_regressor"},
+	info: family.Info{Name: "lstm", Classifiers: []string{"lstm_classifier"}, Regressors: []string{"lstm_regressor"},
 		Doc: "Layers of long short-term memory over windows of rows; the target is that of a window's last row. A float or numeric target is a regression, any other a classification."},
 	own:     append(unitsOption("`[64]`", "The units of each layer."), sequencesOption("Learn the target of every row of a window. Predictions are of the last one all the same.")),
 	windows: true,

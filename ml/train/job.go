@@ -18,6 +18,7 @@ type Job struct {
 	Plan    *family.Plan
 	Options *family.Values
 	Columns []dataset.Column // of the training query
+	task    family.Task      // that the algorithm's name asks for, or ""
 	spec    feature.Spec
 	windows *dataset.Windows // of a family that learns from windows
 }
@@ -26,11 +27,11 @@ type Job struct {
 // the name after USING, or "" where it is among the options; predict is what
 // PREDICT names, or nil.
 func NewJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []dataset.Column) (*Job, error) {
-	f, err := findFamily(algorithm, args)
+	f, task, err := findFamily(algorithm, args)
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{Family: f, Columns: cols}
+	j := &Job{Family: f, Columns: cols, task: task}
 	if err := j.ofOthers(args); err != nil {
 		return nil, err
 	}
@@ -99,13 +100,14 @@ func (j *Job) ofOthers(args []family.Arg) error {
 // Manual is the manual's part about options.
 func Manual() string { return family.Markdown(family.Common) + "\n" + families.Markdown() }
 
-// findFamily finds what the statement trains.
-func findFamily(algorithm string, args []family.Arg) (family.Family, error) {
-	var f family.Family
-	var err error
+// ManualNames is the manual's table of names of options.
+func ManualNames() string { return families.NamesMarkdown(family.Common) }
+
+// findFamily finds what the statement trains, and the task that the name asks for.
+func findFamily(algorithm string, args []family.Arg) (f family.Family, task family.Task, err error) {
 	if algorithm != "" {
-		if f, err = families.Find(algorithm); err != nil {
-			return nil, err
+		if f, task, err = families.Find(algorithm); err != nil {
+			return nil, "", err
 		}
 	}
 	for _, a := range args {
@@ -114,22 +116,24 @@ func findFamily(algorithm string, args []family.Arg) (family.Family, error) {
 		}
 		name, err := family.Read([]family.Arg{a}, family.Common)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		g, err := families.Find(name.Text("model_type", ""))
+		g, asks, err := families.Find(name.Text("model_type", ""))
 		if err != nil {
-			return nil, pgerr.From(err).At(a.Pos)
+			return nil, "", pgerr.From(err).At(a.Pos)
 		}
-		if f != nil && f != g {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names two algorithms: %s and %s", f.Info().Name, g.Info().Name).At(a.Pos)
+		if f != nil && (f != g || asks != "" && task != "" && asks != task) {
+			return nil, "", pgerr.New(pgerr.InvalidParameterValue, "the statement names two algorithms: %s and %s", algorithm, name.Text("model_type", "")).At(a.Pos)
 		}
-		f = g
+		if f = g; asks != "" {
+			task = asks
+		}
 	}
 	if f == nil {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names no algorithm").
+		return nil, "", pgerr.New(pgerr.InvalidParameterValue, "the statement names no algorithm").
 			WithHint("Add USING logistic_regression, or the option model_type.")
 	}
-	return f, nil
+	return f, task, nil
 }
 
 // label gives the target's name, "" for none, and whether the statement named it.
@@ -208,7 +212,7 @@ func (j *Job) makeSpec(label string, split *Split) error {
 
 // makePlan asks the family what it needs of columns with these roles.
 func (j *Job) makePlan() (err error) {
-	r := &family.Request{Options: j.Options, Columns: j.Features()}
+	r := &family.Request{Options: j.Options, Task: j.task, Columns: j.Features()}
 	if at := j.spec.LabelCol(); at >= 0 {
 		r.Target = &j.Columns[at]
 	}
@@ -287,6 +291,7 @@ func errNoWindows(w *family.Windows) error {
 func (j *Job) Encode() []byte {
 	var e canon.E
 	e.Str(j.Family.Info().Name)
+	e.Str(string(j.task))
 	j.Options.Encode(&e)
 	j.spec.Encode(&e)
 	return e.B
@@ -296,12 +301,12 @@ func (j *Job) Encode() []byte {
 func DecodeJob(b []byte) (*Job, error) {
 	d := canon.Read(b)
 	name := d.Str()
-	j := &Job{Options: family.DecodeValues(d), spec: *feature.DecodeSpec(d)}
+	j := &Job{task: family.Task(d.Str()), Options: family.DecodeValues(d), spec: *feature.DecodeSpec(d)}
 	if err := d.Done("a training job"); err != nil {
 		return nil, err
 	}
 	var err error
-	if j.Family, err = families.Find(name); err != nil {
+	if j.Family, _, err = families.Find(name); err != nil {
 		return nil, err
 	}
 	j.Columns = j.spec.Columns()

@@ -22,13 +22,13 @@ type kind struct{ forest bool }
 // Info implements family.Family.
 func (k *kind) Info() family.Info {
 	if k.forest {
-		return family.Info{Name: "random_forest", Synonyms: []string{"random_forest_classifier", "random_forest_regressor", "randomforestclassifier", "randomforestregressor"},
+		return family.Info{Name: "random_forest", Classifiers: []string{"random_forest_classifier"}, Regressors: []string{"random_forest_regressor"},
 			Doc: "A mean of trees, each grown on rows drawn with replacement and splitting on columns drawn for each split."}
 	}
-	return family.Info{Name: "gradient_boosted_trees", Synonyms: []string{"boosted_tree_classifier", "boosted_tree_regressor", "boosted_trees", "xgboost", "lightgbm",
-		"xgbclassifier", "xgbregressor", "lgbmclassifier", "lgbmregressor", "gradientboostingclassifier", "gradientboostingregressor",
-		"histgradientboostingclassifier", "histgradientboostingregressor"},
-		Doc: "A sum of trees, each grown to the gradient of the loss that those before it leave."}
+	return family.Info{Name: "gradient_boosted_trees", Synonyms: []string{"boosted_trees", "xgboost", "lightgbm"},
+		Classifiers: []string{"boosted_tree_classifier", "gradient_boosting_classifier", "hist_gradient_boosting_classifier", "xgb_classifier", "lgbm_classifier"},
+		Regressors:  []string{"boosted_tree_regressor", "gradient_boosting_regressor", "hist_gradient_boosting_regressor", "xgb_regressor", "lgbm_regressor"},
+		Doc:         "A sum of trees, each grown to the gradient of the loss that those before it leave."}
 }
 
 // Options implements family.Family.
