@@ -9,6 +9,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/ddl"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -265,18 +266,18 @@ func (s *Session) refreshMatView(n *ast.RefreshMatViewStmt) (*handler, error) {
 		changes := []catalog.Change{&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version}, &catalog.Truncate{Table: rel.OID}}
 		var segs []*catalog.Segment
 		if !n.SkipData {
-			inner, err := parseOne(rel.Query)
+			text, err := parseOne(rel.Query)
 			if err != nil {
 				return "", err
 			}
 			// The rows are those that the owner sees, whoever refreshes.
-			defer func(role types.OID) { s.role = role }(s.role)
-			s.role = rel.Owner
-			q, err := bind.ViewQuery(s.planning(x.ctx, st, inner, nil), rel)
+			owner := *x
+			owner.Execution = x.In(x.Context.As(rel.Owner, &host{s: s}))
+			q, err := bind.ViewQuery(s.engine.queries.Binding(owner.Context, st, text, query.Poll(x.ctx)), rel)
 			if err != nil {
 				return "", err
 			}
-			r := s.newRun(x, st)
+			r := s.newRun(&owner, st)
 			segs, _, err = r.fill(rel, q, 0)
 			r.close()
 			if err != nil {

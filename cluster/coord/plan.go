@@ -67,21 +67,16 @@ func (r *run) optimizeDML(d *plan.DML) (*plan.DML, error) {
 // query optimises and starts a bound query. The reader gives its columns in
 // order.
 func (r *run) query(q *plan.Query) (op.BatchReader, []plan.Column, error) {
-	o, _, err := r.optimize(q)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := r.buffers(o.Buffers); err != nil {
-		return nil, nil, err
-	}
-	rows, err := r.start(o.Root, o.Cols, nil)
-	return rows, o.Cols, err
+	r.writes(nil, q.Buffers)
+	return r.Query(r.x.ctx, q, r.write)
 }
 
 // buffers fills the statement's buffers, in order.
 func (r *run) buffers(defs []plan.BufferDef) error {
-	return r.Buffers(r.x.ctx, defs, func(d *plan.DML) (op.BatchReader, error) { return r.x.s.dmlRows(r, d) })
+	return r.Buffers(r.x.ctx, defs, r.write)
 }
+
+func (r *run) write(d *plan.DML) (op.BatchReader, error) { return r.x.s.dmlRows(r, d) }
 
 // start stages an optimised tree and runs it. The reader's columns are cols.
 func (r *run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {

@@ -71,6 +71,13 @@ func (c *Context) With(params []types.Datum, of []types.Type) *Context {
 	return &n
 }
 
+// As is the context of another role without parameters.
+func (c *Context) As(role types.OID, host Host) *Context {
+	n := c.With(nil, nil)
+	n.Role, n.Host = role, host
+	return n
+}
+
 // Env is the environment of the statement's expressions, which charge pool.
 func (c *Context) Env(pool *mem.Pool) *eval.Env {
 	return &eval.Env{Types: c.Values, Params: c.Params, Pool: pool, Host: c.Host}

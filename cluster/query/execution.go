@@ -62,11 +62,6 @@ func (x *Execution) View(st *catalog.State) sysview.SessionInfo {
 	return sysview.SessionInfo{Role: c.Role, PID: c.Host.Session().PID, SearchPath: c.schemaNames(st), Temp: c.Temp}
 }
 
-// Model finds a model as the statement names it.
-func (x *Execution) Model(st *catalog.State, name []string) (*catalog.Model, error) {
-	return x.planner.Model(x.Context, st, name)
-}
-
 // Cause prefers what cancelled the context over the context's own error, and
 // gives every error its SQLSTATE. That a commit's outcome is not known stays: to
 // say that it was cancelled would be to say that it was not done.

@@ -59,6 +59,20 @@ func (r *Run) OptimizeDML(ctx context.Context, d *plan.DML) (*plan.DML, error) {
 	return opt.DML(d, r.optEnv(ctx, &next))
 }
 
+// Query optimises and starts a bound query. The reader gives the columns that
+// Optimize does. For write see Buffers.
+func (r *Run) Query(ctx context.Context, q *plan.Query, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
+	o, _, err := r.Optimize(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.Buffers(ctx, o.Buffers, write); err != nil {
+		return nil, nil, err
+	}
+	rows, err := r.Start(ctx, o.Root, o.Cols, nil)
+	return rows, o.Cols, err
+}
+
 // Buffers fills the statement's buffers, in order. write runs what writes a table
 // and gives its rows; nil where nothing may be written.
 func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*plan.DML) (op.BatchReader, error)) error {

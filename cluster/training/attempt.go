@@ -30,8 +30,8 @@ type drive struct {
 
 	result  *train.Result
 	reading time.Duration // that the dataset stage and the dealing took
-	members []uint64      // nodes of the workers
 	planned string        // the dataset stage as it ran, for EXPLAIN
+	members []uint64      // nodes of the workers
 }
 
 // maxAttempts bounds how often a training is begun again because nodes went

@@ -54,21 +54,21 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	fmt.Fprintf(&b, "  Rows: %d trained on, %d held out\n  Iterated: %d times, %d evaluations, until %s\n  Loss: %.9g\n", res.Rows, res.Held, res.Iterations, res.Evals,
 		res.Stopped, res.TrainLoss)
 	fmt.Fprintf(&b, "  Time: %.3f ms to read and deal, %.3f ms to fit, seal and iterate\n", d.reading.Seconds()*1e3, (res.Seconds-d.reading.Seconds())*1e3)
-	d.used(&b, r.State, res.Usage)
+	d.used(&b)
 	fmt.Fprintf(&b, "%sExecution Time: %.3f ms\n", d.planned, time.Since(now).Seconds()*1e3)
 	return b.String(), nil
 }
 
 // used says what the training has read, moved, written and held, in all and by
 // node.
-func (d *drive) used(b *strings.Builder, st *catalog.State, list []train.Usage) {
-	sum := train.Total(list)
+func (d *drive) used(b *strings.Builder) {
+	sum := train.Total(d.result.Usage)
 	fmt.Fprintf(b, "  Rows moved between nodes: %d bytes\n  Source read: %d bytes\n  Encoded rows: %d bytes\n", sum.Moved, sum.Read, sum.Block)
 	fmt.Fprintf(b, "  Temporary files: %d bytes before the first iteration, %d bytes in all\n  Peak memory: %d bytes\n", sum.Before, sum.Written, sum.Peak)
-	for _, u := range list {
+	for _, u := range d.result.Usage {
 		name := ""
 		if u.Worker < len(d.members) {
-			if n := st.Node(d.members[u.Worker]); n != nil {
+			if n := d.state.Node(d.members[u.Worker]); n != nil {
 				name = n.Name
 			}
 		}

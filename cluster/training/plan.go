@@ -19,7 +19,7 @@ import (
 // Plan is a TRAIN statement that has been checked over a state of the catalog.
 type Plan struct {
 	Query     *plan.Query // whose columns are trained on
-	given     *plan.Query // the rows to begin with, nil for none
+	Given     *plan.Query // the rows to begin with, nil for none
 	Job       *train.Job
 	transform *transformed // nil without TRANSFORM
 }
@@ -66,17 +66,17 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 		p.Query, err = bind.Query(binding(c), sel)
 	}
 	if err == nil && p.Job.Plan.Given != nil {
-		p.given, err = j.given(ctx, c, st, p.Job)
+		p.Given, err = j.given(ctx, c, st, p.Job)
 	}
 	return p, err
 }
 
 // uses are all that the training reads.
 func (p *Plan) uses() []plan.TableUse {
-	if p.given == nil {
+	if p.Given == nil {
 		return p.Query.Tables
 	}
-	return slices.Concat(p.Query.Tables, p.given.Tables)
+	return slices.Concat(p.Query.Tables, p.Given.Tables)
 }
 
 // datasetColumns are a query's columns as they are trained on.

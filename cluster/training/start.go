@@ -61,7 +61,7 @@ func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err er
 			acct.Close()
 		}
 	}()
-	if m := d.state.Model(d.rec.job.Schema, d.rec.job.Model); m != nil && d.plan.Job.WarmStart() {
+	if m := d.state.Model(d.rec.job.Schema, d.rec.job.Model); m != nil && in.Job.WarmStart() {
 		v := m.Find(0)
 		if err := acct.Grow(2 * int64(len(v.Bytes))); err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err er
 			return nil, err
 		}
 	}
-	if d.plan.given != nil && in.Resume == nil {
+	if d.plan.Given != nil && in.Resume == nil {
 		if err := d.readGiven(ctx, in, acct); err != nil {
 			return nil, err
 		}
@@ -85,14 +85,7 @@ func (d *drive) readGiven(ctx context.Context, in *train.Input, acct *mem.Accoun
 	}
 	r := d.x.Open(d.state)
 	defer r.Close()
-	o, _, err := r.Optimize(ctx, q)
-	if err != nil {
-		return err
-	}
-	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {
-		return err
-	}
-	rows, err := r.Start(ctx, o.Root, o.Cols, nil)
+	rows, _, err := r.Query(ctx, q, nil)
 	if err != nil {
 		return err
 	}
