@@ -10,22 +10,23 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // The measures of predictions, by scikit-learn's definitions (User Guide 3.4).
 // A row with a NULL among its arguments does not count.
 //
-//	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score, ml_regression
+//	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score
+//	errorTotals sums                              ml_regression
 //	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score, ml_classification
 //	scored      scores, or their sums, by label   roc_auc, log_loss
 func metric(name string, args []types.Type) Agg {
 	switch name {
-	case "mean_absolute_error", "root_mean_squared_error", "r2_score", "ml_regression":
+	case "mean_absolute_error", "root_mean_squared_error", "r2_score":
 		return &errorSums{fn: name}
+	case "ml_regression":
+		return &errorTotals{}
 	case "accuracy", "precision_score", "recall_score", "f1_score", "ml_classification":
 		return &confusion{fn: name, typ: args[0]}
 	case "roc_auc":
@@ -42,12 +43,10 @@ type errorSums struct {
 	s  []residuals
 }
 
-// residuals are Σ|y−p|, Σ(y−p)², Σy, Σy² and Σ(y−p).
-type residuals struct{ abs, sq, y, yy, d exact.Sum }
+// residuals are Σ|y−p|, Σ(y−p)², Σy and Σy².
+type residuals struct{ abs, sq, y, yy exact.Sum }
 
-func (r *residuals) parts() [5]*exact.Sum {
-	return [5]*exact.Sum{&r.abs, &r.sq, &r.y, &r.yy, &r.d}
-}
+func (r *residuals) parts() [4]*exact.Sum { return [4]*exact.Sum{&r.abs, &r.sq, &r.y, &r.yy} }
 
 func (e *errorSums) Resize(groups int) { e.s = grown(e.s, groups) }
 
@@ -63,12 +62,9 @@ func (e *errorSums) Update(groups []uint32, args []arrow.Array) error {
 		if e.fn != "mean_absolute_error" {
 			s.sq.Add(d * d)
 		}
-		if e.fn == "r2_score" || e.fn == "ml_regression" {
+		if e.fn == "r2_score" {
 			s.y.Add(t)
 			s.yy.AddProduct(t, t)
-		}
-		if e.fn == "ml_regression" {
-			s.d.Add(d)
 		}
 	}
 	return nil
@@ -78,7 +74,7 @@ func (e *errorSums) MergeStates(groups []uint32, states *array.Binary) error {
 	var one exact.Sum
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 5*exact.Bytes {
+		if len(b) != 4*exact.Bytes {
 			return badState()
 		}
 		for k, to := range e.s[g].parts() {
@@ -99,90 +95,23 @@ func (e *errorSums) States(from, to int) (arrow.Array, error) {
 }
 
 func (e *errorSums) Results(from, to int) (arrow.Array, error) {
-	t := types.Float8
-	if e.fn == "ml_regression" {
-		t, _ = types.ArrayOf(t)
-	}
-	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
+	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
 		s := &e.s[g]
 		if s.abs.N() == 0 {
 			return nil, nil
 		}
-		if e.fn != "ml_regression" {
-			return s.measure(e.fn), nil
-		}
-		out := types.Array{Elem: types.Float8}
-		for _, name := range fn.RegressionMeasures {
-			out.Elems = append(out.Elems, s.measure(name))
-		}
-		return out, nil
+		return errorMeasure(e.fn, float64(s.abs.N()), s.abs.Value(), s.sq.Value(), 0, func() float64 { return exact.Spread(&s.yy, &s.y, &s.y) }), nil
 	})
 }
 
-func (r *residuals) measure(name string) float64 {
-	n := float64(r.abs.N())
-	left := r.sq.Value()
-	switch name {
-	case "mean_absolute_error":
-		return r.abs.Value() / n
-	case "mean_squared_error":
-		return left / n
-	case "root_mean_squared_error":
-		return math.Sqrt(left / n)
-	case "explained_variance": // r2_score of what is left without its mean
-		left = max(left-r.d.Value()*(r.d.Value()/n), 0)
-	}
-	total := exact.Spread(&r.yy, &r.y, &r.y)
-	switch {
-	case total > 0:
-		return 1 - left/total
-	case left == 0:
-		return 1
-	}
-	return 0
-}
-
-func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 5 * exact.Bytes }
-
-// labels numbers the values of a column of labels. Their keys (kernel.AppendKey)
-// order as the values do.
-type labels struct {
-	typ   types.Type
-	ids   map[string]uint32
-	keys  []string
-	buf   []byte
-	bytes int64
-}
-
-// of gives the number of row i of arr.
-func (l *labels) of(arr arrow.Array, i int) uint32 {
-	l.buf = kernel.AppendKey(l.buf[:0], l.typ, arr, i)
-	return l.number(l.buf)
-}
-
-func (l *labels) number(key []byte) uint32 {
-	for id, k := range l.keys[:min(len(l.keys), 4)] { // mostly there are few, and no hash is faster
-		if k == string(key) {
-			return uint32(id)
-		}
-	}
-	if id, ok := l.ids[string(key)]; ok {
-		return id
-	}
-	if l.ids == nil {
-		l.ids = map[string]uint32{}
-	}
-	id, k := uint32(len(l.keys)), string(key)
-	l.ids[k], l.keys = id, append(l.keys, k)
-	l.bytes += int64(len(k)) + 64
-	return id
-}
+func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 4 * exact.Bytes }
 
 // confusion keeps each group's confusion matrix.
 type confusion struct {
 	fn     string
 	typ    types.Type
 	labels labels
+	label  []uint32              // of the rows of a batch
 	cells  []map[[2]uint32]int64 // (label, prediction) → rows
 	bytes  int64
 }
@@ -207,9 +136,26 @@ func (c *confusion) add(g uint32, cell [2]uint32, n int64) {
 }
 
 func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
+	c.label = append(c.label[:0], c.labels.rows(args[0])...)
+	got := c.labels.rows(args[1])
+	// Of one group and few labels, as mostly, without a map.
+	const few = 16
+	var near [few * few]int64
+	one := same(groups)
+	nulls := args[0].NullN()+args[1].NullN() > 0
 	for i, g := range groups {
-		if !args[0].IsNull(i) && !args[1].IsNull(i) {
-			c.add(g, [2]uint32{c.labels.of(args[0], i), c.labels.of(args[1], i)}, 1)
+		if nulls && (args[0].IsNull(i) || args[1].IsNull(i)) {
+			continue
+		}
+		if a, b := c.label[i], got[i]; one && a < few && b < few {
+			near[a*few+b]++
+		} else {
+			c.add(g, [2]uint32{a, b}, 1)
+		}
+	}
+	for at, n := range near {
+		if n > 0 {
+			c.add(groups[0], [2]uint32{uint32(at / few), uint32(at % few)}, n)
 		}
 	}
 	return nil

@@ -1,13 +1,18 @@
 package agg
 
 import (
+	"fmt"
 	"math"
+	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -44,7 +49,11 @@ func measureIn(t *testing.T, name string, parts int, label, got arrow.Array) typ
 	if err != nil {
 		t.Fatal(err)
 	}
-	return types.DatumAt(types.Float8, res, 0)
+	typ := types.Float8
+	if res.DataType().ID() == arrow.LIST {
+		typ, _ = types.ArrayOf(typ)
+	}
+	return types.DatumAt(typ, res, 0)
 }
 
 // The expected values are scikit-learn's, average='macro'.
@@ -89,5 +98,69 @@ func TestRankingIsCharged(t *testing.T) {
 	}
 	if b := a.Bytes(); b > 4096 {
 		t.Errorf("%d bytes are charged after the scores are gone", b)
+	}
+}
+
+// TestScoresAreSorted sorts scores of many shapes as slices.Sort does.
+func TestScoresAreSorted(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	for _, draw := range []func() float64{r.Float64, r.NormFloat64, func() float64 { return float64(r.Intn(3)) }, func() float64 { return 7 },
+		func() float64 { return math.Float64frombits(r.Uint64()) }, func() float64 { return math.Ldexp(r.Float64(), r.Intn(2000)-1000) }} {
+		for _, n := range []int{0, 1, 65, 1000, 30000} {
+			v := make([]float64, n)
+			for i := range v {
+				v[i] = draw() + 0
+			}
+			want := slices.Clone(v)
+			slices.Sort(want)
+			sortScores(v)
+			if !slices.EqualFunc(v, want, func(a, b float64) bool { return a == b || a != a && b != b }) {
+				t.Errorf("%d scores are not sorted", n)
+			}
+		}
+	}
+}
+
+// TestEvaluationsOfManyRows takes the errors of many rows in parts of all sizes:
+// the measures are those of sums without rounding, and the same for any parts.
+func TestEvaluationsOfManyRows(t *testing.T) {
+	r := rand.New(rand.NewSource(5))
+	for _, wide := range []bool{false, true} {
+		const n = 5000
+		y, p := make([]float64, n), make([]float64, n)
+		var abs, sq, d, sum exact.Long
+		for i := range y {
+			y[i] = r.NormFloat64()
+			if wide { // beyond what parts of sums have bits for
+				y[i] = math.Ldexp(y[i], r.Intn(60))
+			}
+			p[i] = y[i] + r.NormFloat64()
+			e := y[i] - p[i]
+			abs.Add(math.Abs(e))
+			sq.AddProduct(e, e)
+			d.Add(e)
+			sum.Add(y[i])
+		}
+		mean := sum.Value() / n
+		var total float64
+		for _, v := range y {
+			total += (v - mean) * (v - mean)
+		}
+		mse := sq.Value() / n
+		want := []float64{abs.Value() / n, mse, math.Sqrt(mse), 1 - sq.Value()/total, 1 - (sq.Value()-d.Value()*d.Value()/n)/total}
+		var first types.Array
+		for _, parts := range []int{1, 2, 7, 999} {
+			got := measureIn(t, "ml_regression", parts, float64s(y...), float64s(p...)).(types.Array)
+			for i, w := range want {
+				if v := got.Elems[i].(float64); math.Abs(v-w) > 1e-12*math.Abs(w)+1e-15 {
+					t.Errorf("%s in %d parts: %v, want %v", fn.RegressionMeasures[i], parts, v, w)
+				}
+			}
+			if parts == 1 {
+				first = got
+			} else if fmt.Sprint(got.Elems) != fmt.Sprint(first.Elems) {
+				t.Errorf("%d parts give %v, one %v", parts, got.Elems, first.Elems)
+			}
+		}
 	}
 }

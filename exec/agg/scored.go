@@ -26,13 +26,16 @@ type scored struct {
 type scoredGroup struct {
 	over  bool
 	sides []side // in the order of arrival, at most two
+	upper int    // the side of the greater label, of two
 }
 
 // side is the rows of one label.
 type side struct {
-	label     uint32
-	scores    []float64 // of roc_auc
-	hit, miss exact.Sum // of log_loss: −Σ log p, −Σ log(1−p)
+	label  uint32
+	scores []float64 // of roc_auc
+	// of log_loss: −Σ log p, −Σ log(1−p); where there are two sides only what is
+	// asked for, the former of the greater label, the latter of the other
+	hit, miss exact.Sum
 }
 
 func (s *scored) Resize(groups int) { s.groups = grown(s.groups, groups) }
@@ -54,6 +57,9 @@ func (s *scored) side(g, label uint32) *side {
 	}
 	x.sides = append(x.sides, side{label: label})
 	s.bytes += 2*exact.Bytes + 32
+	if len(x.sides) == 2 && s.labels.keys[x.sides[1].label] > s.labels.keys[x.sides[0].label] {
+		x.upper = 1
+	}
 	return &x.sides[len(x.sides)-1]
 }
 
@@ -75,11 +81,13 @@ const leastProbability = 0x1p-52
 
 func (s *scored) Update(groups []uint32, args []arrow.Array) error {
 	score := args[1].(*array.Float64)
+	label := s.labels.rows(args[0])
+	nulls := args[0].NullN()+args[1].NullN() > 0
 	for i, g := range groups {
-		if args[0].IsNull(i) || score.IsNull(i) || s.groups[g].over {
+		if nulls && (args[0].IsNull(i) || score.IsNull(i)) || s.groups[g].over {
 			continue
 		}
-		to := s.side(g, s.labels.of(args[0], i))
+		to := s.side(g, label[i])
 		if to == nil {
 			continue
 		}
@@ -87,8 +95,15 @@ func (s *scored) Update(groups []uint32, args []arrow.Array) error {
 			s.keep(to, v+0) // −0 ties with 0
 		} else {
 			p := min(max(v, leastProbability), 1-leastProbability)
-			to.hit.Add(-math.Log(p))
-			to.miss.Add(-math.Log1p(-p))
+			x := &s.groups[g]
+			one := len(x.sides) == 1
+			upper := to == &x.sides[x.upper]
+			if one || upper {
+				to.hit.Add(-math.Log(p))
+			}
+			if one || !upper {
+				to.miss.Add(-math.Log1p(-p))
+			}
 		}
 	}
 	return nil
@@ -188,8 +203,8 @@ func (s *scored) Results(from, to int) (arrow.Array, error) {
 // rankSum is the Mann-Whitney statistic over the number of pairs: the chance
 // that one of pos is above one of neg, ties counting half. It sorts both.
 func rankSum(pos, neg []float64) float64 {
-	slices.Sort(pos)
-	slices.Sort(neg)
+	sortScores(pos)
+	sortScores(neg)
 	var above float64
 	for below, i := 0, 0; i < len(pos); {
 		p, ties, same := pos[i], 0, 0

@@ -51,8 +51,8 @@ func NewBlock(rows, dense, codes int, narrow bool) *Block {
 }
 
 // Reset makes b a block of zeros for rows rows, in the memory it has if that
-// suffices.
-func (b *Block) Reset(rows int) {
+// suffices. dirty leaves whatever the dense columns had: the caller writes them.
+func (b *Block) Reset(rows int, dirty bool) {
 	n := f64.Tiles(rows) * f64.Lanes
 	if cap(b.Y) < n || cap(b.Code) < n*b.Codes || cap(b.X32)+cap(b.X64) < n*b.Dense {
 		*b = *NewBlock(rows, b.Dense, b.Codes, b.X32 != nil)
@@ -62,9 +62,12 @@ func (b *Block) Reset(rows int) {
 	zeros(&b.Code, n*b.Codes)
 	zeros(&b.Y, n)
 	zeros(&b.W, n)
-	if b.X32 != nil {
+	switch {
+	case dirty:
+		b.X32, b.X64 = b.X32[:min(n*b.Dense, cap(b.X32))], b.X64[:min(n*b.Dense, cap(b.X64))]
+	case b.X32 != nil:
 		zeros(&b.X32, n*b.Dense)
-	} else {
+	default:
 		zeros(&b.X64, n*b.Dense)
 	}
 }

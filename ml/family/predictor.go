@@ -43,6 +43,26 @@ func (s *Scores) Class(i int) int {
 	return best
 }
 
+// Classes gives Class of all rows.
+func (s *Scores) Classes() []int32 {
+	out := make([]int32, s.Rows)
+	if len(s.Probs) == 2 {
+		no, yes := s.Probs[0][:len(out)], s.Probs[1][:len(out)]
+		for i := range out {
+			var k int32
+			if yes[i] > no[i] {
+				k = 1
+			}
+			out[i] = k
+		}
+		return out
+	}
+	for i := range out {
+		out[i] = int32(s.Class(i))
+	}
+	return out
+}
+
 // Keeper is a Worker that keeps the scores of its rows: they are measured by
 // those once the training is done, and its blocks need not be scored again.
 type Keeper interface {

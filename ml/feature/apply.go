@@ -29,7 +29,7 @@ func (f *Fitted) EncodeLeaf(s *Spec, v *dataset.View, classWeights []float64) *d
 		}
 	}
 	w := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), event: s.EventCol(), classWeights: classWeights, find: newFinder(f.Keys)}
-	f.fill(b, v, cols, func(from, to int) { w.fill(b, v, from, to) })
+	f.fill(b, v, cols, nil, func(from, to int) { w.fill(b, v, from, to) })
 	return b
 }
 
@@ -113,8 +113,8 @@ func (f finder) find(key []byte) int32 {
 }
 
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.
-// also, if not nil, is called for each chunk.
-func (f *Fitted) fill(b *dataset.Block, src source, cols []int, also func(from, to int)) {
+// quick, if not nil, is asked first; also, if not nil, is called for each chunk.
+func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, also func(from, to int)) {
 	w := &writer{b: b}
 	puts := make([]func(from, to int), len(f.Cols))
 	var dense, code, ones int
@@ -128,10 +128,9 @@ func (f *Fitted) fill(b *dataset.Block, src source, cols []int, also func(from, 
 			ones += k
 		}
 	}
-	quick := f.newTiler(b, src)
 	for from := 0; from < b.Rows; from += chunkRows {
 		to := min(from+chunkRows, b.Rows)
-		if quick == nil || !quick.fill(from, to) {
+		if quick == nil || !quick.fill(b, from, to) {
 			for _, put := range puts {
 				put(from, to)
 			}

@@ -42,30 +42,29 @@ func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*datas
 			return nil, pgerr.Internal("feature %q came as %s", f.Cols[i].Name, cols[i].DataType())
 		}
 	}
+	quick := f.newTiler(src)
 	if b == nil {
 		b = dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
 	} else {
-		b.Reset(n)
+		b.Reset(n, quick != nil)
 	}
-	f.fill(b, src, idx, nil)
+	f.fill(b, src, idx, quick, nil)
 	return b, nil
 }
 
 // tiler encodes float4 columns that become a number each, tile by tile.
 type tiler struct {
-	b           *dataset.Block
 	cols        [][]float32
 	plain       bool // no transform
 	center, inv []float64
 }
 
 // newTiler gives nil where there are other columns, or NULLs.
-func (f *Fitted) newTiler(b *dataset.Block, src source) *tiler {
-	s, ok := src.(*columns)
-	if !ok || b.X32 == nil || f.Codes > 0 || f.Dense != len(f.Cols) {
+func (f *Fitted) newTiler(s *columns) *tiler {
+	if !f.Narrow || f.Codes > 0 || f.Dense != len(f.Cols) {
 		return nil
 	}
-	t := &tiler{b: b}
+	t := &tiler{}
 	for _, arr := range s.cols {
 		a, ok := arr.(*array.Float32)
 		if !ok || a.NullN() > 0 {
@@ -84,18 +83,18 @@ func (f *Fitted) newTiler(b *dataset.Block, src source) *tiler {
 	return t
 }
 
-// fill writes rows [from, to), or gives up: where tiles are not whole, or a
-// value is missing.
-func (t *tiler) fill(from, to int) bool {
-	d, all := t.b.Dense, true
-	if (to-from)%f64.Lanes != 0 {
-		return false
+// fill writes rows [from, to) of b; where tiles are not whole, or a value is
+// missing, it leaves zeros and gives up.
+func (t *tiler) fill(b *dataset.Block, from, to int) bool {
+	d, all := b.Dense, (to-from)%f64.Lanes == 0
+	x := b.X32[from*d : f64.Tiles(to)*f64.Lanes*d]
+	for at := from; all && at < to; at += f64.Lanes {
+		all = f64.Tile32(x[(at-from)*d:], t.cols, at)
 	}
-	x := t.b.X32[from*d : to*d]
-	for at := from; at < to; at += f64.Lanes {
-		all = f64.Tile32(x[(at-from)*d:], t.cols, at) && all
-	}
-	if all && !t.plain {
+	switch {
+	case !all:
+		clear(x)
+	case !t.plain:
 		f64.Standardize(x, t.center, t.inv)
 	}
 	return all

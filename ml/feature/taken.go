@@ -121,7 +121,7 @@ func (f *Fitted) EncodeTaken(b *dataset.Block, t *Taken, held bool, classWeights
 		cols[i] = i
 	}
 	out := dataset.NewBlock(len(rows), f.Dense, f.Codes, f.Narrow)
-	f.fill(out, &takenRows{b: b, rows: rows}, cols, nil)
+	f.fill(out, &takenRows{b: b, rows: rows}, cols, nil, nil)
 	for i, r := range rows {
 		out.Y[i], out.W[i] = b.Y[r], 1
 	}

@@ -99,11 +99,7 @@ func (r *Scores) column(i int) arrow.Array {
 	case r.Label != nil:
 		return batch.FromSlice(arrow.PrimitiveTypes.Int32, r.Label, nil)
 	case r.Probs != nil:
-		idx := make([]int32, r.Rows)
-		for i := range idx {
-			idx[i] = int32(r.Class(i))
-		}
-		return r.scorer.classes.make(idx)
+		return r.scorer.classes.make(r.Classes())
 	}
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Value, nil)
 }
@@ -206,13 +202,16 @@ func (c *classArray) make(idx []int32) arrow.Array {
 }
 
 func pick[T int16 | int32 | int64 | float32 | float64](c *classArray, idx []int32) arrow.Array {
-	vals := make([]T, len(idx))
-	for i, k := range idx {
+	of, vals := make([]T, len(c.keys)), make([]T, len(idx))
+	for k := range of {
 		if c.t.OID == types.Float4OID || c.t.OID == types.Float8OID {
-			vals[i] = T(c.f64[k])
+			of[k] = T(c.f64[k])
 		} else {
-			vals[i] = T(c.i64[k])
+			of[k] = T(c.i64[k])
 		}
+	}
+	for i, k := range idx {
+		vals[i] = of[k]
 	}
 	return batch.FromSlice(c.t.Arrow(), vals, nil)
 }

@@ -27,12 +27,10 @@ func (Logistic) Link(z []float64, _ int) {
 			t[i] = -math.Abs(v)
 		}
 		f64.Exp(t[:(n+f64.Lanes-1)&^(f64.Lanes-1)])
-		for i, v := range z[:n] { // as f64.Sigmoid1
+		for i, v := range z[:n] { // as f64.Sigmoid1, without a branch that nobody could foretell
 			p := 1 / (1 + t[i])
-			if !(v >= 0) {
-				p = float64(t[i] * p)
-			}
-			z[i] = p
+			below := uint64(int64(math.Float64bits(v)) >> 63)
+			z[i] = math.Float64frombits(math.Float64bits(p)&^below | math.Float64bits(float64(t[i]*p))&below)
 		}
 		z = z[n:]
 	}
