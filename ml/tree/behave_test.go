@@ -86,6 +86,36 @@ func trainTrees(t testing.TB, d *familytest.Data, options ...any) []tree {
 	return drv.trees
 }
 
+// TestCategoriesSplitByManyRows: with many categories of a few rows each, a side
+// of a split by them has at least as many rows as LightGBM asks for, however
+// curved the loss is.
+func TestCategoriesSplitByManyRows(t *testing.T) {
+	for _, classes := range []int{0, 2} {
+		d := someRows(71, 6000, 1, []int{60}, classes)
+		drv, w, _ := run(t, Boosted, d, "n_estimators", 4)
+		w.Close()
+		splits := 0
+		for i := range drv.trees {
+			nodes := drv.trees[i].nodes
+			perRow := nodes[0].cover / 6000
+			for _, n := range nodes {
+				if n.col != 1 {
+					continue
+				}
+				splits++
+				for _, child := range nodes[n.left : n.left+2] {
+					if rows := child.cover / perRow; rows < categoryGroup-1e-6 {
+						t.Errorf("%d classes: a side of %.1f rows", classes, rows)
+					}
+				}
+			}
+		}
+		if splits == 0 {
+			t.Errorf("%d classes: no split by category", classes)
+		}
+	}
+}
+
 // TestTakenRows: what the root grows from rows is what histograms give.
 func TestTakenRows(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -16,9 +16,10 @@ type grower struct {
 	cols  []int // those the tree may use, nil for all
 	nodes []growNode
 	// splits in the order in which workers made them.
-	done []split
-	kept *int // integers of histograms that all growers keep
-	base float64
+	done   []split
+	perRow float64 // the curvature of the mean row
+	kept   *int    // integers of histograms that all growers keep
+	base   float64
 }
 
 // growNode is a node while its tree grows. Its number is that of workers.
@@ -242,6 +243,7 @@ func (t *grower) found(i int32, hist []int64, own bool) {
 	n := &t.nodes[i]
 	if n.sum == nil { // the root
 		n.sum = t.total(n, hist)
+		t.mean()
 		if !t.splittable(n) {
 			n.wanted = false
 		}
@@ -250,7 +252,7 @@ func (t *grower) found(i int32, hist []int64, own bool) {
 		return
 	}
 	n.wanted = false
-	n.best = t.s.best(n, n.cols, hist)
+	n.best = t.s.best(n, n.cols, hist, t.perRow)
 	again := !t.p.forest || n.cols == nil // children look at the same columns
 	if n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= maxKept {
 		if !own {
@@ -258,6 +260,13 @@ func (t *grower) found(i int32, hist []int64, own bool) {
 		}
 		n.hist = hist
 		*t.kept += len(hist)
+	}
+}
+
+// mean finds the curvature of the mean row, from the root's sum.
+func (t *grower) mean() {
+	if rows := float64(t.nodes[0].rows) * t.g.unit * t.p.subsample; rows > 0 && t.nodes[0].sum != nil {
+		t.perRow = t.s.weight(t.nodes[0].sum) / rows
 	}
 }
 

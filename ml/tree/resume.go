@@ -163,5 +163,8 @@ func (t *grower) decode(d *canon.D) bool {
 		ok = ok && (l == 0 || l > i && l+1 < len(t.nodes) && t.nodes[i].best != nil)
 	}
 	t.done = decodeSplits(d)
+	if len(t.nodes) > 0 {
+		t.mean()
+	}
 	return ok && d.OK() && len(t.nodes) > 0
 }

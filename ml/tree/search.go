@@ -42,14 +42,16 @@ func (s *searcher) unpack(packed []int64, shift uint) []int64 {
 // Limits on splits by category, after LightGBM, since categories are many and
 // each has few rows: sums are drawn towards nothing by so much weight before
 // categories are sorted by them, a split and its leaves have a penalty more, one
-// side has at most so many categories, and those of little weight are with the
-// others.
+// side has at most so many categories, those of few rows are with the others, and
+// bounds between categories are tried every so many rows, which are on either side
+// too. Rows are counted by their curvature: as many as the tree's mean row has.
 const (
 	categorySmooth = 10
 	categoryL2     = 10
 	categoryMost   = 32
 	categoryFew    = 4 // categories that none of this is for
 	categoryLeast  = 10
+	categoryGroup  = 100
 )
 
 // soft is the gradient less the penalty on absolute values.
@@ -123,8 +125,8 @@ func (s *searcher) scoreOf(sum []int64, l2 float64) float64 {
 
 // best gives the best split of a node by some columns, nil for all, or nil where
 // none gains. hist is the node's histogram: pairs of sums bin by bin, or votes
-// bin by bin, class after class.
-func (s *searcher) best(n *growNode, cols []int, hist []int64) *choice {
+// bin by bin, class after class. perRow is the curvature of the tree's mean row.
+func (s *searcher) best(n *growNode, cols []int, hist []int64, perRow float64) *choice {
 	var best choice
 	bar := float64(1e-12 * math.Abs(s.scoreOf(n.sum, s.p.l2)))
 	each := len(hist) / len(n.sum)
@@ -144,7 +146,7 @@ func (s *searcher) best(n *growNode, cols []int, hist []int64) *choice {
 		}
 		switch {
 		case c.category:
-			s.categories(n, j, hist, from, each, &best)
+			s.categories(n, j, hist, from, each, perRow, &best)
 		case s.votes:
 			s.votesByNumber(n, j, hist, from, each, &best)
 		default:
@@ -312,7 +314,7 @@ func (s *searcher) votesByNumber(n *growNode, j int, hist []int64, from, each in
 // is one of a prefix (Fisher, "On grouping for maximum homogeneity", 1958). Of
 // more than two classes they are sorted by the share of the node's first class,
 // which need not find the best. Missing values are a category.
-func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, best *choice) {
+func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, perRow float64, best *choice) {
 	c := &s.b.cols[j]
 	k := len(n.sum)
 	s.order, s.rank = s.order[:0], append(s.rank[:0], make([]float64, c.stride)...)
@@ -330,13 +332,11 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			s.order = append(s.order, b)
 		}
 	}
-	smooth, more, most := 0.0, 0.0, len(s.order)-1
+	smooth, more, most, group := 0.0, 0.0, len(s.order)-1, 0.0
 	if !s.p.forest && len(s.order) > categoryFew {
 		smooth, more = categorySmooth, categoryL2
-		least := float64(categoryLeast)
-		if !s.p.squared() { // a row's curvature is at most a quarter
-			least /= 4
-		}
+		least := categoryLeast * perRow
+		group = categoryGroup * perRow
 		s.order = slices.DeleteFunc(s.order, func(b int) bool { s.sums(hist, from, each, b, bin); return s.weight(bin) < least })
 		most = min(len(s.order), categoryMost, max((len(s.order)+1)/2, categoryFew))
 	}
@@ -358,6 +358,7 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 	left := make([]int64, k)
 	for dir := range 2 {
 		clear(left)
+		since := 0.0
 		for i := range most {
 			b := s.order[i]
 			if dir == 1 {
@@ -370,9 +371,10 @@ func (s *searcher) categories(n *growNode, j int, hist []int64, from, each int, 
 			plus(left, bin)
 			right := less(n.sum, left)
 			lw, rw := s.weight(left), s.weight(right)
-			if lw < s.p.minChild || rw < s.p.minChild || lw == 0 || rw == 0 {
+			if since += s.weight(bin); since < group || rw < group || lw < s.p.minChild || rw < s.p.minChild || lw == 0 || rw == 0 {
 				continue
 			}
+			since = 0
 			gain := half * (s.scoreOf(left, l2) + s.scoreOf(right, l2) - whole)
 			if gain <= best.gain || !s.within(n, left, right, l2) {
 				continue

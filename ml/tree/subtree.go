@@ -101,7 +101,7 @@ func newGardener(p *problem, g *ground, s *searcher) *gardener {
 // grow gives what grows below a node, which is number 0 of what it gives.
 func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
-	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, base: t.base}
+	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, base: t.base, perRow: t.perRow}
 	sub.nodes[0].hist = nil
 	for stack := []int32{0}; len(stack) > 0; {
 		i := stack[len(stack)-1]
