@@ -274,7 +274,7 @@ func (sc *scope) bindCTE(n *ast.CommonTableExpr, recursive bool, refs int) (*cte
 			cols[i].Name = c.names[i]
 		}
 		c.cols = cols
-		b.st.buffers = append(b.st.buffers, plan.BufferDef{ID: c.buf, Name: c.name, Root: r.node, Cols: cols})
+		b.st.buffers = append(b.st.buffers, plan.BufferDef{ID: c.buf, Name: c.name, Root: r.node, Cols: cols, Whole: !inline})
 	}
 	return c, nil
 }

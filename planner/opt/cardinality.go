@@ -13,6 +13,8 @@ type estimator struct {
 	st    Statistics
 	cache map[plan.Node]*relEst
 	look  func() // at each estimate that is made; nil for none
+	// filled are the buffers whose rows are known.
+	filled map[int]*bufferEst
 }
 
 func newEstimator(st Statistics) *estimator {
@@ -157,6 +159,9 @@ func (e *estimator) compute(n plan.Node) *relEst {
 		}
 		return &relEst{rows: rows, cols: plainCols(n.Schema())}
 	case *plan.Buffer:
+		if b := e.filled[n.ID]; b != nil {
+			return b.read(n)
+		}
 		return &relEst{rows: orElse(n.Rows, 1000), cols: plainCols(n.Cols)}
 	case *plan.Receive:
 		return &relEst{rows: 1000, cols: plainCols(n.Cols)}

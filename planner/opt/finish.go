@@ -101,6 +101,10 @@ func ruleRows(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 			c := *n
 			c.Rows = rows
 			return &c
+		case *plan.Buffer:
+			c := *n
+			c.Rows = rows
+			return &c
 		}
 		return n
 	}

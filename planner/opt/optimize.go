@@ -37,7 +37,8 @@ type Env struct {
 // run is the state of one optimisation.
 type run struct {
 	env     *Env
-	buffers []plan.BufferDef // new ones
+	buffers []plan.BufferDef   // new ones
+	filled  map[int]*bufferEst // of the buffers that are optimised
 	nextBuf int
 	inStep  bool // below RecursiveUnion's Step: no new buffers
 	card    *estimator
@@ -55,17 +56,18 @@ func Optimize(q *plan.Query, env *Env) (_ *plan.Query, err error) {
 		maxBuf = max(maxBuf, b.ID+1)
 	}
 	r := newRun(e, max(maxBuf, highestBuffer(q.Root)+1))
-	bufs, err := r.bufferDefs(q.Buffers)
+	read := newDemands(q.Buffers)
+	out.Buffers, err = r.fill(q.Buffers, func() (*demands, error) {
+		var err error
+		if out.Root, err = r.relation(q.Root, ids(q.Cols)); err == nil {
+			read.tree(out.Root, nil)
+		}
+		return read, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	root, err := r.relation(q.Root, ids(q.Cols))
-	if err != nil {
-		return nil, err
-	}
-	out.Root = root
-	out.Buffers = append(bufs, r.takeBuffers()...)
-	out.Cols = retyped(q.Cols, root)
+	out.Cols = retyped(q.Cols, out.Root)
 	out.NextCol = next
 	return &out, nil
 }
@@ -88,11 +90,12 @@ func (r *run) dml(d *plan.DML) (*plan.DML, error) {
 	if d.Source != nil {
 		r.nextBuf = max(r.nextBuf, highestBuffer(d.Source)+1)
 	}
-	bufs, err := r.bufferDefs(d.Buffers)
-	if err != nil {
-		return nil, err
-	}
-	if d.Source != nil {
+	read := newDemands(d.Buffers)
+	var err error
+	out.Buffers, err = r.fill(d.Buffers, func() (*demands, error) {
+		if d.Source == nil {
+			return read, nil
+		}
 		want := d.Source.Schema()
 		var need []expr.ColID
 		seen := colSet{}
@@ -108,8 +111,12 @@ func (r *run) dml(d *plan.DML) (*plan.DML, error) {
 			return nil, err
 		}
 		out.Source = restore(src, want)
+		read.tree(out.Source, nil)
+		return read, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	out.Buffers = append(bufs, r.takeBuffers()...)
 	out.NextCol = *r.env.NextCol
 	return &out, nil
 }
@@ -156,33 +163,6 @@ func (r *run) takeBuffers() []plan.BufferDef {
 	return b
 }
 
-// bufferDefs rewrites what fills the buffers. Readers were bound to the
-// columns' types, so those are restored.
-func (r *run) bufferDefs(defs []plan.BufferDef) ([]plan.BufferDef, error) {
-	var out []plan.BufferDef
-	for _, d := range defs {
-		if d.DML != nil {
-			kept := r.takeBuffers()
-			dml, err := r.dml(d.DML)
-			if err != nil {
-				return nil, err
-			}
-			d.DML = dml
-			r.buffers = kept
-		}
-		if d.Root != nil {
-			root, err := r.relation(d.Root, ids(d.Cols))
-			if err != nil {
-				return nil, err
-			}
-			d.Root = arrange(restore(root, d.Cols), d.Cols)
-		}
-		out = append(out, r.takeBuffers()...)
-		out = append(out, d)
-	}
-	return out, nil
-}
-
 // relation runs all phases over a tree.
 func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
 	want := colSet{}
@@ -212,7 +192,7 @@ func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
 func (r *run) estimates() *estimator {
 	if r.card == nil {
 		r.card = newEstimator(r.env.Stats)
-		r.card.look = r.look
+		r.card.look, r.card.filled = r.look, r.filled
 	}
 	return r.card
 }

@@ -24,7 +24,8 @@ import (
 //	Limit       never: the first ten of the even rows are not the even ones of
 //	            the first ten
 //
-// A volatile condition stays where it is.
+// Of a disjunction that stays above a grouping, a window or a DISTINCT ON, what it
+// implies for their keys goes down. A volatile condition stays where it is.
 func rulePushdown(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 	p := &pusher{r: r}
 	return p.push(n, nil), nil
@@ -78,10 +79,12 @@ func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
 	case *plan.Window:
 		keys := plainColumns(n.PartitionBy)
 		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), keys) })
+		down = withImplied(down, up, keys)
 		return filter(with1(n, p.push(n.Input, down)), up)
 	case *plan.DistinctOn:
 		keys := plainColumns(n.Keys)
 		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), keys) })
+		down = withImplied(down, up, keys)
 		return filter(with1(n, p.push(n.Input, down)), up)
 	case *plan.Sort:
 		if n.Limit >= 0 {
@@ -110,6 +113,19 @@ func split(conds []expr.Expr, ok func(expr.Expr) bool) (down, up []expr.Expr) {
 
 // scannable: models are applied by operators, not by scans.
 func scannable(c expr.Expr) bool { return !costly(c) && len(columnsOf(c)) > 0 }
+
+// withImplied adds to down what disjunctions that stay above say of cols alone:
+// of (m = 1 AND sum(x) > 0) OR m = 2 that m is 1 or 2.
+func withImplied(down, up []expr.Expr, cols colSet) []expr.Expr {
+	for _, c := range up {
+		if o, ok := c.(*expr.Or); ok && !isVolatile(o) {
+			if d := implied(o, cols); d != nil {
+				down = addNew(down, []expr.Expr{d})
+			}
+		}
+	}
+	return down
+}
 
 func addNew(have, more []expr.Expr) []expr.Expr {
 	set := setOf(have)
@@ -168,6 +184,7 @@ func (p *pusher) aggregate(n *plan.Aggregate, conds []expr.Expr) plan.Node {
 		cols := columnsOf(c)
 		return len(n.Groups) > 0 && len(cols) > 0 && subset(cols, groups)
 	})
+	down = withImplied(down, up, groups)
 	return filter(with1(n, p.push(n.Input, substAll(down, by))), up)
 }
 

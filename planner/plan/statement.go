@@ -38,6 +38,9 @@ type BufferDef struct {
 	Root Node
 	Cols []Column
 	DML  *DML
+	// Whole says that all rows are to be made, whoever reads them: the query is
+	// MATERIALIZED, locks what it reads or is volatile.
+	Whole bool
 }
 
 // DMLKind is the kind of a DML statement.

@@ -1,0 +1,204 @@
+package opt
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// filled is a buffer's query as it was optimised.
+type filled struct {
+	def  plan.BufferDef
+	own  []plan.BufferDef // buffers that its query needs itself
+	from plan.BufferDef   // as it was bound
+}
+
+// demand is what the readers of a buffer want of its rows.
+type demand struct {
+	all  bool    // some reader wants every row
+	arms exprSet // else: the conditions of each reader
+}
+
+// fill optimises what fills the buffers, and then, once body has told who reads
+// them, those queries again whose readers all want but some of the rows:
+//
+//	WITH q AS (…)  SELECT … FROM q x, q y WHERE x.m = 1 AND y.m = 2
+//	Buffer q: …  WHERE m = 1 OR m = 2
+//
+// Readers keep their conditions. A buffer may read those before it, so they are
+// looked at from the last on.
+func (r *run) fill(defs []plan.BufferDef, body func() (*demands, error)) ([]plan.BufferDef, error) {
+	var list []*filled
+	for _, d := range defs {
+		f := &filled{from: d}
+		if err := r.fillOne(f, d); err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	read, err := body()
+	if err != nil {
+		return nil, err
+	}
+	last := r.takeBuffers()
+	read.defs(last)
+	for i := len(list) - 1; i >= 0; i-- {
+		f := list[i]
+		if cond := read.of(f.from); cond != nil {
+			d := f.from
+			d.Root = &plan.Filter{Input: d.Root, Conds: []expr.Expr{cond}}
+			if err := r.fillOne(f, d); err != nil {
+				return nil, err
+			}
+		}
+		read.defs(f.own)
+		read.defs([]plan.BufferDef{f.def})
+	}
+	var out []plan.BufferDef
+	for _, f := range list {
+		out = append(append(out, f.own...), f.def)
+	}
+	return append(out, last...), nil
+}
+
+// fillOne optimises d for f. Readers were bound to the columns' types, so those
+// are restored.
+func (r *run) fillOne(f *filled, d plan.BufferDef) error {
+	kept := r.takeBuffers()
+	if d.DML != nil {
+		dml, err := r.dml(d.DML)
+		if err != nil {
+			return err
+		}
+		d.DML = dml
+	}
+	if d.Root != nil {
+		root, err := r.relation(d.Root, ids(d.Cols))
+		if err != nil {
+			return err
+		}
+		d.Root = arrange(restore(root, d.Cols), d.Cols)
+		r.known(d)
+	}
+	f.def, f.own = d, r.takeBuffers()
+	r.buffers = kept
+	return nil
+}
+
+// known notes the estimates of a buffer's rows for those that read it.
+func (r *run) known(d plan.BufferDef) {
+	if r.filled == nil {
+		r.filled = map[int]*bufferEst{}
+	}
+	in := r.estimates().of(d.Root)
+	b := &bufferEst{rows: in.rows}
+	for _, c := range d.Root.Schema() {
+		b.cols = append(b.cols, in.cols[c.ID])
+	}
+	r.filled[d.ID] = b
+	r.card = nil
+}
+
+// bufferEst is the estimate of a buffer, by the positions of its columns.
+type bufferEst struct {
+	rows float64
+	cols []colEst
+}
+
+// read is the estimate of what n reads.
+func (b *bufferEst) read(n *plan.Buffer) *relEst {
+	out := &relEst{rows: b.rows, cols: plainCols(n.Cols)}
+	for i, c := range n.Cols {
+		if i < len(b.cols) {
+			ce := b.cols[i]
+			ce.typ = c.Type
+			out.cols[c.ID] = ce
+		}
+	}
+	return out
+}
+
+// demands are those of all buffers of a statement.
+type demands struct {
+	cols map[int][]plan.Column // of each definition
+	by   map[int]*demand
+}
+
+func newDemands(defs []plan.BufferDef) *demands {
+	d := &demands{cols: map[int][]plan.Column{}, by: map[int]*demand{}}
+	for _, b := range defs {
+		d.cols[b.ID] = b.Cols
+	}
+	return d
+}
+
+// of is the condition that the rows which some reader wants satisfy; nil for none.
+func (d *demands) of(def plan.BufferDef) expr.Expr {
+	m := d.by[def.ID]
+	if m == nil || m.all || def.Root == nil || def.Whole {
+		return nil
+	}
+	return orOf(m.arms.list)
+}
+
+func (d *demands) defs(defs []plan.BufferDef) {
+	for _, b := range defs {
+		if b.DML != nil {
+			d.dml(b.DML)
+		}
+		if b.Root != nil {
+			d.tree(b.Root, nil)
+		}
+	}
+}
+
+func (d *demands) dml(m *plan.DML) {
+	if m.Source != nil {
+		d.tree(m.Source, nil)
+	}
+	d.defs(m.Buffers)
+}
+
+// tree notes the readers within n, whose rows must satisfy conds.
+func (d *demands) tree(n plan.Node, conds []expr.Expr) {
+	switch n := n.(type) {
+	case *plan.Buffer:
+		d.reader(n, conds)
+	case *plan.Filter:
+		d.tree(n.Input, splitAll(n.Conds))
+		return
+	}
+	for _, k := range n.Children() {
+		d.tree(k, nil)
+	}
+}
+
+func (d *demands) reader(n *plan.Buffer, conds []expr.Expr) {
+	cols, ok := d.cols[n.ID]
+	if !ok || len(cols) != len(n.Cols) {
+		return // the working table of a recursion
+	}
+	m := d.by[n.ID]
+	if m == nil {
+		m = &demand{}
+		d.by[n.ID] = m
+	}
+	by := map[expr.ColID]expr.Expr{}
+	for i, c := range n.Cols {
+		by[c.ID] = colOf(cols[i])
+	}
+	emits := plan.Emits(n)
+	var arm []expr.Expr
+	for _, c := range conds {
+		if isVolatile(c) {
+			break
+		}
+		if !costly(c) && subset(columnsOf(c), emits) {
+			arm = append(arm, subst(c, by))
+		}
+	}
+	if len(arm) == 0 {
+		m.all = true
+		return
+	}
+	m.arms.add(andOf(arm))
+}
