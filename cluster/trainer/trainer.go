@@ -98,7 +98,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}),
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1)}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}
@@ -175,13 +175,13 @@ func (t *Trainer) handlePart(ctx context.Context, ticket []byte, send func([]byt
 	return nil
 }
 
-func (t *Trainer) handleCounts(ctx context.Context, name string) ([]int64, error) {
+func (t *Trainer) handleCounts(ctx context.Context, name string) (countsMsg, error) {
 	p, _, done, err := t.use(ctx, name)
 	if err != nil {
-		return nil, err
+		return countsMsg{}, err
 	}
 	defer done()
-	return p.w.Counts(), nil
+	return p.counts(), nil
 }
 
 func (t *Trainer) handleDeal(ctx context.Context, m ownersMsg) (bool, error) {
@@ -208,7 +208,7 @@ func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 		return false, err
 	}
 	defer done()
-	return true, p.w.Assign(m.Owners, len(p.members), p.self)
+	return true, p.w.Assign(m.Owners, len(p.members), p.self, m.Again)
 }
 
 func (t *Trainer) handleTask(ctx context.Context, m taskMsg) (bool, error) {

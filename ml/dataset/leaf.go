@@ -43,17 +43,24 @@ func (s *Store) Finish() error {
 	}
 	all := s.shards
 	s.mu.Unlock()
-	if held > 0 && (onDisk || s.shouldSpill() || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())) {
+	keep := s.cfg.Flow != nil // they were not Short
+	if held > 0 && !keep && (onDisk || s.tight()) {
 		return s.spill(all...)
 	}
 	var g errgroup.Group
 	for _, sh := range all {
-		g.Go(func() error { return s.deal(sh, false) })
+		g.Go(func() error { return s.deal(sh, keep) })
 	}
 	if g.Wait() != nil { // no memory for it
 		return s.spill(all...)
 	}
 	return nil
+}
+
+// tight tells whether memory is not plainly sufficient for what comes after the
+// adding of rows.
+func (s *Store) tight() bool {
+	return s.shouldSpill() || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())
 }
 
 // Settle makes the leaf of buckets [from, to). Where they lie in memory the

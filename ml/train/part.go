@@ -118,7 +118,7 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 	switch t.body.(type) {
 	case *stepTask:
 		p.whole = w.job.Plan.Scope == family.ByNode
-	case *copiesTask, *usageTask:
+	case *copiesTask, *usageTask, *againTask:
 		p.whole = true
 	}
 	plan, err := w.cut(p, step)
@@ -146,8 +146,25 @@ func (w *Worker) Begin(t Task, out func(*Shipment) error) (*Part, error) {
 		p.ofNode(func() family.Message { return &usages{[]Usage{w.usage()}} })
 		return p, nil
 	case *fitTask:
+		if w.flow.on {
+			p.ofNode(func() family.Message {
+				if w.flow.stats == nil {
+					return nil
+				}
+				return w.flow.stats
+			})
+			return p, nil
+		}
 		return p, same(w.fit(b), nil)
+	case *againTask:
+		p.ofNode(func() family.Message { return &sealed{} })
+		return p, w.again(b.sealTask)
 	case *sealTask:
+		if w.flow.on {
+			s, err := w.sealedAgain()
+			p.ofNode(func() family.Message { return s })
+			return p, err
+		}
 		return p, same(w.seal(b))
 	case *measureTask:
 		return p, same(w.measure(b, 0), nil)
