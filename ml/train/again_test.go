@@ -114,9 +114,10 @@ func TestRowsReadAgain(t *testing.T) {
 		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4)}},
 	} {
 		t.Run(c.algorithm, func(t *testing.T) {
-			tb, rows := tb, all
+			tb, rows, limit := tb, all, int64(3<<20)
 			if c.cols != nil {
 				tb, rows = pick(tb, all, c.cols)
+				limit = 2 << 20
 			}
 			predict := []string{c.target}
 			if c.target == "" {
@@ -134,7 +135,7 @@ func TestRowsReadAgain(t *testing.T) {
 				t.Fatalf("with ample memory: %+v", u)
 			}
 			for workers := 1; workers <= 2; workers++ {
-				got, err := trainAgain(t, job, &source{rows: rows}, workers, 3<<20)
+				got, err := trainAgain(t, job, &source{rows: rows}, workers, limit)
 				if err != nil {
 					t.Fatal(err)
 				}

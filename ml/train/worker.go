@@ -221,14 +221,14 @@ func (w *Worker) fit(t *fitTask) leafFunc {
 		if err != nil {
 			return nil, err
 		}
-		if err := l.Draw(d); err != nil {
-			return nil, err
-		}
-		v, err := l.Open()
+		v, err := w.look(l)
 		if err != nil {
 			return nil, err
 		}
 		defer v.Close()
+		if err := l.Draw(d, v); err != nil {
+			return nil, err
+		}
 		return w.collect(ctx, leaf, t.spec, v)
 	}
 }
@@ -307,6 +307,18 @@ func (w *Worker) copies() *dataset.Copies {
 func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
 	l, err := w.leaf(ctx, leaf)
 	if err != nil {
+		return nil, err
+	}
+	return w.look(l)
+}
+
+// look opens a leaf. Blocks make room for its rows, where these are in the file.
+func (w *Worker) look(l *dataset.Leaf) (*dataset.View, error) {
+	v, err := l.Open()
+	if err == nil {
+		return v, nil
+	}
+	if err := w.blocks.Evict(); err != nil {
 		return nil, err
 	}
 	return l.Open()
