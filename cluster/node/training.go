@@ -15,12 +15,12 @@ import (
 type trainings struct{ n *Node }
 
 // Open implements training.Trainer.
-func (t trainings) Open(ctx context.Context, name string, job *train.Job) (training.Training, error) {
+func (t trainings) Open(ctx context.Context, name string, job *train.Job, again bool) (training.Training, error) {
 	var ids []uint64
 	for _, m := range t.n.takers() {
 		ids = append(ids, m.ID)
 	}
-	g, err := t.n.trainer.Open(ctx, name, job, ids)
+	g, err := t.n.trainer.Open(ctx, name, job, ids, again)
 	if err != nil {
 		return nil, err
 	}

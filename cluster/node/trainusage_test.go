@@ -63,3 +63,29 @@ func TestTrainingUsage(t *testing.T) {
 		})
 	}
 }
+
+// TestTrainingBeyondMemory: rows that do not fit are read twice, and only their
+// blocks are written; those of a query that gives others each time are held, on
+// disk.
+func TestTrainingBeyondMemory(t *testing.T) {
+	n := startSmall(t)
+	c := connect(t, n)
+	c.must("create table f as select random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() y from generate_series(1, 500000) i")
+	for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3, max_iterations = 2)"} {
+		plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
+		if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != 2 {
+			t.Errorf("%s read its source %d times", train, got)
+		}
+		block := figure(t, plan, `Encoded rows: (\d+) bytes`)
+		if got := figure(t, plan, `Temporary files: \d+ bytes before the first iteration, (\d+) bytes in all`); got == 0 || got > block {
+			t.Errorf("%s wrote %d bytes of %d", train, got, block)
+		}
+	}
+	plan := strings.Join(c.must("explain analyze train model m using linear_regression predict y as select y, a, random() r, b, c, d, e, g from f"), "\n")
+	if !strings.Contains(plan, "bytes, read 1 times") {
+		t.Errorf("rows that come but once:\n%s", plan)
+	}
+	if n.pool.Peak() > n.pool.Limit() || n.pool.Used() != 0 {
+		t.Errorf("the pool of %d bytes held %d, and holds %d", n.pool.Limit(), n.pool.Peak(), n.pool.Used())
+	}
+}

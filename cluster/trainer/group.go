@@ -19,6 +19,7 @@ type Group struct {
 	name    string
 	members []uint64
 	owners  []int // of leaves, as places among the members; nil in place
+	again   bool  // see Again
 	own     *part
 	ctx     context.Context // ends when a member is lost, and by Close
 	cancel  context.CancelCauseFunc
@@ -26,8 +27,9 @@ type Group struct {
 }
 
 // Open makes a part on this node and on those of the others that answer. name
-// must be new: a second attempt has another.
-func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64) (_ *Group, err error) {
+// must be new: a second attempt has another. again tells that the query may be
+// read a second time (train.WorkerConfig).
+func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, again bool) (_ *Group, err error) {
 	g := &Group{t: t, name: name, members: []uint64{t.cfg.Self}}
 	// The parts live until Close; ctx is for the opening alone.
 	g.ctx, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -42,14 +44,14 @@ func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others 
 		}
 	}
 	encoded := job.Encode()
-	if g.own, err = t.enter(&openMsg{Name: name, Job: encoded, Members: g.members}); err != nil {
+	if g.own, err = t.enter(&openMsg{Name: name, Job: encoded, Members: g.members, Again: again}); err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { g.cancel(context.Cause(ctx)) })
 	defer stop()
 	ready := make(chan error, len(g.members))
 	for i, id := range g.members[1:] {
-		ticket, err := rpc.Encode(&openMsg{Name: name, Job: encoded, Members: g.members, Self: i + 1})
+		ticket, err := rpc.Encode(&openMsg{Name: name, Job: encoded, Members: g.members, Self: i + 1, Again: again})
 		if err != nil {
 			return nil, err
 		}
@@ -104,6 +106,10 @@ func (g *Group) watch() {
 	}
 }
 
+// Again tells, after Deal, whether the query must be read once more, for not all
+// members could hold its rows.
+func (g *Group) Again() bool { return g.again }
+
 // Name is what plan.Collect calls the group's parts.
 func (g *Group) Name() string { return g.name }
 
@@ -137,11 +143,11 @@ func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) e
 // Deal ends the dataset stage: it counts the rows, gives each leaf an owner and
 // has the rows sent there. It returns the number of rows.
 func (g *Group) Deal(ctx context.Context) (int64, error) {
-	counts := make([][]int64, len(g.members))
+	counts := make([]countsMsg, len(g.members))
 	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
-		counts[i] = g.own.w.Counts()
+		counts[i] = g.own.counts()
 		if i > 0 {
-			counts[i], err = rpc.Call[[]int64](ctx, g.t.cfg.Peers, id, callCounts, g.name)
+			counts[i], err = rpc.Call[countsMsg](ctx, g.t.cfg.Peers, id, callCounts, g.name)
 		}
 		return err
 	})
@@ -153,14 +159,15 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 	ids := make([]int, len(g.members))
 	for i := range counts {
 		ids[i] = i
-		for b, n := range counts[i] {
+		g.again = g.again || counts[i].Short
+		for b, n := range counts[i].Buckets {
 			rows += n
 			if b < len(buckets) {
 				buckets[b] += n
 			}
 		}
 	}
-	m := ownersMsg{g.name, reduce.Ranges(g.own.w.Job().Leaves(buckets), ids)}
+	m := ownersMsg{g.name, reduce.Ranges(g.own.w.Job().Leaves(buckets), ids), g.again}
 	if g.own.w.Job().InPlace() {
 		m.Owners = nil // each cuts its own
 	} else if err := g.ship(ctx, m); err != nil {
@@ -169,7 +176,7 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 	g.owners = m.Owners
 	return rows, g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
-			return g.own.w.Assign(m.Owners, len(g.members), 0)
+			return g.own.w.Assign(m.Owners, len(g.members), 0, m.Again)
 		}
 		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
 		return err

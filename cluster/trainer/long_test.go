@@ -53,7 +53,7 @@ func trainLong(t *testing.T, n, slice int, wrap func(c *cluster, g *trainer.Grou
 	c := start(t, n, 0)
 	ctx := context.Background()
 	j := longJob(t, more...)
-	g, err := c.nodes[0].tr.Open(ctx, "long", j, c.others())
+	g, err := c.nodes[0].tr.Open(ctx, "long", j, c.others(), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,6 +63,9 @@ func (p *part) Add(ctx context.Context, b *batch.Batch) error {
 	return p.w.Add(ctx, b)
 }
 
+// counts is what the driver must know of rows that came.
+func (p *part) counts() countsMsg { return countsMsg{p.w.Counts(), p.w.Short()} }
+
 // deal sends the rows of leaves that others own to them.
 func (p *part) deal(ctx context.Context, owners []int) error {
 	g, ctx := errgroup.WithContext(ctx)

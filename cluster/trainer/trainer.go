@@ -99,7 +99,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.acct = p.pool.Account("training messages", false)
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1)}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again}); err != nil {
 		p.acct.Close()
 		p.pool.Close()
 		return nil, err
@@ -177,13 +177,13 @@ func (t *Trainer) handlePart(ctx context.Context, ticket []byte, send func([]byt
 	return nil
 }
 
-func (t *Trainer) handleCounts(ctx context.Context, name string) ([]int64, error) {
+func (t *Trainer) handleCounts(ctx context.Context, name string) (countsMsg, error) {
 	p, _, done, err := t.use(ctx, name)
 	if err != nil {
-		return nil, err
+		return countsMsg{}, err
 	}
 	defer done()
-	return p.w.Counts(), nil
+	return p.counts(), nil
 }
 
 func (t *Trainer) handleDeal(ctx context.Context, m ownersMsg) (bool, error) {
@@ -210,7 +210,7 @@ func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 		return false, err
 	}
 	defer done()
-	return true, p.w.Assign(m.Owners, len(p.members), p.self)
+	return true, p.w.Assign(m.Owners, len(p.members), p.self, m.Again)
 }
 
 func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {

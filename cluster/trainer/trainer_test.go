@@ -203,7 +203,7 @@ func trainOn(t *testing.T, n int, limit int64, seed uint64, slice int, more ...f
 	c := start(t, n, limit)
 	ctx := context.Background()
 	j := job(t, more...)
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others())
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestLostMember(t *testing.T) {
 		c := start(t, 3, 0)
 		ctx := context.Background()
 		j := job(t, family.Arg{Name: "checkpoint_every", Value: int64(2)})
-		g, err := c.nodes[0].tr.Open(ctx, "t.1", j, c.others())
+		g, err := c.nodes[0].tr.Open(ctx, "t.1", j, c.others(), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestLostMember(t *testing.T) {
 		if kept.state == nil {
 			t.Fatal("no checkpoint was made before the node was lost")
 		}
-		g, err = c.nodes[0].tr.Open(ctx, "t.2", j, c.others())
+		g, err = c.nodes[0].tr.Open(ctx, "t.2", j, c.others(), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +320,7 @@ func TestTakenAddress(t *testing.T) {
 		c.mu.Unlock()
 	}
 	move(other)
-	g, err := c.nodes[0].tr.Open(ctx, "t.1", job(t), c.others())
+	g, err := c.nodes[0].tr.Open(ctx, "t.1", job(t), c.others(), true)
 	if err == nil {
 		g.Close()
 	}
@@ -328,7 +328,7 @@ func TestTakenAddress(t *testing.T) {
 		t.Fatalf("a part on the wrong node: %v", err)
 	}
 	move(right)
-	if g, err = c.nodes[0].tr.Open(ctx, "t.2", job(t), c.others()); err != nil {
+	if g, err = c.nodes[0].tr.Open(ctx, "t.2", job(t), c.others(), true); err != nil {
 		t.Fatal(err)
 	}
 	defer g.Close()
@@ -351,7 +351,7 @@ func TestErrorOfARow(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
 	j := job(t)
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others())
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestCancel(t *testing.T) {
 	c := start(t, 3, 0)
 	j := job(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others())
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +389,7 @@ func TestCancel(t *testing.T) {
 // TestDriverGone frees the parts of a group whose driver died.
 func TestDriverGone(t *testing.T) {
 	c := start(t, 3, 0)
-	g, err := c.nodes[0].tr.Open(context.Background(), "t", job(t), c.others())
+	g, err := c.nodes[0].tr.Open(context.Background(), "t", job(t), c.others(), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,12 +25,22 @@ type openMsg struct {
 	Job     []byte
 	Members []uint64 // the driver first
 	Self    int      // the node's place among them
+	Again   bool     // the query may be read a second time
 }
 
-// ownersMsg names the owner of each leaf, as a place among the members.
+// countsMsg is the numbers of a node's rows by bucket, and whether it cannot hold
+// them.
+type countsMsg struct {
+	Buckets []int64
+	Short   bool
+}
+
+// ownersMsg names the owner of each leaf, as a place among the members. Again
+// tells that nobody holds rows.
 type ownersMsg struct {
 	Name   string
 	Owners []int
+	Again  bool
 }
 
 // offer is the header of a slice of a partial on its way to the home of its

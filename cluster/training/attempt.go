@@ -42,15 +42,19 @@ const maxAttempts = 20
 // run trains, and trains again from the last checkpoint when a node is lost, or
 // met damage in a file that it has repaired by now.
 func (d *drive) run(ctx context.Context) error {
-	rec := d.rec
+	rec, again := d.rec, true
 	for n := 1; ; n++ {
-		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n))
+		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), again)
 		var mended *store.MendedError
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
 		case errors.As(err, &mended) && n < maxAttempts:
 			rec.log().Warn("training begins again over a repaired file", "segment", mended.Segment)
+			continue
+		case errors.Is(err, train.ErrOtherRows) && again:
+			rec.log().Info("training holds rows that its query does not give twice")
+			again = false
 			continue
 		case rec.resume != nil && pgerr.CodeOf(err) == pgerr.DataCorrupted:
 			// A query with random() reads other rows each time.
@@ -79,9 +83,9 @@ func nodeLost(err error) bool {
 }
 
 // attempt trains on the nodes that are alive now.
-func (d *drive) attempt(ctx context.Context, name string) error {
+func (d *drive) attempt(ctx context.Context, name string, again bool) error {
 	since := time.Now()
-	g, err := d.j.cfg.Trainer.Open(ctx, name, d.plan.Job)
+	g, err := d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, again)
 	if err != nil {
 		return err
 	}
@@ -102,6 +106,9 @@ func (d *drive) attempt(ctx context.Context, name string) error {
 	}
 	d.rec.phase("fit", in.Rows)
 	d.reading = time.Since(since)
+	if g.Again() {
+		in.Again = func(ctx context.Context) error { return d.collect(ctx, name) }
+	}
 	res, err := train.Run(ctx, in, g)
 	if err != nil {
 		return err

@@ -11,8 +11,9 @@ import (
 // from any goroutine.
 type Trainer interface {
 	// Open makes the nodes' parts of a training under a name that was never
-	// used. This node drives it.
-	Open(ctx context.Context, name string, job *train.Job) (Training, error)
+	// used. This node drives it. again tells that its query may be read a second
+	// time, where not all nodes can hold the rows.
+	Open(ctx context.Context, name string, job *train.Job, again bool) (Training, error)
 }
 
 // Training is a training's parts on the nodes. It is for one goroutine and must
@@ -22,6 +23,8 @@ type Training interface {
 	// Deal ends the reading of rows, which a plan.Collect of the name gave, and
 	// says how many they are.
 	Deal(ctx context.Context) (rows int64, err error)
+	// Again tells, after Deal, that the query must be read a second time.
+	Again() bool
 	train.Reducer
 	// Members are the nodes of the training's workers, in their order.
 	Members() []uint64

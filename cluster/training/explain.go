@@ -63,7 +63,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 // node.
 func (d *drive) used(b *strings.Builder) {
 	sum := train.Total(d.result.Usage)
-	fmt.Fprintf(b, "  Rows moved between nodes: %d bytes\n  Source read: %d bytes\n  Encoded rows: %d bytes\n", sum.Moved, sum.Read, sum.Block)
+	fmt.Fprintf(b, "  Rows moved between nodes: %d bytes\n  Source read: %d bytes, read %d times\n  Encoded rows: %d bytes\n", sum.Moved, sum.Read, sum.Reads, sum.Block)
 	fmt.Fprintf(b, "  Temporary files: %d bytes before the first iteration, %d bytes in all\n  Peak memory: %d bytes\n", sum.Before, sum.Written, sum.Peak)
 	for _, u := range d.result.Usage {
 		name := ""

@@ -464,3 +464,51 @@ func BenchmarkDealAndSettle(b *testing.B) {
 		s.Close()
 	}
 }
+
+// TestLeavesInTheFile: of rows in the file nothing is held between two looks at
+// them, and they are written once.
+func TestLeavesInTheFile(t *testing.T) {
+	layout, err := NewLayout(oneColumn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := mem.NewPool("t", 1<<20)
+	s := NewStore(layout, Config{Pool: pool, Temp: t.TempDir(), Seed: 5})
+	defer s.Close()
+	const rows = 100000
+	for from := 0; from < rows; from += 1000 {
+		vals := make([]int64, 1000)
+		for i := range vals {
+			vals[i] = int64(from + i)
+		}
+		if err := s.Add(context.Background(), batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, nil)}, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	before := pool.Used()
+	seen := 0
+	for range 2 {
+		for k := range 64 {
+			from, to := LeafBuckets(k, 64)
+			l, err := s.Settle(context.Background(), from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := l.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen += v.Rows
+			v.Close()
+		}
+	}
+	if seen != 2*rows || pool.Used() > before {
+		t.Errorf("%d rows were seen, %d bytes held, %d before", seen, pool.Used(), before)
+	}
+	if want := int64(rows * layout.fixed); pool.Spilled() != want {
+		t.Errorf("%d bytes were written, not %d", pool.Spilled(), want)
+	}
+}

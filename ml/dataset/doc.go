@@ -23,7 +23,7 @@
 //	         │  keys dealt to buckets 0 … 4095
 //	         │ TakeBucket / PutBucket     ship to the node that owns the leaf
 //	         ▼
-//	       Finish, Settle(leaf) ─▶ Leaf   an order of records, or a mapped file
+//	       Finish, Settle(leaf) ─▶ Leaf   an order of records, in the file made when it is looked at
 //	         │  package feature encodes
 //	         ▼
 //	       Blocks                     tiles of numbers for the kernels; dito

@@ -153,10 +153,10 @@ func (d *Drawer) Drawn(h RowHash) bool {
 	return h.bin() < d.cut
 }
 
-// Draw marks the rows of a leaf that are held out, before views are split. What
-// is marked stays.
-func (l *Leaf) Draw(d *Drawer) error {
-	l.share = d.share
+// Draw marks the rows of a leaf that are held out, before its view v, or another
+// one, is split. What is marked stays.
+func (l *Leaf) Draw(d *Drawer, v *View) error {
+	l.share, v.share = d.share, d.share
 	if d.share <= 0 || l.store.cfg.Windows != nil || l.held != nil {
 		return nil
 	}
@@ -165,11 +165,7 @@ func (l *Leaf) Draw(d *Drawer) error {
 		return err
 	}
 	l.held = make([]uint64, words)
-	v, err := l.Open()
-	if err != nil {
-		return err
-	}
-	defer v.Close()
+	v.held = l.held
 	for i := range v.Rows {
 		if d.Drawn(RowHash(v.rec(i))) {
 			l.held[i/64] |= 1 << (i % 64)

@@ -116,7 +116,7 @@ func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out ma
 	for i, own := range leaves {
 		drawer := h.On(i)
 		for _, l := range own {
-			if err := l.Draw(drawer); err != nil {
+			if err := l.Draw(drawer, view(l)); err != nil {
 				t.Fatal(err)
 			}
 			rest, drawn := view(l).Split()

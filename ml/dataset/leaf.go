@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"io"
 	"math"
 	"math/bits"
 	"slices"
@@ -17,14 +16,14 @@ import (
 
 // Leaf is the rows of one leaf in canonical order.
 type Leaf struct {
-	Rows    int
-	store   *Store
-	order   []loc
-	regions [][]byte // what order points into: the store's regions, or one slab of its own
-	slab    int64    // bytes charged for the slab
-	disk    *extent  // the slab lies there instead
-	held    []uint64 // rows held out, a bit each; nil for none
-	share   float64  // of windows held out
+	Rows     int
+	store    *Store
+	from, to int      // its buckets
+	order    []loc    // of rows in memory
+	regions  [][]byte // what order points into: the store's
+	spilled  bool     // they are in the file instead, and brought together to be looked at
+	held     []uint64 // rows held out, a bit each; nil for none
+	share    float64  // of windows held out
 }
 
 // Finish ends the adding of rows: it must be called after the last of them and
@@ -43,12 +42,13 @@ func (s *Store) Finish() error {
 	}
 	all := s.shards
 	s.mu.Unlock()
-	if held > 0 && (onDisk || s.shouldSpill() || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())) {
+	keep := s.cfg.Flow != nil // they were not Short
+	if held > 0 && !keep && (onDisk || s.tight()) {
 		return s.spill(all...)
 	}
 	var g errgroup.Group
 	for _, sh := range all {
-		g.Go(func() error { return s.deal(sh, false) })
+		g.Go(func() error { return s.deal(sh, keep) })
 	}
 	if g.Wait() != nil { // no memory for it
 		return s.spill(all...)
@@ -56,38 +56,39 @@ func (s *Store) Finish() error {
 	return nil
 }
 
-// Settle makes the leaf of buckets [from, to). Where they lie in memory the
-// leaf is an order of them; where some lie in the file they are all brought
-// together in a new slab, in memory or, where that is scarce, mapped.
+// tight tells whether memory is not plainly sufficient for what comes after the
+// adding of rows.
+func (s *Store) tight() bool {
+	return s.shouldSpill() || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())
+}
+
+// Settle makes the leaf of buckets [from, to). Where they lie in memory the leaf
+// is an order of them. Where they lie in the file nothing is kept of it, and it is
+// made anew each time that it is opened: an order of many rows is no little memory.
 // All rows must have been added; the caller is the only one to work on these
 // buckets.
 func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
-	l := &Leaf{store: s}
+	l := &Leaf{store: s, from: from, to: to}
 	s.mu.Lock()
 	shards, regions := s.shards, s.regions
 	s.mu.Unlock()
-	disk := false
 	for _, sh := range shards {
 		for bkt := from; bkt < to; bkt++ {
 			l.Rows += int(sh.rows[bkt])
-			disk = disk || sh.disk != nil && len(sh.disk[bkt]) > 0
+			l.spilled = l.spilled || sh.disk != nil && len(sh.disk[bkt]) > 0
 		}
 	}
 	if s.cfg.Windows != nil && l.Rows > math.MaxInt32 {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a partition of the training query has too many rows")
 	}
-	// The order, and while it is made twice the keys, of a keyed store with ranks.
-	n, keys2 := int64(l.Rows), int64(2*keyBytes)
-	if s.cfg.Windows != nil {
-		keys2 += 8
+	if l.spilled {
+		return l, nil
 	}
-	if err := s.grow(n * (8 + keys2)); err != nil {
+	done, err := l.roomToSort()
+	if err != nil {
 		return nil, err
 	}
-	defer s.shrink(n * keys2)
-	if disk {
-		return s.gather(ctx, l, shards, from, to)
-	}
+	defer done()
 	keys := make([]key, 0, l.Rows)
 	for _, sh := range shards {
 		for _, d := range sh.dealt {
@@ -96,85 +97,68 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 			}
 		}
 	}
-	l.regions = regions
-	l.sort(keys, from, to)
+	l.regions, l.order = regions, l.sort(keys, regions)
 	return l, ctx.Err()
 }
 
-// gather makes a leaf whose records lie partly in the file.
-func (s *Store) gather(ctx context.Context, l *Leaf, shards []*shard, from, to int) (*Leaf, error) {
+// roomToSort charges the order, and until done is called what making it takes:
+// twice the keys, of a keyed store with ranks.
+func (l *Leaf) roomToSort() (done func(), err error) {
+	n, keys2 := int64(l.Rows), int64(2*keyBytes)
+	if l.store.cfg.Windows != nil {
+		keys2 += 8
+	}
+	if err := l.store.grow(n * (8 + keys2)); err != nil {
+		return nil, err
+	}
+	return func() { l.store.shrink(n * keys2) }, nil
+}
+
+// gather brings together the records of a leaf in the file. What it gives is
+// charged until release is called.
+func (l *Leaf) gather() (order []loc, slab []byte, release func(), err error) {
+	s := l.store
 	s.mu.Lock()
-	regions := s.regions
+	shards := s.shards
 	s.mu.Unlock()
 	size := 0
-	for _, sh := range shards {
-		for bkt := from; bkt < to; bkt++ {
-			for _, d := range sh.dealt {
-				for _, k := range d.of(bkt) {
-					size += len(s.layout.whole(k.at.in(regions)))
+	each := func(f func(e extent) error) error {
+		for bkt := l.from; bkt < l.to; bkt++ {
+			for _, sh := range shards {
+				if sh.disk == nil {
+					continue
 				}
-			}
-			if sh.disk != nil {
 				for _, e := range sh.disk[bkt] {
-					size += e.len
+					if err := f(e); err != nil {
+						return err
+					}
 				}
 			}
-		}
-	}
-	if err := s.grow(int64(size)); err != nil {
-		return nil, err
-	}
-	l.slab = int64(size)
-	buf := make([]byte, 0, size)
-	for bkt := from; bkt < to; bkt++ {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for _, sh := range shards {
-			for _, d := range sh.dealt {
-				for _, k := range d.of(bkt) {
-					buf = append(buf, s.layout.whole(k.at.in(regions))...)
-				}
-				d.gone[bkt] = true
-			}
-			if sh.disk == nil {
-				continue
-			}
-			for _, e := range sh.disk[bkt] {
-				n := len(buf)
-				buf = buf[:n+e.len]
-				if err := s.file.read(e, buf[n:]); err != nil {
-					return nil, err
-				}
-			}
-			sh.disk[bkt] = nil // read once; the file's space comes back with the file
-		}
-	}
-	l.regions = [][]byte{buf}
-	l.sort(s.layout.keys(make([]key, 0, l.Rows), buf, 0), from, to)
-	if !s.shouldSpill() && s.cfg.Pool.Used() < s.cfg.Pool.Limit()/2 {
-		return l, nil
-	}
-	// Written in order, so that reading it later is sequential.
-	at := 0
-	e, err := s.file.stream(size, fileAlign, func(w io.Writer) error {
-		for i, p := range l.order {
-			rec := s.layout.whole(p.in(l.regions))
-			if _, err := w.Write(rec); err != nil {
-				return err
-			}
-			l.order[i] = loc(at / 8)
-			at += len(rec)
 		}
 		return nil
+	}
+	_ = each(func(e extent) error { size += e.len; return nil })
+	if err := s.grow(int64(size)); err != nil {
+		return nil, nil, nil, err
+	}
+	done, err := l.roomToSort()
+	if err != nil {
+		s.shrink(int64(size))
+		return nil, nil, nil, err
+	}
+	defer done()
+	release = func() { s.shrink(int64(size) + 8*int64(l.Rows)) }
+	slab = make([]byte, size)
+	at := 0
+	err = each(func(e extent) error {
+		at += e.len
+		return s.file.read(e, slab[at-e.len:at])
 	})
 	if err != nil {
-		return nil, err
+		release()
+		return nil, nil, nil, err
 	}
-	s.cfg.Pool.AddSpilled(l.slab)
-	s.shrink(l.slab)
-	l.disk, l.regions, l.slab = &e, nil, 0
-	return l, nil
+	return l.sort(s.layout.keys(make([]key, 0, l.Rows), slab, 0), [][]byte{slab}), slab, release, nil
 }
 
 // keys appends the keys of the records in run, the first of which is at at.
@@ -200,21 +184,21 @@ func (l *Layout) whole(b []byte) []byte {
 // sort makes the order. Hashes being uniform, the bits after those that all
 // keys of the leaf share put nearly every key in its place; the rest is left to
 // a comparison within each place.
-func (l *Leaf) sort(keys []key, from, to int) {
+func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
 	n := len(keys)
 	if w := l.store.cfg.Windows; w != nil {
-		l.sortKeyed(keys, w)
-		return
+		return l.sortKeyed(keys, w, regions)
 	}
+	order = make([]loc, n)
 	if l.store.cfg.InPlace {
-		l.order = make([]loc, n)
 		for i, k := range keys {
-			l.order[i] = k.at
+			order[i] = k.at
 		}
-		return
+		return order
 	}
+	compare := func(a, b key) int { return l.store.layout.compare(a, b, regions) }
 	width := bits.Len(uint(max(n-1, 1)))
-	shared := bucketBits - bits.Len(uint(to-from-1))
+	shared := bucketBits - bits.Len(uint(l.to-l.from-1))
 	place := func(k key) uint64 { return k.hi << shared >> (64 - width) }
 	ends := make([]uint32, 1<<width)
 	for _, k := range keys {
@@ -234,25 +218,25 @@ func (l *Leaf) sort(keys []key, from, to int) {
 	at, copies := uint32(0), false
 	for _, end := range ends {
 		if end-at > 1 {
-			slices.SortFunc(sorted[at:end], l.compare)
-			copies = l.part(sorted[at:end], shared) || copies
+			slices.SortFunc(sorted[at:end], compare)
+			copies = part(sorted[at:end], shared, compare) || copies
 		}
 		at = end
 	}
 	if copies {
-		slices.SortFunc(sorted, l.compare)
+		slices.SortFunc(sorted, compare)
 	}
-	l.order = make([]loc, n)
 	for i, k := range sorted {
-		l.order[i] = k.at
+		order[i] = k.at
 	}
+	return order
 }
 
 // part gives the copies of a row, neighbours in keys, places of their own in the
 // leaf, by their ordinals: a mini-batch is a run of a leaf's rows, and should be a
 // sample of them. shared bits are the leaf's. It tells whether there are copies.
-func (l *Leaf) part(keys []key, shared int) (copies bool) {
-	runs(len(keys), func(i, j int) bool { return l.compare(keys[i], keys[j]) == 0 }, func(from, to int) {
+func part(keys []key, shared int, compare func(a, b key) int) (copies bool) {
+	runs(len(keys), func(i, j int) bool { return compare(keys[i], keys[j]) == 0 }, func(from, to int) {
 		for i := from + 1; i < to; i++ {
 			place := fold(keys[from].hi^k1, uint64(i-from)^k3)
 			keys[i].hi = keys[from].hi>>(64-shared)<<(64-shared) | place>>shared
@@ -262,17 +246,16 @@ func (l *Leaf) part(keys []key, shared int) (copies bool) {
 	return copies
 }
 
-func (l *Leaf) compare(a, b key) int {
+func (l *Layout) compare(a, b key, regions [][]byte) int {
 	if c := cmp.Compare(a.hi, b.hi); c != 0 {
 		return c
 	}
-	lay := l.store.layout
-	return bytes.Compare(lay.whole(a.at.in(l.regions)), lay.whole(b.at.in(l.regions)))
+	return bytes.Compare(l.whole(a.at.in(regions)), l.whole(b.at.in(regions)))
 }
 
 // Free gives the leaf's own memory back; the leaf is empty then.
 func (l *Leaf) Free() {
-	l.store.shrink(l.slab + int64(len(l.order)+len(l.held))*8)
+	l.store.shrink(int64(len(l.order)+len(l.held)) * 8)
 	*l = Leaf{store: l.store}
 }
 
@@ -280,12 +263,12 @@ func (l *Leaf) Free() {
 func (l *Leaf) Open() (*View, error) {
 	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {},
 		held: l.held, share: l.share, keyed: l.store.cfg.Windows}
-	if l.disk != nil {
-		b, release, err := l.store.file.mapped(*l.disk)
+	if l.spilled {
+		order, slab, release, err := l.gather()
 		if err != nil {
 			return nil, err
 		}
-		v.regions, v.release = [][]byte{b}, release
+		v.order, v.regions, v.release = order, [][]byte{slab}, release
 	}
 	return v, nil
 }

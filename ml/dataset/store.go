@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -63,6 +64,10 @@ type Config struct {
 	Windows *Windows
 	// Copies counts the copies of rows as they are added.
 	Copies bool
+	// Flow takes rows in place that there is no memory for. They are forgotten
+	// then, for they can be read again: nothing of them is written. It is called
+	// from the goroutines that add rows, and the view is its for the call.
+	Flow func(v *View) error
 }
 
 // Store holds one node's rows of one job until they are encoded. Add, PutBucket
@@ -83,6 +88,7 @@ type Store struct {
 	regions [][]byte
 	moving  sync.Mutex // held while records of added are copied or spilled
 	turns   turns
+	flowing atomic.Bool
 }
 
 // shard takes the rows of one goroutine at a time: records one after the other
@@ -99,6 +105,8 @@ type shard struct {
 	regions []uint32   // numbers of its regions; the last one is being filled
 	used    int        // bytes of the last one
 	copies  *counter
+	held    int // rows that are held, of a store with Config.Flow
+	bytes   int // of their records
 }
 
 // deck is keys by bucket.
@@ -262,8 +270,9 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 			sh.rows[k.bucket()]++
 		}
 		sh.keep(keys)
+		sh.held, sh.bytes = sh.held+n, sh.bytes+size
 	}
-	if s.shouldSpill() {
+	if s.shouldSpill() || s.full(sh) {
 		return s.spill(sh)
 	}
 	return nil
@@ -382,9 +391,12 @@ func (s *Store) deal(sh *shard, force bool) error {
 	return nil
 }
 
-// spill writes all that these shards hold to the file. The caller is the only
+// spill writes all that these shards hold to the file, or lets it flow by. The caller is the only
 // one who works on them.
 func (s *Store) spill(shards ...*shard) error {
+	if s.cfg.Flow != nil {
+		return s.flow(shards...)
+	}
 	s.mu.Lock()
 	regions := s.regions
 	s.mu.Unlock()

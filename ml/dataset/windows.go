@@ -177,9 +177,9 @@ type ranked struct {
 // sortKeyed orders keys by partition, order columns and then by all bytes.
 // Records lie anywhere: they are looked at once for their rank and once to see
 // that what shares a hash is one partition, and then only where ranks are equal.
-func (l *Leaf) sortKeyed(keys []key, w *Windows) {
+func (l *Leaf) sortKeyed(keys []key, w *Windows, regions [][]byte) (order []loc) {
 	lay := l.store.layout
-	rec := func(k ranked) []byte { return k.at.in(l.regions) }
+	rec := func(k ranked) []byte { return k.at.in(regions) }
 	all := make([]ranked, len(keys))
 	for i, k := range keys {
 		all[i] = ranked{key: k}
@@ -217,10 +217,11 @@ func (l *Leaf) sortKeyed(keys []key, w *Windows) {
 			slices.SortFunc(part[from:to], whole)
 		})
 	})
-	l.order = make([]loc, len(all))
+	order = make([]loc, len(all))
 	for i, k := range all {
-		l.order[i] = k.at
+		order[i] = k.at
 	}
+	return order
 }
 
 // runs calls f with each run [from, to) of neighbours that are the same, of n.

@@ -116,11 +116,11 @@ func TestDraftsAreTheBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := leaf.Draw(store.Copies(0).Holdout(share, false).On(0)); err != nil {
-			t.Fatal(err)
-		}
 		v, err := leaf.Open()
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := leaf.Draw(store.Copies(0).Holdout(share, false).On(0), v); err != nil {
 			t.Fatal(err)
 		}
 		want, err1 := s.Collect(ctx, v)

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -19,7 +20,10 @@ type intake struct {
 	mu     sync.Mutex
 	idle   []*taker
 	all    []*taker
-	leaves []*feature.Taken // by the number of the leaf
+	leaves []*feature.Taken // by the number of the leaf; nil for one that flowed by
+	// flowing tells that blocks are not kept: see flow.
+	flowing atomic.Bool
+	shed    sync.Mutex // held while what was kept flows by
 }
 
 // taker is one goroutine's, for a time.
@@ -35,6 +39,7 @@ const (
 	leastTaken = 256 << 10 // the first ones, and where memory is scarce
 	mostTaken  = 8 << 20
 	takenRows  = 32768
+	flowShare  = 64 // blocks that flow by may have the memory over so much
 )
 
 // bytes is the size of a block for so many rows.
@@ -119,8 +124,13 @@ func (n *intake) start(t *taker) error {
 	}
 	least := rows(leastTaken)
 	want := max(min(t.rows/8&^(dataset.ViewRows-1), rows(mostTaken)), least)
-	if !n.w.blocks.TryReserve(n.bytes(want)) {
-		want = least
+	if n.flowing.Load() || !n.w.blocks.TryReserve(n.bytes(want)) {
+		if want = least; n.w.flow.may {
+			want = rows(min(max(n.w.cfg.Pool.Limit()/flowShare, leastTaken), mostTaken))
+			if err := n.letFlow(); err != nil {
+				return err
+			}
+		}
 		if err := n.w.blocks.Reserve(n.bytes(want)); err != nil {
 			want = dataset.ViewRows
 			if err := n.flush(); err != nil {
@@ -147,27 +157,36 @@ func (n *intake) end(t *taker) error {
 		return err
 	}
 	t.rows += taken.Rows
+	if n.flowing.Load() {
+		return n.flowed(b, taken)
+	}
 	if taken.Held != nil {
 		if err := n.w.blocks.Reserve(taken.HeldBytes()); err != nil {
 			return err
 		}
 	}
-	if was, is := n.bytes(b.Rows), n.bytes(taken.Rows); is < was {
-		// What is charged is what is kept; where there is no room for two it goes to
-		// the file now.
-		if room := n.w.blocks.TryReserve(is); room {
-			b = b.First(taken.Rows, true)
-			n.w.blocks.Unreserve(was)
-		} else {
-			b = b.First(taken.Rows, false)
-			n.w.blocks.Unreserve(was - is)
-		}
-	}
+	b = n.trim(b, taken.Rows)
 	n.mu.Lock()
 	leaf := len(n.leaves)
 	n.leaves = append(n.leaves, taken)
 	n.mu.Unlock()
 	return n.w.blocks.Put(blockOf(family.Rows{Leaf: leaf}), b)
+}
+
+// trim cuts a block to its rows: what is charged is what is kept. Where there is
+// no room for two it goes to the file soon.
+func (n *intake) trim(b *dataset.Block, rows int) *dataset.Block {
+	was, is := n.bytes(b.Rows), n.bytes(rows)
+	if is == was {
+		return b
+	}
+	copied := n.w.blocks.TryReserve(is)
+	if copied {
+		n.w.blocks.Unreserve(was)
+	} else {
+		n.w.blocks.Unreserve(was - is)
+	}
+	return b.First(rows, copied)
 }
 
 // flush ends the blocks of idle takers, for their memory to be had.
@@ -277,42 +296,49 @@ func (n *intake) fit(ctx context.Context, leaf int, d *dataset.Drawer) (*feature
 
 // seal makes the leaf's blocks out of the rows as they came.
 func (n *intake) seal(leaf int, p *sealTask) (*sealed, error) {
-	taken, blocks := n.leaves[leaf], n.w.blocks
-	s := &sealed{leaves: []int64{0}}
-	at := [...]int{blockOf(family.Rows{Leaf: leaf}), blockOf(family.Rows{Leaf: leaf, Held: true})}
-	b, release, err := blocks.Open(at[0])
+	taken, blocks, at := n.leaves[leaf], n.w.blocks, blockOf(family.Rows{Leaf: leaf})
+	b, release, err := blocks.Open(at)
 	if err != nil || b == nil {
-		return s, err
+		return &sealed{leaves: []int64{0}}, err
 	}
 	defer release()
-	rows, held := taken.Parts()
-	s.rows, s.held, s.leaves[0] = int64(rows), int64(held), int64(rows)
-	f := p.fitted
-	if f.FinishesTaken(b, taken) { // where it lies
-		if b, err = blocks.Take(at[0]); err != nil {
+	if p.fitted.FinishesTaken(b, taken) {
+		if b, err = blocks.Take(at); err != nil {
 			return nil, err
 		}
 		blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
-		f.FinishTaken(b, taken, p.classWeights)
-		s.weigh(b)
-		n.w.encoded.Add(b.Bytes())
-		return s, blocks.Put(at[0], b)
+		return n.sealBlock(leaf, b, taken, p, nil)
 	}
+	return n.sealBlock(leaf, b, taken, p, func() {
+		blocks.Drop(at)
+		if taken.Held != nil {
+			blocks.Unreserve(taken.HeldBytes())
+		}
+		n.leaves[leaf] = nil
+	})
+}
+
+// sealBlock makes a leaf's blocks out of one of rows as they came: where it lies,
+// or others, after which free gives it back.
+func (n *intake) sealBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *sealTask, free func()) (*sealed, error) {
+	rows, held := taken.Parts()
+	s, f := &sealed{rows: int64(rows), held: int64(held), leaves: []int64{int64(rows)}}, p.fitted
 	var parts [2]*dataset.Block
-	for i, rows := range [...]int{rows, held} {
-		if rows == 0 {
-			continue
+	if f.FinishesTaken(b, taken) {
+		f.FinishTaken(b, taken, p.classWeights)
+		parts[0] = b
+	} else {
+		for i, rows := range [...]int{rows, held} {
+			if rows == 0 {
+				continue
+			}
+			if err := n.w.blocks.Reserve(dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow)); err != nil {
+				return nil, err
+			}
+			parts[i] = f.EncodeTaken(b, taken, i == 1, p.classWeights)
 		}
-		if err := blocks.Reserve(dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow)); err != nil {
-			return nil, err
-		}
-		parts[i] = f.EncodeTaken(b, taken, i == 1, p.classWeights)
+		free()
 	}
-	blocks.Drop(at[0])
-	if taken.Held != nil {
-		blocks.Unreserve(taken.HeldBytes())
-	}
-	n.leaves[leaf] = nil
 	for i, b := range parts {
 		if b == nil {
 			continue
@@ -321,7 +347,7 @@ func (n *intake) seal(leaf int, p *sealTask) (*sealed, error) {
 			s.weigh(b)
 		}
 		n.w.encoded.Add(b.Bytes())
-		if err := blocks.Put(at[i], b); err != nil {
+		if err := n.w.blocks.Put(blockOf(family.Rows{Leaf: leaf, Held: i == 1}), b); err != nil {
 			return nil, err
 		}
 	}

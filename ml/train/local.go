@@ -15,6 +15,7 @@ import (
 // in tests. Worker i's number is i.
 type Local struct {
 	Workers []*Worker
+	Again   bool // set by Deal: the rows must be read once more
 }
 
 // Deal counts the rows, places the leaves in ranges and ships rows to their
@@ -31,6 +32,9 @@ func (l *Local) Deal(ctx context.Context) (int64, error) {
 		}
 	}
 	if l.Workers[0].job.InPlace() {
+		for _, w := range l.Workers {
+			l.Again = w.Short() || l.Again
+		}
 		return total, l.assign(nil)
 	}
 	return total, l.DealTo(ctx, reduce.Ranges(l.Workers[0].job.Leaves(buckets), ids))
@@ -56,7 +60,7 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 
 func (l *Local) assign(owners []int) error {
 	for i, w := range l.Workers {
-		if err := w.Assign(owners, len(l.Workers), i); err != nil {
+		if err := w.Assign(owners, len(l.Workers), i, l.Again); err != nil {
 			return err
 		}
 	}

@@ -134,7 +134,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	switch t.body.(type) {
 	case *stepTask:
 		p.whole = w.job.Plan.Scope == family.ByNode
-	case *copiesTask, *usageTask:
+	case *copiesTask, *usageTask, *againTask:
 		p.whole = true
 	}
 	plan, err := w.cut(p, step)
@@ -169,8 +169,25 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		p.ofNode(func() family.Message { return &usages{[]Usage{w.usage()}} })
 		return p, nil
 	case *fitTask:
+		if w.flow.on {
+			p.ofNode(func() family.Message {
+				if w.flow.stats == nil {
+					return nil
+				}
+				return w.flow.stats
+			})
+			return p, nil
+		}
 		return p, same(w.fit(b), nil)
+	case *againTask:
+		p.ofNode(func() family.Message { return &sealed{} })
+		return p, w.again(b.sealTask)
 	case *sealTask:
+		if w.flow.on {
+			s, err := w.sealedAgain()
+			p.ofNode(func() family.Message { return s })
+			return p, err
+		}
 		return p, same(w.seal(b))
 	case *measureTask:
 		return p, same(w.measure(b, 0), nil)

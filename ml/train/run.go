@@ -45,8 +45,11 @@ type Event struct {
 
 // Input is what Run needs besides the reducer.
 type Input struct {
-	Job    *Job
-	Rows   int64        // of the query, over all nodes
+	Job  *Job
+	Rows int64 // of the query, over all nodes
+	// Again reads the query once more, for workers that do not hold its rows (see
+	// Worker.Short); nil where they do.
+	Again  func(ctx context.Context) error
 	Resume []byte       // a checkpoint, or nil
 	Start  *model.Model // what to go on from, or nil
 	// Given are the rows of the relation that the plan names, the features in their
@@ -157,13 +160,10 @@ func (r *runner) fit(ctx context.Context) error {
 	if r.counted = st.Rows + st.Held; r.counted == 0 && r.in.Rows > 0 {
 		return errNoWindows(r.job.Plan.Windows)
 	}
-	if r.fitted, err = feature.Fit(spec, st); err != nil {
+	if r.fitted, r.cw, err = r.encoders(st); err != nil {
 		return err
 	}
 	r.stats = st
-	if err := r.keep(); err != nil {
-		return err
-	}
 	if !st.Vary(spec) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
@@ -174,11 +174,6 @@ func (r *runner) fit(ctx context.Context) error {
 				r.positives = c.N
 			}
 		}
-	}
-	if r.job.Options.Bool("class_weights", false) {
-		r.cw = balancedWeights(r.fitted, &st.Cols[spec.LabelCol()])
-	} else if r.cw, err = namedWeights(r.fitted, r.job.Options); err != nil {
-		return err
 	}
 	var e canon.E
 	e.Bytes(r.job.Encode())
@@ -191,32 +186,51 @@ func (r *runner) fit(ctx context.Context) error {
 	return nil
 }
 
-// keep puts the encoders of the model that the training goes on from in the place
+// encoders fits encoders, and the weights of classes, to statistics.
+func (r *runner) encoders(st *feature.Stats) (f *feature.Fitted, classWeights []float64, err error) {
+	spec := r.job.Spec()
+	if f, err = feature.Fit(spec, st); err != nil {
+		return nil, nil, err
+	}
+	if f, err = r.keep(f); err != nil {
+		return nil, nil, err
+	}
+	if r.job.Options.Bool("class_weights", false) {
+		return f, balancedWeights(f, &st.Cols[spec.LabelCol()]), nil
+	}
+	classWeights, err = namedWeights(f, r.job.Options)
+	return f, classWeights, err
+}
+
+// keep gives the encoders of the model that the training goes on from in the place
 // of those that were fitted now.
-func (r *runner) keep() error {
+func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 	m := r.in.Start
 	if m == nil {
-		return nil
+		return f, nil
 	}
 	if name := r.job.Family.Info().Name; m.Algorithm != name {
-		return pgerr.New(pgerr.InvalidParameterValue, "a training of %s cannot go on from a model of %s", name, m.Algorithm).
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "a training of %s cannot go on from a model of %s", name, m.Algorithm).
 			At(r.job.Options.Pos("warm_start")).WithHint("Leave warm_start out.")
 	}
-	if err := m.Fitted.Keeps(r.fitted); err != nil {
-		return err
-	}
-	r.fitted = m.Fitted
-	return nil
+	return m.Fitted, m.Fitted.Keeps(f)
 }
 
 func (r *runner) seal(ctx context.Context) error {
 	r.phase("seal")
-	m, err := r.reduce(ctx, &sealTask{fitted: r.fitted, classWeights: r.cw})
+	t := &sealTask{fitted: r.fitted, classWeights: r.cw}
+	if err := r.readAgain(ctx, t); err != nil {
+		return err
+	}
+	m, err := r.reduce(ctx, t)
 	if err != nil {
 		return err
 	}
 	s, err := as[*sealed](m)
 	if err != nil {
+		return err
+	}
+	if err := r.sameRows(s.stats); err != nil {
 		return err
 	}
 	r.rows, r.weight, r.held, r.leaves = s.rows, s.weight.Value(), s.held, s.leaves

@@ -21,7 +21,7 @@ type Task struct {
 }
 
 // body is what a task is: a *copiesTask, *fitTask, *sealTask, *stepTask,
-// *measureTask, *cutsTask or *usageTask.
+// *measureTask, *cutsTask, *usageTask or *againTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -39,6 +39,7 @@ const (
 	kindCuts    = 5
 	kindCopies  = 6
 	kindUsage   = 7
+	kindAgain   = 8
 )
 
 // Encode gives the bytes that Worker.DecodeTask reads.
@@ -64,6 +65,8 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = &usageTask{}
 	case kindSeal:
 		t.body = decodeSeal(d)
+	case kindAgain:
+		t.body = &againTask{decodeSeal(d)}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
@@ -149,15 +152,21 @@ func decodeSeal(d *canon.D) *sealTask {
 	return t
 }
 
-func (t *sealTask) decode(_ *Job, d *canon.D) family.Message {
+func (t *sealTask) decode(j *Job, d *canon.D) family.Message {
 	s := &sealed{rows: d.I64(), held: d.I64(), leaves: d.I64s()}
+	if d.Bool() {
+		s.stats = feature.DecodeStats(d)
+		if len(s.stats.Cols) != len(j.Columns) {
+			d.Fail()
+		}
+	}
 	if b := d.Take(exact.Bytes); b != nil {
 		s.weight.Decode(b)
 	}
 	return s
 }
 
-func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+func (t *sealTask) merge(j *Job, left, right family.Message) (family.Message, error) {
 	a, err := as[*sealed](left)
 	if err != nil {
 		return nil, err
@@ -169,7 +178,13 @@ func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, er
 	a.rows, a.held = a.rows+b.rows, a.held+b.held
 	a.leaves = append(a.leaves, b.leaves...)
 	a.weight.Merge(&b.weight)
-	return a, nil
+	switch {
+	case a.stats == nil:
+		a.stats = b.stats
+	case b.stats != nil:
+		a.stats, err = j.spec.MergeStats(a.stats, b.stats)
+	}
+	return a, err
 }
 
 // sealed is how many rows there are to train on and held out, how many of the
@@ -178,6 +193,7 @@ type sealed struct {
 	rows, held int64
 	leaves     []int64 // in their order; of a job in place in none
 	weight     exact.Sum
+	stats      *feature.Stats // of rows that were read again
 }
 
 // Encode implements family.Message.
@@ -185,6 +201,10 @@ func (s *sealed) Encode(e *canon.E) {
 	e.I64(s.rows)
 	e.I64(s.held)
 	e.I64s(s.leaves)
+	e.Bool(s.stats != nil)
+	if s.stats != nil {
+		s.stats.Encode(e)
+	}
 	e.B = s.weight.Append(e.B)
 }
 

@@ -15,6 +15,7 @@ import (
 type Usage struct {
 	Worker  int
 	Read    int64 // of the query's rows that came here, each time that they came
+	Reads   int64 // how often the query was read
 	Moved   int64 // of rows that were sent to other workers
 	Block   int64 // of the encoded rows
 	Before  int64 // written to temporary files before the first step
@@ -22,9 +23,10 @@ type Usage struct {
 	Peak    int64 // charged at most
 }
 
-// Total is the sum over workers; of peaks too.
+// Total is the sum over workers, of peaks too, and of readings the most.
 func Total(list []Usage) (sum Usage) {
 	for _, u := range list {
+		sum.Reads = max(sum.Reads, u.Reads)
 		sum.Read, sum.Moved, sum.Block = sum.Read+u.Read, sum.Moved+u.Moved, sum.Block+u.Block
 		sum.Before, sum.Written, sum.Peak = sum.Before+u.Before, sum.Written+u.Written, sum.Peak+u.Peak
 	}
@@ -35,7 +37,11 @@ func Total(list []Usage) (sum Usage) {
 func (w *Worker) usage() Usage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Usage{w.self, w.read.Load(), w.moved.Load(), w.encoded.Load(), w.before, w.Spilled(), w.cfg.Pool.Peak()}
+	reads := int64(1)
+	if w.flow.on {
+		reads = 2
+	}
+	return Usage{w.self, w.read.Load(), reads, w.moved.Load(), w.encoded.Load(), w.before, w.Spilled(), w.cfg.Pool.Peak()}
 }
 
 // firstStep notes what was written before the first step.
@@ -68,8 +74,8 @@ func (t *usageTask) Encode(*canon.E) {}
 
 func (t *usageTask) decode(_ *Job, d *canon.D) family.Message {
 	u := &usages{}
-	for range d.Count(7 * 8) {
-		u.list = append(u.list, Usage{d.Int(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64()})
+	for range d.Count(8 * 8) {
+		u.list = append(u.list, Usage{d.Int(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64()})
 	}
 	return u
 }
@@ -96,7 +102,7 @@ func (u *usages) Encode(e *canon.E) {
 	e.U32(uint32(len(u.list)))
 	for _, x := range u.list {
 		e.Int(x.Worker)
-		for _, n := range []int64{x.Read, x.Moved, x.Block, x.Before, x.Written, x.Peak} {
+		for _, n := range []int64{x.Read, x.Reads, x.Moved, x.Block, x.Before, x.Written, x.Peak} {
 			e.I64(n)
 		}
 	}

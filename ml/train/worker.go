@@ -21,16 +21,21 @@ type WorkerConfig struct {
 	Pool    *mem.Pool // of the job on this node
 	Temp    string    // directory of temporary files
 	Threads int       // goroutines of a task; 0: 1
+	// Again tells that the query may be read a second time: rows that do not fit
+	// in memory are not written then.
+	Again bool
 }
 
 // Worker is one node's part in a job: its rows, later its leaves' blocks. The
 // methods of a phase may be called from several goroutines; phases follow each
 // other: Add … Counts … TakeBucket, PutBucket … Assign … Begin.
 type Worker struct {
-	job   *Job
-	cfg   WorkerConfig
-	store *dataset.Store
-	in    *intake // takes the rows instead of the store, where it can; else nil
+	job     *Job
+	cfg     WorkerConfig
+	dataset dataset.Config
+	store   *dataset.Store
+	in      *intake // takes the rows instead of the store, where it can; else nil
+	flow    flow    // of rows that are not kept
 
 	// set by Assign
 	self   int
@@ -69,13 +74,28 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	cfg.Threads = max(cfg.Threads, 1)
-	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}
-	w := &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
-		acct: cfg.Pool.Account("training partials", false)}
-	if job.spec.TakesIn() {
+	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, acct: cfg.Pool.Account("training partials", false),
+		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}}
+	w.flow.may = cfg.Again && job.flows()
+	if w.flow.may {
+		w.dataset.Flow = w.flowed
+	}
+	w.open(layout)
+	return w, nil
+}
+
+// open makes what takes rows.
+func (w *Worker) open(layout *dataset.Layout) {
+	w.store, w.blocks, w.in = dataset.NewStore(layout, w.dataset), dataset.NewBlocks(w.dataset), nil
+	if w.job.spec.TakesIn() {
 		w.in = &intake{w: w, layout: layout}
 	}
-	return w, nil
+	if w.flow.task != nil {
+		w.store.Flow()
+		if w.in != nil {
+			w.in.flowing.Store(true)
+		}
+	}
 }
 
 // Job is the worker's job.
@@ -113,30 +133,46 @@ func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBu
 
 // Assign ends the dealing: owners names the worker of each leaf, of so many
 // workers numbered from 0; self is this one. Of a job in place nothing was
-// dealt, owners is nil, and the worker cuts its own rows into leaves.
-func (w *Worker) Assign(owners []int, workers, self int) error {
+// dealt, owners is nil, and the worker cuts its own rows into leaves; where a
+// worker is Short, again tells all that the rows will be read once more.
+func (w *Worker) Assign(owners []int, workers, self int, again bool) error {
 	nodes := make([]int, workers)
 	for i := range nodes {
 		nodes[i] = i
 	}
-	if w.job.InPlace() {
+	w.self, w.nodes = self, reduce.NewPlan(nodes)
+	switch {
+	case again:
+		w.own(0)
+		return w.release()
+	case w.job.InPlace():
 		leaves, err := w.localLeaves()
 		if err != nil {
 			return err
 		}
-		owners = make([]int, leaves)
-		for i := range owners {
-			owners[i] = self
-		}
+		w.own(leaves)
+	default:
+		w.assign(owners)
 	}
-	w.self, w.owners, w.plan, w.nodes = self, owners, reduce.NewPlan(owners), reduce.NewPlan(nodes)
-	w.leaves = nil
+	return w.store.Finish()
+}
+
+// own makes so many leaves, all of them this worker's.
+func (w *Worker) own(leaves int) {
+	owners := make([]int, leaves)
+	for i := range owners {
+		owners[i] = w.self
+	}
+	w.assign(owners)
+}
+
+func (w *Worker) assign(owners []int) {
+	w.owners, w.plan, w.leaves = owners, reduce.NewPlan(owners), nil
 	for i, o := range owners {
-		if o == self {
+		if o == w.self {
 			w.leaves = append(w.leaves, i)
 		}
 	}
-	return w.store.Finish()
 }
 
 // localLeaves is the number of leaves of a job in place.
@@ -185,14 +221,14 @@ func (w *Worker) fit(t *fitTask) leafFunc {
 		if err != nil {
 			return nil, err
 		}
-		if err := l.Draw(d); err != nil {
-			return nil, err
-		}
-		v, err := l.Open()
+		v, err := w.look(l)
 		if err != nil {
 			return nil, err
 		}
 		defer v.Close()
+		if err := l.Draw(d, v); err != nil {
+			return nil, err
+		}
 		return w.collect(ctx, leaf, t.spec, v)
 	}
 }
@@ -273,6 +309,18 @@ func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
 	if err != nil {
 		return nil, err
 	}
+	return w.look(l)
+}
+
+// look opens a leaf. Blocks make room for its rows, where these are in the file.
+func (w *Worker) look(l *dataset.Leaf) (*dataset.View, error) {
+	v, err := l.Open()
+	if err == nil {
+		return v, nil
+	}
+	if err := w.blocks.Evict(); err != nil {
+		return nil, err
+	}
 	return l.Open()
 }
 
@@ -315,9 +363,21 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 		return nil, err
 	}
 	defer v.Close()
+	s, err := w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	w.rows[leaf].Free()
+	delete(w.rows, leaf)
+	w.mu.Unlock()
+	return s, nil
+}
+
+// sealView makes the blocks of a leaf's rows, out of its draft if it has one.
+func (w *Worker) sealView(leaf int, spec *feature.Spec, p *sealTask, v *dataset.View, d *draft) (*sealed, error) {
 	train, held := spec.Split(v)
 	s := &sealed{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
-	d := w.takeDraft(leaf)
 	if d != nil && !p.fitted.Finishes(d.Draft) {
 		w.blocks.Unreserve(d.bytes)
 		d = nil
@@ -341,10 +401,6 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 			return nil, err
 		}
 	}
-	w.mu.Lock()
-	w.rows[leaf].Free()
-	delete(w.rows, leaf)
-	w.mu.Unlock()
 	return s, nil
 }
 

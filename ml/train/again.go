@@ -1,0 +1,254 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Rows that there is no memory for are not written to be read three times:
+// statistics are taken of them as they come, the query is read again, and
+// blocks are made of what comes then. So their blocks are all that is ever
+// written, and no row is on disk that was not there before. It is for jobs in
+// place: whose statistics and sums want no order, so that it does not matter
+// that the second reading may give a row to another node.
+
+// ErrOtherRows is the error of a query that gives other rows when it is read
+// again: its rows must be held, WorkerConfig.Again being false.
+var ErrOtherRows = pgerr.New(pgerr.DataException, "the training query gave other rows when it was read again")
+
+// flow is what a worker makes of rows that it does not keep.
+type flow struct {
+	may  bool // rows may be read again
+	on   bool // they will be: no worker keeps any
+	task *sealTask
+
+	mu     sync.Mutex
+	stats  *feature.Stats // of this reading
+	made   *sealed        // of the second one
+	leaves int            // that have been made
+}
+
+// flows tells whether a job's rows may be read twice. What is held out depends
+// on all rows, and statistics are of the others alone: so those are held.
+func (j *Job) flows() bool { return j.InPlace() && !j.counts() }
+
+// collected adds the statistics of rows.
+func (f *flow) collected(spec *feature.Spec, st *feature.Stats) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stats != nil {
+		st, err = spec.MergeStats(f.stats, st)
+	}
+	f.stats = st
+	return err
+}
+
+// next gives the number of the next leaf.
+func (f *flow) next() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.leaves++
+	return f.leaves - 1
+}
+
+// sealed adds a leaf that was made.
+func (f *flow) sealed(j *Job, s *sealed) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.task.merge(j, f.made, s)
+	return err
+}
+
+// flowed takes rows that the store does not keep.
+func (w *Worker) flowed(v *dataset.View) error {
+	spec := w.job.Spec()
+	// A view is little work: whoever gives up sees it between two of them.
+	st, err := spec.Collect(context.Background(), v)
+	if err != nil {
+		return err
+	}
+	if err := w.flow.collected(spec, st); err != nil || w.flow.task == nil {
+		return err
+	}
+	s, err := w.sealView(w.flow.next(), spec, w.flow.task, v, nil)
+	if err != nil {
+		return err
+	}
+	return w.flow.sealed(w.job, s)
+}
+
+// flowed takes a block of rows that is not kept.
+func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
+	w := n.w
+	st, err := w.job.spec.CollectTaken(b, taken)
+	if err == nil {
+		err = w.flow.collected(w.job.Spec(), st)
+	}
+	if err != nil || w.flow.task == nil {
+		w.blocks.Unreserve(n.bytes(b.Rows))
+		return err
+	}
+	b = n.trim(b, taken.Rows)
+	s, err := n.sealBlock(w.flow.next(), b, taken, w.flow.task, func() { w.blocks.Unreserve(n.bytes(b.Rows)) })
+	if err != nil {
+		return err
+	}
+	return w.flow.sealed(w.job, s)
+}
+
+// letFlow keeps no rows from now on.
+func (n *intake) letFlow() error {
+	n.shed.Lock()
+	defer n.shed.Unlock()
+	n.flowing.Store(true)
+	n.mu.Lock()
+	leaves := slices.Clone(n.leaves)
+	n.mu.Unlock()
+	for leaf, taken := range leaves {
+		if taken == nil {
+			continue
+		}
+		at := blockOf(family.Rows{Leaf: leaf})
+		b, release, err := n.w.blocks.Open(at)
+		if err != nil {
+			return err
+		}
+		if b == nil { // on its way: drain will find it
+			continue
+		}
+		st, err := n.w.job.spec.CollectTaken(b, taken)
+		release()
+		if err == nil {
+			err = n.w.flow.collected(n.w.job.Spec(), st)
+		}
+		if err != nil {
+			return err
+		}
+		n.w.blocks.Drop(at)
+		n.mu.Lock()
+		n.leaves[leaf] = nil
+		n.mu.Unlock()
+	}
+	return nil
+}
+
+// drain ends all blocks, and keeps none.
+func (n *intake) drain() error {
+	n.flowing.Store(true)
+	if err := n.flush(); err != nil {
+		return err
+	}
+	return n.letFlow()
+}
+
+// short tells whether blocks are not kept, or went to the file.
+func (n *intake) short() bool {
+	return n.w.flow.may && (n.flowing.Load() || n.w.blocks.Spilled())
+}
+
+// Short tells whether this worker cannot hold its rows, all of which were added.
+// Then no worker is to.
+func (w *Worker) Short() bool {
+	if w.in != nil {
+		return w.in.short()
+	}
+	return w.store.Short()
+}
+
+// drain makes what is still held of rows flow by.
+func (w *Worker) drain() error {
+	if w.in != nil {
+		return w.in.drain()
+	}
+	return w.store.Drain()
+}
+
+// release ends the first reading of rows that are not kept.
+func (w *Worker) release() error {
+	w.flow.on = true
+	return w.drain()
+}
+
+// againTask prepares workers for the second reading: rows that come after it are
+// sealed.
+type againTask struct{ *sealTask }
+
+func (t *againTask) kind() uint8 { return kindAgain }
+
+// again begins the second reading.
+func (w *Worker) again(t *sealTask) error {
+	if !w.flow.on {
+		return pgerr.Internal("rows that are held would be read again")
+	}
+	if err := w.store.Close(); err != nil {
+		return err
+	}
+	if err := w.blocks.Close(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.fitted = t.fitted
+	w.mu.Unlock()
+	w.flow.task, w.flow.stats, w.flow.made, w.flow.leaves = t, nil, &sealed{}, 0
+	w.open(w.store.Layout())
+	return nil
+}
+
+// sealedAgain ends the second reading.
+func (w *Worker) sealedAgain() (*sealed, error) {
+	f := &w.flow
+	if f.task == nil {
+		return nil, pgerr.Internal("rows that were not read again cannot be sealed")
+	}
+	if err := w.drain(); err != nil {
+		return nil, err
+	}
+	f.made.stats = f.stats
+	w.own(f.leaves)
+	return f.made, w.store.Close()
+}
+
+// readAgain has the query read again where the workers do not hold its rows.
+func (r *runner) readAgain(ctx context.Context, t *sealTask) error {
+	if r.in.Again == nil {
+		return nil
+	}
+	if _, err := r.reduce(ctx, &againTask{t}); err != nil {
+		return err
+	}
+	return r.in.Again(ctx)
+}
+
+// sameRows fails where the second reading would have made other encoders of its
+// rows than the first: then it was of other rows.
+func (r *runner) sameRows(st *feature.Stats) error {
+	if r.in.Again == nil {
+		return nil
+	}
+	if st == nil {
+		return ErrOtherRows
+	}
+	fitted, cw, err := r.encoders(st)
+	if err != nil {
+		return err
+	}
+	var first, second canon.E
+	r.fitted.Encode(&first)
+	first.F64s(r.cw)
+	first.I64(r.counted)
+	fitted.Encode(&second)
+	second.F64s(cw)
+	second.I64(st.Rows + st.Held)
+	if !bytes.Equal(first.B, second.B) {
+		return ErrOtherRows
+	}
+	return nil
+}

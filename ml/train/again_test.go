@@ -1,0 +1,164 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// source gives the rows of a table to workers, and again on demand, to others.
+type source struct {
+	rows, other []*batch.Batch // other is what it gives the second time, where it is not rows
+	l           *Local
+	at          int // the worker that takes the first batch
+}
+
+func batches(tb *table) (out []*batch.Batch) {
+	for rows := tb.rows; len(rows) > 0; {
+		n := min(1500, len(rows))
+		out, rows = append(out, tb.batch(rows[:n])), rows[n:]
+	}
+	return out
+}
+
+func (s *source) read(ctx context.Context) error {
+	s.at++
+	for i, b := range s.rows {
+		if err := s.l.Workers[(s.at+i)%len(s.l.Workers)].Add(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pick gives some columns of a table and its batches.
+func pick(tb *table, all []*batch.Batch, cols []int) (*table, []*batch.Batch) {
+	some := &table{}
+	for _, c := range cols {
+		some.cols = append(some.cols, tb.cols[c])
+	}
+	var out []*batch.Batch
+	for _, b := range all {
+		var arrs []arrow.Array
+		for _, c := range cols {
+			arrs = append(arrs, b.Cols[c])
+		}
+		out = append(out, batch.New(arrs, b.N))
+	}
+	return some, out
+}
+
+// trainAgain trains on rows that are read a second time where they do not fit.
+func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*Result, error) {
+	t.Helper()
+	s.l = &Local{}
+	for i := range workers {
+		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: 2, Again: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.l.Workers = append(s.l.Workers, w)
+	}
+	defer func() {
+		if err := s.l.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, w := range s.l.Workers {
+			if n := w.cfg.Pool.Used(); n != 0 {
+				t.Errorf("%d bytes are still charged", n)
+			}
+		}
+	}()
+	if err := s.read(context.Background()); err != nil {
+		return nil, err
+	}
+	rows, err := s.l.Deal(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	in := Input{Job: job, Rows: rows}
+	if s.l.Again {
+		in.Again = s.read
+		if s.other != nil {
+			s.rows = s.other
+		}
+	}
+	return Run(context.Background(), in, s.l)
+}
+
+// TestRowsReadAgain: rows in place that are several times as many as fit are read
+// twice, no row of them is written, and what is written is their blocks, once.
+// The model is that of ample memory.
+func TestRowsReadAgain(t *testing.T) {
+	tb := mixed(110000, 2, 3)
+	all := batches(tb)
+	for _, c := range []struct {
+		algorithm, target string
+		cols              []int // of mixed; nil for all
+		args              []any
+	}{
+		{"linear_regression", "y", nil, nil},
+		{"logistic_regression", "y", nil, []any{"max_iterations", int64(5)}},
+		{"kmeans", "", nil, []any{"n_clusters", int64(3), "max_iterations", int64(4)}},
+		{"pca", "", nil, []any{"n_components", int64(2)}},
+		{"ridge", "y", []int{0, 1, 6, 7}, nil}, // numbers, with NULLs
+		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(5)}},
+		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4)}},
+	} {
+		t.Run(c.algorithm, func(t *testing.T) {
+			tb, rows, limit := tb, all, int64(3<<20)
+			if c.cols != nil {
+				tb, rows = pick(tb, all, c.cols)
+				limit = 2 << 20
+			}
+			predict := []string{c.target}
+			if c.target == "" {
+				predict = nil
+			}
+			job, err := NewJob(c.algorithm, predict, pairs(c.args...), nil, tb.cols)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := trainAgain(t, job, &source{rows: rows}, 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u := Total(want.Usage); u.Reads != 1 || u.Written != 0 {
+				t.Fatalf("with ample memory: %+v", u)
+			}
+			for workers := 1; workers <= 2; workers++ {
+				got, err := trainAgain(t, job, &source{rows: rows}, workers, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if u := Total(got.Usage); u.Reads != 2 || u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Read != 2*Total(want.Usage).Read {
+					t.Errorf("%d workers: %+v", workers, u)
+				}
+				if !bytes.Equal(got.Bytes, want.Bytes) || got.Rows != want.Rows {
+					t.Errorf("%d workers: another model", workers)
+				}
+			}
+		})
+	}
+}
+
+// TestOtherRows: a query that gives other rows when it is read again is found
+// out.
+func TestOtherRows(t *testing.T) {
+	tb := mixed(110000, 2, 3)
+	job := mustJob(t, "linear_regression", "y", tb)
+	rows := batches(tb)
+	other := &table{cols: tb.cols, rows: slices.Clone(tb.rows)}
+	other.rows[77] = other.rows[78]
+	if _, err := trainAgain(t, job, &source{rows: rows, other: batches(other)}, 1, 4<<20); !errors.Is(err, ErrOtherRows) {
+		t.Errorf("%v", err)
+	}
+}
