@@ -42,6 +42,7 @@ type Worker struct {
 	rows   map[int]*dataset.Leaf // settled, until they are sealed
 	drafts map[int]*draft        // of leaves that have one, likewise
 	blocks *dataset.Blocks
+	state  *dataset.State // the family's, of rows
 	acct   *mem.Account
 	spec   *feature.Spec
 	drawer *dataset.Drawer
@@ -70,7 +71,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	}
 	cfg.Threads = max(cfg.Threads, 1)
 	dc := dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}
-	w := &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc),
+	w := &Worker{job: job, cfg: cfg, store: dataset.NewStore(layout, dc), rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, blocks: dataset.NewBlocks(dc), state: dataset.NewState(dc),
 		acct: cfg.Pool.Account("training partials", false)}
 	if job.spec.TakesIn() {
 		w.in = &intake{w: w, layout: layout}
@@ -159,7 +160,7 @@ func (w *Worker) Close() error {
 		w.family = nil
 	}
 	w.acct.Close()
-	return errors.Join(w.store.Close(), w.blocks.Close())
+	return errors.Join(w.store.Close(), w.blocks.Close(), w.state.Close())
 }
 
 // Spilled is the bytes this job wrote to temporary files on this node.
@@ -409,7 +410,7 @@ func (w *Worker) charge(n int64) error {
 // Home gives what the driver of the job needs to know of this node, where it is
 // with the worker.
 func (w *Worker) Home() *family.Node {
-	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow}
+	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space}
 }
 
 // familyWorker gives the family's part, made by the first step.
