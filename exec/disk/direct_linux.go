@@ -55,4 +55,4 @@ func (d *direct) Read(p []byte) (int, error) {
 
 func (d *direct) Close() error { return d.f.Close() }
 
-func fallocate(f *os.File, n int64) error { return unix.Fallocate(int(f.Fd()), 0, 0, n) }
+func fallocate(f *os.File, off, n int64) error { return unix.Fallocate(int(f.Fd()), 0, off, n) }

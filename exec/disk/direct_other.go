@@ -11,4 +11,4 @@ import (
 // openDirect reads through the system's cache where there is no way around it.
 func openDirect(path string) (io.ReadCloser, error) { return os.Open(path) }
 
-func fallocate(*os.File, int64) error { return errors.ErrUnsupported }
+func fallocate(*os.File, int64, int64) error { return errors.ErrUnsupported }

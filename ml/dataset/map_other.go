@@ -8,3 +8,6 @@ func (t *tempFile) mapped(e extent) (b []byte, release func(), err error) {
 	b = raw(words)[:e.len]
 	return b, func() {}, t.read(e, b)
 }
+
+// space tells that there is none.
+func (t *tempFile) space(int) (b []byte, release func(), err error) { return nil, nil, errNoMapping }

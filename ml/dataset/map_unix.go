@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/disk"
 )
 
 // mapped gives the bytes of e, which starts at a page, without copying them.
@@ -30,4 +31,23 @@ func (t *tempFile) mapped(e extent) (b []byte, release func(), err error) {
 		return nil, nil, err
 	}
 	return b, release, nil
+}
+
+// space gives n bytes of zeros that are written to the file. release must be
+// called once; the bytes are gone then.
+func (t *tempFile) space(n int) (b []byte, release func(), err error) {
+	e, err := t.reserve(n, fileAlign)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Room that the disk has not is an error here, and not a fault later.
+	if err := disk.Allocate(t.f, e.off, int64(n)); err != nil {
+		return nil, nil, diskError(err)
+	}
+	b, err = unix.Mmap(int(t.f.Fd()), e.off, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, diskError(err)
+	}
+	forget := batch.Mapped(b, func(int64) error { return diskError(syscall.EIO) })
+	return b, func() { forget(); _ = unix.Munmap(b) }, nil
 }

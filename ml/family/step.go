@@ -98,6 +98,10 @@ type Node struct {
 	// the driver's; a negative number gives them back. It may be called from any
 	// goroutine. What a driver has charged at its end is given back for it.
 	Grow func(bytes int64) error
+	// Space gives a worker zeros, aligned to eight, for what it keeps of rows: in
+	// memory that is charged, or where there is little in pages of a file. They are
+	// good until the worker is closed. It may be called from any goroutine.
+	Space func(bytes int) ([]byte, error)
 }
 
 // Worker is a node's part in a training. Its methods may be called from any

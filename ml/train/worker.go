@@ -47,6 +47,7 @@ type Worker struct {
 	rows   map[int]*dataset.Leaf // settled, until they are sealed
 	drafts map[int]*draft        // of leaves that have one, likewise
 	blocks *dataset.Blocks
+	state  *dataset.State // the family's, of rows
 	acct   *mem.Account
 	spec   *feature.Spec
 	drawer *dataset.Drawer
@@ -80,6 +81,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	if w.flow.may {
 		w.dataset.Flow = w.flowed
 	}
+	w.state = dataset.NewState(w.dataset)
 	w.open(layout)
 	return w, nil
 }
@@ -195,7 +197,7 @@ func (w *Worker) Close() error {
 		w.family = nil
 	}
 	w.acct.Close()
-	return errors.Join(w.store.Close(), w.blocks.Close())
+	return errors.Join(w.store.Close(), w.blocks.Close(), w.state.Close())
 }
 
 // Spilled is the bytes this job wrote to temporary files on this node.
@@ -465,7 +467,7 @@ func (w *Worker) charge(n int64) error {
 // Home gives what the driver of the job needs to know of this node, where it is
 // with the worker.
 func (w *Worker) Home() *family.Node {
-	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow}
+	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space}
 }
 
 // familyWorker gives the family's part, made by the first step.

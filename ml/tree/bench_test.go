@@ -102,7 +102,7 @@ func (t *table) train(b testing.TB, f family.Family, threads int, options ...any
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, err := f.NewWorker(set, &family.Node{Threads: threads, Grow: func(int64) error { return nil }})
+	w, err := f.NewWorker(set, &family.Node{Threads: threads, Grow: func(int64) error { return nil }, Space: familytest.Space})
 	if err != nil {
 		b.Fatal(err)
 	}

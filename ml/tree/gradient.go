@@ -102,7 +102,7 @@ func (p *pass) round(k *rows, b *dataset.Block) error {
 	switch {
 	case r.stale:
 		k.scores = nil
-		return p.w.grow(-8 * k.n * pr.outputs)
+		return nil
 	case k.held:
 		p.losses(k, b, r, out)
 		return nil

@@ -3,6 +3,7 @@ package tree
 import (
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -15,7 +16,6 @@ type worker struct {
 	mu     sync.Mutex
 	g      *ground
 	blocks map[place]*rows
-	held   int64 // bytes charged
 }
 
 // place names a block.
@@ -47,43 +47,35 @@ func newWorker(p *problem, n *family.Node) *worker {
 }
 
 // Close implements family.Worker.
-func (w *worker) Close() {
-	w.blocks = nil
-	_ = w.node.Grow(-w.held) // giving back does not fail
-	w.held = 0
-}
+func (w *worker) Close() { w.blocks = nil }
 
-// grow charges bytes.
-func (w *worker) grow(n int) error {
-	if err := w.node.Grow(int64(n)); err != nil {
-		return err
+// space gives room for n numbers of a block.
+func space[T uint8 | uint32 | uint64 | int64 | float64](w *worker, n int) ([]T, error) {
+	var z T
+	b, err := w.node.Space(n * int(unsafe.Sizeof(z)))
+	if err != nil || n == 0 {
+		return nil, err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.held += int64(n)
-	return nil
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
 // fresh makes what is kept of a block anew.
 func (w *worker) fresh(at place, n int) (*rows, error) {
-	k := &rows{n: n, held: at.held}
-	size := n * len(w.g.order)
-	hash := w.p.sampled() && !at.held
-	if hash {
-		size += 8 * n
-	}
 	w.mu.Lock()
-	old := w.blocks[at]
+	k := w.blocks[at]
 	w.mu.Unlock()
-	if old != nil && old.n == n { // of a step that was done before
-		return old, nil
+	if k != nil && k.n == n { // of a step that was done before
+		return k, nil
 	}
-	if err := w.grow(size); err != nil {
+	k = &rows{n: n, held: at.held}
+	var err error
+	if k.bins, err = space[uint8](w, n*len(w.g.order)); err != nil {
 		return nil, err
 	}
-	k.bins = make([]uint8, n*len(w.g.order))
-	if hash {
-		k.hash = make([]uint64, n)
+	if w.p.sampled() && !at.held {
+		if k.hash, err = space[uint64](w, n); err != nil {
+			return nil, err
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +95,7 @@ func (w *worker) of(at place, n int) (*rows, error) {
 }
 
 // start makes room for the trees of a round.
-func (w *worker) start(k *rows) error {
+func (w *worker) start(k *rows) (err error) {
 	per := 1
 	if w.p.pairs(w.g) {
 		per = 2
@@ -111,21 +103,22 @@ func (w *worker) start(k *rows) error {
 	if len(k.spans) == w.p.together || k.held {
 		return nil
 	}
-	if err := w.grow(w.p.together * k.n * (4 + 8*per)); err != nil {
+	if k.grad, err = space[int64](w, w.p.together*k.n*per); err != nil {
 		return err
 	}
-	k.grad, k.order = make([]int64, w.p.together*k.n*per), make([]uint32, w.p.together*k.n)
+	if k.order, err = space[uint32](w, w.p.together*k.n); err != nil {
+		return err
+	}
 	k.spans, k.seen = make([][]span, w.p.together), make([]int, w.p.together)
 	return nil
 }
 
 // begin gives a block its first scores.
-func (w *worker) begin(k *rows, base []float64) error {
+func (w *worker) begin(k *rows, base []float64) (err error) {
 	if k.scores == nil {
-		if err := w.grow(8 * k.n * w.p.outputs); err != nil {
+		if k.scores, err = space[float64](w, k.n*w.p.outputs); err != nil {
 			return err
 		}
-		k.scores = make([]float64, k.n*w.p.outputs)
 	}
 	for o := range w.p.outputs {
 		s := k.scores[o*k.n:][:k.n]

@@ -116,6 +116,9 @@ func (d *Data) All(narrow bool) *dataset.Block {
 // Home is a node of one thread that charges nothing.
 var Home = &family.Node{Threads: 1, Root: true, Grow: func(int64) error { return nil }}
 
+// Space gives memory.
+func Space(n int) ([]byte, error) { return make([]byte, n), nil }
+
 // Spread says how a training is spread.
 type Spread struct {
 	Nodes, Threads int
@@ -334,7 +337,7 @@ func (r *run) home() *family.Node {
 func (r *run) workers() error {
 	r.ws, r.used = nil, make([]int64, max(r.s.Nodes, 1))
 	for i := range r.used {
-		w, err := r.f.NewWorker(r.set, &family.Node{Threads: max(r.s.Threads, 1), Root: i == 0, Grow: func(n int64) error { r.used[i] += n; return nil }})
+		w, err := r.f.NewWorker(r.set, &family.Node{Threads: max(r.s.Threads, 1), Root: i == 0, Grow: func(n int64) error { r.used[i] += n; return nil }, Space: Space})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// State is what a family keeps of rows beside their blocks: memory while there
+// is plenty of it, else pages of a file that the system writes back and reads
+// again as it sees fit. Its methods may be called from any goroutine.
+type State struct {
+	cfg  Config
+	file tempFile
+	mu   sync.Mutex
+	acct *mem.Account
+	maps []func()
+}
+
+// errNoMapping says that files cannot be written through memory here.
+var errNoMapping = errors.New("no writable mappings")
+
+// NewState makes an empty one.
+func NewState(cfg Config) *State {
+	return &State{cfg: cfg, file: tempFile{dir: cfg.Temp}, acct: cfg.Pool.Account("training state of rows", false)}
+}
+
+// Space gives n bytes of zeros, aligned to eight, that are good until Close. A
+// page of the file that cannot be read or written is a fault as under any mapped
+// file: see batch.Guard.
+func (s *State) Space(n int) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit := s.cfg.Pool.Limit()
+	if limit > 0 && float64(s.cfg.Pool.Used()+int64(n)) > mem.SpillShare*float64(limit) || !s.acct.Try(int64(n)) {
+		b, release, err := s.file.space(n)
+		if err == nil {
+			s.maps = append(s.maps, release)
+			s.cfg.Pool.AddSpilled(int64(n))
+			return b, nil
+		}
+		if err != errNoMapping {
+			return nil, err
+		}
+		if err := s.acct.Grow(int64(n)); err != nil {
+			return nil, err
+		}
+	}
+	return raw(make([]float64, (n+7)/8))[:n], nil
+}
+
+// Close frees everything: no bytes may be in use. It may be called twice.
+func (s *State) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, release := range s.maps {
+		release()
+	}
+	s.maps = nil
+	s.acct.Close()
+	return s.file.Close()
+}
