@@ -1,12 +1,20 @@
 package dataset
 
-import "golang.org/x/sys/unix"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
 
 // largePages asks the kernel to back a long buffer with large pages: touching
-// it for the first time costs a third then. A refusal costs speed only.
+// it for the first time costs a third then. So are those that it shares with
+// its neighbours, which are buffers like it mostly. A refusal costs speed only.
 func largePages(b []byte) []byte {
-	if len(b) >= 2<<20 {
-		_ = unix.Madvise(b[:len(b)&^4095], unix.MADV_HUGEPAGE)
+	const page = 2 << 20
+	if len(b) >= page {
+		at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+		from, to := at&^(page-1), (at+uintptr(len(b))+page-1)&^(page-1)
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_HUGEPAGE)
 	}
 	return b
 }

@@ -97,10 +97,7 @@ func (s *Spec) collectPart(ctx context.Context, v *dataset.View, draft bool, d *
 
 func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	st := &Stats{Rows: int64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
-	cols := make([]collector, len(s.Cols))
-	for i := range cols {
-		cols[i].init(s, i, v.Rows)
-	}
+	cols := s.collectors(v.Rows)
 	var buf, wbuf [chunkRows]float64
 	weight, event := s.WeightCol(), s.EventCol()
 	for from := 0; from < v.Rows; from += chunkRows {
@@ -170,11 +167,21 @@ type collector struct {
 	shifts, vals                           []float64
 }
 
-func (k *collector) init(s *Spec, i, rows int) {
-	k.col, k.weighted = &s.Cols[i], s.WeightCol() >= 0
+// collectors are those of all columns of so many rows.
+func (s *Spec) collectors(rows int) []collector {
+	cols := make([]collector, len(s.Cols))
+	weighted, timed := s.WeightCol() >= 0, s.EventCol() >= 0
+	for i := range cols {
+		cols[i].init(s, i, rows, weighted, timed)
+	}
+	return cols
+}
+
+func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
+	k.col, k.weighted = &s.Cols[i], weighted
 	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
 	k.moments, k.extremes, k.cats, k.sketch = s.needs(k.col)
-	k.duration = k.col.Role == Label && s.EventCol() >= 0
+	k.duration = k.col.Role == Label && timed
 	if k.sketch {
 		k.sample = make([]float64, 0, rows)
 	}

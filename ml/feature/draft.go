@@ -84,14 +84,11 @@ type drafter struct {
 // draft gives the statistics that collect would give, and the draft. d is nil
 // where there is something in the rows that wants collect to look at it.
 func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftBlock, err error) {
-	k := &drafter{s: s, v: v, features: s.features(), cols: make([]collector, len(s.Cols))}
+	k := &drafter{s: s, v: v, features: s.features(), cols: s.collectors(v.Rows)}
 	k.out = &DraftBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
 	k.run = s.Narrow && v.Layout().Run(k.features)
 	k.acc, k.shift = make([]f64.MomentAcc, len(k.features)), make([]float64, len(k.features))
 	k.w.b = k.out.b
-	for i := range k.cols {
-		k.cols[i].init(s, i, v.Rows)
-	}
 	if c := s.LabelCol(); c >= 0 {
 		k.out.labels = !s.Classes || v.Layout().SlotWidth(c) > 0
 	}

@@ -15,6 +15,7 @@ import (
 // own. It is for one goroutine.
 type Intake struct {
 	s     *Spec
+	later bool
 	feats []int
 	label int // its column, -1 for none
 	split int
@@ -25,8 +26,9 @@ type Intake struct {
 	w     writer
 	rows  int // of the block so far
 	taken Taken
-	stats *blockStats // nil: rows will be held out, statistics wait for that
-	done  int         // rows that it has
+	stats *blockStats // of all blocks; nil: rows will be held out, statistics wait for that
+	done  int         // rows of the block that it has
+	last  *Taken
 }
 
 // Taken is what is known of a block of rows as they came.
@@ -35,32 +37,34 @@ type Taken struct {
 	Held  []uint64 // rows held out, a bit each; nil for none
 	keys  []string // what the numbers of labels mean, for classes
 	nulls bool     // a feature is NULL somewhere
-	stats *Stats
+
+	counted bool // its statistics are in stats, or in those of a later block
+	stats   *Stats
 }
 
 // TakesIn tells whether rows can be taken in by an Intake.
 func (s *Spec) TakesIn() bool { return s.AnyOrder && s.plain() }
 
-// NewIntake makes an Intake; s.TakesIn.
-func (s *Spec) NewIntake() *Intake {
-	k := &Intake{s: s, feats: s.features(), label: s.LabelCol(), split: s.roleCol(Split)}
+// NewIntake makes an Intake; s.TakesIn. later tells that rows will be held out by
+// their hashes, which come with the blocks.
+func (s *Spec) NewIntake(later bool) *Intake {
+	k := &Intake{s: s, later: later, feats: s.features(), label: s.LabelCol(), split: s.roleCol(Split)}
+	if !later && k.split < 0 {
+		k.stats = s.newBlockStats()
+	}
 	for _, c := range s.Cols {
 		k.src.typ = append(k.src.typ, c.Type)
 	}
 	return k
 }
 
-// Start gives the block that the rows that follow go to, of DraftBytes. later tells
-// that some of them will be held out, by their hashes, which come with the block.
-func (k *Intake) Start(rows int, later bool) *dataset.Block {
+// Start gives the block that the rows that follow go to, of DraftBytes and hashes.
+func (k *Intake) Start(rows int) *dataset.Block {
 	b := dataset.NewBlock(rows, len(k.feats), 0, k.s.Narrow)
-	k.w.b, k.rows, k.done, k.taken, k.stats = b, 0, 0, Taken{Rows: rows}, nil
-	switch {
-	case later:
+	if k.later {
 		b.Hashes = make([]dataset.RowHash, rows)
-	case k.split < 0:
-		k.stats = k.s.newBlockStats()
 	}
+	k.w.b, k.rows, k.done, k.taken = b, 0, 0, Taken{Rows: rows, counted: k.stats != nil}
 	return b
 }
 
@@ -208,16 +212,23 @@ func (k *Intake) others(from, n int) error {
 func (k *Intake) Rows() int { return k.rows }
 
 // End ends the block: it has k.Rows rows.
-func (k *Intake) End() (*Taken, error) {
+func (k *Intake) End() *Taken {
 	t := k.taken
 	t.Rows, t.keys = k.rows, k.ids.keys[:len(k.ids.keys):len(k.ids.keys)]
-	if k.stats == nil {
-		return &t, nil
+	if k.stats != nil {
+		k.stats.add(k.w.b, k.done, k.rows)
 	}
-	k.stats.add(k.w.b, k.done, k.rows)
-	var err error
-	t.stats, err = k.stats.finish(k.w.b, &t)
-	return &t, err
+	k.last = &t
+	return k.last
+}
+
+// Close ends the last block's statistics, which are those of all.
+func (k *Intake) Close() (err error) {
+	if k.stats != nil && k.last != nil {
+		k.last.stats, err = k.stats.finish(k.last.keys)
+	}
+	k.stats = nil
+	return err
 }
 
 // Hold marks row i as held out.

@@ -2,16 +2,20 @@ package feature
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
 // CollectTaken gives the statistics of a block of rows as they came: of those that
-// are not held out.
+// are not held out. They are none where another block has them with its own.
 func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
-	if st := t.stats; st != nil {
-		t.stats = nil // whoever has it merges others into it
+	if t.counted {
+		st := t.stats
+		if t.stats = nil; st == nil { // whoever had it merges others into it
+			st = &Stats{Cols: make([]ColStats, len(s.Cols))}
+		}
 		return st, nil
 	}
 	k := s.newBlockStats()
@@ -29,23 +33,34 @@ func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 		}
 		k.add(scratch, 0, n)
 	}
-	return k.finish(b, t)
+	for _, r := range t.part(true) {
+		if k.held++; k.classes {
+			k.class(b.Y[r]).n++
+		}
+	}
+	return k.finish(t.keys)
 }
 
-// blockStats collects the statistics of blocks of rows as they came.
+// blockStats collects the statistics of rows as they came.
 type blockStats struct {
-	s      *Spec
-	feats  []int
-	cols   []collector
-	splits f64.Splits
-	rows   int
+	s          *Spec
+	feats      []int
+	label      int
+	classes    bool
+	cols       []collector
+	splits     f64.Splits
+	hits       []tally // by the label's number
+	rows, held int
+}
+
+// StatsBytes is about the memory that the statistics of rows as they came take.
+func (s *Spec) StatsBytes() int64 {
+	return int64(len(s.Cols)) * int64(unsafe.Sizeof(collector{})+64*f64.Lanes)
 }
 
 func (s *Spec) newBlockStats() *blockStats {
-	k := &blockStats{s: s, feats: s.features(), cols: make([]collector, len(s.Cols))}
-	for i := range k.cols {
-		k.cols[i].init(s, i, 0)
-	}
+	k := &blockStats{s: s, feats: s.features(), label: s.LabelCol(), cols: s.collectors(0)}
+	k.classes = k.label >= 0 && s.Classes
 	return k
 }
 
@@ -69,30 +84,37 @@ func (k *blockStats) add(b *dataset.Block, from, to int) {
 			}
 		}
 	}
-	if c := k.s.LabelCol(); c >= 0 && !k.s.Classes {
-		for _, y := range b.Y[from:to] {
-			k.cols[c].one(y)
+	for _, y := range b.Y[from:to] {
+		switch {
+		case k.classes:
+			h := k.class(y)
+			h.n++
+			h.w++
+		case k.label >= 0:
+			k.cols[k.label].one(y)
 		}
 	}
 }
 
-// finish gives the statistics; the classes are those of b.
-func (k *blockStats) finish(b *dataset.Block, t *Taken) (*Stats, error) {
+// class counts the rows of a class.
+func (k *blockStats) class(y float64) *tally {
+	id := int(y)
+	for id >= len(k.hits) {
+		k.hits = append(k.hits, tally{})
+	}
+	return &k.hits[id]
+}
+
+// finish gives the statistics; keys are the classes'.
+func (k *blockStats) finish(keys []string) (*Stats, error) {
 	n := k.rows
-	st := &Stats{Rows: int64(n), Held: int64(t.Rows - n), Counted: int64(n), Weight: float64(n), Cols: make([]ColStats, len(k.cols))}
-	if c := k.s.LabelCol(); c >= 0 && k.s.Classes {
-		hits := make([]tally, len(t.keys))
-		for i, y := range b.Y[:t.Rows] {
-			h := &hits[int(y)]
-			if h.n++; !t.held(i) {
-				h.w++
-			}
-		}
-		counter := &k.cols[c].counter
-		counter.n = make(map[string]tally, len(hits))
-		for id, h := range hits {
+	st := &Stats{Rows: int64(n), Held: int64(k.held), Counted: int64(n), Weight: float64(n), Cols: make([]ColStats, len(k.cols))}
+	if k.classes {
+		counter := &k.cols[k.label].counter
+		counter.n = make(map[string]tally, len(k.hits))
+		for id, h := range k.hits {
 			if h.n > 0 {
-				counter.n[t.keys[id]] = h
+				counter.n[keys[id]] = h
 			}
 		}
 	}

@@ -169,3 +169,33 @@ func TestMetricsInAnyOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestRegressionsOfManyRows adds rows of weight 1 at once, in parts of any size:
+// the sums are those of rows added one by one, near and far apart in size.
+func TestRegressionsOfManyRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 4))
+	for _, span := range []int{1, 8, 60, 1500} {
+		n := 3000
+		truth, pred := make([]float64, n), make([]float64, n)
+		var one Regression
+		for i := range n {
+			truth[i] = math.Ldexp(r.NormFloat64(), r.IntN(span)-span/2)
+			if pred[i] = truth[i] + r.NormFloat64(); i%7 == 0 {
+				pred[i] = truth[i]
+			}
+			one.Add(truth[i], pred[i], 1)
+		}
+		want := fmt.Sprint(one.MAE(), one.MSE(), one.R2())
+		var all Regression
+		for from := 0; from < n; {
+			to := min(n, from+1+r.IntN(700))
+			var a Regression
+			a.AddAll(truth[from:to], pred[from:to])
+			all.Merge(&a)
+			from = to
+		}
+		if got := fmt.Sprint(all.MAE(), all.MSE(), all.R2()); got != want {
+			t.Errorf("span %d: %s, one by one %s", span, got, want)
+		}
+	}
+}

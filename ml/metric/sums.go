@@ -54,12 +54,13 @@ func decodeSums(d *canon.D, sums ...*exact.Sum) {
 // Regression keeps what the measures of predicted numbers need: sums that do not
 // depend on the order of rows.
 type Regression struct {
-	weight, abs, sq exact.Sum
-	y, yy           exact.Sum // of the truth
+	weight  exact.Long
+	sums    exact.Errors
+	scratch exact.ErrorsScratch
 }
 
-func (r *Regression) parts() []*exact.Sum {
-	return []*exact.Sum{&r.weight, &r.abs, &r.sq, &r.y, &r.yy}
+func (r *Regression) parts() []*exact.Long {
+	return []*exact.Long{&r.weight, &r.sums.Abs, &r.sums.DD, &r.sums.Y, &r.sums.YY}
 }
 
 // Add counts a row.
@@ -67,13 +68,22 @@ func (r *Regression) Add(truth, pred, weight float64) {
 	if weight == 0 {
 		return
 	}
-	e := truth - pred
 	r.weight.Add(weight)
-	r.abs.Add(float64(weight * math.Abs(e)))
-	r.sq.Add(float64(weight * float64(e*e)))
-	wy := float64(weight * truth)
-	r.y.Add(wy)
-	r.yy.AddProduct(wy, truth)
+	if weight == 1 {
+		r.sums.Add(truth, pred)
+		return
+	}
+	e, wy := truth-pred, float64(weight*truth)
+	r.sums.Abs.Add(float64(weight * math.Abs(e)))
+	r.sums.DD.AddProduct(float64(weight*e), e)
+	r.sums.Y.Add(wy)
+	r.sums.YY.AddProduct(wy, truth)
+}
+
+// AddAll counts rows of weight 1.
+func (r *Regression) AddAll(truth, pred []float64) {
+	r.weight.AddParts(int64(len(truth)), float64(len(truth)))
+	r.sums.AddAll(truth, pred, &r.scratch)
 }
 
 // Merge adds another state.
@@ -84,14 +94,14 @@ func (r *Regression) Merge(o *Regression) {
 }
 
 // MAE, MSE, RMSE and R2 are the measures; NaN of no rows.
-func (r *Regression) MAE() float64  { return r.abs.Value() / r.weight.Value() }
-func (r *Regression) MSE() float64  { return r.sq.Value() / r.weight.Value() }
+func (r *Regression) MAE() float64  { return r.sums.Abs.Value() / r.weight.Value() }
+func (r *Regression) MSE() float64  { return r.sums.DD.Value() / r.weight.Value() }
 func (r *Regression) RMSE() float64 { return math.Sqrt(r.MSE()) }
 
 // R2 is the share of the truth's variance that is explained. Of a constant
 // truth it is 1 if every prediction is right, else 0.
 func (r *Regression) R2() float64 {
-	w, sq := r.weight.Value(), r.sq.Value()
+	w, sq := r.weight.Value(), r.sums.DD.Value()
 	switch m2 := r.spread(); {
 	case w == 0:
 		return math.NaN()
@@ -106,27 +116,35 @@ func (r *Regression) R2() float64 {
 // spread is Σ w·(y−ȳ)². The sums are exact but for the roundings of w·y, so that
 // what cancels is rounding alone where all y are the same.
 func (r *Regression) spread() float64 {
-	if r.weight.Special() || r.y.Special() || r.yy.Special() {
+	if r.weight.Special() || r.sums.Y.Special() || r.sums.YY.Special() {
 		return math.NaN()
 	}
-	w, y, yy := r.weight.Big(), r.y.Big(), r.yy.Big()
+	w, y, yy := r.weight.Big(), r.sums.Y.Big(), r.sums.YY.Big()
 	if w.Sign() == 0 {
 		return 0
 	}
 	m := new(big.Float).SetPrec(1024).Mul(y, y)
 	v, _ := m.Sub(yy, m.Quo(m, w)).Float64()
-	if whole := r.yy.Value(); v <= float64(whole*0x1p-50) {
+	if whole := r.sums.YY.Value(); v <= float64(whole*0x1p-50) {
 		return 0
 	}
 	return v
 }
 
 // Encode gives the canonical bytes.
-func (r *Regression) Encode(e *canon.E) { encodeSums(e, r.parts()...) }
+func (r *Regression) Encode(e *canon.E) {
+	for _, p := range r.parts() {
+		e.Bytes(p.Append(nil))
+	}
+}
 
 // DecodeRegression reads what Encode wrote.
 func DecodeRegression(d *canon.D) *Regression {
 	r := &Regression{}
-	decodeSums(d, r.parts()...)
+	for _, p := range r.parts() {
+		if !p.Decode(d.Bytes()) {
+			d.Fail()
+		}
+	}
 	return r
 }

@@ -98,15 +98,24 @@ func (n *intake) checkout() (*taker, error) {
 		n.idle = n.idle[:k-1]
 		return t, nil
 	}
-	t := &taker{Intake: n.w.job.spec.NewIntake()}
-	if n.w.job.counts() {
-		if err := n.w.blocks.Reserve(dataset.HasherBytes); err != nil {
-			return nil, err
-		}
+	counts := n.w.job.counts()
+	if err := n.w.blocks.Reserve(n.takerBytes()); err != nil {
+		return nil, err
+	}
+	t := &taker{Intake: n.w.job.spec.NewIntake(counts)}
+	if counts {
 		t.hasher = dataset.NewHasher(n.layout, n.w.job.Seed())
 	}
 	n.all = append(n.all, t)
 	return t, nil
+}
+
+// takerBytes is the size of a taker without its block.
+func (n *intake) takerBytes() int64 {
+	if n.w.job.counts() {
+		return dataset.HasherBytes
+	}
+	return n.w.job.spec.StatsBytes()
 }
 
 func (n *intake) checkin(t *taker) {
@@ -141,7 +150,7 @@ func (n *intake) start(t *taker) error {
 			}
 		}
 	}
-	t.b = t.Start(want, n.w.job.counts())
+	t.b = t.Start(want)
 	return nil
 }
 
@@ -152,10 +161,7 @@ func (n *intake) end(t *taker) error {
 		return nil
 	}
 	t.b = nil
-	taken, err := t.End()
-	if err != nil {
-		return err
-	}
+	taken := t.End()
 	t.rows += taken.Rows
 	if n.flowing.Load() {
 		return n.flowed(b, taken)
@@ -212,6 +218,11 @@ func (n *intake) finish() error {
 	if err := n.flush(); err != nil {
 		return err
 	}
+	for _, t := range n.all {
+		if err := t.Close(); err != nil {
+			return err
+		}
+	}
 	if len(n.leaves) == 0 { // none came: a node has a leaf at least
 		n.leaves = append(n.leaves, &feature.Taken{})
 	}
@@ -235,11 +246,7 @@ func (n *intake) count() (rows int64) {
 func (n *intake) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, t := range n.all {
-		if t.hasher != nil {
-			n.w.blocks.Unreserve(dataset.HasherBytes)
-		}
-	}
+	n.w.blocks.Unreserve(int64(len(n.all)) * n.takerBytes())
 	n.all, n.idle = nil, nil
 }
 

@@ -61,6 +61,10 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	}
 	r := w.scores(b, rows, p.predictor)
 	truth, weights := b.Targets()
+	if !m.classes && unit(weights) {
+		m.reg.AddAll(truth, r.Value[:len(truth)])
+		return m
+	}
 	if !m.classes {
 		for i, v := range r.Value {
 			m.reg.Add(truth[i], v, weights[i])

@@ -94,6 +94,9 @@ func (e *Long) Merge(o *Long) {
 // N is how many values were added.
 func (e *Long) N() int64 { return e.n }
 
+// Special tells whether there is an infinity or a NaN in the sum.
+func (e *Long) Special() bool { return e.flag != 0 }
+
 // Big is the sum in full; there must be no infinity or NaN in it.
 func (e *Long) Big() *big.Float {
 	v := new(big.Int)
