@@ -34,9 +34,12 @@ func readPieces(recv func() ([]byte, error), size int) ([]byte, error) {
 			return nil, pgerr.New(pgerr.DataCorrupted, "a training partial of %d bytes came with other ones", size)
 		case err != nil:
 			return nil, err
-		case len(b) == 0:
+		case len(b) == 0 && len(piece) == size:
 			b = piece // most come in one
 		default:
+			if b == nil {
+				b = make([]byte, 0, size)
+			}
 			b = append(b, piece...)
 		}
 	}

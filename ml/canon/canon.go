@@ -56,6 +56,7 @@ func (e *E) F32s(v []float32) {
 // I64s appends numbers after their count.
 func (e *E) I64s(v []int64) {
 	e.U32(uint32(len(v)))
+	e.B = slices.Grow(e.B, 8*len(v))
 	for _, f := range v {
 		e.I64(f)
 	}
@@ -186,9 +187,9 @@ func (d *D) I64s() []int64 {
 	if n == 0 {
 		return nil
 	}
-	v := make([]int64, n)
+	v, b := make([]int64, n), d.take(8*n)
 	for i := range v {
-		v[i] = d.I64()
+		v[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 	return v
 }
@@ -216,6 +217,18 @@ func (d *D) Fail() { d.bad, d.b = true, nil }
 
 // OK tells whether no fault was met so far.
 func (d *D) OK() bool { return !d.bad }
+
+// Varint reads a number as binary.AppendVarint writes it; a longer spelling of it
+// is a fault.
+func (d *D) Varint() int64 {
+	v, n := binary.Varint(d.b)
+	if n <= 0 || n > 1 && d.b[n-1] == 0 {
+		d.Fail()
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
 
 // Done reports a fault, or bytes that were left over. what names the thing.
 func (d *D) Done(what string) error {

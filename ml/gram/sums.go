@@ -1,6 +1,9 @@
 package gram
 
 import (
+	"encoding/binary"
+	"slices"
+
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -14,6 +17,10 @@ type Sums struct {
 
 // spill is the bits that Low keeps when it hands on the rest.
 const spill = 40
+
+// Room is how many rows' factors, which are at most 2^45 units in size, may be
+// added to Low before Spill must make room.
+const Room = 1 << 16
 
 // NewSums makes n zeros.
 func NewSums(n int) Sums { return Sums{make([]int64, n), make([]int64, n)} }
@@ -47,17 +54,29 @@ func (s *Sums) At(i int, scale float64) float64 {
 	return v * f64.FixedUnit / scale
 }
 
-// Encode gives the canonical bytes.
+const lowBytes = spill / 8
+
+// Encode gives the canonical bytes: of each sum Low in five, and then High, in as
+// few as it takes.
 func (s *Sums) Encode(e *canon.E) {
-	e.I64s(s.Low)
-	e.I64s(s.High)
+	e.U32(uint32(len(s.Low)))
+	e.B = slices.Grow(e.B, 8*len(s.Low))
+	for i, v := range s.Low {
+		low := uint64(v & (1<<spill - 1))
+		e.B = append(e.B, byte(low), byte(low>>8), byte(low>>16), byte(low>>24), byte(low>>32))
+		e.B = binary.AppendVarint(e.B, s.High[i]+v>>spill)
+	}
 }
 
 // DecodeSums reads what Encode wrote.
 func DecodeSums(d *canon.D) Sums {
-	s := Sums{d.I64s(), d.I64s()}
-	if len(s.Low) != len(s.High) {
-		d.Fail()
+	n := d.Count(lowBytes + 1)
+	s := NewSums(n)
+	for i := range n {
+		if b := d.Take(lowBytes); b != nil {
+			s.Low[i] = int64(binary.LittleEndian.Uint32(b)) | int64(b[4])<<32
+		}
+		s.High[i] = d.Varint()
 	}
 	return s
 }

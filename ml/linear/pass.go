@@ -25,6 +25,7 @@ type pass struct {
 	z, h, l []float64
 	lanes   []float64 // by output with weights and dense column
 	added   int       // rows in lanes
+	held    int       // rows in the sums' lower halves
 	over    bool      // something is greater than was expected: sums serve for nothing
 
 	product *gram.Product
@@ -39,7 +40,7 @@ func (a *pass) products(n int) {
 }
 
 func (a *pass) reset() {
-	a.out, a.over = &partial{}, false
+	a.out, a.over, a.held = &partial{}, false, 0
 	switch a.op {
 	case opBounds:
 		a.out.bounds = &bounds{gram.NewBounds(a.p.dense), math.Inf(1), math.Inf(-1)}
@@ -60,6 +61,7 @@ func (a *pass) Partial() family.Message {
 	}
 	if a.op == opEvaluate {
 		a.take()
+		o.Sums.Spill()
 	}
 	if a.product != nil {
 		o.Hess = a.product.Take()
@@ -141,6 +143,10 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 	if r.Need&optim.Hessian != 0 {
 		a.hessian(b, at, z, h)
 	}
+	if a.held += n; a.held > gram.Room {
+		o.Sums.Spill()
+		a.held = n
+	}
 	size := p.size()
 	sum, top := f64.FixAll(l, gram.Half(r.Loss))
 	o.Sums.Low[size] += sum
@@ -149,10 +155,6 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 		a.over = a.over || top > r.Loss
 	}
 	if a.lanes == nil {
-		if a.added += n; a.added >= f64.FixedLanes {
-			o.Sums.Spill()
-			a.added = 0
-		}
 		return
 	}
 	if a.added+n > f64.FixedLanes {
@@ -187,7 +189,6 @@ func (a *pass) take() {
 			f64.Take(a.out.Sums.Low[k*p.per:], a.lanes[k*p.dense*f64.Lanes:], a.r.Bound)
 		}
 	}
-	a.out.Sums.Spill()
 	a.added = 0
 }
 
