@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -60,12 +59,16 @@ func (o *aggLane) settle(ctx context.Context) error {
 	return nil
 }
 
-// spill writes the table's groups to partitions and begins a new one.
+// spill writes the table's groups, and those of coarser sets, to partitions and
+// begins a new one.
 func (o *aggLane) spill(ctx context.Context) error {
 	if o.parts == nil {
 		o.parts = newPartitioner(o.s.rt, o.s.st, o.s.rt.Pool.Account("hash aggregate partitions", false), o.s.rowTypes, upTo(len(o.s.keyTypes)), o.s.keyTypes, 0)
 	}
 	if err := writeGroups(ctx, o.t, o.parts); err != nil {
+		return err
+	}
+	if err := o.spillSets(ctx); err != nil {
 		return err
 	}
 	if err := o.reset(); err != nil {
@@ -128,9 +131,7 @@ func (o *aggLane) mergeLanes(ctx context.Context, me, n int) error {
 				}
 				for i, a := range out.aggs {
 					a.Resize(1)
-					if m, ok := a.(agg.Merger); ok {
-						m.MergeFrom([]uint32{0}, l.t.aggs[i], []uint32{0})
-					} else if err := mergeEncoded(a, []uint32{0}, l.t.aggs[i], []uint32{0}); err != nil {
+					if err := merge(a, []uint32{0}, l.t.aggs[i], []uint32{0}); err != nil {
 						return err
 					}
 				}
