@@ -231,6 +231,15 @@ func (k *Intake) Close() (err error) {
 	return err
 }
 
+// Rest gives, after Close, the statistics that no CollectTaken has asked for, nil
+// for none: of blocks that are not kept.
+func (k *Intake) Rest() (st *Stats) {
+	if k.last != nil {
+		st, k.last.stats = k.last.stats, nil
+	}
+	return st
+}
+
 // Hold marks row i as held out.
 func (t *Taken) Hold(i int) {
 	if t.Held == nil {

@@ -146,7 +146,20 @@ func (n *intake) drain() error {
 	if err := n.flush(); err != nil {
 		return err
 	}
-	return n.letFlow()
+	if err := n.letFlow(); err != nil {
+		return err
+	}
+	for _, t := range n.all {
+		if err := t.Close(); err != nil {
+			return err
+		}
+		if st := t.Rest(); st != nil {
+			if err := n.w.flow.collected(n.w.job.Spec(), st); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // short tells whether blocks are not kept, or went to the file.
@@ -210,6 +223,9 @@ func (w *Worker) sealedAgain() (*sealed, error) {
 	}
 	if err := w.drain(); err != nil {
 		return nil, err
+	}
+	if w.in != nil {
+		w.in.close()
 	}
 	f.made.stats = f.stats
 	w.own(f.leaves)
