@@ -24,8 +24,8 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Train %s\n", p.Job.Family.Info().Name)
-	if c := p.Job.Target(); c != nil {
-		fmt.Fprintf(&b, "  Target: %s\n", c.Name)
+	if names := p.Job.Targets(); names != nil {
+		fmt.Fprintf(&b, "  Target: %s\n", strings.Join(names, ", "))
 	}
 	fmt.Fprintf(&b, "  Features: %d columns\n", len(p.Job.Features()))
 	if n := p.Job.MaxIterations(); n > 0 {

@@ -47,7 +47,7 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
 		Statement: s.Text.Text, CreatedAt: time.Now().UTC()}
 	if c := p.Job.Target(); c != nil {
-		v.Target, v.TargetType = []string{c.Name}, c.Type
+		v.Target, v.TargetType = p.Job.Targets(), c.Type
 	}
 	for _, o := range res.Model.Columns() {
 		v.Outputs = append(v.Outputs, catalog.ModelFeature{Name: o.Name, Type: o.Type})

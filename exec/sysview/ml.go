@@ -224,6 +224,13 @@ func modelRows(v *view, put put) error {
 		for i, c := range r {
 			cells[i] = c
 		}
+		if len(cells) == len(v.shape.cols)-1 { // but for the target, of which there is one
+			var target any
+			if x != nil && len(x.Target) == 1 {
+				target = x.Target[0]
+			}
+			cells = append(cells, target)
+		}
 		if err := put(cells...); err != nil {
 			return err
 		}

@@ -219,7 +219,7 @@ func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
 	for _, end := range ends {
 		if end-at > 1 {
 			slices.SortFunc(sorted[at:end], compare)
-			copies = part(sorted[at:end], shared, compare) || copies
+			copies = partCopies(sorted[at:end], shared, compare) || copies
 		}
 		at = end
 	}
@@ -232,10 +232,10 @@ func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
 	return order
 }
 
-// part gives the copies of a row, neighbours in keys, places of their own in the
+// partCopies gives the copies of a row, neighbours in keys, places of their own in the
 // leaf, by their ordinals: a mini-batch is a run of a leaf's rows, and should be a
 // sample of them. shared bits are the leaf's. It tells whether there are copies.
-func part(keys []key, shared int, compare func(a, b key) int) (copies bool) {
+func partCopies(keys []key, shared int, compare func(a, b key) int) (copies bool) {
 	runs(len(keys), func(i, j int) bool { return compare(keys[i], keys[j]) == 0 }, func(from, to int) {
 		for i := from + 1; i < to; i++ {
 			place := fold(keys[from].hi^k1, uint64(i-from)^k3)

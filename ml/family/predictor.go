@@ -1,6 +1,10 @@
 package family
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/types"
@@ -99,4 +103,20 @@ type Explanation struct {
 	Baseline, Prediction []float64
 	Features             []string
 	Parts                [][]float64 // by feature
+}
+
+// Attribution is a feature's part in a prediction.
+type Attribution struct {
+	Feature string
+	Value   float64
+}
+
+// Attributions are row i's, the largest first.
+func (e *Explanation) Attributions(i int) []Attribution {
+	out := make([]Attribution, len(e.Features))
+	for f, name := range e.Features {
+		out[f] = Attribution{name, e.Parts[f][i]}
+	}
+	slices.SortStableFunc(out, func(a, b Attribution) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+	return out
 }

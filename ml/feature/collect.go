@@ -436,7 +436,7 @@ func (k *collector) finish(st *ColStats) error {
 	if c.Role == Label {
 		what = "label"
 		if k.nulls > 0 {
-			return errLabelNull(c.Name)
+			return ErrLabelNull(c.Name)
 		}
 		if k.duration && k.count > 0 && k.lo < 0 {
 			return errDuration(c.Name)

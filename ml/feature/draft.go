@@ -30,7 +30,7 @@ func (s *Spec) Drafts() bool { return !s.AnyOrder && s.plain() }
 // plain tells whether the features are numbers whose blocks can be made before
 // the encoders are fitted.
 func (s *Spec) plain() bool {
-	if s.WeightCol() >= 0 || s.EventCol() >= 0 {
+	if s.WeightCol() >= 0 || s.EventCol() >= 0 || s.Targets() != nil {
 		return false
 	}
 	for i := range s.Cols {

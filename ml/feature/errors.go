@@ -5,7 +5,8 @@ import "github.com/tributarydb/tributary/sql/pgerr"
 // The errors that training data can give. They name the column and say what
 // can be done.
 
-func errLabelNull(name string) error {
+// ErrLabelNull is 22004 for a target that is NULL.
+func ErrLabelNull(name string) error {
 	return pgerr.New(pgerr.NullValueNotAllowed, "training label column %q contains NULL", name).OnColumn(name).
 		WithHint("Leave these rows out: WHERE %q IS NOT NULL.", name)
 }

@@ -75,6 +75,12 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			if err != nil {
 				return nil, err
 			}
+			if c.Target {
+				if cs.Nulls > 0 {
+					return nil, ErrLabelNull(c.Name)
+				}
+				fc.Fill = math.NaN() // of a row held out
+			}
 			f.Cols = append(f.Cols, fc)
 		}
 	}
@@ -147,6 +153,26 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 		}
 	}
 	return f, nil
+}
+
+// Without gives the encoders without those of these columns, each of which is one
+// number, and which numbers of a block they are.
+func (f *Fitted) Without(columns []string) (*Fitted, []int) {
+	out := *f
+	parted := make([]int, len(columns))
+	out.Cols = nil
+	at := 0
+	for _, c := range f.Cols {
+		if k := slices.Index(columns, c.Name); k >= 0 {
+			parted[k] = at
+		} else {
+			out.Cols = append(out.Cols, c)
+		}
+		dense, _ := c.shape()
+		at += dense
+	}
+	out.count()
+	return &out, parted
 }
 
 // shape gives the numbers, codes and slots of codes of a column.

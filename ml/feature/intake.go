@@ -184,7 +184,7 @@ func (k *Intake) others(from, n int) error {
 		if k.src.cols[k.label].NullN() > 0 {
 			for i := range n {
 				if k.src.cols[k.label].IsNull(from + i) {
-					return errLabelNull(name)
+					return ErrLabelNull(name)
 				}
 			}
 		}
@@ -198,7 +198,7 @@ func (k *Intake) others(from, n int) error {
 		return nil
 	}
 	if readNumbers(&k.src, k.s.Cols[k.label].Type, k.label, from, y) > 0 {
-		return errLabelNull(name)
+		return ErrLabelNull(name)
 	}
 	for _, v := range y {
 		if v != v {

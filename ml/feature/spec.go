@@ -65,6 +65,9 @@ type Col struct {
 	MaxCategories int       // 0: DefaultCategories
 	Boundaries    []float64 // Bucketize: ascending
 	Buckets       int       // QuantileBucketize
+	// Target is of a Feature that is none: another number that is predicted, beside
+	// the label. It is encoded with the features, as it is, for the engine to part.
+	Target bool
 }
 
 // Spec says what is learnt from.
@@ -104,6 +107,16 @@ func (s *Spec) Columns() []dataset.Column {
 
 // LabelCol gives the label's column number, or -1.
 func (s *Spec) LabelCol() int { return s.roleCol(Label) }
+
+// Targets are the numbers of the columns that are predicted beside the label.
+func (s *Spec) Targets() (cols []int) {
+	for i := range s.Cols {
+		if s.Cols[i].Target {
+			cols = append(cols, i)
+		}
+	}
+	return cols
+}
 
 // WeightCol gives the weight's column number, or -1.
 func (s *Spec) WeightCol() int { return s.roleCol(Weight) }
@@ -158,7 +171,14 @@ func (s *Spec) Resolve() error {
 				return pgerr.New(pgerr.DatatypeMismatch, "event column %q must be boolean or numeric", c.Name).OnColumn(c.Name)
 			}
 		case Feature:
-			features++
+			if c.Target {
+				if err := s.checkLabel(c); err != nil {
+					return err
+				}
+				c.Encoder, c.NoIndicator = Plain, true
+			} else {
+				features++
+			}
 			if err := s.resolveFeature(c); err != nil {
 				return err
 			}
@@ -275,6 +295,7 @@ func (s *Spec) Encode(e *canon.E) {
 		e.U32(uint32(c.MaxCategories))
 		e.F64s(c.Boundaries)
 		e.U32(uint32(c.Buckets))
+		e.Bool(c.Target)
 	}
 	e.Bool(s.Standardize)
 	e.Bool(s.Classes)
@@ -288,7 +309,7 @@ func DecodeSpec(d *canon.D) *Spec {
 	s := &Spec{}
 	for range d.Count(20) {
 		c := Col{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
-			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32())}
+			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32()), Target: d.Bool()}
 		if c.Role > Split || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
 			d.Fail()
 		}

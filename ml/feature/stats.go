@@ -33,7 +33,7 @@ type ColStats struct {
 // Vary tells whether the rows differ in any feature.
 func (st *Stats) Vary(s *Spec) bool {
 	for i := range s.Cols {
-		if s.Cols[i].Role == Feature && st.Cols[i].varies() {
+		if s.Cols[i].Role == Feature && !s.Cols[i].Target && st.Cols[i].varies() {
 			return true
 		}
 	}

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -11,37 +9,18 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Attribution is a feature's part in a prediction.
-type Attribution struct {
-	Feature string
-	Value   float64
-}
-
-// Explanation is a family.Explanation of some rows.
-type Explanation struct{ *family.Explanation }
-
-// Attributions are row i's, the largest first.
-func (e Explanation) Attributions(i int) []Attribution {
-	out := make([]Attribution, len(e.Features))
-	for f, name := range e.Features {
-		out[f] = Attribution{name, e.Parts[f][i]}
-	}
-	slices.SortStableFunc(out, func(a, b Attribution) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
-	return out
-}
-
 // Explain explains the predictions of rows 0 … n-1 of cols; 0A000 for a model
 // that cannot.
-func (s *Scorer) Explain(cols []arrow.Array, n int) (Explanation, error) {
+func (s *Scorer) Explain(cols []arrow.Array, n int) (*family.Explanation, error) {
 	x, ok := s.m.Predictor.(family.Explainer)
 	if !ok {
-		return Explanation{}, pgerr.Unsupported("predictions of a %s cannot be explained", s.m.Algorithm)
+		return nil, pgerr.Unsupported("predictions of %s cannot be explained", s.m.Algorithm)
 	}
 	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
 	if err != nil {
-		return Explanation{}, err
+		return nil, err
 	}
-	return Explanation{x.Explain(b, s.m.Predictor.Score(b))}, nil
+	return x.Explain(b, s.m.Predictor.Score(b)), nil
 }
 
 // Curves gives the survival of rows 0 … n-1 of cols as columns of float8[]: the

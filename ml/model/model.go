@@ -17,6 +17,7 @@ type Model struct {
 	Task      family.Task
 	Outputs   []family.Output // as the plan has them
 	Windows   *Windows        // of a model of sequences
+	Targets   []string        // of a model of several; nil for others
 	Fitted    *feature.Fitted
 	Predictor family.Predictor
 }
@@ -69,16 +70,21 @@ const (
 	magic    = "TRIBMODL"
 	version  = 2
 	windowed = 3 // version 2 with windows
+	several  = 4 // version 2 with the names of several targets
 )
 
 // Encode gives the canonical bytes.
 func (m *Model) Encode() []byte {
 	e := canon.E{B: []byte(magic)}
-	if m.Windows == nil {
-		e.U8(version)
-	} else {
+	switch {
+	case m.Windows != nil:
 		e.U8(windowed)
 		m.Windows.encode(&e)
+	case m.Targets != nil:
+		e.U8(several)
+		e.Strs(m.Targets)
+	default:
+		e.U8(version)
 	}
 	e.Str(m.Algorithm)
 	e.Str(string(m.Task))
@@ -140,13 +146,18 @@ func Decode(b []byte) (*Model, error) {
 		return nil, pgerr.New(pgerr.DataCorrupted, "invalid encoding of a model")
 	}
 	v := b[len(magic)]
-	if v != version && v != windowed {
+	if v < version || v > several {
 		return nil, pgerr.Unsupported("model format %d is not supported", v)
 	}
 	d := canon.Read(b[len(magic)+1:])
 	m := &Model{}
-	if v == windowed {
+	switch v {
+	case windowed:
 		m.Windows = decodeWindows(d)
+	case several:
+		if m.Targets = d.Strs(); len(m.Targets) < 2 {
+			d.Fail()
+		}
 	}
 	m.Algorithm, m.Task = d.Str(), family.Task(d.Str())
 	for range d.Count(5) {
@@ -163,6 +174,7 @@ func Decode(b []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	f = family.Several(f, m.Targets)
 	if m.Predictor, err = f.Decode(m.Fitted, d); err != nil {
 		return nil, err
 	}

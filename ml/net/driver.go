@@ -58,8 +58,8 @@ func (f *nets) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error)
 	if s.Plan.Target == family.NumberTarget {
 		d.s.op = opMoments
 	}
-	if s.Start != nil {
-		return d, d.goOn(s.Start.(*predictor))
+	if m, ok := s.Start.(interface{ plain() *predictor }); ok {
+		return d, d.goOn(m.plain())
 	}
 	return d, nil
 }
@@ -306,5 +306,5 @@ func (d *driver) Predictor() (family.Predictor, error) {
 		}
 		d.s.params[i] = v + 0 // no negative zeros in the bytes
 	}
-	return newPredictor(d.f, d.set.Fitted, d.spec, d.net, d.s.units, d.s.params), nil
+	return newPredictor(d.f, d.set.Fitted, d.spec, d.net, d.s.units, d.s.params).known(), nil
 }

@@ -90,9 +90,11 @@ func (n *net) learn(p, g []float32, in, y *tensor, weight []float64, t *tape) fl
 	return sum
 }
 
-// backward adds the gradient to g whose part by the outputs is d.
-func (n *net) backward(p, g []float32, d *tensor, t *tape) {
+// backward adds the gradient to g whose part by the outputs is d, and gives that by
+// the inputs, nil where the first layer has none.
+func (n *net) backward(p, g []float32, d *tensor, t *tape) *tensor {
 	for i := len(n.layers) - 1; i >= 0; i-- {
 		d = n.layers[i].backward(n.of(i, p), n.of(i, g), d, t)
 	}
+	return d
 }

@@ -59,8 +59,20 @@ func (f *nets) Decode(fit *feature.Fitted, d *canon.D) (family.Predictor, error)
 		d.Fail()
 		return nil, d.Done("a net")
 	}
-	return newPredictor(f, fit, sp, n, u, params), nil
+	return newPredictor(f, fit, sp, n, u, params).known(), nil
 }
+
+// known is the predictor with all that it can do: predictions of numbers and classes
+// of rows can be taken apart.
+func (p *predictor) known() family.Predictor {
+	if p.f.self || p.f.windows {
+		return p
+	}
+	return &explained{p}
+}
+
+// plain is the predictor without that.
+func (p *predictor) plain() *predictor { return p }
 
 // Bytes implements family.Predictor.
 func (p *predictor) Bytes() int64 {

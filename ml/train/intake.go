@@ -353,8 +353,13 @@ func (n *intake) sealBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *
 		if i == 0 {
 			s.weigh(b)
 		}
+		id := blockOf(family.Rows{Leaf: leaf, Held: i == 1})
+		b, err := n.w.part(id, b)
+		if err != nil {
+			return nil, err
+		}
 		n.w.encoded.Add(b.Bytes())
-		if err := n.w.blocks.Put(blockOf(family.Rows{Leaf: leaf, Held: i == 1}), b); err != nil {
+		if err := n.w.blocks.Put(id, b); err != nil {
 			return nil, err
 		}
 	}

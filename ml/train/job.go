@@ -1,6 +1,7 @@
 package train
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -19,6 +20,7 @@ type Job struct {
 	Options *family.Values
 	Columns []dataset.Column // of the training query
 	task    family.Task      // that the algorithm's name asks for, or ""
+	targets []string         // where there are several all of them, else nil
 	spec    feature.Spec
 	windows *dataset.Windows // of a family that learns from windows
 }
@@ -38,7 +40,7 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if j.Options, err = family.Read(args, j.options()); err != nil {
 		return nil, err
 	}
-	label, named, err := j.label(predict)
+	labels, named, err := j.labels(predict)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +48,7 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err != nil {
 		return nil, err
 	}
-	if err := j.makeSpec(label, split); err != nil {
+	if err := j.makeSpec(labels, split); err != nil {
 		return nil, err
 	}
 	if err := j.makePlan(); err != nil {
@@ -54,6 +56,8 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	}
 	at := j.spec.LabelCol()
 	switch {
+	case j.targets != nil && j.WarmStart():
+		return nil, pgerr.Unsupported("warm_start of several targets is not supported").At(j.Options.Pos("warm_start"))
 	case j.Plan.Target == family.NoTarget && at >= 0 && named:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "algorithm %s has no target column", f.Info().Name).WithHint("Leave PREDICT out.")
 	case j.Plan.Target == family.NoTarget && at >= 0:
@@ -136,22 +140,21 @@ func findFamily(algorithm string, args []family.Arg) (f family.Family, task fami
 	return f, task, nil
 }
 
-// label gives the target's name, "" for none, and whether the statement named it.
-func (j *Job) label(predict []string) (name string, named bool, err error) {
-	option := j.Options.Text("label", "")
+// labels gives the targets' names, nil for none, and whether the statement named
+// them.
+func (j *Job) labels(predict []string) (names []string, named bool, err error) {
+	option := j.Options.Texts("label", nil)
 	switch {
-	case len(predict) > 1:
-		return "", false, pgerr.Unsupported("%s models with more than one target column are not supported", j.Family.Info().Name)
-	case len(predict) == 1 && option != "" && option != predict[0]:
-		return "", false, pgerr.New(pgerr.InvalidParameterValue, "the statement names two target columns: %q and %q", predict[0], option)
-	case len(predict) == 1:
-		return predict[0], true, nil
-	case option != "":
+	case predict != nil && option != nil && !slices.Equal(predict, option):
+		return nil, false, pgerr.New(pgerr.InvalidParameterValue, "the statement names two target columns: %q and %q", strings.Join(predict, ", "), strings.Join(option, ", "))
+	case predict != nil:
+		return predict, true, nil
+	case option != nil:
 		return option, true, nil
 	case find(j.Columns, "label") >= 0: // as BigQuery ML has it
-		return "label", false, nil
+		return []string{"label"}, false, nil
 	}
-	return "", false, nil
+	return nil, false, nil
 }
 
 func find(cols []dataset.Column, name string) int {
@@ -164,7 +167,7 @@ func find(cols []dataset.Column, name string) int {
 }
 
 // makeSpec gives the columns their roles.
-func (j *Job) makeSpec(label string, split *Split) error {
+func (j *Job) makeSpec(labels []string, split *Split) error {
 	for i, c := range j.Columns {
 		for _, b := range j.Columns[:i] {
 			if b.Name == c.Name {
@@ -184,7 +187,7 @@ func (j *Job) makeSpec(label string, split *Split) error {
 		role  feature.Role
 		names []string
 	}{
-		{"target", feature.Label, []string{label}},
+		{"target", feature.Label, labels},
 		{"weight", feature.Weight, []string{j.Options.Text("weight", "")}},
 		{"data_split_col", feature.Split, []string{heldBy}},
 		{family.Event.Names[0], feature.Event, []string{j.Options.Text(family.Event.Names[0], "")}},
@@ -204,7 +207,15 @@ func (j *Job) makeSpec(label string, split *Split) error {
 			case parts[i] != "":
 				return pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both %s and %s", name, parts[i], p.part)
 			}
-			parts[i], j.spec.Cols[i].Role = p.part, p.role
+			parts[i] = p.part
+			if p.role != feature.Label || name == labels[0] {
+				j.spec.Cols[i].Role = p.role
+			} else {
+				j.spec.Cols[i].Target = true
+			}
+			if p.role == feature.Label && len(labels) > 1 {
+				j.targets = append(j.targets, j.Columns[i].Name)
+			}
 		}
 	}
 	return nil
@@ -216,6 +227,7 @@ func (j *Job) makePlan() (err error) {
 	if at := j.spec.LabelCol(); at >= 0 {
 		r.Target = &j.Columns[at]
 	}
+	j.Family = family.Several(j.Family, j.targets)
 	if j.Plan, err = j.Family.Plan(r); err != nil {
 		return err
 	}
@@ -292,6 +304,7 @@ func (j *Job) Encode() []byte {
 	var e canon.E
 	e.Str(j.Family.Info().Name)
 	e.Str(string(j.task))
+	e.Strs(j.targets)
 	j.Options.Encode(&e)
 	j.spec.Encode(&e)
 	return e.B
@@ -301,7 +314,7 @@ func (j *Job) Encode() []byte {
 func DecodeJob(b []byte) (*Job, error) {
 	d := canon.Read(b)
 	name := d.Str()
-	j := &Job{task: family.Task(d.Str()), Options: family.DecodeValues(d), spec: *feature.DecodeSpec(d)}
+	j := &Job{task: family.Task(d.Str()), targets: d.Strs(), Options: family.DecodeValues(d), spec: *feature.DecodeSpec(d)}
 	if err := d.Done("a training job"); err != nil {
 		return nil, err
 	}
@@ -383,11 +396,37 @@ func (j *Job) Target() *dataset.Column {
 	return nil
 }
 
+// Targets are the names of all targets.
+func (j *Job) Targets() []string {
+	if t := j.Target(); j.targets == nil && t != nil {
+		return []string{t.Name}
+	}
+	return j.targets
+}
+
+// more are the targets beside the label.
+func (j *Job) more() []string {
+	if j.targets == nil {
+		return nil
+	}
+	return j.targets[1:]
+}
+
+// learns parts encoders for the targets beside the label from those of features:
+// which the family learns of, and the model keeps. The numbers are the targets' in
+// blocks.
+func (j *Job) learns(f *feature.Fitted) (*feature.Fitted, []int) {
+	if j.targets == nil {
+		return f, nil
+	}
+	return f.Without(j.more())
+}
+
 // Features are the columns that the model will need.
 func (j *Job) Features() []dataset.Column {
 	var out []dataset.Column
 	for _, c := range j.spec.Cols {
-		if c.Role == feature.Feature {
+		if c.Role == feature.Feature && !c.Target {
 			out = append(out, c.Column)
 		}
 	}

@@ -17,6 +17,7 @@ type measures struct {
 	loss    *metric.LogLoss
 	rank    *metric.Ranking // of two classes
 	reg     *metric.Regression
+	several []*metric.Regression // of several targets, instead
 }
 
 // measure gives what measures a leaf, or, where every is not 0, gives its cuts.
@@ -61,6 +62,16 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	}
 	r := w.scores(b, rows, p.predictor)
 	truth, weights := b.Targets()
+	if w.job.targets != nil {
+		for k, value := range r.Vector {
+			reg := &metric.Regression{}
+			for i, y := range w.aimed(blockOf(rows), b, k).Y[:b.Rows] {
+				reg.Add(y, value[i], weights[i])
+			}
+			m.several = append(m.several, reg)
+		}
+		return m
+	}
 	if !m.classes && unit(weights) {
 		m.reg.AddAll(truth, r.Value[:len(truth)])
 		return m
@@ -170,6 +181,12 @@ func (m *measures) merge(o *measures) {
 	m.loss.Merge(o.loss)
 	m.rank.Merge(o.rank)
 	m.reg.Merge(o.reg)
+	if m.several == nil {
+		m.several, o.several = o.several, nil
+	}
+	for k, r := range o.several {
+		m.several[k].Merge(r)
+	}
 }
 
 // Encode implements family.Message.
@@ -179,17 +196,43 @@ func (m *measures) Encode(e *canon.E) {
 	m.loss.Encode(e)
 	m.rank.Encode(e)
 	m.reg.Encode(e)
+	e.U32(uint32(len(m.several)))
+	for _, r := range m.several {
+		r.Encode(e)
+	}
 }
 
-func decodeMeasures(d *canon.D) *measures {
-	return &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
+func decodeMeasures(d *canon.D, targets int) *measures {
+	m := &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
+	n := int(d.U32())
+	if n != 0 && n != targets {
+		d.Fail()
+		return m
+	}
+	for range n {
+		m.several = append(m.several, metric.DecodeRegression(d))
+	}
+	return m
+}
+
+// ofRegression are the metrics of a number.
+func ofRegression(r *metric.Regression) []family.Metric {
+	return []family.Metric{{Name: "mean_absolute_error", Value: r.MAE()}, {Name: "mean_squared_error", Value: r.MSE()},
+		{Name: "root_mean_squared_error", Value: r.RMSE()}, {Name: "r2_score", Value: r.R2()}}
 }
 
 // list gives the metrics in the order in which they are shown.
-func (m *measures) list() []family.Metric {
+func (m *measures) list(targets []string) (out []family.Metric) {
+	if m.several != nil { // target after target, by their names
+		for k, r := range m.several {
+			for _, x := range ofRegression(r) {
+				out = append(out, family.Metric{Name: targets[k] + "." + x.Name, Value: x.Value})
+			}
+		}
+		return out
+	}
 	if !m.classes {
-		return []family.Metric{{Name: "mean_absolute_error", Value: m.reg.MAE()}, {Name: "mean_squared_error", Value: m.reg.MSE()},
-			{Name: "root_mean_squared_error", Value: m.reg.RMSE()}, {Name: "r2_score", Value: m.reg.R2()}}
+		return ofRegression(m.reg)
 	}
 	order := func(a, b string) int {
 		if a == b {
@@ -200,7 +243,7 @@ func (m *measures) list() []family.Metric {
 		return 1
 	}
 	s := m.matrix.Scores(order)
-	out := []family.Metric{{Name: "accuracy", Value: s.Accuracy}, {Name: "precision", Value: s.Precision}, {Name: "recall", Value: s.Recall}, {Name: "f1_score", Value: s.F1}, {Name: "log_loss", Value: m.loss.Mean()}}
+	out = []family.Metric{{Name: "accuracy", Value: s.Accuracy}, {Name: "precision", Value: s.Precision}, {Name: "recall", Value: s.Recall}, {Name: "f1_score", Value: s.F1}, {Name: "log_loss", Value: m.loss.Mean()}}
 	if auc, ok := m.rank.AUC(); ok {
 		out = append(out, family.Metric{Name: "roc_auc", Value: auc})
 	}

@@ -240,6 +240,9 @@ func (h *stepHand) add(ctx context.Context, r family.Rows) error {
 		return err
 	}
 	defer release()
+	if a, ok := h.step.Body.(family.Aimed); ok {
+		b = h.w.aimed(blockOf(r), b, a.Target())
+	}
 	return h.pass.Add(ctx, r, b)
 }
 

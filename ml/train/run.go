@@ -100,7 +100,8 @@ type runner struct {
 	job    *Job
 	start  time.Time
 	tasks  int
-	fitted *feature.Fitted
+	fitted *feature.Fitted // of all columns
+	learns *feature.Fitted // of the features
 	stats  *feature.Stats
 	cw     []float64
 	rows   int64
@@ -164,6 +165,7 @@ func (r *runner) fit(ctx context.Context) error {
 		return err
 	}
 	r.stats = st
+	r.learns, _ = r.job.learns(r.fitted)
 	if !st.Vary(spec) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
@@ -239,7 +241,7 @@ func (r *runner) seal(ctx context.Context) error {
 
 // begin starts the family's driver, or restores it from a checkpoint.
 func (r *runner) begin() (err error) {
-	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.fitted, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight}
+	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight}
 	if r.in.Start != nil {
 		s.Start = r.in.Start.Predictor
 	}
@@ -374,7 +376,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Fitted: r.fitted, Predictor: p}
+	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
 	res := &Result{Model: m, Bytes: m.Encode(), Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p)}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
@@ -390,7 +392,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		res.Metrics = append(ms.list(), st.Metrics...)
+		res.Metrics = append(ms.list(r.job.targets), st.Metrics...)
 	}
 	if res.Usage, err = r.usage(ctx); err != nil {
 		return nil, err

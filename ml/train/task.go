@@ -325,7 +325,9 @@ func (t *measureTask) encode(e *canon.E, every int) {
 	t.predictor.Encode(e)
 }
 
-func (t *measureTask) decode(_ *Job, d *canon.D) family.Message { return decodeMeasures(d) }
+func (t *measureTask) decode(j *Job, d *canon.D) family.Message {
+	return decodeMeasures(d, len(j.targets))
+}
 
 func (t *measureTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
 	a, err := as[*measures](left)

@@ -30,7 +30,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		say("Predict it with a regression, or group its values.", "the target %q is a number with %d values, each of which is a class of its own", t.Name, len(r.fitted.Keys))
 	}
 	for i, c := range r.job.spec.Cols {
-		if c.Role == feature.Feature && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
+		if c.Role == feature.Feature && !c.Target && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 		}
 	}

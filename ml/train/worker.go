@@ -52,9 +52,10 @@ type Worker struct {
 	spec   *feature.Spec
 	drawer *dataset.Drawer
 	fitted *feature.Fitted
-	family family.Worker // made by the first step
-	nodes  *reduce.Plan  // of partials of nodes
-	needed int64         // bytes charged for passes and partials
+	family family.Worker       // made by the first step
+	nodes  *reduce.Plan        // of partials of nodes
+	more   map[int][][]float64 // by block, the values of the targets beside the label
+	needed int64               // bytes charged for passes and partials
 
 	// what Usage tells
 	read, moved, encoded atomic.Int64
@@ -398,6 +399,9 @@ func (w *Worker) sealView(leaf int, spec *feature.Spec, p *sealTask, v *dataset.
 				s.weight.Add(x)
 			}
 		}
+		if b, err = w.part(2*leaf+i, b); err != nil {
+			return nil, err
+		}
 		w.encoded.Add(b.Bytes())
 		if err := w.blocks.Put(2*leaf+i, b); err != nil {
 			return nil, err
@@ -431,6 +435,49 @@ func (w *Worker) encode(spec *feature.Spec, p *sealTask, part *dataset.View, d *
 	return b, nil
 }
 
+// part parts the targets beside the label from a block's features, and keeps them.
+func (w *Worker) part(id int, b *dataset.Block) (*dataset.Block, error) {
+	_, cols := w.job.learns(w.fitted)
+	if cols == nil {
+		return b, nil
+	}
+	n := dataset.BlockBytes(b.Rows, b.Dense-len(cols), 0, b.X32 != nil)
+	if err := w.blocks.Reserve(n); err != nil { // for a while it is there twice
+		return nil, err
+	}
+	if err := w.grow(8 * int64(b.Padded()*len(cols))); err != nil {
+		return nil, err
+	}
+	parted, more := b.Part(cols)
+	for k, values := range more {
+		for _, v := range values[:b.Rows] {
+			if v != v {
+				return nil, feature.ErrLabelNull(w.job.more()[k])
+			}
+		}
+	}
+	w.blocks.Unreserve(b.Bytes() + n - parted.Bytes())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.more == nil {
+		w.more = map[int][][]float64{}
+	}
+	w.more[id] = more
+	return parted, nil
+}
+
+// aimed gives a block whose labels are the values of a target.
+func (w *Worker) aimed(id int, b *dataset.Block, target int) *dataset.Block {
+	if target == 0 {
+		return b
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := *b
+	c.Y = w.more[id][target-1]
+	return &c
+}
+
 // predictor reads a predictor of the job's model.
 func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
 	w.mu.Lock()
@@ -439,6 +486,7 @@ func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
 	if f == nil {
 		return nil, pgerr.Internal("a training task to measure came before one to seal")
 	}
+	f, _ = w.job.learns(f)
 	return w.job.Family.Decode(f, d)
 }
 
@@ -481,6 +529,7 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	if have != nil {
 		return have, nil
 	}
+	f, _ = w.job.learns(f)
 	s := &family.Setup{Options: w.job.Options, Plan: w.job.Plan, Fitted: f, Seed: w.job.Seed(), Rows: t.rows, Held: t.held, Weight: t.weight}
 	made, err := w.job.Family.NewWorker(s, w.Home())
 	if err != nil {

@@ -265,6 +265,11 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if err != nil {
 		return fromItem{}, true, err
 	}
+	several := len(m.v.Target) > 1
+	if len(args) == 1 && several {
+		it, err := sc.storedTargets(m, n)
+		return it, true, err
+	}
 	if len(args) == 1 {
 		it, err := sc.storedMetrics(m, n)
 		return it, true, err
@@ -272,6 +277,13 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	sub, ok := unparen(args[1]).(*ast.SubLink)
 	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {
 		return fromItem{}, true, pgerr.New(pgerr.SyntaxError, "the second argument of %s is a query in parentheses", full).At(b.posExpr(args[1]))
+	}
+	if name == "evaluate" && several {
+		it, err := sc.evaluateTargets(m, args[0], sub, n)
+		return it, true, err
+	}
+	if name == "confusion_matrix" && several {
+		return fromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no confusion matrix: it predicts several numbers", m.name).At(pos.at())
 	}
 	if name == "roc_curve" {
 		it, err := sc.rocCurve(m, args[0], sub, n, pos)

@@ -28,6 +28,12 @@ func (sc *scope) rocCurve(m *model, name ast.Node, query *ast.SubLink, n *ast.Ra
 	label := m.v.Target[0]
 	text := strings.NewReplacer("$label", parse.QuoteIdent(label), "$proba", parse.QuoteIdent("predicted_"+label+"_proba"),
 		"$positive", parse.QuoteLiteral(m.v.Classes[1])).Replace(rocQuery)
+	return sc.overPredictions(text, "roc_curve", name, query, n)
+}
+
+// overPredictions binds a query that reads ml.predict, whose arguments are the
+// caller's.
+func (sc *scope) overPredictions(text, alias string, name ast.Node, query *ast.SubLink, n *ast.RangeFunction) (fromItem, error) {
 	list, err := parse.Parse(text, parse.Postgres)
 	if err != nil {
 		return fromItem{}, err
@@ -45,11 +51,11 @@ func (sc *scope) rocCurve(m *model, name ast.Node, query *ast.SubLink, n *ast.Ra
 		return true
 	}, nil)
 	if !put {
-		return fromItem{}, pgerr.Internal("the query of ml.roc_curve has no ml.predict")
+		return fromItem{}, pgerr.Internal("the query of ml.%s has no ml.predict", alias)
 	}
-	alias := n.Alias
-	if alias == nil {
-		alias = ast.NewAlias("roc_curve", nil)
+	as := n.Alias
+	if as == nil {
+		as = ast.NewAlias(alias, nil)
 	}
-	return sc.item(ast.NewRangeSubselect(false, stmt, alias), nil)
+	return sc.item(ast.NewRangeSubselect(false, stmt, as), nil)
 }

@@ -1,0 +1,372 @@
+package family
+
+import (
+	"sync"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Several is a family that learns several numbers, each by itself as f does, one
+// after the other over the same blocks. The engine puts a target's values into
+// Block.Y for the steps that are Aimed at it. With one target it is f.
+func Several(f Family, targets []string) Family {
+	if len(targets) < 2 {
+		return f
+	}
+	return &several{f, targets}
+}
+
+// Aimed is the body of a step over the values of one of several targets, the first
+// being 0.
+type Aimed interface{ Target() int }
+
+type several struct {
+	Family
+	targets []string
+}
+
+// Plan implements Family.
+func (f *several) Plan(r *Request) (*Plan, error) {
+	p, err := f.Family.Plan(r)
+	if err != nil || p.Target == NoTarget {
+		return p, err
+	}
+	if p.Target != NumberTarget || p.Task != Regression || p.Windows != nil {
+		return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
+			WithDetail("Several targets are for regressions over rows.").WithHint("Train a model a target, or cast the targets to float8.")
+	}
+	vector, _ := types.ArrayOf(types.Float8)
+	p.Outputs = []Output{{Name: "predicted", Type: vector}}
+	for _, t := range f.targets {
+		p.Outputs = append(p.Outputs, Output{Name: "predicted_" + t, Type: types.Float8})
+	}
+	p.MaxIterations *= len(f.targets)
+	return p, nil
+}
+
+// fitted are the encoders for one of the targets.
+func (f *several) fitted(fit *feature.Fitted, target int) *feature.Fitted {
+	one := *fit
+	one.Label.Name = f.targets[target]
+	return &one
+}
+
+// setup is that of one of the targets.
+func (f *several) setup(s *Setup, target int) *Setup {
+	one := *s
+	one.Fitted = f.fitted(s.Fitted, target)
+	plan := *s.Plan
+	plan.MaxIterations /= len(f.targets)
+	one.Plan = &plan
+	return &one
+}
+
+// aimed is a step's body with the target it is for.
+type aimed struct {
+	target int
+	step   *Step
+}
+
+// Target implements Aimed.
+func (a *aimed) Target() int { return a.target }
+
+// Encode implements Message.
+func (a *aimed) Encode(e *canon.E) {
+	e.U32(uint32(a.target))
+	e.Bool(a.step.Body != nil)
+	if a.step.Body != nil {
+		a.step.Body.Encode(e)
+	}
+}
+
+// DecodeStep implements Family.
+func (f *several) DecodeStep(op uint8, d *canon.D) Message {
+	a := &aimed{target: int(d.U32()), step: &Step{Op: op}}
+	if a.target >= len(f.targets) {
+		d.Fail()
+		return a
+	}
+	if d.Bool() {
+		a.step.Body = f.Family.DecodeStep(op, d)
+	}
+	return a
+}
+
+// NewDriver implements Family.
+func (f *several) NewDriver(s *Setup, n *Node) (Driver, error) {
+	d := &severalDriver{f: f, s: s, node: n, sum: State{Converged: true}}
+	return d, d.begin()
+}
+
+// severalDriver drives a training a target.
+type severalDriver struct {
+	f    *several
+	s    *Setup
+	node *Node
+	held int64 // that the target's driver has charged
+	done []Predictor
+	sum  State   // of the trainings that are done
+	loss float64 // the sum of theirs
+	now  Driver
+	next *Step
+}
+
+func (d *severalDriver) begin() (err error) {
+	_ = d.node.Grow(-d.held) // giving back cannot fail
+	d.held = 0
+	node := *d.node
+	node.Grow = func(n int64) error {
+		err := d.node.Grow(n)
+		if err == nil {
+			d.held += n
+		}
+		return err
+	}
+	d.now, err = d.f.Family.NewDriver(d.f.setup(d.s, len(d.done)), &node)
+	return err
+}
+
+// Next implements Driver.
+func (d *severalDriver) Next() *Step {
+	if d.next == nil {
+		s := d.now.Next()
+		d.next = &Step{Op: s.Op, Set: s.Set, Batch: s.Batch, Body: &aimed{len(d.done), s}}
+	}
+	return d.next
+}
+
+// Tell implements Driver.
+func (d *severalDriver) Tell(m Message) error {
+	d.next = nil
+	if err := d.now.Tell(m); err != nil {
+		return err
+	}
+	st := d.now.State()
+	if !st.Done {
+		return nil
+	}
+	p, err := d.now.Predictor()
+	if err != nil {
+		return err
+	}
+	d.done = append(d.done, p)
+	d.loss += st.TrainLoss
+	if d.sum.Converged || !st.Converged {
+		d.sum.Stopped = st.Stopped
+	}
+	d.sum.Iteration, d.sum.Evals, d.sum.Converged = d.sum.Iteration+st.Iteration, d.sum.Evals+st.Evals, d.sum.Converged && st.Converged
+	d.sum.TrainLoss, d.sum.ValidationLoss = d.loss/float64(len(d.done)), NoLoss()
+	if d.sum.Done = len(d.done) == len(d.f.targets); d.sum.Done {
+		return nil
+	}
+	return d.begin()
+}
+
+// State implements Driver: while a target is learnt its losses, and in the end the
+// mean of all.
+func (d *severalDriver) State() State {
+	if d.sum.Done {
+		return d.sum
+	}
+	st := d.now.State()
+	st.Iteration, st.Evals = st.Iteration+d.sum.Iteration, st.Evals+d.sum.Evals
+	return st
+}
+
+// Predictor implements Driver.
+func (d *severalDriver) Predictor() (Predictor, error) {
+	return &severalPredictor{d.f.targets, d.done}, nil
+}
+
+// MarshalBinary implements Driver.
+func (d *severalDriver) MarshalBinary() ([]byte, error) {
+	now, err := d.now.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	var e canon.E
+	encodeParts(&e, d.done)
+	d.sum.Encode(&e)
+	e.F64(d.loss)
+	e.Bytes(now)
+	return e.B, nil
+}
+
+// UnmarshalBinary implements Driver.
+func (d *severalDriver) UnmarshalBinary(b []byte) (err error) {
+	r := canon.Read(b)
+	if d.done, err = d.f.decodeParts(d.s.Fitted, r); err != nil {
+		return err
+	}
+	d.sum, d.loss = DecodeState(r), r.F64()
+	now := r.Bytes()
+	if len(d.done) >= len(d.f.targets) || d.sum.Done {
+		r.Fail()
+	}
+	if err := r.Done("a training's state"); err != nil {
+		return err
+	}
+	d.next = nil
+	if err := d.begin(); err != nil {
+		return err
+	}
+	return d.now.UnmarshalBinary(now)
+}
+
+// NewWorker implements Family.
+func (f *several) NewWorker(s *Setup, n *Node) (Worker, error) {
+	return &severalWorker{f: f, s: s, node: n, at: -1}, nil
+}
+
+// severalWorker has a worker of the target that is learnt.
+type severalWorker struct {
+	f    *several
+	s    *Setup
+	node *Node
+
+	mu  sync.Mutex
+	at  int
+	now Worker
+	err error
+}
+
+// of gives the worker of a step's target, and the step as it knows it.
+func (w *severalWorker) of(s *Step) (Worker, *Step, error) {
+	a, ok := s.Body.(*aimed)
+	if !ok {
+		return nil, nil, pgerr.Internal("a training step is aimed at no target")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a.step.Set == 0 { // it came as bytes
+		a.step.Set, a.step.Batch = s.Set, s.Batch
+	}
+	if a.target != w.at {
+		w.close()
+		w.at = a.target
+		w.now, w.err = w.f.Family.NewWorker(w.f.setup(w.s, a.target), w.node)
+	}
+	return w.now, a.step, w.err
+}
+
+func (w *severalWorker) close() {
+	if w.now != nil {
+		w.now.Close()
+	}
+	w.now = nil
+}
+
+// PassBytes implements Worker.
+func (w *severalWorker) PassBytes(s *Step) int64 {
+	now, step, err := w.of(s)
+	if err != nil {
+		return 0 // NewPass tells
+	}
+	return now.PassBytes(step)
+}
+
+// NewPass implements Worker.
+func (w *severalWorker) NewPass(s *Step) (Pass, error) {
+	now, step, err := w.of(s)
+	if err != nil {
+		return nil, err
+	}
+	return now.NewPass(step)
+}
+
+// Close implements Worker.
+func (w *severalWorker) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.close()
+}
+
+// severalPredictor has a predictor a target.
+type severalPredictor struct {
+	targets []string
+	parts   []Predictor
+}
+
+func encodeParts(e *canon.E, parts []Predictor) {
+	e.U32(uint32(len(parts)))
+	for _, p := range parts {
+		var one canon.E
+		p.Encode(&one)
+		e.Bytes(one.B)
+	}
+}
+
+func (f *several) decodeParts(fit *feature.Fitted, d *canon.D) (parts []Predictor, err error) {
+	n := d.Count(4)
+	if n > len(f.targets) {
+		d.Fail()
+	}
+	for i := range min(n, len(f.targets)) {
+		one := canon.Read(d.Bytes())
+		p, err := f.Family.Decode(f.fitted(fit, i), one)
+		if err != nil {
+			return nil, err
+		}
+		if err := one.Done("a model of one of several targets"); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// Decode implements Family.
+func (f *several) Decode(fit *feature.Fitted, d *canon.D) (Predictor, error) {
+	parts, err := f.decodeParts(fit, d)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) != len(f.targets) {
+		d.Fail()
+	}
+	return &severalPredictor{f.targets, parts}, nil
+}
+
+// Encode implements Predictor.
+func (p *severalPredictor) Encode(e *canon.E) { encodeParts(e, p.parts) }
+
+// Score implements Predictor: the values by target, as an array and each as a
+// further output.
+func (p *severalPredictor) Score(b *dataset.Block) *Scores {
+	s := &Scores{Rows: b.Rows}
+	for _, one := range p.parts {
+		s.Vector = append(s.Vector, one.Score(b).Value)
+	}
+	s.Extra = s.Vector
+	return s
+}
+
+// Bytes implements Predictor.
+func (p *severalPredictor) Bytes() (n int64) {
+	for _, one := range p.parts {
+		n += one.Bytes()
+	}
+	return n
+}
+
+// Describe implements Describer: what describes each target's, and its name.
+func (p *severalPredictor) Describe(relation string) (rows [][]types.Datum, ok bool) {
+	for i, one := range p.parts {
+		d, can := one.(Describer)
+		if !can {
+			return nil, false
+		}
+		part, can := d.Describe(relation)
+		if !can {
+			return nil, false
+		}
+		for _, r := range part {
+			rows = append(rows, append(r[:len(r):len(r)], p.targets[i]))
+		}
+	}
+	return rows, true
+}

@@ -1,0 +1,129 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// twice has a second target after the label of mixed.
+func twice(n int, seed uint64) *table {
+	tb := mixed(n, 0, seed)
+	tb.cols = append(tb.cols, dataset.Column{Name: "y2", Type: types.Float8})
+	for i, r := range tb.rows {
+		b := float64(r[1].(int32))
+		tb.rows[i] = append(r[:len(r):len(r)], 3*b-20*r[6].(float64)+r[7].(float64))
+	}
+	return tb
+}
+
+// without takes a column out.
+func (t *table) without(name string) *table {
+	at := find(t.cols, name)
+	out := &table{cols: append(append([]dataset.Column{}, t.cols[:at]...), t.cols[at+1:]...)}
+	for _, r := range t.rows {
+		out.rows = append(out.rows, append(append([]any{}, r[:at]...), r[at+1:]...))
+	}
+	return out
+}
+
+// TestSeveralTargets: each is the model that a training of it alone makes, where
+// that does not depend on how rows lie; and all of it is the same on any setup and
+// after every checkpoint.
+func TestSeveralTargets(t *testing.T) {
+	for _, c := range []struct {
+		algorithm string
+		alone     bool
+		args      []any
+	}{
+		{"linear_regression", true, nil},
+		{"ridge", false, []any{"alpha", 2.0, "weight", "w", "eval_fraction", 0.2}},
+		{"lasso", true, []any{"alpha", 0.05}},
+		{"huber_regression", true, []any{"max_iterations", int64(6)}},
+		{"gradient_boosted_trees", true, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
+		{"random_forest", false, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
+		{"mlp", false, []any{"epochs", int64(2), "hidden_units", int64(4), "eval_fraction", 0.2}},
+	} {
+		t.Run(c.algorithm, func(t *testing.T) {
+			t.Parallel()
+			tb := twice(3000, 5)
+			train := func(tb *table, predict []string, s setup, in Input) (*Result, error) {
+				job, err := NewJob(c.algorithm, predict, pairs(append(c.args, "checkpoint_every", int64(1))...), nil, tb.cols)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if job, err = DecodeJob(job.Encode()); err != nil {
+					t.Fatal(err)
+				}
+				return trainTable(t, job, tb, s, in)
+			}
+			both := []string{"y2", "y"} // not in the columns' order
+			var s saver
+			want, err := train(tb, both, setup{workers: 1, threads: 2}, Input{Save: &s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := train(tb, both, setup{workers: 3, threads: 1, shuffle: 7}, Input{})
+			if err != nil || !bytes.Equal(got.Bytes, want.Bytes) || fmt.Sprint(got.Metrics, got.TrainLoss) != fmt.Sprint(want.Metrics, want.TrainLoss) {
+				t.Errorf("another model on three workers: %v", err)
+			}
+			for i, state := range s.states {
+				got, err := train(tb, both, setup{workers: 2, threads: 1, shuffle: uint64(i)}, Input{Resume: state})
+				if err != nil || !bytes.Equal(got.Bytes, want.Bytes) || got.Iterations != want.Iterations || len(got.History) != len(want.History) {
+					t.Errorf("another model after checkpoint %d: %v", i, err)
+				}
+			}
+			m, err := model.Decode(want.Bytes)
+			if err != nil || !bytes.Equal(m.Encode(), want.Bytes) {
+				t.Fatalf("the model does not decode to itself: %v", err)
+			}
+			if n := len(want.Metrics); n != 8 || want.Metrics[0].Name != "y2.mean_absolute_error" || want.Metrics[7].Name != "y.r2_score" {
+				t.Errorf("metrics %v", want.Metrics)
+			}
+			for k, name := range both {
+				one, err := train(tb.without(both[1-k]), []string{name}, setup{workers: 1, threads: 2}, Input{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !c.alone {
+					continue
+				}
+				var all, alone canon.E
+				want.Model.Predictor.Encode(&all)
+				one.Model.Predictor.Encode(&alone)
+				if !bytes.Contains(all.B, alone.B) {
+					t.Errorf("%s alone is another model", name)
+				}
+				if c.args == nil && fmt.Sprint(one.Metrics[3].Value) != fmt.Sprint(want.Metrics[4*k+3].Value) {
+					t.Errorf("%s: %v, alone %v", name, want.Metrics, one.Metrics)
+				}
+			}
+		})
+	}
+}
+
+// TestSeveralTargetsHeldNull: a row held out has all targets, too.
+func TestSeveralTargetsHeldNull(t *testing.T) {
+	tb := twice(400, 5)
+	tb.cols = append(tb.cols, dataset.Column{Name: "held", Type: types.Bool})
+	for i, r := range tb.rows {
+		if tb.rows[i] = append(r, i%4 == 0); i == 8 {
+			tb.rows[i][8] = nil
+		}
+	}
+	for _, predict := range [][]string{{"y", "y2"}, {"y2", "y"}} {
+		job, err := NewJob("ridge", predict, pairs("data_split_col", "held"), nil, tb.cols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{}); !pgerr.Is(err, pgerr.NullValueNotAllowed) {
+			t.Errorf("%v: %v", predict, err)
+		}
+	}
+}
