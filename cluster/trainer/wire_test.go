@@ -26,8 +26,8 @@ func TestHeaders(t *testing.T) {
 			t.Fatalf("a task's header of %d bytes: %v", n, err)
 		}
 	}
-	for i, bad := range []down{{who: []int{0, 1}, at: 2, stripes: 1}, {who: []int{0, 1}, at: 0, stripes: 1}, {who: []int{0, 1}, at: 1, stripes: 3},
-		{who: []int{0, 1}, at: 1, stripe: 1, stripes: 1}, {who: []int{0, 1}, at: 1, stripes: 1, size: -1}, {who: []int{0, 1}, at: 1}} {
+	for i, bad := range []down{{size: 1, who: []int{0, 1}, at: 2, stripes: 1}, {size: 1, who: []int{0, 1}, at: 0, stripes: 1}, {size: 1, who: []int{0, 1}, at: 1, stripes: 3},
+		{size: 1, who: []int{0, 1}, at: 1, stripe: 1, stripes: 1}, {who: []int{0, 1}, at: 1, stripes: 1}, {size: 1, who: []int{0, 1}, at: 1}} {
 		if _, err := decodeDown(bad.encode()); !pgerr.Is(err, pgerr.DataCorrupted) {
 			t.Errorf("header %d was taken: %v", i, err)
 		}
