@@ -46,7 +46,7 @@ func decodeDown(b []byte) (*down, error) {
 	for range d.Count(4) {
 		m.who = append(m.who, int(d.U32()))
 	}
-	if m.size < 0 || m.at < 1 || m.at >= len(m.who) || m.stripes < 1 || m.stripes > reduce.Stripes || m.stripe < 0 || m.stripe >= m.stripes {
+	if m.size < 1 || m.at < 1 || m.at >= len(m.who) || m.stripes < 1 || m.stripes > reduce.Stripes || m.stripe < 0 || m.stripe >= m.stripes {
 		d.Fail()
 	}
 	return m, d.Done("a training task's way")
@@ -140,17 +140,22 @@ type arrival struct {
 // arrive gives the task that a stripe is of.
 func (p *part) arrive(m *down) (*arrival, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	a := p.coming[m.iter]
 	if a == nil {
-		if err := p.acct.Grow(2 * int64(m.size)); err != nil { // as bytes and decoded
-			return nil, err
-		}
-		a = &arrival{size: m.size, refs: m.stripes, buf: make([]byte, m.size), left: m.size, full: make(chan struct{})}
+		a = &arrival{size: m.size, refs: m.stripes, full: make(chan struct{})}
 		p.coming[m.iter] = a
 	}
-	if a.size != m.size {
+	p.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.size != m.size:
 		return nil, pgerr.New(pgerr.DataCorrupted, "the stripes of a training task are of %d and %d bytes", a.size, m.size)
+	case a.buf == nil:
+		if err := p.grow(2 * int64(m.size)); err != nil { // as bytes and decoded
+			return nil, err
+		}
+		a.buf, a.left = make([]byte, m.size), m.size
 	}
 	return a, nil
 }
@@ -161,7 +166,7 @@ func (p *part) leave(m *down, a *arrival) {
 	defer p.mu.Unlock()
 	if a.refs--; a.refs == 0 {
 		delete(p.coming, m.iter)
-		p.acct.Shrink(2 * int64(a.size))
+		p.shrink(2 * int64(a.size))
 	}
 }
 

@@ -2,7 +2,9 @@ package trainer_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -22,11 +24,11 @@ import (
 const categories = 40000
 
 // longJob has a weight for each category.
-func longJob(t *testing.T, more ...family.Arg) *train.Job {
+func longJob(t *testing.T, iterations int, more ...family.Arg) *train.Job {
 	t.Helper()
 	cols := []dataset.Column{{Name: "c", Type: types.Int4}, {Name: "y", Type: types.Int4}}
 	one := []feature.Transform{{Func: "one_hot_encoder", Column: "c", Args: []types.Datum{"none", int64(1000000)}}}
-	j, err := train.NewJob("logistic_regression", []string{"y"}, append(more, family.Arg{Name: "max_iterations", Value: int64(3)}), one, cols)
+	j, err := train.NewJob("logistic_regression", []string{"y"}, append(more, family.Arg{Name: "max_iterations", Value: int64(iterations)}), one, cols)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +50,10 @@ func longRows() (out []*batch.Batch) {
 }
 
 // trainLong trains on n nodes.
-func trainLong(t *testing.T, n, slice int, wrap func(c *cluster, g *trainer.Group) train.Reducer, more ...family.Arg) (*train.Result, error) {
+func trainLong(ctx context.Context, t *testing.T, n, slice, iterations int, wrap func(c *cluster, g *trainer.Group) train.Reducer, more ...family.Arg) (*train.Result, error) {
 	t.Helper()
 	c := start(t, n, 0)
-	ctx := context.Background()
-	j := longJob(t, more...)
+	j := longJob(t, iterations, more...)
 	g, err := c.nodes[0].tr.Open(ctx, "long", j, c.others(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func trainLong(t *testing.T, n, slice int, wrap func(c *cluster, g *trainer.Grou
 // TestLongVectors: parameters that go down in several pieces, and partials that
 // go up in slices of any length, give the model of one node.
 func TestLongVectors(t *testing.T) {
-	want, err := trainLong(t, 1, 0, nil)
+	want, err := trainLong(context.Background(), t, 1, 0, 3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestLongVectors(t *testing.T) {
 		nodes, slice int
 		more         []family.Arg
 	}{{2, 1000, nil}, {3, 0, nil}, {6, 4099, nil}, {4, 0, []family.Arg{gather}}} {
-		got, err := trainLong(t, c.nodes, c.slice, nil, c.more...)
+		got, err := trainLong(context.Background(), t, c.nodes, c.slice, 3, nil, c.more...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestLongVectors(t *testing.T) {
 // whoever hears of it first.
 func TestLostInTheTree(t *testing.T) {
 	for lost := 1; lost < 6; lost += 2 {
-		_, err := trainLong(t, 6, 0, func(c *cluster, g *trainer.Group) train.Reducer {
+		_, err := trainLong(context.Background(), t, 6, 0, 3, func(c *cluster, g *trainer.Group) train.Reducer {
 			return &failing{g, 6, func() {
 				c.nodes[lost].kill()
 				c.declareDead(uint64(lost + 1))
@@ -107,6 +108,20 @@ func TestLostInTheTree(t *testing.T) {
 		})
 		if pgerr.CodeOf(err) != pgerr.ConnectionFailure {
 			t.Errorf("member %d was lost: %v", lost, err)
+		}
+	}
+}
+
+// TestCancelLong: a training that is cancelled while slices are on their way ends.
+func TestCancelLong(t *testing.T) {
+	why := errors.New("enough")
+	for _, after := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		_, err := trainLong(ctx, t, 3, 100, 1000, func(_ *cluster, g *trainer.Group) train.Reducer {
+			return &failing{g, 6, func() { time.AfterFunc(after, func() { cancel(why) }) }}
+		}, family.Arg{Name: "tolerance", Value: 0.0})
+		if !errors.Is(err, why) {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -31,7 +31,9 @@ type part struct {
 	cur    *reduction
 	wake   chan struct{} // closed when cur changes
 	coming map[int]*arrival
-	acct   *mem.Account // of messages of others
+
+	charge sync.Mutex // of acct: who charges may have to wait
+	acct   *mem.Account
 }
 
 // reduction is the task that the part is at.
@@ -200,15 +202,15 @@ func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error))
 	}
 }
 
-// grow charges messages of others, or what goes to them.
+// grow charges messages of others, and what goes to them.
 func (p *part) grow(n int64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.charge.Lock()
+	defer p.charge.Unlock()
 	return p.acct.Grow(n)
 }
 
 func (p *part) shrink(n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.charge.Lock()
+	defer p.charge.Unlock()
 	p.acct.Shrink(n)
 }

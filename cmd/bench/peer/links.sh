@@ -53,6 +53,16 @@ done
 
 sql() { ip netns exec "$id-1" "${PSQL:-psql}" -h 127.0.0.1 -U tributary -d tributary -AtqX -v ON_ERROR_STOP=1 -c "$1"; }
 bytes() { for k in $(seq "$nodes"); do ip netns exec "$id-$k" cat /sys/class/net/eth0/statistics/rx_bytes /sys/class/net/eth0/statistics/tx_bytes | tr '\n' ' '; echo; done; }
+# settle waits until models have reached all who keep them.
+settle() {
+  local was=0 now
+  for _ in $(seq 60); do
+    now=$(bytes | awk '{s += $1} END {printf "%d", s}')
+    if [ $((now - was)) -lt 1000000 ]; then return; fi
+    was=$now
+    sleep 1
+  done
+}
 # busy is the CPU seconds that the nodes have used.
 busy() { for p in "${pids[@]}"; do awk '{print ($14 + $15) / '"$(getconf CLK_TCK)"'}' "/proc/$p/stat"; done | awk '{s += $1} END {print s}'; }
 sql "CREATE TABLE d AS SELECT (i::bigint * 7919 % $parameters)::int AS c, (i % 7 < 3)::int AS y FROM generate_series(1, $rows) AS g(i)" >/dev/null
@@ -60,7 +70,8 @@ sql "CREATE TABLE d AS SELECT (i::bigint * 7919 % $parameters)::int AS c, (i % 7
 # train MODEL REDUCTION ITERATIONS
 train() {
   sql "TRAIN MODEL $1 USING logistic_regression PREDICT y TRANSFORM (ml.one_hot_encoder(c, 'none', 1000000), y)
-       WITH (optimizer = 'sgd', batch_size = 1000000000, max_iterations = $3, reduction = '$2', checkpoint_every = 0) AS SELECT c, y FROM d" >/dev/null
+       WITH (optimizer = 'sgd', batch_size = 1000000000, max_iterations = $3, reduction = '$2', checkpoint_every = 0) AS SELECT c, y FROM d" 2>>"$dir/notices" >/dev/null
+  settle
 }
 for how in tree gather; do
   bytes >"$dir/$how.0"
