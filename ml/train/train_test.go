@@ -72,7 +72,7 @@ type setup struct {
 	owners           func(leaves int) []int
 	shuffle          uint64
 	records          bool // rows are made records, though blocks could be made of them at once
-	slice            int // elements of a slice of partials, see Input
+	slice            int  // elements of a slice of partials, see Input
 }
 
 func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
