@@ -78,6 +78,26 @@ func (l *Layout) SlotWidth(c int) int {
 	return l.classes[c].width()
 }
 
+// Pick writes the dense columns of these rows of b to the first ones of dst, a block
+// of the same columns.
+func (b *Block) Pick(dst *Block, rows []int32) {
+	if b.X32 != nil {
+		pick(dst.X32, b.X32, b.Dense, rows)
+	} else {
+		pick(dst.X64, b.X64, b.Dense, rows)
+	}
+}
+
+func pick[T f64.Elem](dst, src []T, d int, rows []int32) {
+	for i, r := range rows {
+		to := dst[(i&^(f64.Lanes-1))*d+i&(f64.Lanes-1):]
+		from := src[(int(r)&^(f64.Lanes-1))*d+int(r)&(f64.Lanes-1):]
+		for at := 0; at < d*f64.Lanes; at += f64.Lanes {
+			to[at] = from[at]
+		}
+	}
+}
+
 // Standardize replaces every dense value v by (v-center)·inv of its column,
 // rounded as package feature's encoders round. Rows that fill up the last tile
 // stay zero.

@@ -19,16 +19,12 @@ func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 		return st, nil
 	}
 	k := s.newBlockStats()
-	src := &takenRows{b: b, rows: t.part(false)}
+	rows := t.part(false)
 	scratch := dataset.NewBlock(chunkRows, b.Dense, 0, s.Narrow)
-	w := writer{b: scratch}
-	for from := 0; from < len(src.rows); from += chunkRows {
-		n := min(chunkRows, len(src.rows)-from)
-		for j := range b.Dense {
-			src.Numbers(j, from, w.buf[:n])
-			w.putAt(j, 0, w.buf[:n])
-		}
-		for i, r := range src.rows[from : from+n] {
+	for from := 0; from < len(rows); from += chunkRows {
+		n := min(chunkRows, len(rows)-from)
+		b.Pick(scratch, rows[from:from+n])
+		for i, r := range rows[from : from+n] {
 			scratch.Y[i] = b.Y[r]
 		}
 		k.add(scratch, 0, n)
@@ -129,21 +125,31 @@ func (k *blockStats) finish(keys []string) (*Stats, error) {
 // FinishTaken makes a block of rows as they came the block to train on, where
 // FinishesTaken.
 func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64) {
-	if center, inv, plain := f.scales(); !plain {
-		b.Standardize(center, inv)
-	}
+	f.standardize(b)
 	b.Hashes = nil
 	f.classes(b, t, classWeights)
 }
 
+func (f *Fitted) standardize(b *dataset.Block) {
+	if center, inv, plain := f.scales(); !plain {
+		b.Standardize(center, inv)
+	}
+}
+
 // EncodeTaken makes a block of the rows to train on, or of those held out.
 func (f *Fitted) EncodeTaken(b *dataset.Block, t *Taken, held bool, classWeights []float64) *dataset.Block {
-	rows, cols := t.part(held), make([]int, len(f.Cols))
-	for i := range cols {
-		cols[i] = i
-	}
+	rows := t.part(held)
 	out := dataset.NewBlock(len(rows), f.Dense, f.Codes, f.Narrow)
-	f.fill(out, &takenRows{b: b, rows: rows}, cols, nil, nil)
+	if f.changesValues(b, t) {
+		b.Pick(out, rows)
+		f.standardize(out)
+	} else {
+		cols := make([]int, len(f.Cols))
+		for i := range cols {
+			cols[i] = i
+		}
+		f.fill(out, &takenRows{b: b, rows: rows}, cols, nil, nil)
+	}
 	for i, r := range rows {
 		out.Y[i], out.W[i] = b.Y[r], 1
 	}
@@ -169,9 +175,15 @@ func (f *Fitted) classes(b *dataset.Block, t *Taken, classWeights []float64) {
 	}
 }
 
-// FinishesTaken tells whether the encoders change no more than the block's values.
+// FinishesTaken tells whether the encoders change no more than the block's values,
+// where they lie.
 func (f *Fitted) FinishesTaken(b *dataset.Block, t *Taken) bool {
-	if t.Held != nil || f.Codes != 0 || f.Dense != b.Dense || len(f.Cols) != b.Dense {
+	return t.Held == nil && f.changesValues(b, t)
+}
+
+// changesValues tells whether the encoders make a number of each number.
+func (f *Fitted) changesValues(b *dataset.Block, t *Taken) bool {
+	if f.Codes != 0 || f.Dense != b.Dense || len(f.Cols) != b.Dense {
 		return false
 	}
 	for i := range f.Cols {

@@ -2,11 +2,11 @@ package kmeans
 
 import (
 	"context"
-	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/gram"
 )
 
 // pass works the rows of blocks by groups; each step has its own way with a
@@ -167,28 +167,26 @@ func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
 	}
 }
 
+// bounds takes the greatest sizes of rows of weight, of each column or, where the
+// rows are held out, of all. Rows come in whole tiles: what fills up the last has
+// no weight.
 func (p *pass) bounds(r family.Rows, b *dataset.Block) {
-	d := b.Dense
-	for i := r.From; i < min(r.To, b.Rows); i++ {
-		if !(b.W[i] > 0) {
+	o := gram.NewBounds(b.Dense)
+	for i, to := r.From, min((r.To+f64.Lanes-1)&^(f64.Lanes-1), b.Padded()); i < to; i += f64.FixedRows {
+		o.Add(b, i, min(f64.FixedRows, to-i))
+	}
+	o.Fold()
+	if !r.Held {
+		p.out.MaxWeight = max(p.out.MaxWeight, o.MaxWeight)
+	}
+	for j, low := range o.Low {
+		if low > o.High[j] { // no row has weight
 			continue
 		}
-		if !r.Held {
-			p.out.MaxWeight = max(p.out.MaxWeight, b.W[i])
-		}
-		at := i&^(f64.Lanes-1)*d + i&(f64.Lanes-1)
-		for j := range d {
-			v := 0.0
-			if b.X32 != nil {
-				v = math.Abs(float64(b.X32[at+j*f64.Lanes]))
-			} else {
-				v = math.Abs(b.X64[at+j*f64.Lanes])
-			}
-			if r.Held {
-				p.out.MaxHeld = max(p.out.MaxHeld, v)
-			} else {
-				p.out.Max[j] = max(p.out.Max[j], v)
-			}
+		if v := max(-low, o.High[j]); r.Held {
+			p.out.MaxHeld = max(p.out.MaxHeld, v)
+		} else {
+			p.out.Max[j] = max(p.out.Max[j], v)
 		}
 	}
 }
