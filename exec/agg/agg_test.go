@@ -365,7 +365,9 @@ func (s spec) merged(t *testing.T, parts []agg.Agg) agg.Agg {
 	a.Resize(groups)
 	ids := []uint32{3, 0, 6, 2, 5, 1, 4}
 	for _, p := range parts {
-		m.MergeFrom(ids, p, ids)
+		if err := m.MergeFrom(ids, p, ids); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return a
 }

@@ -5,19 +5,20 @@ import "math/bits"
 // Merger is an Agg that takes the states of another of its kind without
 // encoding them: state ids[i] of from is added to group groups[i].
 type Merger interface {
-	MergeFrom(groups []uint32, from Agg, ids []uint32)
+	MergeFrom(groups []uint32, from Agg, ids []uint32) error
 }
 
 // MergeFrom implements Merger.
-func (c *count) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+func (c *count) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*count)
 	for i, g := range groups {
 		c.n[g] += o.n[ids[i]]
 	}
+	return nil
 }
 
 // MergeFrom implements Merger.
-func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*intSum)
 	for i, g := range groups {
 		k := ids[i]
@@ -26,39 +27,86 @@ func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
 		s.hi[g] += o.hi[k] + int64(c)
 		s.n[g] += o.n[k]
 	}
+	return nil
 }
 
 // MergeFrom implements Merger.
-func (s *floatSum) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+func (s *floatSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*floatSum)
 	for i, g := range groups {
 		s.s[g].Merge(&o.s[ids[i]])
 	}
+	return nil
 }
 
 // MergeFrom implements Merger.
-func (e *fixedExtreme[T]) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+func (e *fixedExtreme[T]) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*fixedExtreme[T])
 	for i, g := range groups {
 		if o.has[ids[i]] {
 			e.put(g, o.v[ids[i]])
 		}
 	}
+	return nil
 }
 
 // MergeFrom implements Merger.
-func (e *anyExtreme) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+func (e *anyExtreme) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*anyExtreme)
 	for i, g := range groups {
 		e.put(g, o.v[ids[i]])
 	}
+	return nil
 }
 
 // MergeFrom implements Merger.
-func (c *collect) MergeFrom(groups []uint32, from Agg, ids []uint32) {
+func (c *collect) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*collect)
 	for i, g := range groups {
 		c.rows[g] = append(c.rows[g], o.rows[ids[i]]...)
 	}
 	c.bytes = max(c.bytes, 0) + o.bytes*int64(len(ids))/int64(max(len(o.rows), 1))
+	return nil
+}
+
+// MergeFrom implements Merger.
+func (p *pair) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	o := from.(*pair)
+	for i, g := range groups {
+		have := o.s[ids[i]].parts()
+		for k, to := range p.s[g].parts() {
+			to.Merge(have[k])
+		}
+	}
+	return nil
+}
+
+// MergeFrom implements Merger.
+func (v *floatVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	o := from.(*floatVariance)
+	for i, g := range groups {
+		v.x[g].Merge(&o.x[ids[i]])
+		v.xx[g].Merge(&o.xx[ids[i]])
+	}
+	return nil
+}
+
+// MergeFrom implements Merger.
+func (s *intervalSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	o := from.(*intervalSum)
+	for i, g := range groups {
+		s.add(g, o.sum[ids[i]], o.n[ids[i]])
+	}
+	return nil
+}
+
+// MergeFrom implements Merger.
+func (l *logic) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	o := from.(*logic)
+	for i, g := range groups {
+		if x := o.v[ids[i]]; x > 0 {
+			l.put(g, x == 2)
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package agg
 
 import (
-	"encoding/binary"
 	"math"
 	"strings"
 
@@ -19,7 +18,10 @@ func newVariance(name string, in, out types.Type) Agg {
 	if in.OID == types.Float4OID || in.OID == types.Float8OID {
 		return &floatVariance{in: in, pop: pop, root: root}
 	}
-	return &exactVariance{in: in, pop: pop, root: root}
+	if in.OID != types.NumericOID || in.IsFixed() {
+		return &intVariance{in: in, pop: pop, root: root}
+	}
+	return &exactVariance{pop: pop, root: root}
 }
 
 // pair keeps the sums of two variables: Σx, Σy, Σx², Σy², Σxy, exactly enough
@@ -225,141 +227,3 @@ func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
 }
 
 func (v *floatVariance) Bytes() int64 { return int64(cap(v.x)) * 2 * exact.Bytes }
-
-// exactVariance is var and stddev of integers and numerics: N, Σx and Σx²
-// exactly, as numeric_stddev_internal has it.
-type exactVariance struct {
-	in        types.Type
-	pop, root bool
-	n         []int64
-	sx, sxx   []types.Decimal
-}
-
-func (v *exactVariance) Resize(groups int) {
-	v.n, v.sx, v.sxx = grown(v.n, groups), grown(v.sx, groups), grown(v.sxx, groups)
-}
-
-func (v *exactVariance) Update(groups []uint32, args []arrow.Array) error {
-	for i, g := range groups {
-		var x types.Decimal
-		switch d := types.DatumAt(v.in, args[0], i).(type) {
-		case int64:
-			x = types.DecimalFromInt64(d, 0)
-		case types.Decimal:
-			x = d
-		default:
-			continue
-		}
-		sq, err := x.Mul(x)
-		if err != nil {
-			return err
-		}
-		if err := v.add(g, 1, x, sq); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (v *exactVariance) add(g uint32, n int64, x, xx types.Decimal) (err error) {
-	if v.n[g] == 0 {
-		v.n[g], v.sx[g], v.sxx[g] = n, x, xx
-		return nil
-	}
-	v.n[g] += n
-	if v.sx[g], err = v.sx[g].Add(x); err != nil {
-		return err
-	}
-	v.sxx[g], err = v.sxx[g].Add(xx)
-	return err
-}
-
-func (v *exactVariance) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		n, rest, err := getU64(states.Value(i))
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			continue
-		}
-		size, rest, err := getU64(rest)
-		if err != nil || size > uint64(len(rest)) {
-			return badState()
-		}
-		x, err := types.DecodeDecimal(rest[:size])
-		if err != nil {
-			return err
-		}
-		xx, err := types.DecodeDecimal(rest[size:])
-		if err != nil {
-			return err
-		}
-		if err := v.add(g, int64(n), x, xx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (v *exactVariance) States(from, to int) (arrow.Array, error) {
-	le := binary.LittleEndian
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		dst = le.AppendUint64(dst, uint64(v.n[g]))
-		if v.n[g] == 0 {
-			return dst, true
-		}
-		at := len(dst)
-		dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
-		dst = v.sx[g].AppendBinary(dst)
-		le.PutUint64(dst[at:], uint64(len(dst)-at-8))
-		return v.sxx[g].AppendBinary(dst), true
-	}), nil
-}
-
-func (v *exactVariance) Results(from, to int) (arrow.Array, error) {
-	return datumColumn(types.Numeric, from, to, func(g int) (types.Datum, error) {
-		n := v.n[g]
-		if n == 0 || n == 1 && !v.pop {
-			return nil, nil
-		}
-		if v.sx[g].IsNaN() || v.sx[g].IsInf(0) {
-			return types.ParseDecimal("NaN")
-		}
-		nd := types.DecimalFromInt64(n, 0)
-		// (N Σx² − (Σx)²) / (N (N−1)), or N² for the population.
-		a, err := nd.Mul(v.sxx[g])
-		if err != nil {
-			return nil, err
-		}
-		b, err := v.sx[g].Mul(v.sx[g])
-		if err != nil {
-			return nil, err
-		}
-		if a, err = a.Sub(b); err != nil {
-			return nil, err
-		}
-		if a.Sign() <= 0 {
-			return types.DecimalFromInt64(0, 0), nil
-		}
-		m := n - 1
-		if v.pop {
-			m = n
-		}
-		d, err := nd.Mul(types.DecimalFromInt64(m, 0))
-		if err != nil {
-			return nil, err
-		}
-		if a, err = a.Div(d); err != nil {
-			return nil, err
-		}
-		if v.root {
-			// To the scale of the quotient, not to one of its own.
-			r, err := a.Sqrt()
-			return r.Round(a.Scale()), err
-		}
-		return a, nil
-	})
-}
-
-func (v *exactVariance) Bytes() int64 { return int64(cap(v.n)) * 136 }

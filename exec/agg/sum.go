@@ -114,28 +114,43 @@ func (s *intSum) Update(groups []uint32, args []arrow.Array) error {
 func (s *intSum) MergeStates(groups []uint32, states *array.Binary) error {
 	for i, g := range groups {
 		b := states.Value(i)
-		if len(b) != 24 {
+		if len(b) != intSumBytes {
 			return badState()
 		}
-		l, c := bits.Add64(s.lo[g], binary.LittleEndian.Uint64(b), 0)
-		s.lo[g] = l
-		s.hi[g] += int64(binary.LittleEndian.Uint64(b[8:])) + int64(c)
-		s.n[g] += int64(binary.LittleEndian.Uint64(b[16:]))
+		s.merge(g, b)
 	}
 	return nil
 }
 
-func (s *intSum) States(from, to int) (arrow.Array, error) {
+// intSumBytes is the size of an encoded state.
+const intSumBytes = 24
+
+// merge adds an encoded state.
+func (s *intSum) merge(g uint32, b []byte) {
 	le := binary.LittleEndian
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, s.lo[g]), uint64(s.hi[g])), uint64(s.n[g])), true
-	}), nil
+	l, c := bits.Add64(s.lo[g], le.Uint64(b), 0)
+	s.lo[g] = l
+	s.hi[g] += int64(le.Uint64(b[8:])) + int64(c)
+	s.n[g] += int64(le.Uint64(b[16:]))
 }
 
-func (s *intSum) big(g int) *big.Int {
+func (s *intSum) appendState(dst []byte, g int) []byte {
+	le := binary.LittleEndian
+	return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, s.lo[g]), uint64(s.hi[g])), uint64(s.n[g]))
+}
+
+func (s *intSum) States(from, to int) (arrow.Array, error) {
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.appendState(dst, g), true }), nil
+}
+
+// decimal is the sum of values with a scale.
+func (s *intSum) decimal(g int, scale int32) types.Decimal {
+	if v, ok := s.small(g); ok {
+		return types.DecimalFromInt64(v, scale)
+	}
 	v := new(big.Int).SetInt64(s.hi[g])
 	v.Lsh(v, 64)
-	return v.Add(v, new(big.Int).SetUint64(s.lo[g]))
+	return types.DecimalFromBig(v.Add(v, new(big.Int).SetUint64(s.lo[g])), scale)
 }
 
 // small gives the sum where 64 bits hold it.
@@ -153,12 +168,7 @@ func (s *intSum) Results(from, to int) (arrow.Array, error) {
 		return s.integers(from, to)
 	}
 	value := func(g int) (types.Decimal, error) {
-		var d types.Decimal
-		if v, ok := s.small(g); ok {
-			d = types.DecimalFromInt64(v, scale)
-		} else {
-			d = types.DecimalFromBig(s.big(g), scale)
-		}
+		d := s.decimal(g, scale)
 		if s.mean {
 			return d.Div(types.DecimalFromInt64(s.n[g], 0))
 		}
@@ -279,93 +289,6 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 }
 
 func (s *floatSum) Bytes() int64 { return int64(cap(s.s)) * 48 }
-
-// decimalSum is sum and avg of variable numerics.
-type decimalSum struct {
-	mean bool
-	sum  []types.Decimal
-	n    []int64
-}
-
-func (s *decimalSum) Resize(groups int) { s.sum, s.n = grown(s.sum, groups), grown(s.n, groups) }
-
-func (s *decimalSum) Update(groups []uint32, args []arrow.Array) error {
-	a, ok := args[0].(*array.Binary)
-	if !ok {
-		return pgerr.Internal("sum of %s", args[0].DataType())
-	}
-	for i, g := range groups {
-		if a.IsNull(i) {
-			continue
-		}
-		d, err := types.DecodeDecimal(a.Value(i))
-		if err != nil {
-			return err
-		}
-		if err := s.add(g, d, 1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *decimalSum) add(g uint32, d types.Decimal, n int64) error {
-	if s.n[g] == 0 {
-		s.sum[g] = d
-	} else {
-		v, err := s.sum[g].Add(d)
-		if err != nil {
-			return err
-		}
-		s.sum[g] = v
-	}
-	s.n[g] += n
-	return nil
-}
-
-func (s *decimalSum) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		n, rest, err := getU64(states.Value(i))
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			continue
-		}
-		d, err := types.DecodeDecimal(rest)
-		if err != nil {
-			return err
-		}
-		if err := s.add(g, d, int64(n)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *decimalSum) States(from, to int) (arrow.Array, error) {
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.n[g]))
-		if s.n[g] == 0 {
-			return dst, true
-		}
-		return s.sum[g].AppendBinary(dst), true
-	}), nil
-}
-
-func (s *decimalSum) Results(from, to int) (arrow.Array, error) {
-	return datumColumn(types.Numeric, from, to, func(g int) (types.Datum, error) {
-		if s.n[g] == 0 {
-			return nil, nil
-		}
-		if s.mean {
-			return s.sum[g].Div(types.DecimalFromInt64(s.n[g], 0))
-		}
-		return s.sum[g], nil
-	})
-}
-
-func (s *decimalSum) Bytes() int64 { return int64(cap(s.sum)) * 64 }
 
 // intervalSum is sum and avg of intervals.
 type intervalSum struct {

@@ -267,11 +267,7 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 		groups := t.find(cols, len(some))
 		for i, a := range t.aggs {
 			a.Resize(t.n())
-			if m, ok := a.(agg.Merger); ok {
-				m.MergeFrom(groups, o.aggs[i], some)
-				continue
-			}
-			if err := mergeEncoded(a, groups, o.aggs[i], some); err != nil {
+			if err := merge(a, groups, o.aggs[i], some); err != nil {
 				return err
 			}
 		}
@@ -305,7 +301,11 @@ func (t *groupTable) share(me, n uint64) []uint32 {
 	return list
 }
 
-func mergeEncoded(a agg.Agg, groups []uint32, from agg.Agg, ids []uint32) error {
+// merge adds the states ids of from to groups of a.
+func merge(a agg.Agg, groups []uint32, from agg.Agg, ids []uint32) error {
+	if m, ok := a.(agg.Merger); ok {
+		return m.MergeFrom(groups, from, ids)
+	}
 	for i, g := range ids {
 		st, err := from.States(int(g), int(g)+1)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -128,9 +127,7 @@ func (o *aggLane) mergeLanes(ctx context.Context, me, n int) error {
 				}
 				for i, a := range out.aggs {
 					a.Resize(1)
-					if m, ok := a.(agg.Merger); ok {
-						m.MergeFrom([]uint32{0}, l.t.aggs[i], []uint32{0})
-					} else if err := mergeEncoded(a, []uint32{0}, l.t.aggs[i], []uint32{0}); err != nil {
+					if err := merge(a, []uint32{0}, l.t.aggs[i], []uint32{0}); err != nil {
 						return err
 					}
 				}

@@ -150,8 +150,7 @@ func (t *frameTree) put(to agg.Agg, group uint32, p treePiece) error {
 	if l.coded != nil {
 		return to.MergeStates(t.same[:n], array.NewSlice(l.coded, int64(p.from), int64(p.to)).(*array.Binary))
 	}
-	to.(agg.Merger).MergeFrom(t.same[:n], l.states, t.ids[:n])
-	return nil
+	return to.(agg.Merger).MergeFrom(t.same[:n], l.states, t.ids[:n])
 }
 
 // updateSpan adds a run of rows to groups.

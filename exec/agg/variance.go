@@ -1,0 +1,273 @@
+package agg
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// exactVariance is var and stddev of variable numerics: N, Σx and Σx² exactly, as
+// numeric_stddev_internal has it.
+type exactVariance struct {
+	pop, root bool
+	n         []int64
+	sx, sxx   []types.Decimal
+}
+
+func (v *exactVariance) Resize(groups int) {
+	v.n, v.sx, v.sxx = grown(v.n, groups), grown(v.sx, groups), grown(v.sxx, groups)
+}
+
+func (v *exactVariance) Update(groups []uint32, args []arrow.Array) error {
+	for i, g := range groups {
+		x, ok := types.DatumAt(types.Numeric, args[0], i).(types.Decimal)
+		if !ok {
+			continue
+		}
+		sq, err := x.Mul(x)
+		if err != nil {
+			return err
+		}
+		if err := v.add(g, 1, x, sq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *exactVariance) add(g uint32, n int64, x, xx types.Decimal) (err error) {
+	if v.n[g] == 0 {
+		v.n[g], v.sx[g], v.sxx[g] = n, x, xx
+		return nil
+	}
+	v.n[g] += n
+	if v.sx[g], err = v.sx[g].Add(x); err != nil {
+		return err
+	}
+	v.sxx[g], err = v.sxx[g].Add(xx)
+	return err
+}
+
+func (v *exactVariance) MergeStates(groups []uint32, states *array.Binary) error {
+	for i, g := range groups {
+		n, rest, err := getU64(states.Value(i))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		size, rest, err := getU64(rest)
+		if err != nil || size > uint64(len(rest)) {
+			return badState()
+		}
+		x, err := types.DecodeDecimal(rest[:size])
+		if err != nil {
+			return err
+		}
+		xx, err := types.DecodeDecimal(rest[size:])
+		if err != nil {
+			return err
+		}
+		if err := v.add(g, int64(n), x, xx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *exactVariance) States(from, to int) (arrow.Array, error) {
+	le := binary.LittleEndian
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		dst = le.AppendUint64(dst, uint64(v.n[g]))
+		if v.n[g] == 0 {
+			return dst, true
+		}
+		at := len(dst)
+		dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
+		dst = v.sx[g].AppendBinary(dst)
+		le.PutUint64(dst[at:], uint64(len(dst)-at-8))
+		return v.sxx[g].AppendBinary(dst), true
+	}), nil
+}
+
+func (v *exactVariance) Results(from, to int) (arrow.Array, error) {
+	return numericColumn(from, to, func(g int) bool { return enough(v.n[g], v.pop) }, func(g int) (types.Decimal, error) {
+		return variance(v.n[g], v.sx[g], v.sxx[g], v.pop, v.root)
+	})
+}
+
+func (v *exactVariance) Bytes() int64 { return int64(cap(v.n)) * 136 }
+
+// MergeFrom implements Merger.
+func (v *exactVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	o := from.(*exactVariance)
+	for i, g := range groups {
+		if k := ids[i]; o.n[k] > 0 {
+			if err := v.add(g, o.n[k], o.sx[k], o.sxx[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// enough tells whether n values have a variance.
+func enough(n int64, pop bool) bool { return n > 1 || n == 1 && pop }
+
+// variance is (N Σx² − (Σx)²) / (N (N−1)), or N² for the population, or its root.
+func variance(n int64, sx, sxx types.Decimal, pop, root bool) (types.Decimal, error) {
+	if sx.IsNaN() || sx.IsInf(0) {
+		return types.DecimalNaN, nil
+	}
+	nd := types.DecimalFromInt64(n, 0)
+	a, err := nd.Mul(sxx)
+	if err != nil {
+		return a, err
+	}
+	b, err := sx.Mul(sx)
+	if err != nil {
+		return b, err
+	}
+	if a, err = a.Sub(b); err != nil {
+		return a, err
+	}
+	if a.Sign() <= 0 {
+		return types.DecimalFromInt64(0, 0), nil
+	}
+	m := n - 1
+	if pop {
+		m = n
+	}
+	d, err := nd.Mul(types.DecimalFromInt64(m, 0))
+	if err != nil {
+		return d, err
+	}
+	if a, err = a.Div(d); err != nil || !root {
+		return a, err
+	}
+	// To the scale of the quotient, not to one of its own.
+	r, err := a.Sqrt()
+	return r.Round(a.Scale()), err
+}
+
+// intVariance is var and stddev of integers and fixed numerics, in words: Σx in
+// 128 bits and Σx² in 192, which no number of rows overflows.
+type intVariance struct {
+	in        types.Type
+	pop, root bool
+	x         intSum
+	xx        [][3]uint64 // the lowest first
+}
+
+func (v *intVariance) Resize(groups int) {
+	v.x.Resize(groups)
+	v.xx = grown(v.xx, groups)
+}
+
+func (v *intVariance) add(g uint32, x int64) {
+	v.x.add(g, x)
+	u := uint64(x)
+	if x < 0 {
+		u = -u
+	}
+	hi, lo := bits.Mul64(u, u)
+	v.addSquares(g, [3]uint64{lo, hi})
+}
+
+func (v *intVariance) addSquares(g uint32, s [3]uint64) {
+	q := &v.xx[g]
+	var c uint64
+	q[0], c = bits.Add64(q[0], s[0], 0)
+	q[1], c = bits.Add64(q[1], s[1], c)
+	q[2] += s[2] + c
+}
+
+func addIntSquares[T int16 | int32 | int64](v *intVariance, groups []uint32, vals []T, arr arrow.Array) {
+	nulls := arr.NullN() > 0
+	for i, g := range groups {
+		if !nulls || !arr.IsNull(i) {
+			v.add(g, int64(vals[i]))
+		}
+	}
+}
+
+func (v *intVariance) Update(groups []uint32, args []arrow.Array) error {
+	switch a := args[0].(type) {
+	case *array.Int64:
+		addIntSquares(v, groups, a.Int64Values(), a)
+	case *array.Int32:
+		addIntSquares(v, groups, a.Int32Values(), a)
+	case *array.Int16:
+		addIntSquares(v, groups, a.Int16Values(), a)
+	default:
+		return pgerr.Internal("variance of %s", args[0].DataType())
+	}
+	return nil
+}
+
+func (v *intVariance) MergeStates(groups []uint32, states *array.Binary) error {
+	le := binary.LittleEndian
+	for i, g := range groups {
+		b := states.Value(i)
+		if len(b) != intSumBytes+24 {
+			return badState()
+		}
+		v.x.merge(g, b)
+		b = b[intSumBytes:]
+		v.addSquares(g, [3]uint64{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])})
+	}
+	return nil
+}
+
+// MergeFrom implements Merger.
+func (v *intVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	o := from.(*intVariance)
+	for i, g := range groups {
+		v.addSquares(g, o.xx[ids[i]])
+	}
+	return v.x.MergeFrom(groups, &o.x, ids)
+}
+
+func (v *intVariance) States(from, to int) (arrow.Array, error) {
+	le := binary.LittleEndian
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
+		dst = v.x.appendState(dst, g)
+		for _, w := range v.xx[g] {
+			dst = le.AppendUint64(dst, w)
+		}
+		return dst, true
+	}), nil
+}
+
+// squares is Σx² at twice the scale of the values.
+func (v *intVariance) squares(g int, scale int32) types.Decimal {
+	q := v.xx[g]
+	if q[2]|q[1] == 0 && q[0] <= math.MaxInt64 {
+		return types.DecimalFromInt64(int64(q[0]), 2*scale)
+	}
+	b := new(big.Int)
+	for i := len(q) - 1; i >= 0; i-- {
+		b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(q[i]))
+	}
+	return types.DecimalFromBig(b, 2*scale)
+}
+
+func (v *intVariance) Results(from, to int) (arrow.Array, error) {
+	scale := int32(0)
+	if v.in.IsFixed() {
+		scale = int32(v.in.Scale)
+	}
+	return numericColumn(from, to, func(g int) bool { return enough(v.x.n[g], v.pop) }, func(g int) (types.Decimal, error) {
+		return variance(v.x.n[g], v.x.decimal(g, scale), v.squares(g, scale), v.pop, v.root)
+	})
+}
+
+func (v *intVariance) Bytes() int64 { return v.x.Bytes() + int64(cap(v.xx))*24 }
