@@ -22,6 +22,7 @@ import (
 // in. It gives n.Schema().
 //
 //	each lane:  rows ─▶ its own table of groups           (spills to partitions)
+//	            ─▶ the groups of coarser grouping sets
 //	barrier
 //	each lane:  its share of the groups of every lane, by key or hash ─▶ results
 //
@@ -135,6 +136,9 @@ type aggLane struct {
 	lent   int64 // of it: for the results given last
 	parts  *partitioner
 	runs   [kernel.Parts]*spill.Run
+	roll   rollUp
+	// The steps of roll that are done, and how many groups of the next.
+	rolled, rolledTo int
 
 	begun  bool
 	out    *groupTable
@@ -154,6 +158,7 @@ func (o *aggLane) Open(ctx context.Context) error {
 	if err := o.reset(); err != nil {
 		return err
 	}
+	o.roll = newRollUp(o.s.sets, o.t.aggs)
 	return o.in.Open(ctx)
 }
 
@@ -167,6 +172,7 @@ func (o *aggLane) reset() error {
 	}
 	o.t = newGroupTable(o.s.keyTypes, o.h, aggs)
 	o.t.grant = o.grant
+	o.rolled, o.rolledTo = 0, 0
 	return nil
 }
 
@@ -204,6 +210,11 @@ func (o *aggLane) begin(ctx context.Context) error {
 	s := o.s
 	if err := o.consume(ctx); err != nil {
 		return err
+	}
+	if o.parts == nil {
+		if err := o.rollSets(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.barrier.Wait(ctx, func() error {
 		for _, l := range s.lanes {

@@ -112,11 +112,11 @@ func (o *aggLane) consume(ctx context.Context) error {
 		if o.s.sets == nil {
 			return o.add(ctx, r, nil, -1)
 		}
-		for i, set := range o.s.sets {
+		for _, i := range o.roll.base {
 			if err := ctx.Err(); err != nil { // there may be thousands
 				return err
 			}
-			if err := o.add(ctx, r, set, i); err != nil {
+			if err := o.add(ctx, r, o.s.sets[i], i); err != nil {
 				return err
 			}
 		}
@@ -171,11 +171,7 @@ func (o *aggLane) add(ctx context.Context, r *aggRows, keep []int, set int) erro
 		cols[k] = r.vals[at]
 	}
 	if set >= 0 {
-		num := make([]int32, r.n)
-		for i := range num {
-			num[i] = int32(set)
-		}
-		cols[len(cols)-1] = batch.FromSlice(arrow.PrimitiveTypes.Int32, num, nil)
+		cols[len(cols)-1] = setColumn(set, r.n)
 	}
 	if err := o.room(ctx, r); err != nil {
 		return err

@@ -59,12 +59,16 @@ func (o *aggLane) settle(ctx context.Context) error {
 	return nil
 }
 
-// spill writes the table's groups to partitions and begins a new one.
+// spill writes the table's groups, and those of coarser sets, to partitions and
+// begins a new one.
 func (o *aggLane) spill(ctx context.Context) error {
 	if o.parts == nil {
 		o.parts = newPartitioner(o.s.rt, o.s.st, o.s.rt.Pool.Account("hash aggregate partitions", false), o.s.rowTypes, upTo(len(o.s.keyTypes)), o.s.keyTypes, 0)
 	}
 	if err := writeGroups(ctx, o.t, o.parts); err != nil {
+		return err
+	}
+	if err := o.spillSets(ctx); err != nil {
 		return err
 	}
 	if err := o.reset(); err != nil {

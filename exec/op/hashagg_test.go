@@ -292,7 +292,25 @@ func TestHashAggForms(t *testing.T) {
 func TestHashAggSets(t *testing.T) {
 	c := sales(rand.New(rand.NewSource(4)), 600)
 	c.keys = []int{0, 1, 5}
-	c.sets = [][]int{{0, 1}, {2}, {}, {0, 1, 2}}
+	for _, sets := range [][][]int{
+		{{0, 1}, {2}, {}, {0, 1, 2}},
+		{{0, 1, 2}, {0, 1}, {0}, {}},
+		{{1}, {0}, {1, 0}, {2}, {1}, {}, {}},
+		{{0, 1}, {1, 2}, {2, 0}, {1}},
+	} {
+		c.sets = sets
+		optest.Run(t, c.test(t))
+	}
+}
+
+// TestHashAggSetsKeepRows: aggregates that keep their rows beside others.
+func TestHashAggSetsKeepRows(t *testing.T) {
+	c := sales(rand.New(rand.NewSource(5)), 300)
+	c.keys = []int{0, 1}
+	c.sets = [][]int{{0, 1}, {0}, {}}
+	distinct := c.call("count(any)", c.col(5))
+	distinct.Distinct = true
+	c.aggs = append(c.aggs, distinct)
 	optest.Run(t, c.test(t))
 }
 
