@@ -49,6 +49,9 @@ func New(call expr.AggCall, env *types.Env) (Agg, error) {
 	if call.Distinct && (name == "min" || name == "max" || name == "bool_and" || name == "bool_or" || name == "every") {
 		call.Distinct = false // the same with and without
 	}
+	if p := newPercentile(call, args); p != nil {
+		return p, nil
+	}
 	if call.Distinct || len(call.OrderBy) > 0 {
 		return newCollect(call, args, env)
 	}

@@ -151,8 +151,8 @@ func (c *collect) percentile(rows []types.Row) (types.Datum, error) {
 		if !ok {
 			return nil, pgerr.Internal("percentile fraction is not float8")
 		}
-		if p < 0 || p > 1 || math.IsNaN(p) {
-			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "percentile value %g is not between 0 and 1", p)
+		if err := checkFraction(p); err != nil {
+			return nil, err
 		}
 		n := float64(len(rows))
 		if c.call.Fn.Name == "percentile_disc" {
@@ -191,6 +191,13 @@ func (c *collect) percentile(rows []types.Row) (types.Datum, error) {
 		out.Elems[i] = v
 	}
 	return out, nil
+}
+
+func checkFraction(p float64) error {
+	if p < 0 || p > 1 || math.IsNaN(p) {
+		return pgerr.New(pgerr.NumericValueOutOfRange, "percentile value %g is not between 0 and 1", p)
+	}
+	return nil
 }
 
 func toFloat(d types.Datum) types.Datum {

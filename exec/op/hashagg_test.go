@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -148,8 +149,12 @@ func (c aggCase) one(t *testing.T, call expr.AggCall, rows []types.Row) types.Da
 			check(err)
 			b = kernel.Compact(b)
 		}
-		args := make([]arrow.Array, len(call.Args))
-		for i, e := range call.Args {
+		es := slices.Clone(call.Args)
+		for _, o := range call.OrderBy {
+			es = append(es, o.Expr)
+		}
+		args := make([]arrow.Array, len(es))
+		for i, e := range es {
 			p, err := eval.Compile(e, c.columns(), nil)
 			check(err)
 			args[i], err = p.Eval(context.Background(), b)
@@ -310,7 +315,10 @@ func TestHashAggSetsKeepRows(t *testing.T) {
 	c.sets = [][]int{{0, 1}, {0}, {}}
 	distinct := c.call("count(any)", c.col(5))
 	distinct.Distinct = true
-	c.aggs = append(c.aggs, distinct)
+	percentile := c.call("percentile_cont(float8,float8)", &expr.Const{Typ: types.Float8, Val: 0.3}, c.col(5))
+	percentile.Args, percentile.Direct = percentile.Args[:1], 1
+	percentile.OrderBy = []expr.Order{{Expr: &expr.Cast{Arg: c.col(5), Typ: types.Float8}}}
+	c.aggs = append(c.aggs, distinct, percentile)
 	optest.Run(t, c.test(t))
 }
 

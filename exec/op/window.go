@@ -22,9 +22,10 @@ import (
 // NewWindow makes the lanes of window functions over inputs whose columns are
 // in. It gives the columns in, then those of n.Items.
 //
-//	lanes ─▶ sort by (partition, order) ─▶ lane 0: one partition after the other
+//	lanes ─▶ sort by (partition, order) ─▶ lane 0: one block after the other
 //
-// A partition is held in memory (charged) while its functions are computed.
+// A block is so many whole partitions as make about a batch, or one that is
+// larger. It is held in memory (charged) while its functions are computed.
 func NewWindow(rt *Runtime, st *Stats, n *plan.Window, in []plan.Column, env *eval.Env, inputs []Operator) ([]Operator, error) {
 	cfg := SortConfig{Limit: -1}
 	for _, c := range in {
@@ -107,6 +108,7 @@ func NewWindow(rt *Runtime, st *Stats, n *plan.Window, in []plan.Column, env *ev
 			f.env = env.Types
 		}
 		w.funcs = append(w.funcs, f)
+		w.alone = w.alone || it.Call.Fn.Name == "ml_windows"
 	}
 	out := make([]Operator, len(inputs))
 	out[0] = w
@@ -130,6 +132,9 @@ func (o *windowFeeder) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
+// blockBytes is what a block of several partitions takes at most, about.
+const blockBytes = 1 << 20
+
 // windowLane computes partitions as they come.
 type windowLane struct {
 	rt                    *Runtime
@@ -141,9 +146,11 @@ type windowLane struct {
 	partSpecs, orderSpecs []kernel.KeySpec
 	funcs                 []*windowFunc
 	acct                  *mem.Account
+	alone                 bool // a block is one partition
 
-	pend    []*batch.Batch // rows of the open partition
-	key     []byte         // its key
+	pend    []*batch.Batch // rows of the block, none with those of two partitions
+	held    []*batch.Batch // rows of the next block that are read already
+	key     []byte         // of the open partition
 	rest    *batch.Batch   // rows not looked at yet
 	restKey *kernel.Keys
 	at      int
@@ -166,7 +173,7 @@ func (o *windowLane) Close() error {
 	if o.acct != nil {
 		o.acct.Close()
 	}
-	o.pend, o.out = nil, nil
+	o.pend, o.held, o.out = nil, nil, nil
 	return o.in.Close()
 }
 
@@ -177,70 +184,98 @@ func (o *windowLane) Next(ctx context.Context) (*batch.Batch, error) {
 			o.out = o.out[1:]
 			return b, nil
 		}
-		b, err := o.partition(ctx)
+		b, starts, err := o.block(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := o.compute(ctx, b); err != nil {
+		if err := o.compute(ctx, b, starts); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// partition gathers the rows of the next partition into one batch.
-func (o *windowLane) partition(ctx context.Context) (*batch.Batch, error) {
-	o.pend = o.pend[:0]
+// block gathers the rows of the next partitions into one batch, and the rows at
+// which they start.
+func (o *windowLane) block(ctx context.Context) (*batch.Batch, []int32, error) {
+	o.pend = append(o.pend[:0], o.held...)
 	if err := o.acct.Resize(0); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	first := true
+	var starts []int32
+	rows, lastAt := 0, 0 // lastAt is where in pend the last partition begins
+	for _, b := range o.held {
+		starts = []int32{0}
+		rows += b.N
+		if err := o.acct.Grow(blockCost(b)); err != nil {
+			return nil, nil, err
+		}
+	}
+	o.held = nil
 	for {
-		if o.rest == nil {
-			if o.ended {
+		more, err := o.look(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !more {
+			break
+		}
+		if key := o.restKey.At(o.at); len(starts) == 0 || !bytes.Equal(key, o.key) {
+			if len(starts) > 0 && (o.alone || rows >= o.rt.Rows() || o.acct.Used() >= blockBytes) {
 				break
 			}
-			b, err := o.in.Next(ctx)
-			if err == io.EOF {
-				o.ended = true
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			if b.Rows() == 0 {
-				continue
-			}
-			b = kernel.Compact(b)
-			if o.restKey, err = o.keys(ctx, o.part, o.partSpecs, b); err != nil {
-				return nil, err
-			}
-			o.rest, o.at = b, 0
-		}
-		if first {
-			o.key = append(o.key[:0], o.restKey.At(o.at)...)
-			first = false
+			o.key = append(o.key[:0], key...)
+			starts, lastAt = append(starts, int32(rows)), len(o.pend)
 		}
 		end := o.at
 		for end < o.rest.N && bytes.Equal(o.restKey.At(end), o.key) {
 			end++
 		}
-		if end > o.at {
-			s := o.rest.Slice(o.at, end)
-			if err := o.acct.Grow(2*s.Bytes() + 64*int64(s.N)); err != nil {
-				return nil, err
+		s := o.rest.Slice(o.at, end)
+		if err := o.acct.Grow(blockCost(s)); err != nil {
+			if len(starts) == 1 || !refused(err, o.acct) {
+				return nil, nil, err
 			}
-			o.pend = append(o.pend, s)
-			o.at = end
-		}
-		if end < o.rest.N {
+			// The last partition waits for the next block.
+			o.held = append(o.held, o.pend[lastAt:]...)
+			o.pend, starts = o.pend[:lastAt], starts[:len(starts)-1]
 			break
 		}
-		o.rest = nil
+		o.pend = append(o.pend, s)
+		rows += s.N
+		if o.at = end; end == o.rest.N {
+			o.rest = nil
+		}
 	}
 	if len(o.pend) == 0 {
-		return nil, io.EOF
+		return nil, nil, io.EOF
 	}
-	return joinBatches(o.types, o.pend), nil
+	return joinBatches(o.types, o.pend), starts, nil
+}
+
+// blockCost is what rows of a block take while it is computed.
+func blockCost(b *batch.Batch) int64 { return 2*b.Bytes() + 64*int64(b.N) }
+
+// look makes sure that there are rows in rest; it gives false at the end.
+func (o *windowLane) look(ctx context.Context) (bool, error) {
+	for o.rest == nil && !o.ended {
+		b, err := o.in.Next(ctx)
+		if err == io.EOF {
+			o.ended = true
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		if b.Rows() == 0 {
+			continue
+		}
+		b = kernel.Compact(b)
+		if o.restKey, err = o.keys(ctx, o.part, o.partSpecs, b); err != nil {
+			return false, err
+		}
+		o.rest, o.at = b, 0
+	}
+	return o.rest != nil, nil
 }
 
 // keys encodes expressions over a batch; no expressions give empty keys.
@@ -258,29 +293,13 @@ func (o *windowLane) keys(ctx context.Context, progs []*eval.Program, specs []ke
 	return k, appendKeys(ctx, b, items, kernel.NewKeyEncoder(specs), k)
 }
 
-// compute adds the functions' columns to a partition and cuts it to batches.
-func (o *windowLane) compute(ctx context.Context, b *batch.Batch) error {
+// compute adds the functions' columns to a block and cuts it to batches.
+func (o *windowLane) compute(ctx context.Context, b *batch.Batch, starts []int32) error {
 	keys, err := o.keys(ctx, o.order, o.orderSpecs, b)
 	if err != nil {
 		return err
 	}
-	p := &windowPart{b: b, n: b.N, peer: make([]int32, b.N), group: make([]int32, b.N)}
-	for i := 1; i < b.N; i++ {
-		p.group[i] = p.group[i-1]
-		p.peer[i] = p.peer[i-1]
-		if len(o.order) > 0 && !bytes.Equal(keys.At(i-1), keys.At(i)) {
-			p.group[i]++
-			p.peer[i] = int32(i)
-		}
-	}
-	p.peerEnd = make([]int32, b.N)
-	for i := b.N - 1; i >= 0; i-- {
-		if i == b.N-1 || p.group[i+1] != p.group[i] {
-			p.peerEnd[i] = int32(i + 1)
-		} else {
-			p.peerEnd[i] = p.peerEnd[i+1]
-		}
-	}
+	p := newWindowPart(b, starts, func(i int) bool { return len(o.order) == 0 || bytes.Equal(keys.At(i-1), keys.At(i)) })
 	cols := append([]arrow.Array(nil), b.Cols...)
 	for _, f := range o.funcs {
 		arr, err := f.compute(ctx, p)
@@ -296,13 +315,48 @@ func (o *windowLane) compute(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-// windowPart is a partition: its rows in order, and their peers.
+// windowPart is a block of partitions: their rows in order, and their peers.
 type windowPart struct {
 	b       *batch.Batch
 	n       int
+	first   []int32 // first row of the row's partition
+	last    []int32 // the row after its last
 	peer    []int32 // first row of the row's peer group
 	peerEnd []int32 // the row after its last
-	group   []int32 // number of the peer group
+	group   []int32 // number of the peer group in the block
+}
+
+// newWindowPart makes a block of partitions that begin at starts; peers tells
+// whether a row is a peer of the one before in its partition.
+func newWindowPart(b *batch.Batch, starts []int32, peers func(i int) bool) *windowPart {
+	all := make([]int32, 5*b.N)
+	col := func(i int) []int32 { return all[i*b.N : (i+1)*b.N] }
+	p := &windowPart{b: b, n: b.N, first: col(0), last: col(1), peer: col(2), peerEnd: col(3), group: col(4)}
+	group := int32(-1)
+	for k, from := range starts {
+		to := int32(b.N)
+		if k+1 < len(starts) {
+			to = starts[k+1]
+		}
+		for i := from; i < to; i++ {
+			p.first[i], p.last[i] = from, to
+			if i == from || !peers(int(i)) {
+				group++
+				p.peer[i] = i
+			} else {
+				p.peer[i] = p.peer[i-1]
+			}
+			p.group[i] = group
+		}
+		for i := to - 1; i >= from; i-- {
+			if p.peerEnd[i] = to; i+1 < to {
+				if p.peerEnd[i] = p.peerEnd[i+1]; p.peer[i+1] == i+1 {
+					p.peerEnd[i] = i + 1
+				}
+			}
+		}
+	}
+	return p
 }
 
 // column builds a column of values. One may take a look at all rows, and be as

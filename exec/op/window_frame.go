@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// frameSet are the frames of a partition's rows: [start, end), less what EXCLUDE
+// frameSet are the frames of a block's rows: [start, end), less what EXCLUDE
 // leaves out.
 type frameSet struct {
 	p          *windowPart
@@ -70,14 +70,14 @@ func (s *frameSet) row(i int, k int64, last bool) int {
 	return -1
 }
 
-// grow tells whether all frames begin with the partition and none has less than
-// the one before.
+// grow tells whether all frames begin with their partition and none has less than
+// the one before it there.
 func (s *frameSet) grow() bool {
 	if s.exclude != 0 {
 		return false
 	}
-	for i := range s.start {
-		if s.start[i] != 0 || i > 0 && s.end[i] < s.end[i-1] {
+	for i, from := range s.start {
+		if from != s.p.first[i] || i > int(from) && s.end[i] < s.end[i-1] {
 			return false
 		}
 	}
@@ -119,10 +119,9 @@ func (f *windowFunc) frames(ctx context.Context, p *windowPart) (*frameSet, erro
 		}
 		switch b.Kind {
 		case plan.UnboundedPreceding:
+			copy(dst, p.first)
 		case plan.UnboundedFollowing:
-			for i := range dst {
-				dst[i] = int32(p.n)
-			}
+			copy(dst, p.last)
 		case plan.CurrentRow:
 			for i := range dst {
 				switch {
@@ -159,39 +158,37 @@ func negative(d types.Datum) bool {
 
 // offsets places bounds of the form n PRECEDING or FOLLOWING.
 func (f *windowFunc) offsets(ctx context.Context, p *windowPart, dst []int32, side int, back bool, off types.Datum) error {
-	n := int64(p.n)
-	clamp := func(v int64) int32 { return int32(max(0, min(v, n))) }
 	switch f.item.Frame.Mode {
 	case 'r', 'g':
 		k, ok := off.(int64)
 		if !ok {
 			return pgerr.Internal("frame offset is not an integer")
 		}
-		k = min(k, n+1)
+		k = min(k, int64(p.n)+1)
 		if back {
 			k = -k
 		}
 		if f.item.Frame.Mode == 'r' {
 			for i := range dst {
-				dst[i] = clamp(int64(i) + k + int64(side))
+				dst[i] = int32(max(int64(p.first[i]), min(int64(i)+k+int64(side), int64(p.last[i]))))
 			}
 			return nil
 		}
-		var first []int32 // first row of each peer group
+		var heads []int32 // first row of each peer group
 		for i := 0; i < p.n; i++ {
-			if int(p.group[i]) == len(first) {
-				first = append(first, int32(i))
+			if int(p.group[i]) == len(heads) {
+				heads = append(heads, int32(i))
 			}
 		}
 		for i := range dst {
 			g := int64(p.group[i]) + k + int64(side)
 			switch {
-			case g < 0:
-				dst[i] = 0
-			case g >= int64(len(first)):
-				dst[i] = int32(n)
+			case g < int64(p.group[p.first[i]]):
+				dst[i] = p.first[i]
+			case g > int64(p.group[p.last[i]-1]):
+				dst[i] = p.last[i]
 			default:
-				dst[i] = first[g]
+				dst[i] = heads[g]
 			}
 		}
 		return nil
@@ -239,8 +236,8 @@ func (f *windowFunc) rangeOffsets(ctx context.Context, p *windowPart, dst []int3
 			return err
 		}
 		// Binary search among the rows that are not NULL.
-		lo, hi := 0, p.n
-		for lo < p.n && vals[lo] == nil {
+		lo, hi := int(p.first[i]), int(p.last[i])
+		for lo < hi && vals[lo] == nil {
 			lo++
 		}
 		for hi > lo && vals[hi-1] == nil {

@@ -155,8 +155,8 @@ func TestWindowFrames(t *testing.T) {
 	tb := optest.Table{Types: windowTypes}
 	for i := range 300 {
 		row := types.Row{int64(0), int64(r.Intn(60)), int64(i)}
-		if i >= 280 {
-			row[wPart], row[wOrder] = int64(1+i%3), int64(r.Intn(4))
+		if i >= 200 {
+			row[wPart], row[wOrder] = int64(1+i%30), int64(r.Intn(4))
 		}
 		for _, ty := range windowTypes[wFloat:] {
 			row = append(row, optest.Value(r, ty, 40))
@@ -179,6 +179,7 @@ func TestWindowFrames(t *testing.T) {
 		{{Kind: plan.UnboundedPreceding}, {Kind: plan.CurrentRow}},
 		{{Kind: plan.UnboundedPreceding}, {Kind: plan.UnboundedFollowing}},
 		{{Kind: plan.CurrentRow}, {Kind: plan.UnboundedFollowing}},
+		{{Kind: plan.UnboundedPreceding}, {Kind: plan.Preceding, Offset: offset(2)}},
 		{{Kind: plan.Preceding, Offset: offset(70)}, {Kind: plan.Following, Offset: offset(35)}},
 		{{Kind: plan.Preceding, Offset: offset(2)}, {Kind: plan.Preceding, Offset: offset(1)}},
 		{{Kind: plan.Following, Offset: offset(3)}, {Kind: plan.Following, Offset: offset(1)}},
@@ -225,5 +226,128 @@ func TestWindowFrames(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWindowFunctions: functions that are no aggregates, over partitions of which
+// many make a block, and of which one is longer than a block.
+func TestWindowFunctions(t *testing.T) {
+	r := rand.New(rand.NewSource(6))
+	ts := []types.Type{types.Int8, types.Int8, types.Int8, types.Text}
+	tb := optest.Table{Types: ts}
+	for i := range 700 {
+		row := types.Row{int64(r.Intn(60)), int64(r.Intn(5)), int64(i), optest.Value(r, types.Text, 9)}
+		if i%5 == 0 {
+			row[0] = int64(7)
+		}
+		tb.Rows = append(tb.Rows, row)
+	}
+	rows := slices.Clone(tb.Rows)
+	slices.SortFunc(rows, func(a, b types.Row) int {
+		for k := range 3 {
+			if d := a[k].(int64) - b[k].(int64); d != 0 {
+				return int(d)
+			}
+		}
+		return 0
+	})
+	var cols []plan.Column
+	for i, ty := range ts {
+		cols = append(cols, plan.Column{ID: expr.ColID(i + 1), Type: ty})
+	}
+	text, byOrder := &expr.Col{ID: 4, Typ: types.Text}, expr.Order{Expr: &expr.Col{ID: 2, Typ: types.Int8}}
+	num := func(n int64, ty types.Type) expr.Expr { return &expr.Const{Typ: ty, Val: n} }
+	w := &plan.Window{PartitionBy: []expr.Expr{&expr.Col{ID: 1, Typ: types.Int8}}, OrderBy: []expr.Order{byOrder, {Expr: &expr.Col{ID: 3, Typ: types.Int8}}}}
+	ranks := &plan.Window{PartitionBy: w.PartitionBy, OrderBy: w.OrderBy[:1]}
+	frame := plan.Frame{Mode: 'v', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}}
+	add := func(w *plan.Window, name string, typ types.Type, args ...expr.Expr) {
+		for _, f := range fn.Lookup(name) {
+			if f.Kind == fn.Window && len(f.Args) == len(args) {
+				w.Items = append(w.Items, plan.WindowItem{Col: plan.Column{ID: expr.ColID(50 + len(w.Items)), Type: typ},
+					Call: expr.AggCall{Fn: f, Args: args, Typ: typ}, Frame: frame})
+				return
+			}
+		}
+		t.Fatalf("no %s of %d arguments", name, len(args))
+	}
+	add(w, "row_number", types.Int8)
+	add(w, "ntile", types.Int4, num(3, types.Int4))
+	add(w, "lag", types.Text, text)
+	add(w, "lead", types.Text, text, num(2, types.Int4))
+	add(w, "lead", types.Text, text, num(1, types.Int4), text)
+	add(w, "first_value", types.Text, text)
+	add(w, "last_value", types.Text, text)
+	add(w, "nth_value", types.Text, text, num(2, types.Int4))
+	add(ranks, "rank", types.Int8)
+	add(ranks, "dense_rank", types.Int8)
+	add(ranks, "percent_rank", types.Float8)
+	add(ranks, "cume_dist", types.Float8)
+	var want, wantRanks []types.Row
+	for from := 0; from < len(rows); {
+		to := from
+		for to < len(rows) && rows[to][0] == rows[from][0] {
+			to++
+		}
+		part := rows[from:to]
+		n := len(part)
+		value := func(i int) types.Datum {
+			if i < 0 || i >= n {
+				return nil
+			}
+			return part[i][3]
+		}
+		for i, row := range part {
+			tile := int64(0)
+			for k, at := int64(1), 0; k <= 3; k++ {
+				if size := (n + 3 - int(k)) / 3; i >= at && i < at+size {
+					tile = k
+				}
+				at += (n + 3 - int(k)) / 3
+			}
+			next, second := value(i+1), types.Datum(nil)
+			if i+1 == n {
+				next = value(i)
+			}
+			if i > 0 {
+				second = value(1)
+			}
+			want = append(want, append(slices.Clone(row), int64(i+1), tile, value(i-1), value(i+2), next, value(0), value(i), second))
+			less, upTo, distinct := 0, 0, map[types.Datum]bool{}
+			for _, o := range part {
+				if o[1].(int64) < row[1].(int64) {
+					less++
+					distinct[o[1]] = true
+				}
+				if o[1].(int64) <= row[1].(int64) {
+					upTo++
+				}
+			}
+			percent := 0.0
+			if n > 1 {
+				percent = float64(less) / float64(n-1)
+			}
+			wantRanks = append(wantRanks, append(slices.Clone(row), int64(less+1), int64(len(distinct)+1), percent, float64(upTo)/float64(n)))
+		}
+		from = to
+	}
+	for _, c := range []struct {
+		w    *plan.Window
+		want []types.Row
+	}{{w, want}, {ranks, wantRanks}} {
+		out := slices.Clone(ts)
+		for _, it := range c.w.Items {
+			out = append(out, it.Col.Type)
+		}
+		for _, lanes := range []int{1, 3} {
+			for _, size := range []int{3, 40, 8192} {
+				optest.Once(t, optest.Case{Inputs: []optest.Table{tb}, Out: out, Want: c.want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+					ops, err := op.NewWindow(rt, nil, c.w, cols, nil, in[0])
+					if err != nil {
+						t.Fatal(err)
+					}
+					return ops
+				}}, lanes, optest.Form{Size: size, Dict: size == 40}, 0)
+			}
+		}
 	}
 }
