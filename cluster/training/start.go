@@ -43,8 +43,11 @@ func (j *Jobs) given(ctx context.Context, c *query.Context, st *catalog.State, j
 	q, err := bind.Query(j.cfg.Queries.Binding(c.With(nil, nil), st, list[0], query.Poll(ctx)), list[0].Node)
 	if err != nil {
 		e := pgerr.From(err).At(g.Pos)
-		if e.Code == pgerr.UndefinedColumn {
+		switch e.Code {
+		case pgerr.UndefinedColumn:
 			return nil, e.WithHint("Relation %s needs a column for each feature of the model.", g.Relation)
+		case pgerr.UndefinedTable:
+			return nil, e.WithHint("The option takes the name of a relation, or one of the words that the manual has.")
 		}
 		return nil, e
 	}
