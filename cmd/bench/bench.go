@@ -1,7 +1,6 @@
 // Package bench measures a database through its Postgres connection: TPC-H,
-// the group-by questions of db-benchmark, and the training of a logistic
-// regression. It knows nothing of the engine, so that the same run measures any
-// server that speaks the protocol; the scripts in peer measure other systems
+// the group-by questions of db-benchmark, and the training of models. It knows
+// nothing of the engine, so that the same run measures any server that speaks the protocol; the scripts in peer measure other systems
 // on the same rows.
 package bench
 
@@ -41,6 +40,8 @@ type Options struct {
 	Features int
 	C        float64 // inverse of the L2 penalty
 
+	Flights string // file of flights for trees
+
 	Node NodeOptions
 }
 
@@ -72,6 +73,14 @@ var suites = []struct {
 	{"groupby", "the 10 group-by questions of db-benchmark", (*run).groupby},
 	{"logistic", "a logistic regression trained by L-BFGS", (*run).logistic},
 	{"ridge", "a ridge regression of five times the rows and five sevenths of the features", (*run).ridge},
+	{"trees", "boosted trees and a forest, with the AUC of rows they have not seen", (*run).trees},
+}
+
+func allNames() (names []string) {
+	for _, s := range suites {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 // Main is the command: it reads args, runs, and writes to out.
@@ -113,7 +122,7 @@ func (b *run) exportOnly(names []string) bool {
 
 func usage() string {
 	var b strings.Builder
-	b.WriteString("Usage: tributary bench [flags] {tpch|groupby|logistic|ridge|all} [flags]\n")
+	b.WriteString("Usage: tributary bench [flags] {" + strings.Join(allNames(), "|") + "|all} [flags]\n")
 	for _, s := range suites {
 		fmt.Fprintf(&b, "  %-9s %s\n", s.name, s.short)
 	}
@@ -139,6 +148,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.Int64Var(&o.Samples, "samples", 1_000_000, "trainings: rows; ridge has five times as many")
 	fs.IntVar(&o.Features, "features", 28, "trainings: features; ridge has five sevenths")
 	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")
+	fs.StringVar(&o.Flights, "flights", "", "trees: Parquet file of flights (date, delay, distance, origin, destination), to learn which are late")
 	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
 	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
 	fs.IntVar(&o.Node.Threads, "threads", 0, "threads of the node of its own (default: the cores)")
@@ -177,11 +187,11 @@ func suiteNames(given []string) ([]string, error) {
 	}
 	for _, g := range given {
 		if g != "all" && !slices.Contains(names, g) {
-			return nil, fmt.Errorf("there is no benchmark %q; there are tpch, groupby, logistic, ridge and all", g)
+			return nil, fmt.Errorf("there is no benchmark %q; there are %s and all", g, strings.Join(allNames(), ", "))
 		}
 	}
 	if len(names) == 0 {
-		return nil, errors.New("which benchmark? tpch, groupby, logistic, ridge or all")
+		return nil, fmt.Errorf("which benchmark? %s or all", strings.Join(allNames(), ", "))
 	}
 	return names, nil
 }

@@ -65,41 +65,14 @@ func (b *run) train(ctx context.Context, k training, features int) error {
 		return nil
 	}
 	sql := fmt.Sprintf("TRAIN OR REPLACE MODEL bench_%s USING %s AS SELECT * FROM %s", k.suite, k.statement(&b.o), k.table)
-	r := report{Suite: k.suite, Name: k.name}
-	var hot, cpu []float64
-	var loss float64
-	for i := range b.o.Runs + 1 {
-		c0, start := b.cpuTime(), time.Now()
-		a, err := b.query(ctx, sql)
-		if err != nil {
-			return err
-		}
-		took, spent := time.Since(start).Seconds(), b.cpuTime()-c0
-		if len(a.rows) != 1 {
-			return fmt.Errorf("TRAIN answered %d rows, want 1", len(a.rows))
-		}
-		got := map[string]string{}
-		for j, h := range a.head {
-			got[h] = a.rows[0][j].text
-		}
-		if i > 0 {
-			hot, cpu = append(hot, took), append(cpu, spent)
-			if got["train_loss"] != r.Values["train_loss"] {
-				r.Error = fmt.Sprintf("run %d ended with loss %s, the first with %s", i, got["train_loss"], r.Values["train_loss"])
-			}
-			continue
-		}
-		r.Cold, r.Rows = took, int(rows)
-		if loss, err = strconv.ParseFloat(got["train_loss"], 64); err != nil {
-			return fmt.Errorf("train_loss %q: %w", got["train_loss"], err)
-		}
-		r.Values = map[string]string{"train_loss": got["train_loss"], "iterations": got["iterations"]}
+	r, err := b.timeTraining(ctx, k.suite, k.name, sql)
+	if err != nil {
+		return err
 	}
-	slices.Sort(hot)
-	slices.Sort(cpu)
-	r.Min, r.Median, r.Max, r.CPU = hot[0], median(hot), hot[len(hot)-1], median(cpu)
-	if n, err := strconv.Atoi(r.Values["iterations"]); err == nil && n > 0 {
-		r.Values["seconds_per_iteration"] = strconv.FormatFloat(r.Median/float64(n), 'f', 6, 64)
+	r.Rows = int(rows)
+	loss, err := strconv.ParseFloat(r.Values["train_loss"], 64)
+	if err != nil {
+		return fmt.Errorf("train_loss %q: %w", r.Values["train_loss"], err)
 	}
 	if err := b.trainingCheck(&r, k, loss); err != nil {
 		return err
@@ -107,6 +80,44 @@ func (b *run) train(ctx context.Context, k training, features int) error {
 	b.add(r)
 	b.say("\n%s iterations, %s s each, mean loss %s", r.Values["iterations"], r.Values["seconds_per_iteration"], r.Values["train_loss"])
 	return nil
+}
+
+// timeTraining runs a TRAIN statement once cold and then as often as asked for.
+// Every run must end with the same loss.
+func (b *run) timeTraining(ctx context.Context, suite, name, sql string) (report, error) {
+	r := report{Suite: suite, Name: name}
+	var hot, cpu []float64
+	for i := range b.o.Runs + 1 {
+		c0, start := b.cpuTime(), time.Now()
+		a, err := b.query(ctx, sql)
+		if err != nil {
+			return r, err
+		}
+		took, spent := time.Since(start).Seconds(), b.cpuTime()-c0
+		if len(a.rows) != 1 {
+			return r, fmt.Errorf("TRAIN answered %d rows, want 1", len(a.rows))
+		}
+		got := map[string]string{}
+		for j, h := range a.head {
+			got[h] = a.rows[0][j].text
+		}
+		if i == 0 {
+			r.Cold = took
+			r.Values = map[string]string{"train_loss": got["train_loss"], "iterations": got["iterations"]}
+			continue
+		}
+		hot, cpu = append(hot, took), append(cpu, spent)
+		if got["train_loss"] != r.Values["train_loss"] {
+			r.Error = fmt.Sprintf("run %d ended with loss %s, the first with %s", i, got["train_loss"], r.Values["train_loss"])
+		}
+	}
+	slices.Sort(hot)
+	slices.Sort(cpu)
+	r.Min, r.Median, r.Max, r.CPU = hot[0], median(hot), hot[len(hot)-1], median(cpu)
+	if n, err := strconv.Atoi(r.Values["iterations"]); err == nil && n > 0 {
+		r.Values["seconds_per_iteration"] = strconv.FormatFloat(r.Median/float64(n), 'f', 6, 64)
+	}
+	return r, nil
 }
 
 // trainingCheck compares the loss with the peer's, which stands alone in a csv

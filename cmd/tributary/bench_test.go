@@ -63,7 +63,7 @@ func TestBenchTPCH(t *testing.T) {
 func TestBenchGroupbyAndTrainings(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder
-	err := bench.Main(t.Context(), []string{"groupby", "logistic", "ridge", "--rows", "20000", "--samples", "5000", "--features", "4", "--runs", "1",
+	err := bench.Main(t.Context(), []string{"groupby", "logistic", "ridge", "trees", "--rows", "20000", "--samples", "5000", "--features", "4", "--runs", "1",
 		"--answers", dir, "--export", dir, "--json", filepath.Join(dir, "out.json")}, &out, benchNode)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -75,6 +75,16 @@ func TestBenchGroupbyAndTrainings(t *testing.T) {
 		st, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || (st.Size()-want)%64 != 0 || st.Size() <= want {
 			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
+	for _, name := range []string{"boosted", "categories", "forest"} {
+		rows := readTable(t, dir, "trees-"+name)
+		if want := map[bool]int{true: 1875, false: 6250}[name == "forest"]; len(rows) != want {
+			t.Errorf("%s: %d rows for the peer, want %d", name, len(rows), want)
+		}
+		_, after, _ := strings.Cut(out.String(), "\n"+name+": AUC ")
+		if auc, err := strconv.ParseFloat(strings.Fields(after + " none")[0], 64); err != nil || auc < 0.9 {
+			t.Errorf("%s: AUC %v, %v", name, auc, err)
 		}
 	}
 	// Every group has its row: 200 large keys, and 20,000 rows in all.

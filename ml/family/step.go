@@ -26,6 +26,7 @@ type Step struct {
 	Set   Set
 	Batch *optim.MiniBatch // a part of the rows of Train, which is the set then; nil for all of them
 	Body  Message          // may be nil; nobody changes it once it is sent
+	Kept  bool             // of rows only what workers keep is needed: passes are given no blocks
 	// Elements is the length of the vector in partials that are Sliced, the same
 	// on all nodes; 0: partials travel whole.
 	Elements int
@@ -118,7 +119,8 @@ type Worker interface {
 
 // Pass is for one goroutine.
 type Pass interface {
-	// Add works rows [r.From, r.To) of a block, which must not be changed. With
+	// Add works rows [r.From, r.To) of a block, which must not be changed, or of
+	// what is kept of it, where the step says so; the block is nil then. With
 	// ByNode scope each block of the step's set comes once, in any order, to any
 	// of the step's passes; with ByLeaf those of one leaf, or of one part of it.
 	Add(ctx context.Context, r Rows, b *dataset.Block) error

@@ -235,6 +235,9 @@ func (h *stepHand) do(ctx context.Context, it *item) (family.Message, error) {
 }
 
 func (h *stepHand) add(ctx context.Context, r family.Rows) error {
+	if h.step.Kept {
+		return h.pass.Add(ctx, r, nil)
+	}
 	b, release, err := h.w.blocks.Open(blockOf(r))
 	if err != nil || b == nil {
 		return err

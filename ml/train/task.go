@@ -250,6 +250,7 @@ func (t *stepTask) Encode(e *canon.E) {
 	e.U8(t.step.Op)
 	e.U8(uint8(t.step.Set))
 	e.Int(t.step.Elements)
+	e.Bool(t.step.Kept)
 	e.Int(t.per)
 	e.Bool(t.step.Batch != nil)
 	if b := t.step.Batch; b != nil {
@@ -270,7 +271,7 @@ func (t *stepTask) Encode(e *canon.E) {
 }
 
 func decodeStep(j *Job, d *canon.D) *stepTask {
-	t := &stepTask{rows: d.I64(), held: d.I64(), weight: d.F64(), step: &family.Step{Op: d.U8(), Set: family.Set(d.U8()), Elements: d.Int()}, per: d.Int()}
+	t := &stepTask{rows: d.I64(), held: d.I64(), weight: d.F64(), step: &family.Step{Op: d.U8(), Set: family.Set(d.U8()), Elements: d.Int(), Kept: d.Bool()}, per: d.Int()}
 	if t.step.Elements < 0 || t.per < 1 || t.step.Elements/t.per >= maxSlices {
 		d.Fail()
 	}

@@ -95,7 +95,7 @@ func (d *driver) Next() *family.Step {
 				b.again.splits = append(b.again.splits, t.done...)
 			}
 		}
-		b.splits = d.splits
+		b.splits, s.Kept = d.splits, !d.fresh
 	}
 	b.builds, b.takes = d.builds, d.takes
 	for _, bd := range b.builds {

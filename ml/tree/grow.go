@@ -45,7 +45,7 @@ const growNodeBytes = 400
 // instead of one subtracted, beyond the second there is another step.
 const (
 	maxKept = 1 << 23
-	maxStep = 1 << 22
+	maxStep = 1 << 18
 )
 
 func newGrower(p *problem, g *ground, s *searcher, no, number int, rows int64, kept *int, base float64) *grower {

@@ -190,7 +190,10 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !r.Whole(b) {
+	if b == nil && (p.again || p.op != opGrow) {
+		return pgerr.Internal("a step over trees came without a block")
+	}
+	if b != nil && !r.Whole(b) {
 		return pgerr.Internal("a step over trees came to a part of a block")
 	}
 	if p.op == opSketch {
@@ -205,7 +208,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	if p.again {
 		k, err = p.anew(at, b)
 	} else {
-		k, err = p.w.of(at, b.Rows)
+		k, err = p.w.of(at, b)
 	}
 	if err != nil {
 		return err

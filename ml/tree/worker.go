@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -83,13 +84,13 @@ func (w *worker) fresh(at place, n int) (*rows, error) {
 	return k, nil
 }
 
-// of gives what is kept of a block.
-func (w *worker) of(at place, n int) (*rows, error) {
+// of gives what is kept of a block, which may be nil.
+func (w *worker) of(at place, b *dataset.Block) (*rows, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.blocks[at]
-	if k == nil || k.n != n {
-		return nil, pgerr.Internal("a step over trees came to a block of %d rows that was not prepared", n)
+	if k == nil || b != nil && k.n != b.Rows {
+		return nil, pgerr.Internal("a step over trees came to a block that was not prepared")
 	}
 	return k, nil
 }

@@ -495,7 +495,11 @@ func (r *run) passes(w family.Worker, s *family.Step, leaves [][]family.Rows) (f
 				if rows.Held {
 					set = 1
 				}
-				if err := p.Add(context.Background(), rows, r.leaves[rows.Leaf][set].b); err != nil {
+				b := r.leaves[rows.Leaf][set].b
+				if s.Kept {
+					b = nil
+				}
+				if err := p.Add(context.Background(), rows, b); err != nil {
 					return nil, err
 				}
 				none = false
