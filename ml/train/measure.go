@@ -42,8 +42,19 @@ func (w *Worker) measure(t *measureTask, every int) leafFunc {
 	}
 }
 
-// scores gives the scores of a block, those that the family kept where it did.
+// scores gives the scores of a block, those that the family or the task before
+// kept where they did.
 func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
+	w.mu.Lock()
+	s := w.scored[blockOf(rows)]
+	if s != nil {
+		delete(w.scored, blockOf(rows))
+		w.blocks.Unreserve(scoresBytes(b))
+	}
+	w.mu.Unlock()
+	if s != nil {
+		return s
+	}
 	if k, ok := w.family.(family.Keeper); ok {
 		if s := k.Kept(rows); s != nil {
 			return s
@@ -51,6 +62,22 @@ func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) 
 	}
 	return p.Score(b)
 }
+
+// keepScores keeps scores of two classes for the task that measures, where there
+// is plenty of memory: to walk many trees twice takes longer than all the rest.
+func (w *Worker) keepScores(b *dataset.Block, rows family.Rows, s *family.Scores) {
+	if !w.blocks.TryReserve(scoresBytes(b)) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.scored == nil {
+		w.scored = map[int]*family.Scores{}
+	}
+	w.scored[blockOf(rows)] = s
+}
+
+func scoresBytes(b *dataset.Block) int64 { return 16 * int64(b.Units()) }
 
 // measureBlock measures a model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.

@@ -42,7 +42,8 @@ func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor,
 		return nil
 	}
 	var out cuts
-	p := w.scores(b, rows, pr).Probs[1]
+	s := w.scores(b, rows, pr)
+	p := s.Probs[1]
 	truth, weights := b.Targets()
 	for i, y := range truth {
 		// The score itself says whether it is a cut, not the row's place.
@@ -50,6 +51,7 @@ func (w *Worker) cutsOf(b *dataset.Block, rows family.Rows, pr family.Predictor,
 			out = append(out, p[i]+0)
 		}
 	}
+	w.keepScores(b, rows, s)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

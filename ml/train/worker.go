@@ -48,6 +48,7 @@ type Worker struct {
 	drafts map[int]*draft        // of leaves that have one, likewise
 	blocks *dataset.Blocks
 	state  *dataset.State // the family's, of rows
+	scored map[int]*family.Scores
 	acct   *mem.Account
 	spec   *feature.Spec
 	drawer *dataset.Drawer
