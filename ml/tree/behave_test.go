@@ -116,6 +116,26 @@ func TestCategoriesSplitByManyRows(t *testing.T) {
 	}
 }
 
+// TestLossOfNumbers: the loss of a regression is the mean squared error, as that of
+// other families, of rows to train on and of those held out.
+func TestLossOfNumbers(t *testing.T) {
+	drv, w, blocks := run(t, Boosted, holdOut(someRows(72, 500, 3, nil, 0), 4), "n_estimators", 5)
+	w.Close()
+	p, err := drv.Predictor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, got := range []float64{drv.State().TrainLoss, drv.State().ValidationLoss} {
+		want := 0.0
+		for i, v := range p.Score(blocks[k]).Value {
+			want += (v - blocks[k].Y[i]) * (v - blocks[k].Y[i]) / float64(blocks[k].Rows)
+		}
+		if math.Abs(got-want) > 1e-9*want {
+			t.Errorf("loss %v of rows %d, the mean squared error is %v", got, k, want)
+		}
+	}
+}
+
 // TestTakenRows: what the root grows from rows is what histograms give.
 func TestTakenRows(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -234,7 +234,11 @@ func (d *driver) scored(g *grown) {
 		if g.weight[set] == 0 {
 			return family.NoLoss()
 		}
-		return g.loss[set].float() / lossUnits * (d.spread * d.spread) / float64(g.weight[set])
+		mean := g.loss[set].float() / lossUnits * (d.spread * d.spread) / float64(g.weight[set])
+		if d.p.squared() { // whose objective is half the square
+			mean *= 2
+		}
+		return mean
 	}
 	if d.drop {
 		d.end()
