@@ -167,20 +167,42 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 			}
 		}
 	}
-	m := ownersMsg{g.name, reduce.Ranges(g.own.w.Job().Leaves(buckets), ids), g.again}
+	m := ownersMsg{Name: g.name, Owners: reduce.Ranges(g.own.w.Job().Leaves(buckets), ids), Again: g.again}
 	if g.own.w.Job().InPlace() {
 		m.Owners = nil // each cuts its own
 	} else if err := g.ship(ctx, m); err != nil {
+		return 0, err
+	} else if m.Common, err = g.common(ctx, rows, len(m.Owners)); err != nil {
 		return 0, err
 	}
 	g.owners = m.Owners
 	return rows, g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
-			return g.own.w.Assign(m.Owners, len(g.members), 0, m.Again)
+			return g.own.w.Assign(m.Owners, len(g.members), 0, m.Again, m.Common)
 		}
 		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
 		return err
 	})
+}
+
+// common asks the members for rows whose copies all leaves share.
+func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []dataset.Common, err error) {
+	if !g.own.w.Job().Spreads(leaves) {
+		return nil, nil
+	}
+	each := make([][]dataset.Common, len(g.members))
+	err = g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
+		if i == 0 {
+			each[i], err = g.own.w.Common(rows)
+		} else {
+			each[i], err = rpc.Call[[]dataset.Common](ctx, g.t.cfg.Peers, id, callCommon, commonMsg{g.name, rows})
+		}
+		return err
+	})
+	for _, list := range each {
+		all = append(all, list...)
+	}
+	return all, err
 }
 
 // ship has the rows sent to the owners of their leaves.

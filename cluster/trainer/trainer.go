@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -48,6 +49,7 @@ func New(c Config) *Trainer {
 	c.Server.RegisterPut(callRows, t.handleRows)
 	rpc.Handle(c.Server, callCounts, t.handleCounts)
 	rpc.Handle(c.Server, callDeal, t.handleDeal)
+	rpc.Handle(c.Server, callCommon, t.handleCommon)
 	rpc.Handle(c.Server, callAssign, t.handleAssign)
 	c.Server.RegisterPut(callTask, t.handleTask)
 	c.Server.RegisterPut(callOffer, t.handleOffer)
@@ -204,13 +206,22 @@ func (t *Trainer) handleRows(ctx context.Context, header []byte, recv func() ([]
 	return nil, p.take(recv)
 }
 
+func (t *Trainer) handleCommon(ctx context.Context, m commonMsg) ([]dataset.Common, error) {
+	p, _, done, err := t.use(ctx, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return p.w.Common(m.Rows)
+}
+
 func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 	p, _, done, err := t.use(ctx, m.Name)
 	if err != nil {
 		return false, err
 	}
 	defer done()
-	return true, p.w.Assign(m.Owners, len(p.members), p.self, m.Again)
+	return true, p.w.Assign(m.Owners, len(p.members), p.self, m.Again, m.Common)
 }
 
 func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -14,6 +15,7 @@ const (
 	callCounts = "trainer.counts"
 	callDeal   = "trainer.deal"
 	callRows   = "trainer.rows"
+	callCommon = "trainer.common"
 	callAssign = "trainer.assign"
 	callTask   = "trainer.task"
 	callOffer  = "trainer.offer"
@@ -36,11 +38,18 @@ type countsMsg struct {
 }
 
 // ownersMsg names the owner of each leaf, as a place among the members. Again
-// tells that nobody holds rows.
+// tells that nobody holds rows, Common which rows all leaves share.
 type ownersMsg struct {
 	Name   string
 	Owners []int
 	Again  bool
+	Common []dataset.Common
+}
+
+// commonMsg asks for the Common of so many rows.
+type commonMsg struct {
+	Name string
+	Rows int64
 }
 
 // offer is the header of a slice of a partial on its way to the home of its

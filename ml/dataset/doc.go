@@ -28,6 +28,9 @@
 //	         ▼
 //	       Blocks                     tiles of numbers for the kernels; dito
 //
+// The copies of a row that are more than one row in 256 are dealt by their
+// ordinals over all leaves: see Common.
+//
 // A keyed store (Config.Windows) hashes the columns of a partition only, and
 // orders the rows of one by values of other columns: it is for windows.
 //

@@ -166,7 +166,14 @@ func (l *Leaf) Draw(d *Drawer, v *View) error {
 	}
 	l.held = make([]uint64, words)
 	v.held = l.held
+	spread := l.draws(d)
 	for i := range v.Rows {
+		if s := spread[RowHash(v.rec(i))]; s != nil {
+			if s.drawn() {
+				l.held[i/64] |= 1 << (i % 64)
+			}
+			continue
+		}
 		if d.Drawn(RowHash(v.rec(i))) {
 			l.held[i/64] |= 1 << (i % 64)
 		}

@@ -72,11 +72,20 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	s.mu.Lock()
 	shards, regions := s.shards, s.regions
 	s.mu.Unlock()
-	for _, sh := range shards {
-		for bkt := from; bkt < to; bkt++ {
-			l.Rows += int(sh.rows[bkt])
+	for bkt := from; bkt < to; bkt++ {
+		var here int64
+		for _, sh := range shards {
+			here += sh.rows[bkt]
 			l.spilled = l.spilled || sh.disk != nil && len(sh.disk[bkt]) > 0
 		}
+		if l.Rows += int(here); here > 0 {
+			rows, _ := s.away(bkt)
+			l.Rows -= rows
+		}
+	}
+	for i := range s.spread {
+		a, b := s.spread[i].ordinals(l)
+		l.Rows += int(b - a)
 	}
 	if s.cfg.Windows != nil && l.Rows > math.MaxInt32 {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a partition of the training query has too many rows")
@@ -90,14 +99,24 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	}
 	defer done()
 	keys := make([]key, 0, l.Rows)
-	for _, sh := range shards {
-		for _, d := range sh.dealt {
-			for bkt := from; bkt < to; bkt++ {
-				keys = append(keys, d.of(bkt)...)
+	for bkt := from; bkt < to; bkt++ {
+		heavy, _ := s.away(bkt)
+		for _, sh := range shards {
+			for _, d := range sh.dealt {
+				if heavy == 0 {
+					keys = append(keys, d.of(bkt)...)
+					continue
+				}
+				for _, k := range d.of(bkt) {
+					if !s.spreads(k.at.in(regions)) {
+						keys = append(keys, k)
+					}
+				}
 			}
 		}
 	}
-	l.regions, l.order = regions, l.sort(keys, regions)
+	l.regions = append(regions[:len(regions):len(regions)], s.spreadRecs)
+	l.order = l.sort(l.spreadKeys(keys, len(regions)), l.regions)
 	return l, ctx.Err()
 }
 
@@ -116,20 +135,20 @@ func (l *Leaf) roomToSort() (done func(), err error) {
 
 // gather brings together the records of a leaf in the file. What it gives is
 // charged until release is called.
-func (l *Leaf) gather() (order []loc, slab []byte, release func(), err error) {
+func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err error) {
 	s := l.store
 	s.mu.Lock()
 	shards := s.shards
 	s.mu.Unlock()
 	size := 0
-	each := func(f func(e extent) error) error {
+	each := func(f func(bkt int, e extent) error) error {
 		for bkt := l.from; bkt < l.to; bkt++ {
 			for _, sh := range shards {
 				if sh.disk == nil {
 					continue
 				}
 				for _, e := range sh.disk[bkt] {
-					if err := f(e); err != nil {
+					if err := f(bkt, e); err != nil {
 						return err
 					}
 				}
@@ -137,7 +156,14 @@ func (l *Leaf) gather() (order []loc, slab []byte, release func(), err error) {
 		}
 		return nil
 	}
-	_ = each(func(e extent) error { size += e.len; return nil })
+	heavy := map[int]bool{}
+	for bkt := l.from; bkt < l.to; bkt++ {
+		if rows, bytes := s.away(bkt); rows > 0 {
+			heavy[bkt] = true
+			size -= bytes
+		}
+	}
+	_ = each(func(_ int, e extent) error { size += e.len; return nil })
 	if err := s.grow(int64(size)); err != nil {
 		return nil, nil, nil, err
 	}
@@ -148,17 +174,24 @@ func (l *Leaf) gather() (order []loc, slab []byte, release func(), err error) {
 	}
 	defer done()
 	release = func() { s.shrink(int64(size) + 8*int64(l.Rows)) }
-	slab = make([]byte, size)
-	at := 0
-	err = each(func(e extent) error {
-		at += e.len
-		return s.file.read(e, slab[at-e.len:at])
+	slab := make([]byte, 0, size)
+	err = each(func(bkt int, e extent) error {
+		if heavy[bkt] {
+			return s.visitExtent(e, func(rec []byte) {
+				if !s.spreads(rec) {
+					slab = append(slab, rec...)
+				}
+			})
+		}
+		slab = slab[:len(slab)+e.len]
+		return s.file.read(e, slab[len(slab)-e.len:])
 	})
 	if err != nil {
 		release()
 		return nil, nil, nil, err
 	}
-	return l.sort(s.layout.keys(make([]key, 0, l.Rows), slab, 0), [][]byte{slab}), slab, release, nil
+	regions = [][]byte{slab, s.spreadRecs}
+	return l.sort(l.spreadKeys(s.layout.keys(make([]key, 0, l.Rows), slab, 0), 1), regions), regions, release, nil
 }
 
 // keys appends the keys of the records in run, the first of which is at at.
@@ -198,7 +231,7 @@ func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
 	}
 	compare := func(a, b key) int { return l.store.layout.compare(a, b, regions) }
 	width := bits.Len(uint(max(n-1, 1)))
-	shared := bucketBits - bits.Len(uint(l.to-l.from-1))
+	shared := l.shared()
 	place := func(k key) uint64 { return k.hi << shared >> (64 - width) }
 	ends := make([]uint32, 1<<width)
 	for _, k := range keys {
@@ -232,6 +265,9 @@ func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
 	return order
 }
 
+// shared is how many of the first bits of their hashes a leaf's rows share.
+func (l *Leaf) shared() int { return bucketBits - bits.Len(uint(l.to-l.from-1)) }
+
 // partCopies gives the copies of a row, neighbours in keys, places of their own in the
 // leaf, by their ordinals: a mini-batch is a run of a leaf's rows, and should be a
 // sample of them. shared bits are the leaf's. It tells whether there are copies.
@@ -264,11 +300,11 @@ func (l *Leaf) Open() (*View, error) {
 	v := &View{layout: l.store.layout, Rows: l.Rows, order: l.order, regions: l.regions, release: func() {},
 		held: l.held, share: l.share, keyed: l.store.cfg.Windows}
 	if l.spilled {
-		order, slab, release, err := l.gather()
+		order, regions, release, err := l.gather()
 		if err != nil {
 			return nil, err
 		}
-		v.order, v.regions, v.release = order, [][]byte{slab}, release
+		v.order, v.regions, v.release = order, regions, release
 	}
 	return v, nil
 }

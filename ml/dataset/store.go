@@ -89,6 +89,9 @@ type Store struct {
 	moving  sync.Mutex // held while records of added are copied or spilled
 	turns   turns
 	flowing atomic.Bool
+	// rows whose copies all leaves share, and their records
+	spread     []common
+	spreadRecs []byte
 }
 
 // shard takes the rows of one goroutine at a time: records one after the other
@@ -163,7 +166,7 @@ func (s *Store) Layout() *Layout { return s.layout }
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shards, s.idle, s.added, s.regions = nil, nil, nil, nil
+	s.shards, s.idle, s.added, s.regions, s.spreadRecs = nil, nil, nil, nil, nil
 	s.acct.Close()
 	return s.file.Close()
 }

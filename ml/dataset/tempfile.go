@@ -35,10 +35,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // check compares bytes that were read with what was written there.
 func (e extent) check(b []byte) error {
 	if crc32.Checksum(b, castagnoli) != e.sum {
-		return pgerr.New(pgerr.DataCorrupted, "temporary training data is damaged").
-			WithHint("The disk of the directory for temporary files, or the memory of the machine, has a fault.")
+		return errDamaged()
 	}
 	return nil
+}
+
+func errDamaged() error {
+	return pgerr.New(pgerr.DataCorrupted, "temporary training data is damaged").
+		WithHint("The disk of the directory for temporary files, or the memory of the machine, has a fault.")
 }
 
 const fileAlign = 4096 // pieces that are mapped start at a page
@@ -105,6 +109,14 @@ func (t *tempFile) read(e extent, dst []byte) error {
 		return diskError(err)
 	}
 	return e.check(dst[:e.len])
+}
+
+// readAt reads a piece of an extent. The caller compares the extent's sum.
+func (t *tempFile) readAt(off int64, dst []byte) error {
+	if _, err := t.f.ReadAt(dst, off); err != nil {
+		return diskError(err)
+	}
+	return nil
 }
 
 // Close frees the disk space.

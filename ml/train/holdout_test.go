@@ -53,3 +53,39 @@ func TestHoldoutOfFewDistinctRows(t *testing.T) {
 		}
 	}
 }
+
+// TestFewDistinctRows: mini-batches of rows that are few but for their copies have
+// leaves of one size, and models and holdouts that depend on the rows alone.
+func TestFewDistinctRows(t *testing.T) {
+	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
+	for i := range 150000 {
+		tb.rows = append(tb.rows, []any{float64(i % 10), int32(i % 10 * 3 % 7 % 2)})
+	}
+	for _, args := range [][]any{{"optimizer", "sgd", "max_iterations", int64(2)}, {"optimizer", "sgd", "max_iterations", int64(2), "eval_fraction", 0.2}} {
+		job := mustJob(t, "logistic_regression", "y", tb, args...)
+		var want *Result
+		for i, s := range []setup{{workers: 1, threads: 2}, {workers: 2, threads: 1, shuffle: 3}, {workers: 3, threads: 2, shuffle: 4}, {workers: 5, threads: 1, shuffle: 5},
+			{workers: 1, threads: 2, shuffle: 6, memory: 6 << 20}} {
+			got, err := trainTable(t, job, tb, s, Input{})
+			if err != nil {
+				t.Fatal(i, err)
+			}
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got.Bytes, want.Bytes) || got.Rows != want.Rows {
+				t.Errorf("setup %d: another model", i)
+			}
+			if len(args) > 4 && got.Held != 30000 {
+				t.Errorf("setup %d: %d rows are held out", i, got.Held)
+			}
+			most := int64(0)
+			for _, u := range got.Usage {
+				most = max(most, u.Block)
+			}
+			if all := Total(got.Usage).Block; s.workers == 2 && most > all*6/10 {
+				t.Errorf("one worker has %d bytes of %d", most, all)
+			}
+		}
+	}
+}

@@ -385,6 +385,9 @@ func (j *Job) Leaves(buckets []int64) int {
 	return dataset.Leaves(rows)
 }
 
+// Spreads tells whether the copies of common rows are shared by so many leaves.
+func (j *Job) Spreads(leaves int) bool { return leaves > 1 && !j.InPlace() && j.windows == nil }
+
 // Seed is the training's.
 func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }
 

@@ -35,13 +35,19 @@ func (l *Local) Deal(ctx context.Context) (int64, error) {
 		for _, w := range l.Workers {
 			l.Again = w.Short() || l.Again
 		}
-		return total, l.assign(nil)
+		return total, l.assign(nil, nil)
 	}
 	return total, l.DealTo(ctx, reduce.Ranges(l.Workers[0].job.Leaves(buckets), ids))
 }
 
 // DealTo ships rows to the given owners of the leaves.
 func (l *Local) DealTo(ctx context.Context, owners []int) error {
+	var total int64
+	for _, w := range l.Workers {
+		for _, n := range w.Counts() {
+			total += n
+		}
+	}
 	for leaf, owner := range owners {
 		from, to := dataset.LeafBuckets(leaf, len(owners))
 		for i, w := range l.Workers {
@@ -55,12 +61,22 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 			}
 		}
 	}
-	return l.assign(owners)
+	var common []dataset.Common
+	if l.Workers[0].job.Spreads(len(owners)) {
+		for _, w := range l.Workers {
+			some, err := w.Common(total)
+			if err != nil {
+				return err
+			}
+			common = append(common, some...)
+		}
+	}
+	return l.assign(owners, common)
 }
 
-func (l *Local) assign(owners []int) error {
+func (l *Local) assign(owners []int, common []dataset.Common) error {
 	for i, w := range l.Workers {
-		if err := w.Assign(owners, len(l.Workers), i, l.Again); err != nil {
+		if err := w.Assign(owners, len(l.Workers), i, l.Again, common); err != nil {
 			return err
 		}
 	}

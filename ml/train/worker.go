@@ -135,11 +135,16 @@ func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 // PutBucket takes rows that another node's TakeBucket emitted.
 func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBucket(bucket, rows) }
 
+// Common gives the rows of this worker whose copies are so many that all leaves
+// share them, of total rows. All rows must have been put.
+func (w *Worker) Common(total int64) ([]dataset.Common, error) { return w.store.Common(total) }
+
 // Assign ends the dealing: owners names the worker of each leaf, of so many
 // workers numbered from 0; self is this one. Of a job in place nothing was
 // dealt, owners is nil, and the worker cuts its own rows into leaves; where a
-// worker is Short, again tells all that the rows will be read once more.
-func (w *Worker) Assign(owners []int, workers, self int, again bool) error {
+// worker is Short, again tells all that the rows will be read once more. common
+// are all workers' Common.
+func (w *Worker) Assign(owners []int, workers, self int, again bool, common []dataset.Common) error {
 	nodes := make([]int, workers)
 	for i := range nodes {
 		nodes[i] = i
@@ -157,6 +162,9 @@ func (w *Worker) Assign(owners []int, workers, self int, again bool) error {
 		w.own(leaves)
 	default:
 		w.assign(owners)
+		if err := w.store.Spread(common); err != nil {
+			return err
+		}
 	}
 	return w.store.Finish()
 }

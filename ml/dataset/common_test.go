@@ -1,0 +1,124 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestCopiesOnAllLeaves: the copies of rows that are common are shared by all
+// leaves, other rows are where their hash says, and each leaf has the same rows in
+// the same order wherever the rows came and however little memory there is.
+func TestCopiesOnAllLeaves(t *testing.T) {
+	const leaves = 16
+	r := rand.New(rand.NewPCG(4, 4))
+	rows := make([]int64, 0, 60000)
+	for i := range int64(60000) {
+		v := i // once each
+		switch {
+		case i%2 == 0:
+			v = -1 // half of all
+		case i%8 == 1:
+			v = -2 - i%5 // some per cent each
+		case i%64 == 3:
+			v = -100 - i%70 // copies, but not common
+		}
+		rows = append(rows, v)
+	}
+	var want [][]int64
+	for _, c := range []struct {
+		nodes int
+		limit int64
+	}{{1, 0}, {3, 0}, {5, 0}, {1, 1 << 20}, {2, 1 << 20}} {
+		t.Run(fmt.Sprint(c.nodes, c.limit), func(t *testing.T) {
+			stores := spreadOver(t, r, rows, c.nodes, false)
+			for _, s := range stores {
+				s.cfg.Pool.SetLimit(c.limit)
+				if c.limit > 0 {
+					s.mu.Lock()
+					all := s.shards
+					s.mu.Unlock()
+					if err := s.spill(all...); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			// Leaves in ranges, as they are placed.
+			owner := func(leaf int) int { return leaf * c.nodes / leaves }
+			for leaf := range leaves {
+				from, to := LeafBuckets(leaf, leaves)
+				for i, s := range stores {
+					for b := from; b < to && i != owner(leaf); b++ {
+						if err := s.TakeBucket(b, func(rows []byte) error { return stores[owner(leaf)].PutBucket(b, rows) }); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			var common []Common
+			for _, s := range stores {
+				some, err := s.Common(int64(len(rows)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				common = append(common, some...)
+			}
+			if len(common) != 6 {
+				t.Errorf("%d rows are common", len(common))
+			}
+			for _, s := range stores {
+				if err := s.Spread(common); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Finish(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got [][]int64
+			for leaf := range leaves {
+				from, to := LeafBuckets(leaf, leaves)
+				l, err := stores[owner(leaf)].Settle(context.Background(), from, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, err := l.Open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				vals, half := make([]float64, v.Rows), 0
+				for at := 0; at < v.Rows; at += ViewRows {
+					v.Numbers(0, at, vals[at:min(at+ViewRows, v.Rows)])
+				}
+				out := make([]int64, v.Rows)
+				for i, x := range vals {
+					if out[i] = int64(x); x == -1 {
+						half++
+					}
+				}
+				if half != 30000/leaves {
+					t.Errorf("leaf %d has %d copies of the commonest row", leaf, half)
+				}
+				if n := len(rows) / leaves; v.Rows < n*3/4 || v.Rows > n*5/4 {
+					t.Errorf("leaf %d has %d rows of %d", leaf, v.Rows, len(rows))
+				}
+				v.Close()
+				got = append(got, out)
+			}
+			all := slices.Concat(got...)
+			slices.Sort(all)
+			if sorted := slices.Sorted(slices.Values(rows)); !slices.Equal(all, sorted) {
+				t.Fatal("leaves have other rows than came")
+			}
+			if want == nil {
+				want = got
+			}
+			for i := range want {
+				if !slices.Equal(got[i], want[i]) {
+					t.Errorf("leaf %d has other rows, or another order", i)
+				}
+			}
+		})
+	}
+}
