@@ -468,6 +468,12 @@ func BenchmarkDealAndSettle(b *testing.B) {
 // TestLeavesInTheFile: of rows in the file nothing is held between two looks at
 // them, and they are written once.
 func TestLeavesInTheFile(t *testing.T) {
+	for _, distinct := range []int{100000, 10} {
+		t.Run(fmt.Sprint(distinct), func(t *testing.T) { leavesInTheFile(t, distinct) })
+	}
+}
+
+func leavesInTheFile(t *testing.T, distinct int) {
 	layout, err := NewLayout(oneColumn)
 	if err != nil {
 		t.Fatal(err)
@@ -479,16 +485,23 @@ func TestLeavesInTheFile(t *testing.T) {
 	for from := 0; from < rows; from += 1000 {
 		vals := make([]int64, 1000)
 		for i := range vals {
-			vals[i] = int64(from + i)
+			vals[i] = int64((from + i) % distinct)
 		}
 		if err := s.Add(context.Background(), batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, nil)}, 1000)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	common, err := s.Common(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Spread(common); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	before := pool.Used()
+	before := s.acct.Used()
 	seen := 0
 	for range 2 {
 		for k := range 64 {
@@ -505,8 +518,8 @@ func TestLeavesInTheFile(t *testing.T) {
 			v.Close()
 		}
 	}
-	if seen != 2*rows || pool.Used() > before {
-		t.Errorf("%d rows were seen, %d bytes held, %d before", seen, pool.Used(), before)
+	if seen != 2*rows || s.acct.Used() > before {
+		t.Errorf("%d rows were seen, %d bytes held, %d before", seen, s.acct.Used(), before)
 	}
 	if want := int64(rows * layout.fixed); pool.Spilled() != want {
 		t.Errorf("%d bytes were written, not %d", pool.Spilled(), want)

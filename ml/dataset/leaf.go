@@ -72,11 +72,13 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	s.mu.Lock()
 	shards, regions := s.shards, s.regions
 	s.mu.Unlock()
+	for _, sh := range shards {
+		l.spilled = l.spilled || sh.disk != nil // then all rows are (Finish)
+	}
 	for bkt := from; bkt < to; bkt++ {
 		var here int64
 		for _, sh := range shards {
 			here += sh.rows[bkt]
-			l.spilled = l.spilled || sh.disk != nil && len(sh.disk[bkt]) > 0
 		}
 		if l.Rows += int(here); here > 0 {
 			rows, _ := s.away(bkt)
