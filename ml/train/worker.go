@@ -324,12 +324,14 @@ func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
 	return w.look(l)
 }
 
-// look opens a leaf. Blocks make room for its rows, where these are in the file.
+// look opens a leaf. Drafts and blocks make room for its rows, where these are in
+// the file.
 func (w *Worker) look(l *dataset.Leaf) (*dataset.View, error) {
 	v, err := l.Open()
 	if err == nil {
 		return v, nil
 	}
+	w.dropDraft(w.leaves...) // they can be made again
 	if err := w.blocks.Evict(); err != nil {
 		return nil, err
 	}
@@ -506,6 +508,17 @@ func (w *Worker) grow(n int64) error {
 	if n < 0 {
 		w.acct.Shrink(-n)
 		return nil
+	}
+	// What is kept of rows leaves room for passes over them: a family that can do
+	// without is told so.
+	if used, limit := w.cfg.Pool.Used(), w.cfg.Pool.Limit(); float64(used+n) > mem.PauseShare*float64(limit) {
+		if err := w.blocks.Evict(); err != nil {
+			return err
+		}
+		if used = w.cfg.Pool.Used(); float64(used+n) > mem.PauseShare*float64(limit) {
+			return pgerr.New(pgerr.OutOfMemory, "out of memory: what a training keeps of its rows takes %d bytes more", n).
+				WithDetail("%d of %d bytes are in use.", used, limit).WithHint("Raise --memory.")
+		}
 	}
 	return w.charge(n)
 }
