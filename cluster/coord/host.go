@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -86,8 +87,8 @@ func (h *host) Set(name, value string, local bool) (string, error) {
 	return query.Show(h.s.set, name)
 }
 
-func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {
-	return h.s.engine.cfg.Models.Scorer(ctx, h.Catalog(), ref)
+func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
+	return h.s.engine.cfg.Models.Scorer(ctx, h.Catalog(), ref, pool)
 }
 
 func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {

@@ -243,17 +243,18 @@ func (s *Session) dropModel(n *parse.DropModel) (*handler, error) {
 // dropVersions gives the change that takes versions from a model, nil for none.
 // The default one stays: what everybody predicts with changes by ALTER MODEL only.
 func (s *Session) dropVersions(m *catalog.Model, n *parse.DropModel) (catalog.Change, error) {
-	up := *m
-	up.Versions, up.Last = slices.Clone(m.Versions), m.Next()-1
+	up := m.Bare()
+	up.Last = m.Next() - 1
+	var drop []int
 	for _, number := range n.Versions {
-		at := slices.IndexFunc(up.Versions, func(v catalog.ModelVersion) bool { return int64(v.Number) == number })
+		v := m.Find(int(number))
+		there := v != nil && int64(v.Number) == number && !slices.Contains(drop, v.Number)
 		switch {
-		case at < 0 && n.IfExists:
+		case !there && n.IfExists:
 			s.notice(pgerr.New(pgerr.SuccessfulCompletion, "model %q has no version %d, skipping", m.Name, number))
 			continue
-		case at < 0:
-			_, err := up.Want(int(number))
-			return nil, err
+		case !there:
+			return nil, m.NoVersion(int(number))
 		case int64(m.Default) == number:
 			err := pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop version %d of model %q: it is the default version", number, m.Name)
 			if len(m.Versions) == 1 {
@@ -261,12 +262,12 @@ func (s *Session) dropVersions(m *catalog.Model, n *parse.DropModel) (catalog.Ch
 			}
 			return nil, err.WithHint("Choose another one first: ALTER MODEL %s SET DEFAULT VERSION n.", parse.QuoteName(m.Name))
 		}
-		up.Versions = slices.Delete(up.Versions, at, at+1)
+		drop = append(drop, v.Number)
 	}
-	if len(up.Versions) == len(m.Versions) {
+	if drop == nil {
 		return nil, nil
 	}
-	return &catalog.PutModel{Model: &up, ExpectVersion: m.Version}, nil
+	return &catalog.ChangeModel{Model: up, ExpectVersion: m.Version, Drop: drop}, nil
 }
 
 func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
@@ -286,7 +287,7 @@ func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
 		if err := s.mayModel(st, m); err != nil {
 			return "", err
 		}
-		up := *m
+		up := m.Bare()
 		switch {
 		case n.RenameTo != "":
 			if st.Model(m.Schema, n.RenameTo) != nil {
@@ -305,7 +306,7 @@ func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
 			}
 			up.Default = int(n.DefaultVersion)
 		}
-		_, err = s.tx.add(&catalog.PutModel{Model: &up, ExpectVersion: m.Version})
+		_, err = s.tx.add(&catalog.ChangeModel{Model: up, ExpectVersion: m.Version})
 		return "ALTER MODEL", err
 	}), nil
 }

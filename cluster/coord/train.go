@@ -53,6 +53,8 @@ func (s *Session) trainModel(ctx context.Context, t training.Statement, params [
 		}
 		if s.tx.explicit || len(s.tx.changes) > 0 {
 			r.Put = func(c catalog.Change) error {
+				// The transaction, which is older than its files, holds them.
+				s.tx.created = append(s.tx.created, catalog.Files([]catalog.Change{c})...)
 				_, err := s.tx.add(c)
 				return err
 			}

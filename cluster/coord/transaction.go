@@ -6,6 +6,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -37,7 +38,7 @@ func (s *Session) commit(ctx context.Context) error {
 		err = s.holdCursors()
 	}
 	if err == nil {
-		err = s.engine.cfg.Files.Prove(ctx, t.files())
+		err = s.engine.cfg.Files.Prove(ctx, catalog.Files(t.changes))
 	}
 	if err == nil && len(t.changes) > 0 {
 		err = s.engine.cfg.Meta.Commit(ctx, t.changes)

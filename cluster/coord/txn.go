@@ -127,20 +127,6 @@ func (t *txn) add(changes ...catalog.Change) (*catalog.State, error) {
 	return v, nil
 }
 
-// files are the segment files that the changes name.
-func (t *txn) files() (out []*catalog.Segment) {
-	for _, c := range t.changes {
-		if a, ok := c.(*catalog.AppendSegments); ok {
-			for _, g := range a.Segments {
-				if g.Inline == nil {
-					out = append(out, g)
-				}
-			}
-		}
-	}
-	return out
-}
-
 // mark and rollbackTo undo a failed statement or go back to a savepoint.
 func (t *txn) mark() int { return len(t.changes) }
 

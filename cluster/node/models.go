@@ -3,87 +3,170 @@ package node
 import (
 	"container/list"
 	"context"
-	"encoding/json"
 	"sync"
 
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
-// models caches decoded models by the hash of their bytes: training.Models. What it
-// holds is charged; it lets the ones go that were not used for longest.
+// models are the decoded models of a node, by the hash of their bytes:
+// training.Models. Each is charged to the node and stays while a statement uses it;
+// then it is idle (mem.Pool.SetIdle), and goes when others need its memory or too
+// much is idle, those that were not used for longest first.
 type models struct {
+	pool *mem.Pool
+	read func(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error
+
 	mu    sync.Mutex
-	acct  *mem.Account
-	byKey map[[32]byte]*list.Element // of *cachedModel
-	used  *list.List                 // the last used in front
+	byKey map[[32]byte]*cachedModel
+	idle  *list.List // of *cachedModel that nobody uses, the last used in front
+	bytes int64      // of those
+	loads int64      // so far
 }
 
 type cachedModel struct {
 	key    [32]byte
+	acct   *mem.Account
+	ready  chan struct{} // closed when the scorer is there, or err
 	scorer *model.Scorer
-	bytes  int64
+	err    error
+	users  int
+	at     *list.Element // in models.idle; nil while it is used
 }
 
-// maxModelBytes is how much of decoded models a node keeps.
-const maxModelBytes = 256 << 20
+// idleShare is how much of a node's memory idle models may take together; one
+// may take more.
+const idleShare = 0.25
 
-// decodedBytes bounds what a model of n encoded bytes takes when it is decoded:
-// its numbers, its names and their tables, some scratch space.
-func decodedBytes(n int) int64 { return 3*int64(n) + 64<<10 }
-
-func newModels(acct *mem.Account) *models {
-	return &models{acct: acct, byKey: map[[32]byte]*list.Element{}, used: list.New()}
+func newModels(pool *mem.Pool, read func(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error) *models {
+	m := &models{pool: pool, read: read, byKey: map[[32]byte]*cachedModel{}, idle: list.New()}
+	pool.SetIdle(m.idleBytes, m.shed)
+	return m
 }
 
-func (m *models) close() {
+func (m *models) close() { m.shed(m.idleBytes()) }
+
+func (m *models) idleBytes() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.used.Len() > 0 {
-		m.drop()
-	}
-	m.acct.Close()
+	return m.bytes
 }
 
-// drop lets the model go that was not used for longest.
-func (m *models) drop() {
-	c := m.used.Remove(m.used.Back()).(*cachedModel)
+// shed lets idle models of n bytes go.
+func (m *models) shed(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ; n > 0 && m.idle.Len() > 0; n -= m.drop() {
+	}
+}
+
+// drop lets the model go that was not used for longest, and gives its bytes; under
+// the lock.
+func (m *models) drop() int64 {
+	c := m.idle.Remove(m.idle.Back()).(*cachedModel)
 	delete(m.byKey, c.key)
-	m.acct.Shrink(c.bytes)
+	n := c.acct.Used()
+	m.bytes -= n
+	c.acct.Close()
+	return n
 }
 
-// reserve charges n bytes, letting others go for them.
-func (m *models) reserve(n int64) error {
-	for m.used.Len() > 0 && m.acct.Used()+n > maxModelBytes {
-		m.drop()
-	}
-	for m.used.Len() > 0 {
-		if m.acct.Try(n) {
-			return nil
+// use gives a version's scorer, which is kept until release is called.
+func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) (_ *model.Scorer, release func(), err error) {
+	for {
+		m.mu.Lock()
+		c := m.byKey[v.SHA256]
+		mine := c == nil
+		if mine {
+			c = &cachedModel{key: v.SHA256, ready: make(chan struct{})}
+			m.byKey[c.key] = c
+			m.loads++
 		}
+		if c.users++; c.at != nil {
+			m.idle.Remove(c.at)
+			m.bytes -= c.acct.Used()
+			c.at = nil
+		}
+		m.mu.Unlock()
+		if mine {
+			m.load(ctx, c, name, v)
+		}
+		select {
+		case <-c.ready:
+		case <-ctx.Done():
+		}
+		switch {
+		case ctx.Err() != nil:
+			m.leave(c)
+			return nil, nil, ctx.Err()
+		case c.err == nil:
+			return c.scorer, sync.OnceFunc(func() { m.leave(c) }), nil
+		case mine:
+			return nil, nil, c.err
+		}
+		// What failed for another statement, which may have been cancelled, is tried
+		// by this one.
+	}
+}
+
+// load decodes a model that use has entered. One that cannot be is taken out.
+func (m *models) load(ctx context.Context, c *cachedModel, name string, v *catalog.ModelVersion) {
+	acct := m.pool.Account("model "+name, false)
+	var dec *model.Model
+	err := m.read(ctx, v.Blob(), func(b []byte) (err error) {
+		dec, err = model.DecodeWithin(b, acct.Grow)
+		return err
+	})
+	var s *model.Scorer
+	if err == nil {
+		s, err = model.NewScorer(dec)
+	}
+	if err == nil {
+		err = acct.Resize(max(acct.Used(), dec.Predictor.Bytes()) + 4096)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.acct, c.scorer, c.err = acct, s, err; err != nil {
+		acct.Close()
+		delete(m.byKey, c.key)
+	}
+	close(c.ready)
+}
+
+// leave ends a use.
+func (m *models) leave(c *cachedModel) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.users--; c.users > 0 || m.byKey[c.key] != c || c.scorer == nil {
+		return
+	}
+	c.at = m.idle.PushFront(c)
+	m.bytes += c.acct.Used()
+	for m.idle.Len() > 1 && float64(m.bytes) > idleShare*float64(m.pool.Limit()) {
 		m.drop()
 	}
-	return m.acct.Grow(n)
+}
+
+// cached tells what there is.
+func (m *models) cached() sysview.CachedModels {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := sysview.CachedModels{Idle: m.bytes, Bytes: m.bytes, Loads: m.loads}
+	for _, c := range m.byKey {
+		if c.scorer != nil && c.at == nil {
+			out.Bytes += c.acct.Used()
+		}
+	}
+	return out
 }
 
 // Scorer implements training.Models.
-func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef) (eval.Scorer, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if e := m.byKey[ref.SHA256]; e != nil {
-		m.used.MoveToFront(e)
-		return scorer{e.Value.(*cachedModel).scorer}, nil
-	}
+func (m *models) Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
 	cm := st.ModelByOID(ref.OID)
 	if cm == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "model with OID %d does not exist", ref.OID)
@@ -92,89 +175,14 @@ func (m *models) Scorer(_ context.Context, st *catalog.State, ref expr.ModelRef)
 	if err != nil {
 		return nil, err
 	}
-	if model.SHA256(v.Bytes) != v.SHA256 {
-		return nil, pgerr.New(pgerr.DataCorrupted, "model %q version %d is damaged", cm.Name, v.Number)
-	}
-	c := &cachedModel{key: ref.SHA256, bytes: decodedBytes(len(v.Bytes))}
-	if err := m.reserve(c.bytes); err != nil {
-		return nil, err
-	}
-	dec, err := model.Decode(v.Bytes)
-	if err == nil {
-		c.scorer, err = model.NewScorer(dec)
-	}
-	if err != nil {
-		m.acct.Shrink(c.bytes)
-		return nil, err
-	}
-	m.byKey[c.key] = m.used.PushFront(c)
-	return scorer{c.scorer}, nil
-}
-
-type scorer struct{ s *model.Scorer }
-
-// Score implements eval.Scorer.
-func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
-	switch mode {
-	case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
-		return s.explain(mode, cols, n)
-	case expr.PredictTimes, expr.PredictSurvival:
-		times, left, err := s.s.Curves(cols, n)
-		if mode == expr.PredictTimes {
-			return times, err
-		}
-		return left, err
-	}
-	r, err := s.s.Score(cols, n)
+	s, release, err := m.use(ctx, cm.Name, v)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case mode == expr.PredictValue:
-		return r.Column(output), nil
-	case output > 0:
-		return r.Probability(output - 1), nil
-	case len(s.s.Model().Classes()) == 2:
-		return r.Positive()
-	case len(s.s.Model().Classes()) > 2:
-		return r.Probabilities(), nil
+	if pool == nil {
+		release()
+	} else {
+		pool.OnClose(release)
 	}
-	return nil, pgerr.Unsupported("predict_proba needs a classifier")
-}
-
-// explain gives the columns of ml.explain_predict.
-func (s scorer) explain(mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
-	e, err := s.s.Explain(cols, n)
-	if err != nil {
-		return nil, err
-	}
-	switch mode {
-	case expr.PredictBaseline:
-		return batch.FromSlice(arrow.PrimitiveTypes.Float64, e.Baseline, nil), nil
-	case expr.PredictMargin:
-		return batch.FromSlice(arrow.PrimitiveTypes.Float64, e.Prediction, nil), nil
-	}
-	type part struct {
-		Feature     string  `json:"feature"`
-		Attribution float64 `json:"attribution"`
-	}
-	b := array.NewBuilder(memory.DefaultAllocator, types.JSONB.Arrow())
-	for i := range n {
-		list := []part{}
-		for _, a := range e.Attributions(i) {
-			list = append(list, part{a.Feature, a.Value})
-		}
-		text, err := json.Marshal(list)
-		if err != nil {
-			return nil, pgerr.From(err)
-		}
-		d, err := types.ParseText(types.JSONB, string(text), types.DefaultEnv)
-		if err != nil {
-			return nil, err
-		}
-		if err := types.AppendDatum(b, types.JSONB, d); err != nil {
-			return nil, err
-		}
-	}
-	return b.NewArray(), nil
+	return scorer{s}, nil
 }

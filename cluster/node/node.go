@@ -62,6 +62,9 @@ type Options struct {
 	// damage, 0 for never; ScrubEvery from one time to the next, 0: a day.
 	ScrubRate  int64
 	ScrubEvery time.Duration
+	// InlineBlob is the size to which models and checkpoints are kept in the
+	// catalog itself; 0: catalog.InlineBlob.
+	InlineBlob int
 	Pace       Pace
 	Log        *slog.Logger
 	Audit      *slog.Logger // takes the audit log; nil: Log
@@ -106,6 +109,9 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		o.Log = slog.Default()
 	}
 	o.Threads = max(o.Threads, 1)
+	if o.InlineBlob <= 0 {
+		o.InlineBlob = catalog.InlineBlob
+	}
 	n := &Node{o: o}
 	defer func() {
 		if err != nil {
@@ -157,6 +163,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.repl = repl.New(repl.Options{Short: n.short, Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
 		ScrubRate: o.ScrubRate, ScrubEvery: o.ScrubEvery, Audit: o.Pace.Audit,
 		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
+	n.models = newModels(n.pool, n.store.ReadBlob)
 	addr := o.Advertise
 	if addr == "" {
 		addr = ln.Addr().String()
@@ -168,7 +175,6 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.repl.Attach(n.raft)
-	n.models = newModels(n.pool.Account("models", false))
 	v := newVirtuals(n)
 	n.trainer = n.newTrainer()
 	n.worker = worker.New(worker.Config{Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"io"
 
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/raftnode"
@@ -66,18 +67,35 @@ func (m members) Remove(ctx context.Context, id uint64) error { return m.r.Remov
 type blobs struct{ n *Node }
 
 // Put implements training.Blobs.
-func (b blobs) Put(ctx context.Context, data []byte) (*catalog.Segment, error) {
-	ref, err := b.n.store.PutBlob(data)
+func (b blobs) Put(ctx context.Context, write func(io.Writer) error) (*catalog.Segment, error) {
+	ref, err := b.n.store.PutBlob(b.n.o.InlineBlob, write)
 	if err != nil {
 		return nil, err
 	}
-	return ref, b.n.repl.Push(ctx, ref)
+	if err := b.n.repl.Push(ctx, ref); err != nil {
+		b.n.store.Discard(ref.ID)
+		return nil, err
+	}
+	return ref, nil
 }
 
 // Hold implements training.Blobs.
 func (b blobs) Hold() (release func()) { return b.n.repl.Hold() }
 
-// Get implements training.Blobs.
-func (b blobs) Get(ctx context.Context, ref *catalog.Segment) ([]byte, error) {
-	return b.n.store.Blob(ctx, ref)
+// Discard implements training.Blobs.
+func (b blobs) Discard(ref *catalog.Segment) {
+	b.n.repl.Discard(context.Background(), []*catalog.Segment{ref})
+}
+
+// Prove implements training.Blobs.
+func (b blobs) Prove(ctx context.Context, files []*catalog.Segment) error {
+	if len(files) == 0 {
+		return nil
+	}
+	return b.n.repl.Prove(ctx, files)
+}
+
+// Read implements training.Blobs.
+func (b blobs) Read(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error {
+	return b.n.store.ReadBlob(ctx, ref, use)
 }

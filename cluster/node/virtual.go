@@ -24,7 +24,6 @@ import (
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -67,8 +66,10 @@ func (v *virtuals) For(x *query.Execution, st *catalog.State) op.Virtuals {
 }
 
 // Open implements op.Virtuals.
-func (h *viewHost) Open(_ context.Context, v *plan.Virtual) (op.BatchReader, error) {
-	list, err := sysview.Open(v, h.st, h.x.View(h.st), h, h.x.Context.Env(nil))
+func (h *viewHost) Open(ctx context.Context, v *plan.Virtual) (op.BatchReader, error) {
+	opened := *h
+	opened.ctx = ctx
+	list, err := sysview.Open(v, h.st, h.x.View(h.st), &opened, h.x.Context.Env(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +96,7 @@ type viewHost struct {
 	n          *Node
 	x          *query.Execution
 	st         *catalog.State
+	ctx        context.Context // of an opening
 }
 
 func (h *viewHost) Sessions() []sysview.SessionRow {
@@ -124,6 +126,7 @@ type nodeReport struct {
 	Scrub                     repl.ScrubState
 	DiskFree                  int64 // where the segments are; -1: not known
 	Queue                     mem.Admissions
+	Models                    sysview.CachedModels
 	Tasks                     []worker.TaskInfo
 }
 
@@ -168,7 +171,7 @@ func (n *Node) ownReport() nodeReport {
 		free = -1
 	}
 	return nodeReport{Limit: n.limits.Load().Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
-		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions()}
+		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached()}
 }
 
 // reportOf is what a node told last; zero if nothing.
@@ -254,6 +257,7 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 		r.MemoryUsed, r.Spilled, r.RSS = rep.Used, rep.Spilled, rep.RSS
 		r.Damaged, r.Repaired = rep.Damage.Found, rep.Damage.Repaired
 		r.Admitted, r.Queued, r.Admissions, r.AdmissionWait = rep.Queue.Holding, rep.Queue.Queued, rep.Queue.Total, rep.Queue.Waited
+		r.Models = rep.Models
 		r.ScrubDone, r.ScrubTotal, r.ScrubCompleted = rep.Scrub.Done, rep.Scrub.Total, rep.Scrub.Completed
 		out = append(out, r)
 	}
@@ -266,10 +270,12 @@ func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion) ([][]type
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation).
 			WithHint("Write SELECT … FROM ml.%s('model').", relation)
 	}
-	m, err := model.Decode(v.Bytes)
+	s, release, err := h.n.models.use(h.ctx, v.Algorithm, v)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
+	m := s.Model()
 	if d, ok := m.Predictor.(family.Describer); ok {
 		if rows, ok := d.Describe(relation); ok {
 			return rows, nil

@@ -15,17 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// held is a file in the catalog, and the change that says who holds it.
-type held struct {
-	file   place.File
-	sha    [32]byte
-	most   int64 // bytes it may have
-	change func(nodes []uint64) catalog.Change
-}
-
 // files lists all files of a state, in a fixed order.
-func files(s *catalog.State) []held {
-	var out []held
+func files(s *catalog.State) (out []catalog.HeldFile) {
 	for _, rel := range s.Relations() {
 		m := s.Manifest(rel.OID)
 		if m == nil {
@@ -33,38 +24,15 @@ func files(s *catalog.State) []held {
 		}
 		for _, p := range m.Partitions {
 			for _, g := range p {
-				if g.Inline != nil {
-					continue
+				if g.Inline == nil {
+					table, id := rel.OID, g.ID
+					out = append(out, catalog.HeldFile{File: g, Held: func(n []uint64) catalog.Change { return &catalog.SetNodes{Table: table, Segment: id, Nodes: n} }})
 				}
-				table, id := rel.OID, g.ID
-				out = append(out, held{place.File{ID: g.ID, Bytes: g.Bytes, Nodes: g.Nodes}, g.SHA256, g.Bytes,
-					func(n []uint64) catalog.Change { return &catalog.SetNodes{Table: table, Segment: id, Nodes: n} }})
 			}
 		}
 	}
-	for _, m := range s.Models() {
-		for _, v := range m.Versions {
-			if v.File.IsZero() {
-				continue
-			}
-			oid, number := m.OID, v.Number
-			out = append(out, held{place.File{ID: v.File, Nodes: v.FileNodes}, v.SHA256, maxBlob,
-				func(n []uint64) catalog.Change { return &catalog.SetModelNodes{Model: oid, Number: number, Nodes: n} }})
-		}
-	}
-	for _, j := range s.Jobs() {
-		if j.State == catalog.JobDone || j.CheckpointFile.IsZero() {
-			continue
-		}
-		oid, id := j.OID, j.CheckpointFile
-		out = append(out, held{place.File{ID: id, Nodes: j.CheckpointNodes}, j.CheckpointSHA, maxBlob,
-			func(n []uint64) catalog.Change { return &catalog.SetJobNodes{Job: oid, File: id, Nodes: n} }})
-	}
-	return out
+	return append(out, s.BlobFiles()...)
 }
-
-// maxBlob bounds a file whose size the catalog does not say.
-const maxBlob = 1 << 40
 
 // Lead is the leader's loop: it runs until ctx ends.
 func (r *Repl) Lead(ctx context.Context) {
@@ -97,7 +65,7 @@ func (r *Repl) place(ctx context.Context) {
 	all := files(r.c.Current())
 	fs := make([]place.File, len(all))
 	for i, h := range all {
-		fs[i] = h.file
+		fs[i] = place.File{ID: h.File.ID, Bytes: h.File.Bytes, Nodes: h.File.Nodes}
 	}
 	plan := place.Plan(r.members(), fs, place.Options{Grace: r.o.Grace})
 	// Two copies at a time: repair must not starve statements of the network.
@@ -113,18 +81,19 @@ func (r *Repl) place(ctx context.Context) {
 			defer wg.Done()
 			defer func() { <-slots }()
 			if err := r.act(ctx, a, all[a.File]); err != nil && ctx.Err() == nil {
-				r.o.Log.Warn("placing a segment", "segment", all[a.File].file.ID, "to", a.To, "err", err)
+				r.o.Log.Warn("placing a segment", "segment", all[a.File].File.ID, "to", a.To, "err", err)
 			}
 		}()
 	}
 	wg.Wait()
 }
 
-func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
+func (r *Repl) act(ctx context.Context, a place.Action, h catalog.HeldFile) error {
 	defer r.Hold()()
 	if a.To != 0 {
-		ref := fileRef{ID: h.file.ID, Bytes: h.most, SHA256: h.sha, From: a.From}
-		one, cancel := context.WithTimeout(ctx, copyTime(max(h.file.Bytes, 1<<30)))
+		ref := refOf(h.File)
+		ref.From = a.From
+		one, cancel := context.WithTimeout(ctx, copyTime(max(h.File.Bytes, 1<<30)))
 		defer cancel()
 		var err error
 		if a.To == r.c.ID() {
@@ -139,7 +108,7 @@ func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
 			return err
 		}
 	}
-	_, err := r.c.Propose(ctx, []catalog.Change{h.change(a.Nodes)})
+	_, err := r.c.Propose(ctx, []catalog.Change{h.Held(a.Nodes)})
 	return err
 }
 
@@ -147,7 +116,7 @@ func (r *Repl) act(ctx context.Context, a place.Action, h held) error {
 // peace.
 func (r *Repl) Held(node uint64) (n int) {
 	for _, h := range files(r.c.Current()) {
-		if slices.Contains(h.file.Nodes, node) {
+		if slices.Contains(h.File.Nodes, node) {
 			n++
 		}
 	}

@@ -23,8 +23,15 @@ type fileRef struct {
 }
 
 func refOf(s *catalog.Segment) fileRef {
-	return fileRef{ID: s.ID, Bytes: s.Bytes, SHA256: s.SHA256}
+	ref := fileRef{ID: s.ID, Bytes: s.Bytes, SHA256: s.SHA256}
+	if ref.Bytes == 0 {
+		ref.Bytes = maxBlob
+	}
+	return ref
 }
+
+// maxBlob bounds a file whose size the catalog does not say.
+const maxBlob = 1 << 40
 
 // straggler is how long Push waits for the last replicas once a majority has
 // the file; the leader's loop sees to those that come later.

@@ -1,6 +1,7 @@
 package repl_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -266,14 +267,14 @@ func TestPushFetchMend(t *testing.T) {
 	n[0].propose(&catalog.Truncate{Table: table})
 	kept := n[0].write(0, 10, false)
 	defer n[0].repl.Hold()()
-	blob, err := n[0].store.PutBlob([]byte("model"))
+	blob, err := putBlob(n[0].store, "model")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := n[0].repl.Push(ctx, blob); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := n[2].store.Blob(ctx, blob); err != nil || string(b) != "model" {
+	if b, err := readBlob(n[2].store, blob); err != nil || string(b) != "model" {
 		t.Fatal(err)
 	}
 	n[1].repl.Discard(ctx, []*catalog.Segment{blob})
@@ -293,11 +294,11 @@ func TestNodesComeAndGo(t *testing.T) {
 	release := n[0].repl.Hold()
 	n[0].propose(&catalog.PutModel{Model: &catalog.Model{OID: 21000, Schema: catalog.PublicOID, Name: "m", Default: 1,
 		Versions: []catalog.ModelVersion{func() catalog.ModelVersion {
-			b, err := n[0].store.PutBlob([]byte("weights"))
+			b, err := putBlob(n[0].store, "weights")
 			if err != nil {
 				t.Fatal(err)
 			}
-			return catalog.ModelVersion{Number: 1, File: b.ID, SHA256: b.SHA256, FileNodes: b.Nodes}
+			return catalog.ModelVersion{Number: 1, File: b.ID, FileBytes: b.Bytes, SHA256: b.SHA256, FileNodes: b.Nodes}
 		}()}}})
 	release()
 	all := func(want int, not uint64) func() bool {
@@ -322,8 +323,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	dead.srv = nil
 	eventually(t, "copies instead of the dead node's", all(3, dead.ID()))
 	n[3].mustRead(600)
-	if b, err := n[3].store.Blob(ctx, &catalog.Segment{ID: n[3].Current().ModelByOID(21000).Versions[0].File,
-		SHA256: n[3].Current().ModelByOID(21000).Versions[0].SHA256, Nodes: n[3].Current().ModelByOID(21000).Versions[0].FileNodes}); err != nil || string(b) != "weights" {
+	if b, err := readBlob(n[3].store, n[3].Current().ModelByOID(21000).Versions[0].Blob()); err != nil || string(b) != "weights" {
 		t.Fatal(err)
 	}
 	// Another is drained and removed.
@@ -382,4 +382,14 @@ func TestCompaction(t *testing.T) {
 	for _, x := range n {
 		x.mustRead(180)
 	}
+}
+
+// putBlob keeps bytes as a file, readBlob gives them back.
+func putBlob(s *store.Store, data string) (*catalog.Segment, error) {
+	return s.PutBlob(0, func(w io.Writer) error { _, err := io.WriteString(w, data); return err })
+}
+
+func readBlob(s *store.Store, ref *catalog.Segment) (b []byte, err error) {
+	err = s.ReadBlob(ctx, ref, func(data []byte) error { b = bytes.Clone(data); return nil })
+	return b, err
 }

@@ -80,8 +80,8 @@ func (s *scrubber) held(ctx context.Context) (out []*catalog.Segment, ok bool) {
 		return nil, false // another time
 	}
 	for _, h := range files(s.r.c.Current()) {
-		if slices.Contains(h.file.Nodes, s.r.c.ID()) {
-			out = append(out, &catalog.Segment{ID: h.file.ID, Bytes: h.file.Bytes, SHA256: h.sha, Nodes: h.file.Nodes})
+		if slices.Contains(h.File.Nodes, s.r.c.ID()) {
+			out = append(out, h.File)
 		}
 	}
 	slices.SortFunc(out, func(a, b *catalog.Segment) int { return bytes.Compare(a.ID[:], b.ID[:]) })

@@ -3,6 +3,7 @@ package repl
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -121,7 +122,7 @@ func (x *site) restart() {
 
 func (x *site) file() *catalog.Segment {
 	x.t.Helper()
-	s, err := x.r.o.Store.PutBlob([]byte("rows"))
+	s, err := x.r.o.Store.PutBlob(0, func(w io.Writer) error { _, err := io.WriteString(w, "rows"); return err })
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -1,9 +1,11 @@
 package trainer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -22,6 +24,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -220,7 +223,7 @@ func trainOn(t *testing.T, n int, limit int64, seed uint64, slice int, more ...f
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.SHA256
+	return model.SHA256(res.Model.Encode())
 }
 
 func TestSameModelOnAnyNumberOfNodes(t *testing.T) {
@@ -300,8 +303,8 @@ func TestLostMember(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.SHA256 != want {
-			t.Errorf("silent %v: resumed to %x, not %x", silent, res.SHA256, want)
+		if got := model.SHA256(res.Model.Encode()); got != want {
+			t.Errorf("silent %v: resumed to %x, not %x", silent, got, want)
 		}
 	}
 }
@@ -341,9 +344,11 @@ func TestTakenAddress(t *testing.T) {
 
 type kept struct{ state []byte }
 
-func (k *kept) Save(_ context.Context, _ int, state []byte) error {
-	k.state = state
-	return nil
+func (k *kept) Save(_ context.Context, _ int, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	err := write(&b)
+	k.state = b.Bytes()
+	return err
 }
 
 // TestErrorOfARow gives the error of the rows, not what follows from it.

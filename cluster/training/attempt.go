@@ -58,7 +58,7 @@ func (d *drive) run(ctx context.Context) error {
 			continue
 		case rec.resume != nil && pgerr.CodeOf(err) == pgerr.DataCorrupted:
 			// A query with random() reads other rows each time.
-			rec.log().Warn("training starts anew: its checkpoint is of other rows", "error", err)
+			rec.log().Warn("training starts anew: its checkpoint cannot be read, or is of other rows", "error", err)
 			rec.resume = nil
 			continue
 		case n == maxAttempts || !nodeLost(err):
@@ -82,8 +82,15 @@ func nodeLost(err error) bool {
 	return false
 }
 
-// attempt trains on the nodes that are alive now.
+// attempt trains on the nodes that are alive now, from the last checkpoint on.
 func (d *drive) attempt(ctx context.Context, name string, again bool) error {
+	if d.rec.resume == nil {
+		return d.attemptFrom(ctx, name, again, nil)
+	}
+	return d.j.cfg.Blobs.Read(ctx, d.rec.resume, func(state []byte) error { return d.attemptFrom(ctx, name, again, state) })
+}
+
+func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume []byte) error {
 	since := time.Now()
 	g, err := d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, again)
 	if err != nil {
@@ -92,7 +99,7 @@ func (d *drive) attempt(ctx context.Context, name string, again bool) error {
 	defer g.Close()
 	d.members = g.Members()
 	d.rec.phase("read", 0)
-	in := train.Input{Job: d.plan.Job, Resume: d.rec.resume, Save: d.rec, Progress: d.rec.event}
+	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event}
 	done, err := d.begin(ctx, &in)
 	if err != nil {
 		return err
@@ -115,7 +122,10 @@ func (d *drive) attempt(ctx context.Context, name string, again bool) error {
 	}
 	res.Seconds += d.reading.Seconds()
 	d.result = res
-	return nil
+	if d.show != nil {
+		return nil
+	}
+	return d.rec.keep(ctx, res.Model)
 }
 
 // collect is the dataset stage: it runs the query once, leaving its rows on the

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"io"
 
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -31,14 +32,21 @@ type Training interface {
 	Close()
 }
 
-// Blobs keeps bytes that are too large for the catalog, on a majority of their
-// replicas.
+// Blobs keeps models and checkpoints.
 type Blobs interface {
-	Put(ctx context.Context, data []byte) (*catalog.Segment, error)
+	// Put keeps what write writes: a little in what it gives itself, more in a file
+	// on a majority of its replicas.
+	Put(ctx context.Context, write func(io.Writer) error) (*catalog.Segment, error)
 	// Hold keeps what is put from now on until the function it gives is called,
 	// after the commit that names it.
 	Hold() (release func())
-	Get(ctx context.Context, ref *catalog.Segment) ([]byte, error)
+	// Discard removes a file that no commit names nor will.
+	Discard(ref *catalog.Segment)
+	// Prove fails unless a majority of the replicas of each file have it, and keep it
+	// while it is held.
+	Prove(ctx context.Context, files []*catalog.Segment) error
+	// Read calls use with the bytes, which are not use's to keep or change.
+	Read(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error
 }
 
 // Members tells of the cluster's nodes. Its methods may be called from any

@@ -14,6 +14,9 @@ import (
 // itself is in its record then; what is returned is why there is none.
 func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 	d, err := j.trainJob(ctx, job)
+	if d != nil {
+		defer d.rec.close()
+	}
 	for try := 1; err == nil; try++ {
 		if err = j.finishJob(ctx, job, d); err == nil {
 			return nil
@@ -69,7 +72,6 @@ func (j *Jobs) trainJob(ctx context.Context, job *catalog.Job) (*drive, error) {
 		return nil, err
 	}
 	d := &drive{j: j, statement: s, x: x, state: st, plan: p, query: p.Query, rec: newRecord(j, job, nil)}
-	d.rec.load(ctx)
 	return d, query.Cause(ctx, d.run(ctx))
 }
 
@@ -108,12 +110,15 @@ func (j *Jobs) finishJob(ctx context.Context, job *catalog.Job, d *drive) error 
 		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", job.Model).
 			WithHint("It was made while this one was trained.")
 	}
-	m, v, err := j.version(ctx, job, old, d.statement, d.plan, d.result)
+	m, v, err := j.version(ctx, job, old, d)
 	if err != nil {
 		return err
 	}
-	err = j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobDone,
-		Number: v.Number, UpdatedMicros: time.Now().UnixMicro()}, m})
+	changes := []catalog.Change{&catalog.EndJob{OID: job.OID, ExpectEpoch: job.Epoch, State: catalog.JobDone, Number: v.Number, UpdatedMicros: time.Now().UnixMicro()}, m}
+	if err := j.cfg.Blobs.Prove(ctx, catalog.Files(changes)); err != nil {
+		return err
+	}
+	err = j.cfg.Catalog.Commit(ctx, changes)
 	if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
 		// To try again is safe though it is another commit: the job ends once, and
 		// the model goes with that.

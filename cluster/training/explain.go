@@ -50,6 +50,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	if err != nil {
 		return "", err
 	}
+	defer d.rec.close()
 	res := d.result
 	fmt.Fprintf(&b, "  Rows: %d trained on, %d held out\n  Iterated: %d times, %d evaluations, until %s\n  Loss: %.9g\n", res.Rows, res.Held, res.Iterations, res.Evals,
 		res.Stopped, res.TrainLoss)

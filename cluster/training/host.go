@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -55,8 +56,8 @@ func (h *host) Setting(name string) (string, bool) {
 	return v, err == nil
 }
 
-func (h *host) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {
-	return h.models.Scorer(ctx, h.st, ref)
+func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
+	return h.models.Scorer(ctx, h.st, ref, pool)
 }
 
 func (h *host) SettingRows() []sysview.SettingRow   { return query.SettingRows(h.set) }

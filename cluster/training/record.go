@@ -3,10 +3,12 @@ package training
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"time"
 
+	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -24,12 +26,15 @@ type record struct {
 	rows   int64
 	hist   []catalog.Iteration // not in the catalog yet
 	iter   int
-	resume []byte // the last checkpoint
-	saved  int    // its iteration
+	resume *catalog.Segment // holds the last checkpoint
+	saved  int              // its iteration
+	// model is what holds the trained model, which is kept until close.
+	model   *catalog.Segment
+	release func()
 }
 
 func newRecord(j *Jobs, job *catalog.Job, notice func(*pgerr.Error)) *record {
-	return &record{j: j, job: job, notice: notice, last: time.Now(), iter: job.Iteration, saved: job.Iteration}
+	return &record{j: j, job: job, notice: notice, last: time.Now(), iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}}
 }
 
 // putJob commits a new job's record. It is committed by itself: a training is
@@ -104,50 +109,52 @@ func (r *record) update() {
 	r.hist = nil
 }
 
-// inlineCheckpoint is the size to which a checkpoint rides in the catalog.
-const inlineCheckpoint = 64 << 10
-
 // saveEvery is how often a checkpoint is worth a commit: what is lost with its
 // driver is less than that much work.
 const saveEvery = 500 * time.Millisecond
 
 // Save implements train.Checkpointer. Where the optimiser goes on from does not
 // change where it arrives, so a checkpoint may as well be left out.
-func (r *record) Save(ctx context.Context, iteration int, state []byte) error {
-	r.resume = state
-	if r.job.Attached || r.saved > 0 && time.Since(r.last) < saveEvery {
+func (r *record) Save(ctx context.Context, iteration int, write func(io.Writer) error) error {
+	if r.saved > 0 && time.Since(r.last) < saveEvery {
 		return nil
 	}
-	p := r.progress()
-	if len(state) <= inlineCheckpoint {
-		p.Checkpoint = state
-	} else {
-		defer r.j.cfg.Blobs.Hold()()
-		ref, err := r.j.cfg.Blobs.Put(ctx, state)
-		if err != nil {
-			return err
-		}
-		p.CheckpointFile, p.CheckpointNodes, p.CheckpointSHA = ref.ID, ref.Nodes, ref.SHA256
+	defer r.j.cfg.Blobs.Hold()()
+	ref, err := r.j.cfg.Blobs.Put(ctx, write)
+	if err != nil {
+		return err
 	}
+	p := r.progress()
+	p.Checkpoint, p.CheckpointFile, p.CheckpointNodes, p.CheckpointSHA, p.CheckpointBytes = ref.Inline, ref.ID, ref.Nodes, ref.SHA256, ref.Bytes
 	if err := r.j.cfg.Catalog.Commit(ctx, []catalog.Change{p}); err != nil {
 		return err
 	}
-	r.last, r.saved, r.hist = time.Now(), iteration, nil
+	r.discard()
+	r.resume, r.last, r.saved, r.hist = ref, time.Now(), iteration, nil
 	return nil
 }
 
-// load fetches the job's checkpoint. A training goes on without one that is lost.
-func (r *record) load(ctx context.Context) {
-	r.resume = r.job.Checkpoint
-	if r.job.CheckpointFile.IsZero() {
-		return
+// discard removes the file of the last checkpoint, unless the catalog names it. The
+// sweep would wait for the statement that waits for the training.
+func (r *record) discard() {
+	if r.resume != nil && r.resume.Inline == nil {
+		r.j.cfg.Blobs.Discard(r.resume)
 	}
-	b, err := r.j.cfg.Blobs.Get(ctx, &catalog.Segment{ID: r.job.CheckpointFile, Nodes: r.job.CheckpointNodes, SHA256: r.job.CheckpointSHA})
-	if err != nil {
-		r.log().Warn("training starts anew: its checkpoint cannot be read", "error", err)
-		return
-	}
-	r.resume = b
+}
+
+// keep writes the trained model to where it is to stay, if a commit names it before
+// close.
+func (r *record) keep(ctx context.Context, m *model.Model) (err error) {
+	r.release()
+	r.release = r.j.cfg.Blobs.Hold()
+	r.model, err = r.j.cfg.Blobs.Put(ctx, m.Write)
+	return err
+}
+
+// close ends the driver's part, when the record says what became of the job.
+func (r *record) close() {
+	r.release()
+	r.discard()
 }
 
 // drop takes the record away.

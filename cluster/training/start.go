@@ -65,11 +65,11 @@ func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err er
 		}
 	}()
 	if m := d.state.Model(d.rec.job.Schema, d.rec.job.Model); m != nil && in.Job.WarmStart() {
-		v := m.Find(0)
-		if err := acct.Grow(2 * int64(len(v.Bytes))); err != nil {
-			return nil, err
-		}
-		if in.Start, err = model.Decode(v.Bytes); err != nil {
+		err := d.j.cfg.Blobs.Read(ctx, m.Find(0).Blob(), func(b []byte) (err error) {
+			in.Start, err = model.DecodeWithin(b, acct.Grow)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -95,14 +95,16 @@ func (j *Jobs) forTransaction(ctx context.Context, r *Request, old *catalog.Mode
 	if err != nil {
 		return nil, err
 	}
-	m, v, err := j.version(ctx, job, old, r.Statement, p, d.result)
+	defer d.rec.close()
+	m, v, err := j.version(ctx, job, old, d)
 	if err != nil {
 		return nil, err
 	}
 	return v, r.Put(m)
 }
 
-// inSession drives a job of the session, whose record ends with it.
+// inSession drives a job of the session, whose record ends with it. The caller
+// closes what the driver keeps.
 func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *Plan, show *query.Explain) (*drive, error) {
 	job.Coordinator = j.cfg.Self
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -119,6 +121,9 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 	d := &drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
 	err = d.run(ctx)
 	d.rec.drop()
+	if err != nil {
+		d.rec.close()
+	}
 	return d, query.Cause(ctx, err)
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/ml/dataset"
-	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -42,10 +41,12 @@ func Row(sc *catalog.Schema, name string, v *catalog.ModelVersion) []types.Datum
 
 // version makes the change that puts the model, or its next version, into the
 // catalog.
-func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, s Statement, p *Plan, res *train.Result) (*catalog.PutModel, *catalog.ModelVersion, error) {
+func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, d *drive) (catalog.Change, *catalog.ModelVersion, error) {
+	s, p, res := d.statement, d.plan, d.result
 	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped,
-		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds, SHA256: res.SHA256, Bytes: res.Bytes,
+		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Seconds,
 		Statement: s.Text.Text, CreatedAt: time.Now().UTC()}
+	v.Keep(d.rec.model)
 	if c := p.Job.Target(); c != nil {
 		v.Target, v.TargetType = p.Job.Targets(), c.Type
 	}
@@ -81,8 +82,7 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	m := &catalog.Model{Schema: rec.Schema, Name: rec.Model, Owner: rec.Owner}
 	var expect uint64
 	if old != nil {
-		up := *old
-		m, expect = &up, old.Version
+		m, expect = old.Bare(), old.Version
 		v.Number = old.Next()
 	} else {
 		oid, err := j.cfg.NewOID(ctx)
@@ -91,9 +91,8 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 		}
 		m.OID, m.ACL = oid, j.cfg.Catalog.Current().NewACL(catalog.ClassModel, rec.Owner, rec.Schema)
 	}
-	m.Versions = append(slices.Clone(m.Versions), v)
-	m.Default, m.Last = v.Number, v.Number
-	return &catalog.PutModel{Model: m, ExpectVersion: expect}, &v, nil
+	m.Versions, m.Default, m.Last = []catalog.ModelVersion{v}, v.Number, v.Number
+	return &catalog.ChangeModel{Model: m, ExpectVersion: expect}, &v, nil
 }
 
 // metricsJSON writes metrics as JSON, short names first.

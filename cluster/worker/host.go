@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -62,7 +63,7 @@ func (h *remoteHost) Session() *eval.Session {
 func (h *remoteHost) Setting(string) (string, bool) { return "", false }
 
 // Scorer implements eval.Host.
-func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer, error) {
+func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
 	st, err := h.state()
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef) (eval.Scorer
 	if h.w.cfg.Models == nil {
 		return nil, pgerr.Unsupported("this node cannot score models")
 	}
-	return h.w.cfg.Models.Scorer(ctx, st, ref)
+	return h.w.cfg.Models.Scorer(ctx, st, ref, pool)
 }
 
 // remoteNames resolves the text forms of reg* types over the host's catalog.

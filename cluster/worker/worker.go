@@ -20,7 +20,7 @@ import (
 
 // Models gives models ready to predict.
 type Models interface {
-	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef) (eval.Scorer, error)
+	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error)
 }
 
 // Config is a node. Replicate, Parts, Sources, Budget and Log may be nil.

@@ -51,6 +51,7 @@ func (d dashboard) State() http.State {
 		}
 		s.Nodes = append(s.Nodes, http.Node{Name: m.Name, State: m.State, Leader: m.Leader, PG: m.PG, Limit: m.MemoryLimit, Used: m.MemoryUsed,
 			RSS: m.RSS, Spill: m.Spilled, Cores: m.Cores, Damaged: m.Damaged, Repaired: m.Repaired, Scrubbed: scrubbed,
+			ModelBytes: m.Models.Bytes, IdleModelBytes: m.Models.Idle, ModelLoads: m.Models.Loads,
 			Admitted: m.Admitted, Queued: m.Queued, Admissions: m.Admissions, AdmissionWait: m.AdmissionWait.Seconds()})
 	}
 	slices.SortFunc(s.Nodes, func(a, b http.Node) int { return cmp.Compare(a.Name, b.Name) })

@@ -251,7 +251,7 @@ func (n *predictNode) eval(fr *frame) (*vec, error) {
 		if fr.env.Host == nil {
 			return nil, pgerr.Unsupported("model %q cannot be used here", n.e.Model)
 		}
-		s, err := fr.env.Host.Scorer(fr.ctx, n.e.Ref)
+		s, err := fr.env.Host.Scorer(fr.ctx, n.e.Ref, fr.env.Pool)
 		if err != nil {
 			return nil, err
 		}

@@ -42,8 +42,9 @@ type Host interface {
 	Currval(sequence types.OID) (int64, error)
 	Lastval() (int64, error)
 	Setval(ctx context.Context, sequence types.OID, value int64, called bool) error
-	// Scorer gives a model ready to predict; implementations cache it.
-	Scorer(ctx context.Context, ref expr.ModelRef) (Scorer, error)
+	// Scorer gives a model ready to predict, which is in use until pool, that of a
+	// statement, is closed; with nil it may be forgotten at once.
+	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
 }
 
 // Session describes the session of a statement.

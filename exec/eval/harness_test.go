@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -52,7 +53,7 @@ func (h *testHost) Lastval() (int64, error)          { return 1, nil }
 func (h *testHost) Setval(context.Context, types.OID, int64, bool) error {
 	return nil
 }
-func (h *testHost) Scorer(context.Context, expr.ModelRef) (eval.Scorer, error) {
+func (h *testHost) Scorer(context.Context, expr.ModelRef, *mem.Pool) (eval.Scorer, error) {
 	return nil, pgerr.Unsupported("no models here")
 }
 

@@ -35,12 +35,14 @@ type Pool struct {
 	beyond  atomic.Int64
 	waiting atomic.Int32
 	freed   chan struct{} // closed when bytes are given back; guarded by mu
+	idle    atomic.Pointer[idle]
 	admission
 
 	mu       sync.Mutex
 	children map[*Pool]struct{}
 	accounts map[*Account]struct{}
 	onFail   func(error)
+	onClose  []func()
 	doom     atomic.Pointer[BudgetError] // why the statement must fail
 	spilled  atomic.Int64
 }
@@ -87,6 +89,13 @@ func (p *Pool) Child(name string, limit int64) *Pool {
 // give their bytes back and are counted as a leak in the return value, save
 // those that live as long as their pool.
 func (p *Pool) Close() (leaked int64) {
+	p.mu.Lock()
+	last := p.onClose
+	p.onClose = nil
+	p.mu.Unlock()
+	for _, f := range last {
+		f()
+	}
 	p.mu.Lock()
 	open := make([]*Account, 0, len(p.accounts))
 	for a := range p.accounts {
@@ -152,6 +161,14 @@ func (p *Pool) OnFail(f func(error)) {
 	p.mu.Unlock()
 }
 
+// OnClose has f called when the pool is closed: what the statement used can go
+// then.
+func (p *Pool) OnClose(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onClose = append(p.onClose, f)
+}
+
 func (p *Pool) root() *Pool {
 	for p.parent != nil {
 		p = p.parent
@@ -159,19 +176,30 @@ func (p *Pool) root() *Pool {
 	return p
 }
 
-// above tells whether more than a share of the node's limit is in use.
+// above tells whether more than a share of the node's limit is in use, and not
+// idle.
 func (p *Pool) above(share float64) bool {
-	return float64(p.used.Load()+p.beyond.Load()) > share*float64(p.limit.Load())
+	return float64(p.used.Load()+p.beyond.Load()-p.idleBytes()) > share*float64(p.limit.Load())
 }
 
 // take reserves n bytes in p and its parents, or nothing and the pool that
 // refused.
 func (p *Pool) take(n int64) *Pool {
+	for {
+		refused := p.takeAt(n)
+		if refused == nil || refused.parent != nil || !refused.shedFor(n) {
+			return refused
+		}
+	}
+}
+
+// takeAt is take of what is free now.
+func (p *Pool) takeAt(n int64) *Pool {
 	for q := p; q != nil; q = q.parent {
 		u := q.used.Add(n)
 		refused := u > q.Limit()
 		if q.parent == nil {
-			refused = q.above(FailShare)
+			refused = float64(u+q.beyond.Load()) > FailShare*float64(q.limit.Load())
 		}
 		if refused {
 			for r := p; ; r = r.parent {

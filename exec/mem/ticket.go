@@ -174,7 +174,7 @@ func (p *Pool) room() int64 {
 	if p.Paused() {
 		return -1
 	}
-	others := p.used.Load() + p.beyond.Load()
+	others := p.used.Load() + p.beyond.Load() - p.idleBytes()
 	for i, t := range p.tickets {
 		if i.state == holding {
 			others -= t.of.Used() + i.charge

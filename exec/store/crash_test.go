@@ -55,7 +55,7 @@ func (l *ledger) insert(name string, seed uint64, n int) error {
 }
 
 func (l *ledger) blob(name string, data []byte) error {
-	seg, err := l.s.PutBlob(data)
+	seg, err := putBlob(l.s, data)
 	if err == nil {
 		l.segs[name], l.blobs[name] = seg, data
 	}
@@ -112,7 +112,7 @@ func foreign(t testing.TB) ([]byte, *catalog.Segment) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seg, err := s.PutBlob(data)
+	seg, err := putBlob(s, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (l *ledger) check(what string) {
 			l.t.Fatalf("%s: %s: %v", what, name, err)
 		}
 		if want, ok := l.blobs[name]; ok {
-			if b, err := l.s.Blob(ctx, seg); err != nil || !bytes.Equal(b, want) {
+			if b, err := readBlob(l.s, seg); err != nil || !bytes.Equal(b, want) {
 				l.t.Fatalf("%s: %s: %v", what, name, err)
 			}
 		} else if got, _ := readAll(l.t, l.s, scanOf(cols), manifest(seg), 0, 0); !same(got, l.rows[name]) {

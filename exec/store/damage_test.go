@@ -228,7 +228,7 @@ func TestFlippedAfterVerification(t *testing.T) {
 // segments are as good as before. Files that were put aside are few.
 func TestDamageWithoutReplica(t *testing.T) {
 	d := newDamaged(t)
-	other, err := d.PutBlob([]byte("other"))
+	other, err := putBlob(d.Store, []byte("other"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestDamageWithoutReplica(t *testing.T) {
 	if !pgerr.Is(err, pgerr.DataCorrupted) || !strings.Contains(err.Error(), d.seg.ID.String()) {
 		t.Fatal(err)
 	}
-	if b, err := d.Blob(ctx, other); err != nil || string(b) != "other" {
+	if b, err := readBlob(d.Store, other); err != nil || string(b) != "other" {
 		t.Fatal(err)
 	}
 	d.check(1, 0)
@@ -256,7 +256,7 @@ func TestDamageWithoutReplica(t *testing.T) {
 		if !same(d.read(), d.want) {
 			t.Fatal("wrong rows")
 		}
-		b, err := d.PutBlob([]byte{byte(i)})
+		b, err := putBlob(d.Store, []byte{byte(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestDamageWithoutReplica(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(d.dir, b.ID.String()+".seg"), []byte("bad"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := d.Blob(ctx, b); err != nil || len(got) != 1 {
+		if got, err := readBlob(d.Store, b); err != nil || len(got) != 1 {
 			t.Fatal(err)
 		}
 	}

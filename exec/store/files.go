@@ -2,7 +2,6 @@ package store
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io/fs"
 
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Incoming is a file on its way from another node. Commit or Abort ends it.
@@ -128,55 +126,6 @@ func (s *Store) Verify(ctx context.Context, id catalog.SegmentID, want [32]byte)
 		return &CorruptError{Segment: id, What: "the file has another hash"}
 	}
 	return nil
-}
-
-// PutBlob keeps bytes that are no table's rows, such as a large model or a
-// checkpoint, as a file like a segment's: replicated, fetched and swept alike.
-// The segment that is returned names it; only ID, Bytes, SHA256 and Nodes mean
-// something.
-func (s *Store) PutBlob(data []byte) (*catalog.Segment, error) {
-	id := newID()
-	sf, err := s.createAs(id, id)
-	if err != nil {
-		return nil, err
-	}
-	seg := &catalog.Segment{ID: id}
-	if err = sf.write(data); err == nil {
-		err = sf.seal(seg)
-	}
-	if err != nil {
-		sf.abort()
-		return nil, err
-	}
-	return seg, nil
-}
-
-// Blob reads a blob and checks its hash, getting it from another node where
-// this one has none or a damaged one.
-func (s *Store) Blob(ctx context.Context, ref *catalog.Segment) ([]byte, error) {
-	for tries := 0; ; tries++ {
-		b, err := s.readFile(s.path(ref.ID))
-		missing := errors.Is(err, fs.ErrNotExist)
-		if err != nil && !missing {
-			return nil, ioError(err, "read", s.path(ref.ID))
-		}
-		sum := sha256.Sum256(b)
-		if !missing && bytes.Equal(sum[:], ref.SHA256[:]) {
-			return b, nil
-		}
-		bad := &CorruptError{Segment: ref.ID, What: "the file has another hash", Missing: missing}
-		if s.remote == nil || tries > 0 {
-			return nil, bad
-		}
-		if missing {
-			err = s.fetch(ctx, ref)
-		} else {
-			err = s.mend(ctx, ref, bad)
-		}
-		if err != nil {
-			return nil, pgerr.Wrap(pgerr.DataCorrupted, err, "could not read segment %s from any replica", ref.ID)
-		}
-	}
 }
 
 func (s *Store) readFile(path string) ([]byte, error) {

@@ -30,11 +30,9 @@ func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 			}
 		}
 	}
-	for _, m := range s.Models() {
-		for _, v := range m.Versions {
-			if !v.File.IsZero() && here(v.FileNodes) {
-				refs[v.File] = struct{}{}
-			}
+	for _, f := range s.BlobFiles() {
+		if here(f.File.Nodes) {
+			refs[f.File.ID] = struct{}{}
 		}
 	}
 	for _, j := range s.Jobs() {
@@ -50,9 +48,6 @@ func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 					}
 				}
 			}
-		}
-		if !j.CheckpointFile.IsZero() && here(j.CheckpointNodes) {
-			refs[j.CheckpointFile] = struct{}{}
 		}
 	}
 	return refs

@@ -91,6 +91,7 @@ type NodeRow struct {
 	DiskFree                              int64 // of the data directory; -1 where that is not known
 	MemoryLimit, MemoryUsed, Spilled, RSS int64
 	Damaged, Repaired                     int64 // segments, since the node started
+	Models                                CachedModels
 	Admitted, Queued                      int   // statements
 	Admissions                            int64 // so far, since the node started
 	AdmissionWait                         time.Duration
@@ -115,3 +116,7 @@ type TaskRow struct {
 	Started                 time.Time
 	Query                   string
 }
+
+// CachedModels are a node's decoded models: their bytes, those of models that no
+// statement uses, and how many were decoded since the node started.
+type CachedModels struct{ Bytes, Idle, Loads int64 }

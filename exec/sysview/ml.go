@@ -86,13 +86,8 @@ func mlModels(v *view, put put) error {
 	return nil
 }
 
-// modelBytes is the size of a model kept in the catalog.
-func modelBytes(x *catalog.ModelVersion) any {
-	if !x.File.IsZero() {
-		return nil
-	}
-	return len(x.Bytes)
-}
+// modelBytes is the size of a model.
+func modelBytes(x *catalog.ModelVersion) any { return orNull(x.Blob().Bytes) }
 
 func mlModelVersions(v *view, put put) error {
 	for _, m := range v.st.Models() {

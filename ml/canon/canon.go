@@ -2,6 +2,8 @@ package canon
 
 import (
 	"encoding/binary"
+	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -9,16 +11,54 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// E appends values to B. The zero value is ready.
-type E struct{ B []byte }
+// E appends values to B. The zero value is ready; one of To writes them on, piece
+// by piece, so that what is encoded is never there twice.
+type E struct {
+	B   []byte
+	to  io.Writer
+	err error
+}
+
+// piece is about how much is kept before it is written.
+const piece = 256 << 10
+
+// To makes an E that writes to w. Flush must end it, and gives the error of what
+// cannot be encoded too.
+func To(w io.Writer) *E { return &E{to: w} }
+
+// Flush writes what is left, and gives the first error of w.
+func (e *E) Flush() error {
+	if e.to != nil && e.err == nil && len(e.B) > 0 {
+		_, e.err = e.to.Write(e.B)
+	}
+	if e.to != nil {
+		e.B = e.B[:0]
+	}
+	return e.err
+}
+
+// drain flushes where enough has come together.
+func (e *E) drain() {
+	if e.to != nil && len(e.B) >= piece {
+		_ = e.Flush() // which gives the error again
+	}
+}
 
 // U8 and its siblings append one number.
 func (e *E) U8(v uint8)    { e.B = append(e.B, v) }
-func (e *E) U32(v uint32)  { e.B = binary.LittleEndian.AppendUint32(e.B, v) }
-func (e *E) U64(v uint64)  { e.B = binary.LittleEndian.AppendUint64(e.B, v) }
+func (e *E) U32(v uint32)  { e.B = binary.LittleEndian.AppendUint32(e.B, v); e.drain() }
+func (e *E) U64(v uint64)  { e.B = binary.LittleEndian.AppendUint64(e.B, v); e.drain() }
 func (e *E) I64(v int64)   { e.U64(uint64(v)) }
 func (e *E) Int(v int)     { e.I64(int64(v)) }
 func (e *E) F64(v float64) { e.U64(math.Float64bits(v)) }
+
+// count appends a length.
+func (e *E) count(n int) {
+	if n > math.MaxUint32 && e.err == nil {
+		e.err = pgerr.New(pgerr.ProgramLimitExceeded, "a list of %d is too long to be kept", n)
+	}
+	e.U32(uint32(n))
+}
 
 // Bool appends a truth value as one byte.
 func (e *E) Bool(v bool) {
@@ -30,33 +70,63 @@ func (e *E) Bool(v bool) {
 }
 
 // Str appends a string after its length.
-func (e *E) Str(v string) { e.U32(uint32(len(v))); e.B = append(e.B, v...) }
+func (e *E) Str(v string) { e.count(len(v)); e.B = append(e.B, v...); e.drain() }
 
 // Bytes appends bytes after their length.
-func (e *E) Bytes(v []byte) { e.U32(uint32(len(v))); e.B = append(e.B, v...) }
+func (e *E) Bytes(v []byte) { e.count(len(v)); e.B = append(e.B, v...); e.drain() }
 
 // F64s appends numbers after their count.
 func (e *E) F64s(v []float64) {
-	e.U32(uint32(len(v)))
-	e.B = slices.Grow(e.B, 8*len(v))
-	for _, f := range v {
-		e.F64(f)
+	e.count(len(v))
+	for part := range e.parts(len(v), 8) {
+		for i, f := range v[part.from:part.to] {
+			binary.LittleEndian.PutUint64(part.b[8*i:], math.Float64bits(f))
+		}
 	}
 }
 
 // F32s appends numbers after their count.
 func (e *E) F32s(v []float32) {
-	e.U32(uint32(len(v)))
-	e.B = slices.Grow(e.B, 4*len(v))
-	for _, f := range v {
-		e.U32(math.Float32bits(f))
+	e.count(len(v))
+	for part := range e.parts(len(v), 4) {
+		for i, f := range v[part.from:part.to] {
+			binary.LittleEndian.PutUint32(part.b[4*i:], math.Float32bits(f))
+		}
+	}
+}
+
+// part is room for the numbers from … to-1 of a list.
+type part struct {
+	from, to int
+	b        []byte
+}
+
+// parts gives room for a list of n numbers: all at once, or, where they are
+// written on, a piece at a time.
+func (e *E) parts(n, size int) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		for from := 0; from < n; {
+			to := n
+			if e.to != nil {
+				to = min(n, from+piece/size)
+			}
+			have := len(e.B)
+			e.B = slices.Grow(e.B, size*(to-from))[:have+size*(to-from)]
+			if !yield(part{from, to, e.B[have:]}) {
+				return
+			}
+			e.drain()
+			from = to
+		}
 	}
 }
 
 // I64s appends numbers after their count.
 func (e *E) I64s(v []int64) {
-	e.U32(uint32(len(v)))
-	e.B = slices.Grow(e.B, 8*len(v))
+	e.count(len(v))
+	if e.to == nil {
+		e.B = slices.Grow(e.B, 8*len(v))
+	}
 	for _, f := range v {
 		e.I64(f)
 	}
@@ -64,7 +134,7 @@ func (e *E) I64s(v []int64) {
 
 // Strs appends strings after their count.
 func (e *E) Strs(v []string) {
-	e.U32(uint32(len(v)))
+	e.count(len(v))
 	for _, s := range v {
 		e.Str(s)
 	}
@@ -80,12 +150,42 @@ func (e *E) Type(t types.Type) {
 
 // D reads what E wrote.
 type D struct {
-	b   []byte
-	bad bool
+	b      []byte
+	bad    bool
+	charge func(bytes int64) error
+	owed   int64 // not charged yet
+	err    error // of charge
 }
 
 // Read starts reading b, which must not change while strings of it are in use.
 func Read(b []byte) *D { return &D{b: b} }
+
+// ReadWithin is Read of what takes memory once it is read, which is charged before
+// it is made. An error of charge is Done's.
+func ReadWithin(b []byte, charge func(bytes int64) error) *D { return &D{b: b, charge: charge} }
+
+const (
+	// single is how many bytes a byte becomes that is not of a list: fields of
+	// structs lie apart, in lists that have grown.
+	single = 4
+	// header is what a string takes beside its bytes: in a list, and in a table.
+	header = 64
+)
+
+// owe charges n bytes, a little late where they are few.
+func (d *D) owe(n int) {
+	if d.charge == nil {
+		return
+	}
+	if d.owed += int64(n); d.owed < 64<<10 && n < 64<<10 {
+		return
+	}
+	if err := d.charge(d.owed); err != nil && d.err == nil {
+		d.err = err
+		d.Fail()
+	}
+	d.owed = 0
+}
 
 // take gives the next n bytes, or nil after a fault.
 func (d *D) take(n int) []byte {
@@ -98,23 +198,29 @@ func (d *D) take(n int) []byte {
 	return v
 }
 
+// one is take of a single value.
+func (d *D) one(n int) []byte {
+	d.owe(single * n)
+	return d.take(n)
+}
+
 // U8 and its siblings read one number.
 func (d *D) U8() uint8 {
-	if v := d.take(1); v != nil {
+	if v := d.one(1); v != nil {
 		return v[0]
 	}
 	return 0
 }
 
 func (d *D) U32() uint32 {
-	if v := d.take(4); v != nil {
+	if v := d.one(4); v != nil {
 		return binary.LittleEndian.Uint32(v)
 	}
 	return 0
 }
 
 func (d *D) U64() uint64 {
-	if v := d.take(8); v != nil {
+	if v := d.one(8); v != nil {
 		return binary.LittleEndian.Uint64(v)
 	}
 	return 0
@@ -144,7 +250,11 @@ func (d *D) Count(size int) int {
 }
 
 // Str reads a string.
-func (d *D) Str() string { return string(d.take(d.Count(1))) }
+func (d *D) Str() string {
+	n := d.Count(1)
+	d.owe(n + header)
+	return string(d.take(n))
+}
 
 // Bytes reads bytes; they alias the input.
 func (d *D) Bytes() []byte { return d.take(d.Count(1)) }
@@ -152,8 +262,8 @@ func (d *D) Bytes() []byte { return d.take(d.Count(1)) }
 // Take reads n bytes; nil where there are fewer.
 func (d *D) Take(n int) []byte { return d.take(n) }
 
-// Rest gives what is left.
-func (d *D) Rest() []byte { return d.take(len(d.b)) }
+// Left is how many bytes are left.
+func (d *D) Left() int { return len(d.b) }
 
 // F64s reads numbers; nil for none.
 func (d *D) F64s() []float64 {
@@ -161,7 +271,8 @@ func (d *D) F64s() []float64 {
 	if n == 0 {
 		return nil
 	}
-	v, b := make([]float64, n), d.take(8*n)
+	b := d.list(n, 8)
+	v := make([]float64, len(b)/8)
 	for i := range v {
 		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 	}
@@ -174,7 +285,8 @@ func (d *D) F32s() []float32 {
 	if n == 0 {
 		return nil
 	}
-	v, b := make([]float32, n), d.take(4*n)
+	b := d.list(n, 4)
+	v := make([]float32, len(b)/4)
 	for i := range v {
 		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 	}
@@ -187,11 +299,19 @@ func (d *D) I64s() []int64 {
 	if n == 0 {
 		return nil
 	}
-	v, b := make([]int64, n), d.take(8*n)
+	b := d.list(n, 8)
+	v := make([]int64, len(b)/8)
 	for i := range v {
 		v[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 	return v
+}
+
+// list is take of n numbers, which become as many; nothing where they cannot be
+// charged.
+func (d *D) list(n, size int) []byte {
+	d.owe(n * size)
+	return d.take(n * size)
 }
 
 // Strs reads strings; nil for none.
@@ -221,6 +341,7 @@ func (d *D) OK() bool { return !d.bad }
 // Varint reads a number as binary.AppendVarint writes it; a longer spelling of it
 // is a fault.
 func (d *D) Varint() int64 {
+	d.owe(8)
 	v, n := binary.Varint(d.b)
 	if n <= 0 || n > 1 && d.b[n-1] == 0 {
 		d.Fail()
@@ -232,6 +353,9 @@ func (d *D) Varint() int64 {
 
 // Done reports a fault, or bytes that were left over. what names the thing.
 func (d *D) Done(what string) error {
+	if d.err != nil {
+		return d.err
+	}
 	if d.bad || len(d.b) > 0 {
 		return pgerr.New(pgerr.DataCorrupted, "invalid encoding of %s", what)
 	}

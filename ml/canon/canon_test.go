@@ -1,6 +1,8 @@
 package canon
 
 import (
+	"bytes"
+	"errors"
 	"math"
 	"reflect"
 	"testing"
@@ -57,5 +59,91 @@ func TestEveryCutAndHugeLengthIsAFault(t *testing.T) {
 	read(d)
 	if d.Done("sample") == nil {
 		t.Error("a byte too many was accepted")
+	}
+}
+
+// TestWrittenOn: what is written on piece by piece is the same bytes, with no more
+// than a piece at hand, and the writer's error comes to light.
+func TestWrittenOn(t *testing.T) {
+	long, floats := make([]float64, 200_000), make([]float32, 300_001)
+	for i := range long {
+		long[i] = float64(i)
+	}
+	for i := range floats {
+		floats[i] = float32(-i)
+	}
+	fill := func(e *E) {
+		e.B = append(e.B, sample()...)
+		e.F64s(long)
+		e.F32s(floats)
+		e.Str("end")
+		for i := range 100_000 {
+			e.U32(uint32(i))
+		}
+	}
+	var whole E
+	fill(&whole)
+	var w watched
+	e := To(&w)
+	fill(e)
+	if err := e.Flush(); err != nil || !bytes.Equal(w.Bytes(), whole.B) {
+		t.Fatalf("%d bytes, want %d: %v", w.Len(), len(whole.B), err)
+	}
+	if w.most > 2*piece || cap(e.B) > 4*piece {
+		t.Errorf("%d bytes were written at once, %d are kept", w.most, cap(e.B))
+	}
+	full := errors.New("full")
+	if e = To(&watched{err: full}); true {
+		fill(e)
+	}
+	if err := e.Flush(); err != full {
+		t.Errorf("the writer's error is %v", err)
+	}
+}
+
+type watched struct {
+	bytes.Buffer
+	most int
+	err  error
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	if w.most = max(w.most, len(b)); w.err != nil {
+		return 0, w.err
+	}
+	return w.Buffer.Write(b)
+}
+
+// TestCharged: lists are charged as they are before they are made, and what cannot
+// be is not read.
+func TestCharged(t *testing.T) {
+	var e E
+	e.F64s(make([]float64, 100_000))
+	e.F32s(make([]float32, 100_000))
+	e.I64s(make([]int64, 50_000))
+	e.Strs(make([]string, 5_000))
+	read := func(limit int64) (sum int64, err error) {
+		d := ReadWithin(e.B, func(n int64) error {
+			if sum+n > limit {
+				return pgerr.New(pgerr.OutOfMemory, "no more")
+			}
+			sum += n
+			return nil
+		})
+		if n := len(d.F64s()) * 8; int64(n) > limit {
+			t.Errorf("%d bytes of numbers were made under %d", n, limit)
+		}
+		d.F32s()
+		d.I64s()
+		d.Strs()
+		return sum, d.Done("sample")
+	}
+	if sum, err := read(1 << 30); err != nil || sum < 1_600_000 || sum > 2_200_000 {
+		t.Errorf("%d bytes were charged: %v", sum, err)
+	}
+	for _, limit := range []int64{0, 100_000, 1_000_000, 1_500_000} {
+		if _, err := read(limit); !pgerr.Is(err, pgerr.OutOfMemory) {
+			t.Errorf("read within %d bytes: %v", limit, err)
+		}
 	}
 }

@@ -425,19 +425,18 @@ func (d *driver) State() family.State {
 // Predictor implements family.Driver.
 func (d *driver) Predictor() (family.Predictor, error) { return &d.s.model, nil }
 
-// MarshalBinary implements encoding.BinaryMarshaler.
-func (d *driver) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements family.Driver.
+func (d *driver) Encode(e *canon.E) error {
 	e.U8(d.s.op)
 	e.Bool(d.s.done)
 	e.Int(d.s.pass)
 	e.Int(d.s.steps)
-	d.s.scale.Encode(&e)
+	d.s.scale.Encode(e)
 	if d.s.done {
-		d.s.model.Encode(&e)
+		d.s.model.Encode(e)
 		e.F64(d.s.model.loss)
 	}
-	return e.B, nil
+	return nil
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.

@@ -182,18 +182,12 @@ func (d *severalDriver) Predictor() (Predictor, error) {
 	return &severalPredictor{d.f.targets, d.done}, nil
 }
 
-// MarshalBinary implements Driver.
-func (d *severalDriver) MarshalBinary() ([]byte, error) {
-	now, err := d.now.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	var e canon.E
-	encodeParts(&e, d.done)
-	d.sum.Encode(&e)
+// Encode implements Driver.
+func (d *severalDriver) Encode(e *canon.E) error {
+	encodeParts(e, d.done)
+	d.sum.Encode(e)
 	e.F64(d.loss)
-	e.Bytes(now)
-	return e.B, nil
+	return d.now.Encode(e)
 }
 
 // UnmarshalBinary implements Driver.
@@ -203,7 +197,7 @@ func (d *severalDriver) UnmarshalBinary(b []byte) (err error) {
 		return err
 	}
 	d.sum, d.loss = DecodeState(r), r.F64()
-	now := r.Bytes()
+	now := r.Take(r.Left())
 	if len(d.done) >= len(d.f.targets) || d.sum.Done {
 		r.Fail()
 	}

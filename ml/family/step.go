@@ -48,7 +48,7 @@ type Driver interface {
 	Predictor() (Predictor, error)
 	// The state between a Tell and the Next after it, which a driver made from
 	// the same Setup goes on from to the same model. Workers are new then.
-	encoding.BinaryMarshaler
+	Encode(e *canon.E) error
 	encoding.BinaryUnmarshaler
 }
 
@@ -65,7 +65,7 @@ type State struct {
 	Metrics        []Metric // of a model without a target; others are measured by their task
 }
 
-// Encode writes a state, but for its metrics, for a driver's MarshalBinary.
+// Encode writes a state, but for its metrics, for a driver's Encode.
 func (s *State) Encode(e *canon.E) {
 	e.Int(s.Iteration)
 	e.F64(s.TrainLoss)

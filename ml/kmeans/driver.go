@@ -450,27 +450,26 @@ func (d *driver) Predictor() (family.Predictor, error) {
 	return newPredictor(d.set.Fitted, d.s.points), nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler.
-func (d *driver) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements family.Driver.
+func (d *driver) Encode(e *canon.E) error {
 	s := &d.s
 	e.U8(s.op)
-	s.grid.encode(&e)
+	s.grid.encode(e)
 	e.I64s(s.total)
 	e.I64(s.weight)
-	s.squares.encode(&e)
+	s.squares.encode(e)
 	for _, v := range [][]float64{s.points, s.prev, s.counts, s.epoch0, s.metrics, {s.loss, s.held}} {
 		e.F64s(v)
 	}
 	e.I64s(s.sums)
 	e.I64s(s.weights)
-	s.inertia.encode(&e)
+	s.inertia.encode(e)
 	for _, v := range []int{s.from, s.round, s.batch, s.iter, s.evals} {
 		e.Int(v)
 	}
 	e.Bool(s.moved)
 	e.Str(s.stopped)
-	return e.B, nil
+	return nil
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.

@@ -406,7 +406,7 @@ func stale(t *testing.T, d *familytest.Data, options ...any) {
 				}
 			}
 			if r.IntN(4) == 0 {
-				if old, err = drv.MarshalBinary(); err != nil {
+				if old, err = familytest.Saved(drv); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -40,13 +40,10 @@ func (p *predictor) Encode(e *canon.E) {
 
 // decodeRest reads what comes after the parameters.
 func (p *predictor) decodeRest(d *canon.D) {
-	rest := d.Rest()
-	if len(rest) == 0 {
+	if d.Left() == 0 {
 		return
 	}
-	r := canon.Read(rest)
-	p.offset, p.inference = r.Int(), decodeInference(r)
-	if r.Done("a linear model") != nil || p.offset < -1 || p.offset < 0 && p.errors == nil {
+	if p.offset, p.inference = d.Int(), decodeInference(d); p.offset < -1 || p.offset < 0 && p.errors == nil {
 		d.Fail()
 	}
 }

@@ -8,18 +8,17 @@ import (
 	"github.com/tributarydb/tributary/ml/gram"
 )
 
-// MarshalBinary implements family.Driver.
-func (d *driver) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements family.Driver.
+func (d *driver) Encode(e *canon.E) error {
 	e.U8(uint8(d.phase))
 	e.Str(d.how)
-	d.state.Encode(&e)
+	d.state.Encode(e)
 	e.F64s(d.bound)
-	d.columns.Encode(&e)
+	d.columns.Encode(e)
 	for _, v := range []float64{d.shift, d.factor, d.spread, d.held, d.width, d.cold} {
 		e.F64(v)
 	}
-	d.train.encode(&e)
+	d.train.encode(e)
 	e.Int(d.stage)
 	e.Int(d.before)
 	e.Bool(d.ended)
@@ -28,16 +27,16 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 	}
 	e.F64s(d.best)
 	e.F64s(d.theta)
-	d.inference.encode(&e)
+	d.inference.encode(e)
 	e.Bool(d.opt != nil)
 	if d.opt != nil {
 		b, err := d.opt.MarshalBinary()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.Bytes(b)
 	}
-	return e.B, nil
+	return nil
 }
 
 // UnmarshalBinary implements family.Driver.

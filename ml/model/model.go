@@ -2,6 +2,7 @@ package model
 
 import (
 	"crypto/sha256"
+	"io"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -75,11 +76,24 @@ const (
 
 // Encode gives the canonical bytes.
 func (m *Model) Encode() []byte {
-	e := canon.E{B: []byte(magic)}
+	var e canon.E
+	m.encode(&e)
+	return e.B
+}
+
+// Write writes the canonical bytes, piece by piece.
+func (m *Model) Write(w io.Writer) error {
+	e := canon.To(w)
+	m.encode(e)
+	return e.Flush()
+}
+
+func (m *Model) encode(e *canon.E) {
+	e.B = append(e.B, magic...)
 	switch {
 	case m.Windows != nil:
 		e.U8(windowed)
-		m.Windows.encode(&e)
+		m.Windows.encode(e)
 	case m.Targets != nil:
 		e.U8(several)
 		e.Strs(m.Targets)
@@ -93,9 +107,8 @@ func (m *Model) Encode() []byte {
 		e.Str(o.Name)
 		e.Type(o.Type)
 	}
-	m.Fitted.Encode(&e)
-	m.Predictor.Encode(&e)
-	return e.B
+	m.Fitted.Encode(e)
+	m.Predictor.Encode(e)
 }
 
 func (w *Windows) encode(e *canon.E) {
@@ -140,8 +153,12 @@ func (w *Windows) firsts(n int) (first, ends []int32) {
 // SHA256 is the hash of a model's canonical bytes.
 func SHA256(encoded []byte) [32]byte { return sha256.Sum256(encoded) }
 
-// Decode reads what Encode wrote.
-func Decode(b []byte) (*Model, error) {
+// Decode reads what Encode wrote. Nothing of the model aliases b.
+func Decode(b []byte) (*Model, error) { return DecodeWithin(b, nil) }
+
+// DecodeWithin is Decode that has about what the model takes charged before it is
+// there.
+func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 	if len(b) < len(magic)+2 || string(b[:len(magic)]) != magic {
 		return nil, pgerr.New(pgerr.DataCorrupted, "invalid encoding of a model")
 	}
@@ -149,7 +166,7 @@ func Decode(b []byte) (*Model, error) {
 	if v < version || v > several {
 		return nil, pgerr.Unsupported("model format %d is not supported", v)
 	}
-	d := canon.Read(b[len(magic)+1:])
+	d := canon.ReadWithin(b[len(magic)+1:], charge)
 	m := &Model{}
 	switch v {
 	case windowed:

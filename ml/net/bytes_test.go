@@ -43,7 +43,7 @@ func TestHostileBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := drv.MarshalBinary()
+		state, err := familytest.Saved(drv)
 		if err != nil {
 			t.Fatal(err)
 		}

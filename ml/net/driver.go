@@ -80,7 +80,7 @@ func (d *driver) goOn(m *predictor) error {
 }
 
 // driverBytes is the memory of a driver: parameters, what the optimiser remembers
-// of them, the best ones, and all that again as a checkpoint.
+// of them, and the best ones.
 func driverBytes(n *net, s *family.Setup) int64 {
 	vectors, t := 1, trainingOf(s)
 	switch t.rule {
@@ -92,7 +92,7 @@ func driverBytes(n *net, s *family.Setup) int64 {
 	if t.stop {
 		vectors++
 	}
-	return 2 * 4 * int64(vectors) * int64(n.params())
+	return 4 * int64(vectors) * int64(n.params())
 }
 
 // Next implements family.Driver.

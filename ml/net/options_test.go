@@ -89,7 +89,7 @@ func TestMemoryOfTheRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := int64(2 * 4 * 4 * n.params()); root && used != want || !root && used != 0 {
+		if want := int64(4 * 4 * n.params()); root && used != want || !root && used != 0 {
 			t.Fatalf("%d bytes are charged, root: %v", used, root)
 		}
 		if w.Close(); used != 0 {

@@ -59,7 +59,7 @@ func TestHostileBytesOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := drv.MarshalBinary()
+		state, err := familytest.Saved(drv)
 		if err != nil {
 			t.Fatal(err)
 		}

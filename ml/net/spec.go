@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxParams bounds the parameters of a net, so that a checkpoint with all that the
-// optimiser remembers of them has a length of 32 bits.
-const maxParams = 1 << 26
+// maxParams bounds the parameters of a net, so that the lengths of what is written
+// of them have 32 bits.
+const maxParams = 1 << 30
 
 // spec is what a net is made of, beside the shape of the rows. It is part of the
 // model.

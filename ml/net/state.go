@@ -5,9 +5,8 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// MarshalBinary implements encoding.BinaryMarshaler.
-func (d *driver) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements family.Driver.
+func (d *driver) Encode(e *canon.E) error {
 	s := &d.s
 	e.U8(s.op)
 	e.F64(s.units.mean)
@@ -19,16 +18,17 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 	e.Int(s.step)
 	e.F64(s.sum)
 	e.F64(s.weight)
-	s.state.Encode(&e)
+	s.state.Encode(e)
 	e.F64(s.bestLoss)
 	e.Int(s.stale)
 	e.F64s(s.metrics)
-	return e.B, nil
+	return nil
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
 func (d *driver) UnmarshalBinary(b []byte) error {
 	r := canon.Read(b)
+	d.s.params = nil // which may be large: those of the state come in their place
 	s := progress{move: d.s.move, op: r.U8(), units: units{r.F64(), r.F64()}, params: r.F32s()}
 	s.move.M, s.move.V, s.best = r.F32s(), r.F32s(), r.F32s()
 	s.move.Steps, s.step, s.sum, s.weight = r.Int(), r.Int(), r.F64(), r.F64()

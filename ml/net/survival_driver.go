@@ -81,10 +81,14 @@ func (d *survivalDriver) start() error {
 	return nil
 }
 
+// maxSurvivalParams bounds the parameters of a net whose optimiser remembers many
+// vectors of them, in 64 bits each.
+const maxSurvivalParams = 1 << 26
+
 func (d *survivalDriver) makeNet() error {
 	d.net = d.spec.build(d.set.Fitted, survivalOutputs(d.hazard, d.s.ends))
-	if d.net.params() > maxParams {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "a net of %d parameters is too large: the most are %d", d.net.params(), maxParams).At(d.set.Options.Pos("hidden_units"))
+	if d.net.params() > maxSurvivalParams {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a net of %d parameters is too large: the most are %d", d.net.params(), maxSurvivalParams).At(d.set.Options.Pos("hidden_units"))
 	}
 	return nil
 }
@@ -343,14 +347,13 @@ func (d *survivalDriver) Predictor() (family.Predictor, error) {
 	return newSurvivalPredictor(d.net, d.spec, false, s.lines[0].times, s.cumulative[1:], params), nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler.
-func (d *survivalDriver) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements family.Driver.
+func (d *survivalDriver) Encode(e *canon.E) error {
 	s := &d.s
 	e.U8(s.op)
 	e.Bool(s.held)
 	for i := range s.lines {
-		s.lines[i].Encode(&e)
+		s.lines[i].Encode(e)
 	}
 	for _, v := range [][]float64{s.ends, s.cumulative, s.own} {
 		e.F64s(v)
@@ -358,17 +361,17 @@ func (d *survivalDriver) MarshalBinary() ([]byte, error) {
 	e.F64(s.loss)
 	e.F64(s.weight)
 	e.Bool(s.ended)
-	s.state.Encode(&e)
+	s.state.Encode(e)
 	e.F64(s.concordance)
 	var opt []byte
 	if d.opt != nil {
 		var err error
 		if opt, err = d.opt.MarshalBinary(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	e.Bytes(opt)
-	return e.B, nil
+	return nil
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.

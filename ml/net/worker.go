@@ -17,6 +17,7 @@ type worker struct {
 	net   *net
 	node  *family.Node
 	held  int64     // bytes charged for the driver
+	parts int64     // of a mini-batch, at most, whose gradients may wait for each other
 	grads sync.Pool // *[]float32
 	feeds sync.Pool // *feed
 }
@@ -27,7 +28,10 @@ func (f *nets) NewWorker(s *family.Setup, node *family.Node) (family.Worker, err
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{f: f, net: n, node: node}
+	w := &worker{f: f, net: n, node: node, parts: 1}
+	if s.Rows > microRows { // and may be of two leaves
+		w.parts = int64(min(trainingOf(s).batch, int(s.Rows))+microRows-1)/microRows + 1
+	}
 	if !node.Root {
 		return w, nil
 	}
@@ -47,7 +51,7 @@ func (w *worker) PassBytes(s *family.Step) int64 {
 	}
 	n := f32.ScratchBytes + int64(newFeed(w.net, w.f.self).numbers())*4
 	if s.Op == opLearn {
-		n += 4 * 4 * int64(w.net.params())
+		n += 4 * min(4, w.parts) * int64(w.net.params())
 	}
 	return n
 }

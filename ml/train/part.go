@@ -201,7 +201,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		if len(p.items) == 0 { // not concerned: no pass, no memory for one
 			return p, nil
 		}
-		if err := w.room(fw.PassBytes(b.step)); err != nil {
+		if err := w.room(fw.PassBytes(b.step), len(p.items)); err != nil {
 			return nil, err
 		}
 		w.firstStep()

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"crypto/sha256"
+	"io"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -24,7 +25,8 @@ type Reducer interface {
 
 // Checkpointer keeps what a job needs to go on after its coordinator died.
 type Checkpointer interface {
-	Save(ctx context.Context, iteration int, state []byte) error
+	// Save keeps what write writes, and need not.
+	Save(ctx context.Context, iteration int, write func(io.Writer) error) error
 }
 
 // Iteration is a finished iteration. Losses are means over rows without the
@@ -66,8 +68,6 @@ type Input struct {
 // Result is a trained model and what is to be told of it.
 type Result struct {
 	Model      *model.Model
-	Bytes      []byte
-	SHA256     [32]byte
 	Rows       int64 // trained on
 	Held       int64 // held out
 	Iterations int
@@ -177,14 +177,18 @@ func (r *runner) fit(ctx context.Context) error {
 			}
 		}
 	}
-	var e canon.E
+	h := sha256.New()
+	e := canon.To(h)
 	e.Bytes(r.job.Encode())
-	r.fitted.Encode(&e)
+	r.fitted.Encode(e)
 	e.I64(r.in.Rows)
 	if r.in.Start != nil {
-		r.in.Start.Predictor.Encode(&e)
+		r.in.Start.Predictor.Encode(e)
 	}
-	r.plan = sha256.Sum256(e.B)
+	if err := e.Flush(); err != nil {
+		return err
+	}
+	h.Sum(r.plan[:0])
 	return nil
 }
 
@@ -255,13 +259,9 @@ func (r *runner) begin() (err error) {
 	return r.restore(r.in.Resume)
 }
 
-// checkpoint gives the bytes from which restore goes on.
-func (r *runner) checkpoint() ([]byte, error) {
-	b, err := r.driver.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	var e canon.E
+// checkpoint writes the bytes from which restore goes on.
+func (r *runner) checkpoint(w io.Writer) error {
+	e := canon.To(w)
 	e.B = append(e.B, r.plan[:]...)
 	e.U32(uint32(len(r.hist)))
 	for _, it := range r.hist {
@@ -270,8 +270,11 @@ func (r *runner) checkpoint() ([]byte, error) {
 		e.F64(it.ValidationLoss)
 		e.F64(it.Seconds)
 	}
-	e.Bytes(b)
-	return e.B, nil
+	e.U32(0) // the state's length once, where all of the rest is
+	if err := r.driver.Encode(e); err != nil {
+		return err
+	}
+	return e.Flush()
 }
 
 func (r *runner) restore(b []byte) error {
@@ -283,10 +286,11 @@ func (r *runner) restore(b []byte) error {
 	for range d.Count(32) {
 		r.hist = append(r.hist, Iteration{d.Int(), d.F64(), d.F64(), d.F64()})
 	}
-	state := d.Bytes()
-	if err := d.Done("a training checkpoint"); err != nil {
-		return err
+	d.U32()
+	if !d.OK() {
+		return d.Done("a training checkpoint")
 	}
+	state := d.Take(d.Left())
 	if plan != r.plan {
 		return pgerr.New(pgerr.DataCorrupted, "the checkpoint belongs to another training").
 			WithDetail("The rows, the options or the statement are not the same.")
@@ -325,11 +329,7 @@ func (r *runner) iterate(ctx context.Context) error {
 		if r.in.Save == nil || every == 0 || !due || st.Done {
 			continue
 		}
-		b, err := r.checkpoint()
-		if err != nil {
-			return err
-		}
-		if err := r.in.Save.Save(ctx, st.Iteration, b); err != nil {
+		if err := r.in.Save.Save(ctx, st.Iteration, r.checkpoint); err != nil {
 			return err
 		}
 		saved = r.in.Now()
@@ -377,7 +377,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
-	res := &Result{Model: m, Bytes: m.Encode(), Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
+	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p)}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
 		t := &measureTask{held: r.held > 0, classWeights: r.cw, predictor: p}
@@ -397,7 +397,6 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	if res.Usage, err = r.usage(ctx); err != nil {
 		return nil, err
 	}
-	res.SHA256 = model.SHA256(res.Bytes)
 	res.Seconds = r.in.Now().Sub(r.start).Seconds()
 	return res, nil
 }

@@ -70,17 +70,17 @@ func TestSeveralTargets(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := train(tb, both, setup{workers: 3, threads: 1, shuffle: 7}, Input{})
-			if err != nil || !bytes.Equal(got.Bytes, want.Bytes) || fmt.Sprint(got.Metrics, got.TrainLoss) != fmt.Sprint(want.Metrics, want.TrainLoss) {
+			if err != nil || !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || fmt.Sprint(got.Metrics, got.TrainLoss) != fmt.Sprint(want.Metrics, want.TrainLoss) {
 				t.Errorf("another model on three workers: %v", err)
 			}
 			for i, state := range s.states {
 				got, err := train(tb, both, setup{workers: 2, threads: 1, shuffle: uint64(i)}, Input{Resume: state})
-				if err != nil || !bytes.Equal(got.Bytes, want.Bytes) || got.Iterations != want.Iterations || len(got.History) != len(want.History) {
+				if err != nil || !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || got.Iterations != want.Iterations || len(got.History) != len(want.History) {
 					t.Errorf("another model after checkpoint %d: %v", i, err)
 				}
 			}
-			m, err := model.Decode(want.Bytes)
-			if err != nil || !bytes.Equal(m.Encode(), want.Bytes) {
+			m, err := model.Decode(want.Model.Encode())
+			if err != nil || !bytes.Equal(m.Encode(), want.Model.Encode()) {
 				t.Fatalf("the model does not decode to itself: %v", err)
 			}
 			if n := len(want.Metrics); n != 8 || want.Metrics[0].Name != "y2.mean_absolute_error" || want.Metrics[7].Name != "y.r2_score" {

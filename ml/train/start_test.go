@@ -62,12 +62,12 @@ func TestWarmStart(t *testing.T) {
 				t.Errorf("its first loss is %v, without a model %v", begun, was)
 			}
 			other, err := trainTable(t, job(tb), tb, setup{workers: 3, threads: 1, shuffle: 6}, Input{Start: first.Model})
-			if err != nil || !bytes.Equal(other.Bytes, warm.Bytes) {
+			if err != nil || !bytes.Equal(other.Model.Encode(), warm.Model.Encode()) {
 				t.Errorf("another model on three workers, %v", err)
 			}
 			for _, state := range s.states {
 				again, err := trainTable(t, job(tb), tb, setup{workers: 2, threads: 1, shuffle: 7}, Input{Start: first.Model, Resume: state})
-				if err != nil || !bytes.Equal(again.Bytes, warm.Bytes) {
+				if err != nil || !bytes.Equal(again.Model.Encode(), warm.Model.Encode()) {
 					t.Errorf("another model after a checkpoint, %v", err)
 				}
 			}
@@ -92,7 +92,7 @@ func TestWarmStartConverged(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := trainTable(t, job, tb, setup{workers: 1, threads: 2}, Input{Start: first.Model})
-		if err != nil || again.Iterations != 0 || !again.Converged || !bytes.Equal(again.Bytes, first.Bytes) {
+		if err != nil || again.Iterations != 0 || !again.Converged || !bytes.Equal(again.Model.Encode(), first.Model.Encode()) {
 			t.Errorf("%s: %d iterations after %d, %v", optimizer, again.Iterations, first.Iterations, err)
 		}
 	}
@@ -153,11 +153,11 @@ func TestGivenCentroids(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := trainTable(t, job, tb, setup{workers: 3, threads: 2, shuffle: 5}, Input{Given: []*batch.Batch{tb.batch(seeds[:2]), tb.batch(seeds[2:])}})
-	if err != nil || !bytes.Equal(got.Bytes, want.Bytes) {
+	if err != nil || !bytes.Equal(got.Model.Encode(), want.Model.Encode()) {
 		t.Errorf("another model, %v", err)
 	}
 	for _, state := range s.states {
-		if got, err = trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{Resume: state}); err != nil || !bytes.Equal(got.Bytes, want.Bytes) {
+		if got, err = trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{Resume: state}); err != nil || !bytes.Equal(got.Model.Encode(), want.Model.Encode()) {
 			t.Errorf("another model after a checkpoint, %v", err)
 		}
 	}

@@ -30,7 +30,7 @@ func TestTreesBeyondMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.Bytes, want.Bytes) {
+		if !bytes.Equal(got.Model.Encode(), want.Model.Encode()) {
 			t.Errorf("%s: another model with little memory", algorithm)
 		}
 		if l.Workers[0].Spilled() == 0 {

@@ -47,8 +47,8 @@ func TestTimesToEvents(t *testing.T) {
 			t.Errorf("metrics %v", res.Metrics)
 		}
 		if i == 0 {
-			want = res.Bytes
-		} else if i == 2 && !bytes.Equal(res.Bytes, want) {
+			want = res.Model.Encode()
+		} else if i == 2 && !bytes.Equal(res.Model.Encode(), want) {
 			t.Error("three workers make another model")
 		}
 	}

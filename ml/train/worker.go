@@ -563,12 +563,13 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	return made, nil
 }
 
-// room charges for a step's passes: each goroutine holds one and a partial, and
-// merging as much again.
-func (w *Worker) room(pass int64) error {
+// room charges for a step's passes over so many items: each goroutine holds one and
+// a partial, and merging, where there is something to merge, as much again.
+func (w *Worker) room(pass int64, items int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := 2 * int64(w.cfg.Threads) * pass
+	hands := min(w.cfg.Threads, items)
+	n := int64(hands+min(w.cfg.Threads, items-1+w.nodes.Leaves()-1)) * pass
 	if n <= w.needed {
 		return nil
 	}

@@ -369,7 +369,7 @@ func TestStateIsChecked(t *testing.T) {
 		if err := drv.Tell(p.Partial()); err != nil {
 			t.Fatal(err)
 		}
-		state, err := drv.MarshalBinary()
+		state, err := familytest.Saved(drv)
 		if err != nil {
 			t.Fatal(err)
 		}

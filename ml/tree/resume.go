@@ -9,21 +9,20 @@ import (
 // whose split is known keeps it, and its children's histograms are both made
 // where one would have been subtracted.
 
-// MarshalBinary implements family.Driver.
-func (d *driver) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements family.Driver.
+func (d *driver) Encode(e *canon.E) error {
 	e.U8(d.phase)
 	e.Bool(d.g != nil)
 	if d.g != nil {
-		d.g.encode(&e)
+		d.g.encode(e)
 	}
 	e.F64s(d.base)
 	e.F64(d.spread)
 	e.F64(d.bound)
 	e.I64(d.total)
 	e.F64(d.residual)
-	encodeTrees(&e, d.trees)
-	d.state.Encode(&e)
+	encodeTrees(e, d.trees)
+	d.state.Encode(e)
 	e.F64(d.best)
 	e.Int(d.bestAt)
 	e.F64(d.bestLoss)
@@ -32,12 +31,12 @@ func (d *driver) MarshalBinary() ([]byte, error) {
 	if d.phase == opGrow {
 		e.Int(d.round.first)
 		for _, t := range d.growers {
-			t.encode(&e)
+			t.encode(e)
 		}
-		encodeSplits(&e, d.splits)
-		encodeTakes(&e, d.takes)
+		encodeSplits(e, d.splits)
+		encodeTakes(e, d.takes)
 	}
-	return e.B, nil
+	return nil
 }
 
 // UnmarshalBinary implements family.Driver.

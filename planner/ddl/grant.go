@@ -90,9 +90,9 @@ func (p *planner) grant(n *ast.GrantStmt) error {
 			return err
 		}
 		for _, m := range models {
-			up := *m
+			up := m.Bare()
 			if up.ACL, err = g.change(m.Object(), g.privs, g.all, m.Name); err == nil {
-				err = p.add(&catalog.PutModel{Model: &up, ExpectVersion: m.Version})
+				err = p.add(&catalog.ChangeModel{Model: up, ExpectVersion: m.Version})
 			}
 			if err != nil {
 				return err

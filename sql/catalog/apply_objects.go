@@ -152,19 +152,34 @@ func (c *DropEnum) apply(e *edit) error {
 }
 
 func (c *PutModel) apply(e *edit) error {
-	old := e.s.models[c.Model.OID]
+	return e.putModel(c.Model, c.ExpectVersion, func(*Model) []ModelVersion { return c.Model.Versions })
+}
+
+func (c *ChangeModel) apply(e *edit) error {
+	return e.putModel(c.Model, c.ExpectVersion, func(old *Model) (all []ModelVersion) {
+		if old != nil {
+			all = slices.DeleteFunc(slices.Clone(old.Versions), func(v ModelVersion) bool { return slices.Contains(c.Drop, v.Number) })
+		}
+		return append(all, c.Model.Versions...)
+	})
+}
+
+// putModel makes or replaces a model; versions gives those it has then, of the
+// model as it was, nil for none.
+func (e *edit) putModel(m *Model, expect uint64, versions func(old *Model) []ModelVersion) error {
+	old := e.s.models[m.OID]
 	switch {
-	case old == nil && c.ExpectVersion != 0:
+	case old == nil && expect != 0:
 		return conflict("delete")
-	case old != nil && old.Version != c.ExpectVersion:
+	case old != nil && old.Version != expect:
 		return conflict("update")
 	}
-	key := QName{c.Model.Schema, c.Model.Name}
-	if o, taken := e.s.modelName[key]; taken && o != c.Model.OID {
-		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", c.Model.Name)
+	key := QName{m.Schema, m.Name}
+	if o, taken := e.s.modelName[key]; taken && o != m.OID {
+		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", m.Name)
 	}
-	n := *c.Model
-	n.Version = c.ExpectVersion + 1
+	n := *m
+	n.Version, n.Versions = expect+1, versions(old)
 	names := own(e, ownModelName, &e.s.modelName)
 	if old != nil {
 		delete(names, QName{old.Schema, old.Name})
@@ -280,7 +295,7 @@ func (c *JobProgress) apply(e *edit) error {
 		j.History = append(j.History[:keep:keep], c.History...)
 	}
 	if c.Checkpoint != nil || !c.CheckpointFile.IsZero() {
-		j.Checkpoint, j.CheckpointFile, j.CheckpointNodes, j.CheckpointSHA = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA
+		j.Checkpoint, j.CheckpointFile, j.CheckpointNodes, j.CheckpointSHA, j.CheckpointBytes = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA, c.CheckpointBytes
 	}
 	return nil
 }
@@ -369,6 +384,13 @@ func (c *DropNode) apply(e *edit) error {
 	own(e, ownRemoved, &e.s.removed)[c.ID] = true
 	for _, table := range slices.Sorted(maps.Keys(e.s.manifests)) {
 		e.forgetNode(table, c.ID)
+	}
+	for _, f := range e.s.BlobFiles() {
+		if at := slices.Index(f.File.Nodes, c.ID); at >= 0 {
+			if err := f.Held(slices.Delete(slices.Clone(f.File.Nodes), at, at+1)).apply(e); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -42,10 +42,18 @@ type (
 	// DropEnum removes a user's type.
 	DropEnum struct{ OID types.OID }
 
-	// PutModel makes (ExpectVersion 0) or replaces a model, as PutRelation.
+	// PutModel makes (ExpectVersion 0) or replaces a model, as PutRelation, with all
+	// of its versions.
 	PutModel struct {
 		Model         *Model
 		ExpectVersion uint64
+	}
+	// ChangeModel replaces a model's description and leaves it its versions, but for
+	// those of the numbers Drop; Model.Versions come after them.
+	ChangeModel struct {
+		Model         *Model
+		ExpectVersion uint64
+		Drop          []int
 	}
 	// DropModel removes a model with its versions.
 	DropModel struct {
@@ -94,6 +102,7 @@ type (
 		CheckpointFile  SegmentID
 		CheckpointNodes []uint64
 		CheckpointSHA   [32]byte
+		CheckpointBytes int64
 	}
 	// CancelJob asks a job to stop; harmless if it is gone.
 	CancelJob struct{ OID types.OID }

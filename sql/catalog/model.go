@@ -37,7 +37,7 @@ type ModelVersion struct {
 	TrainLoss  float64
 	Metrics    []NamedValue
 	Seconds    float64
-	SHA256     [32]byte // of Bytes, or of the file that holds them
+	SHA256     [32]byte // of Bytes, or of the file that holds them: see Blob
 	Bytes      []byte   // canonical encoding (ml/model); nil where File is set
 	File       SegmentID
 	FileNodes  []uint64
@@ -54,6 +54,24 @@ type ModelVersion struct {
 	// of the Features; nil where they are the Features.
 	Inputs   []ModelInput
 	Warnings []ModelWarning // what its user would rather know
+	// FileBytes is the size of File; 0 for one from before sizes were kept.
+	FileBytes int64
+}
+
+// Blob is what holds the version's canonical encoding.
+func (v *ModelVersion) Blob() *Segment {
+	if v.File.IsZero() {
+		return &Segment{Inline: v.Bytes, Bytes: int64(len(v.Bytes)), SHA256: v.SHA256}
+	}
+	return &Segment{ID: v.File, Bytes: v.FileBytes, SHA256: v.SHA256, Nodes: v.FileNodes}
+}
+
+// Keep makes b what holds the version's canonical encoding.
+func (v *ModelVersion) Keep(b *Segment) {
+	v.Bytes, v.File, v.FileBytes, v.FileNodes, v.SHA256 = b.Inline, b.ID, b.Bytes, b.Nodes, b.SHA256
+	if b.Inline != nil {
+		v.File, v.FileBytes, v.FileNodes = SegmentID{}, 0, nil
+	}
 }
 
 // ModelWarning is a warning about a model.
@@ -102,6 +120,13 @@ type Iteration struct {
 	TrainLoss      float64
 	ValidationLoss float64 // NaN where there is no holdout
 	Seconds        float64
+}
+
+// Bare is the model without its versions, as ChangeModel takes it.
+func (m *Model) Bare() *Model {
+	n := *m
+	n.Versions = nil
+	return &n
 }
 
 // Find gives the version with this number; 0 means the default. nil if none.
@@ -212,8 +237,20 @@ type Job struct {
 	Phase           string
 	Rows            int64
 	CancelRequested bool
-	MaxIterations   int // 0: not known
-	Number          int // of the model's version, once the job is done
+	MaxIterations   int   // 0: not known
+	Number          int   // of the model's version, once the job is done
+	CheckpointBytes int64 // the size of CheckpointFile; 0 for one from before sizes were kept
+}
+
+// Blob is what holds the job's checkpoint; nil where it has made none.
+func (j *Job) Blob() *Segment {
+	switch {
+	case !j.CheckpointFile.IsZero():
+		return &Segment{ID: j.CheckpointFile, Bytes: j.CheckpointBytes, SHA256: j.CheckpointSHA, Nodes: j.CheckpointNodes}
+	case j.Checkpoint != nil:
+		return &Segment{Inline: j.Checkpoint, Bytes: int64(len(j.Checkpoint)), SHA256: j.CheckpointSHA}
+	}
+	return nil
 }
 
 // At is the state as the job reads it: the tables as they were when the job

@@ -52,7 +52,12 @@ type Node struct {
 	// all were last read (seconds since 1970, 0 for never).
 	Damaged  int64 `json:"damaged"`
 	Repaired int64 `json:"repaired"`
-	Scrubbed int64 `json:"scrubbed"`
+	// ModelBytes are those of decoded models, IdleModelBytes of the ones that no
+	// statement uses; ModelLoads counts how many were decoded.
+	ModelBytes     int64 `json:"modelBytes"`
+	IdleModelBytes int64 `json:"idleModelBytes"`
+	ModelLoads     int64 `json:"modelLoads"`
+	Scrubbed       int64 `json:"scrubbed"`
 	// Admitted and Queued are statements now, Admissions all so far, which waited
 	// for AdmissionWait seconds together.
 	Admitted      int     `json:"admitted"`
@@ -222,6 +227,9 @@ var (
 	damaged  = prometheus.NewDesc("tributary_segments_damaged_total", "Segments found damaged or missing on a node.", []string{"node"}, nil)
 	repaired = prometheus.NewDesc("tributary_segments_repaired_total", "Of those, the ones replaced from another replica.", []string{"node"}, nil)
 	scrubbed = prometheus.NewDesc("tributary_scrub_completed_timestamp_seconds", "When a node last ended reading all its segments for damage.", []string{"node"}, nil)
+	cached   = prometheus.NewDesc("tributary_models_cached_bytes", "Memory that a node's decoded models take.", []string{"node"}, nil)
+	idle     = prometheus.NewDesc("tributary_models_idle_bytes", "Of that, what no statement uses and whoever needs memory gets.", []string{"node"}, nil)
+	loads    = prometheus.NewDesc("tributary_models_loaded_total", "Models that a node has decoded to predict with.", []string{"node"}, nil)
 	admitted = prometheus.NewDesc("tributary_statements_admitted", "Statements that are admitted to a node, to keep rows there.", []string{"node"}, nil)
 	queued   = prometheus.NewDesc("tributary_statements_queued", "Statements that wait to be admitted.", []string{"node"}, nil)
 	lets     = prometheus.NewDesc("tributary_admissions_total", "Statements that a node has admitted.", []string{"node"}, nil)
@@ -247,6 +255,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(damaged, prometheus.CounterValue, float64(n.Damaged), n.Name)
 		ch <- prometheus.MustNewConstMetric(repaired, prometheus.CounterValue, float64(n.Repaired), n.Name)
 		gauge(scrubbed, float64(n.Scrubbed), n.Name)
+		gauge(cached, float64(n.ModelBytes), n.Name)
+		gauge(idle, float64(n.IdleModelBytes), n.Name)
+		ch <- prometheus.MustNewConstMetric(loads, prometheus.CounterValue, float64(n.ModelLoads), n.Name)
 		gauge(admitted, float64(n.Admitted), n.Name)
 		gauge(queued, float64(n.Queued), n.Name)
 		ch <- prometheus.MustNewConstMetric(lets, prometheus.CounterValue, float64(n.Admissions), n.Name)

@@ -74,11 +74,10 @@ func (d *fadingDriver) State() family.State {
 	return family.State{Iteration: d.n, Done: d.n == d.steps, TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}
 }
 func (d *fadingDriver) Predictor() (family.Predictor, error) { return &FadingModel{d.sum}, nil }
-func (d *fadingDriver) MarshalBinary() ([]byte, error) {
-	var e canon.E
+func (d *fadingDriver) Encode(e *canon.E) error {
 	e.Int(d.n)
-	d.sum.Encode(&e)
-	return e.B, nil
+	d.sum.Encode(e)
+	return nil
 }
 func (d *fadingDriver) UnmarshalBinary(b []byte) error {
 	r := canon.Read(b)

@@ -236,7 +236,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 			return nil, err
 		}
 		if s.Resume && !drv.State().Done {
-			state, err := drv.MarshalBinary()
+			state, err := Saved(drv)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -569,4 +569,11 @@ func Same(t *testing.T, f family.Family, d *Data, options ...any) *Result {
 		}
 	}
 	return want
+}
+
+// Saved is a driver's state.
+func Saved(d family.Driver) ([]byte, error) {
+	var e canon.E
+	err := d.Encode(&e)
+	return e.B, err
 }

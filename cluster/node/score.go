@@ -1,0 +1,85 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// scorer is a model as expressions use it.
+type scorer struct{ s *model.Scorer }
+
+// Score implements eval.Scorer.
+func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
+	switch mode {
+	case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
+		return s.explain(mode, cols, n)
+	case expr.PredictTimes, expr.PredictSurvival:
+		times, left, err := s.s.Curves(cols, n)
+		if mode == expr.PredictTimes {
+			return times, err
+		}
+		return left, err
+	}
+	r, err := s.s.Score(cols, n)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case mode == expr.PredictValue:
+		return r.Column(output), nil
+	case output > 0:
+		return r.Probability(output - 1), nil
+	case len(s.s.Model().Classes()) == 2:
+		return r.Positive()
+	case len(s.s.Model().Classes()) > 2:
+		return r.Probabilities(), nil
+	}
+	return nil, pgerr.Unsupported("predict_proba needs a classifier")
+}
+
+// explain gives the columns of ml.explain_predict.
+func (s scorer) explain(mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
+	e, err := s.s.Explain(cols, n)
+	if err != nil {
+		return nil, err
+	}
+	switch mode {
+	case expr.PredictBaseline:
+		return batch.FromSlice(arrow.PrimitiveTypes.Float64, e.Baseline, nil), nil
+	case expr.PredictMargin:
+		return batch.FromSlice(arrow.PrimitiveTypes.Float64, e.Prediction, nil), nil
+	}
+	type part struct {
+		Feature     string  `json:"feature"`
+		Attribution float64 `json:"attribution"`
+	}
+	b := array.NewBuilder(memory.DefaultAllocator, types.JSONB.Arrow())
+	for i := range n {
+		list := []part{}
+		for _, a := range e.Attributions(i) {
+			list = append(list, part{a.Feature, a.Value})
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return nil, pgerr.From(err)
+		}
+		d, err := types.ParseText(types.JSONB, string(text), types.DefaultEnv)
+		if err != nil {
+			return nil, err
+		}
+		if err := types.AppendDatum(b, types.JSONB, d); err != nil {
+			return nil, err
+		}
+	}
+	return b.NewArray(), nil
+}

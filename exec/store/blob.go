@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// PutBlob keeps what write writes, which is no table's rows, such as a model or a
+// checkpoint: up to inline bytes in the segment it gives, more as a file like a
+// segment's, which is replicated, fetched, mended and swept alike. Of the segment
+// only ID, Inline, Bytes, SHA256 and Nodes mean something.
+func (s *Store) PutBlob(inline int, write func(io.Writer) error) (*catalog.Segment, error) {
+	w := &blobWriter{store: s, inline: inline}
+	if err := write(w); err != nil {
+		w.abort()
+		return nil, err
+	}
+	if w.file == nil {
+		return &catalog.Segment{Inline: w.head, Bytes: int64(len(w.head)), SHA256: sha256.Sum256(w.head)}, nil
+	}
+	seg := &catalog.Segment{ID: w.file.id}
+	if err := w.file.seal(seg); err != nil {
+		w.abort()
+		return nil, err
+	}
+	return seg, nil
+}
+
+// blobWriter makes a file of what outgrows its head.
+type blobWriter struct {
+	store  *Store
+	inline int
+	head   []byte
+	file   *segmentFile
+}
+
+func (w *blobWriter) Write(b []byte) (int, error) {
+	if w.file == nil && len(w.head)+len(b) <= w.inline {
+		w.head = append(w.head, b...)
+		return len(b), nil
+	}
+	if w.file == nil {
+		id := newID()
+		f, err := w.store.createAs(id, id)
+		if err != nil {
+			return 0, err
+		}
+		w.file = f
+		if err := f.write(w.head); err != nil {
+			return 0, err
+		}
+	}
+	if err := w.file.write(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func (w *blobWriter) abort() {
+	if w.file != nil {
+		w.file.abort()
+	}
+}
+
+// ReadBlob calls use with a blob's bytes, once they are known to be good: where
+// this node has none or a damaged file it gets another node's. They are use's
+// until it returns, and not to be changed. A file is mapped, so that its bytes take
+// no memory of the node's.
+func (s *Store) ReadBlob(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error {
+	if ref.Inline != nil {
+		if sha256.Sum256(ref.Inline) != ref.SHA256 && ref.SHA256 != [32]byte{} {
+			return pgerr.New(pgerr.DataCorrupted, "invalid data in the catalog: it has another hash")
+		}
+		return use(ref.Inline)
+	}
+	g, err := s.openBlob(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer g.unmap()
+	return batch.Guard(func() error { return use(g.data) })
+}
+
+// openBlob maps a blob's file and looks whether it is good.
+func (s *Store) openBlob(ctx context.Context, ref *catalog.Segment) (*segment, error) {
+	for tries := 0; ; tries++ {
+		g, err := s.mapBlob(ctx, ref)
+		var bad *CorruptError
+		if !errors.As(err, &bad) || s.remote == nil || tries > 0 {
+			return g, err
+		}
+		if bad.Missing {
+			err = s.fetch(ctx, ref)
+		} else {
+			err = s.mend(ctx, ref, bad)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// mapBlob is openBlob of the file that is here, if it is.
+func (s *Store) mapBlob(ctx context.Context, ref *catalog.Segment) (_ *segment, err error) {
+	path := s.path(ref.ID)
+	st, err := s.fs.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &CorruptError{Segment: ref.ID, Missing: true, ref: ref}
+	}
+	if err != nil {
+		return nil, ioError(err, "stat", path)
+	}
+	data, unmap, err := s.fs.Map(path)
+	if err != nil {
+		return nil, ioError(err, "map", path)
+	}
+	g := &segment{id: ref.ID, ref: ref, stamp: stampOf(st), data: data}
+	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
+	g.unmap = func() { forget(); unmap() }
+	err = batch.Guard(func() error {
+		h := sha256.New()
+		for left := data; len(left) > 0 && ctx.Err() == nil; {
+			n := min(len(left), 4<<20)
+			h.Write(left[:n])
+			left = left[n:]
+		}
+		if ctx.Err() == nil && [32]byte(h.Sum(nil)) != ref.SHA256 {
+			return g.corrupt("the file has another hash")
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		g.unmap()
+		return nil, err
+	}
+	return g, nil
+}

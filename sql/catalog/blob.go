@@ -1,0 +1,60 @@
+package catalog
+
+// InlineBlob is the size to which a model or a checkpoint rides in the catalog;
+// larger ones are files like those of segments.
+const InlineBlob = 64 << 10
+
+// HeldFile is a file that the catalog names.
+type HeldFile struct {
+	File *Segment // of a blob its ID, Bytes (0: not known), SHA256 and Nodes
+	// Held gives the change that says which nodes have it.
+	Held func(nodes []uint64) Change
+}
+
+// BlobFiles lists the files that are no table's rows, in a fixed order: those of
+// models and of jobs that may go on.
+func (s *State) BlobFiles() (out []HeldFile) {
+	for _, m := range s.Models() {
+		for i := range m.Versions {
+			if v := &m.Versions[i]; !v.File.IsZero() {
+				oid, number := m.OID, v.Number
+				out = append(out, HeldFile{v.Blob(), func(n []uint64) Change { return &SetModelNodes{Model: oid, Number: number, Nodes: n} }})
+			}
+		}
+	}
+	for _, j := range s.Jobs() {
+		// One that failed may be resumed.
+		if j.State != JobDone && !j.CheckpointFile.IsZero() {
+			oid, id := j.OID, j.CheckpointFile
+			out = append(out, HeldFile{j.Blob(), func(n []uint64) Change { return &SetJobNodes{Job: oid, File: id, Nodes: n} }})
+		}
+	}
+	return out
+}
+
+// Files are the files that changes bring into the catalog.
+func Files(changes []Change) (out []*Segment) {
+	add := func(g *Segment) {
+		if g.Inline == nil {
+			out = append(out, g)
+		}
+	}
+	versions := func(m *Model) {
+		for i := range m.Versions {
+			add(m.Versions[i].Blob())
+		}
+	}
+	for _, c := range changes {
+		switch c := c.(type) {
+		case *AppendSegments:
+			for _, g := range c.Segments {
+				add(g)
+			}
+		case *PutModel:
+			versions(c.Model)
+		case *ChangeModel:
+			versions(c.Model)
+		}
+	}
+	return out
+}
