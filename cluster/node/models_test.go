@@ -61,6 +61,8 @@ func TestModels(t *testing.T) {
 		c.must("train model amounts using tweedie_regression predict kind with (power = 1.3) as select kind, a, b from flowers")
 		c.must("train model sizes using gamma_regression predict w with (l1_reg = 0.001) as select w, a, b from flowers")
 		c.must("train model machine using linear_svm predict kind with (c = 0.1) as select kind, a, b, colour from flowers")
+		c.must("train model folds using logistic_regression predict kind with (cross_validation = 4, max_iterations = 5, weight = w) as select kind, a, b, colour, w from flowers")
+		c.must("train model parted using linear_regression predict a with (cv_folds = 3) as select a, b, colour from flowers, generate_series(1, 3)")
 		c.must("train model errors using logistic_regression predict even with (calculate_p_values = true) as select even, a, b from flowers")
 		hashes = append(hashes, c.must("select name || ' ' || sha256 || ' ' || task || metrics from ml.models order by 1"))
 
@@ -218,7 +220,7 @@ func TestModels(t *testing.T) {
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)
 		}
-		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, net, again, times, plain, padded, few, elastic, tough, high, counts, amounts, sizes, machine, errors")
+		c.must("drop model kinds, twos, line, grouped, trees, forest, groups, axes, turns, net, again, times, plain, padded, few, elastic, tough, high, counts, amounts, sizes, machine, errors, folds, parted")
 		if got := c.one("select count(*) from ml.models"); got != "0" {
 			t.Errorf("%s models are left", got)
 		}

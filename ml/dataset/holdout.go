@@ -15,10 +15,13 @@ import (
 // is right: row by row in the order of hashes, what the shares have come to.
 // Other rows are held out, with their copies, by their draw: those below a cut
 // that is chosen for what is held out to be nearest to the share.
+//
+// Of k folds each row is held out of one: common rows' copies go to the folds in
+// turn, other rows by their draw, between two cuts.
 type Holdout struct {
-	Share  float64
-	Cut    int // bins of draws
-	Common []Quota
+	Share     float64
+	From, Cut int // bins of draws: those from From to below Cut
+	Common    []Quota
 }
 
 // Quota is how many copies of a row are held out, by node; a single number is
@@ -94,9 +97,62 @@ func (c *Copies) Holdout(share float64, inPlace bool) *Holdout {
 	return h
 }
 
+// Fold chooses what is held out in fold number fold of so many, from 0: Holdout
+// says of which copies and rows.
+func (c *Copies) Fold(fold, folds int, inPlace bool) *Holdout {
+	h := &Holdout{Share: 1 / float64(folds)}
+	light, at := append([]int64(nil), c.Bins...), int64(0)
+	c.each(func(hash RowHash, copies []Copy, n int64) {
+		if !c.common(n) {
+			return
+		}
+		light[hash.bin()] -= n
+		q := Quota{Hash: hash, Held: []int64{inTurn(at, n, fold, folds)}}
+		if inPlace {
+			q.Held = make([]int64, copies[len(copies)-1].Node+1)
+			first := at
+			for _, x := range copies {
+				q.Held[x.Node] = inTurn(first, x.N, fold, folds)
+				first += x.N
+			}
+		}
+		at += n
+		h.Common = append(h.Common, q)
+	})
+	var all int64
+	for _, n := range light {
+		all += n
+	}
+	cut := func(j int) int { // bins below which are nearest to j shares
+		var below int64
+		want := float64(float64(all) * float64(j) / float64(folds))
+		at, best := 0, want
+		for i, n := range light {
+			below += n
+			if d := math.Abs(float64(below) - want); d < best {
+				best, at = d, i+1
+			}
+		}
+		return at
+	}
+	h.From, h.Cut = cut(fold), cut(fold+1)
+	if fold == folds-1 {
+		h.Cut = drawBins
+	}
+	return h
+}
+
+// inTurn is how many of n copies, which come after at others, are of a fold, where
+// one after the other goes to the next.
+func inTurn(at, n int64, fold, folds int) int64 {
+	below := func(end int64) int64 { return (end + int64(folds-1-fold)) / int64(folds) }
+	return below(at+n) - below(at)
+}
+
 // Encode gives the canonical bytes.
 func (h *Holdout) Encode(e *canon.E) {
 	e.F64(h.Share)
+	e.Int(h.From)
 	e.Int(h.Cut)
 	e.U32(uint32(len(h.Common)))
 	for _, q := range h.Common {
@@ -107,11 +163,11 @@ func (h *Holdout) Encode(e *canon.E) {
 
 // DecodeHoldout reads what Encode wrote.
 func DecodeHoldout(d *canon.D) *Holdout {
-	h := &Holdout{Share: d.F64(), Cut: d.Int()}
+	h := &Holdout{Share: d.F64(), From: d.Int(), Cut: d.Int()}
 	for range d.Count(hashBytes + 12) {
 		h.Common = append(h.Common, Quota{Hash: DecodeRowHash(d), Held: d.I64s()})
 	}
-	if h.Cut < 0 || h.Cut > drawBins || !(h.Share >= 0 && h.Share < 1) {
+	if h.From < 0 || h.Cut < h.From || h.Cut > drawBins || !(h.Share >= 0 && h.Share < 1) {
 		d.Fail()
 	}
 	return h
@@ -119,14 +175,14 @@ func DecodeHoldout(d *canon.D) *Holdout {
 
 // Drawer holds rows out on a node. Its leaves may be drawn by any goroutines.
 type Drawer struct {
-	share  float64
-	cut    int
-	common map[RowHash]*atomic.Int64 // copies still to hold out
+	share     float64
+	from, cut int
+	common    map[RowHash]*atomic.Int64 // copies still to hold out
 }
 
 // On gives what draws on a node.
 func (h *Holdout) On(node int) *Drawer {
-	d := &Drawer{share: h.Share, cut: h.Cut, common: make(map[RowHash]*atomic.Int64, len(h.Common))}
+	d := &Drawer{share: h.Share, from: h.From, cut: h.Cut, common: make(map[RowHash]*atomic.Int64, len(h.Common))}
 	for _, q := range h.Common {
 		left := &atomic.Int64{}
 		switch {
@@ -150,18 +206,26 @@ func (d *Drawer) Drawn(h RowHash) bool {
 			return left.Load() > 0 && left.Add(-1) >= 0
 		}
 	}
-	return h.bin() < d.cut
+	return h.bin() >= d.from && h.bin() < d.cut
 }
 
 // Draw marks the rows of a leaf that are held out, before its view v, or another
-// one, is split. What is marked stays.
+// one, is split. What is marked stays until another drawer draws.
 func (l *Leaf) Draw(d *Drawer, v *View) error {
-	l.share, v.share = d.share, d.share
-	if d.share <= 0 || l.store.cfg.Windows != nil || l.held != nil {
+	v.share = d.share
+	if l.drawer == d {
 		return nil
 	}
-	words := (l.Rows + 63) / 64
-	if err := l.store.grow(8 * int64(words)); err != nil {
+	l.drawer, l.share = d, d.share
+	words := int64((l.Rows + 63) / 64)
+	if l.held != nil {
+		l.held, v.held = nil, nil
+		l.store.shrink(8 * words)
+	}
+	if d.share <= 0 || l.store.cfg.Windows != nil {
+		return nil
+	}
+	if err := l.store.grow(8 * words); err != nil {
 		return err
 	}
 	l.held = make([]uint64, words)

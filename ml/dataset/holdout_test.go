@@ -46,9 +46,16 @@ func spreadOver(t *testing.T, r *rand.Rand, rows []int64, nodes int, inPlace boo
 // heldOut gives how many copies of each value are held out, as a training does.
 func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out map[int64]int, again bool) {
 	t.Helper()
+	leaves, all, again := settled(t, stores, inPlace)
+	return drawn(t, leaves, all.Holdout(share, inPlace)), again
+}
+
+// settled brings rows to their leaves, by node, and counts them; again tells
+// whether that took another look.
+func settled(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, all *Copies, again bool) {
+	t.Helper()
 	ctx := context.Background()
-	var leaves [][]*Leaf
-	all := &Copies{}
+	all = &Copies{}
 	for i, s := range stores {
 		c := s.Copies(i)
 		var e canon.E
@@ -87,24 +94,31 @@ func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out ma
 		}
 		leaves = append(leaves, own)
 	}
-	view := func(l *Leaf) *View {
-		v, err := l.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 	if rows := all.Unsure(); rows != nil {
 		counts := &Copies{}
 		again = true
 		for i, own := range leaves {
 			for _, l := range own {
-				counts.Merge(view(l).Count(rows, i))
+				counts.Merge(view(t, l).Count(rows, i))
 			}
 		}
 		all.List = counts.List
 	}
-	h := all.Holdout(share, inPlace)
+	return leaves, all, again
+}
+
+func view(t *testing.T, l *Leaf) *View {
+	t.Helper()
+	v, err := l.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// drawn gives how many copies of each value a holdout draws.
+func drawn(t *testing.T, leaves [][]*Leaf, h *Holdout) map[int64]int {
+	t.Helper()
 	var e canon.E
 	h.Encode(&e)
 	d := canon.Read(e.B)
@@ -112,14 +126,14 @@ func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out ma
 	if err := d.Done("a holdout"); err != nil {
 		t.Fatal(err)
 	}
-	out = map[int64]int{}
+	out := map[int64]int{}
 	for i, own := range leaves {
 		drawer := h.On(i)
 		for _, l := range own {
-			if err := l.Draw(drawer, view(l)); err != nil {
+			if err := l.Draw(drawer, view(t, l)); err != nil {
 				t.Fatal(err)
 			}
-			rest, drawn := view(l).Split()
+			rest, drawn := view(t, l).Split()
 			if rest.Rows+drawn.Rows != l.Rows {
 				t.Fatalf("%d and %d of %d rows", rest.Rows, drawn.Rows, l.Rows)
 			}
@@ -130,7 +144,61 @@ func heldOut(t *testing.T, stores []*Store, share float64, inPlace bool) (out ma
 			}
 		}
 	}
-	return out, again
+	return out
+}
+
+// TestFoldsPartTheRows draws all folds, one after the other: each copy is of one
+// fold, folds are of a size, common rows' copies are shared out, wherever rows lie.
+func TestFoldsPartTheRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for name, rows := range map[string]func(i int) int64{
+		"distinct": func(i int) int64 { return int64(i) },
+		"ten":      func(i int) int64 { return int64(i % 10) },
+		"pairs":    func(i int) int64 { return int64(i / 2) },
+		"skewed":   func(i int) int64 { return min(int64(r.ExpFloat64()*3), 7)*int64(1+i%5) - int64(i%97*(i%3)) },
+	} {
+		for _, n := range []int{40, 20000} {
+			var list []int64
+			count := map[int64]int{}
+			for i := range n {
+				list = append(list, rows(i))
+				count[list[i]]++
+			}
+			for _, folds := range []int{2, 5, 7} {
+				var want []map[int64]int
+				for k, nodes := range []int{1, 3, 4} {
+					for _, inPlace := range []bool{false, true} {
+						leaves, all, _ := settled(t, spreadOver(t, r, list, nodes, inPlace), inPlace)
+						sum := map[int64]int{}
+						for f := range folds {
+							got := drawn(t, leaves, all.Fold(f, folds, inPlace))
+							if k == 0 && !inPlace {
+								want = append(want, got)
+							} else if fmt.Sprint(got) != fmt.Sprint(want[f]) {
+								t.Fatalf("%s of %d: fold %d of %d differs on %d nodes", name, n, f, folds, nodes)
+							}
+							rows := 0
+							for v, c := range got {
+								sum[v], rows = sum[v]+c, rows+c
+								if share := float64(count[v]) / float64(folds); all.common(int64(count[v])) && math.Abs(float64(c)-share) >= 1 {
+									t.Errorf("%s of %d: %d of %d copies are in fold %d of %d", name, n, c, count[v], f, folds)
+								}
+							}
+							if off := math.Abs(float64(rows) - float64(n)/float64(folds)); off > 2+float64(n)/200 {
+								t.Errorf("%s of %d: fold %d of %d has %d rows", name, n, f, folds, rows)
+							}
+						}
+						if fmt.Sprint(sum) != fmt.Sprint(count) {
+							t.Fatalf("%s of %d: %d folds do not part the rows", name, n, folds)
+						}
+						if got := drawn(t, leaves, &Holdout{}); len(got) != 0 {
+							t.Fatalf("%d rows are still held out", len(got))
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 // TestHoldoutIsTheShare holds out of multisets of every kind of skew: as much as

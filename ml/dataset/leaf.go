@@ -24,6 +24,7 @@ type Leaf struct {
 	spilled  bool     // they are in the file instead, and brought together to be looked at
 	held     []uint64 // rows held out, a bit each; nil for none
 	share    float64  // of windows held out
+	drawer   *Drawer  // that marked them
 }
 
 // Finish ends the adding of rows: it must be called after the last of them and

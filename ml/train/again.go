@@ -211,6 +211,7 @@ func (w *Worker) again(t *sealTask) error {
 	w.fitted = t.fitted
 	w.mu.Unlock()
 	w.flow.task, w.flow.stats, w.flow.made, w.flow.leaves = t, nil, &sealed{}, 0
+	w.blocks = dataset.NewBlocks(w.dataset)
 	w.open(w.store.Layout())
 	return nil
 }
@@ -259,7 +260,7 @@ func (r *runner) sameRows(st *feature.Stats) error {
 	var first, second canon.E
 	r.fitted.Encode(&first)
 	first.F64s(r.cw)
-	first.I64(r.counted)
+	first.I64(r.seen)
 	fitted.Encode(&second)
 	second.F64s(cw)
 	second.I64(st.Rows + st.Held)

@@ -14,6 +14,15 @@ func (r *runner) draw(ctx context.Context) (*dataset.Holdout, error) {
 	if share == 0 || !r.job.counts() {
 		return &dataset.Holdout{Share: share}, nil
 	}
+	c, err := r.counted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Holdout(share, r.job.InPlace()), nil
+}
+
+// counted tells how often rows occur.
+func (r *runner) counted(ctx context.Context) (*dataset.Copies, error) {
 	c, err := r.copies(ctx, &copiesTask{})
 	if err != nil {
 		return nil, err
@@ -25,7 +34,7 @@ func (r *runner) draw(ctx context.Context) (*dataset.Holdout, error) {
 		}
 		c.List = again.List
 	}
-	return c.Holdout(share, r.job.InPlace()), nil
+	return c, nil
 }
 
 func (r *runner) copies(ctx context.Context, t *copiesTask) (*dataset.Copies, error) {

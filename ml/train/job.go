@@ -73,6 +73,9 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.Plan.Target != family.ClassTarget:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "class weights need a classifier").At(j.Options.Pos("class_weights"))
 	}
+	if err := j.mayFold(); err != nil {
+		return nil, err
+	}
 	return j, j.encoders(transforms)
 }
 
@@ -341,8 +344,11 @@ func (j *Job) split() string {
 	return j.Options.Text("data_split_method", how)
 }
 
+// Folds is how many folds a cross-validation has, 0 for none.
+func (j *Job) Folds() int { return j.Options.Int("cross_validation", 0) }
+
 // counts tells whether what is held out depends on how often rows occur.
-func (j *Job) counts() bool { return j.windows == nil && j.split() != "no_split" }
+func (j *Job) counts() bool { return j.windows == nil && (j.split() != "no_split" || j.Folds() > 0) }
 
 // holdout gives the share of rows held out of so many.
 func (j *Job) holdout(rows int64) float64 {

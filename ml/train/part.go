@@ -178,7 +178,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 			})
 			return p, nil
 		}
-		return p, same(w.fit(b), nil)
+		return p, same(w.fit(b))
 	case *againTask:
 		p.ofNode(func() family.Message { return &sealed{} })
 		return p, w.again(b.sealTask)

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"time"
 
@@ -91,7 +92,14 @@ func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
 		in.SliceElements = sliceElements
 	}
 	r := &runner{in: in, red: red, job: in.Job, start: in.Now()}
-	return r.run(ctx)
+	if in.Job.Folds() > 0 {
+		return r.validate(ctx)
+	}
+	holdout, err := r.draw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.run(ctx, holdout)
 }
 
 type runner struct {
@@ -109,15 +117,20 @@ type runner struct {
 	leaves []int64 // the rows of each leaf to train on
 	weight float64
 	// positives is the rows of the second of two classes, those held out too, of
-	// counted ones.
-	positives, counted int64
-	driver             family.Driver
-	hist               []Iteration
-	plan               [32]byte
+	// those that were seen.
+	positives, seen int64
+	driver          family.Driver
+	hist            []Iteration
+	plan            [32]byte
+	fold, folds     int      // which of a cross-validation it is of, from 1; one more for the model
+	scores          []scores // of the folds before
 }
 
 func (r *runner) phase(p string) {
 	if r.in.Progress != nil {
+		if r.fold < r.folds {
+			p = fmt.Sprintf("%s, fold %d of %d", p, r.fold, r.folds-1)
+		}
 		r.in.Progress(Event{Phase: p})
 	}
 }
@@ -127,8 +140,9 @@ func (r *runner) reduce(ctx context.Context, b body) (family.Message, error) {
 	return r.red.Reduce(ctx, Task{Iter: r.tasks, body: b})
 }
 
-func (r *runner) run(ctx context.Context) (*Result, error) {
-	if err := r.fit(ctx); err != nil {
+// run trains on the rows that are not held out.
+func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, error) {
+	if err := r.fit(ctx, holdout); err != nil {
 		return nil, err
 	}
 	if err := r.seal(ctx); err != nil {
@@ -143,14 +157,10 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	return r.finish(ctx)
 }
 
-func (r *runner) fit(ctx context.Context) error {
+func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
 	r.phase("fit")
-	holdout, err := r.draw(ctx)
-	if err != nil {
-		return err
-	}
 	spec := r.job.Spec()
-	m, err := r.reduce(ctx, &fitTask{spec: spec, holdout: holdout})
+	m, err := r.reduce(ctx, &fitTask{spec: spec, holdout: holdout, fold: r.fold})
 	if err != nil {
 		return err
 	}
@@ -158,7 +168,7 @@ func (r *runner) fit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.counted = st.Rows + st.Held; r.counted == 0 && r.in.Rows > 0 {
+	if r.seen = st.Rows + st.Held; r.seen == 0 && r.in.Rows > 0 {
 		return errNoWindows(r.job.Plan.Windows)
 	}
 	if r.fitted, r.cw, err = r.encoders(st); err != nil {
@@ -224,7 +234,7 @@ func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 
 func (r *runner) seal(ctx context.Context) error {
 	r.phase("seal")
-	t := &sealTask{fitted: r.fitted, classWeights: r.cw}
+	t := &sealTask{fitted: r.fitted, classWeights: r.cw, again: r.fold < r.folds}
 	if err := r.readAgain(ctx, t); err != nil {
 		return err
 	}
@@ -262,6 +272,9 @@ func (r *runner) begin() (err error) {
 // checkpoint writes the bytes from which restore goes on.
 func (r *runner) checkpoint(w io.Writer) error {
 	e := canon.To(w)
+	if r.folds > 0 {
+		r.encodeFolds(e)
+	}
 	e.B = append(e.B, r.plan[:]...)
 	e.U32(uint32(len(r.hist)))
 	for _, it := range r.hist {
@@ -279,6 +292,9 @@ func (r *runner) checkpoint(w io.Writer) error {
 
 func (r *runner) restore(b []byte) error {
 	d := canon.Read(b)
+	if r.folds > 0 {
+		decodeFolds(d)
+	}
 	var plan [32]byte
 	for i := range plan {
 		plan[i] = d.U8()
@@ -321,7 +337,7 @@ func (r *runner) iterate(ctx context.Context) error {
 			it := Iteration{Number: st.Iteration, TrainLoss: st.TrainLoss, ValidationLoss: st.ValidationLoss, Seconds: now.Sub(since).Seconds()}
 			since = now
 			r.hist = append(r.hist, it)
-			if r.in.Progress != nil {
+			if r.in.Progress != nil && r.fold == r.folds { // the history is the model's
 				r.in.Progress(Event{Phase: "iterate", Iteration: &it})
 			}
 			due = due || every > 0 && st.Iteration%every == 0
@@ -360,7 +376,7 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 	if len(r.fitted.Keys) != 2 || measured <= coarseRows {
 		return nil
 	}
-	m, err := r.reduce(ctx, &cutsTask{t, cutEvery(r.positives * measured / r.counted)}) // about
+	m, err := r.reduce(ctx, &cutsTask{t, cutEvery(r.positives * measured / r.seen)}) // about
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d)}
+		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d), fold: d.Int()}
 	case kindCopies:
 		t.body = decodeCopies(d)
 	case kindUsage:
@@ -93,6 +93,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 type fitTask struct {
 	spec    *feature.Spec
 	holdout *dataset.Holdout
+	fold    int // of a cross-validation; what was made for another goes
 }
 
 func (t *fitTask) kind() uint8 { return kindFit }
@@ -100,6 +101,7 @@ func (t *fitTask) kind() uint8 { return kindFit }
 func (t *fitTask) Encode(e *canon.E) {
 	t.spec.Encode(e)
 	t.holdout.Encode(e)
+	e.Int(t.fold)
 }
 
 func (t *fitTask) decode(j *Job, d *canon.D) family.Message {
@@ -135,6 +137,7 @@ func as[T any](m family.Message) (T, error) {
 type sealTask struct {
 	fitted       *feature.Fitted
 	classWeights []float64
+	again        bool // the rows will be sealed again
 }
 
 func (t *sealTask) kind() uint8 { return kindSeal }
@@ -142,10 +145,11 @@ func (t *sealTask) kind() uint8 { return kindSeal }
 func (t *sealTask) Encode(e *canon.E) {
 	t.fitted.Encode(e)
 	e.F64s(t.classWeights)
+	e.Bool(t.again)
 }
 
 func decodeSeal(d *canon.D) *sealTask {
-	t := &sealTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s()}
+	t := &sealTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s(), again: d.Bool()}
 	if t.classWeights != nil && len(t.classWeights) != len(t.fitted.Keys) {
 		d.Fail()
 	}

@@ -523,7 +523,6 @@ func TestOptionErrors(t *testing.T) {
 		text              string
 	}{
 		{"logistic_regression", "y", []any{"colour", "red"}, "22023", `unrecognized training option "colour"`},
-		{"logistic_regression", "y", []any{"cross_validation", int64(5)}, "0A000", `option "cross_validation" is not supported`},
 		{"logistic_regression", "y", []any{"max_iter", int64(5), "max_iterations", int64(5)}, "22023", "given twice"},
 		{"logistic_regression", "y", []any{"max_iter", int64(0)}, "22023", `invalid value for option "max_iter": 0`},
 		{"logistic_regression", "y", []any{"optimizer", "magic"}, "22023", "invalid value"},

@@ -52,6 +52,7 @@ type Worker struct {
 	acct   *mem.Account
 	spec   *feature.Spec
 	drawer *dataset.Drawer
+	fold   int // that the drawer, the blocks and the family's part are of
 	fitted *feature.Fitted
 	family family.Worker       // made by the first step
 	nodes  *reduce.Plan        // of partials of nodes
@@ -77,21 +78,21 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	cfg.Threads = max(cfg.Threads, 1)
-	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{}, acct: cfg.Pool.Account("training partials", false),
+	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{},
 		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}}
 	w.flow.may = cfg.Again && job.flows()
 	if w.flow.may {
 		w.dataset.Flow = w.flowed
 	}
-	w.state = dataset.NewState(w.dataset)
+	w.renew()
 	w.open(layout)
 	return w, nil
 }
 
 // open makes what takes rows.
 func (w *Worker) open(layout *dataset.Layout) {
-	w.store, w.blocks, w.in = dataset.NewStore(layout, w.dataset), dataset.NewBlocks(w.dataset), nil
-	if w.job.spec.TakesIn() {
+	w.store, w.in = dataset.NewStore(layout, w.dataset), nil
+	if w.job.spec.TakesIn() && w.job.Folds() == 0 { // folds want the rows again
 		w.in = &intake{w: w, layout: layout}
 	}
 	if w.flow.task != nil {
@@ -100,6 +101,24 @@ func (w *Worker) open(layout *dataset.Layout) {
 			w.in.flowing.Store(true)
 		}
 	}
+}
+
+// renew makes room for blocks and what is learnt from them.
+func (w *Worker) renew() {
+	w.blocks, w.state = dataset.NewBlocks(w.dataset), dataset.NewState(w.dataset)
+	w.acct, w.needed = w.cfg.Pool.Account("training partials", false), 0
+}
+
+// forget frees all that was made of the rows.
+func (w *Worker) forget() error {
+	if w.family != nil {
+		w.family.Close()
+		w.family = nil
+	}
+	clear(w.drafts)
+	w.more = nil
+	w.acct.Close()
+	return errors.Join(w.blocks.Close(), w.state.Close())
 }
 
 // Job is the worker's job.
@@ -202,12 +221,7 @@ func (w *Worker) localLeaves() (int, error) {
 
 // Close frees everything. No task may be running. It may be called twice.
 func (w *Worker) Close() error {
-	if w.family != nil {
-		w.family.Close()
-		w.family = nil
-	}
-	w.acct.Close()
-	return errors.Join(w.store.Close(), w.blocks.Close(), w.state.Close())
+	return errors.Join(w.forget(), w.store.Close())
 }
 
 // Spilled is the bytes this job wrote to temporary files on this node.
@@ -217,14 +231,21 @@ func (w *Worker) Spilled() int64 { return w.cfg.Pool.Spilled() }
 type leafFunc func(ctx context.Context, leaf int) (family.Message, error)
 
 // fit collects statistics.
-func (w *Worker) fit(t *fitTask) leafFunc {
+func (w *Worker) fit(t *fitTask) (leafFunc, error) {
+	if w.fold != t.fold { // nothing else of the job runs
+		if err := w.forget(); err != nil {
+			return nil, err
+		}
+		w.renew()
+		w.fold, w.drawer, w.fitted = t.fold, nil, nil
+	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.spec = t.spec
 	if w.drawer == nil {
 		w.drawer = t.holdout.On(w.self)
 	}
 	d := w.drawer
-	w.mu.Unlock()
 	return func(ctx context.Context, leaf int) (family.Message, error) {
 		if w.in != nil {
 			return w.in.fit(ctx, leaf, d)
@@ -242,7 +263,7 @@ func (w *Worker) fit(t *fitTask) leafFunc {
 			return nil, err
 		}
 		return w.collect(ctx, leaf, t.spec, v)
-	}
+	}, nil
 }
 
 // collect gives a leaf's statistics and, where there is plenty of memory for
@@ -354,7 +375,7 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left.Add(-1) == 0 { // the rows have served
+		if left.Add(-1) == 0 && !t.again { // the rows have served
 			if w.in != nil {
 				w.in.close()
 			}
@@ -381,10 +402,12 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	if err != nil {
 		return nil, err
 	}
-	w.mu.Lock()
-	w.rows[leaf].Free()
-	delete(w.rows, leaf)
-	w.mu.Unlock()
+	if !p.again {
+		w.mu.Lock()
+		w.rows[leaf].Free()
+		delete(w.rows, leaf)
+		w.mu.Unlock()
+	}
 	return s, nil
 }
 

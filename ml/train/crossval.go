@@ -1,0 +1,152 @@
+package train
+
+import (
+	"context"
+	"io"
+	"math"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// scores are what a fold was measured.
+type scores []family.Metric
+
+// mayFold tells what cross-validation cannot be with.
+func (j *Job) mayFold() error {
+	if j.Folds() == 0 {
+		return nil
+	}
+	at := j.Options.Pos("cross_validation")
+	bad := func(format string, args ...any) *pgerr.Error {
+		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(at)
+	}
+	for _, name := range []string{"data_split_method", "data_split_eval_fraction", "data_split_col"} {
+		if j.Options.Given(name) {
+			return bad("cross_validation and %s both say what is held out", name)
+		}
+	}
+	o := j.Options
+	switch {
+	case j.Plan.Target == family.NoTarget:
+		return bad("algorithm %s has no target column: there is nothing to validate", j.Family.Info().Name)
+	case j.windows != nil:
+		return pgerr.Unsupported("cross_validation of windows is not supported").At(at).
+			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
+	case j.WarmStart():
+		return bad("a training that goes on from a model cannot be cross-validated: the model has seen the rows of all folds")
+	case o.Bool("early_stop", o.Given("min_rel_progress") || o.Given("patience")) || o.Given("early_stopping_rounds"):
+		return bad("a training that the rows held out may end early cannot be cross-validated: they are what it is measured by")
+	}
+	return nil
+}
+
+// validate trains once for each fold without it, and then the model, of all rows.
+// The rows stay with the workers until then: they are read and dealt once.
+// Whatever is fitted, is fitted for each fold anew.
+func (r *runner) validate(ctx context.Context) (*Result, error) {
+	folds := r.job.Folds()
+	if r.in.Rows < int64(folds) {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "a cross-validation of %d folds needs as many rows: the training query gives %d", folds, r.in.Rows).
+			At(r.job.Options.Pos("cross_validation"))
+	}
+	first, resume := 1, r.in.Resume
+	var done []scores
+	if resume != nil {
+		d := canon.Read(resume)
+		first, done = decodeFolds(d)
+		rest := d.Take(d.Left())
+		if err := d.Done("a training checkpoint"); err != nil || first > folds+1 || len(done) != first-1 {
+			return nil, pgerr.New(pgerr.DataCorrupted, "the checkpoint belongs to another training")
+		}
+		if len(rest) == 0 { // between two folds
+			resume = nil
+		}
+	}
+	c, err := r.counted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tasks := r.tasks
+	for fold := first; ; fold++ {
+		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, tasks: tasks, fold: fold, folds: folds + 1, scores: done}
+		f.in.Resume, resume = resume, nil
+		holdout := &dataset.Holdout{}
+		if fold <= folds {
+			holdout = c.Fold(fold-1, folds, r.job.InPlace())
+		}
+		res, err := f.run(ctx, holdout)
+		if err != nil {
+			return nil, err
+		}
+		if tasks = f.tasks; fold > folds {
+			res.Metrics = summary(done)
+			return res, nil
+		}
+		if res.Held == 0 {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "a fold of the cross-validation has no rows").At(r.job.Options.Pos("cross_validation")).
+				WithHint("Ask for fewer folds.")
+		}
+		done = append(done, res.Metrics)
+		if r.in.Save == nil || r.job.Options.Int("checkpoint_every", 10) == 0 {
+			continue
+		}
+		next := &runner{fold: fold + 1, scores: done}
+		if err := r.in.Save.Save(ctx, 0, func(w io.Writer) error {
+			e := canon.To(w)
+			next.encodeFolds(e)
+			return e.Flush()
+		}); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// summary is the mean of each metric over the folds that have it, and the standard
+// deviation, which is over n, as numpy's std.
+func summary(folds []scores) (out []family.Metric) {
+	for _, m := range folds[0] {
+		var n, sum, squares float64
+		each := func(f func(v float64)) {
+			for _, s := range folds {
+				for _, o := range s {
+					if o.Name == m.Name {
+						f(o.Value)
+					}
+				}
+			}
+		}
+		each(func(v float64) { n, sum = n+1, sum+v })
+		mean := sum / n
+		each(func(v float64) { squares += float64((v - mean) * (v - mean)) })
+		out = append(out, family.Metric{Name: m.Name, Value: mean}, family.Metric{Name: m.Name + "_std", Value: math.Sqrt(squares / n)})
+	}
+	return out
+}
+
+// encodeFolds writes the fold that is trained and what those before were measured.
+func (r *runner) encodeFolds(e *canon.E) {
+	e.Int(r.fold)
+	e.U32(uint32(len(r.scores)))
+	for _, s := range r.scores {
+		e.U32(uint32(len(s)))
+		for _, m := range s {
+			e.Str(m.Name)
+			e.F64(m.Value)
+		}
+	}
+}
+
+func decodeFolds(d *canon.D) (fold int, done []scores) {
+	fold = d.Int()
+	for range d.Count(4) {
+		var s scores
+		for range d.Count(12) {
+			s = append(s, family.Metric{Name: d.Str(), Value: d.F64()})
+		}
+		done = append(done, s)
+	}
+	return fold, done
+}
