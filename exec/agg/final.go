@@ -162,12 +162,12 @@ func (c *collect) percentile(rows []types.Row) (types.Datum, error) {
 		pos := p * (n - 1)
 		lo, hi := int(math.Floor(pos)), int(math.Ceil(pos))
 		if lo == hi {
-			return toFloat(rows[lo][at]), nil
+			return rows[lo][at], nil
 		}
 		frac := pos - float64(lo)
-		switch a := toFloat(rows[lo][at]).(type) {
+		switch a := rows[lo][at].(type) {
 		case float64:
-			b := toFloat(rows[hi][at]).(float64)
+			b := rows[hi][at].(float64)
 			return a + frac*(b-a), nil
 		case types.Interval:
 			b := rows[hi][at].(types.Interval)
@@ -198,16 +198,6 @@ func checkFraction(p float64) error {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "percentile value %g is not between 0 and 1", p)
 	}
 	return nil
-}
-
-func toFloat(d types.Datum) types.Datum {
-	switch v := d.(type) {
-	case int64:
-		return float64(v)
-	case types.Decimal:
-		return v.Float64()
-	}
-	return d
 }
 
 // mode is the most frequent value, the first in order among equals.
