@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -132,16 +133,16 @@ func Dialect(set *settings.Set) parse.Dialect {
 
 // Values is how values are read and written by settings.
 func Values(set *settings.Set, names types.Names) *types.Env {
-	loc, ok := types.LoadZone(set.Value("timezone"))
+	loc, ok := datetime.LoadZone(set.Value("timezone"))
 	if !ok {
 		loc = time.UTC
 	}
-	e := &types.Env{Location: loc, ExtraFloatDigits: int(set.Int("extra_float_digits")), Names: names}
+	e := &types.Env{Settings: datetime.Settings{Location: loc}, ExtraFloatDigits: int(set.Int("extra_float_digits")), Names: names}
 	style, order, _ := strings.Cut(set.Value("datestyle"), ", ")
-	e.DateStyle = map[string]types.DateStyle{"ISO": types.DateISO, "SQL": types.DateSQL, "Postgres": types.DatePostgres, "German": types.DateGerman}[style]
-	e.DateOrder = map[string]types.DateOrder{"MDY": types.OrderMDY, "DMY": types.OrderDMY, "YMD": types.OrderYMD}[order]
-	e.IntervalStyle = map[string]types.IntervalStyle{"postgres": types.IntervalPostgres, "postgres_verbose": types.IntervalVerbose,
-		"sql_standard": types.IntervalSQL, "iso_8601": types.IntervalISO}[set.Value("intervalstyle")]
+	e.DateStyle = map[string]datetime.DateStyle{"ISO": datetime.DateISO, "SQL": datetime.DateSQL, "Postgres": datetime.DatePostgres, "German": datetime.DateGerman}[style]
+	e.DateOrder = map[string]datetime.DateOrder{"MDY": datetime.OrderMDY, "DMY": datetime.OrderDMY, "YMD": datetime.OrderYMD}[order]
+	e.IntervalStyle = map[string]datetime.IntervalStyle{"postgres": datetime.IntervalPostgres, "postgres_verbose": datetime.IntervalVerbose,
+		"sql_standard": datetime.IntervalSQL, "iso_8601": datetime.IntervalISO}[set.Value("intervalstyle")]
 	if set.Value("bytea_output") == "escape" {
 		e.ByteaOutput = types.ByteaEscape
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -41,7 +42,7 @@ func TestDecode(t *testing.T) {
 	if now := got.Values.Now; !now.Equal(at) {
 		t.Error(now)
 	}
-	if got.Values.Location.String() != "Asia/Tokyo" || got.Values.DateStyle != types.DateGerman || got.Values.DateOrder != types.OrderDMY {
+	if got.Values.Location.String() != "Asia/Tokyo" || got.Values.DateStyle != datetime.DateGerman || got.Values.DateOrder != datetime.OrderDMY {
 		t.Errorf("%+v", got.Values)
 	}
 	same := *got

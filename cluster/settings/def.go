@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Kind is a setting's type, as pg_settings.vartype.
@@ -227,7 +227,7 @@ func timeZone(v string) (string, error) {
 		if len(text) < 2 || text[0] != '\'' || text[len(text)-1] != '\'' {
 			return "", bad
 		}
-		iv, err := types.ParseInterval(text[1:len(text)-1], -1, &types.Env{})
+		iv, err := datetime.ParseInterval(text[1:len(text)-1], -1, nil)
 		switch {
 		case err != nil:
 			return "", bad
@@ -239,7 +239,7 @@ func timeZone(v string) (string, error) {
 		east = float64(iv.Micros / 1e6)
 	} else if hours, err := strconv.ParseFloat(v, 64); err == nil {
 		east = hours * 3600
-	} else if loc, ok := types.LoadZone(v); ok {
+	} else if loc, ok := datetime.LoadZone(v); ok {
 		return loc.String(), nil
 	} else {
 		return "", bad
@@ -247,7 +247,7 @@ func timeZone(v string) (string, error) {
 	if !(math.Abs(east) < 168*3600) {
 		return "", bad.WithDetail("UTC timezone offset is out of range.")
 	}
-	return types.FixedZone(int(east)).String(), nil
+	return datetime.FixedZone(int(east)).String(), nil
 }
 
 func cutPrefixFold(s, prefix string) (string, bool) {

@@ -6,6 +6,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -34,7 +35,7 @@ func optionValue(n ast.Node) (types.Datum, error) {
 		case *ast.Integer:
 			return int64(c.IVal), nil
 		case *ast.Float:
-			return types.ParseDecimal(c.FVal)
+			return number.ParseDecimal(c.FVal)
 		case *ast.Boolean:
 			return c.BoolVal, nil
 		case *ast.Null:
@@ -54,7 +55,7 @@ func optionValue(n ast.Node) (types.Datum, error) {
 			switch x := d.(type) {
 			case int64:
 				return -x, nil
-			case types.Decimal:
+			case number.Decimal:
 				return x.Neg(), nil
 			}
 		}
@@ -67,7 +68,7 @@ func optionValue(n ast.Node) (types.Datum, error) {
 				if err != nil {
 					return nil, err
 				}
-				if _, num := d.(types.Decimal); num && i == 0 {
+				if _, num := d.(number.Decimal); num && i == 0 {
 					out.Elem = types.Numeric
 				} else if _, num := d.(int64); num && i == 0 {
 					out.Elem = types.Int8

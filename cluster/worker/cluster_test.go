@@ -26,6 +26,7 @@ import (
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -192,7 +193,7 @@ func (c *cluster) statement(t testing.TB, id string, o worker.Options) (*worker.
 }
 
 func envOf() *eval.Env {
-	return &eval.Env{Types: &types.Env{ExtraFloatDigits: 1, Now: time.Unix(1700000000, 0)}}
+	return &eval.Env{Types: &types.Env{ExtraFloatDigits: 1, Settings: datetime.Settings{Now: time.Unix(1700000000, 0)}}}
 }
 
 // tableCol is a column of a test table.

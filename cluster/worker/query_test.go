@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -54,7 +55,7 @@ func newTables(t testing.TB, nodes, nt, nu, ns, per int) *world {
 	}
 	var tr, ur, sr [][]types.Datum
 	for i := range nt {
-		tr = append(tr, []types.Datum{int64(i + 1), maybe(num(nt/4), 0.1), maybe(text(), 0.1), maybe(types.DecimalFromInt64(int64(r.Intn(500)), 2), 0.1)})
+		tr = append(tr, []types.Datum{int64(i + 1), maybe(num(nt/4), 0.1), maybe(text(), 0.1), maybe(number.DecimalFromInt64(int64(r.Intn(500)), 2), 0.1)})
 	}
 	for range nu {
 		a := types.Array{Elem: types.Int4}

@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -43,9 +44,9 @@ type startMsg struct {
 type envMsg struct {
 	Zone             string
 	Offset           int // of the zone, at Now
-	DateStyle        types.DateStyle
-	DateOrder        types.DateOrder
-	IntervalStyle    types.IntervalStyle
+	DateStyle        datetime.DateStyle
+	DateOrder        datetime.DateOrder
+	IntervalStyle    datetime.IntervalStyle
 	ExtraFloatDigits int
 	ByteaOutput      types.ByteaOutput
 	Now              time.Time
@@ -66,12 +67,14 @@ func envOut(e *types.Env) envMsg {
 }
 
 func (m envMsg) in() *types.Env {
-	loc, ok := types.LoadZone(m.Zone)
+	loc, ok := datetime.LoadZone(m.Zone)
 	if !ok {
 		loc = time.FixedZone(m.Zone, m.Offset)
 	}
-	return &types.Env{Location: loc, DateStyle: m.DateStyle, DateOrder: m.DateOrder, IntervalStyle: m.IntervalStyle,
-		ExtraFloatDigits: m.ExtraFloatDigits, ByteaOutput: m.ByteaOutput, Now: m.Now}
+	return &types.Env{
+		Settings:         datetime.Settings{Location: loc, DateStyle: m.DateStyle, DateOrder: m.DateOrder, IntervalStyle: m.IntervalStyle, Now: m.Now},
+		ExtraFloatDigits: m.ExtraFloatDigits, ByteaOutput: m.ByteaOutput,
+	}
 }
 
 // orders are what a gateway tells a run on a node.

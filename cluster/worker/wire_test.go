@@ -14,6 +14,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -53,9 +55,9 @@ func TestPlansTravel(t *testing.T) {
 			}
 		}
 	}
-	big, _ := types.ParseDecimal("-123456789012345678901234567890.5")
-	vals := []types.Datum{nil, true, false, int64(0), int64(-7), 1.5, "", "text", []byte{0, 255}, types.DecimalFromInt64(250, 2), big, types.DecimalNaN,
-		types.Interval{Months: 1, Days: -2, Micros: 3}, types.TimeTZ{Micros: 5, Zone: -3600}, [16]byte{1, 2},
+	big, _ := number.ParseDecimal("-123456789012345678901234567890.5")
+	vals := []types.Datum{nil, true, false, int64(0), int64(-7), 1.5, "", "text", []byte{0, 255}, number.DecimalFromInt64(250, 2), big, number.DecimalNaN,
+		datetime.Interval{Months: 1, Days: -2, Micros: 3}, datetime.TimeTZ{Micros: 5, Zone: -3600}, [16]byte{1, 2},
 		types.Array{Elem: types.Int4, Elems: []types.Datum{int64(1), nil}}, types.Row{nil, "x"}}
 	for _, v := range vals {
 		b, err := rpc.Encode(plan.Scan{Filter: []expr.Expr{&expr.Const{Val: v, Typ: types.Text}}, Missing: []types.Datum{nil, v}})

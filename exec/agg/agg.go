@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -144,7 +145,7 @@ func datumColumn(t types.Type, from, to int, f func(g int) (types.Datum, error))
 }
 
 // numericColumn builds a column of variable numerics, NULL where has is false.
-func numericColumn(from, to int, has func(g int) bool, value func(g int) (types.Decimal, error)) (arrow.Array, error) {
+func numericColumn(from, to int, has func(g int) bool, value func(g int) (number.Decimal, error)) (arrow.Array, error) {
 	n := to - from
 	offs := make([]int32, 1, n+1)
 	data := make([]byte, 0, 12*n)

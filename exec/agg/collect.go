@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -124,7 +125,7 @@ func DatumBytes(d types.Datum) int64 {
 			n += 16 + DatumBytes(e)
 		}
 		return n
-	case types.Decimal:
+	case number.Decimal:
 		return 32
 	}
 	return 8

@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // decimalSum is sum and avg of variable numerics. Values of up to 64 bits are
@@ -18,7 +18,7 @@ type decimalSum struct {
 	mean  bool
 	x     intSum
 	scale []int32
-	wide  []types.Decimal // nil until it is needed
+	wide  []number.Decimal // nil until it is needed
 }
 
 func (s *decimalSum) Resize(groups int) {
@@ -48,22 +48,22 @@ func (s *decimalSum) Update(groups []uint32, args []arrow.Array) error {
 // addBytes adds the sum b of n values.
 func (s *decimalSum) addBytes(g uint32, b []byte, n int64) error {
 	s.x.n[g] += n
-	if v, scale, ok := types.SmallDecimalBytes(b); ok {
+	if v, scale, ok := number.SmallDecimalBytes(b); ok {
 		hi, lo := v>>63, uint64(v)
 		if done, err := s.put(g, hi, lo, scale); done || err != nil {
 			return err
 		}
 	}
-	d, err := types.DecodeDecimal(b)
+	d, err := number.DecodeDecimal(b)
 	if err != nil {
 		return err
 	}
 	return s.addWide(g, d)
 }
 
-func (s *decimalSum) addWide(g uint32, d types.Decimal) (err error) {
+func (s *decimalSum) addWide(g uint32, d number.Decimal) (err error) {
 	if s.wide == nil {
-		s.wide = make([]types.Decimal, len(s.scale))
+		s.wide = make([]number.Decimal, len(s.scale))
 	}
 	s.wide[g], err = s.wide[g].Add(d)
 	return err
@@ -140,7 +140,7 @@ func times10(hi int64, lo uint64, n int32) (int64, uint64, bool) {
 }
 
 // value is the sum of a group.
-func (s *decimalSum) value(g int) (types.Decimal, error) {
+func (s *decimalSum) value(g int) (number.Decimal, error) {
 	d := s.x.decimal(g, s.scale[g])
 	if s.wide == nil {
 		return d, nil
@@ -200,12 +200,12 @@ func (s *decimalSum) States(from, to int) (out arrow.Array, err error) {
 }
 
 func (s *decimalSum) Results(from, to int) (arrow.Array, error) {
-	return numericColumn(from, to, func(g int) bool { return s.x.n[g] > 0 }, func(g int) (types.Decimal, error) {
+	return numericColumn(from, to, func(g int) bool { return s.x.n[g] > 0 }, func(g int) (number.Decimal, error) {
 		d, err := s.value(g)
 		if err != nil || !s.mean {
 			return d, err
 		}
-		return d.Div(types.DecimalFromInt64(s.x.n[g], 0))
+		return d.Div(number.DecimalFromInt64(s.x.n[g], 0))
 	})
 }
 

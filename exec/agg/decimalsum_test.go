@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -32,32 +33,32 @@ func TestNumericSumsOfAnySize(t *testing.T) {
 		a.Resize(1)
 		return a
 	}
-	value := func(wild bool) types.Decimal {
-		d := types.DecimalFromInt64(r.Int63n(1<<uint(1+r.Intn(62)))-1<<20, int32(r.Intn(4)))
+	value := func(wild bool) number.Decimal {
+		d := number.DecimalFromInt64(r.Int63n(1<<uint(1+r.Intn(62)))-1<<20, int32(r.Intn(4)))
 		if !wild {
 			return d
 		}
 		switch r.Intn(9) {
 		case 0:
-			d = types.DecimalFromInt64(r.Int63(), int32(r.Intn(60)))
+			d = number.DecimalFromInt64(r.Int63(), int32(r.Intn(60)))
 		case 1, 2:
-			d, _ = d.Mul(types.DecimalFromInt64(r.Int63(), 0))
-			d, _ = d.Mul(types.DecimalFromInt64(r.Int63(), int32(r.Intn(25))))
+			d, _ = d.Mul(number.DecimalFromInt64(r.Int63(), 0))
+			d, _ = d.Mul(number.DecimalFromInt64(r.Int63(), int32(r.Intn(25))))
 		case 3:
-			d = types.DecimalFromInt64(-1<<63, int32(r.Intn(19)))
+			d = number.DecimalFromInt64(-1<<63, int32(r.Intn(19)))
 		case 4:
-			d = types.DecimalFromInt64(0, int32(r.Intn(30)))
+			d = number.DecimalFromInt64(0, int32(r.Intn(30)))
 		}
 		return d
 	}
 	for round := range 400 {
 		n := 1 + r.Intn(60)
 		vals := make([]types.Datum, n)
-		var want types.Decimal
+		var want number.Decimal
 		for i := range vals {
 			d := value(round%3 > 0)
 			if round%9 == 8 && i == n/2 {
-				d = types.DecimalNaN
+				d = number.DecimalNaN
 			}
 			vals[i] = d
 			var err error
@@ -86,7 +87,7 @@ func TestNumericSumsOfAnySize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := types.DatumAt(types.Numeric, out, 0).(types.Decimal); got.String() != want.String() {
+		if got := types.DatumAt(types.Numeric, out, 0).(number.Decimal); got.String() != want.String() {
 			t.Fatalf("round %d: the sum of %v is %s, not %s", round, vals, got, want)
 		}
 	}

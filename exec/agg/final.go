@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -169,10 +170,10 @@ func (c *collect) percentile(rows []types.Row) (types.Datum, error) {
 		case float64:
 			b := rows[hi][at].(float64)
 			return a + frac*(b-a), nil
-		case types.Interval:
-			b := rows[hi][at].(types.Interval)
-			d, err := types.IntervalMul(types.Interval{Months: b.Months - a.Months, Days: b.Days - a.Days, Micros: b.Micros - a.Micros}, frac)
-			return types.Interval{Months: a.Months + d.Months, Days: a.Days + d.Days, Micros: a.Micros + d.Micros}, err
+		case datetime.Interval:
+			b := rows[hi][at].(datetime.Interval)
+			d, err := datetime.IntervalMul(datetime.Interval{Months: b.Months - a.Months, Days: b.Days - a.Days, Micros: b.Micros - a.Micros}, frac)
+			return datetime.Interval{Months: a.Months + d.Months, Days: a.Days + d.Days, Micros: a.Micros + d.Micros}, err
 		}
 		return nil, pgerr.Internal("percentile_cont of an unexpected type")
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -105,13 +107,13 @@ func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 		return out
 	}
 	if s.ts[0].OID == types.IntervalOID {
-		var sum types.Interval
+		var sum datetime.Interval
 		for _, d := range some {
-			v := d.(types.Interval)
-			sum = types.Interval{Months: sum.Months + v.Months, Days: sum.Days + v.Days, Micros: sum.Micros + v.Micros}
+			v := d.(datetime.Interval)
+			sum = datetime.Interval{Months: sum.Months + v.Months, Days: sum.Days + v.Days, Micros: sum.Micros + v.Micros}
 		}
 		if name == "avg" {
-			out, err := types.IntervalDiv(sum, float64(len(some)))
+			out, err := datetime.IntervalDiv(sum, float64(len(some)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +158,7 @@ func rat(d types.Datum) *big.Rat {
 		return new(big.Rat).SetInt64(v)
 	case float64:
 		return new(big.Rat).SetFloat64(v)
-	case types.Decimal:
+	case number.Decimal:
 		r, _ := new(big.Rat).SetString(v.String())
 		return r
 	}
@@ -164,7 +166,7 @@ func rat(d types.Datum) *big.Rat {
 }
 
 // number gives a rational as a value of type t.
-func number(t *testing.T, ty types.Type, r *big.Rat) types.Datum {
+func rationalAs(t *testing.T, ty types.Type, r *big.Rat) types.Datum {
 	t.Helper()
 	switch ty.OID {
 	case types.Int8OID:
@@ -173,7 +175,7 @@ func number(t *testing.T, ty types.Type, r *big.Rat) types.Datum {
 		f, _ := r.Float64()
 		return f
 	}
-	d, err := types.ParseDecimal(r.FloatString(40))
+	d, err := number.ParseDecimal(r.FloatString(40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,9 +195,9 @@ func moments(t *testing.T, name string, ty types.Type, vals []types.Datum) types
 	mean := new(big.Rat).Quo(sum, n)
 	switch name {
 	case "sum":
-		return number(t, ty, sum)
+		return rationalAs(t, ty, sum)
 	case "avg":
-		return number(t, ty, mean)
+		return rationalAs(t, ty, mean)
 	}
 	spread := new(big.Rat).Sub(sq, new(big.Rat).Mul(sum, mean))
 	if !strings.HasSuffix(name, "_pop") {
@@ -209,7 +211,7 @@ func moments(t *testing.T, name string, ty types.Type, vals []types.Datum) types
 		f := new(big.Float).SetPrec(300).SetRat(v)
 		v, _ = f.Sqrt(f).Rat(nil)
 	}
-	return number(t, ty, v)
+	return rationalAs(t, ty, v)
 }
 
 // pairs are the regressions of Y on X, from exact sums.
@@ -376,12 +378,12 @@ func (s spec) percentile(rows []types.Row) types.Datum {
 		if x, ok := vals[lo].(float64); ok {
 			return x + (at-float64(lo))*(vals[hi].(float64)-x)
 		}
-		x, y := vals[lo].(types.Interval), vals[hi].(types.Interval)
+		x, y := vals[lo].(datetime.Interval), vals[hi].(datetime.Interval)
 		if lo == hi {
 			return x
 		}
-		d, _ := types.IntervalMul(types.Interval{Months: y.Months - x.Months, Days: y.Days - x.Days, Micros: y.Micros - x.Micros}, at-float64(lo))
-		return types.Interval{Months: x.Months + d.Months, Days: x.Days + d.Days, Micros: x.Micros + d.Micros}
+		d, _ := datetime.IntervalMul(datetime.Interval{Months: y.Months - x.Months, Days: y.Days - x.Days, Micros: y.Micros - x.Micros}, at-float64(lo))
+		return datetime.Interval{Months: x.Months + d.Months, Days: x.Days + d.Days, Micros: x.Micros + d.Micros}
 	}
 	list, ok := rows[0][0].(types.Array)
 	if !ok {

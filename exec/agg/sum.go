@@ -11,6 +11,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -144,13 +146,13 @@ func (s *intSum) States(from, to int) (arrow.Array, error) {
 }
 
 // decimal is the sum of values with a scale.
-func (s *intSum) decimal(g int, scale int32) types.Decimal {
+func (s *intSum) decimal(g int, scale int32) number.Decimal {
 	if v, ok := s.small(g); ok {
-		return types.DecimalFromInt64(v, scale)
+		return number.DecimalFromInt64(v, scale)
 	}
 	v := new(big.Int).SetInt64(s.hi[g])
 	v.Lsh(v, 64)
-	return types.DecimalFromBig(v.Add(v, new(big.Int).SetUint64(s.lo[g])), scale)
+	return number.DecimalFromBig(v.Add(v, new(big.Int).SetUint64(s.lo[g])), scale)
 }
 
 // small gives the sum where 64 bits hold it.
@@ -167,10 +169,10 @@ func (s *intSum) Results(from, to int) (arrow.Array, error) {
 	if s.out.OID == types.Int8OID {
 		return s.integers(from, to)
 	}
-	value := func(g int) (types.Decimal, error) {
+	value := func(g int) (number.Decimal, error) {
 		d := s.decimal(g, scale)
 		if s.mean {
-			return d.Div(types.DecimalFromInt64(s.n[g], 0))
+			return d.Div(number.DecimalFromInt64(s.n[g], 0))
 		}
 		return d, nil
 	}
@@ -293,13 +295,13 @@ func (s *floatSum) Bytes() int64 { return int64(cap(s.s)) * 48 }
 // intervalSum is sum and avg of intervals.
 type intervalSum struct {
 	mean bool
-	sum  []types.Interval
+	sum  []datetime.Interval
 	n    []int64
 }
 
 func (s *intervalSum) Resize(groups int) { s.sum, s.n = grown(s.sum, groups), grown(s.n, groups) }
 
-func (s *intervalSum) add(g uint32, v types.Interval, n int64) {
+func (s *intervalSum) add(g uint32, v datetime.Interval, n int64) {
 	t := &s.sum[g]
 	t.Months += v.Months
 	t.Days += v.Days
@@ -309,7 +311,7 @@ func (s *intervalSum) add(g uint32, v types.Interval, n int64) {
 
 func (s *intervalSum) Update(groups []uint32, args []arrow.Array) error {
 	for i, g := range groups {
-		if v, ok := types.DatumAt(types.IntervalT, args[0], i).(types.Interval); ok {
+		if v, ok := types.DatumAt(types.IntervalT, args[0], i).(datetime.Interval); ok {
 			s.add(g, v, 1)
 		}
 	}
@@ -323,7 +325,7 @@ func (s *intervalSum) MergeStates(groups []uint32, states *array.Binary) error {
 		if len(b) != 24 {
 			return badState()
 		}
-		s.add(g, types.Interval{Micros: int64(le.Uint64(b)), Days: int32(le.Uint32(b[8:])), Months: int32(le.Uint32(b[12:]))}, int64(le.Uint64(b[16:])))
+		s.add(g, datetime.Interval{Micros: int64(le.Uint64(b)), Days: int32(le.Uint32(b[8:])), Months: int32(le.Uint32(b[12:]))}, int64(le.Uint64(b[16:])))
 	}
 	return nil
 }
@@ -344,7 +346,7 @@ func (s *intervalSum) Results(from, to int) (arrow.Array, error) {
 			return nil, nil
 		}
 		if s.mean {
-			return types.IntervalDiv(s.sum[g], float64(s.n[g]))
+			return datetime.IntervalDiv(s.sum[g], float64(s.n[g]))
 		}
 		return s.sum[g], nil
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -18,7 +19,7 @@ import (
 type exactVariance struct {
 	pop, root bool
 	n         []int64
-	sx, sxx   []types.Decimal
+	sx, sxx   []number.Decimal
 }
 
 func (v *exactVariance) Resize(groups int) {
@@ -27,7 +28,7 @@ func (v *exactVariance) Resize(groups int) {
 
 func (v *exactVariance) Update(groups []uint32, args []arrow.Array) error {
 	for i, g := range groups {
-		x, ok := types.DatumAt(types.Numeric, args[0], i).(types.Decimal)
+		x, ok := types.DatumAt(types.Numeric, args[0], i).(number.Decimal)
 		if !ok {
 			continue
 		}
@@ -42,7 +43,7 @@ func (v *exactVariance) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
-func (v *exactVariance) add(g uint32, n int64, x, xx types.Decimal) (err error) {
+func (v *exactVariance) add(g uint32, n int64, x, xx number.Decimal) (err error) {
 	if v.n[g] == 0 {
 		v.n[g], v.sx[g], v.sxx[g] = n, x, xx
 		return nil
@@ -68,11 +69,11 @@ func (v *exactVariance) MergeStates(groups []uint32, states *array.Binary) error
 		if err != nil || size > uint64(len(rest)) {
 			return badState()
 		}
-		x, err := types.DecodeDecimal(rest[:size])
+		x, err := number.DecodeDecimal(rest[:size])
 		if err != nil {
 			return err
 		}
-		xx, err := types.DecodeDecimal(rest[size:])
+		xx, err := number.DecodeDecimal(rest[size:])
 		if err != nil {
 			return err
 		}
@@ -99,7 +100,7 @@ func (v *exactVariance) States(from, to int) (arrow.Array, error) {
 }
 
 func (v *exactVariance) Results(from, to int) (arrow.Array, error) {
-	return numericColumn(from, to, func(g int) bool { return enough(v.n[g], v.pop) }, func(g int) (types.Decimal, error) {
+	return numericColumn(from, to, func(g int) bool { return enough(v.n[g], v.pop) }, func(g int) (number.Decimal, error) {
 		return variance(v.n[g], v.sx[g], v.sxx[g], v.pop, v.root)
 	})
 }
@@ -123,11 +124,11 @@ func (v *exactVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error
 func enough(n int64, pop bool) bool { return n > 1 || n == 1 && pop }
 
 // variance is (N Σx² − (Σx)²) / (N (N−1)), or N² for the population, or its root.
-func variance(n int64, sx, sxx types.Decimal, pop, root bool) (types.Decimal, error) {
+func variance(n int64, sx, sxx number.Decimal, pop, root bool) (number.Decimal, error) {
 	if sx.IsNaN() || sx.IsInf(0) {
-		return types.DecimalNaN, nil
+		return number.DecimalNaN, nil
 	}
-	nd := types.DecimalFromInt64(n, 0)
+	nd := number.DecimalFromInt64(n, 0)
 	a, err := nd.Mul(sxx)
 	if err != nil {
 		return a, err
@@ -140,13 +141,13 @@ func variance(n int64, sx, sxx types.Decimal, pop, root bool) (types.Decimal, er
 		return a, err
 	}
 	if a.Sign() <= 0 {
-		return types.DecimalFromInt64(0, 0), nil
+		return number.DecimalFromInt64(0, 0), nil
 	}
 	m := n - 1
 	if pop {
 		m = n
 	}
-	d, err := nd.Mul(types.DecimalFromInt64(m, 0))
+	d, err := nd.Mul(number.DecimalFromInt64(m, 0))
 	if err != nil {
 		return d, err
 	}
@@ -248,16 +249,16 @@ func (v *intVariance) States(from, to int) (arrow.Array, error) {
 }
 
 // squares is Σx² at twice the scale of the values.
-func (v *intVariance) squares(g int, scale int32) types.Decimal {
+func (v *intVariance) squares(g int, scale int32) number.Decimal {
 	q := v.xx[g]
 	if q[2]|q[1] == 0 && q[0] <= math.MaxInt64 {
-		return types.DecimalFromInt64(int64(q[0]), 2*scale)
+		return number.DecimalFromInt64(int64(q[0]), 2*scale)
 	}
 	b := new(big.Int)
 	for i := len(q) - 1; i >= 0; i-- {
 		b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(q[i]))
 	}
-	return types.DecimalFromBig(b, 2*scale)
+	return number.DecimalFromBig(b, 2*scale)
 }
 
 func (v *intVariance) Results(from, to int) (arrow.Array, error) {
@@ -265,7 +266,7 @@ func (v *intVariance) Results(from, to int) (arrow.Array, error) {
 	if v.in.IsFixed() {
 		scale = int32(v.in.Scale)
 	}
-	return numericColumn(from, to, func(g int) bool { return enough(v.x.n[g], v.pop) }, func(g int) (types.Decimal, error) {
+	return numericColumn(from, to, func(g int) bool { return enough(v.x.n[g], v.pop) }, func(g int) (number.Decimal, error) {
 		return variance(v.x.n[g], v.x.decimal(g, scale), v.squares(g, scale), v.pop, v.root)
 	})
 }

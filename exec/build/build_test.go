@@ -22,6 +22,7 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -132,12 +133,12 @@ func TestSetOps(t *testing.T) {
 	var ta, tb optest.Table
 	ta.Types, tb.Types = []types.Type{a0.Type, a1.Type}, []types.Type{b0.Type, b1.Type}
 	for range 120 {
-		ta.Rows = append(ta.Rows, types.Row{word(), types.DecimalFromInt64(int64(r.Intn(3)), 0)})
-		tb.Rows = append(tb.Rows, types.Row{word(), types.DecimalFromInt64(int64(r.Intn(3)*100), 2)})
+		ta.Rows = append(ta.Rows, types.Row{word(), number.DecimalFromInt64(int64(r.Intn(3)), 0)})
+		tb.Rows = append(tb.Rows, types.Row{word(), number.DecimalFromInt64(int64(r.Intn(3)*100), 2)})
 	}
 	tbs := map[types.OID]optest.Table{1: ta, 2: tb}
 	text := func(row types.Row) string {
-		return optest.Text(row[:1], []types.Type{types.Text}) + string(row[1].(types.Decimal).HashKey(nil))
+		return optest.Text(row[:1], []types.Type{types.Text}) + string(row[1].(number.Decimal).HashKey(nil))
 	}
 	count := func(rows []types.Row) map[string]int {
 		m := map[string]int{}
@@ -245,7 +246,7 @@ func TestRecursion(t *testing.T) {
 
 // TestJoinKeyTypes: keys of different types meet.
 func TestJoinKeyTypes(t *testing.T) {
-	dec := types.DecimalFromInt64
+	dec := number.DecimalFromInt64
 	for _, c := range []struct {
 		l, r   types.Type
 		vl, vr types.Datum

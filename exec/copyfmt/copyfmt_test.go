@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 var (
-	env  = &types.Env{Location: time.UTC}
+	env  = &types.Env{Settings: datetime.Settings{Location: time.UTC}}
 	cols = []copyfmt.Column{{Name: "i", Type: types.Int4}, {Name: "t", Type: types.Text}, {Name: "f", Type: types.Float8}, {Name: "b", Type: types.Bytea}}
 )
 

@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -29,7 +31,7 @@ func (v *vec) datum(t types.Type, i int) types.Datum {
 		return int64(vals[int32](v)[i])
 	case kI64:
 		if t.OID == types.NumericOID {
-			return types.DecimalFromInt64(vals[int64](v)[i], int32(t.Scale))
+			return number.DecimalFromInt64(vals[int64](v)[i], int32(t.Scale))
 		}
 		return vals[int64](v)[i]
 	case kU32:
@@ -42,18 +44,18 @@ func (v *vec) datum(t types.Type, i int) types.Datum {
 		return v.str(i)
 	case kBin:
 		if t.OID == types.NumericOID {
-			d, err := types.DecodeDecimal(v.bytes(i))
+			d, err := number.DecodeDecimal(v.bytes(i))
 			if err != nil {
-				return types.DecimalNaN
+				return number.DecimalNaN
 			}
 			return d
 		}
 		return v.bytes(i)
 	case kF12:
-		return types.GetTimeTZ(v.fixedBytes(i))
+		return datetime.GetTimeTZ(v.fixedBytes(i))
 	case kF16:
 		if t.OID == types.IntervalOID {
-			return types.GetInterval(v.fixedBytes(i))
+			return datetime.GetInterval(v.fixedBytes(i))
 		}
 		return [16]byte(v.fixedBytes(i))
 	case kArr:
@@ -89,12 +91,12 @@ func reader[T any](v *vec, t types.Type) func(int) T {
 		f = v.str
 	case []byte:
 		f = v.bytes
-	case types.Decimal:
+	case number.Decimal:
 		f = decimalReader(v, t)
-	case types.Interval:
-		f = func(i int) types.Interval { return types.GetInterval(v.fixedBytes(i)) }
-	case types.TimeTZ:
-		f = func(i int) types.TimeTZ { return types.GetTimeTZ(v.fixedBytes(i)) }
+	case datetime.Interval:
+		f = func(i int) datetime.Interval { return datetime.GetInterval(v.fixedBytes(i)) }
+	case datetime.TimeTZ:
+		f = func(i int) datetime.TimeTZ { return datetime.GetTimeTZ(v.fixedBytes(i)) }
 	case [16]byte:
 		f = func(i int) [16]byte { return [16]byte(v.fixedBytes(i)) }
 	case types.Array:
@@ -135,18 +137,18 @@ func intReader(v *vec) func(int) int64 {
 	return pick(v, func(i int) int64 { return x[i] })
 }
 
-func decimalReader(v *vec, t types.Type) func(int) types.Decimal {
+func decimalReader(v *vec, t types.Type) func(int) number.Decimal {
 	if v.kind == kI64 {
 		x, s := vals[int64](v), int32(t.Scale)
-		return pick(v, func(i int) types.Decimal { return types.DecimalFromInt64(x[i], s) })
+		return pick(v, func(i int) number.Decimal { return number.DecimalFromInt64(x[i], s) })
 	}
-	return pick(v, func(i int) types.Decimal {
+	return pick(v, func(i int) number.Decimal {
 		if v.null(i) {
-			return types.Decimal{}
+			return number.Decimal{}
 		}
-		d, err := types.DecodeDecimal(v.bytes(i))
+		d, err := number.DecodeDecimal(v.bytes(i))
 		if err != nil {
-			return types.DecimalNaN
+			return number.DecimalNaN
 		}
 		return d
 	})
@@ -193,24 +195,24 @@ func newWriter[T any](a *arena, t types.Type, n int) *writer[T] {
 	case []byte:
 		w.variable(a)
 		f = w.col.set
-	case types.Decimal:
+	case number.Decimal:
 		if k == kI64 {
 			x := fixedOut[int64](a, w.out)
-			f = func(i int, d types.Decimal) (err error) { x[i], err = types.FixedCoefficient(t, d); return err }
+			f = func(i int, d number.Decimal) (err error) { x[i], err = types.FixedCoefficient(t, d); return err }
 		} else {
 			w.variable(a)
 			var buf []byte
-			f = func(i int, d types.Decimal) error {
+			f = func(i int, d number.Decimal) error {
 				buf = d.AppendBinary(buf[:0])
 				return w.col.set(i, buf)
 			}
 		}
-	case types.Interval:
+	case datetime.Interval:
 		x := fixedOut[[16]byte](a, w.out)
-		f = func(i int, iv types.Interval) error { types.PutInterval(x[i][:], iv); return nil }
-	case types.TimeTZ:
+		f = func(i int, iv datetime.Interval) error { datetime.PutInterval(x[i][:], iv); return nil }
+	case datetime.TimeTZ:
 		x := fixedOut[[12]byte](a, w.out)
-		f = func(i int, v types.TimeTZ) error { types.PutTimeTZ(x[i][:], v); return nil }
+		f = func(i int, v datetime.TimeTZ) error { datetime.PutTimeTZ(x[i][:], v); return nil }
 	case [16]byte:
 		x := fixedOut[[16]byte](a, w.out)
 		f = func(i int, u [16]byte) error { x[i] = u; return nil }

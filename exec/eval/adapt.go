@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -192,14 +193,14 @@ func newDatumWriter(a *arena, t types.Type, n int) *writer[types.Datum] {
 		if t.OID != types.NumericOID {
 			return boxing[int64](a, t, n)
 		}
-		return boxing[types.Decimal](a, t, n)
+		return boxing[number.Decimal](a, t, n)
 	case kF32, kF64:
 		return boxing[float64](a, t, n)
 	case kNull:
 		return &writer[types.Datum]{set: func(int, types.Datum) error { return nil }, done: func() *vec { return nullVec(n) }}
 	}
 	if t.OID == types.NumericOID {
-		return boxing[types.Decimal](a, t, n)
+		return boxing[number.Decimal](a, t, n)
 	}
 	if t.OID == types.ByteaOID {
 		return boxing[[]byte](a, t, n)

@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -69,7 +70,7 @@ func col(s []plan.Column, i int) expr.Expr {
 }
 
 func num(s string, p, sc uint8) expr.Expr {
-	d, _ := types.ParseDecimal(s)
+	d, _ := number.ParseDecimal(s)
 	return &expr.Const{Val: d, Typ: types.FixedNumeric(p, sc, false)}
 }
 
@@ -90,7 +91,7 @@ func BenchmarkEval(b *testing.B) {
 		{"dict_eq", call("texteq(text,text)", col(s, 7), text("MAIL"))},
 		{"substr", call("substr(text,int4,int4)", col(s, 6), &expr.Const{Val: int64(1), Typ: types.Int4}, &expr.Const{Val: int64(2), Typ: types.Int4})},
 		{"year", call("extract(text,date)", text("year"), col(s, 4))},
-		{"case", &expr.Case{Typ: revenue.Type(), Whens: []expr.When{{Cond: call("texteq(text,text)", col(s, 7), text("MAIL")), Then: revenue}}, Else: &expr.Const{Val: types.DecimalFromInt64(0, int32(revenue.Type().Scale)), Typ: revenue.Type()}}},
+		{"case", &expr.Case{Typ: revenue.Type(), Whens: []expr.When{{Cond: call("texteq(text,text)", col(s, 7), text("MAIL")), Then: revenue}}, Else: &expr.Const{Val: number.DecimalFromInt64(0, int32(revenue.Type().Scale)), Typ: revenue.Type()}}},
 	} {
 		p, err := eval.Compile(c.e, s, env)
 		if err != nil {

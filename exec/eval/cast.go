@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -138,12 +140,12 @@ func modCast(to types.Type, explicit bool) impl {
 		})
 	}
 	if to.OID == types.NumericOID {
-		return try1(func(c *call, d types.Decimal) (types.Decimal, error) {
+		return try1(func(c *call, d number.Decimal) (number.Decimal, error) {
 			r, err := types.ApplyMod(to, d, explicit)
 			if err != nil {
-				return types.Decimal{}, err
+				return number.Decimal{}, err
 			}
-			return r.(types.Decimal), nil
+			return r.(number.Decimal), nil
 		})
 	}
 	return loose(func(c *call, a []types.Datum) (types.Datum, error) { return types.ApplyMod(to, a[0], explicit) })
@@ -224,7 +226,7 @@ func convertTypes(from, to types.Type, explicit bool) (impl, error) {
 	case f == types.JSONOID && t == types.JSONBOID:
 		return try1(func(c *call, s string) (string, error) {
 			c.parsing(types.JSONB, s)
-			return types.CanonicalJSONB(s)
+			return json.CanonicalJSONB(s)
 		}), nil
 	case f == types.JSONBOID && t == types.JSONOID:
 		return nil, nil
@@ -273,7 +275,7 @@ func parseCast(to types.Type) impl {
 		if to.OID != types.NumericOID {
 			return parseAs[int64](to)
 		}
-		return parseAs[types.Decimal](to)
+		return parseAs[number.Decimal](to)
 	case kF32, kF64:
 		return parseAs[float64](to)
 	}
@@ -387,15 +389,15 @@ func numberCast(from, to types.Type) impl {
 		if to.IsFixed() {
 			return intToFixed(from, to)
 		}
-		return strict1(func(v int64) types.Decimal { return types.DecimalFromInt64(v, 0) })
+		return strict1(func(v int64) number.Decimal { return number.DecimalFromInt64(v, 0) })
 	case from.OID == types.NumericOID && isInt(to):
 		return numericToInt(from, to)
 	case isFloat(from) && to.OID == types.NumericOID:
 		single := kf == kF32
-		return try1(func(c *call, v float64) (types.Decimal, error) {
-			d := types.DecimalFromFloat64(v)
+		return try1(func(c *call, v float64) (number.Decimal, error) {
+			d := number.DecimalFromFloat64(v)
 			if single {
-				d = types.DecimalFromFloat32(float32(v))
+				d = number.DecimalFromFloat32(float32(v))
 			}
 			if to.Prec > 0 {
 				d = d.Round(int32(to.Scale))
@@ -444,26 +446,26 @@ func intToFixed(from, to types.Type) impl {
 	m := pow10[to.Scale]
 	limit := pow10[to.Prec-to.Scale]
 	visible := to.Mod >= 0
-	return try1(func(c *call, v int64) (types.Decimal, error) {
+	return try1(func(c *call, v int64) (number.Decimal, error) {
 		if v >= limit || v <= -limit {
 			if visible {
-				return types.FitNumeric(to.Mod, types.DecimalFromInt64(v, 0))
+				return number.FitNumeric(to.Mod, number.DecimalFromInt64(v, 0))
 			}
-			return types.Decimal{}, pgerr.New(pgerr.NumericValueOutOfRange, "numeric field overflow")
+			return number.Decimal{}, pgerr.New(pgerr.NumericValueOutOfRange, "numeric field overflow")
 		}
-		return types.DecimalFromInt64(v*m, int32(to.Scale)), nil
+		return number.DecimalFromInt64(v*m, int32(to.Scale)), nil
 	})
 }
 
 func numericToInt(from, to types.Type) impl {
 	if from.IsFixed() {
-		return try1(func(c *call, d types.Decimal) (int64, error) {
+		return try1(func(c *call, d number.Decimal) (int64, error) {
 			v, _ := d.Coefficient(int32(from.Scale))
 			return rescale(v, from.Scale, 0), nil
 		})
 	}
 	name := to.String()
-	return try1(func(c *call, d types.Decimal) (int64, error) {
+	return try1(func(c *call, d number.Decimal) (int64, error) {
 		switch {
 		case d.IsNaN():
 			return 0, pgerr.New(pgerr.FeatureNotSupported, "cannot convert NaN to %s", name)
@@ -492,7 +494,7 @@ func numericToFloat(from, to types.Type) impl {
 			return fixedVec(kF64, out, c.valid), nil
 		}
 	}
-	return try1(func(c *call, d types.Decimal) (float64, error) {
+	return try1(func(c *call, d number.Decimal) (float64, error) {
 		f := d.Float64()
 		if math.IsInf(f, 0) && d.IsFinite() {
 			return 0, pgerr.New(pgerr.NumericValueOutOfRange, "\"%s\" is out of range for type %s", d, to)
@@ -525,7 +527,7 @@ func numericCarriage(from, to types.Type) impl {
 			return &v, nil
 		}
 	}
-	return try1(func(c *call, d types.Decimal) (types.Decimal, error) {
+	return try1(func(c *call, d number.Decimal) (number.Decimal, error) {
 		if to.IsFixed() {
 			r := d.Round(int32(to.Scale))
 			if v, ok := r.Coefficient(int32(to.Scale)); !ok || v >= limitOf(to) || v <= -limitOf(to) {
@@ -568,7 +570,7 @@ func fixedToFixed(from, to types.Type) impl {
 				if c.skip(i) {
 					r = 0
 				} else {
-					_, err := types.FitNumeric(to.Mod, types.DecimalFromInt64(v, int32(from.Scale)))
+					_, err := number.FitNumeric(to.Mod, number.DecimalFromInt64(v, int32(from.Scale)))
 					if err != nil {
 						return nil, err
 					}
@@ -589,8 +591,8 @@ func jsonbCast(to types.Type) (impl, error) {
 	fail := func(what string) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "cannot cast jsonb %s to type %s", what, to)
 	}
-	check := func(s string, want types.JSONKind) (types.JSONValue, error) {
-		v, err := types.ParseJSONB(s)
+	check := func(s string, want json.Kind) (json.Value, error) {
+		v, err := json.ParseJSONB(s)
 		if err != nil {
 			return v, err
 		}
@@ -601,12 +603,12 @@ func jsonbCast(to types.Type) (impl, error) {
 	}
 	if to.OID == types.BoolOID {
 		return try1(func(_ *call, s string) (bool, error) {
-			v, err := check(s, types.JSONBool)
+			v, err := check(s, json.Bool)
 			return v.Bool, err
 		}), nil
 	}
-	first := try1(func(_ *call, s string) (types.Decimal, error) {
-		v, err := check(s, types.JSONNumber)
+	first := try1(func(_ *call, s string) (number.Decimal, error) {
+		v, err := check(s, json.Number)
 		return v.Num, err
 	})
 	return chain(types.Numeric, first, num), nil

@@ -1,6 +1,9 @@
 package eval
 
-import "github.com/tributarydb/tributary/sql/types"
+import (
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/types"
+)
 
 // datetimeCast converts among dates, times and intervals.
 func datetimeCast(from, to types.Type) impl {
@@ -9,39 +12,39 @@ func datetimeCast(from, to types.Type) impl {
 	case types.DateOID:
 		switch to.OID {
 		case types.TimestampOID:
-			return i64(func(_ *call, v int64) (int64, error) { return types.DateToTimestamp(v) })
+			return i64(func(_ *call, v int64) (int64, error) { return datetime.DateToTimestamp(v) })
 		case types.TimestamptzOID:
-			return i64(func(c *call, v int64) (int64, error) { return types.DateToTimestamptz(v, c.env.location()) })
+			return i64(func(c *call, v int64) (int64, error) { return datetime.DateToTimestamptz(v, c.env.location()) })
 		}
 	case types.TimestampOID:
 		switch to.OID {
 		case types.DateOID:
-			return i64(func(_ *call, v int64) (int64, error) { return types.TimestampToDate(v), nil })
+			return i64(func(_ *call, v int64) (int64, error) { return datetime.TimestampToDate(v), nil })
 		case types.TimeOID:
 			return i64(timeOfDay)
 		case types.TimestamptzOID:
-			return i64(func(c *call, v int64) (int64, error) { return types.TimestampToTimestamptz(v, c.env.location()) })
+			return i64(func(c *call, v int64) (int64, error) { return datetime.TimestampToTimestamptz(v, c.env.location()) })
 		}
 	case types.TimestamptzOID:
 		switch to.OID {
 		case types.DateOID:
 			return i64(func(c *call, v int64) (int64, error) {
-				l, err := types.TimestamptzToTimestamp(v, c.env.location())
-				return types.TimestampToDate(l), err
+				l, err := datetime.TimestamptzToTimestamp(v, c.env.location())
+				return datetime.TimestampToDate(l), err
 			})
 		case types.TimestampOID:
-			return i64(func(c *call, v int64) (int64, error) { return types.TimestamptzToTimestamp(v, c.env.location()) })
+			return i64(func(c *call, v int64) (int64, error) { return datetime.TimestamptzToTimestamp(v, c.env.location()) })
 		case types.TimeOID:
 			return i64(func(c *call, v int64) (int64, error) {
-				l, err := types.TimestamptzToTimestamp(v, c.env.location())
+				l, err := datetime.TimestamptzToTimestamp(v, c.env.location())
 				if err != nil {
 					return 0, err
 				}
 				return timeOfDay(c, l)
 			})
 		case types.TimetzOID:
-			return try1(func(c *call, v int64) (types.TimeTZ, error) {
-				t, ok := types.TimestamptzToTimeTZ(v, c.env.location())
+			return try1(func(c *call, v int64) (datetime.TimeTZ, error) {
+				t, ok := datetime.TimestamptzToTimeTZ(v, c.env.location())
 				if !ok {
 					return t, errNull
 				}
@@ -51,24 +54,26 @@ func datetimeCast(from, to types.Type) impl {
 	case types.TimeOID:
 		switch to.OID {
 		case types.IntervalOID:
-			return strict1(func(v int64) types.Interval { return types.Interval{Micros: v} })
+			return strict1(func(v int64) datetime.Interval { return datetime.Interval{Micros: v} })
 		case types.TimetzOID:
-			return try1(func(c *call, v int64) (types.TimeTZ, error) { return types.TimeToTimeTZ(v, c.env.types()), nil })
+			return try1(func(c *call, v int64) (datetime.TimeTZ, error) {
+				return datetime.TimeToTimeTZ(v, c.env.types().Dates()), nil
+			})
 		}
 	case types.TimetzOID:
 		if to.OID == types.TimeOID {
-			return strict1(func(v types.TimeTZ) int64 { return v.Micros })
+			return strict1(func(v datetime.TimeTZ) int64 { return v.Micros })
 		}
 	case types.IntervalOID:
 		if to.OID == types.TimeOID {
-			return strict1(types.IntervalToTime)
+			return strict1(datetime.IntervalToTime)
 		}
 	}
 	return nil
 }
 
 func timeOfDay(_ *call, v int64) (int64, error) {
-	us, ok := types.TimestampToTime(v)
+	us, ok := datetime.TimestampToTime(v)
 	if !ok {
 		return 0, errNull
 	}
@@ -84,20 +89,20 @@ func stampAt(env *Env, v *vec, t types.Type, i int, zoned bool) int64 {
 	case types.DateOID:
 		y := x
 		if zoned {
-			x, err = types.DateToTimestamptz(x, env.location())
+			x, err = datetime.DateToTimestamptz(x, env.location())
 		} else {
-			x, err = types.DateToTimestamp(x)
+			x, err = datetime.DateToTimestamp(x)
 		}
 		if err != nil {
 			if y > 0 {
-				return types.TimestampInf - 1
+				return datetime.TimestampInf - 1
 			}
-			return types.TimestampNegInf + 1
+			return datetime.TimestampNegInf + 1
 		}
 	case types.TimestampOID:
 		if zoned {
 			y := x
-			if x, err = types.TimestampToTimestamptz(x, env.location()); err != nil {
+			if x, err = datetime.TimestampToTimestamptz(x, env.location()); err != nil {
 				return y
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -70,7 +71,7 @@ func addCatalog(t table) {
 		t.put(name+"(text)", hosted(func(_ *call, h Host, a []types.Datum) (types.Datum, error) {
 			s := a[0].(string)
 			if s != "" && strings.Trim(s, "0123456789") == "" {
-				d, err := types.ParseInt(types.Int8OID, s)
+				d, err := number.ParseInt(64, s)
 				return micros(d, err)
 			}
 			oid, err := RegIn(h, o, s)

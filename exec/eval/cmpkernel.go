@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -322,14 +324,14 @@ func comparer(t types.Type, env *Env) rowCmp {
 			return enumComparer(t, env)
 		}
 		if t.OID == types.JSONBOID {
-			return func(l *vec, i int, r *vec, j int) int { return types.CompareJSONB(l.str(i), r.str(j)) }
+			return func(l *vec, i int, r *vec, j int) int { return json.Compare(l.str(i), r.str(j)) }
 		}
 		return func(l *vec, i int, r *vec, j int) int {
 			return strings.Compare(types.Compared(t, l.str(i)), types.Compared(t, r.str(j)))
 		}
 	case kBin:
 		if t.OID == types.NumericOID {
-			return func(l *vec, i int, r *vec, j int) int { return types.CompareDecimalBytes(l.bytes(i), r.bytes(j)) }
+			return func(l *vec, i int, r *vec, j int) int { return number.CompareDecimalBytes(l.bytes(i), r.bytes(j)) }
 		}
 		return func(l *vec, i int, r *vec, j int) int { return bytes.Compare(l.bytes(i), r.bytes(j)) }
 	case kF16:

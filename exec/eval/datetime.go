@@ -3,6 +3,8 @@ package eval
 import (
 	"time"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -34,7 +36,7 @@ func addDatetime(t table) {
 			d := a[1]
 			if at.OID == types.DateOID {
 				// date_part(text, date) looks at the date as a timestamp
-				ts, err := types.DateToTimestamp(d.(int64))
+				ts, err := datetime.DateToTimestamp(d.(int64))
 				if err != nil {
 					return nil, err
 				}
@@ -47,125 +49,125 @@ func addDatetime(t table) {
 			return v.Float64(), nil
 		})))
 	}
-	t.put("date_trunc(text,timestamp)", always(try2(func(_ *call, u string, v int64) (int64, error) { return types.DateTrunc(u, v, nil) })))
+	t.put("date_trunc(text,timestamp)", always(try2(func(_ *call, u string, v int64) (int64, error) { return datetime.DateTrunc(u, v, nil) })))
 	t.put("date_trunc(text,timestamptz)", always(try2(func(c *call, u string, v int64) (int64, error) {
-		return types.DateTrunc(u, v, c.env.location())
+		return datetime.DateTrunc(u, v, c.env.location())
 	})))
 	t.put("date_trunc(text,timestamptz,text)", always(try3(func(c *call, u string, v int64, zone string) (int64, error) {
-		if types.IsInfTimestamp(v) {
+		if datetime.IsInfTimestamp(v) {
 			return v, nil
 		}
-		loc, err := types.ZoneOf(zone)
+		loc, err := datetime.ZoneOf(zone)
 		if err != nil {
 			return 0, err
 		}
-		return types.DateTrunc(u, v, loc)
+		return datetime.DateTrunc(u, v, loc)
 	})))
-	t.put("date_trunc(text,interval)", always(try2(func(_ *call, u string, iv types.Interval) (types.Interval, error) {
-		return types.DateTruncInterval(u, iv)
+	t.put("date_trunc(text,interval)", always(try2(func(_ *call, u string, iv datetime.Interval) (datetime.Interval, error) {
+		return datetime.DateTruncInterval(u, iv)
 	})))
-	bin := always(try3(func(_ *call, stride types.Interval, v, origin int64) (int64, error) {
-		return types.DateBin(stride, v, origin)
+	bin := always(try3(func(_ *call, stride datetime.Interval, v, origin int64) (int64, error) {
+		return datetime.DateBin(stride, v, origin)
 	}))
 	t.puts(bin, "date_bin(interval,timestamp,timestamp)", "date_bin(interval,timestamptz,timestamptz)")
-	t.put("age(timestamp,timestamp)", always(try2(func(_ *call, a, b int64) (types.Interval, error) { return types.Age(a, b) })))
-	t.put("age(timestamptz,timestamptz)", always(try2(func(c *call, a, b int64) (types.Interval, error) {
+	t.put("age(timestamp,timestamp)", always(try2(func(_ *call, a, b int64) (datetime.Interval, error) { return datetime.Age(a, b) })))
+	t.put("age(timestamptz,timestamptz)", always(try2(func(c *call, a, b int64) (datetime.Interval, error) {
 		loc := c.env.location()
-		return types.Age(types.ToLocal(a, loc), types.ToLocal(b, loc))
+		return datetime.Age(datetime.ToLocal(a, loc), datetime.ToLocal(b, loc))
 	})))
 	midnight := func(c *call) int64 {
-		day := types.TimestampToDate(types.ToLocal(c.env.types().Now.UnixMicro(), c.env.location()))
-		ts, _ := types.DateToTimestamp(day)
+		day := datetime.TimestampToDate(datetime.ToLocal(c.env.types().Now.UnixMicro(), c.env.location()))
+		ts, _ := datetime.DateToTimestamp(day)
 		return ts
 	}
-	t.put("age(timestamp)", always(try1(func(c *call, v int64) (types.Interval, error) { return types.Age(midnight(c), v) })))
-	t.put("age(timestamptz)", always(try1(func(c *call, v int64) (types.Interval, error) {
-		return types.Age(midnight(c), types.ToLocal(v, c.env.location()))
+	t.put("age(timestamp)", always(try1(func(c *call, v int64) (datetime.Interval, error) { return datetime.Age(midnight(c), v) })))
+	t.put("age(timestamptz)", always(try1(func(c *call, v int64) (datetime.Interval, error) {
+		return datetime.Age(midnight(c), datetime.ToLocal(v, c.env.location()))
 	})))
 	t.put("age(xid)", always(try1(func(c *call, v int64) (int64, error) { return 0, nil })))
-	t.put("isfinite(date)", always(strict1(func(v int64) bool { return !types.IsInfDate(v) })))
-	t.puts(always(strict1(func(v int64) bool { return !types.IsInfTimestamp(v) })), "isfinite(timestamp)", "isfinite(timestamptz)")
-	t.put("isfinite(interval)", always(strict1(func(types.Interval) bool { return true })))
-	iv := func(f func(types.Interval) (types.Interval, error)) maker {
-		return always(try1(func(_ *call, v types.Interval) (types.Interval, error) { return f(v) }))
+	t.put("isfinite(date)", always(strict1(func(v int64) bool { return !datetime.IsInfDate(v) })))
+	t.puts(always(strict1(func(v int64) bool { return !datetime.IsInfTimestamp(v) })), "isfinite(timestamp)", "isfinite(timestamptz)")
+	t.put("isfinite(interval)", always(strict1(func(datetime.Interval) bool { return true })))
+	iv := func(f func(datetime.Interval) (datetime.Interval, error)) maker {
+		return always(try1(func(_ *call, v datetime.Interval) (datetime.Interval, error) { return f(v) }))
 	}
-	t.put("justify_days(interval)", iv(types.JustifyDays))
-	t.put("justify_hours(interval)", iv(types.JustifyHours))
-	t.put("justify_interval(interval)", iv(types.JustifyInterval))
+	t.put("justify_days(interval)", iv(datetime.JustifyDays))
+	t.put("justify_hours(interval)", iv(datetime.JustifyHours))
+	t.put("justify_interval(interval)", iv(datetime.JustifyInterval))
 	t.put("make_date(int4,int4,int4)", always(try3(func(_ *call, y, m, d int64) (int64, error) {
-		return types.MakeDate(int(y), int(m), int(d))
+		return datetime.MakeDate(int(y), int(m), int(d))
 	})))
 	t.put("make_time(int4,int4,float8)", always(try3(func(_ *call, h, m int64, s float64) (int64, error) {
-		return types.MakeTime(int(h), int(m), s)
+		return datetime.MakeTime(int(h), int(m), s)
 	})))
 	t.put("make_timestamp(int4,int4,int4,int4,int4,float8)", always(datums(func(_ *call, a []types.Datum) (types.Datum, error) {
-		return micros(types.MakeTimestamp(intArg(a, 0), intArg(a, 1), intArg(a, 2), intArg(a, 3), intArg(a, 4), a[5].(float64)))
+		return micros(datetime.MakeTimestamp(intArg(a, 0), intArg(a, 1), intArg(a, 2), intArg(a, 3), intArg(a, 4), a[5].(float64)))
 	})))
 	t.put("make_timestamptz(int4,int4,int4,int4,int4,float8)", always(datums(func(c *call, a []types.Datum) (types.Datum, error) {
-		return micros(types.MakeTimestamptz(intArg(a, 0), intArg(a, 1), intArg(a, 2), intArg(a, 3), intArg(a, 4), a[5].(float64), c.env.location()))
+		return micros(datetime.MakeTimestamptz(intArg(a, 0), intArg(a, 1), intArg(a, 2), intArg(a, 3), intArg(a, 4), a[5].(float64), c.env.location()))
 	})))
 	t.put("make_timestamptz(int4,int4,int4,int4,int4,float8,text)", always(datums(func(c *call, a []types.Datum) (types.Datum, error) {
-		loc, err := types.MakeZone(a[6].(string))
+		loc, err := datetime.MakeZone(a[6].(string))
 		if err != nil {
 			return nil, err
 		}
-		return micros(types.MakeTimestamptz(intArg(a, 0), intArg(a, 1), intArg(a, 2), intArg(a, 3), intArg(a, 4), a[5].(float64), loc))
+		return micros(datetime.MakeTimestamptz(intArg(a, 0), intArg(a, 1), intArg(a, 2), intArg(a, 3), intArg(a, 4), a[5].(float64), loc))
 	})))
 	t.put("make_interval(int4,int4,int4,int4,int4,int4,float8)", always(datums(func(_ *call, a []types.Datum) (types.Datum, error) {
 		i := func(k int) int32 { return int32(a[k].(int64)) }
-		r, err := types.MakeInterval(i(0), i(1), i(2), i(3), i(4), i(5), a[6].(float64))
+		r, err := datetime.MakeInterval(i(0), i(1), i(2), i(3), i(4), i(5), a[6].(float64))
 		if err != nil {
 			return nil, err
 		}
 		return r, nil
 	})))
-	t.put("to_timestamp(float8)", always(try1(func(_ *call, v float64) (int64, error) { return types.TimestamptzFromUnix(v) })))
+	t.put("to_timestamp(float8)", always(try1(func(_ *call, v float64) (int64, error) { return datetime.TimestamptzFromUnix(v) })))
 	t.put("timestamp(date,time)", always(try2(dateTime)))
 	t.put("timestamptz(date,time)", always(try2(func(c *call, d, tm int64) (int64, error) {
 		ts, err := dateTime(c, d, tm)
-		if err != nil || types.IsInfTimestamp(ts) {
+		if err != nil || datetime.IsInfTimestamp(ts) {
 			return ts, err
 		}
-		return types.TimestampToTimestamptz(ts, c.env.location())
+		return datetime.TimestampToTimestamptz(ts, c.env.location())
 	})))
 	t.put("timestamptz(date,timetz)", always(try2(dateTimetz)))
-	t.put("timezone(text,timestamp)", always(try2(func(_ *call, z string, v int64) (int64, error) { return types.TimestampAtZone(v, z) })))
-	t.put("timezone(text,timestamptz)", always(try2(func(_ *call, z string, v int64) (int64, error) { return types.TimestamptzAtZone(v, z) })))
-	t.put("timezone(text,timetz)", always(try2(func(c *call, z string, v types.TimeTZ) (types.TimeTZ, error) {
-		loc, err := types.ZoneOf(z)
+	t.put("timezone(text,timestamp)", always(try2(func(_ *call, z string, v int64) (int64, error) { return datetime.TimestampAtZone(v, z) })))
+	t.put("timezone(text,timestamptz)", always(try2(func(_ *call, z string, v int64) (int64, error) { return datetime.TimestamptzAtZone(v, z) })))
+	t.put("timezone(text,timetz)", always(try2(func(c *call, z string, v datetime.TimeTZ) (datetime.TimeTZ, error) {
+		loc, err := datetime.ZoneOf(z)
 		if err != nil {
 			return v, err
 		}
 		_, east := c.env.types().Now.In(loc).Zone()
-		return types.TimeTZAtZone(v, int32(-east)), nil
+		return datetime.TimeTZAtZone(v, int32(-east)), nil
 	})))
-	t.put("timezone(interval,timestamp)", always(try2(func(_ *call, z types.Interval, v int64) (int64, error) {
-		if types.IsInfTimestamp(v) {
+	t.put("timezone(interval,timestamp)", always(try2(func(_ *call, z datetime.Interval, v int64) (int64, error) {
+		if datetime.IsInfTimestamp(v) {
 			return v, nil
 		}
-		loc, err := types.ZoneFromInterval(z)
+		loc, err := datetime.ZoneFromInterval(z)
 		if err != nil {
 			return 0, err
 		}
-		return types.TimestampToTimestamptz(v, loc)
+		return datetime.TimestampToTimestamptz(v, loc)
 	})))
-	t.put("timezone(interval,timestamptz)", always(try2(func(_ *call, z types.Interval, v int64) (int64, error) {
-		if types.IsInfTimestamp(v) {
+	t.put("timezone(interval,timestamptz)", always(try2(func(_ *call, z datetime.Interval, v int64) (int64, error) {
+		if datetime.IsInfTimestamp(v) {
 			return v, nil
 		}
-		loc, err := types.ZoneFromInterval(z)
+		loc, err := datetime.ZoneFromInterval(z)
 		if err != nil {
 			return 0, err
 		}
-		return types.TimestamptzToTimestamp(v, loc)
+		return datetime.TimestamptzToTimestamp(v, loc)
 	})))
-	t.put("timezone(interval,timetz)", always(try2(func(c *call, z types.Interval, v types.TimeTZ) (types.TimeTZ, error) {
-		loc, err := types.ZoneFromInterval(z)
+	t.put("timezone(interval,timetz)", always(try2(func(c *call, z datetime.Interval, v datetime.TimeTZ) (datetime.TimeTZ, error) {
+		loc, err := datetime.ZoneFromInterval(z)
 		if err != nil {
 			return v, err
 		}
 		_, east := c.env.types().Now.In(loc).Zone()
-		return types.TimeTZAtZone(v, int32(-east)), nil
+		return datetime.TimeTZAtZone(v, int32(-east)), nil
 	})))
 	addOverlaps(t)
 }
@@ -210,15 +212,15 @@ func extractMaker(ty string, slow impl) maker {
 			}
 			v := day(i)
 			if stamp {
-				if types.IsInfTimestamp(v) {
+				if datetime.IsInfTimestamp(v) {
 					return slow(c, args)
 				}
-				v = types.TimestampToDate(v)
-			} else if types.IsInfDate(v) {
+				v = datetime.TimestampToDate(v)
+			} else if datetime.IsInfDate(v) {
 				return slow(c, args)
 			}
-			y, m, d := types.DateToYMD(v)
-			data = types.DecimalFromInt64(int64(f(y, m, d)), 0).AppendBinary(data)
+			y, m, d := datetime.DateToYMD(v)
+			data = number.DecimalFromInt64(int64(f(y, m, d)), 0).AppendBinary(data)
 		}
 		off[c.n] = int32(len(data))
 		out.off, out.data = off, data
@@ -237,20 +239,20 @@ func micros(v int64, err error) (types.Datum, error) {
 
 // dateTime is date + time.
 func dateTime(_ *call, d, tm int64) (int64, error) {
-	ts, err := types.DateToTimestamp(d)
-	if err != nil || types.IsInfTimestamp(ts) {
+	ts, err := datetime.DateToTimestamp(d)
+	if err != nil || datetime.IsInfTimestamp(ts) {
 		return ts, err
 	}
-	return types.TimestampAddInterval(ts, types.Interval{Micros: tm}, nil)
+	return datetime.TimestampAddInterval(ts, datetime.Interval{Micros: tm}, nil)
 }
 
 // dateTimetz is date + time with time zone.
-func dateTimetz(c *call, d int64, tm types.TimeTZ) (int64, error) {
+func dateTimetz(c *call, d int64, tm datetime.TimeTZ) (int64, error) {
 	ts, err := dateTime(c, d, tm.Micros)
-	if err != nil || types.IsInfTimestamp(ts) {
+	if err != nil || datetime.IsInfTimestamp(ts) {
 		return ts, err
 	}
-	return types.TimestampAddInterval(ts, types.Interval{Micros: int64(tm.Zone) * 1e6}, nil)
+	return datetime.TimestampAddInterval(ts, datetime.Interval{Micros: int64(tm.Zone) * 1e6}, nil)
 }
 
 // addOverlaps registers (start, end) OVERLAPS (start, end), either end being an
@@ -270,7 +272,7 @@ func addOverlaps(t table) {
 func overlaps(c *call, a []types.Datum) (types.Datum, error) {
 	a = append([]types.Datum(nil), a...)
 	for i := 1; i < 4; i += 2 {
-		iv, ok := a[i].(types.Interval)
+		iv, ok := a[i].(datetime.Interval)
 		if !ok {
 			continue
 		}
@@ -281,13 +283,13 @@ func overlaps(c *call, a []types.Datum) (types.Datum, error) {
 		start := a[i-1].(int64)
 		switch c.types[i-1].OID {
 		case types.TimeOID:
-			a[i] = types.TimeAddInterval(start, iv)
+			a[i] = datetime.TimeAddInterval(start, iv)
 		default:
 			var loc *time.Location
 			if c.types[i-1].OID == types.TimestamptzOID {
 				loc = c.env.location()
 			}
-			v, err := types.TimestampAddInterval(start, iv, loc)
+			v, err := datetime.TimestampAddInterval(start, iv, loc)
 			if err != nil {
 				return nil, err
 			}

@@ -163,17 +163,17 @@ func (d *deparser) constant(s string, t types.Type) (string, error) {
 	case types.BoolOID:
 		return map[string]string{"t": "true", "f": "false"}[v], nil
 	case types.Int4OID:
-		return number(v, "integer"), nil
+		return numberText(v, "integer"), nil
 	case types.NumericOID:
 		if strings.Contains(v, ".") && t.Mod < 0 {
-			return number(v, "numeric"), nil
+			return numberText(v, "numeric"), nil
 		}
 	}
 	return parse.QuoteLiteral(v) + "::" + d.typeName(t), nil
 }
 
-// number writes a number bare, but for a sign, which could be an operator.
-func number(v, typ string) string {
+// numberText writes a number bare, but for a sign, which could be an operator.
+func numberText(v, typ string) string {
 	if strings.HasPrefix(v, "-") {
 		return "'" + v + "'::" + typ
 	}
@@ -206,7 +206,7 @@ func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
 		case types.Int8OID:
 			s = "'" + s + "'::bigint"
 		default:
-			s = number(s, d.typeName(t))
+			s = numberText(s, d.typeName(t))
 		}
 		return d.as(plain(s), t, want), nil
 	case *ast.ColumnRef:

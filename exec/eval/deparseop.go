@@ -26,7 +26,7 @@ func (d *deparser) operation(x *ast.A_Expr, want types.Type) (piece, error) {
 				return piece{}, errForm
 			}
 			t := types.Type{OID: e.Type().OID, Mod: -1}
-			return d.as(plain(number("-"+c.SqlString(), d.typeName(t))), t, want), nil
+			return d.as(plain(numberText("-"+c.SqlString(), d.typeName(t))), t, want), nil
 		}
 		if l, ok := bare(x.Lexpr).(*ast.RowExpr); ok {
 			if r, ok := bare(x.Rexpr).(*ast.RowExpr); ok {

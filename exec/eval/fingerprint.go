@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -37,7 +38,7 @@ func putFingerprint(b *strings.Builder, e expr.Expr) bool {
 			fmt.Fprint(b, v)
 		case string:
 			b.WriteString(strconv.Quote(v))
-		case types.Decimal:
+		case number.Decimal:
 			b.WriteString(v.String())
 		default:
 			return false

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -8,29 +10,29 @@ import (
 // addFormat registers format() and the to_char family.
 func addFormat(t table) {
 	t.puts(always(loose(format)), "format(text)", "format(text,any)")
-	t.put("to_char(numeric,text)", always(try2(func(c *call, d types.Decimal, f string) (string, error) {
+	t.put("to_char(numeric,text)", always(try2(func(c *call, d number.Decimal, f string) (string, error) {
 		c.picture(f)
-		return types.FormatNumeric(f, d)
+		return number.FormatNumeric(f, d)
 	})))
 	t.put("to_char(int4,text)", always(try2(func(c *call, v int64, f string) (string, error) {
 		c.picture(f)
-		return types.FormatInt(f, types.Int4OID, v)
+		return number.FormatInt(f, 32, v)
 	})))
 	t.put("to_char(int8,text)", always(try2(func(c *call, v int64, f string) (string, error) {
 		c.picture(f)
-		return types.FormatInt(f, types.Int8OID, v)
+		return number.FormatInt(f, 64, v)
 	})))
 	t.put("to_char(float4,text)", always(try2(func(c *call, v float64, f string) (string, error) {
 		c.picture(f)
-		return types.FormatFloat(f, v, 32)
+		return number.FormatFloat(f, v, 32)
 	})))
 	t.put("to_char(float8,text)", always(try2(func(c *call, v float64, f string) (string, error) {
 		c.picture(f)
-		return types.FormatFloat(f, v, 64)
+		return number.FormatFloat(f, v, 64)
 	})))
-	t.put("to_number(text,text)", always(try2(func(c *call, s, f string) (types.Decimal, error) {
+	t.put("to_number(text,text)", always(try2(func(c *call, s, f string) (number.Decimal, error) {
 		c.picture(f)
-		d, ok, err := types.ParseNumberFormat(s, f)
+		d, ok, err := number.ParseNumberFormat(s, f)
 		if err == nil && !ok {
 			err = errNull
 		}
@@ -38,23 +40,23 @@ func addFormat(t table) {
 	})))
 	t.put("to_char(timestamp,text)", always(try2(func(c *call, v int64, f string) (string, error) {
 		c.picture(f)
-		return orNull(types.FormatTimestamp(f, v, nil))
+		return orNull(datetime.FormatTimestamp(f, v, nil))
 	})))
 	t.put("to_char(timestamptz,text)", always(try2(func(c *call, v int64, f string) (string, error) {
 		c.picture(f)
-		return orNull(types.FormatTimestamp(f, v, c.env.location()))
+		return orNull(datetime.FormatTimestamp(f, v, c.env.location()))
 	})))
-	t.put("to_char(interval,text)", always(try2(func(c *call, v types.Interval, f string) (string, error) {
+	t.put("to_char(interval,text)", always(try2(func(c *call, v datetime.Interval, f string) (string, error) {
 		c.picture(f)
-		return orNull(types.FormatInterval(f, v))
+		return orNull(datetime.FormatInterval(f, v))
 	})))
 	t.put("to_timestamp(text,text)", always(try2(func(c *call, s, f string) (int64, error) {
 		c.picture(f)
-		return types.ParseTimestampFormat(s, f, c.env.location())
+		return datetime.ParseTimestampFormat(s, f, c.env.location())
 	})))
 	t.put("to_date(text,text)", always(try2(func(c *call, s, f string) (int64, error) {
 		c.picture(f)
-		return types.ParseDateFormat(s, f)
+		return datetime.ParseDateFormat(s, f)
 	})))
 }
 
@@ -86,7 +88,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 		return pgerr.New(pgerr.InvalidParameterValue, "unterminated format() type specifier").
 			WithHint("For a single \"%%\" use \"%%%%\".")
 	}
-	number := func(i int) (n, end int, err error) {
+	argument := func(i int) (n, end int, err error) {
 		end = i
 		for end < len(f) && f[end] >= '0' && f[end] <= '9' {
 			n = n*10 + int(f[end]-'0')
@@ -119,7 +121,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 			continue
 		}
 		pos, width, left := -1, 0, false
-		n, end, err := number(i)
+		n, end, err := argument(i)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +138,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 		if i < len(f) && f[i] == '*' {
 			i++
 			wp := -1
-			n, end, err := number(i)
+			n, end, err := argument(i)
 			if err != nil {
 				return nil, err
 			}
@@ -162,7 +164,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 			if d != nil {
 				v, ok := d.(int64)
 				if !ok || ty.OID != types.Int2OID && ty.OID != types.Int4OID {
-					p, err := types.ParseInt(types.Int4OID, c.textOf(ty, d))
+					p, err := number.ParseInt(32, c.textOf(ty, d))
 					if err != nil {
 						return nil, err
 					}
@@ -174,7 +176,7 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 				}
 			}
 		} else {
-			n, end, err := number(i)
+			n, end, err := argument(i)
 			if err != nil {
 				return nil, err
 			}

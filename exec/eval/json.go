@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -10,13 +11,13 @@ import (
 func addJSON(t table) {
 	for _, j := range []string{"json", "jsonb"} {
 		b := j == "jsonb"
-		whole := func(v types.JSONValue, err error) (string, error) {
+		whole := func(v json.Value, err error) (string, error) {
 			if err != nil {
 				return "", err
 			}
 			return jsonText(v, b), nil
 		}
-		text := func(v types.JSONValue, err error) (string, error) {
+		text := func(v json.Value, err error) (string, error) {
 			if err != nil {
 				return "", err
 			}
@@ -27,9 +28,9 @@ func addJSON(t table) {
 			return s, nil
 		}
 		// members and elements are found in the text, without a tree
-		element := types.JSONElement
+		element := json.JSONElement
 		if b {
-			element = types.JSONBElement
+			element = json.JSONBElement
 		}
 		member := func(s string, ok bool) (string, error) {
 			if !ok {
@@ -39,15 +40,15 @@ func addJSON(t table) {
 		}
 		memberText := func(s string, ok bool) (string, error) {
 			if ok {
-				s, ok = types.JSONText(s)
+				s, ok = json.JSONText(s)
 			}
 			return member(s, ok)
 		}
-		t.put(j+"_object_field("+j+",text)", always(try2(func(_ *call, s, k string) (string, error) { return member(types.JSONField(s, k)) })))
-		t.put(j+"_object_field_text("+j+",text)", always(try2(func(_ *call, s, k string) (string, error) { return memberText(types.JSONField(s, k)) })))
+		t.put(j+"_object_field("+j+",text)", always(try2(func(_ *call, s, k string) (string, error) { return member(json.JSONField(s, k)) })))
+		t.put(j+"_object_field_text("+j+",text)", always(try2(func(_ *call, s, k string) (string, error) { return memberText(json.JSONField(s, k)) })))
 		t.put(j+"_array_element("+j+",int4)", always(try2(func(_ *call, s string, i int64) (string, error) { return member(element(s, int(i))) })))
 		t.put(j+"_array_element_text("+j+",int4)", always(try2(func(_ *call, s string, i int64) (string, error) { return memberText(element(s, int(i))) })))
-		path := func(c *call, a []types.Datum) (types.JSONValue, error) {
+		path := func(c *call, a []types.Datum) (json.Value, error) {
 			v, err := parseJSON(a[0].(string), b)
 			if err != nil {
 				return v, err
@@ -103,38 +104,38 @@ func addJSON(t table) {
 		})))
 	}
 	t.put("jsonb_pretty(jsonb)", always(try1(func(_ *call, s string) (string, error) {
-		v, err := types.ParseJSONB(s)
+		v, err := json.ParseJSONB(s)
 		return v.Pretty(), err
 	})))
-	two := func(f func(v, w types.JSONValue) bool) maker {
+	two := func(f func(v, w json.Value) bool) maker {
 		return always(try2(func(c *call, s, u string) (bool, error) {
-			v, err := types.ParseJSONB(s)
+			v, err := json.ParseJSONB(s)
 			if err != nil {
 				return false, err
 			}
-			w, err := types.ParseJSONB(u)
+			w, err := json.ParseJSONB(u)
 			return f(v, w), err
 		}))
 	}
-	t.put("jsonb_contains(jsonb,jsonb)", two(func(v, w types.JSONValue) bool { return v.Contains(w) }))
-	t.put("jsonb_contained(jsonb,jsonb)", two(func(v, w types.JSONValue) bool { return w.Contains(v) }))
+	t.put("jsonb_contains(jsonb,jsonb)", two(func(v, w json.Value) bool { return v.Contains(w) }))
+	t.put("jsonb_contained(jsonb,jsonb)", two(func(v, w json.Value) bool { return w.Contains(v) }))
 	t.put("jsonb_concat(jsonb,jsonb)", always(try2(func(_ *call, s, u string) (string, error) {
-		v, err := types.ParseJSONB(s)
+		v, err := json.ParseJSONB(s)
 		if err != nil {
 			return "", err
 		}
-		w, err := types.ParseJSONB(u)
+		w, err := json.ParseJSONB(u)
 		if err != nil {
 			return "", err
 		}
 		return v.Concat(w).String(), nil
 	})))
 	t.put("jsonb_exists(jsonb,text)", always(try2(func(_ *call, s, k string) (bool, error) {
-		v, err := types.ParseJSONB(s)
+		v, err := json.ParseJSONB(s)
 		return v.Exists(k), err
 	})))
 	t.put("jsonb_exists_any(jsonb,text[])", always(try2(func(_ *call, s string, ks types.Array) (bool, error) {
-		v, err := types.ParseJSONB(s)
+		v, err := json.ParseJSONB(s)
 		for _, k := range ks.Elems {
 			if k, ok := k.(string); ok && v.Exists(k) {
 				return true, err
@@ -143,7 +144,7 @@ func addJSON(t table) {
 		return false, err
 	})))
 	t.put("jsonb_exists_all(jsonb,text[])", always(try2(func(_ *call, s string, ks types.Array) (bool, error) {
-		v, err := types.ParseJSONB(s)
+		v, err := json.ParseJSONB(s)
 		for _, k := range ks.Elems {
 			if k, ok := k.(string); ok && !v.Exists(k) {
 				return false, err
@@ -151,9 +152,9 @@ func addJSON(t table) {
 		}
 		return true, err
 	})))
-	edit := func(f func(v types.JSONValue, a []types.Datum) (types.JSONValue, error)) maker {
+	edit := func(f func(v json.Value, a []types.Datum) (json.Value, error)) maker {
 		return always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
-			v, err := types.ParseJSONB(a[0].(string))
+			v, err := json.ParseJSONB(a[0].(string))
 			if err == nil {
 				v, err = f(v, a)
 			}
@@ -163,11 +164,11 @@ func addJSON(t table) {
 			return v.String(), nil
 		}))
 	}
-	t.put("jsonb_delete(jsonb,text)", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) { return v.Delete(a[1].(string)) }))
-	t.put("jsonb_delete(jsonb,int4)", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
+	t.put("jsonb_delete(jsonb,text)", edit(func(v json.Value, a []types.Datum) (json.Value, error) { return v.Delete(a[1].(string)) }))
+	t.put("jsonb_delete(jsonb,int4)", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
 		return v.DeleteIndex(int(a[1].(int64)))
 	}))
-	t.put("jsonb_delete(jsonb,text[])", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
+	t.put("jsonb_delete(jsonb,text[])", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
 		var keys []string
 		for _, d := range flatText(a[1:]) {
 			if k, ok := d.(string); ok {
@@ -176,16 +177,16 @@ func addJSON(t table) {
 		}
 		return v.Delete(keys...)
 	}))
-	t.put("jsonb_delete_path(jsonb,text[])", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
+	t.put("jsonb_delete_path(jsonb,text[])", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
 		p := editPath(a[1])
 		return v.DeletePath(p)
 	}))
-	t.put("jsonb_set(jsonb,text[],jsonb,bool)", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
+	t.put("jsonb_set(jsonb,text[],jsonb,bool)", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
 		return jsonbSet(v, a)
 	}))
-	t.put("jsonb_insert(jsonb,text[],jsonb,bool)", edit(func(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
+	t.put("jsonb_insert(jsonb,text[],jsonb,bool)", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
 		p := editPath(a[1])
-		w, err := types.ParseJSONB(a[2].(string))
+		w, err := json.ParseJSONB(a[2].(string))
 		if err != nil {
 			return v, err
 		}
@@ -194,15 +195,15 @@ func addJSON(t table) {
 	t.put("jsonb_set_lax(jsonb,text[],jsonb,bool,text)", always(loose(jsonbSetLax)))
 }
 
-func parseJSON(s string, binary bool) (types.JSONValue, error) {
+func parseJSON(s string, binary bool) (json.Value, error) {
 	if binary {
-		return types.ParseJSONB(s)
+		return json.ParseJSONB(s)
 	}
-	return types.ParseJSON(s)
+	return json.ParseJSON(s)
 }
 
 // jsonText is a value's text in its type: as it was written for json.
-func jsonText(v types.JSONValue, binary bool) string {
+func jsonText(v json.Value, binary bool) string {
 	if !binary && v.Raw != "" {
 		return v.Raw
 	}
@@ -233,7 +234,7 @@ func pathOf(a []types.Datum) ([]string, bool) {
 	return p, true
 }
 
-func editPath(d types.Datum) (p types.EditPath) {
+func editPath(d types.Datum) (p json.EditPath) {
 	for _, e := range elems(d) {
 		s, ok := e.(string)
 		if !ok {
@@ -245,9 +246,9 @@ func editPath(d types.Datum) (p types.EditPath) {
 	return p
 }
 
-func jsonbSet(v types.JSONValue, a []types.Datum) (types.JSONValue, error) {
+func jsonbSet(v json.Value, a []types.Datum) (json.Value, error) {
 	p := editPath(a[1])
-	w, err := types.ParseJSONB(a[2].(string))
+	w, err := json.ParseJSONB(a[2].(string))
 	if err != nil {
 		return v, err
 	}
@@ -261,7 +262,7 @@ func jsonbSetLax(c *call, a []types.Datum) (types.Datum, error) {
 	if a[4] == nil {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"")
 	}
-	v, err := types.ParseJSONB(a[0].(string))
+	v, err := json.ParseJSONB(a[0].(string))
 	if err != nil {
 		return nil, err
 	}
@@ -303,27 +304,27 @@ func objectOfLists(k, v types.Array, b bool) (string, error) {
 		return "", pgerr.New(pgerr.ArraySubscriptError, "mismatched array dimensions")
 	}
 	var keys []string
-	var vals []types.JSONValue
+	var vals []json.Value
 	dst := []byte{'{'}
 	for i, key := range k.Elems {
 		s, ok := key.(string)
 		if !ok {
 			return "", pgerr.New(pgerr.NullValueNotAllowed, "null value not allowed for object key")
 		}
-		val := types.JSONValue{}
+		val := json.Value{}
 		if x, ok := v.Elems[i].(string); ok {
-			val = types.JSONStr(x)
+			val = json.StringOf(x)
 		}
 		keys, vals = append(keys, s), append(vals, val)
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		dst = types.JSONStr(s).Append(dst)
+		dst = json.StringOf(s).Append(dst)
 		dst = append(dst, " : "...)
 		dst = val.Append(dst)
 	}
 	if b {
-		return types.JSONObj(keys, vals).String(), nil
+		return json.ObjectOf(keys, vals).String(), nil
 	}
 	return string(append(dst, '}')), nil
 }

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -28,14 +29,14 @@ func addJSONBuild(t table) {
 	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		s, err := buildArray(c, a)
 		if err == nil {
-			s, err = types.CanonicalJSONB(s)
+			s, err = json.CanonicalJSONB(s)
 		}
 		return orNil(s, err)
 	})), "jsonb_build_array(any)", "jsonb_build_array()")
 	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		s, err := buildObject(c, a)
 		if err == nil {
-			s, err = types.CanonicalJSONB(s)
+			s, err = json.CanonicalJSONB(s)
 		}
 		return orNil(s, err)
 	})), "jsonb_build_object(any)", "jsonb_build_object()")
@@ -72,7 +73,7 @@ func AppendJSON(dst []byte, t types.Type, d types.Datum, env *Env) []byte {
 	case types.RecordOID:
 		return appendRowJSON(dst, t, d, env, false)
 	}
-	return types.JSONStr(types.TextOf(t, d, env.types())).Append(dst)
+	return json.StringOf(types.TextOf(t, d, env.types())).Append(dst)
 }
 
 // ToJSONB is to_jsonb().
@@ -80,7 +81,7 @@ func ToJSONB(t types.Type, d types.Datum, env *Env) (string, error) {
 	if t.OID == types.JSONBOID && d != nil {
 		return d.(string), nil
 	}
-	return types.CanonicalJSONB(string(AppendJSON(nil, t, d, env)))
+	return json.CanonicalJSONB(string(AppendJSON(nil, t, d, env)))
 }
 
 func appendArrayJSON(dst []byte, t types.Type, d types.Datum, env *Env, pretty bool) []byte {
@@ -115,7 +116,7 @@ func appendRowJSON(dst []byte, t types.Type, d types.Datum, env *Env, pretty boo
 				dst = append(dst, "\n "...)
 			}
 		}
-		dst = types.JSONStr(name).Append(dst)
+		dst = json.StringOf(name).Append(dst)
 		dst = append(dst, ':')
 		dst = AppendJSON(dst, ft, e, env)
 	}
@@ -186,5 +187,5 @@ func AppendJSONKey(dst []byte, t types.Type, d types.Datum, env *Env) ([]byte, e
 			s = "true"
 		}
 	}
-	return types.JSONStr(s).Append(dst), nil
+	return json.StringOf(s).Append(dst), nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/jsonpath"
+	"github.com/tributarydb/tributary/sql/json"
 	path "github.com/tributarydb/tributary/sql/jsonpath"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -41,16 +42,16 @@ func (m *pathMemo) match(text, pattern, flags string) (bool, error) {
 // items evaluates a path: a is target, path, vars and silent, the last two
 // where there are any. passed tells that an error was passed over; items found
 // before an error are given with it.
-func (m *pathMemo) items(ctx context.Context, a []types.Datum, silent bool) (items []types.JSONValue, passed bool, err error) {
+func (m *pathMemo) items(ctx context.Context, a []types.Datum, silent bool) (items []json.Value, passed bool, err error) {
 	q := jsonpath.Query{Path: m.path, Match: m.match}
-	if q.Root, err = types.ParseJSONB(a[0].(string)); err != nil {
+	if q.Root, err = json.ParseJSONB(a[0].(string)); err != nil {
 		return nil, false, err
 	}
 	if len(a) > 2 {
-		if q.Vars, err = types.ParseJSONB(a[2].(string)); err != nil {
+		if q.Vars, err = json.ParseJSONB(a[2].(string)); err != nil {
 			return nil, false, err
 		}
-		if q.Vars.Kind != types.JSONObject {
+		if q.Vars.Kind != json.Object {
 			return nil, false, pgerr.New(pgerr.InvalidParameterValue, "\"vars\" argument is not an object").
 				WithDetail("Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.")
 		}
@@ -65,7 +66,7 @@ func (m *pathMemo) items(ctx context.Context, a []types.Datum, silent bool) (ite
 
 // addJSONPath registers the functions and operators of jsonpath.
 func addJSONPath(t table) {
-	query := func(silent bool, f func(m *pathMemo, items []types.JSONValue, passed, silent bool, err error) (types.Datum, error)) maker {
+	query := func(silent bool, f func(m *pathMemo, items []json.Value, passed, silent bool, err error) (types.Datum, error)) maker {
 		return always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 			var m *pathMemo
 			if c.memo != nil {
@@ -84,7 +85,7 @@ func addJSONPath(t table) {
 			return f(m, items, passed, silent || len(a) > 3 && a[3].(bool), err)
 		}))
 	}
-	exists := func(m *pathMemo, items []types.JSONValue, passed, _ bool, err error) (types.Datum, error) {
+	exists := func(m *pathMemo, items []json.Value, passed, _ bool, err error) (types.Datum, error) {
 		if len(items) > 0 && !m.path.Strict && (err == nil || jsonpath.Silent(err)) {
 			return true, nil
 		}
@@ -93,15 +94,15 @@ func addJSONPath(t table) {
 		}
 		return len(items) > 0, nil
 	}
-	match := func(_ *pathMemo, items []types.JSONValue, passed, silent bool, err error) (types.Datum, error) {
+	match := func(_ *pathMemo, items []json.Value, passed, silent bool, err error) (types.Datum, error) {
 		if err != nil || passed {
 			return nil, err
 		}
 		if len(items) == 1 {
 			switch items[0].Kind {
-			case types.JSONBool:
+			case json.Bool:
 				return items[0].Bool, nil
-			case types.JSONNull:
+			case json.Null:
 				return nil, nil
 			}
 		}
@@ -115,16 +116,16 @@ func addJSONPath(t table) {
 	t.put("jsonb_path_exists_opr(jsonb,jsonpath)", query(true, exists))
 	t.put("jsonb_path_match"+full, query(false, match))
 	t.put("jsonb_path_match_opr(jsonb,jsonpath)", query(true, match))
-	t.put("jsonb_path_query_array"+full, query(false, func(_ *pathMemo, items []types.JSONValue, passed, _ bool, err error) (types.Datum, error) {
+	t.put("jsonb_path_query_array"+full, query(false, func(_ *pathMemo, items []json.Value, passed, _ bool, err error) (types.Datum, error) {
 		if err != nil {
 			return nil, err
 		}
 		if passed {
 			items = nil
 		}
-		return types.JSONArr(items).String(), nil
+		return json.ArrayOf(items).String(), nil
 	}))
-	t.put("jsonb_path_query_first"+full, query(false, func(_ *pathMemo, items []types.JSONValue, passed, _ bool, err error) (types.Datum, error) {
+	t.put("jsonb_path_query_first"+full, query(false, func(_ *pathMemo, items []json.Value, passed, _ bool, err error) (types.Datum, error) {
 		if err != nil || passed || len(items) == 0 {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package eval
 import (
 	"strconv"
 
+	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -11,8 +12,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // fromJSON makes a value of t of a JSON value: text by t's input function,
 // arrays and rows member by member.
-func fromJSON(t types.Type, v types.JSONValue, env *Env) (types.Datum, error) {
-	if v.Kind == types.JSONNull {
+func fromJSON(t types.Type, v json.Value, env *Env) (types.Datum, error) {
+	if v.Kind == json.Null {
 		return nil, nil
 	}
 	switch {
@@ -21,16 +22,16 @@ func fromJSON(t types.Type, v types.JSONValue, env *Env) (types.Datum, error) {
 	case t.OID == types.JSONOID:
 		return jsonText(v, false), nil
 	case t.IsArray():
-		if v.Kind == types.JSONString {
+		if v.Kind == json.String {
 			return types.ParseText(t, v.Str, env.types())
 		}
-		if v.Kind != types.JSONArray {
+		if v.Kind != json.Array {
 			return nil, pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array")
 		}
 		et, _ := t.Elem()
 		out := types.Array{Elem: et}
 		for _, e := range v.Elems {
-			if e.Kind == types.JSONArray && et.OID != types.JSONOID && et.OID != types.JSONBOID {
+			if e.Kind == json.Array && et.OID != types.JSONOID && et.OID != types.JSONBOID {
 				return nil, errDimensions()
 			}
 			d, err := fromJSON(et, e, env)
@@ -52,9 +53,9 @@ func fromJSON(t types.Type, v types.JSONValue, env *Env) (types.Datum, error) {
 }
 
 // rowFromJSON makes a row; members that the object lacks are those of base.
-func rowFromJSON(rec *types.Record, v types.JSONValue, base types.Row, env *Env) (types.Datum, error) {
-	if v.Kind != types.JSONObject {
-		if v.Kind == types.JSONArray {
+func rowFromJSON(rec *types.Record, v json.Value, base types.Row, env *Env) (types.Datum, error) {
+	if v.Kind != json.Object {
+		if v.Kind == json.Array {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on an array")
 		}
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on a scalar")
@@ -75,7 +76,7 @@ func rowFromJSON(rec *types.Record, v types.JSONValue, base types.Row, env *Env)
 	return row, nil
 }
 
-func recordFromJSON(c *call, v types.JSONValue, base types.Row) (types.Datum, error) {
+func recordFromJSON(c *call, v json.Value, base types.Row) (types.Datum, error) {
 	if c.ret.Rec == nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "a column definition list is required for functions returning \"record\"")
 	}

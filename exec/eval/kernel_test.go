@@ -16,6 +16,8 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -55,9 +57,9 @@ func randomDatum(rng *rand.Rand, t types.Type) types.Datum {
 			for range t.Prec {
 				m *= 10
 			}
-			return types.DecimalFromInt64(pick(rng.Int64N(2*m-1)-m+1, m-1, 1-m, small()%m), int32(t.Scale))
+			return number.DecimalFromInt64(pick(rng.Int64N(2*m-1)-m+1, m-1, 1-m, small()%m), int32(t.Scale))
 		}
-		d, _ := types.ParseDecimal([]string{"0", "1.50", "-3", "NaN", "Infinity", "123456789012345678901234567890", "0.000001", "-99.99"}[rng.IntN(8)])
+		d, _ := number.ParseDecimal([]string{"0", "1.50", "-3", "NaN", "Infinity", "123456789012345678901234567890", "0.000001", "-99.99"}[rng.IntN(8)])
 		return d
 	case types.TextOID, types.VarcharOID, types.NameOID:
 		return []string{"", "a", "ab", "abc", "b", "héllo", "%a", "a_c"}[rng.IntN(8)]
@@ -68,9 +70,9 @@ func randomDatum(rng *rand.Rand, t types.Type) types.Datum {
 	case types.ByteaOID:
 		return [][]byte{{}, {0}, {1, 2}, []byte("abc")}[rng.IntN(4)]
 	case types.IntervalOID:
-		return types.Interval{Months: int32(rng.IntN(3)), Days: int32(rng.IntN(40)), Micros: rng.Int64N(1e10)}
+		return datetime.Interval{Months: int32(rng.IntN(3)), Days: int32(rng.IntN(40)), Micros: rng.Int64N(1e10)}
 	case types.TimetzOID:
-		return types.TimeTZ{Micros: rng.Int64N(86400e6), Zone: int32(rng.IntN(3) * 3600)}
+		return datetime.TimeTZ{Micros: rng.Int64N(86400e6), Zone: int32(rng.IntN(3) * 3600)}
 	case types.UUIDOID:
 		return [16]byte{byte(rng.IntN(3))}
 	case types.JSONBOID:

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -385,7 +386,7 @@ func widthBucketFloat(c *call, a []types.Datum) (types.Datum, error) {
 }
 
 func widthBucketNumeric(c *call, a []types.Datum) (types.Datum, error) {
-	x, lo, hi, n := a[0].(types.Decimal), a[1].(types.Decimal), a[2].(types.Decimal), a[3].(int64)
+	x, lo, hi, n := a[0].(number.Decimal), a[1].(number.Decimal), a[2].(number.Decimal), a[3].(int64)
 	switch {
 	case n <= 0:
 		return nil, errBuckets("count must be greater than zero")
@@ -408,7 +409,7 @@ func widthBucketNumeric(c *call, a []types.Datum) (types.Datum, error) {
 	default:
 		num, err := x.Sub(lo)
 		if err == nil {
-			num, err = num.Mul(types.DecimalFromInt64(n, 0))
+			num, err = num.Mul(number.DecimalFromInt64(n, 0))
 		}
 		if err != nil {
 			return nil, err

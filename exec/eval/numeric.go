@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -24,72 +25,72 @@ func addNumeric(t table) {
 	t.put("numeric_sub(numeric,numeric)", numArith(arSub))
 	t.put("numeric_mul(numeric,numeric)", numArith(arMul))
 	t.puts(numMod, "numeric_mod(numeric,numeric)", "mod(numeric,numeric)")
-	t.put("numeric_div(numeric,numeric)", always(dec2(types.Decimal.Div)))
-	t.puts(always(dec2(types.Decimal.DivTrunc)), "div(numeric,numeric)", "numeric_div_trunc(numeric,numeric)")
-	t.puts(always(dec2(types.Decimal.Pow)), "numeric_power(numeric,numeric)", "pow(numeric,numeric)", "power(numeric,numeric)")
-	t.puts(always(dec2(types.Log)), "log(numeric,numeric)", "numeric_log(numeric,numeric)")
-	t.put("lcm(numeric,numeric)", always(dec2(types.Decimal.LCM)))
-	t.put("gcd(numeric,numeric)", always(strict2(types.Decimal.GCD)))
-	t.puts(always(dec1(types.Decimal.Sqrt)), "numeric_sqrt(numeric)", "sqrt(numeric)")
-	t.puts(always(dec1(types.Decimal.Exp)), "numeric_exp(numeric)", "exp(numeric)")
-	t.puts(always(dec1(types.Decimal.Ln)), "numeric_ln(numeric)", "ln(numeric)")
-	t.puts(always(dec1(types.Decimal.Log10)), "log(numeric)", "log10(numeric)")
-	t.put("factorial(int8)", always(try1(func(_ *call, n int64) (types.Decimal, error) { return types.Factorial(n) })))
-	t.put("numeric_uminus(numeric)", fixedOr(func(v int64, _ types.Type) int64 { return -v }, types.Decimal.Neg))
+	t.put("numeric_div(numeric,numeric)", always(dec2(number.Decimal.Div)))
+	t.puts(always(dec2(number.Decimal.DivTrunc)), "div(numeric,numeric)", "numeric_div_trunc(numeric,numeric)")
+	t.puts(always(dec2(number.Decimal.Pow)), "numeric_power(numeric,numeric)", "pow(numeric,numeric)", "power(numeric,numeric)")
+	t.puts(always(dec2(number.Log)), "log(numeric,numeric)", "numeric_log(numeric,numeric)")
+	t.put("lcm(numeric,numeric)", always(dec2(number.Decimal.LCM)))
+	t.put("gcd(numeric,numeric)", always(strict2(number.Decimal.GCD)))
+	t.puts(always(dec1(number.Decimal.Sqrt)), "numeric_sqrt(numeric)", "sqrt(numeric)")
+	t.puts(always(dec1(number.Decimal.Exp)), "numeric_exp(numeric)", "exp(numeric)")
+	t.puts(always(dec1(number.Decimal.Ln)), "numeric_ln(numeric)", "ln(numeric)")
+	t.puts(always(dec1(number.Decimal.Log10)), "log(numeric)", "log10(numeric)")
+	t.put("factorial(int8)", always(try1(func(_ *call, n int64) (number.Decimal, error) { return number.Factorial(n) })))
+	t.put("numeric_uminus(numeric)", fixedOr(func(v int64, _ types.Type) int64 { return -v }, number.Decimal.Neg))
 	t.put("numeric_uplus(numeric)", always(same))
 	t.puts(fixedOr(func(v int64, _ types.Type) int64 {
 		if v < 0 {
 			return -v
 		}
 		return v
-	}, types.Decimal.Abs), "numeric_abs(numeric)", "abs(numeric)")
+	}, number.Decimal.Abs), "numeric_abs(numeric)", "abs(numeric)")
 	t.puts(fixedOr(func(v int64, t types.Type) int64 {
 		q, r := v/pow10[t.Scale], v%pow10[t.Scale]
 		if r > 0 {
 			q++
 		}
 		return q
-	}, types.Decimal.Ceil), "ceil(numeric)", "ceiling(numeric)")
+	}, number.Decimal.Ceil), "ceil(numeric)", "ceiling(numeric)")
 	t.put("floor(numeric)", fixedOr(func(v int64, t types.Type) int64 {
 		q, r := v/pow10[t.Scale], v%pow10[t.Scale]
 		if r < 0 {
 			q--
 		}
 		return q
-	}, types.Decimal.Floor))
+	}, number.Decimal.Floor))
 	t.put("round(numeric)", fixedOr(func(v int64, t types.Type) int64 { return rescale(v, t.Scale, 0) },
-		func(d types.Decimal) types.Decimal { return d.Round(0) }))
+		func(d number.Decimal) number.Decimal { return d.Round(0) }))
 	t.put("trunc(numeric)", fixedOr(func(v int64, t types.Type) int64 { return v / pow10[t.Scale] },
-		func(d types.Decimal) types.Decimal { return d.Trunc(0) }))
+		func(d number.Decimal) number.Decimal { return d.Trunc(0) }))
 	t.put("sign(numeric)", fixedOr(func(v int64, _ types.Type) int64 { return sign(v) },
-		func(d types.Decimal) types.Decimal {
+		func(d number.Decimal) number.Decimal {
 			if d.IsNaN() {
 				return d
 			}
-			return types.DecimalFromInt64(int64(d.Sign()), 0)
+			return number.DecimalFromInt64(int64(d.Sign()), 0)
 		}))
 	const maxScale = 2000
-	t.put("round(numeric,int4)", always(strict2(func(d types.Decimal, n int64) types.Decimal {
+	t.put("round(numeric,int4)", always(strict2(func(d number.Decimal, n int64) number.Decimal {
 		return d.Round(int32(min(max(n, -maxScale), maxScale)))
 	})))
-	t.put("trunc(numeric,int4)", always(strict2(func(d types.Decimal, n int64) types.Decimal {
+	t.put("trunc(numeric,int4)", always(strict2(func(d number.Decimal, n int64) number.Decimal {
 		return d.Trunc(int32(min(max(n, -maxScale), maxScale)))
 	})))
-	t.put("scale(numeric)", always(try1(func(_ *call, d types.Decimal) (int64, error) {
+	t.put("scale(numeric)", always(try1(func(_ *call, d number.Decimal) (int64, error) {
 		if !d.IsFinite() {
 			return 0, errNull
 		}
 		return int64(d.Scale()), nil
 	})))
-	t.put("min_scale(numeric)", always(try1(func(_ *call, d types.Decimal) (int64, error) {
+	t.put("min_scale(numeric)", always(try1(func(_ *call, d number.Decimal) (int64, error) {
 		if !d.IsFinite() {
 			return 0, errNull
 		}
 		return int64(d.MinScale()), nil
 	})))
-	t.put("trim_scale(numeric)", always(strict1(types.Decimal.TrimScale)))
-	t.put("numeric(numeric,int4)", always(try2(func(_ *call, d types.Decimal, mod int64) (types.Decimal, error) {
-		return types.FitNumeric(int32(mod), d)
+	t.put("trim_scale(numeric)", always(strict1(number.Decimal.TrimScale)))
+	t.put("numeric(numeric,int4)", always(try2(func(_ *call, d number.Decimal, mod int64) (number.Decimal, error) {
+		return number.FitNumeric(int32(mod), d)
 	})))
 	t.put("width_bucket(numeric,numeric,numeric,int4)", always(datums(widthBucketNumeric)))
 }
@@ -104,17 +105,17 @@ func sign(v int64) int64 {
 	return 0
 }
 
-func dec1(f func(types.Decimal) (types.Decimal, error)) impl {
-	return try1(func(_ *call, d types.Decimal) (types.Decimal, error) { return f(d) })
+func dec1(f func(number.Decimal) (number.Decimal, error)) impl {
+	return try1(func(_ *call, d number.Decimal) (number.Decimal, error) { return f(d) })
 }
 
-func dec2(f func(a, b types.Decimal) (types.Decimal, error)) impl {
-	return try2(func(_ *call, a, b types.Decimal) (types.Decimal, error) { return f(a, b) })
+func dec2(f func(a, b number.Decimal) (number.Decimal, error)) impl {
+	return try2(func(_ *call, a, b number.Decimal) (number.Decimal, error) { return f(a, b) })
 }
 
 // fixedOr picks between a function of a fixed numeric's int64 and one of
 // Decimals.
-func fixedOr(f func(v int64, t types.Type) int64, g func(types.Decimal) types.Decimal) maker {
+func fixedOr(f func(v int64, t types.Type) int64, g func(number.Decimal) number.Decimal) maker {
 	return func(_ *fn.Func, at []types.Type, ret types.Type) impl {
 		if !at[0].IsFixed() || !ret.IsFixed() {
 			return strict1(g)
@@ -177,16 +178,16 @@ func numArith(op arOp) maker {
 				return fixedVec(kI64, out, c.valid), nil
 			}
 		}
-		slow := types.Decimal.Add
+		slow := number.Decimal.Add
 		switch op {
 		case arSub:
-			slow = types.Decimal.Sub
+			slow = number.Decimal.Sub
 		case arMul:
-			slow = types.Decimal.Mul
+			slow = number.Decimal.Mul
 		}
 		return func(c *call, args []*vec) (*vec, error) {
 			a, b := smallReader(args[0], l), smallReader(args[1], r)
-			w := newWriter[types.Decimal](c.a, c.ret, c.n)
+			w := newWriter[number.Decimal](c.a, c.ret, c.n)
 			da, db := decimalReader(args[0], l), decimalReader(args[1], r)
 			for i := range c.n {
 				if c.skip(i) {
@@ -194,7 +195,7 @@ func numArith(op arOp) maker {
 				}
 				x, sx, okx := a(i)
 				y, sy, oky := b(i)
-				d, ok := types.Decimal{}, false
+				d, ok := number.Decimal{}, false
 				if okx && oky {
 					d, ok = smallArith(op, x, sx, y, sy)
 				}
@@ -278,40 +279,40 @@ func smallReader(v *vec, t types.Type) func(int) (int64, int32, bool) {
 		x := intReader(v)
 		return func(i int) (int64, int32, bool) { return x(i), s, true }
 	}
-	return func(i int) (int64, int32, bool) { return types.SmallDecimalBytes(v.bytes(i)) }
+	return func(i int) (int64, int32, bool) { return number.SmallDecimalBytes(v.bytes(i)) }
 }
 
-func smallArith(op arOp, x int64, sx int32, y int64, sy int32) (types.Decimal, bool) {
+func smallArith(op arOp, x int64, sx int32, y int64, sy int32) (number.Decimal, bool) {
 	if op == arMul {
 		if overflows(arMul, x, y) || x == math.MinInt64 || y == math.MinInt64 || sx+sy > 60 {
-			return types.Decimal{}, false
+			return number.Decimal{}, false
 		}
-		return types.DecimalFromInt64(x*y, sx+sy), true
+		return number.DecimalFromInt64(x*y, sx+sy), true
 	}
 	if sx < sy {
 		if sy-sx > 18 || overflows(arMul, x, pow10[sy-sx]) {
-			return types.Decimal{}, false
+			return number.Decimal{}, false
 		}
 		x, sx = x*pow10[sy-sx], sy
 	} else if sy < sx {
 		if sx-sy > 18 || overflows(arMul, y, pow10[sx-sy]) {
-			return types.Decimal{}, false
+			return number.Decimal{}, false
 		}
 		y = y * pow10[sx-sy]
 	}
 	if overflows(op, x, y) {
-		return types.Decimal{}, false
+		return number.Decimal{}, false
 	}
 	if op == arSub {
 		y = -y
 	}
-	return types.DecimalFromInt64(x+y, sx), true
+	return number.DecimalFromInt64(x+y, sx), true
 }
 
 func numMod(_ *fn.Func, at []types.Type, ret types.Type) impl {
 	l, r := at[0], at[1]
 	if !l.IsFixed() || !r.IsFixed() || !ret.IsFixed() {
-		return dec2(types.Decimal.Mod)
+		return dec2(number.Decimal.Mod)
 	}
 	return func(c *call, args []*vec) (*vec, error) {
 		x := spreadVals[int64](c, scaled(c, args[0], l.Scale, ret.Scale))

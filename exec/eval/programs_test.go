@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -23,12 +24,12 @@ func TestProgramsTogether(t *testing.T) {
 	b, schema := lineitem()
 	col := func(i int) expr.Expr { return &expr.Col{ID: schema[i].ID, Typ: schema[i].Type} }
 	one := func() expr.Expr {
-		return &expr.Const{Typ: types.FixedNumeric(1, 0, false), Val: types.DecimalFromInt64(1, 0)}
+		return &expr.Const{Typ: types.FixedNumeric(1, 0, false), Val: number.DecimalFromInt64(1, 0)}
 	}
 	disc := func() expr.Expr {
 		return call("numeric_mul(numeric,numeric)", col(0), call("numeric_sub(numeric,numeric)", one(), col(1)))
 	}
-	large := call("numeric_gt(numeric,numeric)", col(0), &expr.Const{Typ: schema[0].Type, Val: types.DecimalFromInt64(5000000, 2)})
+	large := call("numeric_gt(numeric,numeric)", col(0), &expr.Const{Typ: schema[0].Type, Val: number.DecimalFromInt64(5000000, 2)})
 	es := []expr.Expr{
 		disc(), col(0), call("numeric_mul(numeric,numeric)", disc(), call("numeric_add(numeric,numeric)", one(), col(2))), disc(),
 		call("upper(text)", col(6)), call("upper(text)", col(6)), col(6),

@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -68,17 +70,17 @@ func (g *ints) next(_ context.Context, max int, out []array.Builder) (int, error
 
 type decimals struct {
 	t              types.Type
-	at, stop, step types.Decimal
+	at, stop, step number.Decimal
 	end            bool
 }
 
 func numericSeries(c *setCall, args []types.Datum) (generator, error) {
-	g := &decimals{at: args[0].(types.Decimal), stop: args[1].(types.Decimal), step: types.DecimalFromInt64(1, 0), t: c.call.Cols[0].Type}
+	g := &decimals{at: args[0].(number.Decimal), stop: args[1].(number.Decimal), step: number.DecimalFromInt64(1, 0), t: c.call.Cols[0].Type}
 	if len(args) == 3 {
-		g.step = args[2].(types.Decimal)
+		g.step = args[2].(number.Decimal)
 	}
 	for i, what := range []string{"start value", "stop value", "step size"} {
-		d := []types.Decimal{g.at, g.stop, g.step}[i]
+		d := []number.Decimal{g.at, g.stop, g.step}[i]
 		if d.IsNaN() {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "%s cannot be NaN", what)
 		}
@@ -113,18 +115,18 @@ func (g *decimals) next(_ context.Context, max int, out []array.Builder) (int, e
 
 type stamps struct {
 	at, stop int64
-	step     types.Interval
+	step     datetime.Interval
 	sign     int
 	zone     *time.Location
 	end      bool
 }
 
 func stampSeries(c *setCall, args []types.Datum) (generator, error) {
-	g := &stamps{at: args[0].(int64), stop: args[1].(int64), step: args[2].(types.Interval)}
+	g := &stamps{at: args[0].(int64), stop: args[1].(int64), step: args[2].(datetime.Interval)}
 	if c.at[0].OID == types.TimestamptzOID {
 		g.zone = c.env.location()
 	}
-	g.sign = g.step.Cmp(types.Interval{})
+	g.sign = g.step.Cmp(datetime.Interval{})
 	if g.sign == 0 {
 		return nil, errZeroStep()
 	}
@@ -137,10 +139,10 @@ func (g *stamps) next(_ context.Context, max int, out []array.Builder) (int, err
 	for n < max && !g.end && (g.sign > 0 && g.at <= g.stop || g.sign < 0 && g.at >= g.stop) {
 		b.Append(arrow.Timestamp(g.at))
 		n++
-		if types.IsInfTimestamp(g.at) {
+		if datetime.IsInfTimestamp(g.at) {
 			return n, pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range")
 		}
-		next, err := types.TimestampAddInterval(g.at, g.step, g.zone)
+		next, err := datetime.TimestampAddInterval(g.at, g.step, g.zone)
 		if err != nil {
 			return 0, err
 		}

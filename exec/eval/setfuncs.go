@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/multigres/multigres/go/common/parser"
 
+	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -133,7 +134,7 @@ func keywordRows() []types.Datum {
 }
 
 // json reads a text whose parts the call gives as rows.
-func (c *setCall) json(s string, binary bool) (types.JSONValue, error) {
+func (c *setCall) json(s string, binary bool) (json.Value, error) {
 	c.holds(2 * jsonWeight(s))
 	return parseJSON(s, binary)
 }
@@ -147,7 +148,7 @@ func addJSONSets(m map[string]setMaker) {
 			if text {
 				suffix = "_text"
 			}
-			value := func(v types.JSONValue) types.Datum {
+			value := func(v json.Value) types.Datum {
 				if !text {
 					return jsonText(v, b)
 				}
@@ -162,11 +163,11 @@ func addJSONSets(m map[string]setMaker) {
 					return nil, err
 				}
 				switch {
-				case v.Kind == types.JSONObject && b:
+				case v.Kind == json.Object && b:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from an object")
 				case v.Scalar() && b:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from a scalar")
-				case v.Kind == types.JSONObject:
+				case v.Kind == json.Object:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-array", c.call.Fn.Name)
 				case v.Scalar():
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", c.call.Fn.Name)
@@ -182,11 +183,11 @@ func addJSONSets(m map[string]setMaker) {
 				if err != nil {
 					return nil, err
 				}
-				if v.Kind != types.JSONObject {
+				if v.Kind != json.Object {
 					if b {
 						return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-object", c.call.Fn.Name)
 					}
-					if v.Kind == types.JSONArray {
+					if v.Kind == json.Array {
 						return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct an array as an object")
 					}
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct a scalar")
@@ -203,9 +204,9 @@ func addJSONSets(m map[string]setMaker) {
 			if err != nil {
 				return nil, err
 			}
-			if v.Kind != types.JSONObject {
+			if v.Kind != json.Object {
 				what := "a scalar"
-				if v.Kind == types.JSONArray {
+				if v.Kind == json.Array {
 					what = "an array"
 				}
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", c.call.Fn.Name, what)
@@ -232,9 +233,9 @@ func recordset(c *setCall, d types.Datum, base types.Row, b bool) (generator, er
 	if err != nil {
 		return nil, err
 	}
-	if v.Kind != types.JSONArray {
+	if v.Kind != json.Array {
 		what := "a scalar"
-		if v.Kind == types.JSONObject {
+		if v.Kind == json.Object {
 			what = "an object"
 		}
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", c.call.Fn.Name, what)
@@ -246,7 +247,7 @@ func recordset(c *setCall, d types.Datum, base types.Row, b bool) (generator, er
 	}
 	var rows []types.Datum
 	for _, e := range v.Elems {
-		if e.Kind != types.JSONObject {
+		if e.Kind != json.Object {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", c.call.Fn.Name)
 		}
 		r, err := rowFromJSON(rec, e, base, c.env)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -208,15 +210,15 @@ func addSystem(t table) {
 		return true, nil
 	})))
 	t.put("pg_sleep(float8)", always(try1(func(c *call, s float64) (types.Datum, error) { return nil, sleep(c.ctx, s) })))
-	t.put("pg_sleep_for(interval)", always(try1(func(c *call, iv types.Interval) (types.Datum, error) {
+	t.put("pg_sleep_for(interval)", always(try1(func(c *call, iv datetime.Interval) (types.Datum, error) {
 		return nil, sleep(c.ctx, float64(iv.Micros)/1e6+float64(iv.Days)*86400+float64(iv.Months)*30*86400)
 	})))
 	t.put("pg_sleep_until(timestamptz)", always(try1(func(c *call, ts int64) (types.Datum, error) {
 		return nil, sleep(c.ctx, float64(ts-time.Now().UnixMicro())/1e6)
 	})))
 	t.put("pg_size_pretty(int8)", always(try1(func(_ *call, n int64) (string, error) { return sizePretty(n), nil })))
-	t.put("pg_size_pretty(numeric)", always(try1(func(_ *call, d types.Decimal) (string, error) {
-		if v, ok := d.Trunc(0).Int64(); ok && d.Cmp(types.DecimalFromInt64(10240, 0)) >= 0 {
+	t.put("pg_size_pretty(numeric)", always(try1(func(_ *call, d number.Decimal) (string, error) {
+		if v, ok := d.Trunc(0).Int64(); ok && d.Cmp(number.DecimalFromInt64(10240, 0)) >= 0 {
 			return sizePretty(v), nil
 		}
 		return d.String() + " bytes", nil
@@ -262,7 +264,7 @@ func addAddresses(t table) {
 		}))
 		t.put("inet_"+x.name+"_port()", hosted(func(_ *call, h Host, _ []types.Datum) (types.Datum, error) {
 			if _, port, err := net.SplitHostPort(x.of(h.Session())); err == nil {
-				return micros(types.ParseInt(types.Int4OID, port))
+				return micros(number.ParseInt(32, port))
 			}
 			return nil, nil
 		}))
@@ -313,7 +315,7 @@ func sizePretty(n int64) string {
 	return ""
 }
 
-func itoa64(v int64) string { return types.DecimalFromInt64(v, 0).String() }
+func itoa64(v int64) string { return number.DecimalFromInt64(v, 0).String() }
 
 func sizeBytes(_ *call, s string) (int64, error) {
 	t := strings.TrimSpace(s)
@@ -337,7 +339,7 @@ func sizeBytes(_ *call, s string) (int64, error) {
 			i = k
 		}
 	}
-	d, err := types.ParseDecimal(t[:i])
+	d, err := number.ParseDecimal(t[:i])
 	if err != nil || i == 0 {
 		return 0, bad()
 	}
@@ -359,7 +361,7 @@ func sizeBytes(_ *call, s string) (int64, error) {
 		return 0, bad().WithDetail("Invalid size unit: \"%s\".", unit).
 			WithHint("Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
 	}
-	d, err = d.Mul(types.DecimalFromInt64(mult, 0))
+	d, err = d.Mul(number.DecimalFromInt64(mult, 0))
 	if err != nil {
 		return 0, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -86,7 +87,7 @@ func TestRouter(t *testing.T) {
 						for _, row := range rows {
 							n := "NULL"
 							if row[0] != nil {
-								n = string(row[0].(types.Decimal).HashKey(nil))
+								n = string(row[0].(number.Decimal).HashKey(nil))
 							}
 							key := n + optest.Text(row[1:2], tb.Types[1:2])
 							if was, ok := at[key]; ok && was != d {

@@ -3,16 +3,17 @@ package jsonpath
 import (
 	"context"
 
+	"github.com/tributarydb/tributary/sql/json"
 	path "github.com/tributarydb/tributary/sql/jsonpath"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Query is one evaluation.
 type Query struct {
 	Path *path.Path
-	Root types.JSONValue
-	Vars types.JSONValue // an object
+	Root json.Value
+	Vars json.Value // an object
 	// Match tells whether a text matches a POSIX expression with its flags.
 	Match func(text, pattern, flags string) (bool, error)
 
@@ -26,7 +27,7 @@ type Query struct {
 
 // Items gives what the path selects. With an error come the items before it.
 // Errors that Silent holds for are of the values, the others of the query.
-func (q *Query) Items(ctx context.Context) ([]types.JSONValue, error) {
+func (q *Query) Items(ctx context.Context) ([]json.Value, error) {
 	q.forgiving = !q.Path.Strict
 	r := run{Query: q, ctx: ctx}
 	err := r.item(q.Path.Expr, q.Root, r.lax())
@@ -49,8 +50,8 @@ func Silent(err error) bool {
 type run struct {
 	*Query
 	ctx context.Context
-	at  types.JSONValue
-	out []types.JSONValue
+	at  json.Value
+	out []json.Value
 }
 
 func (q *Query) lax() bool { return !q.Path.Strict }
@@ -67,23 +68,23 @@ func (r *run) step() error {
 
 // item evaluates n over v and hands what comes out to what follows n. unwrap:
 // an array stands for its elements where n takes no arrays.
-func (r *run) item(n *path.Node, v types.JSONValue, unwrap bool) error {
+func (r *run) item(n *path.Node, v json.Value, unwrap bool) error {
 	if err := r.step(); err != nil {
 		return err
 	}
 	switch n.Kind {
 	case path.Null:
-		return r.next(n, types.JSONValue{})
+		return r.next(n, json.Value{})
 	case path.True, path.False:
-		return r.next(n, types.JSONBoolean(n.Kind == path.True))
+		return r.next(n, json.BoolOf(n.Kind == path.True))
 	case path.String:
-		return r.next(n, types.JSONStr(n.Text))
+		return r.next(n, json.StringOf(n.Text))
 	case path.Number:
-		d, err := types.ParseDecimal(n.Text)
+		d, err := number.ParseDecimal(n.Text)
 		if err != nil {
 			return err
 		}
-		return r.next(n, types.JSONNum(d))
+		return r.next(n, json.NumberOf(d))
 	case path.Variable:
 		x, ok := r.Vars.Get(n.Text)
 		if !ok {
@@ -95,9 +96,9 @@ func (r *run) item(n *path.Node, v types.JSONValue, unwrap bool) error {
 	case path.Current:
 		return r.next(n, r.at)
 	case path.Last:
-		return r.next(n, types.JSONNum(types.DecimalFromInt64(int64(r.last), 0)))
+		return r.next(n, json.NumberOf(number.DecimalFromInt64(int64(r.last), 0)))
 	case path.Key, path.AnyKey, path.Filter:
-		if v.Kind == types.JSONArray && unwrap {
+		if v.Kind == json.Array && unwrap {
 			return r.each(n, v)
 		}
 		return r.member(n, v)
@@ -117,13 +118,13 @@ func (r *run) item(n *path.Node, v types.JSONValue, unwrap bool) error {
 		return err
 	}
 	if t == unknown {
-		return r.next(n, types.JSONValue{})
+		return r.next(n, json.Value{})
 	}
-	return r.next(n, types.JSONBoolean(t == yes))
+	return r.next(n, json.BoolOf(t == yes))
 }
 
 // next applies what follows n to v.
-func (r *run) next(n *path.Node, v types.JSONValue) error {
+func (r *run) next(n *path.Node, v json.Value) error {
 	if n.Next != nil {
 		return r.item(n.Next, v, r.lax())
 	}
@@ -132,7 +133,7 @@ func (r *run) next(n *path.Node, v types.JSONValue) error {
 }
 
 // each applies n to the elements of an array, arrays among them as they are.
-func (r *run) each(n *path.Node, v types.JSONValue) error {
+func (r *run) each(n *path.Node, v json.Value) error {
 	for _, e := range v.Elems {
 		if err := r.item(n, e, false); err != nil {
 			return err
@@ -141,7 +142,7 @@ func (r *run) each(n *path.Node, v types.JSONValue) error {
 	return nil
 }
 
-func (r *run) member(n *path.Node, v types.JSONValue) error {
+func (r *run) member(n *path.Node, v json.Value) error {
 	switch {
 	case n.Kind == path.Filter:
 		t, err := r.within(n.L, v)
@@ -149,7 +150,7 @@ func (r *run) member(n *path.Node, v types.JSONValue) error {
 			return err
 		}
 		return r.next(n, v)
-	case v.Kind != types.JSONObject:
+	case v.Kind != json.Object:
 		switch {
 		case r.forgiving:
 			return nil
@@ -177,12 +178,12 @@ func (r *run) member(n *path.Node, v types.JSONValue) error {
 
 // elements is [*] and [subscripts]; what is no array is one of itself in lax
 // mode.
-func (r *run) elements(n *path.Node, v types.JSONValue) error {
+func (r *run) elements(n *path.Node, v json.Value) error {
 	elems := v.Elems
-	if v.Kind != types.JSONArray {
+	if v.Kind != json.Array {
 		switch {
 		case r.lax():
-			elems = []types.JSONValue{v}
+			elems = []json.Value{v}
 		case r.forgiving:
 			return nil
 		case n.Kind == path.AnyElem:
@@ -225,12 +226,12 @@ func (r *run) elements(n *path.Node, v types.JSONValue) error {
 	return nil
 }
 
-func (r *run) subscript(n *path.Node, v types.JSONValue) (int, error) {
+func (r *run) subscript(n *path.Node, v json.Value) (int, error) {
 	items, err := r.sub(n, v, false)
 	if err != nil {
 		return 0, err
 	}
-	if len(items) != 1 || items[0].Kind != types.JSONNumber {
+	if len(items) != 1 || items[0].Kind != json.Number {
 		return 0, pgerr.New(pgerr.InvalidSQLJSONSubscript, "jsonpath array subscript is not a single numeric value")
 	}
 	i, ok := items[0].Num.Trunc(0).Int64()
@@ -241,7 +242,7 @@ func (r *run) subscript(n *path.Node, v types.JSONValue) (int, error) {
 }
 
 // levels is .**: v itself, at level 0, and what is within it.
-func (r *run) levels(n *path.Node, v types.JSONValue, level int) error {
+func (r *run) levels(n *path.Node, v json.Value, level int) error {
 	if err := r.step(); err != nil {
 		return err
 	}
@@ -269,15 +270,15 @@ func (r *run) levels(n *path.Node, v types.JSONValue, level int) error {
 }
 
 // sub evaluates an operand, its arrays taken apart if asked for and lax.
-func (r *run) sub(n *path.Node, v types.JSONValue, unwrap bool) ([]types.JSONValue, error) {
+func (r *run) sub(n *path.Node, v json.Value, unwrap bool) ([]json.Value, error) {
 	s := run{Query: r.Query, ctx: r.ctx, at: r.at}
 	err := s.item(n, v, r.lax())
 	if !unwrap || !r.lax() {
 		return s.out, err
 	}
-	var out []types.JSONValue
+	var out []json.Value
 	for _, x := range s.out {
-		if x.Kind == types.JSONArray {
+		if x.Kind == json.Array {
 			out = append(out, x.Elems...)
 		} else {
 			out = append(out, x)

@@ -3,47 +3,48 @@ package jsonpath
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/json"
 	path "github.com/tributarydb/tributary/sql/jsonpath"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 var signs = map[path.Kind]string{path.Add: "+", path.Sub: "-", path.Mul: "*", path.Div: "/", path.Mod: "%", path.Plus: "+", path.Minus: "-"}
 
-func (r *run) binary(n *path.Node, v types.JSONValue) error {
-	var ops [2]types.Decimal
+func (r *run) binary(n *path.Node, v json.Value) error {
+	var ops [2]number.Decimal
 	for i, side := range []*path.Node{n.L, n.R} {
 		items, err := r.sub(side, v, true)
 		if err != nil {
 			return err
 		}
-		if len(items) != 1 || items[0].Kind != types.JSONNumber {
+		if len(items) != 1 || items[0].Kind != json.Number {
 			return pgerr.New(pgerr.SingletonSQLJSONItemRequired, "%s operand of jsonpath operator %s is not a single numeric value",
 				[]string{"left", "right"}[i], signs[n.Kind])
 		}
 		ops[i] = items[0].Num
 	}
-	apply := map[path.Kind]func(a, b types.Decimal) (types.Decimal, error){
-		path.Add: types.Decimal.Add, path.Sub: types.Decimal.Sub, path.Mul: types.Decimal.Mul, path.Div: types.Decimal.Div, path.Mod: types.Decimal.Mod,
+	apply := map[path.Kind]func(a, b number.Decimal) (number.Decimal, error){
+		path.Add: number.Decimal.Add, path.Sub: number.Decimal.Sub, path.Mul: number.Decimal.Mul, path.Div: number.Decimal.Div, path.Mod: number.Decimal.Mod,
 	}[n.Kind]
 	d, err := apply(ops[0], ops[1])
 	if err != nil {
 		return err
 	}
-	return r.next(n, types.JSONNum(d))
+	return r.next(n, json.NumberOf(d))
 }
 
-func (r *run) sign(n *path.Node, v types.JSONValue) error {
+func (r *run) sign(n *path.Node, v json.Value) error {
 	items, err := r.sub(n.L, v, true)
 	if err != nil {
 		return err
 	}
 	for _, x := range items {
-		if x.Kind != types.JSONNumber {
+		if x.Kind != json.Number {
 			return pgerr.New(pgerr.SQLJSONNumberNotFound, "operand of unary jsonpath operator %s is not a numeric value", signs[n.Kind])
 		}
 		if n.Kind == path.Minus {
-			x = types.JSONNum(x.Num.Neg())
+			x = json.NumberOf(x.Num.Neg())
 		}
 		if err := r.next(n, x); err != nil {
 			return err
@@ -52,20 +53,20 @@ func (r *run) sign(n *path.Node, v types.JSONValue) error {
 	return nil
 }
 
-func (r *run) method(n *path.Node, v types.JSONValue, unwrap bool) error {
+func (r *run) method(n *path.Node, v json.Value, unwrap bool) error {
 	switch n.Text {
 	case "type":
-		return r.next(n, types.JSONStr(v.TypeOf()))
+		return r.next(n, json.StringOf(v.TypeOf()))
 	case "size":
 		size := 1
-		if v.Kind == types.JSONArray {
+		if v.Kind == json.Array {
 			size = len(v.Elems)
 		} else if !r.forgiving {
 			return pgerr.New(pgerr.SQLJSONArrayNotFound, "jsonpath item method .size() can only be applied to an array")
 		}
-		return r.next(n, types.JSONNum(types.DecimalFromInt64(int64(size), 0)))
+		return r.next(n, json.NumberOf(number.DecimalFromInt64(int64(size), 0)))
 	}
-	if v.Kind == types.JSONArray && unwrap {
+	if v.Kind == json.Array && unwrap {
 		return r.each(n, v)
 	}
 	switch n.Text {
@@ -76,7 +77,7 @@ func (r *run) method(n *path.Node, v types.JSONValue, unwrap bool) error {
 	case "double":
 		return r.double(n, v)
 	}
-	if v.Kind != types.JSONNumber {
+	if v.Kind != json.Number {
 		return pgerr.New(pgerr.NonNumericSQLJSONItem, "jsonpath item method .%s() can only be applied to a numeric value", n.Text)
 	}
 	d := v.Num
@@ -88,42 +89,42 @@ func (r *run) method(n *path.Node, v types.JSONValue, unwrap bool) error {
 	case "ceiling":
 		d = d.Ceil()
 	}
-	return r.next(n, types.JSONNum(d))
+	return r.next(n, json.NumberOf(d))
 }
 
 // double reads strings as numbers, and numbers as what a float8 keeps.
-func (r *run) double(n *path.Node, v types.JSONValue) error {
+func (r *run) double(n *path.Node, v json.Value) error {
 	var text string
 	switch v.Kind {
-	case types.JSONNumber:
+	case json.Number:
 		text = v.Num.String()
-	case types.JSONString:
+	case json.String:
 		text = v.Str
 	default:
 		return pgerr.New(pgerr.NonNumericSQLJSONItem, "jsonpath item method .double() can only be applied to a string or numeric value")
 	}
-	f, err := types.ParseFloat(64, text)
+	f, err := number.ParseFloat(64, text)
 	if err != nil || strings.ContainsAny(strings.ToLower(text), "in") { // inf and NaN
-		what := map[types.JSONKind]string{types.JSONNumber: "numeric", types.JSONString: "string"}[v.Kind]
+		what := map[json.Kind]string{json.Number: "numeric", json.String: "string"}[v.Kind]
 		return pgerr.New(pgerr.NonNumericSQLJSONItem, "%s argument of jsonpath item method .double() is out of range for type double precision", what)
 	}
-	if v.Kind == types.JSONNumber {
+	if v.Kind == json.Number {
 		return r.next(n, v)
 	}
-	return r.next(n, types.JSONNum(types.DecimalFromFloat64(f)))
+	return r.next(n, json.NumberOf(number.DecimalFromFloat64(f)))
 }
 
 // keyvalue makes an object of each member. The id tells the objects of one
 // evaluation apart; the root's is 0.
-func (r *run) keyvalue(n *path.Node, v types.JSONValue) error {
-	if v.Kind != types.JSONObject {
+func (r *run) keyvalue(n *path.Node, v json.Value) error {
+	if v.Kind != json.Object {
 		return pgerr.New(pgerr.SQLJSONObjectNotFound, "jsonpath item method .keyvalue() can only be applied to an object")
 	}
 	id := r.objects
 	r.objects++
 	for i, k := range v.Keys {
-		kv := types.JSONObj([]string{"id", "key", "value"}, []types.JSONValue{
-			types.JSONNum(types.DecimalFromInt64(id, 0)), types.JSONStr(k), v.Elems[i]})
+		kv := json.ObjectOf([]string{"id", "key", "value"}, []json.Value{
+			json.NumberOf(number.DecimalFromInt64(id, 0)), json.StringOf(k), v.Elems[i]})
 		if err := r.next(n, kv); err != nil {
 			return err
 		}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/json"
 	path "github.com/tributarydb/tributary/sql/jsonpath"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // truth of a predicate.
@@ -25,7 +25,7 @@ func truthOf(b bool) truth {
 }
 
 // within evaluates a filter's predicate, in which @ is v.
-func (r *run) within(n *path.Node, v types.JSONValue) (truth, error) {
+func (r *run) within(n *path.Node, v json.Value) (truth, error) {
 	outer := r.at
 	r.at = v
 	t, err := r.truth(n, v)
@@ -34,7 +34,7 @@ func (r *run) within(n *path.Node, v types.JSONValue) (truth, error) {
 }
 
 // truth evaluates a predicate; errors of the values make it unknown.
-func (r *run) truth(n *path.Node, v types.JSONValue) (truth, error) {
+func (r *run) truth(n *path.Node, v json.Value) (truth, error) {
 	switch n.Kind {
 	case path.And, path.Or:
 		decided := no
@@ -69,28 +69,28 @@ func (r *run) truth(n *path.Node, v types.JSONValue) (truth, error) {
 		}
 		return truthOf(len(items) > 0), nil
 	case path.LikeRegex:
-		return r.pairs(n, v, func(x, _ types.JSONValue) (truth, error) {
-			if x.Kind != types.JSONString {
+		return r.pairs(n, v, func(x, _ json.Value) (truth, error) {
+			if x.Kind != json.String {
 				return unknown, nil
 			}
 			ok, err := r.Match(x.Str, n.Text, regexFlags(n.Flags))
 			return truthOf(ok), err
 		})
 	case path.StartsWith:
-		return r.pairs(n, v, func(x, y types.JSONValue) (truth, error) {
-			if x.Kind != types.JSONString || y.Kind != types.JSONString {
+		return r.pairs(n, v, func(x, y json.Value) (truth, error) {
+			if x.Kind != json.String || y.Kind != json.String {
 				return unknown, nil
 			}
 			return truthOf(strings.HasPrefix(x.Str, y.Str)), nil
 		})
 	}
-	return r.pairs(n, v, func(x, y types.JSONValue) (truth, error) { return compare(n.Kind, x, y), nil })
+	return r.pairs(n, v, func(x, y json.Value) (truth, error) { return compare(n.Kind, x, y), nil })
 }
 
 // pairs tests the items of the left operand with those of the right. In lax
 // mode the first pair that holds is enough; in strict mode one that is unknown
 // makes all so.
-func (r *run) pairs(n *path.Node, v types.JSONValue, test func(x, y types.JSONValue) (truth, error)) (truth, error) {
+func (r *run) pairs(n *path.Node, v json.Value, test func(x, y json.Value) (truth, error)) (truth, error) {
 	ls, err := r.sub(n.L, v, true)
 	if err != nil {
 		if Silent(err) {
@@ -98,7 +98,7 @@ func (r *run) pairs(n *path.Node, v types.JSONValue, test func(x, y types.JSONVa
 		}
 		return unknown, err
 	}
-	rs := []types.JSONValue{{}}
+	rs := []json.Value{{}}
 	if n.R != nil {
 		if rs, err = r.sub(n.R, v, n.Kind != path.StartsWith); err != nil {
 			if Silent(err) {
@@ -129,22 +129,22 @@ func (r *run) pairs(n *path.Node, v types.JSONValue, test func(x, y types.JSONVa
 
 // compare orders two items of one kind. null equals nothing else; other kinds
 // that differ, arrays and objects compare as unknown.
-func compare(op path.Kind, x, y types.JSONValue) truth {
+func compare(op path.Kind, x, y json.Value) truth {
 	c := 0
 	switch {
 	case x.Kind != y.Kind:
-		if x.Kind == types.JSONNull || y.Kind == types.JSONNull {
+		if x.Kind == json.Null || y.Kind == json.Null {
 			return truthOf(op == path.NotEqual)
 		}
 		return unknown
-	case x.Kind == types.JSONBool && x.Bool != y.Bool:
+	case x.Kind == json.Bool && x.Bool != y.Bool:
 		c = 1
 		if y.Bool {
 			c = -1
 		}
-	case x.Kind == types.JSONNumber:
+	case x.Kind == json.Number:
 		c = x.Num.Cmp(y.Num)
-	case x.Kind == types.JSONString:
+	case x.Kind == json.String:
 		c = cmp.Compare(x.Str, y.Str)
 	case !x.Scalar():
 		return unknown

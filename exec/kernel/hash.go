@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -212,11 +213,11 @@ func hashDecimal(v int64, scale int32) uint64 {
 }
 
 func (h *Hasher) numeric(b []byte) uint64 {
-	if v, scale, ok := types.SmallDecimalBytes(b); ok {
+	if v, scale, ok := number.SmallDecimalBytes(b); ok {
 		return hashDecimal(v, scale)
 	}
-	h.key = types.NormalizeDecimalBytes(h.key[:0], b)
-	if v, scale, ok := types.SmallDecimalBytes(h.key); ok {
+	h.key = number.NormalizeDecimalBytes(h.key[:0], b)
+	if v, scale, ok := number.SmallDecimalBytes(h.key); ok {
 		return hashDecimal(v, scale)
 	}
 	return HashBytes(h.key)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -214,9 +215,9 @@ func TestHash(t *testing.T) {
 		{types.Int4, types.Int8, int64(-7), int64(-7)},
 		{types.Int2, types.Int4, int64(12), int64(12)},
 		{types.Float4, types.Float8, 0.5, 0.5},
-		{types.FixedNumeric(9, 2, true), types.Numeric, types.DecimalFromInt64(1500, 2), types.DecimalFromInt64(15, 0)},
-		{types.FixedNumeric(9, 2, true), types.FixedNumeric(9, 4, true), types.DecimalFromInt64(1, 2), types.DecimalFromInt64(100, 4)},
-		{types.FixedNumeric(9, 2, true), types.FixedNumeric(9, 4, true), types.DecimalFromInt64(0, 2), types.DecimalFromInt64(0, 4)},
+		{types.FixedNumeric(9, 2, true), types.Numeric, number.DecimalFromInt64(1500, 2), number.DecimalFromInt64(15, 0)},
+		{types.FixedNumeric(9, 2, true), types.FixedNumeric(9, 4, true), number.DecimalFromInt64(1, 2), number.DecimalFromInt64(100, 4)},
+		{types.FixedNumeric(9, 2, true), types.FixedNumeric(9, 4, true), number.DecimalFromInt64(0, 2), number.DecimalFromInt64(0, 4)},
 	}
 	for _, p := range pairs {
 		a := kernel.NewHasher([]types.Type{p.a}).Hash([]arrow.Array{optest.Array(t, p.a, []types.Datum{p.va})}, 1, nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -173,7 +174,7 @@ func appendNumericKey(dst []byte, b []byte) []byte {
 	var digits []byte
 	var scale int
 	neg := false
-	if v, s, ok := types.SmallDecimalBytes(b); ok {
+	if v, s, ok := number.SmallDecimalBytes(b); ok {
 		neg, scale = v < 0, int(s)
 		u := uint64(v)
 		if neg {
@@ -181,7 +182,7 @@ func appendNumericKey(dst []byte, b []byte) []byte {
 		}
 		digits = strconv.AppendUint(tmp[:0], u, 10)
 	} else {
-		d, err := types.DecodeDecimal(b)
+		d, err := number.DecodeDecimal(b)
 		text := d.String()
 		switch {
 		case err != nil || text == "NaN":

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/number"
 )
 
 // The ranks of the kinds of jsonb, least first. An empty top-level array is
@@ -42,9 +42,9 @@ func appendJSONValue(dst []byte, v any) []byte {
 	case string:
 		return appendBytesKey(append(dst, jsonString), v)
 	case json.Number:
-		d, err := types.ParseDecimal(string(v))
+		d, err := number.ParseDecimal(string(v))
 		if err != nil {
-			d = types.DecimalFromBig(new(big.Int), 0)
+			d = number.DecimalFromBig(new(big.Int), 0)
 		}
 		return appendNumericKey(append(dst, jsonNumber), d.AppendBinary(nil))
 	case bool:

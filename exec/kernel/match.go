@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -196,7 +197,7 @@ func (c *Column) same(a, b []byte) bool {
 		return true
 	}
 	if c.Type.OID == types.NumericOID {
-		return types.CompareDecimalBytes(a, b) == 0
+		return number.CompareDecimalBytes(a, b) == 0
 	}
 	return !c.Type.EqualByBytes() && bytes.Equal(types.Compared(c.Type, a), types.Compared(c.Type, b))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -225,7 +226,7 @@ func sales(r *rand.Rand, n int) aggCase {
 		row := make(types.Row, 9)
 		row[0] = []types.Datum{"A", "N", "R", nil}[r.Intn(4)]
 		row[1] = []types.Datum{"O", "F"}[r.Intn(2)]
-		row[2], row[3] = types.DecimalFromInt64(r.Int63n(9999), 2), types.DecimalFromInt64(r.Int63n(11), 2)
+		row[2], row[3] = number.DecimalFromInt64(r.Int63n(9999), 2), number.DecimalFromInt64(r.Int63n(11), 2)
 		for i := 4; i < 8; i++ {
 			row[i] = optest.Value(r, tb.Types[i], 40)
 		}
@@ -236,7 +237,7 @@ func sales(r *rand.Rand, n int) aggCase {
 		tb.Rows = append(tb.Rows, row)
 	}
 	c := aggCase{tb: tb, drop: -1}
-	one := &expr.Const{Typ: types.FixedNumeric(1, 0, false), Val: types.DecimalFromInt64(1, 0)}
+	one := &expr.Const{Typ: types.FixedNumeric(1, 0, false), Val: number.DecimalFromInt64(1, 0)}
 	disc := func() expr.Expr {
 		return fixedCall("numeric_mul(numeric,numeric)", c.col(2), fixedCall("numeric_sub(numeric,numeric)", one, c.col(3)))
 	}

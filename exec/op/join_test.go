@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -322,7 +323,7 @@ func TestJoinRanges(t *testing.T) {
 				tb := optest.Random(r, n, ts...)
 				for i := range tb.Rows {
 					if k := (int64(r.Intn(300)) - 100) * gap; ty.IsFixed() {
-						tb.Rows[i][0] = types.DecimalFromInt64(k, 2)
+						tb.Rows[i][0] = number.DecimalFromInt64(k, 2)
 					} else {
 						tb.Rows[i][0] = k
 					}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -104,7 +106,7 @@ func (f *windowFunc) frames(ctx context.Context, p *windowPart) (*frameSet, erro
 			if off == nil {
 				return nil, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", word)
 			}
-			if iv, ok := off.(types.Interval); ok && fr.Mode == 'v' {
+			if iv, ok := off.(datetime.Interval); ok && fr.Mode == 'v' {
 				switch f.w.orderSpecs[0].Type.OID {
 				case types.TimeOID, types.TimetzOID: // which have no days; four are more than any two are apart
 					off = min(iv.Micros, 4*24*3600*1e6)
@@ -148,10 +150,10 @@ func negative(d types.Datum) bool {
 		return v < 0
 	case float64:
 		return v < 0 || v != v
-	case types.Decimal:
+	case number.Decimal:
 		return v.Sign() < 0 || v.IsNaN()
-	case types.Interval:
-		return types.Compare(types.IntervalT, v, types.Interval{}) < 0
+	case datetime.Interval:
+		return types.Compare(types.IntervalT, v, datetime.Interval{}) < 0
 	}
 	return false
 }
@@ -211,7 +213,7 @@ func (f *windowFunc) rangeOffsets(ctx context.Context, p *windowPart, dst []int3
 	for i := range vals {
 		vals[i] = types.DatumAt(t, arr, i)
 		if day, ok := vals[i].(int64); ok && t.OID == types.DateOID { // an interval may end within a day
-			if vals[i], err = types.DateToTimestamp(day); err != nil {
+			if vals[i], err = datetime.DateToTimestamp(day); err != nil {
 				return err
 			}
 		}
@@ -276,13 +278,13 @@ func (s shift) limit(t types.Type, v, off types.Datum) (limit types.Datum, beyon
 	switch x := v.(type) {
 	case int64:
 		switch o := off.(type) {
-		case types.Interval:
+		case datetime.Interval:
 			if s.back {
-				if o, err = types.IntervalNeg(o); err != nil {
+				if o, err = datetime.IntervalNeg(o); err != nil {
 					return nil, 0, err
 				}
 			}
-			limit, err = types.TimestampAddInterval(x, o, s.loc)
+			limit, err = datetime.TimestampAddInterval(x, o, s.loc)
 			return limit, 0, err
 		case int64:
 			switch {
@@ -295,7 +297,7 @@ func (s shift) limit(t types.Type, v, off types.Datum) (limit types.Datum, beyon
 			}
 			return x + o, 0, nil
 		}
-	case types.TimeTZ:
+	case datetime.TimeTZ:
 		if o, ok := off.(int64); ok {
 			if s.back {
 				o = -o
@@ -318,26 +320,26 @@ func (s shift) limit(t types.Type, v, off types.Datum) (limit types.Datum, beyon
 			}
 			return r, 0, nil
 		}
-	case types.Decimal:
-		if o, ok := off.(types.Decimal); ok {
+	case number.Decimal:
+		if o, ok := off.(number.Decimal); ok {
 			add := x.Add
 			if s.back {
 				add = x.Sub
 			}
 			r, err := add(o)
 			if r.IsNaN() && !x.IsNaN() {
-				r = types.DecimalNegInf
+				r = number.DecimalNegInf
 				if s.upper {
-					r = types.DecimalInf
+					r = number.DecimalInf
 				}
 			}
 			return r, 0, err
 		}
-	case types.Interval:
-		if o, ok := off.(types.Interval); ok {
-			add := types.IntervalAdd
+	case datetime.Interval:
+		if o, ok := off.(datetime.Interval); ok {
+			add := datetime.IntervalAdd
 			if s.back {
-				add = types.IntervalSub
+				add = datetime.IntervalSub
 			}
 			limit, err = add(x, o)
 			return limit, 0, err

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -76,7 +77,7 @@ func toInt(d types.Datum) (int64, bool) {
 	switch d := d.(type) {
 	case int64:
 		return d, true
-	case types.Decimal:
+	case number.Decimal:
 		return d.Int64()
 	case float64:
 		return int64(d), d == float64(int64(d))
@@ -88,7 +89,7 @@ func toFloat(d types.Datum) (float64, bool) {
 	switch d := d.(type) {
 	case int64:
 		return float64(d), true
-	case types.Decimal:
+	case number.Decimal:
 		return d.Float64(), true
 	case float64:
 		return d, true

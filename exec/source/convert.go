@@ -1,13 +1,15 @@
 package source
 
 import (
-	"encoding/json"
+	stdjson "encoding/json"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -190,10 +192,10 @@ func valueAt(arr arrow.Array, i int, t types.Type) (types.Datum, error) {
 	}
 	switch a := arr.(type) {
 	case *array.Uint64:
-		return types.ParseDecimal(a.ValueStr(i))
+		return number.ParseDecimal(a.ValueStr(i))
 	case *array.Decimal128:
 		scale := a.DataType().(*arrow.Decimal128Type).Scale
-		return types.DecimalFromBig(a.Value(i).BigInt(), scale), nil
+		return number.DecimalFromBig(a.Value(i).BigInt(), scale), nil
 	case *array.LargeString:
 		return a.Value(i), nil
 	case *array.LargeBinary:
@@ -207,9 +209,9 @@ func valueAt(arr arrow.Array, i int, t types.Type) (types.Datum, error) {
 			return types.DatumAt(t, arr, i), nil
 		}
 	}
-	raw, err := json.Marshal(arr.GetOneForMarshal(i))
+	raw, err := stdjson.Marshal(arr.GetOneForMarshal(i))
 	if err != nil {
 		return nil, err
 	}
-	return types.CanonicalJSONB(string(raw))
+	return json.CanonicalJSONB(string(raw))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -293,7 +294,7 @@ func parseType(text string) (types.Type, error) {
 			return t, err
 		}
 	}
-	if p, s, ok := types.NumericMod(t.Mod); oid == types.NumericOID && ok && p <= types.MaxFixedDigits && s >= 0 && s <= p {
+	if p, s, ok := number.NumericMod(t.Mod); oid == types.NumericOID && ok && p <= types.MaxFixedDigits && s >= 0 && s <= p {
 		t = types.FixedNumeric(uint8(p), uint8(s), true)
 	}
 	return t, nil

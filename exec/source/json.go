@@ -3,7 +3,7 @@ package source
 import (
 	"bufio"
 	"context"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -101,7 +102,7 @@ func (t *jsonTable) read(_ context.Context, from, to int64, cols []int, want []p
 type objects struct {
 	f     file
 	r     io.ReadCloser
-	dec   *json.Decoder
+	dec   *stdjson.Decoder
 	array bool
 	n     int64
 }
@@ -112,7 +113,7 @@ func openObjects(f file) (*objects, error) {
 		return nil, err
 	}
 	br := bufio.NewReaderSize(skipBOM(named{r, f.path}, true), 1<<18)
-	o := &objects{f: f, r: r, dec: json.NewDecoder(br)}
+	o := &objects{f: f, r: r, dec: stdjson.NewDecoder(br)}
 	for {
 		c, err := br.Peek(1)
 		if err != nil {
@@ -131,26 +132,26 @@ func openObjects(f file) (*objects, error) {
 }
 
 // next gives one object, io.EOF at the end.
-func (o *objects) next() (types.JSONValue, error) {
-	var raw json.RawMessage
+func (o *objects) next() (json.Value, error) {
+	var raw stdjson.RawMessage
 	if o.array && !o.dec.More() {
 		if _, err := o.dec.Token(); err != nil {
-			return types.JSONValue{}, o.bad(err)
+			return json.Value{}, o.bad(err)
 		}
-		return types.JSONValue{}, io.EOF
+		return json.Value{}, io.EOF
 	}
 	if err := o.dec.Decode(&raw); err != nil {
 		if err == io.EOF && !o.array {
-			return types.JSONValue{}, io.EOF
+			return json.Value{}, io.EOF
 		}
-		return types.JSONValue{}, o.bad(err)
+		return json.Value{}, o.bad(err)
 	}
 	o.n++
-	v, err := types.ParseJSON(string(raw))
+	v, err := json.ParseJSON(string(raw))
 	if err != nil {
 		return v, o.where(err)
 	}
-	if v.Kind != types.JSONObject {
+	if v.Kind != json.Object {
 		return v, o.where(pgerr.New(pgerr.InvalidJSONText, "expected a JSON object, found %s", v.TypeOf()))
 	}
 	return v, nil
@@ -226,20 +227,20 @@ type jsonGuess struct {
 	text                                 guess
 }
 
-func (g *jsonGuess) see(v types.JSONValue) {
+func (g *jsonGuess) see(v json.Value) {
 	switch v.Kind {
-	case types.JSONBool:
+	case json.Bool:
 		g.bools++
-	case types.JSONNumber:
+	case json.Number:
 		if _, ok := v.Num.Int64(); ok && v.Num.Scale() <= 0 {
 			g.ints++
 		} else {
 			g.floats++
 		}
-	case types.JSONString:
+	case json.String:
 		g.strings++
 		g.text.see(v.Str)
-	case types.JSONArray, types.JSONObject:
+	case json.Array, json.Object:
 		g.nested++
 	}
 }
@@ -310,7 +311,7 @@ func (r *jsonReader) Next(context.Context) (*batch.Batch, error) {
 	return b, nil
 }
 
-func (r *jsonReader) row(v types.JSONValue) error {
+func (r *jsonReader) row(v json.Value) error {
 	vals := make([]types.Datum, len(r.builders))
 	for i, k := range v.Keys {
 		for _, c := range r.names[k] {
@@ -335,33 +336,33 @@ func (r *jsonReader) row(v types.JSONValue) error {
 }
 
 // jsonDatum makes a column's value of a member's.
-func jsonDatum(t types.Type, v types.JSONValue) (types.Datum, error) {
-	if v.Kind == types.JSONNull {
+func jsonDatum(t types.Type, v json.Value) (types.Datum, error) {
+	if v.Kind == json.Null {
 		return nil, nil
 	}
 	switch t.OID {
 	case types.JSONBOID:
-		return types.CanonicalJSONB(v.String())
+		return json.CanonicalJSONB(v.String())
 	case types.JSONOID:
 		return string(v.AppendCompact(nil)), nil
 	case types.BoolOID:
-		if v.Kind == types.JSONBool {
+		if v.Kind == json.Bool {
 			return v.Bool, nil
 		}
 	case types.Int8OID:
-		if n, ok := v.Num.Int64(); v.Kind == types.JSONNumber && ok && v.Num.Scale() <= 0 {
+		if n, ok := v.Num.Int64(); v.Kind == json.Number && ok && v.Num.Scale() <= 0 {
 			return n, nil
 		}
 	case types.Float8OID:
-		if v.Kind == types.JSONNumber {
+		if v.Kind == json.Number {
 			return v.Num.ToFloat(64)
 		}
 	}
 	s := v.String()
-	if v.Kind == types.JSONString {
+	if v.Kind == json.String {
 		s = v.Str
 	}
-	if e, ok := t.Elem(); ok && v.Kind == types.JSONArray {
+	if e, ok := t.Elem(); ok && v.Kind == json.Array {
 		a := types.Array{Elem: e}
 		for _, x := range v.Elems {
 			d, err := jsonDatum(e, x)

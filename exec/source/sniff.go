@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -380,7 +381,7 @@ func isDate(s string) bool {
 	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
 		return false
 	}
-	_, err := types.ParseDate(s, types.DefaultEnv)
+	_, err := datetime.ParseDate(s, nil)
 	return err == nil
 }
 
@@ -393,6 +394,6 @@ func isStamp(s string) bool {
 			return false // a zone would be lost
 		}
 	}
-	_, err := types.ParseTimestamp(s, types.DefaultEnv)
+	_, err := datetime.ParseTimestamp(s, nil)
 	return err == nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -98,7 +99,7 @@ func (a *args) moment(name string, def int64) int64 {
 		}
 		switch v := p.Val.(type) {
 		case string:
-			ts, err := types.ParseTimestamp(v, types.DefaultEnv)
+			ts, err := datetime.ParseTimestamp(v, nil)
 			if err != nil {
 				a.err = err
 			}
@@ -139,7 +140,7 @@ func (a *args) span(name string, def int64) int64 {
 		}
 		d = iv
 	}
-	iv, ok := d.(types.Interval)
+	iv, ok := d.(datetime.Interval)
 	if !ok || iv.Months != 0 {
 		a.bad(name, "must be an interval without months")
 		return def

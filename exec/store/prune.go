@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -167,7 +168,7 @@ func (c *pruneCompiler) compare(op string, l, r expr.Expr) test {
 		return nil
 	}
 	if d, isInt := val.(int64); isInt && kindOf(vt) == kindInt && (kindOf(via) == kindNumeric) {
-		val, vt = types.DecimalFromInt64(d, 0), types.Numeric
+		val, vt = number.DecimalFromInt64(d, 0), types.Numeric
 	} else if isInt && vt.OID == types.DateOID && via.OID == types.TimestampOID {
 		if val, ok = dateMicros(d); !ok {
 			return nil
@@ -314,7 +315,7 @@ func comparableBound(from, via, k types.Type) (func(types.Datum) (types.Datum, b
 
 func intDecimal(d types.Datum) (types.Datum, bool) {
 	i, ok := d.(int64)
-	return types.DecimalFromInt64(i, 0), ok
+	return number.DecimalFromInt64(i, 0), ok
 }
 
 func dateTimestamp(d types.Datum) (types.Datum, bool) {

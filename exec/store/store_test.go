@@ -27,6 +27,8 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -67,9 +69,9 @@ func randomDatum(r *rand.Rand, c store.WriterColumn, i int) types.Datum {
 	case 3:
 		return fmt.Sprint("high", r.Int64(), strings.Repeat("x", r.IntN(20)))
 	case 5:
-		return types.DecimalFromInt64(r.Int64N(1e9), 2)
+		return number.DecimalFromInt64(r.Int64N(1e9), 2)
 	case 6:
-		d, _ := types.ParseDecimal(fmt.Sprintf("%d.%d", r.Int64(), r.IntN(1000)))
+		d, _ := number.ParseDecimal(fmt.Sprintf("%d.%d", r.Int64(), r.IntN(1000)))
 		return d
 	case 7:
 		return r.IntN(2) == 0
@@ -82,7 +84,7 @@ func randomDatum(r *rand.Rand, c store.WriterColumn, i int) types.Datum {
 	case 11:
 		return [16]byte{byte(i), 1}
 	case 12:
-		return types.Interval{Months: int32(i), Micros: 5}
+		return datetime.Interval{Months: int32(i), Micros: 5}
 	case 13:
 		return int64(int16(i))
 	case 14:
@@ -477,7 +479,7 @@ func TestPrune(t *testing.T) {
 	k := func(d types.Datum, ty types.Type) expr.Expr { return &expr.Const{Val: d, Typ: ty} }
 	cmp := func(op string, l, r expr.Expr) expr.Expr { return &expr.Call{Op: op, Args: []expr.Expr{l, r}} }
 	zones := []catalog.Zone{{Column: 1, Min: int64(10), Max: int64(20), Nulls: 1}, {Column: 2, Min: "b", Max: nil}, {Column: 3, Min: int64(100), Max: int64(110)},
-		{Column: 4, Min: types.DecimalFromInt64(100, 2), Max: types.DecimalFromInt64(250, 2)}}
+		{Column: 4, Min: number.DecimalFromInt64(100, 2), Max: number.DecimalFromInt64(250, 2)}}
 	const day = 86_400_000_000
 	for i, c := range []struct {
 		e    expr.Expr
@@ -491,7 +493,7 @@ func TestPrune(t *testing.T) {
 		{cmp(">=", k(int64(9), types.Int4), col), false},
 		{cmp(">", col, k(nil, types.Int4)), false},
 		{cmp("<>", col, k(int64(10), types.Int4)), true},
-		{cmp("=", &expr.Cast{Arg: col, Typ: types.Numeric}, k(types.DecimalFromInt64(205, 1), types.Numeric)), false},
+		{cmp("=", &expr.Cast{Arg: col, Typ: types.Numeric}, k(number.DecimalFromInt64(205, 1), types.Numeric)), false},
 		{cmp("=", &expr.Cast{Arg: col, Typ: types.Float8}, k(19.5, types.Float8)), true},
 		{cmp("=", col, &expr.Param{N: 1, Typ: types.Int4}), false},
 		{cmp("<", text, k("b", types.Text)), false},
@@ -499,7 +501,7 @@ func TestPrune(t *testing.T) {
 		{cmp("<", date, k(int64(100*day), types.Timestamp)), false},
 		{cmp("<=", date, k(int64(100*day), types.Timestamp)), true},
 		{cmp(">", &expr.Cast{Arg: date, Typ: types.Timestamp}, k(int64(111*day), types.Timestamp)), false},
-		{cmp(">", num, k(types.DecimalFromInt64(3, 0), types.Numeric)), false},
+		{cmp(">", num, k(number.DecimalFromInt64(3, 0), types.Numeric)), false},
 		{cmp(">", num, k(int64(2), types.Int4)), true},
 		{&expr.And{Args: []expr.Expr{cmp(">", col, k(int64(0), types.Int4)), cmp(">", col, k(int64(30), types.Int4))}}, false},
 		{&expr.Or{Args: []expr.Expr{cmp(">", col, k(int64(0), types.Int4)), cmp(">", col, k(int64(30), types.Int4))}}, true},

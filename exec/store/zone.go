@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -50,7 +51,7 @@ func bounds(num int16, t types.Type, arr arrow.Array) catalog.Zone {
 		}
 	case *array.Binary:
 		if t.OID == types.NumericOID {
-			lo, hi = extremesBy(a, func(i, j int) int { return types.CompareDecimalBytes(a.Value(i), a.Value(j)) })
+			lo, hi = extremesBy(a, func(i, j int) int { return number.CompareDecimalBytes(a.Value(i), a.Value(j)) })
 		}
 	case *array.FixedSizeBinary:
 		if t.OID == types.UUIDOID {

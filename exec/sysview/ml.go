@@ -1,14 +1,15 @@
 package sysview
 
 import (
-	"time"
-
 	"encoding/hex"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -25,29 +26,29 @@ func metricsJSON(ms []catalog.NamedValue) any {
 	if len(ms) == 0 {
 		return nil
 	}
-	keys, vals := []string{}, []types.JSONValue{}
+	keys, vals := []string{}, []json.Value{}
 	for _, m := range ms {
-		v := types.JSONValue{} // null
+		v := json.Value{} // null
 		if !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) {
 			// The shortest text that reads back as the same number.
-			if d, err := types.ParseDecimal(strconv.FormatFloat(m.Value, 'g', -1, 64)); err == nil {
-				v = types.JSONNum(d)
+			if d, err := number.ParseDecimal(strconv.FormatFloat(m.Value, 'g', -1, 64)); err == nil {
+				v = json.NumberOf(d)
 			}
 		}
 		keys, vals = append(keys, m.Name), append(vals, v)
 	}
-	return types.JSONObj(keys, vals).String()
+	return json.ObjectOf(keys, vals).String()
 }
 
 func optionsJSON(opts []catalog.NamedText) any {
 	if len(opts) == 0 {
 		return nil
 	}
-	keys, vals := []string{}, []types.JSONValue{}
+	keys, vals := []string{}, []json.Value{}
 	for _, o := range opts {
-		keys, vals = append(keys, o.Name), append(vals, types.JSONStr(o.Value))
+		keys, vals = append(keys, o.Name), append(vals, json.StringOf(o.Value))
 	}
-	return types.JSONObj(keys, vals).String()
+	return json.ObjectOf(keys, vals).String()
 }
 
 func features(m *catalog.ModelVersion) []string {

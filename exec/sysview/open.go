@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -133,7 +134,7 @@ func datum(x any) types.Datum {
 		}
 		return x.UnixMicro()
 	case time.Duration:
-		return types.Interval{Micros: x.Microseconds()}
+		return datetime.Interval{Micros: x.Microseconds()}
 	case []string:
 		return list(types.Text, x)
 	case []int16:

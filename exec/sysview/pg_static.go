@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -99,8 +100,8 @@ var opclasses = sync.OnceValue(func() []opclass {
 	var out []opclass
 	for _, l := range tableLines("opclasses") {
 		f := strings.Fields(l)
-		out = append(out, opclass{types.OID(number(f[0])), types.OID(number(f[1])), f[2], types.OID(number(f[3])), types.OID(number(f[4])),
-			f[5] == "t", types.OID(number(f[6]))})
+		out = append(out, opclass{types.OID(parseNumber(f[0])), types.OID(parseNumber(f[1])), f[2], types.OID(parseNumber(f[3])), types.OID(parseNumber(f[4])),
+			f[5] == "t", types.OID(parseNumber(f[6]))})
 	}
 	return out
 })
@@ -138,7 +139,7 @@ func pgOpclass(_ *view, put put) error {
 func pgOpfamily(_ *view, put put) error {
 	for _, l := range tableLines("opfamilies") {
 		f := strings.Fields(l)
-		if err := put(number(f[0]), number(f[1]), f[2], catalog.PgCatalogOID, catalog.BootstrapRoleOID); err != nil {
+		if err := put(parseNumber(f[0]), parseNumber(f[1]), f[2], catalog.PgCatalogOID, catalog.BootstrapRoleOID); err != nil {
 			return err
 		}
 	}
@@ -147,14 +148,14 @@ func pgOpfamily(_ *view, put put) error {
 
 func pgTimezoneNames(v *view, put put) error {
 	at := v.now()
-	for _, n := range types.ZoneNames() {
-		loc, ok := types.LoadZone(n)
+	for _, n := range datetime.ZoneNames() {
+		loc, ok := datetime.LoadZone(n)
 		if !ok {
 			continue
 		}
 		t := at.In(loc)
 		abbrev, east := t.Zone()
-		if err := put(n, abbrev, types.Interval{Micros: int64(east) * 1e6}, t.IsDST()); err != nil {
+		if err := put(n, abbrev, datetime.Interval{Micros: int64(east) * 1e6}, t.IsDST()); err != nil {
 			return err
 		}
 	}
@@ -162,8 +163,8 @@ func pgTimezoneNames(v *view, put put) error {
 }
 
 func pgTimezoneAbbrevs(v *view, put put) error {
-	for _, a := range types.ZoneAbbrevs(v.now()) {
-		if err := put(strings.ToUpper(a.Name), types.Interval{Micros: int64(a.Offset) * 1e6}, a.DST); err != nil {
+	for _, a := range datetime.ZoneAbbrevs(v.now()) {
+		if err := put(strings.ToUpper(a.Name), datetime.Interval{Micros: int64(a.Offset) * 1e6}, a.DST); err != nil {
 			return err
 		}
 	}

@@ -93,10 +93,10 @@ var procedures = sync.OnceValue(func() *procTable {
 	t := &procTable{byName: map[string]types.OID{}, byOID: map[types.OID]string{}}
 	for _, l := range tableLines("procs") {
 		f := strings.Fields(l)
-		p := proc{oid: types.OID(number(f[0])), name: f[1], ret: types.OID(number(f[2])), vol: f[3], args: []types.OID{}}
+		p := proc{oid: types.OID(parseNumber(f[0])), name: f[1], ret: types.OID(parseNumber(f[2])), vol: f[3], args: []types.OID{}}
 		if f[4] != "-" {
 			for _, a := range strings.Split(f[4], ",") {
-				p.args = append(p.args, types.OID(number(a)))
+				p.args = append(p.args, types.OID(parseNumber(a)))
 			}
 		}
 		t.byName[p.name], t.byOID[p.oid] = p.oid, p.name

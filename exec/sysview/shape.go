@@ -86,13 +86,13 @@ func tableLines(name string) []string {
 
 func parseShape(line string) *shape {
 	f := strings.Fields(line)
-	sh := &shape{oid: types.OID(number(f[0])), kind: f[1][0], ofModel: f[1] == "vm", name: f[2], index: map[string]int{}}
+	sh := &shape{oid: types.OID(parseNumber(f[0])), kind: f[1][0], ofModel: f[1] == "vm", name: f[2], index: map[string]int{}}
 	for i, c := range f[3:] {
 		name, typ, _ := strings.Cut(c, ":")
 		typ, notNull := strings.CutSuffix(typ, "!")
 		t := types.Type{Mod: -1}
 		if base, mod, ok := strings.Cut(typ, "("); ok {
-			t.Mod = int32(number(strings.TrimSuffix(mod, ")")))
+			t.Mod = int32(parseNumber(strings.TrimSuffix(mod, ")")))
 			typ = base
 		}
 		oid, ok := types.ByTypname(typ)
@@ -107,7 +107,7 @@ func parseShape(line string) *shape {
 	return sh
 }
 
-func number(s string) int64 {
+func parseNumber(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		panic("BUG: sysview: " + err.Error())

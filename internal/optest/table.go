@@ -17,6 +17,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -258,17 +260,17 @@ func Value(r *rand.Rand, t types.Type, domain int) types.Datum {
 		return []float64{float64(k), math.Copysign(0, -1), 0.5, nan(), inf()}[r.Intn(5)]
 	case types.NumericOID:
 		if t.IsFixed() {
-			return types.DecimalFromInt64(k*25, int32(t.Scale))
+			return number.DecimalFromInt64(k*25, int32(t.Scale))
 		}
-		return types.DecimalFromInt64(k*100, int32(r.Intn(4)))
+		return number.DecimalFromInt64(k*100, int32(r.Intn(4)))
 	case types.ByteaOID:
 		return []byte(fmt.Sprintf("%c\x00%d", rune('a'+k&3), k))
 	case types.UUIDOID:
 		return [16]byte{0: byte(k), 15: byte(k)}
 	case types.IntervalOID:
-		return []types.Interval{{Days: int32(k)}, {Micros: k * 86400e6}, {Months: int32(k), Micros: 5}}[r.Intn(3)]
+		return []datetime.Interval{{Days: int32(k)}, {Micros: k * 86400e6}, {Months: int32(k), Micros: 5}}[r.Intn(3)]
 	case types.TimetzOID:
-		return types.TimeTZ{Micros: (k&7 + 8) * 3600e6, Zone: int32(k&3) * 3600}
+		return datetime.TimeTZ{Micros: (k&7 + 8) * 3600e6, Zone: int32(k&3) * 3600}
 	case types.BpcharOID:
 		return fmt.Sprintf("v%d", k)[:r.Intn(3)] + strings.Repeat(" ", r.Intn(3))
 	case types.JSONBOID:

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -45,14 +47,14 @@ func castDatum(v types.Datum, from, to types.Type) (types.Datum, error) {
 	switch to.OID {
 	case types.NumericOID:
 		switch x := v.(type) {
-		case types.Decimal:
+		case number.Decimal:
 			return types.ApplyMod(to, x, true)
 		case int64:
-			return types.DecimalFromInt64(x, 0), nil
+			return number.DecimalFromInt64(x, 0), nil
 		}
 	case types.Float8OID:
 		switch x := v.(type) {
-		case types.Decimal:
+		case number.Decimal:
 			return x.Float64(), nil
 		case int64:
 			return float64(x), nil
@@ -80,22 +82,22 @@ func callDatum(name, op string, args []types.Datum, ts []types.Type, ret types.T
 		c := types.Compare(ts[0], args[0], args[1])
 		return map[string]bool{"=": c == 0, "<>": c != 0, "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0}[op], nil
 	}
-	if iv, ok := args[1].(types.Interval); ok {
+	if iv, ok := args[1].(datetime.Interval); ok {
 		d, ok := args[0].(int64)
 		if !ok || op != "+" && op != "-" {
 			return nil, errNotConstant
 		}
 		if op == "-" {
-			iv = types.Interval{Months: -iv.Months, Days: -iv.Days, Micros: -iv.Micros}
+			iv = datetime.Interval{Months: -iv.Months, Days: -iv.Days, Micros: -iv.Micros}
 		}
 		var rest int64
 		if ts[0].OID != types.DateOID {
 			d, rest = d/microsPerDay, d%microsPerDay
 		}
-		y, m, day := types.DateToYMD(d)
+		y, m, day := datetime.DateToYMD(d)
 		m += int(iv.Months) - 1
 		y, m = y+floorDiv(m, 12), m-12*floorDiv(m, 12)
-		d = types.YMDToDate(y, m+1, day) + int64(iv.Days)
+		d = datetime.YMDToDate(y, m+1, day) + int64(iv.Days)
 		return d*microsPerDay + rest + iv.Micros, nil
 	}
 	switch x := args[0].(type) {
@@ -121,12 +123,12 @@ func callDatum(name, op string, args []types.Datum, ts []types.Type, ret types.T
 			}
 			return nil, errors.New("division by zero")
 		}
-	case types.Decimal:
-		y, ok := args[1].(types.Decimal)
+	case number.Decimal:
+		y, ok := args[1].(number.Decimal)
 		if !ok {
 			return nil, errNotConstant
 		}
-		var z types.Decimal
+		var z number.Decimal
 		var err error
 		switch op {
 		case "+":

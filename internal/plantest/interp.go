@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -388,7 +389,7 @@ func KeyText(t types.Type, v types.Datum) string {
 	switch x := v.(type) {
 	case nil:
 		return "\x01"
-	case types.Decimal:
+	case number.Decimal:
 		return x.TrimScale().String()
 	}
 	return types.TextOf(t, v, nil)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -186,11 +187,11 @@ func finish(c expr.AggCall, inputs []tuple) (types.Datum, error) {
 		}
 		return best, nil
 	case "sum", "avg":
-		sum := types.DecimalFromInt64(0, 0)
+		sum := number.DecimalFromInt64(0, 0)
 		for _, v := range vals {
-			d, ok := v.(types.Decimal)
+			d, ok := v.(number.Decimal)
 			if !ok {
-				d = types.DecimalFromInt64(v.(int64), 0)
+				d = number.DecimalFromInt64(v.(int64), 0)
 			}
 			var err error
 			if sum, err = sum.Add(d); err != nil {
@@ -198,7 +199,7 @@ func finish(c expr.AggCall, inputs []tuple) (types.Datum, error) {
 			}
 		}
 		if c.Fn.Name == "avg" {
-			return sum.Div(types.DecimalFromInt64(int64(len(vals)), 0))
+			return sum.Div(number.DecimalFromInt64(int64(len(vals)), 0))
 		}
 		if c.Typ.OID == types.Int8OID {
 			i, _ := sum.Int64()

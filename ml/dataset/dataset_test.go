@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -57,7 +58,7 @@ func someBatch(r *rand.Rand, n int, dict bool) *batch.Batch {
 			case *array.StringBuilder:
 				b.Append([]string{"", "a", "bb", "a longer text, of more than one word"}[r.IntN(4)])
 			case *array.BinaryBuilder:
-				b.Append(types.DecimalFromInt64(int64(r.IntN(5)*100), int32(r.IntN(3))).AppendBinary(nil))
+				b.Append(number.DecimalFromInt64(int64(r.IntN(5)*100), int32(r.IntN(3))).AppendBinary(nil))
 			case *array.TimestampBuilder:
 				b.Append(arrow.Timestamp(r.IntN(1000)))
 			case *array.Date32Builder:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -255,7 +256,7 @@ func (e *encoder) variable(out [][]byte, arr arrow.Array, c int, rows []int32) e
 			out[i] = nil
 			if !a.IsNull(int(r)) {
 				from := len(e.side)
-				e.side = types.NormalizeDecimalBytes(e.side, a.Value(int(r)))
+				e.side = number.NormalizeDecimalBytes(e.side, a.Value(int(r)))
 				out[i] = e.side[from:len(e.side):len(e.side)]
 			}
 		}
@@ -270,7 +271,7 @@ func (e *encoder) variable(out [][]byte, arr arrow.Array, c int, rows []int32) e
 			lo, hi := a.ValueOffsets(int(r))
 			from := len(e.side)
 			for j := lo; j < hi; j++ {
-				v, null, err := number(a.ListValues(), elem, int(j))
+				v, null, err := numberAt(a.ListValues(), elem, int(j))
 				if err != nil {
 					return err
 				}
@@ -286,7 +287,7 @@ func (e *encoder) variable(out [][]byte, arr arrow.Array, c int, rows []int32) e
 }
 
 // number gives row i of a numeric column of type t as a float64.
-func number(arr arrow.Array, t types.Type, i int) (v float64, null bool, err error) {
+func numberAt(arr arrow.Array, t types.Type, i int) (v float64, null bool, err error) {
 	if arr.IsNull(i) {
 		return 0, true, nil
 	}
@@ -305,7 +306,7 @@ func number(arr arrow.Array, t types.Type, i int) (v float64, null bool, err err
 	case *array.Int16:
 		return float64(a.Value(i)), false, nil
 	case *array.Binary:
-		d, err := types.DecodeDecimal(a.Value(i))
+		d, err := number.DecodeDecimal(a.Value(i))
 		return d.Float64(), false, err
 	}
 	return 0, false, errCarried(arr, Column{Type: t})

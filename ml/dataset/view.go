@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/number"
 )
 
 // ViewRows is how many rows a View is best read at: chunk by chunk, all columns
@@ -146,7 +146,7 @@ func (v *View) Numbers(c, from int, dst []float64) (nulls int) {
 		for i := range dst {
 			dst[i] = math.NaN()
 			if b := v.Bytes(c, from+i); b != nil {
-				if d, err := types.DecodeDecimal(b); err == nil {
+				if d, err := number.DecodeDecimal(b); err == nil {
 					dst[i] = d.Float64()
 				}
 			}

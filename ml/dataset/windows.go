@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -125,7 +126,7 @@ func (l *Layout) rank(rec []byte, c int) uint64 {
 func (l *Layout) compareValues(a, b []byte, c int) int {
 	switch l.classes[c] {
 	case classNumeric:
-		return types.CompareDecimalBytes(l.value(a, c), l.value(b, c))
+		return number.CompareDecimalBytes(l.value(a, c), l.value(b, c))
 	case classText, classBytes, classFixed:
 		return bytes.Compare(l.value(a, c), l.value(b, c))
 	}

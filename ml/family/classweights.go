@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -102,7 +103,7 @@ func (v Value) classText(d types.Datum) (string, bool) {
 		return strconv.FormatBool(x), true
 	case int64:
 		return strconv.FormatInt(x, 10), true
-	case types.Decimal:
+	case number.Decimal:
 		return x.String(), true
 	}
 	return "", false

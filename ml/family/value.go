@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -25,7 +26,7 @@ func (v Value) text() string {
 		return "NULL"
 	case string:
 		return fmt.Sprintf("%q", x)
-	case types.Decimal:
+	case number.Decimal:
 		return x.String()
 	case types.Array:
 		return "an array"

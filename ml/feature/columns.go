@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -154,7 +155,7 @@ func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
 		for i := range dst {
 			dst[i] = math.NaN()
 			if !a.IsNull(from + i) {
-				if d, err := types.DecodeDecimal(a.Value(from + i)); err == nil {
+				if d, err := number.DecodeDecimal(a.Value(from + i)); err == nil {
 					dst[i] = d.Float64()
 				}
 			}
@@ -209,7 +210,7 @@ func (s *columns) Bytes(c, i int) []byte {
 	case *array.Float64:
 		b = le.AppendUint64(b, math.Float64bits(a.Value(i)+0))
 	case *array.Binary:
-		b = types.NormalizeDecimalBytes(b, a.Value(i))
+		b = number.NormalizeDecimalBytes(b, a.Value(i))
 	case *array.String, *array.Dictionary:
 		b = append(b, batch.StringsOf(arr).Value(i)...)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -43,7 +44,7 @@ func column(t types.Type, vals ...any) arrow.Array {
 			b.(*array.StringBuilder).Append(v)
 		case bool:
 			b.(*array.BooleanBuilder).Append(v)
-		case types.Decimal:
+		case number.Decimal:
 			b.(*array.BinaryBuilder).Append(v.AppendBinary(nil))
 		}
 	}
@@ -133,7 +134,7 @@ func TestEncoders(t *testing.T) {
 		{"standard with indicator", Col{Column: dataset.Column{Type: types.Float8}}, num(1.0, 3.0, nil), num(3.0, nil), []string{"1 0", "0 1"}},
 		{"constant", Col{Column: dataset.Column{Type: types.Float8}}, num(5.0, 5.0), num(5.0, 6.0), []string{"0", "1"}},
 		{"exact numerics", Col{Column: dataset.Column{Type: types.FixedNumeric(6, 2, true)}, Encoder: Plain}, column(types.FixedNumeric(6, 2, true), 150), column(types.FixedNumeric(6, 2, true), -275), []string{"-2.75"}},
-		{"variable numerics", Col{Column: dataset.Column{Type: types.Numeric}, Encoder: MinMax}, column(types.Numeric, types.DecimalFromInt64(10, 1), types.DecimalFromInt64(5, 0)), column(types.Numeric, types.DecimalFromInt64(3, 0), nil), []string{"0.5", "0.5"}},
+		{"variable numerics", Col{Column: dataset.Column{Type: types.Numeric}, Encoder: MinMax}, column(types.Numeric, number.DecimalFromInt64(10, 1), number.DecimalFromInt64(5, 0)), column(types.Numeric, number.DecimalFromInt64(3, 0), nil), []string{"0.5", "0.5"}},
 		{"max abs", Col{Column: dataset.Column{Type: types.Float8}, Encoder: MaxAbs}, num(-4.0, 2.0), num(2.0), []string{"0.5"}},
 		{"robust", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Robust}, num(1.0, 2.0, 3.0, 4.0, 5.0), num(5.0, 3.0), []string{"1", "0"}},
 		{"median fill", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMedian, NoIndicator: true}, num(1.0, 2.0, 9.0, nil), num(nil), []string{"2"}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -44,7 +45,7 @@ func keyNumber(t types.Type, key []byte) float64 {
 		}
 	}
 	if t.OID == types.NumericOID && !t.IsFixed() {
-		if d, err := types.DecodeDecimal(key); err == nil {
+		if d, err := number.DecodeDecimal(key); err == nil {
 			return d.Float64()
 		}
 	}
@@ -55,7 +56,7 @@ func keyNumber(t types.Type, key []byte) float64 {
 func CompareKeys(t types.Type, a, b string) int {
 	switch {
 	case t.OID == types.NumericOID && !t.IsFixed():
-		return types.CompareDecimalBytes([]byte(a), []byte(b))
+		return number.CompareDecimalBytes([]byte(a), []byte(b))
 	case t.OID == types.Int8OID || t.IsFixed():
 		if len(a) == 8 && len(b) == 8 {
 			return cmp.Compare(int64(le.Uint64([]byte(a))), int64(le.Uint64([]byte(b))))
@@ -79,9 +80,9 @@ func keyText(t types.Type, b []byte) string {
 		}
 		return "false"
 	case t.IsFixed() && len(b) == 8:
-		return types.DecimalFromInt64(int64(le.Uint64(b)), int32(t.Scale)).String()
+		return number.DecimalFromInt64(int64(le.Uint64(b)), int32(t.Scale)).String()
 	case t.OID == types.NumericOID:
-		if d, err := types.DecodeDecimal(b); err == nil {
+		if d, err := number.DecodeDecimal(b); err == nil {
 			return d.String()
 		}
 	case t.OID == types.Int8OID && len(b) == 8:

@@ -3,6 +3,7 @@ package feature
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -122,7 +123,7 @@ func Float(d types.Datum) (float64, bool) {
 		return v, true
 	case int64:
 		return float64(v), true
-	case types.Decimal:
+	case number.Decimal:
 		return v.Float64(), true
 	}
 	return 0, false

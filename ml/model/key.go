@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -25,7 +26,7 @@ func keyValue(t types.Type, key string) (i int64, f float64, ok bool) {
 	case t.OID == types.Float8OID && len(b) == 8:
 		return 0, math.Float64frombits(le.Uint64(b)), true
 	case t.OID == types.NumericOID && !t.IsFixed():
-		_, err := types.DecodeDecimal(b)
+		_, err := number.DecodeDecimal(b)
 		return 0, 0, err == nil
 	}
 	return 0, 0, false

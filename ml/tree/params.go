@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -72,7 +73,7 @@ func readFeatures(v family.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := v.Value.(types.Decimal); ok && f.(float64) == 1 && d.String() != "1" {
+	if d, ok := v.Value.(number.Decimal); ok && f.(float64) == 1 && d.String() != "1" {
 		return "all", nil // 1.0 is the whole share
 	}
 	return f, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -234,7 +235,7 @@ func (b *binder) literal(s string, t types.Type, explicit bool, pos spot) (expr.
 	if err != nil {
 		return nil, b.at(err, pos)
 	}
-	if dec, ok := d.(types.Decimal); ok && t.Mod < 0 {
+	if dec, ok := d.(number.Decimal); ok && t.Mod < 0 {
 		t = fixedFor(dec)
 	}
 	return &expr.Const{Val: d, Typ: t}, nil
@@ -242,7 +243,7 @@ func (b *binder) literal(s string, t types.Type, explicit bool, pos spot) (expr.
 
 // fixedFor is the tightest fixed numeric type that carries d, or the variable
 // one.
-func fixedFor(d types.Decimal) types.Type {
+func fixedFor(d number.Decimal) types.Type {
 	scale := d.Scale()
 	if !d.IsFinite() || scale < 0 || scale > types.MaxFixedDigits {
 		return types.Numeric
@@ -285,10 +286,10 @@ func foldConst(c *expr.Const, to types.Type) *expr.Const {
 		case types.Float8OID:
 			return &expr.Const{Val: float64(v), Typ: types.Float8}
 		case types.NumericOID:
-			d := types.DecimalFromInt64(v, 0)
+			d := number.DecimalFromInt64(v, 0)
 			return &expr.Const{Val: d, Typ: fixedFor(d)}
 		}
-	case types.Decimal:
+	case number.Decimal:
 		if to.OID == types.Float8OID && v.IsFinite() {
 			return &expr.Const{Val: v.Float64(), Typ: types.Float8}
 		}
@@ -319,7 +320,7 @@ func (b *binder) recarry(e expr.Expr, t types.Type) expr.Expr {
 		if c.Val == nil {
 			return &expr.Const{Typ: to}
 		}
-		if d, ok := c.Val.(types.Decimal); ok && (t.Prec == 0 || d.Scale() <= int32(t.Scale)) {
+		if d, ok := c.Val.(number.Decimal); ok && (t.Prec == 0 || d.Scale() <= int32(t.Scale)) {
 			if t.Prec > 0 {
 				d = d.Rescale(int32(t.Scale))
 			}

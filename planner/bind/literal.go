@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -52,7 +53,7 @@ func (b *binder) number(s string) (expr.Expr, error) {
 			return intLit(v), nil
 		}
 	}
-	d, err := types.ParseDecimal(s)
+	d, err := number.ParseDecimal(s)
 	if err != nil {
 		return nil, b.at(err, b.spotLit(s))
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -382,9 +383,9 @@ func (sc *scope) in(n *ast.A_Expr, p place) (expr.Expr, error) {
 		at := arg.Type()
 		for _, e := range es {
 			c, ok := e.(*expr.Const)
-			d, isDec := types.Decimal{}, false
+			d, isDec := number.Decimal{}, false
 			if ok && c.Val != nil {
-				d, isDec = c.Val.(types.Decimal)
+				d, isDec = c.Val.(number.Decimal)
 			}
 			if ok && c.Val == nil || isDec && at.Prec > 0 && d.IsFinite() && d.Scale() <= int32(at.Scale) {
 				continue

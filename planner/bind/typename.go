@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -127,7 +128,7 @@ func carry(t types.Type) types.Type {
 	if t.OID != types.NumericOID {
 		return t
 	}
-	if p, s, ok := types.NumericMod(t.Mod); ok && p >= 1 && p <= types.MaxFixedDigits && s >= 0 && s <= p {
+	if p, s, ok := number.NumericMod(t.Mod); ok && p >= 1 && p <= types.MaxFixedDigits && s >= 0 && s <= p {
 		t.Prec, t.Scale = uint8(p), uint8(s)
 	}
 	return t

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -81,24 +82,24 @@ func TestCasts(t *testing.T) {
 // The bounds that Bind proves must hold for every value of the arguments.
 func TestFixedBoundsHold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	value := func(ty types.Type) types.Decimal {
+	value := func(ty types.Type) number.Decimal {
 		m := int64(1)
 		for range ty.Prec {
 			m *= 10
 		}
 		switch rng.IntN(3) {
 		case 0:
-			return types.DecimalFromInt64(m-1, int32(ty.Scale))
+			return number.DecimalFromInt64(m-1, int32(ty.Scale))
 		case 1:
-			return types.DecimalFromInt64(1-m, int32(ty.Scale))
+			return number.DecimalFromInt64(1-m, int32(ty.Scale))
 		}
-		return types.DecimalFromInt64(rng.Int64N(2*m-1)-m+1, int32(ty.Scale))
+		return number.DecimalFromInt64(rng.Int64N(2*m-1)-m+1, int32(ty.Scale))
 	}
-	ops := map[string]func(a, b types.Decimal) (types.Decimal, error){
-		"numeric_add(numeric,numeric)": types.Decimal.Add,
-		"numeric_sub(numeric,numeric)": types.Decimal.Sub,
-		"numeric_mul(numeric,numeric)": types.Decimal.Mul,
-		"numeric_mod(numeric,numeric)": types.Decimal.Mod,
+	ops := map[string]func(a, b number.Decimal) (number.Decimal, error){
+		"numeric_add(numeric,numeric)": number.Decimal.Add,
+		"numeric_sub(numeric,numeric)": number.Decimal.Sub,
+		"numeric_mul(numeric,numeric)": number.Decimal.Mul,
+		"numeric_mod(numeric,numeric)": number.Decimal.Mod,
 	}
 	for id, op := range ops {
 		for range 3000 {

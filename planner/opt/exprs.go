@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -326,11 +327,11 @@ func same(a, b expr.Expr) bool {
 
 // sameText tells equal values apart that print differently: 1.0 and 1.00.
 func sameText(x, y *expr.Const) bool {
-	d, ok := x.Val.(types.Decimal)
+	d, ok := x.Val.(number.Decimal)
 	if !ok {
 		return true
 	}
-	e, ok := y.Val.(types.Decimal)
+	e, ok := y.Val.(number.Decimal)
 	return ok && d.Scale() == e.Scale()
 }
 

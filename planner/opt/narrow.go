@@ -4,6 +4,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -124,7 +125,7 @@ func digits(cs ColStats, scale uint8) (uint8, bool) {
 
 // digitsOf counts the digits of a value at a scale; 0 if it does not fit.
 func digitsOf(d types.Datum, scale uint8) uint8 {
-	v, ok := d.(types.Decimal)
+	v, ok := d.(number.Decimal)
 	if !ok {
 		return 0
 	}

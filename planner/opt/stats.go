@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -269,7 +271,7 @@ func scalar(d types.Datum) (float64, bool) {
 		return float64(v), true
 	case float64:
 		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
-	case types.Decimal:
+	case number.Decimal:
 		return v.Float64(), v.IsFinite()
 	case bool:
 		if v {
@@ -285,7 +287,7 @@ func scalar(d types.Datum) (float64, bool) {
 			x += float64(v[i]) * scale
 		}
 		return x, true
-	case types.TimeTZ:
+	case datetime.TimeTZ:
 		return float64(v.Micros), true
 	}
 	return 0, false

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -66,7 +67,7 @@ func TestTableStatsKeys(t *testing.T) {
 
 func TestDigits(t *testing.T) {
 	dec := func(s string) types.Datum {
-		d, err := types.ParseDecimal(s)
+		d, err := number.ParseDecimal(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -138,7 +139,7 @@ func randomTables(w *plantest.World, r *rand.Rand) map[types.OID][][]types.Datum
 	out := map[types.OID][][]types.Datum{}
 	for i := range r.Intn(9) {
 		out[w.OID("t")] = append(out[w.OID("t")], []types.Datum{int64(i + 1), maybe(num(5), 0.2), maybe(text(), 0.2),
-			maybe(types.DecimalFromInt64(int64(r.Intn(500)), 2), 0.1)})
+			maybe(number.DecimalFromInt64(int64(r.Intn(500)), 2), 0.1)})
 	}
 	for range r.Intn(9) {
 		a := types.Array{Elem: types.Int4}

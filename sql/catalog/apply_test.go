@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -249,7 +250,7 @@ func TestStateRoundTrip(t *testing.T) {
 	d := &db{t, catalog.New()}
 	r := table(20000, "t")
 	r.Options = map[string]string{"b": "1", "a": "2", "c": ""}
-	r.Columns[0].Missing = types.DecimalFromInt64(125, 2)
+	r.Columns[0].Missing = number.DecimalFromInt64(125, 2)
 	r.Columns[1].Type.Rec = &types.Record{Fields: []types.Field{{Name: "f", Type: types.Int4}}}
 	d.do("", &catalog.PutRelation{Rel: r}, &catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{seg(1, 1)}},
 		&catalog.PutComment{On: catalog.Dep{OID: 20000, Column: 1}, Text: "hello"}, &catalog.PutSetting{Name: "x", Value: "y"},

@@ -3,6 +3,7 @@ package types
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -40,7 +41,7 @@ type arrayWord struct {
 
 // arrayWords checks the syntax of the whole before any element is looked at.
 func arrayWords(text string) (words []arrayWord, err error) {
-	s := trimSpace(text)
+	s := ascii.TrimSpace(text)
 	if strings.HasPrefix(s, "[") {
 		eq := strings.IndexByte(s, '=')
 		if eq < 0 || strings.Trim(s[:eq], "[]:0123456789+- ") != "" {
@@ -91,7 +92,7 @@ type arrayScanner struct {
 func (p *arrayScanner) at(c byte) bool { return p.i < len(p.s) && p.s[p.i] == c }
 
 func (p *arrayScanner) space() {
-	for p.i < len(p.s) && isSpace(p.s[p.i]) {
+	for p.i < len(p.s) && ascii.IsSpace(p.s[p.i]) {
 		p.i++
 	}
 }
@@ -143,7 +144,7 @@ func (p *arrayScanner) element() (word string, quoted bool, err error) {
 			return string(b[:keep]), quoted, nil
 		case c == '{':
 			return "", false, errArray(p.text, "Unexpected \"%c\" character.", c)
-		case isSpace(c):
+		case ascii.IsSpace(c):
 			b = append(b, c)
 		default:
 			b = append(b, c)
@@ -188,7 +189,7 @@ func quoteArrayElem(dst []byte, from int) []byte {
 	word := dst[from:]
 	need := len(word) == 0 || len(word) == 4 && strings.EqualFold(string(word), "null")
 	for _, c := range word {
-		if c == '"' || c == '\\' || c == '{' || c == '}' || c == ',' || isSpace(c) {
+		if c == '"' || c == '\\' || c == '{' || c == '}' || c == ',' || ascii.IsSpace(c) {
 			need = true
 			break
 		}

@@ -1,42 +1,16 @@
 package types
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// PutInterval writes the column form of iv into 16 bytes.
-func PutInterval(b []byte, iv Interval) {
-	binary.LittleEndian.PutUint64(b, uint64(iv.Micros))
-	binary.LittleEndian.PutUint32(b[8:], uint32(iv.Days))
-	binary.LittleEndian.PutUint32(b[12:], uint32(iv.Months))
-}
-
-// GetInterval reads the column form.
-func GetInterval(b []byte) Interval {
-	return Interval{
-		Micros: int64(binary.LittleEndian.Uint64(b)),
-		Days:   int32(binary.LittleEndian.Uint32(b[8:])),
-		Months: int32(binary.LittleEndian.Uint32(b[12:])),
-	}
-}
-
-// PutTimeTZ writes the column form of v into 12 bytes.
-func PutTimeTZ(b []byte, v TimeTZ) {
-	binary.LittleEndian.PutUint64(b, uint64(v.Micros))
-	binary.LittleEndian.PutUint32(b[8:], uint32(v.Zone))
-}
-
-// GetTimeTZ reads the column form.
-func GetTimeTZ(b []byte) TimeTZ {
-	return TimeTZ{Micros: int64(binary.LittleEndian.Uint64(b)), Zone: int32(binary.LittleEndian.Uint32(b[8:]))}
-}
 
 // DatumAt gives row i of a column of t, nil for NULL. Strings and bytes are
 // copied: the column may lie in a mapped file that the value outlives.
@@ -53,7 +27,7 @@ func DatumAt(t Type, arr arrow.Array, i int) Datum {
 		return int64(a.Value(i))
 	case *array.Int64:
 		if t.OID == NumericOID {
-			return Decimal{coef: a.Value(i), scale: int32(t.Scale)}
+			return number.DecimalFromInt64(a.Value(i), int32(t.Scale))
 		}
 		return a.Value(i)
 	case *array.Uint32:
@@ -71,9 +45,9 @@ func DatumAt(t Type, arr arrow.Array, i int) Datum {
 		return DatumAt(t, a.Dictionary(), a.GetValueIndex(i))
 	case *array.Binary:
 		if t.OID == NumericOID {
-			d, err := DecodeDecimal(a.Value(i))
+			d, err := number.DecodeDecimal(a.Value(i))
 			if err != nil {
-				return DecimalNaN
+				return number.DecimalNaN
 			}
 			return d
 		}
@@ -88,9 +62,9 @@ func DatumAt(t Type, arr arrow.Array, i int) Datum {
 		b := a.Value(i)
 		switch {
 		case t.OID == TimetzOID && len(b) == 12:
-			return GetTimeTZ(b)
+			return datetime.GetTimeTZ(b)
 		case t.OID == IntervalOID && len(b) == 16:
-			return GetInterval(b)
+			return datetime.GetInterval(b)
 		case len(b) == 16:
 			return [16]byte(b)
 		}
@@ -153,7 +127,7 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 		case int64:
 			bld.Append(v)
 			return nil
-		case Decimal:
+		case number.Decimal:
 			c, err := FixedCoefficient(t, v)
 			if err == nil {
 				bld.Append(c)
@@ -189,7 +163,7 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 		case []byte:
 			bld.Append(v)
 			return nil
-		case Decimal:
+		case number.Decimal:
 			var buf [32]byte
 			bld.Append(v.AppendBinary(buf[:0]))
 			return nil
@@ -212,12 +186,12 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 	case *array.FixedSizeBinaryBuilder:
 		var buf [16]byte
 		switch v := d.(type) {
-		case Interval:
-			PutInterval(buf[:], v)
+		case datetime.Interval:
+			datetime.PutInterval(buf[:], v)
 			bld.Append(buf[:])
 			return nil
-		case TimeTZ:
-			PutTimeTZ(buf[:], v)
+		case datetime.TimeTZ:
+			datetime.PutTimeTZ(buf[:], v)
 			bld.Append(buf[:12])
 			return nil
 		case [16]byte:
@@ -253,15 +227,8 @@ func AppendDatum(b array.Builder, t Type, d Datum) error {
 }
 
 // FixedCoefficient gives the int64 that carries v in a fixed numeric column.
-func FixedCoefficient(t Type, v Decimal) (int64, error) {
-	c, ok := v.Coefficient(int32(t.Scale))
-	if !ok {
-		return 0, errFieldOverflow()
-	}
-	if v.scale > int32(t.Scale) && (Decimal{coef: c, scale: int32(t.Scale)}).Cmp(v) != 0 {
-		return 0, pgerr.Internal("numeric %s does not fit scale %d", v, t.Scale)
-	}
-	return c, nil
+func FixedCoefficient(t Type, v number.Decimal) (int64, error) {
+	return v.Fixed(int32(t.Scale))
 }
 
 // Settled gives arr once it holds the values of its dictionary, which Arrow

@@ -3,10 +3,11 @@ package types
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -53,13 +54,13 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 			return be.AppendUint64(dst, 0x7ff8000000000000)
 		}
 		return be.AppendUint64(dst, math.Float64bits(v))
-	case Decimal:
-		return appendNumericBinary(dst, v)
-	case Interval:
+	case number.Decimal:
+		return v.AppendWire(dst)
+	case datetime.Interval:
 		dst = be.AppendUint64(dst, uint64(v.Micros))
 		dst = be.AppendUint32(dst, uint32(v.Days))
 		return be.AppendUint32(dst, uint32(v.Months))
-	case TimeTZ:
+	case datetime.TimeTZ:
 		return be.AppendUint32(be.AppendUint64(dst, uint64(v.Micros)), uint32(v.Zone))
 	case int64:
 		switch t.OID {
@@ -68,13 +69,13 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 		case Int8OID, TimeOID:
 			return be.AppendUint64(dst, uint64(v))
 		case TimestampOID, TimestamptzOID:
-			if !IsInfTimestamp(v) {
-				v -= pgEpochMicros
+			if !datetime.IsInfTimestamp(v) {
+				v -= datetime.PgEpochMicros
 			}
 			return be.AppendUint64(dst, uint64(v))
 		case DateOID:
-			if !IsInfDate(v) {
-				v -= pgEpochDays
+			if !datetime.IsInfDate(v) {
+				v -= datetime.PgEpochDays
 			}
 			return be.AppendUint32(dst, uint32(v))
 		}
@@ -153,126 +154,6 @@ func appendTID(dst []byte, s string) []byte {
 	return be.AppendUint16(be.AppendUint32(dst, uint32(x)), uint16(y))
 }
 
-const (
-	numericNeg    = 0x4000
-	numericNaN    = 0xC000
-	numericPosInf = 0xD000
-	numericNegInf = 0xF000
-	infScale      = 32 // what PostgreSQL sends beside an infinity
-)
-
-func appendNumericBinary(dst []byte, d Decimal) []byte {
-	head := func(n, weight int, sign uint16, scale int32) {
-		dst = be.AppendUint16(dst, uint16(n))
-		dst = be.AppendUint16(dst, uint16(weight))
-		dst = be.AppendUint16(dst, sign)
-		dst = be.AppendUint16(dst, uint16(scale))
-	}
-	switch d.kind {
-	case decNaN:
-		head(0, 0, numericNaN, 0)
-		return dst
-	case decPosInf:
-		head(0, 0, numericPosInf, infScale)
-		return dst
-	case decNegInf:
-		head(0, 0, numericNegInf, infScale)
-		return dst
-	}
-	if d.Sign() == 0 {
-		head(0, 0, 0, d.scale)
-		return dst
-	}
-	sign := uint16(0)
-	if d.Sign() < 0 {
-		sign = numericNeg
-	}
-	// Decimal digits, padded so that groups of four meet at the point.
-	s := new(big.Int).Abs(d.coefBig()).String()
-	if pad := int(d.scale) % 4; pad != 0 {
-		s += "0000"[:4-pad]
-	}
-	if pad := len(s) % 4; pad != 0 {
-		s = "0000"[:4-pad] + s
-	}
-	weight := len(s)/4 - (int(d.scale)+3)/4 - 1
-	groups := make([]uint16, len(s)/4)
-	for i := range groups {
-		for j := range 4 {
-			groups[i] = groups[i]*10 + uint16(s[4*i+j]-'0')
-		}
-	}
-	for len(groups) > 0 && groups[0] == 0 {
-		groups, weight = groups[1:], weight-1
-	}
-	for len(groups) > 0 && groups[len(groups)-1] == 0 {
-		groups = groups[:len(groups)-1]
-	}
-	head(len(groups), weight, sign, d.scale)
-	for _, g := range groups {
-		dst = be.AppendUint16(dst, g)
-	}
-	return dst
-}
-
 func errBinary(format string, args ...any) error {
 	return pgerr.New(pgerr.InvalidBinaryRepresentation, format, args...)
-}
-
-func parseNumericBinary(b []byte) (Decimal, error) {
-	if len(b) < 8 {
-		return Decimal{}, errBinary("insufficient data left in message")
-	}
-	n, weight := int(be.Uint16(b)), int(int16(be.Uint16(b[2:])))
-	sign, scale := be.Uint16(b[4:]), int32(be.Uint16(b[6:]))
-	b = b[8:]
-	if len(b) != 2*n {
-		return Decimal{}, errBinary("incorrect binary data format")
-	}
-	switch sign {
-	case 0, numericNeg:
-	case numericNaN:
-		return DecimalNaN, nil
-	case numericPosInf:
-		return DecimalInf, nil
-	case numericNegInf:
-		return DecimalNegInf, nil
-	default:
-		return Decimal{}, errBinary("invalid sign in external \"numeric\" value")
-	}
-	if scale > maxDisplayScale {
-		return Decimal{}, errBinary("invalid scale in external \"numeric\" value")
-	}
-	digits := make([]byte, 0, 4*n)
-	for i := range n {
-		g := be.Uint16(b[2*i:])
-		if g >= 10000 {
-			return Decimal{}, errBinary("invalid digit in external \"numeric\" value")
-		}
-		digits = append(digits, '0'+byte(g/1000), '0'+byte(g/100%10), '0'+byte(g/10%10), '0'+byte(g%10))
-	}
-	if n == 0 {
-		return Decimal{scale: scale}, nil
-	}
-	v, ok := new(big.Int).SetString(string(digits), 10)
-	if !ok {
-		return Decimal{}, errBinary("incorrect binary data format")
-	}
-	if sign == numericNeg {
-		v.Neg(v)
-	}
-	d := mkDecimal(v, 0)
-	if frac := 4 * (n - 1 - weight); frac >= 0 {
-		// Positions far beyond any scale can only be cut off.
-		if frac > maxDisplayScale+4*n+8 {
-			return Decimal{scale: scale}, nil
-		}
-		d.scale = int32(frac)
-	} else if d.Sign() != 0 {
-		d = d.shift(-frac)
-	}
-	if d.scale > scale {
-		return d.Trunc(scale), nil
-	}
-	return d.Round(scale).checked()
 }

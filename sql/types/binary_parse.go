@@ -6,6 +6,10 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/tributarydb/tributary/sql/checked"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -74,9 +78,9 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 	case Float8OID:
 		return math.Float64frombits(be.Uint64(b)), nil
 	case NumericOID:
-		d, err := parseNumericBinary(b)
+		d, err := number.ParseDecimalWire(b)
 		if err == nil && t.Mod < 0 && t.Prec > 0 {
-			return fitFixed(t, d)
+			return datum(number.FitFixed(int(t.Prec), int(t.Scale), d))
 		}
 		return datum(d, err)
 	case ByteaOID:
@@ -85,41 +89,41 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		return [16]byte(b), nil
 	case DateOID:
 		v := int64(int32(be.Uint32(b)))
-		if IsInfDate(v) {
+		if datetime.IsInfDate(v) {
 			return v, nil
 		}
-		v += pgEpochDays
-		if !validDate(v) {
-			return nil, errDateRange()
+		v += datetime.PgEpochDays
+		if !datetime.ValidDate(v) {
+			return nil, datetime.ErrDateRange()
 		}
 		return v, nil
 	case TimeOID:
 		v := int64(be.Uint64(b))
-		if v < 0 || v > microsPerDay {
+		if v < 0 || v > datetime.MicrosPerDay {
 			return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
 		}
 		return v, nil
 	case TimetzOID:
-		v := TimeTZ{Micros: int64(be.Uint64(b)), Zone: int32(be.Uint32(b[8:]))}
-		if v.Micros < 0 || v.Micros > microsPerDay {
+		v := datetime.TimeTZ{Micros: int64(be.Uint64(b)), Zone: int32(be.Uint32(b[8:]))}
+		if v.Micros < 0 || v.Micros > datetime.MicrosPerDay {
 			return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
 		}
-		if v.Zone <= -maxZone || v.Zone >= maxZone {
+		if v.Zone <= -datetime.MaxZone || v.Zone >= datetime.MaxZone {
 			return nil, pgerr.New(pgerr.InvalidTimeZoneDisplacement, "time zone displacement out of range")
 		}
 		return v, nil
 	case TimestampOID, TimestamptzOID:
 		v := int64(be.Uint64(b))
-		if IsInfTimestamp(v) {
+		if datetime.IsInfTimestamp(v) {
 			return v, nil
 		}
-		v, ok := add64(v, pgEpochMicros)
-		if !ok || !validTimestamp(v) {
-			return nil, errTimestampRange()
+		v, ok := checked.Add(v, datetime.PgEpochMicros)
+		if !ok || !datetime.ValidTimestamp(v) {
+			return nil, datetime.ErrTimestampRange()
 		}
 		return v, nil
 	case IntervalOID:
-		return Interval{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}, nil
+		return datetime.Interval{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}, nil
 	case TIDOID:
 		return fmt.Sprintf("(%d,%d)", be.Uint32(b), be.Uint16(b[4:])), nil
 	case PgLSNOID:
@@ -139,13 +143,13 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		if err := CheckUTF8(s); err != nil {
 			return nil, err
 		}
-		return datum(CanonicalJSONB(s))
+		return datum(json.CanonicalJSONB(s))
 	case JSONOID:
 		s := string(b)
 		if err := CheckUTF8(s); err != nil {
 			return nil, err
 		}
-		return s, ValidJSON(s)
+		return s, json.Valid(s)
 	case NameOID:
 		s := string(b)
 		return TruncateName(s), CheckUTF8(s)

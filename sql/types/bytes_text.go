@@ -3,20 +3,9 @@ package types
 import (
 	"encoding/hex"
 
+	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
-}
 
 // ParseBytea reads both forms of bytea: \x and hexadecimal digits, or text
 // with \\ and \ooo.
@@ -59,7 +48,7 @@ func DecodeHex(s string) ([]byte, error) {
 		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
 			continue
 		}
-		hi, ok := hexDigit(c)
+		hi, ok := ascii.HexDigit(c)
 		if !ok {
 			return nil, errHexDigit(s[i:])
 		}
@@ -67,7 +56,7 @@ func DecodeHex(s string) ([]byte, error) {
 		if i == len(s) {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal data: odd number of digits")
 		}
-		lo, ok := hexDigit(s[i])
+		lo, ok := ascii.HexDigit(s[i])
 		if !ok {
 			return nil, errHexDigit(s[i:])
 		}
@@ -111,12 +100,12 @@ func ParseUUID(text string) (u [16]byte, err error) {
 	}
 	for i := range u {
 		if len(s) < 2 {
-			return u, errInvalidText("uuid", text)
+			return u, pgerr.InvalidText("uuid", text)
 		}
-		hi, ok1 := hexDigit(s[0])
-		lo, ok2 := hexDigit(s[1])
+		hi, ok1 := ascii.HexDigit(s[0])
+		lo, ok2 := ascii.HexDigit(s[1])
 		if !ok1 || !ok2 {
-			return u, errInvalidText("uuid", text)
+			return u, pgerr.InvalidText("uuid", text)
 		}
 		u[i] = hi<<4 | lo
 		s = s[2:]
@@ -126,10 +115,10 @@ func ParseUUID(text string) (u [16]byte, err error) {
 	}
 	if brace {
 		if s != "}" {
-			return u, errInvalidText("uuid", text)
+			return u, pgerr.InvalidText("uuid", text)
 		}
 	} else if s != "" {
-		return u, errInvalidText("uuid", text)
+		return u, pgerr.InvalidText("uuid", text)
 	}
 	return u, nil
 }
@@ -169,7 +158,7 @@ func ParseBits(s string) (string, error) {
 		}
 		d, ok := byte(0), false
 		if r < 0x80 {
-			d, ok = hexDigit(byte(r))
+			d, ok = ascii.HexDigit(byte(r))
 		}
 		if !ok {
 			return "", pgerr.New(pgerr.InvalidTextRepresentation, "\"%c\" is not a valid hexadecimal digit", r)

@@ -2,10 +2,14 @@ package types
 
 import (
 	"bytes"
-	"encoding/binary"
+	"cmp"
 	"math"
-	"math/bits"
 	"strings"
+
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/hash"
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
 )
 
 // Compare orders two values of t as a btree index does: NaN after all numbers,
@@ -34,20 +38,20 @@ func Compare(t Type, a, b Datum) int {
 		}
 	case int64:
 		if y, ok := b.(int64); ok {
-			return cmp64(x, y)
+			return cmp.Compare(x, y)
 		}
 	case float64:
 		if y, ok := b.(float64); ok {
 			return CompareFloat(x, y)
 		}
-	case Decimal:
-		if y, ok := b.(Decimal); ok {
+	case number.Decimal:
+		if y, ok := b.(number.Decimal); ok {
 			return x.Cmp(y)
 		}
 	case string:
 		if y, ok := b.(string); ok {
 			if t.OID == JSONBOID {
-				return CompareJSONB(x, y)
+				return json.Compare(x, y)
 			}
 			return strings.Compare(Compared(t, x), Compared(t, y))
 		}
@@ -59,12 +63,12 @@ func Compare(t Type, a, b Datum) int {
 		if y, ok := b.([16]byte); ok {
 			return bytes.Compare(x[:], y[:])
 		}
-	case Interval:
-		if y, ok := b.(Interval); ok {
+	case datetime.Interval:
+		if y, ok := b.(datetime.Interval); ok {
 			return x.Cmp(y)
 		}
-	case TimeTZ:
-		if y, ok := b.(TimeTZ); ok {
+	case datetime.TimeTZ:
+		if y, ok := b.(datetime.TimeTZ); ok {
 			return x.Cmp(y)
 		}
 	case Array:
@@ -74,7 +78,7 @@ func Compare(t Type, a, b Datum) int {
 					return c
 				}
 			}
-			return sgn(len(x.Elems) - len(y.Elems))
+			return cmp.Compare(len(x.Elems), len(y.Elems))
 		}
 	case Row:
 		if y, ok := b.(Row); ok {
@@ -83,7 +87,7 @@ func Compare(t Type, a, b Datum) int {
 					return c
 				}
 			}
-			return sgn(len(x) - len(y))
+			return cmp.Compare(len(x), len(y))
 		}
 	}
 	return 0
@@ -107,33 +111,6 @@ func CompareFloat(x, y float64) int {
 		return 1
 	}
 	return -1
-}
-
-// Cmp orders intervals: a month is 30 days, a day 24 hours.
-func (iv Interval) Cmp(o Interval) int {
-	ad, am := iv.span()
-	bd, bm := o.span()
-	if c := cmp64(ad, bd); c != 0 {
-		return c
-	}
-	return cmp64(am, bm)
-}
-
-// span is the interval as whole days and a rest within a day.
-func (iv Interval) span() (days, micros int64) {
-	days, micros = iv.Micros/microsPerDay, iv.Micros%microsPerDay
-	if micros < 0 {
-		days, micros = days-1, micros+microsPerDay
-	}
-	return days + int64(iv.Months)*30 + int64(iv.Days), micros
-}
-
-// Cmp orders by the instant, then by the zone.
-func (v TimeTZ) Cmp(o TimeTZ) int {
-	if c := cmp64(v.Micros+int64(v.Zone)*1e6, o.Micros+int64(o.Zone)*1e6); c != 0 {
-		return c
-	}
-	return cmp64(int64(v.Zone), int64(o.Zone))
 }
 
 // TrimBlanks is the part of a bpchar value that counts when it is compared or
@@ -167,14 +144,14 @@ func Equal(t Type, a, b Datum) bool { return Compare(t, a, b) == 0 }
 func Hash(t Type, d Datum, seed uint64) uint64 {
 	switch v := d.(type) {
 	case nil:
-		return mix64(seed, 0x9e3779b97f4a7c15)
+		return hash.Mix(seed, 0x9e3779b97f4a7c15)
 	case bool:
 		if v {
-			return mix64(seed, 1)
+			return hash.Mix(seed, 1)
 		}
-		return mix64(seed, 2)
+		return hash.Mix(seed, 2)
 	case int64:
-		return mix64(seed, uint64(v))
+		return hash.Mix(seed, uint64(v))
 	case float64:
 		switch {
 		case v == 0:
@@ -182,57 +159,36 @@ func Hash(t Type, d Datum, seed uint64) uint64 {
 		case math.IsNaN(v):
 			v = math.NaN()
 		}
-		return mix64(seed, math.Float64bits(v))
-	case Decimal:
+		return hash.Mix(seed, math.Float64bits(v))
+	case number.Decimal:
 		var buf [32]byte
-		return hashBytes(seed, v.HashKey(buf[:0]))
+		return hash.Bytes(seed, v.HashKey(buf[:0]))
 	case string:
 		if t.OID == JSONBOID {
-			return hashJSONB(v, seed)
+			return json.Hash(v, seed)
 		}
-		return hashBytes(seed, []byte(Compared(t, v)))
+		return hash.Bytes(seed, []byte(Compared(t, v)))
 	case []byte:
-		return hashBytes(seed, v)
+		return hash.Bytes(seed, v)
 	case [16]byte:
-		return hashBytes(seed, v[:])
-	case Interval:
-		days, micros := v.span()
-		return mix64(mix64(seed, uint64(days)), uint64(micros))
-	case TimeTZ:
-		return mix64(mix64(seed, uint64(v.Micros)), uint64(v.Zone))
+		return hash.Bytes(seed, v[:])
+	case datetime.Interval:
+		days, micros := v.Span()
+		return hash.Mix(hash.Mix(seed, uint64(days)), uint64(micros))
+	case datetime.TimeTZ:
+		return hash.Mix(hash.Mix(seed, uint64(v.Micros)), uint64(v.Zone))
 	case Array:
-		h := mix64(seed, uint64(len(v.Elems)))
+		h := hash.Mix(seed, uint64(len(v.Elems)))
 		for _, e := range v.Elems {
 			h = Hash(v.Elem, e, h)
 		}
 		return h
 	case Row:
-		h := mix64(seed, uint64(len(v)))
+		h := hash.Mix(seed, uint64(len(v)))
 		for i, e := range v {
 			h = Hash(t.fieldType(i, e), e, h)
 		}
 		return h
 	}
 	return seed
-}
-
-// mix64 folds a word into a hash by a full 128-bit multiply.
-func mix64(h, v uint64) uint64 {
-	hi, lo := bits.Mul64(h^v^0xa0761d6478bd642f, v^0xe7037ed1a0b428db)
-	hi2, lo2 := bits.Mul64(hi^lo^h, 0x8ebc6af09c88c6e3)
-	return hi2 ^ lo2
-}
-
-func hashBytes(h uint64, b []byte) uint64 {
-	h = mix64(h, uint64(len(b)))
-	for len(b) >= 8 {
-		h = mix64(h, binary.LittleEndian.Uint64(b))
-		b = b[8:]
-	}
-	if len(b) > 0 {
-		var w [8]byte
-		copy(w[:], b)
-		h = mix64(h, binary.LittleEndian.Uint64(w[:]))
-	}
-	return h
 }

@@ -20,21 +20,6 @@ package types
 //	record                            Row
 type Datum any
 
-// Interval is a span of time as PostgreSQL keeps it: three parts that do not
-// convert into each other. In a column it is 16 little-endian bytes: Micros,
-// Days, Months.
-type Interval struct {
-	Months, Days int32
-	Micros       int64
-}
-
-// TimeTZ is a time of day with its zone. In a column it is 12 little-endian
-// bytes: Micros, Zone.
-type TimeTZ struct {
-	Micros int64 // since midnight, local
-	Zone   int32 // seconds west of UTC, as PostgreSQL counts
-}
-
 // Array is a one-dimensional array value.
 type Array struct {
 	Elem  Type

@@ -1,6 +1,6 @@
-// Package types maps SQL types to Arrow types and Postgres OIDs, and holds the
-// values of one cell: literals, text and binary forms, exact numerics, dates,
-// intervals, arrays, JSON.
+// Package types maps SQL types to Arrow types and Postgres OIDs, and dispatches
+// by type to what holds the values: number, datetime and json, and strings,
+// arrays and rows here.
 //
 // How a SQL type is carried in a column (the table of Type.Arrow):
 //
@@ -31,14 +31,11 @@
 // from Mod, which is what a client sees: numeric(15,2) * numeric(15,2) has no
 // modifier in PostgreSQL, yet its scale is 4.
 //
-// What is where. Values: decimal*.go the exact numeric and its column encoding;
-// calendar.go, timestamp_math.go, interval_math.go, extract.go, date_trunc.go,
-// make_time.go the calendar; zone*.go time zones; json_*.go the JSON tree.
-// Forms: text.go dispatches ParseText and AppendText to number_text.go,
-// bytes_text.go, datetime_*.go, interval_*.go, array_text.go, row_text.go and
-// reg.go; binary*.go the wire's binary form; tochar_*.go to_char() and its
-// inverses; mod.go modifiers; arrow.go columns; compare.go order and hashes.
-// Names: typename.go and pgtype_rows.go, the rows of pg_type.
+// text.go dispatches ParseText and AppendText, binary*.go the wire's binary
+// form, mod.go modifiers, arrow.go columns, compare.go order and hashes, json.go
+// to_json(); bytes_text.go, array_text.go, row_text.go and reg.go are the text
+// of what has no package of its own; typename.go and pgtype_rows.go are the
+// names, the rows of pg_type.
 //
 // All of it is pure: no clock, no catalog, no settings but those an Env holds.
 // The tables in testdata hold what PostgreSQL 15 answers.

@@ -2,39 +2,8 @@ package types
 
 import (
 	"time"
-	_ "time/tzdata" // zones must be there on a bare machine
-)
 
-// DateStyle is how dates print (the first word of the setting DateStyle).
-type DateStyle uint8
-
-// The date styles.
-const (
-	DateISO DateStyle = iota
-	DatePostgres
-	DateSQL
-	DateGerman
-)
-
-// DateOrder is how ambiguous dates read (the second word of DateStyle).
-type DateOrder uint8
-
-// The date orders.
-const (
-	OrderMDY DateOrder = iota
-	OrderDMY
-	OrderYMD
-)
-
-// IntervalStyle is how intervals print.
-type IntervalStyle uint8
-
-// The interval styles.
-const (
-	IntervalPostgres IntervalStyle = iota
-	IntervalVerbose
-	IntervalSQL
-	IntervalISO
+	"github.com/tributarydb/tributary/sql/datetime"
 )
 
 // ByteaOutput is how bytea prints.
@@ -49,14 +18,9 @@ const (
 // Env is what the text of values depends on besides the value: a session's
 // settings and its transaction's clock. It is read-only once in use.
 type Env struct {
-	Location         *time.Location // nil is UTC
-	DateStyle        DateStyle
-	DateOrder        DateOrder
-	IntervalStyle    IntervalStyle
+	datetime.Settings
 	ExtraFloatDigits int
 	ByteaOutput      ByteaOutput
-	// Now is the start of the transaction: what 'now' and 'today' mean.
-	Now time.Time
 	// Names resolves what only a catalog knows; nil leaves the names of
 	// built-in types and plain numbers.
 	Names Names
@@ -71,13 +35,14 @@ type Names interface {
 }
 
 // DefaultEnv is the environment of a fresh session: UTC, ISO, MDY, postgres.
-var DefaultEnv = &Env{Location: time.UTC, ExtraFloatDigits: 1}
+var DefaultEnv = &Env{Settings: datetime.Settings{Location: time.UTC}, ExtraFloatDigits: 1}
 
-func (e *Env) loc() *time.Location {
-	if e == nil || e.Location == nil {
-		return time.UTC
+// Dates is the part that dates, times and intervals look at; nil for a nil Env.
+func (e *Env) Dates() *datetime.Settings {
+	if e == nil {
+		return nil
 	}
-	return e.Location
+	return &e.Settings
 }
 
 func (e *Env) orDefault() *Env {

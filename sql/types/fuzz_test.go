@@ -3,6 +3,9 @@ package types
 import (
 	"testing"
 	"time"
+
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 )
 
 // fuzzTypes are tried with every input.
@@ -13,7 +16,7 @@ func fuzzTypes() []Type {
 	}
 	rec := &Record{Fields: []Field{{"a", Int4}, {"b", Text}, {"c", Numeric}}}
 	return append(out, Type{OID: RecordOID, Mod: -1, Rec: rec}, FixedNumeric(10, 2, true), Type{OID: VarcharOID, Mod: 7},
-		Type{OID: BpcharOID, Mod: 7}, Type{OID: TimestampOID, Mod: 2}, Type{OID: IntervalOID, Mod: ivSecond<<16 | 2})
+		Type{OID: BpcharOID, Mod: 7}, Type{OID: TimestampOID, Mod: 2}, Type{OID: IntervalOID, Mod: datetime.RangeSecond<<16 | 2})
 }
 
 func FuzzParseText(f *testing.F) {
@@ -38,7 +41,7 @@ func FuzzParseText(f *testing.F) {
 			if typ.OID == CharOID || len(text) > 4000 {
 				continue
 			}
-			if tz, ok := d.(TimeTZ); ok && (tz.Zone <= -maxZone || tz.Zone >= maxZone) {
+			if tz, ok := d.(datetime.TimeTZ); ok && (tz.Zone <= -datetime.MaxZone || tz.Zone >= datetime.MaxZone) {
 				continue // a POSIX zone may be further off than its text form may
 			}
 			back, err := ParseText(typ, text, &env)
@@ -49,13 +52,13 @@ func FuzzParseText(f *testing.F) {
 				t.Errorf("%s %q: binary form reads as %v (%v)", typ, s, back, err)
 			}
 		}
-		_, _, _ = FormatTimestamp(s, 1e15+1, time.UTC)
-		_, _, _ = FormatInterval(s, Interval{-13, 3, -1e10})
-		_, _ = FormatNumeric(s, Decimal{coef: -12345, scale: 2})
-		_, _, _ = ParseNumberFormat("-1,234.5", s)
-		_, _, _ = ParseNumberFormat(s, "S9G999D99")
-		_, _ = ParseTimestampFormat("2020-01-02 03:04:05", s, time.UTC)
-		_, _ = ParseDateFormat(s, "YYYY-MM-DD HH24:MI:SS.US TZH")
+		_, _, _ = datetime.FormatTimestamp(s, 1e15+1, time.UTC)
+		_, _, _ = datetime.FormatInterval(s, datetime.Interval{Months: -13, Days: 3, Micros: -1e10})
+		_, _ = number.FormatNumeric(s, number.DecimalFromInt64(-12345, 2))
+		_, _, _ = number.ParseNumberFormat("-1,234.5", s)
+		_, _, _ = number.ParseNumberFormat(s, "S9G999D99")
+		_, _ = datetime.ParseTimestampFormat("2020-01-02 03:04:05", s, time.UTC)
+		_, _ = datetime.ParseDateFormat(s, "YYYY-MM-DD HH24:MI:SS.US TZH")
 	})
 }
 
@@ -64,7 +67,7 @@ func FuzzParseBinary(f *testing.F) {
 		{0, 1, 0x7f, 0xff, 0, 0, 0, 0, 0, 1}, {0, 1, 0x80, 0, 0, 0, 0x3f, 0xff, 0, 1}, {1, '{', '}'}} {
 		f.Add(r)
 	}
-	f.Add(AppendBinary(nil, Numeric, Decimal{coef: 1234567, scale: 3}))
+	f.Add(AppendBinary(nil, Numeric, number.DecimalFromInt64(1234567, 3)))
 	f.Add(AppendBinary(nil, Type{OID: 1009, Mod: -1}, Array{Elem: Text, Elems: []Datum{"a", nil}}))
 	types := fuzzTypes()
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -86,12 +89,12 @@ func FuzzParseBinary(f *testing.F) {
 				t.Errorf("%s %x: %v and %v are equal and hash apart", typ, b, d, back)
 			}
 		}
-		if d, err := DecodeDecimal(b); err == nil {
-			if back, err := DecodeDecimal(d.AppendBinary(nil)); err != nil || back.Cmp(d) != 0 {
+		if d, err := number.DecodeDecimal(b); err == nil {
+			if back, err := number.DecodeDecimal(d.AppendBinary(nil)); err != nil || back.Cmp(d) != 0 {
 				t.Errorf("%x is %s, reads back as %s", b, d, back)
 			}
-			_ = NormalizeDecimalBytes(nil, b)
+			_ = number.NormalizeDecimalBytes(nil, b)
 		}
-		_ = CompareDecimalBytes(b, []byte{4, 7})
+		_ = number.CompareDecimalBytes(b, []byte{4, 7})
 	})
 }

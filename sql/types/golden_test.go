@@ -1,59 +1,14 @@
 package types
 
 import (
-	"bufio"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/internal/golden"
 )
-
-// golden reads a table of testdata: tab-separated, with \t \n \r \\ escaped.
-func golden(t *testing.T, name string) [][]string {
-	t.Helper()
-	f, err := os.Open("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unescape := strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\r`, "\r")
-	var rows [][]string
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 1<<20)
-	for sc.Scan() {
-		if strings.HasPrefix(sc.Text(), "#") {
-			continue
-		}
-		cols := strings.Split(sc.Text(), "\t")
-		for i := range cols {
-			cols[i] = unescape.Replace(cols[i])
-		}
-		rows = append(rows, cols)
-	}
-	if len(rows) == 0 {
-		t.Fatalf("%s is empty", name)
-	}
-	return rows
-}
-
-// outcome is a result or an error as the tables write it.
-func outcome(s string, err error) string {
-	if err == nil {
-		return "=" + s
-	}
-	e := pgerr.From(err)
-	out := "!" + string(e.Code) + " " + e.Message
-	if e.Detail != "" {
-		out += "|D " + e.Detail
-	}
-	if e.Hint != "" {
-		out += "|H " + e.Hint
-	}
-	return out
-}
 
 // testEnv reads settings written as SET has them.
 func testEnv(t *testing.T, s string) *Env {
@@ -67,17 +22,17 @@ func testEnv(t *testing.T, s string) *Env {
 		case "":
 		case "datestyle":
 			style, order, _ := strings.Cut(v, ", ")
-			e.DateStyle = map[string]DateStyle{"ISO": DateISO, "SQL": DateSQL, "German": DateGerman, "Postgres": DatePostgres}[style]
-			e.DateOrder = map[string]DateOrder{"MDY": OrderMDY, "DMY": OrderDMY, "YMD": OrderYMD}[order]
+			e.DateStyle = map[string]datetime.DateStyle{"ISO": datetime.DateISO, "SQL": datetime.DateSQL, "German": datetime.DateGerman, "Postgres": datetime.DatePostgres}[style]
+			e.DateOrder = map[string]datetime.DateOrder{"MDY": datetime.OrderMDY, "DMY": datetime.OrderDMY, "YMD": datetime.OrderYMD}[order]
 		case "timezone":
-			loc, ok := LoadZone(v)
+			loc, ok := datetime.LoadZone(v)
 			if !ok {
 				t.Fatalf("no zone %s", v)
 			}
 			e.Location = loc
 		case "intervalstyle":
-			e.IntervalStyle = map[string]IntervalStyle{"postgres": IntervalPostgres, "postgres_verbose": IntervalVerbose,
-				"sql_standard": IntervalSQL, "iso_8601": IntervalISO}[v]
+			e.IntervalStyle = map[string]datetime.IntervalStyle{"postgres": datetime.IntervalPostgres, "postgres_verbose": datetime.IntervalVerbose,
+				"sql_standard": datetime.IntervalSQL, "iso_8601": datetime.IntervalISO}[v]
 		case "extra_float_digits":
 			e.ExtraFloatDigits, _ = strconv.Atoi(v)
 		case "bytea_output":
@@ -105,10 +60,10 @@ func testType(t *testing.T, name string) Type {
 		}
 	}
 	if strings.HasPrefix(base, "interval") && !strings.HasSuffix(tail, "]") {
-		mask := int32(ivFullRange)
-		for _, r := range ivRangeText {
-			if "interval"+r.text == base {
-				mask = int32(r.mask)
+		mask := int32(datetime.FullRange)
+		for _, r := range datetime.IntervalRanges {
+			if "interval"+r.Text == base {
+				mask = int32(r.Mask)
 			}
 		}
 		mod, err := TypmodIn(IntervalOID, append([]int32{mask}, mods...))
@@ -152,7 +107,7 @@ func TestCorpusGolden(t *testing.T) { textGolden(t, "corpus.tsv") }
 
 func textGolden(t *testing.T, file string) {
 	bad := map[string]int{}
-	for _, r := range golden(t, file) {
+	for _, r := range golden.Read(t, file) {
 		typ, env := testType(t, r[0]), testEnv(t, r[1])
 		d, text, err := castText(typ, r[2], env)
 		if typ.OID == BoolOID { // the cast to text spells it out
@@ -161,7 +116,7 @@ func textGolden(t *testing.T, file string) {
 		if typ.OID == BpcharOID { // and drops the blanks at the end
 			text = TrimBlanks(text)
 		}
-		if got := outcome(text, err); got != r[3] {
+		if got := golden.Outcome(text, err); got != r[3] {
 			if bad[r[0]]++; bad[r[0]] <= 12 {
 				t.Errorf("%s [%s] %q\n   got %s\n  want %s", r[0], r[1], r[2], got, r[3])
 			}

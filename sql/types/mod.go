@@ -1,22 +1,13 @@
 package types
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// NumericMod splits a numeric's modifier.
-func NumericMod(mod int32) (prec, scale int, ok bool) {
-	if mod < 4 {
-		return 0, 0, false
-	}
-	mod -= 4
-	scale = int(mod & 0x7ff)
-	return int(mod >> 16 & 0xffff), (scale ^ 1024) - 1024, true // eleven bits, signed
-}
 
 // ApplyMod brings a value to the modifier of its type: length of strings,
 // precision of numbers and times. An explicit cast cuts long strings, an
@@ -35,40 +26,40 @@ func ApplyMod(t Type, d Datum, explicit bool) (Datum, error) {
 			return datum(fitBits(t, s, explicit))
 		}
 	case NumericOID:
-		v, ok := d.(Decimal)
+		v, ok := d.(number.Decimal)
 		if !ok {
 			break
 		}
 		if t.Mod >= 0 {
 			var err error
-			if v, err = FitNumeric(t.Mod, v); err != nil {
+			if v, err = number.FitNumeric(t.Mod, v); err != nil {
 				return nil, err
 			}
 		}
 		if t.Prec > 0 {
-			return fitFixed(t, v)
+			return datum(number.FitFixed(int(t.Prec), int(t.Scale), v))
 		}
 		return v, nil
 	case TimeOID:
 		if v, ok := d.(int64); ok && t.Mod >= 0 && t.Mod < 6 {
-			return roundMicros(v, t.Mod), nil
+			return datetime.RoundMicros(v, t.Mod), nil
 		}
 	case TimestampOID, TimestamptzOID:
-		if v, ok := d.(int64); ok && t.Mod >= 0 && t.Mod < 6 && !IsInfTimestamp(v) {
-			v = roundMicros(v-pgEpochMicros, t.Mod) + pgEpochMicros // overflow is caught as out of range
-			if !validTimestamp(v) {
-				return nil, errTimestampRange()
+		if v, ok := d.(int64); ok && t.Mod >= 0 && t.Mod < 6 && !datetime.IsInfTimestamp(v) {
+			v = datetime.RoundMicros(v-datetime.PgEpochMicros, t.Mod) + datetime.PgEpochMicros // overflow is caught as out of range
+			if !datetime.ValidTimestamp(v) {
+				return nil, datetime.ErrTimestampRange()
 			}
 			return v, nil
 		}
 	case TimetzOID:
-		if v, ok := d.(TimeTZ); ok && t.Mod >= 0 && t.Mod < 6 {
-			v.Micros = roundMicros(v.Micros, t.Mod)
+		if v, ok := d.(datetime.TimeTZ); ok && t.Mod >= 0 && t.Mod < 6 {
+			v.Micros = datetime.RoundMicros(v.Micros, t.Mod)
 			return v, nil
 		}
 	case IntervalOID:
-		if v, ok := d.(Interval); ok {
-			return datum(FitInterval(v, t.Mod))
+		if v, ok := d.(datetime.Interval); ok {
+			return datum(datetime.FitInterval(v, t.Mod))
 		}
 	}
 	if a, ok := d.(Array); ok && t.Mod >= 0 {
@@ -137,45 +128,6 @@ func fitBits(t Type, s string, explicit bool) (string, error) {
 	return s + strings.Repeat("0", n-len(s)), nil
 }
 
-func errFieldOverflow() *pgerr.Error {
-	return pgerr.New(pgerr.NumericValueOutOfRange, "numeric field overflow")
-}
-
-// FitNumeric rounds d to the modifier numeric(p,s), or refuses it.
-func FitNumeric(mod int32, d Decimal) (Decimal, error) {
-	prec, scale, ok := NumericMod(mod)
-	if !ok || d.kind == decNaN {
-		return d, nil
-	}
-	if d.kind != decFinite {
-		return Decimal{}, errFieldOverflow().WithDetail(
-			"A field with precision %d, scale %d cannot hold an infinite value.", prec, scale)
-	}
-	r := d.Round(int32(scale))
-	if r.Sign() != 0 && r.leadExp() >= prec-scale {
-		limit := "1"
-		if prec != scale {
-			limit = "10^" + strconv.Itoa(prec-scale)
-		}
-		return Decimal{}, errFieldOverflow().WithDetail(
-			"A field with precision %d, scale %d must round to an absolute value less than %s.", prec, scale, limit)
-	}
-	return r, nil
-}
-
-// fitFixed checks that a value fits the int64 that carries a fixed numeric.
-func fitFixed(t Type, d Decimal) (Datum, error) {
-	if d.kind != decFinite {
-		return nil, errFieldOverflow().WithDetail(
-			"A field with precision %d, scale %d cannot hold an infinite value.", t.Prec, t.Scale)
-	}
-	r := d.Round(int32(t.Scale))
-	if r.big != nil {
-		return nil, errFieldOverflow()
-	}
-	return r, nil
-}
-
 // TypmodIn packs the modifiers written after a type name, as in numeric(10,2).
 func TypmodIn(o OID, mods []int32) (int32, error) {
 	one := func(name string, lo, hi int32) (int32, error) {
@@ -206,7 +158,7 @@ func TypmodIn(o OID, mods []int32) (int32, error) {
 	case VarbitOID:
 		return one("varbit", 1, maxChars*8)
 	case NumericOID:
-		return numericTypmod(mods)
+		return number.NumericTypmod(mods)
 	case TimeOID, TimetzOID, TimestampOID, TimestamptzOID:
 		if len(mods) != 1 {
 			return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid type modifier")
@@ -224,28 +176,9 @@ func TypmodIn(o OID, mods []int32) (int32, error) {
 		}
 		return min(mods[0], 6), nil
 	case IntervalOID:
-		return intervalTypmod(mods)
+		return datetime.IntervalTypmod(mods)
 	}
 	return 0, pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type \"%s\"", TypeName(o))
-}
-
-func numericTypmod(mods []int32) (int32, error) {
-	prec, scale := int32(0), int32(0)
-	switch len(mods) {
-	case 2:
-		prec, scale = mods[0], mods[1]
-	case 1:
-		prec = mods[0]
-	default:
-		return 0, pgerr.New(pgerr.InvalidParameterValue, "invalid NUMERIC type modifier")
-	}
-	if prec < 1 || prec > MaxNumericPrecision {
-		return 0, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC precision %d must be between 1 and %d", prec, MaxNumericPrecision)
-	}
-	if scale < -1000 || scale > 1000 {
-		return 0, pgerr.New(pgerr.InvalidParameterValue, "NUMERIC scale %d must be between %d and %d", scale, -1000, 1000)
-	}
-	return (prec<<16 | scale&0x7ff) + 4, nil
 }
 
 // CheckUTF8 refuses text that is not valid UTF-8 or holds a zero byte.

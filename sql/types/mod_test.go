@@ -6,6 +6,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/sql/internal/golden"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -47,7 +49,7 @@ func TestApplyMod(t *testing.T) {
 		if d, err = ApplyMod(typ, d, c.explicit); err != nil {
 			d = nil
 		}
-		if got := outcome(TextOf(typ, d, nil), err); got != c.want {
+		if got := golden.Outcome(TextOf(typ, d, nil), err); got != c.want {
 			t.Errorf("%s of %q (explicit %v)\n   got %s\n  want %s", c.typ, c.in, c.explicit, got, c.want)
 		}
 		if !c.explicit {
@@ -55,7 +57,7 @@ func TestApplyMod(t *testing.T) {
 			if err != nil {
 				d = nil
 			}
-			if got := outcome(TextOf(typ, d, nil), err); got != c.want {
+			if got := golden.Outcome(TextOf(typ, d, nil), err); got != c.want {
 				t.Errorf("reading %s %q\n   got %s\n  want %s", c.typ, c.in, got, c.want)
 			}
 		}
@@ -80,7 +82,7 @@ func TestTypmodIn(t *testing.T) {
 		{Int4OID, []int32{5}, "!42601 type modifier is not allowed for type \"integer\""},
 	} {
 		mod, err := TypmodIn(c.o, c.mods)
-		if got := outcome(Type{OID: c.o, Mod: mod}.String(), err); got != c.want {
+		if got := golden.Outcome(Type{OID: c.o, Mod: mod}.String(), err); got != c.want {
 			t.Errorf("%d%v\n   got %s\n  want %s", c.o, c.mods, got, c.want)
 		}
 	}
@@ -93,7 +95,7 @@ func TestColumns(t *testing.T) {
 		in   string
 		code pgerr.Code
 	}{{"1.5", ""}, {"1.50", ""}, {"1.505", pgerr.InternalError}, {"1e18", pgerr.NumericValueOutOfRange}, {"NaN", pgerr.NumericValueOutOfRange}} {
-		d, _ := ParseDecimal(c.in)
+		d, _ := number.ParseDecimal(c.in)
 		if err := AppendDatum(b, fixed, d); pgerr.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", c.in, err)
 		}
@@ -131,8 +133,8 @@ func TestColumns(t *testing.T) {
 		{"(1,2,) x", `!22P02 malformed record literal: "(1,2,) x"|D Junk after right parenthesis.`},
 		{"(x,2,)", `!22P02 invalid input syntax for type integer: "x"`},
 	} {
-		if _, err := ParseText(rec, c.in, nil); outcome("", err) != c.want {
-			t.Errorf("%s gives %s", c.in, outcome("", err))
+		if _, err := ParseText(rec, c.in, nil); golden.Outcome("", err) != c.want {
+			t.Errorf("%s gives %s", c.in, golden.Outcome("", err))
 		}
 	}
 

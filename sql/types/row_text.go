@@ -1,6 +1,11 @@
 package types
 
-import "github.com/tributarydb/tributary/sql/pgerr"
+import (
+	"github.com/tributarydb/tributary/sql/ascii"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
 
 func errRecord(s, detail string) error {
 	return pgerr.New(pgerr.InvalidTextRepresentation, "malformed record literal: \"%s\"", s).WithDetail("%s", detail)
@@ -14,7 +19,7 @@ func parseRecord(t Type, text string, env *Env) (Datum, error) {
 	s := text
 	i := 0
 	skip := func() {
-		for i < len(s) && isSpace(s[i]) {
+		for i < len(s) && ascii.IsSpace(s[i]) {
 			i++
 		}
 	}
@@ -107,15 +112,15 @@ func (t Type) fieldType(i int, d Datum) Type {
 		return Int8
 	case float64:
 		return Float8
-	case Decimal:
+	case number.Decimal:
 		return Numeric
 	case []byte:
 		return Bytea
 	case [16]byte:
 		return UUID
-	case Interval:
+	case datetime.Interval:
 		return IntervalT
-	case TimeTZ:
+	case datetime.TimeTZ:
 		return Timetz
 	case Array:
 		a, _ := ArrayOf(v.Elem)
@@ -130,7 +135,7 @@ func quoteRowField(dst []byte, from int) []byte {
 	word := dst[from:]
 	need := len(word) == 0
 	for _, c := range word {
-		if c == '"' || c == '\\' || c == '(' || c == ')' || c == ',' || isSpace(c) {
+		if c == '"' || c == '\\' || c == '(' || c == ')' || c == ',' || ascii.IsSpace(c) {
 			need = true
 			break
 		}

@@ -1,11 +1,16 @@
 package types
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tributarydb/tributary/sql/ascii"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/jsonpath"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -26,16 +31,20 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 	switch t.OID {
 	case BoolOID:
 		return datum(ParseBool(s))
-	case Int2OID, Int4OID, Int8OID:
-		return datum(ParseInt(t.OID, s))
+	case Int2OID:
+		return datum(number.ParseInt(16, s))
+	case Int4OID:
+		return datum(number.ParseInt(32, s))
+	case Int8OID:
+		return datum(number.ParseInt(64, s))
 	case Float4OID:
-		return datum(ParseFloat(32, s))
+		return datum(number.ParseFloat(32, s))
 	case Float8OID:
-		return datum(ParseFloat(64, s))
+		return datum(number.ParseFloat(64, s))
 	case NumericOID:
-		d, err := ParseDecimal(s)
+		d, err := number.ParseDecimal(s)
 		if err == nil && t.Mod < 0 && t.Prec > 0 {
-			return fitFixed(t, d)
+			return datum(number.FitFixed(int(t.Prec), int(t.Scale), d))
 		}
 		return datum(d, err)
 	case TextOID, VarcharOID, BpcharOID, UnknownOID, CstringOID, RefcursorOID, PgNodeTreeOID, XMLOID, ACLItemOID:
@@ -54,24 +63,24 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 	case UUIDOID:
 		return datum(ParseUUID(s))
 	case DateOID:
-		return datum(ParseDate(s, env))
+		return datum(datetime.ParseDate(s, env.Dates()))
 	case TimeOID:
-		return datum(ParseTime(s, env))
+		return datum(datetime.ParseTime(s, env.Dates()))
 	case TimetzOID:
-		return datum(ParseTimeTZ(s, env))
+		return datum(datetime.ParseTimeTZ(s, env.Dates()))
 	case TimestampOID:
-		return datum(ParseTimestamp(s, env))
+		return datum(datetime.ParseTimestamp(s, env.Dates()))
 	case TimestamptzOID:
-		return datum(ParseTimestamptz(s, env))
+		return datum(datetime.ParseTimestamptz(s, env.Dates()))
 	case IntervalOID:
-		return datum(ParseInterval(s, t.Mod, env))
+		return datum(datetime.ParseInterval(s, t.Mod, env.Dates()))
 	case JSONOID:
-		if err := ValidJSON(s); err != nil {
+		if err := json.Valid(s); err != nil {
 			return nil, err
 		}
 		return s, nil
 	case JSONBOID:
-		return datum(CanonicalJSONB(s))
+		return datum(json.CanonicalJSONB(s))
 	case JSONPathOID:
 		return datum(jsonpath.Canonical(s))
 	case OIDOID, XIDOID, CIDOID:
@@ -122,19 +131,19 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 		return append(dst, v...)
 	case float64:
 		if t.OID == Float4OID {
-			return AppendFloat(dst, v, 32, env.ExtraFloatDigits)
+			return number.AppendFloat(dst, v, 32, env.ExtraFloatDigits)
 		}
-		return AppendFloat(dst, v, 64, env.ExtraFloatDigits)
-	case Decimal:
+		return number.AppendFloat(dst, v, 64, env.ExtraFloatDigits)
+	case number.Decimal:
 		return v.AppendText(dst)
 	case []byte:
 		return AppendBytea(dst, v, env.ByteaOutput)
 	case [16]byte:
 		return AppendUUID(dst, v)
-	case Interval:
-		return AppendInterval(dst, v, env.IntervalStyle)
-	case TimeTZ:
-		return AppendTimeTZ(dst, v)
+	case datetime.Interval:
+		return datetime.AppendInterval(dst, v, env.IntervalStyle)
+	case datetime.TimeTZ:
+		return datetime.AppendTimeTZ(dst, v)
 	case Array:
 		return appendArray(dst, t, v, env)
 	case Row:
@@ -142,13 +151,13 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	case int64:
 		switch t.OID {
 		case DateOID:
-			return AppendDate(dst, v, env)
+			return datetime.AppendDate(dst, v, env.Dates())
 		case TimeOID:
-			return AppendTime(dst, v)
+			return datetime.AppendTime(dst, v)
 		case TimestampOID:
-			return AppendTimestamp(dst, v, env)
+			return datetime.AppendTimestamp(dst, v, env.Dates())
 		case TimestamptzOID:
-			return AppendTimestamptz(dst, v, env)
+			return datetime.AppendTimestamptz(dst, v, env.Dates())
 		}
 		if IsReg(t.OID) {
 			return appendReg(dst, t.OID, OID(v), env)
@@ -182,7 +191,7 @@ func parseVector(t Type, s string) (Datum, error) {
 		if elem.OID == OIDOID {
 			v, err = parseOID("oid", f)
 		} else {
-			v, err = ParseInt(Int2OID, f)
+			v, err = number.ParseInt(16, f)
 		}
 		if err != nil {
 			return nil, err
@@ -193,7 +202,7 @@ func parseVector(t Type, s string) (Datum, error) {
 }
 
 func parseTID(s string) (Datum, error) {
-	body := trimSpace(s)
+	body := ascii.TrimSpace(s)
 	if a, b, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(body, "("), ")"), ","); ok &&
 		strings.HasPrefix(body, "(") && strings.HasSuffix(body, ")") {
 		x, err1 := strconv.ParseUint(a, 10, 32)
@@ -202,7 +211,7 @@ func parseTID(s string) (Datum, error) {
 			return "(" + strconv.FormatUint(x, 10) + "," + strconv.FormatUint(y, 10) + ")", nil
 		}
 	}
-	return nil, errInvalidText("tid", s)
+	return nil, pgerr.InvalidText("tid", s)
 }
 
 func parseLSN(s string) (Datum, error) {
@@ -213,5 +222,42 @@ func parseLSN(s string) (Datum, error) {
 			return strings.ToUpper(strconv.FormatUint(x, 16) + "/" + strconv.FormatUint(y, 16)), nil
 		}
 	}
-	return nil, errInvalidText("pg_lsn", s)
+	return nil, pgerr.InvalidText("pg_lsn", s)
+}
+
+// parseOID reads an oid as strtoul does: a minus sign wraps around.
+func parseOID(name, text string) (int64, error) {
+	s := ascii.TrimSpace(text)
+	neg := strings.HasPrefix(s, "-")
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+")
+	if s == "" {
+		return 0, pgerr.InvalidText(name, text)
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, pgerr.InvalidText(name, text)
+		}
+	}
+	u, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || !neg && u > math.MaxUint32 || neg && u > 1<<31 {
+		return 0, pgerr.TextOutOfRange(name, text)
+	}
+	if neg {
+		return int64(uint32(-u)), nil
+	}
+	return int64(u), nil
+}
+
+// ParseBool reads a boolean: any prefix of true, false, yes, no; on, off; 1, 0.
+func ParseBool(text string) (bool, error) {
+	s := strings.ToLower(ascii.TrimSpace(text))
+	if s != "" {
+		switch {
+		case strings.HasPrefix("true", s), strings.HasPrefix("yes", s), s == "on", s == "1":
+			return true, nil
+		case strings.HasPrefix("false", s), strings.HasPrefix("no", s), s == "of", s == "off", s == "0":
+			return false, nil
+		}
+	}
+	return false, pgerr.InvalidText("boolean", text)
 }

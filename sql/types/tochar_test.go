@@ -3,11 +3,15 @@ package types
 import (
 	"strconv"
 	"testing"
+
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/internal/golden"
+	"github.com/tributarydb/tributary/sql/number"
 )
 
 func TestToCharGolden(t *testing.T) {
 	bad := map[string]int{}
-	for _, r := range golden(t, "tochar.tsv") {
+	for _, r := range golden.Read(t, "tochar.tsv") {
 		env := testEnv(t, r[1])
 		format, val := r[2], r[3]
 		parse := func(typ Type) Datum {
@@ -22,38 +26,38 @@ func TestToCharGolden(t *testing.T) {
 		var err error
 		switch r[0] {
 		case "ts":
-			s, ok, err = FormatTimestamp(format, parse(Timestamp).(int64), nil)
+			s, ok, err = datetime.FormatTimestamp(format, parse(Timestamp).(int64), nil)
 		case "tstz":
-			s, ok, err = FormatTimestamp(format, parse(Timestamptz).(int64), env.Location)
+			s, ok, err = datetime.FormatTimestamp(format, parse(Timestamptz).(int64), env.Location)
 		case "iv":
-			s, ok, err = FormatInterval(format, parse(IntervalT).(Interval))
+			s, ok, err = datetime.FormatInterval(format, parse(IntervalT).(datetime.Interval))
 		case "num":
-			s, err = FormatNumeric(format, parse(Numeric).(Decimal))
+			s, err = number.FormatNumeric(format, parse(Numeric).(number.Decimal))
 		case "f8":
-			s, err = FormatFloat(format, parse(Float8).(float64), 64)
+			s, err = number.FormatFloat(format, parse(Float8).(float64), 64)
 		case "f4":
-			s, err = FormatFloat(format, parse(Float4).(float64), 32)
+			s, err = number.FormatFloat(format, parse(Float4).(float64), 32)
 		case "i4", "i8":
-			o := Int4OID
+			o := 32
 			if r[0] == "i8" {
-				o = Int8OID
+				o = 64
 			}
 			n, _ := strconv.ParseInt(val, 10, 64)
-			s, err = FormatInt(format, o, n)
+			s, err = number.FormatInt(format, o, n)
 		case "to_number":
-			var d Decimal
-			d, ok, err = ParseNumberFormat(val, format)
+			var d number.Decimal
+			d, ok, err = number.ParseNumberFormat(val, format)
 			s = d.String()
 		case "to_date":
 			var d int64
-			d, err = ParseDateFormat(val, format)
+			d, err = datetime.ParseDateFormat(val, format)
 			s = TextOf(Date, d, env)
 		case "to_timestamp":
 			var d int64
-			d, err = ParseTimestampFormat(val, format, env.Location)
+			d, err = datetime.ParseTimestampFormat(val, format, env.Location)
 			s = TextOf(Timestamptz, d, env)
 		}
-		got := outcome(s, err)
+		got := golden.Outcome(s, err)
 		if err == nil && !ok {
 			got = "NULL"
 		}

@@ -4,6 +4,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/tributarydb/tributary/sql/ascii"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 )
 
 // PgType is one row of pg_type.
@@ -99,7 +103,7 @@ func (t Type) IsPseudo() bool {
 // quotes. It knows no modifiers and no types of a user.
 func ByName(name string) (OID, bool) {
 	t := builtins()
-	s := trimSpace(name)
+	s := ascii.TrimSpace(name)
 	if strings.HasSuffix(s, "[]") {
 		o, ok := ByName(strings.TrimSuffix(s, "[]"))
 		if !ok {
@@ -185,7 +189,7 @@ func (t Type) String() string {
 			return `"bit"` // bit alone would mean bit(1)
 		}
 	case NumericOID:
-		if p, s, ok := NumericMod(mod); ok {
+		if p, s, ok := number.NumericMod(mod); ok {
 			return "numeric(" + strconv.Itoa(p) + "," + strconv.Itoa(s) + ")"
 		}
 	case TimeOID, TimetzOID, TimestampOID, TimestamptzOID:
@@ -196,7 +200,7 @@ func (t Type) String() string {
 		}
 		return name
 	case IntervalOID:
-		return "interval" + intervalModText(mod)
+		return "interval" + datetime.IntervalModText(mod)
 	}
 	return TypeName(t.OID)
 }

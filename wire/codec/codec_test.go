@@ -15,12 +15,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/codec"
 )
 
-var env = &types.Env{Location: time.UTC}
+var env = &types.Env{Settings: datetime.Settings{Location: time.UTC}}
 
 // TestRows writes values of every way in which a column is carried, with
 // NULLs and a selection, and reads the messages back.

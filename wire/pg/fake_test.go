@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/auth"
@@ -214,7 +215,9 @@ func (s *fakeSession) IdleLimit() (time.Duration, error) {
 	return s.idle, pgerr.New(pgerr.IdleSessionTimeout, "terminating connection due to idle-session timeout").WithSeverity(pgerr.SevFatal)
 }
 
-func (s *fakeSession) Env() *types.Env { return &types.Env{Location: time.UTC} }
+func (s *fakeSession) Env() *types.Env {
+	return &types.Env{Settings: datetime.Settings{Location: time.UTC}}
+}
 
 func (s *fakeSession) Close() error {
 	s.e.mu.Lock()

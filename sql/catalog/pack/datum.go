@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -38,15 +40,15 @@ func AppendDatum(dst []byte, d types.Datum) []byte {
 		return binary.AppendVarint(append(dst, tagInt), v)
 	case float64:
 		return binary.LittleEndian.AppendUint64(append(dst, tagFloat), math.Float64bits(v))
-	case types.Decimal:
+	case number.Decimal:
 		return appendDecimal(append(dst, tagDecimal), v)
 	case string:
 		return append(binary.AppendUvarint(append(dst, tagString), uint64(len(v))), v...)
 	case []byte:
 		return append(binary.AppendUvarint(append(dst, tagBytes), uint64(len(v))), v...)
-	case types.TimeTZ:
+	case datetime.TimeTZ:
 		return binary.AppendVarint(binary.AppendVarint(append(dst, tagTimeTZ), v.Micros), int64(v.Zone))
-	case types.Interval:
+	case datetime.Interval:
 		dst = binary.AppendVarint(append(dst, tagInterval), int64(v.Months))
 		return binary.AppendVarint(binary.AppendVarint(dst, int64(v.Days)), v.Micros)
 	case [16]byte:
@@ -68,7 +70,7 @@ func appendDatums(dst []byte, ds []types.Datum) []byte {
 	return dst
 }
 
-func appendDecimal(dst []byte, d types.Decimal) []byte {
+func appendDecimal(dst []byte, d number.Decimal) []byte {
 	b := d.AppendBinary(nil)
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
@@ -117,7 +119,7 @@ func (r *reader) datumAt(depth int) (types.Datum, error) {
 		b, err := r.bytes()
 		return orNil(append([]byte{}, b...), err)
 	case tagTimeTZ:
-		var v types.TimeTZ
+		var v datetime.TimeTZ
 		if v.Micros, err = r.varint(); err != nil {
 			return nil, err
 		}
@@ -131,7 +133,7 @@ func (r *reader) datumAt(depth int) (types.Datum, error) {
 				return nil, err
 			}
 		}
-		return types.Interval{Months: int32(x[0]), Days: int32(x[1]), Micros: x[2]}, nil
+		return datetime.Interval{Months: int32(x[0]), Days: int32(x[1]), Micros: x[2]}, nil
 	case tagUUID:
 		b, err := r.take(16)
 		if err != nil {
@@ -179,12 +181,12 @@ func (r *reader) datums(depth int) ([]types.Datum, error) {
 	return out, nil
 }
 
-func (r *reader) decimal() (types.Decimal, error) {
+func (r *reader) decimal() (number.Decimal, error) {
 	b, err := r.bytes()
 	if err != nil {
-		return types.Decimal{}, err
+		return number.Decimal{}, err
 	}
-	return types.DecodeDecimal(b)
+	return number.DecodeDecimal(b)
 }
 
 func orNil[T any](v T, err error) (types.Datum, error) {

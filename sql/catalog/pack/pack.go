@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -112,9 +113,9 @@ func build(t reflect.Type) *codec {
 				return err
 			},
 		}
-	case reflect.TypeFor[types.Decimal]():
+	case reflect.TypeFor[number.Decimal]():
 		return &codec{
-			enc: func(dst []byte, v reflect.Value) []byte { return appendDecimal(dst, v.Interface().(types.Decimal)) },
+			enc: func(dst []byte, v reflect.Value) []byte { return appendDecimal(dst, v.Interface().(number.Decimal)) },
 			dec: func(r *reader, v reflect.Value) error {
 				d, err := r.decimal()
 				v.Set(reflect.ValueOf(d))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -34,8 +36,8 @@ type grown struct {
 func TestRoundTrip(t *testing.T) {
 	v := grown{A: -5, B: "é", C: []old{{1, "x"}, {}}, D: map[string]int{"z": 1, "a": 2}, E: &old{9, "y"}, F: [3]byte{1, 2, 3},
 		G: time.Date(2020, 1, 2, 3, 4, 5, 6000, time.UTC), I: math.Inf(-1), J: []byte{}, K: 65535, L: true}
-	for _, d := range []types.Datum{nil, true, false, int64(-1), 1.5, "s", []byte{1}, types.DecimalNaN, types.DecimalFromInt64(-12345, 3), types.TimeTZ{Micros: 1, Zone: -3600},
-		types.Interval{Months: 1, Days: -2, Micros: 3}, [16]byte{7}, types.Array{Elem: types.Int4, Elems: []types.Datum{nil, int64(4)}}, types.Row{"a", types.Row{int64(2)}}} {
+	for _, d := range []types.Datum{nil, true, false, int64(-1), 1.5, "s", []byte{1}, number.DecimalNaN, number.DecimalFromInt64(-12345, 3), datetime.TimeTZ{Micros: 1, Zone: -3600},
+		datetime.Interval{Months: 1, Days: -2, Micros: 3}, [16]byte{7}, types.Array{Elem: types.Int4, Elems: []types.Datum{nil, int64(4)}}, types.Row{"a", types.Row{int64(2)}}} {
 		v.H = d
 		b := pack.Marshal(v)
 		if !bytes.Equal(b, pack.Marshal(v)) {

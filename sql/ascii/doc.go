@@ -1,0 +1,3 @@
+// Package ascii has the classes of single bytes that PostgreSQL's input
+// functions know, whatever the locale.
+package ascii

@@ -1,0 +1,281 @@
+package datetime
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/checked"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/template"
+)
+
+// tcTime is a time taken apart for to_char.
+type tcTime struct {
+	year, mon, mday int
+	hour            int64
+	min, sec, us    int64
+	wday, yday      int
+	day             int64 // for fields that count weeks and Julian days
+	interval        bool
+	zone            string
+	east            int
+}
+
+// FormatTimestamp is to_char() of a timestamp; loc is the session's zone for
+// one with time zone, else nil. ok is false where the answer is NULL.
+func FormatTimestamp(format string, ts int64, loc *time.Location) (s string, ok bool, err error) {
+	if format == "" || IsInfTimestamp(ts) {
+		return "", false, nil
+	}
+	t := tcTime{}
+	local := ts
+	if loc != nil {
+		t.east = offsetAt(ts, loc)
+		sec, _ := checked.FloorDiv(ts, microsPerSec)
+		t.zone = zoneAbbrevAt(sec, loc)
+		local += int64(t.east) * microsPerSec
+	}
+	c := toCivil(local)
+	t.year, t.mon, t.mday = c.year, c.month, c.day
+	t.hour, t.min, t.sec, t.us = splitTime(c.micros)
+	t.day = c.date()
+	_, dow := checked.FloorDiv(t.day+4, 7)
+	t.wday = int(dow)
+	t.yday = int(t.day-YMDToDate(t.year, 1, 1)) + 1
+	s, err = t.format(format)
+	return s, err == nil, err
+}
+
+// FormatInterval is to_char() of an interval.
+func FormatInterval(format string, iv Interval) (s string, ok bool, err error) {
+	if format == "" {
+		return "", false, nil
+	}
+	t := tcTime{interval: true, year: int(iv.Months / 12), mon: int(iv.Months % 12), mday: int(iv.Days)}
+	t.hour, t.min, t.sec, t.us = splitTime(iv.Micros)
+	t.yday = (t.year*12+t.mon)*30 + t.mday
+	s, err = t.format(format)
+	return s, err == nil, err
+}
+
+var romanMonths = [...]string{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"}
+
+// cased gives a name in the case in which a format names the field.
+func cased(name, key string) string {
+	switch {
+	case strings.ToUpper(key) == key:
+		return strings.ToUpper(name)
+	case strings.ToLower(key) == key:
+		return strings.ToLower(name)
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+func (t *tcTime) format(format string) (string, error) {
+	nodes, err := template.Parse(format, true, nil)
+	if err != nil {
+		return "", err
+	}
+	var b []byte
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Kind != template.KindField {
+			b = append(b, n.Text...)
+			continue
+		}
+		text, err := t.field(n)
+		if err != nil {
+			return "", err
+		}
+		b = append(b, text...)
+	}
+	return string(b), nil
+}
+
+// shownYear counts years BC from 1 without a sign.
+func (t *tcTime) shownYear(y int) int {
+	if !t.interval && y <= 0 {
+		return 1 - y
+	}
+	return y
+}
+
+func (t *tcTime) field(n *template.Node) (string, error) {
+	if t.interval {
+		switch n.Key.ID {
+		case template.FieldEra, template.FieldTZ, template.FieldTZH, template.FieldTZM, template.FieldOF, template.FieldMONTH, template.FieldMON, template.FieldDAY, template.FieldDY, template.FieldD, template.FieldIDay:
+			return "", pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format specification for an interval value").
+				WithHint("Intervals are not tied to specific calendar dates.")
+		}
+	}
+	key := n.Key.Name
+	switch n.Key.ID {
+	case template.FieldMeridiem:
+		s := "am"
+		if h := t.hour % 24; h >= 12 {
+			s = "pm"
+		}
+		if strings.Contains(key, ".") {
+			s = s[:1] + "." + s[1:] + "."
+		}
+		return cased(s, key), nil
+	case template.FieldEra:
+		s := "ad"
+		if t.year <= 0 {
+			s = "bc"
+		}
+		if strings.Contains(key, ".") {
+			s = s[:1] + "." + s[1:] + "."
+		}
+		return cased(s, key), nil
+	case template.FieldHH12:
+		h := t.hour % 12
+		if h == 0 {
+			h = 12
+		}
+		width := 2
+		if t.hour < 0 && h > 0 {
+			width = 3
+		}
+		return n.Num(width, h)
+	case template.FieldHH24:
+		return n.Num(2, t.hour)
+	case template.FieldMI:
+		return n.Num(2, t.min)
+	case template.FieldSS:
+		return n.Num(2, t.sec)
+	case template.FieldFF:
+		d := int(key[2] - '0')
+		return n.Ordinal(fmt.Sprintf("%0*d", d, t.us/int64(checked.Pow10[6-d])))
+	case template.FieldMS:
+		return n.Ordinal(fmt.Sprintf("%03d", t.us/1000))
+	case template.FieldUS:
+		return n.Ordinal(fmt.Sprintf("%06d", t.us))
+	case template.FieldSSSS:
+		return n.Ordinal(strconv.FormatInt(t.hour*3600+t.min*60+t.sec, 10))
+	case template.FieldTZ:
+		return cased(t.zone, key), nil
+	case template.FieldTZH, template.FieldTZM, template.FieldOF:
+		return t.offset(n)
+	case template.FieldMONTH:
+		return n.Name(9, cased(monthNames[t.mon-1], key))
+	case template.FieldMON:
+		return cased(monthNames[t.mon-1][:3], key), nil
+	case template.FieldDAY:
+		return n.Name(9, cased(dayNames[t.wday], key))
+	case template.FieldDY:
+		return cased(dayNames[t.wday][:3], key), nil
+	}
+	return t.dateField(n)
+}
+
+func (t *tcTime) offset(n *template.Node) (string, error) {
+	sign, abs := '+', t.east
+	if abs < 0 {
+		sign, abs = '-', -abs
+	}
+	switch n.Key.ID {
+	case template.FieldTZH:
+		return fmt.Sprintf("%c%02d", sign, abs/3600), nil
+	case template.FieldTZM:
+		return fmt.Sprintf("%02d", abs%3600/60), nil
+	}
+	width := 2
+	if n.Mods&template.FM != 0 {
+		width = 0
+	}
+	s := fmt.Sprintf("%c%0*d", sign, width, abs/3600)
+	if abs%3600 != 0 {
+		s += fmt.Sprintf(":%02d", abs%3600/60)
+	}
+	return s, nil
+}
+
+func (t *tcTime) dateField(n *template.Node) (string, error) {
+	key := n.Key.Name
+	var isoYear, isoNum, isoDay int
+	if t.interval {
+		isoYear, isoNum, isoDay = isoOfInterval(t.year, t.mon, t.mday)
+	} else {
+		isoYear, isoNum = isoWeek(t.day)
+		isoDay = int(t.day-isoWeekStart(isoYear, 1)) + 1
+	}
+	switch n.Key.ID {
+	case template.FieldMM:
+		return n.Num(2, int64(t.mon))
+	case template.FieldDDD:
+		return n.Fixed(3, int64(t.yday))
+	case template.FieldIDDD:
+		return n.Fixed(3, int64(isoDay))
+	case template.FieldDD:
+		return n.Fixed(2, int64(t.mday))
+	case template.FieldD:
+		return n.Ordinal(strconv.Itoa(t.wday + 1))
+	case template.FieldIDay:
+		return n.Ordinal(strconv.Itoa((t.wday+6)%7 + 1))
+	case template.FieldWW:
+		return n.Fixed(2, int64((t.yday-1)/7+1))
+	case template.FieldIW:
+		return n.Fixed(2, int64(isoNum))
+	case template.FieldQ:
+		if t.mon == 0 {
+			return "", nil
+		}
+		return n.Ordinal(strconv.Itoa((t.mon-1)/3 + 1))
+	case template.FieldCC:
+		c := 0
+		switch {
+		case t.interval:
+			c = t.year / 100
+		case t.year > 0:
+			c = (t.year-1)/100 + 1
+		default:
+			c = t.year/100 - 1
+		}
+		if c > 99 || c < -99 {
+			return n.Ordinal(strconv.Itoa(c))
+		}
+		return n.Num(2, int64(c))
+	case template.FieldYComma:
+		y := t.shownYear(t.year)
+		return n.Ordinal(fmt.Sprintf("%d,%03d", y/1000, y%1000))
+	case template.FieldYear, template.FieldIYear:
+		y := t.shownYear(t.year)
+		width := len(key)
+		if y < 0 { // room for a sign by the year, whichever is printed
+			width++
+		}
+		if n.Key.ID == template.FieldIYear {
+			y = t.shownYear(isoYear)
+		}
+		if len(key) < 4 {
+			y %= int(checked.Pow10[len(key)])
+		}
+		return n.Fixed(width, int64(y))
+	case template.FieldRM:
+		m := 0
+		switch {
+		case t.mon == 0 && t.year == 0:
+			return "", nil
+		case t.mon == 0 && t.year > 0:
+			m = 11 // the year is counted to its end
+		case t.mon == 0:
+			m = 0
+		case t.mon < 0:
+			m = 12 + t.mon
+		default:
+			m = t.mon - 1
+		}
+		return n.Name(4, cased(romanMonths[m], key))
+	case template.FieldW:
+		return n.Ordinal(strconv.Itoa((t.mday-1)/7 + 1))
+	case template.FieldJ:
+		if t.interval {
+			return n.Ordinal(strconv.FormatInt(YMDToDate(t.year, t.mon, t.mday)+julianUnix, 10))
+		}
+		return n.Ordinal(strconv.FormatInt(t.day+julianUnix, 10))
+	}
+	return "", nil // FX has no text
+}

@@ -1,0 +1,187 @@
+package number
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math/big"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// How a variable numeric lies in a Binary column. The low two bits of the
+// first byte are the form:
+//
+//	form 0  small    bits 2-7 the scale, 63 meaning that a little-endian uint16
+//	                 scale follows; then 0 to 8 bytes of the coefficient,
+//	                 little-endian two's complement, as few as hold it
+//	form 1  big      bit 2 the sign, then uint16 scale, then the magnitude of
+//	                 the coefficient, big-endian, without leading zeros; only
+//	                 for coefficients that do not fit an int64
+//	form 2  special  bits 2-3: 0 NaN, 1 Infinity, 2 -Infinity
+//
+// One value of one scale has one encoding. Values that are equal at different
+// scales have different ones; NormalizeDecimalBytes makes them the same.
+const (
+	formSmall   = 0
+	formBig     = 1
+	formSpecial = 2
+
+	longScale   = 63
+	maxBigBytes = (maxIntDigits+maxDisplayScale)*10/24 + 2
+)
+
+// AppendBinary appends the column encoding of d.
+func (d Decimal) AppendBinary(dst []byte) []byte {
+	switch d.kind {
+	case decNaN:
+		return append(dst, formSpecial)
+	case decPosInf:
+		return append(dst, formSpecial|1<<2)
+	case decNegInf:
+		return append(dst, formSpecial|2<<2)
+	}
+	if d.big != nil {
+		h := byte(formBig)
+		if d.big.Sign() < 0 {
+			h |= 1 << 2
+		}
+		dst = binary.LittleEndian.AppendUint16(append(dst, h), uint16(d.scale))
+		return append(dst, d.big.Bytes()...)
+	}
+	if d.scale < longScale {
+		dst = append(dst, byte(d.scale)<<2)
+	} else {
+		dst = binary.LittleEndian.AppendUint16(append(dst, longScale<<2), uint16(d.scale))
+	}
+	if d.coef == 0 {
+		return dst
+	}
+	for v := d.coef; ; v >>= 8 {
+		dst = append(dst, byte(v))
+		if v == int64(int8(v)) {
+			return dst // the rest is the sign of what is written
+		}
+	}
+}
+
+func errBadNumeric() error {
+	return pgerr.New(pgerr.DataCorrupted, "invalid numeric in column data")
+}
+
+// DecodeDecimal reads the column encoding.
+func DecodeDecimal(b []byte) (Decimal, error) {
+	if len(b) == 0 {
+		return Decimal{}, errBadNumeric()
+	}
+	h := b[0]
+	switch h & 3 {
+	case formSmall:
+		v, scale, ok := smallDecimal(b)
+		if !ok {
+			return Decimal{}, errBadNumeric()
+		}
+		return Decimal{coef: v, scale: scale}, nil
+	case formBig:
+		if len(b) < 4 || len(b) > maxBigBytes+3 {
+			return Decimal{}, errBadNumeric()
+		}
+		scale := int32(binary.LittleEndian.Uint16(b[1:]))
+		if scale > maxDisplayScale {
+			return Decimal{}, errBadNumeric()
+		}
+		v := new(big.Int).SetBytes(b[3:])
+		if h&4 != 0 {
+			v.Neg(v)
+		}
+		return mkDecimal(v, scale), nil
+	case formSpecial:
+		if len(b) == 1 {
+			switch h >> 2 {
+			case 0:
+				return DecimalNaN, nil
+			case 1:
+				return DecimalInf, nil
+			case 2:
+				return DecimalNegInf, nil
+			}
+		}
+	}
+	return Decimal{}, errBadNumeric()
+}
+
+// smallDecimal reads form 0.
+func smallDecimal(b []byte) (v int64, scale int32, ok bool) {
+	scale = int32(b[0] >> 2)
+	b = b[1:]
+	if scale == longScale {
+		if len(b) < 2 {
+			return 0, 0, false
+		}
+		scale = int32(binary.LittleEndian.Uint16(b))
+		b = b[2:]
+		if scale > maxDisplayScale {
+			return 0, 0, false
+		}
+	}
+	n := len(b)
+	if n == 0 {
+		return 0, scale, true
+	}
+	if n > 8 {
+		return 0, 0, false
+	}
+	v = int64(int8(b[n-1]))
+	for i := n - 2; i >= 0; i-- {
+		v = v<<8 | int64(b[i])
+	}
+	return v, scale, true
+}
+
+// SmallDecimalBytes reads an encoding whose coefficient fits an int64, for
+// kernels; ok is false for the other forms.
+func SmallDecimalBytes(b []byte) (coef int64, scale int32, ok bool) {
+	if len(b) == 0 || b[0]&3 != formSmall {
+		return 0, 0, false
+	}
+	return smallDecimal(b)
+}
+
+// CompareDecimalBytes orders two encodings by value. Damaged bytes order as NaN.
+func CompareDecimalBytes(a, b []byte) int {
+	if len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0]&3 == formSmall {
+		if bytes.Equal(a, b) {
+			return 0
+		}
+		va, sa, oka := smallDecimal(a)
+		vb, sb, okb := smallDecimal(b)
+		if oka && okb && sa == sb {
+			return cmp.Compare(va, vb)
+		}
+	}
+	da, err := DecodeDecimal(a)
+	if err != nil {
+		da = DecimalNaN
+	}
+	db, err := DecodeDecimal(b)
+	if err != nil {
+		db = DecimalNaN
+	}
+	return da.Cmp(db)
+}
+
+// NormalizeDecimalBytes appends to dst the encoding of b's value at its least
+// scale, so that equal values have equal bytes, as hashing and grouping need.
+func NormalizeDecimalBytes(dst, b []byte) []byte {
+	if v, scale, ok := SmallDecimalBytes(b); ok && (scale == 0 || v%10 != 0) {
+		return append(dst, b...)
+	}
+	d, err := DecodeDecimal(b)
+	if err != nil {
+		return append(dst, b...)
+	}
+	return d.HashKey(dst)
+}
+
+// HashKey appends the encoding of d at its least scale.
+func (d Decimal) HashKey(dst []byte) []byte { return d.trimZeros().AppendBinary(dst) }
