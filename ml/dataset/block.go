@@ -39,12 +39,12 @@ type Block struct {
 // NewBlock makes a block of zeros; BlockBytes tells its size.
 func NewBlock(rows, dense, codes int, narrow bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
-	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: make([]float64, n), W: make([]float64, n)}
+	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: zeroed[float64](n), W: zeroed[float64](n)}
 	if narrow {
-		b.X32 = make([]float32, n*dense)
+		b.X32 = zeroed[float32](n * dense)
 		largePages(raw(b.X32))
 	} else {
-		b.X64 = make([]float64, n*dense)
+		b.X64 = zeroed[float64](n * dense)
 		largePages(raw(b.X64))
 	}
 	return b
@@ -411,6 +411,14 @@ func (s *Blocks) Spilled() bool {
 func (s *Blocks) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, it := range s.items {
+		if b := &it.b; it.disk == nil {
+			reuse(b.X32)
+			reuse(b.X64)
+			reuse(b.Y)
+			reuse(b.W)
+		}
+	}
 	s.items = nil
 	s.acct.Close()
 	return s.file.Close()

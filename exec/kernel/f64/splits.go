@@ -15,6 +15,8 @@ type Splits struct {
 	low, up     []float64 // by lane
 	least       []float64
 	grids, sums []float64
+	lo, hi, out []float64 // what the last call gave
+	ok          []bool
 }
 
 // SplitRows is the most rows that Splits adds at once.
@@ -27,7 +29,8 @@ const splitRange = 18
 // ColumnSplits gives, for each of d columns of whole tiles x, at most SplitRows
 // rows, the least and greatest value, and whether parts tell the sums: if ok[j],
 // sum and square of column j are the sums of sums[6j], sums[6j+1] and of the four
-// that follow. A column with an infinity or a NaN is not ok.
+// that follow. A column with an infinity or a NaN is not ok. The slices are s's,
+// until it is used again.
 func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, ok []bool) {
 	n := d * Lanes
 	if len(x) == 0 {
@@ -37,6 +40,7 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 	if s.grids == nil {
 		s.grids, s.sums = make([]float64, 3*d), make([]float64, 6*n)
 		s.low, s.up, s.least = make([]float64, n), make([]float64, n), make([]float64, n)
+		s.lo, s.hi, s.out, s.ok = make([]float64, d), make([]float64, d), make([]float64, 6*d), make([]bool, d)
 		s.low32, s.up32, s.least32 = make([]float32, n), make([]float32, n), make([]float32, n)
 	}
 	inf := math.Inf(1)
@@ -57,7 +61,7 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 		columnBounds64(s.low, s.up, x, d, tiles)
 		columnLeast64(s.least, x, d, tiles)
 	}
-	low, high, sums, ok = make([]float64, d), make([]float64, d), make([]float64, 6*d), make([]bool, d)
+	low, high, sums, ok = s.lo, s.hi, s.out, s.ok
 	for j := range d {
 		lo, hi, least := inf, -inf, inf
 		for l := j * Lanes; l < (j+1)*Lanes; l++ {

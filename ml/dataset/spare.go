@@ -1,0 +1,82 @@
+package dataset
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"unsafe"
+	"weak"
+)
+
+// spares are the long arrays of blocks that are gone, by their sizes, until the
+// collector finds them. They are held weakly: garbage like any other to it, to
+// accounts and to limits, but the next training may have them first. Fresh memory
+// comes from the system a page at a time, each cleared, and much of what the system
+// was given back it has given away in turn: touching it for the first time can take
+// as long as the training.
+var spares struct {
+	sync.Mutex
+	list []spare // ascending by size
+	most int     // as many are looked through for what the collector has found
+}
+
+type spare struct {
+	bytes int
+	at    weak.Pointer[float64]
+}
+
+const (
+	spareFrom  = 64 << 10 // bytes
+	spareWaste = 8        // an array may be longer than asked for by one in so many
+)
+
+// reuse keeps v in case that memory is wanted. Nobody uses v any more.
+func reuse[T float32 | float64](v []T) {
+	v = v[:cap(v)]
+	n := len(raw(v))
+	if n < spareFrom {
+		return
+	}
+	s := spare{n, weak.Make((*float64)(unsafe.Pointer(unsafe.SliceData(v))))}
+	spares.Lock()
+	defer spares.Unlock()
+	if len(spares.list) >= spares.most {
+		spares.list = slices.DeleteFunc(spares.list, func(s spare) bool { return s.at.Value() == nil })
+		spares.most = 2*len(spares.list) + 64
+	}
+	spares.list = slices.Insert(spares.list, spareAt(n), s)
+}
+
+// spareAt is where the first spare of at least n bytes is.
+func spareAt(n int) int {
+	at, _ := slices.BinarySearchFunc(spares.list, n, func(s spare, n int) int { return cmp.Compare(s.bytes, n) })
+	return at
+}
+
+// zeroed gives n zeros, in memory of a spare where there is one of about the size.
+func zeroed[T float32 | float64](n int) []T {
+	var z T
+	if bytes := n * int(unsafe.Sizeof(z)); bytes >= spareFrom {
+		if v := takeSpare(bytes); v != nil {
+			out := unsafe.Slice((*T)(unsafe.Pointer(v)), n)
+			clear(out)
+			return out
+		}
+	}
+	return make([]T, n)
+}
+
+// takeSpare takes a spare of at least so many bytes out of the list, nil for none.
+// Those that the collector has found go on the way.
+func takeSpare(bytes int) (v *float64) {
+	spares.Lock()
+	defer spares.Unlock()
+	from := spareAt(bytes)
+	to := from
+	for to < len(spares.list) && v == nil && spares.list[to].bytes <= bytes+bytes/spareWaste {
+		v = spares.list[to].at.Value()
+		to++
+	}
+	spares.list = slices.Delete(spares.list, from, to)
+	return v
+}

@@ -1,0 +1,69 @@
+package dataset
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// A dataset has the memory of one that was closed before, as zeros, and nobody
+// else has it.
+func TestSpares(t *testing.T) {
+	const rows, dense = 8192, 7
+	fill := func(v []float32) {
+		for i := range v {
+			v[i] = float32(i)
+		}
+	}
+	blocks := NewBlocks(Config{Pool: mem.NewPool("spares", 0), Temp: t.TempDir()})
+	was := map[*float32]bool{}
+	for id := range 3 {
+		b := NewBlock(rows, dense, 0, true)
+		fill(b.X32)
+		was[&b.X32[0]] = true
+		if err := blocks.Reserve(b.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if err := blocks.Put(id, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := blocks.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, kept := 0, map[*float32]bool{}
+	for range 4 {
+		b := NewBlock(rows-4, dense, 0, true) // a little less
+		for i, v := range b.X32 {
+			if v != 0 {
+				t.Fatalf("number %d of a new block is %v", i, v)
+			}
+		}
+		fill(b.X32)
+		if at := &b.X32[0]; kept[at] {
+			t.Fatal("two blocks have the same memory")
+		} else if kept[at] = true; was[at] {
+			again++
+		}
+	}
+	if again != 3 {
+		t.Errorf("%d of 3 blocks were used again", again)
+	}
+	runtime.KeepAlive(was)
+}
+
+// Nothing but a block keeps memory from the collector, and a small block has none
+// of a large one.
+func TestSparesAreGarbage(t *testing.T) {
+	const long = 3 << 20
+	reuse(make([]float64, long/8))
+	if v := takeSpare(long / 2); v != nil {
+		t.Error("half of a spare was used")
+	}
+	runtime.GC()
+	if v := takeSpare(long); v != nil {
+		t.Errorf("a spare of %d bytes at %p was kept over a collection", long, unsafe.Pointer(v))
+	}
+}
