@@ -84,13 +84,8 @@ func (s *Store) visit(bkt int, f func(rec []byte)) error {
 				f(s.layout.whole(k.at.in(regions)))
 			}
 		}
-		if sh.disk == nil {
-			continue
-		}
-		for _, e := range sh.disk[bkt] {
-			if err := s.visitExtent(e, f); err != nil {
-				return err
-			}
+		if err := s.onDisk(sh, bkt, func(e extent) error { return s.visitExtent(e, f) }); err != nil {
+			return err
 		}
 	}
 	return nil

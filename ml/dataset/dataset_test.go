@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -516,13 +517,56 @@ func leavesInTheFile(t *testing.T, distinct int) {
 				t.Fatal(err)
 			}
 			seen += v.Rows
+			l.Free() // while it is open, as a leaf that was sealed is
 			v.Close()
 		}
 	}
 	if seen != 2*rows || s.acct.Used() > before {
 		t.Errorf("%d rows were seen, %d bytes held, %d before", seen, s.acct.Used(), before)
 	}
-	if want := int64(rows * layout.fixed); pool.Spilled() != want {
+	want := int64(rows * layout.fixed)
+	for _, sh := range s.shards {
+		want += int64(len(sh.runs) * Buckets * dirEntry)
+	}
+	if pool.Spilled() != want {
 		t.Errorf("%d bytes were written, not %d", pool.Spilled(), want)
+	}
+}
+
+// TestRowsOnDiskTakeNoMemory: what a store keeps of rows that it wrote does not
+// grow with them, charged or not.
+func TestRowsOnDiskTakeNoMemory(t *testing.T) {
+	layout, err := NewLayout(oneColumn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := mem.NewPool("t", 2<<20)
+	s := NewStore(layout, Config{Pool: pool, Temp: t.TempDir(), Seed: 5})
+	defer s.Close()
+	vals := make([]int64, 10000)
+	add := func(from, to int) uint64 {
+		for i := from; i < to; i++ {
+			for j := range vals {
+				vals[j] = int64(i*len(vals) + j)
+			}
+			if err := s.Add(context.Background(), batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, nil)}, len(vals))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.spill(s.shards...); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := add(0, 10)
+	after, runs := add(10, 400), 0
+	for _, sh := range s.shards {
+		runs += len(sh.runs)
+	}
+	if kept := int64(after) - int64(before); runs < 50 || kept > int64(runs)*4096 {
+		t.Errorf("%d runs take %d bytes", runs, kept)
 	}
 }

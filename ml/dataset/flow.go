@@ -7,7 +7,7 @@ const (
 	flowRows  = leafRows
 	flowBytes = 4 << 20 // of records at most, and as little as
 	flowLeast = 128 << 10
-	flowShare = 64 // where that is more than the memory over so much
+	flowShare = 64 // a piece of what is held is at most the memory over so much
 )
 
 // Flow makes the store one that keeps no rows from now on.
@@ -36,8 +36,12 @@ func (s *Store) full(sh *shard) bool {
 	return s.flowing.Load() && (sh.held >= flowRows || sh.bytes >= s.flowBytes())
 }
 
-func (s *Store) flowBytes() int {
-	return int(min(max(s.cfg.Pool.Limit()/flowShare, flowLeast), flowBytes))
+func (s *Store) flowBytes() int { return s.pieceBytes(flowLeast, flowBytes) }
+
+// pieceBytes is how long a piece of what is held is to be: small where memory is
+// scarce, within bounds.
+func (s *Store) pieceBytes(least, most int) int {
+	return int(min(max(s.cfg.Pool.Limit()/flowShare, int64(least)), int64(most)))
 }
 
 // flow hands out the rows of shards.

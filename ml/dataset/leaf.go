@@ -33,11 +33,10 @@ type Leaf struct {
 func (s *Store) Finish() error {
 	s.mu.Lock()
 	var held int64
-	onDisk := false
 	for _, sh := range s.shards {
 		sh.enc = nil
-		onDisk = onDisk || sh.disk != nil
 	}
+	onDisk := hasRuns(s.shards)
 	for _, r := range s.regions {
 		held += int64(len(r))
 	}
@@ -73,9 +72,7 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	s.mu.Lock()
 	shards, regions := s.shards, s.regions
 	s.mu.Unlock()
-	for _, sh := range shards {
-		l.spilled = l.spilled || sh.disk != nil // then all rows are (Finish)
-	}
+	l.spilled = hasRuns(shards) // then all rows are (Finish)
 	for bkt := from; bkt < to; bkt++ {
 		var here int64
 		for _, sh := range shards {
@@ -143,30 +140,15 @@ func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err erro
 	s.mu.Lock()
 	shards := s.shards
 	s.mu.Unlock()
-	size := 0
-	each := func(f func(bkt int, e extent) error) error {
-		for bkt := l.from; bkt < l.to; bkt++ {
-			for _, sh := range shards {
-				if sh.disk == nil {
-					continue
-				}
-				for _, e := range sh.disk[bkt] {
-					if err := f(bkt, e); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		return nil
+	size, err := s.sizeOf(shards, l.from, l.to)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	heavy := map[int]bool{}
-	for bkt := l.from; bkt < l.to; bkt++ {
-		if rows, bytes := s.away(bkt); rows > 0 {
-			heavy[bkt] = true
-			size -= bytes
-		}
+	heavy := make([]bool, l.to-l.from)
+	for i := range heavy {
+		rows, bytes := s.away(l.from + i)
+		heavy[i], size = rows > 0, size-bytes
 	}
-	_ = each(func(_ int, e extent) error { size += e.len; return nil })
 	if err := s.grow(int64(size)); err != nil {
 		return nil, nil, nil, err
 	}
@@ -176,25 +158,24 @@ func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err erro
 		return nil, nil, nil, err
 	}
 	defer done()
-	release = func() { s.shrink(int64(size) + 8*int64(l.Rows)) }
+	held := int64(size) + 8*int64(l.Rows) // the leaf may be gone when it is released
+	release = func() { s.shrink(held) }
 	slab := make([]byte, 0, size)
-	err = each(func(bkt int, e extent) error {
-		if heavy[bkt] {
-			return s.visitExtent(e, func(rec []byte) {
-				if !s.spreads(rec) {
-					slab = append(slab, rec...)
-				}
-			})
+	for _, sh := range shards {
+		for _, r := range sh.runs {
+			if slab, err = s.readRun(slab, r, l.from, l.to, heavy); err != nil {
+				release()
+				return nil, nil, nil, err
+			}
 		}
-		slab = slab[:len(slab)+e.len]
-		return s.file.read(e, slab[len(slab)-e.len:])
-	})
-	if err != nil {
+	}
+	keys := l.spreadKeys(s.layout.keys(make([]key, 0, l.Rows), slab, 0), 1)
+	if len(keys) != l.Rows {
 		release()
-		return nil, nil, nil, err
+		return nil, nil, nil, errDamaged()
 	}
 	regions = [][]byte{slab, s.spreadRecs}
-	return l.sort(l.spreadKeys(s.layout.keys(make([]key, 0, l.Rows), slab, 0), 1), regions), regions, release, nil
+	return l.sort(keys, regions), regions, release, nil
 }
 
 // keys appends the keys of the records in run, the first of which is at at.

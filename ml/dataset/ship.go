@@ -18,6 +18,7 @@ func (s *Store) endAdds() error {
 		return nil
 	}
 	for _, sh := range added {
+		sh.gone = make([]bool, Buckets)
 		if err := s.deal(sh, false); err != nil {
 			if err := s.spill(sh); err != nil {
 				return err
@@ -27,7 +28,8 @@ func (s *Store) endAdds() error {
 	return nil
 }
 
-// takeRun is how many bytes of records TakeBucket hands out at once.
+// takeRun is how many bytes of records TakeBucket hands out at once, but for a
+// record that is longer.
 const takeRun = 1 << 20
 
 // TakeBucket hands the records of a bucket, of rows that were added here, to
@@ -37,55 +39,83 @@ func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
 	if err := s.endAdds(); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	added := s.added
+	s.mu.Unlock()
 	// Copied first: emit may wait for others, who may wait for room here.
-	buf, disk := s.takeOut(bkt)
-	for len(buf) > 0 {
-		n := 0
-		for n < len(buf) {
-			k := len(s.layout.whole(buf[n:]))
-			if n > 0 && n+k > takeRun {
-				break
-			}
-			n += k
+	for {
+		records := s.takeOut(added, bkt)
+		if records == nil {
+			break
 		}
-		if err := emit(buf[:n]); err != nil {
+		err := emit(records)
+		s.shrink(int64(cap(records)))
+		if err != nil {
 			return err
 		}
-		buf = buf[n:]
 	}
-	for _, e := range disk {
-		buf := make([]byte, e.len)
-		if err := s.file.read(e, buf); err != nil {
+	for _, sh := range added {
+		if err := s.onDisk(sh, bkt, func(e extent) error { return s.emitExtent(e, emit) }); err != nil {
 			return err
 		}
-		if err := emit(buf); err != nil {
-			return err
+		sh.gone[bkt], sh.rows[bkt] = true, 0
+	}
+	return nil
+}
+
+// takeOut forgets a run of a bucket's records in memory, and gives a copy of them,
+// which is charged; nil where there are no more.
+func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sh := range added {
+		for _, d := range sh.dealt {
+			keys := d.of(bkt)
+			n, size := 0, 0
+			for ; n < len(keys); n++ {
+				k := len(s.layout.whole(keys[n].at.in(s.regions)))
+				if n > 0 && size+k > takeRun {
+					break
+				}
+				size += k
+			}
+			if n == 0 {
+				continue
+			}
+			s.acct.Take(int64(size)) // what frees more
+			records = make([]byte, 0, size)
+			for _, k := range keys[:n] {
+				records = append(records, s.layout.whole(k.at.in(s.regions))...)
+			}
+			d.gone[bkt] += uint32(n)
+			return records
 		}
 	}
 	return nil
 }
 
-// takeOut forgets a bucket of the rows that were added: those in memory are
-// given as a copy.
-func (s *Store) takeOut(bkt int) (records []byte, disk []extent) {
-	s.moving.Lock()
-	defer s.moving.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, sh := range s.added {
-		for _, d := range sh.dealt {
-			for _, k := range d.of(bkt) {
-				records = append(records, s.layout.whole(k.at.in(s.regions))...)
-			}
-			d.gone[bkt] = true
+// emitExtent hands out the records of an extent in runs.
+func (s *Store) emitExtent(e extent, emit func(records []byte) error) error {
+	size := min(takeRun, e.len)
+	s.take(int64(size))
+	defer s.shrink(int64(size))
+	buf := make([]byte, 0, size)
+	var failed error
+	err := s.visitExtent(e, func(rec []byte) {
+		if len(buf)+len(rec) > size && len(buf) > 0 && failed == nil {
+			failed, buf = emit(buf), buf[:0]
 		}
-		if sh.disk != nil {
-			disk = append(disk, sh.disk[bkt]...)
-			sh.disk[bkt] = nil
-		}
-		sh.rows[bkt] = 0
+		buf = append(buf, rec...)
+	})
+	if err == nil {
+		err = failed
 	}
-	return records, disk
+	if err == nil && len(buf) > 0 {
+		err = emit(buf)
+	}
+	return err
 }
 
 // PutBucket takes records that TakeBucket of another node's store emitted.

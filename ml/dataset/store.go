@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"context"
-	"hash/crc32"
-	"io"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -104,9 +102,10 @@ type shard struct {
 	came    uint64  // rows so far
 	fresh   [][]key // not dealt yet
 	dealt   []*deck
-	disk    [][]extent // by bucket, what was written to the file; nil at first
-	regions []uint32   // numbers of its regions; the last one is being filled
-	used    int        // bytes of the last one
+	runs    []run    // that were written to the file
+	gone    []bool   // buckets whose part of runs was taken; nil for none
+	regions []uint32 // numbers of its regions; the last one is being filled
+	used    int      // bytes of the last one
 	copies  *counter
 	held    int // rows that are held, of a store with Config.Flow
 	bytes   int // of their records
@@ -116,20 +115,20 @@ type shard struct {
 type deck struct {
 	keys []key
 	ends [Buckets]uint32
-	gone [Buckets]bool // taken
+	gone [Buckets]uint32 // the first ones, that were taken
 }
 
-// of gives the keys of a bucket.
+// of gives the keys of a bucket that are left.
 func (d *deck) of(bkt int) []key {
-	if d.gone[bkt] {
-		return nil
-	}
-	from := uint32(0)
+	from := d.gone[bkt]
 	if bkt > 0 {
-		from = d.ends[bkt-1]
+		from += d.ends[bkt-1]
 	}
 	return d.keys[from:d.ends[bkt]]
 }
+
+// deckBytes is the size of a deck of so many keys.
+func deckBytes(keys int) int64 { return int64(keys)*keyBytes + Buckets*8 }
 
 // key says where a record is, and sorts it: by the first word of the hash, then
 // by all bytes.
@@ -326,7 +325,7 @@ func (s *Store) cut(sh *shard, size, n int, least bool) (buf []byte, at loc, key
 		sh.fresh = append(sh.fresh, make([]key, 0, run))
 	}
 	if k := len(sh.regions); k == 0 || sh.used+size > len(s.regions[sh.regions[k-1]]) {
-		want := max(size, min(firstRegion<<min(k, 10), lastRegion))
+		want := max(size, min(firstRegion<<min(k, 10), s.pieceBytes(firstRegion, lastRegion)))
 		if least {
 			want = size
 		}
@@ -361,7 +360,7 @@ func (s *Store) deal(sh *shard, force bool) error {
 	}
 	s.mu.Lock()
 	var err error
-	if size := int64(n)*keyBytes + int64(Buckets)*5; force {
+	if size := deckBytes(n); force {
 		s.acct.Take(size)
 	} else {
 		err = s.acct.Grow(size)
@@ -410,52 +409,17 @@ func (s *Store) spill(shards ...*shard) error {
 		if len(sh.dealt) == 0 {
 			continue
 		}
-		size, sums := make([]int, Buckets), make([]uint32, Buckets)
-		total, keys := 0, 0
-		for _, d := range sh.dealt {
-			keys += len(d.keys)
-			for bkt := range Buckets {
-				for _, k := range d.of(bkt) {
-					n := len(s.layout.whole(k.at.in(regions)))
-					size[bkt] += n
-					total += n
-				}
-			}
-		}
-		e, err := s.file.stream(total, 8, func(w io.Writer) error {
-			for bkt := range Buckets {
-				for _, d := range sh.dealt {
-					for _, k := range d.of(bkt) {
-						rec := s.layout.whole(k.at.in(regions))
-						sums[bkt] = crc32.Update(sums[bkt], castagnoli, rec)
-						if _, err := w.Write(rec); err != nil {
-							return err
-						}
-					}
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := s.writeRun(sh, regions); err != nil {
 			return err
-		}
-		s.cfg.Pool.AddSpilled(int64(total))
-		if sh.disk == nil {
-			sh.disk = make([][]extent, Buckets)
-		}
-		off := e.off
-		for bkt, n := range size {
-			if n > 0 {
-				sh.disk[bkt] = append(sh.disk[bkt], extent{off, n, sums[bkt]})
-				off += int64(n)
-			}
 		}
 		s.mu.Lock()
 		for _, num := range sh.regions {
 			s.acct.Shrink(int64(len(s.regions[num])))
 			s.regions[num] = nil
 		}
-		s.acct.Shrink(int64(keys)*keyBytes + int64(len(sh.dealt))*Buckets*5)
+		for _, d := range sh.dealt {
+			s.acct.Shrink(deckBytes(len(d.keys)))
+		}
 		s.mu.Unlock()
 		sh.regions, sh.used, sh.dealt = nil, 0, nil
 	}

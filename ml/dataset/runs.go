@@ -1,0 +1,170 @@
+package dataset
+
+import (
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// run is what a shard wrote to the file at once: its records bucket by bucket,
+// and behind them a directory that says where each bucket ends and what its bytes
+// sum up to. So a run takes a few bytes of memory however many buckets it has, and
+// rows on disk leave memory to those who work on them.
+type run struct {
+	off int64
+	len int // of the records
+}
+
+// dirEntry is the bytes of a directory for each bucket: its end in the run in
+// words of eight bytes, and the sum.
+const dirEntry = 8
+
+// writeRun writes the records of a shard, dealt.
+func (s *Store) writeRun(sh *shard, regions [][]byte) error {
+	total := 0
+	for _, d := range sh.dealt {
+		for bkt := range Buckets {
+			for _, k := range d.of(bkt) {
+				total += len(s.layout.whole(k.at.in(regions)))
+			}
+		}
+	}
+	if total == 0 { // all was taken
+		return nil
+	}
+	dir := make([]byte, 0, Buckets*dirEntry)
+	e, err := s.file.stream(total+cap(dir), 8, func(w io.Writer) error {
+		end := 0
+		for bkt := range Buckets {
+			sum := uint32(0)
+			for _, d := range sh.dealt {
+				for _, k := range d.of(bkt) {
+					rec := s.layout.whole(k.at.in(regions))
+					sum = crc32.Update(sum, castagnoli, rec)
+					if _, err := w.Write(rec); err != nil {
+						return err
+					}
+					end += len(rec)
+				}
+			}
+			dir = le.AppendUint32(le.AppendUint32(dir, uint32(end/8)), sum)
+		}
+		_, err := w.Write(dir)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.cfg.Pool.AddSpilled(int64(e.len))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sh.runs = append(sh.runs, run{e.off, total})
+	return nil
+}
+
+// extents gives the pieces of a run that buckets [from, to) have.
+func (s *Store) extents(r run, from, to int) ([]extent, error) {
+	// The end of the bucket before is where the first one begins.
+	first := max(from-1, 0)
+	dir := make([]byte, (to-first)*dirEntry)
+	if err := s.file.readAt(r.off+int64(r.len+first*dirEntry), dir); err != nil {
+		return nil, err
+	}
+	out, at := make([]extent, 0, to-from), 0
+	for bkt := first; bkt < to; bkt++ {
+		end := int(le.Uint32(dir)) * 8
+		if end < at || end > r.len {
+			return nil, errDamaged()
+		}
+		if bkt >= from {
+			out = append(out, extent{r.off + int64(at), end - at, le.Uint32(dir[4:])})
+		}
+		at, dir = end, dir[dirEntry:]
+	}
+	return out, nil
+}
+
+// onDisk calls f with the pieces of a bucket's records that are in the file.
+func (s *Store) onDisk(sh *shard, bkt int, f func(e extent) error) error {
+	if sh.gone != nil && sh.gone[bkt] {
+		return nil
+	}
+	s.mu.Lock()
+	runs := sh.runs // rows of other buckets may be on their way to it
+	s.mu.Unlock()
+	for _, r := range runs {
+		e, err := s.extents(r, bkt, bkt+1)
+		if err == nil && e[0].len > 0 {
+			err = f(e[0])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRun appends the records of buckets [from, to) of a run to dst, which has
+// room for them, but for those of heavy buckets that are spread.
+func (s *Store) readRun(dst []byte, r run, from, to int, heavy []bool) ([]byte, error) {
+	list, err := s.extents(r, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for len(list) > 0 {
+		// Buckets that follow each other are read at once.
+		n, size := 0, 0
+		for n < len(list) && !heavy[to-len(list)+n-from] {
+			size += list[n].len
+			n++
+		}
+		if n == 0 {
+			if err := s.visitExtent(list[0], func(rec []byte) {
+				if !s.spreads(rec) {
+					dst = append(dst, rec...)
+				}
+			}); err != nil {
+				return nil, err
+			}
+			list = list[1:]
+			continue
+		}
+		if size > cap(dst)-len(dst) {
+			return nil, errDamaged()
+		}
+		at := len(dst)
+		dst = dst[:at+size]
+		if err := s.file.readAt(list[0].off, dst[at:]); err != nil {
+			return nil, err
+		}
+		for _, e := range list[:n] {
+			if err := e.check(dst[at : at+e.len]); err != nil {
+				return nil, err
+			}
+			at += e.len
+		}
+		list = list[n:]
+	}
+	return dst, nil
+}
+
+// sizeOf is the bytes of the records of buckets [from, to) in the file.
+func (s *Store) sizeOf(shards []*shard, from, to int) (size int, err error) {
+	for _, sh := range shards {
+		for _, r := range sh.runs {
+			list, err := s.extents(r, from, to)
+			if err != nil {
+				return 0, err
+			}
+			for _, e := range list {
+				size += e.len
+			}
+		}
+	}
+	return size, nil
+}
+
+// hasRuns tells whether some of these shards wrote to the file.
+func hasRuns(shards []*shard) bool {
+	return slices.ContainsFunc(shards, func(sh *shard) bool { return len(sh.runs) > 0 })
+}
