@@ -131,8 +131,14 @@ func (g *Group) each(ctx context.Context, f func(ctx context.Context, i int, id 
 	})
 }
 
-// within calls f with a context that ends with the group.
+// within calls f with a context that ends with the group, and keeps the driver's
+// own part from being freed meanwhile: its node may be closing.
 func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) error {
+	_, ctx, done, err := g.t.use(ctx, g.name)
+	if err != nil {
+		return g.lost(err)
+	}
+	defer done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })

@@ -1,14 +1,14 @@
 package trainer_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +24,6 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -32,6 +31,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if id, err := strconv.ParseUint(os.Getenv(nodeVar), 10, 64); err == nil {
+		if err := beNode(id); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }
 
@@ -40,6 +46,7 @@ var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 type node struct {
 	id    uint64
+	addr  string
 	srv   *rpc.Server
 	peers *rpc.Peers
 	pool  *mem.Pool
@@ -49,29 +56,40 @@ type node struct {
 // cluster is nodes 1 to n.
 type cluster struct {
 	nodes   []*node
+	remote  []*remote
+	groups  int // that were opened
 	mu      sync.Mutex
 	dead    map[uint64]bool
 	changed chan struct{}
 	addr    map[uint64]string
 }
 
+// newNode makes a node that does not serve yet.
+func newNode(id uint64, limit int64, temp string, where func(uint64) (string, bool), alive func(uint64) bool, changed func() <-chan struct{}) (*node, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.DiscardHandler)
+	self := rpc.Fixed(catalog.ClusterID{1}, id)
+	nd := &node{id: id, addr: ln.Addr().String(), srv: rpc.Listen(ln, trust, self, log), peers: rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: self}, where),
+		pool: mem.NewPool(fmt.Sprint("node", id), limit)}
+	nd.tr = trainer.New(trainer.Config{Self: id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: temp, Threads: func() int { return 2 }, Log: log, Alive: alive, Changed: changed})
+	return nd, nil
+}
+
 func start(t *testing.T, n int, limit int64) *cluster {
 	t.Helper()
 	c := &cluster{dead: map[uint64]bool{}, changed: make(chan struct{}), addr: map[uint64]string{}}
-	log := slog.New(slog.DiscardHandler)
 	for i := range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		nd, err := newNode(uint64(i+1), limit, t.TempDir(), c.where, c.alive, c.watch)
 		if err != nil {
 			t.Fatal(err)
 		}
-		nd := &node{id: uint64(i + 1), srv: rpc.Listen(ln, trust, rpc.Fixed(catalog.ClusterID{1}, uint64(i+1)), log), pool: mem.NewPool(fmt.Sprint("node", i+1), limit)}
-		c.addr[nd.id] = ln.Addr().String()
-		nd.peers = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{1}, nd.id)}, c.where)
+		c.addr[nd.id] = nd.addr
 		c.nodes = append(c.nodes, nd)
 	}
 	for _, nd := range c.nodes {
-		nd.tr = trainer.New(trainer.Config{Self: nd.id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: t.TempDir(), Threads: func() int { return 2 }, Log: log,
-			Alive: c.alive, Changed: c.watch})
 		nd.srv.Serve()
 	}
 	t.Cleanup(func() {
@@ -90,6 +108,12 @@ func (n *node) kill() {
 	n.peers.Close()
 	n.srv.Close()
 	n.tr.Close()
+}
+
+// kill ends the node at a place as a crash does, which the others hear of.
+func (c *cluster) kill(at int) {
+	c.nodes[at].kill()
+	c.declareDead(c.nodes[at].id)
 }
 
 func (c *cluster) where(id uint64) (string, bool) {
@@ -183,61 +207,32 @@ func rows(n int, seed uint64) (out []*batch.Batch) {
 	return out
 }
 
+// deal gives the batches to members of the seed's choice.
+func deal(list []*batch.Batch, members []uint64, seed uint64, add func(id uint64, b *batch.Batch) error) error {
+	r := rand.New(rand.NewPCG(seed, 4))
+	for _, b := range list {
+		if err := add(members[r.IntN(len(members))], b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // spread adds the batches to the group's parts, as a dataset stage would.
 func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, seed uint64) {
 	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 4))
-	for _, b := range list {
-		id := g.Members()[r.IntN(len(g.Members()))]
+	err := deal(list, g.Members(), seed, func(id uint64, b *batch.Batch) error {
+		if int(id) > len(c.nodes) {
+			return nil // a remote node's
+		}
 		p, err := c.nodes[id-1].tr.Collector(g.Name())
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		if err := p.Add(context.Background(), b); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// trainOn runs a whole training on n nodes, with partials in slices of so many
-// elements.
-func trainOn(t *testing.T, n int, limit int64, seed uint64, slice int, more ...family.Arg) [32]byte {
-	t.Helper()
-	c := start(t, n, limit)
-	ctx := context.Background()
-	j := job(t, more...)
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+		return p.Add(context.Background(), b)
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer g.Close()
-	if len(g.Members()) != n {
-		t.Fatalf("members %v", g.Members())
-	}
-	c.spread(t, g, rows(30000, seed), seed)
-	total, err := g.Deal(ctx)
-	if err != nil || total != 30000 {
-		t.Fatal(total, err)
-	}
-	res, err := train.Run(ctx, train.Input{Job: j, Rows: total, SliceElements: slice}, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return model.SHA256(res.Model.Encode())
-}
-
-func TestSameModelOnAnyNumberOfNodes(t *testing.T) {
-	want := trainOn(t, 1, 0, 1, 0)
-	for n := 2; n <= 5; n++ {
-		if got := trainOn(t, n, 0, uint64(n), n%3); got != want {
-			t.Errorf("%d nodes: %x, not %x", n, got, want)
-		}
-	}
-	if got := trainOn(t, 3, 6<<20, 9, 0); got != want {
-		t.Errorf("in little memory: %x, not %x", got, want)
-	}
-	if got := trainOn(t, 3, 0, 9, 2, family.Arg{Name: "reduction", Value: "gather"}); got != want {
-		t.Errorf("gathered: %x, not %x", got, want)
 	}
 }
 
@@ -255,57 +250,25 @@ func (r *failing) Reduce(ctx context.Context, t train.Task) (family.Message, err
 	return r.Group.Reduce(ctx, t)
 }
 
-// TestLostMember kills a member in the middle: the group ends with an error of
-// class 08, and another on the nodes left goes on from the checkpoint to the
-// same bytes.
-func TestLostMember(t *testing.T) {
-	want := trainOn(t, 1, 0, 1, 0)
-	for _, silent := range []bool{false, true} {
-		c := start(t, 3, 0)
-		ctx := context.Background()
-		j := job(t, family.Arg{Name: "checkpoint_every", Value: int64(2)})
-		g, err := c.nodes[0].tr.Open(ctx, "t.1", j, c.others(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.spread(t, g, rows(30000, 5), 5)
-		total, err := g.Deal(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var kept kept
-		_, err = train.Run(ctx, train.Input{Job: j, Rows: total, Save: &kept}, &failing{g, 9, func() {
-			if !silent {
-				c.nodes[2].kill()
-			}
-			c.declareDead(3)
-		}})
-		g.Close()
-		if pgerr.CodeOf(err) != pgerr.ConnectionFailure {
-			t.Fatalf("silent %v: %v", silent, err)
-		}
-		if kept.state == nil {
-			t.Fatal("no checkpoint was made before the node was lost")
-		}
-		g, err = c.nodes[0].tr.Open(ctx, "t.2", j, c.others(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(g.Members()) != 2 {
-			t.Fatalf("members %v", g.Members())
-		}
-		c.spread(t, g, rows(30000, 6), 6)
-		if total, err = g.Deal(ctx); err != nil {
-			t.Fatal(err)
-		}
-		res, err := train.Run(ctx, train.Input{Job: j, Rows: total, Resume: kept.state}, g)
-		g.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := model.SHA256(res.Model.Encode()); got != want {
-			t.Errorf("silent %v: resumed to %x, not %x", silent, got, want)
-		}
+// TestSilentMember: a member that only is taken for dead ends the group with an
+// error of class 08 too.
+func TestSilentMember(t *testing.T) {
+	c := start(t, 3, 0)
+	ctx := context.Background()
+	j := job(t)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	c.spread(t, g, rows(30000, 5), 5)
+	total, err := g.Deal(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = train.Run(ctx, train.Input{Job: j, Rows: total}, &failing{g, 9, func() { c.declareDead(3) }})
+	if pgerr.CodeOf(err) != pgerr.ConnectionFailure {
+		t.Fatal(err)
 	}
 }
 
@@ -340,15 +303,6 @@ func TestTakenAddress(t *testing.T) {
 	if n, err := g.Deal(ctx); pgerr.CodeOf(err) != pgerr.ConnectionFailure {
 		t.Errorf("a deal with the wrong node: %d, %v", n, err)
 	}
-}
-
-type kept struct{ state []byte }
-
-func (k *kept) Save(_ context.Context, _ int, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	err := write(&b)
-	k.state = b.Bytes()
-	return err
 }
 
 // TestErrorOfARow gives the error of the rows, not what follows from it.

@@ -58,6 +58,7 @@ type Worker struct {
 	nodes  *reduce.Plan        // of partials of nodes
 	more   map[int][][]float64 // by block, the values of the targets beside the label
 	needed int64               // bytes charged for passes and partials
+	closed bool
 
 	// what Usage tells
 	read, moved, encoded atomic.Int64
@@ -221,6 +222,9 @@ func (w *Worker) localLeaves() (int, error) {
 
 // Close frees everything. No task may be running. It may be called twice.
 func (w *Worker) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
 	return errors.Join(w.forget(), w.store.Close())
 }
 
@@ -481,10 +485,17 @@ func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
 	return w.job.Family.Decode(f, d)
 }
 
-// grow charges bytes for the family's state.
+// grow charges bytes for the family's state. A driver may outlive its worker, where
+// the node closes.
 func (w *Worker) grow(n int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.closed {
+		if n > 0 {
+			return pgerr.New(pgerr.ConnectionFailure, "a training has ended on this node")
+		}
+		return nil
+	}
 	if n < 0 {
 		w.acct.Shrink(-n)
 		return nil

@@ -1,0 +1,366 @@
+package trainer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/families"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// proof is a training that must give the same model however it is run.
+type proof struct {
+	family string
+	cols   string // of the query
+	target string
+	rows   int
+	dealt  bool // rows are
+	args   []any
+	tiny   int64 // memory of one node, in which not all fits
+}
+
+// Dealt rows are enough for several leaves. Those of the families that learn from
+// windows are series of 50.
+const (
+	some = 20000
+	many = 70000
+)
+
+// proofs are of every family, in the ways of it that differ in what nodes do.
+var proofs = []proof{
+	{"linear_regression", "a b k w", "y", some, false, []any{"calculate_p_values", true, "offset", "w"}, 1 << 20},
+	{"linear_regression", "a b k", "y", some, false, []any{"optimizer", "gd", "max_iterations", 10, "fit_intercept", false}, 1 << 20},
+	{"ridge", "a b", "y", some, false, []any{"eval_fraction", 0.2}, 1 << 20},
+	{"lasso", "a b k", "y", some, false, []any{"alpha", 0.1}, 1 << 20},
+	{"elastic_net", "a b k", "y", some, false, []any{"alpha", 0.1, "precision", "float32"}, 1 << 20},
+	{"huber_regression", "a b", "y", some, false, []any{"max_iterations", 20}, 1 << 20},
+	{"quantile_regression", "a b", "y", some, false, []any{"quantile", 0.9, "max_iterations", 20}, 1 << 20},
+	{"poisson_regression", "a b w", "n", some, false, []any{"offset", "w"}, 1 << 20},
+	{"gamma_regression", "a b", "pos", some, false, []any{"l1_reg", 0.01, "max_iterations", 20}, 1 << 20},
+	{"tweedie_regression", "a b", "pos", some, false, []any{"eval_fraction", 0.2, "early_stop", true}, 1 << 20},
+	{"tweedie_regression", "a w", "pos", many, true, []any{"weight", "w"}, 4 << 20},
+	{"logistic_regression", "a b k", "c", some, false, []any{"eval_fraction", 0.2, "max_iterations", 20}, 1 << 20},
+	{"logistic_regression", "a b k w", "c", many, true, []any{"optimizer", "irls", "l2_reg", 1e-4, "class_weights", "balanced", "eval_fraction", 0.2, "weight", "w"}, 6 << 20},
+	{"logistic_regression", "a b", "c4", some, false, []any{"l1_reg", 0.01, "max_iterations", 8}, 1 << 20},
+	{"logistic_regression", "a b", "c", many, true, []any{"optimizer", "adam", "max_iterations", 2, "batch_size", 8192}, 4 << 20},
+	{"linear_svm", "a b", "c", some, false, []any{"c", 0.01, "max_iterations", 20}, 1 << 20},
+	{"gradient_boosted_trees", "a b k", "c", some, false, []any{"n_estimators", 4, "max_depth", 4, "eval_fraction", 0.2}, 12 << 20},
+	{"gradient_boosted_trees", "a b k", "y", some, false, []any{"n_estimators", 3, "subsample", 0.7, "max_leaves", 12}, 12 << 20},
+	{"gradient_boosted_trees", "a k w", "c4", many, true, []any{"n_estimators", 2, "max_depth", 3, "weight", "w"}, 8 << 20},
+	{"random_forest", "a b k", "c4", some, false, []any{"n_estimators", 3, "max_depth", 5}, 12 << 20},
+	{"kmeans", "a b", "", some, false, []any{"n_clusters", 4, "max_iterations", 6}, 1 << 20},
+	{"kmeans", "a b", "", some, false, []any{"n_clusters", 3, "init", "k-means++", "max_iterations", 4}, 1 << 20},
+	{"pca", "a b k", "", some, false, []any{"n_components", 2}, 1 << 20},
+	{"pca", "a b w", "", some, false, []any{"n_components", 2, "solver", "randomized"}, 1 << 20},
+	{"pca", "a b w", "", many, true, []any{"n_components", 2, "solver", "tsqr"}, 5 << 20},
+	{"svd", "a b", "", some, false, []any{"n_components", 1}, 1 << 20},
+	{"mlp", "a k w", "c4", many, true, []any{"epochs", 1, "batch_size", 8192, "hidden_units", 6, "dropout", 0.1, "weight", "w", "eval_fraction", 0.2}, 4 << 20},
+	{"autoencoder", "a b w", "", many, true, []any{"epochs", 1, "batch_size", 16384, "hidden_units", 2}, 4 << 20},
+	{"lstm", "x id at", "y", many, true, []any{"units", 5, "window", 10, "stride", 40, "order_by", "at", "partition_by", "id", "epochs", 2, "batch_size", 256, "eval_fraction", 0.2}, 3 << 20},
+	{"lstm_autoencoder", "x a id at", "", many, true, []any{"units", 4, "window", 8, "stride", 42, "order_by", "at", "partition_by", "id", "epochs", 2, "batch_size", 128}, 3 << 20},
+	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "max_iterations", 5, "eval_fraction", 0.2}, 16 << 20},
+	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}, 16 << 20},
+}
+
+// typesOf are the types of columns that are no float8.
+var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8}
+
+// columns are those of the training query.
+func (p *proof) columns() (cols []dataset.Column) {
+	for _, name := range strings.Fields(p.cols + " " + p.target) {
+		c := dataset.Column{Name: name, Type: types.Float8}
+		if t, ok := typesOf[name]; ok {
+			c.Type = t
+		}
+		cols = append(cols, c)
+	}
+	return cols
+}
+
+// step is what the lengths of slices are multiples of: partials of trees are long.
+func (p *proof) step() int {
+	if p.family == "gradient_boosted_trees" || p.family == "random_forest" {
+		return 1000
+	}
+	return 1
+}
+
+func (p *proof) job(t testing.TB, more ...any) *train.Job {
+	t.Helper()
+	var args []family.Arg
+	for list := append(slices.Clone(p.args), more...); len(list) > 0; list = list[2:] {
+		v := list[1]
+		if n, ok := v.(int); ok {
+			v = int64(n)
+		}
+		args = append(args, family.Arg{Name: list[0].(string), Value: v, Pos: 1})
+	}
+	var predict []string
+	if p.target != "" {
+		predict = []string{p.target}
+	}
+	j, err := train.NewJob(p.family, predict, args, nil, p.columns())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// world is what the columns are taken from: all values of a column have its type, or
+// are nil.
+var world = sync.OnceValue(func() map[string][]any {
+	r := rand.New(rand.NewPCG(3, 9))
+	out := map[string][]any{}
+	put := func(name string, v any) { out[name] = append(out[name], v) }
+	for i := range many {
+		a, b, k, w := r.NormFloat64(), r.IntN(60), r.IntN(4), 0.5+r.Float64()
+		z := a - float64(b)/30 + []float64{0.5, -0.5, 0, 1}[k] + r.NormFloat64()
+		days, until := math.Ceil(20*r.ExpFloat64()*math.Exp(-a/2)), float64(r.IntN(60))
+		class := int32(0)
+		if z > 0.3 {
+			class = 1
+		}
+		put("a", a)
+		put("b", int32(b))
+		put("k", string(rune('p'+k)))
+		put("x", r.NormFloat64())
+		put("w", w)
+		put("y", z)
+		put("n", int32(max(0, 2*z)))
+		put("pos", math.Exp(z/3))
+		put("c", class)
+		put("c4", int32(min(max(int(z)+2, 0), 3))*10)
+		put("days", min(days, until))
+		put("died", days <= until)
+		put("id", int64(i/50))
+		put("at", float64(i%50))
+		for _, name := range []string{"a", "k"} {
+			if r.IntN(20) == 0 {
+				out[name][i] = nil
+			}
+		}
+	}
+	return out
+})
+
+// data are the rows, the same each time, in batches of an order of the seed's.
+func (p *proof) data(seed uint64) (out []*batch.Batch) {
+	o := rand.New(rand.NewPCG(seed, 3))
+	rows := o.Perm(p.rows)
+	for len(rows) > 0 {
+		n := min(len(rows), 1+o.IntN(2000))
+		var arrs []arrow.Array
+		for _, col := range p.columns() {
+			b := array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow())
+			from := world()[col.Name]
+			for _, i := range rows[:n] {
+				switch v := from[i].(type) {
+				case nil:
+					b.AppendNull()
+				case float64:
+					b.(*array.Float64Builder).Append(v)
+				case int32:
+					b.(*array.Int32Builder).Append(v)
+				case int64:
+					b.(*array.Int64Builder).Append(v)
+				case bool:
+					b.(*array.BooleanBuilder).Append(v)
+				case string:
+					b.(*array.StringBuilder).Append(v)
+				}
+			}
+			arrs = append(arrs, b.NewArray())
+		}
+		out = append(out, batch.New(arrs, n))
+		rows = rows[n:]
+	}
+	return out
+}
+
+// checkpoints keeps all states of a training.
+type checkpoints [][]byte
+
+func (c *checkpoints) Save(_ context.Context, _ int, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	err := write(&b)
+	*c = append(*c, b.Bytes())
+	return err
+}
+
+// attempt is how a training is run on a cluster.
+type attempt struct {
+	driver int // the node's place
+	again  bool
+	seed   uint64
+	slice  int
+	resume []byte
+	gather bool
+	before func(task int) // of a task
+	saved  *checkpoints
+}
+
+// counted calls a function before each task.
+type counted struct {
+	*trainer.Group
+	n      int
+	before func(int)
+}
+
+func (r *counted) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
+	if r.n++; r.before != nil {
+		r.before(r.n)
+	}
+	return r.Group.Reduce(ctx, t)
+}
+
+// run trains. Every clock tick is a checkpoint's, so that there is one after each step.
+func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, again bool, err error) {
+	t.Helper()
+	ctx := context.Background()
+	var more []any
+	if a.gather {
+		more = []any{"reduction", "gather"}
+	}
+	job := p.job(t, more...)
+	var others []uint64
+	for id := range c.addr {
+		others = append(others, id)
+	}
+	slices.Sort(others)
+	c.groups++
+	g, err := c.nodes[a.driver].tr.Open(ctx, fmt.Sprint("proof.", c.groups), job, others, a.again)
+	if err != nil {
+		return nil, false, err
+	}
+	defer g.Close()
+	spread := func(context.Context) error {
+		c.spread(t, g, p.data(a.seed), a.seed)
+		for _, r := range c.remote {
+			r.spread(t, g, p, a.seed)
+		}
+		return nil
+	}
+	if err := spread(ctx); err != nil {
+		return nil, false, err
+	}
+	rows, err := g.Deal(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if rows != int64(p.rows) {
+		t.Fatalf("%d rows came", rows)
+	}
+	now := time.Unix(0, 0)
+	in := train.Input{Job: job, Rows: rows, Resume: a.resume, SliceElements: a.slice, Now: func() time.Time { now = now.Add(20 * time.Second); return now }}
+	if a.saved != nil {
+		in.Save = a.saved
+	}
+	if again = g.Again(); again {
+		in.Again = spread
+	}
+	res, err = train.Run(ctx, in, &counted{g, 0, a.before})
+	return res, again, err
+}
+
+// TestEveryFamilyEverywhere trains every family on any number of nodes, with rows in
+// other orders, little memory, nodes whose kernels are others, and nodes that die:
+// one model comes of it all.
+func TestEveryFamilyEverywhere(t *testing.T) {
+	for _, f := range families.All {
+		if name := f.Info().Name; !slices.ContainsFunc(proofs, func(p proof) bool { return p.family == name }) {
+			t.Errorf("say how %s is trained here", name)
+		}
+	}
+	mixed := startMixed(t)
+	for i := range proofs {
+		p := &proofs[i]
+		t.Run(fmt.Sprint(p.family, " ", p.args), func(t *testing.T) {
+			if dealt := !p.job(t).InPlace(); dealt != p.dealt {
+				t.Fatalf("rows are dealt: %v", dealt)
+			}
+			var want *train.Result
+			same := func(how string, got *train.Result, err error) {
+				t.Helper()
+				if err != nil {
+					t.Errorf("%s: %v", how, err)
+					return
+				}
+				said := func(r *train.Result) string {
+					return fmt.Sprint(r.Metrics, r.TrainLoss, r.Rows, r.Held, r.Iterations, r.Evals, r.Stopped, len(r.History))
+				}
+				if !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || said(got) != said(want) {
+					t.Errorf("%s: another model: %s, not %s", how, said(got), said(want))
+				}
+			}
+			var states checkpoints
+			tasks := 0
+			want, _, err := p.run(t, start(t, 1, 0), attempt{saved: &states, before: func(n int) { tasks = n }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range []int{2, 3, 5} {
+				got, _, err := p.run(t, start(t, n, 0), attempt{seed: uint64(n), slice: n * p.step()})
+				same(fmt.Sprint(n, " nodes"), got, err)
+			}
+			got, _, err := p.run(t, start(t, 3, 0), attempt{seed: 7, gather: true})
+			same("gathered", got, err)
+			got, _, err = p.run(t, mixed, attempt{seed: 8, slice: 4 * p.step()})
+			same("other kernels", got, err)
+			for _, again := range []bool{false, true} {
+				got, read, err := p.run(t, start(t, 1, p.tiny), attempt{seed: 9, again: again})
+				same(fmt.Sprint("little memory, again ", again), got, err)
+				if err == nil && !read && train.Total(got.Usage).Written == 0 {
+					t.Errorf("little memory, again %v: all fits", again)
+				}
+			}
+			for lost := range 3 {
+				c := start(t, 3, 0)
+				var saved checkpoints
+				_, _, err := p.run(t, c, attempt{seed: 5, saved: &saved, before: func(n int) {
+					if n == 1+tasks*(lost+1)/4 {
+						c.kill(lost)
+					}
+				}})
+				if pgerr.CodeOf(err) != pgerr.ConnectionFailure && pgerr.CodeOf(err) != pgerr.CannotConnectNow {
+					t.Fatalf("node %d was lost: %v", lost, err)
+				}
+				var last []byte
+				if len(saved) > 0 {
+					last = saved[len(saved)-1]
+				}
+				got, _, err := p.run(t, c, attempt{driver: (lost + 1) % 3, seed: 6, resume: last})
+				same(fmt.Sprint("node ", lost, " lost"), got, err)
+			}
+			for _, at := range []int{0, len(states) / 2, len(states) - 1} {
+				if at < 0 || at > 0 && at < len(states)/2 {
+					continue
+				}
+				var state []byte
+				if len(states) > 0 {
+					state = states[at]
+				}
+				got, _, err := p.run(t, start(t, 2, 0), attempt{seed: 4, resume: state})
+				same(fmt.Sprint("resumed from checkpoint ", at, " of ", len(states)), got, err)
+			}
+		})
+	}
+}

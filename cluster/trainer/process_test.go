@@ -1,0 +1,169 @@
+package trainer_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+)
+
+// nodeVar makes a process of the test's program a node with this number.
+const nodeVar = "TRIBUTARY_TEST_NODE"
+
+// remote is a node that is a process of its own, which may have other kernels: what a
+// processor has is settled when a process starts.
+type remote struct {
+	id    uint64
+	in    *json.Encoder
+	out   *json.Decoder
+	level string
+}
+
+// What a remote node is told, and says: its address and kernels first, then which
+// error each share of rows made.
+type (
+	shareMsg struct {
+		Addr    map[uint64]string // the first time
+		Group   string
+		Members []uint64
+		Proof   int
+		Seed    uint64
+	}
+	saysMsg struct {
+		Addr, Level, Error string
+	}
+)
+
+// startMixed starts nodes of which one has the kernels of this machine, one none of
+// the widest, and one plain Go.
+func startMixed(t *testing.T) *cluster {
+	t.Helper()
+	c := start(t, 1, 0)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, without := range []string{"cpu.avx512f=off", "cpu.avx2=off,cpu.avx512f=off"} {
+		r := &remote{id: uint64(i + 2)}
+		cmd := exec.Command(program, "-test.run=^$")
+		cmd.Env = append(os.Environ(), fmt.Sprint(nodeVar, "=", r.id), "GODEBUG="+without)
+		cmd.Stderr = os.Stderr
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			in.Close()
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("node %d: %v", r.id, err)
+			}
+		})
+		r.in, r.out = json.NewEncoder(in), json.NewDecoder(out)
+		says := r.hear(t)
+		r.level = says.Level
+		c.addr[r.id] = says.Addr
+		c.remote = append(c.remote, r)
+	}
+	for _, r := range c.remote {
+		r.tell(t, shareMsg{Addr: c.addr})
+	}
+	t.Logf("kernels: %s, %s and %s", f64.Level, c.remote[0].level, c.remote[1].level)
+	if runtime.GOARCH == "amd64" && c.remote[1].level != "go" {
+		t.Errorf("a node without vectors has kernels of %s", c.remote[1].level)
+	}
+	return c
+}
+
+func (r *remote) hear(t *testing.T) (m saysMsg) {
+	t.Helper()
+	if err := r.out.Decode(&m); err != nil {
+		t.Fatalf("node %d: %v", r.id, err)
+	}
+	return m
+}
+
+func (r *remote) tell(t *testing.T, m shareMsg) {
+	t.Helper()
+	if err := r.in.Encode(m); err != nil {
+		t.Fatalf("node %d: %v", r.id, err)
+	}
+	if says := r.hear(t); says.Error != "" {
+		t.Fatalf("node %d: %s", r.id, says.Error)
+	}
+}
+
+// spread has the node add its share of the rows.
+func (r *remote) spread(t *testing.T, g *trainer.Group, p *proof, seed uint64) {
+	t.Helper()
+	at := 0
+	for p != &proofs[at] {
+		at++
+	}
+	r.tell(t, shareMsg{Group: g.Name(), Members: g.Members(), Proof: at, Seed: seed})
+}
+
+// beNode is a remote node, until nobody talks to it any more.
+func beNode(id uint64) error {
+	addr := map[uint64]string{}
+	n, err := newNode(id, 0, os.TempDir(), func(id uint64) (string, bool) { a, ok := addr[id]; return a, ok }, func(uint64) bool { return true }, func() <-chan struct{} { return nil })
+	if err != nil {
+		return err
+	}
+	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
+	if err := out.Encode(saysMsg{Addr: n.addr, Level: f64.Level}); err != nil {
+		return err
+	}
+	for {
+		var m shareMsg
+		if err := in.Decode(&m); err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+		var says saysMsg
+		if m.Addr != nil {
+			addr = m.Addr
+			n.srv.Serve()
+		} else if err := n.share(m); err != nil {
+			says.Error = err.Error()
+		}
+		if err := out.Encode(says); err != nil {
+			return err
+		}
+	}
+	n.kill()
+	if used := n.pool.Used(); used != 0 {
+		return fmt.Errorf("%d bytes are still charged", used)
+	}
+	return nil
+}
+
+// share adds those of a proof's rows that are this node's.
+func (n *node) share(m shareMsg) error {
+	return deal(proofs[m.Proof].data(m.Seed), m.Members, m.Seed, func(id uint64, b *batch.Batch) error {
+		if id != n.id {
+			return nil
+		}
+		p, err := n.tr.Collector(m.Group)
+		if err != nil {
+			return err
+		}
+		return p.Add(context.Background(), b)
+	})
+}
