@@ -31,6 +31,9 @@ type Node struct {
 	live  *liveness
 
 	proposer *proposer
+	commits  *commits
+	asks     shared[reply] // of the leader, by a follower
+	verified shared[reply] // that this node leads
 
 	nonce      [16]byte                     // of this start; see joinRequest
 	kick       chan struct{}                // see reseat
@@ -65,6 +68,8 @@ func Start(o Options) (*Node, error) {
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
 	n.proposer = n.newProposer()
+	n.asks = shared[reply]{spawn: n.goFunc, call: n.askLeader}
+	n.verified = shared[reply]{spawn: n.goFunc, call: n.verify}
 	fresh := o.Dir.standing() == joining
 	err := n.startRaft()
 	if err != nil {
@@ -95,9 +100,9 @@ func (n *Node) config() *raft.Config {
 	// As long as the others wait before they look for another leader: a leader on
 	// a busy machine does not give up before them. Reads do not rely on it.
 	c.LeaderLeaseTimeout = n.o.Heartbeat
-	// A follower learns of a commit with the next message, so this bounds how
-	// long a gateway that does not lead waits for its own commit.
-	c.CommitTimeout = 5 * time.Millisecond
+	// How long a follower that does not ask (commits.go) may be behind what is
+	// committed.
+	c.CommitTimeout = n.o.Tell
 	c.MaxAppendEntries = 512
 	c.BatchApplyCh = true
 	c.SnapshotThreshold, c.TrailingLogs = n.o.Snapshot, n.o.Snapshot
@@ -121,6 +126,8 @@ func (n *Node) startRaft() (err error) {
 		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
 	})
+	n.commits = newCommits(n.trans.Consumer())
+	n.goFunc(func() { n.commits.pump(n.ctx) })
 	known, err := raft.HasExistingState(logs, n.bolt, snaps)
 	if err != nil {
 		return dirError(err, dir)
@@ -138,7 +145,7 @@ func (n *Node) startRaft() (err error) {
 	}
 	// raft panics where the log does not give what it should.
 	err = n.bolt.guard(func() (err error) {
-		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans, &n.beats})
+		n.raft, err = raft.NewRaft(conf, n.fsm, logs, n.bolt, snaps, transport{n.trans, &n.beats, n.commits})
 		return err
 	})
 	if err != nil {
@@ -315,7 +322,7 @@ func (n *Node) lead() (end func()) {
 		// What earlier leaders committed must be applied before this one
 		// answers for what is committed.
 		term, barrier := n.raft.CurrentTerm(), n.raft.Barrier(0)
-		if err := n.await(ctx, barrier); err != nil || ctx.Err() != nil {
+		if err := n.await(ctx, barrier); err != nil || ctx.Err() != nil || n.raft.CurrentTerm() != term {
 			return
 		}
 		if f, ok := barrier.(raft.IndexFuture); ok {

@@ -90,6 +90,7 @@ type cluster struct {
 	w        *wires
 	m        []*member
 	patience time.Duration
+	tell     time.Duration
 	reserve  func(data string) *disk.Reserve // nil for none
 }
 
@@ -141,7 +142,7 @@ func (c *cluster) start(data, addr, name string) *member {
 	}
 	srv := rpc.Listen(ln, trust, dir.Identity, log)
 	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
-		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience,
+		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience, Tell: c.tell,
 		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
 	if len(c.m) > 0 {
 		o.Join = []string{c.m[0].addr}
@@ -297,6 +298,27 @@ func TestThree(t *testing.T) {
 	wg.Wait()
 	eventually(t, "reports", func() bool { return string(c.m[0].Report(c.m[1].ID())) == "load of n1" })
 	eventually(t, "horizon", func() bool { return c.m[0].Horizon() == c.m[0].Current().Version() })
+}
+
+// TestFollowersAskOnly: with a leader that never tells by itself what is
+// committed, followers see their own commits, and all that others committed
+// before they ask.
+func TestFollowersAskOnly(t *testing.T) {
+	c := newCluster(t, 3, func(c *cluster) { c.tell = time.Hour })
+	for round := range 20 {
+		for i := range 3 {
+			k := fmt.Sprint("k", round, i)
+			c.must(i, set(k, "v"))
+			if v, _ := c.m[i].Current().Setting(k); v != "v" {
+				t.Fatalf("node %d does not see its own commit", i)
+			}
+			for j := range 3 {
+				if c.reads(j, k) != "v" {
+					t.Fatalf("a write on node %d is not seen on node %d", i, j)
+				}
+			}
+		}
+	}
 }
 
 func TestLeaderDies(t *testing.T) {

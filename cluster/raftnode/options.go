@@ -32,6 +32,9 @@ type Options struct {
 	// vote takes its place; 0: 5 min.
 	ReplaceAfter time.Duration
 
+	// Tell is how long a follower may be behind what is committed that neither
+	// asks nor is sent anything; 0: 25 ms.
+	Tell time.Duration
 	// Patience is how long the outcome of a commit is waited for that may be in a
 	// log, when its statement was cancelled or its leader went away; 0: 10 s.
 	Patience time.Duration
@@ -70,6 +73,7 @@ func (o *Options) Validate() error {
 	def(&o.Heartbeat, 1500*time.Millisecond)
 	def(&o.Ping, 500*time.Millisecond)
 	def(&o.DeadAfter, 3*time.Second)
+	def(&o.Tell, 25*time.Millisecond)
 	def(&o.Patience, 10*time.Second)
 	if o.Snapshot == 0 {
 		o.Snapshot = 8192

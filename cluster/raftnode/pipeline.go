@@ -7,11 +7,15 @@ import (
 )
 
 // transport is raft's over the network, with pipelines that end when a follower
-// refuses and heartbeats that end with the node.
+// refuses, heartbeats that end with the node, and what is known to be committed.
 type transport struct {
 	*raft.NetworkTransport
-	beats *beats
+	beats   *beats
+	commits *commits
 }
+
+// Consumer implements raft.Transport.
+func (t transport) Consumer() <-chan raft.RPC { return t.commits.out }
 
 // SetHeartbeatHandler implements raft.Transport.
 func (t transport) SetHeartbeatHandler(fn func(raft.RPC)) {

@@ -19,7 +19,7 @@ func TestRefusedPipeline(t *testing.T) {
 		t.Cleanup(func() { _ = n.Close() })
 		return n
 	}
-	leader, follower := transport{open(), &beats{}}, open()
+	leader, follower := transport{NetworkTransport: open()}, open()
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() {

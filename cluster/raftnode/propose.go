@@ -35,6 +35,9 @@ type reply struct {
 	Index             uint64
 	Outcome           catalog.Outcome
 	Ended             uint64 // as in meta.Response
+	// The log is committed up to entry Committed, which is of Term, if that is
+	// not 0: what a follower may tell its raft (commits.go).
+	Term, Committed uint64
 	// Refused is why the changes were not applied and never will be, Unlogged
 	// why the command is in no log.
 	Refused, Unlogged *pgerr.Error
@@ -86,8 +89,17 @@ func (n *Node) newProposer() *proposer {
 			if err != nil {
 				return reply{}, err
 			}
-			return rpc.Decode[reply](b)
+			return n.answer(b)
 		}}
+}
+
+// answer reads a leader's reply and takes what it says of the log.
+func (n *Node) answer(b []byte) (reply, error) {
+	r, err := rpc.Decode[reply](b)
+	if err == nil {
+		n.commits.learn(r.Term, r.Committed)
+	}
+	return r, err
 }
 
 // proposeHere appends a command to the log of the leader.
@@ -95,6 +107,7 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	if err := n.o.Dir.Reserve.Room(); err != nil && meta.Fills(cmd) {
 		return reply{Unlogged: pgerr.From(err)}
 	}
+	term := n.raft.CurrentTerm()
 	f := n.raft.Apply(cmd, 5*time.Second)
 	switch err := n.await(ctx, f); {
 	case err == nil:
@@ -115,6 +128,9 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 		return reply{NotLeader: true, Unsure: true}
 	}
 	out := reply{Index: r.Index, Outcome: r.Outcome, Ended: r.Ended}
+	if term == n.raft.CurrentTerm() {
+		out.Term, out.Committed = term, f.Index()
+	}
 	if r.Err != nil {
 		out.Refused = pgerr.From(r.Err)
 	}
@@ -150,10 +166,7 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 		if leader == n.o.Self.ID {
 			r, err = n.readIndexHere(one)
 		} else {
-			var b []byte
-			if b, err = n.peers.Action(one, leader, callReadIndex, nil); err == nil {
-				r, err = rpc.Decode[reply](b)
-			}
+			r, err = n.asks.do(one)
 		}
 		again = err == nil && r.NotLeader || rpc.Unreachable(err) || one.Err() != nil
 		return again && in.Err() == nil, err
@@ -178,22 +191,73 @@ const (
 	readTime   = 2 * time.Second
 )
 
+// askLeader asks the leader up to where the log is committed, once for all that
+// wait at this node.
+func (n *Node) askLeader() (reply, error) {
+	ctx, cancel := context.WithTimeout(n.ctx, readTime)
+	defer cancel()
+	leader := n.Leader()
+	if leader == 0 || leader == n.o.Self.ID {
+		return reply{NotLeader: true}, nil
+	}
+	b, err := n.peers.Action(ctx, leader, callReadIndex, nil)
+	if err != nil {
+		return reply{}, err
+	}
+	return n.answer(b)
+}
+
 // readIndexHere gives the index up to which the leader answers for what is
 // committed.
 func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 	if !n.leads.Load() {
 		return reply{NotLeader: true}, nil
 	}
+	if r, ok := n.alone(); ok {
+		return r, nil
+	}
+	return n.verified.do(ctx)
+}
+
+// alone answers for what is committed where this node is the only voter: nobody
+// can have led without its vote, which it gives only in a later term.
+func (n *Node) alone() (reply, bool) {
+	voters := 0
+	f := n.raft.GetConfiguration()
+	if f.Error() != nil {
+		return reply{}, false
+	}
+	for _, s := range f.Configuration().Servers {
+		if s.Suffrage == raft.Voter {
+			voters++
+		}
+	}
+	term := n.term.Load()
+	r := n.committed(term)
+	return r, voters == 1 && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
+}
+
+// committed is up to where the log is committed, if this node leads in a term.
+func (n *Node) committed(term uint64) reply {
 	// Another node may have applied, and shown, what this one is about to. All
 	// that is not a command of the log is from before it led.
-	index, term := n.raft.CommitIndex(), n.raft.CurrentTerm()
-	if index <= n.settled.Load() {
-		index = n.fsm.Applied()
+	index, settled := n.raft.CommitIndex(), n.settled.Load()
+	if index > settled {
+		return reply{Index: index, Term: term, Committed: index}
 	}
-	if err := n.await(ctx, n.raft.VerifyLeader()); err != nil || term != n.term.Load() {
+	return reply{Index: n.fsm.Applied(), Term: term, Committed: settled}
+}
+
+// verify proves that this node leads, and gives what was committed before.
+func (n *Node) verify() (reply, error) {
+	term := n.raft.CurrentTerm()
+	r := n.committed(term)
+	ctx, cancel := context.WithTimeout(n.ctx, readTime)
+	defer cancel()
+	if err := n.await(ctx, n.raft.VerifyLeader()); err != nil || term != n.term.Load() || term != n.raft.CurrentTerm() {
 		return reply{NotLeader: true}, nil
 	}
-	return reply{Index: index}, nil
+	return r, nil
 }
 
 // atLeader calls try with the leader until it succeeds, fails for good, or ctx

@@ -1,0 +1,116 @@
+package raftnode
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// commits tells raft on a follower what the leader's answers say is committed.
+// raft would learn of it with the leader's next message, milliseconds later, and a
+// gateway that does not lead waits for that with each commit and each read.
+//
+// It stands between the transport and raft. What is known is put into the
+// AppendEntries that pass, or where the entry has passed already, into one of its
+// own without entries: a message that the leader could have sent. Raft's safety
+// asks no more of it than of the leader's: the term is that of the entry and of
+// the leader, and the follower is told to commit no further than where the message
+// shows its log to be the leader's.
+type commits struct {
+	in  <-chan raft.RPC
+	out chan raft.RPC
+
+	mu    sync.Mutex
+	known mark
+	wake  chan struct{} // has room for one: known has changed
+
+	// Of the pump: the leader's newest message.
+	last raft.AppendEntriesRequest
+	sent mark // the last entry that the leader of a term sent
+	told uint64
+}
+
+// mark is an entry of the log that is committed.
+type mark struct{ term, index uint64 }
+
+func newCommits(in <-chan raft.RPC) *commits {
+	return &commits{in: in, out: make(chan raft.RPC), wake: make(chan struct{}, 1)}
+}
+
+// learn says that the log is committed up to an entry of a term; a term of 0 says
+// nothing.
+func (c *commits) learn(term, index uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := (mark{term, index}); term != 0 && (m.term > c.known.term || m.term == c.known.term && m.index > c.known.index) {
+		c.known = m
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// pump passes the transport's messages on until ctx ends.
+func (c *commits) pump(ctx context.Context) {
+	for {
+		var rpc raft.RPC
+		select {
+		case rpc = <-c.in:
+			if a, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+				c.pass(a)
+			}
+		case <-c.wake:
+			a := c.own()
+			if a == nil {
+				continue
+			}
+			rpc = raft.RPC{Command: a, RespChan: make(chan raft.RPCResponse, 1)}
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case c.out <- rpc:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pass puts what is known into a message of the leader's.
+func (c *commits) pass(a *raft.AppendEntriesRequest) {
+	c.mu.Lock()
+	known := c.known
+	c.mu.Unlock()
+	end := a.PrevLogEntry + uint64(len(a.Entries))
+	if a.Term == known.term {
+		a.LeaderCommitIndex = max(a.LeaderCommitIndex, known.index)
+	}
+	// Behind that a follower may have entries of another leader's still, which
+	// raft (as of 1.7) would commit.
+	a.LeaderCommitIndex = min(a.LeaderCommitIndex, end)
+	if a.Term < c.sent.term {
+		return // of a leader that is one no more
+	}
+	if a.Term > c.sent.term || end > c.sent.index {
+		c.sent = mark{a.Term, end}
+	}
+	c.last = raft.AppendEntriesRequest{RPCHeader: a.RPCHeader, Term: a.Term, Leader: a.Leader} //nolint:staticcheck // older nodes read Leader
+	c.told = max(c.told, a.LeaderCommitIndex)
+}
+
+// own makes a message that says what is known; nil where raft was told, or has not
+// been sent the entry yet.
+func (c *commits) own() *raft.AppendEntriesRequest {
+	c.mu.Lock()
+	known := c.known
+	c.mu.Unlock()
+	if known.term != c.sent.term || known.index > c.sent.index || known.index <= c.told {
+		return nil
+	}
+	a := c.last
+	a.PrevLogEntry, a.PrevLogTerm, a.LeaderCommitIndex = known.index, known.term, known.index
+	c.told = known.index
+	return &a
+}

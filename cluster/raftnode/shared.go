@@ -1,0 +1,63 @@
+package raftnode
+
+import (
+	"context"
+	"sync"
+)
+
+// shared makes one call for all who wait for it. A call is good only for those
+// who came before it began; while one is under way, the others wait for the next
+// together. So however many ask, there is one call at a time, and nobody waits for
+// more than two.
+type shared[T any] struct {
+	// spawn runs a function in a goroutine of the owner's.
+	spawn func(func())
+	call  func() (T, error)
+
+	mu      sync.Mutex
+	running bool
+	next    *round[T] // has not begun; nil if nobody waits
+}
+
+type round[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// do waits for the outcome of a call that begins after do was called.
+func (s *shared[T]) do(ctx context.Context) (T, error) {
+	s.mu.Lock()
+	r := s.next
+	if r == nil {
+		r = &round[T]{done: make(chan struct{})}
+		s.next = r
+		if !s.running {
+			s.begin()
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// begin starts the call that is waited for, if there is one. mu is held.
+func (s *shared[T]) begin() {
+	r := s.next
+	s.next, s.running = nil, r != nil
+	if r == nil {
+		return
+	}
+	s.spawn(func() {
+		r.value, r.err = s.call()
+		close(r.done)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.begin()
+	})
+}
