@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -463,9 +464,9 @@ func (s *Session) copyQuery(ctx context.Context, st *catalog.State, stmt *parse.
 		if i > 0 {
 			list += ", "
 		}
-		list += parse.QuoteIdent(c.Name)
+		list += lex.QuoteIdent(c.Name)
 	}
-	sub, err := parseOne("SELECT " + list + " FROM " + parse.QuoteIdent(st.Schema(rel.Schema).Name) + "." + parse.QuoteIdent(rel.Name))
+	sub, err := parseOne("SELECT " + list + " FROM " + lex.QuoteIdent(st.Schema(rel.Schema).Name) + "." + lex.QuoteIdent(rel.Name))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -94,7 +95,7 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	for i, n := range k.Columns {
 		o := fmt.Sprintf("o%d", i)
 		names, nulls = append(names, o), append(nulls, "NULL::"+ddl.TypeSQL(r.st, as[i]))
-		same = append(same, "c."+parse.QuoteIdent(ref.child.ColumnNum(n).Name)+" = k."+o)
+		same = append(same, "c."+lex.QuoteIdent(ref.child.ColumnNum(n).Name)+" = k."+o)
 	}
 	for i, n := range k.Columns {
 		to := fmt.Sprintf("k.n%d", i)
@@ -111,9 +112,9 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 		case 'd':
 			to = "DEFAULT"
 		}
-		set = append(set, parse.QuoteIdent(ref.child.ColumnNum(n).Name)+" = "+to)
+		set = append(set, lex.QuoteIdent(ref.child.ColumnNum(n).Name)+" = "+to)
 	}
-	table := parse.QuoteIdent(schemaName(r.st, ref.child)) + "." + parse.QuoteIdent(ref.child.Name)
+	table := lex.QuoteIdent(schemaName(r.st, ref.child)) + "." + lex.QuoteIdent(ref.child.Name)
 	where := strings.Join(same, " AND ")
 	if update {
 		where += " AND (" + strings.Join(moved, " OR ") + ")"

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"github.com/tributarydb/tributary/sql/parse"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // loader completes the rows of a COPY: defaults for the columns that were not
@@ -61,7 +61,7 @@ func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Colu
 			l.prog[i], err = compile(c.Generated, rel, bind.ForGenerated, c)
 		case c.Identity != 0:
 			seq := r.st.RelationByOID(c.Sequence)
-			text := "nextval('" + parse.QuoteIdent(r.st.Schema(seq.Schema).Name) + "." + parse.QuoteIdent(seq.Name) + "'::regclass)"
+			text := "nextval('" + lex.QuoteIdent(r.st.Schema(seq.Schema).Name) + "." + lex.QuoteIdent(seq.Name) + "'::regclass)"
 			l.prog[i], err = compile(text, nil, bind.ForDefault, c)
 		case c.Default != "":
 			l.prog[i], err = compile(c.Default, nil, bind.ForDefault, c)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -260,7 +261,7 @@ func (s *Session) dropVersions(m *catalog.Model, n *parse.DropModel) (catalog.Ch
 			if len(m.Versions) == 1 {
 				return nil, err.WithHint("DROP MODEL without VERSION drops the model.")
 			}
-			return nil, err.WithHint("Choose another one first: ALTER MODEL %s SET DEFAULT VERSION n.", parse.QuoteName(m.Name))
+			return nil, err.WithHint("Choose another one first: ALTER MODEL %s SET DEFAULT VERSION n.", lex.QuoteName(m.Name))
 		}
 		drop = append(drop, v.Number)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -103,7 +104,7 @@ func (s *Session) settingValue(x *execution, n *ast.VariableSetStmt) (string, er
 				if err != nil {
 					return "", err
 				}
-				vals = append(vals, "INTERVAL "+parse.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], s.env)))
+				vals = append(vals, "INTERVAL "+lex.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], s.env)))
 				continue
 			}
 			v := parse.ConstText(a)

@@ -6,6 +6,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -96,7 +97,7 @@ func wordText(v *ast.ColumnRef) string {
 	}
 	var names []string
 	for _, f := range v.Fields.Items {
-		names = append(names, parse.QuoteName(parse.ConstText(f)))
+		names = append(names, lex.QuoteName(parse.ConstText(f)))
 	}
 	return strings.Join(names, ".")
 }

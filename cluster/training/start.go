@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -28,11 +29,11 @@ func (j *Jobs) given(ctx context.Context, c *query.Context, st *catalog.State, j
 		return nil, pgerr.From(err).At(g.Pos)
 	}
 	for i, p := range parts {
-		parts[i] = parse.QuoteName(p)
+		parts[i] = lex.QuoteName(p)
 	}
 	var cols, order []string
 	for i, c := range job.Features() {
-		cols = append(cols, fmt.Sprintf("%s::%s", parse.QuoteName(c.Name), c.Type))
+		cols = append(cols, fmt.Sprintf("%s::%s", lex.QuoteName(c.Name), c.Type))
 		order = append(order, fmt.Sprint(i+1))
 	}
 	list, err := parse.Parse(fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT %d", strings.Join(cols, ", "), strings.Join(parts, "."),

@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -109,7 +110,7 @@ func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name 
 // rows whose value is not below that of the last of the largest that are to be
 // held out.
 func (tr *transformed) hold(by *train.Split, q *ast.SelectStmt) error {
-	c := parse.QuoteIdent(by.Column)
+	c := lex.QuoteIdent(by.Column)
 	sel, err := queryOver(fmt.Sprintf("SELECT (%s >= (SELECT percentile_disc(%v::float8) WITHIN GROUP (ORDER BY %s DESC) FROM (SELECT 1) AS split_input)) IS NOT FALSE",
 		c, by.Fraction, c), q)
 	if err != nil {
@@ -147,7 +148,7 @@ func missingNaN(q *ast.SelectStmt, bound *plan.Query, j *train.Job) (*ast.Select
 	}
 	items := make([]string, len(bound.Cols))
 	for i, c := range bound.Cols {
-		items[i] = parse.QuoteIdent(c.Name)
+		items[i] = lex.QuoteIdent(c.Name)
 		switch c.Type.OID {
 		case types.Float4OID, types.Float8OID, types.NumericOID:
 			if features[c.Name] {
@@ -174,7 +175,7 @@ func (tr *transformed) has(name string) bool {
 func (tr *transformed) others(want func(string) bool) (out []transformItem) {
 	for i, c := range tr.cols {
 		if !tr.has(c.Name) && want(c.Name) {
-			out = append(out, transformItem{name: c.Name, val: ast.NewColumnRef(ast.NewString(c.Name)), text: parse.QuoteName(c.Name), reads: []int{i}, plain: true})
+			out = append(out, transformItem{name: c.Name, val: ast.NewColumnRef(ast.NewString(c.Name)), text: lex.QuoteName(c.Name), reads: []int{i}, plain: true})
 		}
 	}
 	return out

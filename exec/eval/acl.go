@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -160,7 +160,7 @@ func PrivilegeName(letter byte) string {
 func ACLRole(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return parse.QuoteIdent(s)
+			return lex.QuoteIdent(s)
 		}
 	}
 	return s

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/number"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -259,7 +259,7 @@ func addDefinitions(t table) {
 func columnName(r *catalog.Relation, num int16) string {
 	for _, c := range r.Columns {
 		if c.Num == num {
-			return parse.QuoteName(c.Name)
+			return lex.QuoteName(c.Name)
 		}
 	}
 	return "?"
@@ -391,7 +391,7 @@ func indexDef(h Host, r, tab *catalog.Relation, pretty bool) string {
 	if method == "" {
 		method = "btree"
 	}
-	b.WriteString("INDEX " + parse.QuoteName(r.Name) + " ON " + qualified(h, tab.Schema, tab.Name, visible) +
+	b.WriteString("INDEX " + lex.QuoteName(r.Name) + " ON " + qualified(h, tab.Schema, tab.Name, visible) +
 		" USING " + method + " (" + strings.Join(indexKeys(h, tab, ix, true, pretty), ", ") + ")")
 	if len(ix.Include) > 0 {
 		b.WriteString(" INCLUDE (" + columnList(tab, ix.Include) + ")")

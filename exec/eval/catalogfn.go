@@ -5,7 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -22,7 +22,7 @@ func functionArguments(c *call, a []types.Datum) (types.Datum, error) {
 			s = `"any"`
 		}
 		if i < len(f.ArgNames) && f.ArgNames[i] != "" {
-			s = parse.QuoteName(f.ArgNames[i]) + " " + s
+			s = lex.QuoteName(f.ArgNames[i]) + " " + s
 		}
 		if f.Variadic != 0 && i == len(f.Args)-1 {
 			s = "VARIADIC " + s

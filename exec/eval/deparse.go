@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -169,7 +170,7 @@ func (d *deparser) constant(s string, t types.Type) (string, error) {
 			return numberText(v, "numeric"), nil
 		}
 	}
-	return parse.QuoteLiteral(v) + "::" + d.typeName(t), nil
+	return lex.QuoteLiteral(v) + "::" + d.typeName(t), nil
 }
 
 // numberText writes a number bare, but for a sign, which could be an operator.
@@ -280,7 +281,7 @@ func (d *deparser) columnName(x *ast.ColumnRef) (string, error) {
 	if !ok {
 		return "", errForm
 	}
-	return parse.QuoteName(last.SVal), nil
+	return lex.QuoteName(last.SVal), nil
 }
 
 func (d *deparser) test(arg ast.Node, want types.Type, word string) (piece, error) {

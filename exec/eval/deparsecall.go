@@ -7,7 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -57,7 +57,7 @@ func (d *deparser) call(x *ast.FuncCall, want types.Type) (piece, error) {
 		}
 		s += " ORDER BY " + keys
 	}
-	s = parse.QuoteName(name.SVal) + "(" + s + ")"
+	s = lex.QuoteName(name.SVal) + "(" + s + ")"
 	if x.AggFilter != nil {
 		p, err := d.expr(x.AggFilter, types.Bool)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -71,7 +71,7 @@ func (d *deparser) from(n ast.Node) (string, error) {
 			name = x.Alias.AliasName
 		}
 		if shown := d.shown(name); x.Alias != nil || shown != name {
-			s += " " + parse.QuoteName(shown)
+			s += " " + lex.QuoteName(shown)
 		}
 		return s, nil
 	case *ast.RangeSubselect:
@@ -84,7 +84,7 @@ func (d *deparser) from(n ast.Node) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		s = "(" + s + ") " + parse.QuoteName(d.shown(x.Alias.AliasName))
+		s = "(" + s + ") " + lex.QuoteName(d.shown(x.Alias.AliasName))
 		if x.Lateral {
 			s = "LATERAL " + s
 		}
@@ -168,7 +168,7 @@ func (d *deparser) relation(x *ast.RangeVar) string {
 		hidden = hidden || x.SchemaName != "" && slices.Contains(lv.ctes, x.RelName)
 	}
 	if hidden {
-		return parse.QuoteName(x.SchemaName) + "." + parse.QuoteName(x.RelName)
+		return lex.QuoteName(x.SchemaName) + "." + lex.QuoteName(x.RelName)
 	}
-	return parse.QuoteName(x.RelName)
+	return lex.QuoteName(x.RelName)
 }

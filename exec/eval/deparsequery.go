@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -39,7 +40,7 @@ func (d *deparser) reference(n bind.Name) (string, error) {
 			if it.name != n.Item {
 				continue
 			}
-			return parse.QuoteName(it.shown) + "." + parse.QuoteName(n.Column), nil
+			return lex.QuoteName(it.shown) + "." + lex.QuoteName(n.Column), nil
 		}
 	}
 	return "", errForm
@@ -130,7 +131,7 @@ func (d *deparser) with(w *ast.WithClause) (string, error) {
 		if !ok || cte.SearchClause != nil || cte.CycleClause != nil {
 			return "", errForm
 		}
-		out += sep + parse.QuoteName(cte.Ctename)
+		out += sep + lex.QuoteName(cte.Ctename)
 		sep = ", "
 		if cte.Aliascolnames != nil && len(cte.Aliascolnames.Items) > 0 {
 			out += "(" + quotedNames(cte.Aliascolnames) + ")"
@@ -158,7 +159,7 @@ func quotedNames(l *ast.NodeList) string {
 	var out []string
 	for _, n := range l.Items {
 		if s, ok := n.(*ast.String); ok {
-			out = append(out, parse.QuoteName(s.SVal))
+			out = append(out, lex.QuoteName(s.SVal))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -361,7 +362,7 @@ func (d *deparser) targetList(out string, shown bool) (string, error) {
 			column = "?column?"
 		}
 		if t.name != column {
-			s += " AS " + parse.QuoteName(t.name)
+			s += " AS " + lex.QuoteName(t.name)
 		}
 		if i == 0 {
 			out += s

@@ -2,7 +2,7 @@ package eval
 
 import (
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -49,7 +49,7 @@ func enumParse(to types.Type) impl {
 }
 
 func errLabel(x *catalog.EnumType, s string) error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", parse.QuoteName(x.Name), s)
+	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", lex.QuoteName(x.Name), s)
 }
 
 // enumArrayParse reads arrays of labels.

@@ -3,7 +3,7 @@ package eval
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -33,7 +33,7 @@ func (c *call) quoteLiteral(s string) string {
 // quoteName is quote_ident().
 func (c *call) quoteName(s string) string {
 	c.meter().scratch(2*len(s) + 2)
-	return parse.QuoteName(s)
+	return lex.QuoteName(s)
 }
 
 // parseIdent is parse_ident(): the parts of a qualified identifier.

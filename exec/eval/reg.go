@@ -5,7 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -378,9 +378,9 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 		}
 		if schema, name, ok := systemRelationName(h, oid); ok {
 			if schema == "pg_catalog" || findRelation(h, []string{name}) == oid {
-				return parse.QuoteName(name), true
+				return lex.QuoteName(name), true
 			}
-			return parse.QuoteName(schema) + "." + parse.QuoteName(name), true
+			return lex.QuoteName(schema) + "." + lex.QuoteName(name), true
 		}
 	case types.RegtypeOID:
 		if _, ok := types.PgTypeOf(oid); ok {
@@ -389,15 +389,15 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 		return typeName(h, oid, -1)
 	case types.RegnamespaceOID:
 		if s := st.Schema(oid); s != nil {
-			return parse.QuoteName(s.Name), true
+			return lex.QuoteName(s.Name), true
 		}
 	case types.RegroleOID:
 		if r := st.Role(oid); r != nil {
-			return parse.QuoteName(r.Name), true
+			return lex.QuoteName(r.Name), true
 		}
 	case types.RegprocOID:
 		if f := fn.ByOID(oid); f != nil {
-			return parse.QuoteName(f.Name), true
+			return lex.QuoteName(f.Name), true
 		}
 		if p, ok := h.(Procedures); ok {
 			return p.ProcedureName(oid)
@@ -408,7 +408,7 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 			for i, a := range f.Args {
 				args[i] = types.TypeName(a)
 			}
-			return parse.QuoteName(f.Name) + "(" + strings.Join(args, ",") + ")", true
+			return lex.QuoteName(f.Name) + "(" + strings.Join(args, ",") + ")", true
 		}
 	case types.RegoperOID, types.RegoperatorOID:
 		for _, o := range fn.AllOperators() {
@@ -427,7 +427,7 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 	case types.RegcollationOID:
 		for _, n := range []string{"default", "C", "POSIX"} {
 			if collations[n] == oid {
-				return parse.QuoteName(n), true
+				return lex.QuoteName(n), true
 			}
 		}
 	}
@@ -437,10 +437,10 @@ func RegOut(h Host, t types.OID, oid types.OID) (string, bool) {
 func qualified(h Host, schema types.OID, name string, visible bool) string {
 	if !visible {
 		if s := h.Catalog().Schema(schema); s != nil {
-			return parse.QuoteName(s.Name) + "." + parse.QuoteName(name)
+			return lex.QuoteName(s.Name) + "." + lex.QuoteName(name)
 		}
 	}
-	return parse.QuoteName(name)
+	return lex.QuoteName(name)
 }
 
 // typeName is format_type(): built-in types, then a user's.

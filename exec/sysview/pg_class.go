@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -194,8 +194,8 @@ var plainLiteral = regexp.MustCompile(`^'([^']|'')*'$`)
 // as it is named now, the type of a constant.
 func (v *view) defaultText(c *catalog.Column) string {
 	if s := v.st.RelationByOID(c.Sequence); s != nil && c.Identity == 0 {
-		name := parse.QuoteName(v.schemaName(s.Schema)) + "." + parse.QuoteName(s.Name)
-		return "nextval(" + parse.QuoteLiteral(name) + "::regclass)"
+		name := lex.QuoteName(v.schemaName(s.Schema)) + "." + lex.QuoteName(s.Name)
+		return "nextval(" + lex.QuoteLiteral(name) + "::regclass)"
 	}
 	if !plainLiteral.MatchString(c.Default) {
 		return c.Default
@@ -205,7 +205,7 @@ func (v *view) defaultText(c *catalog.Column) string {
 		t = "bpchar" // character alone would be of one
 	}
 	if e := v.st.EnumByOID(c.Type.OID); e != nil {
-		if t = parse.QuoteName(v.schemaName(e.Schema)) + "." + parse.QuoteName(e.Name); e.ArrayOID == c.Type.OID {
+		if t = lex.QuoteName(v.schemaName(e.Schema)) + "." + lex.QuoteName(e.Name); e.ArrayOID == c.Type.OID {
 			t += "[]"
 		}
 	}

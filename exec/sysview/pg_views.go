@@ -5,7 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -85,10 +85,10 @@ func (v *view) indexText(r, t *catalog.Relation) string {
 	if ix.Unique {
 		b.WriteString("UNIQUE ")
 	}
-	b.WriteString("INDEX " + parse.QuoteName(r.Name) + " ON " + parse.QuoteName(v.schemaName(t.Schema)) + "." + parse.QuoteName(t.Name) + " USING " + ix.Method + " (")
+	b.WriteString("INDEX " + lex.QuoteName(r.Name) + " ON " + lex.QuoteName(v.schemaName(t.Schema)) + "." + lex.QuoteName(t.Name) + " USING " + ix.Method + " (")
 	column := func(n int16) string {
 		if c := t.ColumnNum(n); c != nil {
-			return parse.QuoteName(c.Name)
+			return lex.QuoteName(c.Name)
 		}
 		return "?"
 	}

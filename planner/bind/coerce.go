@@ -6,8 +6,8 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/number"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -195,7 +195,7 @@ func (b *binder) coerceUnknown(e expr.Expr, to types.Type, ctx fn.CastContext, p
 }
 
 func errEnumLabel(en *catalog.EnumType, label string) *pgerr.Error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", parse.QuoteName(en.Name), label)
+	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", lex.QuoteName(en.Name), label)
 }
 
 // literal is the constant of type t that text denotes; nil for types that only

@@ -5,6 +5,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -26,8 +27,8 @@ func (sc *scope) rocCurve(m *model, name ast.Node, query *ast.SubLink, n *ast.Ra
 		return fromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no ROC curve: it is not a classifier of two classes", m.name).At(pos.at())
 	}
 	label := m.v.Target[0]
-	text := strings.NewReplacer("$label", parse.QuoteIdent(label), "$proba", parse.QuoteIdent("predicted_"+label+"_proba"),
-		"$positive", parse.QuoteLiteral(m.v.Classes[1])).Replace(rocQuery)
+	text := strings.NewReplacer("$label", lex.QuoteIdent(label), "$proba", lex.QuoteIdent("predicted_"+label+"_proba"),
+		"$positive", lex.QuoteLiteral(m.v.Classes[1])).Replace(rocQuery)
 	return sc.overPredictions(text, "roc_curve", name, query, n)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -18,8 +18,8 @@ import (
 func (sc *scope) evaluateTargets(m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction) (fromItem, error) {
 	var sums, rows, cols []string
 	for i, t := range m.v.Target {
-		sums = append(sums, fmt.Sprintf("ml_regression(q.%s, q.%s) AS m%d", parse.QuoteIdent(t), parse.QuoteIdent(m.v.Outputs[i+1].Name), i))
-		rows = append(rows, fmt.Sprintf("(%s, s.m%d)", parse.QuoteLiteral(t), i))
+		sums = append(sums, fmt.Sprintf("ml_regression(q.%s, q.%s) AS m%d", lex.QuoteIdent(t), lex.QuoteIdent(m.v.Outputs[i+1].Name), i))
+		rows = append(rows, fmt.Sprintf("(%s, s.m%d)", lex.QuoteLiteral(t), i))
 	}
 	for i, c := range fn.RegressionMeasures {
 		cols = append(cols, fmt.Sprintf("r.m[%d] AS %s", i+1, c))

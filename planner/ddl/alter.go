@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -403,7 +404,7 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 				WithDetail("rule _RETURN on view %s depends on column %q", x.Name, col.Name)
 		}
 	}
-	sql := parse.QuoteIdent(col.Name)
+	sql := lex.QuoteIdent(col.Name)
 	using := def.RawDefault != nil
 	if using {
 		if sql, err = parse.Keep(def.RawDefault); err != nil {
@@ -529,7 +530,7 @@ func (a *alteration) finish() error {
 		for _, c := range rel.Live() {
 			sql, ok := a.rewrite[c.Num]
 			if !ok {
-				sql = parse.QuoteIdent(a.old.ColumnNum(c.Num).Name)
+				sql = lex.QuoteIdent(a.old.ColumnNum(c.Num).Name)
 			}
 			cols = append(cols, "("+sql+")::"+TypeSQL(p.st, c.Type))
 		}

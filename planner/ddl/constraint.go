@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -165,7 +166,7 @@ func (t *tableBuilder) unique(c *ast.Constraint, col int16) error {
 func (p *planner) uniqueCheck(rel *catalog.Relation, names []string, index string, nullsEqual bool) {
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = parse.QuoteIdent(n)
+		quoted[i] = lex.QuoteIdent(n)
 	}
 	p.duplicateCheck(rel, quoted, names, "", index, nullsEqual)
 }
@@ -179,7 +180,7 @@ func (p *planner) uniqueIndexCheck(rel *catalog.Relation, idx *catalog.Index, in
 			continue
 		}
 		c := rel.ColumnNum(num)
-		keys, names = append(keys, parse.QuoteIdent(c.Name)), append(names, c.Name)
+		keys, names = append(keys, lex.QuoteIdent(c.Name)), append(names, c.Name)
 	}
 	p.duplicateCheck(rel, keys, names, idx.Where, index, idx.NullsNotDistinct)
 }
@@ -210,7 +211,7 @@ func (p *planner) duplicateCheck(rel *catalog.Relation, keys, names []string, wh
 
 func (t *tableBuilder) notNullCheck(column string) {
 	t.p.res.Checks = append(t.p.res.Checks, Check{
-		SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE %s IS NULL LIMIT 1", t.p.qualifiedName(t.rel), parse.QuoteIdent(column)),
+		SQL: fmt.Sprintf("SELECT 1 FROM %s WHERE %s IS NULL LIMIT 1", t.p.qualifiedName(t.rel), lex.QuoteIdent(column)),
 		Err: pgerr.New(pgerr.NotNullViolation, "column %q of relation %q contains null values", column, t.rel.Name).OnColumn(column),
 	})
 	t.p.guards = append(t.p.guards, &catalog.Guard{Table: t.rel.OID, Since: t.p.st.Version(), Appends: true})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -394,9 +395,9 @@ func TypeSQL(st *catalog.State, t types.Type) string {
 	if e == nil {
 		return t.String()
 	}
-	name := parse.QuoteIdent(e.Name)
+	name := lex.QuoteIdent(e.Name)
 	if sc := st.Schema(e.Schema); sc != nil {
-		name = parse.QuoteIdent(sc.Name) + "." + name
+		name = lex.QuoteIdent(sc.Name) + "." + name
 	}
 	if t.OID == e.ArrayOID {
 		name += "[]"
@@ -407,5 +408,5 @@ func TypeSQL(st *catalog.State, t types.Type) string {
 // qualifiedName is a relation's full name for SQL text made here.
 func (p *planner) qualifiedName(r *catalog.Relation) string {
 	sc := p.st.Schema(r.Schema)
-	return parse.QuoteIdent(sc.Name) + "." + parse.QuoteIdent(r.Name)
+	return lex.QuoteIdent(sc.Name) + "." + lex.QuoteIdent(r.Name)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -242,9 +242,9 @@ func (p *planner) foreignCheck(child, parent *catalog.Relation, k *catalog.Const
 	for i, n := range k.Columns {
 		c, r := child.ColumnNum(n), parent.ColumnNum(k.RefCols[i])
 		names = append(names, c.Name)
-		list = append(list, "k."+parse.QuoteIdent(c.Name))
-		have = append(have, "k."+parse.QuoteIdent(c.Name)+" IS NOT NULL")
-		same = append(same, "p."+parse.QuoteIdent(r.Name)+" = k."+parse.QuoteIdent(c.Name))
+		list = append(list, "k."+lex.QuoteIdent(c.Name))
+		have = append(have, "k."+lex.QuoteIdent(c.Name)+" IS NOT NULL")
+		same = append(same, "p."+lex.QuoteIdent(r.Name)+" = k."+lex.QuoteIdent(c.Name))
 	}
 	some := strings.Join(have, " AND ")
 	if k.MatchFull {

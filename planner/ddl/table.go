@@ -7,6 +7,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -297,7 +298,7 @@ func (t *tableBuilder) serial(col *catalog.Column) error {
 	if err != nil {
 		return err
 	}
-	col.Default = "nextval('" + parse.QuoteIdent(t.schema.Name) + "." + parse.QuoteIdent(seq.Name) + "'::regclass)"
+	col.Default = "nextval('" + lex.QuoteIdent(t.schema.Name) + "." + lex.QuoteIdent(seq.Name) + "'::regclass)"
 	return nil
 }
 

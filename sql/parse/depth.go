@@ -3,33 +3,8 @@ package parse
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
-	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/lex"
 )
-
-func depthError() *pgerr.Error {
-	return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
-		WithDetail("The statement nests deeper than %d levels.", maxDepth).
-		WithHint("Use fewer nested parentheses, or IN (…) and ANY (…) in place of long chains of operators.")
-}
-
-// checkNesting bounds brackets before a grammar sees them.
-func (s *source) checkNesting(lo, hi int) error {
-	depth := 0
-	for i := lo; i < hi; i++ {
-		if s.kind(i) != tokSelf {
-			continue
-		}
-		switch s.text[s.toks[i].start] {
-		case '(', '[':
-			if depth++; depth > maxDepth {
-				return depthError()
-			}
-		case ')', ']':
-			depth--
-		}
-	}
-	return nil
-}
 
 // checkDepth measures a tree without going deeper than the limit itself: chains
 // such as 1+1+1+… nest without a bracket, so tokens alone do not tell. Chains
@@ -43,7 +18,7 @@ func checkDepth(n ast.Node) error {
 		if b, ok := c.Node().(*ast.BoolExpr); ok {
 			flatten(b)
 		}
-		if depth++; depth > maxDepth {
+		if depth++; depth > lex.MaxDepth {
 			deep = true
 			return false
 		}
@@ -53,7 +28,7 @@ func checkDepth(n ast.Node) error {
 		return !deep
 	})
 	if deep {
-		return depthError()
+		return lex.TooDeep()
 	}
 	return nil
 }

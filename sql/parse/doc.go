@@ -1,15 +1,14 @@
 // Package parse turns the text of one query message into statements.
 //
-// It is the only package that knows the grammars. The Postgres dialect is
-// parsed by the multigres grammar, the MySQL dialect by Vitess, whose tree is
-// translated node by node into the same multigres AST and never leaves this
-// package; the statements of our own (TRAIN MODEL and its kin) are cut by
-// their tokens here and hand their inner query to the dialect's grammar. It
-// does not resolve names, types or functions: that is planner/bind.
+// The Postgres dialect is parsed by the multigres grammar; the MySQL dialect is
+// translated into Postgres text (package mysql) and read as that; the statements
+// of our own (TRAIN MODEL and its kin) are cut by their tokens here and hand
+// their inner query to the dialect's grammar. Parse resolves no names, types or
+// functions: that is planner/bind.
 //
-//	text ──scan──▶ tokens ──split at ;──▶ pieces ──┬─ own.go ─────▶ Own
+//	text ──lex──▶ tokens ──split at ;──▶ pieces ──┬─ own.go ─────▶ Own
 //	                 │                             ├─ multigres ──▶ ast.Stmt
-//	                 │                             └─ Vitess ─ mysql_*.go ─▶ ast.Stmt
+//	                 │                             └─ package mysql ─▶ text ─▶ ast.Stmt
 //	                 └──────── kept by each Statement: positions for errors
 //
 // The grammar's nodes carry no source positions, so each Statement keeps the
@@ -24,5 +23,5 @@
 //
 // Invariants: Parse never panics and never returns a partial list; every
 // position is in characters from 1 in the text given to Parse; a tree is never
-// deeper than maxDepth, so that recursive readers of it need no check.
+// deeper than lex.MaxDepth, so that recursive readers of it need no check.
 package parse

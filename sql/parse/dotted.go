@@ -6,6 +6,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -29,38 +30,38 @@ type dottedNames struct {
 // dottedAt gives the token after the last part of the name of more than two
 // parts that begins at token i; 0 if none does.
 func (s *source) dottedAt(i, hi int) int {
-	if !s.isName(i) || !s.isSelf(i+1, '.') || !s.isName(i+2) || !s.isSelf(i+3, '.') || i+4 >= hi || !s.isName(i+4) || s.isSelf(i-1, '.') {
+	if !s.IsName(i) || !s.IsSelf(i+1, '.') || !s.IsName(i+2) || !s.IsSelf(i+3, '.') || i+4 >= hi || !s.IsName(i+4) || s.IsSelf(i-1, '.') {
 		return 0
 	}
-	if s.kind(i) == tokIdent && isReserved(fold(s.raw(i))) {
+	if s.Kind(i) == lex.Ident && lex.IsReserved(lex.Fold(s.Raw(i))) {
 		return 0 // the grammar says what is wrong
 	}
 	end := i + 5
-	for s.isSelf(end, '.') && end+1 < hi && s.isName(end+1) {
+	for s.IsSelf(end, '.') && end+1 < hi && s.IsName(end+1) {
 		end += 2
 	}
 	return end
 }
 
 // writeDotted writes the name of tokens [i, end) as one of two parts.
-func (s *source) writeDotted(w *writer, i, end int) {
-	if w.f.names == nil {
+func (s *source) writeDotted(w *rewriter, i, end int) {
+	if w.names == nil {
 		mark := "\x01"
-		for strings.Contains(s.text, mark) {
+		for strings.Contains(s.Text, mark) {
 			mark += "\x01"
 		}
-		w.f.names = &dottedNames{mark: mark}
+		w.names = &dottedNames{mark: mark}
 	}
-	n := w.f.names
+	n := w.names
 	var parts []string
 	for k := i; k < end-1; k += 2 {
-		parts = append(parts, s.name(k))
+		parts = append(parts, s.Name(k))
 	}
-	w.put(i, QuoteIdent(n.mark+strconv.Itoa(len(n.parts))))
-	w.glue()
-	w.put(end-2, ".")
-	w.glue()
-	w.put(end-1, s.raw(end-1))
+	w.Put(i, lex.QuoteIdent(n.mark+strconv.Itoa(len(n.parts))))
+	w.Glue()
+	w.Put(end-2, ".")
+	w.Glue()
+	w.Put(end-1, s.Raw(end-1))
 	n.parts, n.first = append(n.parts, parts), append(n.first, i)
 }
 
@@ -98,7 +99,7 @@ func (f *fragment) whole(node ast.Node) error {
 			done[i] = true
 			if len(n.parts[i]) > 2 && err == nil {
 				err = pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s.%s",
-					strings.Join(n.parts[i], "."), x.RelName).At(f.src.pos(n.first[i]))
+					strings.Join(n.parts[i], "."), x.RelName).At(f.Src.Pos(n.first[i]))
 				break
 			}
 			x.CatalogName, x.SchemaName = n.parts[i][0], n.parts[i][1]
@@ -113,7 +114,7 @@ func (f *fragment) whole(node ast.Node) error {
 	}, nil)
 	for i, ok := range done {
 		if !ok && err == nil {
-			err = pgerr.Unsupported("a name of more than two parts is not supported here").At(f.src.pos(n.first[i]))
+			err = pgerr.Unsupported("a name of more than two parts is not supported here").At(f.Src.Pos(n.first[i]))
 		}
 	}
 	return err

@@ -1,9 +1,9 @@
 package parse
 
 import (
-	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -34,9 +34,9 @@ var actionErrors = []struct {
 func actionError(f *fragment, tok int, reason string) *pgerr.Error {
 	switch {
 	case strings.HasPrefix(reason, "syntax error: IS NULL"):
-		return f.src.syntaxError(f.lastWord(tok, "is"))
+		return f.Src.SyntaxError(f.lastWord(tok, "is"))
 	case strings.HasPrefix(reason, "dropping an enum value"):
-		return f.src.syntaxError(f.lastWord(tok, "drop"))
+		return f.Src.SyntaxError(f.lastWord(tok, "drop"))
 	}
 	for _, a := range actionErrors {
 		if strings.HasPrefix(reason, a.prefix) {
@@ -44,7 +44,7 @@ func actionError(f *fragment, tok int, reason string) *pgerr.Error {
 			if message == "" {
 				message = reason
 			}
-			e := pgerr.New(a.code, "%s", message).At(f.src.pos(f.place(a.prefix, reason, min(tok, len(f.src.toks)-1))))
+			e := pgerr.New(a.code, "%s", message).At(f.Src.Pos(f.place(a.prefix, reason, min(tok, len(f.Src.Toks)-1))))
 			e.Hint = a.hint
 			return e
 		}
@@ -61,14 +61,14 @@ func (f *fragment) place(prefix, reason string, tok int) int {
 	case "frame ":
 		mode := -1
 		for _, w := range []string{"rows", "range", "groups"} {
-			if i := f.lastWord(tok, w); f.src.isWord(i, w) {
+			if i := f.lastWord(tok, w); f.Src.IsWord(i, w) {
 				mode = max(mode, i)
 			}
 		}
 		switch {
 		case mode < 0:
 			return tok
-		case !f.src.isWord(mode+1, "between"):
+		case !f.Src.IsWord(mode+1, "between"):
 			return mode + 1
 		case strings.HasPrefix(reason, "frame start cannot"):
 			return mode + 2
@@ -80,8 +80,8 @@ func (f *fragment) place(prefix, reason string, tok int) int {
 
 // lastWord is the last token w at or before tok; tok when there is none.
 func (f *fragment) lastWord(tok int, w string) int {
-	for i := min(tok, f.hi-1); i >= f.lo; i-- {
-		if f.src.isWord(i, w) {
+	for i := min(tok, f.Hi-1); i >= f.Lo; i-- {
+		if f.Src.IsWord(i, w) {
 			return i
 		}
 	}
@@ -92,86 +92,13 @@ func (f *fragment) lastWord(tok int, w string) int {
 // text before it, so only what ours leaves comes here: the escapes of U&'…',
 // whose escape character stands after it.
 func lexerError(f *fragment, text string) *pgerr.Error {
-	for i := f.lo; i < f.hi; i++ {
-		if k := f.src.kind(i); k != tokString && k != tokQuoted || len(f.src.raw(i)) < 3 || f.src.raw(i)[1] != '&' {
+	for i := f.Lo; i < f.Hi; i++ {
+		if k := f.Src.Kind(i); k != lex.String && k != lex.Quoted || len(f.Src.Raw(i)) < 3 || f.Src.Raw(i)[1] != '&' {
 			continue
 		}
-		if e := f.src.checkEscapes(i); e != nil {
+		if e := f.Src.CheckEscapes(i); e != nil {
 			return e
 		}
 	}
 	return pgerr.New(pgerr.SyntaxError, "%s", text)
-}
-
-// checkEscapes finds what is wrong with the U& string or name at token i.
-func (s *source) checkEscapes(i int) *pgerr.Error {
-	esc := byte('\\')
-	if s.isWord(i+1, "uescape") {
-		near := func(message string) *pgerr.Error {
-			if i+2 >= len(s.toks) {
-				return pgerr.New(pgerr.SyntaxError, "%s at end of input", message).At(charPos(s.text, len(s.text)))
-			}
-			return pgerr.New(pgerr.SyntaxError, `%s at or near "%s"`, message, s.raw(i+2)).At(s.pos(i + 2))
-		}
-		if s.kind(i+2) != tokString || s.raw(i + 2)[0] != '\'' {
-			return near("UESCAPE must be followed by a simple string literal")
-		}
-		v := s.literal(i + 2)
-		if len(v) != 1 || isHex(v[0]) || isSpace(v[0]) || strings.IndexByte(`+'"`, v[0]) >= 0 {
-			return near("invalid Unicode escape character")
-		}
-		esc = v[0]
-	}
-	body := s.raw(i)[3 : len(s.raw(i))-1]
-	if at, message := badEscape(body, esc); message != "" {
-		e := pgerr.New(pgerr.SyntaxError, "%s", message).At(charPos(s.text, int(s.toks[i].start)+3+at))
-		if message == "invalid Unicode escape" {
-			e.Hint = `Unicode escapes must be \XXXX or \+XXXXXX.`
-		}
-		return e
-	}
-	return nil
-}
-
-// badEscape finds the first wrong escape in the body of a U& string.
-func badEscape(body string, esc byte) (at int, message string) {
-	var high uint64
-	for i := 0; i < len(body); {
-		if body[i] != esc || i+1 < len(body) && body[i+1] == esc {
-			if high != 0 {
-				return i, "invalid Unicode surrogate pair"
-			}
-			if body[i] == esc {
-				i++
-			}
-			i++
-			continue
-		}
-		from, n := i+1, 4
-		if from < len(body) && body[from] == '+' {
-			from, n = from+1, 6
-		}
-		if from+n > len(body) {
-			return i, "invalid Unicode escape"
-		}
-		v, err := strconv.ParseUint(body[from:from+n], 16, 32)
-		low := v >= 0xDC00 && v <= 0xDFFF
-		switch {
-		case err != nil:
-			return i, "invalid Unicode escape"
-		case v == 0 || v > 0x10FFFF:
-			return i, "invalid Unicode escape value"
-		case low != (high != 0):
-			return i, "invalid Unicode surrogate pair"
-		case v >= 0xD800 && v <= 0xDBFF:
-			high = v
-		default:
-			high = 0
-		}
-		i = from + n
-	}
-	if high != 0 {
-		return len(body), "invalid Unicode surrogate pair"
-	}
-	return 0, ""
 }

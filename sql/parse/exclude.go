@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // DuckDB's * EXCLUDE (a, b), or BigQuery's * EXCEPT (a, b), goes through the grammar
@@ -43,26 +45,26 @@ func Star(fields []ast.Node) (before []ast.Node, except []string, ok bool) {
 // excludeAt gives the token after the list if token i is a star that leaves
 // columns out; 0 if it is not.
 func (s *source) excludeAt(i, lo, hi int) int {
-	if !s.isSelf(i, '*') || i+2 >= hi {
+	if !s.IsSelf(i, '*') || i+2 >= hi {
 		return 0
 	}
-	exclude := s.isWord(i+1, "exclude")
-	if !exclude && !s.isWord(i+1, "except") || !s.starBegins(i, lo) {
+	exclude := s.IsWord(i+1, "exclude")
+	if !exclude && !s.IsWord(i+1, "except") || !s.starBegins(i, lo) {
 		return 0
 	}
-	if !s.isSelf(i+2, '(') {
-		if exclude && s.isName(i+2) && (s.kind(i+2) == tokQuoted || !isReserved(fold(s.raw(i+2)))) {
+	if !s.IsSelf(i+2, '(') {
+		if exclude && s.IsName(i+2) && (s.Kind(i+2) == lex.Quoted || !lex.IsReserved(lex.Fold(s.Raw(i+2)))) {
 			return i + 3 // DuckDB takes one column without parentheses
 		}
 		return 0
 	}
-	for k := i + 3; k+1 < hi && s.isName(k); k += 2 {
+	for k := i + 3; k+1 < hi && s.IsName(k); k += 2 {
 		switch {
-		case s.kind(k) == tokIdent && isReserved(fold(s.raw(k))):
+		case s.Kind(k) == lex.Ident && lex.IsReserved(lex.Fold(s.Raw(k))):
 			return 0 // EXCEPT (SELECT …)
-		case s.isSelf(k+1, ')'):
+		case s.IsSelf(k+1, ')'):
 			return k + 2
-		case !s.isSelf(k+1, ','):
+		case !s.IsSelf(k+1, ','):
 			return 0
 		}
 	}
@@ -76,26 +78,26 @@ func (s *source) starBegins(i, lo int) bool {
 		return true
 	}
 	for _, c := range []byte{',', '(', '.'} {
-		if s.isSelf(i-1, c) {
+		if s.IsSelf(i-1, c) {
 			return true
 		}
 	}
 	for _, w := range []string{"select", "all", "distinct", "returning"} {
-		if s.isWord(i-1, w) {
+		if s.IsWord(i-1, w) {
 			return true
 		}
 	}
-	if !s.isSelf(i-1, ')') {
+	if !s.IsSelf(i-1, ')') {
 		return false
 	}
 	depth := 0
 	for k := i - 1; k > lo+1; k-- { // DISTINCT ON (…) *
 		switch {
-		case s.isSelf(k, ')'):
+		case s.IsSelf(k, ')'):
 			depth++
-		case s.isSelf(k, '('):
+		case s.IsSelf(k, '('):
 			if depth--; depth == 0 {
-				return s.isWord(k-1, "on") && s.isWord(k-2, "distinct")
+				return s.IsWord(k-1, "on") && s.IsWord(k-2, "distinct")
 			}
 		}
 	}
@@ -103,16 +105,16 @@ func (s *source) starBegins(i, lo int) bool {
 }
 
 // writeExclude writes tokens [i, end), which excludeAt found.
-func (s *source) writeExclude(w *writer, i, end int) {
+func (s *source) writeExclude(w *rewriter, i, end int) {
 	var b strings.Builder
-	b.WriteString(QuoteIdent(starMark))
+	b.WriteString(lex.QuoteIdent(starMark))
 	for k := i + 2; k < end; k++ {
-		if s.isName(k) {
-			b.WriteString("." + QuoteIdent(s.name(k)))
+		if s.IsName(k) {
+			b.WriteString("." + lex.QuoteIdent(s.Name(k)))
 		}
 	}
-	if i > 0 && s.isSelf(i-1, '.') {
-		w.glue()
+	if i > 0 && s.IsSelf(i-1, '.') {
+		w.Glue()
 	}
-	w.put(i, b.String())
+	w.Put(i, b.String())
 }

@@ -1,24 +1,28 @@
 package parse
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/tributarydb/tributary/sql/lex"
+)
 
 // Pos is the position, in characters from 1 in the whole query string, of a
 // byte offset in it.
-func (s *Statement) Pos(byteOffset int) int { return charPos(s.src.text, byteOffset) }
+func (s *Statement) Pos(byteOffset int) int { return lex.CharPos(s.src.Text, byteOffset) }
 
 // NumParams is the highest n of the parameters $n; in MySQL's dialect the
 // number of question marks.
 func (s *Statement) NumParams() int {
 	most := 0
 	for i := s.lo; i < s.hi; i++ {
-		if s.src.kind(i) != tokParam {
+		if s.src.Kind(i) != lex.Param {
 			continue
 		}
-		if s.src.mysql {
+		if s.src.MySQL {
 			most++
 			continue
 		}
-		if n, err := strconv.Atoi(s.src.raw(i)[1:]); err == nil {
+		if n, err := strconv.Atoi(s.src.Raw(i)[1:]); err == nil {
 			most = max(most, n)
 		}
 	}
@@ -28,7 +32,7 @@ func (s *Statement) NumParams() int {
 // best gives the position of the token with the lowest rank, the first of
 // equals; a negative rank is no match. 0 if nothing matches.
 func (s *Statement) best(rank func(i int) int) int {
-	return s.src.pos(s.bestToken(rank))
+	return s.src.Pos(s.bestToken(rank))
 }
 
 // bestName is best for a name that is reported with its qualifiers.
@@ -37,7 +41,7 @@ func (s *Statement) bestName(rank func(i int) int) int {
 	if i < 0 {
 		return 0
 	}
-	return s.src.pos(s.qualifiedFrom(i))
+	return s.src.Pos(s.qualifiedFrom(i))
 }
 
 func (s *Statement) bestToken(rank func(i int) int) int {
@@ -74,13 +78,13 @@ func (s *Statement) FindIdentN(n int, parts ...string) int {
 		}
 		rank := 0
 		switch {
-		case src.isSelf(i-1, '.'):
+		case src.IsSelf(i-1, '.'):
 			rank = 4
-		case src.isSelf(end, '.'):
+		case src.IsSelf(end, '.'):
 			rank = 3
-		case src.isSelf(end, '(') && len(parts) == 1:
+		case src.IsSelf(end, '(') && len(parts) == 1:
 			rank = 2
-		case src.isWord(i-1, "as"):
+		case src.IsWord(i-1, "as"):
 			rank = 1
 		}
 		if rank == 0 {
@@ -100,12 +104,12 @@ func (s *Statement) FindIdentN(n int, parts ...string) int {
 func (s *Statement) match(i int, parts []string) int {
 	for k, p := range parts {
 		if k > 0 {
-			if !s.src.isSelf(i, '.') {
+			if !s.src.IsSelf(i, '.') {
 				return -1
 			}
 			i++
 		}
-		if i >= s.hi || p == "*" && !s.src.isSelf(i, '*') || p != "*" && !s.sameName(i, p) {
+		if i >= s.hi || p == "*" && !s.src.IsSelf(i, '*') || p != "*" && !s.sameName(i, p) {
 			return -1
 		}
 		i++
@@ -115,17 +119,17 @@ func (s *Statement) match(i int, parts []string) int {
 
 // sameName compares without making a string where the lengths differ anyway.
 func (s *Statement) sameName(i int, name string) bool {
-	switch s.src.kind(i) {
-	case tokIdent:
-		n := int(s.src.toks[i].end - s.src.toks[i].start)
-		if n != len(name) && n <= maxNameBytes {
+	switch s.src.Kind(i) {
+	case lex.Ident:
+		n := int(s.src.Toks[i].End - s.src.Toks[i].Start)
+		if n != len(name) && n <= lex.MaxNameBytes {
 			return false
 		}
-	case tokQuoted:
+	case lex.Quoted:
 	default:
 		return false
 	}
-	return s.src.name(i) == name
+	return s.src.Name(i) == name
 }
 
 // FindFunc is the position of the first call of a function: of its qualified
@@ -134,10 +138,10 @@ func (s *Statement) sameName(i int, name string) bool {
 func (s *Statement) FindFunc(name string) int {
 	src := s.src
 	at := s.bestName(func(i int) int {
-		if !s.sameName(i, name) || src.isSelf(i+1, '.') {
+		if !s.sameName(i, name) || src.IsSelf(i+1, '.') {
 			return -1
 		}
-		if !src.isSelf(i+1, '(') {
+		if !src.IsSelf(i+1, '(') {
 			return 1
 		}
 		return 0
@@ -159,16 +163,16 @@ var spelled = map[string]string{
 func (s *Statement) FindType(name string) int {
 	src := s.src
 	return s.bestName(func(i int) int {
-		if !s.sameName(i, name) || src.isSelf(i+1, '.') {
+		if !s.sameName(i, name) || src.IsSelf(i+1, '.') {
 			return -1
 		}
 		first := s.qualifiedFrom(i)
 		switch {
-		case src.raw(first-1) == "::":
+		case src.Raw(first-1) == "::":
 			return 0
-		case src.isWord(first-1, "as") && (src.isSelf(i+1, ')') || src.isSelf(i+1, '(') || src.isSelf(i+1, '[')):
+		case src.IsWord(first-1, "as") && (src.IsSelf(i+1, ')') || src.IsSelf(i+1, '(') || src.IsSelf(i+1, '[')):
 			return 0
-		case first-1 >= s.lo && src.isName(first-1) && !(src.kind(first-1) == tokIdent && isReserved(fold(src.raw(first-1)))):
+		case first-1 >= s.lo && src.IsName(first-1) && !(src.Kind(first-1) == lex.Ident && lex.IsReserved(lex.Fold(src.Raw(first-1)))):
 			return 1 // a column's definition
 		}
 		return 2
@@ -178,12 +182,12 @@ func (s *Statement) FindType(name string) int {
 // FindOperator is the position of the first operator op; != and <> are one.
 func (s *Statement) FindOperator(op string) int {
 	return s.best(func(i int) int {
-		k := s.src.kind(i)
-		if k != tokOp && k != tokSelf && k != tokIdent {
+		k := s.src.Kind(i)
+		if k != lex.Op && k != lex.Self && k != lex.Ident {
 			return -1
 		}
-		raw := s.src.raw(i)
-		if raw == op || raw == "!=" && op == "<>" || k == tokIdent && fold(raw) == fold(op) {
+		raw := s.src.Raw(i)
+		if raw == op || raw == "!=" && op == "<>" || k == lex.Ident && lex.Fold(raw) == lex.Fold(op) {
 			return 0
 		}
 		return -1
@@ -194,13 +198,13 @@ func (s *Statement) FindOperator(op string) int {
 // by what it denotes, a number as written.
 func (s *Statement) FindLiteral(text string) int {
 	return s.best(func(i int) int {
-		switch s.src.kind(i) {
-		case tokString:
-			if s.src.literal(i) == text {
+		switch s.src.Kind(i) {
+		case lex.String:
+			if s.src.Literal(i) == text {
 				return 0
 			}
-		case tokNumber, tokBits:
-			if s.src.raw(i) == text {
+		case lex.Number, lex.Bits:
+			if s.src.Raw(i) == text {
 				return 0
 			}
 		}
@@ -212,11 +216,11 @@ func (s *Statement) FindLiteral(text string) int {
 func (s *Statement) FindParam(n int) int {
 	want, seen := "$"+strconv.Itoa(n), 0
 	return s.best(func(i int) int {
-		if s.src.kind(i) != tokParam {
+		if s.src.Kind(i) != lex.Param {
 			return -1
 		}
 		seen++
-		if s.src.mysql && seen == n || s.src.raw(i) == want {
+		if s.src.MySQL && seen == n || s.src.Raw(i) == want {
 			return 0
 		}
 		return -1
@@ -225,18 +229,12 @@ func (s *Statement) FindParam(n int) int {
 
 // FindWord is the position of the first keyword w.
 func (s *Statement) FindWord(w string) int {
-	w = fold(w)
-	return s.best(func(i int) int {
-		if s.src.isWord(i, w) {
-			return 0
-		}
-		return -1
-	})
+	return s.src.FindWord(s.lo, s.hi, lex.Fold(w))
 }
 
 // qualifiedFrom steps back over the qualifiers of the name at token i.
 func (s *Statement) qualifiedFrom(i int) int {
-	for i-2 >= s.lo && s.src.isSelf(i-1, '.') && s.src.isName(i-2) {
+	for i-2 >= s.lo && s.src.IsSelf(i-1, '.') && s.src.IsName(i-2) {
 		i -= 2
 	}
 	return i

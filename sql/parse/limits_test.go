@@ -7,6 +7,8 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/mysql"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -43,21 +45,21 @@ func TestDepth(t *testing.T) {
 	for _, d := range []Dialect{Postgres, MySQL} {
 		for name, sql := range deep {
 			if _, err := Parse(sql, d); !pgerr.Is(err, pgerr.StatementTooComplex) {
-				t.Errorf("%v, %s: %s", d, name, clip(fmt.Sprint(err), 200))
+				t.Errorf("%v, %s: %s", d, name, mysql.Clip(fmt.Sprint(err), 200))
 			}
 		}
 		for name, sql := range flat {
 			if _, err := Parse(sql, d); err != nil {
-				t.Errorf("%v, %s: %s", d, name, clip(err.Error(), 200))
+				t.Errorf("%v, %s: %s", d, name, mysql.Clip(err.Error(), 200))
 			}
 		}
 	}
 }
 
 func TestFlatten(t *testing.T) {
-	s := one(t, "select a where a or b"+strings.Repeat(" or c", maxDepth), Postgres)
+	s := one(t, "select a where a or b"+strings.Repeat(" or c", lex.MaxDepth), Postgres)
 	b := s.Node.(*ast.SelectStmt).WhereClause.(*ast.BoolExpr)
-	if n := len(b.Args.Items); n != maxDepth+2 {
+	if n := len(b.Args.Items); n != lex.MaxDepth+2 {
 		t.Fatalf("%d operands", n)
 	}
 	for i, want := range []string{"a", "b", "c"} {

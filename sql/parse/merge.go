@@ -1,6 +1,9 @@
 package parse
 
-import "github.com/tributarydb/tributary/sql/pgerr"
+import (
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
 
 // A query in parentheses may be followed by clauses that belong to it:
 //
@@ -13,17 +16,17 @@ import "github.com/tributarydb/tributary/sql/pgerr"
 // queryParen tells whether the parenthesis at token i opens a query that
 // stands where a query begins, not where an expression or a relation does.
 func (s *source) queryParen(lo, i int) bool {
-	if !(s.isSelf(i+1, '(') || s.isWord(i+1, "select") || s.isWord(i+1, "values") || s.isWord(i+1, "with") || s.isWord(i+1, "table")) {
+	if !(s.IsSelf(i+1, '(') || s.IsWord(i+1, "select") || s.IsWord(i+1, "values") || s.IsWord(i+1, "with") || s.IsWord(i+1, "table")) {
 		return false
 	}
 	switch {
-	case i == lo, s.isSelf(i-1, ')'), s.isWord(i-1, "as"):
+	case i == lo, s.IsSelf(i-1, ')'), s.IsWord(i-1, "as"):
 		return true
-	case s.isSelf(i-1, '('):
-		if s.kind(i-2) != tokIdent {
-			return s.kind(i-2) != tokQuoted
+	case s.IsSelf(i-1, '('):
+		if s.Kind(i-2) != lex.Ident {
+			return s.Kind(i-2) != lex.Quoted
 		}
-		switch fold(s.raw(i - 2)) { // f((SELECT …) ORDER BY x) is an aggregate's order
+		switch lex.Fold(s.Raw(i - 2)) { // f((SELECT …) ORDER BY x) is an aggregate's order
 		case "in", "any", "all", "some", "exists", "array", "from", "select", "where", "and", "or", "not", "on", "as":
 			return true
 		}
@@ -39,17 +42,17 @@ const clauseFor = 3
 
 // clauseAt gives the number of the clause that token i begins, or -1.
 func (s *source) clauseAt(i int) int {
-	if s.kind(i) != tokIdent || s.isSelf(i-1, '.') || s.isWord(i-1, "as") {
+	if s.Kind(i) != lex.Ident || s.IsSelf(i-1, '.') || s.IsWord(i-1, "as") {
 		return -1
 	}
 	switch {
-	case s.isWord(i, "order") && s.isWord(i+1, "by"):
+	case s.IsWord(i, "order") && s.IsWord(i+1, "by"):
 		return 0
-	case s.isWord(i, "limit"), s.isWord(i, "fetch"):
+	case s.IsWord(i, "limit"), s.IsWord(i, "fetch"):
 		return 1
-	case s.isWord(i, "offset"):
+	case s.IsWord(i, "offset"):
 		return 2
-	case s.isWord(i, "for"):
+	case s.IsWord(i, "for"):
 		return clauseFor
 	}
 	return -1
@@ -62,9 +65,9 @@ func (s *source) checkClauses(inner, end, hi int) error {
 	depth := 0
 	for k := end + 1; k < hi && depth >= 0; k++ {
 		switch {
-		case s.isSelf(k, '('):
+		case s.IsSelf(k, '('):
 			depth++
-		case s.isSelf(k, ')'):
+		case s.IsSelf(k, ')'):
 			depth--
 		case depth == 0:
 			if c := s.clauseAt(k); c >= 0 && inner&(1<<c) != 0 {
@@ -72,7 +75,7 @@ func (s *source) checkClauses(inner, end, hi int) error {
 				if c == 0 {
 					at++
 				}
-				return pgerr.New(pgerr.SyntaxError, "multiple %s clauses not allowed", clauseNames[c]).At(s.pos(min(at, hi-1)))
+				return pgerr.New(pgerr.SyntaxError, "multiple %s clauses not allowed", clauseNames[c]).At(s.Pos(min(at, hi-1)))
 			}
 		}
 	}
@@ -86,17 +89,17 @@ func (s *source) checkClauses(inner, end, hi int) error {
 //	((SELECT … LIMIT 1) UNION …)      none: operands keep their own
 func (s *source) clausesIn(lo, hi int) int {
 	set, other, k := 0, 0, lo
-	for k < hi && s.isSelf(k, '(') { // these are passed when they close
+	for k < hi && s.IsSelf(k, '(') { // these are passed when they close
 		k++
 	}
 	for ; k < hi; k++ {
 		switch {
-		case s.isSelf(k, '('):
+		case s.IsSelf(k, '('):
 			other++
-		case s.isSelf(k, ')') && other > 0:
+		case s.IsSelf(k, ')') && other > 0:
 			other--
-		case s.isSelf(k, ')'):
-			if s.isWord(k+1, "union") || s.isWord(k+1, "intersect") || s.isWord(k+1, "except") {
+		case s.IsSelf(k, ')'):
+			if s.IsWord(k+1, "union") || s.IsWord(k+1, "intersect") || s.IsWord(k+1, "except") {
 				set = 0
 			}
 		case other == 0:
@@ -125,9 +128,9 @@ func (s *source) unwrap(lo, hi int) queryBody {
 		depth, body := 0, hi
 		for k := lo; k < hi; k++ {
 			switch {
-			case s.isSelf(k, '('):
+			case s.IsSelf(k, '('):
 				depth++
-			case s.isSelf(k, ')'):
+			case s.IsSelf(k, ')'):
 				depth--
 			case depth == 0:
 				if c := s.clauseAt(k); c >= 0 {
@@ -141,7 +144,7 @@ func (s *source) unwrap(lo, hi int) queryBody {
 			}
 		}
 		outer = append(own, outer...)
-		if s.isSelf(lo, '(') && s.closing(lo, hi) == body-1 {
+		if s.IsSelf(lo, '(') && s.Closing(lo, hi) == body-1 {
 			lo, hi = lo+1, body-1
 			continue
 		}
@@ -154,15 +157,15 @@ func (s *source) queryEnd(i, hi int) int {
 	depth := 0
 	for k := i + 1; k < hi; k++ {
 		switch {
-		case s.isSelf(k, '('):
+		case s.IsSelf(k, '('):
 			depth++
-		case s.isSelf(k, ')'):
+		case s.IsSelf(k, ')'):
 			if depth--; depth < 0 {
 				return k
 			}
-		case depth == 0 && s.isWord(k, "with") && !s.isWord(k+1, "ties"),
-			depth == 0 && (s.isWord(k, "on") || s.isWord(k, "returning") || s.isWord(k, "union") ||
-				s.isWord(k, "intersect") || s.isWord(k, "except")):
+		case depth == 0 && s.IsWord(k, "with") && !s.IsWord(k+1, "ties"),
+			depth == 0 && (s.IsWord(k, "on") || s.IsWord(k, "returning") || s.IsWord(k, "union") ||
+				s.IsWord(k, "intersect") || s.IsWord(k, "except")):
 			return k
 		}
 	}
@@ -171,7 +174,7 @@ func (s *source) queryEnd(i, hi int) int {
 
 // writeMerged writes the query whose outermost parenthesis is token i and
 // gives the first token not written.
-func (s *source) writeMerged(w *writer, i, hi int) int {
+func (s *source) writeMerged(w *rewriter, i, hi int) int {
 	end := s.queryEnd(w.merge[i], hi)
 	q := s.unwrap(i, end)
 	s.rewriteTo(w, q.lo, q.hi)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -21,7 +22,7 @@ type cursor struct {
 // fail complains of the current token.
 func (c *cursor) fail() {
 	if c.err == nil {
-		c.err = c.s.syntaxError(c.i)
+		c.err = c.s.SyntaxError(c.i)
 	}
 }
 
@@ -37,7 +38,7 @@ func (c *cursor) peek(words ...string) bool {
 		return false
 	}
 	for k, w := range words {
-		if !c.s.isWord(c.i+k, w) {
+		if !c.s.IsWord(c.i+k, w) {
 			return false
 		}
 	}
@@ -63,7 +64,7 @@ func (c *cursor) expect(words ...string) {
 }
 
 func (c *cursor) acceptSelf(ch byte) bool {
-	if c.err != nil || c.i >= c.hi || !c.s.isSelf(c.i, ch) {
+	if c.err != nil || c.i >= c.hi || !c.s.IsSelf(c.i, ch) {
 		return false
 	}
 	c.i++
@@ -78,12 +79,12 @@ func (c *cursor) expectSelf(ch byte) {
 
 // ident takes one name. Reserved words must be quoted, as anywhere in SQL.
 func (c *cursor) ident() string {
-	if c.err != nil || c.i >= c.hi || !c.s.isName(c.i) {
+	if c.err != nil || c.i >= c.hi || !c.s.IsName(c.i) {
 		c.fail()
 		return ""
 	}
-	name := c.s.name(c.i)
-	if c.s.kind(c.i) == tokIdent && isReserved(fold(name)) {
+	name := c.s.Name(c.i)
+	if c.s.Kind(c.i) == lex.Ident && lex.IsReserved(lex.Fold(name)) {
 		c.fail()
 		return ""
 	}
@@ -95,40 +96,40 @@ func (c *cursor) ident() string {
 func (c *cursor) qualified() []string {
 	parts := []string{c.ident()}
 	for c.acceptSelf('.') {
-		if c.i >= c.hi || !c.s.isName(c.i) {
+		if c.i >= c.hi || !c.s.IsName(c.i) {
 			c.fail()
 			break
 		}
-		parts = append(parts, c.s.name(c.i))
+		parts = append(parts, c.s.Name(c.i))
 		c.i++
 	}
 	if c.err == nil && len(parts) > 3 {
-		c.failWith(pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", c.s.text[c.s.toks[c.i-2*len(parts)+1].start:c.s.toks[c.i-1].end]).
-			At(c.s.pos(c.i - 2*len(parts) + 1)))
+		c.failWith(pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", c.s.Text[c.s.Toks[c.i-2*len(parts)+1].Start:c.s.Toks[c.i-1].End]).
+			At(c.s.Pos(c.i - 2*len(parts) + 1)))
 	}
 	return parts
 }
 
 // str takes a string literal.
 func (c *cursor) str() string {
-	if c.err != nil || c.i >= c.hi || c.s.kind(c.i) != tokString {
+	if c.err != nil || c.i >= c.hi || c.s.Kind(c.i) != lex.String {
 		c.fail()
 		return ""
 	}
 	c.i++
-	return c.s.literal(c.i - 1)
+	return c.s.Literal(c.i - 1)
 }
 
 // positive takes an integer of at least 1.
 func (c *cursor) positive(what string) int64 {
-	if c.err != nil || c.i >= c.hi || c.s.kind(c.i) != tokNumber {
+	if c.err != nil || c.i >= c.hi || c.s.Kind(c.i) != lex.Number {
 		c.fail()
 		return 0
 	}
-	n, err := strconv.ParseInt(c.s.raw(c.i), 10, 64)
+	n, err := strconv.ParseInt(c.s.Raw(c.i), 10, 64)
 	if err != nil || n < 1 {
-		c.failWith(pgerr.New(pgerr.InvalidParameterValue, "%s must be a positive integer, not %s", what, c.s.raw(c.i)).
-			At(c.s.pos(c.i)))
+		c.failWith(pgerr.New(pgerr.InvalidParameterValue, "%s must be a positive integer, not %s", what, c.s.Raw(c.i)).
+			At(c.s.Pos(c.i)))
 		return 0
 	}
 	c.i++
@@ -151,7 +152,7 @@ func (c *cursor) query() (*ast.SelectStmt, string) {
 		c.fail()
 		return nil, ""
 	}
-	text := c.s.text[c.s.toks[c.i].start:c.s.toks[c.hi-1].end]
+	text := c.s.Text[c.s.Toks[c.i].Start:c.s.Toks[c.hi-1].End]
 	var node ast.Stmt
 	var err error
 	if c.d == MySQL {
@@ -178,7 +179,7 @@ func (c *cursor) parens() (lo, hi int) {
 	if c.err != nil {
 		return 0, 0
 	}
-	end := c.s.closing(c.i-1, c.hi)
+	end := c.s.Closing(c.i-1, c.hi)
 	if end < 0 {
 		c.i = c.hi
 		c.fail()
@@ -215,18 +216,18 @@ func (c *cursor) options() []Option {
 
 // option takes k = v, where k may be any word or a string.
 func (c *cursor) option() Option {
-	o := Option{Pos: c.s.pos(c.i)}
+	o := Option{Pos: c.s.Pos(c.i)}
 	switch {
-	case c.i < c.hi && c.s.isName(c.i):
-		o.Name = fold(c.s.name(c.i))
-	case c.i < c.hi && c.s.kind(c.i) == tokString:
-		o.Name = fold(c.s.literal(c.i))
+	case c.i < c.hi && c.s.IsName(c.i):
+		o.Name = lex.Fold(c.s.Name(c.i))
+	case c.i < c.hi && c.s.Kind(c.i) == lex.String:
+		o.Name = lex.Fold(c.s.Literal(c.i))
 	default:
 		c.fail()
 		return o
 	}
 	c.i++
-	if c.i < c.hi && c.s.raw(c.i) == "=>" {
+	if c.i < c.hi && c.s.Raw(c.i) == "=>" {
 		c.i++
 	} else {
 		c.expectSelf('=')
@@ -235,12 +236,12 @@ func (c *cursor) option() Option {
 		return o
 	}
 	lo := c.i
-	hi := c.s.argEnd(lo, c.hi)
+	hi := c.s.ArgEnd(lo, c.hi)
 	if lo == hi {
 		c.fail()
 		return o
 	}
-	o.Text = c.s.text[c.s.toks[lo].start:c.s.toks[hi-1].end]
+	o.Text = c.s.Text[c.s.Toks[lo].Start:c.s.Toks[hi-1].End]
 	o.Value, c.err = c.s.constant(lo, hi)
 	c.i = hi
 	return o

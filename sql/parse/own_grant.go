@@ -9,25 +9,25 @@ const ObjectModel ast.ObjectType = 1 << 10
 
 // modelWord finds the word MODEL or MODELS of such a statement; 0 if it is none.
 func (s *source) modelWord(lo, hi int) int {
-	if s.isWord(lo, "comment") {
-		if lo+3 < hi && s.isWord(lo+1, "on") && s.isWord(lo+2, "model") && s.isName(lo+3) {
+	if s.IsWord(lo, "comment") {
+		if lo+3 < hi && s.IsWord(lo+1, "on") && s.IsWord(lo+2, "model") && s.IsName(lo+3) {
 			return lo + 2
 		}
 		return 0
 	}
-	defaults := s.isWord(lo, "alter") && s.isWord(lo+1, "default") && s.isWord(lo+2, "privileges")
-	if !defaults && !s.isWord(lo, "grant") && !s.isWord(lo, "revoke") {
+	defaults := s.IsWord(lo, "alter") && s.IsWord(lo+1, "default") && s.IsWord(lo+2, "privileges")
+	if !defaults && !s.IsWord(lo, "grant") && !s.IsWord(lo, "revoke") {
 		return 0
 	}
 	for i := lo + 1; i+2 < hi; i++ {
-		if !s.isWord(i, "on") {
+		if !s.IsWord(i, "on") {
 			continue
 		}
-		end := s.isWord(i+2, "to") || s.isWord(i+2, "from")
+		end := s.IsWord(i+2, "to") || s.IsWord(i+2, "from")
 		switch {
-		case defaults && s.isWord(i+1, "models") && end, !defaults && s.isWord(i+1, "model") && s.isName(i+2) && !end:
+		case defaults && s.IsWord(i+1, "models") && end, !defaults && s.IsWord(i+1, "model") && s.IsName(i+2) && !end:
 			return i + 1
-		case !defaults && s.isWord(i+1, "all") && s.isWord(i+2, "models"):
+		case !defaults && s.IsWord(i+1, "all") && s.IsWord(i+2, "models"):
 			return i + 2
 		}
 	}
@@ -36,15 +36,15 @@ func (s *source) modelWord(lo, hi int) int {
 
 // asTables writes tokens [lo, hi) with TABLE or TABLES in the place of the word.
 func (s *source) asTables(lo, hi, word int) *fragment {
-	w := newWriter(s, lo, hi)
-	w.copy(lo, word)
-	if s.isWord(word, "models") {
-		w.put(word, "tables")
+	w := newRewriter(s, lo, hi)
+	w.Copy(lo, word)
+	if s.IsWord(word, "models") {
+		w.Put(word, "tables")
 	} else {
-		w.put(word, "table")
+		w.Put(word, "table")
 	}
-	w.copy(word+1, hi)
-	return w.done()
+	w.Copy(word+1, hi)
+	return w.fragment()
 }
 
 func ofModels(n ast.Stmt) {

@@ -2,6 +2,8 @@ package parse
 
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 func (c *cursor) alterModel() *AlterModel {
@@ -96,7 +98,7 @@ func (c *cursor) repartition() Own {
 	c.i += 2
 	a := &AlterTableRepartition{IfExists: c.accept("if", "exists")}
 	c.accept("only")
-	if _, next := c.s.qualified(c.i, c.hi); next >= c.hi || !c.s.isWord(next, "repartition") {
+	if _, next := c.s.Qualified(c.i, c.hi); next >= c.hi || !c.s.IsWord(next, "repartition") {
 		c.i = from
 		return nil
 	}
@@ -130,7 +132,7 @@ func (s *source) listItems(node ast.Stmt, lo int) ([]*ast.ResTarget, error) {
 			return items, nil
 		}
 	}
-	return nil, s.syntaxError(lo)
+	return nil, s.SyntaxError(lo)
 }
 
 // bareList tells whether a tree is a bare select list: SELECT items and not more,
@@ -149,8 +151,8 @@ func bareList(node ast.Stmt) bool {
 // constant parses the value of an option: one expression. A bare word is the
 // column reference it looks like, be it a keyword or not (ON, AUTO, FULL).
 func (s *source) constant(lo, hi int) (ast.Node, error) {
-	if hi == lo+1 && s.kind(lo) == tokIdent {
-		switch w := fold(s.raw(lo)); w {
+	if hi == lo+1 && s.Kind(lo) == lex.Ident {
+		switch w := lex.Fold(s.Raw(lo)); w {
 		case "true", "false", "null":
 		default:
 			return ast.NewColumnRef(ast.NewString(w)), nil
@@ -166,7 +168,7 @@ func (s *source) constant(lo, hi int) (ast.Node, error) {
 		return nil, err
 	}
 	if len(items) != 1 || items[0].Name != "" {
-		return nil, s.syntaxError(lo)
+		return nil, s.SyntaxError(lo)
 	}
 	return items[0].Val, nil
 }
@@ -174,32 +176,32 @@ func (s *source) constant(lo, hi int) (ast.Node, error) {
 // pgExpr writes tokens [lo, hi) as SELECT …, with two spellings that are not
 // Postgres's: [1, 2] for ARRAY[1, 2], and in MySQL's dialect "x" for 'x'.
 func (s *source) pgExpr(lo, hi int) *fragment {
-	w := newWriter(s, lo, hi)
-	w.put(lo, "SELECT")
+	w := newRewriter(s, lo, hi)
+	w.Put(lo, "SELECT")
 	arrays := 0
 	for i := lo; i < hi; i++ {
-		if end := s.excludeAt(i, lo, hi); end > 0 && !s.mysql {
+		if end := s.excludeAt(i, lo, hi); end > 0 && !s.MySQL {
 			s.writeExclude(w, i, end)
 			i = end - 1
 			continue
 		}
 		switch {
-		case s.isSelf(i, '['):
-			if arrays == 0 && (i == lo || s.isSelf(i-1, '(') || s.isSelf(i-1, ',') || s.isSelf(i-1, '=')) {
-				w.put(i, "ARRAY")
+		case s.IsSelf(i, '['):
+			if arrays == 0 && (i == lo || s.IsSelf(i-1, '(') || s.IsSelf(i-1, ',') || s.IsSelf(i-1, '=')) {
+				w.Put(i, "ARRAY")
 			}
 			arrays++
-		case s.isSelf(i, ']'):
+		case s.IsSelf(i, ']'):
 			arrays--
 		}
 		switch {
-		case s.mysql && s.kind(i) == tokString:
-			w.put(i, QuoteLiteral(s.literal(i)))
-		case s.mysql && s.kind(i) == tokQuoted:
-			w.put(i, QuoteName(s.name(i)))
+		case s.MySQL && s.Kind(i) == lex.String:
+			w.Put(i, lex.QuoteLiteral(s.Literal(i)))
+		case s.MySQL && s.Kind(i) == lex.Quoted:
+			w.Put(i, lex.QuoteName(s.Name(i)))
 		default:
-			w.copy(i, i+1)
+			w.Copy(i, i+1)
 		}
 	}
-	return w.done()
+	return w.fragment()
 }

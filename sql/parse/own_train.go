@@ -3,6 +3,7 @@ package parse
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -89,9 +90,9 @@ func (c *cursor) train() *TrainModel {
 		t.IfNotExists = true
 	}
 	if t.OrReplace && t.IfNotExists {
-		c.failWith(pgerr.New(pgerr.SyntaxError, "OR REPLACE and IF NOT EXISTS cannot be used together").At(c.s.pos(c.i - 3)))
+		c.failWith(pgerr.New(pgerr.SyntaxError, "OR REPLACE and IF NOT EXISTS cannot be used together").At(c.s.Pos(c.i - 3)))
 	}
-	t.NamePos = c.s.pos(c.i)
+	t.NamePos = c.s.Pos(c.i)
 	t.Name = c.qualified()
 	var using, predict, transform, options bool
 	once := func(done *bool) {
@@ -105,10 +106,10 @@ func (c *cursor) train() *TrainModel {
 		switch {
 		case c.accept("using"):
 			once(&using)
-			if c.s.kind(c.i) == tokString {
-				t.Algorithm = fold(c.str())
+			if c.s.Kind(c.i) == lex.String {
+				t.Algorithm = lex.Fold(c.str())
 			} else {
-				t.Algorithm = fold(c.ident())
+				t.Algorithm = lex.Fold(c.ident())
 			}
 		case c.accept("predict"):
 			once(&predict)
@@ -132,7 +133,7 @@ func (c *cursor) train() *TrainModel {
 func (c *cursor) predictList(t *TrainModel) {
 	paren := c.acceptSelf('(')
 	for c.err == nil {
-		t.PredictPos = append(t.PredictPos, c.s.pos(c.i))
+		t.PredictPos = append(t.PredictPos, c.s.Pos(c.i))
 		t.Predict = append(t.Predict, c.ident())
 		if !c.acceptSelf(',') {
 			break
@@ -178,8 +179,8 @@ func (c *cursor) retrain() *Retrain {
 // between EXPLAIN and TRAIN is Postgres's own, so its grammar reads it.
 func (c *cursor) explain() Own {
 	p := &cursor{s: c.s, i: c.i + 1, hi: c.hi, d: c.d}
-	if p.i < p.hi && c.s.isSelf(p.i, '(') {
-		end := c.s.closing(p.i, p.hi)
+	if p.i < p.hi && c.s.IsSelf(p.i, '(') {
+		end := c.s.Closing(p.i, p.hi)
 		if end < 0 {
 			return nil
 		}
@@ -191,10 +192,10 @@ func (c *cursor) explain() Own {
 	if !p.trainAhead() {
 		return nil
 	}
-	w := newWriter(c.s, c.i, p.i)
-	w.copy(c.i, p.i)
-	w.put(p.i, "SELECT")
-	node, err := parseOne(w.done())
+	w := newRewriter(c.s, c.i, p.i)
+	w.Copy(c.i, p.i)
+	w.Put(p.i, "SELECT")
+	node, err := parseOne(w.fragment())
 	if err != nil {
 		c.failWith(err)
 		return nil
@@ -204,7 +205,7 @@ func (c *cursor) explain() Own {
 		for _, item := range x.Options.Items {
 			if o, ok := item.(*ast.DefElem); ok {
 				e.Options = append(e.Options, o)
-				switch fold(o.Defname) {
+				switch lex.Fold(o.Defname) {
 				case "analyze":
 					e.Analyze = defBool(o)
 				case "verbose":
@@ -227,7 +228,7 @@ func defBool(o *ast.DefElem) bool {
 	case *ast.Integer:
 		return v.IVal != 0
 	case *ast.String:
-		w := fold(v.SVal)
+		w := lex.Fold(v.SVal)
 		return w != "false" && w != "off"
 	}
 	return true

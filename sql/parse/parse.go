@@ -7,6 +7,8 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/ascii"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -40,12 +42,11 @@ type Statement struct {
 	lo, hi int // its tokens
 }
 
-// Limits on what is worth parsing. A tree deeper than maxDepth would make the
-// recursive readers of it use a stack that no memory account sees.
-const (
-	maxText  = 64 << 20
-	maxDepth = 10_000
-)
+// maxText is the longest text that is worth parsing.
+const maxText = 64 << 20
+
+// source is a text with its tokens, read by the grammars.
+type source struct{ *lex.Source }
 
 // Parse splits sql at its top-level semicolons and parses each statement. The
 // error is always a *pgerr.Error, its position in characters of sql. Nothing
@@ -64,24 +65,25 @@ func Parse(sql string, d Dialect) (out []*Statement, err error) {
 			out, err = nil, pgerr.Internal("the parser failed: %v", r)
 		}
 	}()
-	var src *source
-	var lexical *scanError
+	var toks *lex.Source
+	var lexical *lex.Error
 	if d == MySQL {
-		src, lexical = scanMySQL(sql)
+		toks, lexical = lex.MySQL(sql)
 	} else {
-		src, lexical = scanPostgres(sql)
+		toks, lexical = lex.Postgres(sql)
 	}
+	src := &source{toks}
 	for _, r := range src.split() {
-		broken := lexical != nil && r.hi == len(src.toks) && !r.closed
-		if r.lo == r.hi && !broken {
+		broken := lexical != nil && r.Hi == len(src.Toks) && !r.Closed
+		if r.Lo == r.Hi && !broken {
 			continue
 		}
 		var s *Statement
-		if r.lo < r.hi {
-			s, err = src.statement(r.lo, r.hi, d)
+		if r.Lo < r.Hi {
+			s, err = src.statement(r.Lo, r.Hi, d)
 		}
 		if broken && (err == nil || errorAtEnd(err, sql)) {
-			err = lexical.err(charPos(sql, lexical.offset))
+			err = lexical.Err(lex.CharPos(sql, lexical.Offset))
 		}
 		if err != nil {
 			return nil, err
@@ -89,7 +91,7 @@ func Parse(sql string, d Dialect) (out []*Statement, err error) {
 		out = append(out, s)
 	}
 	if lexical != nil {
-		return nil, lexical.err(charPos(sql, lexical.offset))
+		return nil, lexical.Err(lex.CharPos(sql, lexical.Offset))
 	}
 	return out, nil
 }
@@ -97,7 +99,7 @@ func Parse(sql string, d Dialect) (out []*Statement, err error) {
 // errorAtEnd tells whether err is for the want of a further token.
 func errorAtEnd(err error, sql string) bool {
 	e := pgerr.From(err)
-	return e.Position == 0 || e.Position >= charPos(sql, len(sql))
+	return e.Position == 0 || e.Position >= lex.CharPos(sql, len(sql))
 }
 
 // EstimateBytes is an upper guess, in bytes, of what Parse(sql) will keep, for
@@ -112,13 +114,13 @@ func EstimateBytes(sql string) int64 {
 			quoted = !quoted
 			tokens++
 		case quoted:
-		case isIdentPart(c):
+		case lex.IsIdentPart(c):
 			if !word {
 				tokens++
 			}
 			word = true
 			continue
-		case !isSpace(c):
+		case !ascii.IsSpace(c):
 			tokens++
 		}
 		word = false
@@ -158,51 +160,45 @@ func utf8Want(c byte) int {
 	return 1
 }
 
-// tokRange is a statement's tokens; closed when a semicolon ends it.
-type tokRange struct {
-	lo, hi int
-	closed bool
-}
-
 // split cuts at semicolons outside parentheses and outside the body of a
 // BEGIN ATOMIC … END function.
-func (s *source) split() []tokRange {
-	var out []tokRange
+func (s *source) split() []lex.Range {
+	var out []lex.Range
 	lo, depth, atomic := 0, 0, 0
-	for i := range s.toks {
-		switch s.kind(i) {
-		case tokSelf:
-			switch s.text[s.toks[i].start] {
+	for i := range s.Toks {
+		switch s.Kind(i) {
+		case lex.Self:
+			switch s.Text[s.Toks[i].Start] {
 			case '(', '[':
 				depth++
 			case ')', ']':
 				depth = max(0, depth-1)
 			case ';':
 				if depth == 0 && atomic == 0 {
-					out = append(out, tokRange{lo, i, true})
+					out = append(out, lex.Range{Lo: lo, Hi: i, Closed: true})
 					lo = i + 1
 				}
 			}
-		case tokIdent:
-			n := s.toks[i].end - s.toks[i].start
+		case lex.Ident:
+			n := s.Toks[i].End - s.Toks[i].Start
 			switch {
-			case n == 6 && s.isWord(i, "atomic") && i > lo && s.isWord(i-1, "begin") && s.isWord(lo, "create"):
+			case n == 6 && s.IsWord(i, "atomic") && i > lo && s.IsWord(i-1, "begin") && s.IsWord(lo, "create"):
 				atomic = 1
-			case atomic > 0 && n == 4 && s.isWord(i, "case"):
+			case atomic > 0 && n == 4 && s.IsWord(i, "case"):
 				atomic++
-			case atomic > 0 && n == 3 && s.isWord(i, "end"):
+			case atomic > 0 && n == 3 && s.IsWord(i, "end"):
 				atomic--
 			}
 		}
 	}
-	return append(out, tokRange{lo, len(s.toks), false})
+	return append(out, lex.Range{Lo: lo, Hi: len(s.Toks)})
 }
 
 // statement parses tokens [lo, hi), which is not empty.
 func (s *source) statement(lo, hi int, d Dialect) (*Statement, error) {
-	start, end := int(s.toks[lo].start), int(s.toks[hi-1].end)
-	st := &Statement{Text: s.text[start:end], Offset: start, src: s, lo: lo, hi: hi}
-	if err := s.checkNesting(lo, hi); err != nil {
+	start, end := int(s.Toks[lo].Start), int(s.Toks[hi-1].End)
+	st := &Statement{Text: s.Text[start:end], Offset: start, src: s, lo: lo, hi: hi}
+	if err := s.CheckNesting(lo, hi); err != nil {
 		return nil, err
 	}
 	own, err := s.own(lo, hi, d)
@@ -226,7 +222,7 @@ func (s *source) statement(lo, hi int, d Dialect) (*Statement, error) {
 // postgres parses tokens [lo, hi) with the Postgres grammar.
 func (s *source) postgres(lo, hi int) (ast.Stmt, error) {
 	v := s.survey(lo, hi)
-	f := verbatim(s, lo, hi)
+	f := &fragment{Run: lex.Verbatim(s.Source, lo, hi)}
 	model := s.modelWord(lo, hi)
 	switch {
 	case v.rewrite:

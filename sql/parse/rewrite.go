@@ -2,6 +2,8 @@ package parse
 
 import (
 	"strings"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // rewrite writes tokens [lo, hi) for the Postgres grammar, where survey found
@@ -19,46 +21,46 @@ import (
 // or double precision; $tag$…$tag$, whose tags it takes in ASCII only, and
 // 'a' -- comment <newline> 'b' become one '…'.
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
-	w := newWriter(s, lo, hi)
+	w := newRewriter(s, lo, hi)
 	w.merge = v.merge
 	s.rewriteTo(w, lo, hi)
-	return w.done()
+	return w.fragment()
 }
 
 // rewriteTo writes tokens [lo, hi) to w.
-func (s *source) rewriteTo(w *writer, lo, hi int) {
+func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 	from := lo
 	for i := lo; i < hi; {
 		switch {
 		case s.modelAt(i, hi):
-			w.copy(from, i+4)
+			w.Copy(from, i+4)
 			i = s.rewriteModelArgs(w, i+4, hi)
 			from = i
 		case w.merge[i] > i:
-			w.copy(from, i)
+			w.Copy(from, i)
 			i = s.writeMerged(w, i, hi)
 			from = i
 		case s.floatAt(i, hi):
-			w.copy(from, i)
-			if s.checkFloat(i) == nil && len(s.raw(i+2)) <= 2 && s.raw(i+2) <= "24" {
-				w.put(i, "real")
+			w.Copy(from, i)
+			if s.checkFloat(i) == nil && len(s.Raw(i+2)) <= 2 && s.Raw(i+2) <= "24" {
+				w.Put(i, "real")
 			} else {
-				w.put(i, "double precision")
+				w.Put(i, "double precision")
 			}
 			i += 4
 			from = i
-		case s.kind(i) == tokString && (s.text[s.toks[i].start] == '$' || s.commented(i)):
-			w.copy(from, i)
-			w.put(i, QuoteLiteral(s.literal(i)))
+		case s.Kind(i) == lex.String && (s.Text[s.Toks[i].Start] == '$' || s.commented(i)):
+			w.Copy(from, i)
+			w.Put(i, lex.QuoteLiteral(s.Literal(i)))
 			i++
 			from = i
 		case s.excludeAt(i, lo, hi) > 0:
-			w.copy(from, i)
+			w.Copy(from, i)
 			end := s.excludeAt(i, lo, hi)
 			s.writeExclude(w, i, end)
 			i, from = end, end
 		case s.dottedAt(i, hi) > 0:
-			w.copy(from, i)
+			w.Copy(from, i)
 			end := s.dottedAt(i, hi)
 			s.writeDotted(w, i, end)
 			i, from = end, end
@@ -66,31 +68,31 @@ func (s *source) rewriteTo(w *writer, lo, hi int) {
 			i++
 		}
 	}
-	w.copy(from, hi)
+	w.Copy(from, hi)
 }
 
 // rewriteModelArgs writes the arguments that begin with MODEL at token i and
 // gives the first token not written. A TABLE or STRUCT argument is rewritten
 // only at the call's own level.
-func (s *source) rewriteModelArgs(w *writer, i, hi int) int {
-	name, next := s.qualified(i+1, hi)
+func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
+	name, next := s.Qualified(i+1, hi)
 	parts := make([]string, len(name))
 	for k, p := range name {
-		parts[k] = QuoteName(p)
+		parts[k] = lex.QuoteName(p)
 	}
 	version, next := s.versionAt(next, hi)
-	w.put(i, QuoteLiteral(strings.Join(parts, ".")+version))
-	for i = next; i < hi && s.isSelf(i, ','); {
+	w.Put(i, lex.QuoteLiteral(strings.Join(parts, ".")+version))
+	for i = next; i < hi && s.IsSelf(i, ','); {
 		switch {
-		case s.isWord(i+1, "table") && s.isName(i+2):
-			_, next = s.qualified(i+2, hi)
-			w.copy(i, i+1)
-			w.put(i+1, "(")
-			w.copy(i+1, next)
-			w.put(next-1, ")")
+		case s.IsWord(i+1, "table") && s.IsName(i+2):
+			_, next = s.Qualified(i+2, hi)
+			w.Copy(i, i+1)
+			w.Put(i+1, "(")
+			w.Copy(i+1, next)
+			w.Put(next-1, ")")
 			i = next
-		case s.isWord(i+1, "struct") && s.isSelf(i+2, '('):
-			end := s.closing(i+2, hi)
+		case s.IsWord(i+1, "struct") && s.IsSelf(i+2, '('):
+			end := s.Closing(i+2, hi)
 			if end < 0 || !s.rewriteStruct(w, i, end) {
 				return i
 			}
@@ -98,7 +100,7 @@ func (s *source) rewriteModelArgs(w *writer, i, hi int) int {
 		default:
 			// Another argument: copied up to the next comma of this level,
 			// with what it may hold of its own rewritten.
-			end := s.argEnd(i+1, hi)
+			end := s.ArgEnd(i+1, hi)
 			s.rewriteTo(w, i, end)
 			i = end
 		}
@@ -109,8 +111,8 @@ func (s *source) rewriteModelArgs(w *writer, i, hi int) int {
 // versionAt reads the @3 that may follow a model's name at token i, and gives the
 // token after it.
 func (s *source) versionAt(i, hi int) (string, int) {
-	if i+1 < hi && s.isSelf(i, '@') && s.kind(i+1) == tokNumber {
-		return "@" + s.raw(i+1), i + 2
+	if i+1 < hi && s.IsSelf(i, '@') && s.Kind(i+1) == lex.Number {
+		return "@" + s.Raw(i+1), i + 2
 	}
 	return "", i
 }
@@ -118,79 +120,22 @@ func (s *source) versionAt(i, hi int) (string, int) {
 // rewriteStruct writes ", STRUCT(e AS n, …)" whose comma is token i and whose
 // closing parenthesis is token end; false (nothing written) if it is not of
 // that form.
-func (s *source) rewriteStruct(w *writer, i, end int) bool {
+func (s *source) rewriteStruct(w *rewriter, i, end int) bool {
 	type field struct{ lo, as int }
 	var fields []field
 	for lo := i + 3; lo < end; {
-		stop := s.argEnd(lo, end)
-		if stop-lo < 3 || !s.isWord(stop-2, "as") || !s.isName(stop-1) {
+		stop := s.ArgEnd(lo, end)
+		if stop-lo < 3 || !s.IsWord(stop-2, "as") || !s.IsName(stop-1) {
 			return false
 		}
 		fields = append(fields, field{lo, stop - 2})
 		lo = stop + 1
 	}
 	for _, f := range fields {
-		w.put(i, ",")
-		w.copy(f.as+1, f.as+2)
-		w.put(f.as, "=>")
+		w.Put(i, ",")
+		w.Copy(f.as+1, f.as+2)
+		w.Put(f.as, "=>")
 		s.rewriteTo(w, f.lo, f.as)
 	}
 	return len(fields) > 0
-}
-
-// argEnd is the first comma or closing bracket of the level of token i.
-func (s *source) argEnd(i, hi int) int {
-	depth := 0
-	for ; i < hi; i++ {
-		if s.kind(i) != tokSelf {
-			continue
-		}
-		switch s.text[s.toks[i].start] {
-		case '(', '[':
-			depth++
-		case ')', ']':
-			if depth == 0 {
-				return i
-			}
-			depth--
-		case ',':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return hi
-}
-
-// closing is the bracket that closes the one at token i; -1 if none does.
-func (s *source) closing(i, hi int) int {
-	depth := 0
-	for ; i < hi; i++ {
-		if s.kind(i) != tokSelf {
-			continue
-		}
-		switch s.text[s.toks[i].start] {
-		case '(', '[':
-			depth++
-		case ')', ']':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-// qualified reads a dotted name at token i and gives the token after it.
-func (s *source) qualified(i, hi int) ([]string, int) {
-	var parts []string
-	for i < hi && s.isName(i) {
-		parts = append(parts, s.name(i))
-		i++
-		if !s.isSelf(i, '.') || i+1 >= hi || !s.isName(i+1) {
-			break
-		}
-		i++
-	}
-	return parts, i
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/multigres/multigres/go/common/parser"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // TestScanAgrees holds our tokens against those of the grammar's own lexer:
@@ -25,25 +27,25 @@ func TestScanAgrees(t *testing.T) {
 
 func checkAgrees(t *testing.T, sql string) {
 	t.Helper()
-	src, bad := scanPostgres(sql)
+	src, bad := lex.Postgres(sql)
 	if bad != nil {
-		t.Fatalf("%s: %s", sql, bad.message)
+		t.Fatalf("%s: %s", sql, bad.Message)
 	}
-	lex := parser.NewLexer(sql)
+	lexer := parser.NewLexer(sql)
 	for i := 0; ; i++ {
-		tok := lex.NextToken()
+		tok := lexer.NextToken()
 		if tok == nil || tok.Type <= 0 {
-			if i != len(src.toks) || lex.HasErrors() {
-				t.Errorf("%s: %d tokens, the lexer has %d, %v", sql, len(src.toks), i, lex.GetErrors())
+			if i != len(src.Toks) || lexer.HasErrors() {
+				t.Errorf("%s: %d tokens, the lexer has %d, %v", sql, len(src.Toks), i, lexer.GetErrors())
 			}
 			return
 		}
-		if i >= len(src.toks) || tok.Position != int(src.toks[i].start) {
-			t.Errorf("%s: token %d %q at %d, the lexer has %q at %d", sql, i, src.raw(i), src.toks[min(i, len(src.toks)-1)].start, tok.Text, tok.Position)
+		if i >= len(src.Toks) || tok.Position != int(src.Toks[i].Start) {
+			t.Errorf("%s: token %d %q at %d, the lexer has %q at %d", sql, i, src.Raw(i), src.Toks[min(i, len(src.Toks)-1)].Start, tok.Text, tok.Position)
 			return
 		}
-		if end := lex.GetPosition(); end != int(src.toks[i].end) {
-			t.Errorf("%s: token %d %q ends at %d, the lexer is at %d", sql, i, src.raw(i), src.toks[i].end, end)
+		if end := lexer.GetPosition(); end != int(src.Toks[i].End) {
+			t.Errorf("%s: token %d %q ends at %d, the lexer is at %d", sql, i, src.Raw(i), src.Toks[i].End, end)
 			return
 		}
 	}
@@ -54,24 +56,24 @@ func TestLiteral(t *testing.T) {
 		`'a''b'`: "a'b", `E'a\tb\x41\101\u00e9\U0001F600\'\\'`: "a\tbAAé😀'\\", `N'x'`: "x", `$x$a$b$x$`: "a$b", `U&'d\0061t\+000061'`: "data",
 		"'a'\n -- c\n 'b'": "ab", `''`: "", `E'a''b'`: "a'b", `'a\n'`: `a\n`,
 	} {
-		src, bad := scanPostgres(sql)
-		if bad != nil || len(src.toks) != 1 || src.kind(0) != tokString {
-			t.Errorf("%s: %v %v", sql, src.toks, bad)
+		src, bad := lex.Postgres(sql)
+		if bad != nil || len(src.Toks) != 1 || src.Kind(0) != lex.String {
+			t.Errorf("%s: %v %v", sql, src.Toks, bad)
 			continue
 		}
-		if got := src.literal(0); got != want {
+		if got := src.Literal(0); got != want {
 			t.Errorf("%s: %q, want %q", sql, got, want)
 		}
 	}
 	for sql, want := range map[string]string{
 		`'a''b'`: "a'b", `"a'b""c"`: `a'b"c`, `'a\'b\n\t\\\q\%\_'`: "a'b\n\t\\q\\%\\_", `''`: "", `n'x'`: "x",
 	} {
-		src, bad := scanMySQL(sql)
-		if bad != nil || len(src.toks) != 1 || src.kind(0) != tokString {
-			t.Errorf("%s: %v %v", sql, src.toks, bad)
+		src, bad := lex.MySQL(sql)
+		if bad != nil || len(src.Toks) != 1 || src.Kind(0) != lex.String {
+			t.Errorf("%s: %v %v", sql, src.Toks, bad)
 			continue
 		}
-		if got := src.literal(0); got != want {
+		if got := src.Literal(0); got != want {
 			t.Errorf("MySQL %s: %q, want %q", sql, got, want)
 		}
 	}
@@ -79,12 +81,12 @@ func TestLiteral(t *testing.T) {
 
 func TestQuoteName(t *testing.T) {
 	for _, name := range []string{"a", "A", "a b", "select", `a"b`, "1a", "ü", "a$1", "", "_", "left", "int", "naïve", strings.Repeat("x", 63)} {
-		q := QuoteName(name)
-		src, bad := scanPostgres(q)
+		q := lex.QuoteName(name)
+		src, bad := lex.Postgres(q)
 		if name == "" {
 			continue // there is no such name; what matters is that nothing breaks
 		}
-		if bad != nil || len(src.toks) != 1 || src.name(0) != name {
+		if bad != nil || len(src.Toks) != 1 || src.Name(0) != name {
 			t.Errorf("%q is quoted as %s", name, q)
 		}
 	}

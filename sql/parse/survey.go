@@ -6,6 +6,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -30,18 +31,18 @@ func (s *source) survey(lo, hi int) survey {
 		}
 	}
 	for i := lo; i < hi; i++ {
-		t := s.toks[i]
-		if t.kind == tokIdent || t.kind == tokQuoted {
+		t := s.Toks[i]
+		if t.Kind == lex.Ident || t.Kind == lex.Quoted {
 			v.rewrite = v.rewrite || s.dottedAt(i, hi) > 0
 		}
-		switch t.kind {
-		case tokIdent:
-			switch t.end - t.start {
+		switch t.Kind {
+		case lex.Ident:
+			switch t.End - t.Start {
 			case 2:
 				v.rewrite = v.rewrite || s.modelAt(i, hi)
 			case 4:
-				if s.isWord(i, "with") && s.isSelf(i-1, '(') && s.isSelf(i-2, ')') && s.afterCTE(lo, i-2) {
-					refuse(pgerr.New(pgerr.SyntaxError, "multiple WITH clauses not allowed").At(s.pos(i)))
+				if s.IsWord(i, "with") && s.IsSelf(i-1, '(') && s.IsSelf(i-2, ')') && s.afterCTE(lo, i-2) {
+					refuse(pgerr.New(pgerr.SyntaxError, "multiple WITH clauses not allowed").At(s.Pos(i)))
 				}
 			case 5:
 				if s.floatAt(i, hi) {
@@ -49,29 +50,29 @@ func (s *source) survey(lo, hi int) survey {
 					refuse(s.checkFloat(i))
 				}
 			case 6:
-				if s.isWord(i, "within") && s.isWord(i+1, "group") && s.isSelf(i-1, ')') {
+				if s.IsWord(i, "within") && s.IsWord(i+1, "group") && s.IsSelf(i-1, ')') {
 					refuse(s.checkWithinGroup(lo, i))
 				}
 			case 9:
-				if i-lo <= 3 && s.isWord(i, "recursive") && s.isWord(i+1, "view") && s.isWord(lo, "create") {
+				if i-lo <= 3 && s.IsWord(i, "recursive") && s.IsWord(i+1, "view") && s.IsWord(lo, "create") {
 					v.recursive = true
 				}
 			}
-		case tokOp:
+		case lex.Op:
 			v.rewrite = v.rewrite || s.excludeAt(i, lo, hi) > 0
-		case tokString:
-			v.rewrite = v.rewrite || s.text[t.start] == '$' || s.commented(i)
-		case tokNumber:
-			v.bigNegative = v.bigNegative || t.end-t.start >= 10 && s.isSelf(i-1, '-')
-		case tokSelf:
-			switch s.text[t.start] {
+		case lex.String:
+			v.rewrite = v.rewrite || s.Text[t.Start] == '$' || s.commented(i)
+		case lex.Number:
+			v.bigNegative = v.bigNegative || t.End-t.Start >= 10 && s.IsSelf(i-1, '-')
+		case lex.Self:
+			switch s.Text[t.Start] {
 			case '*':
 				v.rewrite = v.rewrite || s.excludeAt(i, lo, hi) > 0
 			case '(', '[':
 				open = append(open, int32(i))
 			case ')', ']':
 				n := len(open) - 1
-				if n < 0 || (s.text[t.start] == ')') != s.isSelf(int(open[n]), '(') {
+				if n < 0 || (s.Text[t.Start] == ')') != s.IsSelf(int(open[n]), '(') {
 					crossed = true // the grammar will say so
 					continue
 				}
@@ -98,14 +99,14 @@ func (s *source) survey(lo, hi int) survey {
 
 // modelAt tells whether "ml . f ( MODEL name" begins at token i.
 func (s *source) modelAt(i, hi int) bool {
-	return i+5 < hi && s.isWord(i, "ml") && s.isSelf(i+1, '.') && s.isName(i+2) && s.isSelf(i+3, '(') &&
-		s.isWord(i+4, "model") && s.isName(i+5) && !s.isSelf(i-1, '.')
+	return i+5 < hi && s.IsWord(i, "ml") && s.IsSelf(i+1, '.') && s.IsName(i+2) && s.IsSelf(i+3, '(') &&
+		s.IsWord(i+4, "model") && s.IsName(i+5) && !s.IsSelf(i-1, '.')
 }
 
 // commented tells whether a string may be of parts with a comment between them,
 // where the grammar's lexer sees two strings.
 func (s *source) commented(i int) bool {
-	raw := s.raw(i)
+	raw := s.Raw(i)
 	if c := raw[0] | 0x20; c == 'u' || c == 'b' || c == 'x' {
 		return false
 	}
@@ -115,18 +116,18 @@ func (s *source) commented(i int) bool {
 // floatAt tells whether "float ( n )" begins at token i; the grammar takes it
 // and drops n, though float(1) to float(24) is real.
 func (s *source) floatAt(i, hi int) bool {
-	return i+3 < hi && s.isWord(i, "float") && s.isSelf(i+1, '(') && s.kind(i+2) == tokNumber && s.isSelf(i+3, ')') &&
-		!s.isSelf(i-1, '.')
+	return i+3 < hi && s.IsWord(i, "float") && s.IsSelf(i+1, '(') && s.Kind(i+2) == lex.Number && s.IsSelf(i+3, ')') &&
+		!s.IsSelf(i-1, '.')
 }
 
 func (s *source) checkFloat(i int) error {
-	switch n, err := strconv.ParseInt(s.raw(i+2), 10, 32); {
+	switch n, err := strconv.ParseInt(s.Raw(i+2), 10, 32); {
 	case err != nil:
-		return s.syntaxError(i + 2)
+		return s.SyntaxError(i + 2)
 	case n < 1:
-		return pgerr.New(pgerr.InvalidParameterValue, "precision for type float must be at least 1 bit").At(s.pos(i + 2))
+		return pgerr.New(pgerr.InvalidParameterValue, "precision for type float must be at least 1 bit").At(s.Pos(i + 2))
 	case n > 53:
-		return pgerr.New(pgerr.InvalidParameterValue, "precision for type float must be less than 54 bits").At(s.pos(i + 2))
+		return pgerr.New(pgerr.InvalidParameterValue, "precision for type float must be less than 54 bits").At(s.Pos(i + 2))
 	}
 	return nil
 }
@@ -136,30 +137,30 @@ func (s *source) checkFloat(i int) error {
 func (s *source) checkWithinGroup(lo, i int) error {
 	open, depth := i-1, 0
 	for ; open >= lo; open-- {
-		if s.isSelf(open, ')') {
+		if s.IsSelf(open, ')') {
 			depth++
-		} else if s.isSelf(open, '(') {
+		} else if s.IsSelf(open, '(') {
 			if depth--; depth == 0 {
 				break
 			}
 		}
 	}
 	bad := func(what string) error {
-		return pgerr.New(pgerr.SyntaxError, "cannot use %s with WITHIN GROUP", what).At(s.pos(i))
+		return pgerr.New(pgerr.SyntaxError, "cannot use %s with WITHIN GROUP", what).At(s.Pos(i))
 	}
-	if s.isWord(open+1, "distinct") {
+	if s.IsWord(open+1, "distinct") {
 		return bad("DISTINCT")
 	}
 	depth = 0
 	for k := open + 1; k < i-1; k++ {
 		switch {
-		case s.isSelf(k, '('):
+		case s.IsSelf(k, '('):
 			depth++
-		case s.isSelf(k, ')'):
+		case s.IsSelf(k, ')'):
 			depth--
-		case depth == 0 && s.isWord(k, "variadic"):
+		case depth == 0 && s.IsWord(k, "variadic"):
 			return bad("VARIADIC")
-		case depth == 0 && s.isWord(k, "order") && s.isWord(k+1, "by"):
+		case depth == 0 && s.IsWord(k, "order") && s.IsWord(k+1, "by"):
 			return bad("multiple ORDER BY clauses")
 		}
 	}
@@ -170,11 +171,11 @@ func (s *source) checkWithinGroup(lo, i int) error {
 func (s *source) afterCTE(lo, i int) bool {
 	depth := 0
 	for ; i >= lo; i-- {
-		if s.isSelf(i, ')') {
+		if s.IsSelf(i, ')') {
 			depth++
-		} else if s.isSelf(i, '(') {
+		} else if s.IsSelf(i, '(') {
 			if depth--; depth == 0 {
-				return s.isWord(i-1, "as") || s.isWord(i-1, "materialized")
+				return s.IsWord(i-1, "as") || s.IsWord(i-1, "materialized")
 			}
 		}
 	}
@@ -220,7 +221,7 @@ func (s *source) recursiveView(n ast.Stmt, hi int) error {
 		return nil
 	}
 	if v.WithCheckOption != ast.NO_CHECK_OPTION {
-		return pgerr.Unsupported("WITH CHECK OPTION not supported on recursive views").At(s.pos(hi - 1))
+		return pgerr.Unsupported("WITH CHECK OPTION not supported on recursive views").At(s.Pos(hi - 1))
 	}
 	sel := ast.NewSelectStmt()
 	var names []ast.Node

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // Tag is the statement's command tag as CommandComplete sends it, without row
@@ -123,8 +125,8 @@ func (s *Statement) verb() string {
 // words are the statement's first words in capitals, up to n.
 func (s *Statement) words(n int) []string {
 	var out []string
-	for i := s.lo; i < s.hi && len(out) < n && s.src.kind(i) == tokIdent; i++ {
-		out = append(out, strings.ToUpper(s.src.raw(i)))
+	for i := s.lo; i < s.hi && len(out) < n && s.src.Kind(i) == lex.Ident; i++ {
+		out = append(out, strings.ToUpper(s.src.Raw(i)))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package parse
+package mysql
 
 import (
 	"strconv"
@@ -6,6 +6,7 @@ import (
 
 	"vitess.io/vitess/go/vt/sqlparser"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -72,7 +73,7 @@ func (t *translator) value(e sqlparser.Expr) {
 	case *sqlparser.CollateExpr:
 		t.refuse("COLLATE", "collate")
 	case *sqlparser.IntroducerExpr:
-		if fold(e.CharacterSet) == "_binary" {
+		if lex.Fold(e.CharacterSet) == "_binary" {
 			t.refuse("_binary", "_binary")
 			return
 		}
@@ -268,7 +269,7 @@ func (t *translator) is(e *sqlparser.IsExpr) {
 
 func (t *translator) column(c *sqlparser.ColName) {
 	if n := len(t.aliases); n > 0 && c.Qualifier.IsEmpty() {
-		if e, ok := t.aliases[n-1][fold(c.Name.String())]; ok {
+		if e, ok := t.aliases[n-1][lex.Fold(c.Name.String())]; ok {
 			t.aliases = append(t.aliases, nil) // an alias is not looked up within itself
 			t.w("(")
 			t.value(e)
@@ -277,11 +278,11 @@ func (t *translator) column(c *sqlparser.ColName) {
 			return
 		}
 	}
-	name := mysqlName(c.Name.String())
+	name := folded(c.Name.String())
 	if !c.Qualifier.IsEmpty() {
-		name = mysqlName(c.Qualifier.Name.String()) + "." + name
+		name = folded(c.Qualifier.Name.String()) + "." + name
 		if q := c.Qualifier.Qualifier.String(); q != "" {
-			name = mysqlName(q) + "." + name
+			name = folded(q) + "." + name
 		}
 	}
 	t.w(name)
@@ -295,7 +296,7 @@ func (t *translator) literal(l *sqlparser.Literal) {
 			t.fail(pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x00"))
 			return
 		}
-		t.w(QuoteLiteral(l.Val))
+		t.w(lex.QuoteLiteral(l.Val))
 	case sqlparser.IntVal, sqlparser.DecimalVal, sqlparser.FloatVal:
 		t.w(l.Val)
 	case sqlparser.HexVal:
@@ -309,11 +310,11 @@ func (t *translator) literal(l *sqlparser.Literal) {
 	case sqlparser.BitNum:
 		t.w("B'" + strings.Trim(strings.TrimPrefix(strings.ToLower(l.Val), "0b"), "b'") + "'")
 	case sqlparser.DateVal:
-		t.w("DATE", QuoteLiteral(l.Val))
+		t.w("DATE", lex.QuoteLiteral(l.Val))
 	case sqlparser.TimeVal:
-		t.w("TIME", QuoteLiteral(l.Val))
+		t.w("TIME", lex.QuoteLiteral(l.Val))
 	case sqlparser.TimestampVal:
-		t.w("TIMESTAMP", QuoteLiteral(l.Val))
+		t.w("TIMESTAMP", lex.QuoteLiteral(l.Val))
 	default:
 		t.refuse("this kind of literal")
 	}
@@ -449,27 +450,27 @@ func (t *translator) dateArithmetic(e *sqlparser.IntervalDateExpr) {
 	}
 	t.w("(")
 	if l, ok := e.Date.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
-		t.w("TIMESTAMP", QuoteLiteral(l.Val))
+		t.w("TIMESTAMP", lex.QuoteLiteral(l.Val))
 	} else {
 		t.value(e.Date)
 	}
 	t.w(op)
 	if l, ok := e.Interval.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
 		if _, err := strconv.ParseFloat(l.Val, 64); err != nil {
-			t.refuse("INTERVAL "+QuoteLiteral(l.Val), "interval")
+			t.refuse("INTERVAL "+lex.QuoteLiteral(l.Val), "interval")
 			return
 		}
 		t.w(l.Val)
 	} else {
 		t.value(e.Interval)
 	}
-	t.w("* INTERVAL", QuoteLiteral(unit), ")")
+	t.w("* INTERVAL", lex.QuoteLiteral(unit), ")")
 }
 
 // variable writes @@x for the few settings that clients read; @x are MySQL's
 // session variables, which Postgres does not have.
 func (t *translator) variable(v *sqlparser.Variable) {
-	name := fold(v.Name.String())
+	name := lex.Fold(v.Name.String())
 	if v.Scope == sqlparser.VariableScope {
 		t.refuse("user variable @" + name)
 		return

@@ -1,7 +1,9 @@
-package parse
+package lex
 
 import (
 	"strings"
+
+	"github.com/tributarydb/tributary/sql/ascii"
 )
 
 // mysqlScanner reads tokens by MySQL's rules: "x" and 'x' are strings with
@@ -17,21 +19,23 @@ type mysqlScanner struct {
 	scanner
 	inside    bool // a versioned comment is open
 	opened    int  // where
-	versioned []tokRange
+	versioned []Range
 	from      int // its first token
 }
 
 // mysqlVersion is the release whose versioned comments are read.
 const mysqlVersion = "80400"
 
-func scanMySQL(text string) (*source, *scanError) {
-	s := &mysqlScanner{scanner: scanner{text: text, toks: make([]token, 0, len(text)/4+4)}}
+// MySQL gives the tokens of text up to its end or the first lexical error, by
+// the rules of MySQL.
+func MySQL(text string) (*Source, *Error) {
+	s := &mysqlScanner{scanner: scanner{text: text, toks: make([]Token, 0, len(text)/4+4)}}
 	for s.err == nil && s.next() {
 	}
 	if s.err == nil && s.inside {
 		s.fail(s.opened, len(text), "unterminated /* comment")
 	}
-	return &source{text: text, toks: s.toks, mysql: true, versioned: s.versioned}, s.err
+	return &Source{Text: text, Toks: s.toks, MySQL: true, versioned: s.versioned}, s.err
 }
 
 func (s *mysqlScanner) next() bool {
@@ -46,7 +50,7 @@ func (s *mysqlScanner) next() bool {
 	case (lower == 'x' || lower == 'b') && s.at(start+1) == '\'':
 		s.str(start, start+1)
 		if s.err == nil {
-			s.toks[len(s.toks)-1].kind = tokBits
+			s.toks[len(s.toks)-1].Kind = Bits
 		}
 	case lower == 'n' && s.at(start+1) == '\'':
 		s.str(start, start+1)
@@ -54,25 +58,25 @@ func (s *mysqlScanner) next() bool {
 		s.name(start)
 	case c == '?':
 		s.pos++
-		s.emit(tokParam, start)
-	case c == '$' && isDigit(s.at(start+1)):
+		s.emit(Param, start)
+	case c == '$' && ascii.IsDigit(s.at(start+1)):
 		s.pos++
-		for isDigit(s.at(s.pos)) {
+		for ascii.IsDigit(s.at(s.pos)) {
 			s.pos++
 		}
-		s.emit(tokParam, start)
+		s.emit(Param, start)
 	case c == '@':
 		s.variable(start)
-	case isDigit(c) || c == '.' && isDigit(s.at(start+1)) && !s.afterName(start):
+	case ascii.IsDigit(c) || c == '.' && ascii.IsDigit(s.at(start+1)) && !s.afterName(start):
 		s.number(start)
 	case isIdentStart(c) || c == '$':
-		for s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
+		for s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
 			s.pos++
 		}
-		s.emit(tokIdent, start)
+		s.emit(Ident, start)
 	case strings.IndexByte(",()[].;{}", c) >= 0:
 		s.pos++
-		s.emit(tokSelf, start)
+		s.emit(Self, start)
 	default:
 		n := 1
 		for _, op := range []string{"<=>", "->>", "->", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&", ":="} {
@@ -83,9 +87,9 @@ func (s *mysqlScanner) next() bool {
 		}
 		s.pos += n
 		if n > 1 || strings.IndexByte("+-*/%=<>!~^&|", c) >= 0 {
-			s.emit(tokOp, start)
+			s.emit(Op, start)
 		} else {
-			s.emit(tokOther, start)
+			s.emit(Other, start)
 		}
 	}
 	return s.err == nil
@@ -94,21 +98,21 @@ func (s *mysqlScanner) next() bool {
 // afterName tells whether the dot at i follows a name, as in t.1a.
 func (s *mysqlScanner) afterName(i int) bool {
 	n := len(s.toks)
-	return n > 0 && int(s.toks[n-1].end) == i && (s.toks[n-1].kind == tokIdent || s.toks[n-1].kind == tokQuoted)
+	return n > 0 && int(s.toks[n-1].End) == i && (s.toks[n-1].Kind == Ident || s.toks[n-1].Kind == Quoted)
 }
 
 func (s *mysqlScanner) skipBlank() bool {
 	for s.pos < len(s.text) {
 		c := s.text[s.pos]
 		switch {
-		case isSpace(c):
+		case ascii.IsSpace(c):
 			s.pos++
 		case c == '#', c == '-' && s.at(s.pos+1) == '-' && (s.pos+2 >= len(s.text) || s.text[s.pos+2] <= ' '):
 			for s.pos < len(s.text) && s.text[s.pos] != '\n' {
 				s.pos++
 			}
 		case s.inside && c == '*' && s.at(s.pos+1) == '/':
-			s.versioned = append(s.versioned, tokRange{lo: s.from, hi: len(s.toks)})
+			s.versioned = append(s.versioned, Range{Lo: s.from, Hi: len(s.toks)})
 			s.inside = false
 			s.pos += 2
 		case c == '/' && s.at(s.pos+1) == '*':
@@ -132,7 +136,7 @@ func (s *mysqlScanner) skipBlank() bool {
 func (s *mysqlScanner) openVersioned() bool {
 	i := s.pos + 3
 	n := i
-	for n < i+5 && isDigit(s.at(n)) {
+	for n < i+5 && ascii.IsDigit(s.at(n)) {
 		n++
 	}
 	if n-i == 5 {
@@ -155,7 +159,7 @@ func (s *mysqlScanner) str(start, open int) {
 		case q:
 			if s.at(s.pos+1) != q {
 				s.pos++
-				s.emit(tokString, start)
+				s.emit(String, start)
 				return
 			}
 			s.pos++
@@ -179,7 +183,7 @@ func (s *mysqlScanner) name(start int) {
 			s.fail(start, s.pos, "zero-length delimited identifier")
 			return
 		}
-		s.emit(tokQuoted, start)
+		s.emit(Quoted, start)
 		return
 	}
 	s.fail(start, len(s.text), "unterminated quoted identifier")
@@ -196,30 +200,30 @@ func (s *mysqlScanner) variable(start int) {
 		s.name(from)
 		if s.err == nil {
 			s.toks = s.toks[:len(s.toks)-1]
-			s.emit(tokOther, start)
+			s.emit(Other, start)
 		}
 		return
 	}
-	for s.pos < len(s.text) && (isIdentPart(s.text[s.pos]) || s.text[s.pos] == '.') {
+	for s.pos < len(s.text) && (IsIdentPart(s.text[s.pos]) || s.text[s.pos] == '.') {
 		s.pos++
 	}
-	s.emit(tokOther, start)
+	s.emit(Other, start)
 }
 
 // number reads a number, or a name that begins with digits.
 func (s *mysqlScanner) number(start int) {
 	digits := func() {
-		for isDigit(s.at(s.pos)) {
+		for ascii.IsDigit(s.at(s.pos)) {
 			s.pos++
 		}
 	}
-	kind := tokNumber
+	kind := Number
 	if s.at(start) == '0' && (s.at(start+1)|0x20 == 'x' || s.at(start+1)|0x20 == 'b') {
 		s.pos += 2
 		for isHex(s.at(s.pos)) {
 			s.pos++
 		}
-		kind = tokBits
+		kind = Bits
 	} else {
 		digits()
 		if s.at(s.pos) == '.' {
@@ -231,27 +235,27 @@ func (s *mysqlScanner) number(start int) {
 			if s.at(i) == '+' || s.at(i) == '-' {
 				i++
 			}
-			if isDigit(s.at(i)) {
+			if ascii.IsDigit(s.at(i)) {
 				s.pos = i
 				digits()
 			}
 		}
 	}
-	if s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
+	if s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
 		if strings.IndexByte(s.text[start:s.pos], '.') >= 0 {
 			s.fail(start, s.pos+charLen(s.text, s.pos), "trailing junk after numeric literal")
 			return
 		}
-		for s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
+		for s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
 			s.pos++
 		}
-		kind = tokIdent
+		kind = Ident
 	}
 	s.emit(kind, start)
 }
 
-// mysqlLiteral is the value of a MySQL string token.
-func mysqlLiteral(raw string) string {
+// MySQLLiteral is the value of a MySQL string token.
+func MySQLLiteral(raw string) string {
 	if raw[0]|0x20 == 'n' {
 		raw = raw[1:]
 	}

@@ -1,7 +1,9 @@
-package parse
+package mysql
 
 import (
 	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 func (t *translator) insert(n *sqlparser.Insert) {
@@ -81,7 +83,7 @@ func (t *translator) update(n *sqlparser.Update) {
 		t.w("=")
 		t.readsOld(e.Expr, assigned)
 		t.value(e.Expr)
-		assigned[fold(e.Name.Name.String())] = true
+		assigned[lex.Fold(e.Name.Name.String())] = true
 	}
 	if n.Where != nil {
 		t.w("WHERE")
@@ -97,11 +99,11 @@ func (t *translator) readsOld(e sqlparser.Expr, assigned map[string]bool) {
 	}
 	depth := 0
 	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
-		if depth++; depth > maxDepth {
+		if depth++; depth > lex.MaxDepth {
 			return false, nil
 		}
-		if c, ok := n.(*sqlparser.ColName); ok && assigned[fold(c.Name.String())] {
-			t.refuse("UPDATE that reads column "+QuoteName(fold(c.Name.String()))+" after assigning it", "set")
+		if c, ok := n.(*sqlparser.ColName); ok && assigned[lex.Fold(c.Name.String())] {
+			t.refuse("UPDATE that reads column "+lex.QuoteName(lex.Fold(c.Name.String()))+" after assigning it", "set")
 		}
 		return t.err == nil, nil
 	}, e)

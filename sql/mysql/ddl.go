@@ -1,10 +1,12 @@
-package parse
+package mysql
 
 import (
 	"strconv"
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 func (t *translator) dropTables(kind string, ifExists bool, names sqlparser.TableNames) {
@@ -109,7 +111,7 @@ func (t *translator) createTable(n *sqlparser.CreateTable) {
 // tableOptions notes what has no meaning here and gives AUTO_INCREMENT's start.
 func (t *translator) tableOptions(s *sqlparser.TableSpec) (start string) {
 	for _, o := range s.Options {
-		if fold(o.Name) == "auto_increment" && o.Value != nil {
+		if lex.Fold(o.Name) == "auto_increment" && o.Value != nil {
 			start = o.Value.Val
 			continue
 		}
@@ -135,7 +137,7 @@ func (t *translator) indexed(x *sqlparser.IndexDefinition) bool {
 		kind = "SPATIAL KEY"
 	}
 	if name := x.Info.Name.String(); name != "" {
-		kind += " " + mysqlName(name)
+		kind += " " + folded(name)
 	}
 	t.note("%s is ignored", kind)
 	return false
@@ -250,15 +252,15 @@ func (t *translator) columnDef(c *sqlparser.ColumnDefinition, start string) {
 		t.w("UNIQUE")
 	case sqlparser.ColKeyNone:
 	default:
-		t.note("key of column %s is ignored", mysqlName(name))
+		t.note("key of column %s is ignored", folded(name))
 	}
-	if len(c.Type.EnumValues) > 0 && fold(c.Type.Type) == "enum" {
+	if len(c.Type.EnumValues) > 0 && lex.Fold(c.Type.Type) == "enum" {
 		t.w("CHECK (")
 		t.ident(name)
 		t.w("IN (")
 		for i, v := range c.Type.EnumValues {
 			t.comma(i)
-			t.w(QuoteLiteral(mysqlLiteral(v)))
+			t.w(lex.QuoteLiteral(lex.MySQLLiteral(v)))
 		}
 		t.w(") )")
 	}
@@ -266,13 +268,13 @@ func (t *translator) columnDef(c *sqlparser.ColumnDefinition, start string) {
 		t.references(o.Reference)
 	}
 	if o.OnUpdate != nil {
-		t.note("ON UPDATE CURRENT_TIMESTAMP of column %s is ignored", mysqlName(name))
+		t.note("ON UPDATE CURRENT_TIMESTAMP of column %s is ignored", folded(name))
 	}
 	if o.Comment != nil {
-		t.note("COMMENT of column %s is ignored", mysqlName(name))
+		t.note("COMMENT of column %s is ignored", folded(name))
 	}
 	if o.Collate != "" || c.Type.Charset.Name != "" || c.Type.Charset.Binary {
-		t.note("character set and collation of column %s are ignored", mysqlName(name))
+		t.note("character set and collation of column %s are ignored", folded(name))
 	}
 	if o.Invisible != nil && *o.Invisible {
 		t.refuse("INVISIBLE column", "invisible")
@@ -295,7 +297,7 @@ var mysqlUnsigned = map[string]string{
 }
 
 func (t *translator) columnType(column string, c *sqlparser.ColumnType) {
-	name := fold(c.Type)
+	name := lex.Fold(c.Type)
 	size := ""
 	if c.Length != nil {
 		size = strconv.Itoa(*c.Length)
@@ -331,7 +333,7 @@ func (t *translator) columnType(column string, c *sqlparser.ColumnType) {
 	}
 	to := mysqlTypes[name]
 	if to == "" {
-		t.refuse("type "+name+" of column "+mysqlName(column), name)
+		t.refuse("type "+name+" of column "+folded(column), name)
 		return
 	}
 	t.w(to)
@@ -366,7 +368,7 @@ func (t *translator) cast(e sqlparser.Expr, c *sqlparser.ConvertType, array bool
 		size = strconv.Itoa(*c.Length)
 	}
 	to := ""
-	switch fold(c.Type) {
+	switch lex.Fold(c.Type) {
 	case "signed":
 		to = "bigint"
 	case "unsigned":

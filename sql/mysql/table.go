@@ -1,10 +1,12 @@
-package parse
+package mysql
 
 import (
 	"strconv"
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // MySQL has no functions in FROM, so Vitess does not take them, but without
@@ -22,17 +24,17 @@ type tableCall struct{ text string }
 // tableCallAt tells whether a function is called at token i in place of a table.
 func (t *translator) tableCallAt(i int) bool {
 	s := t.s
-	if !s.isName(i) || s.isSelf(i-1, '.') || i == t.lo {
+	if !s.IsName(i) || s.IsSelf(i-1, '.') || i == t.lo {
 		return false
 	}
-	_, next := s.qualified(i, t.hi)
-	if next >= t.hi || !s.isSelf(next, '(') || s.isWord(i, "json_table") || s.isWord(i, "lateral") {
+	_, next := s.Qualified(i, t.hi)
+	if next >= t.hi || !s.IsSelf(next, '(') || s.IsWord(i, "json_table") || s.IsWord(i, "lateral") {
 		return false
 	}
-	if s.isWord(i, "ml") && next > i+1 && (s.isSelf(i-1, ',') || s.isWord(i-1, "from") || s.isWord(i-1, "join")) {
+	if s.IsWord(i, "ml") && next > i+1 && (s.IsSelf(i-1, ',') || s.IsWord(i-1, "from") || s.IsWord(i-1, "join")) {
 		return !t.insideCall(i, "extract", "substring", "substr", "mid", "trim")
 	}
-	if !s.isWord(i-1, "from") && !s.isWord(i-1, "join") && !s.isWord(i-1, "straight_join") {
+	if !s.IsWord(i-1, "from") && !s.IsWord(i-1, "join") && !s.IsWord(i-1, "straight_join") {
 		return false
 	}
 	return !t.insideCall(i, "extract", "substring", "substr", "mid", "trim")
@@ -43,12 +45,12 @@ func (t *translator) tableCallAt(i int) bool {
 func (t *translator) insideCall(i int, names ...string) bool {
 	depth := 0
 	for i--; i >= t.lo; i-- {
-		if t.s.isSelf(i, ')') {
+		if t.s.IsSelf(i, ')') {
 			depth++
-		} else if t.s.isSelf(i, '(') {
+		} else if t.s.IsSelf(i, '(') {
 			if depth--; depth < 0 {
 				for _, n := range names {
-					if t.s.isWord(i-1, n) {
+					if t.s.IsWord(i-1, n) {
 						return true
 					}
 				}
@@ -62,18 +64,18 @@ func (t *translator) insideCall(i int, names ...string) bool {
 // takeTableCall translates the call at token i and gives the token after it.
 func (t *translator) takeTableCall(i, params int) (int, error) {
 	s := t.s
-	name, open := s.qualified(i, t.hi)
-	end := s.closing(open, t.hi)
+	name, open := s.Qualified(i, t.hi)
+	end := s.Closing(open, t.hi)
 	if end < 0 {
-		return 0, s.syntaxError(t.hi)
+		return 0, s.SyntaxError(t.hi)
 	}
 	for k, p := range name {
-		name[k] = mysqlName(p)
+		name[k] = folded(p)
 	}
 	c := &translator{s: s, lo: open, hi: end, params: params}
 	c.w(strings.Join(name, ".") + " (")
 	for lo := open + 1; lo < end; {
-		stop := s.argEnd(lo, end)
+		stop := s.ArgEnd(lo, end)
 		if lo > open+1 {
 			c.w(",")
 		}
@@ -81,7 +83,7 @@ func (t *translator) takeTableCall(i, params int) (int, error) {
 			return 0, err
 		}
 		for k := lo; k < stop; k++ {
-			if s.kind(k) == tokParam {
+			if s.Kind(k) == lex.Param {
 				c.params++
 			}
 		}
@@ -98,29 +100,29 @@ func (c *translator) argument(lo, hi int) error {
 	s := c.s
 	switch {
 	case lo == hi:
-		return s.syntaxError(hi)
-	case s.isWord(lo, "model") && hi > lo+1:
-		name, next := s.qualified(lo+1, hi)
+		return s.SyntaxError(hi)
+	case s.IsWord(lo, "model") && hi > lo+1:
+		name, next := s.Qualified(lo+1, hi)
 		if next != hi {
-			return s.syntaxError(next)
+			return s.SyntaxError(next)
 		}
 		for k, p := range name {
-			name[k] = mysqlName(p)
+			name[k] = folded(p)
 		}
-		c.w(QuoteLiteral(strings.Join(name, ".")))
+		c.w(lex.QuoteLiteral(strings.Join(name, ".")))
 		return nil
-	case s.isWord(lo, "table") && hi > lo+1:
-		name, next := s.qualified(lo+1, hi)
+	case s.IsWord(lo, "table") && hi > lo+1:
+		name, next := s.Qualified(lo+1, hi)
 		if next != hi {
-			return s.syntaxError(next)
+			return s.SyntaxError(next)
 		}
 		for k, p := range name {
-			name[k] = mysqlName(p)
+			name[k] = folded(p)
 		}
 		c.w("( TABLE", strings.Join(name, "."), ")")
 		return nil
-	case s.isName(lo) && s.isSelf(lo+1, '=') && s.isSelf(lo+2, '>') && hi > lo+3:
-		c.w(mysqlName(s.name(lo)), "=>")
+	case s.IsName(lo) && s.IsSelf(lo+1, '=') && s.IsSelf(lo+2, '>') && hi > lo+3:
+		c.w(folded(s.Name(lo)), "=>")
 		lo += 3
 	}
 	return c.sub(lo, hi)
@@ -155,7 +157,7 @@ func (t *translator) parseExpr() (sqlparser.Expr, error) {
 			return a.Expr, nil
 		}
 	}
-	return nil, t.s.syntaxError(t.lo)
+	return nil, t.s.SyntaxError(t.lo)
 }
 
 // tableCall writes the call that a table's name stands for.

@@ -1,19 +1,22 @@
-package parse
+package lex
 
 import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/sql/ascii"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// literal is the value of a string token, quotes and escapes undone.
-func (s *source) literal(i int) string {
-	raw := s.raw(i)
+// Literal is the value of a string token, quotes and escapes undone.
+func (s *Source) Literal(i int) string {
+	raw := s.Raw(i)
 	if raw == "" {
 		return ""
 	}
-	if s.mysql {
-		return mysqlLiteral(raw)
+	if s.MySQL {
+		return MySQLLiteral(raw)
 	}
 	if raw[0] == '$' {
 		n := strings.IndexByte(raw[1:], '$') + 2
@@ -156,4 +159,77 @@ func decodeUnicode(s string, esc byte) string {
 		i = from + n - 1
 	}
 	return b.String()
+}
+
+// CheckEscapes finds what is wrong with the U& string or name at token i.
+func (s *Source) CheckEscapes(i int) *pgerr.Error {
+	esc := byte('\\')
+	if s.IsWord(i+1, "uescape") {
+		near := func(message string) *pgerr.Error {
+			if i+2 >= len(s.Toks) {
+				return pgerr.New(pgerr.SyntaxError, "%s at end of input", message).At(CharPos(s.Text, len(s.Text)))
+			}
+			return pgerr.New(pgerr.SyntaxError, `%s at or near "%s"`, message, s.Raw(i+2)).At(s.Pos(i + 2))
+		}
+		if s.Kind(i+2) != String || s.Raw(i + 2)[0] != '\'' {
+			return near("UESCAPE must be followed by a simple string literal")
+		}
+		v := s.Literal(i + 2)
+		if len(v) != 1 || isHex(v[0]) || ascii.IsSpace(v[0]) || strings.IndexByte(`+'"`, v[0]) >= 0 {
+			return near("invalid Unicode escape character")
+		}
+		esc = v[0]
+	}
+	body := s.Raw(i)[3 : len(s.Raw(i))-1]
+	if at, message := badEscape(body, esc); message != "" {
+		e := pgerr.New(pgerr.SyntaxError, "%s", message).At(CharPos(s.Text, int(s.Toks[i].Start)+3+at))
+		if message == "invalid Unicode escape" {
+			e.Hint = `Unicode escapes must be \XXXX or \+XXXXXX.`
+		}
+		return e
+	}
+	return nil
+}
+
+// badEscape finds the first wrong escape in the body of a U& string.
+func badEscape(body string, esc byte) (at int, message string) {
+	var high uint64
+	for i := 0; i < len(body); {
+		if body[i] != esc || i+1 < len(body) && body[i+1] == esc {
+			if high != 0 {
+				return i, "invalid Unicode surrogate pair"
+			}
+			if body[i] == esc {
+				i++
+			}
+			i++
+			continue
+		}
+		from, n := i+1, 4
+		if from < len(body) && body[from] == '+' {
+			from, n = from+1, 6
+		}
+		if from+n > len(body) {
+			return i, "invalid Unicode escape"
+		}
+		v, err := strconv.ParseUint(body[from:from+n], 16, 32)
+		low := v >= 0xDC00 && v <= 0xDFFF
+		switch {
+		case err != nil:
+			return i, "invalid Unicode escape"
+		case v == 0 || v > 0x10FFFF:
+			return i, "invalid Unicode escape value"
+		case low != (high != 0):
+			return i, "invalid Unicode surrogate pair"
+		case v >= 0xD800 && v <= 0xDBFF:
+			high = v
+		default:
+			high = 0
+		}
+		i = from + n
+	}
+	if high != 0 {
+		return len(body), "invalid Unicode surrogate pair"
+	}
+	return 0, ""
 }

@@ -1,23 +1,25 @@
-package parse
+package lex
 
 import (
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// scanError is a lexical error at a byte offset. It is not fatal by itself:
+// Error is a lexical error at a byte offset. It is not fatal by itself:
 // Postgres reads tokens one by one, so a syntax error before it comes first.
-type scanError struct {
+type Error struct {
 	code    pgerr.Code
-	message string // complete, with its "at or near"
+	Message string // complete, with its "at or near"
 	hint    string
-	offset  int
+	Offset  int
 }
 
-func (e *scanError) err(pos int) *pgerr.Error {
-	out := pgerr.New(e.code, "%s", e.message).At(pos)
+// Err is the error for a client, at a position in characters from 1.
+func (e *Error) Err(pos int) *pgerr.Error {
+	out := pgerr.New(e.code, "%s", e.Message).At(pos)
 	out.Hint = e.hint
 	return out
 }
@@ -28,17 +30,17 @@ func (e *scanError) err(pos int) *pgerr.Error {
 type scanner struct {
 	text string
 	pos  int
-	toks []token
-	err  *scanError
+	toks []Token
+	err  *Error
 }
 
-// scanPostgres gives the tokens of text up to its end or the first lexical
+// Postgres gives the tokens of text up to its end or the first lexical
 // error. Text is at most maxText bytes, so that offsets fit int32.
-func scanPostgres(text string) (*source, *scanError) {
-	s := &scanner{text: text, toks: make([]token, 0, len(text)/4+4)}
+func Postgres(text string) (*Source, *Error) {
+	s := &scanner{text: text, toks: make([]Token, 0, len(text)/4+4)}
 	for s.err == nil && s.next() {
 	}
-	return &source{text: text, toks: s.toks}, s.err
+	return &Source{Text: text, Toks: s.toks}, s.err
 }
 
 func (s *scanner) at(i int) byte {
@@ -54,21 +56,19 @@ func (s *scanner) fail(start, end int, message string) {
 }
 
 func (s *scanner) failCode(start int, code pgerr.Code, message, hint string) {
-	s.err = &scanError{code: code, message: message, hint: hint, offset: start}
+	s.err = &Error{code: code, Message: message, hint: hint, Offset: start}
 }
 
-func (s *scanner) emit(kind tokKind, start int) {
-	s.toks = append(s.toks, token{start: int32(start), end: int32(s.pos), kind: kind})
+func (s *scanner) emit(kind Kind, start int) {
+	s.toks = append(s.toks, Token{Start: int32(start), End: int32(s.pos), Kind: kind})
 }
 
-func isSpace(c byte) bool {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'
-}
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isIdentStart(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
-func isIdentPart(c byte) bool { return isIdentStart(c) || isDigit(c) || c == '$' }
+
+// IsIdentPart tells whether c may stand in an unquoted name.
+func IsIdentPart(c byte) bool { return isIdentStart(c) || ascii.IsDigit(c) || c == '$' }
 func isOpChar(c byte) bool    { return c != 0 && strings.IndexByte("~!@#^&|`?+-*/%<>=", c) >= 0 }
 
 // next reads one token after skipping blanks; false at the end or an error.
@@ -94,24 +94,24 @@ func (s *scanner) next() bool {
 		s.delimited(start, start)
 	case c == '$':
 		s.dollar(start)
-	case isDigit(c) || c == '.' && isDigit(s.at(start+1)):
+	case ascii.IsDigit(c) || c == '.' && ascii.IsDigit(s.at(start+1)):
 		s.number(start)
 	case isIdentStart(c):
-		for s.pos < len(s.text) && isIdentPart(s.text[s.pos]) {
+		for s.pos < len(s.text) && IsIdentPart(s.text[s.pos]) {
 			s.pos++
 		}
-		s.emit(tokIdent, start)
+		s.emit(Ident, start)
 	case isOpChar(c):
 		s.operator(start)
 	case c == ':' && (s.at(start+1) == ':' || s.at(start+1) == '='), c == '.' && s.at(start+1) == '.':
 		s.pos += 2
-		s.emit(tokOp, start)
+		s.emit(Op, start)
 	case strings.IndexByte(",()[].;:", c) >= 0:
 		s.pos++
-		s.emit(tokSelf, start)
+		s.emit(Self, start)
 	default:
 		s.pos++
-		s.emit(tokOther, start)
+		s.emit(Other, start)
 	}
 	return s.err == nil
 }
@@ -121,7 +121,7 @@ func (s *scanner) skipBlank() bool {
 	for s.pos < len(s.text) {
 		c := s.text[s.pos]
 		switch {
-		case isSpace(c):
+		case ascii.IsSpace(c):
 			s.pos++
 		case c == '-' && s.at(s.pos+1) == '-':
 			for s.pos < len(s.text) && s.text[s.pos] != '\n' && s.text[s.pos] != '\r' {
@@ -175,9 +175,9 @@ func (s *scanner) quoted(start, open int, mode byte) {
 		case c == '\'':
 			s.pos++
 			if !s.continued() {
-				kind := tokString
+				kind := String
 				if mode == 'b' || mode == 'x' {
-					kind = tokBits
+					kind = Bits
 				}
 				s.emit(kind, start)
 				return
@@ -244,7 +244,7 @@ func (s *scanner) continued() bool {
 		case c == '\n' || c == '\r':
 			newline = true
 			s.pos++
-		case isSpace(c):
+		case ascii.IsSpace(c):
 			s.pos++
 		case c == '-' && s.at(s.pos+1) == '-':
 			for s.pos < len(s.text) && s.text[s.pos] != '\n' && s.text[s.pos] != '\r' {
@@ -284,31 +284,31 @@ func (s *scanner) delimited(start, open int) {
 		s.fail(start, s.pos, "zero-length delimited identifier")
 		return
 	}
-	s.emit(tokQuoted, start)
+	s.emit(Quoted, start)
 }
 
 // dollar reads $1, $tag$…$tag$ or a lone $.
 func (s *scanner) dollar(start int) {
 	s.pos++
-	if isDigit(s.at(s.pos)) {
-		for isDigit(s.at(s.pos)) {
+	if ascii.IsDigit(s.at(s.pos)) {
+		for ascii.IsDigit(s.at(s.pos)) {
 			s.pos++
 		}
 		if isIdentStart(s.at(s.pos)) {
 			s.fail(start, s.pos+charLen(s.text, s.pos), "trailing junk after parameter")
 			return
 		}
-		s.emit(tokParam, start)
+		s.emit(Param, start)
 		return
 	}
 	end := s.pos
 	if isIdentStart(s.at(end)) {
-		for isIdentStart(s.at(end)) || isDigit(s.at(end)) {
+		for isIdentStart(s.at(end)) || ascii.IsDigit(s.at(end)) {
 			end++
 		}
 	}
 	if s.at(end) != '$' {
-		s.emit(tokOther, start)
+		s.emit(Other, start)
 		return
 	}
 	tag := s.text[start : end+1]
@@ -318,17 +318,17 @@ func (s *scanner) dollar(start int) {
 		return
 	}
 	s.pos = end + 1 + i + len(tag)
-	s.emit(tokString, start)
+	s.emit(String, start)
 }
 
 // number reads a numeric literal; a letter that touches it is an error.
 func (s *scanner) number(start int) {
-	for isDigit(s.at(s.pos)) {
+	for ascii.IsDigit(s.at(s.pos)) {
 		s.pos++
 	}
 	if s.at(s.pos) == '.' && s.at(s.pos+1) != '.' {
 		s.pos++
-		for isDigit(s.at(s.pos)) {
+		for ascii.IsDigit(s.at(s.pos)) {
 			s.pos++
 		}
 	}
@@ -337,8 +337,8 @@ func (s *scanner) number(start int) {
 		if s.at(i) == '+' || s.at(i) == '-' {
 			i++
 		}
-		if isDigit(s.at(i)) {
-			for isDigit(s.at(i)) {
+		if ascii.IsDigit(s.at(i)) {
+			for ascii.IsDigit(s.at(i)) {
 				i++
 			}
 			s.pos = i
@@ -351,7 +351,7 @@ func (s *scanner) number(start int) {
 		s.fail(start, s.pos+charLen(s.text, s.pos), "trailing junk after numeric literal")
 		return
 	}
-	s.emit(tokNumber, start)
+	s.emit(Number, start)
 }
 
 // operator reads the longest operator, then gives back what Postgres gives
@@ -370,16 +370,16 @@ func (s *scanner) operator(start int) {
 			end--
 		}
 	}
-	if end-start > maxNameBytes {
+	if end-start > MaxNameBytes {
 		s.fail(start, end, "operator too long")
 		return
 	}
 	s.pos = end
-	s.emit(tokOp, start)
+	s.emit(Op, start)
 }
 
 func isHex(c byte) bool {
-	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	return ascii.IsDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
 // charLen is the length in bytes of the character at i.

@@ -1,10 +1,12 @@
-package parse
+package mysql
 
 import (
 	"strconv"
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // mysqlSame are MySQL's functions that Postgres has under the same or another
@@ -104,9 +106,9 @@ func (t *translator) named(name string, args ...sqlparser.Expr) {
 
 // call writes a call by name.
 func (t *translator) call(e *sqlparser.FuncExpr) {
-	name, args := fold(e.Name.String()), e.Exprs
+	name, args := lex.Fold(e.Name.String()), e.Exprs
 	if q := e.Qualifier.String(); q != "" {
-		t.named(mysqlName(q)+"."+mysqlName(name), args...)
+		t.named(folded(q)+"."+folded(name), args...)
 		return
 	}
 	switch n := len(args); {
@@ -177,7 +179,7 @@ func (t *translator) call(e *sqlparser.FuncExpr) {
 	case mysqlRefused[name] || name == "rand":
 		t.refuse("function "+name+"()", name)
 	default:
-		t.named(mysqlName(name), args...)
+		t.named(folded(name), args...)
 	}
 }
 
@@ -192,7 +194,7 @@ var datePart = map[string]string{
 // temporal writes an argument that MySQL reads as a date and time.
 func (t *translator) temporal(e sqlparser.Expr) {
 	if l, ok := e.(*sqlparser.Literal); ok && l.Type == sqlparser.StrVal {
-		t.w("TIMESTAMP", QuoteLiteral(l.Val))
+		t.w("TIMESTAMP", lex.QuoteLiteral(l.Val))
 		return
 	}
 	t.value(e)
@@ -296,7 +298,7 @@ func (t *translator) trim(e *sqlparser.TrimFuncExpr) {
 // currentTime writes NOW and its kin; they have whole seconds unless told.
 func (t *translator) currentTime(e *sqlparser.CurTimeFuncExpr) {
 	fsp := strconv.Itoa(e.Fsp)
-	switch fold(e.Name.String()) {
+	switch lex.Fold(e.Name.String()) {
 	case "now", "current_timestamp", "localtime", "localtimestamp":
 		t.w("LOCALTIMESTAMP (", fsp, ")")
 	case "curdate", "current_date":
@@ -311,7 +313,7 @@ func (t *translator) currentTime(e *sqlparser.CurTimeFuncExpr) {
 }
 
 func (t *translator) extract(unit sqlparser.IntervalType, e sqlparser.Expr) {
-	u := fold(unit.ToString())
+	u := lex.Fold(unit.ToString())
 	switch u {
 	case "year", "quarter", "month", "day", "hour", "minute":
 	default:
@@ -376,9 +378,9 @@ func (t *translator) groupConcat(g *sqlparser.GroupConcatExpr) {
 	t.concat(g.Exprs)
 	sep := ","
 	if g.Separator != "" { // Vitess keeps it quoted
-		sep = mysqlLiteral(g.Separator)
+		sep = lex.MySQLLiteral(g.Separator)
 	}
-	t.w(",", QuoteLiteral(sep))
+	t.w(",", lex.QuoteLiteral(sep))
 	t.orderBy(g.OrderBy)
 	t.w(")")
 }

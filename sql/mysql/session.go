@@ -1,9 +1,11 @@
-package parse
+package mysql
 
 import (
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // session writes transaction control and settings.
@@ -32,7 +34,7 @@ func (t *translator) session(n sqlparser.Statement) {
 		t.nothing("UNLOCK TABLES")
 	case *sqlparser.Use:
 		t.refuse("USE", "use")
-		t.hint("Set the schema with SET search_path = " + mysqlName(n.DBName.String()) + ".")
+		t.hint("Set the schema with SET search_path = " + folded(n.DBName.String()) + ".")
 	case *sqlparser.Show:
 		t.refuse("SHOW", "show")
 		t.hint("Query information_schema.tables and information_schema.columns; SHOW MODELS lists the models.")
@@ -86,7 +88,7 @@ var mysqlSettings = func() map[string]bool {
 func (t *translator) set(n *sqlparser.Set) {
 	effects := 0
 	for _, e := range n.Exprs {
-		name := strings.TrimPrefix(strings.TrimPrefix(fold(e.Var.Name.String()), "session."), "local.")
+		name := strings.TrimPrefix(strings.TrimPrefix(lex.Fold(e.Var.Name.String()), "session."), "local.")
 		switch {
 		case e.Var.Scope == sqlparser.VariableScope:
 			t.refuse("user variable @" + name)
@@ -144,7 +146,7 @@ func (t *translator) setting(name string, e *sqlparser.SetExpr) {
 		case value == "system" || value == "default":
 			t.w("SET TIME ZONE DEFAULT")
 		case len(value) == 6 && (value[0] == '+' || value[0] == '-') && value[3] == ':':
-			t.w("SET TIME ZONE INTERVAL", QuoteLiteral(value), "HOUR TO MINUTE")
+			t.w("SET TIME ZONE INTERVAL", lex.QuoteLiteral(value), "HOUR TO MINUTE")
 		default:
 			l, ok := e.Expr.(*sqlparser.Literal)
 			if !ok {
@@ -157,7 +159,7 @@ func (t *translator) setting(name string, e *sqlparser.SetExpr) {
 	default:
 		parts := strings.Split(name, ".")
 		for i, p := range parts {
-			parts[i] = QuoteName(p)
+			parts[i] = lex.QuoteName(p)
 		}
 		t.w("SET", strings.Join(parts, "."), "=")
 		switch v := e.Expr.(type) {
@@ -168,7 +170,7 @@ func (t *translator) setting(name string, e *sqlparser.SetExpr) {
 		case sqlparser.BoolVal:
 			t.w(value)
 		case *sqlparser.ColName:
-			t.w(QuoteLiteral(v.Name.String()))
+			t.w(lex.QuoteLiteral(v.Name.String()))
 		case *sqlparser.UnaryExpr:
 			if l, ok := v.Expr.(*sqlparser.Literal); ok && v.Operator == sqlparser.UMinusOp && l.Type != sqlparser.StrVal {
 				t.w("- " + l.Val)
@@ -185,14 +187,14 @@ func (t *translator) setting(name string, e *sqlparser.SetExpr) {
 func settingWord(e sqlparser.Expr) string {
 	switch v := e.(type) {
 	case *sqlparser.Literal:
-		return fold(v.Val)
+		return lex.Fold(v.Val)
 	case sqlparser.BoolVal:
 		if v {
 			return "true"
 		}
 		return "false"
 	case *sqlparser.ColName:
-		return fold(v.Name.String())
+		return lex.Fold(v.Name.String())
 	case *sqlparser.Default:
 		return "default"
 	}

@@ -1,9 +1,11 @@
-package parse
+package mysql
 
 import (
 	"strings"
 
 	"vitess.io/vitess/go/vt/sqlparser"
+
+	"github.com/tributarydb/tributary/sql/lex"
 )
 
 // query writes a SELECT, a UNION or a VALUES.
@@ -152,7 +154,7 @@ func aliasesOf(n *sqlparser.Select) map[string]sqlparser.Expr {
 	for _, e := range n.SelectExprs.Exprs {
 		if a, ok := e.(*sqlparser.AliasedExpr); ok && !a.As.IsEmpty() {
 			if c, ok := a.Expr.(*sqlparser.ColName); !ok || !c.Name.EqualString(a.As.String()) {
-				m[fold(a.As.String())] = a.Expr
+				m[lex.Fold(a.As.String())] = a.Expr
 			}
 		}
 	}
@@ -253,7 +255,7 @@ func (t *translator) union(n *sqlparser.Union) {
 func (t *translator) from(list []sqlparser.TableExpr) {
 	if len(list) == 1 { // Vitess reads SELECT 1 as SELECT 1 FROM dual
 		if a, ok := list[0].(*sqlparser.AliasedTableExpr); ok {
-			if n, ok := a.Expr.(sqlparser.TableName); ok && n.Qualifier.IsEmpty() && fold(n.Name.String()) == "dual" {
+			if n, ok := a.Expr.(sqlparser.TableName); ok && n.Qualifier.IsEmpty() && lex.Fold(n.Name.String()) == "dual" {
 				return
 			}
 		}
@@ -442,7 +444,7 @@ func (t *translator) framePoint(p *sqlparser.FramePoint) {
 			t.refuse("INTERVAL … "+p.Unit.ToString(), p.Unit.ToString())
 			return
 		}
-		t.w("* INTERVAL", QuoteLiteral(unit))
+		t.w("* INTERVAL", lex.QuoteLiteral(unit))
 	}
 	if p.Type == sqlparser.ExprPrecedingType {
 		t.w("PRECEDING")

@@ -1,4 +1,4 @@
-package parse
+package mysql
 
 import (
 	"errors"
@@ -7,74 +7,49 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/multigres/multigres/go/common/parser/ast"
 	"vitess.io/vitess/go/vt/sqlparser"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// The MySQL dialect: Vitess parses, and mysql_*.go write each node of its tree
-// as the Postgres text of the same meaning, which the Postgres grammar then
-// turns into the one AST there is. Meaning comes before looks:
-//
-//	a || b          a OR b                     "x"        the string x
-//	a / b           a * 1.0 / NULLIF(b, 0)     a <=> b    a IS NOT DISTINCT FROM b
-//	WHERE a         WHERE a <> 0               SUM(a = b) SUM((a = b)::int)
-//	CONCAT(a, b)    a::text || b::text         ORDER BY a ORDER BY a NULLS FIRST
-//
-// Names are folded to lower case whether quoted or not, as a MySQL server does
-// with lower_case_table_names = 1, so that both dialects see the same tables.
-// Strings compare by their bytes, as under utf8mb4_bin. What has no equal is
-// refused with 0A000; what has no effect here (ENGINE=, plain KEY) is noted.
 
 var vitess = sync.OnceValues(func() (*sqlparser.Parser, error) {
 	return sqlparser.New(sqlparser.Options{MySQLServerVersion: "8.4.0"})
 })
 
-// parseMySQL fills st from its tokens.
-func (st *Statement) parseMySQL() error {
-	s := st.src
-	if s.allVersioned(st.lo, st.hi) {
-		st.Own = &NoEffect{Command: st.verb()}
-		st.Notices = []string{"statement in a /*! */ comment has no effect: " + clip(st.Text, 60)}
-		return nil
+// Translation is a statement as Postgres text.
+type Translation struct {
+	Text     string
+	NoEffect string   // the command, where there is nothing to do and no text
+	Notices  []string // what was read and left out
+}
+
+// Translate writes tokens [lo, hi) of src, a statement of the MySQL dialect.
+// around says that a query in it has clauses both inside and after its
+// parentheses, which Vitess would mix up.
+func Translate(src *lex.Source, lo, hi int, around bool) (Translation, error) {
+	if src.AllVersioned(lo, hi) {
+		text := src.Text[src.Toks[lo].Start:src.Toks[hi-1].End]
+		return Translation{NoEffect: "a /*! */ comment", Notices: []string{"statement in a /*! */ comment has no effect: " + Clip(text, 60)}}, nil
 	}
-	t := &translator{s: s, lo: st.lo, hi: st.hi}
-	node, err := t.statement()
+	t := &translator{s: src, lo: lo, hi: hi}
+	if around {
+		t.refuse("a clause both inside and after a query in parentheses", "limit", "order")
+		return Translation{}, t.err
+	}
+	stmt, err := t.parse()
 	if err != nil {
-		return err
+		return Translation{}, err
 	}
-	st.Notices = t.notices
-	if node == nil {
-		tag := t.noEffect
-		if len(t.notices) == 0 {
-			st.Notices = []string{tag + " has no effect"}
-		}
-		st.Own = &NoEffect{Command: tag}
-		return nil
+	t.stmt(stmt)
+	if t.err != nil {
+		return Translation{}, t.err
 	}
-	st.Node = node
-	return nil
+	return Translation{Text: t.b.String(), NoEffect: t.noEffect, Notices: t.notices}, nil
 }
 
-// mysqlQuery parses tokens [lo, hi) as the query of one of our statements.
-func (s *source) mysqlQuery(lo, hi int) (ast.Stmt, error) {
-	t := &translator{s: s, lo: lo, hi: hi}
-	return t.statement()
-}
-
-// allVersioned tells whether every token stands in a /*! */ comment.
-func (s *source) allVersioned(lo, hi int) bool {
-	at := lo
-	for _, r := range s.versioned {
-		if r.lo <= at && r.hi > at {
-			at = r.hi
-		}
-	}
-	return at >= hi && lo < hi && len(s.versioned) > 0
-}
-
-func clip(s string, n int) string {
+// Clip is at most n characters of s.
+func Clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
 		return s
@@ -85,7 +60,7 @@ func clip(s string, n int) string {
 // translator writes one statement. Errors stick: after the first, writing is
 // pointless but harmless, and the end sees it.
 type translator struct {
-	s        *source
+	s        *lex.Source
 	lo, hi   int
 	b        strings.Builder
 	err      error
@@ -94,59 +69,22 @@ type translator struct {
 	noEffect string // the command, when there is nothing to do
 	prefix   string // put before the tokens for Vitess
 	depth    int
-	tables   []tableCall                 // see mysql_table.go
+	tables   []tableCall                 // see table.go
 	aliases  []map[string]sqlparser.Expr // of the select whose HAVING is being written
-}
-
-func (t *translator) statement() (ast.Stmt, error) {
-	stmt, err := t.parse()
-	if err != nil {
-		return nil, err
-	}
-	t.stmt(stmt)
-	if t.err != nil {
-		return nil, t.err
-	}
-	if t.noEffect != "" {
-		return nil, nil
-	}
-	return t.postgres()
-}
-
-// postgres parses the text written. It is ours, so an error in it is a bug,
-// but one that ends here and names no position of the user's text.
-func (t *translator) postgres() (ast.Stmt, error) {
-	src, lexical := scanPostgres(t.b.String())
-	if lexical == nil {
-		node, err := src.postgres(0, len(src.toks))
-		if err == nil {
-			return node, nil
-		}
-		e := pgerr.From(err)
-		if e.Code != pgerr.SyntaxError && e.Code != pgerr.InternalError {
-			return nil, e.At(0)
-		}
-	}
-	return nil, pgerr.Unsupported("this MySQL statement cannot be translated").
-		WithDetail("It was read as: %s", clip(t.b.String(), 500))
 }
 
 // parse hands the tokens to Vitess: comments left out, parameters as :vN.
 func (t *translator) parse() (sqlparser.Statement, error) {
-	if v := t.s.survey(t.lo, t.hi); v.clauses {
-		t.refuse("a clause both inside and after a query in parentheses", "limit", "order")
-		return nil, t.err
-	}
-	w := newWriter(t.s, t.lo, t.hi)
+	w := lex.NewWriter(t.s, t.lo, t.hi)
 	params := t.params
 	if t.prefix != "" {
-		w.put(t.lo, t.prefix)
+		w.Put(t.lo, t.prefix)
 	}
 	for i := t.lo; i < t.hi; i++ {
 		if err := t.unfit(i); err != nil {
 			return nil, err
 		}
-		raw := t.s.raw(i)
+		raw := t.s.Raw(i)
 		switch {
 		case t.tableCallAt(i):
 			end, err := t.takeTableCall(i, params)
@@ -154,28 +92,28 @@ func (t *translator) parse() (sqlparser.Statement, error) {
 				return nil, err
 			}
 			for k := i; k < end; k++ {
-				if t.s.kind(k) == tokParam {
+				if t.s.Kind(k) == lex.Param {
 					params++
 				}
 			}
-			w.put(end-1, "`"+callTable+strconv.Itoa(len(t.tables)-1)+"`")
+			w.Put(end-1, "`"+callTable+strconv.Itoa(len(t.tables)-1)+"`")
 			i = end - 1
-		case t.s.kind(i) == tokParam && raw == "?":
+		case t.s.Kind(i) == lex.Param && raw == "?":
 			params++
-			w.put(i, ":v"+strconv.Itoa(params))
-		case t.s.kind(i) == tokParam:
-			w.put(i, ":v"+raw[1:])
-		case t.s.kind(i) == tokIdent && !ascii(raw):
-			w.put(i, "`"+raw+"`")
+			w.Put(i, ":v"+strconv.Itoa(params))
+		case t.s.Kind(i) == lex.Param:
+			w.Put(i, ":v"+raw[1:])
+		case t.s.Kind(i) == lex.Ident && !plain(raw):
+			w.Put(i, "`"+raw+"`")
 		default:
-			w.copy(i, i+1)
-			if i+1 < t.hi && t.s.toks[i].end == t.s.toks[i+1].start && t.s.isSelf(i+1, '(') {
-				w.glue() // a function's name and its parenthesis must touch; - and - must not
+			w.Copy(i, i+1)
+			if i+1 < t.hi && t.s.Toks[i].End == t.s.Toks[i+1].Start && t.s.IsSelf(i+1, '(') {
+				w.Glue() // a function's name and its parenthesis must touch; - and - must not
 			}
 		}
 	}
-	f := w.done()
-	stmt, err := parseVitess(f.text + " ")
+	f := w.Done()
+	stmt, err := parseVitess(f.Text + " ")
 	if err == nil {
 		return stmt, nil
 	}
@@ -183,11 +121,11 @@ func (t *translator) parse() (sqlparser.Statement, error) {
 	var ours *pgerr.Error
 	switch {
 	case errors.As(err, &at):
-		return nil, t.s.syntaxError(f.token(at.Pos - 1))
+		return nil, t.s.SyntaxError(f.Token(at.Pos - 1))
 	case errors.As(err, &ours):
 		return nil, ours
 	}
-	return nil, t.s.syntaxError(t.hi)
+	return nil, t.s.SyntaxError(t.hi)
 }
 
 // parseVitess calls the library, which panics on some statements that it does
@@ -208,17 +146,18 @@ func parseVitess(text string) (stmt sqlparser.Statement, err error) {
 // unfit refuses tokens that Vitess would take for something that MySQL does
 // not: 'a' 'b' (two strings joined, there an alias) and :name.
 func (t *translator) unfit(i int) error {
-	if t.s.kind(i) == tokString && i+1 < t.hi && t.s.kind(i+1) == tokString {
-		return pgerr.Unsupported("adjacent string literals are not supported").At(t.s.pos(i + 1)).
+	if t.s.Kind(i) == lex.String && i+1 < t.hi && t.s.Kind(i+1) == lex.String {
+		return pgerr.Unsupported("adjacent string literals are not supported").At(t.s.Pos(i + 1)).
 			WithHint("Write them as one literal, or use CONCAT.")
 	}
-	if t.s.kind(i) == tokOther && t.s.raw(i)[0] != '@' {
-		return t.s.syntaxError(i)
+	if t.s.Kind(i) == lex.Other && t.s.Raw(i)[0] != '@' {
+		return t.s.SyntaxError(i)
 	}
 	return nil
 }
 
-func ascii(s string) bool {
+// plain tells whether s is of ASCII only.
+func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
 			return false
@@ -248,10 +187,9 @@ func (t *translator) refuse(what string, words ...string) {
 		return
 	}
 	e := pgerr.Unsupported("%s is not supported in the MySQL dialect", what)
-	st := &Statement{src: t.s, lo: t.lo, hi: t.hi}
 	for _, w := range words {
 		if e.Position == 0 {
-			e.Position = st.FindWord(w)
+			e.Position = t.s.FindWord(t.lo, t.hi, w)
 		}
 	}
 	t.fail(e)
@@ -275,8 +213,8 @@ func (t *translator) enter() bool {
 	if t.err != nil {
 		return false
 	}
-	if t.depth++; t.depth > maxDepth {
-		t.fail(depthError())
+	if t.depth++; t.depth > lex.MaxDepth {
+		t.fail(lex.TooDeep())
 		t.depth--
 		return false
 	}
@@ -286,13 +224,13 @@ func (t *translator) enter() bool {
 func (t *translator) leave() { t.depth-- }
 
 // ident writes a name, folded.
-func (t *translator) ident(name string) { t.w(mysqlName(name)) }
+func (t *translator) ident(name string) { t.w(folded(name)) }
 
-func mysqlName(name string) string { return QuoteName(truncateName(fold(name))) }
+func folded(name string) string { return lex.QuoteName(lex.TruncateName(lex.Fold(name))) }
 
 func (t *translator) tableName(n sqlparser.TableName) {
 	if q := n.Qualifier.String(); q != "" {
-		t.w(mysqlName(q) + "." + mysqlName(n.Name.String()))
+		t.w(folded(q) + "." + folded(n.Name.String()))
 		return
 	}
 	t.ident(n.Name.String())

@@ -1,0 +1,9 @@
+// Package lex cuts the text of a query message into tokens, by the rules of
+// PostgreSQL's scanner or MySQL's, and keeps their places: the grammars' trees
+// carry no positions, so those of all messages come from here.
+//
+//	text ──Postgres, MySQL──▶ Source: text, tokens (kind, start, end)
+//	Source ──Verbatim, Writer──▶ Run: tokens written for a grammar, with the way back
+//
+// Nothing here knows a grammar but for the list of keywords.
+package lex
