@@ -153,6 +153,9 @@ func (d *severalDriver) Tell(m Message) error {
 	if err != nil {
 		return err
 	}
+	if err := d.node.Grow(p.Bytes()); err != nil {
+		return err
+	}
 	d.done = append(d.done, p)
 	d.loss += st.TrainLoss
 	if d.sum.Converged || !st.Converged {

@@ -78,13 +78,12 @@ type survivalWorker struct {
 	s      *family.Setup
 	hazard bool
 	spec   *spec
-	node   *family.Node
-	held   int64 // bytes charged for the driver
+	held   family.Charge // for the driver
 }
 
 // NewWorker implements family.Family.
 func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, error) {
-	w := &survivalWorker{s: s, hazard: s.Options.Text("method", methodCox) == methodHazard, spec: survivalSpec(s.Options), node: node}
+	w := &survivalWorker{s: s, hazard: s.Options.Text("method", methodCox) == methodHazard, spec: survivalSpec(s.Options), held: node.Charge()}
 	if !node.Root {
 		return w, nil
 	}
@@ -97,12 +96,7 @@ func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, er
 			outputs = int(ends[1])
 		}
 	}
-	held := 10*8*min(s.Rows+s.Held, maxTimes) + 32*8*int64(w.spec.build(s.Fitted, outputs).params())
-	if err := node.Grow(held); err != nil {
-		return nil, err
-	}
-	w.held = held
-	return w, nil
+	return w, w.held.Set(10*8*min(s.Rows+s.Held, maxTimes) + 32*8*int64(w.spec.build(s.Fitted, outputs).params()))
 }
 
 func (w *survivalWorker) net(r *survivalRequest) *net {
@@ -148,12 +142,7 @@ func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 }
 
 // Close implements family.Worker.
-func (w *survivalWorker) Close() {
-	if w.held > 0 {
-		_ = w.node.Grow(-w.held) // giving back cannot fail
-	}
-	w.held = 0
-}
+func (w *survivalWorker) Close() { _ = w.held.Set(0) }
 
 // timesPass finds the times of events.
 type timesPass struct {

@@ -15,11 +15,10 @@ import (
 type worker struct {
 	f     *nets
 	net   *net
-	node  *family.Node
-	held  int64     // bytes charged for the driver
-	parts int64     // of a mini-batch, at most, whose gradients may wait for each other
-	grads sync.Pool // *[]float32
-	feeds sync.Pool // *feed
+	held  family.Charge // for the driver
+	parts int64         // of a mini-batch, at most, whose gradients may wait for each other
+	grads sync.Pool     // *[]float32
+	feeds sync.Pool     // *feed
 }
 
 // NewWorker implements family.Family.
@@ -28,19 +27,14 @@ func (f *nets) NewWorker(s *family.Setup, node *family.Node) (family.Worker, err
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{f: f, net: n, node: node, parts: 1}
+	w := &worker{f: f, net: n, held: node.Charge(), parts: 1}
 	if s.Rows > microRows { // and may be of two leaves
 		w.parts = int64(min(trainingOf(s).batch, int(s.Rows))+microRows-1)/microRows + 1
 	}
 	if !node.Root {
 		return w, nil
 	}
-	held := driverBytes(n, s)
-	if err := node.Grow(held); err != nil {
-		return nil, err
-	}
-	w.held = held
-	return w, nil
+	return w, w.held.Set(driverBytes(n, s))
 }
 
 // PassBytes implements family.Worker. A few partials of a leaf's parts wait for
@@ -69,12 +63,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 }
 
 // Close implements family.Worker.
-func (w *worker) Close() {
-	if w.held > 0 {
-		_ = w.node.Grow(-w.held) // giving back cannot fail
-	}
-	w.held = 0
-}
+func (w *worker) Close() { _ = w.held.Set(0) }
 
 // momentsPass takes the moments of the target.
 type momentsPass struct{ sum moments }
