@@ -258,10 +258,10 @@ func (w *severalWorker) close() {
 }
 
 // PassBytes implements Worker.
-func (w *severalWorker) PassBytes(s *Step) int64 {
+func (w *severalWorker) PassBytes(s *Step) (pass, partial int64) {
 	now, step, err := w.of(s)
 	if err != nil {
-		return 0 // NewPass tells
+		return 0, 0 // NewPass tells
 	}
 	return now.PassBytes(step)
 }

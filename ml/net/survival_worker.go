@@ -104,17 +104,20 @@ func (w *survivalWorker) net(r *survivalRequest) *net {
 }
 
 // PassBytes implements family.Worker.
-func (w *survivalWorker) PassBytes(s *family.Step) int64 {
+func (w *survivalWorker) PassBytes(s *family.Step) (pass, partial int64) {
 	r, ok := s.Body.(*survivalRequest)
 	if !ok {
-		return 64 * 1 << 15 // events of a leaf
+		return 0, 16 << 15 // events of a leaf: time and weight
 	}
 	n := w.net(r)
-	bytes := f32.ScratchBytes + 4*int64(newFeed(n, false).numbers()) + 8*8*int64(n.params())
-	if s.Op == opRisks {
-		bytes += 2 * 8 * int64(len(r.times)+1)
+	pass, partial = f32.ScratchBytes+4*int64(newFeed(n, false).numbers()+n.params()), 8*int64(n.params())
+	switch s.Op {
+	case opRisks:
+		partial = 2 * 8 * int64(len(r.times)+1)
+	case opPairs:
+		partial = 24 << 15 // rows of a leaf
 	}
-	return bytes
+	return pass, partial
 }
 
 // NewPass implements family.Worker.

@@ -393,11 +393,11 @@ func (r *run) step(s *family.Step) (family.Message, error) {
 		if r.s.Bytes {
 			st = r.travel(s)
 		}
-		n := w.PassBytes(st)
-		if n < 0 {
-			r.t.Fatalf("a pass of %d bytes", n)
+		pass, partial := w.PassBytes(st)
+		if pass < 0 || partial < 0 {
+			r.t.Fatalf("a pass of %d bytes and a partial of %d", pass, partial)
 		}
-		r.most = max(r.most, n)
+		r.most = max(r.most, pass+partial)
 		from, to := node*len(rows)/len(r.ws), (node+1)*len(rows)/len(r.ws)
 		if r.set.Plan.Scope == family.ByNode {
 			p, err := r.passes(w, st, rows[from:to])
