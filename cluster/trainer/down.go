@@ -152,7 +152,7 @@ func (p *part) arrive(m *down) (*arrival, error) {
 	case a.size != m.size:
 		return nil, pgerr.New(pgerr.DataCorrupted, "the stripes of a training task are of %d and %d bytes", a.size, m.size)
 	case a.buf == nil:
-		if err := p.grow(2 * int64(m.size)); err != nil { // as bytes and decoded
+		if err := p.w.Hold(2 * int64(m.size)); err != nil { // as bytes and decoded
 			return nil, err
 		}
 		a.buf, a.left = make([]byte, m.size), m.size
@@ -166,7 +166,7 @@ func (p *part) leave(m *down, a *arrival) {
 	defer p.mu.Unlock()
 	if a.refs--; a.refs == 0 {
 		delete(p.coming, m.iter)
-		p.shrink(2 * int64(a.size))
+		p.w.Release(2 * int64(a.size))
 	}
 }
 
@@ -226,10 +226,10 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 	if len(who) > 1 { // on one node nothing is encoded
 		b = t.Encode()
 		held := int64(len(b))
-		if err := p.grow(held); err != nil {
+		if err := p.w.Hold(held); err != nil {
 			return nil, err
 		}
-		defer p.shrink(held)
+		defer p.w.Release(held)
 		if m.size = len(b); m.size > pieceBytes && !m.star {
 			m.stripes = reduce.Stripes
 		}

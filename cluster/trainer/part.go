@@ -31,9 +31,6 @@ type part struct {
 	cur    *reduction
 	wake   chan struct{} // closed when cur changes
 	coming map[int]*arrival
-
-	charge sync.Mutex // of acct: who charges may have to wait
-	acct   *mem.Account
 }
 
 // reduction is the task that the part is at.
@@ -46,7 +43,6 @@ type reduction struct {
 func (p *part) free() {
 	p.cancel(gone(p.name))
 	p.calls.Wait()
-	p.acct.Close()
 	if err := p.w.Close(); err != nil {
 		p.t.log.Warn("closing a training", "training", p.name, "error", err)
 	}
@@ -175,11 +171,10 @@ func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 // offer takes a partial from another member, which may be ahead of this one. It
 // is read at once: what waited in the connection would keep others waiting.
 func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error)) error {
-	held := 2 * int64(m.size) // as bytes and decoded
-	if err := p.grow(held); err != nil {
+	if err := p.w.Hold(int64(m.size)); err != nil {
 		return err
 	}
-	defer p.shrink(held)
+	defer p.w.Release(int64(m.size))
 	data, err := readPieces(recv, m.size)
 	if err != nil {
 		return err
@@ -200,17 +195,4 @@ func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error))
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// grow charges messages of others, and what goes to them.
-func (p *part) grow(n int64) error {
-	p.charge.Lock()
-	defer p.charge.Unlock()
-	return p.acct.Grow(n)
-}
-
-func (p *part) shrink(n int64) {
-	p.charge.Lock()
-	defer p.charge.Unlock()
-	p.acct.Shrink(n)
 }

@@ -99,10 +99,8 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	}
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*arrival{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
-	p.acct = p.pool.Account("training messages", false)
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again}); err != nil {
-		p.acct.Close()
 		p.pool.Close()
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type driver struct {
 	d, k   int // columns and components
 	follow int // directions that randomized follows
 	passes int // of randomized
+	kept   family.Charge
 
 	s    progress
 	next *family.Step
@@ -42,9 +43,9 @@ type progress struct {
 }
 
 // NewDriver implements family.Family.
-func (f decomp) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
+func (f decomp) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
 	o := s.Options
-	d := &driver{set: s, center: f.center, whiten: o.Bool("whiten", false), solver: o.Text("solver", auto), d: s.Fitted.Params()}
+	d := &driver{set: s, kept: n.Charge(), center: f.center, whiten: o.Bool("whiten", false), solver: o.Text("solver", auto), d: s.Fitted.Params()}
 	if d.d == 0 {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "the features have no values to find components of")
 	}
@@ -63,7 +64,25 @@ func (f decomp) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error
 	if d.solver == tsqr {
 		d.s.op = opQR
 	}
-	return d, nil
+	return d, d.kept.Set(d.bytes())
+}
+
+// bytes is the most that the driver holds: a square of the columns, the components
+// as they are found and kept, and of randomized the directions before and after a
+// pass.
+func (d *driver) bytes() int64 {
+	n, k := int64(d.d+1), int64(d.k)
+	held := 4*k*n + 8*n
+	switch d.solver {
+	case full:
+		held += n * n
+	case tsqr: // its rows become the components
+		held += 2 * n * n
+	case randomized:
+		l := int64(d.follow)
+		held += 4*l*n + 2*l*l
+	}
+	return 8 * held
 }
 
 // Next implements family.Driver.

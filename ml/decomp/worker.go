@@ -33,18 +33,20 @@ func (decomp) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) 
 func (w *worker) Close() {}
 
 // PassBytes implements family.Worker.
-func (w *worker) PassBytes(s *family.Step) int64 {
+func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	n := w.dims.cols() + 1
 	switch s.Op {
 	case opBounds:
-		return gram.BoundsBytes(n)
+		return 0, gram.BoundsBytes(n)
 	case opQR:
-		return 16*int64(n*n) + gram.PackBytes(n)
+		return 8*int64(n*n) + gram.PackBytes(n), 8 * int64(n*n)
 	case opApply:
 		l := len(s.Body.(*body).QScale) + 2
-		return gram.ProductBytes(n, l) + gram.PackBytes(n) + gram.PackBytes(l)
+		product := gram.ProductBytes(n, l) / 2
+		return product + gram.PackBytes(n) + gram.PackBytes(l), product
 	}
-	return gram.ProductBytes(n, n) + 2*gram.PackBytes(n)
+	product := gram.ProductBytes(n, n) / 2
+	return product + 2*gram.PackBytes(n), product
 }
 
 // pass works a step.

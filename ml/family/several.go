@@ -153,6 +153,9 @@ func (d *severalDriver) Tell(m Message) error {
 	if err != nil {
 		return err
 	}
+	if err := d.node.Grow(p.Bytes()); err != nil {
+		return err
+	}
 	d.done = append(d.done, p)
 	d.loss += st.TrainLoss
 	if d.sum.Converged || !st.Converged {
@@ -255,10 +258,10 @@ func (w *severalWorker) close() {
 }
 
 // PassBytes implements Worker.
-func (w *severalWorker) PassBytes(s *Step) int64 {
+func (w *severalWorker) PassBytes(s *Step) (pass, partial int64) {
 	now, step, err := w.of(s)
 	if err != nil {
-		return 0 // NewPass tells
+		return 0, 0 // NewPass tells
 	}
 	return now.PassBytes(step)
 }

@@ -109,8 +109,9 @@ type Node struct {
 // goroutine; steps follow each other. Steps of mini-batches that have no rows on
 // the node do not reach it.
 type Worker interface {
-	// PassBytes bounds the memory of one Pass of a step and of its partial.
-	PassBytes(s *Step) int64
+	// PassBytes bounds the memory of one Pass of a step, and of a partial, which is
+	// beside it.
+	PassBytes(s *Step) (pass, partial int64)
 	// NewPass gives what one goroutine works a step with.
 	NewPass(s *Step) (Pass, error)
 	// Close frees everything. No pass is at work.

@@ -22,6 +22,7 @@ type driver struct {
 	tol    float64
 	steps  int       // mini-batches of an epoch, 0 for none
 	start  []float64 // centroids that are given, nil for none
+	kept   family.Charge
 
 	s    progress
 	next *family.Step // what Next gave
@@ -56,9 +57,9 @@ type progress struct {
 var names = []string{"inertia", "mean_squared_distance", "davies_bouldin_index"}
 
 // NewDriver implements family.Family.
-func (kmeans) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
+func (kmeans) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
 	o := s.Options
-	d := &driver{set: s, k: o.Int("n_clusters", 8), init: o.Text("init", initParallel), rounds: o.Int("init_rounds", 2),
+	d := &driver{set: s, kept: n.Charge(), k: o.Int("n_clusters", 8), init: o.Text("init", initParallel), rounds: o.Int("init_rounds", 2),
 		most: o.Int("max_iterations", 300), tol: o.Float("tolerance", 1e-4)}
 	if err := d.given(); err != nil {
 		return nil, err
@@ -72,7 +73,17 @@ func (kmeans) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) 
 			WithHint("Lower n_clusters, or train on more rows.")
 	}
 	d.s = progress{op: opBounds, loss: family.NoLoss(), held: family.NoLoss()}
-	return d, nil
+	return d, d.kept.Set(d.bytes())
+}
+
+// bytes is the most that the driver holds: candidates, with those of the partial that
+// brings the last of them and what reduces them, and a few lists of centroids.
+func (d *driver) bytes() int64 {
+	candidates := int64(d.k)
+	if d.init == initParallel && d.start == nil {
+		candidates = int64(1 + d.rounds*d.draws)
+	}
+	return 8*int64(d.coords()+8)*(2*candidates+8*int64(d.k)) + 32*candidates
 }
 
 // given takes the centroids that the statement gives, or those of the model that

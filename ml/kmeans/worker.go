@@ -70,16 +70,16 @@ func (w *worker) shape() (dense, codes, ones int) {
 }
 
 // PassBytes implements family.Worker.
-func (w *worker) PassBytes(s *family.Step) int64 {
+func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	dense, codes, ones := w.shape()
 	b, _ := s.Body.(*body)
 	if b == nil {
-		return int64(dense) * 16
+		return 0, int64(dense) * 16
 	}
 	d := dense + ones
 	k := len(b.Points) / max(d, 1)
-	n := 3*pointsBytes(k, dense, ones) + 3*groupBytes(k, dense, codes) + 8*int64(k+3)*int64(d+8)
-	return n + int64(b.Draw)*int64(8*dense+4*codes+96)
+	pass = 3*pointsBytes(k, dense, ones) + 3*groupBytes(k, dense, codes)
+	return pass, 8*int64(k+3)*int64(d+8) + int64(b.Draw)*int64(8*dense+4*codes+96)
 }
 
 // Close implements family.Worker.

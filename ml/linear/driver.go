@@ -19,6 +19,7 @@ type driver struct {
 	errors bool // standard errors are wanted
 	stop   bool // early_stop
 	least  float64
+	kept   family.Charge
 	from   []float64 // where a training that goes on from a model starts; nil for others
 
 	progress
@@ -65,9 +66,9 @@ type progress struct {
 }
 
 // NewDriver implements family.Family.
-func (g *glm) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
+func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
 	o := s.Options
-	d := &driver{g: g, s: s, stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
+	d := &driver{g: g, s: s, kept: n.Charge(), stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
 	d.state = family.State{TrainLoss: math.NaN(), ValidationLoss: math.NaN()}
 	d.bestLoss, d.lastVal, d.lastTr, d.width = math.Inf(1), math.NaN(), math.NaN(), 1
 	p := g.problem(s)
@@ -91,7 +92,7 @@ func (g *glm) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) 
 		}
 		d.errors = d.root.l1 == 0 && d.root.l2 == 0
 	}
-	return d, nil
+	return d, d.kept.Set(d.bytes())
 }
 
 // Next implements family.Driver.

@@ -30,11 +30,7 @@ func (d *driver) Encode(e *canon.E) error {
 	d.inference.encode(e)
 	e.Bool(d.opt != nil)
 	if d.opt != nil {
-		b, err := d.opt.MarshalBinary()
-		if err != nil {
-			return err
-		}
-		e.Bytes(b)
+		d.opt.Encode(e)
 	}
 	return nil
 }
@@ -61,7 +57,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	}
 	var opt []byte
 	if optimised {
-		opt = r.Bytes()
+		opt = r.Take(r.Left())
 	}
 	if err := r.Done("a training checkpoint"); err != nil {
 		return err

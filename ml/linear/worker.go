@@ -18,19 +18,21 @@ func (g *glm) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) 
 }
 
 // PassBytes implements family.Worker.
-func (w *worker) PassBytes(s *family.Step) int64 {
+func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	p := w.p
 	switch s.Op {
 	case opBounds:
-		return gram.BoundsBytes(p.dense)
+		return 0, gram.BoundsBytes(p.dense)
 	case opGram:
-		return gram.ProductBytes(p.per+1, p.per+1) + 2*gram.PackBytes(p.per+1)
+		return gram.ProductBytes(p.per+1, p.per+1)/2 + 2*gram.PackBytes(p.per+1), gram.ProductBytes(p.per+1, p.per+1) / 2
 	}
-	n := 8 * (int64(p.slopes*p.dense*f64.Lanes) + int64((2*p.outputs+2)*dataset.ChunkRows) + 4*int64(p.size()+1))
+	pass = 8 * (int64(p.slopes*p.dense*f64.Lanes) + int64((2*p.outputs+2)*dataset.ChunkRows))
+	partial = 16 * int64(p.size()+1)
 	if s.Body.(*request).Need&optim.Hessian != 0 {
-		n += gram.ProductBytes(p.per, p.per) + 2*gram.PackBytes(p.per)
+		product := gram.ProductBytes(p.per, p.per) / 2
+		pass, partial = pass+product+2*gram.PackBytes(p.per), partial+product
 	}
-	return n
+	return pass, partial
 }
 
 // NewPass implements family.Worker.

@@ -363,14 +363,9 @@ func (d *survivalDriver) Encode(e *canon.E) error {
 	e.Bool(s.ended)
 	s.state.Encode(e)
 	e.F64(s.concordance)
-	var opt []byte
 	if d.opt != nil {
-		var err error
-		if opt, err = d.opt.MarshalBinary(); err != nil {
-			return err
-		}
+		d.opt.Encode(e)
 	}
-	e.Bytes(opt)
 	return nil
 }
 
@@ -383,7 +378,7 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 	}
 	s.ends, s.cumulative, s.own = r.F64s(), r.F64s(), r.F64s()
 	s.loss, s.weight, s.ended, s.state, s.concordance = r.F64(), r.F64(), r.Bool(), family.DecodeState(r), r.F64()
-	opt := r.Bytes()
+	opt := r.Take(r.Left())
 	m := len(s.lines[0].times)
 	if s.op < opTimes || s.op > opPairs || d.hazard && s.op != opTimes && !validEnds(s.ends) ||
 		!d.hazard && (s.op == opSlopes || s.op == opPairs) && (len(s.cumulative) != m+1 || len(s.own) != m+1) {

@@ -78,13 +78,12 @@ type survivalWorker struct {
 	s      *family.Setup
 	hazard bool
 	spec   *spec
-	node   *family.Node
-	held   int64 // bytes charged for the driver
+	held   family.Charge // for the driver
 }
 
 // NewWorker implements family.Family.
 func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, error) {
-	w := &survivalWorker{s: s, hazard: s.Options.Text("method", methodCox) == methodHazard, spec: survivalSpec(s.Options), node: node}
+	w := &survivalWorker{s: s, hazard: s.Options.Text("method", methodCox) == methodHazard, spec: survivalSpec(s.Options), held: node.Charge()}
 	if !node.Root {
 		return w, nil
 	}
@@ -97,12 +96,7 @@ func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, er
 			outputs = int(ends[1])
 		}
 	}
-	held := 10*8*min(s.Rows+s.Held, maxTimes) + 32*8*int64(w.spec.build(s.Fitted, outputs).params())
-	if err := node.Grow(held); err != nil {
-		return nil, err
-	}
-	w.held = held
-	return w, nil
+	return w, w.held.Set(10*8*min(s.Rows+s.Held, maxTimes) + 32*8*int64(w.spec.build(s.Fitted, outputs).params()))
 }
 
 func (w *survivalWorker) net(r *survivalRequest) *net {
@@ -110,17 +104,20 @@ func (w *survivalWorker) net(r *survivalRequest) *net {
 }
 
 // PassBytes implements family.Worker.
-func (w *survivalWorker) PassBytes(s *family.Step) int64 {
+func (w *survivalWorker) PassBytes(s *family.Step) (pass, partial int64) {
 	r, ok := s.Body.(*survivalRequest)
 	if !ok {
-		return 64 * 1 << 15 // events of a leaf
+		return 0, 16 << 15 // events of a leaf: time and weight
 	}
 	n := w.net(r)
-	bytes := f32.ScratchBytes + 4*int64(newFeed(n, false).numbers()) + 8*8*int64(n.params())
-	if s.Op == opRisks {
-		bytes += 2 * 8 * int64(len(r.times)+1)
+	pass, partial = f32.ScratchBytes+4*int64(newFeed(n, false).numbers()+n.params()), 8*int64(n.params())
+	switch s.Op {
+	case opRisks:
+		partial = 2 * 8 * int64(len(r.times)+1)
+	case opPairs:
+		partial = 24 << 15 // rows of a leaf
 	}
-	return bytes
+	return pass, partial
 }
 
 // NewPass implements family.Worker.
@@ -148,12 +145,7 @@ func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 }
 
 // Close implements family.Worker.
-func (w *survivalWorker) Close() {
-	if w.held > 0 {
-		_ = w.node.Grow(-w.held) // giving back cannot fail
-	}
-	w.held = 0
-}
+func (w *survivalWorker) Close() { _ = w.held.Set(0) }
 
 // timesPass finds the times of events.
 type timesPass struct {

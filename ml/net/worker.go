@@ -15,11 +15,9 @@ import (
 type worker struct {
 	f     *nets
 	net   *net
-	node  *family.Node
-	held  int64     // bytes charged for the driver
-	parts int64     // of a mini-batch, at most, whose gradients may wait for each other
-	grads sync.Pool // *[]float32
-	feeds sync.Pool // *feed
+	held  family.Charge // for the driver
+	grads sync.Pool     // *[]float32
+	feeds sync.Pool     // *feed
 }
 
 // NewWorker implements family.Family.
@@ -28,32 +26,23 @@ func (f *nets) NewWorker(s *family.Setup, node *family.Node) (family.Worker, err
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{f: f, net: n, node: node, parts: 1}
-	if s.Rows > microRows { // and may be of two leaves
-		w.parts = int64(min(trainingOf(s).batch, int(s.Rows))+microRows-1)/microRows + 1
-	}
+	w := &worker{f: f, net: n, held: node.Charge()}
 	if !node.Root {
 		return w, nil
 	}
-	held := driverBytes(n, s)
-	if err := node.Grow(held); err != nil {
-		return nil, err
-	}
-	w.held = held
-	return w, nil
+	return w, w.held.Set(driverBytes(n, s))
 }
 
-// PassBytes implements family.Worker. A few partials of a leaf's parts wait for
-// their neighbours.
-func (w *worker) PassBytes(s *family.Step) int64 {
+// PassBytes implements family.Worker.
+func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	if s.Op == opMoments {
-		return 0
+		return 0, 0
 	}
-	n := f32.ScratchBytes + int64(newFeed(w.net, w.f.self).numbers())*4
+	pass = f32.ScratchBytes + int64(newFeed(w.net, w.f.self).numbers())*4
 	if s.Op == opLearn {
-		n += 4 * min(4, w.parts) * int64(w.net.params())
+		partial = 4 * int64(w.net.params())
 	}
-	return n
+	return pass, partial
 }
 
 // NewPass implements family.Worker.
@@ -69,12 +58,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 }
 
 // Close implements family.Worker.
-func (w *worker) Close() {
-	if w.held > 0 {
-		_ = w.node.Grow(-w.held) // giving back cannot fail
-	}
-	w.held = 0
-}
+func (w *worker) Close() { _ = w.held.Set(0) }
 
 // momentsPass takes the moments of the target.
 type momentsPass struct{ sum moments }

@@ -10,7 +10,7 @@
 //	    if done { break }                    o.Result() is the answer
 //	}
 //
-// An optimiser's MarshalBinary is the checkpoint: restored in a new process it
+// What an optimiser's Encode writes is the checkpoint: restored in a new process it
 // asks the same question next and goes the same way, bit for bit. All its sums
 // are of package f64.
 package optim

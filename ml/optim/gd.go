@@ -66,15 +66,13 @@ func (o *GD) Tell(e *Eval) (bool, error) {
 
 const gdKind = 3
 
-// MarshalBinary implements Optimizer.
-func (o *GD) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements Optimizer.
+func (o *GD) Encode(e *canon.E) {
 	e.U8(gdKind)
-	o.core.encode(&e)
+	o.core.encode(e)
 	e.F64(o.rate)
 	e.F64(o.alpha)
 	e.Int(o.halved)
-	return e.B, nil
 }
 
 // UnmarshalBinary implements Optimizer.

@@ -99,15 +99,13 @@ func (o *LBFGS) turn() bool {
 
 const lbfgsKind = 1
 
-// MarshalBinary implements Optimizer.
-func (o *LBFGS) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements Optimizer.
+func (o *LBFGS) Encode(e *canon.E) {
 	e.U8(lbfgsKind)
-	o.core.encode(&e)
-	o.search.encode(&e)
-	o.past.encode(&e)
+	o.core.encode(e)
+	o.search.encode(e)
+	o.past.encode(e)
 	e.F64s(o.loGrad)
-	return e.B, nil
 }
 
 // UnmarshalBinary implements Optimizer.

@@ -67,14 +67,12 @@ func (o *Newton) Tell(e *Eval) (bool, error) {
 
 const newtonKind = 2
 
-// MarshalBinary implements Optimizer.
-func (o *Newton) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements Optimizer.
+func (o *Newton) Encode(e *canon.E) {
 	e.U8(newtonKind)
-	o.core.encode(&e)
+	o.core.encode(e)
 	e.F64(o.alpha)
 	e.Int(o.halved)
-	return e.B, nil
 }
 
 // UnmarshalBinary implements Optimizer.

@@ -51,7 +51,8 @@ type Optimizer interface {
 	Tell(e *Eval) (done bool, err error)
 	// State tells where the machine stands.
 	State() State
-	encoding.BinaryMarshaler
+	// Encode writes the machine's state.
+	Encode(e *canon.E)
 	encoding.BinaryUnmarshaler
 }
 
@@ -88,6 +89,13 @@ type Stop struct {
 	MaxIter   int
 	From      float64
 }
+
+// How many vectors as long as the parameters an optimiser holds at most: one that
+// remembers no steps, and one that does.
+const (
+	CoreVectors    = 6
+	HistoryVectors = CoreVectors + 2*lbfgsHistory
+)
 
 // core is the part that the deterministic optimisers share.
 type core struct {

@@ -150,17 +150,15 @@ func (o *OWLQN) move() {
 
 const owlqnKind = 5
 
-// MarshalBinary implements Optimizer.
-func (o *OWLQN) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements Optimizer.
+func (o *OWLQN) Encode(e *canon.E) {
 	e.U8(owlqnKind)
-	o.core.encode(&e)
+	o.core.encode(e)
 	e.F64s(o.l1)
-	o.past.encode(&e)
+	o.past.encode(e)
 	e.F64s(o.pseudo)
 	e.F64(o.alpha)
 	e.Int(o.halved)
-	return e.B, nil
 }
 
 // UnmarshalBinary implements Optimizer.

@@ -108,9 +108,8 @@ func (o *Stochastic) State() State {
 
 const stochasticKind = 4
 
-// MarshalBinary implements Optimizer.
-func (o *Stochastic) MarshalBinary() ([]byte, error) {
-	var e canon.E
+// Encode implements Optimizer.
+func (o *Stochastic) Encode(e *canon.E) {
 	e.U8(stochasticKind)
 	e.U8(uint8(o.move.Rule))
 	e.F64(o.rate)
@@ -128,7 +127,6 @@ func (o *Stochastic) MarshalBinary() ([]byte, error) {
 		e.Int(v)
 	}
 	e.U8(uint8(o.reason))
-	return e.B, nil
 }
 
 // UnmarshalBinary implements Optimizer.

@@ -55,7 +55,7 @@ func TestRowsTakenIn(t *testing.T) {
 		{workers: 1, threads: 1},
 		{workers: 1, threads: 3, shuffle: 5},
 		{workers: 3, threads: 2, shuffle: 6},
-		{workers: 1, threads: 2, shuffle: 7, memory: 1 << 20},
+		{workers: 1, threads: 2, shuffle: 7, memory: 900 << 10},
 	}
 	for _, c := range []struct {
 		algorithm string

@@ -34,14 +34,48 @@ type Part struct {
 	local *reduce.Assembler[family.Message] // what needs no other worker
 	per   int                               // elements of a slice
 	parts []*slice
+	held  int64 // charged for partials; guarded by mu
 }
 
 // slice is what merges one slice of the partials' vector, of which there is one
 // where they travel whole.
 type slice struct {
 	mu   sync.Mutex
-	asm  *reduce.Assembler[family.Message]
-	root family.Message // on the first worker, in the end
+	asm  *reduce.Assembler[paid]
+	root paid // on the first worker, in the end
+}
+
+// paid is a partial, and what is charged for it as long as it is held: of those that
+// came from other workers, for the worker's own have room of their own (Worker.room).
+type paid struct {
+	family.Message
+	bytes int64
+}
+
+// mergePaid merges two: the left one's memory is what remains.
+func (p *Part) mergePaid(a, b paid) (paid, error) {
+	if a.Message == nil {
+		a, b = b, paid{bytes: a.bytes}
+	} else if b.Message != nil {
+		var err error
+		if a.Message, err = p.merge(a.Message, b.Message); err != nil {
+			return a, err
+		}
+	}
+	p.release(b.bytes)
+	return a, nil
+}
+
+// release gives back what was charged for a partial, unless the part has given back
+// all of it.
+func (p *Part) release(bytes int64) {
+	p.mu.Lock()
+	bytes = min(bytes, p.held)
+	p.held -= bytes
+	p.mu.Unlock()
+	if bytes > 0 {
+		p.w.Release(bytes)
+	}
 }
 
 // inFlight bounds the slices of a partial that are on their way at once.
@@ -130,6 +164,10 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		return nil, pgerr.Internal("a training task came before the leaves were assigned")
 	}
 	p := &Part{w: w, body: t.body, out: out, whole: w.job.InPlace()}
+	if w.last != nil { // its sum has been told, and what else it has nobody wants
+		w.last.release(math.MaxInt64)
+	}
+	w.last = p
 	step, _ := t.body.(*stepTask)
 	switch t.body.(type) {
 	case *stepTask:
@@ -147,7 +185,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		n, p.per = step.parts(), step.per
 	}
 	for i := range n {
-		p.parts = append(p.parts, &slice{asm: reduce.NewAssembler(plan.Slice(i), w.self, p.merge)})
+		p.parts = append(p.parts, &slice{asm: reduce.NewAssembler(plan.Slice(i), w.self, p.mergePaid)})
 	}
 	same := func(f leafFunc, err error) error {
 		p.work = func() (hand, error) {
@@ -201,7 +239,8 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		if len(p.items) == 0 { // not concerned: no pass, no memory for one
 			return p, nil
 		}
-		if err := w.room(fw.PassBytes(b.step), len(p.items)); err != nil {
+		pass, partial := fw.PassBytes(b.step)
+		if err := w.room(pass, partial, len(p.items), p.whole); err != nil {
 			return nil, err
 		}
 		w.firstStep()
@@ -267,6 +306,10 @@ func blockOf(r family.Rows) int {
 
 // Offer takes what another worker ships, before, while or after Run runs.
 func (p *Part) Offer(ctx context.Context, i int, n reduce.Node, m family.Message) error {
+	return p.offer(ctx, i, n, paid{Message: m})
+}
+
+func (p *Part) offer(ctx context.Context, i int, n reduce.Node, m paid) error {
 	if i < 0 || i >= len(p.parts) {
 		return pgerr.New(pgerr.DataCorrupted, "a training partial is slice %d of %d", i, len(p.parts))
 	}
@@ -280,20 +323,32 @@ func (p *Part) Offer(ctx context.Context, i int, n reduce.Node, m family.Message
 	if err != nil || ship == nil {
 		return err
 	}
-	return p.out(ctx, &Shipment{*ship, i})
+	defer p.release(ship.Data.bytes)
+	return p.out(ctx, &Shipment{reduce.Shipment[family.Message]{To: ship.To, Node: ship.Node, Data: ship.Data.Message}, i})
 }
+
+// growth is how many times what it takes to travel a partial takes at most: integers
+// of 128 bits travel in six bytes where they are small.
+const growth = 3
 
 // OfferBytes is Offer of a partial that came as bytes.
 func (p *Part) OfferBytes(ctx context.Context, i int, n reduce.Node, b []byte) error {
 	if len(b) == 0 {
 		return p.Offer(ctx, i, n, nil)
 	}
+	bytes := growth * int64(len(b))
+	if err := p.w.Hold(bytes); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.held += bytes
+	p.mu.Unlock()
 	d := canon.Read(b)
 	m := p.body.decode(p.w.job, d)
 	if err := d.Done("a training partial"); err != nil {
 		return err
 	}
-	return p.Offer(ctx, i, n, m)
+	return p.offer(ctx, i, n, paid{m, bytes})
 }
 
 // Result is the sum of all partials, on the first worker; nil where it is not
@@ -302,7 +357,7 @@ func (p *Part) Result() (family.Message, error) {
 	list := make([]family.Message, len(p.parts))
 	for i, s := range p.parts {
 		s.mu.Lock()
-		list[i] = s.root
+		list[i] = s.root.Message
 		s.mu.Unlock()
 	}
 	if len(list) == 1 || list[0] == nil {

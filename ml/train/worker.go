@@ -50,6 +50,7 @@ type Worker struct {
 	state  *dataset.State // the family's, of rows
 	scored map[int]*family.Scores
 	acct   *mem.Account
+	inbox  *mem.Account // of what comes from other workers
 	spec   *feature.Spec
 	drawer *dataset.Drawer
 	fold   int // that the drawer, the blocks and the family's part are of
@@ -58,6 +59,7 @@ type Worker struct {
 	nodes  *reduce.Plan        // of partials of nodes
 	more   map[int][][]float64 // by block, the values of the targets beside the label
 	needed int64               // bytes charged for passes and partials
+	last   *Part               // that was begun
 	closed bool
 
 	// what Usage tells
@@ -85,6 +87,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	if w.flow.may {
 		w.dataset.Flow = w.flowed
 	}
+	w.inbox = cfg.Pool.Account("training messages", false)
 	w.renew()
 	w.open(layout)
 	return w, nil
@@ -106,6 +109,8 @@ func (w *Worker) open(layout *dataset.Layout) {
 
 // renew makes room for blocks and what is learnt from them.
 func (w *Worker) renew() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.blocks, w.state = dataset.NewBlocks(w.dataset), dataset.NewState(w.dataset)
 	w.acct, w.needed = w.cfg.Pool.Account("training partials", false), 0
 }
@@ -224,6 +229,7 @@ func (w *Worker) localLeaves() (int, error) {
 func (w *Worker) Close() error {
 	w.mu.Lock()
 	w.closed = true
+	w.inbox.Close()
 	w.mu.Unlock()
 	return errors.Join(w.forget(), w.store.Close())
 }
@@ -492,7 +498,7 @@ func (w *Worker) grow(n int64) error {
 	defer w.mu.Unlock()
 	if w.closed {
 		if n > 0 {
-			return pgerr.New(pgerr.ConnectionFailure, "a training has ended on this node")
+			return errEnded()
 		}
 		return nil
 	}
@@ -515,14 +521,40 @@ func (w *Worker) grow(n int64) error {
 }
 
 // charge charges bytes that stay in memory. Blocks can be read from disk.
-func (w *Worker) charge(n int64) error {
-	if w.acct.Grow(n) == nil {
+func (w *Worker) charge(n int64) error { return w.chargeTo(w.acct, n) }
+
+func (w *Worker) chargeTo(a *mem.Account, n int64) error {
+	if a.Grow(n) == nil {
 		return nil
 	}
 	if err := w.blocks.Evict(); err != nil {
 		return err
 	}
-	return w.acct.Grow(n)
+	return a.Grow(n)
+}
+
+// Hold charges bytes of messages between workers; it may be called from any
+// goroutine.
+func (w *Worker) Hold(n int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return errEnded()
+	}
+	return w.chargeTo(w.inbox, n)
+}
+
+// Release gives back what Hold charged.
+func (w *Worker) Release(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.inbox.Shrink(n)
+	}
+}
+
+func errEnded() error {
+	return pgerr.New(pgerr.ConnectionFailure, "a training has ended on this node")
 }
 
 // Home gives what the driver of the job needs to know of this node, where it is
@@ -555,12 +587,17 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 }
 
 // room charges for a step's passes over so many items: each goroutine holds one and
-// a partial, and merging, where there is something to merge, as much again.
-func (w *Worker) room(pass int64, items int) error {
+// a partial. Of items that have partials of their own some wait for their neighbours,
+// one on each level of the tree and one a goroutine more; those that come from other
+// workers are charged as they come.
+func (w *Worker) room(pass, partial int64, items int, whole bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	hands := min(w.cfg.Threads, items)
-	n := int64(hands+min(w.cfg.Threads, items-1+w.nodes.Leaves()-1)) * pass
+	n := int64(hands) * (pass + partial)
+	if !whole {
+		n += int64(min(items-1, reduce.Height(items)+hands)) * partial
+	}
 	if n <= w.needed {
 		return nil
 	}

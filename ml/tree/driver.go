@@ -32,7 +32,7 @@ type driver struct {
 	round    *round // the one at work
 	growers  []*grower
 	kept     int
-	charged  int64
+	charged  family.Charge
 	stored   int64   // bytes of the first trees
 	counted  int     // so many
 	splits   []split // of the step at work
@@ -49,7 +49,7 @@ type driver struct {
 }
 
 func newDriver(p *problem, n *family.Node) *driver {
-	return &driver{p: p, node: n, phase: opSketch, best: math.Inf(1),
+	return &driver{p: p, node: n, charged: n.Charge(), phase: opSketch, best: math.Inf(1),
 		state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
 }
 
@@ -187,6 +187,9 @@ func (d *driver) Tell(m family.Message) error {
 func (d *driver) sketched(s *sketch) error {
 	if !(s.wMax > 0) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no row to train on has a weight above zero")
+	}
+	if err := d.charge(0, 0); err != nil {
+		return err
 	}
 	d.g = newGround(d.p, s)
 	d.bound = max(s.yMax, -s.yMin) // until the mean is known
@@ -359,11 +362,11 @@ func (d *driver) plan() error {
 	return d.charge(0, 0)
 }
 
-// charge charges what is held here: the trees, the histograms that are kept, and
+// charge charges what is held here: bins, the trees, the histograms that are kept, and
 // what a step that makes so many bins and takes so many bytes of rows will add:
 // of each histogram its sums apart, and its sibling's; of rows their places.
 func (d *driver) charge(bins int, rows int64) error {
-	n := 8*int64(d.kept+4*bins) + 2*rows
+	n := 8*int64(d.kept+4*bins) + 2*rows + d.p.groundBytes()
 	for ; d.counted < len(d.trees); d.counted++ {
 		d.stored += d.trees[d.counted].bytes()
 	}
@@ -371,12 +374,7 @@ func (d *driver) charge(bins int, rows int64) error {
 	for _, t := range d.growers {
 		n += int64(len(t.nodes)) * growNodeBytes
 	}
-	more := n - d.charged
-	if err := d.node.Grow(more); err != nil {
-		return err
-	}
-	d.charged = n
-	return nil
+	return d.charged.Set(n)
 }
 
 // perRound is the number of trees that an n_estimators of 1 makes.

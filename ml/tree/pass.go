@@ -28,23 +28,22 @@ type pass struct {
 }
 
 // PassBytes implements family.Worker.
-func (w *worker) PassBytes(s *family.Step) int64 {
+func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	if s.Op == opSketch {
-		return sketchBytes(w.p.dense, sum1(w.p.codeSlots))
+		return 0, sketchBytes(w.p.dense, sum1(w.p.codeSlots))
 	}
 	b, ok := s.Body.(*body)
 	g := w.ground(b)
 	if !ok || g == nil {
-		return 0
+		return 0, 0
 	}
-	n := int64(0)
 	for i := range b.builds {
-		n += 16 * int64(w.p.channels) * int64(width(g, b.builds[i].cols))
+		partial += 16 * int64(w.p.channels) * int64(width(g, b.builds[i].cols))
 	}
 	for i := range b.takes {
-		n += b.takes[i].rows * rowBytes(w.p, g)
+		partial += b.takes[i].rows * rowBytes(w.p, g)
 	}
-	return n + 1<<16*4
+	return 1 << 16 * 4, partial
 }
 
 func sum1(v []int) (n int) {

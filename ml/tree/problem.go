@@ -2,6 +2,7 @@ package tree
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -109,6 +110,15 @@ func newGround(p *problem, s *sketch) *ground {
 		}
 	}
 	return g
+}
+
+// groundBytes is the most that there is of bounds and bins.
+func (p *problem) groundBytes() int64 {
+	n := int64(p.dense+len(p.codeSlots)) * int64(unsafe.Sizeof(column{}))
+	for _, slots := range p.codeSlots {
+		n += int64(slots)
+	}
+	return n + 8*int64(p.dense*p.maxBin)
 }
 
 // sampled tells whether trees see drawn rows.

@@ -93,7 +93,7 @@ type fadingPass struct{ sum FadingSum }
 func (Fading) NewWorker(*family.Setup, *family.Node) (family.Worker, error) {
 	return fadingWorker{}, nil
 }
-func (fadingWorker) PassBytes(*family.Step) int64              { return 64 }
+func (fadingWorker) PassBytes(*family.Step) (int64, int64)     { return 64, 64 }
 func (fadingWorker) Close()                                    {}
 func (fadingWorker) NewPass(*family.Step) (family.Pass, error) { return &fadingPass{}, nil }
 func (p *fadingPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {

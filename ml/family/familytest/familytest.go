@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
@@ -127,8 +128,12 @@ type Spread struct {
 	Bytes          bool   // messages travel as bytes
 	Resume         bool   // begin anew from the state after every step
 	Narrow         bool
-	Slice          int // elements of the slices in which partials are merged; 0: whole
+	Slice          int  // elements of the slices in which partials are merged; 0: whole
+	Charged        bool // what driver and worker hold is what they have charged
 }
+
+// Uncharged is what a driver may hold uncharged.
+const Uncharged = 256 << 10
 
 // Result is a trained model.
 type Result struct {
@@ -220,6 +225,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		return nil, err
 	}
 	defer r.close()
+	live := r.live()
 	drv, err := f.NewDriver(set, r.home())
 	if err != nil {
 		return nil, err
@@ -234,6 +240,12 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 		}
 		if err := drv.Tell(p); err != nil {
 			return nil, err
+		}
+		if s.Charged {
+			p = nil
+			if held, charged := r.live()-live, r.charged+r.used[0]+r.space+r.most; held > charged+Uncharged {
+				t.Fatalf("%d bytes are held after step %d, and %d are charged", held, n, charged)
+			}
 		}
 		if s.Resume && !drv.State().Done {
 			state, err := Saved(drv)
@@ -320,24 +332,40 @@ func (d *Data) sequences(set *family.Setup, s Spread) (leaves [][2]stored) {
 }
 
 type run struct {
-	t      testing.TB
-	f      family.Family
-	s      Spread
-	set    *family.Setup
-	leaves [][2]stored
-	ws     []family.Worker
-	used   []int64
+	t       testing.TB
+	f       family.Family
+	s       Spread
+	set     *family.Setup
+	leaves  [][2]stored
+	ws      []family.Worker
+	used    []int64
+	charged int64 // by drivers
+	space   int64 // that workers have
+	most    int64 // of a pass and its partial, which a worker may use again
 }
 
 // home is where drivers work.
 func (r *run) home() *family.Node {
-	return &family.Node{Threads: max(r.s.Threads, 1), Root: true, Grow: func(int64) error { return nil }}
+	return &family.Node{Threads: max(r.s.Threads, 1), Root: true, Grow: func(n int64) error { r.charged += n; return nil }}
+}
+
+// live is the memory that is in use.
+func (r *run) live() int64 {
+	if !r.s.Charged {
+		return 0
+	}
+	runtime.GC()
+	runtime.GC() // pools let go of what they have at the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func (r *run) workers() error {
 	r.ws, r.used = nil, make([]int64, max(r.s.Nodes, 1))
 	for i := range r.used {
-		w, err := r.f.NewWorker(r.set, &family.Node{Threads: max(r.s.Threads, 1), Root: i == 0, Grow: func(n int64) error { r.used[i] += n; return nil }, Space: Space})
+		w, err := r.f.NewWorker(r.set, &family.Node{Threads: max(r.s.Threads, 1), Root: i == 0, Grow: func(n int64) error { r.used[i] += n; return nil },
+			Space: func(n int) ([]byte, error) { r.space += int64(n); return Space(n) }})
 		if err != nil {
 			return err
 		}
@@ -365,9 +393,11 @@ func (r *run) step(s *family.Step) (family.Message, error) {
 		if r.s.Bytes {
 			st = r.travel(s)
 		}
-		if n := w.PassBytes(st); n < 0 {
-			r.t.Fatalf("a pass of %d bytes", n)
+		pass, partial := w.PassBytes(st)
+		if pass < 0 || partial < 0 {
+			r.t.Fatalf("a pass of %d bytes and a partial of %d", pass, partial)
 		}
+		r.most = max(r.most, pass+partial)
 		from, to := node*len(rows)/len(r.ws), (node+1)*len(rows)/len(r.ws)
 		if r.set.Plan.Scope == family.ByNode {
 			p, err := r.passes(w, st, rows[from:to])

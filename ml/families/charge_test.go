@@ -1,0 +1,80 @@
+package families
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/family/familytest"
+)
+
+// wide is rows of many columns: numbers, and categories.
+func wide(numbers, categories int) *familytest.Data {
+	r := rand.New(rand.NewPCG(4, 4))
+	d := &familytest.Data{Cats: []int{categories}, Seed: 3}
+	for i := range 600 {
+		row := make([]float64, numbers)
+		for j := range row {
+			row[j] = r.NormFloat64()
+		}
+		d.X, d.Code = append(d.X, row), append(d.Code, []int32{int32(r.IntN(categories))})
+		d.Y = append(d.Y, math.Abs(row[0])+float64(i%3)+0.1)
+		d.Key = append(d.Key, i/20)
+	}
+	return d
+}
+
+// TestDriversChargeWhatTheyHold: of models of many parameters too.
+func TestDriversChargeWhatTheyHold(t *testing.T) {
+	classes := func(d *familytest.Data) *familytest.Data {
+		for i, y := range d.Y {
+			d.Y[i] = float64(int(y) & 1)
+		}
+		d.Classes = 2
+		return d
+	}
+	none := func(d *familytest.Data) *familytest.Data {
+		d.Y = nil
+		return d
+	}
+	for _, c := range []struct {
+		family  string
+		d       *familytest.Data
+		options []any
+	}{
+		{"linear_regression", wide(400, 2), nil},
+		{"ridge", wide(3, 30000), []any{"optimizer", "lbfgs", "max_iterations", 14}},
+		{"lasso", wide(400, 2), []any{"alpha", 0.1}},
+		{"elastic_net", wide(3, 30000), []any{"alpha", 0.01, "optimizer", "lbfgs", "max_iterations", 14}},
+		{"huber_regression", wide(3, 30000), []any{"max_iterations", 5}},
+		{"quantile_regression", wide(3, 30000), []any{"max_iterations", 5}},
+		{"poisson_regression", wide(200, 2), nil},
+		{"gamma_regression", wide(200, 2), []any{"optimizer", "newton", "calculate_p_values", true}},
+		{"tweedie_regression", wide(3, 30000), []any{"optimizer", "gd", "max_iterations", 3}},
+		{"logistic_regression", classes(wide(3, 30000)), []any{"optimizer", "adam", "max_iterations", 2}},
+		{"linear_svm", classes(wide(3, 30000)), []any{"max_iterations", 5}},
+		{"gradient_boosted_trees", wide(200, 2), []any{"n_estimators", 5}},
+		{"random_forest", wide(200, 2), []any{"n_estimators", 5}},
+		{"kmeans", none(wide(500, 2)), []any{"n_clusters", 100, "max_iterations", 3}},
+		{"pca", none(wide(500, 2)), []any{"solver", "full"}},
+		{"svd", none(wide(500, 2)), []any{"solver", "randomized", "n_components", 50}},
+		{"pca", none(wide(200, 2)), []any{"solver", "tsqr"}},
+		{"mlp", wide(3, 30000), []any{"hidden_units", 8, "epochs", 2}},
+		{"autoencoder", none(wide(500, 2)), []any{"hidden_units", 300, "epochs", 2}},
+		{"lstm", wide(300, 2), []any{"units", 100, "window", 10, "order_by", "o", "epochs", 2}},
+		{"lstm_autoencoder", none(wide(300, 2)), []any{"units", 100, "window", 10, "order_by", "o", "epochs", 2}},
+		{"time_to_event", wide(3, 30000), []any{"max_iterations", 12}},
+		{"time_to_event", wide(3, 30000), []any{"method", "hazard", "hidden_units", 3, "max_iterations", 12}},
+	} {
+		t.Run(fmt.Sprint(c.family, c.options), func(t *testing.T) {
+			f, _, err := Find(c.family)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := familytest.Train(t, f, c.d, familytest.Spread{Nodes: 1, Threads: 1, Charged: true}, c.options...); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

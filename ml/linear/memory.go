@@ -1,0 +1,24 @@
+package linear
+
+import "github.com/tributarydb/tributary/ml/optim"
+
+// bytes is the most that a driver holds: vectors of parameters, and of what knows
+// second derivatives some squares.
+func (d *driver) bytes() int64 {
+	p := d.root.problem
+	vectors := optim.CoreVectors + 3 // a gradient, and the best or the last parameters
+	squares := 0
+	switch d.how {
+	case byGram: // products, the equations and their factor; Newton's method may come after
+		squares = 3
+	case newton:
+		squares = 1
+	case lbfgs:
+		vectors = optim.HistoryVectors + 3
+	}
+	if d.errors {
+		squares = max(squares, 1)
+	}
+	side := int64(p.per + 1)
+	return 8 * (int64(vectors)*int64(p.size()) + int64(squares)*side*side + 4*side)
+}
