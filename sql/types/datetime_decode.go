@@ -60,7 +60,7 @@ type dtDecoder struct {
 }
 
 // now is the local date and time of the transaction.
-func (d *dtDecoder) now() int64 { return ToLocal(d.env.Now.UnixMicro(), d.env.loc()) }
+func (d *dtDecoder) now() int64 { return ToLocal(d.env.now(), d.env.loc()) }
 
 func (d *dtDecoder) field(i int) (tmask dtMask, e dtErr) {
 	f := d.fields[i]
@@ -335,7 +335,7 @@ func (d *dtDecoder) specialWord(v int) (dtMask, dtErr) {
 			return mTime, 0
 		}
 		d.setDay(day)
-		d.zone = -offsetAt(d.env.Now.UnixMicro(), d.env.loc())
+		d.zone = -offsetAt(d.env.now(), d.env.loc())
 		return mDate | mTime | mTZ, 0
 	case spZulu:
 		d.setClock(0)

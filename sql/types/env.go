@@ -57,6 +57,9 @@ type Env struct {
 	ByteaOutput      ByteaOutput
 	// Now is the start of the transaction: what 'now' and 'today' mean.
 	Now time.Time
+	// ReadNow, where set, is called when Now is read: what comes of it is good for
+	// this moment only.
+	ReadNow func()
 	// Names resolves what only a catalog knows; nil leaves the names of
 	// built-in types and plain numbers.
 	Names Names
@@ -72,6 +75,14 @@ type Names interface {
 
 // DefaultEnv is the environment of a fresh session: UTC, ISO, MDY, postgres.
 var DefaultEnv = &Env{Location: time.UTC, ExtraFloatDigits: 1}
+
+// now is Now in microseconds since 1970.
+func (e *Env) now() int64 {
+	if e.ReadNow != nil {
+		e.ReadNow()
+	}
+	return e.Now.UnixMicro()
+}
 
 func (e *Env) loc() *time.Location {
 	if e == nil || e.Location == nil {

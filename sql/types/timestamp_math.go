@@ -289,7 +289,7 @@ func TimestamptzToTimeTZ(ts int64, loc *time.Location) (v TimeTZ, ok bool) {
 // TimeToTimeTZ gives a time of day the offset of the session's zone today.
 func TimeToTimeTZ(us int64, env *Env) TimeTZ {
 	env = env.orDefault()
-	day, _ := floorDiv(ToLocal(env.Now.UnixMicro(), env.loc()), microsPerDay)
+	day, _ := floorDiv(ToLocal(env.now(), env.loc()), microsPerDay)
 	return TimeTZ{us, int32(-localOffset(day*microsPerDay+us, env.loc()))}
 }
 
