@@ -46,6 +46,9 @@ type Settings struct {
 	IntervalStyle IntervalStyle
 	// Now is the start of the transaction: what 'now' and 'today' mean.
 	Now time.Time
+	// ReadNow, where set, is called when Now is read: what comes of it is good for
+	// this moment only.
+	ReadNow func()
 }
 
 var defaults = &Settings{Location: time.UTC}
@@ -63,4 +66,12 @@ func (s *Settings) orDefault() *Settings {
 		return defaults
 	}
 	return s
+}
+
+// now is Now in microseconds since 1970.
+func (s *Settings) now() int64 {
+	if s.ReadNow != nil {
+		s.ReadNow()
+	}
+	return s.Now.UnixMicro()
 }
