@@ -40,8 +40,8 @@ func (r *Run) optEnv(ctx context.Context, next *expr.ColID) *opt.Env {
 }
 
 // Optimize is the only way from a bound query to one that can run: it checks the
-// privileges that the query needs. next is the first free column. It changes the
-// tree that it is given.
+// privileges that the query needs. next is the first free column. The tree that it is
+// given stays as it was.
 func (r *Run) Optimize(ctx context.Context, q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
 	if err := plan.Authorize(r.state, r.x.Context.Role, q.Tables); err != nil {
 		return nil, 0, err
