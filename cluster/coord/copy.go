@@ -336,7 +336,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 	if dml != nil {
 		if dml, err = r.optimizeDML(dml); err == nil {
 			var w *writing
-			if w, err = s.runDML(r, dml); err == nil {
+			if w, err = s.runDML(r, dml, nil); err == nil {
 				var cols []plan.Column
 				for _, it := range dml.Returning {
 					cols = append(cols, it.Col)

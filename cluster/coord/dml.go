@@ -7,11 +7,11 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -27,10 +27,11 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 	if err != nil {
 		return nil, err
 	}
-	d, err := bind.DML(s.planning(ctx, st, stmt, params), stmt.Node)
+	b, err := s.engine.queries.BindDML(s.context().With(nil, params), st, stmt, query.Poll(ctx))
 	if err != nil {
 		return nil, err
 	}
+	d := b.DML
 	var cols []plan.Column
 	for _, it := range d.Returning {
 		cols = append(cols, it.Col)
@@ -43,16 +44,17 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 		if err != nil {
 			return nil, err
 		}
-		d, err := bind.DML(s.planning(x.ctx, st, stmt, x.Context.ParamTypes), stmt.Node)
+		b, err := s.engine.queries.BindDML(x.Context, st, stmt, query.Poll(x.ctx))
 		if err != nil {
 			return nil, err
 		}
 		r := s.newRun(x, st)
 		defer r.close()
-		if d, err = r.optimizeDML(d); err != nil {
+		d, staged, err := r.planDML(b)
+		if err != nil {
 			return nil, err
 		}
-		w, err := s.runDML(r, d)
+		w, err := s.runDML(r, d, staged)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +69,7 @@ func dmlVerb(k plan.DMLKind) string {
 // dmlRows runs a data-modifying CTE and gives its RETURNING rows.
 func (s *Session) dmlRows(r *run, d *plan.DML) (op.BatchReader, error) {
 	// The statement's other parts keep reading the state from before.
-	w, err := s.runDML(r, d)
+	w, err := s.runDML(r, d, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +119,9 @@ type writing struct {
 	inserted int64
 }
 
-func (s *Session) runDML(r *run, d *plan.DML) (w *writing, err error) {
+// runDML runs an optimised statement; staged is the plan of its source, nil where
+// that is to be made.
+func (s *Session) runDML(r *run, d *plan.DML, staged *plan.Staged) (w *writing, err error) {
 	if err := r.buffers(d.Buffers); err != nil {
 		return nil, err
 	}
@@ -135,13 +139,22 @@ func (s *Session) runDML(r *run, d *plan.DML) (w *writing, err error) {
 	if d.OnConflict != nil {
 		return w, s.runConflict(w)
 	}
-	if d.Kind == plan.InsertRows && len(d.Returning) == 0 && r.inLanes(source) {
+	if staged == nil && d.Kind == plan.InsertRows && len(d.Returning) == 0 && r.inLanes(source) {
 		return w, w.bulk(source)
 	}
 	if err := w.prepare(source.Schema()); err != nil {
 		return w, err
 	}
-	if err := w.consume(source, nil); err != nil {
+	var rows op.BatchReader
+	if staged != nil {
+		rows, err = r.Staged(r.x.ctx, staged)
+	} else {
+		rows, err = r.start(source, w.src, nil)
+	}
+	if err == nil {
+		err = w.consume(rows)
+	}
+	if err != nil {
 		return w, err
 	}
 	return w, w.finish()
@@ -173,12 +186,8 @@ func (w *writing) prepare(src []plan.Column) error {
 	return nil
 }
 
-// consume runs the source and handles its batches.
-func (w *writing) consume(source plan.Node, manifests map[*plan.Scan]*catalog.Manifest) error {
-	rows, err := w.r.start(source, w.src, manifests)
-	if err != nil {
-		return err
-	}
+// consume handles the source's batches.
+func (w *writing) consume(rows op.BatchReader) error {
 	defer rows.Close()
 	for {
 		b, err := rows.Next(w.r.x.ctx)
@@ -366,7 +375,7 @@ func (w *writing) finish() error {
 
 // write adds a statement's deletions and new segments to the transaction,
 // after checking unique constraints against both.
-func (s *Session) write(r *run, rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment) error {
+func (s *Session) write(r *run, rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) error {
 	for _, g := range segs {
 		if g.Inline == nil {
 			s.tx.created = append(s.tx.created, g)
@@ -382,7 +391,7 @@ func (s *Session) write(r *run, rel *catalog.Relation, changes []catalog.Change,
 	if len(segs) == 0 {
 		return nil
 	}
-	keys, err := s.checkUnique(r, st, rel, segs)
+	keys, err := s.checkUnique(r, st, rel, segs, watched)
 	if err != nil {
 		return err
 	}

@@ -136,6 +136,11 @@ func (w *writing) noteUpdated(b *batch.Batch) error {
 	return k.note(w, b, olds, news)
 }
 
+// leaves tells whether the statement left columns of all its rows alone.
+func (k *keyWatch) leaves(nums []int16) bool {
+	return k != nil && k.kind == plan.UpdateRows && !slices.ContainsFunc(nums, func(n int16) bool { return !k.kept[n] })
+}
+
 // foreignKey is a foreign key with the table it belongs to.
 type foreignKey struct {
 	child *catalog.Relation
@@ -176,7 +181,7 @@ func (s *Session) apply(r *run, rel *catalog.Relation, changes []catalog.Change,
 	f := &s.tx.foreign
 	w := &written{rel: rel, keys: f.keys}
 	f.keys = nil
-	if err := s.write(r, rel, changes, segs); err != nil {
+	if err := s.write(r, rel, changes, segs, w.keys); err != nil {
 		w.keys.close()
 		return err
 	}

@@ -155,7 +155,7 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	if d, err = r.optimizeDML(d); err != nil {
 		return err
 	}
-	done, err := s.runDML(r, d)
+	done, err := s.runDML(r, d, nil)
 	if err != nil {
 		return err
 	}

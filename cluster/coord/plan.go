@@ -64,11 +64,23 @@ func (r *run) optimizeDML(d *plan.DML) (*plan.DML, error) {
 	return r.OptimizeDML(r.x.ctx, d)
 }
 
+// planDML is optimizeDML for one that may come again; staged as Run.Keyed gives it.
+func (r *run) planDML(b *query.Bound) (d *plan.DML, staged *plan.Staged, err error) {
+	r.writes(b.DML.Table, b.DML.Buffers)
+	return r.Keyed(r.x.ctx, b)
+}
+
 // query optimises and starts a bound query. The reader gives its columns in
 // order.
 func (r *run) query(q *plan.Query) (op.BatchReader, []plan.Column, error) {
 	r.writes(nil, q.Buffers)
 	return r.Query(r.x.ctx, q, r.write)
+}
+
+// open starts a bound query.
+func (r *run) open(b *query.Bound) (op.BatchReader, []plan.Column, error) {
+	r.writes(nil, b.Query.Buffers)
+	return r.Open(r.x.ctx, b, r.write)
 }
 
 // buffers fills the statement's buffers, in order.

@@ -33,28 +33,24 @@ func (s *Session) path(st *catalog.State) []*catalog.Schema { return s.context()
 // query handles SELECT, VALUES, TABLE and WITH.
 func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
 	s.ensureTxn()
-	first, err := s.look(ctx, func(st *catalog.State) (*plan.Query, error) {
-		return bind.Query(s.planning(ctx, st, stmt, params), stmt.Node)
+	first, err := s.look(ctx, func(st *catalog.State) (*query.Bound, error) {
+		return s.engine.queries.BindQuery(s.context().With(nil, params), st, stmt, query.Poll(ctx))
 	})
 	if err != nil {
 		return nil, err
 	}
-	st, made, role := first.st, first.q, s.role // the first execution may use the plan of Prepare
+	made := first.b.Query
 	return &handler{cols: made.Cols, params: made.Params, open: func(ctx context.Context, x *execution) (*result, error) {
-		view, err := s.look(x.ctx, func(now *catalog.State) (*plan.Query, error) {
-			if made != nil && now == st && s.role == role {
-				return made, nil
-			}
-			return bind.Query(s.planning(x.ctx, now, stmt, x.Context.ParamTypes), stmt.Node)
+		view, err := s.look(x.ctx, func(now *catalog.State) (*query.Bound, error) {
+			return s.engine.queries.BindQuery(x.Context, now, stmt, query.Poll(x.ctx))
 		})
-		made = nil
 		if err != nil {
 			return nil, err
 		}
+		q := view.b.Query
 		if view.unconfirmed {
-			s.warnUnconfirmed(view.q)
+			s.warnUnconfirmed(q)
 		}
-		q := view.q
 		if len(q.Locks) > 0 {
 			if err := s.writable("SELECT FOR UPDATE"); err != nil {
 				return nil, err
@@ -68,7 +64,13 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 			q, locks = s.lock(q, view.st)
 		}
 		r := s.newRun(x, view.st)
-		rows, cols, err := r.query(q)
+		var rows op.BatchReader
+		var cols []plan.Column
+		if locks == nil {
+			rows, cols, err = r.open(view.b)
+		} else {
+			rows, cols, err = r.query(q)
+		}
 		if err != nil {
 			r.close()
 			return nil, err

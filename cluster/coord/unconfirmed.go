@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -12,7 +13,7 @@ import (
 // queryView is a query over a statement's view of the catalog.
 type queryView struct {
 	st *catalog.State
-	q  *plan.Query
+	b  *query.Bound
 	// unconfirmed says that st is what this node knew last.
 	unconfirmed bool
 }
@@ -20,7 +21,7 @@ type queryView struct {
 // look binds a query over a statement's view. Where no majority confirms what is
 // committed, a query that reads no table does with what this node knew last; the
 // others fail.
-func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*plan.Query, error)) (queryView, error) {
+func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*query.Bound, error)) (queryView, error) {
 	m := s.engine.cfg.Meta
 	known := func() (queryView, bool) {
 		st := m.Current()
@@ -30,8 +31,8 @@ func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*plan.Qu
 				return queryView{}, false
 			}
 		}
-		q, err := bound(st)
-		return queryView{st, q, true}, err == nil && standsAlone(q)
+		b, err := bound(st)
+		return queryView{st, b, true}, err == nil && standsAlone(b.Query)
 	}
 	if m.Leaderless() {
 		if v, ok := known(); ok {
@@ -47,8 +48,8 @@ func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*plan.Qu
 	if err != nil {
 		return queryView{}, err
 	}
-	q, err := bound(st)
-	return queryView{st, q, false}, err
+	b, err := bound(st)
+	return queryView{st, b, false}, err
 }
 
 // standsAlone tells whether a query reads no table, only constants, functions

@@ -23,7 +23,11 @@ const maxListedKeys = 64 << 10
 // The new rows are in segments already, so both looks are ordinary plans over
 // ordinary scans: a grouping of the new ones, and a semi-join that builds on
 // the new and probes the old.
-func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) ([]catalog.Change, error) {
+//
+// An UPDATE that leaves a key's columns alone moves the key from a row to another:
+// there is nothing to look for, and nothing to claim, for a writer of the same key
+// has met either the row's own claim or its deletion.
+func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment, watched *keyWatch) ([]catalog.Change, error) {
 	var out []catalog.Change
 	var rows int64
 	for _, g := range segs {
@@ -33,12 +37,22 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 	old := st.Manifest(rel.OID)
 	for i := range rel.Constraints {
 		c := &rel.Constraints[i]
-		if !isUnique(c) {
+		if !isUnique(c) || c.Kind != 'e' && watched.leaves(c.Columns) {
 			continue
 		}
 		k, err := s.uniqueKey(r, rel, c)
 		if err != nil {
 			return nil, err
+		}
+		if rows == 1 && c.Kind != 'e' && !c.NullsNotDistinct {
+			claim, ok, err := s.checkOne(r, st, k, fresh, old)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				out = append(out, claim)
+				continue
+			}
 		}
 		if rows > 1 {
 			if err := s.duplicatesWithin(r, k, fresh); err != nil {
@@ -61,6 +75,56 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 		out = append(out, claim)
 	}
 	return out, nil
+}
+
+// checkOne does for one row what the others do for many: it looks the key up. ok
+// is false for keys of types that cannot be looked up.
+func (s *Session) checkOne(r *run, st *catalog.State, k *uniqueKey, fresh, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
+	claim = &catalog.UniqueKeys{Table: k.rel.OID, Constraint: k.OID, ReadVersion: st.Version()}
+	in, sc, cols := k.rows(1)
+	rows, err := r.Few(r.x.ctx, in, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
+	if err != nil {
+		return nil, false, err
+	}
+	key, err := first(r.x.ctx, rows, cols)
+	if err != nil || key == nil { // a NULL is equal to nothing
+		return claim, true, err
+	}
+	look := keyScan(k.rel, k.Constraint, 1)
+	look.Filter = nil
+	var h uint64
+	for i, c := range look.Cols {
+		eq := equals(c, key[i])
+		if eq == nil {
+			return nil, false, nil
+		}
+		look.Filter = append(look.Filter, eq)
+		h = types.Hash(c.Type, key[i], h)
+	}
+	claim.Hashes = []uint64{h}
+	if old == nil {
+		return claim, true, nil
+	}
+	root := &plan.Limit{Input: look, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
+	if rows, err = r.Few(r.x.ctx, root, look.Cols, map[*plan.Scan]*catalog.Manifest{look: old}); err != nil {
+		return nil, false, err
+	}
+	return claim, true, s.duplicate(r, k, rows, look.Cols)
+}
+
+// equals is the condition that a column has a value, as PostgreSQL would write it;
+// nil where the type has no equality of its own.
+func equals(c plan.Column, val types.Datum) expr.Expr {
+	col, t := expr.Expr(colRef(c)), c.Type
+	if t.OID == types.VarcharOID {
+		t = types.Text
+		col = &expr.Cast{Arg: col, Typ: t}
+	}
+	eq := operator("=", t.OID, t.OID)
+	if eq == nil {
+		return nil
+	}
+	return &expr.Call{Fn: eq.Func, Op: "=", Typ: types.Bool, Args: []expr.Expr{col, &expr.Const{Val: val, Typ: t}}}
 }
 
 // keyScan scans a constraint's columns; first is the ColID of the first.
@@ -119,6 +183,11 @@ func (s *Session) raiseDuplicate(r *run, k *uniqueKey, root plan.Node, cols []pl
 	if err != nil {
 		return err
 	}
+	return s.duplicate(r, k, rows, cols)
+}
+
+// duplicate fails if there is a row that has a key already.
+func (s *Session) duplicate(r *run, k *uniqueKey, rows op.BatchReader, cols []plan.Column) error {
 	row, err := first(r.x.ctx, rows, cols)
 	if err != nil || row == nil {
 		return err

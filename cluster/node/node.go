@@ -157,7 +157,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.server = rpc.Listen(ln, trust, n.dir.Identity, o.Log)
-	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID, Room: n.dir.Reserve.Room}); err != nil {
+	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID, Room: n.dir.Reserve.Room, Pool: n.pool}); err != nil {
 		return nil, err
 	}
 	n.repl = repl.New(repl.Options{Short: n.short, Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,

@@ -32,6 +32,8 @@ type Context struct {
 	Saturation     float64
 	DistributeRows int64 // plans that read fewer rows stay on one node; 0: none does
 	WorkMem        int64 // bytes
+
+	meaning meaning
 }
 
 // Host is what functions and system relations ask of whoever gave the statement.
@@ -62,6 +64,7 @@ func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time
 	if c.Saturation, err = strconv.ParseFloat(set.Value("worker_saturation"), 64); err != nil || c.Saturation <= 0 {
 		c.Saturation = 1.1
 	}
+	c.meaning = meaningOf(c, set.Value("search_path"))
 	return c
 }
 

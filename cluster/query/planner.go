@@ -26,6 +26,7 @@ type Planner struct {
 	Sources bind.SourceCatalog
 	Pool    *mem.Pool
 	last    atomic.Uint64
+	plans   plans
 }
 
 // Virtuals gives the relations that are computed at the gateway: their shapes,

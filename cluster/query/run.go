@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
@@ -73,6 +74,34 @@ func (r *Run) Query(ctx context.Context, q *plan.Query, write func(*plan.DML) (o
 	return rows, o.Cols, err
 }
 
+// Open starts a bound statement that gives rows, as Query does.
+func (r *Run) Open(ctx context.Context, b *Bound, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
+	if k := b.plan(r); k.staged != nil && r.here(k.staged.Stages[0].Root, nil) {
+		if err := plan.Authorize(r.state, r.x.Context.Role, k.query.Tables); err != nil {
+			return nil, nil, err
+		}
+		rows, err := r.Staged(ctx, k.staged)
+		return rows, k.query.Cols, err
+	}
+	return r.Query(ctx, b.Query, write)
+}
+
+// Keyed gives the optimised form of a bound statement that writes, and the plan
+// of its source where that is one for all parameters.
+func (r *Run) Keyed(ctx context.Context, b *Bound) (*plan.DML, *plan.Staged, error) {
+	if k := b.plan(r); k.staged != nil && r.here(k.staged.Stages[0].Root, nil) {
+		return k.dml, k.staged, plan.Authorize(r.state, r.x.Context.Role, k.dml.Tables)
+	}
+	d, err := r.OptimizeDML(ctx, b.DML)
+	return d, nil, err
+}
+
+// Staged runs a plan that was staged before.
+func (r *Run) Staged(ctx context.Context, s *plan.Staged) (op.BatchReader, error) {
+	r.staged = s
+	return r.Run(ctx, s, nil)
+}
+
 // Buffers fills the statement's buffers, in order. write runs what writes a table
 // and gives its rows; nil where nothing may be written.
 func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*plan.DML) (op.BatchReader, error)) error {
@@ -119,6 +148,21 @@ func (r *Run) Start(ctx context.Context, root plan.Node, cols []plan.Column, man
 	return r.Run(ctx, r.staged, manifests)
 }
 
+// Few starts a tree of which the caller knows that it reads and gives few rows, as
+// one that looks for keys. Nothing is weighed for it.
+func (r *Run) Few(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	if !r.here(root, manifests) {
+		return r.Start(ctx, root, cols, manifests)
+	}
+	s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: opt.FromState(nil)})
+	if err != nil {
+		return nil, err
+	}
+	s.Stages[0].Single, s.Stages[0].Short = true, true
+	r.staged = s
+	return r.Run(ctx, s, manifests)
+}
+
 // heldRows is how many rows a plan may keep without being admitted to the nodes
 // where it runs: a megabyte or two, unless they are long. What most applications
 // ask never queues, but where memory is short already.
@@ -131,6 +175,38 @@ func (r *Run) stageEnv(ctx context.Context, root plan.Node, manifests map[*plan.
 		e.Nodes = 1
 	}
 	return e
+}
+
+// here tells whether a tree of few rows may run on this node alone: all that its
+// scans may read is here.
+func (r *Run) here(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest) bool {
+	if r.nodes <= 1 {
+		return true
+	}
+	if r.x.Context.DistributeRows == 0 {
+		return false
+	}
+	if sc, ok := n.(*plan.Scan); ok {
+		m := manifests[sc]
+		if m == nil {
+			m = r.state.Manifest(sc.Table)
+		}
+		if m != nil {
+			for _, p := range m.Partitions {
+				for _, g := range p {
+					if g.Inline == nil && !slices.Contains(g.Nodes, r.x.planner.Self) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	for _, k := range n.Children() {
+		if !r.here(k, manifests) {
+			return false
+		}
+	}
+	return true
 }
 
 // Reads is how many rows the leaves of a plan read; counting may end at enough.

@@ -37,7 +37,7 @@ func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[
 	r := &solo{s: s, root: root}
 	var lists [][]op.Split
 	for i, n := range build.Leaves(root.Root) {
-		list := s.splits(n, i, manifests)
+		list := s.keySplits(ctx, n, i, manifests)
 		lists = append(lists, list)
 		r.splits += len(list)
 	}
@@ -57,6 +57,20 @@ func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[
 		return nil
 	}
 	return r, r.start()
+}
+
+// keySplits lists a leaf's work: where a scan is by a key, what may have it.
+func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest) []op.Split {
+	sc, ok := n.(*plan.Scan)
+	if !ok {
+		return s.splits(n, leaf, manifests)
+	}
+	k := store.KeyOf(sc, s.st.RelationByOID(sc.Table), s.env)
+	if k == nil {
+		return s.splits(n, leaf, manifests)
+	}
+	pr := store.NewPruner(sc, s.env)
+	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
 }
 
 // Next implements op.BatchReader. Damage that a task meets is mended, and where

@@ -33,6 +33,9 @@ type segment struct {
 	mu       sync.Mutex
 	dicts    []arrow.ArrayData // per column, once read
 
+	keyMu sync.Mutex
+	keys  map[string]*segmentKey // by Key.name
+
 	pins int         // guarded by the store's mu
 	dead atomic.Bool // replaced or removed: unmapped with the last pin
 }
@@ -155,7 +158,7 @@ func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err 
 	}
 	g := &segment{id: ref.ID, ref: ref, stamp: stampOf(st), data: data, now: s.now}
 	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
-	g.unmap = func() { forget(); unmap() }
+	g.unmap = func() { forget(); unmap(); s.dropIndexes(g) }
 	defer func() {
 		if err != nil {
 			g.unmap()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	FS     disk.FS // nil for the system's
 	// Room gives an error while nothing may be added to the disk; nil for never.
 	Room func() error
+	Pool *mem.Pool // pays for indexes; nil: nobody counts them
 }
 
 // Store is a node's segment files. Its methods may be called from any
@@ -52,6 +54,9 @@ type Store struct {
 	fs     disk.FS
 	room   func() error
 	damage damage
+
+	indexes indexBudget
+	marks   keyMarks
 
 	mu     sync.Mutex
 	open   map[catalog.SegmentID]*segment
@@ -84,9 +89,13 @@ func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, fs: o.FS, room: o.Room, open: map[catalog.SegmentID]*segment{},
+	s := &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, fs: o.FS, room: o.Room, open: map[catalog.SegmentID]*segment{},
 		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
-		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}, nil
+		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}
+	if o.Pool != nil {
+		s.indexes.acct = o.Pool.Whole("key indexes")
+	}
+	return s, nil
 }
 
 // SetRemote says where to get files from; before the first statement.
@@ -266,6 +275,9 @@ func (s *Store) acquireInline(ref *catalog.Segment) (*segment, error) {
 	defer s.mu.Unlock()
 	if s.inline != nil {
 		if len(s.inline) >= maxInline {
+			for _, g := range s.inline {
+				s.dropIndexes(g)
+			}
 			clear(s.inline)
 		}
 		s.inline[ref.ID] = g

@@ -108,6 +108,11 @@ func randomRows(r *rand.Rand, n int) rows {
 
 func toBatch(t testing.TB, in rows, dict bool) *batch.Batch {
 	t.Helper()
+	return batchOf(t, cols, in, dict)
+}
+
+func batchOf(t testing.TB, cols []store.WriterColumn, in rows, dict bool) *batch.Batch {
+	t.Helper()
 	var arrs []arrow.Array
 	for j, c := range cols {
 		dt := c.Type.Arrow()
@@ -142,7 +147,12 @@ func readAll(t testing.TB, s *store.Store, scan *plan.Scan, m *catalog.Manifest,
 	t.Helper()
 	pin := s.Pin(batchRows)
 	defer pin.Close()
-	for _, sp := range store.Splits(m, 0, splitRows, nil) {
+	return readSplits(t, pin, scan, store.Splits(m, 0, splitRows, nil))
+}
+
+func readSplits(t testing.TB, pin *store.Pin, scan *plan.Scan, splits []op.Split) (out rows, ids []int64) {
+	t.Helper()
+	for _, sp := range splits {
 		r, err := pin.Open(ctx, scan, &sp, &eval.Env{})
 		if err != nil {
 			t.Fatal(err)

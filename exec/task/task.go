@@ -31,6 +31,8 @@ type Task struct {
 	mu   sync.Mutex
 	err  error // the first of a lane
 	left atomic.Int32
+
+	short *short // a task without goroutines; nil for others
 }
 
 // Start builds a stage and starts its lanes. It gives no task where building
@@ -53,6 +55,10 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 	}
 	tctx, cancel := context.WithCancelCause(ctx)
 	t.cancel = cancel
+	if c.Stage.Short && c.Stage.Out == nil && len(tree.Root) == 1 {
+		t.short = &short{t: t, ctx: tctx, root: tree.Root[0]}
+		return t, nil
+	}
 	t.left.Store(int32(len(tree.Root)))
 	for lane, root := range tree.Root {
 		var r *exchange.Router
@@ -202,6 +208,9 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	if t.out == nil {
 		return nil, pgerr.Internal("stage %d has no reader", t.stage.ID)
 	}
+	if t.short != nil {
+		return t.short.next()
+	}
 	select {
 	case b, ok := <-t.out:
 		if ok {
@@ -238,6 +247,10 @@ func (t *Task) Cancel(cause error) { t.fail(cause) }
 // Next or Wait do.
 func (t *Task) Close() error {
 	t.cancel(context.Canceled)
+	if t.short != nil {
+		t.short.close()
+		return nil
+	}
 	for {
 		if t.out == nil {
 			<-t.done

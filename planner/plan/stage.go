@@ -28,6 +28,9 @@ type Stage struct {
 	// Single says that the tree must run in one lane (it has an operator that
 	// needs all rows in one place and order).
 	Single bool
+	// Short says that the tree reads few rows of tables and makes no others: it may
+	// as well run in the goroutine that wants its rows.
+	Short bool
 }
 
 // Output is where a stage's rows go.

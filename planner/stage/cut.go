@@ -21,9 +21,14 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	c.out.Stages = append(c.out.Stages, plan.Stage{ID: id, Out: to})
 	where := plan.OnGateway
 	var leaves float64
-	bulk, heavy := false, false
+	bulk, heavy, short := false, false, to == nil
 	var walk func(n plan.Node) plan.Node
 	walk = func(n plan.Node) plan.Node {
+		switch n.(type) {
+		case *plan.Scan, *plan.Values, *plan.Filter, *plan.Project, *plan.Join, *plan.Aggregate, *plan.Limit, *plan.Sort, *plan.Max1Row:
+		default:
+			short = false
+		}
 		switch n := n.(type) {
 		case *plan.Exchange:
 			sub := c.stage(n.Input, &plan.Output{To: id, Kind: n.Kind, Keys: n.Keys})
@@ -71,5 +76,6 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	// Rows that come from one place gain from lanes only where there is work to
 	// share; without, one lane keeps them in the order they come.
 	s.Single = leaves <= singleRows || !bulk && !heavy
+	s.Short = short && leaves <= singleRows
 	return id
 }

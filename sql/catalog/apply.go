@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -36,6 +37,9 @@ func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Ou
 	}
 	if err := e.finish(); err != nil {
 		return nil, Outcome{}, err
+	}
+	if slices.ContainsFunc(changes, defines) {
+		e.s.definitions = new(Definitions)
 	}
 	next := e.s // not &e.s, which would keep e and its base, and so all states there ever were
 	return &next, e.out, nil

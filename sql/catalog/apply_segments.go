@@ -15,11 +15,15 @@ import (
 // transaction's view of its own rows, or a rejected commit, costs one copy.
 type tail struct{ claimed atomic.Int64 }
 
+// fewFinds is how many segments an edit searches for before it makes an index.
+const fewFinds = 4
+
 // manifestEdit is a manifest in the making.
 type manifestEdit struct {
 	m        *Manifest
 	owned    []bool // partitions whose slice is this edit's alone
 	at       map[SegmentID][2]int
+	finds    int
 	removed  map[SegmentID]bool // left by SetDeleted with no live row
 	appended bool
 	deleted  bool
@@ -103,9 +107,23 @@ func (me *manifestEdit) append(p int, segs []*Segment) {
 	}
 }
 
-// find gives a segment's place. The index is made once an edit: a statement
-// that deletes touches many segments.
+// find gives a segment's place. A few are searched for, from both ends: one row is
+// in a large old segment or in a small new one. For more an index is made, for a
+// statement that deletes touches many segments.
 func (me *manifestEdit) find(id SegmentID) (p, i int, ok bool) {
+	if me.finds++; me.at == nil && me.finds <= fewFinds {
+		for p, segs := range me.m.Partitions {
+			for i, j := 0, len(segs)-1; i <= j; i, j = i+1, j-1 {
+				if segs[i].ID == id {
+					return p, i, true
+				}
+				if segs[j].ID == id {
+					return p, j, true
+				}
+			}
+		}
+		return 0, 0, false
+	}
 	if me.at == nil {
 		me.at = map[SegmentID][2]int{}
 		for p, segs := range me.m.Partitions {

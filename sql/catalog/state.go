@@ -31,6 +31,8 @@ type State struct {
 	database  Database
 	defaults  map[DefaultKey][]Grant
 	unique    map[types.OID]*keyLog // by constraint
+
+	definitions *Definitions
 }
 
 // QName is a name within a schema.

@@ -62,7 +62,7 @@ type dtDecoder struct {
 }
 
 // now is the local date and time of the transaction.
-func (d *dtDecoder) now() int64 { return ToLocal(d.env.Now.UnixMicro(), d.env.Zone()) }
+func (d *dtDecoder) now() int64 { return ToLocal(d.env.now(), d.env.Zone()) }
 
 func (d *dtDecoder) field(i int) (tmask dtMask, e dtErr) {
 	f := d.fields[i]
@@ -337,7 +337,7 @@ func (d *dtDecoder) specialWord(v int) (dtMask, dtErr) {
 			return mTime, 0
 		}
 		d.setDay(day)
-		d.zone = -offsetAt(d.env.Now.UnixMicro(), d.env.Zone())
+		d.zone = -offsetAt(d.env.now(), d.env.Zone())
 		return mDate | mTime | mTZ, 0
 	case spZulu:
 		d.setClock(0)

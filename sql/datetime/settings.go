@@ -46,6 +46,17 @@ type Settings struct {
 	IntervalStyle IntervalStyle
 	// Now is the start of the transaction: what 'now' and 'today' mean.
 	Now time.Time
+	// ReadNow, where set, is called when Now is read: what comes of it is good for
+	// this moment only.
+	ReadNow func()
+}
+
+// now is Now in microseconds since 1970.
+func (s *Settings) now() int64 {
+	if s.ReadNow != nil {
+		s.ReadNow()
+	}
+	return s.Now.UnixMicro()
 }
 
 var defaults = &Settings{Location: time.UTC}

@@ -290,7 +290,7 @@ func TimestamptzToTimeTZ(ts int64, loc *time.Location) (v TimeTZ, ok bool) {
 // TimeToTimeTZ gives a time of day the offset of the session's zone today.
 func TimeToTimeTZ(us int64, env *Settings) TimeTZ {
 	env = env.orDefault()
-	day, _ := checked.FloorDiv(ToLocal(env.Now.UnixMicro(), env.Zone()), MicrosPerDay)
+	day, _ := checked.FloorDiv(ToLocal(env.now(), env.Zone()), MicrosPerDay)
 	return TimeTZ{us, int32(-localOffset(day*MicrosPerDay+us, env.Zone()))}
 }
 

@@ -1,0 +1,257 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// prepared is a statement that is executed again and again.
+type prepared struct {
+	c *client
+	p *coord.Prepared
+}
+
+func (c *client) prepare(sql string) prepared {
+	c.t.Helper()
+	pieces, err := c.s.Script(sql)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	p, err := c.s.Prepare(context.Background(), pieces[0], nil)
+	if err == nil {
+		err = c.s.Sync(context.Background(), true)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return prepared{c, p}
+}
+
+// run executes it: its rows as text, or its tag.
+func (p prepared) run(args ...types.Datum) (string, error) {
+	ctx := context.Background()
+	var out []string
+	portal, err := p.p.Bind(ctx, args)
+	if err == nil {
+		if out, err = read(portal); err == nil && portal.Columns() == nil {
+			out = append(out, portal.Tag())
+		}
+	}
+	if e := p.c.s.Sync(ctx, err == nil); err == nil {
+		err = e
+	}
+	return strings.Join(out, "; "), err
+}
+
+func (p prepared) gives(want string, args ...types.Datum) {
+	p.c.t.Helper()
+	// The second time is what a first one left behind.
+	for range 2 {
+		if got, err := p.run(args...); err != nil || got != want {
+			p.c.t.Errorf("%q, %v; not %q", got, err, want)
+		}
+	}
+}
+
+// TestPlansFollow executes prepared statements while what they mean changes: plans
+// that are kept are those of what the catalog defines, and of who asks.
+func TestPlansFollow(t *testing.T) {
+	nodes := start(t, 1)
+	c, other := connect(t, nodes[0]), connect(t, nodes[0])
+	c.must("create table t (k int primary key, v text); insert into t values (1, 'one'), (2, 'two')")
+	get := c.prepare("select v from t where k = $1")
+	put := c.prepare("update t set v = v || '!' where k = $1")
+	get.gives("one", int64(1))
+	get.gives("two", int64(2))
+	get.gives("", int64(3))
+	get.gives("", nil)
+	if got, err := put.run(int64(1)); err != nil || got != "UPDATE 1" {
+		t.Error(got, err)
+	}
+	get.gives("one!", int64(1))
+
+	// Rows come and go; with deletions, and by other sessions.
+	other.must("insert into t values (3, 'three'); delete from t where k = 2")
+	get.gives("three", int64(3))
+	get.gives("", int64(2))
+	other.must("truncate t; insert into t select i, 'n' || i from generate_series(1, 3000) i")
+	get.gives("n2999", int64(2999))
+	other.must("analyze t")
+	get.gives("n5", int64(5))
+
+	// Definitions.
+	other.must("alter table t add column w int default 7")
+	wide := c.prepare("select * from t where k = $1")
+	wide.gives("5|n5|7", int64(5))
+	other.must("alter table t drop constraint t_pkey; insert into t values (5, 'twice', 0)")
+	get.gives("n5; twice", int64(5))
+	other.must("delete from t where v = 'twice'; alter table t add primary key (k)")
+	get.gives("n5", int64(5))
+	other.must("alter table t rename column v to was; alter table t rename column w to v")
+	if got, err := get.run(int64(5)); err == nil && got != "7" {
+		t.Errorf("%q of a column that has another name", got)
+	}
+	again := c.prepare("select v from t where k = $1")
+	again.gives("7", int64(5))
+	other.must("drop table t")
+	if _, err := again.run(int64(5)); pgerr.CodeOf(err) != pgerr.UndefinedTable {
+		t.Error(err)
+	}
+	other.must("create table t (k int primary key, v int); insert into t values (5, 50)")
+	again.gives("50", int64(5))
+
+	// Settings, temporary tables, transactions.
+	c.must("create schema s; create table s.t (k int primary key, v int); insert into s.t values (5, 55)")
+	c.must("set search_path = s, public")
+	again.gives("55", int64(5))
+	c.must("create temp table t (k int primary key, v int); insert into t values (5, 555)")
+	again.gives("555", int64(5))
+	c.must("drop table pg_temp.t; set search_path = public")
+	again.gives("50", int64(5))
+	c.must("begin; alter table t rename to u; create table t (k int primary key, v int); insert into t values (5, 1)")
+	again.gives("1", int64(5))
+	c.must("rollback")
+	again.gives("50", int64(5))
+	zone := c.prepare("select timestamptz '2026-01-01 00:00' = timestamptz '2026-01-01 00:00+00', $1::int")
+	zone.gives("t|1", int64(1))
+	c.must("set timezone = 'Asia/Tokyo'")
+	zone.gives("f|1", int64(1))
+	c.must("reset timezone")
+
+	// Who asks, and what may be read.
+	c.must("create role r login")
+	mine, err := nodes[0].Engine().Connect(context.Background(), startup("r"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &client{t, mine}
+	defer mine.Close()
+	pieces, _ := mine.Script("select v from t where k = $1")
+	if st, err := mine.Prepare(context.Background(), pieces[0], nil); err == nil {
+		if _, err = (prepared{r, st}).run(int64(5)); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+			t.Error(err)
+		}
+	}
+	_ = mine.Sync(context.Background(), false)
+	c.must("grant select on t to r")
+	theirs := r.prepare("select v from t where k = $1")
+	theirs.gives("50", int64(5))
+	c.must("revoke select on t from r")
+	if _, err := theirs.run(int64(5)); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+		t.Error(err)
+	}
+	c.must("set role r")
+	if _, err := again.run(int64(5)); pgerr.CodeOf(err) != pgerr.InsufficientPrivilege {
+		t.Error(err)
+	}
+	c.must("reset role")
+	again.gives("50", int64(5))
+}
+
+// TestMomentIsNotKept: what a text says of the time it is read at is said anew.
+func TestMomentIsNotKept(t *testing.T) {
+	c := connect(t, start(t, 1)[0])
+	now := c.prepare("select 'now'::timestamptz, now(), clock_timestamp(), timestamptz 'now'")
+	first, err := now.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := now.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := strings.Split(first, "|"), strings.Split(second, "|")
+	for i := range a {
+		if a[i] == b[i] {
+			t.Errorf("column %d is %s both times", i+1, a[i])
+		}
+	}
+}
+
+// TestSmallWriters has sessions of several nodes write single rows by key at the
+// same time, beside compaction, against what a map would hold.
+func TestSmallWriters(t *testing.T) {
+	nodes := start(t, 2)
+	setup := connect(t, nodes[0])
+	setup.must("create table t (k bigint primary key, v int, u text unique)")
+	setup.must("insert into t select i, 0, 'u' || i from generate_series(1, 500) i")
+	const sessions, each = 4, 60
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	want := map[int64]int64{}
+	for i := range int64(500) {
+		want[i+1] = 0
+	}
+	for n := range sessions {
+		c := connect(t, nodes[n%2])
+		ins := c.prepare("insert into t values ($1, 0, 'u' || $1::bigint)")
+		upd := c.prepare("update t set v = v + 1 where k = $1")
+		del := c.prepare("delete from t where k = $1 and k > 500")
+		get := c.prepare("select v from t where k = $1")
+		rng := rand.New(rand.NewPCG(uint64(n), 1))
+		wg.Go(func() {
+			for range each {
+				k := rng.Int64N(700) + 1
+				switch rng.IntN(4) {
+				case 0:
+					got, err := ins.run(k)
+					mu.Lock()
+					if err == nil {
+						want[k] = 0
+					} else if pgerr.CodeOf(err) != pgerr.UniqueViolation {
+						t.Error(got, err)
+					}
+					mu.Unlock()
+				case 1, 2: // of rows that nobody deletes: updates add up
+					k = k%500 + 1
+					got, err := upd.run(k)
+					if err != nil || got != "UPDATE 1" {
+						t.Error(got, err)
+					}
+					mu.Lock()
+					want[k]++
+					mu.Unlock()
+				case 3:
+					if _, err := get.run(k); err != nil {
+						t.Error(err)
+					}
+					if n == 0 { // one deletes, and knows what it has deleted
+						break
+					}
+					if _, err := del.run(int64(100)); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var all []string
+	for k, v := range want {
+		all = append(all, fmt.Sprintf("%d|%d|u%d", k, v, k))
+	}
+	for _, n := range nodes {
+		c := connect(t, n)
+		got := c.must("select k, v, u from t")
+		slices.Sort(got)
+		slices.Sort(all)
+		if !slices.Equal(got, all) {
+			t.Errorf("%d rows, not %d", len(got), len(all))
+		}
+		get := c.prepare("select v from t where k = $1")
+		for k, v := range want {
+			if got, err := get.run(k); err != nil || got != fmt.Sprint(v) {
+				t.Errorf("%d is %s, %v, not %d", k, got, err, v)
+			}
+		}
+	}
+}

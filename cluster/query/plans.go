@@ -1,0 +1,280 @@
+package query
+
+import (
+	"container/list"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Bound is a statement that was bound: a query, or one that writes. It may be
+// shared and is never changed.
+type Bound struct {
+	Query *plan.Query // nil for one that writes
+	DML   *plan.DML
+
+	keyed atomic.Pointer[keyed]
+}
+
+// keyed is the plan of a statement that is the same whatever its parameters are
+// (opt.Keyed), or says that there is none. It stays on this node.
+type keyed struct {
+	staged *plan.Staged // nil: there is none
+	query  *plan.Query  // as optimised
+	dml    *plan.DML
+}
+
+// planKey is what the binding of a text depends on, but for the definitions.
+type planKey struct {
+	text, params string
+	meaning      meaning
+}
+
+// meaning is the part of a context that decides what a text means. Names of reg*
+// types mean what the path says.
+type meaning struct {
+	role, temp types.OID
+	path       string
+	dialect    parse.Dialect
+	location   *time.Location
+	date       datetime.DateStyle
+	order      datetime.DateOrder
+	interval   datetime.IntervalStyle
+	digits     int
+	bytea      types.ByteaOutput
+}
+
+func meaningOf(c *Context, path string) meaning {
+	v := c.Values
+	return meaning{c.Role, c.Temp, path, c.Dialect, v.Location, v.DateStyle, v.DateOrder, v.IntervalStyle, v.ExtraFloatDigits, v.ByteaOutput}
+}
+
+// plans are the bound statements of a node that may come again, those that were
+// wanted last. One is good as long as the catalog defines the same; rows may come
+// and go.
+type plans struct {
+	mu    sync.Mutex
+	byKey map[planKey]*list.Element
+	used  list.List // of *cached, the newest first
+	acct  *mem.Account
+	bytes int64
+}
+
+type cached struct {
+	key   planKey
+	of    *catalog.Definitions
+	bound *Bound
+}
+
+const (
+	maxPlans = 1024
+	// longText is where a text is not worth keeping: whoever sends such ones does
+	// not wait for their planning.
+	longText = 16 << 10
+	// A plan's size is guessed by its text's.
+	planBytes, planBytesPerByte = 8 << 10, 64
+)
+
+// find gives what was bound in a state that defines the same.
+func (p *plans) find(k planKey, of *catalog.Definitions) *Bound {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.byKey[k]
+	if e == nil {
+		return nil
+	}
+	c := e.Value.(*cached)
+	if c.of != of {
+		return nil
+	}
+	p.used.MoveToFront(e)
+	return c.bound
+}
+
+// keep keeps a bound statement, if there is memory for it.
+func (p *plans) keep(k planKey, of *catalog.Definitions, b *Bound, pool *mem.Pool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.byKey[k]; e != nil {
+		*e.Value.(*cached) = cached{k, of, b}
+		p.used.MoveToFront(e)
+		return
+	}
+	if p.byKey == nil {
+		p.byKey, p.acct = map[planKey]*list.Element{}, pool.Whole("plan cache")
+	}
+	for p.used.Len() >= maxPlans {
+		p.drop()
+	}
+	for p.acct.Resize(p.bytes+k.bytes()) != nil {
+		if p.used.Len() == 0 {
+			return
+		}
+		p.drop()
+	}
+	p.bytes += k.bytes()
+	p.byKey[k] = p.used.PushFront(&cached{k, of, b})
+}
+
+// drop forgets what was not wanted for longest.
+func (p *plans) drop() {
+	c := p.used.Remove(p.used.Back()).(*cached)
+	delete(p.byKey, c.key)
+	p.bytes -= c.key.bytes()
+	_ = p.acct.Resize(p.bytes) // less
+}
+
+func (k *planKey) bytes() int64 { return planBytes + planBytesPerByte*int64(len(k.text)) }
+
+// BindQuery binds a text that gives rows, in a context over a state; or finds what
+// was bound before.
+func (p *Planner) BindQuery(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*Bound, error) {
+	return p.bound(c, st, text, poll, func(s *bind.Session) (*Bound, error) {
+		q, err := bind.Query(s, text.Node)
+		return &Bound{Query: q}, err
+	})
+}
+
+// BindDML is BindQuery for a text that writes.
+func (p *Planner) BindDML(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*Bound, error) {
+	return p.bound(c, st, text, poll, func(s *bind.Session) (*Bound, error) {
+		d, err := bind.DML(s, text.Node)
+		return &Bound{DML: d}, err
+	})
+}
+
+func (p *Planner) bound(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll, bound func(*bind.Session) (*Bound, error)) (*Bound, error) {
+	if len(text.Text) > longText {
+		return bound(p.Binding(c, st, text, poll))
+	}
+	k := planKey{text: text.Text, params: paramKey(c.ParamTypes), meaning: c.meaning}
+	if b := p.plans.find(k, st.Definitions()); b != nil {
+		return b, nil
+	}
+	s := p.Binding(c, st, text, poll)
+	env, moment := *s.Env, false
+	env.ReadNow = func() { moment = true }
+	s.Env = &env
+	b, err := bound(s)
+	if err != nil {
+		return nil, err
+	}
+	if !moment && b.lasting() {
+		p.plans.keep(k, st.Definitions(), b, p.Pool)
+	}
+	return b, nil
+}
+
+// lasting tells whether a statement's binding depends on its text, its context and
+// the catalog's definitions alone: files and the state of nodes may be others by
+// the next time.
+func (b *Bound) lasting() bool {
+	ok := true
+	var walk func(n plan.Node)
+	walk = func(n plan.Node) {
+		switch n.(type) {
+		case *plan.Source, *plan.Virtual:
+			ok = false
+		}
+		for _, e := range plan.Exprs(n) {
+			expr.Walk(e, func(x expr.Expr) bool {
+				if s, isSub := x.(*expr.Subquery); isSub {
+					if below, isNode := s.Plan.(plan.Node); isNode {
+						walk(below)
+					}
+				}
+				return ok
+			})
+		}
+		for _, k := range n.Children() {
+			if ok {
+				walk(k)
+			}
+		}
+	}
+	var dml func(d *plan.DML)
+	buffers := func(defs []plan.BufferDef) {
+		for _, d := range defs {
+			if d.DML != nil {
+				dml(d.DML)
+			} else {
+				walk(d.Root)
+			}
+		}
+	}
+	dml = func(d *plan.DML) {
+		buffers(d.Buffers)
+		if d.Source != nil {
+			walk(d.Source)
+		}
+	}
+	if b.DML != nil {
+		dml(b.DML)
+	} else {
+		buffers(b.Query.Buffers)
+		walk(b.Query.Root)
+	}
+	return ok
+}
+
+// paramKey tells lists of types apart.
+func paramKey(list []types.Type) string {
+	var b []byte
+	for _, t := range list {
+		b = strconv.AppendUint(b, uint64(t.OID), 36)
+		b = append(b, ':')
+		b = strconv.AppendInt(b, int64(t.Mod), 36)
+		b = append(b, ',')
+	}
+	return string(b)
+}
+
+// plan gives the keyed plan of a bound statement, made once for all. It is of
+// definitions that the run's state has; statistics served as estimates only.
+func (b *Bound) plan(r *Run) *keyed {
+	if k := b.keyed.Load(); k != nil {
+		return k
+	}
+	k := &keyed{}
+	stats := opt.Estimates(opt.FromState(r.state))
+	var next expr.ColID
+	values, moment := *r.x.Env.Types, false
+	values.ReadNow = func() { moment = true }
+	e := &opt.Env{State: r.state, Stats: stats, Folder: eval.Folder{Env: &eval.Env{Types: &values, Pool: r.x.Env.Pool, Host: r.x.Env.Host}}, NextCol: &next}
+	var root plan.Node
+	var cols []plan.Column
+	switch {
+	case b.DML != nil && b.DML.Source != nil && len(b.DML.Buffers) == 0 && b.DML.OnConflict == nil:
+		next = b.DML.NextCol
+		if d, err := opt.DML(b.DML, e); err == nil && len(d.Buffers) == 0 {
+			k.dml, root = d, d.Source
+			cols = root.Schema()
+		}
+	case b.Query != nil && len(b.Query.Buffers) == 0 && len(b.Query.Locks) == 0:
+		next = b.Query.NextCol
+		if q, err := opt.Optimize(b.Query, e); err == nil && len(q.Buffers) == 0 {
+			k.query, root, cols = q, q.Root, q.Cols
+		}
+	}
+	if root != nil && !moment && opt.Keyed(root, stats) {
+		if s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: stats}); err == nil && len(s.Stages) == 1 {
+			s.Stages[0].Single, s.Stages[0].Short = true, true
+			k.staged = s
+		}
+	}
+	b.keyed.Store(k)
+	return k
+}

@@ -1,0 +1,252 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring"
+
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+func equalTo(t *testing.T, col plan.Column, val types.Datum, as types.Type) expr.Expr {
+	t.Helper()
+	for _, o := range fn.Operators("=") {
+		if o.Left == col.Type.OID && o.Right == as.OID {
+			return &expr.Call{Fn: o.Func, Op: "=", Typ: types.Bool, Args: []expr.Expr{&expr.Col{ID: col.ID, Typ: col.Type}, &expr.Const{Val: val, Typ: as}}}
+		}
+	}
+	t.Fatalf("no = of %s and %s", col.Type, as)
+	return nil
+}
+
+// keyTable has segments of many sizes, inline and not, and keys of one and of two
+// columns that are met more than once: the index knows nothing of uniqueness.
+type keyTable struct {
+	s    *store.Store
+	rel  *catalog.Relation
+	cols []store.WriterColumn
+	scan *plan.Scan
+}
+
+func newKeyTable(t *testing.T, pool *mem.Pool) *keyTable {
+	t.Helper()
+	s, err := store.Open(store.Options{Dir: t.TempDir(), Node: 7, Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k := &keyTable{s: s, cols: []store.WriterColumn{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}},
+		rel: &catalog.Relation{OID: 20000, Constraints: []catalog.Constraint{{Kind: 'c', Columns: []int16{1}}, {Kind: 'p', Columns: []int16{1}}, {Kind: 'u', Columns: []int16{4, 2}}}}}
+	k.scan = scanOf(k.cols)
+	k.scan.Table = k.rel.OID
+	return k
+}
+
+func (k *keyTable) segment(t *testing.T, in rows, inline bool) *catalog.Segment {
+	t.Helper()
+	o := store.WriterOptions{Columns: k.cols, GroupRows: 300}
+	if !inline {
+		o.InlineBytes = -1
+	}
+	w := k.s.NewWriter(o)
+	if err := w.Write(ctx, batchOf(t, k.cols, in, false)); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil || len(segs) != 1 {
+		t.Fatal(len(segs), err)
+	}
+	return segs[0]
+}
+
+// find reads what a scan by a key gives.
+func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (got rows, ids []int64, read int64) {
+	t.Helper()
+	sc := *k.scan
+	sc.Filter = conds
+	key := store.KeyOf(&sc, k.rel, &eval.Env{})
+	if key == nil {
+		t.Fatal("no key")
+	}
+	pin := k.s.Pin(64)
+	defer pin.Close()
+	pr := store.NewPruner(&sc, &eval.Env{})
+	splits := pin.KeySplits(ctx, m, 0, key, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
+	for _, sp := range splits {
+		read += sp.To - sp.From
+	}
+	got, ids = readSplits(t, pin, &sc, splits)
+	return got, ids, read
+}
+
+// TestKeySplits compares looks by key with scans, while segments come, are merged,
+// lose rows and go.
+func TestKeySplits(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	k := newKeyTable(t, mem.NewPool("n", 0))
+	uuid := func(i int) types.Datum { return [16]byte{byte(i), byte(i >> 8), 9} }
+	row := func() []types.Datum {
+		i := r.IntN(900)
+		out := []types.Datum{int64(i), fmt.Sprint("t", i%7), uuid(i % 50)}
+		if r.IntN(20) == 0 {
+			out[r.IntN(3)] = nil
+		}
+		return out
+	}
+	m := &catalog.Manifest{Table: k.rel.OID, Partitions: make([][]*catalog.Segment, 2)}
+	var old []*catalog.Manifest
+	look := func(m *catalog.Manifest) {
+		i := r.IntN(900)
+		sc := k.scan
+		conds := []expr.Expr{equalTo(t, sc.Cols[0], int64(i), types.Int4)}
+		switch r.IntN(4) {
+		case 0: // an int8 that no int4 is
+			conds = []expr.Expr{equalTo(t, sc.Cols[0], int64(i)+int64(r.IntN(2))<<32, types.Int8)}
+		case 1:
+			conds = []expr.Expr{equalTo(t, sc.Cols[1], fmt.Sprint("t", i%7), types.Text), equalTo(t, sc.Cols[2], uuid(i%50), types.UUID)}
+		}
+		all := *sc
+		all.Filter = conds
+		want, wantIDs := readAll(t, k.s, &all, m, 0, 64)
+		got, ids, _ := k.find(t, m, conds...)
+		if !same(got, want) || !slices.Equal(ids, wantIDs) {
+			t.Fatalf("%v, not %v", got, want)
+		}
+	}
+	for step := range 1000 {
+		next := *m
+		next.Partitions = slices.Clone(m.Partitions)
+		p := r.IntN(2)
+		segs := next.Partitions[p]
+		switch n := r.IntN(40); {
+		case n < 25: // as the catalog appends: in place, where there is room
+			next.Partitions[p] = append(segs, k.segment(t, rows{row()}, true))
+		case n < 26:
+			var in rows
+			for range 200 + r.IntN(800) {
+				in = append(in, row())
+			}
+			next.Partitions[p] = append(slices.Clone(segs), k.segment(t, in, r.IntN(2) == 0))
+		case n < 36 && len(segs) > 0: // a row is deleted; with its last one a segment goes
+			i := r.IntN(len(segs))
+			g := *segs[i]
+			have := roaring.New()
+			if len(g.Deleted) > 0 {
+				_ = have.UnmarshalBinary(g.Deleted)
+			}
+			have.Add(uint32(r.IntN(int(g.Rows))))
+			g.Deleted, _ = have.ToBytes()
+			g.DeletedRows = int64(have.GetCardinality())
+			segs = slices.Clone(segs)
+			if segs[i] = &g; g.Live() == 0 {
+				segs = slices.Delete(segs, i, i+1)
+			}
+			next.Partitions[p] = segs
+		case n < 37 && len(segs) > 40: // a run is merged
+			from := r.IntN(len(segs) - 30)
+			ch, err := k.s.Compact(ctx, &catalog.Relation{OID: k.rel.OID, Columns: []catalog.Column{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}}}, p, segs[from:from+30], nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.Partitions[p] = slices.Replace(slices.Clone(segs), from, from+30, ch.New...)
+		}
+		if m = &next; step%50 == 0 {
+			old = append(old, m)
+		}
+		look(m)
+		if len(old) > 0 && r.IntN(3) == 0 {
+			look(old[r.IntN(len(old))]) // a statement that began long ago
+		}
+	}
+}
+
+// TestKeyIndexReadsFew: after some looks a segment is not read any more.
+func TestKeyIndexReadsFew(t *testing.T) {
+	pool := mem.NewPool("n", 64<<20)
+	k := newKeyTable(t, pool)
+	var in rows
+	for i := range 20_000 {
+		in = append(in, []types.Datum{int64((i * 7919) % 20_000), "x", nil})
+	}
+	m := manifest(k.segment(t, in, false))
+	m.Table = k.rel.OID
+	var last int64
+	for i := range 20 {
+		var got rows
+		if got, _, last = k.find(t, m, equalTo(t, k.scan.Cols[0], int64(i*31), types.Int4)); len(got) != 1 {
+			t.Fatal(got)
+		}
+	}
+	if last > 3 {
+		t.Errorf("%d rows were read", last)
+	}
+	if pool.Used() < 20_000*8 {
+		t.Errorf("the index is not charged: %d", pool.Used())
+	}
+	// What is not there is not read at all.
+	if got, _, read := k.find(t, m, equalTo(t, k.scan.Cols[0], int64(70_000), types.Int4)); len(got) != 0 || read != 0 {
+		t.Errorf("%v, %d rows were read", got, read)
+	}
+	// Without memory for it there is no index, and the same rows.
+	poor := newKeyTable(t, mem.NewPool("n", 1<<20))
+	m = manifest(poor.segment(t, in, false))
+	m.Table = poor.rel.OID
+	for i := range 20 {
+		got, _, read := poor.find(t, m, equalTo(t, poor.scan.Cols[0], int64(i*31), types.Int4))
+		if len(got) != 1 || read < 20_000 {
+			t.Fatal(got, read)
+		}
+	}
+}
+
+// TestKeyLooksAtOnce has many look while a segment gets its index.
+func TestKeyLooksAtOnce(t *testing.T) {
+	k := newKeyTable(t, mem.NewPool("n", 0))
+	var in rows
+	for i := range 5000 {
+		in = append(in, []types.Datum{int64(i), strings.Repeat("y", i%3), nil})
+	}
+	m := manifest(k.segment(t, in[:4000], false), k.segment(t, in[4000:], true))
+	m.Table = k.rel.OID
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				if got, _, _ := k.find(t, m, equalTo(t, k.scan.Cols[0], int64((g*997+i*13)%5000), types.Int4)); len(got) != 1 {
+					t.Error(got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestNoKey: a filter that does not give a whole key its value is no look by key.
+func TestNoKey(t *testing.T) {
+	k := newKeyTable(t, nil)
+	half := *k.scan
+	half.Filter = []expr.Expr{equalTo(t, half.Cols[1], "a", types.Text)}
+	none := *k.scan
+	none.Filter = []expr.Expr{equalTo(t, none.Cols[0], nil, types.Int4)}
+	for _, sc := range []plan.Scan{half, none, *k.scan} {
+		if store.KeyOf(&sc, k.rel, &eval.Env{}) != nil {
+			t.Error(plan.Format(&sc))
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// keyIndex finds the rows of a segment by the hash of a key. Rows lie in buckets
+// by the hash's upper bits, eight or so in each, with the lower half of the hash
+// beside:
+//
+//	starts │ 0 │ 3 │ 7 │ …            bucket b is tags[starts[b]:starts[b+1]]
+//	tags   │ 9a… 31… 07… │ …          rows │ 12 90 4 │ …
+//
+// So a look touches two places of memory, and a row costs eight and a half bytes.
+type keyIndex struct {
+	shift  uint
+	starts []uint32
+	tags   []uint32
+	rows   []uint32
+}
+
+const (
+	// indexRows is how many rows a segment has at least that is worth an index.
+	indexRows = 256
+	// indexAfter is how many looks a segment is read for before it gets an index:
+	// making one costs about as much as they did.
+	indexAfter = 8
+	// indexShare of the pool is what all indexes may take.
+	indexShare = 8
+)
+
+func newKeyIndex(hashes []uint64) *keyIndex {
+	n := max(bits.Len(uint(len(hashes)/8)), 1)
+	x := &keyIndex{shift: uint(64 - n), starts: make([]uint32, 1<<n+1), tags: make([]uint32, len(hashes)), rows: make([]uint32, len(hashes))}
+	for _, h := range hashes {
+		x.starts[h>>x.shift+1]++
+	}
+	for i := 1; i < len(x.starts); i++ {
+		x.starts[i] += x.starts[i-1]
+	}
+	next := slices.Clone(x.starts)
+	for r, h := range hashes {
+		at := next[h>>x.shift]
+		next[h>>x.shift]++
+		x.tags[at], x.rows[at] = uint32(h), uint32(r)
+	}
+	return x
+}
+
+// indexBytes is what an index of so many rows takes, and making it for a moment.
+func indexBytes(rows int64) int64 { return 9*rows + 64 }
+
+// find appends the rows with a hash, and perhaps others, in order.
+func (x *keyIndex) find(h uint64, out []uint32) []uint32 {
+	b := h >> x.shift
+	for i := x.starts[b]; i < x.starts[b+1]; i++ {
+		if x.tags[i] == uint32(h) {
+			out = append(out, x.rows[i])
+		}
+	}
+	return out
+}
+
+// segmentKey is what a segment knows of a key; guarded by the segment's keyMu.
+type segmentKey struct {
+	looks int
+	none  bool // it cannot be indexed
+	index *keyIndex
+}
+
+// index gives a segment's index for a key, if it has one by now. Making it is
+// put off until it has been wanted often, so that no scan pays for indexes that
+// nobody looks into again.
+func (s *Store) index(g *segment, k *Key) *keyIndex {
+	g.keyMu.Lock()
+	defer g.keyMu.Unlock()
+	x := g.keys[k.name]
+	if x == nil {
+		if g.keys == nil {
+			g.keys = map[string]*segmentKey{}
+		}
+		x = &segmentKey{}
+		g.keys[k.name] = x
+	}
+	if x.index != nil || x.none {
+		return x.index
+	}
+	if x.looks++; x.looks <= indexAfter {
+		return nil
+	}
+	x.looks = 0 // where it fails: another time
+	if !s.indexes.take(indexBytes(g.foot.Rows)) {
+		return nil
+	}
+	hashes, err := g.keyHashes(k.nums, k.types)
+	if err != nil || hashes == nil {
+		s.indexes.give(indexBytes(g.foot.Rows))
+		x.none = err == nil
+		return nil
+	}
+	x.index = newKeyIndex(hashes)
+	return x.index
+}
+
+// dropIndexes gives back what a segment's indexes take, when it is let go of.
+func (s *Store) dropIndexes(g *segment) {
+	g.keyMu.Lock()
+	defer g.keyMu.Unlock()
+	for _, x := range g.keys {
+		if x.index != nil {
+			s.indexes.give(indexBytes(g.foot.Rows))
+		}
+	}
+	g.keys = nil
+}
+
+// indexBudget is what the indexes of a store take of its pool. Nobody gives way for
+// them: without one a scan reads more.
+type indexBudget struct {
+	mu   sync.Mutex
+	acct *mem.Account // nil: without limit
+}
+
+func (b *indexBudget) take(n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.acct == nil {
+		return true
+	}
+	p := b.acct.Pool()
+	return (p.Limit() <= 0 || b.acct.Used()+n <= p.Limit()/indexShare) && !p.Paused() && b.acct.Try(n)
+}
+
+func (b *indexBudget) give(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.acct != nil {
+		b.acct.Shrink(n)
+	}
+}

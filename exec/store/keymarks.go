@@ -1,0 +1,112 @@
+package store
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// keyMarks tell the segments of one row apart, which a table has by the thousand
+// when rows come one by one, until compaction has merged them. Beside a partition's
+// list of segments lies one of hashes, so that a look for a key passes over them
+// as over an array of numbers.
+type keyMarks struct {
+	mu sync.Mutex
+	of map[markKey]*partMarks
+}
+
+type markKey struct {
+	table types.OID
+	part  int
+	name  string
+}
+
+// partMarks are the marks of a partition as it was when they were asked for last.
+// The next list is that one with some segments more, fewer, or others in their
+// place.
+type partMarks struct {
+	segs  []*catalog.Segment
+	marks []uint64
+}
+
+const (
+	// noMark is a segment of which no mark tells.
+	noMark = 0
+	// markSegments is how many segments a partition has at least that is worth it.
+	markSegments = 16
+	maxMarked    = 1024
+	// resyncs is how often two lists may part before the marks are made anew.
+	resyncs = 32
+)
+
+// marks gives the marks of a partition's segments, in their order; nil for few.
+func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []uint64 {
+	if len(segs) < markSegments {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := markKey{k.table, part, k.name}
+	old := m.of[at]
+	if old == nil {
+		old = &partMarks{}
+		if m.of == nil || len(m.of) >= maxMarked {
+			m.of = map[markKey]*partMarks{}
+		}
+		m.of[at] = old
+	}
+	mark := func(g *catalog.Segment) uint64 { return s.mark(g, k) }
+	switch n := len(old.segs); {
+	case n > 0 && &old.segs[0] == &segs[0] && len(segs) <= n:
+		return old.marks[:len(segs)] // the list of an earlier state
+	case n > 0 && &old.segs[0] == &segs[0]:
+		for _, g := range segs[n:] {
+			old.marks = append(old.marks, mark(g))
+		}
+	default:
+		old.marks = follow(old.segs, old.marks, segs, mark)
+	}
+	old.segs = segs
+	return old.marks
+}
+
+// follow makes the marks of a list of segments out of those of another.
+func follow(was []*catalog.Segment, marks []uint64, now []*catalog.Segment, mark func(*catalog.Segment) uint64) []uint64 {
+	out := make([]uint64, 0, len(now)+len(now)/4)
+	parted := 0
+	for i := 0; len(out) < len(now); {
+		g := now[len(out)]
+		if i < len(was) && (was[i] == g || was[i].ID == g.ID) {
+			out = append(out, marks[i])
+			i++
+			continue
+		}
+		// Segments were taken out here: go on where the two meet again.
+		if parted++; parted <= resyncs && i < len(was) {
+			if n := slices.Index(was[i:], g); n >= 0 {
+				i += n
+				continue
+			}
+		}
+		out = append(out, mark(g))
+	}
+	return out
+}
+
+// mark is the hash of a key in a segment of one row.
+func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
+	if g.Rows != 1 || g.Inline == nil {
+		return noMark
+	}
+	seg, err := s.acquireInline(g)
+	if err != nil {
+		return noMark // whoever reads it says so
+	}
+	h, err := seg.keyHashes(k.nums, k.types)
+	if err != nil || h == nil {
+		return noMark
+	}
+	return h[0]
+}

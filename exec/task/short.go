@@ -1,0 +1,87 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/op"
+)
+
+// short runs a task's only lane in the goroutine that reads its rows: for a
+// statement of a few rows, starting others and handing rows over costs more than
+// its work.
+type short struct {
+	t    *Task
+	ctx  context.Context
+	root op.Operator
+
+	mu     sync.Mutex // Close may come while Next is at work
+	opened bool
+	ended  bool
+}
+
+func (s *short) next() (*batch.Batch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		if err := s.t.Err(); err != nil {
+			return nil, err
+		}
+		return nil, io.EOF
+	}
+	var b *batch.Batch
+	err := op.Guard(s.where(), func() (err error) {
+		if !s.opened {
+			s.opened = true
+			if err := s.root.Open(s.ctx); err != nil {
+				return err
+			}
+		}
+		for b == nil || b.Rows() == 0 {
+			if err := s.ctx.Err(); err != nil {
+				return err
+			}
+			if b, err = s.root.Next(s.ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		return b, nil
+	}
+	if err != io.EOF {
+		if errors.Is(err, context.Canceled) {
+			err = context.Cause(s.ctx) // why, which is what the client should read
+		}
+		s.t.fail(err)
+	}
+	s.end()
+	if err := s.t.Err(); err != nil {
+		return nil, err
+	}
+	return nil, io.EOF
+}
+
+func (s *short) where() string { return fmt.Sprintf("stage %d", s.t.stage.ID) }
+
+// end closes the operators; mu is held.
+func (s *short) end() {
+	s.ended = true
+	s.t.fail(op.Guard(s.where(), s.root.Close))
+	s.t.cancel(nil)
+	close(s.t.done)
+	close(s.t.out)
+}
+
+func (s *short) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.end()
+	}
+}
