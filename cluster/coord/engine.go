@@ -72,6 +72,9 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, log: cfg.Log, auditLog: cfg.Audit.WithGroup("audit"), started: time.Now(), sessions: map[uint32]*Session{},
 		queries: &query.Planner{Self: cfg.Node.ID, Runner: cfg.Runner, Virtual: cfg.Virtual, Sources: cfg.Sources, Pool: cfg.Pool}}
+	if cfg.Pool != nil {
+		e.queries.KeepPlans()
+	}
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
 		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.newOID, Log: cfg.Log})
 	return e

@@ -64,13 +64,15 @@ func meaningOf(c *Context, path string) meaning {
 
 // plans are the bound statements of a node that may come again, those that were
 // wanted last. One is good as long as the catalog defines the same; rows may come
-// and go.
+// and go. Their memory is idle: whoever needs it gets it.
 type plans struct {
 	mu    sync.Mutex
 	byKey map[planKey]*list.Element
-	used  list.List // of *cached, the newest first
-	acct  *mem.Account
-	bytes int64
+	used  list.List    // of *cached, the newest first
+	acct  *mem.Account // nil: nothing is kept
+	// asking is set while the cache asks for memory itself, which must not come
+	// from what it keeps.
+	asking atomic.Bool
 }
 
 type cached struct {
@@ -104,37 +106,62 @@ func (p *plans) find(k planKey, of *catalog.Definitions) *Bound {
 	return c.bound
 }
 
-// keep keeps a bound statement, if there is memory for it.
-func (p *plans) keep(k planKey, of *catalog.Definitions, b *Bound, pool *mem.Pool) {
+// keep keeps a bound statement, if there is memory to spare for it.
+func (p *plans) keep(k planKey, of *catalog.Definitions, b *Bound) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.byKey[k]; e != nil {
-		*e.Value.(*cached) = cached{k, of, b}
-		p.used.MoveToFront(e)
+	if p.acct == nil {
 		return
 	}
-	if p.byKey == nil {
-		p.byKey, p.acct = map[planKey]*list.Element{}, pool.Whole("plan cache")
+	if e := p.byKey[k]; e != nil {
+		p.drop(e)
 	}
-	for p.used.Len() >= maxPlans {
-		p.drop()
+	if p.used.Len() >= maxPlans {
+		p.drop(p.used.Back())
 	}
-	for p.acct.Resize(p.bytes+k.bytes()) != nil {
-		if p.used.Len() == 0 {
-			return
-		}
-		p.drop()
+	p.asking.Store(true)
+	ok := p.acct.Try(k.bytes())
+	p.asking.Store(false)
+	if ok {
+		p.byKey[k] = p.used.PushFront(&cached{k, of, b})
 	}
-	p.bytes += k.bytes()
-	p.byKey[k] = p.used.PushFront(&cached{k, of, b})
 }
 
-// drop forgets what was not wanted for longest.
-func (p *plans) drop() {
-	c := p.used.Remove(p.used.Back()).(*cached)
+// drop forgets a plan, and says how many bytes went; mu is held.
+func (p *plans) drop(e *list.Element) int64 {
+	c := p.used.Remove(e).(*cached)
 	delete(p.byKey, c.key)
-	p.bytes -= c.key.bytes()
-	_ = p.acct.Resize(p.bytes) // less
+	had := p.acct.Reserved()
+	p.acct.Shrink(c.key.bytes())
+	return had - p.acct.Reserved()
+}
+
+// idle is how many bytes are kept.
+func (p *plans) idle() int64 {
+	if p.asking.Load() {
+		return 0
+	}
+	return p.acct.Reserved()
+}
+
+// shed lets plans of n bytes go, those first that were not wanted for longest, and
+// says how many bytes went. While the cache is at work itself nothing goes: the
+// caller may be who does that work.
+func (p *plans) shed(n int64) (freed int64) {
+	if !p.mu.TryLock() {
+		return 0
+	}
+	defer p.mu.Unlock()
+	for freed < n && p.used.Len() > 0 {
+		freed += p.drop(p.used.Back())
+	}
+	return freed
+}
+
+// KeepPlans begins to keep what was bound. It is called before the node works.
+func (p *Planner) KeepPlans() {
+	p.plans.byKey, p.plans.acct = map[planKey]*list.Element{}, p.Pool.Whole("plan cache")
+	p.Pool.AddIdle(p.plans.idle, p.plans.shed)
 }
 
 func (k *planKey) bytes() int64 { return planBytes + planBytesPerByte*int64(len(k.text)) }
@@ -173,7 +200,7 @@ func (p *Planner) bound(c *Context, st *catalog.State, text *parse.Statement, po
 		return nil, err
 	}
 	if !moment && b.lasting() {
-		p.plans.keep(k, st.Definitions(), b, p.Pool)
+		p.plans.keep(k, st.Definitions(), b)
 	}
 	return b, nil
 }

@@ -208,12 +208,11 @@ func (l *boltLog) Close() error {
 // of an error; this one gives the error.
 type cached struct {
 	*raft.LogCache
-	file *boltLog
-	err  error // of the last write; raft writes from one goroutine
+	err error // of the last write; raft writes from one goroutine
 }
 
-func newCached(f *boltLog) (c *cached, err error) {
-	c = &cached{file: f}
+func newCached(f *journal) (c *cached, err error) {
+	c = &cached{}
 	c.LogCache, err = raft.NewLogCache(1024, noting{f, c})
 	return c, err
 }
@@ -231,12 +230,12 @@ func (c *cached) StoreLog(e *raft.Log) error { return c.StoreLogs([]*raft.Log{e}
 
 // noting keeps the error of a write.
 type noting struct {
-	*boltLog
+	*journal
 	c *cached
 }
 
 func (n noting) StoreLogs(entries []*raft.Log) error {
-	n.c.err = n.boltLog.StoreLogs(entries)
+	n.c.err = n.journal.StoreLogs(entries)
 	return n.c.err
 }
 

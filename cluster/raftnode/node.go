@@ -26,7 +26,7 @@ type Node struct {
 	raft  *raft.Raft
 	trans *raft.NetworkTransport
 	beats beats
-	bolt  *boltLog
+	bolt  *journal
 	peers *rpc.Peers
 	live  *liveness
 

@@ -15,7 +15,7 @@ import (
 // stores are raft's part of a directory.
 type stores struct {
 	dir   string
-	bolt  *boltLog      // log and votes
+	bolt  *journal      // log and votes
 	logs  raft.LogStore // bolt behind a cache
 	snaps raft.SnapshotStore
 }
@@ -33,14 +33,18 @@ func openStores(d *Dir, log hclog.Logger) (*stores, error) {
 	if err != nil {
 		return nil, dirError(err, st.dir)
 	}
-	if st.bolt, err = openLog(filepath.Join(d.Path, logFile), d.Reserve, good(st.snaps, list)); err != nil {
+	l, err := openLog(filepath.Join(d.Path, logFile), d.Reserve, good(st.snaps, list))
+	if err != nil {
 		return nil, err
+	}
+	if st.bolt, err = openJournal(filepath.Join(d.Path, journalFile), l); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	if err = st.owner(d); err == nil {
 		st.logs, err = newCached(st.bolt)
 	}
 	if err == nil {
-		err = checkSnapshots(st.dir, st.snaps, st.bolt)
+		err = checkSnapshots(st.dir, st.snaps, l)
 	}
 	if err != nil {
 		st.bolt.Close()

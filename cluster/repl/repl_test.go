@@ -378,7 +378,9 @@ func TestCompaction(t *testing.T) {
 	for i := int64(40); i < 60; i++ {
 		n[i%3].write(i*3, i*3+3, false)
 	}
-	eventually(t, "merged", func() bool { return len(n[0].Current().Manifest(table).Partitions[0]) < 12 })
+	// Where writing is slow, seven may be left of the smallest and of those that
+	// were merged once.
+	eventually(t, "merged", func() bool { return len(n[0].Current().Manifest(table).Partitions[0]) <= 14 })
 	for _, x := range n {
 		x.mustRead(180)
 	}

@@ -179,7 +179,7 @@ func (p *Pool) root() *Pool {
 // above tells whether more than a share of the node's limit is in use, and not
 // idle.
 func (p *Pool) above(share float64) bool {
-	return float64(p.used.Load()+p.beyond.Load()-p.idleBytes()) > share*float64(p.limit.Load())
+	return float64(p.used.Load()+p.beyond.Load()-p.Idle()) > share*float64(p.limit.Load())
 }
 
 // take reserves n bytes in p and its parents, or nothing and the pool that
@@ -388,6 +388,10 @@ func (a *Account) Close() {
 // Used is the bytes held, Peak the most there were.
 func (a *Account) Used() int64 { return a.used.Load() }
 func (a *Account) Peak() int64 { return a.peak }
+
+// Reserved is what the account takes of its pool: the bytes held in whole blocks,
+// and some that were given back and may be wanted again.
+func (a *Account) Reserved() int64 { return a.reserved.Load() }
 
 // Name is the operator the account is of.
 func (a *Account) Name() string { return a.name }

@@ -174,7 +174,7 @@ func (p *Pool) room() int64 {
 	if p.Paused() {
 		return -1
 	}
-	others := p.used.Load() + p.beyond.Load() - p.idleBytes()
+	others := p.used.Load() + p.beyond.Load() - p.Idle()
 	for i, t := range p.tickets {
 		if i.state == holding {
 			others -= t.of.Used() + i.charge

@@ -1,0 +1,16 @@
+package raftnode
+
+import (
+	"os"
+	"syscall"
+)
+
+// datasync brings a file's bytes to the disk, and of what is known of it as much as
+// reading them takes.
+func datasync(f *os.File) error {
+	for {
+		if err := syscall.Fdatasync(int(f.Fd())); err != syscall.EINTR {
+			return os.NewSyscallError("fdatasync", err)
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package raftnode
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// journal stands before the log. bbolt writes pages and syncs twice for each
+// commit; here a batch of entries is one record at the end of a file whose blocks
+// are all there, and one sync. When the file is full, and when the node stops, its
+// entries go to bbolt together, and it begins again from the start. So bbolt has the
+// log but for the newest entries, and all else (votes, what is removed) is its own.
+//
+//	record   magic │ CRC-32C │ generation │ number │ length │ entries …   padded to 64
+//
+// A generation is one filling of the file. bbolt knows the last whose entries it
+// has: records up to that one are old. A file that begins with a newer one is read
+// as far as its records follow each other; the last may have been cut off by a crash,
+// and was confirmed to nobody. A newer record behind a bad one is damage.
+type journal struct {
+	*boltLog
+	path string
+
+	mu      sync.RWMutex
+	file    *os.File
+	gen     uint64
+	records uint32
+	at      int64
+	newest  []*raft.Log // in the file and not in bbolt, one behind the other
+	broken  error       // the file took a write and it is not known what it holds
+}
+
+const (
+	journalFile  = "raft/journal"
+	journalBytes = 4 << 20
+	recordMagic  = 0x4a425254
+	recordHead   = 32
+	recordAlign  = 64
+	entryHead    = 8 + 8 + 1 + 4
+)
+
+// flushedKey is the last generation that is in bbolt.
+var flushedKey = []byte("tributary-journal")
+
+// openJournal brings what the journal of a log holds into it and begins anew. A log
+// that had a journal must have it.
+func openJournal(path string, l *boltLog) (_ *journal, err error) {
+	j := &journal{boltLog: l, path: path}
+	done, err := l.GetUint64(flushedKey)
+	had := err == nil
+	if err != nil && !errors.Is(err, raftboltdb.ErrKeyNotFound) {
+		return nil, damaged(l.path, err.Error())
+	}
+	b, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && had:
+		return nil, damaged(path, "it is not there")
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, disk.Error(err, fmt.Sprintf("could not read file %q", path))
+	}
+	entries, gen, err := readJournal(b, done)
+	if err != nil {
+		return nil, damaged(path, err.Error())
+	}
+	j.newest, j.gen = entries, max(gen, done)
+	if j.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, disk.Error(err, fmt.Sprintf("could not open file %q", path))
+	}
+	if err = j.allocate(int64(len(b))); err == nil {
+		err = j.flush()
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.file.Close())
+	}
+	return j, nil
+}
+
+// allocate fills the file up, so that no later write changes more than its bytes.
+func (j *journal) allocate(have int64) error {
+	if have >= journalBytes {
+		return nil
+	}
+	_, err := j.file.WriteAt(make([]byte, journalBytes-have), have)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err == nil {
+		err = disk.OS.SyncDir(filepath.Dir(j.path))
+	}
+	if err != nil {
+		return disk.Error(err, fmt.Sprintf("could not write file %q", j.path))
+	}
+	return nil
+}
+
+// appendRecord makes a record of entries.
+func appendRecord(b []byte, gen uint64, number uint32, entries []*raft.Log) []byte {
+	from := len(b)
+	b = append(b, make([]byte, recordHead)...)
+	for _, e := range entries {
+		b = le.AppendUint64(b, e.Index)
+		b = le.AppendUint64(b, e.Term)
+		b = append(b, byte(e.Type))
+		b = le.AppendUint32(b, uint32(len(e.Data)))
+		b = append(b, e.Data...)
+	}
+	r := b[from:]
+	le.PutUint32(r, recordMagic)
+	le.PutUint64(r[8:], gen)
+	le.PutUint32(r[16:], number)
+	le.PutUint32(r[20:], uint32(len(r)-recordHead))
+	le.PutUint32(r[4:], crc32.Checksum(r[8:], castagnoli))
+	for (len(b)-from)%recordAlign != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// readRecord reads the record at the beginning of b; ok is false if there is none.
+func readRecord(b []byte) (entries []*raft.Log, gen uint64, number uint32, size int, ok bool) {
+	if len(b) < recordHead || le.Uint32(b) != recordMagic {
+		return nil, 0, 0, 0, false
+	}
+	n := int64(le.Uint32(b[20:]))
+	if n > int64(len(b)-recordHead) {
+		return nil, 0, 0, 0, false
+	}
+	end := recordHead + int(n)
+	if crc32.Checksum(b[8:end], castagnoli) != le.Uint32(b[4:]) {
+		return nil, 0, 0, 0, false
+	}
+	for p := b[recordHead:end]; len(p) > 0; {
+		if len(p) < entryHead {
+			return nil, 0, 0, 0, false
+		}
+		e := &raft.Log{Index: le.Uint64(p), Term: le.Uint64(p[8:]), Type: raft.LogType(p[16])}
+		k := int64(le.Uint32(p[17:]))
+		if k > int64(len(p)-entryHead) {
+			return nil, 0, 0, 0, false
+		}
+		e.Data = p[entryHead : entryHead+k : entryHead+k]
+		entries = append(entries, e)
+		p = p[entryHead+k:]
+	}
+	return entries, le.Uint64(b[8:]), le.Uint32(b[16:]), (end + recordAlign - 1) / recordAlign * recordAlign, true
+}
+
+// readJournal gives the entries of a file that are of a later generation than done,
+// and that generation; 0 for none.
+func readJournal(b []byte, done uint64) (out []*raft.Log, gen uint64, err error) {
+	at := 0
+	for number := uint32(0); at < len(b); number++ {
+		entries, g, n, size, ok := readRecord(b[at:])
+		if !ok || g <= done || gen != 0 && g != gen || n != number {
+			break
+		}
+		gen = g
+		out = append(out, entries...)
+		at += size
+	}
+	for next := at + recordAlign; next < len(b); next += recordAlign {
+		if _, g, _, _, ok := readRecord(b[next:]); ok && g > done {
+			return nil, 0, fmt.Errorf("there is no record at byte %d, and one behind it", at)
+		}
+	}
+	return out, gen, nil
+}
+
+// flush brings the newest entries into bbolt; the file may be written from its
+// start then. mu is held.
+func (j *journal) flush() error {
+	if len(j.newest) > 0 {
+		if err := j.boltLog.StoreLogs(j.newest); err != nil {
+			return err
+		}
+	}
+	// Also where there is none: a record that was not confirmed may be in the file.
+	if err := j.SetUint64(flushedKey, j.gen); err != nil {
+		return err
+	}
+	j.gen++
+	j.newest, j.at, j.records = nil, 0, 0
+	return nil
+}
+
+// StoreLogs implements raft.LogStore.
+func (j *journal) StoreLogs(entries []*raft.Log) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.broken != nil || len(entries) == 0 {
+		return j.broken
+	}
+	size := int64(recordHead + recordAlign)
+	for _, e := range entries {
+		size += entryHead + int64(len(e.Data))
+	}
+	n := len(j.newest)
+	if j.at+size > journalBytes || n > 0 && entries[0].Index != j.newest[n-1].Index+1 { // behind a snapshot
+		if err := j.flush(); err != nil {
+			return err
+		}
+	}
+	if size > journalBytes {
+		return j.boltLog.StoreLogs(entries)
+	}
+	rec := appendRecord(make([]byte, 0, size), j.gen, j.records, entries)
+	_, err := j.file.WriteAt(rec, j.at)
+	if err == nil {
+		err = datasync(j.file)
+	}
+	if err != nil {
+		// Some of it may be there, and a sync that failed is not made good by another.
+		j.broken = disk.Error(err, fmt.Sprintf("could not write file %q", j.path))
+		return j.broken
+	}
+	for _, e := range entries {
+		c := *e
+		c.Extensions = nil
+		j.newest = append(j.newest, &c)
+	}
+	j.at += int64(len(rec))
+	j.records++
+	return nil
+}
+
+// StoreLog implements raft.LogStore.
+func (j *journal) StoreLog(e *raft.Log) error { return j.StoreLogs([]*raft.Log{e}) }
+
+// GetLog implements raft.LogStore.
+func (j *journal) GetLog(index uint64, e *raft.Log) error {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if n := len(j.newest); n > 0 && index >= j.newest[0].Index && index-j.newest[0].Index < uint64(n) {
+		*e = *j.newest[index-j.newest[0].Index]
+		return nil
+	}
+	return j.boltLog.GetLog(index, e)
+}
+
+// FirstIndex implements raft.LogStore.
+func (j *journal) FirstIndex() (uint64, error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	i, err := j.boltLog.FirstIndex()
+	if err == nil && i == 0 && len(j.newest) > 0 {
+		i = j.newest[0].Index
+	}
+	return i, err
+}
+
+// LastIndex implements raft.LogStore.
+func (j *journal) LastIndex() (uint64, error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if n := len(j.newest); n > 0 {
+		return j.newest[n-1].Index, nil
+	}
+	return j.boltLog.LastIndex()
+}
+
+// DeleteRange implements raft.LogStore. What is removed must not come back from
+// the file.
+func (j *journal) DeleteRange(from, to uint64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.broken != nil {
+		return j.broken
+	}
+	if err := j.flush(); err != nil {
+		return err
+	}
+	return j.boltLog.DeleteRange(from, to)
+}
+
+// Close leaves all entries in bbolt, where it can, and closes the files.
+func (j *journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var err error
+	if len(j.newest) > 0 && j.broken == nil {
+		if err = j.flush(); pgerr.CodeOf(err) == pgerr.DiskFull {
+			err = nil // they are in the journal
+		}
+	}
+	return errors.Join(err, j.file.Close(), j.boltLog.Close())
+}
