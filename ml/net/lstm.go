@@ -35,14 +35,29 @@ func (l *lstm) out() shape {
 	return shape{1, l.units}
 }
 
-// The steps of a sample keep their gates, c, tanh(c) and the h before them; back
-// go the gradients of one step's h and c.
+// Of every step the tape keeps the gates, c and tanh(c), and what the step is made
+// of: x, the h before it, and 1, whose weights are the biases, a row a sample. All
+// parameters are one matrix then. These lie step by step, for a step is worked
+// for all samples at once.
 func (l *lstm) scratch(n int) int {
-	s := n * (l.in.steps*7*l.units + l.out().size() + 2*l.units)
+	of, wide, u, steps := l.of(), 4*l.units, l.units, l.in.steps
+	s := n*(steps*(wide+u)+(steps+1)*(of+u)+l.out().size()) + packedSize(of, wide)
+	s += n*(u+l.back()) + packedSize(wide, l.back())
 	if !l.first {
 		s += n * l.in.size()
 	}
 	return s
+}
+
+// of is how many numbers gates are made of.
+func (l *lstm) of() int { return l.in.width + l.units + 1 }
+
+// back is how many of them gradients go back to: h, and x unless nobody needs it.
+func (l *lstm) back() int {
+	if l.first {
+		return l.units
+	}
+	return l.in.width + l.units
 }
 
 // init is Keras's: Wx uniform by Glorot and Bengio (2010) over the inputs and all
@@ -95,126 +110,93 @@ func orthonormal(p []float32, width int, r *rng) {
 	}
 }
 
-func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
-	u, steps := l.units, l.in.steps
-	wide, each := 4*u, shape{steps, u}
-	wx, wh, b := l.split(p)
-	gates := t.tensor(in.n, shape{steps, wide})
-	c, th, before := t.tensor(in.n, each), t.tensor(in.n, each), t.tensor(in.n, each)
-	out := t.tensor(in.n, l.out())
-	for i := range gates.rows() {
-		copy(gates.row(i), b)
+// packedNumbers is how many a matrix may have that is packed once for all steps:
+// of a larger one that is memory and not much of the time.
+const packedNumbers = 1 << 19
+
+func packedSize(k, n int) int {
+	if s := f32.PackedSize(k, n); s <= packedNumbers {
+		return s
 	}
-	f32.Gemm(false, false, in.rows(), wide, l.in.width, in.v, l.in.width, wx, wide, gates.v, wide, true)
+	return 0
+}
+
+func packed(trans bool, k, n int, b []float32, ldb int, t *tape) f32.Packed {
+	return f32.Pack(trans, k, n, b, ldb, t.take(packedSize(k, n)))
+}
+
+func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
+	n, u, steps, wide, of := in.n, l.units, l.in.steps, 4*l.units, l.of()
+	gates, th := t.take(n*steps*wide), t.take(n*steps*u)
+	from, c := t.take(n*(steps+1)*of), t.take(n*(steps+1)*u)
+	out := t.tensor(n, l.out())
+	weights := packed(false, of, wide, p, wide, t)
+	clear(c[:n*u])
+	for i := range n {
+		clear(from[i*of+l.in.width:][:u])
+	}
 	for s := range steps {
-		if s > 0 {
-			f32.Gemm(false, false, in.n, wide, u, before.v[s*u:], steps*u, wh, wide, gates.v[s*wide:], steps*wide, true)
+		z, x, next := gates[s*n*wide:][:n*wide], from[s*n*of:][:n*of], from[(s+1)*n*of:]
+		for i := range n {
+			row := x[i*of:][:of]
+			copy(row, in.row(i*steps+s))
+			row[of-1] = 1
 		}
-		for i := range in.n {
-			at := i*steps + s
-			z, cs, ths := gates.row(at), c.row(at), th.row(at)
-			f32.Sigmoid(z[:3*u], z[:3*u])
-			f32.Tanh(z[3*u:], z[3*u:])
-			ig, fg, og, g := z[:u], z[u:2*u], z[2*u:3*u], z[3*u:]
-			if s == 0 {
-				clear(before.row(at))
-				for j := range cs {
-					cs[j] = ig[j] * g[j]
-				}
-			} else {
-				was := c.row(at - 1)
-				for j := range cs {
-					cs[j] = float32(fg[j]*was[j]) + float32(ig[j]*g[j])
-				}
-			}
-			f32.Tanh(ths, cs)
-			var h []float32
+		f32.GemmPacked(false, n, x, of, weights, z, wide, false)
+		for i := range n {
+			at := (s*n + i) * u
+			h := next[i*of+l.in.width:][:u]
+			f32.CellForward(z[i*wide:][:wide], c[at:][:u], c[at+n*u:][:u], th[at:][:u], h)
 			switch {
 			case l.sequences:
-				h = out.row(at)
+				copy(out.row(i*steps+s), h)
 			case s == steps-1:
-				h = out.row(i)
-			default:
-				h = before.row(at + 1)
-			}
-			for j := range h {
-				h[j] = og[j] * ths[j]
-			}
-			if l.sequences && s < steps-1 {
-				copy(before.row(at+1), h)
+				copy(out.row(i), h)
 			}
 		}
 	}
-	for _, x := range []*tensor{in, gates, c, th, before} {
-		t.push(x)
+	for _, v := range [][]float32{gates, th, from, c} {
+		t.push(t.of(n, shape{}, v))
 	}
 	return out
 }
 
-// backward goes through all steps of the window. The gradients of the gates
-// before their functions take the gates' place.
+// backward goes through all steps of the window. The gradients of what gates are
+// made of take the gates' place.
 func (l *lstm) backward(p, g []float32, dout *tensor, t *tape) *tensor {
-	before, th, c, gates, in := t.pop(), t.pop(), t.pop(), t.pop(), t.pop()
-	u, steps := l.units, l.in.steps
-	wide := 4 * u
-	wx, wh, _ := l.split(p)
-	dwx, dwh, db := l.split(g)
-	dh, dc := t.tensor(in.n, shape{1, u}), t.tensor(in.n, shape{1, u})
-	clear(dc.v)
+	c, from, th, gates := t.pop().v, t.pop().v, t.pop().v, t.pop().v
+	n, u, steps, wide, of, back := dout.n, l.units, l.in.steps, 4*l.units, l.of(), l.back()
+	dc, dfrom := t.take(n*u), t.take(n*back)
+	weights := packed(true, wide, back, p[(of-1-back)*wide:], wide, t)
+	var din *tensor
+	if !l.first {
+		din = t.tensor(n, l.in)
+	}
+	clear(dc)
+	for i := range n {
+		copy(dfrom[(i+1)*back-u:][:u], dout.row((i+1)*l.out().steps-1))
+	}
 	for s := steps - 1; s >= 0; s-- {
-		switch {
-		case l.sequences:
-			for i := range in.n {
-				copy(dh.row(i), dout.row(i*steps+s))
+		z := gates[s*n*wide:][:n*wide]
+		more := l.sequences && s > 0 // the step before has a gradient of its own
+		for i := range n {
+			at, d := (s*n+i)*u, dfrom[i*back:][:back]
+			f32.CellBackward(z[i*wide:][:wide], c[at:][:u], th[at:][:u], d[back-u:], dc[i*u:][:u])
+			if more {
+				clear(d[:back-u])
+				copy(d[back-u:], dout.row(i*steps+s-1))
 			}
-		case s == steps-1:
-			copy(dh.v, dout.v)
 		}
-		if s < steps-1 {
-			f32.Gemm(false, true, in.n, u, wide, gates.v[(s+1)*wide:], steps*wide, wh, wide, dh.v, u, l.sequences)
+		if s == 0 && l.first {
+			break
 		}
-		for i := range in.n {
-			at := i*steps + s
-			var was []float32
-			if s > 0 {
-				was = c.row(at - 1)
+		f32.GemmPacked(false, n, z, wide, weights, dfrom, back, more)
+		if !l.first {
+			for i := range n {
+				copy(din.row(i*steps+s), dfrom[i*back:])
 			}
-			cellBackward(gates.row(at), was, th.row(at), dh.row(i), dc.row(i))
 		}
 	}
-	f32.Gemm(true, false, l.in.width, wide, in.rows(), in.v, l.in.width, gates.v, wide, dwx, wide, true)
-	f32.Gemm(true, false, u, wide, in.rows(), before.v, u, gates.v, wide, dwh, wide, true)
-	for i := range gates.rows() {
-		for j, v := range gates.row(i) {
-			db[j] += v
-		}
-	}
-	if l.first {
-		return nil
-	}
-	din := t.tensor(in.n, l.in)
-	f32.Gemm(false, true, in.rows(), l.in.width, wide, gates.v, wide, wx, wide, din.v, l.in.width, false)
+	f32.Gemm(true, false, of, wide, n*steps, from, of, gates, wide, g, wide, true)
 	return din
-}
-
-// cellBackward turns a step's gates into the gradients of what they are made of,
-// and dc, the gradient of c from later steps, into that for the step before, whose
-// c is was, nil at first.
-func cellBackward(z, was, th, dh, dc []float32) {
-	u := len(th)
-	ig, fg, og, g := z[:u], z[u:2*u], z[2*u:3*u], z[3*u:]
-	dh, dc = dh[:u], dc[:u]
-	for j, tc := range th {
-		i, f, o, gj := ig[j], fg[j], og[j], g[j]
-		d := dc[j] + float32(float32(dh[j]*o)*(1-float32(tc*tc)))
-		og[j] = float32(dh[j]*tc) * float32(o*(1-o))
-		ig[j] = float32(d*gj) * float32(i*(1-i))
-		g[j] = float32(d*i) * (1 - float32(gj*gj))
-		dc[j] = d * f
-		if was == nil {
-			fg[j] = 0
-		} else {
-			fg[j] = float32(d*was[j]) * float32(f*(1-f))
-		}
-	}
 }

@@ -29,7 +29,8 @@ func newNet(in shape, codes int, l loss, layers ...layer) *net {
 		n.at = append(n.at, n.params()+x.params())
 	}
 	if n.micro = microRows; in.steps > 1 {
-		n.micro = max(1, min(microRows, tapeNumbers/n.scratch(1)))
+		each := n.scratch(2) - n.scratch(1)
+		n.micro = max(1, min(microRows, (tapeNumbers-n.scratch(1))/each+1))
 	}
 	return n
 }

@@ -10,9 +10,13 @@ import "github.com/tributarydb/tributary/exec/kernel/f64"
 var (
 	tiles      = tilesOf(f64.Level)
 	gemm       = choose(gemmGo, gemmBlocks)
+	packed     = choose(packedNot, packedBlocks)
 	expAll     = choose(expGo, eights(expAVX2))
 	tanhAll    = choose(tanhGo, eights(tanhAVX2))
 	sigmoidAll = choose(sigmoidGo, eights(sigmoidAVX2))
+
+	cellForward  = choose(cellForwardGo, cellForwardEights)
+	cellBackward = choose(cellBackwardGo, cellBackwardEights)
 )
 
 // tileBodies make groups of tiles of C, of width columns; the index is the number
@@ -45,4 +49,14 @@ func eights(all func(dst, src *float32, n int, tail *[8]int32)) func(dst, src []
 			all(&dst[0], &src[0], n, (*[8]int32)(masks[16-n%8:]))
 		}
 	}
+}
+
+func cellForwardEights(z, was, c, th, h []float32) {
+	n := len(c)
+	cellForwardAVX2(&z[0], &was[0], &c[0], &th[0], &h[0], n, (*[8]int32)(masks[16-n%8:]))
+}
+
+func cellBackwardEights(z, was, th, dh, dc []float32) {
+	n := len(dc)
+	cellBackwardAVX2(&z[0], &was[0], &th[0], &dh[0], &dc[0], n, (*[8]int32)(masks[16-n%8:]))
 }

@@ -12,8 +12,7 @@ const (
 	inPlaceRows = 2 * tileRows
 	// Where C has so few columns and more rows it is made lying on its side.
 	fewColumns = 4
-	// A block of A that is used for more columns is copied, since rows at a
-	// distance of a power of two keep each other out of the caches.
+	// A block of A that is used for more columns may be worth copying.
 	copyColumns = 64
 )
 
@@ -30,7 +29,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // gemmBlocks is gemmGo. Chains that a block of k breaks off go on from what is in
 // C; that is no rounding.
 func gemmBlocks(a, b operand, c result, m, n, k int) {
-	if n <= fewColumns && m > n {
+	if n <= fewColumns && m > n && b.packed == nil {
 		a, b, m, n = b, a, n, m
 		c.row, c.col = c.col, c.row
 	}
@@ -38,11 +37,32 @@ func gemmBlocks(a, b operand, c result, m, n, k int) {
 	for k0 := 0; k0 < k; k0 += blockK {
 		kn := min(blockK, k-k0)
 		for j0 := 0; j0 < n; j0 += blockN {
-			s.block(a.from(0, k0), b.from(j0, k0), c.from(0, j0), m, min(blockN, n-j0), kn)
+			jn := min(blockN, n-j0)
+			if b.packed != nil {
+				s.block(a.from(0, k0), operand{packed: b.packed[k0*stripes(n)+j0*kn:]}, c.from(0, j0), m, jn, kn)
+				continue
+			}
+			s.block(a.from(0, k0), b.from(j0, k0), c.from(0, j0), m, jn, kn)
 		}
 		c.add = true
 	}
 	scratches.Put(s)
+}
+
+// stripes is the width of the strips that n columns need.
+func stripes(n int) int { return (n + tiles.width - 1) / tiles.width * tiles.width }
+
+// packedBlocks makes the strips of all blocks of b, one block of k after the other.
+func packedBlocks(memory []float32, b operand, n, k int) []float32 {
+	w, dst := tiles.width, memory
+	for k0 := 0; k0 < k; k0 += blockK {
+		kn := min(blockK, k-k0)
+		for j := 0; j < n; j += w {
+			pack(dst[j*kn:], b.from(j, k0), min(w, n-j), kn)
+		}
+		dst = dst[stripes(n)*kn:]
+	}
+	return memory
 }
 
 func (o operand) from(of, k int) operand {
@@ -57,31 +77,41 @@ func (c result) from(row, col int) result {
 
 // block multiplies by a block of B.
 func (s *scratch) block(a, b operand, c result, m, n, k int) {
-	w := tiles.width
-	inPlace := b.of == 1 && m <= inPlaceRows
-	if !inPlace {
+	w, strips := tiles.width, b.packed
+	inPlace := strips == nil && b.of == 1 && m <= inPlaceRows
+	if strips == nil && !inPlace {
+		strips = s.strips[:]
 		for j := 0; j < n; j += w {
-			pack(s.strips[j*k:], b.from(j, 0), min(w, n-j), k)
+			pack(strips[j*k:], b.from(j, 0), min(w, n-j), k)
 		}
 	}
 	for i := 0; i < m; i += blockM {
 		rows, at := min(blockM, m-i), a.from(i, 0)
-		if n > copyColumns {
+		if n > copyColumns && at.scattered() {
 			at = s.copyRows(at, rows, k)
 		}
 		for j := 0; j < n; j += w {
+			if !inPlace {
+				s.column(at, strips[j*k:], w, c.from(i, j), rows, min(w, n-j), k)
+				continue
+			}
 			strip, step := s.strips[:], w
-			switch {
-			case !inPlace:
-				strip = s.strips[j*k:]
-			case n-j >= w:
+			if n-j >= w {
 				strip, step = b.x[j:], b.k
-			default:
+			} else {
 				pack(strip, b.from(j, 0), n-j, k)
 			}
 			s.column(at, strip, step, c.from(i, j), rows, min(w, n-j), k)
 		}
 	}
+}
+
+// scattered tells whether a block of A is worth copying: its chains do not run
+// along rows, or rows are at a distance of a power of two, or nearly, and would
+// keep each other out of the caches.
+func (o operand) scattered() bool {
+	const few = 32 // numbers
+	return o.k != 1 || (o.of+few)%256 <= 2*few
 }
 
 // copyRows brings a block of A together.
@@ -90,13 +120,13 @@ func (s *scratch) copyRows(a operand, m, k int) operand {
 		for l := range k {
 			copy(s.rows[l*blockM:][:m], a.x[l*a.k:])
 		}
-		return operand{s.rows[:], 1, blockM}
+		return operand{x: s.rows[:], of: 1, k: blockM}
 	}
 	ld := k + rowGap
 	for i := range m {
 		copy(s.rows[i*ld:][:k], a.x[i*a.of:])
 	}
-	return operand{s.rows[:], ld, 1}
+	return operand{x: s.rows[:], of: ld, k: 1}
 }
 
 // column makes rows of C as wide as a strip of B whose rows are step apart.

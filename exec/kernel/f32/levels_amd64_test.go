@@ -11,11 +11,16 @@ func bodies() map[string]product {
 	}
 	of := func(level string) product {
 		return func(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, add bool) {
-			was := tiles
-			tiles = tilesOf(level)
-			Gemm(transA, transB, m, n, k, a, lda, b, ldb, c, ldc, add)
-			tiles = was
+			onLevel(level, func() { Gemm(transA, transB, m, n, k, a, lda, b, ldb, c, ldc, add) })
 		}
 	}
 	return map[string]product{"avx2": of("avx2"), "avx512": of("avx512")}
+}
+
+// onLevel runs f with the tiles of a level.
+func onLevel(level string, f func()) {
+	was := tiles
+	tiles = tilesOf(level)
+	f()
+	tiles = was
 }

@@ -54,3 +54,9 @@ func tanhAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
 func sigmoidAVX2(dst *float32, src *float32, n int, tail *[8]int32)
+
+//go:noescape
+func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail *[8]int32)
+
+//go:noescape
+func cellBackwardAVX2(z *float32, was *float32, th *float32, dh *float32, dc *float32, n int, tail *[8]int32)

@@ -86,6 +86,8 @@ func kernels32() {
 	pointwise32("exp", exp32)
 	pointwise32("tanh", tanh32)
 	pointwise32("sigmoid", sigmoid32)
+	cellForward()
+	cellBackward()
 }
 
 func kernels64() {

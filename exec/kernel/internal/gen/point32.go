@@ -75,10 +75,19 @@ func scale32(x Op, t reg.VecVirtual) reg.VecVirtual {
 }
 
 func exp32(x reg.VecVirtual) reg.VecVirtual {
+	top := load(f32(expMax32))
+	c, over := ymm(), ymm()
+	VMINPS(x, top, c) // the second source, x, where either is NaN
+	e := expBelow32(c)
+	VCMPPS(Imm(cmpGT), top, x, over)
+	VBLENDVPS(over, f32(float32(math.Inf(1))), e, e)
+	return e
+}
+
+// expBelow32 is exp32 of numbers that do not overflow.
+func expBelow32(x reg.VecVirtual) reg.VecVirtual {
 	c := load(f32(expMin32))
 	VMAXPS(x, c, c) // the second source, x, where either is NaN
-	top := load(f32(expMax32))
-	VMINPS(c, top, c)
 	r, q, t := reduce32(c)
 	VFMADD213PS(f32(1), r, q)
 	VFMADD213PS(f32(1), r, q)
@@ -86,11 +95,9 @@ func exp32(x reg.VecVirtual) reg.VecVirtual {
 	VCMPPS(Imm(cmpORD), x, x, ord)
 	VANDPS(ord, t, t) // a NaN's payload must not reach the exponent
 	e := scale32(q, t)
-	in, over := ymm(), ymm()
+	in := ymm()
 	VCMPPS(Imm(cmpNLT), f32(expMin32), x, in)
 	VANDPS(in, e, e)
-	VCMPPS(Imm(cmpGT), top, x, over)
-	VBLENDVPS(over, f32(float32(math.Inf(1))), e, e)
 	return e
 }
 
@@ -118,12 +125,10 @@ func tanh32(x reg.VecVirtual) reg.VecVirtual {
 func sigmoid32(x reg.VecVirtual) reg.VecVirtual {
 	m := ymm()
 	VORPS(bits32(sign32), x, m)
-	t := exp32(m)
+	t := expBelow32(m)
 	num, den := load(f32(1)), ymm()
 	VADDPS(num, t, den)
-	below := ymm()
-	VCMPPS(Imm(cmpLT), f32(0), x, below)
-	VBLENDVPS(below, t, num, num)
+	VBLENDVPS(x, t, num, num) // by the sign; of 0 it is 1 either way
 	VDIVPS(den, num, num)
 	return num
 }

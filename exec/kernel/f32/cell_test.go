@@ -1,0 +1,43 @@
+package f32
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestCells: all bits of both kernels are the definition's, for numbers of cells at
+// and beside the edges of registers, and what is behind them stays.
+func TestCells(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := range 50 {
+		const beyond = 3
+		row := func(k int) []float32 {
+			x := randomMatrix(r, 1, k*n+beyond).x
+			for i := range x {
+				x[i] *= 4
+			}
+			return x
+		}
+		check := func(kernel string, f, twin func(z, a, b, c, d []float32)) {
+			t.Helper()
+			numbers := [][]float32{row(4), row(1), row(1), row(1), row(1)}
+			var out [2][][]float32
+			for i, f := range []func(z, a, b, c, d []float32){f, twin} {
+				for _, x := range numbers {
+					out[i] = append(out[i], slices.Clone(x))
+				}
+				x := out[i]
+				f(x[0][:4*n], x[1][:n], x[2][:n], x[3][:n], x[4][:n])
+			}
+			for i := range numbers {
+				for j := range numbers[i] {
+					same(t, fmt.Sprintf("%s of %d cells: number %d of array %d", kernel, n, j, i), out[0][i][j], out[1][i][j])
+				}
+			}
+		}
+		check("forward", CellForward, cellForwardGo)
+		check("backward", CellBackward, cellBackwardGo)
+	}
+}

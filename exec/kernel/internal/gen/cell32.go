@@ -1,0 +1,114 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// cells are loops over the n cells of an LSTM, one after the other, eight cells at
+// a time; tail lets those after the last eight through. Processors with AVX-512
+// run them too.
+//
+// z are the four gates, each n numbers after the one before, and other pointers
+// are one of a cell's numbers each.
+func cells(name, signature string, others []string, loops ...func(c *cell)) {
+	kernel(name+"AVX2", signature)
+	n := Load(Param("n"), GP64()).(reg.GPVirtual)
+	c := &cell{k: GP64(), base: map[string]reg.GPVirtual{}, get: load, put: func(v reg.VecVirtual, m Mem) { VMOVUPS(v, m) }}
+	c.gates[0] = Load(Param("z"), GP64()).(reg.GPVirtual)
+	for i := 1; i < 4; i++ {
+		c.gates[i] = GP64()
+		LEAQ(Mem{Base: c.gates[i-1], Index: n, Scale: 4}, c.gates[i])
+	}
+	for _, s := range others {
+		c.base[s] = Load(Param(s), GP64()).(reg.GPVirtual)
+	}
+	mask, left := load(Mem{Base: Load(Param("tail"), GP64())}), GP64()
+	masked := *c
+	masked.get = func(m Mem) reg.VecVirtual {
+		v := ymm()
+		VMASKMOVPS(m, mask, v)
+		return v
+	}
+	masked.put = func(v reg.VecVirtual, m Mem) { VMASKMOVPS(v, mask, m) }
+	for i, body := range loops {
+		label := func(s string) string { return s + string(rune('1'+i)) }
+		XORQ(c.k, c.k)
+		MOVQ(n, left)
+		SUBQ(Imm(8), left)
+		JL(LabelRef(label("tail")))
+		Label(label("loop"))
+		body(c)
+		ADDQ(Imm(8), c.k)
+		SUBQ(Imm(8), left)
+		JGE(LabelRef(label("loop")))
+		Label(label("tail"))
+		ADDQ(Imm(8), left)
+		JZ(LabelRef(label("done")))
+		body(&masked)
+		Label(label("done"))
+	}
+	avx2.done()
+}
+
+// cell is eight cells in a loop.
+type cell struct {
+	k     reg.GPVirtual
+	gates [4]reg.GPVirtual
+	base  map[string]reg.GPVirtual
+	get   func(Mem) reg.VecVirtual
+	put   func(reg.VecVirtual, Mem)
+}
+
+func (c *cell) at(s string) Mem { return Mem{Base: c.base[s], Index: c.k, Scale: 4} }
+
+func (c *cell) gate(i int) Mem { return Mem{Base: c.gates[i], Index: c.k, Scale: 4} }
+
+// becomes makes gate i what f makes of it.
+func (c *cell) becomes(i int, f func(reg.VecVirtual) reg.VecVirtual) reg.VecVirtual {
+	v := f(c.get(c.gate(i)))
+	c.put(v, c.gate(i))
+	return v
+}
+
+func mul32(a, b reg.VecVirtual) reg.VecVirtual { v := ymm(); VMULPS(a, b, v); return v }
+func add32(a, b reg.VecVirtual) reg.VecVirtual { v := ymm(); VADDPS(a, b, v); return v }
+
+// less1 is 1 - x.
+func less1(x reg.VecVirtual) reg.VecVirtual {
+	v := load(f32(1))
+	VSUBPS(x, v, v)
+	return v
+}
+
+// cellForward is cellForwardGo in package f32. What has to wait for c is a loop of
+// its own, or little would go on meanwhile.
+func cellForward() {
+	cells("cellForward", "func(z, was, c, th, h *float32, n int, tail *[8]int32)", []string{"was", "c", "th", "h"}, func(c *cell) {
+		kept := mul32(c.becomes(1, sigmoid32), c.get(c.at("was")))
+		i := c.becomes(0, sigmoid32)
+		c.put(add32(kept, mul32(i, c.becomes(3, tanh32))), c.at("c"))
+		c.becomes(2, sigmoid32)
+	}, func(c *cell) {
+		th := tanh32(c.get(c.at("c")))
+		c.put(th, c.at("th"))
+		c.put(mul32(c.get(c.gate(2)), th), c.at("h"))
+	})
+}
+
+// cellBackward is cellBackwardGo.
+func cellBackward() {
+	cells("cellBackward", "func(z, was, th, dh, dc *float32, n int, tail *[8]int32)", []string{"was", "th", "dh", "dc"}, func(c *cell) {
+		get, put := c.get, c.put
+		o, th, dh := get(c.gate(2)), get(c.at("th")), get(c.at("dh"))
+		d := add32(get(c.at("dc")), mul32(mul32(dh, o), less1(mul32(th, th))))
+		put(mul32(mul32(dh, th), mul32(o, less1(o))), c.gate(2))
+		i, g := get(c.gate(0)), get(c.gate(3))
+		put(mul32(mul32(d, g), mul32(i, less1(i))), c.gate(0))
+		put(mul32(mul32(d, i), less1(mul32(g, g))), c.gate(3))
+		f := get(c.gate(1))
+		put(mul32(d, f), c.at("dc"))
+		put(mul32(mul32(d, get(c.at("was"))), mul32(f, less1(f))), c.gate(1))
+	})
+}
