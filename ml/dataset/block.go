@@ -42,10 +42,8 @@ func NewBlock(rows, dense, codes int, narrow bool) *Block {
 	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: zeroed[float64](n), W: zeroed[float64](n)}
 	if narrow {
 		b.X32 = zeroed[float32](n * dense)
-		largePages(raw(b.X32))
 	} else {
 		b.X64 = zeroed[float64](n * dense)
-		largePages(raw(b.X64))
 	}
 	return b
 }

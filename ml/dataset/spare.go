@@ -63,7 +63,14 @@ func zeroed[T float32 | float64](n int) []T {
 			return out
 		}
 	}
-	return make([]T, n)
+	return Zeros[T](n)
+}
+
+// Zeros gives n zeros in large pages, if they are long enough for them.
+func Zeros[T float32 | float64](n int) []T {
+	v := make([]T, n)
+	largePages(raw(v))
+	return v
 }
 
 // takeSpare takes a spare of at least so many bytes out of the list, nil for none.

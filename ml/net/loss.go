@@ -38,13 +38,10 @@ func (f pointwise) eval(z, y *tensor, weight []float64, dz *tensor) float64 {
 func squaredError(r float64) (float64, float64) { return float64(r * r), 2 * r }
 
 func absoluteError(r float64) (float64, float64) {
-	switch {
-	case r > 0:
-		return r, 1
-	case r < 0:
-		return -r, -1
+	if r == 0 || r != r {
+		return r, 0
 	}
-	return r, 0 // also NaN
+	return math.Abs(r), math.Copysign(1, r) // without a branch that half the residuals take
 }
 
 // huber is squared below delta and linear above (Huber 1964).
