@@ -58,7 +58,7 @@ func (a *adder) columns(out []some, cols []int) []some {
 	at := int32(0)
 	for _, c := range cols {
 		a.place[c] = at
-		at += int32(a.g.cols[c].stride)
+		at += int32(a.g.cols[c].room)
 	}
 	out = out[:0]
 	for i := range a.g.groups {

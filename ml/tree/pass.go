@@ -62,7 +62,7 @@ func width(g *ground, cols []int) int {
 	n := 0
 	for _, c := range cols {
 		if c >= 0 && c < len(g.cols) {
-			n += g.cols[c].stride
+			n += g.cols[c].room
 		}
 	}
 	return n

@@ -145,7 +145,7 @@ func (s *searcher) best(n *growNode, cols []int, hist []int64, perRow float64) *
 			j, from = cols[j], at
 		}
 		c := &s.b.cols[j]
-		if at += c.stride; c.stride == 0 {
+		if at += c.room; c.stride == 0 {
 			continue
 		}
 		switch {
