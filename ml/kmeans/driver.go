@@ -146,9 +146,12 @@ func (d *driver) Next() *family.Step {
 	case opBounds:
 		step.Body, step.Set = nil, family.Train|family.Held
 	case opFirst:
-		b.Draw = 1
-		if d.init == initRandom {
+		switch {
+		case d.start != nil: // nothing is drawn
+		case d.init == initRandom:
 			b.Draw = d.k
+		default:
+			b.Draw = 1
 		}
 		b.Points = make([]float64, d.coords())
 	case opDraw:

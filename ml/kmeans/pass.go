@@ -208,13 +208,14 @@ func (p *pass) add(b *dataset.Block, i, to, from int) {
 	}
 	tile, l := i&^(f64.Lanes-1), i&(f64.Lanes-1)
 	x := g.x[tile*g.dense+l:]
+	plus1, minus1 := plus[:len(grid.Col)], minus[:len(grid.Col)]
 	for j, s := range grid.Col {
 		v := whole(x[j*f64.Lanes] * s)
 		if share != 1 {
 			v = whole(share * float64(v))
 		}
-		plus[j] += v
-		minus[j] -= v
+		plus1[j] += v
+		minus1[j] -= v
 	}
 	for j := range g.codes {
 		if c := g.code[tile*g.codes+j*f64.Lanes+l]; c >= 0 {
@@ -224,10 +225,13 @@ func (p *pass) add(b *dataset.Block, i, to, from int) {
 	}
 }
 
-// first sums all rows up, and their squares, and draws by their number alone.
+// first sums all rows up, and their squares, and draws by their number alone, if
+// any are to be drawn.
 func (p *pass) first(b *dataset.Block, _ *state, _ bool) {
 	g, body := p.g, p.p.body
-	g.chances(body.Salt, p.begin)
+	if body.Draw > 0 {
+		g.chances(body.Salt, p.begin)
+	}
 	for i, r := range g.rows {
 		p.add(b, i, 0, -1)
 		z := 0.0
@@ -235,6 +239,8 @@ func (p *pass) first(b *dataset.Block, _ *state, _ bool) {
 			z = f64.FMA(x[j*f64.Lanes], x[j*f64.Lanes], z)
 		}
 		p.out.Inertia[0].add(whole(float64(z*b.W[r]) * body.Grid.Square))
-		p.out.Sample.offer(p.begin[i], g, i)
+		if body.Draw > 0 {
+			p.out.Sample.offer(p.begin[i], g, i)
+		}
 	}
 }

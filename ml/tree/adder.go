@@ -5,13 +5,30 @@ import "github.com/tributarydb/tributary/exec/kernel/hist"
 // adder parts rows and adds them to histograms: of blocks, and of rows that the
 // root has taken. It is for one goroutine.
 type adder struct {
-	p     *problem
-	g     *ground
-	right []uint32 // scratch
-	place []int32  // scratch: by column, where its histogram begins
+	p       *problem
+	g       *ground
+	place   []int32 // scratch: by column, where its histogram begins
+	scratch *scratch
 }
 
-func newAdder(p *problem, g *ground) *adder { return &adder{p: p, g: g} }
+func newAdder(p *problem, g *ground) *adder { return &adder{p: p, g: g, scratch: &scratch{}} }
+
+// scratch is memory that one adder after the other has.
+type scratch struct {
+	right  []uint32
+	packed [][]int64 // zeros
+}
+
+// zeros gives n of them.
+func (s *scratch) zeros(n int) (z []int64) {
+	if k := len(s.packed) - 1; k >= 0 {
+		z, s.packed = s.packed[k], s.packed[:k]
+	}
+	if cap(z) < n {
+		return make([]int64, n)
+	}
+	return z[:n]
+}
 
 // sides says of each bin whether its rows go to the left.
 type sides [256]uint8
@@ -41,7 +58,7 @@ func (a *adder) columns(out []some, cols []int) []some {
 	at := int32(0)
 	for _, c := range cols {
 		a.place[c] = at
-		at += int32(a.g.cols[c].stride)
+		at += int32(a.g.cols[c].room)
 	}
 	out = out[:0]
 	for i := range a.g.groups {
@@ -77,19 +94,11 @@ func (a *adder) split(k *rows, s split, goes *sides) (left, right int) {
 	}
 	sp := (*spans)[s.node]
 	order := k.order[int(s.tree)*k.n:][:k.n][sp.from:sp.to]
-	if cap(a.right) < len(order) {
-		a.right = make([]uint32, k.n)
+	if cap(a.scratch.right) < len(order) {
+		a.scratch.right = make([]uint32, k.n)
 	}
 	c := &a.g.cols[s.col]
-	col, width := c.of(k.bins, k.n), c.width
-	other := a.right[:len(order)]
-	l := 0
-	for i, row := range order {
-		n := int(goes[col[int(row)*width]])
-		order[l], other[i-l] = row, row
-		l += n
-	}
-	copy(order[l:], other)
+	l := hist.Part(order, a.scratch.right[:len(order)], c.of(k.bins, k.n), c.width, (*[256]uint8)(goes))
 	mid := sp.from + uint32(l)
 	(*spans)[s.node], (*spans)[s.left], (*spans)[s.left+1] = span{}, span{sp.from, mid}, span{mid, sp.to}
 	return l, len(order) - l
@@ -113,7 +122,7 @@ func (a *adder) build(k *rows, t *task, h []int64, order []uint32) {
 		a.add(k, t, h, order)
 		return
 	case t.packed == nil:
-		t.packed = make([]int64, t.len)
+		t.packed = a.scratch.zeros(t.len)
 	}
 	for len(order) > 0 {
 		n := min(len(order), t.fit-t.rows)

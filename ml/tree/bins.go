@@ -28,6 +28,7 @@ type column struct {
 	code     int       // category: which code of a row
 	at       int       // where its histogram lies in a node's, in bins
 	stride   int       // of its histogram: a power of two above n; the last bin is the missing values'; 0 for a column that cannot split
+	room     int       // from there to the next one's: its group's stride
 	before   int       // columns of the groups before its own
 	width    int       // columns of its group
 	k        int       // its place among them
@@ -39,7 +40,8 @@ func (c *column) miss() int { return c.stride - 1 }
 // layout is how bins lie in a block, and histograms in a node's: columns of like
 // strides form a group, and the bins of a group lie row by row, so that a row's
 // update of a histogram reads consecutive bytes and a group's histogram stays
-// in the nearest cache.
+// in the nearest cache. A row costs time in each group, so that groups are as few
+// as may be: a column may have a histogram of a few times its stride.
 type layout struct {
 	groups []group
 	total  int   // length of a node's histogram of all columns
@@ -49,7 +51,7 @@ type layout struct {
 // group are columns that lie together.
 type group struct {
 	cols   []int
-	stride int // of the columns' histograms
+	stride int // of the columns' histograms, the greatest of theirs
 	at     int // of the group's histogram
 	first  int // columns of the groups before it
 }
@@ -58,6 +60,7 @@ type group struct {
 const (
 	groupCols = 64
 	groupBins = 4096
+	groupLike = 8 // times a column's stride is the group's at most
 )
 
 // place makes the layout.
@@ -78,19 +81,19 @@ func (b *bins) place() {
 	for k, i := range b.order {
 		c := &b.cols[i]
 		g := len(b.groups) - 1
-		if g < 0 || b.groups[g].stride != c.stride || len(b.groups[g].cols) == groupCols || len(b.groups[g].cols)*c.stride >= groupBins {
+		if g < 0 || b.groups[g].stride > groupLike*c.stride || len(b.groups[g].cols) == groupCols || len(b.groups[g].cols)*b.groups[g].stride >= groupBins {
 			b.groups = append(b.groups, group{stride: c.stride, at: b.total, first: k})
 			g++
 		}
 		c.at, c.before, c.k = b.total, b.groups[g].first, len(b.groups[g].cols)
 		b.groups[g].cols = append(b.groups[g].cols, i)
-		b.total += c.stride
+		b.total += b.groups[g].stride
 	}
 	for _, i := range b.order {
 		c := &b.cols[i]
 		for _, g := range b.groups {
 			if g.first == c.before {
-				c.width = len(g.cols)
+				c.width, c.room = len(g.cols), g.stride
 			}
 		}
 	}

@@ -288,6 +288,7 @@ func (d *driver) length(b build) int {
 // take hands histograms to the growers that asked for them.
 func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 	at := 0
+	var looks []look
 	for _, b := range d.builds {
 		n := d.length(b)
 		if at+n > len(g.hist) {
@@ -297,9 +298,20 @@ func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 		if p, ok := parents[[2]int32{b.tree, b.node}]; ok {
 			parent = p
 		}
-		d.growers[b.tree].built(b, parent, g.hist[at:at+n:at+n])
+		looks = append(looks, d.growers[b.tree].built(b, parent, g.hist[at:at+n:at+n], nil)...)
 		at += n
 	}
+	err := d.each(len(looks), func() func(int) error {
+		s := d.s.alone()
+		return func(i int) error { looks[i].find(s); return nil }
+	})
+	if err != nil {
+		return err
+	}
+	for i := range looks {
+		looks[i].keep()
+	}
+	g.free()
 	return nil
 }
 

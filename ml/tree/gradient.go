@@ -8,18 +8,21 @@ import (
 	"github.com/tributarydb/tributary/ml/objective"
 )
 
-// gradients is the scratch space of a tile: what the scores say of each row by
-// itself. Sums over rows are of integers.
+// gradients is the scratch space of a run of rows: what the scores say of each row
+// by itself. Sums over rows are of integers.
 type gradients struct {
 	obj     objective.Objective
-	z, h    []float64 // by output and lane
-	ones, y [f64.Lanes]float64
+	rows    int       // of a run, at most: whole tiles
+	z, h    []float64 // by output and row
+	ones, y []float64
 	outputs int
-	loss    [f64.Lanes]float64
+	loss    []float64
 }
 
 func (p *problem) newGradients() gradients {
-	g := gradients{z: make([]float64, p.outputs*f64.Lanes), h: make([]float64, p.outputs*f64.Lanes), outputs: p.outputs}
+	rows := max(2048/p.outputs, f64.Lanes) &^ (f64.Lanes - 1)
+	g := gradients{rows: rows, z: make([]float64, p.outputs*rows), h: make([]float64, p.outputs*rows), outputs: p.outputs,
+		ones: make([]float64, rows), y: make([]float64, rows), loss: make([]float64, rows)}
 	switch {
 	case p.classes > 2:
 		g.obj = objective.Softmax{K: p.classes}
@@ -28,22 +31,24 @@ func (p *problem) newGradients() gradients {
 	default:
 		g.obj = objective.Squared{}
 	}
-	for l := range g.ones {
-		g.ones[l] = 1
+	for i := range g.ones {
+		g.ones[i] = 1
 	}
 	return g
 }
 
-// tile gives first and second derivatives of eight rows in z and h, and the
-// losses.
-func (g *gradients) tile(scores []float64, n, at int, y []float64) *[f64.Lanes]float64 {
-	rows := min(n-at, f64.Lanes)
+// run gives first and second derivatives of a run of rows from at on in z and h,
+// and the losses. Rows of an output are step apart from those of the next.
+func (g *gradients) run(scores []float64, n, at int, y []float64) (loss []float64, step int) {
+	rows := min(n-at, g.rows)
+	step = f64.Tiles(rows) * f64.Lanes
 	for o := range g.outputs {
-		copy(g.z[o*f64.Lanes:][:f64.Lanes], scores[o*n+at:][:rows])
+		copy(g.z[o*step:][:step], scores[o*n+at:][:rows])
 	}
-	copy(g.y[:], y)
-	g.obj.Pass(g.z, g.h, g.loss[:], g.y[:], g.ones[:])
-	return &g.loss
+	copy(g.y, y[:rows])
+	z := g.z[:g.outputs*step]
+	g.obj.Pass(z, g.h[:len(z)], g.loss[:step], g.y[:step], g.ones[:step])
+	return g.loss[:rows], step
 }
 
 // nearest rounds a number below 2^40 to an integer.
@@ -67,13 +72,26 @@ type lossSum struct {
 }
 
 func (s *lossSum) add(loss float64, w int64) {
-	q := int64(min(loss*s.scale, mostLoss) * lossUnits)
-	if w == 1 {
-		s.sum.plus(sum{lo: uint64(q)})
-	} else {
-		s.sum.add(q, w)
-	}
+	s.sum.add(s.units(loss), w)
 	s.weight += w
+}
+
+func (s *lossSum) units(loss float64) int64 {
+	v := loss * s.scale
+	if v > mostLoss {
+		v = mostLoss
+	}
+	return int64(v * lossUnits)
+}
+
+// tile adds the losses of a tile of rows that weigh one unit.
+func (s *lossSum) tile(loss *[f64.Lanes]float64) {
+	q := int64(0) // losses are within 2^58
+	for _, v := range loss {
+		q += s.units(v)
+	}
+	s.sum.plus(sum{lo: uint64(q)})
+	s.weight += f64.Lanes
 }
 
 // round adds the last trees to the scores and begins new ones.
@@ -129,10 +147,10 @@ func (p *pass) losses(k *rows, b *dataset.Block, r *round, out *grown) {
 		set = 1
 	}
 	ls := lossSum{scale: 1 / (r.spread * r.spread)}
-	for at := 0; at < k.n; at += f64.Lanes {
-		loss := p.grad.tile(k.scores, k.n, at, b.Y[at:])
-		for l := range min(k.n-at, f64.Lanes) {
-			ls.add(loss[l], p.w.g.units(b.W[at+l]))
+	for at := 0; at < k.n; at += p.grad.rows {
+		loss, _ := p.grad.run(k.scores, k.n, at, b.Y[at:])
+		for i, v := range loss {
+			ls.add(v, p.w.g.units(b.W[at+i]))
 		}
 	}
 	out.loss[set].plus(ls.sum)
@@ -156,48 +174,51 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 	for t := range tails {
 		tails[t], k.seen[t] = k.n, 0
 	}
-	for at := 0; at < k.n; at += f64.Lanes {
-		var loss *[f64.Lanes]float64
+	ones := (*[f64.Lanes]float64)(p.grad.ones)
+	for from := 0; from < k.n; from += p.grad.rows {
+		to, step := min(from+p.grad.rows, k.n), 0
+		var losses []float64
 		if !pr.forest {
-			loss = p.grad.tile(k.scores, k.n, at, b.Y[at:])
+			losses, step = p.grad.run(k.scores, k.n, from, b.Y[from:])
 		}
-		if loss != nil && plain && at+f64.Lanes <= k.n && [f64.Lanes]float64(b.W[at:]) == p.grad.ones {
-			for l, v := range loss {
-				ls.add(v, 1)
+		for at := from; at < to; at += f64.Lanes {
+			if losses != nil && plain && at+f64.Lanes <= k.n && [f64.Lanes]float64(b.W[at:]) == *ones {
+				ls.tile((*[f64.Lanes]float64)(losses[at-from:]))
 				if pr.squared() {
-					residual = max(residual, math.Abs(p.grad.z[l]))
+					for _, z := range p.grad.z[at-from:][:f64.Lanes] {
+						residual = max(residual, math.Abs(z))
+					}
 				}
-			}
-			for t := range r.trees {
-				p.putTile(k, t, at)
-			}
-			continue
-		}
-		for l := range min(k.n-at, f64.Lanes) {
-			row := at + l
-			units := int64(1)
-			if wt := b.W[row]; wt != 1 || w.g.unit != 1 {
-				units = w.g.units(wt)
-			}
-			if loss != nil {
-				ls.add(loss[l], units)
-				if units > 0 && pr.squared() {
-					residual = max(residual, math.Abs(p.grad.z[l]))
+				for t := range r.trees {
+					p.putTile(k, t, at, at-from, step)
 				}
+				continue
 			}
-			for t := range r.trees {
-				times := int64(draw)
-				if d := p.draws[t]; d != nil {
-					times = int64(d.row(k.hash[row]))
+			for row := at; row < min(at+f64.Lanes, to); row++ {
+				units := int64(1)
+				if wt := b.W[row]; wt != 1 || w.g.unit != 1 {
+					units = w.g.units(wt)
 				}
-				if units == 0 || times == 0 {
-					tails[t]--
-					k.order[t*k.n+tails[t]] = uint32(row)
-					continue
+				if losses != nil {
+					ls.add(losses[row-from], units)
+					if units > 0 && pr.squared() {
+						residual = max(residual, math.Abs(p.grad.z[row-from]))
+					}
 				}
-				k.order[t*k.n+k.seen[t]] = uint32(row)
-				k.seen[t]++
-				p.put(k, t, row, l, b.Y[row], r, units, times)
+				for t := range r.trees {
+					times := int64(draw)
+					if d := p.draws[t]; d != nil {
+						times = int64(d.row(k.hash[row]))
+					}
+					if units == 0 || times == 0 {
+						tails[t]--
+						k.order[t*k.n+tails[t]] = uint32(row)
+						continue
+					}
+					k.order[t*k.n+k.seen[t]] = uint32(row)
+					k.seen[t]++
+					p.put(k, t, row, t*step+row-from, b.Y[row], r, units, times)
+				}
 			}
 		}
 	}
@@ -213,24 +234,25 @@ func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error 
 }
 
 // putTile is put of a tile's rows that weigh one unit and are seen by every tree.
-func (p *pass) putTile(k *rows, t, at int) {
-	o := 0
+// They are the run's from i on.
+func (p *pass) putTile(k *rows, t, at, i, step int) {
 	if p.grad.outputs > 1 {
-		o = t * f64.Lanes
+		i += t * step
 	}
-	z, h := (*[f64.Lanes]float64)(p.grad.z[o:]), (*[f64.Lanes]float64)(p.grad.h[o:])
+	z, h := (*[f64.Lanes]float64)(p.grad.z[i:]), (*[f64.Lanes]float64)(p.grad.h[i:])
 	grad := (*[f64.Lanes]int64)(k.grad[t*k.n+at:])
 	order := (*[f64.Lanes]uint32)(k.order[t*k.n+k.seen[t]:])
+	gUnit, hUnit, shift := p.pack.gUnit, p.pack.hUnit, p.pack.shift&63
 	for l := range grad {
-		grad[l] = nearest(z[l]*p.pack.gUnit)<<p.pack.shift + nearest(h[l]*p.pack.hUnit)
+		grad[l] = nearest(z[l]*gUnit)<<shift + nearest(h[l]*hUnit)
 		order[l] = uint32(at + l)
 	}
 	k.seen[t] += f64.Lanes
 }
 
-// put writes the gradient of a row, lane l of the tile at work, that weighs so
-// many units and is drawn times/draw times.
-func (p *pass) put(k *rows, t, row, l int, y float64, r *round, units, times int64) {
+// put writes the gradient of a row, whose derivatives are number i of the run's, that
+// weighs so many units and is drawn times/draw times.
+func (p *pass) put(k *rows, t, row, i int, y float64, r *round, units, times int64) {
 	pr := p.w.p
 	var g, h int64
 	switch {
@@ -242,11 +264,7 @@ func (p *pass) put(k *rows, t, row, l int, y float64, r *round, units, times int
 	case pr.forest:
 		g, h = nearest(float64(float64((y-r.base[0])*p.pack.gUnit)*float64(times)/draw)), times
 	default:
-		o := 0
-		if pr.outputs > 1 {
-			o = t
-		}
-		g, h = nearest(p.grad.z[o*f64.Lanes+l]*p.pack.gUnit), nearest(p.grad.h[o*f64.Lanes+l]*p.pack.hUnit)
+		g, h = nearest(p.grad.z[i]*p.pack.gUnit), nearest(p.grad.h[i]*p.pack.hUnit)
 		if times != draw {
 			g, h = (g*times+draw/2)>>8, (h*times+draw/2)>>8
 		}

@@ -210,52 +210,65 @@ func (t *grower) counted(i int32, left, right int64) {
 	t.nodes[n.left].rows, t.nodes[n.left+1].rows = left, right
 }
 
-// built takes the histogram of a node as asked for, and finds splits for it and,
-// where its parent's was kept, for its sibling.
-func (t *grower) built(b build, parent int32, hist []int64) {
-	if !t.p.votes() && !b.wide {
-		hist = t.s.unpack(hist, t.p.packing(1).shift)
-	}
-	if parent < 0 || t.nodes[parent].hist == nil {
-		t.found(b.node, hist, false)
-		return
-	}
-	n := &t.nodes[parent]
-	other := n.left
-	if other == b.node {
-		other++
-	}
-	rest := n.hist
-	t.drop(parent)
-	if t.nodes[other].wanted {
-		for i, v := range hist {
-			rest[i] -= v
-		}
-		t.nodes[other].cols = n.cols
-		t.found(other, rest, true)
-	}
-	t.found(b.node, hist, false)
+// look is a search of a node's histogram for its best split, which is to be made.
+type look struct {
+	t    *grower
+	node int32
+	hist []int64
+	own  bool // it may be kept as it is
 }
 
-// found searches a node's histogram for its best split. own tells whether it may
-// be kept as it is.
-func (t *grower) found(i int32, hist []int64, own bool) {
-	n := &t.nodes[i]
+// built takes the histogram of a node as asked for, and gives what is to be looked
+// through: that, and where its parent's was kept, its sibling's. Packed sums are
+// taken apart in scratch, or where that is nil in memory of their own.
+func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []look) {
+	own := false
+	if !t.p.votes() && !b.wide {
+		hist, own = unpack(scratch, hist, t.p.packing(1).shift), scratch == nil
+	}
+	if parent >= 0 && t.nodes[parent].hist != nil {
+		n := &t.nodes[parent]
+		other := n.left
+		if other == b.node {
+			other++
+		}
+		rest := n.hist
+		t.drop(parent)
+		if t.nodes[other].wanted {
+			for i, v := range hist {
+				rest[i] -= v
+			}
+			t.nodes[other].cols = n.cols
+			looks = append(looks, look{t, other, rest, true})
+			t.nodes[other].wanted = false
+		}
+	}
+	n := &t.nodes[b.node]
 	if n.sum == nil { // the root
 		n.sum = t.total(n, hist)
 		t.mean()
-		if !t.splittable(n) {
-			n.wanted = false
-		}
+		n.wanted = n.wanted && t.splittable(n)
 	}
-	if !n.wanted {
-		return
+	if n.wanted {
+		looks = append(looks, look{t, b.node, hist, own})
+		n.wanted = false
 	}
-	n.wanted = false
-	n.best = t.s.best(n, n.cols, hist, t.perRow)
-	again := !t.p.forest || n.cols == nil // children look at the same columns
+	return looks
+}
+
+// find searches. It may be called beside that of other nodes.
+func (l *look) find(s *searcher) {
+	n := &l.t.nodes[l.node]
+	n.best = s.best(n, n.cols, l.hist, l.t.perRow)
+}
+
+// keep keeps the histogram for the children's sake, if they look at the same
+// columns.
+func (l *look) keep() {
+	t, n, hist := l.t, &l.t.nodes[l.node], l.hist
+	again := !t.p.forest || n.cols == nil
 	if n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= maxKept {
-		if !own {
+		if !l.own {
 			hist = slices.Clone(hist)
 		}
 		n.hist = hist

@@ -3,6 +3,7 @@ package tree
 import (
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -266,6 +267,8 @@ type grown struct {
 	loss     [2]sum    // opRound: of rows to train on and held out
 	weight   [2]int64
 	residual float64 // opRound: the greatest
+
+	pool *sync.Pool // takes the histograms back once they are added to others; nil for none
 }
 
 func (g *grown) merge(o *grown) error {
@@ -287,7 +290,17 @@ func (g *grown) merge(o *grown) error {
 		g.weight[i] += o.weight[i]
 	}
 	g.residual = max(g.residual, o.residual)
+	o.free()
 	return nil
+}
+
+// free gives the histograms up.
+func (g *grown) free() {
+	if g.pool != nil && g.hist != nil {
+		hist := g.hist
+		g.pool.Put(&hist)
+		g.hist, g.pool = nil, nil
+	}
 }
 
 // Encode implements family.Message.
@@ -330,6 +343,7 @@ func (g *grown) Slice(from, to int) family.Message {
 	s := &grown{}
 	if from == 0 {
 		*s = *g
+		s.pool = nil // the others need the histograms
 	}
 	s.hist = family.Cut(g.hist, from, to)
 	return s
@@ -339,6 +353,6 @@ func (g *grown) Slice(from, to int) family.Message {
 func (g *grown) Join(list []family.Message) (family.Message, error) {
 	hist, err := family.Join(list, func(g *grown) []int64 { return g.hist })
 	out := *g
-	out.hist = hist
+	out.hist, out.pool = hist, nil
 	return &out, err
 }

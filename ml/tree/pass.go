@@ -61,7 +61,7 @@ func width(g *ground, cols []int) int {
 	n := 0
 	for _, c := range cols {
 		if c >= 0 && c < len(g.cols) {
-			n += g.cols[c].stride
+			n += g.cols[c].room
 		}
 	}
 	return n
@@ -96,6 +96,9 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 		return nil, pgerr.Internal("a step over trees came before their bins")
 	}
 	p := &pass{w: w, op: s.Op, b: b, again: s.Op == opBin || b.again != nil, adder: newAdder(w.p, g)}
+	if s, ok := w.scratch.Get().(*scratch); ok {
+		p.adder.scratch = s
+	}
 	if p.again {
 		p.bin = newBinner(g.bins)
 	}
@@ -344,7 +347,7 @@ func (p *pass) take(k *rows) {
 // result gives the partial that is being filled.
 func (p *pass) result() *grown {
 	if p.out == nil {
-		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: make([]int64, p.size), taken: make([][]taken, len(p.b.takes))}
+		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: p.w.hist(p.size), taken: make([][]taken, len(p.b.takes)), pool: &p.w.hists}
 	}
 	return p.out
 }
@@ -377,7 +380,13 @@ func (p *pass) Partial() family.Message {
 	for i := range p.tasks {
 		t := &p.tasks[i]
 		p.adder.flush(t, p.result().hist[t.at:])
+		if t.packed != nil {
+			p.adder.scratch.packed = append(p.adder.scratch.packed, t.packed)
+			t.packed = nil
+		}
 	}
+	p.w.scratch.Put(p.adder.scratch)
+	p.adder.scratch = &scratch{}
 	g := p.result()
 	p.out = nil
 	return g

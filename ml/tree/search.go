@@ -27,16 +27,20 @@ type searcher struct {
 	votes        bool
 	order        []int // scratch: categories
 	rank         []float64
-	pairs        []int64 // scratch: a histogram
 }
 
-// unpack takes packed sums apart. What it gives is good until the next call.
-func (s *searcher) unpack(packed []int64, shift uint) []int64 {
-	s.pairs = slices.Grow(s.pairs[:0], 2*len(packed))[:2*len(packed)]
+// unpack takes packed sums apart, in scratch if it is not nil.
+func unpack(scratch, packed []int64, shift uint) []int64 {
+	pairs := slices.Grow(scratch[:0], 2*len(packed))[:2*len(packed)]
 	for i, v := range packed {
-		s.pairs[2*i], s.pairs[2*i+1] = v>>shift, v&(1<<shift-1)
+		pairs[2*i], pairs[2*i+1] = v>>shift, v&(1<<shift-1)
 	}
-	return s.pairs
+	return pairs
+}
+
+// alone is a searcher for another goroutine.
+func (s *searcher) alone() *searcher {
+	return &searcher{p: s.p, b: s.b, gUnit: s.gUnit, hUnit: s.hUnit, votes: s.votes}
 }
 
 // Limits on splits by category, after LightGBM, since categories are many and
@@ -141,7 +145,7 @@ func (s *searcher) best(n *growNode, cols []int, hist []int64, perRow float64) *
 			j, from = cols[j], at
 		}
 		c := &s.b.cols[j]
-		if at += c.stride; c.stride == 0 {
+		if at += c.room; c.stride == 0 {
 			continue
 		}
 		switch {

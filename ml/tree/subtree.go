@@ -90,12 +90,12 @@ type gardener struct {
 	adder *adder
 	s     *searcher
 	task  task
-	hist  []int64 // scratch
+	hist  []int64 // scratch, as are
+	pairs []int64
 }
 
 func newGardener(p *problem, g *ground, s *searcher) *gardener {
-	own := &searcher{p: s.p, b: s.b, gUnit: s.gUnit, hUnit: s.hUnit, votes: s.votes}
-	return &gardener{adder: newAdder(p, g), s: own, task: task{fit: p.rowsFit(g, p.packing(1))}}
+	return &gardener{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(1))}}
 }
 
 // grow gives what grows below a node, which is number 0 of what it gives.
@@ -117,7 +117,13 @@ func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 		left, right := w.adder.split(k, s, &goes)
 		sub.counted(i, int64(left), int64(right))
 		for _, b := range builds {
-			sub.built(b, i, w.histogram(k, b))
+			h := w.histogram(k, b)
+			w.pairs = slices.Grow(w.pairs[:0], 2*len(h))
+			looks := sub.built(b, i, h, w.pairs)
+			for l := range looks {
+				looks[l].find(w.s)
+				looks[l].keep()
+			}
 		}
 		stack = append(stack, s.left+1, s.left)
 	}
@@ -151,34 +157,46 @@ func (d *driver) planted(g *grown) error {
 	if len(g.taken) != len(d.takes) {
 		return errShape()
 	}
-	grown, errs := make([][]growNode, len(d.takes)), make([]error, len(d.takes))
+	grown := make([][]growNode, len(d.takes))
+	err := d.each(len(grown), func() func(int) error {
+		w := newGardener(d.p, d.g, d.s)
+		return func(i int) error {
+			k, err := takenRows(d.p, d.g, g.taken[i])
+			if err != nil {
+				return err
+			}
+			grown[i] = w.grow(d.growers[d.takes[i].tree], d.takes[i].node, k)
+			return nil
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, t := range d.takes {
+		d.growers[t.tree].graft(t.node, grown[i])
+	}
+	return nil
+}
+
+// each does n pieces of work on the node's threads, each of which begins by making a
+// function of its own for them.
+func (d *driver) each(n int, begin func() func(i int) error) error {
+	errs := make([]error, n)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(max(d.node.Threads, 1), len(d.takes)) {
+	for range min(max(d.node.Threads, 1), n) {
 		wg.Go(func() {
-			w := newGardener(d.p, d.g, d.s)
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(grown) {
-					return
-				}
-				errs[i] = op.Guard("training", func() error {
-					k, err := takenRows(d.p, d.g, g.taken[i])
-					if err != nil {
-						return err
-					}
-					grown[i] = w.grow(d.growers[d.takes[i].tree], d.takes[i].node, k)
-					return nil
-				})
+			do := begin()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				errs[i] = op.Guard("training", func() error { return do(i) })
 			}
 		})
 	}
 	wg.Wait()
-	for i, t := range d.takes {
-		if errs[i] != nil {
-			return errs[i]
+	for _, err := range errs { // the same one whoever was first
+		if err != nil {
+			return err
 		}
-		d.growers[t.tree].graft(t.node, grown[i])
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ type worker struct {
 	mu     sync.Mutex
 	g      *ground
 	blocks map[place]*rows
+
+	scratch sync.Pool // *scratch
+	hists   sync.Pool // *[]int64, of partials
 }
 
 // place names a block.
@@ -128,6 +131,15 @@ func (w *worker) begin(k *rows, base []float64) (err error) {
 		}
 	}
 	return nil
+}
+
+// hist gives n zeros, in memory that a partial has given up, if that suffices.
+func (w *worker) hist(n int) []int64 {
+	if h, ok := w.hists.Get().(*[]int64); ok && cap(*h) >= n {
+		clear((*h)[:n])
+		return (*h)[:n]
+	}
+	return make([]int64, n)
 }
 
 // Kept implements family.Keeper.

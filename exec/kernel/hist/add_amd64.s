@@ -112,3 +112,38 @@ one:
 	DECQ    R8
 	JNZ     next
 	RET
+
+// func partRows(rows *uint32, other *uint32, n int, col *uint8, width int, goes *[256]uint8) int
+// Requires: CMOV, MMX+
+TEXT ·partRows(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ other+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ width+32(FP), SI
+	MOVQ goes+40(FP), DI
+	MOVQ AX, R8
+	XORQ R9, R9
+	XORQ R10, R10
+
+next:
+	MOVQ       $0x00000030, R11
+	CMPQ       DX, R11
+	CMOVQLE    DX, R11
+	MOVL       -4(R8)(R11*4), R11
+	IMULQ      SI, R11
+	PREFETCHT0 (BX)(R11*1)
+	MOVL       (R8), R11
+	MOVL       R11, (AX)(R9*4)
+	MOVL       R11, (CX)(R10*4)
+	IMULQ      SI, R11
+	MOVBLZX    (BX)(R11*1), R11
+	MOVBLZX    (DI)(R11*1), R11
+	ADDQ       R11, R9
+	XORQ       $0x01, R11
+	ADDQ       R11, R10
+	ADDQ       $0x04, R8
+	DECQ       DX
+	JNZ        next
+	MOVQ       R9, ret+48(FP)
+	RET

@@ -1,5 +1,6 @@
-// Package hist holds the loop that tree learners spend their time in: adding
-// each row's integer to one bin of every column's histogram.
+// Package hist holds the loops that tree learners spend their time in: adding
+// each row's integer to one bin of every column's histogram, and dividing rows by
+// their bins.
 //
 // Bins lie row by row, one byte a column; histograms lie column by column:
 //

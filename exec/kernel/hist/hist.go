@@ -75,3 +75,24 @@ func AddPairs(h []int64, at, cols []int32, bins []uint8, width int, rows []uint3
 		}
 	}
 }
+
+// Part divides rows by a column: in their order those whose bins go, 1 and not 0,
+// come first, then the others. The bin of row r is col[r·width]; other is memory for as
+// many rows. It tells how many go.
+func Part(rows, other []uint32, col []uint8, width int, goes *[256]uint8) int {
+	if len(rows) == 0 {
+		return 0
+	}
+	n := part(rows, other[:len(rows)], col, width, goes)
+	copy(rows[n:], other)
+	return n
+}
+
+func partGo(rows, other []uint32, col []uint8, width int, goes *[256]uint8) (left int) {
+	for i, row := range rows {
+		n := int(goes[col[int(row)*width]])
+		rows[left], other[i-left] = row, row
+		left += n
+	}
+	return left
+}

@@ -80,6 +80,40 @@ func TestBodiesAgainstThePlainLoop(t *testing.T) {
 	}
 }
 
+func TestPart(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 300 {
+		width, n := 1+r.IntN(5), r.IntN(200)
+		in := draw(r, n, width, 256)
+		r.Shuffle(len(in.rows), func(i, j int) { in.rows[i], in.rows[j] = in.rows[j], in.rows[i] })
+		var goes [256]uint8
+		for i := range goes {
+			goes[i] = uint8(r.IntN(2))
+		}
+		col := r.IntN(width)
+		var want, others []uint32
+		for _, row := range in.rows {
+			if goes[in.bins[int(row)*width+col]] == 1 {
+				want = append(want, row)
+			} else {
+				others = append(others, row)
+			}
+		}
+		left := len(want)
+		want = append(want, others...)
+		bins := in.bins[min(col, len(in.bins)):]
+		got, twin := slices.Clone(in.rows), slices.Clone(in.rows)
+		if k := Part(got, make([]uint32, len(got)), bins, width, &goes); k != left || !slices.Equal(got, want) {
+			t.Fatalf("%d rows: %d go, want %d", len(got), k, left)
+		}
+		other := make([]uint32, len(twin))
+		k := partGo(twin, other, bins, width, &goes)
+		if copy(twin[k:], other); k != left || !slices.Equal(twin, want) {
+			t.Fatalf("%d rows: %d go by the twin, want %d", len(got), k, left)
+		}
+	}
+}
+
 func BenchmarkAdd(b *testing.B) {
 	const n, width, stride = 32768, 28, 256
 	in := draw(rand.New(rand.NewPCG(1, 1)), n, width, stride)

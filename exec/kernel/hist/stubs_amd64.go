@@ -13,3 +13,8 @@ func addRows(h *int64, step int, bins *uint8, width int, rows *uint32, n int, va
 //
 //go:noescape
 func addSomeRows(h *int64, at *int32, cols *int32, count int, bins *uint8, width int, rows *uint32, n int, vals *int64)
+
+// partRows is partGo of n rows, not 0.
+//
+//go:noescape
+func partRows(rows *uint32, other *uint32, n int, col *uint8, width int, goes *[256]uint8) int
