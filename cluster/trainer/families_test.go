@@ -61,6 +61,7 @@ var proofs = []proof{
 	{"logistic_regression", "a b k w", "c", many, true, []any{"optimizer", "irls", "l2_reg", 1e-4, "class_weights", "balanced", "eval_fraction", 0.2, "weight", "w"}},
 	{"logistic_regression", "a b", "c4", some, false, []any{"l1_reg", 0.01, "max_iterations", 8}},
 	{"logistic_regression", "a b", "c", many, true, []any{"optimizer", "adam", "max_iterations", 2, "batch_size", 8192}},
+	{"logistic_regression", "a b k", "c", some, false, []any{"optimizer", "newton_cg", "c", 1.0}},
 	{"linear_svm", "a b", "c", some, false, []any{"c", 0.01, "max_iterations", 20}},
 	{"gradient_boosted_trees", "a b k", "c", some, false, []any{"n_estimators", 4, "max_depth", 4, "eval_fraction", 0.2}},
 	{"gradient_boosted_trees", "a b k", "y", some, false, []any{"n_estimators", 3, "subsample", 0.7, "max_leaves", 12}},

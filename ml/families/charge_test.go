@@ -53,6 +53,7 @@ func TestDriversChargeWhatTheyHold(t *testing.T) {
 		{"gamma_regression", wide(200, 2), []any{"optimizer", "newton", "calculate_p_values", true}},
 		{"tweedie_regression", wide(3, 30000), []any{"optimizer", "gd", "max_iterations", 3}},
 		{"logistic_regression", classes(wide(3, 30000)), []any{"optimizer", "adam", "max_iterations", 2}},
+		{"logistic_regression", classes(wide(3, 30000)), []any{"optimizer", "newton_cg", "max_iterations", 2}},
 		{"linear_svm", classes(wide(3, 30000)), []any{"max_iterations", 5}},
 		{"gradient_boosted_trees", wide(200, 2), []any{"n_estimators", 5}},
 		{"random_forest", wide(200, 2), []any{"n_estimators", 5}},

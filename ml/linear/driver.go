@@ -122,6 +122,9 @@ func (d *driver) ask() *family.Step {
 	default:
 		q := d.opt.Next()
 		r.Need, r.Theta = q.Need, q.Theta
+		if q.Need&optim.Product != 0 {
+			r.Along = unit(q.Along)
+		}
 		if q.Need&optim.Hessian != 0 {
 			r.Columns = d.columns
 		}
@@ -220,6 +223,11 @@ func (d *driver) again(r *request, p *partial) bool {
 		*now = most2(slack * was)
 	}
 	next := d.train
+	if r.Need&optim.Product != 0 {
+		expect(&next.Bend, p.Bend, slackResid)
+		d.train = next
+		return repeat && p.Bend-p.Bend == 0
+	}
 	expect(&next.Loss, p.Loss, slackLoss)
 	if r.Need&(optim.Grad|optim.Hessian) != 0 {
 		expect(&next.Resid, p.Resid, slackResid)
@@ -235,6 +243,9 @@ func (d *driver) again(r *request, p *partial) bool {
 // evaluation makes the objective of an answer; an infinite one where something is
 // not finite.
 func (d *driver) evaluation(r *request, p *partial) *optim.Eval {
+	if r.Need&optim.Product != 0 {
+		return &optim.Eval{Product: d.product(r, p)}
+	}
 	if p.Loss-p.Loss != 0 || p.Resid-p.Resid != 0 || p.Curv-p.Curv != 0 {
 		return &optim.Eval{Loss: math.Inf(1), Grad: make([]float64, d.root.size()), Hess: make([]float64, len(p.Hess.Low))}
 	}

@@ -187,6 +187,10 @@ func TestTheContract(t *testing.T) {
 		{logisticRegression, 2, []any{"c", 2.0}},
 		{logisticRegression, 2, []any{"c", 2.0, "l1_ratio", 0.5}},
 		{logisticRegression, 2, []any{"optimizer", "newton", "calculate_p_values", true}},
+		{linearRegression, 0, []any{"optimizer", "newton_cg", "fit_intercept", false}},
+		{logisticRegression, 2, []any{"optimizer", "newton_cg", "c", 2.0, "calculate_p_values", true}},
+		{poissonRegression, 0, []any{"offset", "x2", "solver", "newton-cg"}},
+		{linearSVM, 2, []any{"c", 0.1, "optimizer", "newton_cg"}},
 		{logisticRegression, 2, []any{"optimizer", "adam", "batch_size", 100, "max_iterations", 3, "early_stop", true, "min_rel_progress", 1e-9}},
 		{logisticRegression, 4, []any{"l2_reg", 1e-3, "early_stop", true}},
 		{linearSVM, 2, []any{"c", 0.1}},
@@ -261,7 +265,7 @@ func TestGreatResiduals(t *testing.T) {
 		x := r.NormFloat64()
 		d.X, d.Y = append(d.X, []float64{x}), append(d.Y, 1e9*(3+x)+1e3*r.NormFloat64())
 	}
-	for _, how := range []string{"newton", "lbfgs", "gd"} {
+	for _, how := range []string{"newton", "newton_cg", "lbfgs", "gd"} {
 		got := familytest.Same(t, linearRegression, d, "optimizer", how, "max_iterations", 500, "tolerance", 1e-10)
 		th := got.Predictor.(*predictor).theta
 		if math.Abs(th[0]-1e9) > 200 || math.Abs(th[1]-3e9) > 200 {
@@ -271,11 +275,46 @@ func TestGreatResiduals(t *testing.T) {
 	for i := range d.Y {
 		d.Y[i] = math.Floor(math.Exp(20 + d.X[i][0]))
 	}
-	for _, how := range []string{"newton", "lbfgs"} {
+	for _, how := range []string{"newton", "newton_cg", "lbfgs"} {
 		got := familytest.Same(t, poissonRegression, d, "optimizer", how, "max_iterations", 500, "tolerance", 1e-9)
 		th := got.Predictor.(*predictor).theta
 		if math.Abs(th[0]-1) > 1e-6 || math.Abs(th[1]-20) > 1e-6 || !got.State.Converged {
 			t.Errorf("poisson by %s: %v %+v", how, th, got.State)
+		}
+	}
+}
+
+// TestNewtonWithoutAHessian finds the minimum of more parameters than Newton's method
+// takes, which L-BFGS finds too, in fewer steps.
+func TestNewtonWithoutAHessian(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	d := &familytest.Data{Classes: 2, Cats: []int{maxNewtonParams + 1000}}
+	for range 20000 {
+		x, c := r.NormFloat64(), r.IntN(d.Cats[0])
+		y := 0.0
+		if 3*x+float64(c%7)-3+r.NormFloat64() > 0 {
+			y = 1
+		}
+		d.X, d.Code, d.Y = append(d.X, []float64{x, x + r.NormFloat64()/100}), append(d.Code, []int32{int32(c)}), append(d.Y, y)
+	}
+	train := func(how string) *familytest.Result {
+		got, err := familytest.Train(t, logisticRegression, d, familytest.Spread{Threads: 2}, "optimizer", how, "c", 10.0, "tolerance", 1e-8, "max_iterations", 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.State.Converged {
+			t.Errorf("%s ended in %+v", how, got.State)
+		}
+		return got
+	}
+	cg, other := train("newton_cg"), train("lbfgs")
+	if cg.State.Iteration > 20 || math.Abs(cg.State.TrainLoss-other.State.TrainLoss) > 1e-7 {
+		t.Errorf("newton_cg: %+v, lbfgs: %+v", cg.State, other.State)
+	}
+	t.Logf("newton_cg: %d steps, %d passes; lbfgs: %d, %d", cg.State.Iteration, cg.State.Evals, other.State.Iteration, other.State.Evals)
+	for i, v := range cg.Predictor.(*predictor).theta {
+		if w := other.Predictor.(*predictor).theta[i]; math.Abs(v-w) > 1e-4 {
+			t.Fatalf("parameter %d is %v, %v by lbfgs", i, v, w)
 		}
 	}
 }
@@ -341,6 +380,9 @@ func TestMisuse(t *testing.T) {
 		{poissonRegression, 0, func(d *familytest.Data) { clear(d.Y) }, nil, "22023", `is 0 in all rows`},
 		{linearRegression, 0, func(d *familytest.Data) { d.X[3][0] = 1e200 }, nil, "22003", `too large`},
 		{logisticRegression, 3, nil, []any{"optimizer", "newton"}, "0A000", "more than two classes"},
+		{logisticRegression, 3, nil, []any{"optimizer", "newton_cg"}, "0A000", "more than two classes"},
+		{logisticRegression, 2, nil, []any{"l1_reg", 0.1, "optimizer", "newton_cg"}, "22023", "does not support an L1 penalty"},
+		{quantileRegression, 0, nil, []any{"optimizer", "newton_cg"}, "0A000", "bends"},
 		{logisticRegression, 3, nil, []any{"calculate_p_values", true}, "0A000", "more than two classes"},
 		{logisticRegression, 2, nil, []any{"calculate_p_values", true, "optimizer", "adam"}, "0A000", "p-values are of the minimum"},
 		{logisticRegression, 2, nil, []any{"l1_reg", 0.1, "optimizer", "newton"}, "22023", "does not support an L1 penalty"},

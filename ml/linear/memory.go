@@ -13,6 +13,8 @@ func (d *driver) bytes() int64 {
 		squares = 3
 	case newton:
 		squares = 1
+	case newtonCG:
+		vectors += 5
 	case lbfgs:
 		vectors = optim.HistoryVectors + 3
 	}

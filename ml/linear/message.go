@@ -27,6 +27,7 @@ type request struct {
 	// opEvaluate
 	Need  optim.Need
 	Theta []float64
+	Along []float64 // what the Hessian's product is with
 	Width float64   // of what the loss rounds off
 	Bound []float64 // of the dense columns' sizes, powers of two
 	most            // what is at most expected: what sums are made for
@@ -36,13 +37,15 @@ type request struct {
 	Shift, Factor float64 // of the target: its factor is (y-Shift)·Factor
 }
 
-// most are the greatest sizes of rows' derivatives, losses and second derivatives.
-type most struct{ Resid, Loss, Curv float64 }
+// most are the greatest sizes of rows' derivatives, losses and second derivatives, and of
+// these times what a product is with.
+type most struct{ Resid, Loss, Curv, Bend float64 }
 
 // Encode implements family.Message.
 func (r *request) Encode(e *canon.E) {
 	e.U8(uint8(r.Need))
 	e.F64s(r.Theta)
+	e.F64s(r.Along)
 	e.F64(r.Width)
 	e.F64s(r.Bound)
 	r.most.encode(e)
@@ -55,18 +58,19 @@ func (m *most) encode(e *canon.E) {
 	e.F64(m.Resid)
 	e.F64(m.Loss)
 	e.F64(m.Curv)
+	e.F64(m.Bend)
 }
 
-func decodeMost(d *canon.D) most { return most{d.F64(), d.F64(), d.F64()} }
+func decodeMost(d *canon.D) most { return most{d.F64(), d.F64(), d.F64(), d.F64()} }
 
 // raise makes m the greatest of both.
 func (m *most) raise(o most) {
-	m.Resid, m.Loss, m.Curv = math.Max(m.Resid, o.Resid), math.Max(m.Loss, o.Loss), math.Max(m.Curv, o.Curv)
+	m.Resid, m.Loss, m.Curv, m.Bend = math.Max(m.Resid, o.Resid), math.Max(m.Loss, o.Loss), math.Max(m.Curv, o.Curv), math.Max(m.Bend, o.Bend)
 }
 
 // DecodeStep implements family.Family.
 func (g *glm) DecodeStep(op uint8, d *canon.D) family.Message {
-	r := &request{Need: optim.Need(d.U8()), Theta: d.F64s(), Width: d.F64(), Bound: d.F64s(), most: decodeMost(d), Columns: gram.DecodeColumns(d),
+	r := &request{Need: optim.Need(d.U8()), Theta: d.F64s(), Along: d.F64s(), Width: d.F64(), Bound: d.F64s(), most: decodeMost(d), Columns: gram.DecodeColumns(d),
 		Shift: d.F64(), Factor: d.F64()}
 	if op != opGram && op != opEvaluate {
 		d.Fail()
@@ -161,11 +165,15 @@ func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error
 // weight is that of the rows an evaluation was of.
 func (p *partial) weight() float64 { return float64(p.Units) + p.Weight.Value() }
 
-// gradient scales sums to the weighted sums of derivatives and of losses.
+// gradient scales sums to the weighted sums of derivatives, or of what was asked for in
+// their place, and of losses.
 func (p *problem) gradient(r *request, s *gram.Sums) (grad []float64, loss float64) {
 	n := p.size()
 	grad = make([]float64, n)
 	scale := gram.Half(r.Resid)
+	if r.Need&optim.Product != 0 {
+		scale = gram.Half(r.Bend)
+	}
 	for i := range grad {
 		grad[i] = s.At(i, scale)
 		if j := i % p.per; i < p.slopes*p.per && j < p.dense {

@@ -10,9 +10,9 @@ import (
 var (
 	optimizer = &family.Option{Names: []string{"optimizer", "optimize_strategy", "solver"}, Type: "text",
 		Default: "`newton` for least squares of at most 2048 parameters, for Tweedie's family of at most 256, else `lbfgs`; with an L1 penalty `coordinate_descent` for least squares of at most 2048 parameters, else `lbfgs`",
-		Doc: "How the loss is minimised: `lbfgs`, with an L1 penalty OWL-QN; `newton` (`irls`, `normal_equation`); `coordinate_descent` (`cd`), for least squares; " +
+		Doc: "How the loss is minimised: `lbfgs`, with an L1 penalty OWL-QN; `newton` (`irls`, `normal_equation`); `newton_cg`, Newton's method without a Hessian, for many parameters; `coordinate_descent` (`cd`), for least squares; " +
 			"`gd` (`batch_gradient_descent`); or by mini-batches `sgd`, `momentum`, `adam`.",
-		Read: family.Word("auto|auto_strategy", "lbfgs|owlqn", "newton|irls|normal_equation|newton-cholesky|cholesky", "coordinate_descent|cd", "gd|batch_gradient_descent", "sgd", "momentum", "adam")}
+		Read: family.Word("auto|auto_strategy", "lbfgs|owlqn", "newton|irls|normal_equation|newton-cholesky|cholesky", "newton_cg|newton-cg|tron", "coordinate_descent|cd", "gd|batch_gradient_descent", "sgd", "momentum", "adam")}
 	maxIterations = family.MaxIterations("100; 20 for mini-batches, 1000 for `coordinate_descent` and quantiles", "The most iterations; with mini-batches an iteration is a pass over the rows.")
 	tolerance     = family.Tolerance("1e-6; 1e-10 for `coordinate_descent`, 0 for mini-batches",
 		"Training ends when the gradient is this much shorter than the first one; `coordinate_descent` when the duality gap is this much smaller than the target's mean square.")
@@ -147,6 +147,7 @@ const (
 	byGram     = "gram" // least squares: all there is to know is a matrix
 	lbfgs      = "lbfgs"
 	newton     = "newton"
+	newtonCG   = "newton_cg"
 	coordinate = "coordinate_descent"
 	gd         = "gd"
 )
@@ -167,10 +168,10 @@ func (g *glm) method(o *family.Values, l1 float64, outputs, params int) (string,
 	switch {
 	case how == coordinate && !g.direct:
 		return "", pgerr.Unsupported("optimizer %s is for least squares only", how).At(at).WithHint("Use lbfgs.")
-	case how == newton && outputs > 1:
-		return "", pgerr.Unsupported("optimizer newton does not support more than two classes, or a scale").At(at).WithHint("Use lbfgs.")
-	case how == newton && g.bends:
-		return "", pgerr.Unsupported("optimizer newton does not support a loss that bends").At(at).WithHint("Use lbfgs.")
+	case (how == newton || how == newtonCG) && outputs > 1:
+		return "", pgerr.Unsupported("optimizer %s does not support more than two classes, or a scale", how).At(at).WithHint("Use lbfgs.")
+	case (how == newton || how == newtonCG) && g.bends:
+		return "", pgerr.Unsupported("optimizer %s does not support a loss that bends", how).At(at).WithHint("Use lbfgs.")
 	case l1 > 0 && how != lbfgs && how != coordinate:
 		return "", pgerr.New(pgerr.InvalidParameterValue, "optimizer %s does not support an L1 penalty", how).At(at).WithHint("Use lbfgs.")
 	case (how == newton || how == coordinate) && params > maxNewtonParams:

@@ -143,16 +143,25 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 	if r.Need&optim.Hessian != 0 {
 		a.hessian(b, at, z, h)
 	}
+	most, greatest := r.Resid, &o.Resid
+	if r.Need&optim.Product != 0 {
+		most, greatest = r.Bend, &o.Bend
+		b.Margins(l, at, r.Along[:p.per-1], r.Along[p.per-1])
+		for i, v := range l {
+			z[i] = float64(h[i] * v)
+		}
+	}
 	if a.held += n; a.held > gram.Room {
 		o.Sums.Spill()
 		a.held = n
 	}
-	size := p.size()
-	sum, top := f64.FixAll(l, gram.Half(r.Loss))
-	o.Sums.Low[size] += sum
-	if top > o.Loss {
-		o.Loss = top
-		a.over = a.over || top > r.Loss
+	if r.Need&optim.Loss != 0 {
+		sum, top := f64.FixAll(l, gram.Half(r.Loss))
+		o.Sums.Low[p.size()] += sum
+		if top > o.Loss {
+			o.Loss = top
+			a.over = a.over || top > r.Loss
+		}
 	}
 	if a.lanes == nil {
 		return
@@ -161,13 +170,13 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 		a.take()
 	}
 	a.added += n
-	scale := gram.Half(r.Resid)
+	scale := gram.Half(most)
 	for k := range p.outputs {
 		zk, at0 := z[k*n:][:n], k*p.per
 		sum, top := f64.FixAll(zk, scale)
-		if top > o.Resid {
-			o.Resid = top
-			a.over = a.over || top > r.Resid
+		if top > *greatest {
+			*greatest = top
+			a.over = a.over || top > most
 		}
 		if a.over {
 			continue

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -68,6 +69,35 @@ func (r *root) hessian(hess []float64) {
 			}
 		}
 	}
+}
+
+// unit gives a vector of a size about 1: bounds of what it brings rows serve for the next
+// one then. The factor is a power of two.
+func unit(v []float64) []float64 {
+	out := append([]float64{}, v...)
+	f64.Scale(out, 1/unitOf(v))
+	return out
+}
+
+func unitOf(v []float64) float64 { return most2(math.Sqrt(f64.Dot(v, v))) }
+
+// product is that of the objective's Hessian with what was asked for.
+func (d *driver) product(r *request, p *partial) []float64 {
+	along := d.opt.Next().Along
+	if p.Bend-p.Bend != 0 {
+		return slices.Repeat([]float64{math.NaN()}, len(along))
+	}
+	out, _ := d.root.gradient(r, &p.Sums)
+	scale := unitOf(along) / d.s.Weight
+	for i, v := range out {
+		switch out[i] = float64(v * scale); {
+		case d.root.penalised(i):
+			out[i] = f64.FMA(d.root.l2, along[i], out[i])
+		case !d.root.learnt(i):
+			out[i] = 0
+		}
+	}
+	return out
 }
 
 // penalty is what the penalties add to the loss.

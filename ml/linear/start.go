@@ -39,7 +39,7 @@ func (d *driver) bounded(b *bounds) error {
 	}
 	d.factor = gram.Half(math.Max(math.Abs(b.YLow-d.shift), math.Abs(b.YHigh-d.shift)))
 	w := most2(b.MaxWeight)
-	d.train, d.held = most{w, w, w}, w
+	d.train, d.held = most{w, w, w, w}, w
 	if d.how == byGram {
 		d.phase = toGram
 		return nil
@@ -155,6 +155,8 @@ func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
 		return optim.NewLBFGS(theta, stop), nil
 	case newton:
 		return optim.NewNewton(theta, stop), nil
+	case newtonCG:
+		return optim.NewNewtonCG(theta, stop), nil
 	case gd:
 		def := 0.0
 		if o.Text("learn_rate_strategy", "") == "constant" {

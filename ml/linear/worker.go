@@ -56,7 +56,10 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 		a.obj = p.objective(a.r.Width)
 		a.z, a.h = make([]float64, p.outputs*dataset.ChunkRows), make([]float64, p.outputs*dataset.ChunkRows)
 		a.l = make([]float64, dataset.ChunkRows)
-		if a.r.Need&(optim.Grad|optim.Hessian) != 0 {
+		if a.r.Need&optim.Product != 0 && (p.outputs > 1 || len(a.r.Along) != p.size()) {
+			return nil, pgerr.Internal("a training task asks for a product of %d parameters", len(a.r.Along))
+		}
+		if a.r.Need&(optim.Grad|optim.Hessian|optim.Product) != 0 {
 			a.lanes = make([]float64, p.slopes*p.dense*f64.Lanes)
 			for k := range p.slopes {
 				f64.Starts(a.lanes[k*p.dense*f64.Lanes:], a.r.Bound)

@@ -17,6 +17,7 @@ const (
 	Loss Need = 1 << iota
 	Grad
 	Hessian
+	Product // of the Hessian with Along
 )
 
 // MiniBatch names a part of the training rows: step Step of the Steps that make
@@ -30,15 +31,17 @@ type MiniBatch struct {
 type Request struct {
 	Theta []float64
 	Need  Need
+	Along []float64
 	Batch *MiniBatch
 }
 
 // Eval is the answer: the objective at Theta. Hess is a full row-major matrix of
 // which only the upper triangle counts. Optimisers do not keep the slices.
 type Eval struct {
-	Loss float64
-	Grad []float64
-	Hess []float64
+	Loss    float64
+	Grad    []float64
+	Hess    []float64
+	Product []float64
 }
 
 // Optimizer is a step machine. Its methods are for one goroutine.

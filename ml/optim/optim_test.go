@@ -37,6 +37,9 @@ func quadratic(n int, cond float64) (eval func(Request) *Eval, best []float64) {
 				e.Grad[i] += a[i*n+j] * (q.Theta[j] - best[j])
 			}
 		}
+		if q.Need&Product != 0 {
+			e.Product = times(a, q.Along)
+		}
 		for i := range n {
 			e.Loss += 0.5 * e.Grad[i] * (q.Theta[i] - best[i])
 		}
@@ -47,9 +50,24 @@ func quadratic(n int, cond float64) (eval func(Request) *Eval, best []float64) {
 // rosenbrock is not convex: the line search has to earn its keep.
 func rosenbrock(q Request) *Eval {
 	x, y := q.Theta[0], q.Theta[1]
-	return &Eval{Loss: 100*(y-x*x)*(y-x*x) + (1-x)*(1-x),
+	e := &Eval{Loss: 100*(y-x*x)*(y-x*x) + (1-x)*(1-x),
 		Grad: []float64{-400*x*(y-x*x) - 2*(1-x), 200 * (y - x*x)},
 		Hess: []float64{1200*x*x - 400*y + 2, -400 * x, -400 * x, 200}}
+	if q.Need&Product != 0 {
+		e.Product = times(e.Hess, q.Along)
+	}
+	return e
+}
+
+func times(h, v []float64) []float64 {
+	n := len(v)
+	out := make([]float64, n)
+	for i := range n {
+		for j := range n {
+			out[i] += h[i*n+j] * v[j]
+		}
+	}
+	return out
 }
 
 func run(t *testing.T, o Optimizer, eval func(Request) *Eval, max int) State {
@@ -72,7 +90,7 @@ func TestFindsTheMinimum(t *testing.T) {
 	for _, n := range []int{1, 2, 10, 60} {
 		eval, best := quadratic(n, 1000)
 		x0 := make([]float64, n)
-		for _, o := range []Optimizer{NewLBFGS(x0, stop), NewNewton(x0, stop), NewGD(x0, stop, 0)} {
+		for _, o := range []Optimizer{NewLBFGS(x0, stop), NewNewton(x0, stop), NewNewtonCG(x0, stop), NewGD(x0, stop, 0)} {
 			s := run(t, o, eval, 20000)
 			for i := range best {
 				if math.Abs(s.Theta[i]-best[i]) > 1e-5 {
@@ -85,7 +103,7 @@ func TestFindsTheMinimum(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop), NewNewton([]float64{-1.2, 1}, stop)} {
+	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop), NewNewton([]float64{-1.2, 1}, stop), NewNewtonCG([]float64{-1.2, 1}, stop)} {
 		s := run(t, o, rosenbrock, 200)
 		if math.Abs(s.Theta[0]-1) > 1e-6 || math.Abs(s.Theta[1]-1) > 1e-6 {
 			t.Errorf("%T on Rosenbrock's function: %+v", o, s)
@@ -148,6 +166,8 @@ func TestResumeIsTheUnbrokenRun(t *testing.T) {
 		{func() Optimizer { return NewLBFGS([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(LBFGS) }, rosenbrock},
 		{func() Optimizer { return NewOWLQN(x0, half(12), stop) }, func() Optimizer { return new(OWLQN) }, quad},
 		{func() Optimizer { return NewNewton([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(Newton) }, rosenbrock},
+		{func() Optimizer { return NewNewtonCG(x0, stop) }, func() Optimizer { return new(NewtonCG) }, quad},
+		{func() Optimizer { return NewNewtonCG([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(NewtonCG) }, rosenbrock},
 		{func() Optimizer { return NewGD(x0, stop, 0) }, func() Optimizer { return new(GD) }, quad},
 		{func() Optimizer { return NewStochastic([]float64{0}, stop, Adam, 0.1, 4, 9) }, func() Optimizer { return new(Stochastic) }, noisy},
 	}
@@ -187,7 +207,7 @@ func TestResumeIsTheUnbrokenRun(t *testing.T) {
 // TestLossNeverRises is what a line search promises.
 func TestLossNeverRises(t *testing.T) {
 	stop := Stop{Tolerance: 1e-12, MaxIter: 300}
-	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop), NewNewton([]float64{-1.2, 1}, stop), NewGD([]float64{-1.2, 1}, stop, 0)} {
+	for _, o := range []Optimizer{NewLBFGS([]float64{-1.2, 1}, stop), NewNewton([]float64{-1.2, 1}, stop), NewNewtonCG([]float64{-1.2, 1}, stop), NewGD([]float64{-1.2, 1}, stop, 0)} {
 		last := math.Inf(1)
 		for {
 			done, err := o.Tell(rosenbrock(o.Next()))

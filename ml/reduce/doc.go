@@ -20,8 +20,8 @@
 // gives the same bytes.
 //
 // Every tree node has a home, the worker that merges it: where both children
-// live if that is one worker, else the home of one of them, which the number of
-// the slice picks, so that the slices of a long vector spread their work and
+// live if that is one worker, else with one of the workers below, which
+// the slice says, so that the slices of a long vector spread their work and
 // their roots over the workers. A worker folds the subtrees it owns wholly; the
 // rest goes to the home of the parent, and the root's value to who wants it.
 //

@@ -110,11 +110,11 @@ func nodes(n int) []int {
 }
 
 // TestLinks: a long vector crosses no link more than three times an iteration,
-// whichever way, where leaves can be shared out evenly, and the driver's no more often on 64 nodes than on 8; a message
-// takes as many hops as the trees are high. Gathering takes as many vectors as
+// whichever way, where nodes are few or leaves can be shared out evenly, and the driver's
+// no more often on 64 nodes than on 8; a message takes as many hops as the trees are high. Gathering takes as many vectors as
 // there are nodes, or leaves.
 func TestLinks(t *testing.T) {
-	for _, n := range []int{2, 3, 4, 5, 7, 8, 13, 16, 32, 64} {
+	for _, n := range []int{2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 24, 32, 50, 64} {
 		high := 2
 		for 1<<(high-2) < n {
 			high++
@@ -125,14 +125,16 @@ func TestLinks(t *testing.T) {
 		}{
 			{"nodes", nodes(n)},
 			{"leaves", Ranges(256, nodes(n))},
+			{"few leaves", Ranges(64, nodes(n))},
+			{"many leaves", Ranges(4096, nodes(n))},
 		} {
 			t.Run(fmt.Sprint(n, c.what), func(t *testing.T) {
 				tree := iteration(t, n, c.owners, 64, false)
 				gather := iteration(t, n, c.owners, 64, true)
 				t.Logf("busiest link: tree %.2f vectors, gather %.2f; driver %.2f in, %.2f out; depth %d", tree.busiest(), gather.busiest(), tree.in[0], tree.out[0], tree.depth)
 				most := 3.0
-				if c.what == "leaves" && n&(n-1) != 0 {
-					most = 4.5 // ranges' boundaries cut subtrees
+				if c.what != "nodes" && n > 11 && n&(n-1) != 0 {
+					most = 3.5 // there are more boundaries than large subtrees
 				}
 				if tree.busiest() > most {
 					t.Errorf("a link carries %.2f vectors one way", tree.busiest())
@@ -148,8 +150,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestRanges: each worker has a run of leaves, and no run is longer than its
-// share by more than an eighth, or a leaf.
+// TestRanges: each worker has a run of leaves, no run longer than its share by more
+// than an eighth, or shorter by more than a quarter, or a leaf.
 func TestRanges(t *testing.T) {
 	for leaves := 1; leaves <= 4096; leaves *= 2 {
 		for n := 1; n <= 70; n++ {
@@ -162,7 +164,7 @@ func TestRanges(t *testing.T) {
 				}
 			}
 			for w, c := range counts {
-				if float64(c) > float64(leaves)/float64(n)*1.125+1 || float64(c) < float64(leaves)/float64(n)*0.875-1 {
+				if float64(c) > float64(leaves)/float64(n)*1.125+1 || float64(c) < float64(leaves)/float64(n)*0.75-1 {
 					t.Fatalf("%d leaves on %d: worker %d has %d", leaves, n, w, c)
 				}
 			}

@@ -33,6 +33,7 @@ type Plan struct {
 	dest   int     // who wants the root's value
 	slice  int
 	mixed  mixed
+	homes  *homes
 }
 
 // mixed is how a plan finds the home of a node whose leaves are of several
@@ -40,7 +41,7 @@ type Plan struct {
 type mixed uint8
 
 const (
-	atChild mixed = iota // one of the children's, which the slice picks
+	atOwner mixed = iota // of a worker that has leaves below, which the slice picks
 	atDest               // with who wants the root's value
 	nowhere
 )
@@ -67,7 +68,7 @@ func NewPlan(owners []int) *Plan {
 		p.owns = append(p.owns, owns)
 	}
 	if len(owners) > 0 {
-		p.dest = p.Home(p.Root())
+		p.dest, p.homes = owners[0], &homes{}
 	}
 	return p
 }
@@ -75,7 +76,7 @@ func NewPlan(owners []int) *Plan {
 // To has the root's value go to a worker, which else stays at the root's home.
 func (p *Plan) To(worker int) *Plan {
 	q := *p
-	q.dest = worker
+	q.dest, q.homes = worker, &homes{}
 	return &q
 }
 
@@ -111,24 +112,19 @@ func (p *Plan) Leaves() int { return p.leaves }
 // Root is the node whose value is the result.
 func (p *Plan) Root() Node { return Node{Level: int32(len(p.owns) - 1)} }
 
-// Home is the worker that merges n. Where that may be either child's home, the
-// slice's number picks one, its lowest bit at the root, for the shared nodes are
-// the upper ones.
+// Home is the worker that merges n: whose all the leaves below are, or one of those
+// who have some, as serves the slice best (homes).
 func (p *Plan) Home(n Node) int {
-	for p.owns[n.Level][n.Index] == shared {
-		switch p.mixed {
-		case atDest:
-			return p.dest
-		case nowhere:
-			return Nobody
-		}
-		l, r, two := p.children(n)
-		fromRoot := len(p.owns) - 1 - int(n.Level)
-		if n = l; two && p.slice>>fromRoot&1 != 0 {
-			n = r
-		}
+	if of := p.owns[n.Level][n.Index]; of != shared {
+		return of
 	}
-	return p.owns[n.Level][n.Index]
+	switch p.mixed {
+	case atDest:
+		return p.dest
+	case nowhere:
+		return Nobody
+	}
+	return p.homes.home(p, n)
 }
 
 // Valid tells whether n is a node of the tree.
