@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -190,6 +191,47 @@ func TestModelsAreReadOnce(t *testing.T) {
 		t.Errorf("%d loads of %d reads", got.Loads, s.reads)
 	}
 	m.close()
+	if pool.Used() != 0 {
+		t.Errorf("%d bytes are left", pool.Used())
+	}
+}
+
+// TestModelsGoWhileOthersWait: a model's bytes are given to a statement that waits
+// to be let in, which is told of them while the model goes.
+func TestModelsGoWhileOthersWait(t *testing.T) {
+	s := newShelf(t, 1)
+	pool := mem.NewPool("n", 8<<20)
+	m := newModels(pool, s.read)
+	_, release, err := m.use(context.Background(), "m", s.versions[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	ctx, cancel := context.WithCancel(context.Background())
+	holder, statement := pool.Child("holder", 0), pool.Child("statement", 0)
+	held, ticket := holder.Ticket(1, 1), statement.Ticket(1, 1)
+	held.Force() // who is alone does not wait
+	waited := make(chan error)
+	acct := pool.Account("others", false)
+	if err := acct.Grow(int64(mem.FailShare*float64(pool.Limit())) - pool.Used()); err != nil {
+		t.Fatal(err)
+	}
+	go func() { waited <- ticket.Wait(ctx) }()
+	for pool.Admissions().Queued == 0 {
+		runtime.Gosched()
+	}
+	if err := acct.Grow(256 << 10); err != nil || m.idleBytes() != 0 {
+		t.Errorf("%d bytes are idle: %v", m.idleBytes(), err)
+	}
+	cancel()
+	if err := <-waited; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	ticket.Close()
+	held.Close()
+	statement.Close()
+	holder.Close()
+	acct.Close()
 	if pool.Used() != 0 {
 		t.Errorf("%d bytes are left", pool.Used())
 	}

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -16,7 +17,7 @@ import (
 
 // models are the decoded models of a node, by the hash of their bytes:
 // training.Models. Each is charged to the node and stays while a statement uses it;
-// then it is idle (mem.Pool.SetIdle), and goes when others need its memory or too
+// then it is idle (mem.Pool.AddIdle), and goes when others need its memory or too
 // much is idle, those that were not used for longest first.
 type models struct {
 	pool *mem.Pool
@@ -24,9 +25,9 @@ type models struct {
 
 	mu    sync.Mutex
 	byKey map[[32]byte]*cachedModel
-	idle  *list.List // of *cachedModel that nobody uses, the last used in front
-	bytes int64      // of those
-	loads int64      // so far
+	idle  *list.List   // of *cachedModel that nobody uses, the last used in front
+	bytes atomic.Int64 // of those; read by who lets others in while a model goes
+	loads int64        // so far
 }
 
 type cachedModel struct {
@@ -45,24 +46,22 @@ const idleShare = 0.25
 
 func newModels(pool *mem.Pool, read func(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error) *models {
 	m := &models{pool: pool, read: read, byKey: map[[32]byte]*cachedModel{}, idle: list.New()}
-	pool.SetIdle(m.idleBytes, m.shed)
+	pool.AddIdle(m.idleBytes, m.shed)
 	return m
 }
 
 func (m *models) close() { m.shed(m.idleBytes()) }
 
-func (m *models) idleBytes() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.bytes
-}
+func (m *models) idleBytes() int64 { return m.bytes.Load() }
 
-// shed lets idle models of n bytes go.
-func (m *models) shed(n int64) {
+// shed lets idle models of n bytes go, and says how many bytes went.
+func (m *models) shed(n int64) (freed int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for ; n > 0 && m.idle.Len() > 0; n -= m.drop() {
+	for freed < n && m.idle.Len() > 0 {
+		freed += m.drop()
 	}
+	return freed
 }
 
 // drop lets the model go that was not used for longest, and gives its bytes; under
@@ -71,7 +70,7 @@ func (m *models) drop() int64 {
 	c := m.idle.Remove(m.idle.Back()).(*cachedModel)
 	delete(m.byKey, c.key)
 	n := c.acct.Used()
-	m.bytes -= n
+	m.bytes.Add(-n)
 	c.acct.Close()
 	return n
 }
@@ -89,7 +88,7 @@ func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) 
 		}
 		if c.users++; c.at != nil {
 			m.idle.Remove(c.at)
-			m.bytes -= c.acct.Used()
+			m.bytes.Add(-c.acct.Used())
 			c.at = nil
 		}
 		m.mu.Unlock()
@@ -146,8 +145,8 @@ func (m *models) leave(c *cachedModel) {
 		return
 	}
 	c.at = m.idle.PushFront(c)
-	m.bytes += c.acct.Used()
-	for m.idle.Len() > 1 && float64(m.bytes) > idleShare*float64(m.pool.Limit()) {
+	m.bytes.Add(c.acct.Used())
+	for m.idle.Len() > 1 && float64(m.bytes.Load()) > idleShare*float64(m.pool.Limit()) {
 		m.drop()
 	}
 }
@@ -156,7 +155,7 @@ func (m *models) leave(c *cachedModel) {
 func (m *models) cached() sysview.CachedModels {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := sysview.CachedModels{Idle: m.bytes, Bytes: m.bytes, Loads: m.loads}
+	out := sysview.CachedModels{Idle: m.bytes.Load(), Bytes: m.bytes.Load(), Loads: m.loads}
 	for _, c := range m.byKey {
 		if c.scorer != nil && c.at == nil {
 			out.Bytes += c.acct.Used()

@@ -4,33 +4,69 @@ package mem
 // models that no statement uses. They are charged like all others and count as
 // free: nobody spills or waits for them, and whoever needs them gets them.
 
-// idle are a node's idle bytes, and who lets go of them.
+// idle are some of a node's idle bytes, and who lets go of them.
 type idle struct {
 	bytes func() int64
-	shed  func(n int64)
+	shed  func(n int64) int64
 }
 
-// SetIdle names who keeps what is idle, before the node works: bytes tells how much
-// that is, and shed lets go of at least n bytes of it, if there are so many, which
-// give their accounts back. Both are called from any goroutine that asks for
-// memory, and must not ask for any.
-func (p *Pool) SetIdle(bytes func() int64, shed func(n int64)) { p.idle.Store(&idle{bytes, shed}) }
+// AddIdle names one who keeps what is idle, before the node works: bytes tells how
+// much that is, and shed lets go of at least n bytes of it, if there are so many,
+// which give their accounts back, and says how many. Both are called from any
+// goroutine that asks for memory, and must not ask for any; bytes is called from
+// within shed too, for others may be let in by what is given back. Who is named
+// first lets go first.
+func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
+	var list []idle
+	if old := p.idle.Load(); old != nil {
+		list = append(list, *old...)
+	}
+	list = append(list, idle{bytes, shed})
+	p.idle.Store(&list)
+}
 
 // idleBytes are those of a node.
-func (p *Pool) idleBytes() int64 {
-	if i := p.idle.Load(); i != nil {
-		return i.bytes()
+func (p *Pool) idleBytes() (n int64) {
+	if list := p.idle.Load(); list != nil {
+		for _, i := range *list {
+			n += i.bytes()
+		}
 	}
-	return 0
+	return n
 }
 
 // shedFor lets go of what is idle for n bytes that a node has not; false where
 // nothing is.
 func (p *Pool) shedFor(n int64) bool {
-	i := p.idle.Load()
-	if i == nil || i.bytes() == 0 {
+	if p.idleBytes() == 0 {
 		return false
 	}
-	i.shed(max(p.used.Load()+p.beyond.Load()+n-int64(FailShare*float64(p.limit.Load())), 1))
+	n = max(p.used.Load()+p.beyond.Load()+n-int64(FailShare*float64(p.limit.Load())), 1)
+	for _, i := range *p.idle.Load() {
+		if n > 0 {
+			n -= i.shed(n)
+		}
+	}
 	return true
+}
+
+// Move makes the account one of another pool of the same node, with all that it
+// holds: a statement leaves it to the node, or takes it over. Nobody may use the
+// account meanwhile.
+func (a *Account) Move(to *Pool, spillable bool) {
+	from, n := a.pool, a.reserved.Load()
+	from.mu.Lock()
+	delete(from.accounts, a)
+	from.mu.Unlock()
+	for q := from; q.parent != nil; q = q.parent {
+		q.used.Add(-n)
+	}
+	for q := to; q.parent != nil; q = q.parent {
+		q.raise(q.used.Add(n))
+	}
+	a.pool, a.spillable, a.refused = to, spillable, false
+	a.spill.Store(false)
+	to.mu.Lock()
+	to.accounts[a] = struct{}{}
+	to.mu.Unlock()
 }

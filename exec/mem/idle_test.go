@@ -12,11 +12,12 @@ type keeper struct {
 
 func (k *keeper) bytes() int64 { return int64(len(k.pieces)) * k.size }
 
-func (k *keeper) shed(n int64) {
-	for ; n > 0 && len(k.pieces) > 0; n -= k.size {
+func (k *keeper) shed(n int64) (freed int64) {
+	for ; freed < n && len(k.pieces) > 0; freed += k.size {
 		k.pieces[0].Close()
 		k.pieces = k.pieces[1:]
 	}
+	return freed
 }
 
 // TestIdleIsFree: idle bytes keep nobody out, make nobody spill, and go as others
@@ -25,7 +26,7 @@ func TestIdleIsFree(t *testing.T) {
 	const mb = 1 << 20
 	p := NewPool("n", 100*mb)
 	k := &keeper{size: 10 * mb}
-	p.SetIdle(k.bytes, k.shed)
+	p.AddIdle(k.bytes, k.shed)
 	for range 9 {
 		a := p.Account("kept", false)
 		if err := a.Grow(k.size); err != nil {
@@ -62,5 +63,59 @@ func TestIdleIsFree(t *testing.T) {
 	s.Close()
 	if ended != 1 || p.Used() != 0 {
 		t.Errorf("ended %d times with %d bytes", ended, p.Used())
+	}
+}
+
+// TestIdleInOrder: who is named first lets go first, and the next one only of what
+// is wanted still.
+func TestIdleInOrder(t *testing.T) {
+	const mb = 1 << 20
+	p := NewPool("n", 100*mb)
+	first, second := &keeper{size: 10 * mb}, &keeper{size: 10 * mb}
+	p.AddIdle(first.bytes, first.shed)
+	p.AddIdle(second.bytes, second.shed)
+	for range 4 {
+		for _, k := range []*keeper{first, second} {
+			a := p.Account("kept", false)
+			if err := a.Grow(k.size); err != nil {
+				t.Fatal(err)
+			}
+			k.pieces = append(k.pieces, a)
+		}
+	}
+	s := p.Child("statement", 0)
+	defer s.Close()
+	a := s.Account("rows", false)
+	defer a.Close()
+	for _, step := range []struct{ grow, first, second int64 }{{14, 4, 4}, {20, 2, 4}, {30, 0, 3}, {30, 0, 0}} {
+		if err := a.Grow(step.grow * mb); err != nil {
+			t.Fatal(err)
+		}
+		if first.bytes() != step.first*10*mb || second.bytes() != step.second*10*mb {
+			t.Errorf("after %d MiB more, %d and %d bytes are idle", step.grow, first.bytes(), second.bytes())
+		}
+	}
+}
+
+// TestMove: what an account holds goes with it, and the node has neither more nor
+// less for that.
+func TestMove(t *testing.T) {
+	const mb = 1 << 20
+	p := NewPool("n", 100*mb)
+	one, two := p.Child("one", 0), p.Child("two", 0)
+	a := one.Account("rows", true)
+	if err := a.Grow(40 * mb); err != nil {
+		t.Fatal(err)
+	}
+	a.Move(p, false)
+	if one.Close() != 0 || p.Used() != 40*mb {
+		t.Errorf("%d bytes are in use once the statement has left them", p.Used())
+	}
+	a.Move(two, true)
+	if err := a.Grow(10 * mb); err != nil || two.Used() != 50*mb || two.Peak() != 50*mb || p.Peak() != 50*mb {
+		t.Errorf("the other has %d bytes, had %d at most, the node %d: %v", two.Used(), two.Peak(), p.Peak(), err)
+	}
+	if two.Close() != 50*mb || p.Used() != 0 {
+		t.Errorf("%d bytes are left", p.Used())
 	}
 }

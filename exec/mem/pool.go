@@ -35,7 +35,7 @@ type Pool struct {
 	beyond  atomic.Int64
 	waiting atomic.Int32
 	freed   chan struct{} // closed when bytes are given back; guarded by mu
-	idle    atomic.Pointer[idle]
+	idle    atomic.Pointer[[]idle]
 	admission
 
 	mu       sync.Mutex
