@@ -59,6 +59,7 @@ type Worker struct {
 	more   map[int][][]float64 // by block, the values of the targets beside the label
 	needed int64               // bytes charged for passes and partials
 	closed bool
+	taken  bool // the blocks were another's: see Take
 
 	// what Usage tells
 	read, moved, encoded atomic.Int64
