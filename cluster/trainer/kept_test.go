@@ -1,11 +1,14 @@
 package trainer_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"
@@ -28,6 +31,12 @@ func (n *last) name() string {
 // has nothing kept, before or after.
 func (c *cluster) train(t *testing.T, n *last, driver int, j *train.Job, src *train.Source) (sha [32]byte, reused bool) {
 	t.Helper()
+	res, reused := c.trainOn(t, n, driver, j, src, rows(30000, uint64(*n+1)))
+	return model.SHA256(res.Model.Encode()), reused
+}
+
+func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *train.Source, list []*batch.Batch) (_ *train.Result, reused bool) {
+	t.Helper()
 	ctx, tr := context.Background(), c.nodes[driver].tr
 	in := train.Input{Job: j}
 	var g *trainer.Group
@@ -41,7 +50,7 @@ func (c *cluster) train(t *testing.T, n *last, driver int, j *train.Job, src *tr
 		if g, err = tr.Open(ctx, n.name(), j, c.all(), true); err != nil {
 			t.Fatal(err)
 		}
-		c.spread(t, g, rows(30000, uint64(*n)), uint64(*n))
+		c.spread(t, g, list, uint64(*n))
 		if in.Rows, err = g.Deal(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +68,53 @@ func (c *cluster) train(t *testing.T, n *last, driver int, j *train.Job, src *tr
 			t.Fatal(err)
 		}
 	}
-	return model.SHA256(res.Model.Encode()), in.Over != nil
+	return res, in.Over != nil
+}
+
+// TestAgainNoMoreMemory: the second and the third training of each family are charged
+// no more than the first, over the rows and over what it has left of them, and leave
+// no more behind.
+func TestAgainNoMoreMemory(t *testing.T) {
+	for i := range proofs {
+		p := &proofs[i]
+		t.Run(fmt.Sprint(p.family, " ", p.args), func(t *testing.T) {
+			c, job, list := start(t, 1, 0), p.job(t), p.data(1)
+			c.nodes[0].threads = 1 // of two it is chance what they hold at once
+			var num last
+			var want []byte
+			for _, src := range []*train.Source{nil, {Key: [32]byte{1}}} {
+				var first, used int64
+				var heap uint64
+				for try := range 3 {
+					res, reused := c.trainOn(t, &num, 0, job, src, list)
+					if reused != (src != nil && try > 0) {
+						t.Errorf("training %d has a dataset: %v", try+1, reused)
+					}
+					got := res.Model.Encode()
+					peak, now := train.Total(res.Usage).Peak, c.nodes[0].pool.Used()
+					res = nil
+					runtime.GC()
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					if want == nil {
+						want = got
+					}
+					if try == 0 {
+						first, used, heap = peak, now, m.HeapAlloc
+					}
+					if !bytes.Equal(got, want) {
+						t.Errorf("training %d, kept %v: another model", try+1, src != nil)
+					}
+					if peak > first || now > used {
+						t.Errorf("training %d, kept %v: %d bytes at most, %d after it; the first had %d and %d", try+1, src != nil, peak, now, first, used)
+					}
+					if m.HeapAlloc > heap+heap/20+512<<10 {
+						t.Errorf("training %d, kept %v: the heap has %d bytes, after the first %d", try+1, src != nil, m.HeapAlloc, heap)
+					}
+				}
+			}
+		})
+	}
 }
 
 func text(name string, v any) family.Arg { return family.Arg{Name: name, Value: v} }
