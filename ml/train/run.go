@@ -85,6 +85,7 @@ type Result struct {
 	Warnings   []Warning
 	Usage      []Usage // by worker
 	Seconds    float64
+	Folds      []Fold  // of a cross-validation
 	Sealed     *Sealed // what is known of the rows, for a training after this one
 }
 
@@ -128,8 +129,8 @@ type runner struct {
 	driver          family.Driver
 	hist            []Iteration
 	plan            [32]byte
-	fold, folds     int      // which of a cross-validation it is of, from 1; one more for the model
-	scores          []scores // of the folds before
+	fold, folds     int    // which of a cross-validation it is of, from 1; one more for the model
+	done            []Fold // those before
 }
 
 func (r *runner) phase(p string) {
