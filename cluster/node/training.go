@@ -17,15 +17,30 @@ type trainings struct{ n *Node }
 
 // Open implements training.Trainer.
 func (t trainings) Open(ctx context.Context, name string, job *train.Job, again bool) (training.Training, error) {
-	var ids []uint64
-	for _, m := range t.n.takers() {
-		ids = append(ids, m.ID)
-	}
-	g, err := t.n.trainer.Open(ctx, name, job, ids, again)
+	g, err := t.n.trainer.Open(ctx, name, job, t.nodes(), again)
 	if err != nil {
 		return nil, err
 	}
 	return g, nil
+}
+
+// Over implements training.Trainer.
+func (t trainings) Over(ctx context.Context, name string, job *train.Job, src *train.Source) (training.Training, *train.Sealed, error) {
+	g, s, err := t.n.trainer.Over(ctx, name, job, t.nodes(), src)
+	if g == nil {
+		return nil, nil, err
+	}
+	return g, s, nil
+}
+
+// Prune implements training.Trainer.
+func (t trainings) Prune(same func(train.Table) bool) { t.n.trainer.Prune(same) }
+
+func (t trainings) nodes() (ids []uint64) {
+	for _, m := range t.n.takers() {
+		ids = append(ids, m.ID)
+	}
+	return ids
 }
 
 func (n *Node) newTrainer() *trainer.Trainer {

@@ -9,7 +9,7 @@ import (
 )
 
 // figure finds a number in what EXPLAIN ANALYZE says of a training.
-func figure(t *testing.T, plan, pattern string) (n int64) {
+func figure(t testing.TB, plan, pattern string) (n int64) {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(plan)
 	if m == nil {
@@ -29,7 +29,7 @@ func TestTrainingUsage(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			nodes := start(t, n)
-			c := connect(t, nodes[0], spread)
+			c := connect(t, nodes[0], spread, "tributary.keep_datasets = off") // each reads its rows
 			c.must("create table f as select random()::float4 a, random()::float4 b, (i % 3)::float4 y from generate_series(1, 80000) i")
 			for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3)", "gradient_boosted_trees predict y with (n_estimators = 2)",
 				"pca with (n_components = 2)", "mlp predict y with (epochs = 1, hidden_units = [4])"} {

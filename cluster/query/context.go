@@ -32,6 +32,7 @@ type Context struct {
 	Saturation     float64
 	DistributeRows int64 // plans that read fewer rows stay on one node; 0: none does
 	WorkMem        int64 // bytes
+	KeepDatasets   bool  // of trainings
 
 	meaning meaning
 }
@@ -59,7 +60,7 @@ func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time
 	v := *values
 	v.Now = at
 	c := &Context{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
-		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), WorkMem: set.Int("work_mem") << 10}
+		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets")}
 	var err error
 	if c.Saturation, err = strconv.ParseFloat(set.Value("worker_saturation"), 64); err != nil || c.Saturation <= 0 {
 		c.Saturation = 1.1

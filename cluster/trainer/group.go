@@ -29,8 +29,23 @@ type Group struct {
 // Open makes a part on this node and on those of the others that answer. name
 // must be new: a second attempt has another. again tells that the query may be
 // read a second time (train.WorkerConfig).
-func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, again bool) (_ *Group, err error) {
-	g := &Group{t: t, name: name, members: []uint64{t.cfg.Self}}
+func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, again bool) (*Group, error) {
+	return t.open(ctx, openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Again: again})
+}
+
+// members are this node and those of the others that answer.
+func (t *Trainer) members(others []uint64) []uint64 {
+	list := []uint64{t.cfg.Self}
+	for _, id := range others {
+		if id != t.cfg.Self && t.alive(id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+func (t *Trainer) open(ctx context.Context, m openMsg) (_ *Group, err error) {
+	g := &Group{t: t, name: m.Name, members: m.Members}
 	// The parts live until Close; ctx is for the opening alone.
 	g.ctx, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
@@ -38,20 +53,15 @@ func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others 
 			g.Close()
 		}
 	}()
-	for _, id := range others {
-		if id != t.cfg.Self && t.alive(id) {
-			g.members = append(g.members, id)
-		}
-	}
-	encoded := job.Encode()
-	if g.own, err = t.enter(&openMsg{Name: name, Job: encoded, Members: g.members, Again: again}); err != nil {
+	if g.own, err = t.enter(&m); err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { g.cancel(context.Cause(ctx)) })
 	defer stop()
 	ready := make(chan error, len(g.members))
 	for i, id := range g.members[1:] {
-		ticket, err := rpc.Encode(&openMsg{Name: name, Job: encoded, Members: g.members, Self: i + 1, Again: again})
+		m.Self = i + 1
+		ticket, err := rpc.Encode(&m)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -30,8 +31,9 @@ type Config struct {
 // Trainer is a node's end of all trainings. Its methods may be called from any
 // goroutine.
 type Trainer struct {
-	cfg Config
-	log *slog.Logger
+	cfg  Config
+	log  *slog.Logger
+	kept *keeper
 
 	mu     sync.Mutex
 	parts  map[string]*part
@@ -45,12 +47,15 @@ func New(c Config) *Trainer {
 		c.Log = slog.Default()
 	}
 	t := &Trainer{cfg: c, log: c.Log, parts: map[string]*part{}}
+	t.kept = newKeeper(c.Pool, c.Log)
 	c.Server.RegisterGet(callPart, t.handlePart)
 	c.Server.RegisterPut(callRows, t.handleRows)
 	rpc.Handle(c.Server, callCounts, t.handleCounts)
 	rpc.Handle(c.Server, callDeal, t.handleDeal)
 	rpc.Handle(c.Server, callCommon, t.handleCommon)
 	rpc.Handle(c.Server, callAssign, t.handleAssign)
+	rpc.Handle(c.Server, callKept, t.handleKept)
+	rpc.Handle(c.Server, callKeep, t.handleKeep)
 	c.Server.RegisterPut(callTask, t.handleTask)
 	c.Server.RegisterPut(callOffer, t.handleOffer)
 	return t
@@ -69,6 +74,7 @@ func (t *Trainer) Close() {
 		t.drop(p)
 	}
 	t.live.Wait() // for those that a call is dropping
+	t.kept.shed(math.MaxInt64)
 }
 
 // Collector implements op.Collectors: the part with this name.
@@ -103,6 +109,12 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again}); err != nil {
 		p.pool.Close()
 		return nil, err
+	}
+	if m.Over != "" {
+		if err := p.over(m.Key, m.Over); err != nil {
+			p.free()
+			return nil, err
+		}
 	}
 	t.mu.Lock()
 	switch {

@@ -45,12 +45,13 @@ func TestMain(m *testing.M) {
 var trust = rpc.Trust{Secret: rpc.Secret{1}}
 
 type node struct {
-	id    uint64
-	addr  string
-	srv   *rpc.Server
-	peers *rpc.Peers
-	pool  *mem.Pool
-	tr    *trainer.Trainer
+	id      uint64
+	addr    string
+	srv     *rpc.Server
+	peers   *rpc.Peers
+	pool    *mem.Pool
+	tr      *trainer.Trainer
+	threads int
 }
 
 // cluster is nodes 1 to n.
@@ -73,8 +74,8 @@ func newNode(id uint64, limit int64, temp string, where func(uint64) (string, bo
 	log := slog.New(slog.DiscardHandler)
 	self := rpc.Fixed(catalog.ClusterID{1}, id)
 	nd := &node{id: id, addr: ln.Addr().String(), srv: rpc.Listen(ln, trust, self, log), peers: rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: self}, where),
-		pool: mem.NewPool(fmt.Sprint("node", id), limit)}
-	nd.tr = trainer.New(trainer.Config{Self: id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: temp, Threads: func() int { return 2 }, Log: log, Alive: alive, Changed: changed})
+		pool: mem.NewPool(fmt.Sprint("node", id), limit), threads: 2}
+	nd.tr = trainer.New(trainer.Config{Self: id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: temp, Threads: func() int { return nd.threads }, Log: log, Alive: alive, Changed: changed})
 	return nd, nil
 }
 

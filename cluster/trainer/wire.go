@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -19,6 +20,8 @@ const (
 	callAssign = "trainer.assign"
 	callTask   = "trainer.task"
 	callOffer  = "trainer.offer"
+	callKept   = "trainer.kept"
+	callKeep   = "trainer.keep"
 )
 
 // openMsg begins a part on a node.
@@ -28,6 +31,24 @@ type openMsg struct {
 	Members []uint64 // the driver first
 	Self    int      // the node's place among them
 	Again   bool     // the query may be read a second time
+	// Over names the group whose dataset, under Key, the part is given instead of
+	// rows; "" for none.
+	Over string
+	Key  [32]byte
+}
+
+// keptMsg is what a node has under a key: Origin is "" for nothing, Root the
+// driver's train.Sealed where that was the node.
+type keptMsg struct {
+	Origin  string
+	Members []uint64
+	Root    []byte
+}
+
+// keepMsg has a node keep its part of a group's dataset.
+type keepMsg struct {
+	Name   string
+	Source train.Source
 }
 
 // countsMsg is the numbers of a node's rows by bucket, and whether it cannot hold

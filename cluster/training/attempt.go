@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
@@ -29,6 +30,7 @@ type drive struct {
 	show      *query.Explain // set by EXPLAIN
 
 	result  *train.Result
+	reused  bool          // the dataset of a training before
 	reading time.Duration // that the dataset stage and the dealing took
 	planned string        // the dataset stage as it ran, for EXPLAIN
 	members []uint64      // nodes of the workers
@@ -92,47 +94,71 @@ func (d *drive) attempt(ctx context.Context, name string, again bool) error {
 
 func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume []byte) error {
 	since := time.Now()
-	g, err := d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, again)
+	r, err := d.read(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event}
+	src := d.source(r.query)
+	g, over, err := d.over(ctx, name, src)
+	if err == nil && g == nil {
+		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, again)
+	}
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	d.members = g.Members()
+	in.Over, d.members = over, g.Members()
 	d.rec.phase("read", 0)
-	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event}
 	done, err := d.begin(ctx, &in)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := d.collect(ctx, name); err != nil {
-		return err
+	if over == nil {
+		if err := d.collect(ctx, r, name); err != nil {
+			return err
+		}
+		if in.Rows, err = g.Deal(ctx); err != nil {
+			return err
+		}
+		d.rec.phase("fit", in.Rows)
 	}
-	if in.Rows, err = g.Deal(ctx); err != nil {
-		return err
-	}
-	d.rec.phase("fit", in.Rows)
+	r.close() // hours of training pin no segments
 	d.reading = time.Since(since)
 	if g.Again() {
-		in.Again = func(ctx context.Context) error { return d.collect(ctx, name) }
+		in.Again = func(ctx context.Context) error {
+			r, err := d.read(ctx)
+			if err != nil {
+				return err
+			}
+			defer r.close()
+			return d.collect(ctx, r, name)
+		}
 	}
 	res, err := train.Run(ctx, in, g)
 	if err != nil {
 		return err
 	}
 	res.Seconds += d.reading.Seconds()
-	d.result = res
-	if d.show != nil {
-		return nil
+	d.result, d.reused = res, over != nil
+	if d.show == nil {
+		if err := d.rec.keep(ctx, res.Model); err != nil {
+			return err
+		}
 	}
-	return d.rec.keep(ctx, res.Model)
+	if src != nil {
+		if err := g.Keep(ctx, src, res.Sealed); err != nil {
+			d.rec.log().Debug("a training's dataset is not kept", "error", err)
+		}
+	}
+	return nil
 }
 
 // collect is the dataset stage: it runs the query once, leaving its rows on the
 // nodes that made them.
-func (d *drive) collect(ctx context.Context, name string) error {
-	r := d.x.Open(d.state)
-	defer r.Close()
+func (d *drive) collect(ctx context.Context, r *reading, name string) error {
 	root, err := d.dataset(ctx, r, name)
 	if err != nil {
 		return err
@@ -156,20 +182,36 @@ func (d *drive) collect(ctx context.Context, name string) error {
 	return err
 }
 
-// dataset is the plan of the dataset stage. Its buffers are filled here.
-func (d *drive) dataset(ctx context.Context, r *query.Run, name string) (*plan.Collect, error) {
+// reading is the query of the dataset, optimised to be read once.
+type reading struct {
+	*query.Run
+	query *plan.Query
+	next  expr.ColID // the first free column
+	close func()
+}
+
+// read begins a reading, which must be closed.
+func (d *drive) read(ctx context.Context) (*reading, error) {
 	q := d.query
-	if d.query = nil; q == nil { // the optimiser has changed it: an attempt binds anew
+	if d.query = nil; q == nil { // the optimiser has changed it: each reading binds anew
 		p, err := d.j.Plan(ctx, d.statement, d.x.Context, d.state)
 		if err != nil {
 			return nil, err
 		}
 		q = p.Query
 	}
-	o, next, err := r.Optimize(ctx, q)
+	run := d.x.Open(d.state)
+	q, next, err := run.Optimize(ctx, q)
 	if err != nil {
+		run.Close()
 		return nil, err
 	}
+	return &reading{run, q, next, sync.OnceFunc(run.Close)}, nil
+}
+
+// dataset is the plan of the dataset stage. Its buffers are filled here.
+func (d *drive) dataset(ctx context.Context, r *reading, name string) (*plan.Collect, error) {
+	o, next := r.query, r.next
 	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {
 		return nil, err
 	}

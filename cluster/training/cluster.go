@@ -15,6 +15,13 @@ type Trainer interface {
 	// used. This node drives it. again tells that its query may be read a second
 	// time, where not all nodes can hold the rows.
 	Open(ctx context.Context, name string, job *train.Job, again bool) (Training, error)
+	// Over is Open over the dataset that a training before has left of a source, and
+	// tells what is known of it: there is nothing to deal. It is nil where not all
+	// nodes have their part.
+	Over(ctx context.Context, name string, job *train.Job, src *train.Source) (Training, *train.Sealed, error)
+	// Prune lets go of what was left of tables on this node that are not as they
+	// were.
+	Prune(same func(train.Table) bool)
 }
 
 // Training is a training's parts on the nodes. It is for one goroutine and must
@@ -27,6 +34,8 @@ type Training interface {
 	// Again tells, after Deal, that the query must be read a second time.
 	Again() bool
 	train.Reducer
+	// Keep leaves the dataset with the nodes, once the training is over.
+	Keep(ctx context.Context, src *train.Source, s *train.Sealed) error
 	// Members are the nodes of the training's workers, in their order.
 	Members() []uint64
 	Close()

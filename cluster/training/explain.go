@@ -32,9 +32,13 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
 	}
 	if !o.Analyze {
-		run := r.Open(r.State)
-		defer run.Close()
-		root, err := (&drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query}).dataset(ctx, run, "")
+		d := &drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query}
+		run, err := d.read(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer run.close()
+		root, err := d.dataset(ctx, run, "")
 		if err != nil {
 			return "", err
 		}
@@ -63,7 +67,11 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 // used says what the training has read, moved, written and held, in all and by
 // node.
 func (d *drive) used(b *strings.Builder) {
-	sum := train.Total(d.result.Usage)
+	sum, reused := train.Total(d.result.Usage), "no"
+	if d.reused {
+		reused = "yes"
+	}
+	fmt.Fprintf(b, "  Dataset reused: %s\n", reused)
 	fmt.Fprintf(b, "  Rows moved between nodes: %d bytes\n  Source read: %d bytes, read %d times\n  Encoded rows: %d bytes\n", sum.Moved, sum.Read, sum.Reads, sum.Block)
 	fmt.Fprintf(b, "  Temporary files: %d bytes before the first iteration, %d bytes in all\n  Peak memory: %d bytes\n", sum.Before, sum.Written, sum.Peak)
 	for _, u := range d.result.Usage {

@@ -91,9 +91,10 @@ func (j *Jobs) Supervise() {
 func (j *Jobs) supervise(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	ended := map[types.OID]time.Time{}
+	ended, digests := map[types.OID]time.Time{}, map[types.OID]digest{}
 	for {
 		changed, members := j.cfg.Catalog.Changed(), j.cfg.Members.Changed()
+		j.prune(j.cfg.Catalog.Current(), digests)
 		j.superviseOnce(ctx, ended)
 		select {
 		case <-changed:

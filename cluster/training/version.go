@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -66,8 +67,9 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	if p.transform != nil {
 		p.transform.describe(&v)
 	}
-	for _, m := range res.Metrics {
-		v.Metrics = append(v.Metrics, catalog.NamedValue{Name: m.Name, Value: m.Value})
+	v.Metrics = named(res.Metrics)
+	for _, f := range res.Folds {
+		v.Folds = append(v.Folds, catalog.ModelFold{Rows: f.Rows, Held: f.Held, Iterations: f.Iterations, Seconds: f.Seconds, Metrics: named(f.Metrics)})
 	}
 	for _, o := range s.Options {
 		v.Options = append(v.Options, catalog.NamedText{Name: o.Name, Value: o.Text})
@@ -93,6 +95,13 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	}
 	m.Versions, m.Default, m.Last = []catalog.ModelVersion{v}, v.Number, v.Number
 	return &catalog.ChangeModel{Model: m, ExpectVersion: expect}, &v, nil
+}
+
+func named(ms []family.Metric) (out []catalog.NamedValue) {
+	for _, m := range ms {
+		out = append(out, catalog.NamedValue{Name: m.Name, Value: m.Value})
+	}
+	return out
 }
 
 // metricsJSON writes metrics as JSON, short names first.

@@ -15,13 +15,12 @@ type idle struct {
 // which give their accounts back, and says how many. Both are called from any
 // goroutine that asks for memory, and must not ask for any; bytes is called from
 // within shed too, for others may be let in by what is given back. Who is named
-// first lets go first.
+// last lets go first.
 func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
-	var list []idle
+	list := []idle{{bytes, shed}}
 	if old := p.idle.Load(); old != nil {
 		list = append(list, *old...)
 	}
-	list = append(list, idle{bytes, shed})
 	p.idle.Store(&list)
 }
 

@@ -66,14 +66,14 @@ func TestIdleIsFree(t *testing.T) {
 	}
 }
 
-// TestIdleInOrder: who is named first lets go first, and the next one only of what
+// TestIdleInOrder: who is named last lets go first, and the one before only of what
 // is wanted still.
 func TestIdleInOrder(t *testing.T) {
 	const mb = 1 << 20
 	p := NewPool("n", 100*mb)
 	first, second := &keeper{size: 10 * mb}, &keeper{size: 10 * mb}
-	p.AddIdle(first.bytes, first.shed)
 	p.AddIdle(second.bytes, second.shed)
+	p.AddIdle(first.bytes, first.shed)
 	for range 4 {
 		for _, k := range []*keeper{first, second} {
 			a := p.Account("kept", false)

@@ -91,16 +91,44 @@ func mlModels(v *view, put put) error {
 func modelBytes(x *catalog.ModelVersion) any { return orNull(x.Blob().Bytes) }
 
 func mlModelVersions(v *view, put put) error {
+	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
+		return put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
+			measured(x.TrainLoss), metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
+			v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped))
+	})
+}
+
+// mlTrials are the trainings that were made to measure how well a model may do: those
+// of the folds of a cross-validation, all with the model's own options.
+func mlTrials(v *view, put put) error {
+	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
+		for i, f := range x.Folds {
+			err := put(m.Name, 1, optionsJSON(x.Options), nil, catalog.JobDone, f.Iterations, measured(f.Seconds), v.schemaName(m.Schema),
+				x.Number, i+1, f.Rows, f.Held, metricsJSON(f.Metrics))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// versions calls f with the version that the relation's arguments name, or else with
+// all that the role may know of.
+func (v *view) versions(f func(m *catalog.Model, x *catalog.ModelVersion) error) error {
+	if len(v.args) > 0 {
+		m, x, err := v.version()
+		if err != nil {
+			return err
+		}
+		return f(m, x)
+	}
 	for _, m := range v.st.Models() {
 		if !v.seesModel(m) {
 			continue
 		}
 		for i := range m.Versions {
-			x := &m.Versions[i]
-			err := put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
-				measured(x.TrainLoss), metricsJSON(x.Metrics), measured(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
-				v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped))
-			if err != nil {
+			if err := f(m, &m.Versions[i]); err != nil {
 				return err
 			}
 		}
@@ -130,22 +158,11 @@ func mlTrainingHistory(v *view, put put) error {
 		}
 		return nil
 	}
-	if len(v.args) > 0 {
-		m, x, err := v.version()
-		if err != nil {
-			return err
-		}
+	err := v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
 		return rows(m.Name, x.Number, m.Schema, x.History)
-	}
-	for _, m := range v.st.Models() {
-		if !v.seesModel(m) {
-			continue
-		}
-		for _, x := range m.Versions {
-			if err := rows(m.Name, x.Number, m.Schema, x.History); err != nil {
-				return err
-			}
-		}
+	})
+	if err != nil || len(v.args) > 0 {
+		return err
 	}
 	for _, j := range v.st.Jobs() {
 		if j.State != catalog.JobRunning || !v.owns(j.Owner) {

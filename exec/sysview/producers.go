@@ -106,6 +106,7 @@ func init() {
 		"ml.model_versions":           mlModelVersions,
 		"ml.training_history":         mlTrainingHistory,
 		"ml.training_jobs":            mlTrainingJobs,
+		"ml.trials":                   mlTrials,
 		"ml.weights":                  modelRows,
 		"ml.feature_importance":       modelRows,
 		"ml.original_weights":         modelRows,

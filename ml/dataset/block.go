@@ -398,6 +398,22 @@ func (s *Blocks) Take(id int) (*Block, error) {
 	return &c, nil
 }
 
+// Move charges another pool of the node for the blocks from now on: a job leaves
+// them to its node (idle), or takes them over. Nobody may use them meanwhile.
+func (s *Blocks) Move(to *mem.Pool, idle bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.Pool = to
+	s.acct.Move(to, !idle)
+}
+
+// Bytes is what is charged for the blocks.
+func (s *Blocks) Bytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acct.Used()
+}
+
 // Spilled tells whether blocks lie on disk.
 func (s *Blocks) Spilled() bool {
 	s.mu.Lock()

@@ -11,8 +11,14 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// scores are what a fold was measured.
-type scores []family.Metric
+// Fold is a fold of a cross-validation: what a model of the other rows was measured
+// on it.
+type Fold struct {
+	Rows, Held int64 // trained on; of the fold
+	Iterations int
+	Seconds    float64
+	Metrics    []family.Metric
+}
 
 // mayFold tells what cross-validation cannot be with.
 func (j *Job) mayFold() error {
@@ -53,7 +59,7 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 			At(r.job.Options.Pos("cross_validation"))
 	}
 	first, resume := 1, r.in.Resume
-	var done []scores
+	var done []Fold
 	if resume != nil {
 		d := canon.Read(resume)
 		first, done = decodeFolds(d)
@@ -71,29 +77,30 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 	}
 	tasks := r.tasks
 	for fold := first; ; fold++ {
-		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, tasks: tasks, fold: fold, folds: folds + 1, scores: done}
+		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, tasks: tasks, fold: fold, folds: folds + 1, done: done}
 		f.in.Resume, resume = resume, nil
 		holdout := &dataset.Holdout{}
 		if fold <= folds {
 			holdout = c.Fold(fold-1, folds, r.job.InPlace())
 		}
+		since := r.in.Now()
 		res, err := f.run(ctx, holdout)
 		if err != nil {
 			return nil, err
 		}
 		if tasks = f.tasks; fold > folds {
-			res.Metrics = summary(done)
+			res.Metrics, res.Folds = summary(done), done
 			return res, nil
 		}
 		if res.Held == 0 {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "a fold of the cross-validation has no rows").At(r.job.Options.Pos("cross_validation")).
 				WithHint("Ask for fewer folds.")
 		}
-		done = append(done, res.Metrics)
+		done = append(done, Fold{res.Rows, res.Held, res.Iterations, r.in.Now().Sub(since).Seconds(), res.Metrics})
 		if r.in.Save == nil || r.job.Options.Int("checkpoint_every", 10) == 0 {
 			continue
 		}
-		next := &runner{fold: fold + 1, scores: done}
+		next := &runner{fold: fold + 1, done: done}
 		if err := r.in.Save.Save(ctx, 0, func(w io.Writer) error {
 			e := canon.To(w)
 			next.encodeFolds(e)
@@ -106,12 +113,12 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 
 // summary is the mean of each metric over the folds that have it, and the standard
 // deviation, which is over n, as numpy's std.
-func summary(folds []scores) (out []family.Metric) {
-	for _, m := range folds[0] {
+func summary(folds []Fold) (out []family.Metric) {
+	for _, m := range folds[0].Metrics {
 		var n, sum, squares float64
 		each := func(f func(v float64)) {
 			for _, s := range folds {
-				for _, o := range s {
+				for _, o := range s.Metrics {
 					if o.Name == m.Name {
 						f(o.Value)
 					}
@@ -129,24 +136,28 @@ func summary(folds []scores) (out []family.Metric) {
 // encodeFolds writes the fold that is trained and what those before were measured.
 func (r *runner) encodeFolds(e *canon.E) {
 	e.Int(r.fold)
-	e.U32(uint32(len(r.scores)))
-	for _, s := range r.scores {
-		e.U32(uint32(len(s)))
-		for _, m := range s {
+	e.U32(uint32(len(r.done)))
+	for _, f := range r.done {
+		e.I64(f.Rows)
+		e.I64(f.Held)
+		e.Int(f.Iterations)
+		e.F64(f.Seconds)
+		e.U32(uint32(len(f.Metrics)))
+		for _, m := range f.Metrics {
 			e.Str(m.Name)
 			e.F64(m.Value)
 		}
 	}
 }
 
-func decodeFolds(d *canon.D) (fold int, done []scores) {
+func decodeFolds(d *canon.D) (fold int, done []Fold) {
 	fold = d.Int()
-	for range d.Count(4) {
-		var s scores
+	for range d.Count(36) {
+		f := Fold{Rows: d.I64(), Held: d.I64(), Iterations: d.Int(), Seconds: d.F64()}
 		for range d.Count(12) {
-			s = append(s, family.Metric{Name: d.Str(), Value: d.F64()})
+			f.Metrics = append(f.Metrics, family.Metric{Name: d.Str(), Value: d.F64()})
 		}
-		done = append(done, s)
+		done = append(done, f)
 	}
 	return fold, done
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -56,6 +58,26 @@ func TestCrossValidationLeavesOneOut(t *testing.T) {
 		}
 		if !bytes.Equal(got.Model.Encode(), whole.Model.Encode()) || got.Rows != n || got.Held != 0 {
 			t.Errorf("%s: the model is not that of all rows", c.algorithm)
+		}
+		if len(got.Folds) != n {
+			t.Fatalf("%s: %d folds are told of", c.algorithm, len(got.Folds))
+		}
+		for name, values := range want { // the folds are told of as they were
+			var hand, told []string
+			for i, v := range values {
+				hand = append(hand, fmt.Sprint(v))
+				f := got.Folds[i]
+				at := slices.IndexFunc(f.Metrics, func(m family.Metric) bool { return m.Name == name })
+				if at < 0 || f.Rows != n-1 || f.Held != 1 || f.Iterations == 0 {
+					t.Fatalf("%s: fold %d is %+v", c.algorithm, i, f)
+				}
+				told = append(told, fmt.Sprint(f.Metrics[at].Value))
+			}
+			slices.Sort(hand)
+			slices.Sort(told)
+			if !slices.Equal(hand, told) {
+				t.Errorf("%s %v: %s of the folds is %v, not %v", c.algorithm, c.args, name, told, hand)
+			}
 		}
 		for _, m := range got.Metrics {
 			name, std := m.Name, false

@@ -50,6 +50,10 @@ type Event struct {
 type Input struct {
 	Job  *Job
 	Rows int64 // of the query, over all nodes
+	// Over is what an earlier training knows of the rows, whose blocks the workers
+	// have taken over (Worker.Take) and of which Rows is the number; nil where they
+	// have rows.
+	Over *Sealed
 	// Again reads the query once more, for workers that do not hold its rows (see
 	// Worker.Short); nil where they do.
 	Again  func(ctx context.Context) error
@@ -81,6 +85,8 @@ type Result struct {
 	Warnings   []Warning
 	Usage      []Usage // by worker
 	Seconds    float64
+	Folds      []Fold  // of a cross-validation
+	Sealed     *Sealed // what is known of the rows, for a training after this one
 }
 
 // Run trains a model.
@@ -92,7 +98,11 @@ func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
 		in.SliceElements = sliceElements
 	}
 	r := &runner{in: in, red: red, job: in.Job, start: in.Now()}
-	if in.Job.Folds() > 0 {
+	switch {
+	case in.Over != nil:
+		r.in.Rows = in.Over.query
+		return r.run(ctx, nil)
+	case in.Job.Folds() > 0:
 		return r.validate(ctx)
 	}
 	holdout, err := r.draw(ctx)
@@ -112,18 +122,15 @@ type runner struct {
 	learns *feature.Fitted // of the features
 	stats  *feature.Stats
 	cw     []float64
-	rows   int64
-	held   int64
-	leaves []int64 // the rows of each leaf to train on
-	weight float64
+	*sealed
 	// positives is the rows of the second of two classes, those held out too, of
 	// those that were seen.
 	positives, seen int64
 	driver          family.Driver
 	hist            []Iteration
 	plan            [32]byte
-	fold, folds     int      // which of a cross-validation it is of, from 1; one more for the model
-	scores          []scores // of the folds before
+	fold, folds     int    // which of a cross-validation it is of, from 1; one more for the model
+	done            []Fold // those before
 }
 
 func (r *runner) phase(p string) {
@@ -158,13 +165,8 @@ func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, er
 }
 
 func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
-	r.phase("fit")
 	spec := r.job.Spec()
-	m, err := r.reduce(ctx, &fitTask{spec: spec, holdout: holdout, fold: r.fold})
-	if err != nil {
-		return err
-	}
-	st, err := as[*feature.Stats](m)
+	st, err := r.statistics(ctx, holdout)
 	if err != nil {
 		return err
 	}
@@ -202,6 +204,19 @@ func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
 	return nil
 }
 
+// statistics are those of the rows that are not held out.
+func (r *runner) statistics(ctx context.Context, holdout *dataset.Holdout) (*feature.Stats, error) {
+	if r.in.Over != nil {
+		return r.in.Over.stats, nil
+	}
+	r.phase("fit")
+	m, err := r.reduce(ctx, &fitTask{spec: r.job.Spec(), holdout: holdout, fold: r.fold})
+	if err != nil {
+		return nil, err
+	}
+	return as[*feature.Stats](m)
+}
+
 // encoders fits encoders, and the weights of classes, to statistics.
 func (r *runner) encoders(st *feature.Stats) (f *feature.Fitted, classWeights []float64, err error) {
 	spec := r.job.Spec()
@@ -233,6 +248,10 @@ func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 }
 
 func (r *runner) seal(ctx context.Context) error {
+	if r.in.Over != nil {
+		r.sealed = &r.in.Over.sealed
+		return nil
+	}
 	r.phase("seal")
 	t := &sealTask{fitted: r.fitted, classWeights: r.cw, again: r.fold < r.folds}
 	if err := r.readAgain(ctx, t); err != nil {
@@ -249,13 +268,13 @@ func (r *runner) seal(ctx context.Context) error {
 	if err := r.sameRows(s.stats); err != nil {
 		return err
 	}
-	r.rows, r.weight, r.held, r.leaves = s.rows, s.weight.Value(), s.held, s.leaves
+	r.sealed = s
 	return nil
 }
 
 // begin starts the family's driver, or restores it from a checkpoint.
 func (r *runner) begin() (err error) {
-	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight}
+	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight.Value()}
 	if r.in.Start != nil {
 		s.Start = r.in.Start.Predictor
 	}
@@ -355,7 +374,7 @@ func (r *runner) iterate(ctx context.Context) error {
 
 // step has the step done that the driver wants.
 func (r *runner) step(ctx context.Context) error {
-	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight, step: r.driver.Next(), per: r.in.SliceElements}
+	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight.Value(), step: r.driver.Next(), per: r.in.SliceElements}
 	if b := t.step.Batch; b != nil {
 		t.slices = dataset.BatchSlices(r.leaves, r.job.Plan.Unit(), b.Step, b.Steps)
 	}
@@ -394,7 +413,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	}
 	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
 	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
-		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p)}
+		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Sealed: r.leave()}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
 		t := &measureTask{held: r.held > 0, classWeights: r.cw, predictor: p}
 		if err := r.cuts(ctx, t); err != nil {

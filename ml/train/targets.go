@@ -15,7 +15,7 @@ func (w *Worker) part(id int, b *dataset.Block) (*dataset.Block, error) {
 	if err := w.blocks.Reserve(n); err != nil { // for a while it is there twice
 		return nil, err
 	}
-	if err := w.grow(8 * int64(b.Padded()*len(cols))); err != nil {
+	if err := w.blocks.Reserve(8 * int64(b.Padded()*len(cols))); err != nil { // kept as long as they are
 		return nil, err
 	}
 	parted, more := b.Part(cols)

@@ -156,7 +156,9 @@ func decodeSeal(d *canon.D) *sealTask {
 	return t
 }
 
-func (t *sealTask) decode(j *Job, d *canon.D) family.Message {
+func (t *sealTask) decode(j *Job, d *canon.D) family.Message { return decodeSealed(j, d) }
+
+func decodeSealed(j *Job, d *canon.D) *sealed {
 	s := &sealed{rows: d.I64(), held: d.I64(), leaves: d.I64s()}
 	if d.Bool() {
 		s.stats = feature.DecodeStats(d)

@@ -38,7 +38,10 @@ func (w *Worker) usage() Usage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	reads := int64(1)
-	if w.flow.on {
+	switch {
+	case w.taken:
+		reads = 0
+	case w.flow.on:
 		reads = 2
 	}
 	return Usage{w.self, w.read.Load(), reads, w.moved.Load(), w.encoded.Load(), w.before, w.Spilled(), w.cfg.Pool.Peak()}

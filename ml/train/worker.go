@@ -61,6 +61,7 @@ type Worker struct {
 	needed int64               // bytes charged for passes and partials
 	last   *Part               // that was begun
 	closed bool
+	taken  bool // the blocks were another's: see Take
 
 	// what Usage tells
 	read, moved, encoded atomic.Int64

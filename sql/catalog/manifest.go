@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/tributarydb/tributary/sql/types"
@@ -90,6 +92,22 @@ func (m *Manifest) Rows() int64 {
 		}
 	}
 	return n
+}
+
+// Digest is the same for manifests that list the same segments with the same rows
+// deleted, wherever their files are. A nil manifest has one too.
+func (m *Manifest) Digest() (d [32]byte) {
+	h := sha256.New()
+	if m != nil {
+		for _, p := range m.Partitions {
+			for _, s := range p {
+				h.Write(binary.LittleEndian.AppendUint64(s.ID[:len(s.ID):len(s.ID)], uint64(len(s.Deleted))))
+				h.Write(s.Deleted)
+			}
+		}
+	}
+	h.Sum(d[:0])
+	return d
 }
 
 // Bytes is the size of all segments.

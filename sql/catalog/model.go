@@ -56,6 +56,7 @@ type ModelVersion struct {
 	Warnings []ModelWarning // what its user would rather know
 	// FileBytes is the size of File; 0 for one from before sizes were kept.
 	FileBytes int64
+	Folds     []ModelFold // of a cross-validation
 }
 
 // Blob is what holds the version's canonical encoding.
@@ -72,6 +73,15 @@ func (v *ModelVersion) Keep(b *Segment) {
 	if b.Inline != nil {
 		v.File, v.FileBytes, v.FileNodes = SegmentID{}, 0, nil
 	}
+}
+
+// ModelFold is a fold of a cross-validation: what a model of the other rows was
+// measured on it.
+type ModelFold struct {
+	Rows, Held int64 // trained on; of the fold
+	Iterations int
+	Seconds    float64
+	Metrics    []NamedValue
 }
 
 // ModelWarning is a warning about a model.

@@ -1,0 +1,166 @@
+package trainer
+
+import (
+	"container/list"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// keeper has what trainings have left on a node of their datasets. It is idle
+// memory (mem.Pool.AddIdle): it goes when others need it or too much is kept, what
+// was left longest ago first. Its methods may be called from any goroutine.
+type keeper struct {
+	pool *mem.Pool
+	log  *slog.Logger
+
+	mu    sync.Mutex
+	byKey map[[32]byte]*kept
+	order *list.List   // of *kept, the last one left in front
+	bytes atomic.Int64 // read by who lets others in while one goes
+}
+
+// kept is a node's part of a dataset that nobody uses.
+type kept struct {
+	source  train.Source
+	origin  string   // the group that made it: parts of one origin belong together
+	members []uint64 // of that
+	root    []byte   // the driver's Sealed, where it was here
+	acct    *mem.Account
+	data    *train.Dataset
+	bytes   int64
+	at      *list.Element
+}
+
+// keptShare is how much of a node's memory kept datasets may take together; one may
+// take more.
+const keptShare = 0.25
+
+func newKeeper(pool *mem.Pool, log *slog.Logger) *keeper {
+	k := &keeper{pool: pool, log: log, byKey: map[[32]byte]*kept{}, order: list.New()}
+	pool.AddIdle(k.bytes.Load, k.shed)
+	return k
+}
+
+// put keeps a part, whose blocks are charged to the node. What was there of the same
+// rows goes.
+func (k *keeper) put(d *kept) {
+	d.acct = k.pool.Account("kept dataset", false)
+	if err := d.acct.Grow(int64(len(d.root)) + 4096); err != nil {
+		k.free(d)
+		return
+	}
+	d.bytes = d.acct.Used() + d.data.Bytes()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if old := k.byKey[d.source.Key]; old != nil {
+		k.drop(old)
+	}
+	k.byKey[d.source.Key], d.at = d, k.order.PushFront(d)
+	k.bytes.Add(d.bytes)
+	for k.order.Len() > 1 && float64(k.bytes.Load()) > keptShare*float64(k.pool.Limit()) {
+		k.drop(k.order.Back().Value.(*kept))
+	}
+}
+
+// find tells what there is under a key.
+func (k *keeper) find(key [32]byte) (d keptMsg) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if have := k.byKey[key]; have != nil {
+		d = keptMsg{Origin: have.origin, Members: have.members, Root: have.root}
+	}
+	return d
+}
+
+// take gives a part of an origin and keeps it no longer; nil where it has gone.
+func (k *keeper) take(key [32]byte, origin string) *kept {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	d := k.byKey[key]
+	if d == nil || d.origin != origin {
+		return nil
+	}
+	k.remove(d)
+	d.acct.Close()
+	return d
+}
+
+// remove takes a part out; under the lock.
+func (k *keeper) remove(d *kept) {
+	delete(k.byKey, d.source.Key)
+	k.order.Remove(d.at)
+	k.bytes.Add(-d.bytes)
+}
+
+// drop lets a part go; under the lock.
+func (k *keeper) drop(d *kept) {
+	k.remove(d)
+	k.free(d)
+}
+
+func (k *keeper) free(d *kept) {
+	d.acct.Close()
+	if err := d.data.Close(); err != nil {
+		k.log.Warn("closing a kept dataset", "training", d.origin, "error", err)
+	}
+}
+
+// shed lets parts of n bytes go, and says how many bytes went.
+func (k *keeper) shed(n int64) (freed int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for freed < n && k.order.Len() > 0 {
+		d := k.order.Back().Value.(*kept)
+		freed += d.bytes
+		k.drop(d)
+	}
+	return freed
+}
+
+// prune lets those go of which a table is not as it was.
+func (k *keeper) prune(same func(train.Table) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for at := k.order.Front(); at != nil; {
+		d := at.Value.(*kept)
+		at = at.Next()
+		for _, t := range d.source.Tables {
+			if !same(t) {
+				k.drop(d)
+				break
+			}
+		}
+	}
+}
+
+// Prune lets datasets go of which a table is not as it was: they will not be asked
+// for again.
+func (t *Trainer) Prune(same func(train.Table) bool) { t.kept.prune(same) }
+
+// keep keeps the part's dataset when its training is over.
+func (p *part) keep(src train.Source, root []byte) {
+	if d := p.w.Leave(p.t.cfg.Pool); d != nil {
+		p.t.kept.put(&kept{source: src, origin: p.name, members: p.members, root: root, data: d})
+	}
+}
+
+// over gives the part's worker what an origin has left here, instead of rows.
+func (p *part) over(key [32]byte, origin string) error {
+	d := p.t.kept.take(key, origin)
+	if d == nil {
+		return pgerr.New(pgerr.ConnectionFailure, "the dataset that training %s has left is not there any more", origin)
+	}
+	return p.w.Take(d.data, len(p.members), p.self, func(worker int) int {
+		for i, id := range p.members {
+			if id == d.members[worker] {
+				return i
+			}
+		}
+		return 0 // Over compares the members
+	})
+}

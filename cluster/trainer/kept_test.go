@@ -1,0 +1,206 @@
+package trainer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/tributarydb/tributary/cluster/trainer"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/train"
+)
+
+// all are the ids of the nodes.
+func (c *cluster) all() []uint64 { return append(c.others(), c.nodes[0].id) }
+
+// last numbers the trainings of a test.
+type last int
+
+func (n *last) name() string {
+	*n++
+	return fmt.Sprint("t.", *n)
+}
+
+// train trains over what is kept of src where there is something, else over rows
+// that come in an order and to nodes of their own, and keeps the dataset. A nil src
+// has nothing kept, before or after.
+func (c *cluster) train(t *testing.T, n *last, driver int, j *train.Job, src *train.Source) (sha [32]byte, reused bool) {
+	t.Helper()
+	res, reused := c.trainOn(t, n, driver, j, src, rows(30000, uint64(*n+1)))
+	return model.SHA256(res.Model.Encode()), reused
+}
+
+func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *train.Source, list []*batch.Batch) (_ *train.Result, reused bool) {
+	t.Helper()
+	ctx, tr := context.Background(), c.nodes[driver].tr
+	in := train.Input{Job: j}
+	var g *trainer.Group
+	var err error
+	if src != nil {
+		if g, in.Over, err = tr.Over(ctx, n.name(), j, c.all(), src); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g == nil {
+		if g, err = tr.Open(ctx, n.name(), j, c.all(), true); err != nil {
+			t.Fatal(err)
+		}
+		c.spread(t, g, list, uint64(*n))
+		if in.Rows, err = g.Deal(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer g.Close()
+	res, err := train.Run(ctx, in, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := train.Total(res.Usage); (in.Over != nil) != (sum.Reads == 0 && sum.Read == 0 && sum.Moved == 0) || sum.Block == 0 || len(res.Usage) != len(c.nodes) {
+		t.Errorf("over a kept dataset: %v; used %+v", in.Over != nil, sum)
+	}
+	if src != nil {
+		if err := g.Keep(ctx, src, res.Sealed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return res, in.Over != nil
+}
+
+// TestAgainNoMoreMemory: the second and the third training of each family are charged
+// no more than the first, over the rows and over what it has left of them, and leave
+// no more behind.
+func TestAgainNoMoreMemory(t *testing.T) {
+	for i := range proofs {
+		p := &proofs[i]
+		t.Run(fmt.Sprint(p.family, " ", p.args), func(t *testing.T) {
+			c, job, list := start(t, 1, 0), p.job(t), p.data(1)
+			c.nodes[0].threads = 1 // of two it is chance what they hold at once
+			var num last
+			var want []byte
+			for _, src := range []*train.Source{nil, {Key: [32]byte{1}}} {
+				var first, used int64
+				var heap uint64
+				for try := range 3 {
+					res, reused := c.trainOn(t, &num, 0, job, src, list)
+					if reused != (src != nil && try > 0) {
+						t.Errorf("training %d has a dataset: %v", try+1, reused)
+					}
+					got := res.Model.Encode()
+					peak, now := train.Total(res.Usage).Peak, c.nodes[0].pool.Used()
+					res = nil
+					runtime.GC()
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					if want == nil {
+						want = got
+					}
+					if try == 0 {
+						first, used, heap = peak, now, m.HeapAlloc
+					}
+					if !bytes.Equal(got, want) {
+						t.Errorf("training %d, kept %v: another model", try+1, src != nil)
+					}
+					if peak > first || now > used {
+						t.Errorf("training %d, kept %v: %d bytes at most, %d after it; the first had %d and %d", try+1, src != nil, peak, now, first, used)
+					}
+					if m.HeapAlloc > heap+heap/20+512<<10 {
+						t.Errorf("training %d, kept %v: the heap has %d bytes, after the first %d", try+1, src != nil, m.HeapAlloc, heap)
+					}
+				}
+			}
+		})
+	}
+}
+
+func text(name string, v any) family.Arg { return family.Arg{Name: name, Value: v} }
+
+// TestKept: a training over what another has left is the one over the rows, bit for
+// bit, whichever node drives it and whatever else it learns.
+func TestKept(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		c := start(t, n, 0)
+		var num last
+		for i, args := range [][]family.Arg{
+			nil,
+			{text("data_split_method", "random"), text("data_split_eval_fraction", 0.2)},
+			{text("optimizer", "sgd"), text("batch_size", int64(256)), text("data_split_method", "random")}, // dealt
+			{text("class_weights", "balanced"), text("precision", "float32")},
+		} {
+			one, two := job(t, args...), job(t, append(args[:len(args):len(args)], text("l2", 0.5))...)
+			src := &train.Source{Key: [32]byte{byte(i)}}
+			first, reused := c.train(t, &num, 0, one, src)
+			if reused {
+				t.Error("the first training found a dataset")
+			}
+			if got, reused := c.train(t, &num, 0, one, src); !reused || got != first {
+				t.Errorf("%d nodes, %v: reused %v, model %x, not %x", n, args, reused, got, first)
+			}
+			want, _ := c.train(t, &num, 0, two, nil)
+			if want == first {
+				t.Error("the penalty changes nothing")
+			}
+			for driver := range n {
+				if got, reused := c.train(t, &num, driver, two, src); !reused || got != want {
+					t.Errorf("%d nodes, %v, driven by %d: reused %v, model %x, not %x", n, args, driver, reused, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestKeptGoes: a dataset goes where memory is wanted, where a table has changed,
+// and where a member is lost or new; then the rows are read.
+func TestKeptGoes(t *testing.T) {
+	c := start(t, 3, 32<<20)
+	var num last
+	j, src := job(t), &train.Source{Key: [32]byte{1}, Tables: []train.Table{{OID: 7}}}
+	want, _ := c.train(t, &num, 0, j, src)
+	again := func(why string, reuses bool) {
+		t.Helper()
+		if got, reused := c.train(t, &num, 0, j, src); reused != reuses || got != want {
+			t.Errorf("%s: reused %v, model %x, not %x", why, reused, got, want)
+		}
+	}
+	again("as it was", true)
+	pool := c.nodes[1].pool
+	kept := pool.Used()
+	if kept == 0 || pool.Paused() {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	s := pool.Child("statement", 0)
+	a := s.Account("rows", true)
+	if err := a.Grow(int64(mem.FailShare*float64(pool.Limit())) - 256<<10); err != nil {
+		t.Error(err)
+	}
+	a.Close()
+	s.Close()
+	if pool.Used() >= kept {
+		t.Errorf("%d bytes are in use, %d were", pool.Used(), kept)
+	}
+	again("a node had other use for the memory", false)
+	again("as it was", true)
+	for _, n := range c.nodes {
+		n.tr.Prune(func(t train.Table) bool { return t.OID == 7 })
+	}
+	again("the table is the same", true)
+	c.nodes[2].tr.Prune(func(t train.Table) bool { return false })
+	again("the table has changed", false)
+	for range 20 { // of other rows
+		src := &train.Source{Key: [32]byte{byte(num)}}
+		c.train(t, &num, 0, j, src)
+	}
+	if used := c.nodes[0].pool.Used(); used > c.nodes[0].pool.Limit()/3 {
+		t.Errorf("%d bytes are kept of %d", used, c.nodes[0].pool.Limit())
+	}
+	again("others were left later", false)
+	c.nodes[2].kill()
+	c.declareDead(3)
+	c.nodes = c.nodes[:2]
+	again("a node is lost", false)
+	again("of the nodes left", true)
+}

@@ -1,0 +1,84 @@
+package trainer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/train"
+)
+
+// Over opens a group over a dataset that an earlier one has left, and tells what that
+// one's driver knew of it; nil where not all members have their part of it, or
+// others would take part now.
+func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Sealed, error) {
+	have := t.kept.find(src.Key)
+	m := openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Key: src.Key, Over: have.Origin}
+	if have.Origin == "" || !sameNodes(m.Members, have.Members) {
+		return nil, nil, nil
+	}
+	all := make([]keptMsg, len(m.Members))
+	err := every(ctx, len(m.Members), func(ctx context.Context, i int) (err error) {
+		all[i] = have
+		if i > 0 {
+			all[i], err = rpc.Call[keptMsg](ctx, t.cfg.Peers, m.Members[i], callKept, src.Key)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, ctx.Err() // one that does not answer has nothing
+	}
+	var root []byte
+	for _, k := range all {
+		if k.Origin != have.Origin {
+			return nil, nil, nil
+		}
+		if k.Root != nil {
+			root = k.Root
+		}
+	}
+	s, err := job.DecodeSealed(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := t.open(ctx, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.owners = g.own.w.Owners()
+	return g, s, nil
+}
+
+func sameNodes(a, b []uint64) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// Keep leaves the group's dataset with its members, for a training after this one.
+// Members that cannot keep their part do not.
+func (g *Group) Keep(ctx context.Context, src *train.Source, s *train.Sealed) error {
+	var root canon.E
+	s.Encode(&root)
+	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
+		if i == 0 {
+			g.own.keep(*src, root.B)
+			return nil
+		}
+		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callKeep, keepMsg{g.name, *src})
+		return err
+	})
+}
+
+func (t *Trainer) handleKept(_ context.Context, key [32]byte) (keptMsg, error) {
+	return t.kept.find(key), nil
+}
+
+func (t *Trainer) handleKeep(ctx context.Context, m keepMsg) (bool, error) {
+	p, _, done, err := t.use(ctx, m.Name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	p.keep(m.Source, nil)
+	return true, nil
+}

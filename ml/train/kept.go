@@ -1,0 +1,150 @@
+package train
+
+import (
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// A dataset may outlive its job: the blocks that workers have made, and what the
+// driver knows of the rows in them. Another training that would make the same of
+// the same rows begins with its first step.
+
+// Source is what a dataset was made of.
+type Source struct {
+	Key    [32]byte // equal for trainings that would make the same
+	Tables []Table  // that the rows are of
+}
+
+// Table is a table as it was.
+type Table struct {
+	OID    types.OID
+	Digest [32]byte // of its manifest
+}
+
+// Sealing gives bytes that are equal for jobs that make the same blocks of the same
+// rows, whatever they learn from them; nil for a job that needs more than blocks.
+func (j *Job) Sealing() []byte {
+	if j.Folds() > 0 || j.WarmStart() { // rows for each fold; another model's encoders
+		return nil
+	}
+	var e canon.E
+	j.spec.Encode(&e)
+	e.Strs(j.targets)
+	e.I64(int64(j.Seed()))
+	e.Str(j.split())
+	e.F64(j.Options.Float("data_split_eval_fraction", 0.2))
+	e.Bool(j.Options.Bool("class_weights", false))
+	e.Strs(j.Options.Texts("class_weights", nil))
+	e.Bool(j.windows != nil)
+	if w := j.windows; w != nil {
+		e.Int(w.Length)
+		e.Int(w.Stride)
+		for _, cols := range [][]int{w.Partition, w.Order} {
+			e.U32(uint32(len(cols)))
+			for _, c := range cols {
+				e.Int(c)
+			}
+		}
+	}
+	return e.B
+}
+
+// Sealed is what a driver knows of rows that were made to blocks.
+type Sealed struct {
+	query int64 // rows of the query
+	stats *feature.Stats
+	sealed
+}
+
+// Encode writes what DecodeSealed reads.
+func (s *Sealed) Encode(e *canon.E) {
+	e.I64(s.query)
+	s.stats.Encode(e)
+	s.sealed.Encode(e)
+}
+
+// DecodeSealed reads what an earlier training knew of the rows of such a job.
+func (j *Job) DecodeSealed(b []byte) (*Sealed, error) {
+	d := canon.Read(b)
+	s := &Sealed{query: d.I64(), stats: feature.DecodeStats(d)}
+	if len(s.stats.Cols) != len(j.Columns) {
+		d.Fail()
+	}
+	s.sealed = *decodeSealed(j, d)
+	return s, d.Done("a kept dataset")
+}
+
+// Dataset is a worker's part of one, when its training is over. It must be closed,
+// or taken over by another worker.
+type Dataset struct {
+	blocks *dataset.Blocks
+	more   map[int][][]float64
+	fitted *feature.Fitted
+	owners []int // of the leaves, as the training numbered its workers; of a job in place all are the worker's
+	place  bool
+}
+
+// Leave gives the worker's blocks, charged to pool, which is the node's. They are the
+// worker's no longer, which has nothing left but to be closed. Blocks that went to a
+// file stay with it: nil.
+func (w *Worker) Leave(pool *mem.Pool) *Dataset {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fitted == nil || w.plan == nil || w.blocks.Spilled() {
+		return nil
+	}
+	d := &Dataset{blocks: w.blocks, more: w.more, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
+	w.blocks, w.more, w.fitted = dataset.NewBlocks(w.dataset), nil, nil
+	d.blocks.Move(pool, true)
+	return d
+}
+
+// Take gives a worker the blocks of one before it, instead of rows. renumber tells
+// which worker of so many has the leaves of one of then.
+func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) int) error {
+	nodes := make([]int, workers)
+	for i := range nodes {
+		nodes[i] = i
+	}
+	if err := w.blocks.Close(); err != nil {
+		return err
+	}
+	if err := w.store.Close(); err != nil {
+		return err
+	}
+	d.blocks.Move(w.cfg.Pool, false)
+	w.in, w.blocks, w.more, w.fitted, w.taken = nil, d.blocks, d.more, d.fitted, true
+	w.self, w.nodes = self, reduce.NewPlan(nodes)
+	w.encoded.Store(w.blocks.Bytes())
+	owners := make([]int, len(d.owners))
+	for i, o := range d.owners {
+		if owners[i] = self; !d.place {
+			owners[i] = renumber(o)
+		}
+	}
+	w.assign(owners)
+	return nil
+}
+
+// Owners are those of the leaves; of a job in place nil.
+func (w *Worker) Owners() []int {
+	if w.job.InPlace() {
+		return nil
+	}
+	return w.owners
+}
+
+// Bytes is what a dataset holds, all of it charged.
+func (d *Dataset) Bytes() int64 { return d.blocks.Bytes() }
+
+// Close frees it.
+func (d *Dataset) Close() error { return d.blocks.Close() }
+
+// leave is what the training knows of its rows.
+func (r *runner) leave() *Sealed {
+	return &Sealed{query: r.in.Rows, stats: r.stats, sealed: *r.sealed}
+}
