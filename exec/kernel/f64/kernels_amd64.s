@@ -2312,7 +2312,7 @@ DATA k7fc000007fc00000<>+56(SB)/8, $0x7fc000007fc00000
 GLOBL k7fc000007fc00000<>(SB), RODATA|NOPTR, $64
 
 // func tile32AVX2(dst *float32, cols *[]float32, row int, n int) (odd int)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·tile32AVX2(SB), NOSPLIT, $0-40
 	MOVQ   dst+0(FP), AX
 	MOVQ   cols+8(FP), CX
@@ -2322,18 +2322,19 @@ TEXT ·tile32AVX2(SB), NOSPLIT, $0-40
 	VXORPS Y1, Y1, Y1
 
 cols:
-	MOVQ      (CX), SI
-	VADDPS    (SI)(DX*4), Y0, Y2
-	VMOVUPS   Y2, (AX)
-	VSUBPS    Y2, Y2, Y2
-	VORPS     Y2, Y1, Y1
-	ADDQ      $0x18, CX
-	ADDQ      $0x20, AX
-	DECQ      BX
-	JNZ       cols
-	VCMPPS    $0x03, Y1, Y1, Y1
-	VMOVMSKPS Y1, AX
-	MOVQ      AX, odd+32(FP)
+	MOVQ       (CX), SI
+	PREFETCHT0 128(SI)(DX*4)
+	VADDPS     (SI)(DX*4), Y0, Y2
+	VMOVUPS    Y2, (AX)
+	VSUBPS     Y2, Y2, Y2
+	VORPS      Y2, Y1, Y1
+	ADDQ       $0x18, CX
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        cols
+	VCMPPS     $0x03, Y1, Y1, Y1
+	VMOVMSKPS  Y1, AX
+	MOVQ       AX, odd+32(FP)
 	VZEROUPPER
 	RET
 

@@ -241,8 +241,10 @@ func scatter() {
 }
 
 // tile: a tile out of eight rows of columns, with -0 as 0; odd is not 0 if a
-// value is not finite.
+// value is not finite. Columns are more streams than processors fetch ahead of
+// by themselves.
 func tile() {
+	const ahead = 128 // bytes of a column
 	kernel("tile32AVX2", "func(dst *float32, cols *[]float32, row int, n int) (odd int)")
 	dst, cols := Load(Param("dst"), GP64()), Load(Param("cols"), GP64())
 	row, n := Load(Param("row"), GP64()), Load(Param("n"), GP64())
@@ -252,6 +254,7 @@ func tile() {
 	Label("cols")
 	p, v, d := GP64(), YMM(), YMM()
 	MOVQ(Mem{Base: cols}, p)
+	PREFETCHT0(Mem{Base: p, Index: row, Scale: 4, Disp: ahead})
 	VADDPS(Mem{Base: p, Index: row, Scale: 4}, zero, v)
 	VMOVUPS(v, Mem{Base: dst})
 	VSUBPS(v, v, d)
