@@ -111,6 +111,9 @@ func TestDatasetGivesWay(t *testing.T) {
 	if kept < 200000*(4+4+8) || kept > 16<<20 {
 		t.Fatalf("%d bytes are kept", kept)
 	}
+	if idle := n.pool.Idle(); idle < kept-256<<10 || n.ownReport().Idle != idle {
+		t.Errorf("%d of the kept bytes are idle, %d told of", idle, n.ownReport().Idle)
+	}
 	if reused, _ := c.trained(train); !reused {
 		t.Error("the second training reads its rows")
 	}

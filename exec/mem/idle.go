@@ -24,6 +24,9 @@ func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
 	p.idle.Store(&list)
 }
 
+// Idle is how many of a node's bytes are kept in case they are asked for again.
+func (p *Pool) Idle() int64 { return p.root().idleBytes() }
+
 // idleBytes are those of a node.
 func (p *Pool) idleBytes() (n int64) {
 	if list := p.idle.Load(); list != nil {

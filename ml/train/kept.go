@@ -60,6 +60,9 @@ type Sealed struct {
 	sealed
 }
 
+// Rows is the number of the query's rows.
+func (s *Sealed) Rows() int64 { return s.query }
+
 // Encode writes what DecodeSealed reads.
 func (s *Sealed) Encode(e *canon.E) {
 	e.I64(s.query)
