@@ -61,6 +61,9 @@ func TestDatasetReused(t *testing.T) {
 			check(true, "using random_forest predict y with (n_estimators = 3)"+of)
 			check(false, "using logistic_regression predict y as select x0, x1, y from make_classification(n_samples => 5000, n_features => 5)")
 			check(true, "using logistic_regression predict y with (l2 = 1) as select x0, x1, y from make_classification(n_samples => 5000, n_features => 5)")
+			check(false, "using ridge predict a with (cross_validation = 3) as select a, b, c from f")
+			check(false, "using ridge predict a with (cross_validation = 3) as select a, b, c from f")
+			check(true, "using ridge predict a with (alpha = 3) as select a, b, c from f")
 			c.must("train model again using logistic_regression predict y" + of)
 			before := c.must("select sha256 from ml.models where name = 'again'")
 			if c.must("retrain model again"); c.must("select sha256 from ml.models where name = 'again'")[0] != before[0] {
@@ -110,6 +113,9 @@ func TestDatasetGivesWay(t *testing.T) {
 	kept := n.pool.Used() - before
 	if kept < 200000*(4+4+8) || kept > 16<<20 {
 		t.Fatalf("%d bytes are kept", kept)
+	}
+	if idle := n.pool.Idle(); idle < kept-256<<10 || n.ownReport().Idle != idle {
+		t.Errorf("%d of the kept bytes are idle, %d told of", idle, n.ownReport().Idle)
 	}
 	if reused, _ := c.trained(train); !reused {
 		t.Error("the second training reads its rows")

@@ -122,6 +122,7 @@ func (h *viewHost) Locks() []sysview.LockRow        { return nil }
 // nodeReport is what a node tells the others of itself.
 type nodeReport struct {
 	Limit, Used, Spilled, RSS int64
+	Idle                      int64 // of Used
 	Damage                    store.Damage
 	Scrub                     repl.ScrubState
 	DiskFree                  int64 // where the segments are; -1: not known
@@ -170,7 +171,7 @@ func (n *Node) ownReport() nodeReport {
 	if err != nil {
 		free = -1
 	}
-	return nodeReport{Limit: n.limits.Load().Memory, Used: n.pool.Used(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
+	return nodeReport{Limit: n.limits.Load().Memory, Used: n.pool.Used(), Idle: n.pool.Idle(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
 		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached()}
 }
 

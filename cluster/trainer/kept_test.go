@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/tributarydb/tributary/cluster/trainer"
@@ -13,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // all are the ids of the nodes.
@@ -203,4 +205,57 @@ func TestKeptGoes(t *testing.T) {
 	c.nodes = c.nodes[:2]
 	again("a node is lost", false)
 	again("of the nodes left", true)
+}
+
+// TestKeptLost kills a member of a training over a kept dataset: the next attempt
+// finds none on the nodes left, reads the rows, and goes on from the checkpoint to
+// the same bytes.
+func TestKeptLost(t *testing.T) {
+	for lost := range 3 {
+		c, ctx := start(t, 3, 0), context.Background()
+		var num last
+		j, src := job(t, text("checkpoint_every", int64(2))), &train.Source{Key: [32]byte{1}}
+		want, _ := c.train(t, &num, 0, j, src)
+		g, over, err := c.nodes[0].tr.Over(ctx, num.name(), j, c.all(), src)
+		if err != nil || g == nil {
+			t.Fatal("no dataset", err)
+		}
+		var saved checkpoints
+		_, err = train.Run(ctx, train.Input{Job: j, Over: over, Save: &saved}, &failing{g, 6, func() { c.kill(lost) }})
+		if code := pgerr.CodeOf(err); code != pgerr.ConnectionFailure && code != pgerr.CannotConnectNow || len(saved) == 0 {
+			t.Fatalf("node %d was lost after %d checkpoints: %v", lost, len(saved), err)
+		}
+		g.Close()
+		driver := (lost + 1) % 3
+		if g, _, err = c.nodes[driver].tr.Over(ctx, num.name(), j, c.all(), src); g != nil || err != nil {
+			t.Fatal("a dataset of which a part is lost", err)
+		}
+		if g, err = c.nodes[driver].tr.Open(ctx, num.name(), j, c.all(), true); err != nil || len(g.Members()) != 2 {
+			t.Fatal(err)
+		}
+		c.spread(t, g, rows(30000, 7), 7)
+		total, err := g.Deal(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := train.Run(ctx, train.Input{Job: j, Rows: total, Resume: saved[len(saved)-1]}, g)
+		if err != nil || model.SHA256(res.Model.Encode()) != want {
+			t.Errorf("another model without node %d: %v", lost, err)
+		}
+		g.Close()
+	}
+}
+
+// TestSpilledIsNotKept: what went to a file goes with its training.
+func TestSpilledIsNotKept(t *testing.T) {
+	p := &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.dealt })]
+	c := start(t, 1, p.tiny)
+	var num last
+	src, list, job := &train.Source{Key: [32]byte{1}}, p.data(1), p.job(t)
+	for range 2 {
+		res, reused := c.trainOn(t, &num, 0, job, src, list)
+		if reused || train.Total(res.Usage).Written == 0 || c.nodes[0].pool.Used() != 0 {
+			t.Errorf("reused %v, used %+v, %d bytes are kept", reused, res.Usage, c.nodes[0].pool.Used())
+		}
+	}
 }

@@ -110,13 +110,15 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 	}
 	defer g.Close()
 	in.Over, d.members = over, g.Members()
-	d.rec.phase("read", 0)
 	done, err := d.begin(ctx, &in)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if over == nil {
+	if over != nil {
+		d.rec.phase("iterate", over.Rows())
+	} else {
+		d.rec.phase("read", 0)
 		if err := d.collect(ctx, r, name); err != nil {
 			return err
 		}

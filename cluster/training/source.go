@@ -39,9 +39,9 @@ func (d *drive) source(q *plan.Query) *train.Source {
 }
 
 // over opens the training over the dataset that one before has left; nil where there
-// is none.
+// is none, and where each fold wants the rows.
 func (d *drive) over(ctx context.Context, name string, src *train.Source) (Training, *train.Sealed, error) {
-	if src == nil {
+	if src == nil || d.plan.Job.Folds() > 0 {
 		return nil, nil, nil
 	}
 	return d.j.cfg.Trainer.Over(ctx, name, d.plan.Job, src)

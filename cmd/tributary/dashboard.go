@@ -49,7 +49,7 @@ func (d dashboard) State() http.State {
 		if !m.ScrubCompleted.IsZero() {
 			scrubbed = m.ScrubCompleted.Unix()
 		}
-		s.Nodes = append(s.Nodes, http.Node{Name: m.Name, State: m.State, Leader: m.Leader, PG: m.PG, Limit: m.MemoryLimit, Used: m.MemoryUsed,
+		s.Nodes = append(s.Nodes, http.Node{Name: m.Name, State: m.State, Leader: m.Leader, PG: m.PG, Limit: m.MemoryLimit, Used: m.MemoryUsed, Idle: m.MemoryIdle,
 			RSS: m.RSS, Spill: m.Spilled, Cores: m.Cores, Damaged: m.Damaged, Repaired: m.Repaired, Scrubbed: scrubbed,
 			ModelBytes: m.Models.Bytes, IdleModelBytes: m.Models.Idle, ModelLoads: m.Models.Loads,
 			Admitted: m.Admitted, Queued: m.Queued, Admissions: m.Admissions, AdmissionWait: m.AdmissionWait.Seconds()})

@@ -24,8 +24,11 @@ func (p *Pool) AddIdle(bytes func() int64, shed func(n int64) int64) {
 	p.idle.Store(&list)
 }
 
-// Idle is how many bytes of a node are idle.
-func (p *Pool) Idle() (n int64) {
+// Idle is how many of a node's bytes are kept in case they are asked for again.
+func (p *Pool) Idle() int64 { return p.root().idleBytes() }
+
+// idleBytes are those of a node.
+func (p *Pool) idleBytes() (n int64) {
 	if list := p.idle.Load(); list != nil {
 		for _, i := range *list {
 			n += i.bytes()
@@ -37,7 +40,7 @@ func (p *Pool) Idle() (n int64) {
 // shedFor lets go of what is idle for n bytes that a node has not; false where
 // nothing is.
 func (p *Pool) shedFor(n int64) bool {
-	if p.Idle() == 0 {
+	if p.idleBytes() == 0 {
 		return false
 	}
 	n = max(p.used.Load()+p.beyond.Load()+n-int64(FailShare*float64(p.limit.Load())), 1)

@@ -90,6 +90,7 @@ type NodeRow struct {
 	Leader, Votes                         bool
 	DiskFree                              int64 // of the data directory; -1 where that is not known
 	MemoryLimit, MemoryUsed, Spilled, RSS int64
+	MemoryIdle                            int64 // of what is used
 	Damaged, Repaired                     int64 // segments, since the node started
 	Models                                CachedModels
 	Admitted, Queued                      int   // statements

@@ -26,9 +26,10 @@ type Table struct {
 }
 
 // Sealing gives bytes that are equal for jobs that make the same blocks of the same
-// rows, whatever they learn from them; nil for a job that needs more than blocks.
+// rows, whatever they learn from them; nil for a job that has another model's encoders.
+// Those of a cross-validation are of its last training, of all rows.
 func (j *Job) Sealing() []byte {
-	if j.Folds() > 0 || j.WarmStart() { // rows for each fold; another model's encoders
+	if j.WarmStart() {
 		return nil
 	}
 	var e canon.E
@@ -59,6 +60,9 @@ type Sealed struct {
 	stats *feature.Stats
 	sealed
 }
+
+// Rows is the number of the query's rows.
+func (s *Sealed) Rows() int64 { return s.query }
 
 // Encode writes what DecodeSealed reads.
 func (s *Sealed) Encode(e *canon.E) {

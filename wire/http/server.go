@@ -45,6 +45,7 @@ type Node struct {
 	PG     string `json:"pg"`
 	Limit  int64  `json:"limit"`
 	Used   int64  `json:"used"`
+	Idle   int64  `json:"idle"` // of Used: what whoever needs memory gets
 	RSS    int64  `json:"rss"`
 	Spill  int64  `json:"spilled"`
 	Cores  int    `json:"cores"`
@@ -222,6 +223,7 @@ type collector struct{ src Source }
 
 var (
 	memUsed  = prometheus.NewDesc("tributary_memory_used_bytes", "Memory that statements and trainings hold.", []string{"node"}, nil)
+	memIdle  = prometheus.NewDesc("tributary_memory_idle_bytes", "Of that, what is kept in case it is asked for again, decoded models and datasets of trainings, and whoever needs memory gets.", []string{"node"}, nil)
 	memLimit = prometheus.NewDesc("tributary_memory_limit_bytes", "The node's memory limit.", []string{"node"}, nil)
 	spilled  = prometheus.NewDesc("tributary_spilled_bytes_total", "Bytes written to temporary files.", []string{"node"}, nil)
 	damaged  = prometheus.NewDesc("tributary_segments_damaged_total", "Segments found damaged or missing on a node.", []string{"node"}, nil)
@@ -250,6 +252,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, n := range st.Nodes {
 		gauge(memUsed, float64(n.Used), n.Name)
+		gauge(memIdle, float64(n.Idle), n.Name)
 		gauge(memLimit, float64(n.Limit), n.Name)
 		ch <- prometheus.MustNewConstMetric(spilled, prometheus.CounterValue, float64(n.Spill), n.Name)
 		ch <- prometheus.MustNewConstMetric(damaged, prometheus.CounterValue, float64(n.Damaged), n.Name)
