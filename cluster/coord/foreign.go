@@ -52,6 +52,8 @@ type keyWatch struct {
 	rows  []*batch.Batch
 	acct  *mem.Account
 	pairs bool
+	// only is the new row, by live column, as long as it is the only one.
+	only []types.Datum
 }
 
 // clear forgets the work, done or given up.

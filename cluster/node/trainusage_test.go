@@ -85,7 +85,7 @@ func TestTrainingBeyondMemory(t *testing.T) {
 	if !strings.Contains(plan, "bytes, read 1 times") {
 		t.Errorf("rows that come but once:\n%s", plan)
 	}
-	if n.pool.Peak() > n.pool.Limit() || n.pool.Used() != 0 {
+	if n.pool.Peak() > n.pool.Limit() || n.pool.Used() != n.pool.Lasting() {
 		t.Errorf("the pool of %d bytes held %d, and holds %d", n.pool.Limit(), n.pool.Peak(), n.pool.Used())
 	}
 }

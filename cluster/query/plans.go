@@ -70,7 +70,6 @@ type plans struct {
 	byKey map[planKey]*list.Element
 	used  list.List // of *cached, the newest first
 	acct  *mem.Account
-	bytes int64
 }
 
 type cached struct {
@@ -119,13 +118,12 @@ func (p *plans) keep(k planKey, of *catalog.Definitions, b *Bound, pool *mem.Poo
 	for p.used.Len() >= maxPlans {
 		p.drop()
 	}
-	for p.acct.Resize(p.bytes+k.bytes()) != nil {
+	for !p.acct.Try(k.bytes()) { // nobody gives way for it
 		if p.used.Len() == 0 {
 			return
 		}
 		p.drop()
 	}
-	p.bytes += k.bytes()
 	p.byKey[k] = p.used.PushFront(&cached{k, of, b})
 }
 
@@ -133,8 +131,7 @@ func (p *plans) keep(k planKey, of *catalog.Definitions, b *Bound, pool *mem.Poo
 func (p *plans) drop() {
 	c := p.used.Remove(p.used.Back()).(*cached)
 	delete(p.byKey, c.key)
-	p.bytes -= c.key.bytes()
-	_ = p.acct.Resize(p.bytes) // less
+	p.acct.Shrink(c.key.bytes())
 }
 
 func (k *planKey) bytes() int64 { return planBytes + planBytesPerByte*int64(len(k.text)) }

@@ -285,6 +285,19 @@ func (p *Pool) Whole(operator string) *Account {
 	return a
 }
 
+// Lasting is what the pool's own accounts by Whole hold: caches, which nobody waits
+// for the end of.
+func (p *Pool) Lasting() (n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for a := range p.accounts {
+		if a.whole {
+			n += a.reserved.Load()
+		}
+	}
+	return n
+}
+
 // Account is the bytes one operator holds. Grow, Shrink and Close are for one
 // goroutine at a time; Used and ShouldSpill for any.
 type Account struct {
