@@ -103,7 +103,7 @@ func (s *Session) checkOne(r *run, st *catalog.State, k *uniqueKey, row []types.
 		return claim, true, nil
 	}
 	root := &plan.Limit{Input: look, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
-	rows, err := r.Few(r.x.ctx, root, look.Cols, map[*plan.Scan]*catalog.Manifest{look: old})
+	rows, err := r.few(root, look.Cols, map[*plan.Scan]*catalog.Manifest{look: old})
 	if err != nil {
 		return nil, false, err
 	}
