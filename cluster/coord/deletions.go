@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -11,19 +12,19 @@ import (
 // hold the segment's number in the statement's snapshot in their upper half
 // and the row in their lower (exec/store.RowID).
 type deletions struct {
-	segs  []*catalog.Segment // by ordinal
+	of    *catalog.Manifest // whose ordinals they are; nil for none
 	rows  map[uint32]map[uint32]struct{}
 	order []uint32 // ordinals in the order they were met
 }
 
 func newDeletions(m *catalog.Manifest) *deletions {
-	d := &deletions{rows: map[uint32]map[uint32]struct{}{}}
-	if m != nil {
-		for _, p := range m.Partitions {
-			d.segs = append(d.segs, p...)
-		}
-	}
-	return d
+	return &deletions{of: m, rows: map[uint32]map[uint32]struct{}{}}
+}
+
+// segment is the one that an ordinal names.
+func (d *deletions) segment(ord uint32) *catalog.Segment {
+	_, s := store.At(d.of, ord)
+	return s
 }
 
 // take notes the rows of a batch and gives those that were not noted before: a
@@ -67,7 +68,7 @@ func (d *deletions) changes(files Files, rel *catalog.Relation) ([]catalog.Chang
 		for r := range d.rows[ord] {
 			rows = append(rows, r)
 		}
-		c, err := files.Delete(rel.OID, d.segs[ord], rows)
+		c, err := files.Delete(rel.OID, d.segment(ord), rows)
 		if err != nil {
 			return nil, err
 		}

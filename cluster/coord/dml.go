@@ -327,11 +327,25 @@ func (w *writing) putChecked(b *batch.Batch, insert bool) error {
 	if err := w.writer.Write(w.r.x.ctx, nb); err != nil {
 		return err
 	}
+	if k := w.s.tx.foreign.keys; k != nil {
+		if k.only = nil; w.rows == 0 && nb.Rows() == 1 {
+			k.only = rowAt(nb, w.newCols(), 0)
+		}
+	}
 	w.rows += int64(b.Rows())
 	if insert {
 		w.inserted += int64(b.Rows())
 	}
 	return w.returning(b)
+}
+
+// newCols are the columns of the table's rows.
+func (w *writing) newCols() []plan.Column {
+	cols := make([]plan.Column, len(w.live))
+	for i, c := range w.live {
+		cols[i] = plan.Column{Name: c.Name, Type: c.Type, Num: c.Num}
+	}
+	return cols
 }
 
 // returning computes RETURNING over a batch and keeps the rows until the
@@ -403,6 +417,9 @@ func (s *Session) write(r *run, rel *catalog.Relation, changes []catalog.Change,
 // first.
 func place(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []catalog.Change {
 	n := max(rel.Partitions, 1)
+	if n == 1 {
+		return []catalog.Change{&catalog.AppendSegments{Table: rel.OID, Segments: segs, ExpectVersion: rel.Version}}
+	}
 	rows := make([]int64, n)
 	if m := st.Manifest(rel.OID); m != nil {
 		for i, p := range m.Partitions {

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -52,6 +53,8 @@ type keyWatch struct {
 	rows  []*batch.Batch
 	acct  *mem.Account
 	pairs bool
+	// only is the new row, by live column, as long as it is the only one.
+	only []types.Datum
 }
 
 // clear forgets the work, done or given up.
@@ -463,7 +466,11 @@ func (s *Session) checkReferring(r *run, child *catalog.Relation, k fkey, fresh 
 	n := expr.ColID(2 * len(as))
 	keys, ks := keyRows(child, k.Columns, as, 1)
 	read := map[*plan.Scan]*catalog.Manifest{ks: fresh}
-	found, err := s.readKeys(r, keyPlan{keys, read}, as)
+	start := r.start
+	if fresh.Rows() == 1 {
+		start = r.few
+	}
+	found, err := s.readKeys(r, keyPlan{keys, read}, as, start)
 	if err != nil {
 		return err
 	}
@@ -473,11 +480,15 @@ func (s *Session) checkReferring(r *run, child *catalog.Relation, k fkey, fresh 
 	a, as1 := keyRows(child, k.Columns, as, 1)
 	b, bs := keyRows(parent, k.RefCols, as, 1+n)
 	c, cs := keyRows(child, k.Columns, as, 1+2*n)
-	bs.Filter = append(bs.Filter, found.within(bs.Cols[0])...)
+	conds, keyed := found.within(bs.Cols)
+	bs.Filter = append(bs.Filter, conds...)
 	there := keyJoin(plan.Semi, b, c, len(as))
 	root := &plan.Limit{Input: keyJoin(plan.Anti, a, there, len(as)), Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
 	cols := a.Schema()
-	rows, err := r.start(root, cols, map[*plan.Scan]*catalog.Manifest{as1: fresh, bs: r.st.Manifest(parent.OID), cs: fresh})
+	if !keyed {
+		start = r.start
+	}
+	rows, err := start(root, cols, map[*plan.Scan]*catalog.Manifest{as1: fresh, bs: r.st.Manifest(parent.OID), cs: fresh})
 	if err != nil {
 		return err
 	}
@@ -549,18 +560,22 @@ type keySet struct {
 	n      int
 	hashes []uint64
 	all    bool // too many to list
-	typ    types.Type
+	types  []types.Type
 	lo, hi types.Datum
+	only   []types.Datum // the key, where there is one
 }
 
-func (s *Session) readKeys(r *run, p keyPlan, as []types.Type) (*keySet, error) {
+// starter is run.start or run.few.
+type starter func(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error)
+
+func (s *Session) readKeys(r *run, p keyPlan, as []types.Type, start starter) (*keySet, error) {
 	cols := p.root.Schema()[:len(as)]
-	rows, err := r.start(p.root, cols, p.manifests)
+	rows, err := start(p.root, cols, p.manifests)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	k := &keySet{typ: as[0]}
+	k := &keySet{types: as}
 	for {
 		b, err := rows.Next(r.x.ctx)
 		if isEOF(err) {
@@ -577,11 +592,14 @@ func (s *Session) readKeys(r *run, p keyPlan, as []types.Type) (*keySet, error) 
 			for c, d := range row {
 				h = types.Hash(cols[c].Type, d, h)
 			}
-			if k.n == 0 || types.Compare(k.typ, row[0], k.lo) < 0 {
+			if k.n == 0 || types.Compare(as[0], row[0], k.lo) < 0 {
 				k.lo = row[0]
 			}
-			if k.n == 0 || types.Compare(k.typ, row[0], k.hi) > 0 {
+			if k.n == 0 || types.Compare(as[0], row[0], k.hi) > 0 {
 				k.hi = row[0]
+			}
+			if k.only = row; k.n > 0 {
+				k.only = nil
 			}
 			k.n++
 			if !k.all {
@@ -595,23 +613,34 @@ func (s *Session) readKeys(r *run, p keyPlan, as []types.Type) (*keySet, error) 
 }
 
 // within are conditions that all the keys meet, for the scan of the table they
-// are looked for in: zone maps rule segments out by them.
-func (k *keySet) within(c plan.Column) []expr.Expr {
-	if c.Type != k.typ {
-		return nil
+// are looked for in: zone maps rule segments out by them. keyed says that they look
+// the only key up.
+func (k *keySet) within(cols []plan.Column) (out []expr.Expr, keyed bool) {
+	if k.only != nil {
+		for i, c := range cols {
+			if c.Type == k.types[i] {
+				if eq := equals(c, k.only[i]); eq != nil {
+					out = append(out, eq)
+				}
+			}
+		}
+		return out, len(out) == len(cols)
 	}
-	var out []expr.Expr
+	c := cols[0]
+	if c.Type != k.types[0] {
+		return nil, false
+	}
 	for _, b := range []struct {
 		op  string
 		val types.Datum
 	}{{">=", k.lo}, {"<=", k.hi}} {
 		o := operator(b.op, c.Type.OID, c.Type.OID)
 		if o == nil {
-			return nil
+			return nil, false
 		}
-		out = append(out, &expr.Call{Fn: o.Func, Op: b.op, Typ: types.Bool, Args: []expr.Expr{colRef(c), &expr.Const{Val: b.val, Typ: k.typ}}})
+		out = append(out, &expr.Call{Fn: o.Func, Op: b.op, Typ: types.Bool, Args: []expr.Expr{colRef(c), &expr.Const{Val: b.val, Typ: c.Type}}})
 	}
-	return out
+	return out, false
 }
 
 // claim adds what the commit says of keys.

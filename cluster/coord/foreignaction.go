@@ -53,7 +53,7 @@ func (s *Session) foreignAction(x *execution, w *written, ref foreignKey) error 
 	}
 	r := s.newRun(x, st)
 	defer r.close()
-	gone, err := s.readKeys(r, goneKeys(st, w, ref.key, as, 1), as)
+	gone, err := s.readKeys(r, goneKeys(st, w, ref.key, as, 1), as, r.start)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (r *lockedRows) finish() error {
 			changes = append(changes, &catalog.Guard{Table: l.Table, Since: r.st.Version(), Deletes: true})
 		}
 		for _, ord := range l.rows.order {
-			bits, seg := roaring.New(), l.rows.segs[ord]
+			bits, seg := roaring.New(), l.rows.segment(ord)
 			for row := range l.rows.rows[ord] {
 				bits.Add(row)
 			}

@@ -95,6 +95,11 @@ func (r *run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan
 	return r.Start(r.x.ctx, root, cols, manifests)
 }
 
+// few is start for a tree of which it is known that it reads few rows.
+func (r *run) few(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	return r.Few(r.x.ctx, root, cols, manifests)
+}
+
 // sql runs SQL text made by the engine itself (checks, rewrites) as the
 // session's own query over the run's view.
 func (r *run) sql(text string) (op.BatchReader, []plan.Column, error) {

@@ -44,8 +44,8 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 		if err != nil {
 			return nil, err
 		}
-		if rows == 1 && c.Kind != 'e' && !c.NullsNotDistinct {
-			claim, ok, err := s.checkOne(r, st, k, fresh, old)
+		if rows == 1 && watched != nil && watched.only != nil && c.Kind != 'e' && !c.NullsNotDistinct {
+			claim, ok, err := s.checkOne(r, st, k, watched.only, old)
 			if err != nil {
 				return nil, err
 			}
@@ -79,16 +79,13 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 
 // checkOne does for one row what the others do for many: it looks the key up. ok
 // is false for keys of types that cannot be looked up.
-func (s *Session) checkOne(r *run, st *catalog.State, k *uniqueKey, fresh, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
+func (s *Session) checkOne(r *run, st *catalog.State, k *uniqueKey, row []types.Datum, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
 	claim = &catalog.UniqueKeys{Table: k.rel.OID, Constraint: k.OID, ReadVersion: st.Version()}
-	in, sc, cols := k.rows(1)
-	rows, err := r.Few(r.x.ctx, in, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
-	if err != nil {
-		return nil, false, err
-	}
-	key, err := first(r.x.ctx, rows, cols)
-	if err != nil || key == nil { // a NULL is equal to nothing
-		return claim, true, err
+	key := make([]types.Datum, len(k.Columns))
+	for i, num := range k.Columns {
+		if key[i] = row[slices.IndexFunc(k.live, func(c catalog.Column) bool { return c.Num == num })]; key[i] == nil {
+			return claim, true, nil // it is equal to nothing
+		}
 	}
 	look := keyScan(k.rel, k.Constraint, 1)
 	look.Filter = nil
@@ -106,7 +103,8 @@ func (s *Session) checkOne(r *run, st *catalog.State, k *uniqueKey, fresh, old *
 		return claim, true, nil
 	}
 	root := &plan.Limit{Input: look, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
-	if rows, err = r.Few(r.x.ctx, root, look.Cols, map[*plan.Scan]*catalog.Manifest{look: old}); err != nil {
+	rows, err := r.few(root, look.Cols, map[*plan.Scan]*catalog.Manifest{look: old})
+	if err != nil {
 		return nil, false, err
 	}
 	return claim, true, s.duplicate(r, k, rows, look.Cols)

@@ -255,3 +255,65 @@ func TestSmallWriters(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallForeign writes single rows that refer to others by key: those that are
+// there, those that are not, and those that go meanwhile.
+func TestSmallForeign(t *testing.T) {
+	nodes := start(t, 1)
+	c := connect(t, nodes[0])
+	c.must("create table parent (a int, b varchar(10), primary key (a, b)); create table solo (k bigint primary key, n numeric unique)")
+	c.must("insert into parent select i, 'b' || i from generate_series(1, 3000) i; insert into solo select i, i from generate_series(1, 3000) i")
+	c.must("create table child (id int primary key, a int, b varchar(10), k int references solo, n numeric references solo (n), foreign key (a, b) references parent)")
+	ins := c.prepare("insert into child values ($1, $2, $3, $4, $5::int)")
+	refused := func(args ...types.Datum) {
+		t.Helper()
+		if got, err := ins.run(args...); pgerr.CodeOf(err) != pgerr.ForeignKeyViolation {
+			t.Errorf("%v: %s, %v", args, got, err)
+		}
+	}
+	for i := range int64(20) {
+		ins.gives1(t, "INSERT 0 1", i, i*100+1, fmt.Sprint("b", i*100+1), i+1, i+2)
+	}
+	refused(int64(100), int64(5), "b6", nil, nil)
+	refused(int64(100), int64(5), "b5", int64(3001), nil)
+	refused(int64(100), nil, nil, nil, int64(-1))
+	ins.gives1(t, "INSERT 0 1", int64(101), int64(5), nil, nil, nil)
+	c.must("delete from parent where a = 7; insert into parent values (8, 'other')")
+	refused(int64(102), int64(7), "b7", nil, nil)
+	ins.gives1(t, "INSERT 0 1", int64(102), int64(8), "other", nil, nil)
+	if _, err := c.do("delete from parent where a = 101"); pgerr.CodeOf(err) != pgerr.ForeignKeyViolation {
+		t.Error(err)
+	}
+	upd := c.prepare("update child set a = $2, b = $3 where id = $1")
+	upd.gives1(t, "UPDATE 1", int64(3), int64(9), "b9")
+	if _, err := upd.run(int64(3), int64(9), "b10"); pgerr.CodeOf(err) != pgerr.ForeignKeyViolation {
+		t.Error(err)
+	}
+	if got := c.must("select a, b from child where id = 3"); got[0] != "9|b9" {
+		t.Error(got)
+	}
+	// A parent goes between a child's look and its commit.
+	other := connect(t, nodes[0])
+	c.must("begin")
+	ins.gives1(t, "INSERT 0 1", int64(200), int64(2000), "b2000", nil, nil)
+	other.must("delete from parent where a = 2000")
+	if _, err := c.do("commit"); pgerr.CodeOf(err) != pgerr.SerializationFailure {
+		t.Error(err)
+	}
+}
+
+// gives1 is gives for what is run once.
+func (p prepared) gives1(t *testing.T, want string, args ...types.Datum) {
+	t.Helper()
+	ctx := context.Background()
+	portal, err := p.p.Bind(ctx, args)
+	if err == nil {
+		_, err = read(portal)
+	}
+	if err == nil && p.c.s.TxStatus() == 'I' {
+		err = p.c.s.Sync(ctx, true)
+	}
+	if err != nil || portal.Tag() != want {
+		t.Errorf("%v: %v, not %s", args, err, want)
+	}
+}

@@ -9,6 +9,9 @@
 //	                          │
 //	                          └─ Open(state) ─▶ Run: Optimize (privileges) → stage → Runner
 //
+// BindQuery and BindDML keep what they bind for statements that come again, and
+// the plans of those that look rows up by key (docs/decisions/0022).
+//
 // A Context is made once for a statement and never changes, so the same text in it
 // means the same later and on another node; Encode is its durable form.
 package query

@@ -120,11 +120,14 @@ func (p *plans) keep(k planKey, of *catalog.Definitions, b *Bound) {
 		p.drop(p.used.Back())
 	}
 	p.asking.Store(true)
-	ok := p.acct.Try(k.bytes())
-	p.asking.Store(false)
-	if ok {
-		p.byKey[k] = p.used.PushFront(&cached{k, of, b})
+	defer p.asking.Store(false)
+	for !p.acct.Try(k.bytes()) { // nobody gives way for it
+		if p.used.Len() == 0 {
+			return
+		}
+		p.drop(p.used.Back())
 	}
+	p.byKey[k] = p.used.PushFront(&cached{k, of, b})
 }
 
 // drop forgets a plan, and says how many bytes went; mu is held.
@@ -159,9 +162,11 @@ func (p *plans) shed(n int64) (freed int64) {
 }
 
 // KeepPlans begins to keep what was bound. It is called before the node works.
-func (p *Planner) KeepPlans() {
-	p.plans.byKey, p.plans.acct = map[planKey]*list.Element{}, p.Pool.Whole("plan cache")
-	p.Pool.AddIdle(p.plans.idle, p.plans.shed)
+func (p *Planner) KeepPlans() { p.plans.begin(p.Pool) }
+
+func (p *plans) begin(pool *mem.Pool) {
+	p.byKey, p.acct = map[planKey]*list.Element{}, pool.Whole("plan cache")
+	pool.AddIdle(p.idle, p.shed)
 }
 
 func (k *planKey) bytes() int64 { return planBytes + planBytesPerByte*int64(len(k.text)) }

@@ -13,10 +13,12 @@
 // The catalog says who is a member; the leader brings raft's configuration to
 // that, one step after the other (voters.go): a member enters as a learner that
 // no commit waits for, and an odd number of up to five of them vote. The log and
-// votes are in a bolt database, snapshots are files, and a small file says who
-// the node is and to which cluster it belongs (dir.go):
+// votes are in a bolt database, its newest entries in a journal before it
+// (journal.go), snapshots are files, and a small file says who the node is and to
+// which cluster it belongs (dir.go):
 //
-//	data/LOCK  data/identity  data/cluster-secret  data/raft/log.db  data/raft/snapshots/
+//	data/LOCK  data/identity  data/cluster-secret
+//	data/raft/log.db  data/raft/journal  data/raft/snapshots/
 //
 // What is agreed on is package meta's; this one decides nothing about it.
 package raftnode

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/catalog/pack"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -95,7 +96,7 @@ func (n *Node) newProposer() *proposer {
 
 // answer reads a leader's reply and takes what it says of the log.
 func (n *Node) answer(b []byte) (reply, error) {
-	r, err := rpc.Decode[reply](b)
+	r, err := pack.Unmarshal[reply](b)
 	if err == nil {
 		n.commits.learn(r.Term, r.Committed)
 	}
@@ -304,14 +305,14 @@ func noLeader(err, last error) error {
 func (n *Node) register() {
 	s := n.o.Server
 	s.RegisterAction(callPropose, func(ctx context.Context, cmd []byte) ([]byte, error) {
-		return rpc.Encode(n.proposeHere(ctx, cmd))
+		return pack.Marshal(n.proposeHere(ctx, cmd)), nil
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
 		r, err := n.readIndexHere(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return rpc.Encode(r)
+		return pack.Marshal(r), nil
 	})
 	rpc.Handle(s, callJoin, n.handleJoin)
 	rpc.Handle(s, callLeave, n.handleLeave)

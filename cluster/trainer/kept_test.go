@@ -249,7 +249,7 @@ func TestKeptLost(t *testing.T) {
 // TestSpilledIsNotKept: what went to a file goes with its training.
 func TestSpilledIsNotKept(t *testing.T) {
 	p := &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.dealt })]
-	c := start(t, 1, p.tiny)
+	c := start(t, 1, 4<<20) // not all fits
 	var num last
 	src, list, job := &train.Source{Key: [32]byte{1}}, p.data(1), p.job(t)
 	for range 2 {

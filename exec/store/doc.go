@@ -22,5 +22,9 @@
 // which the store mends with a replica's file where it has a Remote, and which
 // is XX001 where it has not.
 //
+// A scan that gives a key of its table a value looks it up in hash indexes of the
+// segments, in memory, which the store makes for segments that are looked into
+// often (Pin.KeySplits).
+//
 // docs/decisions/0005-segment-format.md tells why the format is as it is.
 package store
