@@ -62,6 +62,9 @@ func (f *several) setup(s *Setup, target int) *Setup {
 	plan := *s.Plan
 	plan.MaxIterations /= len(f.targets)
 	one.Plan = &plan
+	if m, ok := s.Start.(*severalPredictor); ok {
+		one.Start = m.parts[target]
+	}
 	return &one
 }
 
