@@ -18,9 +18,17 @@ func TestModelsOfSequences(t *testing.T) {
 			as select site, at, x, soon from readings`)
 		c.must(`train model usual using lstm_autoencoder with (units = [8, 3], window = 5, stride = 5, order_by = 'at', partition_by = 'site', epochs = 40, learn_rate = 0.02)
 			as select site, at, x, z from readings`)
+		c.must(`train model two using lstm predict soon, less with (units = [8], window = 4, order_by = at, partition_by = site, epochs = 8, learn_rate = 0.02, batch_size = 64)
+			as select site, at, x, soon, 1 - 2 * soon as less from readings`)
 		hashes = append(hashes, fmt.Sprint(c.must("select name || ' ' || task || ' ' || sha256 || metrics from ml.models order by 1")))
 		if got := c.number("select r2_score from ml.evaluate('next', (select * from readings))"); got < 0.95 {
 			t.Errorf("r2 of %v", got)
+		}
+		if got := fmt.Sprint(c.must("select target, r2_score > 0.95 from ml.evaluate('two', (select *, 1 - 2 * soon as less from readings)) order by 1")); got != "[less|t soon|t]" {
+			t.Errorf("of two targets: %s", got)
+		}
+		if got := c.one("select count(*) || ' ' || bool_and(predicted = array[predicted_soon, predicted_less]) from ml.predict('two', (select site, at, x from readings))"); got != "2850 true" {
+			t.Errorf("%s windows of two targets", got)
 		}
 		if got := c.one("select site from ml.predict('usual', (select * from readings)) group by site order by avg(reconstruction_error) desc limit 1"); got != "7" {
 			t.Errorf("site %s is reconstructed worst", got)

@@ -213,8 +213,8 @@ func TestModelsGoWhileOthersWait(t *testing.T) {
 	held.Force() // who is alone does not wait
 	waited := make(chan error)
 	acct := pool.Account("others", false)
-	if err := acct.Grow(int64(mem.FailShare*float64(pool.Limit())) - pool.Used()); err != nil {
-		t.Fatal(err)
+	if err := acct.Grow(int64(mem.FailShare*float64(pool.Limit())) - pool.Used() - 64<<10); err != nil || m.idleBytes() == 0 {
+		t.Fatal("the model has gone", err)
 	}
 	go func() { waited <- ticket.Wait(ctx) }()
 	for pool.Admissions().Queued == 0 {

@@ -20,6 +20,10 @@
 // A training in place (train.Job.InPlace) skips deal and rows: each member cuts
 // its own rows into leaves, and the tree is over members.
 //
+// When a group has ended well, its members may keep their parts' blocks (Keep), as
+// idle memory; Over opens a group over those of one origin, if all members have
+// them. See docs/decisions/0021.
+//
 // A member that is lost ends the group with an error of class 08; the driver
 // then opens another group on the nodes left. The rows are dealt by their
 // content, so that group has the same leaves and gives the same bits.

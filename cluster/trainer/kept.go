@@ -2,7 +2,9 @@ package trainer
 
 import (
 	"container/list"
+	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -155,12 +157,11 @@ func (p *part) over(key [32]byte, origin string) error {
 	if d == nil {
 		return pgerr.New(pgerr.ConnectionFailure, "the dataset that training %s has left is not there any more", origin)
 	}
-	return p.w.Take(d.data, len(p.members), p.self, func(worker int) int {
-		for i, id := range p.members {
-			if id == d.members[worker] {
-				return i
-			}
-		}
-		return 0 // Over compares the members
+	err := p.w.Take(d.data, len(p.members), p.self, func(worker int) int {
+		return slices.Index(p.members, d.members[worker]) // Over compares the members
 	})
+	if err != nil {
+		return errors.Join(err, d.data.Close())
+	}
+	return nil
 }

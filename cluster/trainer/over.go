@@ -3,11 +3,16 @@ package trainer
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/train"
 )
+
+// askFor is how long members may take to say what they have: to read the rows is no
+// worse.
+const askFor = 5 * time.Second
 
 // Over opens a group over a dataset that an earlier one has left, and tells what that
 // one's driver knew of it; nil where not all members have their part of it, or
@@ -18,8 +23,10 @@ func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others 
 	if have.Origin == "" || !sameNodes(m.Members, have.Members) {
 		return nil, nil, nil
 	}
+	asking, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
 	all := make([]keptMsg, len(m.Members))
-	err := every(ctx, len(m.Members), func(ctx context.Context, i int) (err error) {
+	err := every(asking, len(m.Members), func(ctx context.Context, i int) (err error) {
 		all[i] = have
 		if i > 0 {
 			all[i], err = rpc.Call[keptMsg](ctx, t.cfg.Peers, m.Members[i], callKept, src.Key)
@@ -39,8 +46,9 @@ func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others 
 		}
 	}
 	s, err := job.DecodeSealed(root)
-	if err != nil {
-		return nil, nil, err
+	if err != nil { // of another version of the program
+		t.log.Info("a kept dataset cannot be used", "training", have.Origin, "error", err)
+		return nil, nil, nil
 	}
 	g, err := t.open(ctx, m)
 	if err != nil {

@@ -35,9 +35,9 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 	if err != nil || p.Target == NoTarget {
 		return p, err
 	}
-	if p.Target != NumberTarget || p.Task != Regression || p.Windows != nil {
+	if p.Target != NumberTarget || p.Task != Regression {
 		return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
-			WithDetail("Several targets are for regressions over rows.").WithHint("Train a model a target, or cast the targets to float8.")
+			WithDetail("Several targets are for regressions.").WithHint("Train a model a target, or cast the targets to float8.")
 	}
 	vector, _ := types.ArrayOf(types.Float8)
 	p.Outputs = []Output{{Name: "predicted", Type: vector}}
@@ -62,6 +62,9 @@ func (f *several) setup(s *Setup, target int) *Setup {
 	plan := *s.Plan
 	plan.MaxIterations /= len(f.targets)
 	one.Plan = &plan
+	if m, ok := s.Start.(*severalPredictor); ok {
+		one.Start = m.parts[target]
+	}
 	return &one
 }
 
@@ -322,10 +325,16 @@ func (f *several) Decode(fit *feature.Fitted, d *canon.D) (Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := &severalPredictor{f.targets, parts}
+	for _, one := range parts {
+		if s, ok := one.(Sequencer); ok && s.Length() != p.Length() {
+			d.Fail()
+		}
+	}
 	if len(parts) != len(f.targets) {
 		d.Fail()
 	}
-	return &severalPredictor{f.targets, parts}, nil
+	return p, nil
 }
 
 // Encode implements Predictor.
@@ -334,12 +343,22 @@ func (p *severalPredictor) Encode(e *canon.E) { encodeParts(e, p.parts) }
 // Score implements Predictor: the values by target, as an array and each as a
 // further output.
 func (p *severalPredictor) Score(b *dataset.Block) *Scores {
-	s := &Scores{Rows: b.Rows}
+	s := &Scores{Rows: b.Units()}
 	for _, one := range p.parts {
 		s.Vector = append(s.Vector, one.Score(b).Value)
 	}
 	s.Extra = s.Vector
 	return s
+}
+
+// Length implements Sequencer: all parts are of the same windows.
+func (p *severalPredictor) Length() int {
+	for _, one := range p.parts {
+		if s, ok := one.(Sequencer); ok {
+			return s.Length()
+		}
+	}
+	return 1
 }
 
 // Bytes implements Predictor.

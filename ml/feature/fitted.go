@@ -175,6 +175,22 @@ func (f *Fitted) Without(columns []string) (*Fitted, []int) {
 	return &out, parted
 }
 
+// With is the reverse of Without: f's encoders of these columns, and those of
+// others for all else.
+func (f *Fitted) With(columns []string, others *Fitted) *Fitted {
+	out := *others
+	out.Cols = nil
+	rest := others.Cols
+	for _, c := range f.Cols {
+		if !slices.Contains(columns, c.Name) {
+			c, rest = rest[0], rest[1:]
+		}
+		out.Cols = append(out.Cols, c)
+	}
+	out.count()
+	return &out
+}
+
 // shape gives the numbers, codes and slots of codes of a column.
 func (c *FitCol) shape() (dense int, codes []int) {
 	null := 0

@@ -72,6 +72,7 @@ const (
 	version  = 2
 	windowed = 3 // version 2 with windows
 	several  = 4 // version 2 with the names of several targets
+	both     = 5 // version 2 with these and then windows
 )
 
 // Encode gives the canonical bytes.
@@ -91,6 +92,10 @@ func (m *Model) Write(w io.Writer) error {
 func (m *Model) encode(e *canon.E) {
 	e.B = append(e.B, magic...)
 	switch {
+	case m.Windows != nil && m.Targets != nil:
+		e.U8(both)
+		e.Strs(m.Targets)
+		m.Windows.encode(e)
 	case m.Windows != nil:
 		e.U8(windowed)
 		m.Windows.encode(e)
@@ -163,18 +168,18 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 		return nil, pgerr.New(pgerr.DataCorrupted, "invalid encoding of a model")
 	}
 	v := b[len(magic)]
-	if v < version || v > several {
+	if v < version || v > both {
 		return nil, pgerr.Unsupported("model format %d is not supported", v)
 	}
 	d := canon.ReadWithin(b[len(magic)+1:], charge)
 	m := &Model{}
-	switch v {
-	case windowed:
-		m.Windows = decodeWindows(d)
-	case several:
+	if v == several || v == both {
 		if m.Targets = d.Strs(); len(m.Targets) < 2 {
 			d.Fail()
 		}
+	}
+	if v == windowed || v == both {
+		m.Windows = decodeWindows(d)
 	}
 	m.Algorithm, m.Task = d.Str(), family.Task(d.Str())
 	for range d.Count(5) {

@@ -19,6 +19,9 @@
 //	measure   predictor ─▶ metrics
 //	          ─▶ model bytes
 //
+// When it is over, workers may leave their blocks to another training that would
+// make the same of the same rows: Worker.Leave, Take. It begins with iterate.
+//
 // A step of a mini-batch names the rows of each leaf that it is of; only workers
 // with leaves among them are asked, and its tree is over those. Leaves are cut
 // into parts where the family says so (family.Plan.Grain).

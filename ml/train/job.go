@@ -56,8 +56,6 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	}
 	at := j.spec.LabelCol()
 	switch {
-	case j.targets != nil && j.WarmStart():
-		return nil, pgerr.Unsupported("warm_start of several targets is not supported").At(j.Options.Pos("warm_start"))
 	case j.Plan.Target == family.NoTarget && at >= 0 && named:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "algorithm %s has no target column", f.Info().Name).WithHint("Leave PREDICT out.")
 	case j.Plan.Target == family.NoTarget && at >= 0:

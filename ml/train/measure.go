@@ -92,7 +92,8 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	if w.job.targets != nil {
 		for k, value := range r.Vector {
 			reg := &metric.Regression{}
-			for i, y := range w.aimed(blockOf(rows), b, k).Y[:b.Rows] {
+			truth, _ := w.aimed(blockOf(rows), b, k).Targets()
+			for i, y := range truth {
 				reg.Add(y, value[i], weights[i])
 			}
 			m.several = append(m.several, reg)

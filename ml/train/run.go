@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -240,11 +241,20 @@ func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 	if m == nil {
 		return f, nil
 	}
-	if name := r.job.Family.Info().Name; m.Algorithm != name {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "a training of %s cannot go on from a model of %s", name, m.Algorithm).
-			At(r.job.Options.Pos("warm_start")).WithHint("Leave warm_start out.")
+	bad := func(format string, args ...any) error {
+		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(r.job.Options.Pos("warm_start")).WithHint("Leave warm_start out.")
 	}
-	return m.Fitted, m.Fitted.Keeps(f)
+	if name := r.job.Family.Info().Name; m.Algorithm != name {
+		return nil, bad("a training of %s cannot go on from a model of %s", name, m.Algorithm)
+	}
+	if !slices.Equal(m.Targets, r.job.targets) {
+		return nil, bad("a training cannot go on from a model of other targets")
+	}
+	learns, _ := r.job.learns(f)
+	if err := m.Fitted.Keeps(learns); err != nil || r.job.targets == nil {
+		return m.Fitted, err
+	}
+	return f.With(r.job.more(), m.Fitted), nil
 }
 
 func (r *runner) seal(ctx context.Context) error {

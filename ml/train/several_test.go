@@ -127,3 +127,61 @@ func TestSeveralTargetsHeldNull(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralTargetsOfWindows: a window's targets are those of its last row, and each
+// is learnt as a training of it alone does, where the order leaves no choice.
+func TestSeveralTargetsOfWindows(t *testing.T) {
+	tb := series(1500, 8)
+	distinctTimes(tb)
+	tb.cols = append(tb.cols, dataset.Column{Name: "y2", Type: types.Float8})
+	for i, r := range tb.rows { // numbers that float32 holds, which is what nets keep of the second target
+		r[6] = float64(float32(r[6].(float64)))
+		tb.rows[i] = append(r, float64(float32(3*r[6].(float64)-r[0].(float64))))
+	}
+	both := []string{"y2", "y"} // not in the columns' order
+	train := func(tb *table, predict []string, s setup, in Input) *Result {
+		job, err := NewJob("lstm", predict, pairs("window", int64(5), "stride", int64(3), "order_by", arrayOf("at", "seq"), "partition_by", arrayOf("id", "site"),
+			"units", int64(4), "epochs", int64(2), "batch_size", int64(64), "eval_fraction", 0.2, "checkpoint_every", int64(1)), nil, tb.cols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job, err = DecodeJob(job.Encode()); err != nil {
+			t.Fatal(err)
+		}
+		res, err := trainTable(t, job, tb, s, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	var s saver
+	want := train(tb, both, setup{workers: 1, threads: 2}, Input{Save: &s})
+	same := func(how string, got *Result) {
+		t.Helper()
+		if !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || fmt.Sprint(got.Metrics, got.TrainLoss) != fmt.Sprint(want.Metrics, want.TrainLoss) {
+			t.Errorf("%s: another model, %v, not %v", how, got.Metrics, want.Metrics)
+		}
+	}
+	same("three workers", train(tb, both, setup{workers: 3, threads: 1, shuffle: 7}, Input{}))
+	for i, state := range s.states {
+		same(fmt.Sprint("checkpoint ", i), train(tb, both, setup{workers: 2, threads: 1, shuffle: uint64(i)}, Input{Resume: state}))
+	}
+	m, err := model.Decode(want.Model.Encode())
+	if err != nil || !bytes.Equal(m.Encode(), want.Model.Encode()) || m.Windows == nil || len(m.Targets) != 2 {
+		t.Fatalf("the model does not decode to itself: %v", err)
+	}
+	for k, name := range both {
+		one := train(tb.without(both[1-k]), []string{name}, setup{workers: 1, threads: 2}, Input{})
+		var all, alone canon.E
+		want.Model.Predictor.Encode(&all)
+		one.Model.Predictor.Encode(&alone)
+		if !bytes.Contains(all.B, alone.B) {
+			t.Errorf("%s alone is another model", name)
+		}
+		for i, x := range one.Metrics {
+			if got := want.Metrics[4*k+i]; got.Name != name+"."+x.Name || got.Value != x.Value {
+				t.Errorf("%s is %v, alone %v", got.Name, got.Value, x.Value)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -76,6 +77,89 @@ func TestWarmStart(t *testing.T) {
 			}
 			if _, err := trainTable(t, job(tb), tb, setup{workers: 1}, Input{Resume: s.states[0]}); !pgerr.Is(err, pgerr.DataCorrupted) {
 				t.Errorf("a checkpoint of a training that began elsewhere: %v", err)
+			}
+		})
+	}
+}
+
+// TestWarmStartSeveral: each of several targets goes on from its own model, as a
+// training of it alone would, and none from a model of others.
+func TestWarmStartSeveral(t *testing.T) {
+	for _, c := range []struct {
+		algorithm string
+		alone     bool
+		args      []any
+	}{
+		{"huber_regression", true, []any{"max_iterations", int64(3)}},
+		{"lasso", true, []any{"alpha", 0.01, "optimizer", "lbfgs", "max_iterations", int64(3)}},
+		{"mlp", false, []any{"epochs", int64(2), "hidden_units", int64(4), "eval_fraction", 0.2}},
+	} {
+		t.Run(c.algorithm, func(t *testing.T) {
+			t.Parallel()
+			both := []string{"y2", "y"} // not in the columns' order
+			train := func(tb *table, predict []string, s setup, in Input) (*Result, error) {
+				job, err := NewJob(c.algorithm, predict, pairs(append(c.args, "checkpoint_every", int64(1), "warm_start", true)...), nil, tb.cols)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return trainTable(t, job, tb, s, in)
+			}
+			old, tb := twice(3000, 5), twice(4000, 6)
+			first, err := train(old, both, setup{workers: 1, threads: 2}, Input{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cold, err := train(tb, both, setup{workers: 1, threads: 2}, Input{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s saver
+			warm, err := train(tb, both, setup{workers: 1, threads: 2}, Input{Start: first.Model, Save: &s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kept, had canon.E
+			warm.Model.Fitted.Encode(&kept)
+			first.Model.Fitted.Encode(&had)
+			if !bytes.Equal(kept.B, had.B) {
+				t.Error("it has encoders of its own")
+			}
+			if begun, was := warm.History[0].TrainLoss, cold.History[0].TrainLoss; !(begun < was) {
+				t.Errorf("its first loss is %v, without a model %v", begun, was)
+			}
+			if other, err := train(tb, both, setup{workers: 3, threads: 1, shuffle: 6}, Input{Start: first.Model}); err != nil || !bytes.Equal(other.Model.Encode(), warm.Model.Encode()) {
+				t.Errorf("another model on three workers, %v", err)
+			}
+			for _, state := range s.states {
+				again, err := train(tb, both, setup{workers: 2, threads: 1, shuffle: 7}, Input{Start: first.Model, Resume: state})
+				if err != nil || !bytes.Equal(again.Model.Encode(), warm.Model.Encode()) {
+					t.Errorf("another model after a checkpoint, %v", err)
+				}
+			}
+			for k, name := range both {
+				before, err := train(old.without(both[1-k]), []string{name}, setup{workers: 1, threads: 2}, Input{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				one, err := train(tb.without(both[1-k]), []string{name}, setup{workers: 1, threads: 2}, Input{Start: before.Model})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var all, alone canon.E
+				warm.Model.Predictor.Encode(&all)
+				one.Model.Predictor.Encode(&alone)
+				if c.alone && !bytes.Contains(all.B, alone.B) {
+					t.Errorf("%s alone goes on to another model", name)
+				}
+				for _, from := range []struct {
+					tb      *table
+					predict []string
+					model   *Result
+				}{{tb, both, before}, {tb.without(both[1-k]), []string{name}, first}, {tb, []string{"y", "y2"}, first}} {
+					if _, err := train(from.tb, from.predict, setup{workers: 1, threads: 1}, Input{Start: from.model.Model}); !pgerr.Is(err, pgerr.InvalidParameterValue) {
+						t.Errorf("targets %v from a model of %v: %v", from.predict, from.model.Model.Targets, err)
+					}
+				}
 			}
 		})
 	}
