@@ -57,6 +57,10 @@ func (s *Spec) StatsBytes() int64 {
 func (s *Spec) newBlockStats() *blockStats {
 	k := &blockStats{s: s, feats: s.features(), label: s.LabelCol(), cols: s.collectors(0)}
 	k.classes = k.label >= 0 && s.Classes
+	k.splits.Plain = true
+	for _, c := range k.feats {
+		k.splits.Plain = k.splits.Plain && k.cols[c].sums < 2
+	}
 	return k
 }
 

@@ -54,6 +54,8 @@ var (
 	columnLeast64   = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
 	columnSplits32  = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX2))
 	columnSplits64  = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX2))
+	columnSums32    = choose(columnSumsGo[float32], columnSplitsBody(columnSums32AVX2), columnSplitsBody(columnSums32AVX2))
+	columnSums64    = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX2))
 	axpy2           = choose(axpy2Go, axpy2Body, axpy2Body)
 )
 

@@ -3408,6 +3408,61 @@ tiles_1:
 	VZEROUPPER
 	RET
 
+// func columnSums32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
+// Requires: AVX
+TEXT ·columnSums32AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x05, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VCVTPS2PD (R8), Y3
+	VADDPD    Y0, Y3, Y4
+	VSUBPD    Y0, Y4, Y4
+	VSUBPD    Y4, Y3, Y3
+	VADDPD    Y4, Y1, Y1
+	VADDPD    Y3, Y2, Y2
+	ADDQ      DI, R8
+	DECQ      R9
+	JNZ       tiles_0
+	VMOVUPD   Y1, (AX)
+	VMOVUPD   Y2, 64(AX)
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	MOVQ      CX, R8
+	MOVQ      SI, R9
+
+tiles_1:
+	VCVTPS2PD 16(R8), Y3
+	VADDPD    Y0, Y3, Y4
+	VSUBPD    Y0, Y4, Y4
+	VSUBPD    Y4, Y3, Y3
+	VADDPD    Y4, Y1, Y1
+	VADDPD    Y3, Y2, Y2
+	ADDQ      DI, R8
+	DECQ      R9
+	JNZ       tiles_1
+	VMOVUPD   Y1, 32(AX)
+	VMOVUPD   Y2, 96(AX)
+	ADDQ      $0x00000180, AX
+	ADDQ      $0x18, DX
+	ADDQ      $0x00000020, CX
+	DECQ      BX
+	JNZ       cols
+	VZEROUPPER
+	RET
+
 // func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
 // Requires: AVX
 TEXT ·columnLeast64AVX2(SB), NOSPLIT, $0-32
@@ -3621,6 +3676,61 @@ tiles_1:
 	ADDQ        $0x00000040, CX
 	DECQ        BX
 	JNZ         cols
+	VZEROUPPER
+	RET
+
+// func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+// Requires: AVX
+TEXT ·columnSums64AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VMOVUPD (R8), Y3
+	VADDPD  Y0, Y3, Y4
+	VSUBPD  Y0, Y4, Y4
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y2, Y2
+	ADDQ    DI, R8
+	DECQ    R9
+	JNZ     tiles_0
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y2, 64(AX)
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    CX, R8
+	MOVQ    SI, R9
+
+tiles_1:
+	VMOVUPD 32(R8), Y3
+	VADDPD  Y0, Y3, Y4
+	VSUBPD  Y0, Y4, Y4
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y2, Y2
+	ADDQ    DI, R8
+	DECQ    R9
+	JNZ     tiles_1
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 96(AX)
+	ADDQ    $0x00000180, AX
+	ADDQ    $0x18, DX
+	ADDQ    $0x00000040, CX
+	DECQ    BX
+	JNZ     cols
 	VZEROUPPER
 	RET
 

@@ -44,9 +44,13 @@ func columnSplits32(s []float64, x []float32, g []float64, d, tiles int) {
 	columnSplitsGo(s, x, g, d, tiles)
 }
 func columnSplits64(s, x, g []float64, d, tiles int) { columnSplitsGo(s, x, g, d, tiles) }
-func axpy2(y, u, v []float64, a, b float64)          { axpy2Go(y, u, v, a, b) }
-func widen(dst []float64, src []float32)             { widenGo(dst, src) }
-func narrow(dst []float32, src []float64)            { narrowGo(dst, src) }
+func columnSums32(s []float64, x []float32, g []float64, d, tiles int) {
+	columnSumsGo(s, x, g, d, tiles)
+}
+func columnSums64(s, x, g []float64, d, tiles int) { columnSumsGo(s, x, g, d, tiles) }
+func axpy2(y, u, v []float64, a, b float64)        { axpy2Go(y, u, v, a, b) }
+func widen(dst []float64, src []float32)           { widenGo(dst, src) }
+func narrow(dst []float32, src []float64)          { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	staysGo(doubt, x, was, c)
 }

@@ -10,6 +10,8 @@ import "math"
 // not rounded. That is so in whatever order they are added, and however rows are
 // cut: the parts may differ, their sum does not.
 type Splits struct {
+	Plain bool // squares are not wanted: their sums are 0
+
 	least32     []float32
 	low32, up32 []float32
 	low, up     []float64 // by lane
@@ -82,9 +84,17 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 	}
 	switch x := any(x).(type) {
 	case []float32:
-		columnSplits32(s.sums, x, s.grids, d, tiles)
+		if s.Plain {
+			columnSums32(s.sums, x, s.grids, d, tiles)
+		} else {
+			columnSplits32(s.sums, x, s.grids, d, tiles)
+		}
 	case []float64:
-		columnSplits64(s.sums, x, s.grids, d, tiles)
+		if s.Plain {
+			columnSums64(s.sums, x, s.grids, d, tiles)
+		} else {
+			columnSplits64(s.sums, x, s.grids, d, tiles)
+		}
 	}
 	for i := range sums {
 		sums[i] = Fold((*[Lanes]float64)(s.sums[i*Lanes:]))
@@ -108,13 +118,22 @@ func columnLeastGo[T Elem](least, x []T, d, tiles int) {
 }
 
 func columnSplitsGo[T Elem](sums []float64, x []T, grids []float64, d, tiles int) {
+	columnPartsGo(sums, x, grids, d, tiles, 3)
+}
+
+func columnSumsGo[T Elem](sums []float64, x []T, grids []float64, d, tiles int) {
+	columnPartsGo(sums, x, grids, d, tiles, 1)
+}
+
+// columnPartsGo adds up the values, and of three parts their squares.
+func columnPartsGo[T Elem](sums []float64, x []T, grids []float64, d, tiles, parts int) {
 	clear(sums[:6*d*Lanes])
 	for t := range tiles {
 		for j := range d {
 			for l, xv := range x[(t*d+j)*Lanes:][:Lanes] {
 				v := float64(xv)
 				q := float64(v * v)
-				for i, part := range [3]float64{v, q, math.FMA(v, v, -q)} {
+				for i, part := range []float64{v, q, math.FMA(v, v, -q)}[:parts] {
 					g := grids[3*j+i]
 					h := (part + g) - g
 					sums[(6*j+2*i)*Lanes+l] += h

@@ -75,6 +75,21 @@ func TestSplitsAreExact(t *testing.T) {
 		a = slices.Clone(s32.sums)
 		columnSplitsGo(b, x32, s32.grids, d, tiles)
 		sameBits(t, "splits of float32s", a, b)
+		p64, p32 := Splits{Plain: true}, Splits{Plain: true}
+		for range 2 {
+			_, _, plain, fits := ColumnSplits(&p64, x, d)
+			_, _, whole, also := ColumnSplits(&s64, x, d)
+			for j := range d {
+				if fits[j] != also[j] || fits[j] && (plain[6*j] != whole[6*j] || plain[6*j+1] != whole[6*j+1]) {
+					t.Fatalf("column %d without squares: %v %v, with them %v %v", j, plain[6*j:6*j+6], fits[j], whole[6*j:6*j+6], also[j])
+				}
+			}
+		}
+		ColumnSplits(&p32, x32, d)
+		columnSumsGo(b, x, p64.grids, d, tiles)
+		sameBits(t, "sums of float64s", p64.sums, b)
+		columnSumsGo(b, x32, p32.grids, d, tiles)
+		sameBits(t, "sums of float32s", p32.sums, b)
 	}
 	if took < 3000 {
 		t.Errorf("only %d of 5600 columns have sums", took)

@@ -122,10 +122,16 @@ func columnLeast32AVX2(least *float32, x *float32, d int, tiles int)
 func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
 
 //go:noescape
+func columnSums32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
+
+//go:noescape
 func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
 
 //go:noescape
 func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+
+//go:noescape
+func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
 
 //go:noescape
 func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)

@@ -118,7 +118,8 @@ func kernels64() {
 	columnBounds(8)
 	for _, elem := range []int{4, 8} {
 		columnLeast(elem)
-		columnSplits(elem)
+		columnSplits("columnSplits", elem, 2)
+		columnSplits("columnSums", elem, 1)
 	}
 	axpy2()
 }

@@ -65,23 +65,23 @@ func columnLeast(elem int) {
 }
 
 // columnSplits: by column and lane the sums of the two parts of values that a
-// grid makes, and of the four parts of their squares. Processors with AVX-512 run
-// it too.
-func columnSplits(elem int) {
-	kernel("columnSplits"+elemName(elem)+"AVX2", "func(sums *float64, x *"+elemType(elem)+", grids *float64, d, tiles int)")
+// grid makes, and with two powers of the four parts of their squares. Processors
+// with AVX-512 run it too.
+func columnSplits(name string, elem, powers int) {
+	kernel(name+elemName(elem)+"AVX2", "func(sums *float64, x *"+elemType(elem)+", grids *float64, d, tiles int)")
 	sums, x, grids := Load(Param("sums"), GP64()), Load(Param("x"), GP64()).(reg.GPVirtual), Load(Param("grids"), GP64())
 	d, tiles := Load(Param("d"), GP64()).(reg.GPVirtual), Load(Param("tiles"), GP64()).(reg.GPVirtual)
 	stride := tileStride(d, elem)
 	left, p, n := GP64(), GP64(), GP64()
 	MOVQ(d, left)
 	Label("cols")
-	var grid [3]reg.VecVirtual
+	grid := make([]reg.VecVirtual, 2*powers-1)
 	for i := range grid {
 		grid[i] = YMM()
 		VBROADCASTSD(Mem{Base: grids, Disp: 8 * i}, grid[i])
 	}
 	for h := range 2 {
-		acc := avx2.vecs(6)
+		acc := avx2.vecs(2 * len(grid))
 		for _, a := range acc {
 			VXORPD(a, a, a)
 		}
@@ -91,10 +91,12 @@ func columnSplits(elem int) {
 		Label(loop)
 		v, q, r := YMM(), YMM(), YMM()
 		avx2.loadElem(elem, Mem{Base: p, Disp: 4 * h * elem}, v)
-		VMULPD(v, v, q)
-		VMOVAPD(q, r)
-		VFMSUB231PD(v, v, r) // v·v - q
-		for i, part := range []reg.VecVirtual{v, q, r} {
+		if powers > 1 {
+			VMULPD(v, v, q)
+			VMOVAPD(q, r)
+			VFMSUB231PD(v, v, r) // v·v - q
+		}
+		for i, part := range []reg.VecVirtual{v, q, r}[:len(grid)] {
 			t := YMM()
 			VADDPD(grid[i], part, t)
 			VSUBPD(grid[i], t, t)
