@@ -53,10 +53,10 @@ type slopes struct {
 func (s *slopes) Encode(e *canon.E) {
 	e.F64(s.weight)
 	e.F64(s.loss)
-	e.F64s(s.grad)
+	e.SparseF64s(s.grad)
 }
 
-func decodeSlopes(d *canon.D) *slopes { return &slopes{d.F64(), d.F64(), d.F64s()} }
+func decodeSlopes(d *canon.D) *slopes { return &slopes{d.F64(), d.F64(), d.SparseF64s()} }
 
 func (s *slopes) merge(o *slopes) *slopes {
 	s.weight += o.weight
