@@ -228,9 +228,9 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		}
 		return p, same(w.seal(b))
 	case *measureTask:
-		return p, same(w.measure(b, 0), nil)
+		return p, same(w.measure(b, 0))
 	case *cutsTask:
-		return p, same(w.measure(b.measureTask, b.every), nil)
+		return p, same(w.measure(b.measureTask, b.every))
 	case *stepTask:
 		fw, err := w.familyWorker(b)
 		if err != nil {
