@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -16,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -141,6 +145,44 @@ func TestModelsInUseStay(t *testing.T) {
 	m.close()
 	if len(m.byKey) != 0 || pool.Used() != 0 {
 		t.Errorf("%d models and %d bytes are left", len(m.byKey), pool.Used())
+	}
+}
+
+// TestPredictionsAreCharged: the rows as a model sees them, once for as many as come at
+// once.
+func TestPredictionsAreCharged(t *testing.T) {
+	s := newShelf(t, 1)
+	pool := mem.NewPool("n", 64<<20)
+	m := newModels(pool, s.read)
+	defer m.close()
+	statement := pool.Child("statement", 0)
+	one, release, err := m.use(context.Background(), "m", s.versions[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	sc := &scorer{s: one, acct: statement.Whole("prediction")}
+	predict := func(n int) error {
+		cols := make([]arrow.Array, 2000)
+		for i := range cols {
+			cols[i] = batch.FromSlice(arrow.PrimitiveTypes.Float64, make([]float64, n), nil)
+		}
+		_, err := sc.Score(context.Background(), expr.PredictValue, 0, cols, n)
+		return err
+	}
+	for range 3 {
+		if err := predict(100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used := statement.Used(); used < 100*2000*8 || used > 2*100*2000*8 {
+		t.Errorf("%d bytes are charged", used)
+	}
+	if err := predict(5000); !pgerr.Is(err, pgerr.OutOfMemory) {
+		t.Errorf("rows of 80 MB: %v", err)
+	}
+	if statement.Close() != 0 || statement.Used() != 0 {
+		t.Errorf("%d bytes are left", statement.Used())
 	}
 }
 

@@ -180,8 +180,8 @@ func (m *models) Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRe
 	}
 	if pool == nil {
 		release()
-	} else {
-		pool.OnClose(release)
+		return &scorer{s: s}, nil
 	}
-	return scorer{s}, nil
+	pool.OnClose(release)
+	return &scorer{s: s, acct: pool.Whole("prediction")}, nil
 }

@@ -9,17 +9,26 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// scorer is a model as expressions use it.
-type scorer struct{ s *model.Scorer }
+// scorer is a model as an expression uses it: on one goroutine at a time.
+type scorer struct {
+	s    *model.Scorer
+	acct *mem.Account // of what scoring takes, which is used again; nil where nobody counts
+}
 
 // Score implements eval.Scorer.
-func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
+func (s *scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
+	if s.acct != nil {
+		if err := s.acct.Resize(max(s.acct.Used(), s.s.Scratch(n))); err != nil {
+			return nil, err
+		}
+	}
 	switch mode {
 	case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
 		return s.explain(mode, cols, n)
@@ -48,7 +57,7 @@ func (s scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols
 }
 
 // explain gives the columns of ml.explain_predict.
-func (s scorer) explain(mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
+func (s *scorer) explain(mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
 	e, err := s.s.Explain(cols, n)
 	if err != nil {
 		return nil, err

@@ -88,6 +88,10 @@ func (e *E) F64s(v []float64) {
 // F32s appends numbers after their count.
 func (e *E) F32s(v []float32) {
 	e.count(len(v))
+	e.f32s(v)
+}
+
+func (e *E) f32s(v []float32) {
 	for part := range e.parts(len(v), 4) {
 		for i, f := range v[part.from:part.to] {
 			binary.LittleEndian.PutUint32(part.b[4*i:], math.Float32bits(f))

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -145,5 +147,62 @@ func TestCharged(t *testing.T) {
 		if _, err := read(limit); !pgerr.Is(err, pgerr.OutOfMemory) {
 			t.Errorf("read within %d bytes: %v", limit, err)
 		}
+	}
+}
+
+// TestSparse: lists of any mixture of zeros come back, those of few other members are
+// short, and none can be said to be longer than what is charged.
+func TestSparse(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 7))
+	for trial := range 300 {
+		f, n := make([]float32, r.IntN(200)), make([]int64, r.IntN(200))
+		for at := 0; at < len(f); at += 1 + r.IntN(1+trial%40) {
+			f[at] = float32(r.NormFloat64())
+		}
+		for at := r.IntN(50); at < len(n); at += 1 + r.IntN(1+trial%30) {
+			n[at] = r.Int64() - 1<<62
+		}
+		if len(f) > 0 {
+			f[r.IntN(len(f))] = float32(math.Copysign(0, -1))
+		}
+		var e E
+		e.SparseF32s(f)
+		e.SparseI64s(n)
+		d := Read(e.B)
+		g, m := d.SparseF32s(), d.SparseI64s()
+		if err := d.Done("lists"); err != nil || !slices.Equal(n, m) && len(n) > 0 {
+			t.Fatal(trial, err)
+		}
+		for i, v := range f {
+			if math.Float32bits(v) != math.Float32bits(g[i]) {
+				t.Fatalf("number %d is %v, not %v", i, g[i], v)
+			}
+		}
+		for cut := range e.B {
+			d := Read(e.B[:cut])
+			d.SparseF32s()
+			d.SparseI64s()
+			if d.Done("lists") == nil {
+				t.Fatalf("lists cut at %d of %d were read", cut, len(e.B))
+			}
+		}
+	}
+	var e E
+	list := make([]int64, 1<<20)
+	list[77], list[1<<19] = 5, -5
+	if e.SparseI64s(list); len(e.B) > 40 {
+		t.Errorf("two members among zeros take %d bytes", len(e.B))
+	}
+	d := ReadWithin(e.B, func(n int64) error {
+		if n > 1<<20 {
+			return pgerr.New(pgerr.OutOfMemory, "too much")
+		}
+		return nil
+	})
+	if d.SparseI64s() != nil || !pgerr.Is(d.Done("a list"), pgerr.OutOfMemory) {
+		t.Error("a list was read that could not be charged")
+	}
+	if d := Read([]byte{255, 255, 255, 255, 0, 0}); d.SparseI64s() != nil || d.OK() {
+		t.Error("a huge list was read")
 	}
 }

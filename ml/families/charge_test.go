@@ -79,3 +79,27 @@ func TestDriversChargeWhatTheyHold(t *testing.T) {
 		})
 	}
 }
+
+// TestPartialsStaySparse: what a mini-batch says of many categories is not longer than
+// its rows.
+func TestPartialsStaySparse(t *testing.T) {
+	for _, c := range []struct {
+		family  string
+		options []any
+	}{
+		{"linear_regression", []any{"optimizer", "sgd", "batch_size", 16, "max_iterations", 1}},
+		{"mlp", []any{"hidden_units", 4, "embedding", 4, "batch_size", 16, "epochs", 1}},
+	} {
+		f, _, err := Find(c.family)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := familytest.Train(t, f, wide(3, 30000), familytest.Spread{Nodes: 2, Threads: 1, Bytes: true}, c.options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Sent == 0 || got.Sent > 4096 {
+			t.Errorf("%s: a partial of %d bytes", c.family, got.Sent)
+		}
+	}
+}

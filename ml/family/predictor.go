@@ -22,6 +22,20 @@ type Predictor interface {
 	Bytes() int64
 }
 
+// Busy is a Predictor that takes memory while it scores.
+type Busy interface {
+	// Scratch is the memory that each goroutine takes, beside the scores.
+	Scratch() int64
+}
+
+// Scratch is what a predictor takes on each goroutine.
+func Scratch(p Predictor) int64 {
+	if b, ok := p.(Busy); ok {
+		return b.Scratch()
+	}
+	return 0
+}
+
 // Scores are the predictions of rows 0 … Rows-1, or of a block's windows; which
 // parts are set depends on the task.
 type Scores struct {

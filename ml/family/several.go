@@ -369,6 +369,14 @@ func (p *severalPredictor) Bytes() (n int64) {
 	return n
 }
 
+// Scratch implements Busy.
+func (p *severalPredictor) Scratch() (most int64) {
+	for _, q := range p.parts {
+		most = max(most, Scratch(q))
+	}
+	return most
+}
+
 // Describe implements Describer: what describes each target's, and its name.
 func (p *severalPredictor) Describe(relation string) (rows [][]types.Datum, ok bool) {
 	for i, one := range p.parts {

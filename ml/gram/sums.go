@@ -2,7 +2,6 @@ package gram
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
@@ -56,28 +55,28 @@ func (s *Sums) At(i int, scale float64) float64 {
 
 const lowBytes = spill / 8
 
-// Encode gives the canonical bytes: of each sum Low in five, and then High, in as
-// few as it takes.
+// Encode gives the canonical bytes: of each sum that is not zero Low in five, and then
+// High, in as few as it takes.
 func (s *Sums) Encode(e *canon.E) {
-	e.U32(uint32(len(s.Low)))
-	e.B = slices.Grow(e.B, 8*len(s.Low))
-	for i, v := range s.Low {
-		low := uint64(v & (1<<spill - 1))
-		e.B = append(e.B, byte(low), byte(low>>8), byte(low>>16), byte(low>>24), byte(low>>32))
-		e.B = binary.AppendVarint(e.B, s.High[i]+v>>spill)
-	}
+	e.Sparse(len(s.Low), func(i int) bool { return s.Low[i] == 0 && s.High[i] == 0 }, func(from, to int) {
+		for i, v := range s.Low[from:to] {
+			low := uint64(v & (1<<spill - 1))
+			e.B = append(e.B, byte(low), byte(low>>8), byte(low>>16), byte(low>>24), byte(low>>32))
+			e.B = binary.AppendVarint(e.B, s.High[from+i]+v>>spill)
+		}
+	})
 }
 
 // DecodeSums reads what Encode wrote.
-func DecodeSums(d *canon.D) Sums {
-	n := d.Count(lowBytes + 1)
-	s := NewSums(n)
-	for i := range n {
-		if b := d.Take(lowBytes); b != nil {
-			s.Low[i] = int64(binary.LittleEndian.Uint32(b)) | int64(b[4])<<32
+func DecodeSums(d *canon.D) (s Sums) {
+	d.Sparse(16, func(n int) { s = NewSums(n) }, func(from, to int) {
+		for i := from; i < to && d.OK(); i++ {
+			if b := d.Take(lowBytes); b != nil {
+				s.Low[i] = int64(binary.LittleEndian.Uint32(b)) | int64(b[4])<<32
+			}
+			s.High[i] = d.Varint()
 		}
-		s.High[i] = d.Varint()
-	}
+	})
 	return s
 }
 

@@ -37,6 +37,13 @@ func NewScorer(m *Model) (*Scorer, error) {
 // Model is the scorer's model.
 func (s *Scorer) Model() *Model { return s.m }
 
+// Scratch is the memory that a goroutine takes to score so many rows, beside the scores:
+// a block of them, and what the predictor needs.
+func (s *Scorer) Scratch(rows int) int64 {
+	f := s.m.Fitted
+	return dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow) + family.Scratch(s.m.Predictor)
+}
+
 // Scores are the results for some rows.
 type Scores struct {
 	*family.Scores // nil where there is none

@@ -1,6 +1,7 @@
 package net
 
 import (
+	"github.com/tributarydb/tributary/exec/kernel/f32"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 )
@@ -23,6 +24,9 @@ func (f *feed) numbers() int {
 	}
 	return n + f.net.micro*f.net.out().steps
 }
+
+// bytes is its memory and that of the products that are made of it.
+func (f *feed) bytes() int64 { return f32.ScratchBytes + 4*int64(f.numbers()) }
 
 // begin makes the memory.
 func (f *feed) begin() {

@@ -58,7 +58,7 @@ func (p *partial) Encode(e *canon.E) {
 	for _, v := range []float64{p.weight, p.loss, p.squares, p.absolute} {
 		e.F64(v)
 	}
-	e.F32s(p.grad)
+	e.SparseF32s(p.grad) // of embeddings only what the rows have
 }
 
 // free gives the gradient up.
@@ -97,7 +97,7 @@ func (f *nets) DecodePartial(op uint8, d *canon.D) family.Message {
 	case opMoments:
 		return &moments{d.F64(), d.F64(), d.F64()}
 	case opLearn, opLoss:
-		return &partial{weight: d.F64(), loss: d.F64(), squares: d.F64(), absolute: d.F64(), grad: d.F32s()}
+		return &partial{weight: d.F64(), loss: d.F64(), squares: d.F64(), absolute: d.F64(), grad: d.SparseF32s()}
 	}
 	d.Fail()
 	return &partial{}

@@ -76,8 +76,11 @@ func (p *predictor) plain() *predictor { return p }
 
 // Bytes implements family.Predictor.
 func (p *predictor) Bytes() int64 {
-	return 4*int64(len(p.params)+newFeed(p.net, p.f.self).numbers()) + 1024
+	return 4*int64(len(p.params)) + 1024
 }
+
+// Scratch implements family.Busy.
+func (p *predictor) Scratch() int64 { return newFeed(p.net, p.f.self).bytes() }
 
 // Score implements family.Predictor.
 func (p *predictor) Score(b *dataset.Block) *family.Scores {

@@ -41,8 +41,11 @@ func (p *survivalPredictor) Encode(e *canon.E) {
 
 // Bytes implements family.Predictor.
 func (p *survivalPredictor) Bytes() int64 {
-	return 4*int64(len(p.params)+newFeed(p.net, false).numbers()) + 8*int64(len(p.times)+len(p.base)) + 1024
+	return 4*int64(len(p.params)) + 8*int64(len(p.times)+len(p.base)) + 1024
 }
+
+// Scratch implements family.Busy.
+func (p *survivalPredictor) Scratch() int64 { return newFeed(p.net, false).bytes() }
 
 // each calls f with what the net gives for each row.
 func (p *survivalPredictor) each(b *dataset.Block, f func(i int, z []float32)) {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tributarydb/tributary/exec/kernel/f32"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -53,10 +52,10 @@ type slopes struct {
 func (s *slopes) Encode(e *canon.E) {
 	e.F64(s.weight)
 	e.F64(s.loss)
-	e.F64s(s.grad)
+	e.SparseF64s(s.grad)
 }
 
-func decodeSlopes(d *canon.D) *slopes { return &slopes{d.F64(), d.F64(), d.F64s()} }
+func decodeSlopes(d *canon.D) *slopes { return &slopes{d.F64(), d.F64(), d.SparseF64s()} }
 
 func (s *slopes) merge(o *slopes) *slopes {
 	s.weight += o.weight
@@ -110,7 +109,7 @@ func (w *survivalWorker) PassBytes(s *family.Step) (pass, partial int64) {
 		return 0, 16 << 15 // events of a leaf: time and weight
 	}
 	n := w.net(r)
-	pass, partial = f32.ScratchBytes+4*int64(newFeed(n, false).numbers()+n.params()), 8*int64(n.params())
+	pass, partial = newFeed(n, false).bytes()+4*int64(n.params()), 8*int64(n.params())
 	switch s.Op {
 	case opRisks:
 		partial = 2 * 8 * int64(len(r.times)+1)

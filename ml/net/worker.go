@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/tributarydb/tributary/exec/kernel/f32"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -38,7 +37,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	if s.Op == opMoments {
 		return 0, 0
 	}
-	pass = f32.ScratchBytes + int64(newFeed(w.net, w.f.self).numbers())*4
+	pass = newFeed(w.net, w.f.self).bytes()
 	if s.Op == opLearn {
 		partial = 4 * int64(w.net.params())
 	}

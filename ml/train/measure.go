@@ -21,7 +21,10 @@ type measures struct {
 }
 
 // measure gives what measures a leaf, or, where every is not 0, gives its cuts.
-func (w *Worker) measure(t *measureTask, every int) leafFunc {
+func (w *Worker) measure(t *measureTask, every int) (leafFunc, error) {
+	if err := w.room(family.Scratch(t.predictor), 0, len(w.leaves), true); err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, leaf int) (family.Message, error) {
 		rows := family.Rows{Leaf: leaf, Held: t.held}
 		b, release, err := w.blocks.Open(blockOf(rows))
@@ -39,7 +42,7 @@ func (w *Worker) measure(t *measureTask, every int) leafFunc {
 			return w.cutsOf(b, rows, t.predictor, every), nil
 		}
 		return w.measureBlock(b, rows, t), nil
-	}
+	}, nil
 }
 
 // scores gives the scores of a block, those that the family or the task before

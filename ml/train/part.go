@@ -228,9 +228,9 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		}
 		return p, same(w.seal(b))
 	case *measureTask:
-		return p, same(w.measure(b, 0), nil)
+		return p, same(w.measure(b, 0))
 	case *cutsTask:
-		return p, same(w.measure(b.measureTask, b.every), nil)
+		return p, same(w.measure(b.measureTask, b.every))
 	case *stepTask:
 		fw, err := w.familyWorker(b)
 		if err != nil {
@@ -327,23 +327,22 @@ func (p *Part) offer(ctx context.Context, i int, n reduce.Node, m paid) error {
 	return p.out(ctx, &Shipment{reduce.Shipment[family.Message]{To: ship.To, Node: ship.Node, Data: ship.Data.Message}, i})
 }
 
-// growth is how many times what it takes to travel a partial takes at most: integers
-// of 128 bits travel in six bytes where they are small.
-const growth = 3
-
 // OfferBytes is Offer of a partial that came as bytes.
 func (p *Part) OfferBytes(ctx context.Context, i int, n reduce.Node, b []byte) error {
 	if len(b) == 0 {
 		return p.Offer(ctx, i, n, nil)
 	}
-	bytes := growth * int64(len(b))
-	if err := p.w.Hold(bytes); err != nil {
+	bytes := int64(0)
+	d := canon.ReadWithin(b, func(n int64) error {
+		err := p.w.Hold(n)
+		if err == nil {
+			bytes += n
+			p.mu.Lock()
+			p.held += n
+			p.mu.Unlock()
+		}
 		return err
-	}
-	p.mu.Lock()
-	p.held += bytes
-	p.mu.Unlock()
-	d := canon.Read(b)
+	})
 	m := p.body.decode(p.w.job, d)
 	if err := d.Done("a training partial"); err != nil {
 		return err

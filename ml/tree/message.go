@@ -306,7 +306,7 @@ func (g *grown) free() {
 // Encode implements family.Message.
 func (g *grown) Encode(e *canon.E) {
 	e.I64s(g.rows)
-	e.I64s(g.hist)
+	e.SparseI64s(g.hist)
 	e.U32(uint32(len(g.taken)))
 	for _, list := range g.taken {
 		e.U32(uint32(len(list)))
@@ -323,7 +323,7 @@ func (g *grown) Encode(e *canon.E) {
 }
 
 func decodeGrown(d *canon.D) *grown {
-	g := &grown{rows: d.I64s(), hist: d.I64s()}
+	g := &grown{rows: d.I64s(), hist: d.SparseI64s()}
 	for range d.Count(4) {
 		var list []taken
 		for range d.Count(8) {

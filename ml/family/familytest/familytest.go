@@ -142,6 +142,7 @@ type Result struct {
 	State family.State
 	Plan  *family.Plan
 	Setup *family.Setup
+	Sent  int // bytes of the largest partial, where they travel as bytes
 }
 
 // Options reads name and value pairs as a statement's options would be.
@@ -283,7 +284,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 	if !bytes.Equal(e.B, e2.B) {
 		t.Fatal("the model does not decode to itself")
 	}
-	return &Result{again, e.B, drv.State(), plan, set}, nil
+	return &Result{again, e.B, drv.State(), plan, set, r.sent}, nil
 }
 
 // sequences makes leaves of windows.
@@ -339,6 +340,7 @@ type run struct {
 	leaves  [][2]stored
 	ws      []family.Worker
 	used    []int64
+	sent    int
 	charged int64 // by drivers
 	space   int64 // that workers have
 	most    int64 // of a pass and its partial, which a worker may use again
@@ -567,6 +569,7 @@ func (r *run) travel(s *family.Step) *family.Step {
 func (r *run) partial(op uint8, m family.Message) family.Message {
 	var e canon.E
 	m.Encode(&e)
+	r.sent = max(r.sent, len(e.B))
 	d := canon.Read(e.B)
 	p := r.f.DecodePartial(op, d)
 	if err := d.Done("a partial"); err != nil {

@@ -1,0 +1,138 @@
+package canon
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+const (
+	// gap is how many zeros follow each other before they are only counted.
+	gap = 8
+	// mostSparse bounds a sparse list that is read without a charge: few bytes say
+	// that it is long.
+	mostSparse = 1 << 26
+)
+
+// Sparse appends a list of n members of which many may be zero: those are only
+// counted where they follow each other. put appends members from … to-1.
+func (e *E) Sparse(n int, zero func(i int) bool, put func(from, to int)) {
+	e.count(n)
+	for at := 0; at < n; {
+		from := at
+		for from < n && zero(from) {
+			from++
+		}
+		to, zeros := from, 0
+		for i := from; i < n && zeros < gap; i++ {
+			if zeros++; !zero(i) {
+				to, zeros = i+1, 0
+			}
+		}
+		e.B = binary.AppendUvarint(e.B, uint64(from-at))
+		e.B = binary.AppendUvarint(e.B, uint64(to-from))
+		put(from, to)
+		at = max(to, from)
+	}
+}
+
+// Sparse reads what E.Sparse wrote: room makes a list of n zeros, of size bytes each,
+// and get reads members from … to-1.
+func (d *D) Sparse(size int, room func(n int), get func(from, to int)) {
+	n := int(d.U32())
+	if d.charge == nil && n > mostSparse {
+		d.Fail()
+	}
+	if d.owe(n * size); d.bad {
+		return
+	}
+	room(n)
+	for at := 0; at < n && !d.bad; {
+		from := at + d.uvarint(n-at)
+		to := from + d.uvarint(n-from)
+		if to == from && to < n || at > 0 && from == at { // there is something after zeros, and zeros between
+			d.Fail()
+			return
+		}
+		get(from, to)
+		at = to
+	}
+}
+
+// uvarint reads a number that is at most so much.
+func (d *D) uvarint(most int) int {
+	v, n := binary.Uvarint(d.b)
+	if d.bad || n <= 0 || n > 1 && d.b[n-1] == 0 || v > uint64(most) {
+		d.Fail()
+		return 0
+	}
+	d.b = d.b[n:]
+	return int(v)
+}
+
+// SparseF32s appends numbers of which many may be 0.
+func (e *E) SparseF32s(v []float32) {
+	e.Sparse(len(v), func(i int) bool { return math.Float32bits(v[i]) == 0 }, func(from, to int) { e.f32s(v[from:to]) })
+}
+
+// SparseF32s reads numbers; nil for none.
+func (d *D) SparseF32s() (v []float32) {
+	d.Sparse(4, func(n int) {
+		if n > 0 {
+			v = make([]float32, n)
+		}
+	}, func(from, to int) {
+		b := d.take(4 * (to - from))
+		for i := range len(b) / 4 {
+			v[from+i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+	})
+	return v
+}
+
+// SparseI64s appends numbers of which many may be 0.
+func (e *E) SparseI64s(v []int64) {
+	e.Sparse(len(v), func(i int) bool { return v[i] == 0 }, func(from, to int) {
+		for _, x := range v[from:to] {
+			e.I64(x)
+		}
+	})
+}
+
+// SparseI64s reads numbers; nil for none.
+func (d *D) SparseI64s() (v []int64) {
+	d.Sparse(8, func(n int) {
+		if n > 0 {
+			v = make([]int64, n)
+		}
+	}, func(from, to int) {
+		b := d.take(8 * (to - from))
+		for i := range len(b) / 8 {
+			v[from+i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+	})
+	return v
+}
+
+// SparseF64s appends numbers of which many may be 0.
+func (e *E) SparseF64s(v []float64) {
+	e.Sparse(len(v), func(i int) bool { return math.Float64bits(v[i]) == 0 }, func(from, to int) {
+		for _, x := range v[from:to] {
+			e.F64(x)
+		}
+	})
+}
+
+// SparseF64s reads numbers; nil for none.
+func (d *D) SparseF64s() (v []float64) {
+	d.Sparse(8, func(n int) {
+		if n > 0 {
+			v = make([]float64, n)
+		}
+	}, func(from, to int) {
+		b := d.take(8 * (to - from))
+		for i := range len(b) / 8 {
+			v[from+i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+	})
+	return v
+}
