@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // keyIndex finds the rows of a segment by the hash of a key. Rows lie in buckets
@@ -78,13 +79,13 @@ type segmentKey struct {
 func (s *Store) index(g *segment, k *Key) *keyIndex {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
-	x := g.keys[k.name]
+	x := g.keys[k.id]
 	if x == nil {
 		if g.keys == nil {
-			g.keys = map[string]*segmentKey{}
+			g.keys = map[types.OID]*segmentKey{}
 		}
 		x = &segmentKey{}
-		g.keys[k.name] = x
+		g.keys[k.id] = x
 	}
 	if x.index != nil || x.none {
 		return x.index

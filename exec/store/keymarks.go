@@ -18,9 +18,8 @@ type keyMarks struct {
 }
 
 type markKey struct {
-	table types.OID
-	part  int
-	name  string
+	table, key types.OID
+	part       int
 }
 
 // partMarks are the marks of a partition as it was when they were asked for last.
@@ -48,7 +47,7 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at := markKey{k.table, part, k.name}
+	at := markKey{k.table, k.id, part}
 	old := m.of[at]
 	if old == nil {
 		old = &partMarks{}
