@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -98,6 +99,13 @@ func follow(was []*catalog.Segment, marks []uint64, now []*catalog.Segment, mark
 func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
 	if g.Rows != 1 || g.Inline == nil {
 		return noMark
+	}
+	if len(k.nums) == 1 && kindOf(k.types[0]) == kindInt {
+		for i := range g.Zones { // which tell an integer exactly
+			if v, ok := g.Zones[i].Min.(int64); ok && g.Zones[i].Column == k.nums[0] {
+				return kernel.HashInt(v)
+			}
+		}
 	}
 	seg, err := s.acquireInline(g)
 	if err != nil {
