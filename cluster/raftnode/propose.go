@@ -157,6 +157,9 @@ func (n *Node) await(ctx context.Context, f raft.Future) error {
 // ReadIndex waits until this node's Current has all that was committed anywhere
 // before the call. 57P03 says that no leader has answered for that in time.
 func (n *Node) ReadIndex(ctx context.Context) error {
+	if r, ok := n.alone(); ok {
+		return n.fsm.WaitFor(ctx, r.Index)
+	}
 	in, cancel := context.WithTimeout(ctx, leaderTime)
 	defer cancel()
 	var r reply
@@ -214,15 +217,15 @@ func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 	if !n.leads.Load() {
 		return reply{NotLeader: true}, nil
 	}
-	if r, ok := n.alone(); ok {
-		return r, nil
-	}
 	return n.verified.do(ctx)
 }
 
 // alone answers for what is committed where this node is the only voter: nobody
 // can have led without its vote, which it gives only in a later term.
 func (n *Node) alone() (reply, bool) {
+	if !n.leads.Load() || n.fsm.Err() != nil {
+		return reply{}, false
+	}
 	voters := 0
 	f := n.raft.GetConfiguration()
 	if f.Error() != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -24,7 +23,7 @@ type Key struct {
 	table types.OID
 	nums  []int16
 	types []types.Type
-	name  string // of the columns
+	id    types.OID // the constraint's
 	hash  uint64
 }
 
@@ -69,7 +68,13 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *eval.Env) *Key {
 		if k.Kind != 'p' && k.Kind != 'u' || slices.ContainsFunc(k.Columns, func(n int16) bool { _, ok := bound[n]; return !ok }) {
 			continue
 		}
-		key := &Key{table: rel.OID, nums: k.Columns, name: fmt.Sprint(k.Columns)}
+		key := &Key{table: rel.OID, nums: k.Columns, id: k.OID}
+		if v := bound[k.Columns[0]]; len(k.Columns) == 1 && kindOf(v.of) == kindInt {
+			if i, ok := v.val.(int64); ok {
+				key.types, key.hash = []types.Type{v.of}, kernel.HashInt(i)
+				return key
+			}
+		}
 		arrs := make([]arrow.Array, len(k.Columns))
 		for j, n := range k.Columns {
 			v := bound[n]

@@ -52,7 +52,7 @@ func newKeyTable(t *testing.T, pool *mem.Pool) *keyTable {
 		}
 	})
 	k := &keyTable{s: s, cols: []store.WriterColumn{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}},
-		rel: &catalog.Relation{OID: 20000, Constraints: []catalog.Constraint{{Kind: 'c', Columns: []int16{1}}, {Kind: 'p', Columns: []int16{1}}, {Kind: 'u', Columns: []int16{4, 2}}}}}
+		rel: &catalog.Relation{OID: 20000, Constraints: []catalog.Constraint{{Kind: 'c', Columns: []int16{1}}, {OID: 1, Kind: 'p', Columns: []int16{1}}, {OID: 2, Kind: 'u', Columns: []int16{4, 2}}}}}
 	k.scan = scanOf(k.cols)
 	k.scan.Table = k.rel.OID
 	return k

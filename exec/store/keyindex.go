@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // keyIndex finds the rows of a segment by the hash of a key. Rows lie in buckets
@@ -25,10 +26,12 @@ type keyIndex struct {
 
 const (
 	// indexRows is how many rows a segment has at least that is worth an index.
-	indexRows = 256
-	// indexAfter is how many looks a segment is read for before it gets an index:
-	// making one costs about as much as they did.
+	indexRows = 8
+	// indexAfter is how many looks a large segment is read for before it gets an
+	// index: making one costs about as much as they did. A small one has it
+	// sooner, a look for each cheapRows: opening it is what costs.
 	indexAfter = 8
+	cheapRows  = 1024
 	// indexShare of the pool is what all indexes may take.
 	indexShare = 8
 )
@@ -78,18 +81,18 @@ type segmentKey struct {
 func (s *Store) index(g *segment, k *Key) *keyIndex {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
-	x := g.keys[k.name]
+	x := g.keys[k.id]
 	if x == nil {
 		if g.keys == nil {
-			g.keys = map[string]*segmentKey{}
+			g.keys = map[types.OID]*segmentKey{}
 		}
 		x = &segmentKey{}
-		g.keys[k.name] = x
+		g.keys[k.id] = x
 	}
 	if x.index != nil || x.none {
 		return x.index
 	}
-	if x.looks++; x.looks <= indexAfter {
+	if x.looks++; int64(x.looks) <= min(indexAfter, g.foot.Rows/cheapRows) {
 		return nil
 	}
 	x.looks = 0 // where it fails: another time

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -18,9 +19,8 @@ type keyMarks struct {
 }
 
 type markKey struct {
-	table types.OID
-	part  int
-	name  string
+	table, key types.OID
+	part       int
 }
 
 // partMarks are the marks of a partition as it was when they were asked for last.
@@ -48,7 +48,7 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at := markKey{k.table, part, k.name}
+	at := markKey{k.table, k.id, part}
 	old := m.of[at]
 	if old == nil {
 		old = &partMarks{}
@@ -99,6 +99,13 @@ func follow(was []*catalog.Segment, marks []uint64, now []*catalog.Segment, mark
 func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
 	if g.Rows != 1 || g.Inline == nil {
 		return noMark
+	}
+	if len(k.nums) == 1 && kindOf(k.types[0]) == kindInt {
+		for i := range g.Zones { // which tell an integer exactly
+			if v, ok := g.Zones[i].Min.(int64); ok && g.Zones[i].Column == k.nums[0] {
+				return kernel.HashInt(v)
+			}
+		}
 	}
 	seg, err := s.acquireInline(g)
 	if err != nil {

@@ -3,13 +3,15 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 )
+
+// shortStage is where a short task panics.
+const shortStage = "a short stage"
 
 // short runs a task's only lane in the goroutine that reads its rows: for a
 // statement of a few rows, starting others and handing rows over costs more than
@@ -34,7 +36,7 @@ func (s *short) next() (*batch.Batch, error) {
 		return nil, io.EOF
 	}
 	var b *batch.Batch
-	err := op.Guard(s.where(), func() (err error) {
+	err := op.Guard(shortStage, func() (err error) {
 		if !s.opened {
 			s.opened = true
 			if err := s.root.Open(s.ctx); err != nil {
@@ -67,12 +69,10 @@ func (s *short) next() (*batch.Batch, error) {
 	return nil, io.EOF
 }
 
-func (s *short) where() string { return fmt.Sprintf("stage %d", s.t.stage.ID) }
-
 // end closes the operators; mu is held.
 func (s *short) end() {
 	s.ended = true
-	s.t.fail(op.Guard(s.where(), s.root.Close))
+	s.t.fail(op.Guard(shortStage, s.root.Close))
 	s.t.cancel(nil)
 	close(s.t.done)
 	close(s.t.out)
