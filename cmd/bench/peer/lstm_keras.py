@@ -25,7 +25,8 @@ tf.config.threading.set_inter_op_parallelism_threads(2)
 
 
 def sql(text):
-    out = subprocess.run([a.psql, a.dsn, "-AtqX", "-c", text], capture_output=True, text=True, check=True)
+    # A dataset that is kept would have the next run read nothing.
+    out = subprocess.run([a.psql, a.dsn, "-AtqX", "-c", "set tributary.keep_datasets = off", "-c", text], capture_output=True, text=True, check=True)
     return out.stdout.strip()
 
 

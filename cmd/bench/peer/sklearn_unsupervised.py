@@ -36,7 +36,8 @@ from sklearn.decomposition import PCA
 
 
 def psql(text):
-    return subprocess.run([a.psql, a.dsn, "-AtqX", "-c", text], capture_output=True, check=True).stdout
+    # A dataset that is kept would have the next run read nothing.
+    return subprocess.run([a.psql, a.dsn, "-AtqX", "-c", "set tributary.keep_datasets = off", "-c", text], capture_output=True, check=True).stdout
 
 
 def rows(table, columns):
