@@ -5,7 +5,7 @@
 # PostgreSQL in the same minute, and of a follower of three nodes on the same machine.
 # Usage, from the repository:
 #
-#     bash cmd/bench/peer/pgbench.sh [directory for data]
+#     bash cmd/bench/peer/pgbench.sh [empty directory for data]
 #
 # PG is the directory of PostgreSQL's programs (/usr/lib/postgresql/15/bin); as root
 # it runs as the user postgres. SECONDS_EACH (5), ROUNDS (3: the best counts), MEMORY
