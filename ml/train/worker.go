@@ -637,9 +637,8 @@ func (w *Worker) room(pass, partial int64, items int, whole bool) error {
 		n += int64(min(items-1, reduce.Height(items)+hands)) * partial
 	}
 	if n <= w.needed {
-		return nil
-	}
-	if err := w.charge(n - w.needed); err != nil {
+		w.acct.Shrink(w.needed - n) // a step that needed more is over
+	} else if err := w.charge(n - w.needed); err != nil {
 		return err
 	}
 	w.needed = n
