@@ -18,7 +18,9 @@
 // answered, the sums are there. See docs/decisions/0019.
 //
 // A training in place (train.Job.InPlace) skips deal and rows: each member cuts
-// its own rows into leaves, and the tree is over members.
+// its own rows into leaves, and the tree is over members. Where members cannot hold
+// the rows, Deal only says who owns which leaf; the query is read again, members
+// send each other the rows as they come, encoded, and DealAgain ends that.
 //
 // When a group has ended well, its members may keep their parts' blocks (Keep), as
 // idle memory; Over opens a group over those of one origin, if all members have

@@ -3,6 +3,7 @@ package trainer_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -275,7 +276,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 		in.Save = a.saved
 	}
 	if again = g.Again(); again {
-		in.Again = spread
+		in.Again = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DealAgain(ctx)) }
 	}
 	res, err = train.Run(ctx, in, &counted{g, 0, a.before})
 	return res, again, err

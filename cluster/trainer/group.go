@@ -20,6 +20,7 @@ type Group struct {
 	members []uint64
 	owners  []int // of leaves, as places among the members; nil in place
 	again   bool  // see Again
+	rows    int64 // of the query
 	own     *part
 	ctx     context.Context // ends when a member is lost, and by Close
 	cancel  context.CancelCauseFunc
@@ -183,16 +184,50 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 			}
 		}
 	}
-	m := ownersMsg{Name: g.name, Owners: reduce.Ranges(g.own.w.Job().Leaves(buckets), ids), Again: g.again}
-	if g.own.w.Job().InPlace() {
-		m.Owners = nil // each cuts its own
-	} else if err := g.ship(ctx, m); err != nil {
-		return 0, err
-	} else if m.Common, err = g.common(ctx, rows, len(m.Owners)); err != nil {
+	m := ownersMsg{Name: g.name, Again: g.again}
+	job := g.own.w.Job()
+	if !job.InPlace() { // else each cuts its own
+		m.Owners = reduce.Ranges(job.Leaves(buckets), ids)
+	}
+	g.rows, g.owners = rows, m.Owners
+	if job.InPlace() || g.again {
+		return rows, g.assign(ctx, m)
+	}
+	if err := g.ship(ctx, m); err != nil {
 		return 0, err
 	}
-	g.owners = m.Owners
-	return rows, g.each(ctx, func(ctx context.Context, i int, id uint64) error {
+	return rows, g.spread(ctx, m)
+}
+
+// DealAgain ends the stage when the query has been read Again: each row was sent
+// where it belongs as it came.
+func (g *Group) DealAgain(ctx context.Context) error {
+	if g.own.w.Job().InPlace() {
+		return nil
+	}
+	err := g.each(ctx, func(ctx context.Context, i int, id uint64) error {
+		if i == 0 {
+			return g.own.w.Read()
+		}
+		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callRead, g.name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return g.spread(ctx, ownersMsg{Name: g.name, Owners: g.owners})
+}
+
+// spread has all leaves share the copies of common rows, and assigns them.
+func (g *Group) spread(ctx context.Context, m ownersMsg) (err error) {
+	if m.Common, err = g.common(ctx, g.rows, len(m.Owners)); err != nil {
+		return err
+	}
+	return g.assign(ctx, m)
+}
+
+func (g *Group) assign(ctx context.Context, m ownersMsg) error {
+	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
 			return g.own.w.Assign(m.Owners, len(g.members), 0, m.Again, m.Common)
 		}

@@ -64,6 +64,20 @@ func (p *part) Add(ctx context.Context, b *batch.Batch) error {
 // counts is what the driver must know of rows that came.
 func (p *part) counts() countsMsg { return countsMsg{p.w.Counts(), p.w.Short()} }
 
+// sendRows sends encoded rows to another member.
+func (p *part) sendRows(_ context.Context, to int, rows []byte) error {
+	put, err := p.t.cfg.Peers.Put(p.ctx, p.members[to], callRows, []byte(p.name))
+	if err != nil {
+		return err
+	}
+	defer put.Cancel()
+	if err := put.Send(rowsPiece(dataset.Buckets, rows)); err != nil {
+		return err
+	}
+	_, err = put.Finish()
+	return err
+}
+
 // deal sends the rows of leaves that others own to them.
 func (p *part) deal(ctx context.Context, owners []int) error {
 	g, ctx := errgroup.WithContext(ctx)
@@ -125,7 +139,12 @@ func (p *part) take(recv func() ([]byte, error)) error {
 		if err != nil {
 			return err
 		}
-		if err := p.w.PutBucket(bucket, rows); err != nil {
+		if bucket == dataset.Buckets { // of all buckets
+			err = p.w.PutRows(rows)
+		} else {
+			err = p.w.PutBucket(bucket, rows)
+		}
+		if err != nil {
 			return err
 		}
 	}

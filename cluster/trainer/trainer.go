@@ -52,6 +52,7 @@ func New(c Config) *Trainer {
 	c.Server.RegisterPut(callRows, t.handleRows)
 	rpc.Handle(c.Server, callCounts, t.handleCounts)
 	rpc.Handle(c.Server, callDeal, t.handleDeal)
+	rpc.Handle(c.Server, callRead, t.handleRead)
 	rpc.Handle(c.Server, callCommon, t.handleCommon)
 	rpc.Handle(c.Server, callAssign, t.handleAssign)
 	rpc.Handle(c.Server, callKept, t.handleKept)
@@ -106,7 +107,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*arrival{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again, Send: p.sendRows}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}
@@ -196,6 +197,15 @@ func (t *Trainer) handleCounts(ctx context.Context, name string) (countsMsg, err
 	}
 	defer done()
 	return p.counts(), nil
+}
+
+func (t *Trainer) handleRead(ctx context.Context, name string) (bool, error) {
+	p, _, done, err := t.use(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	return true, p.w.Read()
 }
 
 func (t *Trainer) handleDeal(ctx context.Context, m ownersMsg) (bool, error) {

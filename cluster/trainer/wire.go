@@ -15,6 +15,7 @@ const (
 	callPart   = "trainer.part"
 	callCounts = "trainer.counts"
 	callDeal   = "trainer.deal"
+	callRead   = "trainer.read"
 	callRows   = "trainer.rows"
 	callCommon = "trainer.common"
 	callAssign = "trainer.assign"
@@ -103,7 +104,8 @@ func decodeOffer(b []byte) (*offer, error) {
 	return m, d.Done("the header of a training partial")
 }
 
-// rowsPiece is a bucket's number and some of its rows.
+// rowsPiece is a bucket's number and some of its rows, or dataset.Buckets and
+// encoded rows of any.
 func rowsPiece(bucket int, rows []byte) []byte {
 	b := binary.AppendUvarint(make([]byte, 0, len(rows)+binary.MaxVarintLen64), uint64(bucket))
 	return append(b, rows...)

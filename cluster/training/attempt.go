@@ -136,7 +136,10 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 				return err
 			}
 			defer r.close()
-			return d.collect(ctx, r, name)
+			if err := d.collect(ctx, r, name); err != nil {
+				return err
+			}
+			return g.DealAgain(ctx)
 		}
 	}
 	res, err := train.Run(ctx, in, g)

@@ -33,6 +33,8 @@ type Training interface {
 	Deal(ctx context.Context) (rows int64, err error)
 	// Again tells, after Deal, that the query must be read a second time.
 	Again() bool
+	// DealAgain ends the dataset stage when it has been.
+	DealAgain(ctx context.Context) error
 	train.Reducer
 	// Keep leaves the dataset with the nodes, once the training is over.
 	Keep(ctx context.Context, src *train.Source, s *train.Sealed) error

@@ -160,6 +160,8 @@ type Blocks struct {
 	acct  *mem.Account
 	full  bool // from now on to the file
 	items map[int]*stored
+	idle  []*made // that nobody uses, the one used longest ago first
+	gate  Gate    // of made blocks in use
 }
 
 type stored struct {
@@ -167,6 +169,7 @@ type stored struct {
 	windows int // of a block that went to the file
 	hashes  int // likewise
 	disk    *extent
+	made    *made // instead
 }
 
 // NewBlocks makes an empty set.
@@ -203,6 +206,7 @@ func (s *Blocks) Evict() error {
 // evictAll moves what is held to the file. Called with the lock held.
 func (s *Blocks) evictAll() error {
 	s.full = true
+	s.dropIdle(0)
 	for _, it := range s.items {
 		if err := s.evict(it); err != nil {
 			return err
@@ -265,7 +269,11 @@ func (s *Blocks) Drop(id int) {
 }
 
 func (s *Blocks) drop(id int) {
-	if it := s.items[id]; it != nil && it.disk == nil {
+	switch it := s.items[id]; {
+	case it == nil || it.disk != nil:
+	case it.made != nil:
+		s.forget(it.made)
+	default:
 		s.acct.Shrink(it.b.Bytes())
 	}
 	delete(s.items, id)
@@ -273,7 +281,7 @@ func (s *Blocks) drop(id int) {
 
 // evict moves a block to the file. Called with the lock held.
 func (s *Blocks) evict(it *stored) error {
-	if it.disk != nil {
+	if it.disk != nil || it.made != nil {
 		return nil
 	}
 	e, err := s.write(it)
@@ -315,6 +323,8 @@ func (s *Blocks) End(id int) int {
 	switch it := s.items[id]; {
 	case it == nil:
 		return 0
+	case it.made != nil:
+		return f64.Tiles(it.made.rows) * f64.Lanes
 	case it.b.Length > 0 && it.disk != nil:
 		return it.windows
 	case it.b.Length > 0:
@@ -333,6 +343,9 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		s.mu.Unlock()
 		if it == nil {
 			return nil, func() {}, nil
+		}
+		if it.made != nil {
+			return s.open(it.made)
 		}
 		c := it.b
 		return &c, func() {}, nil
@@ -433,7 +446,7 @@ func (s *Blocks) Close() error {
 			reuse(b.W)
 		}
 	}
-	s.items = nil
+	s.items, s.idle = nil, nil
 	s.acct.Close()
 	return s.file.Close()
 }

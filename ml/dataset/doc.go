@@ -37,6 +37,10 @@
 // A store in place (Config.InPlace) is for rows whose order means nothing:
 // buckets are then runs of rows as they came, and leaves are not sorted.
 //
+// A store whose rows can be read again (Config.Flow) forgets those that it has no
+// memory for. They are encoded as they come the second time; a store with a
+// CodedLayout deals what the encoders made of them, by the hashes of the rows.
+//
 // Everything held is charged to the job's pool. When it does not fit, it goes
 // to temporary files, which have no name any more once they are open.
 package dataset

@@ -95,6 +95,7 @@ type Layout struct {
 	vars    []int   // variable columns, ascending
 	fixed   int     // bytes up to the variable part: a record's length where vars is empty
 	runs    [][]int // of float4 columns whose slots follow each other
+	coded   coded   // of a CodedLayout, which has no columns
 }
 
 // NewLayout makes the layout of cols; 0A000 for a type that cannot be in a

@@ -36,6 +36,9 @@ func (s *Store) Finish() error {
 	for _, sh := range s.shards {
 		sh.enc = nil
 	}
+	if !s.cfg.InPlace {
+		s.cfg.Flow = nil // who shares rows out holds them
+	}
 	onDisk := hasRuns(s.shards)
 	for _, r := range s.regions {
 		held += int64(len(r))
@@ -59,7 +62,10 @@ func (s *Store) Finish() error {
 // tight tells whether memory is not plainly sufficient for what comes after the
 // adding of rows.
 func (s *Store) tight() bool {
-	return s.shouldSpill() || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())
+	s.mu.Lock()
+	asked := s.acct.ShouldSpill()
+	s.mu.Unlock()
+	return asked || float64(s.cfg.Pool.Used()) > mem.SpillShare*float64(s.cfg.Pool.Limit())
 }
 
 // Settle makes the leaf of buckets [from, to). Where they lie in memory the leaf
@@ -258,12 +264,17 @@ func (l *Leaf) shared() int { return bucketBits - bits.Len(uint(l.to-l.from-1)) 
 func partCopies(keys []key, shared int, compare func(a, b key) int) (copies bool) {
 	runs(len(keys), func(i, j int) bool { return compare(keys[i], keys[j]) == 0 }, func(from, to int) {
 		for i := from + 1; i < to; i++ {
-			place := fold(keys[from].hi^k1, uint64(i-from)^k3)
-			keys[i].hi = keys[from].hi>>(64-shared)<<(64-shared) | place>>shared
+			keys[i].hi = copyPlace(keys[from].hi, i-from, shared)
 			copies = true
 		}
 	})
 	return copies
+}
+
+// copyPlace is what the copy of this ordinal of a row stands by.
+func copyPlace(hi uint64, ordinal, shared int) uint64 {
+	place := fold(hi^k1, uint64(ordinal)^k3)
+	return hi>>(64-shared)<<(64-shared) | place>>shared
 }
 
 func (l *Layout) compare(a, b key, regions [][]byte) int {

@@ -148,6 +148,51 @@ func (s *Store) readRun(dst []byte, r run, from, to int, heavy []bool) ([]byte, 
 	return dst, nil
 }
 
+// visitRun calls f with the records of buckets [from, to) of a run: what is little
+// is read at once.
+func (s *Store) visitRun(r run, from, to int, f func(rec []byte)) error {
+	list, err := s.extents(r, from, to)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for _, e := range list {
+		size += e.len
+	}
+	if size > visitBytes {
+		for _, e := range list {
+			if err := s.visitExtent(e, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := s.grow(int64(size)); err != nil {
+		return err
+	}
+	defer s.shrink(int64(size))
+	buf := make([]byte, size)
+	if err := s.file.readAt(list[0].off, buf); err != nil {
+		return err
+	}
+	for _, e := range list {
+		part := buf[:e.len]
+		buf = buf[e.len:]
+		if err := e.check(part); err != nil {
+			return err
+		}
+		for len(part) > 0 {
+			n, ok := s.layout.recordLen(part)
+			if !ok {
+				return errDamaged()
+			}
+			f(part[:n])
+			part = part[n:]
+		}
+	}
+	return nil
+}
+
 // sizeOf is the bytes of the records of buckets [from, to) in the file.
 func (s *Store) sizeOf(shards []*shard, from, to int) (size int, err error) {
 	for _, sh := range shards {
@@ -167,4 +212,14 @@ func (s *Store) sizeOf(shards []*shard, from, to int) (size int, err error) {
 // hasRuns tells whether some of these shards wrote to the file.
 func hasRuns(shards []*shard) bool {
 	return slices.ContainsFunc(shards, func(sh *shard) bool { return len(sh.runs) > 0 })
+}
+
+// Directories is the bytes that the store wrote beside records.
+func (s *Store) Directories() (n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sh := range s.shards {
+		n += int64(len(sh.runs)) * Buckets * dirEntry
+	}
+	return n
 }

@@ -10,6 +10,7 @@ func (s *Store) endAdds() error {
 	s.mu.Lock()
 	done := s.added != nil
 	if !done {
+		s.cfg.Flow = nil // they are held
 		s.added, s.idle = append(make([]*shard, 0, len(s.shards)), s.shards...), nil
 	}
 	added := s.added
@@ -151,7 +152,7 @@ func (s *Store) PutBucket(bkt int, records []byte) error {
 		sh.rows[bkt] += int64(n)
 		records = records[size:]
 	}
-	if s.shouldSpill() {
+	if s.shouldSpill(sh) {
 		return s.spill(sh)
 	}
 	return nil

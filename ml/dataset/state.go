@@ -18,6 +18,10 @@ type State struct {
 	maps []func()
 }
 
+// stateShare bounds the memory of a State, to the pool's over so much: what is in
+// memory stays there, and steps and drivers need some after it.
+const stateShare = 4
+
 // errNoMapping says that files cannot be written through memory here.
 var errNoMapping = errors.New("no writable mappings")
 
@@ -36,7 +40,8 @@ func (s *State) Space(n int) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limit := s.cfg.Pool.Limit()
-	if limit > 0 && float64(s.cfg.Pool.Used()+int64(n)) > mem.SpillShare*float64(limit) || !s.acct.Try(int64(n)) {
+	if limit > 0 && s.acct.Used()+int64(n) > limit/stateShare ||
+		limit > 0 && float64(s.cfg.Pool.Used()+int64(n)) > mem.SpillShare*float64(limit) || !s.acct.Try(int64(n)) {
 		b, release, err := s.file.space(n)
 		if err == nil {
 			s.maps = append(s.maps, release)
@@ -51,6 +56,17 @@ func (s *State) Space(n int) ([]byte, error) {
 		}
 	}
 	return raw(make([]float64, (n+7)/8))[:n], nil
+}
+
+// Numbers keeps a copy of some numbers.
+func (s *State) Numbers(v []float64) ([]float64, error) {
+	b, err := s.Space(8 * len(v))
+	if err != nil {
+		return nil, err
+	}
+	kept := cooked[float64](b)
+	copy(kept, v)
+	return kept, nil
 }
 
 // Close frees everything: no bytes may be in use. It may be called twice.

@@ -36,7 +36,7 @@ func TestStateOverflows(t *testing.T) {
 			}
 		}
 	}
-	if used := pool.Used(); used == 0 || used > 3<<20 {
+	if used := pool.Used(); used == 0 || used > 1<<20+128<<10 {
 		t.Errorf("%d bytes of memory are used", used)
 	}
 	if pool.Spilled() < 5_000_000 {

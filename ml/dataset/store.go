@@ -62,8 +62,8 @@ type Config struct {
 	Windows *Windows
 	// Copies counts the copies of rows as they are added.
 	Copies bool
-	// Flow takes rows in place that there is no memory for. They are forgotten
-	// then, for they can be read again: nothing of them is written. It is called
+	// Flow takes rows that there is no memory for as they are added. They are
+	// forgotten then, for they can be read again: nothing of them is written. It is called
 	// from the goroutines that add rows, and the view is its for the call.
 	Flow func(v *View) error
 }
@@ -182,10 +182,19 @@ func (s *Store) shrink(n int64) {
 	s.acct.Shrink(n)
 }
 
-func (s *Store) shouldSpill() bool {
+// shouldSpill tells a shard that the node asks the store to spill: not one that
+// holds little of it, whose runs would be many and short.
+func (s *Store) shouldSpill(sh *shard) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.acct.ShouldSpill()
+	if !s.acct.ShouldSpill() {
+		return false
+	}
+	var holds int64
+	for _, num := range sh.regions {
+		holds += int64(len(s.regions[num]))
+	}
+	return holds >= s.acct.Used()/4
 }
 
 const shardBytes = int64(Buckets) * 16 // a shard's own size, roughly
@@ -274,7 +283,7 @@ func (s *Store) Add(ctx context.Context, b *batch.Batch) error {
 		sh.keep(keys)
 		sh.held, sh.bytes = sh.held+n, sh.bytes+size
 	}
-	if s.shouldSpill() || s.full(sh) {
+	if s.shouldSpill(sh) || s.full(sh) {
 		return s.spill(sh)
 	}
 	return nil

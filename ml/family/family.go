@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -206,11 +207,11 @@ type Setup struct {
 	Given []*dataset.Block
 }
 
-// Batches is the number of mini-batches of an epoch that are of about so many
-// rows: at least a tile of them.
-func (s *Setup) Batches(rows int) int {
+// Batches cuts an epoch into mini-batches of about so many rows: at least a tile
+// of them.
+func (s *Setup) Batches(rows int) optim.Epoch {
 	n := int64(max(rows, s.Plan.Unit()))
-	return int(max(1, (s.Rows+n-1)/n))
+	return optim.EpochOf(s.Rows, int(max(1, (s.Rows+n-1)/n)))
 }
 
 // Classes is the number of classes of the target, 0 where it is a number.

@@ -25,7 +25,7 @@ type DraftBlock struct {
 // Drafts tells whether leaves have drafts. Of weighted rows there is none: their
 // statistics are not those of their values alone. Nor is there of labels that are
 // read with another column.
-func (s *Spec) Drafts() bool { return !s.AnyOrder && s.plain() }
+func (s *Spec) Drafts() bool { return s.plain() }
 
 // plain tells whether the features are numbers whose blocks can be made before
 // the encoders are fitted.
@@ -76,6 +76,7 @@ type drafter struct {
 	cols     []collector
 	acc      []f64.MomentAcc // of the features
 	shift    []float64
+	sums     *blockStats // of Spec.AnyOrder, in the place of acc
 	classes  slotCounter
 	slots    [chunkRows]uint64
 	w        writer
@@ -89,6 +90,9 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 	k.run = s.Narrow && v.Layout().Run(k.features)
 	k.acc, k.shift = make([]f64.MomentAcc, len(k.features)), make([]float64, len(k.features))
 	k.w.b = k.out.b
+	if s.AnyOrder {
+		k.sums = s.newBlockStats()
+	}
 	if c := s.LabelCol(); c >= 0 {
 		k.out.labels = !s.Classes || v.Layout().SlotWidth(c) > 0
 	}
@@ -103,6 +107,10 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 	}
 	st = &Stats{Rows: int64(v.Rows), Counted: int64(v.Rows), Weight: float64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
 	for j, c := range k.features {
+		if k.sums != nil {
+			k.cols[c] = k.sums.cols[c]
+			continue
+		}
 		k.cols[c].acc, k.cols[c].shift, k.cols[c].count = k.acc[j], k.shift[j], int64(v.Rows)
 	}
 	for i := range k.cols {
@@ -139,6 +147,9 @@ func (k *drafter) readFeatures(from, to int) bool {
 			k.w.put(j, from, vals)
 		}
 	}
+	if k.sums != nil {
+		return k.sums.features(b, from, to) == 0 // a NaN: there are no NULLs
+	}
 	for j, c := range k.features {
 		col := &k.cols[c]
 		if from == 0 {
@@ -173,7 +184,11 @@ func (k *drafter) readOthers(from, to int) bool {
 				if nulls > 0 {
 					return false
 				}
-				c.numbers(0, y)
+				if c.any {
+					c.exactly(0, y)
+				} else {
+					c.numbers(0, y)
+				}
 			} else if k.out.labels {
 				slots := k.slots[:to-from]
 				if !k.v.Slots(i, from, slots) || !k.classes.count(slots, b.Y[from:to]) {

@@ -42,7 +42,7 @@ type Taken struct {
 	stats   *Stats
 }
 
-// TakesIn tells whether rows can be taken in by an Intake.
+// TakesIn tells whether rows in place can be taken in by an Intake.
 func (s *Spec) TakesIn() bool { return s.AnyOrder && s.plain() }
 
 // NewIntake makes an Intake; s.TakesIn. later tells that rows will be held out by

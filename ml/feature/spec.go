@@ -77,8 +77,8 @@ type Spec struct {
 	Classes     bool // the label is a class, not a number
 	Narrow      bool // keep features as float32
 	KeepMissing bool // NULL numbers stay NaN, without an indicator
-	// AnyOrder is for rows that are cut as they lie: statistics of numbers are
-	// exact sums then, which do not depend on how. See OrderFree.
+	// AnyOrder has statistics of numbers be exact sums, which depend neither on how
+	// rows are cut nor on their order: they can be taken as rows come. See OrderFree.
 	AnyOrder bool
 }
 

@@ -65,9 +65,25 @@ func (s *Spec) newBlockStats() *blockStats {
 }
 
 // add adds rows [from, to) of b, at most f64.SplitRows from a multiple of the
-// lanes on: those of whole tiles together, where their sizes allow it.
+// lanes on.
 func (k *blockStats) add(b *dataset.Block, from, to int) {
 	k.rows += to - from
+	k.features(b, from, to)
+	for _, y := range b.Y[from:to] {
+		switch {
+		case k.classes:
+			h := k.class(y)
+			h.n++
+			h.w++
+		case k.label >= 0:
+			k.cols[k.label].one(y)
+		}
+	}
+}
+
+// features adds the features of such rows, those of whole tiles together, where
+// their sizes allow it, and gives how many are NaN.
+func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
 	whole := to &^ (f64.Lanes - 1)
 	low, high, sums, ok := b.Splits(&k.splits, from, whole)
 	for j, c := range k.feats {
@@ -81,19 +97,11 @@ func (k *blockStats) add(b *dataset.Block, from, to int) {
 				col.one(x)
 			} else {
 				col.nulls++
+				nans++
 			}
 		}
 	}
-	for _, y := range b.Y[from:to] {
-		switch {
-		case k.classes:
-			h := k.class(y)
-			h.n++
-			h.w++
-		case k.label >= 0:
-			k.cols[k.label].one(y)
-		}
-	}
+	return nans
 }
 
 // class counts the rows of a class.

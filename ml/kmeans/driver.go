@@ -66,7 +66,7 @@ func (kmeans) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 	}
 	d.draws = int(math.Ceil(float64(o.Float("oversampling_factor", 2) * float64(d.k))))
 	if b := o.Int("batch_size", 0); b > 0 {
-		d.steps = s.Batches(b)
+		d.steps = s.Batches(b).Steps
 	}
 	if s.Rows < int64(d.k) {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "%d rows are too few for %d clusters", s.Rows, d.k).At(o.Pos("n_clusters")).

@@ -145,7 +145,7 @@ func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
 	if stochastic(o) {
 		stop.Tolerance = o.Float("tolerance", 0)
 	}
-	steps := s.Batches(o.Int("batch_size", 1024))
+	cut := s.Batches(o.Int("batch_size", 1024))
 	rate := func(def float64) float64 { return o.Float("learn_rate", def) }
 	switch d.how {
 	case lbfgs:
@@ -164,11 +164,11 @@ func (d *driver) optimizer(theta []float64) (optim.Optimizer, error) {
 		}
 		return optim.NewGD(theta, stop, rate(def)), nil
 	case "sgd":
-		return optim.NewStochastic(theta, stop, optim.SGD, rate(0.01), steps, s.Seed), nil
+		return optim.NewStochastic(theta, stop, optim.SGD, rate(0.01), cut, s.Seed), nil
 	case "momentum":
-		return optim.NewStochastic(theta, stop, optim.Momentum, rate(0.01), steps, s.Seed), nil
+		return optim.NewStochastic(theta, stop, optim.Momentum, rate(0.01), cut, s.Seed), nil
 	case "adam":
-		return optim.NewStochastic(theta, stop, optim.Adam, rate(0.001), steps, s.Seed), nil
+		return optim.NewStochastic(theta, stop, optim.Adam, rate(0.001), cut, s.Seed), nil
 	}
 	return nil, pgerr.Internal("unknown optimizer %s", d.how)
 }

@@ -13,12 +13,12 @@ import (
 // driver is the root: epochs of mini-batches, each followed by a look at the
 // rows held out.
 type driver struct {
-	f     *nets
-	set   *family.Setup
-	net   *net
-	spec  *spec
-	t     training
-	steps int // of an epoch
+	f    *nets
+	set  *family.Setup
+	net  *net
+	spec *spec
+	t    training
+	cut  optim.Epoch
 
 	s    progress
 	next *family.Step
@@ -51,7 +51,7 @@ func (f *nets) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error)
 		return nil, err
 	}
 	d := &driver{f: f, set: s, net: n, spec: sp, t: trainingOf(s)}
-	d.steps = s.Batches(d.t.batch)
+	d.cut = s.Batches(d.t.batch)
 	d.s = progress{op: opLearn, units: units{dev: 1}, params: n.init(s.Seed), bestLoss: math.Inf(1),
 		move:  optim.Mover[float32]{Rule: d.t.rule, Constants: d.t.consts},
 		state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
@@ -104,9 +104,9 @@ func (d *driver) Next() *family.Step {
 	step := &family.Step{Op: s.op, Set: family.Train}
 	switch s.op {
 	case opLearn:
-		b := &optim.MiniBatch{Epoch: s.state.Iteration, Step: s.step, Steps: d.steps}
+		b := &optim.MiniBatch{Epoch: s.state.Iteration, Step: s.step, Steps: d.cut.Steps}
 		if d.t.shuffle {
-			b.Step = optim.Shuffled(d.set.Seed, b.Epoch, b.Step, b.Steps)
+			b.Step = d.cut.Shuffled(d.set.Seed, b.Epoch, b.Step)
 		}
 		step.Batch = b
 		step.Body = &request{s.params, s.units, hash(d.set.Seed, uint64(s.move.Steps), 1)}
@@ -167,7 +167,7 @@ func (d *driver) learned(p *partial) error {
 	if p.loss-p.loss != 0 {
 		return optim.Diverged(s.state.Iteration)
 	}
-	if s.step++; s.step < d.steps {
+	if s.step++; s.step < d.cut.Steps {
 		return nil
 	}
 	s.state.TrainLoss = d.inUnits(s.sum / s.weight)
@@ -206,7 +206,7 @@ func (d *driver) move(g []float32, weight float64) error {
 			g[i] = float32(float64(v) * (d.t.clip / norm))
 		}
 	}
-	rate := d.t.rateAt(float64(s.state.Iteration)+float64(s.step)/float64(d.steps), d.steps)
+	rate := d.t.rateAt(float64(s.state.Iteration)+float64(s.step)/float64(d.cut.Steps), d.cut.Steps)
 	if d.t.decay > 0 {
 		d.net.weights(func(from, to int) {
 			for i, w := range s.params[from:to] {

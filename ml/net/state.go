@@ -35,7 +35,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	s.state = family.DecodeState(r)
 	s.bestLoss, s.stale, s.metrics = r.F64(), r.Int(), r.F64s()
 	n := d.net.params()
-	if s.op < opMoments || s.op > numOps || len(s.params) != n || !s.move.Fits(n) || len(s.best) != 0 && len(s.best) != n || s.step < 0 || s.step >= d.steps ||
+	if s.op < opMoments || s.op > numOps || len(s.params) != n || !s.move.Fits(n) || len(s.best) != 0 && len(s.best) != n || s.step < 0 || s.step >= d.cut.Steps ||
 		s.state.Iteration < 0 || s.stale < 0 || len(s.metrics) > len(metricNames) || !(s.units.dev > 0) {
 		r.Fail()
 	}

@@ -101,9 +101,9 @@ func (d *survivalDriver) makeOptimizer(params []float64) {
 		return
 	}
 	stop.Tolerance = o.Float("tolerance", 0)
-	steps := 1
+	cut := optim.Epoch{Steps: 1}
 	if d.hazard {
-		steps = d.set.Batches(o.Int("batch_size", 1024))
+		cut = d.set.Batches(o.Int("batch_size", 1024))
 	}
 	rule, rate := optim.Adam, 0.001
 	switch o.Text("optimizer", "") {
@@ -112,7 +112,7 @@ func (d *survivalDriver) makeOptimizer(params []float64) {
 	case "momentum":
 		rule, rate = optim.Momentum, 0.01
 	}
-	d.opt = optim.NewStochastic(params, stop, rule, o.Float("learn_rate", rate), steps, d.set.Seed)
+	d.opt = optim.NewStochastic(params, stop, rule, o.Float("learn_rate", rate), cut, d.set.Seed)
 }
 
 // first is the step that begins an evaluation.

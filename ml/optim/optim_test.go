@@ -120,7 +120,7 @@ func noisy(q Request) *Eval {
 
 func TestStochasticRulesComeNear(t *testing.T) {
 	for rule, rate := range map[Rule]float64{SGD: 0.05, Momentum: 0.01, Adam: 0.05} {
-		s := run(t, NewStochastic([]float64{0}, Stop{MaxIter: 200}, rule, rate, 9, 1), noisy, 1800)
+		s := run(t, NewStochastic([]float64{0}, Stop{MaxIter: 200}, rule, rate, Epoch{Steps: 9}, 1), noisy, 1800)
 		if math.Abs(s.Theta[0]-3) > 0.1 || s.Iteration != 200 || s.Evals != 1800 || s.Reason != Exhausted {
 			t.Errorf("rule %d: %+v", rule, s)
 		}
@@ -129,14 +129,24 @@ func TestStochasticRulesComeNear(t *testing.T) {
 
 func TestShuffledIsAPermutation(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 16, 100, 1000} {
-		for epoch := range 3 {
-			seen := make([]bool, n)
-			for i := range n {
-				v := Shuffled(42, epoch, i, n)
-				if v < 0 || v >= n || seen[v] {
-					t.Fatalf("n=%d: %d comes twice or is out of range", n, v)
+		for _, run := range []int{0, 1, 3, 8, 40, 1000} {
+			for epoch := range 3 {
+				seen, apart := make([]bool, n), 0
+				for i := range n {
+					v := Epoch{n, run}.Shuffled(42, epoch, i)
+					if v < 0 || v >= n || seen[v] {
+						t.Fatalf("n=%d: %d comes twice or is out of range", n, v)
+					}
+					seen[v] = true
+					if i > 0 && run > 0 && i%run != 0 {
+						if w := (v - (Epoch{n, run}.Shuffled(42, epoch, i-1)) + n) % n; w >= run && n-w >= run {
+							apart++
+						}
+					}
 				}
-				seen[v] = true
+				if apart > 0 {
+					t.Errorf("n=%d, runs of %d: %d neighbours in time are further apart", n, run, apart)
+				}
 			}
 		}
 	}
@@ -147,7 +157,7 @@ func TestShuffledIsAPermutation(t *testing.T) {
 
 func order(seed uint64, epoch int) (o []int) {
 	for i := range 20 {
-		o = append(o, Shuffled(seed, epoch, i, 20))
+		o = append(o, Epoch{20, 3}.Shuffled(seed, epoch, i))
 	}
 	return o
 }
@@ -169,7 +179,7 @@ func TestResumeIsTheUnbrokenRun(t *testing.T) {
 		{func() Optimizer { return NewNewtonCG(x0, stop) }, func() Optimizer { return new(NewtonCG) }, quad},
 		{func() Optimizer { return NewNewtonCG([]float64{-1.2, 1}, stop) }, func() Optimizer { return new(NewtonCG) }, rosenbrock},
 		{func() Optimizer { return NewGD(x0, stop, 0) }, func() Optimizer { return new(GD) }, quad},
-		{func() Optimizer { return NewStochastic([]float64{0}, stop, Adam, 0.1, 4, 9) }, func() Optimizer { return new(Stochastic) }, noisy},
+		{func() Optimizer { return NewStochastic([]float64{0}, stop, Adam, 0.1, Epoch{Steps: 4}, 9) }, func() Optimizer { return new(Stochastic) }, noisy},
 	}
 	for i, c := range cases {
 		a, b := c.fresh(), c.fresh()

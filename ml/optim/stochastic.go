@@ -13,7 +13,7 @@ type Stochastic struct {
 	move   Mover[float64]
 	rate   float64
 	seed   uint64
-	steps  int
+	cut    Epoch
 	stop   Stop
 	x      []float64
 	sumG   []float64 // gradients of the epoch, for the stopping rule
@@ -25,10 +25,9 @@ type Stochastic struct {
 	reason Reason
 }
 
-// NewStochastic starts at x0, which it copies. steps is the number of
-// mini-batches of an epoch.
-func NewStochastic(x0 []float64, stop Stop, rule Rule, rate float64, steps int, seed uint64) *Stochastic {
-	o := &Stochastic{move: Mover[float64]{Rule: rule, Constants: Usual}, rate: rate, seed: seed, steps: max(steps, 1), stop: stop, g0: -1, f: math.Inf(1)}
+// NewStochastic starts at x0, which it copies.
+func NewStochastic(x0 []float64, stop Stop, rule Rule, rate float64, cut Epoch, seed uint64) *Stochastic {
+	o := &Stochastic{move: Mover[float64]{Rule: rule, Constants: Usual}, rate: rate, seed: seed, cut: cut, stop: stop, g0: -1, f: math.Inf(1)}
 	o.x = append(o.x, x0...)
 	o.sumG = make([]float64, len(x0))
 	if stop.MaxIter <= 0 {
@@ -39,13 +38,43 @@ func NewStochastic(x0 []float64, stop Stop, rule Rule, rate float64, steps int, 
 
 // Next implements Optimizer.
 func (o *Stochastic) Next() Request {
-	return Request{Theta: o.x, Need: Loss | Grad, Batch: &MiniBatch{Epoch: o.epoch, Step: Shuffled(o.seed, o.epoch, o.step, o.steps), Steps: o.steps}}
+	return Request{Theta: o.x, Need: Loss | Grad, Batch: &MiniBatch{Epoch: o.epoch, Step: o.cut.Shuffled(o.seed, o.epoch, o.step), Steps: o.cut.Steps}}
 }
 
-// Shuffled gives member i of a permutation of n that seed and epoch choose: a
+// Epoch is how an epoch is cut: its number of mini-batches, and how many that
+// follow each other in the rows follow each other in time too. Rows that do not
+// fit in memory are then read once an epoch, and not for each mini-batch: they lie
+// in an order that a hash has shuffled, so that one run is as good as another.
+type Epoch struct{ Steps, Run int }
+
+// runRows is about the rows of a run: not more than a leaf's.
+const runRows = 16384
+
+// EpochOf cuts an epoch over so many rows.
+func EpochOf(rows int64, steps int) Epoch {
+	return Epoch{steps, int(max(runRows*int64(steps)/max(rows, 1), 1))}
+}
+
+// Shuffled gives the mini-batch that is the i-th in time. Runs come in an order
+// that seed and epoch choose, the first one begins anywhere, and within a run
+// mini-batches come in an order of its own. What is one run is shuffled whole.
+func (e Epoch) Shuffled(seed uint64, epoch, i int) int {
+	runs := e.Steps / max(e.Run, 1)
+	if runs < 2 {
+		return shuffled(seed, epoch, i, e.Steps)
+	}
+	first := shuffled(seed, epoch, e.Steps, 4*e.Steps) % e.Steps
+	if at := runs * e.Run; i >= at { // what is left over
+		return (first + i) % e.Steps
+	}
+	run := shuffled(seed, epoch, i/e.Run, runs)
+	return (first + run*e.Run + shuffled(mix(seed+uint64(run)), epoch, i%e.Run, e.Run)) % e.Steps
+}
+
+// shuffled gives member i of a permutation of n that seed and epoch choose: a
 // four-round Feistel network over the next power of four, walked until it
 // lands below n, so that no table is kept or shipped.
-func Shuffled(seed uint64, epoch, i, n int) int {
+func shuffled(seed uint64, epoch, i, n int) int {
 	half := 1
 	for 1<<(2*half) < n {
 		half++
@@ -81,10 +110,10 @@ func (o *Stochastic) Tell(e *Eval) (bool, error) {
 		o.sumG[i] += g
 	}
 	o.move.Move(o.x, e.Grad, o.rate)
-	if o.step++; o.step < o.steps {
+	if o.step++; o.step < o.cut.Steps {
 		return false, nil
 	}
-	n := float64(o.steps)
+	n := float64(o.cut.Steps)
 	o.f, o.g = o.sumF/n, norm(o.sumG)/n
 	if o.g0 < 0 {
 		o.g0 = o.g
@@ -114,7 +143,8 @@ func (o *Stochastic) Encode(e *canon.E) {
 	e.U8(uint8(o.move.Rule))
 	e.F64(o.rate)
 	e.U64(o.seed)
-	e.Int(o.steps)
+	e.Int(o.cut.Steps)
+	e.Int(o.cut.Run)
 	e.F64(o.stop.Tolerance)
 	e.Int(o.stop.MaxIter)
 	for _, v := range [][]float64{o.x, o.move.M, o.move.V, o.sumG} {
@@ -135,10 +165,10 @@ func (o *Stochastic) UnmarshalBinary(b []byte) error {
 	if d.U8() != stochasticKind {
 		d.Fail()
 	}
-	n := Stochastic{move: Mover[float64]{Rule: Rule(d.U8()), Constants: Usual}, rate: d.F64(), seed: d.U64(), steps: d.Int(), stop: Stop{Tolerance: d.F64(), MaxIter: d.Int()}, x: d.F64s()}
+	n := Stochastic{move: Mover[float64]{Rule: Rule(d.U8()), Constants: Usual}, rate: d.F64(), seed: d.U64(), cut: Epoch{d.Int(), d.Int()}, stop: Stop{Tolerance: d.F64(), MaxIter: d.Int()}, x: d.F64s()}
 	n.move.M, n.move.V = d.F64s(), d.F64s()
 	n.sumG, n.sumF, n.f, n.g, n.g0, n.epoch, n.step, n.move.Steps, n.reason = d.F64s(), d.F64(), d.F64(), d.F64(), d.F64(), d.Int(), d.Int(), d.Int(), Reason(d.U8())
-	if !n.move.Fits(len(n.x)) || n.reason > NoProgress || n.steps < 1 || n.step < 0 || n.step >= n.steps || n.epoch < 0 ||
+	if !n.move.Fits(len(n.x)) || n.reason > NoProgress || n.cut.Steps < 1 || n.cut.Run < 0 || n.step < 0 || n.step >= n.cut.Steps || n.epoch < 0 ||
 		len(n.sumG) != len(n.x) {
 		d.Fail()
 	}

@@ -14,11 +14,12 @@ import (
 )
 
 // Rows that there is no memory for are not written to be read three times:
-// statistics are taken of them as they come, the query is read again, and
-// blocks are made of what comes then. So their blocks are all that is ever
-// written, and no row is on disk that was not there before. It is for jobs in
-// place: whose statistics and sums want no order, so that it does not matter
-// that the second reading may give a row to another node.
+// statistics are taken of them as they come, the query is read again, and what
+// comes then is encoded, which is all that is ever written. Rows in place are made
+// blocks. Others are dealt as what their encoders made of them, and a leaf's block
+// is made of these each time that it is wanted. It is for jobs whose statistics
+// want no order, so that it does not matter that the second reading may give a row
+// to another node.
 
 // ErrOtherRows is the error of a query that gives other rows when it is read
 // again: its rows must be held, WorkerConfig.Again being false.
@@ -29,6 +30,10 @@ type flow struct {
 	may  bool // rows may be read again
 	on   bool // they will be: no worker keeps any
 	task *sealTask
+	// Of a job whose rows are dealt, those of the second reading, and what sends
+	// them to others; nil of a job in place.
+	coded *dataset.Store
+	out   *outgoing
 
 	mu     sync.Mutex
 	stats  *feature.Stats // of this reading
@@ -37,8 +42,11 @@ type flow struct {
 }
 
 // flows tells whether a job's rows may be read twice. What is held out depends
-// on all rows, and statistics are of the others alone: so those are held.
-func (j *Job) flows() bool { return j.InPlace() && !j.counts() }
+// on all rows, and statistics are of the others alone: so those are held. So are
+// the rows of several targets that are dealt.
+func (j *Job) flows() bool {
+	return j.spec.AnyOrder && !j.counts() && (j.InPlace() || j.targets == nil)
+}
 
 // collected adds the statistics of rows.
 func (f *flow) collected(spec *feature.Spec, st *feature.Stats) (err error) {
@@ -77,6 +85,14 @@ func (w *Worker) flowed(v *dataset.View) error {
 	}
 	if err := w.flow.collected(spec, st); err != nil || w.flow.task == nil {
 		return err
+	}
+	if w.flow.coded != nil {
+		b, err := w.encode(spec, w.flow.task, v, nil, 0)
+		if err != nil {
+			return err
+		}
+		defer w.blocks.Unreserve(b.Bytes())
+		return w.flow.out.add(v, b)
 	}
 	s, err := w.sealView(w.flow.next(), spec, w.flow.task, v, nil)
 	if err != nil {
@@ -213,27 +229,70 @@ func (w *Worker) again(t *sealTask) error {
 	w.flow.task, w.flow.stats, w.flow.made, w.flow.leaves = t, nil, &sealed{}, 0
 	w.blocks = dataset.NewBlocks(w.dataset)
 	w.open(w.store.Layout())
+	if !w.job.InPlace() {
+		var err error
+		if w.flow.out, err = w.newOutgoing(w.nodes.Leaves()); err != nil {
+			return err
+		}
+		f := t.fitted
+		w.flow.coded = dataset.NewStore(dataset.CodedLayout(f.Dense, f.Codes, f.Narrow), dataset.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp, Seed: w.job.Seed()})
+	}
 	return nil
 }
 
-// sealedAgain ends the second reading.
+// collected ends a reading of rows that are not kept, and gives their statistics.
+func (w *Worker) collected() (family.Message, error) {
+	if w.flow.task != nil {
+		if err := w.drain(); err != nil {
+			return nil, err
+		}
+	}
+	if w.flow.stats == nil {
+		return nil, nil
+	}
+	return w.flow.stats, nil
+}
+
+// sealedAgain gives the blocks of the second reading.
 func (w *Worker) sealedAgain() (*sealed, error) {
 	f := &w.flow
 	if f.task == nil {
 		return nil, pgerr.Internal("rows that were not read again cannot be sealed")
 	}
-	if err := w.drain(); err != nil {
-		return nil, err
-	}
 	if w.in != nil {
 		w.in.close()
 	}
-	f.made.stats = f.stats
 	w.own(f.leaves)
 	return f.made, w.store.Close()
 }
 
-// readAgain has the query read again where the workers do not hold its rows.
+// sealCoded makes the block of a leaf of encoded rows one that is made when it is
+// wanted.
+func (w *Worker) sealCoded(ctx context.Context, leaf int, t *sealTask) (*sealed, error) {
+	s := &sealed{leaves: []int64{0}}
+	return s, w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) error {
+		train, held := l.Units()
+		*s = sealed{rows: int64(train), held: int64(held), leaves: []int64{int64(train)}}
+		l.Labels(v, func(y float64) {
+			if t.classWeights != nil {
+				s.weight.Add(t.classWeights[int(y)])
+			} else {
+				s.weight.Add(1)
+			}
+		})
+		for i, rows := range []int{train, held} {
+			if rows > 0 {
+				w.blocks.PutMade(2*leaf+i, rows, l.CodedBytes(rows), func() (*dataset.Block, error) { return l.Block(rows, i == 1, t.classWeights) })
+			}
+		}
+		w.encoded.Add(w.flow.coded.Layout().Bytes(l.Rows))
+		return nil
+	})
+}
+
+// readAgain has the query read again where the workers do not hold its rows. It
+// fails where the second reading would have made other encoders of its rows than
+// the first: then it was of other rows.
 func (r *runner) readAgain(ctx context.Context, t *sealTask) error {
 	if r.in.Again == nil {
 		return nil
@@ -241,17 +300,12 @@ func (r *runner) readAgain(ctx context.Context, t *sealTask) error {
 	if _, err := r.reduce(ctx, &againTask{t}); err != nil {
 		return err
 	}
-	return r.in.Again(ctx)
-}
-
-// sameRows fails where the second reading would have made other encoders of its
-// rows than the first: then it was of other rows.
-func (r *runner) sameRows(st *feature.Stats) error {
-	if r.in.Again == nil {
-		return nil
+	if err := r.in.Again(ctx); err != nil {
+		return err
 	}
-	if st == nil {
-		return ErrOtherRows
+	st, err := r.statistics(ctx, &dataset.Holdout{})
+	if err != nil {
+		return err
 	}
 	fitted, cw, err := r.encoders(st)
 	if err != nil {

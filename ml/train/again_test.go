@@ -61,7 +61,8 @@ func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*R
 	t.Helper()
 	s.l = &Local{}
 	for i := range workers {
-		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: 2, Again: true})
+		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: 2, Again: true,
+			Send: func(_ context.Context, to int, rows []byte) error { return s.l.Workers[to].PutRows(rows) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,13 @@ func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*R
 	}
 	in := Input{Job: job, Rows: rows}
 	if s.l.Again {
-		in.Again = s.read
+		in.Again = func(ctx context.Context) error {
+			err := s.read(ctx)
+			if err == nil {
+				err = s.l.DealAgain()
+			}
+			return err
+		}
 		if s.other != nil {
 			s.rows = s.other
 		}
@@ -112,12 +119,17 @@ func TestRowsReadAgain(t *testing.T) {
 		{"ridge", "y", []int{0, 1, 6, 7}, nil}, // numbers, with NULLs
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(5)}},
 		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4)}},
+		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(2), "batch_size", int64(5000)}}, // shuffled
+		{"logistic_regression", "y", []int{1, 6, 7}, []any{"optimizer", "sgd", "max_iterations", int64(2), "batch_size", int64(20000)}},
 	} {
 		t.Run(c.algorithm, func(t *testing.T) {
 			tb, rows, limit := tb, all, int64(3<<20)
 			if c.cols != nil {
 				tb, rows = pick(tb, all, c.cols)
 				limit = 2 << 20
+			}
+			if c.algorithm == "mlp" || slices.Contains(c.args, any("sgd")) {
+				limit = 5 << 20 // of leaves of 32768 rows
 			}
 			predict := []string{c.target}
 			if c.target == "" {

@@ -12,6 +12,8 @@
 //	          them straight into blocks)
 //	          ── from here on every step is a Task that runs on all leaves and
 //	             whose partials the reduce tree merges: Reducer.Reduce
+//	          (rows that do not fit: statistics only. Once encoders are fitted the
+//	          query is read again, and what comes is dealt encoded: Worker.Read)
 //	draw      copies of rows ─▶ which are held out
 //	fit       statistics ─▶ encoders
 //	seal      rows ─▶ blocks

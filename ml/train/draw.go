@@ -87,11 +87,10 @@ func (w *Worker) count(t *copiesTask) leafFunc {
 		if w.in != nil {
 			return w.in.countLeaf(leaf, t.rows)
 		}
-		v, err := w.view(ctx, leaf)
-		if err != nil {
-			return nil, err
-		}
-		defer v.Close()
-		return v.Count(t.rows, w.self), nil
+		var c *dataset.Copies
+		return c, w.withLeaf(ctx, leaf, func(_ *dataset.Leaf, v *dataset.View) error {
+			c = v.Count(t.rows, w.self)
+			return nil
+		})
 	}
 }

@@ -93,7 +93,7 @@ func TestRowsTakenIn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !job.spec.TakesIn() {
+				if !job.InPlace() || !job.spec.TakesIn() {
 					t.Fatal("the rows are made records")
 				}
 				var want *Result

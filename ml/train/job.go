@@ -287,7 +287,7 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	case "auto":
 		s.Narrow = j.Plan.Narrow || s.AutoNarrow()
 	}
-	s.AnyOrder = j.Plan.Scope == family.ByNode && j.windows == nil && s.OrderFree()
+	s.AnyOrder = j.windows == nil && s.OrderFree()
 	l, err := dataset.NewLayout(j.Columns)
 	if err != nil || j.windows == nil {
 		return err
@@ -374,7 +374,7 @@ func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "ga
 
 // InPlace tells whether rows are trained on where the query made them: nothing
 // is dealt, and all partials are of nodes.
-func (j *Job) InPlace() bool { return j.spec.AnyOrder }
+func (j *Job) InPlace() bool { return j.spec.AnyOrder && j.Plan.Scope == family.ByNode }
 
 // Leaves is the number of leaves for the rows of which buckets of all nodes
 // together have these numbers.

@@ -78,7 +78,7 @@ func (j *Job) DecodeSealed(b []byte) (*Sealed, error) {
 	if len(s.stats.Cols) != len(j.Columns) {
 		d.Fail()
 	}
-	s.sealed = *decodeSealed(j, d)
+	s.sealed = *decodeSealed(d)
 	return s, d.Done("a kept dataset")
 }
 

@@ -16,28 +16,48 @@ import (
 type Local struct {
 	Workers []*Worker
 	Again   bool // set by Deal: the rows must be read once more
+	rows    int64
+	owners  []int
 }
 
 // Deal counts the rows, places the leaves in ranges and ships rows to their
-// owners. It returns the number of rows.
+// owners. It returns the number of rows. Where they must be read once more
+// nothing is shipped.
 func (l *Local) Deal(ctx context.Context) (int64, error) {
 	ids := make([]int, len(l.Workers))
 	buckets := make([]int64, dataset.Buckets)
 	var total int64
+	job := l.Workers[0].job
 	for i, w := range l.Workers {
 		ids[i] = i
 		for b, c := range w.Counts() {
 			total += c
 			buckets[b] += c
 		}
+		l.Again = w.Short() || l.Again
 	}
+	l.rows = total
+	if job.InPlace() {
+		return total, l.assign(nil, nil, l.Again)
+	}
+	l.owners = reduce.Ranges(job.Leaves(buckets), ids)
+	if l.Again {
+		return total, l.assign(l.owners, nil, true)
+	}
+	return total, l.DealTo(ctx, l.owners)
+}
+
+// DealAgain ends the second reading.
+func (l *Local) DealAgain() error {
 	if l.Workers[0].job.InPlace() {
-		for _, w := range l.Workers {
-			l.Again = w.Short() || l.Again
-		}
-		return total, l.assign(nil, nil)
+		return nil
 	}
-	return total, l.DealTo(ctx, reduce.Ranges(l.Workers[0].job.Leaves(buckets), ids))
+	for _, w := range l.Workers {
+		if err := w.Read(); err != nil {
+			return err
+		}
+	}
+	return l.spread(l.rows, l.owners)
 }
 
 // DealTo ships rows to the given owners of the leaves.
@@ -61,6 +81,11 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 			}
 		}
 	}
+	return l.spread(total, owners)
+}
+
+// spread deals the copies of common rows over all leaves, and assigns these.
+func (l *Local) spread(total int64, owners []int) error {
 	var common []dataset.Common
 	if l.Workers[0].job.Spreads(len(owners)) {
 		for _, w := range l.Workers {
@@ -71,12 +96,12 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 			common = append(common, some...)
 		}
 	}
-	return l.assign(owners, common)
+	return l.assign(owners, common, false)
 }
 
-func (l *Local) assign(owners []int, common []dataset.Common) error {
+func (l *Local) assign(owners []int, common []dataset.Common, again bool) error {
 	for i, w := range l.Workers {
-		if err := w.Assign(owners, len(l.Workers), i, l.Again, common); err != nil {
+		if err := w.Assign(owners, len(l.Workers), i, again, common); err != nil {
 			return err
 		}
 	}

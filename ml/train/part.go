@@ -174,6 +174,8 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		p.whole = w.job.Plan.Scope == family.ByNode
 	case *copiesTask, *usageTask, *againTask:
 		p.whole = true
+	case *fitTask:
+		p.whole = p.whole || w.flow.on
 	}
 	plan, err := w.cut(p, step)
 	if err != nil {
@@ -208,20 +210,16 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		return p, nil
 	case *fitTask:
 		if w.flow.on {
-			p.ofNode(func() family.Message {
-				if w.flow.stats == nil {
-					return nil
-				}
-				return w.flow.stats
-			})
-			return p, nil
+			st, err := w.collected()
+			p.ofNode(func() family.Message { return st })
+			return p, err
 		}
 		return p, same(w.fit(b))
 	case *againTask:
 		p.ofNode(func() family.Message { return &sealed{} })
 		return p, w.again(b.sealTask)
 	case *sealTask:
-		if w.flow.on {
+		if w.flow.on && w.job.InPlace() {
 			s, err := w.sealedAgain()
 			p.ofNode(func() family.Message { return s })
 			return p, err

@@ -6,7 +6,7 @@ import (
 )
 
 // part parts the targets beside the label from a block's features, and keeps them.
-func (w *Worker) part(id int, b *dataset.Block) (*dataset.Block, error) {
+func (w *Worker) part(id int, b *dataset.Block) (_ *dataset.Block, err error) {
 	_, cols := w.job.learns(w.fitted)
 	if cols == nil {
 		return b, nil
@@ -15,8 +15,11 @@ func (w *Worker) part(id int, b *dataset.Block) (*dataset.Block, error) {
 	if err := w.blocks.Reserve(n); err != nil { // for a while it is there twice
 		return nil, err
 	}
-	if err := w.blocks.Reserve(8 * int64(b.Padded()*len(cols))); err != nil { // kept as long as they are
-		return nil, err
+	spilled := w.blocks.Spilled() // the values go the same way
+	if !spilled {
+		if err := w.blocks.Reserve(8 * int64(b.Padded()*len(cols))); err != nil { // kept as long as they are
+			return nil, err
+		}
 	}
 	parted, more := b.Part(cols)
 	for k, values := range more {
@@ -27,6 +30,14 @@ func (w *Worker) part(id int, b *dataset.Block) (*dataset.Block, error) {
 		}
 	}
 	w.blocks.Unreserve(b.Bytes() + n - parted.Bytes())
+	for k, values := range more {
+		if !spilled {
+			break
+		}
+		if more[k], err = w.state.Numbers(values); err != nil {
+			return nil, err
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.more == nil {

@@ -156,23 +156,17 @@ func decodeSeal(d *canon.D) *sealTask {
 	return t
 }
 
-func (t *sealTask) decode(j *Job, d *canon.D) family.Message { return decodeSealed(j, d) }
+func (t *sealTask) decode(_ *Job, d *canon.D) family.Message { return decodeSealed(d) }
 
-func decodeSealed(j *Job, d *canon.D) *sealed {
+func decodeSealed(d *canon.D) *sealed {
 	s := &sealed{rows: d.I64(), held: d.I64(), leaves: d.I64s()}
-	if d.Bool() {
-		s.stats = feature.DecodeStats(d)
-		if len(s.stats.Cols) != len(j.Columns) {
-			d.Fail()
-		}
-	}
 	if b := d.Take(exact.Bytes); b != nil {
 		s.weight.Decode(b)
 	}
 	return s
 }
 
-func (t *sealTask) merge(j *Job, left, right family.Message) (family.Message, error) {
+func (t *sealTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
 	a, err := as[*sealed](left)
 	if err != nil {
 		return nil, err
@@ -184,13 +178,7 @@ func (t *sealTask) merge(j *Job, left, right family.Message) (family.Message, er
 	a.rows, a.held = a.rows+b.rows, a.held+b.held
 	a.leaves = append(a.leaves, b.leaves...)
 	a.weight.Merge(&b.weight)
-	switch {
-	case a.stats == nil:
-		a.stats = b.stats
-	case b.stats != nil:
-		a.stats, err = j.spec.MergeStats(a.stats, b.stats)
-	}
-	return a, err
+	return a, nil
 }
 
 // sealed is how many rows there are to train on and held out, how many of the
@@ -199,7 +187,6 @@ type sealed struct {
 	rows, held int64
 	leaves     []int64 // in their order; of a job in place in none
 	weight     exact.Sum
-	stats      *feature.Stats // of rows that were read again
 }
 
 // Encode implements family.Message.
@@ -207,10 +194,6 @@ func (s *sealed) Encode(e *canon.E) {
 	e.I64(s.rows)
 	e.I64(s.held)
 	e.I64s(s.leaves)
-	e.Bool(s.stats != nil)
-	if s.stats != nil {
-		s.stats.Encode(e)
-	}
 	e.B = s.weight.Append(e.B)
 }
 

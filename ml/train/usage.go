@@ -37,14 +37,17 @@ func Total(list []Usage) (sum Usage) {
 func (w *Worker) usage() Usage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	reads := int64(1)
+	reads, encoded := int64(1), w.encoded.Load()
 	switch {
 	case w.taken:
 		reads = 0
 	case w.flow.on:
 		reads = 2
 	}
-	return Usage{w.self, w.read.Load(), reads, w.moved.Load(), w.encoded.Load(), w.before, w.Spilled(), w.cfg.Pool.Peak()}
+	if w.flow.coded != nil {
+		encoded += w.flow.coded.Directories()
+	}
+	return Usage{w.self, w.read.Load(), reads, w.moved.Load(), encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}
 }
 
 // firstStep notes what was written before the first step.

@@ -24,6 +24,9 @@ type WorkerConfig struct {
 	// Again tells that the query may be read a second time: rows that do not fit
 	// in memory are not written then.
 	Again bool
+	// Send gives encoded rows to another worker's PutRows. The bytes are its for the
+	// call. It is wanted where Again is set and there are several workers.
+	Send func(ctx context.Context, to int, rows []byte) error
 }
 
 // Worker is one node's part in a job: its rows, later its leaves' blocks. The
@@ -46,6 +49,7 @@ type Worker struct {
 	mu     sync.Mutex
 	rows   map[int]*dataset.Leaf // settled, until they are sealed
 	drafts map[int]*draft        // of leaves that have one, likewise
+	gate   dataset.Gate          // of leaves whose rows are looked at
 	blocks *dataset.Blocks
 	state  *dataset.State // the family's, of rows
 	scored map[int]*family.Scores
@@ -97,7 +101,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 // open makes what takes rows.
 func (w *Worker) open(layout *dataset.Layout) {
 	w.store, w.in = dataset.NewStore(layout, w.dataset), nil
-	if w.job.spec.TakesIn() && w.job.Folds() == 0 { // folds want the rows again
+	if w.job.InPlace() && w.job.spec.TakesIn() && w.job.Folds() == 0 { // folds want the rows again
 		w.in = &intake{w: w, layout: layout}
 	}
 	if w.flow.task != nil {
@@ -150,6 +154,26 @@ func (w *Worker) Counts() []int64 {
 	return n
 }
 
+// Read ends the second reading of rows that are dealt: those of others have been
+// sent. Once it has ended on all workers they are to be Assigned.
+func (w *Worker) Read() error {
+	if w.flow.coded == nil {
+		return pgerr.Internal("the rows of a training were not read again")
+	}
+	if err := w.drain(); err != nil {
+		return err
+	}
+	return w.flow.out.flush()
+}
+
+// held is what holds the rows that are dealt.
+func (w *Worker) held() *dataset.Store {
+	if w.flow.coded != nil {
+		return w.flow.coded
+	}
+	return w.store
+}
+
 // TakeBucket hands out the rows of a bucket whose leaf another node owns.
 func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 	return w.store.TakeBucket(bucket, func(rows []byte) error {
@@ -163,13 +187,14 @@ func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBu
 
 // Common gives the rows of this worker whose copies are so many that all leaves
 // share them, of total rows. All rows must have been put.
-func (w *Worker) Common(total int64) ([]dataset.Common, error) { return w.store.Common(total) }
+func (w *Worker) Common(total int64) ([]dataset.Common, error) { return w.held().Common(total) }
 
 // Assign ends the dealing: owners names the worker of each leaf, of so many
 // workers numbered from 0; self is this one. Of a job in place nothing was
-// dealt, owners is nil, and the worker cuts its own rows into leaves; where a
-// worker is Short, again tells all that the rows will be read once more. common
-// are all workers' Common.
+// dealt, owners is nil, and the worker cuts its own rows into leaves. Where a
+// worker is Short nothing is dealt either, and again tells all that the rows will
+// be read once more: of a job that is not in place there is another Assign then.
+// common are all workers' Common.
 func (w *Worker) Assign(owners []int, workers, self int, again bool, common []dataset.Common) error {
 	nodes := make([]int, workers)
 	for i := range nodes {
@@ -178,7 +203,7 @@ func (w *Worker) Assign(owners []int, workers, self int, again bool, common []da
 	w.self, w.nodes = self, reduce.NewPlan(nodes)
 	switch {
 	case again:
-		w.own(0)
+		w.assign(owners) // of rows to come, where they will be dealt
 		return w.release()
 	case w.job.InPlace():
 		leaves, err := w.localLeaves()
@@ -188,11 +213,11 @@ func (w *Worker) Assign(owners []int, workers, self int, again bool, common []da
 		w.own(leaves)
 	default:
 		w.assign(owners)
-		if err := w.store.Spread(common); err != nil {
+		if err := w.held().Spread(common); err != nil {
 			return err
 		}
 	}
-	return w.store.Finish()
+	return w.held().Finish()
 }
 
 // own makes so many leaves, all of them this worker's.
@@ -220,7 +245,7 @@ func (w *Worker) localLeaves() (int, error) {
 		return len(w.in.leaves), err
 	}
 	var rows int64
-	for _, n := range w.Counts() {
+	for _, n := range w.store.Counts() {
 		rows += n
 	}
 	return dataset.LocalLeaves(rows, w.cfg.Threads), nil
@@ -232,7 +257,11 @@ func (w *Worker) Close() error {
 	w.closed = true
 	w.inbox.Close()
 	w.mu.Unlock()
-	return errors.Join(w.forget(), w.store.Close())
+	err := errors.Join(w.forget(), w.store.Close())
+	if w.flow.coded != nil {
+		err = errors.Join(err, w.flow.coded.Close())
+	}
+	return err
 }
 
 // Spilled is the bytes this job wrote to temporary files on this node.
@@ -261,19 +290,13 @@ func (w *Worker) fit(t *fitTask) (leafFunc, error) {
 		if w.in != nil {
 			return w.in.fit(ctx, leaf, d)
 		}
-		l, err := w.leaf(ctx, leaf)
-		if err != nil {
-			return nil, err
-		}
-		v, err := w.look(l)
-		if err != nil {
-			return nil, err
-		}
-		defer v.Close()
-		if err := l.Draw(d, v); err != nil {
-			return nil, err
-		}
-		return w.collect(ctx, leaf, t.spec, v)
+		var st *feature.Stats
+		return st, w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) (err error) {
+			if err = l.Draw(d, v); err == nil {
+				st, err = w.collect(ctx, leaf, t.spec, v)
+			}
+			return err
+		})
 	}, nil
 }
 
@@ -329,7 +352,7 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	if l == nil {
 		from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
 		var err error
-		if l, err = w.store.Settle(ctx, from, to); err != nil {
+		if l, err = w.held().Settle(ctx, from, to); err != nil {
 			return nil, err
 		}
 		w.mu.Lock()
@@ -347,27 +370,39 @@ func (w *Worker) copies() *dataset.Copies {
 	return w.store.Copies(w.self)
 }
 
-// view opens a leaf's rows.
-func (w *Worker) view(ctx context.Context, leaf int) (*dataset.View, error) {
-	l, err := w.leaf(ctx, leaf)
-	if err != nil {
-		return nil, err
-	}
-	return w.look(l)
+// MakeRoom gives back memory of what can be made again or read from the file:
+// drafts and blocks.
+func (w *Worker) MakeRoom() error {
+	w.dropDraft(w.leaves...)
+	return w.blocks.Evict()
 }
 
-// look opens a leaf. Drafts and blocks make room for its rows, where these are in
-// the file.
-func (w *Worker) look(l *dataset.Leaf) (*dataset.View, error) {
-	v, err := l.Open()
-	if err == nil {
-		return v, nil
+// withLeaf calls f with a leaf and its rows, as many leaves at once as there is
+// memory for.
+func (w *Worker) withLeaf(ctx context.Context, leaf int, f func(l *dataset.Leaf, v *dataset.View) error) error {
+	var l *dataset.Leaf
+	var v *dataset.View
+	open := func() (err error) {
+		if l, err = w.leaf(ctx, leaf); err == nil {
+			v, err = l.Open()
+		}
+		return err
 	}
-	w.dropDraft(w.leaves...) // they can be made again
-	if err := w.blocks.Evict(); err != nil {
-		return nil, err
+	err := w.gate.Enter(func() error {
+		err := open()
+		if err != nil && ctx.Err() == nil {
+			if err = w.MakeRoom(); err == nil {
+				err = open()
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return l.Open()
+	defer w.gate.Leave()
+	defer v.Close()
+	return f(l, v)
 }
 
 // seal makes the leaves' blocks.
@@ -376,7 +411,7 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 	spec := w.spec
 	w.fitted = t.fitted
 	w.mu.Unlock()
-	if spec == nil {
+	if spec == nil && !w.flow.on {
 		return nil, pgerr.Internal("a training task to seal came before one to fit")
 	}
 	left := atomic.Int64{}
@@ -386,7 +421,7 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left.Add(-1) == 0 && !t.again { // the rows have served
+		if left.Add(-1) == 0 && !t.again && w.flow.coded == nil { // the rows have served
 			if w.in != nil {
 				w.in.close()
 			}
@@ -404,12 +439,14 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	if w.in != nil {
 		return w.in.seal(leaf, p)
 	}
-	v, err := w.view(ctx, leaf)
-	if err != nil {
-		return nil, err
+	if w.flow.coded != nil {
+		return w.sealCoded(ctx, leaf, p)
 	}
-	defer v.Close()
-	s, err := w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+	var s *sealed
+	err := w.withLeaf(ctx, leaf, func(_ *dataset.Leaf, v *dataset.View) (err error) {
+		s, err = w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -600,9 +637,8 @@ func (w *Worker) room(pass, partial int64, items int, whole bool) error {
 		n += int64(min(items-1, reduce.Height(items)+hands)) * partial
 	}
 	if n <= w.needed {
-		return nil
-	}
-	if err := w.charge(n - w.needed); err != nil {
+		w.acct.Shrink(w.needed - n) // a step that needed more is over
+	} else if err := w.charge(n - w.needed); err != nil {
 		return err
 	}
 	w.needed = n

@@ -1,0 +1,63 @@
+package dataset
+
+import "sync"
+
+// Gate is how goroutines that each need memory for a leaf share what is enough
+// for one of them: who is refused tries again as others are done, and only who
+// is refused alone has too little. A Gate must not be copied; zero is one.
+type Gate struct {
+	alone sync.Mutex // held by the one that tries again
+
+	mu     sync.Mutex
+	change sync.Cond
+	inside int
+	left   uint64 // how often one of them was done
+}
+
+// Enter has take take what is needed, and does so again while that may help. If
+// it succeeds Leave is to be called once. Nobody may enter twice.
+func (g *Gate) Enter(take func() error) error {
+	g.come()
+	err := take()
+	if err == nil {
+		return nil
+	}
+	g.Leave()
+	g.alone.Lock()
+	defer g.alone.Unlock()
+	for {
+		left, others := g.come()
+		if err = take(); err == nil {
+			return nil
+		}
+		g.mu.Lock()
+		g.inside--
+		for g.left == left && g.inside > 0 {
+			g.change.L = &g.mu
+			g.change.Wait()
+		}
+		again := g.left != left || others > 0
+		g.mu.Unlock()
+		if !again {
+			return err
+		}
+	}
+}
+
+// come gives how many had left and how many are inside.
+func (g *Gate) come() (left uint64, others int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside++
+	return g.left, g.inside - 1
+}
+
+// Leave tells that what Enter took was given back.
+func (g *Gate) Leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside--
+	g.left++
+	g.change.L = &g.mu
+	g.change.Broadcast()
+}

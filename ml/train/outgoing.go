@@ -1,0 +1,98 @@
+package train
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// outgoing are encoded rows on their way to the owners of their leaves: as they
+// come, so that nobody writes rows that others will have.
+type outgoing struct {
+	w    *Worker
+	size int // bytes that are sent at once
+	to   []sending
+}
+
+type sending struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+// Sizes of what is sent at once.
+const (
+	leastSent = 16 << 10
+	mostSent  = 256 << 10
+)
+
+// newOutgoing makes room for what goes to so many workers.
+func (w *Worker) newOutgoing(workers int) (*outgoing, error) {
+	o := &outgoing{w: w, to: make([]sending, workers), size: int(min(max(w.cfg.Pool.Limit()/int64(flowShare*workers), leastSent), mostSent))}
+	if workers > 1 {
+		if w.cfg.Send == nil {
+			return nil, pgerr.Internal("rows of a training have nobody to send them")
+		}
+		return o, w.blocks.Reserve(int64(o.size * workers))
+	}
+	return o, nil
+}
+
+// add deals the rows of a view, which are b's.
+func (o *outgoing) add(v *dataset.View, b *dataset.Block) error {
+	w := o.w
+	own := make([]int32, 0, v.Rows)
+	per := dataset.Buckets / max(len(w.owners), 1)
+	for i := range v.Rows {
+		to := w.owners[v.Bucket(i)/per]
+		if to == w.self {
+			own = append(own, int32(i))
+			continue
+		}
+		s := &o.to[to]
+		s.mu.Lock()
+		s.buf = w.flow.coded.AppendCoded(s.buf, v, b, i)
+		err := o.send(to, o.size)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return w.flow.coded.AddCoded(v, b, own)
+}
+
+// send sends what is there for a worker, if it is so much. Called with its lock
+// held.
+func (o *outgoing) send(to, least int) error {
+	s := &o.to[to]
+	if len(s.buf) < max(least, 1) {
+		return nil
+	}
+	o.w.moved.Add(int64(len(s.buf)))
+	err := o.w.cfg.Send(context.Background(), to, s.buf)
+	s.buf = s.buf[:0]
+	return err
+}
+
+// flush sends all that is left.
+func (o *outgoing) flush() error {
+	for to := range o.to {
+		s := &o.to[to]
+		s.mu.Lock()
+		err := o.send(to, 0)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutRows takes encoded rows that another worker sent.
+func (w *Worker) PutRows(rows []byte) error {
+	if w.flow.coded == nil {
+		return pgerr.Internal("encoded rows of a training came to who does not read rows again")
+	}
+	return w.flow.coded.PutCoded(rows)
+}

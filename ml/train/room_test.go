@@ -1,0 +1,31 @@
+package train
+
+import (
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// TestRoomOfAStep: a step is charged for what it needs, not for what one before
+// did.
+func TestRoomOfAStep(t *testing.T) {
+	pool := mem.NewPool("n", 32<<20)
+	w, err := NewWorker(mustJob(t, "linear_regression", "y", mixed(1, 0, 1)), WorkerConfig{Pool: pool, Temp: t.TempDir(), Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Assign(nil, 1, 0, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ pass, used int64 }{{3 << 20, 9 << 20}, {12 << 20, 0}, {2 << 20, 6 << 20}, {1 << 20, 3 << 20}} {
+		if err := w.room(c.pass, 2); (err != nil) != (i == 1) {
+			t.Fatal(err)
+		}
+		if used := pool.Used(); i != 1 && used > c.used {
+			t.Errorf("%d bytes are charged for passes of %d", used, c.pass)
+		}
+	}
+	if err := w.Close(); err != nil || pool.Used() != 0 {
+		t.Errorf("%v, %d bytes", err, pool.Used())
+	}
+}
