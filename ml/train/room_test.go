@@ -18,7 +18,7 @@ func TestRoomOfAStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range []struct{ pass, used int64 }{{3 << 20, 9 << 20}, {12 << 20, 0}, {2 << 20, 6 << 20}, {1 << 20, 3 << 20}} {
-		if err := w.room(c.pass, 2); (err != nil) != (i == 1) {
+		if err := w.room(c.pass, c.pass/2, 2, true); (err != nil) != (i == 1) {
 			t.Fatal(err)
 		}
 		if used := pool.Used(); i != 1 && used > c.used {
