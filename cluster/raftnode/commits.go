@@ -96,7 +96,7 @@ func (c *commits) pass(a *raft.AppendEntriesRequest) {
 	if a.Term > c.sent.term || end > c.sent.index {
 		c.sent = mark{a.Term, end}
 	}
-	c.last = raft.AppendEntriesRequest{RPCHeader: a.RPCHeader, Term: a.Term, Leader: a.Leader} //nolint:staticcheck // older nodes read Leader
+	c.last = raft.AppendEntriesRequest{RPCHeader: a.RPCHeader, Term: a.Term}
 	c.told = max(c.told, a.LeaderCommitIndex)
 }
 
