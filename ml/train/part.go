@@ -210,7 +210,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		return p, nil
 	case *fitTask:
 		if w.flow.on {
-			st, err := w.collected()
+			st, err := w.collected(b.holdout)
 			p.ofNode(func() family.Message { return st })
 			return p, err
 		}
@@ -226,9 +226,9 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		}
 		return p, same(w.seal(b))
 	case *measureTask:
-		return p, same(w.measure(b, 0), nil)
+		return p, same(w.measure(b, 0), w.room(0, 0, 0, true)) // no step is under way
 	case *cutsTask:
-		return p, same(w.measure(b.measureTask, b.every), nil)
+		return p, same(w.measure(b.measureTask, b.every), w.room(0, 0, 0, true))
 	case *stepTask:
 		fw, err := w.familyWorker(b)
 		if err != nil {
