@@ -54,8 +54,8 @@ func (d *drive) run(ctx context.Context) error {
 		case errors.As(err, &mended) && n < maxAttempts:
 			rec.log().Warn("training begins again over a repaired file", "segment", mended.Segment)
 			continue
-		case errors.Is(err, train.ErrOtherRows) && again:
-			rec.log().Info("training holds rows that its query does not give twice")
+		case (errors.Is(err, train.ErrOtherRows) || errors.Is(err, train.ErrDraw)) && again:
+			rec.log().Info("training holds its rows", "why", err)
 			again = false
 			continue
 		case rec.resume != nil && pgerr.CodeOf(err) == pgerr.DataCorrupted:

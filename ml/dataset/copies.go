@@ -11,7 +11,7 @@ import (
 // RowHash is the hash of a row's record: equal rows have equal ones.
 type RowHash [hashBytes]byte
 
-// bin is the first bits of a row's draw.
+// bin is the first bits of a row's draw, one of drawBins.
 func (h *RowHash) bin() int { return int(h[8])<<4 | int(h[9])>>4 }
 
 const (

@@ -274,3 +274,66 @@ func (v *View) SplitBy(second func(i int) bool) (rest, taken *View) {
 	a.Rows, b.Rows = len(a.order), len(b.order)
 	return &a, &b
 }
+
+// Hold marks the rows that are held out of a view that no leaf has.
+func (v *View) Hold(d *Drawer) {
+	v.share, v.held = d.share, nil
+	if !d.Draws() {
+		return
+	}
+	v.held = make([]uint64, (v.Rows+63)/64)
+	for i := range v.Rows {
+		if d.Drawn(RowHash(v.rec(i))) {
+			v.held[i/64] |= 1 << (i % 64)
+		}
+	}
+}
+
+// Zone is bins of draws among which the cut of a Holdout will be, as far as is
+// known before all rows are. Rows are parted by it: those below it, those of each
+// of its bins, and those above. A Zone of no bins has all rows above.
+type Zone struct{ from, to int }
+
+// zoneBins is how far the cut may be from the share: where rows are a million, all
+// different, their draws' standard deviation is 1.6 bins.
+const zoneBins = 16
+
+// ZoneOf is the zone for a share of rows between two.
+func ZoneOf(from, to float64) Zone {
+	return Zone{max(int(from*drawBins)-zoneBins, 0), min(int(to*drawBins)+zoneBins, drawBins)}
+}
+
+// Parts is the number of parts.
+func (z Zone) Parts() int { return z.to - z.from + 2 }
+
+// Part is the part of a row.
+func (z Zone) Part(h RowHash) int { return min(max(h.bin()-z.from+1, 0), z.to-z.from+1) }
+
+// Held tells of each part whether h holds its rows out; false where the parts do
+// not say that.
+func (z Zone) Held(h *Holdout) (held []bool, ok bool) {
+	if len(h.Common) > 0 || h.From > 0 || h.Cut < z.from || h.Cut > z.to {
+		return nil, false
+	}
+	held = make([]bool, z.Parts())
+	for i := range held {
+		held[i] = i <= h.Cut-z.from
+	}
+	held[0] = h.Cut > 0 // there may be none
+	return held, true
+}
+
+// Parted gives the rows of a view by part, nil for none.
+func (v *View) Parted(z Zone) []*View {
+	out := make([]*View, z.Parts())
+	for i, at := range v.order {
+		p := &out[z.Part(RowHash(v.rec(i)))]
+		if *p == nil {
+			c := *v
+			c.order, c.recs, c.Rows, c.release = nil, nil, 0, func() {}
+			*p = &c
+		}
+		(*p).order, (*p).Rows = append((*p).order, at), (*p).Rows+1
+	}
+	return out
+}

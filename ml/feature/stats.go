@@ -82,6 +82,19 @@ const (
 	MaxClasses  = 1000    // of a label
 )
 
+// Hold gives the statistics of rows that are held out, of which the classes alone
+// count, out of those that they would have.
+func (s *Spec) Hold(st *Stats) *Stats {
+	out := &Stats{Held: st.Rows, Cols: make([]ColStats, len(st.Cols))}
+	if c := s.LabelCol(); c >= 0 && s.Classes {
+		out.Cols[c].Cats = slices.Clone(st.Cols[c].Cats)
+		for i := range out.Cols[c].Cats {
+			out.Cols[c].Cats[i].W = 0
+		}
+	}
+	return out
+}
+
 // mergeNumbers gives the statistics of a's and b's rows together; anyOrder is
 // Spec.AnyOrder.
 func mergeNumbers(a, b NumberStats, anyOrder bool) NumberStats {

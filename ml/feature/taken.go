@@ -18,8 +18,16 @@ func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 		}
 		return st, nil
 	}
+	return s.collectRows(b, t, t.part(false), t.part(true))
+}
+
+// CollectRows gives the statistics of some rows of such a block.
+func (s *Spec) CollectRows(b *dataset.Block, t *Taken, rows []int32) (*Stats, error) {
+	return s.collectRows(b, t, rows, nil)
+}
+
+func (s *Spec) collectRows(b *dataset.Block, t *Taken, rows, held []int32) (*Stats, error) {
 	k := s.newBlockStats()
-	rows := t.part(false)
 	scratch := dataset.NewBlock(chunkRows, b.Dense, 0, s.Narrow)
 	for from := 0; from < len(rows); from += chunkRows {
 		n := min(chunkRows, len(rows)-from)
@@ -29,7 +37,7 @@ func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 		}
 		k.add(scratch, 0, n)
 	}
-	for _, r := range t.part(true) {
+	for _, r := range held {
 		if k.held++; k.classes {
 			k.class(b.Y[r]).n++
 		}

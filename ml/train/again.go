@@ -21,9 +21,18 @@ import (
 // want no order, so that it does not matter that the second reading may give a row
 // to another node.
 
+// Statistics are of the rows that are not held out, and which these are depends on
+// how often rows occur: it is known when all have come. But about how many of the
+// bins of draws are held out is known before. So statistics are taken apart of the
+// rows below, of those above, and by bin between (dataset.Zone).
+
 // ErrOtherRows is the error of a query that gives other rows when it is read
 // again: its rows must be held, WorkerConfig.Again being false.
 var ErrOtherRows = pgerr.New(pgerr.DataException, "the training query gave other rows when it was read again")
+
+// ErrDraw is the error of rows of which so many are copies that what is held out
+// of them cannot be told by a cut near to the share: they must be held likewise.
+var ErrDraw = pgerr.New(pgerr.DataException, "the rows to hold out of a training cannot be drawn before all rows are known")
 
 // flow is what a worker makes of rows that it does not keep.
 type flow struct {
@@ -36,27 +45,60 @@ type flow struct {
 	out   *outgoing
 
 	mu     sync.Mutex
-	stats  *feature.Stats // of this reading
-	made   *sealed        // of the second one
-	leaves int            // that have been made
+	charge func(n int64) // for statistics
+	zone   dataset.Zone
+	stats  []*feature.Stats // of this reading, by the zone's parts; nil for no rows
+	made   *sealed          // of the second one
+	leaves int              // that have been made
 }
 
-// flows tells whether a job's rows may be read twice. What is held out depends
-// on all rows, and statistics are of the others alone: so those are held. So are
-// the rows of several targets that are dealt.
+// flows tells whether a job's rows may be read twice: not those of folds, which are
+// wanted more often; nor those that are dealt of several targets, or with a column
+// that says what is held out.
 func (j *Job) flows() bool {
-	return j.spec.AnyOrder && !j.counts() && (j.InPlace() || j.targets == nil)
+	return j.spec.AnyOrder && j.Folds() == 0 && (j.InPlace() || j.targets == nil && j.split() != "custom")
 }
 
-// collected adds the statistics of rows.
-func (f *flow) collected(spec *feature.Spec, st *feature.Stats) (err error) {
+// collected adds the statistics of rows of a part.
+func (f *flow) collected(spec *feature.Spec, part int, st *feature.Stats) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stats != nil {
-		st, err = spec.MergeStats(f.stats, st)
+	if f.stats[part] != nil {
+		st, err = spec.MergeStats(f.stats[part], st)
+	} else {
+		f.charge(spec.StatsBytes())
 	}
-	f.stats = st
+	if err == nil {
+		f.stats[part] = st
+	}
 	return err
+}
+
+// all are the statistics of all parts' rows, of which h holds some out; nil for no
+// rows.
+func (f *flow) all(spec *feature.Spec, h *dataset.Holdout) (sum *feature.Stats, err error) {
+	held, ok := f.zone.Held(h)
+	if !ok {
+		return nil, ErrDraw
+	}
+	for i, st := range f.stats {
+		if st != nil {
+			f.charge(-spec.StatsBytes())
+		}
+		switch {
+		case st == nil:
+			continue
+		case held[i]:
+			st = spec.Hold(st)
+		}
+		if sum == nil {
+			sum = st
+		} else if sum, err = spec.MergeStats(sum, st); err != nil {
+			return nil, err
+		}
+	}
+	f.stats = make([]*feature.Stats, len(f.stats)) // they have been merged
+	return sum, nil
 }
 
 // next gives the number of the next leaf.
@@ -78,13 +120,21 @@ func (f *flow) sealed(j *Job, s *sealed) error {
 // flowed takes rows that the store does not keep.
 func (w *Worker) flowed(v *dataset.View) error {
 	spec := w.job.Spec()
-	// A view is little work: whoever gives up sees it between two of them.
-	st, err := spec.Collect(context.Background(), v)
-	if err != nil {
-		return err
+	for part, v := range v.Parted(w.flow.zone) {
+		if v == nil {
+			continue
+		}
+		// A view is little work: whoever gives up sees it between two of them.
+		st, err := spec.Collect(context.Background(), v)
+		if err == nil {
+			err = w.flow.collected(spec, part, st)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := w.flow.collected(spec, st); err != nil || w.flow.task == nil {
-		return err
+	if w.flow.task == nil {
+		return nil
 	}
 	if w.flow.coded != nil {
 		b, err := w.encode(spec, w.flow.task, v, nil, 0)
@@ -94,6 +144,7 @@ func (w *Worker) flowed(v *dataset.View) error {
 		defer w.blocks.Unreserve(b.Bytes())
 		return w.flow.out.add(v, b)
 	}
+	v.Hold(w.drawer)
 	s, err := w.sealView(w.flow.next(), spec, w.flow.task, v, nil)
 	if err != nil {
 		return err
@@ -101,18 +152,54 @@ func (w *Worker) flowed(v *dataset.View) error {
 	return w.flow.sealed(w.job, s)
 }
 
+// collect takes the statistics of a block of rows that is not kept.
+func (n *intake) collect(b *dataset.Block, taken *feature.Taken) error {
+	f, spec := &n.w.flow, n.w.job.Spec()
+	if !n.w.job.counts() {
+		st, err := spec.CollectTaken(b, taken)
+		if err == nil {
+			err = f.collected(spec, f.zone.Parts()-1, st)
+		}
+		return err
+	}
+	rows := make([][]int32, f.zone.Parts())
+	for i, h := range b.Hashes[:taken.Rows] {
+		part := f.zone.Part(h)
+		rows[part] = append(rows[part], int32(i))
+	}
+	for part, rows := range rows {
+		if rows == nil {
+			continue
+		}
+		st, err := spec.CollectRows(b, taken, rows)
+		if err == nil {
+			err = f.collected(spec, part, st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // flowed takes a block of rows that is not kept.
 func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
 	w := n.w
-	st, err := w.job.spec.CollectTaken(b, taken)
-	if err == nil {
-		err = w.flow.collected(w.job.Spec(), st)
-	}
-	if err != nil || w.flow.task == nil {
+	if err := n.collect(b, taken); err != nil || w.flow.task == nil {
 		w.blocks.Unreserve(n.bytes(b.Rows))
 		return err
 	}
 	b = n.trim(b, taken.Rows)
+	if w.drawer.Draws() {
+		for i, h := range b.Hashes {
+			if w.drawer.Drawn(h) {
+				taken.Hold(i)
+			}
+		}
+	}
+	if w.flow.task.fitted.FinishesTaken(b, taken) { // the block stays, without them
+		w.blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
+	}
 	s, err := n.sealBlock(w.flow.next(), b, taken, w.flow.task, func() { w.blocks.Unreserve(n.bytes(b.Rows)) })
 	if err != nil {
 		return err
@@ -140,11 +227,8 @@ func (n *intake) letFlow() error {
 		if b == nil { // on its way: drain will find it
 			continue
 		}
-		st, err := n.w.job.spec.CollectTaken(b, taken)
+		err = n.collect(b, taken)
 		release()
-		if err == nil {
-			err = n.w.flow.collected(n.w.job.Spec(), st)
-		}
 		if err != nil {
 			return err
 		}
@@ -170,7 +254,7 @@ func (n *intake) drain() error {
 			return err
 		}
 		if st := t.Rest(); st != nil {
-			if err := n.w.flow.collected(n.w.job.Spec(), st); err != nil {
+			if err := n.w.flow.collected(n.w.job.Spec(), n.w.flow.zone.Parts()-1, st); err != nil {
 				return err
 			}
 		}
@@ -226,7 +310,7 @@ func (w *Worker) again(t *sealTask) error {
 	w.mu.Lock()
 	w.fitted = t.fitted
 	w.mu.Unlock()
-	w.flow.task, w.flow.stats, w.flow.made, w.flow.leaves = t, nil, &sealed{}, 0
+	w.flow.task, w.flow.made, w.flow.leaves = t, &sealed{}, 0
 	w.blocks = dataset.NewBlocks(w.dataset)
 	w.open(w.store.Layout())
 	if !w.job.InPlace() {
@@ -240,17 +324,20 @@ func (w *Worker) again(t *sealTask) error {
 	return nil
 }
 
-// collected ends a reading of rows that are not kept, and gives their statistics.
-func (w *Worker) collected() (family.Message, error) {
+// collected ends a reading of rows that are not kept, and gives the statistics of
+// those that are not held out.
+func (w *Worker) collected(h *dataset.Holdout) (family.Message, error) {
 	if w.flow.task != nil {
 		if err := w.drain(); err != nil {
 			return nil, err
 		}
 	}
-	if w.flow.stats == nil {
-		return nil, nil
+	w.drawer = h.On(w.self)
+	st, err := w.flow.all(w.job.Spec(), h)
+	if st == nil || err != nil {
+		return nil, err
 	}
-	return w.flow.stats, nil
+	return st, nil
 }
 
 // sealedAgain gives the blocks of the second reading.
@@ -271,6 +358,9 @@ func (w *Worker) sealedAgain() (*sealed, error) {
 func (w *Worker) sealCoded(ctx context.Context, leaf int, t *sealTask) (*sealed, error) {
 	s := &sealed{leaves: []int64{0}}
 	return s, w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) error {
+		if err := l.Draw(w.drawer, v); err != nil {
+			return err
+		}
 		train, held := l.Units()
 		*s = sealed{rows: int64(train), held: int64(held), leaves: []int64{int64(train)}}
 		l.Labels(v, func(y float64) {
@@ -303,7 +393,7 @@ func (r *runner) readAgain(ctx context.Context, t *sealTask) error {
 	if err := r.in.Again(ctx); err != nil {
 		return err
 	}
-	st, err := r.statistics(ctx, &dataset.Holdout{})
+	st, err := r.statistics(ctx, r.holdout)
 	if err != nil {
 		return err
 	}
@@ -315,9 +405,11 @@ func (r *runner) readAgain(ctx context.Context, t *sealTask) error {
 	r.fitted.Encode(&first)
 	first.F64s(r.cw)
 	first.I64(r.seen)
+	first.I64(r.stats.Held)
 	fitted.Encode(&second)
 	second.F64s(cw)
 	second.I64(st.Rows + st.Held)
+	second.I64(st.Held)
 	if !bytes.Equal(first.B, second.B) {
 		return ErrOtherRows
 	}

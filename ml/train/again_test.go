@@ -119,6 +119,11 @@ func TestRowsReadAgain(t *testing.T) {
 		{"ridge", "y", []int{0, 1, 6, 7}, nil}, // numbers, with NULLs
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(5)}},
 		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4)}},
+		{"linear_regression", "y", nil, []any{"eval_fraction", 0.2}}, // held out by a draw
+		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(3), "eval_fraction", 0.1}},
+		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4), "data_split_eval_fraction", 0.03}},
+		{"ridge", "y", []int{0, 2, 3, 6, 7}, []any{"data_split_col", "flag"}},
+		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(1), "batch_size", int64(5000), "eval_fraction", 0.3}},
 		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(2), "batch_size", int64(5000)}}, // shuffled
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"optimizer", "sgd", "max_iterations", int64(2), "batch_size", int64(20000)}},
 	} {
@@ -171,6 +176,19 @@ func TestOtherRows(t *testing.T) {
 	other := &table{cols: tb.cols, rows: slices.Clone(tb.rows)}
 	other.rows[77] = other.rows[78]
 	if _, err := trainAgain(t, job, &source{rows: rows, other: batches(other)}, 1, 4<<20); !errors.Is(err, ErrOtherRows) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCopiesAreHeld: where rows are common, what is held out of their copies is not
+// known before all have come: they are not read twice.
+func TestCopiesAreHeld(t *testing.T) {
+	tb := mixed(110000, 2, 3)
+	for i := range tb.rows {
+		tb.rows[i] = tb.rows[i%10]
+	}
+	job := mustJob(t, "linear_regression", "y", tb, "eval_fraction", 0.2)
+	if _, err := trainAgain(t, job, &source{rows: batches(tb)}, 2, 3<<20); !errors.Is(err, ErrDraw) {
 		t.Errorf("%v", err)
 	}
 }

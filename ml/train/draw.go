@@ -28,6 +28,9 @@ func (r *runner) counted(ctx context.Context) (*dataset.Copies, error) {
 		return nil, err
 	}
 	if rows := c.Unsure(); len(rows) > 0 {
+		if r.in.Again != nil {
+			return nil, ErrDraw
+		}
 		again, err := r.copies(ctx, &copiesTask{rows: rows})
 		if err != nil {
 			return nil, err

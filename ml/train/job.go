@@ -346,7 +346,21 @@ func (j *Job) split() string {
 func (j *Job) Folds() int { return j.Options.Int("cross_validation", 0) }
 
 // counts tells whether what is held out depends on how often rows occur.
-func (j *Job) counts() bool { return j.windows == nil && (j.split() != "no_split" || j.Folds() > 0) }
+func (j *Job) counts() bool { return j.windows == nil && (j.draws() || j.Folds() > 0) }
+
+// draws tells whether rows to hold out are drawn.
+func (j *Job) draws() bool { return j.split() == "random" || j.split() == "auto_split" }
+
+// zone is where their draw will end, as far as is known before the rows are.
+func (j *Job) zone() dataset.Zone {
+	switch j.split() {
+	case "random":
+		return dataset.ZoneOf(j.holdout(0), j.holdout(0))
+	case "auto_split":
+		return dataset.ZoneOf(0, j.holdout(1_000_000)) // rows that do not fit are many
+	}
+	return dataset.Zone{}
+}
 
 // holdout gives the share of rows held out of so many.
 func (j *Job) holdout(rows int64) float64 {

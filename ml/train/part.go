@@ -210,7 +210,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		return p, nil
 	case *fitTask:
 		if w.flow.on {
-			st, err := w.collected()
+			st, err := w.collected(b.holdout)
 			p.ofNode(func() family.Message { return st })
 			return p, err
 		}

@@ -114,15 +114,16 @@ func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
 }
 
 type runner struct {
-	in     Input
-	red    Reducer
-	job    *Job
-	start  time.Time
-	tasks  int
-	fitted *feature.Fitted // of all columns
-	learns *feature.Fitted // of the features
-	stats  *feature.Stats
-	cw     []float64
+	in      Input
+	red     Reducer
+	job     *Job
+	start   time.Time
+	tasks   int
+	fitted  *feature.Fitted // of all columns
+	learns  *feature.Fitted // of the features
+	stats   *feature.Stats
+	holdout *dataset.Holdout
+	cw      []float64
 	*sealed
 	// positives is the rows of the second of two classes, those held out too, of
 	// those that were seen.
@@ -167,6 +168,7 @@ func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, er
 
 func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
 	spec := r.job.Spec()
+	r.holdout = holdout
 	st, err := r.statistics(ctx, holdout)
 	if err != nil {
 		return err

@@ -90,7 +90,17 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}}
 	w.flow.may = cfg.Again && job.flows()
 	if w.flow.may {
-		w.dataset.Flow = w.flowed
+		w.dataset.Flow, w.flow.zone = w.flowed, job.zone()
+		w.flow.charge = func(n int64) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if n < 0 {
+				w.acct.Shrink(-n)
+			} else {
+				w.acct.Take(n) // what lets rows go
+			}
+		}
+		w.flow.stats = make([]*feature.Stats, w.flow.zone.Parts())
 	}
 	w.inbox = cfg.Pool.Account("training messages", false)
 	w.renew()
