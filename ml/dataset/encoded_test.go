@@ -204,6 +204,18 @@ func TestMadeBlocks(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	tries := 0
+	s.PutMade(1, rows, size, func() (*Block, error) { // whose rows have no room beside idle blocks
+		if tries++; s.acct.Used() > size {
+			return nil, errDamaged()
+		}
+		return NewBlock(rows, 2, 0, false), nil
+	})
+	if _, release, err := s.Open(1); err != nil || tries != 2 {
+		t.Errorf("after %d tries: %v", tries, err)
+	} else {
+		release()
+	}
 	s.PutMade(0, rows, 3*size, func() (*Block, error) { return NewBlock(rows, 2, 0, false), nil })
 	if _, _, err := s.Open(0); err == nil {
 		t.Error("a block that is larger than memory was opened")

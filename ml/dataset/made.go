@@ -61,7 +61,7 @@ func (s *Blocks) fill(m *made) error {
 	b, err := m.build()
 	if err != nil {
 		// What is idle may be what its rows had no room for.
-		if err := s.Evict(); err == nil {
+		if err = s.Evict(); err == nil {
 			b, err = m.build()
 		}
 	}

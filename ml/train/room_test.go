@@ -17,8 +17,8 @@ func TestRoomOfAStep(t *testing.T) {
 	if err := w.Assign(nil, 1, 0, false, nil); err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range []struct{ pass, used int64 }{{3 << 20, 9 << 20}, {12 << 20, 0}, {2 << 20, 6 << 20}, {1 << 20, 3 << 20}} {
-		if err := w.room(c.pass, 2); (err != nil) != (i == 1) {
+	for i, c := range []struct{ pass, used int64 }{{3 << 20, 12 << 20}, {12 << 20, 0}, {2 << 20, 8 << 20}, {1 << 20, 4 << 20}} {
+		if err := w.room(c.pass, c.pass, 2, true); (err != nil) != (i == 1) {
 			t.Fatal(err)
 		}
 		if used := pool.Used(); i != 1 && used > c.used {
