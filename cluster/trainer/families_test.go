@@ -254,11 +254,11 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 	}
 	defer g.Close()
 	spread := func(context.Context) error {
-		c.spread(t, g, p.data(a.seed), a.seed)
+		err := c.add(g, p.data(a.seed), a.seed)
 		for _, r := range c.remote {
 			r.spread(t, g, p, a.seed)
 		}
-		return nil
+		return err
 	}
 	if err := spread(ctx); err != nil {
 		return nil, false, err
@@ -296,6 +296,7 @@ func (p *proof) least(t *testing.T, again bool) (res *train.Result, read bool, e
 	for ; memory < 64<<20; memory += memory / 5 {
 		res, read, err = p.run(t, start(t, 1, memory), attempt{seed: 9, again: again})
 		if pgerr.CodeOf(err) != pgerr.OutOfMemory {
+			t.Logf("little memory, again %v: %d bytes", again, memory)
 			break
 		}
 	}

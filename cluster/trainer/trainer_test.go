@@ -222,7 +222,13 @@ func deal(list []*batch.Batch, members []uint64, seed uint64, add func(id uint64
 // spread adds the batches to the group's parts, as a dataset stage would.
 func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, seed uint64) {
 	t.Helper()
-	err := deal(list, g.Members(), seed, func(id uint64, b *batch.Batch) error {
+	if err := c.add(g, list, seed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *cluster) add(g *trainer.Group, list []*batch.Batch, seed uint64) error {
+	return deal(list, g.Members(), seed, func(id uint64, b *batch.Batch) error {
 		if int(id) > len(c.nodes) {
 			return nil // a remote node's
 		}
@@ -232,9 +238,6 @@ func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, se
 		}
 		return p.Add(context.Background(), b)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // failing calls f before its nth task.
