@@ -138,6 +138,14 @@ func (b *indexBudget) take(n int64) bool {
 	return (p.Limit() <= 0 || b.acct.Used()+n <= p.Limit()/indexShare) && !p.Paused() && b.acct.Try(n)
 }
 
+// IndexBytes is what the key indexes of the store take of its pool.
+func (s *Store) IndexBytes() int64 {
+	if s.indexes.acct == nil {
+		return 0
+	}
+	return s.indexes.acct.Reserved()
+}
+
 func (b *indexBudget) give(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
