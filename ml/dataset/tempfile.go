@@ -103,14 +103,6 @@ func (t *tempFile) stream(n int, align int64, emit func(w io.Writer) error) (ext
 	return e, nil
 }
 
-// read fills dst with the beginning of e.
-func (t *tempFile) read(e extent, dst []byte) error {
-	if _, err := t.f.ReadAt(dst[:e.len], e.off); err != nil {
-		return diskError(err)
-	}
-	return e.check(dst[:e.len])
-}
-
 // readAt reads a piece of an extent. The caller compares the extent's sum.
 func (t *tempFile) readAt(off int64, dst []byte) error {
 	if _, err := t.f.ReadAt(dst, off); err != nil {
