@@ -12,9 +12,8 @@ import (
 // loss falls.
 type GD struct {
 	core
-	rate   float64 // 0: line search
-	alpha  float64
-	halved int
+	backtrack
+	rate float64 // 0: line search
 }
 
 // NewGD starts at x0, which it copies. rate 0 asks for the line search.
@@ -38,14 +37,8 @@ func (o *GD) Tell(e *Eval) (bool, error) {
 		next = 1 / math.Max(1, norm(e.Grad))
 	default:
 		gg := f64.Dot(o.g, o.g)
-		if !finite(e) || e.Loss > o.f-float64(wolfeDecrease*o.alpha*gg) {
-			if o.halved++; o.halved > maxHalvings {
-				o.reason = NoProgress
-				return true, nil
-			}
-			o.alpha = float64(o.alpha * 0.5)
-			o.moveTrial(o.alpha)
-			return false, nil
+		if o.short(&o.core, e, o.f-float64(wolfeDecrease*o.alpha*gg)) {
+			return o.reason != Running, nil
 		}
 		// Barzilai and Borwein: |s|²/(s·y), s = -alpha·g, y = new gradient - g
 		next = float64(2 * o.alpha)
@@ -56,11 +49,10 @@ func (o *GD) Tell(e *Eval) (bool, error) {
 	if o.accept(e) {
 		return true, nil
 	}
-	o.alpha, o.halved = next, 0
 	for i, g := range o.g {
 		o.direction[i] = -g
 	}
-	o.moveTrial(next)
+	o.set(&o.core, next)
 	return false, nil
 }
 
@@ -71,8 +63,7 @@ func (o *GD) Encode(e *canon.E) {
 	e.U8(gdKind)
 	o.core.encode(e)
 	e.F64(o.rate)
-	e.F64(o.alpha)
-	e.Int(o.halved)
+	o.backtrack.encode(e)
 }
 
 // UnmarshalBinary implements Optimizer.
@@ -83,7 +74,8 @@ func (o *GD) UnmarshalBinary(b []byte) error {
 		d.Fail()
 	}
 	n.core.decode(d)
-	n.rate, n.alpha, n.halved = d.F64(), d.F64(), d.Int()
+	n.rate = d.F64()
+	n.backtrack.decode(d)
 	if err := d.Done("optimizer state"); err != nil {
 		return err
 	}

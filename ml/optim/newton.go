@@ -1,8 +1,6 @@
 package optim
 
 import (
-	"math"
-
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 )
@@ -12,8 +10,7 @@ import (
 // singular (constant or collinear features) are left where they are.
 type Newton struct {
 	core
-	alpha  float64
-	halved int
+	backtrack
 }
 
 // NewNewton starts at x0, which it copies.
@@ -22,9 +19,6 @@ func NewNewton(x0 []float64, stop Stop) *Newton { return &Newton{core: newCore(x
 // Next implements Optimizer.
 func (o *Newton) Next() Request { return Request{Theta: o.trial, Need: Loss | Grad | Hessian} }
 
-// maxHalvings bounds the search for a step that lowers the loss.
-const maxHalvings = 40
-
 // Tell implements Optimizer.
 func (o *Newton) Tell(e *Eval) (bool, error) {
 	o.evals++
@@ -32,18 +26,8 @@ func (o *Newton) Tell(e *Eval) (bool, error) {
 		if !finite(e) {
 			return false, Diverged(0)
 		}
-	} else {
-		noise := float64(1e-13 * math.Abs(o.f))
-		slope := f64.Dot(o.g, o.direction)
-		if !finite(e) || e.Loss > o.f+float64(wolfeDecrease*o.alpha*slope)+noise {
-			if o.halved++; o.halved > maxHalvings {
-				o.reason = NoProgress
-				return true, nil
-			}
-			o.alpha = float64(o.alpha * 0.5)
-			o.moveTrial(o.alpha)
-			return false, nil
-		}
+	} else if o.short(&o.core, e, o.least(&o.core)) {
+		return o.reason != Running, nil
 	}
 	// A full step that lowers neither loss nor gradient has come to the floor
 	// of the arithmetic.
@@ -60,8 +44,7 @@ func (o *Newton) Tell(e *Eval) (bool, error) {
 		o.reason = NoProgress
 		return true, nil
 	}
-	o.alpha, o.halved = 1, 0
-	o.moveTrial(1)
+	o.set(&o.core, 1)
 	return false, nil
 }
 
@@ -71,8 +54,7 @@ const newtonKind = 2
 func (o *Newton) Encode(e *canon.E) {
 	e.U8(newtonKind)
 	o.core.encode(e)
-	e.F64(o.alpha)
-	e.Int(o.halved)
+	o.backtrack.encode(e)
 }
 
 // UnmarshalBinary implements Optimizer.
@@ -83,7 +65,7 @@ func (o *Newton) UnmarshalBinary(b []byte) error {
 		d.Fail()
 	}
 	n.core.decode(d)
-	n.alpha, n.halved = d.F64(), d.Int()
+	n.backtrack.decode(d)
 	if err := d.Done("optimizer state"); err != nil {
 		return err
 	}

@@ -13,14 +13,13 @@ import (
 // "Inexact Newton methods", 1982; Nocedal and Wright, Numerical Optimization, section
 // 7.1).
 type NewtonCG struct {
-	core             // direction is the step as found so far
-	inner  bool      // the next question is of a product
-	left   []float64 // what the step leaves of the gradient, negated
-	along  []float64 // the direction of the next product
-	rr     float64   // |left|²
-	turns  int       // products of this step
-	alpha  float64
-	halved int
+	core // direction is the step as found so far
+	backtrack
+	inner bool      // the next question is of a product
+	left  []float64 // what the step leaves of the gradient, negated
+	along []float64 // the direction of the next product
+	rr    float64   // |left|²
+	turns int       // products of this step
 }
 
 // NewNewtonCG starts at x0, which it copies.
@@ -51,16 +50,8 @@ func (o *NewtonCG) Tell(e *Eval) (bool, error) {
 			return false, Diverged(0)
 		}
 	} else {
-		noise := float64(1e-13 * math.Abs(o.f))
-		slope := f64.Dot(o.g, o.direction)
-		if !finite(e) || e.Loss > o.f+float64(wolfeDecrease*o.alpha*slope)+noise {
-			if o.halved++; o.halved > maxHalvings {
-				o.reason = NoProgress
-				return true, nil
-			}
-			o.alpha = float64(o.alpha * 0.5)
-			o.moveTrial(o.alpha)
-			return false, nil
+		if o.short(&o.core, e, o.least(&o.core)) {
+			return o.reason != Running, nil
 		}
 		if e.Loss >= o.f && norm(e.Grad) >= norm(o.g) { // the floor of the arithmetic
 			o.reason = NoProgress
@@ -88,7 +79,7 @@ func (o *NewtonCG) turn(product []float64) {
 		if first {
 			copy(o.direction, o.along)
 		}
-		o.set()
+		o.walk()
 		return
 	}
 	a := o.rr / bend
@@ -98,17 +89,17 @@ func (o *NewtonCG) turn(product []float64) {
 	o.rr = f64.Dot(o.left, o.left)
 	size := norm(o.g)
 	if enough := math.Min(0.5, math.Sqrt(size/o.g0)); math.Sqrt(o.rr) <= float64(enough*size) || o.turns >= maxTurns {
-		o.set()
+		o.walk()
 		return
 	}
 	f64.Scale(o.along, o.rr/was)
 	f64.Axpy(o.along, 1, o.left)
 }
 
-// set sets out along the step.
-func (o *NewtonCG) set() {
-	o.inner, o.alpha, o.halved = false, 1, 0
-	o.moveTrial(1)
+// walk sets out along the step.
+func (o *NewtonCG) walk() {
+	o.inner = false
+	o.set(&o.core, 1)
 }
 
 const newtonCGKind = 6
@@ -122,8 +113,7 @@ func (o *NewtonCG) Encode(e *canon.E) {
 	e.F64s(o.along)
 	e.F64(o.rr)
 	e.Int(o.turns)
-	e.F64(o.alpha)
-	e.Int(o.halved)
+	o.backtrack.encode(e)
 }
 
 // UnmarshalBinary implements Optimizer.
@@ -134,7 +124,8 @@ func (o *NewtonCG) UnmarshalBinary(b []byte) error {
 		d.Fail()
 	}
 	n.core.decode(d)
-	n.inner, n.left, n.along, n.rr, n.turns, n.alpha, n.halved = d.Bool(), d.F64s(), d.F64s(), d.F64(), d.Int(), d.F64(), d.Int()
+	n.inner, n.left, n.along, n.rr, n.turns = d.Bool(), d.F64s(), d.F64s(), d.F64(), d.Int()
+	n.backtrack.decode(d)
 	if len(n.left) != len(n.x) || len(n.along) != len(n.x) {
 		d.Fail()
 	}
