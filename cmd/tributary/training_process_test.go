@@ -155,7 +155,8 @@ func TestTrainingGivesMemoryBack(t *testing.T) {
 		}
 		do(t, c, "train or replace model m using logistic_regression predict y as select * from t")
 		peaks = append(peaks, statusKiB(t, p.Pid(), "VmHWM"))
-		for statusKiB(t, p.Pid(), "RssAnon") > 100<<10 { // a second is usual
+		// A second is usual; the server keeps up to 64 MB that it could give back.
+		for statusKiB(t, p.Pid(), "RssAnon") > 160<<10 {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
