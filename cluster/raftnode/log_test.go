@@ -47,19 +47,7 @@ func writtenLog(t *testing.T, path string) [][]byte {
 // entries reads a log that was opened.
 func entries(t *testing.T, l *boltLog) (out [][]byte) {
 	t.Helper()
-	first, err := l.FirstIndex()
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, err := l.LastIndex()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := first; i <= last && first > 0; i++ {
-		var e raft.Log
-		if err := l.GetLog(i, &e); err != nil || e.Extensions != nil {
-			t.Fatal(i, err)
-		}
+	for _, e := range all(t, l) {
 		out = append(out, e.Data)
 	}
 	return out

@@ -91,21 +91,7 @@ func (s *Store) ReadBlob(ctx context.Context, ref *catalog.Segment, use func([]b
 
 // openBlob maps a blob's file and looks whether it is good.
 func (s *Store) openBlob(ctx context.Context, ref *catalog.Segment) (*segment, error) {
-	for tries := 0; ; tries++ {
-		g, err := s.mapBlob(ctx, ref)
-		var bad *CorruptError
-		if !errors.As(err, &bad) || s.remote == nil || tries > 0 {
-			return g, err
-		}
-		if bad.Missing {
-			err = s.fetch(ctx, ref)
-		} else {
-			err = s.mend(ctx, ref, bad)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+	return s.repaired(ctx, ref, s.mapBlob)
 }
 
 // mapBlob is openBlob of the file that is here, if it is.

@@ -194,8 +194,14 @@ func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, er
 	if ref.Inline != nil {
 		return s.acquireInline(ref)
 	}
+	return s.repaired(ctx, ref, func(_ context.Context, ref *catalog.Segment) (*segment, error) { return s.acquireFile(ref) })
+}
+
+// repaired opens a file, and once more if another node could make good what is wrong
+// with it.
+func (s *Store) repaired(ctx context.Context, ref *catalog.Segment, open func(context.Context, *catalog.Segment) (*segment, error)) (*segment, error) {
 	for tries := 0; ; tries++ {
-		g, err := s.acquireFile(ref)
+		g, err := open(ctx, ref)
 		if err == nil {
 			return g, nil
 		}

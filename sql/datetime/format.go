@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/template"
 )
 
-// tcTime is a time taken apart for to_char.
-type tcTime struct {
+// formatTime is a time taken apart for to_char.
+type formatTime struct {
 	year, mon, mday int
 	hour            int64
 	min, sec, us    int64
@@ -29,7 +29,7 @@ func FormatTimestamp(format string, ts int64, loc *time.Location) (s string, ok 
 	if format == "" || IsInfTimestamp(ts) {
 		return "", false, nil
 	}
-	t := tcTime{}
+	t := formatTime{}
 	local := ts
 	if loc != nil {
 		t.east = offsetAt(ts, loc)
@@ -53,7 +53,7 @@ func FormatInterval(format string, iv Interval) (s string, ok bool, err error) {
 	if format == "" {
 		return "", false, nil
 	}
-	t := tcTime{interval: true, year: int(iv.Months / 12), mon: int(iv.Months % 12), mday: int(iv.Days)}
+	t := formatTime{interval: true, year: int(iv.Months / 12), mon: int(iv.Months % 12), mday: int(iv.Days)}
 	t.hour, t.min, t.sec, t.us = splitTime(iv.Micros)
 	t.yday = (t.year*12+t.mon)*30 + t.mday
 	s, err = t.format(format)
@@ -73,7 +73,7 @@ func cased(name, key string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-func (t *tcTime) format(format string) (string, error) {
+func (t *formatTime) format(format string) (string, error) {
 	nodes, err := template.Parse(format, true, nil)
 	if err != nil {
 		return "", err
@@ -95,14 +95,14 @@ func (t *tcTime) format(format string) (string, error) {
 }
 
 // shownYear counts years BC from 1 without a sign.
-func (t *tcTime) shownYear(y int) int {
+func (t *formatTime) shownYear(y int) int {
 	if !t.interval && y <= 0 {
 		return 1 - y
 	}
 	return y
 }
 
-func (t *tcTime) field(n *template.Node) (string, error) {
+func (t *formatTime) field(n *template.Node) (string, error) {
 	if t.interval {
 		switch n.Key.ID {
 		case template.FieldEra, template.FieldTZ, template.FieldTZH, template.FieldTZM, template.FieldOF, template.FieldMONTH, template.FieldMON, template.FieldDAY, template.FieldDY, template.FieldD, template.FieldIDay:
@@ -171,7 +171,7 @@ func (t *tcTime) field(n *template.Node) (string, error) {
 	return t.dateField(n)
 }
 
-func (t *tcTime) offset(n *template.Node) (string, error) {
+func (t *formatTime) offset(n *template.Node) (string, error) {
 	sign, abs := '+', t.east
 	if abs < 0 {
 		sign, abs = '-', -abs
@@ -193,7 +193,7 @@ func (t *tcTime) offset(n *template.Node) (string, error) {
 	return s, nil
 }
 
-func (t *tcTime) dateField(n *template.Node) (string, error) {
+func (t *formatTime) dateField(n *template.Node) (string, error) {
 	key := n.Key.Name
 	var isoYear, isoNum, isoDay int
 	if t.interval {

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/template"
 )
 
-// tcReader reads a text by a format: to_date() and to_timestamp().
-type tcReader struct {
+// formatReader reads a text by a format: to_date() and to_timestamp().
+type formatReader struct {
 	s     string
 	pos   int
 	nodes []template.Node
@@ -77,7 +77,7 @@ func readFormat(s, format string) (dtState, *int, error) {
 	if err != nil {
 		return st, nil, err
 	}
-	r := tcReader{s: s, nodes: nodes}
+	r := formatReader{s: s, nodes: nodes}
 	if err := r.read(); err != nil {
 		return st, nil, err
 	}
@@ -94,9 +94,9 @@ func readFormat(s, format string) (dtState, *int, error) {
 	return st, &east, nil
 }
 
-func (r *tcReader) rest() string { return r.s[r.pos:] }
+func (r *formatReader) rest() string { return r.s[r.pos:] }
 
-func (r *tcReader) blanks() (n int) {
+func (r *formatReader) blanks() (n int) {
 	for r.pos < len(r.s) && ascii.IsSpace(r.s[r.pos]) {
 		r.pos++
 		n++
@@ -104,12 +104,12 @@ func (r *tcReader) blanks() (n int) {
 	return n
 }
 
-func (r *tcReader) skipRune() {
+func (r *formatReader) skipRune() {
 	_, n := utf8.DecodeRuneInString(r.rest())
 	r.pos += n
 }
 
-func (r *tcReader) read() error {
+func (r *formatReader) read() error {
 	extra := 0 // characters skipped beyond what the format accounts for
 	for r.at = 0; r.at < len(r.nodes) && r.pos < len(r.s); r.at++ {
 		n := &r.nodes[r.at]
@@ -159,7 +159,7 @@ func (r *tcReader) read() error {
 }
 
 // set stores a value that may have been given before, if it is the same.
-func (r *tcReader) set(dest *int, v int, n *template.Node) error {
+func (r *formatReader) set(dest *int, v int, n *template.Node) error {
 	if *dest != 0 && *dest != v {
 		return errTemplate("conflicting values for \"%s\" field in formatting string", n.Key.Name).
 			WithDetail("This value contradicts a previous setting for the same field type.")
@@ -170,7 +170,7 @@ func (r *tcReader) set(dest *int, v int, n *template.Node) error {
 
 // nextSeparates tells whether the digits of a field end where no digit is, so
 // that it may have any number of them.
-func (r *tcReader) nextSeparates() bool {
+func (r *formatReader) nextSeparates() bool {
 	if r.nodes[r.at].Mods&(template.TH|template.Th) != 0 {
 		return true
 	}
@@ -186,7 +186,7 @@ func (r *tcReader) nextSeparates() bool {
 
 // integer reads a field of at most width digits into dest and gives the bytes
 // it took.
-func (r *tcReader) integer(dest *int, width int, n *template.Node) (int, error) {
+func (r *formatReader) integer(dest *int, width int, n *template.Node) (int, error) {
 	init := r.pos
 	r.blanks()
 	var v int64
@@ -235,7 +235,7 @@ func (r *tcReader) integer(dest *int, width int, n *template.Node) (int, error) 
 }
 
 // skipOrdinal passes over the two letters that a TH modifier stands for.
-func (r *tcReader) skipOrdinal(n *template.Node) {
+func (r *formatReader) skipOrdinal(n *template.Node) {
 	if n.Mods&(template.TH|template.Th) == 0 {
 		return
 	}
@@ -247,7 +247,7 @@ func (r *tcReader) skipOrdinal(n *template.Node) {
 }
 
 // choice reads one of some names, in any case.
-func (r *tcReader) choice(names []string, n *template.Node) (int, error) {
+func (r *formatReader) choice(names []string, n *template.Node) (int, error) {
 	for i, name := range names {
 		if len(r.rest()) >= len(name) && strings.EqualFold(r.rest()[:len(name)], name) {
 			r.pos += len(name)
@@ -270,7 +270,7 @@ func short3(names []string) []string {
 	return out
 }
 
-func (r *tcReader) field(n *template.Node, extra int) error {
+func (r *formatReader) field(n *template.Node, extra int) error {
 	key := n.Key.Name
 	number := func(dest *int, width int) error {
 		_, err := r.integer(dest, width, n)
@@ -376,7 +376,7 @@ func (r *tcReader) field(n *template.Node, extra int) error {
 	return r.dateField(n, number)
 }
 
-func (r *tcReader) dateField(n *template.Node, number func(dest *int, width int) error) error {
+func (r *formatReader) dateField(n *template.Node, number func(dest *int, width int) error) error {
 	key := n.Key.Name
 	switch n.Key.ID {
 	case template.FieldMM:

@@ -3,7 +3,7 @@ package datetime
 import "github.com/tributarydb/tributary/sql/template"
 
 // settle turns the fields that were read into a date and a time.
-func (r *tcReader) settle(st *dtState) error {
+func (r *formatReader) settle(st *dtState) error {
 	if r.ssss != 0 {
 		st.hour, st.min, st.sec = r.ssss/3600, r.ssss/60%60, r.ssss%60
 	}
@@ -73,7 +73,7 @@ func (r *tcReader) settle(st *dtState) error {
 	return nil
 }
 
-func (r *tcReader) settleYear(st *dtState) {
+func (r *formatReader) settleYear(st *dtState) {
 	bc := r.bc != 0
 	switch {
 	case r.year != 0 && r.cc != 0 && r.yearLen <= 2:
@@ -116,7 +116,7 @@ func (r *tcReader) settleYear(st *dtState) {
 	st.mask |= mYear
 }
 
-func (r *tcReader) settleDayOfYear(st *dtState) error {
+func (r *formatReader) settleDayOfYear(st *dtState) error {
 	if r.ddd == 0 || st.month > 1 && st.day > 1 {
 		return nil
 	}
