@@ -337,3 +337,68 @@ func constVec(t types.Type, d types.Datum, n int) (*vec, error) {
 	}
 	return v, nil
 }
+
+func badDatum(t types.Type, d types.Datum) error {
+	return pgerr.Internal("a %T is not a value of type %s", d, t)
+}
+
+// stampAt gives a date or timestamp as a timestamp, or, zoned, as one with time
+// zone, for comparing; dates beyond the range of timestamps saturate.
+func stampAt(env *Env, v *vec, t types.Type, i int, zoned bool) int64 {
+	x := intAt(v, i)
+	var err error
+	switch t.OID {
+	case types.DateOID:
+		y := x
+		if zoned {
+			x, err = datetime.DateToTimestamptz(x, env.location())
+		} else {
+			x, err = datetime.DateToTimestamp(x)
+		}
+		if err != nil {
+			if y > 0 {
+				return datetime.TimestampInf - 1
+			}
+			return datetime.TimestampNegInf + 1
+		}
+	case types.TimestampOID:
+		if zoned {
+			y := x
+			if x, err = datetime.TimestampToTimestamptz(x, env.location()); err != nil {
+				return y
+			}
+		}
+	}
+	return x
+}
+
+func elems(d types.Datum) []types.Datum {
+	a, _ := d.(types.Array)
+	return a.Elems
+}
+
+func errDimensions() error {
+	return pgerr.Unsupported("multidimensional arrays are not supported")
+}
+
+func intAt(v *vec, i int) int64 {
+	switch v.kind {
+	case kI16:
+		return int64(at[int16](v, i))
+	case kI32:
+		return int64(at[int32](v, i))
+	case kU32:
+		return int64(at[uint32](v, i))
+	case kBool:
+		return int64(at[uint8](v, i))
+	}
+	return at[int64](v, i)
+}
+
+func at[T any](v *vec, i int) T {
+	if v.one {
+		i = 0
+	}
+	var z T
+	return *(*T)(unsafe.Add(v.p, i*int(unsafe.Sizeof(z))))
+}

@@ -234,3 +234,10 @@ func boxing[T any](a *arena, t types.Type, n int) *writer[types.Datum] {
 		},
 	}
 }
+
+func orNil(s string, err error) (types.Datum, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -20,6 +20,9 @@ type arena struct {
 	once   bool // for one call's values: charged with them, not kept
 }
 
+// newArena makes an arena that charges m, which outlives it.
+func newArena(m *meter) arena { return arena{m: m} }
+
 // fresh makes an arena for what outlives the next reset of a.
 func (a *arena) fresh() *arena { return &arena{m: a.meter(), once: true} }
 

@@ -9,10 +9,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func badDatum(t types.Type, d types.Datum) error {
-	return pgerr.Internal("a %T is not a value of type %s", d, t)
-}
-
 func errDivZero() error { return pgerr.New(pgerr.DivisionByZero, "division by zero") }
 
 func errFloatOver() error {

@@ -159,11 +159,6 @@ func lowerBound(t types.Type) int64 {
 	return 1
 }
 
-func elems(d types.Datum) []types.Datum {
-	a, _ := d.(types.Array)
-	return a.Elems
-}
-
 // copyArray starts a result array with the elements of d.
 func copyArray(c *call, d types.Datum) types.Array {
 	et, _ := c.ret.Elem()

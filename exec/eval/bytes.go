@@ -32,7 +32,7 @@ func addBytes(t table) {
 		}
 		return int64(n)
 	})))
-	t.put("byteacat(bytea,bytea)", always(try2(func(c *call, a, b []byte) ([]byte, error) { return c.joinBytes(a, b), nil })))
+	t.put("byteacat(bytea,bytea)", always(try2(func(c *call, a, b []byte) ([]byte, error) { return joinBytes(c, a, b), nil })))
 	t.puts(always(try3(func(_ *call, b []byte, from, n int64) ([]byte, error) { return subBytes(b, from, n, true) })),
 		"substr(bytea,int4,int4)", "substring(bytea,int4,int4)")
 	t.puts(always(try2(func(_ *call, b []byte, from int64) ([]byte, error) { return subBytes(b, from, 0, false) })),
@@ -65,7 +65,7 @@ func addBytes(t table) {
 		if err := inRange(i, int64(len(b))); err != nil {
 			return nil, err
 		}
-		b = c.joinBytes(b)
+		b = joinBytes(c, b)
 		b[i] = byte(v)
 		return b, nil
 	})))
@@ -82,7 +82,7 @@ func addBytes(t table) {
 		if v != 0 && v != 1 {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "new bit must be 0 or 1")
 		}
-		b = c.joinBytes(b)
+		b = joinBytes(c, b)
 		b[i/8] = b[i/8]&^(1<<(i%8)) | byte(v)<<(i%8)
 		return b, nil
 	})))
@@ -130,11 +130,11 @@ func overlayBytes(c *call, b, by []byte, from, n int64) ([]byte, error) {
 	}
 	head, _ := subBytes(b, 1, from-1, true)
 	tail, _ := subBytes(b, from+n, 0, false)
-	return c.joinBytes(head, by, tail), nil
+	return joinBytes(c, head, by, tail), nil
 }
 
 // joinBytes writes parts one after the other.
-func (c *call) joinBytes(parts ...[]byte) []byte {
+func joinBytes(c *call, parts ...[]byte) []byte {
 	n := 0
 	for _, p := range parts {
 		n += len(p)

@@ -22,10 +22,10 @@ func arrayCast(from, to types.Type, explicit bool) (impl, error) {
 			return nil, nil
 		}
 	}
-	elem := &castNode{arg: &nestedNode{}, from: fe, to: te, conv: conv}
 	if conv == nil {
-		elem.conv = asIs
+		conv = asIs
 	}
+	elem := newConversion(fe, te, conv)
 	return func(c *call, args []*vec) (*vec, error) {
 		list, ok := args[0].arr.(*array.List)
 		if !ok {
@@ -40,15 +40,15 @@ func arrayCast(from, to types.Type, explicit bool) (impl, error) {
 		}
 		kids := array.NewSlice(list.ListValues(), base, base+int64(off[n]))
 		v := fromArrow(nil, kids)
-		fr := &frame{ctx: c.ctx, env: c.env, a: c.a.fresh(), n: kids.Len(), nested: []*vec{v}}
+		a := c.a.fresh()
 		out := nullVec(0)
-		if fr.n > 0 {
+		if kids.Len() > 0 {
 			var err error
-			if out, err = elem.eval(fr); err != nil {
+			if out, err = elem.apply(c.ctx, c.env, a, v); err != nil {
 				return nil, err
 			}
 		}
-		arr, err := out.spread(fr.a).toArrow(te)
+		arr, err := out.spread(a).toArrow(te)
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +112,7 @@ func recordCast(from, to types.Type, explicit bool) (impl, error) {
 		for i := range kids {
 			v := fromArrow(nil, s.Field(i))
 			if convs[i] != nil {
-				n := &castNode{arg: &nestedNode{}, from: from.Rec.Fields[i].Type, to: to.Rec.Fields[i].Type, conv: convs[i]}
-				out, err := n.eval(&frame{ctx: c.ctx, env: c.env, a: c.a.fresh(), n: v.n, nested: []*vec{v}})
+				out, err := newConversion(from.Rec.Fields[i].Type, to.Rec.Fields[i].Type, convs[i]).apply(c.ctx, c.env, c.a.fresh(), v)
 				if err != nil {
 					return nil, err
 				}

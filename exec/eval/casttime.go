@@ -79,33 +79,3 @@ func timeOfDay(_ *call, v int64) (int64, error) {
 	}
 	return us, nil
 }
-
-// stampAt gives a date or timestamp as a timestamp, or, zoned, as one with time
-// zone, for comparing; dates beyond the range of timestamps saturate.
-func stampAt(env *Env, v *vec, t types.Type, i int, zoned bool) int64 {
-	x := intAt(v, i)
-	var err error
-	switch t.OID {
-	case types.DateOID:
-		y := x
-		if zoned {
-			x, err = datetime.DateToTimestamptz(x, env.location())
-		} else {
-			x, err = datetime.DateToTimestamp(x)
-		}
-		if err != nil {
-			if y > 0 {
-				return datetime.TimestampInf - 1
-			}
-			return datetime.TimestampNegInf + 1
-		}
-	case types.TimestampOID:
-		if zoned {
-			y := x
-			if x, err = datetime.TimestampToTimestamptz(x, env.location()); err != nil {
-				return y
-			}
-		}
-	}
-	return x
-}

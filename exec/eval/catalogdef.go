@@ -318,31 +318,6 @@ func constraintDef(h Host, r *catalog.Relation, c *catalog.Constraint, pretty bo
 	return b.String()
 }
 
-// parenthesised puts an expression in parentheses, as PostgreSQL writes those
-// it keeps, unless it is.
-func parenthesised(s string) string {
-	s = strings.TrimSpace(s)
-	if strings.HasPrefix(s, "(") {
-		depth, quoted := 0, false
-		for i := 0; i < len(s); i++ {
-			switch c := s[i]; {
-			case c == '\'':
-				quoted = !quoted
-			case quoted:
-			case c == '(':
-				depth++
-			case c == ')':
-				depth--
-				if depth == 0 && i < len(s)-1 {
-					return "(" + s + ")"
-				}
-			}
-		}
-		return s
-	}
-	return "(" + s + ")"
-}
-
 func indexKeys(h Host, tab *catalog.Relation, ix *catalog.Index, options, pretty bool) []string {
 	var out []string
 	n := max(len(ix.Columns), len(ix.Exprs))

@@ -3,7 +3,6 @@ package eval
 import (
 	"bytes"
 	"strings"
-	"unsafe"
 
 	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/number"
@@ -279,9 +278,6 @@ func compareStrings(op cmpOp) impl {
 	}
 }
 
-// skip tells whether row i is NULL and so need not be computed.
-func (c *call) skip(i int) bool { return c.valid != nil && c.valid[i>>3]>>(i&7)&1 == 0 }
-
 // compareWith compares by a three-way function of rows.
 func compareWith(op cmpOp, cmp rowCmp) impl {
 	return func(c *call, args []*vec) (*vec, error) {
@@ -343,14 +339,6 @@ func comparer(t types.Type, env *Env) rowCmp {
 		return enumArrayComparer(t, env)
 	}
 	return func(l *vec, i int, r *vec, j int) int { return types.Compare(t, l.datum(t, i), r.datum(t, j)) }
-}
-
-func at[T any](v *vec, i int) T {
-	if v.one {
-		i = 0
-	}
-	var z T
-	return *(*T)(unsafe.Add(v.p, i*int(unsafe.Sizeof(z))))
 }
 
 func cmpFixed[T integer](l *vec, i int, r *vec, j int) int {

@@ -220,20 +220,6 @@ func mixedCmp(l, r types.Type) func(c *call, args []*vec, i int) int {
 	}
 }
 
-func intAt(v *vec, i int) int64 {
-	switch v.kind {
-	case kI16:
-		return int64(at[int16](v, i))
-	case kI32:
-		return int64(at[int32](v, i))
-	case kU32:
-		return int64(at[uint32](v, i))
-	case kBool:
-		return int64(at[uint8](v, i))
-	}
-	return at[int64](v, i)
-}
-
 // widened brings both arguments to one kind first.
 func widened(k kind, conv func(a *arena, v *vec) *vec, next impl) impl {
 	return func(c *call, args []*vec) (*vec, error) {

@@ -197,8 +197,3 @@ func (n *constNode) eval(fr *frame) (*vec, error) {
 	v.n = fr.n
 	return &v, nil
 }
-
-// nestedNode reads a column that the node above has put into the frame.
-type nestedNode struct{ i int }
-
-func (n *nestedNode) eval(fr *frame) (*vec, error) { return fr.nested[n.i], nil }

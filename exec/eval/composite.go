@@ -10,10 +10,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func errDimensions() error {
-	return pgerr.Unsupported("multidimensional arrays are not supported")
-}
-
 // arrayNode is ARRAY[…].
 type arrayNode struct {
 	args  []node

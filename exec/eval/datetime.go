@@ -349,3 +349,9 @@ func overlaps(c *call, a []types.Datum) (types.Datum, error) {
 	}
 	return true, nil
 }
+
+// registerTime registers the functions of dates, times and intervals.
+func registerTime(t table) {
+	addDatetime(t)
+	addDateArithmetic(t)
+}

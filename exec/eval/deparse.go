@@ -395,3 +395,28 @@ func (d *deparser) cast(x *ast.TypeCast, want types.Type) (piece, error) {
 	}
 	return d.as(p, t, want), nil
 }
+
+// parenthesised puts an expression in parentheses, as PostgreSQL writes those
+// it keeps, unless it is.
+func parenthesised(s string) string {
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "(") {
+		depth, quoted := 0, false
+		for i := 0; i < len(s); i++ {
+			switch c := s[i]; {
+			case c == '\'':
+				quoted = !quoted
+			case quoted:
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+				if depth == 0 && i < len(s)-1 {
+					return "(" + s + ")"
+				}
+			}
+		}
+		return s
+	}
+	return "(" + s + ")"
+}

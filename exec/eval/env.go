@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -116,4 +117,24 @@ func (e *Env) location() *time.Location {
 		return l
 	}
 	return time.UTC
+}
+
+// enumOf finds a user's enum.
+func (e *Env) enumOf(t types.Type) (*catalog.EnumType, error) {
+	if e == nil || e.Host == nil {
+		return nil, pgerr.Unsupported("enum types need a catalog")
+	}
+	x := e.Host.Catalog().EnumByOID(t.OID)
+	if x == nil {
+		return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", t.OID)
+	}
+	return x, nil
+}
+
+// host gives the host of a call, or the error that there is none.
+func (c *call) host() (Host, error) {
+	if c.env.Host == nil {
+		return nil, pgerr.Unsupported("function %s is not supported here", c.f.Name)
+	}
+	return c.env.Host, nil
 }

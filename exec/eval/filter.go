@@ -48,7 +48,7 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *Env) (*Filter, erro
 		}
 	}
 	f := &Filter{env: env, m: env.meter()}
-	f.a.m = &f.m
+	f.a = newArena(&f.m)
 	for _, e := range flatten(conds) {
 		root, err := c.compile(e)
 		if err != nil {

@@ -11,27 +11,27 @@ import (
 func addFormat(t table) {
 	t.puts(always(loose(format)), "format(text)", "format(text,any)")
 	t.put("to_char(numeric,text)", always(try2(func(c *call, d number.Decimal, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return number.FormatNumeric(f, d)
 	})))
 	t.put("to_char(int4,text)", always(try2(func(c *call, v int64, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return number.FormatInt(f, 32, v)
 	})))
 	t.put("to_char(int8,text)", always(try2(func(c *call, v int64, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return number.FormatInt(f, 64, v)
 	})))
 	t.put("to_char(float4,text)", always(try2(func(c *call, v float64, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return number.FormatFloat(f, v, 32)
 	})))
 	t.put("to_char(float8,text)", always(try2(func(c *call, v float64, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return number.FormatFloat(f, v, 64)
 	})))
 	t.put("to_number(text,text)", always(try2(func(c *call, s, f string) (number.Decimal, error) {
-		c.picture(f)
+		picture(c, f)
 		d, ok, err := number.ParseNumberFormat(s, f)
 		if err == nil && !ok {
 			err = errNull
@@ -39,30 +39,30 @@ func addFormat(t table) {
 		return d, err
 	})))
 	t.put("to_char(timestamp,text)", always(try2(func(c *call, v int64, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return orNull(datetime.FormatTimestamp(f, v, nil))
 	})))
 	t.put("to_char(timestamptz,text)", always(try2(func(c *call, v int64, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return orNull(datetime.FormatTimestamp(f, v, c.env.location()))
 	})))
 	t.put("to_char(interval,text)", always(try2(func(c *call, v datetime.Interval, f string) (string, error) {
-		c.picture(f)
+		picture(c, f)
 		return orNull(datetime.FormatInterval(f, v))
 	})))
 	t.put("to_timestamp(text,text)", always(try2(func(c *call, s, f string) (int64, error) {
-		c.picture(f)
+		picture(c, f)
 		return datetime.ParseTimestampFormat(s, f, c.env.location())
 	})))
 	t.put("to_date(text,text)", always(try2(func(c *call, s, f string) (int64, error) {
-		c.picture(f)
+		picture(c, f)
 		return datetime.ParseDateFormat(s, f)
 	})))
 }
 
 // picture charges and counts what reading a format of to_char and the like
 // takes: a node for each of its parts, and a result about as long.
-func (c *call) picture(f string) {
+func picture(c *call, f string) {
 	const node = 64
 	c.meter().scratch(node * len(f))
 	c.meter().poll(node * len(f))
@@ -214,9 +214,9 @@ func format(c *call, a []types.Datum) (types.Datum, error) {
 			s = c.textOf(ty, d)
 			switch kind {
 			case 'I':
-				s = c.quoteName(s)
+				s = quoteName(c, s)
 			case 'L':
-				s = c.quoteLiteral(s)
+				s = quoteLiteral(c, s)
 			}
 		}
 		fill := max(0, int64(width)-runeCount(s))

@@ -14,7 +14,7 @@ import (
 var free = map[string]string{
 	"arena.go": "charges itself", "text.go": "charges itself", "meter.go": "charges itself", "vec.go": "charged by its callers",
 	"fingerprint.go": "plans", "catalogdef.go": "catalog", "catalogfn.go": "catalog", "deparse.go": "catalog", "deparsecall.go": "catalog", "deparseop.go": "catalog", "deparsequery.go": "catalog", "deparsefrom.go": "catalog", "deparselayout.go": "catalog", "viewdef.go": "catalog", "acl.go": "names", "reg.go": "names", "privilege.go": "names",
-	"like.go": "patterns, charged where they are compiled", "quote.go": "names, charged by parseIdent", "system.go": "settings", "posix.go": "patterns, bounded there", "backtrack.go": "charges itself", "enums.go": "labels",
+	"like.go": "patterns, charged where they are compiled", "quote.go": "names, charged by parseIdent", "system.go": "settings", "posix.go": "patterns, bounded there", "backtrack.go": "charges itself", "enums.go": "labels", "encodings.go": "names",
 }
 
 // TestKernelsHaveNoOtherWay: what makes values of variable length does so through

@@ -328,3 +328,10 @@ func objectOfLists(k, v types.Array, b bool) (string, error) {
 	}
 	return string(append(dst, '}')), nil
 }
+
+// registerJSON registers the functions of json and jsonb.
+func registerJSON(t table) {
+	addJSON(t)
+	addJSONBuild(t)
+	addJSONPath(t)
+}

@@ -46,7 +46,7 @@ func addPatterns(t table) {
 
 // patternFunc tells of functions that can fail only by their pattern; with a
 // constant pattern they may be computed for strings that no row has, since a bad
-// pattern fails for any.
+// patternOf fails for any.
 func patternFunc(f *fn.Func) bool {
 	switch {
 	case strings.Contains(f.Name, "like") && f.Name != "like_escape",
@@ -288,9 +288,9 @@ func (l *likePattern) ends(seg likeSeg, s string) bool {
 	return true
 }
 
-// pattern gives the compiled form of a pattern, from the node's memory where it
+// patternOf gives the compiled form of a pattern, from the node's memory where it
 // is the one of last time.
-func (c *call) pattern(p string, fold, bytes bool) *likePattern {
+func patternOf(c *call, p string, fold, bytes bool) *likePattern {
 	if l, ok := (*c.memo).(*likePattern); ok && l.source == p {
 		return l
 	}
@@ -307,7 +307,7 @@ func likeImpl(fold, not bool) impl {
 		flip := b2u(not)
 		var l *likePattern
 		if p.one {
-			l = c.pattern(p.str(0), fold, false)
+			l = patternOf(c, p.str(0), fold, false)
 		}
 		for i := range out {
 			if c.skip(i) {
@@ -315,7 +315,7 @@ func likeImpl(fold, not bool) impl {
 				continue
 			}
 			if !p.one {
-				l = c.pattern(p.str(i), fold, false)
+				l = patternOf(c, p.str(i), fold, false)
 			}
 			x := s.str(i)
 			if fold {
@@ -335,7 +335,7 @@ func likeImpl(fold, not bool) impl {
 
 func likeBytes(not bool) impl {
 	return try2(func(c *call, s, p []byte) (bool, error) {
-		ok, err := c.pattern(string(p), false, true).match(bytesString(s))
+		ok, err := patternOf(c, string(p), false, true).match(bytesString(s))
 		return ok != not, err
 	})
 }

@@ -451,3 +451,11 @@ func widthBucketArray(c *call, a []types.Datum) (types.Datum, error) {
 	}
 	return int64(lo), nil
 }
+
+// registerMath registers the functions of numbers.
+func registerMath(t table) {
+	addArithmetic(t)
+	addMath(t)
+	addNumeric(t)
+	addStates(t)
+}

@@ -72,6 +72,10 @@ type fewerRows struct{ error }
 
 func (e *fewerRows) Unwrap() []error { return []error{e.error, ErrBatchTooLarge} }
 
+// newLimited makes a meter of a program that gives up: on more than bytes at once,
+// and after work, in bytes gone through.
+func newLimited(bytes int64, work int) meter { return meter{limit: bytes, left: work} }
+
 // begin starts a call: what the last one made is given back.
 func (m *meter) begin(ctx context.Context) {
 	m.ctx = ctx

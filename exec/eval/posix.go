@@ -22,7 +22,7 @@ import (
 //   - . matches a newline, ^ and $ only the ends, unless the flags say n, m, p, w
 //   - classes know Unicode's letters, and their names differ
 
-// regex is a compiled expression.
+// regexOf is a compiled expression.
 type regex struct {
 	source, flags string
 	re            *regexp.Regexp // finds the match

@@ -41,9 +41,6 @@ type frame struct {
 	cols []*vec // columns loaded so far, by ordinal
 	// shared are the results of sharedNodes so far; nil: they are not kept.
 	shared []*vec
-	// nested, for expressions over something else than the batch's columns
-	// (elements of an array), holds the vecs that such nodes read.
-	nested []*vec
 }
 
 // narrow gives the frame of some rows of fr.
@@ -102,7 +99,7 @@ func Compile(e expr.Expr, in []plan.Column, env *Env) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{root: root, typ: e.Type(), env: env, m: env.meter(), col: -1}
-	p.a.m = &p.m
+	p.a = newArena(&p.m)
 	if cn, ok := root.(*colNode); ok {
 		p.col = cn.ord
 	}
@@ -225,6 +222,6 @@ func (f Folder) Fold(e expr.Expr) (types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.m = meter{limit: foldBytes, left: foldWork}
+	p.m = newLimited(foldBytes, foldWork)
 	return p.constant(context.Background())
 }

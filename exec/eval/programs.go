@@ -41,7 +41,7 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *Env) (p *Programs, at []i
 		}
 	}
 	p = &Programs{env: env, m: env.meter(), total: true}
-	p.a.m = &p.m
+	p.a = newArena(&p.m)
 	known := map[string]int{}
 	at = make([]int, len(es))
 	for i, e := range es {

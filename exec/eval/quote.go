@@ -9,7 +9,7 @@ import (
 )
 
 // quoteLiteral is quote_literal(): E'…' where there are backslashes.
-func (c *call) quoteLiteral(s string) string {
+func quoteLiteral(c *call, s string) string {
 	slashes := strings.Count(s, `\`)
 	b := c.text(len(s) + strings.Count(s, "'") + slashes + 3)
 	if slashes > 0 {
@@ -31,7 +31,7 @@ func (c *call) quoteLiteral(s string) string {
 }
 
 // quoteName is quote_ident().
-func (c *call) quoteName(s string) string {
+func quoteName(c *call, s string) string {
 	c.meter().scratch(2*len(s) + 2)
 	return lex.QuoteName(s)
 }

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -19,7 +18,7 @@ func addRegexp(t table) {
 	}
 	t.put("regexp_like(text,text)", always(regexMatch("", false)))
 	t.put("regexp_like(text,text,text)", always(try3(func(c *call, s, p, f string) (bool, error) {
-		r, err := c.regexNoG(p, f, "regexp_like")
+		r, err := regexNoG(c, p, f, "regexp_like")
 		if err != nil {
 			return false, err
 		}
@@ -51,7 +50,7 @@ func addRegexp(t table) {
 		return orNil(similarToRegex(c, a[0].(string), &e))
 	})))
 	t.put("regexp_replace(text,text,text)", always(try3(func(c *call, s, p, by string) (string, error) {
-		r, err := c.regex(p, "")
+		r, err := regexOf(c, p, "")
 		if err != nil {
 			return "", err
 		}
@@ -62,7 +61,7 @@ func addRegexp(t table) {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%c\"", f[0]).
 				WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.")
 		}
-		r, err := c.regex(p, f)
+		r, err := regexOf(c, p, f)
 		if err != nil {
 			return "", err
 		}
@@ -86,7 +85,7 @@ func addRegexp(t table) {
 		t.put("regexp_substr"+id, always(loose(regexpSubstr)))
 	}
 	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
-		parts, err := regexpSplit(c.regexNoG, a)
+		parts, err := regexpSplit(c, a)
 		if err != nil {
 			return nil, err
 		}
@@ -99,55 +98,9 @@ func addRegexp(t table) {
 	})), "regexp_split_to_array(text,text)", "regexp_split_to_array(text,text,text)")
 }
 
-func orNil(s string, err error) (types.Datum, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// regex compiles an expression, or gives the one of last time.
-func (c *call) regex(p, flags string) (*regex, error) {
-	if c.memo != nil {
-		if r, ok := (*c.memo).(*regex); ok && r.source == p && r.flags == flags {
-			r.use(c)
-			return r, nil
-		}
-	}
-	r, err := compileRegex(strings.Clone(p), strings.Clone(flags))
-	if err != nil {
-		return nil, err
-	}
-	r.use(c)
-	if c.memo != nil {
-		*c.memo = r
-	}
-	return r, nil
-}
-
-// use says which call the expression works for: its context and its memory.
-func (r *regex) use(c *call) {
-	if r.c = c; r.wide != nil {
-		r.wide.c = c
-	}
-}
-
-// regexNoG refuses the option g, which makes no sense for most functions.
-func (c *call) regexNoG(p, flags, name string) (*regex, error) {
-	r, err := c.regex(p, flags)
-	if err == nil && r.global {
-		e := pgerr.New(pgerr.InvalidParameterValue, "%s() does not support the \"global\" option", name)
-		if name == "regexp_match" {
-			e = e.WithHint("Use the regexp_matches function instead.")
-		}
-		return nil, e
-	}
-	return r, err
-}
-
 func regexMatch(flags string, not bool) impl {
 	return try2(func(c *call, s, p string) (bool, error) {
-		r, err := c.regex(p, flags)
+		r, err := regexOf(c, p, flags)
 		if err != nil {
 			return false, err
 		}
@@ -173,26 +126,8 @@ func argInt(a []types.Datum, i int, def int64) int64 {
 	return def
 }
 
-// groupsOf makes the array that regexp_match gives of a match: the groups, or
-// the whole where there are none.
-func (r *regex) groupsOf(s string, m []int) types.Array {
-	out := types.Array{Elem: types.Text}
-	if r.groups == 0 {
-		out.Elems = []types.Datum{s[m[0]:m[1]]}
-		return out
-	}
-	for g := 1; g <= r.groups; g++ {
-		if m[2*g] < 0 {
-			out.Elems = append(out.Elems, nil)
-		} else {
-			out.Elems = append(out.Elems, s[m[2*g]:m[2*g+1]])
-		}
-	}
-	return out
-}
-
 func regexpMatch(c *call, a []types.Datum) (types.Datum, error) {
-	r, err := c.regexNoG(a[1].(string), argText(a, 2), "regexp_match")
+	r, err := regexNoG(c, a[1].(string), argText(a, 2), "regexp_match")
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +140,7 @@ func regexpMatch(c *call, a []types.Datum) (types.Datum, error) {
 }
 
 func regexSubstring(c *call, s, p string) (string, error) {
-	r, err := c.regex(p, "")
+	r, err := regexOf(c, p, "")
 	if err != nil {
 		return "", err
 	}
@@ -223,82 +158,6 @@ func regexSubstring(c *call, s, p string) (string, error) {
 		return s[m[2]:m[3]], nil
 	}
 	return s[m[0]:m[1]], nil
-}
-
-// matchBytes is what a match in a list takes beside its offsets.
-const matchBytes = 48
-
-// matches lists the matches from byte offset start on, at most max (0: all).
-// An empty match directly after another is a match too, as PostgreSQL counts.
-func (r *regex) matches(s string, start, max int) ([][]int, error) {
-	if r.wide != nil && !isASCII(s) {
-		return r.wide.matches(s, start, max)
-	}
-	if r.back != nil {
-		return r.backtrackAll(s, start, max)
-	}
-	var out [][]int
-	at := start
-	for at <= len(s) && (max == 0 || len(out) < max) {
-		m := r.from(s, at)
-		if m == nil {
-			break
-		}
-		r.c.meter().scratch(8*len(m) + matchBytes)
-		out = append(out, m)
-		if m[1] > m[0] {
-			at = m[1]
-			continue
-		}
-		if m[1] >= len(s) {
-			break
-		}
-		_, w := utf8.DecodeRuneInString(s[m[1]:])
-		at = m[1] + w
-	}
-	return out, nil
-}
-
-// replace replaces match n (0: all) found from byte offset start on.
-func (r *regex) replace(s, by string, start, n int) (string, error) {
-	ms, err := r.matches(s, start, n)
-	if err != nil {
-		return "", err
-	}
-	if n > 0 {
-		if len(ms) < n {
-			return s, nil
-		}
-		ms = ms[n-1:]
-	}
-	b := r.c.text(len(s))
-	at := 0
-	for _, m := range ms {
-		b.WriteString(s[at:m[0]])
-		for i := 0; i < len(by); i++ {
-			if by[i] != '\\' || i+1 == len(by) {
-				_ = b.WriteByte(by[i])
-				continue
-			}
-			i++
-			switch c := by[i]; {
-			case c == '&':
-				b.WriteString(s[m[0]:m[1]])
-			case c >= '1' && c <= '9':
-				if g := int(c - '0'); g <= r.groups && m[2*g] >= 0 {
-					b.WriteString(s[m[2*g]:m[2*g+1]])
-				}
-			case c == '\\':
-				_ = b.WriteByte('\\')
-			default:
-				_ = b.WriteByte('\\')
-				_ = b.WriteByte(c)
-			}
-		}
-		at = m[1]
-	}
-	b.WriteString(s[at:])
-	return b.String(), nil
 }
 
 func errArg(name string, v int64) error {
@@ -323,7 +182,7 @@ func regexpReplaceN(c *call, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.regex(a[1].(string), argText(a, 5))
+	r, err := regexOf(c, a[1].(string), argText(a, 5))
 	if err != nil {
 		return nil, err
 	}
@@ -346,7 +205,7 @@ func regexpCount(c *call, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.regexNoG(a[1].(string), argText(a, 3), "regexp_count")
+	r, err := regexNoG(c, a[1].(string), argText(a, 3), "regexp_count")
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +231,7 @@ func regexpInstr(c *call, a []types.Datum) (types.Datum, error) {
 	case sub < 0:
 		return nil, errArg("subexpr", sub)
 	}
-	r, err := c.regexNoG(a[1].(string), argText(a, 5), "regexp_instr")
+	r, err := regexNoG(c, a[1].(string), argText(a, 5), "regexp_instr")
 	if err != nil {
 		return nil, err
 	}
@@ -406,7 +265,7 @@ func regexpSubstr(c *call, a []types.Datum) (types.Datum, error) {
 	case sub < 0:
 		return nil, errArg("subexpr", sub)
 	}
-	r, err := c.regexNoG(a[1].(string), argText(a, 4), "regexp_substr")
+	r, err := regexNoG(c, a[1].(string), argText(a, 4), "regexp_substr")
 	if err != nil {
 		return nil, err
 	}
@@ -429,9 +288,9 @@ func regexpSubstr(c *call, a []types.Datum) (types.Datum, error) {
 
 // regexpSplit is regexp_split_to_array and _to_table: empty matches split
 // between characters, but not at the ends or right after a match.
-func regexpSplit(compile func(p, f, name string) (*regex, error), a []types.Datum) ([]string, error) {
+func regexpSplit(c *call, a []types.Datum) ([]string, error) {
 	s := a[0].(string)
-	r, err := compile(a[1].(string), argText(a, 2), "regexp_split_to_table")
+	r, err := regexNoG(c, a[1].(string), argText(a, 2), "regexp_split_to_table")
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package eval
 import (
 	"context"
 	"io"
-	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -25,7 +24,7 @@ import (
 //
 // Rows are made as they are asked for: generate_series(1, 1e9) needs no memory.
 type Sets struct {
-	calls []*setCall
+	calls []*setRun
 	m     meter
 	outer bool
 	n     int // input rows
@@ -34,31 +33,16 @@ type Sets struct {
 	ord   int64 // rows given of the current input row
 }
 
-// setCall is one function of a Sets.
-type setCall struct {
-	call plan.SetCall
+// setRun is one function of a Sets as it runs.
+type setRun struct {
+	setCall
 	args []*Program
-	env  *Env
-	m    *meter
 	read listMaker // where set, instead of impl
 	impl setMaker
-	vals []*vec
-	at   []types.Type
 	gen  generator
-	rows int64 // charged for what gen has still to give
 	done bool
 	cols []array.Builder
 }
-
-// generator gives the rows of one call for one input row: it appends up to max
-// of them to the builders and tells how many, 0 at the end.
-type generator interface {
-	next(ctx context.Context, max int, out []array.Builder) (int, error)
-}
-
-// setMaker starts a call for an input row. args are datums, nil for NULL; of a
-// strict function none is. A nil generator gives no rows.
-type setMaker func(c *setCall, args []types.Datum) (generator, error)
 
 // CompileSets prepares calls over the columns of an input. With outer, an input
 // row for which no function gives anything yields one row of NULLs.
@@ -68,7 +52,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (
 	}
 	s := &Sets{m: env.meter(), outer: outer}
 	for _, call := range calls {
-		sc := &setCall{call: call, env: env, m: &s.m}
+		sc := &setRun{setCall: setCall{call: call, env: env, m: &s.m}}
 		if call.Fn.Kind == fn.SetReturning {
 			sc.read, sc.impl = listMakers[call.Fn.ID], setImpls()[call.Fn.ID]
 			if sc.read == nil && sc.impl == nil {
@@ -187,17 +171,11 @@ func max2(a, b int) int {
 	return b
 }
 
-// empty is the generator of no rows.
-type empty struct{}
-
-func (empty) next(context.Context, int, []array.Builder) (int, error) { return 0, nil }
-
-func (c *setCall) start(row int) error {
+func (c *setRun) start(row int) error {
 	c.gen, c.done = empty{}, false
-	c.m.keep(-c.rows)
-	c.rows = 0
+	c.keep(-c.rows)
 	if c.read != nil {
-		c.gen = c.read(c, row)
+		c.gen = c.read(&c.setCall, row)
 		return nil
 	}
 	args := make([]types.Datum, len(c.vals))
@@ -208,7 +186,7 @@ func (c *setCall) start(row int) error {
 			return nil
 		}
 	}
-	g, err := c.impl(c, args)
+	g, err := c.impl(&c.setCall, args)
 	if err != nil {
 		return err
 	}
@@ -216,103 +194,6 @@ func (c *setCall) start(row int) error {
 		c.gen = g
 	}
 	return nil
-}
-
-// holds charges n bytes for as long as the call gives rows of one input row.
-func (c *setCall) holds(n int) {
-	c.m.charge(int64(n))
-	c.m.keep(int64(n))
-	c.rows += int64(n)
-}
-
-// listMaker starts a call whose argument is read where it lies.
-type listMaker func(c *setCall, row int) generator
-
-var listMakers = map[string]listMaker{"unnest(anyarray)": unnest}
-
-// unnest gives the elements of a list.
-func unnest(c *setCall, row int) generator {
-	v := c.vals[0]
-	l, ok := v.arr.(*array.List)
-	if !ok || v.null(row) {
-		return empty{}
-	}
-	g := &elementsOf{of: l.ListValues(), rowsOf: rowsOf{t: c.colTypes()}}
-	g.elem, _ = c.at[0].Elem()
-	g.from, g.to = l.ValueOffsets(v.at(row))
-	return g
-}
-
-// elementsOf is a generator of a list's elements.
-type elementsOf struct {
-	rowsOf
-	of       arrow.Array
-	elem     types.Type
-	from, to int64
-}
-
-func (g *elementsOf) next(_ context.Context, max int, out []array.Builder) (int, error) {
-	n := min(int64(max), g.to-g.from)
-	for i := g.from; i < g.from+n; i++ {
-		if err := g.give(types.DatumAt(g.elem, g.of, int(i)), out); err != nil {
-			return 0, err
-		}
-	}
-	g.from += n
-	return int(n), nil
-}
-
-// rowsOf is a generator of rows that are there: values of the only column, or
-// Rows for several.
-type rowsOf struct {
-	t    []types.Type
-	rows []types.Datum
-}
-
-func (g *rowsOf) next(_ context.Context, max int, out []array.Builder) (int, error) {
-	n := min(max, len(g.rows))
-	for _, d := range g.rows[:n] {
-		if err := g.give(d, out); err != nil {
-			return 0, err
-		}
-	}
-	g.rows = g.rows[n:]
-	return n, nil
-}
-
-// give appends one row.
-func (g *rowsOf) give(d types.Datum, out []array.Builder) error {
-	r, ok := d.(types.Row)
-	if len(out) == 1 {
-		if ok && g.t[0].OID != types.RecordOID && len(r) == 1 {
-			d = r[0]
-		}
-		return types.AppendDatum(out[0], g.t[0], d)
-	}
-	for i, b := range out {
-		var x types.Datum
-		if ok && i < len(r) {
-			x = r[i]
-		}
-		if err := types.AppendDatum(b, g.t[i], x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// list makes a generator of rows that are there.
-func (c *setCall) list(rows []types.Datum) generator {
-	c.holds(3 * boxedBytes * len(rows))
-	return &rowsOf{rows: rows, t: c.colTypes()}
-}
-
-func (c *setCall) colTypes() []types.Type {
-	var out []types.Type
-	for _, col := range c.call.Cols {
-		out = append(out, col.Type)
-	}
-	return out
 }
 
 // scalarAsSet is a plain function in FROM: one row.
@@ -341,14 +222,13 @@ func scalarAsSet(env *Env) setMaker {
 		if err != nil {
 			return nil, err
 		}
-		a := arena{m: c.m, once: true}
-		before := c.m.held
-		v, err := n.eval(&frame{ctx: c.m.ctx, env: env, a: &a, b: batch.New(nil, 1), n: 1})
+		k := c.scratch()
+		before := c.m.holds()
+		v, err := n.eval(&frame{ctx: k.ctx, env: env, a: k.a, b: batch.New(nil, 1), n: 1})
 		if err != nil {
 			return nil, err
 		}
-		c.m.keep(c.m.held - before) // the value is the row to come
-		c.rows += c.m.held - before
+		c.keep(c.m.holds() - before) // the value is the row to come
 		d := v.datum(ret, 0)
 		if d == nil && len(c.call.Cols) > 1 {
 			d = make(types.Row, len(c.call.Cols))
@@ -356,19 +236,3 @@ func scalarAsSet(env *Env) setMaker {
 		return c.list([]types.Datum{d}), nil
 	}
 }
-
-func recordOf(cols []plan.Column) *types.Record {
-	r := &types.Record{}
-	for _, c := range cols {
-		r.Fields = append(r.Fields, types.Field{Name: c.Name, Type: c.Type})
-	}
-	return r
-}
-
-var setImpls = sync.OnceValue(func() map[string]setMaker {
-	m := map[string]setMaker{}
-	addSeries(m)
-	addSetFunctions(m)
-	addJSONSets(m)
-	return m
-})

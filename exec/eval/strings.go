@@ -76,19 +76,19 @@ func addStrings(t table) {
 	})))
 	t.puts(always(strict1(func(n int64) string { return hex(uint64(uint32(n))) })), "to_hex(int4)")
 	t.puts(always(strict1(func(n int64) string { return hex(uint64(n)) })), "to_hex(int8)")
-	t.put("quote_ident(text)", always(try1(func(c *call, s string) (string, error) { return c.quoteName(s), nil })))
-	t.put("quote_literal(text)", always(try1(func(c *call, s string) (string, error) { return c.quoteLiteral(s), nil })))
+	t.put("quote_ident(text)", always(try1(func(c *call, s string) (string, error) { return quoteName(c, s), nil })))
+	t.put("quote_literal(text)", always(try1(func(c *call, s string) (string, error) { return quoteLiteral(c, s), nil })))
 	t.put("quote_nullable(text)", always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
 			return "NULL", nil
 		}
-		return c.quoteLiteral(a[0].(string)), nil
+		return quoteLiteral(c, a[0].(string)), nil
 	})))
 	t.puts(always(loose(func(c *call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
 			return "NULL", nil
 		}
-		return c.quoteLiteral(c.castText(c.types[0], a[0])), nil
+		return quoteLiteral(c, c.castText(c.types[0], a[0])), nil
 	})), "quote_literal(anyelement)", "quote_nullable(anyelement)")
 	t.put("parse_ident(text,bool)", always(loose(parseIdent)))
 	t.put("unistr(text)", always(try1(unistr)))
@@ -101,23 +101,6 @@ func addStrings(t table) {
 
 func runeCount(s string) int64 {
 	return int64(utf8.RuneCountInString(s))
-}
-
-// byteAt is the byte offset of character n, len(s) beyond the end.
-func byteAt(s string, n int64) int {
-	if n >= int64(len(s)) {
-		return len(s)
-	}
-	i := 0
-	for ; n > 0 && i < len(s); n-- {
-		if s[i] < utf8.RuneSelf {
-			i++
-		} else {
-			_, w := utf8.DecodeRuneInString(s[i:])
-			i += w
-		}
-	}
-	return i
 }
 
 func initcap(c *call, s string) (string, error) {
@@ -178,50 +161,6 @@ func concatTexts(c *call, args []*vec) (*vec, error) {
 	return out, nil
 }
 
-// castText is a value as text, as a cast gives it: true and false in full.
-func (c *call) castText(t types.Type, d types.Datum) string {
-	if b, ok := d.(bool); ok {
-		if b {
-			return "true"
-		}
-		return "false"
-	}
-	return c.textOf(t, d)
-}
-
-// textOf is a value as its type's output gives it.
-func (c *call) textOf(t types.Type, d types.Datum) string {
-	if s, ok := d.(string); ok {
-		return s
-	}
-	c.meter().scratch(outputBytes(t, d))
-	return types.TextOf(t, d, c.env.types())
-}
-
-// outputBytes is a bound of what a value's output takes, and of what writing it
-// by appending takes beside.
-func outputBytes(t types.Type, d types.Datum) int {
-	switch v := d.(type) {
-	case string:
-		return 4 * len(v)
-	case []byte:
-		return 4*len(v) + 2
-	case types.Array:
-		n := 2
-		for _, e := range v.Elems {
-			n += outputBytes(v.Elem, e) + 3
-		}
-		return 2 * n
-	case types.Row:
-		n := 2
-		for _, e := range v {
-			n += outputBytes(types.Type{}, e) + 3
-		}
-		return 2 * n
-	}
-	return 64
-}
-
 func catAny(c *call, a []types.Datum) (types.Datum, error) {
 	l, r := c.castText(c.types[0], a[0]), c.castText(c.types[1], a[1])
 	b := c.text(len(l) + len(r))
@@ -232,25 +171,6 @@ func catAny(c *call, a []types.Datum) (types.Datum, error) {
 
 func concat(c *call, a []types.Datum) (types.Datum, error) {
 	return c.joined("", a, c.types), nil
-}
-
-// joined writes the outputs of values that are not NULL, with sep between them.
-func (c *call) joined(sep string, a []types.Datum, ts []types.Type) string {
-	parts, size := make([]string, 0, len(a)), 0
-	for i, d := range a {
-		if d != nil {
-			parts = append(parts, c.textOf(ts[i], d))
-			size += len(parts[len(parts)-1]) + len(sep)
-		}
-	}
-	b := c.text(max(size-len(sep), 0))
-	for i, p := range parts {
-		if i > 0 {
-			b.WriteString(sep)
-		}
-		b.WriteString(p)
-	}
-	return b.String()
 }
 
 func concatWS(c *call, a []types.Datum) (types.Datum, error) {
@@ -325,10 +245,6 @@ func reverse(c *call, s string) (string, error) {
 
 // maxText is what one value of a string may be long.
 const maxText = 1<<30 - 1
-
-func errTooLong() error {
-	return pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
-}
 
 func repeat(c *call, s string, n int64) (string, error) {
 	b := c.text(0)
@@ -517,4 +433,15 @@ func normalizeText(_ *call, s, form string) (string, error) {
 		}
 	}
 	return s, nil
+}
+
+// registerText registers the functions of text, bytea and bit strings.
+func registerText(t table) {
+	addStrings(t)
+	addBytes(t)
+	addSend(t)
+	addBits(t)
+	addPatterns(t)
+	addRegexp(t)
+	addFormat(t)
 }

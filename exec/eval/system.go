@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"math"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,19 +21,6 @@ const (
 	Version = "PostgreSQL 15.0 (Tributary) on Go, 64-bit"
 	Release = "1.0"
 )
-
-// encodings are PostgreSQL's, by number.
-var encodings = strings.Fields(`SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2 LATIN3 LATIN4 LATIN5
-	LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874 KOI8R WIN1251 WIN1252 ISO_8859_5 ISO_8859_6 ISO_8859_7 ISO_8859_8
-	WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC GB18030 JOHAB SHIFT_JIS_2004`)
-
-// host gives the host of a call, or the error that there is none.
-func (c *call) host() (Host, error) {
-	if c.env.Host == nil {
-		return nil, pgerr.Unsupported("function %s is not supported here", c.f.Name)
-	}
-	return c.env.Host, nil
-}
 
 // hosted adapts a function that needs the host.
 func hosted(f func(c *call, h Host, a []types.Datum) (types.Datum, error)) maker {
@@ -246,7 +234,7 @@ func roleName(h Host, oid types.OID) string {
 	if r := h.Catalog().Role(oid); r != nil {
 		return r.Name
 	}
-	return "unknown (OID=" + itoa(int(oid)) + ")"
+	return "unknown (OID=" + strconv.Itoa(int(oid)) + ")"
 }
 
 // addAddresses registers the functions of the connection's two ends. PostgreSQL
@@ -508,4 +496,11 @@ func advisoryKey(a []types.Datum) AdvisoryKey {
 		k.B, k.Two = a[1].(int64), true
 	}
 	return k
+}
+
+// registerSystem registers the functions about the session, the server and the catalog.
+func registerSystem(t table) {
+	addSystem(t)
+	addCatalog(t)
+	addEnums(t)
 }

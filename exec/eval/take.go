@@ -365,3 +365,42 @@ func scatterBytes(a *arena, out *vec, parts []part, get func(*vec, int) []byte) 
 	out.off, out.data = off, data
 	return nil
 }
+
+// takeEntries is takeVec for indices some of which may be NULL; strings stay a
+// dictionary.
+func takeEntries(a *arena, res *vec, idx []int32, valid []byte, t types.Type) (*vec, error) {
+	if res.kind == kNull {
+		return nullVec(len(idx)), nil
+	}
+	if valid != nil {
+		// indices of NULL rows may be anything
+		clean := alloc[int32](a, len(idx))
+		for i, x := range idx {
+			if valid[i>>3]>>(i&7)&1 == 0 {
+				x = 0
+			}
+			clean[i] = x
+		}
+		idx = clean
+		if res.n == 0 {
+			return nullVec(len(idx)), nil
+		}
+	}
+	var out *vec
+	if res.kind == kStr {
+		out = fixedVec(kDict, idx, nil)
+		out.dict = res
+		if res.valid != nil {
+			out.valid = takeBits(a, res.valid, 0, idx)
+			out.dict = &vec{kind: kStr, n: res.n, off: res.off, data: res.data}
+		}
+	} else {
+		v, err := takeVec(a, res, idx, t)
+		if err != nil {
+			return nil, err
+		}
+		out = v
+	}
+	out.valid = andBits(a, out.valid, valid, len(idx))
+	return out, nil
+}

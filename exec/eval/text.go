@@ -4,6 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // text is one value of variable length while a kernel writes it. It lies where
@@ -243,4 +246,88 @@ func (c *call) replaced(s, from, to string) string {
 	}
 	t.WriteString(s)
 	return t.String()
+}
+
+func errTooLong() error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
+}
+
+// castText is a value as text, as a cast gives it: true and false in full.
+func (c *call) castText(t types.Type, d types.Datum) string {
+	if b, ok := d.(bool); ok {
+		if b {
+			return "true"
+		}
+		return "false"
+	}
+	return c.textOf(t, d)
+}
+
+// textOf is a value as its type's output gives it.
+func (c *call) textOf(t types.Type, d types.Datum) string {
+	if s, ok := d.(string); ok {
+		return s
+	}
+	c.meter().scratch(outputBytes(t, d))
+	return types.TextOf(t, d, c.env.types())
+}
+
+// outputBytes is a bound of what a value's output takes, and of what writing it
+// by appending takes beside.
+func outputBytes(t types.Type, d types.Datum) int {
+	switch v := d.(type) {
+	case string:
+		return 4 * len(v)
+	case []byte:
+		return 4*len(v) + 2
+	case types.Array:
+		n := 2
+		for _, e := range v.Elems {
+			n += outputBytes(v.Elem, e) + 3
+		}
+		return 2 * n
+	case types.Row:
+		n := 2
+		for _, e := range v {
+			n += outputBytes(types.Type{}, e) + 3
+		}
+		return 2 * n
+	}
+	return 64
+}
+
+// joined writes the outputs of values that are not NULL, with sep between them.
+func (c *call) joined(sep string, a []types.Datum, ts []types.Type) string {
+	parts, size := make([]string, 0, len(a)), 0
+	for i, d := range a {
+		if d != nil {
+			parts = append(parts, c.textOf(ts[i], d))
+			size += len(parts[len(parts)-1]) + len(sep)
+		}
+	}
+	b := c.text(max(size-len(sep), 0))
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// byteAt is the byte offset of character n, len(s) beyond the end.
+func byteAt(s string, n int64) int {
+	if n >= int64(len(s)) {
+		return len(s)
+	}
+	i := 0
+	for ; n > 0 && i < len(s); n-- {
+		if s[i] < utf8.RuneSelf {
+			i++
+		} else {
+			_, w := utf8.DecodeRuneInString(s[i:])
+			i += w
+		}
+	}
+	return i
 }
