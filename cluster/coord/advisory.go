@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -13,7 +13,7 @@ import (
 // Its methods may be called from any goroutine.
 type advisoryLocks struct {
 	mu      sync.Mutex
-	locks   map[eval.AdvisoryKey]*advisoryLock
+	locks   map[function.AdvisoryKey]*advisoryLock
 	waiting map[*Session]*advisoryWait // a session waits for one lock at most
 }
 
@@ -27,9 +27,9 @@ type advisoryLock struct {
 type advisoryHold struct{ session, xact [2]int }
 
 type advisoryWait struct {
-	key     eval.AdvisoryKey
+	key     function.AdvisoryKey
 	s       *Session
-	mode    eval.AdvisoryMode
+	mode    function.AdvisoryMode
 	granted chan struct{} // closed when the lock is the session's
 }
 
@@ -57,7 +57,7 @@ func (l *advisoryLock) free(s *Session, shared bool, before []*advisoryWait) boo
 	return !slices.ContainsFunc(before, func(w *advisoryWait) bool { return !shared || !w.mode.Shared })
 }
 
-func (l *advisoryLock) take(s *Session, mode eval.AdvisoryMode) {
+func (l *advisoryLock) take(s *Session, mode function.AdvisoryMode) {
 	h := l.held[s]
 	if h == nil {
 		h = &advisoryHold{}
@@ -71,10 +71,10 @@ func (l *advisoryLock) take(s *Session, mode eval.AdvisoryMode) {
 }
 
 // lock takes a lock, waiting for it unless mode.Try.
-func (a *advisoryLocks) lock(ctx context.Context, s *Session, key eval.AdvisoryKey, mode eval.AdvisoryMode) (bool, error) {
+func (a *advisoryLocks) lock(ctx context.Context, s *Session, key function.AdvisoryKey, mode function.AdvisoryMode) (bool, error) {
 	a.mu.Lock()
 	if a.locks == nil {
-		a.locks, a.waiting = map[eval.AdvisoryKey]*advisoryLock{}, map[*Session]*advisoryWait{}
+		a.locks, a.waiting = map[function.AdvisoryKey]*advisoryLock{}, map[*Session]*advisoryWait{}
 	}
 	l := a.locks[key]
 	if l == nil {
@@ -155,7 +155,7 @@ func (a *advisoryLocks) leave(w *advisoryWait) {
 
 // grant gives a lock to those at the head of its queue that may have it, and
 // forgets a lock that nobody has or wants.
-func (a *advisoryLocks) grant(key eval.AdvisoryKey) {
+func (a *advisoryLocks) grant(key function.AdvisoryKey) {
 	l := a.locks[key]
 	for i := 0; i < len(l.queue); {
 		w := l.queue[i]
@@ -174,7 +174,7 @@ func (a *advisoryLocks) grant(key eval.AdvisoryKey) {
 }
 
 // unlock gives a session's lock back once; false if it has none.
-func (a *advisoryLocks) unlock(s *Session, key eval.AdvisoryKey, shared bool) bool {
+func (a *advisoryLocks) unlock(s *Session, key function.AdvisoryKey, shared bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.locks[key]
@@ -212,7 +212,7 @@ func (a *advisoryLocks) release(s *Session, xactOnly bool) {
 
 // AdvisoryLock implements eval.AdvisoryLocker. The locks are this gateway's:
 // a cluster of several would not be told of them.
-func (h *host) AdvisoryLock(ctx context.Context, key eval.AdvisoryKey, mode eval.AdvisoryMode) (bool, error) {
+func (h *host) AdvisoryLock(ctx context.Context, key function.AdvisoryKey, mode function.AdvisoryMode) (bool, error) {
 	if h.s.engine.queries.Runner.Nodes() > 1 {
 		return false, pgerr.Unsupported("advisory locks are not supported on a cluster of several nodes")
 	}
@@ -220,7 +220,7 @@ func (h *host) AdvisoryLock(ctx context.Context, key eval.AdvisoryKey, mode eval
 }
 
 // AdvisoryUnlock implements eval.AdvisoryLocker.
-func (h *host) AdvisoryUnlock(key eval.AdvisoryKey, shared bool) (bool, error) {
+func (h *host) AdvisoryUnlock(key function.AdvisoryKey, shared bool) (bool, error) {
 	held := h.s.engine.locks.unlock(h.s, key, shared)
 	if !held {
 		h.s.warn(pgerr.Warning, "you don't own a lock of type %s", map[bool]string{true: "ShareLock", false: "ExclusiveLock"}[shared])
@@ -232,7 +232,7 @@ func (h *host) AdvisoryUnlock(key eval.AdvisoryKey, shared bool) (bool, error) {
 func (h *host) AdvisoryUnlockAll() error {
 	l := &h.s.engine.locks
 	l.mu.Lock()
-	var keys []eval.AdvisoryKey
+	var keys []function.AdvisoryKey
 	for key, k := range l.locks {
 		if k.held[h.s] != nil {
 			keys = append(keys, key)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -27,7 +28,7 @@ type host struct {
 	s       *Session
 	mu      sync.Mutex
 	st      *catalog.State
-	session eval.Session
+	session function.Session
 	// identity are the sequences of the identity columns of tables that the
 	// statement writes: filling those in takes no privilege of its own.
 	identity map[types.OID]bool
@@ -64,7 +65,7 @@ func (h *host) Catalog() *catalog.State {
 	return h.st
 }
 
-func (h *host) Session() *eval.Session {
+func (h *host) Session() *function.Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.session
@@ -87,7 +88,7 @@ func (h *host) Set(name, value string, local bool) (string, error) {
 	return query.Show(h.s.set, name)
 }
 
-func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
+func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
 	return h.s.engine.cfg.Models.Scorer(ctx, h.Catalog(), ref, pool)
 }
 
@@ -245,7 +246,7 @@ func (h *host) Signal(pid int32, terminate bool) (bool, error) {
 	return e.CancelBackend(uint32(pid)), nil
 }
 
-func evalConstant(e expr.Expr, env *eval.Env) (types.Datum, error) { return eval.Constant(e, env) }
+func evalConstant(e expr.Expr, env *function.Env) (types.Datum, error) { return eval.Constant(e, env) }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -19,7 +20,7 @@ type recast struct {
 	progs []*eval.Program // nil: as it is
 }
 
-func newRecast(from []plan.Column, to []catalog.Column, env *eval.Env) (*recast, error) {
+func newRecast(from []plan.Column, to []catalog.Column, env *function.Env) (*recast, error) {
 	r := &recast{progs: make([]*eval.Program, len(to))}
 	in := make([]plan.Column, len(from))
 	for i, c := range from {

@@ -1,7 +1,7 @@
 package coord
 
 import (
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/objname"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -20,10 +20,10 @@ func (n regNames) host() *host {
 
 // RegIn implements types.Names.
 func (n regNames) RegIn(t types.OID, name string) (types.OID, error) {
-	return eval.RegIn(n.host(), t, name)
+	return objname.RegIn(n.host(), t, name)
 }
 
 // RegOut implements types.Names.
 func (n regNames) RegOut(t types.OID, oid types.OID) (string, bool) {
-	return eval.RegOut(n.host(), t, oid)
+	return objname.RegOut(n.host(), t, oid)
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/model"
@@ -165,7 +165,7 @@ func (m *models) cached() sysview.CachedModels {
 }
 
 // Scorer implements training.Models.
-func (m *models) Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
+func (m *models) Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
 	cm := st.ModelByOID(ref.OID)
 	if cm == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "model with OID %d does not exist", ref.OID)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/worker"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -15,7 +15,7 @@ import (
 type runner struct{ *worker.Gateway }
 
 // Statement implements query.Runner.
-func (r runner) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o query.RunOptions) query.Statement {
+func (r runner) Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, o query.RunOptions) query.Statement {
 	return r.Gateway.Statement(id, st, pool, env, worker.Options{BatchSize: o.BatchSize, Saturation: o.Saturation, Virtual: o.Virtual, Admission: o.Admission.(*worker.Admission)})
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -39,7 +39,7 @@ type Context struct {
 
 // Host is what functions and system relations ask of whoever gave the statement.
 type Host interface {
-	eval.Host
+	function.Host
 	SettingRows() []sysview.SettingRow
 	PreparedRows() []sysview.PreparedRow
 	CursorRows() []sysview.CursorRow
@@ -84,8 +84,8 @@ func (c *Context) As(role types.OID, host Host) *Context {
 }
 
 // Env is the environment of the statement's expressions, which charge pool.
-func (c *Context) Env(pool *mem.Pool) *eval.Env {
-	return &eval.Env{Types: c.Values, Params: c.Params, Pool: pool, Host: c.Host}
+func (c *Context) Env(pool *mem.Pool) *function.Env {
+	return &function.Env{Types: c.Values, Params: c.Params, Pool: pool, Host: c.Host}
 }
 
 // Schemas gives the schemas of the search path that exist and that the role may
@@ -119,8 +119,8 @@ func (c *Context) schemaNames(st *catalog.State) (out []string) {
 }
 
 // Session is what functions are told of who runs the statement.
-func (c *Context) Session(st *catalog.State) eval.Session {
-	s := eval.Session{User: c.Role, SessionUser: c.SessionUser, Database: catalog.DatabaseName, Temp: c.Temp}
+func (c *Context) Session(st *catalog.State) function.Session {
+	s := function.Session{User: c.Role, SessionUser: c.SessionUser, Database: catalog.DatabaseName, Temp: c.Temp}
 	for _, sc := range c.Schemas(st) {
 		s.Path = append(s.Path, sc.OID)
 	}

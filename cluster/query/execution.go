@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -19,7 +19,7 @@ type Execution struct {
 	Pool    *mem.Pool
 	// Admission is shared by all that runs within the statement.
 	Admission Admission
-	Env       *eval.Env
+	Env       *function.Env
 	planner   *Planner
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -48,7 +49,7 @@ func (p *Planner) Binding(c *Context, st *catalog.State, text *parse.Statement, 
 		TempSchema: c.Temp,
 		Dialect:    c.Dialect,
 		Fold: func(e expr.Expr) (types.Datum, error) {
-			return eval.Constant(e, &eval.Env{Types: c.Values, Host: c.Host})
+			return eval.Constant(e, &function.Env{Types: c.Values, Host: c.Host})
 		},
 		Role:       c.Role,
 		ParamTypes: c.ParamTypes,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -285,7 +286,7 @@ func (b *Bound) plan(r *Run) *keyed {
 	var next expr.ColID
 	values, moment := *r.x.Env.Types, false
 	values.ReadNow = func() { moment = true }
-	e := &opt.Env{State: r.state, Stats: stats, Folder: eval.Folder{Env: &eval.Env{Types: &values, Pool: r.x.Env.Pool, Host: r.x.Env.Host}}, NextCol: &next}
+	e := &opt.Env{State: r.state, Stats: stats, Folder: eval.Folder{Env: &function.Env{Types: &values, Pool: r.x.Env.Pool, Host: r.x.Env.Host}}, NextCol: &next}
 	var root plan.Node
 	var cols []plan.Column
 	switch {

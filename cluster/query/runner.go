@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -19,7 +19,7 @@ type Runner interface {
 	Nodes() int
 	// Statement opens a statement's resources: spill directory, buffers, pins on
 	// the segments of st. It must be closed after all its readers.
-	Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, opts RunOptions) Statement
+	Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, opts RunOptions) Statement
 	// Admission makes the admission of a statement of a role, which is asked for
 	// when the first plan runs that needs one.
 	Admission(role types.OID, pool *mem.Pool) Admission

@@ -21,7 +21,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/disk"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -176,7 +176,7 @@ func (n *node) read() ([]int64, error) {
 	defer pin.Close()
 	var out []int64
 	for _, sp := range store.Splits(n.Current().Manifest(table), 0, 0, nil) {
-		r, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &sp, &eval.Env{})
+		r, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &sp, &function.Env{})
 		if err != nil {
 			return nil, err
 		}

@@ -5,8 +5,9 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/objname"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -18,16 +19,16 @@ import (
 // changes, so that the query may run again, here and on another node.
 type host struct {
 	query.SystemNames
-	eval.NoSession
+	function.NoSession
 	models  Models
 	set     *settings.Set
 	st      *catalog.State
-	session eval.Session
+	session function.Session
 }
 
 // contextOf makes the context of a job's statement over the state that it reads.
 func (j *Jobs) contextOf(job *catalog.Job, st *catalog.State) (*query.Context, error) {
-	h := &host{NoSession: eval.NoSession{Where: "by a training, which has no session"}, models: j.cfg.Models, st: st}
+	h := &host{NoSession: function.NoSession{Where: "by a training, which has no session"}, models: j.cfg.Models, st: st}
 	c, err := query.Decode(job.Session, job.Owner, j.cfg.Shared, func(set *settings.Set) query.NamedHost {
 		h.set = set
 		return h
@@ -46,7 +47,7 @@ func (j *Jobs) contextOf(job *catalog.Job, st *catalog.State) (*query.Context, e
 
 func (h *host) Catalog() *catalog.State { return h.st }
 
-func (h *host) Session() *eval.Session {
+func (h *host) Session() *function.Session {
 	s := h.session
 	return &s
 }
@@ -56,7 +57,7 @@ func (h *host) Setting(name string) (string, bool) {
 	return v, err == nil
 }
 
-func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
+func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
 	return h.models.Scorer(ctx, h.st, ref, pool)
 }
 
@@ -65,7 +66,7 @@ func (h *host) PreparedRows() []sysview.PreparedRow { return nil }
 func (h *host) CursorRows() []sysview.CursorRow     { return nil }
 
 // RegIn implements types.Names.
-func (h *host) RegIn(t types.OID, name string) (types.OID, error) { return eval.RegIn(h, t, name) }
+func (h *host) RegIn(t types.OID, name string) (types.OID, error) { return objname.RegIn(h, t, name) }
 
 // RegOut implements types.Names.
-func (h *host) RegOut(t types.OID, oid types.OID) (string, bool) { return eval.RegOut(h, t, oid) }
+func (h *host) RegOut(t types.OID, oid types.OID) (string, bool) { return objname.RegOut(h, t, oid) }

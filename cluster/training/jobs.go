@@ -8,7 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -45,7 +45,7 @@ type Catalog interface {
 
 // Models gives scorers for models by reference, for any goroutine.
 type Models interface {
-	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error)
+	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error)
 }
 
 // Statement is a TRAIN MODEL that has been read. It is not changed any more, and

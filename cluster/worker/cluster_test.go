@@ -20,7 +20,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
@@ -192,8 +192,8 @@ func (c *cluster) statement(t testing.TB, id string, o worker.Options) (*worker.
 	}
 }
 
-func envOf() *eval.Env {
-	return &eval.Env{Types: &types.Env{ExtraFloatDigits: 1, Settings: datetime.Settings{Now: time.Unix(1700000000, 0)}}}
+func envOf() *function.Env {
+	return &function.Env{Types: &types.Env{ExtraFloatDigits: 1, Settings: datetime.Settings{Now: time.Unix(1700000000, 0)}}}
 }
 
 // tableCol is a column of a test table.

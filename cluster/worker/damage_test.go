@@ -11,7 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -87,7 +87,7 @@ func (r *rotten) mapped(ctx context.Context, b *batch.Batch) (*batch.Batch, erro
 	}
 	pin := n.store.Pin(0)
 	r.pins = append(r.pins, pin)
-	rd, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &op.Split{Segment: r.seg, To: r.seg.Rows}, &eval.Env{})
+	rd, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &op.Split{Segment: r.seg, To: r.seg.Rows}, &function.Env{})
 	if err != nil {
 		return nil, err
 	}

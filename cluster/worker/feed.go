@@ -7,7 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 )
@@ -120,7 +120,7 @@ func (f *feed) progress() (read, given int) {
 }
 
 // Open implements op.Tables.
-func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *eval.Env) (op.BatchReader, error) {
+func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *function.Env) (op.BatchReader, error) {
 	r, err := f.tables.Open(ctx, s, sp, env)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -71,7 +71,7 @@ type Statement struct {
 	id      string
 	st      *catalog.State
 	pool    *mem.Pool
-	env     *eval.Env
+	env     *function.Env
 	o       Options
 	buffers map[int]*op.Buffer
 	pin     *store.Pin
@@ -90,7 +90,7 @@ type running interface {
 
 // Statement opens a statement over a view of the catalog. It must be closed
 // after all its readers.
-func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *eval.Env, o Options) *Statement {
+func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *function.Env, o Options) *Statement {
 	c := &g.w.cfg
 	s := &Statement{g: g, id: id, st: st, pool: pool, env: env, o: o, buffers: map[int]*op.Buffer{},
 		pin: c.Store.Pin(o.BatchSize), dir: spill.NewDir(spill.Options{Parent: c.Temp, Pool: pool, Budget: c.Budget})}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/objname"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -15,16 +16,16 @@ import (
 // remoteHost is what functions ask where the session is on another node: the
 // catalog and models are at hand, what a session may change is not.
 type remoteHost struct {
-	eval.NoSession // plans that are known to need the session run at the gateway (see look); this is for the rest
-	w              *Worker
-	m              *startMsg
-	load           func() (*catalog.State, error) // waits no longer than the run lives
-	mu             sync.Mutex
-	st             *catalog.State
+	function.NoSession // plans that are known to need the session run at the gateway (see look); this is for the rest
+	w                  *Worker
+	m                  *startMsg
+	load               func() (*catalog.State, error) // waits no longer than the run lives
+	mu                 sync.Mutex
+	st                 *catalog.State
 }
 
 func newRemoteHost(ctx context.Context, w *Worker, m *startMsg) *remoteHost {
-	return &remoteHost{NoSession: eval.NoSession{Where: "on a node other than the session's"}, w: w, m: m, load: func() (*catalog.State, error) { return w.cfg.State(ctx, m.Version) }}
+	return &remoteHost{NoSession: function.NoSession{Where: "on a node other than the session's"}, w: w, m: m, load: func() (*catalog.State, error) { return w.cfg.State(ctx, m.Version) }}
 }
 
 // state gives the catalog, once this node has it as new as the plan's.
@@ -51,9 +52,9 @@ func (h *remoteHost) Catalog() *catalog.State {
 }
 
 // Session implements eval.Host.
-func (h *remoteHost) Session() *eval.Session {
+func (h *remoteHost) Session() *function.Session {
 	if h.m.Session == nil {
-		return &eval.Session{}
+		return &function.Session{}
 	}
 	s := *h.m.Session
 	return &s
@@ -63,7 +64,7 @@ func (h *remoteHost) Session() *eval.Session {
 func (h *remoteHost) Setting(string) (string, bool) { return "", false }
 
 // Scorer implements eval.Host.
-func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error) {
+func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
 	st, err := h.state()
 	if err != nil {
 		return nil, err
@@ -79,10 +80,10 @@ type remoteNames struct{ h *remoteHost }
 
 // RegIn implements types.Names.
 func (n remoteNames) RegIn(t types.OID, name string) (types.OID, error) {
-	return eval.RegIn(n.h, t, name)
+	return objname.RegIn(n.h, t, name)
 }
 
 // RegOut implements types.Names.
 func (n remoteNames) RegOut(t types.OID, oid types.OID) (string, bool) {
-	return eval.RegOut(n.h, t, oid)
+	return objname.RegOut(n.h, t, oid)
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/build"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/task"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -27,7 +27,7 @@ type part struct {
 // partConfig is what the tasks of a part share.
 type partConfig struct {
 	runtime  *op.Runtime
-	env      *eval.Env
+	env      *function.Env
 	tables   op.Tables
 	sources  op.Sources
 	virtuals op.Virtuals

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/flow"
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -53,7 +53,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	dir := spill.NewDir(spill.Options{Parent: w.cfg.Temp, Pool: r.pool, Budget: w.cfg.Budget})
 	pin := w.cfg.Store.Pin(m.BatchSize)
 	h := newRemoteHost(ctx, w, m)
-	env := &eval.Env{Types: m.Env.in(), Params: params, Host: h, Pool: r.pool}
+	env := &function.Env{Types: m.Env.in(), Params: params, Host: h, Pool: r.pool}
 	env.Types.Names = remoteNames{h}
 	failed := make(chan error, 1)
 	c := &partConfig{

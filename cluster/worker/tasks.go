@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/task"
@@ -51,7 +51,7 @@ func (w *Worker) Tasks() []TaskInfo {
 }
 
 // describe fills in what tasks of a statement share.
-func describe(list []TaskInfo, t TaskInfo, session *eval.Session, pool *mem.Pool) []TaskInfo {
+func describe(list []TaskInfo, t TaskInfo, session *function.Session, pool *mem.Pool) []TaskInfo {
 	if session != nil {
 		t.User, t.PID, t.Query, t.Started = session.SessionUser, session.PID, session.Query, session.StatementStart
 	}
@@ -79,7 +79,7 @@ func (s *Statement) tasks() []TaskInfo {
 	if last == nil {
 		return nil
 	}
-	var session *eval.Session
+	var session *function.Session
 	if s.env.Host != nil {
 		session = s.env.Host.Session()
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/flow"
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -32,7 +32,7 @@ type startMsg struct {
 	Nodes          []uint64     // the gateway first
 	Params         []byte       // packed datums
 	Env            envMsg
-	Session        *eval.Session
+	Session        *function.Session
 	Version        uint64 // of the catalog that the plan was made with
 	BatchSize      int
 	Limit          int64 // the statement's memory

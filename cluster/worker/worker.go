@@ -7,7 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/flow"
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -20,7 +20,7 @@ import (
 
 // Models gives models ready to predict.
 type Models interface {
-	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (eval.Scorer, error)
+	Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error)
 }
 
 // Config is a node. Replicate, Parts, Sources, Budget and Log may be nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -16,7 +17,7 @@ import (
 type Config struct {
 	Stage    *plan.Stage
 	Runtime  *op.Runtime
-	Env      *eval.Env
+	Env      *function.Env
 	Splits   op.Splits
 	Tables   op.Tables
 	Virtuals op.Virtuals

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -71,14 +71,14 @@ type tables struct {
 	w *world
 }
 
-func (o tables) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *eval.Env) (op.BatchReader, error) {
+func (o tables) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env) (op.BatchReader, error) {
 	tb := o.w.tables[s.Table]
 	cut := optest.Table{Types: tb.Types, Rows: tb.Rows[sp.From:sp.To]}
 	return &list{cut.Batches(o.t, optest.Form{Size: 9, Dict: true, Mix: true})}, nil
 }
 
 // run runs a plan on a number of lanes.
-func run(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int, env *eval.Env) ([]types.Row, error) {
+func run(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int, env *function.Env) ([]types.Row, error) {
 	t.Helper()
 	w := &world{tables: tbs, dealt: map[int]int{}, leaves: build.Leaves(root)}
 	pool := mem.NewPool("n", 0)
@@ -152,7 +152,7 @@ func TestSetOps(t *testing.T) {
 		for _, all := range []bool{false, true} {
 			for _, lanes := range []int{1, 3} {
 				n := &plan.SetOp{Kind: kind, All: all, Inputs: []plan.Node{scan(1, a0, a1), scan(2, b0, b1)}, Cols: []plan.Column{o0, o1}}
-				got, err := run(t, tbs, n, lanes, &eval.Env{})
+				got, err := run(t, tbs, n, lanes, &function.Env{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -189,7 +189,7 @@ func TestSetOps(t *testing.T) {
 				}
 				// one column of them alone
 				p := &plan.Project{Input: n, Items: []plan.Item{{Col: col(9, types.Numeric), Expr: ref(o1)}}}
-				part, err := run(t, tbs, p, lanes, &eval.Env{})
+				part, err := run(t, tbs, p, lanes, &function.Env{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -229,7 +229,7 @@ func TestRecursion(t *testing.T) {
 	}
 	for _, lanes := range []int{1, 3} {
 		n := &plan.RecursiveUnion{ID: 7, Init: start, Step: step, Cols: []plan.Column{out}}
-		got, err := run(t, map[types.OID]optest.Table{1: edges}, n, lanes, &eval.Env{})
+		got, err := run(t, map[types.OID]optest.Table{1: edges}, n, lanes, &function.Env{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestJoinKeyTypes(t *testing.T) {
 		tbs := map[types.OID]optest.Table{1: {Types: []types.Type{c.l}, Rows: []types.Row{{c.vl}, {nil}}}, 2: {Types: []types.Type{c.r}, Rows: []types.Row{{c.vr}, {nil}}}}
 		for _, kind := range []plan.JoinKind{plan.Inner, plan.RightSemi} {
 			j := &plan.Join{Kind: kind, L: scan(1, a), R: scan(2, b), LKeys: []expr.Expr{ref(a)}, RKeys: []expr.Expr{ref(b)}, NullSafe: []bool{false}}
-			got, err := run(t, tbs, j, 1, &eval.Env{})
+			got, err := run(t, tbs, j, 1, &function.Env{})
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.l, c.r, err)
 				continue
@@ -285,7 +285,7 @@ func TestMark(t *testing.T) {
 	}
 	j := &plan.Join{Kind: plan.Mark, L: scan(1, a, b), R: scan(2, c, d), LKeys: []expr.Expr{ref(a)}, RKeys: []expr.Expr{ref(c)}, NullSafe: []bool{false},
 		Residual: []expr.Expr{operator("<", types.Bool, ref(b), ref(d))}, MarkCol: m.ID}
-	got, err := run(t, tbs, j, 1, &eval.Env{})
+	got, err := run(t, tbs, j, 1, &function.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,20 +313,20 @@ func TestLimits(t *testing.T) {
 		{konst(-1, types.Int8), nil, false, 0, pgerr.InvalidRowCountInLimit},
 		{nil, konst(-1, types.Int8), false, 0, pgerr.InvalidRowCountInOffset},
 	} {
-		got, err := run(t, tbs, &plan.Limit{Input: sorted, Count: c.count, Offset: c.offset, Ties: c.ties, Keys: keys}, 2, &eval.Env{})
+		got, err := run(t, tbs, &plan.Limit{Input: sorted, Count: c.count, Offset: c.offset, Ties: c.ties, Keys: keys}, 2, &function.Env{})
 		if pgerr.CodeOf(err) != c.code || len(got) != c.want {
 			t.Errorf("%+v: %d rows, error %v", c, len(got), err)
 		}
 	}
 	on := &plan.DistinctOn{Input: scan(1, a), Keys: []expr.Expr{ref(a)}}
-	if got, err := run(t, tbs, on, 3, &eval.Env{}); err != nil || len(got) != 3 {
+	if got, err := run(t, tbs, on, 3, &function.Env{}); err != nil || len(got) != 3 {
 		t.Errorf("%d rows, error %v", len(got), err)
 	}
 }
 
 // host is a node that knows an enum.
 type host struct {
-	eval.Host
+	function.Host
 	st *catalog.State
 }
 
@@ -340,7 +340,7 @@ func TestEnumOrder(t *testing.T) {
 	mood := types.Type{OID: 20000, Mod: -1}
 	a := col(1, mood)
 	tbs := map[types.OID]optest.Table{1: {Types: []types.Type{mood}, Rows: []types.Row{{"ok"}, {"sad"}, {nil}, {"happy"}, {"ok"}}}}
-	got, err := run(t, tbs, &plan.Sort{Input: scan(1, a), Keys: []plan.SortKey{{Expr: ref(a), Desc: true, NullsFirst: true}}, Limit: -1}, 1, &eval.Env{Host: host{st: st}})
+	got, err := run(t, tbs, &plan.Sort{Input: scan(1, a), Keys: []plan.SortKey{{Expr: ref(a), Desc: true, NullsFirst: true}}, Limit: -1}, 1, &function.Env{Host: host{st: st}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestFunctionsAndValues(t *testing.T) {
 	}
 	out, ord := col(1, types.Int4), col(2, types.Int8)
 	f := &plan.FuncScan{Calls: []plan.SetCall{{Fn: series, Args: []expr.Expr{konst(3, types.Int4), konst(100, types.Int4)}, Cols: []plan.Column{out}}}, Ordinality: ord.ID}
-	got, err := run(t, nil, f, 2, &eval.Env{})
+	got, err := run(t, nil, f, 2, &function.Env{})
 	if err != nil || len(got) != 98 || got[97][0] != int64(100) || got[97][1] != int64(98) {
 		t.Errorf("%d rows, error %v", len(got), err)
 	}
@@ -368,12 +368,12 @@ func TestFunctionsAndValues(t *testing.T) {
 		in.Rows = append(in.Rows, []expr.Expr{konst(int64(i%4), types.Int4)})
 	}
 	ps := &plan.ProjectSet{Input: in, Calls: []plan.SetCall{{Fn: series, Args: []expr.Expr{konst(1, types.Int4), ref(in.Cols[0])}, Cols: []plan.Column{out}}}, Outer: true}
-	if got, err = run(t, nil, ps, 2, &eval.Env{}); err != nil || len(got) != 25*(1+1+2+3) {
+	if got, err = run(t, nil, ps, 2, &function.Env{}); err != nil || len(got) != 25*(1+1+2+3) {
 		t.Errorf("%d rows, error %v", len(got), err)
 	}
 	// no columns, one row
 	one := &plan.Project{Input: &plan.Values{Rows: [][]expr.Expr{{}}}, Items: []plan.Item{{Col: out, Expr: konst(7, types.Int4)}}}
-	if got, err = run(t, nil, one, 2, &eval.Env{}); err != nil || len(got) != 1 || got[0][0] != int64(7) {
+	if got, err = run(t, nil, one, 2, &function.Env{}); err != nil || len(got) != 1 || got[0][0] != int64(7) {
 		t.Errorf("rows %v, error %v", got, err)
 	}
 }

@@ -3,6 +3,10 @@ package eval
 import (
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/function/builtin"
+	"github.com/tributarydb/tributary/exec/function/textfn"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -14,18 +18,18 @@ type callNode struct {
 	args []node
 	typ  []types.Type
 	ret  types.Type
-	run  impl
+	run  function.Impl
 	memo any
 	// dictionary results of the last dictionaries seen, for functions of one
 	// string: computing once an entry is enough.
 	perEntry bool
 	key      arrow.ArrayData
-	cached   *vec
+	cached   *vector.Vec
 	size     int64 // charged for it
 }
 
-func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *Env) (node, error) {
-	m := impls()[f.ID]
+func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *function.Env) (node, error) {
+	m := builtin.Scalars()[f.ID]
 	if m == nil {
 		if f.Kind != fn.Scalar {
 			return nil, pgerr.Internal("%s is not a scalar function", f.ID)
@@ -37,34 +41,34 @@ func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *Env)
 		return nil, pgerr.Internal("no implementation of %s for %v", f.ID, at)
 	}
 	n := &callNode{f: f, args: args, typ: at, ret: ret, run: run}
-	if f.Vol == fn.Immutable && f.Strict && (!f.CanFail || patternFunc(f)) {
+	if f.Vol == fn.Immutable && f.Strict && (!f.CanFail || textfn.PatternFunc(f)) {
 		strings := 0
 		for i, a := range args {
 			if _, con := a.(*constNode); con {
 				continue
 			}
 			strings++
-			if kindOf(at[i]) != kStr {
+			if vector.KindOf(at[i]) != vector.Str {
 				strings = 2
 			}
 		}
-		n.perEntry = strings == 1 && kindOf(ret) != kArr
+		n.perEntry = strings == 1 && vector.KindOf(ret) != vector.Arr
 	}
 	return n, nil
 }
 
-func (n *callNode) eval(fr *frame) (*vec, error) {
-	args := make([]*vec, len(n.args))
+func (n *callNode) eval(fr *frame) (*vector.Vec, error) {
+	args := make([]*vector.Vec, len(n.args))
 	allOne := n.f.Vol != fn.Volatile
 	for i, arg := range n.args {
 		v, err := arg.eval(fr)
 		if err != nil {
 			return nil, err
 		}
-		if n.f.Strict && v.allNull() {
-			return nullVec(fr.n), nil
+		if n.f.Strict && v.AllNull() {
+			return vector.NewNull(fr.n), nil
 		}
-		allOne = allOne && v.one
+		allOne = allOne && v.One
 		args[i] = v
 	}
 	if n.perEntry {
@@ -75,18 +79,18 @@ func (n *callNode) eval(fr *frame) (*vec, error) {
 	return n.apply(fr, args, fr.n, allOne)
 }
 
-func (n *callNode) apply(fr *frame, args []*vec, rows int, allOne bool) (*vec, error) {
-	c := &call{ctx: fr.ctx, env: fr.env, a: fr.a, f: n.f, types: n.typ, ret: n.ret, n: rows, memo: &n.memo}
+func (n *callNode) apply(fr *frame, args []*vector.Vec, rows int, allOne bool) (*vector.Vec, error) {
+	c := &function.Call{Ctx: fr.ctx, Env: fr.env, Arena: fr.a, Fn: n.f, Types: n.typ, Ret: n.ret, N: rows, Memo: &n.memo}
 	if allOne {
-		c.n = 1
+		c.N = 1
 	}
-	if m := fr.a.meter(); m != nil {
-		m.what = n.f.Name
+	if m := fr.a.Meter(); m != nil {
+		m.Caller = n.f.Name
 	}
 	if n.f.Strict {
 		for _, v := range args {
-			if !v.one {
-				c.valid = andBits(fr.a, c.valid, v.valid, c.n)
+			if !v.One {
+				c.Valid = vector.AndBits(fr.a, c.Valid, v.Valid, c.N)
 			}
 		}
 	}
@@ -96,7 +100,7 @@ func (n *callNode) apply(fr *frame, args []*vec, rows int, allOne bool) (*vec, e
 	}
 	if allOne {
 		w := *v
-		w.one, w.n = true, rows
+		w.One, w.N = true, rows
 		return &w, nil
 	}
 	return v, nil
@@ -104,14 +108,14 @@ func (n *callNode) apply(fr *frame, args []*vec, rows int, allOne bool) (*vec, e
 
 // byDictionary computes a function of one dictionary column an entry, and maps
 // rows to the results. It gives nil where that does not pay.
-func (n *callNode) byDictionary(fr *frame, args []*vec) (*vec, error) {
-	var d *vec
+func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, error) {
+	var d *vector.Vec
 	at := 0
 	for i, v := range args {
-		if v.one {
+		if v.One {
 			continue
 		}
-		if v.kind != kDict || d != nil {
+		if v.Kind != vector.Dict || d != nil {
 			return nil, nil
 		}
 		d, at = v, i
@@ -120,58 +124,58 @@ func (n *callNode) byDictionary(fr *frame, args []*vec) (*vec, error) {
 		return nil, nil
 	}
 	res := n.cached
-	if d.key == nil || n.key != d.key || res == nil {
-		if d.dict.n > 4*fr.n && d.dict.n > 1024 {
+	if d.Key == nil || n.key != d.Key || res == nil {
+		if d.Dict.N > 4*fr.n && d.Dict.N > 1024 {
 			return nil, nil
 		}
-		in := append([]*vec(nil), args...)
-		in[at] = d.dict
+		in := append([]*vector.Vec(nil), args...)
+		in[at] = d.Dict
 		for i, v := range in {
-			if v.one {
+			if v.One {
 				w := *v
-				w.n = d.dict.n
+				w.N = d.Dict.N
 				in[i] = &w
 			}
 		}
 		sub := *fr
-		sub.a, sub.shared = fr.a.fresh(), nil // the result outlives this batch
-		before := fr.a.meter().holds()
-		v, err := n.apply(&sub, in, d.dict.n, false)
+		sub.a, sub.shared = fr.a.Fresh(), nil // the result outlives this batch
+		before := fr.a.Meter().Holds()
+		v, err := n.apply(&sub, in, d.Dict.N, false)
 		if err != nil {
 			// It may be of an entry that no row here has: the rows tell.
 			return nil, nil
 		}
-		res = v.spread(sub.a)
-		size := fr.a.meter().holds() - before
-		fr.a.meter().keep(size - n.size)
-		n.key, n.cached, n.size = d.key, res, size
+		res = v.Spread(sub.a)
+		size := fr.a.Meter().Holds() - before
+		fr.a.Meter().Keep(size - n.size)
+		n.key, n.cached, n.size = d.Key, res, size
 	}
-	out, err := takeEntries(fr.a, res, vals[int32](d), d.valid, n.ret)
+	out, err := vector.TakeEntries(fr.a, res, vector.Values[int32](d), d.Valid, n.ret)
 	return out, err
 }
 
 // entries computes a boolean function once an entry of the dictionary of d: 1
 // where it is true. It gives nil where an argument is not constant.
-func (n *callNode) entries(d *vec, fr *frame) ([]uint8, error) {
-	args := make([]*vec, len(n.args))
+func (n *callNode) entries(d *vector.Vec, fr *frame) ([]uint8, error) {
+	args := make([]*vector.Vec, len(n.args))
 	for i, arg := range n.args {
 		if _, ok := arg.(*colNode); ok {
-			args[i] = d.dict
+			args[i] = d.Dict
 			continue
 		}
 		v, err := arg.eval(fr)
 		if err != nil {
 			return nil, err
 		}
-		if v.allNull() || !v.one {
+		if v.AllNull() || !v.One {
 			return nil, nil
 		}
 		args[i] = v
 	}
-	v, err := n.apply(fr, args, d.dict.n, false)
-	if err != nil || v.kind != kBool {
+	v, err := n.apply(fr, args, d.Dict.N, false)
+	if err != nil || v.Kind != vector.Bool {
 		return nil, err
 	}
-	t, _ := truth(fr.a, v)
+	t, _ := vector.Truth(fr.a, v)
 	return append([]uint8(nil), t...), nil
 }

@@ -1,11 +1,15 @@
 package eval
 
-import "github.com/tributarydb/tributary/planner/expr"
+import (
+	"github.com/tributarydb/tributary/exec/cast"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/expr"
+)
 
 // castNode is a cast.
 type castNode struct {
 	arg  node
-	conv *conversion
+	conv *cast.Conversion
 }
 
 func (c *compiler) cast(e *expr.Cast) (node, error) {
@@ -14,20 +18,20 @@ func (c *compiler) cast(e *expr.Cast) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	conv, err := castOf(from, to, e.Explicit)
+	conv, err := cast.Between(from, to, e.Explicit)
 	if err != nil {
 		return nil, err
 	}
 	if conv == nil {
 		return arg, nil
 	}
-	return &castNode{arg: arg, conv: newConversion(from, to, conv)}, nil
+	return &castNode{arg: arg, conv: cast.New(from, to, conv)}, nil
 }
 
-func (n *castNode) eval(fr *frame) (*vec, error) {
+func (n *castNode) eval(fr *frame) (*vector.Vec, error) {
 	v, err := n.arg.eval(fr)
 	if err != nil {
 		return nil, err
 	}
-	return n.conv.apply(fr.ctx, fr.env, fr.a, v)
+	return n.conv.Apply(fr.ctx, fr.env, fr.a, v)
 }

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -9,7 +11,7 @@ import (
 
 // compiler turns expressions into nodes.
 type compiler struct {
-	env *Env
+	env *function.Env
 	ord map[expr.ColID]int
 	// Of several expressions: the calls seen, and the places of those that
 	// occur more than once, by fingerprint.
@@ -160,8 +162,8 @@ func cheapArgs(c *expr.Call) bool {
 		return false
 	}
 	for _, a := range c.Args {
-		switch kindOf(a.Type()) {
-		case kBool, kI16, kI32, kI64, kU32, kF32, kF64:
+		switch vector.KindOf(a.Type()) {
+		case vector.Bool, vector.I16, vector.I32, vector.I64, vector.U32, vector.F32, vector.F64:
 		default:
 			return false
 		}
@@ -176,24 +178,24 @@ type colNode struct {
 	typ types.Type
 }
 
-func (n *colNode) eval(fr *frame) (*vec, error) { return fr.column(n.ord, n.typ) }
+func (n *colNode) eval(fr *frame) (*vector.Vec, error) { return fr.column(n.ord, n.typ) }
 
 type constNode struct {
 	typ types.Type
 	val types.Datum
-	v   vec
+	v   vector.Vec
 }
 
 func newConst(t types.Type, d types.Datum) (*constNode, error) {
-	v, err := constVec(t, d, 1)
+	v, err := vector.NewConst(t, d, 1)
 	if err != nil {
 		return nil, err
 	}
 	return &constNode{typ: t, val: d, v: *v}, nil
 }
 
-func (n *constNode) eval(fr *frame) (*vec, error) {
+func (n *constNode) eval(fr *frame) (*vector.Vec, error) {
 	v := n.v
-	v.n = fr.n
+	v.N = fr.n
 	return &v, nil
 }

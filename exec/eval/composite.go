@@ -5,6 +5,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/exec/cast"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/function/arrayfn"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -17,12 +21,12 @@ type arrayNode struct {
 	typ   types.Type
 }
 
-func (n *arrayNode) eval(fr *frame) (*vec, error) {
+func (n *arrayNode) eval(fr *frame) (*vector.Vec, error) {
 	elem, _ := n.typ.Elem()
-	vs := make([]*vec, len(n.args))
+	vs := make([]*vector.Vec, len(n.args))
 	for i, arg := range n.args {
 		if n.types[i].IsArray() {
-			return nil, errDimensions()
+			return nil, vector.ErrDimensions()
 		}
 		v, err := arg.eval(fr)
 		if err != nil {
@@ -30,17 +34,17 @@ func (n *arrayNode) eval(fr *frame) (*vec, error) {
 		}
 		vs[i] = v
 	}
-	b := array.NewBuilder(fr.a.allocator(), n.typ.Arrow()).(*array.ListBuilder)
+	b := array.NewBuilder(fr.a.Allocator(), n.typ.Arrow()).(*array.ListBuilder)
 	b.Reserve(fr.n)
 	for i := range fr.n {
 		b.Append(true)
 		for k, v := range vs {
-			if err := types.AppendDatum(b.ValueBuilder(), elem, v.datum(n.types[k], i)); err != nil {
+			if err := types.AppendDatum(b.ValueBuilder(), elem, v.Datum(n.types[k], i)); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return fromArrow(fr.a, b.NewArray()), nil
+	return vector.FromArrow(fr.a, b.NewArray()), nil
 }
 
 // rowNode is ROW(…).
@@ -50,19 +54,19 @@ type rowNode struct {
 	typ   types.Type
 }
 
-func (n *rowNode) eval(fr *frame) (*vec, error) {
-	kids := make([]*vec, len(n.args))
+func (n *rowNode) eval(fr *frame) (*vector.Vec, error) {
+	kids := make([]*vector.Vec, len(n.args))
 	for i, arg := range n.args {
 		v, err := arg.eval(fr)
 		if err != nil {
 			return nil, err
 		}
-		if v.n != fr.n {
-			return nil, pgerr.Internal("a field of %d rows among %d", v.n, fr.n)
+		if v.N != fr.n {
+			return nil, pgerr.Internal("a field of %d rows among %d", v.N, fr.n)
 		}
-		kids[i] = fr.a.detach(v)
+		kids[i] = fr.a.Detach(v)
 	}
-	return structVec(fr.a, n.typ, kids, nil, fr.n)
+	return cast.NewStruct(fr.a, n.typ, kids, nil, fr.n)
 }
 
 // fieldNode is (row).field.
@@ -72,30 +76,30 @@ type fieldNode struct {
 	from, typ types.Type
 }
 
-func (n *fieldNode) eval(fr *frame) (*vec, error) {
+func (n *fieldNode) eval(fr *frame) (*vector.Vec, error) {
 	v, err := n.arg.eval(fr)
 	if err != nil {
 		return nil, err
 	}
-	s, ok := v.arr.(*array.Struct)
-	if v.allNull() || !ok || n.index >= s.NumField() {
-		return nullVec(fr.n), nil
+	s, ok := v.Arr.(*array.Struct)
+	if v.AllNull() || !ok || n.index >= s.NumField() {
+		return vector.NewNull(fr.n), nil
 	}
-	f := fromArrow(fr.a, s.Field(n.index))
+	f := vector.FromArrow(fr.a, s.Field(n.index))
 	if s.NullN() > 0 {
 		w := *f
-		w.arr = nil
-		if f.kind == kArr {
-			w.arr = f.arr
+		w.Arr = nil
+		if f.Kind == vector.Arr {
+			w.Arr = f.Arr
 		}
-		w.valid = andBits(fr.a, f.valid, bitsFrom(fr.a, s.NullBitmapBytes(), s.Data().Offset(), s.Len()), s.Len())
+		w.Valid = vector.AndBits(fr.a, f.Valid, vector.BitsFrom(fr.a, s.NullBitmapBytes(), s.Data().Offset(), s.Len()), s.Len())
 		f = &w
 	}
-	if v.one {
+	if v.One {
 		w := *f
-		w.one, w.n = true, fr.n
-		if w.kind != kArr {
-			w.arr = nil
+		w.One, w.N = true, fr.n
+		if w.Kind != vector.Arr {
+			w.Arr = nil
 		}
 		f = &w
 	}
@@ -131,12 +135,12 @@ func (c *compiler) subscript(e *expr.Subscript) (node, error) {
 	return n, nil
 }
 
-func (n *subscriptNode) eval(fr *frame) (*vec, error) {
+func (n *subscriptNode) eval(fr *frame) (*vector.Vec, error) {
 	arr, err := n.array.eval(fr)
 	if err != nil {
 		return nil, err
 	}
-	var idx, up *vec
+	var idx, up *vector.Vec
 	if n.index != nil {
 		if idx, err = n.index.eval(fr); err != nil {
 			return nil, err
@@ -147,13 +151,13 @@ func (n *subscriptNode) eval(fr *frame) (*vec, error) {
 			return nil, err
 		}
 	}
-	list, ok := arr.arr.(*array.List)
-	if arr.allNull() || !ok || idx != nil && idx.allNull() || up != nil && up.allNull() {
-		return nullVec(fr.n), nil
+	list, ok := arr.Arr.(*array.List)
+	if arr.AllNull() || !ok || idx != nil && idx.AllNull() || up != nil && up.AllNull() {
+		return vector.NewNull(fr.n), nil
 	}
-	base := lowerBound(n.at)
+	base := arrayfn.LowerBound(n.at)
 	row := func(i int) int {
-		if arr.one {
+		if arr.One {
 			return 0
 		}
 		return i
@@ -162,16 +166,16 @@ func (n *subscriptNode) eval(fr *frame) (*vec, error) {
 		return n.sliced(fr, list, row, idx, up, base)
 	}
 	take := make([]int32, fr.n)
-	valid := alloc[byte](fr.a, (fr.n+7)/8)
+	valid := vector.Alloc[byte](fr.a, (fr.n+7)/8)
 	clear(valid)
 	count := 0
 	for i := range fr.n {
 		r := row(i)
-		if list.IsNull(r) || idx.null(i) {
+		if list.IsNull(r) || idx.Null(i) {
 			continue
 		}
 		from, to := list.ValueOffsets(r)
-		k := intAt(idx, i) - base
+		k := vector.IntAt(idx, i) - base
 		if k < 0 || k >= to-from {
 			continue
 		}
@@ -180,69 +184,69 @@ func (n *subscriptNode) eval(fr *frame) (*vec, error) {
 		count++
 	}
 	elem, _ := n.at.Elem()
-	values := fromArrow(fr.a, list.ListValues())
+	values := vector.FromArrow(fr.a, list.ListValues())
 	if count == 0 {
-		return nullVec(fr.n), nil
+		return vector.NewNull(fr.n), nil
 	}
-	out, err := takeVec(fr.a, values, take, elem)
+	out, err := vector.TakeVec(fr.a, values, take, elem)
 	if err != nil {
 		return nil, err
 	}
 	w := *out
-	w.valid = andBits(fr.a, out.valid, valid, fr.n)
-	if count == fr.n && out.valid == nil {
-		w.valid = nil
+	w.Valid = vector.AndBits(fr.a, out.Valid, valid, fr.n)
+	if count == fr.n && out.Valid == nil {
+		w.Valid = nil
 	}
-	if w.kind != kArr {
-		w.arr = nil
+	if w.Kind != vector.Arr {
+		w.Arr = nil
 	}
 	return &w, nil
 }
 
-func (n *subscriptNode) sliced(fr *frame, list *array.List, row func(int) int, idx, up *vec, base int64) (*vec, error) {
+func (n *subscriptNode) sliced(fr *frame, list *array.List, row func(int) int, idx, up *vector.Vec, base int64) (*vector.Vec, error) {
 	off := make([]int32, fr.n+1)
 	var take []int32
-	valid := fr.a.lasting((fr.n + 7) / 8)
+	valid := fr.a.Lasting((fr.n + 7) / 8)
 	nulls := 0
 	for i := range fr.n {
 		r := row(i)
-		if list.IsNull(r) || idx != nil && idx.null(i) || up != nil && up.null(i) {
+		if list.IsNull(r) || idx != nil && idx.Null(i) || up != nil && up.Null(i) {
 			nulls++
 		} else {
 			valid[i>>3] |= 1 << (i & 7)
 			from, to := list.ValueOffsets(r)
 			lo, hi := int64(0), to-from
 			if idx != nil {
-				lo = max(lo, intAt(idx, i)-base)
+				lo = max(lo, vector.IntAt(idx, i)-base)
 			}
 			if up != nil {
-				hi = min(hi, intAt(up, i)-base+1)
+				hi = min(hi, vector.IntAt(up, i)-base+1)
 			}
-			fr.a.meter().charge(4 * max(hi-lo, 0))
+			fr.a.Meter().Charge(4 * max(hi-lo, 0))
 			for k := lo; k < hi; k++ {
 				take = append(take, int32(from+k))
 			}
 		}
 		off[i+1] = int32(len(take))
 	}
-	kids, err := takeArrow(fr.a, list.ListValues(), take)
+	kids, err := vector.TakeArrow(fr.a, list.ListValues(), take)
 	if err != nil {
 		return nil, err
 	}
 	out := array.NewListData(array.NewData(list.DataType(), fr.n,
 		[]*memory.Buffer{memory.NewBufferBytes(valid), memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(off))},
 		[]arrow.ArrayData{kids.Data()}, nulls, 0))
-	return fromArrow(fr.a, out), nil
+	return vector.FromArrow(fr.a, out), nil
 }
 
 // predictNode applies a model to its features.
 type predictNode struct {
 	e      *expr.Predict
 	args   []node
-	scorer Scorer
+	scorer function.Scorer
 }
 
-func (n *predictNode) eval(fr *frame) (*vec, error) {
+func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
 	if n.scorer == nil {
 		if fr.env.Host == nil {
 			return nil, pgerr.Unsupported("model %q cannot be used here", n.e.Model)
@@ -259,7 +263,7 @@ func (n *predictNode) eval(fr *frame) (*vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		if cols[i], err = fr.a.detach(v.spread(fr.a)).toArrow(n.e.Args[i].Type()); err != nil {
+		if cols[i], err = fr.a.Detach(v.Spread(fr.a)).ToArrow(n.e.Args[i].Type()); err != nil {
 			return nil, err
 		}
 	}
@@ -267,5 +271,5 @@ func (n *predictNode) eval(fr *frame) (*vec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromArrow(fr.a, out), nil
+	return vector.FromArrow(fr.a, out), nil
 }

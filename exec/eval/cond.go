@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"github.com/tributarydb/tributary/exec/compare"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -36,9 +38,9 @@ func (c *compiler) caseOf(e *expr.Case) (node, error) {
 	return n, nil
 }
 
-func (n *caseNode) eval(fr *frame) (*vec, error) {
+func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
 	rest := countUp(fr.a, fr.n)
-	var parts []part
+	var parts []vector.Part
 	for k, cond := range n.conds {
 		if len(rest) == 0 {
 			break
@@ -48,8 +50,8 @@ func (n *caseNode) eval(fr *frame) (*vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, _ := truth(fr.a, v)
-		hits := countBytes(t)
+		t, _ := vector.Truth(fr.a, v)
+		hits := vector.CountBytes(t)
 		if hits == 0 {
 			continue
 		}
@@ -58,11 +60,11 @@ func (n *caseNode) eval(fr *frame) (*vec, error) {
 			if err != nil {
 				return nil, err
 			}
-			parts = append(parts, part{rest, v})
+			parts = append(parts, vector.Part{Rows: rest, V: v})
 			rest = nil
 			break
 		}
-		yes, no := alloc[int32](fr.a, len(rest)), alloc[int32](fr.a, len(rest))
+		yes, no := vector.Alloc[int32](fr.a, len(rest)), vector.Alloc[int32](fr.a, len(rest))
 		ny, nn := 0, 0
 		for i, r := range rest {
 			yes[ny], no[nn] = r, r
@@ -74,23 +76,23 @@ func (n *caseNode) eval(fr *frame) (*vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{yes[:ny], v})
+		parts = append(parts, vector.Part{Rows: yes[:ny], V: v})
 	}
 	if len(rest) > 0 && n.els != nil {
 		v, err := n.els.eval(fr.narrow(rest))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{rest, v})
+		parts = append(parts, vector.Part{Rows: rest, V: v})
 	}
 	if len(parts) == 0 {
-		return nullVec(fr.n), nil
+		return vector.NewNull(fr.n), nil
 	}
-	return scatter(fr.a, fr.n, n.typ, parts)
+	return vector.Scatter(fr.a, fr.n, n.typ, parts)
 }
 
-func countUp(a *arena, n int) []int32 {
-	out := alloc[int32](a, n)
+func countUp(a *vector.Arena, n int) []int32 {
+	out := vector.Alloc[int32](a, n)
 	for i := range out {
 		out[i] = int32(i)
 	}
@@ -103,9 +105,9 @@ type coalesceNode struct {
 	typ  types.Type
 }
 
-func (n *coalesceNode) eval(fr *frame) (*vec, error) {
+func (n *coalesceNode) eval(fr *frame) (*vector.Vec, error) {
 	rest := countUp(fr.a, fr.n)
-	var parts []part
+	var parts []vector.Part
 	for _, arg := range n.args {
 		if len(rest) == 0 {
 			break
@@ -114,18 +116,18 @@ func (n *coalesceNode) eval(fr *frame) (*vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.allNull() {
+		if v.AllNull() {
 			continue
 		}
-		parts = append(parts, part{rest, v})
-		if v.valid == nil {
+		parts = append(parts, vector.Part{Rows: rest, V: v})
+		if v.Valid == nil {
 			rest = nil
 			break
 		}
-		open := alloc[int32](fr.a, len(rest))
+		open := vector.Alloc[int32](fr.a, len(rest))
 		k := 0
 		for i, r := range rest {
-			if v.null(i) {
+			if v.Null(i) {
 				open[k] = r
 				k++
 			}
@@ -133,7 +135,7 @@ func (n *coalesceNode) eval(fr *frame) (*vec, error) {
 		rest = open[:k]
 	}
 	if len(parts) == 0 {
-		return nullVec(fr.n), nil
+		return vector.NewNull(fr.n), nil
 	}
 	// a later part fills what an earlier one left NULL
 	return scatterOver(fr.a, fr.n, n.typ, parts)
@@ -141,31 +143,31 @@ func (n *coalesceNode) eval(fr *frame) (*vec, error) {
 
 // scatterOver is scatter where rows may be in several parts: the first that is
 // not NULL counts.
-func scatterOver(a *arena, n int, t types.Type, parts []part) (*vec, error) {
-	if len(parts) == 1 && len(parts[0].rows) == n {
-		return parts[0].v, nil
+func scatterOver(a *vector.Arena, n int, t types.Type, parts []vector.Part) (*vector.Vec, error) {
+	if len(parts) == 1 && len(parts[0].Rows) == n {
+		return parts[0].V, nil
 	}
 	for i := range parts[:len(parts)-1] {
 		p := &parts[i]
-		if p.v.valid == nil {
+		if p.V.Valid == nil {
 			continue
 		}
-		keep := alloc[int32](a, len(p.rows))
-		rows := alloc[int32](a, len(p.rows))
+		keep := vector.Alloc[int32](a, len(p.Rows))
+		rows := vector.Alloc[int32](a, len(p.Rows))
 		k := 0
-		for j, r := range p.rows {
-			if !p.v.null(j) {
+		for j, r := range p.Rows {
+			if !p.V.Null(j) {
 				keep[k], rows[k] = int32(j), r
 				k++
 			}
 		}
-		v, err := takeVec(a, p.v, keep[:k], t)
+		v, err := vector.TakeVec(a, p.V, keep[:k], t)
 		if err != nil {
 			return nil, err
 		}
-		p.rows, p.v = rows[:k], v
+		p.Rows, p.V = rows[:k], v
 	}
-	return scatter(a, n, t, parts)
+	return vector.Scatter(a, n, t, parts)
 }
 
 // minMaxNode is GREATEST and LEAST: NULL arguments do not count.
@@ -175,8 +177,8 @@ type minMaxNode struct {
 	typ      types.Type
 }
 
-func (n *minMaxNode) eval(fr *frame) (*vec, error) {
-	vs := make([]*vec, len(n.args))
+func (n *minMaxNode) eval(fr *frame) (*vector.Vec, error) {
+	vs := make([]*vector.Vec, len(n.args))
 	for i, arg := range n.args {
 		v, err := arg.eval(fr)
 		if err != nil {
@@ -185,17 +187,17 @@ func (n *minMaxNode) eval(fr *frame) (*vec, error) {
 		vs[i] = v
 	}
 	// which argument wins each row, then pick
-	win := alloc[int32](fr.a, fr.n)
+	win := vector.Alloc[int32](fr.a, fr.n)
 	for i := range win {
 		win[i] = -1
 	}
-	cmp := comparer(n.typ, fr.env)
+	cmp := compare.Comparer(n.typ, fr.env)
 	for k, v := range vs {
-		if v.allNull() {
+		if v.AllNull() {
 			continue
 		}
 		for i := range win {
-			if v.null(i) {
+			if v.Null(i) {
 				continue
 			}
 			if w := win[i]; w < 0 {
@@ -205,9 +207,9 @@ func (n *minMaxNode) eval(fr *frame) (*vec, error) {
 			}
 		}
 	}
-	parts := make([]part, 0, len(vs))
+	parts := make([]vector.Part, 0, len(vs))
 	for k, v := range vs {
-		rows := alloc[int32](fr.a, fr.n)
+		rows := vector.Alloc[int32](fr.a, fr.n)
 		c := 0
 		for i, w := range win {
 			if int(w) == k {
@@ -218,14 +220,14 @@ func (n *minMaxNode) eval(fr *frame) (*vec, error) {
 		if c == 0 {
 			continue
 		}
-		pv, err := takeVec(fr.a, v, rows[:c], n.typ)
+		pv, err := vector.TakeVec(fr.a, v, rows[:c], n.typ)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{rows[:c], pv})
+		parts = append(parts, vector.Part{Rows: rows[:c], V: pv})
 	}
 	if len(parts) == 0 {
-		return nullVec(fr.n), nil
+		return vector.NewNull(fr.n), nil
 	}
-	return scatter(fr.a, fr.n, n.typ, parts)
+	return vector.Scatter(fr.a, fr.n, n.typ, parts)
 }

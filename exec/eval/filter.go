@@ -7,6 +7,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/compare"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
@@ -21,9 +24,9 @@ import (
 // boolean column.
 type Filter struct {
 	conds []condition
-	env   *Env
-	a     arena
-	m     meter
+	env   *function.Env
+	a     vector.Arena
+	m     vector.Meter
 	bufs  [2][]int32
 }
 
@@ -37,9 +40,9 @@ type condition struct {
 }
 
 // CompileFilter makes a filter of conditions over the columns of an input.
-func CompileFilter(conds []expr.Expr, in []plan.Column, env *Env) (*Filter, error) {
+func CompileFilter(conds []expr.Expr, in []plan.Column, env *function.Env) (*Filter, error) {
 	if env == nil {
-		env = &Env{}
+		env = &function.Env{}
 	}
 	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in))}
 	for i, col := range in {
@@ -47,8 +50,8 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *Env) (*Filter, erro
 			c.ord[col.ID] = i
 		}
 	}
-	f := &Filter{env: env, m: env.meter()}
-	f.a = newArena(&f.m)
+	f := &Filter{env: env, m: env.NewMeter()}
+	f.a = vector.NewArena(&f.m)
 	for _, e := range flatten(conds) {
 		root, err := c.compile(e)
 		if err != nil {
@@ -80,9 +83,9 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	defer f.m.catch(b.Rows(), &err)
-	f.m.begin(ctx)
-	f.a.reset()
+	defer f.m.Catch(b.Rows(), &err)
+	f.m.Begin(ctx)
+	f.a.Reset()
 	sel, n := b.Sel, b.Rows()
 	own := 0
 	for i := range f.conds {
@@ -125,22 +128,22 @@ func (f *Filter) buffer(i, n int) []int32 {
 }
 
 // selectTrue writes the rows at which v is true.
-func selectTrue(v *vec, sel []int32, n int, out []int32) int {
-	if v.allNull() {
+func selectTrue(v *vector.Vec, sel []int32, n int, out []int32) int {
+	if v.AllNull() {
 		return 0
 	}
-	if v.one {
-		if vals[uint8](v)[0] == 0 {
+	if v.One {
+		if vector.Values[uint8](v)[0] == 0 {
 			return 0
 		}
 		return n // out is not looked at
 	}
-	x := vals[uint8](v)
+	x := vector.Values[uint8](v)
 	k := 0
 	for i := range x {
 		t := x[i]
-		if v.valid != nil {
-			t &= v.valid[i>>3] >> (i & 7) & 1
+		if v.Valid != nil {
+			t &= v.Valid[i>>3] >> (i & 7) & 1
 		}
 		r := int32(i)
 		if sel != nil {
@@ -161,7 +164,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 			return
 		}
 		if cn, ok := n.arg.(*colNode); ok {
-			cond.fast, cond.col = hotEntries(func(d *vec, fr *frame) ([]uint8, error) {
+			cond.fast, cond.col = hotEntries(func(d *vector.Vec, fr *frame) ([]uint8, error) {
 				flags := append([]uint8(nil), n.entries(d)...)
 				if n.not {
 					for i := range flags {
@@ -194,12 +197,12 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 		col, k := call.args[0], call.args[1]
 		at := call.typ[0]
 		if _, ok := col.(*constNode); ok {
-			col, k, op = k, col, op.swap()
+			col, k, op = k, col, op.Swap()
 			at = call.typ[1]
 		}
 		cn, ok1 := col.(*colNode)
 		kn, ok2 := k.(*constNode)
-		if !ok1 || !ok2 || kn.val == nil || kindOf(call.typ[0]) != kindOf(call.typ[1]) || call.typ[0].OID != call.typ[1].OID || call.typ[0].Scale != call.typ[1].Scale {
+		if !ok1 || !ok2 || kn.val == nil || vector.KindOf(call.typ[0]) != vector.KindOf(call.typ[1]) || call.typ[0].OID != call.typ[1].OID || call.typ[0].Scale != call.typ[1].Scale {
 			return
 		}
 		if fast := hotCompare(op, at, &kn.v); fast != nil {
@@ -221,7 +224,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 }
 
 // comparisonOf tells which comparison a call is.
-func comparisonOf(e *expr.Call) (cmpOp, bool) {
+func comparisonOf(e *expr.Call) (compare.CmpOp, bool) {
 	op, ok := comparisons()[e.Fn.ID]
 	return op, ok
 }
@@ -241,7 +244,7 @@ func hotNull(not bool) selector {
 			return 0, true
 		}
 		bits, off := col.NullBitmapBytes(), col.Data().Offset()
-		flip := b2u(!not)
+		flip := vector.ByteOf(!not)
 		k := 0
 		if sel == nil {
 			for i := range n {
@@ -287,7 +290,7 @@ func hotBool(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, 
 // once an entry and remembered for the next batch of the same dictionary. It
 // leaves columns that are not dictionaries, and dictionaries much larger than
 // the batch, to the general way.
-func hotEntries(compute func(dict *vec, fr *frame) ([]uint8, error)) selector {
+func hotEntries(compute func(dict *vector.Vec, fr *frame) ([]uint8, error)) selector {
 	var key arrow.ArrayData
 	var flags []uint8
 	return func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
@@ -296,11 +299,11 @@ func hotEntries(compute func(dict *vec, fr *frame) ([]uint8, error)) selector {
 			return 0, false
 		}
 		if k := d.Dictionary().Data(); k != key || flags == nil {
-			v := fromArrow(&f.a, d)
-			if v.kind != kDict || v.dict.n > 4*n && v.dict.n > 1024 {
+			v := vector.FromArrow(&f.a, d)
+			if v.Kind != vector.Dict || v.Dict.N > 4*n && v.Dict.N > 1024 {
 				return 0, false
 			}
-			fl, err := compute(v, &frame{ctx: context.Background(), env: f.env, a: &f.a, n: v.dict.n})
+			fl, err := compute(v, &frame{ctx: context.Background(), env: f.env, a: &f.a, n: v.Dict.N})
 			if err != nil || fl == nil {
 				return 0, false // an entry that no row has may be at fault
 			}

@@ -5,14 +5,16 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/compare"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // comparisons maps function IDs to the comparison they are.
-var comparisons = sync.OnceValue(func() map[string]cmpOp {
-	ops := map[string]cmpOp{"=": opEQ, "<>": opNE, "<": opLT, "<=": opLE, ">": opGT, ">=": opGE}
-	m := map[string]cmpOp{}
+var comparisons = sync.OnceValue(func() map[string]compare.CmpOp {
+	ops := map[string]compare.CmpOp{"=": compare.OpEQ, "<>": compare.OpNE, "<": compare.OpLT, "<=": compare.OpLE, ">": compare.OpGT, ">=": compare.OpGE}
+	m := map[string]compare.CmpOp{}
 	for _, o := range fn.AllOperators() {
 		if op, ok := ops[o.Name]; ok && o.Left != 0 {
 			m[o.Func.ID] = op
@@ -27,56 +29,56 @@ var comparisons = sync.OnceValue(func() map[string]cmpOp {
 type selector func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) (k int, ok bool)
 
 // hotCompare makes the loop that compares a column of t with a constant.
-func hotCompare(op cmpOp, t types.Type, k *vec) selector {
-	switch kindOf(t) {
-	case kI16:
-		return hotInts(op, vals[int16](k)[0])
-	case kI32:
-		return hotInts(op, vals[int32](k)[0])
-	case kI64:
-		return hotInts(op, vals[int64](k)[0])
-	case kU32:
-		return hotInts(op, vals[uint32](k)[0])
-	case kF32:
-		return hotFloats(op, vals[float32](k)[0])
-	case kF64:
-		return hotFloats(op, vals[float64](k)[0])
+func hotCompare(op compare.CmpOp, t types.Type, k *vector.Vec) selector {
+	switch vector.KindOf(t) {
+	case vector.I16:
+		return hotInts(op, vector.Values[int16](k)[0])
+	case vector.I32:
+		return hotInts(op, vector.Values[int32](k)[0])
+	case vector.I64:
+		return hotInts(op, vector.Values[int64](k)[0])
+	case vector.U32:
+		return hotInts(op, vector.Values[uint32](k)[0])
+	case vector.F32:
+		return hotFloats(op, vector.Values[float32](k)[0])
+	case vector.F64:
+		return hotFloats(op, vector.Values[float64](k)[0])
 	}
 	return nil
 }
 
 // raw views the values of a fixed-width column.
 func raw[T any](col arrow.Array) ([]T, bool) {
-	var a arena
-	v := fromArrow(&a, col)
+	var a vector.Arena
+	v := vector.FromArrow(&a, col)
 	var z T
 	switch any(z).(type) {
 	case int16:
-		if v.kind != kI16 {
+		if v.Kind != vector.I16 {
 			return nil, false
 		}
 	case int32:
-		if v.kind != kI32 {
+		if v.Kind != vector.I32 {
 			return nil, false
 		}
 	case int64:
-		if v.kind != kI64 {
+		if v.Kind != vector.I64 {
 			return nil, false
 		}
 	case uint32:
-		if v.kind != kU32 {
+		if v.Kind != vector.U32 {
 			return nil, false
 		}
 	case float32:
-		if v.kind != kF32 {
+		if v.Kind != vector.F32 {
 			return nil, false
 		}
 	case float64:
-		if v.kind != kF64 {
+		if v.Kind != vector.F64 {
 			return nil, false
 		}
 	}
-	return vals[T](v), true
+	return vector.Values[T](v), true
 }
 
 // dropNulls removes NULL rows from a selection in place.
@@ -91,7 +93,7 @@ func dropNulls(col arrow.Array, out []int32) int {
 	return k
 }
 
-func hotInts[T integer](op cmpOp, c T) selector {
+func hotInts[T compare.Integer](op compare.CmpOp, c T) selector {
 	return func(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
 		v, ok := raw[T](col)
 		if !ok {
@@ -110,77 +112,77 @@ func hotInts[T integer](op cmpOp, c T) selector {
 	}
 }
 
-func selectAll[T integer](op cmpOp, v []T, c T, out []int32) int {
+func selectAll[T compare.Integer](op compare.CmpOp, v []T, c T, out []int32) int {
 	out = out[:len(v)+1]
 	k := 0
 	switch op {
-	case opEQ:
+	case compare.OpEQ:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x == c))
+			k += int(vector.ByteOf(x == c))
 		}
-	case opNE:
+	case compare.OpNE:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x != c))
+			k += int(vector.ByteOf(x != c))
 		}
-	case opLT:
+	case compare.OpLT:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x < c))
+			k += int(vector.ByteOf(x < c))
 		}
-	case opLE:
+	case compare.OpLE:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x <= c))
+			k += int(vector.ByteOf(x <= c))
 		}
-	case opGT:
+	case compare.OpGT:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x > c))
+			k += int(vector.ByteOf(x > c))
 		}
-	case opGE:
+	case compare.OpGE:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x >= c))
+			k += int(vector.ByteOf(x >= c))
 		}
 	}
 	return k
 }
 
-func selectSome[T integer](op cmpOp, v []T, c T, sel, out []int32) int {
+func selectSome[T compare.Integer](op compare.CmpOp, v []T, c T, sel, out []int32) int {
 	out = out[:len(sel)+1]
 	k := 0
 	switch op {
-	case opEQ:
+	case compare.OpEQ:
 		for _, r := range sel {
 			out[k] = r
-			k += int(b2u(v[r] == c))
+			k += int(vector.ByteOf(v[r] == c))
 		}
-	case opNE:
+	case compare.OpNE:
 		for _, r := range sel {
 			out[k] = r
-			k += int(b2u(v[r] != c))
+			k += int(vector.ByteOf(v[r] != c))
 		}
-	case opLT:
+	case compare.OpLT:
 		for _, r := range sel {
 			out[k] = r
-			k += int(b2u(v[r] < c))
+			k += int(vector.ByteOf(v[r] < c))
 		}
-	case opLE:
+	case compare.OpLE:
 		for _, r := range sel {
 			out[k] = r
-			k += int(b2u(v[r] <= c))
+			k += int(vector.ByteOf(v[r] <= c))
 		}
-	case opGT:
+	case compare.OpGT:
 		for _, r := range sel {
 			out[k] = r
-			k += int(b2u(v[r] > c))
+			k += int(vector.ByteOf(v[r] > c))
 		}
-	case opGE:
+	case compare.OpGE:
 		for _, r := range sel {
 			out[k] = r
-			k += int(b2u(v[r] >= c))
+			k += int(vector.ByteOf(v[r] >= c))
 		}
 	}
 	return k
@@ -188,24 +190,24 @@ func selectSome[T integer](op cmpOp, v []T, c T, sel, out []int32) int {
 
 // hotFloats compares floats: bounds by the negated forms, so that NaN is above
 // all numbers. A NaN constant is left to the general way.
-func hotFloats[T float](op cmpOp, c T) selector {
+func hotFloats[T compare.Float](op compare.CmpOp, c T) selector {
 	if c != c {
 		return nil
 	}
 	var pass func(x T) uint8
 	switch op {
-	case opEQ:
-		pass = func(x T) uint8 { return b2u(x == c) }
-	case opNE:
-		pass = func(x T) uint8 { return b2u(x != c) }
-	case opLT:
-		pass = func(x T) uint8 { return b2u(x < c) }
-	case opLE:
-		pass = func(x T) uint8 { return b2u(x <= c) }
-	case opGT:
-		pass = func(x T) uint8 { return b2u(!(x <= c)) }
+	case compare.OpEQ:
+		pass = func(x T) uint8 { return vector.ByteOf(x == c) }
+	case compare.OpNE:
+		pass = func(x T) uint8 { return vector.ByteOf(x != c) }
+	case compare.OpLT:
+		pass = func(x T) uint8 { return vector.ByteOf(x < c) }
+	case compare.OpLE:
+		pass = func(x T) uint8 { return vector.ByteOf(x <= c) }
+	case compare.OpGT:
+		pass = func(x T) uint8 { return vector.ByteOf(!(x <= c)) }
 	default:
-		pass = func(x T) uint8 { return b2u(!(x < c)) }
+		pass = func(x T) uint8 { return vector.ByteOf(!(x < c)) }
 	}
 	return func(_ *Filter, col arrow.Array, sel []int32, n int, out []int32) (int, bool) {
 		v, ok := raw[T](col)
@@ -228,39 +230,39 @@ func hotFloats[T float](op cmpOp, c T) selector {
 	}
 }
 
-func selectFloats[T float](op cmpOp, v []T, c T, out []int32) int {
+func selectFloats[T compare.Float](op compare.CmpOp, v []T, c T, out []int32) int {
 	out = out[:len(v)+1]
 	k := 0
 	switch op {
-	case opEQ:
+	case compare.OpEQ:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x == c))
+			k += int(vector.ByteOf(x == c))
 		}
-	case opNE:
+	case compare.OpNE:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x != c))
+			k += int(vector.ByteOf(x != c))
 		}
-	case opLT:
+	case compare.OpLT:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x < c))
+			k += int(vector.ByteOf(x < c))
 		}
-	case opLE:
+	case compare.OpLE:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(x <= c))
+			k += int(vector.ByteOf(x <= c))
 		}
-	case opGT:
+	case compare.OpGT:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(!(x <= c)))
+			k += int(vector.ByteOf(!(x <= c)))
 		}
-	case opGE:
+	case compare.OpGE:
 		for i, x := range v {
 			out[k] = int32(i)
-			k += int(b2u(!(x < c)))
+			k += int(vector.ByteOf(!(x < c)))
 		}
 	}
 	return k

@@ -12,7 +12,9 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/objname"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -33,8 +35,8 @@ func newHost() *testHost {
 }
 
 func (h *testHost) Catalog() *catalog.State { return h.st }
-func (h *testHost) Session() *eval.Session {
-	return &eval.Session{User: catalog.BootstrapRoleOID, SessionUser: catalog.BootstrapRoleOID, Database: "tributary", PID: 42,
+func (h *testHost) Session() *function.Session {
+	return &function.Session{User: catalog.BootstrapRoleOID, SessionUser: catalog.BootstrapRoleOID, Database: "tributary", PID: 42,
 		Path: []types.OID{catalog.PublicOID}}
 }
 func (h *testHost) Setting(name string) (string, bool) { v, ok := h.settings[name]; return v, ok }
@@ -53,29 +55,29 @@ func (h *testHost) Lastval() (int64, error)          { return 1, nil }
 func (h *testHost) Setval(context.Context, types.OID, int64, bool) error {
 	return nil
 }
-func (h *testHost) Scorer(context.Context, expr.ModelRef, *mem.Pool) (eval.Scorer, error) {
+func (h *testHost) Scorer(context.Context, expr.ModelRef, *mem.Pool) (function.Scorer, error) {
 	return nil, pgerr.Unsupported("no models here")
 }
 
 type hostNames struct{ h *testHost }
 
 func (n hostNames) RegIn(t types.OID, name string) (types.OID, error) {
-	return eval.RegIn(n.h, t, name)
+	return objname.RegIn(n.h, t, name)
 }
-func (n hostNames) RegOut(t types.OID, o types.OID) (string, bool) { return eval.RegOut(n.h, t, o) }
+func (n hostNames) RegOut(t types.OID, o types.OID) (string, bool) { return objname.RegOut(n.h, t, o) }
 
-func newEnv(h *testHost) *eval.Env {
+func newEnv(h *testHost) *function.Env {
 	te := *types.DefaultEnv
 	te.Now = time.Date(2024, 5, 17, 12, 34, 56, 789e6, time.UTC)
 	te.Names = hostNames{h}
-	return &eval.Env{Types: &te, Host: h}
+	return &function.Env{Types: &te, Host: h}
 }
 
 // errPlan says that a query needs operators that the tests here do not have.
 var errPlan = fmt.Errorf("needs operators")
 
 // query binds and runs a query without tables.
-func query(sql string, env *eval.Env) (cols []plan.Column, rows [][]types.Datum, err error) {
+func query(sql string, env *function.Env) (cols []plan.Column, rows [][]types.Datum, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -119,7 +121,7 @@ func query(sql string, env *eval.Env) (cols []plan.Column, rows [][]types.Datum,
 	return q.Cols, rows, nil
 }
 
-func runNode(n plan.Node, env *eval.Env) (*batch.Batch, []plan.Column, error) {
+func runNode(n plan.Node, env *function.Env) (*batch.Batch, []plan.Column, error) {
 	ctx := context.Background()
 	switch n := n.(type) {
 	case *plan.Values:
@@ -182,7 +184,7 @@ func runNode(n plan.Node, env *eval.Env) (*batch.Batch, []plan.Column, error) {
 	return nil, nil, errPlan
 }
 
-func runSets(calls []plan.SetCall, b *batch.Batch, in []plan.Column, ordinality, outer bool, schema []plan.Column, env *eval.Env) (*batch.Batch, []plan.Column, error) {
+func runSets(calls []plan.SetCall, b *batch.Batch, in []plan.Column, ordinality, outer bool, schema []plan.Column, env *function.Env) (*batch.Batch, []plan.Column, error) {
 	ctx := context.Background()
 	s, err := eval.CompileSets(calls, in, env, outer)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -183,7 +184,7 @@ func TestKernelsOfWholeBatches(t *testing.T) {
 	}
 }
 
-func checkCall(t *testing.T, rng *rand.Rand, f *fn.Func, args []types.Type, n int, env *eval.Env) {
+func checkCall(t *testing.T, rng *rand.Rand, f *fn.Func, args []types.Type, n int, env *function.Env) {
 	carried, ret := f.BindArgs(args)
 	cols := make([]arrow.Array, len(args))
 	vals := make([][]types.Datum, len(args))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -18,27 +19,27 @@ type logicNode struct {
 	stop  uint8
 }
 
-func (n *logicNode) eval(fr *frame) (*vec, error) {
+func (n *logicNode) eval(fr *frame) (*vector.Vec, error) {
 	v, err := n.args[0].eval(fr)
 	if err != nil {
 		return nil, err
 	}
 	rest := n.args[1:]
 	done := 0
-	if !v.one && v.valid == nil && v.kind == kBool {
+	if !v.One && v.Valid == nil && v.Kind == vector.Bool {
 		// while nothing is NULL one column of bytes says it all
-		acc := alloc[uint8](fr.a, fr.n)
-		copy(acc, vals[uint8](v))
-		v = boolVec(acc, nil)
+		acc := vector.Alloc[uint8](fr.a, fr.n)
+		copy(acc, vector.Values[uint8](v))
+		v = vector.NewBool(acc, nil)
 		for done < len(rest) && n.cheap[done+1] {
 			w, err := rest[done].eval(fr)
 			if err != nil {
 				return nil, err
 			}
-			if w.one || w.valid != nil || w.kind != kBool {
+			if w.One || w.Valid != nil || w.Kind != vector.Bool {
 				break
 			}
-			x := vals[uint8](w)[:len(acc)]
+			x := vector.Values[uint8](w)[:len(acc)]
 			if n.stop == 0 {
 				for i := range acc {
 					acc[i] &= x[i]
@@ -54,7 +55,7 @@ func (n *logicNode) eval(fr *frame) (*vec, error) {
 			return v, nil
 		}
 	}
-	t, f := truth(fr.a, v)
+	t, f := vector.Truth(fr.a, v)
 	for k, arg := range rest {
 		if k < done {
 			continue
@@ -63,7 +64,7 @@ func (n *logicNode) eval(fr *frame) (*vec, error) {
 		if n.stop == 1 {
 			decided = t
 		}
-		open := fr.n - countBytes(decided)
+		open := fr.n - vector.CountBytes(decided)
 		if open == 0 {
 			break
 		}
@@ -72,7 +73,7 @@ func (n *logicNode) eval(fr *frame) (*vec, error) {
 			if err != nil {
 				return nil, err
 			}
-			t2, f2 := truth(fr.a, v)
+			t2, f2 := vector.Truth(fr.a, v)
 			if n.stop == 0 {
 				for i := range t {
 					t[i] &= t2[i]
@@ -91,7 +92,7 @@ func (n *logicNode) eval(fr *frame) (*vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		t2, f2 := truth(fr.a, v)
+		t2, f2 := vector.Truth(fr.a, v)
 		if n.stop == 0 {
 			for i, r := range rows {
 				t[r] &= t2[i]
@@ -104,12 +105,12 @@ func (n *logicNode) eval(fr *frame) (*vec, error) {
 			}
 		}
 	}
-	return fromTruth(fr.a, t, f), nil
+	return vector.FromTruth(fr.a, t, f), nil
 }
 
 // rowsWhere lists the count rows at which b is x.
-func rowsWhere(a *arena, b []uint8, x uint8, count int) []int32 {
-	out := alloc[int32](a, count+1)
+func rowsWhere(a *vector.Arena, b []uint8, x uint8, count int) []int32 {
+	out := vector.Alloc[int32](a, count+1)
 	k := 0
 	for i, y := range b {
 		out[k] = int32(i)
@@ -125,18 +126,18 @@ func rowsWhere(a *arena, b []uint8, x uint8, count int) []int32 {
 
 type notNode struct{ arg node }
 
-func (n *notNode) eval(fr *frame) (*vec, error) {
+func (n *notNode) eval(fr *frame) (*vector.Vec, error) {
 	v, err := n.arg.eval(fr)
-	if err != nil || v.kind == kNull {
+	if err != nil || v.Kind == vector.Null {
 		return v, err
 	}
-	out := alloc[uint8](fr.a, v.stored())
-	for i, x := range vals[uint8](v) {
+	out := vector.Alloc[uint8](fr.a, v.Stored())
+	for i, x := range vector.Values[uint8](v) {
 		out[i] = 1 - x
 	}
 	r := *v
-	r.arr = nil
-	r.p = unsafe.Pointer(unsafe.SliceData(out))
+	r.Arr = nil
+	r.P = unsafe.Pointer(unsafe.SliceData(out))
 	return &r, nil
 }
 
@@ -147,21 +148,21 @@ type nullTest struct {
 	typ types.Type
 }
 
-func (n *nullTest) eval(fr *frame) (*vec, error) {
+func (n *nullTest) eval(fr *frame) (*vector.Vec, error) {
 	v, err := n.arg.eval(fr)
 	if err != nil {
 		return nil, err
 	}
-	if n.typ.OID == types.RecordOID && v.kind == kArr {
-		out := alloc[uint8](fr.a, fr.n)
-		s, ok := v.arr.(*array.Struct)
+	if n.typ.OID == types.RecordOID && v.Kind == vector.Arr {
+		out := vector.Alloc[uint8](fr.a, fr.n)
+		s, ok := v.Arr.(*array.Struct)
 		for i := range out {
 			r := i
-			if v.one {
+			if v.One {
 				r = 0
 			}
 			res := true
-			if ok && !v.null(i) {
+			if ok && !v.Null(i) {
 				for f := range s.NumField() {
 					if s.Field(f).IsNull(r) == n.not {
 						res = false
@@ -171,22 +172,22 @@ func (n *nullTest) eval(fr *frame) (*vec, error) {
 			} else if n.not {
 				res = false
 			}
-			out[i] = b2u(res)
+			out[i] = vector.ByteOf(res)
 		}
-		return boolVec(out, nil), nil
+		return vector.NewBool(out, nil), nil
 	}
-	if v.allNull() {
-		return boolConst(!n.not, fr.n), nil
+	if v.AllNull() {
+		return vector.NewBoolConst(!n.not, fr.n), nil
 	}
-	if v.valid == nil || v.one {
-		return boolConst(n.not, fr.n), nil
+	if v.Valid == nil || v.One {
+		return vector.NewBoolConst(n.not, fr.n), nil
 	}
-	out := alloc[uint8](fr.a, fr.n)
-	flip := b2u(!n.not)
+	out := vector.Alloc[uint8](fr.a, fr.n)
+	flip := vector.ByteOf(!n.not)
 	for i := range out {
-		out[i] = v.valid[i>>3]>>(i&7)&1 ^ flip
+		out[i] = v.Valid[i>>3]>>(i&7)&1 ^ flip
 	}
-	return boolVec(out, nil), nil
+	return vector.NewBool(out, nil), nil
 }
 
 // truthNode is IS [NOT] TRUE, FALSE, UNKNOWN.
@@ -196,12 +197,12 @@ type truthNode struct {
 	not  bool
 }
 
-func (n *truthNode) eval(fr *frame) (*vec, error) {
+func (n *truthNode) eval(fr *frame) (*vector.Vec, error) {
 	v, err := n.arg.eval(fr)
 	if err != nil {
 		return nil, err
 	}
-	t, f := truth(fr.a, v)
+	t, f := vector.Truth(fr.a, v)
 	switch n.kind {
 	case expr.IsFalse:
 		t = f
@@ -215,5 +216,5 @@ func (n *truthNode) eval(fr *frame) (*vec, error) {
 			t[i] = 1 - t[i]
 		}
 	}
-	return boolVec(t, nil), nil
+	return vector.NewBool(t, nil), nil
 }

@@ -3,6 +3,8 @@ package eval
 import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/compare"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -10,9 +12,9 @@ import (
 )
 
 // slot stands for a column that the node above it computes.
-type slot struct{ v *vec }
+type slot struct{ v *vector.Vec }
 
-func (s *slot) eval(*frame) (*vec, error) { return s.v, nil }
+func (s *slot) eval(*frame) (*vector.Vec, error) { return s.v, nil }
 
 // distinctNode is IS [NOT] DISTINCT FROM.
 type distinctNode struct {
@@ -37,7 +39,7 @@ func (c *compiler) distinct(e *expr.Distinct) (node, error) {
 	return n, nil
 }
 
-func (n *distinctNode) eval(fr *frame) (*vec, error) {
+func (n *distinctNode) eval(fr *frame) (*vector.Vec, error) {
 	l, err := n.l.eval(fr)
 	if err != nil {
 		return nil, err
@@ -51,10 +53,10 @@ func (n *distinctNode) eval(fr *frame) (*vec, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, _ := truth(fr.a, eq)
+	t, _ := vector.Truth(fr.a, eq)
 	for i := range t {
 		same := t[i]
-		if l.null(i) && r.null(i) {
+		if l.Null(i) && r.Null(i) {
 			same = 1
 		}
 		if n.not {
@@ -63,7 +65,7 @@ func (n *distinctNode) eval(fr *frame) (*vec, error) {
 			t[i] = 1 - same
 		}
 	}
-	return boolVec(t, nil), nil
+	return vector.NewBool(t, nil), nil
 }
 
 // inNode is [NOT] IN of a list: constants by a set, the rest one by one.
@@ -78,7 +80,7 @@ type inNode struct {
 	empty bool // it holds nothing
 	typ   types.Type
 	memo  []uint8 // of a dictionary: which entries are in the set
-	entry *vec
+	entry *vector.Vec
 }
 
 func (c *compiler) in(e *expr.In) (node, error) {
@@ -113,10 +115,10 @@ func (c *compiler) inList(arg node, at types.Type, list []node, lt []types.Type,
 func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 	var ints []int64
 	strs := map[string]struct{}{}
-	k := kindOf(at)
+	k := vector.KindOf(at)
 	switch {
-	case k == kI16 || k == kI32 || k == kI64 || k == kU32:
-	case k == kStr && at.OID != types.JSONBOID:
+	case k == vector.I16 || k == vector.I32 || k == vector.I64 || k == vector.U32:
+	case k == vector.Str && at.OID != types.JSONBOID:
 	default:
 		return false
 	}
@@ -129,16 +131,16 @@ func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 			n.null = true
 			continue
 		}
-		if lt[i].OID != at.OID || lt[i].Scale != at.Scale || kindOf(lt[i]) != k {
+		if lt[i].OID != at.OID || lt[i].Scale != at.Scale || vector.KindOf(lt[i]) != k {
 			return false
 		}
-		if k == kStr {
-			strs[types.Compared(at, c.v.str(0))] = struct{}{}
+		if k == vector.Str {
+			strs[types.Compared(at, c.v.Str(0))] = struct{}{}
 		} else {
-			ints = append(ints, intAt(&c.v, 0))
+			ints = append(ints, vector.IntAt(&c.v, 0))
 		}
 	}
-	if k == kStr {
+	if k == vector.Str {
 		n.strs = strs
 	} else {
 		n.ints = newIntSet(ints)
@@ -146,42 +148,42 @@ func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 	return true
 }
 
-func (n *inNode) eval(fr *frame) (*vec, error) {
+func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 	v, err := n.arg.eval(fr)
 	if err != nil {
 		return nil, err
 	}
 	if n.empty { // no element, no doubt
-		return boolConst(n.not, fr.n), nil
+		return vector.NewBoolConst(n.not, fr.n), nil
 	}
-	if v.allNull() && (n.ints != nil || n.strs != nil) {
-		return nullVec(fr.n), nil
+	if v.AllNull() && (n.ints != nil || n.strs != nil) {
+		return vector.NewNull(fr.n), nil
 	}
 	if n.ints == nil && n.strs == nil {
 		return n.generic(fr, v)
 	}
-	rows := v.stored()
-	hit := alloc[uint8](fr.a, rows)
+	rows := v.Stored()
+	hit := vector.Alloc[uint8](fr.a, rows)
 	switch {
-	case n.ints != nil && v.kind == kI16:
-		inInts(n.ints, hit, vals[int16](v))
-	case n.ints != nil && v.kind == kI32:
-		inInts(n.ints, hit, vals[int32](v))
-	case n.ints != nil && v.kind == kU32:
-		inInts(n.ints, hit, vals[uint32](v))
+	case n.ints != nil && v.Kind == vector.I16:
+		inInts(n.ints, hit, vector.Values[int16](v))
+	case n.ints != nil && v.Kind == vector.I32:
+		inInts(n.ints, hit, vector.Values[int32](v))
+	case n.ints != nil && v.Kind == vector.U32:
+		inInts(n.ints, hit, vector.Values[uint32](v))
 	case n.ints != nil:
-		inInts(n.ints, hit, vals[int64](v))
-	case v.kind == kDict && !v.one && v.dict.n <= 2*v.n:
+		inInts(n.ints, hit, vector.Values[int64](v))
+	case v.Kind == vector.Dict && !v.One && v.Dict.N <= 2*v.N:
 		flags := n.entries(v)
-		idx := vals[int32](v)
-		if v.valid == nil {
+		idx := vector.Values[int32](v)
+		if v.Valid == nil {
 			for i, x := range idx {
 				hit[i] = flags[x]
 			}
 			break
 		}
 		for i, x := range idx {
-			if !v.null(i) {
+			if !v.Null(i) {
 				hit[i] = flags[x]
 			} else {
 				hit[i] = 0
@@ -190,16 +192,16 @@ func (n *inNode) eval(fr *frame) (*vec, error) {
 	default:
 		for i := range hit {
 			hit[i] = 0
-			if !v.null(i) {
-				_, ok := n.strs[types.Compared(n.typ, v.str(i))]
-				hit[i] = b2u(ok)
+			if !v.Null(i) {
+				_, ok := n.strs[types.Compared(n.typ, v.Str(i))]
+				hit[i] = vector.ByteOf(ok)
 			}
 		}
 	}
-	valid := v.valid
+	valid := v.Valid
 	if n.null {
 		// not found among the others: unknown
-		valid = cloneBits(fr.a, valid, rows)
+		valid = vector.CloneBits(fr.a, valid, rows)
 		for i, h := range hit {
 			if h == 0 {
 				valid[i>>3] &^= 1 << (i & 7)
@@ -211,29 +213,29 @@ func (n *inNode) eval(fr *frame) (*vec, error) {
 			hit[i] ^= 1
 		}
 	}
-	out := boolVec(hit, valid)
-	out.n, out.one = v.n, v.one
+	out := vector.NewBool(hit, valid)
+	out.N, out.One = v.N, v.One
 	return out, nil
 }
 
 // entries tells which entries of v's dictionary are in the set; remembered for
 // the next batch of the same dictionary.
-func (n *inNode) entries(v *vec) []uint8 {
-	if n.entry != nil && v.key != nil && n.entry.key == v.key {
+func (n *inNode) entries(v *vector.Vec) []uint8 {
+	if n.entry != nil && v.Key != nil && n.entry.Key == v.Key {
 		return n.memo
 	}
-	flags := make([]uint8, v.dict.n)
+	flags := make([]uint8, v.Dict.N)
 	for i := range flags {
-		_, ok := n.strs[types.Compared(n.typ, v.dict.str(i))]
-		flags[i] = b2u(ok)
+		_, ok := n.strs[types.Compared(n.typ, v.Dict.Str(i))]
+		flags[i] = vector.ByteOf(ok)
 	}
 	n.entry, n.memo = v, flags
 	return flags
 }
 
-func (n *inNode) generic(fr *frame, v *vec) (*vec, error) {
+func (n *inNode) generic(fr *frame, v *vector.Vec) (*vector.Vec, error) {
 	n.slot.v = v
-	t, f := alloc[uint8](fr.a, fr.n), alloc[uint8](fr.a, fr.n)
+	t, f := vector.Alloc[uint8](fr.a, fr.n), vector.Alloc[uint8](fr.a, fr.n)
 	for i := range t {
 		t[i], f[i] = 0, 1
 	}
@@ -242,7 +244,7 @@ func (n *inNode) generic(fr *frame, v *vec) (*vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		t2, f2 := truth(fr.a, e)
+		t2, f2 := vector.Truth(fr.a, e)
 		for i := range t {
 			t[i] |= t2[i]
 			f[i] &= f2[i]
@@ -251,7 +253,7 @@ func (n *inNode) generic(fr *frame, v *vec) (*vec, error) {
 	if n.not {
 		t, f = f, t
 	}
-	return fromTruth(fr.a, t, f), nil
+	return vector.FromTruth(fr.a, t, f), nil
 }
 
 // intSet answers membership by a scan of few values, a bitmap of a dense range
@@ -289,7 +291,7 @@ func newIntSet(v []int64) *intSet {
 	return s
 }
 
-func inInts[T integer](s *intSet, out []uint8, v []T) {
+func inInts[T compare.Integer](s *intSet, out []uint8, v []T) {
 	switch {
 	case s.dense != nil:
 		for i, x := range v {
@@ -302,7 +304,7 @@ func inInts[T integer](s *intSet, out []uint8, v []T) {
 	case s.many != nil:
 		for i, x := range v {
 			_, ok := s.many[int64(x)]
-			out[i] = b2u(ok)
+			out[i] = vector.ByteOf(ok)
 		}
 	default:
 		clear(out)
@@ -312,7 +314,7 @@ func inInts[T integer](s *intSet, out []uint8, v []T) {
 				continue
 			}
 			for i, x := range v {
-				out[i] |= b2u(x == c)
+				out[i] |= vector.ByteOf(x == c)
 			}
 		}
 	}
@@ -363,7 +365,7 @@ func (c *compiler) anyAll(e *expr.AnyAll) (node, error) {
 	return n, nil
 }
 
-func (n *anyAllNode) eval(fr *frame) (*vec, error) {
+func (n *anyAllNode) eval(fr *frame) (*vector.Vec, error) {
 	arg, err := n.arg.eval(fr)
 	if err != nil {
 		return nil, err
@@ -372,15 +374,15 @@ func (n *anyAllNode) eval(fr *frame) (*vec, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, ok := arr.arr.(*array.List)
-	if arr.allNull() || !ok {
-		return nullVec(fr.n), nil
+	list, ok := arr.Arr.(*array.List)
+	if arr.AllNull() || !ok {
+		return vector.NewNull(fr.n), nil
 	}
 	rows := make([]int32, 0, fr.n)
 	elems := make([]int32, 0, fr.n)
 	for i := range fr.n {
 		r := i
-		if arr.one {
+		if arr.One {
 			r = 0
 		}
 		if list.IsNull(r) {
@@ -391,25 +393,25 @@ func (n *anyAllNode) eval(fr *frame) (*vec, error) {
 			rows, elems = append(rows, int32(i)), append(elems, int32(j))
 		}
 	}
-	t, f := alloc[uint8](fr.a, fr.n), alloc[uint8](fr.a, fr.n)
+	t, f := vector.Alloc[uint8](fr.a, fr.n), vector.Alloc[uint8](fr.a, fr.n)
 	for i := range t {
 		r := i
-		if arr.one {
+		if arr.One {
 			r = 0
 		}
 		if list.IsNull(r) {
 			t[i], f[i] = 0, 0
 		} else {
-			t[i], f[i] = b2u(n.all), b2u(!n.all)
+			t[i], f[i] = vector.ByteOf(n.all), vector.ByteOf(!n.all)
 		}
 	}
 	if len(rows) == 0 {
-		return fromTruth(fr.a, t, f), nil
+		return vector.FromTruth(fr.a, t, f), nil
 	}
-	if n.as.v, err = takeVec(fr.a, arg, rows, n.at); err != nil {
+	if n.as.v, err = vector.TakeVec(fr.a, arg, rows, n.at); err != nil {
 		return nil, err
 	}
-	if n.es.v, err = takeVec(fr.a, fromArrow(fr.a, list.ListValues()), elems, n.et); err != nil {
+	if n.es.v, err = vector.TakeVec(fr.a, vector.FromArrow(fr.a, list.ListValues()), elems, n.et); err != nil {
 		return nil, err
 	}
 	sub := *fr
@@ -418,7 +420,7 @@ func (n *anyAllNode) eval(fr *frame) (*vec, error) {
 	if err != nil {
 		return nil, err
 	}
-	t2, f2 := truth(fr.a, v)
+	t2, f2 := vector.Truth(fr.a, v)
 	for i, r := range rows {
 		if n.all {
 			t[r] &= t2[i]
@@ -428,5 +430,5 @@ func (n *anyAllNode) eval(fr *frame) (*vec, error) {
 			f[r] &= f2[i]
 		}
 	}
-	return fromTruth(fr.a, t, f), nil
+	return vector.FromTruth(fr.a, t, f), nil
 }

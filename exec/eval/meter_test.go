@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -175,7 +176,7 @@ func TestFewerRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Eval(context.Background(), b); !errors.Is(err, eval.ErrBatchTooLarge) || !pgerr.Is(err, pgerr.OutOfMemory) {
+	if _, err := p.Eval(context.Background(), b); !errors.Is(err, vector.ErrBatchTooLarge) || !pgerr.Is(err, pgerr.OutOfMemory) {
 		t.Fatal(err)
 	}
 	for i := range b.Rows() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -230,7 +231,7 @@ func (g *polyGen) arrayLiteral() string {
 	return fmt.Sprintf("array[%s]::%s[]", g.list(g.r.IntN(4), g.literal), g.typ)
 }
 
-func checkPoly(t *testing.T, r *rand.Rand, sql string, env *eval.Env) {
+func checkPoly(t *testing.T, r *rand.Rand, sql string, env *function.Env) {
 	t.Helper()
 	defer func() {
 		if p := recover(); p != nil {
@@ -361,7 +362,7 @@ type reference struct {
 	in  []plan.Column
 	b   *batch.Batch
 	row int
-	env *eval.Env
+	env *function.Env
 }
 
 func (x *reference) eval(e expr.Expr) (types.Datum, error) {

@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
@@ -16,9 +18,9 @@ import (
 type Program struct {
 	root node
 	typ  types.Type
-	env  *Env
-	a    arena
-	m    meter
+	env  *function.Env
+	a    vector.Arena
+	m    vector.Meter
 	fr   frame
 	// col is the ordinal of the input column that the expression is, else -1.
 	col int
@@ -26,21 +28,21 @@ type Program struct {
 
 // node computes one expression for the rows of a frame.
 type node interface {
-	eval(fr *frame) (*vec, error)
+	eval(fr *frame) (*vector.Vec, error)
 }
 
 // frame says for which rows of which batch to compute. Rows are numbered from
 // 0 to n-1 within a frame.
 type frame struct {
 	ctx  context.Context
-	env  *Env
-	a    *arena
+	env  *function.Env
+	a    *vector.Arena
 	b    *batch.Batch
 	sel  []int32 // rows of the batch; nil: all
 	n    int
-	cols []*vec // columns loaded so far, by ordinal
+	cols []*vector.Vec // columns loaded so far, by ordinal
 	// shared are the results of sharedNodes so far; nil: they are not kept.
-	shared []*vec
+	shared []*vector.Vec
 }
 
 // narrow gives the frame of some rows of fr.
@@ -54,7 +56,7 @@ func (fr *frame) narrow(rows []int32) *frame {
 	if fr.sel == nil {
 		sub.sel = rows
 	} else {
-		sub.sel = alloc[int32](fr.a, len(rows))
+		sub.sel = vector.Alloc[int32](fr.a, len(rows))
 		for i, r := range rows {
 			sub.sel[i] = fr.sel[r]
 		}
@@ -62,19 +64,19 @@ func (fr *frame) narrow(rows []int32) *frame {
 	return &sub
 }
 
-func (fr *frame) column(i int, t types.Type) (*vec, error) {
+func (fr *frame) column(i int, t types.Type) (*vector.Vec, error) {
 	if fr.cols == nil {
-		fr.cols = make([]*vec, len(fr.b.Cols))
+		fr.cols = make([]*vector.Vec, len(fr.b.Cols))
 	}
 	if v := fr.cols[i]; v != nil {
 		return v, nil
 	}
-	var v *vec
+	var v *vector.Vec
 	var err error
 	if fr.sel != nil {
-		v, err = take(fr.a, fr.b.Cols[i], fr.sel, t)
+		v, err = vector.Take(fr.a, fr.b.Cols[i], fr.sel, t)
 	} else {
-		v = fromArrow(fr.a, fr.b.Cols[i])
+		v = vector.FromArrow(fr.a, fr.b.Cols[i])
 	}
 	if err == nil {
 		fr.cols[i] = v
@@ -84,9 +86,9 @@ func (fr *frame) column(i int, t types.Type) (*vec, error) {
 
 // Compile makes a program of an expression over the columns of an input, which
 // it finds by their IDs.
-func Compile(e expr.Expr, in []plan.Column, env *Env) (*Program, error) {
+func Compile(e expr.Expr, in []plan.Column, env *function.Env) (*Program, error) {
 	if env == nil {
-		env = &Env{}
+		env = &function.Env{}
 	}
 	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in))}
 	for i, col := range in {
@@ -98,8 +100,8 @@ func Compile(e expr.Expr, in []plan.Column, env *Env) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{root: root, typ: e.Type(), env: env, m: env.meter(), col: -1}
-	p.a = newArena(&p.m)
+	p := &Program{root: root, typ: e.Type(), env: env, m: env.NewMeter(), col: -1}
+	p.a = vector.NewArena(&p.m)
 	if cn, ok := root.(*colNode); ok {
 		p.col = cn.ord
 	}
@@ -109,34 +111,34 @@ func Compile(e expr.Expr, in []plan.Column, env *Env) (*Program, error) {
 // Type is the type of the expression.
 func (p *Program) Type() types.Type { return p.typ }
 
-func (p *Program) run(ctx context.Context, b *batch.Batch) (*vec, error) {
+func (p *Program) run(ctx context.Context, b *batch.Batch) (*vector.Vec, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p.m.begin(ctx)
-	p.a.reset()
+	p.m.Begin(ctx)
+	p.a.Reset()
 	cols := p.fr.cols
 	clear(cols)
 	if len(cols) != len(b.Cols) {
-		cols = make([]*vec, len(b.Cols))
+		cols = make([]*vector.Vec, len(b.Cols))
 	}
 	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols}
 	if p.fr.n == 0 {
-		return nullVec(0), nil
+		return vector.NewNull(0), nil
 	}
 	return p.root.eval(&p.fr)
 }
 
 // start is run for a caller that has its own meter.
-func (p *Program) start(ctx context.Context, b *batch.Batch) (v *vec, err error) {
-	defer p.m.catch(b.Rows(), &err)
+func (p *Program) start(ctx context.Context, b *batch.Batch) (v *vector.Vec, err error) {
+	defer p.m.Catch(b.Rows(), &err)
 	return p.run(ctx, b)
 }
 
 // Eval computes the expression for the rows of b that count: row i of the
 // result is for the i-th of them. The result is immutable and may be kept.
 func (p *Program) Eval(ctx context.Context, b *batch.Batch) (out arrow.Array, err error) {
-	defer p.m.catch(b.Rows(), &err)
+	defer p.m.Catch(b.Rows(), &err)
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
@@ -144,12 +146,12 @@ func (p *Program) Eval(ctx context.Context, b *batch.Batch) (out arrow.Array, er
 	if err != nil {
 		return nil, err
 	}
-	return p.a.detach(v.spread(&p.a)).toArrow(p.typ)
+	return p.a.Detach(v.Spread(&p.a)).ToArrow(p.typ)
 }
 
 // EvalScratch is Eval with a result that is valid until the next call only.
 func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (out arrow.Array, err error) {
-	defer p.m.catch(b.Rows(), &err)
+	defer p.m.Catch(b.Rows(), &err)
 	if p.col >= 0 && b.Sel == nil {
 		return b.Cols[p.col], nil
 	}
@@ -157,16 +159,16 @@ func (p *Program) EvalScratch(ctx context.Context, b *batch.Batch) (out arrow.Ar
 	if err != nil {
 		return nil, err
 	}
-	return v.spread(&p.a).toArrow(p.typ)
+	return v.Spread(&p.a).ToArrow(p.typ)
 }
 
 // Constant evaluates an expression without columns.
-func Constant(e expr.Expr, env *Env) (types.Datum, error) {
+func Constant(e expr.Expr, env *function.Env) (types.Datum, error) {
 	return ConstantContext(context.Background(), e, env)
 }
 
 // ConstantContext is Constant for what may wait (nextval, pg_sleep).
-func ConstantContext(ctx context.Context, e expr.Expr, env *Env) (types.Datum, error) {
+func ConstantContext(ctx context.Context, e expr.Expr, env *function.Env) (types.Datum, error) {
 	if c, ok := e.(*expr.Const); ok {
 		return c.Val, nil
 	}
@@ -180,23 +182,23 @@ func ConstantContext(ctx context.Context, e expr.Expr, env *Env) (types.Datum, e
 // constant gives the value of a program without columns, which is not used
 // again: what it charged stays charged for the value.
 func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
-	defer p.m.catch(1, &err)
+	defer p.m.Catch(1, &err)
 	v, err := p.run(ctx, batch.New(nil, 1))
 	if err != nil {
 		return nil, err
 	}
-	return cloneDatum(v.datum(p.typ, 0)), nil
+	return cloneDatum(v.Datum(p.typ, 0)), nil
 }
 
 // cloneDatum copies what may lie in an arena, where it is little of it.
 func cloneDatum(d types.Datum) types.Datum {
 	switch x := d.(type) {
 	case string:
-		if len(x) < arenaFirst {
+		if len(x) < vector.ArenaFirst {
 			return strings.Clone(x)
 		}
 	case []byte:
-		if len(x) < arenaFirst {
+		if len(x) < vector.ArenaFirst {
 			return append([]byte{}, x...)
 		}
 	}
@@ -206,7 +208,7 @@ func cloneDatum(d types.Datum) types.Datum {
 // Folder evaluates constant expressions for the optimiser. It gives up on what
 // takes much memory or time: that is left to the execution, which charges for it
 // and can be cancelled.
-type Folder struct{ Env *Env }
+type Folder struct{ Env *function.Env }
 
 const (
 	foldBytes = 1 << 20
@@ -222,6 +224,6 @@ func (f Folder) Fold(e expr.Expr) (types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.m = newLimited(foldBytes, foldWork)
+	p.m = vector.NewLimited(foldBytes, foldWork)
 	return p.constant(context.Background())
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
@@ -19,20 +21,20 @@ type Programs struct {
 	types []types.Type
 	cols  []int // the input column that a root is, else -1
 	total bool
-	env   *Env
-	a     arena
-	m     meter
+	env   *function.Env
+	a     vector.Arena
+	m     vector.Meter
 	fr    frame
-	share []*vec
+	share []*vector.Vec
 	out   []arrow.Array
 }
 
 // CompileAll makes the programs of es over the columns of an input. at tells
 // where the result of each expression is; expressions that are the same have
 // one.
-func CompileAll(es []expr.Expr, in []plan.Column, env *Env) (p *Programs, at []int, err error) {
+func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Programs, at []int, err error) {
 	if env == nil {
-		env = &Env{}
+		env = &function.Env{}
 	}
 	c := &compiler{env: env, ord: make(map[expr.ColID]int, len(in)), shared: map[string]int{}, seen: map[string]bool{}}
 	for i, col := range in {
@@ -40,8 +42,8 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *Env) (p *Programs, at []i
 			c.ord[col.ID] = i
 		}
 	}
-	p = &Programs{env: env, m: env.meter(), total: true}
-	p.a = newArena(&p.m)
+	p = &Programs{env: env, m: env.NewMeter(), total: true}
+	p.a = vector.NewArena(&p.m)
 	known := map[string]int{}
 	at = make([]int, len(es))
 	for i, e := range es {
@@ -72,7 +74,7 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *Env) (p *Programs, at []i
 			p.cols[k] = cn.ord
 		}
 	}
-	p.share = make([]*vec, len(c.shared))
+	p.share = make([]*vector.Vec, len(c.shared))
 	p.out = make([]arrow.Array, len(p.roots))
 	return p, at, nil
 }
@@ -87,14 +89,14 @@ func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) (out []arrow
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	defer p.m.catch(b.Rows(), &err)
-	p.m.begin(ctx)
-	p.a.reset()
+	defer p.m.Catch(b.Rows(), &err)
+	p.m.Begin(ctx)
+	p.a.Reset()
 	clear(p.share)
 	cols := p.fr.cols
 	clear(cols)
 	if len(cols) != len(b.Cols) {
-		cols = make([]*vec, len(b.Cols))
+		cols = make([]*vector.Vec, len(b.Cols))
 	}
 	p.fr = frame{ctx: ctx, env: p.env, a: &p.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, shared: p.share}
 	for i, root := range p.roots {
@@ -102,14 +104,14 @@ func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) (out []arrow
 			p.out[i] = b.Cols[k]
 			continue
 		}
-		v := nullVec(0)
+		v := vector.NewNull(0)
 		var err error
 		if p.fr.n > 0 {
 			if v, err = root.eval(&p.fr); err != nil {
 				return nil, err
 			}
 		}
-		if p.out[i], err = v.spread(&p.a).toArrow(p.types[i]); err != nil {
+		if p.out[i], err = v.Spread(&p.a).ToArrow(p.types[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +147,7 @@ type sharedNode struct {
 	i  int
 }
 
-func (n *sharedNode) eval(fr *frame) (*vec, error) {
+func (n *sharedNode) eval(fr *frame) (*vector.Vec, error) {
 	if fr.shared == nil {
 		return n.of.eval(fr)
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/function/builtin"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,7 +28,7 @@ import (
 // Rows are made as they are asked for: generate_series(1, 1e9) needs no memory.
 type Sets struct {
 	calls []*setRun
-	m     meter
+	m     vector.Meter
 	outer bool
 	n     int // input rows
 	row   int // current input row
@@ -35,26 +38,26 @@ type Sets struct {
 
 // setRun is one function of a Sets as it runs.
 type setRun struct {
-	setCall
+	function.SetCall
 	args []*Program
-	read listMaker // where set, instead of impl
-	impl setMaker
-	gen  generator
+	read function.ListMaker // where set, instead of impl
+	impl function.SetMaker
+	gen  function.Generator
 	done bool
 	cols []array.Builder
 }
 
 // CompileSets prepares calls over the columns of an input. With outer, an input
 // row for which no function gives anything yields one row of NULLs.
-func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (*Sets, error) {
+func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, outer bool) (*Sets, error) {
 	if env == nil {
-		env = &Env{}
+		env = &function.Env{}
 	}
-	s := &Sets{m: env.meter(), outer: outer}
+	s := &Sets{m: env.NewMeter(), outer: outer}
 	for _, call := range calls {
-		sc := &setRun{setCall: setCall{call: call, env: env, m: &s.m}}
+		sc := &setRun{SetCall: function.SetCall{Call: call, Env: env, Meter: &s.m}}
 		if call.Fn.Kind == fn.SetReturning {
-			sc.read, sc.impl = listMakers[call.Fn.ID], setImpls()[call.Fn.ID]
+			sc.read, sc.impl = builtin.ListSets[call.Fn.ID], builtin.Sets()[call.Fn.ID]
 			if sc.read == nil && sc.impl == nil {
 				return nil, pgerr.Unsupported("function %s is not supported", call.Fn.Name)
 			}
@@ -67,7 +70,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (
 				return nil, err
 			}
 			sc.args = append(sc.args, p)
-			sc.at = append(sc.at, e.Type())
+			sc.Types = append(sc.Types, e.Type())
 		}
 		for _, col := range call.Cols {
 			sc.cols = append(sc.cols, array.NewBuilder(&s.m, col.Type.Arrow()))
@@ -81,13 +84,13 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *Env, outer bool) (
 func (s *Sets) Start(ctx context.Context, b *batch.Batch) (err error) {
 	s.n, s.row, s.in = b.Rows(), 0, false
 	for _, c := range s.calls {
-		c.vals = c.vals[:0]
+		c.Args = c.Args[:0]
 		for _, p := range c.args {
 			v, err := p.start(ctx, b)
 			if err != nil {
 				return err
 			}
-			c.vals = append(c.vals, v)
+			c.Args = append(c.Args, v)
 		}
 	}
 	return nil
@@ -101,8 +104,8 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 	if err := ctx.Err(); err != nil {
 		return nil, nil, nil, err
 	}
-	defer s.m.catch(1, &err)
-	s.m.begin(ctx)
+	defer s.m.Catch(1, &err)
+	s.m.Begin(ctx)
 	for len(parents) < max && s.row < s.n {
 		if !s.in {
 			s.ord = 0
@@ -121,7 +124,7 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 				continue
 			}
 			for got[i] < want {
-				k, err := c.gen.next(ctx, want-got[i], c.cols)
+				k, err := c.gen.Next(ctx, want-got[i], c.cols)
 				if err != nil {
 					return nil, nil, nil, err
 				}
@@ -172,21 +175,21 @@ func max2(a, b int) int {
 }
 
 func (c *setRun) start(row int) error {
-	c.gen, c.done = empty{}, false
-	c.keep(-c.rows)
+	c.gen, c.done = function.Empty{}, false
+	c.Keep(-c.Rows)
 	if c.read != nil {
-		c.gen = c.read(&c.setCall, row)
+		c.gen = c.read(&c.SetCall, row)
 		return nil
 	}
-	args := make([]types.Datum, len(c.vals))
-	for i, v := range c.vals {
-		c.holds(boxedBytes * listLen(v.arr, v.at(row)))
-		args[i] = v.datum(c.at[i], row)
-		if args[i] == nil && c.call.Fn.Strict {
+	args := make([]types.Datum, len(c.Args))
+	for i, v := range c.Args {
+		c.Holds(function.BoxedBytes * vector.ListLen(v.Arr, v.At(row)))
+		args[i] = v.Datum(c.Types[i], row)
+		if args[i] == nil && c.Call.Fn.Strict {
 			return nil
 		}
 	}
-	g, err := c.impl(&c.setCall, args)
+	g, err := c.impl(&c.SetCall, args)
 	if err != nil {
 		return err
 	}
@@ -197,42 +200,42 @@ func (c *setRun) start(row int) error {
 }
 
 // scalarAsSet is a plain function in FROM: one row.
-func scalarAsSet(env *Env) setMaker {
-	return func(c *setCall, args []types.Datum) (generator, error) {
+func scalarAsSet(env *function.Env) function.SetMaker {
+	return func(c *function.SetCall, args []types.Datum) (function.Generator, error) {
 		nodes := make([]node, len(args))
 		for i, d := range args {
-			k, err := newConst(c.at[i], d)
+			k, err := newConst(c.Types[i], d)
 			if err != nil {
 				return nil, err
 			}
 			nodes[i] = k
 		}
-		ret := types.Type{OID: c.call.Fn.Ret, Mod: -1}
-		if c.call.Fn.Kind == fn.Scalar {
-			_, ret = c.call.Fn.BindArgs(c.at)
+		ret := types.Type{OID: c.Call.Fn.Ret, Mod: -1}
+		if c.Call.Fn.Kind == fn.Scalar {
+			_, ret = c.Call.Fn.BindArgs(c.Types)
 		}
 		if ret.OID == types.RecordOID {
 			if ret.Rec == nil || len(ret.Rec.Fields) == 0 {
-				ret.Rec = recordOf(c.call.Cols)
+				ret.Rec = function.RecordOf(c.Call.Cols)
 			}
-		} else if len(c.call.Cols) == 1 {
-			ret = c.call.Cols[0].Type
+		} else if len(c.Call.Cols) == 1 {
+			ret = c.Call.Cols[0].Type
 		}
-		n, err := newCall(c.call.Fn, nodes, c.at, ret, env)
+		n, err := newCall(c.Call.Fn, nodes, c.Types, ret, env)
 		if err != nil {
 			return nil, err
 		}
-		k := c.scratch()
-		before := c.m.holds()
-		v, err := n.eval(&frame{ctx: k.ctx, env: env, a: k.a, b: batch.New(nil, 1), n: 1})
+		k := c.Scratch()
+		before := c.Meter.Holds()
+		v, err := n.eval(&frame{ctx: k.Ctx, env: env, a: k.Arena, b: batch.New(nil, 1), n: 1})
 		if err != nil {
 			return nil, err
 		}
-		c.keep(c.m.holds() - before) // the value is the row to come
-		d := v.datum(ret, 0)
-		if d == nil && len(c.call.Cols) > 1 {
-			d = make(types.Row, len(c.call.Cols))
+		c.Keep(c.Meter.Holds() - before) // the value is the row to come
+		d := v.Datum(ret, 0)
+		if d == nil && len(c.Call.Cols) > 1 {
+			d = make(types.Row, len(c.Call.Cols))
 		}
-		return c.list([]types.Datum{d}), nil
+		return c.List([]types.Datum{d}), nil
 	}
 }

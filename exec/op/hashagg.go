@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -29,7 +30,7 @@ import (
 // With one lane the table is the result. When any lane had to spill, or there is
 // no room to merge, all write what they hold, and partitions are merged one after the other, each by
 // one lane, splitting again where one does not fit.
-func NewHashAgg(rt *Runtime, st *Stats, n *plan.Aggregate, in []plan.Column, env *eval.Env, inputs []Operator) ([]Operator, error) {
+func NewHashAgg(rt *Runtime, st *Stats, n *plan.Aggregate, in []plan.Column, env *function.Env, inputs []Operator) ([]Operator, error) {
 	s := &aggShared{rt: rt, st: st, n: n, env: env, barrier: NewBarrier(rt.Lanes), lanes: make([]*aggLane, rt.Lanes)}
 	s.sets = n.Sets
 	for _, g := range n.Groups {
@@ -64,7 +65,7 @@ type aggShared struct {
 	rt       *Runtime
 	st       *Stats
 	n        *plan.Aggregate
-	env      *eval.Env
+	env      *function.Env
 	sets     [][]int
 	keyTypes []types.Type
 	rowTypes []types.Type // keys, then a state (bytea) an aggregate: spilled rows

@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -291,7 +292,7 @@ func (o *aggLane) room(ctx context.Context, r *aggRows) error {
 // spilled only while the rows' groups are not found yet.
 func (o *aggLane) grow(ctx context.Context, need int64, n int, spill bool) error {
 	if need > 2*projectBytes && n > 1 {
-		return pgerr.Wrap(pgerr.OutOfMemory, eval.ErrBatchTooLarge, "%d bytes to keep of one batch", need)
+		return pgerr.Wrap(pgerr.OutOfMemory, vector.ErrBatchTooLarge, "%d bytes to keep of one batch", need)
 	}
 	if need <= projectBytes/8 {
 		return nil

@@ -10,9 +10,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -35,7 +36,7 @@ func (p repeating) Eval(_ context.Context, b *batch.Batch) (arrow.Array, error) 
 		offs = append(offs, int32(n))
 	}
 	if n > p.limit && b.Rows() > 1 {
-		return nil, pgerr.Wrap(pgerr.ProgramLimitExceeded, eval.ErrBatchTooLarge, "too large")
+		return nil, pgerr.Wrap(pgerr.ProgramLimitExceeded, vector.ErrBatchTooLarge, "too large")
 	}
 	return batch.FromOffsets(types.Text.Arrow(), offs, []byte(strings.Repeat("x", n)), nil), nil
 }
@@ -151,7 +152,7 @@ func TestLongArguments(t *testing.T) {
 	}
 	tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Text, types.Int8}, Want: want,
 		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			out, err := op.NewHashAgg(rt, nil, c.node(), c.columns(), &eval.Env{Types: types.DefaultEnv}, in[0])
+			out, err := op.NewHashAgg(rt, nil, c.node(), c.columns(), &function.Env{Types: types.DefaultEnv}, in[0])
 			if err != nil {
 				t.Fatal(err)
 			}

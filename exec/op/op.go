@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
@@ -60,7 +60,7 @@ type Splits interface {
 
 // Tables reads tables. Any lane may call it.
 type Tables interface {
-	Open(ctx context.Context, s *plan.Scan, sp *Split, env *eval.Env) (BatchReader, error)
+	Open(ctx context.Context, s *plan.Scan, sp *Split, env *function.Env) (BatchReader, error)
 }
 
 // Virtuals reads relations that are computed at the gateway.

@@ -5,13 +5,13 @@ import (
 	"errors"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/vector"
 )
 
 // tooLong tells that what was computed over n rows was too much for one batch,
 // and that fewer rows may do.
-func tooLong(err error, n int) bool { return n > 1 && errors.Is(err, eval.ErrBatchTooLarge) }
+func tooLong(err error, n int) bool { return n > 1 && errors.Is(err, vector.ErrBatchTooLarge) }
 
 // inPieces calls f with b, or with halves of it, and of those, where f's results
 // are too much for one batch. f must not have done anything when it says so.

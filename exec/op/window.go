@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -26,7 +27,7 @@ import (
 //
 // A block is so many whole partitions as make about a batch, or one that is
 // larger. It is held in memory (charged) while its functions are computed.
-func NewWindow(rt *Runtime, st *Stats, n *plan.Window, in []plan.Column, env *eval.Env, inputs []Operator) ([]Operator, error) {
+func NewWindow(rt *Runtime, st *Stats, n *plan.Window, in []plan.Column, env *function.Env, inputs []Operator) ([]Operator, error) {
 	cfg := SortConfig{Limit: -1}
 	for _, c := range in {
 		cfg.Types = append(cfg.Types, c.Type)

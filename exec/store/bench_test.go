@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -66,7 +66,7 @@ func BenchmarkScan(b *testing.B) {
 	for b.Loop() {
 		pin := s.Pin(0)
 		for _, sp := range store.Splits(m, 0, 0, nil) {
-			r, err := pin.Open(ctx, scanOf(benchCols), &sp, &eval.Env{})
+			r, err := pin.Open(ctx, scanOf(benchCols), &sp, &function.Env{})
 			if err != nil {
 				b.Fatal(err)
 			}

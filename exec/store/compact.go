@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -96,7 +96,7 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 }
 
 func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer) error {
-	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &eval.Env{})
+	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &function.Env{})
 	if err != nil {
 		return err
 	}

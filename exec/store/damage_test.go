@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -93,7 +93,7 @@ func TestFaultUnderMapping(t *testing.T) {
 	d := newDamaged(t)
 	pin := d.Pin(100)
 	defer pin.Close()
-	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &eval.Env{})
+	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestFaultWhileReading(t *testing.T) {
 	for _, size := range []int64{0, 1, 5000, 70000} {
 		d := newDamaged(t)
 		pin := d.Pin(100)
-		r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &eval.Env{})
+		r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestDamageWithoutReplica(t *testing.T) {
 	d.flip(200)
 	pin := d.Pin(0)
 	defer pin.Close()
-	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &eval.Env{})
+	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{})
 	if err == nil {
 		_, err = r.Next(ctx)
 	}

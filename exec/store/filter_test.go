@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -91,7 +91,7 @@ func TestFilter(t *testing.T) {
 		pin := s.Pin([]int{0, 7, 100}[r.IntN(3)])
 		got := map[int64]bool{}
 		for _, sp := range store.Splits(m, 0, 500, nil) {
-			rd, err := pin.Open(ctx, scan, &sp, &eval.Env{})
+			rd, err := pin.Open(ctx, scan, &sp, &function.Env{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -30,7 +30,7 @@ type Key struct {
 // KeyOf finds the key that a scan is by; nil if there is none. Keys are those of
 // the table's unique constraints, of types whose values are equal only if they
 // are the same.
-func KeyOf(s *plan.Scan, rel *catalog.Relation, env *eval.Env) *Key {
+func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 	if rel == nil || len(s.Filter) == 0 {
 		return nil
 	}

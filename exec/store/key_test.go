@@ -10,7 +10,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -80,13 +80,13 @@ func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (
 	t.Helper()
 	sc := *k.scan
 	sc.Filter = conds
-	key := store.KeyOf(&sc, k.rel, &eval.Env{})
+	key := store.KeyOf(&sc, k.rel, &function.Env{})
 	if key == nil {
 		t.Fatal("no key")
 	}
 	pin := k.s.Pin(64)
 	defer pin.Close()
-	pr := store.NewPruner(&sc, &eval.Env{})
+	pr := store.NewPruner(&sc, &function.Env{})
 	splits := pin.KeySplits(ctx, m, 0, key, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
 	for _, sp := range splits {
 		read += sp.To - sp.From
@@ -245,7 +245,7 @@ func TestNoKey(t *testing.T) {
 	none := *k.scan
 	none.Filter = []expr.Expr{equalTo(t, none.Cols[0], nil, types.Int4)}
 	for _, sc := range []plan.Scan{half, none, *k.scan} {
-		if store.KeyOf(&sc, k.rel, &eval.Env{}) != nil {
+		if store.KeyOf(&sc, k.rel, &function.Env{}) != nil {
 			t.Error(plan.Format(&sc))
 		}
 	}

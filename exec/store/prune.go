@@ -3,7 +3,7 @@ package store
 import (
 	"math"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -22,7 +22,7 @@ type test func(zones []catalog.Zone, rows int64) bool
 
 // NewPruner understands comparisons of a column with a constant or parameter,
 // IN lists, IS NULL, and AND and OR of them.
-func NewPruner(s *plan.Scan, env *eval.Env) *Pruner {
+func NewPruner(s *plan.Scan, env *function.Env) *Pruner {
 	p := &Pruner{}
 	c := pruneCompiler{cols: map[expr.ColID]plan.Column{}, env: env}
 	for _, col := range s.Cols {
@@ -48,7 +48,7 @@ func (p *Pruner) MayMatch(zones []catalog.Zone, rows int64) bool {
 
 type pruneCompiler struct {
 	cols map[expr.ColID]plan.Column
-	env  *eval.Env
+	env  *function.Env
 }
 
 // test gives nil for what it does not understand.

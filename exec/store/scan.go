@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -114,7 +114,7 @@ type scanPlan struct {
 	compile    func() (op.Filter, error)
 }
 
-func (p *Pin) plan(s *plan.Scan, env *eval.Env) *scanPlan {
+func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if sp := p.scans[s]; sp != nil {
@@ -142,7 +142,7 @@ func (p *Pin) plan(s *plan.Scan, env *eval.Env) *scanPlan {
 // Open implements op.Tables: it reads the rows of a split that the scan's
 // filter passes and that are not deleted. Seq of a batch is the RowID of its
 // first row, counted before the selection.
-func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *eval.Env) (op.BatchReader, error) {
+func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *function.Env) (op.BatchReader, error) {
 	seg, err := p.segment(ctx, split.Segment)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 package sysview
 
 import (
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function/sysfn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -21,7 +21,7 @@ func ours(schema types.OID) bool {
 }
 
 func pgExtension(_ *view, put put) error {
-	return put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, eval.Release, nil, nil)
+	return put(extensionOID, extensionName, catalog.BootstrapRoleOID, catalog.PgCatalogOID, false, sysfn.Release, nil, nil)
 }
 
 // extensionMembers are the rows of pg_depend about the extension.

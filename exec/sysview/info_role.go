@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function/sysfn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -73,7 +73,7 @@ func (v *view) tableGrants(put put, public bool) error {
 			continue
 		}
 		err := v.eachGrant(r.Object(), public, func(grantor, grantee string, letter byte, grantable bool) error {
-			return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, eval.PrivilegeName(letter), yesNo(grantable), yesNo(letter == 'r'))
+			return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, sysfn.PrivilegeName(letter), yesNo(grantable), yesNo(letter == 'r'))
 		})
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (v *view) columnGrants(put put, public bool) error {
 					return nil
 				}
 				told[g] = true
-				return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, c.Name, eval.PrivilegeName(letter), yesNo(grantable))
+				return put(grantor, grantee, catalog.DatabaseName, v.schemaName(r.Schema), r.Name, c.Name, sysfn.PrivilegeName(letter), yesNo(grantable))
 			})
 			if err != nil {
 				return err

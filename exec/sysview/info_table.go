@@ -3,7 +3,7 @@ package sysview
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -128,7 +128,7 @@ func (v *view) column(f *fields, c *catalog.Column, defaults bool) {
 	}
 	if defaults && c.Generated == "" {
 		if c.Default != "" {
-			f.set("column_default", eval.ShowExpr(v.env.Host, nil, v.defaultText(c), types.Type{}, false))
+			f.set("column_default", deparse.ShowExpr(v.env.Host, nil, v.defaultText(c), types.Type{}, false))
 		}
 	}
 	if c.Generated != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -36,14 +36,14 @@ type view struct {
 	st    *catalog.State
 	sess  SessionInfo
 	host  Host
-	env   *eval.Env
+	env   *function.Env
 	args  []types.Datum
 	shape *shape
 }
 
 // Open computes the rows of v.Cols. It applies none of v.Filter. host may be
 // nil: what it would tell is then missing.
-func Open(v *plan.Virtual, st *catalog.State, sess SessionInfo, host Host, env *eval.Env) ([]*batch.Batch, error) {
+func Open(v *plan.Virtual, st *catalog.State, sess SessionInfo, host Host, env *function.Env) ([]*batch.Batch, error) {
 	sh := shapes().byName[shapeKey{v.Schema_, v.Name}]
 	if sh == nil {
 		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s.%s\" does not exist", v.Schema_, v.Name)

@@ -3,7 +3,7 @@ package sysview
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
@@ -48,7 +48,7 @@ func pgViews(v *view, put put) error {
 }
 
 // viewText is the definition as pg_get_viewdef gives it.
-func (v *view) viewText(r *catalog.Relation) string { return eval.ViewDef(v.env.Host, r, false, 0) }
+func (v *view) viewText(r *catalog.Relation) string { return deparse.ViewDef(v.env.Host, r, false, 0) }
 
 func pgMatviews(v *view, put put) error {
 	indexes := v.indexesOf()

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function/sysfn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -48,9 +48,9 @@ func (v *view) aclText(o catalog.Object) any {
 		}
 		grantee := ""
 		if g.Role != 0 {
-			grantee = eval.ACLRole(v.roleName(g.Role))
+			grantee = sysfn.ACLRole(v.roleName(g.Role))
 		}
-		out = append(out, grantee+"="+g.Privs+"/"+eval.ACLRole(v.roleName(g.Grantor)))
+		out = append(out, grantee+"="+g.Privs+"/"+sysfn.ACLRole(v.roleName(g.Grantor)))
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -136,7 +136,7 @@ func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion) ([][]types.D
 	return nil, nil
 }
 
-var testEnv = &eval.Env{Types: &types.Env{ExtraFloatDigits: 1, Settings: datetime.Settings{Now: time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC)}}}
+var testEnv = &function.Env{Types: &types.Env{ExtraFloatDigits: 1, Settings: datetime.Settings{Now: time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC)}}}
 
 // cells opens some columns of a relation as text, NULL as "∅".
 func cells(t testing.TB, st *catalog.State, role types.OID, schema, name string, cols []plan.Column) [][]string {

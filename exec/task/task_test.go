@@ -15,8 +15,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
-	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/exchange"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
@@ -74,7 +74,7 @@ func (r *reader) Next(context.Context) (*batch.Batch, error) {
 func (r *reader) Close() error { return nil }
 
 // Open implements op.Tables.
-func (c *cluster) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *eval.Env) (op.BatchReader, error) {
+func (c *cluster) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env) (op.BatchReader, error) {
 	if c.open != nil {
 		if err := c.open(); err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 		}
 		sp := c.splitsOf(s, tasks)
 		for n := range tasks {
-			tk, err := task.Start(ctx, build.Config{Stage: s, Env: &eval.Env{}, Splits: sp[n], Tables: c, Exchange: local.Node(n),
+			tk, err := task.Start(ctx, build.Config{Stage: s, Env: &function.Env{}, Splits: sp[n], Tables: c, Exchange: local.Node(n),
 				Runtime: &op.Runtime{Lanes: c.lanes, BatchSize: 64, Pool: c.pool, Spill: dir}})
 			if err != nil {
 				c.t.Fatal(err)

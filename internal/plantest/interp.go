@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/number"
@@ -115,7 +116,7 @@ func (in *Interp) Eval(e expr.Expr, r Row) (types.Datum, error) {
 	if fail != nil {
 		return nil, fail
 	}
-	return eval.Constant(x, &eval.Env{})
+	return eval.Constant(x, &function.Env{})
 }
 
 func (in *Interp) subquery(s *expr.Subquery, r Row) (types.Datum, error) {
@@ -162,7 +163,7 @@ func (in *Interp) subquery(s *expr.Subquery, r Row) (types.Datum, error) {
 				cond = &expr.Or{Args: conds}
 			}
 		}
-		v, err := eval.Constant(cond, &eval.Env{})
+		v, err := eval.Constant(cond, &function.Env{})
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,564 @@
+package cast
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/compare"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/function/mathfn"
+	"github.com/tributarydb/tributary/exec/function/textfn"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// chain runs one conversion after the other.
+func chain(mid types.Type, first, second function.Impl) function.Impl {
+	if first == nil {
+		return second
+	}
+	if second == nil {
+		return first
+	}
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		c1 := *c
+		c1.Ret = mid
+		v, err := first(&c1, args)
+		if err != nil {
+			return nil, err
+		}
+		c2 := *c
+		c2.Types = []types.Type{mid}
+		c2.Valid = vector.AndBits(c.Arena, c.Valid, v.Valid, c.N)
+		return second(&c2, []*vector.Vec{v})
+	}
+}
+
+// Between gives the conversion between two types; nil where values are carried
+// alike and nothing needs checking.
+func Between(from, to types.Type, explicit bool) (function.Impl, error) {
+	base := to
+	base.Mod = -1
+	if base.OID == types.NumericOID && to.Mod >= 0 {
+		// fit the modifier first, then bring to how the type is carried
+		base.Prec, base.Scale = 0, 0
+		conv, err := convertTypes(from, base, explicit)
+		if err != nil {
+			return nil, err
+		}
+		if from.OID == types.NumericOID && from.IsFixed() && to.IsFixed() {
+			return fixedToFixed(from, to), nil
+		}
+		if from.OID == types.NumericOID {
+			return modCast(to, explicit), nil
+		}
+		if compare.IsInt(from) && to.IsFixed() {
+			return intToFixed(from, to), nil
+		}
+		return chain(base, conv, modCast(to, explicit)), nil
+	}
+	if compare.IsInt(from) && textfn.IsBit(to) && to.Mod > 0 {
+		return textfn.IntToBit(from, int(to.Mod)), nil
+	}
+	conv, err := convertTypes(from, base, explicit)
+	if err != nil {
+		return nil, err
+	}
+	if to.Mod >= 0 && !(from.OID == to.OID && from.Mod == to.Mod) {
+		return chain(base, conv, modCast(to, explicit)), nil
+	}
+	return conv, nil
+}
+
+// modCast applies the modifier of a type to values of that type.
+func modCast(to types.Type, explicit bool) function.Impl {
+	switch vector.KindOf(to) {
+	case vector.Str:
+		return function.Try1(func(c *function.Call, s string) (string, error) {
+			d, err := types.ApplyMod(to, s, explicit)
+			if err != nil {
+				return "", err
+			}
+			return d.(string), nil
+		})
+	}
+	if to.OID == types.NumericOID {
+		return function.Try1(func(c *function.Call, d number.Decimal) (number.Decimal, error) {
+			r, err := types.ApplyMod(to, d, explicit)
+			if err != nil {
+				return number.Decimal{}, err
+			}
+			return r.(number.Decimal), nil
+		})
+	}
+	return function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+		return types.ApplyMod(to, a[0], explicit)
+	})
+}
+
+// asIs is a conversion that changes nothing but the type.
+func asIs(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	v := *args[0]
+	v.Arr = nil
+	return &v, nil
+}
+
+func isReg(t types.Type) bool { return vector.KindOf(t) == vector.U32 }
+
+// stringLike are the string types proper.
+func stringLike(t types.Type) bool {
+	switch t.OID {
+	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID, types.UnknownOID, types.CstringOID, types.PgNodeTreeOID:
+		return true
+	}
+	return false
+}
+
+func convertTypes(from, to types.Type, explicit bool) (function.Impl, error) {
+	f, t := from.OID, to.OID
+	switch {
+	case f == t && f == types.NumericOID:
+		return numericCarriage(from, to), nil
+	case f == t && f == types.RecordOID:
+		return recordCast(from, to, explicit)
+	case from.IsArray() && to.IsArray():
+		return arrayCast(from, to, explicit)
+	case f == t:
+		return nil, nil
+	case t == types.VoidOID:
+		return func(c *function.Call, _ []*vector.Vec) (*vector.Vec, error) { return vector.NewNull(c.N), nil }, nil
+	case textfn.IsBit(from) && textfn.IsBit(to):
+		return nil, nil
+	case textfn.IsBit(from) && compare.IsInt(to):
+		return textfn.BitToInt(to), nil
+	case compare.IsInt(from) && textfn.IsBit(to):
+		return textfn.IntToBit(from, 1), nil
+	case stringLike(from) && stringLike(to):
+		return stringCast(from, to), nil
+	case f == types.CharOID && stringLike(to):
+		return nil, nil
+	case stringLike(from) && t == types.CharOID:
+		return function.Strict1(func(s string) string {
+			if s == "" {
+				return ""
+			}
+			return s[:1]
+		}), nil
+	case f == types.CharOID && t == types.Int4OID:
+		return function.Strict1(func(s string) int64 {
+			if s == "" {
+				return 0
+			}
+			return int64(int8(s[0]))
+		}), nil
+	case f == types.Int4OID && t == types.CharOID:
+		return function.Try1(func(_ *function.Call, v int64) (string, error) {
+			if v < math.MinInt8 || v > math.MaxInt8 {
+				return "", pgerr.New(pgerr.NumericValueOutOfRange, "\"char\" out of range")
+			}
+			if v == 0 {
+				return "", nil
+			}
+			return string([]byte{byte(v)}), nil
+		}), nil
+	case f == types.BoolOID && stringLike(to) && t != types.NameOID:
+		return function.Strict1(func(b bool) string {
+			if b {
+				return "true"
+			}
+			return "false"
+		}), nil
+	case f == types.JSONOID && t == types.JSONBOID:
+		return function.Try1(func(c *function.Call, s string) (string, error) {
+			c.Parsing(types.JSONB, s)
+			return json.CanonicalJSONB(s)
+		}), nil
+	case f == types.JSONBOID && t == types.JSONOID:
+		return nil, nil
+	case f == types.JSONBOID && (t == types.BoolOID || compare.IsInt(to) || compare.IsFloat(to) || t == types.NumericOID):
+		return jsonbCast(to)
+	case stringLike(from) || f == types.JSONOID && stringLike(to) || f == types.JSONBOID && stringLike(to):
+		if stringLike(to) {
+			return nil, nil
+		}
+		return parseCast(to), nil
+	}
+	if n := numberCast(from, to); n != nil {
+		return n, nil
+	}
+	if d := datetimeCast(from, to); d != nil {
+		return d, nil
+	}
+	if isReg(from) && isReg(to) {
+		return nil, nil
+	}
+	if stringLike(to) {
+		return textCast(from, to), nil
+	}
+	if vector.KindOf(from) == vector.Str && f != types.RecordOID {
+		return parseCast(to), nil
+	}
+	return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from, to)
+}
+
+// parseCast reads values from their text.
+func parseCast(to types.Type) function.Impl {
+	if to.OID >= types.FirstUserOID {
+		if to.IsArray() {
+			return enumArrayParse(to)
+		}
+		return enumParse(to)
+	}
+	switch vector.KindOf(to) {
+	case vector.Str:
+		return parseAs[string](to)
+	case vector.Bool:
+		return parseAs[bool](to)
+	case vector.I16, vector.I32, vector.U32:
+		return parseAs[int64](to)
+	case vector.I64:
+		if to.OID != types.NumericOID {
+			return parseAs[int64](to)
+		}
+		return parseAs[number.Decimal](to)
+	case vector.F32, vector.F64:
+		return parseAs[float64](to)
+	}
+	return parseAs[types.Datum](to)
+}
+
+func parseAs[T any](to types.Type) function.Impl {
+	plain := to
+	plain.Prec, plain.Scale = 0, 0
+	return function.Try1(func(c *function.Call, s string) (T, error) {
+		c.Parsing(plain, s)
+		d, err := types.ParseText(plain, s, c.Env.TypesEnv())
+		if err == nil && to.Prec > 0 {
+			d, err = types.ApplyMod(to, d, true)
+		}
+		if err != nil {
+			var z T
+			return z, err
+		}
+		x, ok := d.(T)
+		if !ok {
+			return x, vector.BadDatum(to, d)
+		}
+		return x, nil
+	})
+}
+
+// textCast gives the text of values.
+func textCast(from, to types.Type) function.Impl {
+	clip := to.OID == types.NameOID
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		env := c.Env.TypesEnv()
+		var buf []byte
+		v := args[0]
+		return function.Each(c, func(i int) (string, error) {
+			c.Boxed(v, i)
+			d := v.Datum(from, i)
+			if n := function.OutputBytes(from, d); n > cap(buf) {
+				c.Meter().Charge(int64(n))
+			}
+			buf = types.AppendText(buf[:0], from, d, env)
+			s := vector.BytesString(buf)
+			if clip {
+				s = types.TruncateName(s)
+			}
+			return s, nil
+		})
+	}
+}
+
+func stringCast(from, to types.Type) function.Impl {
+	switch {
+	case to.OID == types.NameOID && from.OID == types.BpcharOID:
+		return function.Strict1(func(s string) string { return types.TrimBlanks(types.TruncateName(s)) })
+	case to.OID == types.NameOID:
+		return function.Strict1(types.TruncateName)
+	case from.OID == types.BpcharOID && (to.OID == types.TextOID || to.OID == types.VarcharOID):
+		return function.Strict1(types.TrimBlanks[string])
+	}
+	return nil
+}
+
+// numberCast converts among integers, floats, numeric, bool and oids.
+func numberCast(from, to types.Type) function.Impl {
+	kf, kt := vector.KindOf(from), vector.KindOf(to)
+	switch {
+	case compare.IsInt(from) && compare.IsInt(to):
+		if kt > kf {
+			return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+				return widen(c.Arena, args[0], kt), nil
+			}
+		}
+		return strict1range(to)
+	case compare.IsInt(from) && compare.IsFloat(to):
+		return function.Strict1(func(v int64) float64 {
+			if kt == vector.F32 {
+				return float64(float32(v))
+			}
+			return float64(v)
+		})
+	case compare.IsFloat(from) && compare.IsFloat(to):
+		if kt == vector.F64 {
+			return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+				return compare.WidenFloat(c.Arena, args[0]), nil
+			}
+		}
+		return function.Try1(func(_ *function.Call, v float64) (float64, error) {
+			f := float32(v)
+			if math.IsInf(float64(f), 0) && !math.IsInf(v, 0) {
+				return 0, mathfn.ErrFloatOver()
+			}
+			if f == 0 && v != 0 {
+				return 0, mathfn.ErrFloatUnder()
+			}
+			return float64(f), nil
+		})
+	case compare.IsFloat(from) && compare.IsInt(to):
+		lo, hi := float64(math.MinInt64), -float64(math.MinInt64)
+		switch to.OID {
+		case types.Int2OID:
+			lo, hi = math.MinInt16, math.MaxInt16+1
+		case types.Int4OID:
+			lo, hi = math.MinInt32, math.MaxInt32+1
+		}
+		return function.Try1(func(c *function.Call, v float64) (int64, error) {
+			v = math.RoundToEven(v)
+			if !(v >= lo && v < hi) {
+				return 0, vector.ErrRange(to)
+			}
+			return int64(v), nil
+		})
+	case compare.IsInt(from) && to.OID == types.NumericOID:
+		if to.IsFixed() {
+			return intToFixed(from, to)
+		}
+		return function.Strict1(func(v int64) number.Decimal { return number.DecimalFromInt64(v, 0) })
+	case from.OID == types.NumericOID && compare.IsInt(to):
+		return numericToInt(from, to)
+	case compare.IsFloat(from) && to.OID == types.NumericOID:
+		single := kf == vector.F32
+		return function.Try1(func(c *function.Call, v float64) (number.Decimal, error) {
+			d := number.DecimalFromFloat64(v)
+			if single {
+				d = number.DecimalFromFloat32(float32(v))
+			}
+			if to.Prec > 0 {
+				d = d.Round(int32(to.Scale))
+			}
+			return d, nil
+		})
+	case from.OID == types.NumericOID && compare.IsFloat(to):
+		return numericToFloat(from, to)
+	case from.OID == types.BoolOID && compare.IsInt(to):
+		return function.Strict1(func(b bool) int64 { return int64(vector.ByteOf(b)) })
+	case compare.IsInt(from) && to.OID == types.BoolOID:
+		return function.Strict1(func(v int64) bool { return v != 0 })
+	case compare.IsInt(from) && isReg(to):
+		if from.OID == types.Int8OID {
+			return function.Try1(func(_ *function.Call, v int64) (int64, error) {
+				if v < 0 || v > math.MaxUint32 {
+					return 0, vector.ErrRange(types.Oid)
+				}
+				return v, nil
+			})
+		}
+		return function.Strict1(func(v int64) int64 { return int64(uint32(int32(v))) })
+	case isReg(from) && compare.IsInt(to):
+		if to.OID == types.Int8OID {
+			return function.Strict1(func(v int64) int64 { return v })
+		}
+		return function.Strict1(func(v int64) int64 { return int64(int32(uint32(v))) })
+	}
+	return nil
+}
+
+// strict1range narrows integers, with the error of the target's range.
+func strict1range(to types.Type) function.Impl {
+	return function.Try1(func(_ *function.Call, v int64) (int64, error) { return v, nil })
+}
+
+func widen(a *vector.Arena, v *vector.Vec, k vector.Kind) *vector.Vec {
+	if k == vector.I32 && v.Kind == vector.I16 {
+		return compare.Convert[int16, int32](a, v, vector.I32)
+	}
+	return compare.WidenInt(a, v)
+}
+
+// intToFixed multiplies by the target's scale.
+func intToFixed(from, to types.Type) function.Impl {
+	m := mathfn.Pow10[to.Scale]
+	limit := mathfn.Pow10[to.Prec-to.Scale]
+	visible := to.Mod >= 0
+	return function.Try1(func(c *function.Call, v int64) (number.Decimal, error) {
+		if v >= limit || v <= -limit {
+			if visible {
+				return number.FitNumeric(to.Mod, number.DecimalFromInt64(v, 0))
+			}
+			return number.Decimal{}, pgerr.New(pgerr.NumericValueOutOfRange, "numeric field overflow")
+		}
+		return number.DecimalFromInt64(v*m, int32(to.Scale)), nil
+	})
+}
+
+func numericToInt(from, to types.Type) function.Impl {
+	if from.IsFixed() {
+		return function.Try1(func(c *function.Call, d number.Decimal) (int64, error) {
+			v, _ := d.Coefficient(int32(from.Scale))
+			return mathfn.Rescale(v, from.Scale, 0), nil
+		})
+	}
+	name := to.String()
+	return function.Try1(func(c *function.Call, d number.Decimal) (int64, error) {
+		switch {
+		case d.IsNaN():
+			return 0, pgerr.New(pgerr.FeatureNotSupported, "cannot convert NaN to %s", name)
+		case !d.IsFinite():
+			return 0, pgerr.New(pgerr.FeatureNotSupported, "cannot convert infinity to %s", name)
+		}
+		v, ok := d.Round(0).Int64()
+		if !ok {
+			return 0, vector.ErrRange(to)
+		}
+		return v, nil
+	})
+}
+
+func numericToFloat(from, to types.Type) function.Impl {
+	single := to.OID == types.Float4OID
+	if from.IsFixed() && from.Prec <= 15 && !single {
+		// both exact in a float64, so their quotient is correctly rounded
+		p := float64(mathfn.Pow10[from.Scale])
+		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+			src := vector.Values[int64](args[0])
+			out := vector.Alloc[float64](c.Arena, len(src))
+			for i, v := range src {
+				out[i] = float64(v) / p
+			}
+			return vector.NewFixed(vector.F64, out, c.Valid), nil
+		}
+	}
+	return function.Try1(func(c *function.Call, d number.Decimal) (float64, error) {
+		f := d.Float64()
+		if math.IsInf(f, 0) && d.IsFinite() {
+			return 0, pgerr.New(pgerr.NumericValueOutOfRange, "\"%s\" is out of range for type %s", d, to)
+		}
+		if single {
+			g := float32(f)
+			if math.IsInf(float64(g), 0) && d.IsFinite() {
+				return 0, pgerr.New(pgerr.NumericValueOutOfRange, "\"%s\" is out of range for type real", d)
+			}
+			if g == 0 && d.Sign() != 0 {
+				return 0, pgerr.New(pgerr.NumericValueOutOfRange, "\"%s\" is out of range for type real", d)
+			}
+			f = float64(g)
+		}
+		return f, nil
+	})
+}
+
+// numericCarriage changes how a numeric is carried, not its value.
+func numericCarriage(from, to types.Type) function.Impl {
+	switch {
+	case from.Prec == to.Prec && from.Scale == to.Scale:
+		return nil
+	case from.IsFixed() && to.IsFixed() && from.Scale == to.Scale && to.Prec >= from.Prec:
+		return asIs
+	case from.IsFixed() && to.IsFixed() && to.Scale >= from.Scale && int(to.Prec)-int(to.Scale) >= int(from.Prec)-int(from.Scale):
+		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+			v := *mathfn.Scaled(c, args[0], from.Scale, to.Scale)
+			v.Arr = nil
+			return &v, nil
+		}
+	}
+	return function.Try1(func(c *function.Call, d number.Decimal) (number.Decimal, error) {
+		if to.IsFixed() {
+			r := d.Round(int32(to.Scale))
+			if v, ok := r.Coefficient(int32(to.Scale)); !ok || v >= limitOf(to) || v <= -limitOf(to) {
+				return d, pgerr.New(pgerr.NumericValueOutOfRange, "numeric field overflow")
+			}
+			return r, nil
+		}
+		return d, nil
+	})
+}
+
+func limitOf(t types.Type) int64 {
+	if int(t.Prec) >= len(mathfn.Pow10) {
+		return math.MaxInt64
+	}
+	return mathfn.Pow10[t.Prec]
+}
+
+// fixedToFixed applies numeric(p,s) to a fixed numeric.
+func fixedToFixed(from, to types.Type) function.Impl {
+	if from.Scale == to.Scale && from.Prec <= to.Prec {
+		return asIs
+	}
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		limit := limitOf(to)
+		src := vector.Values[int64](args[0])
+		out := vector.Alloc[int64](c.Arena, len(src))
+		for i, v := range src {
+			r := int64(0)
+			if to.Scale >= from.Scale {
+				hi, lo := mathfn.Mul128(v, mathfn.Pow10[to.Scale-from.Scale])
+				r = lo
+				if hi != lo>>63 {
+					r = math.MaxInt64
+				}
+			} else {
+				r = mathfn.Rescale(v, from.Scale, to.Scale)
+			}
+			if r >= limit || r <= -limit {
+				if c.Skip(i) {
+					r = 0
+				} else {
+					_, err := number.FitNumeric(to.Mod, number.DecimalFromInt64(v, int32(from.Scale)))
+					if err != nil {
+						return nil, err
+					}
+				}
+			}
+			out[i] = r
+		}
+		return vector.NewFixed(vector.I64, out, c.Valid), nil
+	}
+}
+
+// jsonbCast reads a scalar of jsonb.
+func jsonbCast(to types.Type) (function.Impl, error) {
+	num, err := convertTypes(types.Numeric, to, true)
+	if err != nil && to.OID != types.BoolOID {
+		return nil, err
+	}
+	fail := func(what string) error {
+		return pgerr.New(pgerr.InvalidParameterValue, "cannot cast jsonb %s to type %s", what, to)
+	}
+	check := func(s string, want json.Kind) (json.Value, error) {
+		v, err := json.ParseJSONB(s)
+		if err != nil {
+			return v, err
+		}
+		if v.Kind != want {
+			return v, fail(v.TypeOf())
+		}
+		return v, nil
+	}
+	if to.OID == types.BoolOID {
+		return function.Try1(func(_ *function.Call, s string) (bool, error) {
+			v, err := check(s, json.Bool)
+			return v.Bool, err
+		}), nil
+	}
+	first := function.Try1(func(_ *function.Call, s string) (number.Decimal, error) {
+		v, err := check(s, json.Number)
+		return v.Num, err
+	})
+	return chain(types.Numeric, first, num), nil
+}

@@ -1,0 +1,424 @@
+package deparse
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/objname"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// deparser writes kept expressions as PostgreSQL does (its ruleutils.c): each
+// operation in parentheses, constants with their types, conversions that were
+// implied as casts. The tree is the parser's; the binder tells the types.
+type deparser struct {
+	h    function.Host
+	bind *bind.Session
+	over *catalog.Relation // whose columns the expression reads; nil for none
+
+	trace  *bind.Trace // of a query: what its parts mean
+	levels []*level    // the queries around, innermost last
+	names  *qualifier
+	pretty bool // only the parentheses that are needed
+	wrap   int  // width at which lists go on in another line; below 0 never
+	indent int
+}
+
+// errForm says that an expression has a form that is not written here.
+var errForm = errors.New("not written")
+
+// ShowExpr gives a kept expression as PostgreSQL shows it. want is the type of
+// the column whose default it is, of OID 0 for other expressions. What has a
+// form not known here is shown as it is kept.
+func ShowExpr(h function.Host, over *catalog.Relation, text string, want types.Type, pretty bool) string {
+	list, err := parse.Parse("SELECT "+text, parse.Postgres)
+	if err != nil || len(list) != 1 || h == nil {
+		return text
+	}
+	sel, ok := list[0].Node.(*ast.SelectStmt)
+	if !ok || sel.TargetList == nil || len(sel.TargetList.Items) != 1 {
+		return text
+	}
+	target, ok := sel.TargetList.Items[0].(*ast.ResTarget)
+	if !ok {
+		return text
+	}
+	d := &deparser{h: h, over: over, pretty: pretty, bind: &bind.Session{State: h.Catalog(), TempSchema: h.Session().Temp, Role: h.Session().User}}
+	for _, o := range h.Session().Path {
+		if s := h.Catalog().Schema(o); s != nil {
+			d.bind.SearchPath = append(d.bind.SearchPath, s.Name)
+		}
+	}
+	n := bare(target.Val)
+	if _, ok := literal(n); !ok {
+		want = types.Type{} // the conversion to the column's type is not shown
+	}
+	p, err := d.expr(n, want)
+	if err != nil {
+		switch n.(type) {
+		case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest, *ast.BooleanTest:
+			return parenthesised(text)
+		}
+		return text
+	}
+	return lines(p.s)
+}
+
+// bare takes written parentheses off.
+func bare(n ast.Node) ast.Node {
+	for {
+		p, ok := n.(*ast.ParenExpr)
+		if !ok {
+			return n
+		}
+		n = p.Expr
+	}
+}
+
+// literal gives a string constant, whose type is what it is used for.
+func literal(n ast.Node) (string, bool) {
+	if c, ok := n.(*ast.A_Const); ok && !c.Isnull {
+		if s, ok := c.Val.(*ast.String); ok {
+			return s.SVal, true
+		}
+	}
+	return "", false
+}
+
+func (d *deparser) bound(n ast.Node) (expr.Expr, error) {
+	if d.trace != nil {
+		if e := d.trace.Exprs[n]; e != nil {
+			return e, nil
+		}
+		return nil, errForm
+	}
+	e, _, err := bind.Scalar(d.bind, n, d.over, bind.ForUsing)
+	return e, err
+}
+
+// typed is a node's type by itself.
+func (d *deparser) typed(n ast.Node) (types.Type, error) {
+	e, err := d.bound(n)
+	if err != nil {
+		return types.Type{}, err
+	}
+	t := e.Type()
+	return types.Type{OID: t.OID, Mod: -1}, nil
+}
+
+func (d *deparser) typeName(t types.Type) string {
+	if t.OID == types.BpcharOID && t.Mod < 0 {
+		return "bpchar"
+	}
+	s, _ := objname.TypeName(d.h, t.OID, t.Mod)
+	return s
+}
+
+// as writes what is of type have for a place of type want.
+func (d *deparser) as(p piece, have, want types.Type) piece {
+	if want.OID == 0 || want.OID == have.OID || fn.IsPolymorphic(want.OID) || want.OID == types.AnyOID {
+		return p
+	}
+	return d.convert(p, types.Type{OID: want.OID, Mod: -1})
+}
+
+// convert writes a conversion.
+func (d *deparser) convert(p piece, t types.Type) piece {
+	s := d.within(p, formCast, "", false)
+	if !d.pretty {
+		s = "(" + s + ")"
+	}
+	return piece{s: s + "::" + d.typeName(t), form: formCast, arg: &p}
+}
+
+// constant writes a string constant of a type, in the type's own form.
+func (d *deparser) constant(s string, t types.Type) (string, error) {
+	if t.OID == 0 || t.OID == types.UnknownOID || fn.IsPolymorphic(t.OID) || t.OID == types.AnyOID {
+		t = types.Text
+	}
+	base := types.Type{OID: t.OID, Mod: -1}
+	v := s
+	if t.OID == types.RegclassOID {
+		oid, err := objname.RegIn(d.h, t.OID, s)
+		if err != nil {
+			return "", err
+		}
+		if r := d.h.Catalog().RelationByOID(oid); r != nil {
+			v = objname.Qualified(d.h, r.Schema, r.Name, objname.FindRelation(d.h, []string{r.Name}) == oid)
+		}
+	} else if t.OID < types.FirstUserOID {
+		val, err := types.ParseText(base, s, &types.Env{})
+		if err != nil {
+			return "", err
+		}
+		v = types.TextOf(base, val, &types.Env{})
+	}
+	switch t.OID {
+	case types.BoolOID:
+		return map[string]string{"t": "true", "f": "false"}[v], nil
+	case types.Int4OID:
+		return numberText(v, "integer"), nil
+	case types.NumericOID:
+		if strings.Contains(v, ".") && t.Mod < 0 {
+			return numberText(v, "numeric"), nil
+		}
+	}
+	return lex.QuoteLiteral(v) + "::" + d.typeName(t), nil
+}
+
+// numberText writes a number bare, but for a sign, which could be an operator.
+func numberText(v, typ string) string {
+	if strings.HasPrefix(v, "-") {
+		return "'" + v + "'::" + typ
+	}
+	return v
+}
+
+// expr writes a node where a value of type want stands; of OID 0 for any.
+func (d *deparser) expr(n ast.Node, want types.Type) (piece, error) {
+	n = bare(n)
+	if s, ok := literal(n); ok {
+		s, err := d.constant(s, want)
+		return plain(s), err
+	}
+	switch x := n.(type) {
+	case *ast.A_Const:
+		if x.Isnull {
+			if want.OID == 0 || fn.IsPolymorphic(want.OID) {
+				want = types.Text
+			}
+			return plain("NULL::" + d.typeName(want)), nil
+		}
+		t, err := d.typed(n)
+		if err != nil {
+			return piece{}, err
+		}
+		s := x.SqlString()
+		switch t.OID {
+		case types.BoolOID:
+			s = strings.ToLower(s)
+		case types.Int8OID:
+			s = "'" + s + "'::bigint"
+		default:
+			s = numberText(s, d.typeName(t))
+		}
+		return d.as(plain(s), t, want), nil
+	case *ast.ColumnRef:
+		t, err := d.typed(n)
+		if err != nil {
+			return piece{}, err
+		}
+		name, err := d.columnName(x)
+		return d.as(plain(name), t, want), err
+	case *ast.TypeCast:
+		return d.cast(x, want)
+	case *ast.FuncCall:
+		return d.call(x, want)
+	case *ast.SQLValueFunction:
+		t, err := d.typed(n)
+		if err != nil {
+			return piece{}, err
+		}
+		return d.as(plain(strings.ToUpper(x.SqlString())), t, want), nil
+	case *ast.A_Expr:
+		return d.operation(x, want)
+	case *ast.BoolExpr:
+		return d.logic(x)
+	case *ast.NullTest:
+		word := " IS NOT NULL"
+		if x.Nulltesttype == ast.IS_NULL {
+			word = " IS NULL"
+		}
+		return d.test(x.Arg, types.Type{}, word)
+	case *ast.BooleanTest:
+		return d.test(x.Arg, types.Bool, " IS "+truths[x.Booltesttype])
+	case *ast.CaseExpr:
+		return d.caseOf(x, want)
+	case *ast.CoalesceExpr:
+		return d.choice("COALESCE", n, x.Args, want)
+	case *ast.MinMaxExpr:
+		if x.Op == ast.IS_GREATEST {
+			return d.choice("GREATEST", n, x.Args, want)
+		}
+		return d.choice("LEAST", n, x.Args, want)
+	case *ast.A_ArrayExpr:
+		return d.array(n, x.Elements, want)
+	case *ast.ArrayExpr:
+		return d.array(n, x.Elements, want)
+	case *ast.SubLink:
+		return d.subquery(x, want)
+	}
+	return piece{}, errForm
+}
+
+func (d *deparser) array(n ast.Node, elements *ast.NodeList, want types.Type) (piece, error) {
+	t, err := d.typed(n)
+	elem, ok := t.Elem()
+	if err != nil || !ok || elements == nil {
+		return piece{}, errForm
+	}
+	items, err := d.list(elements, types.Type{OID: elem.OID, Mod: -1})
+	return d.as(plain("ARRAY["+items+"]"), t, want), err
+}
+
+// columnName writes a reference to a column.
+func (d *deparser) columnName(x *ast.ColumnRef) (string, error) {
+	if d.trace != nil {
+		names := d.trace.Names[x]
+		if len(names) != 1 {
+			return "", errForm
+		}
+		return d.reference(names[0])
+	}
+	last, ok := x.Fields.Items[len(x.Fields.Items)-1].(*ast.String)
+	if !ok {
+		return "", errForm
+	}
+	return lex.QuoteName(last.SVal), nil
+}
+
+func (d *deparser) test(arg ast.Node, want types.Type, word string) (piece, error) {
+	p, err := d.expr(arg, want)
+	return d.enclose(d.within(p, formTest, "", false)+word, formTest, ""), err
+}
+
+var truths = map[ast.BoolTestType]string{ast.IS_TRUE: "TRUE", ast.IS_NOT_TRUE: "NOT TRUE", ast.IS_FALSE: "FALSE", ast.IS_NOT_FALSE: "NOT FALSE",
+	ast.IS_UNKNOWN: "UNKNOWN", ast.IS_NOT_UNKNOWN: "NOT UNKNOWN"}
+
+// caseOf writes a CASE, a line for each of its parts.
+func (d *deparser) caseOf(x *ast.CaseExpr, want types.Type) (piece, error) {
+	t, err := d.typed(x)
+	if err != nil {
+		return piece{}, err
+	}
+	s := d.line("CASE", 0, indentItem, 0)
+	var on types.Type
+	if x.Arg != nil {
+		p, err := d.expr(x.Arg, types.Type{})
+		if err == nil {
+			on, err = d.typed(x.Arg)
+		}
+		if err != nil {
+			return piece{}, err
+		}
+		if on.OID == types.UnknownOID {
+			return piece{}, errForm
+		}
+		s += " " + p.s
+	}
+	for _, w := range x.Args.Items {
+		when, ok := w.(*ast.CaseWhen)
+		if !ok {
+			return piece{}, errForm
+		}
+		s += d.line("WHEN ", 0, 0, 0)
+		to := types.Bool
+		if x.Arg != nil {
+			if have, err := d.typed(when.Expr); err != nil || have.OID != on.OID && have.OID != types.UnknownOID {
+				return piece{}, errForm
+			}
+			to = on
+		}
+		cond, err := d.expr(when.Expr, to)
+		if err != nil {
+			return piece{}, err
+		}
+		then, err := d.expr(when.Result, t)
+		if err != nil {
+			return piece{}, err
+		}
+		s += cond.s + " THEN " + then.s
+	}
+	other := plain("NULL::" + d.typeName(t))
+	s += d.line("ELSE ", 0, 0, 0)
+	if x.Defresult != nil {
+		if other, err = d.expr(x.Defresult, t); err != nil {
+			return piece{}, err
+		}
+	}
+	s += other.s + d.line("END", -indentItem, 0, 0)
+	return d.as(plain(s), t, want), nil
+}
+
+// choice writes COALESCE and its kin, whose arguments have the type of all.
+func (d *deparser) choice(word string, n ast.Node, args *ast.NodeList, want types.Type) (piece, error) {
+	t, err := d.typed(n)
+	if err != nil {
+		return piece{}, err
+	}
+	list, err := d.list(args, t)
+	return d.as(plain(word+"("+list+")"), t, want), err
+}
+
+func (d *deparser) list(l *ast.NodeList, want types.Type) (string, error) {
+	var out []string
+	for _, n := range l.Items {
+		p, err := d.expr(n, want)
+		if err != nil {
+			return "", err
+		}
+		out = append(out, p.s)
+	}
+	return strings.Join(out, ", "), nil
+}
+
+func (d *deparser) cast(x *ast.TypeCast, want types.Type) (piece, error) {
+	t, err := bind.TypeName(d.bind, x.TypeName)
+	if err != nil {
+		return piece{}, err
+	}
+	arg := bare(x.Arg)
+	if s, ok := literal(arg); ok {
+		s, err := d.constant(s, t)
+		return d.as(plain(s), t, want), err
+	}
+	if c, ok := arg.(*ast.A_Const); ok && c.Isnull {
+		return d.as(plain("NULL::"+d.typeName(t)), t, want), nil
+	}
+	p, err := d.expr(arg, types.Type{})
+	if err != nil {
+		return piece{}, err
+	}
+	have, err := d.typed(arg)
+	if err != nil {
+		return piece{}, err
+	}
+	if have.OID != t.OID || have.Mod != t.Mod {
+		p = d.convert(p, t)
+	}
+	return d.as(p, t, want), nil
+}
+
+// parenthesised puts an expression in parentheses, as PostgreSQL writes those
+// it keeps, unless it is.
+func parenthesised(s string) string {
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "(") {
+		depth, quoted := 0, false
+		for i := 0; i < len(s); i++ {
+			switch c := s[i]; {
+			case c == '\'':
+				quoted = !quoted
+			case quoted:
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+				if depth == 0 && i < len(s)-1 {
+					return "(" + s + ")"
+				}
+			}
+		}
+		return s
+	}
+	return "(" + s + ")"
+}

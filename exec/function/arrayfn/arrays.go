@@ -1,0 +1,364 @@
+package arrayfn
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Register registers the functions of arrays, which have one dimension.
+func Register(t function.Table) {
+	t.Put("array_append(anycompatiblearray,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+		out := copyArray(c, a[0])
+		out.Elems = append(out.Elems, a[1])
+		return out, nil
+	})))
+	t.Put("array_prepend(anycompatible,anycompatiblearray)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+		out := copyArray(c, nil)
+		out.Elems = append(append(out.Elems, a[0]), vector.Elems(a[1])...)
+		return out, nil
+	})))
+	t.Put("array_cat(anycompatiblearray,anycompatiblearray)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+		switch {
+		case a[0] == nil && a[1] == nil:
+			return nil, nil
+		case a[0] == nil:
+			return copyArray(c, a[1]), nil
+		}
+		out := copyArray(c, a[0])
+		out.Elems = append(out.Elems, vector.Elems(a[1])...)
+		return out, nil
+	})))
+	t.Put("array_length(anyarray,int4)", function.Always(arrayLength(func(n, d int64) (int64, error) {
+		if d != 1 || n == 0 {
+			return 0, function.ErrNull
+		}
+		return n, nil
+	})))
+	t.Put("array_lower(anyarray,int4)", function.Always(function.Try2(func(c *function.Call, a types.Array, d int64) (int64, error) {
+		if d != 1 || len(a.Elems) == 0 {
+			return 0, function.ErrNull
+		}
+		return LowerBound(c.Types[0]), nil
+	})))
+	t.Put("array_upper(anyarray,int4)", function.Always(function.Try2(func(c *function.Call, a types.Array, d int64) (int64, error) {
+		if d != 1 || len(a.Elems) == 0 {
+			return 0, function.ErrNull
+		}
+		return LowerBound(c.Types[0]) + int64(len(a.Elems)) - 1, nil
+	})))
+	t.Put("array_ndims(anyarray)", function.Always(function.Try1(func(c *function.Call, a types.Array) (int64, error) {
+		if len(a.Elems) == 0 {
+			return 0, function.ErrNull
+		}
+		return 1, nil
+	})))
+	t.Put("array_dims(anyarray)", function.Always(function.Try1(func(c *function.Call, a types.Array) (string, error) {
+		if len(a.Elems) == 0 {
+			return "", function.ErrNull
+		}
+		lo := LowerBound(c.Types[0])
+		return "[" + strconv.FormatInt(lo, 10) + ":" + strconv.FormatInt(lo+int64(len(a.Elems))-1, 10) + "]", nil
+	})))
+	t.Put("cardinality(anyarray)", function.Always(arrayLength(func(n, _ int64) (int64, error) { return n, nil })))
+	for _, id := range []string{"array_position(anycompatiblearray,anycompatible)", "array_position(anycompatiblearray,anycompatible,int4)"} {
+		t.Put(id, function.Always(function.Loose(arrayPosition)))
+	}
+	t.Put("array_positions(anycompatiblearray,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+		if a[0] == nil {
+			return nil, nil
+		}
+		et, _ := c.Types[0].Elem()
+		out := types.Array{Elem: types.Int4}
+		for i, e := range vector.Elems(a[0]) {
+			if types.Equal(et, e, a[1]) {
+				out.Elems = append(out.Elems, int64(i)+LowerBound(c.Types[0]))
+			}
+		}
+		return out, nil
+	})))
+	t.Put("array_remove(anycompatiblearray,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+		if a[0] == nil {
+			return nil, nil
+		}
+		et, _ := c.Types[0].Elem()
+		out := copyArray(c, nil)
+		for _, e := range vector.Elems(a[0]) {
+			if !types.Equal(et, e, a[1]) {
+				out.Elems = append(out.Elems, e)
+			}
+		}
+		return out, nil
+	})))
+	t.Put("array_replace(anycompatiblearray,anycompatible,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+		if a[0] == nil {
+			return nil, nil
+		}
+		et, _ := c.Types[0].Elem()
+		out := copyArray(c, a[0])
+		for i, e := range out.Elems {
+			if types.Equal(et, e, a[1]) {
+				out.Elems[i] = a[2]
+			}
+		}
+		return out, nil
+	})))
+	for _, id := range []string{"array_to_string(anyarray,text)", "array_to_string(anyarray,text,text)"} {
+		t.Put(id, function.Always(function.Loose(arrayToString)))
+	}
+	for _, id := range []string{"string_to_array(text,text)", "string_to_array(text,text,text)"} {
+		t.Put(id, function.Always(stringToArray))
+	}
+	t.Put("arraycontains(anyarray,anyarray)", function.Always(function.Try2(func(c *function.Call, a, b types.Array) (bool, error) { return contains(c, a, b), nil })))
+	t.Put("arraycontained(anyarray,anyarray)", function.Always(function.Try2(func(c *function.Call, a, b types.Array) (bool, error) { return contains(c, b, a), nil })))
+	t.Put("arrayoverlap(anyarray,anyarray)", function.Always(function.Try2(func(c *function.Call, a, b types.Array) (bool, error) {
+		et, _ := c.Types[0].Elem()
+		for _, x := range a.Elems {
+			for _, y := range b.Elems {
+				if x != nil && y != nil && types.Equal(et, x, y) {
+					return true, nil
+				}
+			}
+		}
+		return false, nil
+	})))
+	t.Put("trim_array(anyarray,int4)", function.Always(function.Try2(func(c *function.Call, a types.Array, n int64) (types.Datum, error) {
+		if n < 0 || n > int64(len(a.Elems)) {
+			return nil, pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d", len(a.Elems))
+		}
+		a.Elems = a.Elems[:int64(len(a.Elems))-n]
+		return a, nil
+	})))
+	for _, id := range []string{"array_fill(anyelement,int4[])", "array_fill(anyelement,int4[],int4[])"} {
+		t.Put(id, function.Always(function.Loose(arrayFill)))
+	}
+}
+
+// arrayLength computes f of the number of elements, and of the second argument
+// where there is one, without reading them.
+func arrayLength(f func(n, d int64) (int64, error)) function.Impl {
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		dim := func(int) int64 { return 1 }
+		if len(args) > 1 {
+			dim = function.Arg[int64](c, args, 1)
+		}
+		return function.Each(c, func(i int) (int64, error) { return f(int64(vector.ListLen(args[0].Arr, args[0].At(i))), dim(i)) })
+	}
+}
+
+// LowerBound is where an array's subscripts begin.
+func LowerBound(t types.Type) int64 {
+	if t.OID == types.Int2VectorOID || t.OID == types.OIDVectorOID {
+		return 0
+	}
+	return 1
+}
+
+// copyArray starts a result array with the elements of d.
+func copyArray(c *function.Call, d types.Datum) types.Array {
+	et, _ := c.Ret.Elem()
+	src := vector.Elems(d)
+	c.Meter().Scratch(function.BoxedBytes * (len(src) + 1))
+	return types.Array{Elem: et, Elems: append(make([]types.Datum, 0, len(src)+1), src...)}
+}
+
+func contains(c *function.Call, a, b types.Array) bool {
+	et, _ := c.Types[0].Elem()
+next:
+	for _, y := range b.Elems {
+		if y == nil {
+			return false
+		}
+		for _, x := range a.Elems {
+			if x != nil && types.Equal(et, x, y) {
+				continue next
+			}
+		}
+		return false
+	}
+	return true
+}
+
+func arrayPosition(c *function.Call, a []types.Datum) (types.Datum, error) {
+	if a[0] == nil {
+		return nil, nil
+	}
+	et, _ := c.Types[0].Elem()
+	lo := LowerBound(c.Types[0])
+	from := lo
+	if len(a) == 3 {
+		if a[2] == nil {
+			return nil, pgerr.New(pgerr.NullValueNotAllowed, "initial position must not be null")
+		}
+		from = a[2].(int64)
+	}
+	for i, e := range vector.Elems(a[0]) {
+		if int64(i)+lo >= from && types.Equal(et, e, a[1]) {
+			return int64(i) + lo, nil
+		}
+	}
+	return nil, nil
+}
+
+func arrayToString(c *function.Call, a []types.Datum) (types.Datum, error) {
+	if a[0] == nil || a[1] == nil {
+		return nil, nil
+	}
+	et, _ := c.Types[0].Elem()
+	b := c.Text(0)
+	first := true
+	for _, e := range vector.Elems(a[0]) {
+		if e == nil && (len(a) < 3 || a[2] == nil) {
+			continue
+		}
+		if !first {
+			b.WriteString(a[1].(string))
+		}
+		first = false
+		if e == nil {
+			b.WriteString(a[2].(string))
+		} else {
+			b.WriteString(c.TextOf(et, e))
+		}
+	}
+	return b.String(), nil
+}
+
+// Pieces cuts a string for string_to_array and string_to_table: at sep, or
+// between all characters where each is set.
+type Pieces struct {
+	rest string
+	sep  string
+	each bool
+	end  bool
+	null *string // pieces like it are NULL
+}
+
+// PiecesOf starts with the functions' arguments; the first is not NULL.
+func PiecesOf(a []types.Datum) *Pieces {
+	p := &Pieces{rest: a[0].(string)}
+	p.end = p.rest == ""
+	if a[1] == nil {
+		p.each = true
+	} else {
+		p.sep = a[1].(string)
+	}
+	if len(a) == 3 && a[2] != nil {
+		null := a[2].(string)
+		p.null = &null
+	}
+	return p
+}
+
+// Next gives the next piece.
+func (p *Pieces) Next() (s string, null, ok bool) {
+	if p.end {
+		return "", false, false
+	}
+	i, n := -1, len(p.sep)
+	switch {
+	case p.each:
+		if i, n = function.ByteAt(p.rest, 1), 0; i == len(p.rest) {
+			i = -1
+		}
+	case p.sep != "":
+		i = strings.Index(p.rest, p.sep)
+	}
+	if i < 0 {
+		s, p.end = p.rest, true
+	} else {
+		s, p.rest = p.rest[:i], p.rest[i+n:]
+	}
+	return s, p.null != nil && *p.null == s, true
+}
+
+// count is how many pieces there are.
+func (p *Pieces) count() int {
+	switch {
+	case p.end:
+		return 0
+	case p.each:
+		return utf8.RuneCountInString(p.rest)
+	case p.sep == "":
+		return 1
+	}
+	return strings.Count(p.rest, p.sep) + 1
+}
+
+// stringToArray writes the pieces where they are to stay: there may be as many
+// as the string has bytes.
+func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	m := c.Meter()
+	b := array.NewListBuilder(c.Arena.Allocator(), arrow.BinaryTypes.String)
+	elems := b.ValueBuilder().(*array.StringBuilder)
+	row := make([]types.Datum, len(args))
+	for i := range c.N {
+		for k, v := range args {
+			row[k] = v.Datum(c.Types[k], i)
+		}
+		if row[0] == nil {
+			b.AppendNull()
+			continue
+		}
+		b.Append(true)
+		p := PiecesOf(row)
+		elems.Reserve(p.count())
+		elems.ReserveData(len(p.rest))
+		for s, null, ok := p.Next(); ok; s, null, ok = p.Next() {
+			if null {
+				elems.AppendNull()
+			} else {
+				elems.Append(s)
+			}
+			m.Poll(len(s) + 1)
+		}
+		if err := vector.TooLarge(c.N, elems.DataLen()+4*elems.Len()); err != nil {
+			return nil, err
+		}
+	}
+	return vector.FromArrow(c.Arena, b.NewArray()), nil
+}
+
+func arrayFill(c *function.Call, a []types.Datum) (types.Datum, error) {
+	if a[1] == nil || len(a) == 3 && a[2] == nil {
+		return nil, pgerr.New(pgerr.NullValueNotAllowed, "dimension array or low bound array cannot be null")
+	}
+	dims := vector.Elems(a[1])
+	out := copyArray(c, nil)
+	switch {
+	case len(dims) == 0:
+		return out, nil
+	case len(dims) > 1:
+		return nil, vector.ErrDimensions()
+	case dims[0] == nil:
+		return nil, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
+	}
+	if len(a) == 3 {
+		lo := vector.Elems(a[2])
+		if len(lo) != 1 {
+			return nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
+				WithDetail("Low bound array has different size than dimensions array.")
+		}
+		if lo[0] != nil && lo[0].(int64) != 1 {
+			return nil, pgerr.Unsupported("arrays with a lower bound other than 1 are not supported")
+		}
+	}
+	n := dims[0].(int64)
+	if n < 0 || n > 1<<26 {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", 1<<26)
+	}
+	c.Meter().Scratch(16 * int(n))
+	out.Elems = make([]types.Datum, n)
+	for i := range out.Elems {
+		out.Elems[i] = a[0]
+	}
+	return out, nil
+}

@@ -1,0 +1,2 @@
+// Package arrayfn implements the functions of arrays, which have one dimension.
+package arrayfn

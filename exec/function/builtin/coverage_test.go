@@ -1,0 +1,36 @@
+package builtin
+
+import (
+	"testing"
+
+	"github.com/tributarydb/tributary/planner/fn"
+)
+
+// Every scalar and set-returning function that is listed is implemented, and
+// nothing else is.
+func TestEveryFunctionIsImplemented(t *testing.T) {
+	known := map[string]bool{}
+	for _, f := range fn.All() {
+		known[f.ID] = true
+		switch f.Kind {
+		case fn.Scalar:
+			if Scalars()[f.ID] == nil {
+				t.Errorf("no implementation of %s", f.ID)
+			}
+		case fn.SetReturning:
+			if Sets()[f.ID] == nil && ListSets[f.ID] == nil {
+				t.Errorf("no implementation of %s", f.ID)
+			}
+		}
+	}
+	for id := range Scalars() {
+		if !known[id] {
+			t.Errorf("%s is implemented but not listed", id)
+		}
+	}
+	for id := range Sets() {
+		if !known[id] {
+			t.Errorf("%s is implemented but not listed", id)
+		}
+	}
+}

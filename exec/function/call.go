@@ -1,0 +1,66 @@
+package function
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Call is what a function's implementation sees of one evaluation. n rows are
+// to be computed; arguments hold n rows or one value for all.
+type Call struct {
+	Ctx   context.Context
+	Env   *Env
+	Arena *vector.Arena
+	Fn    *fn.Func
+	Types []types.Type // of the arguments
+	Ret   types.Type
+	N     int
+	Valid []byte         // strict functions: rows without a NULL argument; nil: all
+	col   *vector.Column // the result's, where its values are of variable length
+	Memo  *any           // kept between calls of one node: compiled patterns and the like
+}
+
+// Meter is what the call charges; nil where there is none.
+func (c *Call) Meter() *vector.Meter {
+	if c == nil {
+		return nil
+	}
+	return c.Arena.Meter()
+}
+
+// Impl computes a function. For strict functions it need not care about rows
+// that valid excludes, and gives a result whose valid is c.valid or less.
+type Impl func(c *Call, args []*vector.Vec) (*vector.Vec, error)
+
+// Maker chooses the implementation for the types at hand, when a program is
+// compiled.
+type Maker func(f *fn.Func, args []types.Type, ret types.Type) Impl
+
+// Always is a maker that does not look at types.
+func Always(i Impl) Maker {
+	return func(*fn.Func, []types.Type, types.Type) Impl { return i }
+}
+
+// Table maps fn.Func.ID to what makes its implementation.
+type Table map[string]Maker
+
+// Put registers an implementation; the ID must be one that planner/fn lists.
+func (t Table) Put(id string, m Maker) {
+	if t[id] != nil {
+		panic("BUG: " + id + " is implemented twice")
+	}
+	t[id] = m
+}
+
+// Puts registers the same implementation under several IDs.
+func (t Table) Puts(m Maker, ids ...string) {
+	for _, id := range ids {
+		t.Put(id, m)
+	}
+}
+
+// Skip tells whether row i is NULL and so need not be computed.
+func (c *Call) Skip(i int) bool { return c.Valid != nil && c.Valid[i>>3]>>(i&7)&1 == 0 }

@@ -1,0 +1,134 @@
+package function
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Text begins a value of about size bytes: the result's, where that is one of
+// variable length and no other value is open.
+func (c *Call) Text(size int) *vector.Text {
+	return c.col.Begin(c.Meter(), size)
+}
+
+// Mapped is a text of what f makes of each of s's characters; negative ones are
+// left out.
+func (c *Call) Mapped(s string, f func(rune) rune) string {
+	t := c.Text(len(s))
+	for _, r := range s {
+		if r = f(r); r >= 0 {
+			t.WriteRune(r)
+		} else {
+			t.M.Poll(1)
+		}
+	}
+	return t.String()
+}
+
+// Replaced is s with every from as to; the length is counted first.
+func (c *Call) Replaced(s, from, to string) string {
+	n := 0
+	for rest := s; ; n++ {
+		i := strings.Index(rest, from)
+		if i < 0 {
+			break
+		}
+		rest = rest[i+len(from):]
+		c.Meter().Poll(i + len(from))
+	}
+	if n == 0 {
+		return s
+	}
+	t := c.Text(len(s) - n*len(from) + vector.Product(int64(n), int64(len(to))))
+	for ; n > 0; n-- {
+		i := strings.Index(s, from)
+		t.WriteString(s[:i])
+		t.WriteString(to)
+		s = s[i+len(from):]
+	}
+	t.WriteString(s)
+	return t.String()
+}
+
+// CastText is a value as text, as a cast gives it: true and false in full.
+func (c *Call) CastText(t types.Type, d types.Datum) string {
+	if b, ok := d.(bool); ok {
+		if b {
+			return "true"
+		}
+		return "false"
+	}
+	return c.TextOf(t, d)
+}
+
+// TextOf is a value as its type's output gives it.
+func (c *Call) TextOf(t types.Type, d types.Datum) string {
+	if s, ok := d.(string); ok {
+		return s
+	}
+	c.Meter().Scratch(OutputBytes(t, d))
+	return types.TextOf(t, d, c.Env.TypesEnv())
+}
+
+// Joined writes the outputs of values that are not NULL, with sep between them.
+func (c *Call) Joined(sep string, a []types.Datum, ts []types.Type) string {
+	parts, size := make([]string, 0, len(a)), 0
+	for i, d := range a {
+		if d != nil {
+			parts = append(parts, c.TextOf(ts[i], d))
+			size += len(parts[len(parts)-1]) + len(sep)
+		}
+	}
+	b := c.Text(max(size-len(sep), 0))
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// OutputBytes is a bound of what a value's output takes, and of what writing it
+// by appending takes beside.
+func OutputBytes(t types.Type, d types.Datum) int {
+	switch v := d.(type) {
+	case string:
+		return 4 * len(v)
+	case []byte:
+		return 4*len(v) + 2
+	case types.Array:
+		n := 2
+		for _, e := range v.Elems {
+			n += OutputBytes(v.Elem, e) + 3
+		}
+		return 2 * n
+	case types.Row:
+		n := 2
+		for _, e := range v {
+			n += OutputBytes(types.Type{}, e) + 3
+		}
+		return 2 * n
+	}
+	return 64
+}
+
+// ByteAt is the byte offset of character n, len(s) beyond the end.
+func ByteAt(s string, n int64) int {
+	if n >= int64(len(s)) {
+		return len(s)
+	}
+	i := 0
+	for ; n > 0 && i < len(s); n-- {
+		if s[i] < utf8.RuneSelf {
+			i++
+		} else {
+			_, w := utf8.DecodeRuneInString(s[i:])
+			i += w
+		}
+	}
+	return i
+}

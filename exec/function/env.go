@@ -1,0 +1,171 @@
+package function
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Env is what expressions depend on besides their input: one a statement and
+// node. It is read-only once in use and may be shared by programs.
+type Env struct {
+	Types  *types.Env    // time zone, date style, the transaction's clock; nil is types.DefaultEnv
+	Params []types.Datum // $1 …, already of the parameters' types
+	// Pool is the statement's: programs charge it for what their values take.
+	// Without one a program has little.
+	Pool *mem.Pool
+	// Host is nil where nothing asks for a session or a catalog; functions that
+	// need one then fail with 0A000.
+	Host Host
+}
+
+// Host is what functions ask of the node and session they run in. Calls may
+// come from several goroutines.
+type Host interface {
+	// Catalog is the statement's view of the catalog.
+	Catalog() *catalog.State
+	// Session tells about the session; the same value for the whole statement.
+	Session() *Session
+	// Setting gives a setting as SHOW prints it.
+	Setting(name string) (string, bool)
+	// Set changes a setting (set_config) and gives what it is afterwards.
+	Set(name, value string, local bool) (string, error)
+	// Nextval fills out with the next values of a sequence: those of many rows
+	// are one commit.
+	Nextval(ctx context.Context, sequence types.OID, out []int64) error
+	Currval(sequence types.OID) (int64, error)
+	Lastval() (int64, error)
+	Setval(ctx context.Context, sequence types.OID, value int64, called bool) error
+	// Scorer gives a model ready to predict, which is in use until pool, that of a
+	// statement, is closed; with nil it may be forgotten at once.
+	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
+}
+
+// Session describes the session of a statement.
+type Session struct {
+	User, SessionUser types.OID
+	Database          string
+	PID               int32
+	XID               int64
+	Query             string
+	Client, Server    string // the ends of the connection, HOST:PORT
+	// Path are the schemas that exist of the search path, in order, without
+	// pg_catalog where it is only implied; Temp is the temporary schema, 0 if
+	// the session has none.
+	Path []types.OID
+	Temp types.OID
+	// StatementStart and ServerStart are clocks; the transaction's is Types.Now.
+	StatementStart, ServerStart time.Time
+}
+
+// Scorer applies a model: cols are its features in order, n rows each.
+type Scorer interface {
+	Score(ctx context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error)
+}
+
+// AdvisoryLocker is a Host that has advisory locks. A key of one number has
+// class 0 and wide set.
+type AdvisoryLocker interface {
+	AdvisoryLock(ctx context.Context, key AdvisoryKey, how AdvisoryMode) (bool, error)
+	AdvisoryUnlock(key AdvisoryKey, shared bool) (bool, error)
+	AdvisoryUnlockAll() error
+}
+
+// AdvisoryKey names an advisory lock: one int8, or two int4 where Two is set.
+type AdvisoryKey struct {
+	A, B int64
+	Two  bool
+}
+
+// AdvisoryMode says how to take an advisory lock.
+type AdvisoryMode struct{ Shared, Xact, Try bool }
+
+// SnapshotExporter is a Host whose transactions let others read what they do.
+type SnapshotExporter interface {
+	ExportSnapshot() (string, error)
+}
+
+// Signaller is a Host that can cancel and terminate other sessions.
+type Signaller interface {
+	Signal(pid int32, terminate bool) (bool, error)
+}
+
+// NewMeter makes the meter of a program.
+func (e *Env) NewMeter() vector.Meter {
+	return vector.NewMeter(e.Pool)
+}
+
+// TypesEnv are the settings types depend on, never nil.
+func (e *Env) TypesEnv() *types.Env {
+	if e == nil || e.Types == nil {
+		return types.DefaultEnv
+	}
+	return e.Types
+}
+
+// Location is the session's time zone.
+func (e *Env) Location() *time.Location {
+	if l := e.TypesEnv().Location; l != nil {
+		return l
+	}
+	return time.UTC
+}
+
+// EnumOf finds a user's enum.
+func (e *Env) EnumOf(t types.Type) (*catalog.EnumType, error) {
+	if e == nil || e.Host == nil {
+		return nil, pgerr.Unsupported("enum types need a catalog")
+	}
+	x := e.Host.Catalog().EnumByOID(t.OID)
+	if x == nil {
+		return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", t.OID)
+	}
+	return x, nil
+}
+
+// Host gives the host of a call, or the error that there is none.
+func (c *Call) Host() (Host, error) {
+	if c.Env.Host == nil {
+		return nil, pgerr.Unsupported("function %s is not supported here", c.Fn.Name)
+	}
+	return c.Env.Host, nil
+}
+
+// StampAt gives a date or timestamp as a timestamp, or, zoned, as one with time
+// zone, for comparing; dates beyond the range of timestamps saturate.
+func StampAt(env *Env, v *vector.Vec, t types.Type, i int, zoned bool) int64 {
+	x := vector.IntAt(v, i)
+	var err error
+	switch t.OID {
+	case types.DateOID:
+		y := x
+		if zoned {
+			x, err = datetime.DateToTimestamptz(x, env.Location())
+		} else {
+			x, err = datetime.DateToTimestamp(x)
+		}
+		if err != nil {
+			if y > 0 {
+				return datetime.TimestampInf - 1
+			}
+			return datetime.TimestampNegInf + 1
+		}
+	case types.TimestampOID:
+		if zoned {
+			y := x
+			if x, err = datetime.TimestampToTimestamptz(x, env.Location()); err != nil {
+				return y
+			}
+		}
+	}
+	return x
+}

@@ -1,0 +1,3 @@
+// Package jsonfn implements the functions of json and jsonb, those that give rows
+// too; paths are compiled once a call.
+package jsonfn

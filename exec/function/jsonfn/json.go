@@ -1,0 +1,341 @@
+package jsonfn
+
+import (
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// addJSON registers the operators of json and jsonb, and the functions that
+// take them apart or change them.
+func addJSON(t function.Table) {
+	for _, j := range []string{"json", "jsonb"} {
+		b := j == "jsonb"
+		whole := func(v json.Value, err error) (string, error) {
+			if err != nil {
+				return "", err
+			}
+			return jsonText(v, b), nil
+		}
+		text := func(v json.Value, err error) (string, error) {
+			if err != nil {
+				return "", err
+			}
+			s, ok := v.Text()
+			if !ok {
+				return "", function.ErrNull
+			}
+			return s, nil
+		}
+		// members and elements are found in the text, without a tree
+		element := json.JSONElement
+		if b {
+			element = json.JSONBElement
+		}
+		member := func(s string, ok bool) (string, error) {
+			if !ok {
+				return "", function.ErrNull
+			}
+			return s, nil
+		}
+		memberText := func(s string, ok bool) (string, error) {
+			if ok {
+				s, ok = json.JSONText(s)
+			}
+			return member(s, ok)
+		}
+		t.Put(j+"_object_field("+j+",text)", function.Always(function.Try2(func(_ *function.Call, s, k string) (string, error) { return member(json.JSONField(s, k)) })))
+		t.Put(j+"_object_field_text("+j+",text)", function.Always(function.Try2(func(_ *function.Call, s, k string) (string, error) { return memberText(json.JSONField(s, k)) })))
+		t.Put(j+"_array_element("+j+",int4)", function.Always(function.Try2(func(_ *function.Call, s string, i int64) (string, error) { return member(element(s, int(i))) })))
+		t.Put(j+"_array_element_text("+j+",int4)", function.Always(function.Try2(func(_ *function.Call, s string, i int64) (string, error) { return memberText(element(s, int(i))) })))
+		path := func(c *function.Call, a []types.Datum) (json.Value, error) {
+			v, err := parseJSON(a[0].(string), b)
+			if err != nil {
+				return v, err
+			}
+			p, ok := pathOf(a[1:])
+			if !ok {
+				return v, function.ErrNull
+			}
+			r, ok := v.Path(p)
+			if !ok {
+				return r, function.ErrNull
+			}
+			return r, nil
+		}
+		t.Put(j+"_extract_path("+j+",text[])", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+			return function.OrNull(whole(path(c, a)))
+		})))
+		t.Put(j+"_extract_path_text("+j+",text[])", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) { return function.OrNull(text(path(c, a))) })))
+		t.Put(j+"_typeof("+j+")", function.Always(function.Try1(func(_ *function.Call, s string) (string, error) {
+			v, err := parseJSON(s, b)
+			return v.TypeOf(), err
+		})))
+		t.Put(j+"_array_length("+j+")", function.Always(function.Try1(func(_ *function.Call, s string) (int64, error) {
+			v, err := parseJSON(s, b)
+			if err != nil {
+				return 0, err
+			}
+			n, err := v.ArrayLength()
+			return int64(n), err
+		})))
+		t.Put(j+"_strip_nulls("+j+")", function.Always(function.Try1(func(_ *function.Call, s string) (string, error) {
+			v, err := parseJSON(s, b)
+			if err != nil {
+				return "", err
+			}
+			v = v.StripNulls()
+			if b {
+				return v.String(), nil
+			}
+			return string(v.AppendCompact(nil)), nil
+		})))
+		t.Put(j+"_object(text[])", function.Always(function.Try1(func(_ *function.Call, a types.Array) (string, error) { return objectOfPairs(a, b) })))
+		t.Put(j+"_object(text[],text[])", function.Always(function.Try2(func(_ *function.Call, k, v types.Array) (string, error) { return objectOfLists(k, v, b) })))
+		pop := j + "_populate_record(anyelement," + j
+		if !b {
+			pop += ",bool"
+		}
+		t.Put(pop+")", function.Always(function.Loose(populateRecord)))
+		t.Put(j+"_to_record("+j+")", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+			v, err := parseJSON(a[0].(string), b)
+			if err != nil {
+				return nil, err
+			}
+			return recordFromJSON(c, v, nil)
+		})))
+	}
+	t.Put("jsonb_pretty(jsonb)", function.Always(function.Try1(func(_ *function.Call, s string) (string, error) {
+		v, err := json.ParseJSONB(s)
+		return v.Pretty(), err
+	})))
+	two := func(f func(v, w json.Value) bool) function.Maker {
+		return function.Always(function.Try2(func(c *function.Call, s, u string) (bool, error) {
+			v, err := json.ParseJSONB(s)
+			if err != nil {
+				return false, err
+			}
+			w, err := json.ParseJSONB(u)
+			return f(v, w), err
+		}))
+	}
+	t.Put("jsonb_contains(jsonb,jsonb)", two(func(v, w json.Value) bool { return v.Contains(w) }))
+	t.Put("jsonb_contained(jsonb,jsonb)", two(func(v, w json.Value) bool { return w.Contains(v) }))
+	t.Put("jsonb_concat(jsonb,jsonb)", function.Always(function.Try2(func(_ *function.Call, s, u string) (string, error) {
+		v, err := json.ParseJSONB(s)
+		if err != nil {
+			return "", err
+		}
+		w, err := json.ParseJSONB(u)
+		if err != nil {
+			return "", err
+		}
+		return v.Concat(w).String(), nil
+	})))
+	t.Put("jsonb_exists(jsonb,text)", function.Always(function.Try2(func(_ *function.Call, s, k string) (bool, error) {
+		v, err := json.ParseJSONB(s)
+		return v.Exists(k), err
+	})))
+	t.Put("jsonb_exists_any(jsonb,text[])", function.Always(function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
+		v, err := json.ParseJSONB(s)
+		for _, k := range ks.Elems {
+			if k, ok := k.(string); ok && v.Exists(k) {
+				return true, err
+			}
+		}
+		return false, err
+	})))
+	t.Put("jsonb_exists_all(jsonb,text[])", function.Always(function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
+		v, err := json.ParseJSONB(s)
+		for _, k := range ks.Elems {
+			if k, ok := k.(string); ok && !v.Exists(k) {
+				return false, err
+			}
+		}
+		return true, err
+	})))
+	edit := func(f func(v json.Value, a []types.Datum) (json.Value, error)) function.Maker {
+		return function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+			v, err := json.ParseJSONB(a[0].(string))
+			if err == nil {
+				v, err = f(v, a)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return v.String(), nil
+		}))
+	}
+	t.Put("jsonb_delete(jsonb,text)", edit(func(v json.Value, a []types.Datum) (json.Value, error) { return v.Delete(a[1].(string)) }))
+	t.Put("jsonb_delete(jsonb,int4)", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
+		return v.DeleteIndex(int(a[1].(int64)))
+	}))
+	t.Put("jsonb_delete(jsonb,text[])", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
+		var keys []string
+		for _, d := range flatText(a[1:]) {
+			if k, ok := d.(string); ok {
+				keys = append(keys, k)
+			}
+		}
+		return v.Delete(keys...)
+	}))
+	t.Put("jsonb_delete_path(jsonb,text[])", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
+		p := editPath(a[1])
+		return v.DeletePath(p)
+	}))
+	t.Put("jsonb_set(jsonb,text[],jsonb,bool)", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
+		return jsonbSet(v, a)
+	}))
+	t.Put("jsonb_insert(jsonb,text[],jsonb,bool)", edit(func(v json.Value, a []types.Datum) (json.Value, error) {
+		p := editPath(a[1])
+		w, err := json.ParseJSONB(a[2].(string))
+		if err != nil {
+			return v, err
+		}
+		return v.Insert(p, w, a[3].(bool))
+	}))
+	t.Put("jsonb_set_lax(jsonb,text[],jsonb,bool,text)", function.Always(function.Loose(jsonbSetLax)))
+}
+
+func parseJSON(s string, binary bool) (json.Value, error) {
+	if binary {
+		return json.ParseJSONB(s)
+	}
+	return json.ParseJSON(s)
+}
+
+// jsonText is a value's text in its type: as it was written for json.
+func jsonText(v json.Value, binary bool) string {
+	if !binary && v.Raw != "" {
+		return v.Raw
+	}
+	return v.String()
+}
+
+// flatText gives the elements of VARIADIC text[] arguments, given one by one or
+// as an array.
+func flatText(a []types.Datum) []types.Datum {
+	if len(a) == 1 {
+		if arr, ok := a[0].(types.Array); ok {
+			return arr.Elems
+		}
+	}
+	return a
+}
+
+// pathOf gives a path; ok is false where an element is NULL.
+func pathOf(a []types.Datum) ([]string, bool) {
+	var p []string
+	for _, d := range flatText(a) {
+		s, ok := d.(string)
+		if !ok {
+			return nil, false
+		}
+		p = append(p, s)
+	}
+	return p, true
+}
+
+func editPath(d types.Datum) (p json.EditPath) {
+	for _, e := range vector.Elems(d) {
+		s, ok := e.(string)
+		if !ok {
+			p.Null = true
+			break
+		}
+		p.Steps = append(p.Steps, s)
+	}
+	return p
+}
+
+func jsonbSet(v json.Value, a []types.Datum) (json.Value, error) {
+	p := editPath(a[1])
+	w, err := json.ParseJSONB(a[2].(string))
+	if err != nil {
+		return v, err
+	}
+	return v.Set(p, w, a[3].(bool))
+}
+
+func jsonbSetLax(c *function.Call, a []types.Datum) (types.Datum, error) {
+	if a[0] == nil || a[1] == nil || a[3] == nil {
+		return nil, nil
+	}
+	if a[4] == nil {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"")
+	}
+	v, err := json.ParseJSONB(a[0].(string))
+	if err != nil {
+		return nil, err
+	}
+	if a[2] == nil {
+		switch a[4].(string) {
+		case "raise_exception":
+			return nil, pgerr.New(pgerr.NullValueNotAllowed, "JSON value must not be null").
+				WithDetail("Exception was raised because null_value_treatment is \"raise_exception\".").
+				WithHint("To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.")
+		case "use_json_null":
+			a = append([]types.Datum(nil), a...)
+			a[2] = "null"
+		case "delete_key":
+			v, err = v.DeletePath(editPath(a[1]))
+			return function.OrNull(v.String(), err)
+		case "return_target":
+			return a[0], nil
+		default:
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"")
+		}
+	}
+	v, err = jsonbSet(v, a)
+	return function.OrNull(v.String(), err)
+}
+
+func objectOfPairs(a types.Array, b bool) (string, error) {
+	if len(a.Elems)%2 != 0 {
+		return "", pgerr.New(pgerr.ArraySubscriptError, "array must have even number of elements")
+	}
+	var k, v types.Array
+	for i := 0; i < len(a.Elems); i += 2 {
+		k.Elems, v.Elems = append(k.Elems, a.Elems[i]), append(v.Elems, a.Elems[i+1])
+	}
+	return objectOfLists(k, v, b)
+}
+
+func objectOfLists(k, v types.Array, b bool) (string, error) {
+	if len(k.Elems) != len(v.Elems) {
+		return "", pgerr.New(pgerr.ArraySubscriptError, "mismatched array dimensions")
+	}
+	var keys []string
+	var vals []json.Value
+	dst := []byte{'{'}
+	for i, key := range k.Elems {
+		s, ok := key.(string)
+		if !ok {
+			return "", pgerr.New(pgerr.NullValueNotAllowed, "null value not allowed for object key")
+		}
+		val := json.Value{}
+		if x, ok := v.Elems[i].(string); ok {
+			val = json.StringOf(x)
+		}
+		keys, vals = append(keys, s), append(vals, val)
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = json.StringOf(s).Append(dst)
+		dst = append(dst, " : "...)
+		dst = val.Append(dst)
+	}
+	if b {
+		return json.ObjectOf(keys, vals).String(), nil
+	}
+	return string(append(dst, '}')), nil
+}
+
+// Register registers the functions of json and jsonb.
+func Register(t function.Table) {
+	addJSON(t)
+	addJSONBuild(t)
+	addJSONPath(t)
+}

@@ -1,0 +1,3 @@
+// Package mathfn implements the functions of numbers: arithmetic, numeric, and the
+// transition functions of statistical aggregates.
+package mathfn

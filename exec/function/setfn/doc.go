@@ -1,0 +1,3 @@
+// Package setfn implements the set-returning functions but json's: series,
+// subscripts, unnest, splits of strings.
+package setfn

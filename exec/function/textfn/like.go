@@ -1,0 +1,374 @@
+package textfn
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// addPatterns registers LIKE and ILIKE.
+func addPatterns(t function.Table) {
+	for _, ty := range []string{"text", "bpchar", "name"} {
+		args := "(" + ty + ",text)"
+		t.Put(ty+"like"+args, function.Always(likeImpl(false, false)))
+		t.Put(ty+"nlike"+args, function.Always(likeImpl(false, true)))
+		t.Put(ty+"iclike"+args, function.Always(likeImpl(true, false)))
+		t.Put(ty+"icnlike"+args, function.Always(likeImpl(true, true)))
+		if ty != "bpchar" {
+			t.Put("like"+args, function.Always(likeImpl(false, false)))
+			t.Put("notlike"+args, function.Always(likeImpl(false, true)))
+		}
+	}
+	t.Puts(function.Always(likeBytes(false)), "bytealike(bytea,bytea)", "like(bytea,bytea)")
+	t.Puts(function.Always(likeBytes(true)), "byteanlike(bytea,bytea)", "notlike(bytea,bytea)")
+	t.Put("like_escape(text,text)", function.Always(function.Try2(likeEscape)))
+	t.Put("like_escape(bytea,bytea)", function.Always(function.Try2(func(c *function.Call, p, e []byte) ([]byte, error) {
+		if len(e) > 1 {
+			return nil, errEscape()
+		}
+		out := c.Text(len(p))
+		for i := 0; i < len(p); i++ {
+			switch {
+			case len(e) == 1 && p[i] == e[0] && e[0] != '\\' && i+1 < len(p):
+				i++
+				_, _ = out.Write([]byte{'\\', p[i]})
+			case p[i] == '\\' && !(len(e) == 1 && e[0] == '\\'):
+				out.WriteString(`\\`)
+			default:
+				_ = out.WriteByte(p[i])
+			}
+		}
+		return out.Bytes(), nil
+	})))
+}
+
+// PatternFunc tells of functions that can fail only by their pattern; with a
+// constant pattern they may be computed for strings that no row has, since a bad
+// patternOf fails for any.
+func PatternFunc(f *fn.Func) bool {
+	switch {
+	case strings.Contains(f.Name, "like") && f.Name != "like_escape",
+		strings.Contains(f.Name, "regexeq"), strings.Contains(f.Name, "regexne"):
+		return true
+	}
+	switch f.Name {
+	case "substr", "substring", "regexp_replace", "regexp_like", "regexp_count":
+		return true
+	}
+	return false
+}
+
+// likePattern is a LIKE pattern made ready: runs of literal bytes and
+// one-character wildcards, separated by %.
+type likePattern struct {
+	source string
+	form   likeForm
+	lit    string // for the simple forms
+	segs   []likeSeg
+	open   [2]bool // % at the start, at the end
+	bytes  bool    // _ is a byte
+	fold   bool    // ILIKE
+	broken bool    // ends with the escape character
+	reach  *likePattern
+}
+
+type likeForm uint8
+
+const (
+	likeGeneral likeForm = iota
+	likeExact
+	likePrefix
+	likeSuffix
+	likeContains
+	likeAny
+)
+
+// likeSeg is a run without %: alternating literals and counts of _.
+type likeSeg []likeTok
+
+type likeTok struct {
+	lit string
+	any bool // one character
+}
+
+func compileLike(p string, fold, bytes bool) *likePattern {
+	if fold {
+		p2 := strings.ToLower(p)
+		l := compileLike(p2, false, bytes)
+		l.source, l.fold = p, true
+		return l
+	}
+	l := &likePattern{source: p, bytes: bytes}
+	var seg likeSeg
+	var lit strings.Builder
+	flush := func() {
+		if lit.Len() > 0 {
+			seg = append(seg, likeTok{lit: lit.String()})
+			lit.Reset()
+		}
+	}
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			if i+1 == len(p) {
+				l.broken = true
+				l.reach = compileLike(p[:i]+"_%", false, bytes)
+				continue
+			}
+			i++
+			lit.WriteByte(p[i])
+		case '%':
+			flush()
+			if len(seg) > 0 {
+				l.segs, seg = append(l.segs, seg), nil
+			}
+			if len(l.segs) == 0 {
+				l.open[0] = true
+			}
+			l.open[1] = true
+			continue
+		case '_':
+			flush()
+			seg = append(seg, likeTok{any: true})
+		default:
+			lit.WriteByte(p[i])
+		}
+		l.open[1] = false
+	}
+	flush()
+	if len(seg) > 0 {
+		l.segs = append(l.segs, seg)
+	}
+	single := len(l.segs) == 1 && len(l.segs[0]) == 1 && !l.segs[0][0].any
+	if single {
+		l.lit = l.segs[0][0].lit
+	}
+	switch {
+	case l.broken:
+	case len(l.segs) == 0 && l.open[0]:
+		l.form = likeAny
+	case len(l.segs) == 0:
+		l.form = likeExact
+	case single && !l.open[0] && !l.open[1]:
+		l.form = likeExact
+	case single && !l.open[0]:
+		l.form = likePrefix
+	case single && !l.open[1]:
+		l.form = likeSuffix
+	case single:
+		l.form = likeContains
+	}
+	return l
+}
+
+func (l *likePattern) match(s string) (bool, error) {
+	if l.fold {
+		s = strings.ToLower(s)
+	}
+	switch l.form {
+	case likeExact:
+		return s == l.lit, nil
+	case likePrefix:
+		return strings.HasPrefix(s, l.lit), nil
+	case likeSuffix:
+		return strings.HasSuffix(s, l.lit), nil
+	case likeContains:
+		return strings.Contains(s, l.lit), nil
+	case likeAny:
+		return true, nil
+	}
+	if l.broken {
+		// only a string that reaches the end of the pattern with characters left
+		// finds out
+		if ok, _ := l.reach.match(s); ok {
+			return false, pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+		}
+		return false, nil
+	}
+	segs := l.segs
+	if !l.open[0] {
+		n, ok := l.at(segs[0], s)
+		if !ok {
+			return false, nil
+		}
+		s, segs = s[n:], segs[1:]
+		if len(segs) == 0 {
+			return l.open[1] || s == "", nil
+		}
+	}
+	last := len(segs)
+	if !l.open[1] {
+		last--
+	}
+	for _, seg := range segs[:last] {
+		from, n, ok := l.find(seg, s)
+		if !ok {
+			return false, nil
+		}
+		s = s[from+n:]
+	}
+	if l.open[1] {
+		return true, nil
+	}
+	return l.ends(segs[last], s), nil
+}
+
+// at matches a run at the start of s, and tells its length.
+func (l *likePattern) at(seg likeSeg, s string) (int, bool) {
+	n := 0
+	for _, t := range seg {
+		if t.any {
+			if n >= len(s) {
+				return 0, false
+			}
+			n += l.width(s[n:])
+			continue
+		}
+		if !strings.HasPrefix(s[n:], t.lit) {
+			return 0, false
+		}
+		n += len(t.lit)
+	}
+	return n, true
+}
+
+func (l *likePattern) width(s string) int {
+	if l.bytes || s[0] < utf8.RuneSelf {
+		return 1
+	}
+	_, w := utf8.DecodeRuneInString(s)
+	return w
+}
+
+// find gives the first place where a run matches.
+func (l *likePattern) find(seg likeSeg, s string) (from, n int, ok bool) {
+	for from <= len(s) {
+		if !seg[0].any {
+			i := strings.Index(s[from:], seg[0].lit)
+			if i < 0 {
+				return 0, 0, false
+			}
+			from += i
+		}
+		if n, ok := l.at(seg, s[from:]); ok {
+			return from, n, true
+		}
+		if from == len(s) {
+			break
+		}
+		from += l.width(s[from:])
+	}
+	return 0, 0, false
+}
+
+// ends tells whether a run matches the end of s: it has a fixed number of
+// characters, so there is one place to look.
+func (l *likePattern) ends(seg likeSeg, s string) bool {
+	i := len(s)
+	for k := len(seg) - 1; k >= 0; k-- {
+		t := seg[k]
+		if t.any {
+			if i == 0 {
+				return false
+			}
+			w := 1
+			if !l.bytes {
+				_, w = utf8.DecodeLastRuneInString(s[:i])
+			}
+			i -= w
+			continue
+		}
+		if !strings.HasSuffix(s[:i], t.lit) {
+			return false
+		}
+		i -= len(t.lit)
+	}
+	return true
+}
+
+// patternOf gives the compiled form of a pattern, from the node's memory where it
+// is the one of last time.
+func patternOf(c *function.Call, p string, fold, bytes bool) *likePattern {
+	if l, ok := (*c.Memo).(*likePattern); ok && l.source == p {
+		return l
+	}
+	c.Meter().Scratch(64 * len(p))
+	l := compileLike(strings.Clone(p), fold, bytes)
+	*c.Memo = l
+	return l
+}
+
+func likeImpl(fold, not bool) function.Impl {
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		out := vector.Alloc[uint8](c.Arena, c.N)
+		s, p := args[0], args[1]
+		flip := vector.ByteOf(not)
+		var l *likePattern
+		if p.One {
+			l = patternOf(c, p.Str(0), fold, false)
+		}
+		for i := range out {
+			if c.Skip(i) {
+				out[i] = 0
+				continue
+			}
+			if !p.One {
+				l = patternOf(c, p.Str(i), fold, false)
+			}
+			x := s.Str(i)
+			if fold {
+				c.Meter().Scratch(len(x))
+			}
+			ok, err := l.match(x)
+			if err != nil {
+				return nil, err
+			}
+			c.Meter().Poll(len(x))
+			c.RowDone()
+			out[i] = vector.ByteOf(ok) ^ flip
+		}
+		return vector.NewBool(out, c.Valid), nil
+	}
+}
+
+func likeBytes(not bool) function.Impl {
+	return function.Try2(func(c *function.Call, s, p []byte) (bool, error) {
+		ok, err := patternOf(c, string(p), false, true).match(vector.BytesString(s))
+		return ok != not, err
+	})
+}
+
+func errEscape() error {
+	return pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+		WithHint("Escape string must be empty or one character.")
+}
+
+// likeEscape rewrites a pattern to the escape character \.
+func likeEscape(c *function.Call, p, e string) (string, error) {
+	if utf8.RuneCountInString(e) > 1 {
+		return "", errEscape()
+	}
+	if e == `\` {
+		return p, nil
+	}
+	b := c.Text(len(p))
+	esc := false
+	for _, r := range p {
+		switch {
+		case e != "" && string(r) == e && !esc:
+			_ = b.WriteByte('\\')
+			esc = true
+			continue
+		case r == '\\' && !esc:
+			b.WriteString(`\\`)
+			continue
+		}
+		b.WriteRune(r)
+		esc = false
+	}
+	return b.String(), nil
+}

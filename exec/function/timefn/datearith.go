@@ -1,0 +1,91 @@
+package timefn
+
+import (
+	"time"
+
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/sql/datetime"
+)
+
+// addDateArithmetic registers + - * / of dates, times and intervals.
+func addDateArithmetic(t function.Table) {
+	t.Put("date_pli(date,int4)", function.Always(function.Try2(func(_ *function.Call, d, n int64) (int64, error) { return datetime.DateAdd(d, n) })))
+	t.Put("integer_pl_date(int4,date)", function.Always(function.Try2(func(_ *function.Call, n, d int64) (int64, error) { return datetime.DateAdd(d, n) })))
+	t.Put("date_mii(date,int4)", function.Always(function.Try2(func(_ *function.Call, d, n int64) (int64, error) { return datetime.DateAdd(d, -n) })))
+	t.Put("date_mi(date,date)", function.Always(function.Try2(func(_ *function.Call, a, b int64) (int64, error) { return datetime.DateDiff(a, b) })))
+	dateIv := func(f func(int64, datetime.Interval, *time.Location) (int64, error)) func(*function.Call, int64, datetime.Interval) (int64, error) {
+		return func(_ *function.Call, d int64, iv datetime.Interval) (int64, error) {
+			ts, err := datetime.DateToTimestamp(d)
+			if err != nil {
+				return 0, err
+			}
+			return f(ts, iv, nil)
+		}
+	}
+	t.Put("date_pl_interval(date,interval)", function.Always(function.Try2(dateIv(datetime.TimestampAddInterval))))
+	t.Put("date_mi_interval(date,interval)", function.Always(function.Try2(dateIv(datetime.TimestampSubInterval))))
+	t.Put("interval_pl_date(interval,date)", function.Always(function.Try2(swapArgs(dateIv(datetime.TimestampAddInterval)))))
+	t.Put("datetime_pl(date,time)", function.Always(function.Try2(dateTime)))
+	t.Put("timedate_pl(time,date)", function.Always(function.Try2(func(c *function.Call, tm, d int64) (int64, error) { return dateTime(c, d, tm) })))
+	t.Put("datetimetz_pl(date,timetz)", function.Always(function.Try2(dateTimetz)))
+	t.Put("timetzdate_pl(timetz,date)", function.Always(function.Try2(func(c *function.Call, tm datetime.TimeTZ, d int64) (int64, error) { return dateTimetz(c, d, tm) })))
+
+	add := func(_ *function.Call, v int64, iv datetime.Interval) (int64, error) {
+		return datetime.TimestampAddInterval(v, iv, nil)
+	}
+	sub := func(_ *function.Call, v int64, iv datetime.Interval) (int64, error) {
+		return datetime.TimestampSubInterval(v, iv, nil)
+	}
+	addz := func(c *function.Call, v int64, iv datetime.Interval) (int64, error) {
+		return datetime.TimestampAddInterval(v, iv, c.Env.Location())
+	}
+	subz := func(c *function.Call, v int64, iv datetime.Interval) (int64, error) {
+		return datetime.TimestampSubInterval(v, iv, c.Env.Location())
+	}
+	t.Put("timestamp_pl_interval(timestamp,interval)", function.Always(function.Try2(add)))
+	t.Put("timestamp_mi_interval(timestamp,interval)", function.Always(function.Try2(sub)))
+	t.Put("interval_pl_timestamp(interval,timestamp)", function.Always(function.Try2(swapArgs(add))))
+	t.Put("timestamptz_pl_interval(timestamptz,interval)", function.Always(function.Try2(addz)))
+	t.Put("timestamptz_mi_interval(timestamptz,interval)", function.Always(function.Try2(subz)))
+	t.Put("interval_pl_timestamptz(interval,timestamptz)", function.Always(function.Try2(swapArgs(addz))))
+	diff := function.Always(function.Try2(func(_ *function.Call, a, b int64) (datetime.Interval, error) { return datetime.TimestampDiff(a, b) }))
+	t.Puts(diff, "timestamp_mi(timestamp,timestamp)", "timestamptz_mi(timestamptz,timestamptz)")
+
+	t.Put("time_mi_time(time,time)", function.Always(function.Strict2(func(a, b int64) datetime.Interval { return datetime.Interval{Micros: a - b} })))
+	t.Put("time_pl_interval(time,interval)", function.Always(function.Strict2(datetime.TimeAddInterval)))
+	t.Put("time_mi_interval(time,interval)", function.Always(function.Strict2(func(v int64, iv datetime.Interval) int64 {
+		return datetime.TimeAddInterval(v, datetime.Interval{Micros: -(iv.Micros % 86400e6)})
+	})))
+	t.Put("interval_pl_time(interval,time)", function.Always(function.Strict2(func(iv datetime.Interval, v int64) int64 { return datetime.TimeAddInterval(v, iv) })))
+	shift := func(sign int64) func(datetime.TimeTZ, datetime.Interval) datetime.TimeTZ {
+		return func(v datetime.TimeTZ, iv datetime.Interval) datetime.TimeTZ {
+			v.Micros = datetime.TimeAddInterval(v.Micros, datetime.Interval{Micros: sign * (iv.Micros % 86400e6)})
+			return v
+		}
+	}
+	t.Put("timetz_pl_interval(timetz,interval)", function.Always(function.Strict2(shift(1))))
+	t.Put("timetz_mi_interval(timetz,interval)", function.Always(function.Strict2(shift(-1))))
+	t.Put("interval_pl_timetz(interval,timetz)", function.Always(function.Strict2(func(iv datetime.Interval, v datetime.TimeTZ) datetime.TimeTZ { return shift(1)(v, iv) })))
+
+	t.Put("interval_pl(interval,interval)", function.Always(function.Try2(func(_ *function.Call, a, b datetime.Interval) (datetime.Interval, error) {
+		return datetime.IntervalAdd(a, b)
+	})))
+	t.Put("interval_mi(interval,interval)", function.Always(function.Try2(func(_ *function.Call, a, b datetime.Interval) (datetime.Interval, error) {
+		return datetime.IntervalSub(a, b)
+	})))
+	t.Put("interval_um(interval)", function.Always(function.Try1(func(_ *function.Call, a datetime.Interval) (datetime.Interval, error) { return datetime.IntervalNeg(a) })))
+	t.Put("interval_mul(interval,float8)", function.Always(function.Try2(func(_ *function.Call, a datetime.Interval, f float64) (datetime.Interval, error) {
+		return datetime.IntervalMul(a, f)
+	})))
+	t.Put("mul_d_interval(float8,interval)", function.Always(function.Try2(func(_ *function.Call, f float64, a datetime.Interval) (datetime.Interval, error) {
+		return datetime.IntervalMul(a, f)
+	})))
+	t.Put("interval_div(interval,float8)", function.Always(function.Try2(func(_ *function.Call, a datetime.Interval, f float64) (datetime.Interval, error) {
+		return datetime.IntervalDiv(a, f)
+	})))
+}
+
+// swapArgs exchanges the two arguments of a function.
+func swapArgs[A, B, R any](f func(*function.Call, A, B) (R, error)) func(*function.Call, B, A) (R, error) {
+	return func(c *function.Call, b B, a A) (R, error) { return f(c, a, b) }
+}

@@ -1,0 +1,2 @@
+// Package timefn implements the functions of dates, times and intervals.
+package timefn

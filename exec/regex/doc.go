@@ -1,0 +1,4 @@
+// Package regex runs PostgreSQL's regular expressions (advanced ones, its manual
+// 9.7.3). They are rewritten for Go's regexp, which is linear; what that cannot do
+// (back references, lookaround) backtracks, with a limit of time, and is charged.
+package regex

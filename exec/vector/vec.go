@@ -1,0 +1,404 @@
+package vector
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Kind is how a vec holds its values.
+type Kind uint8
+
+const (
+	Null Kind = iota // every row NULL, no values
+	Bool             // a byte a row, 0 or 1, of a NULL row any
+	I16              // int16 …
+	I32              // int4, date
+	I64              // int8, time, timestamps, fixed numerics
+	U32              // oid and its like
+	F32              //
+	F64              //
+	Str              // offsets and bytes
+	Dict             // int32 indices into dict (a kStr)
+	Bin              // bytea and variable numerics: offsets and bytes
+	kF12             // timetz
+	F16              // interval, uuid
+	Arr              // an Arrow array: lists, structs
+)
+
+// KindOf gives the kind that carries a type.
+func KindOf(t types.Type) Kind {
+	if t.IsArray() {
+		return Arr
+	}
+	switch t.OID {
+	case types.BoolOID:
+		return Bool
+	case types.Int2OID:
+		return I16
+	case types.Int4OID, types.DateOID:
+		return I32
+	case types.Int8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID:
+		return I64
+	case types.Float4OID:
+		return F32
+	case types.Float8OID:
+		return F64
+	case types.NumericOID:
+		if t.Prec > 0 {
+			return I64
+		}
+		return Bin
+	case types.ByteaOID:
+		return Bin
+	case types.TimetzOID:
+		return kF12
+	case types.IntervalOID, types.UUIDOID:
+		return F16
+	case types.VoidOID:
+		return Null
+	case types.RecordOID:
+		return Arr
+	}
+	if t.IsString() {
+		return Str
+	}
+	return U32
+}
+
+func (k Kind) width() int {
+	switch k {
+	case Bool:
+		return 1
+	case I16:
+		return 2
+	case I32, U32, F32, Dict:
+		return 4
+	case I64, F64:
+		return 8
+	case kF12:
+		return 12
+	case F16:
+		return 16
+	}
+	return 0
+}
+
+// Vec is a column of n rows. With one set, a single value (row 0) stands for
+// all of them. valid is an Arrow bitmap from bit 0 on, nil where no row is
+// NULL; it alone says which rows are, whatever the bitmap of arr says. A vec may alias the batch, the arena or the heap; it is not changed once
+// it is returned.
+type Vec struct {
+	Kind  Kind
+	One   bool
+	N     int
+	Valid []byte
+	P     unsafe.Pointer // values of fixed width; indices of kDict
+	Off   []int32        // kStr, kBin: rows+1 offsets into data
+	Data  []byte
+	Dict  *Vec            // kDict
+	Key   arrow.ArrayData // identity of the dictionary across batches; may be nil
+	Arr   arrow.Array     // kArr; else the array this came from, if any
+}
+
+// Stored is how many values there are.
+func (v *Vec) Stored() int {
+	if v.One {
+		return min(v.N, 1)
+	}
+	return v.N
+}
+
+// Values views the values of a fixed-width vec.
+func Values[T any](v *Vec) []T {
+	if v.P == nil {
+		return nil
+	}
+	return unsafe.Slice((*T)(v.P), v.Stored())
+}
+
+// At is where the value of row i is stored.
+func (v *Vec) At(i int) int {
+	if v.One {
+		return 0
+	}
+	return i
+}
+
+// Null tells whether row i is NULL.
+func (v *Vec) Null(i int) bool {
+	if v.One {
+		i = 0
+	}
+	return v.Kind == Null || v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0
+}
+
+// AllNull tells of a single NULL for all rows, or the null type.
+func (v *Vec) AllNull() bool { return v.Kind == Null || v.One && v.N > 0 && v.Null(0) }
+
+// Str is the string of row i of a kStr or kDict; "" for NULL is not promised.
+func (v *Vec) Str(i int) string {
+	if v.One {
+		i = 0
+	}
+	if v.Kind == Dict {
+		i = int(Values[int32](v)[i])
+		v = v.Dict
+	}
+	return BytesString(v.Data[v.Off[i]:v.Off[i+1]])
+}
+
+// Bytes is row i of a kBin.
+func (v *Vec) Bytes(i int) []byte {
+	if v.One {
+		i = 0
+	}
+	return v.Data[v.Off[i]:v.Off[i+1]:v.Off[i+1]]
+}
+
+// FixedBytes is row i of a kF12 or kF16.
+func (v *Vec) FixedBytes(i int) []byte {
+	if v.One {
+		i = 0
+	}
+	w := v.Kind.width()
+	return unsafe.Slice((*byte)(unsafe.Add(v.P, i*w)), w)
+}
+
+// BytesString shares b's memory.
+func BytesString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// StringBytes shares s's memory; it must not be written to.
+func StringBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// NewNull is n NULLs.
+func NewNull(n int) *Vec { return &Vec{Kind: Null, One: true, N: n} }
+
+// FromArrow views a whole array.
+func FromArrow(a *Arena, arr arrow.Array) *Vec {
+	d := arr.Data()
+	n, o := d.Len(), d.Offset()
+	v := &Vec{N: n, Arr: arr}
+	bufs := d.Buffers()
+	// Not arr.NullN, which counts and notes it: lanes share constant arrays.
+	if d.NullN() != 0 && len(bufs) > 0 && bufs[0] != nil {
+		v.Valid = BitsFrom(a, bufs[0].Bytes(), o, n)
+	}
+	fixed := func(k Kind) *Vec {
+		v.Kind = k
+		if n > 0 {
+			v.P = unsafe.Pointer(unsafe.SliceData(bufs[1].Bytes()[o*k.width():]))
+		}
+		return v
+	}
+	switch x := arr.(type) {
+	case *array.Boolean:
+		v.Kind = Bool
+		out := Alloc[uint8](a, n)
+		v.P = unsafe.Pointer(unsafe.SliceData(out))
+		if n > 0 {
+			unpackBits(out, bufs[1].Bytes(), o)
+		}
+		return v
+	case *array.Int16:
+		return fixed(I16)
+	case *array.Int32, *array.Date32:
+		return fixed(I32)
+	case *array.Int64, *array.Time64, *array.Timestamp:
+		return fixed(I64)
+	case *array.Uint32:
+		return fixed(U32)
+	case *array.Float32:
+		return fixed(F32)
+	case *array.Float64:
+		return fixed(F64)
+	case *array.FixedSizeBinary:
+		switch x.DataType().(*arrow.FixedSizeBinaryType).ByteWidth {
+		case 12:
+			return fixed(kF12)
+		case 16:
+			return fixed(F16)
+		}
+	case *array.String, *array.Binary:
+		v.Kind = Str
+		if _, ok := arr.(*array.Binary); ok {
+			v.Kind = Bin
+		}
+		if n == 0 || bufs[1] == nil {
+			v.Off = make([]int32, n+1)
+			return v
+		}
+		v.Off = arrow.Int32Traits.CastFromBytes(bufs[1].Bytes())[o : o+n+1]
+		if bufs[2] != nil {
+			v.Data = bufs[2].Bytes()
+		}
+		return v
+	case *array.Dictionary:
+		if s, ok := x.Dictionary().(*array.String); ok {
+			idx := x.Indices().(*array.Int32).Int32Values()
+			v.Kind = Dict
+			v.P = unsafe.Pointer(unsafe.SliceData(idx))
+			v.Dict = FromArrow(a, s)
+			v.Key = s.Data()
+			return v
+		}
+	case *array.Null:
+		return NewNull(n)
+	}
+	v.Kind = Arr
+	return v
+}
+
+// ToArrow makes the array of a type from a vec. The array aliases the vec's
+// memory.
+func (v *Vec) ToArrow(t types.Type) (arrow.Array, error) {
+	if v.One {
+		v = v.Spread(nil)
+	}
+	n := v.N
+	dt := t.Arrow()
+	if v.Arr != nil && v.Arr.Len() == n && sameForm(v.Arr.DataType(), dt) {
+		return withNulls(v.Arr, v.Valid), nil
+	}
+	if n == 0 {
+		b := array.NewBuilder(memory.DefaultAllocator, dt)
+		return b.NewArray(), nil
+	}
+	switch v.Kind {
+	case Null:
+		return batch.Nulls(dt, n), nil
+	case Bool:
+		return batch.FromBits(packBits(Values[uint8](v)), v.Valid, n), nil
+	case I16:
+		return batch.FromSlice(dt, Values[int16](v), v.Valid), nil
+	case I32:
+		return batch.FromSlice(dt, Values[int32](v), v.Valid), nil
+	case I64:
+		return batch.FromSlice(dt, Values[int64](v), v.Valid), nil
+	case U32:
+		return batch.FromSlice(dt, Values[uint32](v), v.Valid), nil
+	case F32:
+		return batch.FromSlice(dt, Values[float32](v), v.Valid), nil
+	case F64:
+		return batch.FromSlice(dt, Values[float64](v), v.Valid), nil
+	case kF12, F16:
+		w := v.Kind.width()
+		return batch.FromBytes(dt.(*arrow.FixedSizeBinaryType), unsafe.Slice((*byte)(v.P), n*w), v.Valid, n), nil
+	case Str, Bin:
+		return batch.FromOffsets(dt, v.Off, v.Data, v.Valid), nil
+	case Dict:
+		values, err := v.Dict.ToArrow(types.Text)
+		if err != nil {
+			return nil, err
+		}
+		return batch.FromIndices(types.DictArrow, Values[int32](v), v.Valid, values), nil
+	}
+	return nil, pgerr.Internal("no array for kind %d", v.Kind)
+}
+
+// withNulls gives an array the NULLs that valid tells of, which may be more than
+// its own.
+func withNulls(arr arrow.Array, valid []byte) arrow.Array {
+	n := arr.Len()
+	if valid == nil || n-batch.CountBits(valid, n) == arr.NullN() {
+		return arr
+	}
+	d := arr.Data()
+	bits := make([]byte, batch.BitmapBytes(d.Offset()+n))
+	for i := range n {
+		j := i + d.Offset()
+		bits[j>>3] |= valid[i>>3] >> (i & 7) & 1 << (j & 7)
+	}
+	bufs := slices.Clone(d.Buffers())
+	bufs[0] = memory.NewBufferBytes(bits)
+	return array.MakeFromData(array.NewData(d.DataType(), n, bufs, d.Children(), n-batch.CountBits(valid, n), d.Offset()))
+}
+
+// sameForm tells whether an array of type have is a column of type want.
+func sameForm(have, want arrow.DataType) bool {
+	switch have.ID() {
+	case arrow.DICTIONARY:
+		return want.ID() == arrow.STRING
+	case arrow.TIMESTAMP:
+		return arrow.TypeEqual(have, want)
+	}
+	return have.ID() == want.ID()
+}
+
+// Spread writes a single value out as n rows. Strings become a dictionary.
+func (v *Vec) Spread(a *Arena) *Vec {
+	if !v.One {
+		return v
+	}
+	n := v.N
+	if v.AllNull() {
+		return &Vec{Kind: Null, N: n}
+	}
+	out := &Vec{Kind: v.Kind, N: n}
+	switch v.Kind {
+	case Str, Dict:
+		d := v
+		if v.Kind == Dict {
+			d = &Vec{Kind: Str, N: 1}
+			s := v.Str(0)
+			d.Off, d.Data = []int32{0, int32(len(s))}, StringBytes(s)
+		} else {
+			d = &Vec{Kind: Str, N: 1, Off: v.Off, Data: v.Data}
+		}
+		out.Kind, out.Dict = Dict, d
+		idx := Alloc[int32](a, n)
+		clear(idx)
+		out.P = unsafe.Pointer(unsafe.SliceData(idx))
+	case Bin:
+		b := v.Bytes(0)
+		if err := TooLarge(n, Product(int64(len(b)), int64(n))); err != nil {
+			panic(halt{err})
+		}
+		data := a.Bytes(len(b) * n)[:0]
+		off := Alloc[int32](a, n+1)
+		for i := range n {
+			off[i] = int32(len(data))
+			data = append(data, b...)
+		}
+		off[n] = int32(len(data))
+		out.Off, out.Data = off, data
+	case Arr:
+		// one-row arrays repeat by concatenation of slices
+		parts := make([]arrow.Array, n)
+		for i := range parts {
+			parts[i] = v.Arr
+		}
+		if err := TooLarge(n, Product(batch.ArrayBytes(v.Arr), int64(n))); err != nil {
+			panic(halt{err})
+		}
+		arr, err := array.Concatenate(parts, a.Allocator())
+		if err != nil {
+			return &Vec{Kind: Null, N: n}
+		}
+		out.Arr = arr
+	default:
+		w := v.Kind.width()
+		buf := Alloc[byte](a, n*w)
+		src := unsafe.Slice((*byte)(v.P), w)
+		copy(buf, src)
+		for done := w; done < len(buf); done *= 2 {
+			copy(buf[done:], buf[:done])
+		}
+		if n > 0 {
+			out.P = unsafe.Pointer(unsafe.SliceData(buf))
+		}
+	}
+	return out
+}
+
+// NewFixed makes a vec over values of fixed width.
+func NewFixed[T any](k Kind, v []T, valid []byte) *Vec {
+	return &Vec{Kind: k, N: len(v), P: unsafe.Pointer(unsafe.SliceData(v)), Valid: valid}
+}

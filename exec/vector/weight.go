@@ -1,0 +1,53 @@
+package vector
+
+import (
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+)
+
+// What sql/types makes of a value it allocates itself: trees of json, arrays of
+// datums, output. It is charged here, before, by a bound.
+
+const (
+	// jsonNode is what a value of a tree takes, growth of its list included.
+	jsonNode = 320
+	// light is the length of a value below which its tree is not worth counting.
+	light = 4 << 10
+)
+
+// JSONWeight is what the tree of a json text takes.
+func JSONWeight(s string) int {
+	if len(s) < light {
+		return 0
+	}
+	return 4*len(s) + jsonNode*(1+strings.Count(s, ",")+strings.Count(s, "[")+strings.Count(s, "{"))
+}
+
+// TextWeight is what reading a value of another type takes.
+func TextWeight(s string) int {
+	if len(s) < light {
+		return 0
+	}
+	return 2 * len(s)
+}
+
+// Weight is what row i takes as a tree.
+func (v *Vec) Weight(i int) int {
+	switch {
+	case v.Kind == Str || v.Kind == Dict:
+		if !v.Null(i) {
+			return JSONWeight(v.Str(i))
+		}
+	case v.Kind == Arr && v.Arr.Len() > 0:
+		if s, ok := v.Arr.(*array.Struct); ok {
+			return int(8 * batch.ArrayBytes(s) / int64(s.Len()))
+		}
+		if n := ListLen(v.Arr, v.At(i)); n > 0 {
+			return n * int(jsonNode+8*batch.ArrayBytes(v.Arr)/int64(max(v.Arr.(*array.List).ListValues().Len(), 1)))
+		}
+	}
+	return 0
+}
