@@ -59,6 +59,10 @@ func TestDatasetReused(t *testing.T) {
 			check(true, "using mlp predict y with (epochs = 2, hidden_units = [3])"+of)
 			check(false, "using gradient_boosted_trees predict y with (n_estimators = 3)"+of)
 			check(true, "using random_forest predict y with (n_estimators = 3)"+of)
+			const sums = " as select a, b, i from f"
+			check(false, "using pca with (n_components = 2)"+sums) // in place
+			check(false, "using svd with (n_components = 2, solver = 'tsqr')"+sums)
+			check(true, "using svd with (n_components = 1, solver = 'tsqr')"+sums)
 			check(false, "using logistic_regression predict y as select x0, x1, y from make_classification(n_samples => 5000, n_features => 5)")
 			check(true, "using logistic_regression predict y with (l2 = 1) as select x0, x1, y from make_classification(n_samples => 5000, n_features => 5)")
 			check(false, "using ridge predict a with (cross_validation = 3) as select a, b, c from f")
