@@ -29,7 +29,7 @@ func (s *Session) audited(st *parse.Statement, h *handler) *handler {
 		})
 		switch {
 		case err != nil:
-			s.audit(query.Cause(x.ctx, err), rec)
+			s.audit(query.Cause(x.Ctx, err), rec)
 		case s.tx == nil:
 			s.audit(nil, rec)
 		default:
@@ -72,7 +72,7 @@ func (s *Session) audit(err error, recs ...[]slog.Attr) {
 
 // auditEnd writes the records of a transaction from a place on: what they say
 // is committed, or err says why it is not.
-func (s *Session) auditEnd(t *txn, from int, err error) {
+func (s *Session) auditEnd(t *transaction, from int, err error) {
 	from = min(from, len(t.audit))
 	s.audit(err, t.audit[from:]...)
 	clear(t.audit[from:])

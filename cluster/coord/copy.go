@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/exec/op"
@@ -84,7 +85,7 @@ func (c *CopyStream) Fail(reason string) error {
 // end.
 func (c *CopyStream) Read(ctx context.Context) (p []byte, ends []int, err error) {
 	err = batch.Guard(func() (err error) { // rows may lie in mapped files
-		p, ends, err = c.stream.read(c.portal.x.ctx)
+		p, ends, err = c.stream.read(c.portal.x.Ctx)
 		return err
 	})
 	if err == io.EOF {
@@ -144,8 +145,8 @@ func (s *Session) copy(ctx context.Context, stmt *parse.Statement, n *ast.CopySt
 }
 
 // copyColumns finds the relation and the columns of a COPY.
-func (s *Session) copyColumns(st *catalog.State, n *ast.CopyStmt) (*catalog.Relation, []catalog.Column, error) {
-	rel, err := s.findRelation(st, n.Relation)
+func copyColumns(x *execution, st *catalog.State, n *ast.CopyStmt) (*catalog.Relation, []catalog.Column, error) {
+	rel, err := x.Relation(st, n.Relation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,7 +181,7 @@ func (s *Session) copyColumns(st *catalog.State, n *ast.CopyStmt) (*catalog.Rela
 }
 
 func (s *Session) mayFile() error {
-	if r := s.engine.cfg.Meta.Current().Role(s.role); r == nil || !r.Super {
+	if !s.engine.cfg.Meta.Current().Super(s.role) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to COPY to or from a file").
 			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
 	}
@@ -188,7 +189,7 @@ func (s *Session) mayFile() error {
 }
 
 func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) (*result, error) {
-	if err := s.writable("COPY FROM"); err != nil {
+	if err := s.tx.Writable("COPY FROM"); err != nil {
 		return nil, err
 	}
 	if n.WhereClause != nil {
@@ -198,7 +199,7 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 	if err != nil {
 		return nil, err
 	}
-	rel, cols, err := s.copyColumns(st, n)
+	rel, cols, err := copyColumns(x, st, n)
 	if err != nil {
 		return nil, err
 	}
@@ -212,25 +213,25 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 	if err := plan.Authorize(st, s.role, []plan.TableUse{use}); err != nil {
 		return nil, err
 	}
-	r := s.newRun(x, st)
+	r := x.Open(st)
 	fields := make([]copyfmt.Column, len(cols))
 	for i, c := range cols {
 		fields[i] = copyfmt.Column{Name: c.Name, Type: c.Type}
 	}
 	var rows int64
 	load := func(in io.Reader) error {
-		dec, err := copyfmt.NewDecoder(in, fields, opts, s.env, batch.DefaultSize, rel.Name)
+		dec, err := copyfmt.NewDecoder(in, fields, opts, x.Context.Values, batch.DefaultSize, rel.Name)
 		if err != nil {
 			return err
 		}
 		acct := x.Pool.Account("copy decoder", false)
 		defer acct.Close()
 		dec.Charge(acct)
-		rows, err = s.load(r, rel, cols, dec)
+		rows, err = r.Load(rel, cols, dec.Next)
 		return err
 	}
 	if n.Filename != "" {
-		defer r.close()
+		defer r.Close()
 		if err := s.mayFile(); err != nil {
 			return nil, err
 		}
@@ -246,7 +247,7 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 	}
 	pr, pw := io.Pipe()
 	cs := &copyStream{in: true, binary: opts.Format == copyfmt.Binary, columns: len(cols), pw: pw, result: make(chan error, 1)}
-	stop := context.AfterFunc(x.ctx, func() { _ = pr.CloseWithError(context.Cause(x.ctx)) })
+	stop := context.AfterFunc(x.Ctx, func() { _ = pr.CloseWithError(context.Cause(x.Ctx)) })
 	go func() {
 		err := op.Guard("copy", func() error { return load(pr) })
 		_ = pr.CloseWithError(io.ErrClosedPipe) // a failed decoder must not block the writer
@@ -256,7 +257,7 @@ func (s *Session) copyFrom(x *execution, n *ast.CopyStmt, opts copyfmt.Options) 
 		stop()
 		_ = pw.CloseWithError(io.ErrUnexpectedEOF)
 		_ = cs.wait()
-		r.close()
+		r.Close()
 		return nil
 	}}, nil
 }
@@ -283,84 +284,39 @@ func fileError(err error, name, verb string) error {
 	return pgerr.Wrap(pgerr.IOError, err, "could not open file \"%s\" for %s", name, verb)
 }
 
-// load writes a decoder's rows into a table: as INSERT would, with defaults for
-// the columns that are not copied.
-func (s *Session) load(r *run, rel *catalog.Relation, cols []catalog.Column, dec *copyfmt.Decoder) (int64, error) {
-	ld, err := s.newLoader(r, rel, cols)
-	if err != nil {
-		return 0, err
-	}
-	w := &writing{s: s, r: r, d: ld.dml, rel: rel, live: rel.Live(), acct: r.x.Pool.Account("copy", false)}
-	defer w.acct.Close()
-	if err := w.prepare(ld.cols); err != nil {
-		return 0, err
-	}
-	fail := func(err error) (int64, error) {
-		if w.writer != nil {
-			w.writer.Abort()
-		}
-		return 0, err
-	}
-	for {
-		b, err := dec.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return fail(err)
-		}
-		if err := r.x.ctx.Err(); err != nil {
-			return fail(err)
-		}
-		if b, err = ld.batch(r.x.ctx, b); err != nil {
-			return fail(err)
-		}
-		if err := w.put(b, true); err != nil {
-			return fail(err)
-		}
-	}
-	return w.rows, w.finish()
-}
-
 func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, opts copyfmt.Options) (*result, error) {
 	st, err := x.view()
 	if err != nil {
 		return nil, err
 	}
-	r := s.newRun(x, st)
-	q, dml, err := s.copyQuery(x.ctx, st, stmt, n)
+	r := x.Open(st)
+	q, dml, err := copyQuery(x, st, stmt, n)
 	if err != nil {
-		r.close()
+		r.Close()
 		return nil, err
 	}
 	var res *result
 	if dml != nil {
-		if dml, err = r.optimizeDML(dml); err == nil {
-			var w *writing
-			if w, err = s.runDML(r, dml, nil); err == nil {
-				var cols []plan.Column
-				for _, it := range dml.Returning {
-					cols = append(cols, it.Col)
-				}
-				res = w.result(cols)
-			}
+		var w *write.ModifyTable
+		if w, err = r.Modify(dml); err == nil {
+			res = modified(w, returned(dml))
 		}
 	} else {
 		var rows op.BatchReader
 		var cols []plan.Column
-		if rows, cols, err = r.query(q); err == nil {
+		if rows, cols, err = r.Select(q); err == nil {
 			res = rowsResult(cols, rows, "COPY")
 		}
 	}
 	if err != nil {
-		r.close()
+		r.Close()
 		return nil, err
 	}
 	fields := make([]copyfmt.Column, len(res.cols))
 	for i, c := range res.cols {
 		fields[i] = copyfmt.Column{Name: c.Name, Type: c.Type}
 	}
-	enc := copyfmt.NewEncoder(fields, opts, s.env)
+	enc := copyfmt.NewEncoder(fields, opts, x.Context.Values)
 	var count int64
 	var buf []byte
 	var ends []int
@@ -396,7 +352,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 	}
 	closeAll := func() error {
 		err := res.close()
-		r.close()
+		r.Close()
 		return err
 	}
 	tag := func() string { return fmt.Sprintf("COPY %d", count) }
@@ -412,7 +368,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 		return nil, fileError(err, n.Filename, "writing")
 	}
 	for {
-		p, _, err := read(x.ctx)
+		p, _, err := read(x.Ctx)
 		if err == io.EOF {
 			break
 		}
@@ -431,7 +387,7 @@ func (s *Session) copyTo(x *execution, stmt *parse.Statement, n *ast.CopyStmt, o
 }
 
 // copyQuery binds what a COPY TO writes: a table's columns or a query.
-func (s *Session) copyQuery(ctx context.Context, st *catalog.State, stmt *parse.Statement, n *ast.CopyStmt) (*plan.Query, *plan.DML, error) {
+func copyQuery(x *execution, st *catalog.State, stmt *parse.Statement, n *ast.CopyStmt) (*plan.Query, *plan.DML, error) {
 	if n.Query != nil {
 		node, ok := n.Query.(ast.Stmt)
 		if !ok {
@@ -439,16 +395,16 @@ func (s *Session) copyQuery(ctx context.Context, st *catalog.State, stmt *parse.
 		}
 		switch node.(type) {
 		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
-			d, err := bind.DML(s.planning(ctx, st, stmt, nil), node)
+			d, err := bind.DML(x.Binding(x.Ctx, st, stmt, nil), node)
 			if err == nil && len(d.Returning) == 0 {
 				err = pgerr.Unsupported("COPY query must have a RETURNING clause")
 			}
 			return nil, d, err
 		}
-		q, err := bind.Query(s.planning(ctx, st, stmt, nil), node)
+		q, err := bind.Query(x.Binding(x.Ctx, st, stmt, nil), node)
 		return q, nil, err
 	}
-	rel, cols, err := s.copyColumns(st, n)
+	rel, cols, err := copyColumns(x, st, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -466,10 +422,10 @@ func (s *Session) copyQuery(ctx context.Context, st *catalog.State, stmt *parse.
 		}
 		list += lex.QuoteIdent(c.Name)
 	}
-	sub, err := parseOne("SELECT " + list + " FROM " + lex.QuoteIdent(st.Schema(rel.Schema).Name) + "." + lex.QuoteIdent(rel.Name))
+	sub, err := parse.One("SELECT "+list+" FROM "+lex.QuoteIdent(st.Schema(rel.Schema).Name)+"."+lex.QuoteIdent(rel.Name), parse.Postgres)
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := bind.Query(s.planning(ctx, st, sub, nil), sub.Node)
+	q, err := bind.Query(x.Binding(x.Ctx, st, sub, nil), sub.Node)
 	return q, nil, err
 }

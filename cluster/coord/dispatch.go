@@ -2,12 +2,11 @@ package coord
 
 import (
 	"context"
-	"maps"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/define"
 	"github.com/tributarydb/tributary/cluster/query"
-	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -44,7 +43,7 @@ func (s *Session) dispatch(ctx context.Context, st *parse.Statement, params []ty
 	case *ast.DiscardStmt:
 		return s.discard(n)
 	case *ast.PrepareStmt:
-		return s.prepareSQL(&Piece{stmt: st}, n)
+		return s.prepareSQL(st, n)
 	case *ast.ExecuteStmt:
 		return s.executeSQL(n)
 	case *ast.DeallocateStmt:
@@ -65,7 +64,13 @@ func (s *Session) dispatch(ctx context.Context, st *parse.Statement, params []ty
 	case *ast.CreateTableAsStmt:
 		return s.createTableAs(ctx, st, n, params)
 	case *ast.RefreshMatViewStmt:
-		return s.refreshMatView(n)
+		return simple(func(ctx context.Context, x *execution) (string, error) {
+			view, err := x.view()
+			if err != nil {
+				return "", err
+			}
+			return "REFRESH MATERIALIZED VIEW", define.Refresh(x.Execution, view, n)
+		}), nil
 	case *ast.CopyStmt:
 		return s.copy(ctx, st, n, params)
 	case *ast.ExplainStmt:
@@ -88,7 +93,7 @@ func (s *Session) dispatch(ctx context.Context, st *parse.Statement, params []ty
 	case *ast.CallStmt:
 		return nil, pgerr.Unsupported("CALL is not supported")
 	}
-	return s.ddl(ctx, st)
+	return s.ddl(st)
 }
 
 // vacuum takes VACUUM and ANALYZE. Statistics are kept with each segment and
@@ -99,7 +104,7 @@ func (s *Session) vacuum(n *ast.VacuumStmt) (*handler, error) {
 		tag = "VACUUM"
 	}
 	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if n.IsVacuumcmd && s.tx.explicit {
+		if n.IsVacuumcmd && s.tx.Explicit {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
 		}
 		st, err := x.view()
@@ -109,7 +114,7 @@ func (s *Session) vacuum(n *ast.VacuumStmt) (*handler, error) {
 		if n.Rels != nil {
 			for _, r := range n.Rels.Items {
 				if v, ok := r.(*ast.VacuumRelation); ok && v.Relation != nil {
-					if _, err := s.findRelation(st, v.Relation); err != nil {
+					if _, err := x.Relation(st, v.Relation); err != nil {
 						return "", err
 					}
 				}
@@ -121,74 +126,13 @@ func (s *Session) vacuum(n *ast.VacuumStmt) (*handler, error) {
 
 func (s *Session) constraintsSet(n *ast.ConstraintsSetStmt) (*handler, error) {
 	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if !s.tx.explicit {
+		if !s.tx.Explicit {
 			s.warn(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks")
 		}
 		st, err := x.view()
 		if err != nil {
 			return "", err
 		}
-		if n.Constraints == nil || len(n.Constraints.Items) == 0 {
-			s.tx.modes = constraintModes{all: &n.Deferred}
-			if n.Deferred {
-				return "SET CONSTRAINTS", nil
-			}
-			return "SET CONSTRAINTS", s.settleDeferred(ctx, func(fkey) bool { return true })
-		}
-		named := maps.Clone(s.tx.modes.named)
-		if named == nil {
-			named = map[types.OID]bool{}
-		}
-		for _, c := range n.Constraints.Items {
-			rv, ok := c.(*ast.RangeVar)
-			if !ok {
-				continue
-			}
-			found, err := s.constraintsNamed(st, rv)
-			if err != nil {
-				return "", err
-			}
-			for _, k := range found {
-				if !k.Deferrable {
-					return "", pgerr.New(pgerr.WrongObjectType, "constraint %q is not deferrable", k.Name)
-				}
-				named[k.OID] = n.Deferred
-			}
-		}
-		s.tx.modes.named = named
-		if n.Deferred {
-			return "SET CONSTRAINTS", nil
-		}
-		return "SET CONSTRAINTS", s.settleDeferred(ctx, func(k fkey) bool { return !s.tx.modes.deferred(k) })
+		return "SET CONSTRAINTS", x.SetConstraints(st, n)
 	}), nil
-}
-
-// constraintsNamed finds the constraints of a name: in the schema given, or in
-// the first of the search path that has one.
-func (s *Session) constraintsNamed(st *catalog.State, rv *ast.RangeVar) ([]*catalog.Constraint, error) {
-	path := s.path(st)
-	if _, _, err := catalog.RelationName(rv.CatalogName, rv.SchemaName, rv.RelName); err != nil {
-		return nil, err
-	}
-	if rv.SchemaName != "" {
-		sc := st.SchemaByName(rv.SchemaName)
-		if sc == nil {
-			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", rv.SchemaName)
-		}
-		path = []*catalog.Schema{sc}
-	}
-	for _, sc := range path {
-		var out []*catalog.Constraint
-		for _, r := range st.Relations() {
-			for i := range r.Constraints {
-				if k := &r.Constraints[i]; r.Schema == sc.OID && k.Name == rv.RelName {
-					out = append(out, k)
-				}
-			}
-		}
-		if len(out) > 0 {
-			return out, nil
-		}
-	}
-	return nil, pgerr.New(pgerr.UndefinedObject, "constraint %q does not exist", rv.RelName)
 }

@@ -5,16 +5,24 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/admin"
+	"github.com/tributarydb/tributary/cluster/advisory"
+	"github.com/tributarydb/tributary/cluster/cursor"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/cluster/training"
+	"github.com/tributarydb/tributary/cluster/txn"
+	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Config is what an Engine needs. All fields but Log and Audit are required.
@@ -22,7 +30,7 @@ type Config struct {
 	Meta     Meta
 	Runner   query.Runner
 	Pool     *mem.Pool
-	Files    Files
+	Files    write.Files
 	Models   training.Models
 	Virtual  query.Virtuals
 	Sources  bind.SourceCatalog
@@ -34,7 +42,33 @@ type Config struct {
 	Temp     string // directory for temporary files
 	Trainer  training.Trainer
 	Blobs    training.Blobs
-	Members  Members
+	Members  interface {
+		admin.Members
+		training.Members
+	}
+}
+
+// Meta is the replicated catalog, as a gateway uses it. Its methods may be
+// called from any goroutine.
+type Meta interface {
+	// Current is the newest state applied on this node.
+	Current() *catalog.State
+	// Changed gives a channel that is closed when Current next changes.
+	Changed() <-chan struct{}
+	// Barrier waits until Current holds all that was committed anywhere before
+	// the call (a linearizable read).
+	Barrier(ctx context.Context) error
+	// Leaderless tells that Barrier will hardly succeed now.
+	Leaderless() bool
+	// Commit proposes the changes as one and waits until they are applied here.
+	// 40003 says that it is not known what became of them; any other error, that
+	// nothing was applied nor will be. Once they are proposed the end of ctx ends
+	// the wait only after a while.
+	Commit(ctx context.Context, changes []catalog.Change) error
+	// AllocOIDs reserves n object identifiers and gives the first.
+	AllocOIDs(ctx context.Context, n int) (types.OID, error)
+	// Advance takes up to n values off a sequence, at least one.
+	Advance(ctx context.Context, sequence types.OID, n int64) (catalog.SeqRange, error)
 }
 
 // Limits are what the node may use now.
@@ -54,10 +88,11 @@ type Engine struct {
 	sessions  map[uint32]*Session
 	closed    bool
 	started   time.Time
-	oids      oidBlock
-	seqs      seqCache
-	locks     advisoryLocks
-	snapshots snapshots
+	oids      sequence.OIDs
+	sequences sequence.Cache
+	locks     advisory.Locks
+	snapshots txn.Snapshots
+	cluster   admin.Cluster
 	queries   *query.Planner
 	trainings *training.Jobs
 }
@@ -72,11 +107,15 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, log: cfg.Log, auditLog: cfg.Audit.WithGroup("audit"), started: time.Now(), sessions: map[uint32]*Session{},
 		queries: &query.Planner{Self: cfg.Node.ID, Runner: cfg.Runner, Virtual: cfg.Virtual, Sources: cfg.Sources, Pool: cfg.Pool}}
+	e.oids.Catalog = cfg.Meta
+	e.sequences.Catalog, e.sequences.Log = cfg.Meta, cfg.Log
+	e.snapshots.Nodes = cfg.Runner.Nodes
+	e.cluster = admin.Cluster{Catalog: cfg.Meta, Members: cfg.Members}
 	if cfg.Pool != nil {
 		e.queries.KeepPlans()
 	}
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
-		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.newOID, Log: cfg.Log})
+		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Log: cfg.Log})
 	return e
 }
 
@@ -169,8 +208,9 @@ func (e *Engine) Connect(ctx context.Context, st Startup) (*Session, error) {
 		user:    role.OID,
 		role:    role.OID,
 		started: time.Now(),
+		locks:   e.locks.Holder(),
 		named:   map[string]*named{},
-		cursors: map[string]*cursor{},
+		cursors: map[string]*cursor.Cursor{},
 	}
 	s.activity.Store(&Activity{State: "idle", Since: s.started})
 	if err := s.init(role); err != nil {
@@ -260,4 +300,19 @@ func (e *Engine) Close() {
 		s.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
 	}
 	e.trainings.Close()
+}
+
+// shared is the value of a setting that is no session's: of what nodes have each
+// their own, that of this one.
+func (e *Engine) shared(d *settings.Def) string {
+	switch d.Name {
+	case catalog.SettingMemory:
+		return strconv.FormatInt(e.cfg.Limits().Memory>>10, 10)
+	case catalog.SettingThreads:
+		return strconv.Itoa(e.cfg.Limits().Threads)
+	}
+	if v, ok := e.cfg.Meta.Current().Setting(d.Name); ok {
+		return v
+	}
+	return d.Default
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/txn"
+	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -20,14 +22,11 @@ import (
 
 // execution is one run of one statement by a session.
 type execution struct {
-	*query.Execution
-	s       *Session
-	stmt    *parse.Statement
-	ctx     context.Context
-	watch   *watch
-	mark    int
-	setMark int
-	nested  int // how many EXECUTEs it is in
+	*write.Execution
+	s      *Session
+	watch  *watch
+	mark   int
+	nested int // how many EXECUTEs it is in
 }
 
 // newExecution prepares a run: a transaction if there is none, the statement's
@@ -40,38 +39,50 @@ func (s *Session) newExecution(ctx context.Context, p *Prepared, params []types.
 	if !p.h.control {
 		s.ensureTxn()
 	}
-	x := &execution{s: s, stmt: p.piece.stmt, ctx: ctx, watch: w,
-		Execution: s.engine.queries.Begin(s.context().With(params, p.h.params), s.start.PID, func(err error) { w.cancel(err) })}
+	q := s.engine.queries.Begin(s.context().With(params, p.h.params), s.start.PID, func(err error) { w.cancel(err) })
+	x := &execution{s: s, watch: w, Execution: s.writing(ctx, q, p.stmt)}
 	s.pool.Store(x.Pool)
 	s.queued.Store(&x.Admission)
-	if s.tx != nil {
-		x.mark, x.setMark = s.tx.mark(), s.set.Mark()
+	if x.Txn != nil {
+		x.mark = x.Txn.Mark()
 	}
 	x.active()
 	return x, nil
 }
 
-// view is the catalog as this statement sees it.
-func (x *execution) view() (*catalog.State, error) {
-	return x.s.tx.begin(x.ctx, x.s.engine.cfg.Meta)
+// writing is an execution in the session's transaction.
+func (s *Session) writing(ctx context.Context, q *query.Execution, text *parse.Statement) *write.Execution {
+	x := &write.Execution{Execution: q, Ctx: ctx, Text: text, Files: s.engine.cfg.Files}
+	if s.tx != nil {
+		x.Txn = &s.tx.Txn
+	}
+	return x
 }
 
-// pinRead keeps the oldest version that the transaction reads: a cursor may
-// still read it when later statements have moved on.
-func (s *Session) pinRead(version uint64) { s.reading.CompareAndSwap(0, version) }
+// view is the catalog as this statement sees it.
+func (x *execution) view() (*catalog.State, error) {
+	return x.Txn.Begin(x.Ctx, x.s.engine.cfg.Meta)
+}
+
+// in is the execution of another text in another context, within this one.
+func (x *execution) in(c *query.Context, text *parse.Statement) *execution {
+	n := *x
+	n.Execution = x.Execution.In(c, text)
+	n.nested++
+	return &n
+}
 
 // undo takes back what the statement changed.
 func (x *execution) undo() {
-	if x.s.tx != nil {
-		x.s.tx.foreign.clear()
-		x.s.tx.rollbackTo(x.mark)
+	if x.Txn != nil && !x.Txn.Ended {
+		x.Txn.Undo(x.mark)
 	}
 }
 
 // end frees what the execution holds.
 func (x *execution) end() {
 	s := x.s
-	x.Env.Host.(*host).close(x.ctx)
+	x.Env.Host.(*host).close(x.Ctx)
 	x.watch.end()
 	s.queued.Store(nil)
 	if leaked := x.End(); leaked > 0 {
@@ -84,8 +95,8 @@ func (x *execution) end() {
 
 // active and idle show what the session does now.
 func (x *execution) active() {
-	if x.stmt != nil {
-		x.s.setActivity("active", x.stmt.Text)
+	if x.Text != nil {
+		x.s.setActivity("active", x.Text.Text)
 	}
 }
 
@@ -104,17 +115,15 @@ func (x *execution) idle() {
 // ensureTxn opens the implicit transaction of a statement.
 func (s *Session) ensureTxn() {
 	if s.tx == nil {
-		s.tx = s.newTxn(false)
+		s.tx = &transaction{Txn: write.Txn{Txn: s.newTxn()}}
 		s.set.Begin()
 	}
 }
 
-func (s *Session) newTxn(explicit bool) *txn {
-	t := &txn{explicit: explicit, pin: s.pinRead, start: time.Now(), xid: s.engine.queries.Next(), readOnly: s.set.Bool("default_transaction_read_only")}
-	switch s.set.Value("default_transaction_isolation") {
-	case "repeatable read", "serializable":
-		t.iso = snapshot
-	}
+func (s *Session) newTxn() *txn.Txn {
+	t := txn.New(s.engine.queries.Next(), &s.reading)
+	t.ReadOnly = s.set.Bool("default_transaction_read_only")
+	t.Isolation = txn.IsolationOf(s.set.Value("default_transaction_isolation"))
 	return t
 }
 
@@ -122,7 +131,7 @@ func (s *Session) newTxn(explicit bool) *txn {
 func (s *Session) context() *query.Context {
 	at := time.Now()
 	if s.tx != nil {
-		at = s.tx.start
+		at = s.tx.Start
 	}
 	return query.NewContext(query.Identity{Role: s.role, SessionUser: s.user, Temp: s.temp}, s.set, s.env, at, &host{s: s})
 }

@@ -77,17 +77,17 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 			return nil, err
 		}
 		call := *n
-		switch q := p.piece.node().(type) {
+		switch q := p.node().(type) {
 		case *ast.SelectStmt, *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
 			call.Query = q
 		default: // EXECUTE among them: it could name itself
 			return nil, pgerr.Unsupported("EXPLAIN EXECUTE of this statement is not supported")
 		}
-		h, err := s.explain(ctx, p.piece.stmt, &call, p.h.params)
+		h, err := s.explain(ctx, p.stmt, &call, p.h.params)
 		if err != nil {
 			return nil, err
 		}
-		return s.supplied(p.piece, h, x), nil
+		return s.supplied(p.stmt, h, x), nil
 	}
 	inner.Node = node
 	h, err := s.handle(ctx, &inner, params)
@@ -104,7 +104,7 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 		start := time.Now()
 		switch node.(type) {
 		case *ast.SelectStmt:
-			q, err := bind.Query(s.planning(x.ctx, view, &inner, h.params), node)
+			q, err := bind.Query(x.Binding(x.Ctx, view, &inner, h.params), node)
 			if err != nil {
 				return nil, err
 			}
@@ -113,7 +113,7 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 				return nil, err
 			}
 		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
-			d, err := bind.DML(s.planning(x.ctx, view, &inner, h.params), node)
+			d, err := bind.DML(x.Binding(x.Ctx, view, &inner, h.params), node)
 			if err != nil {
 				return nil, err
 			}
@@ -143,15 +143,15 @@ func (s *Session) explainQuery(x *execution, q *plan.Query, o query.Explain) (st
 	if err != nil {
 		return "", err
 	}
-	r := s.newRun(x, view)
-	defer r.close()
+	r := x.Open(view)
+	defer r.Close()
 	if o.Analyze {
-		rows, _, err := r.query(q)
+		rows, _, err := r.Select(q)
 		if err != nil {
 			return "", err
 		}
 		for err == nil {
-			_, err = rows.Next(x.ctx)
+			_, err = rows.Next(x.Ctx)
 		}
 		if err != io.EOF {
 			_ = rows.Close()
@@ -162,11 +162,11 @@ func (s *Session) explainQuery(x *execution, q *plan.Query, o query.Explain) (st
 		}
 		return r.Show(o, ""), nil
 	}
-	oq, _, err := r.optimize(q)
+	oq, _, err := r.Plan(q)
 	if err != nil {
 		return "", err
 	}
-	if err := r.Stage(x.ctx, oq.Root, oq.Cols, nil); err != nil {
+	if err := r.Stage(x.Ctx, oq.Root, oq.Cols, nil); err != nil {
 		return "", err
 	}
 	return r.Show(o, ""), nil
@@ -178,20 +178,20 @@ func (s *Session) explainDML(x *execution, d *plan.DML, o query.Explain, h *hand
 		return "", err
 	}
 	head := fmt.Sprintf("%s on %s", map[plan.DMLKind]string{plan.InsertRows: "Insert", plan.UpdateRows: "Update", plan.DeleteRows: "Delete", plan.MergeRows: "Merge"}[d.Kind], d.Table.Name)
-	r := s.newRun(x, view)
-	od, err := r.optimizeDML(d)
+	r := x.Open(view)
+	od, err := r.PlanDML(d)
 	if err == nil && od.Source != nil {
-		err = r.Stage(x.ctx, od.Source, od.Source.Schema(), nil)
+		err = r.Stage(x.Ctx, od.Source, od.Source.Schema(), nil)
 	}
 	var text string
 	if err == nil {
 		text = r.Show(o, head)
 	}
-	r.close()
+	r.Close()
 	if err != nil || !o.Analyze {
 		return text, err
 	}
-	res, err := h.open(x.ctx, x)
+	res, err := h.open(x.Ctx, x)
 	if err != nil {
 		return "", err
 	}

@@ -2,20 +2,19 @@ package coord
 
 import (
 	"context"
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/query"
-	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -39,22 +38,28 @@ type host struct {
 // mostAhead is how many values of a sequence are taken ahead at most.
 const mostAhead = 1 << 20
 
-// enter sets the statement's view.
-func (h *host) enter(st *catalog.State, x *execution) {
+// Enter implements write.Host.
+func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	s := h.s
+	if len(s.cursors) > 0 || s.asleep > 0 {
+		x.Admission.Pass() // they hold what others may wait for
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.st = st
 	h.session = x.Context.Session(st)
 	h.session.PID, h.session.Client, h.session.Server = int32(s.start.PID), s.start.Remote, s.start.Local
-	h.session.StatementStart, h.session.ServerStart = now(), s.engine.started
+	h.session.StatementStart, h.session.ServerStart = time.Now(), s.engine.started
 	if s.tx != nil {
-		h.session.XID = int64(s.tx.xid)
+		h.session.XID = int64(s.tx.ID)
 	}
-	if x.stmt != nil {
-		h.session.Query = x.stmt.Text
+	if x.Text != nil {
+		h.session.Query = x.Text.Text
 	}
 }
+
+// Within implements write.Host.
+func (h *host) Within() write.Host { return &host{s: h.s} }
 
 func (h *host) Catalog() *catalog.State {
 	h.mu.Lock()
@@ -109,10 +114,9 @@ func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {
 	h.mu.Lock()
 	ahead := min(h.taken[seq], mostAhead)
 	h.mu.Unlock()
-	n, err := h.s.engine.nextval(ctx, h.s, seq, out, ahead)
+	n, err := h.s.engine.sequences.Next(ctx, &h.s.sequences, h.s.txn(), seq, out, ahead)
 	if n > 0 {
 		h.mu.Lock()
-		h.s.currval[seq], h.s.lastSeq = out[n-1], seq
 		if h.taken == nil {
 			h.taken = map[types.OID]int64{}
 		}
@@ -129,7 +133,7 @@ func (h *host) close(ctx context.Context) {
 	h.taken = nil
 	h.mu.Unlock()
 	for _, seq := range slices.Sorted(maps.Keys(taken)) {
-		h.s.engine.giveBack(ctx, seq)
+		h.s.engine.sequences.GiveBack(ctx, seq)
 	}
 }
 
@@ -139,11 +143,11 @@ func (h *host) mayAdvance(seq types.OID, what string) error {
 	if r := h.Catalog().RelationByOID(seq); r != nil && (r.Temp || r.Schema == h.s.temp) {
 		return nil
 	}
-	return h.s.writable(what)
+	return h.s.txn().Writable(what)
 }
 
-// writes notes that the statement writes a table.
-func (h *host) writes(rel *catalog.Relation) {
+// Writes implements write.Host.
+func (h *host) Writes(rel *catalog.Relation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range rel.Columns {
@@ -175,12 +179,10 @@ func (h *host) Currval(seq types.OID) (int64, error) {
 	if err := h.maySequence(seq, "rU"); err != nil {
 		return 0, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	v, ok := h.s.currval[seq]
+	v, ok := h.s.sequences.Currval(seq)
 	if !ok {
 		name := "?"
-		if r := h.st.RelationByOID(seq); r != nil {
+		if r := h.Catalog().RelationByOID(seq); r != nil {
 			name = r.Name
 		}
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence %q is not yet defined in this session", name)
@@ -189,18 +191,14 @@ func (h *host) Currval(seq types.OID) (int64, error) {
 }
 
 func (h *host) Lastval() (int64, error) {
-	h.mu.Lock()
-	last := h.s.lastSeq
-	h.mu.Unlock()
+	last, v := h.s.sequences.Lastval()
 	if err := h.maySequence(last, "rU"); err != nil {
 		return 0, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.s.lastSeq == 0 || h.st != nil && h.st.RelationByOID(h.s.lastSeq) == nil {
+	if last == 0 || h.Catalog().RelationByOID(last) == nil {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
-	return h.s.currval[h.s.lastSeq], nil
+	return v, nil
 }
 
 func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bool) error {
@@ -217,15 +215,36 @@ func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bo
 	if value < r.Seq.Min || value > r.Seq.Max {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence %q (%d..%d)", value, r.Name, r.Seq.Min, r.Seq.Max)
 	}
-	if err := h.s.engine.setval(ctx, h.s, seq, catalog.SeqValue{Last: value, Called: called}); err != nil {
-		return err
+	return h.s.engine.sequences.Set(ctx, &h.s.sequences, h.s.txn(), seq, catalog.SeqValue{Last: value, Called: called})
+}
+
+// AdvisoryLock implements function.AdvisoryLocker. The locks are this gateway's:
+// a cluster of several would not be told of them.
+func (h *host) AdvisoryLock(ctx context.Context, key function.AdvisoryKey, mode function.AdvisoryMode) (bool, error) {
+	if h.s.engine.queries.Runner.Nodes() > 1 {
+		return false, pgerr.Unsupported("advisory locks are not supported on a cluster of several nodes")
 	}
-	if called {
-		h.mu.Lock()
-		h.s.currval[seq], h.s.lastSeq = value, seq
-		h.mu.Unlock()
+	return h.s.locks.Lock(ctx, key, mode)
+}
+
+// AdvisoryUnlock implements function.AdvisoryLocker.
+func (h *host) AdvisoryUnlock(key function.AdvisoryKey, shared bool) (bool, error) {
+	held := h.s.locks.Unlock(key, shared)
+	if !held {
+		h.s.warn(pgerr.Warning, "you don't own a lock of type %s", map[bool]string{true: "ShareLock", false: "ExclusiveLock"}[shared])
 	}
+	return held, nil
+}
+
+// AdvisoryUnlockAll implements function.AdvisoryLocker.
+func (h *host) AdvisoryUnlockAll() error {
+	h.s.locks.Release(advisory.Session)
 	return nil
+}
+
+// ExportSnapshot implements function.SnapshotExporter.
+func (h *host) ExportSnapshot() (string, error) {
+	return h.s.engine.snapshots.Export(h.s.txn(), h.s.start.PID)
 }
 
 // Signal is pg_cancel_backend and pg_terminate_backend.
@@ -244,19 +263,4 @@ func (h *host) Signal(pid int32, terminate bool) (bool, error) {
 		return e.TerminateBackend(uint32(pid)), nil
 	}
 	return e.CancelBackend(uint32(pid)), nil
-}
-
-func evalConstant(e expr.Expr, env *function.Env) (types.Datum, error) { return eval.Constant(e, env) }
-
-func isEOF(err error) bool { return errors.Is(err, io.EOF) }
-
-func parseOne(text string) (*parse.Statement, error) {
-	list, err := parse.Parse(text, parse.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) != 1 {
-		return nil, pgerr.Internal("%d statements in %q", len(list), text)
-	}
-	return list[0], nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -17,12 +18,12 @@ import (
 func (s *Session) lockTable(n *ast.LockStmt) (*handler, error) {
 	return simple(func(ctx context.Context, x *execution) (string, error) {
 		switch {
-		case !s.tx.explicit:
+		case !s.tx.Explicit:
 			return "", pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 		case n.Mode != ast.AccessShareLock:
 			return "", pgerr.Unsupported("LOCK TABLE is supported in ACCESS SHARE MODE alone").
 				WithHint("Transactions read snapshots and conflicts are reported at commit; nothing is locked.")
-		case s.tx.iso != snapshot:
+		case s.tx.Isolation != txn.RepeatableRead:
 			return "", pgerr.Unsupported("LOCK TABLE needs a transaction of ISOLATION LEVEL REPEATABLE READ").
 				WithHint("It then reads one snapshot, whatever others do to the table.")
 		}
@@ -32,7 +33,7 @@ func (s *Session) lockTable(n *ast.LockStmt) (*handler, error) {
 		}
 		var uses []plan.TableUse
 		for _, r := range n.Relations.Items {
-			rel, err := s.findRelation(st, r.(*ast.RangeVar))
+			rel, err := x.Relation(st, r.(*ast.RangeVar))
 			if err != nil {
 				return "", err
 			}
@@ -43,6 +44,6 @@ func (s *Session) lockTable(n *ast.LockStmt) (*handler, error) {
 			}
 			uses = append(uses, plan.TableUse{OID: rel.OID, Priv: 'r'})
 		}
-		return "LOCK TABLE", plan.Authorize(st, s.role, uses)
+		return "LOCK TABLE", plan.Authorize(st, x.Context.Role, uses)
 	}), nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -36,7 +37,7 @@ func (s *Session) keep(name string, p *Prepared, sql bool) error {
 	if len(s.named) >= maxNamed {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", maxNamed)
 	}
-	s.named[name] = &named{Prepared: p, sql: sql, at: now()}
+	s.named[name] = &named{Prepared: p, sql: sql, at: time.Now()}
 	return nil
 }
 
@@ -58,7 +59,7 @@ func (s *Session) Kept(name string) (*Prepared, error) {
 // Forget frees a name, if it is one.
 func (s *Session) Forget(name string) { delete(s.named, name) }
 
-func (s *Session) prepareSQL(piece *Piece, n *ast.PrepareStmt) (*handler, error) {
+func (s *Session) prepareSQL(stmt *parse.Statement, n *ast.PrepareStmt) (*handler, error) {
 	return simple(func(ctx context.Context, e *execution) (string, error) {
 		if err := s.nameFree(n.Name); err != nil {
 			return "", err
@@ -66,7 +67,7 @@ func (s *Session) prepareSQL(piece *Piece, n *ast.PrepareStmt) (*handler, error)
 		var given []types.Type
 		if n.Argtypes != nil {
 			for _, a := range n.Argtypes.Items {
-				t, err := bind.TypeName(s.planning(ctx, s.engine.cfg.Meta.Current(), piece.stmt, nil), a.(*ast.TypeName))
+				t, err := bind.TypeName(e.Binding(ctx, s.engine.cfg.Meta.Current(), stmt, nil), a.(*ast.TypeName))
 				if err != nil {
 					return "", err
 				}
@@ -74,13 +75,13 @@ func (s *Session) prepareSQL(piece *Piece, n *ast.PrepareStmt) (*handler, error)
 				given = append(given, t)
 			}
 		}
-		inner := *piece.stmt
+		inner := *stmt
 		inner.Node = n.Query.(ast.Stmt)
 		h, err := s.handle(ctx, &inner, given)
 		if err != nil {
 			return "", err
 		}
-		return "PREPARE", s.keep(n.Name, &Prepared{s: s, piece: &Piece{stmt: &inner}, h: h}, true)
+		return "PREPARE", s.keep(n.Name, &Prepared{s: s, stmt: &inner, h: h}, true)
 	}), nil
 }
 
@@ -113,13 +114,13 @@ func (s *Session) executeSQL(n *ast.ExecuteStmt) (*handler, error) {
 		if p.h.control {
 			return nil, pgerr.Unsupported("EXECUTE of a transaction command is not supported")
 		}
-		return s.supplied(p.piece, p.h, n).open(ctx, x)
+		return s.supplied(p.stmt, p.h, n).open(ctx, x)
 	}}, nil
 }
 
-// supplied is h, made of a piece, with the arguments that an EXECUTE gives for
+// supplied is h, made of a statement, with the arguments that an EXECUTE gives for
 // its parameters.
-func (s *Session) supplied(piece *Piece, h *handler, n *ast.ExecuteStmt) *handler {
+func (s *Session) supplied(stmt *parse.Statement, h *handler, n *ast.ExecuteStmt) *handler {
 	return &handler{cols: h.cols, open: func(ctx context.Context, x *execution) (*result, error) {
 		if x.nested >= maxNested {
 			return nil, pgerr.New(pgerr.StatementTooComplex, "EXECUTE is nested more than %d deep", maxNested)
@@ -132,13 +133,10 @@ func (s *Session) supplied(piece *Piece, h *handler, n *ast.ExecuteStmt) *handle
 			return nil, pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", n.Name).
 				WithDetail("Expected %d parameters but got %d.", len(h.params), len(args))
 		}
-		vals, err := s.constants(x, args, h.params)
+		vals, err := constants(x, args, h.params)
 		if err != nil {
 			return nil, err
 		}
-		inner := *x
-		inner.nested++
-		inner.stmt, inner.Execution = piece.stmt, x.In(s.context().With(vals, h.params))
-		return h.open(ctx, &inner)
+		return h.open(ctx, x.in(s.context().With(vals, h.params), stmt))
 	}}
 }

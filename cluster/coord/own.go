@@ -3,12 +3,10 @@ package coord
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -31,14 +29,19 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 		return s.alias(ctx, st, "SELECT * FROM ml.models", "SHOW")
 	case *parse.DescribeModel:
 		return s.describeModel(n)
-	case *parse.DropModel:
-		return s.dropModel(n)
-	case *parse.AlterModel:
-		return s.alterModel(n)
 	case *parse.AlterNode:
-		return s.alterNode(n)
-	case *parse.AlterTableRepartition:
-		return s.ddl(ctx, st)
+		return simple(func(ctx context.Context, x *execution) (string, error) {
+			if s.tx.Explicit {
+				return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER NODE cannot run inside a transaction block")
+			}
+			view, err := x.view()
+			if err != nil {
+				return "", err
+			}
+			return "ALTER NODE", s.engine.cluster.AlterNode(x.Ctx, view, s.role, n, s.notice)
+		}), nil
+	case *parse.AlterTableRepartition, *parse.DropModel, *parse.AlterModel:
+		return s.ddl(st)
 	case *parse.NoEffect:
 		return simple(func(context.Context, *execution) (string, error) { return n.Command, nil }), nil
 	case *parse.ExportModel:
@@ -52,19 +55,19 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 // retrain trains a model again by its own statement, or over another query.
 func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Retrain) (*handler, error) {
 	s.ensureTxn()
-	view, err := s.tx.begin(ctx, s.engine.cfg.Meta)
+	view, err := s.tx.Begin(ctx, s.engine.cfg.Meta)
 	if err != nil {
 		return nil, err
 	}
 	m, err := s.findModel(view, n.Name)
 	if err == nil {
-		err = s.mayModel(view, m)
+		err = s.context().MustOwn(view, m)
 	}
 	if err != nil {
 		return nil, err
 	}
 	text := m.Find(0).Statement
-	old, err := parseOne(text)
+	old, err := parse.One(text, parse.Postgres)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Ret
 		if !ok {
 			return nil, pgerr.Internal("the statement of model %q does not end with its query", m.Name)
 		}
-		if old, err = parseOne(head + n.QueryText); err != nil {
+		if old, err = parse.One(head+n.QueryText, parse.Postgres); err != nil {
 			return nil, err
 		}
 		own = old.Own.(*parse.TrainModel)
@@ -95,7 +98,7 @@ func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Ret
 
 // alias runs a query in the place of a statement.
 func (s *Session) alias(ctx context.Context, st *parse.Statement, text, verb string) (*handler, error) {
-	inner, err := parseOne(text)
+	inner, err := parse.One(text, parse.Postgres)
 	if err != nil {
 		return nil, err
 	}
@@ -180,134 +183,4 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 		}
 		return rowsOf(cols, rows, "DESCRIBE MODEL")
 	}}, nil
-}
-
-// newOwner finds the role that an object is given to, which the session must be
-// able to become, and which must be able to make such an object in the schema.
-func (s *Session) newOwner(st *catalog.State, name string, sc *catalog.Schema) (types.OID, error) {
-	r := st.RoleByName(name)
-	switch name {
-	case "current_user", "current_role":
-		r = st.Role(s.role)
-	case "session_user":
-		r = st.Role(s.user)
-	}
-	switch {
-	case r == nil:
-		return 0, pgerr.New(pgerr.UndefinedObject, "role %q does not exist", name)
-	case !st.MemberOf(s.role, r.OID):
-		return 0, pgerr.New(pgerr.InsufficientPrivilege, "must be member of role %q", r.Name)
-	case sc != nil && !st.Super(s.role) && !st.May(r.OID, sc.Object(), 'C'):
-		return 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", sc.Name)
-	}
-	return r.OID, nil
-}
-
-func (s *Session) mayModel(st *catalog.State, m *catalog.Model) error {
-	return s.context().MustOwn(st, m)
-}
-
-func (s *Session) dropModel(n *parse.DropModel) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		st, err := x.view()
-		if err != nil {
-			return "", err
-		}
-		for _, name := range n.Names {
-			m, err := s.findModel(st, name)
-			if err != nil {
-				if n.IfExists {
-					s.notice(pgerr.New(pgerr.SuccessfulCompletion, "model \"%s\" does not exist, skipping", dotted(name)))
-					continue
-				}
-				return "", err
-			}
-			if sc := st.Schema(m.Schema); sc == nil || !st.Inherits(s.role, sc.Owner) { // whose owner may drop what is in it
-				if err := s.mayModel(st, m); err != nil {
-					return "", err
-				}
-			}
-			var c catalog.Change = &catalog.DropModel{OID: m.OID, ExpectVersion: m.Version}
-			if n.Versions != nil {
-				if c, err = s.dropVersions(m, n); c == nil || err != nil {
-					return "DROP MODEL", err
-				}
-			}
-			if st, err = s.tx.add(c); err != nil {
-				return "", err
-			}
-		}
-		return "DROP MODEL", nil
-	}), nil
-}
-
-// dropVersions gives the change that takes versions from a model, nil for none.
-// The default one stays: what everybody predicts with changes by ALTER MODEL only.
-func (s *Session) dropVersions(m *catalog.Model, n *parse.DropModel) (catalog.Change, error) {
-	up := m.Bare()
-	up.Last = m.Next() - 1
-	var drop []int
-	for _, number := range n.Versions {
-		v := m.Find(int(number))
-		there := v != nil && int64(v.Number) == number && !slices.Contains(drop, v.Number)
-		switch {
-		case !there && n.IfExists:
-			s.notice(pgerr.New(pgerr.SuccessfulCompletion, "model %q has no version %d, skipping", m.Name, number))
-			continue
-		case !there:
-			return nil, m.NoVersion(int(number))
-		case int64(m.Default) == number:
-			err := pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop version %d of model %q: it is the default version", number, m.Name)
-			if len(m.Versions) == 1 {
-				return nil, err.WithHint("DROP MODEL without VERSION drops the model.")
-			}
-			return nil, err.WithHint("Choose another one first: ALTER MODEL %s SET DEFAULT VERSION n.", lex.QuoteName(m.Name))
-		}
-		drop = append(drop, v.Number)
-	}
-	if drop == nil {
-		return nil, nil
-	}
-	return &catalog.ChangeModel{Model: up, ExpectVersion: m.Version, Drop: drop}, nil
-}
-
-func (s *Session) alterModel(n *parse.AlterModel) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		st, err := x.view()
-		if err != nil {
-			return "", err
-		}
-		m, err := s.findModel(st, n.Name)
-		if err != nil {
-			if n.IfExists {
-				s.notice(pgerr.New(pgerr.SuccessfulCompletion, "model \"%s\" does not exist, skipping", dotted(n.Name)))
-				return "ALTER MODEL", nil
-			}
-			return "", err
-		}
-		if err := s.mayModel(st, m); err != nil {
-			return "", err
-		}
-		up := m.Bare()
-		switch {
-		case n.RenameTo != "":
-			if st.Model(m.Schema, n.RenameTo) != nil {
-				return "", pgerr.New(pgerr.DuplicateObject, "model %q already exists", n.RenameTo)
-			}
-			up.Name = n.RenameTo
-		case n.OwnerTo != "":
-			to, err := s.newOwner(st, n.OwnerTo, st.Schema(m.Schema))
-			if err != nil {
-				return "", err
-			}
-			up.ACL, up.Owner = m.Object().Reown(to), to
-		default:
-			if _, err := m.Want(int(n.DefaultVersion)); err != nil {
-				return "", err
-			}
-			up.Default = int(n.DefaultVersion)
-		}
-		_, err = s.tx.add(&catalog.ChangeModel{Model: up, ExpectVersion: m.Version})
-		return "ALTER MODEL", err
-	}), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -15,29 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Piece is one parsed statement of a query string.
-type Piece struct {
-	stmt *parse.Statement // nil for the empty query
-}
-
-// Text is the statement's text.
-func (p *Piece) Text() string {
-	if p.stmt == nil {
-		return ""
-	}
-	return p.stmt.Text
-}
-
-// node is the statement's tree, nil where it has none of PostgreSQL's grammar.
-func (p *Piece) node() ast.Stmt {
-	if p.stmt == nil {
-		return nil
-	}
-	return p.stmt.Node
-}
-
 // Script splits a query string into its statements, all of which parse.
-func (s *Session) Script(sql string) ([]*Piece, error) {
+func (s *Session) Script(sql string) ([]*parse.Statement, error) {
 	err := s.weigh(sql)
 	var stmts []*parse.Statement
 	if err == nil {
@@ -48,11 +28,7 @@ func (s *Session) Script(sql string) ([]*Piece, error) {
 		s.fail()
 		return nil, err
 	}
-	out := make([]*Piece, len(stmts))
-	for i, st := range stmts {
-		out[i] = &Piece{stmt: st}
-	}
-	return out, nil
+	return stmts, nil
 }
 
 // smallText is the weight of a text below which it is not worth charging.
@@ -107,21 +83,47 @@ type result struct {
 	copy  *copyStream
 }
 
+// Next and Close make a result with rows a reader.
+func (r *result) Next(ctx context.Context) (*batch.Batch, error) { return r.next(ctx) }
+
+func (r *result) Close() error {
+	if r.close == nil {
+		return nil
+	}
+	return r.close()
+}
+
 // done is the result of a statement that gives no rows.
 func done(tag string) *result { return &result{tag: func() string { return tag }} }
 
 // Prepared is a prepared statement.
 type Prepared struct {
-	s     *Session
-	piece *Piece
-	h     *handler
+	s    *Session
+	stmt *parse.Statement // nil for the empty query
+	h    *handler
+}
+
+// text is the statement's.
+func (p *Prepared) text() string {
+	if p.stmt == nil {
+		return ""
+	}
+	return p.stmt.Text
+}
+
+// node is the statement's tree, nil where it has none of PostgreSQL's grammar.
+func (p *Prepared) node() ast.Stmt {
+	if p.stmt == nil {
+		return nil
+	}
+	return p.stmt.Node
 }
 
 // Params are the parameter types, all known.
 func (p *Prepared) Params() []types.Type { return p.h.params }
 
 // Empty tells the empty query.
-func (p *Prepared) Empty() bool { return p.piece.stmt == nil }
+func (p *Prepared) Empty() bool { return p.stmt == nil }
 
 // Columns describes the rows; nil where there are none.
 func (p *Prepared) Columns() []plan.Column { return p.h.cols }
@@ -129,15 +131,15 @@ func (p *Prepared) Columns() []plan.Column { return p.h.cols }
 // Close frees the statement.
 func (p *Prepared) Close() error { return nil }
 
-// Prepare makes a statement of one piece.
-func (s *Session) Prepare(ctx context.Context, p *Piece, oids []types.OID) (*Prepared, error) {
-	if p.stmt == nil {
-		return &Prepared{s: s, piece: p, h: &handler{open: func(context.Context, *execution) (*result, error) { return done(""), nil }}}, nil
+// Prepare makes a statement of a text's; nil is the empty query.
+func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types.OID) (*Prepared, error) {
+	if st == nil {
+		return &Prepared{s: s, h: &handler{open: func(context.Context, *execution) (*result, error) { return done(""), nil }}}, nil
 	}
 	if err := s.Killed(); err != nil {
 		return nil, err
 	}
-	if s.tx != nil && s.tx.failed && !isControl(p.stmt) {
+	if s.tx != nil && s.tx.Failed && !isControl(st) {
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
 	ctx, w, err := s.watch(ctx)
@@ -149,15 +151,15 @@ func (s *Session) Prepare(ctx context.Context, p *Piece, oids []types.OID) (*Pre
 	for i, o := range oids {
 		params[i] = types.Type{OID: o, Mod: -1}
 	}
-	h, err := s.handle(ctx, p.stmt, params)
+	h, err := s.handle(ctx, st, params)
 	if err != nil {
 		s.fail()
 		return nil, query.Cause(ctx, err)
 	}
-	for _, n := range p.stmt.Notices {
+	for _, n := range st.Notices {
 		s.notice(pgerr.New(pgerr.Warning, "%s", n))
 	}
-	return &Prepared{s: s, piece: p, h: h}, nil
+	return &Prepared{s: s, stmt: st, h: h}, nil
 }
 
 // isControl tells the statements that a failed transaction takes.
@@ -176,13 +178,13 @@ func isControl(st *parse.Statement) bool {
 // fail notes that the transaction, explicit or implicit, cannot commit.
 func (s *Session) fail() {
 	if s.tx != nil {
-		s.tx.failed = true
+		s.tx.Failed = true
 	}
 }
 
 // Bind makes a portal. Parameters are in the order of Params.
 func (p *Prepared) Bind(ctx context.Context, params []types.Datum) (*Portal, error) {
-	if p.s.tx != nil && p.s.tx.failed && !p.h.control && p.piece.stmt != nil {
+	if p.s.tx != nil && p.s.tx.Failed && !p.h.control && p.stmt != nil {
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
 	if len(params) != len(p.h.params) {
@@ -236,19 +238,19 @@ func (p *Portal) Start(ctx context.Context) error {
 	p.state = portalOpen
 	if t := s.tx; t != nil && !p.p.h.control {
 		t.only = nil
-		if t.statements++; t.statements == 1 && !t.explicit && t.iso == readCommitted && p.p.h.again {
+		if t.statements++; t.statements == 1 && !t.Explicit && t.Isolation == txn.ReadCommitted && p.p.h.again {
 			t.only = p
 		}
 	}
 	// Rows may lie in mapped files, here and below.
 	err = batch.Guard(func() (err error) {
-		p.res, err = p.p.h.open(x.ctx, x)
+		p.res, err = p.p.h.open(x.Ctx, x)
 		return err
 	})
 	if err != nil {
 		return p.failed(err)
 	}
-	if err := s.settleForeign(x); err != nil {
+	if err := x.CheckForeignKeys(); err != nil {
 		return p.failed(err)
 	}
 	return nil
@@ -283,7 +285,7 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 		for {
 			var b *batch.Batch
 			err := batch.Guard(func() (err error) {
-				b, err = p.res.next(p.x.ctx)
+				b, err = p.res.next(p.x.Ctx)
 				return err
 			})
 			if err == io.EOF {
@@ -303,7 +305,7 @@ func (p *Portal) Next(ctx context.Context) (*batch.Batch, error) {
 
 // finish ends a successful execution; the error is io.EOF if all went well.
 func (p *Portal) finish() error {
-	if err := p.p.s.settleForeign(p.x); err != nil {
+	if err := p.x.CheckForeignKeys(); err != nil {
 		return p.failed(err)
 	}
 	if p.res.tag != nil {
@@ -317,7 +319,7 @@ func (p *Portal) finish() error {
 
 // failed ends a failed execution: the statement's changes are taken back.
 func (p *Portal) failed(err error) error {
-	err = query.Cause(p.x.ctx, err)
+	err = query.Cause(p.x.Ctx, err)
 	p.x.undo()
 	p.p.s.fail()
 	_ = p.Close()
@@ -386,8 +388,8 @@ func (p *Portal) Close() error {
 		p.slow.Stop()
 	}
 	var err error
-	if p.res != nil && p.res.close != nil {
-		err = p.res.close()
+	if p.res != nil {
+		err = p.res.Close()
 	}
 	p.x.end()
 	return err

@@ -7,7 +7,9 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -16,19 +18,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// binding is what looking up names needs of the session.
-func (s *Session) binding(st *catalog.State) *bind.Session {
-	return s.engine.queries.Binding(s.context(), st, nil, nil)
-}
-
 // planning is what binding a statement takes whose planning ends with ctx.
 func (s *Session) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
 	return s.engine.queries.Binding(s.context().With(nil, params), st, stmt, query.Poll(ctx))
 }
-
-// path gives the schemas of the search path that exist and that the role may
-// use, temporary ones first.
-func (s *Session) path(st *catalog.State) []*catalog.Schema { return s.context().Schemas(st) }
 
 // query handles SELECT, VALUES, TABLE and WITH.
 func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
@@ -41,8 +34,8 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 	}
 	made := first.b.Query
 	return &handler{cols: made.Cols, params: made.Params, open: func(ctx context.Context, x *execution) (*result, error) {
-		view, err := s.look(x.ctx, func(now *catalog.State) (*query.Bound, error) {
-			return s.engine.queries.BindQuery(x.Context, now, stmt, query.Poll(x.ctx))
+		view, err := s.look(x.Ctx, func(now *catalog.State) (*query.Bound, error) {
+			return s.engine.queries.BindQuery(x.Context, now, stmt, query.Poll(x.Ctx))
 		})
 		if err != nil {
 			return nil, err
@@ -52,35 +45,77 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 			s.warnUnconfirmed(q)
 		}
 		if len(q.Locks) > 0 {
-			if err := s.writable("SELECT FOR UPDATE"); err != nil {
+			if err := s.tx.Writable("SELECT FOR UPDATE"); err != nil {
 				return nil, err
 			}
 		}
-		width := len(q.Cols)
-		var locks []*lockSet
-		// A statement alone reads one state and commits nothing: there is nothing
-		// that its locks would hold together.
-		if len(q.Locks) > 0 && s.tx.explicit {
-			q, locks = s.lock(q, view.st)
-		}
-		r := s.newRun(x, view.st)
+		r := x.Open(view.st)
 		var rows op.BatchReader
 		var cols []plan.Column
-		if locks == nil {
-			rows, cols, err = r.open(view.b)
+		// A statement alone reads one state and commits nothing: there is nothing
+		// that its locks would hold together.
+		if len(q.Locks) > 0 && s.tx.Explicit {
+			rows, cols, err = r.SelectLocked(q)
 		} else {
-			rows, cols, err = r.query(q)
+			rows, cols, err = r.SelectBound(view.b)
 		}
 		if err != nil {
-			r.close()
+			r.Close()
 			return nil, err
 		}
-		if locks != nil {
-			cols = cols[:width]
-			rows = &lockedRows{BatchReader: rows, s: s, st: view.st, width: width, locks: locks, acct: x.Pool.Account("row locks", false)}
-		}
-		return rowsResult(cols, &closing{BatchReader: rows, then: r.close}, "SELECT"), nil
+		return rowsResult(cols, &closing{BatchReader: rows, then: r.Close}, "SELECT"), nil
 	}}, nil
+}
+
+// dml handles INSERT, UPDATE, DELETE and MERGE.
+func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
+	s.ensureTxn()
+	st, err := s.tx.Begin(ctx, s.engine.cfg.Meta)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.engine.queries.BindDML(s.context().With(nil, params), st, stmt, query.Poll(ctx))
+	if err != nil {
+		return nil, err
+	}
+	cols := returned(b.DML)
+	return &handler{cols: cols, params: b.DML.Params, again: cols == nil, open: func(ctx context.Context, x *execution) (*result, error) {
+		if err := x.Txn.Writable(write.Verb(b.DML.Kind)); err != nil {
+			return nil, err
+		}
+		st, err := x.view()
+		if err != nil {
+			return nil, err
+		}
+		b, err := s.engine.queries.BindDML(x.Context, st, stmt, query.Poll(x.Ctx))
+		if err != nil {
+			return nil, err
+		}
+		r := x.Open(st)
+		defer r.Close()
+		w, err := r.ModifyBound(b)
+		if err != nil {
+			return nil, err
+		}
+		return modified(w, cols), nil
+	}}, nil
+}
+
+// returned are the columns of RETURNING, nil for none.
+func returned(d *plan.DML) (cols []plan.Column) {
+	for _, it := range d.Returning {
+		cols = append(cols, it.Col)
+	}
+	return cols
+}
+
+// modified makes a result of what was written, with rows of the columns of RETURNING.
+func modified(w *write.ModifyTable, cols []plan.Column) *result {
+	res := &result{cols: cols, tag: w.Tag, close: func() error { w.Close(); return nil }}
+	if cols != nil {
+		res.next = w.Returned().Next
+	}
+	return res
 }
 
 // rowsResult makes a result of a reader; its tag counts the rows.
@@ -116,18 +151,18 @@ func (c *closing) Close() error {
 }
 
 // constants evaluates the arguments of EXECUTE to given types.
-func (s *Session) constants(x *execution, args []ast.Node, want []types.Type) ([]types.Datum, error) {
+func constants(x *execution, args []ast.Node, want []types.Type) ([]types.Datum, error) {
 	st, err := x.view()
 	if err != nil {
 		return nil, err
 	}
 	out := make([]types.Datum, len(args))
 	for i, a := range args {
-		e, err := bind.Argument(s.planning(x.ctx, st, x.stmt, x.Context.ParamTypes), a, i+1, want[i])
+		e, err := bind.Argument(x.Binding(x.Ctx, st, x.Text, x.Context.ParamTypes), a, i+1, want[i])
 		if err != nil {
 			return nil, err
 		}
-		if out[i], err = evalConstant(e, x.Env); err != nil {
+		if out[i], err = eval.Constant(e, x.Env); err != nil {
 			return nil, err
 		}
 	}

@@ -12,8 +12,8 @@ type regNames struct{ s *Session }
 // host is the session as name resolution sees it.
 func (n regNames) host() *host {
 	st := n.s.engine.cfg.Meta.Current()
-	if n.s.tx != nil && n.s.tx.view != nil {
-		st = n.s.tx.view
+	if t := n.s.txn(); t != nil && t.Known() != nil {
+		st = t.Known()
 	}
 	return &host{s: n.s, st: st, session: n.s.context().Session(st)}
 }

@@ -7,8 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
+	"github.com/tributarydb/tributary/cluster/cursor"
+	"github.com/tributarydb/tributary/cluster/define"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -27,15 +32,14 @@ type Session struct {
 	role    types.OID // SET ROLE
 	started time.Time
 
-	tx       *txn
-	named    map[string]*named
-	cursors  map[string]*cursor
-	declared int       // cursors so far
-	temp     types.OID // its schema for temporary tables, 0 until the first
-	env      *types.Env
-	currval  map[types.OID]int64
-	lastSeq  types.OID
-	seqMu    sync.Mutex // of sequences that only this transaction knows
+	tx        *transaction
+	named     map[string]*named
+	cursors   map[string]*cursor.Cursor
+	declared  int       // cursors so far
+	temp      types.OID // its schema for temporary tables, 0 until the first
+	env       *types.Env
+	sequences sequence.Session
+	locks     *advisory.Holder
 
 	activity atomic.Pointer[Activity]
 	pool     atomic.Pointer[mem.Pool]        // of the running statement
@@ -43,7 +47,7 @@ type Session struct {
 	asleep   int                             // portals that wait for their client
 	text     *mem.Account                    // what the last text's trees take; nil if little
 	appName  atomic.Value                    // string
-	reading  atomic.Uint64                   // version of the state the transaction reads, 0 for none
+	reading  txn.Pin                         // the state the transaction reads
 
 	mu      sync.Mutex
 	running map[*watch]struct{}
@@ -54,7 +58,6 @@ type Session struct {
 // init applies the role's and the client's settings.
 func (s *Session) init(role *catalog.Role) error {
 	s.appName.Store("")
-	s.currval = map[types.OID]int64{}
 	s.set.SetInternal("session_authorization", role.Name)
 	s.set.SetInternal("is_superuser", onOff(role.Super))
 	s.set.Shared = s.engine.shared
@@ -199,12 +202,20 @@ func (s *Session) dialect() parse.Dialect {
 	return query.Dialect(s.set)
 }
 
+// txn is the open transaction, nil for none.
+func (s *Session) txn() *txn.Txn {
+	if s.tx == nil {
+		return nil
+	}
+	return s.tx.Txn.Txn
+}
+
 // TxStatus is 'I', 'T' or 'E'.
 func (s *Session) TxStatus() byte {
 	switch {
-	case s.tx == nil || !s.tx.explicit:
+	case s.tx == nil || !s.tx.Explicit:
 		return 'I'
-	case s.tx.failed:
+	case s.tx.Failed:
 		return 'E'
 	}
 	return 'T'
@@ -216,7 +227,7 @@ func (s *Session) Cursor(name string) ([]plan.Column, bool) {
 	if c == nil {
 		return nil, false
 	}
-	return c.cols, true
+	return c.Columns(), true
 }
 
 // PID is the session's key.
@@ -336,7 +347,7 @@ func (s *Session) Close() error {
 	if s.tx != nil {
 		s.rollback()
 	}
-	s.engine.locks.release(s, false)
+	s.locks.Release(advisory.Both)
 	err := s.dropTemp(context.Background())
 	e := s.engine
 	e.mu.Lock()
@@ -354,9 +365,25 @@ func (s *Session) setActivity(state, query string) {
 		a.Query, a.QueryStart = query, a.Since
 	}
 	if s.tx != nil {
-		a.XactStart = s.tx.start
+		a.XactStart = s.tx.Start
 	}
 	s.activity.Store(a)
+}
+
+// dropTemp drops the session's temporary tables and schema when it ends.
+func (s *Session) dropTemp(ctx context.Context) error {
+	m := s.engine.cfg.Meta
+	if s.temp == 0 || m.Current().Schema(s.temp) == nil {
+		return nil
+	}
+	t := s.newTxn()
+	if err := define.DropTemp(ctx, t, m, s.temp); err != nil {
+		return err
+	}
+	if _, err := t.Add(&catalog.DropSchema{OID: s.temp}); err != nil {
+		return err
+	}
+	return m.Commit(ctx, t.Changes())
 }
 
 func onOff(b bool) string {

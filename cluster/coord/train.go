@@ -16,7 +16,7 @@ import (
 // checkTraining checks a TRAIN statement, and gives its parameters' types.
 func (s *Session) checkTraining(ctx context.Context, t training.Statement, params []types.Type) ([]types.Type, error) {
 	s.ensureTxn()
-	view, err := s.tx.begin(ctx, s.engine.cfg.Meta)
+	view, err := s.tx.Begin(ctx, s.engine.cfg.Meta)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func (s *Session) request(x *execution, t training.Statement) (*training.Request
 	if err != nil {
 		return nil, err
 	}
-	x.enter(st)
-	return &training.Request{Statement: t, Execution: x.Execution, State: st, Notice: s.notice}, nil
+	x.Enter(st)
+	return &training.Request{Statement: t, Execution: x.Execution.Execution, State: st, Notice: s.notice}, nil
 }
 
 // trainModel handles {TRAIN|CREATE} MODEL.
@@ -44,18 +44,18 @@ func (s *Session) trainModel(ctx context.Context, t training.Statement, params [
 		return nil, err
 	}
 	return &handler{cols: training.Columns(), params: params, open: func(ctx context.Context, x *execution) (*result, error) {
-		if err := s.writable("TRAIN MODEL"); err != nil {
+		if err := s.tx.Writable("TRAIN MODEL"); err != nil {
 			return nil, err
 		}
 		r, err := s.request(x, t)
 		if err != nil {
 			return nil, err
 		}
-		if s.tx.explicit || len(s.tx.changes) > 0 {
+		if s.tx.Explicit || len(s.tx.Changes()) > 0 {
 			r.Put = func(c catalog.Change) error {
 				// The transaction, which is older than its files, holds them.
-				s.tx.created = append(s.tx.created, catalog.Files([]catalog.Change{c})...)
-				_, err := s.tx.add(c)
+				s.tx.Wrote(catalog.Files([]catalog.Change{c})...)
+				_, err := s.tx.Add(c)
 				return err
 			}
 		} else {
@@ -116,7 +116,7 @@ func (s *Session) cancelTraining(n *parse.CancelTraining) (*handler, error) {
 
 func (s *Session) resumeTraining(n *parse.ResumeTraining) (*handler, error) {
 	return &handler{cols: training.Columns(), open: func(ctx context.Context, x *execution) (*result, error) {
-		if s.tx.explicit {
+		if s.tx.Explicit {
 			return nil, pgerr.New(pgerr.ActiveSQLTransaction, "RESUME TRAINING cannot run inside a transaction block")
 		}
 		st, err := x.view()

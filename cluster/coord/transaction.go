@@ -2,10 +2,15 @@ package coord
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
+	"github.com/tributarydb/tributary/cluster/cursor"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/txn"
+	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -17,51 +22,75 @@ func (s *Session) Sync(ctx context.Context, ok bool) error {
 	if s.tx == nil {
 		return nil
 	}
-	if s.tx.explicit {
+	if s.tx.Explicit {
 		if !ok {
-			s.tx.failed = true
+			s.tx.Failed = true
 		}
 		return nil
 	}
-	if !ok || s.tx.failed {
+	if !ok || s.tx.Failed {
 		s.rollback()
 		return nil
 	}
 	return s.syncAgain(ctx)
 }
 
+// transaction is the session's open transaction.
+type transaction struct {
+	write.Txn
+	audit      [][]slog.Attr // records of what it did, which wait for the outcome
+	statements int           // begun
+	only       *Portal       // see syncAgain
+}
+
 // commit proposes the transaction's changes and ends it whatever comes.
 func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
-	err := s.settleDeferred(ctx, nil)
+	err := s.checkDeferred(ctx)
 	if err == nil {
 		err = s.holdCursors()
 	}
 	if err == nil {
-		err = s.engine.cfg.Files.Prove(ctx, catalog.Files(t.changes))
+		err = s.engine.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
 	}
-	if err == nil && len(t.changes) > 0 {
-		err = s.engine.cfg.Meta.Commit(ctx, t.changes)
+	if err == nil && len(t.Changes()) > 0 {
+		err = s.engine.cfg.Meta.Commit(ctx, t.Changes())
 	}
 	if err != nil {
 		if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
 			// The files may be part of a commit that goes through yet: the sweep
 			// decides, once that is known.
-			t.created = nil
+			t.ForgetCreated()
 		}
 		s.auditEnd(t, 0, query.Cause(ctx, err))
 		s.rollback()
 		return query.Cause(ctx, err)
 	}
-	s.tx = nil
-	s.engine.snapshots.end(t)
-	s.auditEnd(t, 0, nil)
+	s.ended(nil)
 	s.set.End(true)
-	for _, f := range t.onCommit {
-		f()
-	}
 	s.endTxnSettings()
 	return nil
+}
+
+// checkDeferred makes the checks that the transaction has put off.
+func (s *Session) checkDeferred(ctx context.Context) error {
+	if s.tx.Deferred() == 0 {
+		return nil
+	}
+	x, err := s.newExecution(ctx, &Prepared{s: s, h: &handler{}}, nil)
+	if err != nil {
+		return err
+	}
+	defer x.end()
+	return x.CheckDeferred()
+}
+
+// ended takes the transaction from the session: it is committed, or err says why not.
+func (s *Session) ended(err error) {
+	t := s.tx
+	s.tx, t.Ended = nil, true
+	s.engine.snapshots.End(t.Txn.Txn)
+	s.auditEnd(t, 0, err)
 }
 
 // rollback throws the transaction's changes and files away.
@@ -70,21 +99,17 @@ func (s *Session) rollback() {
 	if t == nil {
 		return
 	}
-	s.tx = nil
-	s.engine.snapshots.end(t)
-	s.auditEnd(t, 0, rolledBack())
+	s.ended(rolledBack())
 	s.closeCursors(false)
 	s.set.End(false)
-	s.engine.cfg.Files.Discard(t.created)
-	for i := len(t.onRollback) - 1; i >= 0; i-- {
-		t.onRollback[i]()
-	}
+	s.engine.cfg.Files.Discard(t.Created())
+	t.RolledBack()
 	s.endTxnSettings()
 }
 
 func (s *Session) endTxnSettings() {
-	s.engine.locks.release(s, true)
-	s.reading.Store(0)
+	s.locks.Release(advisory.Transaction)
+	s.reading.Free()
 	s.set.SetInternal("transaction_isolation", s.set.Value("default_transaction_isolation"))
 	s.set.SetInternal("transaction_read_only", s.set.Value("default_transaction_read_only"))
 }
@@ -107,42 +132,35 @@ func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*
 		if n.Kind == ast.TRANS_STMT_START {
 			tag = "START TRANSACTION"
 		}
-		if s.tx != nil && s.tx.explicit {
+		if s.tx != nil && s.tx.Explicit {
 			s.warn(pgerr.ActiveSQLTransaction, "there is already a transaction in progress")
 			return done(tag), nil
 		}
 		// What the implicit transaction did so far becomes part of the block.
 		s.ensureTxn()
-		s.tx.explicit = true
+		s.tx.Explicit = true
 		return done(tag), s.transactionModes(n.Options)
 	case ast.TRANS_STMT_COMMIT:
 		return s.endBlock(ctx, true, n.Chain)
 	case ast.TRANS_STMT_ROLLBACK:
 		return s.endBlock(ctx, false, n.Chain)
 	}
-	if s.tx == nil || !s.tx.explicit {
+	if s.tx == nil || !s.tx.Explicit {
 		return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "%s can only be used in transaction blocks", savepointVerb(n.Kind))
 	}
 	switch n.Kind {
 	case ast.TRANS_STMT_SAVEPOINT:
-		if s.tx.base != nil {
-			if _, err := s.tx.state(); err != nil {
-				return nil, err
-			}
-		}
-		s.tx.savepoint(n.SavepointName, s.set.Mark(), s.declared)
-		return done("SAVEPOINT"), nil
+		t, deferred, records, settings, declared := s.tx, s.tx.Deferred(), len(s.tx.audit), s.set.Mark(), s.declared
+		return done("SAVEPOINT"), t.Savepoint(n.SavepointName, func() {
+			t.ForgetDeferred(deferred)
+			s.auditEnd(t, records, rolledBack())
+			s.set.RollbackTo(settings)
+			s.closeWhere(func(c *cursor.Cursor) bool { return c.Number > declared })
+		})
 	case ast.TRANS_STMT_RELEASE:
-		return done("RELEASE"), s.tx.release(n.SavepointName)
+		return done("RELEASE"), s.tx.Release(n.SavepointName)
 	case ast.TRANS_STMT_ROLLBACK_TO:
-		sp, err := s.tx.rollbackToSavepoint(n.SavepointName)
-		if err != nil {
-			return nil, err
-		}
-		s.auditEnd(s.tx, sp.audit, rolledBack())
-		s.set.RollbackTo(sp.settings)
-		s.closeWhere(func(c *cursor) bool { return c.no > sp.declared })
-		return done("ROLLBACK"), nil
+		return done("ROLLBACK"), s.tx.RollbackToSavepoint(n.SavepointName)
 	}
 	return nil, pgerr.Unsupported("this transaction statement is not supported")
 }
@@ -158,7 +176,7 @@ func savepointVerb(k ast.TransactionStmtKind) string {
 }
 
 func (s *Session) endBlock(ctx context.Context, commit, chain bool) (*result, error) {
-	if s.tx == nil || !s.tx.explicit {
+	if s.tx == nil || !s.tx.Explicit {
 		if chain {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
 		}
@@ -168,9 +186,9 @@ func (s *Session) endBlock(ctx context.Context, commit, chain bool) (*result, er
 		}
 		return done("ROLLBACK"), nil
 	}
-	iso, readOnly := s.tx.iso, s.tx.readOnly
+	iso, readOnly := s.tx.Isolation, s.tx.ReadOnly
 	tag := "COMMIT"
-	if commit && !s.tx.failed {
+	if commit && !s.tx.Failed {
 		s.closeCursors(false)
 		if err := s.commit(ctx); err != nil {
 			return nil, err
@@ -181,7 +199,7 @@ func (s *Session) endBlock(ctx context.Context, commit, chain bool) (*result, er
 	}
 	if chain {
 		s.ensureTxn()
-		s.tx.explicit, s.tx.iso, s.tx.readOnly = true, iso, readOnly
+		s.tx.Explicit, s.tx.Isolation, s.tx.ReadOnly = true, iso, readOnly
 	}
 	return done(tag), nil
 }
@@ -200,18 +218,18 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 		switch d.Defname {
 		case "transaction_isolation":
 			level := parse.ConstText(d.Arg)
-			if s.tx.base != nil && s.tx.iso != isolationOf(level) {
+			if s.tx.Begun() && s.tx.Isolation != txn.IsolationOf(level) {
 				return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 			}
 			if err := s.set.Set("transaction_isolation", level, true); err != nil {
 				return err
 			}
-			s.tx.iso = isolationOf(level)
+			s.tx.Isolation = txn.IsolationOf(level)
 			s.warnSerializable(level)
 		case "transaction_read_only":
 			ro := parse.ConstText(d.Arg)
-			s.tx.readOnly = ro == "1" || ro == "on" || ro == "true"
-			s.set.SetInternal("transaction_read_only", onOff(s.tx.readOnly))
+			s.tx.ReadOnly = ro == "1" || ro == "on" || ro == "true"
+			s.set.SetInternal("transaction_read_only", onOff(s.tx.ReadOnly))
 		case "transaction_deferrable":
 		default:
 			return pgerr.Unsupported("transaction mode %q is not supported", d.Defname)
@@ -224,20 +242,4 @@ func (s *Session) warnSerializable(level string) {
 	if level == "serializable" {
 		s.warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
 	}
-}
-
-func isolationOf(level string) isolation {
-	switch level {
-	case "repeatable read", "serializable":
-		return snapshot
-	}
-	return readCommitted
-}
-
-// writable fails in a read-only transaction.
-func (s *Session) writable(tag string) error {
-	if s.tx != nil && s.tx.readOnly {
-		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
-	}
-	return nil
 }

@@ -25,9 +25,9 @@ func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*query.B
 	m := s.engine.cfg.Meta
 	known := func() (queryView, bool) {
 		st := m.Current()
-		if s.tx.base != nil {
+		if s.tx.Begun() {
 			var err error
-			if st, err = s.tx.state(); err != nil {
+			if st, err = s.tx.State(); err != nil {
 				return queryView{}, false
 			}
 		}
@@ -39,7 +39,7 @@ func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*query.B
 			return v, nil
 		}
 	}
-	st, err := s.tx.begin(ctx, m)
+	st, err := s.tx.Begin(ctx, m)
 	if pgerr.CodeOf(err) == pgerr.CannotConnectNow && ctx.Err() == nil {
 		if v, ok := known(); ok {
 			return v, nil

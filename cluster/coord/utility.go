@@ -8,8 +8,11 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/advisory"
+	"github.com/tributarydb/tributary/cluster/define"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -29,7 +32,7 @@ func simple(run func(ctx context.Context, x *execution) (tag string, err error))
 
 func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if n.IsLocal && !s.tx.explicit {
+		if n.IsLocal && !s.tx.Explicit {
 			s.warn(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks")
 		}
 		switch n.Kind {
@@ -74,20 +77,20 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 			s.warnSerializable(strings.ToLower(value))
 		case "transaction_isolation":
 			s.warnSerializable(strings.ToLower(value))
-			if s.tx.base != nil && s.tx.explicit && isolationOf(value) != s.tx.iso {
+			if s.tx.Begun() && s.tx.Explicit && txn.IsolationOf(value) != s.tx.Isolation {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 			}
-			s.tx.iso = isolationOf(strings.ToLower(value))
+			s.tx.Isolation = txn.IsolationOf(strings.ToLower(value))
 		case "transaction_snapshot":
-			if !s.tx.explicit {
+			if !s.tx.Explicit {
 				s.warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
 			}
-			return "SET", s.importSnapshot(value)
+			return "SET", s.engine.snapshots.Import(s.txn(), value)
 		case "transaction_read_only":
 			if err := s.set.Set(n.Name, value, true); err != nil {
 				return "", err
 			}
-			s.tx.readOnly = s.set.Bool("transaction_read_only")
+			s.tx.ReadOnly = s.set.Bool("transaction_read_only")
 			return "SET", nil
 		}
 		return "SET", s.set.Set(n.Name, value, n.IsLocal)
@@ -100,11 +103,11 @@ func (s *Session) settingValue(x *execution, n *ast.VariableSetStmt) (string, er
 	if n.Args != nil {
 		for _, a := range n.Args.Items {
 			if c, ok := a.(*ast.TypeCast); ok { // INTERVAL is all that the grammar takes
-				iv, err := s.constants(x, []ast.Node{c}, []types.Type{types.IntervalT})
+				iv, err := constants(x, []ast.Node{c}, []types.Type{types.IntervalT})
 				if err != nil {
 					return "", err
 				}
-				vals = append(vals, "INTERVAL "+lex.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], s.env)))
+				vals = append(vals, "INTERVAL "+lex.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], x.Context.Values)))
 				continue
 			}
 			v := parse.ConstText(a)
@@ -132,7 +135,7 @@ func quotePath(v string) string {
 func (s *Session) setMulti(n *ast.VariableSetStmt) error {
 	switch strings.ToUpper(n.Name) {
 	case "TRANSACTION":
-		if !s.tx.explicit {
+		if !s.tx.Explicit {
 			s.warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
 			return nil
 		}
@@ -202,6 +205,20 @@ func (s *Session) setSessionUser(name string) error {
 	return nil
 }
 
+// alterSystem takes ALTER SYSTEM SET and RESET.
+func (s *Session) alterSystem(n *ast.VariableSetStmt) (*handler, error) {
+	return simple(func(ctx context.Context, x *execution) (string, error) {
+		if s.tx.Explicit {
+			return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER SYSTEM cannot run inside a transaction block")
+		}
+		st, err := x.view()
+		if err != nil {
+			return "", err
+		}
+		return "ALTER SYSTEM", s.engine.cluster.AlterSystem(x.Ctx, st, s.role, n, func() (string, error) { return s.settingValue(x, n) }, s.notice)
+	}), nil
+}
+
 func (s *Session) variableShow(n *ast.VariableShowStmt) (*handler, error) {
 	name := strings.ToLower(n.Name)
 	if name == "all" {
@@ -241,7 +258,7 @@ func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {
 	return simple(func(ctx context.Context, x *execution) (string, error) {
 		switch n.Target {
 		case ast.DISCARD_ALL:
-			if s.tx.explicit {
+			if s.tx.Explicit {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 			}
 			s.closeCursors(true)
@@ -250,16 +267,16 @@ func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {
 				return "", err
 			}
 			s.set.ResetAll()
-			s.currval, s.lastSeq = map[types.OID]int64{}, 0
-			s.engine.locks.release(s, false)
-			return "DISCARD ALL", s.dropTempIn(ctx, s.tx)
+			s.sequences.Discard()
+			s.locks.Release(advisory.Both)
+			return "DISCARD ALL", define.DropTemp(ctx, s.txn(), s.engine.cfg.Meta, s.temp)
 		case ast.DISCARD_PLANS:
 			return "DISCARD PLANS", nil
 		case ast.DISCARD_SEQUENCES:
-			s.currval, s.lastSeq = map[types.OID]int64{}, 0
+			s.sequences.Discard()
 			return "DISCARD SEQUENCES", nil
 		default:
-			return "DISCARD TEMP", s.dropTempIn(ctx, s.tx)
+			return "DISCARD TEMP", define.DropTemp(ctx, s.txn(), s.engine.cfg.Meta, s.temp)
 		}
 	}), nil
 }

@@ -2,6 +2,7 @@ package coord
 
 import (
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/exec/sysview"
 )
 
@@ -14,7 +15,7 @@ func (h *host) PreparedRows() []sysview.PreparedRow {
 	var out []sysview.PreparedRow
 	for _, name := range sortedKeys(s.named) {
 		p := s.named[name]
-		r := sysview.PreparedRow{Name: name, Statement: p.piece.Text(), At: p.at, FromSQL: p.sql}
+		r := sysview.PreparedRow{Name: name, Statement: p.text(), At: p.at, FromSQL: p.sql}
 		for _, t := range p.h.params {
 			r.Params = append(r.Params, t.OID)
 		}
@@ -29,7 +30,7 @@ func (h *host) CursorRows() []sysview.CursorRow {
 	var out []sysview.CursorRow
 	for _, name := range sortedKeys(s.cursors) {
 		c := s.cursors[name]
-		out = append(out, sysview.CursorRow{Name: name, Statement: c.text, Holdable: c.hold, Scrollable: c.scroll > 0, At: c.at})
+		out = append(out, sysview.CursorRow{Name: name, Statement: c.Text, Holdable: c.Hold, Scrollable: c.Scroll > 0, At: c.At})
 	}
 	return out
 }
@@ -37,13 +38,11 @@ func (h *host) CursorRows() []sysview.CursorRow {
 // OldestRead is the version of the oldest state that a statement of this
 // gateway reads; 0 for none.
 func (e *Engine) OldestRead() uint64 {
-	e.snapshots.mu.Lock()
-	defer e.snapshots.mu.Unlock()
-	var oldest uint64
-	for _, s := range e.Sessions() {
-		if v := s.reading.Load(); v != 0 && (oldest == 0 || v < oldest) {
-			oldest = v
+	return e.snapshots.Oldest(func(yield func(*txn.Pin) bool) {
+		for _, s := range e.Sessions() {
+			if !yield(&s.reading) {
+				return
+			}
 		}
-	}
-	return oldest
+	})
 }

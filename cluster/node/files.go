@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/store"
@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// files makes segments for the gateway: it implements coord.Files.
+// files makes segments for the gateway: it implements write.Files.
 type files struct {
 	store *store.Store
 	// replicate makes a segment durable on a majority of its replicas; nil on
@@ -23,8 +23,8 @@ type files struct {
 	prove func(ctx context.Context, segs []*catalog.Segment) error
 }
 
-// Writer implements coord.Files.
-func (f *files) Writer(pool *mem.Pool, rel *catalog.Relation, segmentRows int64) (coord.SegmentWriter, error) {
+// Writer implements write.Files.
+func (f *files) Writer(pool *mem.Pool, rel *catalog.Relation, segmentRows int64) (write.SegmentWriter, error) {
 	o := store.WriterOptions{Compress: rel.Options["compression"] == "zstd", Done: f.replicate, Account: pool.Account("write of "+rel.Name, false), SegmentRows: segmentRows}
 	for _, c := range rel.Live() {
 		o.Columns = append(o.Columns, store.WriterColumn{Num: c.Num, Type: c.Type})
@@ -53,14 +53,14 @@ func (w *segmentWriter) Abort() {
 	w.acct.Close()
 }
 
-// Discard implements coord.Files.
+// Discard implements write.Files.
 func (f *files) Discard(segs []*catalog.Segment) {
 	if len(segs) > 0 {
 		f.discard(context.Background(), segs)
 	}
 }
 
-// Prove implements coord.Files.
+// Prove implements write.Files.
 func (f *files) Prove(ctx context.Context, segs []*catalog.Segment) error {
 	if len(segs) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (f *files) Prove(ctx context.Context, segs []*catalog.Segment) error {
 	return f.prove(ctx, segs)
 }
 
-// Delete implements coord.Files.
+// Delete implements write.Files.
 func (f *files) Delete(table types.OID, seg *catalog.Segment, rows []uint32) (catalog.Change, error) {
 	// By row: writers of other rows of the segment, and compaction, do not
 	// conflict with it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/admin"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/cluster/training"
@@ -48,34 +48,34 @@ func (n *Node) newTrainer() *trainer.Trainer {
 		Alive: members{n.raft, n}.Alive, Changed: n.raft.LivenessChanged, Log: n.o.Log})
 }
 
-// members is what the node knows of the others: coord.Members.
+// members is what the node knows of the others: admin.Members.
 type members struct {
 	r *raftnode.Node
 	n *Node
 }
 
-// Alive implements coord.Members.
+// Alive implements admin.Members.
 func (m members) Alive(id uint64) bool {
 	alive, _ := m.r.Liveness(id)
 	return alive
 }
 
-// Changed implements coord.Members.
+// Changed implements admin.Members.
 func (m members) Changed() <-chan struct{} { return m.r.LivenessChanged() }
 
-// Leads implements coord.Members.
+// Leads implements admin.Members.
 func (m members) Leads() bool { return m.r.Leads() }
 
-// Load implements coord.Members.
-func (m members) Load(id uint64) coord.NodeLoad {
-	l := coord.NodeLoad{Files: m.n.repl.Held(id), Leader: m.r.Leader() == id}
+// Load implements admin.Members.
+func (m members) Load(id uint64) admin.NodeLoad {
+	l := admin.NodeLoad{Files: m.n.repl.Held(id), Leader: m.r.Leader() == id}
 	if alive, _ := m.r.Liveness(id); alive {
 		l.Tasks = len(m.n.tasksOf(id))
 	}
 	return l
 }
 
-// Remove implements coord.Members.
+// Remove implements admin.Members.
 func (m members) Remove(ctx context.Context, id uint64) error { return m.r.Remove(ctx, id) }
 
 // blobs are files that are no table's: training.Blobs.

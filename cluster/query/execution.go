@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/multigres/multigres/go/common/parser/ast"
 	"github.com/tributarydb/tributary/exec/function"
+
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Execution is what one run of a statement holds on its node.
@@ -47,6 +52,25 @@ func (x *Execution) In(c *Context) *Execution {
 	n := *x
 	n.Context, n.Env = c, c.Env(x.Pool)
 	return &n
+}
+
+// Binding is what binding a text over a view takes, whose parameters have the types
+// given and whose planning ends with ctx.
+func (x *Execution) Binding(ctx context.Context, st *catalog.State, text *parse.Statement, params []types.Type) *bind.Session {
+	return x.planner.Binding(x.Context.With(nil, params), st, text, Poll(ctx))
+}
+
+// Relation finds a relation as the statement names it.
+func (x *Execution) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Relation, error) {
+	r, err := x.planner.Binding(x.Context, st, nil, nil).Relation(rv)
+	if err != nil || r != nil {
+		return r, err
+	}
+	name := rv.RelName
+	if rv.SchemaName != "" {
+		name = rv.SchemaName + "." + name
+	}
+	return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
 }
 
 // End frees what the execution holds, and says how much of its memory nobody gave

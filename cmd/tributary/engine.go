@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/session"
@@ -33,27 +34,8 @@ func (e engine) Cancel(pid, secret uint32) { e.e.Cancel(pid, secret) }
 
 type sess struct{ *coord.Session }
 
-func (s sess) Script(sql string) ([]session.Piece, error) {
-	list, err := s.Session.Script(sql)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]session.Piece, len(list))
-	for i, p := range list {
-		out[i] = p
-	}
-	return out, nil
-}
-
-func (s sess) Prepare(ctx context.Context, p session.Piece, oids []types.OID) (session.Statement, error) {
-	piece := &coord.Piece{}
-	if p != nil {
-		var ok bool
-		if piece, ok = p.(*coord.Piece); !ok {
-			return nil, pgerr.Internal("a piece of another session")
-		}
-	}
-	st, err := s.Session.Prepare(ctx, piece, oids)
+func (s sess) Prepare(ctx context.Context, text *parse.Statement, oids []types.OID) (session.Statement, error) {
+	st, err := s.Session.Prepare(ctx, text, oids)
 	if err != nil {
 		return nil, err
 	}

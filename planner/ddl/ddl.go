@@ -18,6 +18,8 @@ import (
 type Env struct {
 	Bind    *bind.Session
 	Session uint64
+	// SessionUser is who logged in.
+	SessionUser types.OID
 	// NewOID gives the next free object identifier.
 	NewOID func() (types.OID, error)
 	// Partitions is the number of partitions of tables that name none.
@@ -70,9 +72,14 @@ type planner struct {
 func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
 	p := &planner{env: env, st: env.Bind.State, res: &Result{}, tag: stmt.Tag()}
 	var err error
-	if n, ok := stmt.Own.(*parse.AlterTableRepartition); ok {
+	switch n := stmt.Own.(type) {
+	case *parse.AlterTableRepartition:
 		err = p.repartition(n)
-	} else {
+	case *parse.DropModel:
+		err = p.dropModel(n)
+	case *parse.AlterModel:
+		err = p.alterModel(n)
+	default:
 		err = p.statement(stmt.Node)
 	}
 	if err != nil {

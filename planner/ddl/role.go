@@ -32,8 +32,10 @@ func (p *planner) roleSpec(r *ast.RoleSpec) (types.OID, error) {
 		return p.env.Bind.Role, nil
 	}
 	switch r.Roletype {
-	case ast.ROLESPEC_CURRENT_USER, ast.ROLESPEC_CURRENT_ROLE, ast.ROLESPEC_SESSION_USER:
+	case ast.ROLESPEC_CURRENT_USER, ast.ROLESPEC_CURRENT_ROLE:
 		return p.env.Bind.Role, nil
+	case ast.ROLESPEC_SESSION_USER:
+		return p.env.SessionUser, nil
 	case ast.ROLESPEC_PUBLIC:
 		return 0, nil
 	}

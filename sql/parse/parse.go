@@ -96,6 +96,19 @@ func Parse(sql string, d Dialect) (out []*Statement, err error) {
 	return out, nil
 }
 
+// One parses a text that is one statement, which the database itself has written or
+// kept.
+func One(sql string, d Dialect) (*Statement, error) {
+	list, err := Parse(sql, d)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, pgerr.Internal("%d statements in %q", len(list), sql)
+	}
+	return list[0], nil
+}
+
 // errorAtEnd tells whether err is for the want of a further token.
 func errorAtEnd(err error, sql string) bool {
 	e := pgerr.From(err)

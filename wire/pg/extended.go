@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/codec"
@@ -39,21 +40,21 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if err := types.CheckUTF8(m.Query); err != nil {
 		return err
 	}
-	pieces, err := c.sess.Script(m.Query)
+	texts, err := c.sess.Script(m.Query)
 	if err != nil {
 		return err
 	}
-	var piece session.Piece // none for the empty query
-	if len(pieces) > 1 {
+	var text *parse.Statement // nil for the empty query
+	if len(texts) > 1 {
 		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
-	} else if len(pieces) == 1 {
-		piece = pieces[0]
+	} else if len(texts) == 1 {
+		text = texts[0]
 	}
 	oids := make([]types.OID, len(m.ParameterOIDs))
 	for i, o := range m.ParameterOIDs {
 		oids[i] = types.OID(o)
 	}
-	st, err := c.sess.Prepare(c.ctx, piece, oids)
+	st, err := c.sess.Prepare(c.ctx, text, oids)
 	if err != nil {
 		return err
 	}

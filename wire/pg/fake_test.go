@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/auth"
@@ -130,31 +131,27 @@ type fakeSession struct {
 
 func (s *fakeSession) Parameters() [][2]string { return [][2]string{{"server_version", "15"}} }
 
-func (s *fakeSession) Script(sql string) ([]session.Piece, error) {
+func (s *fakeSession) Script(sql string) ([]*parse.Statement, error) {
 	if strings.Contains(sql, "bad grammar") {
 		return nil, pgerr.New(pgerr.SyntaxError, "syntax error at or near \"bad\"").At(1)
 	}
-	var out []session.Piece
+	var out []*parse.Statement
 	for _, p := range strings.Split(sql, ";") {
 		if p = strings.TrimSpace(p); p != "" {
-			out = append(out, fakePiece(p))
+			out = append(out, &parse.Statement{Text: p})
 		}
 	}
 	return out, nil
 }
 
-type fakePiece string
-
-func (p fakePiece) Text() string { return string(p) }
-
-func (s *fakeSession) Prepare(_ context.Context, p session.Piece, _ []types.OID) (session.Statement, error) {
+func (s *fakeSession) Prepare(_ context.Context, p *parse.Statement, _ []types.OID) (session.Statement, error) {
 	if p == nil {
 		return &fakeStatement{s: s}, nil
 	}
-	if s.status == 'E' && p.Text() != "end" {
+	if s.status == 'E' && p.Text != "end" {
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
-	return &fakeStatement{s: s, words: strings.Fields(p.Text())}, nil
+	return &fakeStatement{s: s, words: strings.Fields(p.Text)}, nil
 }
 
 func (s *fakeSession) Sync(_ context.Context, ok bool) error {

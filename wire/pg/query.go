@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/wire/codec"
@@ -67,7 +68,7 @@ func (c *conn) script(sql string) error {
 }
 
 // statement runs one statement of a simple query.
-func (c *conn) statement(p session.Piece, last bool) error {
+func (c *conn) statement(p *parse.Statement, last bool) error {
 	st, err := c.sess.Prepare(c.ctx, p, nil)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -67,12 +68,12 @@ type Session interface {
 	// Parameters are the ParameterStatus values to report at start, in order.
 	Parameters() [][2]string
 	// Script splits a simple query into its statements, all of which parse, or
-	// fails as a whole. An empty script has no pieces.
-	Script(sql string) ([]Piece, error)
-	// Prepare makes a statement of one piece, or of nil, the empty query. oids are the parameter types the
-	// client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
+	// fails as a whole. An empty script has none.
+	Script(sql string) ([]*parse.Statement, error)
+	// Prepare makes a statement of one of a script, or of nil, the empty query. oids are the parameter
+	// types the client gave, 0 for unknown. In a failed transaction all but ROLLBACK and
 	// COMMIT are 25P02.
-	Prepare(ctx context.Context, p Piece, oids []types.OID) (Statement, error)
+	Prepare(ctx context.Context, text *parse.Statement, oids []types.OID) (Statement, error)
 	// Keep gives a statement a name. PREPARE has the same names: 42P05 where one is
 	// taken. Kept finds one, 26000 if there is none; Forget frees one, if there is.
 	Keep(name string, st Statement) error
@@ -96,12 +97,6 @@ type Session interface {
 	Env() *types.Env
 	// Close rolls back and frees everything. It may be called twice.
 	Close() error
-}
-
-// Piece is one parsed statement of a query string. It belongs to the session
-// that made it.
-type Piece interface {
-	Text() string
 }
 
 // Statement is a prepared statement.

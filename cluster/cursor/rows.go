@@ -1,4 +1,4 @@
-package coord
+package cursor
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// cursorMemory is how much of a cursor's past stays in memory. What is older
+// maxHeld is how much of a cursor's past stays in memory. What is older
 // goes to disk, for a scroll back that seldom comes.
-const cursorMemory = 8 << 20
+const maxHeld = 8 << 20
 
-// cursorRows are the rows that a cursor has read, by number from 1:
+// rows are the rows that a cursor has read, by number from 1:
 //
 //	dropped │ on disk, batch by batch │ in memory
 //
 // They are for the session's goroutine.
-type cursorRows struct {
+type rows struct {
 	cols []plan.Column
 	acct *mem.Account
 	dir  *spill.Dir
@@ -36,15 +36,15 @@ type cursorRows struct {
 	read   int64          // rows so far
 }
 
-func newCursorRows(pool *mem.Pool, temp string) *cursorRows {
-	return &cursorRows{acct: pool.Account("cursor", true), dir: spill.NewDir(spill.Options{Parent: temp, Pool: pool}), last: -1}
+func newRows(pool *mem.Pool, temp string) *rows {
+	return &rows{acct: pool.Account("cursor", true), dir: spill.NewDir(spill.Options{Parent: temp, Pool: pool}), last: -1}
 }
 
 // add keeps a batch, which has rows.
-func (c *cursorRows) add(ctx context.Context, b *batch.Batch) error {
+func (c *rows) add(ctx context.Context, b *batch.Batch) error {
 	b = kernel.Compact(b)
 	n := b.Bytes()
-	if c.bytes > 0 && (c.bytes+n > cursorMemory || c.acct.ShouldSpill() || c.acct.Grow(n) != nil) {
+	if c.bytes > 0 && (c.bytes+n > maxHeld || c.acct.ShouldSpill() || c.acct.Grow(n) != nil) {
 		if err := c.flush(ctx); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (c *cursorRows) add(ctx context.Context, b *batch.Batch) error {
 }
 
 // flush writes what is in memory.
-func (c *cursorRows) flush(ctx context.Context) error {
+func (c *rows) flush(ctx context.Context) error {
 	if c.disk == nil {
 		var dts []arrow.DataType
 		for _, col := range c.cols {
@@ -81,7 +81,7 @@ func (c *cursorRows) flush(ctx context.Context) error {
 }
 
 // forget gives up what is in memory.
-func (c *cursorRows) forget() {
+func (c *rows) forget() {
 	clear(c.held)
 	c.held, c.bytes = c.held[:0], 0
 	c.acct.Shrink(c.acct.Used())
@@ -89,7 +89,7 @@ func (c *cursorRows) forget() {
 
 // drop forgets the rows before row number n where that frees batches in
 // memory: a cursor that does not scroll will not ask for them.
-func (c *cursorRows) drop(n int64) {
+func (c *rows) drop(n int64) {
 	if c.disk != nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (c *cursorRows) drop(n int64) {
 
 // slice gives the rows from row number from on, to number to at most, that are
 // in one batch with it; nil if there are none.
-func (c *cursorRows) slice(ctx context.Context, from, to int64) (*batch.Batch, error) {
+func (c *rows) slice(ctx context.Context, from, to int64) (*batch.Batch, error) {
 	i := sort.Search(len(c.starts), func(i int) bool { return c.starts[i] >= from }) - 1
 	if from > to || i < 0 || from > c.read {
 		return nil, nil
@@ -133,7 +133,7 @@ func (c *cursorRows) slice(ctx context.Context, from, to int64) (*batch.Batch, e
 }
 
 // close frees the rows. It may be called twice.
-func (c *cursorRows) close() {
+func (c *rows) close() {
 	c.held, c.back, c.last = nil, nil, -1
 	if c.disk != nil {
 		c.disk.Abort()

@@ -1,4 +1,4 @@
-package coord
+package write
 
 import (
 	"github.com/apache/arrow/go/v15/arrow/array"

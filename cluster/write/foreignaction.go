@@ -1,4 +1,4 @@
-package coord
+package write
 
 import (
 	"fmt"
@@ -23,11 +23,11 @@ func foreignKeyType(child, parent types.Type) (types.Type, bool) {
 
 // foreignActions claims the keys that a write removed and changes the rows that
 // refer to them as their foreign keys say.
-func (s *Session) foreignActions(x *execution, w *written) error {
+func (x *Execution) foreignActions(w *written) error {
 	if w.gone == nil {
 		return nil
 	}
-	st, err := s.tx.state()
+	st, err := x.Txn.State()
 	if err != nil {
 		return err
 	}
@@ -35,15 +35,15 @@ func (s *Session) foreignActions(x *execution, w *written) error {
 		if !ref.key.moved(w.keys) {
 			continue
 		}
-		if err := s.foreignAction(x, w, ref); err != nil {
+		if err := x.foreignAction(w, ref); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Session) foreignAction(x *execution, w *written, ref foreignKey) error {
-	st, err := s.tx.state()
+func (x *Execution) foreignAction(w *written, ref foreignKey) error {
+	st, err := x.Txn.State()
 	if err != nil {
 		return err
 	}
@@ -51,16 +51,16 @@ func (s *Session) foreignAction(x *execution, w *written, ref foreignKey) error 
 	if err != nil {
 		return err
 	}
-	r := s.newRun(x, st)
-	defer r.close()
-	gone, err := s.readKeys(r, goneKeys(st, w, ref.key, as, 1), as, r.start)
+	r := x.Open(st)
+	defer r.Close()
+	gone, err := r.readKeys(goneKeys(st, w, ref.key, as, 1), as, r.start)
 	if err != nil {
 		return err
 	}
 	if gone.n == 0 {
 		return nil
 	}
-	if err := s.claim(ref.child, ref.key, catalog.SideRemoves, st, gone); err != nil {
+	if err := r.claim(ref.child, ref.key, catalog.SideRemoves, st, gone); err != nil {
 		return err
 	}
 	if m := st.Manifest(ref.child.OID); m == nil || m.Rows() == 0 {
@@ -72,12 +72,12 @@ func (s *Session) foreignAction(x *execution, w *written, ref foreignKey) error 
 		deletes = k.kind == plan.DeleteRows || k.kind == plan.MergeRows
 	}
 	if updates {
-		if err := s.act(r, w, ref, as, ref.key.OnUpdate, true); err != nil {
+		if err := r.act(w, ref, as, ref.key.OnUpdate, true); err != nil {
 			return err
 		}
 	}
 	if deletes {
-		return s.act(r, w, ref, as, ref.key.OnDelete, false)
+		return r.act(w, ref, as, ref.key.OnDelete, false)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Session) foreignAction(x *execution, w *written, ref foreignKey) error 
 // keys of updated rows, old and new, or those that are gone.
 //
 //	WITH k(o1, …, n1, …) AS (…) UPDATE child c SET a = k.n1 FROM k WHERE c.a = k.o1
-func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, action byte, update bool) error {
+func (r *Run) act(w *written, ref foreignKey, as []types.Type, action byte, update bool) error {
 	if action != 'c' && action != 'n' && action != 'd' {
 		return nil
 	}
@@ -125,11 +125,11 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	} else {
 		text += "UPDATE " + table + " c SET " + strings.Join(set, ", ") + " FROM k WHERE " + where
 	}
-	stmt, err := parseOne(text)
+	stmt, err := parse.One(text, parse.Postgres)
 	if err != nil {
 		return err
 	}
-	b := s.planning(r.x.ctx, r.st, stmt, nil)
+	b := r.binding(stmt)
 	b.Dialect, b.Trusted = parse.Postgres, true
 	d, err := bind.DML(b, stmt.Node)
 	if err != nil {
@@ -150,22 +150,19 @@ func (s *Session) act(r *run, w *written, ref foreignKey, as []types.Type, actio
 	if err != nil {
 		return err
 	}
-	if err := r.Fill(r.x.ctx, buf.ID, buf.Cols, rows); err != nil {
+	if err := r.Fill(r.x.Ctx, buf.ID, buf.Cols, rows); err != nil {
 		return err
 	}
-	if d, err = r.optimizeDML(d); err != nil {
-		return err
-	}
-	done, err := s.runDML(r, d, nil)
+	done, err := r.Modify(d)
 	if err != nil {
 		return err
 	}
-	done.acct.Close()
+	done.Close()
 	return nil
 }
 
 // goneOnly gives the keys that were deleted, not updated.
-func (r *run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) keyPlan {
+func (r *Run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) keyPlan {
 	p := goneKeys(r.st, w, k, as, 100)
 	in := p.root.Schema()
 	out := &plan.Project{Input: p.root}
@@ -182,7 +179,7 @@ func (r *run) goneOnly(w *written, k fkey, as []types.Type, cols []plan.Column) 
 }
 
 // pairs gives the old and new keys of updated rows as columns.
-func (r *run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
+func (r *Run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, error) {
 	// The batches have the watched columns twice; put them through a buffer of
 	// their own to project the key's out of them.
 	var kept []plan.Column
@@ -192,7 +189,7 @@ func (r *run) pairs(w *written, k fkey, cols []plan.Column) (op.BatchReader, err
 		}
 	}
 	const id = 1<<20 + 1
-	if err := r.Fill(r.x.ctx, id, kept, &listReader{list: w.keys.rows}); err != nil {
+	if err := r.Fill(r.x.Ctx, id, kept, &list{left: w.keys.rows}); err != nil {
 		return nil, err
 	}
 	out := &plan.Project{Input: &plan.Buffer{ID: id, Name: "updated", Cols: kept}}

@@ -1,7 +1,8 @@
-package coord
+package write
 
 import (
 	"context"
+	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -24,7 +25,7 @@ type loader struct {
 	gen  []bool
 }
 
-func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Column) (*loader, error) {
+func (r *Run) newLoader(rel *catalog.Relation, copied []catalog.Column) (*loader, error) {
 	live := rel.Live()
 	l := &loader{dml: &plan.DML{Kind: plan.InsertRows, Table: rel}, from: make([]int, len(live)), prog: make([]*eval.Program, len(live)), gen: make([]bool, len(live))}
 	for i, c := range live {
@@ -32,8 +33,8 @@ func (s *Session) newLoader(r *run, rel *catalog.Relation, copied []catalog.Colu
 		l.cols = append(l.cols, plan.Column{ID: id, Name: c.Name, Type: c.Type, Table: rel.OID, Num: c.Num})
 		l.dml.Values = append(l.dml.Values, id)
 	}
-	r.x.Env.Host.(*host).writes(rel)
-	b := s.planning(r.x.ctx, r.st, r.x.stmt, nil)
+	r.x.host().Writes(rel)
+	b := r.binding(r.x.Text)
 	compile := func(text string, over *catalog.Relation, kind bind.ScalarKind, c catalog.Column) (*eval.Program, error) {
 		e, in, err := bind.ScalarText(b, text, over, kind)
 		if err != nil {
@@ -126,4 +127,39 @@ func (l *loader) readable(b *batch.Batch) *batch.Batch {
 		cols[i] = c
 	}
 	return batch.New(cols, b.N)
+}
+
+// Load writes rows of some of a table's columns into it, as next gives them to io.EOF:
+// as INSERT would, with defaults for the other columns.
+func (r *Run) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*batch.Batch, error)) (rows int64, err error) {
+	ld, err := r.newLoader(rel, cols)
+	if err != nil {
+		return 0, err
+	}
+	w := &ModifyTable{r: r, d: ld.dml, rel: rel, live: rel.Live(), acct: r.x.Pool.Account("copy", false)}
+	defer w.Close()
+	if err := w.prepare(ld.cols); err != nil {
+		return 0, err
+	}
+	for {
+		b, err := next()
+		if err == io.EOF {
+			return w.rows, w.finish()
+		}
+		if err == nil {
+			err = r.x.Ctx.Err()
+		}
+		if err == nil {
+			b, err = ld.batch(r.x.Ctx, b)
+		}
+		if err == nil {
+			err = w.put(b, true)
+		}
+		if err != nil {
+			if w.writer != nil {
+				w.writer.Abort()
+			}
+			return 0, err
+		}
+	}
 }

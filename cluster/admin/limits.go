@@ -1,4 +1,4 @@
-package coord
+package admin
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// askNode takes ALTER NODE name SET and RESET.
-func (s *Session) askNode(ctx context.Context, node *catalog.Node, n *parse.AlterNode) error {
+// limit takes ALTER NODE name SET and RESET.
+func (c *Cluster) limit(ctx context.Context, node *catalog.Node, n *parse.AlterNode, notice func(*pgerr.Error)) error {
 	change := &catalog.AskNode{ID: node.ID, Memory: -1, Threads: -1}
 	ask := func(name, value string) error {
 		d, v, err := settings.ForCluster(name, value)
@@ -40,28 +40,27 @@ func (s *Session) askNode(ctx context.Context, node *catalog.Node, n *parse.Alte
 			return err
 		}
 	}
-	if err := s.engine.cfg.Meta.Commit(ctx, []catalog.Change{change}); err != nil {
+	if err := c.Catalog.Commit(ctx, []catalog.Change{change}); err != nil {
 		return err
 	}
-	return s.obeyed(ctx, func(n *catalog.Node) bool { return n.ID == node.ID })
+	return c.limited(ctx, func(n *catalog.Node) bool { return n.ID == node.ID }, notice)
 }
 
-// obeyWait bounds how long a statement waits for nodes to take their limits.
-const obeyWait = 5 * time.Second
+// limitWait bounds how long a statement waits for nodes to take their limits.
+const limitWait = 5 * time.Second
 
-// obeyed waits until such members that are up use what they are asked to. One that
+// limited waits until such members that are up use what they are asked to. One that
 // does not do it in time does it later, and the client is told.
-func (s *Session) obeyed(ctx context.Context, who func(*catalog.Node) bool) error {
-	m, members := s.engine.cfg.Meta, s.engine.cfg.Members
-	t := time.NewTimer(obeyWait)
+func (c *Cluster) limited(ctx context.Context, who func(*catalog.Node) bool, notice func(*pgerr.Error)) error {
+	t := time.NewTimer(limitWait)
 	defer t.Stop()
 	for {
-		changed := m.Changed()
-		st := m.Current()
+		changed := c.Catalog.Changed()
+		st := c.Catalog.Current()
 		late := ""
 		for _, n := range st.Nodes() {
 			memory, threads := st.Asked(n)
-			if who(n) && members.Alive(n.ID) && (memory > 0 && n.Memory != memory || threads > 0 && n.Threads != threads) {
+			if who(n) && c.Members.Alive(n.ID) && (memory > 0 && n.Memory != memory || threads > 0 && n.Threads != threads) {
 				late = n.Name
 			}
 		}
@@ -71,7 +70,7 @@ func (s *Session) obeyed(ctx context.Context, who func(*catalog.Node) bool) erro
 		select {
 		case <-changed:
 		case <-t.C:
-			s.notice(pgerr.New(pgerr.SuccessfulCompletion, "node %s has not taken its limits yet", late))
+			notice(pgerr.New(pgerr.SuccessfulCompletion, "node %s has not taken its limits yet", late))
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

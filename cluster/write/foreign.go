@@ -1,7 +1,7 @@
-package coord
+package write
 
 import (
-	"context"
+	"io"
 	"slices"
 	"strings"
 
@@ -76,9 +76,9 @@ func (k *keyWatch) close() {
 }
 
 // watchKeys begins to follow a DML.
-func (s *Session) watchKeys(r *run, d *plan.DML) *keyWatch {
+func (r *Run) watchKeys(d *plan.DML) {
 	k := &keyWatch{kind: d.Kind, kept: map[int16]bool{}}
-	s.tx.foreign.keys = k
+	r.x.Txn.foreign.keys = k
 	live := d.Table.Live()
 	if d.Kind == plan.UpdateRows && len(d.Old) == len(live) {
 		for i, c := range live {
@@ -87,7 +87,7 @@ func (s *Session) watchKeys(r *run, d *plan.DML) *keyWatch {
 	}
 	updates := d.Kind == plan.UpdateRows || d.Kind == plan.MergeRows || d.OnConflict != nil && d.OnConflict.Update
 	if !updates {
-		return k
+		return
 	}
 	acts := func(a byte) bool { return a == 'c' || a == 'n' || a == 'd' }
 	for _, ref := range references(r.st, d.Table) {
@@ -102,12 +102,11 @@ func (s *Session) watchKeys(r *run, d *plan.DML) *keyWatch {
 	if len(k.nums) > 0 {
 		k.pairs, k.acct = true, r.x.Pool.Account("updated keys", false)
 	}
-	return k
 }
 
 // note keeps the keys of updated rows: olds and news are columns of b by live
 // column.
-func (k *keyWatch) note(w *writing, b *batch.Batch, olds, news []arrow.Array) error {
+func (k *keyWatch) note(w *ModifyTable, b *batch.Batch, olds, news []arrow.Array) error {
 	if k == nil || !k.pairs || b.Rows() == 0 {
 		return nil
 	}
@@ -127,8 +126,8 @@ func (k *keyWatch) note(w *writing, b *batch.Batch, olds, news []arrow.Array) er
 }
 
 // noteUpdated keeps the keys of a batch of the source's rows.
-func (w *writing) noteUpdated(b *batch.Batch) error {
-	k := w.s.tx.foreign.keys
+func (w *ModifyTable) noteUpdated(b *batch.Batch) error {
+	k := w.r.x.Txn.foreign.keys
 	if k == nil || !k.pairs {
 		return nil
 	}
@@ -180,11 +179,11 @@ func references(st *catalog.State, rel *catalog.Relation) []foreignKey {
 
 // apply adds a statement's deletions and new segments to the transaction and
 // notes what foreign keys have to do with them.
-func (s *Session) apply(r *run, rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment) error {
-	f := &s.tx.foreign
+func (r *Run) apply(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment) error {
+	f := &r.x.Txn.foreign
 	w := &written{rel: rel, keys: f.keys}
 	f.keys = nil
-	if err := s.write(r, rel, changes, segs, w.keys); err != nil {
+	if err := r.write(rel, changes, segs, w.keys); err != nil {
 		w.keys.close()
 		return err
 	}
@@ -251,24 +250,25 @@ func removed(m *catalog.Manifest, changes []catalog.Change) (*catalog.Manifest, 
 	return &catalog.Manifest{Table: m.Table, Partitions: [][]*catalog.Segment{segs}}, nil
 }
 
-// settleForeign carries out what foreign keys ask for, then checks them all.
-func (s *Session) settleForeign(x *execution) error {
-	if s.tx == nil || len(s.tx.foreign.todo) == 0 {
+// CheckForeignKeys ends a statement: it carries out what foreign keys ask for, then checks
+// them all but for those that are deferred.
+func (x *Execution) CheckForeignKeys() error {
+	if x.Txn == nil || len(x.Txn.foreign.todo) == 0 {
 		return nil
 	}
-	f := &s.tx.foreign
+	f := &x.Txn.foreign
 	defer f.clear()
 	for len(f.todo) > 0 {
 		w := f.todo[0]
 		f.todo = f.todo[1:]
 		f.done = append(f.done, w)
-		if err := s.foreignActions(x, w); err != nil {
+		if err := x.foreignActions(w); err != nil {
 			return err
 		}
 	}
 	var later []*written
 	for _, w := range f.done {
-		put, err := s.checkForeign(x, w, func(k fkey) bool { return !s.tx.modes.deferred(k) })
+		put, err := x.checkForeign(w, func(k fkey) bool { return !x.Txn.modes.deferred(k) })
 		if err != nil {
 			return err
 		}
@@ -276,52 +276,7 @@ func (s *Session) settleForeign(x *execution) error {
 			later = append(later, w)
 		}
 	}
-	s.tx.deferred = append(s.tx.deferred, later...)
-	return nil
-}
-
-// constraintModes is what SET CONSTRAINTS said.
-type constraintModes struct {
-	all   *bool // ALL DEFERRED or ALL IMMEDIATE, if that was said
-	named map[types.OID]bool
-}
-
-// deferred tells whether a foreign key is checked at the commit only.
-func (m *constraintModes) deferred(k fkey) bool {
-	if !k.Deferrable {
-		return false
-	}
-	if d, ok := m.named[k.OID]; ok {
-		return d
-	}
-	if m.all != nil {
-		return *m.all
-	}
-	return k.InitiallyDeferred
-}
-
-// settleDeferred makes the checks that were put off: all at the commit, where
-// only is nil, else those of foreign keys that only picks.
-func (s *Session) settleDeferred(ctx context.Context, only func(fkey) bool) error {
-	if s.tx == nil || len(s.tx.deferred) == 0 {
-		return nil
-	}
-	x, err := s.newExecution(ctx, &Prepared{s: s, piece: &Piece{}, h: &handler{}}, nil)
-	if err != nil {
-		return err
-	}
-	defer x.end()
-	list := s.tx.deferred
-	s.tx.deferred = nil
-	for _, w := range list {
-		rest, err := s.checkForeign(x, w, func(k fkey) bool { return k.Deferrable && (only == nil || only(k)) })
-		if err != nil {
-			return err
-		}
-		if rest && only != nil {
-			s.tx.deferred = append(s.tx.deferred, w)
-		}
-	}
+	x.Txn.deferred = append(x.Txn.deferred, later...)
 	return nil
 }
 
@@ -383,8 +338,8 @@ func keyTypes(child, parent *catalog.Relation, k fkey) ([]types.Type, error) {
 // checkForeign looks for rows without what they refer to: new rows of the table
 // itself, and rows of others that refer to keys that are gone. It leaves the
 // foreign keys that due does not pick, and tells whether there were some.
-func (s *Session) checkForeign(x *execution, w *written, due func(fkey) bool) (rest bool, err error) {
-	st, err := s.tx.state()
+func (x *Execution) checkForeign(w *written, due func(fkey) bool) (rest bool, err error) {
+	st, err := x.Txn.State()
 	if err != nil {
 		return false, err
 	}
@@ -392,8 +347,8 @@ func (s *Session) checkForeign(x *execution, w *written, due func(fkey) bool) (r
 	if rel == nil {
 		return false, nil
 	}
-	r := s.newRun(x, st)
-	defer r.close()
+	r := x.Open(st)
+	defer r.Close()
 	if fresh := among(st.Manifest(rel.OID), w.fresh); fresh != nil {
 		for i := range rel.Constraints {
 			k := fkey{&rel.Constraints[i]}
@@ -404,7 +359,7 @@ func (s *Session) checkForeign(x *execution, w *written, due func(fkey) bool) (r
 				rest = true
 				continue
 			}
-			if err := s.checkReferring(r, rel, k, fresh); err != nil {
+			if err := r.checkReferring(rel, k, fresh); err != nil {
 				return false, err
 			}
 		}
@@ -421,7 +376,7 @@ func (s *Session) checkForeign(x *execution, w *written, due func(fkey) bool) (r
 			rest = true
 			continue
 		}
-		if err := s.checkReferred(r, w, ref); err != nil {
+		if err := r.checkReferred(w, ref); err != nil {
 			return false, err
 		}
 	}
@@ -449,7 +404,7 @@ func among(m *catalog.Manifest, ids map[catalog.SegmentID]bool) *catalog.Manifes
 
 // checkReferring looks for new rows that refer to nothing, and claims the keys
 // they refer to.
-func (s *Session) checkReferring(r *run, child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
+func (r *Run) checkReferring(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
 	parent := r.st.RelationByOID(k.RefTable)
 	if parent == nil {
 		return pgerr.Internal("foreign key %q refers to no table", k.Name)
@@ -459,7 +414,7 @@ func (s *Session) checkReferring(r *run, child *catalog.Relation, k fkey, fresh 
 		return err
 	}
 	if k.MatchFull && len(k.Columns) > 1 {
-		if err := s.checkMatchFull(r, child, k, fresh); err != nil {
+		if err := r.checkMatchFull(child, k, fresh); err != nil {
 			return err
 		}
 	}
@@ -470,7 +425,7 @@ func (s *Session) checkReferring(r *run, child *catalog.Relation, k fkey, fresh 
 	if fresh.Rows() == 1 {
 		start = r.few
 	}
-	found, err := s.readKeys(r, keyPlan{keys, read}, as, start)
+	found, err := r.readKeys(keyPlan{keys, read}, as, start)
 	if err != nil {
 		return err
 	}
@@ -492,19 +447,19 @@ func (s *Session) checkReferring(r *run, child *catalog.Relation, k fkey, fresh 
 	if err != nil {
 		return err
 	}
-	row, err := first(r.x.ctx, rows, cols)
+	row, err := First(r.x.Ctx, rows, cols)
 	if err != nil {
 		return err
 	}
 	if row != nil {
 		return pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table %q violates foreign key constraint %q", child.Name, k.Name).
-			WithDetail("Key (%s)=(%s) is not present in table %q.", columnNames(child, k.Columns), s.keyText(cols, row), parent.Name).
+			WithDetail("Key (%s)=(%s) is not present in table %q.", columnNames(child, k.Columns), r.keyText(cols, row), parent.Name).
 			OnTable(schemaName(r.st, child), child.Name).OnConstraint(k.Name)
 	}
-	return s.claim(child, k, catalog.SideRefers, r.st, found)
+	return r.claim(child, k, catalog.SideRefers, r.st, found)
 }
 
-func (s *Session) checkMatchFull(r *run, child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
+func (r *Run) checkMatchFull(child *catalog.Relation, k fkey, fresh *catalog.Manifest) error {
 	sc := keyScan(child, &catalog.Constraint{Columns: k.Columns, NullsNotDistinct: true}, 1)
 	var some, none []expr.Expr
 	for _, c := range sc.Cols {
@@ -517,7 +472,7 @@ func (s *Session) checkMatchFull(r *run, child *catalog.Relation, k fkey, fresh 
 	if err != nil {
 		return err
 	}
-	row, err := first(r.x.ctx, rows, sc.Cols)
+	row, err := First(r.x.Ctx, rows, sc.Cols)
 	if err != nil || row == nil {
 		return err
 	}
@@ -527,7 +482,7 @@ func (s *Session) checkMatchFull(r *run, child *catalog.Relation, k fkey, fresh 
 }
 
 // checkReferred looks for rows that refer to keys that are gone.
-func (s *Session) checkReferred(r *run, w *written, ref foreignKey) error {
+func (r *Run) checkReferred(w *written, ref foreignKey) error {
 	m := r.st.Manifest(ref.child.OID)
 	if m == nil || m.Rows() == 0 {
 		return nil
@@ -545,12 +500,12 @@ func (s *Session) checkReferred(r *run, w *written, ref foreignKey) error {
 	if err != nil {
 		return err
 	}
-	row, err := first(r.x.ctx, rows, cols)
+	row, err := First(r.x.Ctx, rows, cols)
 	if err != nil || row == nil {
 		return err
 	}
 	return pgerr.New(pgerr.ForeignKeyViolation, "update or delete on table %q violates foreign key constraint %q on table %q", w.rel.Name, ref.key.Name, ref.child.Name).
-		WithDetail("Key (%s)=(%s) is still referenced from table %q.", columnNames(w.rel, ref.key.RefCols), s.keyText(cols, row), ref.child.Name).
+		WithDetail("Key (%s)=(%s) is still referenced from table %q.", columnNames(w.rel, ref.key.RefCols), r.keyText(cols, row), ref.child.Name).
 		OnTable(schemaName(r.st, ref.child), ref.child.Name).OnConstraint(ref.key.Name)
 }
 
@@ -568,7 +523,7 @@ type keySet struct {
 // starter is run.start or run.few.
 type starter func(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error)
 
-func (s *Session) readKeys(r *run, p keyPlan, as []types.Type, start starter) (*keySet, error) {
+func (r *Run) readKeys(p keyPlan, as []types.Type, start starter) (*keySet, error) {
 	cols := p.root.Schema()[:len(as)]
 	rows, err := start(p.root, cols, p.manifests)
 	if err != nil {
@@ -577,8 +532,8 @@ func (s *Session) readKeys(r *run, p keyPlan, as []types.Type, start starter) (*
 	defer rows.Close()
 	k := &keySet{types: as}
 	for {
-		b, err := rows.Next(r.x.ctx)
-		if isEOF(err) {
+		b, err := rows.Next(r.x.Ctx)
+		if err == io.EOF {
 			slices.Sort(k.hashes)
 			k.hashes = slices.Compact(k.hashes)
 			return k, nil
@@ -644,11 +599,11 @@ func (k *keySet) within(cols []plan.Column) (out []expr.Expr, keyed bool) {
 }
 
 // claim adds what the commit says of keys.
-func (s *Session) claim(child *catalog.Relation, k fkey, side uint8, st *catalog.State, keys *keySet) error {
+func (r *Run) claim(child *catalog.Relation, k fkey, side uint8, st *catalog.State, keys *keySet) error {
 	if keys.n == 0 {
 		return nil
 	}
-	_, err := s.tx.add(&catalog.UniqueKeys{Table: child.OID, Constraint: k.OID, ReadVersion: st.Version(), Hashes: keys.hashes, All: keys.all, Side: side})
+	_, err := r.x.Txn.Add(&catalog.UniqueKeys{Table: child.OID, Constraint: k.OID, ReadVersion: st.Version(), Hashes: keys.hashes, All: keys.all, Side: side})
 	return err
 }
 
@@ -660,12 +615,12 @@ func columnNames(rel *catalog.Relation, nums []int16) string {
 	return strings.Join(out, ", ")
 }
 
-func (s *Session) keyText(cols []plan.Column, row []types.Datum) string {
+func (r *Run) keyText(cols []plan.Column, row []types.Datum) string {
 	out := make([]string, len(row))
 	for i, d := range row {
 		out[i] = "null"
 		if d != nil {
-			out[i] = string(types.AppendText(nil, cols[i].Type, d, s.env))
+			out[i] = string(types.AppendText(nil, cols[i].Type, d, r.x.Context.Values))
 		}
 	}
 	return strings.Join(out, ", ")

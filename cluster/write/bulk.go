@@ -1,4 +1,4 @@
-package coord
+package write
 
 import (
 	"io"
@@ -20,7 +20,7 @@ const bulkRows = 64 << 10
 
 // inLanes tells whether the rows of an optimised tree are written where they
 // are made.
-func (r *run) inLanes(root plan.Node) bool {
+func (r *Run) inLanes(root plan.Node) bool {
 	n := root
 	for {
 		switch x := n.(type) {
@@ -40,7 +40,7 @@ func (r *run) inLanes(root plan.Node) bool {
 
 // writeLanes runs a TableWrite and gives the segments it wrote, in the order of
 // their rows as far as there is one.
-func (r *run) writeLanes(n *plan.TableWrite) ([]*catalog.Segment, int64, error) {
+func (r *Run) writeLanes(n *plan.TableWrite) ([]*catalog.Segment, int64, error) {
 	n.Out = plan.Column{ID: n.Out.ID, Name: "segment", Type: types.Bytea}
 	if sc := r.st.Schema(n.Table.Schema); sc != nil {
 		n.Namespace = sc.Name
@@ -57,7 +57,7 @@ func (r *run) writeLanes(n *plan.TableWrite) ([]*catalog.Segment, int64, error) 
 	var list []catalog.Written
 	var count int64
 	for {
-		b, err := rows.Next(r.x.ctx)
+		b, err := rows.Next(r.x.Ctx)
 		if err == io.EOF {
 			break
 		}
@@ -73,9 +73,7 @@ func (r *run) writeLanes(n *plan.TableWrite) ([]*catalog.Segment, int64, error) 
 			if err != nil {
 				return nil, 0, err
 			}
-			if w.Segment.Inline == nil {
-				r.x.s.tx.created = append(r.x.s.tx.created, w.Segment)
-			}
+			r.x.Txn.Wrote(w.Segment)
 			list = append(list, w)
 			count += w.Segment.Rows
 		}
@@ -89,19 +87,19 @@ func (r *run) writeLanes(n *plan.TableWrite) ([]*catalog.Segment, int64, error) 
 }
 
 // bulk carries out an INSERT whose rows are written in lanes.
-func (w *writing) bulk(source plan.Node) error {
+func (w *ModifyTable) bulk(source plan.Node) error {
 	segs, n, err := w.r.writeLanes(&plan.TableWrite{Input: source, Table: w.rel, Values: w.d.Values, Checks: w.d.Checks, Out: plan.Column{ID: w.d.NextCol}})
 	if err != nil {
 		return err
 	}
 	w.rows, w.inserted = n, n
-	return w.s.apply(w.r, w.rel, nil, segs)
+	return w.r.apply(w.rel, nil, segs)
 }
 
-// fill writes a query's rows into segments of a table, whose live columns they
+// Into writes a query's rows into segments of a table, whose live columns they
 // are in order; segmentRows as in plan.TableWrite.
-func (r *run) fill(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*catalog.Segment, int64, error) {
-	o, next, err := r.optimize(q)
+func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*catalog.Segment, int64, error) {
+	o, next, err := r.Plan(q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -130,28 +128,28 @@ func (r *run) fill(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*
 
 // copyInto writes a reader's rows into segments of a table through one writer,
 // and closes the reader.
-func (r *run) copyInto(rel *catalog.Relation, rows op.BatchReader, cols []plan.Column, segmentRows int64) ([]*catalog.Segment, int64, error) {
+func (r *Run) copyInto(rel *catalog.Relation, rows op.BatchReader, cols []plan.Column, segmentRows int64) ([]*catalog.Segment, int64, error) {
 	defer rows.Close()
 	check := r.rowCheck(rel)
 	conv, err := newRecast(cols, check.Cols, r.x.Env)
 	if err != nil {
 		return nil, 0, err
 	}
-	out, err := r.x.s.engine.cfg.Files.Writer(r.x.Pool, rel, segmentRows)
+	out, err := r.x.Files.Writer(r.x.Pool, rel, segmentRows)
 	if err != nil {
 		return nil, 0, err
 	}
 	var n int64
 	for {
-		b, err := rows.Next(r.x.ctx)
+		b, err := rows.Next(r.x.Ctx)
 		if err == io.EOF {
 			break
 		}
 		if err == nil && b.Rows() > 0 {
-			if b, err = conv.batch(r.x.ctx, b); err == nil {
-				if err = check.Rows(r.x.ctx, b, b); err == nil {
+			if b, err = conv.batch(r.x.Ctx, b); err == nil {
+				if err = check.Rows(r.x.Ctx, b, b); err == nil {
 					n += int64(b.Rows())
-					err = out.Write(r.x.ctx, b)
+					err = out.Write(r.x.Ctx, b)
 				}
 			}
 		}
@@ -160,21 +158,17 @@ func (r *run) copyInto(rel *catalog.Relation, rows op.BatchReader, cols []plan.C
 			return nil, 0, err
 		}
 	}
-	segs, err := out.Finish(r.x.ctx)
+	segs, err := out.Finish(r.x.Ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, g := range segs {
-		if g.Inline == nil {
-			r.x.s.tx.created = append(r.x.s.tx.created, g)
-		}
-	}
+	r.x.Txn.Wrote(segs...)
 	return segs, n, nil
 }
 
 // rowCheck holds a table's NOT NULL columns against rows of its live columns.
-func (r *run) rowCheck(rel *catalog.Relation) *op.RowCheck {
-	c := &op.RowCheck{Table: rel, Cols: rel.Live(), Env: r.x.s.env}
+func (r *Run) rowCheck(rel *catalog.Relation) *op.RowCheck {
+	c := &op.RowCheck{Table: rel, Cols: rel.Live(), Env: r.x.Context.Values}
 	if sc := r.st.Schema(rel.Schema); sc != nil {
 		c.Schema = sc.Name
 	}

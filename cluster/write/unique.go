@@ -1,6 +1,7 @@
-package coord
+package write
 
 import (
+	"io"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ const maxListedKeys = 64 << 10
 // An UPDATE that leaves a key's columns alone moves the key from a row to another:
 // there is nothing to look for, and nothing to claim, for a writer of the same key
 // has met either the row's own claim or its deletion.
-func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment, watched *keyWatch) ([]catalog.Change, error) {
+func (r *Run) checkUnique(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment, watched *keyWatch) ([]catalog.Change, error) {
 	var out []catalog.Change
 	var rows int64
 	for _, g := range segs {
@@ -40,12 +41,12 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 		if !isUnique(c) || c.Kind != 'e' && watched.leaves(c.Columns) {
 			continue
 		}
-		k, err := s.uniqueKey(r, rel, c)
+		k, err := r.uniqueKey(rel, c)
 		if err != nil {
 			return nil, err
 		}
 		if rows == 1 && watched != nil && watched.only != nil && c.Kind != 'e' && !c.NullsNotDistinct {
-			claim, ok, err := s.checkOne(r, st, k, watched.only, old)
+			claim, ok, err := r.checkOne(st, k, watched.only, old)
 			if err != nil {
 				return nil, err
 			}
@@ -55,18 +56,18 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 			}
 		}
 		if rows > 1 {
-			if err := s.duplicatesWithin(r, k, fresh); err != nil {
+			if err := r.duplicatesWithin(k, fresh); err != nil {
 				return nil, err
 			}
 		}
 		if old != nil && old.Rows() > 0 && !disjoint(c, fresh, old) {
-			if err := s.duplicatesBetween(r, k, fresh, old); err != nil {
+			if err := r.duplicatesBetween(k, fresh, old); err != nil {
 				return nil, err
 			}
 		}
 		claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version(), All: rows > maxListedKeys}
 		if !claim.All {
-			h, err := s.keyHashes(r, k, fresh)
+			h, err := r.keyHashes(k, fresh)
 			if err != nil {
 				return nil, err
 			}
@@ -79,7 +80,7 @@ func (s *Session) checkUnique(r *run, st *catalog.State, rel *catalog.Relation, 
 
 // checkOne does for one row what the others do for many: it looks the key up. ok
 // is false for keys of types that cannot be looked up.
-func (s *Session) checkOne(r *run, st *catalog.State, k *uniqueKey, row []types.Datum, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
+func (r *Run) checkOne(st *catalog.State, k *uniqueKey, row []types.Datum, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
 	claim = &catalog.UniqueKeys{Table: k.rel.OID, Constraint: k.OID, ReadVersion: st.Version()}
 	key := make([]types.Datum, len(k.Columns))
 	for i, num := range k.Columns {
@@ -107,7 +108,7 @@ func (s *Session) checkOne(r *run, st *catalog.State, k *uniqueKey, row []types.
 	if err != nil {
 		return nil, false, err
 	}
-	return claim, true, s.duplicate(r, k, rows, look.Cols)
+	return claim, true, r.duplicate(k, rows, look.Cols)
 }
 
 // equals is the condition that a column has a value, as PostgreSQL would write it;
@@ -143,7 +144,7 @@ func keyScan(rel *catalog.Relation, c *catalog.Constraint, first expr.ColID) *pl
 
 func colRef(c plan.Column) *expr.Col { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
 
-func (s *Session) duplicatesWithin(r *run, k *uniqueKey, fresh *catalog.Manifest) error {
+func (r *Run) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest) error {
 	in, sc, keys := k.rows(1)
 	count := countStar()
 	n := plan.Column{ID: idSpan, Name: "n", Type: types.Int8}
@@ -160,10 +161,10 @@ func (s *Session) duplicatesWithin(r *run, k *uniqueKey, fresh *catalog.Manifest
 		Count: &expr.Const{Val: int64(1), Typ: types.Int8},
 	}
 	cols := root.Schema()[:len(keys)]
-	return s.raiseDuplicate(r, k, root, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
+	return r.raiseDuplicate(k, root, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
 }
 
-func (s *Session) duplicatesBetween(r *run, k *uniqueKey, fresh, old *catalog.Manifest) error {
+func (r *Run) duplicatesBetween(k *uniqueKey, fresh, old *catalog.Manifest) error {
 	l, ls, lcols := k.rows(1)
 	b, bs, bcols := k.rows(1 + idSpan)
 	j := &plan.Join{Kind: plan.Semi, L: l, R: b, Broadcast: true}
@@ -173,30 +174,30 @@ func (s *Session) duplicatesBetween(r *run, k *uniqueKey, fresh, old *catalog.Ma
 		j.NullSafe = append(j.NullSafe, k.NullsNotDistinct)
 	}
 	root := &plan.Limit{Input: j, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
-	return s.raiseDuplicate(r, k, root, lcols, map[*plan.Scan]*catalog.Manifest{ls: old, bs: fresh})
+	return r.raiseDuplicate(k, root, lcols, map[*plan.Scan]*catalog.Manifest{ls: old, bs: fresh})
 }
 
-func (s *Session) raiseDuplicate(r *run, k *uniqueKey, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
+func (r *Run) raiseDuplicate(k *uniqueKey, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
 	rows, err := r.start(root, cols, m)
 	if err != nil {
 		return err
 	}
-	return s.duplicate(r, k, rows, cols)
+	return r.duplicate(k, rows, cols)
 }
 
 // duplicate fails if there is a row that has a key already.
-func (s *Session) duplicate(r *run, k *uniqueKey, rows op.BatchReader, cols []plan.Column) error {
-	row, err := first(r.x.ctx, rows, cols)
+func (r *Run) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Column) error {
+	row, err := First(r.x.Ctx, rows, cols)
 	if err != nil || row == nil {
 		return err
 	}
 	return pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", k.Name).
-		WithDetail("Key (%s)=(%s) already exists.", strings.Join(k.names, ", "), s.keyText(cols, row)).
+		WithDetail("Key (%s)=(%s) already exists.", strings.Join(k.names, ", "), r.keyText(cols, row)).
 		OnTable(schemaName(r.st, k.rel), k.rel.Name).OnConstraint(k.Name)
 }
 
 // keyHashes lists the hashes of the new rows' keys, sorted.
-func (s *Session) keyHashes(r *run, k *uniqueKey, fresh *catalog.Manifest) ([]uint64, error) {
+func (r *Run) keyHashes(k *uniqueKey, fresh *catalog.Manifest) ([]uint64, error) {
 	in, sc, cols := k.rows(1)
 	rows, err := r.start(in, cols, map[*plan.Scan]*catalog.Manifest{sc: fresh})
 	if err != nil {
@@ -205,12 +206,12 @@ func (s *Session) keyHashes(r *run, k *uniqueKey, fresh *catalog.Manifest) ([]ui
 	return hashRows(r, rows, cols)
 }
 
-func hashRows(r *run, rows op.BatchReader, cols []plan.Column) ([]uint64, error) {
+func hashRows(r *Run, rows op.BatchReader, cols []plan.Column) ([]uint64, error) {
 	defer rows.Close()
 	var out []uint64
 	for {
-		b, err := rows.Next(r.x.ctx)
-		if isEOF(err) {
+		b, err := rows.Next(r.x.Ctx)
+		if err == io.EOF {
 			slices.Sort(out)
 			return slices.Compact(out), nil
 		}

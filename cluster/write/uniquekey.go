@@ -1,4 +1,4 @@
-package coord
+package write
 
 import (
 	"github.com/tributarydb/tributary/planner/bind"
@@ -25,7 +25,7 @@ func isUnique(c *catalog.Constraint) bool {
 	return c.Kind == 'p' || c.Kind == 'u' || c.Kind == 'i' || c.Kind == 'e'
 }
 
-func (s *Session) uniqueKey(r *run, rel *catalog.Relation, c *catalog.Constraint) (*uniqueKey, error) {
+func (r *Run) uniqueKey(rel *catalog.Relation, c *catalog.Constraint) (*uniqueKey, error) {
 	k := &uniqueKey{Constraint: c, rel: rel, live: rel.Live()}
 	column := func(num int16) {
 		for i, l := range k.live {
@@ -45,7 +45,7 @@ func (s *Session) uniqueKey(r *run, rel *catalog.Relation, c *catalog.Constraint
 	if of == nil || of.Index == nil {
 		return nil, pgerr.Internal("unique index %q is gone", c.Name)
 	}
-	b := s.planning(r.x.ctx, r.st, r.x.stmt, nil)
+	b := r.binding(r.x.Text)
 	b.Dialect = parse.Postgres
 	for i, num := range of.Index.Columns {
 		if num != 0 {

@@ -1,6 +1,8 @@
-package coord
+package write
 
 import (
+	"io"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
@@ -13,22 +15,22 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// runConflict carries out INSERT … ON CONFLICT. The proposed rows go into a
+// onConflict carries out INSERT … ON CONFLICT. The proposed rows go into a
 // buffer; a left join of the buffer with the table's keys tells which are
 // there already:
 //
 //	buffer ⟕ scan(table, rowid) on the arbiter's columns
 //	   rowid NULL  → insert (the first of equal ones)
 //	   rowid set   → DO NOTHING: drop; DO UPDATE: delete the row, write the new
-func (s *Session) runConflict(w *writing) error {
+func (w *ModifyTable) onConflict() error {
 	oc, r := w.d.OnConflict, w.r
 	src := w.d.Source.Schema()
-	buf := conflictBuffer(r)
+	const buf = 1 << 20 // which the binder and the optimiser, who count from 0, do not reach
 	rows, err := r.start(w.d.Source, src, nil)
 	if err != nil {
 		return err
 	}
-	if err := r.Fill(r.x.ctx, buf, src, rows); err != nil {
+	if err := r.Fill(r.x.Ctx, buf, src, rows); err != nil {
 		return err
 	}
 	arbiters, err := w.arbiters()
@@ -88,7 +90,7 @@ func (s *Session) runConflict(w *writing) error {
 	if err := w.prepare(input.Schema()); err != nil {
 		return err
 	}
-	cw := &conflictWriting{writing: w, ids: ids, arbiters: arbiters, keys: keys, seen: make([]map[string]bool, len(arbiters))}
+	cw := &conflictWriting{ModifyTable: w, ids: ids, arbiters: arbiters, keys: keys, seen: make([]map[string]bool, len(arbiters))}
 	for i := range cw.seen {
 		cw.seen[i] = map[string]bool{}
 	}
@@ -101,8 +103,8 @@ func (s *Session) runConflict(w *writing) error {
 	}
 	defer out.Close()
 	for {
-		b, err := out.Next(r.x.ctx)
-		if isEOF(err) {
+		b, err := out.Next(r.x.Ctx)
+		if err == io.EOF {
 			return w.finish()
 		}
 		if err != nil {
@@ -116,20 +118,16 @@ func (s *Session) runConflict(w *writing) error {
 	}
 }
 
-// conflictBuffer is a buffer number that the binder and the optimiser, which
-// count from 0, do not reach.
-func conflictBuffer(*run) int { return 1 << 20 }
-
 // arbiters gives the unique constraints to look at: the one the binder found,
 // or all.
-func (w *writing) arbiters() ([]*uniqueKey, error) {
+func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
 	var out []*uniqueKey
 	for i := range w.rel.Constraints {
 		c := &w.rel.Constraints[i]
 		if !isUnique(c) || w.d.OnConflict.Arbiter != 0 && c.OID != w.d.OnConflict.Arbiter {
 			continue
 		}
-		k, err := w.s.uniqueKey(w.r, w.rel, c)
+		k, err := w.r.uniqueKey(w.rel, c)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +141,7 @@ func (w *writing) arbiters() ([]*uniqueKey, error) {
 
 // conflictWriting deals joined rows to insert, update or nothing.
 type conflictWriting struct {
-	*writing
+	*ModifyTable
 	ids      []expr.ColID // rowid column of each arbiter's scan
 	arbiters []*uniqueKey
 	keys     [][]plan.Column   // of the proposed row, per arbiter
@@ -274,7 +272,7 @@ func (w *conflictWriting) key(b *batch.Batch, arbiter, row int) (key string, nul
 // update replaces existing rows: the old are deleted, the new written with
 // checks over the new values.
 func (w *conflictWriting) update(b *batch.Batch) error {
-	ctx := w.r.x.ctx
+	ctx := w.r.x.Ctx
 	if w.where != nil {
 		arr, err := w.where.Eval(ctx, b)
 		if err != nil {
@@ -303,13 +301,13 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 		}
 		news[i] = arr
 	}
-	if k := w.s.tx.foreign.keys; k != nil && k.pairs {
+	if k := w.r.x.Txn.foreign.keys; k != nil && k.pairs {
 		olds := make([]arrow.Array, len(w.live))
 		dense := kernel.Compact(b)
 		for i, id := range w.d.OnConflict.Existing {
 			olds[i] = dense.Cols[w.at[id]]
 		}
-		if err := k.note(w.writing, batch.New(olds, b.Rows()), olds, news); err != nil {
+		if err := k.note(w.ModifyTable, batch.New(olds, b.Rows()), olds, news); err != nil {
 			return err
 		}
 	}

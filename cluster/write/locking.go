@@ -1,4 +1,4 @@
-package coord
+package write
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 //	                      UniqueKeys a row that somebody else has locked since
 type lockedRows struct {
 	op.BatchReader
-	s     *Session
+	txn   *Txn
 	st    *catalog.State
 	width int // columns of the client
 	locks []*lockSet
@@ -46,21 +46,25 @@ type lockSet struct {
 // bytesOfLock is about what a locked row takes.
 const bytesOfLock = 48
 
-// lock makes a locking query emit the row ids that it needs, and gives what is
-// to read them.
-func (s *Session) lock(q *plan.Query, st *catalog.State) (*plan.Query, []*lockSet) {
+// SelectLocked is Select for a query that locks rows (q.Locks).
+func (r *Run) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, error) {
 	wide := *q
 	wide.Cols = slices.Clone(q.Cols)
-	var out []*lockSet
+	var locks []*lockSet
 	for _, l := range q.Locks {
-		x := &lockSet{Lock: l, at: -1, rows: newDeletions(st.Manifest(l.Table))}
+		x := &lockSet{Lock: l, at: -1, rows: newDeletions(r.st.Manifest(l.Table))}
 		if l.Col != 0 {
 			x.at = len(wide.Cols)
 			wide.Cols = append(wide.Cols, plan.Column{ID: l.Col, Name: "rowid", Type: types.Int8})
 		}
-		out = append(out, x)
+		locks = append(locks, x)
 	}
-	return &wide, out
+	rows, cols, err := r.Select(&wide)
+	if err != nil {
+		return nil, nil, err
+	}
+	width := len(q.Cols)
+	return &lockedRows{BatchReader: rows, txn: r.x.Txn, st: r.st, width: width, locks: locks, acct: r.x.Pool.Account("row locks", false)}, cols[:width], nil
 }
 
 // Next implements op.BatchReader.
@@ -94,7 +98,7 @@ func (r *lockedRows) Close() error {
 }
 
 func (r *lockedRows) finish() error {
-	if r.done || r.s.tx == nil {
+	if r.done || r.txn.Ended {
 		return nil
 	}
 	r.done = true
@@ -132,6 +136,6 @@ func (r *lockedRows) finish() error {
 	if len(changes) == 0 {
 		return nil
 	}
-	_, err := r.s.tx.add(changes...)
+	_, err := r.txn.Add(changes...)
 	return err
 }

@@ -1,4 +1,4 @@
-package coord
+package write
 
 import (
 	"context"
@@ -15,83 +15,40 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
-// dml handles INSERT, UPDATE, DELETE and MERGE.
-func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
-	s.ensureTxn()
-	st, err := s.tx.begin(ctx, s.engine.cfg.Meta)
-	if err != nil {
-		return nil, err
-	}
-	b, err := s.engine.queries.BindDML(s.context().With(nil, params), st, stmt, query.Poll(ctx))
-	if err != nil {
-		return nil, err
-	}
-	d := b.DML
-	var cols []plan.Column
-	for _, it := range d.Returning {
-		cols = append(cols, it.Col)
-	}
-	return &handler{cols: cols, params: d.Params, again: cols == nil, open: func(ctx context.Context, x *execution) (*result, error) {
-		if err := s.writable(dmlVerb(d.Kind)); err != nil {
-			return nil, err
-		}
-		st, err := x.view()
-		if err != nil {
-			return nil, err
-		}
-		b, err := s.engine.queries.BindDML(x.Context, st, stmt, query.Poll(x.ctx))
-		if err != nil {
-			return nil, err
-		}
-		r := s.newRun(x, st)
-		defer r.close()
-		d, staged, err := r.planDML(b)
-		if err != nil {
-			return nil, err
-		}
-		w, err := s.runDML(r, d, staged)
-		if err != nil {
-			return nil, err
-		}
-		return w.result(cols), nil
-	}}, nil
-}
-
-func dmlVerb(k plan.DMLKind) string {
+// Verb is the command of a kind of statement.
+func Verb(k plan.DMLKind) string {
 	return [...]string{"INSERT", "UPDATE", "DELETE", "MERGE"}[k]
 }
 
-// dmlRows runs a data-modifying CTE and gives its RETURNING rows.
-func (s *Session) dmlRows(r *run, d *plan.DML) (op.BatchReader, error) {
-	// The statement's other parts keep reading the state from before.
-	w, err := s.runDML(r, d, nil)
+// returning runs a data-modifying CTE and gives its RETURNING rows. The statement's
+// other parts keep reading the state from before.
+func (r *Run) returning(d *plan.DML) (op.BatchReader, error) {
+	w, err := r.modify(d, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &listReader{list: w.returned, done: w.acct.Close}, nil
+	return w.Returned(), nil
 }
 
-// listReader gives batches of a list.
-type listReader struct {
-	list []*batch.Batch
+// list gives batches of a list.
+type list struct {
+	left []*batch.Batch
 	done func()
 }
 
-func (l *listReader) Next(context.Context) (*batch.Batch, error) {
-	if len(l.list) == 0 {
+func (l *list) Next(context.Context) (*batch.Batch, error) {
+	if len(l.left) == 0 {
 		return nil, io.EOF
 	}
-	b := l.list[0]
-	l.list = l.list[1:]
+	b := l.left[0]
+	l.left = l.left[1:]
 	return b, nil
 }
 
-func (l *listReader) Close() error {
+func (l *list) Close() error {
 	if l.done != nil {
 		l.done()
 		l.done = nil
@@ -99,11 +56,10 @@ func (l *listReader) Close() error {
 	return nil
 }
 
-// writing is one DML statement in progress at the gateway: its source's rows
+// ModifyTable is one DML statement in progress at the gateway: its source's rows
 // come as batches; new rows go to a segment writer, old ones into bitmaps.
-type writing struct {
-	s        *Session
-	r        *run
+type ModifyTable struct {
+	r        *Run
 	d        *plan.DML
 	rel      *catalog.Relation
 	live     []catalog.Column
@@ -119,13 +75,32 @@ type writing struct {
 	inserted int64
 }
 
-// runDML runs an optimised statement; staged is the plan of its source, nil where
+// Modify carries out a bound statement. What it returns must be closed.
+func (r *Run) Modify(d *plan.DML) (*ModifyTable, error) {
+	d, err := r.PlanDML(d)
+	if err != nil {
+		return nil, err
+	}
+	return r.modify(d, nil)
+}
+
+// ModifyBound is Modify for a statement that may come again.
+func (r *Run) ModifyBound(b *query.Bound) (*ModifyTable, error) {
+	r.writes(b.DML.Table, b.DML.Buffers)
+	d, staged, err := r.Keyed(r.x.Ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return r.modify(d, staged)
+}
+
+// modify runs an optimised statement; staged is the plan of its source, nil where
 // that is to be made.
-func (s *Session) runDML(r *run, d *plan.DML, staged *plan.Staged) (w *writing, err error) {
+func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err error) {
 	if err := r.buffers(d.Buffers); err != nil {
 		return nil, err
 	}
-	w = &writing{s: s, r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("returning", false)}
+	w = &ModifyTable{r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("returning", false)}
 	defer func() {
 		if err != nil {
 			if w.writer != nil {
@@ -134,10 +109,10 @@ func (s *Session) runDML(r *run, d *plan.DML, staged *plan.Staged) (w *writing, 
 			w.acct.Close()
 		}
 	}()
-	s.watchKeys(r, d)
+	r.watchKeys(d)
 	source := d.Source
 	if d.OnConflict != nil {
-		return w, s.runConflict(w)
+		return w, w.onConflict()
 	}
 	if staged == nil && d.Kind == plan.InsertRows && len(d.Returning) == 0 && r.inLanes(source) {
 		return w, w.bulk(source)
@@ -147,7 +122,7 @@ func (s *Session) runDML(r *run, d *plan.DML, staged *plan.Staged) (w *writing, 
 	}
 	var rows op.BatchReader
 	if staged != nil {
-		rows, err = r.Staged(r.x.ctx, staged)
+		rows, err = r.Staged(r.x.Ctx, staged)
 	} else {
 		rows, err = r.start(source, w.src, nil)
 	}
@@ -161,7 +136,7 @@ func (s *Session) runDML(r *run, d *plan.DML, staged *plan.Staged) (w *writing, 
 }
 
 // prepare compiles what is computed over the source's rows.
-func (w *writing) prepare(src []plan.Column) error {
+func (w *ModifyTable) prepare(src []plan.Column) error {
 	w.src = src
 	w.at = map[expr.ColID]int{}
 	for i, c := range src {
@@ -187,10 +162,10 @@ func (w *writing) prepare(src []plan.Column) error {
 }
 
 // consume handles the source's batches.
-func (w *writing) consume(rows op.BatchReader) error {
+func (w *ModifyTable) consume(rows op.BatchReader) error {
 	defer rows.Close()
 	for {
-		b, err := rows.Next(w.r.x.ctx)
+		b, err := rows.Next(w.r.x.Ctx)
 		if err == io.EOF {
 			return nil
 		}
@@ -207,7 +182,7 @@ func (w *writing) consume(rows op.BatchReader) error {
 }
 
 // batch handles one batch of source rows.
-func (w *writing) batch(b *batch.Batch) error {
+func (w *ModifyTable) batch(b *batch.Batch) error {
 	switch w.d.Kind {
 	case plan.InsertRows:
 		return w.put(b, true)
@@ -232,7 +207,7 @@ func (w *writing) batch(b *batch.Batch) error {
 }
 
 // merge deals the rows of a MERGE to their actions.
-func (w *writing) merge(b *batch.Batch) error {
+func (w *ModifyTable) merge(b *batch.Batch) error {
 	act, ok := b.Cols[w.at[w.d.Action]].(interface{ Value(int) int32 })
 	if !ok {
 		return pgerr.Internal("MERGE's action column is not int4")
@@ -285,7 +260,7 @@ func (w *writing) merge(b *batch.Batch) error {
 }
 
 // put checks new rows and writes them.
-func (w *writing) put(b *batch.Batch, insert bool) error {
+func (w *ModifyTable) put(b *batch.Batch, insert bool) error {
 	if err := w.checkRows(b); err != nil {
 		return err
 	}
@@ -293,16 +268,16 @@ func (w *writing) put(b *batch.Batch, insert bool) error {
 }
 
 // checkRows holds new rows against the table's constraints of single rows.
-func (w *writing) checkRows(b *batch.Batch) error {
+func (w *ModifyTable) checkRows(b *batch.Batch) error {
 	nb, err := w.tableRows(b)
 	if err != nil {
 		return err
 	}
-	return w.check.Rows(w.r.x.ctx, b, nb)
+	return w.check.Rows(w.r.x.Ctx, b, nb)
 }
 
 // tableRows gives the source's rows as rows of the table.
-func (w *writing) tableRows(b *batch.Batch) (*batch.Batch, error) {
+func (w *ModifyTable) tableRows(b *batch.Batch) (*batch.Batch, error) {
 	cols := make([]arrow.Array, len(w.live))
 	for i, id := range w.d.Values {
 		j, ok := w.at[id]
@@ -314,20 +289,20 @@ func (w *writing) tableRows(b *batch.Batch) (*batch.Batch, error) {
 	return b.With(cols), nil
 }
 
-func (w *writing) putChecked(b *batch.Batch, insert bool) error {
+func (w *ModifyTable) putChecked(b *batch.Batch, insert bool) error {
 	nb, err := w.tableRows(b)
 	if err != nil {
 		return err
 	}
 	if w.writer == nil {
-		if w.writer, err = w.s.engine.cfg.Files.Writer(w.r.x.Pool, w.rel, 0); err != nil {
+		if w.writer, err = w.r.x.Files.Writer(w.r.x.Pool, w.rel, 0); err != nil {
 			return err
 		}
 	}
-	if err := w.writer.Write(w.r.x.ctx, nb); err != nil {
+	if err := w.writer.Write(w.r.x.Ctx, nb); err != nil {
 		return err
 	}
-	if k := w.s.tx.foreign.keys; k != nil {
+	if k := w.r.x.Txn.foreign.keys; k != nil {
 		if k.only = nil; w.rows == 0 && nb.Rows() == 1 {
 			k.only = rowAt(nb, w.newCols(), 0)
 		}
@@ -340,7 +315,7 @@ func (w *writing) putChecked(b *batch.Batch, insert bool) error {
 }
 
 // newCols are the columns of the table's rows.
-func (w *writing) newCols() []plan.Column {
+func (w *ModifyTable) newCols() []plan.Column {
 	cols := make([]plan.Column, len(w.live))
 	for i, c := range w.live {
 		cols[i] = plan.Column{Name: c.Name, Type: c.Type, Num: c.Num}
@@ -350,13 +325,13 @@ func (w *writing) newCols() []plan.Column {
 
 // returning computes RETURNING over a batch and keeps the rows until the
 // statement's end: nothing is shown that may still fail.
-func (w *writing) returning(b *batch.Batch) error {
+func (w *ModifyTable) returning(b *batch.Batch) error {
 	if len(w.ret) == 0 {
 		return nil
 	}
 	cols := make([]arrow.Array, len(w.ret))
 	for i, p := range w.ret {
-		arr, err := p.Eval(w.r.x.ctx, b)
+		arr, err := p.Eval(w.r.x.Ctx, b)
 		if err != nil {
 			return err
 		}
@@ -371,51 +346,47 @@ func (w *writing) returning(b *batch.Batch) error {
 }
 
 // finish makes the changes of the statement and checks unique constraints.
-func (w *writing) finish() error {
-	changes, err := w.deleted.changes(w.s.engine.cfg.Files, w.rel)
+func (w *ModifyTable) finish() error {
+	changes, err := w.deleted.changes(w.r.x.Files, w.rel)
 	if err != nil {
 		return err
 	}
 	var segs []*catalog.Segment
 	if w.writer != nil {
-		segs, err = w.writer.Finish(w.r.x.ctx)
+		segs, err = w.writer.Finish(w.r.x.Ctx)
 		w.writer = nil
 		if err != nil {
 			return err
 		}
 	}
-	return w.s.apply(w.r, w.rel, changes, segs)
+	return w.r.apply(w.rel, changes, segs)
 }
 
 // write adds a statement's deletions and new segments to the transaction,
 // after checking unique constraints against both.
-func (s *Session) write(r *run, rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) error {
-	for _, g := range segs {
-		if g.Inline == nil {
-			s.tx.created = append(s.tx.created, g)
-		}
-	}
+func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) error {
+	r.x.Txn.Wrote(segs...)
 	st := r.st
 	var err error
 	if len(changes) > 0 {
-		if st, err = s.tx.add(changes...); err != nil {
+		if st, err = r.x.Txn.Add(changes...); err != nil {
 			return err
 		}
 	}
 	if len(segs) == 0 {
 		return nil
 	}
-	keys, err := s.checkUnique(r, st, rel, segs, watched)
+	keys, err := r.checkUnique(st, rel, segs, watched)
 	if err != nil {
 		return err
 	}
-	_, err = s.tx.add(append(place(st, rel, segs), keys...)...)
+	_, err = r.x.Txn.Add(append(Append(st, rel, segs), keys...)...)
 	return err
 }
 
-// place deals new segments to the partitions, the one with the fewest rows
-// first.
-func place(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []catalog.Change {
+// Append gives the changes that deal new segments to the partitions of a table, the
+// one with the fewest rows first.
+func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []catalog.Change {
 	n := max(rel.Partitions, 1)
 	if n == 1 {
 		return []catalog.Change{&catalog.AppendSegments{Table: rel.OID, Segments: segs, ExpectVersion: rel.Version}}
@@ -450,15 +421,16 @@ func place(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []
 	return out
 }
 
-// result is what the client gets.
-func (w *writing) result(cols []plan.Column) *result {
-	tag := fmt.Sprintf("%s %d", dmlVerb(w.d.Kind), w.rows)
+// Tag is the command tag.
+func (w *ModifyTable) Tag() string {
 	if w.d.Kind == plan.InsertRows {
-		tag = fmt.Sprintf("INSERT 0 %d", w.rows)
+		return fmt.Sprintf("INSERT 0 %d", w.rows)
 	}
-	res := &result{cols: cols, tag: func() string { return tag }, close: func() error { w.acct.Close(); return nil }}
-	if cols != nil {
-		res.next = (&listReader{list: w.returned}).Next
-	}
-	return res
+	return fmt.Sprintf("%s %d", Verb(w.d.Kind), w.rows)
 }
+
+// Returned gives the rows of RETURNING.
+func (w *ModifyTable) Returned() op.BatchReader { return &list{left: w.returned, done: w.acct.Close} }
+
+// Close forgets them.
+func (w *ModifyTable) Close() { w.acct.Close() }

@@ -1,0 +1,172 @@
+package sequence
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/txn"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Catalog is the replicated catalog. Its methods may be called from any goroutine.
+type Catalog interface {
+	// Current is the newest state applied on this node.
+	Current() *catalog.State
+	// Commit proposes changes as one and waits until they are applied here. 40003 says
+	// that it is not known what became of them; any other error, that nothing was
+	// applied nor will be.
+	Commit(ctx context.Context, changes []catalog.Change) error
+	// Advance takes up to n values off a sequence, at least one.
+	Advance(ctx context.Context, sequence types.OID, n int64) (catalog.SeqRange, error)
+}
+
+// Cache holds values that a node has taken from sequences but not given yet. Its
+// methods may be called from any goroutine.
+type Cache struct {
+	Catalog Catalog
+	Log     *slog.Logger
+
+	mu     sync.Mutex
+	blocks map[types.OID]*block
+}
+
+type block struct {
+	next, step, left int64
+}
+
+// Next fills out with the next values of a sequence for a session in a transaction,
+// and tells how many there were before an error. What is not at hand is taken in one
+// commit, with ahead values more, which the caller gives back where they are not used:
+// else they would be a gap. Where the sequence's definition is of this very
+// transaction, nobody else sees it, and its position is kept in the transaction's
+// changes.
+func (c *Cache) Next(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, out []int64, ahead int64) (n int, err error) {
+	if committed := c.Catalog.Current().RelationByOID(oid); committed == nil {
+		n, err = s.nextOwn(t, oid, out)
+	} else {
+		n, err = c.next(ctx, committed, out, ahead)
+	}
+	if n > 0 {
+		s.took(oid, out[n-1])
+	}
+	return n, err
+}
+
+func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ahead int64) (int, error) {
+	if seq.Kind != catalog.KindSequence {
+		return 0, pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", seq.Name)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blocks == nil {
+		c.blocks = map[types.OID]*block{}
+	}
+	for i := range out {
+		b := c.blocks[seq.OID]
+		if b == nil || b.left == 0 {
+			n, cache := int64(len(out)-i)+ahead, max(seq.Seq.Cache, 1)
+			if n += cache - 1; n < cache { // more than an int64 holds
+				n = cache
+			}
+			r, err := c.Catalog.Advance(ctx, seq.OID, n/cache*cache) // as so many calls would take
+			if err != nil {
+				return i, err
+			}
+			b = &block{next: r.First, step: r.Step, left: r.Count}
+			c.blocks[seq.OID] = b
+		}
+		out[i] = b.next
+		b.next += b.step
+		b.left--
+	}
+	return len(out), nil
+}
+
+// GiveBack returns the values of a sequence that are at hand, but for what is
+// left of a whole cache. Where somebody took values since they are lost, as they
+// are where the commit fails: a gap.
+func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, r := c.blocks[oid], c.Catalog.Current().RelationByOID(oid)
+	if b == nil || r == nil || r.Seq == nil {
+		return
+	}
+	back := b.left - b.left%max(r.Seq.Cache, 1)
+	if back == 0 {
+		return
+	}
+	at := b.next + (b.left-1)*b.step
+	b.left -= back
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := c.Catalog.Commit(ctx, []catalog.Change{&catalog.ReturnSequence{OID: oid,
+		At: catalog.SeqValue{Last: at, Called: true}, To: catalog.SeqValue{Last: at - back*b.step, Called: true}}}); err != nil {
+		c.Log.Debug("values of a sequence were not given back", "sequence", r.Name, "values", back, "err", err)
+	}
+}
+
+// nextOwn advances a sequence that only this transaction knows.
+func (s *Session) nextOwn(t *txn.Txn, oid types.OID, out []int64) (int, error) {
+	if t == nil || !t.Begun() {
+		return 0, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+	}
+	s.own.Lock()
+	defer s.own.Unlock()
+	for i := 0; i < len(out); {
+		st, err := t.State()
+		if err != nil {
+			return i, err
+		}
+		r := st.RelationByOID(oid)
+		if r == nil || r.Kind != catalog.KindSequence {
+			return i, pgerr.New(pgerr.UndefinedTable, "relation with OID %d is not a sequence", oid)
+		}
+		got, at, err := r.Seq.Take(r.Name, st.SequenceAt(oid), int64(len(out)-i))
+		if err != nil {
+			return i, err
+		}
+		if _, err = t.Add(&catalog.SetSequence{OID: oid, Value: at}); err != nil {
+			return i, err
+		}
+		for k := range got.Count {
+			out[i] = got.First + k*got.Step
+			i++
+		}
+	}
+	return len(out), nil
+}
+
+// Set moves a sequence, outside of any transaction where it is committed.
+func (c *Cache) Set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, v catalog.SeqValue) error {
+	if err := c.set(ctx, s, t, oid, v); err != nil {
+		return err
+	}
+	if v.Called {
+		s.took(oid, v.Last)
+	}
+	return nil
+}
+
+func (c *Cache) set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, v catalog.SeqValue) error {
+	if c.Catalog.Current().RelationByOID(oid) == nil {
+		if t == nil {
+			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+		}
+		s.own.Lock()
+		defer s.own.Unlock()
+		_, err := t.Add(&catalog.SetSequence{OID: oid, Value: v})
+		return err
+	}
+	err := c.Catalog.Commit(ctx, []catalog.Change{&catalog.SetSequence{OID: oid, Value: v}})
+	if err == nil || pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
+		c.mu.Lock()
+		delete(c.blocks, oid) // they are of before, or may be
+		c.mu.Unlock()
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package sequence
+
+import (
+	"sync"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Session is what a session knows of sequences: the values it took last. Its methods
+// may be called from any goroutine.
+type Session struct {
+	own sync.Mutex // of sequences that only its transaction knows
+
+	mu   sync.Mutex
+	vals map[types.OID]int64
+	last types.OID
+}
+
+func (s *Session) took(seq types.OID, value int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.vals == nil {
+		s.vals = map[types.OID]int64{}
+	}
+	s.vals[seq], s.last = value, seq
+}
+
+// Currval is the value taken last from a sequence; false if there was none.
+func (s *Session) Currval(seq types.OID) (int64, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.vals[seq]
+	return v, ok
+}
+
+// Lastval is the value taken last, and from which sequence; 0 if there was none.
+func (s *Session) Lastval() (seq types.OID, value int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.vals[s.last]
+}
+
+// Discard forgets what was taken.
+func (s *Session) Discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vals, s.last = nil, 0
+}

@@ -1,0 +1,161 @@
+package txn
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Catalog is the replicated catalog. Its methods may be called from any goroutine.
+type Catalog interface {
+	// Current is the newest state applied on this node.
+	Current() *catalog.State
+	// Barrier waits until Current holds all that was committed anywhere before
+	// the call (a linearizable read).
+	Barrier(ctx context.Context) error
+}
+
+// Isolation is how a transaction picks its base state.
+type Isolation uint8
+
+const (
+	ReadCommitted  Isolation = iota // each statement the newest
+	RepeatableRead                  // all statements the first's
+)
+
+// IsolationOf reads the name of a level.
+func IsolationOf(level string) Isolation {
+	switch level {
+	case "repeatable read", "serializable":
+		return RepeatableRead
+	}
+	return ReadCommitted
+}
+
+// Txn is a transaction. It is for its session's goroutine.
+type Txn struct {
+	Explicit  bool // between BEGIN and COMMIT
+	Failed    bool
+	Ended     bool // committed or rolled back
+	ReadOnly  bool
+	Isolation Isolation
+	Start     time.Time
+	ID        uint64
+
+	pin     *Pin
+	base    *catalog.State // nil until the first statement
+	view    *catalog.State // base with changes; nil when it must be made anew
+	changes []catalog.Change
+	saves   []savepoint
+	// created are the segment files this transaction wrote, to be deleted if it
+	// does not commit.
+	created []*catalog.Segment
+	undo    []func() // what a rollback takes back besides, newest last
+	exports int      // snapshots, so far
+}
+
+// New begins a transaction whose oldest state pin is to hold; nil for none.
+func New(id uint64, pin *Pin) *Txn { return &Txn{ID: id, Start: time.Now(), pin: pin} }
+
+// Begin gives a statement its view of the catalog.
+func (t *Txn) Begin(ctx context.Context, c Catalog) (*catalog.State, error) {
+	if t.base == nil || t.Isolation == ReadCommitted {
+		if err := c.Barrier(ctx); err != nil {
+			return nil, err
+		}
+		t.pin.hold(c.Current().Version()) // before the state is taken
+		if now := c.Current(); t.base != now {
+			t.base, t.view = now, nil
+		}
+	}
+	return t.State()
+}
+
+// Begun tells whether the transaction has read a state.
+func (t *Txn) Begun() bool { return t.base != nil }
+
+// State is the view without moving to a newer base. The transaction must have begun.
+func (t *Txn) State() (*catalog.State, error) {
+	if t.view == nil {
+		v, err := t.base.Apply(t.changes)
+		if err != nil {
+			return nil, err
+		}
+		t.view = v
+	}
+	return t.view, nil
+}
+
+// Known is the view where it is at hand; else nil.
+func (t *Txn) Known() *catalog.State { return t.view }
+
+// Peek gives the view with more changes, without keeping them.
+func (t *Txn) Peek(changes []catalog.Change) (*catalog.State, error) {
+	st, err := t.State()
+	if err != nil {
+		return nil, err
+	}
+	return st.Apply(changes)
+}
+
+// Add appends changes and gives the new view, or leaves all as it was.
+func (t *Txn) Add(changes ...catalog.Change) (*catalog.State, error) {
+	v, err := t.Peek(changes)
+	if err != nil {
+		return nil, err
+	}
+	t.changes = append(t.changes, changes...)
+	t.view = v
+	return v, nil
+}
+
+// Changes are those so far, in order.
+func (t *Txn) Changes() []catalog.Change { return t.changes }
+
+// Wrote notes segments that the transaction made.
+func (t *Txn) Wrote(segs ...*catalog.Segment) {
+	for _, g := range segs {
+		if g.Inline == nil {
+			t.created = append(t.created, g)
+		}
+	}
+}
+
+// Created are the segments with files that the transaction made.
+func (t *Txn) Created() []*catalog.Segment { return t.created }
+
+// ForgetCreated leaves them to those who look after files: the transaction may be
+// committed yet.
+func (t *Txn) ForgetCreated() { t.created = nil }
+
+// Writable fails in a read-only transaction. None (nil) is writable.
+func (t *Txn) Writable(tag string) error {
+	if t != nil && t.ReadOnly {
+		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
+	}
+	return nil
+}
+
+// OnRollback adds something to do when the transaction is rolled back.
+func (t *Txn) OnRollback(f func()) { t.undo = append(t.undo, f) }
+
+// RolledBack does what OnRollback was given, the newest first.
+func (t *Txn) RolledBack() {
+	for _, f := range slices.Backward(t.undo) {
+		f()
+	}
+}
+
+// Mark and RollbackTo undo a failed statement.
+func (t *Txn) Mark() int { return len(t.changes) }
+
+// RollbackTo takes back the changes since a mark.
+func (t *Txn) RollbackTo(mark int) {
+	if len(t.changes) > mark {
+		clear(t.changes[mark:])
+		t.changes, t.view = t.changes[:mark], nil
+	}
+}

@@ -1,0 +1,16 @@
+// Package write carries out what writes rows: INSERT, UPDATE, DELETE, MERGE, ON
+// CONFLICT, the rows of COPY and of a query into a table, and the constraints of all
+// of them.
+//
+//	Execution ─ Open(state) ─▶ Run ─ Modify(plan.DML) ─▶ ModifyTable
+//	   │                        │                           │ rows of the source
+//	   │                        │             new rows ─▶ segments   old rows ─▶ bitmaps
+//	   │                        │                           └── apply ──┘
+//	   │                        │              unique keys: plans over both, claims
+//	   └─ CheckForeignKeys ◀────┴─ what foreign keys have to do with them
+//
+// Constraints are checked by plans over the segments that the statement wrote, and what
+// two transactions could each miss by claims in the commit (catalog.UniqueKeys).
+// Nothing here knows a session: a statement brings its transaction (Txn), and a Host
+// that is told what is going on.
+package write

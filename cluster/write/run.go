@@ -1,0 +1,168 @@
+package write
+
+import (
+	"context"
+	"io"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Execution is one run of a statement in a transaction.
+type Execution struct {
+	*query.Execution // its context's Host is a Host of this package
+	Ctx              context.Context
+	Text             *parse.Statement // nil for one that nobody wrote
+	Txn              *Txn             // nil for one that has none, as COMMIT
+	Files            Files
+}
+
+// Host is who gave a statement that writes.
+type Host interface {
+	query.Host
+	// Enter sets the view that the statement has from now on.
+	Enter(x *Execution, st *catalog.State)
+	// Writes notes that the statement writes a table: filling in its identity columns
+	// takes no privilege of its own.
+	Writes(rel *catalog.Relation)
+	// Within gives the host of a statement within this one.
+	Within() Host
+}
+
+func (x *Execution) host() Host { return x.Context.Host.(Host) }
+
+// In is the execution of another text in another context, within this one.
+func (x *Execution) In(c *query.Context, text *parse.Statement) *Execution {
+	n := *x
+	n.Text, n.Execution = text, x.Execution.In(c)
+	return &n
+}
+
+// As is the execution as another role's.
+func (x *Execution) As(role types.OID) *Execution {
+	return x.In(x.Context.As(role, x.host().Within()), x.Text)
+}
+
+// Enter sets the view of what runs in the execution from now on.
+func (x *Execution) Enter(st *catalog.State) { x.host().Enter(x, st) }
+
+// Run is a statement being carried out over one view of the catalog. It must be
+// closed.
+type Run struct {
+	*query.Run
+	x  *Execution
+	st *catalog.State
+}
+
+// Open opens the statement's resources over a view.
+func (x *Execution) Open(st *catalog.State) *Run {
+	x.Enter(st)
+	return &Run{Run: x.Execution.Open(st), x: x, st: st}
+}
+
+// writes notes the tables that a statement and its buffers write.
+func (r *Run) writes(rel *catalog.Relation, defs []plan.BufferDef) {
+	h := r.x.host()
+	if rel != nil {
+		h.Writes(rel)
+	}
+	for _, b := range defs {
+		if b.DML != nil {
+			h.Writes(b.DML.Table)
+		}
+	}
+}
+
+// Plan makes a bound query one that can run; next is the first free column.
+func (r *Run) Plan(q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
+	r.writes(nil, q.Buffers)
+	return r.Optimize(r.x.Ctx, q)
+}
+
+// PlanDML is Plan for a statement that writes.
+func (r *Run) PlanDML(d *plan.DML) (*plan.DML, error) {
+	r.writes(d.Table, d.Buffers)
+	return r.OptimizeDML(r.x.Ctx, d)
+}
+
+// Select optimises and starts a bound query. The reader gives its columns in
+// order.
+func (r *Run) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) {
+	r.writes(nil, q.Buffers)
+	return r.Query(r.x.Ctx, q, r.returning)
+}
+
+// SelectBound is Select for a query that may come again.
+func (r *Run) SelectBound(b *query.Bound) (op.BatchReader, []plan.Column, error) {
+	r.writes(nil, b.Query.Buffers)
+	return r.Run.Open(r.x.Ctx, b, r.returning)
+}
+
+// buffers fills the statement's buffers, in order.
+func (r *Run) buffers(defs []plan.BufferDef) error {
+	return r.Buffers(r.x.Ctx, defs, r.returning)
+}
+
+// start stages an optimised tree and runs it. The reader's columns are cols.
+func (r *Run) start(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	return r.Start(r.x.Ctx, root, cols, manifests)
+}
+
+// few is start for a tree of which it is known that it reads few rows.
+func (r *Run) few(root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	return r.Few(r.x.Ctx, root, cols, manifests)
+}
+
+// binding is what binding a text over the run's view takes.
+func (r *Run) binding(text *parse.Statement) *bind.Session {
+	return r.x.Binding(r.x.Ctx, r.st, text, nil)
+}
+
+// Bind binds SQL text that the engine made (checks, rewrites) over the run's view.
+func (r *Run) Bind(text string) (*plan.Query, error) {
+	stmt, err := parse.One(text, parse.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	b := r.binding(stmt)
+	b.Trusted = true
+	return bind.Query(b, stmt.Node)
+}
+
+// First gives the first row of a reader as datums, nil if there is none, and
+// closes the reader.
+func First(ctx context.Context, rows op.BatchReader, cols []plan.Column) ([]types.Datum, error) {
+	defer rows.Close()
+	for {
+		b, err := rows.Next(ctx)
+		if err == io.EOF {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.Rows() == 0 {
+			continue
+		}
+		return rowAt(b, cols, 0), nil
+	}
+}
+
+// rowAt reads counted row i of a batch.
+func rowAt(b *batch.Batch, cols []plan.Column, i int) []types.Datum {
+	if b.Sel != nil {
+		i = int(b.Sel[i])
+	}
+	out := make([]types.Datum, len(cols))
+	for c := range cols {
+		out[c] = types.DatumAt(cols[c].Type, b.Cols[c], i)
+	}
+	return out
+}
