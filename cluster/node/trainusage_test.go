@@ -64,6 +64,38 @@ func TestTrainingUsage(t *testing.T) {
 	}
 }
 
+// TestTrainingOfOneSegment: each of the nodes that hold a replica of a segment trains on
+// a part of it, be the rows so few that a query would run on one node; none moves, and the
+// model is the one that a single node makes.
+func TestTrainingOfOneSegment(t *testing.T) {
+	const rows, cols = 12000, 20
+	models := map[string]bool{}
+	for _, n := range []int{1, 3} {
+		nodes := start(t, n)
+		c := connect(t, nodes[0], "tributary.keep_datasets = off")
+		var list strings.Builder
+		for i := range cols {
+			fmt.Fprintf(&list, "(i * %d %% 1009)::float8 x%d, ", 2*i+3, i)
+		}
+		c.must(fmt.Sprintf("create table f as select %s (i %% 7 < 3)::int y from generate_series(1, %d) i", list.String(), rows))
+		plan := strings.Join(c.must("explain analyze train model m using logistic_regression predict y with (max_iterations = 3) as select * from f"), "\n")
+		if got := figure(t, plan, `Rows moved between nodes: (\d+) bytes`); got != 0 {
+			t.Errorf("%d nodes: %d bytes of rows moved", n, got)
+		}
+		for i := range n {
+			read := figure(t, plan, fmt.Sprintf(`Node n%d: moved \d+, read (\d+),`, i+1))
+			if share := int64(rows * (8*cols + 4) / n); read < share*3/4 || read > share*5/4 {
+				t.Errorf("node %d of %d read %d bytes", i+1, n, read)
+			}
+		}
+		c.must("train model m using logistic_regression predict y with (max_iterations = 3) as select * from f")
+		models[strings.Join(c.must("select sha256 from ml.models where name = 'm'"), "")] = true
+	}
+	if len(models) != 1 {
+		t.Errorf("%d different models", len(models))
+	}
+}
+
 // TestTrainingBeyondMemory: rows that do not fit are read twice, and only their
 // blocks are written; those of a query that gives others each time are held, on
 // disk.

@@ -171,7 +171,11 @@ const heldRows = 20000
 // stageEnv is what staging a plan asks. Plans over few rows stay on this node.
 func (r *Run) stageEnv(ctx context.Context, root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) *stage.Env {
 	e := &stage.Env{Nodes: r.nodes, State: r.state, Poll: Poll(ctx)}
-	if least := r.x.Context.DistributeRows; e.Nodes > 1 && least > 0 && r.Reads(root, manifests, least) < least {
+	least := r.x.Context.DistributeRows
+	if c, ok := root.(*plan.Collect); ok && least > 0 { // they will be read over and over: every value counts
+		least = max(least/int64(max(len(c.Input.Schema()), 1)), 1)
+	}
+	if e.Nodes > 1 && least > 0 && r.Reads(root, manifests, least) < least {
 		e.Nodes = 1
 	}
 	return e

@@ -59,7 +59,7 @@ func fairShare(l Leaf, nodes []Node) float64 {
 }
 
 // families cuts a leaf: at the bounds of partitions, where the replicas change,
-// and so that none is more than a small node's share.
+// and so that none is more than a small node's share, to the nearest split.
 func families(l Leaf, nodes int) []family {
 	var out []family
 	var rows int64
@@ -69,7 +69,7 @@ func families(l Leaf, nodes int) []family {
 	most := rows/int64(max(nodes, 1)) + 1
 	for i, s := range l.Splits {
 		n := s.Rows + 1
-		if k := len(out) - 1; k >= 0 && out[k].partition == s.Partition && out[k].rows+n <= most &&
+		if k := len(out) - 1; k >= 0 && out[k].partition == s.Partition && out[k].rows+n/2 <= most &&
 			slices.Equal(l.Splits[out[k].from].Replicas, s.Replicas) {
 			out[k].to, out[k].rows = i+1, out[k].rows+n
 			continue

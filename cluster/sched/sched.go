@@ -29,6 +29,9 @@ type Leaf struct {
 	Gateway bool
 	// Single says that its tasks have one lane.
 	Single bool
+	// Stays says that what is read is kept where it was: no node takes over another's
+	// splits, so that each has its share whoever reads fastest.
+	Stays bool
 	Splits []Split
 }
 
@@ -280,8 +283,8 @@ func (s *Scheduler) own(l *leaf, at int) int {
 // other takes a split for a node out of the queue of another one that has begun;
 // -1 if there is none for it.
 func (s *Scheduler) other(l *leaf, at int) int {
-	if math.IsInf(s.sat, 1) {
-		return -1 // all is dealt out: others get their own
+	if math.IsInf(s.sat, 1) || l.Stays {
+		return -1 // others get their own
 	}
 	// The fullest queue first; within it from the back, so that its owner keeps
 	// the family it is reading.

@@ -187,7 +187,7 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 	m := ownersMsg{Name: g.name, Again: g.again}
 	job := g.own.w.Job()
 	if !job.InPlace() { // else each cuts its own
-		m.Owners = reduce.Ranges(job.Leaves(buckets), ids)
+		m.Owners = reduce.Place(job.Leaves(buckets), ids)
 	}
 	g.rows, g.owners = rows, m.Owners
 	if job.InPlace() || g.again {

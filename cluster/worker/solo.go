@@ -63,11 +63,11 @@ func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[
 func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest) []op.Split {
 	sc, ok := n.(*plan.Scan)
 	if !ok {
-		return s.splits(n, leaf, manifests)
+		return s.splits(n, leaf, manifests, 0)
 	}
 	k := store.KeyOf(sc, s.st.RelationByOID(sc.Table), s.env)
 	if k == nil {
-		return s.splits(n, leaf, manifests)
+		return s.splits(n, leaf, manifests, 0)
 	}
 	pr := store.NewPruner(sc, s.env)
 	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })

@@ -78,6 +78,10 @@ func (e *E) Bytes(v []byte) { e.count(len(v)); e.B = append(e.B, v...); e.drain(
 // F64s appends numbers after their count.
 func (e *E) F64s(v []float64) {
 	e.count(len(v))
+	e.f64s(v)
+}
+
+func (e *E) f64s(v []float64) {
 	for part := range e.parts(len(v), 8) {
 		for i, f := range v[part.from:part.to] {
 			binary.LittleEndian.PutUint64(part.b[8*i:], math.Float64bits(f))
@@ -114,9 +118,7 @@ func (e *E) parts(n, size int) iter.Seq[part] {
 			if e.to != nil {
 				to = min(n, from+piece/size)
 			}
-			have := len(e.B)
-			e.B = slices.Grow(e.B, size*(to-from))[:have+size*(to-from)]
-			if !yield(part{from, to, e.B[have:]}) {
+			if !yield(part{from, to, e.Room(size * (to - from))}) {
 				return
 			}
 			e.drain()
@@ -128,12 +130,22 @@ func (e *E) parts(n, size int) iter.Seq[part] {
 // I64s appends numbers after their count.
 func (e *E) I64s(v []int64) {
 	e.count(len(v))
-	if e.to == nil {
-		e.B = slices.Grow(e.B, 8*len(v))
+	e.i64s(v)
+}
+
+func (e *E) i64s(v []int64) {
+	for part := range e.parts(len(v), 8) {
+		for i, f := range v[part.from:part.to] {
+			binary.LittleEndian.PutUint64(part.b[8*i:], uint64(f))
+		}
 	}
-	for _, f := range v {
-		e.I64(f)
-	}
+}
+
+// Room appends n bytes for the caller to fill.
+func (e *E) Room(n int) []byte {
+	have := len(e.B)
+	e.B = slices.Grow(e.B, n)[:have+n]
+	return e.B[have:]
 }
 
 // Strs appends strings after their count.
@@ -265,6 +277,9 @@ func (d *D) Bytes() []byte { return d.take(d.Count(1)) }
 
 // Take reads n bytes; nil where there are fewer.
 func (d *D) Take(n int) []byte { return d.take(n) }
+
+// Ahead are the bytes that are left, for Take to read.
+func (d *D) Ahead() []byte { return d.b }
 
 // Left is how many bytes are left.
 func (d *D) Left() int { return len(d.b) }

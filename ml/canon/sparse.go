@@ -3,6 +3,7 @@ package canon
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 )
 
 const (
@@ -13,25 +14,33 @@ const (
 	mostSparse = 1 << 26
 )
 
+// Run gives the next run of a list from a place on that is not to be counted as zeros:
+// it begins and ends with a member that is not zero, and no more than gap-1 zeros
+// follow each other in it. It is empty, at the end, where nothing but zeros is left.
+func Run[T int64 | uint32 | uint64](v []T, at int) (from, to int) {
+	for at < len(v) && v[at] == 0 {
+		at++
+	}
+	from, to = at, at
+	for i := from; i < len(v) && i-to < gap; i++ {
+		if v[i] != 0 {
+			to = i + 1
+		}
+	}
+	return from, to
+}
+
 // Sparse appends a list of n members of which many may be zero: those are only
-// counted where they follow each other. put appends members from … to-1.
-func (e *E) Sparse(n int, zero func(i int) bool, put func(from, to int)) {
+// counted where they follow each other. run is Run of the list, put appends members
+// from … to-1.
+func (e *E) Sparse(n int, run func(at int) (from, to int), put func(from, to int)) {
 	e.count(n)
 	for at := 0; at < n; {
-		from := at
-		for from < n && zero(from) {
-			from++
-		}
-		to, zeros := from, 0
-		for i := from; i < n && zeros < gap; i++ {
-			if zeros++; !zero(i) {
-				to, zeros = i+1, 0
-			}
-		}
+		from, to := run(at)
 		e.B = binary.AppendUvarint(e.B, uint64(from-at))
 		e.B = binary.AppendUvarint(e.B, uint64(to-from))
 		put(from, to)
-		at = max(to, from)
+		at = to
 	}
 }
 
@@ -69,9 +78,18 @@ func (d *D) uvarint(most int) int {
 	return int(v)
 }
 
+// bits32 and bits64 see numbers as their bits: a negative zero is not counted as one.
+func bits32(v []float32) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
+}
+
+func bits64(v []float64) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
+}
+
 // SparseF32s appends numbers of which many may be 0.
 func (e *E) SparseF32s(v []float32) {
-	e.Sparse(len(v), func(i int) bool { return math.Float32bits(v[i]) == 0 }, func(from, to int) { e.f32s(v[from:to]) })
+	e.Sparse(len(v), func(at int) (int, int) { return Run(bits32(v), at) }, func(from, to int) { e.f32s(v[from:to]) })
 }
 
 // SparseF32s reads numbers; nil for none.
@@ -91,11 +109,7 @@ func (d *D) SparseF32s() (v []float32) {
 
 // SparseI64s appends numbers of which many may be 0.
 func (e *E) SparseI64s(v []int64) {
-	e.Sparse(len(v), func(i int) bool { return v[i] == 0 }, func(from, to int) {
-		for _, x := range v[from:to] {
-			e.I64(x)
-		}
-	})
+	e.Sparse(len(v), func(at int) (int, int) { return Run(v, at) }, func(from, to int) { e.i64s(v[from:to]) })
 }
 
 // SparseI64s reads numbers; nil for none.
@@ -115,11 +129,7 @@ func (d *D) SparseI64s() (v []int64) {
 
 // SparseF64s appends numbers of which many may be 0.
 func (e *E) SparseF64s(v []float64) {
-	e.Sparse(len(v), func(i int) bool { return math.Float64bits(v[i]) == 0 }, func(from, to int) {
-		for _, x := range v[from:to] {
-			e.F64(x)
-		}
-	})
+	e.Sparse(len(v), func(at int) (int, int) { return Run(bits64(v), at) }, func(from, to int) { e.f64s(v[from:to]) })
 }
 
 // SparseF64s reads numbers; nil for none.

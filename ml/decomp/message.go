@@ -108,11 +108,7 @@ func (p *partial) Slice(from, to int) family.Message {
 // Join implements family.Sliced.
 func (p *partial) Join(list []family.Message) (family.Message, error) {
 	out := *p
-	low, err := family.Join(list, func(p *partial) []int64 { return p.Sums.Low })
-	if err != nil {
-		return nil, err
-	}
-	high, err := family.Join(list, func(p *partial) []int64 { return p.Sums.High })
-	out.Sums = gram.Sums{Low: low, High: high}
+	sums, err := family.Join(list, func(p *partial) []gram.Sums { return []gram.Sums{p.Sums} })
+	out.Sums = gram.Join(sums)
 	return &out, err
 }

@@ -7,7 +7,6 @@ type Product struct {
 	sums       Sums
 	rows, cols int
 	upper      bool
-	left       int // additions that fit before sums hand on what they carry
 }
 
 // Padded is the columns of a pack that has room for n of them.
@@ -22,7 +21,7 @@ func PackBytes(n int) int64 { return int64(Padded(n)) * f64.FixedStride * 8 }
 // NewProduct is of rows columns of a pack with cols of another; upper is for those
 // of a pack with itself, of which one triangle is wanted.
 func NewProduct(rows, cols int, upper bool) *Product {
-	return &Product{sums: NewSums(Padded(rows) * Padded(cols)), rows: rows, cols: cols, upper: upper, left: f64.FixedChunks / 2}
+	return &Product{sums: NewSums(Padded(rows) * Padded(cols)), rows: rows, cols: cols, upper: upper}
 }
 
 // ProductBytes is the memory of NewProduct and of what Take gives.
@@ -30,17 +29,13 @@ func ProductBytes(rows, cols int) int64 { return 32 * int64(Padded(rows)) * int6
 
 // Add adds the products of n rows.
 func (p *Product) Add(a, b []float64, n int) {
+	p.sums.Room(full / (f64.FixedChunks / 2))
 	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, (p.rows+2)/3*3, (p.cols+3)/4*4, n, p.upper)
-	if p.left--; p.left == 0 {
-		p.sums.Spill()
-		p.left = f64.FixedChunks / 2
-	}
 }
 
 // Take gives the sums row by row, of upper from the diagonal on, and begins anew.
 func (p *Product) Take() Sums {
-	p.sums.Spill()
-	var out Sums
+	out := Sums{most: p.sums.most}
 	for i := range p.rows {
 		first := 0
 		if p.upper {
@@ -48,10 +43,11 @@ func (p *Product) Take() Sums {
 		}
 		at := i * Padded(p.cols)
 		out.Low = append(out.Low, p.sums.Low[at+first:at+p.cols]...)
-		out.High = append(out.High, p.sums.High[at+first:at+p.cols]...)
+		if p.sums.High != nil {
+			out.High = append(out.High, p.sums.High[at+first:at+p.cols]...)
+		}
 	}
 	clear(p.sums.Low)
-	clear(p.sums.High)
-	p.left = f64.FixedChunks / 2
+	p.sums.High, p.sums.most = nil, 0
 	return out
 }

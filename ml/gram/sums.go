@@ -2,85 +2,220 @@ package gram
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 )
 
-// Sums are integers too large for 64 bits, in units of f64.FixedUnit.
+// Sums are integers that may be too large for 64 bits, in units of f64.FixedUnit.
+// Sum i is High[i]·2^40 + Low[i]. Most sums never need High, which is nil until one
+// does: what is half as long is added, kept and sent in half the time.
 type Sums struct {
-	Low  []int64 // modulo 2^spill
-	High []int64 // and what is above
+	Low  []int64
+	High []int64
+	most int64 // that a member of Low can be in size
 }
 
-// spill is the bits that Low keeps when it hands on the rest.
-const spill = 40
-
-// Room is how many rows' factors, which are at most 2^45 units in size, may be
-// added to Low before Spill must make room.
-const Room = 1 << 16
+const (
+	spill = 40 // the bits that Low keeps when it hands on the rest
+	// full is the size up to which members of Low are added to. Those who add late, as
+	// accumulators of some rows do, may exceed it by the same again.
+	full = 1 << 62
+	// Factor is the greatest size of a row's factor (f64.FixAll) in units.
+	Factor = 1 << 45
+)
 
 // NewSums makes n zeros.
-func NewSums(n int) Sums { return Sums{make([]int64, n), make([]int64, n)} }
+func NewSums(n int) Sums { return Sums{Low: make([]int64, n)} }
 
-// Spill makes room in Low.
-func (s *Sums) Spill() {
+// Room makes room in Low for additions that come to at most so much, which is at most
+// a half of full.
+func (s *Sums) Room(most int64) {
+	if s.most > full-most {
+		s.spill()
+	}
+	s.most += most
+}
+
+// tighten finds how large members of Low are: it was said what they could be.
+func (s *Sums) tighten() {
+	var any uint64
+	for _, v := range s.Low {
+		any |= uint64(v ^ v>>63)
+	}
+	s.most = 1 << min(bits.Len64(any), 62)
+}
+
+// spill makes room in Low.
+func (s *Sums) spill() {
+	if s.High == nil {
+		s.High = make([]int64, len(s.Low))
+	}
 	high := s.High[:len(s.Low)]
 	for i, v := range s.Low {
 		high[i] += v >> spill
 		s.Low[i] = v & (1<<spill - 1)
 	}
+	s.most = 1 << spill
 }
 
 // Merge adds other sums, whose slices it may keep.
 func (s *Sums) Merge(o Sums) {
-	if len(s.Low) == 0 {
+	switch {
+	case len(s.Low) == 0:
 		*s = o
 		return
+	case s.most > full-o.most:
+		if s.tighten(); s.most > full-o.most {
+			o.tighten()
+		}
+		if s.most > full-o.most {
+			s.spill()
+			o.spill()
+		}
 	}
-	for i, v := range o.Low {
-		s.Low[i] += v
-		s.High[i] += o.High[i]
+	s.most += o.most
+	add(s.Low, o.Low)
+	if s.High == nil {
+		s.High = o.High
+	} else if o.High != nil {
+		add(s.High, o.High)
 	}
-	s.Spill()
+}
+
+func add(to, v []int64) {
+	to = to[:len(v)]
+	for i, x := range v {
+		to[i] += x
+	}
+}
+
+// at gives sum i in two: what it has below 2^40, and above.
+func (s *Sums) at(i int) (low, high int64) {
+	low = s.Low[i]
+	if high = low >> spill; s.High != nil {
+		high += s.High[i]
+	}
+	return low & (1<<spill - 1), high
 }
 
 // At is sum i over scale, the product of what its factors were multiplied by.
 func (s *Sums) At(i int, scale float64) float64 {
-	high, low := s.High[i]+s.Low[i]>>spill, s.Low[i]&(1<<spill-1)
+	low, high := s.at(i)
 	v := float64(float64(high)*(1<<spill)) + float64(low)
 	return v * f64.FixedUnit / scale
 }
 
-const lowBytes = spill / 8
+// lowBytes is what is sent of the part below 2^40, maxBytes the most of a sum.
+const (
+	lowBytes = spill / 8
+	maxBytes = lowBytes + binary.MaxVarintLen64
+)
 
-// Encode gives the canonical bytes: of each sum that is not zero Low in five, and then
-// High, in as few as it takes.
+// Encode gives the canonical bytes: of each sum that is not zero the part below 2^40 in
+// five bytes, and what is above in as few as it takes.
 func (s *Sums) Encode(e *canon.E) {
-	e.Sparse(len(s.Low), func(i int) bool { return s.Low[i] == 0 && s.High[i] == 0 }, func(from, to int) {
-		for i, v := range s.Low[from:to] {
-			low := uint64(v & (1<<spill - 1))
-			e.B = append(e.B, byte(low), byte(low>>8), byte(low>>16), byte(low>>24), byte(low>>32))
-			e.B = binary.AppendVarint(e.B, s.High[from+i]+v>>spill)
+	run := func(from int) (int, int) { return canon.Run(s.Low, from) }
+	if s.High != nil {
+		either := make([]int64, len(s.Low))
+		for i, v := range s.Low {
+			either[i] = v | s.High[i]
 		}
+		run = func(from int) (int, int) { return canon.Run(either, from) }
+	}
+	e.Sparse(len(s.Low), run, func(from, to int) {
+		at := len(e.B)
+		b := e.Room((to-from)*(lowBytes+1) + maxBytes)
+		n := 0
+		for i := from; i < to; i++ {
+			if len(b)-n < maxBytes {
+				e.B = e.B[:at+n]
+				e.Room((to-i)*(lowBytes+1) + maxBytes)
+				b = e.B[at:]
+			}
+			low, high := s.at(i)
+			zigzag := uint64(high)<<1 ^ uint64(high>>63)
+			if zigzag < 0x80 { // nearly all
+				binary.LittleEndian.PutUint64(b[n:n+8], uint64(low)|zigzag<<spill)
+				n += lowBytes + 1
+				continue
+			}
+			binary.LittleEndian.PutUint64(b[n:n+8], uint64(low))
+			n += lowBytes + binary.PutUvarint(b[n+lowBytes:], zigzag)
+		}
+		e.B = e.B[:at+n]
 	})
 }
 
+// small bounds the zigzag numbers above 2^40 that Low has room for.
+const small = 1 << 21
+
 // DecodeSums reads what Encode wrote.
 func DecodeSums(d *canon.D) (s Sums) {
+	var greatest uint64
 	d.Sparse(16, func(n int) { s = NewSums(n) }, func(from, to int) {
-		for i := from; i < to && d.OK(); i++ {
-			if b := d.Take(lowBytes); b != nil {
-				s.Low[i] = int64(binary.LittleEndian.Uint32(b)) | int64(b[4])<<32
+		b, at := d.Ahead(), 0
+		for i := from; i < to; i++ {
+			var low, zigzag uint64
+			switch {
+			case len(b)-at >= 8 && b[at+lowBytes] < 0x80:
+				v := binary.LittleEndian.Uint64(b[at:])
+				low, zigzag = v&(1<<spill-1), v>>spill&0xff
+				at += lowBytes + 1
+			case len(b)-at > lowBytes:
+				low = uint64(binary.LittleEndian.Uint32(b[at:])) | uint64(b[at+4])<<32
+				v, n := binary.Uvarint(b[at+lowBytes:])
+				if n <= 0 || n > 1 && b[at+lowBytes+n-1] == 0 {
+					d.Fail()
+					return
+				}
+				zigzag = v
+				at += lowBytes + n
+			default:
+				d.Fail()
+				return
 			}
-			s.High[i] = d.Varint()
+			high := int64(zigzag>>1) ^ -int64(zigzag&1)
+			if zigzag < small {
+				s.Low[i] = high<<spill | int64(low)
+				greatest = max(greatest, zigzag)
+				continue
+			}
+			if s.High == nil {
+				s.High = make([]int64, len(s.Low))
+			}
+			s.Low[i], s.High[i] = int64(low), high
 		}
+		d.Take(at)
 	})
+	s.most = int64(greatest/2+1) << spill
 	return s
 }
 
 // Slice gives the sums [from, to), as far as there are any, in the same memory.
 func (s *Sums) Slice(from, to int) Sums {
-	return Sums{family.Cut(s.Low, from, to), family.Cut(s.High, from, to)}
+	return Sums{family.Cut(s.Low, from, to), family.Cut(s.High, from, to), s.most}
+}
+
+// Join gives the sums of which these are slices, in their order.
+func Join(list []Sums) (s Sums) {
+	n, high := 0, false
+	for _, x := range list {
+		n += len(x.Low)
+		high = high || x.High != nil
+		s.most = max(s.most, x.most)
+	}
+	s.Low = make([]int64, 0, n)
+	if high {
+		s.High = make([]int64, n)
+	}
+	for _, x := range list {
+		if high {
+			copy(s.High[len(s.Low):], x.High)
+		}
+		s.Low = append(s.Low, x.Low...)
+	}
+	return s
 }

@@ -1,49 +1,139 @@
 package gram
 
 import (
+	"fmt"
+	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// TestSumsTravel: sums of any size come out as they went in, merge in slices as
-// they do whole, and cut bytes are a fault.
+// value is sum i.
+func value(s *Sums, i int) *big.Int {
+	low, high := s.at(i)
+	v := new(big.Int).Lsh(big.NewInt(high), spill)
+	return v.Add(v, big.NewInt(low))
+}
+
+// someSums are of any size: what Low holds, what needs High, and both, with runs of zeros.
+func someSums(r *rand.Rand, n int) Sums {
+	s := NewSums(n)
+	bits := 1 + r.IntN(61)
+	s.Room(1 << bits)
+	if r.IntN(2) == 0 {
+		s.High = make([]int64, n)
+	}
+	for i := 0; i < n; i++ {
+		if r.IntN(4) == 0 {
+			i += r.IntN(20)
+			continue
+		}
+		s.Low[i] = r.Int64N(2<<bits) - 1<<bits
+		if s.High != nil && r.IntN(2) == 0 {
+			s.High[i] = (r.Int64() - 1<<62) >> (4 + r.IntN(60))
+		}
+	}
+	return s
+}
+
+// TestSumsTravel: sums of any size come out as they went in, merge in slices and in any
+// order as they do whole, and cut bytes are a fault.
 func TestSumsTravel(t *testing.T) {
+	const n = 200
 	r := rand.New(rand.NewPCG(1, 2))
-	random := func() Sums {
-		s := NewSums(200)
-		for i := range s.Low {
-			s.Low[i], s.High[i] = r.Int64()>>r.IntN(64), r.Int64()>>(2+r.IntN(62))
-			if r.IntN(2) == 0 {
-				s.Low[i], s.High[i] = -s.Low[i], -s.High[i]
+	for trial := range 200 {
+		var want [n]*big.Int
+		for i := range want {
+			want[i] = new(big.Int)
+		}
+		var parts [][]byte
+		for range 1 + r.IntN(6) {
+			s := someSums(r, n)
+			var e canon.E
+			s.Encode(&e)
+			parts = append(parts, e.B)
+			d := canon.Read(e.B)
+			got := DecodeSums(d)
+			if err := d.Done("sums"); err != nil {
+				t.Fatal(err)
+			}
+			for i := range want {
+				if value(&got, i).Cmp(value(&s, i)) != 0 {
+					t.Fatalf("sum %d is %v, not %v", i, value(&got, i), value(&s, i))
+				}
+				want[i].Add(want[i], value(&s, i))
 			}
 		}
-		return s
+		read := func(b []byte) Sums { return DecodeSums(canon.Read(b)) }
+		var list []Sums
+		for from := 0; from < n; from += 7 {
+			var s Sums
+			for _, b := range parts {
+				whole := read(b)
+				s.Merge(whole.Slice(from, from+7))
+			}
+			list = append(list, s)
+		}
+		slices.Reverse(parts)
+		var whole Sums
+		for _, b := range parts {
+			whole.Merge(read(b))
+		}
+		joined := Join(list)
+		var a, b canon.E
+		joined.Encode(&a)
+		whole.Encode(&b)
+		if !slices.Equal(a.B, b.B) {
+			t.Fatalf("trial %d: slices have other bytes", trial)
+		}
+		for i := range want {
+			if value(&whole, i).Cmp(want[i]) != 0 || joined.At(i, 1) != whole.At(i, 1) {
+				t.Fatalf("trial %d: sum %d is %v, not %v", trial, i, value(&whole, i), want[i])
+			}
+		}
+		if trial > 0 {
+			continue
+		}
+		for k := range a.B {
+			if d := canon.Read(a.B[:k]); len(DecodeSums(d).Low) > n || d.Done("sums") == nil {
+				t.Fatalf("%d of %d bytes were taken for sums", k, len(a.B))
+			}
+		}
 	}
-	a, b := random(), random()
+}
+
+// TestSumsNeedOneWord: what few rows add stays in one word each, and what many rows add
+// does not overflow it.
+func TestSumsNeedOneWord(t *testing.T) {
+	for rows, high := range map[int]bool{1 << 10: false, 1 << 17: false, 1 << 18: true} {
+		s := NewSums(1)
+		for range rows {
+			s.Room(Factor)
+			s.Low[0] += Factor
+		}
+		if got := fmt.Sprint(value(&s, 0), s.High != nil); got != fmt.Sprint(new(big.Int).Mul(big.NewInt(int64(rows)), big.NewInt(Factor)), high) {
+			t.Errorf("%d rows: %s", rows, got)
+		}
+	}
+}
+
+func BenchmarkSumsOnTheWay(b *testing.B) {
+	s := NewSums(1 << 15)
+	r := rand.New(rand.NewPCG(1, 2))
+	s.Room(1 << 46)
+	for i := range s.Low {
+		if r.IntN(3) > 0 {
+			s.Low[i] = r.Int64N(1<<47) - 1<<46
+		}
+	}
 	var e canon.E
-	a.Encode(&e)
-	for n := range e.B {
-		if d := canon.Read(e.B[:n]); len(DecodeSums(d).Low) > 200 || d.Done("sums") == nil {
-			t.Fatalf("%d of %d bytes were taken for sums", n, len(e.B))
-		}
-	}
-	d := canon.Read(e.B)
-	got := DecodeSums(d)
-	if err := d.Done("sums"); err != nil {
-		t.Fatal(err)
-	}
-	var merged Sums
-	for from := 0; from < 200; from += 7 {
-		s := got.Slice(from, from+7)
-		s.Merge(b.Slice(from, from+7))
-		merged.Low, merged.High = append(merged.Low, s.Low...), append(merged.High, s.High...)
-	}
-	a.Merge(b)
-	for i := range a.Low {
-		if a.At(i, 1) != merged.At(i, 1) || a.Low[i] != merged.Low[i] || a.High[i] != merged.High[i] {
-			t.Fatalf("sum %d is %d·2^40+%d, not %d·2^40+%d", i, merged.High[i], merged.Low[i], a.High[i], a.Low[i])
-		}
+	b.SetBytes(8 << 15)
+	for b.Loop() {
+		e.B = e.B[:0]
+		s.Encode(&e)
+		got := DecodeSums(canon.Read(e.B))
+		got.Merge(s)
 	}
 }

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/canon"
@@ -87,6 +88,8 @@ type partial struct {
 	Units   int64      // rows of weight 1
 	Weight  exact.Sum  // of the others, where it was asked for
 	Pearson *exact.Sum // derivatives' squares over second derivatives
+	// spent takes the sums' memory back once they are added to others.
+	spent *sync.Pool
 }
 
 // bounds are gram.Bounds with those of the target.
@@ -153,6 +156,9 @@ func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error
 	}
 	l.most.raise(r.most)
 	l.Sums.Merge(r.Sums)
+	if v := r.Sums.Low; r.spent != nil {
+		r.spent.Put(&v)
+	}
 	l.Hess.Merge(r.Hess)
 	l.Units += r.Units
 	l.Weight.Merge(&r.Weight)
@@ -203,6 +209,7 @@ func (p *partial) Slice(from, to int) family.Message {
 	s := &partial{}
 	if from == 0 {
 		*s = *p
+		s.spent = nil // the others need the sums
 	}
 	n := len(p.Sums.Low)
 	s.Sums, s.Hess = p.Sums.Slice(from, to), p.Hess.Slice(from-n, to-n)
@@ -213,16 +220,16 @@ func (p *partial) Slice(from, to int) family.Message {
 func (p *partial) Join(list []family.Message) (family.Message, error) {
 	out := *p
 	for _, v := range []struct {
-		to *[]int64
-		of func(*partial) []int64
+		to *gram.Sums
+		of func(*partial) gram.Sums
 	}{
-		{&out.Sums.Low, func(p *partial) []int64 { return p.Sums.Low }}, {&out.Sums.High, func(p *partial) []int64 { return p.Sums.High }},
-		{&out.Hess.Low, func(p *partial) []int64 { return p.Hess.Low }}, {&out.Hess.High, func(p *partial) []int64 { return p.Hess.High }},
+		{&out.Sums, func(p *partial) gram.Sums { return p.Sums }}, {&out.Hess, func(p *partial) gram.Sums { return p.Hess }},
 	} {
-		var err error
-		if *v.to, err = family.Join(list, v.of); err != nil {
+		sums, err := family.Join(list, func(p *partial) []gram.Sums { return []gram.Sums{v.of(p)} })
+		if err != nil {
 			return nil, err
 		}
+		*v.to = gram.Join(sums)
 	}
 	return &out, nil
 }

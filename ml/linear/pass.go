@@ -3,6 +3,7 @@ package linear
 import (
 	"context"
 	"math"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
@@ -16,16 +17,16 @@ import (
 // pass works a step; its scratch space does not grow with the rows.
 type pass struct {
 	p      *problem
+	sums   *sync.Pool // of vectors that partials are done with
 	op     uint8
 	r      *request
-	counts bool // weights are summed
-	out    *partial
+	counts bool     // weights are summed
+	out    *partial // nil before the first rows
 
 	obj     objective.Objective
 	z, h, l []float64
 	lanes   []float64 // by output with weights and dense column
 	added   int       // rows in lanes
-	held    int       // rows in the sums' lower halves
 	over    bool      // something is greater than was expected: sums serve for nothing
 
 	product *gram.Product
@@ -39,39 +40,50 @@ func (a *pass) products(n int) {
 	a.a, a.b, a.share = gram.NewPack(n), gram.NewPack(n), make([]float64, f64.FixedRows)
 }
 
-func (a *pass) reset() {
-	a.out, a.over, a.held = &partial{}, false, 0
+// sum is the partial that rows are added to.
+func (a *pass) sum() *partial {
+	if a.out != nil {
+		return a.out
+	}
+	a.out, a.over = &partial{}, false
 	switch a.op {
 	case opBounds:
 		a.out.bounds = &bounds{gram.NewBounds(a.p.dense), math.Inf(1), math.Inf(-1)}
 	case opEvaluate:
-		a.out.Sums = gram.NewSums(a.p.size() + 1)
+		a.out.spent = a.sums
+		if v, ok := a.sums.Get().(*[]int64); ok {
+			clear(*v)
+			a.out.Sums = gram.Sums{Low: *v}
+		} else {
+			a.out.Sums = gram.NewSums(a.p.size() + 1)
+		}
 		if a.r.Need&errorsNeed != 0 {
 			a.out.Pearson = &exact.Sum{}
 		}
 	}
+	return a.out
 }
 
 // Partial implements family.Pass.
 func (a *pass) Partial() family.Message {
-	o := a.out
+	o := a.sum()
 	if a.op == opBounds {
 		o.Bounds.Fold()
 		o.YLow, o.YHigh = o.YLow+0, o.YHigh+0
 	}
 	if a.op == opEvaluate {
 		a.take()
-		o.Sums.Spill()
 	}
 	if a.product != nil {
 		o.Hess = a.product.Take()
 	}
-	a.reset()
+	a.out = nil
 	return o
 }
 
 // Add implements family.Pass.
 func (a *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+	a.sum()
 	for at := r.From; at < r.To; at += dataset.ChunkRows {
 		if at&(1<<14-1) == 0 {
 			if err := ctx.Err(); err != nil {
@@ -151,10 +163,7 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 			z[i] = float64(h[i] * v)
 		}
 	}
-	if a.held += n; a.held > gram.Room {
-		o.Sums.Spill()
-		a.held = n
-	}
+	o.Sums.Room(int64(n) * gram.Factor)
 	if r.Need&optim.Loss != 0 {
 		sum, top := f64.FixAll(l, gram.Half(r.Loss))
 		o.Sums.Low[p.size()] += sum

@@ -1,6 +1,8 @@
 package linear
 
 import (
+	"sync"
+
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
@@ -9,12 +11,16 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part. It has no state but what each step brings.
-type worker struct{ p *problem }
+// worker is a node's part. It has no state but what each step brings, and memory to use
+// again.
+type worker struct {
+	p    *problem
+	sums sync.Pool // of *[]int64, a partial's sums
+}
 
 // NewWorker implements family.Family.
 func (g *glm) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
-	return &worker{g.problem(s)}, nil
+	return &worker{p: g.problem(s)}, nil
 }
 
 // PassBytes implements family.Worker.
@@ -38,7 +44,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 // NewPass implements family.Worker.
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	p := w.p
-	a := &pass{p: p, op: s.Op, counts: s.Set&family.Held != 0 || s.Batch != nil}
+	a := &pass{p: p, sums: &w.sums, op: s.Op, counts: s.Set&family.Held != 0 || s.Batch != nil}
 	switch s.Op {
 	case opGram, opEvaluate:
 		a.r = s.Body.(*request)
@@ -72,7 +78,6 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 			a.products(p.per)
 		}
 	}
-	a.reset()
 	return a, nil
 }
 

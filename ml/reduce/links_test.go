@@ -101,20 +101,20 @@ func iteration(t *testing.T, n int, owners []int, slices int, gather bool) *link
 	return l
 }
 
-func nodes(n int) []int {
-	ids := make([]int, n)
-	for i := range ids {
-		ids[i] = i
+func nodes(n int) []int { return numbers(0, n-1) }
+
+func numbers(from, to int) (out []int) {
+	for i := from; i <= to; i++ {
+		out = append(out, i)
 	}
-	return ids
+	return out
 }
 
 // TestLinks: a long vector crosses no link more than three times an iteration,
-// whichever way, where nodes are few or leaves can be shared out evenly, and the driver's
-// no more often on 64 nodes than on 8; a message takes as many hops as the trees are high. Gathering takes as many vectors as
-// there are nodes, or leaves.
+// whichever way and on however many nodes; a message takes as many hops as the trees are
+// high. Gathering takes as many vectors as there are nodes, or leaves.
 func TestLinks(t *testing.T) {
-	for _, n := range []int{2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 24, 32, 50, 64} {
+	for _, n := range numbers(2, 64) {
 		high := 2
 		for 1<<(high-2) < n {
 			high++
@@ -124,19 +124,15 @@ func TestLinks(t *testing.T) {
 			owners []int
 		}{
 			{"nodes", nodes(n)},
-			{"leaves", Ranges(256, nodes(n))},
-			{"few leaves", Ranges(64, nodes(n))},
-			{"many leaves", Ranges(4096, nodes(n))},
+			{"leaves", Place(256, nodes(n))},
+			{"few leaves", Place(64, nodes(n))},
+			{"many leaves", Place(4096, nodes(n))},
 		} {
 			t.Run(fmt.Sprint(n, c.what), func(t *testing.T) {
 				tree := iteration(t, n, c.owners, 64, false)
 				gather := iteration(t, n, c.owners, 1, true)
 				t.Logf("busiest link: tree %.2f vectors, gather %.2f; driver %.2f in, %.2f out; depth %d", tree.busiest(), gather.busiest(), tree.in[0], tree.out[0], tree.depth)
-				most := 3.0
-				if c.what != "nodes" && n > 11 && n&(n-1) != 0 {
-					most = 3.5 // there are more boundaries than large subtrees
-				}
-				if tree.busiest() > most {
+				if tree.busiest() > 3 {
 					t.Errorf("a link carries %.2f vectors one way", tree.busiest())
 				}
 				if tree.depth > 2*high {
@@ -150,22 +146,23 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestRanges: each worker has a run of leaves, no run longer than its share by more
-// than an eighth, or shorter by more than a quarter, or a leaf.
-func TestRanges(t *testing.T) {
+// TestPlace: each worker has at most two subtrees, no more leaves than a third above its
+// share or the share rounded up, and no fewer than half of it.
+func TestPlace(t *testing.T) {
 	for leaves := 1; leaves <= 4096; leaves *= 2 {
 		for n := 1; n <= 70; n++ {
-			owners := Ranges(leaves, nodes(n))
+			owners := Place(leaves, nodes(n))
 			counts := make([]int, n)
-			for i, w := range owners {
+			for _, w := range owners {
 				counts[w]++
-				if i > 0 && w < owners[i-1] {
-					t.Fatalf("%d leaves on %d: leaf %d is %d's after %d's", leaves, n, i, w, owners[i-1])
-				}
 			}
+			p := NewPlan(owners)
 			for w, c := range counts {
-				if float64(c) > float64(leaves)/float64(n)*1.125+1 || float64(c) < float64(leaves)/float64(n)*0.75-1 {
+				if c > max((leaves+n-1)/n, leaves*4/(3*n)) || c < leaves/(2*n) {
 					t.Fatalf("%d leaves on %d: worker %d has %d", leaves, n, w, c)
+				}
+				if tops := len(p.Tops(w)); tops > 2 {
+					t.Fatalf("%d leaves on %d: worker %d has %d subtrees", leaves, n, w, tops)
 				}
 			}
 		}

@@ -2,51 +2,55 @@ package reduce
 
 import "math/bits"
 
-// Ranges gives each of the workers a run of leaves, none more than an eighth above
-// its share, or none more than the share that is rounded up: as far as that allows, runs
-// begin where large subtrees do, for what a boundary cuts is so many more partials
-// between workers.
-func Ranges(leaves int, workers []int) []int {
+// Place gives each of so many leaves, a power of two, an owner among the workers. A
+// subtree's sum is all that its owner ships, so everyone gets at most two, as large as may
+// be: one of the largest of which there is one for each, and of those that are left over a
+// part, as large as leaves nobody more than an eighth above its share. Where there are more
+// such parts than workers some are given two, which are one subtree too: these have at most
+// a third above their share. A share may be rounded up.
+//
+// Workers and subtrees are in one order all the time: who meet in the tree first are
+// neighbours.
+func Place(leaves int, workers []int) []int {
 	n := len(workers)
-	most := max((leaves+n-1)/n, leaves*9/(8*n))
-	least := max(leaves*3/(4*n), min(leaves/n, 1))
-	// best[k][i] is of the first k runs when they end at leaf i.
-	type run struct{ cost, from int }
-	best := make([][]run, n+1)
-	for k := range best {
-		best[k] = make([]run, leaves+1)
-		for i := range best[k] {
-			best[k][i].cost = -1
-		}
-	}
-	best[0][0].cost = 0
-	for k := range workers {
-		for from := max(0, leaves-most*(n-k)); from <= min(leaves, most*k); from++ {
-			was := best[k][from]
-			for to := from + least; to <= min(from+most, leaves) && was.cost >= 0; to++ {
-				cost := was.cost + 1<<(2*(cuts(from, leaves, n)+cuts(to, leaves, n)))
-				if b := &best[k+1][to]; b.cost < 0 || cost < b.cost {
-					*b = run{cost, from}
-				}
-			}
-		}
-	}
 	owners := make([]int, leaves)
-	for k, to := n, leaves; k > 0; k-- {
-		from := best[k][to].from
-		for i := from; i < to; i++ {
-			owners[i] = workers[k-1]
+	give := func(from, size, k int) {
+		for i := from; i < from+size; i++ {
+			owners[i] = workers[k]
 		}
-		to = from
+	}
+	size := floor2(leaves / n)
+	have := leaves / size
+	given := min(n, have)
+	var left []int // where the subtrees begin that are left over
+	for i, k := 0, 0; i < have; i++ {
+		if k < given && i == evenly(k, given, have) {
+			give(i*size, size, k*n/given)
+			k++
+		} else {
+			left = append(left, i*size)
+		}
+	}
+	part := floor2(max((leaves+n-1)/n, leaves*9/(8*n)) - size)
+	parts := len(left) * size / part
+	two := max(parts-n, 0) // are given two, which are of one subtree
+	to := parts - two
+	for i, k, pairs := 0, 0, 0; i < parts; k++ {
+		from := left[i*part/size] + i*part%size
+		if pairs < two && i%2 == 0 && i/2 == evenly(pairs, two, parts/2) {
+			give(from, 2*part, k)
+			pairs++
+			i += 2
+			continue
+		}
+		give(from, part, k*n/to)
+		i++
 	}
 	return owners
 }
 
-// cuts is how many levels a boundary before a leaf cuts of subtrees that one worker
-// could have.
-func cuts(leaf, leaves, workers int) int {
-	if leaf == leaves || leaf == 0 {
-		return 0
-	}
-	return max(bits.Len(uint(leaves/workers))-1-bits.TrailingZeros(uint(leaf)), 0)
-}
+// floor2 is the greatest power of two that is at most v, 1 where there is none.
+func floor2(v int) int { return 1 << (bits.Len(uint(max(v, 1))) - 1) }
+
+// evenly is the k-th of some of all places, which lie evenly among them.
+func evenly(k, some, all int) int { return (2*k + 1) * all / (2 * some) }

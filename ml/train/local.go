@@ -40,7 +40,7 @@ func (l *Local) Deal(ctx context.Context) (int64, error) {
 	if job.InPlace() {
 		return total, l.assign(nil, nil, l.Again)
 	}
-	l.owners = reduce.Ranges(job.Leaves(buckets), ids)
+	l.owners = reduce.Place(job.Leaves(buckets), ids)
 	if l.Again {
 		return total, l.assign(l.owners, nil, true)
 	}

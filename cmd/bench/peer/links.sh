@@ -8,12 +8,15 @@
 # Each node is a process in a network namespace of its own, on a bridge through a
 # veth whose two ends tbf shapes. NODES (8), RATE (1gbit), ROWS (1048576: 32
 # leaves), PARAMETERS (1000000), ITERATIONS (6), MEMORY (2GiB) and THREADS (1) may
-# be set. Bytes and times are of iterations alone: those of a training of so many
-# less those of one of one, and the median of ml.training_history.
+# be set. Rows have COLUMNS (16) categories, each of PARAMETERS/COLUMNS: enough for a
+# leaf to have something to say of most parameters, and few beside them. Bytes and times
+# are of iterations alone: those of a training of so many less those of one of one, and
+# the median of ml.training_history. With PROFILE=S all nodes' processors are profiled for
+# the first S seconds of the second training (profile.tree.1 …).
 set -euo pipefail
 dir=${1:-$(mktemp -d)}
 nodes=${NODES:-8} rate=${RATE:-1gbit} rows=${ROWS:-1048576} parameters=${PARAMETERS:-1000000} iterations=${ITERATIONS:-6}
-memory=${MEMORY:-2GiB} threads=${THREADS:-1}
+memory=${MEMORY:-2GiB} threads=${THREADS:-1} columns=${COLUMNS:-16} PROFILE=${PROFILE:-0}
 id=links$$ net=10.77.0
 mkdir -p "$dir"
 cd "$(dirname "$0")/../../.."
@@ -65,20 +68,30 @@ settle() {
 }
 # busy is the CPU seconds that the nodes have used.
 busy() { for p in "${pids[@]}"; do awk '{print ($14 + $15) / '"$(getconf CLK_TCK)"'}' "/proc/$p/stat"; done | awk '{s += $1} END {print s}'; }
-sql "CREATE TABLE d AS SELECT (i::bigint * 7919 % $parameters)::int AS c, (i % 7 < 3)::int AS y FROM generate_series(1, $rows) AS g(i)" >/dev/null
+each=$((parameters / columns)) made='' encoded='' features=''
+for k in $(seq "$columns"); do # by what has no factor 2 or 5: all categories come
+  made+="((i + $k * 31) * ($k * 10 + 7919)::bigint % $each)::int AS c$k, "
+  encoded+="ml.one_hot_encoder(c$k, 'none', $each), "
+  features+="c$k, "
+done
+sql "CREATE TABLE d AS SELECT $made (i % 7 < 3)::int AS y FROM generate_series(1, $rows) AS g(i)" >/dev/null
 
 # train MODEL REDUCTION ITERATIONS
 train() {
-  sql "TRAIN MODEL $1 USING logistic_regression PREDICT y TRANSFORM (ml.one_hot_encoder(c, 'none', 1000000), y)
-       WITH (optimizer = 'sgd', batch_size = 1000000000, max_iterations = $3, reduction = '$2', checkpoint_every = 0) AS SELECT c, y FROM d" 2>>"$dir/notices" >/dev/null
+  sql "TRAIN MODEL $1 USING logistic_regression PREDICT y TRANSFORM (${encoded}y)
+       WITH (optimizer = 'sgd', batch_size = 1000000000, max_iterations = $3, reduction = '$2', checkpoint_every = 0) AS SELECT ${features}y FROM d" 2>>"$dir/notices" >/dev/null
   settle
 }
 for how in tree gather; do
+  train "${how}_first" "$how" 1 # and leaves its dataset to the others
   bytes >"$dir/$how.0"
   t0=$(busy)
   train "${how}_one" "$how" 1
   bytes >"$dir/$how.1"
   t1=$(busy)
+  for k in $(seq $((PROFILE ? nodes : 0))); do
+    ip netns exec "$id-$k" curl -s -o "$dir/profile.$how.$k" "http://127.0.0.1:8080/debug/pprof/profile?seconds=$PROFILE" &
+  done
   train "${how}_all" "$how" $((iterations + 1))
   bytes >"$dir/$how.2"
   cpu=$(awk "BEGIN {print ($(busy) - 2 * $t1 + $t0) / $iterations}")
