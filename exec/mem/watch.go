@@ -55,27 +55,26 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 // system's memory beyond all accounts at each look.
 type release struct {
 	looks int // in a row at which that was much
-	rest  int // looks to let pass
 }
 
 const (
 	releaseBytes = 64 << 20 // worth it
-	releaseLooks = 20       // a second: the next statement may want it again at once
-	releaseRest  = 40       // two more: it costs a collection
+	// Ten seconds: who works with a node asks the next before that, and memory fresh
+	// from the system may cost a large statement a third of its time.
+	releaseLooks = 200
 )
 
 // after takes how many bytes could go back now and tells whether to give them.
 func (r *release) after(spare int64) bool {
-	r.rest = max(r.rest-1, 0)
 	if spare < releaseBytes {
 		r.looks = 0
 		return false
 	}
 	r.looks++
-	if r.looks < releaseLooks || r.rest > 0 {
+	if r.looks < releaseLooks {
 		return false
 	}
-	r.looks, r.rest = 0, releaseRest
+	r.looks = 0
 	return true
 }
 

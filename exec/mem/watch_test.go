@@ -14,7 +14,7 @@ func TestReleaseAfterUse(t *testing.T) {
 		}
 		return given
 	}
-	if n := looks(releaseBytes-1, 100); n != 0 {
+	if n := looks(releaseBytes-1, 5*releaseLooks); n != 0 {
 		t.Errorf("given back %d times with little to give", n)
 	}
 	for range 5 {
@@ -25,7 +25,7 @@ func TestReleaseAfterUse(t *testing.T) {
 	if n := looks(3*releaseBytes, 1) + looks(0, 10); n != 1 {
 		t.Errorf("given back %d times after the last", n)
 	}
-	if n := looks(3*releaseBytes, 2*releaseRest); n != 2 {
-		t.Errorf("given back %d times in %d looks", n, 2*releaseRest)
+	if n := looks(3*releaseBytes, 2*releaseLooks); n != 2 {
+		t.Errorf("given back %d times in %d looks", n, 2*releaseLooks)
 	}
 }

@@ -111,7 +111,7 @@ tiles_1_end:
 	RET
 
 // func grad32AVX2(acc []float64, x []float32, r []float64)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·grad32AVX2(SB), NOSPLIT, $0-72
 	MOVQ acc_base+0(FP), AX
 	MOVQ acc_len+8(FP), CX
@@ -122,6 +122,9 @@ TEXT ·grad32AVX2(SB), NOSPLIT, $0-72
 	SHRQ $0x03, CX
 	MOVQ CX, DI
 	SHLQ $0x05, DI
+	MOVQ x_len+32(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (DX)(R8*1), R9
 
 tiles_4:
 	CMPQ    SI, $0x04
@@ -134,45 +137,52 @@ tiles_4:
 	VMOVUPD 160(BX), Y5
 	VMOVUPD 192(BX), Y6
 	VMOVUPD 224(BX), Y7
-	MOVQ    DX, R8
-	LEAQ    (DX)(DI*2), R9
-	ADDQ    DI, R9
-	MOVQ    AX, R10
-	MOVQ    CX, R11
+	MOVQ    DX, R10
+	LEAQ    (DX)(DI*2), R11
+	ADDQ    DI, R11
+	MOVQ    AX, R12
+	MOVQ    CX, R13
 
 cols_4:
-	VMOVUPD     (R10), Y8
-	VMOVUPD     32(R10), Y9
-	VCVTPS2PD   (R8), Y10
+	VMOVUPD     (R12), Y8
+	VMOVUPD     32(R12), Y9
+	VCVTPS2PD   (R10), Y10
 	VFMADD231PD Y10, Y0, Y8
-	VCVTPS2PD   16(R8), Y10
+	VCVTPS2PD   16(R10), Y10
 	VFMADD231PD Y10, Y1, Y9
-	VCVTPS2PD   (R8)(DI*1), Y10
+	VCVTPS2PD   (R10)(DI*1), Y10
 	VFMADD231PD Y10, Y2, Y8
-	VCVTPS2PD   16(R8)(DI*1), Y10
+	VCVTPS2PD   16(R10)(DI*1), Y10
 	VFMADD231PD Y10, Y3, Y9
-	VCVTPS2PD   (R8)(DI*2), Y10
+	VCVTPS2PD   (R10)(DI*2), Y10
 	VFMADD231PD Y10, Y4, Y8
-	VCVTPS2PD   16(R8)(DI*2), Y10
+	VCVTPS2PD   16(R10)(DI*2), Y10
 	VFMADD231PD Y10, Y5, Y9
-	VCVTPS2PD   (R9), Y10
+	VCVTPS2PD   (R11), Y10
 	VFMADD231PD Y10, Y6, Y8
-	VCVTPS2PD   16(R9), Y10
+	VCVTPS2PD   16(R11), Y10
 	VFMADD231PD Y10, Y7, Y9
-	VMOVUPD     Y8, (R10)
-	VMOVUPD     Y9, 32(R10)
-	ADDQ        $0x00000020, R8
-	ADDQ        $0x00000020, R9
-	ADDQ        $0x40, R10
-	DECQ        R11
-	JNZ         cols_4
-	ADDQ        $0x00000100, BX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	SUBQ        $0x04, SI
-	JMP         tiles_4
+	VMOVUPD     Y8, (R12)
+	VMOVUPD     Y9, 32(R12)
+	CMPQ        R8, $0x00020000
+	JGT         near
+	PREFETCHT1  (R9)
+	PREFETCHT1  64(R9)
+	ADDQ        $0x00000080, R9
+
+near:
+	ADDQ $0x00000020, R10
+	ADDQ $0x00000020, R11
+	ADDQ $0x40, R12
+	DECQ R13
+	JNZ  cols_4
+	ADDQ $0x00000100, BX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	SUBQ $0x04, SI
+	JMP  tiles_4
 
 tiles_4_end:
 tiles_1:
@@ -474,7 +484,7 @@ tiles_1_end:
 	RET
 
 // func grad64AVX2(acc []float64, x []float64, r []float64)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·grad64AVX2(SB), NOSPLIT, $0-72
 	MOVQ acc_base+0(FP), AX
 	MOVQ acc_len+8(FP), CX
@@ -485,6 +495,9 @@ TEXT ·grad64AVX2(SB), NOSPLIT, $0-72
 	SHRQ $0x03, CX
 	MOVQ CX, DI
 	SHLQ $0x06, DI
+	MOVQ x_len+32(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (DX)(R8*1), R9
 
 tiles_4:
 	CMPQ    SI, $0x04
@@ -497,45 +510,54 @@ tiles_4:
 	VMOVUPD 160(BX), Y5
 	VMOVUPD 192(BX), Y6
 	VMOVUPD 224(BX), Y7
-	MOVQ    DX, R8
-	LEAQ    (DX)(DI*2), R9
-	ADDQ    DI, R9
-	MOVQ    AX, R10
-	MOVQ    CX, R11
+	MOVQ    DX, R10
+	LEAQ    (DX)(DI*2), R11
+	ADDQ    DI, R11
+	MOVQ    AX, R12
+	MOVQ    CX, R13
 
 cols_4:
-	VMOVUPD     (R10), Y8
-	VMOVUPD     32(R10), Y9
-	VMOVUPD     (R8), Y10
+	VMOVUPD     (R12), Y8
+	VMOVUPD     32(R12), Y9
+	VMOVUPD     (R10), Y10
 	VFMADD231PD Y10, Y0, Y8
-	VMOVUPD     32(R8), Y10
+	VMOVUPD     32(R10), Y10
 	VFMADD231PD Y10, Y1, Y9
-	VMOVUPD     (R8)(DI*1), Y10
+	VMOVUPD     (R10)(DI*1), Y10
 	VFMADD231PD Y10, Y2, Y8
-	VMOVUPD     32(R8)(DI*1), Y10
+	VMOVUPD     32(R10)(DI*1), Y10
 	VFMADD231PD Y10, Y3, Y9
-	VMOVUPD     (R8)(DI*2), Y10
+	VMOVUPD     (R10)(DI*2), Y10
 	VFMADD231PD Y10, Y4, Y8
-	VMOVUPD     32(R8)(DI*2), Y10
+	VMOVUPD     32(R10)(DI*2), Y10
 	VFMADD231PD Y10, Y5, Y9
-	VMOVUPD     (R9), Y10
+	VMOVUPD     (R11), Y10
 	VFMADD231PD Y10, Y6, Y8
-	VMOVUPD     32(R9), Y10
+	VMOVUPD     32(R11), Y10
 	VFMADD231PD Y10, Y7, Y9
-	VMOVUPD     Y8, (R10)
-	VMOVUPD     Y9, 32(R10)
-	ADDQ        $0x00000040, R8
-	ADDQ        $0x00000040, R9
-	ADDQ        $0x40, R10
-	DECQ        R11
-	JNZ         cols_4
-	ADDQ        $0x00000100, BX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	SUBQ        $0x04, SI
-	JMP         tiles_4
+	VMOVUPD     Y8, (R12)
+	VMOVUPD     Y9, 32(R12)
+	CMPQ        R8, $0x00020000
+	JGT         near
+	PREFETCHT1  (R9)
+	PREFETCHT1  64(R9)
+	PREFETCHT1  128(R9)
+	PREFETCHT1  192(R9)
+	ADDQ        $0x00000100, R9
+
+near:
+	ADDQ $0x00000040, R10
+	ADDQ $0x00000040, R11
+	ADDQ $0x40, R12
+	DECQ R13
+	JNZ  cols_4
+	ADDQ $0x00000100, BX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	SUBQ $0x04, SI
+	JMP  tiles_4
 
 tiles_4_end:
 tiles_1:
@@ -1457,7 +1479,7 @@ tiles_1_end:
 	RET
 
 // func grad32AVX512(acc []float64, x []float32, r []float64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·grad32AVX512(SB), NOSPLIT, $0-72
 	MOVQ acc_base+0(FP), AX
 	MOVQ acc_len+8(FP), CX
@@ -1468,6 +1490,9 @@ TEXT ·grad32AVX512(SB), NOSPLIT, $0-72
 	SHRQ $0x03, CX
 	MOVQ CX, DI
 	SHLQ $0x05, DI
+	MOVQ x_len+32(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (DX)(R8*1), R9
 
 tiles_4:
 	CMPQ    SI, $0x04
@@ -1476,35 +1501,42 @@ tiles_4:
 	VMOVUPD 64(BX), Z1
 	VMOVUPD 128(BX), Z2
 	VMOVUPD 192(BX), Z3
-	MOVQ    DX, R8
-	LEAQ    (DX)(DI*2), R9
-	ADDQ    DI, R9
-	MOVQ    AX, R10
-	MOVQ    CX, R11
+	MOVQ    DX, R10
+	LEAQ    (DX)(DI*2), R11
+	ADDQ    DI, R11
+	MOVQ    AX, R12
+	MOVQ    CX, R13
 
 cols_4:
-	VMOVUPD     (R10), Z4
-	VCVTPS2PD   (R8), Z5
+	VMOVUPD     (R12), Z4
+	VCVTPS2PD   (R10), Z5
 	VFMADD231PD Z5, Z0, Z4
-	VCVTPS2PD   (R8)(DI*1), Z5
+	VCVTPS2PD   (R10)(DI*1), Z5
 	VFMADD231PD Z5, Z1, Z4
-	VCVTPS2PD   (R8)(DI*2), Z5
+	VCVTPS2PD   (R10)(DI*2), Z5
 	VFMADD231PD Z5, Z2, Z4
-	VCVTPS2PD   (R9), Z5
+	VCVTPS2PD   (R11), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (R10)
-	ADDQ        $0x00000020, R8
-	ADDQ        $0x00000020, R9
-	ADDQ        $0x40, R10
-	DECQ        R11
-	JNZ         cols_4
-	ADDQ        $0x00000100, BX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	SUBQ        $0x04, SI
-	JMP         tiles_4
+	VMOVUPD     Z4, (R12)
+	CMPQ        R8, $0x00020000
+	JGT         near
+	PREFETCHT1  (R9)
+	PREFETCHT1  64(R9)
+	ADDQ        $0x00000080, R9
+
+near:
+	ADDQ $0x00000020, R10
+	ADDQ $0x00000020, R11
+	ADDQ $0x40, R12
+	DECQ R13
+	JNZ  cols_4
+	ADDQ $0x00000100, BX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	SUBQ $0x04, SI
+	JMP  tiles_4
 
 tiles_4_end:
 tiles_1:
@@ -1748,7 +1780,7 @@ tiles_1_end:
 	RET
 
 // func grad64AVX512(acc []float64, x []float64, r []float64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·grad64AVX512(SB), NOSPLIT, $0-72
 	MOVQ acc_base+0(FP), AX
 	MOVQ acc_len+8(FP), CX
@@ -1759,6 +1791,9 @@ TEXT ·grad64AVX512(SB), NOSPLIT, $0-72
 	SHRQ $0x03, CX
 	MOVQ CX, DI
 	SHLQ $0x06, DI
+	MOVQ x_len+32(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (DX)(R8*1), R9
 
 tiles_4:
 	CMPQ    SI, $0x04
@@ -1767,35 +1802,44 @@ tiles_4:
 	VMOVUPD 64(BX), Z1
 	VMOVUPD 128(BX), Z2
 	VMOVUPD 192(BX), Z3
-	MOVQ    DX, R8
-	LEAQ    (DX)(DI*2), R9
-	ADDQ    DI, R9
-	MOVQ    AX, R10
-	MOVQ    CX, R11
+	MOVQ    DX, R10
+	LEAQ    (DX)(DI*2), R11
+	ADDQ    DI, R11
+	MOVQ    AX, R12
+	MOVQ    CX, R13
 
 cols_4:
-	VMOVUPD     (R10), Z4
-	VMOVUPD     (R8), Z5
+	VMOVUPD     (R12), Z4
+	VMOVUPD     (R10), Z5
 	VFMADD231PD Z5, Z0, Z4
-	VMOVUPD     (R8)(DI*1), Z5
+	VMOVUPD     (R10)(DI*1), Z5
 	VFMADD231PD Z5, Z1, Z4
-	VMOVUPD     (R8)(DI*2), Z5
+	VMOVUPD     (R10)(DI*2), Z5
 	VFMADD231PD Z5, Z2, Z4
-	VMOVUPD     (R9), Z5
+	VMOVUPD     (R11), Z5
 	VFMADD231PD Z5, Z3, Z4
-	VMOVUPD     Z4, (R10)
-	ADDQ        $0x00000040, R8
-	ADDQ        $0x00000040, R9
-	ADDQ        $0x40, R10
-	DECQ        R11
-	JNZ         cols_4
-	ADDQ        $0x00000100, BX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	ADDQ        DI, DX
-	SUBQ        $0x04, SI
-	JMP         tiles_4
+	VMOVUPD     Z4, (R12)
+	CMPQ        R8, $0x00020000
+	JGT         near
+	PREFETCHT1  (R9)
+	PREFETCHT1  64(R9)
+	PREFETCHT1  128(R9)
+	PREFETCHT1  192(R9)
+	ADDQ        $0x00000100, R9
+
+near:
+	ADDQ $0x00000040, R10
+	ADDQ $0x00000040, R11
+	ADDQ $0x40, R12
+	DECQ R13
+	JNZ  cols_4
+	ADDQ $0x00000100, BX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	ADDQ DI, DX
+	SUBQ $0x04, SI
+	JMP  tiles_4
 
 tiles_4_end:
 tiles_1:

@@ -97,8 +97,13 @@ func margins(s isa, elem int) {
 	s.done()
 }
 
+// nearBytes is the most of what comes after that grad fetches: with what it works on
+// it has to fit in the second cache.
+const nearBytes = 1 << 17
+
 // grad: acc += Xᵀ·r, the lane sums of a column passing through registers once
-// for four tiles.
+// for four tiles. What it reads is in a near cache, from the margins: meanwhile as
+// much that comes after it is fetched, for the margins of the next rows.
 func grad(s isa, elem int) {
 	kernel("grad"+elemName(elem)+s.suffix, "func(acc []float64, x []"+elemType(elem)+", r []float64)")
 	acc, d := Load(Param("acc").Base(), GP64()), Load(Param("acc").Len(), GP64()).(reg.GPVirtual)
@@ -113,6 +118,9 @@ func grad(s isa, elem int) {
 		shift = 6
 	}
 	SHLQ(Imm(uint64(shift)), stride)
+	size, ahead := Load(Param("x").Len(), GP64()), GP64()
+	SHLQ(Imm(uint64(shift-3)), size)
+	LEAQ(Mem{Base: x, Index: size, Scale: 1}, ahead)
 	tileLoop("tiles", tiles, func(n int) {
 		rs := s.vecs(n * s.parts)
 		for i, v := range rs {
@@ -139,6 +147,15 @@ func grad(s isa, elem int) {
 		}
 		for h, a := range as {
 			VMOVUPD(a, Mem{Base: ap, Disp: h * s.width})
+		}
+		if n == 4 {
+			CMPQ(size, U32(nearBytes))
+			JGT(LabelRef("near"))
+			for line := 0; line < 32*elem; line += 64 {
+				PREFETCHT1(Mem{Base: ahead, Disp: line})
+			}
+			ADDQ(U32(uint32(32*elem)), ahead)
+			Label("near")
 		}
 		ADDQ(U32(uint32(8*elem)), p)
 		ADDQ(U32(uint32(8*elem)), p3)
