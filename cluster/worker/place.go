@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -16,8 +18,9 @@ func needsSession(f *fn.Func) bool {
 }
 
 // look tells of a plan whether its stages for all nodes are bound to the
-// session's, whether it writes, and whether it has stages for all nodes.
-func look(p *plan.Staged) (bound, writes, spread bool) {
+// session's, whether it writes, and whether it has stages for all nodes. known tells
+// whether all nodes have a model: one of an open transaction is the session's alone.
+func look(p *plan.Staged, known func(expr.ModelRef) bool) (bound, writes, spread bool) {
 	var walk func(n plan.Node)
 	calls := func(list []plan.SetCall) {
 		for _, c := range list {
@@ -35,8 +38,11 @@ func look(p *plan.Staged) (bound, writes, spread bool) {
 		}
 		for _, e := range plan.Exprs(n) {
 			expr.Walk(e, func(x expr.Expr) bool {
-				if c, ok := x.(*expr.Call); ok {
-					bound = bound || needsSession(c.Fn)
+				switch x := x.(type) {
+				case *expr.Call:
+					bound = bound || needsSession(x.Fn)
+				case *expr.Predict:
+					bound = bound || !known(x.Ref)
 				}
 				return true
 			})
@@ -55,4 +61,18 @@ func look(p *plan.Staged) (bound, writes, spread bool) {
 		spread = spread || s.Where == plan.OnAll
 	}
 	return bound, writes, spread
+}
+
+// known tells whether a model is there without the statement's transaction.
+func (s *Statement) known(ref expr.ModelRef) bool {
+	st, err := s.g.w.cfg.State(context.Background(), 0) // as it is: nothing to wait for
+	if err != nil {
+		return false
+	}
+	m := st.ModelByOID(ref.OID)
+	if m == nil {
+		return false
+	}
+	v := m.Find(ref.Number)
+	return v != nil && v.SHA256 == ref.SHA256
 }
