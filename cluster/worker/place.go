@@ -2,10 +2,13 @@ package worker
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // anywhere are the volatile functions that need nothing of the session.
@@ -19,8 +22,8 @@ func needsSession(f *fn.Func) bool {
 
 // look tells of a plan whether its stages for all nodes are bound to the
 // session's, whether it writes, and whether it has stages for all nodes. known tells
-// whether all nodes have a model: one of an open transaction is the session's alone.
-func look(p *plan.Staged, known func(expr.ModelRef) bool) (bound, writes, spread bool) {
+// what all nodes know of the catalog.
+func look(p *plan.Staged, known common) (bound, writes, spread bool) {
 	var walk func(n plan.Node)
 	calls := func(list []plan.SetCall) {
 		for _, c := range list {
@@ -42,10 +45,14 @@ func look(p *plan.Staged, known func(expr.ModelRef) bool) (bound, writes, spread
 				case *expr.Call:
 					bound = bound || needsSession(x.Fn)
 				case *expr.Predict:
-					bound = bound || !known(x.Ref)
+					bound = bound || !known.model(x.Ref)
 				}
+				bound = bound || !known.typ(x.Type())
 				return true
 			})
+		}
+		for _, c := range n.Schema() {
+			bound = bound || !known.typ(c.Type)
 		}
 		for _, k := range n.Children() {
 			walk(k)
@@ -63,16 +70,40 @@ func look(p *plan.Staged, known func(expr.ModelRef) bool) (bound, writes, spread
 	return bound, writes, spread
 }
 
-// known tells whether a model is there without the statement's transaction.
-func (s *Statement) known(ref expr.ModelRef) bool {
-	st, err := s.g.w.cfg.State(context.Background(), 0) // as it is: nothing to wait for
+// common tells what of a statement's catalog all nodes know. What its transaction
+// has made or changed is the session's alone, until it commits.
+type common struct{ own, all *catalog.State }
+
+// common looks at the catalog as it is without the transaction.
+func (s *Statement) common() common {
+	all, err := s.g.w.cfg.State(context.Background(), 0) // as it is: nothing to wait for
 	if err != nil {
-		return false
+		all = catalog.New()
 	}
-	m := st.ModelByOID(ref.OID)
-	if m == nil {
-		return false
+	return common{s.st, all}
+}
+
+func (c common) model(ref expr.ModelRef) bool {
+	if m := c.all.ModelByOID(ref.OID); m != nil {
+		v := m.Find(ref.Number)
+		return v != nil && v.SHA256 == ref.SHA256
 	}
-	v := m.Find(ref.Number)
-	return v != nil && v.SHA256 == ref.SHA256
+	return false
+}
+
+// typ is false of an enum whose labels are others elsewhere: it would be sorted and
+// compared there by the places they have, or none.
+func (c common) typ(t types.Type) bool {
+	if c.own.Definitions() == c.all.Definitions() {
+		return true
+	}
+	if e, ok := t.Elem(); ok {
+		t = e
+	}
+	own := c.own.EnumByOID(t.OID)
+	if own == nil {
+		return true
+	}
+	all := c.all.EnumByOID(t.OID)
+	return all != nil && slices.Equal(own.Labels, all.Labels)
 }

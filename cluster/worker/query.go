@@ -57,7 +57,7 @@ type leafWork struct {
 func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) *query {
 	q := &query{s: s, name: name, plan: p, names: map[uint64]string{}}
 	c := sched.Config{Saturation: s.o.Saturation}
-	bound, writes, spread := look(p, s.known)
+	bound, writes, spread := look(p, s.common())
 	q.writes = writes
 	lanes := 0
 	for i, m := range s.g.nodes() {

@@ -89,7 +89,7 @@ func (r *solo) Next(ctx context.Context) (*batch.Batch, error) {
 		if !errors.As(err, &mended) || r.left || r.attempts > maxMends {
 			return nil, err
 		}
-		if _, writes, _ := look(&plan.Staged{Stages: []plan.Stage{*r.root}}, r.s.known); writes {
+		if _, writes, _ := look(&plan.Staged{Stages: []plan.Stage{*r.root}}, r.s.common()); writes {
 			return nil, err
 		}
 		if err := r.task.Close(); err != nil {
