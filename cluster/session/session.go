@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -25,12 +24,12 @@ import (
 // Session is one connection's state. One goroutine at a time calls it, but for
 // the methods that say otherwise.
 type Session struct {
-	engine  *Engine
-	start   Startup
-	set     *settings.Set
-	user    types.OID // who logged in, or SET SESSION AUTHORIZATION
-	role    types.OID // SET ROLE
-	started time.Time
+	registry *Registry
+	start    Startup
+	set      *settings.Set
+	user     types.OID // who logged in, or SET SESSION AUTHORIZATION
+	role     types.OID // SET ROLE
+	started  time.Time
 
 	tx        *transaction
 	named     map[string]*named
@@ -60,8 +59,8 @@ func (s *Session) init(role *catalog.Role) error {
 	s.appName.Store("")
 	s.set.SetInternal("session_authorization", role.Name)
 	s.set.SetInternal("is_superuser", onOff(role.Super))
-	s.set.Shared = s.engine.shared
-	st := s.engine.cfg.Meta.Current()
+	s.set.Shared = s.registry.cfg.Shared
+	st := s.registry.cfg.Catalog.Current()
 	for _, v := range st.Settings() {
 		if d := settings.Find(v.Name); d != nil && d.OfSession() {
 			if err := s.set.SetStart(v.Name, v.Value); err != nil {
@@ -181,8 +180,8 @@ func (s *Session) Parameters() [][2]string {
 	return out
 }
 
-// notice sends a message beside the result, if the client wants it.
-func (s *Session) notice(e *pgerr.Error) {
+// Notice sends a message beside the result, if the client wants it.
+func (s *Session) Notice(e *pgerr.Error) {
 	if e.Severity == "" || e.Severity == pgerr.SevError {
 		e.Severity = pgerr.SevNotice
 	}
@@ -193,17 +192,13 @@ func (s *Session) notice(e *pgerr.Error) {
 	}
 }
 
-// warn is a WARNING with a code.
-func (s *Session) warn(code pgerr.Code, format string, args ...any) {
-	s.notice(pgerr.New(code, format, args...).WithSeverity(pgerr.SevWarning))
+// Warn is a WARNING with a code.
+func (s *Session) Warn(code pgerr.Code, format string, args ...any) {
+	s.Notice(pgerr.New(code, format, args...).WithSeverity(pgerr.SevWarning))
 }
 
-func (s *Session) dialect() parse.Dialect {
-	return query.Dialect(s.set)
-}
-
-// txn is the open transaction, nil for none.
-func (s *Session) txn() *txn.Txn {
+// Txn is the open transaction, nil for none.
+func (s *Session) Txn() *txn.Txn {
 	if s.tx == nil {
 		return nil
 	}
@@ -229,6 +224,12 @@ func (s *Session) Cursor(name string) ([]plan.Column, bool) {
 	}
 	return c.Columns(), true
 }
+
+// Settings are its run-time parameters.
+func (s *Session) Settings() *settings.Set { return s.set }
+
+// Temp is its schema for temporary tables, 0 until the first is made.
+func (s *Session) Temp() *types.OID { return &s.temp }
 
 // PID is the session's key.
 func (s *Session) PID() uint32 { return s.start.PID }
@@ -343,13 +344,13 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.closeCursors(true)
-	s.weighed()
+	s.freeText()
 	if s.tx != nil {
 		s.rollback()
 	}
 	s.locks.Release(advisory.Both)
 	err := s.dropTemp(context.Background())
-	e := s.engine
+	e := s.registry
 	e.mu.Lock()
 	if e.sessions[s.start.PID] == s {
 		delete(e.sessions, s.start.PID)
@@ -372,7 +373,7 @@ func (s *Session) setActivity(state, query string) {
 
 // dropTemp drops the session's temporary tables and schema when it ends.
 func (s *Session) dropTemp(ctx context.Context) error {
-	m := s.engine.cfg.Meta
+	m := s.registry.cfg.Catalog
 	if s.temp == 0 || m.Current().Schema(s.temp) == nil {
 		return nil
 	}

@@ -1,8 +1,7 @@
-package coord
+package session
 
 import (
 	"github.com/tributarydb/tributary/cluster/query"
-	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/exec/sysview"
 )
 
@@ -16,7 +15,7 @@ func (h *host) PreparedRows() []sysview.PreparedRow {
 	for _, name := range sortedKeys(s.named) {
 		p := s.named[name]
 		r := sysview.PreparedRow{Name: name, Statement: p.text(), At: p.at, FromSQL: p.sql}
-		for _, t := range p.h.params {
+		for _, t := range p.h.Params {
 			r.Params = append(r.Params, t.OID)
 		}
 		out = append(out, r)
@@ -33,16 +32,4 @@ func (h *host) CursorRows() []sysview.CursorRow {
 		out = append(out, sysview.CursorRow{Name: name, Statement: c.Text, Holdable: c.Hold, Scrollable: c.Scroll > 0, At: c.At})
 	}
 	return out
-}
-
-// OldestRead is the version of the oldest state that a statement of this
-// gateway reads; 0 for none.
-func (e *Engine) OldestRead() uint64 {
-	return e.snapshots.Oldest(func(yield func(*txn.Pin) bool) {
-		for _, s := range e.Sessions() {
-			if !yield(&s.reading) {
-				return
-			}
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/cursor"
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -16,18 +15,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast.DeclareCursorStmt, params []types.Type) (*handler, error) {
+func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast.DeclareCursorStmt, params []types.Type) (*Command, error) {
 	inner := *st
 	q, ok := n.Query.(ast.Stmt)
 	if !ok {
 		return nil, pgerr.Unsupported("DECLARE CURSOR takes a SELECT")
 	}
 	inner.Node = q
-	h, err := s.handle(ctx, &inner, params)
+	h, err := s.command(ctx, &inner, params)
 	if err != nil {
 		return nil, err
 	}
-	return &handler{params: h.params, open: func(ctx context.Context, x *execution) (*result, error) {
+	return &Command{Params: h.Params, Run: func(ctx context.Context, x *Execution) (*Result, error) {
 		o := cursor.Options{Name: n.PortalName, Number: s.declared + 1, Hold: n.Options&ast.CURSOR_OPT_HOLD != 0, Text: st.Text, At: time.Now()}
 		if !s.tx.Explicit && !o.Hold {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
@@ -46,25 +45,25 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		s.declared = o.Number
 		// The query outlives the DECLARE: its own context and memory pool.
 		cctx, cancel := context.WithCancelCause(context.Background())
-		cx := x.Fork(s.context().With(x.Context.Params, h.params), "cursor "+o.Name, cancel)
-		c := cursor.New(o, cx, cctx, cancel, s.engine.cfg.Temp)
-		run := &execution{Execution: s.writing(cctx, cx, &inner), s: s, mark: s.tx.Mark()}
+		cx := x.Fork(s.Context().With(x.Context.Params, h.Params), "cursor "+o.Name, cancel)
+		c := cursor.New(o, cx, cctx, cancel, s.registry.cfg.Temp)
+		run := &Execution{Execution: s.writing(cctx, cx, &inner), s: s, mark: s.tx.Mark()}
 		s.queued.Store(&cx.Admission)
 		err := c.Open(ctx, func(ctx context.Context) ([]plan.Column, op.BatchReader, error) {
-			res, err := h.open(ctx, run)
+			res, err := h.Run(ctx, run)
 			if err != nil {
 				return nil, nil, err
 			}
-			if res.cols == nil {
-				res.cols = h.cols
+			if res.Columns == nil {
+				res.Columns = h.Columns
 			}
-			return res.cols, res, nil
+			return res.Columns, res.rows(), nil
 		})
 		if err != nil {
 			return nil, err
 		}
 		s.cursors[o.Name] = c
-		return done("DECLARE CURSOR"), nil
+		return Done("DECLARE CURSOR"), nil
 	}}, nil
 }
 
@@ -102,7 +101,7 @@ func (s *Session) cursor(name string) (*cursor.Cursor, error) {
 	return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", name)
 }
 
-func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
+func (s *Session) fetch(n *ast.FetchStmt) (*Command, error) {
 	c, err := s.cursor(n.PortalName)
 	if err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
 	} else {
 		cols = c.Columns()
 	}
-	return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
+	return &Command{Columns: cols, Run: func(ctx context.Context, x *Execution) (*Result, error) {
 		c, err := s.cursor(n.PortalName)
 		if err != nil {
 			return nil, err
@@ -123,17 +122,17 @@ func (s *Session) fetch(n *ast.FetchStmt) (*handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		res := done(fmt.Sprintf("%s %d", verb, rows.Count()))
-		res.cols = cols
+		res := Done(fmt.Sprintf("%s %d", verb, rows.Count()))
+		res.Columns = cols
 		if !n.IsMove {
-			res.next = func(context.Context) (*batch.Batch, error) { return rows.Next() }
+			res.Rows = rows
 		}
 		return res, nil
 	}}, nil
 }
 
-func (s *Session) closeCursor(n *ast.ClosePortalStmt) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
+func (s *Session) closeCursor(n *ast.ClosePortalStmt) (*Command, error) {
+	return Simple(func(ctx context.Context, x *Execution) (string, error) {
 		if n.PortalName == "" {
 			s.closeCursors(true)
 			return "CLOSE CURSOR ALL", nil
