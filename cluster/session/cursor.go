@@ -27,12 +27,12 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		return nil, err
 	}
 	return &Command{Params: h.Params, Run: func(ctx context.Context, x *Execution) (*Result, error) {
-		o := cursor.Options{Name: n.PortalName, Number: s.declared + 1, Hold: n.Options&ast.CURSOR_OPT_HOLD != 0, Text: st.Text, At: time.Now()}
+		o := cursor.Options{Name: n.PortalName, Number: s.cursors.Declared + 1, Hold: n.Options&ast.CURSOR_OPT_HOLD != 0, Text: st.Text, At: time.Now()}
 		if !s.tx.Explicit && !o.Hold {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 		}
-		if s.cursors[o.Name] != nil {
-			return nil, pgerr.New(pgerr.DuplicateCursor, "cursor %q already exists", o.Name)
+		if err := s.cursors.Free(o.Name); err != nil {
+			return nil, err
 		}
 		switch n.Options & (ast.CURSOR_OPT_SCROLL | ast.CURSOR_OPT_NO_SCROLL) {
 		case ast.CURSOR_OPT_SCROLL | ast.CURSOR_OPT_NO_SCROLL:
@@ -42,7 +42,7 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		case ast.CURSOR_OPT_NO_SCROLL:
 			o.Scroll = -1
 		}
-		s.declared = o.Number
+		s.cursors.Declared = o.Number
 		// The query outlives the DECLARE: its own context and memory pool.
 		cctx, cancel := context.WithCancelCause(context.Background())
 		cx := x.Fork(s.Context().With(x.Context.Params, h.Params), "cursor "+o.Name, cancel)
@@ -62,47 +62,13 @@ func (s *Session) declareCursor(ctx context.Context, st *parse.Statement, n *ast
 		if err != nil {
 			return nil, err
 		}
-		s.cursors[o.Name] = c
+		s.cursors.Add(c)
 		return Done("DECLARE CURSOR"), nil
 	}}, nil
 }
 
-// closeCursors closes the transaction's cursors, or all. Held ones are read to
-// their end first when their transaction commits (see holdCursors).
-func (s *Session) closeCursors(all bool) {
-	s.closeWhere(func(c *cursor.Cursor) bool { return all || !c.Hold })
-}
-
-func (s *Session) closeWhere(gone func(*cursor.Cursor) bool) {
-	for name, c := range s.cursors {
-		if gone(c) {
-			c.Close()
-			delete(s.cursors, name)
-		}
-	}
-}
-
-// holdCursors materialises WITH HOLD cursors before their transaction ends.
-func (s *Session) holdCursors() error {
-	for _, c := range s.cursors {
-		if c.Hold {
-			if err := c.Materialize(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (s *Session) cursor(name string) (*cursor.Cursor, error) {
-	if c := s.cursors[name]; c != nil {
-		return c, nil
-	}
-	return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", name)
-}
-
 func (s *Session) fetch(n *ast.FetchStmt) (*Command, error) {
-	c, err := s.cursor(n.PortalName)
+	c, err := s.cursors.Find(n.PortalName)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +80,7 @@ func (s *Session) fetch(n *ast.FetchStmt) (*Command, error) {
 		cols = c.Columns()
 	}
 	return &Command{Columns: cols, Run: func(ctx context.Context, x *Execution) (*Result, error) {
-		c, err := s.cursor(n.PortalName)
+		c, err := s.cursors.Find(n.PortalName)
 		if err != nil {
 			return nil, err
 		}
@@ -134,15 +100,13 @@ func (s *Session) fetch(n *ast.FetchStmt) (*Command, error) {
 func (s *Session) closeCursor(n *ast.ClosePortalStmt) (*Command, error) {
 	return Simple(func(ctx context.Context, x *Execution) (string, error) {
 		if n.PortalName == "" {
-			s.closeCursors(true)
+			s.cursors.CloseAll()
 			return "CLOSE CURSOR ALL", nil
 		}
-		c, err := s.cursor(n.PortalName)
-		if err != nil {
+		if _, err := s.cursors.Find(n.PortalName); err != nil {
 			return "", err
 		}
-		c.Close()
-		delete(s.cursors, n.PortalName)
+		s.cursors.Close(func(c *cursor.Cursor) bool { return c.Name == n.PortalName })
 		return "CLOSE CURSOR", nil
 	}), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -41,7 +42,7 @@ const mostAhead = 1 << 20
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	s := h.s
-	if len(s.cursors) > 0 || s.asleep > 0 {
+	if s.cursors.Len() > 0 || s.asleep > 0 {
 		x.Admission.Pass() // they hold what others may wait for
 	}
 	h.mu.Lock()
@@ -263,4 +264,18 @@ func (h *host) Signal(pid int32, terminate bool) (bool, error) {
 		return e.TerminateBackend(uint32(pid)), nil
 	}
 	return e.CancelBackend(uint32(pid)), nil
+}
+
+// SettingRows implements query.Host.
+func (h *host) SettingRows() []sysview.SettingRow { return query.SettingRows(h.s.set) }
+
+// PreparedRows implements query.Host.
+func (h *host) PreparedRows() []sysview.PreparedRow { return h.s.statements.rows() }
+
+// CursorRows implements query.Host.
+func (h *host) CursorRows() (out []sysview.CursorRow) {
+	for c := range h.s.cursors.All() {
+		out = append(out, sysview.CursorRow{Name: c.Name, Statement: c.Text, Holdable: c.Hold, Scrollable: c.Scroll > 0, At: c.At})
+	}
+	return out
 }

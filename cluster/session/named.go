@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -13,56 +12,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// named is a prepared statement with a name. PREPARE and the protocol's Parse
-// share the names.
-type named struct {
-	*Prepared
-	sql bool // by PREPARE
-	at  time.Time
-}
-
-const (
-	// maxNamed bounds the prepared statements of a session.
-	maxNamed = 1 << 16
-	// maxNested bounds how deep EXECUTE may run EXECUTE, which the protocol can prepare.
-	maxNested = 32
-)
-
-// Keep gives a prepared statement a name: 42P05 if it is taken.
-func (s *Session) Keep(name string, p *Prepared) error { return s.keep(name, p, false) }
-
-func (s *Session) keep(name string, p *Prepared, sql bool) error {
-	if err := s.nameFree(name); err != nil {
-		return err
-	}
-	if len(s.named) >= maxNamed {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", maxNamed)
-	}
-	s.named[name] = &named{Prepared: p, sql: sql, at: time.Now()}
-	return nil
-}
-
-func (s *Session) nameFree(name string) error {
-	if s.named[name] != nil {
-		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
-	}
-	return nil
-}
-
-// Kept finds a prepared statement by its name.
-func (s *Session) Kept(name string) (*Prepared, error) {
-	if n := s.named[name]; n != nil {
-		return n.Prepared, nil
-	}
-	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
-}
-
-// Forget frees a name, if it is one.
-func (s *Session) Forget(name string) { delete(s.named, name) }
+// maxNested bounds how deep EXECUTE may run EXECUTE, which the protocol can prepare.
+const maxNested = 32
 
 func (s *Session) prepareSQL(stmt *parse.Statement, n *ast.PrepareStmt) (*Command, error) {
 	return Simple(func(ctx context.Context, e *Execution) (string, error) {
-		if err := s.nameFree(n.Name); err != nil {
+		if err := s.free(n.Name); err != nil {
 			return "", err
 		}
 		var given []types.Type
@@ -89,7 +44,7 @@ func (s *Session) prepareSQL(stmt *parse.Statement, n *ast.PrepareStmt) (*Comman
 func (s *Session) deallocate(n *ast.DeallocateStmt) (*Command, error) {
 	return Simple(func(context.Context, *Execution) (string, error) {
 		if n.IsAll || n.Name == "" {
-			clear(s.named)
+			clear(s.statements)
 			return "DEALLOCATE ALL", nil
 		}
 		if _, err := s.Kept(n.Name); err != nil {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/advisory"
-	"github.com/tributarydb/tributary/cluster/cursor"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/settings"
@@ -147,16 +146,17 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 		return nil, fatal(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %q", st.Database).WithDetail("User does not have CONNECT privilege."))
 	}
 	s := &Session{
-		registry: r,
-		start:    st,
-		set:      settings.NewSet(),
-		user:     role.OID,
-		role:     role.OID,
-		started:  time.Now(),
-		locks:    r.locks.Holder(),
-		named:    map[string]*named{},
-		cursors:  map[string]*cursor.Cursor{},
+		registry:   r,
+		start:      st,
+		set:        settings.NewSet(),
+		user:       role.OID,
+		role:       role.OID,
+		started:    time.Now(),
+		locks:      r.locks.Holder(),
+		statements: statements{},
 	}
+	s.interrupts.wake = st.Wake
+	s.interrupts.timeout = func() time.Duration { return time.Duration(s.set.Int("statement_timeout")) * time.Millisecond }
 	s.activity.Store(&Activity{State: "idle", Since: s.started})
 	if err := s.init(role); err != nil {
 		return nil, fatal(pgerr.From(err))
@@ -191,7 +191,7 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 // Cancel stops the running statement of the session with this key.
 func (r *Registry) Cancel(pid, secret uint32) {
 	if s := r.session(pid); s != nil && s.start.Secret == secret {
-		s.cancelRunning(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+		s.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
 	}
 }
 
@@ -199,7 +199,7 @@ func (r *Registry) Cancel(pid, secret uint32) {
 func (r *Registry) CancelBackend(pid uint32) bool {
 	s := r.session(pid)
 	if s != nil {
-		s.cancelRunning(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+		s.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
 	}
 	return s != nil
 }

@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -29,25 +27,13 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*Command, error) {
 			s.set.ResetAll()
 			return "RESET", nil
 		case ast.VAR_RESET:
-			switch strings.ToLower(n.Name) {
-			case "role":
-				return "RESET", s.setRole("none")
-			case "session_authorization":
-				return "RESET", s.setSessionUser("default")
-			}
-			return "RESET", s.set.Reset(n.Name, false)
+			return "RESET", s.setDefault(n.Name, false)
 		case ast.VAR_SET_CURRENT:
 			return "", pgerr.Unsupported("SET FROM CURRENT is not supported")
 		case ast.VAR_SET_MULTI:
 			return "SET", s.setMulti(n)
 		case ast.VAR_SET_DEFAULT:
-			switch strings.ToLower(n.Name) {
-			case "role":
-				return "SET", s.setRole("none")
-			case "session_authorization":
-				return "SET", s.setSessionUser("default")
-			}
-			return "SET", s.set.Reset(n.Name, n.IsLocal)
+			return "SET", s.setDefault(n.Name, n.IsLocal)
 		}
 		value, err := SettingValue(x, n)
 		if err != nil {
@@ -84,6 +70,17 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*Command, error) {
 		}
 		return "SET", s.set.Set(n.Name, value, n.IsLocal)
 	}), nil
+}
+
+// setDefault gives a setting the value that the session began with.
+func (s *Session) setDefault(name string, local bool) error {
+	switch strings.ToLower(name) {
+	case "role":
+		return s.setRole("none")
+	case "session_authorization":
+		return s.setSessionUser("default")
+	}
+	return s.set.Reset(name, local)
 }
 
 // SettingValue is the value that SET or ALTER SYSTEM gives.
@@ -236,8 +233,8 @@ func (s *Session) discard(n *ast.DiscardStmt) (*Command, error) {
 			if s.tx.Explicit {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 			}
-			s.closeCursors(true)
-			clear(s.named)
+			s.cursors.CloseAll()
+			clear(s.statements)
 			if err := s.setSessionUser("default"); err != nil {
 				return "", err
 			}
@@ -255,5 +252,3 @@ func (s *Session) discard(n *ast.DiscardStmt) (*Command, error) {
 		}
 	}), nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -48,7 +48,7 @@ func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
 	err := s.checkDeferred(ctx)
 	if err == nil {
-		err = s.holdCursors()
+		err = s.cursors.Materialize()
 	}
 	if err == nil {
 		err = s.registry.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
@@ -100,7 +100,7 @@ func (s *Session) rollback() {
 		return
 	}
 	s.ended(rolledBack())
-	s.closeCursors(false)
+	s.cursors.EndTransaction()
 	s.set.End(false)
 	s.registry.cfg.Files.Discard(t.Created())
 	t.RolledBack()
@@ -150,12 +150,12 @@ func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*
 	}
 	switch n.Kind {
 	case ast.TRANS_STMT_SAVEPOINT:
-		t, deferred, records, settings, declared := s.tx, s.tx.Deferred(), len(s.tx.audit), s.set.Mark(), s.declared
+		t, deferred, records, settings, declared := s.tx, s.tx.Deferred(), len(s.tx.audit), s.set.Mark(), s.cursors.Declared
 		return Done("SAVEPOINT"), t.Savepoint(n.SavepointName, func() {
 			t.ForgetDeferred(deferred)
 			s.auditEnd(t, records, rolledBack())
 			s.set.RollbackTo(settings)
-			s.closeWhere(func(c *cursor.Cursor) bool { return c.Number > declared })
+			s.cursors.Close(func(c *cursor.Cursor) bool { return c.Number > declared })
 		})
 	case ast.TRANS_STMT_RELEASE:
 		return Done("RELEASE"), s.tx.Release(n.SavepointName)
@@ -189,7 +189,7 @@ func (s *Session) endBlock(ctx context.Context, commit, chain bool) (*Result, er
 	iso, readOnly := s.tx.Isolation, s.tx.ReadOnly
 	tag := "COMMIT"
 	if commit && !s.tx.Failed {
-		s.closeCursors(false)
+		s.cursors.EndTransaction()
 		if err := s.commit(ctx); err != nil {
 			return nil, err
 		}
