@@ -6,6 +6,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/define"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -13,76 +14,75 @@ import (
 )
 
 // defining is the session as definitions see it.
-func (s *Session) defining() *define.Session {
-	return &define.Session{Key: s.engine.cfg.Node.ID<<20 | uint64(s.start.PID)&0xfffff, NewOID: s.engine.oids.New,
-		Password: s.engine.cfg.Password, Notice: s.notice, Temp: &s.temp}
+func (c *commands) defining() *define.Session {
+	return &define.Session{Key: c.cfg.Node.ID<<20 | uint64(c.s.PID())&0xfffff, NewOID: c.oids.New,
+		Password: c.cfg.Password, Notice: c.s.Notice, Temp: c.s.Temp()}
 }
 
 // ddl handles the statements that planner/ddl knows.
-func (s *Session) ddl(stmt *parse.Statement) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if err := x.Txn.Writable(stmt.Tag()); err != nil {
+func (c *commands) ddl(st *parse.Statement) *session.Command {
+	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+		if err := x.Txn.Writable(st.Tag()); err != nil {
 			return "", err
 		}
-		st, err := x.view()
+		view, err := x.View()
 		if err != nil {
 			return "", err
 		}
-		return s.defining().Run(x.Execution, st)
-	}), nil
+		return c.defining().Run(x.Execution, view)
+	})
 }
 
 // createTableAs handles CREATE TABLE AS and CREATE MATERIALIZED VIEW.
-func (s *Session) createTableAs(ctx context.Context, stmt *parse.Statement, n *ast.CreateTableAsStmt, params []types.Type) (*handler, error) {
+func (c *commands) createTableAs(ctx context.Context, stmt *parse.Statement, n *ast.CreateTableAsStmt, params []types.Type) (*session.Command, error) {
 	q, ok := n.Query.(ast.Stmt)
 	if !ok {
 		return nil, pgerr.Unsupported("CREATE TABLE AS takes a query")
 	}
 	as := &define.TableAs{Query: q, Into: n.Into, Materialized: n.ObjType == ast.OBJECT_MATVIEW, IfNotExists: n.IfNotExists}
 	if e, ok := q.(*ast.ExecuteStmt); ok {
-		p, err := s.Kept(e.Name)
+		p, err := c.s.Kept(e.Name)
 		if err != nil {
 			return nil, err
 		}
-		if as.Query, ok = p.node().(*ast.SelectStmt); !ok {
+		if as.Query, ok = p.Node().(*ast.SelectStmt); !ok {
 			return nil, pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
 		}
-		h, err := s.tableAs(ctx, p.stmt, as, p.h.params)
+		h, err := c.tableAs(ctx, p.Statement(), as, p.Params())
 		if err != nil {
 			return nil, err
 		}
-		return s.supplied(p.stmt, h, e), nil
+		return c.s.Supplied(p, h, e), nil
 	}
-	return s.tableAs(ctx, stmt, as, params)
+	return c.tableAs(ctx, stmt, as, params)
 }
 
 // selectInto handles SELECT … INTO table.
-func (s *Session) selectInto(ctx context.Context, stmt *parse.Statement, n *ast.SelectStmt, params []types.Type) (*handler, error) {
+func (c *commands) selectInto(ctx context.Context, stmt *parse.Statement, n *ast.SelectStmt, params []types.Type) (*session.Command, error) {
 	q := *n
 	q.IntoClause = nil
-	return s.tableAs(ctx, stmt, &define.TableAs{Query: &q, Into: n.IntoClause}, params)
+	return c.tableAs(ctx, stmt, &define.TableAs{Query: &q, Into: n.IntoClause}, params)
 }
 
-func (s *Session) tableAs(ctx context.Context, stmt *parse.Statement, as *define.TableAs, params []types.Type) (*handler, error) {
-	s.ensureTxn()
-	st, err := s.tx.Begin(ctx, s.engine.cfg.Meta)
+func (c *commands) tableAs(ctx context.Context, stmt *parse.Statement, as *define.TableAs, params []types.Type) (*session.Command, error) {
+	st, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	bound, err := bind.Query(s.planning(ctx, st, stmt, params), as.Query)
+	bound, err := bind.Query(c.planning(ctx, st, stmt, params), as.Query)
 	if err != nil {
 		return nil, err
 	}
-	h, err := simple(func(ctx context.Context, x *execution) (string, error) {
+	h := session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if err := x.Txn.Writable("CREATE TABLE AS"); err != nil {
 			return "", err
 		}
-		st, err := x.view()
+		st, err := x.View()
 		if err != nil {
 			return "", err
 		}
-		return s.defining().TableAs(x.Execution, st, stmt, as)
-	}), nil
-	h.params = bound.Params
-	return h, err
+		return c.defining().TableAs(x.Execution, st, stmt, as)
+	})
+	h.Params = bound.Params
+	return h, nil
 }

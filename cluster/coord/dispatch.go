@@ -5,109 +5,108 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/copydata"
 	"github.com/tributarydb/tributary/cluster/define"
-	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// handle finds what a statement does. It binds, so that parameters and columns
-// are known, but changes nothing.
-func (s *Session) handle(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
-	h, err := s.dispatch(ctx, st, params)
-	if !st.Defines() {
-		return h, err
-	}
-	if err != nil {
-		s.audit(query.Cause(ctx, err), s.auditRecord(st))
-		return nil, err
-	}
-	return s.audited(st, h), nil
+// commands are those of a session.
+type commands struct {
+	*Engine
+	s *session.Session
 }
 
-// dispatch has one line a statement kind.
-func (s *Session) dispatch(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
+// Command implements session.Commands. It has one line for each kind of statement.
+func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Statement, params []types.Type) (*session.Command, error) {
+	c := &commands{e, s}
 	if st.Own != nil {
-		return s.handleOwn(ctx, st, params)
+		return c.own(ctx, st, params)
 	}
 	switch n := st.Node.(type) {
-	case *ast.TransactionStmt:
-		return s.transaction(n)
-	case *ast.VariableSetStmt:
-		return s.variableSet(n)
-	case *ast.VariableShowStmt:
-		return s.variableShow(n)
-	case *ast.AlterSystemStmt:
-		return s.alterSystem(n.Setstmt)
-	case *ast.DiscardStmt:
-		return s.discard(n)
-	case *ast.PrepareStmt:
-		return s.prepareSQL(st, n)
-	case *ast.ExecuteStmt:
-		return s.executeSQL(n)
-	case *ast.DeallocateStmt:
-		return s.deallocate(n)
-	case *ast.DeclareCursorStmt:
-		return s.declareCursor(ctx, st, n, params)
-	case *ast.FetchStmt:
-		return s.fetch(n)
-	case *ast.ClosePortalStmt:
-		return s.closeCursor(n)
 	case *ast.SelectStmt:
 		if n.IntoClause != nil {
-			return s.selectInto(ctx, st, n, params)
+			return c.selectInto(ctx, st, n, params)
 		}
-		return s.query(ctx, st, params)
+		return c.query(ctx, st, params)
 	case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
-		return s.dml(ctx, st, params)
+		return c.dml(ctx, st, params)
 	case *ast.CreateTableAsStmt:
-		return s.createTableAs(ctx, st, n, params)
+		return c.createTableAs(ctx, st, n, params)
 	case *ast.RefreshMatViewStmt:
-		return simple(func(ctx context.Context, x *execution) (string, error) {
-			view, err := x.view()
+		return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+			view, err := x.View()
 			if err != nil {
 				return "", err
 			}
 			return "REFRESH MATERIALIZED VIEW", define.Refresh(x.Execution, view, n)
 		}), nil
 	case *ast.CopyStmt:
-		return s.copy(ctx, st, n, params)
+		return copyCommand(n)
 	case *ast.ExplainStmt:
-		return s.explain(ctx, st, n, params)
+		return c.explain(ctx, st, n, params)
 	case *ast.VacuumStmt:
-		return s.vacuum(n)
+		return vacuum(n), nil
+	case *ast.AlterSystemStmt:
+		return c.alterSystem(n.Setstmt), nil
 	case *ast.CheckPointStmt:
-		return simple(func(context.Context, *execution) (string, error) { return "CHECKPOINT", nil }), nil
-	case *ast.UnlistenStmt:
-		// Nothing can be listened to, so there is nothing left to do.
-		return simple(func(context.Context, *execution) (string, error) { return "UNLISTEN", nil }), nil
-	case *ast.ConstraintsSetStmt:
-		return s.constraintsSet(n)
-	case *ast.ListenStmt, *ast.NotifyStmt:
-		return nil, pgerr.Unsupported("LISTEN and NOTIFY are not supported")
-	case *ast.LockStmt:
-		return s.lockTable(n)
+		return session.Simple(func(context.Context, *session.Execution) (string, error) { return "CHECKPOINT", nil }), nil
 	case *ast.DoStmt:
 		return nil, pgerr.Unsupported("DO is not supported")
 	case *ast.CallStmt:
 		return nil, pgerr.Unsupported("CALL is not supported")
 	}
-	return s.ddl(st)
+	return c.ddl(st), nil
+}
+
+// copyCommand takes COPY.
+func copyCommand(n *ast.CopyStmt) (*session.Command, error) {
+	opts, err := copydata.Options(n)
+	if err != nil {
+		return nil, err
+	}
+	return &session.Command{Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		st, err := x.View()
+		if err != nil {
+			return nil, err
+		}
+		stream, tag, err := copydata.Copy(x.Execution, st, n, opts)
+		if err != nil || stream == nil {
+			return session.Done(tag), err
+		}
+		return &session.Result{Copy: stream, Tag: stream.Tag}, nil
+	}}, nil
+}
+
+// alterSystem takes ALTER SYSTEM SET and RESET.
+func (c *commands) alterSystem(n *ast.VariableSetStmt) *session.Command {
+	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+		if x.Txn.Explicit {
+			return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER SYSTEM cannot run inside a transaction block")
+		}
+		st, err := x.View()
+		if err != nil {
+			return "", err
+		}
+		value := func() (string, error) { return session.SettingValue(x, n) }
+		return "ALTER SYSTEM", c.cluster.AlterSystem(x.Ctx, st, x.Context.Role, n, value, c.s.Notice)
+	})
 }
 
 // vacuum takes VACUUM and ANALYZE. Statistics are kept with each segment and
 // compaction runs by itself, so both only check the names they are given.
-func (s *Session) vacuum(n *ast.VacuumStmt) (*handler, error) {
+func vacuum(n *ast.VacuumStmt) *session.Command {
 	tag := "ANALYZE"
 	if n.IsVacuumcmd {
 		tag = "VACUUM"
 	}
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if n.IsVacuumcmd && s.tx.Explicit {
+	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+		if n.IsVacuumcmd && x.Txn.Explicit {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
 		}
-		st, err := x.view()
+		st, err := x.View()
 		if err != nil {
 			return "", err
 		}
@@ -121,18 +120,5 @@ func (s *Session) vacuum(n *ast.VacuumStmt) (*handler, error) {
 			}
 		}
 		return tag, nil
-	}), nil
-}
-
-func (s *Session) constraintsSet(n *ast.ConstraintsSetStmt) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if !s.tx.Explicit {
-			s.warn(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks")
-		}
-		st, err := x.view()
-		if err != nil {
-			return "", err
-		}
-		return "SET CONSTRAINTS", x.SetConstraints(st, n)
-	}), nil
+	})
 }

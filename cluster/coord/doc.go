@@ -1,14 +1,13 @@
-// Package coord runs one statement from start to end: it is the gateway's side
-// of the database.
+// Package coord is the gateway's side of the database: an Engine joins the sessions of a
+// node (package session) to what their statements do.
 //
-//	Engine ── sessions by key ──▶ Session ── settings, transaction, cursors
-//	                                 │
-//	   text ─parse─▶ Statement ─Prepare─▶ Prepared ─Bind─▶ Portal ─▶ batches
-//	                                 │
-//	   bind → opt → stage → Runner (this node, or all nodes)
+//	session ─ Command(statement) ─▶ Engine ─▶ query, dml   bind → opt → stage → Runner
+//	                                   │      define       planner/ddl and its rows
+//	                                   │      copydata     COPY
+//	                                   │      training     TRAIN MODEL and its kin
+//	                                   └────▶ admin        ALTER SYSTEM, ALTER NODE
 //
-// The package has a line for each kind of statement and gives it what it needs of the
-// session; the work is done below (docs/decisions/0023). It does not know the wire: cmd
-// adapts Session to what wire/session asks for. It does not know Raft either: Meta is the
-// replicated catalog.
+// It has a line for each kind of statement; the work is done below (docs/decisions/0023).
+// It does not know the wire: cmd adapts sessions to what wire/session asks for. It does not
+// know Raft either: Meta is the replicated catalog.
 package coord

@@ -10,6 +10,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -52,7 +53,7 @@ func explainOpts(l *ast.NodeList) (query.Explain, error) {
 }
 
 // explain shows how a statement would run, and with ANALYZE how it did.
-func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.ExplainStmt, params []types.Type) (*handler, error) {
+func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.ExplainStmt, params []types.Type) (*session.Command, error) {
 	o, err := explainOpts(n.Options)
 	if err != nil {
 		return nil, err
@@ -72,31 +73,31 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 			node = q
 		}
 	case *ast.ExecuteStmt:
-		p, err := s.Kept(x.Name)
+		p, err := c.s.Kept(x.Name)
 		if err != nil {
 			return nil, err
 		}
 		call := *n
-		switch q := p.node().(type) {
+		switch q := p.Node().(type) {
 		case *ast.SelectStmt, *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
 			call.Query = q
 		default: // EXECUTE among them: it could name itself
 			return nil, pgerr.Unsupported("EXPLAIN EXECUTE of this statement is not supported")
 		}
-		h, err := s.explain(ctx, p.stmt, &call, p.h.params)
+		h, err := c.explain(ctx, p.Statement(), &call, p.Params())
 		if err != nil {
 			return nil, err
 		}
-		return s.supplied(p.stmt, h, x), nil
+		return c.s.Supplied(p, h, x), nil
 	}
 	inner.Node = node
-	h, err := s.handle(ctx, &inner, params)
+	h, err := c.Command(ctx, c.s, &inner, params)
 	if err != nil {
 		return nil, err
 	}
-	cols := textCols("QUERY PLAN")
-	return &handler{cols: cols, params: h.params, open: func(ctx context.Context, x *execution) (*result, error) {
-		view, err := x.view()
+	cols := session.TextColumns("QUERY PLAN")
+	return &session.Command{Columns: cols, Params: h.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		view, err := x.View()
 		if err != nil {
 			return nil, err
 		}
@@ -104,20 +105,20 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 		start := time.Now()
 		switch node.(type) {
 		case *ast.SelectStmt:
-			q, err := bind.Query(x.Binding(x.Ctx, view, &inner, h.params), node)
+			q, err := bind.Query(x.Binding(x.Ctx, view, &inner, h.Params), node)
 			if err != nil {
 				return nil, err
 			}
-			text, err = s.explainQuery(x, q, o)
+			text, err = c.explainQuery(x, q, o)
 			if err != nil {
 				return nil, err
 			}
 		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
-			d, err := bind.DML(x.Binding(x.Ctx, view, &inner, h.params), node)
+			d, err := bind.DML(x.Binding(x.Ctx, view, &inner, h.Params), node)
 			if err != nil {
 				return nil, err
 			}
-			if text, err = s.explainDML(x, d, o, h); err != nil {
+			if text, err = c.explainDML(x, d, o, h); err != nil {
 				return nil, err
 			}
 		default:
@@ -134,12 +135,12 @@ func (s *Session) explain(ctx context.Context, st *parse.Statement, n *ast.Expla
 		} else {
 			rows = [][]types.Datum{{text}}
 		}
-		return rowsOf(cols, rows, "EXPLAIN")
+		return session.Table(cols, rows, "EXPLAIN")
 	}}, nil
 }
 
-func (s *Session) explainQuery(x *execution, q *plan.Query, o query.Explain) (string, error) {
-	view, err := x.view()
+func (c *commands) explainQuery(x *session.Execution, q *plan.Query, o query.Explain) (string, error) {
+	view, err := x.View()
 	if err != nil {
 		return "", err
 	}
@@ -172,8 +173,8 @@ func (s *Session) explainQuery(x *execution, q *plan.Query, o query.Explain) (st
 	return r.Show(o, ""), nil
 }
 
-func (s *Session) explainDML(x *execution, d *plan.DML, o query.Explain, h *handler) (string, error) {
-	view, err := x.view()
+func (c *commands) explainDML(x *session.Execution, d *plan.DML, o query.Explain, h *session.Command) (string, error) {
+	view, err := x.View()
 	if err != nil {
 		return "", err
 	}
@@ -191,12 +192,9 @@ func (s *Session) explainDML(x *execution, d *plan.DML, o query.Explain, h *hand
 	if err != nil || !o.Analyze {
 		return text, err
 	}
-	res, err := h.open(x.Ctx, x)
+	res, err := h.Run(x.Ctx, x)
 	if err != nil {
 		return "", err
 	}
-	if res.close != nil {
-		err = res.close()
-	}
-	return text, err
+	return text, res.Close()
 }

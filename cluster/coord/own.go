@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -12,38 +13,38 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// handleOwn handles the statements that PostgreSQL does not have.
-func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []types.Type) (*handler, error) {
+// own handles the statements that PostgreSQL does not have.
+func (c *commands) own(ctx context.Context, st *parse.Statement, params []types.Type) (*session.Command, error) {
 	switch n := st.Own.(type) {
 	case *parse.TrainModel:
-		return s.trainModel(ctx, training.Statement{Text: st, TrainModel: n}, params)
+		return c.trainModel(ctx, training.Statement{Text: st, TrainModel: n}, params)
 	case *parse.Retrain:
-		return s.retrain(ctx, st, n)
+		return c.retrain(ctx, st, n)
 	case *parse.CancelTraining:
-		return s.cancelTraining(n)
+		return c.cancelTraining(n)
 	case *parse.ResumeTraining:
-		return s.resumeTraining(n)
+		return c.resumeTraining(n)
 	case *parse.Explain:
-		return s.explainTrain(ctx, st, n, params)
+		return c.explainTrain(ctx, st, n, params)
 	case *parse.ShowModels:
-		return s.alias(ctx, st, "SELECT * FROM ml.models", "SHOW")
+		return c.alias(ctx, st, "SELECT * FROM ml.models", "SHOW")
 	case *parse.DescribeModel:
-		return s.describeModel(n)
+		return c.describeModel(n)
 	case *parse.AlterNode:
-		return simple(func(ctx context.Context, x *execution) (string, error) {
-			if s.tx.Explicit {
+		return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+			if x.Txn.Explicit {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER NODE cannot run inside a transaction block")
 			}
-			view, err := x.view()
+			view, err := x.View()
 			if err != nil {
 				return "", err
 			}
-			return "ALTER NODE", s.engine.cluster.AlterNode(x.Ctx, view, s.role, n, s.notice)
+			return "ALTER NODE", c.cluster.AlterNode(x.Ctx, view, x.Context.Role, n, c.s.Notice)
 		}), nil
 	case *parse.AlterTableRepartition, *parse.DropModel, *parse.AlterModel:
-		return s.ddl(st)
+		return c.ddl(st), nil
 	case *parse.NoEffect:
-		return simple(func(context.Context, *execution) (string, error) { return n.Command, nil }), nil
+		return session.Simple(func(context.Context, *session.Execution) (string, error) { return n.Command, nil }), nil
 	case *parse.ExportModel:
 		return nil, pgerr.Unsupported("EXPORT MODEL is not supported yet")
 	case *parse.ImportModel:
@@ -53,15 +54,14 @@ func (s *Session) handleOwn(ctx context.Context, st *parse.Statement, params []t
 }
 
 // retrain trains a model again by its own statement, or over another query.
-func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Retrain) (*handler, error) {
-	s.ensureTxn()
-	view, err := s.tx.Begin(ctx, s.engine.cfg.Meta)
+func (c *commands) retrain(ctx context.Context, st *parse.Statement, n *parse.Retrain) (*session.Command, error) {
+	view, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.findModel(view, n.Name)
+	m, err := c.findModel(view, n.Name)
 	if err == nil {
-		err = s.context().MustOwn(view, m)
+		err = c.s.Context().MustOwn(view, m)
 	}
 	if err != nil {
 		return nil, err
@@ -89,29 +89,29 @@ func (s *Session) retrain(ctx context.Context, st *parse.Statement, n *parse.Ret
 	}
 	again := *own
 	again.Name, again.OrReplace, again.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false
-	h, err := s.trainModel(ctx, training.Statement{Text: old, TrainModel: &again}, nil)
-	if err == nil && len(h.params) > 0 {
+	h, err := c.trainModel(ctx, training.Statement{Text: old, TrainModel: &again}, nil)
+	if err == nil && len(h.Params) > 0 {
 		return nil, pgerr.Unsupported("a model trained with parameters can be retrained over a new query only")
 	}
 	return h, err
 }
 
 // alias runs a query in the place of a statement.
-func (s *Session) alias(ctx context.Context, st *parse.Statement, text, verb string) (*handler, error) {
+func (c *commands) alias(ctx context.Context, st *parse.Statement, text, verb string) (*session.Command, error) {
 	inner, err := parse.One(text, parse.Postgres)
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.query(ctx, inner, nil)
+	h, err := c.query(ctx, inner, nil)
 	if err != nil {
 		return nil, err
 	}
-	open := h.open
-	h.open = func(ctx context.Context, x *execution) (*result, error) {
+	open := h.Run
+	h.Run = func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		res, err := open(ctx, x)
 		if err == nil {
-			tag := res.tag
-			res.tag = func() string { return verb + strings.TrimPrefix(tag(), "SELECT") }
+			tag := res.Tag
+			res.Tag = func() string { return verb + strings.TrimPrefix(tag(), "SELECT") }
 		}
 		return res, err
 	}
@@ -119,22 +119,22 @@ func (s *Session) alias(ctx context.Context, st *parse.Statement, text, verb str
 }
 
 // findModel finds a model as a statement names it.
-func (s *Session) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
-	return s.engine.queries.Model(s.context(), st, name)
+func (c *commands) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
+	return c.queries.Model(c.s.Context(), st, name)
 }
 
-func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
-	cols := textCols("property", "value")
-	return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
-		st, err := x.view()
+func (c *commands) describeModel(n *parse.DescribeModel) (*session.Command, error) {
+	cols := session.TextColumns("property", "value")
+	return &session.Command{Columns: cols, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		st, err := x.View()
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.findModel(st, n.Name)
+		m, err := c.findModel(st, n.Name)
 		if err != nil {
 			return nil, err
 		}
-		if !st.May(s.role, m.Object(), 'U') {
+		if !st.May(x.Context.Role, m.Object(), 'U') {
 			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for model %s", m.Name)
 		}
 		v, err := m.Want(int(n.Version))
@@ -178,9 +178,9 @@ func (s *Session) describeModel(n *parse.DescribeModel) (*handler, error) {
 			rows = append(rows, []types.Datum{"comment", c})
 		}
 		rows = append(rows, []types.Datum{"sha256", fmt.Sprintf("%x", v.SHA256)})
-		if st.Inherits(s.role, m.Owner) {
+		if st.Inherits(x.Context.Role, m.Owner) {
 			rows = append(rows, []types.Datum{"statement", v.Statement})
 		}
-		return rowsOf(cols, rows, "DESCRIBE MODEL")
+		return session.Table(cols, rows, "DESCRIBE MODEL")
 	}}, nil
 }

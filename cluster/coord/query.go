@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/multigres/multigres/go/common/parser/ast"
-
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -19,33 +17,32 @@ import (
 )
 
 // planning is what binding a statement takes whose planning ends with ctx.
-func (s *Session) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
-	return s.engine.queries.Binding(s.context().With(nil, params), st, stmt, query.Poll(ctx))
+func (c *commands) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
+	return c.queries.Binding(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 }
 
 // query handles SELECT, VALUES, TABLE and WITH.
-func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
-	s.ensureTxn()
-	first, err := s.look(ctx, func(st *catalog.State) (*query.Bound, error) {
-		return s.engine.queries.BindQuery(s.context().With(nil, params), st, stmt, query.Poll(ctx))
+func (c *commands) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
+	first, err := c.look(ctx, c.s.OpenTxn(), func(st *catalog.State) (*query.Bound, error) {
+		return c.queries.BindQuery(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 	})
 	if err != nil {
 		return nil, err
 	}
 	made := first.b.Query
-	return &handler{cols: made.Cols, params: made.Params, open: func(ctx context.Context, x *execution) (*result, error) {
-		view, err := s.look(x.Ctx, func(now *catalog.State) (*query.Bound, error) {
-			return s.engine.queries.BindQuery(x.Context, now, stmt, query.Poll(x.Ctx))
+	return &session.Command{Columns: made.Cols, Params: made.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		view, err := c.look(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*query.Bound, error) {
+			return c.queries.BindQuery(x.Context, now, stmt, query.Poll(x.Ctx))
 		})
 		if err != nil {
 			return nil, err
 		}
 		q := view.b.Query
 		if view.unconfirmed {
-			s.warnUnconfirmed(q)
+			c.warnUnconfirmed(q)
 		}
 		if len(q.Locks) > 0 {
-			if err := s.tx.Writable("SELECT FOR UPDATE"); err != nil {
+			if err := x.Txn.Writable("SELECT FOR UPDATE"); err != nil {
 				return nil, err
 			}
 		}
@@ -54,7 +51,7 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 		var cols []plan.Column
 		// A statement alone reads one state and commits nothing: there is nothing
 		// that its locks would hold together.
-		if len(q.Locks) > 0 && s.tx.Explicit {
+		if len(q.Locks) > 0 && x.Txn.Explicit {
 			rows, cols, err = r.SelectLocked(q)
 		} else {
 			rows, cols, err = r.SelectBound(view.b)
@@ -63,31 +60,32 @@ func (s *Session) query(ctx context.Context, stmt *parse.Statement, params []typ
 			r.Close()
 			return nil, err
 		}
-		return rowsResult(cols, &closing{BatchReader: rows, then: r.Close}, "SELECT"), nil
+		res := selected(cols, rows)
+		res.Free = func() error { r.Close(); return nil }
+		return res, nil
 	}}, nil
 }
 
 // dml handles INSERT, UPDATE, DELETE and MERGE.
-func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types.Type) (*handler, error) {
-	s.ensureTxn()
-	st, err := s.tx.Begin(ctx, s.engine.cfg.Meta)
+func (c *commands) dml(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
+	st, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.engine.queries.BindDML(s.context().With(nil, params), st, stmt, query.Poll(ctx))
+	b, err := c.queries.BindDML(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 	if err != nil {
 		return nil, err
 	}
-	cols := returned(b.DML)
-	return &handler{cols: cols, params: b.DML.Params, again: cols == nil, open: func(ctx context.Context, x *execution) (*result, error) {
+	cols := b.DML.ReturningColumns()
+	return &session.Command{Columns: cols, Params: b.DML.Params, Repeatable: cols == nil, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		if err := x.Txn.Writable(write.Verb(b.DML.Kind)); err != nil {
 			return nil, err
 		}
-		st, err := x.view()
+		st, err := x.View()
 		if err != nil {
 			return nil, err
 		}
-		b, err := s.engine.queries.BindDML(x.Context, st, stmt, query.Poll(x.Ctx))
+		b, err := c.queries.BindDML(x.Context, st, stmt, query.Poll(x.Ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -101,70 +99,30 @@ func (s *Session) dml(ctx context.Context, stmt *parse.Statement, params []types
 	}}, nil
 }
 
-// returned are the columns of RETURNING, nil for none.
-func returned(d *plan.DML) (cols []plan.Column) {
-	for _, it := range d.Returning {
-		cols = append(cols, it.Col)
-	}
-	return cols
-}
-
 // modified makes a result of what was written, with rows of the columns of RETURNING.
-func modified(w *write.ModifyTable, cols []plan.Column) *result {
-	res := &result{cols: cols, tag: w.Tag, close: func() error { w.Close(); return nil }}
-	if cols != nil {
-		res.next = w.Returned().Next
+func modified(w *write.ModifyTable, cols []plan.Column) *session.Result {
+	if cols == nil {
+		return &session.Result{Tag: w.Tag, Free: func() error { w.Close(); return nil }}
 	}
-	return res
+	return &session.Result{Columns: cols, Rows: w.Returned(), Tag: w.Tag}
 }
 
-// rowsResult makes a result of a reader; its tag counts the rows.
-func rowsResult(cols []plan.Column, rows op.BatchReader, verb string) *result {
-	var n int64
-	return &result{
-		cols: cols,
-		next: func(ctx context.Context) (*batch.Batch, error) {
-			b, err := rows.Next(ctx)
-			if err == nil {
-				n += int64(b.Rows())
-			}
-			return b, err
-		},
-		tag:   func() string { return fmt.Sprintf("%s %d", verb, n) },
-		close: rows.Close,
-	}
+// selected makes a result of a query's rows; its tag counts them.
+func selected(cols []plan.Column, rows op.BatchReader) *session.Result {
+	c := &counted{BatchReader: rows}
+	return &session.Result{Columns: cols, Rows: c, Tag: func() string { return fmt.Sprintf("SELECT %d", c.n) }}
 }
 
-// closing closes something after a reader.
-type closing struct {
+// counted counts the rows of a reader.
+type counted struct {
 	op.BatchReader
-	then func()
+	n int64
 }
 
-func (c *closing) Close() error {
-	err := c.BatchReader.Close()
-	if c.then != nil {
-		c.then()
-		c.then = nil
+func (c *counted) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := c.BatchReader.Next(ctx)
+	if err == nil {
+		c.n += int64(b.Rows())
 	}
-	return err
-}
-
-// constants evaluates the arguments of EXECUTE to given types.
-func constants(x *execution, args []ast.Node, want []types.Type) ([]types.Datum, error) {
-	st, err := x.view()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]types.Datum, len(args))
-	for i, a := range args {
-		e, err := bind.Argument(x.Binding(x.Ctx, st, x.Text, x.Context.ParamTypes), a, i+1, want[i])
-		if err != nil {
-			return nil, err
-		}
-		if out[i], err = eval.Constant(e, x.Env); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return b, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -14,13 +15,12 @@ import (
 )
 
 // checkTraining checks a TRAIN statement, and gives its parameters' types.
-func (s *Session) checkTraining(ctx context.Context, t training.Statement, params []types.Type) ([]types.Type, error) {
-	s.ensureTxn()
-	view, err := s.tx.Begin(ctx, s.engine.cfg.Meta)
+func (c *commands) checkTraining(ctx context.Context, t training.Statement, params []types.Type) ([]types.Type, error) {
+	view, err := c.s.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.engine.trainings.Plan(ctx, t, s.context().With(nil, params), view)
+	p, err := c.trainings.Plan(ctx, t, c.s.Context().With(nil, params), view)
 	if err != nil {
 		return nil, err
 	}
@@ -28,40 +28,40 @@ func (s *Session) checkTraining(ctx context.Context, t training.Statement, param
 }
 
 // request is a TRAIN statement as the session runs it.
-func (s *Session) request(x *execution, t training.Statement) (*training.Request, error) {
-	st, err := x.view()
+func (c *commands) request(x *session.Execution, t training.Statement) (*training.Request, error) {
+	st, err := x.View()
 	if err != nil {
 		return nil, err
 	}
 	x.Enter(st)
-	return &training.Request{Statement: t, Execution: x.Execution.Execution, State: st, Notice: s.notice}, nil
+	return &training.Request{Statement: t, Execution: x.Execution.Execution, State: st, Notice: c.s.Notice}, nil
 }
 
 // trainModel handles {TRAIN|CREATE} MODEL.
-func (s *Session) trainModel(ctx context.Context, t training.Statement, params []types.Type) (*handler, error) {
-	params, err := s.checkTraining(ctx, t, params)
+func (c *commands) trainModel(ctx context.Context, t training.Statement, params []types.Type) (*session.Command, error) {
+	params, err := c.checkTraining(ctx, t, params)
 	if err != nil {
 		return nil, err
 	}
-	return &handler{cols: training.Columns(), params: params, open: func(ctx context.Context, x *execution) (*result, error) {
-		if err := s.tx.Writable("TRAIN MODEL"); err != nil {
+	return &session.Command{Columns: training.Columns(), Params: params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		if err := x.Txn.Writable("TRAIN MODEL"); err != nil {
 			return nil, err
 		}
-		r, err := s.request(x, t)
+		r, err := c.request(x, t)
 		if err != nil {
 			return nil, err
 		}
-		if s.tx.Explicit || len(s.tx.Changes()) > 0 {
-			r.Put = func(c catalog.Change) error {
+		if x.Txn.Explicit || len(x.Txn.Changes()) > 0 {
+			r.Put = func(m catalog.Change) error {
 				// The transaction, which is older than its files, holds them.
-				s.tx.Wrote(catalog.Files([]catalog.Change{c})...)
-				_, err := s.tx.Add(c)
+				x.Txn.Wrote(catalog.Files([]catalog.Change{m})...)
+				_, err := x.Txn.Add(m)
 				return err
 			}
 		} else {
-			r.Durable = x.Context.Encode(s.set)
+			r.Durable = x.Context.Encode(c.s.Settings())
 		}
-		sc, v, err := s.engine.trainings.Train(ctx, r)
+		sc, v, err := c.trainings.Train(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -69,12 +69,12 @@ func (s *Session) trainModel(ctx context.Context, t training.Statement, params [
 		if v != nil {
 			rows = append(rows, training.Row(sc, t.Name[len(t.Name)-1], v))
 		}
-		return rowsOf(training.Columns(), rows, "TRAIN MODEL")
+		return session.Table(training.Columns(), rows, "TRAIN MODEL")
 	}}, nil
 }
 
 // explainTrain handles EXPLAIN [ANALYZE] TRAIN MODEL.
-func (s *Session) explainTrain(ctx context.Context, st *parse.Statement, n *parse.Explain, params []types.Type) (*handler, error) {
+func (c *commands) explainTrain(ctx context.Context, st *parse.Statement, n *parse.Explain, params []types.Type) (*session.Command, error) {
 	list := &ast.NodeList{}
 	for _, d := range n.Options {
 		list.Items = append(list.Items, d)
@@ -87,16 +87,16 @@ func (s *Session) explainTrain(ctx context.Context, st *parse.Statement, n *pars
 		return nil, pgerr.Unsupported("EXPLAIN of a training has the format text only")
 	}
 	t := training.Statement{Text: st, TrainModel: n.Train}
-	if params, err = s.checkTraining(ctx, t, params); err != nil {
+	if params, err = c.checkTraining(ctx, t, params); err != nil {
 		return nil, err
 	}
-	cols := textCols("QUERY PLAN")
-	return &handler{cols: cols, params: params, open: func(ctx context.Context, x *execution) (*result, error) {
-		r, err := s.request(x, t)
+	cols := session.TextColumns("QUERY PLAN")
+	return &session.Command{Columns: cols, Params: params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		r, err := c.request(x, t)
 		if err != nil {
 			return nil, err
 		}
-		text, err := s.engine.trainings.Explain(ctx, r, o)
+		text, err := c.trainings.Explain(ctx, r, o)
 		if err != nil {
 			return nil, err
 		}
@@ -104,29 +104,29 @@ func (s *Session) explainTrain(ctx context.Context, st *parse.Statement, n *pars
 		for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 			rows = append(rows, []types.Datum{line})
 		}
-		return rowsOf(cols, rows, "EXPLAIN")
+		return session.Table(cols, rows, "EXPLAIN")
 	}}, nil
 }
 
-func (s *Session) cancelTraining(n *parse.CancelTraining) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		return "CANCEL TRAINING", s.engine.trainings.Cancel(ctx, x.Context, n.Name)
+func (c *commands) cancelTraining(n *parse.CancelTraining) (*session.Command, error) {
+	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+		return "CANCEL TRAINING", c.trainings.Cancel(ctx, x.Context, n.Name)
 	}), nil
 }
 
-func (s *Session) resumeTraining(n *parse.ResumeTraining) (*handler, error) {
-	return &handler{cols: training.Columns(), open: func(ctx context.Context, x *execution) (*result, error) {
-		if s.tx.Explicit {
+func (c *commands) resumeTraining(n *parse.ResumeTraining) (*session.Command, error) {
+	return &session.Command{Columns: training.Columns(), Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		if x.Txn.Explicit {
 			return nil, pgerr.New(pgerr.ActiveSQLTransaction, "RESUME TRAINING cannot run inside a transaction block")
 		}
-		st, err := x.view()
+		st, err := x.View()
 		if err != nil {
 			return nil, err
 		}
-		job, v, err := s.engine.trainings.Resume(ctx, x.Context, st, n.Name, s.notice)
+		job, v, err := c.trainings.Resume(ctx, x.Context, st, n.Name, c.s.Notice)
 		if err != nil {
 			return nil, err
 		}
-		return rowsOf(training.Columns(), [][]types.Datum{training.Row(st.Schema(job.Schema), job.Model, v)}, "RESUME TRAINING")
+		return session.Table(training.Columns(), [][]types.Datum{training.Row(st.Schema(job.Schema), job.Model, v)}, "RESUME TRAINING")
 	}}, nil
 }

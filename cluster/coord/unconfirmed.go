@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -21,13 +22,13 @@ type queryView struct {
 // look binds a query over a statement's view. Where no majority confirms what is
 // committed, a query that reads no table does with what this node knew last; the
 // others fail.
-func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*query.Bound, error)) (queryView, error) {
-	m := s.engine.cfg.Meta
+func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.State) (*query.Bound, error)) (queryView, error) {
+	m := c.cfg.Meta
 	known := func() (queryView, bool) {
 		st := m.Current()
-		if s.tx.Begun() {
+		if t.Begun() {
 			var err error
-			if st, err = s.tx.State(); err != nil {
+			if st, err = t.State(); err != nil {
 				return queryView{}, false
 			}
 		}
@@ -39,7 +40,7 @@ func (s *Session) look(ctx context.Context, bound func(*catalog.State) (*query.B
 			return v, nil
 		}
 	}
-	st, err := s.tx.Begin(ctx, m)
+	st, err := t.Begin(ctx, m)
 	if pgerr.CodeOf(err) == pgerr.CannotConnectNow && ctx.Err() == nil {
 		if v, ok := known(); ok {
 			return v, nil
@@ -95,9 +96,9 @@ func readsCatalog(q *plan.Query) bool {
 }
 
 // warnUnconfirmed says that what a query shows may be old.
-func (s *Session) warnUnconfirmed(q *plan.Query) {
+func (c *commands) warnUnconfirmed(q *plan.Query) {
 	if readsCatalog(q) {
-		s.notice(pgerr.New(pgerr.Warning, "the state of the cluster is not confirmed: this node reaches no leader").WithSeverity(pgerr.SevWarning).
+		c.s.Notice(pgerr.New(pgerr.Warning, "the state of the cluster is not confirmed: this node reaches no leader").WithSeverity(pgerr.SevWarning).
 			WithDetail("The rows are as this node knew them last."))
 	}
 }

@@ -116,14 +116,17 @@ type Passed struct {
 // Count is how many rows are passed, before the first was taken.
 func (p *Passed) Count() int64 { return max(p.to-max(p.from, 1)+1, 0) }
 
-// Next gives the next of them, io.EOF at the end.
-func (p *Passed) Next() (*batch.Batch, error) {
+// Next implements op.BatchReader.
+func (p *Passed) Next(context.Context) (*batch.Batch, error) {
 	b, err := p.c.next(&p.span)
 	if err != nil && err != io.EOF {
 		err = query.Cause(p.c.ctx, err)
 	}
 	return b, err
 }
+
+// Close implements op.BatchReader.
+func (p *Passed) Close() error { return nil }
 
 // Fetch moves the cursor as a FETCH or MOVE says, whose cancel, by ctx, must reach the
 // cursor's query.

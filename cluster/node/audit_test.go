@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -64,7 +64,7 @@ func (r *records) take(t *testing.T, role string) (out []string) {
 func TestAudit(t *testing.T) {
 	var log records
 	n := start(t, 1, func(o *Options) { o.Audit = slog.New(slog.NewJSONHandler(&log, nil)) })[0]
-	s, err := n.Engine().Connect(context.Background(), coord.Startup{User: "tributary", Database: "tributary", Remote: "192.0.2.1:5", PID: pids.Add(1), Notify: quiet{}})
+	s, err := n.Engine().Connect(context.Background(), session.Startup{User: "tributary", Database: "tributary", Remote: "192.0.2.1:5", PID: pids.Add(1), Notify: quiet{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -75,14 +75,14 @@ func (quiet) Parameter(string, string) {}
 // client is a session of a node.
 type client struct {
 	t testing.TB
-	s *coord.Session
+	s *session.Session
 }
 
 var pids atomic.Uint32
 
 // startup is what a client of a role says when it connects.
-func startup(role string, params ...[2]string) coord.Startup {
-	return coord.Startup{User: role, Database: "tributary", Params: params, PID: pids.Add(1), Notify: quiet{}}
+func startup(role string, params ...[2]string) session.Startup {
+	return session.Startup{User: role, Database: "tributary", Params: params, PID: pids.Add(1), Notify: quiet{}}
 }
 
 // connect opens a session; settings are set in it.
@@ -104,7 +104,7 @@ func connect(t testing.TB, n *Node, settings ...string) *client {
 const spread = "tributary.distribute_rows = 0"
 
 // query opens the last statement of a script, after the others have run.
-func (c *client) query(sql string) (*coord.Portal, error) {
+func (c *client) query(sql string) (*session.Portal, error) {
 	ctx := context.Background()
 	pieces, err := c.s.Script(sql)
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *client) query(sql string) (*coord.Portal, error) {
 }
 
 // read reads a portal to its end, a line a row.
-func read(p *coord.Portal) (out []string, err error) {
+func read(p *session.Portal) (out []string, err error) {
 	for {
 		b, err := p.Next(context.Background())
 		if err == io.EOF {

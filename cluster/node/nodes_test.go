@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -191,7 +191,7 @@ func TestReplaceNode(t *testing.T) {
 		}
 	}
 	c.must("create role plain login")
-	s, err := nodes[0].Engine().Connect(context.Background(), coord.Startup{User: "plain", Database: "tributary", PID: pids.Add(1), Notify: quiet{}})
+	s, err := nodes[0].Engine().Connect(context.Background(), session.Startup{User: "plain", Database: "tributary", PID: pids.Add(1), Notify: quiet{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -163,7 +163,7 @@ func TestQueueAndClients(t *testing.T) {
 	const ask = "select s, id from big order by s"
 	for _, way := range []string{"cursor", "portal", "slow portal"} {
 		a := connect(t, n)
-		var portal *coord.Portal
+		var portal *session.Portal
 		next := func() error { // gives some rows and waits for the client
 			if way == "cursor" {
 				_, err := a.do("fetch 10 from slow")

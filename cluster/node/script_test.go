@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -71,7 +71,7 @@ type script struct {
 }
 
 type scriptSession struct {
-	s       *coord.Session
+	s       *session.Session
 	hints   bool
 	notices []string
 }
@@ -95,7 +95,7 @@ func (x *script) connect(name, role string) *scriptSession {
 	}
 	s := &scriptSession{hints: x.hints}
 	var err error
-	if s.s, err = x.node.Engine().Connect(context.Background(), coord.Startup{User: role, Database: "tributary", PID: pids.Add(1), Notify: s}); err != nil {
+	if s.s, err = x.node.Engine().Connect(context.Background(), session.Startup{User: role, Database: "tributary", PID: pids.Add(1), Notify: s}); err != nil {
 		x.t.Fatal(err)
 	}
 	x.t.Cleanup(func() { _ = s.s.Close() })

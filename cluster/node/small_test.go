@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tributarydb/tributary/cluster/coord"
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -17,7 +17,7 @@ import (
 // prepared is a statement that is executed again and again.
 type prepared struct {
 	c *client
-	p *coord.Prepared
+	p *session.Prepared
 }
 
 func (c *client) prepare(sql string) prepared {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
-	"github.com/tributarydb/tributary/exec/function"
 
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/bind"

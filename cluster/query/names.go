@@ -6,21 +6,21 @@ import (
 )
 
 // SystemNames are the names of what the system itself has, for hosts to embed:
-// objname.SystemRelations and objname.Procedures.
+// eval.SystemRelations and eval.Procedures.
 type SystemNames struct{}
 
-// SystemRelation implements objname.SystemRelations.
+// SystemRelation implements eval.SystemRelations.
 func (SystemNames) SystemRelation(schema, name string) (types.OID, bool) {
 	return sysview.RelationOID(schema, name)
 }
 
-// SystemRelationName implements objname.SystemRelations.
+// SystemRelationName implements eval.SystemRelations.
 func (SystemNames) SystemRelationName(oid types.OID) (schema, name string, ok bool) {
 	return sysview.RelationName(oid)
 }
 
-// Procedure implements objname.Procedures.
+// Procedure implements eval.Procedures.
 func (SystemNames) Procedure(name string) (types.OID, bool) { return sysview.ProcOID(name) }
 
-// ProcedureName implements objname.Procedures.
+// ProcedureName implements eval.Procedures.
 func (SystemNames) ProcedureName(oid types.OID) (string, bool) { return sysview.ProcName(oid) }

@@ -42,7 +42,7 @@ func (h *remoteHost) state() (*catalog.State, error) {
 	return st, err
 }
 
-// Catalog implements function.Host. A node that cannot catch up shows what it has.
+// Catalog implements eval.Host. A node that cannot catch up shows what it has.
 func (h *remoteHost) Catalog() *catalog.State {
 	st, err := h.state()
 	if err != nil {
@@ -51,7 +51,7 @@ func (h *remoteHost) Catalog() *catalog.State {
 	return st
 }
 
-// Session implements function.Host.
+// Session implements eval.Host.
 func (h *remoteHost) Session() *function.Session {
 	if h.m.Session == nil {
 		return &function.Session{}
@@ -60,10 +60,10 @@ func (h *remoteHost) Session() *function.Session {
 	return &s
 }
 
-// Setting implements function.Host.
+// Setting implements eval.Host.
 func (h *remoteHost) Setting(string) (string, bool) { return "", false }
 
-// Scorer implements function.Host.
+// Scorer implements eval.Host.
 func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
 	st, err := h.state()
 	if err != nil {

@@ -86,19 +86,31 @@ func (r *Run) writeLanes(n *plan.TableWrite) ([]*catalog.Segment, int64, error) 
 	return segs, count, nil
 }
 
-// bulk carries out an INSERT whose rows are written in lanes.
-func (w *ModifyTable) bulk(source plan.Node) error {
-	segs, n, err := w.r.writeLanes(&plan.TableWrite{Input: source, Table: w.rel, Values: w.d.Values, Checks: w.d.Checks, Out: plan.Column{ID: w.d.NextCol}})
-	if err != nil {
-		return err
+// segments writes the rows of an optimised tree as new rows of the table: in lanes, or
+// through one writer.
+func (w *ModifyTable) segments(source plan.Node) (segs []*catalog.Segment, err error) {
+	if w.r.inLanes(source) {
+		segs, w.rows, err = w.r.writeLanes(&plan.TableWrite{Input: source, Table: w.rel, Values: w.d.Values, Checks: w.d.Checks,
+			Out: plan.Column{ID: w.d.NextCol}, SegmentRows: w.segmentRows})
+		return segs, err
 	}
-	w.rows, w.inserted = n, n
-	return w.r.apply(w.rel, nil, segs)
+	if err := w.prepare(source.Schema()); err != nil {
+		return nil, err
+	}
+	rows, err := w.r.start(source, w.src, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.consume(rows); err != nil {
+		return nil, err
+	}
+	return w.flush()
 }
 
 // Into writes a query's rows into segments of a table, whose live columns they
-// are in order; segmentRows as in plan.TableWrite.
-func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*catalog.Segment, int64, error) {
+// are in order, and says how many they are; segmentRows as in plan.TableWrite. The
+// transaction's view has them once they are added to it (Append).
+func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (segs []*catalog.Segment, n int64, err error) {
 	o, next, err := r.Plan(q)
 	if err != nil {
 		return nil, 0, err
@@ -106,64 +118,23 @@ func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) ([]*
 	if err := r.buffers(o.Buffers); err != nil {
 		return nil, 0, err
 	}
-	if r.inLanes(o.Root) {
-		live := rel.Live()
-		in := &plan.Project{Input: o.Root}
-		for i, c := range o.Cols {
-			var e expr.Expr = colRef(c)
-			if !c.Type.CarriedAs(live[i].Type) {
-				e = &expr.Cast{Arg: e, Typ: live[i].Type}
-			}
-			in.Items = append(in.Items, plan.Item{Col: plan.Column{ID: next, Name: live[i].Name, Type: live[i].Type}, Expr: e})
-			next++
+	w := &ModifyTable{r: r, d: &plan.DML{Kind: plan.InsertRows, Table: rel}, rel: rel, live: rel.Live(), segmentRows: segmentRows}
+	source := &plan.Project{Input: o.Root}
+	for i, c := range o.Cols {
+		to := plan.Column{ID: next, Name: w.live[i].Name, Type: w.live[i].Type}
+		var e expr.Expr = colRef(c)
+		if !c.Type.CarriedAs(to.Type) { // as a numeric whose scale the query knew
+			e = &expr.Cast{Arg: e, Typ: to.Type}
 		}
-		return r.writeLanes(&plan.TableWrite{Input: in, Table: rel, Out: plan.Column{ID: next}, SegmentRows: segmentRows})
+		source.Items = append(source.Items, plan.Item{Col: to, Expr: e})
+		w.d.Values = append(w.d.Values, next)
+		next++
 	}
-	rows, err := r.start(o.Root, o.Cols, nil)
-	if err != nil {
-		return nil, 0, err
+	w.d.NextCol = next
+	if segs, err = w.segments(source); err != nil {
+		w.abort()
 	}
-	return r.copyInto(rel, rows, o.Cols, segmentRows)
-}
-
-// copyInto writes a reader's rows into segments of a table through one writer,
-// and closes the reader.
-func (r *Run) copyInto(rel *catalog.Relation, rows op.BatchReader, cols []plan.Column, segmentRows int64) ([]*catalog.Segment, int64, error) {
-	defer rows.Close()
-	check := r.rowCheck(rel)
-	conv, err := newRecast(cols, check.Cols, r.x.Env)
-	if err != nil {
-		return nil, 0, err
-	}
-	out, err := r.x.Files.Writer(r.x.Pool, rel, segmentRows)
-	if err != nil {
-		return nil, 0, err
-	}
-	var n int64
-	for {
-		b, err := rows.Next(r.x.Ctx)
-		if err == io.EOF {
-			break
-		}
-		if err == nil && b.Rows() > 0 {
-			if b, err = conv.batch(r.x.Ctx, b); err == nil {
-				if err = check.Rows(r.x.Ctx, b, b); err == nil {
-					n += int64(b.Rows())
-					err = out.Write(r.x.Ctx, b)
-				}
-			}
-		}
-		if err != nil {
-			out.Abort()
-			return nil, 0, err
-		}
-	}
-	segs, err := out.Finish(r.x.Ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	r.x.Txn.Wrote(segs...)
-	return segs, n, nil
+	return segs, w.rows, err
 }
 
 // rowCheck holds a table's NOT NULL columns against rows of its live columns.

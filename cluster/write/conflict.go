@@ -239,7 +239,7 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 	}
 	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
 	if len(fresh) > 0 {
-		if err := w.putChecked(sub(fresh), true); err != nil {
+		if err := w.putChecked(sub(fresh)); err != nil {
 			return err
 		}
 	}
@@ -321,5 +321,5 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 	for i, id := range w.d.Values {
 		cols[w.at[id]] = news[i]
 	}
-	return w.put(batch.New(cols, n), false)
+	return w.put(batch.New(cols, n))
 }

@@ -153,12 +153,10 @@ func (r *Run) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*b
 			b, err = ld.batch(r.x.Ctx, b)
 		}
 		if err == nil {
-			err = w.put(b, true)
+			err = w.put(b)
 		}
 		if err != nil {
-			if w.writer != nil {
-				w.writer.Abort()
-			}
+			w.abort()
 			return 0, err
 		}
 	}

@@ -59,20 +59,20 @@ func (l *list) Close() error {
 // ModifyTable is one DML statement in progress at the gateway: its source's rows
 // come as batches; new rows go to a segment writer, old ones into bitmaps.
 type ModifyTable struct {
-	r        *Run
-	d        *plan.DML
-	rel      *catalog.Relation
-	live     []catalog.Column
-	src      []plan.Column
-	at       map[expr.ColID]int
-	writer   SegmentWriter
-	deleted  *deletions
-	check    *op.RowCheck
-	ret      []*eval.Program
-	returned []*batch.Batch
-	acct     *mem.Account
-	rows     int64
-	inserted int64
+	r           *Run
+	d           *plan.DML
+	rel         *catalog.Relation
+	live        []catalog.Column
+	src         []plan.Column
+	at          map[expr.ColID]int
+	writer      SegmentWriter
+	deleted     *deletions
+	check       *op.RowCheck
+	ret         []*eval.Program
+	returned    []*batch.Batch
+	acct        *mem.Account
+	rows        int64
+	segmentRows int64 // as in plan.TableWrite
 }
 
 // Modify carries out a bound statement. What it returns must be closed.
@@ -103,9 +103,7 @@ func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err erro
 	w = &ModifyTable{r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("returning", false)}
 	defer func() {
 		if err != nil {
-			if w.writer != nil {
-				w.writer.Abort()
-			}
+			w.abort()
 			w.acct.Close()
 		}
 	}()
@@ -114,8 +112,12 @@ func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err erro
 	if d.OnConflict != nil {
 		return w, w.onConflict()
 	}
-	if staged == nil && d.Kind == plan.InsertRows && len(d.Returning) == 0 && r.inLanes(source) {
-		return w, w.bulk(source)
+	if staged == nil && d.Kind == plan.InsertRows && len(d.Returning) == 0 {
+		segs, err := w.segments(source)
+		if err != nil {
+			return w, err
+		}
+		return w, r.apply(w.rel, nil, segs)
 	}
 	if err := w.prepare(source.Schema()); err != nil {
 		return w, err
@@ -185,7 +187,7 @@ func (w *ModifyTable) consume(rows op.BatchReader) error {
 func (w *ModifyTable) batch(b *batch.Batch) error {
 	switch w.d.Kind {
 	case plan.InsertRows:
-		return w.put(b, true)
+		return w.put(b)
 	case plan.DeleteRows:
 		b = w.deleted.take(b, w.at[w.d.RowID], false)
 		if b.Rows() == 0 {
@@ -201,7 +203,7 @@ func (w *ModifyTable) batch(b *batch.Batch) error {
 		if err := w.noteUpdated(b); err != nil {
 			return err
 		}
-		return w.put(b, false)
+		return w.put(b)
 	}
 	return w.merge(b)
 }
@@ -227,7 +229,7 @@ func (w *ModifyTable) merge(b *batch.Batch) error {
 	}
 	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
 	if len(parts[1]) > 0 {
-		if err := w.put(sub(parts[1]), true); err != nil {
+		if err := w.put(sub(parts[1])); err != nil {
 			return err
 		}
 	}
@@ -246,7 +248,7 @@ func (w *ModifyTable) merge(b *batch.Batch) error {
 			if err := w.noteUpdated(x); err != nil {
 				return err
 			}
-			if err := w.put(x, false); err != nil {
+			if err := w.put(x); err != nil {
 				return err
 			}
 		} else {
@@ -260,11 +262,11 @@ func (w *ModifyTable) merge(b *batch.Batch) error {
 }
 
 // put checks new rows and writes them.
-func (w *ModifyTable) put(b *batch.Batch, insert bool) error {
+func (w *ModifyTable) put(b *batch.Batch) error {
 	if err := w.checkRows(b); err != nil {
 		return err
 	}
-	return w.putChecked(b, insert)
+	return w.putChecked(b)
 }
 
 // checkRows holds new rows against the table's constraints of single rows.
@@ -289,13 +291,13 @@ func (w *ModifyTable) tableRows(b *batch.Batch) (*batch.Batch, error) {
 	return b.With(cols), nil
 }
 
-func (w *ModifyTable) putChecked(b *batch.Batch, insert bool) error {
+func (w *ModifyTable) putChecked(b *batch.Batch) error {
 	nb, err := w.tableRows(b)
 	if err != nil {
 		return err
 	}
 	if w.writer == nil {
-		if w.writer, err = w.r.x.Files.Writer(w.r.x.Pool, w.rel, 0); err != nil {
+		if w.writer, err = w.r.x.Files.Writer(w.r.x.Pool, w.rel, w.segmentRows); err != nil {
 			return err
 		}
 	}
@@ -308,9 +310,6 @@ func (w *ModifyTable) putChecked(b *batch.Batch, insert bool) error {
 		}
 	}
 	w.rows += int64(b.Rows())
-	if insert {
-		w.inserted += int64(b.Rows())
-	}
 	return w.returning(b)
 }
 
@@ -351,21 +350,35 @@ func (w *ModifyTable) finish() error {
 	if err != nil {
 		return err
 	}
-	var segs []*catalog.Segment
-	if w.writer != nil {
-		segs, err = w.writer.Finish(w.r.x.Ctx)
-		w.writer = nil
-		if err != nil {
-			return err
-		}
+	segs, err := w.flush()
+	if err != nil {
+		return err
 	}
 	return w.r.apply(w.rel, changes, segs)
+}
+
+// flush gives the segments of the rows that were put.
+func (w *ModifyTable) flush() ([]*catalog.Segment, error) {
+	if w.writer == nil {
+		return nil, nil
+	}
+	segs, err := w.writer.Finish(w.r.x.Ctx)
+	w.writer = nil
+	w.r.x.Txn.Wrote(segs...)
+	return segs, err
+}
+
+// abort gives up what was put.
+func (w *ModifyTable) abort() {
+	if w.writer != nil {
+		w.writer.Abort()
+		w.writer = nil
+	}
 }
 
 // write adds a statement's deletions and new segments to the transaction,
 // after checking unique constraints against both.
 func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) error {
-	r.x.Txn.Wrote(segs...)
 	st := r.st
 	var err error
 	if len(changes) > 0 {

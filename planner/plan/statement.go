@@ -84,6 +84,14 @@ type DML struct {
 	NextCol   expr.ColID
 }
 
+// ReturningColumns are the columns of RETURNING, nil for none.
+func (d *DML) ReturningColumns() (cols []Column) {
+	for _, it := range d.Returning {
+		cols = append(cols, it.Col)
+	}
+	return cols
+}
+
 // Check is a CHECK constraint over a DML's source columns.
 type Check struct {
 	Name string

@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"github.com/tributarydb/tributary/exec/objname"
@@ -11,11 +11,11 @@ type regNames struct{ s *Session }
 
 // host is the session as name resolution sees it.
 func (n regNames) host() *host {
-	st := n.s.engine.cfg.Meta.Current()
-	if t := n.s.txn(); t != nil && t.Known() != nil {
+	st := n.s.registry.cfg.Catalog.Current()
+	if t := n.s.Txn(); t != nil && t.Known() != nil {
 		st = t.Known()
 	}
-	return &host{s: n.s, st: st, session: n.s.context().Session(st)}
+	return &host{s: n.s, st: st, session: n.s.Context().Session(st)}
 }
 
 // RegIn implements types.Names.

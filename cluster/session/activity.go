@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"time"

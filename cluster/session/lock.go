@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 // where what it promises holds without a lock: ACCESS SHARE keeps a table from
 // being dropped, altered or emptied under a reader, and a transaction that
 // reads one snapshot to its end sees nothing of that.
-func (s *Session) lockTable(n *ast.LockStmt) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
+func (s *Session) lockTable(n *ast.LockStmt) (*Command, error) {
+	return Simple(func(ctx context.Context, x *Execution) (string, error) {
 		switch {
 		case !s.tx.Explicit:
 			return "", pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
@@ -27,7 +27,7 @@ func (s *Session) lockTable(n *ast.LockStmt) (*handler, error) {
 			return "", pgerr.Unsupported("LOCK TABLE needs a transaction of ISOLATION LEVEL REPEATABLE READ").
 				WithHint("It then reads one snapshot, whatever others do to the table.")
 		}
-		st, err := x.view()
+		st, err := x.View()
 		if err != nil {
 			return "", err
 		}

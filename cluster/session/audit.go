@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 const maxAuditNames = 100
 
 // audited is h with a record of each of its runs.
-func (s *Session) audited(st *parse.Statement, h *handler) *handler {
-	open := h.open
-	h.open = func(ctx context.Context, x *execution) (res *result, err error) {
+func (s *Session) audited(st *parse.Statement, h *Command) *Command {
+	open := h.Run
+	h.Run = func(ctx context.Context, x *Execution) (res *Result, err error) {
 		rec := s.auditRecord(st)
 		err = batch.Guard(func() error {
 			res, err = open(ctx, x)
@@ -43,7 +43,7 @@ func (s *Session) audited(st *parse.Statement, h *handler) *handler {
 // auditRecord is what is known of a statement before it runs.
 func (s *Session) auditRecord(st *parse.Statement) []slog.Attr {
 	role := ""
-	if r := s.engine.cfg.Meta.Current().Role(s.role); r != nil {
+	if r := s.registry.cfg.Catalog.Current().Role(s.role); r != nil {
 		role = r.Name
 	}
 	objects, roles := st.Objects()
@@ -66,7 +66,7 @@ func (s *Session) audit(err error, recs ...[]slog.Attr) {
 		level, result = slog.LevelWarn, string(pgerr.CodeOf(err))
 	}
 	for _, r := range recs {
-		s.engine.auditLog.LogAttrs(context.Background(), level, "audit", append(r, slog.String("result", result))...)
+		s.registry.cfg.Audit.LogAttrs(context.Background(), level, "audit", append(r, slog.String("result", result))...)
 	}
 }
 

@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -41,7 +42,7 @@ const mostAhead = 1 << 20
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	s := h.s
-	if len(s.cursors) > 0 || s.asleep > 0 {
+	if s.cursors.Len() > 0 || s.asleep > 0 {
 		x.Admission.Pass() // they hold what others may wait for
 	}
 	h.mu.Lock()
@@ -49,7 +50,7 @@ func (h *host) Enter(x *write.Execution, st *catalog.State) {
 	h.st = st
 	h.session = x.Context.Session(st)
 	h.session.PID, h.session.Client, h.session.Server = int32(s.start.PID), s.start.Remote, s.start.Local
-	h.session.StatementStart, h.session.ServerStart = time.Now(), s.engine.started
+	h.session.StatementStart, h.session.ServerStart = time.Now(), s.registry.started
 	if s.tx != nil {
 		h.session.XID = int64(s.tx.ID)
 	}
@@ -65,7 +66,7 @@ func (h *host) Catalog() *catalog.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.st == nil {
-		return h.s.engine.cfg.Meta.Current()
+		return h.s.registry.cfg.Catalog.Current()
 	}
 	return h.st
 }
@@ -94,7 +95,7 @@ func (h *host) Set(name, value string, local bool) (string, error) {
 }
 
 func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
-	return h.s.engine.cfg.Models.Scorer(ctx, h.Catalog(), ref, pool)
+	return h.s.registry.cfg.Models.Scorer(ctx, h.Catalog(), ref, pool)
 }
 
 func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {
@@ -114,7 +115,7 @@ func (h *host) Nextval(ctx context.Context, seq types.OID, out []int64) error {
 	h.mu.Lock()
 	ahead := min(h.taken[seq], mostAhead)
 	h.mu.Unlock()
-	n, err := h.s.engine.sequences.Next(ctx, &h.s.sequences, h.s.txn(), seq, out, ahead)
+	n, err := h.s.registry.sequences.Next(ctx, &h.s.sequences, h.s.Txn(), seq, out, ahead)
 	if n > 0 {
 		h.mu.Lock()
 		if h.taken == nil {
@@ -133,7 +134,7 @@ func (h *host) close(ctx context.Context) {
 	h.taken = nil
 	h.mu.Unlock()
 	for _, seq := range slices.Sorted(maps.Keys(taken)) {
-		h.s.engine.sequences.GiveBack(ctx, seq)
+		h.s.registry.sequences.GiveBack(ctx, seq)
 	}
 }
 
@@ -143,7 +144,7 @@ func (h *host) mayAdvance(seq types.OID, what string) error {
 	if r := h.Catalog().RelationByOID(seq); r != nil && (r.Temp || r.Schema == h.s.temp) {
 		return nil
 	}
-	return h.s.txn().Writable(what)
+	return h.s.Txn().Writable(what)
 }
 
 // Writes implements write.Host.
@@ -215,13 +216,13 @@ func (h *host) Setval(ctx context.Context, seq types.OID, value int64, called bo
 	if value < r.Seq.Min || value > r.Seq.Max {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence %q (%d..%d)", value, r.Name, r.Seq.Min, r.Seq.Max)
 	}
-	return h.s.engine.sequences.Set(ctx, &h.s.sequences, h.s.txn(), seq, catalog.SeqValue{Last: value, Called: called})
+	return h.s.registry.sequences.Set(ctx, &h.s.sequences, h.s.Txn(), seq, catalog.SeqValue{Last: value, Called: called})
 }
 
 // AdvisoryLock implements function.AdvisoryLocker. The locks are this gateway's:
 // a cluster of several would not be told of them.
 func (h *host) AdvisoryLock(ctx context.Context, key function.AdvisoryKey, mode function.AdvisoryMode) (bool, error) {
-	if h.s.engine.queries.Runner.Nodes() > 1 {
+	if h.s.registry.cfg.Queries.Runner.Nodes() > 1 {
 		return false, pgerr.Unsupported("advisory locks are not supported on a cluster of several nodes")
 	}
 	return h.s.locks.Lock(ctx, key, mode)
@@ -231,7 +232,7 @@ func (h *host) AdvisoryLock(ctx context.Context, key function.AdvisoryKey, mode 
 func (h *host) AdvisoryUnlock(key function.AdvisoryKey, shared bool) (bool, error) {
 	held := h.s.locks.Unlock(key, shared)
 	if !held {
-		h.s.warn(pgerr.Warning, "you don't own a lock of type %s", map[bool]string{true: "ShareLock", false: "ExclusiveLock"}[shared])
+		h.s.Warn(pgerr.Warning, "you don't own a lock of type %s", map[bool]string{true: "ShareLock", false: "ExclusiveLock"}[shared])
 	}
 	return held, nil
 }
@@ -244,15 +245,15 @@ func (h *host) AdvisoryUnlockAll() error {
 
 // ExportSnapshot implements function.SnapshotExporter.
 func (h *host) ExportSnapshot() (string, error) {
-	return h.s.engine.snapshots.Export(h.s.txn(), h.s.start.PID)
+	return h.s.registry.snapshots.Export(h.s.Txn(), h.s.start.PID)
 }
 
 // Signal is pg_cancel_backend and pg_terminate_backend.
 func (h *host) Signal(pid int32, terminate bool) (bool, error) {
-	e := h.s.engine
+	e := h.s.registry
 	other := e.session(uint32(pid))
 	if other == nil {
-		h.s.warn(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid)
+		h.s.Warn(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid)
 		return false, nil
 	}
 	st := h.Catalog()
@@ -263,4 +264,18 @@ func (h *host) Signal(pid int32, terminate bool) (bool, error) {
 		return e.TerminateBackend(uint32(pid)), nil
 	}
 	return e.CancelBackend(uint32(pid)), nil
+}
+
+// SettingRows implements query.Host.
+func (h *host) SettingRows() []sysview.SettingRow { return query.SettingRows(h.s.set) }
+
+// PreparedRows implements query.Host.
+func (h *host) PreparedRows() []sysview.PreparedRow { return h.s.statements.rows() }
+
+// CursorRows implements query.Host.
+func (h *host) CursorRows() (out []sysview.CursorRow) {
+	for c := range h.s.cursors.All() {
+		out = append(out, sysview.CursorRow{Name: c.Name, Statement: c.Text, Holdable: c.Hold, Scrollable: c.Scroll > 0, At: c.At})
+	}
+	return out
 }

@@ -1,9 +1,7 @@
-package coord
+package session
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -19,48 +17,25 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// simple is a handler for a statement without rows or parameters.
-func simple(run func(ctx context.Context, x *execution) (tag string, err error)) *handler {
-	return &handler{open: func(ctx context.Context, x *execution) (*result, error) {
-		tag, err := run(ctx, x)
-		if err != nil {
-			return nil, err
-		}
-		return done(tag), nil
-	}}
-}
-
-func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
+func (s *Session) variableSet(n *ast.VariableSetStmt) (*Command, error) {
+	return Simple(func(ctx context.Context, x *Execution) (string, error) {
 		if n.IsLocal && !s.tx.Explicit {
-			s.warn(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks")
+			s.Warn(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks")
 		}
 		switch n.Kind {
 		case ast.VAR_RESET_ALL:
 			s.set.ResetAll()
 			return "RESET", nil
 		case ast.VAR_RESET:
-			switch strings.ToLower(n.Name) {
-			case "role":
-				return "RESET", s.setRole("none")
-			case "session_authorization":
-				return "RESET", s.setSessionUser("default")
-			}
-			return "RESET", s.set.Reset(n.Name, false)
+			return "RESET", s.setDefault(n.Name, false)
 		case ast.VAR_SET_CURRENT:
 			return "", pgerr.Unsupported("SET FROM CURRENT is not supported")
 		case ast.VAR_SET_MULTI:
 			return "SET", s.setMulti(n)
 		case ast.VAR_SET_DEFAULT:
-			switch strings.ToLower(n.Name) {
-			case "role":
-				return "SET", s.setRole("none")
-			case "session_authorization":
-				return "SET", s.setSessionUser("default")
-			}
-			return "SET", s.set.Reset(n.Name, n.IsLocal)
+			return "SET", s.setDefault(n.Name, n.IsLocal)
 		}
-		value, err := s.settingValue(x, n)
+		value, err := SettingValue(x, n)
 		if err != nil {
 			return "", err
 		}
@@ -83,9 +58,9 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 			s.tx.Isolation = txn.IsolationOf(strings.ToLower(value))
 		case "transaction_snapshot":
 			if !s.tx.Explicit {
-				s.warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
+				s.Warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
 			}
-			return "SET", s.engine.snapshots.Import(s.txn(), value)
+			return "SET", s.registry.snapshots.Import(s.Txn(), value)
 		case "transaction_read_only":
 			if err := s.set.Set(n.Name, value, true); err != nil {
 				return "", err
@@ -97,8 +72,19 @@ func (s *Session) variableSet(n *ast.VariableSetStmt) (*handler, error) {
 	}), nil
 }
 
-// settingValue is the value that SET or ALTER SYSTEM gives.
-func (s *Session) settingValue(x *execution, n *ast.VariableSetStmt) (string, error) {
+// setDefault gives a setting the value that the session began with.
+func (s *Session) setDefault(name string, local bool) error {
+	switch strings.ToLower(name) {
+	case "role":
+		return s.setRole("none")
+	case "session_authorization":
+		return s.setSessionUser("default")
+	}
+	return s.set.Reset(name, local)
+}
+
+// SettingValue is the value that SET or ALTER SYSTEM gives.
+func SettingValue(x *Execution, n *ast.VariableSetStmt) (string, error) {
 	var vals []string
 	if n.Args != nil {
 		for _, a := range n.Args.Items {
@@ -136,7 +122,7 @@ func (s *Session) setMulti(n *ast.VariableSetStmt) error {
 	switch strings.ToUpper(n.Name) {
 	case "TRANSACTION":
 		if !s.tx.Explicit {
-			s.warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
+			s.Warn(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks")
 			return nil
 		}
 		return s.transactionModes(n.Args)
@@ -166,7 +152,7 @@ func (s *Session) setMulti(n *ast.VariableSetStmt) error {
 }
 
 func (s *Session) setRole(name string) error {
-	st := s.engine.cfg.Meta.Current()
+	st := s.registry.cfg.Catalog.Current()
 	if name == "none" {
 		s.role = s.user
 		s.set.SetInternal("role", "none")
@@ -186,7 +172,7 @@ func (s *Session) setRole(name string) error {
 }
 
 func (s *Session) setSessionUser(name string) error {
-	st := s.engine.cfg.Meta.Current()
+	st := s.registry.cfg.Catalog.Current()
 	login := st.RoleByName(s.start.User)
 	if name == "default" {
 		name = s.start.User
@@ -205,30 +191,16 @@ func (s *Session) setSessionUser(name string) error {
 	return nil
 }
 
-// alterSystem takes ALTER SYSTEM SET and RESET.
-func (s *Session) alterSystem(n *ast.VariableSetStmt) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
-		if s.tx.Explicit {
-			return "", pgerr.New(pgerr.ActiveSQLTransaction, "ALTER SYSTEM cannot run inside a transaction block")
-		}
-		st, err := x.view()
-		if err != nil {
-			return "", err
-		}
-		return "ALTER SYSTEM", s.engine.cluster.AlterSystem(x.Ctx, st, s.role, n, func() (string, error) { return s.settingValue(x, n) }, s.notice)
-	}), nil
-}
-
-func (s *Session) variableShow(n *ast.VariableShowStmt) (*handler, error) {
+func (s *Session) variableShow(n *ast.VariableShowStmt) (*Command, error) {
 	name := strings.ToLower(n.Name)
 	if name == "all" {
-		cols := textCols("name", "setting", "description")
-		return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
+		cols := TextColumns("name", "setting", "description")
+		return &Command{Columns: cols, Run: func(ctx context.Context, x *Execution) (*Result, error) {
 			var rows [][]types.Datum
 			for _, d := range settings.All() {
 				rows = append(rows, []types.Datum{d.ShowName(), d.Show(s.set.Value(d.Name)), d.Desc})
 			}
-			return rowsOf(cols, rows, "SHOW")
+			return Table(cols, rows, "SHOW")
 		}}, nil
 	}
 	switch name {
@@ -244,41 +216,39 @@ func (s *Session) variableShow(n *ast.VariableShowStmt) (*handler, error) {
 	if d := settings.Find(name); d != nil {
 		head = d.ShowName()
 	}
-	cols := textCols(head)
-	return &handler{cols: cols, open: func(ctx context.Context, x *execution) (*result, error) {
+	cols := TextColumns(head)
+	return &Command{Columns: cols, Run: func(ctx context.Context, x *Execution) (*Result, error) {
 		v, err := query.Show(s.set, name)
 		if err != nil {
 			return nil, err
 		}
-		return rowsOf(cols, [][]types.Datum{{v}}, "SHOW")
+		return Table(cols, [][]types.Datum{{v}}, "SHOW")
 	}}, nil
 }
 
-func (s *Session) discard(n *ast.DiscardStmt) (*handler, error) {
-	return simple(func(ctx context.Context, x *execution) (string, error) {
+func (s *Session) discard(n *ast.DiscardStmt) (*Command, error) {
+	return Simple(func(ctx context.Context, x *Execution) (string, error) {
 		switch n.Target {
 		case ast.DISCARD_ALL:
 			if s.tx.Explicit {
 				return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 			}
-			s.closeCursors(true)
-			clear(s.named)
+			s.cursors.CloseAll()
+			clear(s.statements)
 			if err := s.setSessionUser("default"); err != nil {
 				return "", err
 			}
 			s.set.ResetAll()
 			s.sequences.Discard()
 			s.locks.Release(advisory.Both)
-			return "DISCARD ALL", define.DropTemp(ctx, s.txn(), s.engine.cfg.Meta, s.temp)
+			return "DISCARD ALL", define.DropTemp(ctx, s.Txn(), s.registry.cfg.Catalog, s.temp)
 		case ast.DISCARD_PLANS:
 			return "DISCARD PLANS", nil
 		case ast.DISCARD_SEQUENCES:
 			s.sequences.Discard()
 			return "DISCARD SEQUENCES", nil
 		default:
-			return "DISCARD TEMP", define.DropTemp(ctx, s.txn(), s.engine.cfg.Meta, s.temp)
+			return "DISCARD TEMP", define.DropTemp(ctx, s.Txn(), s.registry.cfg.Catalog, s.temp)
 		}
 	}), nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

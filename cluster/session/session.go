@@ -1,9 +1,8 @@
-package coord
+package session
 
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -25,17 +23,15 @@ import (
 // Session is one connection's state. One goroutine at a time calls it, but for
 // the methods that say otherwise.
 type Session struct {
-	engine  *Engine
-	start   Startup
-	set     *settings.Set
-	user    types.OID // who logged in, or SET SESSION AUTHORIZATION
-	role    types.OID // SET ROLE
-	started time.Time
+	registry *Registry
+	start    Startup
+	set      *settings.Set
+	user     types.OID // who logged in, or SET SESSION AUTHORIZATION
+	role     types.OID // SET ROLE
+	started  time.Time
 
 	tx        *transaction
-	named     map[string]*named
-	cursors   map[string]*cursor.Cursor
-	declared  int       // cursors so far
+	cursors   cursor.Set
 	temp      types.OID // its schema for temporary tables, 0 until the first
 	env       *types.Env
 	sequences sequence.Session
@@ -48,11 +44,10 @@ type Session struct {
 	text     *mem.Account                    // what the last text's trees take; nil if little
 	appName  atomic.Value                    // string
 	reading  txn.Pin                         // the state the transaction reads
+	closed   bool
 
-	mu      sync.Mutex
-	running map[*watch]struct{}
-	killed  error // set once the session must end
-	closed  bool
+	interrupts
+	statements
 }
 
 // init applies the role's and the client's settings.
@@ -60,8 +55,8 @@ func (s *Session) init(role *catalog.Role) error {
 	s.appName.Store("")
 	s.set.SetInternal("session_authorization", role.Name)
 	s.set.SetInternal("is_superuser", onOff(role.Super))
-	s.set.Shared = s.engine.shared
-	st := s.engine.cfg.Meta.Current()
+	s.set.Shared = s.registry.cfg.Shared
+	st := s.registry.cfg.Catalog.Current()
 	for _, v := range st.Settings() {
 		if d := settings.Find(v.Name); d != nil && d.OfSession() {
 			if err := s.set.SetStart(v.Name, v.Value); err != nil {
@@ -80,8 +75,14 @@ func (s *Session) init(role *catalog.Role) error {
 		name, value := p[0], p[1]
 		switch {
 		case name == "options":
-			if err := s.options(value); err != nil {
+			given, err := startupOptions(value)
+			if err != nil {
 				return err
+			}
+			for _, o := range given {
+				if err := s.set.SetStart(o[0], o[1]); err != nil {
+					return err
+				}
 			}
 		case name == "replication":
 			return pgerr.Unsupported("replication connections are not supported")
@@ -95,57 +96,6 @@ func (s *Session) init(role *catalog.Role) error {
 	s.set.OnChange = s.settingChanged
 	s.appName.Store(s.set.Value("application_name"))
 	s.refreshEnv()
-	return nil
-}
-
-// options reads the command-line form of startup settings: -c name=value,
-// --name=value; a backslash keeps a space.
-func (s *Session) options(text string) error {
-	var words []string
-	var w strings.Builder
-	esc, in := false, false
-	for _, r := range text {
-		switch {
-		case esc:
-			w.WriteRune(r)
-			esc = false
-		case r == '\\':
-			esc, in = true, true
-		case r == ' ' || r == '\t':
-			if in {
-				words = append(words, w.String())
-				w.Reset()
-			}
-			in = false
-		default:
-			w.WriteRune(r)
-			in = true
-		}
-	}
-	if in {
-		words = append(words, w.String())
-	}
-	for i := 0; i < len(words); i++ {
-		arg := words[i]
-		switch {
-		case arg == "-c" && i+1 < len(words):
-			i++
-			arg = words[i]
-		case strings.HasPrefix(arg, "-c"):
-			arg = arg[2:]
-		case strings.HasPrefix(arg, "--"):
-			arg = arg[2:]
-		default:
-			// "dialect=mysql" without a dash is what the contract allows.
-		}
-		name, value, ok := strings.Cut(arg, "=")
-		if !ok {
-			return pgerr.New(pgerr.SyntaxError, "invalid command-line argument for server process: %s", words[i])
-		}
-		if err := s.set.SetStart(strings.ReplaceAll(name, "-", "_"), value); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -181,8 +131,8 @@ func (s *Session) Parameters() [][2]string {
 	return out
 }
 
-// notice sends a message beside the result, if the client wants it.
-func (s *Session) notice(e *pgerr.Error) {
+// Notice sends a message beside the result, if the client wants it.
+func (s *Session) Notice(e *pgerr.Error) {
 	if e.Severity == "" || e.Severity == pgerr.SevError {
 		e.Severity = pgerr.SevNotice
 	}
@@ -193,17 +143,13 @@ func (s *Session) notice(e *pgerr.Error) {
 	}
 }
 
-// warn is a WARNING with a code.
-func (s *Session) warn(code pgerr.Code, format string, args ...any) {
-	s.notice(pgerr.New(code, format, args...).WithSeverity(pgerr.SevWarning))
+// Warn is a WARNING with a code.
+func (s *Session) Warn(code pgerr.Code, format string, args ...any) {
+	s.Notice(pgerr.New(code, format, args...).WithSeverity(pgerr.SevWarning))
 }
 
-func (s *Session) dialect() parse.Dialect {
-	return query.Dialect(s.set)
-}
-
-// txn is the open transaction, nil for none.
-func (s *Session) txn() *txn.Txn {
+// Txn is the open transaction, nil for none.
+func (s *Session) Txn() *txn.Txn {
 	if s.tx == nil {
 		return nil
 	}
@@ -223,46 +169,21 @@ func (s *Session) TxStatus() byte {
 
 // Cursor describes a cursor that DECLARE made; false if there is none.
 func (s *Session) Cursor(name string) ([]plan.Column, bool) {
-	c := s.cursors[name]
-	if c == nil {
+	c, err := s.cursors.Find(name)
+	if err != nil {
 		return nil, false
 	}
 	return c.Columns(), true
 }
 
+// Settings are its run-time parameters.
+func (s *Session) Settings() *settings.Set { return s.set }
+
+// Temp is its schema for temporary tables, 0 until the first is made.
+func (s *Session) Temp() *types.OID { return &s.temp }
+
 // PID is the session's key.
 func (s *Session) PID() uint32 { return s.start.PID }
-
-func (s *Session) cancelRunning(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for w := range s.running {
-		w.cancel(cause)
-	}
-}
-
-// terminate makes the running statement and every later one fail; the
-// connection closes the session then.
-func (s *Session) terminate(cause *pgerr.Error) {
-	s.mu.Lock()
-	if s.killed == nil {
-		s.killed = cause.WithSeverity(pgerr.SevFatal)
-	}
-	for w := range s.running {
-		w.cancel(s.killed)
-	}
-	s.mu.Unlock()
-	if s.start.Wake != nil {
-		s.start.Wake()
-	}
-}
-
-// Killed tells whether the session must end, and why. From any goroutine.
-func (s *Session) Killed() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.killed
-}
 
 // IdleLimit is how long the session may wait for its client now, and the error
 // that ends it then; 0 is for ever.
@@ -278,78 +199,20 @@ func (s *Session) IdleLimit() (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, pgerr.New(code, "terminating connection due to %s timeout", what).WithSeverity(pgerr.SevFatal)
 }
 
-// watch is a statement that cancel, terminate and statement_timeout reach.
-// Statements nest: EXECUTE prepares, FETCH runs a cursor.
-type watch struct {
-	s      *Session
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-}
-
-// watch gives a statement's context: it ends by the caller's and by what the
-// watch lets through. The watch must be ended.
-func (s *Session) watch(ctx context.Context) (context.Context, *watch, error) {
-	if err := s.Killed(); err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{s: s, cancel: cancel}
-	w.resume()
-	return ctx, w, nil
-}
-
-// resume begins to watch.
-func (w *watch) resume() {
-	s := w.s
-	if ms := s.set.Int("statement_timeout"); ms > 0 {
-		w.timer = time.AfterFunc(time.Duration(ms)*time.Millisecond, func() {
-			w.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
-		})
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.killed != nil {
-		w.cancel(s.killed)
-	}
-	if s.running == nil {
-		s.running = map[*watch]struct{}{}
-	}
-	s.running[w] = struct{}{}
-}
-
-// suspend ceases to watch a statement that waits for its client.
-func (w *watch) suspend() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	w.s.mu.Lock()
-	delete(w.s.running, w)
-	w.s.mu.Unlock()
-}
-
-// end frees the context.
-func (w *watch) end() {
-	w.suspend()
-	w.cancel(nil)
-}
-
 // Close rolls back and frees everything. It may be called twice.
 func (s *Session) Close() error {
-	s.mu.Lock()
 	if s.closed {
-		s.mu.Unlock()
 		return nil
 	}
 	s.closed = true
-	s.mu.Unlock()
-	s.closeCursors(true)
-	s.weighed()
+	s.cursors.CloseAll()
+	s.freeText()
 	if s.tx != nil {
 		s.rollback()
 	}
 	s.locks.Release(advisory.Both)
 	err := s.dropTemp(context.Background())
-	e := s.engine
+	e := s.registry
 	e.mu.Lock()
 	if e.sessions[s.start.PID] == s {
 		delete(e.sessions, s.start.PID)
@@ -372,7 +235,7 @@ func (s *Session) setActivity(state, query string) {
 
 // dropTemp drops the session's temporary tables and schema when it ends.
 func (s *Session) dropTemp(ctx context.Context) error {
-	m := s.engine.cfg.Meta
+	m := s.registry.cfg.Catalog
 	if s.temp == 0 || m.Current().Schema(s.temp) == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package coord
+package session
 
 import (
 	"context"
@@ -48,13 +48,13 @@ func (s *Session) commit(ctx context.Context) error {
 	t := s.tx
 	err := s.checkDeferred(ctx)
 	if err == nil {
-		err = s.holdCursors()
+		err = s.cursors.Materialize()
 	}
 	if err == nil {
-		err = s.engine.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
+		err = s.registry.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
 	}
 	if err == nil && len(t.Changes()) > 0 {
-		err = s.engine.cfg.Meta.Commit(ctx, t.Changes())
+		err = s.registry.cfg.Catalog.Commit(ctx, t.Changes())
 	}
 	if err != nil {
 		if pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
@@ -77,7 +77,7 @@ func (s *Session) checkDeferred(ctx context.Context) error {
 	if s.tx.Deferred() == 0 {
 		return nil
 	}
-	x, err := s.newExecution(ctx, &Prepared{s: s, h: &handler{}}, nil)
+	x, err := s.newExecution(ctx, &Prepared{s: s, h: &Command{}}, nil)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Session) checkDeferred(ctx context.Context) error {
 func (s *Session) ended(err error) {
 	t := s.tx
 	s.tx, t.Ended = nil, true
-	s.engine.snapshots.End(t.Txn.Txn)
+	s.registry.snapshots.End(t.Txn.Txn)
 	s.auditEnd(t, 0, err)
 }
 
@@ -100,9 +100,9 @@ func (s *Session) rollback() {
 		return
 	}
 	s.ended(rolledBack())
-	s.closeCursors(false)
+	s.cursors.EndTransaction()
 	s.set.End(false)
-	s.engine.cfg.Files.Discard(t.Created())
+	s.registry.cfg.Files.Discard(t.Created())
 	t.RolledBack()
 	s.endTxnSettings()
 }
@@ -115,17 +115,17 @@ func (s *Session) endTxnSettings() {
 }
 
 // transaction handles BEGIN and its kin.
-func (s *Session) transaction(n *ast.TransactionStmt) (*handler, error) {
+func (s *Session) transaction(n *ast.TransactionStmt) (*Command, error) {
 	switch n.Kind {
 	case ast.TRANS_STMT_PREPARE, ast.TRANS_STMT_COMMIT_PREPARED, ast.TRANS_STMT_ROLLBACK_PREPARED:
 		return nil, pgerr.Unsupported("two-phase commit is not supported")
 	}
-	return &handler{control: true, open: func(ctx context.Context, x *execution) (*result, error) {
+	return &Command{Control: true, Run: func(ctx context.Context, x *Execution) (*Result, error) {
 		return s.runTransaction(ctx, n)
 	}}, nil
 }
 
-func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*result, error) {
+func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*Result, error) {
 	switch n.Kind {
 	case ast.TRANS_STMT_BEGIN, ast.TRANS_STMT_START:
 		tag := "BEGIN"
@@ -133,13 +133,13 @@ func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*
 			tag = "START TRANSACTION"
 		}
 		if s.tx != nil && s.tx.Explicit {
-			s.warn(pgerr.ActiveSQLTransaction, "there is already a transaction in progress")
-			return done(tag), nil
+			s.Warn(pgerr.ActiveSQLTransaction, "there is already a transaction in progress")
+			return Done(tag), nil
 		}
 		// What the implicit transaction did so far becomes part of the block.
-		s.ensureTxn()
+		s.OpenTxn()
 		s.tx.Explicit = true
-		return done(tag), s.transactionModes(n.Options)
+		return Done(tag), s.transactionModes(n.Options)
 	case ast.TRANS_STMT_COMMIT:
 		return s.endBlock(ctx, true, n.Chain)
 	case ast.TRANS_STMT_ROLLBACK:
@@ -150,17 +150,17 @@ func (s *Session) runTransaction(ctx context.Context, n *ast.TransactionStmt) (*
 	}
 	switch n.Kind {
 	case ast.TRANS_STMT_SAVEPOINT:
-		t, deferred, records, settings, declared := s.tx, s.tx.Deferred(), len(s.tx.audit), s.set.Mark(), s.declared
-		return done("SAVEPOINT"), t.Savepoint(n.SavepointName, func() {
+		t, deferred, records, settings, declared := s.tx, s.tx.Deferred(), len(s.tx.audit), s.set.Mark(), s.cursors.Declared
+		return Done("SAVEPOINT"), t.Savepoint(n.SavepointName, func() {
 			t.ForgetDeferred(deferred)
 			s.auditEnd(t, records, rolledBack())
 			s.set.RollbackTo(settings)
-			s.closeWhere(func(c *cursor.Cursor) bool { return c.Number > declared })
+			s.cursors.Close(func(c *cursor.Cursor) bool { return c.Number > declared })
 		})
 	case ast.TRANS_STMT_RELEASE:
-		return done("RELEASE"), s.tx.Release(n.SavepointName)
+		return Done("RELEASE"), s.tx.Release(n.SavepointName)
 	case ast.TRANS_STMT_ROLLBACK_TO:
-		return done("ROLLBACK"), s.tx.RollbackToSavepoint(n.SavepointName)
+		return Done("ROLLBACK"), s.tx.RollbackToSavepoint(n.SavepointName)
 	}
 	return nil, pgerr.Unsupported("this transaction statement is not supported")
 }
@@ -175,21 +175,21 @@ func savepointVerb(k ast.TransactionStmtKind) string {
 	return "SAVEPOINT"
 }
 
-func (s *Session) endBlock(ctx context.Context, commit, chain bool) (*result, error) {
+func (s *Session) endBlock(ctx context.Context, commit, chain bool) (*Result, error) {
 	if s.tx == nil || !s.tx.Explicit {
 		if chain {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
 		}
-		s.warn(pgerr.NoActiveSQLTransaction, "there is no transaction in progress")
+		s.Warn(pgerr.NoActiveSQLTransaction, "there is no transaction in progress")
 		if commit {
-			return done("COMMIT"), nil
+			return Done("COMMIT"), nil
 		}
-		return done("ROLLBACK"), nil
+		return Done("ROLLBACK"), nil
 	}
 	iso, readOnly := s.tx.Isolation, s.tx.ReadOnly
 	tag := "COMMIT"
 	if commit && !s.tx.Failed {
-		s.closeCursors(false)
+		s.cursors.EndTransaction()
 		if err := s.commit(ctx); err != nil {
 			return nil, err
 		}
@@ -198,10 +198,10 @@ func (s *Session) endBlock(ctx context.Context, commit, chain bool) (*result, er
 		s.rollback()
 	}
 	if chain {
-		s.ensureTxn()
+		s.OpenTxn()
 		s.tx.Explicit, s.tx.Isolation, s.tx.ReadOnly = true, iso, readOnly
 	}
-	return done(tag), nil
+	return Done(tag), nil
 }
 
 // transactionModes applies ISOLATION LEVEL, READ ONLY and DEFERRABLE to the
@@ -240,6 +240,19 @@ func (s *Session) transactionModes(opts *ast.NodeList) error {
 
 func (s *Session) warnSerializable(level string) {
 	if level == "serializable" {
-		s.warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
+		s.Warn(pgerr.Warning, "SERIALIZABLE transactions run as REPEATABLE READ")
 	}
+}
+
+func (s *Session) constraintsSet(n *ast.ConstraintsSetStmt) (*Command, error) {
+	return Simple(func(ctx context.Context, x *Execution) (string, error) {
+		if !s.tx.Explicit {
+			s.Warn(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks")
+		}
+		st, err := x.View()
+		if err != nil {
+			return "", err
+		}
+		return "SET CONSTRAINTS", x.SetConstraints(st, n)
+	}), nil
 }

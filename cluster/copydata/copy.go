@@ -1,0 +1,349 @@
+package copydata
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Options reads the options of a COPY.
+func Options(n *ast.CopyStmt) (copyfmt.Options, error) {
+	if n.IsProgram {
+		return copyfmt.Options{}, pgerr.Unsupported("COPY PROGRAM is not supported")
+	}
+	var raw []copyfmt.Option
+	if n.Options != nil {
+		for _, o := range n.Options.Items {
+			d, ok := o.(*ast.DefElem)
+			if !ok {
+				continue
+			}
+			c := copyfmt.Option{Name: d.Defname, Given: d.Arg != nil}
+			switch a := d.Arg.(type) {
+			case nil:
+			case *ast.NodeList:
+				c.List = []string{}
+				for _, x := range a.Items {
+					c.List = append(c.List, parse.ConstText(x))
+				}
+			case *ast.A_Star:
+				c.Star = true
+			default:
+				c.Value = parse.ConstText(a)
+			}
+			raw = append(raw, c)
+		}
+	}
+	return copyfmt.ParseOptions(raw, n.IsFrom)
+}
+
+// Copy begins a COPY over a view. One with a file is carried out at once: it has no stream,
+// only a tag.
+func Copy(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (s *Stream, tag string, err error) {
+	if n.IsFrom {
+		return from(x, st, n, opts)
+	}
+	return to(x, st, n, opts)
+}
+
+// columns finds the relation and the columns of a COPY.
+func columns(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*catalog.Relation, []catalog.Column, error) {
+	rel, err := x.Relation(st, n.Relation)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n.Attlist == nil || len(n.Attlist.Items) == 0 {
+		var out []catalog.Column
+		for _, c := range rel.Live() {
+			if c.Generated == "" {
+				out = append(out, c)
+			}
+		}
+		return rel, out, nil
+	}
+	var out []catalog.Column
+	for _, a := range n.Attlist.Items {
+		name := parse.ConstText(a)
+		c := rel.Column(name)
+		if c == nil {
+			return nil, nil, pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", name, rel.Name)
+		}
+		if c.Generated != "" {
+			return nil, nil, pgerr.New(pgerr.InvalidColumnReference, "column %q is a generated column", name).
+				WithDetail("Generated columns cannot be used in COPY.")
+		}
+		for _, o := range out {
+			if o.Num == c.Num {
+				return nil, nil, pgerr.New(pgerr.DuplicateColumn, "column %q specified more than once", name)
+			}
+		}
+		out = append(out, *c)
+	}
+	return rel, out, nil
+}
+
+func mayFile(x *write.Execution, st *catalog.State) error {
+	if !st.Super(x.Context.Role) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to COPY to or from a file").
+			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
+	}
+	return nil
+}
+
+func from(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
+	if err := x.Txn.Writable("COPY FROM"); err != nil {
+		return nil, "", err
+	}
+	if n.WhereClause != nil {
+		return nil, "", pgerr.Unsupported("COPY FROM with WHERE is not supported")
+	}
+	rel, cols, err := columns(x, st, n)
+	if err != nil {
+		return nil, "", err
+	}
+	if rel.Kind != catalog.KindTable {
+		return nil, "", pgerr.New(pgerr.WrongObjectType, "cannot copy to %s %q", relKindText(rel.Kind), rel.Name)
+	}
+	use := plan.TableUse{OID: rel.OID, Priv: 'a'}
+	for _, c := range cols {
+		use.Columns = append(use.Columns, c.Num)
+	}
+	if err := plan.Authorize(st, x.Context.Role, []plan.TableUse{use}); err != nil {
+		return nil, "", err
+	}
+	r := x.Open(st)
+	fields := make([]copyfmt.Column, len(cols))
+	for i, c := range cols {
+		fields[i] = copyfmt.Column{Name: c.Name, Type: c.Type}
+	}
+	var rows int64
+	load := func(in io.Reader) error {
+		dec, err := copyfmt.NewDecoder(in, fields, opts, x.Context.Values, batch.DefaultSize, rel.Name)
+		if err != nil {
+			return err
+		}
+		acct := x.Pool.Account("copy decoder", false)
+		defer acct.Close()
+		dec.Charge(acct)
+		rows, err = r.Load(rel, cols, dec.Next)
+		return err
+	}
+	if n.Filename != "" {
+		defer r.Close()
+		if err := mayFile(x, st); err != nil {
+			return nil, "", err
+		}
+		f, err := os.Open(n.Filename)
+		if err != nil {
+			return nil, "", fileError(err, n.Filename, "reading")
+		}
+		defer f.Close()
+		if err := load(f); err != nil {
+			return nil, "", err
+		}
+		return nil, fmt.Sprintf("COPY %d", rows), nil
+	}
+	pr, pw := io.Pipe()
+	cs := &Stream{binary: opts.Format == copyfmt.Binary, columns: len(cols), in: pw, decoded: make(chan error, 1), tag: func() string { return fmt.Sprintf("COPY %d", rows) }}
+	stop := context.AfterFunc(x.Ctx, func() { _ = pr.CloseWithError(context.Cause(x.Ctx)) })
+	go func() {
+		err := op.Guard("copy", func() error { return load(pr) })
+		_ = pr.CloseWithError(io.ErrClosedPipe) // a failed decoder must not block the writer
+		cs.decoded <- err
+	}()
+	cs.close = func() error {
+		stop()
+		_ = pw.CloseWithError(io.ErrUnexpectedEOF)
+		_ = cs.wait()
+		r.Close()
+		return nil
+	}
+	return cs, "", nil
+}
+
+func relKindText(k catalog.RelKind) string {
+	switch k {
+	case catalog.KindView:
+		return "view"
+	case catalog.KindMatView:
+		return "materialized view"
+	case catalog.KindSequence:
+		return "sequence"
+	}
+	return "relation"
+}
+
+func fileError(err error, name, verb string) error {
+	switch {
+	case os.IsNotExist(err):
+		return pgerr.New(pgerr.UndefinedFile, "could not open file \"%s\" for %s: No such file or directory", name, verb)
+	case os.IsPermission(err):
+		return pgerr.New(pgerr.InsufficientPrivilege, "could not open file \"%s\" for %s: Permission denied", name, verb)
+	}
+	return pgerr.Wrap(pgerr.IOError, err, "could not open file \"%s\" for %s", name, verb)
+}
+
+func to(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
+	r := x.Open(st)
+	rows, cols, err := open(r, x, st, n)
+	if err != nil {
+		r.Close()
+		return nil, "", err
+	}
+	fields := make([]copyfmt.Column, len(cols))
+	for i, c := range cols {
+		fields[i] = copyfmt.Column{Name: c.Name, Type: c.Type}
+	}
+	e := &encoding{rows: rows, to: copyfmt.NewEncoder(fields, opts, x.Context.Values), binary: opts.Format == copyfmt.Binary}
+	closeAll := func() error {
+		err := rows.Close()
+		r.Close()
+		return err
+	}
+	if n.Filename == "" {
+		return &Stream{binary: e.binary, columns: len(cols), read: e.next, tag: e.tag, close: closeAll}, "", nil
+	}
+	defer closeAll()
+	if err := mayFile(x, st); err != nil {
+		return nil, "", err
+	}
+	f, err := os.OpenFile(n.Filename, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, "", fileError(err, n.Filename, "writing")
+	}
+	for {
+		p, _, err := e.next(x.Ctx)
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			_, err = f.Write(p)
+		}
+		if err != nil {
+			_ = f.Close()
+			return nil, "", err
+		}
+	}
+	if err := f.Close(); err != nil {
+		return nil, "", pgerr.Wrap(pgerr.IOError, err, "could not write file %q", n.Filename)
+	}
+	return nil, e.tag(), nil
+}
+
+// open starts what a COPY TO writes.
+func open(r *write.Run, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
+	q, dml, err := source(x, st, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if dml == nil {
+		return r.Select(q)
+	}
+	w, err := r.Modify(dml)
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.Returned(), dml.ReturningColumns(), nil
+}
+
+// encoding turns rows into bytes.
+type encoding struct {
+	rows         op.BatchReader
+	to           *copyfmt.Encoder
+	binary       bool
+	count        int64
+	buf          []byte
+	ends         []int
+	begun, ended bool
+}
+
+func (e *encoding) tag() string { return fmt.Sprintf("COPY %d", e.count) }
+
+// next gives more bytes and where in them each row ends, io.EOF at the end.
+func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
+	e.buf, e.ends = e.buf[:0], e.ends[:0]
+	if !e.begun {
+		e.begun = true
+		// The binary signature goes with the first row, the header line alone.
+		if e.buf = e.to.Begin(e.buf); len(e.buf) > 0 && !e.binary {
+			return e.buf, append(e.ends, len(e.buf)), nil
+		}
+	}
+	for !e.ended {
+		b, err := e.rows.Next(ctx)
+		if err == io.EOF {
+			e.ended = true
+			if e.buf = e.to.End(e.buf); len(e.buf) > 0 {
+				return e.buf, append(e.ends, len(e.buf)), nil
+			}
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if b.Rows() > 0 {
+			e.count += int64(b.Rows())
+			e.buf, e.ends = e.to.Append(e.buf, e.ends, b)
+			return e.buf, e.ends, nil
+		}
+	}
+	return nil, nil, io.EOF
+}
+
+// source binds what a COPY TO writes: a table's columns or a query.
+func source(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*plan.Query, *plan.DML, error) {
+	if n.Query != nil {
+		node, ok := n.Query.(ast.Stmt)
+		if !ok {
+			return nil, nil, pgerr.Unsupported("COPY of this statement is not supported")
+		}
+		switch node.(type) {
+		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
+			d, err := bind.DML(x.Binding(x.Ctx, st, x.Text, nil), node)
+			if err == nil && len(d.Returning) == 0 {
+				err = pgerr.Unsupported("COPY query must have a RETURNING clause")
+			}
+			return nil, d, err
+		}
+		q, err := bind.Query(x.Binding(x.Ctx, st, x.Text, nil), node)
+		return q, nil, err
+	}
+	rel, cols, err := columns(x, st, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rel.Kind != catalog.KindTable {
+		e := pgerr.New(pgerr.WrongObjectType, "cannot copy from %s %q", relKindText(rel.Kind), rel.Name)
+		if rel.Kind != catalog.KindSequence {
+			e = e.WithHint("Try the COPY (SELECT ...) TO variant.")
+		}
+		return nil, nil, e
+	}
+	list := ""
+	for i, c := range cols {
+		if i > 0 {
+			list += ", "
+		}
+		list += lex.QuoteIdent(c.Name)
+	}
+	sub, err := parse.One("SELECT "+list+" FROM "+lex.QuoteIdent(st.Schema(rel.Schema).Name)+"."+lex.QuoteIdent(rel.Name), parse.Postgres)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err := bind.Query(x.Binding(x.Ctx, st, sub, nil), sub.Node)
+	return q, nil, err
+}

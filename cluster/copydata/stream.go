@@ -1,0 +1,78 @@
+package copydata
+
+import (
+	"context"
+	"io"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Stream is the database's side of a COPY with the client. It must be closed. The
+// decoder of one from the client runs in a goroutine of its own that ends with Finish or
+// Fail. A pipe hands each piece over whole, so a slow decoder holds the client back.
+type Stream struct {
+	binary  bool
+	columns int
+	in      *io.PipeWriter // nil for one to the client
+	decoded chan error     // of the decoding goroutine, once
+	ended   bool
+	read    func(ctx context.Context) (p []byte, ends []int, err error)
+	tag     func() string
+	close   func() error
+}
+
+// In tells COPY FROM STDIN.
+func (c *Stream) In() bool { return c.in != nil }
+
+// Binary tells the binary format.
+func (c *Stream) Binary() bool { return c.binary }
+
+// Columns is the number of columns.
+func (c *Stream) Columns() int { return c.columns }
+
+// Write takes the client's bytes; it blocks while the decoder is behind.
+func (c *Stream) Write(p []byte) error {
+	if _, err := c.in.Write(p); err != nil {
+		return c.wait() // the decoder failed: its error is the statement's
+	}
+	return nil
+}
+
+// Finish ends the bytes; the rows are in the transaction then.
+func (c *Stream) Finish() error {
+	_ = c.in.Close()
+	return c.wait()
+}
+
+// Fail ends the copy with the client's reason.
+func (c *Stream) Fail(reason string) error {
+	err := pgerr.New(pgerr.QueryCanceled, "COPY from stdin failed: %s", reason)
+	_ = c.in.CloseWithError(err)
+	_ = c.wait()
+	return err
+}
+
+// Read gives the next rows of COPY TO and where in p each ends, io.EOF at the
+// end.
+func (c *Stream) Read(ctx context.Context) (p []byte, ends []int, err error) {
+	err = batch.Guard(func() (err error) { // rows may lie in mapped files
+		p, ends, err = c.read(ctx)
+		return err
+	})
+	return p, ends, err
+}
+
+// Tag is the command tag, once the copy is over.
+func (c *Stream) Tag() string { return c.tag() }
+
+// Close frees what the copy holds.
+func (c *Stream) Close() error { return c.close() }
+
+func (c *Stream) wait() error {
+	if c.ended {
+		return nil
+	}
+	c.ended = true
+	return <-c.decoded
+}

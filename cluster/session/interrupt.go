@@ -1,0 +1,107 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// interrupts end what a session runs: a cancel its statements of now, a termination
+// the later ones too. Its methods may be called from any goroutine.
+type interrupts struct {
+	timeout func() time.Duration // of a statement that begins now, 0 for none
+	wake    func()               // called once killed has a reason; nil for nobody
+
+	mu      sync.Mutex
+	running map[*watch]struct{}
+	killed  error // set once the session must end
+}
+
+// cancel ends what runs.
+func (i *interrupts) cancel(cause error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for w := range i.running {
+		w.cancel(cause)
+	}
+}
+
+// terminate makes the running statement and every later one fail; the
+// connection closes the session then.
+func (i *interrupts) terminate(cause *pgerr.Error) {
+	i.mu.Lock()
+	if i.killed == nil {
+		i.killed = cause.WithSeverity(pgerr.SevFatal)
+	}
+	for w := range i.running {
+		w.cancel(i.killed)
+	}
+	i.mu.Unlock()
+	if i.wake != nil {
+		i.wake()
+	}
+}
+
+// Killed tells whether the session must end, and why. From any goroutine.
+func (i *interrupts) Killed() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.killed
+}
+
+// watch is a statement that cancel, terminate and statement_timeout reach.
+// Statements nest: EXECUTE prepares, FETCH runs a cursor.
+type watch struct {
+	of     *interrupts
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+// watch gives a statement's context: it ends by the caller's and by what the
+// watch lets through. The watch must be ended.
+func (i *interrupts) watch(ctx context.Context) (context.Context, *watch, error) {
+	if err := i.Killed(); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watch{of: i, cancel: cancel}
+	w.resume()
+	return ctx, w, nil
+}
+
+// resume begins to watch.
+func (w *watch) resume() {
+	i := w.of
+	if limit := i.timeout(); limit > 0 {
+		w.timer = time.AfterFunc(limit, func() {
+			w.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout"))
+		})
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.killed != nil {
+		w.cancel(i.killed)
+	}
+	if i.running == nil {
+		i.running = map[*watch]struct{}{}
+	}
+	i.running[w] = struct{}{}
+}
+
+// suspend ceases to watch a statement that waits for its client.
+func (w *watch) suspend() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.of.mu.Lock()
+	delete(w.of.running, w)
+	w.of.mu.Unlock()
+}
+
+// end frees the context.
+func (w *watch) end() {
+	w.suspend()
+	w.cancel(nil)
+}

@@ -1,0 +1,155 @@
+package session
+
+import (
+	"context"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Script splits a query string into its statements, all of which parse.
+func (s *Session) Script(sql string) ([]*parse.Statement, error) {
+	err := s.chargeText(sql)
+	var stmts []*parse.Statement
+	if err == nil {
+		stmts, err = parse.Parse(sql, query.Dialect(s.set))
+	}
+	if err != nil {
+		s.freeText()
+		s.fail()
+		return nil, err
+	}
+	return stmts, nil
+}
+
+// smallText is what the trees of a text take that is not worth charging.
+const smallText = 1 << 20
+
+// chargeText charges what a text's trees will take, until a statement of the session
+// ends or the next text comes.
+func (s *Session) chargeText(sql string) error {
+	n := parse.Weight(sql)
+	if n < smallText {
+		n = 0
+	}
+	if n == 0 && s.text == nil {
+		return nil
+	}
+	if s.text == nil {
+		s.text = s.registry.cfg.Pool.Account("statement text", false)
+	}
+	return s.text.Resize(n)
+}
+
+// freeText gives back what chargeText charged.
+func (s *Session) freeText() {
+	if s.text != nil {
+		s.text.Close()
+		s.text = nil
+	}
+}
+
+// Prepared is a prepared statement.
+type Prepared struct {
+	s    *Session
+	stmt *parse.Statement // nil for the empty query
+	h    *Command
+}
+
+// text is the statement's.
+func (p *Prepared) text() string {
+	if p.stmt == nil {
+		return ""
+	}
+	return p.stmt.Text
+}
+
+// Statement is its text, parsed; nil for the empty query.
+func (p *Prepared) Statement() *parse.Statement { return p.stmt }
+
+// Node is the statement's tree, nil where it has none of PostgreSQL's grammar.
+func (p *Prepared) Node() ast.Stmt {
+	if p.stmt == nil {
+		return nil
+	}
+	return p.stmt.Node
+}
+
+// Params are the parameter types, all known.
+func (p *Prepared) Params() []types.Type { return p.h.Params }
+
+// Empty tells the empty query.
+func (p *Prepared) Empty() bool { return p.stmt == nil }
+
+// Columns describes the rows; nil where there are none.
+func (p *Prepared) Columns() []plan.Column { return p.h.Columns }
+
+// Close frees the statement.
+func (p *Prepared) Close() error { return nil }
+
+// Prepare makes a statement of a text's; nil is the empty query.
+func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types.OID) (*Prepared, error) {
+	if st == nil {
+		return &Prepared{s: s, h: &Command{Run: func(context.Context, *Execution) (*Result, error) { return Done(""), nil }}}, nil
+	}
+	if err := s.Killed(); err != nil {
+		return nil, err
+	}
+	if s.tx != nil && s.tx.Failed && !isControl(st) {
+		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	ctx, w, err := s.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.end()
+	params := make([]types.Type, len(oids))
+	for i, o := range oids {
+		params[i] = types.Type{OID: o, Mod: -1}
+	}
+	h, err := s.command(ctx, st, params)
+	if err != nil {
+		s.fail()
+		return nil, query.Cause(ctx, err)
+	}
+	for _, n := range st.Notices {
+		s.Notice(pgerr.New(pgerr.Warning, "%s", n))
+	}
+	return &Prepared{s: s, stmt: st, h: h}, nil
+}
+
+// isControl tells the statements that a failed transaction takes.
+func isControl(st *parse.Statement) bool {
+	t, ok := st.Node.(*ast.TransactionStmt)
+	if !ok {
+		return false
+	}
+	switch t.Kind {
+	case ast.TRANS_STMT_COMMIT, ast.TRANS_STMT_ROLLBACK, ast.TRANS_STMT_ROLLBACK_TO, ast.TRANS_STMT_PREPARE:
+		return true
+	}
+	return false
+}
+
+// fail notes that the transaction, explicit or implicit, cannot commit.
+func (s *Session) fail() {
+	if s.tx != nil {
+		s.tx.Failed = true
+	}
+}
+
+// Bind makes a portal. Parameters are in the order of Params.
+func (p *Prepared) Bind(ctx context.Context, params []types.Datum) (*Portal, error) {
+	if p.s.tx != nil && p.s.tx.Failed && !p.h.Control && p.stmt != nil {
+		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	if len(params) != len(p.h.Params) {
+		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but prepared statement requires %d", len(params), len(p.h.Params))
+	}
+	return &Portal{p: p, params: params}, nil
+}

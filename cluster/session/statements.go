@@ -1,0 +1,69 @@
+package session
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// named is a prepared statement with a name. PREPARE and the protocol's Parse
+// share the names.
+type named struct {
+	*Prepared
+	sql bool // by PREPARE
+	at  time.Time
+}
+
+// maxNamed bounds the prepared statements of a session.
+const maxNamed = 1 << 16
+
+// statements are a session's prepared statements, by name.
+type statements map[string]*named
+
+// Keep gives a prepared statement a name: 42P05 if it is taken.
+func (s statements) Keep(name string, p *Prepared) error { return s.keep(name, p, false) }
+
+func (s statements) keep(name string, p *Prepared, sql bool) error {
+	if err := s.free(name); err != nil {
+		return err
+	}
+	if len(s) >= maxNamed {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a session may hold %d prepared statements", maxNamed)
+	}
+	s[name] = &named{Prepared: p, sql: sql, at: time.Now()}
+	return nil
+}
+
+func (s statements) free(name string) error {
+	if s[name] != nil {
+		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
+	}
+	return nil
+}
+
+// Kept finds a prepared statement by its name.
+func (s statements) Kept(name string) (*Prepared, error) {
+	if n := s[name]; n != nil {
+		return n.Prepared, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
+}
+
+// Forget frees a name, if it is one.
+func (s statements) Forget(name string) { delete(s, name) }
+
+// rows lists them by name.
+func (s statements) rows() (out []sysview.PreparedRow) {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		p := s[name]
+		r := sysview.PreparedRow{Name: name, Statement: p.text(), At: p.at, FromSQL: p.sql}
+		for _, t := range p.h.Params {
+			r.Params = append(r.Params, t.OID)
+		}
+		out = append(out, r)
+	}
+	return out
+}
