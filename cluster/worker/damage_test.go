@@ -87,7 +87,7 @@ func (r *rotten) mapped(ctx context.Context, b *batch.Batch) (*batch.Batch, erro
 	}
 	pin := n.store.Pin(0)
 	r.pins = append(r.pins, pin)
-	rd, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &op.Split{Segment: r.seg, To: r.seg.Rows}, &function.Env{})
+	rd, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &op.Split{Segment: r.seg, To: r.seg.Rows}, &function.Env{}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -120,8 +120,8 @@ func (f *feed) progress() (read, given int) {
 }
 
 // Open implements op.Tables.
-func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *function.Env) (op.BatchReader, error) {
-	r, err := f.tables.Open(ctx, s, sp, env)
+func (f *feed) Open(ctx context.Context, s *plan.Scan, sp *op.Split, env *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
+	r, err := f.tables.Open(ctx, s, sp, env, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package bench measures a database through its Postgres connection: TPC-H,
+// Package bench measures a database through its Postgres connection: TPC-H, TPC-DS,
 // the group-by questions of db-benchmark, and the training of models. It knows
 // nothing of the engine, so that the same run measures any server that speaks the protocol; the scripts in peer measure other systems
 // on the same rows.
@@ -40,6 +40,7 @@ type Options struct {
 	Features int
 	C        float64 // inverse of the L2 penalty
 
+	TPCDS   string // directory of TPC-DS's tables and queries
 	Flights string // file of flights for trees
 
 	Node NodeOptions
@@ -67,13 +68,15 @@ type run struct {
 
 var suites = []struct {
 	name, short string
+	queries     int // their numbers are from 1 to this
 	run         func(*run, context.Context) error
 }{
-	{"tpch", "the 22 queries of TPC-H on dbgen's rows", (*run).tpch},
-	{"groupby", "the 10 group-by questions of db-benchmark", (*run).groupby},
-	{"logistic", "a logistic regression trained by L-BFGS", (*run).logistic},
-	{"ridge", "a ridge regression of five times the rows and five sevenths of the features", (*run).ridge},
-	{"trees", "boosted trees and a forest, with the AUC of rows they have not seen", (*run).trees},
+	{"tpch", "the 22 queries of TPC-H on dbgen's rows", 22, (*run).tpch},
+	{"tpcds", "the 99 queries of TPC-DS, on the tables of a directory (--tpcds)", 99, (*run).tpcds},
+	{"groupby", "the 10 group-by questions of db-benchmark", 10, (*run).groupby},
+	{"logistic", "a logistic regression trained by L-BFGS", 0, (*run).logistic},
+	{"ridge", "a ridge regression of five times the rows and five sevenths of the features", 0, (*run).ridge},
+	{"trees", "boosted trees and a forest, with the AUC of rows they have not seen", 0, (*run).trees},
 }
 
 func allNames() (names []string) {
@@ -137,7 +140,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.JSON, "json", "", "file to write the results to as JSON")
 	fs.IntVar(&o.ServerPID, "server-pid", 0, "process whose CPU time is reported beside the time on the clock (default: our own node's)")
 	fs.Float64Var(&o.SF, "sf", 1, "tpch: scale factor; a whole number, or a part of 1")
-	queries := fs.String("queries", "", "tpch, groupby: numbers of the queries, such as 1,3,6 (default: all)")
+	queries := fs.String("queries", "", "tpch, tpcds, groupby: numbers of the queries, such as 1,3,6 (default: all)")
 	fs.BoolVar(&o.Keys, "keys", false, "tpch: create the tables with primary keys")
 	fs.BoolVar(&o.LoadOnly, "load-only", false, "load the tables and end")
 	fs.BoolVar(&o.Reload, "reload", false, "replace tables that are there")
@@ -148,6 +151,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.Int64Var(&o.Samples, "samples", 1_000_000, "trainings: rows; ridge has five times as many")
 	fs.IntVar(&o.Features, "features", 28, "trainings: features; ridge has five sevenths")
 	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")
+	fs.StringVar(&o.TPCDS, "tpcds", "", "tpcds: directory with the tables as Parquet or csv files, which the server reads, and the texts as queries/01.sql to 99.sql")
 	fs.StringVar(&o.Flights, "flights", "", "trees: Parquet file of flights (date, delay, distance, origin, destination), to learn which are late")
 	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
 	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
@@ -162,7 +166,8 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 		names = append(names, fs.Arg(0))
 		rest = fs.Args()[1:]
 	}
-	if names, err = suiteNames(names); err != nil {
+	most := 0
+	if names, most, err = suiteNames(names, o); err != nil {
 		return o, nil, err
 	}
 	if o.Runs < 1 || o.Rows < 1 || o.Samples < 1 || o.Features < 1 {
@@ -170,30 +175,38 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	}
 	for _, q := range strings.FieldsFunc(*queries, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(strings.TrimSpace(q))
-		if err != nil || n < 1 || n > 22 {
-			return o, nil, fmt.Errorf("--queries %q: numbers from 1 to 22, separated by commas", *queries)
+		if err != nil || n < 1 || n > most {
+			return o, nil, fmt.Errorf("--queries %q: numbers from 1 to %d, separated by commas", *queries, most)
 		}
 		o.Queries = append(o.Queries, n)
 	}
 	return o, names, nil
 }
 
-func suiteNames(given []string) ([]string, error) {
-	var names []string
+// suiteNames gives the suites that are asked for, in order, and the greatest
+// number of a query that they have.
+func suiteNames(given []string, o Options) (names []string, most int, err error) {
 	for _, s := range suites {
-		if slices.Contains(given, s.name) || slices.Contains(given, "all") {
-			names = append(names, s.name)
+		asked := slices.Contains(given, s.name)
+		if s.name == "tpcds" && o.TPCDS == "" {
+			if asked {
+				return nil, 0, errors.New("tpcds needs --tpcds with the directory of its tables and queries")
+			}
+			continue
+		}
+		if asked || slices.Contains(given, "all") {
+			names, most = append(names, s.name), max(most, s.queries)
 		}
 	}
 	for _, g := range given {
 		if g != "all" && !slices.Contains(names, g) {
-			return nil, fmt.Errorf("there is no benchmark %q; there are %s and all", g, strings.Join(allNames(), ", "))
+			return nil, 0, fmt.Errorf("there is no benchmark %q; there are %s and all", g, strings.Join(allNames(), ", "))
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("which benchmark? %s or all", strings.Join(allNames(), ", "))
+		return nil, 0, fmt.Errorf("which benchmark? %s or all", strings.Join(allNames(), ", "))
 	}
-	return names, nil
+	return names, most, nil
 }
 
 // wants says whether a query was asked for.

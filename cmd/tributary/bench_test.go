@@ -60,6 +60,45 @@ func TestBenchTPCH(t *testing.T) {
 	}
 }
 
+// TestBenchTPCDS takes tables and queries from a directory, the tables once,
+// and says which answers differ.
+func TestBenchTPCDS(t *testing.T) {
+	dir, answers := t.TempDir(), t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, table := range strings.Fields("call_center catalog_page catalog_returns catalog_sales customer customer_address customer_demographics date_dim " +
+		"household_demographics income_band inventory item promotion reason ship_mode store store_returns time_dim warehouse web_page web_returns web_sales web_site") {
+		put(table+".csv", "k\n1\n")
+	}
+	put("store_sales.csv", "ss_item_sk,ss_quantity\n1,2\n1,3\n2,4\n")
+	put("queries/01.sql", "SELECT ss_item_sk, sum(ss_quantity) q FROM store_sales GROUP BY ss_item_sk ORDER BY 1;")
+	put("queries/99.sql", "SELECT count(*) n FROM inventory;")
+	writeAnswer(t, answers, "tpcds-q01", [][]string{{"ss_item_sk", "q"}, {"1", "5"}, {"2", "4"}})
+	writeAnswer(t, answers, "tpcds-q99", [][]string{{"n"}, {"2"}})
+	node := bench.NodeOptions{Data: t.TempDir()}
+	for range 2 { // loads, and then finds the tables
+		var out strings.Builder
+		err := bench.Main(t.Context(), []string{"tpcds", "--tpcds", dir, "--data", node.Data, "--runs", "1", "--queries", "1,99", "--check", answers}, &out, benchNode)
+		if err == nil || !strings.Contains(err.Error(), "1 failed or answered differently: tpcds q99") || strings.Count(out.String(), "| same |") != 1 {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+	}
+	put("store_sales.csv", "ss_item_sk,ss_quantity\n1,2\n")
+	var out strings.Builder
+	err := bench.Main(t.Context(), []string{"tpcds", "--tpcds", dir, "--data", node.Data, "--queries", "1"}, &out, benchNode)
+	if err == nil || !strings.Contains(err.Error(), "give --reload") {
+		t.Errorf("other tables than the directory's: %v", err)
+	}
+}
+
 func TestBenchGroupbyAndTrainings(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder

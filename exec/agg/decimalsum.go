@@ -47,7 +47,7 @@ func (s *decimalSum) Update(groups []uint32, args []arrow.Array) error {
 
 // addBytes adds the sum b of n values.
 func (s *decimalSum) addBytes(g uint32, b []byte, n int64) error {
-	s.x.n[g] += n
+	s.x.s[g].n += n
 	if v, scale, ok := number.SmallDecimalBytes(b); ok {
 		hi, lo := v>>63, uint64(v)
 		if done, err := s.put(g, hi, lo, scale); done || err != nil {
@@ -73,24 +73,24 @@ func (s *decimalSum) addWide(g uint32, d number.Decimal) (err error) {
 func (s *decimalSum) put(g uint32, hi int64, lo uint64, scale int32) (bool, error) {
 	switch d := scale - s.scale[g]; {
 	case d > 0:
-		h, l, ok := times10(s.x.hi[g], s.x.lo[g], d)
+		h, l, ok := times10(s.x.s[g].hi, s.x.s[g].lo, d)
 		if !ok {
 			if err := s.flush(g); err != nil {
 				return false, err
 			}
 			h, l = 0, 0
 		}
-		s.x.hi[g], s.x.lo[g], s.scale[g] = h, l, scale
+		s.x.s[g].hi, s.x.s[g].lo, s.scale[g] = h, l, scale
 	case d < 0:
 		var ok bool
 		if hi, lo, ok = times10(hi, lo, -d); !ok {
 			return false, nil
 		}
 	}
-	l, c := bits.Add64(s.x.lo[g], lo, 0)
-	s.x.lo[g] = l
-	s.x.hi[g] += hi + int64(c)
-	if roomy(s.x.hi[g]) {
+	l, c := bits.Add64(s.x.s[g].lo, lo, 0)
+	s.x.s[g].lo = l
+	s.x.s[g].hi += hi + int64(c)
+	if roomy(s.x.s[g].hi) {
 		return true, nil
 	}
 	return true, s.flush(g)
@@ -102,7 +102,7 @@ func roomy(hi int64) bool { return hi>>62 == hi>>63 }
 // flush moves the words of a group to wide.
 func (s *decimalSum) flush(g uint32) error {
 	err := s.addWide(g, s.x.decimal(int(g), s.scale[g]))
-	s.x.hi[g], s.x.lo[g] = 0, 0
+	s.x.s[g].hi, s.x.s[g].lo = 0, 0
 	return err
 }
 
@@ -169,8 +169,8 @@ func (s *decimalSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*decimalSum)
 	for i, g := range groups {
 		k := ids[i]
-		s.x.n[g] += o.x.n[k]
-		done, err := s.put(g, o.x.hi[k], o.x.lo[k], o.scale[k])
+		s.x.s[g].n += o.x.s[k].n
+		done, err := s.put(g, o.x.s[k].hi, o.x.s[k].lo, o.scale[k])
 		if err == nil && !done {
 			err = s.addWide(g, o.x.decimal(int(k), o.scale[k]))
 		}
@@ -186,8 +186,8 @@ func (s *decimalSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 
 func (s *decimalSum) States(from, to int) (out arrow.Array, err error) {
 	out = binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.x.n[g]))
-		if s.x.n[g] == 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.x.s[g].n))
+		if s.x.s[g].n == 0 {
 			return dst, true
 		}
 		d, e := s.value(g)
@@ -200,12 +200,12 @@ func (s *decimalSum) States(from, to int) (out arrow.Array, err error) {
 }
 
 func (s *decimalSum) Results(from, to int) (arrow.Array, error) {
-	return numericColumn(from, to, func(g int) bool { return s.x.n[g] > 0 }, func(g int) (number.Decimal, error) {
+	return numericColumn(from, to, func(g int) bool { return s.x.s[g].n > 0 }, func(g int) (number.Decimal, error) {
 		d, err := s.value(g)
 		if err != nil || !s.mean {
 			return d, err
 		}
-		return d.Div(number.DecimalFromInt64(s.x.n[g], 0))
+		return d.Div(number.DecimalFromInt64(s.x.s[g].n, 0))
 	})
 }
 

@@ -107,10 +107,10 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 		}
 		return
 	}
-	l, c := bits.Add64(s.lo[g], uint64(sum), 0)
-	s.lo[g] = l
-	s.hi[g] += sum>>63 + int64(c)
-	s.n[g] += int64(n)
+	l, c := bits.Add64(s.s[g].lo, uint64(sum), 0)
+	s.s[g].lo = l
+	s.s[g].hi += sum>>63 + int64(c)
+	s.s[g].n += int64(n)
 }
 
 // UpdateList implements Lister.
@@ -191,6 +191,6 @@ func View(a, b Agg) Agg {
 		return nil
 	}
 	v := *y
-	v.lo, v.hi, v.n = x.lo, x.hi, x.n
+	v.s = x.s
 	return &v
 }

@@ -22,10 +22,10 @@ func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*intSum)
 	for i, g := range groups {
 		k := ids[i]
-		l, c := bits.Add64(s.lo[g], o.lo[k], 0)
-		s.lo[g] = l
-		s.hi[g] += o.hi[k] + int64(c)
-		s.n[g] += o.n[k]
+		l, c := bits.Add64(s.s[g].lo, o.s[k].lo, 0)
+		s.s[g].lo = l
+		s.s[g].hi += o.s[k].hi + int64(c)
+		s.s[g].n += o.s[k].n
 	}
 	return nil
 }

@@ -50,23 +50,30 @@ func newAvg(in, out types.Type) Agg {
 type intSum struct {
 	in, out types.Type
 	mean    bool
-	lo      []uint64
-	hi      []int64
-	n       []int64
+	s       []intState
+}
+
+// intState is a sum in 128 bits and how many values are in it.
+type intState struct {
+	lo    uint64
+	hi, n int64
+}
+
+func (t *intState) add(v int64) {
+	l, c := bits.Add64(t.lo, uint64(v), 0)
+	t.lo = l
+	t.hi += v>>63 + int64(c)
+	t.n++
 }
 
 func (s *intSum) Resize(groups int) {
-	s.lo, s.hi, s.n = grown(s.lo, groups), grown(s.hi, groups), grown(s.n, groups)
+	s.s = grown(s.s, groups)
 }
 
 func addInts[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T) {
-	lo, hi, n := s.lo, s.hi, s.n
+	to := s.s
 	for i, g := range groups {
-		v := int64(vals[i])
-		l, c := bits.Add64(lo[g], uint64(v), 0)
-		lo[g] = l
-		hi[g] += v>>63 + int64(c)
-		n[g]++
+		to[g].add(int64(vals[i]))
 	}
 }
 
@@ -79,12 +86,7 @@ func addIntsNull[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T, 
 	}
 }
 
-func (s *intSum) add(g uint32, v int64) {
-	l, c := bits.Add64(s.lo[g], uint64(v), 0)
-	s.lo[g] = l
-	s.hi[g] += v>>63 + int64(c)
-	s.n[g]++
-}
+func (s *intSum) add(g uint32, v int64) { s.s[g].add(v) }
 
 func (s *intSum) Update(groups []uint32, args []arrow.Array) error {
 	nulls := args[0].NullN() > 0
@@ -130,15 +132,15 @@ const intSumBytes = 24
 // merge adds an encoded state.
 func (s *intSum) merge(g uint32, b []byte) {
 	le := binary.LittleEndian
-	l, c := bits.Add64(s.lo[g], le.Uint64(b), 0)
-	s.lo[g] = l
-	s.hi[g] += int64(le.Uint64(b[8:])) + int64(c)
-	s.n[g] += int64(le.Uint64(b[16:]))
+	l, c := bits.Add64(s.s[g].lo, le.Uint64(b), 0)
+	s.s[g].lo = l
+	s.s[g].hi += int64(le.Uint64(b[8:])) + int64(c)
+	s.s[g].n += int64(le.Uint64(b[16:]))
 }
 
 func (s *intSum) appendState(dst []byte, g int) []byte {
 	le := binary.LittleEndian
-	return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, s.lo[g]), uint64(s.hi[g])), uint64(s.n[g]))
+	return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, s.s[g].lo), uint64(s.s[g].hi)), uint64(s.s[g].n))
 }
 
 func (s *intSum) States(from, to int) (arrow.Array, error) {
@@ -150,15 +152,15 @@ func (s *intSum) decimal(g int, scale int32) number.Decimal {
 	if v, ok := s.small(g); ok {
 		return number.DecimalFromInt64(v, scale)
 	}
-	v := new(big.Int).SetInt64(s.hi[g])
+	v := new(big.Int).SetInt64(s.s[g].hi)
 	v.Lsh(v, 64)
-	return number.DecimalFromBig(v.Add(v, new(big.Int).SetUint64(s.lo[g])), scale)
+	return number.DecimalFromBig(v.Add(v, new(big.Int).SetUint64(s.s[g].lo)), scale)
 }
 
 // small gives the sum where 64 bits hold it.
 func (s *intSum) small(g int) (int64, bool) {
-	v := int64(s.lo[g])
-	return v, s.hi[g] == v>>63
+	v := int64(s.s[g].lo)
+	return v, s.s[g].hi == v>>63
 }
 
 func (s *intSum) Results(from, to int) (arrow.Array, error) {
@@ -172,15 +174,15 @@ func (s *intSum) Results(from, to int) (arrow.Array, error) {
 	value := func(g int) (number.Decimal, error) {
 		d := s.decimal(g, scale)
 		if s.mean {
-			return d.Div(number.DecimalFromInt64(s.n[g], 0))
+			return d.Div(number.DecimalFromInt64(s.s[g].n, 0))
 		}
 		return d, nil
 	}
 	if !s.out.IsFixed() {
-		return numericColumn(from, to, func(g int) bool { return s.n[g] > 0 }, value)
+		return numericColumn(from, to, func(g int) bool { return s.s[g].n > 0 }, value)
 	}
 	return datumColumn(s.out, from, to, func(g int) (types.Datum, error) {
-		if s.n[g] == 0 {
+		if s.s[g].n == 0 {
 			return nil, nil
 		}
 		return value(g)
@@ -193,7 +195,7 @@ func (s *intSum) integers(from, to int) (arrow.Array, error) {
 	valid := make([]byte, batch.BitmapBytes(len(out)))
 	for i := range out {
 		g := from + i
-		if s.n[g] == 0 {
+		if s.s[g].n == 0 {
 			continue
 		}
 		v, ok := s.small(g)
@@ -206,7 +208,7 @@ func (s *intSum) integers(from, to int) (arrow.Array, error) {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, valid), nil
 }
 
-func (s *intSum) Bytes() int64 { return int64(cap(s.lo)) * 24 }
+func (s *intSum) Bytes() int64 { return int64(cap(s.s)) * 24 }
 
 // floatSum is sum and avg of floats.
 type floatSum struct {

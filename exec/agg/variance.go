@@ -266,8 +266,8 @@ func (v *intVariance) Results(from, to int) (arrow.Array, error) {
 	if v.in.IsFixed() {
 		scale = int32(v.in.Scale)
 	}
-	return numericColumn(from, to, func(g int) bool { return enough(v.x.n[g], v.pop) }, func(g int) (number.Decimal, error) {
-		return variance(v.x.n[g], v.x.decimal(g, scale), v.squares(g, scale), v.pop, v.root)
+	return numericColumn(from, to, func(g int) bool { return enough(v.x.s[g].n, v.pop) }, func(g int) (number.Decimal, error) {
+		return variance(v.x.s[g].n, v.x.decimal(g, scale), v.squares(g, scale), v.pop, v.root)
 	})
 }
 

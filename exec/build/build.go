@@ -69,7 +69,7 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 	for i, n := range Leaves(root) {
 		s.leaf[n] = i
 	}
-	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange}
+	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange, keys: map[*plan.Scan][]op.ScanKeys{}}
 	if c.Stage.Single && b.rt.Lanes > 1 {
 		one := *b.rt
 		one.Lanes = 1
@@ -98,6 +98,7 @@ type builder struct {
 	splits   op.Splits
 	exchange op.Exchange
 	kept     *programs // nil: built once
+	keys     map[*plan.Scan][]op.ScanKeys
 }
 
 type colSet map[expr.ColID]bool

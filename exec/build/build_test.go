@@ -67,24 +67,33 @@ func (r *list) Next(context.Context) (*batch.Batch, error) {
 func (r *list) Close() error { return nil }
 
 type tables struct {
-	t *testing.T
-	w *world
+	t    *testing.T
+	w    *world
+	some func(optest.Table, []op.ScanKeys) optest.Table // of a split's rows; nil: all
 }
 
-func (o tables) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env) (op.BatchReader, error) {
+func (o tables) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
 	tb := o.w.tables[s.Table]
 	cut := optest.Table{Types: tb.Types, Rows: tb.Rows[sp.From:sp.To]}
+	if o.some != nil {
+		cut = o.some(cut, keys)
+	}
 	return &list{cut.Batches(o.t, optest.Form{Size: 9, Dict: true, Mix: true})}, nil
 }
 
 // run runs a plan on a number of lanes.
 func run(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int, env *function.Env) ([]types.Row, error) {
 	t.Helper()
+	return runTables(t, tbs, root, lanes, env, nil)
+}
+
+func runTables(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int, env *function.Env, some func(optest.Table, []op.ScanKeys) optest.Table) ([]types.Row, error) {
+	t.Helper()
 	w := &world{tables: tbs, dealt: map[int]int{}, leaves: build.Leaves(root)}
 	pool := mem.NewPool("n", 0)
 	dir := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})
 	defer dir.Close()
-	tree, err := build.Stage(context.Background(), build.Config{Stage: &plan.Stage{Root: root}, Env: env, Splits: w, Tables: tables{t, w},
+	tree, err := build.Stage(context.Background(), build.Config{Stage: &plan.Stage{Root: root}, Env: env, Splits: w, Tables: tables{t, w, some},
 		Runtime: &op.Runtime{Lanes: lanes, BatchSize: 32, Pool: pool, Spill: dir}})
 	if err != nil {
 		return nil, err

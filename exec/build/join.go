@@ -42,6 +42,7 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 	if c.RKeys, err = b.items(rk, r.cols); err != nil {
 		return rel{}, err
 	}
+	c.Filters = b.keyFilters(n)
 	if err := b.residual(&c, conds, l.cols, r.cols); err != nil {
 		return rel{}, err
 	}

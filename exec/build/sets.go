@@ -151,7 +151,7 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 	one.Lanes = 1
 	kept := &programs{}
 	side := func(ctx context.Context, in plan.Node, again *replay, working *op.Buffer) (op.Operator, error) {
-		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange}
+		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange, keys: map[*plan.Scan][]op.ScanKeys{}}
 		if again != nil {
 			sub.splits, sub.exchange = again, again
 			sub.buffers = map[int]*op.Buffer{}

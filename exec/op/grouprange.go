@@ -58,12 +58,14 @@ func (t *groupTable) byRange(cols []arrow.Array, n int) ([]uint32, bool) {
 func rangeGroups[T integer](t *groupTable, cols []arrow.Array, vals []T) ([]uint32, bool) {
 	r, arr := t.rng, cols[0]
 	lo, hi, some := rangeOf(vals, arr)
-	if some && !r.cover(lo, hi, len(t.ids)+len(vals), t.grant) {
+	if some && !r.cover(lo, hi, t.count+len(vals), t.grant) {
 		return nil, false
 	}
-	t.scratch(len(vals))
+	if cap(t.groups) < len(vals) {
+		t.groups = make([]uint32, len(vals))
+	}
 	groups, fresh := t.groups[:len(vals)], t.fresh[:0]
-	next := uint32(len(t.ids))
+	next := uint32(t.count)
 	at, base := r.at, r.base
 	if arr.NullN() == 0 {
 		for i, v := range vals {
@@ -130,16 +132,8 @@ func (r *groupRange) cover(lo, hi int64, groups int, grant func(bytes int64) boo
 // leaveRange goes over to hashes.
 func (t *groupTable) leaveRange() {
 	t.rng = nil
-	cols := make([]arrow.Array, 1)
-	t.grow(2 * len(t.ids))
-	t.hashes = make([]uint64, 0, len(t.ids))
-	var hs []uint64
-	for ch := range t.keys[0].Chunks() {
-		cols[0] = t.keys[0].Chunk(ch)
-		hs = t.h.Hash(cols, cols[0].Len(), hs)
-		t.hashes = append(t.hashes, hs...)
-	}
-	t.fill()
+	t.hashes = t.pack.Hash(t.words, make([]uint64, 0, t.count))
+	t.grow(2 * t.count)
 }
 
 // blockOf gives the block of each of the keys of an array, 0 for NULL.

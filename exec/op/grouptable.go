@@ -2,63 +2,58 @@ package op
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/agg"
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // groupTable maps the key rows of an aggregation to dense group numbers.
 //
-//	slots[h & mask] = group+1, linear probing
+//	slots[h & mask] = upper half of h | group+1, linear probing
+//	words           the groups' keys, packed (kernel.Packer)
 //	hashes[group]   the full hash
-//	ids[group]      the row in keys (kernel.RowID) with the group's key
 //
-// A batch is looked up in two steps: first by hash alone, new groups being
-// made where a hash is not there; then the keys of all rows are compared with
-// their groups' column by column. The few rows whose hashes collide are looked
-// up again one by one.
+// A row's key is a few words, so a look-up reads a slot and the words of the
+// group it names, however many keys there are.
 //
 // A table of one integer key begins with a range instead (groupRange), without
 // slots and hashes. Batches of small dictionaries find their groups by codes
 // (groupCodes).
 type groupTable struct {
 	types  []types.Type
-	keys   []*kernel.Column
-	keyB   int64
-	slots  []uint32
+	pack   *kernel.Packer
+	width  int // words of a row
+	count  int
+	words  []uint64
 	hashes []uint64
-	ids    []uint32
+	slots  []uint64
 	aggs   []agg.Agg
-	h      *kernel.Hasher
 	codes  *groupCodes
 	rng    *groupRange
 	grant  func(bytes int64) bool // asks for memory that can be done without
-	groups []uint32               // scratch: group of each row
+
+	groups []uint32 // scratch: group of each row
 	fresh  []int32
+	rows   []uint64
 	hbuf   []uint64
-	rowIDs []uint32
-	rows   []int32
-	pairs  []int32
 }
 
-func newGroupTable(ts []types.Type, h *kernel.Hasher, aggs []agg.Agg) *groupTable {
-	t := &groupTable{types: ts, h: h, slots: make([]uint32, 1024), aggs: aggs, rng: newGroupRange(ts)}
-	for _, k := range ts {
-		t.keys = append(t.keys, kernel.NewColumn(k))
-	}
+func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
+	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint64, 1024), aggs: aggs, rng: newGroupRange(ts)}
+	t.width = t.pack.Words()
 	return t
 }
 
-func (t *groupTable) n() int { return len(t.ids) }
+func (t *groupTable) n() int { return t.count }
 
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
-	n := t.keyB + int64(len(t.slots))*4 + int64(cap(t.hashes))*8 + int64(cap(t.ids))*4
+	n := t.pack.Bytes() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words))
 	if t.rng != nil {
 		n += int64(len(t.rng.at)) * 4
 	}
@@ -94,115 +89,47 @@ func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 		}
 		t.leaveRange()
 	}
-	t.hbuf = t.h.Hash(cols, n, t.hbuf)
-	return t.byHash(cols, t.hbuf, n)
+	t.rows, t.hbuf = t.pack.Pack(cols, n, t.rows, t.hbuf)
+	return t.put(t.rows, t.hbuf)
 }
 
-// scratch makes room for n rows.
-func (t *groupTable) scratch(n int) {
+// put is find for packed rows, whose hashes are known.
+func (t *groupTable) put(rows, hashes []uint64) []uint32 {
+	n := len(hashes)
 	if cap(t.groups) < n {
-		t.groups, t.rows, t.rowIDs, t.pairs = make([]uint32, n), make([]int32, n), make([]uint32, n), make([]int32, n)
-		for i := range t.rows {
-			t.rows[i] = int32(i)
-		}
+		t.groups = make([]uint32, n)
 	}
-}
-
-func (t *groupTable) byHash(cols []arrow.Array, hashes []uint64, n int) []uint32 {
-	t.scratch(n)
 	groups := t.groups[:n]
-	if need := (t.n() + n) * 2; need > len(t.slots) {
+	if need := (t.count + n) * 2; need > len(t.slots) {
 		t.grow(need)
-		t.fill()
 	}
-	mask := uint64(len(t.slots) - 1)
-	fresh := t.fresh[:0]
-	for i, h := range hashes[:n] {
-		at := h & mask
-		for {
-			s := t.slots[at]
-			if s == 0 {
-				t.slots[at] = uint32(len(t.hashes)) + 1
-				groups[i] = uint32(len(t.hashes))
-				t.hashes = append(t.hashes, h)
-				fresh = append(fresh, int32(i))
-				break
-			}
-			if t.hashes[s-1] == h {
-				groups[i] = s - 1
-				break
-			}
-			at = (at + 1) & mask
-		}
+	switch t.width {
+	case 1:
+		t.put1(rows, hashes, groups)
+	case 2:
+		t.put2(rows, hashes, groups)
+	default:
+		t.putN(rows, hashes, groups)
 	}
-	t.fresh = fresh
-	t.addKeys(cols, fresh)
-	if len(fresh) == n {
-		return groups
-	}
-	// Compare every row with its group's key.
-	ids := t.rowIDs[:n]
-	for i, g := range groups {
-		ids[i] = t.ids[g]
-	}
-	pairs := t.pairs[:n]
-	copy(pairs, t.rows[:n])
-	for k, c := range t.keys {
-		pairs = c.Match(cols[k], t.rows[:n], ids, true, pairs)
-	}
-	if len(pairs) == n {
-		return groups
-	}
-	t.collide(cols, hashes, groups, pairs, n)
 	return groups
 }
 
-// addKeys keeps the keys of new groups, the rows fresh of cols.
-func (t *groupTable) addKeys(cols []arrow.Array, fresh []int32) {
-	if len(fresh) == 0 {
-		return
-	}
-	chunk := 0
-	for k, c := range t.keys {
-		chunk = c.Chunks()
-		arr := kernel.Take(cols[k], fresh)
-		t.keyB += batch.ArrayBytes(arr)
-		c.Append(arr)
-	}
-	for i := range fresh {
-		t.ids = append(t.ids, kernel.RowID(chunk, i))
-	}
-}
+const tagMask = 0xffffffff << 32
 
-// collide finds the groups of the rows that are not in matched: their hashes
-// are those of other keys.
-func (t *groupTable) collide(cols []arrow.Array, hashes []uint64, groups []uint32, matched []int32, n int) {
-	j := 0
-	for i := 0; i < n; i++ {
-		if j < len(matched) && int(matched[j]) == i {
-			j++
-			continue
-		}
-		mask := uint64(len(t.slots) - 1)
-		at := hashes[i] & mask
+func (t *groupTable) put1(rows, hashes []uint64, groups []uint32) {
+	slots, mask := t.slots, uint64(len(t.slots)-1)
+	for i, h := range hashes {
+		row := rows[i]
+		at := h & mask
 		for {
-			s := t.slots[at]
+			s := slots[at]
 			if s == 0 {
-				if need := (t.n() + 1) * 2; need > len(t.slots) {
-					t.grow(need)
-					t.fill()
-					mask = uint64(len(t.slots) - 1)
-					at = hashes[i] & mask
-					continue
-				}
-				t.slots[at] = uint32(len(t.hashes)) + 1
-				groups[i] = uint32(len(t.hashes))
-				t.hashes = append(t.hashes, hashes[i])
-				t.addKeys(cols, []int32{int32(i)})
+				slots[at] = h&tagMask | uint64(t.add(rows[i:i+1], h))
+				groups[i] = uint32(t.count - 1)
 				break
 			}
-			if t.hashes[s-1] == hashes[i] && t.same(cols, i, t.ids[s-1]) {
-				groups[i] = s - 1
+			if g := uint32(s) - 1; (s^h)&tagMask == 0 && t.words[g] == row {
+				groups[i] = g
 				break
 			}
 			at = (at + 1) & mask
@@ -210,21 +137,105 @@ func (t *groupTable) collide(cols []arrow.Array, hashes []uint64, groups []uint3
 	}
 }
 
-func (t *groupTable) same(cols []arrow.Array, row int, id uint32) bool {
-	for k, c := range t.keys {
-		if len(c.Match(cols[k], []int32{int32(row)}, []uint32{id}, true, []int32{0})) == 0 {
+func (t *groupTable) put2(rows, hashes []uint64, groups []uint32) {
+	slots, mask := t.slots, uint64(len(t.slots)-1)
+	for i, h := range hashes {
+		a, b := rows[2*i], rows[2*i+1]
+		at := h & mask
+		for {
+			s := slots[at]
+			if s == 0 {
+				slots[at] = h&tagMask | uint64(t.add(rows[2*i:2*i+2], h))
+				groups[i] = uint32(t.count - 1)
+				break
+			}
+			if g := uint32(s) - 1; (s^h)&tagMask == 0 {
+				if key := t.words[2*g : 2*g+2]; key[0] == a && key[1] == b {
+					groups[i] = g
+					break
+				}
+			}
+			at = (at + 1) & mask
+		}
+	}
+}
+
+func (t *groupTable) putN(rows, hashes []uint64, groups []uint32) {
+	slots, mask, w := t.slots, uint64(len(t.slots)-1), t.width
+	for i, h := range hashes {
+		row := rows[i*w : (i+1)*w]
+		at := h & mask
+		for {
+			s := slots[at]
+			if s == 0 {
+				slots[at] = h&tagMask | uint64(t.add(row, h))
+				groups[i] = uint32(t.count - 1)
+				break
+			}
+			if g := int(uint32(s)) - 1; (s^h)&tagMask == 0 && sameWords(t.words[g*w:(g+1)*w], row) {
+				groups[i] = uint32(g)
+				break
+			}
+			at = (at + 1) & mask
+		}
+	}
+}
+
+func sameWords(a, b []uint64) bool {
+	for i, x := range a {
+		if x != b[i] {
 			return false
 		}
 	}
 	return true
 }
 
+// add makes a group and gives its number + 1.
+func (t *groupTable) add(row []uint64, h uint64) uint32 {
+	t.words = append(t.words, row...)
+	t.hashes = append(t.hashes, h)
+	t.count++
+	return uint32(t.count)
+}
+
+// addKeys keeps the keys of new groups, the rows fresh of cols, of a table with
+// a range.
+func (t *groupTable) addKeys(cols []arrow.Array, fresh []int32) {
+	if len(fresh) == 0 {
+		return
+	}
+	t.rows, t.hbuf = t.pack.Pack([]arrow.Array{kernel.Take(cols[0], fresh)}, len(fresh), t.rows, t.hbuf)
+	t.words = append(t.words, t.rows...)
+	t.count += len(fresh)
+}
+
+// alone makes the one group of a table without keys.
+func (t *groupTable) alone() {
+	t.hashes, t.count = append(t.hashes, 0), 1
+}
+
+// reserve makes room for n groups.
+func (t *groupTable) reserve(n int) {
+	if t.rng == nil && 2*n > len(t.slots) {
+		t.grow(2 * n)
+	}
+	t.words, t.hashes = slices.Grow(t.words, n*t.width), slices.Grow(t.hashes, n)
+}
+
+// maxLeap is how many slots there are at most for a table to grow fourfold: to
+// fill new slots costs as much as a look-up of every group.
+const maxLeap = 1 << 20
+
 func (t *groupTable) grow(need int) {
 	size := len(t.slots)
 	for size < need {
 		size *= 2
 	}
-	t.slots = make([]uint32, size)
+	if size <= maxLeap/2 {
+		size *= 2
+	}
+	t.slots = make([]uint64, size)
+	t.fill()
 }
 
 // fill puts all groups into empty slots.
@@ -235,36 +246,57 @@ func (t *groupTable) fill() {
 		for t.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		t.slots[at] = uint32(g) + 1
+		t.slots[at] = h&tagMask | uint64(g+1)
 	}
 }
 
 // keyColumns gives the keys of groups [from, to).
 func (t *groupTable) keyColumns(from, to int) []arrow.Array {
-	out := make([]arrow.Array, len(t.keys))
-	for k, c := range t.keys {
-		out[k] = c.Gather(t.ids[from:to])
+	out := make([]arrow.Array, len(t.types))
+	for k := range out {
+		out[k] = t.pack.Unpack(k, t.words[from*t.width:to*t.width])
+	}
+	return out
+}
+
+// picked gives the packed rows of some groups.
+func (t *groupTable) picked(list []uint32, out []uint64) []uint64 {
+	out = out[:0]
+	for _, g := range list {
+		out = append(out, t.words[int(g)*t.width:(int(g)+1)*t.width]...)
 	}
 	return out
 }
 
 // absorb adds the groups list of another table.
 func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) error {
-	ids := make([]uint32, 0, kernel.ChunkRows)
-	cols := make([]arrow.Array, len(o.keys))
+	if t.rng != nil && o.rng == nil {
+		t.leaveRange()
+	}
+	if t.count == 0 {
+		t.reserve(len(list))
+	}
+	var rows, hashes []uint64
 	for from := 0; from < len(list); from += kernel.ChunkRows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		some := list[from:min(from+kernel.ChunkRows, len(list))]
-		ids = ids[:0]
-		for _, g := range some {
-			ids = append(ids, o.ids[g])
+		rows = o.picked(some, rows)
+		var groups []uint32
+		if t.rng != nil {
+			groups = t.find([]arrow.Array{o.pack.Unpack(0, rows)}, len(some))
+		} else {
+			if hashes = hashes[:0]; o.rng == nil {
+				for _, g := range some {
+					hashes = append(hashes, o.hashes[g])
+				}
+			} else {
+				hashes = o.pack.Hash(rows, hashes)
+			}
+			t.pack.Translate(o.pack, rows)
+			groups = t.put(rows, hashes)
 		}
-		for k, c := range o.keys {
-			cols[k] = c.Gather(ids)
-		}
-		groups := t.find(cols, len(some))
 		for i, a := range t.aggs {
 			a.Resize(t.n())
 			if err := merge(a, groups, o.aggs[i], some); err != nil {
@@ -278,7 +310,7 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 // share lists the groups that lane me of n merges: by blocks of the key where
 // all tables have ranges, else by hash.
 func (t *groupTable) share(me, n uint64) []uint32 {
-	list := make([]uint32, 0, len(t.ids)/int(n)+len(t.ids)/8)
+	list := make([]uint32, 0, t.count/int(n)+t.count/8)
 	if t.rng == nil {
 		for g, h := range t.hashes {
 			if (h>>40)%n == me {
@@ -288,14 +320,12 @@ func (t *groupTable) share(me, n uint64) []uint32 {
 		return list
 	}
 	var blocks []uint64
-	g := uint32(0)
-	for ch := range t.keys[0].Chunks() {
-		blocks = blockOf(t.keys[0].Chunk(ch), blocks)
-		for _, b := range blocks {
+	for from := 0; from < t.count; from += kernel.ChunkRows {
+		blocks = blockOf(t.keyColumns(from, min(from+kernel.ChunkRows, t.count))[0], blocks)
+		for i, b := range blocks {
 			if b%n == me {
-				list = append(list, g)
+				list = append(list, uint32(from+i))
 			}
-			g++
 		}
 	}
 	return list

@@ -131,7 +131,6 @@ type aggLane struct {
 	inputs []aggInput     // by slot
 	narrow bool           // rows that do not count are not computed
 	rows   int            // how many rows at a time keep values small
-	h      *kernel.Hasher
 	t      *groupTable
 	acct   *mem.Account
 	lent   int64 // of it: for the results given last
@@ -171,7 +170,7 @@ func (o *aggLane) reset() error {
 	if err != nil {
 		return err
 	}
-	o.t = newGroupTable(o.s.keyTypes, o.h, aggs)
+	o.t = newGroupTable(o.s.keyTypes, aggs)
 	o.t.grant = o.grant
 	o.rolled, o.rolledTo = 0, 0
 	return nil
@@ -349,7 +348,7 @@ func (o *aggLane) ungrouped() error {
 		return nil // the final phase makes the row
 	}
 	if len(o.s.n.Groups) == 0 && o.s.sets == nil && o.out.n() == 0 {
-		o.out.hashes, o.out.ids = append(o.out.hashes, 0), append(o.out.ids, 0)
+		o.out.alone()
 	}
 	// An empty grouping set gives a row for no input too.
 	if o.s.sets != nil && o.out.n() == 0 && o.s.n.Phase != plan.AggPartial {
@@ -390,7 +389,7 @@ func (o *aggLane) give() (*batch.Batch, error) {
 	}
 	o.at = to
 	var cols []arrow.Array
-	if len(t.keys) > 0 {
+	if len(t.types) > 0 {
 		cols = t.keyColumns(from, to)
 	}
 	if o.s.sets != nil {

@@ -78,7 +78,6 @@ func (o *aggLane) compile(in []plan.Column) error {
 	}
 	o.narrow = o.narrow || s.sets != nil || !vals.Total()
 	o.rows = 1 << 20
-	o.h = kernel.NewHasher(s.keyTypes)
 	return nil
 }
 
@@ -184,7 +183,7 @@ func (o *aggLane) add(ctx context.Context, r *aggRows, keep []int, set int) erro
 	switch {
 	case len(cols) == 0:
 		if o.t.n() == 0 {
-			o.t.hashes, o.t.ids = append(o.t.hashes, 0), append(o.t.ids, 0)
+			o.t.alone()
 		}
 		r.lists = []rowList{{rows: r.rows, n: r.n}}
 	case set < 0 && o.t.byCode(cols, r.rows, r.n):

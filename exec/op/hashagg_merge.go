@@ -25,7 +25,7 @@ func (o *aggLane) charge(ctx context.Context, n int) error {
 	per := int64(40 + 16*len(o.s.keyTypes) + 32*len(o.t.aggs))
 	want := o.t.bytes() + int64(n)*per
 	if need := (o.t.n() + n) * 2; need > len(o.t.slots) {
-		want += int64(need) * 8
+		want += int64(need) * 32 // see grow
 	}
 	if want <= o.acct.Used() {
 		return nil
@@ -120,14 +120,14 @@ func (o *aggLane) mergeLanes(ctx context.Context, me, n int) error {
 	if err != nil {
 		return err
 	}
-	out := newGroupTable(o.s.keyTypes, o.h, aggs)
+	out := newGroupTable(o.s.keyTypes, aggs)
 	out.grant = o.grant
 	for _, l := range o.s.with {
 		list := l.t.share(uint64(me), uint64(n))
 		if len(o.s.keyTypes) == 0 {
 			if len(list) > 0 {
 				if out.n() == 0 {
-					out.hashes, out.ids = append(out.hashes, 0), append(out.ids, 0)
+					out.alone()
 				}
 				for i, a := range out.aggs {
 					a.Resize(1)
@@ -153,7 +153,7 @@ func (o *aggLane) mergePart(ctx context.Context, p aggPart) error {
 	if err != nil {
 		return err
 	}
-	t := newGroupTable(o.s.keyTypes, o.h, aggs)
+	t := newGroupTable(o.s.keyTypes, aggs)
 	t.grant = o.grant
 	var parts *partitioner
 	nk := len(o.s.keyTypes)
@@ -182,7 +182,7 @@ func (o *aggLane) mergePart(ctx context.Context, p aggPart) error {
 					if err != nil && refused(err, o.acct) && p.level < maxPartLevel {
 						parts = newPartitioner(o.s.rt, o.s.st, o.s.rt.Pool.Account("hash aggregate partitions", false), o.s.rowTypes, upTo(nk), o.s.keyTypes, p.level)
 						if err = writeGroups(ctx, t, parts); err == nil {
-							t = newGroupTable(o.s.keyTypes, o.h, nil)
+							t = newGroupTable(o.s.keyTypes, nil)
 							err = o.acct.Resize(0)
 						}
 					}

@@ -49,6 +49,8 @@ type JoinConfig struct {
 	// AntiNull and Mark give none of the right, RightSemi and RightAnti none of
 	// the left.
 	LOut, ROut []int
+	// Filters, by key (nil: none), are told which keys the right side has.
+	Filters []*KeyFilter
 }
 
 // joinConfig is a JoinConfig with the layout of what is kept: of each side the

@@ -71,7 +71,7 @@ func (o *join) build(ctx context.Context) error {
 		t.insert(&o.ins, len(t.rows.lens)-1-ch, s.rt.Lanes == 1)
 	}
 	o.state = joinProbing
-	return s.bar.Wait(ctx, func() error { t.finish(); return nil })
+	return s.bar.Wait(ctx, func() error { t.finish(); t.publish(c.Filters, s.grant); return nil })
 }
 
 // reserve runs between the phases: it puts the lanes' rows together and makes

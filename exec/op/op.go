@@ -58,9 +58,10 @@ type Splits interface {
 	Next(ctx context.Context, leaf int) (*Split, error)
 }
 
-// Tables reads tables. Any lane may call it.
+// Tables reads tables. Any lane may call it. Of the rows that keys refuse it may
+// leave out any.
 type Tables interface {
-	Open(ctx context.Context, s *plan.Scan, sp *Split, env *function.Env) (BatchReader, error)
+	Open(ctx context.Context, s *plan.Scan, sp *Split, env *function.Env, keys []ScanKeys) (BatchReader, error)
 }
 
 // Virtuals reads relations that are computed at the gateway.

@@ -110,7 +110,7 @@ func (o *aggLane) spillSets(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				some = newGroupTable(o.s.keyTypes, o.h, aggs)
+				some = newGroupTable(o.s.keyTypes, aggs)
 			}
 			n := min(len(list), kernel.ChunkRows)
 			if err := some.derive(ctx, o.t, list[:n], o.s.sets[s.set], s.set); err != nil {
@@ -139,10 +139,10 @@ func (t *groupTable) bySet(n, first int, lists [][]uint32) [][]uint32 {
 	if lists == nil {
 		lists = make([][]uint32, n)
 	}
-	sets := t.keys[len(t.keys)-1]
 	for from := first; from < t.n(); from += kernel.ChunkRows {
 		to := min(from+kernel.ChunkRows, t.n())
-		for i, s := range sets.Gather(t.ids[from:to]).(*array.Int32).Int32Values() {
+		sets := t.pack.Unpack(len(t.types)-1, t.words[from*t.width:to*t.width])
+		for i, s := range sets.(*array.Int32).Int32Values() {
 			lists[s] = append(lists[s], uint32(from+i))
 		}
 	}
@@ -155,20 +155,19 @@ func (t *groupTable) derive(ctx context.Context, from *groupTable, list []uint32
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ids := make([]uint32, len(list))
-	for i, g := range list {
-		ids[i] = from.ids[g]
+	t.rows = from.picked(list, t.rows)
+	if t != from {
+		t.pack.Translate(from.pack, t.rows)
 	}
-	cols := make([]arrow.Array, len(from.keys))
-	for k, c := range from.keys[:len(cols)-1] {
-		if contains(keep, k) {
-			cols[k] = c.Gather(ids)
-		} else {
-			cols[k] = batch.Nulls(t.types[k].Arrow(), len(list))
+	last := len(t.types) - 1
+	for k := range last {
+		if !contains(keep, k) {
+			t.pack.Clear(k, t.rows)
 		}
 	}
-	cols[len(cols)-1] = setColumn(set, len(list))
-	groups := t.find(cols, len(list))
+	t.pack.Fill(last, t.rows, uint64(set))
+	t.hbuf = t.pack.Hash(t.rows, t.hbuf)
+	groups := t.put(t.rows, t.hbuf)
 	for i, a := range t.aggs {
 		a.Resize(t.n())
 		if err := merge(a, groups, from.aggs[i], list); err != nil {

@@ -66,7 +66,7 @@ func BenchmarkScan(b *testing.B) {
 	for b.Loop() {
 		pin := s.Pin(0)
 		for _, sp := range store.Splits(m, 0, 0, nil) {
-			r, err := pin.Open(ctx, scanOf(benchCols), &sp, &function.Env{})
+			r, err := pin.Open(ctx, scanOf(benchCols), &sp, &function.Env{}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -96,7 +96,7 @@ func (s *Store) Compact(ctx context.Context, rel *catalog.Relation, part int, se
 }
 
 func (s *Store) copyRows(ctx context.Context, pin *Pin, scan *plan.Scan, ref *catalog.Segment, w *Writer) error {
-	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &function.Env{})
+	r, err := pin.Open(ctx, scan, &op.Split{Segment: ref, To: ref.Rows}, &function.Env{}, nil)
 	if err != nil {
 		return err
 	}

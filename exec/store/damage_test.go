@@ -93,7 +93,7 @@ func TestFaultUnderMapping(t *testing.T) {
 	d := newDamaged(t)
 	pin := d.Pin(100)
 	defer pin.Close()
-	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{})
+	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestFaultWhileReading(t *testing.T) {
 	for _, size := range []int64{0, 1, 5000, 70000} {
 		d := newDamaged(t)
 		pin := d.Pin(100)
-		r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{})
+		r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestDamageWithoutReplica(t *testing.T) {
 	d.flip(200)
 	pin := d.Pin(0)
 	defer pin.Close()
-	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{})
+	r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{}, nil)
 	if err == nil {
 		_, err = r.Next(ctx)
 	}

@@ -91,7 +91,7 @@ func TestFilter(t *testing.T) {
 		pin := s.Pin([]int{0, 7, 100}[r.IntN(3)])
 		got := map[int64]bool{}
 		for _, sp := range store.Splits(m, 0, 500, nil) {
-			rd, err := pin.Open(ctx, scan, &sp, &function.Env{})
+			rd, err := pin.Open(ctx, scan, &sp, &function.Env{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

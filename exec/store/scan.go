@@ -142,13 +142,13 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 // Open implements op.Tables: it reads the rows of a split that the scan's
 // filter passes and that are not deleted. Seq of a batch is the RowID of its
 // first row, counted before the selection.
-func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *function.Env) (op.BatchReader, error) {
+func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
 	seg, err := p.segment(ctx, split.Segment)
 	if err != nil {
 		return nil, err
 	}
 	sp := p.plan(s, env)
-	r := &reader{pin: p, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows)}
+	r := &reader{pin: p, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
 	if sp.compile != nil {
 		if f, ok := sp.filters.Get().(op.Filter); ok {
 			r.filter = f
@@ -178,6 +178,7 @@ type reader struct {
 	deleted *roaring.Bitmap
 	at, to  int64 // rows of the segment still to read
 	mended  int
+	keys    keyReader
 
 	seg   *segment
 	cols  []int // per column of the scan: its place in the segment, -1 none
@@ -275,7 +276,7 @@ func (r *reader) seek() bool {
 		r.group++
 	}
 	clear(r.arrs)
-	if gr := &(*g)[r.group]; !r.plan.prune.MayMatch(gr.Zones, gr.Rows) {
+	if gr := &(*g)[r.group]; !r.plan.prune.MayMatch(gr.Zones, gr.Rows) || !r.keys.mayMatch(gr.Zones, gr.Rows) {
 		r.at = min(r.start+gr.Rows, r.to)
 		return false
 	}
@@ -313,6 +314,10 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 		if sel = got.Sel; sel != nil {
 			sel = slices.Clone(sel)
 		}
+	}
+	sel, none, err := r.keys.rows(sel, n, r.column)
+	if err != nil || none {
+		return nil, err
 	}
 	for i := range cols {
 		if cols[i] == nil {

@@ -153,7 +153,7 @@ func readAll(t testing.TB, s *store.Store, scan *plan.Scan, m *catalog.Manifest,
 func readSplits(t testing.TB, pin *store.Pin, scan *plan.Scan, splits []op.Split) (out rows, ids []int64) {
 	t.Helper()
 	for _, sp := range splits {
-		r, err := pin.Open(ctx, scan, &sp, &function.Env{})
+		r, err := pin.Open(ctx, scan, &sp, &function.Env{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +325,7 @@ func TestLargeGroups(t *testing.T) {
 	scan := scanOf([]store.WriterColumn{{Num: 1, Type: types.Int8}, {Num: 2, Type: types.Text}})
 	next, dicts := int64(0), 0
 	for _, sp := range store.Splits(manifest(segs...), 0, 0, nil) {
-		r, err := pin.Open(ctx, scan, &sp, &function.Env{})
+		r, err := pin.Open(ctx, scan, &sp, &function.Env{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +370,7 @@ func TestMissingColumnAndRowID(t *testing.T) {
 	scan := &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 90, Type: types.Text}, {ID: 2, Num: 91, Type: types.Int4}}, Missing: []types.Datum{"was", nil}, RowID: 3}
 	pin := s.Pin(4)
 	defer pin.Close()
-	r, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], Ordinal: 3, From: 2, To: 10}, &function.Env{})
+	r, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], Ordinal: 3, From: 2, To: 10}, &function.Env{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestMissingColumnAndRowID(t *testing.T) {
 	}
 	// Another carriage is an error, not garbage.
 	scan = &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Float8}}}
-	if _, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], To: 10}, &function.Env{}); !pgerr.Is(err, pgerr.InternalError) {
+	if _, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], To: 10}, &function.Env{}, nil); !pgerr.Is(err, pgerr.InternalError) {
 		t.Fatal(err)
 	}
 }
@@ -609,7 +609,7 @@ func TestCorruption(t *testing.T) {
 	defer alone.Close()
 	pin := alone.Pin(0)
 	defer pin.Close()
-	rd, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: seg, To: seg.Rows}, &function.Env{})
+	rd, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: seg, To: seg.Rows}, &function.Env{}, nil)
 	if err == nil {
 		_, err = rd.Next(ctx)
 	}
@@ -681,7 +681,7 @@ func TestSweep(t *testing.T) {
 	look(12, 11, none, 0)
 	look(13, 11, none, 0) // a statement still reads version 11
 	pin := s.Pin(0)
-	rd, err := pin.Open(ctx, scanOf(cols[:1]), &op.Split{Segment: a, To: 5}, &function.Env{})
+	rd, err := pin.Open(ctx, scanOf(cols[:1]), &op.Split{Segment: a, To: 5}, &function.Env{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -770,7 +770,7 @@ func FuzzInline(f *testing.F) {
 		defer st.Close()
 		pin := st.Pin(0)
 		defer pin.Close()
-		rd, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: seg, To: 3}, &function.Env{})
+		rd, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: seg, To: 3}, &function.Env{}, nil)
 		if err != nil {
 			return
 		}

@@ -74,7 +74,7 @@ func (r *reader) Next(context.Context) (*batch.Batch, error) {
 func (r *reader) Close() error { return nil }
 
 // Open implements op.Tables.
-func (c *cluster) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env) (op.BatchReader, error) {
+func (c *cluster) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.Env, _ []op.ScanKeys) (op.BatchReader, error) {
 	if c.open != nil {
 		if err := c.open(); err != nil {
 			return nil, err

@@ -1,9 +1,15 @@
-"""Runs the TPC-H and group-by questions of `tributary bench` in DuckDB.
+"""Runs the TPC-H, TPC-DS and group-by questions of `tributary bench` in DuckDB.
 
     python duckdb_peer.py tpch    --csv DIR [--sf 1] [--answers DIR]
+    python duckdb_peer.py tpcds   --tpcds DIR [--answers DIR]
     python duckdb_peer.py groupby [--rows 10000000] [--answers DIR]
 
-The queries are the files that the benchmark embeds. The answers are written as
+The queries are the files that the benchmark embeds or, for TPC-DS, those of
+its directory, which a DuckDB with the tpcds extension makes:
+
+    python duckdb_peer.py tpcds-data --tpcds DIR [--sf 1]
+
+The answers are written as
 csv for `tributary bench --check DIR`; a column whose name ends in ~ is
 floating point. Needs `pip install duckdb`.
 """
@@ -48,6 +54,23 @@ def load_tpch(db, directory):
         db.execute(f"COPY {table} FROM '{path}' (FORMAT csv, HEADER)")
 
 
+def load_tpcds(db, directory):
+    for path in sorted(pathlib.Path(directory).glob("*.*")):
+        if path.suffix in (".parquet", ".csv"):
+            db.execute(f"CREATE TABLE {path.stem} AS SELECT * FROM '{path}'")
+
+
+def make_tpcds(db, directory, sf):
+    queries = pathlib.Path(directory, "queries")
+    queries.mkdir(parents=True, exist_ok=True)
+    db.execute("LOAD tpcds")
+    db.execute(f"CALL dsdgen(sf = {sf})")
+    for (table,) in db.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'").fetchall():
+        db.execute(f"COPY {table} TO '{pathlib.Path(directory, table)}.parquet' (FORMAT parquet)")
+    for number, sql in db.execute("FROM tpcds_queries()").fetchall():
+        pathlib.Path(queries, f"{number:02d}.sql").write_text(sql)
+
+
 def column_type(name):
     rest = name.split("_", 1)[1]
     if rest == "orderkey":
@@ -63,8 +86,9 @@ def column_type(name):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("suite", choices=["tpch", "groupby"])
+    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "groupby"])
     args.add_argument("--csv", help="directory of `tributary bench tpch --export`")
+    args.add_argument("--tpcds", help="directory of TPC-DS's tables and queries")
     args.add_argument("--sf", type=float, default=1)
     args.add_argument("--rows", type=int, default=10_000_000)
     args.add_argument("--runs", type=int, default=5)
@@ -78,9 +102,15 @@ def main():
     db = duckdb.connect(o.db)
     db.execute(f"SET threads = {o.threads}")
     start = time.perf_counter()
+    if o.suite == "tpcds-data":
+        make_tpcds(db, o.tpcds, o.sf)
+        return
     if o.suite == "tpch":
         load_tpch(db, o.csv)
         folder, replace = "queries", {":fraction": f"{0.0001 / o.sf:.10f}"}
+    elif o.suite == "tpcds":
+        load_tpcds(db, o.tpcds)
+        folder, replace = pathlib.Path(o.tpcds, "queries"), {}
     else:
         db.execute((HERE / "groupby" / "create.sql").read_text().replace(":rows", str(o.rows)).replace(":groups", str(max(o.rows // 100, 1))))
         folder, replace = "groupby", {}
@@ -91,8 +121,9 @@ def main():
     wanted = {int(q) for q in o.queries.split(",") if q}
     results = []
     print("\n| query | cold s | min s | median s | max s | cpu s | rows |\n|---|---:|---:|---:|---:|---:|---:|")
-    for path in sorted((HERE / folder).glob("q*.sql")):
-        if wanted and int(path.stem[1:]) not in wanted:
+    for path in sorted((HERE / folder).glob("*[0-9].sql")):  # an absolute folder stays what it is
+        name = "q" + path.stem.lstrip("q")
+        if wanted and int(name[1:]) not in wanted:
             continue
         sql = path.read_text()
         for name, value in replace.items():
@@ -100,14 +131,20 @@ def main():
         times, cpu = [], []
         for run in range(o.runs + 1):
             t, c = time.perf_counter(), time.process_time()
-            answer = db.execute(sql)
+            try:
+                answer = db.execute(sql)
+            except duckdb.ParserException as e:  # such as an alias that a new release takes for a keyword
+                print(f"| {name} | {str(e).splitlines()[0]} |", flush=True)
+                break
             description, rows = answer.description, answer.fetchall()
             times.append(time.perf_counter() - t)
             cpu.append(time.process_time() - c)
             if run == 0 and o.answers:
-                write_answer(pathlib.Path(o.answers, f"{o.suite}-{path.stem}.csv"), description, rows)
+                write_answer(pathlib.Path(o.answers, f"{o.suite}-{name}.csv"), description, rows)
+        if not times:
+            continue
         hot = times[1:]
-        r = {"suite": o.suite, "name": path.stem, "cold": times[0], "min": min(hot), "median": statistics.median(hot), "max": max(hot),
+        r = {"suite": o.suite, "name": name, "cold": times[0], "min": min(hot), "median": statistics.median(hot), "max": max(hot),
              "cpu": statistics.median(cpu[1:]), "rows": len(rows)}
         results.append(r)
         print(f"| {r['name']} | {r['cold']:.3f} | {r['min']:.3f} | {r['median']:.3f} | {r['max']:.3f} | {r['cpu']:.2f} | {r['rows']} |", flush=True)

@@ -1,0 +1,237 @@
+package kernel
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// interner numbers the different values of a column, from 1; NULL is 0.
+//
+//	slots[h & mask] = upper half of h | number, linear probing
+//
+// A batch is looked up in two steps: first by hash alone, new values being
+// numbered where a hash is not there; then all rows are compared with their
+// values at once. The few whose hashes collide are looked up again one by one.
+// The numbers of a dictionary's values are kept as long as it comes again.
+type interner struct {
+	typ    types.Type
+	col    *Column
+	ids    []uint32 // row in col, by number - 1
+	hashes []uint64
+	slots  []uint64
+	bytes  int64
+
+	dict  *array.Data
+	known []uint32 // number by the dictionary's index; 0: not looked up
+
+	rows, pairs []int32
+	all         []int32 // 0, 1, 2 …
+	at          []uint32
+	fresh       []int32
+}
+
+func newInterner(t types.Type) *interner {
+	return &interner{typ: t, col: NewColumn(t), slots: make([]uint64, 64)}
+}
+
+func (in *interner) held() int64 {
+	return in.bytes + 4*int64(cap(in.ids)) + 8*int64(cap(in.hashes)) + 8*int64(len(in.slots)) + 4*int64(cap(in.known)) + 128*int64(in.col.Chunks())
+}
+
+// encode gives the numbers of the rows of arr, which is column i of h, and
+// their hashes.
+func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, codes []uint32) {
+	if arr.DataType().ID() == arrow.NULL {
+		clear(codes)
+		for j := range hashes {
+			hashes[j] = hashNull
+		}
+		return
+	}
+	if d, ok := arr.(*array.Dictionary); ok && in.use(dictOf(d), len(codes)) {
+		in.byIndex(h, i, d, hashes, codes)
+		return
+	}
+	h.column(i, arr, hashes)
+	in.intern(arr, hashes, codes)
+}
+
+// use makes known fit a dictionary. It gives false for one that is large beside
+// the rows, unless it is the last again.
+func (in *interner) use(dict *array.Data, n int) bool {
+	if dict == nil {
+		return false
+	}
+	if in.dict != dict {
+		if dict.Len() > 4*n {
+			return false
+		}
+		in.dict, in.known = dict, make([]uint32, dict.Len())
+	}
+	return true
+}
+
+func (in *interner) byIndex(h *Hasher, i int, d *array.Dictionary, hashes []uint64, codes []uint32) {
+	index := values[int32](d.Data())
+	bm, off := valid(d)
+	var unknown []int32
+	for j, k := range index {
+		if bm != nil && !batch.Bit(bm, off+j) {
+			continue
+		}
+		if in.known[k] == 0 {
+			in.known[k] = ^uint32(0)
+			unknown = append(unknown, k)
+		}
+	}
+	if len(unknown) > 0 {
+		vals := Take(array.MakeFromData(in.dict), unknown)
+		hs, cs := make([]uint64, len(unknown)), make([]uint32, len(unknown))
+		for from := 0; from < len(unknown); from += ChunkRows {
+			to := min(from+ChunkRows, len(unknown))
+			some := array.NewSlice(vals, int64(from), int64(to))
+			hashArray(h, -1, in.typ, some, hs[from:to])
+			in.intern(some, hs[from:to], cs[from:to])
+		}
+		for j, k := range unknown {
+			in.known[k] = cs[j]
+		}
+	}
+	for j, k := range index {
+		if bm != nil && !batch.Bit(bm, off+j) {
+			codes[j], hashes[j] = 0, hashNull
+			continue
+		}
+		c := in.known[k]
+		codes[j], hashes[j] = c, hashNull
+		if c != 0 {
+			hashes[j] = in.hashes[c-1]
+		}
+	}
+}
+
+// intern numbers the rows of arr, whose hashes are known.
+func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
+	n := len(codes)
+	for n > ChunkRows {
+		in.intern(array.NewSlice(arr, 0, ChunkRows), hashes[:ChunkRows], codes[:ChunkRows])
+		arr, hashes, codes, n = array.NewSlice(arr, ChunkRows, int64(n)), hashes[ChunkRows:], codes[ChunkRows:], n-ChunkRows
+	}
+	in.room(n)
+	bm, off := valid(arr)
+	mask := uint64(len(in.slots) - 1)
+	rows, fresh := in.rows[:0], in.fresh[:0]
+	for i, h := range hashes {
+		if bm != nil && !batch.Bit(bm, off+i) {
+			codes[i] = 0
+			continue
+		}
+		at := h & mask
+		s := in.slots[at]
+		for s != 0 && s>>32 != h>>32 {
+			at = (at + 1) & mask
+			s = in.slots[at]
+		}
+		if s == 0 {
+			fresh = append(fresh, int32(i))
+			in.hashes = append(in.hashes, h)
+			codes[i] = uint32(len(in.hashes))
+			in.slots[at] = h>>32<<32 | uint64(codes[i])
+			continue
+		}
+		codes[i] = uint32(s)
+		rows = append(rows, int32(i))
+	}
+	in.rows, in.fresh = rows, fresh
+	in.add(arr, fresh)
+	if len(rows) == 0 {
+		return
+	}
+	in.at = grow(in.at, n)
+	for _, r := range rows {
+		in.at[r] = in.ids[codes[r]-1]
+	}
+	in.pairs = append(in.pairs[:0], rows...)
+	if len(in.all) < n {
+		in.all = iota32(ChunkRows)
+	}
+	matched := in.col.Match(arr, in.all[:n], in.at[:n], true, in.pairs)
+	if len(matched) == len(rows) {
+		return
+	}
+	j := 0
+	for _, r := range rows {
+		if j < len(matched) && matched[j] == r {
+			j++
+			continue
+		}
+		codes[r] = in.one(arr, r, hashes[r])
+	}
+}
+
+// room makes sure that n more values find free slots.
+func (in *interner) room(n int) {
+	need := 2 * (len(in.hashes) + n)
+	if need <= len(in.slots) {
+		return
+	}
+	size := len(in.slots)
+	for size < need {
+		size *= 2
+	}
+	in.slots = make([]uint64, size)
+	mask := uint64(size - 1)
+	for i, h := range in.hashes {
+		at := h & mask
+		for in.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		in.slots[at] = h>>32<<32 | uint64(i+1)
+	}
+}
+
+// add keeps the values of the rows fresh.
+func (in *interner) add(arr arrow.Array, fresh []int32) {
+	if len(fresh) == 0 {
+		return
+	}
+	chunk := in.col.Chunks()
+	vals := Take(arr, fresh)
+	in.bytes += batch.ArrayBytes(vals)
+	in.col.Append(vals)
+	for i := range fresh {
+		in.ids = append(in.ids, RowID(chunk, i))
+	}
+}
+
+// one numbers a row whose hash's upper half is that of another value.
+func (in *interner) one(arr arrow.Array, row int32, h uint64) uint32 {
+	in.room(1)
+	mask := uint64(len(in.slots) - 1)
+	for at := h & mask; ; at = (at + 1) & mask {
+		s := in.slots[at]
+		if s == 0 {
+			in.hashes = append(in.hashes, h)
+			c := uint32(len(in.hashes))
+			in.slots[at] = h>>32<<32 | uint64(c)
+			in.add(arr, []int32{row})
+			return c
+		}
+		if c := uint32(s); s>>32 == h>>32 && len(in.col.Match(arr, []int32{row}, []uint32{in.ids[c-1]}, true, []int32{0})) > 0 {
+			return c
+		}
+	}
+}
+
+// translate gives the own numbers of all values of another interner, by theirs.
+func (in *interner) translate(o *interner) []uint32 {
+	out := make([]uint32, len(o.ids)+1)
+	for from := 0; from < len(o.ids); from += ChunkRows {
+		to := min(from+ChunkRows, len(o.ids))
+		in.intern(o.col.Gather(o.ids[from:to]), o.hashes[from:to], out[from+1:to+1])
+	}
+	return out
+}
