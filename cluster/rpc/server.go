@@ -23,6 +23,10 @@ import (
 // megabyte.
 const MaxMessage = 64 << 20
 
+// buffer is how much of a connection is read or written at once: half a piece of a long
+// stream. Nobody holds it who has nothing to write.
+const buffer = 128 << 10
+
 // The kinds of handler. They may be called from many goroutines; ctx ends when
 // the caller goes away. Byte slices are the handler's to keep.
 type (
@@ -52,8 +56,9 @@ func Listen(ln net.Listener, trust Trust, self Self, log *slog.Logger) *Server {
 	s := &Server{mux: newMux(ln, trust, self, log), log: log, actions: map[string]ActionFunc{}, gets: map[string]GetFunc{}, puts: map[string]PutFunc{},
 		guests: map[string]bool{}}
 	s.grpc = grpc.NewServer(
-		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
+		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage), grpc.ForceServerCodecV2(pieces),
 		grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(16<<20),
+		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 5 * time.Second, Timeout: 3 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 	)

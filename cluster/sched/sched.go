@@ -31,7 +31,7 @@ type Leaf struct {
 	Single bool
 	// Stays says that what is read is kept where it was: no node takes over another's
 	// splits, so that each has its share whoever reads fastest.
-	Stays bool
+	Stays  bool
 	Splits []Split
 }
 

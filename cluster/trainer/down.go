@@ -75,7 +75,7 @@ func (m *down) pieces(b []byte) func() ([]byte, error) {
 
 // pass sends the stripe's pieces on to the receiver's children and to take, while
 // own runs, and waits until all of them are done with the task.
-func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), take func([]byte), own func(context.Context) error) error {
+func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), take, done func([]byte), own func(context.Context) error) error {
 	children := m.children()
 	puts := make([]*rpc.Put, len(children))
 	sent := make(chan struct{})
@@ -94,7 +94,7 @@ func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), t
 				}
 				puts[k] = put
 			}
-			return forward(recv, take, puts)
+			return forward(recv, take, done, puts)
 		}
 		<-sent
 		put := puts[i-2]
@@ -107,8 +107,9 @@ func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), t
 	})
 }
 
-// forward hands out what recv gives.
-func forward(recv func() ([]byte, error), take func([]byte), puts []*rpc.Put) error {
+// forward hands out what recv gives. done, where there is one, is called with each piece
+// when nobody needs it any more.
+func forward(recv func() ([]byte, error), take, done func([]byte), puts []*rpc.Put) error {
 	for {
 		piece, err := recv()
 		if err == io.EOF {
@@ -123,6 +124,9 @@ func forward(recv func() ([]byte, error), take func([]byte), puts []*rpc.Put) er
 				return err
 			}
 		}
+		if done != nil {
+			done(piece)
+		}
 	}
 }
 
@@ -135,6 +139,7 @@ type arrival struct {
 	buf  []byte
 	left int
 	full chan struct{} // closed when nothing is left to come
+	step bool          // nothing that was decoded shares the bytes
 }
 
 // arrive gives the task that a stripe is of.
@@ -152,10 +157,18 @@ func (p *part) arrive(m *down) (*arrival, error) {
 	case a.size != m.size:
 		return nil, pgerr.New(pgerr.DataCorrupted, "the stripes of a training task are of %d and %d bytes", a.size, m.size)
 	case a.buf == nil:
-		if err := p.w.Hold(2 * int64(m.size)); err != nil { // as bytes and decoded
+		if a.buf = p.again(m.size); a.buf == nil {
+			if err := p.w.Hold(int64(m.size)); err != nil {
+				return nil, err
+			}
+			a.buf = make([]byte, m.size)
+		}
+		if err := p.w.Hold(int64(m.size)); err != nil { // decoded
+			p.w.Release(int64(m.size))
+			a.buf = nil
 			return nil, err
 		}
-		a.buf, a.left = make([]byte, m.size), m.size
+		a.left = m.size
 	}
 	return a, nil
 }
@@ -164,10 +177,32 @@ func (p *part) arrive(m *down) (*arrival, error) {
 func (p *part) leave(m *down, a *arrival) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a.refs--; a.refs == 0 {
-		delete(p.coming, m.iter)
-		p.w.Release(2 * int64(a.size))
+	if a.refs--; a.refs > 0 {
+		return
 	}
+	delete(p.coming, m.iter)
+	if a.buf == nil {
+		return
+	}
+	p.w.Release(int64(a.size)) // decoded
+	if !a.step || a.size <= pieceBytes {
+		p.w.Release(int64(a.size))
+		return
+	}
+	p.w.Release(int64(len(p.spare)))
+	p.spare = a.buf
+}
+
+// again gives the memory of the step before, which is charged, if that was as long.
+func (p *part) again(size int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.spare
+	if len(b) != size {
+		return nil
+	}
+	p.spare = nil
+	return b
 }
 
 // put takes bytes that belong at a place.
@@ -200,7 +235,7 @@ func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)
 		a.put(at, piece)
 		at += m.stripes * pieceBytes
 	}
-	return p.pass(ctx, m, recv, take, func(ctx context.Context) error {
+	return p.pass(ctx, m, recv, take, rpc.Free, func(ctx context.Context) error {
 		if m.stripe > 0 {
 			return nil
 		}
@@ -214,6 +249,7 @@ func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)
 			return err
 		}
 		_, err = p.task(ctx, t)
+		a.step = err == nil && t.Step()
 		return err
 	})
 }
@@ -237,7 +273,7 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 	err = every(ctx, m.stripes, func(ctx context.Context, i int) error {
 		m := m
 		m.stripe = i
-		return p.pass(ctx, &m, m.pieces(b), func([]byte) {}, func(ctx context.Context) (err error) {
+		return p.pass(ctx, &m, m.pieces(b), func([]byte) {}, nil, func(ctx context.Context) (err error) {
 			if i == 0 {
 				r, err = p.task(ctx, t)
 			}

@@ -31,6 +31,7 @@ type part struct {
 	cur    *reduction
 	wake   chan struct{} // closed when cur changes
 	coming map[int]*arrival
+	spare  []byte // of a step that is over, for the next; charged
 }
 
 // reduction is the task that the part is at.
@@ -171,6 +172,16 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 // and has gone on from there.
 func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 	var e canon.E
+	b, ok := p.t.encoded.Get().(*[]byte)
+	if !ok {
+		b = new([]byte)
+	}
+	e.B = (*b)[:0]
+	defer func() {
+		if *b = e.B; cap(e.B) <= 2*pieceBytes {
+			p.t.encoded.Put(b)
+		}
+	}()
 	if s.Data != nil { // no rows, no bytes
 		s.Data.Encode(&e)
 	}
@@ -198,6 +209,7 @@ func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error))
 	if err != nil {
 		return err
 	}
+	defer rpc.Free(data) // what is decoded is a copy
 	for {
 		p.mu.Lock()
 		r, wake := p.cur, p.wake

@@ -34,6 +34,9 @@ type Trainer struct {
 	cfg  Config
 	log  *slog.Logger
 	kept *keeper
+	// encoded are buffers for slices on their way (*[]byte), which are copied when they
+	// are sent.
+	encoded sync.Pool
 
 	mu     sync.Mutex
 	parts  map[string]*part

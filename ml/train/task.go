@@ -230,6 +230,12 @@ func (t *Task) Needs(worker int, owners []int) bool {
 	return slices.ContainsFunc(s.slices, func(x dataset.Slice) bool { return x.Leaf < len(owners) && owners[x.Leaf] == worker })
 }
 
+// Step tells whether the task is a family's step.
+func (t *Task) Step() bool {
+	_, ok := t.body.(*stepTask)
+	return ok
+}
+
 func (t *stepTask) kind() uint8 { return kindStep }
 
 func (t *stepTask) Encode(e *canon.E) {

@@ -8,7 +8,7 @@
 # Each node is a process in a network namespace of its own, on a bridge through a
 # veth whose two ends tbf shapes. NODES (8), RATE (1gbit), ROWS (1048576: 32
 # leaves), PARAMETERS (1000000), ITERATIONS (6), MEMORY (2GiB) and THREADS (1) may
-# be set. Rows have COLUMNS (16) categories, each of PARAMETERS/COLUMNS: enough for a
+# be set. Rows have COLUMNS (8) categories, each of PARAMETERS/COLUMNS: enough for a
 # leaf to have something to say of most parameters, and few beside them. Bytes and times
 # are of iterations alone: those of a training of so many less those of one of one, and
 # the median of ml.training_history. With PROFILE=S all nodes' processors are profiled for
@@ -16,7 +16,7 @@
 set -euo pipefail
 dir=${1:-$(mktemp -d)}
 nodes=${NODES:-8} rate=${RATE:-1gbit} rows=${ROWS:-1048576} parameters=${PARAMETERS:-1000000} iterations=${ITERATIONS:-6}
-memory=${MEMORY:-2GiB} threads=${THREADS:-1} columns=${COLUMNS:-16} PROFILE=${PROFILE:-0}
+memory=${MEMORY:-2GiB} threads=${THREADS:-1} columns=${COLUMNS:-8} PROFILE=${PROFILE:-0}
 id=links$$ net=10.77.0
 mkdir -p "$dir"
 cd "$(dirname "$0")/../../.."
@@ -69,8 +69,8 @@ settle() {
 # busy is the CPU seconds that the nodes have used.
 busy() { for p in "${pids[@]}"; do awk '{print ($14 + $15) / '"$(getconf CLK_TCK)"'}' "/proc/$p/stat"; done | awk '{s += $1} END {print s}'; }
 each=$((parameters / columns)) made='' encoded='' features=''
-for k in $(seq "$columns"); do # by what has no factor 2 or 5: all categories come
-  made+="((i + $k * 31) * ($k * 10 + 7919)::bigint % $each)::int AS c$k, "
+for k in $(seq "$columns"); do # all categories come, and no two rows are alike
+  made+="((i * ($k * 10 + 7919)::bigint + i / $each * ($k * $k * 31 + 1)) % $each)::int AS c$k, "
   encoded+="ml.one_hot_encoder(c$k, 'none', $each), "
   features+="c$k, "
 done

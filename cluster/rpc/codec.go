@@ -1,0 +1,103 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow/flight"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // what messages other than pieces are coded by
+	"google.golang.org/grpc/mem"
+)
+
+// codec is the usual one, but for messages that are nothing but a piece of a stream:
+// FlightData whose only field is its body. Those it copies once, into memory that
+// was used before, where the usual one takes new memory, clears it and copies twice. The
+// bytes are the same.
+type codec struct{ encoding.CodecV2 }
+
+var pieces = codec{encoding.GetCodecV2("proto")}
+
+// bodyTag begins the field data_body, which is number 1000, of bytes.
+var bodyTag = [2]byte{0xc2, 0x3e}
+
+// headBytes is the most that is before a body.
+const headBytes = len(bodyTag) + binary.MaxVarintLen32
+
+// Marshal implements encoding.CodecV2.
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	m, ok := v.(*flight.FlightData)
+	if !ok || m.FlightDescriptor != nil || len(m.DataHeader) > 0 || len(m.AppMetadata) > 0 || len(m.DataBody) == 0 || len(m.ProtoReflect().GetUnknown()) > 0 {
+		return c.CodecV2.Marshal(v)
+	}
+	b := sent.Get(headBytes + len(m.DataBody))
+	head := append((*b)[:0], bodyTag[:]...)
+	head = binary.AppendUvarint(head, uint64(len(m.DataBody)))
+	*b = append(head, m.DataBody...)
+	return mem.BufferSlice{mem.NewBuffer(b, &sent)}, nil
+}
+
+// Unmarshal implements encoding.CodecV2.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(*flight.FlightData)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	var head [headBytes]byte
+	n := data.CopyTo(head[:])
+	if n <= len(bodyTag) || [2]byte(head[:2]) != bodyTag {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	size, used := binary.Uvarint(head[len(bodyTag):n])
+	skip := len(bodyTag) + used
+	if used <= 0 || size != uint64(data.Len()-skip) {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	m.Reset()
+	m.DataBody = take(int(size))[:0]
+	for _, b := range data {
+		part := b.ReadOnlyData()
+		from := min(skip, len(part))
+		skip -= from
+		m.DataBody = append(m.DataBody, part[from:]...)
+	}
+	return nil
+}
+
+// reused keeps buffers that hold a piece of the usual size. What is in them is always
+// written over.
+type reused struct{ sync.Pool }
+
+// pieceRoom is a piece as the senders of long streams make them, and what is before it;
+// other sizes are not kept.
+const pieceRoom = 256<<10 + 64
+
+var sent, received reused
+
+// Get implements mem.BufferPool.
+func (p *reused) Get(n int) *[]byte {
+	if n > pieceRoom/2 && n <= pieceRoom {
+		if b, ok := p.Pool.Get().(*[]byte); ok {
+			*b = (*b)[:n]
+			return b
+		}
+		b := make([]byte, n, pieceRoom)
+		return &b
+	}
+	b := make([]byte, n)
+	return &b
+}
+
+// Put implements mem.BufferPool.
+func (p *reused) Put(b *[]byte) {
+	if cap(*b) == pieceRoom {
+		p.Pool.Put(b)
+	}
+}
+
+// take makes room for a piece that is received.
+func take(n int) []byte { return *received.Get(n) }
+
+// Free takes back a piece that a stream gave, for others to come: nobody may look at it
+// any more. It need not be called.
+func Free(piece []byte) { received.Put(&piece) }
