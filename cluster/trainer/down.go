@@ -176,29 +176,39 @@ func (p *part) arrive(m *down) (*arrival, error) {
 // leave is called once a stripe is done with.
 func (p *part) leave(m *down, a *arrival) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if a.refs--; a.refs > 0 {
-		return
+	a.refs--
+	last := a.refs == 0
+	if last {
+		delete(p.coming, m.iter)
 	}
-	delete(p.coming, m.iter)
-	if a.buf == nil {
+	p.mu.Unlock()
+	if !last || a.buf == nil {
 		return
 	}
 	p.w.Release(int64(a.size)) // decoded
-	if !a.step || a.size <= pieceBytes {
-		p.w.Release(int64(a.size))
+	p.save(a.buf, a.step)
+}
+
+// save keeps the memory of a task for the next one, where that is a step and long: most
+// steps of a training are of one length. It is charged.
+func (p *part) save(b []byte, step bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !step || len(b) <= pieceBytes {
+		p.w.Release(int64(len(b)))
 		return
 	}
 	p.w.Release(int64(len(p.spare)))
-	p.spare = a.buf
+	p.spare = b
 }
 
-// again gives the memory of the step before, which is charged, if that was as long.
+// again gives the memory of the step before, which is charged, if that was of this
+// size, or with -1 of any.
 func (p *part) again(size int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.spare
-	if len(b) != size {
+	if size >= 0 && len(b) != size {
 		return nil
 	}
 	p.spare = nil
@@ -260,12 +270,13 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 	m := down{name: p.name, iter: t.Iter, who: who, stripes: 1, star: p.w.Job().Gathers()}
 	var b []byte
 	if len(who) > 1 { // on one node nothing is encoded
-		b = t.Encode()
-		held := int64(len(b))
-		if err := p.w.Hold(held); err != nil {
+		had := p.again(-1)
+		b = t.Append(had[:0])
+		p.w.Release(int64(len(had)))
+		if err := p.w.Hold(int64(len(b))); err != nil {
 			return nil, err
 		}
-		defer p.w.Release(held)
+		defer p.save(b, t.Step())
 		if m.size = len(b); m.size > pieceBytes && !m.star {
 			m.stripes = reduce.Stripes
 		}

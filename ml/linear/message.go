@@ -182,7 +182,7 @@ func (p *problem) gradient(r *request, s *gram.Sums) (grad []float64, loss float
 	}
 	for i := range grad {
 		grad[i] = s.At(i, scale)
-		if j := i % p.per; i < p.slopes*p.per && j < p.dense {
+		if j := p.column(i); j < p.dense && i < p.slopes*p.per {
 			grad[i] = float64(grad[i] * float64(2*r.Bound[j]))
 		}
 	}

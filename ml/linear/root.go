@@ -21,13 +21,13 @@ type root struct {
 
 // penalised tells whether parameter i is a weight that penalties are of.
 func (r *root) penalised(i int) bool {
-	j := i % r.per
+	j := r.column(i)
 	return i < r.slopes*r.per && j != r.per-1 && j != r.offset
 }
 
 // learnt tells whether parameter i is learnt.
 func (r *root) learnt(i int) bool {
-	j := i % r.per
+	j := r.column(i)
 	return i >= r.slopes*r.per || j != r.offset && (j != r.per-1 || r.intercept)
 }
 

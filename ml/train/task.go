@@ -42,9 +42,9 @@ const (
 	kindAgain   = 8
 )
 
-// Encode gives the bytes that Worker.DecodeTask reads.
-func (t *Task) Encode() []byte {
-	var e canon.E
+// Append appends the bytes that Worker.DecodeTask reads.
+func (t *Task) Append(b []byte) []byte {
+	e := canon.E{B: b}
 	e.U8(t.body.kind())
 	e.Int(t.Iter)
 	t.body.Encode(&e)

@@ -11,7 +11,7 @@
 # be set. Rows have COLUMNS (8) categories, each of PARAMETERS/COLUMNS: enough for a
 # leaf to have something to say of most parameters, and few beside them. Bytes and times
 # are of iterations alone: those of a training of so many less those of one of one, and
-# the median of ml.training_history. With PROFILE=S all nodes' processors are profiled for
+# the median and the least of ml.training_history. With PROFILE=S all nodes' processors are profiled for
 # the first S seconds of the second training (profile.tree.1 …).
 set -euo pipefail
 dir=${1:-$(mktemp -d)}
@@ -95,7 +95,7 @@ for how in tree gather; do
   train "${how}_all" "$how" $((iterations + 1))
   bytes >"$dir/$how.2"
   cpu=$(awk "BEGIN {print ($(busy) - 2 * $t1 + $t0) / $iterations}")
-  echo "$how: $(sql "SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)::numeric, 3) FROM ml.training_history WHERE model = '${how}_all' AND iteration > 1") s an iteration, $cpu of CPU on all nodes; MB in and out of each node's link:"
+  echo "$how: $(sql "SELECT format('%s s an iteration, at best %s', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)::numeric, 3), round(min(seconds)::numeric, 3)) FROM ml.training_history WHERE model = '${how}_all' AND iteration > 1"), $cpu of CPU on all nodes; MB in and out of each node's link:"
   paste "$dir/$how.0" "$dir/$how.1" "$dir/$how.2" | awk -v n="$iterations" '{printf "  n%d %8.2f %8.2f\n", NR, ($5 - 2*$3 + $1)/n/1e6, ($6 - 2*$4 + $2)/n/1e6}'
 done
 sql "SELECT CASE WHEN count(DISTINCT sha256) = 1 THEN 'the same model' ELSE 'ANOTHER MODEL' END FROM ml.models WHERE name IN ('tree_all', 'gather_all')"
