@@ -79,7 +79,7 @@ func (p *Part) release(bytes int64) {
 }
 
 // inFlight bounds the slices of a partial that are on their way at once.
-const inFlight = 16
+const inFlight = 32
 
 // item is what a goroutine does of a task at once: a leaf, or where the family
 // says so a part of one.
