@@ -70,6 +70,7 @@ var proofs = []proof{
 	{"random_forest", "a b k", "c4", some, false, []any{"n_estimators", 3, "max_depth", 5}},
 	{"kmeans", "a b", "", some, false, []any{"n_clusters", 4, "max_iterations", 6}},
 	{"kmeans", "a b", "", some, false, []any{"n_clusters", 3, "init", "k-means++", "max_iterations", 4}},
+	{"kmeans", "a b", "", many, true, []any{"n_clusters", 4, "batch_size", 8192, "max_iterations", 3}},
 	{"pca", "a b k", "", some, false, []any{"n_components", 2}},
 	{"pca", "a b w", "", some, false, []any{"n_components", 2, "solver", "randomized"}},
 	{"pca", "a b w", "", many, true, []any{"n_components", 2, "solver", "tsqr"}},

@@ -23,7 +23,8 @@
 // their content alone decides, gives a partial, and partials are merged in the
 // order of leaves. ByNode is for sums that do not, because they are of integers
 // or exact: a node adds up all its rows in any order, and one partial a node
-// travels.
+// travels. Rows stay where they are then, unless there are mini-batches of them
+// (Plan.Dealt).
 //
 // A family of sequences asks for windows (Plan.Windows): the engine deals rows by
 // partition, orders them within it and tells each block where its windows begin

@@ -114,7 +114,7 @@ func (kmeans) Plan(r *family.Request) (*family.Plan, error) {
 		}
 	}
 	if r.Options.Given("batch_size") {
-		p.Scope = family.ByLeaf // mini-batches are parts of leaves
+		p.Dealt = true // mini-batches are parts of leaves
 	}
 	return p, nil
 }

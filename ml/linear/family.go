@@ -30,8 +30,7 @@ type glm struct {
 // Info implements family.Family.
 func (g *glm) Info() family.Info { return g.info }
 
-// Plan implements family.Family. The sums of mini-batches are exact too, but what
-// is in one is for the order of rows to say.
+// Plan implements family.Family.
 func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	o := r.Options
 	if err := g.checkPenalty(o); err != nil {
@@ -41,7 +40,7 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	l1, _ := g.penalty(o, 1)
 	switch {
 	case stochastic(o):
-		p.Scope, p.MaxIterations = family.ByLeaf, o.Int("max_iterations", 20)
+		p.Dealt, p.MaxIterations = true, o.Int("max_iterations", 20)
 	case g.bends, g.direct && l1 > 0:
 		p.MaxIterations = o.Int("max_iterations", 1000)
 	}

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/reduce"
@@ -9,10 +11,11 @@ import (
 
 // cut gives a part its items of the worker's leaves, and the tree in which its
 // partials are merged: over nodes, or over leaves. A mini-batch is of the leaves
-// that have rows of it, and its tree is over those: nobody else has a part in it
-// but the first worker, which is given the result.
+// that have rows of it, and its tree is over those, or their owners: nobody else has a
+// part in it but the first worker, which is given the result.
 func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
-	plan := w.plan
+	plan, nodes := w.plan, w.nodes
+	p.place = w.self
 	leaf := func(leaf, node int, s *dataset.Slice) {
 		if w.owners[leaf] != w.self {
 			return
@@ -37,9 +40,11 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			leaf(s.Leaf, i, &s)
 		}
 		plan = reduce.NewPlan(owners)
+		some := slices.Compact(slices.Sorted(slices.Values(owners)))
+		nodes, p.place = reduce.NewPlan(some), slices.Index(some, w.self)
 	}
 	if p.whole {
-		plan = w.nodes
+		plan = nodes
 	}
 	if w.job.Gathers() {
 		return plan.Gather(0), nil

@@ -388,7 +388,9 @@ func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "ga
 
 // InPlace tells whether rows are trained on where the query made them: nothing
 // is dealt, and all partials are of nodes.
-func (j *Job) InPlace() bool { return j.spec.AnyOrder && j.Plan.Scope == family.ByNode }
+func (j *Job) InPlace() bool {
+	return j.spec.AnyOrder && j.Plan.Scope == family.ByNode && !j.Plan.Dealt
+}
 
 // Leaves is the number of leaves for the rows of which buckets of all nodes
 // together have these numbers.

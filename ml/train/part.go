@@ -25,8 +25,10 @@ type Shipment struct {
 type Part struct {
 	w    *Worker
 	body body
-	// whole tells that the partial is of all of the node's leaves.
+	// whole tells that the partial is of all of the node's leaves, and place is that of
+	// the node in the tree, -1 for none.
 	whole bool
+	place int
 	items []*item
 	work  func() (hand, error) // for each goroutine
 	out   func(context.Context, *Shipment) error
@@ -171,7 +173,8 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	step, _ := t.body.(*stepTask)
 	switch t.body.(type) {
 	case *stepTask:
-		p.whole = w.job.Plan.Scope == family.ByNode
+		// Where each partial is sent to the first worker there is one a leaf.
+		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Dealt && w.job.Gathers())
 	case *copiesTask, *usageTask, *againTask:
 		p.whole = true
 	case *fitTask:
@@ -464,7 +467,7 @@ func (p *Part) Run(ctx context.Context) error {
 			return e
 		}
 	}
-	if err != nil || !p.whole {
+	if err != nil || !p.whole || p.place < 0 {
 		return err
 	}
 	var sum family.Message
@@ -473,5 +476,5 @@ func (p *Part) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.own(ctx, reduce.Node{Index: int32(p.w.self)}, sum)
+	return p.own(ctx, reduce.Node{Index: int32(p.place)}, sum)
 }

@@ -124,7 +124,7 @@ func Space(n int) ([]byte, error) { return make([]byte, n), nil }
 type Spread struct {
 	Nodes, Threads int
 	LeafRows       int    // 0: 512
-	Shuffle        uint64 // of the rows over leaves, where the scope is ByNode; 0: none
+	Shuffle        uint64 // of the rows over leaves, where their order does not matter; 0: none
 	Bytes          bool   // messages travel as bytes
 	Resume         bool   // begin anew from the state after every step
 	Narrow         bool
@@ -184,10 +184,10 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 	for i := range order {
 		order[i] = i
 	}
-	if s.Shuffle > 0 && plan.Scope == family.ByNode {
+	if s.Shuffle > 0 && plan.Scope == family.ByNode && !plan.Dealt {
 		rand.New(rand.NewPCG(s.Shuffle, 3)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
-	if s.LeafRows == 0 || plan.Scope == family.ByLeaf {
+	if s.LeafRows == 0 || plan.Scope == family.ByLeaf || plan.Dealt {
 		s.LeafRows = 512
 	}
 	var leaves [][2]stored
