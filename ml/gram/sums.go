@@ -34,6 +34,9 @@ func NewSums(n int) Sums { return Sums{Low: make([]int64, n)} }
 // a half of full.
 func (s *Sums) Room(most int64) {
 	if s.most > full-most {
+		s.tighten()
+	}
+	if s.most > full-most {
 		s.spill()
 	}
 	s.most += most

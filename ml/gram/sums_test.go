@@ -104,9 +104,17 @@ func TestSumsTravel(t *testing.T) {
 	}
 }
 
-// TestSumsNeedOneWord: what few rows add stays in one word each, and what many rows add
-// does not overflow it.
+// TestSumsNeedOneWord: what few rows add stays in one word each, and so does what any
+// number of rows adds that come to little; what many rows add does not overflow it.
 func TestSumsNeedOneWord(t *testing.T) {
+	little := NewSums(1)
+	for i := range 1 << 20 {
+		little.Room(Factor)
+		little.Low[0] += int64(1-i%2*2) * Factor
+	}
+	if little.High != nil || value(&little, 0).Sign() != 0 {
+		t.Errorf("what comes to nothing is %v", value(&little, 0))
+	}
 	for rows, high := range map[int]bool{1 << 10: false, 1 << 17: false, 1 << 18: true} {
 		s := NewSums(1)
 		for range rows {
