@@ -56,6 +56,7 @@ type biased interface {
 // again.
 type tape struct {
 	train bool   // dropout drops
+	once  bool   // backward is not asked for: what it needs of long samples need not be kept
 	key   uint64 // of what is drawn for these samples
 	first int    // the number that the first sample has in those draws
 	// codes are the numbers of categories, samples × steps × code columns, -1

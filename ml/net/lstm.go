@@ -127,8 +127,12 @@ func packed(trans bool, k, n int, b []float32, ldb int, t *tape) f32.Packed {
 
 func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
 	n, u, steps, wide, of := in.n, l.units, l.in.steps, 4*l.units, l.of()
-	gates, th := t.take(n*steps*wide), t.take(n*steps*u)
-	from, c := t.take(n*(steps+1)*of), t.take(n*(steps+1)*u)
+	kept := steps
+	if t.once {
+		kept = 1
+	}
+	gates, th := t.take(n*kept*wide), t.take(n*kept*u)
+	from, c := t.take(n*(kept+1)*of), t.take(n*(kept+1)*u)
 	out := t.tensor(n, l.out())
 	weights := packed(false, of, wide, p, wide, t)
 	clear(c[:n*u])
@@ -136,7 +140,8 @@ func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
 		clear(from[i*of+l.in.width:][:u])
 	}
 	for s := range steps {
-		z, x, next := gates[s*n*wide:][:n*wide], from[s*n*of:][:n*of], from[(s+1)*n*of:]
+		here, then := s%(kept+1)*n, (s+1)%(kept+1)*n
+		z, x, next := gates[s%kept*n*wide:][:n*wide], from[here*of:][:n*of], from[then*of:]
 		for i := range n {
 			row := x[i*of:][:of]
 			copy(row, in.row(i*steps+s))
@@ -144,9 +149,8 @@ func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
 		}
 		f32.GemmPacked(false, n, x, of, weights, z, wide, false)
 		for i := range n {
-			at := (s*n + i) * u
 			h := next[i*of+l.in.width:][:u]
-			f32.CellForward(z[i*wide:][:wide], c[at:][:u], c[at+n*u:][:u], th[at:][:u], h)
+			f32.CellForward(z[i*wide:][:wide], c[(here+i)*u:][:u], c[(then+i)*u:][:u], th[(s%kept*n+i)*u:][:u], h)
 			switch {
 			case l.sequences:
 				copy(out.row(i*steps+s), h)

@@ -66,6 +66,7 @@ func TestLSTM(t *testing.T) {
 					}
 					tp := newTape(l.scratch(n))
 					out := l.forward(p, x, tp)
+					out.v = append([]float32{}, out.v...)
 					for i := range n {
 						for j, want := range l.reference(wideP, wideX[i*in.size():][:in.size()]) {
 							if got := float64(out.v[i*l.out().size()+j]); math.Abs(got-want) > 1e-6 {
@@ -93,6 +94,13 @@ func TestLSTM(t *testing.T) {
 					}
 					check("input", dx.v, wideX)
 					check("parameter", g, wideP)
+					tp.reset()
+					tp.once = true
+					for i, v := range l.forward(p, x, tp).v {
+						if v != out.v[i] {
+							t.Fatalf("output %d is %v where no gradient is asked for, not %v", i, v, out.v[i])
+						}
+					}
 				})
 			}
 		}

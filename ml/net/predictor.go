@@ -30,6 +30,7 @@ func newPredictor(f *nets, fit *feature.Fitted, sp *spec, n *net, u units, param
 	p.feeds.New = func() any {
 		d := newFeed(n, f.self)
 		d.begin()
+		d.tape.once = true
 		return d
 	}
 	return p

@@ -99,7 +99,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	}
 	defer p.w.feeds.Put(feed)
 	net, t, to := p.w.net, feed.tape, min(r.To, b.Units())
-	t.train, t.key = p.learn, hash(p.r.key, uint64(r.Leaf))
+	t.train, t.once, t.key = p.learn, !p.learn, hash(p.r.key, uint64(r.Leaf))
 	for from := r.From; from < to; from += net.micro {
 		if err := ctx.Err(); err != nil {
 			return err

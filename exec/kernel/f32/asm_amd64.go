@@ -53,10 +53,10 @@ func eights(all func(dst, src *float32, n int, tail *[8]int32)) func(dst, src []
 
 func cellForwardEights(z, was, c, th, h []float32) {
 	n := len(c)
-	cellForwardAVX2(&z[0], &was[0], &c[0], &th[0], &h[0], n, (*[8]int32)(masks[16-n%8:]))
+	cellForwardAVX2(&z[0], &was[0], &c[0], &th[0], &h[0], n, (*[8]int32)(masks[16-n%4:]))
 }
 
 func cellBackwardEights(z, was, th, dh, dc []float32) {
 	n := len(dc)
-	cellBackwardAVX2(&z[0], &was[0], &th[0], &dh[0], &dc[0], n, (*[8]int32)(masks[16-n%8:]))
+	cellBackwardAVX2(&z[0], &was[0], &th[0], &dh[0], &dc[0], n, (*[8]int32)(masks[16-n%4:]))
 }

@@ -7,15 +7,15 @@ import (
 )
 
 // cells are loops over the n cells of an LSTM, one after the other, eight cells at
-// a time; tail lets those after the last eight through. Processors with AVX-512
-// run them too.
+// a time and then four, for storing under a mask is slow; tail lets those after the
+// last four through. Processors with AVX-512 run them too.
 //
 // z are the four gates, each n numbers after the one before, and other pointers
 // are one of a cell's numbers each.
 func cells(name, signature string, others []string, loops ...func(c *cell)) {
 	kernel(name+"AVX2", signature)
 	n := Load(Param("n"), GP64()).(reg.GPVirtual)
-	c := &cell{k: GP64(), base: map[string]reg.GPVirtual{}, get: load, put: func(v reg.VecVirtual, m Mem) { VMOVUPS(v, m) }}
+	c := &cell{k: GP64(), base: map[string]reg.GPVirtual{}, get: func(m Mem) reg.VecVirtual { return load(m) }, put: func(v reg.VecVirtual, m Mem) { VMOVUPS(v, m) }}
 	c.gates[0] = Load(Param("z"), GP64()).(reg.GPVirtual)
 	for i := 1; i < 4; i++ {
 		c.gates[i] = GP64()
@@ -24,29 +24,38 @@ func cells(name, signature string, others []string, loops ...func(c *cell)) {
 	for _, s := range others {
 		c.base[s] = Load(Param(s), GP64()).(reg.GPVirtual)
 	}
-	mask, left := load(Mem{Base: Load(Param("tail"), GP64())}), GP64()
-	masked := *c
-	masked.get = func(m Mem) reg.VecVirtual {
-		v := ymm()
-		VMASKMOVPS(m, mask, v)
-		return v
-	}
-	masked.put = func(v reg.VecVirtual, m Mem) { VMASKMOVPS(v, mask, m) }
+	left := GP64()
+	hold(6)
 	for i, body := range loops {
 		label := func(s string) string { return s + string(rune('1'+i)) }
 		XORQ(c.k, c.k)
 		MOVQ(n, left)
 		SUBQ(Imm(8), left)
-		JL(LabelRef(label("tail")))
+		JL(LabelRef(label("four")))
 		Label(label("loop"))
 		body(c)
 		ADDQ(Imm(8), c.k)
 		SUBQ(Imm(8), left)
 		JGE(LabelRef(label("loop")))
+		fours = true
+		Label(label("four"))
+		ADDQ(Imm(4), left)
+		JL(LabelRef(label("tail")))
+		body(c)
+		ADDQ(Imm(4), c.k)
+		SUBQ(Imm(4), left)
 		Label(label("tail"))
-		ADDQ(Imm(8), left)
+		ADDQ(Imm(4), left)
 		JZ(LabelRef(label("done")))
+		mask, masked := load(Mem{Base: Load(Param("tail"), GP64())}), *c
+		masked.get = func(m Mem) reg.VecVirtual {
+			v := ymm()
+			VMASKMOVPS(m, mask, v)
+			return v
+		}
+		masked.put = func(v reg.VecVirtual, m Mem) { VMASKMOVPS(v, mask, m) }
 		body(&masked)
+		fours = false
 		Label(label("done"))
 	}
 	avx2.done()

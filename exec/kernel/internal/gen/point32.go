@@ -22,16 +22,47 @@ const (
 
 var exp32C = [6]float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5}
 
-func bits32(b uint32) Mem       { return konst(uint64(b)<<32 | uint64(b)) }
-func f32(v float32) Mem         { return bits32(math.Float32bits(v)) }
-func ymm() reg.VecVirtual       { return YMM() }
-func load(m Mem) reg.VecVirtual { v := ymm(); VMOVUPS(m, v); return v }
+func bits32(b uint32) Mem      { return konst(uint64(b)<<32 | uint64(b)) }
+func load(m Op) reg.VecVirtual { v := ymm(); VMOVUPS(m, v); return v }
+
+// fours has kernels work on four numbers at a time.
+var fours bool
+
+func ymm() reg.VecVirtual {
+	if fours {
+		return XMM()
+	}
+	return YMM()
+}
+
+// held are constants in registers, for loops that would wait for their loads.
+var held = map[float32]reg.VecVirtual{}
+
+// f32 gives a constant.
+func f32(v float32) Op {
+	switch r, ok := held[v]; {
+	case ok && fours:
+		return r.AsX()
+	case ok:
+		return r
+	}
+	return bits32(math.Float32bits(v))
+}
+
+// hold has the kernel that begins hold so many of the constants of reduce32.
+func hold(n int) {
+	clear(held)
+	for _, v := range append([]float32{magic32, log2e32, -ln2Hi32, -ln2Lo32}, exp32C[1:]...)[:n] {
+		held[v] = load(bits32(math.Float32bits(v)))
+	}
+}
 
 // pointwise32: dst = f(src) for n values; tail lets those after the last eight
 // through. Processors with AVX-512 run it too.
 func pointwise32(name string, f func(x reg.VecVirtual) reg.VecVirtual) {
 	kernel(name+"AVX2", "func(dst, src *float32, n int, tail *[8]int32)")
 	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	hold(9)
 	SUBQ(Imm(8), n)
 	JL(LabelRef("tail"))
 	Label("loop")
