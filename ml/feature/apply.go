@@ -82,34 +82,28 @@ func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
 
 // finder gives the number of a key, -1 for an unknown one.
 type finder struct {
-	keys []string
-	m    map[string]int32
+	keys []string // few
+	many numbering
 }
 
 func newFinder(keys []string) finder {
 	if len(keys) <= 6 {
 		return finder{keys: keys}
 	}
-	m := make(map[string]int32, len(keys))
-	for i, k := range keys {
-		m[k] = int32(i)
+	var f finder
+	for _, k := range keys {
+		f.many.number([]byte(k))
 	}
-	return finder{m: m}
+	return f
 }
 
-func (f finder) find(key []byte) int32 {
-	if f.m != nil {
-		if k, ok := f.m[string(key)]; ok {
-			return k
-		}
-		return -1
-	}
+func (f *finder) find(key []byte) int32 {
 	for i, k := range f.keys {
 		if string(key) == k {
 			return int32(i)
 		}
 	}
-	return -1
+	return f.many.find(key)
 }
 
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.

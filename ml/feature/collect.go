@@ -362,10 +362,10 @@ func (k *collector) categories(v *dataset.View, i, from, n int, w []float64) err
 		case b == nil && (weight > 0 || k.col.Role == Label):
 			k.nulls++
 		case b != nil && weight > 0:
-			k.counter.add(b, weight)
+			k.counter.add(b, 1, weight)
 		}
 	}
-	if len(k.counter.n) > maxDistinct {
+	if len(k.counter.keys) > maxDistinct {
 		return errManyCategories(k.col.Name)
 	}
 	return nil

@@ -117,10 +117,9 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 		c := &k.cols[i]
 		if c.col.Role == Label && s.Classes && k.out.labels {
 			k.out.keys = k.classes.keys(v.Layout().SlotWidth(i))
-			c.counter.n = make(map[string]tally, len(k.out.keys))
 			for id, key := range k.out.keys {
 				n := k.classes.hits[id]
-				c.counter.n[key] = tally{n, float64(n)}
+				c.counter.add([]byte(key), n, float64(n))
 			}
 		}
 		if c.finish(&st.Cols[i]) != nil {

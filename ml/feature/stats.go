@@ -322,12 +322,10 @@ func DecodeStats(d *canon.D) *Stats {
 	return s
 }
 
-// catCounter counts values. The few that come most are found without hashing.
+// catCounter counts values.
 type catCounter struct {
-	keys [8]string
-	hits [8]tally
-	used int
-	n    map[string]tally
+	numbering
+	hits []tally
 }
 
 // tally is a number of rows and their weight.
@@ -336,34 +334,22 @@ type tally struct {
 	w float64
 }
 
-func (c *catCounter) add(key []byte, weight float64) {
-	for i, k := range c.keys[:c.used] {
-		if string(key) == k {
-			c.hits[i].n++
-			c.hits[i].w += weight
-			return
-		}
+// add counts n rows of a value, of so much weight.
+func (c *catCounter) add(key []byte, n int64, weight float64) {
+	k := c.number(key)
+	if int(k) == len(c.hits) {
+		c.hits = append(c.hits, tally{})
 	}
-	if c.used < len(c.keys) {
-		c.keys[c.used], c.hits[c.used] = string(key), tally{1, weight}
-		c.used++
-		return
-	}
-	if c.n == nil {
-		c.n = map[string]tally{}
-	}
-	t := c.n[string(key)]
-	c.n[string(key)] = tally{t.n + 1, t.w + weight}
+	t := &c.hits[k]
+	t.n += n
+	t.w += weight
 }
 
 // list gives the counts, ascending by key.
 func (c *catCounter) list() []CatCount {
-	out := make([]CatCount, 0, len(c.n)+c.used)
-	for i, k := range c.keys[:c.used] {
+	out := make([]CatCount, 0, len(c.keys))
+	for i, k := range c.keys {
 		out = append(out, CatCount{k, c.hits[i].n, c.hits[i].w})
-	}
-	for k, t := range c.n {
-		out = append(out, CatCount{k, t.n, t.w})
 	}
 	slices.SortFunc(out, func(a, b CatCount) int { return cmp.Compare(a.Key, b.Key) })
 	return out

@@ -127,10 +127,9 @@ func (k *blockStats) finish(keys []string) (*Stats, error) {
 	st := &Stats{Rows: int64(n), Held: int64(k.held), Counted: int64(n), Weight: float64(n), Cols: make([]ColStats, len(k.cols))}
 	if k.classes {
 		counter := &k.cols[k.label].counter
-		counter.n = make(map[string]tally, len(k.hits))
 		for id, h := range k.hits {
 			if h.n > 0 {
-				counter.n[keys[id]] = h
+				counter.add([]byte(keys[id]), h.n, h.w)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"math"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/family"
@@ -32,6 +33,7 @@ type driver struct {
 	round    *round // the one at work
 	growers  []*grower
 	kept     int
+	spare    sync.Pool // of *[]int64
 	charged  family.Charge
 	stored   int64   // bytes of the first trees
 	counted  int     // so many
@@ -135,7 +137,7 @@ func (d *driver) begin() *round {
 	d.kept = 0
 	for t := range r.trees {
 		number := r.first + t
-		d.growers = append(d.growers, newGrower(d.p, d.g, d.s, t, number, d.total, &d.kept, d.base[0]))
+		d.growers = append(d.growers, newGrower(d.p, d.g, d.s, t, number, d.total, &d.kept, &d.spare, d.base[0]))
 	}
 	d.round = &round{first: r.first, trees: r.trees, base: r.base, bound: r.bound, spread: r.spread}
 	return r
@@ -289,6 +291,7 @@ func (d *driver) length(b build) int {
 func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 	at := 0
 	var looks []look
+	var aparts []func()
 	for _, b := range d.builds {
 		n := d.length(b)
 		if at+n > len(g.hist) {
@@ -298,10 +301,17 @@ func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 		if p, ok := parents[[2]int32{b.tree, b.node}]; ok {
 			parent = p
 		}
-		looks = append(looks, d.growers[b.tree].built(b, parent, g.hist[at:at+n:at+n], nil)...)
+		l, apart := d.growers[b.tree].built(b, parent, g.hist[at:at+n:at+n], nil)
+		looks, aparts = append(looks, l...), append(aparts, apart)
 		at += n
 	}
-	err := d.each(len(looks), func() func(int) error {
+	err := d.each(len(aparts), func() func(int) error {
+		return func(i int) error { aparts[i](); return nil }
+	})
+	if err != nil {
+		return err
+	}
+	err = d.each(len(looks), func() func(int) error {
 		s := d.s.alone()
 		return func(i int) error { looks[i].find(s); return nil }
 	})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // grower grows one tree at the root of a training.
@@ -17,8 +18,9 @@ type grower struct {
 	nodes []growNode
 	// splits in the order in which workers made them.
 	done   []split
-	perRow float64 // the curvature of the mean row
-	kept   *int    // integers of histograms that all growers keep
+	perRow float64    // the curvature of the mean row
+	kept   *int       // integers of histograms that all growers keep
+	spare  *sync.Pool // of *[]int64
 	base   float64
 }
 
@@ -48,8 +50,8 @@ const (
 	maxStep = 1 << 18
 )
 
-func newGrower(p *problem, g *ground, s *searcher, no, number int, rows int64, kept *int, base float64) *grower {
-	t := &grower{p: p, g: g, s: s, no: int32(no), seed: mix(p.seed ^ mix(uint64(number)+0x1001)), kept: kept, base: base}
+func newGrower(p *problem, g *ground, s *searcher, no, number int, rows int64, kept *int, spare *sync.Pool, base float64) *grower {
+	t := &grower{p: p, g: g, s: s, no: int32(no), seed: mix(p.seed ^ mix(uint64(number)+0x1001)), kept: kept, spare: spare, base: base}
 	if p.bycols < 1 {
 		k := max(1, int(math.Round(p.bycols*float64(len(g.order)))))
 		t.cols = columnsOf(t.seed, g.order, k)
@@ -219,32 +221,47 @@ type look struct {
 }
 
 // built takes the histogram of a node as asked for, and gives what is to be looked
-// through: that, and where its parent's was kept, its sibling's. Packed sums are
-// taken apart in scratch, or where that is nil in memory of their own.
-func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []look) {
-	own := false
+// through: that, and where its parent's was kept, its sibling's. What they hold is
+// made by apart, which may be called beside that of other nodes: packed sums are
+// taken apart, in scratch or where that is nil in memory of their own, and the
+// sibling's are what is left of the parent's.
+func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []look, apart func()) {
+	own, packed := false, []int64(nil)
 	if !t.p.votes() && !b.wide {
-		hist, own = unpack(scratch, hist, t.p.packing(1).shift), scratch == nil
+		if packed, own = hist, scratch == nil; own {
+			scratch = t.room(2 * len(packed))
+		}
+		hist = scratch[:2*len(packed)]
 	}
+	var rest []int64
 	if parent >= 0 && t.nodes[parent].hist != nil {
 		n := &t.nodes[parent]
 		other := n.left
 		if other == b.node {
 			other++
 		}
-		rest := n.hist
-		t.drop(parent)
-		if t.nodes[other].wanted {
-			for i, v := range hist {
-				rest[i] -= v
-			}
+		if !t.nodes[other].wanted {
+			t.drop(parent)
+		} else {
+			rest, n.hist = n.hist, nil
+			*t.kept -= len(rest)
 			t.nodes[other].cols = n.cols
 			looks = append(looks, look{t, other, rest, true})
 			t.nodes[other].wanted = false
 		}
 	}
+	apart = func() {
+		if packed != nil {
+			unpack(hist, packed, t.p.packing(1).shift)
+		}
+		for i := range rest {
+			rest[i] -= hist[i]
+		}
+	}
 	n := &t.nodes[b.node]
-	if n.sum == nil { // the root
+	if n.sum == nil { // the root, which has no sibling
+		apart()
+		apart = func() {}
 		n.sum = t.total(n, hist)
 		t.mean()
 		n.wanted = n.wanted && t.splittable(n)
@@ -253,7 +270,7 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 		looks = append(looks, look{t, b.node, hist, own})
 		n.wanted = false
 	}
-	return looks
+	return looks, apart
 }
 
 // find searches. It may be called beside that of other nodes.
@@ -267,12 +284,15 @@ func (l *look) find(s *searcher) {
 func (l *look) keep() {
 	t, n, hist := l.t, &l.t.nodes[l.node], l.hist
 	again := !t.p.forest || n.cols == nil
-	if n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= maxKept {
-		if !l.own {
-			hist = slices.Clone(hist)
+	switch {
+	case n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= maxKept:
+		if n.hist = hist; !l.own {
+			n.hist = t.room(len(hist))
+			copy(n.hist, hist)
 		}
-		n.hist = hist
 		*t.kept += len(hist)
+	case l.own:
+		t.free(hist)
 	}
 }
 
@@ -311,7 +331,24 @@ func (t *grower) total(n *growNode, hist []int64) []int64 {
 // drop forgets a node's histogram.
 func (t *grower) drop(i int32) {
 	*t.kept -= len(t.nodes[i].hist)
+	t.free(t.nodes[i].hist)
 	t.nodes[i].hist = nil
+}
+
+// room gives memory for n integers of any value, of a histogram that was given up
+// where there is one: fresh memory costs as much as what is made in it.
+func (t *grower) room(n int) []int64 {
+	if h, ok := t.spare.Get().(*[]int64); ok && cap(*h) >= n {
+		return (*h)[:n]
+	}
+	return make([]int64, n)
+}
+
+// free gives such memory up.
+func (t *grower) free(h []int64) {
+	if h != nil {
+		t.spare.Put(&h)
+	}
 }
 
 // finish gives the tree, once nothing is open: in the workers' numbering, and

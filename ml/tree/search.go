@@ -29,13 +29,13 @@ type searcher struct {
 	rank         []float64
 }
 
-// unpack takes packed sums apart, in scratch if it is not nil.
-func unpack(scratch, packed []int64, shift uint) []int64 {
-	pairs := slices.Grow(scratch[:0], 2*len(packed))[:2*len(packed)]
+// unpack takes packed sums apart.
+func unpack(pairs, packed []int64, shift uint) {
+	shift &= 63
 	for i, v := range packed {
-		pairs[2*i], pairs[2*i+1] = v>>shift, v&(1<<shift-1)
+		pair := pairs[2*i:][:2]
+		pair[0], pair[1] = v>>shift, v&(1<<shift-1)
 	}
-	return pairs
 }
 
 // alone is a searcher for another goroutine.

@@ -101,7 +101,7 @@ func newGardener(p *problem, g *ground, s *searcher) *gardener {
 // grow gives what grows below a node, which is number 0 of what it gives.
 func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
-	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, base: t.base, perRow: t.perRow}
+	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
 	sub.nodes[0].hist = nil
 	for stack := []int32{0}; len(stack) > 0; {
 		i := stack[len(stack)-1]
@@ -119,7 +119,8 @@ func (w *gardener) grow(t *grower, at int32, k *rows) []growNode {
 		for _, b := range builds {
 			h := w.histogram(k, b)
 			w.pairs = slices.Grow(w.pairs[:0], 2*len(h))
-			looks := sub.built(b, i, h, w.pairs)
+			looks, apart := sub.built(b, i, h, w.pairs)
+			apart()
 			for l := range looks {
 				looks[l].find(w.s)
 				looks[l].keep()

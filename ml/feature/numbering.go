@@ -1,0 +1,51 @@
+package feature
+
+import "hash/maphash"
+
+// numbering gives keys numbers, from 0 on as they come. It is what a map does, for
+// many short keys of which few are new: a look-up is a hash and a comparison.
+type numbering struct {
+	keys  []string
+	slots []int32 // a key's number and 1, where its hash says or after that; a power of two of them
+}
+
+// Where keys lie is nobody's affair.
+var numberingSeed = maphash.MakeSeed()
+
+// at gives the number of a key, or where it is to be put.
+func (m *numbering) at(key []byte) (number int32, slot int) {
+	mask := len(m.slots) - 1
+	for slot = int(maphash.Bytes(numberingSeed, key)) & mask; ; slot = (slot + 1) & mask {
+		k := m.slots[slot] - 1
+		if k < 0 || m.keys[k] == string(key) {
+			return k, slot
+		}
+	}
+}
+
+// find gives the number of a key, -1 for one that has none.
+func (m *numbering) find(key []byte) int32 {
+	if len(m.slots) == 0 {
+		return -1
+	}
+	n, _ := m.at(key)
+	return n
+}
+
+// number gives the number of a key.
+func (m *numbering) number(key []byte) int32 {
+	if 2*len(m.keys) >= len(m.slots) {
+		m.slots = make([]int32, max(16, 2*len(m.slots)))
+		for i, k := range m.keys {
+			_, slot := m.at([]byte(k))
+			m.slots[slot] = int32(i) + 1
+		}
+	}
+	n, slot := m.at(key)
+	if n < 0 {
+		n = int32(len(m.keys))
+		m.keys = append(m.keys, string(key))
+		m.slots[slot] = n + 1
+	}
+	return n
+}
