@@ -22,7 +22,7 @@ type scorer struct {
 	acct *mem.Account // of what scoring takes, which is used again; nil where nobody counts
 }
 
-// Score implements eval.Scorer.
+// Score implements function.Scorer.
 func (s *scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
 	if s.acct != nil {
 		if err := s.acct.Resize(max(s.acct.Used(), s.s.Scratch(n))); err != nil {

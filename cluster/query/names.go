@@ -6,21 +6,21 @@ import (
 )
 
 // SystemNames are the names of what the system itself has, for hosts to embed:
-// eval.SystemRelations and eval.Procedures.
+// objname.SystemRelations and objname.Procedures.
 type SystemNames struct{}
 
-// SystemRelation implements eval.SystemRelations.
+// SystemRelation implements objname.SystemRelations.
 func (SystemNames) SystemRelation(schema, name string) (types.OID, bool) {
 	return sysview.RelationOID(schema, name)
 }
 
-// SystemRelationName implements eval.SystemRelations.
+// SystemRelationName implements objname.SystemRelations.
 func (SystemNames) SystemRelationName(oid types.OID) (schema, name string, ok bool) {
 	return sysview.RelationName(oid)
 }
 
-// Procedure implements eval.Procedures.
+// Procedure implements objname.Procedures.
 func (SystemNames) Procedure(name string) (types.OID, bool) { return sysview.ProcOID(name) }
 
-// ProcedureName implements eval.Procedures.
+// ProcedureName implements objname.Procedures.
 func (SystemNames) ProcedureName(oid types.OID) (string, bool) { return sysview.ProcName(oid) }

@@ -176,7 +176,7 @@ func (n *node) read() ([]int64, error) {
 	defer pin.Close()
 	var out []int64
 	for _, sp := range store.Splits(n.Current().Manifest(table), 0, 0, nil) {
-		r, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &sp, &function.Env{})
+		r, err := pin.Open(ctx, &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Int8}}}, &sp, &function.Env{}, nil)
 		if err != nil {
 			return nil, err
 		}

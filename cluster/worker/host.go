@@ -42,7 +42,7 @@ func (h *remoteHost) state() (*catalog.State, error) {
 	return st, err
 }
 
-// Catalog implements eval.Host. A node that cannot catch up shows what it has.
+// Catalog implements function.Host. A node that cannot catch up shows what it has.
 func (h *remoteHost) Catalog() *catalog.State {
 	st, err := h.state()
 	if err != nil {
@@ -51,7 +51,7 @@ func (h *remoteHost) Catalog() *catalog.State {
 	return st
 }
 
-// Session implements eval.Host.
+// Session implements function.Host.
 func (h *remoteHost) Session() *function.Session {
 	if h.m.Session == nil {
 		return &function.Session{}
@@ -60,10 +60,10 @@ func (h *remoteHost) Session() *function.Session {
 	return &s
 }
 
-// Setting implements eval.Host.
+// Setting implements function.Host.
 func (h *remoteHost) Setting(string) (string, bool) { return "", false }
 
-// Scorer implements eval.Host.
+// Scorer implements function.Host.
 func (h *remoteHost) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
 	st, err := h.state()
 	if err != nil {
