@@ -106,12 +106,12 @@ func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate) (rel, error)
 	for _, g := range n.Groups {
 		need = need.with(g.Expr)
 	}
-	for _, a := range n.Aggs {
-		need = need.with(callExprs(a.Call)...)
-	}
-	if n.Phase == plan.AggFinal {
-		// it reads groups and states, not arguments
-		need = setOf(n.Input.Schema())
+	for i, a := range n.Aggs {
+		if n.Phase == plan.AggFinal {
+			need[n.States[i]] = true // it reads groups and states, not arguments
+		} else {
+			need = need.with(callExprs(a.Call)...)
+		}
 	}
 	in, err := b.node(ctx, n.Input, need)
 	if err != nil {

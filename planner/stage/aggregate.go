@@ -21,6 +21,9 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	if d.atGateway() {
 		return with1(n, in), d, nil
 	}
+	if n.Phase == plan.AggPartial {
+		return with1(n, in), d.renamed(n.Groups), nil
+	}
 	groups := make([]expr.Expr, len(n.Groups))
 	plain := colSet{}
 	for i, g := range n.Groups {
@@ -32,7 +35,7 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	if len(n.Sets) == 0 && d.within(plain) {
 		return with1(n, in), d.renamed(n.Groups), nil
 	}
-	if !mergeable(n) {
+	if !mergeable(n) || n.Phase == plan.AggFinal {
 		if len(n.Groups) == 0 || len(n.Sets) > 0 {
 			return with1(n, p.gather(in, d)), dist{}, nil
 		}

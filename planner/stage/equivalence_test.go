@@ -51,6 +51,34 @@ func TestEquivalenceRandom(t *testing.T) {
 	}
 }
 
+// TestEarlyAggregation: an aggregation that begins below joins gives the same,
+// whatever rows have partners there, and how many.
+func TestEarlyAggregation(t *testing.T) {
+	w := plantest.Small(t)
+	for _, sql := range []string{
+		"SELECT u.x, count(*), sum(t.b) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
+		"SELECT u.x + s.v, min(t.b), max(t.a), avg(t.b) FROM t JOIN u ON t.a = u.a JOIN s ON t.b = s.k GROUP BY u.x + s.v",
+		"SELECT count(*), sum(t.b) FROM t JOIN u ON t.a = u.a",
+		"SELECT u.x, s.v, sum(t.b) FROM t JOIN u ON t.a = u.a LEFT JOIN s ON t.b = s.k GROUP BY ROLLUP (u.x, s.v)",
+		"SELECT t.b, sum(t.a) FILTER (WHERE t.a > 1), avg(t.a) FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND u.x <> t.b) GROUP BY t.b",
+		"SELECT x.c, sum(x.d) FROM (SELECT u.x + 1 AS c, t.a * 2 + t.b AS d FROM t JOIN u ON t.a = u.a AND t.b < u.x) x GROUP BY x.c",
+		"SELECT u.x, sum(t.b) FROM t RIGHT JOIN u ON t.a = u.a GROUP BY u.x",
+		"SELECT u.x, sum(t.b + u.a) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // arguments of both sides
+	} {
+		for seed := range int64(20) {
+			equivalent(t, w, randomTables(w, rand.New(rand.NewSource(seed))), sql, 2*seed+1)
+		}
+		o, err := w.Optimize(t, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, err := runStaged(w, randomTables(w, rand.New(rand.NewSource(1))), o, 1, true)
+		if early := strings.Contains(strings.ToLower(text), "partial"); err != nil || early != !(strings.Contains(sql, "t.b + u.a") || strings.Contains(sql, "RIGHT")) {
+			t.Errorf("%s\nbegins early: %v, %v\n%s", sql, early, err, text)
+		}
+	}
+}
+
 // randomSeeds is how many random queries are run.
 const randomSeeds = 60
 
@@ -73,7 +101,8 @@ func equivalent(t *testing.T, w *plantest.World, tables map[types.OID][][]types.
 			t.Errorf("%s\n%v", sql, err)
 			return
 		}
-		got, text, err := runStaged(w, tables, o, nodes)
+		early := seed%2 == 1 // every second begins aggregations below joins
+		got, text, err := runStaged(w, tables, o, nodes, early)
 		switch {
 		case werr != nil && err != nil && pgerr.CodeOf(err) == pgerr.CodeOf(werr):
 		case err != nil:
@@ -91,11 +120,11 @@ func refused(err error) bool {
 	return errors.As(err, &e) && e.Code != pgerr.InternalError
 }
 
-func runStaged(w *plantest.World, tables map[types.OID][][]types.Datum, q *plan.Query, nodes int) ([]string, string, error) {
+func runStaged(w *plantest.World, tables map[types.OID][][]types.Datum, q *plan.Query, nodes int, early bool) ([]string, string, error) {
 	in := &plantest.Interp{Tables: tables, Buffers: map[int][]plantest.Row{}}
 	var text strings.Builder
 	run := func(root plan.Node, cols []plan.Column) ([]plantest.Row, error) {
-		s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Stats: w})
+		s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Stats: w, EarlyAlways: early})
 		if err != nil {
 			return nil, err
 		}

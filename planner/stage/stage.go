@@ -15,6 +15,9 @@ type Env struct {
 	// State gives statistics where Stats is nil.
 	State *catalog.State
 	Stats opt.Statistics
+	// EarlyAlways begins every aggregation that can be below joins there, however
+	// many groups that makes: for tests.
+	EarlyAlways bool
 	// Poll, where set, is asked at each node whether the statement may go on.
 	Poll plan.Poll
 }
@@ -41,8 +44,8 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if st == nil {
 		st = opt.FromState(env.State)
 	}
-	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, rows: opt.Estimator(st), next: highest(root) + 1}
-	n := p.sortDistinctOn(root)
+	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, rows: opt.Estimator(st), next: highest(root) + 1, always: env.EarlyAlways}
+	n := p.preaggregate(p.sortDistinctOn(root))
 	if p.nodes > 1 {
 		m, d, err := p.place(n)
 		if err != nil {
@@ -62,6 +65,8 @@ type placer struct {
 	poll  plan.Poll
 	rows  func(plan.Node) float64
 	next  expr.ColID
+	// always: see EarlyAlways
+	always bool
 	// inStep marks the step of a recursive union, which runs at the gateway
 	// only.
 	inStep bool

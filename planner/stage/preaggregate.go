@@ -1,0 +1,366 @@
+package stage
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// preaggregate puts a partial aggregation below joins that only bring what its
+// rows are grouped by, where there are far fewer groups of the joins' keys than
+// rows (Yan and Larson, "Eager Aggregation and Lazy Aggregation", 1995):
+//
+//	γ name, country: sum(price)          γ final name, country: sum
+//	└─ ⋈ customers                       └─ ⋈ customers
+//	   └─ sales                             └─ γ partial customer: sum(price)
+//	                                           └─ sales
+//
+// A state meets the partners that each of its rows would meet, so what is
+// merged is the same whatever the partners' number. The joins then carry a row a
+// group, and names and countries are read once for each.
+func (p *placer) preaggregate(n plan.Node) plan.Node {
+	kids := n.Children()
+	var out []plan.Node
+	for i, k := range kids {
+		m := p.preaggregate(k)
+		if m != k && out == nil {
+			out = append(make([]plan.Node, 0, len(kids)), kids[:i]...)
+		}
+		if out != nil {
+			out = append(out, m)
+		}
+	}
+	if out != nil {
+		n = n.WithChildren(out)
+	}
+	if a, ok := n.(*plan.Aggregate); ok && a.Phase == plan.AggSingle && len(a.Aggs) > 0 && summed(a) {
+		return p.early(a)
+	}
+	return n
+}
+
+// summed tells whether the aggregates keep sums and not rows.
+func summed(n *plan.Aggregate) bool {
+	if !mergeable(n) || slices.ContainsFunc(plan.Exprs(n), volatile) {
+		return false
+	}
+	for _, a := range n.Aggs {
+		switch a.Call.Fn.Name {
+		case "count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or", "bit_xor",
+			"var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp", "corr", "covar_pop", "covar_samp":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// earlyStep is a node between an aggregation and where it could begin.
+type earlyStep struct {
+	n    plan.Node
+	side int    // of a join: where the rows come from
+	need colSet // of what it gives, apart from arguments
+}
+
+// early looks for the best place to begin an aggregation.
+func (p *placer) early(n *plan.Aggregate) plan.Node {
+	need := colSet{}
+	for _, g := range n.Groups {
+		plan.ExprColumns(g.Expr, need)
+	}
+	args := colSet{}
+	by := map[expr.ColID]expr.Expr{} // what the arguments' columns are, further down
+	for _, a := range n.Aggs {
+		for _, e := range callArgs(a.Call) {
+			plan.ExprColumns(e, args)
+		}
+	}
+	var path []earlyStep
+	var found *earlyPlace
+	above := p.rows(n.Input) * rowCost(n.Groups) // what is to be done above the place
+	for cur := n.Input; ; {
+		step := earlyStep{n: cur, need: need}
+		switch x := cur.(type) {
+		case *plan.Project:
+			if slices.ContainsFunc(plan.Exprs(x), volatile) {
+				break
+			}
+			below, items := colSet{}, map[expr.ColID]expr.Expr{}
+			for _, it := range x.Items {
+				items[it.Col.ID] = it.Expr
+				if need[it.Col.ID] {
+					plan.ExprColumns(it.Expr, below)
+				}
+			}
+			by, args = lowered(by, args, items)
+			need = below
+			path = append(path, step)
+			cur = x.Input
+			continue
+		case *plan.Filter:
+			if slices.ContainsFunc(x.Conds, volatile) {
+				break
+			}
+			need = withColumns(need, x.Conds)
+			path = append(path, step)
+			cur = x.Input
+			continue
+		case *plan.Join:
+			side := sideOf(x, args)
+			if side < 0 || slices.ContainsFunc(plan.Exprs(x), volatile) {
+				break
+			}
+			step.side = side
+			reads := withColumns(withColumns(withColumns(withColumns(need, x.LKeys), x.RKeys), x.Residual), x.On)
+			cur = x.Children()[side]
+			has := plan.Emits(cur)
+			need = colSet{}
+			for c := range reads {
+				if has[c] {
+					need[c] = true
+				}
+			}
+			path = append(path, step)
+			rows, in := p.rows(x), p.rows(cur)
+			if (rows < filtering*in || filtered(x.Children()[1-side])) && !p.always {
+				return p.begun(n, found, above) // below, rows would be grouped that the join drops
+			}
+			above += p.rows(cur) + 0.3*rows*gathered(x, side, reads)
+			if !p.groupable(cur, need) {
+				continue
+			}
+			keys := passed(cur, need)
+			g := p.rows(&plan.Aggregate{Input: cur, Groups: keys})
+			cost := in*rowCost(keys) + g/max(in, 1)*above + 2*g*float64(len(n.Aggs))
+			if g <= in*share(keys) && cost < 0.8*above && (found == nil || cost-above < found.gain) || p.always {
+				found = &earlyPlace{path: slices.Clone(path), keys: keys, by: by, gain: cost - above}
+			}
+			continue
+		}
+		break
+	}
+	return p.begun(n, found, above)
+}
+
+// earlyPlace is where an aggregation may begin.
+type earlyPlace struct {
+	path []earlyStep
+	keys []plan.Item
+	by   map[expr.ColID]expr.Expr // what the arguments' columns are there
+	gain float64                  // what it costs beside what it spares: less is better
+}
+
+// share is how many groups there may be at most for a row. How many there are of
+// several keys is a guess.
+func share(keys []plan.Item) float64 {
+	if len(keys) == 1 {
+		return 0.5
+	}
+	return 0.25
+}
+
+const (
+	// filtering is what a join gives for a row at most if it drops many.
+	filtering = 0.6
+	// earlyRows is how much must be done for another aggregation to be worth it.
+	earlyRows = 20000
+)
+
+// filtered tells whether conditions drop rows of n: how many rows of another
+// table find a partner then is not known well.
+func filtered(n plan.Node) bool {
+	switch x := n.(type) {
+	case *plan.Scan:
+		return len(x.Filter) > 0
+	case *plan.Filter:
+		return true
+	}
+	return slices.ContainsFunc(n.Children(), filtered)
+}
+
+// groupable tells whether rows of n can be grouped by some of its columns.
+func (p *placer) groupable(n plan.Node, keys colSet) bool {
+	switch n.(type) {
+	case *plan.Scan, *plan.Join, *plan.Filter, *plan.Project, *plan.Buffer, *plan.SetOp:
+		return len(keys) > 0
+	}
+	return false
+}
+
+// begun makes the partial aggregation at a place (nil: there is none) and the
+// final one, where there is much to be done.
+func (p *placer) begun(n *plan.Aggregate, at *earlyPlace, work float64) plan.Node {
+	if at == nil || work < earlyRows && !p.always {
+		return n
+	}
+	path, by := at.path, at.by
+	last := path[len(path)-1]
+	in := last.n.Children()[last.side]
+	partial := &plan.Aggregate{Input: in, Groups: at.keys, Phase: plan.AggPartial}
+	for _, a := range n.Aggs {
+		call := a.Call
+		call.Args = substAll(call.Args, by)
+		if call.Filter != nil {
+			call.Filter = subst(call.Filter, by)
+		}
+		partial.Aggs = append(partial.Aggs, plan.AggItem{Col: a.Col, Call: call})
+		partial.States = append(partial.States, p.newCol())
+	}
+	partial.Rows = p.rows(&plan.Aggregate{Input: in, Groups: partial.Groups})
+	states := partial.Schema()[len(partial.Groups):]
+	node := plan.Node(partial)
+	for i := len(path) - 1; i >= 0; i-- {
+		kids := slices.Clone(path[i].n.Children())
+		kids[path[i].side] = node
+		if x, ok := path[i].n.(*plan.Project); ok {
+			m := &plan.Project{Input: node}
+			for _, it := range x.Items {
+				if path[i].need[it.Col.ID] {
+					m.Items = append(m.Items, it)
+				}
+			}
+			for _, c := range states {
+				m.Items = append(m.Items, plan.Item{Col: c, Expr: &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}})
+			}
+			node = m
+			continue
+		}
+		node = path[i].n.WithChildren(kids)
+	}
+	final := *n
+	final.Input, final.Phase, final.States = node, plan.AggFinal, partial.States
+	return &final
+}
+
+// sideOf is the input of a join that has all arguments, where each of its rows
+// is in the result as often as it has partners there, or once, or not at all;
+// -1 for none.
+func sideOf(j *plan.Join, args colSet) int {
+	l, r := true, true
+	el, er := plan.Emits(j.L), plan.Emits(j.R)
+	for c := range args {
+		l, r = l && el[c], r && er[c]
+	}
+	switch j.Kind {
+	case plan.Inner:
+		if l {
+			return 0
+		}
+		if r {
+			return 1
+		}
+	case plan.Left, plan.Semi, plan.Anti:
+		if l {
+			return 0
+		}
+	case plan.Right, plan.RightSemi, plan.RightAnti:
+		if r && len(args) > 0 {
+			return 1
+		}
+	}
+	return -1
+}
+
+// gathered weighs the columns of the other side that a join's rows carry on.
+func gathered(j *plan.Join, side int, reads colSet) float64 {
+	w := 1.0
+	for _, c := range j.Children()[1-side].Schema() {
+		if reads[c.ID] {
+			w += keyCost(c.Type)
+		}
+	}
+	return w
+}
+
+// rowCost weighs the grouping of a row by keys.
+func rowCost(keys []plan.Item) float64 {
+	w := 1.0
+	for _, k := range keys {
+		w += keyCost(k.Expr.Type())
+	}
+	return w
+}
+
+func keyCost(t types.Type) float64 {
+	if t.IsString() || t.OID == types.NumericOID && !t.IsFixed() {
+		return 1
+	}
+	return 0.3
+}
+
+// passed are columns of n as groups.
+func passed(n plan.Node, cols colSet) []plan.Item {
+	var out []plan.Item
+	for _, c := range n.Schema() {
+		if cols[c.ID] {
+			out = append(out, plan.Item{Col: c, Expr: &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}})
+		}
+	}
+	return out
+}
+
+// lowered follows the arguments' columns through a projection.
+func lowered(by map[expr.ColID]expr.Expr, args colSet, items map[expr.ColID]expr.Expr) (map[expr.ColID]expr.Expr, colSet) {
+	out, reads := map[expr.ColID]expr.Expr{}, colSet{}
+	for c, e := range by {
+		out[c] = subst(e, items)
+	}
+	for c := range args {
+		if e, ok := items[c]; ok {
+			if _, known := by[c]; !known {
+				out[c] = e
+			}
+			plan.ExprColumns(e, reads)
+		}
+	}
+	return out, reads
+}
+
+func withColumns(s colSet, es []expr.Expr) colSet {
+	out := maps.Clone(s)
+	for _, e := range es {
+		plan.ExprColumns(e, out)
+	}
+	return out
+}
+
+func callArgs(c expr.AggCall) []expr.Expr {
+	if c.Filter == nil {
+		return c.Args
+	}
+	return append(slices.Clone(c.Args), c.Filter)
+}
+
+// subst puts expressions in the place of columns.
+func subst(e expr.Expr, by map[expr.ColID]expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); ok {
+			if with, ok := by[c.ID]; ok {
+				return with
+			}
+		}
+		return x
+	})
+}
+
+func substAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
+	out := make([]expr.Expr, len(es))
+	for i, e := range es {
+		out[i] = subst(e, by)
+	}
+	return out
+}
+
+// volatile tells whether e may give another value each time.
+func volatile(e expr.Expr) (found bool) {
+	expr.Walk(e, func(x expr.Expr) bool {
+		c, ok := x.(*expr.Call)
+		found = found || ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
+		return !found
+	})
+	return found
+}
