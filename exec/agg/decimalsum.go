@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// decimalSum is sum and avg of variable numerics. Values of up to 64 bits are
+// decimalSum is sum and avg of variable numerics. Values of up to 120 bits are
 // added in 128, at the greatest scale there was; wide takes all others, and what
 // 128 bits do not hold.
 type decimalSum struct {
@@ -48,8 +48,7 @@ func (s *decimalSum) Update(groups []uint32, args []arrow.Array) error {
 // addBytes adds the sum b of n values.
 func (s *decimalSum) addBytes(g uint32, b []byte, n int64) error {
 	s.x.s[g].n += n
-	if v, scale, ok := number.SmallDecimalBytes(b); ok {
-		hi, lo := v>>63, uint64(v)
+	if hi, lo, scale, ok := number.WideDecimalBytes(b); ok {
 		if done, err := s.put(g, hi, lo, scale); done || err != nil {
 			return err
 		}

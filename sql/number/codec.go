@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math/big"
+	"math/bits"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -145,6 +146,34 @@ func SmallDecimalBytes(b []byte) (coef int64, scale int32, ok bool) {
 		return 0, 0, false
 	}
 	return smallDecimal(b)
+}
+
+// wideBytes is the longest magnitude that WideDecimalBytes reads: with the sign
+// it leaves room in 128 bits.
+const wideBytes = 15
+
+// WideDecimalBytes reads an encoding whose coefficient, hi·2^64 + lo, fits 120
+// bits, for kernels; ok is false for the other forms.
+func WideDecimalBytes(b []byte) (hi int64, lo uint64, scale int32, ok bool) {
+	if v, scale, ok := SmallDecimalBytes(b); ok {
+		return v >> 63, uint64(v), scale, true
+	}
+	if len(b) < 4 || len(b) > wideBytes+3 || b[0]&3 != formBig {
+		return 0, 0, 0, false
+	}
+	if scale = int32(binary.LittleEndian.Uint16(b[1:])); scale > maxDisplayScale {
+		return 0, 0, 0, false
+	}
+	var h uint64
+	for _, x := range b[3:] {
+		h, lo = h<<8|lo>>56, lo<<8|uint64(x)
+	}
+	if b[0]&4 != 0 {
+		var borrow uint64
+		lo, borrow = bits.Sub64(0, lo, 0)
+		h, _ = bits.Sub64(0, h, borrow)
+	}
+	return int64(h), lo, scale, true
 }
 
 // CompareDecimalBytes orders two encodings by value. Damaged bytes order as NaN.
