@@ -66,6 +66,15 @@ func NewKeyEncoder(specs []KeySpec) *KeyEncoder {
 	return e
 }
 
+// Prefix is the encoder of the first n specs, whose keys are what e's begin with.
+func (e *KeyEncoder) Prefix(n int) *KeyEncoder {
+	p := NewKeyEncoder(e.specs[:n])
+	if e.width == 0 {
+		p.width = 0
+	}
+	return p
+}
+
 // keyWidth is the bytes of a type's keys, 0 where they vary.
 func keyWidth(t types.Type) int {
 	switch t.OID {

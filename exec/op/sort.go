@@ -20,6 +20,9 @@ type SortConfig struct {
 	Keys  [][]Item     // by lane
 	Specs []kernel.KeySpec
 	Limit int64 // only so many rows are needed; -1: all
+	// Split, where not 0, lets every lane give rows: those that agree in the
+	// first Split keys come out of one lane, in order. There is no limit then.
+	Split int
 }
 
 // NewSort makes the lanes of a sort. The sorted rows come out of lane 0.
@@ -29,12 +32,21 @@ type SortConfig struct {
 //
 // A run is what memory holds, sorted; while there is only one it stays there.
 // With a limit a lane keeps that many rows and throws away the rest as it goes.
+// With a split the lanes' rows are cut into ranges where memory held them all
+// (sort_split.go); else lane 0 gives them.
 func NewSort(rt *Runtime, st *Stats, cfg SortConfig, in []Operator) []Operator {
 	s := &sortShared{cfg: cfg, rt: rt, st: st, stop: make(chan struct{})}
 	for i := 0; i < rt.Lanes; i++ {
 		s.feeds = append(s.feeds, make(chan *sortedBatch, 2))
 	}
-	return lanes(rt, func(i int) *sortLane { return &sortLane{s: s, lane: i, in: in[i]} })
+	if cfg.Split > 0 && rt.Lanes > 1 {
+		s.split = newSortSplit(rt)
+	}
+	return lanes(rt, func(i int) *sortLane {
+		l := &sortLane{s: s, lane: i, in: in[i]}
+		s.lanes = append(s.lanes, l)
+		return l
+	})
 }
 
 type sortShared struct {
@@ -45,6 +57,8 @@ type sortShared struct {
 	stop  chan struct{}       // closed when lane 0 wants no more
 	once  sync.Once
 	cut   atomic.Pointer[[]byte] // with a limit: rows at or above are not needed
+	lanes []*sortLane
+	split *sortSplit // nil: lane 0 gives all rows
 }
 
 type sortLane struct {
@@ -61,6 +75,9 @@ type sortLane struct {
 	state  uint8 // 0 not begun, 1 giving, 2 at the end
 	closed bool
 	fed    bool // the feed is closed
+	apart  bool // the lane gives a range of its own
+
+	sortedRows orderedSet // with a split, once sorted
 }
 
 func (o *sortLane) Open(ctx context.Context) error {
@@ -80,14 +97,21 @@ func (o *sortLane) Next(ctx context.Context) (*batch.Batch, error) {
 		if err := o.fill(ctx); err != nil {
 			return nil, err
 		}
-		if err := o.begin(ctx); err != nil {
-			return nil, err
+		if o.s.split != nil {
+			if err := o.meet(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if o.stream == nil {
+			if err := o.begin(ctx); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if o.state == 2 {
 		return nil, io.EOF
 	}
-	if o.lane > 0 {
+	if o.lane > 0 && !o.apart {
 		err := o.feed(ctx)
 		o.end()
 		if err == nil {
@@ -291,6 +315,9 @@ func (o *sortLane) begin(ctx context.Context) error {
 
 // sorted sorts what is in memory.
 func (o *sortLane) sorted() sortedStream {
+	if o.sortedRows.set != nil {
+		return &o.sortedRows
+	}
 	o.set.seal()
 	order := kernel.Order(o.keys, nil)
 	if n := o.s.cfg.Limit; n >= 0 && int64(len(order)) > n {
@@ -330,7 +357,7 @@ func (o *sortLane) end() {
 		o.stream = nil
 	}
 	removeRuns(o.runs)
-	o.runs, o.set, o.keys = nil, nil, nil
+	o.runs, o.set, o.keys, o.sortedRows = nil, nil, nil, orderedSet{}
 	if o.acct != nil {
 		o.acct.Shrink(o.acct.Used())
 	}
@@ -341,6 +368,9 @@ func (o *sortLane) Close() error {
 		return nil
 	}
 	o.closed = true
+	if o.s.split != nil {
+		o.s.split.leave(o)
+	}
 	o.end()
 	if o.acct != nil {
 		o.s.st.peak(o.acct)

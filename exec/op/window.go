@@ -23,12 +23,14 @@ import (
 // NewWindow makes the lanes of window functions over inputs whose columns are
 // in. It gives the columns in, then those of n.Items.
 //
-//	lanes ─▶ sort by (partition, order) ─▶ lane 0: one block after the other
+//	lanes ─▶ sort by (partition, order) ─▶ each lane: its partitions, one block after the other
+//
+// Without partitions, and where the sort spilled, lane 0 has all blocks.
 //
 // A block is so many whole partitions as make about a batch, or one that is
 // larger. It is held in memory (charged) while its functions are computed.
 func NewWindow(rt *Runtime, st *Stats, n *plan.Window, in []plan.Column, env *function.Env, inputs []Operator) ([]Operator, error) {
-	cfg := SortConfig{Limit: -1}
+	cfg, alone := SortConfig{Limit: -1}, false
 	for _, c := range in {
 		cfg.Types = append(cfg.Types, c.Type)
 	}
@@ -51,47 +53,67 @@ func NewWindow(rt *Runtime, st *Stats, n *plan.Window, in []plan.Column, env *fu
 		}
 		cfg.Keys = append(cfg.Keys, items)
 	}
-	sorted := inputs
+	for _, it := range n.Items {
+		alone = alone || it.Call.Fn.Name == "ml_windows"
+	}
+	if !alone {
+		cfg.Split = len(n.PartitionBy)
+	}
+	sorted := NewFunnel(inputs)
 	if len(keys) > 0 {
 		sorted = NewSort(rt, st, cfg, inputs)
-	} else {
-		sorted = NewFunnel(inputs)
 	}
-	w := &windowLane{rt: rt, st: st, n: n, in: sorted[0], types: cfg.Types}
+	out := make([]Operator, len(inputs))
+	for i := range out {
+		if i > 0 && cfg.Split == 0 {
+			out[i] = &windowFeeder{in: sorted[i]}
+			continue
+		}
+		w := &windowLane{rt: rt, st: st, n: n, in: sorted[i], types: cfg.Types, alone: alone}
+		if err := w.compile(in, env); err != nil {
+			return nil, err
+		}
+		out[i] = w
+	}
+	return out, nil
+}
+
+// compile makes the lane's programs.
+func (o *windowLane) compile(in []plan.Column, env *function.Env) error {
 	comp := func(e expr.Expr) (*eval.Program, error) { return eval.Compile(e, in, env) }
-	for _, e := range n.PartitionBy {
+	for _, e := range o.n.PartitionBy {
 		p, err := comp(e)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		w.part = append(w.part, p)
-		w.partSpecs = append(w.partSpecs, kernel.KeySpec{Type: e.Type()})
+		o.part = append(o.part, p)
+		o.partSpecs = append(o.partSpecs, kernel.KeySpec{Type: e.Type()})
 	}
-	for _, o := range n.OrderBy {
-		p, err := comp(o.Expr)
+	for _, k := range o.n.OrderBy {
+		p, err := comp(k.Expr)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		w.order = append(w.order, p)
-		w.orderSpecs = append(w.orderSpecs, kernel.KeySpec{Type: o.Expr.Type(), Desc: o.Desc, NullsFirst: o.NullsFirst})
+		o.order = append(o.order, p)
+		o.orderSpecs = append(o.orderSpecs, kernel.KeySpec{Type: k.Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
-	for _, it := range n.Items {
-		f := &windowFunc{item: it, w: w}
+	for _, it := range o.n.Items {
+		f := &windowFunc{item: it, w: o}
 		list := append([]expr.Expr(nil), it.Call.Args...)
-		for _, o := range it.Call.OrderBy {
-			list = append(list, o.Expr)
+		for _, k := range it.Call.OrderBy {
+			list = append(list, k.Expr)
 		}
 		for _, e := range list {
 			p, err := comp(e)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			f.args = append(f.args, p)
 		}
 		if it.Call.Filter != nil {
 			p, err := comp(it.Call.Filter)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			f.filter = p
 		}
@@ -101,22 +123,16 @@ func NewWindow(rt *Runtime, st *Stats, n *plan.Window, in []plan.Column, env *fu
 			}
 			p, err := comp(b.Offset)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			f.offset[i] = p
 		}
 		if env != nil {
 			f.env = env.Types
 		}
-		w.funcs = append(w.funcs, f)
-		w.alone = w.alone || it.Call.Fn.Name == "ml_windows"
+		o.funcs = append(o.funcs, f)
 	}
-	out := make([]Operator, len(inputs))
-	out[0] = w
-	for i := 1; i < len(out); i++ {
-		out[i] = &windowFeeder{in: sorted[i]}
-	}
-	return out, nil
+	return nil
 }
 
 // windowFeeder is a lane above 0: it runs its share of the sort and gives
