@@ -23,9 +23,9 @@ import (
 // megabyte.
 const MaxMessage = 64 << 20
 
-// buffer is how much of a connection is read or written at once: half a piece of a long
-// stream. Nobody holds it who has nothing to write.
-const buffer = 128 << 10
+// buffer is how much of a connection is read or written at once, a quarter of a piece of a
+// long stream. Every connection has one to read into; to write only those that do.
+const buffer = 64 << 10
 
 // The kinds of handler. They may be called from many goroutines; ctx ends when
 // the caller goes away. Byte slices are the handler's to keep.
