@@ -3,16 +3,15 @@ package agg
 import (
 	"math"
 	"math/bits"
-	"slices"
 )
 
-// sortScores sorts scores as slices.Sort does, in place: by the bits of the range that they
-// span, eight at a time from the highest (American flag sort, McIlroy, Bostic and
-// McIlroy, "Engineering radix sort", 1993).
-func sortScores(v []float64) {
-	const few = 64
+// sortScores sorts scores as slices.Sort does, with as many numbers of scratch space:
+// by the bits of the range that they span, some at a time from the highest. The parts
+// that the first bits make fit in a cache, and are copied there and back.
+func sortScores(v, scratch []float64) {
+	const few = 32
 	if len(v) <= few {
-		slices.Sort(v)
+		insertScores(v)
 		return
 	}
 	least, most := ^uint64(0), uint64(0)
@@ -20,35 +19,50 @@ func sortScores(v []float64) {
 		k := scoreKey(x)
 		least, most = min(least, k), max(most, k)
 	}
-	shift := max(bits.Len64(least^most)-8, 0)
 	if least == most {
 		return
 	}
-	var ends [257]int
-	digit := func(x float64) int { return int(scoreKey(x) >> shift & 255) }
+	const digits = 11 // bits
+	at := bits.Len(uint(len(v) / few))
+	shift := max(bits.Len64(least^most)-min(at+2, digits), 0)
+	// The bits above are those of all.
+	high := least >> shift
+	var ends [1 << digits]int
+	used := most>>shift - high + 1
 	for _, x := range v {
-		ends[digit(x)+1]++
+		ends[scoreKey(x)>>shift-high]++
 	}
-	for i := range 256 {
-		ends[i+1] += ends[i]
+	sum := 0
+	for i, n := range ends[:used] {
+		ends[i] = sum
+		sum += n
 	}
-	next := ends
-	for d := range 256 {
-		for next[d] < ends[d+1] {
-			x := v[next[d]]
-			for k := digit(x); k != d; k = digit(x) {
-				x, v[next[k]] = v[next[k]], x
-				next[k]++
-			}
-			v[next[d]] = x
-			next[d]++
-		}
+	scratch = scratch[:len(v)]
+	for _, x := range v {
+		to := &ends[scoreKey(x)>>shift-high]
+		scratch[*to] = x
+		*to++
 	}
+	copy(v, scratch)
 	if shift == 0 {
 		return
 	}
-	for d := range 256 {
-		sortScores(v[ends[d]:ends[d+1]])
+	from := 0
+	for _, to := range ends[:used] {
+		sortScores(v[from:to], scratch)
+		from = to
+	}
+}
+
+// insertScores sorts a few.
+func insertScores(v []float64) {
+	for i := 1; i < len(v); i++ {
+		x := v[i]
+		k, j := scoreKey(x), i
+		for ; j > 0 && scoreKey(v[j-1]) > k; j-- {
+			v[j] = v[j-1]
+		}
+		v[j] = x
 	}
 }
 

@@ -65,15 +65,18 @@ func (s *scored) side(g, label uint32) *side {
 
 func (s *scored) drop(x *scoredGroup) {
 	for i := range x.sides {
-		s.bytes -= 2*exact.Bytes + 32 + 8*int64(cap(x.sides[i].scores))
+		s.bytes -= 2*exact.Bytes + 32 + scoreBytes*int64(cap(x.sides[i].scores))
 	}
 	*x = scoredGroup{over: true}
 }
 
+// scoreBytes is what a score takes: its own place, and one while scores are sorted.
+const scoreBytes = 16
+
 func (s *scored) keep(to *side, scores ...float64) {
 	was := cap(to.scores)
 	to.scores = append(to.scores, scores...)
-	s.bytes += 8 * int64(cap(to.scores)-was)
+	s.bytes += scoreBytes * int64(cap(to.scores)-was)
 }
 
 // leastProbability is how close to 0 and 1 log_loss lets a probability be.
@@ -203,8 +206,9 @@ func (s *scored) Results(from, to int) (arrow.Array, error) {
 // rankSum is the Mann-Whitney statistic over the number of pairs: the chance
 // that one of pos is above one of neg, ties counting half. It sorts both.
 func rankSum(pos, neg []float64) float64 {
-	sortScores(pos)
-	sortScores(neg)
+	scratch := make([]float64, max(len(pos), len(neg))) // which keep has counted
+	sortScores(pos, scratch)
+	sortScores(neg, scratch)
 	var above float64
 	for below, i := 0, 0; i < len(pos); {
 		p, ties, same := pos[i], 0, 0

@@ -3,7 +3,9 @@ package net
 import (
 	"bytes"
 	"math"
+	"sync"
 
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -19,6 +21,8 @@ type driver struct {
 	spec *spec
 	t    training
 	cut  optim.Epoch
+
+	threads int
 
 	s    progress
 	next *family.Step
@@ -45,12 +49,12 @@ type progress struct {
 var metricNames = []string{"mean_absolute_error", "mean_squared_error"}
 
 // NewDriver implements family.Family.
-func (f *nets) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
+func (f *nets) NewDriver(s *family.Setup, node *family.Node) (family.Driver, error) {
 	n, sp, err := f.net(s)
 	if err != nil {
 		return nil, err
 	}
-	d := &driver{f: f, set: s, net: n, spec: sp, t: trainingOf(s)}
+	d := &driver{f: f, set: s, net: n, spec: sp, t: trainingOf(s), threads: node.Threads}
 	d.cut = s.Batches(d.t.batch)
 	d.s = progress{op: opLearn, units: units{dev: 1}, params: n.init(s.Seed), bestLoss: math.Inf(1),
 		move:  optim.Mover[float32]{Rule: d.t.rule, Constants: d.t.consts},
@@ -214,7 +218,32 @@ func (d *driver) move(g []float32, weight float64) error {
 			}
 		})
 	}
-	s.move.Move(s.params, g, rate)
+	s.move.Begin(len(g))
+	return d.shared(len(g), func(from, to int) { s.move.Part(s.params, g, rate, from, to) })
+}
+
+// shareFrom is how many parameters are worth a thread of their own.
+const shareFrom = 1 << 14
+
+// shared has the node's threads do parts of a work on n numbers, in which nothing
+// depends on how it is cut.
+func (d *driver) shared(n int, do func(from, to int)) error {
+	parts := min(max(d.threads, 1), max(n/shareFrom, 1))
+	errs := make([]error, parts)
+	var wg sync.WaitGroup
+	part := func(i int) {
+		errs[i] = op.Guard("training", func() error { do(n/parts*i+min(i, n%parts), n/parts*(i+1)+min(i+1, n%parts)); return nil })
+	}
+	for i := 1; i < parts; i++ {
+		wg.Go(func() { part(i) })
+	}
+	part(0)
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -33,13 +33,33 @@ type Mover[T float32 | float64] struct {
 
 // Move moves x by the gradient g.
 func (o *Mover[T]) Move(x, g []T, rate float64) {
+	o.Begin(len(x))
+	o.Part(x, g, rate, 0, len(x))
+}
+
+// Begin begins a step of n parameters, which Part makes.
+func (o *Mover[T]) Begin(n int) {
 	if o.M == nil && o.Rule != SGD {
-		o.M = make([]T, len(x))
+		o.M = make([]T, n)
 	}
 	if o.V == nil && o.Rule == Adam {
-		o.V = make([]T, len(x))
+		o.V = make([]T, n)
 	}
 	o.Steps++
+}
+
+// Part moves the parameters [from, to) of x by the gradient g: in a step each once,
+// and others at the same time.
+func (o *Mover[T]) Part(x, g []T, rate float64, from, to int) {
+	x, g = x[from:to], g[from:to]
+	part := *o
+	if o.M != nil {
+		part.M = o.M[from:to]
+	}
+	if o.V != nil {
+		part.V = o.V[from:to]
+	}
+	o = &part
 	switch o.Rule {
 	case SGD:
 		for i, g := range g {
