@@ -52,7 +52,7 @@ func (c *commands) createTableAs(ctx context.Context, stmt *parse.Statement, n *
 		if err != nil {
 			return nil, err
 		}
-		return c.s.Supplied(p, h, e), nil
+		return supplied(p, h, e), nil
 	}
 	return c.tableAs(ctx, stmt, as, params)
 }

@@ -26,6 +26,35 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 		return c.own(ctx, st, params)
 	}
 	switch n := st.Node.(type) {
+	case *ast.TransactionStmt:
+		return c.transaction(n)
+	case *ast.ConstraintsSetStmt:
+		return c.constraintsSet(n)
+	case *ast.LockStmt:
+		return c.lockTable(n)
+	case *ast.VariableSetStmt:
+		return c.variableSet(n)
+	case *ast.VariableShowStmt:
+		return c.variableShow(n)
+	case *ast.DiscardStmt:
+		return c.discard(n)
+	case *ast.PrepareStmt:
+		return c.prepare(st, n)
+	case *ast.ExecuteStmt:
+		return c.execute(n)
+	case *ast.DeallocateStmt:
+		return c.deallocate(n)
+	case *ast.DeclareCursorStmt:
+		return c.declareCursor(ctx, st, n, params)
+	case *ast.FetchStmt:
+		return c.fetch(n)
+	case *ast.ClosePortalStmt:
+		return c.closeCursor(n)
+	case *ast.UnlistenStmt:
+		// Nothing can be listened to, so there is nothing left to do.
+		return session.Simple(func(context.Context, *session.Execution) (string, error) { return "UNLISTEN", nil }), nil
+	case *ast.ListenStmt, *ast.NotifyStmt:
+		return nil, pgerr.Unsupported("LISTEN and NOTIFY are not supported")
 	case *ast.SelectStmt:
 		if n.IntoClause != nil {
 			return c.selectInto(ctx, st, n, params)
@@ -90,7 +119,7 @@ func (c *commands) alterSystem(n *ast.VariableSetStmt) *session.Command {
 		if err != nil {
 			return "", err
 		}
-		value := func() (string, error) { return session.SettingValue(x, n) }
+		value := func() (string, error) { return settingValue(x, n) }
 		return "ALTER SYSTEM", c.cluster.AlterSystem(x.Ctx, st, x.Context.Role, n, value, c.s.Notice)
 	})
 }

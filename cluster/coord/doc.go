@@ -1,13 +1,13 @@
 // Package coord is the gateway's side of the database: an Engine joins the sessions of a
 // node (package session) to what their statements do.
 //
-//	session ─ Command(statement) ─▶ Engine ─▶ query, dml   bind → opt → stage → Runner
-//	                                   │      define       planner/ddl and its rows
-//	                                   │      copydata     COPY
-//	                                   │      training     TRAIN MODEL and its kin
-//	                                   └────▶ admin        ALTER SYSTEM, ALTER NODE
+//	session ─ Command(statement) ─▶ Engine ─▶ query, dml          bind → opt → stage → Runner
+//	                                   │      define, copydata    DDL, COPY
+//	                                   │      training            TRAIN MODEL and its kin
+//	                                   │      admin               ALTER SYSTEM, ALTER NODE
+//	                                   └────▶ the session itself  BEGIN, SET, PREPARE, DECLARE
 //
-// It has a line for each kind of statement; the work is done below (docs/decisions/0023).
-// It does not know the wire: cmd adapts sessions to what wire/session asks for. It does not
-// know Raft either: Meta is the replicated catalog.
+// It has a line for each kind of statement (dispatch.go); the work is done below
+// (docs/decisions/0023). It does not know the wire: cmd adapts sessions to what wire/session
+// asks for. It does not know Raft either: Meta is the replicated catalog.
 package coord

@@ -88,7 +88,7 @@ func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.Expl
 		if err != nil {
 			return nil, err
 		}
-		return c.s.Supplied(p, h, x), nil
+		return supplied(p, h, x), nil
 	}
 	inner.Node = node
 	h, err := c.Command(ctx, c.s, &inner, params)

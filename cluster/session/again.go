@@ -20,18 +20,18 @@ const maxAgain = 50
 func (s *Session) syncAgain(ctx context.Context) error {
 	p := s.tx.only
 	for n := 0; ; n++ {
-		err := s.commit(ctx)
+		err := s.Commit(ctx)
 		if err == nil || p == nil || n == maxAgain || pgerr.CodeOf(err) != pgerr.SerializationFailure || ctx.Err() != nil {
 			return err
 		}
 		again := &Portal{p: p.p, params: p.params}
 		if _, e := again.Next(ctx); e != io.EOF {
 			_ = again.Close()
-			s.rollback()
+			s.Rollback()
 			return e
 		}
 		if p.told && again.tag != p.tag {
-			s.rollback()
+			s.Rollback()
 			return err
 		}
 		p.tag = again.tag

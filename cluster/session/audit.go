@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Every statement that defines something leaves one record in the audit log,
@@ -17,6 +18,20 @@ import (
 
 // maxAuditNames bounds the names in a record.
 const maxAuditNames = 100
+
+// Command finds what a statement does, which leaves a record in the audit log where it
+// defines something.
+func (s *Session) Command(ctx context.Context, st *parse.Statement, params []types.Type) (*Command, error) {
+	c, err := s.registry.cfg.Commands.Command(ctx, s, st, params)
+	if !st.Defines() {
+		return c, err
+	}
+	if err != nil {
+		s.audit(query.Cause(ctx, err), s.auditRecord(st))
+		return nil, err
+	}
+	return s.audited(st, c), nil
+}
 
 // audited is h with a record of each of its runs.
 func (s *Session) audited(st *parse.Statement, h *Command) *Command {

@@ -32,8 +32,7 @@ type Command struct {
 	Control bool
 }
 
-// Commands finds what statements do that are not about the session itself. It binds,
-// so that parameters and columns are known, but changes nothing. Its methods may be
+// Commands finds what statements do. It binds, so that parameters and columns are known, but changes nothing. Its methods may be
 // called from any goroutine.
 type Commands interface {
 	Command(ctx context.Context, s *Session, st *parse.Statement, params []types.Type) (*Command, error)

@@ -7,8 +7,7 @@
 //	                       │           │                                       ▲
 //	                       └─▶ Command ┴───────────────── Run ─────────────────┘
 //
-// A Command is what a statement does. Those about the session itself are here; all
-// others are found by Commands, which the node brings. A portal runs its command in the
-// session's transaction, which takes back what a failed one changed, and at its end
-// carries out what foreign keys ask for.
+// A Command is what a statement does; Commands, which the node brings, finds it. A portal
+// runs it in the session's transaction, which takes back what a failed one changed, and at
+// its end carries out what foreign keys ask for.
 package session

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -56,12 +57,18 @@ func (x *Execution) View() (*catalog.State, error) {
 	return x.Txn.Begin(x.Ctx, x.s.registry.cfg.Catalog)
 }
 
-// in is the execution of another text in another context, within this one.
-func (x *Execution) in(c *query.Context, text *parse.Statement) *Execution {
+// maxNested bounds how deep EXECUTE may run EXECUTE, which the protocol can prepare.
+const maxNested = 32
+
+// Nested is the execution of another text with other parameters, within this one.
+func (x *Execution) Nested(params []types.Datum, of []types.Type, text *parse.Statement) (*Execution, error) {
+	if x.nested >= maxNested {
+		return nil, pgerr.New(pgerr.StatementTooComplex, "EXECUTE is nested more than %d deep", maxNested)
+	}
 	n := *x
-	n.Execution = x.Execution.In(c, text)
+	n.Execution = x.Execution.In(x.s.Context().With(params, of), text)
 	n.nested++
-	return &n
+	return &n, nil
 }
 
 // undo takes back what the statement changed.

@@ -69,6 +69,14 @@ func (p *Prepared) text() string {
 	return p.stmt.Text
 }
 
+// KeepSQL is Keep for what PREPARE names: a text with its command.
+func (s *Session) KeepSQL(name string, text *parse.Statement, c *Command) error {
+	return s.keep(name, &Prepared{s: s, stmt: text, h: c}, true)
+}
+
+// Command is what the statement does.
+func (p *Prepared) Command() *Command { return p.h }
+
 // Statement is its text, parsed; nil for the empty query.
 func (p *Prepared) Statement() *parse.Statement { return p.stmt }
 
@@ -112,7 +120,7 @@ func (s *Session) Prepare(ctx context.Context, st *parse.Statement, oids []types
 	for i, o := range oids {
 		params[i] = types.Type{OID: o, Mod: -1}
 	}
-	h, err := s.command(ctx, st, params)
+	h, err := s.Command(ctx, st, params)
 	if err != nil {
 		s.fail()
 		return nil, query.Cause(ctx, err)

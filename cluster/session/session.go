@@ -14,7 +14,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -167,14 +166,11 @@ func (s *Session) TxStatus() byte {
 	return 'T'
 }
 
-// Cursor describes a cursor that DECLARE made; false if there is none.
-func (s *Session) Cursor(name string) ([]plan.Column, bool) {
-	c, err := s.cursors.Find(name)
-	if err != nil {
-		return nil, false
-	}
-	return c.Columns(), true
-}
+// InBlock tells whether the session is between BEGIN and COMMIT.
+func (s *Session) InBlock() bool { return s.tx != nil && s.tx.Explicit }
+
+// Sequences are the values that it took last.
+func (s *Session) Sequences() *sequence.Session { return &s.sequences }
 
 // Settings are its run-time parameters.
 func (s *Session) Settings() *settings.Set { return s.set }
@@ -208,7 +204,7 @@ func (s *Session) Close() error {
 	s.cursors.CloseAll()
 	s.freeText()
 	if s.tx != nil {
-		s.rollback()
+		s.Rollback()
 	}
 	s.locks.Release(advisory.Both)
 	err := s.dropTemp(context.Background())

@@ -27,7 +27,7 @@ type statements map[string]*named
 func (s statements) Keep(name string, p *Prepared) error { return s.keep(name, p, false) }
 
 func (s statements) keep(name string, p *Prepared, sql bool) error {
-	if err := s.free(name); err != nil {
+	if err := s.Free(name); err != nil {
 		return err
 	}
 	if len(s) >= maxNamed {
@@ -37,7 +37,8 @@ func (s statements) keep(name string, p *Prepared, sql bool) error {
 	return nil
 }
 
-func (s statements) free(name string) error {
+// Free fails if a name is taken.
+func (s statements) Free(name string) error {
 	if s[name] != nil {
 		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
 	}
@@ -54,6 +55,9 @@ func (s statements) Kept(name string) (*Prepared, error) {
 
 // Forget frees a name, if it is one.
 func (s statements) Forget(name string) { delete(s, name) }
+
+// ForgetAll frees all names.
+func (s statements) ForgetAll() { clear(s) }
 
 // rows lists them by name.
 func (s statements) rows() (out []sysview.PreparedRow) {

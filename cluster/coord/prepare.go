@@ -1,10 +1,11 @@
-package session
+package coord
 
 import (
 	"context"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -12,18 +13,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// maxNested bounds how deep EXECUTE may run EXECUTE, which the protocol can prepare.
-const maxNested = 32
-
-func (s *Session) prepareSQL(stmt *parse.Statement, n *ast.PrepareStmt) (*Command, error) {
-	return Simple(func(ctx context.Context, e *Execution) (string, error) {
-		if err := s.free(n.Name); err != nil {
+func (c *commands) prepare(stmt *parse.Statement, n *ast.PrepareStmt) (*session.Command, error) {
+	return session.Simple(func(ctx context.Context, e *session.Execution) (string, error) {
+		if err := c.s.Free(n.Name); err != nil {
 			return "", err
 		}
 		var given []types.Type
 		if n.Argtypes != nil {
 			for _, a := range n.Argtypes.Items {
-				t, err := bind.TypeName(e.Binding(ctx, s.registry.cfg.Catalog.Current(), stmt, nil), a.(*ast.TypeName))
+				t, err := bind.TypeName(e.Binding(ctx, c.cfg.Meta.Current(), stmt, nil), a.(*ast.TypeName))
 				if err != nil {
 					return "", err
 				}
@@ -33,54 +31,51 @@ func (s *Session) prepareSQL(stmt *parse.Statement, n *ast.PrepareStmt) (*Comman
 		}
 		inner := *stmt
 		inner.Node = n.Query.(ast.Stmt)
-		h, err := s.command(ctx, &inner, given)
+		h, err := c.s.Command(ctx, &inner, given)
 		if err != nil {
 			return "", err
 		}
-		return "PREPARE", s.keep(n.Name, &Prepared{s: s, stmt: &inner, h: h}, true)
+		return "PREPARE", c.s.KeepSQL(n.Name, &inner, h)
 	}), nil
 }
 
-func (s *Session) deallocate(n *ast.DeallocateStmt) (*Command, error) {
-	return Simple(func(context.Context, *Execution) (string, error) {
+func (c *commands) deallocate(n *ast.DeallocateStmt) (*session.Command, error) {
+	return session.Simple(func(context.Context, *session.Execution) (string, error) {
 		if n.IsAll || n.Name == "" {
-			clear(s.statements)
+			c.s.ForgetAll()
 			return "DEALLOCATE ALL", nil
 		}
-		if _, err := s.Kept(n.Name); err != nil {
+		if _, err := c.s.Kept(n.Name); err != nil {
 			return "", err
 		}
-		s.Forget(n.Name)
+		c.s.Forget(n.Name)
 		return "DEALLOCATE", nil
 	}), nil
 }
 
-// executeSQL handles EXECUTE. The name is looked up for the columns now, and
+// execute handles EXECUTE. The name is looked up for the columns now, and
 // again when the statement runs.
-func (s *Session) executeSQL(n *ast.ExecuteStmt) (*Command, error) {
-	p, err := s.Kept(n.Name)
+func (c *commands) execute(n *ast.ExecuteStmt) (*session.Command, error) {
+	p, err := c.s.Kept(n.Name)
 	if err != nil {
 		return nil, err
 	}
-	return &Command{Columns: p.h.Columns, Run: func(ctx context.Context, x *Execution) (*Result, error) {
-		p, err := s.Kept(n.Name)
+	return &session.Command{Columns: p.Columns(), Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		p, err := c.s.Kept(n.Name)
 		if err != nil {
 			return nil, err
 		}
-		if p.h.Control {
+		if p.Command().Control {
 			return nil, pgerr.Unsupported("EXECUTE of a transaction command is not supported")
 		}
-		return s.Supplied(p, p.h, n).Run(ctx, x)
+		return supplied(p, p.Command(), n).Run(ctx, x)
 	}}, nil
 }
 
-// Supplied is h, which is made of a prepared statement, with the arguments that an EXECUTE
+// supplied is h, which is made of a prepared statement, with the arguments that an EXECUTE
 // gives for its parameters.
-func (s *Session) Supplied(p *Prepared, h *Command, n *ast.ExecuteStmt) *Command {
-	return &Command{Columns: h.Columns, Run: func(ctx context.Context, x *Execution) (*Result, error) {
-		if x.nested >= maxNested {
-			return nil, pgerr.New(pgerr.StatementTooComplex, "EXECUTE is nested more than %d deep", maxNested)
-		}
+func supplied(p *session.Prepared, h *session.Command, n *ast.ExecuteStmt) *session.Command {
+	return &session.Command{Columns: h.Columns, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		var args []ast.Node
 		if n.Params != nil && len(h.Params) > 0 { // as PostgreSQL, which does not look at them where none are wanted
 			args = n.Params.Items
@@ -93,12 +88,16 @@ func (s *Session) Supplied(p *Prepared, h *Command, n *ast.ExecuteStmt) *Command
 		if err != nil {
 			return nil, err
 		}
-		return h.Run(ctx, x.in(s.Context().With(vals, h.Params), p.stmt))
+		inner, err := x.Nested(vals, h.Params, p.Statement())
+		if err != nil {
+			return nil, err
+		}
+		return h.Run(ctx, inner)
 	}}
 }
 
 // constants evaluates the arguments of EXECUTE to given types.
-func constants(x *Execution, args []ast.Node, want []types.Type) ([]types.Datum, error) {
+func constants(x *session.Execution, args []ast.Node, want []types.Type) ([]types.Datum, error) {
 	st, err := x.View()
 	if err != nil {
 		return nil, err

@@ -1,10 +1,11 @@
-package session
+package coord
 
 import (
 	"context"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -15,15 +16,15 @@ import (
 // where what it promises holds without a lock: ACCESS SHARE keeps a table from
 // being dropped, altered or emptied under a reader, and a transaction that
 // reads one snapshot to its end sees nothing of that.
-func (s *Session) lockTable(n *ast.LockStmt) (*Command, error) {
-	return Simple(func(ctx context.Context, x *Execution) (string, error) {
+func (c *commands) lockTable(n *ast.LockStmt) (*session.Command, error) {
+	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		switch {
-		case !s.tx.Explicit:
+		case !c.s.Txn().Explicit:
 			return "", pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 		case n.Mode != ast.AccessShareLock:
 			return "", pgerr.Unsupported("LOCK TABLE is supported in ACCESS SHARE MODE alone").
 				WithHint("Transactions read snapshots and conflicts are reported at commit; nothing is locked.")
-		case s.tx.Isolation != txn.RepeatableRead:
+		case c.s.Txn().Isolation != txn.RepeatableRead:
 			return "", pgerr.Unsupported("LOCK TABLE needs a transaction of ISOLATION LEVEL REPEATABLE READ").
 				WithHint("It then reads one snapshot, whatever others do to the table.")
 		}
