@@ -17,6 +17,9 @@ import (
 //
 //	(int4, text, date)   word 0: text's number, int4   word 1: NULL bits, date
 //
+// Of equal values that differ (types.Type.EqualIsSame) Unpack gives the one that
+// came first in the column.
+//
 // It is for one goroutine, except Unpack and what Translate reads.
 type Packer struct {
 	types  []types.Type
@@ -182,6 +185,12 @@ func putFixed[T uint16 | uint32 | uint64](f *packField, vals []T, bm []byte, off
 		}
 		at += stride
 	}
+}
+
+// Null tells whether column k of a row is NULL.
+func (p *Packer) Null(k int, row []uint64) bool {
+	_, ok := p.fields[k].value(row)
+	return !ok
 }
 
 // Clear makes column k of rows NULL.

@@ -35,6 +35,7 @@ type groupTable struct {
 	aggs   []agg.Agg
 	codes  *groupCodes
 	rng    *groupRange
+	values *groupValues           // nil: the packed keys say all
 	grant  func(bytes int64) bool // asks for memory that can be done without
 
 	groups []uint32 // scratch: group of each row
@@ -44,7 +45,7 @@ type groupTable struct {
 }
 
 func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
-	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint64, 1024), aggs: aggs, rng: newGroupRange(ts)}
+	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint64, 1024), aggs: aggs, rng: newGroupRange(ts), values: newGroupValues(ts)}
 	t.width = t.pack.Words()
 	return t
 }
@@ -53,7 +54,7 @@ func (t *groupTable) n() int { return t.count }
 
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
-	n := t.pack.Bytes() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words))
+	n := t.pack.Bytes() + t.values.held() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words))
 	if t.rng != nil {
 		n += int64(len(t.rng.at)) * 4
 	}
@@ -90,7 +91,9 @@ func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 		t.leaveRange()
 	}
 	t.rows, t.hbuf = t.pack.Pack(cols, n, t.rows, t.hbuf)
-	return t.put(t.rows, t.hbuf)
+	groups := t.put(t.rows, t.hbuf)
+	t.values.add(groups, func(k int, rows []int32) arrow.Array { return kernel.Take(cols[k], rows) })
+	return groups
 }
 
 // put is find for packed rows, whose hashes are known.
@@ -254,7 +257,19 @@ func (t *groupTable) fill() {
 func (t *groupTable) keyColumns(from, to int) []arrow.Array {
 	out := make([]arrow.Array, len(t.types))
 	for k := range out {
-		out[k] = t.pack.Unpack(k, t.words[from*t.width:to*t.width])
+		words := t.words[from*t.width : to*t.width]
+		i := t.values.of(k)
+		if i < 0 {
+			out[k] = t.pack.Unpack(k, words)
+			continue
+		}
+		ids := slices.Clone(t.values.ids[from:to])
+		for g := range ids {
+			if t.pack.Null(k, words[g*t.width:(g+1)*t.width]) { // a grouping set without it has
+				ids[g] = kernel.NoRow
+			}
+		}
+		out[k] = t.values.cols[i].Gather(ids)
 	}
 	return out
 }
@@ -296,6 +311,7 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 			}
 			t.pack.Translate(o.pack, rows)
 			groups = t.put(rows, hashes)
+			t.values.add(groups, o.values.from(some))
 		}
 		for i, a := range t.aggs {
 			a.Resize(t.n())

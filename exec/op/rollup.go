@@ -168,6 +168,7 @@ func (t *groupTable) derive(ctx context.Context, from *groupTable, list []uint32
 	t.pack.Fill(last, t.rows, uint64(set))
 	t.hbuf = t.pack.Hash(t.rows, t.hbuf)
 	groups := t.put(t.rows, t.hbuf)
+	t.values.add(groups, from.values.from(list))
 	for i, a := range t.aggs {
 		a.Resize(t.n())
 		if err := merge(a, groups, from.aggs[i], list); err != nil {

@@ -359,14 +359,3 @@ func carriedAlike(a, b types.Type) bool {
 	}
 	return a.OID != types.NumericOID || a.IsFixed() == b.IsFixed() && a.Scale == b.Scale
 }
-
-// exactEquality tells whether equal values of t are the same value to every
-// function: 1.0 and 1.00, 'a' and 'a ' as bpchar, or -0 and 0 are not.
-func exactEquality(t types.Type) bool {
-	switch t.OID {
-	case types.BoolOID, types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID, types.TextOID, types.VarcharOID, types.NameOID,
-		types.CharOID, types.DateOID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.UUIDOID, types.ByteaOID:
-		return true
-	}
-	return t.IsFixed() || t.OID >= types.FirstUserOID && t.OID < types.UserArrayBit
-}

@@ -99,7 +99,7 @@ func sameValue(l, r expr.Expr) expr.Expr {
 // image is an expression of e of exact equality that is another for every other
 // value of e: e itself, or its text.
 func image(e expr.Expr) expr.Expr {
-	if t := e.Type(); exactEquality(t) && operator("=", t, t) != nil {
+	if t := e.Type(); t.EqualIsSame() && operator("=", t, t) != nil {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: types.Text}

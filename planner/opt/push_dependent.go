@@ -77,7 +77,7 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 		out := d.r.newCol(c.Name, c.Type)
 		out.Table, out.Num = 0, 0
 		groups = append(groups, plan.Item{Col: out, Expr: colOf(in)})
-		if !exactEquality(c.Type) {
+		if !c.Type.EqualIsSame() {
 			groups = append(groups, plan.Item{Col: d.r.newCol("image", types.Text), Expr: image(colOf(in))})
 		}
 		t.links = append(t.links, link{outer: colOf(c), col: out, cond: sameValue(colOf(c), colOf(out)), value: true})
@@ -248,7 +248,7 @@ func linkExprs(t *table) []expr.Expr {
 func (t *table) images() []expr.Expr {
 	var out []expr.Expr
 	for _, l := range t.links {
-		if l.value && !exactEquality(l.col.Type) {
+		if l.value && !l.col.Type.EqualIsSame() {
 			out = append(out, image(colOf(l.col)))
 		}
 	}
@@ -337,7 +337,7 @@ func (d *decorrelator) candidate(c expr.Expr) (candidate, bool) {
 		return candidate{}, false
 	}
 	_, plain := asColumn(k.outer)
-	k.exact = plain && carriedAlike(k.outer.Type(), k.inner.Type()) && exactEquality(k.inner.Type())
+	k.exact = plain && carriedAlike(k.outer.Type(), k.inner.Type()) && k.inner.Type().EqualIsSame()
 	return k, true
 }
 

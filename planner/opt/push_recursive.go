@@ -68,7 +68,7 @@ func (d *decorrelator) valueLinks(ids []expr.ColID) (links []link, cols []plan.C
 		col := d.r.newCol(c.Name, c.Type)
 		links = append(links, link{outer: colOf(c), col: col, cond: sameValue(colOf(c), colOf(col)), value: true})
 		cols = append(cols, col)
-		if !exactEquality(c.Type) {
+		if !c.Type.EqualIsSame() {
 			cols = append(cols, d.r.newCol("image", types.Text))
 		}
 	}
@@ -84,7 +84,7 @@ func (d *decorrelator) withValues(t *table, own []plan.Column, cols []expr.ColID
 	for _, id := range cols {
 		v := by[id]
 		items = append(items, plan.Item{Col: d.r.newCol(d.cols[id].Name, v.Type()), Expr: v})
-		if !exactEquality(d.cols[id].Type) {
+		if !d.cols[id].Type.EqualIsSame() {
 			items = append(items, plan.Item{Col: d.r.newCol("image", types.Text), Expr: image(v)})
 		}
 		for _, l := range t.links {

@@ -40,7 +40,7 @@ func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 			}
 			ca, ok1 := asColumn(a)
 			cb, ok2 := asColumn(b)
-			if !ok1 || !ok2 || ca.Typ.OID != cb.Typ.OID || !carriedAlike(ca.Typ, cb.Typ) || !exactEquality(ca.Typ) {
+			if !ok1 || !ok2 || ca.Typ.OID != cb.Typ.OID || !carriedAlike(ca.Typ, cb.Typ) || !ca.Typ.EqualIsSame() {
 				continue
 			}
 			if l[cb.ID] && rr[ca.ID] {
