@@ -56,20 +56,20 @@ type flow struct {
 // wanted more often; nor those that are dealt of several targets, or with a column
 // that says what is held out.
 func (j *Job) flows() bool {
-	return j.spec.AnyOrder && j.Folds() == 0 && (j.InPlace() || j.targets == nil && j.split() != "custom")
+	return j.windows == nil && j.Folds() == 0 && (j.InPlace() || j.targets == nil && j.split() != "custom")
 }
 
 // collected adds the statistics of rows of a part.
 func (f *flow) collected(spec *feature.Spec, part int, st *feature.Stats) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	was := f.stats[part].Bytes()
 	if f.stats[part] != nil {
 		st, err = spec.MergeStats(f.stats[part], st)
-	} else {
-		f.charge(spec.StatsBytes())
 	}
 	if err == nil {
 		f.stats[part] = st
+		f.charge(st.Bytes() - was)
 	}
 	return err
 }
@@ -82,9 +82,7 @@ func (f *flow) all(spec *feature.Spec, h *dataset.Holdout) (sum *feature.Stats, 
 		return nil, ErrDraw
 	}
 	for i, st := range f.stats {
-		if st != nil {
-			f.charge(-spec.StatsBytes())
-		}
+		f.charge(-st.Bytes())
 		switch {
 		case st == nil:
 			continue

@@ -12,6 +12,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // source gives the rows of a table to workers, and again on demand, to others.
@@ -123,6 +125,9 @@ func TestRowsReadAgain(t *testing.T) {
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(3), "eval_fraction", 0.1}},
 		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4), "data_split_eval_fraction", 0.03}},
 		{"ridge", "y", []int{0, 2, 3, 6, 7}, []any{"data_split_col", "flag"}},
+		{"logistic_regression", "y", nil, []any{"max_iterations", int64(5), "weight", "w", "eval_fraction", 0.2}}, // weights
+		{"ridge", "y", []int{0, 1, 2, 6, 7}, []any{"weight", "w", "quantiles", true}},
+		{"linear_regression", "y", nil, []any{"quantiles", true}},
 		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(1), "batch_size", int64(5000), "eval_fraction", 0.3}},
 		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(2), "batch_size", int64(5000)}}, // shuffled
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"optimizer", "sgd", "max_iterations", int64(2), "batch_size", int64(20000)}},
@@ -140,7 +145,12 @@ func TestRowsReadAgain(t *testing.T) {
 			if c.target == "" {
 				predict = nil
 			}
-			job, err := NewJob(c.algorithm, predict, pairs(c.args...), nil, tb.cols)
+			var transforms []feature.Transform
+			if i := slices.Index(c.args, any("quantiles")); i >= 0 {
+				c.args = slices.Delete(slices.Clone(c.args), i, i+2)
+				transforms = []feature.Transform{{Column: "a", Func: "imputer", Args: []types.Datum{"median"}}, {Column: "b", Func: "quantile_bucketize", Args: []types.Datum{int64(4)}}}
+			}
+			job, err := NewJob(c.algorithm, predict, pairs(c.args...), transforms, tb.cols)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -287,7 +287,6 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	case "auto":
 		s.Narrow = j.Plan.Narrow || s.AutoNarrow()
 	}
-	s.AnyOrder = j.windows == nil && s.OrderFree()
 	l, err := dataset.NewLayout(j.Columns)
 	if err != nil || j.windows == nil {
 		return err
@@ -389,7 +388,7 @@ func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "ga
 // InPlace tells whether rows are trained on where the query made them: nothing
 // is dealt, and all partials are of nodes.
 func (j *Job) InPlace() bool {
-	return j.spec.AnyOrder && j.Plan.Scope == family.ByNode && !j.Plan.Dealt
+	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Dealt
 }
 
 // Leaves is the number of leaves for the rows of which buckets of all nodes
