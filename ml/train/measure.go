@@ -96,7 +96,7 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	if w.job.targets != nil {
 		for k, value := range r.Vector {
 			reg := &metric.Regression{}
-			truth, _ := w.aimed(blockOf(rows), b, k).Targets()
+			truth, _ := aimed(b, k).Targets()
 			for i, y := range truth {
 				reg.Add(y, value[i], weights[i])
 			}

@@ -66,7 +66,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	case kindSeal:
 		t.body = decodeSeal(d)
 	case kindAgain:
-		t.body = &againTask{decodeSeal(d)}
+		t.body = &againTask{decodeSeal(d), decodeCopies(d).rows}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
