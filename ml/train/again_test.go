@@ -217,3 +217,23 @@ func TestCopiesAreHeld(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestForestInLittleMemory: what the steps of trees do at once is what there is memory
+// for. The model is that of ample memory.
+func TestForestInLittleMemory(t *testing.T) {
+	tb := mixed(110000, 0, 3)
+	all := batches(tb)
+	job := mustJob(t, "random_forest", "y", tb, "n_estimators", int64(8), "max_depth", int64(8))
+	var want []byte
+	for _, limit := range []int64{0, 16 << 20} {
+		got, err := trainAgain(t, job, &source{rows: all}, 1, limit)
+		if err != nil {
+			t.Fatalf("%d bytes: %v", limit, err)
+		}
+		if model := got.Model.Encode(); want == nil {
+			want = model
+		} else if !bytes.Equal(model, want) {
+			t.Errorf("%d bytes: another model", limit)
+		}
+	}
+}

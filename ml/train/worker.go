@@ -645,7 +645,7 @@ func errEnded() error {
 // Home gives what the driver of the job needs to know of this node, where it is
 // with the worker.
 func (w *Worker) Home() *family.Node {
-	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space}
+	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space, Memory: w.cfg.Pool.Limit()}
 }
 
 // familyWorker gives the family's part, made by the first step.
