@@ -330,6 +330,8 @@ func (s *Blocks) End(id int) int {
 	switch it := s.items[id]; {
 	case it == nil:
 		return 0
+	case it.made != nil && it.made.windows > 0:
+		return it.made.windows
 	case it.made != nil:
 		return f64.Tiles(it.made.rows) * f64.Lanes
 	case it.b.Length > 0 && it.disk != nil:

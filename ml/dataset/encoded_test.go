@@ -208,7 +208,7 @@ func TestMadeBlocks(t *testing.T) {
 	s := NewBlocks(Config{Pool: pool, Temp: t.TempDir()})
 	var made atomic.Int64
 	for id := range 6 {
-		s.PutMade(id, rows, size, func() (*Block, error) {
+		s.PutMade(id, rows, 0, size, func() (*Block, error) {
 			made.Add(1)
 			b := NewBlock(rows, 2, 0, false)
 			b.Y[0] = float64(id)
@@ -247,7 +247,7 @@ func TestMadeBlocks(t *testing.T) {
 	}
 	wg.Wait()
 	tries := 0
-	s.PutMade(1, rows, size, func() (*Block, error) { // whose rows have no room beside idle blocks
+	s.PutMade(1, rows, 0, size, func() (*Block, error) { // whose rows have no room beside idle blocks
 		if tries++; s.acct.Used() > size {
 			return nil, errDamaged()
 		}
@@ -258,7 +258,7 @@ func TestMadeBlocks(t *testing.T) {
 	} else {
 		release()
 	}
-	s.PutMade(0, rows, 3*size, func() (*Block, error) { return NewBlock(rows, 2, 0, false), nil })
+	s.PutMade(0, rows, 0, 3*size, func() (*Block, error) { return NewBlock(rows, 2, 0, false), nil })
 	if _, _, err := s.Open(0); err == nil {
 		t.Error("a block that is larger than memory was opened")
 	}

@@ -213,6 +213,9 @@ func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
 	return order
 }
 
+// InFile tells whether the rows lie in the file.
+func (l *Leaf) InFile() bool { return l.spilled }
+
 // Free gives the leaf's own memory back; the leaf is empty then.
 func (l *Leaf) Free() {
 	l.store.shrink(int64(len(l.order)+len(l.held)) * 8)

@@ -446,7 +446,7 @@ func (w *Worker) sealCoded(ctx context.Context, leaf int, t *sealTask) (*sealed,
 		if l.Rows > 0 {
 			bytes := w.partedBytes(l.Rows)
 			w.encoded.Add(bytes)
-			w.blocks.PutMade(2*leaf+i, l.Rows, bytes, func() (*dataset.Block, error) { return w.make(l, t) })
+			w.blocks.PutMade(2*leaf+i, l.Rows, 0, bytes, func() (*dataset.Block, error) { return w.make(l, t) })
 		}
 	}
 	s.leaves = []int64{s.rows}

@@ -65,7 +65,8 @@ type Worker struct {
 	needed int64         // bytes charged for passes and partials
 	last   *Part         // that was begun
 	closed bool
-	taken  bool // the blocks were another's: see Take
+	taken  bool        // the blocks were another's: see Take
+	later  atomic.Bool // blocks are made of rows that lie in the file
 
 	// what Usage tells
 	read, moved, encoded atomic.Int64
@@ -452,7 +453,7 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left.Add(-1) == 0 && !t.again && w.flow.out == nil { // the rows have served
+		if left.Add(-1) == 0 && !t.again && w.flow.out == nil && !w.later.Load() { // the rows have served
 			if w.in != nil {
 				w.in.close()
 			}
@@ -474,14 +475,19 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 		return w.sealCoded(ctx, leaf, p)
 	}
 	var s *sealed
-	err := w.withLeaf(ctx, leaf, func(_ *dataset.Leaf, v *dataset.View) (err error) {
-		s, err = w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+	later := false
+	err := w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) (err error) {
+		if later = l.InFile() && !w.job.InPlace(); later {
+			s, err = w.sealLater(leaf, spec, p, v)
+		} else {
+			s, err = w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !p.again {
+	if !p.again && !later {
 		w.mu.Lock()
 		w.rows[leaf].Free()
 		delete(w.rows, leaf)
