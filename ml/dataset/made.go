@@ -12,7 +12,7 @@ type made struct {
 	rows    int
 	windows int // of a block of windows
 	bytes   int64
-	build func() (*Block, error)
+	build   func() (*Block, error)
 
 	making sync.Mutex // held while it is made
 	b      *Block
