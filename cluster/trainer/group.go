@@ -253,7 +253,7 @@ func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []datas
 	for _, list := range each {
 		all = append(all, list...)
 	}
-	return all, err
+	return dataset.Together(all, rows), err
 }
 
 // ship has the rows sent to the owners of their leaves.

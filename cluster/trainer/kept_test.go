@@ -56,6 +56,12 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 		if in.Rows, err = g.Deal(ctx); err != nil {
 			t.Fatal(err)
 		}
+		if g.Again() {
+			in.Again = func(ctx context.Context) error {
+				c.spread(t, g, list, uint64(*n))
+				return g.DealAgain(ctx)
+			}
+		}
 	}
 	defer g.Close()
 	res, err := train.Run(ctx, in, g)

@@ -250,3 +250,43 @@ func TestNoKey(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyMarksAreCharged: what tells segments of one row apart is charged, a list that
+// grows too; where there is no memory for it the same row is found without.
+func TestKeyMarksAreCharged(t *testing.T) {
+	pool := mem.NewPool("n", 64<<20)
+	k := newKeyTable(t, pool)
+	var segs []*catalog.Segment
+	for i := range 20_000 {
+		segs = append(segs, k.segment(t, rows{{int64(i), "x", nil}}, true))
+	}
+	look := func(n int) {
+		t.Helper()
+		m := manifest(segs[:n]...)
+		m.Table = k.rel.OID
+		if got, _, _ := k.find(t, m, equalTo(t, k.scan.Cols[0], int64(n/2), types.Int4)); len(got) != 1 || got[0][0] != int64(n/2) {
+			t.Fatalf("of %d segments: %v", n, got)
+		}
+	}
+	before := pool.Used()
+	look(10_000)
+	if got := pool.Used() - before; got < 8*10_000 {
+		t.Errorf("marks of 10000 segments are charged as %d bytes", got)
+	}
+	look(20_000)
+	if got := pool.Used() - before; got < 8*20_000 {
+		t.Errorf("marks of 20000 segments are charged as %d bytes", got)
+	}
+	others := pool.Account("others", false)
+	defer others.Close()
+	for others.Try(64 << 10) { // all that is left
+	}
+	segs = append(segs, segs...)[:30_000]
+	for i := 20_000; i < len(segs); i++ {
+		segs[i] = k.segment(t, rows{{int64(i), "x", nil}}, true)
+	}
+	look(30_000)
+	if got := pool.Used() - others.Used() - before; got >= 8*30_000 {
+		t.Errorf("without memory %d bytes are charged", got)
+	}
+}

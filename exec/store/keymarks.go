@@ -3,8 +3,10 @@ package store
 import (
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -12,10 +14,11 @@ import (
 // keyMarks tell the segments of one row apart, which a table has by the thousand
 // when rows come one by one, until compaction has merged them. Beside a partition's
 // list of segments lies one of hashes, so that a look for a key passes over them
-// as over an array of numbers.
+// as over an array of numbers. Where there is no memory for them a look does without.
 type keyMarks struct {
-	mu sync.Mutex
-	of map[markKey]*partMarks
+	acct *mem.Account // nil: nobody counts them
+	mu   sync.Mutex
+	of   map[markKey]*partMarks
 }
 
 type markKey struct {
@@ -29,7 +32,26 @@ type markKey struct {
 type partMarks struct {
 	segs  []*catalog.Segment
 	marks []uint64
+	bytes int64 // charged
 }
+
+// hold charges what so many marks will take, and tells whether there is memory for
+// them.
+func (p *partMarks) hold(acct *mem.Account, marks int) bool {
+	n := int64(marks) * int64(unsafe.Sizeof(p.marks[0]))
+	switch {
+	case acct == nil:
+	case n < p.bytes:
+		acct.Shrink(p.bytes - n)
+	case !acct.Try(n - p.bytes):
+		return false
+	}
+	p.bytes = n
+	return true
+}
+
+// roomFor is how many marks a list has room for that has so many.
+func roomFor(marks int) int { return marks + marks/4 }
 
 const (
 	// noMark is a segment of which no mark tells.
@@ -53,6 +75,9 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []
 	if old == nil {
 		old = &partMarks{}
 		if m.of == nil || len(m.of) >= maxMarked {
+			for _, p := range m.of {
+				p.hold(m.acct, 0)
+			}
 			m.of = map[markKey]*partMarks{}
 		}
 		m.of[at] = old
@@ -61,7 +86,14 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []
 	switch n := len(old.segs); {
 	case n > 0 && &old.segs[0] == &segs[0] && len(segs) <= n:
 		return old.marks[:len(segs)] // the list of an earlier state
+	case (n == 0 || &old.segs[0] != &segs[0] || len(segs) > cap(old.marks)) && !old.hold(m.acct, roomFor(len(segs))):
+		old.hold(m.acct, 0)
+		delete(m.of, at)
+		return nil
 	case n > 0 && &old.segs[0] == &segs[0]:
+		if len(segs) > cap(old.marks) {
+			old.marks = append(make([]uint64, 0, roomFor(len(segs))), old.marks...)
+		}
 		for _, g := range segs[n:] {
 			old.marks = append(old.marks, mark(g))
 		}
@@ -74,7 +106,7 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []
 
 // follow makes the marks of a list of segments out of those of another.
 func follow(was []*catalog.Segment, marks []uint64, now []*catalog.Segment, mark func(*catalog.Segment) uint64) []uint64 {
-	out := make([]uint64, 0, len(now)+len(now)/4)
+	out := make([]uint64, 0, roomFor(len(now)))
 	parted := 0
 	for i := 0; len(out) < len(now); {
 		g := now[len(out)]

@@ -93,7 +93,7 @@ func Open(o Options) (*Store, error) {
 		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
 		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}
 	if o.Pool != nil {
-		s.indexes.acct = o.Pool.Whole("key indexes")
+		s.indexes.acct, s.marks.acct = o.Pool.Whole("key indexes"), o.Pool.Whole("key marks")
 	}
 	return s, nil
 }

@@ -29,6 +29,7 @@ type Block struct {
 	X64   []float64 // one of the two is set
 	Code  []int32
 	Y, W  []float64
+	More  [][]float64 // the labels of the targets after the first
 
 	Windows []int32 // first rows, ascending; nil for a block of rows
 	Length  int
@@ -86,7 +87,8 @@ func BlockBytes(rows, dense, codes int, narrow bool) int64 {
 
 // Bytes is the size of b.
 func (b *Block) Bytes() int64 {
-	return BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) + 4*int64(len(b.Windows)) + hashBytes*int64(len(b.Hashes))
+	return BlockBytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) + 4*int64(len(b.Windows)) + hashBytes*int64(len(b.Hashes)) +
+		8*int64(len(b.More)*len(b.Y))
 }
 
 // Units is the number of what b has labels and scores for: its windows, or its
@@ -168,6 +170,7 @@ type stored struct {
 	b       Block
 	windows int // of a block that went to the file
 	hashes  int // likewise
+	more    int
 	disk    *extent
 	made    *made // instead
 }
@@ -294,7 +297,11 @@ func (s *Blocks) evict(it *stored) error {
 
 func (s *Blocks) write(it *stored) (extent, error) {
 	b := &it.b
-	return s.file.write(fileAlign, raw(b.X64), raw(b.Y), raw(b.W), raw(b.X32), raw(b.Code), raw(b.Windows), raw(b.Hashes))
+	parts := [][]byte{raw(b.X64), raw(b.Y), raw(b.W)}
+	for _, y := range b.More {
+		parts = append(parts, raw(y))
+	}
+	return s.file.write(fileAlign, append(parts, raw(b.X32), raw(b.Code), raw(b.Windows), raw(b.Hashes))...)
 }
 
 func (s *Blocks) moved(it *stored, e extent) {
@@ -304,7 +311,7 @@ func (s *Blocks) moved(it *stored, e extent) {
 	b := &it.b
 	s.cfg.Pool.AddSpilled(int64(e.len))
 	s.acct.Shrink(b.Bytes())
-	it.disk, it.windows, it.hashes = &e, len(b.Windows), len(b.Hashes)
+	it.disk, it.windows, it.hashes, it.more = &e, len(b.Windows), len(b.Hashes), len(b.More)
 	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32), Length: b.Length}
 }
 
@@ -323,6 +330,8 @@ func (s *Blocks) End(id int) int {
 	switch it := s.items[id]; {
 	case it == nil:
 		return 0
+	case it.made != nil && it.made.windows > 0:
+		return it.made.windows
 	case it.made != nil:
 		return f64.Tiles(it.made.rows) * f64.Lanes
 	case it.b.Length > 0 && it.disk != nil:
@@ -350,7 +359,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		c := it.b
 		return &c, func() {}, nil
 	}
-	e, c, windows, hashes := *it.disk, it.b, it.windows, it.hashes
+	e, c, windows, hashes, more := *it.disk, it.b, it.windows, it.hashes, it.more
 	s.mu.Unlock()
 	m, release, err := s.file.mapped(e)
 	if err != nil {
@@ -368,6 +377,9 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		c.X64 = cooked[float64](cut(8 * n * c.Dense))
 	}
 	c.Y, c.W = cooked[float64](cut(8*n)), cooked[float64](cut(8*n))
+	for range more {
+		c.More = append(c.More, cooked[float64](cut(8*n)))
+	}
 	if narrow {
 		c.X32 = cooked[float32](cut(4 * n * c.Dense))
 	}

@@ -2,23 +2,23 @@ package dataset
 
 import "github.com/tributarydb/tributary/exec/kernel/f64"
 
-// Part parts dense columns from a block: it gives the block
-// without them, which shares all else, and each of them by row.
-func (b *Block) Part(cols []int) (*Block, [][]float64) {
+// Part gives the block without these of its columns: they are the labels of the
+// targets after the first.
+func (b *Block) Part(cols []int) *Block {
 	out := *b
 	n := b.Padded()
 	parted := make([]int, b.Dense) // 1 + the place among cols; 0 for what stays
-	taken := make([][]float64, len(cols))
+	out.More = make([][]float64, len(cols))
 	for k, c := range cols {
-		parted[c], taken[k] = k+1, make([]float64, n)
+		parted[c], out.More[k] = k+1, make([]float64, n)
 	}
 	out.Dense = b.Dense - len(cols)
 	if b.X32 != nil {
-		out.X32 = part(b.X32, parted, n, taken)
+		out.X32 = part(b.X32, parted, n, out.More)
 	} else {
-		out.X64 = part(b.X64, parted, n, taken)
+		out.X64 = part(b.X64, parted, n, out.More)
 	}
-	return &out, taken
+	return &out
 }
 
 func part[T float32 | float64](x []T, parted []int, rows int, taken [][]float64) []T {

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // Equal rows share a bucket, so that a row with very many copies would make a
@@ -19,17 +20,23 @@ const (
 	longCommon = 16 << 10 // records beyond this stay in their leaf: all nodes get the others
 )
 
-// Common is a row's record and the number of its copies.
+// Of rows that are dealt encoded it is known before which may be so many: their
+// copies are counted instead of dealt (Counted).
+
+// Common is a row's record, encoded where rows are dealt so, and the number of its
+// copies.
 type Common struct {
+	Hash   RowHash // of the row
 	Record []byte
 	N      int64
+	Held   bool // of rows that are dealt encoded: the copies are held out
+	Home   bool // they are too few to be shared: all are in the row's own leaf
 }
 
 // common is a Common as a store has it.
 type common struct {
 	Common
-	hash RowHash
-	at   int // of the record, in the region of all of them
+	at int // of the record, in the region of all of them
 }
 
 // Common gives the rows that more than one row in spreadIn of total is a copy of,
@@ -56,7 +63,7 @@ func (s *Store) Common(total int64) (out []Common, err error) {
 		err := s.visit(bkt, func(rec []byte) {
 			if f := found[RowHash(rec)]; f != nil {
 				if f.N++; f.Record == nil {
-					f.Record = bytes.Clone(rec)
+					f.Hash, f.Record = RowHash(rec), bytes.Clone(rec)
 				}
 			}
 		})
@@ -131,15 +138,16 @@ func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
 	return nil
 }
 
-// Spread deals the copies of these rows, which Common of all stores gave, over all
-// leaves. It is for stores whose leaves are several, before the first Settle.
+// Spread deals the copies of these rows, which Common of all stores gave Together,
+// over all leaves. It is for stores whose leaves are several, before the first
+// Settle.
 func (s *Store) Spread(list []Common) error {
 	size := 0
 	for _, c := range list {
 		if n, ok := s.layout.recordLen(c.Record); !ok || n != len(c.Record) || c.N < 1 {
 			return errRecords()
 		}
-		size += len(c.Record)
+		size += (len(c.Record) + 7) &^ 7
 	}
 	if size == 0 {
 		return nil
@@ -151,23 +159,105 @@ func (s *Store) Spread(list []Common) error {
 	}
 	s.spread, s.spreadRecs = nil, make([]byte, 0, size)
 	for _, c := range list {
-		s.spread = append(s.spread, common{c, RowHash(c.Record), len(s.spreadRecs)})
+		s.spread = append(s.spread, common{c, len(s.spreadRecs)})
 		s.spreadRecs = append(s.spreadRecs, c.Record...)
+		for len(s.spreadRecs)%8 != 0 {
+			s.spreadRecs = append(s.spreadRecs, 0)
+		}
 	}
 	return nil
+}
+
+// Together adds up the copies of each row, of total rows.
+func Together(list []Common, total int64) []Common {
+	slices.SortFunc(list, func(a, b Common) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
+	out := list[:0]
+	for _, c := range list {
+		if n := len(out); n > 0 && out[n-1].Hash == c.Hash {
+			out[n-1].N += c.N
+		} else {
+			out = append(out, c)
+		}
+	}
+	for i := range out {
+		out[i].Home = out[i].N <= total/spreadIn
+	}
+	return out
+}
+
+// Perhaps gives the rows of which more than one in spreadIn may be copies.
+func (c *Copies) Perhaps() (rows []RowHash) {
+	c.each(func(h RowHash, _ []Copy, n int64) {
+		if n+c.Missed > c.Rows/spreadIn {
+			rows = append(rows, h)
+		}
+	})
+	return rows
+}
+
+// Counted counts copies of rows that are not dealt. Its methods may be called from
+// any goroutine.
+type Counted struct {
+	mu     sync.Mutex
+	rows   map[RowHash]*Common
+	bucket [Buckets]bool
+}
+
+// NewCounted counts those of these rows.
+func NewCounted(rows []RowHash) *Counted {
+	c := &Counted{rows: make(map[RowHash]*Common, len(rows))}
+	for _, h := range rows {
+		c.rows[h] = &Common{Hash: h}
+		c.bucket[h.bucket()] = true
+	}
+	return c
+}
+
+// Count counts row i of a view, whose record record makes, and tells whether it is one
+// of those.
+func (c *Counted) Count(v *View, i int, held bool, record func() []byte) bool {
+	if !c.bucket[v.Bucket(i)] {
+		return false
+	}
+	h, size := v.Hash(i)
+	x := c.rows[h]
+	if x == nil || size > longCommon {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.N++; x.Record == nil {
+		x.Record, x.Held = record(), held
+	}
+	return true
+}
+
+// List gives those that were counted, in no order.
+func (c *Counted) List() (list []Common) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.rows {
+		if x.N > 0 {
+			list = append(list, *x)
+		}
+	}
+	return list
 }
 
 // spreads tells whether a record is a copy of a row that is spread.
 func (s *Store) spreads(rec []byte) bool {
 	h := RowHash(rec)
-	return slices.ContainsFunc(s.spread, func(c common) bool { return c.hash == h })
+	return slices.ContainsFunc(s.spread, func(c common) bool { return c.Hash == h })
 }
 
 // away is the number of copies that came to a bucket and are spread, and their
-// bytes.
+// bytes: none where they were counted instead.
 func (s *Store) away(bkt int) (rows, size int) {
+	if s.layout.isCoded() {
+		return 0, 0
+	}
 	for i := range s.spread {
-		if c := &s.spread[i]; int(be.Uint64(c.hash[:])>>(64-bucketBits)) == bkt {
+		if c := &s.spread[i]; c.Hash.bucket() == bkt {
 			rows, size = rows+int(c.N), size+int(c.N)*len(c.Record)
 		}
 	}
@@ -176,8 +266,14 @@ func (s *Store) away(bkt int) (rows, size int) {
 
 // ordinals gives the copies [from, to) of a row that a leaf has.
 func (c *common) ordinals(l *Leaf) (from, to int64) {
+	if c.Home {
+		if b := c.Hash.bucket(); b < l.from || b >= l.to {
+			return 0, 0
+		}
+		return 0, c.N
+	}
 	leaves := int64(Buckets / (l.to - l.from))
-	i := (int64(l.from/(l.to-l.from)) + int64(c.hash[0])) % leaves
+	i := (int64(l.from/(l.to-l.from)) + int64(c.Hash[0])) % leaves
 	return i * c.N / leaves, (i + 1) * c.N / leaves
 }
 
@@ -186,9 +282,9 @@ func (l *Leaf) draws(d *Drawer) map[RowHash]*leafDraw {
 	out := map[RowHash]*leafDraw{}
 	for i := range l.store.spread {
 		c := &l.store.spread[i]
-		if all := d.common[c.hash]; all != nil {
+		if all := d.common[c.Hash]; all != nil {
 			from, to := c.ordinals(l)
-			out[c.hash] = &leafDraw{of: to - from, held: mulDiv(to, all.Load(), c.N) - mulDiv(from, all.Load(), c.N)}
+			out[c.Hash] = &leafDraw{of: to - from, held: mulDiv(to, all.Load(), c.N) - mulDiv(from, all.Load(), c.N)}
 		}
 	}
 	return out
@@ -212,13 +308,10 @@ func mulDiv(a, b, c int64) int64 {
 // spreadKeys appends the keys of the copies that a leaf has of spread rows, whose
 // records are in region.
 func (l *Leaf) spreadKeys(keys []key, region int) []key {
-	shared := l.shared()
 	for i := range l.store.spread {
 		c := &l.store.spread[i]
-		at, hi := loc(region)<<32|loc(c.at/8), be.Uint64(c.hash[:])
 		for k, to := c.ordinals(l); k < to; k++ {
-			place := fold(hi^k1, uint64(k)^k3)
-			keys = append(keys, key{uint64(l.from)<<(64-bucketBits) | place>>shared, at})
+			keys = append(keys, key{uint64(l.from) << (64 - bucketBits), loc(region)<<32 | loc(c.at/8)})
 		}
 	}
 	return keys

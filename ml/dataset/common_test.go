@@ -9,8 +9,8 @@ import (
 )
 
 // TestCopiesOnAllLeaves: the copies of rows that are common are shared by all
-// leaves, other rows are where their hash says, and each leaf has the same rows in
-// the same order wherever the rows came and however little memory there is.
+// leaves, other rows are where their hash says, and each leaf has the same rows
+// wherever the rows came and however little memory there is.
 func TestCopiesOnAllLeaves(t *testing.T) {
 	const leaves = 16
 	r := rand.New(rand.NewPCG(4, 4))
@@ -68,6 +68,7 @@ func TestCopiesOnAllLeaves(t *testing.T) {
 			if len(common) != 6 {
 				t.Errorf("%d rows are common", len(common))
 			}
+			common = Together(common, int64(len(rows)))
 			for _, s := range stores {
 				if err := s.Spread(common); err != nil {
 					t.Fatal(err)
@@ -104,6 +105,7 @@ func TestCopiesOnAllLeaves(t *testing.T) {
 					t.Errorf("leaf %d has %d rows of %d", leaf, v.Rows, len(rows))
 				}
 				v.Close()
+				slices.Sort(out)
 				got = append(got, out)
 			}
 			all := slices.Concat(got...)
@@ -116,7 +118,7 @@ func TestCopiesOnAllLeaves(t *testing.T) {
 			}
 			for i := range want {
 				if !slices.Equal(got[i], want[i]) {
-					t.Errorf("leaf %d has other rows, or another order", i)
+					t.Errorf("leaf %d has other rows", i)
 				}
 			}
 		})

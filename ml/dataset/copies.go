@@ -11,6 +11,8 @@ import (
 // RowHash is the hash of a row's record: equal rows have equal ones.
 type RowHash [hashBytes]byte
 
+func (h *RowHash) bucket() int { return key{hi: be.Uint64(h[:])}.bucket() }
+
 // bin is the first bits of a row's draw, one of drawBins.
 func (h *RowHash) bin() int { return int(h[8])<<4 | int(h[9])>>4 }
 
@@ -45,6 +47,13 @@ type Copy struct {
 	Hash RowHash
 	Node int32
 	N    int64
+}
+
+// Clone is a copy.
+func (c *Copies) Clone() *Copies {
+	out := *c
+	out.Bins, out.List = slices.Clone(c.Bins), slices.Clone(c.List)
+	return &out
 }
 
 // Merge adds what other nodes have.

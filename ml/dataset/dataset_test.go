@@ -96,6 +96,7 @@ func someBatch(r *rand.Rand, n int, dict bool) *batch.Batch {
 	return batch.New(cols, n)
 }
 
+// dump lists a leaf's rows, sorted: their order means nothing.
 func dump(t *testing.T, l *Leaf) []byte {
 	t.Helper()
 	v, err := l.Open()
@@ -112,7 +113,9 @@ func dump(t *testing.T, l *Leaf) []byte {
 		}
 		fmt.Fprintf(&out, "%.3f\n", v.Draw(i))
 	}
-	return out.Bytes()
+	lines := bytes.SplitAfter(out.Bytes(), []byte("\n"))
+	slices.SortFunc(lines, bytes.Compare)
+	return bytes.Join(lines, nil)
 }
 
 func settleAll(t *testing.T, s *Store, leaves int) (out [][]byte) {

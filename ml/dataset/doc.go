@@ -1,5 +1,5 @@
-// Package dataset holds the rows of a training job on one node, in an order
-// that depends on nothing but the rows themselves.
+// Package dataset holds the rows of a training job on one node, and their blocks in
+// an order that depends on nothing but the rows themselves.
 //
 // The dataset query brings rows to nodes in any order. Each row becomes a
 // record, its canonical bytes behind a 128-bit hash of them:
@@ -10,21 +10,23 @@
 //
 // Slots are little-endian, as the machines that we run on are.
 //
-// The hash deals it: its first 12 bits name one of 4096 buckets, a leaf is a
-// range of buckets, and within a leaf records stand in the order of their bytes,
-// hash first; of copies of a record all but the first by a hash of their
-// ordinal. The number of leaves follows from the number of rows alone. So the
-// contents of leaf i are a function of the multiset of rows, wherever and in
-// whatever order they came in; and since a hash has no meaning, the order is
-// also the shuffle that mini-batches want, and its low bits draw the holdout, but
-// for rows with many copies, of which a share is held out: see Holdout.
+// The hash deals it: its first 12 bits name one of 4096 buckets, and a leaf is a
+// range of buckets. The number of leaves follows from the number of rows alone. So
+// the contents of leaf i are a function of the multiset of rows, wherever and in
+// whatever order they came in. Other bits of the hash draw the holdout, but for rows
+// with many copies, of which a share is held out: see Holdout.
+//
+// Within a leaf rows have no order until they are a block: it puts them into the
+// order of the hashes of what it has of them (Block.Order), of copies all but the
+// first by a hash of their ordinal. Since a hash has no meaning, the order is also
+// the shuffle that mini-batches want.
 //
 //	Add ─▶ records as they come      any goroutine, any order; spill to a file
 //	         │  keys dealt to buckets 0 … 4095
 //	         │ TakeBucket / PutBucket     ship to the node that owns the leaf
 //	         ▼
-//	       Finish, Settle(leaf) ─▶ Leaf   an order of records, in the file made when it is looked at
-//	         │  package feature encodes
+//	       Finish, Settle(leaf) ─▶ Leaf   records, in the file brought together when they are looked at
+//	         │  package feature encodes, Order
 //	         ▼
 //	       Blocks                     tiles of numbers for the kernels; dito
 //
@@ -35,11 +37,12 @@
 // orders the rows of one by values of other columns: it is for windows.
 //
 // A store in place (Config.InPlace) is for rows whose order means nothing:
-// buckets are then runs of rows as they came, and leaves are not sorted.
+// buckets are then runs of rows as they came.
 //
 // A store whose rows can be read again (Config.Flow) forgets those that it has no
 // memory for. They are encoded as they come the second time; a store with a
-// CodedLayout deals what the encoders made of them, by the hashes of the rows.
+// CodedLayout deals what the encoders made of them, by the hashes of the rows, which
+// it does not keep: a leaf's block is made of these each time that it is wanted.
 //
 // Everything held is charged to the job's pool. When it does not fit, it goes
 // to temporary files, which have no name any more once they are open.

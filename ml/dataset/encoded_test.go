@@ -15,17 +15,30 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// codedStore deals rows of three numbers of which some have many copies, as two
-// dense columns, a code and a label, and gives the store of what was encoded.
-func codedStore(t *testing.T, rows int, narrow bool, limit int64) *Store {
+// codedStores deals rows of three numbers of which some have many copies, as two
+// dense columns, a code, a label and a weight, and gives the stores of what was
+// encoded, of two nodes: the second has the second half of the leaves.
+func codedStores(t *testing.T, r *rand.Rand, rows, leaves int, narrow, weighted bool, limit int64) (nodes [2]*Store) {
 	t.Helper()
-	coded := NewStore(CodedLayout(2, 1, narrow), Config{Pool: mem.NewPool("coded", limit), Temp: t.TempDir(), Seed: 5})
+	for i := range nodes {
+		nodes[i] = NewStore(CodedLayout(2, 1, narrow, weighted), Config{Pool: mem.NewPool("coded", limit), Temp: t.TempDir(), Seed: 5, Leaves: leaves})
+	}
 	layout, err := NewLayout(oneColumn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := make([]int32, rows)
-	raw := NewStore(layout, Config{Pool: mem.NewPool("raw", 2<<20), Temp: t.TempDir(), Seed: 5, Flow: func(v *View) error {
+	vals := make([]int64, rows)
+	for i := range vals {
+		if vals[i] = int64(i); i%10 < 3 {
+			vals[i] = []int64{1, 5, int64(i / 10 * 7 % 200)}[i%10]
+		}
+	}
+	r.Shuffle(rows, func(i, j int) { vals[i], vals[j] = vals[j], vals[i] })
+	var counted *Counted // nil in the first reading
+	flow := func(v *View) error {
+		if counted == nil {
+			return nil
+		}
 		b := NewBlock(v.Rows, 2, 1, narrow)
 		x := make([]float64, ViewRows)
 		for from := 0; from < v.Rows; from += ViewRows {
@@ -35,124 +48,153 @@ func codedStore(t *testing.T, rows int, narrow bool, limit int64) *Store {
 				b.Set(from+i, 0, x)
 				b.Set(from+i, 1, -x)
 				b.Code[(from+i)&^7+(from+i)&7] = int32(x) % 3
-				b.Y[from+i] = float64(int(x) % 2)
+				b.Y[from+i], b.W[from+i] = float64(int(x)%2), float64(int(x)%4)
 			}
 		}
-		for i := range v.Rows {
-			all[i] = int32(i)
-		}
-		half := v.Rows / 2 // as if others had sent them
+		var here []int32
 		var sent []byte
-		for i := half; i < v.Rows; i++ {
-			sent = coded.AppendCoded(sent, v, b, i)
-		}
-		return errors.Join(coded.AddCoded(v, b, all[:half]), coded.PutCoded(sent))
-	}})
-	raw.Flow()
-	defer raw.Close()
-	r := rand.New(rand.NewPCG(1, 2))
-	for from := 0; from < rows; from += 1000 {
-		vals := make([]int64, 1000)
-		for i := range vals {
-			if vals[i] = int64(from + i); i%10 < 3 {
-				vals[i] = []int64{1, 5, int64(r.IntN(200))}[i%10]
+		for i := range v.Rows {
+			switch {
+			case counted.Count(v, i, false, func() []byte { return nodes[0].Record(b, i) }):
+			case v.Bucket(i) < Buckets/2:
+				here = append(here, int32(i))
+			default:
+				sent = nodes[1].AppendCoded(sent, v, b, i)
 			}
 		}
-		if err := raw.Add(context.Background(), batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, nil)}, 1000)); err != nil {
+		return errors.Join(nodes[0].AddCoded(v, b, here), nodes[1].PutCoded(sent))
+	}
+	read := func() *Copies {
+		raw := NewStore(layout, Config{Pool: mem.NewPool("raw", 2<<20), Temp: t.TempDir(), Seed: 5, Flow: flow, Copies: true})
+		raw.Flow()
+		defer raw.Close()
+		for from := 0; from < rows; from += 1000 {
+			if err := raw.Add(context.Background(), batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals[from:from+1000], nil)}, 1000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := raw.Drain(); err != nil {
+			t.Fatal(err)
+		}
+		return raw.Copies(0)
+	}
+	perhaps := read().Perhaps()
+	if len(perhaps) < 2 {
+		t.Fatalf("%d rows may be common", len(perhaps))
+	}
+	counted = NewCounted(perhaps)
+	read()
+	list := Together(counted.List(), int64(rows))
+	shared := 0
+	for _, c := range list {
+		if !c.Home {
+			shared++
+		}
+	}
+	if shared != 2 {
+		t.Fatalf("%d rows are shared", shared)
+	}
+	for _, s := range nodes {
+		if err := errors.Join(s.Spread(list), s.Finish()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := raw.Drain(); err != nil {
-		t.Fatal(err)
-	}
-	common, err := coded.Common(int64(rows))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(common) != 2 {
-		t.Fatalf("%d rows are common", len(common))
-	}
-	if err := coded.Spread(common); err != nil {
-		t.Fatal(err)
-	}
-	if err := coded.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	return coded
+	return nodes
 }
 
-// TestEncodedLeaves: the blocks of encoded rows are the same where they lie in
-// memory, where they lie in the file and there is room for a leaf's records at
-// once, and where there is none.
+// TestEncodedLeaves: the blocks of encoded rows are the same in whatever order rows
+// came, where they lie in memory, where they lie in the file and there is room for a
+// leaf's records at once, and where there is none; and they are the order of the
+// blocks that are made of the rows in any other.
 func TestEncodedLeaves(t *testing.T) {
 	const rows, leaves = 60000, 4
-	for _, narrow := range []bool{false, true} {
-		ample, tiny := codedStore(t, rows, narrow, 0), codedStore(t, rows, narrow, 2<<20)
-		d := &Drawer{share: 0.25, cut: drawBins / 4, common: map[RowHash]*atomic.Int64{}}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range [][2]bool{{false, false}, {true, false}, {true, true}} {
+		narrow, weighted := c[0], c[1]
+		weights := []float64{2, 3}
+		if weighted {
+			weights = nil
+		}
+		ample, tiny := codedStores(t, r, rows, leaves, narrow, weighted, 0), codedStores(t, r, rows, leaves, narrow, weighted, 2<<20)
 		seen := 0
 		for k := range leaves {
 			from, to := LeafBuckets(k, leaves)
 			var ls [2]*Leaf
-			for i, s := range []*Store{ample, tiny} {
-				l, err := s.Settle(context.Background(), from, to)
-				if err != nil {
+			for i, nodes := range [][2]*Store{ample, tiny} {
+				var err error
+				if ls[i], err = nodes[k*2/leaves].Settle(context.Background(), from, to); err != nil {
 					t.Fatal(err)
 				}
-				v, err := l.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := l.Draw(d, v); err != nil {
-					t.Fatal(err)
-				}
-				v.Close()
-				ls[i] = l
 			}
 			if ls[0].spilled || !ls[1].spilled {
 				t.Fatal("the rows are not where they were to be")
 			}
-			train, held := ls[0].Units()
-			seen += train + held
-			if held == 0 || train == 0 {
-				t.Fatalf("%d rows, %d held out", train, held)
+			seen += ls[0].Rows
+			want, err := ls[0].Block(weights)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for i, n := range []int{train, held} {
-				want, err := ls[0].Block(n, i == 1, []float64{2, 3})
+			if n := int64(want.Rows); ls[0].CodedBytes() != want.Bytes() || n*int64(ls[0].store.layout.fixed) > want.Bytes() {
+				t.Errorf("a block of %d bytes is %d rows of %d", want.Bytes(), n, ls[0].store.layout.fixed)
+			}
+			for _, room := range []bool{true, false} { // for the leaf's records
+				pool, order := tiny[k*2/leaves].cfg.Pool, int64(ls[1].Rows)*orderBytes
+				a := pool.Account("others", false)
+				if !room {
+					if err := a.Grow(pool.Limit() - pool.Used() - order - 256<<10); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := ls[1].store.grow(order); err != nil {
+					t.Fatal(err)
+				}
+				slab, ok := ls[1].load()
+				if ok != room {
+					t.Fatalf("there is room: %v", ok)
+				}
+				ls[1].store.shrink(int64(cap(slab)) + order)
+				got, err := ls[1].Block(weights)
+				a.Close()
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, spare := range []int64{0, 1 << 20} { // bytes that others have
-					a := tiny.cfg.Pool.Account("others", false)
-					if err := a.Grow(spare); err != nil {
-						t.Fatal(err)
-					}
-					v, err := ls[1].Open()
-					if (err != nil) != (spare > 0) {
-						t.Fatalf("with %d bytes less: %v", spare, err)
-					}
-					if err == nil {
-						v.Close()
-					}
-					got, err := ls[1].Block(n, i == 1, []float64{2, 3})
-					a.Close()
-					if err != nil {
-						t.Fatal(err)
-					}
-					if !slices.Equal(got.X32, want.X32) || !slices.Equal(got.X64, want.X64) || !slices.Equal(got.Code, want.Code) ||
-						!slices.Equal(got.Y, want.Y) || !slices.Equal(got.W, want.W) {
-						t.Errorf("leaf %d: another block", k)
-					}
-				}
+				sameBlock(t, got, want)
+			}
+			shuffled, from0 := NewBlock(want.Rows, 2, 1, narrow), r.Perm(want.Rows)
+			for i, r := range from0 {
+				shuffled.Set(i, 0, want.Value(r, 0))
+				shuffled.Set(i, 1, want.Value(r, 1))
+				shuffled.Code[i], shuffled.Y[i], shuffled.W[i] = want.Code[r], want.Y[r], want.W[r]
+			}
+			shuffled.Order(5, weighted)
+			sameBlock(t, shuffled, want)
+			var w float64
+			if err := ls[1].Weights(weights, func(x float64) { w += x }); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range want.W {
+				w -= x
+			}
+			if w != 0 {
+				t.Errorf("leaf %d: the weights are off by %v", k, w)
 			}
 		}
 		if seen != rows {
 			t.Errorf("%d rows, not %d", seen, rows)
 		}
-		for _, s := range []*Store{ample, tiny} {
+		for _, s := range []*Store{ample[0], ample[1], tiny[0], tiny[1]} {
 			if err := s.Close(); err != nil || s.cfg.Pool.Used() != 0 {
 				t.Errorf("%v, %d bytes", err, s.cfg.Pool.Used())
 			}
 		}
+	}
+}
+
+func sameBlock(t *testing.T, got, want *Block) {
+	t.Helper()
+	if !slices.Equal(got.X32, want.X32) || !slices.Equal(got.X64, want.X64) || !slices.Equal(got.Code, want.Code) ||
+		!slices.Equal(got.Y, want.Y) || !slices.Equal(got.W, want.W) {
+		t.Error("another block")
 	}
 }
 
@@ -166,7 +208,7 @@ func TestMadeBlocks(t *testing.T) {
 	s := NewBlocks(Config{Pool: pool, Temp: t.TempDir()})
 	var made atomic.Int64
 	for id := range 6 {
-		s.PutMade(id, rows, size, func() (*Block, error) {
+		s.PutMade(id, rows, 0, size, func() (*Block, error) {
 			made.Add(1)
 			b := NewBlock(rows, 2, 0, false)
 			b.Y[0] = float64(id)
@@ -205,7 +247,7 @@ func TestMadeBlocks(t *testing.T) {
 	}
 	wg.Wait()
 	tries := 0
-	s.PutMade(1, rows, size, func() (*Block, error) { // whose rows have no room beside idle blocks
+	s.PutMade(1, rows, 0, size, func() (*Block, error) { // whose rows have no room beside idle blocks
 		if tries++; s.acct.Used() > size {
 			return nil, errDamaged()
 		}
@@ -216,7 +258,7 @@ func TestMadeBlocks(t *testing.T) {
 	} else {
 		release()
 	}
-	s.PutMade(0, rows, 3*size, func() (*Block, error) { return NewBlock(rows, 2, 0, false), nil })
+	s.PutMade(0, rows, 0, 3*size, func() (*Block, error) { return NewBlock(rows, 2, 0, false), nil })
 	if _, _, err := s.Open(0); err == nil {
 		t.Error("a block that is larger than memory was opened")
 	}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -289,38 +290,57 @@ func (v *View) Hold(d *Drawer) {
 	}
 }
 
-// Zone is bins of draws among which the cut of a Holdout will be, as far as is
-// known before all rows are. Rows are parted by it: those below it, those of each
-// of its bins, and those above. A Zone of no bins has all rows above.
-type Zone struct{ from, to int }
+// Zone parts rows by their draws so that whichever holdout is chosen when all rows
+// are known holds whole parts out: where its cuts may be, as far as is known before,
+// each bin is a part.
+type Zone struct {
+	ends []int // of the parts but the last: the first bins that they have not
+}
 
-// zoneBins is how far the cut may be from the share: where rows are a million, all
+// zoneBins is how far a cut may be from the share: where rows are a million, all
 // different, their draws' standard deviation is 1.6 bins.
 const zoneBins = 16
 
-// ZoneOf is the zone for a share of rows between two.
-func ZoneOf(from, to float64) Zone {
-	return Zone{max(int(from*drawBins)-zoneBins, 0), min(int(to*drawBins)+zoneBins, drawBins)}
+// ZoneOf is the zone of cuts within these ranges of shares of the rows, which ascend.
+func ZoneOf(ranges ...[2]float64) (z Zone) {
+	from := 0
+	for _, r := range ranges {
+		from = max(from, int(r[0]*drawBins)-zoneBins)
+		for to := min(int(r[1]*drawBins)+zoneBins, drawBins); from <= to; from++ {
+			z.ends = append(z.ends, from)
+		}
+	}
+	return z
 }
 
 // Parts is the number of parts.
-func (z Zone) Parts() int { return z.to - z.from + 2 }
+func (z Zone) Parts() int { return len(z.ends) + 1 }
 
 // Part is the part of a row.
-func (z Zone) Part(h RowHash) int { return min(max(h.bin()-z.from+1, 0), z.to-z.from+1) }
+func (z Zone) Part(h RowHash) int {
+	at, _ := slices.BinarySearch(z.ends, h.bin()+1)
+	return at
+}
 
 // Held tells of each part whether h holds its rows out; false where the parts do
 // not say that.
 func (z Zone) Held(h *Holdout) (held []bool, ok bool) {
-	if len(h.Common) > 0 || h.From > 0 || h.Cut < z.from || h.Cut > z.to {
-		return nil, false
-	}
 	held = make([]bool, z.Parts())
+	from, known := 0, 0
 	for i := range held {
-		held[i] = i <= h.Cut-z.from
+		to := drawBins
+		if i < len(z.ends) {
+			to = z.ends[i]
+		}
+		held[i] = from >= h.From && to <= h.Cut
+		for _, cut := range []int{h.From, h.Cut} {
+			if cut == to || cut == 0 && i == 0 {
+				known++
+			}
+		}
+		from = to
 	}
-	held[0] = h.Cut > 0 // there may be none
-	return held, true
+	return held, known >= 2 && len(h.Common) == 0
 }
 
 // Parted gives the rows of a view by part, nil for none.

@@ -1,12 +1,8 @@
 package dataset
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"math"
-	"math/bits"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Leaf is the rows of one leaf in canonical order.
+// Leaf is the rows of one leaf.
 type Leaf struct {
 	Rows     int
 	store    *Store
@@ -126,12 +122,12 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	return l, ctx.Err()
 }
 
-// roomToSort charges the order, and until done is called what making it takes:
-// twice the keys, of a keyed store with ranks.
+// roomToSort charges the order, and until done is called what making it takes: the
+// keys, of a keyed store also with ranks.
 func (l *Leaf) roomToSort() (done func(), err error) {
-	n, keys2 := int64(l.Rows), int64(2*keyBytes)
+	n, keys2 := int64(l.Rows), int64(keyBytes)
 	if l.store.cfg.Windows != nil {
-		keys2 += 8
+		keys2 += keyBytes + 8
 	}
 	if err := l.store.grow(n * (8 + keys2)); err != nil {
 		return nil, err
@@ -204,85 +200,21 @@ func (l *Layout) whole(b []byte) []byte {
 	return b[:n]
 }
 
-// sort makes the order. Hashes being uniform, the bits after those that all
-// keys of the leaf share put nearly every key in its place; the rest is left to
-// a comparison within each place.
+// sort makes the order: of a keyed store that of values, else any, for blocks have
+// an order of their own.
 func (l *Leaf) sort(keys []key, regions [][]byte) (order []loc) {
-	n := len(keys)
 	if w := l.store.cfg.Windows; w != nil {
 		return l.sortKeyed(keys, w, regions)
 	}
-	order = make([]loc, n)
-	if l.store.cfg.InPlace {
-		for i, k := range keys {
-			order[i] = k.at
-		}
-		return order
-	}
-	compare := func(a, b key) int { return l.store.layout.compare(a, b, regions) }
-	width := bits.Len(uint(max(n-1, 1)))
-	shared := l.shared()
-	place := func(k key) uint64 { return k.hi << shared >> (64 - width) }
-	ends := make([]uint32, 1<<width)
-	for _, k := range keys {
-		ends[place(k)]++
-	}
-	sum := uint32(0)
-	for i, c := range ends {
-		ends[i] = sum
-		sum += c
-	}
-	sorted := make([]key, n)
-	for _, k := range keys {
-		p := place(k)
-		sorted[ends[p]] = k
-		ends[p]++
-	}
-	at, copies := uint32(0), false
-	for _, end := range ends {
-		if end-at > 1 {
-			slices.SortFunc(sorted[at:end], compare)
-			copies = partCopies(sorted[at:end], shared, compare) || copies
-		}
-		at = end
-	}
-	if copies {
-		slices.SortFunc(sorted, compare)
-	}
-	for i, k := range sorted {
+	order = make([]loc, len(keys))
+	for i, k := range keys {
 		order[i] = k.at
 	}
 	return order
 }
 
-// shared is how many of the first bits of their hashes a leaf's rows share.
-func (l *Leaf) shared() int { return bucketBits - bits.Len(uint(l.to-l.from-1)) }
-
-// partCopies gives the copies of a row, neighbours in keys, places of their own in the
-// leaf, by their ordinals: a mini-batch is a run of a leaf's rows, and should be a
-// sample of them. shared bits are the leaf's. It tells whether there are copies.
-func partCopies(keys []key, shared int, compare func(a, b key) int) (copies bool) {
-	runs(len(keys), func(i, j int) bool { return compare(keys[i], keys[j]) == 0 }, func(from, to int) {
-		for i := from + 1; i < to; i++ {
-			keys[i].hi = copyPlace(keys[from].hi, i-from, shared)
-			copies = true
-		}
-	})
-	return copies
-}
-
-// copyPlace is what the copy of this ordinal of a row stands by.
-func copyPlace(hi uint64, ordinal, shared int) uint64 {
-	place := fold(hi^k1, uint64(ordinal)^k3)
-	return hi>>(64-shared)<<(64-shared) | place>>shared
-}
-
-func (l *Layout) compare(a, b key, regions [][]byte) int {
-	if c := cmp.Compare(a.hi, b.hi); c != 0 {
-		return c
-	}
-	return bytes.Compare(l.whole(a.at.in(regions)), l.whole(b.at.in(regions)))
-}
+// InFile tells whether the rows lie in the file.
+func (l *Leaf) InFile() bool { return l.spilled }
 
 // Free gives the leaf's own memory back; the leaf is empty then.
 func (l *Leaf) Free() {

@@ -9,9 +9,10 @@ import (
 // opens it, and kept for the next until others are wanted. Mini-batches that
 // follow each other are of the same leaf.
 type made struct {
-	rows  int
-	bytes int64
-	build func() (*Block, error)
+	rows    int
+	windows int // of a block of windows
+	bytes   int64
+	build   func() (*Block, error)
 
 	making sync.Mutex // held while it is made
 	b      *Block
@@ -21,9 +22,9 @@ type made struct {
 // idleBlocks is how many made blocks are kept that nobody uses.
 const idleBlocks = 2
 
-// PutMade keeps a block of so many rows and bytes as what makes it.
-func (s *Blocks) PutMade(id, rows int, bytes int64, build func() (*Block, error)) {
-	m := &made{rows: rows, bytes: bytes, build: build}
+// PutMade keeps a block of so many rows, windows, or 0, and bytes as what makes it.
+func (s *Blocks) PutMade(id, rows, windows int, bytes int64, build func() (*Block, error)) {
+	m := &made{rows: rows, windows: windows, bytes: bytes, build: build}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full = true

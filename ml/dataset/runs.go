@@ -6,18 +6,30 @@ import (
 	"slices"
 )
 
-// run is what a shard wrote to the file at once: its records bucket by bucket,
-// and behind them a directory that says where each bucket ends and what its bytes
-// sum up to. So a run takes a few bytes of memory however many buckets it has, and
-// rows on disk leave memory to those who work on them.
+// run is what a shard wrote to the file at once: its records piece by piece, a piece
+// being a bucket, or a leaf where the leaves are known (Config.Leaves), and behind
+// them a directory that says where each piece ends and what its bytes sum up to. So a
+// run takes a few bytes of memory however many pieces it has, and rows on disk leave
+// memory to those who work on them.
 type run struct {
 	off int64
 	len int // of the records
 }
 
-// dirEntry is the bytes of a directory for each bucket: its end in the run in
-// words of eight bytes, and the sum.
-const dirEntry = 8
+// dirEntry is the bytes of a directory for each piece: its end in the run in words
+// of dirWord bytes, and the sum.
+const (
+	dirEntry = 8
+	dirWord  = 4
+)
+
+// pieces is the number of pieces of a run.
+func (s *Store) pieces() int {
+	if s.cfg.Leaves > 0 {
+		return s.cfg.Leaves
+	}
+	return Buckets
+}
 
 // writeRun writes the records of a shard, dealt.
 func (s *Store) writeRun(sh *shard, regions [][]byte) error {
@@ -32,11 +44,12 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	if total == 0 { // all was taken
 		return nil
 	}
-	dir := make([]byte, 0, Buckets*dirEntry)
+	per := Buckets / s.pieces()
+	dir := make([]byte, 0, s.pieces()*dirEntry)
 	e, err := s.file.stream(total+cap(dir), 8, func(w io.Writer) error {
 		end := 0
+		sum := uint32(0)
 		for bkt := range Buckets {
-			sum := uint32(0)
 			for _, d := range sh.dealt {
 				for _, k := range d.of(bkt) {
 					rec := s.layout.whole(k.at.in(regions))
@@ -47,7 +60,10 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 					end += len(rec)
 				}
 			}
-			dir = le.AppendUint32(le.AppendUint32(dir, uint32(end/8)), sum)
+			if (bkt+1)%per == 0 {
+				dir = le.AppendUint32(le.AppendUint32(dir, uint32(end/dirWord)), sum)
+				sum = 0
+			}
 		}
 		_, err := w.Write(dir)
 		return err
@@ -62,8 +78,11 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	return nil
 }
 
-// extents gives the pieces of a run that buckets [from, to) have.
+// extents gives the pieces of a run that buckets [from, to) have, which are whole
+// pieces.
 func (s *Store) extents(r run, from, to int) ([]extent, error) {
+	per := Buckets / s.pieces()
+	from, to = from/per, to/per
 	// The end of the bucket before is where the first one begins.
 	first := max(from-1, 0)
 	dir := make([]byte, (to-first)*dirEntry)
@@ -71,12 +90,12 @@ func (s *Store) extents(r run, from, to int) ([]extent, error) {
 		return nil, err
 	}
 	out, at := make([]extent, 0, to-from), 0
-	for bkt := first; bkt < to; bkt++ {
-		end := int(le.Uint32(dir)) * 8
+	for i := first; i < to; i++ {
+		end := int(le.Uint32(dir)) * dirWord
 		if end < at || end > r.len {
 			return nil, errDamaged()
 		}
-		if bkt >= from {
+		if i >= from {
 			out = append(out, extent{r.off + int64(at), end - at, le.Uint32(dir[4:])})
 		}
 		at, dir = end, dir[dirEntry:]
@@ -212,14 +231,4 @@ func (s *Store) sizeOf(shards []*shard, from, to int) (size int, err error) {
 // hasRuns tells whether some of these shards wrote to the file.
 func hasRuns(shards []*shard) bool {
 	return slices.ContainsFunc(shards, func(sh *shard) bool { return len(sh.runs) > 0 })
-}
-
-// Directories is the bytes that the store wrote beside records.
-func (s *Store) Directories() (n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, sh := range s.shards {
-		n += int64(len(sh.runs)) * Buckets * dirEntry
-	}
-	return n
 }

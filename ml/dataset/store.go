@@ -60,6 +60,8 @@ type Config struct {
 	// Windows makes the store a keyed one: rows are dealt by their partition and
 	// ordered within it.
 	Windows *Windows
+	// Leaves is the number of leaves where it is known before the rows are; 0 else.
+	Leaves int
 	// Copies counts the copies of rows as they are added.
 	Copies bool
 	// Flow takes rows that there is no memory for as they are added. They are

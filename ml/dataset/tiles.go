@@ -114,25 +114,6 @@ func (b *Block) Standardize(center, inv []float64) {
 	}
 }
 
-// AddMoments adds the moments of the dense columns in rows [from, to) around c.
-// from is a multiple of f64.Lanes.
-func (b *Block) AddMoments(acc []f64.MomentAcc, from, to int, c []float64) {
-	whole := to &^ (f64.Lanes - 1)
-	if b.X32 != nil {
-		f64.ColumnMoments(acc, b.X32[from*b.Dense:whole*b.Dense], c)
-	} else {
-		f64.ColumnMoments(acc, b.X64[from*b.Dense:whole*b.Dense], c)
-	}
-	for i := whole; i < to; i++ {
-		for j := range acc {
-			d := b.Value(i, j) - c[j]
-			a, l := &acc[j], i-whole
-			a.S1[l] += d
-			a.S2[l] = f64.FMA(d, d, a.S2[l])
-		}
-	}
-}
-
 // Splits is f64.ColumnSplits of the dense columns in rows [from, to), at most
 // f64.SplitRows of them, in whole tiles.
 func (b *Block) Splits(s *f64.Splits, from, to int) (low, high, sums []float64, ok []bool) {

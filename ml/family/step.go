@@ -103,6 +103,9 @@ type Node struct {
 	// memory that is charged, or where there is little in pages of a file. They are
 	// good until the worker is closed. It may be called from any goroutine.
 	Space func(bytes int) ([]byte, error)
+	// Memory is how much the training may have here in all, 0 for any: for those who
+	// can do more at once where there is more.
+	Memory int64
 }
 
 // Worker is a node's part in a training. Its methods may be called from any

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
-	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -14,19 +13,17 @@ import (
 const chunkRows = dataset.ViewRows
 
 // needs tells what statistics a column's part asks for.
-func (s *Spec) needs(c *Col) (moments, extremes, cats, sketch bool) {
+func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 	switch c.Role {
 	case Label:
-		return !s.Classes, s.EventCol() >= 0, s.Classes, false
+		return !s.Classes, s.Classes, false
 	case Feature:
 	default:
-		return false, false, false, false
+		return false, false, false
 	}
 	switch c.Encoder {
-	case Plain, Standard, Dates:
+	case Plain, Standard, Dates, MinMax, MaxAbs:
 		moments = true
-	case MinMax, MaxAbs:
-		moments, extremes = true, true
 	case Robust, QuantileBucketize:
 		moments, sketch = true, true
 	case Bucketize:
@@ -40,7 +37,7 @@ func (s *Spec) needs(c *Col) (moments, extremes, cats, sketch bool) {
 	if c.Fill == FillMostFrequent && moments {
 		cats = true
 	}
-	return moments, extremes, cats, sketch
+	return moments, cats, sketch
 }
 
 // Collect gives the statistics of the training rows of a leaf, and checks the
@@ -72,7 +69,7 @@ func (s *Spec) collectAll(ctx context.Context, v *dataset.View, draft bool) (*St
 		if c := s.LabelCol(); c >= 0 && s.Classes {
 			held := other.Cols[c].Cats
 			for i := range held {
-				held[i].W = 0
+				held[i].W = mass{}
 			}
 			st.Cols[c].Cats, _ = mergeCats(st.Cols[c].Cats, held, MaxClasses)
 		}
@@ -113,7 +110,7 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 			}
 		}
 		if event >= 0 {
-			if nulls := v.Numbers(event, from, vals); nulls > 0 || !bits(vals) {
+			if nulls := v.Numbers(event, from, vals); nulls > 0 || !zeroOrOne(vals) {
 				return nil, errEvent(s.Cols[event].Name)
 			}
 		}
@@ -123,9 +120,9 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 			}
 		}
 	}
-	st.Counted, st.Weight = st.Rows, float64(v.Rows)
+	st.Counted = st.Rows
 	if weight >= 0 {
-		st.Counted, st.Weight = cols[weight].count, f64.Fold(&cols[weight].acc.S1)
+		st.Counted, st.Weight = cols[weight].count, cols[weight].total
 	}
 	for i := range cols {
 		if err := cols[i].finish(&st.Cols[i]); err != nil {
@@ -135,8 +132,8 @@ func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
 	return st, nil
 }
 
-// bits tells whether all are 0 or 1.
-func bits(vals []float64) bool {
+// zeroOrOne tells whether all are 0 or 1.
+func zeroOrOne(vals []float64) bool {
 	for _, v := range vals {
 		if v != 0 && v != 1 {
 			return false
@@ -145,26 +142,23 @@ func bits(vals []float64) bool {
 	return true
 }
 
-// collector is one column's statistics in the making.
+// collector is one column's statistics in the making. All sums are exact, so that
+// they depend neither on how rows are cut nor on their order.
 type collector struct {
-	col                                    *Col
-	moments, extremes, cats, sketch, array bool
-	nulls, count                           int64
-	shift                                  float64
-	acc                                    f64.MomentAcc
-	weight                                 [f64.Lanes]float64 // of what was counted, where rows have weights
-	weighted                               bool
-	lo, hi                                 float64
-	sample, sampleW                        []float64
-	counter                                catCounter
-	elems                                  []f64.MomentAcc
-	sums                                   uint8 // of Spec.AnyOrder: how many powers of the values are summed
-	any                                    bool  // Spec.AnyOrder
-	duration                               bool  // no value may be negative
-	s1, s2                                 exact.Long
-	wild                                   bool // a NaN or an infinity was there
-	elemSums                               [][2]exact.Long
-	shifts, vals                           []float64
+	col                          *Col
+	moments, cats, sketch, array bool
+	nulls, count                 int64
+	weighted                     bool
+	total                        mass // of the weight's column
+	lo, hi                       float64
+	sample, sampleW              []float64
+	counter                      catCounter
+	sums                         uint8 // how many powers of the values are summed
+	duration                     bool  // no value may be negative
+	s0, s1, s2                   exact.Long
+	wild                         bool // a NaN or an infinity was there
+	elemSums                     [][2]exact.Long
+	vals                         []float64
 }
 
 // collectors are those of all columns of so many rows.
@@ -180,14 +174,12 @@ func (s *Spec) collectors(rows int) []collector {
 func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 	k.col, k.weighted = &s.Cols[i], weighted
 	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
-	k.moments, k.extremes, k.cats, k.sketch = s.needs(k.col)
+	k.moments, k.cats, k.sketch = s.needs(k.col)
 	k.duration = k.col.Role == Label && timed
 	if k.sketch {
 		k.sample = make([]float64, 0, rows)
 	}
-	if k.any = s.AnyOrder; k.any {
-		k.sums = s.powers(k.col)
-	}
+	k.sums = s.powers(k.col)
 }
 
 // powers gives how many powers of a column's numbers are summed: none where
@@ -204,28 +196,65 @@ func (s *Spec) powers(c *Col) uint8 {
 	return 1
 }
 
-// exactly adds numbers, NULLs being left out: the first NaNs of the chunk.
-func (k *collector) exactly(nulls int, vals []float64) {
-	for _, x := range vals {
-		if x != x && nulls > 0 {
+// numbers adds numbers of weights w, nil for 1 each. NULLs are left out: the first
+// NaNs of the chunk. Those of weight 0 do not count.
+func (k *collector) numbers(nulls int, vals, w []float64) {
+	for j, x := range vals {
+		null := x != x && nulls > 0 // a NaN beyond the NULLs stays, and is found
+		if null {
 			nulls--
+		}
+		switch {
+		case w != nil && w[j] == 0:
+			continue
+		case null:
+			if !k.cats {
+				k.nulls++
+			}
 			continue
 		}
-		k.one(x)
+		if k.sketch && x == x {
+			if k.sample = append(k.sample, x); w != nil {
+				k.sampleW = append(k.sampleW, w[j])
+			}
+		}
+		if w == nil {
+			k.one(x)
+			continue
+		}
+		k.bound(x)
+		if k.sums > 0 {
+			k.s0.Add(w[j])
+			weigh(w[j], x, &k.s1, &k.s2)
+		}
 	}
 }
 
 func (k *collector) one(x float64) {
+	k.bound(x)
+	if k.sums > 0 {
+		if k.s1.Add(x); k.sums > 1 {
+			k.s2.AddProduct(x, x)
+		}
+	}
+}
+
+func (k *collector) bound(x float64) {
 	if k.count == 0 {
 		k.lo, k.hi = x, x
 	}
 	k.count++
 	k.lo, k.hi = min(k.lo, x), max(k.hi, x)
 	k.wild = k.wild || x-x != 0
-	if k.sums > 0 {
-		if k.s1.Add(x); k.sums > 1 {
-			k.s2.AddProduct(x, x)
-		}
+}
+
+// weigh adds w·x and w·x², both exactly.
+func weigh(w, x float64, s1, s2 *exact.Long) {
+	s1.AddProduct(w, x)
+	p := w * x
+	s2.AddProduct(p, x)
+	if rest := math.FMA(w, x, -p); rest != 0 && rest-rest == 0 {
+		s2.AddProduct(rest, x)
 	}
 }
 
@@ -251,105 +280,12 @@ func (k *collector) chunk(v *dataset.View, i, from int, vals, w []float64) error
 		return k.arrays(v, i, from, len(vals), w)
 	}
 	if k.moments {
-		if nulls := readNumbers(v, k.col.Type, i, from, vals); k.any {
-			if !k.cats {
-				k.nulls += int64(nulls)
-			}
-			k.exactly(nulls, vals)
-		} else if w == nil {
-			k.numbers(nulls, vals)
-		} else {
-			k.weightedNumbers(nulls, vals, w)
-		}
+		k.numbers(readNumbers(v, k.col.Type, i, from, vals), vals, w)
 	}
 	if k.cats {
 		return k.categories(v, i, from, len(vals), w)
 	}
 	return nil
-}
-
-// weightedNumbers is numbers of rows with weights. Those of weight 0 do not count.
-func (k *collector) weightedNumbers(nulls int, vals, w []float64) {
-	for j, x := range vals {
-		null := x != x && nulls > 0 // a NaN beyond the NULLs stays, and is found
-		if null {
-			nulls--
-		}
-		switch {
-		case w[j] == 0:
-			continue
-		case null:
-			if !k.cats {
-				k.nulls++
-			}
-			continue
-		}
-		if k.count == 0 {
-			k.shift, k.lo, k.hi = x, x, x
-		}
-		k.count++
-		if x == x {
-			k.lo, k.hi = math.Min(k.lo, x), math.Max(k.hi, x)
-			if k.sketch {
-				k.sample, k.sampleW = append(k.sample, x), append(k.sampleW, w[j])
-			}
-		}
-		l, d := j%f64.Lanes, x-k.shift
-		wd := float64(w[j] * d)
-		k.weight[l] += w[j]
-		k.acc.S1[l] += wd
-		k.acc.S2[l] = f64.FMA(wd, d, k.acc.S2[l])
-	}
-}
-
-// total is the weight of what was counted.
-func (k *collector) total() float64 {
-	if k.weighted {
-		return f64.Fold(&k.weight)
-	}
-	return float64(k.count)
-}
-
-// numbers adds a chunk of values around the column's first one; a NULL counts
-// as that, so that rows keep their lanes.
-func (k *collector) numbers(nulls int, vals []float64) {
-	have := len(vals) - nulls
-	if !k.cats {
-		k.nulls += int64(nulls)
-	}
-	if have == 0 {
-		return
-	}
-	if k.count == 0 {
-		for _, x := range vals {
-			if x == x || nulls == 0 {
-				k.shift, k.lo, k.hi = x, x, x
-				break
-			}
-		}
-	}
-	k.count += int64(have)
-	if k.extremes || k.sketch {
-		for _, x := range vals {
-			if x != x {
-				continue
-			}
-			k.lo, k.hi = math.Min(k.lo, x), math.Max(k.hi, x)
-			if k.sketch {
-				k.sample = append(k.sample, x)
-			}
-		}
-	}
-	if nulls > 0 {
-		left := nulls
-		for j, x := range vals {
-			if x != x && left > 0 { // a NaN beyond the NULLs stays, and is found
-				vals[j] = k.shift
-				left--
-			}
-		}
-	}
-	f64.Moments(vals, k.shift, &k.acc)
 }
 
 func (k *collector) categories(v *dataset.View, i, from, n int, w []float64) error {
@@ -362,7 +298,9 @@ func (k *collector) categories(v *dataset.View, i, from, n int, w []float64) err
 		case b == nil && (weight > 0 || k.col.Role == Label):
 			k.nulls++
 		case b != nil && weight > 0:
-			k.counter.add(b, 1, weight)
+			t := k.counter.of(b)
+			t.n++
+			t.w.add(weight, k.weighted)
 		}
 	}
 	if len(k.counter.keys) > maxDistinct {
@@ -384,9 +322,9 @@ func (k *collector) weights(nulls int, vals []float64) error {
 		}
 		if w > 0 {
 			k.count++
+			k.total.add(w, true)
 		}
 	}
-	f64.Moments(vals, 0, &k.acc)
 	return nil
 }
 
@@ -403,26 +341,22 @@ func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
 			continue
 		}
 		if k.count == 0 {
-			k.elems, k.shifts = make([]f64.MomentAcc, len(k.vals)), append(k.shifts, k.vals...)
-			if k.any {
-				k.elemSums = make([][2]exact.Long, len(k.vals))
-			}
+			k.elemSums = make([][2]exact.Long, len(k.vals))
 		}
-		if len(k.vals) != len(k.elems) {
-			return errArrayLength(k.col.Name, len(k.elems), len(k.vals))
-		}
-		l := int(k.count % f64.Lanes)
-		for j := range k.elemSums {
-			k.elemSums[j][0].Add(k.vals[j])
-			k.elemSums[j][1].AddProduct(k.vals[j], k.vals[j])
+		if len(k.vals) != len(k.elemSums) {
+			return errArrayLength(k.col.Name, len(k.elemSums), len(k.vals))
 		}
 		for j, x := range k.vals {
-			d := x - k.shifts[j]
-			wd := float64(weight * d)
-			k.elems[j].S1[l] += wd
-			k.elems[j].S2[l] = f64.FMA(wd, d, k.elems[j].S2[l])
+			if s := &k.elemSums[j]; w != nil {
+				weigh(weight, x, &s[0], &s[1])
+			} else {
+				s[0].Add(x)
+				s[1].AddProduct(x, x)
+			}
 		}
-		k.weight[l] += weight
+		if w != nil {
+			k.s0.Add(weight)
+		}
 		k.count++
 	}
 	return nil
@@ -442,24 +376,20 @@ func (k *collector) finish(st *ColStats) error {
 			return errDuration(c.Name)
 		}
 	}
+	var weights *exact.Long
+	if k.weighted {
+		weights = &k.s0
+	}
 	if k.moments {
-		st.Number = &NumberStats{Min: k.lo, Max: k.hi}
-		if k.any {
-			if k.wild {
-				return errNotFinite(what, c.Name)
-			}
-			st.Number.N, st.Number.W = k.count, float64(k.count)
-			if k.sums > 0 {
-				st.Number.S1 = &k.s1
-			}
-			if k.sums > 1 {
-				st.Number.S2 = &k.s2
-			}
-		} else {
-			st.Number.finish(k.count, k.total(), k.shift, &k.acc)
-		}
-		if !st.Number.finite() {
+		if k.wild {
 			return errNotFinite(what, c.Name)
+		}
+		st.Number = &NumberStats{N: k.count, Min: k.lo, Max: k.hi}
+		if k.sums > 0 {
+			st.Number.S0, st.Number.S1 = weights, &k.s1
+		}
+		if k.sums > 1 {
+			st.Number.S2 = &k.s2
 		}
 	}
 	if k.cats {
@@ -475,13 +405,9 @@ func (k *collector) finish(st *ColStats) error {
 			}
 		}
 	}
-	for j := range k.elems {
-		var n NumberStats
-		n.finish(k.count, k.total(), k.shifts[j], &k.elems[j])
-		if k.any {
-			n.S1, n.S2 = &k.elemSums[j][0], &k.elemSums[j][1]
-		}
-		if !n.finite() {
+	for j := range k.elemSums {
+		n := NumberStats{N: k.count, S0: weights, S1: &k.elemSums[j][0], S2: &k.elemSums[j][1]}
+		if n.S1.Special() || n.S2.Special() {
 			return errNotFinite(what, c.Name)
 		}
 		st.Elems = append(st.Elems, n)

@@ -3,7 +3,6 @@ package feature
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 )
 
@@ -38,7 +37,7 @@ func (s *Spec) plain() bool {
 		if c.Role != Feature {
 			continue
 		}
-		_, _, cats, sketch := s.needs(c)
+		_, cats, sketch := s.needs(c)
 		switch c.Encoder {
 		case Plain, Standard, MinMax, MaxAbs:
 			if cats || sketch {
@@ -74,9 +73,7 @@ type drafter struct {
 	features []int
 	run      bool // features can be read tile by tile
 	cols     []collector
-	acc      []f64.MomentAcc // of the features
-	shift    []float64
-	sums     *blockStats // of Spec.AnyOrder, in the place of acc
+	sums     *blockStats // of the features
 	classes  slotCounter
 	slots    [chunkRows]uint64
 	w        writer
@@ -88,11 +85,7 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 	k := &drafter{s: s, v: v, features: s.features(), cols: s.collectors(v.Rows)}
 	k.out = &DraftBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
 	k.run = s.Narrow && v.Layout().Run(k.features)
-	k.acc, k.shift = make([]f64.MomentAcc, len(k.features)), make([]float64, len(k.features))
-	k.w.b = k.out.b
-	if s.AnyOrder {
-		k.sums = s.newBlockStats()
-	}
+	k.w.b, k.sums = k.out.b, s.newBlockStats()
 	if c := s.LabelCol(); c >= 0 {
 		k.out.labels = !s.Classes || v.Layout().SlotWidth(c) > 0
 	}
@@ -105,13 +98,9 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 			return nil, nil, nil
 		}
 	}
-	st = &Stats{Rows: int64(v.Rows), Counted: int64(v.Rows), Weight: float64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
-	for j, c := range k.features {
-		if k.sums != nil {
-			k.cols[c] = k.sums.cols[c]
-			continue
-		}
-		k.cols[c].acc, k.cols[c].shift, k.cols[c].count = k.acc[j], k.shift[j], int64(v.Rows)
+	st = &Stats{Rows: int64(v.Rows), Counted: int64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
+	for _, c := range k.features {
+		k.cols[c] = k.sums.cols[c]
 	}
 	for i := range k.cols {
 		c := &k.cols[i]
@@ -119,7 +108,7 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 			k.out.keys = k.classes.keys(v.Layout().SlotWidth(i))
 			for id, key := range k.out.keys {
 				n := k.classes.hits[id]
-				c.counter.add([]byte(key), n, float64(n))
+				*c.counter.of([]byte(key)) = tally{n, mass{n: n}}
 			}
 		}
 		if c.finish(&st.Cols[i]) != nil {
@@ -146,25 +135,7 @@ func (k *drafter) readFeatures(from, to int) bool {
 			k.w.put(j, from, vals)
 		}
 	}
-	if k.sums != nil {
-		return k.sums.features(b, from, to) == 0 // a NaN: there are no NULLs
-	}
-	for j, c := range k.features {
-		col := &k.cols[c]
-		if from == 0 {
-			k.shift[j] = b.Value(0, j)
-			col.lo, col.hi = k.shift[j], k.shift[j]
-		}
-		if col.extremes {
-			for i := from; i < to; i++ {
-				if x := b.Value(i, j); x == x {
-					col.lo, col.hi = min(col.lo, x), max(col.hi, x)
-				}
-			}
-		}
-	}
-	b.AddMoments(k.acc, from, to, k.shift)
-	return true
+	return k.sums.features(b, from, to) == 0 // a NaN: there are no NULLs
 }
 
 // readOthers does so with the label.
@@ -183,11 +154,7 @@ func (k *drafter) readOthers(from, to int) bool {
 				if nulls > 0 {
 					return false
 				}
-				if c.any {
-					c.exactly(0, y)
-				} else {
-					c.numbers(0, y)
-				}
+				c.numbers(0, y, nil)
 			} else if k.out.labels {
 				slots := k.slots[:to-from]
 				if !k.v.Slots(i, from, slots) || !k.classes.count(slots, b.Y[from:to]) {

@@ -14,7 +14,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -51,21 +50,15 @@ func column(t types.Type, vals ...any) arrow.Array {
 	return b.NewArray()
 }
 
-// fitOne fits an encoder to one column through a dataset of one leaf.
-func fitOne(t *testing.T, c Col, arr arrow.Array) (*Fitted, error) {
+// viewOf gives rows as a dataset of one leaf has them.
+func viewOf(t *testing.T, s *Spec, cols []arrow.Array, rows int) (v *dataset.View, done func()) {
 	t.Helper()
-	c.Role, c.Name = Feature, "x"
-	s := &Spec{Cols: []Col{c}, Standardize: true}
-	if err := s.Resolve(); err != nil {
-		return nil, err
-	}
 	layout, err := dataset.NewLayout(s.Columns())
 	if err != nil {
 		t.Fatal(err)
 	}
 	st := dataset.NewStore(layout, dataset.Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir()})
-	defer st.Close()
-	if err := st.Add(context.Background(), batch.New([]arrow.Array{arr}, arr.Len())); err != nil {
+	if err := st.Add(context.Background(), batch.New(cols, rows)); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Finish(); err != nil {
@@ -75,11 +68,27 @@ func fitOne(t *testing.T, c Col, arr arrow.Array) (*Fitted, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := leaf.Open()
-	if err != nil {
+	if v, err = leaf.Open(); err != nil {
 		t.Fatal(err)
 	}
-	defer v.Close()
+	return v, func() {
+		v.Close()
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// fitOne fits an encoder to one column through a dataset of one leaf.
+func fitOne(t *testing.T, c Col, arr arrow.Array) (*Fitted, error) {
+	t.Helper()
+	c.Role, c.Name = Feature, "x"
+	s := &Spec{Cols: []Col{c}, Standardize: true}
+	if err := s.Resolve(); err != nil {
+		return nil, err
+	}
+	v, done := viewOf(t, s, []arrow.Array{arr}, arr.Len())
+	defer done()
 	stats, err := s.Collect(context.Background(), v)
 	if err != nil {
 		return nil, err
@@ -191,45 +200,129 @@ func TestDictionariesReadAsTheirTexts(t *testing.T) {
 	}
 }
 
-func TestMergedMomentsAreThoseOfAll(t *testing.T) {
+// TestStatisticsInAnyOrder: encoders fitted to rows with weights and NULLs are the
+// same bytes in whatever order rows come and however they are cut, and their moments
+// and quantiles are those of a plain computation.
+func TestStatisticsInAnyOrder(t *testing.T) {
+	const rows = 30000
 	r := rand.New(rand.NewPCG(1, 1))
-	moments := func(v []float64) NumberStats {
-		var acc f64.MomentAcc
-		f64.Moments(v, v[0], &acc)
-		n := NumberStats{Min: slices.Min(v), Max: slices.Max(v)}
-		n.finish(int64(len(v)), float64(len(v)), v[0], &acc)
-		return n
+	cols := []Col{{Column: dataset.Column{Name: "x", Type: types.Float8}, Encoder: Standard, Role: Feature},
+		{Column: dataset.Column{Name: "q", Type: types.Float8}, Encoder: QuantileBucketize, Buckets: 7, Role: Feature},
+		{Column: dataset.Column{Name: "m", Type: types.Float4}, Encoder: Robust, Fill: FillMedian, Role: Feature},
+		{Column: dataset.Column{Name: "c", Type: types.Text}, Encoder: OneHot, MaxCategories: 5, Role: Feature},
+		{Column: dataset.Column{Name: "w", Type: types.Float8}, Role: Weight}}
+	s := &Spec{Cols: cols}
+	if err := s.Resolve(); err != nil {
+		t.Fatal(err)
 	}
-	vals := make([]float64, 1000)
-	for i := range vals {
-		vals[i] = 1e9 + r.NormFloat64() // where sums of squares would drown
+	x, q, m, c, w := make([]float64, rows), make([]float64, rows), make([]float32, rows), make([]string, rows), make([]float64, rows)
+	for i := range rows {
+		x[i] = 1e9 + r.NormFloat64() // where sums of squares would drown
+		q[i] = r.ExpFloat64() * math.Ldexp(1, r.IntN(40)-20)
+		m[i] = float32(r.NormFloat64())
+		c[i] = fmt.Sprint("category ", r.IntN(12))
+		w[i] = float64(r.IntN(4)) / 10 // no sum of which is exact
 	}
-	all := moments(vals)
-	parts := mergeNumbers(mergeNumbers(moments(vals[:10]), moments(vals[10:500]), false), moments(vals[500:]), false)
-	if math.Abs(all.Mean-parts.Mean) > 1e-6 || math.Abs(all.Std()-parts.Std()) > 1e-9 || math.Abs(all.Std()-1) > 0.1 || all.Min != parts.Min || all.Max != parts.Max {
-		t.Errorf("all %+v, parts %+v", all, parts)
+	fit := func(order []int, cuts int) *Fitted {
+		var all *Stats
+		for k := range cuts {
+			part := order[rows*k/cuts : rows*(k+1)/cuts]
+			b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Float64},
+				{Name: "q", Type: arrow.PrimitiveTypes.Float64}, {Name: "m", Type: arrow.PrimitiveTypes.Float32}, {Name: "c", Type: arrow.BinaryTypes.String},
+				{Name: "w", Type: arrow.PrimitiveTypes.Float64}}, nil))
+			for _, i := range part {
+				b.Field(0).(*array.Float64Builder).Append(x[i])
+				b.Field(1).(*array.Float64Builder).Append(q[i])
+				if i%97 == 0 {
+					b.Field(2).AppendNull()
+				} else {
+					b.Field(2).(*array.Float32Builder).Append(m[i])
+				}
+				b.Field(3).(*array.StringBuilder).Append(c[i])
+				b.Field(4).(*array.Float64Builder).Append(w[i])
+			}
+			v, done := viewOf(t, s, b.NewRecord().Columns(), len(part))
+			st, err := s.Collect(context.Background(), v)
+			done()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all == nil {
+				all = st
+			} else if all, err = s.MergeStats(st, all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := Fit(s, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	order := make([]int, rows)
+	for i := range order {
+		order[i] = i
+	}
+	var want canon.E
+	f := fit(order, 1)
+	f.Encode(&want)
+	for _, cuts := range []int{2, 3, 17} {
+		r.Shuffle(rows, func(i, j int) { order[i], order[j] = order[j], order[i] })
+		var got canon.E
+		if fit(order, cuts).Encode(&got); !bytes.Equal(got.B, want.B) {
+			t.Fatalf("in %d parts: other encoders", cuts)
+		}
+	}
+	var n, mean, m2 float64
+	for i := range rows {
+		n, mean = n+w[i], mean+w[i]*(x[i]-1e9)
+	}
+	mean /= n
+	for i := range rows {
+		m2 += w[i] * (x[i] - 1e9 - mean) * (x[i] - 1e9 - mean)
+	}
+	if got := f.Cols[0]; math.Abs(got.Center[0]-1e9-mean) > 1e-6 || math.Abs(got.Scale[0]-math.Sqrt(m2/n)) > 1e-9 {
+		t.Errorf("mean %v, deviation %v; want %v, %v", got.Center[0], got.Scale[0], mean, math.Sqrt(m2/n))
+	}
+	for k, bound := range f.Cols[1].Bounds {
+		below := 0.0
+		for i := range rows {
+			if q[i] <= bound {
+				below += w[i]
+			}
+		}
+		if off := math.Abs(below/n - float64(k+1)/7); off > 0.001 {
+			t.Errorf("bound %d is off by %v of the weight", k, off)
+		}
 	}
 }
 
 func TestSketchQuantiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	vals := make([]float64, 200000)
-	for i := range vals {
-		vals[i] = r.ExpFloat64()
-	}
-	var s Sketch
-	for part := range 8 {
-		s = s.merge(sketchOf(slices.Clone(vals[part*25000:(part+1)*25000]), nil))
-	}
-	slices.Sort(vals)
-	if len(s) > sketchExact || s.total() != 200000 {
-		t.Errorf("%d items of weight %v", len(s), s.total())
-	}
-	for _, q := range []float64{0, 0.01, 0.25, 0.5, 0.75, 0.99, 1} {
-		got := s.Quantile(q)
-		rank, _ := slices.BinarySearch(vals, got)
-		if off := math.Abs(float64(rank)/200000 - q); off > 0.003 {
-			t.Errorf("quantile %v is off by %v of the ranks", q, off)
+	for name, draw := range map[string]func() float64{
+		"exponential": r.ExpFloat64,
+		"normal":      r.NormFloat64,
+		"far":         func() float64 { return 1e6 + r.NormFloat64() },
+		"two scales":  func() float64 { return r.NormFloat64() * math.Pow(1e12, float64(r.IntN(2))) },
+	} {
+		vals := make([]float64, 200000)
+		for i := range vals {
+			vals[i] = draw()
+		}
+		var s Sketch
+		for part := range 8 {
+			s = s.merge(sketchOf(slices.Clone(vals[part*25000:(part+1)*25000]), nil))
+		}
+		slices.Sort(vals)
+		if len(s.items) > sketchSize || len(s.items) < sketchSize/4 {
+			t.Errorf("%s: %d items", name, len(s.items))
+		}
+		for _, q := range []float64{0, 0.01, 0.25, 0.5, 0.75, 0.99, 1} {
+			got := s.Quantile(q)
+			rank, _ := slices.BinarySearch(vals, got)
+			if off := math.Abs(float64(rank)/200000 - q); off > 0.001 {
+				t.Errorf("%s: quantile %v is off by %v of the ranks", name, q, off)
+			}
 		}
 	}
 	few := sketchOf([]float64{3, 1, 2, 2}, nil)

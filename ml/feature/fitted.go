@@ -44,7 +44,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 	if st.Rows == 0 {
 		return nil, errAllHeldOut()
 	}
-	if s.WeightCol() >= 0 && st.Weight == 0 {
+	if s.WeightCol() >= 0 && st.Weight.Value() == 0 {
 		return nil, errWeightZero()
 	}
 	for i := range st.Cols {

@@ -43,7 +43,7 @@ type Taken struct {
 }
 
 // TakesIn tells whether rows in place can be taken in by an Intake.
-func (s *Spec) TakesIn() bool { return s.AnyOrder && s.plain() }
+func (s *Spec) TakesIn() bool { return s.plain() }
 
 // NewIntake makes an Intake; s.TakesIn. later tells that rows will be held out by
 // their hashes, which come with the blocks.

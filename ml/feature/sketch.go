@@ -2,134 +2,155 @@ package feature
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
-// sketchSize is the number of distinct values up to which a Sketch is exact,
-// and the number of values it is cut down to beyond that.
-const (
-	sketchExact = 8192
-	sketchSize  = 4096
-)
+// sketchSize is how many intervals a Sketch has at most.
+const sketchSize = 4096
 
-// Sketch is a weighted sample that knows the quantiles of many values: exactly
-// while there are few distinct ones, else to about one part in sketchSize for
-// every level of merging. It makes no random choice.
-type Sketch []sketchItem
-
-type sketchItem struct{ V, W float64 }
-
-// sketchOf takes values, w their weights or nil for 1 each. It sorts vals in
-// place where there are no weights.
-func sketchOf(vals, w []float64) Sketch {
-	var s Sketch
-	if w != nil {
-		for i, v := range vals {
-			s = append(s, sketchItem{v, w[i]})
-		}
-		return s.settle()
-	}
-	slices.Sort(vals)
-	for _, v := range vals {
-		if n := len(s); n > 0 && s[n-1].V == v {
-			s[n-1].W++
-		} else {
-			s = append(s, sketchItem{v, 1})
-		}
-	}
-	return s.cut()
+// Sketch is a histogram that knows the quantiles of many numbers. Each number has
+// a rank, an integer that orders numbers as they are ordered; an interval is those
+// whose ranks agree but for so many of their last bits: of as few as will do for
+// sketchSize intervals not to be exceeded. That number of bits is decided by the
+// numbers alone, and the weight of an interval is an exact sum, so that the sketch
+// depends neither on their order nor on how they were cut. Of few different numbers
+// each has its own interval.
+type Sketch struct {
+	low   uint // bits of ranks that do not count
+	items []interval
 }
 
-// settle sorts the items in place, puts equal values together and cuts.
-func (s Sketch) settle() Sketch {
-	if len(s) == 0 {
-		return nil
+// interval is the numbers whose ranks begin with at.
+type interval struct {
+	at uint64
+	w  mass
+}
+
+// rankOf numbers the numbers as they are ordered.
+func rankOf(v float64) uint64 {
+	b := math.Float64bits(v + 0) // -0 is 0
+	if b>>63 != 0 {
+		return ^b
 	}
-	slices.SortStableFunc(s, func(a, b sketchItem) int { return cmp.Compare(a.V, b.V) })
-	out := s[:1]
-	for _, it := range s[1:] {
-		if n := len(out) - 1; out[n].V == it.V {
-			out[n].W += it.W
-		} else {
-			out = append(out, it)
+	return b | 1<<63
+}
+
+// Ranks of the least and the greatest number.
+var leastRank, greatestRank = rankOf(-math.MaxFloat64), rankOf(math.MaxFloat64)
+
+func ofRank(r uint64) float64 {
+	if r>>63 != 0 {
+		return math.Float64frombits(r &^ (1 << 63))
+	}
+	return math.Float64frombits(^r)
+}
+
+// sketchOf takes numbers, w their weights or nil for 1 each. It changes both.
+func sketchOf(vals, w []float64) Sketch {
+	items := make([]interval, len(vals))
+	for i, v := range vals {
+		items[i] = interval{rankOf(v), mass{n: 1}}
+		if w != nil {
+			items[i].w.sum = &exact.Sum{}
+			items[i].w.sum.Add(w[i])
 		}
 	}
-	return out.cut()
+	slices.SortFunc(items, func(a, b interval) int { return cmp.Compare(a.at, b.at) })
+	return Sketch{0, items}.cut()
 }
 
 // merge gives the sketch of both; neither is changed.
 func (s Sketch) merge(o Sketch) Sketch {
-	if len(o) == 0 {
+	if len(o.items) == 0 {
 		return s
 	}
-	if len(s) == 0 {
+	if len(s.items) == 0 {
 		return o
 	}
-	return append(slices.Clone(s), o...).settle()
+	out := Sketch{max(s.low, o.low), make([]interval, 0, len(s.items)+len(o.items))}
+	for _, from := range []Sketch{s, o} {
+		for _, it := range from.items {
+			out.items = append(out.items, interval{it.at >> (out.low - from.low), it.w})
+		}
+	}
+	slices.SortStableFunc(out.items, func(a, b interval) int { return cmp.Compare(a.at, b.at) })
+	return out.cut()
 }
 
-// cut brings a sketch that grew beyond what is kept exactly down to size:
-// neighbours are put together up to an equal share of the weight, under the
-// value in the middle. The ends stay.
+// cut puts equal items, which are neighbours, together, and as many bits aside as it
+// takes for few intervals to be left. The items are s's own.
 func (s Sketch) cut() Sketch {
-	if len(s) <= sketchExact {
-		return s
-	}
-	share := s.total() / sketchSize
-	out := Sketch{s[0]}
-	var w float64
-	from := 1
-	for i := 1; i < len(s)-1; i++ {
-		w += s[i].W
-		if w >= share || i == len(s)-2 {
-			out = append(out, sketchItem{s[(from+i)/2].V, w})
-			w, from = 0, i+1
+	var apart [65]int // neighbours that are apart until so many bits more are put aside
+	for i := range s.items {
+		if i > 0 {
+			apart[bits.Len64(s.items[i].at^s.items[i-1].at)]++
 		}
 	}
-	return append(out, s[len(s)-1])
-}
-
-func (s Sketch) total() (w float64) {
-	for _, it := range s {
-		w += it.W
+	more, left := uint(len(apart)-1), 1
+	for more > 0 && left+apart[more] <= sketchSize {
+		left += apart[more]
+		more--
 	}
-	return w
+	out := s.items[:0]
+	for _, it := range s.items {
+		it.at >>= more
+		if n := len(out); n > 0 && out[n-1].at == it.at {
+			out[n-1].w = out[n-1].w.with(it.w)
+		} else {
+			out = append(out, it)
+		}
+	}
+	return Sketch{s.low + more, slices.Clip(slices.Clone(out))}
 }
 
-// Quantile gives the least value that has at least the share q of the weight at
-// or below it, the mean of two where that is a tie, as medians are taken.
+// Quantile gives the least number that has at least the share q of the weight at or
+// below it, the mean of two where that is a tie, as medians are taken; within an
+// interval of several numbers as if they lay evenly in it.
 func (s Sketch) Quantile(q float64) float64 {
-	if len(s) == 0 {
-		return 0
+	var total float64
+	for _, it := range s.items {
+		total += it.w.Value()
 	}
-	want := float64(q * s.total())
-	var w float64
-	for i, it := range s {
-		w += it.W
-		if w == want && i+1 < len(s) {
-			return float64(0.5*it.V) + float64(0.5*s[i+1].V)
+	want, w := float64(q*total), 0.0
+	for i, it := range s.items {
+		here := it.w.Value()
+		last := i+1 == len(s.items)
+		low, high := ofRank(max(it.at<<s.low, leastRank)), ofRank(min(it.at<<s.low|(1<<s.low-1), greatestRank))
+		switch {
+		case w+here == want && !last && s.low == 0:
+			return float64(0.5*low) + float64(0.5*ofRank(s.items[i+1].at))
+		case w+here >= want || last:
+			if s.low > 0 {
+				low += float64((high - low) * min(max((want-w)/here, 0), 1))
+			}
+			return low
 		}
-		if w >= want {
-			return it.V
-		}
+		w += here
 	}
-	return s[len(s)-1].V
+	return 0
 }
 
 func (s Sketch) encode(e *canon.E) {
-	e.U32(uint32(len(s)))
-	for _, it := range s {
-		e.F64(it.V)
-		e.F64(it.W)
+	e.U8(uint8(s.low))
+	e.U32(uint32(len(s.items)))
+	for _, it := range s.items {
+		e.U64(it.at)
+		it.w.encode(e)
 	}
 }
 
 func decodeSketch(d *canon.D) Sketch {
-	var s Sketch
-	for range d.Count(16) {
-		s = append(s, sketchItem{d.F64(), d.F64()})
+	s := Sketch{low: uint(d.U8())}
+	for range d.Count(17) {
+		s.items = append(s.items, interval{d.U64(), decodeMass(d)})
+	}
+	if s.low > 63 || len(s.items) > sketchSize {
+		d.Fail()
 	}
 	return s
 }

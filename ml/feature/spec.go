@@ -77,23 +77,6 @@ type Spec struct {
 	Classes     bool // the label is a class, not a number
 	Narrow      bool // keep features as float32
 	KeepMissing bool // NULL numbers stay NaN, without an indicator
-	// AnyOrder has statistics of numbers be exact sums, which depend neither on how
-	// rows are cut nor on their order: they can be taken as rows come. See OrderFree.
-	AnyOrder bool
-}
-
-// OrderFree tells whether the spec's statistics can be taken in any order: not
-// with weights, whose sums round, nor with samples for quantiles.
-func (s *Spec) OrderFree() bool {
-	if s.WeightCol() >= 0 {
-		return false
-	}
-	for i := range s.Cols {
-		if _, _, _, sketch := s.needs(&s.Cols[i]); sketch {
-			return false
-		}
-	}
-	return true
 }
 
 // Columns are the columns of the dataset.
@@ -301,7 +284,6 @@ func (s *Spec) Encode(e *canon.E) {
 	e.Bool(s.Classes)
 	e.Bool(s.Narrow)
 	e.Bool(s.KeepMissing)
-	e.Bool(s.AnyOrder)
 }
 
 // DecodeSpec reads what Encode wrote.
@@ -315,6 +297,6 @@ func DecodeSpec(d *canon.D) *Spec {
 		}
 		s.Cols = append(s.Cols, c)
 	}
-	s.Standardize, s.Classes, s.Narrow, s.KeepMissing, s.AnyOrder = d.Bool(), d.Bool(), d.Bool(), d.Bool(), d.Bool()
+	s.Standardize, s.Classes, s.Narrow, s.KeepMissing = d.Bool(), d.Bool(), d.Bool(), d.Bool()
 	return s
 }

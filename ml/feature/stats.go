@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
-	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
@@ -16,8 +16,107 @@ import (
 type Stats struct {
 	Rows, Held int64 // training rows; rows held out
 	Counted    int64 // training rows of a weight above 0
-	Weight     float64
+	Weight     mass  // their weight, where rows have weights
 	Cols       []ColStats
+}
+
+// mass is the weight of rows: their number, or where they have weights the exact sum
+// of these.
+type mass struct {
+	n   int64
+	sum *exact.Sum
+}
+
+func (m *mass) add(w float64, weighted bool) {
+	m.n++
+	if !weighted {
+		return
+	}
+	if m.sum == nil {
+		m.sum = &exact.Sum{}
+	}
+	m.sum.Add(w)
+}
+
+// with is the weight of both.
+func (m mass) with(o mass) mass {
+	sum := m.sum
+	switch {
+	case sum == nil:
+		sum = o.sum
+	case o.sum != nil:
+		both := *sum
+		both.Merge(o.sum)
+		sum = &both
+	}
+	return mass{m.n + o.n, sum}
+}
+
+// Value is the weight as a number.
+func (m mass) Value() float64 {
+	if m.sum == nil {
+		return float64(m.n)
+	}
+	return m.sum.Value()
+}
+
+func (m mass) encode(e *canon.E) {
+	e.I64(m.n)
+	e.Bool(m.sum != nil)
+	if m.sum != nil {
+		e.B = m.sum.Append(e.B)
+	}
+}
+
+func decodeMass(d *canon.D) (m mass) {
+	m.n = d.I64()
+	if !d.Bool() {
+		return m
+	}
+	if b := d.Take(exact.Bytes); b != nil {
+		m.sum = &exact.Sum{}
+		m.sum.Decode(b)
+	}
+	return m
+}
+
+// Bytes is about the memory that the statistics take, nil ones none.
+func (st *Stats) Bytes() (n int64) {
+	if st == nil {
+		return 0
+	}
+	of := func(m mass) int64 {
+		if m.sum == nil {
+			return 0
+		}
+		return int64(unsafe.Sizeof(*m.sum))
+	}
+	for i := range st.Cols {
+		c := &st.Cols[i]
+		if n += int64(unsafe.Sizeof(*c)); c.Number != nil {
+			n += c.Number.bytes()
+		}
+		for j := range c.Elems {
+			n += c.Elems[j].bytes()
+		}
+		for j := range c.Cats {
+			n += int64(unsafe.Sizeof(c.Cats[j])) + int64(len(c.Cats[j].Key)) + of(c.Cats[j].W)
+		}
+		for _, it := range c.Sketch.items {
+			n += int64(unsafe.Sizeof(it)) + of(it.w)
+		}
+	}
+	return n
+}
+
+func (n *NumberStats) bytes() int64 {
+	size := int64(unsafe.Sizeof(*n))
+	for _, s := range []*exact.Long{n.S0, n.S1, n.S2} {
+		if s != nil {
+			size += int64(unsafe.Sizeof(*s))
+		}
+	}
+	return size
 }
 
 // ColStats is about one column. Which parts are set follows from its part in
@@ -48,32 +147,38 @@ func (s *ColStats) varies() bool {
 	return slices.ContainsFunc(s.Elems, func(e NumberStats) bool { return e.M2 > 0 || e.Min < e.Max })
 }
 
-// NumberStats are weighted moments, merged by Chan's formula.
+// NumberStats are weighted moments.
 type NumberStats struct {
 	N        int64
-	W        float64 // their weight
-	Mean, M2 float64
 	Min, Max float64
-	// Of Spec.AnyOrder, what Mean and M2 are made of once all rows are together.
-	S1, S2 *exact.Long
+	// Exact sums of the weights, nil where all are 1, of the numbers and of their
+	// squares, each times its weight. What nothing asks for is nil.
+	S0, S1, S2 *exact.Long
+	// What settle makes of these: the sum of the weights, the mean, and the sum of the
+	// squares around it.
+	W, Mean, M2 float64
 }
 
-// settle makes the moments of exact sums.
+// settle makes the moments of the sums, once all rows are together.
 func (n *NumberStats) settle() {
+	n.W = float64(n.N)
+	if n.S0 != nil {
+		n.W = n.S0.Value()
+	}
 	if n.S1 == nil || n.N == 0 {
 		return
 	}
-	n.Mean = n.S1.Value() / float64(n.N)
+	n.Mean = n.S1.Value() / n.W
 	if n.S2 != nil {
-		n.M2 = max(exact.LongSpread(n.S2, n.S1, n.S1), 0)
+		n.M2 = max(exact.WeightedSpread(n.S2, n.S1, n.S1, n.S0), 0)
 	}
 }
 
 // CatCount is how often a value occurs.
 type CatCount struct {
-	Key string  // canonical bytes of the value
-	N   int64   // rows that have it; of a label, those held out too
-	W   float64 // weight of the training rows that have it
+	Key string // canonical bytes of the value
+	N   int64  // rows that have it; of a label, those held out too
+	W   mass   // weight of the training rows that have it
 }
 
 // Limits of what is counted.
@@ -89,58 +194,33 @@ func (s *Spec) Hold(st *Stats) *Stats {
 	if c := s.LabelCol(); c >= 0 && s.Classes {
 		out.Cols[c].Cats = slices.Clone(st.Cols[c].Cats)
 		for i := range out.Cols[c].Cats {
-			out.Cols[c].Cats[i].W = 0
+			out.Cols[c].Cats[i].W = mass{}
 		}
 	}
 	return out
 }
 
-// mergeNumbers gives the statistics of a's and b's rows together; anyOrder is
-// Spec.AnyOrder.
-func mergeNumbers(a, b NumberStats, anyOrder bool) NumberStats {
+// mergeNumbers gives the statistics of a's and b's rows together.
+func mergeNumbers(a, b NumberStats) NumberStats {
 	if a.N == 0 {
 		return b
 	}
 	if b.N == 0 {
 		return a
 	}
-	if anyOrder {
-		if a.S1 != nil {
-			a.S1.Merge(b.S1)
-		}
-		if a.S2 != nil {
-			a.S2.Merge(b.S2)
-		}
-		a.N, a.W, a.Min, a.Max = a.N+b.N, a.W+b.W, math.Min(a.Min, b.Min), math.Max(a.Max, b.Max)
-		return a
-	}
-	n := a.W + b.W
-	d := b.Mean - a.Mean
-	share := b.W / n
-	return NumberStats{
-		N:    a.N + b.N,
-		W:    n,
-		Mean: f64.FMA(d, share, a.Mean),
-		M2:   a.M2 + b.M2 + float64(float64(d*d)*float64(a.W*share)),
-		Min:  math.Min(a.Min, b.Min),
-		Max:  math.Max(a.Max, b.Max),
-	}
+	return NumberStats{N: a.N + b.N, Min: math.Min(a.Min, b.Min), Max: math.Max(a.Max, b.Max),
+		S0: both(a.S0, b.S0), S1: both(a.S1, b.S1), S2: both(a.S2, b.S2)}
 }
 
-// finish turns lane sums around a shift into moments.
-func (n *NumberStats) finish(count int64, weight, shift float64, acc *f64.MomentAcc) {
-	if count == 0 {
-		return
+// both adds two sums, nil where there are none.
+func both(a, b *exact.Long) *exact.Long {
+	if a == nil {
+		return nil
 	}
-	s1, s2 := f64.Fold(&acc.S1), f64.Fold(&acc.S2)
-	n.N, n.W = count, weight
-	n.Mean = shift + s1/weight
-	if n.M2 = s2 - float64(s1*(s1/weight)); n.M2 < 0 {
-		n.M2 = 0
-	}
+	sum := *a
+	sum.Merge(b)
+	return &sum
 }
-
-func (n *NumberStats) finite() bool { return n.Mean-n.Mean == 0 && n.M2-n.M2 == 0 }
 
 // Std is the standard deviation of the population; 1 where all are equal.
 func (n *NumberStats) Std() float64 {
@@ -162,16 +242,16 @@ func mergeCats(a, b []CatCount, limit int) (out []CatCount, over bool) {
 		case len(a) == 0 || b[0].Key < a[0].Key:
 			out, b = append(out, b[0]), b[1:]
 		default:
-			out = append(out, CatCount{a[0].Key, a[0].N + b[0].N, a[0].W + b[0].W})
+			out = append(out, CatCount{a[0].Key, a[0].N + b[0].N, a[0].W.with(b[0].W)})
 			a, b = a[1:], b[1:]
 		}
 	}
 	return out, len(out) > limit
 }
 
-// MergeStats merges the statistics of neighbours in the tree.
+// MergeStats merges the statistics of rows, in any order; neither is changed.
 func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
-	o := &Stats{Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Counted: a.Counted + b.Counted, Weight: a.Weight + b.Weight, Cols: make([]ColStats, len(a.Cols))}
+	o := &Stats{Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Counted: a.Counted + b.Counted, Weight: a.Weight.with(b.Weight), Cols: make([]ColStats, len(a.Cols))}
 	for i := range o.Cols {
 		x, y, z := &a.Cols[i], &b.Cols[i], &o.Cols[i]
 		z.Nulls = x.Nulls + y.Nulls
@@ -181,7 +261,7 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 		case y.Number == nil:
 			z.Number = x.Number
 		default:
-			m := mergeNumbers(*x.Number, *y.Number, s.AnyOrder)
+			m := mergeNumbers(*x.Number, *y.Number)
 			z.Number = &m
 		}
 		switch {
@@ -193,7 +273,7 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 			return nil, errArrayLength(s.Cols[i].Name, len(x.Elems), len(y.Elems))
 		default:
 			for j := range x.Elems {
-				z.Elems = append(z.Elems, mergeNumbers(x.Elems[j], y.Elems[j], s.AnyOrder))
+				z.Elems = append(z.Elems, mergeNumbers(x.Elems[j], y.Elems[j]))
 			}
 		}
 		limit, label := maxDistinct, s.Cols[i].Role == Label
@@ -218,10 +298,7 @@ func topCats(c []CatCount, limit int) []string {
 	if len(c) > limit {
 		c = slices.Clone(c)
 		slices.SortFunc(c, func(a, b CatCount) int {
-			if a.W != b.W {
-				return cmp.Compare(b.W, a.W)
-			}
-			return cmp.Compare(a.Key, b.Key)
+			return cmp.Or(cmp.Compare(b.W.Value(), a.W.Value()), cmp.Compare(a.Key, b.Key))
 		})
 		c = c[:limit]
 	}
@@ -237,8 +314,8 @@ func topCats(c []CatCount, limit int) []string {
 func mostFrequent(c []CatCount) (key string, ok bool) {
 	var best float64
 	for _, x := range c {
-		if x.W > best {
-			key, best, ok = x.Key, x.W, true
+		if w := x.W.Value(); w > best {
+			key, best, ok = x.Key, w, true
 		}
 	}
 	return key, ok
@@ -249,7 +326,7 @@ func (s *Stats) Encode(e *canon.E) {
 	e.I64(s.Rows)
 	e.I64(s.Held)
 	e.I64(s.Counted)
-	e.F64(s.Weight)
+	s.Weight.encode(e)
 	e.U32(uint32(len(s.Cols)))
 	for i := range s.Cols {
 		c := &s.Cols[i]
@@ -266,7 +343,7 @@ func (s *Stats) Encode(e *canon.E) {
 		for _, k := range c.Cats {
 			e.Str(k.Key)
 			e.I64(k.N)
-			e.F64(k.W)
+			k.W.encode(e)
 		}
 		c.Sketch.encode(e)
 	}
@@ -274,10 +351,9 @@ func (s *Stats) Encode(e *canon.E) {
 
 func (n *NumberStats) encode(e *canon.E) {
 	e.I64(n.N)
-	for _, v := range []float64{n.W, n.Mean, n.M2, n.Min, n.Max} {
-		e.F64(v)
-	}
-	for _, s := range []*exact.Long{n.S1, n.S2} {
+	e.F64(n.Min)
+	e.F64(n.Max)
+	for _, s := range []*exact.Long{n.S0, n.S1, n.S2} {
 		e.Bool(s != nil)
 		if s != nil {
 			e.Bytes(s.Append(nil))
@@ -298,23 +374,23 @@ func decodeSum(d *canon.D) *exact.Long {
 }
 
 func decodeNumber(d *canon.D) NumberStats {
-	return NumberStats{N: d.I64(), W: d.F64(), Mean: d.F64(), M2: d.F64(), Min: d.F64(), Max: d.F64(), S1: decodeSum(d), S2: decodeSum(d)}
+	return NumberStats{N: d.I64(), Min: d.F64(), Max: d.F64(), S0: decodeSum(d), S1: decodeSum(d), S2: decodeSum(d)}
 }
 
 // DecodeStats reads what Encode wrote.
 func DecodeStats(d *canon.D) *Stats {
-	s := &Stats{Rows: d.I64(), Held: d.I64(), Counted: d.I64(), Weight: d.F64()}
+	s := &Stats{Rows: d.I64(), Held: d.I64(), Counted: d.I64(), Weight: decodeMass(d)}
 	for range d.Count(17) {
 		c := ColStats{Nulls: d.I64()}
 		if d.Bool() {
 			n := decodeNumber(d)
 			c.Number = &n
 		}
-		for range d.Count(48) {
+		for range d.Count(27) {
 			c.Elems = append(c.Elems, decodeNumber(d))
 		}
 		for range d.Count(20) {
-			c.Cats = append(c.Cats, CatCount{d.Str(), d.I64(), d.F64()})
+			c.Cats = append(c.Cats, CatCount{d.Str(), d.I64(), decodeMass(d)})
 		}
 		c.Sketch = decodeSketch(d)
 		s.Cols = append(s.Cols, c)
@@ -331,18 +407,16 @@ type catCounter struct {
 // tally is a number of rows and their weight.
 type tally struct {
 	n int64
-	w float64
+	w mass
 }
 
-// add counts n rows of a value, of so much weight.
-func (c *catCounter) add(key []byte, n int64, weight float64) {
+// of gives the tally of a value.
+func (c *catCounter) of(key []byte) *tally {
 	k := c.number(key)
 	if int(k) == len(c.hits) {
 		c.hits = append(c.hits, tally{})
 	}
-	t := &c.hits[k]
-	t.n += n
-	t.w += weight
+	return &c.hits[k]
 }
 
 // list gives the counts, ascending by key.

@@ -59,7 +59,7 @@ type blockStats struct {
 
 // StatsBytes is about the memory that the statistics of rows as they came take.
 func (s *Spec) StatsBytes() int64 {
-	return int64(len(s.Cols)) * int64(unsafe.Sizeof(collector{})+64*f64.Lanes)
+	return int64(len(s.Cols)) * int64(unsafe.Sizeof(collector{}))
 }
 
 func (s *Spec) newBlockStats() *blockStats {
@@ -82,7 +82,7 @@ func (k *blockStats) add(b *dataset.Block, from, to int) {
 		case k.classes:
 			h := k.class(y)
 			h.n++
-			h.w++
+			h.w.add(1, false)
 		case k.label >= 0:
 			k.cols[k.label].one(y)
 		}
@@ -124,12 +124,12 @@ func (k *blockStats) class(y float64) *tally {
 // finish gives the statistics; keys are the classes'.
 func (k *blockStats) finish(keys []string) (*Stats, error) {
 	n := k.rows
-	st := &Stats{Rows: int64(n), Held: int64(k.held), Counted: int64(n), Weight: float64(n), Cols: make([]ColStats, len(k.cols))}
+	st := &Stats{Rows: int64(n), Held: int64(k.held), Counted: int64(n), Cols: make([]ColStats, len(k.cols))}
 	if k.classes {
 		counter := &k.cols[k.label].counter
 		for id, h := range k.hits {
 			if h.n > 0 {
-				counter.add([]byte(keys[id]), h.n, h.w)
+				*counter.of([]byte(keys[id])) = h
 			}
 		}
 	}

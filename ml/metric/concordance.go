@@ -3,6 +3,7 @@ package metric
 import (
 	"cmp"
 	"slices"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/ml/canon"
 )
@@ -21,6 +22,11 @@ type Survival struct {
 	Weight float64
 }
 
+// ConcordanceBytes is the memory of a Concordance of so many rows and of its Value.
+func ConcordanceBytes(rows int64) int64 {
+	return rows * int64(unsafe.Sizeof(Survival{})+2*unsafe.Sizeof(float64(0)))
+}
+
 // Add counts a row.
 func (c *Concordance) Add(r Survival) {
 	if r.Weight != 0 {
@@ -34,7 +40,7 @@ func (c *Concordance) Merge(o *Concordance) { c.rows = append(c.rows, o.rows...)
 // Value is the index; ok is false where no pair can be compared. Of two rows with
 // the same time only an event and one that had none can be.
 func (c *Concordance) Value() (v float64, ok bool) {
-	rows := slices.Clone(c.rows)
+	rows := c.rows
 	slices.SortFunc(rows, func(a, b Survival) int { // whatever order they came in
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Risk, b.Risk), cmp.Compare(a.Weight, b.Weight))
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -22,8 +23,9 @@ type survivalDriver struct {
 	mini   bool // an optimiser of mini-batches
 	l2     float64
 
-	opt optim.Optimizer
-	s   survivalProgress
+	opt   optim.Optimizer
+	s     survivalProgress
+	pairs family.Charge // of the concordance
 }
 
 // survivalProgress is the state of a training beside the optimiser's.
@@ -44,10 +46,10 @@ type survivalProgress struct {
 const maxPairs = 1 << 20
 
 // NewDriver implements family.Family.
-func (survival) NewDriver(s *family.Setup, _ *family.Node) (family.Driver, error) {
+func (survival) NewDriver(s *family.Setup, node *family.Node) (family.Driver, error) {
 	o := s.Options
 	d := &survivalDriver{set: s, hazard: o.Text("method", methodCox) == methodHazard, efron: efron(o), spec: survivalSpec(o),
-		mini: o.Text("optimizer", "lbfgs") != "lbfgs", l2: o.Float("l2_reg", 0)}
+		mini: o.Text("optimizer", "lbfgs") != "lbfgs", l2: o.Float("l2_reg", 0), pairs: node.Charge()}
 	d.s = survivalProgress{op: opTimes, concordance: math.NaN(), state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
 	return d, nil
 }
@@ -143,11 +145,7 @@ func (d *survivalDriver) Next() *family.Step {
 	}
 	switch {
 	case s.op == opPairs:
-		rows := d.set.Rows
-		if s.held {
-			rows = d.set.Held
-		}
-		r.every = uint64((rows + maxPairs - 1) / maxPairs)
+		r.every = uint64((d.measured() + maxPairs - 1) / maxPairs)
 	case !s.held && !s.ended:
 		want := d.opt.Next()
 		r.params = narrowed(want.Theta)
@@ -319,7 +317,20 @@ func (d *survivalDriver) iterated(validation float64) error {
 // measure asks for the concordance.
 func (d *survivalDriver) measure() error {
 	d.s.op, d.s.held = opPairs, d.set.Held > 0
-	return nil
+	return d.chargePairs()
+}
+
+// chargePairs charges the rows that the concordance is measured on.
+func (d *survivalDriver) chargePairs() error {
+	return d.pairs.Set(metric.ConcordanceBytes(min(d.measured(), maxPairs)))
+}
+
+// measured is how many rows the concordance is of, before one in so many is taken.
+func (d *survivalDriver) measured() int64 {
+	if d.s.held {
+		return d.set.Held
+	}
+	return d.set.Rows
 }
 
 // State implements family.Driver.
@@ -400,6 +411,9 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 	}
 	if len(d.opt.State().Theta) != d.net.params() {
 		return pgerr.New(pgerr.DataCorrupted, "the training of a model of times has %d parameters, not %d", len(d.opt.State().Theta), d.net.params())
+	}
+	if s.op == opPairs {
+		return d.chargePairs()
 	}
 	return nil
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -340,5 +342,29 @@ func TestCurveOfManyTimes(t *testing.T) {
 	times, left := r.Predictor.(*survivalPredictor).Curves(d.All(true))
 	if len(times) != maxCurve || len(left) != maxCurve || times[maxCurve-1] != 1202 || times[0] != 1 {
 		t.Errorf("%d times, %v to %v", len(times), times[0], times[len(times)-1])
+	}
+}
+
+// TestConcordanceIsCharged: the rows that are ranked are charged before they come, and
+// where there is no memory for them the training says so.
+func TestConcordanceIsCharged(t *testing.T) {
+	charged, room := int64(0), int64(1<<40)
+	node := &family.Node{Grow: func(n int64) error {
+		if charged += n; charged > room {
+			return pgerr.New(pgerr.OutOfMemory, "no room")
+		}
+		return nil
+	}}
+	for _, c := range []struct{ rows, held, want int64 }{{1000, 0, 1000}, {5000, 70, 70}, {3 * maxPairs, 0, maxPairs}} {
+		charged = 0
+		d := &survivalDriver{set: &family.Setup{Rows: c.rows, Held: c.held}, pairs: node.Charge()}
+		if err := d.measure(); err != nil || charged < 40*c.want || charged > 64*c.want {
+			t.Errorf("%d rows: %d bytes, %v", c.want, charged, err)
+		}
+	}
+	charged, room = 0, 1<<20
+	d := &survivalDriver{set: &family.Setup{Rows: maxPairs}, pairs: node.Charge()}
+	if err := d.measure(); pgerr.CodeOf(err) != pgerr.OutOfMemory {
+		t.Errorf("without room: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -39,37 +40,50 @@ type flow struct {
 	may  bool // rows may be read again
 	on   bool // they will be: no worker keeps any
 	task *sealTask
-	// Of a job whose rows are dealt, those of the second reading, and what sends
-	// them to others; nil of a job in place.
-	coded *dataset.Store
-	out   *outgoing
+	seen *dataset.Copies // of the first reading
+	// readings after the first one
+	readings int
+	// Of a job whose rows are dealt, those of the second reading, to train on and held
+	// out, and what sends them to others; nil of a job in place.
+	coded   []*dataset.Store
+	out     *outgoing
+	counted *dataset.Counted // rows that are counted instead
 
 	mu     sync.Mutex
 	charge func(n int64) // for statistics
 	zone   dataset.Zone
 	stats  []*feature.Stats // of this reading, by the zone's parts; nil for no rows
-	made   *sealed          // of the second one
+	made   *sealed          // of one after the first
 	leaves int              // that have been made
 }
 
-// flows tells whether a job's rows may be read twice: not those of folds, which are
-// wanted more often; nor those that are dealt of several targets, or with a column
-// that says what is held out.
-func (j *Job) flows() bool {
-	return j.spec.AnyOrder && j.Folds() == 0 && (j.InPlace() || j.targets == nil && j.split() != "custom")
+// flowFolds is of how many folds statistics are taken apart.
+const flowFolds = 20
+
+// flows tells whether a job's rows may be read again: not those of windows, whose
+// rows it takes all to know.
+func (j *Job) flows() bool { return j.windows == nil && j.Folds() <= flowFolds }
+
+// close forgets the rows of a reading after the first.
+func (f *flow) close() (err error) {
+	for _, s := range f.coded {
+		err = errors.Join(err, s.Close())
+	}
+	f.coded, f.out, f.counted = nil, nil, nil
+	return err
 }
 
 // collected adds the statistics of rows of a part.
 func (f *flow) collected(spec *feature.Spec, part int, st *feature.Stats) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	was := f.stats[part].Bytes()
 	if f.stats[part] != nil {
 		st, err = spec.MergeStats(f.stats[part], st)
-	} else {
-		f.charge(spec.StatsBytes())
 	}
 	if err == nil {
 		f.stats[part] = st
+		f.charge(st.Bytes() - was)
 	}
 	return err
 }
@@ -82,9 +96,6 @@ func (f *flow) all(spec *feature.Spec, h *dataset.Holdout) (sum *feature.Stats, 
 		return nil, ErrDraw
 	}
 	for i, st := range f.stats {
-		if st != nil {
-			f.charge(-spec.StatsBytes())
-		}
 		switch {
 		case st == nil:
 			continue
@@ -97,8 +108,15 @@ func (f *flow) all(spec *feature.Spec, h *dataset.Holdout) (sum *feature.Stats, 
 			return nil, err
 		}
 	}
-	f.stats = make([]*feature.Stats, len(f.stats)) // they have been merged
 	return sum, nil
+}
+
+// forget frees the statistics of the last reading.
+func (f *flow) forget() {
+	for i, st := range f.stats {
+		f.charge(-st.Bytes())
+		f.stats[i] = nil
+	}
 }
 
 // next gives the number of the next leaf.
@@ -136,20 +154,37 @@ func (w *Worker) flowed(v *dataset.View) error {
 	if w.flow.task == nil {
 		return nil
 	}
-	if w.flow.coded != nil {
-		b, err := w.encode(spec, w.flow.task, v, nil, 0)
-		if err != nil {
-			return err
-		}
-		defer w.blocks.Unreserve(b.Bytes())
-		return w.flow.out.add(v, b)
-	}
 	v.Hold(w.drawer)
+	if w.flow.out != nil {
+		return w.deal(spec, v)
+	}
 	s, err := w.sealView(w.flow.next(), spec, w.flow.task, v, nil)
 	if err != nil {
 		return err
 	}
 	return w.flow.sealed(w.job, s)
+}
+
+// deal encodes rows and deals them.
+func (w *Worker) deal(spec *feature.Spec, v *dataset.View) error {
+	train, held := spec.Split(v)
+	for i, part := range []*dataset.View{train, held} {
+		if part.Rows == 0 {
+			continue
+		}
+		b, err := w.encode(spec, w.flow.task, part, nil, i)
+		if err != nil {
+			return err
+		}
+		if err = w.checkTargets(b); err == nil {
+			err = w.flow.out.add(part, b, i)
+		}
+		w.blocks.Unreserve(b.Bytes())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // collect takes the statistics of a block of rows that is not kept.
@@ -287,17 +322,27 @@ func (w *Worker) drain() error {
 // release ends the first reading of rows that are not kept.
 func (w *Worker) release() error {
 	w.flow.on = true
+	if w.dataset.Copies {
+		w.flow.seen = w.copies()
+	}
 	return w.drain()
 }
 
-// againTask prepares workers for the second reading: rows that come after it are
-// sealed.
-type againTask struct{ *sealTask }
+// againTask prepares workers for another reading: rows that come after it are sealed.
+type againTask struct {
+	*sealTask
+	count []dataset.RowHash // copies of these are counted, not dealt
+}
 
 func (t *againTask) kind() uint8 { return kindAgain }
 
-// again begins the second reading.
-func (w *Worker) again(t *sealTask) error {
+func (t *againTask) Encode(e *canon.E) {
+	t.sealTask.Encode(e)
+	(&copiesTask{t.count}).Encode(e)
+}
+
+// again begins another reading.
+func (w *Worker) again(t *againTask) error {
 	if !w.flow.on {
 		return pgerr.Internal("rows that are held would be read again")
 	}
@@ -310,30 +355,53 @@ func (w *Worker) again(t *sealTask) error {
 	w.mu.Lock()
 	w.fitted = t.fitted
 	w.mu.Unlock()
-	w.flow.task, w.flow.made, w.flow.leaves = t, &sealed{}, 0
-	w.blocks = dataset.NewBlocks(w.dataset)
+	w.flow.forget()
+	w.flow.task, w.flow.made, w.flow.leaves = t.sealTask, &sealed{}, 0
+	w.flow.readings++
+	w.blocks, w.dataset.Copies = dataset.NewBlocks(w.dataset), false
 	w.open(w.store.Layout())
 	if !w.job.InPlace() {
-		var err error
-		if w.flow.out, err = w.newOutgoing(w.nodes.Leaves()); err != nil {
-			return err
+		f, parts := t.fitted, 1
+		if w.job.split() != "no_split" || w.job.Folds() > 0 {
+			parts = 2
 		}
-		f := t.fitted
-		w.flow.coded = dataset.NewStore(dataset.CodedLayout(f.Dense, f.Codes, f.Narrow), dataset.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp, Seed: w.job.Seed()})
+		w.flow.counted = dataset.NewCounted(t.count)
+		layout := dataset.CodedLayout(f.Dense, f.Codes, f.Narrow, w.job.spec.WeightCol() >= 0)
+		for range parts {
+			w.flow.coded = append(w.flow.coded, dataset.NewStore(layout, dataset.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp, Seed: w.job.Seed(), Leaves: len(w.owners)}))
+		}
+		var err error
+		w.flow.out, err = w.newOutgoing(w.nodes.Leaves())
+		return err
 	}
 	return nil
 }
 
 // collected ends a reading of rows that are not kept, and gives the statistics of
-// those that are not held out.
-func (w *Worker) collected(h *dataset.Holdout) (family.Message, error) {
+// those that are not held out. Those of a fold are what the last reading found out:
+// it was for the fold before.
+func (w *Worker) collected(t *fitTask) (family.Message, error) {
 	if w.flow.task != nil {
 		if err := w.drain(); err != nil {
 			return nil, err
 		}
 	}
-	w.drawer = h.On(w.self)
-	st, err := w.flow.all(w.job.Spec(), h)
+	if w.fold != t.fold { // nothing else of the job runs
+		if err := w.flow.close(); err != nil {
+			return nil, err
+		}
+		stats := w.flow.stats // stay charged
+		w.flow.stats = nil
+		if err := w.nextFold(t.fold); err != nil {
+			return nil, err
+		}
+		for _, st := range stats {
+			w.flow.charge(st.Bytes())
+		}
+		w.flow.stats = stats
+	}
+	w.drawer = t.holdout.On(w.self)
+	st, err := w.flow.all(w.job.Spec(), t.holdout)
 	if st == nil || err != nil {
 		return nil, err
 	}
@@ -353,31 +421,55 @@ func (w *Worker) sealedAgain() (*sealed, error) {
 	return f.made, w.store.Close()
 }
 
-// sealCoded makes the block of a leaf of encoded rows one that is made when it is
-// wanted.
+// sealCoded makes the blocks of a leaf of encoded rows ones that are made when they
+// are wanted.
 func (w *Worker) sealCoded(ctx context.Context, leaf int, t *sealTask) (*sealed, error) {
-	s := &sealed{leaves: []int64{0}}
-	return s, w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) error {
-		if err := l.Draw(w.drawer, v); err != nil {
+	s := &sealed{}
+	from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
+	for i, store := range w.flow.coded {
+		var l *dataset.Leaf
+		settle := func() (err error) {
+			l, err = store.Settle(ctx, from, to)
 			return err
 		}
-		train, held := l.Units()
-		*s = sealed{rows: int64(train), held: int64(held), leaves: []int64{int64(train)}}
-		l.Labels(v, func(y float64) {
-			if t.classWeights != nil {
-				s.weight.Add(t.classWeights[int(y)])
-			} else {
-				s.weight.Add(1)
-			}
-		})
-		for i, rows := range []int{train, held} {
-			if rows > 0 {
-				w.blocks.PutMade(2*leaf+i, rows, l.CodedBytes(rows), func() (*dataset.Block, error) { return l.Block(rows, i == 1, t.classWeights) })
+		if err := w.gate.Enter(settle); err != nil {
+			return nil, err
+		}
+		w.gate.Leave()
+		if i == 1 {
+			s.held = int64(l.Rows)
+		} else if s.rows = int64(l.Rows); l.Rows > 0 {
+			if err := l.Weights(t.classWeights, s.weight.Add); err != nil {
+				return nil, err
 			}
 		}
-		w.encoded.Add(w.flow.coded.Layout().Bytes(l.Rows))
-		return nil
-	})
+		if l.Rows > 0 {
+			bytes := w.partedBytes(l.Rows)
+			w.encoded.Add(bytes)
+			w.blocks.PutMade(2*leaf+i, l.Rows, 0, bytes, func() (*dataset.Block, error) { return w.make(l, t) })
+		}
+	}
+	s.leaves = []int64{s.rows}
+	return s, nil
+}
+
+// make makes the block of a leaf of encoded rows, which is paid for.
+func (w *Worker) make(l *dataset.Leaf, t *sealTask) (*dataset.Block, error) {
+	if w.job.targets == nil {
+		return l.Block(t.classWeights)
+	}
+	if err := w.blocks.Reserve(l.CodedBytes()); err != nil {
+		return nil, err
+	}
+	b, err := l.Block(t.classWeights)
+	if err != nil {
+		w.blocks.Unreserve(l.CodedBytes())
+		return nil, err
+	}
+	if b, err = w.part(b); err == nil {
+		w.blocks.Unreserve(b.Bytes()) // it was paid for before
+	}
+	return b, err
 }
 
 // readAgain has the query read again where the workers do not hold its rows. It
@@ -387,7 +479,15 @@ func (r *runner) readAgain(ctx context.Context, t *sealTask) error {
 	if r.in.Again == nil {
 		return nil
 	}
-	if _, err := r.reduce(ctx, &againTask{t}); err != nil {
+	a := &againTask{sealTask: t}
+	if r.job.Spreads(dataset.Leaves(r.in.Rows)) {
+		c, err := r.copies(ctx, &copiesTask{})
+		if err != nil {
+			return err
+		}
+		a.count = c.Perhaps()
+	}
+	if _, err := r.reduce(ctx, a); err != nil {
 		return err
 	}
 	if err := r.in.Again(ctx); err != nil {

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // source gives the rows of a table to workers, and again on demand, to others.
@@ -123,6 +126,13 @@ func TestRowsReadAgain(t *testing.T) {
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"max_iterations", int64(3), "eval_fraction", 0.1}},
 		{"kmeans", "", []int{1, 6, 7}, []any{"n_clusters", int64(3), "max_iterations", int64(4), "data_split_eval_fraction", 0.03}},
 		{"ridge", "y", []int{0, 2, 3, 6, 7}, []any{"data_split_col", "flag"}},
+		{"logistic_regression", "y", nil, []any{"max_iterations", int64(5), "weight", "w", "eval_fraction", 0.2}}, // weights
+		{"ridge", "y", []int{0, 1, 2, 6, 7}, []any{"weight", "w", "quantiles", true}},
+		{"linear_regression", "y", nil, []any{"quantiles", true}},
+		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(1), "batch_size", int64(5000), "weight", "w", "data_split_col", "flag"}},
+		{"linear_regression", "y, w", []int{0, 1, 2, 6, 7}, []any{"optimizer", "sgd", "max_iterations", int64(1), "batch_size", int64(5000), "eval_fraction", 0.1}},
+		{"logistic_regression", "y", nil, []any{"max_iterations", int64(3), "cross_validation", int64(2), "weight", "w"}}, // folds
+		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(1), "batch_size", int64(5000), "cross_validation", int64(3)}},
 		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(1), "batch_size", int64(5000), "eval_fraction", 0.3}},
 		{"mlp", "y", nil, []any{"hidden_units", int64(3), "max_iterations", int64(2), "batch_size", int64(5000)}}, // shuffled
 		{"logistic_regression", "y", []int{1, 6, 7}, []any{"optimizer", "sgd", "max_iterations", int64(2), "batch_size", int64(20000)}},
@@ -136,11 +146,19 @@ func TestRowsReadAgain(t *testing.T) {
 			if c.algorithm == "mlp" || slices.Contains(c.args, any("sgd")) {
 				limit = 5 << 20 // of leaves of 32768 rows
 			}
-			predict := []string{c.target}
+			predict := strings.Split(c.target, ", ")
+			if len(predict) > 1 {
+				limit = 6 << 20 // a block is there twice while its targets are parted
+			}
 			if c.target == "" {
 				predict = nil
 			}
-			job, err := NewJob(c.algorithm, predict, pairs(c.args...), nil, tb.cols)
+			var transforms []feature.Transform
+			if i := slices.Index(c.args, any("quantiles")); i >= 0 {
+				c.args = slices.Delete(slices.Clone(c.args), i, i+2)
+				transforms = []feature.Transform{{Column: "a", Func: "imputer", Args: []types.Datum{"median"}}, {Column: "b", Func: "quantile_bucketize", Args: []types.Datum{int64(4)}}}
+			}
+			job, err := NewJob(c.algorithm, predict, pairs(c.args...), transforms, tb.cols)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,8 +174,15 @@ func TestRowsReadAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if u := Total(got.Usage); u.Reads != 2 || u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Read != 2*Total(want.Usage).Read {
+				reads := int64(2)
+				if n := job.Folds(); n > 0 { // once more for each training after the first
+					reads += int64(n)
+				}
+				if u := Total(got.Usage); u.Reads != reads || u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Read != reads*Total(want.Usage).Read {
 					t.Errorf("%d workers: %+v", workers, u)
+				}
+				if len(got.Folds) != job.Folds() || fmt.Sprint(got.Metrics) != fmt.Sprint(want.Metrics) {
+					t.Errorf("%d workers: %v, not %v", workers, got.Metrics, want.Metrics)
 				}
 				if !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || got.Rows != want.Rows {
 					t.Errorf("%d workers: another model", workers)
@@ -190,5 +215,25 @@ func TestCopiesAreHeld(t *testing.T) {
 	job := mustJob(t, "linear_regression", "y", tb, "eval_fraction", 0.2)
 	if _, err := trainAgain(t, job, &source{rows: batches(tb)}, 2, 3<<20); !errors.Is(err, ErrDraw) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestForestInLittleMemory: what the steps of trees do at once is what there is memory
+// for. The model is that of ample memory.
+func TestForestInLittleMemory(t *testing.T) {
+	tb := mixed(110000, 0, 3)
+	all := batches(tb)
+	job := mustJob(t, "random_forest", "y", tb, "n_estimators", int64(8), "max_depth", int64(8))
+	var want []byte
+	for _, limit := range []int64{0, 16 << 20} {
+		got, err := trainAgain(t, job, &source{rows: all}, 1, limit)
+		if err != nil {
+			t.Fatalf("%d bytes: %v", limit, err)
+		}
+		if model := got.Model.Encode(); want == nil {
+			want = model
+		} else if !bytes.Equal(model, want) {
+			t.Errorf("%d bytes: another model", limit)
+		}
 	}
 }

@@ -16,8 +16,8 @@ func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
 	count := make(map[string]float64, len(st.Cats))
 	var rows float64
 	for _, c := range st.Cats {
-		count[c.Key] = c.W
-		rows += c.W
+		count[c.Key] = c.W.Value()
+		rows += count[c.Key]
 	}
 	w := make([]float64, len(f.Keys))
 	for i, k := range f.Keys {

@@ -124,7 +124,7 @@ func TestCrossValidationIsTheSameEverywhere(t *testing.T) {
 			job := mustJob(t, c.algorithm, "y", tb, append(c.args, "cross_validation", int64(3))...)
 			var want *Result
 			var saved saver
-			setups := []setup{{workers: 1, threads: 1}, {workers: 3, threads: 2, shuffle: 2}, {workers: 1, threads: 2, shuffle: 3, memory: 3 << 20}}
+			setups := []setup{{workers: 1, threads: 1}, {workers: 3, threads: 2, shuffle: 2}, {workers: 1, threads: 2, shuffle: 3, memory: 15 << 18}}
 			if c.algorithm == "random_forest" {
 				setups = setups[:2] // what it adds up is larger
 			}

@@ -354,7 +354,7 @@ func (n *intake) sealBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *
 			s.weigh(b)
 		}
 		id := blockOf(family.Rows{Leaf: leaf, Held: i == 1})
-		b, err := n.w.part(id, b)
+		b, err := n.w.part(b)
 		if err != nil {
 			return nil, err
 		}

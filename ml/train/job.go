@@ -287,7 +287,6 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	case "auto":
 		s.Narrow = j.Plan.Narrow || s.AutoNarrow()
 	}
-	s.AnyOrder = j.windows == nil && s.OrderFree()
 	l, err := dataset.NewLayout(j.Columns)
 	if err != nil || j.windows == nil {
 		return err
@@ -353,13 +352,18 @@ func (j *Job) draws() bool { return j.split() == "random" || j.split() == "auto_
 
 // zone is where their draw will end, as far as is known before the rows are.
 func (j *Job) zone() dataset.Zone {
+	var cuts [][2]float64
 	switch j.split() {
 	case "random":
-		return dataset.ZoneOf(j.holdout(0), j.holdout(0))
+		cuts = append(cuts, [2]float64{j.holdout(0), j.holdout(0)})
 	case "auto_split":
-		return dataset.ZoneOf(0, j.holdout(1_000_000)) // rows that do not fit are many
+		cuts = append(cuts, [2]float64{0, j.holdout(1_000_000)}) // rows that do not fit are many
 	}
-	return dataset.Zone{}
+	for i := 1; i < j.Folds(); i++ {
+		share := float64(i) / float64(j.Folds())
+		cuts = append(cuts, [2]float64{share, share})
+	}
+	return dataset.ZoneOf(cuts...)
 }
 
 // holdout gives the share of rows held out of so many.
@@ -389,7 +393,7 @@ func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "ga
 // InPlace tells whether rows are trained on where the query made them: nothing
 // is dealt, and all partials are of nodes.
 func (j *Job) InPlace() bool {
-	return j.spec.AnyOrder && j.Plan.Scope == family.ByNode && !j.Plan.Dealt
+	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Dealt
 }
 
 // Leaves is the number of leaves for the rows of which buckets of all nodes

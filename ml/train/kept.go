@@ -87,7 +87,6 @@ func (j *Job) DecodeSealed(b []byte) (*Sealed, error) {
 // or taken over by another worker.
 type Dataset struct {
 	blocks *dataset.Blocks
-	more   map[int][][]float64
 	fitted *feature.Fitted
 	owners []int // of the leaves, as the training numbered its workers; of a job in place all are the worker's
 	place  bool
@@ -102,8 +101,8 @@ func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 	if w.fitted == nil || w.plan == nil || w.blocks.Spilled() {
 		return nil
 	}
-	d := &Dataset{blocks: w.blocks, more: w.more, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
-	w.blocks, w.more, w.fitted = dataset.NewBlocks(w.dataset), nil, nil
+	d := &Dataset{blocks: w.blocks, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
+	w.blocks, w.fitted = dataset.NewBlocks(w.dataset), nil
 	d.blocks.Move(pool, true)
 	return d
 }
@@ -122,7 +121,7 @@ func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) i
 		return err
 	}
 	d.blocks.Move(w.cfg.Pool, false)
-	w.in, w.blocks, w.more, w.fitted, w.taken = nil, d.blocks, d.more, d.fitted, true
+	w.in, w.blocks, w.fitted, w.taken = nil, d.blocks, d.fitted, true
 	w.self, w.nodes = self, reduce.NewPlan(nodes)
 	w.encoded.Store(w.blocks.Bytes())
 	owners := make([]int, len(d.owners))

@@ -96,7 +96,7 @@ func (l *Local) spread(total int64, owners []int) error {
 			common = append(common, some...)
 		}
 	}
-	return l.assign(owners, common, false)
+	return l.assign(owners, dataset.Together(common, total), false)
 }
 
 func (l *Local) assign(owners []int, common []dataset.Common, again bool) error {

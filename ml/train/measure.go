@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"math"
 	"strconv"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -95,7 +96,7 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 	if w.job.targets != nil {
 		for k, value := range r.Vector {
 			reg := &metric.Regression{}
-			truth, _ := w.aimed(blockOf(rows), b, k).Targets()
+			truth, _ := aimed(b, k).Targets()
 			for i, y := range truth {
 				reg.Add(y, value[i], weights[i])
 			}
@@ -128,6 +129,7 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 		if p.classWeights != nil {
 			w /= p.classWeights[y]
 		}
+		w = math.RoundToEven(w/p.unit) * p.unit
 		cells[y*k+r.Class(i)] += w
 		m.loss.Add(r.Probs[y][i], w)
 		switch {
@@ -147,6 +149,13 @@ func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask
 		m.rank = bins.ranking()
 	}
 	return m
+}
+
+// weightUnit is a power of two by which weights that sum up to about total are so
+// many that none is lost in rounding, and so few that sums of them are exact.
+func weightUnit(total float64) float64 {
+	_, exp := math.Frexp(total)
+	return math.Ldexp(1, exp-46)
 }
 
 // unit tells whether all weights are 1.

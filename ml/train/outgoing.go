@@ -12,8 +12,10 @@ import (
 // come, so that nobody writes rows that others will have.
 type outgoing struct {
 	w    *Worker
-	size int // bytes that are sent at once
-	to   []sending
+	size int       // bytes that are sent at once
+	to   []sending // by worker; of rows held out after those of others
+	// bytes are charged for what waits.
+	bytes int64
 }
 
 type sending struct {
@@ -29,37 +31,45 @@ const (
 
 // newOutgoing makes room for what goes to so many workers.
 func (w *Worker) newOutgoing(workers int) (*outgoing, error) {
-	o := &outgoing{w: w, to: make([]sending, workers), size: int(min(max(w.cfg.Pool.Limit()/int64(flowShare*workers), leastSent), mostSent))}
+	o := &outgoing{w: w, to: make([]sending, workers*len(w.flow.coded)), size: int(min(max(w.cfg.Pool.Limit()/int64(flowShare*workers), leastSent), mostSent))}
 	if workers > 1 {
 		if w.cfg.Send == nil {
 			return nil, pgerr.Internal("rows of a training have nobody to send them")
 		}
-		return o, w.blocks.Reserve(int64(o.size * workers))
+		o.bytes = int64(o.size * len(o.to))
+		return o, w.blocks.Reserve(o.bytes)
 	}
 	return o, nil
 }
 
-// add deals the rows of a view, which are b's.
-func (o *outgoing) add(v *dataset.View, b *dataset.Block) error {
+// add deals the rows of a view, which are b's: to train on, or held out (part is 1).
+func (o *outgoing) add(v *dataset.View, b *dataset.Block, part int) error {
 	w := o.w
 	own := make([]int32, 0, v.Rows)
-	per := dataset.Buckets / max(len(w.owners), 1)
+	per, coded := dataset.Buckets/max(len(w.owners), 1), w.flow.coded[part]
 	for i := range v.Rows {
+		if w.flow.counted.Count(v, i, part == 1, func() []byte { return coded.Record(b, i) }) {
+			continue
+		}
 		to := w.owners[v.Bucket(i)/per]
 		if to == w.self {
 			own = append(own, int32(i))
 			continue
 		}
+		to += part * w.nodes.Leaves()
 		s := &o.to[to]
 		s.mu.Lock()
-		s.buf = w.flow.coded.AppendCoded(s.buf, v, b, i)
+		if len(s.buf) == 0 {
+			s.buf = append(s.buf, byte(part))
+		}
+		s.buf = coded.AppendCoded(s.buf, v, b, i)
 		err := o.send(to, o.size)
 		s.mu.Unlock()
 		if err != nil {
 			return err
 		}
 	}
-	return w.flow.coded.AddCoded(v, b, own)
+	return coded.AddCoded(v, b, own)
 }
 
 // send sends what is there for a worker, if it is so much. Called with its lock
@@ -70,7 +80,7 @@ func (o *outgoing) send(to, least int) error {
 		return nil
 	}
 	o.w.moved.Add(int64(len(s.buf)))
-	err := o.w.cfg.Send(context.Background(), to, s.buf)
+	err := o.w.cfg.Send(context.Background(), to%o.w.nodes.Leaves(), s.buf)
 	s.buf = s.buf[:0]
 	return err
 }
@@ -86,13 +96,15 @@ func (o *outgoing) flush() error {
 			return err
 		}
 	}
+	o.to = nil
+	o.w.blocks.Unreserve(o.bytes)
 	return nil
 }
 
 // PutRows takes encoded rows that another worker sent.
 func (w *Worker) PutRows(rows []byte) error {
-	if w.flow.coded == nil {
+	if len(rows) == 0 || int(rows[0]) >= len(w.flow.coded) {
 		return pgerr.Internal("encoded rows of a training came to who does not read rows again")
 	}
-	return w.flow.coded.PutCoded(rows)
+	return w.flow.coded[rows[0]].PutCoded(rows[1:])
 }

@@ -213,14 +213,14 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		return p, nil
 	case *fitTask:
 		if w.flow.on {
-			st, err := w.collected(b.holdout)
+			st, err := w.collected(b)
 			p.ofNode(func() family.Message { return st })
 			return p, err
 		}
 		return p, same(w.fit(b))
 	case *againTask:
 		p.ofNode(func() family.Message { return &sealed{} })
-		return p, w.again(b.sealTask)
+		return p, w.again(b)
 	case *sealTask:
 		if w.flow.on && w.job.InPlace() {
 			s, err := w.sealedAgain()
@@ -284,7 +284,7 @@ func (h *stepHand) add(ctx context.Context, r family.Rows) error {
 	}
 	defer release()
 	if a, ok := h.step.Body.(family.Aimed); ok {
-		b = h.w.aimed(blockOf(r), b, a.Target())
+		b = aimed(b, a.Target())
 	}
 	return h.pass.Add(ctx, r, b)
 }

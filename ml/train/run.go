@@ -424,7 +424,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Sealed: r.leave()}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
-		t := &measureTask{held: r.held > 0, classWeights: r.cw, predictor: p}
+		t := &measureTask{held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}
 		if err := r.cuts(ctx, t); err != nil {
 			return nil, err
 		}

@@ -5,56 +5,49 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// part parts the targets beside the label from a block's features, and keeps them.
-func (w *Worker) part(id int, b *dataset.Block) (_ *dataset.Block, err error) {
+// checkTargets sees that no target beside the label is missing.
+func (w *Worker) checkTargets(b *dataset.Block) error {
+	_, cols := w.job.learns(w.fitted)
+	for k, c := range cols {
+		for i := range b.Rows {
+			if v := b.Value(i, c); v != v {
+				return feature.ErrLabelNull(w.job.more()[k])
+			}
+		}
+	}
+	return nil
+}
+
+// part parts the targets beside the label from a block's features. Both blocks are
+// paid for.
+func (w *Worker) part(b *dataset.Block) (*dataset.Block, error) {
 	_, cols := w.job.learns(w.fitted)
 	if cols == nil {
 		return b, nil
 	}
-	n := dataset.BlockBytes(b.Rows, b.Dense-len(cols), 0, b.X32 != nil)
-	if err := w.blocks.Reserve(n); err != nil { // for a while it is there twice
+	if err := w.checkTargets(b); err != nil {
 		return nil, err
 	}
-	spilled := w.blocks.Spilled() // the values go the same way
-	if !spilled {
-		if err := w.blocks.Reserve(8 * int64(b.Padded()*len(cols))); err != nil { // kept as long as they are
-			return nil, err
-		}
+	if err := w.blocks.Reserve(w.partedBytes(b.Rows)); err != nil { // for a while it is there twice
+		return nil, err
 	}
-	parted, more := b.Part(cols)
-	for k, values := range more {
-		for _, v := range values[:b.Rows] {
-			if v != v {
-				return nil, feature.ErrLabelNull(w.job.more()[k])
-			}
-		}
-	}
-	w.blocks.Unreserve(b.Bytes() + n - parted.Bytes())
-	for k, values := range more {
-		if !spilled {
-			break
-		}
-		if more[k], err = w.state.Numbers(values); err != nil {
-			return nil, err
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.more == nil {
-		w.more = map[int][][]float64{}
-	}
-	w.more[id] = more
-	return parted, nil
+	w.blocks.Unreserve(b.Bytes())
+	return b.Part(cols), nil
+}
+
+// partedBytes is the size of a block of so many rows with the targets parted.
+func (w *Worker) partedBytes(rows int) int64 {
+	f, cols := w.job.learns(w.fitted)
+	one := dataset.BlockBytes(rows, 0, 0, true) / 2 // a number of each row
+	return dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow) + one*int64(len(cols))
 }
 
 // aimed gives a block whose labels are the values of a target.
-func (w *Worker) aimed(id int, b *dataset.Block, target int) *dataset.Block {
+func aimed(b *dataset.Block, target int) *dataset.Block {
 	if target == 0 {
 		return b
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	c := *b
-	c.Y = w.more[id][target-1]
+	c.Y = b.More[target-1]
 	return &c
 }

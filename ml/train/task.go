@@ -66,11 +66,11 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	case kindSeal:
 		t.body = decodeSeal(d)
 	case kindAgain:
-		t.body = &againTask{decodeSeal(d)}
+		t.body = &againTask{decodeSeal(d), decodeCopies(d).rows}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
-		m := &measureTask{held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s()}
+		m := &measureTask{held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
 		every := d.Int()
 		p, err := w.predictor(d)
 		if err != nil {
@@ -305,6 +305,7 @@ type measureTask struct {
 	coarse       bool // rank by cuts
 	cuts         cuts
 	classWeights []float64
+	unit         float64 // weights are measured in whole multiples of it
 	predictor    family.Predictor
 }
 
@@ -317,6 +318,7 @@ func (t *measureTask) encode(e *canon.E, every int) {
 	e.F64s(t.cuts)
 	e.Bool(t.coarse)
 	e.F64s(t.classWeights)
+	e.F64(t.unit)
 	e.Int(every)
 	t.predictor.Encode(e)
 }

@@ -303,7 +303,7 @@ func TestGoldenModel(t *testing.T) {
 	}
 }
 
-const goldenModel = "44cc1b2c5bc0b571"
+const goldenModel = "7a3b0df1984a7830"
 
 type saver struct{ states [][]byte }
 

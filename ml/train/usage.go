@@ -42,10 +42,7 @@ func (w *Worker) usage() Usage {
 	case w.taken:
 		reads = 0
 	case w.flow.on:
-		reads = 2
-	}
-	if w.flow.coded != nil {
-		encoded += w.flow.coded.Directories()
+		reads += int64(w.flow.readings)
 	}
 	return Usage{w.self, w.read.Load(), reads, w.moved.Load(), encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}
 }

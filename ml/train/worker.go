@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -59,13 +60,13 @@ type Worker struct {
 	drawer *dataset.Drawer
 	fold   int // that the drawer, the blocks and the family's part are of
 	fitted *feature.Fitted
-	family family.Worker       // made by the first step
-	nodes  *reduce.Plan        // of partials of nodes
-	more   map[int][][]float64 // by block, the values of the targets beside the label
-	needed int64               // bytes charged for passes and partials
-	last   *Part               // that was begun
+	family family.Worker // made by the first step
+	nodes  *reduce.Plan  // of partials of nodes
+	needed int64         // bytes charged for passes and partials
+	last   *Part         // that was begun
 	closed bool
-	taken  bool // the blocks were another's: see Take
+	taken  bool        // the blocks were another's: see Take
+	later  atomic.Bool // blocks are made of rows that lie in the file
 
 	// what Usage tells
 	read, moved, encoded atomic.Int64
@@ -87,8 +88,9 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	}
 	cfg.Threads = max(cfg.Threads, 1)
 	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{},
-		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows, Copies: job.counts()}}
+		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}}
 	w.flow.may = cfg.Again && job.flows()
+	w.dataset.Copies = job.counts() || w.flow.may && !job.InPlace()
 	if w.flow.may {
 		w.dataset.Flow, w.flow.zone = w.flowed, job.zone()
 		w.flow.charge = func(n int64) {
@@ -137,7 +139,6 @@ func (w *Worker) forget() error {
 		w.family = nil
 	}
 	clear(w.drafts)
-	w.more = nil
 	w.acct.Close()
 	return errors.Join(w.blocks.Close(), w.state.Close())
 }
@@ -167,21 +168,21 @@ func (w *Worker) Counts() []int64 {
 // Read ends the second reading of rows that are dealt: those of others have been
 // sent. Once it has ended on all workers they are to be Assigned.
 func (w *Worker) Read() error {
-	if w.flow.coded == nil {
+	if w.flow.out == nil {
 		return pgerr.Internal("the rows of a training were not read again")
 	}
 	if err := w.drain(); err != nil {
 		return err
 	}
-	return w.flow.out.flush()
+	return errors.Join(w.flow.out.flush(), w.store.Close())
 }
 
-// held is what holds the rows that are dealt.
-func (w *Worker) held() *dataset.Store {
-	if w.flow.coded != nil {
+// stores are what holds the rows that are dealt.
+func (w *Worker) stores() []*dataset.Store {
+	if w.flow.out != nil {
 		return w.flow.coded
 	}
-	return w.store
+	return []*dataset.Store{w.store}
 }
 
 // TakeBucket hands out the rows of a bucket whose leaf another node owns.
@@ -196,8 +197,14 @@ func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBucket(bucket, rows) }
 
 // Common gives the rows of this worker whose copies are so many that all leaves
-// share them, of total rows. All rows must have been put.
-func (w *Worker) Common(total int64) ([]dataset.Common, error) { return w.held().Common(total) }
+// share them, of total rows; where rows are dealt encoded, those that were counted
+// for that. All rows must have been put.
+func (w *Worker) Common(total int64) ([]dataset.Common, error) {
+	if w.flow.out != nil {
+		return w.flow.counted.List(), nil
+	}
+	return w.store.Common(total)
+}
 
 // Assign ends the dealing: owners names the worker of each leaf, of so many
 // workers numbered from 0; self is this one. Of a job in place nothing was
@@ -223,11 +230,19 @@ func (w *Worker) Assign(owners []int, workers, self int, again bool, common []da
 		w.own(leaves)
 	default:
 		w.assign(owners)
-		if err := w.held().Spread(common); err != nil {
+		for i, s := range w.stores() {
+			its := slices.DeleteFunc(slices.Clone(common), func(c dataset.Common) bool { return c.Held != (i == 1) })
+			if err := s.Spread(its); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range w.stores() {
+		if err := s.Finish(); err != nil {
 			return err
 		}
 	}
-	return w.held().Finish()
+	return nil
 }
 
 // own makes so many leaves, all of them this worker's.
@@ -267,11 +282,7 @@ func (w *Worker) Close() error {
 	w.closed = true
 	w.inbox.Close()
 	w.mu.Unlock()
-	err := errors.Join(w.forget(), w.store.Close())
-	if w.flow.coded != nil {
-		err = errors.Join(err, w.flow.coded.Close())
-	}
-	return err
+	return errors.Join(w.forget(), w.store.Close(), w.flow.close())
 }
 
 // Spilled is the bytes this job wrote to temporary files on this node.
@@ -283,11 +294,9 @@ type leafFunc func(ctx context.Context, leaf int) (family.Message, error)
 // fit collects statistics.
 func (w *Worker) fit(t *fitTask) (leafFunc, error) {
 	if w.fold != t.fold { // nothing else of the job runs
-		if err := w.forget(); err != nil {
+		if err := w.nextFold(t.fold); err != nil {
 			return nil, err
 		}
-		w.renew()
-		w.fold, w.drawer, w.fitted = t.fold, nil, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -308,6 +317,16 @@ func (w *Worker) fit(t *fitTask) (leafFunc, error) {
 			return err
 		})
 	}, nil
+}
+
+// nextFold forgets what was made of the rows for another fold.
+func (w *Worker) nextFold(fold int) error {
+	if err := w.forget(); err != nil {
+		return err
+	}
+	w.renew()
+	w.fold, w.drawer, w.fitted = fold, nil, nil
+	return nil
 }
 
 // collect gives a leaf's statistics and, where there is plenty of memory for
@@ -362,7 +381,7 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 	if l == nil {
 		from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
 		var err error
-		if l, err = w.held().Settle(ctx, from, to); err != nil {
+		if l, err = w.store.Settle(ctx, from, to); err != nil {
 			return nil, err
 		}
 		w.mu.Lock()
@@ -374,6 +393,9 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 
 // copies are those of the rows that came, as they were counted.
 func (w *Worker) copies() *dataset.Copies {
+	if w.flow.seen != nil {
+		return w.flow.seen.Clone() // it will be merged into
+	}
 	if w.in != nil {
 		return w.in.copies(w.self)
 	}
@@ -431,7 +453,7 @@ func (w *Worker) seal(t *sealTask) (leafFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left.Add(-1) == 0 && !t.again && w.flow.coded == nil { // the rows have served
+		if left.Add(-1) == 0 && !t.again && w.flow.out == nil && !w.later.Load() { // the rows have served
 			if w.in != nil {
 				w.in.close()
 			}
@@ -449,18 +471,23 @@ func (w *Worker) sealLeaf(ctx context.Context, leaf int, spec *feature.Spec, p *
 	if w.in != nil {
 		return w.in.seal(leaf, p)
 	}
-	if w.flow.coded != nil {
+	if w.flow.out != nil {
 		return w.sealCoded(ctx, leaf, p)
 	}
 	var s *sealed
-	err := w.withLeaf(ctx, leaf, func(_ *dataset.Leaf, v *dataset.View) (err error) {
-		s, err = w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+	later := false
+	err := w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) (err error) {
+		if later = l.InFile() && !w.job.InPlace(); later {
+			s, err = w.sealLater(leaf, spec, p, v)
+		} else {
+			s, err = w.sealView(leaf, spec, p, v, w.takeDraft(leaf))
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !p.again {
+	if !p.again && !later {
 		w.mu.Lock()
 		w.rows[leaf].Free()
 		delete(w.rows, leaf)
@@ -491,7 +518,10 @@ func (w *Worker) sealView(leaf int, spec *feature.Spec, p *sealTask, v *dataset.
 				s.weight.Add(x)
 			}
 		}
-		if b, err = w.part(2*leaf+i, b); err != nil {
+		if err = w.order(b); err != nil {
+			return nil, err
+		}
+		if b, err = w.part(b); err != nil {
 			return nil, err
 		}
 		w.encoded.Add(b.Bytes())
@@ -500,6 +530,19 @@ func (w *Worker) sealView(leaf int, spec *feature.Spec, p *sealTask, v *dataset.
 		}
 	}
 	return s, nil
+}
+
+// order puts the rows of a leaf's block into their order, where they have one.
+func (w *Worker) order(b *dataset.Block) error {
+	if w.job.InPlace() || w.job.windows != nil {
+		return nil
+	}
+	if err := w.blocks.Reserve(b.OrderBytes()); err != nil {
+		return err
+	}
+	defer w.blocks.Unreserve(b.OrderBytes())
+	b.Order(w.job.Seed(), w.job.spec.WeightCol() >= 0)
+	return nil
 }
 
 // encode makes the block of the training rows (i = 0) or the rows held out (1)
@@ -608,7 +651,7 @@ func errEnded() error {
 // Home gives what the driver of the job needs to know of this node, where it is
 // with the worker.
 func (w *Worker) Home() *family.Node {
-	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space}
+	return &family.Node{Threads: w.cfg.Threads, Root: w.self == 0, Grow: w.grow, Space: w.state.Space, Memory: w.cfg.Pool.Limit()}
 }
 
 // familyWorker gives the family's part, made by the first step.

@@ -51,6 +51,7 @@ type driver struct {
 }
 
 func newDriver(p *problem, n *family.Node) *driver {
+	p.limits = limitsOf(n.Memory)
 	return &driver{p: p, node: n, charged: n.Charge(), phase: opSketch, best: math.Inf(1),
 		state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}
 }
@@ -328,17 +329,17 @@ func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 // plan finds what is to be split next, and where nothing is, ends the round.
 func (d *driver) plan() error {
 	d.splits, d.builds, d.takes = nil, nil, nil
-	size, room := 0, int64(maxTaken)
+	size, taken, lim := 0, int64(0), d.p.limits
 	for _, t := range d.growers {
-		for more := true; more && size < maxStep; {
+		for more := true; more && size < lim.step; {
 			more = false
 			for _, i := range t.open() {
-				if size >= maxStep {
+				if size >= lim.step {
 					break
 				}
 				if n := &t.nodes[i]; t.small(n) {
-					if bytes := n.rows * rowBytes(d.p, d.g); bytes <= room {
-						room -= bytes
+					if bytes := n.rows * rowBytes(d.p, d.g); taken == 0 || taken+bytes <= lim.taken {
+						taken += bytes
 						d.takes = append(d.takes, take{t.no, i, n.rows})
 					}
 					continue
@@ -358,7 +359,7 @@ func (d *driver) plan() error {
 	}
 	if len(d.splits)+len(d.takes) > 0 {
 		d.phase = opGrow
-		return d.charge(size, maxTaken-room)
+		return d.charge(size, taken)
 	}
 	d.update = nil
 	greatest := 0.0

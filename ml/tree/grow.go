@@ -42,13 +42,25 @@ type growNode struct {
 // growNodeBytes is about the size of a node that grows, and of its best split.
 const growNodeBytes = 400
 
-// maxKept bounds the integers that the root keeps of histograms, maxStep those
-// that a step asks for: beyond the first histograms of both children are made
-// instead of one subtracted, beyond the second there is another step.
-const (
-	maxKept = 1 << 23
-	maxStep = 1 << 18
-)
+// limits are how much is done at once. They do not change the trees: all sums are of
+// integers.
+type limits struct {
+	kept  int   // integers of histograms that the root keeps: beyond, those of both children are made instead of one subtracted
+	step  int   // integers that a step asks for: beyond, there is another step
+	taken int64 // bytes of the rows that a step takes; one node's may be more
+}
+
+// limitsOf are those of so much memory, 0 for any. A goroutine of a step has its
+// histograms and the rows that it takes more than once, and so has the root.
+func limitsOf(memory int64) limits {
+	l := limits{kept: 1 << 23, step: 1 << 18, taken: 1 << 24}
+	if memory > 0 {
+		l.kept = min(l.kept, int(memory/8/8))
+		l.step = min(l.step, int(memory/64/8))
+		l.taken = min(l.taken, memory/64)
+	}
+	return l
+}
 
 func newGrower(p *problem, g *ground, s *searcher, no, number int, rows int64, kept *int, spare *sync.Pool, base float64) *grower {
 	t := &grower{p: p, g: g, s: s, no: int32(no), seed: mix(p.seed ^ mix(uint64(number)+0x1001)), kept: kept, spare: spare, base: base}
@@ -285,7 +297,7 @@ func (l *look) keep() {
 	t, n, hist := l.t, &l.t.nodes[l.node], l.hist
 	again := !t.p.forest || n.cols == nil
 	switch {
-	case n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= maxKept:
+	case n.best != nil && again && n.depth+1 < t.p.depth && *t.kept+len(hist) <= t.p.limits.kept:
 		if n.hist = hist; !l.own {
 			n.hist = t.room(len(hist))
 			copy(n.hist, hist)

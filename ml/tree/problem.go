@@ -14,11 +14,12 @@ type problem struct {
 	seed        uint64
 	dense       int
 	codeSlots   []int
-	classes     int     // 0: a number
-	outputs     int     // scores of a row, or numbers of a leaf
-	channels    int     // histograms of a node: one, or for a forest's votes one a class
-	together    int     // trees grown at a time
-	fewRows     int64   // of a node that the root takes
+	classes     int   // 0: a number
+	outputs     int   // scores of a row, or numbers of a leaf
+	channels    int   // histograms of a node: one, or for a forest's votes one a class
+	together    int   // trees grown at a time
+	fewRows     int64 // of a node that the root takes
+	limits      limits
 	weightUnits float64 // of the sketch: weights are counted in parts of this
 	held        bool
 	names       []string // by column: the input column

@@ -14,12 +14,8 @@ import (
 // all its threads. Sums are of the same integers, so that the trees are the same
 // ones, and what is sent is never more than the histograms would have been.
 
-// maxTakenRows bounds the rows of a node that is taken, maxTaken the bytes of
-// those that a step takes.
-const (
-	maxTakenRows = 1 << 12
-	maxTaken     = 1 << 24
-)
+// maxTakenRows bounds the rows of a node that is taken.
+const maxTakenRows = 1 << 12
 
 // rowBytes is the size of a row that is taken.
 func rowBytes(p *problem, g *ground) int64 {

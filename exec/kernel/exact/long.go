@@ -122,11 +122,17 @@ func (e *Long) Value() float64 {
 }
 
 // LongSpread is Σxy − Σx Σy / N.
-func LongSpread(xy, x, y *Long) float64 {
+func LongSpread(xy, x, y *Long) float64 { return WeightedSpread(xy, x, y, nil) }
+
+// WeightedSpread is Σwxy − Σwx Σwy / Σw; w is nil where all weights are 1.
+func WeightedSpread(xy, x, y, w *Long) float64 {
 	if xy.flag|x.flag|y.flag != 0 {
 		return math.NaN()
 	}
 	n := new(big.Float).SetPrec(2400).SetInt64(x.n)
+	if w != nil {
+		n = w.Big()
+	}
 	v := new(big.Float).SetPrec(5000).Mul(xy.Big(), n)
 	v.Sub(v, new(big.Float).SetPrec(5000).Mul(x.Big(), y.Big()))
 	f, _ := v.Quo(v, n).Float64()

@@ -52,6 +52,19 @@ func TestLongSpreadIsTheVariance(t *testing.T) {
 	if got := LongSpread(&two, &one, &one); got != 8250 {
 		t.Errorf("%v", got)
 	}
+	var w1, w2, w Long // each value with the weight 0.5, but 9 with 1.5
+	for i := range 1000 {
+		x, by := 1e9+float64(i%10), 0.5
+		if i%10 == 9 {
+			by = 1.5
+		}
+		w.Add(by)
+		w1.AddProduct(by, x)
+		w2.AddProduct(by*x, x)
+	}
+	if got := WeightedSpread(&w2, &w1, &w1, &w); got != 5812.5 {
+		t.Errorf("with weights: %v", got)
+	}
 	one.Add(math.Inf(1))
 	if got := LongSpread(&two, &one, &one); got == got {
 		t.Errorf("with an infinity: %v", got)

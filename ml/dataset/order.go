@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The rows of a block of a leaf stand in the order of the hashes of what the block
+// has of them: rows that it tells apart have an order that depends on nothing else,
+// and of others it does not matter. Since a hash has no meaning, the order is also
+// the shuffle that mini-batches want. A mini-batch is a run of a leaf's rows, and
+// should be a sample of them: so of copies all but the first stand by the hash of
+// their ordinal.
+
+// order finds the places of rows.
+type order struct {
+	l    *Layout // a CodedLayout
+	seed uint64
+	buf  []byte
+	rows []hashed
+}
+
+// hashed is a row by its hash, and its number.
+type hashed struct {
+	hi, lo uint64
+	n      uint32
+}
+
+// orderBytes is the memory of a row whose place is looked for.
+const orderBytes = 24 + 4
+
+func newOrder(l *Layout, seed uint64, rows int) *order {
+	return &order{l: l, seed: seed, buf: make([]byte, l.stride()), rows: make([]hashed, 0, rows)}
+}
+
+// add adds the row of a record.
+func (o *order) add(rec []byte) {
+	copy(o.buf, rec) // and zeros up to a whole word
+	hi, lo := hash128(o.buf, o.seed)
+	o.rows = append(o.rows, hashed{hi, lo, uint32(len(o.rows))})
+}
+
+// places gives the place of each row.
+func (o *order) places() []int32 {
+	all := o.rows
+	compare := func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hi, b.hi), cmp.Compare(a.lo, b.lo)) }
+	slices.SortFunc(all, compare)
+	copies := false
+	runs(len(all), func(i, j int) bool { return compare(all[i], all[j]) == 0 }, func(from, to int) {
+		for i := from + 1; i < to; i++ {
+			// Twice: numbers that follow each other make products at even distances.
+			all[i].hi, copies = fold(fold(all[from].hi^k1, uint64(i-from)^k3)^k0, k2), true
+		}
+	})
+	if copies {
+		slices.SortFunc(all, compare)
+	}
+	at := make([]int32, len(all))
+	for i, r := range all {
+		at[r.n] = int32(i)
+	}
+	return at
+}
+
+// OrderBytes is the memory that Order takes meanwhile.
+func (b *Block) OrderBytes() int64 { return int64(b.Rows) * orderBytes }
+
+// Order puts the rows into their order, of a training with this seed; weighted tells
+// that rows have weights of their own.
+func (b *Block) Order(seed uint64, weighted bool) {
+	l := CodedLayout(b.Dense, b.Codes, b.X32 != nil, weighted)
+	o, rec := newOrder(l, seed, b.Rows), make([]byte, l.fixed)
+	for i := range b.Rows {
+		l.encode(rec, b, i)
+		o.add(rec)
+	}
+	at := o.places()
+	l = CodedLayout(b.Dense, b.Codes, b.X32 != nil, true)
+	one, other := make([]byte, l.fixed), make([]byte, l.fixed)
+	for i := range at { // each takes the place of another, until that is i's
+		if int(at[i]) == i {
+			continue
+		}
+		l.encode(one, b, i)
+		to := at[i]
+		for at[i] = int32(i); int(to) != i; to, at[to] = at[to], to {
+			l.encode(other, b, int(to))
+			l.decode(one, b, int(to), nil)
+			one, other = other, one
+		}
+		l.decode(one, b, i, nil)
+	}
+}

@@ -1,0 +1,78 @@
+package train
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
+)
+
+// Rows that are dealt and lie in the file, because they cannot be read again or are
+// of windows, are not written once more as blocks: these are made of them each time
+// that they are wanted.
+
+// sealLater makes the blocks of a leaf's rows ones that are made when they are wanted.
+func (w *Worker) sealLater(leaf int, spec *feature.Spec, p *sealTask, v *dataset.View) (*sealed, error) {
+	w.later.Store(true)
+	train, held := spec.Split(v)
+	s := &sealed{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
+	for i, part := range []*dataset.View{train, held} {
+		if part.Rows == 0 {
+			continue
+		}
+		windows := len(part.Windows())
+		bytes := w.partedBytes(part.Rows) + 4*int64(windows)
+		if i == 0 && spec.WeightCol() < 0 && p.classWeights == nil && w.job.targets == nil {
+			for range part.Units() {
+				s.weight.Add(1)
+			}
+		} else if err := w.look(spec, p, part, i, s); err != nil {
+			return nil, err
+		}
+		w.encoded.Add(bytes)
+		w.blocks.PutMade(2*leaf+i, part.Rows, windows, bytes, func() (*dataset.Block, error) { return w.remake(leaf, spec, p, i) })
+	}
+	return s, nil
+}
+
+// look encodes rows for their weights, and to see that no target is missing.
+func (w *Worker) look(spec *feature.Spec, p *sealTask, part *dataset.View, i int, s *sealed) error {
+	b, err := w.encode(spec, p, part, nil, i)
+	if err != nil {
+		return err
+	}
+	defer w.blocks.Unreserve(b.Bytes())
+	if i == 0 {
+		_, weights := b.Targets()
+		for _, x := range weights {
+			s.weight.Add(x)
+		}
+	}
+	return w.checkTargets(b)
+}
+
+// remake makes a block, which is paid for: of the rows to train on, or of those held
+// out.
+func (w *Worker) remake(leaf int, spec *feature.Spec, p *sealTask, i int) (b *dataset.Block, err error) {
+	err = w.withLeaf(context.Background(), leaf, func(l *dataset.Leaf, v *dataset.View) error {
+		if err := l.Draw(w.drawer, v); err != nil {
+			return err
+		}
+		train, held := spec.Split(v)
+		whole, err := w.encode(spec, p, [...]*dataset.View{train, held}[i], nil, i)
+		if err != nil {
+			return err
+		}
+		if err = w.order(whole); err == nil {
+			b, err = w.part(whole)
+		}
+		if err != nil {
+			w.blocks.Unreserve(whole.Bytes())
+		}
+		return err
+	})
+	if err == nil {
+		w.blocks.Unreserve(b.Bytes()) // it was paid for before
+	}
+	return b, err
+}
