@@ -31,32 +31,29 @@ var (
 	logistic  = choose(logisticGo, logisticAVX2, logisticAVX512)
 	expAll    = choose(expGo, expAVX2, expAVX512)
 	dotLanes  = choose(dotGo, dotAVX2, dotAVX512)
-	momentsOf = choose(momentsGo, momentsBody(momentsAVX2), momentsBody(momentsAVX512))
 
-	columnMoments32 = choose(columnMomentsGo[float32], columnMomentsBody(columnMoments32AVX2), columnMomentsBody(columnMoments32AVX512))
-	columnMoments64 = choose(columnMomentsGo[float64], columnMomentsBody(columnMoments64AVX2), columnMomentsBody(columnMoments64AVX512))
-	standardize32   = choose(standardizeGo[float32], standardize32AVX2, standardize32AVX512)
-	standardize64   = choose(standardizeGo[float64], standardize64AVX2, standardize64AVX512)
-	gather32        = choose(gather32Go, gather32Eights, gather32Eights)
-	scatter32       = choose(scatter32Go, scatter32Eights, scatter32Eights)
-	tile32          = choose(tile32Go, tile32Body, tile32Body)
-	nearest         = choose(nearestGo, nearestBody, nearestBody)
-	widen           = choose(widenGo, widenBody, widenBody)
-	narrow          = choose(narrowGo, narrowBody, narrowBody)
-	stays           = choose(staysGo, staysBody, staysBody)
-	packFixed32     = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
-	packFixed64     = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
-	addFixed        = choose(addFixedGo, addFixedBody, addFixedBody)
-	fixAll          = choose(fixAllGo, fixAllBody, fixAllBody)
-	columnBounds32  = choose(columnBoundsGo[float32], columnBoundsBody(columnBounds32AVX2), columnBoundsBody(columnBounds32AVX2))
-	columnBounds64  = choose(columnBoundsGo[float64], columnBoundsBody(columnBounds64AVX2), columnBoundsBody(columnBounds64AVX2))
-	columnLeast32   = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
-	columnLeast64   = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
-	columnSplits32  = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX2))
-	columnSplits64  = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX2))
-	columnSums32    = choose(columnSumsGo[float32], columnSplitsBody(columnSums32AVX2), columnSplitsBody(columnSums32AVX2))
-	columnSums64    = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX2))
-	axpy2           = choose(axpy2Go, axpy2Body, axpy2Body)
+	standardize32  = choose(standardizeGo[float32], standardize32AVX2, standardize32AVX512)
+	standardize64  = choose(standardizeGo[float64], standardize64AVX2, standardize64AVX512)
+	gather32       = choose(gather32Go, gather32Eights, gather32Eights)
+	scatter32      = choose(scatter32Go, scatter32Eights, scatter32Eights)
+	tile32         = choose(tile32Go, tile32Body, tile32Body)
+	nearest        = choose(nearestGo, nearestBody, nearestBody)
+	widen          = choose(widenGo, widenBody, widenBody)
+	narrow         = choose(narrowGo, narrowBody, narrowBody)
+	stays          = choose(staysGo, staysBody, staysBody)
+	packFixed32    = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
+	packFixed64    = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
+	addFixed       = choose(addFixedGo, addFixedBody, addFixedBody)
+	fixAll         = choose(fixAllGo, fixAllBody, fixAllBody)
+	columnBounds32 = choose(columnBoundsGo[float32], columnBoundsBody(columnBounds32AVX2), columnBoundsBody(columnBounds32AVX2))
+	columnBounds64 = choose(columnBoundsGo[float64], columnBoundsBody(columnBounds64AVX2), columnBoundsBody(columnBounds64AVX2))
+	columnLeast32  = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
+	columnLeast64  = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
+	columnSplits32 = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX2))
+	columnSplits64 = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX2))
+	columnSums32   = choose(columnSumsGo[float32], columnSplitsBody(columnSums32AVX2), columnSplitsBody(columnSums32AVX2))
+	columnSums64   = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX2))
+	axpy2          = choose(axpy2Go, axpy2Body, axpy2Body)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -123,12 +120,6 @@ func axpy2Body(y, u, v []float64, a, b float64) {
 	axpy2Go(y[n:], u[n:], v[n:], a, b)
 }
 
-func columnMomentsBody[T Elem](k func(acc []float64, x []T, c []float64, tiles int)) func([]MomentAcc, []T, []float64, int) {
-	return func(acc []MomentAcc, x []T, c []float64, tiles int) {
-		k(unsafe.Slice((*float64)(unsafe.Pointer(&acc[0])), 2*Lanes*len(acc)), x, c, tiles)
-	}
-}
-
 func fixAllBody(v []float64, scale float64) (sum int64, most float64) {
 	var top [4]float64
 	n, bad := fixAllAVX2(&v[0], len(v), scale, &top)
@@ -146,8 +137,4 @@ func choose[F any](goBody, avx2, avx512 F) F {
 		return avx2
 	}
 	return goBody
-}
-
-func momentsBody(k func(acc *[2 * Lanes]float64, x []float64, c float64)) func(*MomentAcc, []float64, float64) {
-	return func(acc *MomentAcc, x []float64, c float64) { k((*[2 * Lanes]float64)(unsafe.Pointer(acc)), x, c) }
 }

@@ -5,23 +5,6 @@ import (
 	"unsafe"
 )
 
-// ColumnMoments adds x-c and its square to the lane sums of each of the len(c)
-// columns of whole tiles x, as Moments does for one column.
-func ColumnMoments[T Elem](acc []MomentAcc, x []T, c []float64) {
-	d := len(c)
-	if d == 0 || len(x) < d*Lanes {
-		return
-	}
-	tiles := len(x) / (d * Lanes)
-	_ = acc[d-1]
-	switch x := any(x).(type) {
-	case []float32:
-		columnMoments32(acc[:d], x, c, tiles)
-	case []float64:
-		columnMoments64(acc[:d], x, c, tiles)
-	}
-}
-
 // Standardize replaces x by (x-c)·inv in the columns of whole tiles x, each step
 // rounded to float64 and the result to x's type.
 func Standardize[T Elem](x []T, c, inv []float64) {
@@ -99,20 +82,6 @@ func Canonical32(v float32) float32 {
 		return math.Float32frombits(0x7fc00000)
 	}
 	return v + 0
-}
-
-func columnMomentsGo[T Elem](acc []MomentAcc, x []T, c []float64, tiles int) {
-	d := len(c)
-	for t := range tiles {
-		for j, cj := range c {
-			a := &acc[j]
-			for l, v := range x[(t*d+j)*Lanes:][:Lanes] {
-				e := float64(v) - cj
-				a.S1[l] += e
-				a.S2[l] = FMA(e, e, a.S2[l])
-			}
-		}
-	}
 }
 
 func standardizeGo[T Elem](x []T, c, inv []float64, tiles int) {

@@ -11,20 +11,16 @@ import (
 
 // bodies are the kernels of one level; the test compares each with the twin.
 type bodies struct {
-	name      string
-	margins32 func([]float64, []float32, []float64)
-	margins64 func([]float64, []float64, []float64)
-	grad32    func([]float64, []float32, []float64)
-	grad64    func([]float64, []float64, []float64)
-	logistic  func(z, h, l, y, w []float64)
-	exp       func([]float64)
-	dot       func(*[Lanes]float64, []float64, []float64)
-	moments   func(*MomentAcc, []float64, float64)
-
-	columnMoments32 func([]MomentAcc, []float32, []float64, int)
-	columnMoments64 func([]MomentAcc, []float64, []float64, int)
-	standardize32   func(x []float32, c, inv []float64, tiles int)
-	standardize64   func(x []float64, c, inv []float64, tiles int)
+	name          string
+	margins32     func([]float64, []float32, []float64)
+	margins64     func([]float64, []float64, []float64)
+	grad32        func([]float64, []float32, []float64)
+	grad64        func([]float64, []float64, []float64)
+	logistic      func(z, h, l, y, w []float64)
+	exp           func([]float64)
+	dot           func(*[Lanes]float64, []float64, []float64)
+	standardize32 func(x []float32, c, inv []float64, tiles int)
+	standardize64 func(x []float64, c, inv []float64, tiles int)
 }
 
 func randoms(r *rand.Rand, n int) []float64 {
@@ -48,26 +44,6 @@ func sameBits(t *testing.T, what string, got, want []float64) {
 	for i := range want {
 		if math.Float64bits(got[i]) != math.Float64bits(want[i]) && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
 			t.Fatalf("%s: [%d] = %x (%v), want %x (%v)", what, i, math.Float64bits(got[i]), got[i], math.Float64bits(want[i]), want[i])
-		}
-	}
-}
-
-// TestColumnMomentsAreMoments compares with one column after the other.
-func TestColumnMomentsAreMoments(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 3))
-	const d, tiles = 9, 5
-	x, c := narrowed(randoms(r, tiles*Lanes*d)), randoms(r, d)
-	acc := make([]MomentAcc, d)
-	ColumnMoments(acc, x, c)
-	for j := range d {
-		var col []float64
-		for i := range tiles * Lanes {
-			col = append(col, float64(x[(i/Lanes*d+j)*Lanes+i%Lanes]))
-		}
-		var want MomentAcc
-		Moments(col, c[j], &want)
-		if acc[j] != want {
-			t.Errorf("column %d: %v, want %v", j, acc[j], want)
 		}
 	}
 }
@@ -165,24 +141,6 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 				gradGo(want, x, z)
 				sameBits(t, what+" grad64", got, want)
 
-				m1, m2 := make([]MomentAcc, d), make([]MomentAcc, d)
-				for j := range m1 {
-					copy(m1[j].S1[:], acc[j*Lanes:])
-					m2[j] = m1[j]
-				}
-				sums := func(m []MomentAcc) (v []float64) {
-					for j := range m {
-						v = append(append(v, m[j].S1[:]...), m[j].S2[:]...)
-					}
-					return v
-				}
-				b.columnMoments32(m1, x32, w, tiles)
-				columnMomentsGo(m2, x32, w, tiles)
-				sameBits(t, what+" columnMoments32", sums(m1), sums(m2))
-				b.columnMoments64(m1, x, w, tiles)
-				columnMomentsGo(m2, x, w, tiles)
-				sameBits(t, what+" columnMoments64", sums(m1), sums(m2))
-
 				inv := randoms(r, d)
 				s1, s2 := slices.Clone(x32), slices.Clone(x32)
 				b.standardize32(s1, w, inv, tiles)
@@ -224,10 +182,6 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 			dotGo(&d2, z, w)
 			sameBits(t, b.name+" dot", d1[:], d2[:])
 
-			m1, m2 := MomentAcc{S1: d1, S2: d2}, MomentAcc{S1: d1, S2: d2}
-			b.moments(&m1, w, 0.7)
-			momentsGo(&m2, w, 0.7)
-			sameBits(t, b.name+" moments", append(m1.S1[:], m1.S2[:]...), append(m2.S1[:], m2.S2[:]...))
 		}
 	}
 }

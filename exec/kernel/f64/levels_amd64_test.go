@@ -3,10 +3,10 @@
 package f64
 
 func levels() []bodies {
-	avx2 := bodies{"avx2", margins32AVX2, margins64AVX2, grad32AVX2, grad64AVX2, logisticAVX2, expAVX2, dotAVX2, momentsBody(momentsAVX2),
-		columnMomentsBody(columnMoments32AVX2), columnMomentsBody(columnMoments64AVX2), standardize32AVX2, standardize64AVX2}
-	avx512 := bodies{"avx512", margins32AVX512, margins64AVX512, grad32AVX512, grad64AVX512, logisticAVX512, expAVX512, dotAVX512, momentsBody(momentsAVX512),
-		columnMomentsBody(columnMoments32AVX512), columnMomentsBody(columnMoments64AVX512), standardize32AVX512, standardize64AVX512}
+	avx2 := bodies{"avx2", margins32AVX2, margins64AVX2, grad32AVX2, grad64AVX2, logisticAVX2, expAVX2, dotAVX2,
+		standardize32AVX2, standardize64AVX2}
+	avx512 := bodies{"avx512", margins32AVX512, margins64AVX512, grad32AVX512, grad64AVX512, logisticAVX512, expAVX512, dotAVX512,
+		standardize32AVX512, standardize64AVX512}
 	switch Level {
 	case "avx512":
 		return []bodies{avx2, avx512}

@@ -12,14 +12,7 @@ func grad64(acc []float64, x []float64, r []float64)  { gradGo(acc, x, r) }
 func logistic(z, h, l, y, w []float64)                { logisticGo(z, h, l, y, w) }
 func expAll(x []float64)                              { expGo(x) }
 func dotLanes(acc *[Lanes]float64, a, b []float64)    { dotGo(acc, a, b) }
-func momentsOf(a *MomentAcc, x []float64, c float64)  { momentsGo(a, x, c) }
 
-func columnMoments32(acc []MomentAcc, x []float32, c []float64, tiles int) {
-	columnMomentsGo(acc, x, c, tiles)
-}
-func columnMoments64(acc []MomentAcc, x []float64, c []float64, tiles int) {
-	columnMomentsGo(acc, x, c, tiles)
-}
 func standardize32(x []float32, c, inv []float64, tiles int)      { standardizeGo(x, c, inv, tiles) }
 func standardize64(x []float64, c, inv []float64, tiles int)      { standardizeGo(x, c, inv, tiles) }
 func gather32(dst []float32, rows *[Lanes]*float32, n int)        { gather32Go(dst, rows, n) }

@@ -11,9 +11,6 @@ func margins32AVX2(z []float64, x []float32, w []float64)
 func grad32AVX2(acc []float64, x []float32, r []float64)
 
 //go:noescape
-func columnMoments32AVX2(acc []float64, x []float32, c []float64, tiles int)
-
-//go:noescape
 func standardize32AVX2(x []float32, c []float64, inv []float64, tiles int)
 
 //go:noescape
@@ -21,9 +18,6 @@ func margins64AVX2(z []float64, x []float64, w []float64)
 
 //go:noescape
 func grad64AVX2(acc []float64, x []float64, r []float64)
-
-//go:noescape
-func columnMoments64AVX2(acc []float64, x []float64, c []float64, tiles int)
 
 //go:noescape
 func standardize64AVX2(x []float64, c []float64, inv []float64, tiles int)
@@ -38,16 +32,10 @@ func expAVX2(x []float64)
 func dotAVX2(acc *[8]float64, a []float64, b []float64)
 
 //go:noescape
-func momentsAVX2(acc *[16]float64, x []float64, c float64)
-
-//go:noescape
 func margins32AVX512(z []float64, x []float32, w []float64)
 
 //go:noescape
 func grad32AVX512(acc []float64, x []float32, r []float64)
-
-//go:noescape
-func columnMoments32AVX512(acc []float64, x []float32, c []float64, tiles int)
 
 //go:noescape
 func standardize32AVX512(x []float32, c []float64, inv []float64, tiles int)
@@ -57,9 +45,6 @@ func margins64AVX512(z []float64, x []float64, w []float64)
 
 //go:noescape
 func grad64AVX512(acc []float64, x []float64, r []float64)
-
-//go:noescape
-func columnMoments64AVX512(acc []float64, x []float64, c []float64, tiles int)
 
 //go:noescape
 func standardize64AVX512(x []float64, c []float64, inv []float64, tiles int)
@@ -72,9 +57,6 @@ func expAVX512(x []float64)
 
 //go:noescape
 func dotAVX512(acc *[8]float64, a []float64, b []float64)
-
-//go:noescape
-func momentsAVX512(acc *[16]float64, x []float64, c float64)
 
 //go:noescape
 func gather32AVX2(dst *float32, rows *[8]*float32, n int)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -22,58 +20,6 @@ func (s isa) storeElem(elem int, v reg.VecVirtual, m Mem) {
 		VCVTPD2PSY(v, n)
 		VMOVUPS(n, m)
 	}
-}
-
-// columnMoments: the lane sums of x-c and its square of every column, passing
-// through registers once for four tiles.
-func columnMoments(s isa, elem int) {
-	kernel("columnMoments"+elemName(elem)+s.suffix, "func(acc []float64, x []"+elemType(elem)+", c []float64, tiles int)")
-	acc := Load(Param("acc").Base(), GP64())
-	x := Load(Param("x").Base(), GP64()).(reg.GPVirtual)
-	c, d := Load(Param("c").Base(), GP64()), Load(Param("c").Len(), GP64()).(reg.GPVirtual)
-	tiles := Load(Param("tiles"), GP64()).(reg.GPVirtual)
-	stride := tileStride(d, elem)
-	tileLoop("tiles", tiles, func(n int) {
-		p, p3, ap, cp, left := GP64(), GP64(), GP64(), GP64(), GP64()
-		MOVQ(x, p)
-		LEAQ(Mem{Base: x, Index: stride, Scale: 2}, p3)
-		ADDQ(stride, p3)
-		MOVQ(acc, ap)
-		MOVQ(c, cp)
-		MOVQ(d, left)
-		loop := fmt.Sprintf("cols_%d", n)
-		Label(loop)
-		cj := s.vec()
-		VBROADCASTSD(Mem{Base: cp}, cj)
-		s1, s2 := s.vecs(s.parts), s.vecs(s.parts)
-		for h := range s.parts {
-			VMOVUPD(Mem{Base: ap, Disp: h * s.width}, s1[h])
-			VMOVUPD(Mem{Base: ap, Disp: 64 + h*s.width}, s2[h])
-		}
-		for _, m := range rows(n, p, p3, stride) {
-			for h := range s.parts {
-				v := s.vec()
-				s.loadElem(elem, m.Offset(h*s.width*elem/8), v)
-				VSUBPD(cj, v, v)
-				VADDPD(v, s1[h], s1[h])
-				VFMADD231PD(v, v, s2[h])
-			}
-		}
-		for h := range s.parts {
-			VMOVUPD(s1[h], Mem{Base: ap, Disp: h * s.width})
-			VMOVUPD(s2[h], Mem{Base: ap, Disp: 64 + h*s.width})
-		}
-		ADDQ(U32(uint32(8*elem)), p)
-		ADDQ(U32(uint32(8*elem)), p3)
-		ADDQ(U32(128), ap)
-		ADDQ(Imm(8), cp)
-		DECQ(left)
-		JNZ(LabelRef(loop))
-		for range n {
-			ADDQ(stride, x)
-		}
-	})
-	s.done()
 }
 
 // standardize: x becomes (x-c)·inv, column by column.

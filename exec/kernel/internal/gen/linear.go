@@ -195,38 +195,3 @@ func dot(s isa) {
 	}
 	s.done()
 }
-
-// moments: the lane sums of x-c and its square, over n = len(x) values, a
-// multiple of eight.
-func moments(s isa) {
-	kernel("moments"+s.suffix, "func(acc *[16]float64, x []float64, c float64)")
-	acc := Load(Param("acc"), GP64())
-	x, n := Load(Param("x").Base(), GP64()), Load(Param("x").Len(), GP64())
-	c := s.vec()
-	m, err := Param("c").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSD(m.Addr, c)
-	s1, s2 := s.vecs(s.parts), s.vecs(s.parts)
-	for h := range s.parts {
-		VMOVUPD(Mem{Base: acc, Disp: h * s.width}, s1[h])
-		VMOVUPD(Mem{Base: acc, Disp: 64 + h*s.width}, s2[h])
-	}
-	Label("loop")
-	for h := range s.parts {
-		d := s.vec()
-		VMOVUPD(Mem{Base: x, Disp: h * s.width}, d)
-		VSUBPD(c, d, d)
-		VADDPD(d, s1[h], s1[h])
-		VFMADD231PD(d, d, s2[h])
-	}
-	ADDQ(Imm(64), x)
-	SUBQ(Imm(8), n)
-	JNZ(LabelRef("loop"))
-	for h := range s.parts {
-		VMOVUPD(s1[h], Mem{Base: acc, Disp: h * s.width})
-		VMOVUPD(s2[h], Mem{Base: acc, Disp: 64 + h*s.width})
-	}
-	s.done()
-}

@@ -95,13 +95,11 @@ func kernels64() {
 		for _, elem := range []int{4, 8} {
 			margins(s, elem)
 			grad(s, elem)
-			columnMoments(s, elem)
 			standardize(s, elem)
 		}
 		logistic(s)
 		exp(s)
 		dot(s)
-		moments(s)
 	}
 	gather()
 	scatter()
