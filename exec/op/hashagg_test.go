@@ -3,6 +3,7 @@ package op_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
@@ -306,6 +307,35 @@ func TestHashAggSets(t *testing.T) {
 	} {
 		c.sets = sets
 		optest.Run(t, c.test(t))
+	}
+}
+
+// TestHashAggSpellings: a group by a value and how it is written shows each group's
+// own value, where equal ones differ.
+func TestHashAggSpellings(t *testing.T) {
+	r := rand.New(rand.NewSource(12))
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Numeric, types.Text, types.Float8, types.Int8}}, keys: []int{0, 1, 2}, drop: -1}
+	for range 20000 {
+		n, scale, x := r.Int63n(400), r.Intn(3), []float64{0, math.Copysign(0, -1), 1}[r.Intn(3)]
+		row := types.Row{number.DecimalFromInt64(n*[]int64{1, 10, 100}[scale], int32(scale)), fmt.Sprint(scale, math.Signbit(x)), x, r.Int63n(9)}
+		if n == 7 {
+			row[0] = nil
+		}
+		c.tb.Rows = append(c.tb.Rows, row)
+	}
+	c.aggs = []expr.AggCall{c.call("count()"), c.call("sum(int8)", c.col(3))}
+	for _, sets := range [][][]int{nil, {{0, 1, 2}, {0, 1}, {1, 2}, {1}, {}}} {
+		c.sets = sets
+		tc := c.test(t)
+		for _, lanes := range []int{1, 3} {
+			for _, form := range []optest.Form{{Size: 1000}, {Size: 7}} {
+				optest.Once(t, tc, lanes, form, 0)
+			}
+		}
+		tc.Spills = true
+		if optest.Once(t, tc, 2, optest.Form{Size: 1000}, 3<<19) == 0 {
+			t.Error("nothing was spilled")
+		}
 	}
 }
 
