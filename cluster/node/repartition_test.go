@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// TestRepartition deals tables of no, few and many rows to more and fewer
+// TestRepartition distributes tables of no, few and many rows to more and fewer
 // partitions: the same rows are there afterwards, evenly in all of them.
 func TestRepartition(t *testing.T) {
 	for _, n := range []int{1, 3} {
@@ -51,7 +51,7 @@ func TestRepartition(t *testing.T) {
 	}
 }
 
-// TestRepartitionConflicts commits writes to a table while it is dealt anew:
+// TestRepartitionConflicts commits writes to a table while it is distributed anew:
 // none is lost and none hits rows that are elsewhere by then.
 func TestRepartitionConflicts(t *testing.T) {
 	nodes := start(t, 1)
@@ -67,7 +67,7 @@ func TestRepartitionConflicts(t *testing.T) {
 		b.must("begin; " + fmt.Sprintf(write, 4))
 		a.must("alter table r repartition into 5")
 		if _, err := b.do("commit"); pgerr.CodeOf(err) != pgerr.SerializationFailure {
-			t.Fatalf("%s over rows that were dealt anew: %v", write, err)
+			t.Fatalf("%s over rows that were distributed anew: %v", write, err)
 		}
 		if got := a.must("select id from r order by id"); !slices.Equal(got, want) {
 			t.Fatalf("rows %v, want %v", got, want)

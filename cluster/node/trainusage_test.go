@@ -24,7 +24,7 @@ func figure(t testing.TB, plan, pattern string) (n int64) {
 
 // TestTrainingUsage: EXPLAIN ANALYZE says what a training moved, read and wrote.
 // Rows that families learn from in place stay where they are stored; those of
-// mini-batches are dealt.
+// mini-batches are distributed.
 func TestTrainingUsage(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -35,8 +35,8 @@ func TestTrainingUsage(t *testing.T) {
 				"pca with (n_components = 2)", "mlp predict y with (epochs = 1, hidden_units = [4])"} {
 				plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
 				moved := figure(t, plan, `Rows moved between nodes: (\d+) bytes`)
-				dealt := strings.HasPrefix(train, "mlp") && n > 1
-				if (moved > 0) != dealt {
+				distributed := strings.HasPrefix(train, "mlp") && n > 1
+				if (moved > 0) != distributed {
 					t.Errorf("%s moved %d bytes of rows", train, moved)
 				}
 				// Three float4, and no more: what is read is what the query gave.
@@ -104,7 +104,7 @@ func TestTrainingBeyondMemory(t *testing.T) {
 	c := connect(t, n)
 	c.must("create table f as select random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() y from generate_series(1, 500000) i")
 	for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3, max_iterations = 2)",
-		"mlp predict y with (epochs = 1, hidden_units = [4])"} { // mini-batches, whose rows are dealt
+		"mlp predict y with (epochs = 1, hidden_units = [4])"} { // mini-batches, whose rows are distributed
 		plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
 		if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != 2 {
 			t.Errorf("%s read its source %d times", train, got)

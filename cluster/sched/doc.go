@@ -15,7 +15,7 @@
 // waits for another leaf's rows must not hold the places that one needs.
 //
 // Each node has a home queue of families: neighbouring splits of one partition
-// with the same replicas, dealt out so that a partition stays together and the
+// with the same replicas, distributed out so that a partition stays together and the
 // nodes get equal work. A node takes from the front of its own queue and, once
 // nobody has room for its own, from the back of the fullest queue of a node that has
 // begun. It may read what it holds, and anything that no node left holds.

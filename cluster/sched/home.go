@@ -9,7 +9,7 @@ type family struct {
 	rows      int64
 }
 
-// homes deals the splits of a leaf to the nodes' queues.
+// homes distributes the splits of a leaf to the nodes' queues.
 func homes(l Leaf, nodes []Node) [][]int {
 	out := make([][]int, len(nodes))
 	if l.Gateway {

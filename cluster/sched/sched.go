@@ -11,7 +11,7 @@ const DefaultSaturation = 1.1
 // Config is a statement's work.
 type Config struct {
 	// Saturation is how many splits a task gets for each thread; 0 is the
-	// default, +Inf deals everything out at once.
+	// default, +Inf distributes everything out at once.
 	Saturation float64
 	Nodes      []Node // the gateway first
 	Leaves     []Leaf

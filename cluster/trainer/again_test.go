@@ -9,10 +9,10 @@ import (
 	"github.com/tributarydb/tributary/ml/train"
 )
 
-// TestDealtRowsReadAgain: rows of mini-batches that no node can hold are read
+// TestDistributedRowsReadAgain: rows of mini-batches that no node can hold are read
 // again, and go encoded to the nodes that own their leaves, wherever they come the
 // second time: the model is that of one node with ample memory.
-func TestDealtRowsReadAgain(t *testing.T) {
+func TestDistributedRowsReadAgain(t *testing.T) {
 	const n = 250000
 	var want []byte
 	for nodes := 1; nodes <= 3; nodes += 2 {
@@ -32,7 +32,7 @@ func TestDealtRowsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.spread(t, g, rows(n, 7), 8)
-		total, err := g.Deal(ctx)
+		total, err := g.Distribute(ctx)
 		if err != nil || total != n || g.Again() != (nodes > 1) {
 			t.Fatal(total, g.Again(), err)
 		}
@@ -40,7 +40,7 @@ func TestDealtRowsReadAgain(t *testing.T) {
 		if g.Again() {
 			in.Again = func(ctx context.Context) error {
 				c.spread(t, g, rows(n, 9), 10)
-				return g.DealAgain(ctx)
+				return g.DistributeAgain(ctx)
 			}
 		}
 		res, err := train.Run(ctx, in, g)

@@ -5,7 +5,7 @@
 //	driver (member 0)                            member i
 //	Group ── trainer.part (stream) ─────────────▶ part: lives as long as the call
 //	  │        the dataset stage's plan.Collect ─▶ Worker.Add
-//	Deal ──── trainer.counts, deal, assign ──────▶ ═ rows ═▶ the leaves' owners
+//	Distribute ──── trainer.counts, distribute, assign ──────▶ ═ rows ═▶ the leaves' owners
 //	Reduce ── trainer.task: parameters, down ────▶ leaves → partials
 //	  ▲         two trees of members                │
 //	  └──────── trainer.offer: partials, up ────────┘  (between any two members)
@@ -17,16 +17,16 @@
 // parent, which merges and offers on before it answers: once all members have
 // answered, the sums are there. See docs/decisions/0019.
 //
-// A training in place (train.Job.InPlace) skips deal and rows: each member cuts
+// A training in place (train.Job.InPlace) skips distribute and rows: each member cuts
 // its own rows into leaves, and the tree is over members. Where members cannot hold
-// the rows, Deal only says who owns which leaf; the query is read again, members
-// send each other the rows as they come, encoded, and DealAgain ends that.
+// the rows, Distribute only says who owns which leaf; the query is read again, members
+// send each other the rows as they come, encoded, and DistributeAgain ends that.
 //
 // When a group has ended well, its members may keep their parts' blocks (Keep), as
 // idle memory; Over opens a group over those of one origin, if all members have
 // them. See docs/decisions/0021.
 //
 // A member that is lost ends the group with an error of class 08; the driver
-// then opens another group on the nodes left. The rows are dealt by their
+// then opens another group on the nodes left. The rows are distributed by their
 // content, so that group has the same leaves and gives the same bits.
 package trainer

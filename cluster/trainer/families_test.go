@@ -30,15 +30,15 @@ import (
 
 // proof is a training that must give the same model however it is run.
 type proof struct {
-	family string
-	cols   string // of the query
-	target string
-	rows   int
-	dealt  bool // rows are
-	args   []any
+	family      string
+	cols        string // of the query
+	target      string
+	rows        int
+	distributed bool // rows are
+	args        []any
 }
 
-// Dealt rows are enough for several leaves. Those of the families that learn from
+// Distributed rows are enough for several leaves. Those of the families that learn from
 // windows are series of 50.
 const (
 	some = 20000
@@ -264,7 +264,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 	if err := spread(ctx); err != nil {
 		return nil, false, err
 	}
-	rows, err := g.Deal(ctx)
+	rows, err := g.Distribute(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -277,7 +277,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 		in.Save = a.saved
 	}
 	if again = g.Again(); again {
-		in.Again = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DealAgain(ctx)) }
+		in.Again = func(ctx context.Context) error { return errors.Join(spread(ctx), g.DistributeAgain(ctx)) }
 	}
 	res, err = train.Run(ctx, in, &counted{g, 0, a.before})
 	if errors.Is(err, train.ErrDraw) && again { // a node holds the rows then
@@ -291,7 +291,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 // least trains on one node with the least memory that is enough, about.
 func (p *proof) least(t *testing.T, again bool) (res *train.Result, read bool, err error) {
 	memory := int64(1 << 20)
-	if p.dealt {
+	if p.distributed {
 		memory *= 3
 	}
 	for ; memory < 64<<20; memory += memory / 5 {
@@ -317,8 +317,8 @@ func TestEveryFamilyEverywhere(t *testing.T) {
 	for i := range proofs {
 		p := &proofs[i]
 		t.Run(fmt.Sprint(p.family, " ", p.args), func(t *testing.T) {
-			if dealt := !p.job(t).InPlace(); dealt != p.dealt {
-				t.Fatalf("rows are dealt: %v", dealt)
+			if distributed := !p.job(t).InPlace(); distributed != p.distributed {
+				t.Fatalf("rows are distributed: %v", distributed)
 			}
 			var want *train.Result
 			same := func(how string, got *train.Result, err error) {

@@ -117,7 +117,7 @@ func (g *Group) watch() {
 	}
 }
 
-// Again tells, after Deal, whether the query must be read once more, for not all
+// Again tells, after Distribute, whether the query must be read once more, for not all
 // members could hold its rows.
 func (g *Group) Again() bool { return g.again }
 
@@ -157,9 +157,9 @@ func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) e
 	return g.lost(f(ctx))
 }
 
-// Deal ends the dataset stage: it counts the rows, gives each leaf an owner and
+// Distribute ends the dataset stage: it counts the rows, gives each leaf an owner and
 // has the rows sent there. It returns the number of rows.
-func (g *Group) Deal(ctx context.Context) (int64, error) {
+func (g *Group) Distribute(ctx context.Context) (int64, error) {
 	counts := make([]countsMsg, len(g.members))
 	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
 		counts[i] = g.own.counts()
@@ -199,9 +199,9 @@ func (g *Group) Deal(ctx context.Context) (int64, error) {
 	return rows, g.spread(ctx, m)
 }
 
-// DealAgain ends the stage when the query has been read Again: each row was sent
+// DistributeAgain ends the stage when the query has been read Again: each row was sent
 // where it belongs as it came.
-func (g *Group) DealAgain(ctx context.Context) error {
+func (g *Group) DistributeAgain(ctx context.Context) error {
 	if g.own.w.Job().InPlace() {
 		return nil
 	}
@@ -260,9 +260,9 @@ func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []datas
 func (g *Group) ship(ctx context.Context, m ownersMsg) error {
 	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
-			return g.own.deal(ctx, m.Owners)
+			return g.own.distribute(ctx, m.Owners)
 		}
-		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callDeal, m)
+		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callDistribute, m)
 		return err
 	})
 }

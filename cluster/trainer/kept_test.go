@@ -53,13 +53,13 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 			t.Fatal(err)
 		}
 		c.spread(t, g, list, uint64(*n))
-		if in.Rows, err = g.Deal(ctx); err != nil {
+		if in.Rows, err = g.Distribute(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if g.Again() {
 			in.Again = func(ctx context.Context) error {
 				c.spread(t, g, list, uint64(*n))
-				return g.DealAgain(ctx)
+				return g.DistributeAgain(ctx)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func TestKept(t *testing.T) {
 		for i, args := range [][]family.Arg{
 			nil,
 			{text("data_split_method", "random"), text("data_split_eval_fraction", 0.2)},
-			{text("optimizer", "sgd"), text("batch_size", int64(256)), text("data_split_method", "random")}, // dealt
+			{text("optimizer", "sgd"), text("batch_size", int64(256)), text("data_split_method", "random")}, // distributed
 			{text("class_weights", "balanced"), text("precision", "float32")},
 		} {
 			one, two := job(t, args...), job(t, append(args[:len(args):len(args)], text("l2", 0.5))...)
@@ -240,7 +240,7 @@ func TestKeptLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.spread(t, g, rows(30000, 7), 7)
-		total, err := g.Deal(ctx)
+		total, err := g.Distribute(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestKeptLost(t *testing.T) {
 
 // TestSpilledIsNotKept: what went to a file goes with its training.
 func TestSpilledIsNotKept(t *testing.T) {
-	p := &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.dealt })]
+	p := &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.distributed })]
 	c := start(t, 1, 4<<20) // not all fits
 	var num last
 	src, list, job := &train.Source{Key: [32]byte{1}}, p.data(1), p.job(t)

@@ -61,7 +61,7 @@ func trainLong(ctx context.Context, t *testing.T, n, slice, iterations int, wrap
 	}
 	defer g.Close()
 	c.spread(t, g, longRows(), uint64(n))
-	total, err := g.Deal(ctx)
+	total, err := g.Distribute(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,18 +79,18 @@ func (p *part) sendRows(_ context.Context, to int, rows []byte) error {
 	return err
 }
 
-// deal sends the rows of leaves that others own to them.
-func (p *part) deal(ctx context.Context, owners []int) error {
+// distribute sends the rows of leaves that others own to them.
+func (p *part) distribute(ctx context.Context, owners []int) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for to := range p.members {
 		if to != p.self {
-			g.Go(func() error { return p.dealTo(ctx, owners, to) })
+			g.Go(func() error { return p.distributeTo(ctx, owners, to) })
 		}
 	}
 	return g.Wait()
 }
 
-func (p *part) dealTo(ctx context.Context, owners []int, to int) (err error) {
+func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err error) {
 	var put *rpc.Put
 	defer func() {
 		if put != nil {

@@ -156,7 +156,7 @@ func beNode(id uint64) error {
 
 // share adds those of a proof's rows that are this node's.
 func (n *node) share(m shareMsg) error {
-	return deal(proofs[m.Proof].data(m.Seed), m.Members, m.Seed, func(id uint64, b *batch.Batch) error {
+	return distribute(proofs[m.Proof].data(m.Seed), m.Members, m.Seed, func(id uint64, b *batch.Batch) error {
 		if id != n.id {
 			return nil
 		}

@@ -54,7 +54,7 @@ func New(c Config) *Trainer {
 	c.Server.RegisterGet(callPart, t.handlePart)
 	c.Server.RegisterPut(callRows, t.handleRows)
 	rpc.Handle(c.Server, callCounts, t.handleCounts)
-	rpc.Handle(c.Server, callDeal, t.handleDeal)
+	rpc.Handle(c.Server, callDistribute, t.handleDistribute)
 	rpc.Handle(c.Server, callRead, t.handleRead)
 	rpc.Handle(c.Server, callCommon, t.handleCommon)
 	rpc.Handle(c.Server, callAssign, t.handleAssign)
@@ -211,13 +211,13 @@ func (t *Trainer) handleRead(ctx context.Context, name string) (bool, error) {
 	return true, p.w.Read()
 }
 
-func (t *Trainer) handleDeal(ctx context.Context, m ownersMsg) (bool, error) {
+func (t *Trainer) handleDistribute(ctx context.Context, m ownersMsg) (bool, error) {
 	p, ctx, done, err := t.use(ctx, m.Name)
 	if err != nil {
 		return false, err
 	}
 	defer done()
-	return true, p.deal(ctx, m.Owners)
+	return true, p.distribute(ctx, m.Owners)
 }
 
 func (t *Trainer) handleRows(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {

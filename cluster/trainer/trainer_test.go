@@ -208,8 +208,8 @@ func rows(n int, seed uint64) (out []*batch.Batch) {
 	return out
 }
 
-// deal gives the batches to members of the seed's choice.
-func deal(list []*batch.Batch, members []uint64, seed uint64, add func(id uint64, b *batch.Batch) error) error {
+// distribute gives the batches to members of the seed's choice.
+func distribute(list []*batch.Batch, members []uint64, seed uint64, add func(id uint64, b *batch.Batch) error) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	for _, b := range list {
 		if err := add(members[r.IntN(len(members))], b); err != nil {
@@ -228,7 +228,7 @@ func (c *cluster) spread(t *testing.T, g *trainer.Group, list []*batch.Batch, se
 }
 
 func (c *cluster) add(g *trainer.Group, list []*batch.Batch, seed uint64) error {
-	return deal(list, g.Members(), seed, func(id uint64, b *batch.Batch) error {
+	return distribute(list, g.Members(), seed, func(id uint64, b *batch.Batch) error {
 		if int(id) > len(c.nodes) {
 			return nil // a remote node's
 		}
@@ -266,7 +266,7 @@ func TestSilentMember(t *testing.T) {
 	}
 	defer g.Close()
 	c.spread(t, g, rows(30000, 5), 5)
-	total, err := g.Deal(ctx)
+	total, err := g.Distribute(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,8 +304,8 @@ func TestTakenAddress(t *testing.T) {
 	defer g.Close()
 	// The group is open: a call that finds the wrong node must not count there.
 	move(other)
-	if n, err := g.Deal(ctx); pgerr.CodeOf(err) != pgerr.ConnectionFailure {
-		t.Errorf("a deal with the wrong node: %d, %v", n, err)
+	if n, err := g.Distribute(ctx); pgerr.CodeOf(err) != pgerr.ConnectionFailure {
+		t.Errorf("rows for the wrong node: %d, %v", n, err)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestErrorOfARow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	total, err := g.Deal(ctx)
+	total, err := g.Distribute(ctx)
 	if err != nil || total != 0 {
 		t.Fatal(total, err)
 	}
@@ -339,7 +339,7 @@ func TestCancel(t *testing.T) {
 	}
 	defer g.Close()
 	c.spread(t, g, rows(5000, 1), 1)
-	total, err := g.Deal(ctx)
+	total, err := g.Distribute(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

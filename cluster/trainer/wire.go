@@ -12,17 +12,17 @@ import (
 
 // The calls.
 const (
-	callPart   = "trainer.part"
-	callCounts = "trainer.counts"
-	callDeal   = "trainer.deal"
-	callRead   = "trainer.read"
-	callRows   = "trainer.rows"
-	callCommon = "trainer.common"
-	callAssign = "trainer.assign"
-	callTask   = "trainer.task"
-	callOffer  = "trainer.offer"
-	callKept   = "trainer.kept"
-	callKeep   = "trainer.keep"
+	callPart       = "trainer.part"
+	callCounts     = "trainer.counts"
+	callDistribute = "trainer.distribute"
+	callRead       = "trainer.read"
+	callRows       = "trainer.rows"
+	callCommon     = "trainer.common"
+	callAssign     = "trainer.assign"
+	callTask       = "trainer.task"
+	callOffer      = "trainer.offer"
+	callKept       = "trainer.kept"
+	callKeep       = "trainer.keep"
 )
 
 // openMsg begins a part on a node.

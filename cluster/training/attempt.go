@@ -31,7 +31,7 @@ type drive struct {
 
 	result  *train.Result
 	reused  bool          // the dataset of a training before
-	reading time.Duration // that the dataset stage and the dealing took
+	reading time.Duration // that the dataset stage and the distributing took
 	planned string        // the dataset stage as it ran, for EXPLAIN
 	members []uint64      // nodes of the workers
 }
@@ -122,7 +122,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 		if err := d.collect(ctx, r, name); err != nil {
 			return err
 		}
-		if in.Rows, err = g.Deal(ctx); err != nil {
+		if in.Rows, err = g.Distribute(ctx); err != nil {
 			return err
 		}
 		d.rec.phase("fit", in.Rows)
@@ -139,7 +139,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, again bool, resume
 			if err := d.collect(ctx, r, name); err != nil {
 				return err
 			}
-			return g.DealAgain(ctx)
+			return g.DistributeAgain(ctx)
 		}
 	}
 	res, err := train.Run(ctx, in, g)

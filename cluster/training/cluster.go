@@ -16,7 +16,7 @@ type Trainer interface {
 	// time, where not all nodes can hold the rows.
 	Open(ctx context.Context, name string, job *train.Job, again bool) (Training, error)
 	// Over is Open over the dataset that a training before has left of a source, and
-	// tells what is known of it: there is nothing to deal. It is nil where not all
+	// tells what is known of it: there is nothing to distribute. It is nil where not all
 	// nodes have their part.
 	Over(ctx context.Context, name string, job *train.Job, src *train.Source) (Training, *train.Sealed, error)
 	// Prune lets go of what was left of tables on this node that are not as they
@@ -28,13 +28,13 @@ type Trainer interface {
 // be closed. Errors of a lost node have a code of class 08 or 57P0x; the
 // training can then be opened again.
 type Training interface {
-	// Deal ends the reading of rows, which a plan.Collect of the name gave, and
+	// Distribute ends the reading of rows, which a plan.Collect of the name gave, and
 	// says how many they are.
-	Deal(ctx context.Context) (rows int64, err error)
-	// Again tells, after Deal, that the query must be read a second time.
+	Distribute(ctx context.Context) (rows int64, err error)
+	// Again tells, after Distribute, that the query must be read a second time.
 	Again() bool
-	// DealAgain ends the dataset stage when it has been.
-	DealAgain(ctx context.Context) error
+	// DistributeAgain ends the dataset stage when it has been.
+	DistributeAgain(ctx context.Context) error
 	train.Reducer
 	// Keep leaves the dataset with the nodes, once the training is over.
 	Keep(ctx context.Context, src *train.Source, s *train.Sealed) error

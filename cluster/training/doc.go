@@ -9,7 +9,7 @@
 //	         │ goes into the transaction    catalog.Job: text and context, durable
 //	         │                                            │ the supervisor of the node it names
 //	         ▼                                            ▼
-//	       drive: attempts, each  Open → collect (the query, under plan.Collect) → Deal → train.Run
+//	       drive: attempts, each  Open → collect (the query, under plan.Collect) → Distribute → train.Run
 //	                                                      │ checkpoints, progress: record
 //	                                                      ▼
 //	                                       the model and the job's end, one commit

@@ -139,7 +139,7 @@ func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
 	return out, nil
 }
 
-// conflictWriting deals joined rows to insert, update or nothing.
+// conflictWriting distributes joined rows to insert, update or nothing.
 type conflictWriting struct {
 	*ModifyTable
 	ids      []expr.ColID // rowid column of each arbiter's scan

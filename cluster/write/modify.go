@@ -208,7 +208,7 @@ func (w *ModifyTable) batch(b *batch.Batch) error {
 	return w.merge(b)
 }
 
-// merge deals the rows of a MERGE to their actions.
+// merge distributes the rows of a MERGE to their actions.
 func (w *ModifyTable) merge(b *batch.Batch) error {
 	act, ok := b.Cols[w.at[w.d.Action]].(interface{ Value(int) int32 })
 	if !ok {
@@ -397,7 +397,7 @@ func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*cat
 	return err
 }
 
-// Append gives the changes that deal new segments to the partitions of a table, the
+// Append gives the changes that distribute new segments to the partitions of a table, the
 // one with the fewest rows first.
 func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) []catalog.Change {
 	n := max(rel.Partitions, 1)

@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 
 // world is the tables that plans read.
 type world struct {
-	tables map[types.OID]optest.Table
-	mu     sync.Mutex
-	dealt  map[int]int // splits by leaf
-	leaves []plan.Node
+	tables      map[types.OID]optest.Table
+	mu          sync.Mutex
+	distributed map[int]int // splits by leaf
+	leaves      []plan.Node
 }
 
 const splitRows = 25
@@ -44,12 +44,12 @@ const splitRows = 25
 func (w *world) Next(_ context.Context, leaf int) (*op.Split, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	from := int64(w.dealt[leaf] * splitRows)
+	from := int64(w.distributed[leaf] * splitRows)
 	rows := int64(len(w.tables[w.leaves[leaf].(*plan.Scan).Table].Rows))
 	if from >= rows {
 		return nil, io.EOF
 	}
-	w.dealt[leaf]++
+	w.distributed[leaf]++
 	return &op.Split{Scan: leaf, From: from, To: min(from+splitRows, rows)}, nil
 }
 
@@ -89,7 +89,7 @@ func run(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int
 
 func runTables(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int, env *function.Env, some func(optest.Table, []op.ScanKeys) optest.Table) ([]types.Row, error) {
 	t.Helper()
-	w := &world{tables: tbs, dealt: map[int]int{}, leaves: build.Leaves(root)}
+	w := &world{tables: tbs, distributed: map[int]int{}, leaves: build.Leaves(root)}
 	pool := mem.NewPool("n", 0)
 	dir := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})
 	defer dir.Close()

@@ -69,7 +69,7 @@ func TestLongRows(t *testing.T) {
 		tb.Rows = append(tb.Rows, types.Row{strings.Repeat(string(rune('a'+i%26)), 1<<20)})
 	}
 	whole := tb.Batches(t, optest.Form{Size: 40})
-	lanes := op.NewScan(&op.Runtime{Lanes: 1}, nil, 3, &dealing{n: 1}, func(context.Context, *op.Split) (op.BatchReader, error) {
+	lanes := op.NewScan(&op.Runtime{Lanes: 1}, nil, 3, &distributing{n: 1}, func(context.Context, *op.Split) (op.BatchReader, error) {
 		return &reading{batches: whole}, nil
 	})
 	n, batches := 0, 0

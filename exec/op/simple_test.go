@@ -505,13 +505,13 @@ func TestTableWrite(t *testing.T) {
 	}
 }
 
-// dealing gives a leaf's splits out.
-type dealing struct {
+// distributing gives a leaf's splits out.
+type distributing struct {
 	mu sync.Mutex
 	n  int
 }
 
-func (d *dealing) Next(ctx context.Context, leaf int) (*op.Split, error) {
+func (d *distributing) Next(ctx context.Context, leaf int) (*op.Split, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.n == 0 || leaf != 3 {
@@ -526,7 +526,7 @@ func TestScan(t *testing.T) {
 	boom := errors.New("boom")
 	for _, fails := range []bool{false, true} {
 		c := optest.Case{Out: tb.Types, Want: tb.Rows, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
-			return op.NewScan(rt, nil, 3, &dealing{n: 9}, func(_ context.Context, sp *op.Split) (op.BatchReader, error) {
+			return op.NewScan(rt, nil, 3, &distributing{n: 9}, func(_ context.Context, sp *op.Split) (op.BatchReader, error) {
 				cut := optest.Table{Types: tb.Types, Rows: tb.Rows[sp.Part*10 : sp.Part*10+10]}
 				rd := &reading{batches: cut.Batches(t, optest.Form{Size: 4})}
 				if fails && sp.Part == 2 {

@@ -85,7 +85,7 @@ func (c *cluster) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *functio
 	return &reader{cut.Batches(c.t, optest.Form{Size: 33, Dict: true, Mix: true})}, nil
 }
 
-// splitsOf deals the splits of a stage's leaves to its tasks.
+// splitsOf distributes the splits of a stage's leaves to its tasks.
 func (c *cluster) splitsOf(s *plan.Stage, tasks int) []*splits {
 	out := make([]*splits, tasks)
 	for i := range out {

@@ -7,7 +7,7 @@ import (
 )
 
 // RunStaged runs a staged plan on n nodes that are made up: each table's rows
-// are dealt to the nodes in turn, and what a stage sends is handed on as its
+// are distributed to the nodes in turn, and what a stage sends is handed on as its
 // Output says. The root's columns are in cols.
 func (in *Interp) RunStaged(s *plan.Staged, n int) ([]Row, error) {
 	received := make([]map[plan.StageID][]Row, n)

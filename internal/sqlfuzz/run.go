@@ -28,13 +28,13 @@ type Options struct {
 // every is how many statements lie between lines of progress.
 const every = 10000
 
-// campaign is one run: rounds, dealt to workers, and what came of them.
+// campaign is one run: rounds, distributed to workers, and what came of them.
 type campaign struct {
 	o   Options
 	out io.Writer
 
 	mu       sync.Mutex
-	next     int // round to deal
+	next     int // round to distribute
 	total    tally
 	early    map[int]tally // of rounds that ended before an earlier one
 	reported int           // statements that the last line of progress told of
@@ -87,8 +87,8 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	return nil
 }
 
-// deal gives the next round, unless the run is over.
-func (c *campaign) deal() (int, bool) {
+// distribute gives the next round, unless the run is over.
+func (c *campaign) distribute() (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.total.Statements >= c.o.Statements || c.o.For != 0 && time.Since(c.start) >= c.o.For || c.failures >= max(c.o.MaxFailures, 1) {

@@ -71,7 +71,7 @@ func (w *worker) close() {
 // rounds runs them until there are no more.
 func (w *worker) rounds(ctx context.Context) error {
 	for {
-		round, ok := w.deal()
+		round, ok := w.distribute()
 		if !ok {
 			return nil
 		}

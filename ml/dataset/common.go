@@ -9,7 +9,7 @@ import (
 )
 
 // Equal rows share a bucket, so that a row with very many copies would make a
-// leaf that outgrows memory and the others. Such rows are dealt by hash and
+// leaf that outgrows memory and the others. Such rows are distributed by hash and
 // ordinal of the copy: since copies cannot be told apart it is enough that each
 // leaf has its number of them. A row that is more than one in spreadIn makes its
 // bucket heavy, which is how they are found once all copies have met.
@@ -20,16 +20,16 @@ const (
 	longCommon = 16 << 10 // records beyond this stay in their leaf: all nodes get the others
 )
 
-// Of rows that are dealt encoded it is known before which may be so many: their
-// copies are counted instead of dealt (Counted).
+// Of rows that are distributed encoded it is known before which may be so many: their
+// copies are counted instead of distributed (Counted).
 
-// Common is a row's record, encoded where rows are dealt so, and the number of its
+// Common is a row's record, encoded where rows are distributed so, and the number of its
 // copies.
 type Common struct {
 	Hash   RowHash // of the row
 	Record []byte
 	N      int64
-	Held   bool // of rows that are dealt encoded: the copies are held out
+	Held   bool // of rows that are distributed encoded: the copies are held out
 	Home   bool // they are too few to be shared: all are in the row's own leaf
 }
 
@@ -86,7 +86,7 @@ func (s *Store) visit(bkt int, f func(rec []byte)) error {
 	shards, regions := s.shards, s.regions
 	s.mu.Unlock()
 	for _, sh := range shards {
-		for _, d := range sh.dealt {
+		for _, d := range sh.distributed {
 			for _, k := range d.of(bkt) {
 				f(s.layout.whole(k.at.in(regions)))
 			}
@@ -138,7 +138,7 @@ func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
 	return nil
 }
 
-// Spread deals the copies of these rows, which Common of all stores gave Together,
+// Spread distributes the copies of these rows, which Common of all stores gave Together,
 // over all leaves. It is for stores whose leaves are several, before the first
 // Settle.
 func (s *Store) Spread(list []Common) error {
@@ -195,7 +195,7 @@ func (c *Copies) Perhaps() (rows []RowHash) {
 	return rows
 }
 
-// Counted counts copies of rows that are not dealt. Its methods may be called from
+// Counted counts copies of rows that are not distributed. Its methods may be called from
 // any goroutine.
 type Counted struct {
 	mu     sync.Mutex

@@ -130,7 +130,7 @@ const counterBytes = drawBins*8 + slots*(hashBytes+8)
 
 // add counts n copies of a row.
 func (c *counter) add(h RowHash, n int64) {
-	// The low bits: the first ones deal rows to buckets, those after to draws.
+	// The low bits: the first ones distribute rows to buckets, those after to draws.
 	i := int(be.Uint64(h[8:])) & (slots - 1)
 	for ; c.counts[i] > 0; i = (i + 1) & (slots - 1) {
 		if c.hashes[i] == h {

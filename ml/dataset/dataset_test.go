@@ -135,7 +135,7 @@ func settleAll(t *testing.T, s *Store, leaves int) (out [][]byte) {
 	return out
 }
 
-// TestLeavesDependOnTheRowsAlone deals the same rows in other batches, orders,
+// TestLeavesDependOnTheRowsAlone distributes the same rows in other batches, orders,
 // forms, goroutines, nodes and memory: the leaves are the same.
 func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 	ctx := context.Background()
@@ -415,9 +415,9 @@ func TestBlocksComeBackFromDisk(t *testing.T) {
 	}
 }
 
-// BenchmarkDealAndSettle takes a million rows of 28 float4 columns and a float8
+// BenchmarkDistributeAndSettle takes a million rows of 28 float4 columns and a float8
 // label into sorted leaves, on all processors.
-func BenchmarkDealAndSettle(b *testing.B) {
+func BenchmarkDistributeAndSettle(b *testing.B) {
 	const rows, d = 1 << 20, 28
 	cols := make([]Column, d+1)
 	for i := range d {

@@ -10,7 +10,7 @@
 //
 // Slots are little-endian, as the machines that we run on are.
 //
-// The hash deals it: its first 12 bits name one of 4096 buckets, and a leaf is a
+// The hash distributes it: its first 12 bits name one of 4096 buckets, and a leaf is a
 // range of buckets. The number of leaves follows from the number of rows alone. So
 // the contents of leaf i are a function of the multiset of rows, wherever and in
 // whatever order they came in. Other bits of the hash draw the holdout, but for rows
@@ -22,7 +22,7 @@
 // the shuffle that mini-batches want.
 //
 //	Add ─▶ records as they come      any goroutine, any order; spill to a file
-//	         │  keys dealt to buckets 0 … 4095
+//	         │  keys distributed to buckets 0 … 4095
 //	         │ TakeBucket / PutBucket     ship to the node that owns the leaf
 //	         ▼
 //	       Finish, Settle(leaf) ─▶ Leaf   records, in the file brought together when they are looked at
@@ -30,7 +30,7 @@
 //	         ▼
 //	       Blocks                     tiles of numbers for the kernels; dito
 //
-// The copies of a row that are more than one row in 256 are dealt by their
+// The copies of a row that are more than one row in 256 are distributed by their
 // ordinals over all leaves: see Common.
 //
 // A keyed store (Config.Windows) hashes the columns of a partition only, and
@@ -41,7 +41,7 @@
 //
 // A store whose rows can be read again (Config.Flow) forgets those that it has no
 // memory for. They are encoded as they come the second time; a store with a
-// CodedLayout deals what the encoders made of them, by the hashes of the rows, which
+// CodedLayout distributes what the encoders made of them, by the hashes of the rows, which
 // it does not keep: a leaf's block is made of these each time that it is wanted.
 //
 // Everything held is charged to the job's pool. When it does not fit, it goes

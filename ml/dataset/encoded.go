@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Rows whose encoders are fitted are dealt as what a block has of them: to the
+// Rows whose encoders are fitted are distributed as what a block has of them: to the
 // buckets that the rows that they were made of belong to. Nothing else is written,
 // for the order of a leaf's rows is that of what a block has of them (order.go).
 //

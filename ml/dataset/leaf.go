@@ -47,7 +47,7 @@ func (s *Store) Finish() error {
 	}
 	var g errgroup.Group
 	for _, sh := range all {
-		g.Go(func() error { return s.deal(sh, keep) })
+		g.Go(func() error { return s.distribute(sh, keep) })
 	}
 	if g.Wait() != nil { // no memory for it
 		return s.spill(all...)
@@ -104,7 +104,7 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	for bkt := from; bkt < to; bkt++ {
 		heavy, _ := s.away(bkt)
 		for _, sh := range shards {
-			for _, d := range sh.dealt {
+			for _, d := range sh.distributed {
 				if heavy == 0 {
 					keys = append(keys, d.of(bkt)...)
 					continue

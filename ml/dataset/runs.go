@@ -31,10 +31,10 @@ func (s *Store) pieces() int {
 	return Buckets
 }
 
-// writeRun writes the records of a shard, dealt.
+// writeRun writes the records of a shard, distributed.
 func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	total := 0
-	for _, d := range sh.dealt {
+	for _, d := range sh.distributed {
 		for bkt := range Buckets {
 			for _, k := range d.of(bkt) {
 				total += len(s.layout.whole(k.at.in(regions)))
@@ -50,7 +50,7 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 		end := 0
 		sum := uint32(0)
 		for bkt := range Buckets {
-			for _, d := range sh.dealt {
+			for _, d := range sh.distributed {
 				for _, k := range d.of(bkt) {
 					rec := s.layout.whole(k.at.in(regions))
 					sum = crc32.Update(sum, castagnoli, rec)

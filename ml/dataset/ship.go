@@ -3,7 +3,7 @@ package dataset
 import "github.com/tributarydb/tributary/sql/pgerr"
 
 // endAdds parts the shards of rows that were added from those of rows that will
-// be put, and deals them: they may be taken from now on.
+// be put, and distributes them: they may be taken from now on.
 func (s *Store) endAdds() error {
 	s.moving.Lock()
 	defer s.moving.Unlock()
@@ -20,7 +20,7 @@ func (s *Store) endAdds() error {
 	}
 	for _, sh := range added {
 		sh.gone = make([]bool, Buckets)
-		if err := s.deal(sh, false); err != nil {
+		if err := s.distribute(sh, false); err != nil {
 			if err := s.spill(sh); err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sh := range added {
-		for _, d := range sh.dealt {
+		for _, d := range sh.distributed {
 			keys := d.of(bkt)
 			n, size := 0, 0
 			for ; n < len(keys); n++ {

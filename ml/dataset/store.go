@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Buckets is the number of hash prefixes that rows are dealt to before their
+// Buckets is the number of hash prefixes that rows are distributed to before their
 // total is known. It bounds the number of leaves.
 const (
 	Buckets    = 4096
@@ -57,7 +57,7 @@ type Config struct {
 	// them, not what their hashes say, and leaves are not sorted. Which rows a
 	// leaf has means nothing then.
 	InPlace bool
-	// Windows makes the store a keyed one: rows are dealt by their partition and
+	// Windows makes the store a keyed one: rows are distributed by their partition and
 	// ordered within it.
 	Windows *Windows
 	// Leaves is the number of leaves where it is known before the rows are; 0 else.
@@ -96,21 +96,21 @@ type Store struct {
 
 // shard takes the rows of one goroutine at a time: records one after the other
 // in the order of arrival, for memory is fast that way alone, and their keys.
-// Which bucket a record is in its key tells; keys are dealt when that is
+// Which bucket a record is in its key tells; keys are distributed when that is
 // wanted.
 type shard struct {
-	enc     *encoder
-	rows    [Buckets]int64
-	came    uint64  // rows so far
-	fresh   [][]key // not dealt yet
-	dealt   []*deck
-	runs    []run    // that were written to the file
-	gone    []bool   // buckets whose part of runs was taken; nil for none
-	regions []uint32 // numbers of its regions; the last one is being filled
-	used    int      // bytes of the last one
-	copies  *counter
-	held    int // rows that are held, of a store with Config.Flow
-	bytes   int // of their records
+	enc         *encoder
+	rows        [Buckets]int64
+	came        uint64  // rows so far
+	fresh       [][]key // not distributed yet
+	distributed []*deck
+	runs        []run    // that were written to the file
+	gone        []bool   // buckets whose part of runs was taken; nil for none
+	regions     []uint32 // numbers of its regions; the last one is being filled
+	used        int      // bytes of the last one
+	copies      *counter
+	held        int // rows that are held, of a store with Config.Flow
+	bytes       int // of their records
 }
 
 // deck is keys by bucket.
@@ -359,9 +359,9 @@ func (s *Store) cut(sh *shard, size, n int, least bool) (buf []byte, at loc, key
 // keep sets the run that room gave to what it has become.
 func (sh *shard) keep(keys []key) { sh.fresh[len(sh.fresh)-1] = keys }
 
-// deal deals a shard's fresh keys to their buckets. The memory for that is
+// distribute distributes a shard's fresh keys to their buckets. The memory for that is
 // within what shards may hold: it is taken without asking where forced.
-func (s *Store) deal(sh *shard, force bool) error {
+func (s *Store) distribute(sh *shard, force bool) error {
 	n, held := 0, 0
 	for _, run := range sh.fresh {
 		n, held = n+len(run), held+cap(run)
@@ -399,7 +399,7 @@ func (s *Store) deal(sh *shard, force bool) error {
 		}
 	}
 	sh.fresh = nil
-	sh.dealt = append(sh.dealt, d)
+	sh.distributed = append(sh.distributed, d)
 	s.shrink(int64(held) * keyBytes)
 	return nil
 }
@@ -414,10 +414,10 @@ func (s *Store) spill(shards ...*shard) error {
 	regions := s.regions
 	s.mu.Unlock()
 	for _, sh := range shards {
-		if err := s.deal(sh, true); err != nil {
+		if err := s.distribute(sh, true); err != nil {
 			return err
 		}
-		if len(sh.dealt) == 0 {
+		if len(sh.distributed) == 0 {
 			continue
 		}
 		if err := s.writeRun(sh, regions); err != nil {
@@ -428,11 +428,11 @@ func (s *Store) spill(shards ...*shard) error {
 			s.acct.Shrink(int64(len(s.regions[num])))
 			s.regions[num] = nil
 		}
-		for _, d := range sh.dealt {
+		for _, d := range sh.distributed {
 			s.acct.Shrink(deckBytes(len(d.keys)))
 		}
 		s.mu.Unlock()
-		sh.regions, sh.used, sh.dealt = nil, 0, nil
+		sh.regions, sh.used, sh.distributed = nil, 0, nil
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Windows says of a keyed store what its rows are dealt by and how they lie: the
+// Windows says of a keyed store what its rows are distributed by and how they lie: the
 // rows of a partition, those that agree in the columns Partition, follow each
 // other in the order of the values of the columns Order. A window is Length rows
 // of a partition that follow each other; windows begin at every Stride-th row of
@@ -29,7 +29,7 @@ func (w *Windows) of(rows int) int {
 	return (rows-w.Length)/w.Stride + 1
 }
 
-// Check tells whether rows of this layout can be dealt so: 0A000 for a column
+// Check tells whether rows of this layout can be distributed so: 0A000 for a column
 // whose values have no order of their bytes or numbers.
 func (w *Windows) Check(l *Layout) error {
 	for _, c := range w.Partition {
@@ -45,11 +45,11 @@ func (w *Windows) Check(l *Layout) error {
 	return nil
 }
 
-// Leaves is the number of leaves for rows that are dealt by partition, of which
+// Leaves is the number of leaves for rows that are distributed by partition, of which
 // buckets of all nodes together have these numbers: as few as hold the rows, but
 // up to 16 where they are few, for a window is more work than a row. Of few
 // partitions it is several for each, to have them apart: no order is known that
-// deals them evenly. A single one is one leaf.
+// distributes them evenly. A single one is one leaf.
 func (w *Windows) Leaves(buckets []int64) int {
 	var rows, full int64
 	for _, n := range buckets {
@@ -238,7 +238,7 @@ func runs(n int, same func(i, j int) bool, f func(from, to int)) {
 }
 
 // Windows are the first rows of the windows of a view that Split made, nil where
-// rows are not dealt by partition.
+// rows are not distributed by partition.
 func (v *View) Windows() []int32 { return v.first }
 
 // Units is the number of what models learn from: windows, or else rows.

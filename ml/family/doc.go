@@ -24,9 +24,9 @@
 // order of leaves. ByNode is for sums that do not, because they are of integers
 // or exact: a node adds up all its rows in any order, and one partial a node
 // travels. Rows stay where they are then, unless there are mini-batches of them
-// (Plan.Dealt).
+// (Plan.Distributed).
 //
-// A family of sequences asks for windows (Plan.Windows): the engine deals rows by
+// A family of sequences asks for windows (Plan.Windows): the engine distributes rows by
 // partition, orders them within it and tells each block where its windows begin
 // (dataset.Block.Windows). All that counts rows counts windows then: the limits
 // of Rows, mini-batches, Setup.Rows and Held, Scores. A window's label and weight

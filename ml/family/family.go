@@ -118,9 +118,9 @@ type Plan struct {
 	Task   Task
 	Target Target
 	Scope  Scope
-	// Dealt has rows dealt to leaves by their content where the scope is ByNode: sums are
+	// Distributed has rows distributed to leaves by their content where the scope is ByNode: sums are
 	// in any order, but not what is in a mini-batch.
-	Dealt bool
+	Distributed bool
 	// Standardize brings number columns to mean 0 and standard deviation 1
 	// where neither TRANSFORM nor the option standardize says otherwise.
 	Standardize bool

@@ -114,7 +114,7 @@ func (kmeans) Plan(r *family.Request) (*family.Plan, error) {
 		}
 	}
 	if r.Options.Given("batch_size") {
-		p.Dealt = true // mini-batches are parts of leaves
+		p.Distributed = true // mini-batches are parts of leaves
 	}
 	return p, nil
 }

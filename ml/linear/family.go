@@ -40,7 +40,7 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	l1, _ := g.penalty(o, 1)
 	switch {
 	case stochastic(o):
-		p.Dealt, p.MaxIterations = true, o.Int("max_iterations", 20)
+		p.Distributed, p.MaxIterations = true, o.Int("max_iterations", 20)
 	case g.bends, g.direct && l1 > 0:
 		p.MaxIterations = o.Int("max_iterations", 1000)
 	}

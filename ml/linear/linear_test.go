@@ -204,8 +204,8 @@ func TestTheContract(t *testing.T) {
 			if !got.State.Done || got.State.TrainLoss != got.State.TrainLoss || (d.Held != nil) != (got.State.ValidationLoss == got.State.ValidationLoss) {
 				t.Errorf("%s %v ended in %+v", c.g.info.Name, c.options, got.State)
 			}
-			if got.Plan.Scope != family.ByNode || got.Plan.Dealt != stochastic(got.Setup.Options) {
-				t.Errorf("%s %v: scope %d, dealt %v", c.g.info.Name, c.options, got.Plan.Scope, got.Plan.Dealt)
+			if got.Plan.Scope != family.ByNode || got.Plan.Distributed != stochastic(got.Setup.Options) {
+				t.Errorf("%s %v: scope %d, distributed %v", c.g.info.Name, c.options, got.Plan.Scope, got.Plan.Distributed)
 			}
 		}
 	}

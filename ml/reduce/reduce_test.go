@@ -120,7 +120,7 @@ func TestAnyPlacementAndArrivalGiveTheSameBytes(t *testing.T) {
 				owners := make([]int, n)
 				for i := range owners {
 					if owners[i] = 100 + r.IntN(nodes); trial%2 == 0 {
-						owners[i] = 100 + i*nodes/n // ranges, as the scheduler deals them
+						owners[i] = 100 + i*nodes/n // ranges, as the scheduler distributes them
 					}
 				}
 				if got := reduceOver(t, r, leaves, owners, trial); !bytes.Equal(encoded(got), encoded(want)) {

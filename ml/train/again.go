@@ -17,7 +17,7 @@ import (
 // Rows that there is no memory for are not written to be read three times:
 // statistics are taken of them as they come, the query is read again, and what
 // comes then is encoded, which is all that is ever written. Rows in place are made
-// blocks. Others are dealt as what their encoders made of them, and a leaf's block
+// blocks. Others are distributed as what their encoders made of them, and a leaf's block
 // is made of these each time that it is wanted. It is for jobs whose statistics
 // want no order, so that it does not matter that the second reading may give a row
 // to another node.
@@ -43,7 +43,7 @@ type flow struct {
 	seen *dataset.Copies // of the first reading
 	// readings after the first one
 	readings int
-	// Of a job whose rows are dealt, those of the second reading, to train on and held
+	// Of a job whose rows are distributed, those of the second reading, to train on and held
 	// out, and what sends them to others; nil of a job in place.
 	coded   []*dataset.Store
 	out     *outgoing
@@ -156,7 +156,7 @@ func (w *Worker) flowed(v *dataset.View) error {
 	}
 	v.Hold(w.drawer)
 	if w.flow.out != nil {
-		return w.deal(spec, v)
+		return w.distribute(spec, v)
 	}
 	s, err := w.sealView(w.flow.next(), spec, w.flow.task, v, nil)
 	if err != nil {
@@ -165,8 +165,8 @@ func (w *Worker) flowed(v *dataset.View) error {
 	return w.flow.sealed(w.job, s)
 }
 
-// deal encodes rows and deals them.
-func (w *Worker) deal(spec *feature.Spec, v *dataset.View) error {
+// distribute encodes rows and distributes them.
+func (w *Worker) distribute(spec *feature.Spec, v *dataset.View) error {
 	train, held := spec.Split(v)
 	for i, part := range []*dataset.View{train, held} {
 		if part.Rows == 0 {
@@ -331,7 +331,7 @@ func (w *Worker) release() error {
 // againTask prepares workers for another reading: rows that come after it are sealed.
 type againTask struct {
 	*sealTask
-	count []dataset.RowHash // copies of these are counted, not dealt
+	count []dataset.RowHash // copies of these are counted, not distributed
 }
 
 func (t *againTask) kind() uint8 { return kindAgain }

@@ -84,7 +84,7 @@ func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*R
 	if err := s.read(context.Background()); err != nil {
 		return nil, err
 	}
-	rows, err := s.l.Deal(context.Background())
+	rows, err := s.l.Distribute(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func trainAgain(t *testing.T, job *Job, s *source, workers int, limit int64) (*R
 		in.Again = func(ctx context.Context) error {
 			err := s.read(ctx)
 			if err == nil {
-				err = s.l.DealAgain()
+				err = s.l.DistributeAgain()
 			}
 			return err
 		}

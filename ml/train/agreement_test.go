@@ -85,7 +85,7 @@ func TestLogisticAgreesWithScikitLearn(t *testing.T) {
 			}
 		}
 		l := &Local{Workers: []*Worker{w}}
-		n, err := l.Deal(context.Background())
+		n, err := l.Distribute(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

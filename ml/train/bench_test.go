@@ -70,7 +70,7 @@ func BenchmarkLogistic(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var deal, fit, seal, iterate, measure time.Duration
+	var distribute, fit, seal, iterate, measure time.Duration
 	for b.Loop() {
 		t0 := time.Now()
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool("bench", 0), Threads: 2})
@@ -89,11 +89,11 @@ func BenchmarkLogistic(b *testing.B) {
 		}
 		wg.Wait()
 		l := &Local{Workers: []*Worker{w}}
-		n, err := l.Deal(context.Background())
+		n, err := l.Distribute(context.Background())
 		if err != nil {
 			b.Fatal(err)
 		}
-		deal += time.Since(t0)
+		distribute += time.Since(t0)
 		last, at := time.Now(), &fit
 		res, err := Run(context.Background(), Input{Job: job, Rows: n, Progress: func(e Event) {
 			now := time.Now()
@@ -116,7 +116,7 @@ func BenchmarkLogistic(b *testing.B) {
 			b.Fatal("no loss")
 		}
 	}
-	for name, d := range map[string]time.Duration{"deal": deal, "fit": fit, "seal": seal, "iterate": iterate, "measure": measure} {
+	for name, d := range map[string]time.Duration{"distribute": distribute, "fit": fit, "seal": seal, "iterate": iterate, "measure": measure} {
 		b.ReportMetric(float64(d.Milliseconds())/float64(b.N), name+"-ms")
 	}
 }

@@ -50,7 +50,7 @@ func (j *Job) mayFold() error {
 }
 
 // validate trains once for each fold without it, and then the model, of all rows.
-// The rows stay with the workers until then: they are read and dealt once. Where
+// The rows stay with the workers until then: they are read and distributed once. Where
 // they do not fit they are read once for the statistics, which are taken apart by
 // what folds may hold out, and once more for each training; statistics of these
 // readings serve the training after. Whatever is fitted, is fitted for each fold anew.

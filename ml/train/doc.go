@@ -5,7 +5,7 @@
 //
 //	statement ──▶ Job ──▶ every node a Worker
 //
-//	deal      Worker.Add(batches of the query's rows on this node)
+//	collect   Worker.Add(batches of the query's rows on this node)
 //	count     Worker.Counts ─▶ Σ ─▶ number of leaves, an owner for each
 //	ship      Worker.TakeBucket ─▶ Worker.PutBucket of the owner; Worker.Assign
 //	          (of a job in place only Assign: each worker cuts its own rows, or took
@@ -13,7 +13,7 @@
 //	          ── from here on every step is a Task that runs on all leaves and
 //	             whose partials the reduce tree merges: Reducer.Reduce
 //	          (rows that do not fit: statistics only. Once encoders are fitted the
-//	          query is read again, and what comes is dealt encoded: Worker.Read)
+//	          query is read again, and what comes is distributed encoded: Worker.Read)
 //	draw      copies of rows ─▶ which are held out
 //	fit       statistics ─▶ encoders
 //	seal      rows ─▶ blocks

@@ -9,7 +9,7 @@ import (
 )
 
 // TestDraftsLeaveNoTrace trains with memory for the drafts of all leaves, of
-// some and of none, where rows are dealt: the model has the same bytes.
+// some and of none, where rows are distributed: the model has the same bytes.
 func TestDraftsLeaveNoTrace(t *testing.T) {
 	const rows = 100000 // four leaves
 	cols, batches := higgsLike(rows)
@@ -31,7 +31,7 @@ func TestDraftsLeaveNoTrace(t *testing.T) {
 			}
 		}
 		l := &Local{Workers: []*Worker{w}}
-		n, err := l.Deal(context.Background())
+		n, err := l.Distribute(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

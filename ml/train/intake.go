@@ -12,7 +12,7 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// intake takes a job's rows straight into blocks: no leaf is sorted, dealt or
+// intake takes a job's rows straight into blocks: no leaf is sorted, distributed or
 // read twice, and what a goroutine has filled is a leaf.
 type intake struct {
 	w      *Worker

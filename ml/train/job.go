@@ -391,9 +391,9 @@ func (j *Job) WarmStart() bool { return j.Options.Bool(family.WarmStart.Names[0]
 func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "gather" }
 
 // InPlace tells whether rows are trained on where the query made them: nothing
-// is dealt, and all partials are of nodes.
+// is distributed, and all partials are of nodes.
 func (j *Job) InPlace() bool {
-	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Dealt
+	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Distributed
 }
 
 // Leaves is the number of leaves for the rows of which buckets of all nodes

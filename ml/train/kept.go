@@ -34,7 +34,7 @@ func (j *Job) Sealing() []byte {
 	}
 	var e canon.E
 	j.spec.Encode(&e)
-	e.Bool(j.InPlace()) // else rows were dealt: the same columns of PCA and of its QR lie elsewhere
+	e.Bool(j.InPlace()) // else rows were distributed: the same columns of PCA and of its QR lie elsewhere
 	e.Strs(j.targets)
 	e.I64(int64(j.Seed()))
 	e.Str(j.split())

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
-// Rows that are dealt and lie in the file, because they cannot be read again or are
+// Rows that are distributed and lie in the file, because they cannot be read again or are
 // of windows, are not written once more as blocks: these are made of them each time
 // that they are wanted.
 

@@ -15,15 +15,15 @@ import (
 // in tests. Worker i's number is i.
 type Local struct {
 	Workers []*Worker
-	Again   bool // set by Deal: the rows must be read once more
+	Again   bool // set by Distribute: the rows must be read once more
 	rows    int64
 	owners  []int
 }
 
-// Deal counts the rows, places the leaves in ranges and ships rows to their
+// Distribute counts the rows, places the leaves in ranges and ships rows to their
 // owners. It returns the number of rows. Where they must be read once more
 // nothing is shipped.
-func (l *Local) Deal(ctx context.Context) (int64, error) {
+func (l *Local) Distribute(ctx context.Context) (int64, error) {
 	ids := make([]int, len(l.Workers))
 	buckets := make([]int64, dataset.Buckets)
 	var total int64
@@ -44,11 +44,11 @@ func (l *Local) Deal(ctx context.Context) (int64, error) {
 	if l.Again {
 		return total, l.assign(l.owners, nil, true)
 	}
-	return total, l.DealTo(ctx, l.owners)
+	return total, l.DistributeTo(ctx, l.owners)
 }
 
-// DealAgain ends the second reading.
-func (l *Local) DealAgain() error {
+// DistributeAgain ends the second reading.
+func (l *Local) DistributeAgain() error {
 	if l.Workers[0].job.InPlace() {
 		return nil
 	}
@@ -60,8 +60,8 @@ func (l *Local) DealAgain() error {
 	return l.spread(l.rows, l.owners)
 }
 
-// DealTo ships rows to the given owners of the leaves.
-func (l *Local) DealTo(ctx context.Context, owners []int) error {
+// DistributeTo ships rows to the given owners of the leaves.
+func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
 	var total int64
 	for _, w := range l.Workers {
 		for _, n := range w.Counts() {
@@ -84,7 +84,7 @@ func (l *Local) DealTo(ctx context.Context, owners []int) error {
 	return l.spread(total, owners)
 }
 
-// spread deals the copies of common rows over all leaves, and assigns these.
+// spread distributes the copies of common rows over all leaves, and assigns these.
 func (l *Local) spread(total int64, owners []int) error {
 	var common []dataset.Common
 	if l.Workers[0].job.Spreads(len(owners)) {

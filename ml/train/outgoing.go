@@ -42,7 +42,7 @@ func (w *Worker) newOutgoing(workers int) (*outgoing, error) {
 	return o, nil
 }
 
-// add deals the rows of a view, which are b's: to train on, or held out (part is 1).
+// add distributes the rows of a view, which are b's: to train on, or held out (part is 1).
 func (o *outgoing) add(v *dataset.View, b *dataset.Block, part int) error {
 	w := o.w
 	own := make([]int32, 0, v.Rows)

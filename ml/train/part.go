@@ -174,7 +174,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	switch t.body.(type) {
 	case *stepTask:
 		// Where each partial is sent to the first worker there is one a leaf.
-		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Dealt && w.job.Gathers())
+		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
 	case *copiesTask, *usageTask, *againTask:
 		p.whole = true
 	case *fitTask:

@@ -112,12 +112,12 @@ func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error)
 	var total int64
 	if s.owners != nil && !job.InPlace() {
 		total = int64(len(tb.rows))
-		if err := l.DealTo(context.Background(), s.owners(dataset.Leaves(total))); err != nil {
+		if err := l.DistributeTo(context.Background(), s.owners(dataset.Leaves(total))); err != nil {
 			return l, 0, err
 		}
 		return l, total, nil
 	}
-	total, err := l.Deal(context.Background())
+	total, err := l.Distribute(context.Background())
 	return l, total, err
 }
 

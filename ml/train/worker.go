@@ -165,7 +165,7 @@ func (w *Worker) Counts() []int64 {
 	return n
 }
 
-// Read ends the second reading of rows that are dealt: those of others have been
+// Read ends the second reading of rows that are distributed: those of others have been
 // sent. Once it has ended on all workers they are to be Assigned.
 func (w *Worker) Read() error {
 	if w.flow.out == nil {
@@ -177,7 +177,7 @@ func (w *Worker) Read() error {
 	return errors.Join(w.flow.out.flush(), w.store.Close())
 }
 
-// stores are what holds the rows that are dealt.
+// stores are what holds the rows that are distributed.
 func (w *Worker) stores() []*dataset.Store {
 	if w.flow.out != nil {
 		return w.flow.coded
@@ -197,7 +197,7 @@ func (w *Worker) TakeBucket(bucket int, emit func([]byte) error) error {
 func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBucket(bucket, rows) }
 
 // Common gives the rows of this worker whose copies are so many that all leaves
-// share them, of total rows; where rows are dealt encoded, those that were counted
+// share them, of total rows; where rows are distributed encoded, those that were counted
 // for that. All rows must have been put.
 func (w *Worker) Common(total int64) ([]dataset.Common, error) {
 	if w.flow.out != nil {
@@ -206,10 +206,10 @@ func (w *Worker) Common(total int64) ([]dataset.Common, error) {
 	return w.store.Common(total)
 }
 
-// Assign ends the dealing: owners names the worker of each leaf, of so many
+// Assign ends the distributing: owners names the worker of each leaf, of so many
 // workers numbered from 0; self is this one. Of a job in place nothing was
-// dealt, owners is nil, and the worker cuts its own rows into leaves. Where a
-// worker is Short nothing is dealt either, and again tells all that the rows will
+// distributed, owners is nil, and the worker cuts its own rows into leaves. Where a
+// worker is Short nothing is distributed either, and again tells all that the rows will
 // be read once more: of a job that is not in place there is another Assign then.
 // common are all workers' Common.
 func (w *Worker) Assign(owners []int, workers, self int, again bool, common []dataset.Common) error {
@@ -220,7 +220,7 @@ func (w *Worker) Assign(owners []int, workers, self int, again bool, common []da
 	w.self, w.nodes = self, reduce.NewPlan(nodes)
 	switch {
 	case again:
-		w.assign(owners) // of rows to come, where they will be dealt
+		w.assign(owners) // of rows to come, where they will be distributed
 		return w.release()
 	case w.job.InPlace():
 		leaves, err := w.localLeaves()

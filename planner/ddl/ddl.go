@@ -55,7 +55,7 @@ type Rewrite struct {
 	Table types.OID
 	SQL   string
 	// Segments, if not 0, is how many segments of the same size to write at
-	// least, so that they can be dealt to as many partitions.
+	// least, so that they can be distributed to as many partitions.
 	Segments int
 }
 

@@ -10,7 +10,7 @@ import (
 
 const maxPartitions = 4096
 
-// repartition deals a table's rows to another number of partitions.
+// repartition distributes a table's rows to another number of partitions.
 func (p *planner) repartition(n *parse.AlterTableRepartition) error {
 	p.res.Tag = "ALTER TABLE"
 	if n.N < 1 || n.N > maxPartitions {

@@ -1,3 +1,3 @@
 // Package hash folds values into 64 bits, the same on every node and in every
-// process: rows are dealt by it.
+// process: rows are distributed by it.
 package hash

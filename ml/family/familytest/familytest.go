@@ -184,10 +184,10 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 	for i := range order {
 		order[i] = i
 	}
-	if s.Shuffle > 0 && plan.Scope == family.ByNode && !plan.Dealt {
+	if s.Shuffle > 0 && plan.Scope == family.ByNode && !plan.Distributed {
 		rand.New(rand.NewPCG(s.Shuffle, 3)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
-	if s.LeafRows == 0 || plan.Scope == family.ByLeaf || plan.Dealt {
+	if s.LeafRows == 0 || plan.Scope == family.ByLeaf || plan.Distributed {
 		s.LeafRows = 512
 	}
 	var leaves [][2]stored
