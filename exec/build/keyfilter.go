@@ -5,7 +5,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -59,7 +58,7 @@ func integral(t types.Type) bool {
 // rows below drops the same rows of n, and gives them f, which it makes for the
 // first. far says that some operator worth sparing is between. It gives f.
 func (b *builder) tellScans(n plan.Node, id expr.ColID, far bool, f *op.KeyFilter) *op.KeyFilter {
-	if slices.ContainsFunc(plan.Exprs(n), volatile) {
+	if slices.ContainsFunc(plan.Exprs(n), expr.Volatile) {
 		return f // how often it is computed must not change
 	}
 	switch n := n.(type) {
@@ -139,14 +138,4 @@ func emitsRight(k plan.JoinKind) bool {
 		return true
 	}
 	return false
-}
-
-// volatile tells whether e may give another value each time.
-func volatile(e expr.Expr) (found bool) {
-	expr.Walk(e, func(x expr.Expr) bool {
-		c, ok := x.(*expr.Call)
-		found = found || ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
-		return !found
-	})
-	return found
 }

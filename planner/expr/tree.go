@@ -1,6 +1,9 @@
 package expr
 
-import "github.com/tributarydb/tributary/sql/types"
+import (
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
 
 // Types.
 func (e *Col) Type() types.Type       { return e.Typ }
@@ -189,4 +192,14 @@ func Columns(e Expr, set map[ColID]bool) {
 		}
 		return true
 	})
+}
+
+// Volatile tells whether e, which has no subquery, may give another value each time.
+func Volatile(e Expr) (found bool) {
+	Walk(e, func(x Expr) bool {
+		c, ok := x.(*Call)
+		found = found || ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
+		return !found
+	})
+	return found
 }

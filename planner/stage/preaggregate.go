@@ -45,7 +45,7 @@ func (p *placer) preaggregate(n plan.Node) plan.Node {
 
 // summed tells whether the aggregates keep sums and not rows.
 func summed(n *plan.Aggregate) bool {
-	if !mergeable(n) || slices.ContainsFunc(plan.Exprs(n), volatile) {
+	if !mergeable(n) || slices.ContainsFunc(plan.Exprs(n), expr.Volatile) {
 		return false
 	}
 	for _, a := range n.Aggs {
@@ -86,7 +86,7 @@ func (p *placer) early(n *plan.Aggregate) plan.Node {
 		step := earlyStep{n: cur, need: need}
 		switch x := cur.(type) {
 		case *plan.Project:
-			if slices.ContainsFunc(plan.Exprs(x), volatile) {
+			if slices.ContainsFunc(plan.Exprs(x), expr.Volatile) {
 				break
 			}
 			below, items := colSet{}, map[expr.ColID]expr.Expr{}
@@ -102,7 +102,7 @@ func (p *placer) early(n *plan.Aggregate) plan.Node {
 			cur = x.Input
 			continue
 		case *plan.Filter:
-			if slices.ContainsFunc(x.Conds, volatile) {
+			if slices.ContainsFunc(x.Conds, expr.Volatile) {
 				break
 			}
 			need = withColumns(need, x.Conds)
@@ -111,7 +111,7 @@ func (p *placer) early(n *plan.Aggregate) plan.Node {
 			continue
 		case *plan.Join:
 			side := sideOf(x, args)
-			if side < 0 || slices.ContainsFunc(plan.Exprs(x), volatile) {
+			if side < 0 || slices.ContainsFunc(plan.Exprs(x), expr.Volatile) {
 				break
 			}
 			step.side = side
@@ -130,7 +130,9 @@ func (p *placer) early(n *plan.Aggregate) plan.Node {
 				return p.begun(n, found, above) // below, rows would be grouped that the join drops
 			}
 			above += p.rows(cur) + 0.3*rows*gathered(x, side, reads)
-			if !p.groupable(cur, need) {
+			if !p.groupable(cur, need) || slices.ContainsFunc(n.Aggs, func(a plan.AggItem) bool {
+				return slices.ContainsFunc(substAll(callArgs(a.Call), by), fallible) // a row that a join drops must not be an error
+			}) {
 				continue
 			}
 			keys := passed(cur, need)
@@ -182,13 +184,53 @@ func filtered(n plan.Node) bool {
 	return slices.ContainsFunc(n.Children(), filtered)
 }
 
-// groupable tells whether rows of n can be grouped by some of its columns.
+// groupable tells whether rows of n can be grouped by some of its columns: of equal
+// values that differ, such as 1.0 and 1.00, a group would show one, and what is above
+// may tell them apart.
 func (p *placer) groupable(n plan.Node, keys colSet) bool {
 	switch n.(type) {
 	case *plan.Scan, *plan.Join, *plan.Filter, *plan.Project, *plan.Buffer, *plan.SetOp:
-		return len(keys) > 0
+		return len(keys) > 0 && !slices.ContainsFunc(n.Schema(), func(c plan.Column) bool { return keys[c.ID] && !c.Type.EqualIsSame() })
 	}
 	return false
+}
+
+// fallible tells whether computing e may be an error.
+func fallible(e expr.Expr) bool {
+	bad := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		switch x := x.(type) {
+		case *expr.Col, *expr.Const, *expr.Param, *expr.Case, *expr.Coalesce, *expr.And, *expr.Or, *expr.Not, *expr.IsNull, *expr.BoolTest:
+		case *expr.Call:
+			bad = bad || x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x)
+		case *expr.Cast:
+			bad = bad || !widens(x.Arg.Type(), x.Typ)
+		default:
+			bad = true
+		}
+		return !bad
+	})
+	return bad
+}
+
+// bounded tells of arithmetic of numerics of so few digits that none is too large.
+func bounded(c *expr.Call) bool {
+	switch c.Fn.Name {
+	case "numeric_add", "numeric_sub", "numeric_mul":
+		return !slices.ContainsFunc(c.Args, func(e expr.Expr) bool { return !e.Type().IsFixed() })
+	}
+	return false
+}
+
+// widens tells whether each value of a has one of b.
+func widens(a, b types.Type) bool {
+	if a.OID == types.NumericOID {
+		return b.OID == types.NumericOID && b.Mod < 0
+	}
+	rank := func(t types.Type) int {
+		return slices.Index([]types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}, t.OID)
+	}
+	return rank(a) >= 0 && rank(a) <= rank(b) && (b.OID != types.NumericOID || b.Mod < 0)
 }
 
 // begun makes the partial aggregation at a place (nil: there is none) and the
@@ -353,14 +395,4 @@ func substAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
 		out[i] = subst(e, by)
 	}
 	return out
-}
-
-// volatile tells whether e may give another value each time.
-func volatile(e expr.Expr) (found bool) {
-	expr.Walk(e, func(x expr.Expr) bool {
-		c, ok := x.(*expr.Call)
-		found = found || ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
-		return !found
-	})
-	return found
 }
