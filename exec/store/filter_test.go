@@ -1,15 +1,18 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -89,31 +92,38 @@ func TestFilter(t *testing.T) {
 		scan := scanOf(cs)
 		scan.Filter = filter
 		pin := s.Pin([]int{0, 7, 100}[r.IntN(3)])
-		got := map[int64]bool{}
-		for _, sp := range store.Splits(m, 0, 500, nil) {
-			rd, err := pin.Open(ctx, scan, &sp, &function.Env{}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for {
-				b, err := rd.Next(ctx)
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range b.N {
-					if b.Sel == nil || contains(b.Sel, i) {
-						got[b.Seq+int64(i)] = true
-					}
-				}
-			}
-			rd.Close()
-		}
+		got := rowsRead(t, pin, m, scan, 500, nil)
 		pin.Close()
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Fatalf("query %d: %d rows, want %d", n, len(got), len(want))
 		}
 	}
+}
+
+// rowsRead gives the numbers of the rows that a scan by splits of so many rows gives.
+func rowsRead(t *testing.T, pin *store.Pin, m *catalog.Manifest, scan *plan.Scan, size int64, keys []op.ScanKeys) map[int64]bool {
+	t.Helper()
+	ctx, out := context.Background(), map[int64]bool{}
+	for _, sp := range store.Splits(m, 0, size, nil) {
+		rd, err := pin.Open(ctx, scan, &sp, &function.Env{}, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			b, err := rd.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range b.N {
+				if b.Sel == nil || contains(b.Sel, i) {
+					out[b.Seq+int64(i)] = true
+				}
+			}
+		}
+		rd.Close()
+	}
+	return out
 }

@@ -1,11 +1,9 @@
 package store_test
 
 import (
-	"io"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
@@ -71,29 +69,8 @@ func TestScanKeys(t *testing.T) {
 		}
 		f := keysOf(t, cs[col].Type, keys)
 		each := r.IntN(2) == 0
-		given := map[int64]bool{}
 		pin := s.Pin([]int{0, 7, 100}[r.IntN(3)])
-		for _, sp := range store.Splits(m, 0, 600, nil) {
-			rd, err := pin.Open(ctx, scanOf(cs), &sp, &function.Env{}, []op.ScanKeys{{Col: col, Rows: each, Filter: f}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for {
-				b, err := rd.Next(ctx)
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range b.N {
-					if b.Sel == nil || contains(b.Sel, i) {
-						given[b.Seq+int64(i)] = true
-					}
-				}
-			}
-			rd.Close()
-		}
+		given := rowsRead(t, pin, m, scanOf(cs), 600, []op.ScanKeys{{Col: col, Rows: each, Filter: f}})
 		pin.Close()
 		for group := 0; group < len(all); group += 300 {
 			some, matches := 0, 0

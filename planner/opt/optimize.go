@@ -392,21 +392,7 @@ func (r *run) bottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 // mapChildren rewrites the inputs of n; n comes back if none changed.
 func (r *run) mapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
 	r.look()
-	kids := n.Children()
-	var out []plan.Node
-	for i, k := range kids {
-		m := f(k)
-		if m != k && out == nil {
-			out = append(make([]plan.Node, 0, len(kids)), kids[:i]...)
-		}
-		if out != nil {
-			out = append(out, m)
-		}
-	}
-	if out == nil {
-		return n
-	}
-	return n.WithChildren(out)
+	return plan.MapChildren(n, f)
 }
 
 func internal(format string, args ...any) error { return pgerr.Internal(format, args...) }

@@ -263,3 +263,23 @@ func addFree(n Node, free ColSet) {
 		free[c] = true
 	}
 }
+
+// MapChildren gives n over what f makes of its children, in order; n itself where
+// none changes.
+func MapChildren(n Node, f func(Node) Node) Node {
+	kids := n.Children()
+	var out []Node
+	for i, k := range kids {
+		m := f(k)
+		if m != k && out == nil {
+			out = append(make([]Node, 0, len(kids)), kids[:i]...)
+		}
+		if out != nil {
+			out = append(out, m)
+		}
+	}
+	if out == nil {
+		return n
+	}
+	return n.WithChildren(out)
+}

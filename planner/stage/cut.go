@@ -50,21 +50,7 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 		case *plan.Aggregate, *plan.Join, *plan.TableWrite, *plan.Collect, *plan.Sort, *plan.Window:
 			heavy = true
 		}
-		kids := n.Children()
-		var out []plan.Node
-		for i, k := range kids {
-			m := walk(k)
-			if m != k && out == nil {
-				out = append(make([]plan.Node, 0, len(kids)), kids[:i]...)
-			}
-			if out != nil {
-				out = append(out, m)
-			}
-		}
-		if out != nil {
-			return n.WithChildren(out)
-		}
-		return n
+		return plan.MapChildren(n, walk)
 	}
 	n := walk(root)
 	s := &c.out.Stages[id]

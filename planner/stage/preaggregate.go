@@ -23,20 +23,7 @@ import (
 // merged is the same whatever the partners' number. The joins then carry a row a
 // group, and names and countries are read once for each.
 func (p *placer) preaggregate(n plan.Node) plan.Node {
-	kids := n.Children()
-	var out []plan.Node
-	for i, k := range kids {
-		m := p.preaggregate(k)
-		if m != k && out == nil {
-			out = append(make([]plan.Node, 0, len(kids)), kids[:i]...)
-		}
-		if out != nil {
-			out = append(out, m)
-		}
-	}
-	if out != nil {
-		n = n.WithChildren(out)
-	}
+	n = plan.MapChildren(n, p.preaggregate)
 	if a, ok := n.(*plan.Aggregate); ok && a.Phase == plan.AggSingle && len(a.Aggs) > 0 && summed(a) {
 		return p.early(a)
 	}

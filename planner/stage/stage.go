@@ -394,20 +394,7 @@ func (p *placer) setOp(n *plan.SetOp) (plan.Node, dist, error) {
 
 // sortDistinctOn puts the sort under each DISTINCT ON that it needs.
 func (p *placer) sortDistinctOn(n plan.Node) plan.Node {
-	kids := n.Children()
-	var out []plan.Node
-	for i, k := range kids {
-		m := p.sortDistinctOn(k)
-		if m != k && out == nil {
-			out = append(make([]plan.Node, 0, len(kids)), kids[:i]...)
-		}
-		if out != nil {
-			out = append(out, m)
-		}
-	}
-	if out != nil {
-		n = n.WithChildren(out)
-	}
+	n = plan.MapChildren(n, p.sortDistinctOn)
 	d, ok := n.(*plan.DistinctOn)
 	if !ok {
 		return n
