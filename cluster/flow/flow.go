@@ -138,10 +138,7 @@ func (f *Flow) Writer(_ context.Context, stage *plan.Stage) (op.ExchangeWriter, 
 	if err != nil {
 		return nil, err
 	}
-	head, err := rpc.Encode(header{Run: f.o.Run, Stage: int(stage.ID), Sender: f.self})
-	if err != nil {
-		return nil, err
-	}
+	head := rpc.Encode(header{Run: f.o.Run, Stage: int(stage.ID), Sender: f.self})
 	w := &writer{}
 	for d := range f.tasks(to) {
 		if d != f.self {

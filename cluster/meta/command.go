@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 )
 
 // The commands. A number is never used again for another (1 was a commit with a
@@ -35,7 +35,7 @@ type commit struct {
 // EncodeCommit makes the command that applies changes; none of them is a commit
 // that does no more than what its id says.
 func EncodeCommit(id CommitID, changes []catalog.Change) []byte {
-	return pack.Append([]byte{cmdCommit}, commit{ID: id, Changes: changes})
+	return codec.Append([]byte{cmdCommit}, commit{ID: id, Changes: changes})
 }
 
 // Response is what a commit came to.
@@ -59,7 +59,7 @@ func Fills(cmd []byte) bool {
 	if len(cmd) == 0 || cmd[0] != cmdCommit {
 		return false
 	}
-	c, err := pack.Unmarshal[commit](cmd[1:])
+	c, err := codec.Unmarshal[commit](cmd[1:])
 	if err != nil {
 		return true
 	}

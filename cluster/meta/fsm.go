@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -107,7 +107,7 @@ func (f *FSM) apply(l *raft.Log) (Response, error) {
 	}
 	switch t := l.Data[0]; {
 	case t == cmdCommit:
-		c, err := pack.Unmarshal[commit](l.Data[1:])
+		c, err := codec.Unmarshal[commit](l.Data[1:])
 		if err != nil {
 			return Response{}, err
 		}
@@ -165,7 +165,7 @@ type snapshot struct {
 
 // Persist implements raft.FSMSnapshot.
 func (s *snapshot) Persist(sink raft.SnapshotSink) error {
-	head := pack.Marshal(s.im)
+	head := codec.Marshal(s.im)
 	state, err := s.state.MarshalBinary()
 	if err == nil {
 		b := binary.LittleEndian.AppendUint64([]byte{snapshotFormat}, uint64(len(head)))
@@ -201,7 +201,7 @@ func (f *FSM) Restore(r io.ReadCloser) (err error) {
 	if n > uint64(len(b)-9) {
 		return bad()
 	}
-	im, err := pack.Unmarshal[image](b[9 : 9+n])
+	im, err := codec.Unmarshal[image](b[9 : 9+n])
 	if err != nil {
 		return err
 	}

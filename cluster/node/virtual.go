@@ -1,9 +1,7 @@
 package node
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"io"
 	"math"
 	"os"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/repl"
+	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/disk"
@@ -178,7 +177,7 @@ func (n *Node) ownReport() nodeReport {
 // reportOf is what a node told last; zero if nothing.
 func (n *Node) reportOf(id uint64) (r nodeReport) {
 	if b := n.raft.Report(id); b != nil {
-		_ = gob.NewDecoder(bytes.NewReader(b)).Decode(&r)
+		r, _ = rpc.Decode[nodeReport](b)
 	}
 	return r
 }
@@ -200,7 +199,6 @@ func (n *Node) short(id uint64) bool {
 
 // report encodes ownReport for raftnode.
 func (n *Node) report() []byte {
-	var b bytes.Buffer
 	r := n.ownReport()
 	if n.up.Load() {
 		r.Tasks = n.worker.Tasks()
@@ -210,10 +208,7 @@ func (n *Node) report() []byte {
 			t.Query = strings.ToValidUTF8(t.Query[:min(len(t.Query), maxQuery)], "")
 		}
 	}
-	if gob.NewEncoder(&b).Encode(r) != nil {
-		return nil
-	}
-	return b.Bytes()
+	return rpc.Encode(r)
 }
 
 // residentBytes is the process's resident set, or what the runtime holds where

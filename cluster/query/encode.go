@@ -5,7 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -26,19 +26,19 @@ var forClients = map[string]bool{"statement_timeout": true, "lock_timeout": true
 // Encode gives the context's durable form; set are the settings that it was made
 // of.
 func (c *Context) Encode(set *settings.Set) []byte {
-	e := encoded{User: c.SessionUser, Temp: c.Temp, Now: c.Values.Now, Types: c.ParamTypes, Params: pack.Marshal(c.Params)}
+	e := encoded{User: c.SessionUser, Temp: c.Temp, Now: c.Values.Now, Types: c.ParamTypes, Params: codec.Marshal(c.Params)}
 	for _, v := range set.Changed() {
 		if !forClients[v[0]] {
 			e.Settings = append(e.Settings, catalog.NamedText{Name: v[0], Value: v[1]})
 		}
 	}
-	return pack.Marshal(e)
+	return codec.Marshal(e)
 }
 
 // Decode reads a durable form as role's. host makes the context's host out of its
 // settings; shared is the value of one that is no session's.
 func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host func(*settings.Set) NamedHost) (*Context, error) {
-	e, err := pack.Unmarshal[encoded](b)
+	e, err := codec.Unmarshal[encoded](b)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host fu
 			return nil, err
 		}
 	}
-	params, err := pack.Unmarshal[[]types.Datum](e.Params)
+	params, err := codec.Unmarshal[[]types.Datum](e.Params)
 	if err != nil {
 		return nil, err
 	}

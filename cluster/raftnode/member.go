@@ -149,10 +149,7 @@ func (n *Node) announceOnce(fresh bool) error {
 
 // joinAt asks the node at an address for admission, following it to the leader.
 func (n *Node) joinAt(ctx context.Context, addr string, req joinRequest) (joinReply, error) {
-	body, err := rpc.Encode(req)
-	if err != nil {
-		return joinReply{}, err
-	}
+	body := rpc.Encode(req)
 	for range 3 {
 		one, cancel := context.WithTimeout(ctx, 5*time.Second)
 		b, err := n.peers.ActionAt(one, 0, addr, callJoin, body)
@@ -230,11 +227,7 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 func (n *Node) greet(ctx context.Context, m *catalog.Node, nonce [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
-	body, err := rpc.Encode(greeting{nonce})
-	if err == nil {
-		_, err = n.peers.ActionAt(ctx, m.ID, m.Addr, callGreet, body)
-	}
-	if err != nil {
+	if _, err := n.peers.ActionAt(ctx, m.ID, m.Addr, callGreet, rpc.Encode(greeting{nonce})); err != nil {
 		n.o.Log.Warn("a node that asks for admission does not answer", "name", m.Name, "addr", m.Addr, "err", err)
 		return pgerr.Wrap(pgerr.CannotConnectNow, err, "the leader could not reach node %q at %s", m.Name, m.Addr).
 			WithHint("Give --advertise with an address at which the other nodes reach it.")

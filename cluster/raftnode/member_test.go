@@ -151,11 +151,8 @@ func TestBadJoiners(t *testing.T) {
 	} {
 		d := &rpc.Dialer{Trust: trust, Self: rpc.Fixed(catalog.ClusterID{}, 4711)}
 		p := rpc.NewPeers(d, nil)
-		body, err := rpc.Encode(struct{ Node catalog.Node }{catalog.Node{ID: 4711, Name: "bad", Addr: bad.addr}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = p.ActionAt(ctx, 0, c.m[0].addr, "raft.join", body)
+		body := rpc.Encode(struct{ Node catalog.Node }{catalog.Node{ID: 4711, Name: "bad", Addr: bad.addr}})
+		_, err := p.ActionAt(ctx, 0, c.m[0].addr, "raft.join", body)
 		if !pgerr.Is(err, bad.code) || pgerr.From(err).Hint == "" {
 			t.Errorf("%s: %v", bad.addr, err)
 		}

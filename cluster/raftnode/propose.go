@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -96,7 +96,7 @@ func (n *Node) newProposer() *proposer {
 
 // answer reads a leader's reply and takes what it says of the log.
 func (n *Node) answer(b []byte) (reply, error) {
-	r, err := pack.Unmarshal[reply](b)
+	r, err := codec.Unmarshal[reply](b)
 	if err == nil {
 		n.commits.learn(r.Term, r.Committed)
 	}
@@ -308,14 +308,14 @@ func noLeader(err, last error) error {
 func (n *Node) register() {
 	s := n.o.Server
 	s.RegisterAction(callPropose, func(ctx context.Context, cmd []byte) ([]byte, error) {
-		return pack.Marshal(n.proposeHere(ctx, cmd)), nil
+		return codec.Marshal(n.proposeHere(ctx, cmd)), nil
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
 		r, err := n.readIndexHere(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return pack.Marshal(r), nil
+		return codec.Marshal(r), nil
 	})
 	rpc.Handle(s, callJoin, n.handleJoin)
 	rpc.Handle(s, callLeave, n.handleLeave)

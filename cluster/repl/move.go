@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/place"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -108,7 +108,7 @@ func (r *Repl) Push(ctx context.Context, s *catalog.Segment) error {
 }
 
 func (r *Repl) send(ctx context.Context, node uint64, s *catalog.Segment) error {
-	put, err := r.c.Peers().Put(ctx, node, callPush, pack.Marshal(refOf(s)))
+	put, err := r.c.Peers().Put(ctx, node, callPush, codec.Marshal(refOf(s)))
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (r *Repl) send(ctx context.Context, node uint64, s *catalog.Segment) error 
 
 // handlePush takes in a file.
 func (r *Repl) handlePush(_ context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
-	ref, err := pack.Unmarshal[fileRef](header)
+	ref, err := codec.Unmarshal[fileRef](header)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (r *Repl) take(ref fileRef, recv func() ([]byte, error)) error {
 
 // handleFetch sends a file.
 func (r *Repl) handleFetch(ctx context.Context, ticket []byte, send func([]byte) error) error {
-	id, err := pack.Unmarshal[catalog.SegmentID](ticket)
+	id, err := codec.Unmarshal[catalog.SegmentID](ticket)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (r *Repl) getFrom(ctx context.Context, ref fileRef, from []uint64) error {
 		}
 		one, cancel := context.WithCancel(ctx)
 		silent := time.AfterFunc(stall, cancel)
-		recv, err := r.c.Peers().Get(one, n, callFetch, pack.Marshal(ref.ID))
+		recv, err := r.c.Peers().Get(one, n, callFetch, codec.Marshal(ref.ID))
 		if err == nil {
 			err = r.take(ref, func() ([]byte, error) {
 				silent.Reset(stall)

@@ -10,13 +10,13 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// codec is the usual one, but for messages that are nothing but a piece of a stream:
+// pieceCodec is the usual one, but for messages that are nothing but a piece of a stream:
 // FlightData whose only field is its body. Those it copies once, into memory that
 // was used before, where the usual one takes new memory, clears it and copies twice. The
 // bytes are the same.
-type codec struct{ encoding.CodecV2 }
+type pieceCodec struct{ encoding.CodecV2 }
 
-var pieces = codec{encoding.GetCodecV2("proto")}
+var pieces = pieceCodec{encoding.GetCodecV2("proto")}
 
 // bodyTag begins the field data_body, which is number 1000, of bytes.
 var bodyTag = [2]byte{0xc2, 0x3e}
@@ -25,7 +25,7 @@ var bodyTag = [2]byte{0xc2, 0x3e}
 const headBytes = len(bodyTag) + binary.MaxVarintLen32
 
 // Marshal implements encoding.CodecV2.
-func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+func (c pieceCodec) Marshal(v any) (mem.BufferSlice, error) {
 	m, ok := v.(*flight.FlightData)
 	if !ok || m.FlightDescriptor != nil || len(m.DataHeader) > 0 || len(m.AppMetadata) > 0 || len(m.DataBody) == 0 || len(m.ProtoReflect().GetUnknown()) > 0 {
 		return c.CodecV2.Marshal(v)
@@ -38,7 +38,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // Unmarshal implements encoding.CodecV2.
-func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+func (c pieceCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(*flight.FlightData)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -86,7 +86,7 @@ func toWire(err error) (metadata.MD, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, status.FromContextError(context.DeadlineExceeded).Err()
 	}
-	return metadata.Pairs(errorKey, string(pack.Marshal(*wireOf(pgerr.From(err))))), status.Error(codes.Aborted, "statement error")
+	return metadata.Pairs(errorKey, string(codec.Marshal(*wireOf(pgerr.From(err))))), status.Error(codes.Aborted, "statement error")
 }
 
 // fromWire gives the error that a call ended with.
@@ -96,7 +96,7 @@ func (c *client) fromWire(ctx context.Context, err error, trailer metadata.MD) e
 		return nil
 	}
 	if v := trailer.Get(errorKey); len(v) == 1 {
-		if w, bad := pack.Unmarshal[wireError]([]byte(v[0])); bad == nil {
+		if w, bad := codec.Unmarshal[wireError]([]byte(v[0])); bad == nil {
 			return w.error()
 		}
 	}

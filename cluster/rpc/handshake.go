@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -35,7 +35,7 @@ func Fixed(cluster catalog.ClusterID, node uint64) Self {
 }
 
 // protocol is the version of the handshake and of what follows it.
-const protocol = 2
+const protocol = 3
 
 // maxHandshake bounds each part of a handshake, in bytes.
 const maxHandshake = 4096
@@ -160,7 +160,7 @@ func greet(c net.Conn, kind byte, me Identity, to uint64, key Secret) error {
 }
 
 func frame[T any](v T) []byte {
-	b := pack.Append(make([]byte, 4), v)
+	b := codec.Append(make([]byte, 4), v)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
 	return b
 }
@@ -179,7 +179,7 @@ func readFrame[T any](r io.Reader) (raw []byte, v T, err error) {
 	if _, err := io.ReadFull(r, raw[4:]); err != nil {
 		return nil, v, err
 	}
-	v, err = pack.Unmarshal[T](raw[4:])
+	v, err = codec.Unmarshal[T](raw[4:])
 	return raw, v, err
 }
 

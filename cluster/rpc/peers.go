@@ -1,9 +1,7 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"io"
 	"net"
@@ -18,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -247,20 +246,16 @@ func (s *Put) Finish() ([]byte, error) {
 // Finish.
 func (s *Put) Cancel() { s.cancel() }
 
-// Call is Action with gob-encoded request and reply.
+// Call is Action with encoded request and reply (package codec).
 func Call[Reply, Request any](ctx context.Context, p *Peers, node uint64, name string, req Request) (reply Reply, err error) {
-	body, err := Encode(req)
-	if err != nil {
-		return reply, err
-	}
-	out, err := p.Action(ctx, node, name, body)
+	out, err := p.Action(ctx, node, name, Encode(req))
 	if err != nil {
 		return reply, err
 	}
 	return Decode[Reply](out)
 }
 
-// Handle registers an action whose request and reply are gob-encoded.
+// Handle registers an action whose request and reply are encoded.
 func Handle[Request, Reply any](s *Server, name string, f func(ctx context.Context, req Request) (Reply, error)) {
 	s.RegisterAction(name, func(ctx context.Context, body []byte) ([]byte, error) {
 		req, err := Decode[Request](body)
@@ -271,23 +266,24 @@ func Handle[Request, Reply any](s *Server, name string, f func(ctx context.Conte
 		if err != nil {
 			return nil, err
 		}
-		return Encode(reply)
+		return Encode(reply), nil
 	})
 }
 
-// Encode gives the gob encoding of a value.
-func Encode[T any](v T) ([]byte, error) {
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(&v); err != nil {
-		return nil, pgerr.Wrap(pgerr.InternalError, err, "could not encode a call")
-	}
-	return b.Bytes(), nil
-}
+// encodingVersion is the version of what Encode gives, its first byte. Within a version
+// messages grow at their ends (package codec).
+const encodingVersion = 1
+
+// Encode gives the encoding of a message.
+func Encode[T any](v T) []byte { return codec.Append([]byte{encodingVersion}, v) }
 
 // Decode reads what Encode gave.
 func Decode[T any](b []byte) (v T, err error) {
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&v); err != nil {
-		return v, pgerr.Wrap(pgerr.ProtocolViolation, err, "could not decode a call")
+	if len(b) == 0 || b[0] != encodingVersion {
+		return v, pgerr.New(pgerr.ProtocolViolation, "could not decode a message: unknown version")
+	}
+	if v, err = codec.Unmarshal[T](b[1:]); err != nil {
+		return v, pgerr.Wrap(pgerr.ProtocolViolation, err, "could not decode a message")
 	}
 	return v, nil
 }

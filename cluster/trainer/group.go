@@ -62,10 +62,7 @@ func (t *Trainer) open(ctx context.Context, m openMsg) (_ *Group, err error) {
 	ready := make(chan error, len(g.members))
 	for i, id := range g.members[1:] {
 		m.Self = i + 1
-		ticket, err := rpc.Encode(&m)
-		if err != nil {
-			return nil, err
-		}
+		ticket := rpc.Encode(m)
 		g.wg.Go(func() { g.hold(id, ticket, ready) })
 	}
 	for range g.members[1:] {

@@ -174,11 +174,11 @@ func (t *Trainer) use(ctx context.Context, name string) (p *part, _ context.Cont
 
 // handlePart begins a part for another node; it ends with the call.
 func (t *Trainer) handlePart(ctx context.Context, ticket []byte, send func([]byte) error) error {
-	m, err := rpc.Decode[*openMsg](ticket)
+	m, err := rpc.Decode[openMsg](ticket)
 	if err != nil {
 		return err
 	}
-	p, err := t.enter(m)
+	p, err := t.enter(&m)
 	if err != nil {
 		return err
 	}

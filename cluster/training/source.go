@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -33,7 +33,7 @@ func (d *drive) source(q *plan.Query) *train.Source {
 		src.Tables = append(src.Tables, train.Table{OID: oid, Digest: d.state.Manifest(oid).Digest()})
 	}
 	h := sha256.New()
-	h.Write(pack.Marshal([][]byte{sealing, id.Plan, pack.Marshal(users), pack.Marshal(d.x.Context.Params), pack.Marshal(src.Tables)}))
+	h.Write(codec.Marshal([][]byte{sealing, id.Plan, codec.Marshal(users), codec.Marshal(d.x.Context.Params), codec.Marshal(src.Tables)}))
 	h.Sum(src.Key[:0])
 	return src
 }

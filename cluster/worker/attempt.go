@@ -91,10 +91,7 @@ func (a *attempt) openAll(ctx context.Context) error {
 	var ticket []byte
 	var net context.Context
 	if len(a.nodes) > 1 {
-		var err error
-		if ticket, err = a.ticket(); err != nil {
-			return err
-		}
+		ticket = a.ticket()
 		// Calls outlive ctx a little, so that nodes are told to stop and say when
 		// they have.
 		net, a.cut = context.WithCancel(context.WithoutCancel(ctx))
@@ -152,9 +149,9 @@ func (a *attempt) await(ctx context.Context, b *box) error {
 }
 
 // ticket is what the nodes need to know.
-func (a *attempt) ticket() ([]byte, error) {
+func (a *attempt) ticket() []byte {
 	s := a.q.s
-	m := &startMsg{Run: a.run, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.OwnLimit(), Admit: a.admit}
+	m := &startMsg{Run: a.run, Params: s.env.Params, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.OwnLimit(), Admit: a.admit}
 	if s.o.Admission != nil {
 		m.Role = s.o.Admission.role
 	}
@@ -170,7 +167,7 @@ func (a *attempt) ticket() ([]byte, error) {
 		}
 		m.Stages = append(m.Stages, st)
 	}
-	return startOut(m, s.env.Params)
+	return rpc.Encode(m)
 }
 
 // start starts all tasks, those here and those on other nodes.
@@ -391,7 +388,7 @@ func (b *box) split(o *orders, id leafID, num int, sp *op.Split) {
 		if !known {
 			n = len(b.segments) + 1
 			b.segments[sp.Segment] = n
-			o.Segments = append(o.Segments, segmentMsg{n, segmentOut(sp.Segment)})
+			o.Segments = append(o.Segments, segmentMsg{n, sp.Segment})
 		}
 		m.Segment = n
 	}

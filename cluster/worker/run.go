@@ -39,7 +39,10 @@ type run struct {
 
 // run handles the call that begins a run. The run ends with it.
 func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error) error {
-	m, params, err := startIn(ticket)
+	m, err := rpc.Decode[*startMsg](ticket)
+	if err == nil && m == nil {
+		err = pgerr.New(pgerr.ProtocolViolation, "a run without its plan")
+	}
 	if err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	dir := spill.NewDir(spill.Options{Parent: w.cfg.Temp, Pool: r.pool, Budget: w.cfg.Budget})
 	pin := w.cfg.Store.Pin(m.BatchSize)
 	h := newRemoteHost(ctx, w, m)
-	env := &function.Env{Types: m.Env.in(), Params: params, Host: h, Pool: r.pool}
+	env := &function.Env{Types: m.Env.in(), Params: m.Params, Host: h, Pool: r.pool}
 	env.Types.Names = remoteNames{h}
 	failed := make(chan error, 1)
 	c := &partConfig{
@@ -211,10 +214,7 @@ func (r *run) work(ctx context.Context, c *partConfig, f *flow.Flow, failed chan
 func teller(send func([]byte) error) func(event) error {
 	var mu sync.Mutex
 	return func(e event) error {
-		b, err := rpc.Encode(e)
-		if err != nil {
-			return err
-		}
+		b := rpc.Encode(e)
 		mu.Lock()
 		defer mu.Unlock()
 		return send(b)
@@ -246,11 +246,10 @@ func (r *run) order(o orders) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range o.Segments {
-		seg, err := segmentIn(s.Bytes)
-		if err != nil {
-			return err
+		if s.Segment == nil {
+			return pgerr.New(pgerr.ProtocolViolation, "no segment %d in a node's orders", s.Num)
 		}
-		r.segments[s.Num] = seg
+		r.segments[s.Num] = s.Segment
 	}
 	for _, s := range o.Splits {
 		f := r.part.feeds[s.Leaf.Stage]

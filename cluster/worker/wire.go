@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/flow"
-	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -30,7 +28,7 @@ type startMsg struct {
 	Run, Statement string
 	Stages         []plan.Stage // without the roots of the gateway's
 	Nodes          []uint64     // the gateway first
-	Params         []byte       // packed datums
+	Params         []types.Datum
 	Env            envMsg
 	Session        *function.Session
 	Version        uint64 // of the catalog that the plan was made with
@@ -90,8 +88,8 @@ type orders struct {
 }
 
 type segmentMsg struct {
-	Num   int
-	Bytes []byte
+	Num     int
+	Segment *catalog.Segment
 }
 
 // leafID names a leaf of a plan.
@@ -198,26 +196,4 @@ func (m *errMsg) in() error {
 		err = &flow.LostError{Node: m.Lost, Err: err}
 	}
 	return err
-}
-
-// startOut encodes the beginning of a run.
-func startOut(m *startMsg, params []types.Datum) ([]byte, error) {
-	m.Params = pack.Marshal(params)
-	return rpc.Encode(m)
-}
-
-func startIn(b []byte) (*startMsg, []types.Datum, error) {
-	m, err := rpc.Decode[*startMsg](b)
-	if err != nil {
-		return nil, nil, err
-	}
-	params, err := pack.Unmarshal[[]types.Datum](m.Params)
-	return m, params, err
-}
-
-func segmentOut(s *catalog.Segment) []byte { return pack.Marshal(*s) }
-
-func segmentIn(b []byte) (*catalog.Segment, error) {
-	s, err := pack.Unmarshal[catalog.Segment](b)
-	return &s, err
 }

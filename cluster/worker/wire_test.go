@@ -39,12 +39,7 @@ func TestPlansTravel(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		b, err := rpc.Encode(p.Stages)
-		if err != nil {
-			t.Errorf("%s: %v", sql, err)
-			continue
-		}
-		back, err := rpc.Decode[[]plan.Stage](b)
+		back, err := rpc.Decode[[]plan.Stage](rpc.Encode(p.Stages))
 		if err != nil {
 			t.Errorf("%s: %v", sql, err)
 			continue
@@ -60,12 +55,7 @@ func TestPlansTravel(t *testing.T) {
 		datetime.Interval{Months: 1, Days: -2, Micros: 3}, datetime.TimeTZ{Micros: 5, Zone: -3600}, [16]byte{1, 2},
 		types.Array{Elem: types.Int4, Elems: []types.Datum{int64(1), nil}}, types.Row{nil, "x"}}
 	for _, v := range vals {
-		b, err := rpc.Encode(plan.Scan{Filter: []expr.Expr{&expr.Const{Val: v, Typ: types.Text}}, Missing: []types.Datum{nil, v}})
-		if err != nil {
-			t.Errorf("%v: %v", v, err)
-			continue
-		}
-		back, err := rpc.Decode[plan.Scan](b)
+		back, err := rpc.Decode[plan.Scan](rpc.Encode(plan.Scan{Filter: []expr.Expr{&expr.Const{Val: v, Typ: types.Text}}, Missing: []types.Datum{nil, v}}))
 		if err != nil {
 			t.Errorf("%v: %v", v, err)
 			continue

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -152,7 +152,7 @@ func childTypes(dt arrow.DataType) []arrow.DataType {
 // appendTail adds the footer and the end of the file.
 func appendTail(dst []byte, f *footer) []byte {
 	n := len(dst)
-	dst = pack.Append(dst, *f)
+	dst = codec.Append(dst, *f)
 	foot := dst[n:]
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(foot)))
 	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(foot, castagnoli))
@@ -174,7 +174,7 @@ func readTail(b []byte) (*footer, bool) {
 	if crc32.Checksum(foot, castagnoli) != sum {
 		return nil, false
 	}
-	f, err := pack.Unmarshal[footer](foot)
+	f, err := codec.Unmarshal[footer](foot)
 	if err != nil || !f.sane(int64(len(b)-tailBytes-n)) {
 		return nil, false
 	}

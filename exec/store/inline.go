@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -60,7 +60,7 @@ func (w *Writer) restore() error {
 }
 
 func encodeInline(cols inlineCols, b *batch.Batch) []byte {
-	head := pack.Marshal(cols)
+	head := codec.Marshal(cols)
 	out := binary.LittleEndian.AppendUint32(nil, uint32(len(head)))
 	out = append(out, head...)
 	for len(out)%8 != 0 {
@@ -81,7 +81,7 @@ func openInline(s *catalog.Segment) (*segment, error) {
 	if n > len(b)-4 {
 		return nil, bad()
 	}
-	cols, err := pack.Unmarshal[inlineCols](b[4 : 4+n])
+	cols, err := codec.Unmarshal[inlineCols](b[4 : 4+n])
 	if err != nil || len(cols.Nums) != len(cols.Types) {
 		return nil, bad()
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -195,7 +195,7 @@ func same(a, b rows) bool {
 	}
 	for i := range a {
 		for j := range a[i] {
-			if !bytes.Equal(pack.AppendDatum(nil, a[i][j]), pack.AppendDatum(nil, b[i][j])) {
+			if !bytes.Equal(codec.AppendDatum(nil, a[i][j]), codec.AppendDatum(nil, b[i][j])) {
 				return false
 			}
 		}

@@ -2,11 +2,12 @@ package fn
 
 import (
 	"bytes"
-	"encoding/gob"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/number"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -43,18 +44,15 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-func TestGobShipsTheID(t *testing.T) {
-	type call struct{ Fn *Func }
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(call{ByID("lower(text)")}); err != nil {
-		t.Fatal(err)
+func TestFunctionTravelsAsItsID(t *testing.T) {
+	type call struct{ Fn, None *Func }
+	lower := ByID("lower(text)")
+	b := codec.Marshal(call{Fn: lower})
+	if c, err := codec.Unmarshal[call](b); err != nil || c.Fn != lower || c.None != nil {
+		t.Fatalf("got %+v, %v", c, err)
 	}
-	var c call
-	if err := gob.NewDecoder(&b).Decode(&c); err != nil {
+	if _, err := codec.Unmarshal[call](bytes.Replace(b, []byte("lower("), []byte("LOWER("), 1)); !pgerr.Is(err, pgerr.UndefinedFunction) {
 		t.Fatal(err)
-	}
-	if c.Fn.OID != 870 {
-		t.Fatalf("got %+v", c.Fn)
 	}
 }
 

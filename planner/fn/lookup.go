@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -40,18 +41,24 @@ func FindOperator(name string, left, right types.OID) *Operator {
 func All() []*Func              { return reg().funcs }
 func AllOperators() []*Operator { return reg().ops }
 
-// GobEncode ships a function as its ID.
-func (f *Func) GobEncode() ([]byte, error) { return []byte(f.ID), nil }
-
-// GobDecode finds the function of an ID again; nodes of one cluster that know
-// different functions give a clear error.
-func (f *Func) GobDecode(b []byte) error {
-	g := ByID(string(b))
-	if g == nil {
-		return pgerr.New(pgerr.UndefinedFunction, "function %s is not known on this node", b)
-	}
-	*f = *g
-	return nil
+// A function travels as its ID; nodes of one cluster that know different functions
+// give a clear error.
+func init() {
+	codec.Register(func(dst []byte, f *Func) []byte {
+		if f == nil {
+			return dst
+		}
+		return append(dst, f.ID...)
+	}, func(b []byte) (*Func, error) {
+		if len(b) == 0 {
+			return nil, nil
+		}
+		f := ByID(string(b))
+		if f == nil {
+			return nil, pgerr.New(pgerr.UndefinedFunction, "function %s is not known on this node", b)
+		}
+		return f, nil
+	})
 }
 
 // Category is pg_type.typcategory; 'E' for a user's types, 'X' for unknown.

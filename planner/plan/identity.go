@@ -8,7 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -62,7 +62,7 @@ func (w *identifier) int(n int64) { w.id.Plan = binary.AppendVarint(w.id.Plan, n
 func (w *identifier) value(v reflect.Value) {
 	switch t := v.Type(); {
 	case t == datumType:
-		w.id.Plan = pack.AppendDatum(w.id.Plan, v.Interface())
+		w.id.Plan = codec.AppendDatum(w.id.Plan, v.Interface())
 		return
 	case t == funcType:
 		w.call(v.Interface().(*fn.Func))

@@ -1,9 +1,8 @@
 package plan
 
 import (
-	"encoding/gob"
-
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/codec"
 )
 
 // StageID numbers the stages of a plan from 0, the root.
@@ -48,15 +47,11 @@ type Staged struct {
 	Holds bool
 }
 
+// What plans are made of on their way between nodes. Add at the end only.
 func init() {
-	// Plans travel between nodes as gob.
-	for _, n := range []Node{&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
-		&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{}} {
-		gob.Register(n)
-	}
-	for _, e := range []expr.Expr{&expr.Col{}, &expr.Const{}, &expr.Param{}, &expr.Call{}, &expr.Cast{}, &expr.Case{}, &expr.And{}, &expr.Or{}, &expr.Not{},
+	codec.Union[Node](&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
+		&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{})
+	codec.Union[expr.Expr](&expr.Col{}, &expr.Const{}, &expr.Param{}, &expr.Call{}, &expr.Cast{}, &expr.Case{}, &expr.And{}, &expr.Or{}, &expr.Not{},
 		&expr.IsNull{}, &expr.BoolTest{}, &expr.Distinct{}, &expr.In{}, &expr.AnyAll{}, &expr.Coalesce{}, &expr.MinMax{}, &expr.ArrayCtor{}, &expr.RowCtor{},
-		&expr.Subscript{}, &expr.Field{}, &expr.Predict{}} {
-		gob.Register(e)
-	}
+		&expr.Subscript{}, &expr.Field{}, &expr.Predict{})
 }

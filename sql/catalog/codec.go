@@ -2,11 +2,10 @@ package catalog
 
 import (
 	"cmp"
-	"encoding/gob"
 	"maps"
 	"slices"
 
-	"github.com/tributarydb/tributary/sql/catalog/pack"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -20,18 +19,13 @@ var kinds = []Change{
 	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{},
 }
 
-func init() {
-	pack.Union(kinds...)
-	for _, k := range kinds {
-		gob.Register(k)
-	}
-}
+func init() { codec.Union(kinds...) }
 
 // MarshalChanges encodes the changes of a commit.
-func MarshalChanges(changes []Change) []byte { return pack.Marshal(changes) }
+func MarshalChanges(changes []Change) []byte { return codec.Marshal(changes) }
 
 // UnmarshalChanges reads what MarshalChanges gave.
-func UnmarshalChanges(b []byte) ([]Change, error) { return pack.Unmarshal[[]Change](b) }
+func UnmarshalChanges(b []byte) ([]Change, error) { return codec.Unmarshal[[]Change](b) }
 
 // Written is a segment that a writer made, with the partition it is for.
 type Written struct {
@@ -43,11 +37,11 @@ type Written struct {
 }
 
 // Marshal encodes w.
-func (w Written) Marshal() []byte { return pack.Marshal(w) }
+func (w Written) Marshal() []byte { return codec.Marshal(w) }
 
 // UnmarshalWritten reads what Marshal gave.
 func UnmarshalWritten(b []byte) (Written, error) {
-	w, err := pack.Unmarshal[Written](b)
+	w, err := codec.Unmarshal[Written](b)
 	if err == nil && w.Segment == nil {
 		err = pgerr.New(pgerr.DataCorrupted, "invalid encoding: no segment")
 	}
@@ -124,7 +118,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 		}
 		im.Unique = append(im.Unique, k)
 	}
-	return pack.Append([]byte{stateFormat}, im), nil
+	return codec.Append([]byte{stateFormat}, im), nil
 }
 
 // UnmarshalState reads what MarshalBinary gave.
@@ -132,7 +126,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	if len(b) == 0 || b[0] != stateFormat {
 		return nil, pgerr.New(pgerr.DataCorrupted, "unknown format of the catalog's snapshot")
 	}
-	im, err := pack.Unmarshal[image](b[1:])
+	im, err := codec.Unmarshal[image](b[1:])
 	if err != nil {
 		return nil, err
 	}

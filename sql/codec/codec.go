@@ -1,4 +1,4 @@
-package pack
+package codec
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 // Append adds the encoding of v, a value of a registered or plain type, to dst.
 func Append[T any](dst []byte, v T) []byte {
-	return codecOf(reflect.TypeFor[T]()).enc(dst, reflect.ValueOf(&v).Elem())
+	return coderOf(reflect.TypeFor[T]()).enc(dst, reflect.ValueOf(&v).Elem())
 }
 
 // Marshal encodes v.
@@ -26,7 +26,7 @@ func Marshal[T any](v T) []byte { return Append(nil, v) }
 // Unmarshal reads what Marshal gave. All of b must be used up.
 func Unmarshal[T any](b []byte) (v T, err error) {
 	r := &reader{b: b}
-	if err = codecOf(reflect.TypeFor[T]()).dec(r, reflect.ValueOf(&v).Elem()); err == nil && len(r.b) != 0 {
+	if err = coderOf(reflect.TypeFor[T]()).dec(r, reflect.ValueOf(&v).Elem()); err == nil && len(r.b) != 0 {
 		err = corrupt("%d bytes too many", len(r.b))
 	}
 	return v, err
@@ -46,16 +46,16 @@ func Union[T any](kinds ...T) {
 		byType[reflect.TypeOf(k)] = uint64(i + 1)
 		list = append(list, reflect.TypeOf(k).Elem())
 	}
-	codecs.Store(t, &codec{
+	coders.Store(t, &coder{
 		enc: func(dst []byte, v reflect.Value) []byte {
 			if v.IsNil() {
 				return append(dst, 0)
 			}
 			kind, ok := byType[v.Elem().Type()]
 			if !ok {
-				panic("BUG: pack: " + v.Elem().Type().String() + " is not registered")
+				panic("BUG: codec: " + v.Elem().Type().String() + " is not registered")
 			}
-			return codecOf(list[kind-1]).enc(binary.AppendUvarint(dst, kind), v.Elem().Elem())
+			return coderOf(list[kind-1]).enc(binary.AppendUvarint(dst, kind), v.Elem().Elem())
 		},
 		dec: func(r *reader, v reflect.Value) error {
 			kind, err := r.uvarint()
@@ -65,40 +65,72 @@ func Union[T any](kinds ...T) {
 			if kind > uint64(len(list)) {
 				return corrupt("unknown kind %d of %s", kind, t)
 			}
+			if err := r.enter(); err != nil {
+				return err
+			}
+			defer r.leave()
 			p := reflect.New(list[kind-1])
-			if err := codecOf(list[kind-1]).dec(r, p.Elem()); err != nil {
+			if err := coderOf(list[kind-1]).dec(r, p.Elem()); err != nil {
 				return err
 			}
 			v.Set(p)
 			return nil
 		},
+		kinds: list,
 	})
 }
 
-type codec struct {
-	enc func(dst []byte, v reflect.Value) []byte
-	dec func(r *reader, v reflect.Value) error
+// Register gives a type an encoding of its own: what enc adds, behind its length.
+// For types whose values are known by name on every node.
+func Register[T any](enc func(dst []byte, v T) []byte, dec func(b []byte) (T, error)) {
+	coders.Store(reflect.TypeFor[T](), &coder{
+		own: true,
+		enc: func(dst []byte, v reflect.Value) []byte {
+			b := enc(nil, v.Interface().(T))
+			return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+		},
+		dec: func(r *reader, v reflect.Value) error {
+			b, err := r.bytes()
+			if err != nil {
+				return err
+			}
+			x, err := dec(b)
+			if err != nil {
+				return err
+			}
+			v.Set(reflect.ValueOf(&x).Elem())
+			return nil
+		},
+	})
 }
 
-var codecs sync.Map // reflect.Type → *codec
+type coder struct {
+	enc func(dst []byte, v reflect.Value) []byte
+	dec func(r *reader, v reflect.Value) error
+	// For Layout: what a union may hold; that the type's encoding is its own.
+	kinds []reflect.Type
+	own   bool
+}
 
-func codecOf(t reflect.Type) *codec {
-	if c, ok := codecs.Load(t); ok {
-		return c.(*codec)
+var coders sync.Map // reflect.Type → *coder
+
+func coderOf(t reflect.Type) *coder {
+	if c, ok := coders.Load(t); ok {
+		return c.(*coder)
 	}
 	c := build(t)
-	got, _ := codecs.LoadOrStore(t, c)
-	return got.(*codec)
+	got, _ := coders.LoadOrStore(t, c)
+	return got.(*coder)
 }
 
 // lazy breaks the cycle of types that hold themselves: the element's codec is
 // looked up when it is used.
-func lazy(t reflect.Type) func() *codec { return sync.OnceValue(func() *codec { return codecOf(t) }) }
+func lazy(t reflect.Type) func() *coder { return sync.OnceValue(func() *coder { return coderOf(t) }) }
 
-func build(t reflect.Type) *codec {
+func build(t reflect.Type) *coder {
 	switch t {
 	case reflect.TypeFor[types.Datum]():
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte {
 				if v.IsNil() {
 					return append(dst, 0)
@@ -114,7 +146,7 @@ func build(t reflect.Type) *codec {
 			},
 		}
 	case reflect.TypeFor[number.Decimal]():
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte { return appendDecimal(dst, v.Interface().(number.Decimal)) },
 			dec: func(r *reader, v reflect.Value) error {
 				d, err := r.decimal()
@@ -123,11 +155,11 @@ func build(t reflect.Type) *codec {
 			},
 		}
 	case reflect.TypeFor[time.Time]():
-		return timeCodec
+		return timeCoder
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte {
 				if v.Bool() {
 					return append(dst, 1)
@@ -141,7 +173,7 @@ func build(t reflect.Type) *codec {
 			},
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte { return binary.AppendVarint(dst, v.Int()) },
 			dec: func(r *reader, v reflect.Value) error {
 				x, err := r.varint()
@@ -153,7 +185,7 @@ func build(t reflect.Type) *codec {
 			},
 		}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte { return binary.AppendUvarint(dst, v.Uint()) },
 			dec: func(r *reader, v reflect.Value) error {
 				x, err := r.uvarint()
@@ -165,7 +197,7 @@ func build(t reflect.Type) *codec {
 			},
 		}
 	case reflect.Float32, reflect.Float64:
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte {
 				return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float()))
 			},
@@ -178,7 +210,7 @@ func build(t reflect.Type) *codec {
 			},
 		}
 	case reflect.String:
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte {
 				return append(binary.AppendUvarint(dst, uint64(v.Len())), v.String()...)
 			},
@@ -190,7 +222,7 @@ func build(t reflect.Type) *codec {
 		}
 	case reflect.Array:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return &codec{
+			return &coder{
 				enc: func(dst []byte, v reflect.Value) []byte {
 					n := len(dst)
 					dst = append(dst, make([]byte, t.Len())...)
@@ -207,12 +239,12 @@ func build(t reflect.Type) *codec {
 			}
 		}
 	case reflect.Slice:
-		return sliceCodec(t)
+		return sliceCoder(t)
 	case reflect.Map:
-		return mapCodec(t)
+		return mapCoder(t)
 	case reflect.Pointer:
 		elem := lazy(t.Elem())
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte {
 				if v.IsNil() {
 					return append(dst, 0)
@@ -224,18 +256,22 @@ func build(t reflect.Type) *codec {
 				if err != nil || x == 0 {
 					return err
 				}
+				if err := r.enter(); err != nil {
+					return err
+				}
+				defer r.leave()
 				p := reflect.New(t.Elem())
 				v.Set(p)
 				return elem().dec(r, p.Elem())
 			},
 		}
 	case reflect.Struct:
-		return structCodec(t)
+		return structCoder(t)
 	}
-	panic("BUG: pack: no encoding of " + t.String())
+	panic("BUG: codec: no encoding of " + t.String())
 }
 
-var timeCodec = &codec{
+var timeCoder = &coder{
 	// Seconds and nanoseconds, always UTC; the zero time is a lone 0.
 	enc: func(dst []byte, v reflect.Value) []byte {
 		t := v.Interface().(time.Time)
@@ -262,9 +298,9 @@ var timeCodec = &codec{
 	},
 }
 
-func sliceCodec(t reflect.Type) *codec {
+func sliceCoder(t reflect.Type) *coder {
 	if t.Elem().Kind() == reflect.Uint8 {
-		return &codec{
+		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte {
 				if v.IsNil() {
 					return append(dst, 0)
@@ -286,7 +322,7 @@ func sliceCodec(t reflect.Type) *codec {
 		}
 	}
 	elem := lazy(t.Elem())
-	return &codec{
+	return &coder{
 		enc: func(dst []byte, v reflect.Value) []byte {
 			if v.IsNil() {
 				return append(dst, 0)
@@ -309,23 +345,22 @@ func sliceCodec(t reflect.Type) *codec {
 			c := elem()
 			// Grown as it is read: elements may be much larger in memory
 			// than their least encoding.
-			s := reflect.MakeSlice(t, 0, int(min(n-1, 64)))
-			for range n - 1 {
-				x := reflect.New(t.Elem()).Elem()
-				if err := c.dec(r, x); err != nil {
+			v.Set(reflect.MakeSlice(t, 0, int(min(n-1, 64))))
+			for i := range int(n - 1) {
+				v.Grow(1)
+				v.SetLen(i + 1)
+				if err := c.dec(r, v.Index(i)); err != nil {
 					return err
 				}
-				s = reflect.Append(s, x)
 			}
-			v.Set(s)
 			return nil
 		},
 	}
 }
 
-func mapCodec(t reflect.Type) *codec {
+func mapCoder(t reflect.Type) *coder {
 	key, elem := lazy(t.Key()), lazy(t.Elem())
-	return &codec{
+	return &coder{
 		enc: func(dst []byte, v reflect.Value) []byte {
 			if v.IsNil() {
 				return append(dst, 0)
@@ -369,10 +404,10 @@ func mapCodec(t reflect.Type) *codec {
 	}
 }
 
-func structCodec(t reflect.Type) *codec {
+func structCoder(t reflect.Type) *coder {
 	type field struct {
 		at int
-		c  func() *codec
+		c  func() *coder
 	}
 	var fields []field
 	for i := range t.NumField() {
@@ -380,7 +415,7 @@ func structCodec(t reflect.Type) *codec {
 			fields = append(fields, field{i, lazy(f.Type)})
 		}
 	}
-	return &codec{
+	return &coder{
 		enc: func(dst []byte, v reflect.Value) []byte {
 			start := len(dst)
 			dst = append(dst, 0)
@@ -404,21 +439,39 @@ func structCodec(t reflect.Type) *codec {
 			if err != nil {
 				return err
 			}
-			in := &reader{b: b}
+			rest := r.b
+			r.b = b
 			for _, f := range fields {
-				if len(in.b) == 0 {
+				if len(r.b) == 0 {
 					break // written before the field was added
 				}
-				if err := f.c().dec(in, v.Field(f.at)); err != nil {
+				if err := f.c().dec(r, v.Field(f.at)); err != nil {
 					return err
 				}
 			}
+			r.b = rest
 			return nil
 		},
 	}
 }
 
-type reader struct{ b []byte }
+// maxDepth bounds values within values: twice what the parser lets an expression
+// nest, each level of which is a union's value or two.
+const maxDepth = 50_000
+
+type reader struct {
+	b     []byte
+	depth int
+}
+
+func (r *reader) enter() error {
+	if r.depth++; r.depth > maxDepth {
+		return corrupt("nested too deeply")
+	}
+	return nil
+}
+
+func (r *reader) leave() { r.depth-- }
 
 func (r *reader) take(n int) ([]byte, error) {
 	if n > len(r.b) {

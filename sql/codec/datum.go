@@ -1,4 +1,4 @@
-package pack
+package codec
 
 import (
 	"encoding/binary"
@@ -59,7 +59,7 @@ func AppendDatum(dst []byte, d types.Datum) []byte {
 	case types.Row:
 		return appendDatums(append(dst, tagRow), v)
 	}
-	panic("BUG: pack: not a Datum")
+	panic("BUG: codec: not a Datum")
 }
 
 func appendDatums(dst []byte, ds []types.Datum) []byte {

@@ -1,8 +1,9 @@
-// Package pack encodes Go values as bytes: the form of catalog states, changes
-// and cluster commands in durable logs, snapshots and on the network.
+// Package codec encodes Go values as bytes: the one form of catalog states, changes
+// and cluster commands in durable logs and snapshots, and of plans and all other
+// messages between nodes.
 //
-// Equal values give equal bytes in every process, which gob does not promise
-// and which lets states be compared by their hash. Structs are length-prefixed
+// Equal values give equal bytes in every process, which lets states be compared by
+// their hash. Structs are length-prefixed
 // lists of their exported fields in order, so fields may be added at the end:
 //
 //	struct     length, field, field, …    missing fields read as zero,
@@ -14,6 +15,11 @@
 //	string     length, bytes              [n]byte  n bytes
 //	Datum      tag, value                 union    kind, value
 //
+// A union is an interface whose types are registered in an order (Union); a type
+// may have an encoding of its own (Register). Layout writes all of that down, for
+// tests that keep it: a field in the middle of a struct would make what an older
+// node wrote mean something else.
+//
 // Decoding is bounded by its input: a length is checked against the bytes that
 // are left before anything is allocated.
-package pack
+package codec

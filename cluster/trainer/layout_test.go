@@ -1,0 +1,12 @@
+package trainer
+
+import (
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/manual"
+	"github.com/tributarydb/tributary/sql/codec"
+)
+
+func TestManualLayout(t *testing.T) {
+	manual.Part(t, "docs/layouts.md", "trainings", "```\n"+codec.Layout(openMsg{}, countsMsg{}, ownersMsg{}, commonMsg{}, keptMsg{}, keepMsg{})+"```")
+}

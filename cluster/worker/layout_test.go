@@ -1,0 +1,12 @@
+package worker
+
+import (
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/manual"
+	"github.com/tributarydb/tributary/sql/codec"
+)
+
+func TestManualLayout(t *testing.T) {
+	manual.Part(t, "docs/layouts.md", "runs", "```\n"+codec.Layout(startMsg{}, orders{}, event{})+"```")
+}

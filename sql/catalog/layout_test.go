@@ -1,0 +1,12 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/manual"
+	"github.com/tributarydb/tributary/sql/codec"
+)
+
+func TestManualLayout(t *testing.T) {
+	manual.Part(t, "docs/layouts.md", "catalog", "```\n"+codec.Layout([]Change{}, image{})+"```")
+}
