@@ -36,8 +36,7 @@ func Kept(n plan.Node, st Statistics) float64 {
 	most := 0.0
 	var walk func(plan.Node)
 	walk = func(n plan.Node) {
-		switch n.(type) {
-		case *plan.Aggregate, *plan.Join, *plan.Sort, *plan.Window, *plan.SetOp, *plan.DistinctOn, *plan.TableWrite, *plan.RecursiveUnion, *plan.Collect:
+		if n.Traits().Holds {
 			most = max(most, e.of(n).rows)
 			for _, k := range n.Children() {
 				most = max(most, e.of(k).rows)
@@ -229,8 +228,9 @@ func (e *estimator) compute(n plan.Node) *relEst {
 		return &relEst{rows: e.of(n.Init).rows * 10, cols: plainCols(n.Cols)}
 	case *plan.TableWrite:
 		return &relEst{rows: 8, cols: map[expr.ColID]colEst{}}
-	case *plan.Exchange:
-		return e.of(n.Input)
+	}
+	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
+		return e.of(n.Children()[0])
 	}
 	return &relEst{rows: 1000, cols: plainCols(n.Schema())}
 }

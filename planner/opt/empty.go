@@ -17,24 +17,14 @@ func ruleEmpty(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 					return emptyOf(n)
 				}
 			}
-			if isEmpty(n.Input) {
-				return emptyOf(n)
-			}
 		case *plan.Scan:
 			for _, c := range n.Filter {
 				if isFalse(c) || isNull(c) {
 					return emptyOf(n)
 				}
 			}
-		case *plan.Project, *plan.ProjectSet, *plan.Window, *plan.Sort, *plan.DistinctOn, *plan.Max1Row:
-			if isEmpty(n.Children()[0]) {
-				return emptyOf(n)
-			}
 		case *plan.Limit:
 			if c, ok := n.Count.(*expr.Const); ok && c.Val == int64(0) {
-				return emptyOf(n)
-			}
-			if isEmpty(n.Input) {
 				return emptyOf(n)
 			}
 		case *plan.Aggregate:
@@ -45,6 +35,9 @@ func ruleEmpty(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 			return emptyJoin(n)
 		case *plan.SetOp:
 			return emptySetOp(n)
+		}
+		if n.Traits().Rows.Derived() && isEmpty(n.Children()[0]) {
+			return emptyOf(n)
 		}
 		return n
 	}), nil

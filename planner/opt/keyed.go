@@ -27,13 +27,12 @@ func Keyed(root plan.Node, st Statistics) bool {
 			}
 		}
 		return coversKey(uniqueKeys(n, st), bound)
-	case *plan.Project, *plan.Filter, *plan.Sort, *plan.Limit, *plan.Aggregate, *plan.Max1Row, *plan.Join:
-		for _, k := range n.Children() {
-			if !Keyed(k, st) {
-				return false
-			}
-		}
-		return true
 	}
-	return false
+	kids := root.Children()
+	for _, k := range kids {
+		if !Keyed(k, st) {
+			return false
+		}
+	}
+	return len(kids) > 0 && !root.Traits().Outside
 }

@@ -109,16 +109,6 @@ func exactlyOne(n plan.Node) bool {
 		return len(n.Rows) == 1
 	case *plan.Aggregate:
 		return len(n.Groups) == 0 && len(n.Sets) <= 1
-	case *plan.Project:
-		return exactlyOne(n.Input)
-	case *plan.Window:
-		return exactlyOne(n.Input)
-	case *plan.Sort:
-		return (n.Limit < 0 || n.Limit > 0) && exactlyOne(n.Input)
-	case *plan.DistinctOn:
-		return exactlyOne(n.Input)
-	case *plan.Max1Row:
-		return exactlyOne(n.Input)
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Mark, plan.Single:
@@ -129,7 +119,8 @@ func exactlyOne(n plan.Node) bool {
 			return len(n.On) == 0 && len(n.LKeys) == 0 && len(n.Residual) == 0 && exactlyOne(n.L) && exactlyOne(n.R)
 		}
 	}
-	return false
+	t := n.Traits().Rows
+	return t.AtMostOnce() && t.KeepsSome() && exactlyOne(n.Children()[0])
 }
 
 // atMostOneRow tells whether n gives no row or one.
@@ -140,17 +131,16 @@ func atMostOneRow(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Values:
 		return len(n.Rows) <= 1
-	case *plan.Filter, *plan.Project, *plan.Window, *plan.DistinctOn:
-		return atMostOneRow(n.Children()[0])
 	case *plan.Sort:
-		return n.Limit == 0 || n.Limit == 1 || atMostOneRow(n.Input)
+		if n.Limit == 0 || n.Limit == 1 {
+			return true
+		}
 	case *plan.Limit:
 		if c, ok := n.Count.(*expr.Const); ok && !n.Ties {
 			if v, ok := c.Val.(int64); ok && v <= 1 {
 				return true
 			}
 		}
-		return atMostOneRow(n.Input)
 	case *plan.Max1Row:
 		return true
 	case *plan.Join:
@@ -163,7 +153,7 @@ func atMostOneRow(n plan.Node) bool {
 			return atMostOneRow(n.R)
 		}
 	}
-	return false
+	return n.Traits().Rows.AtMostOnce() && atMostOneRow(n.Children()[0])
 }
 
 // atMostOne tells whether a left row meets at most one row of n under conds:
@@ -247,8 +237,6 @@ func uniqueKeys(n plan.Node, st Statistics) []colSet {
 			}
 		}
 		return mapKeys(uniqueKeys(n.Input, st), by)
-	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.Window, *plan.TableWrite:
-		return uniqueKeys(n.Children()[0], st)
 	case *plan.DistinctOn:
 		out := uniqueKeys(n.Input, st)
 		k := colSet{}
@@ -289,6 +277,9 @@ func uniqueKeys(n plan.Node, st Statistics) []colSet {
 			}
 			return out
 		}
+	}
+	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
+		return uniqueKeys(n.Children()[0], st)
 	}
 	return nil
 }
@@ -413,8 +404,6 @@ func notNull(n plan.Node, st Statistics) colSet {
 			}
 		}
 		return out
-	case *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.Max1Row:
-		return notNull(n.Children()[0], st)
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Inner:
@@ -430,6 +419,9 @@ func notNull(n plan.Node, st Statistics) colSet {
 		case plan.Right, plan.RightAnti, plan.RightSemi:
 			return notNull(n.R, st)
 		}
+	}
+	if n.Traits().Rows.KeepsColumns() {
+		return notNull(n.Children()[0], st)
 	}
 	return colSet{}
 }

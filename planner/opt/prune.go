@@ -71,8 +71,6 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 			return n
 		}
 		return &plan.Project{Input: in, Items: items}
-	case *plan.ProjectSet:
-		return with1(n, p.prune(n.Input, union(need, columnsOf(plan.Exprs(n)...)), ordered))
 	case *plan.Aggregate:
 		c := *n
 		c.Aggs = n.Aggs[:0:0]
@@ -106,12 +104,8 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 			return p.prune(n.Input, need, false)
 		}
 		return with1(n, p.prune(n.Input, union(need, columnsOf(plan.Exprs(n)...)), n.Limit >= 0))
-	case *plan.Limit:
-		return with1(n, p.prune(n.Input, union(need, columnsOf(plan.Exprs(n)...)), true))
 	case *plan.DistinctOn:
 		return with1(n, p.prune(n.Input, union(need, columnsOf(plan.Exprs(n)...)), len(n.Order) == 0))
-	case *plan.Max1Row:
-		return with1(n, p.prune(n.Input, need, false))
 	case *plan.Join:
 		if p.unread(n, need) {
 			return p.prune(n.L, need, ordered)
@@ -129,6 +123,9 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 	case *plan.RecursiveUnion:
 		all := func(k plan.Node) colSet { return plan.Emits(k) }
 		return n.WithChildren([]plan.Node{p.prune(n.Init, all(n.Init), false), p.prune(n.Step, all(n.Step), false)})
+	}
+	if n.Traits().Rows.KeepsColumns() {
+		return with1(n, p.prune(n.Children()[0], union(need, columnsOf(plan.Exprs(n)...)), true))
 	}
 	return p.r.mapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, union(plan.Emits(k), need), true) })
 }

@@ -53,7 +53,10 @@ func (u *unnester) tree(n plan.Node) plan.Node {
 		return u.overInput(ps)
 	case *plan.Limit:
 		return u.limit(n)
-	case *plan.Aggregate, *plan.Project, *plan.ProjectSet, *plan.Window, *plan.Sort, *plan.DistinctOn:
+	case *plan.Aggregate:
+		return u.overInput(n)
+	}
+	if n.Traits().Rows.Derived() {
 		return u.overInput(n)
 	}
 	u.r.fail(pgerr.Unsupported("subquery in this place is not supported"))

@@ -96,8 +96,6 @@ func known(n plan.Node) []expr.Expr {
 		return n.Filter
 	case *plan.Filter:
 		return append(splitAll(n.Conds), known(n.Input)...)
-	case *plan.Sort, *plan.Limit, *plan.DistinctOn, *plan.Window, *plan.ProjectSet:
-		return known(n.Children()[0])
 	case *plan.Project:
 		to := map[expr.ColID]expr.Expr{}
 		for _, it := range n.Items {
@@ -124,6 +122,9 @@ func known(n plan.Node) []expr.Expr {
 		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single, plan.Left:
 			return known(n.L)
 		}
+	}
+	if n.Traits().Rows.KeepsColumns() {
+		return known(n.Children()[0])
 	}
 	return nil
 }

@@ -151,10 +151,9 @@ func (w *identifier) known(n any) {
 		w.id.Tables = append(w.id.Tables, n.Table)
 	case *Source:
 		w.ok = w.ok && w.pure(n)
-	case *Values, *FuncScan, *Buffer, *Filter, *Project, *ProjectSet, *Aggregate, *Window, *Sort, *Limit, *DistinctOn, *Max1Row, *Join, *Apply, *SetOp, *RecursiveUnion:
 	case *expr.Cast:
 		w.ok = w.ok && fn.CastVolatility(n.Arg.Type().OID, n.Typ.OID) == fn.Immutable
 	case Node: // of files, of the system, of a plan's stages
-		w.ok = false
+		w.ok = w.ok && !n.Traits().Outside
 	}
 }

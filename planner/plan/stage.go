@@ -47,10 +47,13 @@ type Staged struct {
 	Holds bool
 }
 
-// What plans are made of on their way between nodes. Add at the end only.
+// kinds are what optimised plans are made of, in the order of their numbers on the way
+// between nodes: add at the end only.
+var kinds = []Node{&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
+	&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{}}
+
 func init() {
-	codec.Union[Node](&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
-		&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{})
+	codec.Union(kinds...)
 	codec.Union[expr.Expr](&expr.Col{}, &expr.Const{}, &expr.Param{}, &expr.Call{}, &expr.Cast{}, &expr.Case{}, &expr.And{}, &expr.Or{}, &expr.Not{},
 		&expr.IsNull{}, &expr.BoolTest{}, &expr.Distinct{}, &expr.In{}, &expr.AnyAll{}, &expr.Coalesce{}, &expr.MinMax{}, &expr.ArrayCtor{}, &expr.RowCtor{},
 		&expr.Subscript{}, &expr.Field{}, &expr.Predict{})

@@ -81,113 +81,11 @@ func (m *mapper) items(in []Item) []Item {
 // f changed none.
 func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 	m := &mapper{f: f}
-	out := m.node(n)
+	out := n.mapExprs(m)
 	if !m.changed {
 		return n
 	}
 	return out
-}
-
-func (m *mapper) node(n Node) Node {
-	switch n := n.(type) {
-	case *Scan:
-		c := *n
-		c.Filter = m.list(n.Filter)
-		return &c
-	case *Values:
-		c := *n
-		c.Rows = make([][]expr.Expr, len(n.Rows))
-		for i, r := range n.Rows {
-			c.Rows[i] = m.list(r)
-		}
-		return &c
-	case *Virtual:
-		c := *n
-		c.Filter = m.list(n.Filter)
-		return &c
-	case *Source:
-		c := *n
-		c.Filter = m.list(n.Filter)
-		return &c
-	case *FuncScan:
-		c := *n
-		c.Calls = m.calls(n.Calls)
-		return &c
-	case *Receive:
-		c := *n
-		c.Merge = m.orders(n.Merge)
-		return &c
-	case *Filter:
-		c := *n
-		c.Conds = m.list(n.Conds)
-		return &c
-	case *Project:
-		c := *n
-		c.Items = m.items(n.Items)
-		return &c
-	case *ProjectSet:
-		c := *n
-		c.Calls = m.calls(n.Calls)
-		return &c
-	case *Aggregate:
-		c := *n
-		c.Groups = m.items(n.Groups)
-		c.Aggs = make([]AggItem, len(n.Aggs))
-		for i, a := range n.Aggs {
-			a.Call = m.agg(a.Call)
-			c.Aggs[i] = a
-		}
-		return &c
-	case *Window:
-		c := *n
-		c.PartitionBy = m.list(n.PartitionBy)
-		c.OrderBy = m.orders(n.OrderBy)
-		c.Items = make([]WindowItem, len(n.Items))
-		for i, it := range n.Items {
-			it.Call = m.agg(it.Call)
-			it.Frame.Start.Offset = m.one(it.Frame.Start.Offset)
-			it.Frame.End.Offset = m.one(it.Frame.End.Offset)
-			c.Items[i] = it
-		}
-		return &c
-	case *Sort:
-		c := *n
-		c.Keys = m.orders(n.Keys)
-		return &c
-	case *Limit:
-		c := *n
-		c.Count, c.Offset = m.one(n.Count), m.one(n.Offset)
-		c.Keys = m.orders(n.Keys)
-		return &c
-	case *DistinctOn:
-		c := *n
-		c.Keys = m.list(n.Keys)
-		c.Order = m.orders(n.Order)
-		return &c
-	case *Join:
-		c := *n
-		c.On = m.list(n.On)
-		c.LKeys, c.RKeys = m.list(n.LKeys), m.list(n.RKeys)
-		c.Residual = m.list(n.Residual)
-		return &c
-	case *Apply:
-		c := *n
-		c.On = m.list(n.On)
-		return &c
-	case *TableWrite:
-		c := *n
-		c.Checks = append([]Check(nil), n.Checks...)
-		for i, k := range n.Checks {
-			c.Checks[i].Expr = m.one(k.Expr)
-		}
-		return &c
-	case *Exchange:
-		c := *n
-		c.Keys = m.list(n.Keys)
-		c.Merge = m.orders(n.Merge)
-		return &c
-	}
-	return n
 }
 
 // ColSet is a set of columns.
@@ -240,24 +138,15 @@ func addFree(n Node, free ColSet) {
 	if len(used) == 0 {
 		return
 	}
-	var own []Column
-	switch n := n.(type) {
-	case *Scan:
-		own = n.Schema()
-	case *Virtual:
-		own = n.Cols
-	case *Source:
-		own = n.Cols
-	case *Apply:
-		// The right side and On see the left side.
-		own = append(append(own, n.L.Schema()...), n.R.Schema()...)
-	default:
-		for _, k := range kids {
-			own = append(own, k.Schema()...)
+	if len(kids) == 0 { // the conditions of a scan are over what it gives
+		for _, c := range n.Schema() {
+			delete(used, c.ID)
 		}
 	}
-	for _, c := range own {
-		delete(used, c.ID)
+	for _, k := range kids {
+		for _, c := range k.Schema() {
+			delete(used, c.ID)
+		}
 	}
 	for c := range used {
 		free[c] = true

@@ -25,9 +25,10 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	var walk func(n plan.Node) plan.Node
 	walk = func(n plan.Node) plan.Node {
 		switch n.(type) {
-		case *plan.Scan, *plan.Values, *plan.Filter, *plan.Project, *plan.Join, *plan.Aggregate, *plan.Limit, *plan.Sort, *plan.Max1Row:
+		case *plan.Scan, *plan.Values:
 		default:
-			short = false
+			t := n.Traits()
+			short = short && len(n.Children()) > 0 && t.Rows != plan.Expanded && !t.Outside
 		}
 		switch n := n.(type) {
 		case *plan.Exchange:

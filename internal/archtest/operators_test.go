@@ -1,0 +1,85 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"testing"
+)
+
+// TestOperatorsAreHandled: each kind of plan node has a case where it is placed on
+// nodes, built into operators, and run by the slow reference of the tests. The rest of
+// what a node is it tells itself (plan.Node).
+func TestOperatorsAreHandled(t *testing.T) {
+	kinds := typesIn(find(t, "../../planner/plan/stage.go", "kinds"))
+	if len(kinds) < 20 {
+		t.Fatalf("kinds of plan nodes: %v", kinds)
+	}
+	for _, at := range []struct {
+		file      string
+		functions []string
+		without   []string
+	}{
+		{"../../planner/stage/stage.go", []string{"place"}, []string{"Exchange"}},
+		{"../../exec/build/build.go", []string{"build"}, []string{"Exchange"}},
+		{"../plantest/interp.go", []string{"Run", "unary"}, []string{"Exchange", "Receive", "Virtual", "Source", "TableWrite", "Collect"}},
+	} {
+		var got []string
+		for _, f := range at.functions {
+			got = append(got, typesIn(find(t, at.file, f))...)
+		}
+		for _, k := range kinds {
+			if !slices.Contains(got, k) && !slices.Contains(at.without, k) {
+				t.Errorf("%s: %s has no case for plan.%s", at.file, at.functions[0], k)
+			}
+		}
+	}
+}
+
+// find gives the declaration of a name in a file.
+func find(t *testing.T, file, name string) ast.Node {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Name.Name == name {
+				return d.Body
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok && v.Names[0].Name == name {
+					return v
+				}
+			}
+		}
+	}
+	t.Fatalf("%s has no %s", file, name)
+	return nil
+}
+
+// typesIn lists the types named in n, as plan.X in cases or as X in literals.
+func typesIn(n ast.Node) (names []string) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CaseClause:
+			for _, e := range n.List {
+				if p, ok := e.(*ast.StarExpr); ok {
+					if s, ok := p.X.(*ast.SelectorExpr); ok {
+						names = append(names, s.Sel.Name)
+					}
+				}
+			}
+		case *ast.CompositeLit:
+			if id, ok := n.Type.(*ast.Ident); ok {
+				names = append(names, id.Name)
+			}
+		}
+		return true
+	})
+	return names
+}

@@ -1,0 +1,246 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Scan reads a table at the statement's snapshot. Which segments is not part
+// of the plan: the coordinator hands out splits.
+type Scan struct {
+	relation
+	Table   types.OID
+	Name    string // schema-qualified where needed, for EXPLAIN
+	Alias   string
+	Cols    []Column      // Num is the attnum to read
+	Missing []types.Datum // per column, for segments older than the column; may be nil
+	// Filter are conditions over Cols that the scan applies: zone maps first,
+	// then rows.
+	Filter []expr.Expr
+	// RowID, where not 0, is an extra last column (int8): which row of which
+	// segment, for UPDATE and DELETE. See exec/store.RowID.
+	RowID expr.ColID
+	Rows  float64 // estimate of the rows before Filter
+}
+
+func (n *Scan) Children() []Node         { return nil }
+func (n *Scan) WithChildren([]Node) Node { return n }
+
+// Schema of a scan: Cols, then the row's id if asked for.
+func (n *Scan) Schema() []Column {
+	if n.RowID == 0 {
+		return n.Cols
+	}
+	return append(n.Cols[:len(n.Cols):len(n.Cols)], Column{ID: n.RowID, Name: "rowid", Type: types.Int8})
+}
+
+func (*Scan) Traits() Traits { return Traits{Outside: true} }
+
+func (n *Scan) mapExprs(m *mapper) Node {
+	c := *n
+	c.Filter = m.list(n.Filter)
+	return &c
+}
+
+func (n *Scan) format(p *printer) string {
+	s := "Scan " + n.Name
+	if n.Alias != "" && n.Alias != n.Name {
+		s += " " + n.Alias
+	}
+	s += " " + p.cols(n.Cols)
+	if n.RowID != 0 {
+		s += " rowid" + p.id(n.RowID)
+	}
+	return s + p.filter(n.Filter)
+}
+
+// Values is a list of rows of expressions without columns; with no Cols and
+// one empty row it is the FROM-less SELECT's input.
+type Values struct {
+	relation
+	Cols []Column
+	Rows [][]expr.Expr
+}
+
+func (n *Values) Children() []Node         { return nil }
+func (n *Values) WithChildren([]Node) Node { return n }
+func (n *Values) Schema() []Column         { return n.Cols }
+func (*Values) Traits() Traits             { return Traits{} }
+
+func (n *Values) mapExprs(m *mapper) Node {
+	c := *n
+	c.Rows = make([][]expr.Expr, len(n.Rows))
+	for i, r := range n.Rows {
+		c.Rows[i] = m.list(r)
+	}
+	return &c
+}
+
+func (n *Values) format(p *printer) string {
+	rows := make([]string, len(n.Rows))
+	for i, r := range n.Rows {
+		rows[i] = "(" + p.list(r, ", ") + ")"
+	}
+	return "Values " + p.cols(n.Cols) + " " + strings.Join(rows, " ")
+}
+
+// Virtual is a relation computed at the gateway: pg_catalog, information_schema,
+// ml.*, cluster.*.
+type Virtual struct {
+	relation
+	Schema_ string
+	Name    string
+	Alias   string
+	Args    []types.Datum // for those that take some, such as ml.weights('m')
+	Cols    []Column      // Num is the ordinal in the relation's full row, from 1
+	Filter  []expr.Expr
+}
+
+func (n *Virtual) Children() []Node         { return nil }
+func (n *Virtual) WithChildren([]Node) Node { return n }
+func (n *Virtual) Schema() []Column         { return n.Cols }
+func (*Virtual) Traits() Traits             { return Traits{Outside: true} }
+
+func (n *Virtual) mapExprs(m *mapper) Node {
+	c := *n
+	c.Filter = m.list(n.Filter)
+	return &c
+}
+
+func (n *Virtual) format(p *printer) string {
+	return fmt.Sprintf("Virtual %s.%s%s %s%s", n.Schema_, n.Name, datums(n.Args), p.cols(n.Cols), p.filter(n.Filter))
+}
+
+// Arg is a constant argument of a Source by name.
+type Arg struct {
+	Name string
+	Val  types.Datum
+	Type types.Type
+}
+
+// Source is a table function that makes or reads rows in bulk and can be split
+// among nodes: read_csv, read_parquet, make_classification, timeseries.
+type Source struct {
+	relation
+	Name   string
+	Args   []Arg
+	Cols   []Column // Num is the ordinal in the function's full row, from 1
+	Rows   float64  // estimate
+	Filter []expr.Expr
+}
+
+func (n *Source) Children() []Node         { return nil }
+func (n *Source) WithChildren([]Node) Node { return n }
+func (n *Source) Schema() []Column         { return n.Cols }
+func (*Source) Traits() Traits             { return Traits{Outside: true} }
+
+func (n *Source) mapExprs(m *mapper) Node {
+	c := *n
+	c.Filter = m.list(n.Filter)
+	return &c
+}
+
+func (n *Source) format(p *printer) string {
+	args := make([]string, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = types.TextOf(a.Type, a.Val, nil)
+		if a.Name != "" {
+			args[i] = a.Name + " => " + args[i]
+		}
+	}
+	return fmt.Sprintf("Source %s(%s) %s%s", n.Name, strings.Join(args, ", "), p.cols(n.Cols), p.filter(n.Filter))
+}
+
+// SetCall is a call of a set-returning function and the columns it gives.
+type SetCall struct {
+	Fn   *fn.Func
+	Args []expr.Expr
+	Cols []Column
+}
+
+// FuncScan is a set-returning function in FROM whose arguments are constant in
+// the statement (parameters included). Several Calls are ROWS FROM.
+type FuncScan struct {
+	relation
+	Calls      []SetCall
+	Ordinality expr.ColID // 0 for none
+	OrdName    string
+}
+
+func (n *FuncScan) Children() []Node         { return nil }
+func (n *FuncScan) WithChildren([]Node) Node { return n }
+
+func (n *FuncScan) Schema() []Column {
+	return setSchema(nil, n.Calls, n.Ordinality, n.OrdName)
+}
+
+func (*FuncScan) Traits() Traits { return Traits{} }
+
+func (n *FuncScan) mapExprs(m *mapper) Node {
+	c := *n
+	c.Calls = m.calls(n.Calls)
+	return &c
+}
+
+func (n *FuncScan) format(p *printer) string {
+	return "FuncScan " + p.calls(n.Calls) + p.ordinality(n.Ordinality)
+}
+
+func setSchema(in []Column, calls []SetCall, ord expr.ColID, name string) []Column {
+	out := append([]Column(nil), in...)
+	for _, c := range calls {
+		out = append(out, c.Cols...)
+	}
+	if ord != 0 {
+		out = append(out, Column{ID: ord, Name: name, Type: types.Int8})
+	}
+	return out
+}
+
+// Buffer reads a materialised relation of the statement: a CTE used twice, the
+// working table of a recursive one, the RETURNING rows of a data-modifying
+// one.
+type Buffer struct {
+	relation
+	ID   int
+	Name string
+	Cols []Column
+	Rows float64
+}
+
+func (n *Buffer) Children() []Node         { return nil }
+func (n *Buffer) WithChildren([]Node) Node { return n }
+func (n *Buffer) Schema() []Column         { return n.Cols }
+func (*Buffer) Traits() Traits             { return Traits{} }
+func (n *Buffer) mapExprs(*mapper) Node    { return n }
+
+func (n *Buffer) format(p *printer) string {
+	return fmt.Sprintf("Buffer %d %s %s", n.ID, n.Name, p.cols(n.Cols))
+}
+
+// Receive reads what another stage sends.
+type Receive struct {
+	relation
+	From  StageID
+	Cols  []Column
+	Merge []SortKey // inputs are sorted: merge them
+}
+
+func (n *Receive) Children() []Node         { return nil }
+func (n *Receive) WithChildren([]Node) Node { return n }
+func (n *Receive) Schema() []Column         { return n.Cols }
+func (*Receive) Traits() Traits             { return Traits{Outside: true} }
+
+func (n *Receive) mapExprs(m *mapper) Node {
+	c := *n
+	c.Merge = m.orders(n.Merge)
+	return &c
+}
+
+func (n *Receive) format(p *printer) string {
+	return fmt.Sprintf("Receive %d %s", n.From, p.cols(n.Cols))
+}
