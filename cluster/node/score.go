@@ -23,31 +23,48 @@ type scorer struct {
 }
 
 // Score implements function.Scorer.
-func (s *scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
+func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int) ([]arrow.Array, error) {
 	if s.acct != nil {
 		if err := s.acct.Resize(max(s.acct.Used(), s.s.Scratch(n))); err != nil {
 			return nil, err
 		}
 	}
-	switch mode {
-	case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
-		return s.explain(mode, cols, n)
-	case expr.PredictTimes, expr.PredictSurvival:
-		times, left, err := s.s.Curves(cols, n)
-		if mode == expr.PredictTimes {
-			return times, err
+	out := make([]arrow.Array, len(asked))
+	var scores *model.Scores // once for all that read them
+	for i, p := range asked {
+		var err error
+		switch p.Mode {
+		case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
+			out[i], err = s.explain(p.Mode, cols, n)
+		case expr.PredictTimes, expr.PredictSurvival:
+			var times, left arrow.Array
+			if times, left, err = s.s.Curves(cols, n); p.Mode == expr.PredictTimes {
+				out[i] = times
+			} else {
+				out[i] = left
+			}
+		default:
+			if scores == nil {
+				if scores, err = s.s.Score(cols, n); err != nil {
+					return nil, err
+				}
+			}
+			out[i], err = s.column(scores, p)
 		}
-		return left, err
+		if err != nil {
+			return nil, err
+		}
 	}
-	r, err := s.s.Score(cols, n)
-	if err != nil {
-		return nil, err
-	}
+	return out, nil
+}
+
+// column gives what is asked for of scores.
+func (s *scorer) column(r *model.Scores, p *expr.Predict) (arrow.Array, error) {
 	switch {
-	case mode == expr.PredictValue:
-		return r.Column(output), nil
-	case output > 0:
-		return r.Probability(output - 1), nil
+	case p.Mode == expr.PredictValue:
+		return r.Column(p.Output), nil
+	case p.Output > 0:
+		return r.Probability(p.Output - 1), nil
 	case len(s.s.Model().Classes()) == 2:
 		return r.Positive()
 	case len(s.s.Model().Classes()) > 2:

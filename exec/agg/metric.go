@@ -20,7 +20,8 @@ import (
 //	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score
 //	errorTotals sums                              ml_regression
 //	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score, ml_classification
-//	scored      scores, or their sums, by label   roc_auc, log_loss
+//	ranked      scores by label                   roc_auc
+//	logLoss     sums by label                     log_loss
 func metric(name string, args []types.Type) Agg {
 	switch name {
 	case "mean_absolute_error", "root_mean_squared_error", "r2_score":
@@ -30,9 +31,13 @@ func metric(name string, args []types.Type) Agg {
 	case "accuracy", "precision_score", "recall_score", "f1_score", "ml_classification":
 		return &confusion{fn: name, typ: args[0]}
 	case "roc_auc":
-		return &scored{labels: labels{typ: args[0]}, ranks: true}
+		r := &ranked{}
+		r.labels.typ = args[0]
+		return r
 	case "log_loss":
-		return &scored{labels: labels{typ: args[0]}}
+		l := &logLoss{}
+		l.labels.typ = args[0]
+		return l
 	}
 	return nil
 }

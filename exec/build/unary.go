@@ -32,7 +32,7 @@ func (b *builder) project(ctx context.Context, n *plan.Project, need colSet) (re
 	if err != nil {
 		return rel{}, err
 	}
-	items, err := b.items(es, in.cols)
+	items, err := b.projected(es, in.cols)
 	if err != nil {
 		return rel{}, err
 	}

@@ -101,8 +101,7 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 		arg, err := c.compile(e.Arg)
 		return &fieldNode{arg: arg, index: e.Index, from: e.Arg.Type(), typ: e.Typ}, err
 	case *expr.Predict:
-		args, err := c.all(e.Args)
-		return &predictNode{e: e, args: args}, err
+		return c.predictions([]*expr.Predict{e})
 	case *expr.Subquery:
 		return nil, pgerr.Internal("a subquery reached execution")
 	}

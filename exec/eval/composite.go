@@ -6,7 +6,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/cast"
-	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/function/arrayfn"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -236,40 +235,5 @@ func (n *subscriptNode) sliced(fr *frame, list *array.List, row func(int) int, i
 	out := array.NewListData(array.NewData(list.DataType(), fr.n,
 		[]*memory.Buffer{memory.NewBufferBytes(valid), memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(off))},
 		[]arrow.ArrayData{kids.Data()}, nulls, 0))
-	return vector.FromArrow(fr.a, out), nil
-}
-
-// predictNode applies a model to its features.
-type predictNode struct {
-	e      *expr.Predict
-	args   []node
-	scorer function.Scorer
-}
-
-func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
-	if n.scorer == nil {
-		if fr.env.Host == nil {
-			return nil, pgerr.Unsupported("model %q cannot be used here", n.e.Model)
-		}
-		s, err := fr.env.Host.Scorer(fr.ctx, n.e.Ref, fr.env.Pool)
-		if err != nil {
-			return nil, err
-		}
-		n.scorer = s
-	}
-	cols := make([]arrow.Array, len(n.args))
-	for i, arg := range n.args {
-		v, err := arg.eval(fr)
-		if err != nil {
-			return nil, err
-		}
-		if cols[i], err = fr.a.Detach(v.Spread(fr.a)).ToArrow(n.e.Args[i].Type()); err != nil {
-			return nil, err
-		}
-	}
-	out, err := n.scorer.Score(fr.ctx, n.e.Mode, n.e.Output, cols, fr.n)
-	if err != nil {
-		return nil, err
-	}
 	return vector.FromArrow(fr.a, out), nil
 }

@@ -87,6 +87,10 @@ func (fr *frame) column(i int, t types.Type) (*vector.Vec, error) {
 // Compile makes a program of an expression over the columns of an input, which
 // it finds by their IDs.
 func Compile(e expr.Expr, in []plan.Column, env *function.Env) (*Program, error) {
+	return compileRoot(e.Type(), in, env, func(c *compiler) (node, error) { return c.compile(e) })
+}
+
+func compileRoot(t types.Type, in []plan.Column, env *function.Env, compile func(*compiler) (node, error)) (*Program, error) {
 	if env == nil {
 		env = &function.Env{}
 	}
@@ -96,11 +100,11 @@ func Compile(e expr.Expr, in []plan.Column, env *function.Env) (*Program, error)
 			c.ord[col.ID] = i
 		}
 	}
-	root, err := c.compile(e)
+	root, err := compile(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{root: root, typ: e.Type(), env: env, m: env.NewMeter(), col: -1}
+	p := &Program{root: root, typ: t, env: env, m: env.NewMeter(), col: -1}
 	p.a = vector.NewArena(&p.m)
 	if cn, ok := root.(*colNode); ok {
 		p.col = cn.ord

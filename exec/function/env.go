@@ -67,9 +67,10 @@ type Session struct {
 	StatementStart, ServerStart time.Time
 }
 
-// Scorer applies a model: cols are its features in order, n rows each.
+// Scorer applies a model: cols are its features in order, n rows each. It gives a
+// column for each prediction that is asked for, of which Mode and Output count.
 type Scorer interface {
-	Score(ctx context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error)
+	Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int) ([]arrow.Array, error)
 }
 
 // AdvisoryLocker is a Host that has advisory locks. A key of one number has

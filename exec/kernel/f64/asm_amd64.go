@@ -54,6 +54,7 @@ var (
 	columnSums32   = choose(columnSumsGo[float32], columnSplitsBody(columnSums32AVX2), columnSplitsBody(columnSums32AVX2))
 	columnSums64   = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX2))
 	axpy2          = choose(axpy2Go, axpy2Body, axpy2Body)
+	crossEntropy   = choose(crossEntropyGo, crossEntropyBody, crossEntropyBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -119,6 +120,8 @@ func axpy2Body(y, u, v []float64, a, b float64) {
 	}
 	axpy2Go(y[n:], u[n:], v[n:], a, b)
 }
+
+func crossEntropyBody(loss, p, y []float64) { crossEntropyAVX2(&loss[0], &p[0], &y[0], len(loss)) }
 
 func fixAllBody(v []float64, scale float64) (sum int64, most float64) {
 	var top [4]float64

@@ -42,6 +42,7 @@ func columnSums32(s []float64, x []float32, g []float64, d, tiles int) {
 }
 func columnSums64(s, x, g []float64, d, tiles int) { columnSumsGo(s, x, g, d, tiles) }
 func axpy2(y, u, v []float64, a, b float64)        { axpy2Go(y, u, v, a, b) }
+func crossEntropy(loss, p, y []float64)            { crossEntropyGo(loss, p, y) }
 func widen(dst []float64, src []float32)           { widenGo(dst, src) }
 func narrow(dst []float32, src []float64)          { narrowGo(dst, src) }
 func stays(doubt []uint8, x []float32, was []int32, c *Centers32) {

@@ -117,3 +117,6 @@ func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles in
 
 //go:noescape
 func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
+
+//go:noescape
+func crossEntropyAVX2(loss *float64, p *float64, y *float64, n int)

@@ -120,6 +120,7 @@ func kernels64() {
 		columnSplits("columnSums", elem, 1)
 	}
 	axpy2()
+	entropy()
 }
 
 func (s isa) done() {

@@ -85,10 +85,20 @@ func (s isa) expCore(x reg.VecVirtual) reg.VecVirtual {
 
 // log1p is log1p01.
 func (s isa) log1p(t reg.VecVirtual) reg.VecVirtual {
-	u, den, s2, q := s.vec(), s.vec(), s.vec(), s.vec()
+	u := s.vec()
 	VSUBPD(f(1), t, u)
 	VMULPD(f(0.5), u, u)
-	a := s.pick(cmpGT, t, f(sqrt2m1), u, t)
+	q := s.atanh2(s.pick(cmpGT, t, f(sqrt2m1), u, t))
+	ln := s.vec()
+	VMOVUPD(f(ln2), ln)
+	base := s.pick(cmpGT, t, f(sqrt2m1), ln, nil)
+	VADDPD(q, base, base)
+	return base
+}
+
+// atanh2 is atanh2 of a, which it changes.
+func (s isa) atanh2(a reg.VecVirtual) reg.VecVirtual {
+	den, s2, q := s.vec(), s.vec(), s.vec()
 	VADDPD(f(2), a, den)
 	VDIVPD(den, a, a)
 	VMULPD(a, a, s2)
@@ -99,11 +109,7 @@ func (s isa) log1p(t reg.VecVirtual) reg.VecVirtual {
 	VMULPD(s2, q, q)
 	VADDPD(a, a, a)
 	VFMADD213PD(a, a, q)
-	ln := s.vec()
-	VMOVUPD(f(ln2), ln)
-	base := s.pick(cmpGT, t, f(sqrt2m1), ln, nil)
-	VADDPD(q, base, base)
-	return base
+	return q
 }
 
 func (s isa) or(m Mem, v, out reg.VecVirtual) {

@@ -1,0 +1,178 @@
+package agg
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// logLoss is log_loss: the mean cross-entropy of what is said to be the chance of
+// the greater label.
+type logLoss struct {
+	byLabel[losses, *losses]
+	p, y, loss []float64 // of the rows of a batch
+}
+
+// losses are −Σ log p and −Σ log(1−p) of a label's rows. Where there are two sides
+// only what is asked for is added up: the former of the greater label, the latter
+// of the other.
+type losses struct{ hit, miss exact.Sum }
+
+func (l *losses) held() int64 { return 2 * exact.Bytes }
+
+func (l *losses) merge(o *losses) {
+	l.hit.Merge(&o.hit)
+	l.miss.Merge(&o.miss)
+}
+
+func (l *losses) append(dst []byte) []byte { return l.miss.Append(l.hit.Append(dst)) }
+
+func (l *losses) decode(b []byte) ([]byte, bool) {
+	if len(b) < 2*exact.Bytes {
+		return nil, false
+	}
+	if l != nil {
+		var o losses
+		o.hit.Decode(b)
+		o.miss.Decode(b[exact.Bytes:])
+		l.merge(&o)
+	}
+	return b[2*exact.Bytes:], true
+}
+
+func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
+	score := args[1].(*array.Float64)
+	label := s.labels.rows(args[0])
+	nulls := args[0].NullN()+args[1].NullN() > 0
+	n := len(groups)
+	s.p = append(s.p[:0], score.Float64Values()...)
+	for len(s.p)%f64.Lanes != 0 {
+		s.p = append(s.p, 0.5)
+	}
+	if cap(s.y) < len(s.p) {
+		s.y, s.loss = make([]float64, len(s.p)), make([]float64, len(s.p))
+	}
+	if len(groups) > 0 && !nulls && same(groups) {
+		x := &s.groups[groups[0]]
+		if first, second, ok := x.of(label[:n]); ok {
+			s.one(x, label[:n], first, second)
+			return nil
+		}
+	}
+	hit := s.entropies(1)
+	hits := append(make([]float64, 0, len(hit)), hit...)
+	miss := s.entropies(0)
+	for i, g := range groups {
+		if nulls && (args[0].IsNull(i) || score.IsNull(i)) || s.groups[g].over {
+			continue
+		}
+		to := s.side(g, label[i])
+		if to == nil {
+			continue
+		}
+		x := &s.groups[g]
+		one := len(x.sides) == 1
+		upper := to == &x.sides[x.upper].of
+		if one || upper {
+			to.hit.Add(hits[i])
+		}
+		if one || !upper {
+			to.miss.Add(miss[i])
+		}
+	}
+	return nil
+}
+
+// one adds rows of one group, which are all of the labels that it has.
+func (s *logLoss) one(x *labelled[losses], label []uint32, first, second uint32) {
+	if len(x.sides) == 1 {
+		d := &x.sides[0].of
+		for _, v := range s.entropies(1)[:len(label)] {
+			d.hit.Add(v)
+		}
+		for _, v := range s.entropies(0)[:len(label)] {
+			d.miss.Add(v)
+		}
+		return
+	}
+	upper := [2]uint32{first, second}[x.upper]
+	y := s.y[:len(s.p)]
+	for i, l := range label {
+		is := 0.0
+		if l == upper {
+			is = 1
+		}
+		y[i] = is
+	}
+	loss := s.loss[:len(s.p)]
+	f64.CrossEntropy(loss, s.p, y)
+	hit, miss := &x.sides[x.upper].of.hit, &x.sides[1-x.upper].of.miss
+	for i, v := range loss[:len(label)] {
+		if y[i] == 1 {
+			hit.Add(v)
+		} else {
+			miss.Add(v)
+		}
+	}
+}
+
+// entropies gives what all rows of the batch lose if they are hits (1) or misses
+// (0), until it is called again.
+func (s *logLoss) entropies(hit float64) []float64 {
+	y, loss := s.y[:len(s.p)], s.loss[:len(s.p)]
+	for i := range y {
+		y[i] = hit
+	}
+	f64.CrossEntropy(loss, s.p, y)
+	return loss
+}
+
+// MergeFrom implements Merger.
+func (s *logLoss) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	s.mergeFrom(groups, &from.(*logLoss).byLabel, ids)
+	return nil
+}
+
+func (s *logLoss) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
+		sides := s.sorted(g)
+		switch len(sides) {
+		case 0:
+			return nil, nil
+		case 1:
+			// One label alone is negative if it is 0, false or "".
+			d := &sides[0]
+			if n := float64(d.of.hit.N()); s.labels.keys[d.label] == s.labels.negative() {
+				return d.of.miss.Value() / n, nil
+			} else {
+				return d.of.hit.Value() / n, nil
+			}
+		}
+		loss := sides[0].of.miss
+		loss.Merge(&sides[1].of.hit)
+		return loss.Value() / float64(loss.N()), nil
+	})
+}
+
+// negative is the key of the label that is negative where it stands alone.
+func (l *labels) negative() string {
+	var zero types.Datum = int64(0)
+	switch l.typ.OID {
+	case types.Float8OID:
+		zero = 0.0
+	case types.BoolOID:
+		zero = false
+	case types.TextOID:
+		zero = ""
+	}
+	arr, err := datumColumn(l.typ, 0, 1, func(int) (types.Datum, error) { return zero, nil })
+	if err != nil {
+		return ""
+	}
+	one := labels{typ: l.typ}
+	one.of(arr, 0)
+	return one.keys[0]
+}

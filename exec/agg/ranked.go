@@ -1,0 +1,161 @@
+package agg
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// ranked is roc_auc: it keeps the scores of each label's rows.
+type ranked struct {
+	byLabel[scores, *scores]
+	parts [2][]float64 // of a batch, by side
+}
+
+// scores are numbers in no order. Chunks that are full do not change, and are shared
+// by what they are merged into.
+type scores struct {
+	chunks [][]float64
+	n, cap int
+}
+
+const (
+	firstScores = 8
+	mostScores  = 1 << 14 // in a chunk
+)
+
+func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
+
+func (s *scores) add(v ...float64) {
+	s.n += len(v)
+	for len(v) > 0 {
+		last := len(s.chunks) - 1
+		if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
+			size := min(max(s.cap, firstScores), mostScores)
+			s.chunks = append(s.chunks, make([]float64, 0, size))
+			s.cap += size
+			last++
+		}
+		c := s.chunks[last]
+		room := min(len(v), cap(c)-len(c))
+		s.chunks[last], v = append(c, v[:room]...), v[room:]
+	}
+}
+
+func (s *scores) merge(o *scores) {
+	for _, c := range o.chunks {
+		s.chunks = append(s.chunks, c[:len(c):len(c)])
+		s.n += len(c)
+		s.cap += len(c)
+	}
+}
+
+func (s *scores) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(s.n))
+	for _, c := range s.chunks {
+		for _, v := range c {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+		}
+	}
+	return dst
+}
+
+func (s *scores) decode(b []byte) ([]byte, bool) {
+	n, w := binary.Uvarint(b)
+	if w <= 0 || n > uint64(len(b)-w)/8 {
+		return nil, false
+	}
+	b = b[w:]
+	if s != nil {
+		for k := range n {
+			s.add(math.Float64frombits(binary.LittleEndian.Uint64(b[8*k:])))
+		}
+	}
+	return b[8*n:], true
+}
+
+func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
+	score := args[1].(*array.Float64)
+	label, vals := s.labels.rows(args[0]), score.Float64Values()
+	nulls := args[0].NullN()+args[1].NullN() > 0
+	if len(groups) > 0 && !nulls && same(groups) {
+		x := &s.groups[groups[0]]
+		if first, second, ok := x.of(label); ok {
+			s.one(x, label, vals, first, second)
+			return nil
+		}
+	}
+	for i, g := range groups {
+		if nulls && (args[0].IsNull(i) || score.IsNull(i)) || s.groups[g].over {
+			continue
+		}
+		if to := s.side(g, label[i]); to != nil {
+			s.change(to, func(p *scores) { p.add(vals[i] + 0) }) // −0 ties with 0
+		}
+	}
+	return nil
+}
+
+// one adds rows of one group, which are all of the labels that it has.
+func (s *ranked) one(x *labelled[scores], label []uint32, vals []float64, first, second uint32) {
+	if cap(s.parts[0]) < len(vals) {
+		s.parts = [2][]float64{make([]float64, len(vals)), make([]float64, len(vals))}
+	}
+	// Each goes to both, and counts in one: there is nothing to guess.
+	a, b := s.parts[0][:len(vals)], s.parts[1][:len(vals)]
+	na, nb := 0, 0
+	for i, v := range vals {
+		v += 0 // −0 ties with 0
+		a[na], b[nb] = v, v
+		is := 0
+		if label[i] == second {
+			is = 1
+		}
+		nb += is
+		na += 1 - is
+	}
+	for k, part := range [][]float64{a[:na], b[:nb]} {
+		if len(part) > 0 {
+			s.change(&x.sides[k].of, func(p *scores) { p.add(part...) })
+		}
+	}
+}
+
+// MergeFrom implements Merger.
+func (s *ranked) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	s.mergeFrom(groups, &from.(*ranked).byLabel, ids)
+	return nil
+}
+
+// Takes implements Heavy: a chunk has at most as much room as there are scores.
+func (s *ranked) Takes(_ []arrow.Array, n int) int64 { return 16 * int64(n) }
+
+// Need implements Heavy: keys of the scores, and where they are put in order.
+func (s *ranked) Need(from, to int, states bool) int64 {
+	if states {
+		return s.holds(from, to)
+	}
+	most := 0 // one group after the other
+	for g := from; g < to; g++ {
+		n := 0
+		for i := range s.groups[g].sides {
+			n += s.groups[g].sides[i].of.n
+		}
+		most = max(most, n)
+	}
+	return 16 * int64(most)
+}
+
+func (s *ranked) Results(from, to int) (arrow.Array, error) {
+	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
+		sides := s.sorted(g)
+		if len(sides) < 2 {
+			return nil, nil
+		}
+		return rankSum(&sides[1].of, &sides[0].of), nil
+	})
+}

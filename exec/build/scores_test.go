@@ -1,0 +1,82 @@
+package build_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// scorerHost has models whose output k is ten times the feature and k. It counts
+// the rows that were scored.
+type scorerHost struct {
+	function.Host
+	rows atomic.Int64
+}
+
+func (h *scorerHost) Scorer(context.Context, expr.ModelRef, *mem.Pool) (function.Scorer, error) {
+	return h, nil
+}
+
+func (h *scorerHost) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int) ([]arrow.Array, error) {
+	h.rows.Add(int64(n))
+	out := make([]arrow.Array, len(asked))
+	for i, p := range asked {
+		v := slices.Clone(cols[0].(*array.Int32).Int32Values())
+		for k := range v {
+			v[k] = 10*v[k] + int32(p.Output)
+		}
+		out[i] = batch.FromSlice(arrow.PrimitiveTypes.Int32, v, nil)
+	}
+	return out, nil
+}
+
+// TestScoresOnce projects predictions of a model, and counts how often it scores
+// a row: once for the same features.
+func TestScoresOnce(t *testing.T) {
+	in := &plan.Values{Cols: []plan.Column{col(1, types.Int4), col(2, types.Int4)}}
+	const rows = 3000
+	for i := range rows {
+		in.Rows = append(in.Rows, []expr.Expr{konst(int64(i), types.Int4), konst(int64(-i), types.Int4)})
+	}
+	p := &plan.Project{Input: in}
+	add := func(model types.OID, feature, output int) {
+		p.Items = append(p.Items, plan.Item{Col: col(10+len(p.Items), types.Int4),
+			Expr: &expr.Predict{Ref: expr.ModelRef{OID: model}, Args: []expr.Expr{ref(in.Cols[feature])}, Output: output, Typ: types.Int4}})
+	}
+	add(1, 0, 0)
+	add(1, 1, 1) // of another feature
+	p.Items = append(p.Items, plan.Item{Col: col(30, types.Int4), Expr: ref(in.Cols[0])})
+	add(1, 0, 2)
+	add(2, 0, 3) // of another model
+	add(1, 0, 4)
+	add(1, 1, 5)
+	for _, lanes := range []int{1, 2} {
+		h := &scorerHost{}
+		got, err := run(t, nil, p, lanes, &function.Env{Host: h})
+		if err != nil || len(got) != rows {
+			t.Fatalf("%d rows, error %v", len(got), err)
+		}
+		for _, r := range got {
+			x := r[2].(int64)
+			for i, want := range []int64{10 * x, 1 - 10*x, x, 10*x + 2, 10*x + 3, 10*x + 4, 5 - 10*x} {
+				if r[i] != want {
+					t.Fatalf("row %v: column %d is %v, want %d", r, i, r[i], want)
+				}
+			}
+		}
+		if n := h.rows.Load(); n != 3*rows {
+			t.Errorf("%d lanes: %d rows were scored, want %d", lanes, n, 3*rows)
+		}
+	}
+}

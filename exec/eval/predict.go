@@ -1,0 +1,101 @@
+package eval
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// predictNode applies a model to its features, and keeps what else is asked of
+// the same scores for those who read it.
+type predictNode struct {
+	asked  []*expr.Predict
+	args   []node
+	scorer function.Scorer
+	got    []arrow.Array
+}
+
+func (c *compiler) predictions(asked []*expr.Predict) (*predictNode, error) {
+	args, err := c.all(asked[0].Args)
+	return &predictNode{asked: asked, args: args}, err
+}
+
+func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
+	e := n.asked[0]
+	if n.scorer == nil {
+		if fr.env.Host == nil {
+			return nil, pgerr.Unsupported("model %q cannot be used here", e.Model)
+		}
+		s, err := fr.env.Host.Scorer(fr.ctx, e.Ref, fr.env.Pool)
+		if err != nil {
+			return nil, err
+		}
+		n.scorer = s
+	}
+	cols := make([]arrow.Array, len(n.args))
+	for i, arg := range n.args {
+		v, err := arg.eval(fr)
+		if err != nil {
+			return nil, err
+		}
+		if cols[i], err = fr.a.Detach(v.Spread(fr.a)).ToArrow(e.Args[i].Type()); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if n.got, err = n.scorer.Score(fr.ctx, n.asked, cols, fr.n); err != nil {
+		return nil, err
+	}
+	return vector.FromArrow(fr.a, n.got[0]), nil
+}
+
+// sameScores gives what a predictNode has computed for the rows.
+type sameScores struct {
+	of *predictNode
+	i  int
+}
+
+func (n *sameScores) eval(fr *frame) (*vector.Vec, error) {
+	return vector.FromArrow(fr.a, n.of.got[n.i]), nil
+}
+
+// SameScores tells whether two predictions are read off the same scores: of one
+// model for the same features.
+func SameScores(a, b *expr.Predict) bool {
+	if a.Ref != b.Ref || len(a.Args) != len(b.Args) {
+		return false
+	}
+	for i, x := range a.Args {
+		name, ok := Fingerprint(x)
+		if other, _ := Fingerprint(b.Args[i]); !ok || name != other {
+			return false
+		}
+	}
+	return true
+}
+
+// CompileScores makes the programs of predictions that SameScores tells are read
+// off the same scores. For each batch they must be run in this order, all of them.
+func CompileScores(es []*expr.Predict, in []plan.Column, env *function.Env) ([]*Program, error) {
+	var all *predictNode
+	out := make([]*Program, len(es))
+	for i, e := range es {
+		p, err := compileRoot(e.Typ, in, env, func(c *compiler) (node, error) {
+			if i > 0 {
+				return &sameScores{all, i}, nil
+			}
+			var err error
+			all, err = c.predictions(es)
+			return all, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out[i] = p
+	}
+	return out, nil
+}
