@@ -26,6 +26,11 @@ func (b *Block) Margins(z []float64, from int, w []float64, intercept float64) {
 			t = t[f64.Lanes:]
 		}
 	}
+	b.AddDense(z, from, w)
+}
+
+// AddDense adds to z what Margins adds of the dense columns, after the slots.
+func (b *Block) AddDense(z []float64, from int, w []float64) {
 	if b.X32 != nil {
 		f64.Margins(z, b.X32[from*b.Dense:(from+len(z))*b.Dense], w[:b.Dense])
 	} else {
@@ -52,6 +57,11 @@ func (b *Block) AddGrad(acc []float64, ones []int64, from int, r []float64) {
 			t = t[f64.Lanes:]
 		}
 	}
+	b.AddDenseGrad(acc, from, r)
+}
+
+// AddDenseGrad is AddGrad of the dense columns alone.
+func (b *Block) AddDenseGrad(acc []float64, from int, r []float64) {
 	if b.X32 != nil {
 		f64.AddGrad(acc, b.X32[from*b.Dense:(from+len(r))*b.Dense], r)
 	} else {

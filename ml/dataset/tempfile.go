@@ -135,7 +135,7 @@ func raw[T int32 | float32 | float64 | uint32 | RowHash](v []T) []byte {
 }
 
 // cooked is the reverse of raw; b is aligned to eight bytes.
-func cooked[T int32 | float32 | float64 | uint32 | RowHash](b []byte) []T {
+func cooked[T uint16 | int32 | float32 | float64 | uint32 | RowHash](b []byte) []T {
 	if len(b) == 0 {
 		return nil
 	}

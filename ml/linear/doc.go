@@ -15,7 +15,9 @@
 // the greatest ones of the evaluation before. Where they are greater the
 // evaluation is made again: it all depends on the rows alone.
 //
-// A chunk of rows goes from margins to gradient while it is in the cache. Sums
+// A chunk of rows goes from margins to gradient while it is in the cache. Where there are
+// so many one-hot features that their weights are not, blocks are sorted by them once
+// (dataset.BySlot), and then weights stream by and margins stay in the cache. Sums
 // become the objective at the root, where the mean is taken and the penalty added,
 // once:
 //

@@ -32,6 +32,9 @@ type pass struct {
 	product *gram.Product
 	a, b    []float64 // packs
 	share   []float64
+
+	sorted *sorted // nil where blocks are read by rows
+	span   span
 }
 
 // products prepares for those of n columns.
@@ -84,6 +87,15 @@ func (a *pass) Partial() family.Message {
 // Add implements family.Pass.
 func (a *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	a.sum()
+	if a.op == opEvaluate {
+		by, err := a.sorted.get(r, b)
+		if by != nil {
+			return a.bySlot(ctx, b, by)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for at := r.From; at < r.To; at += dataset.ChunkRows {
 		if at&(1<<14-1) == 0 {
 			if err := ctx.Err(); err != nil {
@@ -142,8 +154,7 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 	}
 	z, h, l := a.z[:p.outputs*n], a.h[:p.outputs*n], a.l[:n]
 	for k := range p.slopes {
-		th := r.Theta[k*p.per:][:p.per]
-		b.Margins(z[k*n:][:n], at, th[:p.per-1], th[p.per-1])
+		a.margins(z[k*n:][:n], b, at, k)
 	}
 	for k := p.slopes; k < p.outputs; k++ {
 		v := r.Theta[p.slopes*p.per+k-p.slopes]
@@ -181,7 +192,7 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 	a.added += n
 	scale := gram.Half(most)
 	for k := range p.outputs {
-		zk, at0 := z[k*n:][:n], k*p.per
+		zk := z[k*n:][:n]
 		sum, top := f64.FixAll(zk, scale)
 		if top > *greatest {
 			*greatest = top
@@ -194,8 +205,8 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 			o.Sums.Low[p.slopes*p.per+k-p.slopes] += sum
 			continue
 		}
-		o.Sums.Low[at0+p.per-1] += sum
-		b.AddGrad(a.lanes[k*p.dense*f64.Lanes:][:p.dense*f64.Lanes], o.Sums.Low[at0+p.dense:][:p.ones], at, zk)
+		o.Sums.Low[k*p.per+p.per-1] += sum
+		a.gradient(zk, b, at, k)
 	}
 }
 

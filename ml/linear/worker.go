@@ -11,16 +11,21 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// worker is a node's part. It has no state but what each step brings, and memory to use
-// again.
+// worker is a node's part. It has no state but what each step brings, memory to use
+// again, and blocks sorted by their slots.
 type worker struct {
-	p    *problem
-	sums sync.Pool // of *[]int64, a partial's sums
+	p      *problem
+	sums   sync.Pool // of *[]int64, a partial's sums
+	sorted *sorted   // nil where there are few one-hot features
 }
 
 // NewWorker implements family.Family.
-func (g *glm) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
-	return &worker{p: g.problem(s)}, nil
+func (g *glm) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
+	w := &worker{p: g.problem(s)}
+	if w.p.ones >= manySlots {
+		w.sorted = &sorted{node: n, of: map[family.Rows]*dataset.BySlot{}}
+	}
+	return w, nil
 }
 
 // PassBytes implements family.Worker.
@@ -32,7 +37,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	case opGram:
 		return gram.ProductBytes(p.per+1, p.per+1)/2 + 2*gram.PackBytes(p.per+1), gram.ProductBytes(p.per+1, p.per+1) / 2
 	}
-	pass = 8 * (int64(p.slopes*p.dense*f64.Lanes) + int64((2*p.outputs+2)*dataset.ChunkRows))
+	pass = 8*(int64(p.slopes*p.dense*f64.Lanes)+int64((2*p.outputs+2)*dataset.ChunkRows)) + p.spanBytes()
 	partial = 16 * int64(p.size()+1)
 	if s.Body.(*request).Need&optim.Hessian != 0 {
 		product := gram.ProductBytes(p.per, p.per) / 2
@@ -44,7 +49,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 // NewPass implements family.Worker.
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	p := w.p
-	a := &pass{p: p, sums: &w.sums, op: s.Op, counts: s.Set&family.Held != 0 || s.Batch != nil}
+	a := &pass{p: p, sums: &w.sums, op: s.Op, counts: s.Set&family.Held != 0 || s.Batch != nil, sorted: w.sorted}
 	switch s.Op {
 	case opGram, opEvaluate:
 		a.r = s.Body.(*request)

@@ -1,0 +1,145 @@
+package linear
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/gram"
+)
+
+const (
+	// manySlots is from how many one-hot features on blocks are sorted by them: what a
+	// pass keeps of fewer, 8 bytes each, stays in a second-level cache.
+	manySlots = 1 << 15
+	// bySlotShare bounds what sorted blocks take, to the training's memory over so much.
+	bySlotShare = 8
+)
+
+// sorted are the blocks of the node's leaves by their slots, from the second look at all
+// of a block on: sorting takes as long as a few passes.
+type sorted struct {
+	node *family.Node
+	mu   sync.Mutex
+	of   map[family.Rows]*dataset.BySlot // nil: looked at once, or there is no room
+	used int64
+}
+
+// get gives the block of these rows by its slots, nil where it is to be read by rows.
+// Nobody else asks for the same rows meanwhile.
+func (s *sorted) get(r family.Rows, b *dataset.Block) (*dataset.BySlot, error) {
+	if s == nil || !r.Whole(b) {
+		return nil, nil
+	}
+	n := int64(b.BySlotBytes())
+	s.mu.Lock()
+	by, seen := s.of[r]
+	sort := seen && by == nil && (s.node.Memory == 0 || s.used+n <= s.node.Memory/bySlotShare)
+	if sort {
+		s.used += n
+	}
+	s.of[r] = by
+	s.mu.Unlock()
+	if !sort {
+		return by, nil
+	}
+	room, err := s.node.Space(int(n))
+	if err != nil {
+		return nil, err
+	}
+	by = b.BySlot(room)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of[r] = by
+	return by, nil
+}
+
+// span is what a pass has of dataset.SpanRows rows that it reads by their slots: margins,
+// and then factors, output by output.
+type span struct {
+	by   *dataset.BySlot
+	from int // the first row
+	rows int
+	z    []float64
+}
+
+// spanBytes is the memory of a span.
+func (p *problem) spanBytes() int64 {
+	if p.ones < manySlots {
+		return 0
+	}
+	return 8 * int64(p.outputs) * dataset.SpanRows
+}
+
+// bySlot adds all rows of a block.
+func (a *pass) bySlot(ctx context.Context, b *dataset.Block, by *dataset.BySlot) error {
+	for from := 0; from < b.Padded(); from += dataset.SpanRows {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		a.addSpan(b, by, from, min(dataset.SpanRows, b.Padded()-from))
+	}
+	return nil
+}
+
+// addSpan adds rows as evaluate does, reading a block by its slots.
+func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
+	p := a.p
+	if a.span.z == nil {
+		a.span.z = make([]float64, p.outputs*dataset.SpanRows)
+	}
+	a.span.by, a.span.from, a.span.rows = by, from, rows
+	for k := range p.slopes {
+		th := a.r.Theta[k*p.per:][:p.per]
+		z := a.span.of(k)
+		for i := range z {
+			z[i] = th[p.per-1]
+		}
+		by.Margins(z, from/dataset.SpanRows, th[p.dense:p.per-1])
+	}
+	for at := from; at < from+rows; at += dataset.ChunkRows {
+		a.evaluate(b, at, min(dataset.ChunkRows, from+rows-at))
+	}
+	if a.span.by = nil; a.lanes == nil || a.over {
+		return
+	}
+	a.out.Sums.Room(int64(rows) * gram.Factor)
+	for k := range p.slopes {
+		by.AddGrad(a.slots(k), from/dataset.SpanRows, a.span.of(k))
+	}
+}
+
+// of are those of an output.
+func (s *span) of(k int) []float64 { return s.z[k*dataset.SpanRows:][:s.rows] }
+
+// margins sets z to those of output k in rows from at on.
+func (a *pass) margins(z []float64, b *dataset.Block, at, k int) {
+	n := a.p.per - 1
+	th := a.r.Theta[k*a.p.per:][:n+1]
+	if a.span.by == nil {
+		b.Margins(z, at, th[:n], th[n])
+		return
+	}
+	copy(z, a.span.of(k)[at-a.span.from:])
+	b.AddDense(z, at, th[:n])
+}
+
+// gradient adds what the factors z of rows from at on say of output k's weights.
+func (a *pass) gradient(z []float64, b *dataset.Block, at, k int) {
+	p := a.p
+	acc := a.lanes[k*p.dense*f64.Lanes:][:p.dense*f64.Lanes]
+	if a.span.by == nil {
+		b.AddGrad(acc, a.slots(k), at, z)
+		return
+	}
+	b.AddDenseGrad(acc, at, z)
+	copy(a.span.of(k)[at-a.span.from:], z)
+}
+
+// slots are the sums of output k's one-hot features.
+func (a *pass) slots(k int) []int64 {
+	p := a.p
+	return a.out.Sums.Low[k*p.per+p.dense:][:p.ones]
+}

@@ -1,0 +1,72 @@
+package linear
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/ml/optim"
+)
+
+// TestBlocksBySlot works steps over a block of many one-hot features: from the second on it
+// is read by their slots, where there is room, and gives the same bytes.
+func TestBlocksBySlot(t *testing.T) {
+	for _, c := range []struct {
+		classes int
+		memory  int64
+		sorted  bool
+	}{{2, 0, true}, {3, 1 << 40, true}, {2, 1 << 20, false}} {
+		const rows, dense = dataset.SpanRows + 1111, 2
+		r := rand.New(rand.NewPCG(1, 1))
+		d := &familytest.Data{X: [][]float64{make([]float64, dense)}, Y: []float64{0}, Classes: c.classes}
+		s := &family.Setup{Fitted: d.Fitted(false), Rows: rows, Plan: &family.Plan{}}
+		s.Fitted.Ones, s.Fitted.Codes = manySlots+77, 3
+		var err error
+		if s.Options, err = familytest.Options(logisticRegression); err != nil {
+			t.Fatal(err)
+		}
+		b := dataset.NewBlock(rows, dense, s.Fitted.Codes, false)
+		for i := range b.Code {
+			b.Code[i] = int32(r.IntN(s.Fitted.Ones+1000)) - 1000
+			b.Code[i] = max(b.Code[i], -1)
+		}
+		for i := range rows {
+			b.Set(i, 0, r.Float64())
+			b.Y[i], b.W[i] = float64(r.IntN(c.classes)), float64(r.IntN(3))
+		}
+		w, err := logisticRegression.NewWorker(s, &family.Node{Threads: 1, Space: familytest.Space, Memory: c.memory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := w.(*worker).p
+		theta := make([]float64, p.size())
+		for i := range theta {
+			theta[i] = r.NormFloat64()
+		}
+		body := &request{Need: optim.Loss | optim.Grad, Theta: theta, Width: 1, Bound: []float64{1, 1}, most: most{Resid: 8, Loss: 256}}
+		var first []byte
+		for i := range 3 {
+			a, err := w.NewPass(&family.Step{Op: opEvaluate, Set: family.Train, Body: body})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Add(t.Context(), family.Rows{To: b.End()}, b); err != nil {
+				t.Fatal(err)
+			}
+			if span := a.(*pass).span.z; (span != nil) != (c.sorted && i > 0) {
+				t.Errorf("%+v: step %d was read by slots: %v", c, i, span != nil)
+			}
+			var e canon.E
+			a.Partial().Encode(&e)
+			if i == 0 {
+				first = e.B
+			} else if !bytes.Equal(first, e.B) {
+				t.Errorf("%+v: step %d gives another partial", c, i)
+			}
+		}
+	}
+}
