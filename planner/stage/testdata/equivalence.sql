@@ -71,6 +71,9 @@ select count(*) + 1, count(c), min(d), count(distinct b), sum(distinct b) from t
 select count(*), count(b), max(a), count(distinct b) from t where a < 0;
 select c, count(*) from t group by c having count(distinct b) > 1 and count(*) > 1;
 select c, count(distinct b), sum(distinct b) from t group by c;
+select c, sum(a), avg(b), count(distinct b), sum(d), avg(d), count(d), avg(d * 1.5), avg(d::numeric), sum(a::bigint), avg(a::smallint) from t group by c;
+select avg(d), count(d), sum(a), count(distinct d) from t;
+select avg(d), count(d), sum(a), count(distinct d), avg(distinct d) from t where a < 0;
 select c, count(distinct b) from t group by c;
 select count(*), sum(b) from t where b > 100;
 select distinct c from t;
