@@ -2,9 +2,7 @@ package opt
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // ruleDistinct drops duplicate elimination where there are no duplicates, and
@@ -15,8 +13,7 @@ import (
 //	DISTINCT ON over a key      nothing
 //	count(DISTINCT x) … by g    count(x) by g over (group by g, x), where all
 //	                            aggregates are DISTINCT over the same x, or
-//	                            counts and the like: those are done by g, x,
-//	                            and again by g
+//	                            regroup (distinct_split.go)
 func ruleDistinct(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
@@ -143,97 +140,4 @@ func volatileOnce(r *run, n *plan.Aggregate) plan.Node {
 		return n
 	}
 	return m.WithChildren([]plan.Node{&plan.Project{Input: n.Input, Items: append(passItems(n.Input.Schema()), items...)}})
-}
-
-// splitDistinct groups by the distinct argument first; nil where it cannot.
-func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
-	if len(n.Aggs) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
-		return nil
-	}
-	var arg expr.Expr
-	for _, a := range n.Aggs {
-		c := a.Call
-		if regroups(c) {
-			continue
-		}
-		if !c.Distinct || len(c.Args) != 1 || c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || isVolatile(c.Args[0]) || orderedAgg(c) {
-			return nil
-		}
-		if arg != nil && !same(arg, c.Args[0]) {
-			return nil
-		}
-		arg = c.Args[0]
-	}
-	if arg == nil {
-		return nil
-	}
-	col := r.newCol("distinct", arg.Type())
-	inner := &plan.Aggregate{Input: n.Input}
-	outer := &plan.Aggregate{Rows: n.Rows}
-	for _, g := range n.Groups {
-		inner.Groups = append(inner.Groups, g)
-		outer.Groups = append(outer.Groups, passThrough(g.Col))
-	}
-	inner.Groups = append(inner.Groups, plan.Item{Col: col, Expr: arg})
-	top := &plan.Project{}
-	for _, g := range n.Groups {
-		top.Items = append(top.Items, passThrough(g.Col))
-	}
-	counted := false
-	for _, a := range n.Aggs {
-		item := passThrough(a.Col)
-		if a.Call.Distinct {
-			a.Call.Distinct = false
-			a.Call.Args = []expr.Expr{colOf(col)}
-		} else {
-			part := r.newCol(a.Col.Name, a.Call.Typ)
-			inner.Aggs = append(inner.Aggs, plan.AggItem{Col: part, Call: a.Call})
-			if a.Call.Fn.Name == "count" {
-				counted = true
-				sum := r.newCol("sum", types.Numeric)
-				a.Call, sum.Type = sumCall(part)
-				item.Expr = &expr.Cast{Arg: colOf(sum), Typ: types.Int8}
-				if len(n.Groups) == 0 {
-					item.Expr = &expr.Coalesce{Args: []expr.Expr{item.Expr, &expr.Const{Val: int64(0), Typ: types.Int8}}, Typ: types.Int8}
-				}
-				a.Col = sum
-			} else {
-				a.Call.Args = []expr.Expr{colOf(part)}
-			}
-		}
-		top.Items = append(top.Items, item)
-		outer.Aggs = append(outer.Aggs, a)
-	}
-	outer.Input = inner
-	if counted {
-		top.Input = outer
-		return top
-	}
-	return outer
-}
-
-// regroups tells whether an aggregate's results over parts of a group give,
-// aggregated again, that over the group: counts are summed.
-func regroups(c expr.AggCall) bool {
-	if c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || c.Fn == nil {
-		return false
-	}
-	switch c.Fn.Name {
-	case "count":
-		return !c.Distinct
-	case "min", "max", "bool_and", "bool_or", "every":
-		return !c.Distinct && len(c.Args) == 1 && carriedAlike(c.Args[0].Type(), c.Typ)
-	}
-	return false
-}
-
-// sumCall sums a column of counts.
-func sumCall(col plan.Column) (expr.AggCall, types.Type) {
-	for _, f := range fn.Lookup("sum") {
-		if len(f.Args) == 1 && f.Args[0] == types.Int8OID {
-			_, ret := f.BindArgs([]types.Type{col.Type})
-			return expr.AggCall{Fn: f, Args: []expr.Expr{colOf(col)}, Typ: ret}, ret
-		}
-	}
-	panic("BUG: opt: there is no sum of bigints")
 }

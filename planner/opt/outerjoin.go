@@ -3,14 +3,16 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // ruleOuterJoins makes inner joins of outer ones where a condition above drops
 // the padded rows anyway: it cannot be true with NULLs for that side's columns.
 //
 //	(a LEFT JOIN b) WHERE b.x > 0          inner
-//	(a LEFT JOIN b) WHERE b.x IS NULL      stays: it wants the padded rows
 //	(a FULL JOIN b) WHERE a.x = 1          left join
+//	(a LEFT JOIN b ON a.x = b.x)
+//	               WHERE b.x IS NULL       anti-join: no partner has a NULL there
 //
 // Joins above count as conditions: in (a LEFT JOIN b) JOIN c ON b.x = c.x no
 // padded row finds a partner.
@@ -90,6 +92,10 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	case plan.Left:
 		if rejectsAny(r) {
 			kind = plan.Inner
+		} else if wantsPadded(n, r, conds) {
+			anti := *n
+			anti.Kind = plan.Anti
+			return o.reduce(padded(&anti), conds)
 		}
 	case plan.Right:
 		if rejectsAny(l) {
@@ -134,4 +140,28 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	c := *n
 	c.Kind, c.L, c.R = kind, lm, rm
 	return &c
+}
+
+// wantsPadded tells whether conds drop each row of a left join that has a
+// partner: they want a column NULL that cannot be where the join's condition is true.
+func wantsPadded(n *plan.Join, right colSet, conds []expr.Expr) bool {
+	for _, c := range splitAll(conds) {
+		x, ok := c.(*expr.IsNull)
+		if !ok || x.Not || x.Arg.Type().OID == types.RecordOID { // a record of NULLs IS NULL too
+			continue
+		}
+		if col, ok := asColumn(x.Arg); ok && right[col.ID] && rejects(andOf(n.On), colSet{col.ID: true}) {
+			return true
+		}
+	}
+	return false
+}
+
+// padded gives the rows of an anti-join with NULLs for its right side.
+func padded(n *plan.Join) plan.Node {
+	p := &plan.Project{Input: n, Items: passItems(n.L.Schema())}
+	for _, c := range n.R.Schema() {
+		p.Items = append(p.Items, plan.Item{Col: c, Expr: &expr.Const{Typ: c.Type}})
+	}
+	return p
 }

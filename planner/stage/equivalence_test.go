@@ -64,6 +64,8 @@ func TestEarlyAggregation(t *testing.T) {
 		"SELECT x.c, sum(x.d) FROM (SELECT u.x + 1 AS c, t.a * 2 + t.b AS d FROM t JOIN u ON t.a = u.a AND t.b < u.x) x GROUP BY x.c",
 		"SELECT u.x, sum(t.b) FROM t RIGHT JOIN u ON t.a = u.a GROUP BY u.x",
 		"SELECT x.c, sum(x.d) FROM (SELECT u.x + 1 AS c, coalesce(t.b, 0) AS d FROM t JOIN u ON t.a = u.a AND t.b < u.x) x GROUP BY x.c",
+		"SELECT u.x, sum((t.d + t.d) / 2) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
+		"SELECT u.x, sum(t.d / 0) FROM t JOIN u ON t.a = u.a GROUP BY u.x",   // not where rows without a partner would fail
 		"SELECT u.x, sum(t.b + u.a) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // arguments of both sides
 	} {
 		for seed := range int64(20) {
@@ -74,7 +76,7 @@ func TestEarlyAggregation(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, text, err := runStaged(w, randomTables(w, rand.New(rand.NewSource(1))), o, 1, true)
-		if early := strings.Contains(strings.ToLower(text), "partial"); err != nil || early != !(strings.Contains(sql, "t.b + u.a") || strings.Contains(sql, "RIGHT") || strings.Contains(sql, "t.a * 2")) {
+		if early := strings.Contains(strings.ToLower(text), "partial"); err != nil && !refused(err) || early != !(strings.Contains(sql, "t.b + u.a") || strings.Contains(sql, "RIGHT") || strings.Contains(sql, "t.a * 2") || strings.Contains(sql, "/ 0")) {
 			t.Errorf("%s\nbegins early: %v, %v\n%s", sql, early, err, text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -200,13 +201,25 @@ func fallible(e expr.Expr) bool {
 	return bad
 }
 
-// bounded tells of arithmetic of numerics of so few digits that none is too large.
+// bounded tells of arithmetic of numerics of so few digits that none is too large,
+// a quotient by a constant being one.
 func bounded(c *expr.Call) bool {
+	if slices.ContainsFunc(c.Args, func(e expr.Expr) bool { return !e.Type().IsFixed() }) {
+		return false
+	}
 	switch c.Fn.Name {
 	case "numeric_add", "numeric_sub", "numeric_mul":
-		return !slices.ContainsFunc(c.Args, func(e expr.Expr) bool { return !e.Type().IsFixed() })
+		return true
+	case "numeric_div":
+		by, ok := c.Args[1].(*expr.Const)
+		return ok && !zero(by)
 	}
 	return false
+}
+
+func zero(c *expr.Const) bool {
+	d, ok := c.Val.(number.Decimal)
+	return !ok || d.Sign() == 0
 }
 
 // widens tells whether each value of a has one of b.

@@ -237,8 +237,8 @@ func (d Decimal) DivTrunc(e Decimal) (Decimal, error) {
 func (d Decimal) divAt(e Decimal, scale int32) Decimal {
 	shift := int(scale) + int(e.scale) - int(d.scale)
 	if d.big == nil && e.big == nil && shift >= 0 && shift <= 38 {
-		if r, ok := div128(d.coef, e.coef, shift); ok {
-			return Decimal{coef: r, scale: scale}
+		if hi, lo, ok := div128(checked.Abs(d.coef), checked.Abs(e.coef), shift); ok {
+			return decimalOfWords((d.coef < 0) != (e.coef < 0), hi, lo, scale)
 		}
 	}
 	a, b := d.coefBig(), e.coefBig()
@@ -263,35 +263,28 @@ func divRound(a, b *big.Int) *big.Int {
 	return q
 }
 
-// div128 is round(a * 10^shift / b) where the product fits 128 bits and the
-// quotient an int64.
-func div128(a, b int64, shift int) (int64, bool) {
-	ua, ub := checked.Abs(a), checked.Abs(b)
-	hi, lo := bits.Mul64(ua, checked.Pow10[min(shift, 19)])
+// div128 is a · 10^shift / b to the nearest integer, halves up, where the
+// dividend has no more than 128 bits.
+func div128(a, b uint64, shift int) (hi, lo uint64, ok bool) {
+	hi, lo = bits.Mul64(a, checked.Pow10[min(shift, 19)])
 	if shift > 19 {
 		h2, l2 := bits.Mul64(lo, checked.Pow10[shift-19])
 		over, h1 := bits.Mul64(hi, checked.Pow10[shift-19])
 		var carry uint64
 		hi, carry = bits.Add64(h1, h2, 0)
 		if over != 0 || carry != 0 {
-			return 0, false
+			return 0, 0, false
 		}
 		lo = l2
 	}
-	if hi >= ub {
-		return 0, false
+	var r uint64
+	hi, r = hi/b, hi%b
+	if lo, r = bits.Div64(r, lo, b); r >= b-r {
+		var carry uint64
+		lo, carry = bits.Add64(lo, 1, 0)
+		hi += carry
 	}
-	q, r := bits.Div64(hi, lo, ub)
-	if r >= ub-r {
-		q++
-	}
-	if q > math.MaxInt64 {
-		return 0, false
-	}
-	if (a < 0) != (b < 0) {
-		return -int64(q), true
-	}
-	return int64(q), true
+	return hi, lo, true
 }
 
 // Mod is the rest of DivTrunc, with the sign of d.

@@ -48,7 +48,10 @@ func (d Decimal) AppendBinary(dst []byte) []byte {
 			h |= 1 << 2
 		}
 		dst = binary.LittleEndian.AppendUint16(append(dst, h), uint16(d.scale))
-		return append(dst, d.big.Bytes()...)
+		at := len(dst)
+		dst = append(dst, make([]byte, (d.big.BitLen()+7)/8)...)
+		d.big.FillBytes(dst[at:])
+		return dst
 	}
 	if d.scale < longScale {
 		dst = append(dst, byte(d.scale)<<2)

@@ -100,6 +100,26 @@ func mkDecimal(b *big.Int, scale int32) Decimal {
 	return Decimal{big: b, scale: scale}
 }
 
+// decimalOfWords gives hi·2^64 + lo, or less 0, times 10^-scale.
+func decimalOfWords(neg bool, hi, lo uint64, scale int32) Decimal {
+	if hi == 0 && lo <= math.MaxInt64 {
+		if neg {
+			return Decimal{coef: -int64(lo), scale: scale}
+		}
+		return Decimal{coef: int64(lo), scale: scale}
+	}
+	b := new(big.Int)
+	if bits.UintSize == 64 {
+		b.SetBits([]big.Word{big.Word(lo), big.Word(hi)})
+	} else {
+		b.Lsh(b.SetUint64(hi), 64).Or(b, new(big.Int).SetUint64(lo))
+	}
+	if neg {
+		b.Neg(b)
+	}
+	return mkDecimal(b, scale)
+}
+
 func errNumericOverflow() *pgerr.Error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 }
