@@ -333,7 +333,7 @@ func TestHashAggSpellings(t *testing.T) {
 			}
 		}
 		tc.Spills = true
-		if optest.Once(t, tc, 2, optest.Form{Size: 1000}, 3<<19) == 0 {
+		if optest.Once(t, tc, 1, optest.Form{Size: 1000}, 1<<19) == 0 {
 			t.Error("nothing was spilled")
 		}
 	}
