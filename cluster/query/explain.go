@@ -3,7 +3,7 @@ package query
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/stage"
 )
 
@@ -18,7 +18,7 @@ func (r *Run) Show(o Explain, head string) string {
 	if r.staged == nil {
 		return ""
 	}
-	opts := stage.Options{Rows: opt.Estimator(opt.FromState(r.state)), Verbose: o.Verbose, NoCosts: o.NoCosts, Nodes: r.nodes, Head: head}
+	opts := stage.Options{Rows: props.RowsFunc(props.FromState(r.state)), Verbose: o.Verbose, NoCosts: o.NoCosts, Nodes: r.nodes, Head: head}
 	if o.Analyze {
 		opts.Actuals = r.Actuals()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -282,7 +283,7 @@ func (b *Bound) plan(r *Run) *keyed {
 		return k
 	}
 	k := &keyed{}
-	stats := opt.Estimates(opt.FromState(r.state))
+	stats := props.Estimates(props.FromState(r.state))
 	var next expr.ColID
 	values, moment := *r.x.Env.Types, false
 	values.ReadNow = func() { moment = true }

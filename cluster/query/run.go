@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -130,7 +131,7 @@ func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*pl
 // Stage makes the stages of an optimised tree, whose columns are cols. It changes
 // the tree.
 func (r *Run) Stage(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) error {
-	kept := opt.Kept(root, opt.FromState(r.state))
+	kept := props.Kept(root, props.FromState(r.state))
 	staged, err := stage.Stage(root, cols, r.stageEnv(ctx, root, manifests))
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (r *Run) Few(ctx context.Context, root plan.Node, cols []plan.Column, manif
 	if !r.here(root, manifests) {
 		return r.Start(ctx, root, cols, manifests)
 	}
-	s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: opt.FromState(nil)})
+	s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: props.FromState(nil)})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -21,16 +22,16 @@ import (
 type World struct {
 	st    *catalog.State
 	oid   types.OID
-	stats map[types.OID]*opt.TableStats
+	stats map[types.OID]*props.TableStats
 	Nodes int
 }
 
 func New() *World {
-	return &World{st: catalog.New(), oid: types.FirstUserOID, stats: map[types.OID]*opt.TableStats{}}
+	return &World{st: catalog.New(), oid: types.FirstUserOID, stats: map[types.OID]*props.TableStats{}}
 }
 
 // Table implements Statistics.
-func (w *World) Table(oid types.OID) *opt.TableStats { return w.stats[oid] }
+func (w *World) Table(oid types.OID) *props.TableStats { return w.stats[oid] }
 
 func (w *World) put(t testing.TB, ch ...catalog.Change) {
 	t.Helper()
@@ -63,7 +64,7 @@ func (w *World) NewTable(t testing.TB, name string, rows float64, cols string) {
 	t.Helper()
 	w.oid++
 	r := &catalog.Relation{OID: w.oid, Schema: catalog.PublicOID, Name: name, Kind: catalog.KindTable, Partitions: 1}
-	st := &opt.TableStats{Rows: rows, Cols: map[int16]opt.ColStats{}}
+	st := &props.TableStats{Rows: rows, Cols: map[int16]props.ColStats{}}
 	var pk []int16
 	for _, line := range strings.Split(strings.TrimSpace(cols), "\n") {
 		f := strings.Fields(line)
@@ -76,7 +77,7 @@ func (w *World) NewTable(t testing.TB, name string, rows float64, cols string) {
 			t.Fatalf("%s: %v", line, err)
 		}
 		num := int16(len(r.Columns) + 1)
-		cs := opt.ColStats{Type: typ, Bounds: true}
+		cs := props.ColStats{Type: typ, Bounds: true}
 		for _, a := range f[2:] {
 			k, v, _ := strings.Cut(a, "=")
 			switch k {

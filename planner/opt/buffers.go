@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // filled is a buffer's query as it was optimised.
@@ -14,8 +16,8 @@ type filled struct {
 
 // demand is what the readers of a buffer want of its rows.
 type demand struct {
-	all  bool    // some reader wants every row
-	arms exprSet // else: the conditions of each reader
+	all  bool            // some reader wants every row
+	arms rewrite.ExprSet // else: the conditions of each reader
 }
 
 // fill optimises what fills the buffers, and then, once body has told who reads
@@ -87,34 +89,15 @@ func (r *run) fillOne(f *filled, d plan.BufferDef) error {
 // known notes the estimates of a buffer's rows for those that read it.
 func (r *run) known(d plan.BufferDef) {
 	if r.filled == nil {
-		r.filled = map[int]*bufferEst{}
+		r.filled = map[int]*props.Buffer{}
 	}
-	in := r.estimates().of(d.Root)
-	b := &bufferEst{rows: in.rows}
+	in := r.estimates().Of(d.Root)
+	b := &props.Buffer{Rows: in.Rows}
 	for _, c := range d.Root.Schema() {
-		b.cols = append(b.cols, in.cols[c.ID])
+		b.Cols = append(b.Cols, in.Cols[c.ID])
 	}
 	r.filled[d.ID] = b
 	r.card = nil
-}
-
-// bufferEst is the estimate of a buffer, by the positions of its columns.
-type bufferEst struct {
-	rows float64
-	cols []colEst
-}
-
-// read is the estimate of what n reads.
-func (b *bufferEst) read(n *plan.Buffer) *relEst {
-	out := &relEst{rows: b.rows, cols: plainCols(n.Cols)}
-	for i, c := range n.Cols {
-		if i < len(b.cols) {
-			ce := b.cols[i]
-			ce.typ = c.Type
-			out.cols[c.ID] = ce
-		}
-	}
-	return out
 }
 
 // demands are those of all buffers of a statement.
@@ -137,7 +120,7 @@ func (d *demands) of(def plan.BufferDef) expr.Expr {
 	if m == nil || m.all || def.Root == nil || def.Whole {
 		return nil
 	}
-	return orOf(m.arms.list)
+	return rewrite.OrOf(m.arms.List)
 }
 
 func (d *demands) defs(defs []plan.BufferDef) {
@@ -164,7 +147,7 @@ func (d *demands) tree(n plan.Node, conds []expr.Expr) {
 	case *plan.Buffer:
 		d.reader(n, conds)
 	case *plan.Filter:
-		d.tree(n.Input, splitAll(n.Conds))
+		d.tree(n.Input, rewrite.SplitAll(n.Conds))
 		return
 	}
 	for _, k := range n.Children() {
@@ -184,21 +167,21 @@ func (d *demands) reader(n *plan.Buffer, conds []expr.Expr) {
 	}
 	by := map[expr.ColID]expr.Expr{}
 	for i, c := range n.Cols {
-		by[c.ID] = colOf(cols[i])
+		by[c.ID] = rewrite.ColOf(cols[i])
 	}
 	emits := plan.Emits(n)
 	var arm []expr.Expr
 	for _, c := range conds {
-		if isVolatile(c) {
+		if rewrite.IsVolatile(c) {
 			break
 		}
-		if !costly(c) && subset(columnsOf(c), emits) {
-			arm = append(arm, subst(c, by))
+		if !rewrite.Costly(c) && rewrite.Subset(rewrite.ColumnsOf(c), emits) {
+			arm = append(arm, rewrite.Subst(c, by))
 		}
 	}
 	if len(arm) == 0 {
 		m.all = true
 		return
 	}
-	m.arms.add(andOf(arm))
+	m.arms.Add(rewrite.AndOf(arm))
 }

@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleDecorrelate turns every Apply into a join, after Neumann and Kemper,
@@ -23,7 +25,7 @@ import (
 //     row's values in;
 //  3. domain: for all else the distinct values of c are computed from a copy of
 //     L and joined in (push_dependent.go).
-func ruleDecorrelate(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleDecorrelate(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	out := r.decorrelate(n)
 	return out, r.err
 }
@@ -39,7 +41,7 @@ func (r *run) decorrelate(n plan.Node) plan.Node {
 			d.cols[c.ID] = c
 		}
 		out := d.apply(a)
-		if have := plan.Emits(out); !subset(plan.Emits(a), have) {
+		if have := plan.Emits(out); !rewrite.Subset(plan.Emits(a), have) {
 			r.fail(internal("decorrelation lost a column"))
 		}
 		return out
@@ -50,7 +52,7 @@ func (r *run) decorrelate(n plan.Node) plan.Node {
 type decorrelator struct {
 	r    *run
 	l    plan.Node
-	corr colSet // what L emits
+	corr plan.ColSet // what L emits
 	cols map[expr.ColID]plan.Column
 	// rounds are the columns of L that the rows of a recursive union carry, by
 	// its id.
@@ -58,7 +60,7 @@ type decorrelator struct {
 }
 
 // correlated are the columns of L that n reads from outside of it.
-func (d *decorrelator) correlated(n plan.Node) colSet {
+func (d *decorrelator) correlated(n plan.Node) plan.ColSet {
 	s := plan.FreeColumns(n)
 	for c := range s {
 		if !d.corr[c] {
@@ -68,8 +70,8 @@ func (d *decorrelator) correlated(n plan.Node) colSet {
 	return s
 }
 
-func (d *decorrelator) usesOuter(es ...expr.Expr) colSet {
-	s := columnsOf(es...)
+func (d *decorrelator) usesOuter(es ...expr.Expr) plan.ColSet {
+	s := rewrite.ColumnsOf(es...)
 	for c := range s {
 		if !d.corr[c] {
 			delete(s, c)
@@ -111,7 +113,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 	case plan.Semi, plan.Anti:
 		if len(on) == 0 {
 			// EXISTS of what gives a row always.
-			if exactlyOne(a.R) {
+			if props.ExactlyOne(a.R) {
 				if kind == plan.Semi {
 					return a.L
 				}
@@ -120,7 +122,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 		}
 	case plan.Single:
 		switch {
-		case len(on) == 0 && exactlyOne(a.R):
+		case len(on) == 0 && props.ExactlyOne(a.R):
 			kind = plan.Inner
 		case d.r.atMostOne(a.R, on):
 			kind = plan.Left
@@ -135,20 +137,20 @@ func (d *decorrelator) plainNotIn(a *plan.Apply) bool {
 	if len(a.On) != 1 {
 		return false
 	}
-	l, r, ok := equality(a.On[0])
+	l, r, ok := rewrite.Equality(a.On[0])
 	if !ok {
 		return false
 	}
 	right := plan.Emits(a.R)
 	sides := func(x, y expr.Expr) bool {
-		return !intersects(columnsOf(x), right) && subset(columnsOf(y), right) && len(columnsOf(y)) > 0
+		return !rewrite.Intersects(rewrite.ColumnsOf(x), right) && rewrite.Subset(rewrite.ColumnsOf(y), right) && len(rewrite.ColumnsOf(y)) > 0
 	}
 	return sides(l, r) || sides(r, l)
 }
 
 // notFalse is the condition under which NOT IN drops a row.
 func notFalse(on []expr.Expr) []expr.Expr {
-	return []expr.Expr{&expr.BoolTest{Arg: andOf(on), Kind: expr.IsFalse, Not: true}}
+	return []expr.Expr{&expr.BoolTest{Arg: rewrite.AndOf(on), Kind: expr.IsFalse, Not: true}}
 }
 
 // addConds adds conditions that R's rows had to meet to the join's condition.
@@ -209,7 +211,7 @@ func (d *decorrelator) simpler(a *plan.Apply) plan.Node {
 			m := *n
 			m.Input, m.Outer = a.L, a.Kind == plan.Left
 			if a.Kind == plan.Inner {
-				return filter(&m, a.On)
+				return rewrite.Filter(&m, a.On)
 			}
 			return &m
 		}
@@ -247,24 +249,24 @@ func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 	c.R = p.Input
 	switch a.Kind {
 	case plan.Semi, plan.Anti, plan.Mark, plan.AntiNull:
-		c.On = substAll(a.On, by)
+		c.On = rewrite.SubstAll(a.On, by)
 		return d.apply(&c)
 	case plan.Inner:
-		c.On = substAll(a.On, by)
+		c.On = rewrite.SubstAll(a.On, by)
 		return d.over(d.apply(&c), p.Items)
 	case plan.Left, plan.Single:
 		outer := d.usesOuter(exprs...)
 		right := plan.Emits(p.Input)
-		if exactlyOne(p.Input) && len(a.On) == 0 {
+		if props.ExactlyOne(p.Input) && len(a.On) == 0 {
 			return d.over(d.apply(&c), p.Items)
 		}
 		null := true
 		for _, e := range exprs {
-			null = null && nullIf(e, right)
+			null = null && props.NullIf(e, right)
 		}
 		if null {
 			// NULL in, NULL out: the padded row needs no care.
-			c.On = substAll(a.On, by)
+			c.On = rewrite.SubstAll(a.On, by)
 			return d.over(d.apply(&c), p.Items)
 		}
 		if len(outer) == 0 {
@@ -272,7 +274,7 @@ func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 		}
 		in, ind := d.r.indicator(p.Input)
 		c.R = in
-		c.On = substAll(a.On, by)
+		c.On = rewrite.SubstAll(a.On, by)
 		items := make([]plan.Item, len(p.Items))
 		for i, it := range p.Items {
 			it.Expr = ifMatched(ind, it.Expr, nil, it.Col)
@@ -290,22 +292,22 @@ func (r *run) indicator(n plan.Node) (plan.Node, plan.Column) {
 		in, c := r.indicator(f.Input)
 		return &plan.Filter{Input: in, Conds: f.Conds}, c
 	}
-	c := r.newCol("matched", boolConst(true).Type())
-	items := append(passItems(n.Schema()), plan.Item{Col: c, Expr: boolConst(true)})
+	c := r.newCol("matched", rewrite.BoolConst(true).Type())
+	items := append(rewrite.PassItems(n.Schema()), plan.Item{Col: c, Expr: rewrite.BoolConst(true)})
 	return &plan.Project{Input: n, Items: items}, c
 }
 
 // ifMatched is e where the row has a partner, els otherwise.
 func ifMatched(ind plan.Column, e, els expr.Expr, c plan.Column) expr.Expr {
 	return &expr.Case{
-		Whens: []expr.When{{Cond: &expr.IsNull{Arg: colOf(ind), Not: true}, Then: e}},
+		Whens: []expr.When{{Cond: &expr.IsNull{Arg: rewrite.ColOf(ind), Not: true}, Then: e}},
 		Else:  els, Typ: c.Type,
 	}
 }
 
 // over adds computed columns to what n emits of the left side.
 func (d *decorrelator) over(n plan.Node, items []plan.Item) plan.Node {
-	all := passItems(d.l.Schema())
+	all := rewrite.PassItems(d.l.Schema())
 	return &plan.Project{Input: n, Items: append(all, items...)}
 }
 
@@ -321,8 +323,8 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 	case *plan.Filter:
 		in, up := d.hoist(n.Input, exists)
 		var stay []expr.Expr
-		for _, c := range splitAll(n.Conds) {
-			if isVolatile(c) {
+		for _, c := range rewrite.SplitAll(n.Conds) {
+			if rewrite.IsVolatile(c) {
 				return n, nil
 			}
 			if len(d.usesOuter(c)) > 0 {
@@ -331,7 +333,7 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 				stay = append(stay, c)
 			}
 		}
-		return filter(in, stay), up
+		return rewrite.Filter(in, stay), up
 	case *plan.Project:
 		in, up := d.hoist(n.Input, exists)
 		if len(up) == 0 || anyVolatile(n.Items) {
@@ -343,9 +345,9 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 			inside[c.ID] = c
 		}
 		items := n.Items[:len(n.Items):len(n.Items)]
-		for _, id := range sortedIDs(columnsOf(up...)) {
+		for _, id := range rewrite.SortedIDs(rewrite.ColumnsOf(up...)) {
 			if c, ok := inside[id]; ok && !have[id] {
-				items = append(items, passThrough(c))
+				items = append(items, rewrite.PassThrough(c))
 			}
 		}
 		return &plan.Project{Input: in, Items: items}, up
@@ -364,7 +366,7 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 			r, more := d.hoist(n.R, exists)
 			up = append(up, more...)
 			c.L, c.R, c.On = l, r, nil
-			for _, e := range splitAll(n.On) {
+			for _, e := range rewrite.SplitAll(n.On) {
 				if len(d.usesOuter(e)) > 0 {
 					up = append(up, e)
 				} else {
@@ -385,7 +387,7 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 
 // viaTable joins L with R's table.
 func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
-	t := d.push(a.R, colSet{})
+	t := d.push(a.R, plan.ColSet{})
 	if d.r.err != nil {
 		return a
 	}
@@ -417,7 +419,7 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 		j = d.over(j, fill)
 	}
 	if a.Kind == plan.Inner {
-		return filter(j, a.On)
+		return rewrite.Filter(j, a.On)
 	}
 	return j
 }
@@ -428,7 +430,7 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 func (r *run) fillable(t *table) (plan.Node, []plan.Item) {
 	all := true
 	for _, c := range t.n.Schema() {
-		if m, ok := t.missing[c.ID]; ok && !isNull(m) {
+		if m, ok := t.missing[c.ID]; ok && !rewrite.IsNull(m) {
 			all = false
 		}
 	}
@@ -438,7 +440,7 @@ func (r *run) fillable(t *table) (plan.Node, []plan.Item) {
 	in, ind := r.indicator(t.n)
 	p, _ := in.(*plan.Project)
 	if p == nil {
-		p = &plan.Project{Input: in, Items: passItems(in.Schema())}
+		p = &plan.Project{Input: in, Items: rewrite.PassItems(in.Schema())}
 	}
 	inner := append([]plan.Item(nil), p.Items...)
 	var fill []plan.Item
@@ -448,13 +450,13 @@ func (r *run) fillable(t *table) (plan.Node, []plan.Item) {
 			continue
 		}
 		out := it.Col
-		if isNull(m) {
-			fill = append(fill, passThrough(out))
+		if rewrite.IsNull(m) {
+			fill = append(fill, rewrite.PassThrough(out))
 			continue
 		}
 		fresh := r.newCol(out.Name, out.Type)
 		inner[i].Col = fresh
-		fill = append(fill, plan.Item{Col: out, Expr: ifMatched(ind, colOf(fresh), m, out)})
+		fill = append(fill, plan.Item{Col: out, Expr: ifMatched(ind, rewrite.ColOf(fresh), m, out)})
 	}
 	return &plan.Project{Input: p.Input, Items: inner}, fill
 }

@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleDistinct drops duplicate elimination where there are no duplicates, and
@@ -14,14 +16,14 @@ import (
 //	count(DISTINCT x) … by g    count(x) by g over (group by g, x), where all
 //	                            aggregates are DISTINCT over the same x, or
 //	                            regroup (distinct_split.go)
-func ruleDistinct(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleDistinct(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.SetOp:
 			return distinctUnion(r, flattenUnion(n))
 		case *plan.DistinctOn:
 			cols := plainColumns(n.Keys)
-			if len(n.Order) == 0 && coversKey(uniqueKeys(n.Input, r.env.Stats), cols) {
+			if len(n.Order) == 0 && props.CoversKey(props.UniqueKeys(n.Input, r.env.Stats), cols) {
 				return n.Input
 			}
 		case *plan.Aggregate:
@@ -68,7 +70,7 @@ func flattenUnion(n *plan.SetOp) *plan.SetOp {
 
 func sameCarriage(a, b []plan.Column) bool {
 	for i := range a {
-		if !carriedAlike(a[i].Type, b[i].Type) {
+		if !rewrite.CarriedAlike(a[i].Type, b[i].Type) {
 			return false
 		}
 	}
@@ -81,8 +83,8 @@ func passesInOrder(p *plan.Project) bool {
 		return false
 	}
 	for i, it := range p.Items {
-		c, ok := asColumn(it.Expr)
-		if !ok || c.ID != in[i].ID || !carriedAlike(it.Col.Type, in[i].Type) {
+		c, ok := rewrite.AsColumn(it.Expr)
+		if !ok || c.ID != in[i].ID || !rewrite.CarriedAlike(it.Col.Type, in[i].Type) {
 			return false
 		}
 	}
@@ -98,7 +100,7 @@ func distinctUnion(r *run, n *plan.SetOp) plan.Node {
 	for _, c := range n.Cols {
 		in := r.newCol(c.Name, c.Type)
 		all.Cols = append(all.Cols, in)
-		agg.Groups = append(agg.Groups, plan.Item{Col: c, Expr: colOf(in)})
+		agg.Groups = append(agg.Groups, plan.Item{Col: c, Expr: rewrite.ColOf(in)})
 	}
 	return agg
 }
@@ -109,13 +111,13 @@ func dropDistinct(r *run, n *plan.Aggregate) plan.Node {
 	if len(n.Aggs) > 0 || len(n.Groups) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
 		return nil
 	}
-	cols := colSet{}
+	cols := plan.ColSet{}
 	for _, g := range n.Groups {
-		if c, ok := asColumn(g.Expr); ok {
+		if c, ok := rewrite.AsColumn(g.Expr); ok {
 			cols[c.ID] = true
 		}
 	}
-	if !coversKey(uniqueKeys(n.Input, r.env.Stats), cols) {
+	if !props.CoversKey(props.UniqueKeys(n.Input, r.env.Stats), cols) {
 		return nil
 	}
 	return &plan.Project{Input: n.Input, Items: n.Groups}
@@ -129,15 +131,15 @@ func volatileOnce(r *run, n *plan.Aggregate) plan.Node {
 	}
 	var items []plan.Item
 	m := plan.MapExprs(n, func(e expr.Expr) expr.Expr {
-		if !isVolatile(e) {
+		if !rewrite.IsVolatile(e) {
 			return e
 		}
 		c := r.newCol("arg", e.Type())
 		items = append(items, plan.Item{Col: c, Expr: e})
-		return colOf(c)
+		return rewrite.ColOf(c)
 	})
 	if len(items) == 0 {
 		return n
 	}
-	return m.WithChildren([]plan.Node{&plan.Project{Input: n.Input, Items: append(passItems(n.Input.Schema()), items...)}})
+	return m.WithChildren([]plan.Node{&plan.Project{Input: n.Input, Items: append(rewrite.PassItems(n.Input.Schema()), items...)}})
 }

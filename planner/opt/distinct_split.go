@@ -4,6 +4,8 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -33,10 +35,10 @@ func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
 		if regroups(c) {
 			continue
 		}
-		if !c.Distinct || len(c.Args) != 1 || c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || isVolatile(c.Args[0]) || orderedAgg(c) {
+		if !c.Distinct || len(c.Args) != 1 || c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || rewrite.IsVolatile(c.Args[0]) || props.OrderedAgg(c) {
 			return nil
 		}
-		if arg != nil && !same(arg, c.Args[0]) {
+		if arg != nil && !rewrite.Same(arg, c.Args[0]) {
 			return nil
 		}
 		arg = c.Args[0]
@@ -48,16 +50,16 @@ func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
 	s := &distinctSplit{r: r, inner: &plan.Aggregate{Input: n.Input}, outer: &plan.Aggregate{Rows: n.Rows}}
 	for _, g := range n.Groups {
 		s.inner.Groups = append(s.inner.Groups, g)
-		s.outer.Groups = append(s.outer.Groups, passThrough(g.Col))
-		s.top = append(s.top, passThrough(g.Col))
+		s.outer.Groups = append(s.outer.Groups, rewrite.PassThrough(g.Col))
+		s.top = append(s.top, rewrite.PassThrough(g.Col))
 	}
 	s.inner.Groups = append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
 	for _, a := range n.Aggs {
 		if a.Call.Distinct {
 			a.Call.Distinct = false
-			a.Call.Args = []expr.Expr{colOf(col)}
+			a.Call.Args = []expr.Expr{rewrite.ColOf(col)}
 			s.outer.Aggs = append(s.outer.Aggs, a)
-			s.top = append(s.top, passThrough(a.Col))
+			s.top = append(s.top, rewrite.PassThrough(a.Col))
 			continue
 		}
 		s.regroup(a)
@@ -79,9 +81,9 @@ func regroups(c expr.AggCall) bool {
 	case "count":
 		return true
 	case "min", "max", "bool_and", "bool_or", "every":
-		return len(c.Args) == 1 && carriedAlike(c.Args[0].Type(), c.Typ)
+		return len(c.Args) == 1 && rewrite.CarriedAlike(c.Args[0].Type(), c.Typ)
 	case "sum", "avg":
-		return len(c.Args) == 1 && exactSum(c.Args[0].Type()) && !isVolatile(c.Args[0])
+		return len(c.Args) == 1 && exactSum(c.Args[0].Type()) && !rewrite.IsVolatile(c.Args[0])
 	}
 	return false
 }
@@ -96,7 +98,7 @@ func exactSum(t types.Type) bool {
 
 // regroup adds an aggregate that is done by parts.
 func (s *distinctSplit) regroup(a plan.AggItem) {
-	item := passThrough(a.Col)
+	item := rewrite.PassThrough(a.Col)
 	switch a.Call.Fn.Name {
 	case "count":
 		item.Expr = s.count(a.Call)
@@ -105,8 +107,8 @@ func (s *distinctSplit) regroup(a plan.AggItem) {
 	case "avg":
 		sum := s.cast(s.sum(aggCall("sum", a.Call.Args[0])), types.Numeric)
 		n := s.cast(s.count(aggCall("count", a.Call.Args[0])), types.Numeric)
-		over := operator("/", types.Numeric, types.Numeric)
-		item.Expr = s.cast(callOf(over.Func, "/", sum, n), a.Call.Typ) // NULL / 0 is NULL
+		over := rewrite.Operator("/", types.Numeric, types.Numeric)
+		item.Expr = s.cast(rewrite.CallOf(over.Func, "/", sum, n), a.Call.Typ) // NULL / 0 is NULL
 	default:
 		a.Call.Args = []expr.Expr{s.part(a.Call)}
 		s.outer.Aggs = append(s.outer.Aggs, a)
@@ -121,7 +123,7 @@ func (s *distinctSplit) regroup(a plan.AggItem) {
 func (s *distinctSplit) part(c expr.AggCall) expr.Expr {
 	col := s.r.newCol(c.Fn.Name, c.Typ)
 	s.inner.Aggs = append(s.inner.Aggs, plan.AggItem{Col: col, Call: c})
-	return colOf(col)
+	return rewrite.ColOf(col)
 }
 
 // sum adds what an aggregate gives over the parts.
@@ -129,7 +131,7 @@ func (s *distinctSplit) sum(c expr.AggCall) expr.Expr {
 	call := aggCall("sum", s.part(c))
 	col := s.r.newCol("sum", call.Typ)
 	s.outer.Aggs = append(s.outer.Aggs, plan.AggItem{Col: col, Call: call})
-	return colOf(col)
+	return rewrite.ColOf(col)
 }
 
 func (s *distinctSplit) count(c expr.AggCall) expr.Expr {
@@ -152,7 +154,7 @@ func aggCall(name string, arg expr.Expr) expr.AggCall {
 	for _, f := range fn.Lookup(name) {
 		if len(f.Args) == 1 && (f.Args[0] == arg.Type().OID || f.Args[0] == types.AnyOID) {
 			carried, ret := f.BindArgs([]types.Type{arg.Type()})
-			return expr.AggCall{Fn: f, Args: []expr.Expr{carry(arg, carried[0])}, Typ: ret}
+			return expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.Carry(arg, carried[0])}, Typ: ret}
 		}
 	}
 	panic("BUG: opt: there is no " + name + " of " + arg.Type().String())

@@ -3,23 +3,24 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleEmpty carries the news of a relation without rows upwards: WHERE false
 // reads no table. An aggregation without groups still gives its row, and an
 // outer join its left side.
-func ruleEmpty(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleEmpty(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.Filter:
 			for _, c := range n.Conds {
-				if isFalse(c) || isNull(c) {
+				if rewrite.IsFalse(c) || rewrite.IsNull(c) {
 					return emptyOf(n)
 				}
 			}
 		case *plan.Scan:
 			for _, c := range n.Filter {
-				if isFalse(c) || isNull(c) {
+				if rewrite.IsFalse(c) || rewrite.IsNull(c) {
 					return emptyOf(n)
 				}
 			}
@@ -46,7 +47,7 @@ func ruleEmpty(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 func emptyJoin(n *plan.Join) plan.Node {
 	never := false
 	for _, c := range n.On {
-		never = never || isFalse(c) || isNull(c)
+		never = never || rewrite.IsFalse(c) || rewrite.IsNull(c)
 	}
 	l, r := isEmpty(n.L), isEmpty(n.R) || never
 	switch n.Kind {
@@ -96,7 +97,7 @@ func emptySetOp(n *plan.SetOp) plan.Node {
 		s := keep[0].Schema()
 		items := make([]plan.Item, len(n.Cols))
 		for i, c := range n.Cols {
-			items[i] = plan.Item{Col: c, Expr: carry(colOf(s[i]), c.Type)}
+			items[i] = plan.Item{Col: c, Expr: rewrite.Carry(rewrite.ColOf(s[i]), c.Type)}
 		}
 		return &plan.Project{Input: keep[0], Items: items}
 	}

@@ -2,12 +2,14 @@ package opt
 
 import (
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleTrim drops, by a Project that only passes columns, what a join emits or
 // builds and nothing above reads: keys that only the join needed, columns that
 // only a filter read. The executor gathers the columns of the Project alone.
-func ruleTrim(r *run, n plan.Node, want colSet) (plan.Node, error) {
+func ruleTrim(r *run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 	t := &trimmer{r: r, sent: r.env.Nodes > 1}
 	return t.trim(n, want, false), nil
 }
@@ -21,9 +23,9 @@ type trimmer struct {
 
 // trim rewrites n of which need is read; drop tells that n's other columns
 // would cost something and should go.
-func (t *trimmer) trim(n plan.Node, need colSet, drop bool) plan.Node {
+func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
 	t.r.look()
-	used := union(need, columnsOf(plan.Exprs(n)...))
+	used := rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...))
 	var out plan.Node
 	switch n := n.(type) {
 	case *plan.Join:
@@ -35,14 +37,14 @@ func (t *trimmer) trim(n plan.Node, need colSet, drop bool) plan.Node {
 		}
 		drop = true
 	case *plan.Project:
-		in := columnsOf(plan.Exprs(n)...)
+		in := rewrite.ColumnsOf(plan.Exprs(n)...)
 		m := t.trim(n.Input, in, false)
 		// A Project that only passes on, over a join, is just what trim adds.
 		return with1(n, m)
 	case *plan.SetOp, *plan.RecursiveUnion, *plan.TableWrite:
 		return t.r.mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
 	case *plan.Aggregate:
-		return with1(n, t.trim(n.Input, columnsOf(plan.Exprs(n)...), t.sent))
+		return with1(n, t.trim(n.Input, rewrite.ColumnsOf(plan.Exprs(n)...), t.sent))
 	case *plan.Sort:
 		out = with1(n, t.trim(n.Input, used, true))
 	default:
@@ -73,19 +75,19 @@ func (t *trimmer) trim(n plan.Node, need colSet, drop bool) plan.Node {
 	if len(keep) == len(s) {
 		return out
 	}
-	return &plan.Project{Input: out, Items: passItems(keep)}
+	return &plan.Project{Input: out, Items: rewrite.PassItems(keep)}
 }
 
 // ruleRows notes the estimates in the nodes that have room for them: stage
 // weighs exchanges by them and EXPLAIN prints them.
-func ruleRows(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleRows(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	est := r.estimates()
 	var walk func(plan.Node) plan.Node
 	walk = func(n plan.Node) plan.Node {
-		rows := est.of(n).rows
+		rows := est.Of(n).Rows
 		base := rows
 		if s, ok := n.(*plan.Scan); ok {
-			base = scanEst(s, r.env.Stats).rows
+			base = props.Scan(s, r.env.Stats).Rows
 		}
 		n = r.mapChildren(n, walk)
 		switch n := n.(type) {
@@ -115,7 +117,7 @@ func ruleRows(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 // are several nodes: the step runs again each round, at the gateway, and an
 // exchange can be read but once. What the step reads besides its own rows is
 // brought to the gateway before.
-func ruleStepBuffers(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleStepBuffers(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	if r.env.Nodes <= 1 || r.inStep {
 		return n, nil
 	}
@@ -147,7 +149,7 @@ func (r *run) bufferTables(n plan.Node, id int) plan.Node {
 	r.nextBuf++
 	cols := n.Schema()
 	r.buffers = append(r.buffers, plan.BufferDef{ID: buf, Name: "step", Root: n, Cols: cols})
-	return &plan.Buffer{ID: buf, Name: "step", Cols: cols, Rows: r.estimates().of(n).rows}
+	return &plan.Buffer{ID: buf, Name: "step", Cols: cols, Rows: r.estimates().Of(n).Rows}
 }
 
 func readsTables(n plan.Node) bool {

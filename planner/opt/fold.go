@@ -2,11 +2,12 @@ package opt
 
 import (
 	"math"
-	"time"
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -16,7 +17,7 @@ import (
 // false), but as a whole condition of a filter, where NULL and false are one,
 // it is false. x = x is not true (x may be NULL). A call that fails, such as
 // 1/0, is left for execution: the row that would raise it may never come.
-func ruleFold(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleFold(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	f := &folder{r: r}
 	return f.tree(n), nil
 }
@@ -35,7 +36,7 @@ func (f *folder) tree(n plan.Node) plan.Node {
 		if len(conds) == 0 {
 			return n.Input
 		}
-		if isFalse(conds[0]) {
+		if rewrite.IsFalse(conds[0]) {
 			return emptyOf(n)
 		}
 		return &plan.Filter{Input: n.Input, Conds: conds}
@@ -58,20 +59,20 @@ func (f *folder) tree(n plan.Node) plan.Node {
 // conds splits conjunctions and simplifies them as conditions of a filter,
 // where NULL is as good as false.
 func (f *folder) conds(in []expr.Expr) (out []expr.Expr, changed bool) {
-	all := splitAll(in)
+	all := rewrite.SplitAll(in)
 	changed = len(all) != len(in)
-	var set exprSet
+	var set rewrite.ExprSet
 	for _, c := range all {
 		switch {
-		case isTrue(c):
+		case rewrite.IsTrue(c):
 			changed = true
-		case isFalse(c), isNull(c):
-			return []expr.Expr{boolConst(false)}, true
-		case !set.add(c):
+		case rewrite.IsFalse(c), rewrite.IsNull(c):
+			return []expr.Expr{rewrite.BoolConst(false)}, true
+		case !set.Add(c):
 			changed = true
 		}
 	}
-	return set.list, changed
+	return set.List, changed
 }
 
 // emptyOf is a relation with n's columns and no rows.
@@ -108,11 +109,11 @@ func (f *folder) one(e expr.Expr) expr.Expr {
 		return foldNot(e)
 	case *expr.IsNull:
 		if c, ok := e.Arg.(*expr.Const); ok && c.Typ.OID != types.RecordOID {
-			return boolConst((c.Val == nil) != e.Not)
+			return rewrite.BoolConst((c.Val == nil) != e.Not)
 		}
 	case *expr.BoolTest:
 		if c, ok := e.Arg.(*expr.Const); ok {
-			return boolConst(truth(c.Val, e.Kind) != e.Not)
+			return rewrite.BoolConst(truth(c.Val, e.Kind) != e.Not)
 		}
 	case *expr.Case:
 		return foldCase(e)
@@ -121,7 +122,7 @@ func (f *folder) one(e expr.Expr) expr.Expr {
 	case *expr.Cast:
 		if c, ok := e.Arg.(*expr.Const); ok {
 			if c.Val == nil {
-				return nullConst(e.Typ)
+				return rewrite.NullConst(e.Typ)
 			}
 			if !stableCast(c.Typ, e.Typ) {
 				return f.constant(e)
@@ -131,7 +132,7 @@ func (f *folder) one(e expr.Expr) expr.Expr {
 		return f.call(e)
 	case *expr.In:
 		if len(e.List) == 0 {
-			return boolConst(e.Not)
+			return rewrite.BoolConst(e.Not)
 		}
 		return f.allConstant(e, e.Children())
 	case *expr.AnyAll, *expr.MinMax, *expr.Subscript, *expr.ArrayCtor, *expr.Distinct:
@@ -152,7 +153,7 @@ func truth(v types.Datum, k expr.TruthKind) bool {
 
 func (f *folder) allConstant(e expr.Expr, args []expr.Expr) expr.Expr {
 	for _, a := range args {
-		if !isConstant(a) {
+		if !rewrite.IsConstant(a) {
 			return e
 		}
 	}
@@ -177,10 +178,10 @@ func (f *folder) call(e *expr.Call) expr.Expr {
 	}
 	all := true
 	for _, a := range e.Args {
-		if isNull(a) && e.Fn.Strict {
-			return nullConst(e.Typ)
+		if rewrite.IsNull(a) && e.Fn.Strict {
+			return rewrite.NullConst(e.Typ)
 		}
-		all = all && isConstant(a)
+		all = all && rewrite.IsConstant(a)
 	}
 	if all && e.Fn.Vol == fn.Immutable {
 		return f.constant(e)
@@ -224,45 +225,45 @@ func isReg(t types.Type) bool {
 }
 
 func foldAnd(e *expr.And) expr.Expr {
-	var set exprSet
-	for _, a := range conjuncts(nil, e) {
+	var set rewrite.ExprSet
+	for _, a := range rewrite.Conjuncts(nil, e) {
 		switch {
-		case isTrue(a):
-		case isFalse(a):
+		case rewrite.IsTrue(a):
+		case rewrite.IsFalse(a):
 			return a
 		default:
-			set.add(a)
+			set.Add(a)
 		}
 	}
-	out := set.list
+	out := set.List
 	if len(out) == 0 {
-		return boolConst(true)
+		return rewrite.BoolConst(true)
 	}
 	if len(out) == len(e.Args) && sameHeads(out, e.Args) {
 		return e
 	}
-	return andOf(out)
+	return rewrite.AndOf(out)
 }
 
 func foldOr(e *expr.Or) expr.Expr {
-	var set exprSet
-	for _, a := range disjuncts(nil, e) {
+	var set rewrite.ExprSet
+	for _, a := range rewrite.Disjuncts(nil, e) {
 		switch {
-		case isFalse(a):
-		case isTrue(a):
+		case rewrite.IsFalse(a):
+		case rewrite.IsTrue(a):
 			return a
 		default:
-			set.add(a)
+			set.Add(a)
 		}
 	}
-	out := set.list
+	out := set.List
 	if len(out) == 0 {
-		return boolConst(false)
+		return rewrite.BoolConst(false)
 	}
 	if len(out) == len(e.Args) && sameHeads(out, e.Args) {
 		return e
 	}
-	return orOf(out)
+	return rewrite.OrOf(out)
 }
 
 func sameHeads(a, b []expr.Expr) bool {
@@ -281,9 +282,9 @@ func foldNot(e *expr.Not) expr.Expr {
 	case *expr.Const:
 		switch a.Val {
 		case true:
-			return boolConst(false)
+			return rewrite.BoolConst(false)
 		case false:
-			return boolConst(true)
+			return rewrite.BoolConst(true)
 		case nil:
 			return a
 		}
@@ -315,7 +316,7 @@ func foldNot(e *expr.Not) expr.Expr {
 			return &m
 		}
 	case *expr.Call:
-		if n := negate(a); n != nil {
+		if n := rewrite.Negate(a); n != nil {
 			return n
 		}
 	}
@@ -334,10 +335,10 @@ func foldCase(e *expr.Case) expr.Expr {
 	whens := make([]expr.When, 0, len(e.Whens))
 	els := e.Else
 	for _, w := range e.Whens {
-		if isFalse(w.Cond) || isNull(w.Cond) {
+		if rewrite.IsFalse(w.Cond) || rewrite.IsNull(w.Cond) {
 			continue
 		}
-		if isTrue(w.Cond) {
+		if rewrite.IsTrue(w.Cond) {
 			els = w.Then
 			break
 		}
@@ -349,7 +350,7 @@ func foldCase(e *expr.Case) expr.Expr {
 	if len(whens) == 0 {
 		switch {
 		case els == nil:
-			return nullConst(e.Typ)
+			return rewrite.NullConst(e.Typ)
 		case els.Type() == e.Typ:
 			return els
 		case els.Type().OID == e.Typ.OID:
@@ -363,17 +364,17 @@ func foldCase(e *expr.Case) expr.Expr {
 func foldCoalesce(e *expr.Coalesce) expr.Expr {
 	var out []expr.Expr
 	for _, a := range e.Args {
-		if isNull(a) {
+		if rewrite.IsNull(a) {
 			continue
 		}
 		out = append(out, a)
-		if isConstant(a) {
+		if rewrite.IsConstant(a) {
 			break
 		}
 	}
 	switch {
 	case len(out) == 0:
-		return nullConst(e.Typ)
+		return rewrite.NullConst(e.Typ)
 	case len(out) == 1 && out[0].Type() == e.Typ:
 		return out[0]
 	case len(out) == len(e.Args):
@@ -381,8 +382,6 @@ func foldCoalesce(e *expr.Coalesce) expr.Expr {
 	}
 	return &expr.Coalesce{Args: out, Typ: e.Typ}
 }
-
-const microsPerDay = 24 * int64(time.Hour/time.Microsecond)
 
 // dateCompare turns a comparison of a date with a constant timestamp, which is
 // what date '1998-12-01' - interval '90 days' gives, into one of dates: they
@@ -392,12 +391,12 @@ const microsPerDay = 24 * int64(time.Hour/time.Microsecond)
 //	d <  ts    d <  day(ts) at midnight, else d <= day(ts)
 //	d >= ts    d >= day(ts) at midnight, else d >  day(ts)
 func dateCompare(e *expr.Call) expr.Expr {
-	if mirrored[e.Op] == "" || len(e.Args) != 2 {
+	if rewrite.Mirrored[e.Op] == "" || len(e.Args) != 2 {
 		return nil
 	}
 	l, r, op := e.Args[0], e.Args[1], e.Op
-	if isConstant(l) {
-		l, r, op = r, l, mirrored[op]
+	if rewrite.IsConstant(l) {
+		l, r, op = r, l, rewrite.Mirrored[op]
 	}
 	c, ok := r.(*expr.Const)
 	if !ok || c.Typ.OID != types.TimestampOID {
@@ -410,9 +409,9 @@ func dateCompare(e *expr.Call) expr.Expr {
 	if !ok || l.Type().OID != types.DateOID || ts == math.MaxInt64 || ts == math.MinInt64 {
 		return nil
 	}
-	day, rest := ts/microsPerDay, ts%microsPerDay
+	day, rest := ts/datetime.MicrosPerDay, ts%datetime.MicrosPerDay
 	if rest < 0 {
-		day, rest = day-1, rest+microsPerDay
+		day, rest = day-1, rest+datetime.MicrosPerDay
 	}
 	if rest != 0 {
 		switch op {
@@ -424,5 +423,5 @@ func dateCompare(e *expr.Call) expr.Expr {
 			return nil
 		}
 	}
-	return compare(op, l, &expr.Const{Val: day, Typ: types.Date})
+	return rewrite.Compare(op, l, &expr.Const{Val: day, Typ: types.Date})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // joinGraph is a cluster of joins that may be done in any order:
@@ -79,7 +80,7 @@ func (g *joinGraph) collect(n plan.Node) {
 			g.addPreds(n.On)
 			return
 		}
-		g.addLeaf(graphLeaf{n: g.r.orderJoins(n.R), kind: n.Kind, on: splitAll(n.On), mark: n.MarkCol})
+		g.addLeaf(graphLeaf{n: g.r.orderJoins(n.R), kind: n.Kind, on: rewrite.SplitAll(n.On), mark: n.MarkCol})
 		return
 	}
 	g.addLeaf(graphLeaf{n: g.r.orderJoins(n), kind: plan.Inner})
@@ -100,14 +101,14 @@ func (g *joinGraph) addLeaf(l graphLeaf) {
 }
 
 func (g *joinGraph) addPreds(conds []expr.Expr) {
-	for _, c := range splitAll(conds) {
+	for _, c := range rewrite.SplitAll(conds) {
 		g.preds = append(g.preds, graphPred{e: c})
 	}
 }
 
 func anyVolatileExpr(es []expr.Expr) bool {
 	for _, e := range es {
-		if isVolatile(e) {
+		if rewrite.IsVolatile(e) {
 			return true
 		}
 	}
@@ -140,7 +141,7 @@ func clusterBelow(n plan.Node) bool {
 // passesOn tells whether p only drops or reorders columns.
 func passesOn(p *plan.Project) bool {
 	for _, it := range p.Items {
-		c, ok := asColumn(it.Expr)
+		c, ok := rewrite.AsColumn(it.Expr)
 		if !ok || c.ID != it.Col.ID || c.Typ != it.Col.Type {
 			return false
 		}
@@ -152,7 +153,7 @@ func passesOn(p *plan.Project) bool {
 // has no owner.
 func (g *joinGraph) mask(es ...expr.Expr) (m uint64, ok bool) {
 	ok = true
-	for c := range columnsOf(es...) {
+	for c := range rewrite.ColumnsOf(es...) {
 		i, has := g.owner[c]
 		if !has {
 			ok = false
@@ -175,7 +176,7 @@ func (g *joinGraph) finish() bool {
 			continue
 		}
 		own := plan.Emits(l.n)
-		for c := range columnsOf(l.on...) {
+		for c := range rewrite.ColumnsOf(l.on...) {
 			if own[c] {
 				continue
 			}
@@ -218,16 +219,16 @@ func (g *joinGraph) classes() {
 		return c
 	}
 	var members []*expr.Col
-	seen := colSet{}
+	seen := plan.ColSet{}
 	fns := map[expr.ColID]*expr.Call{}
 	isPair := func(e expr.Expr) (a, b *expr.Col, ok bool) {
-		l, r, isEq := equality(e)
+		l, r, isEq := rewrite.Equality(e)
 		if !isEq {
 			return nil, nil, false
 		}
-		a, ok1 := asColumn(l)
-		b, ok2 := asColumn(r)
-		return a, b, ok1 && ok2 && a.Typ.OID == b.Typ.OID && carriedAlike(a.Typ, b.Typ) && a.ID != b.ID
+		a, ok1 := rewrite.AsColumn(l)
+		b, ok2 := rewrite.AsColumn(r)
+		return a, b, ok1 && ok2 && a.Typ.OID == b.Typ.OID && rewrite.CarriedAlike(a.Typ, b.Typ) && a.ID != b.ID
 	}
 	for _, p := range g.preds {
 		a, b, ok := isPair(p.e)

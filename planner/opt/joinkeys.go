@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -13,7 +15,7 @@ import (
 // NOT IN whose sides cannot be NULL is a plain anti-join. The mark of x IN (S)
 // has its one key; with further conditions the equality, which may be NULL,
 // goes to the residual unless it cannot be.
-func ruleJoinKeys(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleJoinKeys(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
@@ -27,13 +29,13 @@ func (r *run) keys(n *plan.Join) *plan.Join {
 	j := *n
 	j.On, j.LKeys, j.RKeys, j.NullSafe, j.Residual = nil, nil, nil, nil, nil
 	l, rr := plan.Emits(n.L), plan.Emits(n.R)
-	on := splitAll(n.On)
-	var solid colSet // columns that are never NULL, when asked for
+	on := rewrite.SplitAll(n.On)
+	var solid plan.ColSet // columns that are never NULL, when asked for
 	never := func(e expr.Expr) bool {
 		if solid == nil {
-			solid = union(notNull(n.L, r.env.Stats), notNull(n.R, r.env.Stats))
+			solid = rewrite.Union(props.NotNull(n.L, r.env.Stats), props.NotNull(n.R, r.env.Stats))
 		}
-		return neverNull(e, solid)
+		return props.NeverNull(e, solid)
 	}
 	for _, c := range on {
 		a, b, safe, ok := keyPair(c, l, rr)
@@ -66,24 +68,24 @@ func (r *run) keys(n *plan.Join) *plan.Join {
 }
 
 // keyPair finds an equality of the two sides.
-func keyPair(c expr.Expr, l, r colSet) (a, b expr.Expr, nullSafe, ok bool) {
+func keyPair(c expr.Expr, l, r plan.ColSet) (a, b expr.Expr, nullSafe, ok bool) {
 	if t, isTest := c.(*expr.BoolTest); isTest && t.Kind == expr.IsTrue && !t.Not {
 		c = t.Arg
 	}
-	a, b, ok = equality(c)
+	a, b, ok = rewrite.Equality(c)
 	if d, isD := c.(*expr.Distinct); isD && d.Not {
 		a, b, ok, nullSafe = d.L, d.R, true, true
 	}
-	if !ok || isVolatile(c) {
+	if !ok || rewrite.IsVolatile(c) {
 		return nil, nil, false, false
 	}
-	ca, cb := columnsOf(a), columnsOf(b)
+	ca, cb := rewrite.ColumnsOf(a), rewrite.ColumnsOf(b)
 	if len(ca) == 0 || len(cb) == 0 {
 		return nil, nil, false, false
 	}
 	switch {
-	case subset(ca, l) && subset(cb, r):
-	case subset(ca, r) && subset(cb, l):
+	case rewrite.Subset(ca, l) && rewrite.Subset(cb, r):
+	case rewrite.Subset(ca, r) && rewrite.Subset(cb, l):
 		a, b = b, a
 	default:
 		return nil, nil, false, false
@@ -95,7 +97,7 @@ func keyPair(c expr.Expr, l, r colSet) (a, b expr.Expr, nullSafe, ok bool) {
 // alike brings two keys to one carriage, in which equal values hash alike.
 func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 	ta, tb := a.Type(), b.Type()
-	if carriedAlike(ta, tb) {
+	if rewrite.CarriedAlike(ta, tb) {
 		return a, b, true
 	}
 	to := func(t types.Type) (expr.Expr, expr.Expr, bool) {
@@ -117,7 +119,7 @@ func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 }
 
 func castTo(e expr.Expr, t types.Type) expr.Expr {
-	if carriedAlike(e.Type(), t) {
+	if rewrite.CarriedAlike(e.Type(), t) {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: t}
@@ -140,7 +142,7 @@ func (r *run) turn(j *plan.Join) plan.Node {
 		return j
 	}
 	est := r.estimates()
-	l, rr := est.of(j.L).rows, est.of(j.R).rows
+	l, rr := est.Of(j.L).Rows, est.Of(j.R).Rows
 	var kind plan.JoinKind
 	switch {
 	case j.Kind == plan.Inner && l < rr:

@@ -5,6 +5,8 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // dpLeaves is the largest cluster whose orders are all tried: 3^n steps.
@@ -16,7 +18,7 @@ const dpLeaves = 10
 // connected orders are tried, bushy ones included (dynamic programming over
 // subsets); beyond, the pair that gives the fewest rows is joined first, again
 // and again. Cross products are made only where nothing connects.
-func ruleJoinOrder(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleJoinOrder(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.orderJoins(n), nil
 }
 
@@ -47,28 +49,28 @@ func (r *run) orderJoins(n plan.Node) plan.Node {
 	if p.best[full] == nil {
 		return r.mapChildren(n, r.orderJoins)
 	}
-	return filter(p.build(full), g.top)
+	return rewrite.Filter(p.build(full), g.top)
 }
 
 // joinPlan is the cheapest way found to join a set of leaves.
 type joinPlan struct {
 	left, right uint64 // 0, 0 for a leaf
 	cost        float64
-	est         *relEst
+	est         *props.Relation
 }
 
 type joinPlanner struct {
 	g    *joinGraph
-	est  *estimator
+	est  *props.Estimator
 	best map[uint64]*joinPlan
 }
 
-func newPlanner(g *joinGraph, est *estimator) *joinPlanner {
+func newPlanner(g *joinGraph, est *props.Estimator) *joinPlanner {
 	p := &joinPlanner{g: g, est: est, best: map[uint64]*joinPlan{}}
 	for i, l := range g.leaves {
-		e := est.of(l.n)
+		e := est.Of(l.n)
 		if l.kind == plan.Inner {
-			e = filtered(e, p.own(i))
+			e = props.Filtered(e, p.own(i))
 		}
 		p.best[1<<i] = &joinPlan{est: e}
 	}
@@ -126,7 +128,7 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	s := a | b
 	cur := p.best[s]
 	kind := p.g.dependent(b)
-	var est *relEst
+	var est *props.Relation
 	var keyed bool
 	if cur != nil {
 		est = cur.est
@@ -135,7 +137,7 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 		est = p.joined(a, b, kind, pa.est, pb.est)
 		keyed = p.keyed(a, b, kind)
 	}
-	cost := pa.cost + pb.cost + joinCost(kind, pa.est.rows, pb.est.rows, est.rows, keyed)
+	cost := pa.cost + pb.cost + joinCost(kind, pa.est.Rows, pb.est.Rows, est.Rows, keyed)
 	if cur == nil || cost < cur.cost {
 		p.best[s] = &joinPlan{left: a, right: b, cost: cost, est: est}
 	}
@@ -178,7 +180,7 @@ func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
 		if t, ok := c.(*expr.BoolTest); ok {
 			c = t.Arg
 		}
-		if _, _, ok := equality(c); ok {
+		if _, _, ok := rewrite.Equality(c); ok {
 			return true
 		}
 		if d, ok := c.(*expr.Distinct); ok && d.Not {
@@ -188,13 +190,13 @@ func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
 	return false
 }
 
-func (p *joinPlanner) joined(a, b uint64, kind plan.JoinKind, l, r *relEst) *relEst {
+func (p *joinPlanner) joined(a, b uint64, kind plan.JoinKind, l, r *props.Relation) *props.Relation {
 	on, after := p.conds(a, b, kind)
 	var mark expr.ColID
 	if kind == plan.Mark {
 		mark = p.g.leaves[bits.TrailingZeros64(b)].mark
 	}
-	return filtered(p.est.join(kind, l, r, on, mark), after)
+	return props.Filtered(p.est.Join(kind, l, r, on, mark), after)
 }
 
 // greedy joins the pair with the fewest resulting rows until one set is left,
@@ -213,7 +215,7 @@ func (p *joinPlanner) greedy() {
 					if !p.consider(sets[i], sets[j], connected) {
 						continue
 					}
-					if r := p.best[sets[i]|sets[j]].est.rows; bi < 0 || r < least {
+					if r := p.best[sets[i]|sets[j]].est.Rows; bi < 0 || r < least {
 						bi, bj, least = i, j, r
 					}
 				}
@@ -237,15 +239,15 @@ func (p *joinPlanner) build(s uint64) plan.Node {
 		i := bits.TrailingZeros64(s)
 		l := p.g.leaves[i]
 		if l.kind == plan.Inner {
-			return filter(l.n, p.own(i))
+			return rewrite.Filter(l.n, p.own(i))
 		}
 		return l.n
 	}
 	kind := p.g.dependent(b.right)
 	on, after := p.conds(b.left, b.right, kind)
-	j := &plan.Join{Kind: kind, L: p.build(b.left), R: p.build(b.right), On: on, Rows: b.est.rows}
+	j := &plan.Join{Kind: kind, L: p.build(b.left), R: p.build(b.right), On: on, Rows: b.est.Rows}
 	if kind == plan.Mark {
 		j.MarkCol = p.g.leaves[bits.TrailingZeros64(b.right)].mark
 	}
-	return filter(j, after)
+	return rewrite.Filter(j, after)
 }

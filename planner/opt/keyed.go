@@ -3,30 +3,32 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // Keyed tells whether an optimised tree reads no more than a row of each of its
 // tables, whatever the parameters are and however many rows there are: each scan
 // gives all columns of a unique key a value. There is no better plan for such a
 // statement, so one made without the parameters is good for all.
-func Keyed(root plan.Node, st Statistics) bool {
+func Keyed(root plan.Node, st props.Statistics) bool {
 	switch n := root.(type) {
 	case *plan.Values:
 		return true
 	case *plan.Scan:
-		bound := colSet{}
-		for _, c := range splitAll(n.Filter) {
-			l, r, ok := equality(c)
+		bound := plan.ColSet{}
+		for _, c := range rewrite.SplitAll(n.Filter) {
+			l, r, ok := rewrite.Equality(c)
 			if !ok {
 				continue
 			}
 			for _, p := range [][2]expr.Expr{{l, r}, {r, l}} {
-				if col, ok := asColumn(p[0]); ok && len(columnsOf(p[1])) == 0 {
+				if col, ok := rewrite.AsColumn(p[0]); ok && len(rewrite.ColumnsOf(p[1])) == 0 {
 					bound[col.ID] = true
 				}
 			}
 		}
-		return coversKey(uniqueKeys(n, st), bound)
+		return props.CoversKey(props.UniqueKeys(n, st), bound)
 	}
 	kids := root.Children()
 	for _, k := range kids {

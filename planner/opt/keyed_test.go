@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/internal/plantest"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 )
 
 func TestKeyed(t *testing.T) {
@@ -28,7 +29,7 @@ func TestKeyed(t *testing.T) {
 		if err != nil {
 			t.Fatal(sql, err)
 		}
-		if got := opt.Keyed(q.Root, opt.Estimates(w)); got != want {
+		if got := opt.Keyed(q.Root, props.Estimates(w)); got != want {
 			t.Errorf("%s: %v\n%s", sql, got, plan.FormatQuery(q))
 		}
 	}
@@ -38,7 +39,7 @@ func TestKeyed(t *testing.T) {
 // for those of a later execution; what constraints say is.
 func TestEstimatesProveNothing(t *testing.T) {
 	w := plantest.Small(t)
-	exact, est := w.Table(w.OID("t")), opt.Estimates(w).Table(w.OID("t"))
+	exact, est := w.Table(w.OID("t")), props.Estimates(w).Table(w.OID("t"))
 	for num := range int16(4) {
 		a, _ := exact.Col(num + 1)
 		b, ok := est.Col(num + 1)
@@ -46,7 +47,7 @@ func TestEstimatesProveNothing(t *testing.T) {
 			t.Errorf("column %d: %+v, %+v", num+1, a, b)
 		}
 	}
-	if est.Rows != exact.Rows || len(est.Unique) != 1 || opt.Estimates(w).Table(1) != nil {
+	if est.Rows != exact.Rows || len(est.Unique) != 1 || props.Estimates(w).Table(1) != nil {
 		t.Errorf("%+v", est)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleLimits tells sorts how many rows matter, so that they keep a heap of that
@@ -15,7 +16,7 @@ import (
 //
 // The Limit stays on top: it skips the offset. FETCH … WITH TIES is left alone,
 // as more rows than asked for may follow.
-func ruleLimits(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleLimits(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		l, ok := n.(*plan.Limit)
 		if !ok || l.Ties {
@@ -45,7 +46,7 @@ func rowsWanted(l *plan.Limit) (int64, bool) {
 	if !ok || n < 0 {
 		return 0, false
 	}
-	if l.Offset == nil || isNull(l.Offset) {
+	if l.Offset == nil || rewrite.IsNull(l.Offset) {
 		return n, true
 	}
 	o, ok := l.Offset.(*expr.Const)
@@ -88,7 +89,7 @@ func firstRows(n plan.Node, k int64) plan.Node {
 			for i, in := range n.Inputs {
 				m := firstRows(in, k)
 				if lim, ok := m.(*plan.Limit); !ok || lim.Count == nil {
-					m = &plan.Limit{Input: m, Count: intConst(k)}
+					m = &plan.Limit{Input: m, Count: rewrite.IntConst(k)}
 				}
 				c.Inputs[i] = m
 			}

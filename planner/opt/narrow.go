@@ -4,6 +4,8 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -15,7 +17,7 @@ import (
 // int64 arithmetic holds without a check.
 //
 // The bound is true of this snapshot only: such a plan must not outlive it.
-func ruleNarrow(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleNarrow(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	w := &narrower{r: r, types: map[expr.ColID]types.Type{}}
 	return w.tree(n), nil
 }
@@ -112,7 +114,7 @@ func (w *narrower) scan(n *plan.Scan) plan.Node {
 }
 
 // digits is how many digits the column's values have at most.
-func digits(cs ColStats, scale uint8) (uint8, bool) {
+func digits(cs props.ColStats, scale uint8) (uint8, bool) {
 	if cs.Min == nil || cs.Max == nil {
 		return 0, false
 	}
@@ -262,7 +264,7 @@ func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []e
 		if a.Type().OID != carried[i].OID {
 			return nil, typ, false
 		}
-		out[i] = carry(a, carried[i])
+		out[i] = rewrite.Carry(a, carried[i])
 	}
 	return out, ret, true
 }
@@ -328,7 +330,7 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 
 // keep rewrites e but gives it the carriage that it had.
 func (w *narrower) keep(e expr.Expr) expr.Expr {
-	return carry(w.expr(e), e.Type())
+	return rewrite.Carry(w.expr(e), e.Type())
 }
 
 // setOp keeps inputs alike: where they are no more, all are cast back.
@@ -341,7 +343,7 @@ func (w *narrower) setOp(n *plan.SetOp) plan.Node {
 		prec := first.Prec
 		for _, in := range n.Inputs[1:] {
 			t := in.Schema()[j].Type
-			alike[j] = alike[j] && carriedAlike(first, t)
+			alike[j] = alike[j] && rewrite.CarriedAlike(first, t)
 			prec = max(prec, t.Prec)
 		}
 		if alike[j] && first.OID == types.NumericOID {

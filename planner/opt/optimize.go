@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -17,7 +19,7 @@ type Folder interface {
 type Env struct {
 	// State gives statistics and constraints where Stats is nil.
 	State *catalog.State
-	Stats Statistics
+	Stats props.Statistics
 	// Folder evaluates constants; nil folds nothing.
 	Folder Folder
 	// Params are the values of $1…, put in as constants where given: then the
@@ -37,11 +39,11 @@ type Env struct {
 // run is the state of one optimisation.
 type run struct {
 	env     *Env
-	buffers []plan.BufferDef   // new ones
-	filled  map[int]*bufferEst // of the buffers that are optimised
+	buffers []plan.BufferDef      // new ones
+	filled  map[int]*props.Buffer // of the buffers that are optimised
 	nextBuf int
 	inStep  bool // below RecursiveUnion's Step: no new buffers
-	card    *estimator
+	card    *props.Estimator
 	err     error
 }
 
@@ -98,7 +100,7 @@ func (r *run) dml(d *plan.DML) (*plan.DML, error) {
 		}
 		want := d.Source.Schema()
 		var need []expr.ColID
-		seen := colSet{}
+		seen := plan.ColSet{}
 		used := dmlColumns(d)
 		for _, c := range want {
 			if used[c.ID] && !seen[c.ID] {
@@ -150,7 +152,7 @@ func withNext(env *Env, next *expr.ColID) *Env {
 	}
 	e.NextCol = next
 	if e.Stats == nil {
-		e.Stats = FromState(e.State)
+		e.Stats = props.FromState(e.State)
 	}
 	return &e
 }
@@ -165,7 +167,7 @@ func (r *run) takeBuffers() []plan.BufferDef {
 
 // relation runs all phases over a tree.
 func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
-	want := colSet{}
+	want := plan.ColSet{}
 	for _, c := range need {
 		want[c] = true
 	}
@@ -189,10 +191,10 @@ func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
 }
 
 // estimates gives the estimator of this phase.
-func (r *run) estimates() *estimator {
+func (r *run) estimates() *props.Estimator {
 	if r.card == nil {
-		r.card = newEstimator(r.env.Stats)
-		r.card.look, r.card.filled = r.look, r.filled
+		r.card = props.New(r.env.Stats)
+		r.card.Look, r.card.Filled = r.look, r.filled
 	}
 	return r.card
 }
@@ -244,8 +246,8 @@ func restore(n plan.Node, want []plan.Column) plan.Node {
 	items := make([]plan.Item, 0, len(n.Schema()))
 	changed := false
 	for _, c := range n.Schema() {
-		it := passThrough(c)
-		if t, ok := by[c.ID]; ok && !carriedAlike(t, c.Type) && t.OID == c.Type.OID {
+		it := rewrite.PassThrough(c)
+		if t, ok := by[c.ID]; ok && !rewrite.CarriedAlike(t, c.Type) && t.OID == c.Type.OID {
 			it.Col.Type = t
 			it.Expr = &expr.Cast{Arg: it.Expr, Typ: t}
 			changed = true
@@ -279,7 +281,7 @@ func arrange(n plan.Node, cols []plan.Column) plan.Node {
 		if h, ok := by[c.ID]; ok {
 			c.Type = h.Type
 		}
-		items[i] = passThrough(c)
+		items[i] = rewrite.PassThrough(c)
 	}
 	if p, ok := n.(*plan.Project); ok {
 		// Compose at once: the columns are the project's own.
@@ -300,7 +302,7 @@ func arrange(n plan.Node, cols []plan.Column) plan.Node {
 
 func anyVolatile(items []plan.Item) bool {
 	for _, it := range items {
-		if isVolatile(it.Expr) {
+		if rewrite.IsVolatile(it.Expr) {
 			return true
 		}
 	}
@@ -308,8 +310,8 @@ func anyVolatile(items []plan.Item) bool {
 }
 
 // dmlColumns are the columns of a DML's source that something reads.
-func dmlColumns(d *plan.DML) colSet {
-	s := colSet{}
+func dmlColumns(d *plan.DML) plan.ColSet {
+	s := plan.ColSet{}
 	for _, list := range [][]expr.ColID{d.Values, d.Old, {d.RowID, d.Action}} {
 		for _, c := range list {
 			s[c] = true
@@ -345,7 +347,7 @@ func highestColumn(n plan.Node) expr.ColID {
 		top = max(top, c.ID)
 	}
 	for _, e := range plan.Exprs(n) {
-		for c := range columnsOf(e) {
+		for c := range rewrite.ColumnsOf(e) {
 			top = max(top, c)
 		}
 		expr.Walk(e, func(x expr.Expr) bool {

@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleOrFactor finds in disjunctions what joins and scans can use:
@@ -14,7 +15,7 @@ import (
 //
 // The factor is exact for three values. The derived conditions of the third
 // line only drop rows that the disjunction drops.
-func ruleOrFactor(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleOrFactor(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.Filter:
@@ -46,7 +47,7 @@ func ruleOrFactor(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 func factorAll(conds []expr.Expr, inputs ...plan.Node) ([]expr.Expr, bool) {
 	changed := false
 	var out []expr.Expr
-	for _, c := range splitAll(conds) {
+	for _, c := range rewrite.SplitAll(conds) {
 		o, ok := c.(*expr.Or)
 		if !ok {
 			out = append(out, c)
@@ -56,32 +57,32 @@ func factorAll(conds []expr.Expr, inputs ...plan.Node) ([]expr.Expr, bool) {
 		if f != expr.Expr(o) {
 			changed = true
 		}
-		out = append(out, splitAll([]expr.Expr{f})...)
+		out = append(out, rewrite.SplitAll([]expr.Expr{f})...)
 	}
-	var tables []colSet
+	var tables []plan.ColSet
 	for _, in := range inputs {
 		tables = append(tables, leafSets(in)...)
 	}
 	if len(tables) > 1 {
-		set := setOf(out)
+		set := rewrite.SetOf(out)
 		for _, c := range out {
 			o, ok := c.(*expr.Or)
 			if !ok {
 				continue
 			}
 			for _, t := range tables {
-				if d := implied(o, t); d != nil && set.add(d) {
+				if d := implied(o, t); d != nil && set.Add(d) {
 					changed = true
 				}
 			}
 		}
-		out = set.list
+		out = set.List
 	}
 	return out, changed
 }
 
 // leafSets gives the columns of each input of the joins below n.
-func leafSets(n plan.Node) []colSet {
+func leafSets(n plan.Node) []plan.ColSet {
 	switch n := n.(type) {
 	case *plan.Join:
 		switch n.Kind {
@@ -94,21 +95,21 @@ func leafSets(n plan.Node) []colSet {
 	case *plan.Filter:
 		return leafSets(n.Input)
 	}
-	return []colSet{plan.Emits(n)}
+	return []plan.ColSet{plan.Emits(n)}
 }
 
 // factor takes what all arms of a disjunction share out of it.
 func factor(o *expr.Or) expr.Expr {
-	arms := disjuncts(nil, o)
+	arms := rewrite.Disjuncts(nil, o)
 	var lists [][]expr.Expr
 	for _, a := range arms {
-		lists = append(lists, conjuncts(nil, a))
+		lists = append(lists, rewrite.Conjuncts(nil, a))
 	}
 	var common []expr.Expr
 	for _, c := range lists[0] {
-		all := !isVolatile(c)
+		all := !rewrite.IsVolatile(c)
 		for _, l := range lists[1:] {
-			if all = all && containsSame(l, c); !all {
+			if all = all && rewrite.ContainsSame(l, c); !all {
 				break
 			}
 		}
@@ -126,21 +127,21 @@ func factor(o *expr.Or) expr.Expr {
 	for _, l := range lists {
 		var keep []expr.Expr
 		for _, c := range l {
-			if !containsSame(common, c) {
+			if !rewrite.ContainsSame(common, c) {
 				keep = append(keep, c)
 			}
 		}
 		if len(keep) == 0 {
 			// This arm is the common part alone: it makes the others moot.
-			return andOf(common)
+			return rewrite.AndOf(common)
 		}
-		rest = append(rest, andOf(keep))
+		rest = append(rest, rewrite.AndOf(keep))
 	}
-	inner := orOf(rest)
+	inner := rewrite.OrOf(rest)
 	if io, ok := inner.(*expr.Or); ok {
 		inner = factor(io)
 	}
-	return andOf(append(common, conjuncts(nil, inner)...))
+	return rewrite.AndOf(append(common, rewrite.Conjuncts(nil, inner)...))
 }
 
 // toIn makes one IN of equalities of one expression with constants; nil if the
@@ -150,35 +151,35 @@ func toIn(arms []expr.Expr) expr.Expr {
 	for _, a := range arms {
 		switch x := a.(type) {
 		case *expr.Call:
-			l, r, ok := equality(x)
+			l, r, ok := rewrite.Equality(x)
 			if !ok {
 				return nil
 			}
-			if isConstant(l) {
+			if rewrite.IsConstant(l) {
 				l, r = r, l
 			}
-			if !isConstant(r) || isVolatile(l) {
+			if !rewrite.IsConstant(r) || rewrite.IsVolatile(l) {
 				return nil
 			}
 			if out == nil {
 				out = &expr.In{Arg: l, Eq: x.Fn}
 			}
-			if out.Eq != x.Fn || !same(out.Arg, l) || out.Arg.Type() != l.Type() {
+			if out.Eq != x.Fn || !rewrite.Same(out.Arg, l) || out.Arg.Type() != l.Type() {
 				return nil
 			}
 			out.List = append(out.List, r)
 		case *expr.In:
-			if x.Not || isVolatile(x.Arg) {
+			if x.Not || rewrite.IsVolatile(x.Arg) {
 				return nil
 			}
 			if out == nil {
 				out = &expr.In{Arg: x.Arg, Eq: x.Eq}
 			}
-			if out.Eq != x.Eq || !same(out.Arg, x.Arg) {
+			if out.Eq != x.Eq || !rewrite.Same(out.Arg, x.Arg) {
 				return nil
 			}
 			for _, e := range x.List {
-				if !isConstant(e) {
+				if !rewrite.IsConstant(e) {
 					return nil
 				}
 			}
@@ -195,32 +196,32 @@ func toIn(arms []expr.Expr) expr.Expr {
 
 // implied is the disjunction of what each arm says of one table alone; nil if
 // some arm says nothing.
-func implied(o *expr.Or, table colSet) expr.Expr {
+func implied(o *expr.Or, table plan.ColSet) expr.Expr {
 	var arms []expr.Expr
-	for _, a := range disjuncts(nil, o) {
+	for _, a := range rewrite.Disjuncts(nil, o) {
 		var own []expr.Expr
-		for _, c := range conjuncts(nil, a) {
-			cols := columnsOf(c)
-			if len(cols) > 0 && subset(cols, table) && !isVolatile(c) && !costly(c) {
+		for _, c := range rewrite.Conjuncts(nil, a) {
+			cols := rewrite.ColumnsOf(c)
+			if len(cols) > 0 && rewrite.Subset(cols, table) && !rewrite.IsVolatile(c) && !rewrite.Costly(c) {
 				own = append(own, c)
 			}
 		}
 		if len(own) == 0 {
 			return nil
 		}
-		arms = append(arms, andOf(own))
+		arms = append(arms, rewrite.AndOf(own))
 	}
 	if len(arms) < 2 {
 		return nil
 	}
 	// Arms that say the same are one.
-	var uniq exprSet
+	var uniq rewrite.ExprSet
 	for _, a := range arms {
-		uniq.add(a)
+		uniq.Add(a)
 	}
-	d := orOf(uniq.list)
+	d := rewrite.OrOf(uniq.List)
 	if do, ok := d.(*expr.Or); ok {
-		if subset(columnsOf(o), table) {
+		if rewrite.Subset(rewrite.ColumnsOf(o), table) {
 			return nil // it is about this table alone already
 		}
 		d = factor(do)

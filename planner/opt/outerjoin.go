@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -16,7 +18,7 @@ import (
 //
 // Joins above count as conditions: in (a LEFT JOIN b) JOIN c ON b.x = c.x no
 // padded row finds a partner.
-func ruleOuterJoins(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleOuterJoins(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	o := &outerReducer{r: r}
 	out := o.reduce(n, nil)
 	// Right joins with left ones' rules from here on.
@@ -54,23 +56,23 @@ func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
 		for _, it := range n.Items {
 			by[it.Col.ID] = it.Expr
 		}
-		return one(n, substAll(conds, by))
+		return one(n, rewrite.SubstAll(conds, by))
 	case *plan.Sort:
 		if n.Limit < 0 {
 			return one(n, conds)
 		}
 	case *plan.Aggregate:
 		by := map[expr.ColID]expr.Expr{}
-		groups := colSet{}
+		groups := plan.ColSet{}
 		for _, g := range n.Groups {
 			by[g.Col.ID] = g.Expr
 			groups[g.Col.ID] = true
 		}
 		var down []expr.Expr
 		if len(n.Sets) == 0 && len(n.Groups) > 0 {
-			down, _ = split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), groups) })
+			down, _ = split(conds, func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), groups) })
 		}
-		return one(n, substAll(down, by))
+		return one(n, rewrite.SubstAll(down, by))
 	case *plan.Join:
 		return o.join(n, conds)
 	}
@@ -79,9 +81,9 @@ func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
 
 func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	l, r := plan.Emits(n.L), plan.Emits(n.R)
-	rejectsAny := func(cols colSet) bool {
+	rejectsAny := func(cols plan.ColSet) bool {
 		for _, c := range conds {
-			if intersects(columnsOf(c), cols) && rejects(c, cols) {
+			if rewrite.Intersects(rewrite.ColumnsOf(c), cols) && props.Rejects(c, cols) {
 				return true
 			}
 		}
@@ -144,13 +146,13 @@ func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {
 
 // wantsPadded tells whether conds drop each row of a left join that has a
 // partner: they want a column NULL that cannot be where the join's condition is true.
-func wantsPadded(n *plan.Join, right colSet, conds []expr.Expr) bool {
-	for _, c := range splitAll(conds) {
+func wantsPadded(n *plan.Join, right plan.ColSet, conds []expr.Expr) bool {
+	for _, c := range rewrite.SplitAll(conds) {
 		x, ok := c.(*expr.IsNull)
 		if !ok || x.Not || x.Arg.Type().OID == types.RecordOID { // a record of NULLs IS NULL too
 			continue
 		}
-		if col, ok := asColumn(x.Arg); ok && right[col.ID] && rejects(andOf(n.On), colSet{col.ID: true}) {
+		if col, ok := rewrite.AsColumn(x.Arg); ok && right[col.ID] && props.Rejects(rewrite.AndOf(n.On), plan.ColSet{col.ID: true}) {
 			return true
 		}
 	}
@@ -159,7 +161,7 @@ func wantsPadded(n *plan.Join, right colSet, conds []expr.Expr) bool {
 
 // padded gives the rows of an anti-join with NULLs for its right side.
 func padded(n *plan.Join) plan.Node {
-	p := &plan.Project{Input: n, Items: passItems(n.L.Schema())}
+	p := &plan.Project{Input: n, Items: rewrite.PassItems(n.L.Schema())}
 	for _, c := range n.R.Schema() {
 		p.Items = append(p.Items, plan.Item{Col: c, Expr: &expr.Const{Typ: c.Type}})
 	}

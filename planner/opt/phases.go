@@ -1,11 +1,13 @@
 package opt
 
-import "github.com/tributarydb/tributary/planner/plan"
+import (
+	"github.com/tributarydb/tributary/planner/plan"
+)
 
 // phase is a rule at its place. want are the columns of the root that are read.
 type phase struct {
 	name string
-	run  func(r *run, n plan.Node, want colSet) (plan.Node, error)
+	run  func(r *run, n plan.Node, want plan.ColSet) (plan.Node, error)
 }
 
 // phases in order. Constants first, since a folded condition decides what else

@@ -3,13 +3,14 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleMergeProjects makes one Project of two, and drops those that pass all
 // columns on as they are. An expression that the upper Project reads twice is
 // not copied there, nor is a volatile one: (SELECT random() AS r) x, read as
 // x.r and x.r + 1, is one number.
-func ruleMergeProjects(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleMergeProjects(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.pinned(n, func(n plan.Node, pin bool) plan.Node {
 		p, ok := n.(*plan.Project)
 		if !ok {
@@ -70,13 +71,13 @@ func mergeProjects(up, low *plan.Project) *plan.Project {
 		case *expr.Col, *expr.Const, *expr.Param:
 			continue
 		}
-		if used[it.Col.ID] > 1 || isVolatile(it.Expr) {
+		if used[it.Col.ID] > 1 || rewrite.IsVolatile(it.Expr) {
 			return nil
 		}
 	}
 	items := make([]plan.Item, len(up.Items))
 	for i, it := range up.Items {
-		it.Expr = subst(it.Expr, by)
+		it.Expr = rewrite.Subst(it.Expr, by)
 		items[i] = it
 	}
 	return &plan.Project{Input: low.Input, Items: items}
@@ -94,8 +95,8 @@ func identity(p *plan.Project) bool {
 		have[c.ID] = c
 	}
 	for _, it := range p.Items {
-		c, ok := asColumn(it.Expr)
-		if !ok || c.ID != it.Col.ID || !carriedAlike(have[c.ID].Type, it.Col.Type) {
+		c, ok := rewrite.AsColumn(it.Expr)
+		if !ok || c.ID != it.Col.ID || !rewrite.CarriedAlike(have[c.ID].Type, it.Col.Type) {
 			return false
 		}
 		delete(have, c.ID)
@@ -105,18 +106,18 @@ func identity(p *plan.Project) bool {
 
 // rulePin puts a Project between nodes that count columns by position and
 // inputs whose order of columns another rule may change.
-func rulePin(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func rulePin(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.pinned(n, func(n plan.Node, pin bool) plan.Node {
 		if _, ok := n.(*plan.Project); ok || !pin {
 			return n
 		}
-		return &plan.Project{Input: n, Items: passItems(n.Schema())}
+		return &plan.Project{Input: n, Items: rewrite.PassItems(n.Schema())}
 	}), nil
 }
 
 // ruleUnpin drops Projects that pass all columns on in order: the last rule to
 // move columns has run.
-func ruleUnpin(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleUnpin(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		p, ok := n.(*plan.Project)
 		if !ok || !identity(p) {

@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -13,7 +15,7 @@ import (
 // Kept in spite of it: volatile items (nextval('s') in a subquery is a side
 // effect), set-returning calls (they make rows), columns of UNION without ALL,
 // INTERSECT and EXCEPT (they decide what is equal).
-func rulePrune(r *run, n plan.Node, want colSet) (plan.Node, error) {
+func rulePrune(r *run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 	p := &pruner{r: r}
 	out := p.prune(n, want, true)
 	return out, nil
@@ -23,11 +25,11 @@ type pruner struct{ r *run }
 
 // prune gives n with at least the columns of need. ordered tells whether the
 // order of n's rows shows.
-func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
+func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	p.r.look()
 	switch n := n.(type) {
 	case *plan.Scan:
-		used := union(need, columnsOf(n.Filter...))
+		used := rewrite.Union(need, rewrite.ColumnsOf(n.Filter...))
 		cols, miss := keepCols(n.Cols, n.Missing, used)
 		if len(cols) == len(n.Cols) {
 			return n
@@ -36,7 +38,7 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 		c.Cols, c.Missing = cols, miss
 		return &c
 	case *plan.Virtual:
-		cols, _ := keepCols[types.Datum](n.Cols, nil, union(need, columnsOf(n.Filter...)))
+		cols, _ := keepCols[types.Datum](n.Cols, nil, rewrite.Union(need, rewrite.ColumnsOf(n.Filter...)))
 		if len(cols) == len(n.Cols) {
 			return n
 		}
@@ -44,7 +46,7 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 		c.Cols = cols
 		return &c
 	case *plan.Source:
-		cols, _ := keepCols[types.Datum](n.Cols, nil, union(need, columnsOf(n.Filter...)))
+		cols, _ := keepCols[types.Datum](n.Cols, nil, rewrite.Union(need, rewrite.ColumnsOf(n.Filter...)))
 		if len(cols) == len(n.Cols) {
 			return n
 		}
@@ -54,15 +56,15 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 	case *plan.Values:
 		return p.values(n, need)
 	case *plan.Filter:
-		return with1(n, p.prune(n.Input, union(need, columnsOf(n.Conds...)), ordered))
+		return with1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(n.Conds...)), ordered))
 	case *plan.Project:
 		items := n.Items[:0:0]
 		for _, it := range n.Items {
-			if need[it.Col.ID] || isVolatile(it.Expr) {
+			if need[it.Col.ID] || rewrite.IsVolatile(it.Expr) {
 				items = append(items, it)
 			}
 		}
-		used := colSet{}
+		used := plan.ColSet{}
 		for _, it := range items {
 			plan.ExprColumns(it.Expr, used)
 		}
@@ -82,8 +84,8 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 		if !need[n.GroupingID] && len(n.Sets) == 0 {
 			c.GroupingID = 0
 		}
-		used := columnsOf(plan.Exprs(&c)...)
-		c.Input = p.prune(n.Input, used, orderSensitive(c.Aggs))
+		used := rewrite.ColumnsOf(plan.Exprs(&c)...)
+		c.Input = p.prune(n.Input, used, props.OrderSensitive(c.Aggs))
 		return &c
 	case *plan.Window:
 		c := *n
@@ -97,20 +99,20 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 			return p.prune(n.Input, need, ordered)
 		}
 		// Ties of the window's order keep the input's, and so may the output.
-		c.Input = p.prune(n.Input, union(need, columnsOf(plan.Exprs(&c)...)), true)
+		c.Input = p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(&c)...)), true)
 		return &c
 	case *plan.Sort:
 		if !ordered && n.Limit < 0 {
 			return p.prune(n.Input, need, false)
 		}
-		return with1(n, p.prune(n.Input, union(need, columnsOf(plan.Exprs(n)...)), n.Limit >= 0))
+		return with1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), n.Limit >= 0))
 	case *plan.DistinctOn:
-		return with1(n, p.prune(n.Input, union(need, columnsOf(plan.Exprs(n)...)), len(n.Order) == 0))
+		return with1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), len(n.Order) == 0))
 	case *plan.Join:
 		if p.unread(n, need) {
 			return p.prune(n.L, need, ordered)
 		}
-		used := union(need, columnsOf(plan.Exprs(n)...))
+		used := rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...))
 		l, r := plan.Emits(n.L), plan.Emits(n.R)
 		lorder := ordered && n.Kind != plan.RightSemi && n.Kind != plan.RightAnti && n.Kind != plan.Right && n.Kind != plan.Full
 		lm, rm := p.prune(n.L, both(used, l), lorder), p.prune(n.R, both(used, r), false)
@@ -121,34 +123,34 @@ func (p *pruner) prune(n plan.Node, need colSet, ordered bool) plan.Node {
 	case *plan.SetOp:
 		return p.setOp(n, need)
 	case *plan.RecursiveUnion:
-		all := func(k plan.Node) colSet { return plan.Emits(k) }
+		all := func(k plan.Node) plan.ColSet { return plan.Emits(k) }
 		return n.WithChildren([]plan.Node{p.prune(n.Init, all(n.Init), false), p.prune(n.Step, all(n.Step), false)})
 	}
 	if n.Traits().Rows.KeepsColumns() {
-		return with1(n, p.prune(n.Children()[0], union(need, columnsOf(plan.Exprs(n)...)), true))
+		return with1(n, p.prune(n.Children()[0], rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), true))
 	}
-	return p.r.mapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, union(plan.Emits(k), need), true) })
+	return p.r.mapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, rewrite.Union(plan.Emits(k), need), true) })
 }
 
 // unread tells of joins that only add columns which nobody reads: PostgreSQL
 // does not run such a subquery either.
-func (p *pruner) unread(n *plan.Join, need colSet) bool {
+func (p *pruner) unread(n *plan.Join, need plan.ColSet) bool {
 	switch n.Kind {
 	case plan.Mark:
 		return !need[n.MarkCol]
 	case plan.Single:
 	case plan.Left:
-		if intersects(need, plan.Emits(n.R)) || !p.r.atMostOne(n.R, n.On) {
+		if rewrite.Intersects(need, plan.Emits(n.R)) || !p.r.atMostOne(n.R, n.On) {
 			return false
 		}
 	default:
 		return false
 	}
-	return !intersects(need, plan.Emits(n.R)) && !planVolatile(n.R)
+	return !rewrite.Intersects(need, plan.Emits(n.R)) && !rewrite.PlanVolatile(n.R)
 }
 
-func both(a, b colSet) colSet {
-	out := colSet{}
+func both(a, b plan.ColSet) plan.ColSet {
+	out := plan.ColSet{}
 	for c := range a {
 		if b[c] {
 			out[c] = true
@@ -157,7 +159,7 @@ func both(a, b colSet) colSet {
 	return out
 }
 
-func keepCols[T any](cols []plan.Column, with []T, used colSet) ([]plan.Column, []T) {
+func keepCols[T any](cols []plan.Column, with []T, used plan.ColSet) ([]plan.Column, []T) {
 	out := cols[:0:0]
 	w := with[:0:0]
 	for i, c := range cols {
@@ -173,19 +175,19 @@ func keepCols[T any](cols []plan.Column, with []T, used colSet) ([]plan.Column, 
 
 func aggVolatile(c expr.AggCall) bool {
 	for _, a := range c.Args {
-		if isVolatile(a) {
+		if rewrite.IsVolatile(a) {
 			return true
 		}
 	}
-	return c.Filter != nil && isVolatile(c.Filter)
+	return c.Filter != nil && rewrite.IsVolatile(c.Filter)
 }
 
-func (p *pruner) values(n *plan.Values, need colSet) plan.Node {
+func (p *pruner) values(n *plan.Values, need plan.ColSet) plan.Node {
 	var keep []int
 	for i, c := range n.Cols {
 		vol := false
 		for _, row := range n.Rows {
-			vol = vol || isVolatile(row[i])
+			vol = vol || rewrite.IsVolatile(row[i])
 		}
 		if need[c.ID] || vol {
 			keep = append(keep, i)
@@ -209,7 +211,7 @@ func (p *pruner) values(n *plan.Values, need colSet) plan.Node {
 
 // setOp prunes by position. Inputs are pinned: each is a Project, or emits just
 // the columns that count.
-func (p *pruner) setOp(n *plan.SetOp, need colSet) plan.Node {
+func (p *pruner) setOp(n *plan.SetOp, need plan.ColSet) plan.Node {
 	c := *n
 	c.Inputs = make([]plan.Node, len(n.Inputs))
 	var keep []int
@@ -227,7 +229,7 @@ func (p *pruner) setOp(n *plan.SetOp, need colSet) plan.Node {
 	changed := len(keep) < len(n.Cols)
 	for i, in := range n.Inputs {
 		s := in.Schema()
-		sub := colSet{}
+		sub := plan.ColSet{}
 		want := make([]plan.Column, len(keep))
 		for j, k := range keep {
 			want[j] = s[k]
@@ -244,4 +246,29 @@ func (p *pruner) setOp(n *plan.SetOp, need colSet) plan.Node {
 		return n
 	}
 	return &c
+}
+
+// atMostOne tells whether a left row meets at most one row of n under conds:
+// they bind a unique key of n.
+func (r *run) atMostOne(n plan.Node, conds []expr.Expr) bool {
+	if props.AtMostOneRow(n) {
+		return true
+	}
+	own := plan.Emits(n)
+	bound := plan.ColSet{}
+	for _, c := range rewrite.SplitAll(conds) {
+		l, rr, ok := rewrite.Equality(c)
+		if d, isD := c.(*expr.Distinct); isD && d.Not {
+			l, rr, ok = d.L, d.R, true
+		}
+		if !ok {
+			continue
+		}
+		for _, p := range [][2]expr.Expr{{l, rr}, {rr, l}} {
+			if col, ok := rewrite.AsColumn(p[0]); ok && own[col.ID] && !rewrite.Intersects(rewrite.ColumnsOf(p[1]), own) {
+				bound[col.ID] = true
+			}
+		}
+	}
+	return props.CoversKey(props.UniqueKeys(n, r.env.Stats), bound)
 }

@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -34,8 +36,8 @@ type table struct {
 func (t *table) values() map[expr.ColID]expr.Expr {
 	by := map[expr.ColID]expr.Expr{}
 	for _, l := range t.links {
-		if c, ok := asColumn(l.outer); ok && l.value {
-			by[c.ID] = colOf(l.col)
+		if c, ok := rewrite.AsColumn(l.outer); ok && l.value {
+			by[c.ID] = rewrite.ColOf(l.col)
 		}
 	}
 	return by
@@ -43,7 +45,7 @@ func (t *table) values() map[expr.ColID]expr.Expr {
 
 func (t *table) cols() []plan.Column {
 	out := make([]plan.Column, 0, len(t.links))
-	seen := colSet{}
+	seen := plan.ColSet{}
 	for _, l := range t.links {
 		if !seen[l.col.ID] {
 			seen[l.col.ID] = true
@@ -53,8 +55,8 @@ func (t *table) cols() []plan.Column {
 	return out
 }
 
-func (t *table) outers() colSet {
-	s := colSet{}
+func (t *table) outers() plan.ColSet {
+	s := plan.ColSet{}
 	for _, l := range t.links {
 		plan.ExprColumns(l.outer, s)
 	}
@@ -64,7 +66,7 @@ func (t *table) outers() colSet {
 // domain makes the relation of the distinct values that L's columns have.
 func (d *decorrelator) domain(cols []expr.ColID) *table {
 	l := d.l
-	if planVolatile(l) {
+	if rewrite.PlanVolatile(l) {
 		l = d.buffered()
 	}
 	cp, names := d.r.rename(l)
@@ -76,11 +78,11 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 		in.ID = names[id]
 		out := d.r.newCol(c.Name, c.Type)
 		out.Table, out.Num = 0, 0
-		groups = append(groups, plan.Item{Col: out, Expr: colOf(in)})
+		groups = append(groups, plan.Item{Col: out, Expr: rewrite.ColOf(in)})
 		if !c.Type.EqualIsSame() {
-			groups = append(groups, plan.Item{Col: d.r.newCol("image", types.Text), Expr: image(colOf(in))})
+			groups = append(groups, plan.Item{Col: d.r.newCol("image", types.Text), Expr: rewrite.Image(rewrite.ColOf(in))})
 		}
-		t.links = append(t.links, link{outer: colOf(c), col: out, cond: sameValue(colOf(c), colOf(out)), value: true})
+		t.links = append(t.links, link{outer: rewrite.ColOf(c), col: out, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(out)), value: true})
 	}
 	t.n = &plan.Aggregate{Input: cp, Groups: groups}
 	return t
@@ -102,7 +104,7 @@ func (d *decorrelator) buffered() plan.Node {
 }
 
 // ensure gives a table in which each of cols has a column that stands for it.
-func (d *decorrelator) ensure(t *table, cols colSet) *table {
+func (d *decorrelator) ensure(t *table, cols plan.ColSet) *table {
 	have := t.values()
 	lack := false
 	for c := range cols {
@@ -116,7 +118,7 @@ func (d *decorrelator) ensure(t *table, cols colSet) *table {
 	if t.missing != nil {
 		t = d.complete(t)
 	}
-	dom := d.domain(sortedIDs(union(cols, t.outers())))
+	dom := d.domain(rewrite.SortedIDs(rewrite.Union(cols, t.outers())))
 	out := &table{links: dom.links, one: t.one}
 	if isUnit(t.n) {
 		out.n = dom.n
@@ -125,7 +127,7 @@ func (d *decorrelator) ensure(t *table, cols colSet) *table {
 	by := dom.values()
 	var on []expr.Expr
 	for _, l := range t.links {
-		on = append(on, subst(l.cond, by))
+		on = append(on, rewrite.Subst(l.cond, by))
 	}
 	out.n = &plan.Join{Kind: plan.Inner, L: dom.n, R: t.n, On: on}
 	return out
@@ -136,30 +138,30 @@ func (d *decorrelator) complete(t *table) *table {
 	if t.missing == nil {
 		return t
 	}
-	dom := d.domain(sortedIDs(t.outers()))
+	dom := d.domain(rewrite.SortedIDs(t.outers()))
 	by := dom.values()
 	var on []expr.Expr
 	for _, l := range t.links {
-		on = append(on, subst(l.cond, by))
+		on = append(on, rewrite.Subst(l.cond, by))
 	}
 	missing := map[expr.ColID]expr.Expr{}
 	for c, e := range t.missing {
-		missing[c] = subst(e, by)
+		missing[c] = rewrite.Subst(e, by)
 	}
 	right, fill := d.r.fillable(&table{n: t.n, links: t.links, missing: missing})
 	var n plan.Node = &plan.Join{Kind: plan.Left, L: dom.n, R: right, On: on}
 	if len(fill) > 0 {
-		n = &plan.Project{Input: n, Items: append(passItems(dom.cols()), fill...)}
+		n = &plan.Project{Input: n, Items: append(rewrite.PassItems(dom.cols()), fill...)}
 	}
 	return &table{n: n, links: dom.links, one: t.one}
 }
 
 // push makes the table of n. above are L's columns whose values nodes above
 // need.
-func (d *decorrelator) push(n plan.Node, above colSet) *table {
+func (d *decorrelator) push(n plan.Node, above plan.ColSet) *table {
 	d.r.look()
 	if len(d.correlated(n)) == 0 && !d.readsRounds(n) {
-		return &table{n: n, one: atMostOneRow(n)}
+		return &table{n: n, one: props.AtMostOneRow(n)}
 	}
 	switch n := n.(type) {
 	case *plan.Filter:
@@ -184,30 +186,30 @@ func (d *decorrelator) push(n plan.Node, above colSet) *table {
 		return d.push(&plan.ProjectSet{Input: unit(), Calls: n.Calls, Ordinality: n.Ordinality}, above)
 	case *plan.ProjectSet:
 		used := d.usesOuter(plan.Exprs(n)...)
-		t := d.ensure(d.complete(d.push(n.Input, union(above, used))), used)
-		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return subst(e, t.values()) })
+		t := d.ensure(d.complete(d.push(n.Input, rewrite.Union(above, used))), used)
+		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return rewrite.Subst(e, t.values()) })
 		return &table{n: m.WithChildren([]plan.Node{t.n}), links: t.links}
 	case *plan.Aggregate:
 		return d.pushAggregate(n, above)
 	case *plan.Window:
 		used := d.usesOuter(plan.Exprs(n)...)
-		t := d.ensure(d.complete(d.push(n.Input, union(above, used))), used)
-		w := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return subst(e, t.values()) }).(*plan.Window)
+		t := d.ensure(d.complete(d.push(n.Input, rewrite.Union(above, used))), used)
+		w := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return rewrite.Subst(e, t.values()) }).(*plan.Window)
 		c := *w
 		c.Input = t.n
 		c.PartitionBy = append(linkExprs(t), w.PartitionBy...)
 		return &table{n: &c, links: t.links, one: t.one}
 	case *plan.Sort:
 		if n.Limit >= 0 {
-			return d.push(&plan.Limit{Input: &plan.Sort{Input: n.Input, Keys: n.Keys, Limit: -1}, Count: intConst(n.Limit)}, above)
+			return d.push(&plan.Limit{Input: &plan.Sort{Input: n.Input, Keys: n.Keys, Limit: -1}, Count: rewrite.IntConst(n.Limit)}, above)
 		}
 		return d.push(n.Input, above)
 	case *plan.Limit:
 		return d.pushLimit(n, above)
 	case *plan.DistinctOn:
 		used := d.usesOuter(plan.Exprs(n)...)
-		t := d.ensure(d.complete(d.push(n.Input, union(above, used))), used)
-		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return subst(e, t.values()) }).(*plan.DistinctOn)
+		t := d.ensure(d.complete(d.push(n.Input, rewrite.Union(above, used))), used)
+		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return rewrite.Subst(e, t.values()) }).(*plan.DistinctOn)
 		c := *m
 		c.Input = t.n
 		c.Keys = append(linkExprs(t), m.Keys...)
@@ -239,7 +241,7 @@ func linkExprs(t *table) []expr.Expr {
 	cols := t.cols()
 	out := make([]expr.Expr, len(cols))
 	for i, c := range cols {
-		out[i] = colOf(c)
+		out[i] = rewrite.ColOf(c)
 	}
 	return append(out, t.images()...)
 }
@@ -249,16 +251,16 @@ func (t *table) images() []expr.Expr {
 	var out []expr.Expr
 	for _, l := range t.links {
 		if l.value && !l.col.Type.EqualIsSame() {
-			out = append(out, image(colOf(l.col)))
+			out = append(out, rewrite.Image(rewrite.ColOf(l.col)))
 		}
 	}
 	return out
 }
 
 // pushFilter makes links of equalities between L's columns and n's.
-func (d *decorrelator) pushFilter(n *plan.Filter, above colSet) *table {
+func (d *decorrelator) pushFilter(n *plan.Filter, above plan.ColSet) *table {
 	var plain, outer []expr.Expr
-	for _, c := range splitAll(n.Conds) {
+	for _, c := range rewrite.SplitAll(n.Conds) {
 		if len(d.usesOuter(c)) > 0 {
 			outer = append(outer, c)
 		} else {
@@ -266,7 +268,7 @@ func (d *decorrelator) pushFilter(n *plan.Filter, above colSet) *table {
 		}
 	}
 	// Values that some other condition needs, apart from equalities.
-	need := union(above, colSet{})
+	need := rewrite.Union(above, plan.ColSet{})
 	var cands []candidate
 	var rest []expr.Expr
 	for _, c := range outer {
@@ -274,14 +276,14 @@ func (d *decorrelator) pushFilter(n *plan.Filter, above colSet) *table {
 			cands = append(cands, k)
 		} else {
 			rest = append(rest, c)
-			need = union(need, d.usesOuter(c))
+			need = rewrite.Union(need, d.usesOuter(c))
 		}
 	}
 	t := d.push(n.Input, need)
 	if t.missing != nil {
 		t = d.filterMissing(t, n.Conds)
 	}
-	in := filter(t.n, plain)
+	in := rewrite.Filter(t.n, plain)
 	t = &table{n: in, links: t.links, missing: t.missing, one: t.one}
 	for i := 0; i < len(cands); i++ {
 		k := cands[i]
@@ -293,7 +295,7 @@ func (d *decorrelator) pushFilter(n *plan.Filter, above colSet) *table {
 		}
 		// A value that others need must be the very value; otherwise only the
 		// condition counts.
-		if intersects(used, need) && !k.exact {
+		if rewrite.Intersects(used, need) && !k.exact {
 			rest = append(rest, k.cond)
 			continue
 		}
@@ -302,12 +304,12 @@ func (d *decorrelator) pushFilter(n *plan.Filter, above colSet) *table {
 	used := d.usesOuter(rest...)
 	if len(rest) > 0 {
 		t = d.ensure(t, used)
-		t = &table{n: filter(t.n, substAll(rest, t.values())), links: t.links, missing: t.missing, one: t.one}
+		t = &table{n: rewrite.Filter(t.n, rewrite.SubstAll(rest, t.values())), links: t.links, missing: t.missing, one: t.one}
 	}
 	return t
 }
 
-func subsetOf(a colSet, b map[expr.ColID]expr.Expr) bool {
+func subsetOf(a plan.ColSet, b map[expr.ColID]expr.Expr) bool {
 	for c := range a {
 		if _, ok := b[c]; !ok {
 			return false
@@ -324,20 +326,20 @@ type candidate struct {
 }
 
 func (d *decorrelator) candidate(c expr.Expr) (candidate, bool) {
-	l, r, ok := equality(c)
-	if !ok || isVolatile(c) {
+	l, r, ok := rewrite.Equality(c)
+	if !ok || rewrite.IsVolatile(c) {
 		return candidate{}, false
 	}
 	k := candidate{outer: l, inner: r, cond: c}
 	if len(d.usesOuter(l)) == 0 {
 		k.outer, k.inner = r, l
 	}
-	in, out := columnsOf(k.inner), columnsOf(k.outer)
-	if len(d.usesOuter(k.inner)) > 0 || len(in) == 0 || !subset(out, d.corr) {
+	in, out := rewrite.ColumnsOf(k.inner), rewrite.ColumnsOf(k.outer)
+	if len(d.usesOuter(k.inner)) > 0 || len(in) == 0 || !rewrite.Subset(out, d.corr) {
 		return candidate{}, false
 	}
-	_, plain := asColumn(k.outer)
-	k.exact = plain && carriedAlike(k.outer.Type(), k.inner.Type()) && k.inner.Type().EqualIsSame()
+	_, plain := rewrite.AsColumn(k.outer)
+	k.exact = plain && rewrite.CarriedAlike(k.outer.Type(), k.inner.Type()) && k.inner.Type().EqualIsSame()
 	return k, true
 }
 
@@ -346,17 +348,17 @@ func (d *decorrelator) candidate(c expr.Expr) (candidate, bool) {
 func (d *decorrelator) addLink(t *table, k candidate) *table {
 	out := &table{n: t.n, links: t.links[:len(t.links):len(t.links)], missing: t.missing, one: t.one}
 	var col plan.Column
-	if c, ok := asColumn(k.inner); ok && plan.Emits(t.n)[c.ID] {
+	if c, ok := rewrite.AsColumn(k.inner); ok && plan.Emits(t.n)[c.ID] {
 		col = plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ}
 	} else {
 		col = d.r.newCol("key", k.inner.Type())
-		out.n = &plan.Project{Input: t.n, Items: append(passItems(t.n.Schema()), plan.Item{Col: col, Expr: k.inner})}
+		out.n = &plan.Project{Input: t.n, Items: append(rewrite.PassItems(t.n.Schema()), plan.Item{Col: col, Expr: k.inner})}
 	}
 	cond := k.cond.(*expr.Call)
 	args := append([]expr.Expr(nil), cond.Args...)
 	for i, a := range args {
 		if a == k.inner {
-			args[i] = colOf(col)
+			args[i] = rewrite.ColOf(col)
 		}
 	}
 	out.links = append(out.links, link{outer: k.outer, col: col, cond: cond.With(args), value: k.exact, strict: true})
@@ -368,18 +370,18 @@ func (d *decorrelator) addLink(t *table, k candidate) *table {
 // rows, and those must not be taken for missing ones.
 func (d *decorrelator) filterMissing(t *table, conds []expr.Expr) *table {
 	f := &folder{r: d.r}
-	for _, c := range splitAll(conds) {
-		v := f.expr(subst(c, t.missing))
-		if isFalse(v) || isNull(v) {
+	for _, c := range rewrite.SplitAll(conds) {
+		v := f.expr(rewrite.Subst(c, t.missing))
+		if rewrite.IsFalse(v) || rewrite.IsNull(v) {
 			return &table{n: t.n, links: t.links, one: t.one}
 		}
 	}
 	return d.complete(t)
 }
 
-func (d *decorrelator) pushProject(n *plan.Project, above colSet) *table {
+func (d *decorrelator) pushProject(n *plan.Project, above plan.ColSet) *table {
 	used := d.usesOuter(plan.Exprs(n)...)
-	t := d.push(n.Input, union(above, used))
+	t := d.push(n.Input, rewrite.Union(above, used))
 	have := t.values()
 	if t.missing != nil && !subsetOf(used, have) {
 		t = d.complete(t)
@@ -392,18 +394,18 @@ func (d *decorrelator) pushProject(n *plan.Project, above colSet) *table {
 	}
 	f := &folder{r: d.r}
 	items := make([]plan.Item, 0, len(n.Items)+len(t.links))
-	emitted := colSet{}
+	emitted := plan.ColSet{}
 	for _, it := range n.Items {
 		if missing != nil {
-			missing[it.Col.ID] = f.expr(subst(it.Expr, t.missing))
+			missing[it.Col.ID] = f.expr(rewrite.Subst(it.Expr, t.missing))
 		}
-		it.Expr = subst(it.Expr, by)
+		it.Expr = rewrite.Subst(it.Expr, by)
 		emitted[it.Col.ID] = true
 		items = append(items, it)
 	}
 	for _, c := range t.cols() {
 		if !emitted[c.ID] {
-			items = append(items, passThrough(c))
+			items = append(items, rewrite.PassThrough(c))
 		}
 	}
 	return &table{n: &plan.Project{Input: t.n, Items: items}, links: t.links, missing: missing, one: t.one}
@@ -411,27 +413,27 @@ func (d *decorrelator) pushProject(n *plan.Project, above colSet) *table {
 
 // pushAggregate groups by the links as well. Without groups of its own there is
 // a row for values that have no input, too: it is left to the join (missing).
-func (d *decorrelator) pushAggregate(n *plan.Aggregate, above colSet) *table {
+func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *table {
 	used := d.usesOuter(plan.Exprs(n)...)
 	input := n.Input
 	aggs := n.Aggs
-	if in, keys := orderOf(input); len(keys) > 0 && orderSensitive(aggs) {
+	if in, keys := orderOf(input); len(keys) > 0 && props.OrderSensitive(aggs) {
 		// The rows' order is lost on the way; the aggregates keep it.
 		input = in
 		aggs = append([]plan.AggItem(nil), aggs...)
 		for i := range aggs {
-			if orderedAgg(aggs[i].Call) && len(aggs[i].Call.OrderBy) == 0 && !aggs[i].Call.Distinct {
+			if props.OrderedAgg(aggs[i].Call) && len(aggs[i].Call.OrderBy) == 0 && !aggs[i].Call.Distinct {
 				aggs[i].Call.OrderBy = keys
 			}
 		}
 	}
-	t := d.ensure(d.complete(d.push(input, union(above, used))), used)
+	t := d.ensure(d.complete(d.push(input, rewrite.Union(above, used))), used)
 	if d.r.err != nil {
 		return t
 	}
 	c := *n
 	c.Aggs = aggs
-	c = *(plan.MapExprs(&c, func(e expr.Expr) expr.Expr { return subst(e, t.values()) }).(*plan.Aggregate))
+	c = *(plan.MapExprs(&c, func(e expr.Expr) expr.Expr { return rewrite.Subst(e, t.values()) }).(*plan.Aggregate))
 	c.Input = t.n
 	groups := append([]plan.Item(nil), c.Groups...)
 	out := &table{links: append([]link(nil), t.links...), one: len(n.Groups) == 0}
@@ -439,7 +441,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above colSet) *table {
 	for i, l := range out.links {
 		at := -1
 		for j, g := range groups {
-			if col, ok := asColumn(g.Expr); ok && col.ID == l.col.ID && (len(n.Sets) == 0 || j >= len(n.Groups)) {
+			if col, ok := rewrite.AsColumn(g.Expr); ok && col.ID == l.col.ID && (len(n.Sets) == 0 || j >= len(n.Groups)) {
 				at = j
 			}
 		}
@@ -449,11 +451,11 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above colSet) *table {
 				col = d.r.newCol(col.Name, col.Type)
 			}
 			at = len(groups)
-			groups = append(groups, plan.Item{Col: col, Expr: colOf(l.col)})
+			groups = append(groups, plan.Item{Col: col, Expr: rewrite.ColOf(l.col)})
 		}
 		extra = append(extra, at)
 		if g := groups[at].Col; g.ID != l.col.ID {
-			out.links[i].cond = subst(l.cond, map[expr.ColID]expr.Expr{l.col.ID: colOf(g)})
+			out.links[i].cond = rewrite.Subst(l.cond, map[expr.ColID]expr.Expr{l.col.ID: rewrite.ColOf(g)})
 			out.links[i].col = g
 		}
 	}
@@ -494,10 +496,10 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above colSet) *table {
 	}
 	out.missing = map[expr.ColID]expr.Expr{}
 	for _, g := range n.Groups {
-		out.missing[g.Col.ID] = nullConst(g.Col.Type)
+		out.missing[g.Col.ID] = rewrite.NullConst(g.Col.Type)
 	}
 	if n.GroupingID != 0 {
-		out.missing[n.GroupingID] = &expr.Const{Val: int64(1)<<len(n.Groups) - 1, Typ: groupingType}
+		out.missing[n.GroupingID] = &expr.Const{Val: int64(1)<<len(n.Groups) - 1, Typ: types.Int4}
 	}
 	for _, a := range n.Aggs {
 		out.missing[a.Col.ID] = emptyAggregate(a)
@@ -541,7 +543,7 @@ func groupsFirst(groups []plan.Item, sets [][]int, n int) ([]plan.Item, [][]int)
 }
 
 // pushLimit numbers the rows of each value and keeps the first ones.
-func (d *decorrelator) pushLimit(n *plan.Limit, above colSet) *table {
+func (d *decorrelator) pushLimit(n *plan.Limit, above plan.ColSet) *table {
 	used := d.usesOuter(n.Count, n.Offset)
 	input, keys := n.Input, n.Keys
 	if in, k := orderOf(n.Input); len(k) > 0 {
@@ -550,15 +552,15 @@ func (d *decorrelator) pushLimit(n *plan.Limit, above colSet) *table {
 			keys = k
 		}
 	}
-	t := d.ensure(d.complete(d.push(input, union(union(above, used), d.usesOuter(orderExprs(keys)...)))),
-		union(used, d.usesOuter(orderExprs(keys)...)))
+	t := d.ensure(d.complete(d.push(input, rewrite.Union(rewrite.Union(above, used), d.usesOuter(orderExprs(keys)...)))),
+		rewrite.Union(used, d.usesOuter(orderExprs(keys)...)))
 	if d.r.err != nil {
 		return t
 	}
 	by := t.values()
 	order := make([]expr.Order, len(keys))
 	for i, k := range keys {
-		k.Expr = subst(k.Expr, by)
+		k.Expr = rewrite.Subst(k.Expr, by)
 		order[i] = k
 	}
 	numbered, num := d.r.rowNumber(t.n, linkExprs(t), order, n.Ties)
@@ -567,16 +569,16 @@ func (d *decorrelator) pushLimit(n *plan.Limit, above colSet) *table {
 	}
 	count, offset := n.Count, n.Offset
 	if count != nil {
-		count = subst(count, by)
+		count = rewrite.Subst(count, by)
 	}
 	if offset != nil {
-		offset = subst(offset, by)
+		offset = rewrite.Subst(offset, by)
 	}
 	out := &table{links: t.links, one: t.one}
 	if k, ok := count.(*expr.Const); ok && k.Val == int64(1) && !n.Ties {
 		out.one = true
 	}
-	out.n = filter(numbered, d.r.between(num, count, offset))
+	out.n = rewrite.Filter(numbered, d.r.between(num, count, offset))
 	return out
 }
 
@@ -589,26 +591,26 @@ func orderExprs(keys []expr.Order) []expr.Expr {
 }
 
 // pushMax1Row lets a single join over the domain raise the error.
-func (d *decorrelator) pushMax1Row(n *plan.Max1Row, above colSet) *table {
+func (d *decorrelator) pushMax1Row(n *plan.Max1Row, above plan.ColSet) *table {
 	t := d.complete(d.push(n.Input, above))
 	if t.one || d.r.err != nil {
 		return t
 	}
-	dom := d.domain(sortedIDs(union(t.outers(), above)))
+	dom := d.domain(rewrite.SortedIDs(rewrite.Union(t.outers(), above)))
 	by := dom.values()
 	var on []expr.Expr
 	for _, l := range t.links {
-		on = append(on, subst(l.cond, by))
+		on = append(on, rewrite.Subst(l.cond, by))
 	}
 	in, ind := d.r.indicator(t.n)
 	j := &plan.Join{Kind: plan.Single, L: dom.n, R: in, On: on}
-	return &table{n: filter(j, []expr.Expr{&expr.IsNull{Arg: colOf(ind), Not: true}}), links: dom.links, one: true}
+	return &table{n: rewrite.Filter(j, []expr.Expr{&expr.IsNull{Arg: rewrite.ColOf(ind), Not: true}}), links: dom.links, one: true}
 }
 
 // pushSetOp lets each input carry all of L's columns that any of them reads.
-func (d *decorrelator) pushSetOp(n *plan.SetOp, above colSet) *table {
-	need := union(above, d.correlated(n))
-	cols := sortedIDs(need)
+func (d *decorrelator) pushSetOp(n *plan.SetOp, above plan.ColSet) *table {
+	need := rewrite.Union(above, d.correlated(n))
+	cols := rewrite.SortedIDs(need)
 	out := *n
 	out.Inputs = make([]plan.Node, len(n.Inputs))
 	res := &table{}
@@ -644,4 +646,31 @@ func valuesUnion(r *run, n *plan.Values) plan.Node {
 		return arms[0]
 	}
 	return &plan.SetOp{Kind: plan.Union, All: true, Inputs: arms, Cols: n.Cols}
+}
+
+func nodeName(n plan.Node) string {
+	switch n.(type) {
+	case *plan.RecursiveUnion:
+		return "WITH RECURSIVE"
+	case *plan.TableWrite:
+		return "a table write"
+	}
+	return "this relation"
+}
+
+// emptyAggregate is what an aggregate gives for no rows.
+func emptyAggregate(a plan.AggItem) expr.Expr {
+	if a.Call.Fn != nil {
+		switch a.Call.Fn.Name {
+		case "count", "regr_count":
+			return &expr.Const{Val: int64(0), Typ: a.Col.Type}
+		case "rank", "dense_rank":
+			return &expr.Const{Val: int64(1), Typ: a.Col.Type}
+		case "percent_rank":
+			return &expr.Const{Val: float64(0), Typ: a.Col.Type}
+		case "cume_dist":
+			return &expr.Const{Val: float64(1), Typ: a.Col.Type}
+		}
+	}
+	return rewrite.NullConst(a.Col.Type)
 }

@@ -3,11 +3,12 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // pushJoin makes the table of a join below an Apply. Both sides' tables must
 // agree on the values that they are about.
-func (d *decorrelator) pushJoin(n *plan.Join, above colSet) *table {
+func (d *decorrelator) pushJoin(n *plan.Join, above plan.ColSet) *table {
 	switch n.Kind {
 	case plan.Right:
 		before := n.Schema()
@@ -27,7 +28,7 @@ func (d *decorrelator) pushJoin(n *plan.Join, above colSet) *table {
 	return d.pushOuter(n, above)
 }
 
-func (d *decorrelator) pushInner(n *plan.Join, above colSet) *table {
+func (d *decorrelator) pushInner(n *plan.Join, above plan.ColSet) *table {
 	l := d.complete(d.push(n.L, above))
 	r := d.complete(d.push(n.R, above))
 	if d.r.err != nil {
@@ -40,7 +41,7 @@ func (d *decorrelator) pushInner(n *plan.Join, above colSet) *table {
 	for _, rl := range r.links {
 		at := -1
 		for i, ll := range out.links {
-			if same(ll.outer, rl.outer) {
+			if rewrite.Same(ll.outer, rl.outer) {
 				at = i
 			}
 		}
@@ -51,13 +52,13 @@ func (d *decorrelator) pushInner(n *plan.Join, above colSet) *table {
 		ll := out.links[at]
 		var cond expr.Expr
 		if ll.strict || rl.strict {
-			cond = equals(colOf(ll.col), colOf(rl.col))
+			cond = rewrite.Equals(rewrite.ColOf(ll.col), rewrite.ColOf(rl.col))
 		} else if ll.col.Type == rl.col.Type {
-			cond = sameValue(colOf(ll.col), colOf(rl.col))
+			cond = rewrite.SameValue(rewrite.ColOf(ll.col), rewrite.ColOf(rl.col))
 		}
 		if cond == nil {
 			// No operator between the two: let the domain be between them.
-			l = d.ensure(&table{n: l.n, links: l.links}, union(l.outers(), r.outers()))
+			l = d.ensure(&table{n: l.n, links: l.links}, rewrite.Union(l.outers(), r.outers()))
 			return d.pushOuterTables(n, plan.Inner, l, r)
 		}
 		on = append(on, cond)
@@ -67,9 +68,9 @@ func (d *decorrelator) pushInner(n *plan.Join, above colSet) *table {
 	}
 	out.n = &plan.Join{Kind: plan.Inner, L: l.n, R: r.n, On: on}
 	if isUnit(l.n) {
-		out.n = filter(r.n, on)
+		out.n = rewrite.Filter(r.n, on)
 	} else if isUnit(r.n) {
-		out.n = filter(l.n, on)
+		out.n = rewrite.Filter(l.n, on)
 	}
 	out.one = l.one && r.one
 	return out
@@ -77,26 +78,26 @@ func (d *decorrelator) pushInner(n *plan.Join, above colSet) *table {
 
 // pushOuter is for joins whose left rows may stay without a partner: the right
 // table is joined by the left one's values.
-func (d *decorrelator) pushOuter(n *plan.Join, above colSet) *table {
+func (d *decorrelator) pushOuter(n *plan.Join, above plan.ColSet) *table {
 	used := d.usesOuter(n.On...)
-	r := d.complete(d.push(n.R, colSet{}))
+	r := d.complete(d.push(n.R, plan.ColSet{}))
 	if d.r.err != nil {
 		return r
 	}
-	l := d.complete(d.push(n.L, union(above, union(used, r.outers()))))
+	l := d.complete(d.push(n.L, rewrite.Union(above, rewrite.Union(used, r.outers()))))
 	if d.r.err != nil {
 		return l
 	}
-	need := union(used, colSet{})
+	need := rewrite.Union(used, plan.ColSet{})
 	for _, rl := range r.links {
 		matched := false
 		for _, ll := range l.links {
-			if same(ll.outer, rl.outer) && equals(colOf(ll.col), colOf(rl.col)) != nil && (ll.strict || rl.strict) {
+			if rewrite.Same(ll.outer, rl.outer) && rewrite.Equals(rewrite.ColOf(ll.col), rewrite.ColOf(rl.col)) != nil && (ll.strict || rl.strict) {
 				matched = true
 			}
 		}
 		if !matched {
-			need = union(need, columnsOf(rl.outer))
+			need = rewrite.Union(need, rewrite.ColumnsOf(rl.outer))
 		}
 	}
 	l = d.ensure(l, need)
@@ -108,16 +109,16 @@ func (d *decorrelator) pushOuterTables(n *plan.Join, kind plan.JoinKind, l, r *t
 	by := l.values()
 	j := *n
 	j.Kind, j.L, j.R = kind, l.n, r.n
-	j.On = substAll(n.On, by)
+	j.On = rewrite.SubstAll(n.On, by)
 	var extra []expr.Expr
 	for _, rl := range r.links {
-		if subsetOf(columnsOf(rl.outer), by) {
-			extra = append(extra, subst(rl.cond, by))
+		if subsetOf(rewrite.ColumnsOf(rl.outer), by) {
+			extra = append(extra, rewrite.Subst(rl.cond, by))
 			continue
 		}
 		for _, ll := range l.links {
-			if same(ll.outer, rl.outer) {
-				extra = append(extra, equals(colOf(ll.col), colOf(rl.col)))
+			if rewrite.Same(ll.outer, rl.outer) {
+				extra = append(extra, rewrite.Equals(rewrite.ColOf(ll.col), rewrite.ColOf(rl.col)))
 				break
 			}
 		}
@@ -140,23 +141,23 @@ func (d *decorrelator) pushOuterTables(n *plan.Join, kind plan.JoinKind, l, r *t
 }
 
 // pushFull makes both sides carry all values and merges them.
-func (d *decorrelator) pushFull(n *plan.Join, above colSet) *table {
-	need := union(above, d.correlated(n))
+func (d *decorrelator) pushFull(n *plan.Join, above plan.ColSet) *table {
+	need := rewrite.Union(above, d.correlated(n))
 	l := d.ensure(d.complete(d.push(n.L, need)), need)
 	r := d.ensure(d.complete(d.push(n.R, need)), need)
 	if d.r.err != nil {
 		return l
 	}
 	lv, rv := l.values(), r.values()
-	on := substAll(n.On, lv)
+	on := rewrite.SubstAll(n.On, lv)
 	out := &table{}
-	items := append(passItems(n.L.Schema()), passItems(n.R.Schema())...)
-	for _, id := range sortedIDs(need) {
+	items := append(rewrite.PassItems(n.L.Schema()), rewrite.PassItems(n.R.Schema())...)
+	for _, id := range rewrite.SortedIDs(need) {
 		c := d.cols[id]
-		on = append(on, sameValue(lv[id], rv[id]))
+		on = append(on, rewrite.SameValue(lv[id], rv[id]))
 		col := d.r.newCol(c.Name, c.Type)
 		items = append(items, plan.Item{Col: col, Expr: &expr.Coalesce{Args: []expr.Expr{lv[id], rv[id]}, Typ: c.Type}})
-		out.links = append(out.links, link{outer: colOf(c), col: col, cond: sameValue(colOf(c), colOf(col)), value: true})
+		out.links = append(out.links, link{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
 	}
 	out.n = &plan.Project{Input: &plan.Join{Kind: plan.Full, L: l.n, R: r.n, On: on}, Items: items}
 	return out

@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -14,9 +15,9 @@ import (
 //
 // Inside the step the buffer's rows say which c they are about, so there it is
 // like a table that has links already.
-func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above colSet) *table {
-	need := union(above, d.correlated(n))
-	cols := sortedIDs(need)
+func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above plan.ColSet) *table {
+	need := rewrite.Union(above, d.correlated(n))
+	cols := rewrite.SortedIDs(need)
 	init := d.ensure(d.complete(d.push(n.Init, need)), need)
 	if d.r.err != nil {
 		return init
@@ -66,7 +67,7 @@ func (d *decorrelator) valueLinks(ids []expr.ColID) (links []link, cols []plan.C
 	for _, id := range ids {
 		c := d.cols[id]
 		col := d.r.newCol(c.Name, c.Type)
-		links = append(links, link{outer: colOf(c), col: col, cond: sameValue(colOf(c), colOf(col)), value: true})
+		links = append(links, link{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
 		cols = append(cols, col)
 		if !c.Type.EqualIsSame() {
 			cols = append(cols, d.r.newCol("image", types.Text))
@@ -78,20 +79,20 @@ func (d *decorrelator) valueLinks(ids []expr.ColID) (links []link, cols []plan.C
 // withValues makes a table emit own, then the values of cols; rows about
 // nothing go.
 func (d *decorrelator) withValues(t *table, own []plan.Column, cols []expr.ColID) plan.Node {
-	items := passItems(own)
+	items := rewrite.PassItems(own)
 	by := t.values()
 	var notNull []expr.Expr
 	for _, id := range cols {
 		v := by[id]
 		items = append(items, plan.Item{Col: d.r.newCol(d.cols[id].Name, v.Type()), Expr: v})
 		if !d.cols[id].Type.EqualIsSame() {
-			items = append(items, plan.Item{Col: d.r.newCol("image", types.Text), Expr: image(v)})
+			items = append(items, plan.Item{Col: d.r.newCol("image", types.Text), Expr: rewrite.Image(v)})
 		}
 		for _, l := range t.links {
-			if c, ok := asColumn(l.outer); ok && c.ID == id && l.strict {
+			if c, ok := rewrite.AsColumn(l.outer); ok && c.ID == id && l.strict {
 				notNull = append(notNull, &expr.IsNull{Arg: v, Not: true})
 			}
 		}
 	}
-	return &plan.Project{Input: filter(t.n, notNull), Items: items}
+	return &plan.Project{Input: rewrite.Filter(t.n, notNull), Items: items}
 }

@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // rulePushdown moves conditions towards the tables, so that rows go early and
@@ -26,7 +27,7 @@ import (
 //
 // Of a disjunction that stays above a grouping, a window or a DISTINCT ON, what it
 // implies for their keys goes down. A volatile condition stays where it is.
-func rulePushdown(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func rulePushdown(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	p := &pusher{r: r}
 	return p.push(n, nil), nil
 }
@@ -47,48 +48,48 @@ func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
 	case *plan.Scan:
 		down, up := split(conds, scannable)
 		if len(down) == 0 {
-			return filter(n, up)
+			return rewrite.Filter(n, up)
 		}
 		c := *n
 		c.Filter = addNew(n.Filter, down)
-		return filter(&c, up)
+		return rewrite.Filter(&c, up)
 	case *plan.Virtual:
 		down, up := split(conds, scannable)
 		if len(down) == 0 {
-			return filter(n, up)
+			return rewrite.Filter(n, up)
 		}
 		c := *n
 		c.Filter = addNew(n.Filter, down)
-		return filter(&c, up)
+		return rewrite.Filter(&c, up)
 	case *plan.Source:
 		down, up := split(conds, scannable)
 		if len(down) == 0 {
-			return filter(n, up)
+			return rewrite.Filter(n, up)
 		}
 		c := *n
 		c.Filter = addNew(n.Filter, down)
-		return filter(&c, up)
+		return rewrite.Filter(&c, up)
 	case *plan.Project:
 		return p.project(n, conds)
 	case *plan.ProjectSet:
 		in := plan.Emits(n.Input)
-		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), in) })
-		return filter(with1(n, p.push(n.Input, down)), up)
+		down, up := split(conds, func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), in) })
+		return rewrite.Filter(with1(n, p.push(n.Input, down)), up)
 	case *plan.Aggregate:
 		return p.aggregate(n, conds)
 	case *plan.Window:
 		keys := plainColumns(n.PartitionBy)
-		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), keys) })
+		down, up := split(conds, func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), keys) })
 		down = withImplied(down, up, keys)
-		return filter(with1(n, p.push(n.Input, down)), up)
+		return rewrite.Filter(with1(n, p.push(n.Input, down)), up)
 	case *plan.DistinctOn:
 		keys := plainColumns(n.Keys)
-		down, up := split(conds, func(c expr.Expr) bool { return subset(columnsOf(c), keys) })
+		down, up := split(conds, func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), keys) })
 		down = withImplied(down, up, keys)
-		return filter(with1(n, p.push(n.Input, down)), up)
+		return rewrite.Filter(with1(n, p.push(n.Input, down)), up)
 	case *plan.Sort:
 		if n.Limit >= 0 {
-			return filter(p.kids(n), conds)
+			return rewrite.Filter(p.kids(n), conds)
 		}
 		return with1(n, p.push(n.Input, conds))
 	case *plan.SetOp:
@@ -96,7 +97,7 @@ func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
 	case *plan.Join:
 		return p.join(n, conds)
 	}
-	return filter(p.kids(n), conds)
+	return rewrite.Filter(p.kids(n), conds)
 }
 
 // split parts conds by whether they may go down.
@@ -112,13 +113,13 @@ func split(conds []expr.Expr, ok func(expr.Expr) bool) (down, up []expr.Expr) {
 }
 
 // scannable: models are applied by operators, not by scans.
-func scannable(c expr.Expr) bool { return !costly(c) && len(columnsOf(c)) > 0 }
+func scannable(c expr.Expr) bool { return !rewrite.Costly(c) && len(rewrite.ColumnsOf(c)) > 0 }
 
 // withImplied adds to down what disjunctions that stay above say of cols alone:
 // of (m = 1 AND sum(x) > 0) OR m = 2 that m is 1 or 2.
-func withImplied(down, up []expr.Expr, cols colSet) []expr.Expr {
+func withImplied(down, up []expr.Expr, cols plan.ColSet) []expr.Expr {
 	for _, c := range up {
-		if o, ok := c.(*expr.Or); ok && !isVolatile(o) {
+		if o, ok := c.(*expr.Or); ok && !rewrite.IsVolatile(o) {
 			if d := implied(o, cols); d != nil {
 				down = addNew(down, []expr.Expr{d})
 			}
@@ -128,17 +129,17 @@ func withImplied(down, up []expr.Expr, cols colSet) []expr.Expr {
 }
 
 func addNew(have, more []expr.Expr) []expr.Expr {
-	set := setOf(have)
+	set := rewrite.SetOf(have)
 	for _, c := range more {
-		set.add(c)
+		set.Add(c)
 	}
-	return set.list
+	return set.List
 }
 
-func plainColumns(es []expr.Expr) colSet {
-	out := colSet{}
+func plainColumns(es []expr.Expr) plan.ColSet {
+	out := plan.ColSet{}
 	for _, e := range es {
-		if c, ok := asColumn(e); ok {
+		if c, ok := rewrite.AsColumn(e); ok {
 			out[c.ID] = true
 		}
 	}
@@ -146,11 +147,11 @@ func plainColumns(es []expr.Expr) colSet {
 }
 
 func (p *pusher) filter(n *plan.Filter, conds []expr.Expr) plan.Node {
-	all := addNew(splitAll(n.Conds), conds)
+	all := addNew(rewrite.SplitAll(n.Conds), conds)
 	// What is volatile stays, and keeps what comes after it.
 	for i, c := range all {
-		if isVolatile(c) {
-			return filter(p.push(n.Input, all[:i]), all[i:])
+		if rewrite.IsVolatile(c) {
+			return rewrite.Filter(p.push(n.Input, all[:i]), all[i:])
 		}
 	}
 	return p.push(n.Input, all)
@@ -158,34 +159,34 @@ func (p *pusher) filter(n *plan.Filter, conds []expr.Expr) plan.Node {
 
 func (p *pusher) project(n *plan.Project, conds []expr.Expr) plan.Node {
 	by := map[expr.ColID]expr.Expr{}
-	heavy := colSet{}
+	heavy := plan.ColSet{}
 	for _, it := range n.Items {
 		by[it.Col.ID] = it.Expr
-		if isVolatile(it.Expr) || costly(it.Expr) {
+		if rewrite.IsVolatile(it.Expr) || rewrite.Costly(it.Expr) {
 			heavy[it.Col.ID] = true
 		}
 	}
-	down, up := split(conds, func(c expr.Expr) bool { return !intersects(columnsOf(c), heavy) })
-	return filter(with1(n, p.push(n.Input, substAll(down, by))), up)
+	down, up := split(conds, func(c expr.Expr) bool { return !rewrite.Intersects(rewrite.ColumnsOf(c), heavy) })
+	return rewrite.Filter(with1(n, p.push(n.Input, rewrite.SubstAll(down, by))), up)
 }
 
 func (p *pusher) aggregate(n *plan.Aggregate, conds []expr.Expr) plan.Node {
 	by := map[expr.ColID]expr.Expr{}
-	groups := colSet{}
+	groups := plan.ColSet{}
 	if len(n.Sets) == 0 {
 		for _, g := range n.Groups {
-			if !isVolatile(g.Expr) && !costly(g.Expr) {
+			if !rewrite.IsVolatile(g.Expr) && !rewrite.Costly(g.Expr) {
 				by[g.Col.ID] = g.Expr
 				groups[g.Col.ID] = true
 			}
 		}
 	}
 	down, up := split(conds, func(c expr.Expr) bool {
-		cols := columnsOf(c)
-		return len(n.Groups) > 0 && len(cols) > 0 && subset(cols, groups)
+		cols := rewrite.ColumnsOf(c)
+		return len(n.Groups) > 0 && len(cols) > 0 && rewrite.Subset(cols, groups)
 	})
 	down = withImplied(down, up, groups)
-	return filter(with1(n, p.push(n.Input, substAll(down, by))), up)
+	return rewrite.Filter(with1(n, p.push(n.Input, rewrite.SubstAll(down, by))), up)
 }
 
 func (p *pusher) setOp(n *plan.SetOp, conds []expr.Expr) plan.Node {
@@ -198,62 +199,62 @@ func (p *pusher) setOp(n *plan.SetOp, conds []expr.Expr) plan.Node {
 		by := map[expr.ColID]expr.Expr{}
 		s := in.Schema()
 		for j, col := range n.Cols {
-			by[col.ID] = colOf(s[j])
+			by[col.ID] = rewrite.ColOf(s[j])
 		}
-		c.Inputs[i] = p.push(in, substAll(conds, by))
+		c.Inputs[i] = p.push(in, rewrite.SubstAll(conds, by))
 	}
 	return &c
 }
 
 func (p *pusher) join(n *plan.Join, conds []expr.Expr) plan.Node {
 	l, r := plan.Emits(n.L), plan.Emits(n.R)
-	onlyL := func(c expr.Expr) bool { return subset(columnsOf(c), l) }
-	onlyR := func(c expr.Expr) bool { return subset(columnsOf(c), r) }
-	on := splitAll(n.On)
+	onlyL := func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), l) }
+	onlyR := func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), r) }
+	on := rewrite.SplitAll(n.On)
 	j := *n
 	switch n.Kind {
 	case plan.Inner:
 		var vol []expr.Expr
 		for i, c := range on {
-			if isVolatile(c) {
+			if rewrite.IsVolatile(c) {
 				vol, on = on[i:], on[:i]
 				break
 			}
 		}
 		all := addNew(on, conds)
-		toL, rest := split(all, func(c expr.Expr) bool { return onlyL(c) && len(columnsOf(c)) > 0 })
+		toL, rest := split(all, func(c expr.Expr) bool { return onlyL(c) && len(rewrite.ColumnsOf(c)) > 0 })
 		toR, rest := split(rest, onlyR)
 		j.On = rest
 		j.L, j.R = p.push(n.L, toL), p.push(n.R, toR)
-		return filter(&j, vol)
+		return rewrite.Filter(&j, vol)
 	case plan.Left, plan.Single, plan.Mark, plan.Semi, plan.Anti, plan.AntiNull:
 		toL, up := split(conds, onlyL)
 		var toR []expr.Expr
 		switch n.Kind {
 		case plan.Left, plan.Single, plan.Anti:
-			toR, j.On = split(on, func(c expr.Expr) bool { return onlyR(c) && !isVolatile(c) })
+			toR, j.On = split(on, func(c expr.Expr) bool { return onlyR(c) && !rewrite.IsVolatile(c) })
 		case plan.Semi:
 			var more []expr.Expr
-			more, j.On = split(on, func(c expr.Expr) bool { return onlyL(c) && !isVolatile(c) && len(columnsOf(c)) > 0 })
+			more, j.On = split(on, func(c expr.Expr) bool { return onlyL(c) && !rewrite.IsVolatile(c) && len(rewrite.ColumnsOf(c)) > 0 })
 			toL = append(toL, more...)
-			toR, j.On = split(j.On, func(c expr.Expr) bool { return onlyR(c) && !isVolatile(c) })
+			toR, j.On = split(j.On, func(c expr.Expr) bool { return onlyR(c) && !rewrite.IsVolatile(c) })
 		case plan.Mark:
 			// Only a condition that is never NULL may drop right rows.
 			toR, j.On = split(on, func(c expr.Expr) bool {
 				b, ok := c.(*expr.BoolTest)
-				return ok && b.Kind == expr.IsTrue && !b.Not && onlyR(c) && !isVolatile(c)
+				return ok && b.Kind == expr.IsTrue && !b.Not && onlyR(c) && !rewrite.IsVolatile(c)
 			})
 		}
 		j.L, j.R = p.push(n.L, toL), p.push(n.R, unwrapTrue(toR))
-		return filter(&j, up)
+		return rewrite.Filter(&j, up)
 	case plan.Right:
 		toR, up := split(conds, onlyR)
 		var toL []expr.Expr
-		toL, j.On = split(on, func(c expr.Expr) bool { return onlyL(c) && !isVolatile(c) })
+		toL, j.On = split(on, func(c expr.Expr) bool { return onlyL(c) && !rewrite.IsVolatile(c) })
 		j.L, j.R = p.push(n.L, toL), p.push(n.R, toR)
-		return filter(&j, up)
+		return rewrite.Filter(&j, up)
 	}
-	return filter(p.kids(n), conds)
+	return rewrite.Filter(p.kids(n), conds)
 }
 
 // unwrapTrue drops IS TRUE, which a filter does not need.

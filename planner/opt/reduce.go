@@ -3,6 +3,8 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // reduceFactor is how many times fewer keys the other side of a join must have
@@ -25,7 +27,7 @@ const reduceRows = 50000
 // cheap beside what is saved. Groups that are gone found no partner anyway, so
 // this holds for inner joins, and for semi- and left joins with the aggregation
 // on the right.
-func ruleReduce(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleReduce(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
@@ -55,7 +57,7 @@ func ruleReduce(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 // partner has; side itself where that does not pay.
 func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 	agg := aggregateIn(side)
-	if agg == nil || len(agg.Sets) > 0 || planVolatile(partner) || len(plan.FreeColumns(partner)) > 0 {
+	if agg == nil || len(agg.Sets) > 0 || rewrite.PlanVolatile(partner) || len(plan.FreeColumns(partner)) > 0 {
 		return side
 	}
 	groups := map[expr.ColID]expr.Expr{}
@@ -64,30 +66,30 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 	}
 	through := passedBy(side, agg)
 	est := r.estimates()
-	in, other := est.of(agg.Input), est.of(partner)
-	if in.rows < reduceRows || work(partner, est)*scanShare > in.rows {
+	in, other := est.Of(agg.Input), est.Of(partner)
+	if in.Rows < reduceRows || work(partner, est)*scanShare > in.Rows {
 		return side
 	}
 	have := plan.Emits(partner)
 	var keys [][2]expr.Expr // group expression, partner's column
 	share := 1.0
-	for _, c := range splitAll(on) {
-		a, b, ok := equality(c)
+	for _, c := range rewrite.SplitAll(on) {
+		a, b, ok := rewrite.Equality(c)
 		if !ok {
 			continue
 		}
 		for _, p := range [][2]expr.Expr{{a, b}, {b, a}} {
-			g, ok1 := asColumn(p[0])
-			k, ok2 := asColumn(p[1])
-			if !ok1 || !ok2 || !have[k.ID] || g.Typ.OID != k.Typ.OID || !carriedAlike(g.Typ, k.Typ) {
+			g, ok1 := rewrite.AsColumn(p[0])
+			k, ok2 := rewrite.AsColumn(p[1])
+			if !ok1 || !ok2 || !have[k.ID] || g.Typ.OID != k.Typ.OID || !rewrite.CarriedAlike(g.Typ, k.Typ) {
 				continue
 			}
 			e, isGroup := groups[through[g.ID]]
-			if !isGroup || isVolatile(e) || e.Type().OID != k.Typ.OID || !carriedAlike(e.Type(), k.Typ) {
+			if !isGroup || rewrite.IsVolatile(e) || e.Type().OID != k.Typ.OID || !rewrite.CarriedAlike(e.Type(), k.Typ) {
 				continue
 			}
 			keys = append(keys, [2]expr.Expr{e, k})
-			share = min(share, min(other.ndv(k), max(other.rows, 1))/max(in.ndv(e), 1))
+			share = min(share, min(other.Ndv(k), max(other.Rows, 1))/max(in.Ndv(e), 1))
 		}
 	}
 	if len(keys) == 0 || share*reduceFactor > 1 {
@@ -99,14 +101,14 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 	for _, k := range keys {
 		c := *k[1].(*expr.Col)
 		c.ID = ids[c.ID]
-		eq := equals(k[0], &c)
+		eq := rewrite.Equals(k[0], &c)
 		if eq == nil {
 			return side
 		}
 		semi.On = append(semi.On, eq)
 		cols = append(cols, plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ})
 	}
-	semi.R = &plan.Project{Input: cp, Items: passItems(dedupe(cols))}
+	semi.R = &plan.Project{Input: cp, Items: rewrite.PassItems(dedupe(cols))}
 	reduced := *agg
 	reduced.Input = r.orderJoins(semi)
 	return r.replaceNode(side, agg, &reduced)
@@ -114,7 +116,7 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 
 func dedupe(cols []plan.Column) []plan.Column {
 	var out []plan.Column
-	seen := colSet{}
+	seen := plan.ColSet{}
 	for _, c := range cols {
 		if !seen[c.ID] {
 			seen[c.ID] = true
@@ -156,7 +158,7 @@ func passedBy(n plan.Node, agg *plan.Aggregate) map[expr.ColID]expr.ColID {
 	case *plan.Project:
 		in := passedBy(x.Input, agg)
 		for _, it := range x.Items {
-			if c, ok := asColumn(it.Expr); ok {
+			if c, ok := rewrite.AsColumn(it.Expr); ok {
 				if to, ok := in[c.ID]; ok {
 					out[it.Col.ID] = to
 				}
@@ -174,15 +176,15 @@ func (r *run) replaceNode(n, old, by plan.Node) plan.Node {
 }
 
 // work is how many rows n reads in all.
-func work(n plan.Node, est *estimator) float64 {
+func work(n plan.Node, est *props.Estimator) float64 {
 	w := 0.0
 	switch n := n.(type) {
 	case *plan.Scan:
-		w = scanEst(n, est.st).rows
-	case *plan.Source:
-		w = orElse(n.Rows, 1000)
+		w = props.Scan(n, est.St).Rows
+	case *plan.Source: // before its conditions
+		w = max(n.Rows, est.Of(n).Rows)
 	case *plan.Buffer, *plan.RecursiveUnion, *plan.FuncScan:
-		w = est.of(n).rows
+		w = est.Of(n).Rows
 	}
 	for _, k := range n.Children() {
 		w += work(k, est)

@@ -172,7 +172,7 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 // (SELECT … GROUP BY outer.x) the group has outer.x's id, which must not come
 // out of a relation that is joined with outer. It tells which of n's columns
 // got another id.
-func (r *run) apart(n plan.Node, taken colSet) (plan.Node, map[expr.ColID]expr.ColID) {
+func (r *run) apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]expr.ColID) {
 	to := map[expr.ColID]expr.ColID{}
 	n = r.mapChildren(n, func(k plan.Node) plan.Node {
 		m, ids := r.apart(k, taken)

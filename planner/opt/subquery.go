@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -19,7 +20,7 @@ import (
 //
 // Only a top-level conjunct of a Filter may become a semi-join: in
 // a = 1 OR EXISTS (S) a row may pass without a match, so there it is a mark.
-func ruleSubqueries(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleSubqueries(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	u := &unnester{r: r}
 	out := u.tree(n)
 	return out, u.r.err
@@ -65,7 +66,7 @@ func (u *unnester) tree(n plan.Node) plan.Node {
 
 func nodeHasSubquery(n plan.Node) bool {
 	for _, e := range plan.Exprs(n) {
-		if hasSubquery(e) {
+		if rewrite.HasSubquery(e) {
 			return true
 		}
 	}
@@ -99,7 +100,7 @@ func keepSchema(n plan.Node, cols []plan.Column) plan.Node {
 	if len(n.Schema()) == len(cols) {
 		return n
 	}
-	return &plan.Project{Input: n, Items: passItems(cols)}
+	return &plan.Project{Input: n, Items: rewrite.PassItems(cols)}
 }
 
 func (u *unnester) filter(n *plan.Filter) plan.Node {
@@ -107,10 +108,10 @@ func (u *unnester) filter(n *plan.Filter) plan.Node {
 	input := n.Input
 	var plain, late []expr.Expr
 	var semis []*expr.Subquery
-	for _, c := range splitAll(n.Conds) {
+	for _, c := range rewrite.SplitAll(n.Conds) {
 		s, ok := c.(*expr.Subquery)
 		switch {
-		case !hasSubquery(c):
+		case !rewrite.HasSubquery(c):
 			plain = append(plain, c)
 		case ok && s.Kind != expr.SubScalar && s.Kind != expr.SubArray:
 			semis = append(semis, s)
@@ -118,14 +119,14 @@ func (u *unnester) filter(n *plan.Filter) plan.Node {
 			late = append(late, c)
 		}
 	}
-	input = filter(input, plain)
+	input = rewrite.Filter(input, plain)
 	for _, s := range semis {
 		input = u.semi(input, s)
 	}
 	for i, c := range late {
 		input, late[i] = u.scalar(input, c)
 	}
-	return keepSchema(filter(input, late), before)
+	return keepSchema(rewrite.Filter(input, late), before)
 }
 
 // semi filters input by a subquery that is a condition of its own.
@@ -152,12 +153,12 @@ func (u *unnester) semi(input plan.Node, s *expr.Subquery) plan.Node {
 		}
 		// NOT (x op ANY S): no row for which x op s is true or unknown.
 		return &plan.Apply{Kind: plan.Anti, L: input, R: sub,
-			On: []expr.Expr{&expr.BoolTest{Arg: andOf(on), Kind: expr.IsFalse, Not: true}}}
+			On: []expr.Expr{&expr.BoolTest{Arg: rewrite.AndOf(on), Kind: expr.IsFalse, Not: true}}}
 	case expr.SubAll:
 		if s.Not {
 			// NOT (x op ALL S): some row for which x op s is false.
 			return &plan.Apply{Kind: plan.Semi, L: input, R: sub,
-				On: []expr.Expr{&expr.BoolTest{Arg: andOf(on), Kind: expr.IsFalse}}}
+				On: []expr.Expr{&expr.BoolTest{Arg: rewrite.AndOf(on), Kind: expr.IsFalse}}}
 		}
 		if len(on) == 1 && s.Op == "<>" {
 			if eq := u.equalityOf(on[0]); eq != nil {
@@ -165,7 +166,7 @@ func (u *unnester) semi(input plan.Node, s *expr.Subquery) plan.Node {
 			}
 		}
 		return &plan.Apply{Kind: plan.Anti, L: input, R: sub,
-			On: []expr.Expr{&expr.BoolTest{Arg: andOf(on), Kind: expr.IsTrue, Not: true}}}
+			On: []expr.Expr{&expr.BoolTest{Arg: rewrite.AndOf(on), Kind: expr.IsTrue, Not: true}}}
 	}
 	u.r.fail(internal("subquery of kind %d as a condition", s.Kind))
 	return input
@@ -174,7 +175,7 @@ func (u *unnester) semi(input plan.Node, s *expr.Subquery) plan.Node {
 // equalityOf turns x <> y to x = y.
 func (u *unnester) equalityOf(e expr.Expr) expr.Expr {
 	if c, ok := e.(*expr.Call); ok {
-		if n, ok := negate(c).(*expr.Call); ok && n.Op == "=" {
+		if n, ok := rewrite.Negate(c).(*expr.Call); ok && n.Op == "=" {
 			return n
 		}
 	}
@@ -192,8 +193,8 @@ func (u *unnester) comparisons(s *expr.Subquery, args []expr.Expr) []expr.Expr {
 	}
 	on := make([]expr.Expr, len(args))
 	for i, a := range args {
-		col := colOf(by[s.Cols[i]])
-		on[i] = callOf(s.Cmp[i], s.Op, a, col)
+		col := rewrite.ColOf(by[s.Cols[i]])
+		on[i] = rewrite.CallOf(s.Cmp[i], s.Op, a, col)
 		if c, ok := on[i].(*expr.Call); ok {
 			c.Pos = s.Pos
 		}
@@ -212,7 +213,7 @@ func (u *unnester) plan(s *expr.Subquery) plan.Node {
 
 // scalar replaces the subqueries in e by columns of Applies over input.
 func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
-	if e == nil || !hasSubquery(e) {
+	if e == nil || !rewrite.HasSubquery(e) {
 		return input, e
 	}
 	s, ok := e.(*expr.Subquery)
@@ -249,18 +250,18 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 				col.ID = ids[col.ID]
 			}
 		}
-		return &plan.Apply{Kind: plan.Single, L: input, R: sub}, colOf(col)
+		return &plan.Apply{Kind: plan.Single, L: input, R: sub}, rewrite.ColOf(col)
 	case expr.SubArray:
 		agg, col, empty := u.arrayOf(s, sub)
 		if agg == nil {
 			return input, e
 		}
 		return &plan.Apply{Kind: plan.Single, L: input, R: agg},
-			&expr.Coalesce{Args: []expr.Expr{colOf(col), empty}, Typ: s.Typ}
+			&expr.Coalesce{Args: []expr.Expr{rewrite.ColOf(col), empty}, Typ: s.Typ}
 	}
 	mark := u.r.newCol("mark", types.Bool)
 	on := u.comparisons(s, args)
-	var result expr.Expr = colOf(mark)
+	var result expr.Expr = rewrite.ColOf(mark)
 	switch s.Kind {
 	case expr.SubExists:
 		result = &expr.BoolTest{Arg: result, Kind: expr.IsTrue, Not: s.Not}
@@ -270,7 +271,7 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 		}
 	case expr.SubAll:
 		// x op ALL S is NOT (NOT (x op s) for ANY s).
-		on = []expr.Expr{foldNot(&expr.Not{Arg: andOf(on)})}
+		on = []expr.Expr{foldNot(&expr.Not{Arg: rewrite.AndOf(on)})}
 		if !s.Not {
 			result = &expr.Not{Arg: result}
 		}
@@ -286,13 +287,13 @@ func (u *unnester) arrayOf(s *expr.Subquery, sub plan.Node) (plan.Node, plan.Col
 			arg = c
 		}
 	}
-	f := function("array_agg", arg.Type.OID)
+	f := rewrite.Function("array_agg", arg.Type.OID)
 	if arg.Type.IsArray() || f == nil {
 		u.r.fail(pgerr.Unsupported("ARRAY of a subquery that returns %s is not supported", types.TypeName(arg.Type.OID)))
 		return nil, plan.Column{}, nil
 	}
 	col := u.r.newCol("array", s.Typ)
-	call := expr.AggCall{Fn: f, Args: []expr.Expr{colOf(arg)}, Typ: s.Typ}
+	call := expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.ColOf(arg)}, Typ: s.Typ}
 	inner, keys := orderOf(sub)
 	if keys != nil {
 		call.OrderBy = keys
@@ -333,10 +334,10 @@ func orderOf(n plan.Node) (plan.Node, []expr.Order) {
 			by[c.ID] = c
 		}
 		for _, k := range keys {
-			for _, c := range sortedIDs(columnsOf(k.Expr)) {
+			for _, c := range rewrite.SortedIDs(rewrite.ColumnsOf(k.Expr)) {
 				if col, ok := by[c]; ok && !have[c] {
 					have[c] = true
-					items = append(items, passThrough(col))
+					items = append(items, rewrite.PassThrough(col))
 				}
 			}
 		}
@@ -348,8 +349,8 @@ func orderOf(n plan.Node) (plan.Node, []expr.Order) {
 // join takes subqueries out of a join's condition.
 func (u *unnester) join(n *plan.Join) plan.Node {
 	var plain, subs []expr.Expr
-	for _, c := range splitAll(n.On) {
-		if hasSubquery(c) {
+	for _, c := range rewrite.SplitAll(n.On) {
+		if rewrite.HasSubquery(c) {
 			subs = append(subs, c)
 		} else {
 			plain = append(plain, c)
@@ -364,7 +365,7 @@ func (u *unnester) join(n *plan.Join) plan.Node {
 		l := plan.Emits(n.L)
 		var pairs []expr.Expr
 		for _, e := range subs {
-			if intersects(columnsOf(e), l) {
+			if rewrite.Intersects(rewrite.ColumnsOf(e), l) {
 				pairs = append(pairs, e)
 				continue
 			}
@@ -378,7 +379,7 @@ func (u *unnester) join(n *plan.Join) plan.Node {
 	case plan.Right:
 		before := n.Schema()
 		m := &plan.Join{Kind: plan.Left, L: n.R, R: n.L, On: n.On}
-		return &plan.Project{Input: u.join(m), Items: passItems(before)}
+		return &plan.Project{Input: u.join(m), Items: rewrite.PassItems(before)}
 	}
 	u.r.fail(pgerr.Unsupported("subquery in the condition of a FULL JOIN is not supported"))
 	return n
@@ -423,7 +424,7 @@ func (u *unnester) limit(n *plan.Limit) plan.Node {
 	input, count = u.scalar(input, count)
 	input, offset = u.scalar(input, offset)
 	conds := u.r.between(num, count, offset)
-	var out plan.Node = filter(input, conds)
+	var out plan.Node = rewrite.Filter(input, conds)
 	if len(keys) > 0 {
 		out = &plan.Sort{Input: out, Keys: keys, Limit: -1}
 	}
@@ -437,7 +438,7 @@ func (r *run) rowNumber(n plan.Node, by []expr.Expr, order []expr.Order, ties bo
 	if ties {
 		name = "rank"
 	}
-	f := function(name)
+	f := rewrite.Function(name)
 	if f == nil {
 		r.fail(internal("function %s() is not known", name))
 		return nil, plan.Column{}
@@ -456,36 +457,36 @@ func (r *run) rowNumber(n plan.Node, by []expr.Expr, order []expr.Order, ties bo
 // A NULL count or offset is none.
 func (r *run) between(num plan.Column, count, offset expr.Expr) []expr.Expr {
 	var conds []expr.Expr
-	n := colOf(num)
+	n := rewrite.ColOf(num)
 	orNull := func(e, cond expr.Expr) expr.Expr {
 		if c, ok := e.(*expr.Const); ok && c.Val != nil {
 			return cond
 		}
 		return &expr.Or{Args: []expr.Expr{&expr.IsNull{Arg: e}, cond}}
 	}
-	if offset != nil && !isNull(offset) {
-		conds = append(conds, orNull(offset, compare(">", n, offset)))
+	if offset != nil && !rewrite.IsNull(offset) {
+		conds = append(conds, orNull(offset, rewrite.Compare(">", n, offset)))
 	}
-	if count == nil || isNull(count) {
+	if count == nil || rewrite.IsNull(count) {
 		return conds
 	}
 	last := count
-	if offset != nil && !isNull(offset) {
-		plus := operator("+", types.Int8, types.Int8)
+	if offset != nil && !rewrite.IsNull(offset) {
+		plus := rewrite.Operator("+", types.Int8, types.Int8)
 		if plus == nil {
 			r.fail(internal("operator bigint + bigint is not known"))
 			return nil
 		}
 		off := offset
-		if !isConstant(off) {
-			off = &expr.Coalesce{Args: []expr.Expr{offset, intConst(0)}, Typ: types.Int8}
+		if !rewrite.IsConstant(off) {
+			off = &expr.Coalesce{Args: []expr.Expr{offset, rewrite.IntConst(0)}, Typ: types.Int8}
 		}
-		last = callOf(plus.Func, "+", count, off)
+		last = rewrite.CallOf(plus.Func, "+", count, off)
 		if c, ok := count.(*expr.Const); ok {
 			if o, ok := off.(*expr.Const); ok {
-				last = intConst(c.Val.(int64) + o.Val.(int64))
+				last = rewrite.IntConst(c.Val.(int64) + o.Val.(int64))
 			}
 		}
 	}
-	return append(conds, orNull(count, compare("<=", n, last)))
+	return append(conds, orNull(count, rewrite.Compare("<=", n, last)))
 }

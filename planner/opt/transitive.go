@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // ruleTransitive carries conditions over equalities: with a.x = b.x, what a
@@ -14,7 +15,7 @@ import (
 // Inner and Semi only: a Left join keeps left rows that match nothing. The
 // columns must be of a type whose equal values no function tells apart, else
 // length(x) = 3 for 'a  ' as character(3) would be asked of 'a'.
-func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
+func ruleTransitive(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.bottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
@@ -33,14 +34,14 @@ func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 		l, rr := plan.Emits(j.L), plan.Emits(j.R)
 		lknown, rknown := known(j.L), known(j.R)
 		var forL, forR []expr.Expr
-		for _, c := range splitAll(j.On) {
-			a, b, ok := equality(c)
+		for _, c := range rewrite.SplitAll(j.On) {
+			a, b, ok := rewrite.Equality(c)
 			if !ok {
 				continue
 			}
-			ca, ok1 := asColumn(a)
-			cb, ok2 := asColumn(b)
-			if !ok1 || !ok2 || ca.Typ.OID != cb.Typ.OID || !carriedAlike(ca.Typ, cb.Typ) || !ca.Typ.EqualIsSame() {
+			ca, ok1 := rewrite.AsColumn(a)
+			cb, ok2 := rewrite.AsColumn(b)
+			if !ok1 || !ok2 || ca.Typ.OID != cb.Typ.OID || !rewrite.CarriedAlike(ca.Typ, cb.Typ) || !ca.Typ.EqualIsSame() {
 				continue
 			}
 			if l[cb.ID] && rr[ca.ID] {
@@ -58,7 +59,7 @@ func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 			return n
 		}
 		m := *j
-		m.L, m.R = filter(j.L, forL), filter(j.R, forR)
+		m.L, m.R = rewrite.Filter(j.L, forL), rewrite.Filter(j.R, forR)
 		return &m
 	}), nil
 }
@@ -66,23 +67,23 @@ func ruleTransitive(r *run, n plan.Node, _ colSet) (plan.Node, error) {
 // carryOver gives the conditions of from over column a alone, as conditions on
 // b that have does not hold yet.
 func carryOver(from []expr.Expr, a, b *expr.Col, have []expr.Expr) []expr.Expr {
-	var out exprSet
-	all := setOf(have)
+	var out rewrite.ExprSet
+	all := rewrite.SetOf(have)
 	by := map[expr.ColID]expr.Expr{a.ID: b}
 	for _, c := range from {
-		cols := columnsOf(c)
-		if len(cols) != 1 || !cols[a.ID] || costly(c) || isVolatile(c) {
+		cols := rewrite.ColumnsOf(c)
+		if len(cols) != 1 || !cols[a.ID] || rewrite.Costly(c) || rewrite.IsVolatile(c) {
 			continue
 		}
 		if x, ok := c.(*expr.IsNull); ok && x.Not {
 			continue // the equality says so
 		}
-		d := subst(c, by)
-		if !all.has(d) {
-			out.add(d)
+		d := rewrite.Subst(c, by)
+		if !all.Has(d) {
+			out.Add(d)
 		}
 	}
-	return out.list
+	return out.List
 }
 
 // known lists conditions that every row of n meets, over n's columns.
@@ -95,12 +96,12 @@ func known(n plan.Node) []expr.Expr {
 	case *plan.Source:
 		return n.Filter
 	case *plan.Filter:
-		return append(splitAll(n.Conds), known(n.Input)...)
+		return append(rewrite.SplitAll(n.Conds), known(n.Input)...)
 	case *plan.Project:
 		to := map[expr.ColID]expr.Expr{}
 		for _, it := range n.Items {
-			if c, ok := asColumn(it.Expr); ok {
-				to[c.ID] = colOf(it.Col)
+			if c, ok := rewrite.AsColumn(it.Expr); ok {
+				to[c.ID] = rewrite.ColOf(it.Col)
 			}
 		}
 		return renamed(known(n.Input), to)
@@ -110,8 +111,8 @@ func known(n plan.Node) []expr.Expr {
 		}
 		to := map[expr.ColID]expr.Expr{}
 		for _, g := range n.Groups {
-			if c, ok := asColumn(g.Expr); ok {
-				to[c.ID] = colOf(g.Col)
+			if c, ok := rewrite.AsColumn(g.Expr); ok {
+				to[c.ID] = rewrite.ColOf(g.Col)
 			}
 		}
 		return renamed(known(n.Input), to)
@@ -133,13 +134,13 @@ func renamed(conds []expr.Expr, to map[expr.ColID]expr.Expr) []expr.Expr {
 	var out []expr.Expr
 	for _, c := range conds {
 		ok := true
-		for id := range columnsOf(c) {
+		for id := range rewrite.ColumnsOf(c) {
 			if _, has := to[id]; !has {
 				ok = false
 			}
 		}
 		if ok {
-			out = append(out, subst(c, to))
+			out = append(out, rewrite.Subst(c, to))
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // Validate checks what every plan must keep: each column that a node reads is
@@ -15,14 +16,14 @@ func Validate(n plan.Node, final bool) error {
 	return validate(n, nil, final)
 }
 
-func validate(n plan.Node, outer colSet, final bool) error {
+func validate(n plan.Node, outer plan.ColSet, final bool) error {
 	kids := n.Children()
-	have := colSet{}
+	have := plan.ColSet{}
 	seen := map[expr.ColID]bool{}
 	for i, k := range kids {
 		ko := outer
 		if a, ok := n.(*plan.Apply); ok && i == 1 {
-			ko = union(outer, plan.Emits(a.L))
+			ko = rewrite.Union(outer, plan.Emits(a.L))
 		}
 		if err := validate(k, ko, final); err != nil {
 			return err
@@ -53,7 +54,7 @@ func validate(n plan.Node, outer colSet, final bool) error {
 				return fmt.Errorf("set operation: input %d has %d columns, not %d", i, len(k.Schema()), len(n.Cols))
 			}
 			for j, c := range k.Schema() {
-				if final && !carriedAlike(c.Type, n.Cols[j].Type) {
+				if final && !rewrite.CarriedAlike(c.Type, n.Cols[j].Type) {
 					return fmt.Errorf("set operation: input %d column %d is carried otherwise", i, j)
 				}
 			}
@@ -75,10 +76,10 @@ func validate(n plan.Node, outer colSet, final bool) error {
 		}
 		l, r := plan.Emits(n.L), plan.Emits(n.R)
 		for i := range n.LKeys {
-			if !subset(columnsOf(n.LKeys[i]), l) || !subset(columnsOf(n.RKeys[i]), r) {
+			if !rewrite.Subset(rewrite.ColumnsOf(n.LKeys[i]), l) || !rewrite.Subset(rewrite.ColumnsOf(n.RKeys[i]), r) {
 				return fmt.Errorf("key %d of a join is not of its side", i)
 			}
-			if !carriedAlike(n.LKeys[i].Type(), n.RKeys[i].Type()) && !(isText(n.LKeys[i].Type()) && isText(n.RKeys[i].Type())) {
+			if !rewrite.CarriedAlike(n.LKeys[i].Type(), n.RKeys[i].Type()) && !(isText(n.LKeys[i].Type()) && isText(n.RKeys[i].Type())) {
 				return fmt.Errorf("key %d of a join is carried otherwise on each side", i)
 			}
 		}
@@ -86,23 +87,23 @@ func validate(n plan.Node, outer colSet, final bool) error {
 			return fmt.Errorf("NOT IN with %d keys", len(n.LKeys))
 		}
 	}
-	for _, c := range sortedIDs(outer) {
+	for _, c := range rewrite.SortedIDs(outer) {
 		have[c] = true
 	}
 	for _, e := range plan.Exprs(n) {
 		if e == nil {
 			continue
 		}
-		if final && hasSubquery(e) {
+		if final && rewrite.HasSubquery(e) {
 			return fmt.Errorf("%T: a Subquery is left", n)
 		}
-		for _, c := range sortedIDs(columnsOf(e)) {
+		for _, c := range rewrite.SortedIDs(rewrite.ColumnsOf(e)) {
 			if !have[c] {
 				return fmt.Errorf("%T reads column %d, which nothing below emits", n, c)
 			}
 		}
 	}
-	emitted := colSet{}
+	emitted := plan.ColSet{}
 	for _, c := range n.Schema() {
 		if _, isApply := n.(*plan.Apply); emitted[c.ID] && !isApply {
 			return fmt.Errorf("%T emits column %d (%s) twice", n, c.ID, c.Name)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -97,7 +97,7 @@ func describe(s *plan.Staged, o *Options, act Actuals) *entry {
 	d := &describer{s: s, o: o, act: act, next: map[plan.StageID]int{}}
 	d.rows = o.Rows
 	if d.rows == nil {
-		d.rows = opt.Estimator(nil)
+		d.rows = props.RowsFunc(nil)
 	}
 	d.qualify()
 	return d.node(s.Stages[0].Root, 0)[0]

@@ -2,8 +2,8 @@ package stage
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -14,7 +14,7 @@ type Env struct {
 	Nodes int
 	// State gives statistics where Stats is nil.
 	State *catalog.State
-	Stats opt.Statistics
+	Stats props.Statistics
 	// EarlyAlways begins every aggregation that can be below joins there, however
 	// many groups that makes: for tests.
 	EarlyAlways bool
@@ -42,9 +42,9 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	}
 	st := env.Stats
 	if st == nil {
-		st = opt.FromState(env.State)
+		st = props.FromState(env.State)
 	}
-	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, rows: opt.Estimator(st), next: highest(root) + 1, always: env.EarlyAlways}
+	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.EarlyAlways}
 	n := p.preaggregate(p.sortDistinctOn(root))
 	if p.nodes > 1 {
 		m, d, err := p.place(n)

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/tributarydb/tributary/internal/plantest"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/stage"
 )
 
@@ -29,7 +29,7 @@ func TestStage(t *testing.T) {
 			w = plantest.TPCH(t)
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			o := stage.Options{Rows: opt.Estimator(w)}
+			o := stage.Options{Rows: props.RowsFunc(w)}
 			format := "text"
 			w.Nodes = 1
 			analyze := false

@@ -1,4 +1,4 @@
-package opt
+package rewrite
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
@@ -6,10 +6,10 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// operator finds the operator for exactly these operand types, or the one that
+// Operator finds the operator for exactly these operand types, or the one that
 // serves them under a polymorphic or binary-compatible name; nil if there is
 // none.
-func operator(name string, l, r types.Type) *fn.Operator {
+func Operator(name string, l, r types.Type) *fn.Operator {
 	ops := fn.Operators(name)
 	find := func(a, b types.OID) *fn.Operator {
 		for _, o := range ops {
@@ -39,20 +39,20 @@ func generalOID(t types.Type) types.OID {
 	return t.OID
 }
 
-// equals makes l = r; nil if the types have no equality.
-func equals(l, r expr.Expr) expr.Expr { return compare("=", l, r) }
+// Equals makes l = r; nil if the types have no equality.
+func Equals(l, r expr.Expr) expr.Expr { return Compare("=", l, r) }
 
-// compare makes l op r; nil if there is no such operator for the types.
-func compare(op string, l, r expr.Expr) expr.Expr {
-	o := operator(op, l.Type(), r.Type())
+// Compare makes l op r; nil if there is no such operator for the types.
+func Compare(op string, l, r expr.Expr) expr.Expr {
+	o := Operator(op, l.Type(), r.Type())
 	if o == nil {
 		return nil
 	}
-	return callOf(o.Func, op, l, r)
+	return CallOf(o.Func, op, l, r)
 }
 
-// callOf makes a call with the arguments carried as the function wants them.
-func callOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
+// CallOf makes a call with the arguments carried as the function wants them.
+func CallOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	ts := make([]types.Type, len(args))
 	for i, a := range args {
 		ts[i] = a.Type()
@@ -60,7 +60,7 @@ func callOf(f *fn.Func, op string, args ...expr.Expr) expr.Expr {
 	carried, ret := bindTypes(f, ts)
 	out := make([]expr.Expr, len(args))
 	for i, a := range args {
-		out[i] = carry(a, carried[i])
+		out[i] = Carry(a, carried[i])
 	}
 	return &expr.Call{Fn: f, Args: out, Typ: ret, Op: op}
 }
@@ -81,32 +81,32 @@ func bindTypes(f *fn.Func, args []types.Type) (carried []types.Type, ret types.T
 	return carried, types.Type{OID: f.Ret, Mod: -1}
 }
 
-// carry casts e where it is carried otherwise than t.
-func carry(e expr.Expr, t types.Type) expr.Expr {
-	if carriedAlike(e.Type(), t) || e.Type().OID != t.OID {
+// Carry casts e where it is carried otherwise than t.
+func Carry(e expr.Expr, t types.Type) expr.Expr {
+	if CarriedAlike(e.Type(), t) || e.Type().OID != t.OID {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
-// sameValue tells that l and r are NULL or the very same value, which equal
+// SameValue tells that l and r are NULL or the very same value, which equal
 // values of a type without exact equality, or with none at all, need not be.
-func sameValue(l, r expr.Expr) expr.Expr {
-	l, r = image(l), image(r)
-	return &expr.Distinct{L: l, R: r, Eq: operator("=", l.Type(), r.Type()).Func, Not: true}
+func SameValue(l, r expr.Expr) expr.Expr {
+	l, r = Image(l), Image(r)
+	return &expr.Distinct{L: l, R: r, Eq: Operator("=", l.Type(), r.Type()).Func, Not: true}
 }
 
-// image is an expression of e of exact equality that is another for every other
+// Image is an expression of e of exact equality that is another for every other
 // value of e: e itself, or its text.
-func image(e expr.Expr) expr.Expr {
-	if t := e.Type(); t.EqualIsSame() && operator("=", t, t) != nil {
+func Image(e expr.Expr) expr.Expr {
+	if t := e.Type(); t.EqualIsSame() && Operator("=", t, t) != nil {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: types.Text}
 }
 
-// function finds an overload by its argument types.
-func function(name string, args ...types.OID) *fn.Func {
+// Function finds an overload by its argument types.
+func Function(name string, args ...types.OID) *fn.Func {
 	for _, f := range fn.Lookup(name) {
 		if len(f.Args) != len(args) {
 			continue
@@ -122,8 +122,8 @@ func function(name string, args ...types.OID) *fn.Func {
 	return nil
 }
 
-// negate gives the comparison that is true where c is false; nil if unknown.
-func negate(c *expr.Call) expr.Expr {
+// Negate gives the comparison that is true where c is false; nil if unknown.
+func Negate(c *expr.Call) expr.Expr {
 	if c.Op == "" || len(c.Args) != 2 {
 		return nil
 	}
@@ -142,5 +142,5 @@ func negate(c *expr.Call) expr.Expr {
 	return nil
 }
 
-// mirrored is the operator that says the same with its sides swapped.
-var mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+// Mirrored is the operator that says the same with its sides swapped.
+var Mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}

@@ -1,4 +1,4 @@
-package opt
+package props
 
 import (
 	"maps"
@@ -6,40 +6,41 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// estimator estimates relations and remembers by node.
-type estimator struct {
-	st    Statistics
-	cache map[plan.Node]*relEst
-	look  func() // at each estimate that is made; nil for none
-	// filled are the buffers whose rows are known.
-	filled map[int]*bufferEst
+// Estimator estimates relations and remembers by node.
+type Estimator struct {
+	St    Statistics
+	cache map[plan.Node]*Relation
+	Look  func() // at each estimate that is made; nil for none
+	// Filled are the buffers whose rows are known.
+	Filled map[int]*Buffer
 }
 
-func newEstimator(st Statistics) *estimator {
-	return &estimator{st: st, cache: map[plan.Node]*relEst{}}
+func New(st Statistics) *Estimator {
+	return &Estimator{St: st, cache: map[plan.Node]*Relation{}}
 }
 
-// Estimate is the number of rows that n is thought to give.
-func Estimate(n plan.Node, st Statistics) float64 {
+// Rows is the number of rows that n is thought to give.
+func Rows(n plan.Node, st Statistics) float64 {
 	if st == nil {
 		st = FromState(nil)
 	}
-	return newEstimator(st).of(n).rows
+	return New(st).Of(n).Rows
 }
 
 // Kept is the most rows that one operator of n is thought to take in and keep,
 // or to give from what it keeps; 0 if none keeps any.
 func Kept(n plan.Node, st Statistics) float64 {
-	e := newEstimator(st)
+	e := New(st)
 	most := 0.0
 	var walk func(plan.Node)
 	walk = func(n plan.Node) {
 		if n.Traits().Holds {
-			most = max(most, e.of(n).rows)
+			most = max(most, e.Of(n).Rows)
 			for _, k := range n.Children() {
-				most = max(most, e.of(k).rows)
+				most = max(most, e.Of(k).Rows)
 			}
 		}
 		for _, k := range n.Children() {
@@ -50,50 +51,50 @@ func Kept(n plan.Node, st Statistics) float64 {
 	return most
 }
 
-func (e *estimator) of(n plan.Node) *relEst {
+func (e *Estimator) Of(n plan.Node) *Relation {
 	if r, ok := e.cache[n]; ok {
 		return r
 	}
-	if e.look != nil {
-		e.look()
+	if e.Look != nil {
+		e.Look()
 	}
 	r := e.compute(n)
-	if math.IsNaN(r.rows) || r.rows < 0 {
-		r.rows = 1
+	if math.IsNaN(r.Rows) || r.Rows < 0 {
+		r.Rows = 1
 	}
 	e.cache[n] = r
 	return r
 }
 
-// filtered applies conditions to an estimate.
-func filtered(in *relEst, conds []expr.Expr) *relEst {
+// Filtered applies conditions to an estimate.
+func Filtered(in *Relation, conds []expr.Expr) *Relation {
 	if len(conds) == 0 {
 		return in
 	}
 	s := in.conds(conds)
-	out := &relEst{rows: in.rows * s, cols: maps.Clone(in.cols)}
+	out := &Relation{Rows: in.Rows * s, Cols: maps.Clone(in.Cols)}
 	out.narrow(conds)
-	out.cap(in.rows)
+	out.cap(in.Rows)
 	return out
 }
 
 // narrow moves the bounds of columns that conditions compare with constants.
-func (r *relEst) narrow(conds []expr.Expr) {
-	for _, c := range splitAll(conds) {
+func (r *Relation) narrow(conds []expr.Expr) {
+	for _, c := range rewrite.SplitAll(conds) {
 		switch x := c.(type) {
 		case *expr.Call:
 			if len(x.Args) != 2 {
 				continue
 			}
 			op, l, k := x.Op, x.Args[0], x.Args[1]
-			if isConstant(l) {
-				op, l, k = mirrored[op], k, l
+			if rewrite.IsConstant(l) {
+				op, l, k = rewrite.Mirrored[op], k, l
 			}
-			col, ok := asColumn(l)
+			col, ok := rewrite.AsColumn(l)
 			if !ok {
 				continue
 			}
-			ce, known := r.cols[col.ID]
+			ce, known := r.Cols[col.ID]
 			kc, isK := k.(*expr.Const)
 			if !known || !isK || kc.Val == nil || kc.Typ.OID != ce.typ.OID {
 				continue
@@ -111,15 +112,15 @@ func (r *relEst) narrow(conds []expr.Expr) {
 					ce.ndv, ce.min, ce.null = max(1, ce.ndv*(hi-lo)), kc.Val, 0
 				}
 			}
-			r.cols[col.ID] = ce
+			r.Cols[col.ID] = ce
 		case *expr.In:
-			if col, ok := asColumn(x.Arg); ok && !x.Not {
-				if ce, known := r.cols[col.ID]; known {
+			if col, ok := rewrite.AsColumn(x.Arg); ok && !x.Not {
+				if ce, known := r.Cols[col.ID]; known {
 					n := float64(len(x.List))
 					if ce.ndv == 0 || ce.ndv > n {
 						ce.ndv = n
 					}
-					r.cols[col.ID] = ce
+					r.Cols[col.ID] = ce
 				}
 			}
 		}
@@ -127,134 +128,127 @@ func (r *relEst) narrow(conds []expr.Expr) {
 }
 
 // cap lowers distinct counts after rows were dropped from before.
-func (r *relEst) cap(before float64) {
-	if before <= 0 || r.rows >= before {
+func (r *Relation) cap(before float64) {
+	if before <= 0 || r.Rows >= before {
 		return
 	}
-	for id, c := range r.cols {
+	for id, c := range r.Cols {
 		if c.ndv > 1 {
 			// Each value has before/ndv rows; it is gone when all of them are.
 			per := before / c.ndv
-			c.ndv = max(1, c.ndv*(1-math.Pow(1-r.rows/before, per)))
-			r.cols[id] = c
+			c.ndv = max(1, c.ndv*(1-math.Pow(1-r.Rows/before, per)))
+			r.Cols[id] = c
 		}
 	}
 }
 
-func (e *estimator) compute(n plan.Node) *relEst {
+func (e *Estimator) compute(n plan.Node) *Relation {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return filtered(scanEst(n, e.st), n.Filter)
+		return Filtered(Scan(n, e.St), n.Filter)
 	case *plan.Values:
 		return e.values(n)
 	case *plan.Virtual:
-		return filtered(&relEst{rows: 200, cols: plainCols(n.Cols)}, n.Filter)
+		return Filtered(&Relation{Rows: 200, Cols: PlainColumns(n.Cols)}, n.Filter)
 	case *plan.Source:
-		return filtered(&relEst{rows: orElse(n.Rows, 1000), cols: plainCols(n.Cols)}, n.Filter)
+		return Filtered(&Relation{Rows: orElse(n.Rows, 1000), Cols: PlainColumns(n.Cols)}, n.Filter)
 	case *plan.FuncScan:
 		rows := 1.0
 		for _, c := range n.Calls {
 			rows = max(rows, setRows(c))
 		}
-		return &relEst{rows: rows, cols: plainCols(n.Schema())}
+		return &Relation{Rows: rows, Cols: PlainColumns(n.Schema())}
 	case *plan.Buffer:
-		if b := e.filled[n.ID]; b != nil {
+		if b := e.Filled[n.ID]; b != nil {
 			return b.read(n)
 		}
-		return &relEst{rows: orElse(n.Rows, 1000), cols: plainCols(n.Cols)}
+		return &Relation{Rows: orElse(n.Rows, 1000), Cols: PlainColumns(n.Cols)}
 	case *plan.Receive:
-		return &relEst{rows: 1000, cols: plainCols(n.Cols)}
+		return &Relation{Rows: 1000, Cols: PlainColumns(n.Cols)}
 	case *plan.Filter:
-		return filtered(e.of(n.Input), n.Conds)
+		return Filtered(e.Of(n.Input), n.Conds)
 	case *plan.Project:
-		in := e.of(n.Input)
-		out := &relEst{rows: in.rows, cols: map[expr.ColID]colEst{}}
+		in := e.Of(n.Input)
+		out := &Relation{Rows: in.Rows, Cols: map[expr.ColID]Column{}}
 		for _, it := range n.Items {
-			if c, ok := asColumn(it.Expr); ok {
-				ce := in.cols[c.ID]
+			if c, ok := rewrite.AsColumn(it.Expr); ok {
+				ce := in.Cols[c.ID]
 				ce.typ = it.Col.Type
-				out.cols[it.Col.ID] = ce
+				out.Cols[it.Col.ID] = ce
 				continue
 			}
-			out.cols[it.Col.ID] = colEst{ndv: in.ndv(it.Expr), typ: it.Col.Type}
+			out.Cols[it.Col.ID] = Column{ndv: in.Ndv(it.Expr), typ: it.Col.Type}
 		}
 		return out
 	case *plan.ProjectSet:
-		in := e.of(n.Input)
+		in := e.Of(n.Input)
 		per := 1.0
 		for _, c := range n.Calls {
 			per = max(per, setRows(c))
 		}
-		out := &relEst{rows: in.rows * per, cols: maps.Clone(in.cols)}
-		maps.Copy(out.cols, plainCols(n.Schema()[len(n.Input.Schema()):]))
+		out := &Relation{Rows: in.Rows * per, Cols: maps.Clone(in.Cols)}
+		maps.Copy(out.Cols, PlainColumns(n.Schema()[len(n.Input.Schema()):]))
 		return out
 	case *plan.Aggregate:
 		return e.aggregate(n)
 	case *plan.Window:
-		in := e.of(n.Input)
-		out := &relEst{rows: in.rows, cols: maps.Clone(in.cols)}
+		in := e.Of(n.Input)
+		out := &Relation{Rows: in.Rows, Cols: maps.Clone(in.Cols)}
 		for _, it := range n.Items {
-			out.cols[it.Col.ID] = colEst{typ: it.Col.Type}
+			out.Cols[it.Col.ID] = Column{typ: it.Col.Type}
 		}
 		return out
 	case *plan.Sort:
-		in := e.of(n.Input)
-		if n.Limit >= 0 && float64(n.Limit) < in.rows {
+		in := e.Of(n.Input)
+		if n.Limit >= 0 && float64(n.Limit) < in.Rows {
 			return limited(in, float64(n.Limit))
 		}
 		return in
 	case *plan.Limit:
-		in := e.of(n.Input)
+		in := e.Of(n.Input)
 		if c, ok := n.Count.(*expr.Const); ok {
-			if v, ok := c.Val.(int64); ok && float64(v) < in.rows {
+			if v, ok := c.Val.(int64); ok && float64(v) < in.Rows {
 				return limited(in, float64(v))
 			}
 		} else if n.Count != nil {
-			return limited(in, min(in.rows, max(1, in.rows/10)))
+			return limited(in, min(in.Rows, max(1, in.Rows/10)))
 		}
 		return in
 	case *plan.DistinctOn:
-		in := e.of(n.Input)
+		in := e.Of(n.Input)
 		return limited(in, groupCount(in, n.Keys))
 	case *plan.Max1Row:
-		return limited(e.of(n.Input), 1)
+		return limited(e.Of(n.Input), 1)
 	case *plan.Join:
-		return e.join(n.Kind, e.of(n.L), e.of(n.R), allConds(n), n.MarkCol)
+		return e.Join(n.Kind, e.Of(n.L), e.Of(n.R), allConds(n), n.MarkCol)
 	case *plan.Apply:
-		return e.join(n.Kind, e.of(n.L), e.of(n.R), n.On, n.MarkCol)
+		return e.Join(n.Kind, e.Of(n.L), e.Of(n.R), n.On, n.MarkCol)
 	case *plan.SetOp:
 		return e.setOp(n)
 	case *plan.RecursiveUnion:
-		return &relEst{rows: e.of(n.Init).rows * 10, cols: plainCols(n.Cols)}
+		return &Relation{Rows: e.Of(n.Init).Rows * 10, Cols: PlainColumns(n.Cols)}
 	case *plan.TableWrite:
-		return &relEst{rows: 8, cols: map[expr.ColID]colEst{}}
+		return &Relation{Rows: 8, Cols: map[expr.ColID]Column{}}
 	}
 	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
-		return e.of(n.Children()[0])
+		return e.Of(n.Children()[0])
 	}
-	return &relEst{rows: 1000, cols: plainCols(n.Schema())}
+	return &Relation{Rows: 1000, Cols: PlainColumns(n.Schema())}
 }
 
-func limited(in *relEst, rows float64) *relEst {
-	out := &relEst{rows: min(rows, in.rows), cols: maps.Clone(in.cols)}
-	for id, c := range out.cols {
-		c.ndv = min(c.ndv, out.rows)
-		out.cols[id] = c
+func limited(in *Relation, rows float64) *Relation {
+	out := &Relation{Rows: min(rows, in.Rows), Cols: maps.Clone(in.Cols)}
+	for id, c := range out.Cols {
+		c.ndv = min(c.ndv, out.Rows)
+		out.Cols[id] = c
 	}
 	return out
 }
 
-func orElse(x, y float64) float64 {
-	if x > 0 {
-		return x
-	}
-	return y
-}
-
-func plainCols(cols []plan.Column) map[expr.ColID]colEst {
-	out := map[expr.ColID]colEst{}
+func PlainColumns(cols []plan.Column) map[expr.ColID]Column {
+	out := map[expr.ColID]Column{}
 	for _, c := range cols {
-		out[c.ID] = colEst{typ: c.Type}
+		out[c.ID] = Column{typ: c.Type}
 	}
 	return out
 }
@@ -276,38 +270,38 @@ func setRows(c plan.SetCall) float64 {
 	return 10
 }
 
-func (e *estimator) values(n *plan.Values) *relEst {
-	out := &relEst{rows: float64(len(n.Rows)), cols: map[expr.ColID]colEst{}}
+func (e *Estimator) values(n *plan.Values) *Relation {
+	out := &Relation{Rows: float64(len(n.Rows)), Cols: map[expr.ColID]Column{}}
 	for _, c := range n.Cols {
-		out.cols[c.ID] = colEst{ndv: max(1, out.rows), typ: c.Type}
+		out.Cols[c.ID] = Column{ndv: max(1, out.Rows), typ: c.Type}
 	}
 	return out
 }
 
 // groupCount estimates how many different values keys have together.
-func groupCount(in *relEst, keys []expr.Expr) float64 {
+func groupCount(in *Relation, keys []expr.Expr) float64 {
 	if len(keys) == 0 {
 		return 1
 	}
 	p := 1.0
 	most := 1.0
 	for _, k := range keys {
-		n := in.ndv(k)
+		n := in.Ndv(k)
 		p *= n
 		most = max(most, n)
 	}
-	if p >= in.rows {
+	if p >= in.Rows {
 		// Columns are seldom independent: assume less than a row a group.
-		if most < in.rows/10 && len(keys) > 1 {
-			return max(most, in.rows/3)
+		if most < in.Rows/10 && len(keys) > 1 {
+			return max(most, in.Rows/3)
 		}
-		return max(1, in.rows)
+		return max(1, in.Rows)
 	}
 	return max(1, p)
 }
 
-func (e *estimator) aggregate(n *plan.Aggregate) *relEst {
-	in := e.of(n.Input)
+func (e *Estimator) aggregate(n *plan.Aggregate) *Relation {
+	in := e.Of(n.Input)
 	keys := make([]expr.Expr, len(n.Groups))
 	for i, g := range n.Groups {
 		keys[i] = g.Expr
@@ -316,7 +310,7 @@ func (e *estimator) aggregate(n *plan.Aggregate) *relEst {
 	if len(n.Sets) == 0 {
 		rows = groupCount(in, keys)
 		if len(n.Groups) > 0 {
-			rows = min(rows, max(in.rows, 0))
+			rows = min(rows, max(in.Rows, 0))
 		}
 	}
 	for _, s := range n.Sets {
@@ -326,28 +320,28 @@ func (e *estimator) aggregate(n *plan.Aggregate) *relEst {
 		}
 		rows += groupCount(in, part)
 	}
-	out := &relEst{rows: rows, cols: map[expr.ColID]colEst{}}
+	out := &Relation{Rows: rows, Cols: map[expr.ColID]Column{}}
 	for i, g := range n.Groups {
-		if c, ok := asColumn(g.Expr); ok {
-			ce := in.cols[c.ID]
+		if c, ok := rewrite.AsColumn(g.Expr); ok {
+			ce := in.Cols[c.ID]
 			if ce.ndv > 0 {
 				ce.ndv = min(ce.ndv, rows)
 			}
-			out.cols[g.Col.ID] = ce
+			out.Cols[g.Col.ID] = ce
 			continue
 		}
-		out.cols[g.Col.ID] = colEst{ndv: min(in.ndv(keys[i]), rows), typ: g.Col.Type}
+		out.Cols[g.Col.ID] = Column{ndv: min(in.Ndv(keys[i]), rows), typ: g.Col.Type}
 	}
 	for _, a := range n.Aggs {
-		out.cols[a.Col.ID] = colEst{typ: a.Col.Type}
+		out.Cols[a.Col.ID] = Column{typ: a.Col.Type}
 	}
 	return out
 }
 
-func (e *estimator) setOp(n *plan.SetOp) *relEst {
+func (e *Estimator) setOp(n *plan.SetOp) *Relation {
 	var rows float64
 	for i, in := range n.Inputs {
-		r := e.of(in).rows
+		r := e.Of(in).Rows
 		switch {
 		case n.Kind == plan.Union:
 			rows += r
@@ -359,16 +353,16 @@ func (e *estimator) setOp(n *plan.SetOp) *relEst {
 			rows = max(rows-r/2, rows/2)
 		}
 	}
-	out := &relEst{rows: rows, cols: plainCols(n.Cols)}
+	out := &Relation{Rows: rows, Cols: PlainColumns(n.Cols)}
 	for j, c := range n.Cols {
 		var ndv float64
 		for _, in := range n.Inputs {
 			s := in.Schema()
 			if j < len(s) {
-				ndv += e.of(in).cols[s[j].ID].ndv
+				ndv += e.Of(in).Cols[s[j].ID].ndv
 			}
 		}
-		out.cols[c.ID] = colEst{ndv: min(ndv, rows), typ: c.Type}
+		out.Cols[c.ID] = Column{ndv: min(ndv, rows), typ: c.Type}
 	}
 	return out
 }
@@ -387,21 +381,21 @@ func allConds(n *plan.Join) []expr.Expr {
 }
 
 // pairs splits a join's conditions in equalities of the sides and the rest.
-func (e *estimator) pairs(l, r *relEst, conds []expr.Expr) (keys [][2]expr.Expr, rest []expr.Expr) {
-	side := func(x expr.Expr, of *relEst) bool {
-		cols := columnsOf(x)
+func (e *Estimator) pairs(l, r *Relation, conds []expr.Expr) (keys [][2]expr.Expr, rest []expr.Expr) {
+	side := func(x expr.Expr, of *Relation) bool {
+		cols := rewrite.ColumnsOf(x)
 		for c := range cols {
-			if _, ok := of.cols[c]; !ok {
+			if _, ok := of.Cols[c]; !ok {
 				return false
 			}
 		}
 		return len(cols) > 0
 	}
-	for _, c := range splitAll(conds) {
+	for _, c := range rewrite.SplitAll(conds) {
 		if b, ok := c.(*expr.BoolTest); ok && b.Kind == expr.IsTrue && !b.Not {
 			c = b.Arg
 		}
-		a, b, ok := equality(c)
+		a, b, ok := rewrite.Equality(c)
 		if d, isD := c.(*expr.Distinct); isD && d.Not {
 			a, b, ok = d.L, d.R, true
 		}
@@ -417,62 +411,62 @@ func (e *estimator) pairs(l, r *relEst, conds []expr.Expr) (keys [][2]expr.Expr,
 	return keys, rest
 }
 
-// join estimates a join: |L||R| over the larger number of distinct values for
+// Join estimates a join: |L||R| over the larger number of distinct values for
 // each key, the further keys damped, since keys of one pair of tables are
 // seldom independent.
-func (e *estimator) join(kind plan.JoinKind, l, r *relEst, conds []expr.Expr, mark expr.ColID) *relEst {
+func (e *Estimator) Join(kind plan.JoinKind, l, r *Relation, conds []expr.Expr, mark expr.ColID) *Relation {
 	keys, rest := e.pairs(l, r, conds)
-	both := &relEst{cols: maps.Clone(l.cols)}
-	if both.cols == nil {
-		both.cols = map[expr.ColID]colEst{}
+	both := &Relation{Cols: maps.Clone(l.Cols)}
+	if both.Cols == nil {
+		both.Cols = map[expr.ColID]Column{}
 	}
-	maps.Copy(both.cols, r.cols)
+	maps.Copy(both.Cols, r.Cols)
 	sel := 1.0
 	share := 1.0 // of left rows that have a match
 	var lall, rall = 1.0, 1.0
 	for _, k := range keys {
-		ln, rn := l.ndv(k[0]), r.ndv(k[1])
+		ln, rn := l.Ndv(k[0]), r.Ndv(k[1])
 		lall, rall = lall*ln, rall*rn
 		share = min(share, rn/max(ln, rn, 1))
 	}
 	if len(keys) > 0 {
 		// Together the keys have no more values than there are rows.
-		lall, rall = min(lall, max(l.rows, 1)), min(rall, max(r.rows, 1))
+		lall, rall = min(lall, max(l.Rows, 1)), min(rall, max(r.Rows, 1))
 		sel = 1 / max(lall, rall, 1)
 	}
-	both.rows = l.rows * r.rows * sel
+	both.Rows = l.Rows * r.Rows * sel
 	s := both.conds(rest)
-	both.rows *= s
+	both.Rows *= s
 	switch kind {
 	case plan.Inner:
 		for _, k := range keys {
-			n := min(l.ndv(k[0]), r.ndv(k[1]))
+			n := min(l.Ndv(k[0]), r.Ndv(k[1]))
 			both.limit(k[0], n)
 			both.limit(k[1], n)
 		}
-		both.cap(max(l.rows*r.rows*sel, both.rows))
-		for id, c := range both.cols {
-			if c.ndv > both.rows {
-				c.ndv = max(1, both.rows)
-				both.cols[id] = c
+		both.cap(max(l.Rows*r.Rows*sel, both.Rows))
+		for id, c := range both.Cols {
+			if c.ndv > both.Rows {
+				c.ndv = max(1, both.Rows)
+				both.Cols[id] = c
 			}
 		}
 		return both
 	case plan.Left:
-		both.rows = max(both.rows, l.rows)
+		both.Rows = max(both.Rows, l.Rows)
 	case plan.Right:
-		both.rows = max(both.rows, r.rows)
+		both.Rows = max(both.Rows, r.Rows)
 	case plan.Full:
-		both.rows = max(both.rows, l.rows, r.rows)
+		both.Rows = max(both.Rows, l.Rows, r.Rows)
 	case plan.Semi, plan.Anti, plan.AntiNull:
 		m := matchShare(l, r, share, s, len(keys) > 0)
 		if kind != plan.Semi {
 			m = max(1-m, 0.05)
 		}
-		out := limited(l, max(l.rows*m, min(1, l.rows)))
+		out := limited(l, max(l.Rows*m, min(1, l.Rows)))
 		if kind == plan.Semi {
 			for _, k := range keys {
-				out.limit(k[0], r.ndv(k[1]))
+				out.limit(k[0], r.Ndv(k[1]))
 			}
 		}
 		return out
@@ -481,33 +475,33 @@ func (e *estimator) join(kind plan.JoinKind, l, r *relEst, conds []expr.Expr, ma
 		if kind == plan.RightAnti {
 			m = max(1-m, 0.05)
 		}
-		return limited(r, max(r.rows*m, min(1, r.rows)))
+		return limited(r, max(r.Rows*m, min(1, r.Rows)))
 	case plan.Mark:
-		out := &relEst{rows: l.rows, cols: maps.Clone(l.cols)}
-		out.cols[mark] = colEst{ndv: 2}
+		out := &Relation{Rows: l.Rows, Cols: maps.Clone(l.Cols)}
+		out.Cols[mark] = Column{ndv: 2}
 		return out
 	case plan.Single:
-		both.rows = l.rows
+		both.Rows = l.Rows
 	}
 	return both
 }
 
 // limit lowers the distinct values of a column that met n values of another.
-func (r *relEst) limit(e expr.Expr, n float64) {
-	c, ok := asColumn(e)
+func (r *Relation) limit(e expr.Expr, n float64) {
+	c, ok := rewrite.AsColumn(e)
 	if !ok {
 		return
 	}
-	if ce, ok := r.cols[c.ID]; ok && ce.ndv > n {
+	if ce, ok := r.Cols[c.ID]; ok && ce.ndv > n {
 		ce.ndv = max(1, n)
-		r.cols[c.ID] = ce
+		r.Cols[c.ID] = ce
 	}
 }
 
-func shareOf(l, r *relEst, keys [][2]expr.Expr) float64 {
+func shareOf(l, r *Relation, keys [][2]expr.Expr) float64 {
 	share := 1.0
 	for _, k := range keys {
-		ln, rn := l.ndv(k[1]), r.ndv(k[0])
+		ln, rn := l.Ndv(k[1]), r.Ndv(k[0])
 		share = min(share, rn/max(ln, rn, 1))
 	}
 	return share
@@ -515,26 +509,52 @@ func shareOf(l, r *relEst, keys [][2]expr.Expr) float64 {
 
 // matchShare is the share of left rows with a match: by the keys' values, then
 // by the chance that one of a key's rows meets the other conditions.
-func matchShare(l, r *relEst, share, rest float64, keyed bool) float64 {
-	if r.rows < 1 && r.rows > 0 {
-		share *= r.rows
+func matchShare(l, r *Relation, share, rest float64, keyed bool) float64 {
+	if r.Rows < 1 && r.Rows > 0 {
+		share *= r.Rows
 	}
 	if rest >= 1 {
 		return share
 	}
-	per := r.rows
+	per := r.Rows
 	if keyed {
-		per = max(1, r.rows/max(1, l.rows*share))
+		per = max(1, r.Rows/max(1, l.Rows*share))
 	}
 	return share * (1 - math.Pow(1-rest, min(per, 1000)))
 }
 
-// Estimator gives a function that estimates the rows of nodes; it remembers
+// RowsFunc gives a function that estimates the rows of nodes; it remembers
 // what it saw, so it is for one plan.
-func Estimator(st Statistics) func(plan.Node) float64 {
+func RowsFunc(st Statistics) func(plan.Node) float64 {
 	if st == nil {
 		st = FromState(nil)
 	}
-	e := newEstimator(st)
-	return func(n plan.Node) float64 { return e.of(n).rows }
+	e := New(st)
+	return func(n plan.Node) float64 { return e.Of(n).Rows }
+}
+
+// Buffer is the estimate of a buffer, by the positions of its columns.
+type Buffer struct {
+	Rows float64
+	Cols []Column
+}
+
+// read is the estimate of what n reads.
+func (b *Buffer) read(n *plan.Buffer) *Relation {
+	out := &Relation{Rows: b.Rows, Cols: PlainColumns(n.Cols)}
+	for i, c := range n.Cols {
+		if i < len(b.Cols) {
+			ce := b.Cols[i]
+			ce.typ = c.Type
+			out.Cols[c.ID] = ce
+		}
+	}
+	return out
+}
+
+func orElse(x, y float64) float64 {
+	if x > 0 {
+		return x
+	}
+	return y
 }

@@ -1,4 +1,4 @@
-package opt
+package props
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -19,39 +21,39 @@ const (
 	guessDistinct = 200
 )
 
-// colEst is what is estimated of a column of some relation.
-type colEst struct {
+// Column is what is estimated of a column of some relation.
+type Column struct {
 	ndv      float64
 	min, max types.Datum
 	null     float64
 	typ      types.Type
 }
 
-// relEst is what is estimated of a relation.
-type relEst struct {
-	rows float64
-	cols map[expr.ColID]colEst
+// Relation is what is estimated of a relation.
+type Relation struct {
+	Rows float64
+	Cols map[expr.ColID]Column
 }
 
 // col looks a column up, through casts that keep the order.
-func (r *relEst) col(e expr.Expr) (colEst, expr.ColID, bool) {
+func (r *Relation) col(e expr.Expr) (Column, expr.ColID, bool) {
 	for {
 		switch x := e.(type) {
 		case *expr.Cast:
 			e = x.Arg
 			continue
 		case *expr.Col:
-			c, ok := r.cols[x.ID]
+			c, ok := r.Cols[x.ID]
 			return c, x.ID, ok
 		}
-		return colEst{}, 0, false
+		return Column{}, 0, false
 	}
 }
 
-// ndv estimates the distinct values of an expression.
-func (r *relEst) ndv(e expr.Expr) float64 {
+// Ndv estimates the distinct values of an expression.
+func (r *Relation) Ndv(e expr.Expr) float64 {
 	if c, _, ok := r.col(e); ok && c.ndv > 0 {
-		return max(1, min(c.ndv, r.rows))
+		return max(1, min(c.ndv, r.Rows))
 	}
 	switch x := e.(type) {
 	case *expr.Const:
@@ -59,19 +61,19 @@ func (r *relEst) ndv(e expr.Expr) float64 {
 	case *expr.Call:
 		// A function of columns has at most the product of their values.
 		if n := r.funcNDV(x); n > 0 {
-			return max(1, min(n, r.rows))
+			return max(1, min(n, r.Rows))
 		}
 	case *expr.Case:
 		n := 1.0
 		for _, w := range x.Whens {
-			n += r.ndv(w.Then)
+			n += r.Ndv(w.Then)
 		}
-		return max(1, min(n, r.rows))
+		return max(1, min(n, r.Rows))
 	}
 	p := 1.0
-	cols := columnsOf(e)
-	for _, id := range sortedIDs(cols) {
-		if c, ok := r.cols[id]; ok && c.ndv > 0 {
+	cols := rewrite.ColumnsOf(e)
+	for _, id := range rewrite.SortedIDs(cols) {
+		if c, ok := r.Cols[id]; ok && c.ndv > 0 {
 			p *= c.ndv
 		} else {
 			p *= guessDistinct
@@ -80,11 +82,11 @@ func (r *relEst) ndv(e expr.Expr) float64 {
 	if len(cols) == 0 {
 		return 1
 	}
-	return max(1, min(p, r.rows))
+	return max(1, min(p, r.Rows))
 }
 
 // funcNDV knows functions that fold many values to few.
-func (r *relEst) funcNDV(c *expr.Call) float64 {
+func (r *Relation) funcNDV(c *expr.Call) float64 {
 	if c.Fn == nil {
 		return 0
 	}
@@ -113,7 +115,7 @@ func (r *relEst) funcNDV(c *expr.Call) float64 {
 	return 0
 }
 
-func yearsOf(c colEst) float64 {
+func yearsOf(c Column) float64 {
 	a, ok := c.min.(int64)
 	b, ok2 := c.max.(int64)
 	if !ok || !ok2 {
@@ -121,18 +123,18 @@ func yearsOf(c colEst) float64 {
 	}
 	year := 366.0
 	if c.typ.OID != types.DateOID {
-		year *= float64(microsPerDay)
+		year *= float64(datetime.MicrosPerDay)
 	}
 	return math.Floor((float64(b)-float64(a))/year) + 1
 }
 
 // conds estimates the share of rows that meet all conditions. Bounds on the
 // same column are taken together: a >= 1 AND a < 2 is a range, not a product.
-func (r *relEst) conds(conds []expr.Expr) float64 {
+func (r *Relation) conds(conds []expr.Expr) float64 {
 	s := 1.0
 	ranges := map[expr.ColID]*interval{}
 	var order []expr.ColID
-	for _, c := range splitAll(conds) {
+	for _, c := range rewrite.SplitAll(conds) {
 		if id, lo, hi, ok := r.bound(c); ok {
 			iv := ranges[id]
 			if iv == nil {
@@ -147,7 +149,7 @@ func (r *relEst) conds(conds []expr.Expr) float64 {
 	}
 	for _, id := range order {
 		iv := ranges[id]
-		c := r.cols[id]
+		c := r.Cols[id]
 		floor := 1 / max(c.ndv, 200)
 		s *= max(iv.hi-iv.lo, floor) * (1 - c.null)
 	}
@@ -158,14 +160,14 @@ type interval struct{ lo, hi float64 }
 
 // bound places a comparison of a column with a constant on the column's range:
 // the rows between the fractions lo and hi meet it.
-func (r *relEst) bound(e expr.Expr) (id expr.ColID, lo, hi float64, ok bool) {
+func (r *Relation) bound(e expr.Expr) (id expr.ColID, lo, hi float64, ok bool) {
 	c, isCall := e.(*expr.Call)
 	if !isCall || len(c.Args) != 2 {
 		return 0, 0, 0, false
 	}
 	op, l, k := c.Op, c.Args[0], c.Args[1]
-	if isConstant(l) {
-		op, l, k = mirrored[op], k, l
+	if rewrite.IsConstant(l) {
+		op, l, k = rewrite.Mirrored[op], k, l
 	}
 	ce, id, known := r.col(l)
 	if !known || ce.min == nil || ce.max == nil {
@@ -185,7 +187,7 @@ func (r *relEst) bound(e expr.Expr) (id expr.ColID, lo, hi float64, ok bool) {
 }
 
 // position is where on the column's range a constant lies, as a fraction.
-func position(c colEst, e expr.Expr) (float64, bool) {
+func position(c Column, e expr.Expr) (float64, bool) {
 	for {
 		if x, ok := e.(*expr.Cast); ok {
 			e = x.Arg
@@ -208,7 +210,7 @@ func position(c colEst, e expr.Expr) (float64, bool) {
 	}
 	// A date column against a timestamp.
 	if c.typ.OID == types.DateOID && (k.Typ.OID == types.TimestampOID || k.Typ.OID == types.TimestamptzOID) {
-		v /= float64(microsPerDay)
+		v /= float64(datetime.MicrosPerDay)
 	}
 	if b <= a {
 		switch {
@@ -227,7 +229,7 @@ func isString(d types.Datum) bool { _, ok := d.(string); return ok }
 func clamp(x float64) float64 { return math.Max(0, math.Min(1, x)) }
 
 // cond estimates the share of rows that meet one condition.
-func (r *relEst) cond(e expr.Expr) float64 {
+func (r *Relation) cond(e expr.Expr) float64 {
 	switch e := e.(type) {
 	case *expr.Const:
 		if e.Val == true {
@@ -294,8 +296,8 @@ func (r *relEst) cond(e expr.Expr) float64 {
 }
 
 // equal estimates how often two expressions are equal.
-func (r *relEst) equal(a, b expr.Expr) float64 {
-	if isConstant(a) {
+func (r *Relation) equal(a, b expr.Expr) float64 {
+	if rewrite.IsConstant(a) {
 		a, b = b, a
 	}
 	if k, ok := b.(*expr.Const); ok {
@@ -304,7 +306,7 @@ func (r *relEst) equal(a, b expr.Expr) float64 {
 		}
 		c, _, known := r.col(a)
 		if !known {
-			if n := r.ndv(a); n > 1 {
+			if n := r.Ndv(a); n > 1 {
 				return 1 / n
 			}
 			return guessEqual
@@ -317,22 +319,22 @@ func (r *relEst) equal(a, b expr.Expr) float64 {
 		if c.ndv > 0 {
 			return (1 - c.null) / c.ndv
 		}
-		if r.rows > 0 {
-			return max(1/r.rows, guessEqual)
+		if r.Rows > 0 {
+			return max(1/r.Rows, guessEqual)
 		}
 		return guessEqual
 	}
-	if len(columnsOf(b)) == 0 || len(columnsOf(a)) == 0 {
-		n := max(r.ndv(a), r.ndv(b))
+	if len(rewrite.ColumnsOf(b)) == 0 || len(rewrite.ColumnsOf(a)) == 0 {
+		n := max(r.Ndv(a), r.Ndv(b))
 		if n > 1 {
 			return 1 / n
 		}
 		return guessEqual
 	}
-	return 1 / max(r.ndv(a), r.ndv(b), 1)
+	return 1 / max(r.Ndv(a), r.Ndv(b), 1)
 }
 
-func (r *relEst) call(c *expr.Call) float64 {
+func (r *Relation) call(c *expr.Call) float64 {
 	if len(c.Args) == 2 {
 		switch c.Op {
 		case "=":
@@ -341,7 +343,7 @@ func (r *relEst) call(c *expr.Call) float64 {
 			return clamp(1 - r.equal(c.Args[0], c.Args[1]))
 		case "<", "<=", ">", ">=":
 			if id, lo, hi, ok := r.bound(c); ok {
-				col := r.cols[id]
+				col := r.Cols[id]
 				return clamp(max(hi-lo, 1/max(col.ndv, 200)) * (1 - col.null))
 			}
 			return guessRange
@@ -356,7 +358,7 @@ func (r *relEst) call(c *expr.Call) float64 {
 	return guessOther
 }
 
-func (r *relEst) like(c *expr.Call) float64 {
+func (r *Relation) like(c *expr.Call) float64 {
 	if len(c.Args) == 2 {
 		if k, ok := c.Args[1].(*expr.Const); ok {
 			if s, ok := k.Val.(string); ok {
@@ -372,20 +374,20 @@ func (r *relEst) like(c *expr.Call) float64 {
 	return guessLike
 }
 
-// scanEst is the estimate of a table as stored.
-func scanEst(n *plan.Scan, st Statistics) *relEst {
-	out := &relEst{rows: max(n.Rows, 1), cols: map[expr.ColID]colEst{}}
+// Scan is the estimate of a table as stored.
+func Scan(n *plan.Scan, st Statistics) *Relation {
+	out := &Relation{Rows: max(n.Rows, 1), Cols: map[expr.ColID]Column{}}
 	t := st.Table(n.Table)
 	if t == nil {
 		if n.Rows == 0 {
-			out.rows = 1000
+			out.Rows = 1000
 		}
 		for _, c := range n.Cols {
-			out.cols[c.ID] = colEst{typ: c.Type}
+			out.Cols[c.ID] = Column{typ: c.Type}
 		}
 		return out
 	}
-	out.rows = max(t.Rows, 1)
+	out.Rows = max(t.Rows, 1)
 	for _, c := range n.Cols {
 		cs, _ := t.Col(c.Num)
 		ndv := cs.NDV
@@ -394,7 +396,7 @@ func scanEst(n *plan.Scan, st Statistics) *relEst {
 				ndv = s
 			}
 		}
-		out.cols[c.ID] = colEst{ndv: min(ndv, out.rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type}
+		out.Cols[c.ID] = Column{ndv: min(ndv, out.Rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type}
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package opt
+package props
 
 import (
 	"strings"
@@ -6,57 +6,45 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// groupingType is the type of Aggregate.GroupingID.
-var groupingType = types.Int4
-
-func nodeName(n plan.Node) string {
-	switch n.(type) {
-	case *plan.RecursiveUnion:
-		return "WITH RECURSIVE"
-	case *plan.TableWrite:
-		return "a table write"
-	}
-	return "this relation"
-}
-
-// nullIf tells whether e is NULL for sure where all of cols are.
-func nullIf(e expr.Expr, cols colSet) bool {
+// NullIf tells whether e is NULL for sure where all of cols are.
+func NullIf(e expr.Expr, cols plan.ColSet) bool {
 	switch e := e.(type) {
 	case *expr.Col:
 		return cols[e.ID]
 	case *expr.Const:
 		return e.Val == nil
 	case *expr.Cast:
-		return nullIf(e.Arg, cols)
+		return NullIf(e.Arg, cols)
 	case *expr.Call:
 		if e.Fn == nil || !e.Fn.Strict {
 			return false
 		}
 		for _, a := range e.Args {
-			if nullIf(a, cols) {
+			if NullIf(a, cols) {
 				return true
 			}
 		}
 		return false
 	case *expr.Not:
-		return nullIf(e.Arg, cols)
+		return NullIf(e.Arg, cols)
 	case *expr.In:
-		return len(e.List) > 0 && nullIf(e.Arg, cols)
+		return len(e.List) > 0 && NullIf(e.Arg, cols)
 	case *expr.And:
-		return allOf(e.Args, func(a expr.Expr) bool { return nullIf(a, cols) })
+		return allOf(e.Args, func(a expr.Expr) bool { return NullIf(a, cols) })
 	case *expr.Or:
-		return allOf(e.Args, func(a expr.Expr) bool { return nullIf(a, cols) })
+		return allOf(e.Args, func(a expr.Expr) bool { return NullIf(a, cols) })
 	case *expr.Coalesce:
-		return allOf(e.Args, func(a expr.Expr) bool { return nullIf(a, cols) })
+		return allOf(e.Args, func(a expr.Expr) bool { return NullIf(a, cols) })
 	case *expr.MinMax:
-		return allOf(e.Args, func(a expr.Expr) bool { return nullIf(a, cols) })
+		return allOf(e.Args, func(a expr.Expr) bool { return NullIf(a, cols) })
 	case *expr.Field:
-		return nullIf(e.Arg, cols)
+		return NullIf(e.Arg, cols)
 	case *expr.Subscript:
-		return nullIf(e.Array, cols)
+		return NullIf(e.Array, cols)
 	}
 	return false
 }
@@ -70,10 +58,10 @@ func allOf(es []expr.Expr, p func(expr.Expr) bool) bool {
 	return len(es) > 0
 }
 
-// rejects tells whether the condition e cannot be true where all of cols are
+// Rejects tells whether the condition e cannot be true where all of cols are
 // NULL.
-func rejects(e expr.Expr, cols colSet) bool {
-	if nullIf(e, cols) {
+func Rejects(e expr.Expr, cols plan.ColSet) bool {
+	if NullIf(e, cols) {
 		return true
 	}
 	switch e := e.(type) {
@@ -81,29 +69,29 @@ func rejects(e expr.Expr, cols colSet) bool {
 		return e.Val == nil || e.Val == false
 	case *expr.And:
 		for _, a := range e.Args {
-			if rejects(a, cols) {
+			if Rejects(a, cols) {
 				return true
 			}
 		}
 	case *expr.Or:
-		return allOf(e.Args, func(a expr.Expr) bool { return rejects(a, cols) })
+		return allOf(e.Args, func(a expr.Expr) bool { return Rejects(a, cols) })
 	case *expr.IsNull:
-		return e.Not && e.Arg.Type().OID != types.RecordOID && nullIf(e.Arg, cols)
+		return e.Not && e.Arg.Type().OID != types.RecordOID && NullIf(e.Arg, cols)
 	case *expr.BoolTest:
 		switch {
 		case e.Kind == expr.IsTrue && !e.Not:
-			return rejects(e.Arg, cols)
+			return Rejects(e.Arg, cols)
 		case e.Kind == expr.IsFalse && !e.Not, e.Kind == expr.IsUnknown && e.Not:
-			return nullIf(e.Arg, cols)
+			return NullIf(e.Arg, cols)
 		}
 	case *expr.AnyAll:
-		return !e.All && nullIf(e.Arg, cols)
+		return !e.All && NullIf(e.Arg, cols)
 	}
 	return false
 }
 
-// exactlyOne tells whether n gives exactly one row whatever the data.
-func exactlyOne(n plan.Node) bool {
+// ExactlyOne tells whether n gives exactly one row whatever the data.
+func ExactlyOne(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Values:
 		return len(n.Rows) == 1
@@ -112,20 +100,20 @@ func exactlyOne(n plan.Node) bool {
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Mark, plan.Single:
-			return exactlyOne(n.L)
+			return ExactlyOne(n.L)
 		case plan.Left:
-			return exactlyOne(n.L) && atMostOneRow(n.R)
+			return ExactlyOne(n.L) && AtMostOneRow(n.R)
 		case plan.Inner:
-			return len(n.On) == 0 && len(n.LKeys) == 0 && len(n.Residual) == 0 && exactlyOne(n.L) && exactlyOne(n.R)
+			return len(n.On) == 0 && len(n.LKeys) == 0 && len(n.Residual) == 0 && ExactlyOne(n.L) && ExactlyOne(n.R)
 		}
 	}
 	t := n.Traits().Rows
-	return t.AtMostOnce() && t.KeepsSome() && exactlyOne(n.Children()[0])
+	return t.AtMostOnce() && t.KeepsSome() && ExactlyOne(n.Children()[0])
 }
 
-// atMostOneRow tells whether n gives no row or one.
-func atMostOneRow(n plan.Node) bool {
-	if exactlyOne(n) {
+// AtMostOneRow tells whether n gives no row or one.
+func AtMostOneRow(n plan.Node) bool {
+	if ExactlyOne(n) {
 		return true
 	}
 	switch n := n.(type) {
@@ -146,55 +134,30 @@ func atMostOneRow(n plan.Node) bool {
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
-			return atMostOneRow(n.L)
+			return AtMostOneRow(n.L)
 		case plan.Inner, plan.Left:
-			return atMostOneRow(n.L) && atMostOneRow(n.R)
+			return AtMostOneRow(n.L) && AtMostOneRow(n.R)
 		case plan.RightSemi, plan.RightAnti:
-			return atMostOneRow(n.R)
+			return AtMostOneRow(n.R)
 		}
 	}
-	return n.Traits().Rows.AtMostOnce() && atMostOneRow(n.Children()[0])
+	return n.Traits().Rows.AtMostOnce() && AtMostOneRow(n.Children()[0])
 }
 
-// atMostOne tells whether a left row meets at most one row of n under conds:
-// they bind a unique key of n.
-func (r *run) atMostOne(n plan.Node, conds []expr.Expr) bool {
-	if atMostOneRow(n) {
-		return true
-	}
-	own := plan.Emits(n)
-	bound := colSet{}
-	for _, c := range splitAll(conds) {
-		l, rr, ok := equality(c)
-		if d, isD := c.(*expr.Distinct); isD && d.Not {
-			l, rr, ok = d.L, d.R, true
-		}
-		if !ok {
-			continue
-		}
-		for _, p := range [][2]expr.Expr{{l, rr}, {rr, l}} {
-			if col, ok := asColumn(p[0]); ok && own[col.ID] && !intersects(columnsOf(p[1]), own) {
-				bound[col.ID] = true
-			}
-		}
-	}
-	return coversKey(uniqueKeys(n, r.env.Stats), bound)
-}
-
-func coversKey(keys []colSet, bound colSet) bool {
+func CoversKey(keys []plan.ColSet, bound plan.ColSet) bool {
 	for _, k := range keys {
-		if subset(k, bound) {
+		if rewrite.Subset(k, bound) {
 			return true
 		}
 	}
 	return false
 }
 
-// uniqueKeys gives sets of columns of which no two rows of n agree. NULLs count
+// UniqueKeys gives sets of columns of which no two rows of n agree. NULLs count
 // as equal, so nullable unique columns are none.
-func uniqueKeys(n plan.Node, st Statistics) []colSet {
-	if atMostOneRow(n) {
-		return []colSet{{}}
+func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
+	if AtMostOneRow(n) {
+		return []plan.ColSet{{}}
 	}
 	switch n := n.(type) {
 	case *plan.Scan:
@@ -202,46 +165,46 @@ func uniqueKeys(n plan.Node, st Statistics) []colSet {
 		if t == nil {
 			return nil
 		}
-		var out []colSet
+		var out []plan.ColSet
 		for _, u := range t.Unique {
 			if k := scanColumns(n, u); k != nil {
 				out = append(out, k)
 			}
 		}
 		if n.RowID != 0 {
-			out = append(out, colSet{n.RowID: true})
+			out = append(out, plan.ColSet{n.RowID: true})
 		}
 		return out
 	case *plan.Aggregate:
 		if len(n.Sets) > 0 || n.Phase == plan.AggPartial {
 			return nil
 		}
-		k := colSet{}
+		k := plan.ColSet{}
 		for _, g := range n.Groups {
 			k[g.Col.ID] = true
 		}
-		out := []colSet{k}
+		out := []plan.ColSet{k}
 		// A key of the input among the groups is a key still.
 		by := map[expr.ColID]expr.ColID{}
 		for _, g := range n.Groups {
-			if c, ok := asColumn(g.Expr); ok {
+			if c, ok := rewrite.AsColumn(g.Expr); ok {
 				by[c.ID] = g.Col.ID
 			}
 		}
-		return append(out, mapKeys(uniqueKeys(n.Input, st), by)...)
+		return append(out, mapKeys(UniqueKeys(n.Input, st), by)...)
 	case *plan.Project:
 		by := map[expr.ColID]expr.ColID{}
 		for _, it := range n.Items {
-			if c, ok := asColumn(it.Expr); ok {
+			if c, ok := rewrite.AsColumn(it.Expr); ok {
 				by[c.ID] = it.Col.ID
 			}
 		}
-		return mapKeys(uniqueKeys(n.Input, st), by)
+		return mapKeys(UniqueKeys(n.Input, st), by)
 	case *plan.DistinctOn:
-		out := uniqueKeys(n.Input, st)
-		k := colSet{}
+		out := UniqueKeys(n.Input, st)
+		k := plan.ColSet{}
 		for _, e := range n.Keys {
-			c, ok := asColumn(e)
+			c, ok := rewrite.AsColumn(e)
 			if !ok {
 				return out
 			}
@@ -250,51 +213,51 @@ func uniqueKeys(n plan.Node, st Statistics) []colSet {
 		return append(out, k)
 	case *plan.SetOp:
 		if !n.All {
-			k := colSet{}
+			k := plan.ColSet{}
 			for _, c := range n.Cols {
 				k[c.ID] = true
 			}
-			return []colSet{k}
+			return []plan.ColSet{k}
 		}
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark, plan.Single:
-			return uniqueKeys(n.L, st)
+			return UniqueKeys(n.L, st)
 		case plan.RightSemi, plan.RightAnti:
-			return uniqueKeys(n.R, st)
+			return UniqueKeys(n.R, st)
 		case plan.Inner, plan.Left:
-			lk, rk := uniqueKeys(n.L, st), uniqueKeys(n.R, st)
+			lk, rk := UniqueKeys(n.L, st), UniqueKeys(n.R, st)
 			lcols, rcols := plan.Emits(n.L), plan.Emits(n.R)
-			var out []colSet
-			if coversKey(rk, boundBy(n, rcols)) {
+			var out []plan.ColSet
+			if CoversKey(rk, boundBy(n, rcols)) {
 				out = append(out, lk...)
 			}
-			if n.Kind == plan.Inner && coversKey(lk, boundBy(n, lcols)) {
+			if n.Kind == plan.Inner && CoversKey(lk, boundBy(n, lcols)) {
 				out = append(out, rk...)
 			}
 			if len(out) == 0 && len(lk) > 0 && len(rk) > 0 {
-				out = append(out, union(lk[0], rk[0]))
+				out = append(out, rewrite.Union(lk[0], rk[0]))
 			}
 			return out
 		}
 	}
 	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
-		return uniqueKeys(n.Children()[0], st)
+		return UniqueKeys(n.Children()[0], st)
 	}
 	return nil
 }
 
 // boundBy gives the columns of one side of a join that equal something of the
 // other side.
-func boundBy(j *plan.Join, side colSet) colSet {
-	out := colSet{}
+func boundBy(j *plan.Join, side plan.ColSet) plan.ColSet {
+	out := plan.ColSet{}
 	bind := func(a, b expr.Expr) {
-		if c, ok := asColumn(a); ok && side[c.ID] && !intersects(columnsOf(b), side) {
+		if c, ok := rewrite.AsColumn(a); ok && side[c.ID] && !rewrite.Intersects(rewrite.ColumnsOf(b), side) {
 			out[c.ID] = true
 		}
 	}
-	for _, c := range splitAll(j.On) {
-		if l, r, ok := equality(c); ok {
+	for _, c := range rewrite.SplitAll(j.On) {
+		if l, r, ok := rewrite.Equality(c); ok {
 			bind(l, r)
 			bind(r, l)
 		}
@@ -306,10 +269,10 @@ func boundBy(j *plan.Join, side colSet) colSet {
 	return out
 }
 
-func mapKeys(keys []colSet, by map[expr.ColID]expr.ColID) []colSet {
-	var out []colSet
+func mapKeys(keys []plan.ColSet, by map[expr.ColID]expr.ColID) []plan.ColSet {
+	var out []plan.ColSet
 	for _, k := range keys {
-		m := colSet{}
+		m := plan.ColSet{}
 		for c := range k {
 			to, ok := by[c]
 			if !ok {
@@ -326,8 +289,8 @@ func mapKeys(keys []colSet, by map[expr.ColID]expr.ColID) []colSet {
 }
 
 // scanColumns finds table columns among a scan's; nil if one is not read.
-func scanColumns(n *plan.Scan, nums []int16) colSet {
-	out := colSet{}
+func scanColumns(n *plan.Scan, nums []int16) plan.ColSet {
+	out := plan.ColSet{}
 	for _, num := range nums {
 		found := false
 		for _, c := range n.Cols {
@@ -343,11 +306,11 @@ func scanColumns(n *plan.Scan, nums []int16) colSet {
 	return out
 }
 
-// notNull gives the columns of n that are never NULL.
-func notNull(n plan.Node, st Statistics) colSet {
+// NotNull gives the columns of n that are never NULL.
+func NotNull(n plan.Node, st Statistics) plan.ColSet {
 	switch n := n.(type) {
 	case *plan.Scan:
-		out := colSet{}
+		out := plan.ColSet{}
 		t := st.Table(n.Table)
 		for _, c := range n.Cols {
 			if t != nil {
@@ -359,24 +322,24 @@ func notNull(n plan.Node, st Statistics) colSet {
 		addRejected(out, n.Filter, n.Cols)
 		return out
 	case *plan.Filter:
-		out := notNull(n.Input, st)
+		out := NotNull(n.Input, st)
 		addRejected(out, n.Conds, n.Schema())
 		return out
 	case *plan.Project:
-		in := notNull(n.Input, st)
-		out := colSet{}
+		in := NotNull(n.Input, st)
+		out := plan.ColSet{}
 		for _, it := range n.Items {
-			if neverNull(it.Expr, in) {
+			if NeverNull(it.Expr, in) {
 				out[it.Col.ID] = true
 			}
 		}
 		return out
 	case *plan.Values:
-		out := colSet{}
+		out := plan.ColSet{}
 		for i, c := range n.Cols {
 			ok := len(n.Rows) > 0
 			for _, row := range n.Rows {
-				ok = ok && neverNull(row[i], nil)
+				ok = ok && NeverNull(row[i], nil)
 			}
 			if ok {
 				out[c.ID] = true
@@ -384,11 +347,11 @@ func notNull(n plan.Node, st Statistics) colSet {
 		}
 		return out
 	case *plan.Aggregate:
-		in := notNull(n.Input, st)
-		out := colSet{}
+		in := NotNull(n.Input, st)
+		out := plan.ColSet{}
 		if len(n.Sets) == 0 {
 			for _, g := range n.Groups {
-				if neverNull(g.Expr, in) {
+				if NeverNull(g.Expr, in) {
 					out[g.Col.ID] = true
 				}
 			}
@@ -396,7 +359,7 @@ func notNull(n plan.Node, st Statistics) colSet {
 		for _, a := range n.Aggs {
 			if a.Call.Fn != nil && (a.Call.Fn.Name == "count" || a.Call.Fn.Name == "regr_count") {
 				out[a.Col.ID] = true
-			} else if len(n.Groups) > 0 && len(n.Sets) == 0 && a.Call.Filter == nil && len(a.Call.Args) == 1 && neverNull(a.Call.Args[0], in) {
+			} else if len(n.Groups) > 0 && len(n.Sets) == 0 && a.Call.Filter == nil && len(a.Call.Args) == 1 && NeverNull(a.Call.Args[0], in) {
 				switch a.Call.Fn.Name {
 				case "sum", "min", "max", "avg", "bool_and", "bool_or", "every":
 					out[a.Col.ID] = true
@@ -407,39 +370,39 @@ func notNull(n plan.Node, st Statistics) colSet {
 	case *plan.Join:
 		switch n.Kind {
 		case plan.Inner:
-			out := union(notNull(n.L, st), notNull(n.R, st))
+			out := rewrite.Union(NotNull(n.L, st), NotNull(n.R, st))
 			addRejected(out, n.On, n.Schema())
 			return out
 		case plan.Left, plan.Single, plan.Mark, plan.Anti, plan.AntiNull:
-			return notNull(n.L, st)
+			return NotNull(n.L, st)
 		case plan.Semi:
-			out := notNull(n.L, st)
+			out := NotNull(n.L, st)
 			addRejected(out, n.On, n.L.Schema())
 			return out
 		case plan.Right, plan.RightAnti, plan.RightSemi:
-			return notNull(n.R, st)
+			return NotNull(n.R, st)
 		}
 	}
 	if n.Traits().Rows.KeepsColumns() {
-		return notNull(n.Children()[0], st)
+		return NotNull(n.Children()[0], st)
 	}
-	return colSet{}
+	return plan.ColSet{}
 }
 
 // addRejected adds the columns whose NULL some condition rejects.
-func addRejected(out colSet, conds []expr.Expr, cols []plan.Column) {
+func addRejected(out plan.ColSet, conds []expr.Expr, cols []plan.Column) {
 	for _, c := range conds {
-		used := columnsOf(c)
+		used := rewrite.ColumnsOf(c)
 		for _, col := range cols {
-			if used[col.ID] && !out[col.ID] && rejects(c, colSet{col.ID: true}) {
+			if used[col.ID] && !out[col.ID] && Rejects(c, plan.ColSet{col.ID: true}) {
 				out[col.ID] = true
 			}
 		}
 	}
 }
 
-// neverNull tells whether e has a value, given columns that have.
-func neverNull(e expr.Expr, cols colSet) bool {
+// NeverNull tells whether e has a value, given columns that have.
+func NeverNull(e expr.Expr, cols plan.ColSet) bool {
 	switch e := e.(type) {
 	case *expr.Col:
 		return cols[e.ID]
@@ -448,19 +411,19 @@ func neverNull(e expr.Expr, cols colSet) bool {
 	case *expr.IsNull, *expr.BoolTest, *expr.Distinct:
 		return true
 	case *expr.Cast:
-		return neverNull(e.Arg, cols) && e.Typ.OID != types.JSONOID && e.Typ.OID != types.JSONBOID
+		return NeverNull(e.Arg, cols) && e.Typ.OID != types.JSONOID && e.Typ.OID != types.JSONBOID
 	case *expr.Coalesce:
 		for _, a := range e.Args {
-			if neverNull(a, cols) {
+			if NeverNull(a, cols) {
 				return true
 			}
 		}
 	case *expr.And:
-		return allOf(e.Args, func(a expr.Expr) bool { return neverNull(a, cols) })
+		return allOf(e.Args, func(a expr.Expr) bool { return NeverNull(a, cols) })
 	case *expr.Or:
-		return allOf(e.Args, func(a expr.Expr) bool { return neverNull(a, cols) })
+		return allOf(e.Args, func(a expr.Expr) bool { return NeverNull(a, cols) })
 	case *expr.Not:
-		return neverNull(e.Arg, cols)
+		return NeverNull(e.Arg, cols)
 	case *expr.Call:
 		// Comparisons and arithmetic of values are values.
 		if e.Fn == nil || !e.Fn.Strict || len(e.Args) != 2 || !strings.Contains("= <> < > <= >= + - *", e.Op) || e.Op == "" {
@@ -469,30 +432,13 @@ func neverNull(e expr.Expr, cols colSet) bool {
 		if e.Typ.OID == types.JSONBOID || e.Typ.IsArray() {
 			return false
 		}
-		return neverNull(e.Args[0], cols) && neverNull(e.Args[1], cols)
+		return NeverNull(e.Args[0], cols) && NeverNull(e.Args[1], cols)
 	}
 	return false
 }
 
-// emptyAggregate is what an aggregate gives for no rows.
-func emptyAggregate(a plan.AggItem) expr.Expr {
-	if a.Call.Fn != nil {
-		switch a.Call.Fn.Name {
-		case "count", "regr_count":
-			return &expr.Const{Val: int64(0), Typ: a.Col.Type}
-		case "rank", "dense_rank":
-			return &expr.Const{Val: int64(1), Typ: a.Col.Type}
-		case "percent_rank":
-			return &expr.Const{Val: float64(0), Typ: a.Col.Type}
-		case "cume_dist":
-			return &expr.Const{Val: float64(1), Typ: a.Col.Type}
-		}
-	}
-	return nullConst(a.Col.Type)
-}
-
-// orderedAgg tells whether the order of the input shows in the result.
-func orderedAgg(c expr.AggCall) bool {
+// OrderedAgg tells whether the order of the input shows in the result.
+func OrderedAgg(c expr.AggCall) bool {
 	if c.Fn == nil {
 		return true
 	}
@@ -507,9 +453,9 @@ func orderedAgg(c expr.AggCall) bool {
 	return c.Fn.Kind == fn.Aggregate
 }
 
-func orderSensitive(aggs []plan.AggItem) bool {
+func OrderSensitive(aggs []plan.AggItem) bool {
 	for _, a := range aggs {
-		if orderedAgg(a.Call) && len(a.Call.OrderBy) == 0 {
+		if OrderedAgg(a.Call) && len(a.Call.OrderBy) == 0 {
 			return true
 		}
 	}

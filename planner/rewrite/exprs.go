@@ -1,4 +1,4 @@
-package opt
+package rewrite
 
 import (
 	"slices"
@@ -10,73 +10,73 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-type colSet = plan.ColSet
+func BoolConst(v bool) expr.Expr             { return &expr.Const{Val: v, Typ: types.Bool} }
+func NullConst(t types.Type) expr.Expr       { return &expr.Const{Typ: t} }
+func IntConst(v int64) expr.Expr             { return &expr.Const{Val: v, Typ: types.Int8} }
+func ColOf(c plan.Column) *expr.Col          { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
+func PassThrough(c plan.Column) plan.Item    { return plan.Item{Col: c, Expr: ColOf(c)} }
+func IsConstant(e expr.Expr) bool            { _, ok := e.(*expr.Const); return ok }
+func AsColumn(e expr.Expr) (*expr.Col, bool) { c, ok := e.(*expr.Col); return c, ok }
 
-func boolConst(v bool) expr.Expr             { return &expr.Const{Val: v, Typ: types.Bool} }
-func nullConst(t types.Type) expr.Expr       { return &expr.Const{Typ: t} }
-func intConst(v int64) expr.Expr             { return &expr.Const{Val: v, Typ: types.Int8} }
-func colOf(c plan.Column) *expr.Col          { return &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name} }
-func passThrough(c plan.Column) plan.Item    { return plan.Item{Col: c, Expr: colOf(c)} }
-func isConstant(e expr.Expr) bool            { _, ok := e.(*expr.Const); return ok }
-func asColumn(e expr.Expr) (*expr.Col, bool) { c, ok := e.(*expr.Col); return c, ok }
-
-// isTrue, isFalse, isNull tell of constants.
-func isTrue(e expr.Expr) bool {
+// IsTrue, isFalse, isNull tell of constants.
+func IsTrue(e expr.Expr) bool {
 	c, ok := e.(*expr.Const)
 	return ok && c.Val == true
 }
 
-func isFalse(e expr.Expr) bool {
+// IsFalse is the constant false.
+func IsFalse(e expr.Expr) bool {
 	c, ok := e.(*expr.Const)
 	return ok && c.Val == false
 }
 
-func isNull(e expr.Expr) bool {
+// IsNull is a NULL constant.
+func IsNull(e expr.Expr) bool {
 	c, ok := e.(*expr.Const)
 	return ok && c.Val == nil
 }
 
-// passItems gives Project items that pass cols on.
-func passItems(cols []plan.Column) []plan.Item {
+// PassItems gives Project items that pass cols on.
+func PassItems(cols []plan.Column) []plan.Item {
 	out := make([]plan.Item, len(cols))
 	for i, c := range cols {
-		out[i] = passThrough(c)
+		out[i] = PassThrough(c)
 	}
 	return out
 }
 
-// conjuncts appends the conjuncts of e to dst.
-func conjuncts(dst []expr.Expr, e expr.Expr) []expr.Expr {
+// Conjuncts appends the conjuncts of e to dst.
+func Conjuncts(dst []expr.Expr, e expr.Expr) []expr.Expr {
 	if a, ok := e.(*expr.And); ok {
 		for _, x := range a.Args {
-			dst = conjuncts(dst, x)
+			dst = Conjuncts(dst, x)
 		}
 		return dst
 	}
 	return append(dst, e)
 }
 
-// disjuncts appends the disjuncts of e to dst.
-func disjuncts(dst []expr.Expr, e expr.Expr) []expr.Expr {
+// Disjuncts appends the disjuncts of e to dst.
+func Disjuncts(dst []expr.Expr, e expr.Expr) []expr.Expr {
 	if a, ok := e.(*expr.Or); ok {
 		for _, x := range a.Args {
-			dst = disjuncts(dst, x)
+			dst = Disjuncts(dst, x)
 		}
 		return dst
 	}
 	return append(dst, e)
 }
 
-func splitAll(conds []expr.Expr) []expr.Expr {
+func SplitAll(conds []expr.Expr) []expr.Expr {
 	var out []expr.Expr
 	for _, c := range conds {
-		out = conjuncts(out, c)
+		out = Conjuncts(out, c)
 	}
 	return out
 }
 
-// andOf joins conds; nil for none.
-func andOf(conds []expr.Expr) expr.Expr {
+// AndOf joins conds; nil for none.
+func AndOf(conds []expr.Expr) expr.Expr {
 	switch len(conds) {
 	case 0:
 		return nil
@@ -86,15 +86,15 @@ func andOf(conds []expr.Expr) expr.Expr {
 	return &expr.And{Args: conds}
 }
 
-func orOf(args []expr.Expr) expr.Expr {
+func OrOf(args []expr.Expr) expr.Expr {
 	if len(args) == 1 {
 		return args[0]
 	}
 	return &expr.Or{Args: args}
 }
 
-func columnsOf(es ...expr.Expr) colSet {
-	s := colSet{}
+func ColumnsOf(es ...expr.Expr) plan.ColSet {
+	s := plan.ColSet{}
 	for _, e := range es {
 		if e != nil {
 			plan.ExprColumns(e, s)
@@ -103,7 +103,8 @@ func columnsOf(es ...expr.Expr) colSet {
 	return s
 }
 
-func subset(a, b colSet) bool {
+// Subset tells whether all of a is in b.
+func Subset(a, b plan.ColSet) bool {
 	for c := range a {
 		if !b[c] {
 			return false
@@ -112,7 +113,8 @@ func subset(a, b colSet) bool {
 	return true
 }
 
-func intersects(a, b colSet) bool {
+// Intersects tells whether a and b share a column.
+func Intersects(a, b plan.ColSet) bool {
 	for c := range a {
 		if b[c] {
 			return true
@@ -121,8 +123,9 @@ func intersects(a, b colSet) bool {
 	return false
 }
 
-func union(a, b colSet) colSet {
-	out := make(colSet, len(a)+len(b))
+// Union is the columns of both.
+func Union(a, b plan.ColSet) plan.ColSet {
+	out := make(plan.ColSet, len(a)+len(b))
 	for c := range a {
 		out[c] = true
 	}
@@ -132,9 +135,9 @@ func union(a, b colSet) colSet {
 	return out
 }
 
-// sortedIDs gives a set's members in order: nothing that reaches a plan may
+// SortedIDs gives a set's members in order: nothing that reaches a plan may
 // depend on the order of a map.
-func sortedIDs(s colSet) []expr.ColID {
+func SortedIDs(s plan.ColSet) []expr.ColID {
 	out := make([]expr.ColID, 0, len(s))
 	for c := range s {
 		out = append(out, c)
@@ -143,8 +146,8 @@ func sortedIDs(s colSet) []expr.ColID {
 	return out
 }
 
-// filter puts a Filter over n, or widens the one that is there.
-func filter(n plan.Node, conds []expr.Expr) plan.Node {
+// Filter puts a Filter over n, or widens the one that is there.
+func Filter(n plan.Node, conds []expr.Expr) plan.Node {
 	if len(conds) == 0 {
 		return n
 	}
@@ -154,8 +157,8 @@ func filter(n plan.Node, conds []expr.Expr) plan.Node {
 	return &plan.Filter{Input: n, Conds: conds}
 }
 
-// subst replaces columns by expressions.
-func subst(e expr.Expr, by map[expr.ColID]expr.Expr) expr.Expr {
+// Subst replaces columns by expressions.
+func Subst(e expr.Expr, by map[expr.ColID]expr.Expr) expr.Expr {
 	if len(by) == 0 {
 		return e
 	}
@@ -169,10 +172,10 @@ func subst(e expr.Expr, by map[expr.ColID]expr.Expr) expr.Expr {
 	})
 }
 
-func substAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
+func SubstAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
 	out := make([]expr.Expr, len(es))
 	for i, e := range es {
-		out[i] = subst(e, by)
+		out[i] = Subst(e, by)
 	}
 	return out
 }
@@ -232,17 +235,18 @@ func volatileNode(x expr.Expr) bool {
 	return ok && c.Fn != nil && c.Fn.Vol == fn.Volatile
 }
 
-// isVolatile tells whether e may give another value each time.
-func isVolatile(e expr.Expr) bool { return has(e, volatileNode) }
+// IsVolatile tells whether e may give another value each time.
+func IsVolatile(e expr.Expr) bool { return has(e, volatileNode) }
 
-func planVolatile(n plan.Node) bool { return planHas(n, volatileNode) }
+func PlanVolatile(n plan.Node) bool { return planHas(n, volatileNode) }
 
-func hasSubquery(e expr.Expr) bool {
+// HasSubquery tells whether e holds a subquery.
+func HasSubquery(e expr.Expr) bool {
 	return has(e, func(x expr.Expr) bool { _, ok := x.(*expr.Subquery); return ok })
 }
 
-// costly tells whether computing e twice instead of once matters.
-func costly(e expr.Expr) bool {
+// Costly tells whether computing e twice instead of once matters.
+func Costly(e expr.Expr) bool {
 	return has(e, func(x expr.Expr) bool {
 		switch x.(type) {
 		case *expr.Predict, *expr.Subquery:
@@ -252,8 +256,8 @@ func costly(e expr.Expr) bool {
 	})
 }
 
-// same tells whether two expressions compute the same, positions aside.
-func same(a, b expr.Expr) bool {
+// Same tells whether two expressions compute the same, positions aside.
+func Same(a, b expr.Expr) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -272,7 +276,7 @@ func same(a, b expr.Expr) bool {
 		return ok && x.Fn == y.Fn && x.Typ == y.Typ && x.Fn.Vol != fn.Volatile && sameList(x.Args, y.Args)
 	case *expr.Cast:
 		y, ok := b.(*expr.Cast)
-		return ok && x.Typ == y.Typ && x.Explicit == y.Explicit && same(x.Arg, y.Arg)
+		return ok && x.Typ == y.Typ && x.Explicit == y.Explicit && Same(x.Arg, y.Arg)
 	case *expr.Case:
 		y, ok := b.(*expr.Case)
 		return ok && x.Typ == y.Typ && (x.Else == nil) == (y.Else == nil) && sameList(x.Children(), y.Children())
@@ -284,22 +288,22 @@ func same(a, b expr.Expr) bool {
 		return ok && sameList(x.Args, y.Args)
 	case *expr.Not:
 		y, ok := b.(*expr.Not)
-		return ok && same(x.Arg, y.Arg)
+		return ok && Same(x.Arg, y.Arg)
 	case *expr.IsNull:
 		y, ok := b.(*expr.IsNull)
-		return ok && x.Not == y.Not && same(x.Arg, y.Arg)
+		return ok && x.Not == y.Not && Same(x.Arg, y.Arg)
 	case *expr.BoolTest:
 		y, ok := b.(*expr.BoolTest)
-		return ok && x.Not == y.Not && x.Kind == y.Kind && same(x.Arg, y.Arg)
+		return ok && x.Not == y.Not && x.Kind == y.Kind && Same(x.Arg, y.Arg)
 	case *expr.Distinct:
 		y, ok := b.(*expr.Distinct)
-		return ok && x.Not == y.Not && same(x.L, y.L) && same(x.R, y.R)
+		return ok && x.Not == y.Not && Same(x.L, y.L) && Same(x.R, y.R)
 	case *expr.In:
 		y, ok := b.(*expr.In)
 		return ok && x.Not == y.Not && x.Eq == y.Eq && sameList(x.Children(), y.Children())
 	case *expr.AnyAll:
 		y, ok := b.(*expr.AnyAll)
-		return ok && x.Fn == y.Fn && x.All == y.All && same(x.Arg, y.Arg) && same(x.Array, y.Array)
+		return ok && x.Fn == y.Fn && x.All == y.All && Same(x.Arg, y.Arg) && Same(x.Array, y.Array)
 	case *expr.Coalesce:
 		y, ok := b.(*expr.Coalesce)
 		return ok && x.Typ == y.Typ && sameList(x.Args, y.Args)
@@ -314,10 +318,10 @@ func same(a, b expr.Expr) bool {
 		return ok && x.Typ == y.Typ && sameList(x.Elems, y.Elems)
 	case *expr.Subscript:
 		y, ok := b.(*expr.Subscript)
-		return ok && x.Slice == y.Slice && same(x.Array, y.Array) && same(x.Index, y.Index) && same(x.Upper, y.Upper)
+		return ok && x.Slice == y.Slice && Same(x.Array, y.Array) && Same(x.Index, y.Index) && Same(x.Upper, y.Upper)
 	case *expr.Field:
 		y, ok := b.(*expr.Field)
-		return ok && x.Index == y.Index && same(x.Arg, y.Arg)
+		return ok && x.Index == y.Index && Same(x.Arg, y.Arg)
 	case *expr.Predict:
 		y, ok := b.(*expr.Predict)
 		return ok && x.Ref == y.Ref && x.Mode == y.Mode && x.Output == y.Output && sameList(x.Args, y.Args)
@@ -336,15 +340,16 @@ func sameText(x, y *expr.Const) bool {
 }
 
 func sameList(a, b []expr.Expr) bool {
-	return slices.EqualFunc(a, b, same)
+	return slices.EqualFunc(a, b, Same)
 }
 
-func containsSame(list []expr.Expr, e expr.Expr) bool {
-	return slices.ContainsFunc(list, func(x expr.Expr) bool { return same(x, e) })
+// ContainsSame tells whether list has an expression that is the Same as e.
+func ContainsSame(list []expr.Expr, e expr.Expr) bool {
+	return slices.ContainsFunc(list, func(x expr.Expr) bool { return Same(x, e) })
 }
 
-// equality gives the sides of a binary "=".
-func equality(e expr.Expr) (l, r expr.Expr, ok bool) {
+// Equality gives the sides of a binary "=".
+func Equality(e expr.Expr) (l, r expr.Expr, ok bool) {
 	c, ok := e.(*expr.Call)
 	if !ok || c.Op != "=" || len(c.Args) != 2 {
 		return nil, nil, false
@@ -352,8 +357,8 @@ func equality(e expr.Expr) (l, r expr.Expr, ok bool) {
 	return c.Args[0], c.Args[1], true
 }
 
-// carriedAlike tells whether columns of a and b hold equal values in equal bits.
-func carriedAlike(a, b types.Type) bool {
+// CarriedAlike tells whether columns of a and b hold equal values in equal bits.
+func CarriedAlike(a, b types.Type) bool {
 	if a.OID != b.OID {
 		return false
 	}
