@@ -352,10 +352,4 @@ func equality(e expr.Expr) (l, r expr.Expr, ok bool) {
 	return c.Args[0], c.Args[1], true
 }
 
-// carriedAlike tells whether columns of a and b hold equal values in equal bits.
-func carriedAlike(a, b types.Type) bool {
-	if a.OID != b.OID {
-		return false
-	}
-	return a.OID != types.NumericOID || a.IsFixed() == b.IsFixed() && a.Scale == b.Scale
-}
+func carriedAlike(a, b types.Type) bool { return a.CarriedAs(b) }
