@@ -18,16 +18,15 @@ type count struct {
 func (c *count) Resize(groups int) { c.n = grown(c.n, groups) }
 
 func (c *count) Update(groups []uint32, args []arrow.Array) error {
-	if c.star || args[0].NullN() == 0 && args[0].DataType().ID() != arrow.NULL {
+	count := func(groups []uint32) {
 		for _, g := range groups {
 			c.n[g]++
 		}
-		return nil
 	}
-	for i, g := range groups {
-		if !args[0].IsNull(i) {
-			c.n[g]++
-		}
+	if c.star {
+		count(groups)
+	} else {
+		batch.ValidRuns(args[0], func(from, to int) { count(groups[from:to]) })
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -61,15 +62,11 @@ func (s *intSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) e
 // sumList adds in 64 bits, noting how large values are; only where the sum may
 // not have fitted it is made again in 128.
 func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []T, arr arrow.Array) {
+	if rows == nil {
+		batch.ValidRuns(arr, func(from, to int) { sumRun(s, g, vals[from:to]) })
+		return
+	}
 	if arr.NullN() > 0 {
-		if rows == nil {
-			for i, v := range vals {
-				if !arr.IsNull(i) {
-					s.add(g, int64(v))
-				}
-			}
-			return
-		}
 		for _, r := range rows {
 			if !arr.IsNull(int(r)) {
 				s.add(g, int64(vals[r]))
@@ -77,40 +74,44 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 		}
 		return
 	}
-	var sum int64
-	var large int64 // has the bits of all values' magnitudes
-	n := len(rows)
-	if rows == nil {
-		n = len(vals)
-		for _, v := range vals {
-			x := int64(v)
-			sum += x
-			large |= x ^ x>>63
-		}
-	} else {
-		for _, r := range rows {
-			v := vals[r]
-			x := int64(v)
-			sum += x
-			large |= x ^ x>>63
-		}
+	var sum, large int64
+	for _, r := range rows {
+		x := int64(vals[r])
+		sum += x
+		large |= x ^ x>>63
 	}
-	if bits.Len64(uint64(large))+bits.Len(uint(n)) > 63 {
-		if rows == nil {
-			for _, v := range vals {
-				s.add(g, int64(v))
-			}
-			return
-		}
+	if !s.fits(g, sum, large, len(rows)) {
 		for _, r := range rows {
 			s.add(g, int64(vals[r]))
 		}
-		return
+	}
+}
+
+func sumRun[T int16 | int32 | int64](s *intSum, g uint32, vals []T) {
+	var sum, large int64
+	for _, v := range vals {
+		x := int64(v)
+		sum += x
+		large |= x ^ x>>63
+	}
+	if !s.fits(g, sum, large, len(vals)) {
+		for _, v := range vals {
+			s.add(g, int64(v))
+		}
+	}
+}
+
+// fits adds the sum of n values, of which large has the bits of all magnitudes, if
+// 64 bits were enough for it.
+func (s *intSum) fits(g uint32, sum, large int64, n int) bool {
+	if bits.Len64(uint64(large))+bits.Len(uint(n)) > 63 {
+		return false
 	}
 	l, c := bits.Add64(s.s[g].lo, uint64(sum), 0)
 	s.s[g].lo = l
 	s.s[g].hi += sum>>63 + int64(c)
 	s.s[g].n += int64(n)
+	return true
 }
 
 // UpdateList implements Lister.

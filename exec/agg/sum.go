@@ -78,12 +78,7 @@ func addInts[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T) {
 }
 
 func addIntsNull[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T, arr arrow.Array) {
-	for i, g := range groups {
-		if arr.IsNull(i) {
-			continue
-		}
-		s.add(g, int64(vals[i]))
-	}
+	batch.ValidRuns(arr, func(from, to int) { addInts(s, groups[from:to], vals[from:to]) })
 }
 
 func (s *intSum) add(g uint32, v int64) { s.s[g].add(v) }

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -192,12 +193,11 @@ func (v *intVariance) addSquares(g uint32, s [3]uint64) {
 }
 
 func addIntSquares[T int16 | int32 | int64](v *intVariance, groups []uint32, vals []T, arr arrow.Array) {
-	nulls := arr.NullN() > 0
-	for i, g := range groups {
-		if !nulls || !arr.IsNull(i) {
-			v.add(g, int64(vals[i]))
+	batch.ValidRuns(arr, func(from, to int) {
+		for i, g := range groups[from:to] {
+			v.add(g, int64(vals[from+i]))
 		}
-	}
+	})
 }
 
 func (v *intVariance) Update(groups []uint32, args []arrow.Array) error {

@@ -109,6 +109,7 @@ func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate) (rel, error)
 	for i, a := range n.Aggs {
 		if n.Phase == plan.AggFinal {
 			need[n.States[i]] = true // it reads groups and states, not arguments
+			need = need.with(a.Call.Filter)
 		} else {
 			need = need.with(callExprs(a.Call)...)
 		}

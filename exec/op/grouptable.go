@@ -106,6 +106,7 @@ func (t *groupTable) put(rows, hashes []uint64) []uint32 {
 	if need := (t.count + n) * 2; need > len(t.slots) {
 		t.grow(need)
 	}
+	t.words, t.hashes = doubled(t.words, n*t.width), doubled(t.hashes, n)
 	switch t.width {
 	case 1:
 		t.put1(rows, hashes, groups)
@@ -191,6 +192,15 @@ func sameWords(a, b []uint64) bool {
 		}
 	}
 	return true
+}
+
+// doubled makes room for n more. Append alone would grow large slices by a
+// quarter, and copy each group four times.
+func doubled(s []uint64, n int) []uint64 {
+	if cap(s)-len(s) >= n {
+		return s
+	}
+	return slices.Grow(s, max(len(s), n))
 }
 
 // add makes a group and gives its number + 1.
@@ -290,6 +300,9 @@ func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) e
 	}
 	if t.count == 0 {
 		t.reserve(len(list))
+		for _, a := range t.aggs {
+			a.Resize(len(list))
+		}
 	}
 	var rows, hashes []uint64
 	for from := 0; from < len(list); from += kernel.ChunkRows {

@@ -20,8 +20,8 @@ import (
 type aggInput struct {
 	at     []int           // their places among the lane's values, or, with a filter,
 	args   []*eval.Program // what computes them for the rows that it passes
-	filter *eval.Program
-	state  int // Final: the input column with the states
+	filter *eval.Program   // which rows count; Final: whose states
+	state  int             // Final: the input column with the states
 }
 
 func (o *aggLane) compile(in []plan.Column) error {
@@ -34,6 +34,12 @@ func (o *aggLane) compile(in []plan.Column) error {
 	o.inputs = make([]aggInput, len(s.calls))
 	for i, c := range s.calls {
 		a := &o.inputs[i]
+		if c.Filter != nil {
+			var err error
+			if a.filter, err = eval.Compile(c.Filter, in, s.env); err != nil {
+				return err
+			}
+		}
 		if s.n.Phase == plan.AggFinal {
 			a.state = -1
 			for k, col := range in {
@@ -51,10 +57,6 @@ func (o *aggLane) compile(in []plan.Column) error {
 			first[i] = len(list)
 			list = append(list, args...)
 			continue
-		}
-		var err error
-		if a.filter, err = eval.Compile(c.Filter, in, s.env); err != nil {
-			return err
 		}
 		for _, e := range args {
 			p, err := eval.Compile(e, in, s.env)
@@ -234,6 +236,9 @@ func (o *aggLane) each(r *aggRows) []uint32 {
 }
 
 func (o *aggLane) update(ctx context.Context, a agg.Agg, in *aggInput, r *aggRows) error {
+	if in.filter != nil {
+		return o.updateFiltered(ctx, a, in, r.b, o.each(r))
+	}
 	if o.s.n.Phase == plan.AggFinal {
 		col := r.b.Cols[in.state]
 		if r.b.Sel != nil {
@@ -244,9 +249,6 @@ func (o *aggLane) update(ctx context.Context, a agg.Agg, in *aggInput, r *aggRow
 			return pgerr.Internal("aggregate states are %s", col.DataType())
 		}
 		return a.MergeStates(o.each(r), st)
-	}
-	if in.filter != nil {
-		return o.updateFiltered(ctx, a, in, r.b, o.each(r))
 	}
 	args := make([]arrow.Array, len(in.at))
 	for i, at := range in.at {
@@ -340,6 +342,9 @@ func (o *aggLane) updatePassing(ctx context.Context, a agg.Agg, in *aggInput, b 
 	}
 	if len(sel) == 0 {
 		return nil
+	}
+	if o.s.n.Phase == plan.AggFinal {
+		return a.MergeStates(sub, kernel.Take(b.Cols[in.state], sel).(*array.Binary))
 	}
 	b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}
 	args := make([]arrow.Array, len(in.args))

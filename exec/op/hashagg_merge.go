@@ -27,6 +27,9 @@ func (o *aggLane) charge(ctx context.Context, n int) error {
 	if need := (o.t.n() + n) * 2; need > len(o.t.slots) {
 		want += int64(need) * 32 // see grow
 	}
+	if cap(o.t.hashes)-len(o.t.hashes) < n {
+		want += 8 * int64(len(o.t.hashes)+len(o.t.words)) // see doubled
+	}
 	if want <= o.acct.Used() {
 		return nil
 	}

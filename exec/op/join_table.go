@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/plan"
 )
@@ -188,11 +189,20 @@ func (c *joinConfig) nullKeys(keys []arrow.Array, n int) []bool {
 		if out == nil {
 			out = make([]bool, n)
 		}
-		for i := range out {
-			out[i] = out[i] || arr.IsNull(i)
-		}
+		end := 0 // of the valid rows before
+		batch.ValidRuns(arr, func(from, to int) {
+			setTrue(out[end:from])
+			end = to
+		})
+		setTrue(out[end:])
 	}
 	return out
+}
+
+func setTrue(s []bool) {
+	for i := range s {
+		s[i] = true
+	}
 }
 
 // inserter puts chunks into a table; one a lane.

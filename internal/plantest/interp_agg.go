@@ -53,6 +53,13 @@ func (in *Interp) aggregate(n *plan.Aggregate, rows []Row, outer Row) ([]Row, er
 			}
 			for i, a := range n.Aggs {
 				if n.Phase == plan.AggFinal {
+					if a.Call.Filter != nil {
+						if v, err := in.Eval(a.Call.Filter, env); err != nil {
+							return nil, err
+						} else if v != true {
+							continue
+						}
+					}
 					st, _ := r[n.States[i]].([]tuple)
 					g.inputs[i] = append(g.inputs[i], st...)
 					continue

@@ -18,7 +18,8 @@ type AggItem struct {
 type AggPhase uint8
 
 // The phases. Partial emits the groups and one column (bytea) of encoded state
-// an aggregate; Final merges such rows.
+// an aggregate; Final merges such rows. A FILTER of a final call says whose
+// states count.
 const (
 	AggSingle AggPhase = iota
 	AggPartial

@@ -18,7 +18,7 @@ func PassThrough(c plan.Column) plan.Item    { return plan.Item{Col: c, Expr: Co
 func IsConstant(e expr.Expr) bool            { _, ok := e.(*expr.Const); return ok }
 func AsColumn(e expr.Expr) (*expr.Col, bool) { c, ok := e.(*expr.Col); return c, ok }
 
-// IsTrue, isFalse, isNull tell of constants.
+// IsTrue is the constant true.
 func IsTrue(e expr.Expr) bool {
 	c, ok := e.(*expr.Const)
 	return ok && c.Val == true
@@ -358,9 +358,4 @@ func Equality(e expr.Expr) (l, r expr.Expr, ok bool) {
 }
 
 // CarriedAlike tells whether columns of a and b hold equal values in equal bits.
-func CarriedAlike(a, b types.Type) bool {
-	if a.OID != b.OID {
-		return false
-	}
-	return a.OID != types.NumericOID || a.IsFixed() == b.IsFixed() && a.Scale == b.Scale
-}
+func CarriedAlike(a, b types.Type) bool { return a.CarriedAs(b) }

@@ -58,6 +58,11 @@ func (p *placer) aggregate(n *plan.Aggregate) (plan.Node, dist, error) {
 	}
 	final := *n
 	final.Phase, final.States = plan.AggFinal, partial.States
+	final.Aggs = make([]plan.AggItem, len(n.Aggs))
+	for i, a := range n.Aggs {
+		a.Call.Filter = nil // asked of the rows
+		final.Aggs[i] = a
+	}
 	final.Groups = make([]plan.Item, len(n.Groups))
 	keys := make([]expr.Expr, len(n.Groups))
 	for i, g := range n.Groups {

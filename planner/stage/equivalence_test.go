@@ -65,7 +65,10 @@ func TestEarlyAggregation(t *testing.T) {
 		"SELECT u.x, sum(t.b) FROM t RIGHT JOIN u ON t.a = u.a GROUP BY u.x",
 		"SELECT x.c, sum(x.d) FROM (SELECT u.x + 1 AS c, coalesce(t.b, 0) AS d FROM t JOIN u ON t.a = u.a AND t.b < u.x) x GROUP BY x.c",
 		"SELECT u.x, sum((t.d + t.d) / 2) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
-		"SELECT u.x, sum(t.d / 0) FROM t JOIN u ON t.a = u.a GROUP BY u.x",   // not where rows without a partner would fail
+		"SELECT u.x, sum(t.d / 0) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // not where rows without a partner would fail
+		"SELECT u.x, sum(CASE WHEN u.a > 1 THEN t.b END), sum(CASE WHEN u.a = 1 THEN t.b ELSE NULL END), sum(t.b), count(*) FILTER (WHERE u.x < 3), count(*) FROM t JOIN u ON t.a = u.a GROUP BY u.x",
+		"SELECT s.v, max(x.d), count(x.d), avg(x.d) FILTER (WHERE x.b > s.v) FROM (SELECT t.b, CASE WHEN u.x > 1 AND t.a < 3 THEN t.d END AS d FROM t JOIN u ON t.a = u.a) x JOIN s ON x.b = s.k GROUP BY s.v",
+		"SELECT sum(CASE WHEN u.x > 2 THEN t.b END) FROM t JOIN u ON t.a = u.a WHERE t.a > 1",
 		"SELECT u.x, sum(t.b + u.a) FROM t JOIN u ON t.a = u.a GROUP BY u.x", // arguments of both sides
 	} {
 		for seed := range int64(20) {

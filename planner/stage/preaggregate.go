@@ -22,11 +22,17 @@ import (
 //
 // A state meets the partners that each of its rows would meet, so what is
 // merged is the same whatever the partners' number. The joins then carry a row a
-// group, and names and countries are read once for each.
+// group, and names and countries are read once for each. Conditions of aggregates
+// over what the joins bring are asked of states (earlycase.go).
 func (p *placer) preaggregate(n plan.Node) plan.Node {
 	n = plan.MapChildren(n, p.preaggregate)
 	if a, ok := n.(*plan.Aggregate); ok && a.Phase == plan.AggSingle && len(a.Aggs) > 0 && summed(a) {
-		return p.early(a)
+		if m := p.early(a, plainCalls(a)); m != n {
+			return m
+		}
+		if calls := lateCalls(a); calls != nil {
+			return p.early(a, calls)
+		}
 	}
 	return n
 }
@@ -54,17 +60,21 @@ type earlyStep struct {
 	need colSet // of what it gives, apart from arguments
 }
 
-// early looks for the best place to begin an aggregation.
-func (p *placer) early(n *plan.Aggregate) plan.Node {
+// early looks for the best place to begin an aggregation by calls; n itself where
+// there is none.
+func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 	need := colSet{}
 	for _, g := range n.Groups {
 		plan.ExprColumns(g.Expr, need)
 	}
 	args := colSet{}
 	by := map[expr.ColID]expr.Expr{} // what the arguments' columns are, further down
-	for _, a := range n.Aggs {
-		for _, e := range callArgs(a.Call) {
+	for _, c := range calls {
+		for _, e := range callArgs(c.call) {
 			plan.ExprColumns(e, args)
+		}
+		if c.when != nil {
+			plan.ExprColumns(c.when, need)
 		}
 	}
 	var path []earlyStep
@@ -115,11 +125,11 @@ func (p *placer) early(n *plan.Aggregate) plan.Node {
 			path = append(path, step)
 			rows, in := p.rows(x), p.rows(cur)
 			if (rows < filtering*in || filtered(x.Children()[1-side])) && !p.always {
-				return p.begun(n, found, above) // below, rows would be grouped that the join drops
+				return p.begun(n, calls, found, above) // below, rows would be grouped that the join drops
 			}
 			above += p.rows(cur) + 0.3*rows*gathered(x, side, reads)
-			if !p.groupable(cur, need) || slices.ContainsFunc(n.Aggs, func(a plan.AggItem) bool {
-				return slices.ContainsFunc(substAll(callArgs(a.Call), by), fallible) // a row that a join drops must not be an error
+			if !p.groupable(cur, need) || slices.ContainsFunc(calls, func(c earlyCall) bool {
+				return slices.ContainsFunc(substAll(callArgs(c.call), by), fallible) // a row that a join drops must not be an error
 			}) {
 				continue
 			}
@@ -133,7 +143,7 @@ func (p *placer) early(n *plan.Aggregate) plan.Node {
 		}
 		break
 	}
-	return p.begun(n, found, above)
+	return p.begun(n, calls, found, above)
 }
 
 // earlyPlace is where an aggregation may begin.
@@ -235,7 +245,7 @@ func widens(a, b types.Type) bool {
 
 // begun makes the partial aggregation at a place (nil: there is none) and the
 // final one, where there is much to be done.
-func (p *placer) begun(n *plan.Aggregate, at *earlyPlace, work float64) plan.Node {
+func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, work float64) plan.Node {
 	if at == nil || work < earlyRows && !p.always {
 		return n
 	}
@@ -243,14 +253,18 @@ func (p *placer) begun(n *plan.Aggregate, at *earlyPlace, work float64) plan.Nod
 	last := path[len(path)-1]
 	in := last.n.Children()[last.side]
 	partial := &plan.Aggregate{Input: in, Groups: at.keys, Phase: plan.AggPartial}
-	for _, a := range n.Aggs {
-		call := a.Call
+	from := make([]int, len(calls)) // the states of each
+	for i, c := range calls {
+		call := c.call
 		call.Args = substAll(call.Args, by)
 		if call.Filter != nil {
 			call.Filter = subst(call.Filter, by)
 		}
-		partial.Aggs = append(partial.Aggs, plan.AggItem{Col: a.Col, Call: call})
-		partial.States = append(partial.States, p.newCol())
+		if from[i] = slices.IndexFunc(partial.Aggs, func(a plan.AggItem) bool { return sameCall(a.Call, call) }); from[i] < 0 {
+			from[i] = len(partial.Aggs)
+			partial.Aggs = append(partial.Aggs, plan.AggItem{Col: n.Aggs[i].Col, Call: call})
+			partial.States = append(partial.States, p.newCol())
+		}
 	}
 	partial.Rows = p.rows(&plan.Aggregate{Input: in, Groups: partial.Groups})
 	states := partial.Schema()[len(partial.Groups):]
@@ -274,7 +288,13 @@ func (p *placer) begun(n *plan.Aggregate, at *earlyPlace, work float64) plan.Nod
 		node = path[i].n.WithChildren(kids)
 	}
 	final := *n
-	final.Input, final.Phase, final.States = node, plan.AggFinal, partial.States
+	final.Input, final.Phase = node, plan.AggFinal
+	final.Aggs = slices.Clone(n.Aggs)
+	final.States = make([]expr.ColID, len(calls))
+	for i, c := range calls {
+		final.Aggs[i].Call.Filter = c.when
+		final.States[i] = partial.States[from[i]]
+	}
 	return &final
 }
 

@@ -147,6 +147,11 @@ func FixedNumeric(prec, scale uint8, visible bool) Type {
 // IsFixed tells whether t is a numeric carried in an int64.
 func (t Type) IsFixed() bool { return t.OID == NumericOID && t.Prec > 0 }
 
+// CarriedAs tells whether columns of t and o hold equal values in equal bits.
+func (t Type) CarriedAs(o Type) bool {
+	return t.OID == o.OID && (t.OID != NumericOID || t.IsFixed() == o.IsFixed() && t.Scale == o.Scale)
+}
+
 // arrayOf pairs element and array types (pg_type.typarray).
 var arrayOf = map[OID]OID{
 	BoolOID: 1000, ByteaOID: 1001, CharOID: 1002, NameOID: 1003, Int2OID: 1005, Int2VectorOID: 1006,

@@ -1,0 +1,46 @@
+package batch_test
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+)
+
+// TestValidRuns: runs are those that a look at each row finds, wherever in its
+// bitmap an array begins and ends.
+func TestValidRuns(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for range 2000 {
+		n := r.Intn(300)
+		valid := make([]byte, batch.BitmapBytes(n))
+		nulls := r.Intn(4) // of four rows
+		for i := range n {
+			if r.Intn(4) >= nulls || r.Intn(40) == 0 {
+				batch.SetBit(valid, i)
+			}
+		}
+		var arr arrow.Array = batch.FromSlice(arrow.PrimitiveTypes.Int32, make([]int32, n), valid)
+		from := r.Intn(n + 1)
+		to := from + r.Intn(n-from+1)
+		arr = array.NewSlice(arr, int64(from), int64(to))
+		seen, end := make([]bool, arr.Len()), -1
+		batch.ValidRuns(arr, func(from, to int) {
+			if from <= end || from >= to {
+				t.Fatalf("run [%d, %d) after %d", from, to, end)
+			}
+			for i := from; i < to; i++ {
+				seen[i] = true
+			}
+			end = to
+		})
+		for i, is := range seen {
+			if is == arr.IsNull(i) {
+				t.Fatalf("row %d of %d is valid: %v, found %v", i, arr.Len(), arr.IsValid(i), is)
+			}
+		}
+	}
+}

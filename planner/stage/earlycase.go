@@ -1,0 +1,79 @@
+package stage
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// earlyCall is an aggregate call of which states are made below joins. Of those
+// only the ones count where when is true (nil: all):
+//
+//	γ week: sum(CASE WHEN day = 'Sunday' THEN price END), …
+//
+//	γ final week: s FILTER (WHERE day = 'Sunday'), …
+//	└─ ⋈ days
+//	   └─ γ partial date: s = sum(price)
+type earlyCall struct {
+	call expr.AggCall
+	when expr.Expr
+}
+
+func plainCalls(n *plan.Aggregate) []earlyCall {
+	out := make([]earlyCall, len(n.Aggs))
+	for i, a := range n.Aggs {
+		out[i].call = a.Call
+	}
+	return out
+}
+
+// lateCalls takes conditions out of the aggregates, which all pass over NULLs: a
+// FILTER, and that of a CASE that is NULL else. It is nil where there are none.
+func lateCalls(n *plan.Aggregate) []earlyCall {
+	out, some := plainCalls(n), false
+	for i := range out {
+		c := &out[i]
+		var conds []expr.Expr
+		if c.call.Filter != nil {
+			conds, c.call.Filter = append(conds, c.call.Filter), nil
+		}
+		if len(c.call.Args) == 1 {
+			if x, ok := c.call.Args[0].(*expr.Case); ok && len(x.Whens) == 1 && isNull(x.Else) && x.Whens[0].Then.Type().CarriedAs(x.Typ) {
+				conds = append(conds, x.Whens[0].Cond)
+				c.call.Args = []expr.Expr{x.Whens[0].Then}
+			}
+		}
+		switch len(conds) {
+		case 0:
+			continue
+		case 1:
+			c.when = conds[0]
+		default:
+			c.when = &expr.And{Args: conds}
+		}
+		some = true
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+func isNull(e expr.Expr) bool {
+	c, ok := e.(*expr.Const)
+	return e == nil || ok && c.Val == nil
+}
+
+// sameCall tells of calls over the same columns that they have the same states.
+func sameCall(a, b expr.AggCall) bool {
+	if a.Fn != b.Fn || a.Filter != nil || b.Filter != nil || len(a.Args) != len(b.Args) {
+		return false
+	}
+	for i, x := range a.Args {
+		l, lok := x.(*expr.Col)
+		r, rok := b.Args[i].(*expr.Col)
+		if !lok || !rok || l.ID != r.ID {
+			return false
+		}
+	}
+	return true
+}
