@@ -32,8 +32,8 @@ func (c *pairCounter) add(a, b int) {
 
 const (
 	fewPairs  = 64
-	rankBits  = 10 // that a level tells apart, so that its counts stay in a cache
-	partScore = 2  // scores of a part, about
+	rankBits  = 12 // that a level tells apart, so that its counts stay in a cache
+	partScore = 4  // scores of a part, about
 )
 
 // count counts the pairs of keys, which come in chunks. It puts them into parts of
