@@ -55,9 +55,10 @@ func (l *labels) rows(arr arrow.Array) []uint32 {
 // smallLabels finds the labels that are small whole numbers in a table.
 func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr arrow.Array, vals []T) {
 	for i, v := range vals {
-		small := v >= 0 && v < T(len(l.small)) && T(uint8(v)) == v
+		at := uint8(int64(v)) // what no int64 holds is some number, and differs
+		small := T(at) == v
 		if small {
-			if k := l.small[uint8(v)]; k > 0 {
+			if k := l.small[at]; k > 0 {
 				out[i] = k - 1
 				continue
 			}
@@ -66,7 +67,7 @@ func smallLabels[T int16 | int32 | int64 | float64](l *labels, out []uint32, arr
 			continue
 		}
 		if out[i] = l.of(arr, i); small {
-			l.small[uint8(v)] = out[i] + 1
+			l.small[at] = out[i] + 1
 		}
 	}
 }

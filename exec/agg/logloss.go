@@ -13,7 +13,7 @@ import (
 // the greater label.
 type logLoss struct {
 	byLabel[losses, *losses]
-	p, y, loss []float64 // of the rows of a batch
+	y, hit, miss []float64 // of the rows of a batch
 }
 
 // losses are −Σ log p and −Σ log(1−p) of a label's rows. Where there are two sides
@@ -45,26 +45,19 @@ func (l *losses) decode(b []byte) ([]byte, bool) {
 
 func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
 	score := args[1].(*array.Float64)
-	label := s.labels.rows(args[0])
+	label, p := s.labels.rows(args[0]), score.Float64Values()
 	nulls := args[0].NullN()+args[1].NullN() > 0
-	n := len(groups)
-	s.p = append(s.p[:0], score.Float64Values()...)
-	for len(s.p)%f64.Lanes != 0 {
-		s.p = append(s.p, 0.5)
-	}
-	if cap(s.y) < len(s.p) {
-		s.y, s.loss = make([]float64, len(s.p)), make([]float64, len(s.p))
+	if n := len(p); cap(s.y) < n {
+		s.y, s.hit, s.miss = make([]float64, n), make([]float64, n), make([]float64, n)
 	}
 	if len(groups) > 0 && !nulls && same(groups) {
 		x := &s.groups[groups[0]]
-		if first, second, ok := x.of(label[:n]); ok {
-			s.one(x, label[:n], first, second)
+		if _, _, ok := x.of(label, len(s.labels.keys)); ok && len(x.sides) == 2 {
+			s.both(x, label, p)
 			return nil
 		}
 	}
-	hit := s.entropies(1)
-	hits := append(make([]float64, 0, len(hit)), hit...)
-	miss := s.entropies(0)
+	hit, miss := s.entropies(s.hit, p, 1), s.entropies(s.miss, p, 0)
 	for i, g := range groups {
 		if nulls && (args[0].IsNull(i) || score.IsNull(i)) || s.groups[g].over {
 			continue
@@ -77,7 +70,7 @@ func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
 		one := len(x.sides) == 1
 		upper := to == &x.sides[x.upper].of
 		if one || upper {
-			to.hit.Add(hits[i])
+			to.hit.Add(hit[i])
 		}
 		if one || !upper {
 			to.miss.Add(miss[i])
@@ -86,20 +79,11 @@ func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
 	return nil
 }
 
-// one adds rows of one group, which are all of the labels that it has.
-func (s *logLoss) one(x *labelled[losses], label []uint32, first, second uint32) {
-	if len(x.sides) == 1 {
-		d := &x.sides[0].of
-		for _, v := range s.entropies(1)[:len(label)] {
-			d.hit.Add(v)
-		}
-		for _, v := range s.entropies(0)[:len(label)] {
-			d.miss.Add(v)
-		}
-		return
-	}
-	upper := [2]uint32{first, second}[x.upper]
-	y := s.y[:len(s.p)]
+// both adds rows of a group's two labels. What is asked for is the sum of the two
+// sums: the misses may as well stand with the hits.
+func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
+	upper := x.sides[x.upper].label
+	y, loss := s.y[:len(p)], s.hit[:len(p)]
 	for i, l := range label {
 		is := 0.0
 		if l == upper {
@@ -107,27 +91,22 @@ func (s *logLoss) one(x *labelled[losses], label []uint32, first, second uint32)
 		}
 		y[i] = is
 	}
-	loss := s.loss[:len(s.p)]
-	f64.CrossEntropy(loss, s.p, y)
-	hit, miss := &x.sides[x.upper].of.hit, &x.sides[1-x.upper].of.miss
-	for i, v := range loss[:len(label)] {
-		if y[i] == 1 {
-			hit.Add(v)
-		} else {
-			miss.Add(v)
-		}
+	f64.CrossEntropy(loss, p, y)
+	sum := &x.sides[x.upper].of.hit
+	for _, v := range loss {
+		sum.Add(v)
 	}
 }
 
-// entropies gives what all rows of the batch lose if they are hits (1) or misses
-// (0), until it is called again.
-func (s *logLoss) entropies(hit float64) []float64 {
-	y, loss := s.y[:len(s.p)], s.loss[:len(s.p)]
+// entropies gives what all rows lose if they are hits (1) or misses (0).
+func (s *logLoss) entropies(to, p []float64, hit float64) []float64 {
+	y := s.y[:len(p)]
+	to = to[:len(p)]
 	for i := range y {
 		y[i] = hit
 	}
-	f64.CrossEntropy(loss, s.p, y)
-	return loss
+	f64.CrossEntropy(to, p, y)
+	return to
 }
 
 // MergeFrom implements Merger.

@@ -2,7 +2,6 @@ package agg
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -13,13 +12,13 @@ import (
 // ranked is roc_auc: it keeps the scores of each label's rows.
 type ranked struct {
 	byLabel[scores, *scores]
-	parts [2][]float64 // of a batch, by side
+	parts [2][]uint64 // of a batch, by side
 }
 
-// scores are numbers in no order. Chunks that are full do not change, and are shared
+// scores are scoreKeys in no order. Chunks that are full do not change, and are shared
 // by what they are merged into.
 type scores struct {
-	chunks [][]float64
+	chunks [][]uint64
 	n, cap int
 }
 
@@ -30,13 +29,13 @@ const (
 
 func (s *scores) held() int64 { return 8*int64(s.cap) + 24*int64(len(s.chunks)) }
 
-func (s *scores) add(v ...float64) {
+func (s *scores) add(v ...uint64) {
 	s.n += len(v)
 	for len(v) > 0 {
 		last := len(s.chunks) - 1
 		if last < 0 || len(s.chunks[last]) == cap(s.chunks[last]) {
 			size := min(max(s.cap, firstScores), mostScores)
-			s.chunks = append(s.chunks, make([]float64, 0, size))
+			s.chunks = append(s.chunks, make([]uint64, 0, size))
 			s.cap += size
 			last++
 		}
@@ -58,7 +57,7 @@ func (s *scores) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.n))
 	for _, c := range s.chunks {
 		for _, v := range c {
-			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+			dst = binary.LittleEndian.AppendUint64(dst, v)
 		}
 	}
 	return dst
@@ -72,7 +71,7 @@ func (s *scores) decode(b []byte) ([]byte, bool) {
 	b = b[w:]
 	if s != nil {
 		for k := range n {
-			s.add(math.Float64frombits(binary.LittleEndian.Uint64(b[8*k:])))
+			s.add(binary.LittleEndian.Uint64(b[8*k:]))
 		}
 	}
 	return b[8*n:], true
@@ -84,7 +83,7 @@ func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
 	nulls := args[0].NullN()+args[1].NullN() > 0
 	if len(groups) > 0 && !nulls && same(groups) {
 		x := &s.groups[groups[0]]
-		if first, second, ok := x.of(label); ok {
+		if first, second, ok := x.of(label, len(s.labels.keys)); ok {
 			s.one(x, label, vals, first, second)
 			return nil
 		}
@@ -94,7 +93,7 @@ func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
 			continue
 		}
 		if to := s.side(g, label[i]); to != nil {
-			s.change(to, func(p *scores) { p.add(vals[i] + 0) }) // −0 ties with 0
+			s.change(to, func(p *scores) { p.add(scoreKey(vals[i])) })
 		}
 	}
 	return nil
@@ -103,14 +102,14 @@ func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
 // one adds rows of one group, which are all of the labels that it has.
 func (s *ranked) one(x *labelled[scores], label []uint32, vals []float64, first, second uint32) {
 	if cap(s.parts[0]) < len(vals) {
-		s.parts = [2][]float64{make([]float64, len(vals)), make([]float64, len(vals))}
+		s.parts = [2][]uint64{make([]uint64, len(vals)), make([]uint64, len(vals))}
 	}
 	// Each goes to both, and counts in one: there is nothing to guess.
 	a, b := s.parts[0][:len(vals)], s.parts[1][:len(vals)]
 	na, nb := 0, 0
 	for i, v := range vals {
-		v += 0 // −0 ties with 0
-		a[na], b[nb] = v, v
+		k := scoreKey(v)
+		a[na], b[nb] = k, k
 		is := 0
 		if label[i] == second {
 			is = 1
@@ -118,7 +117,7 @@ func (s *ranked) one(x *labelled[scores], label []uint32, vals []float64, first,
 		nb += is
 		na += 1 - is
 	}
-	for k, part := range [][]float64{a[:na], b[:nb]} {
+	for k, part := range [][]uint64{a[:na], b[:nb]} {
 		if len(part) > 0 {
 			s.change(&x.sides[k].of, func(p *scores) { p.add(part...) })
 		}

@@ -104,6 +104,9 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if (r.Leaf+from/net.micro)%p.r.every != 0 {
+			continue
+		}
 		n := min(net.micro, to-from)
 		weight := p.weight[:n]
 		for i := range weight {

@@ -6,12 +6,13 @@ import "math"
 const leastProbability = 0x1p-52
 
 // CrossEntropy gives what rows lose that were given the probability p: -log(p)
-// where y is 1, -log(1-p) where it is 0. p is kept off 0 and 1 by 2^-52. All are as
-// long, a multiple of Lanes.
+// where y is 1, -log(1-p) where it is 0. p is kept off 0 and 1 by 2^-52.
 func CrossEntropy(loss, p, y []float64) {
-	if len(loss) > 0 {
-		crossEntropy(loss, p[:len(loss)], y[:len(loss)])
+	n := len(loss) &^ (Lanes - 1)
+	if n > 0 {
+		crossEntropy(loss[:n], p[:n], y[:n])
 	}
+	crossEntropyGo(loss[n:], p[n:], y[n:])
 }
 
 func crossEntropyGo(loss, p, y []float64) {
