@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 )
 
@@ -184,6 +185,7 @@ func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 	}()
 	if s.Data != nil { // no rows, no bytes
 		s.Data.Encode(&e)
+		family.Free(s.Data)
 	}
 	m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
 	put, err := p.t.cfg.Peers.Put(ctx, p.members[s.To], callOffer, m.encode())
