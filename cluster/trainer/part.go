@@ -178,11 +178,6 @@ func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 		b = new([]byte)
 	}
 	e.B = (*b)[:0]
-	defer func() {
-		if *b = e.B; cap(e.B) <= 2*pieceBytes {
-			p.t.encoded.Put(b)
-		}
-	}()
 	if s.Data != nil { // no rows, no bytes
 		s.Data.Encode(&e)
 		family.Free(s.Data)
@@ -196,7 +191,10 @@ func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 	if err := sendPieces(put, e.B); err != nil {
 		return err
 	}
-	_, err = put.Finish()
+	if _, err = put.Finish(); err == nil && cap(e.B) <= 2*pieceBytes {
+		*b = e.B
+		p.t.encoded.Put(b)
+	}
 	return err
 }
 
