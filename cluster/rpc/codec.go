@@ -24,8 +24,16 @@ var bodyTag = [2]byte{0xc2, 0x3e}
 // headBytes is the most that is before a body.
 const headBytes = len(bodyTag) + binary.MaxVarintLen32
 
+// lent is a piece that is sent out of its sender's memory: what is sent of FlightData whose
+// only field is its body.
+type lent []byte
+
 // Marshal implements encoding.CodecV2.
 func (c pieceCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if b, ok := v.(lent); ok {
+		head := binary.AppendUvarint(append(make([]byte, 0, headBytes), bodyTag[:]...), uint64(len(b)))
+		return mem.BufferSlice{mem.SliceBuffer(head), mem.SliceBuffer(b)}, nil
+	}
 	m, ok := v.(*flight.FlightData)
 	if !ok || m.FlightDescriptor != nil || len(m.DataHeader) > 0 || len(m.AppMetadata) > 0 || len(m.DataBody) == 0 || len(m.ProtoReflect().GetUnknown()) > 0 {
 		return c.CodecV2.Marshal(v)

@@ -46,6 +46,11 @@ func TestPiecesAreFlightData(t *testing.T) {
 				t.Fatalf("%d bytes are coded otherwise, %v", len(m.DataBody), err)
 			}
 			coded.Free()
+			if m.DataBody != nil && proto.Size(&flight.FlightData{DataBody: m.DataBody}) == len(want) {
+				if out, err := pieces.Marshal(lent(m.DataBody)); err != nil || !bytes.Equal(out.Materialize(), want) {
+					t.Fatalf("%d bytes that are lent are coded otherwise, %v", len(m.DataBody), err)
+				}
+			}
 			var got flight.FlightData
 			if err := pieces.Unmarshal(cut(r, want), &got); err != nil || !proto.Equal(&got, m) {
 				t.Fatalf("%d bytes come as %d, %v", len(m.DataBody), len(got.DataBody), err)

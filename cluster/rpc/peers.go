@@ -216,8 +216,14 @@ func (p *Peers) Put(ctx context.Context, node uint64, name string, header []byte
 }
 
 // Send sends a piece, waiting while the other end has not room for it.
-func (s *Put) Send(b []byte) error {
-	err := s.stream.Send(&flight.FlightData{DataBody: b})
+func (s *Put) Send(b []byte) error { return s.send(&flight.FlightData{DataBody: b}) }
+
+// Lend is Send of bytes, one at least, that are not copied: nobody changes them until Finish
+// has given the reply of a handler that received all, and after an error never.
+func (s *Put) Lend(b []byte) error { return s.send(lent(b)) }
+
+func (s *Put) send(m any) error {
+	err := s.stream.SendMsg(m)
 	if err == io.EOF { // the handler has ended: its reason comes with Recv
 		if _, err = s.stream.Recv(); err == nil || err == io.EOF {
 			return pgerr.New(pgerr.ConnectionFailure, "node at %s ended a stream early", s.c.addr)

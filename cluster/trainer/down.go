@@ -73,9 +73,9 @@ func (m *down) pieces(b []byte) func() ([]byte, error) {
 	}
 }
 
-// pass sends the stripe's pieces on to the receiver's children and to take, while
+// pass has the stripe's pieces taken and sends them on to the receiver's children, while
 // own runs, and waits until all of them are done with the task.
-func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), take, done func([]byte), own func(context.Context) error) error {
+func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), take taker, own func(context.Context) error) error {
 	children := m.children()
 	puts := make([]*rpc.Put, len(children))
 	sent := make(chan struct{})
@@ -94,7 +94,7 @@ func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), t
 				}
 				puts[k] = put
 			}
-			return forward(recv, take, done, puts)
+			return forward(recv, take, puts)
 		}
 		<-sent
 		put := puts[i-2]
@@ -107,25 +107,26 @@ func (p *part) pass(ctx context.Context, m *down, recv func() ([]byte, error), t
 	})
 }
 
-// forward hands out what recv gives. done, where there is one, is called with each piece
-// when nobody needs it any more.
-func forward(recv func() ([]byte, error), take, done func([]byte), puts []*rpc.Put) error {
+// taker gives the place where a piece stays until the task is over.
+type taker func(piece []byte) ([]byte, error)
+
+// forward hands out what recv gives.
+func forward(recv func() ([]byte, error), take taker, puts []*rpc.Put) error {
 	for {
 		piece, err := recv()
 		if err == io.EOF {
 			return nil
 		}
+		if err == nil {
+			piece, err = take(piece)
+		}
 		if err != nil {
 			return err
 		}
-		take(piece)
 		for _, put := range puts {
-			if err := put.Send(piece); err != nil {
+			if err := put.Lend(piece); err != nil {
 				return err
 			}
-		}
-		if done != nil {
-			done(piece)
 		}
 	}
 }
@@ -139,7 +140,8 @@ type arrival struct {
 	buf  []byte
 	left int
 	full chan struct{} // closed when nothing is left to come
-	step bool          // nothing that was decoded shares the bytes
+	step bool          // nothing that was decoded looks at the bytes any more
+	lost bool          // they may still be lent
 }
 
 // arrive gives the task that a stripe is of.
@@ -174,8 +176,9 @@ func (p *part) arrive(m *down) (*arrival, error) {
 }
 
 // leave is called once a stripe is done with.
-func (p *part) leave(m *down, a *arrival) {
+func (p *part) leave(m *down, a *arrival, err error) {
 	p.mu.Lock()
+	a.lost = a.lost || err != nil
 	a.refs--
 	last := a.refs == 0
 	if last {
@@ -186,7 +189,7 @@ func (p *part) leave(m *down, a *arrival) {
 		return
 	}
 	p.w.Release(int64(a.size)) // decoded
-	p.save(a.buf, a.step)
+	p.save(a.buf, a.step && !a.lost)
 }
 
 // save keeps the memory of a task for the next one, where that is a step and long: most
@@ -215,21 +218,23 @@ func (p *part) again(size int) []byte {
 	return b
 }
 
-// put takes bytes that belong at a place.
-func (a *arrival) put(at int, b []byte) {
+// put copies bytes to the place where they belong, and gives it.
+func (a *arrival) put(at int, b []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if at < len(a.buf) {
-		n := copy(a.buf[at:], b)
-		if a.left -= n; a.left == 0 {
-			close(a.full)
-		}
+	if len(b) == 0 || at > len(a.buf)-len(b) {
+		return nil, pgerr.New(pgerr.DataCorrupted, "a training task of %d bytes came with other ones", len(a.buf))
 	}
+	copy(a.buf[at:], b)
+	if a.left -= len(b); a.left == 0 {
+		close(a.full)
+	}
+	return a.buf[at : at+len(b)], nil
 }
 
 // receive takes a stripe of a task and sends it on. The first stripe's call does
 // the task, once all are there.
-func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)) error {
+func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)) (err error) {
 	for _, i := range m.who {
 		if i >= len(p.members) || m.who[m.at] != p.self {
 			return pgerr.New(pgerr.DataCorrupted, "a training task went to the wrong member")
@@ -239,13 +244,15 @@ func (p *part) receive(ctx context.Context, m *down, recv func() ([]byte, error)
 	if err != nil {
 		return err
 	}
-	defer p.leave(m, a)
+	defer func() { p.leave(m, a, err) }()
 	at := m.stripe * pieceBytes
-	take := func(piece []byte) {
-		a.put(at, piece)
+	take := func(piece []byte) ([]byte, error) {
+		defer rpc.Free(piece)
+		kept, err := a.put(at, piece)
 		at += m.stripes * pieceBytes
+		return kept, err
 	}
-	return p.pass(ctx, m, recv, take, rpc.Free, func(ctx context.Context) error {
+	return p.pass(ctx, m, recv, take, func(ctx context.Context) error {
 		if m.stripe > 0 {
 			return nil
 		}
@@ -276,7 +283,7 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 		if err := p.w.Hold(int64(len(b))); err != nil {
 			return nil, err
 		}
-		defer p.save(b, t.Step())
+		defer func() { p.save(b, err == nil && t.Step()) }()
 		if m.size = len(b); m.size > pieceBytes && !m.star {
 			m.stripes = reduce.Stripes
 		}
@@ -284,7 +291,7 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 	err = every(ctx, m.stripes, func(ctx context.Context, i int) error {
 		m := m
 		m.stripe = i
-		return p.pass(ctx, &m, m.pieces(b), func([]byte) {}, nil, func(ctx context.Context) (err error) {
+		return p.pass(ctx, &m, m.pieces(b), func(piece []byte) ([]byte, error) { return piece, nil }, func(ctx context.Context) (err error) {
 			if i == 0 {
 				r, err = p.task(ctx, t)
 			}

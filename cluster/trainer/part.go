@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 )
 
@@ -177,13 +178,9 @@ func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 		b = new([]byte)
 	}
 	e.B = (*b)[:0]
-	defer func() {
-		if *b = e.B; cap(e.B) <= 2*pieceBytes {
-			p.t.encoded.Put(b)
-		}
-	}()
 	if s.Data != nil { // no rows, no bytes
 		s.Data.Encode(&e)
+		family.Free(s.Data)
 	}
 	m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
 	put, err := p.t.cfg.Peers.Put(ctx, p.members[s.To], callOffer, m.encode())
@@ -194,7 +191,10 @@ func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 	if err := sendPieces(put, e.B); err != nil {
 		return err
 	}
-	_, err = put.Finish()
+	if _, err = put.Finish(); err == nil && cap(e.B) <= 2*pieceBytes {
+		*b = e.B
+		p.t.encoded.Put(b)
+	}
 	return err
 }
 

@@ -10,11 +10,11 @@ import (
 // pieceBytes is what one message of a stream carries of parameters or partials.
 const pieceBytes = 256 << 10
 
-// sendPieces sends b in pieces.
+// sendPieces sends b in pieces, which nobody changes until the stream has been finished.
 func sendPieces(put *rpc.Put, b []byte) error {
 	for len(b) > 0 {
 		n := min(len(b), pieceBytes)
-		if err := put.Send(b[:n]); err != nil {
+		if err := put.Lend(b[:n]); err != nil {
 			return err
 		}
 		b = b[n:]

@@ -34,8 +34,7 @@ type Trainer struct {
 	cfg  Config
 	log  *slog.Logger
 	kept *keeper
-	// encoded are buffers for slices on their way (*[]byte), which are copied when they
-	// are sent.
+	// encoded are buffers for slices (*[]byte), which are on their way in them.
 	encoded sync.Pool
 
 	mu     sync.Mutex

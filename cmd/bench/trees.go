@@ -39,21 +39,23 @@ func (b *run) treeCases() []treeCase {
 		}
 		mixed = append(mixed, fmt.Sprintf("CASE WHEN %s THEN NULL ELSE %s END AS x%d", gap, value, i))
 	}
-	numbered := func(from string) string {
-		return "(SELECT *, row_number() OVER () - 1 AS n FROM " + from + ") AS numbered"
+	// Rows come in any order: numbered by what they are, the same ones are left out and have
+	// gaps each time.
+	numbered := func(from, by string) string {
+		return "(SELECT *, row_number() OVER (ORDER BY " + by + ") - 1 AS n FROM " + from + ") AS numbered"
 	}
 	boost := func(target string) string { return fmt.Sprintf(boosting, target) }
 	forest := n * 3 / 10
 	cases := []treeCase{
-		{"boosted", "bench_boosted", n, "y", "SELECT " + strings.Join(plain, ", ") + ", y::integer AS y, n FROM " + numbered(made(n)), boost("y")},
-		{"categories", "bench_categories", n, "y", "SELECT " + strings.Join(mixed, ", ") + ", y::integer AS y, n FROM " + numbered(made(n)), boost("y")},
-		{"forest", "bench_forest", forest, "y", "SELECT " + strings.Join(plain, ", ") + ", y::integer AS y, n FROM " + numbered(made(forest)),
+		{"boosted", "bench_boosted", n, "y", "SELECT " + strings.Join(plain, ", ") + ", y::integer AS y, n FROM " + numbered(made(n), "x0, x1"), boost("y")},
+		{"categories", "bench_categories", n, "y", "SELECT " + strings.Join(mixed, ", ") + ", y::integer AS y, n FROM " + numbered(made(n), "x0, x1"), boost("y")},
+		{"forest", "bench_forest", forest, "y", "SELECT " + strings.Join(plain, ", ") + ", y::integer AS y, n FROM " + numbered(made(forest), "x0, x1"),
 			"random_forest PREDICT y WITH (n_estimators = 50, max_depth = 12)"},
 	}
 	if b.o.Flights != "" {
 		flights := "read_parquet('" + strings.ReplaceAll(b.o.Flights, "'", "''") + "')"
 		cases = append(cases, treeCase{"flights", "bench_flights", 0, "late", "SELECT extract(hour FROM date)::integer AS hour, extract(dow FROM date)::integer AS weekday, " +
-			"distance, origin, destination, (delay > 15)::integer AS late, n FROM " + numbered(flights), boost("late")})
+			"distance, origin, destination, (delay > 15)::integer AS late, n FROM " + numbered(flights, "date, origin, destination, distance, delay"), boost("late")})
 	}
 	return cases
 }

@@ -14,9 +14,10 @@ import (
 // E appends values to B. The zero value is ready; one of To writes them on, piece
 // by piece, so that what is encoded is never there twice.
 type E struct {
-	B   []byte
-	to  io.Writer
-	err error
+	B    []byte
+	to   io.Writer
+	gone int // bytes written on
+	err  error
 }
 
 // piece is about how much is kept before it is written.
@@ -32,6 +33,7 @@ func (e *E) Flush() error {
 		_, e.err = e.to.Write(e.B)
 	}
 	if e.to != nil {
+		e.gone += len(e.B)
 		e.B = e.B[:0]
 	}
 	return e.err
@@ -167,6 +169,7 @@ func (e *E) Type(t types.Type) {
 // D reads what E wrote.
 type D struct {
 	b      []byte
+	size   int // of what is read, from the start
 	bad    bool
 	charge func(bytes int64) error
 	owed   int64 // not charged yet
@@ -174,11 +177,13 @@ type D struct {
 }
 
 // Read starts reading b, which must not change while strings of it are in use.
-func Read(b []byte) *D { return &D{b: b} }
+func Read(b []byte) *D { return &D{b: b, size: len(b)} }
 
 // ReadWithin is Read of what takes memory once it is read, which is charged before
 // it is made. An error of charge is Done's.
-func ReadWithin(b []byte, charge func(bytes int64) error) *D { return &D{b: b, charge: charge} }
+func ReadWithin(b []byte, charge func(bytes int64) error) *D {
+	return &D{b: b, size: len(b), charge: charge}
+}
 
 const (
 	// single is how many bytes a byte becomes that is not of a list: fields of

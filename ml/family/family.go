@@ -30,7 +30,8 @@ type Family interface {
 	NewWorker(s *Setup, n *Node) (Worker, error)
 	// DecodeStep and DecodePartial read what Encode of a step's body and of a
 	// partial wrote; nil bodies are not encoded. They fail d on bytes that no
-	// Encode writes.
+	// Encode writes. A step's body may share them (canon.D.LentF64s): it is looked at
+	// until all passes of the step have ended.
 	DecodeStep(op uint8, d *canon.D) Message
 	DecodePartial(op uint8, d *canon.D) Message
 	// Merge adds right, which comes later in the order of leaves, to left. Both

@@ -108,6 +108,21 @@ type Node struct {
 	Memory int64
 }
 
+// Reused is a partial whose memory its family uses again.
+type Reused interface {
+	Message
+	// Free takes the memory back: nobody may look at the partial any more, or at slices
+	// of it. It need not be called.
+	Free()
+}
+
+// Free frees a partial that can be.
+func Free(m Message) {
+	if r, ok := m.(Reused); ok {
+		r.Free()
+	}
+}
+
 // Worker is a node's part in a training. Its methods may be called from any
 // goroutine; steps follow each other. Steps of mini-batches that have no rows on
 // the node do not reach it.

@@ -3,6 +3,7 @@ package gram
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
@@ -155,44 +156,75 @@ func (s *Sums) Encode(e *canon.E) {
 // small bounds the zigzag numbers above 2^40 that Low has room for.
 const small = 1 << 21
 
+// pieceSums is the length of sums whose memory is used again: that of the slices in which
+// long vectors travel.
+const pieceSums = 1 << 15
+
+// spare is memory for pieceSums sums (*[pieceSums]int64), of any values.
+var spare sync.Pool
+
+// Free gives back what DecodeSums took: nobody may look at the sums any more. It need not
+// be called.
+func (s *Sums) Free() {
+	if cap(s.Low) == pieceSums {
+		spare.Put((*[pieceSums]int64)(s.Low[:pieceSums]))
+	}
+	*s = Sums{}
+}
+
 // DecodeSums reads what Encode wrote.
 func DecodeSums(d *canon.D) (s Sums) {
 	var greatest uint64
-	d.Sparse(16, func(n int) { s = NewSums(n) }, func(from, to int) {
+	zeroed := 0 // up to where sums are written
+	room := func(n int) {
+		if v, ok := spare.Get().(*[pieceSums]int64); ok && n <= pieceSums && n > pieceSums/2 {
+			s = Sums{Low: v[:n]}
+			return
+		}
+		if s, zeroed = NewSums(n), n; n <= pieceSums && n > pieceSums/2 {
+			s.Low = make([]int64, pieceSums)[:n]
+		}
+	}
+	d.Sparse(16, room, func(from, to int) {
+		clear(s.Low[min(zeroed, from):from])
+		zeroed = max(zeroed, to)
 		b, at := d.Ahead(), 0
-		for i := from; i < to; i++ {
-			var low, zigzag uint64
-			switch {
-			case len(b)-at >= 8 && b[at+lowBytes] < 0x80:
-				v := binary.LittleEndian.Uint64(b[at:])
-				low, zigzag = v&(1<<spill-1), v>>spill&0xff
-				at += lowBytes + 1
-			case len(b)-at > lowBytes:
-				low = uint64(binary.LittleEndian.Uint32(b[at:])) | uint64(b[at+4])<<32
-				v, n := binary.Uvarint(b[at+lowBytes:])
-				if n <= 0 || n > 1 && b[at+lowBytes+n-1] == 0 {
-					d.Fail()
-					return
+		low := s.Low[from:to]
+		for i := range low {
+			if len(b)-at >= 8 {
+				v := binary.LittleEndian.Uint64(b[at : at+8])
+				if zigzag := v >> spill & 0xff; zigzag < 0x80 {
+					low[i] = (int64(zigzag>>1)^-int64(zigzag&1))<<spill | int64(v&(1<<spill-1))
+					greatest = max(greatest, zigzag)
+					at += lowBytes + 1
+					continue
 				}
-				zigzag = v
-				at += lowBytes + n
-			default:
+			}
+			if len(b)-at <= lowBytes {
 				d.Fail()
 				return
 			}
+			part := int64(binary.LittleEndian.Uint32(b[at:])) | int64(b[at+4])<<32
+			zigzag, n := binary.Uvarint(b[at+lowBytes:])
+			if n <= 0 || n > 1 && b[at+lowBytes+n-1] == 0 {
+				d.Fail()
+				return
+			}
+			at += lowBytes + n
 			high := int64(zigzag>>1) ^ -int64(zigzag&1)
 			if zigzag < small {
-				s.Low[i] = high<<spill | int64(low)
+				low[i] = high<<spill | part
 				greatest = max(greatest, zigzag)
 				continue
 			}
 			if s.High == nil {
 				s.High = make([]int64, len(s.Low))
 			}
-			s.Low[i], s.High[i] = int64(low), high
+			low[i], s.High[from+i] = part, high
 		}
 		d.Take(at)
 	})
+	clear(s.Low[min(zeroed, len(s.Low)):])
 	s.most = int64(greatest/2+1) << spill
 	return s
 }

@@ -145,3 +145,34 @@ func BenchmarkSumsOnTheWay(b *testing.B) {
 		got.Merge(s)
 	}
 }
+
+// TestSumsInUsedMemory decodes sums of which many are zero into memory that others were in.
+func TestSumsInUsedMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for k := range 20 {
+		n := pieceSums - k*1000
+		s := NewSums(n)
+		for i := 0; i < n; i++ {
+			if s.Low[i] = r.Int64N(1<<50) - 1<<49; r.IntN(10) == 0 {
+				i += r.IntN(40)
+			}
+		}
+		if k == 7 {
+			clear(s.Low)
+		}
+		s.most = 1 << 50
+		var e canon.E
+		s.Encode(&e)
+		got := DecodeSums(canon.Read(e.B))
+		if !slices.Equal(got.Low, s.Low) {
+			t.Fatalf("%d sums are others after they were sent", n)
+		}
+		for i := range got.Low {
+			got.Low[i] = -1
+		}
+		got.Free()
+		if got.Low != nil {
+			t.Fatal("sums that were given back are there")
+		}
+	}
+}

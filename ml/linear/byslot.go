@@ -91,6 +91,7 @@ func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
 		a.span.z = make([]float64, p.outputs*dataset.SpanRows)
 	}
 	a.span.by, a.span.from, a.span.rows = by, from, rows
+	a.out.Sums.Room(int64(rows) * gram.Factor) // of all that follows
 	for k := range p.slopes {
 		th := a.r.Theta[k*p.per:][:p.per]
 		z := a.span.of(k)
@@ -105,7 +106,6 @@ func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
 	if a.span.by = nil; a.lanes == nil || a.over {
 		return
 	}
-	a.out.Sums.Room(int64(rows) * gram.Factor)
 	for k := range p.slopes {
 		by.AddGrad(a.slots(k), from/dataset.SpanRows, a.span.of(k))
 	}

@@ -45,8 +45,8 @@ type most struct{ Resid, Loss, Curv, Bend float64 }
 // Encode implements family.Message.
 func (r *request) Encode(e *canon.E) {
 	e.U8(uint8(r.Need))
-	e.F64s(r.Theta)
-	e.F64s(r.Along)
+	e.LentF64s(r.Theta)
+	e.LentF64s(r.Along)
 	e.F64(r.Width)
 	e.F64s(r.Bound)
 	r.most.encode(e)
@@ -71,7 +71,7 @@ func (m *most) raise(o most) {
 
 // DecodeStep implements family.Family.
 func (g *glm) DecodeStep(op uint8, d *canon.D) family.Message {
-	r := &request{Need: optim.Need(d.U8()), Theta: d.F64s(), Along: d.F64s(), Width: d.F64(), Bound: d.F64s(), most: decodeMost(d), Columns: gram.DecodeColumns(d),
+	r := &request{Need: optim.Need(d.U8()), Theta: d.LentF64s(), Along: d.LentF64s(), Width: d.F64(), Bound: d.F64s(), most: decodeMost(d), Columns: gram.DecodeColumns(d),
 		Shift: d.F64(), Factor: d.F64()}
 	if op != opGram && op != opEvaluate {
 		d.Fail()
@@ -88,8 +88,23 @@ type partial struct {
 	Units   int64      // rows of weight 1
 	Weight  exact.Sum  // of the others, where it was asked for
 	Pearson *exact.Sum // derivatives' squares over second derivatives
-	// spent takes the sums' memory back once they are added to others.
+	// spent takes the sums' memory back, nil where they came as bytes, or are others' too.
 	spent *sync.Pool
+	came  bool // as bytes
+}
+
+// Free implements family.Reused.
+func (p *partial) Free() {
+	switch {
+	case p.spent != nil:
+		v := p.Sums.Low
+		p.spent.Put(&v)
+	case p.came:
+		p.Sums.Free()
+	default:
+		return
+	}
+	p.Sums, p.spent, p.came = gram.Sums{}, nil, false
 }
 
 // bounds are gram.Bounds with those of the target.
@@ -120,7 +135,7 @@ func (p *partial) Encode(e *canon.E) {
 
 // DecodePartial implements family.Family.
 func (g *glm) DecodePartial(op uint8, d *canon.D) family.Message {
-	p := &partial{}
+	p := &partial{came: true}
 	if has := d.Bool(); op == 0 || op >= numOps || has != (op == opBounds) {
 		d.Fail()
 	}
@@ -156,9 +171,7 @@ func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error
 	}
 	l.most.raise(r.most)
 	l.Sums.Merge(r.Sums)
-	if v := r.Sums.Low; r.spent != nil {
-		r.spent.Put(&v)
-	}
+	r.Free()
 	l.Hess.Merge(r.Hess)
 	l.Units += r.Units
 	l.Weight.Merge(&r.Weight)
@@ -209,7 +222,7 @@ func (p *partial) Slice(from, to int) family.Message {
 	s := &partial{}
 	if from == 0 {
 		*s = *p
-		s.spent = nil // the others need the sums
+		s.spent, s.came = nil, false // the others need the sums
 	}
 	n := len(p.Sums.Low)
 	s.Sums, s.Hess = p.Sums.Slice(from, to), p.Hess.Slice(from-n, to-n)
@@ -230,6 +243,12 @@ func (p *partial) Join(list []family.Message) (family.Message, error) {
 			return nil, err
 		}
 		*v.to = gram.Join(sums)
+	}
+	out.spent, out.came = nil, false
+	for _, m := range list {
+		if s, ok := m.(*partial); ok {
+			s.Free()
+		}
 	}
 	return &out, nil
 }

@@ -174,7 +174,9 @@ func (a *pass) evaluate(b *dataset.Block, at, n int) {
 			z[i] = float64(h[i] * v)
 		}
 	}
-	o.Sums.Room(int64(n) * gram.Factor)
+	if a.span.by == nil {
+		o.Sums.Room(int64(n) * gram.Factor)
+	}
 	if r.Need&optim.Loss != 0 {
 		sum, top := f64.FixAll(l, gram.Half(r.Loss))
 		o.Sums.Low[p.size()] += sum

@@ -31,7 +31,7 @@ type request struct {
 
 // Encode implements family.Message.
 func (r *request) Encode(e *canon.E) {
-	e.F32s(r.params)
+	e.LentF32s(r.params)
 	e.F64(r.units.mean)
 	e.F64(r.units.dev)
 	e.U64(r.key)
@@ -43,7 +43,7 @@ func (f *nets) DecodeStep(op uint8, d *canon.D) family.Message {
 	if op != opLearn && op != opLoss {
 		d.Fail()
 	}
-	r := &request{d.F32s(), units{d.F64(), d.F64()}, d.U64(), d.Int()}
+	r := &request{d.LentF32s(), units{d.F64(), d.F64()}, d.U64(), d.Int()}
 	if r.every < 1 {
 		d.Fail()
 	}

@@ -36,7 +36,8 @@ type Part struct {
 	local *reduce.Assembler[family.Message] // what needs no other worker
 	per   int                               // elements of a slice
 	parts []*slice
-	held  int64 // charged for partials; guarded by mu
+	held  int64          // charged for partials; guarded by mu
+	cut   family.Message // of the worker's own, whose slices went up
 }
 
 // slice is what merges one slice of the partials' vector, of which there is one
@@ -168,6 +169,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	p := &Part{w: w, body: t.body, out: out, whole: w.job.InPlace()}
 	if w.last != nil { // its sum has been told, and what else it has nobody wants
 		w.last.release(math.MaxInt64)
+		family.Free(w.last.cut)
 	}
 	w.last = p
 	step, _ := t.body.(*stepTask)
@@ -386,6 +388,9 @@ func (p *Part) own(ctx context.Context, n reduce.Node, m family.Message) error {
 		if long, err = as[family.Sliced](ship.Data); err != nil {
 			return err
 		}
+	}
+	if p.whole {
+		p.cut = ship.Data
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(inFlight)

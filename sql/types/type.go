@@ -182,11 +182,6 @@ func ArrayOf(t Type) (Type, bool) {
 	return Type{OID: a, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
 }
 
-// CarriedAs tells whether values of both types have the same form.
-func (t Type) CarriedAs(u Type) bool {
-	return t.OID == u.OID && t.Scale == u.Scale && (t.Prec > 0) == (u.Prec > 0)
-}
-
 // IsArray tells whether t is an array type (int2vector and oidvector included).
 func (t Type) IsArray() bool { _, ok := elemOf[t.OID]; return ok || t.OID >= UserArrayBit }
 

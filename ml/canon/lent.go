@@ -1,0 +1,77 @@
+package canon
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+)
+
+// Lent numbers lie at multiples of lentAt bytes from the start of what is encoded, so that
+// they need not be copied out of it. Numbers are little-endian, as the machines that we
+// run on are.
+const lentAt = 8
+
+// pad appends zeros up to where lent numbers may lie.
+func (e *E) pad() { e.B = append(e.B, make([]byte, -(e.gone+len(e.B))&(lentAt-1))...) }
+
+// LentF64s appends numbers for D.LentF64s.
+func (e *E) LentF64s(v []float64) {
+	e.count(len(v))
+	e.pad()
+	e.f64s(v)
+}
+
+// LentF32s appends numbers for D.LentF32s.
+func (e *E) LentF32s(v []float32) {
+	e.count(len(v))
+	e.pad()
+	e.f32s(v)
+}
+
+// lent takes a list of numbers of size bytes, and tells whether they can be lent.
+func (d *D) lent(size int) (b []byte, ok bool) {
+	n := d.Count(size)
+	for _, v := range d.take(-(d.size - len(d.b)) & (lentAt - 1)) {
+		if v != 0 {
+			d.Fail()
+		}
+	}
+	if b = d.take(size * n); len(b) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%lentAt == 0 {
+		return b, true
+	}
+	d.owe(len(b))
+	return b, false
+}
+
+// LentF64s reads numbers; nil for none. They share the input and serve no longer than it,
+// or are a copy where that does not begin at a multiple of eight.
+func (d *D) LentF64s() []float64 {
+	b, ok := d.lent(8)
+	switch {
+	case len(b) == 0:
+		return nil
+	case ok:
+		return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+	}
+	v := make([]float64, len(b)/8)
+	for i := range v {
+		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return v
+}
+
+// LentF32s is LentF64s of shorter numbers.
+func (d *D) LentF32s() []float32 {
+	b, ok := d.lent(4)
+	switch {
+	case len(b) == 0:
+		return nil
+	case ok:
+		return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+	}
+	v := make([]float32, len(b)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return v
+}
