@@ -23,23 +23,27 @@ type scorer struct {
 }
 
 // Score implements function.Scorer.
-func (s *scorer) Score(_ context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
+func (s *scorer) Score(_ context.Context, part int, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error) {
 	if s.acct != nil {
 		if err := s.acct.Resize(max(s.acct.Used(), s.s.Scratch(n))); err != nil {
 			return nil, err
 		}
 	}
+	of := s.s
+	if part > 0 {
+		of = of.Part(part - 1)
+	}
 	switch mode {
 	case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
-		return s.explain(mode, cols, n)
+		return explain(of, mode, cols, n)
 	case expr.PredictTimes, expr.PredictSurvival:
-		times, left, err := s.s.Curves(cols, n)
+		times, left, err := of.Curves(cols, n)
 		if mode == expr.PredictTimes {
 			return times, err
 		}
 		return left, err
 	}
-	r, err := s.s.Score(cols, n)
+	r, err := of.Score(cols, n)
 	if err != nil {
 		return nil, err
 	}
@@ -48,17 +52,17 @@ func (s *scorer) Score(_ context.Context, mode expr.PredictMode, output int, col
 		return r.Column(output), nil
 	case output > 0:
 		return r.Probability(output - 1), nil
-	case len(s.s.Model().Classes()) == 2:
+	case len(of.Model().Classes()) == 2:
 		return r.Positive()
-	case len(s.s.Model().Classes()) > 2:
+	case len(of.Model().Classes()) > 2:
 		return r.Probabilities(), nil
 	}
 	return nil, pgerr.Unsupported("predict_proba needs a classifier")
 }
 
 // explain gives the columns of ml.explain_predict.
-func (s *scorer) explain(mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
-	e, err := s.s.Explain(cols, n)
+func explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
+	e, err := of.Explain(cols, n)
 	if err != nil {
 		return nil, err
 	}

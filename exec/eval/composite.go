@@ -267,9 +267,20 @@ func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
 			return nil, err
 		}
 	}
-	out, err := n.scorer.Score(fr.ctx, n.e.Mode, n.e.Output, cols, fr.n)
-	if err != nil {
-		return nil, err
+	parts := n.e.Parts
+	if parts == nil {
+		parts = []int{0}
 	}
-	return vector.FromArrow(fr.a, out), nil
+	outs := make([]*vector.Vec, len(parts))
+	for i, part := range parts {
+		out, err := n.scorer.Score(fr.ctx, part, n.e.Mode, n.e.Output, cols, fr.n)
+		if err != nil {
+			return nil, err
+		}
+		outs[i] = vector.FromArrow(fr.a, out)
+	}
+	if n.e.Typ.OID != types.RecordOID {
+		return outs[0], nil
+	}
+	return cast.NewStruct(fr.a, n.e.Typ, outs, nil, fr.n)
 }

@@ -67,9 +67,10 @@ type Session struct {
 	StatementStart, ServerStart time.Time
 }
 
-// Scorer applies a model: cols are its features in order, n rows each.
+// Scorer applies a model, or where it has several targets and part is not 0 that of one
+// of them, from 1: cols are its features in order, n rows each.
 type Scorer interface {
-	Score(ctx context.Context, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error)
+	Score(ctx context.Context, part int, mode expr.PredictMode, output int, cols []arrow.Array, n int) (arrow.Array, error)
 }
 
 // AdvisoryLocker is a Host that has advisory locks. A key of one number has

@@ -570,8 +570,8 @@ func (w *Worker) encode(spec *feature.Spec, p *sealTask, part *dataset.View, d *
 	return b, nil
 }
 
-// predictor reads a predictor of the job's model.
-func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
+// predictor reads a predictor of the job's model, or of several targets that of one.
+func (w *Worker) predictor(d *canon.D, target int) (family.Predictor, error) {
 	w.mu.Lock()
 	f := w.fitted
 	w.mu.Unlock()
@@ -579,7 +579,7 @@ func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
 		return nil, pgerr.Internal("a training task to measure came before one to seal")
 	}
 	f, _ = w.job.learns(f)
-	return w.job.Family.Decode(f, d)
+	return family.Each(w.job.Family).Decode(f.Aim(target), d)
 }
 
 // grow charges bytes for the family's state. A driver may outlive its worker, where
