@@ -156,12 +156,7 @@ func (c *commands) describeModel(n *parse.DescribeModel) (*session.Command, erro
 			{"train_loss", fmt.Sprintf("%.6g", v.TrainLoss)},
 			{"stopped", v.Stopped},
 		}
-		if len(v.Target) > 0 {
-			rows = append(rows, []types.Datum{"target", strings.Join(v.Target, ", ") + " " + v.TargetType.String()})
-		}
-		if v.Classes != nil {
-			rows = append(rows, []types.Datum{"classes", strings.Join(v.Classes, ", ")})
-		}
+		rows = append(rows, targets(v)...)
 		for _, in := range v.Inputs {
 			rows = append(rows, []types.Datum{"transform " + in.Name, in.Expr})
 		}
@@ -183,4 +178,29 @@ func (c *commands) describeModel(n *parse.DescribeModel) (*session.Command, erro
 		}
 		return session.Table(cols, rows, "DESCRIBE MODEL")
 	}}, nil
+}
+
+// targets describe what a model predicts.
+func targets(v *catalog.ModelVersion) (rows [][]types.Datum) {
+	parts, suffix := []*catalog.ModelVersion{v}, func(int) string { return "" }
+	if len(v.Target) > 1 {
+		parts = nil
+		for i := range v.Target {
+			parts = append(parts, v.Part(i))
+		}
+		suffix = func(i int) string { return " of " + v.Target[i] }
+	}
+	var all []string
+	for i, p := range parts {
+		if len(p.Target) > 0 {
+			all = append(all, p.Target[0]+" "+p.TargetType.String())
+		}
+		if p.Classes != nil {
+			rows = append(rows, []types.Datum{"classes" + suffix(i), strings.Join(p.Classes, ", ")})
+		}
+	}
+	if all != nil {
+		rows = append([][]types.Datum{{"target", strings.Join(all, ", ")}}, rows...)
+	}
+	return rows
 }

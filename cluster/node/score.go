@@ -30,26 +30,32 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 		}
 	}
 	out := make([]arrow.Array, len(asked))
-	var scores *model.Scores // once for all that read them
+	scores := map[*model.Scorer]*model.Scores{} // once for all that read them
 	for i, p := range asked {
+		of := s.s
+		if len(p.Parts) > 0 {
+			of = of.Part(p.Parts[0] - 1)
+		}
 		var err error
 		switch p.Mode {
 		case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
-			out[i], err = s.explain(p.Mode, cols, n)
+			out[i], err = explain(of, p.Mode, cols, n)
 		case expr.PredictTimes, expr.PredictSurvival:
 			var times, left arrow.Array
-			if times, left, err = s.s.Curves(cols, n); p.Mode == expr.PredictTimes {
+			if times, left, err = of.Curves(cols, n); p.Mode == expr.PredictTimes {
 				out[i] = times
 			} else {
 				out[i] = left
 			}
 		default:
-			if scores == nil {
-				if scores, err = s.s.Score(cols, n); err != nil {
+			r := scores[of]
+			if r == nil {
+				if r, err = of.Score(cols, n); err != nil {
 					return nil, err
 				}
+				scores[of] = r
 			}
-			out[i], err = s.column(scores, p)
+			out[i], err = column(of, r, p)
 		}
 		if err != nil {
 			return nil, err
@@ -59,23 +65,23 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 }
 
 // column gives what is asked for of scores.
-func (s *scorer) column(r *model.Scores, p *expr.Predict) (arrow.Array, error) {
+func column(of *model.Scorer, r *model.Scores, p *expr.Predict) (arrow.Array, error) {
 	switch {
 	case p.Mode == expr.PredictValue:
 		return r.Column(p.Output), nil
 	case p.Output > 0:
 		return r.Probability(p.Output - 1), nil
-	case len(s.s.Model().Classes()) == 2:
+	case len(of.Model().Classes()) == 2:
 		return r.Positive()
-	case len(s.s.Model().Classes()) > 2:
+	case len(of.Model().Classes()) > 2:
 		return r.Probabilities(), nil
 	}
 	return nil, pgerr.Unsupported("predict_proba needs a classifier")
 }
 
 // explain gives the columns of ml.explain_predict.
-func (s *scorer) explain(mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
-	e, err := s.s.Explain(cols, n)
+func explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
+	e, err := of.Explain(cols, n)
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,9 @@ var proofs = []proof{
 	{"gradient_boosted_trees", "a b k", "c", some, false, []any{"n_estimators", 4, "max_depth", 4, "eval_fraction", 0.2}},
 	{"gradient_boosted_trees", "a b k", "y", some, false, []any{"n_estimators", 3, "subsample", 0.7, "max_leaves", 12}},
 	{"gradient_boosted_trees", "a k w", "c4", some, false, []any{"n_estimators", 2, "max_depth", 3, "weight", "w"}},
+	{"logistic_regression", "a b", "c4 c", some, false, []any{"max_iterations", 5, "eval_fraction", 0.2}},
+	{"gradient_boosted_trees", "a b k", "c4 y", some, false, []any{"n_estimators", 2, "max_depth", 3}},
+	{"mlp", "a k", "c y", many, true, []any{"epochs", 1, "batch_size", 16384, "hidden_units", 3}},
 	{"random_forest", "a b k", "c4", some, false, []any{"n_estimators", 3, "max_depth", 5}},
 	{"kmeans", "a b", "", some, false, []any{"n_clusters", 4, "max_iterations", 6}},
 	{"kmeans", "a b", "", some, false, []any{"n_clusters", 3, "init", "k-means++", "max_iterations", 4}},
@@ -118,7 +121,7 @@ func (p *proof) job(t testing.TB, more ...any) *train.Job {
 	}
 	var predict []string
 	if p.target != "" {
-		predict = []string{p.target}
+		predict = strings.Fields(p.target)
 	}
 	j, err := train.NewJob(p.family, predict, args, nil, p.columns())
 	if err != nil {

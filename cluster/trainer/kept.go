@@ -146,6 +146,7 @@ func (t *Trainer) Prune(same func(train.Table) bool) { t.kept.prune(same) }
 
 // keep keeps the part's dataset when its training is over.
 func (p *part) keep(src train.Source, root []byte) {
+	p.sent.drain() // the training is over, though the part may be here for a while
 	if d := p.w.Leave(p.t.cfg.Pool); d != nil {
 		p.t.kept.put(&kept{source: src, origin: p.name, members: p.members, root: root, data: d})
 	}

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"sync"
 
@@ -33,6 +34,7 @@ type part struct {
 	wake   chan struct{} // closed when cur changes
 	coming map[int]*arrival
 	spare  []byte // of a step that is over, for the next; charged
+	sent   buffers
 }
 
 // reduction is the task that the part is at.
@@ -67,17 +69,25 @@ func (p *part) Add(ctx context.Context, b *batch.Batch) error {
 func (p *part) counts() countsMsg { return countsMsg{p.w.Counts(), p.w.Short()} }
 
 // sendRows sends encoded rows to another member.
-func (p *part) sendRows(_ context.Context, to int, rows []byte) error {
-	put, err := p.t.cfg.Peers.Put(p.ctx, p.members[to], callRows, []byte(p.name))
+func (p *part) sendRows(ctx context.Context, to int, rows []byte) error {
+	put, err := p.t.cfg.Peers.Put(ctx, p.members[to], callRows, []byte(p.name))
 	if err != nil {
 		return err
 	}
 	defer put.Cancel()
-	if err := put.Send(rowsPiece(dataset.Buckets, rows)); err != nil {
+	if err := p.sendPiece(put, dataset.Buckets, rows); err != nil {
 		return err
 	}
 	_, err = put.Finish()
 	return err
+}
+
+// sendPiece sends rows of a bucket.
+func (p *part) sendPiece(put *rpc.Put, bucket int, rows []byte) error {
+	n := int64(len(rows) + binary.MaxVarintLen64)
+	p.w.Carry(n)
+	defer p.w.Carry(-n)
+	return put.Send(rowsPiece(bucket, rows))
 }
 
 // distribute sends the rows of leaves that others own to them.
@@ -113,7 +123,7 @@ func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err erro
 						return err
 					}
 				}
-				return put.Send(rowsPiece(b, rows))
+				return p.sendPiece(put, b, rows)
 			})
 			if err != nil {
 				return err
@@ -137,19 +147,24 @@ func (p *part) take(recv func() ([]byte, error)) error {
 		if err != nil {
 			return err
 		}
-		bucket, rows, err := readPiece(piece)
-		if err != nil {
-			return err
-		}
-		if bucket == dataset.Buckets { // of all buckets
-			err = p.w.PutRows(rows)
-		} else {
-			err = p.w.PutBucket(bucket, rows)
-		}
-		if err != nil {
+		if err := p.put(piece); err != nil {
 			return err
 		}
 	}
+}
+
+// put takes a piece of another member's rows.
+func (p *part) put(piece []byte) error {
+	p.w.Carry(int64(len(piece)))
+	defer p.w.Carry(-int64(len(piece)))
+	bucket, rows, err := readPiece(piece)
+	switch {
+	case err != nil:
+		return err
+	case bucket == dataset.Buckets: // of all buckets
+		return p.w.PutRows(rows)
+	}
+	return p.w.PutBucket(bucket, rows)
 }
 
 // task computes the node's leaves and merges and ships what it can. What others
@@ -173,28 +188,40 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 // and has gone on from there.
 func (p *part) ship(ctx context.Context, iter int, s *train.Shipment) error {
 	var e canon.E
-	b, ok := p.t.encoded.Get().(*[]byte)
-	if !ok {
-		b = new([]byte)
-	}
-	e.B = (*b)[:0]
 	if s.Data != nil { // no rows, no bytes
+		b, err := p.sent.get(s.Room)
+		if err != nil {
+			return err
+		}
+		e.B = b
 		s.Data.Encode(&e)
 		family.Free(s.Data)
+		if err := p.sent.grown(cap(b), cap(e.B)); err != nil {
+			return err
+		}
 	}
 	m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
-	put, err := p.t.cfg.Peers.Put(ctx, p.members[s.To], callOffer, m.encode())
+	if err := p.deliver(ctx, s.To, &m, e.B); err != nil {
+		p.sent.drop(e.B) // it may be on its way still
+		return err
+	}
+	if s.Data != nil {
+		p.sent.put(e.B)
+	}
+	return nil
+}
+
+// deliver sends the bytes of an offer, which nobody changes until they have arrived.
+func (p *part) deliver(ctx context.Context, to int, m *offer, b []byte) error {
+	put, err := p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, m.encode())
 	if err != nil {
 		return err
 	}
 	defer put.Cancel()
-	if err := sendPieces(put, e.B); err != nil {
+	if err := sendPieces(put, b); err != nil {
 		return err
 	}
-	if _, err = put.Finish(); err == nil && cap(e.B) <= 2*pieceBytes {
-		*b = e.B
-		p.t.encoded.Put(b)
-	}
+	_, err = put.Finish()
 	return err
 }
 

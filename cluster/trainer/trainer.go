@@ -34,8 +34,6 @@ type Trainer struct {
 	cfg  Config
 	log  *slog.Logger
 	kept *keeper
-	// encoded are buffers for slices (*[]byte), which are on their way in them.
-	encoded sync.Pool
 
 	mu     sync.Mutex
 	parts  map[string]*part
@@ -109,10 +107,11 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*arrival{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again, Send: p.sendRows}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Again: m.Again, Send: p.sendRows}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}
+	p.sent.hold, p.sent.release = p.w.Hold, p.w.Release
 	if m.Over != "" {
 		if err := p.over(m.Key, m.Over); err != nil {
 			p.free()

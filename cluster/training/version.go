@@ -78,6 +78,10 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
 	}
 	v.Classes = res.Model.Classes()
+	for i := range v.Target[min(1, len(v.Target)):] {
+		part := res.Model.Part(i + 1)
+		v.More = append(v.More, catalog.ModelTarget{Type: part.Fitted.Label.Type, Classes: part.Classes()})
+	}
 	for _, w := range res.Warnings {
 		v.Warnings = append(v.Warnings, catalog.ModelWarning(w))
 	}

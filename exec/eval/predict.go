@@ -3,25 +3,63 @@ package eval
 import (
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/cast"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // predictNode applies a model to its features, and keeps what else is asked of
 // the same scores for those who read it.
 type predictNode struct {
 	asked  []*expr.Predict
+	each   []*expr.Predict // what they ask for, a column each: a row is one of each part
 	args   []node
 	scorer function.Scorer
-	got    []arrow.Array
+	got    []arrow.Array // of each
 }
 
 func (c *compiler) predictions(asked []*expr.Predict) (*predictNode, error) {
 	args, err := c.all(asked[0].Args)
-	return &predictNode{asked: asked, args: args}, err
+	n := &predictNode{asked: asked, args: args}
+	for _, e := range asked {
+		n.each = append(n.each, columnsAsked(e)...)
+	}
+	return n, err
+}
+
+// columnsAsked are the predictions of the columns that e is made of.
+func columnsAsked(e *expr.Predict) []*expr.Predict {
+	if e.Typ.OID != types.RecordOID {
+		return []*expr.Predict{e}
+	}
+	out := make([]*expr.Predict, len(e.Parts))
+	for i := range e.Parts {
+		p := *e
+		p.Parts = e.Parts[i : i+1]
+		out[i] = &p
+	}
+	return out
+}
+
+// answer gives what asked[i] asks for.
+func (n *predictNode) answer(fr *frame, i int) (*vector.Vec, error) {
+	at := 0
+	for _, e := range n.asked[:i] {
+		at += len(columnsAsked(e))
+	}
+	e := n.asked[i]
+	if e.Typ.OID != types.RecordOID {
+		return vector.FromArrow(fr.a, n.got[at]), nil
+	}
+	fields := make([]*vector.Vec, len(e.Parts))
+	for k := range fields {
+		fields[k] = vector.FromArrow(fr.a, n.got[at+k])
+	}
+	return cast.NewStruct(fr.a, e.Typ, fields, nil, fr.n)
 }
 
 func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
@@ -47,10 +85,10 @@ func (n *predictNode) eval(fr *frame) (*vector.Vec, error) {
 		}
 	}
 	var err error
-	if n.got, err = n.scorer.Score(fr.ctx, n.asked, cols, fr.n); err != nil {
+	if n.got, err = n.scorer.Score(fr.ctx, n.each, cols, fr.n); err != nil {
 		return nil, err
 	}
-	return vector.FromArrow(fr.a, n.got[0]), nil
+	return n.answer(fr, 0)
 }
 
 // sameScores gives what a predictNode has computed for the rows.
@@ -60,7 +98,7 @@ type sameScores struct {
 }
 
 func (n *sameScores) eval(fr *frame) (*vector.Vec, error) {
-	return vector.FromArrow(fr.a, n.of.got[n.i]), nil
+	return n.of.answer(fr, n.i)
 }
 
 // SameScores tells whether two predictions are read off the same scores: of one

@@ -68,7 +68,8 @@ type Session struct {
 }
 
 // Scorer applies a model: cols are its features in order, n rows each. It gives a
-// column for each prediction that is asked for, of which Mode and Output count.
+// column for each prediction that is asked for, of which Mode and Output count, and of
+// Parts the first: of a model with several targets that one, none for all at once.
 type Scorer interface {
 	Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int) ([]arrow.Array, error)
 }

@@ -38,7 +38,8 @@ func newInterner(t types.Type) *interner {
 }
 
 func (in *interner) held() int64 {
-	return in.bytes + 4*int64(cap(in.ids)) + 8*int64(cap(in.hashes)) + 8*int64(len(in.slots)) + 4*int64(cap(in.known)) + 128*int64(in.col.Chunks())
+	scratch := cap(in.rows) + cap(in.pairs) + cap(in.all) + cap(in.at) + cap(in.fresh)
+	return in.bytes + 4*int64(cap(in.ids)+cap(in.known)+scratch) + 8*int64(cap(in.hashes)+len(in.slots)) + 128*int64(in.col.Chunks())
 }
 
 // encode gives the numbers of the rows of arr, which is column i of h, and

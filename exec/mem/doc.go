@@ -19,5 +19,8 @@
 // once as find the room that each needs, the others queue, by role (see queue).
 //
 // The package counts; it does not allocate. What is kept is charged; batches in
-// flight are not one by one. Watch counts what lives beyond all accounts.
+// flight are not one by one. Watch counts what lives beyond all accounts: what sync.Pools
+// have of vectors that are done with, which the collector takes when it runs. What
+// connections between nodes read into is of the program's own share: four buffers of 64 KiB
+// for each other node.
 package mem

@@ -30,8 +30,11 @@ func (s *Store) endAdds() error {
 }
 
 // takeRun is how many bytes of records TakeBucket hands out at once, but for a
-// record that is longer.
-const takeRun = 1 << 20
+// record that is longer, and takeLeast where memory is scarce.
+const (
+	takeRun   = 1 << 20
+	takeLeast = 64 << 10
+)
 
 // TakeBucket hands the records of a bucket, of rows that were added here, to
 // emit in runs of whole records, and forgets them; their memory is free when
@@ -69,6 +72,7 @@ func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
 func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 	s.moving.Lock()
 	defer s.moving.Unlock()
+	most := s.pieceBytes(takeLeast, takeRun)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sh := range added {
@@ -77,7 +81,7 @@ func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 			n, size := 0, 0
 			for ; n < len(keys); n++ {
 				k := len(s.layout.whole(keys[n].at.in(s.regions)))
-				if n > 0 && size+k > takeRun {
+				if n > 0 && size+k > most {
 					break
 				}
 				size += k
@@ -99,7 +103,7 @@ func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 
 // emitExtent hands out the records of an extent in runs.
 func (s *Store) emitExtent(e extent, emit func(records []byte) error) error {
-	size := min(takeRun, e.len)
+	size := min(s.pieceBytes(takeLeast, takeRun), e.len)
 	s.take(int64(size))
 	defer s.shrink(int64(size))
 	buf := make([]byte, 0, size)

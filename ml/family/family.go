@@ -84,6 +84,7 @@ const (
 	Decomposition  Task = "decomposition"
 	Sequence       Task = "sequence"
 	TimeToEvent    Task = "time-to-event"
+	Mixed          Task = "mixed" // classes and numbers, of several targets
 )
 
 // Target is what the column after PREDICT is to a family.
@@ -110,6 +111,7 @@ type Request struct {
 	Options *Values
 	Task    Task             // that the name of the algorithm asks for, or ""
 	Target  *dataset.Column  // what PREDICT or the option names; nil for nothing
+	More    []dataset.Column // the targets beside it, which Several alone looks at
 	Columns []dataset.Column // the features
 }
 
@@ -144,6 +146,8 @@ type Plan struct {
 	MaxIterations int
 	// Windows asks for windows of rows instead of rows; see Windows. nil for none.
 	Windows *Windows
+	// Parts are the plans of several targets, each as if it were the only one.
+	Parts []*Plan
 	// Outputs are the columns of a prediction, the value of predict() first.
 	// The first is called after the target where it has no name, and its type is
 	// ignored where the target is a class.

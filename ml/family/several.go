@@ -1,6 +1,7 @@
 package family
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -10,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Several is a family that learns several numbers, each by itself as f does, one
+// Several is a family that learns several targets, each by itself as f does, one
 // after the other over the same blocks. The engine puts a target's values into
 // Block.Y for the steps that are Aimed at it. With one target it is f.
 func Several(f Family, targets []string) Family {
@@ -24,6 +25,20 @@ func Several(f Family, targets []string) Family {
 // being 0.
 type Aimed interface{ Target() int }
 
+// Divided is a Predictor of several targets.
+type Divided interface {
+	// Part gives the predictor of one of them, the first being 0.
+	Part(target int) Predictor
+}
+
+// Each is the family of one of several targets.
+func Each(f Family) Family {
+	if s, ok := f.(*several); ok {
+		return s.Family
+	}
+	return f
+}
+
 type several struct {
 	Family
 	targets []string
@@ -31,37 +46,58 @@ type several struct {
 
 // Plan implements Family.
 func (f *several) Plan(r *Request) (*Plan, error) {
-	p, err := f.Family.Plan(r)
-	if err != nil || p.Target == NoTarget {
-		return p, err
+	first, err := f.Family.Plan(r)
+	if err != nil || first.Target == NoTarget {
+		return first, err
 	}
-	if p.Target != NumberTarget || p.Task != Regression {
-		return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
-			WithDetail("Several targets are for regressions.").WithHint("Train a model a target, or cast the targets to float8.")
+	p := *first
+	p.Parts, p.MaxIterations = nil, 0
+	for i := range f.targets {
+		one := *r
+		if one.More = nil; i > 0 {
+			one.Target = &r.More[i-1]
+		}
+		part, err := f.Family.Plan(&one)
+		switch {
+		case err != nil:
+			return nil, err
+		case part.Task != Regression && part.Task != Classification, !part.alike(first):
+			return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
+				WithDetail("Several targets are numbers and classes, of families that learn them.").WithHint("Train a model a target.")
+		case part.Task != p.Task:
+			p.Task = Mixed
+		}
+		p.MaxIterations += part.MaxIterations
+		p.Parts = append(p.Parts, part)
 	}
-	vector, _ := types.ArrayOf(types.Float8)
-	p.Outputs = []Output{{Name: "predicted", Type: vector}}
-	for _, t := range f.targets {
-		p.Outputs = append(p.Outputs, Output{Name: "predicted_" + t, Type: types.Float8})
+	p.Outputs = []Output{{Name: "predicted"}} // a value a target: an array, or where there are classes a row
+	if p.Task == Regression {
+		p.Outputs[0].Type, _ = types.ArrayOf(types.Float8)
+	} else {
+		p.Outputs[0].Type = types.Type{OID: types.RecordOID, Mod: -1}
 	}
-	p.MaxIterations *= len(f.targets)
-	return p, nil
+	for i, t := range f.targets {
+		out := p.Parts[i].Outputs[0]
+		if out.Name = "predicted_" + t; p.Parts[i].Task == Classification {
+			if out.Type = r.Target.Type; i > 0 {
+				out.Type = r.More[i-1].Type
+			}
+		}
+		p.Outputs = append(p.Outputs, out)
+	}
+	return &p, nil
 }
 
-// fitted are the encoders for one of the targets.
-func (f *several) fitted(fit *feature.Fitted, target int) *feature.Fitted {
-	one := *fit
-	one.Label.Name = f.targets[target]
-	return &one
+// alike tells whether trainings of both plans can be over the same blocks.
+func (p *Plan) alike(o *Plan) bool {
+	return p.Scope == o.Scope && p.Distributed == o.Distributed && p.Standardize == o.Standardize && p.KeepMissing == o.KeepMissing && p.Narrow == o.Narrow &&
+		p.Grain == o.Grain && slices.Equal(p.Plain, o.Plain)
 }
 
 // setup is that of one of the targets.
 func (f *several) setup(s *Setup, target int) *Setup {
 	one := *s
-	one.Fitted = f.fitted(s.Fitted, target)
-	plan := *s.Plan
-	plan.MaxIterations /= len(f.targets)
-	one.Plan = &plan
+	one.Fitted, one.Plan = s.Fitted.Aim(target), s.Plan.Parts[target]
 	if m, ok := s.Start.(*severalPredictor); ok {
 		one.Start = m.parts[target]
 	}
@@ -302,12 +338,13 @@ func encodeParts(e *canon.E, parts []Predictor) {
 
 func (f *several) decodeParts(fit *feature.Fitted, d *canon.D) (parts []Predictor, err error) {
 	n := d.Count(4)
-	if n > len(f.targets) {
+	if n > len(f.targets) || n > len(fit.More)+1 {
 		d.Fail()
+		return nil, nil
 	}
-	for i := range min(n, len(f.targets)) {
+	for i := range n {
 		one := canon.Read(d.Bytes())
-		p, err := f.Family.Decode(f.fitted(fit, i), one)
+		p, err := f.Family.Decode(fit.Aim(i), one)
 		if err != nil {
 			return nil, err
 		}
@@ -340,8 +377,11 @@ func (f *several) Decode(fit *feature.Fitted, d *canon.D) (Predictor, error) {
 // Encode implements Predictor.
 func (p *severalPredictor) Encode(e *canon.E) { encodeParts(e, p.parts) }
 
-// Score implements Predictor: the values by target, as an array and each as a
-// further output.
+// Part implements Divided.
+func (p *severalPredictor) Part(target int) Predictor { return p.parts[target] }
+
+// Score implements Predictor: of numbers the values by target, as an array and each as
+// a further output. Of classes the parts are scored.
 func (p *severalPredictor) Score(b *dataset.Block) *Scores {
 	s := &Scores{Rows: b.Units()}
 	for _, one := range p.parts {

@@ -145,7 +145,7 @@ type writer struct {
 // dense and code are the first of its columns, ones the first of its slots.
 func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
 	switch c.Encoder {
-	case OneHot, Ordinal:
+	case OneHot, Ordinal, Class:
 		return w.category(c, src, col, dense, code, ones)
 	case Array, PlainArray:
 		return w.array(c, src, col, dense)
@@ -271,6 +271,19 @@ func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int3
 	at := func(i int) int32 { return find(src.Bytes(col, i)) }
 	if d, ok := src.(*columns); ok {
 		at = d.codes(col, find)
+	}
+	if c.Encoder == Class {
+		return func(from, to int) {
+			vals := w.buf[:to-from]
+			for i := range vals {
+				if key := src.Bytes(col, from+i); key == nil {
+					vals[i] = math.NaN() // of a row held out
+				} else { // one that is unknown only rows of weight 0 have
+					vals[i] = float64(max(known.find(key), 0))
+				}
+			}
+			w.put(dense, from, vals)
+		}
 	}
 	if c.Encoder == Ordinal {
 		return func(from, to int) {

@@ -28,7 +28,7 @@ func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 		moments, sketch = true, true
 	case Bucketize:
 		moments = true
-	case OneHot, Ordinal:
+	case OneHot, Ordinal, Class:
 		cats = true
 	}
 	if c.Fill == FillMedian && moments {
@@ -66,7 +66,10 @@ func (s *Spec) collectAll(ctx context.Context, v *dataset.View, draft bool) (*St
 		}
 		// Of held out rows only the classes count: they may have one of their own.
 		st.Held = other.Rows
-		if c := s.LabelCol(); c >= 0 && s.Classes {
+		for c := range s.Cols {
+			if !s.classes(&s.Cols[c]) {
+				continue
+			}
 			held := other.Cols[c].Cats
 			for i := range held {
 				held[i].W = mass{}
@@ -147,6 +150,7 @@ func zeroOrOne(vals []float64) bool {
 type collector struct {
 	col                          *Col
 	moments, cats, sketch, array bool
+	class                        bool // predicted as one
 	nulls, count                 int64
 	weighted                     bool
 	total                        mass // of the weight's column
@@ -175,7 +179,7 @@ func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 	k.col, k.weighted = &s.Cols[i], weighted
 	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
 	k.moments, k.cats, k.sketch = s.needs(k.col)
-	k.duration = k.col.Role == Label && timed
+	k.class, k.duration = s.classes(k.col), k.col.Role == Label && timed
 	if k.sketch {
 		k.sample = make([]float64, 0, rows)
 	}
@@ -295,7 +299,7 @@ func (k *collector) categories(v *dataset.View, i, from, n int, w []float64) err
 			weight = w[r-from]
 		}
 		switch {
-		case b == nil && (weight > 0 || k.col.Role == Label):
+		case b == nil && (weight > 0 || k.class):
 			k.nulls++
 		case b != nil && weight > 0:
 			t := k.counter.of(b)
@@ -367,6 +371,9 @@ func (k *collector) finish(st *ColStats) error {
 	c := k.col
 	st.Nulls = k.nulls
 	what := "feature"
+	if c.Target {
+		what = "label"
+	}
 	if c.Role == Label {
 		what = "label"
 		if k.nulls > 0 {
@@ -394,7 +401,7 @@ func (k *collector) finish(st *ColStats) error {
 	}
 	if k.cats {
 		st.Cats = k.counter.list()
-		if c.Role == Label {
+		if k.class {
 			for _, cat := range st.Cats {
 				if IsNumber(c.Type) && badFloat(c.Type, []byte(cat.Key)) {
 					return errNotFinite(what, c.Name)

@@ -16,10 +16,27 @@ type Fitted struct {
 	Cols   []FitCol // the features, in the query's order
 	Label  dataset.Column
 	Keys   []string // the classes' keys, in the order of their values; nil for a number
+	More   []Target // those beside the label, once they are parted; kept beside these bytes
 	Narrow bool     // features are rounded to float32
 	// The shape of blocks, and so of parameters: Dense numbers and Codes codes
 	// a row; the codes choose among Ones slots.
 	Dense, Codes, Ones int
+}
+
+// Target is something that is predicted.
+type Target struct {
+	dataset.Column
+	Keys []string // as Fitted.Keys
+}
+
+// Aim gives the encoders for a training, or a model, of one of several targets, the
+// first being the label.
+func (f *Fitted) Aim(target int) *Fitted {
+	one := *f
+	if one.More = nil; target > 0 {
+		one.Label, one.Keys = f.More[target-1].Column, f.More[target-1].Keys
+	}
+	return &one
 }
 
 // FitCol is one fitted encoder.
@@ -62,23 +79,20 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 		case Label:
 			f.Label = c.Column
 			if s.Classes {
-				for _, k := range cs.Cats {
-					f.Keys = append(f.Keys, k.Key)
-				}
-				slices.SortFunc(f.Keys, func(a, b string) int { return CompareKeys(c.Type, a, b) })
-				if len(f.Keys) < 2 {
-					return nil, errOneClass(c.Name)
+				var err error
+				if f.Keys, err = classKeys(c, cs); err != nil {
+					return nil, err
 				}
 			}
 		case Feature:
+			if c.Target && cs.Nulls > 0 {
+				return nil, ErrLabelNull(c.Name)
+			}
 			fc, err := fitColumn(c, cs, st.Counted, s.KeepMissing)
 			if err != nil {
 				return nil, err
 			}
 			if c.Target {
-				if cs.Nulls > 0 {
-					return nil, ErrLabelNull(c.Name)
-				}
 				fc.Fill = math.NaN() // of a row held out
 			}
 			f.Cols = append(f.Cols, fc)
@@ -86,6 +100,18 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 	}
 	f.count()
 	return f, nil
+}
+
+// classKeys gives the classes of a target.
+func classKeys(c *Col, st *ColStats) (keys []string, err error) {
+	for _, k := range st.Cats {
+		keys = append(keys, k.Key)
+	}
+	slices.SortFunc(keys, func(a, b string) int { return CompareKeys(c.Type, a, b) })
+	if len(keys) < 2 {
+		return nil, errOneClass(c.Name)
+	}
+	return keys, nil
 }
 
 func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
@@ -127,6 +153,10 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 	case OneHot, Ordinal:
 		f.Cats = topCats(st.Cats, c.MaxCategories)
 		f.NullSlot = hasNull
+	case Class:
+		var err error
+		f.Cats, err = classKeys(c, st)
+		return f, err
 	case Bucketize:
 		f.Bounds, f.NullSlot, f.Indicator = c.Boundaries, hasNull, false
 	case QuantileBucketize:
@@ -156,15 +186,18 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool) (FitCol, error) {
 }
 
 // Without gives the encoders without those of these columns, each of which is one
-// number, and which numbers of a block they are.
+// number, and which numbers of a block they are. They are its further targets.
 func (f *Fitted) Without(columns []string) (*Fitted, []int) {
 	out := *f
 	parted := make([]int, len(columns))
-	out.Cols = nil
+	out.Cols, out.More = nil, make([]Target, len(columns))
 	at := 0
 	for _, c := range f.Cols {
 		if k := slices.Index(columns, c.Name); k >= 0 {
-			parted[k] = at
+			parted[k], out.More[k] = at, Target{Column: c.Column}
+			if c.Encoder == Class {
+				out.More[k].Keys = c.Cats
+			}
 		} else {
 			out.Cols = append(out.Cols, c)
 		}
@@ -175,15 +208,17 @@ func (f *Fitted) Without(columns []string) (*Fitted, []int) {
 	return &out, parted
 }
 
-// With is the reverse of Without: f's encoders of these columns, and those of
-// others for all else.
+// With is the reverse of Without: f's encoders of these columns, with the classes of
+// others, and others' encoders for all else.
 func (f *Fitted) With(columns []string, others *Fitted) *Fitted {
 	out := *others
-	out.Cols = nil
+	out.Cols, out.More = nil, nil
 	rest := others.Cols
 	for _, c := range f.Cols {
-		if !slices.Contains(columns, c.Name) {
+		if k := slices.Index(columns, c.Name); k < 0 {
 			c, rest = rest[0], rest[1:]
+		} else if c.Encoder == Class {
+			c.Cats = others.More[k].Keys
 		}
 		out.Cols = append(out.Cols, c)
 	}
@@ -202,7 +237,7 @@ func (c *FitCol) shape() (dense int, codes []int) {
 		return 0, []int{len(c.Cats) + null}
 	case Bucketize, QuantileBucketize:
 		return 0, []int{len(c.Bounds) + 1 + null}
-	case Ordinal:
+	case Ordinal, Class:
 		return 1, nil
 	case Dates:
 		dense, codes = 1, []int{12, 7}

@@ -37,10 +37,24 @@ func (f *Fitted) Keeps(now *Fitted) error {
 	case f.Narrow != now.Narrow:
 		return pgerr.New(pgerr.InvalidParameterValue, "a training cannot go on from the model: it had another precision").WithHint("Leave warm_start out.")
 	}
-	for _, k := range now.Keys {
-		if !slices.Contains(f.Keys, k) {
-			return bad(now.Label.Name, "has a class that the model does not know: "+KeyText(now.Label.Type, k))
+	known := func(of Target, keys []string) error {
+		for _, k := range of.Keys {
+			if !slices.Contains(keys, k) {
+				return bad(of.Name, "has a class that the model does not know: "+KeyText(of.Type, k))
+			}
+		}
+		return nil
+	}
+	for i, t := range now.More {
+		if i >= len(f.More) || f.More[i].Name != t.Name {
+			return bad(t.Name, "was not its target")
+		}
+		if was := f.More[i]; (was.Keys == nil) != (t.Keys == nil) || t.Keys != nil && was.Type != t.Type {
+			return bad(t.Name, "was of type "+was.Type.String())
+		}
+		if err := known(t, f.More[i].Keys); err != nil {
+			return err
 		}
 	}
-	return nil
+	return known(Target{now.Label, now.Keys}, f.Keys)
 }

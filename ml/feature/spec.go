@@ -39,6 +39,7 @@ const (
 	QuantileBucketize                // one-hot over Buckets intervals of equal frequency
 	Array                            // one number an element, standardised
 	PlainArray                       // one number an element
+	Class                            // the class's number from 0, as one number: of a target beside the label
 	numEncoders
 )
 
@@ -65,10 +66,14 @@ type Col struct {
 	MaxCategories int       // 0: DefaultCategories
 	Boundaries    []float64 // Bucketize: ascending
 	Buckets       int       // QuantileBucketize
-	// Target is of a Feature that is none: another number that is predicted, beside
-	// the label. It is encoded with the features, as it is, for the engine to part.
+	// Target is of a Feature that is none: it is predicted too, beside the label. It is
+	// encoded with the features, as the number that it is or by Class, for the engine to
+	// part.
 	Target bool
 }
+
+// classes tells whether the column is predicted as a class.
+func (s *Spec) classes(c *Col) bool { return c.Role == Label && s.Classes || c.Encoder == Class }
 
 // Spec says what is learnt from.
 type Spec struct {
@@ -142,7 +147,7 @@ func (s *Spec) Resolve() error {
 		switch c.Role {
 		case Label:
 			labels++
-			if err := s.checkLabel(c); err != nil {
+			if err := checkLabel(c, s.Classes); err != nil {
 				return err
 			}
 		case Weight:
@@ -155,10 +160,12 @@ func (s *Spec) Resolve() error {
 			}
 		case Feature:
 			if c.Target {
-				if err := s.checkLabel(c); err != nil {
+				if err := checkLabel(c, c.Encoder == Class); err != nil {
 					return err
 				}
-				c.Encoder, c.NoIndicator = Plain, true
+				if c.NoIndicator = true; c.Encoder != Class {
+					c.Encoder = Plain
+				}
 			} else {
 				features++
 			}
@@ -177,12 +184,12 @@ func (s *Spec) Resolve() error {
 	return nil
 }
 
-func (s *Spec) checkLabel(c *Col) error {
-	if !s.Classes && !IsNumber(c.Type) {
+func checkLabel(c *Col, class bool) error {
+	if !class && !IsNumber(c.Type) {
 		return pgerr.New(pgerr.DatatypeMismatch, "label column %q must be of a numeric type for regression", c.Name).OnColumn(c.Name).
 			WithHint("Use logistic_regression to predict classes.")
 	}
-	if s.Classes && !IsNumber(c.Type) && !isCategory(c.Type) {
+	if class && !IsNumber(c.Type) && !isCategory(c.Type) {
 		return pgerr.Unsupported("label column %q has a type that cannot be a class", c.Name).OnColumn(c.Name)
 	}
 	return nil
@@ -215,7 +222,7 @@ func (s *Spec) resolveFeature(c *Col) error {
 	switch c.Encoder {
 	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize:
 		ok = IsNumber(c.Type)
-	case OneHot, Ordinal:
+	case OneHot, Ordinal, Class:
 		ok = IsNumber(c.Type) || isCategory(c.Type) || c.Type.OID == types.DateOID
 	case Dates:
 		ok = isDate(c.Type)
@@ -247,7 +254,7 @@ func ascending(v []float64) bool {
 // to choose where none was asked for.
 func (s *Spec) AutoNarrow() bool {
 	for _, c := range s.Cols {
-		if c.Role != Feature {
+		if c.Role != Feature || c.Encoder == Class {
 			continue
 		}
 		t := c.Type

@@ -191,7 +191,10 @@ const (
 // count, out of those that they would have.
 func (s *Spec) Hold(st *Stats) *Stats {
 	out := &Stats{Held: st.Rows, Cols: make([]ColStats, len(st.Cols))}
-	if c := s.LabelCol(); c >= 0 && s.Classes {
+	for c := range s.Cols {
+		if !s.classes(&s.Cols[c]) {
+			continue
+		}
 		out.Cols[c].Cats = slices.Clone(st.Cols[c].Cats)
 		for i := range out.Cols[c].Cats {
 			out.Cols[c].Cats[i].W = mass{}
@@ -276,7 +279,7 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 				z.Elems = append(z.Elems, mergeNumbers(x.Elems[j], y.Elems[j]))
 			}
 		}
-		limit, label := maxDistinct, s.Cols[i].Role == Label
+		limit, label := maxDistinct, s.classes(&s.Cols[i])
 		if label {
 			limit = MaxClasses
 		}

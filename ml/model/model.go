@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Model is a trained model. It is immutable.
@@ -42,7 +43,12 @@ func (m *Model) Features() []dataset.Column {
 
 // Columns are the columns of a prediction, the value of predict() first: a
 // classifier's is of the target's type.
-func (m *Model) Columns() []family.Output { return Columns(m.Task, m.Outputs, m.Fitted.Label) }
+func (m *Model) Columns() []family.Output {
+	if m.Targets != nil {
+		return m.Outputs
+	}
+	return Columns(m.Task, m.Outputs, m.Fitted.Label)
+}
 
 // Columns are the columns of predictions of a model of this task with this
 // target.
@@ -55,6 +61,17 @@ func Columns(task family.Task, outputs []family.Output, target dataset.Column) [
 		out[0].Name = "predicted_" + target.Name
 	}
 	return out
+}
+
+// Part is the model of one of several targets, the first being 0.
+func (m *Model) Part(target int) *Model {
+	out := *m
+	out.Targets, out.Fitted, out.Task = nil, m.Fitted.Aim(target), family.Regression
+	if out.Fitted.Keys != nil {
+		out.Task = family.Classification
+	}
+	out.Outputs, out.Predictor = m.Outputs[target+1:target+2], m.Predictor.(family.Divided).Part(target)
+	return &out
 }
 
 // Classes are the classes as text, in the order of probabilities; nil for a
@@ -71,8 +88,9 @@ const (
 	magic    = "TRIBMODL"
 	version  = 2
 	windowed = 3 // version 2 with windows
-	several  = 4 // version 2 with the names of several targets
-	both     = 5 // version 2 with these and then windows
+	several  = 4 // version 2 with the names of several targets, all numbers; no longer written
+	both     = 5 // version 2 with these and then windows; no longer written
+	targeted = 6 // version 2 with the targets beside the label, and windows or none
 )
 
 // Encode gives the canonical bytes.
@@ -92,16 +110,21 @@ func (m *Model) Write(w io.Writer) error {
 func (m *Model) encode(e *canon.E) {
 	e.B = append(e.B, magic...)
 	switch {
-	case m.Windows != nil && m.Targets != nil:
-		e.U8(both)
-		e.Strs(m.Targets)
-		m.Windows.encode(e)
+	case m.Targets != nil:
+		e.U8(targeted)
+		e.U32(uint32(len(m.Fitted.More)))
+		for _, t := range m.Fitted.More {
+			e.Str(t.Name)
+			e.Type(t.Type)
+			e.Strs(t.Keys)
+		}
+		e.Bool(m.Windows != nil)
+		if m.Windows != nil {
+			m.Windows.encode(e)
+		}
 	case m.Windows != nil:
 		e.U8(windowed)
 		m.Windows.encode(e)
-	case m.Targets != nil:
-		e.U8(several)
-		e.Strs(m.Targets)
 	default:
 		e.U8(version)
 	}
@@ -168,17 +191,29 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 		return nil, pgerr.New(pgerr.DataCorrupted, "invalid encoding of a model")
 	}
 	v := b[len(magic)]
-	if v < version || v > both {
+	if v < version || v > targeted {
 		return nil, pgerr.Unsupported("model format %d is not supported", v)
 	}
 	d := canon.ReadWithin(b[len(magic)+1:], charge)
 	m := &Model{}
-	if v == several || v == both {
-		if m.Targets = d.Strs(); len(m.Targets) < 2 {
+	var more []feature.Target
+	switch v {
+	case several, both:
+		for _, name := range d.Strs() {
+			more = append(more, feature.Target{Column: dataset.Column{Name: name, Type: types.Float8}})
+		}
+		if more = more[min(1, len(more)):]; more == nil {
+			d.Fail()
+		}
+	case targeted:
+		for range d.Count(10) {
+			more = append(more, feature.Target{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Keys: d.Strs()})
+		}
+		if more == nil {
 			d.Fail()
 		}
 	}
-	if v == windowed || v == both {
+	if v == windowed || v == both || v == targeted && d.Bool() {
 		m.Windows = decodeWindows(d)
 	}
 	m.Algorithm, m.Task = d.Str(), family.Task(d.Str())
@@ -186,7 +221,7 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 		m.Outputs = append(m.Outputs, family.Output{Name: d.Str(), Type: d.Type()})
 	}
 	m.Fitted = feature.DecodeFitted(d)
-	if len(m.Outputs) == 0 {
+	if len(m.Outputs) == 0 || more != nil && len(m.Outputs) != len(more)+2 {
 		d.Fail()
 	}
 	if !d.OK() {
@@ -195,6 +230,12 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 	f, _, err := families.Find(m.Algorithm)
 	if err != nil {
 		return nil, err
+	}
+	if m.Fitted.More = more; more != nil {
+		m.Targets = []string{m.Fitted.Label.Name}
+		for _, t := range more {
+			m.Targets = append(m.Targets, t.Name)
+		}
 	}
 	f = family.Several(f, m.Targets)
 	if m.Predictor, err = f.Decode(m.Fitted, d); err != nil {

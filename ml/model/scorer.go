@@ -20,12 +20,20 @@ type Scorer struct {
 	blocks  sync.Pool // of blocks that were scored
 	m       *Model
 	classes classArray
+	parts   []*Scorer // of several targets
 }
 
 // NewScorer prepares a model for scoring.
 func NewScorer(m *Model) (*Scorer, error) {
 	s := &Scorer{m: m}
-	if m.Task == family.Classification {
+	for i := range m.Targets {
+		part, err := NewScorer(m.Part(i))
+		if err != nil {
+			return nil, err
+		}
+		s.parts = append(s.parts, part)
+	}
+	if s.parts == nil && m.Task == family.Classification {
 		var err error
 		if s.classes, err = newClassArray(m.Fitted.Label.Type, m.Fitted.Keys); err != nil {
 			return nil, err
@@ -33,6 +41,9 @@ func NewScorer(m *Model) (*Scorer, error) {
 	}
 	return s, nil
 }
+
+// Part applies the model of one of several targets, the first being 0.
+func (s *Scorer) Part(target int) *Scorer { return s.parts[target] }
 
 // Model is the scorer's model.
 func (s *Scorer) Model() *Model { return s.m }

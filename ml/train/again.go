@@ -142,8 +142,7 @@ func (w *Worker) flowed(v *dataset.View) error {
 		if v == nil {
 			continue
 		}
-		// A view is little work: whoever gives up sees it between two of them.
-		st, err := spec.Collect(context.Background(), v)
+		st, err := spec.Collect(w.cfg.Context, v)
 		if err == nil {
 			err = w.flow.collected(spec, part, st)
 		}

@@ -65,6 +65,9 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 		}
 	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.windows != nil:
 		return nil, pgerr.Unsupported("class weights of windows are not supported").At(j.Options.Pos("class_weights"))
+	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.targets != nil:
+		return nil, pgerr.Unsupported("class weights of more than one target column are not supported").At(j.Options.Pos("class_weights")).
+			WithHint("Train a model a target, or weigh the rows by a column.")
 	case split != nil && j.windows != nil:
 		return nil, pgerr.Unsupported("a column cannot say which windows are held out").At(j.Options.Pos("data_split_col")).
 			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
@@ -228,6 +231,9 @@ func (j *Job) makePlan() (err error) {
 	if at := j.spec.LabelCol(); at >= 0 {
 		r.Target = &j.Columns[at]
 	}
+	for _, name := range j.more() {
+		r.More = append(r.More, j.Columns[j.column(name)])
+	}
 	j.Family = family.Several(j.Family, j.targets)
 	if j.Plan, err = j.Family.Plan(r); err != nil {
 		return err
@@ -266,6 +272,11 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	s := &j.spec
 	s.Standardize = j.Options.Bool("standardize", j.Plan.Standardize)
 	s.Classes, s.KeepMissing = j.Plan.Target == family.ClassTarget, j.Plan.KeepMissing
+	for i, name := range j.more() {
+		if j.Plan.Parts[i+1].Target == family.ClassTarget {
+			s.Cols[j.column(name)].Encoder = feature.Class
+		}
+	}
 	for i := range transforms {
 		if err := transforms[i].Apply(s); err != nil {
 			return err
@@ -437,6 +448,19 @@ func (j *Job) more() []string {
 		return nil
 	}
 	return j.targets[1:]
+}
+
+// column gives the number of the column that is called just so.
+func (j *Job) column(name string) int {
+	return slices.IndexFunc(j.Columns, func(c dataset.Column) bool { return c.Name == name })
+}
+
+// planOf is the plan of one of the targets, the first being 0.
+func (j *Job) planOf(target int) *family.Plan {
+	if j.Plan.Parts != nil {
+		return j.Plan.Parts[target]
+	}
+	return j.Plan
 }
 
 // learns parts encoders for the targets beside the label from those of features:

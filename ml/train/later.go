@@ -1,8 +1,6 @@
 package train
 
 import (
-	"context"
-
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
 )
@@ -54,7 +52,7 @@ func (w *Worker) look(spec *feature.Spec, p *sealTask, part *dataset.View, i int
 // remake makes a block, which is paid for: of the rows to train on, or of those held
 // out.
 func (w *Worker) remake(leaf int, spec *feature.Spec, p *sealTask, i int) (b *dataset.Block, err error) {
-	err = w.withLeaf(context.Background(), leaf, func(l *dataset.Leaf, v *dataset.View) error {
+	err = w.withLeaf(w.cfg.Context, leaf, func(l *dataset.Leaf, v *dataset.View) error {
 		if err := l.Draw(w.drawer, v); err != nil {
 			return err
 		}

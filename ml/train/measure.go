@@ -18,7 +18,6 @@ type measures struct {
 	loss    *metric.LogLoss
 	rank    *metric.Ranking // of two classes
 	reg     *metric.Regression
-	several []*metric.Regression // of several targets, instead
 }
 
 // measure gives what measures a leaf, or, where every is not 0, gives its cuts.
@@ -37,7 +36,7 @@ func (w *Worker) measure(t *measureTask, every int) (leafFunc, error) {
 			return nil, err
 		}
 		if b != nil {
-			rows.To = b.End()
+			b, rows.To = aimed(b, t.target), b.End()
 		}
 		if every > 0 {
 			return w.cutsOf(b, rows, t.predictor, every), nil
@@ -86,24 +85,13 @@ func scoresBytes(b *dataset.Block) int64 { return 16 * int64(b.Units()) }
 // measureBlock measures a model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
 func (w *Worker) measureBlock(b *dataset.Block, rows family.Rows, p *measureTask) *measures {
-	m := &measures{classes: w.job.Plan.Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
+	m := &measures{classes: w.job.planOf(p.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
 		rank: &metric.Ranking{}, reg: &metric.Regression{}}
 	if b == nil || b.Rows == 0 {
 		return m
 	}
 	r := w.scores(b, rows, p.predictor)
 	truth, weights := b.Targets()
-	if w.job.targets != nil {
-		for k, value := range r.Vector {
-			reg := &metric.Regression{}
-			truth, _ := aimed(b, k).Targets()
-			for i, y := range truth {
-				reg.Add(y, value[i], weights[i])
-			}
-			m.several = append(m.several, reg)
-		}
-		return m
-	}
 	if !m.classes && unit(weights) {
 		m.reg.AddAll(truth, r.Value[:len(truth)])
 		return m
@@ -221,12 +209,6 @@ func (m *measures) merge(o *measures) {
 	m.loss.Merge(o.loss)
 	m.rank.Merge(o.rank)
 	m.reg.Merge(o.reg)
-	if m.several == nil {
-		m.several, o.several = o.several, nil
-	}
-	for k, r := range o.several {
-		m.several[k].Merge(r)
-	}
 }
 
 // Encode implements family.Message.
@@ -236,43 +218,18 @@ func (m *measures) Encode(e *canon.E) {
 	m.loss.Encode(e)
 	m.rank.Encode(e)
 	m.reg.Encode(e)
-	e.U32(uint32(len(m.several)))
-	for _, r := range m.several {
-		r.Encode(e)
-	}
 }
 
-func decodeMeasures(d *canon.D, targets int) *measures {
-	m := &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
-	n := int(d.U32())
-	if n != 0 && n != targets {
-		d.Fail()
-		return m
-	}
-	for range n {
-		m.several = append(m.several, metric.DecodeRegression(d))
-	}
-	return m
-}
-
-// ofRegression are the metrics of a number.
-func ofRegression(r *metric.Regression) []family.Metric {
-	return []family.Metric{{Name: "mean_absolute_error", Value: r.MAE()}, {Name: "mean_squared_error", Value: r.MSE()},
-		{Name: "root_mean_squared_error", Value: r.RMSE()}, {Name: "r2_score", Value: r.R2()}}
+func decodeMeasures(d *canon.D) *measures {
+	return &measures{classes: d.Bool(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
 }
 
 // list gives the metrics in the order in which they are shown.
-func (m *measures) list(targets []string) (out []family.Metric) {
-	if m.several != nil { // target after target, by their names
-		for k, r := range m.several {
-			for _, x := range ofRegression(r) {
-				out = append(out, family.Metric{Name: targets[k] + "." + x.Name, Value: x.Value})
-			}
-		}
-		return out
-	}
+func (m *measures) list() (out []family.Metric) {
 	if !m.classes {
-		return ofRegression(m.reg)
+		r := m.reg
+		return []family.Metric{{Name: "mean_absolute_error", Value: r.MAE()}, {Name: "mean_squared_error", Value: r.MSE()},
+			{Name: "root_mean_squared_error", Value: r.RMSE()}, {Name: "r2_score", Value: r.R2()}}
 	}
 	order := func(a, b string) int {
 		if a == b {

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"sync"
 
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -80,7 +79,7 @@ func (o *outgoing) send(to, least int) error {
 		return nil
 	}
 	o.w.moved.Add(int64(len(s.buf)))
-	err := o.w.cfg.Send(context.Background(), to%o.w.nodes.Leaves(), s.buf)
+	err := o.w.cfg.Send(o.w.cfg.Context, to%o.w.nodes.Leaves(), s.buf)
 	s.buf = s.buf[:0]
 	return err
 }

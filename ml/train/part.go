@@ -19,6 +19,7 @@ import (
 type Shipment struct {
 	reduce.Shipment[family.Message]
 	Slice int
+	Room  int // about the bytes that it is encoded to, 0 where nobody knows
 }
 
 // Part is a worker's part in the reduction of one task.
@@ -327,7 +328,11 @@ func (p *Part) offer(ctx context.Context, i int, n reduce.Node, m paid) error {
 		return err
 	}
 	defer p.release(ship.Data.bytes)
-	return p.out(ctx, &Shipment{reduce.Shipment[family.Message]{To: ship.To, Node: ship.Node, Data: ship.Data.Message}, i})
+	room := 0
+	if len(p.parts) > 1 {
+		room = 8*p.per + 1024
+	}
+	return p.out(ctx, &Shipment{reduce.Shipment[family.Message]{To: ship.To, Node: ship.Node, Data: ship.Data.Message}, i, room})
 }
 
 // OfferBytes is Offer of a partial that came as bytes.

@@ -125,14 +125,12 @@ type runner struct {
 	holdout *dataset.Holdout
 	cw      []float64
 	*sealed
-	// positives is the rows of the second of two classes, those held out too, of
-	// those that were seen.
-	positives, seen int64
-	driver          family.Driver
-	hist            []Iteration
-	plan            [32]byte
-	fold, folds     int    // which of a cross-validation it is of, from 1; one more for the model
-	done            []Fold // those before
+	seen        int64 // rows, those held out too
+	driver      family.Driver
+	hist        []Iteration
+	plan        [32]byte
+	fold, folds int    // which of a cross-validation it is of, from 1; one more for the model
+	done        []Fold // those before
 }
 
 func (r *runner) phase(p string) {
@@ -184,13 +182,6 @@ func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
 	if !st.Vary(spec) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
-	}
-	if len(r.fitted.Keys) == 2 {
-		for _, c := range st.Cols[spec.LabelCol()].Cats {
-			if c.Key == r.fitted.Keys[1] {
-				r.positives = c.N
-			}
-		}
 	}
 	h := sha256.New()
 	e := canon.To(h)
@@ -401,10 +392,17 @@ func (r *runner) cuts(ctx context.Context, t *measureTask) error {
 	if t.held {
 		measured = r.held
 	}
-	if len(r.fitted.Keys) != 2 || measured <= coarseRows {
+	of := r.learns.Aim(t.target)
+	if len(of.Keys) != 2 || measured <= coarseRows {
 		return nil
 	}
-	m, err := r.reduce(ctx, &cutsTask{t, cutEvery(r.positives * measured / r.seen)}) // about
+	positives := int64(0) // rows of the second of two classes, those held out too
+	for _, c := range r.stats.Cols[r.job.column(of.Label.Name)].Cats {
+		if c.Key == of.Keys[1] {
+			positives = c.N
+		}
+	}
+	m, err := r.reduce(ctx, &cutsTask{t, cutEvery(positives * measured / r.seen)}) // about
 	if err != nil {
 		return err
 	}
@@ -424,7 +422,26 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Sealed: r.leave()}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // whose driver measures
-		t := &measureTask{held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}
+		if res.Metrics, err = r.measures(ctx, p); err != nil {
+			return nil, err
+		}
+		res.Metrics = append(res.Metrics, st.Metrics...)
+	}
+	if res.Usage, err = r.usage(ctx); err != nil {
+		return nil, err
+	}
+	res.Seconds = r.in.Now().Sub(r.start).Seconds()
+	return res, nil
+}
+
+// measures measures what was learnt, target after target, by their names where they are
+// several.
+func (r *runner) measures(ctx context.Context, p family.Predictor) (out []family.Metric, err error) {
+	for k, name := range r.job.Targets() {
+		t := &measureTask{target: k, held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}
+		if r.job.targets != nil {
+			t.predictor = p.(family.Divided).Part(k)
+		}
 		if err := r.cuts(ctx, t); err != nil {
 			return nil, err
 		}
@@ -436,11 +453,12 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		res.Metrics = append(ms.list(r.job.targets), st.Metrics...)
+		for _, x := range ms.list() {
+			if r.job.targets != nil {
+				x.Name = name + "." + x.Name
+			}
+			out = append(out, x)
+		}
 	}
-	if res.Usage, err = r.usage(ctx); err != nil {
-		return nil, err
-	}
-	res.Seconds = r.in.Now().Sub(r.start).Seconds()
-	return res, nil
+	return out, nil
 }

@@ -23,6 +23,23 @@ func twice(n int, seed uint64) *table {
 	return tb
 }
 
+// mood has a second target of classes after the label of mixed, which has k of them.
+func mood(n, k int, seed uint64) *table {
+	tb := mixed(n, k, seed)
+	tb.cols = append(tb.cols, dataset.Column{Name: "mood", Type: types.Text})
+	for i, r := range tb.rows {
+		b := 3*float64(r[1].(int32)) - 20*r[6].(float64)
+		tb.rows[i] = append(r[:len(r):len(r)], []string{"sad", "calm", "merry"}[min(2, max(0, int(b/40)+1))])
+	}
+	return tb
+}
+
+func twoNumbers() *table { return twice(3000, 5) }
+
+func twoClasses() *table { return mood(3000, 2, 5) }
+
+func classAndNumber() *table { return mood(3000, 0, 5) }
+
 // without takes a column out.
 func (t *table) without(name string) *table {
 	at := find(t.cols, name)
@@ -39,20 +56,30 @@ func (t *table) without(name string) *table {
 func TestSeveralTargets(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
+		data      func() *table
+		predict   []string // not in the columns' order
 		alone     bool
 		args      []any
 	}{
-		{"linear_regression", true, nil},
-		{"ridge", false, []any{"alpha", 2.0, "weight", "w", "eval_fraction", 0.2}},
-		{"lasso", true, []any{"alpha", 0.05}},
-		{"huber_regression", true, []any{"max_iterations", int64(6)}},
-		{"gradient_boosted_trees", true, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
-		{"random_forest", false, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
-		{"mlp", false, []any{"epochs", int64(2), "hidden_units", int64(4), "eval_fraction", 0.2}},
+		{"linear_regression", twoNumbers, []string{"y2", "y"}, true, nil},
+		{"ridge", twoNumbers, []string{"y2", "y"}, false, []any{"alpha", 2.0, "weight", "w", "eval_fraction", 0.2}},
+		{"lasso", twoNumbers, []string{"y2", "y"}, true, []any{"alpha", 0.05}},
+		{"huber_regression", twoNumbers, []string{"y2", "y"}, true, []any{"max_iterations", int64(6)}},
+		{"gradient_boosted_trees", twoNumbers, []string{"y2", "y"}, true, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
+		{"random_forest", twoNumbers, []string{"y2", "y"}, false, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
+		{"mlp", twoNumbers, []string{"y2", "y"}, false, []any{"epochs", int64(2), "hidden_units", int64(4), "eval_fraction", 0.2}},
+		{"logistic_regression", twoClasses, []string{"mood", "y"}, true, []any{"max_iterations", int64(8), "l2_reg", 0.1}},
+		{"logistic_regression", twoClasses, []string{"y", "mood"}, false, []any{"max_iterations", int64(5), "weight", "w", "eval_fraction", 0.2}},
+		{"logistic_regression", twoClasses, []string{"y", "flag", "mood"}, false, []any{"optimizer", "sgd", "max_iterations", int64(2)}},
+		{"linear_svm", twoClasses, []string{"mood", "y"}, true, []any{"max_iterations", int64(8)}},
+		{"gradient_boosted_trees", twoClasses, []string{"mood", "y"}, true, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
+		{"gradient_boosted_trees", classAndNumber, []string{"y", "mood"}, true, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
+		{"random_forest", classAndNumber, []string{"mood", "y"}, false, []any{"n_estimators", int64(3), "max_depth", int64(3), "eval_fraction", 0.2}},
+		{"mlp", classAndNumber, []string{"mood", "y"}, false, []any{"epochs", int64(2), "hidden_units", int64(4), "eval_fraction", 0.2}},
 	} {
-		t.Run(c.algorithm, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.algorithm, c.predict), func(t *testing.T) {
 			t.Parallel()
-			tb := twice(3000, 5)
+			tb := c.data()
 			train := func(tb *table, predict []string, s setup, in Input) (*Result, error) {
 				job, err := NewJob(c.algorithm, predict, pairs(append(c.args, "checkpoint_every", int64(1))...), nil, tb.cols)
 				if err != nil {
@@ -63,18 +90,20 @@ func TestSeveralTargets(t *testing.T) {
 				}
 				return trainTable(t, job, tb, s, in)
 			}
-			both := []string{"y2", "y"} // not in the columns' order
 			var s saver
-			want, err := train(tb, both, setup{workers: 1, threads: 2}, Input{Save: &s})
+			want, err := train(tb, c.predict, setup{workers: 1, threads: 2}, Input{Save: &s})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := train(tb, both, setup{workers: 3, threads: 1, shuffle: 7}, Input{})
+			got, err := train(tb, c.predict, setup{workers: 3, threads: 1, shuffle: 7}, Input{})
 			if err != nil || !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || fmt.Sprint(got.Metrics, got.TrainLoss) != fmt.Sprint(want.Metrics, want.TrainLoss) {
 				t.Errorf("another model on three workers: %v", err)
 			}
+			if len(s.states) == 0 {
+				t.Error("no checkpoints")
+			}
 			for i, state := range s.states {
-				got, err := train(tb, both, setup{workers: 2, threads: 1, shuffle: uint64(i)}, Input{Resume: state})
+				got, err := train(tb, c.predict, setup{workers: 2, threads: 1, shuffle: uint64(i)}, Input{Resume: state})
 				if err != nil || !bytes.Equal(got.Model.Encode(), want.Model.Encode()) || got.Iterations != want.Iterations || len(got.History) != len(want.History) {
 					t.Errorf("another model after checkpoint %d: %v", i, err)
 				}
@@ -83,26 +112,33 @@ func TestSeveralTargets(t *testing.T) {
 			if err != nil || !bytes.Equal(m.Encode(), want.Model.Encode()) {
 				t.Fatalf("the model does not decode to itself: %v", err)
 			}
-			if n := len(want.Metrics); n != 8 || want.Metrics[0].Name != "y2.mean_absolute_error" || want.Metrics[7].Name != "y.r2_score" {
-				t.Errorf("metrics %v", want.Metrics)
-			}
-			for k, name := range both {
-				one, err := train(tb.without(both[1-k]), []string{name}, setup{workers: 1, threads: 2}, Input{})
+			metrics := want.Metrics
+			for _, name := range c.predict {
+				others := tb
+				for _, o := range c.predict {
+					if o != name {
+						others = others.without(o)
+					}
+				}
+				one, err := train(others, []string{name}, setup{workers: 1, threads: 2}, Input{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !c.alone {
-					continue
+				for _, x := range one.Metrics {
+					if len(metrics) == 0 || metrics[0].Name != name+"."+x.Name || c.alone && fmt.Sprint(metrics[0].Value) != fmt.Sprint(x.Value) {
+						t.Fatalf("%s alone has %v, else %v", name, x, metrics)
+					}
+					metrics = metrics[1:]
 				}
 				var all, alone canon.E
 				want.Model.Predictor.Encode(&all)
 				one.Model.Predictor.Encode(&alone)
-				if !bytes.Contains(all.B, alone.B) {
+				if c.alone && !bytes.Contains(all.B, alone.B) {
 					t.Errorf("%s alone is another model", name)
 				}
-				if c.args == nil && fmt.Sprint(one.Metrics[3].Value) != fmt.Sprint(want.Metrics[4*k+3].Value) {
-					t.Errorf("%s: %v, alone %v", name, want.Metrics, one.Metrics)
-				}
+			}
+			if len(metrics) > 0 {
+				t.Errorf("metrics of no target: %v", metrics)
 			}
 		})
 	}
@@ -183,5 +219,32 @@ func TestSeveralTargetsOfWindows(t *testing.T) {
 				t.Errorf("%s is %v, alone %v", got.Name, got.Value, x.Value)
 			}
 		}
+	}
+}
+
+// TestSeveralTargetsOfBefore: models of several numbers from before the further targets
+// had types are read.
+func TestSeveralTargetsOfBefore(t *testing.T) {
+	tb := twice(300, 5)
+	job, err := NewJob("ridge", []string{"y2", "y"}, nil, nil, tb.cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := res.Model.Encode()
+	var head, was canon.E
+	head.U32(1)
+	head.Str("y")
+	head.Type(types.Float8)
+	head.Strs(nil)
+	head.Bool(false)
+	was.B = append(was.B, "TRIBMODL\x04"...)
+	was.Strs([]string{"y2", "y"})
+	old, err := model.Decode(append(was.B, now[len("TRIBMODL")+1+len(head.B):]...))
+	if err != nil || !bytes.Equal(old.Encode(), now) {
+		t.Errorf("another model: %v", err)
 	}
 }

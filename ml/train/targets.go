@@ -44,7 +44,7 @@ func (w *Worker) partedBytes(rows int) int64 {
 
 // aimed gives a block whose labels are the values of a target.
 func aimed(b *dataset.Block, target int) *dataset.Block {
-	if target == 0 {
+	if target <= 0 || target > len(b.More) {
 		return b
 	}
 	c := *b

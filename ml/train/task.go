@@ -70,9 +70,13 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindMeasure, kindCuts:
-		m := &measureTask{held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
+		m := &measureTask{target: d.Int(), held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
 		every := d.Int()
-		p, err := w.predictor(d)
+		if m.target < 0 || m.target > len(w.job.more()) {
+			d.Fail()
+			break
+		}
+		p, err := w.predictor(d, m.target)
 		if err != nil {
 			return t, err
 		}
@@ -299,8 +303,9 @@ func (t *stepTask) merge(j *Job, left, right family.Message) (family.Message, er
 	return j.Family.Merge(t.step.Op, left, right)
 }
 
-// measureTask measures a model.
+// measureTask measures a model, or of several targets that of one.
 type measureTask struct {
+	target       int // of several
 	held         bool
 	coarse       bool // rank by cuts
 	cuts         cuts
@@ -314,6 +319,7 @@ func (t *measureTask) kind() uint8 { return kindMeasure }
 func (t *measureTask) Encode(e *canon.E) { t.encode(e, 0) }
 
 func (t *measureTask) encode(e *canon.E, every int) {
+	e.Int(t.target)
 	e.Bool(t.held)
 	e.F64s(t.cuts)
 	e.Bool(t.coarse)
@@ -323,8 +329,8 @@ func (t *measureTask) encode(e *canon.E, every int) {
 	t.predictor.Encode(e)
 }
 
-func (t *measureTask) decode(j *Job, d *canon.D) family.Message {
-	return decodeMeasures(d, len(j.targets))
+func (t *measureTask) decode(_ *Job, d *canon.D) family.Message {
+	return decodeMeasures(d)
 }
 
 func (t *measureTask) merge(_ *Job, left, right family.Message) (family.Message, error) {

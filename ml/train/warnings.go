@@ -26,15 +26,17 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 	say := func(hint, format string, args ...any) {
 		out = append(out, Warning{fmt.Sprintf(format, args...), hint})
 	}
-	if t := r.job.Target(); t != nil && feature.IsNumber(t.Type) && len(r.fitted.Keys) > manyClasses {
-		say("Predict it with a regression, or group its values.", "the target %q is a number with %d values, each of which is a class of its own", t.Name, len(r.fitted.Keys))
+	for k, name := range r.job.Targets() {
+		if t := r.learns.Aim(k); feature.IsNumber(t.Label.Type) && len(t.Keys) > manyClasses {
+			say("Predict it with a regression, or group its values.", "the target %q is a number with %d values, each of which is a class of its own", name, len(t.Keys))
+		}
 	}
 	for i, c := range r.job.spec.Cols {
 		if c.Role == feature.Feature && !c.Target && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 		}
 	}
-	if d, ok := p.(family.Describer); ok && len(r.fitted.Keys) > 0 && r.driver.State().TrainLoss < separatedLoss {
+	if d, ok := p.(family.Describer); ok && r.job.Plan.Task == family.Classification && r.driver.State().TrainLoss < separatedLoss {
 		rows, _ := d.Describe("weights")
 		for _, row := range rows {
 			if w, ok := row[weightColumn].(float64); ok && math.Abs(w) > separateWeight {

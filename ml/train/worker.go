@@ -19,6 +19,9 @@ import (
 
 // WorkerConfig is what a node gives to its part of a job.
 type WorkerConfig struct {
+	// Context ends when the job does on this node, for what no call has one for: blocks
+	// that are made when they are opened, rows that flow by; nil: never.
+	Context context.Context
 	Pool    *mem.Pool // of the job on this node
 	Temp    string    // directory of temporary files
 	Threads int       // goroutines of a task; 0: 1
@@ -87,6 +90,9 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	cfg.Threads = max(cfg.Threads, 1)
+	if cfg.Context == nil {
+		cfg.Context = context.Background()
+	}
 	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, drafts: map[int]*draft{},
 		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}}
 	w.flow.may = cfg.Again && job.flows()
@@ -415,6 +421,9 @@ func (w *Worker) withLeaf(ctx context.Context, leaf int, f func(l *dataset.Leaf,
 	var l *dataset.Leaf
 	var v *dataset.View
 	open := func() (err error) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if l, err = w.leaf(ctx, leaf); err == nil {
 			v, err = l.Open()
 		}
@@ -570,8 +579,8 @@ func (w *Worker) encode(spec *feature.Spec, p *sealTask, part *dataset.View, d *
 	return b, nil
 }
 
-// predictor reads a predictor of the job's model.
-func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
+// predictor reads a predictor of the job's model, or of several targets that of one.
+func (w *Worker) predictor(d *canon.D, target int) (family.Predictor, error) {
 	w.mu.Lock()
 	f := w.fitted
 	w.mu.Unlock()
@@ -579,7 +588,7 @@ func (w *Worker) predictor(d *canon.D) (family.Predictor, error) {
 		return nil, pgerr.Internal("a training task to measure came before one to seal")
 	}
 	f, _ = w.job.learns(f)
-	return w.job.Family.Decode(f, d)
+	return family.Each(w.job.Family).Decode(f.Aim(target), d)
 }
 
 // grow charges bytes for the family's state. A driver may outlive its worker, where
@@ -641,6 +650,21 @@ func (w *Worker) Release(n int64) {
 	defer w.mu.Unlock()
 	if !w.closed {
 		w.inbox.Shrink(n)
+	}
+}
+
+// Carry charges rows on their way to other workers or from them, few bytes at once:
+// they make room where they go, and so are not asked for it. A negative number gives
+// back.
+func (w *Worker) Carry(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+	case n < 0:
+		w.inbox.Shrink(-n)
+	default:
+		w.inbox.Take(n)
 	}
 }
 

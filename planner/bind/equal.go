@@ -2,6 +2,7 @@ package bind
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,7 +86,7 @@ func equalExpr(a, c expr.Expr) bool {
 		}
 	case *expr.Predict:
 		y := c.(*expr.Predict)
-		if x.Ref != y.Ref || x.Mode != y.Mode || x.Output != y.Output {
+		if x.Ref != y.Ref || x.Mode != y.Mode || x.Output != y.Output || !slices.Equal(x.Parts, y.Parts) {
 			return false
 		}
 	case *expr.Subquery:

@@ -18,6 +18,49 @@ type model struct {
 	ref   expr.ModelRef
 	v     *catalog.ModelVersion
 	fixed bool // the text says which version
+	part  int  // of a model of several targets the one that is meant, from 1; 0 for all
+}
+
+// parts are the models of a model's several targets, nil of one with fewer.
+func (m *model) parts() (out []*model) {
+	if len(m.v.Target) < 2 {
+		return nil
+	}
+	for i := range m.v.Target {
+		one := *m
+		one.v, one.part = m.v.Part(i), i+1
+		out = append(out, &one)
+	}
+	return out
+}
+
+// classifiers are those of parts whose target is a class.
+func (m *model) classifiers() (out []*model) {
+	for _, p := range m.parts() {
+		if classifies(p.v) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// prediction gives what a Predict of the model gives: its type, and of which parts it is.
+func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
+	of := m.parts()
+	switch {
+	case m.part > 0:
+		return predictType(m.v, mode, 0), []int{m.part}
+	case mode == expr.PredictProba && of != nil:
+		of = m.classifiers()
+	case of == nil, m.v.Outputs[0].Type.OID != types.RecordOID:
+		return predictType(m.v, mode, 0), nil
+	}
+	rec := &types.Record{}
+	for _, p := range of {
+		parts = append(parts, p.part)
+		rec.Fields = append(rec.Fields, types.Field{Name: p.v.Target[0], Type: predictType(p.v, mode, 0)})
+	}
+	return types.Type{OID: types.RecordOID, Mod: -1, Rec: rec}, parts
 }
 
 // model resolves a model's name, given as a string or as a bare word.

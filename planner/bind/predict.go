@@ -99,7 +99,13 @@ func (b *binder) classOf(m *model, n ast.Node) (int, error) {
 		lit = unparen(cast.Arg) // true is 't'::bool
 	}
 	c, ok := lit.(*ast.A_Const)
-	if !ok || !classifies(m.v) {
+	switch {
+	case !ok:
+		return 0, nil
+	case m.classifiers() != nil:
+		return 0, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has several targets: a class of which one is not said", m.name).
+			WithHint("Write (predict_proba('%s', t)).%s.", m.name, m.classifiers()[0].v.Target[0]).At(b.posExpr(n))
+	case !classifies(m.v):
 		return 0, nil
 	}
 	var text string
@@ -145,10 +151,11 @@ func rowFields(row expr.Expr) ([]relCol, bool) {
 // exact, a field that is no feature is an error.
 func (sc *scope) applyModel(m *model, mode expr.PredictMode, fields []relCol, exact bool, pos spot) (expr.Expr, error) {
 	b := sc.b
-	if mode == expr.PredictProba && !classifies(m.v) {
+	if mode == expr.PredictProba && !classifies(m.v) && m.classifiers() == nil {
 		return nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" gives no probabilities: its algorithm is %s", m.name, m.v.Algorithm).At(pos.at())
 	}
-	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode, Typ: predictType(m.v, mode, 0)}
+	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode}
+	p.Typ, p.Parts = m.prediction(mode)
 	used := map[int]bool{}
 	var missing []string
 	var features []expr.Expr
@@ -265,9 +272,9 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if err != nil {
 		return fromItem{}, true, err
 	}
-	several := len(m.v.Target) > 1
-	if len(args) == 1 && several {
-		it, err := sc.storedTargets(m, n)
+	parts := m.parts()
+	if len(args) == 1 && parts != nil {
+		it, err := sc.storedTargets(parts, n)
 		return it, true, err
 	}
 	if len(args) == 1 {
@@ -278,14 +285,14 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {
 		return fromItem{}, true, pgerr.New(pgerr.SyntaxError, "the second argument of %s is a query in parentheses", full).At(b.posExpr(args[1]))
 	}
-	if name == "evaluate" && several {
+	switch {
+	case name == "evaluate" && parts != nil:
 		it, err := sc.evaluateTargets(m, args[0], sub, n)
 		return it, true, err
-	}
-	if name == "confusion_matrix" && several {
-		return fromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no confusion matrix: it predicts several numbers", m.name).At(pos.at())
-	}
-	if name == "roc_curve" {
+	case name == "confusion_matrix" && parts != nil:
+		it, err := sc.confusionTargets(m, args[0], sub, n, pos)
+		return it, true, err
+	case name == "roc_curve":
 		it, err := sc.rocCurve(m, args[0], sub, n, pos)
 		return it, true, err
 	}
@@ -308,7 +315,7 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		return fromItem{}, true, err
 	}
 	var proba expr.Expr
-	if classifies(m.v) {
+	if parts == nil && classifies(m.v) {
 		if proba, err = sc.applyModel(m, expr.PredictProba, fields, false, pos); err != nil {
 			return fromItem{}, true, err
 		}
@@ -322,7 +329,18 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.at())
 	}
 	scores := []relCol{{name: m.v.Outputs[0].Name, e: value}}
+	if value.Type().OID == types.RecordOID { // each by itself, as a table can have them
+		scores = nil
+	}
+	ofParts, err := sc.targetScores(m, fields, pos)
+	if err != nil {
+		return fromItem{}, true, err
+	}
+	scores = append(scores, ofParts...)
 	for i, o := range m.v.Outputs[1:] {
+		if parts != nil {
+			break
+		}
 		e, err := sc.applyModel(m, expr.PredictValue, fields, false, pos)
 		if err != nil {
 			return fromItem{}, true, err
@@ -335,16 +353,11 @@ func (sc *scope) mlRelation(name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		scores = append(scores, relCol{name: "predicted_" + label + "_proba", e: proba})
 	}
 	if name == "explain_predict" {
-		for _, c := range []struct {
-			name string
-			mode expr.PredictMode
-		}{{"top_feature_attributions", expr.PredictAttributions}, {"baseline_prediction_value", expr.PredictBaseline}, {"prediction_value", expr.PredictMargin}} {
-			e, err := sc.applyModel(m, c.mode, fields, false, pos)
-			if err != nil {
-				return fromItem{}, true, err
-			}
-			scores = append(scores, relCol{name: c.name, e: e})
+		explained, err := sc.explained(m, fields, pos)
+		if err != nil {
+			return fromItem{}, true, err
 		}
+		scores = append(scores, explained...)
 	}
 	node := r.node
 	if m.v.Windows != nil {
@@ -407,6 +420,15 @@ func (sc *scope) storedMetrics(m *model, n *ast.RangeFunction) (fromItem, error)
 // evaluate aggregates the metrics that fit the model over its predictions.
 func (sc *scope) evaluate(m *model, node plan.Node, truth, got, proba expr.Expr, n *ast.RangeFunction) (fromItem, error) {
 	b := sc.b
+	for _, e := range []*expr.Expr{&truth, &got} {
+		if !b.isEnum((*e).Type().OID) {
+			continue
+		}
+		var err error
+		if *e, err = b.coerce(*e, types.Text, fn.ExplicitCast, spot{}); err != nil {
+			return fromItem{}, err
+		}
+	}
 	a := &plan.Aggregate{Input: node}
 	add := func(fun string, arg expr.Expr) (plan.Column, error) {
 		inv := &invocation{name: fun, args: []expr.Expr{truth, arg}, names: make([]string, 2)}

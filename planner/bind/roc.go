@@ -11,25 +11,39 @@ import (
 )
 
 // rocQuery is what ml.roc_curve stands for: a row for each threshold, counting
-// the rows whose score is not below it. $label, $proba and $positive are put in;
-// the arguments of ml.predict are the caller's.
-const rocQuery = `SELECT threshold, tp / NULLIF(p, 0) AS recall, fp / NULLIF(n, 0) AS false_positive_rate, tp::int8 AS true_positives,
+// the rows whose score is not below it. $scores, the query of scores and whether the
+// event came, is put in, and of several targets $by and $part, which tell them apart.
+const rocQuery = `SELECT $by threshold, tp / NULLIF(p, 0) AS recall, fp / NULLIF(n, 0) AS false_positive_rate, tp::int8 AS true_positives,
   fp::int8 AS false_positives, (n - fp)::int8 AS true_negatives, (p - tp)::int8 AS false_negatives
-FROM (SELECT score AS threshold, sum(pos) OVER w AS tp, sum(neg) OVER w AS fp, sum(pos) OVER () AS p, sum(neg) OVER () AS n
-  FROM (SELECT score, (count(*) FILTER (WHERE hit))::float8 AS pos, (count(*) FILTER (WHERE NOT hit))::float8 AS neg
-    FROM (SELECT q.$proba AS score, q.$label = $positive AS hit FROM ml.predict('', (SELECT 1)) AS q) AS r
-    WHERE score IS NOT NULL AND hit IS NOT NULL GROUP BY score) AS g
-  WINDOW w AS (ORDER BY score DESC)) AS c ORDER BY threshold DESC`
+FROM (SELECT $by score AS threshold, sum(pos) OVER w AS tp, sum(neg) OVER w AS fp, sum(pos) OVER ($part) AS p, sum(neg) OVER ($part) AS n
+  FROM (SELECT $by score, (count(*) FILTER (WHERE hit))::float8 AS pos, (count(*) FILTER (WHERE NOT hit))::float8 AS neg
+    FROM ($scores) AS r WHERE score IS NOT NULL AND hit IS NOT NULL GROUP BY $by score) AS g
+  WINDOW w AS ($part ORDER BY score DESC)) AS c ORDER BY $by threshold DESC`
 
 // rocCurve binds ml.roc_curve('model', (query)).
 func (sc *scope) rocCurve(m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction, pos spot) (fromItem, error) {
-	if len(m.v.Classes) != 2 || len(m.v.Target) == 0 {
+	parts, by, part := m.classifiers(), "target, ", "PARTITION BY target "
+	if m.parts() == nil {
+		parts, by, part = []*model{m}, "", ""
+	}
+	var scores, of []string
+	for _, p := range parts {
+		if len(p.v.Classes) != 2 || len(p.v.Target) == 0 {
+			continue
+		}
+		label := p.v.Target[0]
+		score, hit := "q."+lex.QuoteIdent("predicted_"+label+"_proba"), "q."+lex.QuoteIdent(label)+" = "+lex.QuoteLiteral(p.v.Classes[1])
+		scores = append(scores, score+" AS score, "+hit+" AS hit")
+		of = append(of, "("+lex.QuoteLiteral(label)+", "+score+", "+hit+")")
+	}
+	if scores == nil {
 		return fromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no ROC curve: it is not a classifier of two classes", m.name).At(pos.at())
 	}
-	label := m.v.Target[0]
-	text := strings.NewReplacer("$label", lex.QuoteIdent(label), "$proba", lex.QuoteIdent("predicted_"+label+"_proba"),
-		"$positive", lex.QuoteLiteral(m.v.Classes[1])).Replace(rocQuery)
-	return sc.overPredictions(text, "roc_curve", name, query, n)
+	predictions := "SELECT " + scores[0] + " FROM ml.predict('', (SELECT 1)) AS q"
+	if by != "" {
+		predictions = "SELECT t.* FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(of, ", ") + ") AS t(target, score, hit)"
+	}
+	return sc.overPredictions(strings.NewReplacer("$scores", predictions, "$by ", by, "$part ", part, "$part", part).Replace(rocQuery), "roc_curve", name, query, n)
 }
 
 // overPredictions binds a query that reads ml.predict, whose arguments are the

@@ -137,6 +137,9 @@ type (
 		// Output is the number of the model's output that PredictValue gives; of
 		// PredictProba the number of a class from 1, or 0 for what stands for all.
 		Output int
+		// Parts are those of a model's several targets that are meant, from 1: one, or where
+		// Typ is a row those of its fields; nil for all at once.
+		Parts []int
 	}
 	// Subquery stands in an expression until planner/opt turns it into a join.
 	// Kind In/All compare Args (one per column) by Cmp with the columns of Plan.

@@ -57,6 +57,37 @@ type ModelVersion struct {
 	// FileBytes is the size of File; 0 for one from before sizes were kept.
 	FileBytes int64
 	Folds     []ModelFold // of a cross-validation
+	// More are the targets beside the first; nil for one from before they were kept, of
+	// numbers all.
+	More []ModelTarget
+}
+
+// ModelTarget is what a model predicts, beside another target.
+type ModelTarget struct {
+	Type    types.Type
+	Classes []string // as ModelVersion.Classes
+}
+
+// Part is what a version is to one of its several targets, the first being 0.
+func (v *ModelVersion) Part(target int) *ModelVersion {
+	out := *v
+	out.Target, out.Outputs, out.More = v.Target[target:target+1], v.Outputs[target+1:target+2], nil
+	if target > 0 {
+		out.TargetType, out.Classes = out.Outputs[0].Type, nil
+		if v.More != nil {
+			out.TargetType, out.Classes = v.More[target-1].Type, v.More[target-1].Classes
+		}
+	}
+	if out.Task = TaskRegression; out.Classes != nil {
+		out.Task = TaskClassification
+	}
+	out.Metrics = nil
+	for _, m := range v.Metrics { // no metric has a point in its name; a target may
+		if name, ok := strings.CutPrefix(m.Name, v.Target[target]+"."); ok && !strings.Contains(name, ".") {
+			out.Metrics = append(out.Metrics, NamedValue{Name: name, Value: m.Value})
+		}
+	}
+	return &out
 }
 
 // Blob is what holds the version's canonical encoding.

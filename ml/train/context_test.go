@@ -1,0 +1,73 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/mem"
+)
+
+// ending ends a job on its node once it has got so far.
+type ending struct{ end func() }
+
+func (e *ending) Save(context.Context, int, func(io.Writer) error) error {
+	e.end()
+	return nil
+}
+
+// TestWorkerEnds: what no call has a context for ends with the job on its node: blocks
+// that are made when they are opened, rows that flow by, rows that are sent.
+func TestWorkerEnds(t *testing.T) {
+	tb := mixed(110000, 2, 3)
+	all := batches(tb)
+	type key struct{}
+	for name, limit := range map[string]int64{"blocks made of rows": 8 << 20, "rows that flow by": 5 << 20} {
+		again, workers := limit == 5<<20, 1+int(5<<20/limit)
+		t.Run(name, func(t *testing.T) {
+			job := mustJob(t, "mlp", "y", tb, "hidden_units", int64(3), "max_iterations", int64(3), "batch_size", int64(5000), "checkpoint_every", int64(1))
+			ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, true))
+			defer cancel()
+			l := &Local{}
+			for range workers {
+				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Again: again,
+					Send: func(ctx context.Context, to int, rows []byte) error {
+						if ctx.Value(key{}) == nil {
+							t.Error("rows are sent that no end of the job stops")
+						}
+						return l.Workers[to].PutRows(rows)
+					}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Workers = append(l.Workers, w)
+			}
+			defer l.Close()
+			s := &source{rows: all, l: l}
+			if err := s.read(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := l.Distribute(context.Background())
+			if err != nil || l.Again != again {
+				t.Fatal(err, l.Again)
+			}
+			in := Input{Job: job, Rows: rows, Save: &ending{cancel}}
+			if again {
+				in.Again = func(ctx context.Context) error {
+					if err := s.read(ctx); err != nil {
+						return err
+					}
+					cancel()
+					return s.read(ctx)
+				}
+			}
+			if _, err := Run(context.Background(), in, l); !errors.Is(err, context.Canceled) {
+				t.Errorf("the job has ended on its node: %v", err)
+			}
+			if !again && !l.Workers[0].later.Load() {
+				t.Error("no block was made of rows")
+			}
+		})
+	}
+}
