@@ -62,5 +62,11 @@ func TestWritesLookUp(t *testing.T) {
 	}
 	grown("deletes of referenced rows")
 	fails(fmt.Sprintf("DELETE FROM p WHERE id IN (%d, %d)", key(31), key(30)), pgerr.ForeignKeyViolation)
+
+	for i := range 12 {
+		c.must(fmt.Sprintf("UPDATE c SET p = NULL WHERE n IN (%d, %d)", 4*i, 4*i+1))
+	}
+	grown("a list of values of a column without a constraint")
+	want("SELECT count(*), count(p) FROM c", fmt.Sprintf("%d|%d", rows/2, rows/2-12))
 	want("SELECT count(*) FROM p", fmt.Sprint(rows+24-24))
 }

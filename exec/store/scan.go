@@ -110,6 +110,7 @@ func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError)
 type scanPlan struct {
 	filterCols []int // ordinals in the scan's schema that the filter reads
 	prune      *Pruner
+	listed     []listed
 	filters    sync.Pool // of op.Filter: one a reader at a time
 	compile    func() (op.Filter, error)
 }
@@ -120,7 +121,7 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	if sp := p.scans[s]; sp != nil {
 		return sp
 	}
-	sp := &scanPlan{prune: NewPruner(s, env)}
+	sp := &scanPlan{prune: NewPruner(s, env), listed: listedBy(s, env)}
 	if len(s.Filter) > 0 {
 		used := map[expr.ColID]bool{}
 		for _, c := range s.Filter {

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -134,7 +135,7 @@ func TestScanPicks(t *testing.T) {
 	look := func(keys []types.Datum) map[int64]bool {
 		pin := s.Pin([]int{0, 7, 100}[r.IntN(3)])
 		defer pin.Close()
-		return rowsRead(t, pin, m, scanOf(cs), []int64{0, 1100}[r.IntN(2)], []op.ScanKeys{{Col: 0, Filter: keysOf(t, cs[0].Type, keys)}})
+		return rowsRead(t, pin, m, scanOf(cs), []int64{0, 2000}[r.IntN(2)], []op.ScanKeys{{Col: 0, Filter: keysOf(t, cs[0].Type, keys)}})
 	}
 	for n := range 60 {
 		var keys []types.Datum
@@ -150,6 +151,20 @@ func TestScanPicks(t *testing.T) {
 			keys = append(keys, nil, int64(-5))
 		}
 		given := look(keys)
+		if n%2 == 0 { // the filter's own list
+			in := &expr.In{Arg: &expr.Col{ID: 1, Typ: cs[0].Type}}
+			for _, k := range keys {
+				in.List = append(in.List, &expr.Const{Val: k, Typ: cs[0].Type})
+			}
+			scan := scanOf(cs)
+			scan.Filter = []expr.Expr{in}
+			if len(keys) == 1 { // as the binder leaves it
+				scan.Filter[0] = equalTo(t, scan.Cols[0], keys[0], cs[0].Type)
+			}
+			pin := s.Pin(0)
+			given = rowsRead(t, pin, m, scan, 2000, nil)
+			pin.Close()
+		}
 		for id := range want {
 			if !given[id] {
 				t.Fatalf("round %d: row %d has a key and is not given", n, id)
@@ -173,7 +188,7 @@ func TestScanPicks(t *testing.T) {
 	}
 	pin := s.Pin(0)
 	defer pin.Close()
-	given := rowsRead(t, pin, manifest(&last), scanOf(cs), 1100, nil)
+	given := rowsRead(t, pin, manifest(&last), scanOf(cs), 2000, nil)
 	if len(given) != 2 || !given[store.RowID(0, 7)] || !given[store.RowID(0, 19000)] {
 		t.Error(given)
 	}
