@@ -176,7 +176,7 @@ func (r *Run) stageEnv(ctx context.Context, root plan.Node, manifests map[*plan.
 	if c, ok := root.(*plan.Collect); ok && least > 0 { // they will be read over and over: every value counts
 		least = max(least/int64(max(len(c.Input.Schema()), 1)), 1)
 	}
-	if e.Nodes > 1 && least > 0 && r.Reads(root, manifests, least) < least {
+	if e.Nodes > 1 && least > 0 && r.Reads(root, manifests, least, false) < least {
 		e.Nodes = 1
 	}
 	return e
@@ -215,12 +215,12 @@ func (r *Run) here(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest) bool
 }
 
 // Reads is how many rows the leaves of a plan read; counting may end at enough.
-// Segments that a scan's filter rules out do not count, nor do files of this
-// node, which only it can read.
-func (r *Run) Reads(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, enough int64) (rows int64) {
+// Segments that a scan's filter rules out do not count. Files of this node, which
+// only it can read, do where files says so.
+func (r *Run) Reads(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, enough int64, files bool) (rows int64) {
 	switch n := n.(type) {
 	case *plan.Source:
-		if !source.Local(n) {
+		if files || !source.Local(n) {
 			rows = int64(min(max(n.Rows, 0), math.MaxInt32))
 		}
 	case *plan.Scan:
@@ -248,7 +248,7 @@ func (r *Run) Reads(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, eno
 		}
 	}
 	for _, k := range n.Children() {
-		rows += r.Reads(k, manifests, enough)
+		rows += r.Reads(k, manifests, enough, files)
 	}
 	return rows
 }

@@ -31,7 +31,7 @@ func (r *Run) inLanes(root plan.Node) bool {
 		case *plan.ProjectSet:
 			n = x.Input
 		case *plan.Scan, *plan.Source, *plan.Join, *plan.Aggregate, *plan.Window, *plan.SetOp:
-			return r.Reads(root, nil, bulkRows) >= bulkRows
+			return r.Reads(root, nil, bulkRows, true) >= bulkRows
 		default:
 			return false
 		}

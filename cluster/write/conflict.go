@@ -2,6 +2,7 @@ package write
 
 import (
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -16,10 +17,11 @@ import (
 )
 
 // onConflict carries out INSERT … ON CONFLICT. The proposed rows go into a
-// buffer; a left join of the buffer with the table's keys tells which are
-// there already:
+// buffer, and the table's rows that have one of their keys into another, the scan
+// being told the keys; a left join of the two tells which are there already:
 //
-//	buffer ⟕ scan(table, rowid) on the arbiter's columns
+//	there    ← scan(table, rowid) ⋉ proposed   on the arbiter's columns
+//	proposed ⟕ there
 //	   rowid NULL  → insert (the first of equal ones)
 //	   rowid set   → DO NOTHING: drop; DO UPDATE: delete the row, write the new
 func (w *ModifyTable) onConflict() error {
@@ -38,13 +40,12 @@ func (w *ModifyTable) onConflict() error {
 		return err
 	}
 	next := w.d.NextCol + 1000
-	var input plan.Node = &plan.Buffer{ID: buf, Name: "proposed", Cols: src}
 	var ids []expr.ColID
 	// Keys that are expressions become columns of the proposed rows.
 	keys := make([][]plan.Column, len(arbiters))
-	proposed := &plan.Project{Input: input}
+	var items []plan.Item
 	for _, c := range src {
-		proposed.Items = append(proposed.Items, plan.Item{Col: c, Expr: colRef(c)})
+		items = append(items, plan.Item{Col: c, Expr: colRef(c)})
 	}
 	for i, c := range arbiters {
 		for j, e := range c.ofRow(w.d.Values) {
@@ -54,19 +55,23 @@ func (w *ModifyTable) onConflict() error {
 			} else {
 				col.ID = next
 				next++
-				proposed.Items = append(proposed.Items, plan.Item{Col: col, Expr: e})
+				items = append(items, plan.Item{Col: col, Expr: e})
 			}
 			keys[i] = append(keys[i], col)
 		}
 	}
-	if len(proposed.Items) > len(src) {
-		input = proposed
+	proposed := func() plan.Node { // anew for each plan: to run one changes its tree
+		in := &plan.Buffer{ID: buf, Name: "proposed", Cols: slices.Clone(src)}
+		if len(items) == len(src) {
+			return in
+		}
+		return &plan.Project{Input: in, Items: slices.Clone(items)}
 	}
+	input := proposed()
 	for a, c := range arbiters {
 		sc := &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: next}
 		next++
 		ids = append(ids, sc.RowID)
-		j := &plan.Join{Kind: plan.Left, L: input, R: sc}
 		for i, live := range w.live {
 			id := next
 			next++
@@ -80,10 +85,29 @@ func (w *ModifyTable) onConflict() error {
 		if c.where != nil {
 			sc.Filter = append(sc.Filter, c.over(c.where, there))
 		}
+		look := &plan.Join{Kind: plan.Semi, L: sc, R: proposed(), Broadcast: true}
+		found := &plan.Buffer{ID: buf + 1 + a, Name: "there"} // rows that are there already
+		j := &plan.Join{Kind: plan.Left, L: input, R: found}
+		read := map[expr.ColID]bool{sc.RowID: true}
 		for i, e := range c.keys {
-			j.LKeys = append(j.LKeys, colRef(keys[a][i]))
-			j.RKeys = append(j.RKeys, c.over(e, there))
+			mine, theirs := colRef(keys[a][i]), c.over(e, there)
+			expr.Columns(theirs, read)
+			look.LKeys, look.RKeys = append(look.LKeys, theirs), append(look.RKeys, mine)
+			j.LKeys, j.RKeys = append(j.LKeys, mine), append(j.RKeys, theirs)
 			j.NullSafe = append(j.NullSafe, c.NullsNotDistinct && c.where == nil)
+		}
+		look.NullSafe = j.NullSafe
+		for _, col := range sc.Schema() {
+			if oc.Update || read[col.ID] {
+				found.Cols = append(found.Cols, col)
+			}
+		}
+		rows, err := r.start(look, found.Cols, nil)
+		if err != nil {
+			return err
+		}
+		if err := r.Fill(r.x.Ctx, found.ID, found.Cols, rows); err != nil {
+			return err
 		}
 		input = j
 	}

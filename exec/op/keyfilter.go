@@ -26,6 +26,21 @@ type keySet struct {
 	lo, hi int64    // lo > hi: there are none
 	heads  []uint32 // by key - lo: not 0 for one; or
 	bits   []uint64 // by bit; neither: any in the range
+	few    []int64  // all of them, where there are few; else nil
+}
+
+// fewKeys is the largest build side whose keys are listed, for scans that can look
+// them up.
+const fewKeys = 1 << 10
+
+// Few lists the keys that the join has, where these are few; some may be listed
+// twice.
+func (f *KeyFilter) Few() (keys []int64, ok bool) {
+	k := f.keys.Load()
+	if k == nil || k.few == nil {
+		return nil, false
+	}
+	return k.few, true
 }
 
 // zoneSpan is how many keys Any looks at for a run of rows.
@@ -140,9 +155,14 @@ func selectKeys[T integer](k *keySet, vals []T, sel, out []int32) []int32 {
 // are in the table.
 func (t *joinTable) publish(filters []*KeyFilter, grant func(bytes int64) bool) {
 	for i, f := range filters {
-		if f != nil {
-			f.keys.Store(t.keySet(i, grant))
+		if f == nil {
+			continue
 		}
+		k := t.keySet(i, grant)
+		if k != nil && t.rows.n <= fewKeys {
+			k.few = t.list(i)
+		}
+		f.keys.Store(k)
 	}
 }
 
@@ -202,4 +222,34 @@ func setBits[T integer](k *keySet, vals []T, arr arrow.Array) {
 			k.bits[at>>6] |= 1 << (at & 63)
 		}
 	}
+}
+
+// list gives the values of key i in all rows.
+func (t *joinTable) list(i int) []int64 {
+	out := make([]int64, 0, t.rows.n)
+	for ch := range t.keys[i].Chunks() {
+		arr := t.keys[i].Chunk(ch)
+		switch a := arr.(type) {
+		case *array.Int64:
+			out = listInts(out, a.Int64Values(), arr)
+		case *array.Int32:
+			out = listInts(out, a.Int32Values(), arr)
+		case *array.Int16:
+			out = listInts(out, a.Int16Values(), arr)
+		case *array.Date32:
+			out = listInts(out, a.Date32Values(), arr)
+		default:
+			return nil
+		}
+	}
+	return out
+}
+
+func listInts[T integer](out []int64, vals []T, arr arrow.Array) []int64 {
+	for i, v := range vals {
+		if arr.IsValid(i) {
+			out = append(out, int64(v))
+		}
+	}
+	return out
 }

@@ -127,6 +127,10 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 		}
 		per := micros(unit)
 		return numbers(a, dt, func(i int) int64 { return per(int64(a.Value(i))) }), nil
+	case *array.Decimal128:
+		if out := fixedDecimals(a, t, dt); out != nil {
+			return out, nil
+		}
 	case *array.List:
 		if e, ok := t.Elem(); ok {
 			return convertList(a, e, dt)
@@ -138,6 +142,25 @@ func convert(arr arrow.Array, t types.Type) (arrow.Array, error) {
 		}
 	}
 	return convertSlow(arr, t, dt)
+}
+
+// fixedDecimals carries decimals as coefficients of 64 bits; nil where t's are not
+// carried so, or one does not fit, which the slow way words.
+func fixedDecimals(a *array.Decimal128, t types.Type, dt arrow.DataType) arrow.Array {
+	if dt.ID() != arrow.INT64 || a.DataType().(*arrow.Decimal128Type).Scale != int32(t.Scale) {
+		return nil
+	}
+	vals := make([]int64, a.Len())
+	for i := range vals {
+		v := a.Value(i)
+		if vals[i] = int64(v.LowBits()); v.HighBits() != vals[i]>>63 {
+			if a.IsValid(i) {
+				return nil
+			}
+			vals[i] = 0
+		}
+	}
+	return batch.FromSlice(dt, vals, validity(a))
 }
 
 func convertList(a *array.List, e types.Type, dt arrow.DataType) (arrow.Array, error) {

@@ -13,6 +13,10 @@
 //	units    0 1 2 3 4 5 6 7 8 9
 //	of = 3   [ 0 ) [  1  ) [  2 )
 //
+// Parquet's pages are decoded straight into columns (pages.go), small dictionaries staying
+// dictionaries; columns that repeat and rare types and encodings go through the
+// library's reader.
+//
 // A generator draws a unit's numbers from streams that depend on the seed, the
 // column and the unit's number alone. Its arithmetic rounds after every step,
 // so that all processors give the same bits. Files must be the same on all

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
+	"weak"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	pqfile "github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -33,9 +36,11 @@ type parquetTable struct {
 
 // parquetInfo is what a file's footer tells.
 type parquetInfo struct {
+	meta   atomic.Pointer[weak.Pointer[metadata.FileMetaData]] // what others read of it, while somebody has it: it may be large
 	cols   []plan.Column
-	leaves [][]int // of each column, the leaf columns that make it
-	groups []int64 // rows of each row group
+	from   []arrow.DataType // what the library makes of each column
+	leaves [][]int          // of each column, the leaf columns that make it
+	groups []int64          // rows of each row group
 }
 
 func newParquet(s *Sources, a *args) (table, error) {
@@ -90,35 +95,52 @@ func damaged(path string, err error) error {
 	return pgerr.New(pgerr.DataCorrupted, "could not read parquet file %q: %v", path, err)
 }
 
-func openParquet(f file) (*pqfile.Reader, *pqarrow.FileReader, error) {
+// openParquet opens a file.
+func openParquet(f file, info *parquetInfo) (raw *pqfile.Reader, err error) {
 	if _, err := expand([]string{f.path}); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var raw *pqfile.Reader
-	var r *pqarrow.FileReader
-	err := guarded(f.path, func() (err error) {
-		if raw, err = pqfile.OpenParquetFile(f.path, false); err != nil {
-			return damaged(f.path, err)
-		}
-		r, err = pqarrow.NewFileReader(raw, pqarrow.ArrowReadProperties{BatchSize: batch.DefaultSize}, memory.DefaultAllocator)
-		if err != nil {
-			return damaged(f.path, err)
-		}
-		return nil
+	var meta *metadata.FileMetaData
+	if w := info.meta.Load(); w != nil {
+		meta = w.Value()
+	}
+	err = guarded(f.path, func() (err error) {
+		raw, err = pqfile.OpenParquetFile(f.path, false, pqfile.WithMetadata(meta))
+		return err
 	})
-	if err != nil && raw != nil {
-		_ = raw.Close()
+	if err != nil {
+		return nil, damaged(f.path, err)
 	}
-	return raw, r, err
+	if meta == nil {
+		w := weak.Make(raw.MetaData())
+		info.meta.Store(&w)
+	}
+	return raw, nil
+}
+
+// arrowReader is the library's reader of columns.
+func arrowReader(path string, raw *pqfile.Reader) (r *pqarrow.FileReader, err error) {
+	err = guarded(path, func() (err error) {
+		r, err = pqarrow.NewFileReader(raw, pqarrow.ArrowReadProperties{BatchSize: batch.DefaultSize}, memory.DefaultAllocator)
+		return err
+	})
+	if err != nil {
+		return nil, damaged(path, err)
+	}
+	return r, nil
 }
 
 func footer(f file) (*parquetInfo, error) {
-	raw, r, err := openParquet(f)
+	info := &parquetInfo{}
+	raw, err := openParquet(f, info)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = raw.Close() }()
-	info := &parquetInfo{}
+	r, err := arrowReader(f.path, raw)
+	if err != nil {
+		return nil, err
+	}
 	local := localTimes(raw)
 	for i := range r.Manifest.Fields {
 		sf := &r.Manifest.Fields[i]
@@ -130,6 +152,7 @@ func footer(f file) (*parquetInfo, error) {
 			t = types.Timestamp
 		}
 		info.cols = append(info.cols, plan.Column{Name: types.TruncateName(sf.Field.Name), Type: t})
+		info.from = append(info.from, sf.Field.Type)
 		info.leaves = append(info.leaves, leavesOf(sf, nil))
 	}
 	for i := range raw.NumRowGroups() {
@@ -200,25 +223,42 @@ func (t *parquetTable) read(_ context.Context, from, to int64, cols []int, _ []p
 type group struct {
 	path string
 	raw  *pqfile.Reader
-	info *parquetInfo
-	cols []int
-	rd   []*pqarrow.ColumnReader // of each of cols
+	cols []column
 	left int64
 	seq  int64
 }
 
+// column reads a column of a row group.
+type column interface {
+	next(n int) (arrow.Array, error) // the next n rows
+	close()
+}
+
 func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int, seq int64) (op.BatchReader, error) {
-	g := &group{path: f.path, info: info, cols: cols, left: info.groups[n], seq: seq}
+	g := &group{path: f.path, left: info.groups[n], seq: seq}
 	if len(cols) == 0 {
 		return g, nil
 	}
-	raw, r, err := openParquet(f)
-	if err != nil {
+	var err error
+	if g.raw, err = openParquet(f, info); err != nil {
 		return nil, err
 	}
-	g.raw = raw
 	err = guarded(f.path, func() error {
+		var r *pqarrow.FileReader // rarely wanted
 		for _, c := range cols {
+			p, err := openPages(g.raw, n, info, c)
+			if err != nil {
+				return err
+			}
+			if p != nil {
+				g.cols = append(g.cols, p)
+				continue
+			}
+			if r == nil {
+				if r, err = arrowReader(f.path, g.raw); err != nil {
+					return err
+				}
+			}
 			leaves := map[int]bool{}
 			for _, l := range info.leaves[c] {
 				leaves[l] = true
@@ -227,7 +267,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 			if err != nil {
 				return err
 			}
-			g.rd = append(g.rd, rd)
+			g.cols = append(g.cols, &converted{rd, info.cols[c].Type})
 		}
 		return nil
 	})
@@ -238,23 +278,42 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 	return g, nil
 }
 
+// openPages reads a column of a row group page by page; nil where the library must.
+func openPages(raw *pqfile.Reader, n int, info *parquetInfo, c int) (*pages, error) {
+	if len(info.leaves[c]) != 1 {
+		return nil, nil
+	}
+	leaf := info.leaves[c][0]
+	descr, rg := raw.MetaData().Schema.Column(leaf), raw.RowGroup(n)
+	vals := valuesOf(descr, info.from[c], info.cols[c].Type, rg.NumRows())
+	if vals == nil {
+		return nil, nil
+	}
+	chunk, err := rg.MetaData().ColumnChunk(leaf)
+	if err != nil {
+		return nil, err
+	}
+	optional := descr.MaxDefinitionLevel() > 0
+	if !readable(chunk.Encodings(), optional) {
+		return nil, nil
+	}
+	rd, err := rg.GetColumnPageReader(leaf)
+	if err != nil {
+		return nil, err
+	}
+	return &pages{rd: rd, optional: optional, vals: vals}, nil
+}
+
 func (g *group) Next(ctx context.Context) (*batch.Batch, error) {
 	if g.left <= 0 {
 		return nil, io.EOF
 	}
-	n := min(g.left, batch.DefaultSize)
+	n := int(min(g.left, batch.DefaultSize))
 	out := make([]arrow.Array, len(g.cols))
-	err := guarded(g.path, func() error {
+	err := guarded(g.path, func() (err error) {
 		for i, c := range g.cols {
-			chunks, err := g.rd[i].NextBatch(n)
-			if err != nil {
+			if out[i], err = c.next(n); err != nil {
 				return err
-			}
-			if out[i], err = joined(chunks, g.info.cols[c].Type); err != nil {
-				return err
-			}
-			if int64(out[i].Len()) != n {
-				return fmt.Errorf("column %d has %d rows of %d", c+1, out[i].Len(), n)
 			}
 		}
 		return nil
@@ -262,8 +321,28 @@ func (g *group) Next(ctx context.Context) (*batch.Batch, error) {
 	if err != nil {
 		return nil, damaged(g.path, err)
 	}
-	return g.emit(out, int(n)), nil
+	return g.emit(out, n), nil
 }
+
+// converted is a column that the library reads.
+type converted struct {
+	rd *pqarrow.ColumnReader
+	t  types.Type
+}
+
+func (c *converted) next(n int) (arrow.Array, error) {
+	chunks, err := c.rd.NextBatch(int64(n))
+	if err != nil {
+		return nil, err
+	}
+	out, err := joined(chunks, c.t)
+	if err == nil && out.Len() != n {
+		err = fmt.Errorf("a column has %d rows of %d", out.Len(), n)
+	}
+	return out, err
+}
+
+func (c *converted) close() { c.rd.Release() } // the reader's own memory; batches hold their buffers
 
 // joined converts the chunks that the decoder gives, one almost always.
 func joined(c *arrow.Chunked, t types.Type) (arrow.Array, error) {
@@ -295,10 +374,10 @@ func (g *group) emit(cols []arrow.Array, n int) *batch.Batch {
 
 func (g *group) Close() error {
 	g.left = 0
-	for _, rd := range g.rd {
-		rd.Release() // the reader's own memory; batches hold their buffers
+	for _, c := range g.cols {
+		c.close()
 	}
-	g.rd = nil
+	g.cols = nil
 	if g.raw == nil {
 		return nil
 	}

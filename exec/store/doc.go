@@ -24,7 +24,8 @@
 //
 // A scan that gives a key of its table a value looks it up in hash indexes of the
 // segments, in memory, which the store makes for segments that are looked into
-// often (Pin.KeySplits).
+// often (Pin.KeySplits). So does a scan below a join with few keys, or
+// with few values in its filter, of whatever column (reader.pick).
 //
 // docs/decisions/0005-segment-format.md tells why the format is as it is.
 package store

@@ -150,7 +150,7 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key) (rows []ui
 	if err != nil {
 		return nil, false
 	}
-	x := p.store.index(seg, k)
+	x := p.store.index(seg, k, true)
 	if x == nil {
 		return nil, false
 	}

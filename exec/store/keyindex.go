@@ -68,6 +68,20 @@ func (x *keyIndex) find(h uint64, out []uint32) []uint32 {
 	return out
 }
 
+// indexOf names an index of a segment: that of one column, or of the columns of a
+// constraint.
+type indexOf struct {
+	column     int16
+	constraint types.OID
+}
+
+func (k *Key) indexOf() indexOf {
+	if len(k.nums) == 1 {
+		return indexOf{column: k.nums[0]}
+	}
+	return indexOf{constraint: k.id}
+}
+
 // segmentKey is what a segment knows of a key; guarded by the segment's keyMu.
 type segmentKey struct {
 	looks int
@@ -77,19 +91,20 @@ type segmentKey struct {
 
 // index gives a segment's index for a key, if it has one by now. Making it is
 // put off until it has been wanted often, so that no scan pays for indexes that
-// nobody looks into again.
-func (s *Store) index(g *segment, k *Key) *keyIndex {
+// nobody looks into again. Who reads a segment in parts wants it once.
+func (s *Store) index(g *segment, k *Key, wanted bool) *keyIndex {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
-	x := g.keys[k.id]
+	of := k.indexOf()
+	x := g.keys[of]
 	if x == nil {
 		if g.keys == nil {
-			g.keys = map[types.OID]*segmentKey{}
+			g.keys = map[indexOf]*segmentKey{}
 		}
 		x = &segmentKey{}
-		g.keys[k.id] = x
+		g.keys[of] = x
 	}
-	if x.index != nil || x.none {
+	if x.index != nil || x.none || !wanted {
 		return x.index
 	}
 	if x.looks++; int64(x.looks) <= min(indexAfter, g.foot.Rows/cheapRows) {

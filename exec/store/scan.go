@@ -110,6 +110,7 @@ func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError)
 type scanPlan struct {
 	filterCols []int // ordinals in the scan's schema that the filter reads
 	prune      *Pruner
+	listed     []listed
 	filters    sync.Pool // of op.Filter: one a reader at a time
 	compile    func() (op.Filter, error)
 }
@@ -120,7 +121,7 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	if sp := p.scans[s]; sp != nil {
 		return sp
 	}
-	sp := &scanPlan{prune: NewPruner(s, env)}
+	sp := &scanPlan{prune: NewPruner(s, env), listed: listedBy(s, env)}
 	if len(s.Filter) > 0 {
 		used := map[expr.ColID]bool{}
 		for _, c := range s.Filter {
@@ -179,6 +180,8 @@ type reader struct {
 	at, to  int64 // rows of the segment still to read
 	mended  int
 	keys    keyReader
+	picks   []uint32 // the only rows still to read, where picked: an index named them
+	picked  bool
 
 	seg   *segment
 	cols  []int // per column of the scan: its place in the segment, -1 none
@@ -206,6 +209,7 @@ func (r *reader) use(seg *segment) error {
 			}
 		}
 	}
+	r.pick()
 	return nil
 }
 
@@ -245,11 +249,17 @@ func (r *reader) next(ctx context.Context) (*batch.Batch, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if r.picked && !r.nextPick() {
+			return nil, io.EOF
+		}
 		if !r.seek() {
 			continue
 		}
 		end := min(r.start+r.seg.foot.Groups[r.group].Rows, r.to)
 		n := int(min(int64(r.pin.batch), end-r.at))
+		if r.picked {
+			n = r.pickSpan(n)
+		}
 		b, err := r.rows(ctx, n)
 		if err != nil {
 			return nil, err
@@ -286,6 +296,9 @@ func (r *reader) seek() bool {
 // rows gives n rows from at on, nil if none of them counts.
 func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 	sel, none := r.live(n)
+	if r.picked && !none {
+		sel, none = r.pickedOf(sel, n)
+	}
 	if none {
 		return nil, nil
 	}

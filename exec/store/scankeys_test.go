@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -93,5 +94,110 @@ func TestScanKeys(t *testing.T) {
 				t.Fatalf("round %d: %d rows of a run without a key", n, some)
 			}
 		}
+	}
+}
+
+// TestScanPicks: once segments have been looked into a few times, a join with few keys
+// reads the rows that have them and no others, of those that are not deleted.
+func TestScanPicks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 6))
+	s := open(t, nil)
+	const num = 0
+	all := randomRows(r, 40000)
+	for i, v := range r.Perm(len(all)) {
+		all[i][num] = int64(v)
+	}
+	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 2000, SegmentRows: 20000})
+	if err := w.Write(ctx, toBatch(t, all, false)); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := map[int64]bool{}
+	for i, g := range segs {
+		var gone []uint32
+		for row := range 20000 {
+			if r.IntN(3) == 0 {
+				gone = append(gone, uint32(row))
+				dead[store.RowID(uint32(i), uint32(row))] = true
+			}
+		}
+		c := *g
+		if c.Deleted, c.DeletedRows, err = store.AddDeleted(&c, gone); err != nil {
+			t.Fatal(err)
+		}
+		segs[i] = &c
+	}
+	m := manifest(segs...)
+	cs := []store.WriterColumn{cols[num], cols[13]}
+	look := func(keys []types.Datum) map[int64]bool {
+		pin := s.Pin([]int{0, 7, 100}[r.IntN(3)])
+		defer pin.Close()
+		return rowsRead(t, pin, m, scanOf(cs), []int64{0, 2000}[r.IntN(2)], []op.ScanKeys{{Col: 0, Filter: keysOf(t, cs[0].Type, keys)}})
+	}
+	for n := range 60 {
+		var keys []types.Datum
+		want := map[int64]bool{}
+		for range r.IntN(50) {
+			i := r.IntN(len(all))
+			keys = append(keys, all[i][num])
+			if id := store.RowID(uint32(i/20000), uint32(i%20000)); !dead[id] {
+				want[id] = true
+			}
+		}
+		if r.IntN(4) == 0 {
+			keys = append(keys, nil, int64(-5))
+		}
+		given := look(keys)
+		if n%2 == 0 { // the filter's own list
+			in := &expr.In{Arg: &expr.Col{ID: 1, Typ: cs[0].Type}}
+			for _, k := range keys {
+				in.List = append(in.List, &expr.Const{Val: k, Typ: cs[0].Type})
+			}
+			scan := scanOf(cs)
+			scan.Filter = []expr.Expr{in}
+			if len(keys) == 1 { // as the binder leaves it
+				scan.Filter[0] = equalTo(t, scan.Cols[0], keys[0], cs[0].Type)
+			}
+			pin := s.Pin(0)
+			given = rowsRead(t, pin, m, scan, 2000, nil)
+			pin.Close()
+		}
+		for id := range want {
+			if !given[id] {
+				t.Fatalf("round %d: row %d has a key and is not given", n, id)
+			}
+		}
+		if n > 10 && len(given) > len(want) {
+			t.Fatalf("round %d: %d rows for %d", n, len(given), len(want))
+		}
+	}
+	// Few rows that are left are found among those that are not.
+	last := *segs[1]
+	var gone []uint32
+	for row := range uint32(20000) {
+		if row != 7 && row != 19000 {
+			gone = append(gone, row)
+		}
+	}
+	last.Deleted, last.DeletedRows = nil, 0
+	if last.Deleted, last.DeletedRows, err = store.AddDeleted(&last, gone); err != nil {
+		t.Fatal(err)
+	}
+	pin := s.Pin(0)
+	defer pin.Close()
+	given := rowsRead(t, pin, manifest(&last), scanOf(cs), 2000, nil)
+	if len(given) != 2 || !given[store.RowID(0, 7)] || !given[store.RowID(0, 19000)] {
+		t.Error(given)
+	}
+	// Many keys are read for, not looked up.
+	var many []types.Datum
+	for i := range 1000 {
+		many = append(many, int64(i))
+	}
+	if given := look(many); len(given) < len(all)/2 {
+		t.Errorf("%d rows", len(given))
 	}
 }

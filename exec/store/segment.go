@@ -34,7 +34,7 @@ type segment struct {
 	dicts    []arrow.ArrayData // per column, once read
 
 	keyMu sync.Mutex
-	keys  map[types.OID]*segmentKey // by constraint
+	keys  map[indexOf]*segmentKey
 
 	pins int         // guarded by the store's mu
 	dead atomic.Bool // replaced or removed: unmapped with the last pin

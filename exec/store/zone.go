@@ -144,7 +144,31 @@ func extremes[T cmp.Ordered](arr arrow.Array, v []T) (lo, hi int) {
 
 // floatExtremes orders NaN after everything, as SQL does.
 func floatExtremes[T float32 | float64](arr arrow.Array, v []T) (lo, hi int) {
-	return extremesBy(arr, func(i, j int) int { return types.CompareFloat(float64(v[i]), float64(v[j])) })
+	nulls := arr.NullN() > 0
+	lo, hi = -1, -1
+	nan := -1
+	var least, most T
+	for i, x := range v {
+		switch {
+		case nulls && arr.IsNull(i):
+		case x != x:
+			if nan < 0 {
+				nan = i
+			}
+		case lo < 0:
+			lo, hi, least, most = i, i, x, x
+		case x < least:
+			lo, least = i, x
+		case x > most:
+			hi, most = i, x
+		}
+	}
+	if nan >= 0 {
+		if hi = nan; lo < 0 {
+			lo = nan
+		}
+	}
+	return lo, hi
 }
 
 func extremesBy(arr arrow.Array, compare func(i, j int) int) (lo, hi int) {

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/RoaringBitmap/roaring"
+
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// pickShare is how many different values a segment's column has at least for each
+// key that is looked up in it, and how many rows a split has at least: else most of it
+// is read either way.
+const pickShare = 256
+
+// maxListed is how many values a filter lists at most to be looked up.
+const maxListed = 1 << 10
+
+// listed are the only values that a scan's filter passes of a column, few integers or
+// dates.
+type listed struct {
+	col  int // counted over the scan's columns
+	keys []int64
+}
+
+// listedBy finds them in a filter: column = constant, column IN (constants).
+func listedBy(s *plan.Scan, env *function.Env) (out []listed) {
+	c := pruneCompiler{cols: map[expr.ColID]plan.Column{}, env: env}
+	for _, col := range s.Cols {
+		c.cols[col.ID] = col
+	}
+	for _, f := range s.Filter {
+		var arg expr.Expr
+		var list []expr.Expr
+		switch f := f.(type) {
+		case *expr.In:
+			if f.Not || len(f.List) > maxListed {
+				continue
+			}
+			arg, list = f.Arg, f.List
+		case *expr.Call:
+			if f.Op != "=" || len(f.Args) != 2 {
+				continue
+			}
+			if arg, list = f.Args[0], f.Args[1:]; !isColumn(c, arg) {
+				arg, list = f.Args[1], f.Args[:1]
+			}
+		}
+		num, from, via, ok := c.column(arg)
+		if !ok || kindOf(from) != kindOf(via) || kindOf(from) != kindInt && kindOf(from) != kindDate {
+			continue
+		}
+		l := listed{col: slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == num })}
+		for _, e := range list {
+			val, t, known := c.constant(e)
+			if ok = ok && known && (val == nil || kindOf(t) == kindOf(from)); !ok {
+				break
+			}
+			if v, isInt := val.(int64); isInt {
+				l.keys = append(l.keys, v)
+			}
+		}
+		if ok {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func isColumn(c pruneCompiler, e expr.Expr) bool {
+	_, _, _, ok := c.column(e)
+	return ok
+}
+
+// pick looks up the rows that have the few values which the filter or a join above
+// asks for, in place of reading all rows to see that most have none of them: what a
+// statement that writes some rows asks of unique constraints and foreign keys costs
+// what it writes, not what the table has. The column need not be a key of the table.
+// Nor are all rows gone through where few of them are left.
+func (r *reader) pick() {
+	r.picks, r.picked = nil, false
+	if r.to-r.at < pickShare {
+		return
+	}
+	if r.deleted != nil && r.ref.Live()*pickShare <= r.ref.Rows {
+		// As the rows that a statement removed are, which foreign keys are asked for.
+		rest := roaring.New()
+		rest.AddRange(uint64(r.at), uint64(r.to))
+		rest.AndNot(r.deleted)
+		r.picks, r.picked = rest.ToArray(), true
+		return
+	}
+	for _, l := range r.plan.listed {
+		if r.lookUp(l.col, l.keys) {
+			return
+		}
+	}
+	for i := range r.keys {
+		if keys, ok := r.keys[i].Filter.Few(); ok && r.lookUp(r.keys[i].Col, keys) {
+			return
+		}
+	}
+}
+
+// lookUp picks the rows of which a column has one of the keys; false where that does
+// not pay, or there is no index yet.
+func (r *reader) lookUp(col int, keys []int64) bool {
+	c := r.cols[col]
+	if c < 0 {
+		return false
+	}
+	fc := &r.seg.foot.Cols[c]
+	if k := kindOf(fc.Type); k != kindInt && k != kindDate || int64(len(keys))*pickShare > fc.Zone.Distinct {
+		return false
+	}
+	x := r.pin.store.index(r.seg, &Key{nums: []int16{fc.Num}, types: []types.Type{fc.Type}}, r.at == 0)
+	if x == nil {
+		return false
+	}
+	for _, v := range keys {
+		r.picks = x.find(kernel.HashInt(v), r.picks)
+	}
+	r.picks = slices.DeleteFunc(r.picks, func(row uint32) bool { return int64(row) < r.at || int64(row) >= r.to })
+	slices.Sort(r.picks)
+	r.picks, r.picked = slices.Compact(r.picks), true
+	return true
+}
+
+// nextPick moves at to the next row that was picked; false if there is none.
+func (r *reader) nextPick() bool {
+	for len(r.picks) > 0 && int64(r.picks[0]) < r.at {
+		r.picks = r.picks[1:]
+	}
+	if len(r.picks) == 0 {
+		r.at = r.to
+		return false
+	}
+	r.at = int64(r.picks[0])
+	return true
+}
+
+// pickSpan is how many of the next n rows it takes to the last that was picked.
+func (r *reader) pickSpan(n int) int {
+	last := r.at
+	for _, row := range r.picks {
+		if int64(row) >= r.at+int64(n) {
+			break
+		}
+		last = int64(row)
+	}
+	return int(last-r.at) + 1
+}
+
+// pickedOf gives the picked rows of the next n that are in sel (nil: all).
+func (r *reader) pickedOf(sel []int32, n int) (out []int32, none bool) {
+	for _, row := range r.picks {
+		if int64(row) >= r.at+int64(n) {
+			break
+		}
+		i := int32(int64(row) - r.at)
+		if sel != nil {
+			if _, ok := slices.BinarySearch(sel, i); !ok {
+				continue
+			}
+		}
+		out = append(out, i)
+	}
+	return out, len(out) == 0
+}
