@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -287,7 +288,7 @@ func (b *Bound) plan(r *Run) *keyed {
 	var next expr.ColID
 	values, moment := *r.x.Env.Types, false
 	values.ReadNow = func() { moment = true }
-	e := &opt.Env{State: r.state, Stats: stats, Folder: eval.Folder{Env: &function.Env{Types: &values, Pool: r.x.Env.Pool, Host: r.x.Env.Host}}, NextCol: &next}
+	e := &rule.Env{State: r.state, Stats: stats, Folder: eval.Folder{Env: &function.Env{Types: &values, Pool: r.x.Env.Pool, Host: r.x.Env.Host}}, NextCol: &next}
 	var root plan.Node
 	var cols []plan.Column
 	switch {

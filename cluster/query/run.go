@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -36,8 +37,8 @@ func (x *Execution) Open(st *catalog.State) *Run {
 }
 
 // optEnv is what the optimiser may ask.
-func (r *Run) optEnv(ctx context.Context, next *expr.ColID) *opt.Env {
-	return &opt.Env{State: r.state, Folder: eval.Folder{Env: r.x.Env}, Params: r.x.Context.Params, NextCol: next, Nodes: r.nodes, Poll: Poll(ctx)}
+func (r *Run) optEnv(ctx context.Context, next *expr.ColID) *rule.Env {
+	return &rule.Env{State: r.state, Folder: eval.Folder{Env: r.x.Env}, Params: r.x.Context.Params, NextCol: next, Nodes: r.nodes, Poll: Poll(ctx)}
 }
 
 // Optimize is the only way from a bound query to one that can run: it checks the

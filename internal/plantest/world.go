@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -149,8 +150,8 @@ func (w *World) Plan(sql string, poll plan.Poll) (*plan.Staged, error) {
 	return stage.Stage(q.Root, q.Cols, &stage.Env{Nodes: w.Nodes, Stats: w, Poll: poll})
 }
 
-func (w *World) Env() *opt.Env {
-	return &opt.Env{Stats: w, Folder: Folder{}, Nodes: w.Nodes}
+func (w *World) Env() *rule.Env {
+	return &rule.Env{Stats: w, Folder: Folder{}, Nodes: w.Nodes}
 }
 
 // Optimize binds and optimises, and checks the tree after every rule.

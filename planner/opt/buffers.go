@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // filled is a buffer's query as it was optimised.
@@ -20,7 +21,7 @@ type demand struct {
 	arms rewrite.ExprSet // else: the conditions of each reader
 }
 
-// fill optimises what fills the buffers, and then, once body has told who reads
+// fillBuffers optimises what fills the buffers, and then, once body has told who reads
 // them, those queries again whose readers all want but some of the rows:
 //
 //	WITH q AS (…)  SELECT … FROM q x, q y WHERE x.m = 1 AND y.m = 2
@@ -28,11 +29,11 @@ type demand struct {
 //
 // Readers keep their conditions. A buffer may read those before it, so they are
 // looked at from the last on.
-func (r *run) fill(defs []plan.BufferDef, body func() (*demands, error)) ([]plan.BufferDef, error) {
+func fillBuffers(r *rule.Run, defs []plan.BufferDef, body func() (*demands, error)) ([]plan.BufferDef, error) {
 	var list []*filled
 	for _, d := range defs {
 		f := &filled{from: d}
-		if err := r.fillOne(f, d); err != nil {
+		if err := fillBuffer(r, f, d); err != nil {
 			return nil, err
 		}
 		list = append(list, f)
@@ -41,14 +42,14 @@ func (r *run) fill(defs []plan.BufferDef, body func() (*demands, error)) ([]plan
 	if err != nil {
 		return nil, err
 	}
-	last := r.takeBuffers()
+	last := takeBuffers(r)
 	read.defs(last)
 	for i := len(list) - 1; i >= 0; i-- {
 		f := list[i]
 		if cond := read.of(f.from); cond != nil {
 			d := f.from
 			d.Root = &plan.Filter{Input: d.Root, Conds: []expr.Expr{cond}}
-			if err := r.fillOne(f, d); err != nil {
+			if err := fillBuffer(r, f, d); err != nil {
 				return nil, err
 			}
 		}
@@ -62,42 +63,42 @@ func (r *run) fill(defs []plan.BufferDef, body func() (*demands, error)) ([]plan
 	return append(out, last...), nil
 }
 
-// fillOne optimises d for f. Readers were bound to the columns' types, so those
+// fillBuffer optimises d for f. Readers were bound to the columns' types, so those
 // are restored.
-func (r *run) fillOne(f *filled, d plan.BufferDef) error {
-	kept := r.takeBuffers()
+func fillBuffer(r *rule.Run, f *filled, d plan.BufferDef) error {
+	kept := takeBuffers(r)
 	if d.DML != nil {
-		dml, err := r.dml(d.DML)
+		dml, err := rewriteDML(r, d.DML)
 		if err != nil {
 			return err
 		}
 		d.DML = dml
 	}
 	if d.Root != nil {
-		root, err := r.relation(d.Root, ids(d.Cols))
+		root, err := runPhases(r, d.Root, ids(d.Cols))
 		if err != nil {
 			return err
 		}
 		d.Root = arrange(restore(root, d.Cols), d.Cols)
-		r.known(d)
+		noteBuffer(r, d)
 	}
-	f.def, f.own = d, r.takeBuffers()
-	r.buffers = kept
+	f.def, f.own = d, takeBuffers(r)
+	r.Buffers = kept
 	return nil
 }
 
-// known notes the estimates of a buffer's rows for those that read it.
-func (r *run) known(d plan.BufferDef) {
-	if r.filled == nil {
-		r.filled = map[int]*props.Buffer{}
+// noteBuffer notes the estimates of a buffer's rows for those that read it.
+func noteBuffer(r *rule.Run, d plan.BufferDef) {
+	if r.Filled == nil {
+		r.Filled = map[int]*props.Buffer{}
 	}
-	in := r.estimates().Of(d.Root)
+	in := r.Estimates().Of(d.Root)
 	b := &props.Buffer{Rows: in.Rows}
 	for _, c := range d.Root.Schema() {
 		b.Cols = append(b.Cols, in.Cols[c.ID])
 	}
-	r.filled[d.ID] = b
-	r.card = nil
+	r.Filled[d.ID] = b
+	r.Card = nil
 }
 
 // demands are those of all buffers of a statement.

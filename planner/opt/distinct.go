@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // ruleDistinct drops duplicate elimination where there are no duplicates, and
@@ -16,14 +17,14 @@ import (
 //	count(DISTINCT x) … by g    count(x) by g over (group by g, x), where all
 //	                            aggregates are DISTINCT over the same x, or
 //	                            regroup (distinct_split.go)
-func ruleDistinct(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleDistinct(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.SetOp:
 			return distinctUnion(r, flattenUnion(n))
 		case *plan.DistinctOn:
 			cols := plainColumns(n.Keys)
-			if len(n.Order) == 0 && props.CoversKey(props.UniqueKeys(n.Input, r.env.Stats), cols) {
+			if len(n.Order) == 0 && props.CoversKey(props.UniqueKeys(n.Input, r.Env.Stats), cols) {
 				return n.Input
 			}
 		case *plan.Aggregate:
@@ -91,14 +92,14 @@ func passesInOrder(p *plan.Project) bool {
 	return true
 }
 
-func distinctUnion(r *run, n *plan.SetOp) plan.Node {
+func distinctUnion(r *rule.Run, n *plan.SetOp) plan.Node {
 	if n.Kind != plan.Union || n.All || len(n.Cols) == 0 {
 		return n
 	}
 	all := &plan.SetOp{Kind: plan.Union, All: true, Inputs: n.Inputs}
 	agg := &plan.Aggregate{Input: all}
 	for _, c := range n.Cols {
-		in := r.newCol(c.Name, c.Type)
+		in := r.NewCol(c.Name, c.Type)
 		all.Cols = append(all.Cols, in)
 		agg.Groups = append(agg.Groups, plan.Item{Col: c, Expr: rewrite.ColOf(in)})
 	}
@@ -107,7 +108,7 @@ func distinctUnion(r *run, n *plan.SetOp) plan.Node {
 
 // dropDistinct turns a grouping without aggregates whose groups hold one row
 // each to a projection; nil where they may hold more.
-func dropDistinct(r *run, n *plan.Aggregate) plan.Node {
+func dropDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	if len(n.Aggs) > 0 || len(n.Groups) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
 		return nil
 	}
@@ -117,7 +118,7 @@ func dropDistinct(r *run, n *plan.Aggregate) plan.Node {
 			cols[c.ID] = true
 		}
 	}
-	if !props.CoversKey(props.UniqueKeys(n.Input, r.env.Stats), cols) {
+	if !props.CoversKey(props.UniqueKeys(n.Input, r.Env.Stats), cols) {
 		return nil
 	}
 	return &plan.Project{Input: n.Input, Items: n.Groups}
@@ -125,7 +126,7 @@ func dropDistinct(r *run, n *plan.Aggregate) plan.Node {
 
 // volatileOnce computes volatile arguments before an aggregation with grouping
 // sets, which reads them once for each set.
-func volatileOnce(r *run, n *plan.Aggregate) plan.Node {
+func volatileOnce(r *rule.Run, n *plan.Aggregate) plan.Node {
 	if len(n.Sets) < 2 {
 		return n
 	}
@@ -134,7 +135,7 @@ func volatileOnce(r *run, n *plan.Aggregate) plan.Node {
 		if !rewrite.IsVolatile(e) {
 			return e
 		}
-		c := r.newCol("arg", e.Type())
+		c := r.NewCol("arg", e.Type())
 		items = append(items, plan.Item{Col: c, Expr: e})
 		return rewrite.ColOf(c)
 	})

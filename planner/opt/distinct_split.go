@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -18,14 +19,14 @@ import (
 //	└─ γ g: d = count(x), c = sum(c), s = sum(s), n = sum(n)
 //	   └─ γ g, x: c = count(y), s = sum(z), n = count(z)
 type distinctSplit struct {
-	r            *run
+	r            *rule.Run
 	inner, outer *plan.Aggregate
 	top          []plan.Item
 	computes     bool // top does more than pass columns on
 }
 
 // splitDistinct is nil where n cannot be split.
-func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
+func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	if len(n.Aggs) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
 		return nil
 	}
@@ -46,7 +47,7 @@ func splitDistinct(r *run, n *plan.Aggregate) plan.Node {
 	if arg == nil {
 		return nil
 	}
-	col := r.newCol("distinct", arg.Type())
+	col := r.NewCol("distinct", arg.Type())
 	s := &distinctSplit{r: r, inner: &plan.Aggregate{Input: n.Input}, outer: &plan.Aggregate{Rows: n.Rows}}
 	for _, g := range n.Groups {
 		s.inner.Groups = append(s.inner.Groups, g)
@@ -121,7 +122,7 @@ func (s *distinctSplit) regroup(a plan.AggItem) {
 
 // part is what an aggregate gives over a part.
 func (s *distinctSplit) part(c expr.AggCall) expr.Expr {
-	col := s.r.newCol(c.Fn.Name, c.Typ)
+	col := s.r.NewCol(c.Fn.Name, c.Typ)
 	s.inner.Aggs = append(s.inner.Aggs, plan.AggItem{Col: col, Call: c})
 	return rewrite.ColOf(col)
 }
@@ -129,7 +130,7 @@ func (s *distinctSplit) part(c expr.AggCall) expr.Expr {
 // sum adds what an aggregate gives over the parts.
 func (s *distinctSplit) sum(c expr.AggCall) expr.Expr {
 	call := aggCall("sum", s.part(c))
-	col := s.r.newCol("sum", call.Typ)
+	col := s.r.NewCol("sum", call.Typ)
 	s.outer.Aggs = append(s.outer.Aggs, plan.AggItem{Col: col, Call: call})
 	return rewrite.ColOf(col)
 }

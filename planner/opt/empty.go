@@ -4,41 +4,42 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // ruleEmpty carries the news of a relation without rows upwards: WHERE false
 // reads no table. An aggregation without groups still gives its row, and an
 // outer join its left side.
-func ruleEmpty(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleEmpty(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.Filter:
 			for _, c := range n.Conds {
 				if rewrite.IsFalse(c) || rewrite.IsNull(c) {
-					return emptyOf(n)
+					return rule.EmptyOf(n)
 				}
 			}
 		case *plan.Scan:
 			for _, c := range n.Filter {
 				if rewrite.IsFalse(c) || rewrite.IsNull(c) {
-					return emptyOf(n)
+					return rule.EmptyOf(n)
 				}
 			}
 		case *plan.Limit:
 			if c, ok := n.Count.(*expr.Const); ok && c.Val == int64(0) {
-				return emptyOf(n)
+				return rule.EmptyOf(n)
 			}
 		case *plan.Aggregate:
-			if isEmpty(n.Input) && len(n.Groups) > 0 && len(n.Sets) == 0 {
-				return emptyOf(n)
+			if rule.IsEmpty(n.Input) && len(n.Groups) > 0 && len(n.Sets) == 0 {
+				return rule.EmptyOf(n)
 			}
 		case *plan.Join:
 			return emptyJoin(n)
 		case *plan.SetOp:
 			return emptySetOp(n)
 		}
-		if n.Traits().Rows.Derived() && isEmpty(n.Children()[0]) {
-			return emptyOf(n)
+		if n.Traits().Rows.Derived() && rule.IsEmpty(n.Children()[0]) {
+			return rule.EmptyOf(n)
 		}
 		return n
 	}), nil
@@ -49,26 +50,26 @@ func emptyJoin(n *plan.Join) plan.Node {
 	for _, c := range n.On {
 		never = never || rewrite.IsFalse(c) || rewrite.IsNull(c)
 	}
-	l, r := isEmpty(n.L), isEmpty(n.R) || never
+	l, r := rule.IsEmpty(n.L), rule.IsEmpty(n.R) || never
 	switch n.Kind {
 	case plan.Inner, plan.Semi:
 		if l || r {
-			return emptyOf(n)
+			return rule.EmptyOf(n)
 		}
 	case plan.Left, plan.Single, plan.Mark:
 		if l {
-			return emptyOf(n)
+			return rule.EmptyOf(n)
 		}
-		if never && n.Kind == plan.Left && !isEmpty(n.R) {
+		if never && n.Kind == plan.Left && !rule.IsEmpty(n.R) {
 			c := *n
-			c.R, c.On = emptyOf(n.R), nil
+			c.R, c.On = rule.EmptyOf(n.R), nil
 			return &c
 		}
 	case plan.Anti, plan.AntiNull:
 		if l {
-			return emptyOf(n)
+			return rule.EmptyOf(n)
 		}
-		if isEmpty(n.R) || never && n.Kind == plan.Anti {
+		if rule.IsEmpty(n.R) || never && n.Kind == plan.Anti {
 			return n.L
 		}
 	}
@@ -77,14 +78,14 @@ func emptyJoin(n *plan.Join) plan.Node {
 
 func emptySetOp(n *plan.SetOp) plan.Node {
 	if n.Kind != plan.Union {
-		if isEmpty(n.Inputs[0]) {
-			return emptyOf(n)
+		if rule.IsEmpty(n.Inputs[0]) {
+			return rule.EmptyOf(n)
 		}
 		return n
 	}
 	var keep []plan.Node
 	for _, in := range n.Inputs {
-		if !isEmpty(in) {
+		if !rule.IsEmpty(in) {
 			keep = append(keep, in)
 		}
 	}
@@ -92,7 +93,7 @@ func emptySetOp(n *plan.SetOp) plan.Node {
 	case len(keep) == len(n.Inputs):
 		return n
 	case len(keep) == 0:
-		return emptyOf(n)
+		return rule.EmptyOf(n)
 	case len(keep) == 1 && n.All:
 		s := keep[0].Schema()
 		items := make([]plan.Item, len(n.Cols))

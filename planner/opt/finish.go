@@ -4,27 +4,28 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // ruleTrim drops, by a Project that only passes columns, what a join emits or
 // builds and nothing above reads: keys that only the join needed, columns that
 // only a filter read. The executor gathers the columns of the Project alone.
-func ruleTrim(r *run, n plan.Node, want plan.ColSet) (plan.Node, error) {
-	t := &trimmer{r: r, sent: r.env.Nodes > 1}
+func ruleTrim(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
+	t := &trimmer{r: r, sent: r.Env.Nodes > 1}
 	return t.trim(n, want, false), nil
 }
 
 // trimmer knows whether the left side of a join may be sent to other nodes; on
 // one node it streams by, and columns too many cost nothing.
 type trimmer struct {
-	r    *run
+	r    *rule.Run
 	sent bool
 }
 
 // trim rewrites n of which need is read; drop tells that n's other columns
 // would cost something and should go.
 func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
-	t.r.look()
+	t.r.Look()
 	used := rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...))
 	var out plan.Node
 	switch n := n.(type) {
@@ -40,19 +41,19 @@ func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
 		in := rewrite.ColumnsOf(plan.Exprs(n)...)
 		m := t.trim(n.Input, in, false)
 		// A Project that only passes on, over a join, is just what trim adds.
-		return with1(n, m)
+		return rule.With1(n, m)
 	case *plan.SetOp, *plan.RecursiveUnion, *plan.TableWrite:
-		return t.r.mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
+		return t.r.MapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
 	case *plan.Aggregate:
-		return with1(n, t.trim(n.Input, rewrite.ColumnsOf(plan.Exprs(n)...), t.sent))
+		return rule.With1(n, t.trim(n.Input, rewrite.ColumnsOf(plan.Exprs(n)...), t.sent))
 	case *plan.Sort:
-		out = with1(n, t.trim(n.Input, used, true))
+		out = rule.With1(n, t.trim(n.Input, used, true))
 	default:
 		kids := n.Children()
 		if len(kids) == 1 {
-			out = with1(n, t.trim(kids[0], used, drop))
+			out = rule.With1(n, t.trim(kids[0], used, drop))
 		} else {
-			out = t.r.mapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
+			out = t.r.MapChildren(n, func(k plan.Node) plan.Node { return t.trim(k, plan.Emits(k), false) })
 		}
 	}
 	if !drop {
@@ -80,16 +81,16 @@ func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
 
 // ruleRows notes the estimates in the nodes that have room for them: stage
 // weighs exchanges by them and EXPLAIN prints them.
-func ruleRows(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	est := r.estimates()
+func ruleRows(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	est := r.Estimates()
 	var walk func(plan.Node) plan.Node
 	walk = func(n plan.Node) plan.Node {
 		rows := est.Of(n).Rows
 		base := rows
 		if s, ok := n.(*plan.Scan); ok {
-			base = props.Scan(s, r.env.Stats).Rows
+			base = props.Scan(s, r.Env.Stats).Rows
 		}
-		n = r.mapChildren(n, walk)
+		n = r.MapChildren(n, walk)
 		switch n := n.(type) {
 		case *plan.Scan:
 			c := *n
@@ -117,16 +118,16 @@ func ruleRows(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 // are several nodes: the step runs again each round, at the gateway, and an
 // exchange can be read but once. What the step reads besides its own rows is
 // brought to the gateway before.
-func ruleStepBuffers(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	if r.env.Nodes <= 1 || r.inStep {
+func ruleStepBuffers(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	if r.Env.Nodes <= 1 || r.InStep {
 		return n, nil
 	}
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		u, ok := n.(*plan.RecursiveUnion)
 		if !ok {
 			return n
 		}
-		step := r.bufferTables(u.Step, u.ID)
+		step := bufferTables(r, u.Step, u.ID)
 		if step == u.Step {
 			return n
 		}
@@ -138,18 +139,18 @@ func ruleStepBuffers(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 
 // bufferTables replaces the largest subtrees of n that read tables and not the
 // buffer id.
-func (r *run) bufferTables(n plan.Node, id int) plan.Node {
+func bufferTables(r *rule.Run, n plan.Node, id int) plan.Node {
 	if !readsTables(n) {
 		return n
 	}
-	if readsBuffer(n, id) {
-		return r.mapChildren(n, func(k plan.Node) plan.Node { return r.bufferTables(k, id) })
+	if rule.ReadsBuffer(n, id) {
+		return r.MapChildren(n, func(k plan.Node) plan.Node { return bufferTables(r, k, id) })
 	}
-	buf := r.nextBuf
-	r.nextBuf++
+	buf := r.NextBuf
+	r.NextBuf++
 	cols := n.Schema()
-	r.buffers = append(r.buffers, plan.BufferDef{ID: buf, Name: "step", Root: n, Cols: cols})
-	return &plan.Buffer{ID: buf, Name: "step", Cols: cols, Rows: r.estimates().Of(n).Rows}
+	r.Buffers = append(r.Buffers, plan.BufferDef{ID: buf, Name: "step", Root: n, Cols: cols})
+	return &plan.Buffer{ID: buf, Name: "step", Cols: cols, Rows: r.Estimates().Of(n).Rows}
 }
 
 func readsTables(n plan.Node) bool {
@@ -159,18 +160,6 @@ func readsTables(n plan.Node) bool {
 	}
 	for _, k := range n.Children() {
 		if readsTables(k) {
-			return true
-		}
-	}
-	return false
-}
-
-func readsBuffer(n plan.Node, id int) bool {
-	if b, ok := n.(*plan.Buffer); ok && b.ID == id {
-		return true
-	}
-	for _, k := range n.Children() {
-		if readsBuffer(k, id) {
 			return true
 		}
 	}

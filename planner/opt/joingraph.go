@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // joinGraph is a cluster of joins that may be done in any order:
@@ -20,7 +21,7 @@ import (
 // has a partner in the dependent is a matter of that row's columns alone, and a
 // condition over an outer join's right side waits until it is in.
 type joinGraph struct {
-	r      *run
+	r      *rule.Run
 	leaves []graphLeaf
 	preds  []graphPred
 	owner  map[expr.ColID]int // which leaf emits a column
@@ -80,10 +81,10 @@ func (g *joinGraph) collect(n plan.Node) {
 			g.addPreds(n.On)
 			return
 		}
-		g.addLeaf(graphLeaf{n: g.r.orderJoins(n.R), kind: n.Kind, on: rewrite.SplitAll(n.On), mark: n.MarkCol})
+		g.addLeaf(graphLeaf{n: orderJoins(g.r, n.R), kind: n.Kind, on: rewrite.SplitAll(n.On), mark: n.MarkCol})
 		return
 	}
-	g.addLeaf(graphLeaf{n: g.r.orderJoins(n), kind: plan.Inner})
+	g.addLeaf(graphLeaf{n: orderJoins(g.r, n), kind: plan.Inner})
 }
 
 func (g *joinGraph) addLeaf(l graphLeaf) {

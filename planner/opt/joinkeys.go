@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -15,17 +16,17 @@ import (
 // NOT IN whose sides cannot be NULL is a plain anti-join. The mark of x IN (S)
 // has its one key; with further conditions the equality, which may be NULL,
 // goes to the residual unless it cannot be.
-func ruleJoinKeys(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleJoinKeys(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
 			return n
 		}
-		return r.turn(r.keys(j))
+		return turnJoin(r, joinKeys(r, j))
 	}), nil
 }
 
-func (r *run) keys(n *plan.Join) *plan.Join {
+func joinKeys(r *rule.Run, n *plan.Join) *plan.Join {
 	j := *n
 	j.On, j.LKeys, j.RKeys, j.NullSafe, j.Residual = nil, nil, nil, nil, nil
 	l, rr := plan.Emits(n.L), plan.Emits(n.R)
@@ -33,7 +34,7 @@ func (r *run) keys(n *plan.Join) *plan.Join {
 	var solid plan.ColSet // columns that are never NULL, when asked for
 	never := func(e expr.Expr) bool {
 		if solid == nil {
-			solid = rewrite.Union(props.NotNull(n.L, r.env.Stats), props.NotNull(n.R, r.env.Stats))
+			solid = rewrite.Union(props.NotNull(n.L, r.Env.Stats), props.NotNull(n.R, r.Env.Stats))
 		}
 		return props.NeverNull(e, solid)
 	}
@@ -59,7 +60,7 @@ func (r *run) keys(n *plan.Join) *plan.Join {
 			// Types without a common hash: compare row by row.
 			j.Kind = plan.Anti
 			j.LKeys, j.RKeys, j.NullSafe = nil, nil, nil
-			j.Residual = notFalse(on)
+			j.Residual = rule.NotFalse(on)
 		case never(j.LKeys[0]) && never(j.RKeys[0]):
 			j.Kind = plan.Anti
 		}
@@ -136,12 +137,12 @@ func isText(t types.Type) bool {
 	return t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID
 }
 
-// turn puts the smaller side on the right.
-func (r *run) turn(j *plan.Join) plan.Node {
+// turnJoin puts the smaller side on the right.
+func turnJoin(r *rule.Run, j *plan.Join) plan.Node {
 	if len(j.LKeys) == 0 && j.Kind != plan.Inner {
 		return j
 	}
-	est := r.estimates()
+	est := r.Estimates()
 	l, rr := est.Of(j.L).Rows, est.Of(j.R).Rows
 	var kind plan.JoinKind
 	switch {

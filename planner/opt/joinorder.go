@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // dpLeaves is the largest cluster whose orders are all tried: 3^n steps.
@@ -18,27 +19,27 @@ const dpLeaves = 10
 // connected orders are tried, bushy ones included (dynamic programming over
 // subsets); beyond, the pair that gives the fewest rows is joined first, again
 // and again. Cross products are made only where nothing connects.
-func ruleJoinOrder(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.orderJoins(n), nil
+func ruleJoinOrder(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return orderJoins(r, n), nil
 }
 
-func (r *run) orderJoins(n plan.Node) plan.Node {
+func orderJoins(r *rule.Run, n plan.Node) plan.Node {
 	if !clusterBelow(n) {
-		return r.mapChildren(n, r.orderJoins)
+		return r.MapChildren(n, func(k plan.Node) plan.Node { return orderJoins(r, k) })
 	}
 	if _, isJoin := n.(*plan.Join); !isJoin {
 		// A filter or projection over the cluster: the filter's conditions are
 		// part of it, a projection stays on top.
 		if p, ok := n.(*plan.Project); ok {
-			return with1(p, r.orderJoins(p.Input))
+			return rule.With1(p, orderJoins(r, p.Input))
 		}
 	}
 	g := &joinGraph{r: r, owner: map[expr.ColID]int{}}
 	g.collect(n)
 	if !g.finish() || len(g.leaves) < 2 {
-		return r.mapChildren(n, r.orderJoins)
+		return r.MapChildren(n, func(k plan.Node) plan.Node { return orderJoins(r, k) })
 	}
-	p := newPlanner(g, r.estimates())
+	p := newPlanner(g, r.Estimates())
 	full := uint64(1)<<len(g.leaves) - 1
 	if len(g.leaves) <= dpLeaves {
 		p.exhaustive(full)
@@ -47,7 +48,7 @@ func (r *run) orderJoins(n plan.Node) plan.Node {
 		p.greedy()
 	}
 	if p.best[full] == nil {
-		return r.mapChildren(n, r.orderJoins)
+		return r.MapChildren(n, func(k plan.Node) plan.Node { return orderJoins(r, k) })
 	}
 	return rewrite.Filter(p.build(full), g.top)
 }
@@ -111,7 +112,7 @@ func (p *joinPlanner) exhaustive(full uint64) {
 
 // consider tries to join two sets, either way round.
 func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
-	p.g.r.look()
+	p.g.r.Look()
 	pa, pb := p.best[a], p.best[b]
 	if pa == nil || pb == nil {
 		return false

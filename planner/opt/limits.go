@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // ruleLimits tells sorts how many rows matter, so that they keep a heap of that
@@ -16,8 +17,8 @@ import (
 //
 // The Limit stays on top: it skips the offset. FETCH … WITH TIES is left alone,
 // as more rows than asked for may follow.
-func ruleLimits(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleLimits(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		l, ok := n.(*plan.Limit)
 		if !ok || l.Ties {
 			return n
@@ -70,8 +71,8 @@ func firstRows(n plan.Node, k int64) plan.Node {
 			return &c
 		}
 	case *plan.Project:
-		if !anyVolatile(n.Items) {
-			return with1(n, firstRows(n.Input, k))
+		if !rule.AnyVolatile(n.Items) {
+			return rule.With1(n, firstRows(n.Input, k))
 		}
 	case *plan.Join:
 		// A row of the left side comes out once: its first k are enough.

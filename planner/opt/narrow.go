@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -17,19 +18,19 @@ import (
 // int64 arithmetic holds without a check.
 //
 // The bound is true of this snapshot only: such a plan must not outlive it.
-func ruleNarrow(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+func ruleNarrow(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	w := &narrower{r: r, types: map[expr.ColID]types.Type{}}
 	return w.tree(n), nil
 }
 
 type narrower struct {
-	r     *run
+	r     *rule.Run
 	types map[expr.ColID]types.Type // columns whose type changed
 }
 
 func (w *narrower) tree(n plan.Node) plan.Node {
 	before := n.Children()
-	n = w.r.mapChildren(n, w.tree)
+	n = w.r.MapChildren(n, w.tree)
 	switch n := n.(type) {
 	case *plan.Scan:
 		return w.scan(n)
@@ -53,7 +54,7 @@ func (w *narrower) tree(n plan.Node) plan.Node {
 		}
 		return &c
 	case *plan.TableWrite:
-		return with1(n, restore(n.Input, before[0].Schema()))
+		return rule.With1(n, restore(n.Input, before[0].Schema()))
 	case *plan.ProjectSet:
 		// Set-returning functions are bound to the types they had.
 		return plan.MapExprs(n, w.keep)
@@ -80,7 +81,7 @@ func (w *narrower) asBefore(n plan.Node, cols []plan.Column) plan.Node {
 }
 
 func (w *narrower) scan(n *plan.Scan) plan.Node {
-	t := w.r.env.Stats.Table(n.Table)
+	t := w.r.Env.Stats.Table(n.Table)
 	var cols []plan.Column
 	if t != nil {
 		for i, c := range n.Cols {
@@ -295,7 +296,7 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 	case *expr.Call:
 		args, ret, ok := w.rebind(e.Fn, e.Args, e.Typ)
 		if ok {
-			if ret == e.Typ && sameHeads(args, e.Args) {
+			if ret == e.Typ && rule.SameHeads(args, e.Args) {
 				return e
 			}
 			c := *e

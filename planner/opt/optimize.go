@@ -5,51 +5,13 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
-	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Folder evaluates an expression that reads no column.
-type Folder interface {
-	Fold(e expr.Expr) (types.Datum, error)
-}
-
-// Env is what a run of the optimiser may ask.
-type Env struct {
-	// State gives statistics and constraints where Stats is nil.
-	State *catalog.State
-	Stats props.Statistics
-	// Folder evaluates constants; nil folds nothing.
-	Folder Folder
-	// Params are the values of $1…, put in as constants where given: then the
-	// plan is good for them only.
-	Params []types.Datum
-	// NextCol is the first free column id; it grows as rules make columns.
-	NextCol *expr.ColID
-	// Nodes is how many nodes will run the plan; 0 is 1.
-	Nodes int
-	// Poll, where set, is asked at short intervals whether the statement may go
-	// on; its error ends the run.
-	Poll plan.Poll
-	// Trace, where set, sees the tree after each rule that changed it.
-	Trace func(rule string, n plan.Node)
-}
-
-// run is the state of one optimisation.
-type run struct {
-	env     *Env
-	buffers []plan.BufferDef      // new ones
-	filled  map[int]*props.Buffer // of the buffers that are optimised
-	nextBuf int
-	inStep  bool // below RecursiveUnion's Step: no new buffers
-	card    *props.Estimator
-	err     error
-}
-
 // Optimize rewrites a query. The query it is given stays as it was.
-func Optimize(q *plan.Query, env *Env) (_ *plan.Query, err error) {
-	defer caught(&err)
+func Optimize(q *plan.Query, env *rule.Env) (_ *plan.Query, err error) {
+	defer rule.Caught(&err)
 	out := *q
 	next := q.NextCol
 	e := withNext(env, &next)
@@ -57,11 +19,11 @@ func Optimize(q *plan.Query, env *Env) (_ *plan.Query, err error) {
 	for _, b := range q.Buffers {
 		maxBuf = max(maxBuf, b.ID+1)
 	}
-	r := newRun(e, max(maxBuf, highestBuffer(q.Root)+1))
+	r := rule.NewRun(e, max(maxBuf, highestBuffer(q.Root)+1))
 	read := newDemands(q.Buffers)
-	out.Buffers, err = r.fill(q.Buffers, func() (*demands, error) {
+	out.Buffers, err = fillBuffers(r, q.Buffers, func() (*demands, error) {
 		var err error
-		if out.Root, err = r.relation(q.Root, ids(q.Cols)); err == nil {
+		if out.Root, err = runPhases(r, q.Root, ids(q.Cols)); err == nil {
 			read.tree(out.Root, nil)
 		}
 		return read, err
@@ -75,26 +37,26 @@ func Optimize(q *plan.Query, env *Env) (_ *plan.Query, err error) {
 }
 
 // DML rewrites a data-modifying statement.
-func DML(d *plan.DML, env *Env) (_ *plan.DML, err error) {
-	defer caught(&err)
+func DML(d *plan.DML, env *rule.Env) (_ *plan.DML, err error) {
+	defer rule.Caught(&err)
 	next := d.NextCol
 	var maxBuf int
 	for _, b := range d.Buffers {
 		maxBuf = max(maxBuf, b.ID+1)
 	}
-	return newRun(withNext(env, &next), maxBuf).dml(d)
+	return rewriteDML(rule.NewRun(withNext(env, &next), maxBuf), d)
 }
 
-// dml rewrites a data-modifying statement, or one in a WITH.
-func (r *run) dml(d *plan.DML) (*plan.DML, error) {
+// rewriteDML rewrites a data-modifying statement, or one in a WITH.
+func rewriteDML(r *rule.Run, d *plan.DML) (*plan.DML, error) {
 	out := *d
-	*r.env.NextCol = max(*r.env.NextCol, d.NextCol)
+	*r.Env.NextCol = max(*r.Env.NextCol, d.NextCol)
 	if d.Source != nil {
-		r.nextBuf = max(r.nextBuf, highestBuffer(d.Source)+1)
+		r.NextBuf = max(r.NextBuf, highestBuffer(d.Source)+1)
 	}
 	read := newDemands(d.Buffers)
 	var err error
-	out.Buffers, err = r.fill(d.Buffers, func() (*demands, error) {
+	out.Buffers, err = fillBuffers(r, d.Buffers, func() (*demands, error) {
 		if d.Source == nil {
 			return read, nil
 		}
@@ -108,7 +70,7 @@ func (r *run) dml(d *plan.DML) (*plan.DML, error) {
 				need = append(need, c.ID)
 			}
 		}
-		src, err := r.relation(d.Source, need)
+		src, err := runPhases(r, d.Source, need)
 		if err != nil {
 			return nil, err
 		}
@@ -119,13 +81,13 @@ func (r *run) dml(d *plan.DML) (*plan.DML, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.NextCol = *r.env.NextCol
+	out.NextCol = *r.Env.NextCol
 	return &out, nil
 }
 
 // Relation rewrites one tree that must give the columns of need.
-func Relation(root plan.Node, need []expr.ColID, env *Env) (_ plan.Node, err error) {
-	defer caught(&err)
+func Relation(root plan.Node, need []expr.ColID, env *rule.Env) (_ plan.Node, err error) {
+	defer rule.Caught(&err)
 	next := expr.ColID(1)
 	if env != nil && env.NextCol != nil {
 		next = *env.NextCol
@@ -133,17 +95,17 @@ func Relation(root plan.Node, need []expr.ColID, env *Env) (_ plan.Node, err err
 		next = highestColumn(root) + 1
 	}
 	e := withNext(env, &next)
-	r := newRun(e, highestBuffer(root)+1)
-	r.inStep = true // there is no one to run a new buffer
-	n, err := r.relation(root, need)
+	r := rule.NewRun(e, highestBuffer(root)+1)
+	r.InStep = true // there is no one to run a new buffer
+	n, err := runPhases(r, root, need)
 	if env != nil && env.NextCol != nil {
 		*env.NextCol = next
 	}
 	return n, err
 }
 
-func withNext(env *Env, next *expr.ColID) *Env {
-	e := Env{}
+func withNext(env *rule.Env, next *expr.ColID) *rule.Env {
+	e := rule.Env{}
 	if env != nil {
 		e = *env
 	}
@@ -157,60 +119,35 @@ func withNext(env *Env, next *expr.ColID) *Env {
 	return &e
 }
 
-func newRun(env *Env, nextBuf int) *run { return &run{env: env, nextBuf: nextBuf} }
-
-func (r *run) takeBuffers() []plan.BufferDef {
-	b := r.buffers
-	r.buffers = nil
+func takeBuffers(r *rule.Run) []plan.BufferDef {
+	b := r.Buffers
+	r.Buffers = nil
 	return b
 }
 
-// relation runs all phases over a tree.
-func (r *run) relation(root plan.Node, need []expr.ColID) (plan.Node, error) {
+// runPhases runs all phases over a tree.
+func runPhases(r *rule.Run, root plan.Node, need []expr.ColID) (plan.Node, error) {
 	want := plan.ColSet{}
 	for _, c := range need {
 		want[c] = true
 	}
 	n := root
 	for _, p := range phases {
-		r.look()
+		r.Look()
 		m, err := p.run(r, n, want)
 		if err == nil {
-			err = r.err
+			err = r.Err
 		}
 		if err != nil {
 			return nil, err
 		}
-		if m != n && r.env.Trace != nil {
-			r.env.Trace(p.name, m)
+		if m != n && r.Env.Trace != nil {
+			r.Env.Trace(p.name, m)
 		}
 		n = m
-		r.card = nil // estimates are of nodes that may be gone
+		r.Card = nil // estimates are of nodes that may be gone
 	}
 	return n, nil
-}
-
-// estimates gives the estimator of this phase.
-func (r *run) estimates() *props.Estimator {
-	if r.card == nil {
-		r.card = props.New(r.env.Stats)
-		r.card.Look, r.card.Filled = r.look, r.filled
-	}
-	return r.card
-}
-
-// newCol makes a column.
-func (r *run) newCol(name string, t types.Type) plan.Column {
-	id := *r.env.NextCol
-	*r.env.NextCol++
-	return plan.Column{ID: id, Name: name, Type: t}
-}
-
-// fail keeps the first error of a rule whose shape has no room for one.
-func (r *run) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
 }
 
 func ids(cols []plan.Column) []expr.ColID {
@@ -293,20 +230,11 @@ func arrange(n plan.Node, cols []plan.Column) plan.Node {
 		for i, c := range cols {
 			out[i] = own[c.ID]
 		}
-		if len(out) >= len(p.Items) && !anyVolatile(p.Items) || len(out) == len(p.Items) {
+		if len(out) >= len(p.Items) && !rule.AnyVolatile(p.Items) || len(out) == len(p.Items) {
 			return &plan.Project{Input: p.Input, Items: out}
 		}
 	}
 	return &plan.Project{Input: n, Items: items}
-}
-
-func anyVolatile(items []plan.Item) bool {
-	for _, it := range items {
-		if rewrite.IsVolatile(it.Expr) {
-			return true
-		}
-	}
-	return false
 }
 
 // dmlColumns are the columns of a DML's source that something reads.
@@ -383,26 +311,4 @@ func highestBuffer(n plan.Node) int {
 		top = max(top, highestBuffer(k))
 	}
 	return top
-}
-
-// bottomUp rebuilds a tree from the leaves: f gets each node with its children
-// already rewritten.
-func (r *run) bottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
-	return f(r.mapChildren(n, func(k plan.Node) plan.Node { return r.bottomUp(k, f) }))
-}
-
-// mapChildren rewrites the inputs of n; n comes back if none changed.
-func (r *run) mapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
-	r.look()
-	return plan.MapChildren(n, f)
-}
-
-func internal(format string, args ...any) error { return pgerr.Internal(format, args...) }
-
-// with1 puts another input below n; n comes back if it is the same.
-func with1(n, in plan.Node) plan.Node {
-	if n.Children()[0] == in {
-		return n
-	}
-	return n.WithChildren([]plan.Node{in})
 }

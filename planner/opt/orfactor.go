@@ -4,6 +4,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // ruleOrFactor finds in disjunctions what joins and scans can use:
@@ -15,8 +16,8 @@ import (
 //
 // The factor is exact for three values. The derived conditions of the third
 // line only drop rows that the disjunction drops.
-func ruleOrFactor(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleOrFactor(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
 		case *plan.Filter:
 			if conds, ok := factorAll(n.Conds, n.Input); ok {

@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -18,11 +19,11 @@ import (
 //
 // Joins above count as conditions: in (a LEFT JOIN b) JOIN c ON b.x = c.x no
 // padded row finds a partner.
-func ruleOuterJoins(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+func ruleOuterJoins(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	o := &outerReducer{r: r}
 	out := o.reduce(n, nil)
 	// Right joins with left ones' rules from here on.
-	return r.bottomUp(out, func(n plan.Node) plan.Node {
+	return r.BottomUp(out, func(n plan.Node) plan.Node {
 		if j, ok := n.(*plan.Join); ok && j.Kind == plan.Right {
 			c := *j
 			c.Kind, c.L, c.R = plan.Left, j.R, j.L
@@ -32,12 +33,12 @@ func ruleOuterJoins(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-type outerReducer struct{ r *run }
+type outerReducer struct{ r *rule.Run }
 
 // reduce rewrites n; every row of its result that does not meet conds is
 // dropped above.
 func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
-	o.r.look()
+	o.r.Look()
 	with := func(more []expr.Expr) []expr.Expr {
 		return append(conds[:len(conds):len(conds)], more...)
 	}
@@ -76,7 +77,7 @@ func (o *outerReducer) reduce(n plan.Node, conds []expr.Expr) plan.Node {
 	case *plan.Join:
 		return o.join(n, conds)
 	}
-	return o.r.mapChildren(n, func(k plan.Node) plan.Node { return o.reduce(k, nil) })
+	return o.r.MapChildren(n, func(k plan.Node) plan.Node { return o.reduce(k, nil) })
 }
 
 func (o *outerReducer) join(n *plan.Join, conds []expr.Expr) plan.Node {

@@ -2,12 +2,14 @@ package opt
 
 import (
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rule"
+	"github.com/tributarydb/tributary/planner/unnest"
 )
 
 // phase is a rule at its place. want are the columns of the root that are read.
 type phase struct {
 	name string
-	run  func(r *run, n plan.Node, want plan.ColSet) (plan.Node, error)
+	run  func(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error)
 }
 
 // phases in order. Constants first, since a folded condition decides what else
@@ -17,11 +19,11 @@ type phase struct {
 // out, as it may change how they are carried; trimming last, as it stands in
 // the way of all others.
 var phases = []phase{
-	{"fold", ruleFold},
+	{"fold", rule.Fold},
 	{"pin", rulePin},
-	{"subqueries", ruleSubqueries},
-	{"decorrelate", ruleDecorrelate},
-	{"fold", ruleFold},
+	{"subqueries", unnest.Subqueries},
+	{"decorrelate", unnest.Decorrelate},
+	{"fold", rule.Fold},
 	{"pin", rulePin},
 	{"outerjoins", ruleOuterJoins},
 	{"distinct", ruleDistinct},
@@ -32,7 +34,7 @@ var phases = []phase{
 	{"pushdown", rulePushdown},
 	{"transitive", ruleTransitive},
 	{"pushdown", rulePushdown},
-	{"fold", ruleFold},
+	{"fold", rule.Fold},
 	{"outerjoins", ruleOuterJoins},
 	{"empty", ruleEmpty},
 	{"mergeprojects", ruleMergeProjects},

@@ -4,20 +4,21 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // ruleMergeProjects makes one Project of two, and drops those that pass all
 // columns on as they are. An expression that the upper Project reads twice is
 // not copied there, nor is a volatile one: (SELECT random() AS r) x, read as
 // x.r and x.r + 1, is one number.
-func ruleMergeProjects(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.pinned(n, func(n plan.Node, pin bool) plan.Node {
+func ruleMergeProjects(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return pinned(r, n, func(n plan.Node, pin bool) plan.Node {
 		p, ok := n.(*plan.Project)
 		if !ok {
 			return n
 		}
 		for {
-			r.look() // the expressions grow as they merge
+			r.Look() // the expressions grow as they merge
 			in, ok := p.Input.(*plan.Project)
 			if !ok {
 				break
@@ -37,21 +38,13 @@ func ruleMergeProjects(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 
 // pinned rewrites bottom up and tells f of nodes whose columns are counted by
 // position by the node above.
-func (r *run) pinned(n plan.Node, f func(n plan.Node, pin bool) plan.Node) plan.Node {
+func pinned(r *rule.Run, n plan.Node, f func(n plan.Node, pin bool) plan.Node) plan.Node {
 	var walk func(n plan.Node, pin bool) plan.Node
 	walk = func(n plan.Node, pin bool) plan.Node {
-		below := positional(n)
-		return f(r.mapChildren(n, func(k plan.Node) plan.Node { return walk(k, below) }), pin)
+		below := rule.Positional(n)
+		return f(r.MapChildren(n, func(k plan.Node) plan.Node { return walk(k, below) }), pin)
 	}
 	return walk(n, false)
-}
-
-func positional(n plan.Node) bool {
-	switch n.(type) {
-	case *plan.SetOp, *plan.RecursiveUnion, *plan.TableWrite:
-		return true
-	}
-	return false
 }
 
 func mergeProjects(up, low *plan.Project) *plan.Project {
@@ -106,8 +99,8 @@ func identity(p *plan.Project) bool {
 
 // rulePin puts a Project between nodes that count columns by position and
 // inputs whose order of columns another rule may change.
-func rulePin(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.pinned(n, func(n plan.Node, pin bool) plan.Node {
+func rulePin(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return pinned(r, n, func(n plan.Node, pin bool) plan.Node {
 		if _, ok := n.(*plan.Project); ok || !pin {
 			return n
 		}
@@ -117,8 +110,8 @@ func rulePin(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 
 // ruleUnpin drops Projects that pass all columns on in order: the last rule to
 // move columns has run.
-func ruleUnpin(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleUnpin(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		p, ok := n.(*plan.Project)
 		if !ok || !identity(p) {
 			return n

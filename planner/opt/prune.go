@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -15,18 +16,18 @@ import (
 // Kept in spite of it: volatile items (nextval('s') in a subquery is a side
 // effect), set-returning calls (they make rows), columns of UNION without ALL,
 // INTERSECT and EXCEPT (they decide what is equal).
-func rulePrune(r *run, n plan.Node, want plan.ColSet) (plan.Node, error) {
+func rulePrune(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 	p := &pruner{r: r}
 	out := p.prune(n, want, true)
 	return out, nil
 }
 
-type pruner struct{ r *run }
+type pruner struct{ r *rule.Run }
 
 // prune gives n with at least the columns of need. ordered tells whether the
 // order of n's rows shows.
 func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
-	p.r.look()
+	p.r.Look()
 	switch n := n.(type) {
 	case *plan.Scan:
 		used := rewrite.Union(need, rewrite.ColumnsOf(n.Filter...))
@@ -56,7 +57,7 @@ func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	case *plan.Values:
 		return p.values(n, need)
 	case *plan.Filter:
-		return with1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(n.Conds...)), ordered))
+		return rule.With1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(n.Conds...)), ordered))
 	case *plan.Project:
 		items := n.Items[:0:0]
 		for _, it := range n.Items {
@@ -105,9 +106,9 @@ func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 		if !ordered && n.Limit < 0 {
 			return p.prune(n.Input, need, false)
 		}
-		return with1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), n.Limit >= 0))
+		return rule.With1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), n.Limit >= 0))
 	case *plan.DistinctOn:
-		return with1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), len(n.Order) == 0))
+		return rule.With1(n, p.prune(n.Input, rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), len(n.Order) == 0))
 	case *plan.Join:
 		if p.unread(n, need) {
 			return p.prune(n.L, need, ordered)
@@ -127,9 +128,9 @@ func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 		return n.WithChildren([]plan.Node{p.prune(n.Init, all(n.Init), false), p.prune(n.Step, all(n.Step), false)})
 	}
 	if n.Traits().Rows.KeepsColumns() {
-		return with1(n, p.prune(n.Children()[0], rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), true))
+		return rule.With1(n, p.prune(n.Children()[0], rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...)), true))
 	}
-	return p.r.mapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, rewrite.Union(plan.Emits(k), need), true) })
+	return p.r.MapChildren(n, func(k plan.Node) plan.Node { return p.prune(k, rewrite.Union(plan.Emits(k), need), true) })
 }
 
 // unread tells of joins that only add columns which nobody reads: PostgreSQL
@@ -140,7 +141,7 @@ func (p *pruner) unread(n *plan.Join, need plan.ColSet) bool {
 		return !need[n.MarkCol]
 	case plan.Single:
 	case plan.Left:
-		if rewrite.Intersects(need, plan.Emits(n.R)) || !p.r.atMostOne(n.R, n.On) {
+		if rewrite.Intersects(need, plan.Emits(n.R)) || !p.r.AtMostOne(n.R, n.On) {
 			return false
 		}
 	default:
@@ -246,29 +247,4 @@ func (p *pruner) setOp(n *plan.SetOp, need plan.ColSet) plan.Node {
 		return n
 	}
 	return &c
-}
-
-// atMostOne tells whether a left row meets at most one row of n under conds:
-// they bind a unique key of n.
-func (r *run) atMostOne(n plan.Node, conds []expr.Expr) bool {
-	if props.AtMostOneRow(n) {
-		return true
-	}
-	own := plan.Emits(n)
-	bound := plan.ColSet{}
-	for _, c := range rewrite.SplitAll(conds) {
-		l, rr, ok := rewrite.Equality(c)
-		if d, isD := c.(*expr.Distinct); isD && d.Not {
-			l, rr, ok = d.L, d.R, true
-		}
-		if !ok {
-			continue
-		}
-		for _, p := range [][2]expr.Expr{{l, rr}, {rr, l}} {
-			if col, ok := rewrite.AsColumn(p[0]); ok && own[col.ID] && !rewrite.Intersects(rewrite.ColumnsOf(p[1]), own) {
-				bound[col.ID] = true
-			}
-		}
-	}
-	return props.CoversKey(props.UniqueKeys(n, r.env.Stats), bound)
 }

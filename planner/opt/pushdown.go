@@ -4,6 +4,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // rulePushdown moves conditions towards the tables, so that rows go early and
@@ -27,21 +28,21 @@ import (
 //
 // Of a disjunction that stays above a grouping, a window or a DISTINCT ON, what it
 // implies for their keys goes down. A volatile condition stays where it is.
-func rulePushdown(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+func rulePushdown(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	p := &pusher{r: r}
 	return p.push(n, nil), nil
 }
 
-type pusher struct{ r *run }
+type pusher struct{ r *rule.Run }
 
 // kids continues below n with no condition.
 func (p *pusher) kids(n plan.Node) plan.Node {
-	return p.r.mapChildren(n, func(k plan.Node) plan.Node { return p.push(k, nil) })
+	return p.r.MapChildren(n, func(k plan.Node) plan.Node { return p.push(k, nil) })
 }
 
 // push gives n with conds applied as low as they can be.
 func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
-	p.r.look()
+	p.r.Look()
 	switch n := n.(type) {
 	case *plan.Filter:
 		return p.filter(n, conds)
@@ -74,24 +75,24 @@ func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
 	case *plan.ProjectSet:
 		in := plan.Emits(n.Input)
 		down, up := split(conds, func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), in) })
-		return rewrite.Filter(with1(n, p.push(n.Input, down)), up)
+		return rewrite.Filter(rule.With1(n, p.push(n.Input, down)), up)
 	case *plan.Aggregate:
 		return p.aggregate(n, conds)
 	case *plan.Window:
 		keys := plainColumns(n.PartitionBy)
 		down, up := split(conds, func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), keys) })
 		down = withImplied(down, up, keys)
-		return rewrite.Filter(with1(n, p.push(n.Input, down)), up)
+		return rewrite.Filter(rule.With1(n, p.push(n.Input, down)), up)
 	case *plan.DistinctOn:
 		keys := plainColumns(n.Keys)
 		down, up := split(conds, func(c expr.Expr) bool { return rewrite.Subset(rewrite.ColumnsOf(c), keys) })
 		down = withImplied(down, up, keys)
-		return rewrite.Filter(with1(n, p.push(n.Input, down)), up)
+		return rewrite.Filter(rule.With1(n, p.push(n.Input, down)), up)
 	case *plan.Sort:
 		if n.Limit >= 0 {
 			return rewrite.Filter(p.kids(n), conds)
 		}
-		return with1(n, p.push(n.Input, conds))
+		return rule.With1(n, p.push(n.Input, conds))
 	case *plan.SetOp:
 		return p.setOp(n, conds)
 	case *plan.Join:
@@ -167,7 +168,7 @@ func (p *pusher) project(n *plan.Project, conds []expr.Expr) plan.Node {
 		}
 	}
 	down, up := split(conds, func(c expr.Expr) bool { return !rewrite.Intersects(rewrite.ColumnsOf(c), heavy) })
-	return rewrite.Filter(with1(n, p.push(n.Input, rewrite.SubstAll(down, by))), up)
+	return rewrite.Filter(rule.With1(n, p.push(n.Input, rewrite.SubstAll(down, by))), up)
 }
 
 func (p *pusher) aggregate(n *plan.Aggregate, conds []expr.Expr) plan.Node {
@@ -186,7 +187,7 @@ func (p *pusher) aggregate(n *plan.Aggregate, conds []expr.Expr) plan.Node {
 		return len(n.Groups) > 0 && len(cols) > 0 && rewrite.Subset(cols, groups)
 	})
 	down = withImplied(down, up, groups)
-	return rewrite.Filter(with1(n, p.push(n.Input, rewrite.SubstAll(down, by))), up)
+	return rewrite.Filter(rule.With1(n, p.push(n.Input, rewrite.SubstAll(down, by))), up)
 }
 
 func (p *pusher) setOp(n *plan.SetOp, conds []expr.Expr) plan.Node {

@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // reduceFactor is how many times fewer keys the other side of a join must have
@@ -27,15 +28,15 @@ const reduceRows = 50000
 // cheap beside what is saved. Groups that are gone found no partner anyway, so
 // this holds for inner joins, and for semi- and left joins with the aggregation
 // on the right.
-func ruleReduce(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleReduce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
 			return n
 		}
 		switch j.Kind {
 		case plan.Inner:
-			if l := r.reduce(j.L, j.R, j.On); l != j.L {
+			if l := reduceSide(r, j.L, j.R, j.On); l != j.L {
 				c := *j
 				c.L = l
 				return &c
@@ -44,7 +45,7 @@ func ruleReduce(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 		default:
 			return n
 		}
-		if rr := r.reduce(j.R, j.L, j.On); rr != j.R {
+		if rr := reduceSide(r, j.R, j.L, j.On); rr != j.R {
 			c := *j
 			c.R = rr
 			return &c
@@ -53,9 +54,9 @@ func ruleReduce(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-// reduce gives side with the aggregation in it limited to the keys that
+// reduceSide gives side with the aggregation in it limited to the keys that
 // partner has; side itself where that does not pay.
-func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
+func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node {
 	agg := aggregateIn(side)
 	if agg == nil || len(agg.Sets) > 0 || rewrite.PlanVolatile(partner) || len(plan.FreeColumns(partner)) > 0 {
 		return side
@@ -65,7 +66,7 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 		groups[g.Col.ID] = g.Expr
 	}
 	through := passedBy(side, agg)
-	est := r.estimates()
+	est := r.Estimates()
 	in, other := est.Of(agg.Input), est.Of(partner)
 	if in.Rows < reduceRows || work(partner, est)*scanShare > in.Rows {
 		return side
@@ -95,7 +96,7 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 	if len(keys) == 0 || share*reduceFactor > 1 {
 		return side
 	}
-	cp, ids := r.rename(partner)
+	cp, ids := r.Rename(partner)
 	semi := &plan.Join{Kind: plan.Semi, L: agg.Input}
 	var cols []plan.Column
 	for _, k := range keys {
@@ -110,8 +111,8 @@ func (r *run) reduce(side, partner plan.Node, on []expr.Expr) plan.Node {
 	}
 	semi.R = &plan.Project{Input: cp, Items: rewrite.PassItems(dedupe(cols))}
 	reduced := *agg
-	reduced.Input = r.orderJoins(semi)
-	return r.replaceNode(side, agg, &reduced)
+	reduced.Input = orderJoins(r, semi)
+	return replaceNode(r, side, agg, &reduced)
 }
 
 func dedupe(cols []plan.Column) []plan.Column {
@@ -168,11 +169,11 @@ func passedBy(n plan.Node, agg *plan.Aggregate) map[expr.ColID]expr.ColID {
 	return out
 }
 
-func (r *run) replaceNode(n, old, by plan.Node) plan.Node {
+func replaceNode(r *rule.Run, n, old, by plan.Node) plan.Node {
 	if n == old {
 		return by
 	}
-	return r.mapChildren(n, func(k plan.Node) plan.Node { return r.replaceNode(k, old, by) })
+	return r.MapChildren(n, func(k plan.Node) plan.Node { return replaceNode(r, k, old, by) })
 }
 
 // work is how many rows n reads in all.

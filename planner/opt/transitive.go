@@ -4,6 +4,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // ruleTransitive carries conditions over equalities: with a.x = b.x, what a
@@ -15,8 +16,8 @@ import (
 // Inner and Semi only: a Left join keeps left rows that match nothing. The
 // columns must be of a type whose equal values no function tells apart, else
 // length(x) = 3 for 'a  ' as character(3) would be asked of 'a'.
-func ruleTransitive(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	return r.bottomUp(n, func(n plan.Node) plan.Node {
+func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
 			return n

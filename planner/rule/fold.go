@@ -1,4 +1,4 @@
-package opt
+package rule
 
 import (
 	"math"
@@ -11,22 +11,22 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleFold computes what is constant and simplifies boolean algebra.
+// Fold computes what is constant and simplifies boolean algebra.
 //
 // Three-valued logic decides what is allowed: x AND NULL is not NULL (x may be
 // false), but as a whole condition of a filter, where NULL and false are one,
 // it is false. x = x is not true (x may be NULL). A call that fails, such as
 // 1/0, is left for execution: the row that would raise it may never come.
-func ruleFold(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	f := &folder{r: r}
+func Fold(r *Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	f := &Constants{R: r}
 	return f.tree(n), nil
 }
 
-type folder struct{ r *run }
+type Constants struct{ R *Run }
 
-func (f *folder) tree(n plan.Node) plan.Node {
-	n = f.r.mapChildren(n, f.tree)
-	n = plan.MapExprs(n, f.expr)
+func (f *Constants) tree(n plan.Node) plan.Node {
+	n = f.R.MapChildren(n, f.tree)
+	n = plan.MapExprs(n, f.Expr)
 	switch n := n.(type) {
 	case *plan.Filter:
 		conds, changed := f.conds(n.Conds)
@@ -37,7 +37,7 @@ func (f *folder) tree(n plan.Node) plan.Node {
 			return n.Input
 		}
 		if rewrite.IsFalse(conds[0]) {
-			return emptyOf(n)
+			return EmptyOf(n)
 		}
 		return &plan.Filter{Input: n.Input, Conds: conds}
 	case *plan.Join:
@@ -58,7 +58,7 @@ func (f *folder) tree(n plan.Node) plan.Node {
 
 // conds splits conjunctions and simplifies them as conditions of a filter,
 // where NULL is as good as false.
-func (f *folder) conds(in []expr.Expr) (out []expr.Expr, changed bool) {
+func (f *Constants) conds(in []expr.Expr) (out []expr.Expr, changed bool) {
 	all := rewrite.SplitAll(in)
 	changed = len(all) != len(in)
 	var set rewrite.ExprSet
@@ -75,17 +75,17 @@ func (f *folder) conds(in []expr.Expr) (out []expr.Expr, changed bool) {
 	return set.List, changed
 }
 
-// emptyOf is a relation with n's columns and no rows.
-func emptyOf(n plan.Node) plan.Node { return &plan.Values{Cols: n.Schema()} }
+// EmptyOf is a relation with n's columns and no rows.
+func EmptyOf(n plan.Node) plan.Node { return &plan.Values{Cols: n.Schema()} }
 
-func isEmpty(n plan.Node) bool {
+func IsEmpty(n plan.Node) bool {
 	v, ok := n.(*plan.Values)
 	return ok && len(v.Rows) == 0
 }
 
-func (f *folder) expr(e expr.Expr) expr.Expr { return expr.Rewrite(e, f.one) }
+func (f *Constants) Expr(e expr.Expr) expr.Expr { return expr.Rewrite(e, f.one) }
 
-func (f *folder) one(e expr.Expr) expr.Expr {
+func (f *Constants) one(e expr.Expr) expr.Expr {
 	switch e := e.(type) {
 	case *expr.Subquery:
 		p, ok := e.Plan.(plan.Node)
@@ -98,7 +98,7 @@ func (f *folder) one(e expr.Expr) expr.Expr {
 			return &c
 		}
 	case *expr.Param:
-		if p := f.r.env.Params; e.N >= 1 && e.N <= len(p) {
+		if p := f.R.Env.Params; e.N >= 1 && e.N <= len(p) {
 			return &expr.Const{Val: p[e.N-1], Typ: e.Typ}
 		}
 	case *expr.And:
@@ -106,7 +106,7 @@ func (f *folder) one(e expr.Expr) expr.Expr {
 	case *expr.Or:
 		return foldOr(e)
 	case *expr.Not:
-		return foldNot(e)
+		return FoldNot(e)
 	case *expr.IsNull:
 		if c, ok := e.Arg.(*expr.Const); ok && c.Typ.OID != types.RecordOID {
 			return rewrite.BoolConst((c.Val == nil) != e.Not)
@@ -151,7 +151,7 @@ func truth(v types.Datum, k expr.TruthKind) bool {
 	return v == nil
 }
 
-func (f *folder) allConstant(e expr.Expr, args []expr.Expr) expr.Expr {
+func (f *Constants) allConstant(e expr.Expr, args []expr.Expr) expr.Expr {
 	for _, a := range args {
 		if !rewrite.IsConstant(a) {
 			return e
@@ -161,18 +161,18 @@ func (f *folder) allConstant(e expr.Expr, args []expr.Expr) expr.Expr {
 }
 
 // constant evaluates e, which reads only constants; where that fails e stays.
-func (f *folder) constant(e expr.Expr) expr.Expr {
-	if f.r.env.Folder == nil {
+func (f *Constants) constant(e expr.Expr) expr.Expr {
+	if f.R.Env.Folder == nil {
 		return e
 	}
-	v, err := f.r.env.Folder.Fold(e)
+	v, err := f.R.Env.Folder.Fold(e)
 	if err != nil {
 		return e
 	}
 	return &expr.Const{Val: v, Typ: e.Type()}
 }
 
-func (f *folder) call(e *expr.Call) expr.Expr {
+func (f *Constants) call(e *expr.Call) expr.Expr {
 	if e.Fn == nil || e.Fn.Kind != fn.Scalar || e.Fn.Vol == fn.Volatile {
 		return e
 	}
@@ -239,7 +239,7 @@ func foldAnd(e *expr.And) expr.Expr {
 	if len(out) == 0 {
 		return rewrite.BoolConst(true)
 	}
-	if len(out) == len(e.Args) && sameHeads(out, e.Args) {
+	if len(out) == len(e.Args) && SameHeads(out, e.Args) {
 		return e
 	}
 	return rewrite.AndOf(out)
@@ -260,13 +260,13 @@ func foldOr(e *expr.Or) expr.Expr {
 	if len(out) == 0 {
 		return rewrite.BoolConst(false)
 	}
-	if len(out) == len(e.Args) && sameHeads(out, e.Args) {
+	if len(out) == len(e.Args) && SameHeads(out, e.Args) {
 		return e
 	}
 	return rewrite.OrOf(out)
 }
 
-func sameHeads(a, b []expr.Expr) bool {
+func SameHeads(a, b []expr.Expr) bool {
 	for i := range a {
 		if a[i] != b[i] {
 			return false
@@ -275,9 +275,9 @@ func sameHeads(a, b []expr.Expr) bool {
 	return true
 }
 
-// foldNot moves NOT to the leaves, where comparisons have negators that zone
+// FoldNot moves NOT to the leaves, where comparisons have negators that zone
 // maps and statistics understand. De Morgan's laws hold for three values.
-func foldNot(e *expr.Not) expr.Expr {
+func FoldNot(e *expr.Not) expr.Expr {
 	switch a := e.Arg.(type) {
 	case *expr.Const:
 		switch a.Val {
@@ -326,7 +326,7 @@ func foldNot(e *expr.Not) expr.Expr {
 func negateAll(args []expr.Expr) []expr.Expr {
 	out := make([]expr.Expr, len(args))
 	for i, a := range args {
-		out[i] = foldNot(&expr.Not{Arg: a})
+		out[i] = FoldNot(&expr.Not{Arg: a})
 	}
 	return out
 }
@@ -424,4 +424,9 @@ func dateCompare(e *expr.Call) expr.Expr {
 		}
 	}
 	return rewrite.Compare(op, l, &expr.Const{Val: day, Typ: types.Date})
+}
+
+// NotFalse is the condition under which NOT IN drops a row.
+func NotFalse(on []expr.Expr) []expr.Expr {
+	return []expr.Expr{&expr.BoolTest{Arg: rewrite.AndOf(on), Kind: expr.IsFalse, Not: true}}
 }

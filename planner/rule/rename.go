@@ -1,20 +1,20 @@
-package opt
+package rule
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// rename copies a tree and gives every column that it makes a new id, so that
+// Rename copies a tree and gives every column that it makes a new id, so that
 // both may stand in one plan. It tells which id became which.
-func (r *run) rename(n plan.Node) (plan.Node, map[expr.ColID]expr.ColID) {
+func (r *Run) Rename(n plan.Node) (plan.Node, map[expr.ColID]expr.ColID) {
 	rn := &renamer{r: r, ids: map[expr.ColID]expr.ColID{}, bufs: map[int]int{}}
 	rn.collect(n)
 	return rn.tree(n), rn.ids
 }
 
 type renamer struct {
-	r    *run
+	r    *Run
 	ids  map[expr.ColID]expr.ColID
 	bufs map[int]int // working tables of recursive unions inside
 }
@@ -25,12 +25,12 @@ func (rn *renamer) collect(n plan.Node) {
 	}
 	for _, c := range n.Schema() {
 		if _, ok := rn.ids[c.ID]; !ok {
-			rn.ids[c.ID] = rn.r.newCol("", c.Type).ID
+			rn.ids[c.ID] = rn.r.NewCol("", c.Type).ID
 		}
 	}
 	if u, ok := n.(*plan.RecursiveUnion); ok {
-		rn.bufs[u.ID] = rn.r.nextBuf
-		rn.r.nextBuf++
+		rn.bufs[u.ID] = rn.r.NextBuf
+		rn.r.NextBuf++
 	}
 	for _, e := range plan.Exprs(n) {
 		expr.Walk(e, func(x expr.Expr) bool {
@@ -88,7 +88,7 @@ func (rn *renamer) calls(in []plan.SetCall) []plan.SetCall {
 }
 
 func (rn *renamer) tree(n plan.Node) plan.Node {
-	n = rn.r.mapChildren(n, rn.tree)
+	n = rn.r.MapChildren(n, rn.tree)
 	n = plan.MapExprs(n, rn.expr)
 	switch n := n.(type) {
 	case *plan.Scan:
@@ -168,14 +168,14 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 	return n
 }
 
-// apart gives new ids to columns of n that only pass a column of taken on: in
+// Apart gives new ids to columns of n that only pass a column of taken on: in
 // (SELECT … GROUP BY outer.x) the group has outer.x's id, which must not come
 // out of a relation that is joined with outer. It tells which of n's columns
 // got another id.
-func (r *run) apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]expr.ColID) {
+func (r *Run) Apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]expr.ColID) {
 	to := map[expr.ColID]expr.ColID{}
-	n = r.mapChildren(n, func(k plan.Node) plan.Node {
-		m, ids := r.apart(k, taken)
+	n = r.MapChildren(n, func(k plan.Node) plan.Node {
+		m, ids := r.Apart(k, taken)
 		for from, id := range ids {
 			to[from] = id
 		}
@@ -195,7 +195,7 @@ func (r *run) apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]e
 			})
 		})
 	}
-	if positional(n) {
+	if Positional(n) {
 		return n, nil
 	}
 	fresh := func(items []plan.Item) []plan.Item {
@@ -209,7 +209,7 @@ func (r *run) apart(n plan.Node, taken plan.ColSet) (plan.Node, map[expr.ColID]e
 			}
 			id, ok := to[it.Col.ID]
 			if !ok {
-				id = r.newCol(it.Col.Name, it.Col.Type).ID
+				id = r.NewCol(it.Col.Name, it.Col.Type).ID
 				to[it.Col.ID] = id
 			}
 			out[i].Col.ID = id

@@ -1,9 +1,10 @@
-package opt
+package unnest
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
 // pushJoin makes the table of a join below an Apply. Both sides' tables must
@@ -31,7 +32,7 @@ func (d *decorrelator) pushJoin(n *plan.Join, above plan.ColSet) *table {
 func (d *decorrelator) pushInner(n *plan.Join, above plan.ColSet) *table {
 	l := d.complete(d.push(n.L, above))
 	r := d.complete(d.push(n.R, above))
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return l
 	}
 	// A value that is needed above must come from one side at least; ensure
@@ -81,11 +82,11 @@ func (d *decorrelator) pushInner(n *plan.Join, above plan.ColSet) *table {
 func (d *decorrelator) pushOuter(n *plan.Join, above plan.ColSet) *table {
 	used := d.usesOuter(n.On...)
 	r := d.complete(d.push(n.R, plan.ColSet{}))
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return r
 	}
 	l := d.complete(d.push(n.L, rewrite.Union(above, rewrite.Union(used, r.outers()))))
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return l
 	}
 	need := rewrite.Union(used, plan.ColSet{})
@@ -126,7 +127,7 @@ func (d *decorrelator) pushOuterTables(n *plan.Join, kind plan.JoinKind, l, r *t
 	a := &plan.Apply{Kind: kind, L: j.L, R: j.R, On: j.On, MarkCol: n.MarkCol}
 	d.addConds(a, extra)
 	if a.Kind == plan.AntiNull && !d.plainNotIn(a) {
-		a.Kind, a.On = plan.Anti, notFalse(a.On)
+		a.Kind, a.On = plan.Anti, rule.NotFalse(a.On)
 	}
 	j.Kind, j.On = a.Kind, a.On
 	if kind == plan.Single && r.one {
@@ -145,7 +146,7 @@ func (d *decorrelator) pushFull(n *plan.Join, above plan.ColSet) *table {
 	need := rewrite.Union(above, d.correlated(n))
 	l := d.ensure(d.complete(d.push(n.L, need)), need)
 	r := d.ensure(d.complete(d.push(n.R, need)), need)
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return l
 	}
 	lv, rv := l.values(), r.values()
@@ -155,7 +156,7 @@ func (d *decorrelator) pushFull(n *plan.Join, above plan.ColSet) *table {
 	for _, id := range rewrite.SortedIDs(need) {
 		c := d.cols[id]
 		on = append(on, rewrite.SameValue(lv[id], rv[id]))
-		col := d.r.newCol(c.Name, c.Type)
+		col := d.r.NewCol(c.Name, c.Type)
 		items = append(items, plan.Item{Col: col, Expr: &expr.Coalesce{Args: []expr.Expr{lv[id], rv[id]}, Typ: c.Type}})
 		out.links = append(out.links, link{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
 	}

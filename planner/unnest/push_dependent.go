@@ -1,10 +1,11 @@
-package opt
+package unnest
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -69,18 +70,18 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 	if rewrite.PlanVolatile(l) {
 		l = d.buffered()
 	}
-	cp, names := d.r.rename(l)
+	cp, names := d.r.Rename(l)
 	t := &table{}
 	var groups []plan.Item
 	for _, id := range cols {
 		c := d.cols[id]
 		in := c
 		in.ID = names[id]
-		out := d.r.newCol(c.Name, c.Type)
+		out := d.r.NewCol(c.Name, c.Type)
 		out.Table, out.Num = 0, 0
 		groups = append(groups, plan.Item{Col: out, Expr: rewrite.ColOf(in)})
 		if !c.Type.EqualIsSame() {
-			groups = append(groups, plan.Item{Col: d.r.newCol("image", types.Text), Expr: rewrite.Image(rewrite.ColOf(in))})
+			groups = append(groups, plan.Item{Col: d.r.NewCol("image", types.Text), Expr: rewrite.Image(rewrite.ColOf(in))})
 		}
 		t.links = append(t.links, link{outer: rewrite.ColOf(c), col: out, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(out)), value: true})
 	}
@@ -91,14 +92,14 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 // buffered makes L a buffer of the statement, so that it runs once although it
 // is read twice.
 func (d *decorrelator) buffered() plan.Node {
-	if d.r.inStep || len(plan.FreeColumns(d.l)) > 0 {
-		d.r.fail(pgerr.Unsupported("a correlated subquery over volatile rows is not supported here"))
+	if d.r.InStep || len(plan.FreeColumns(d.l)) > 0 {
+		d.r.Fail(pgerr.Unsupported("a correlated subquery over volatile rows is not supported here"))
 		return d.l
 	}
-	id := d.r.nextBuf
-	d.r.nextBuf++
+	id := d.r.NextBuf
+	d.r.NextBuf++
 	cols := d.l.Schema()
-	d.r.buffers = append(d.r.buffers, plan.BufferDef{ID: id, Name: "outer", Root: d.l, Cols: cols})
+	d.r.Buffers = append(d.r.Buffers, plan.BufferDef{ID: id, Name: "outer", Root: d.l, Cols: cols})
 	d.l = &plan.Buffer{ID: id, Name: "outer", Cols: cols}
 	return d.l
 }
@@ -148,7 +149,7 @@ func (d *decorrelator) complete(t *table) *table {
 	for c, e := range t.missing {
 		missing[c] = rewrite.Subst(e, by)
 	}
-	right, fill := d.r.fillable(&table{n: t.n, links: t.links, missing: missing})
+	right, fill := fillable(d.r, &table{n: t.n, links: t.links, missing: missing})
 	var n plan.Node = &plan.Join{Kind: plan.Left, L: dom.n, R: right, On: on}
 	if len(fill) > 0 {
 		n = &plan.Project{Input: n, Items: append(rewrite.PassItems(dom.cols()), fill...)}
@@ -159,7 +160,7 @@ func (d *decorrelator) complete(t *table) *table {
 // push makes the table of n. above are L's columns whose values nodes above
 // need.
 func (d *decorrelator) push(n plan.Node, above plan.ColSet) *table {
-	d.r.look()
+	d.r.Look()
 	if len(d.correlated(n)) == 0 && !d.readsRounds(n) {
 		return &table{n: n, one: props.AtMostOneRow(n)}
 	}
@@ -232,7 +233,7 @@ func (d *decorrelator) push(n plan.Node, above plan.ColSet) *table {
 	case *plan.Join:
 		return d.pushJoin(n, above)
 	}
-	d.r.fail(pgerr.Unsupported("a correlated subquery over %s is not supported", nodeName(n)))
+	d.r.Fail(pgerr.Unsupported("a correlated subquery over %s is not supported", nodeName(n)))
 	return &table{n: n}
 }
 
@@ -351,7 +352,7 @@ func (d *decorrelator) addLink(t *table, k candidate) *table {
 	if c, ok := rewrite.AsColumn(k.inner); ok && plan.Emits(t.n)[c.ID] {
 		col = plan.Column{ID: c.ID, Name: c.Name, Type: c.Typ}
 	} else {
-		col = d.r.newCol("key", k.inner.Type())
+		col = d.r.NewCol("key", k.inner.Type())
 		out.n = &plan.Project{Input: t.n, Items: append(rewrite.PassItems(t.n.Schema()), plan.Item{Col: col, Expr: k.inner})}
 	}
 	cond := k.cond.(*expr.Call)
@@ -369,9 +370,9 @@ func (d *decorrelator) addLink(t *table, k candidate) *table {
 // If it may, it has to be there when they are checked: a filter drops other
 // rows, and those must not be taken for missing ones.
 func (d *decorrelator) filterMissing(t *table, conds []expr.Expr) *table {
-	f := &folder{r: d.r}
+	f := &rule.Constants{R: d.r}
 	for _, c := range rewrite.SplitAll(conds) {
-		v := f.expr(rewrite.Subst(c, t.missing))
+		v := f.Expr(rewrite.Subst(c, t.missing))
 		if rewrite.IsFalse(v) || rewrite.IsNull(v) {
 			return &table{n: t.n, links: t.links, one: t.one}
 		}
@@ -392,12 +393,12 @@ func (d *decorrelator) pushProject(n *plan.Project, above plan.ColSet) *table {
 	if t.missing != nil {
 		missing = map[expr.ColID]expr.Expr{}
 	}
-	f := &folder{r: d.r}
+	f := &rule.Constants{R: d.r}
 	items := make([]plan.Item, 0, len(n.Items)+len(t.links))
 	emitted := plan.ColSet{}
 	for _, it := range n.Items {
 		if missing != nil {
-			missing[it.Col.ID] = f.expr(rewrite.Subst(it.Expr, t.missing))
+			missing[it.Col.ID] = f.Expr(rewrite.Subst(it.Expr, t.missing))
 		}
 		it.Expr = rewrite.Subst(it.Expr, by)
 		emitted[it.Col.ID] = true
@@ -428,7 +429,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 		}
 	}
 	t := d.ensure(d.complete(d.push(input, rewrite.Union(above, used))), used)
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return t
 	}
 	c := *n
@@ -448,7 +449,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 		if at < 0 {
 			col := l.col
 			if _, taken := groupColumn(groups, col.ID); taken || len(n.Sets) > 0 {
-				col = d.r.newCol(col.Name, col.Type)
+				col = d.r.NewCol(col.Name, col.Type)
 			}
 			at = len(groups)
 			groups = append(groups, plan.Item{Col: col, Expr: rewrite.ColOf(l.col)})
@@ -461,7 +462,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 	}
 	for _, e := range t.images() {
 		extra = append(extra, len(groups))
-		groups = append(groups, plan.Item{Col: d.r.newCol("image", types.Text), Expr: e})
+		groups = append(groups, plan.Item{Col: d.r.NewCol("image", types.Text), Expr: e})
 	}
 	c.Groups = groups
 	always := len(n.Groups) == 0
@@ -491,7 +492,7 @@ func (d *decorrelator) pushAggregate(n *plan.Aggregate, above plan.ColSet) *tabl
 		return out
 	}
 	if empty > 1 {
-		d.r.fail(pgerr.Unsupported("a correlated subquery with several empty grouping sets is not supported"))
+		d.r.Fail(pgerr.Unsupported("a correlated subquery with several empty grouping sets is not supported"))
 		return out
 	}
 	out.missing = map[expr.ColID]expr.Expr{}
@@ -554,7 +555,7 @@ func (d *decorrelator) pushLimit(n *plan.Limit, above plan.ColSet) *table {
 	}
 	t := d.ensure(d.complete(d.push(input, rewrite.Union(rewrite.Union(above, used), d.usesOuter(orderExprs(keys)...)))),
 		rewrite.Union(used, d.usesOuter(orderExprs(keys)...)))
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return t
 	}
 	by := t.values()
@@ -563,7 +564,7 @@ func (d *decorrelator) pushLimit(n *plan.Limit, above plan.ColSet) *table {
 		k.Expr = rewrite.Subst(k.Expr, by)
 		order[i] = k
 	}
-	numbered, num := d.r.rowNumber(t.n, linkExprs(t), order, n.Ties)
+	numbered, num := rowNumber(d.r, t.n, linkExprs(t), order, n.Ties)
 	if numbered == nil {
 		return t
 	}
@@ -578,7 +579,7 @@ func (d *decorrelator) pushLimit(n *plan.Limit, above plan.ColSet) *table {
 	if k, ok := count.(*expr.Const); ok && k.Val == int64(1) && !n.Ties {
 		out.one = true
 	}
-	out.n = rewrite.Filter(numbered, d.r.between(num, count, offset))
+	out.n = rewrite.Filter(numbered, betweenRows(d.r, num, count, offset))
 	return out
 }
 
@@ -593,7 +594,7 @@ func orderExprs(keys []expr.Order) []expr.Expr {
 // pushMax1Row lets a single join over the domain raise the error.
 func (d *decorrelator) pushMax1Row(n *plan.Max1Row, above plan.ColSet) *table {
 	t := d.complete(d.push(n.Input, above))
-	if t.one || d.r.err != nil {
+	if t.one || d.r.Err != nil {
 		return t
 	}
 	dom := d.domain(rewrite.SortedIDs(rewrite.Union(t.outers(), above)))
@@ -602,7 +603,7 @@ func (d *decorrelator) pushMax1Row(n *plan.Max1Row, above plan.ColSet) *table {
 	for _, l := range t.links {
 		on = append(on, rewrite.Subst(l.cond, by))
 	}
-	in, ind := d.r.indicator(t.n)
+	in, ind := indicator(d.r, t.n)
 	j := &plan.Join{Kind: plan.Single, L: dom.n, R: in, On: on}
 	return &table{n: rewrite.Filter(j, []expr.Expr{&expr.IsNull{Arg: rewrite.ColOf(ind), Not: true}}), links: dom.links, one: true}
 }
@@ -619,7 +620,7 @@ func (d *decorrelator) pushSetOp(n *plan.SetOp, above plan.ColSet) *table {
 	out.Cols = append(n.Cols[:len(n.Cols):len(n.Cols)], carried...)
 	for i, in := range n.Inputs {
 		t := d.ensure(d.complete(d.push(in, need)), need)
-		if d.r.err != nil {
+		if d.r.Err != nil {
 			return t
 		}
 		out.Inputs[i] = d.withValues(t, in.Schema(), cols)
@@ -629,14 +630,14 @@ func (d *decorrelator) pushSetOp(n *plan.SetOp, above plan.ColSet) *table {
 }
 
 // valuesUnion makes a union of projections of a list of rows.
-func valuesUnion(r *run, n *plan.Values) plan.Node {
+func valuesUnion(r *rule.Run, n *plan.Values) plan.Node {
 	arms := make([]plan.Node, len(n.Rows))
 	for i, row := range n.Rows {
 		items := make([]plan.Item, len(row))
 		for j, e := range row {
 			col := n.Cols[j]
 			if len(n.Rows) > 1 {
-				col = r.newCol(col.Name, col.Type)
+				col = r.NewCol(col.Name, col.Type)
 			}
 			items[j] = plan.Item{Col: col, Expr: e}
 		}

@@ -1,13 +1,14 @@
-package opt
+package unnest
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleDecorrelate turns every Apply into a join, after Neumann and Kemper,
+// Decorrelate turns every Apply into a join, after Neumann and Kemper,
 // "Unnesting Arbitrary Queries" (BTW 2015). The right side R of an Apply is a
 // function of the left side's columns; it becomes a relation that holds the
 // function's table, and the Apply a join with that:
@@ -25,15 +26,15 @@ import (
 //     row's values in;
 //  3. domain: for all else the distinct values of c are computed from a copy of
 //     L and joined in (push_dependent.go).
-func ruleDecorrelate(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	out := r.decorrelate(n)
-	return out, r.err
+func Decorrelate(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	out := decorrelated(r, n)
+	return out, r.Err
 }
 
-func (r *run) decorrelate(n plan.Node) plan.Node {
-	return r.bottomUp(n, func(m plan.Node) plan.Node {
+func decorrelated(r *rule.Run, n plan.Node) plan.Node {
+	return r.BottomUp(n, func(m plan.Node) plan.Node {
 		a, ok := m.(*plan.Apply)
-		if !ok || r.err != nil {
+		if !ok || r.Err != nil {
 			return m
 		}
 		d := &decorrelator{r: r, l: a.L, corr: plan.Emits(a.L), cols: map[expr.ColID]plan.Column{}}
@@ -42,7 +43,7 @@ func (r *run) decorrelate(n plan.Node) plan.Node {
 		}
 		out := d.apply(a)
 		if have := plan.Emits(out); !rewrite.Subset(plan.Emits(a), have) {
-			r.fail(internal("decorrelation lost a column"))
+			r.Fail(rule.Internal("decorrelation lost a column"))
 		}
 		return out
 	})
@@ -50,7 +51,7 @@ func (r *run) decorrelate(n plan.Node) plan.Node {
 
 // decorrelator removes one Apply.
 type decorrelator struct {
-	r    *run
+	r    *rule.Run
 	l    plan.Node
 	corr plan.ColSet // what L emits
 	cols map[expr.ColID]plan.Column
@@ -85,7 +86,7 @@ func (d *decorrelator) apply(a *plan.Apply) plan.Node {
 	if len(d.correlated(c.R)) == 0 {
 		return d.join(&c)
 	}
-	c.R, _ = d.r.apart(c.R, d.corr)
+	c.R, _ = d.r.Apart(c.R, d.corr)
 	if n := d.simpler(&c); n != nil {
 		return n
 	}
@@ -108,7 +109,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 	case plan.AntiNull:
 		if !d.plainNotIn(a) {
 			kind = plan.Anti
-			on = notFalse(on)
+			on = rule.NotFalse(on)
 		}
 	case plan.Semi, plan.Anti:
 		if len(on) == 0 {
@@ -117,14 +118,14 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 				if kind == plan.Semi {
 					return a.L
 				}
-				return emptyOf(a.L)
+				return rule.EmptyOf(a.L)
 			}
 		}
 	case plan.Single:
 		switch {
 		case len(on) == 0 && props.ExactlyOne(a.R):
 			kind = plan.Inner
-		case d.r.atMostOne(a.R, on):
+		case d.r.AtMostOne(a.R, on):
 			kind = plan.Left
 		}
 	}
@@ -148,11 +149,6 @@ func (d *decorrelator) plainNotIn(a *plan.Apply) bool {
 	return sides(l, r) || sides(r, l)
 }
 
-// notFalse is the condition under which NOT IN drops a row.
-func notFalse(on []expr.Expr) []expr.Expr {
-	return []expr.Expr{&expr.BoolTest{Arg: rewrite.AndOf(on), Kind: expr.IsFalse, Not: true}}
-}
-
 // addConds adds conditions that R's rows had to meet to the join's condition.
 func (d *decorrelator) addConds(a *plan.Apply, conds []expr.Expr) {
 	if len(conds) == 0 {
@@ -161,7 +157,7 @@ func (d *decorrelator) addConds(a *plan.Apply, conds []expr.Expr) {
 	switch a.Kind {
 	case plan.AntiNull:
 		a.Kind = plan.Anti
-		a.On = append(notFalse(a.On), conds...)
+		a.On = append(rule.NotFalse(a.On), conds...)
 	case plan.Mark:
 		// A row that R would not have had cannot make the mark NULL.
 		on := a.On[:len(a.On):len(a.On)]
@@ -236,7 +232,7 @@ func existential(k plan.JoinKind) bool {
 // liftProject computes a projection after the join instead of in R, where the
 // left side's columns are at hand.
 func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
-	if anyVolatile(p.Items) {
+	if rule.AnyVolatile(p.Items) {
 		return nil
 	}
 	by := map[expr.ColID]expr.Expr{}
@@ -272,7 +268,7 @@ func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 		if len(outer) == 0 {
 			return nil
 		}
-		in, ind := d.r.indicator(p.Input)
+		in, ind := indicator(d.r, p.Input)
 		c.R = in
 		c.On = rewrite.SubstAll(a.On, by)
 		items := make([]plan.Item, len(p.Items))
@@ -287,12 +283,12 @@ func (d *decorrelator) liftProject(a *plan.Apply, p *plan.Project) plan.Node {
 
 // indicator adds a column to n that is true in every row: NULL in it tells a
 // padded row of an outer join. It goes below filters, which stay liftable.
-func (r *run) indicator(n plan.Node) (plan.Node, plan.Column) {
+func indicator(r *rule.Run, n plan.Node) (plan.Node, plan.Column) {
 	if f, ok := n.(*plan.Filter); ok {
-		in, c := r.indicator(f.Input)
+		in, c := indicator(r, f.Input)
 		return &plan.Filter{Input: in, Conds: f.Conds}, c
 	}
-	c := r.newCol("matched", rewrite.BoolConst(true).Type())
+	c := r.NewCol("matched", rewrite.BoolConst(true).Type())
 	items := append(rewrite.PassItems(n.Schema()), plan.Item{Col: c, Expr: rewrite.BoolConst(true)})
 	return &plan.Project{Input: n, Items: items}, c
 }
@@ -336,7 +332,7 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 		return rewrite.Filter(in, stay), up
 	case *plan.Project:
 		in, up := d.hoist(n.Input, exists)
-		if len(up) == 0 || anyVolatile(n.Items) {
+		if len(up) == 0 || rule.AnyVolatile(n.Items) {
 			return n, nil
 		}
 		have := plan.Emits(n)
@@ -388,7 +384,7 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 // viaTable joins L with R's table.
 func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 	t := d.push(a.R, plan.ColSet{})
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return a
 	}
 	if t.missing != nil && (existential(a.Kind) || a.Kind == plan.AntiNull || a.Kind != plan.Inner && len(a.On) > 0) {
@@ -409,7 +405,7 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 	}
 	// Each left row has a row of R; where the table has none, it is the one that
 	// the aggregate gives for no input.
-	right, fill := d.r.fillable(t)
+	right, fill := fillable(d.r, t)
 	kind := plan.Left
 	if a.Kind == plan.Single && !t.one {
 		kind = plan.Single
@@ -427,7 +423,7 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 // fillable gives the table's node with an indicator where it is needed, and
 // items that compute R's columns from a padded row; no items where NULLs are
 // right for all.
-func (r *run) fillable(t *table) (plan.Node, []plan.Item) {
+func fillable(r *rule.Run, t *table) (plan.Node, []plan.Item) {
 	all := true
 	for _, c := range t.n.Schema() {
 		if m, ok := t.missing[c.ID]; ok && !rewrite.IsNull(m) {
@@ -437,7 +433,7 @@ func (r *run) fillable(t *table) (plan.Node, []plan.Item) {
 	if all {
 		return t.n, nil
 	}
-	in, ind := r.indicator(t.n)
+	in, ind := indicator(r, t.n)
 	p, _ := in.(*plan.Project)
 	if p == nil {
 		p = &plan.Project{Input: in, Items: rewrite.PassItems(in.Schema())}
@@ -454,7 +450,7 @@ func (r *run) fillable(t *table) (plan.Node, []plan.Item) {
 			fill = append(fill, rewrite.PassThrough(out))
 			continue
 		}
-		fresh := r.newCol(out.Name, out.Type)
+		fresh := r.NewCol(out.Name, out.Type)
 		inner[i].Col = fresh
 		fill = append(fill, plan.Item{Col: out, Expr: ifMatched(ind, rewrite.ColOf(fresh), m, out)})
 	}

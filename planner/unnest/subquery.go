@@ -1,14 +1,15 @@
-package opt
+package unnest
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleSubqueries turns each subquery in an expression into an Apply below the
+// Subqueries turns each subquery in an expression into an Apply below the
 // node that has the expression:
 //
 //	σ EXISTS (S)         L ⋉ S                 σ NOT EXISTS (S)    L ▷ S
@@ -20,16 +21,16 @@ import (
 //
 // Only a top-level conjunct of a Filter may become a semi-join: in
 // a = 1 OR EXISTS (S) a row may pass without a match, so there it is a mark.
-func ruleSubqueries(r *run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+func Subqueries(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	u := &unnester{r: r}
 	out := u.tree(n)
-	return out, u.r.err
+	return out, u.r.Err
 }
 
-type unnester struct{ r *run }
+type unnester struct{ r *rule.Run }
 
 func (u *unnester) tree(n plan.Node) plan.Node {
-	n = u.r.mapChildren(n, u.tree)
+	n = u.r.MapChildren(n, u.tree)
 	if !nodeHasSubquery(n) {
 		return n
 	}
@@ -60,7 +61,7 @@ func (u *unnester) tree(n plan.Node) plan.Node {
 	if n.Traits().Rows.Derived() {
 		return u.overInput(n)
 	}
-	u.r.fail(pgerr.Unsupported("subquery in this place is not supported"))
+	u.r.Fail(pgerr.Unsupported("subquery in this place is not supported"))
 	return n
 }
 
@@ -168,7 +169,7 @@ func (u *unnester) semi(input plan.Node, s *expr.Subquery) plan.Node {
 		return &plan.Apply{Kind: plan.Anti, L: input, R: sub,
 			On: []expr.Expr{&expr.BoolTest{Arg: rewrite.AndOf(on), Kind: expr.IsTrue, Not: true}}}
 	}
-	u.r.fail(internal("subquery of kind %d as a condition", s.Kind))
+	u.r.Fail(rule.Internal("subquery of kind %d as a condition", s.Kind))
 	return input
 }
 
@@ -242,11 +243,11 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 		// be asked for by two copies of an expression.
 		if taken := plan.Emits(input); taken[col.ID] {
 			var ids map[expr.ColID]expr.ColID
-			sub, ids = u.r.apart(sub, taken)
+			sub, ids = u.r.Apart(sub, taken)
 			if id, ok := ids[col.ID]; ok {
 				col.ID = id
 			} else {
-				sub, ids = u.r.rename(sub)
+				sub, ids = u.r.Rename(sub)
 				col.ID = ids[col.ID]
 			}
 		}
@@ -259,7 +260,7 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 		return &plan.Apply{Kind: plan.Single, L: input, R: agg},
 			&expr.Coalesce{Args: []expr.Expr{rewrite.ColOf(col), empty}, Typ: s.Typ}
 	}
-	mark := u.r.newCol("mark", types.Bool)
+	mark := u.r.NewCol("mark", types.Bool)
 	on := u.comparisons(s, args)
 	var result expr.Expr = rewrite.ColOf(mark)
 	switch s.Kind {
@@ -271,7 +272,7 @@ func (u *unnester) scalar(input plan.Node, e expr.Expr) (plan.Node, expr.Expr) {
 		}
 	case expr.SubAll:
 		// x op ALL S is NOT (NOT (x op s) for ANY s).
-		on = []expr.Expr{foldNot(&expr.Not{Arg: rewrite.AndOf(on)})}
+		on = []expr.Expr{rule.FoldNot(&expr.Not{Arg: rewrite.AndOf(on)})}
 		if !s.Not {
 			result = &expr.Not{Arg: result}
 		}
@@ -289,10 +290,10 @@ func (u *unnester) arrayOf(s *expr.Subquery, sub plan.Node) (plan.Node, plan.Col
 	}
 	f := rewrite.Function("array_agg", arg.Type.OID)
 	if arg.Type.IsArray() || f == nil {
-		u.r.fail(pgerr.Unsupported("ARRAY of a subquery that returns %s is not supported", types.TypeName(arg.Type.OID)))
+		u.r.Fail(pgerr.Unsupported("ARRAY of a subquery that returns %s is not supported", types.TypeName(arg.Type.OID)))
 		return nil, plan.Column{}, nil
 	}
-	col := u.r.newCol("array", s.Typ)
+	col := u.r.NewCol("array", s.Typ)
 	call := expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.ColOf(arg)}, Typ: s.Typ}
 	inner, keys := orderOf(sub)
 	if keys != nil {
@@ -381,7 +382,7 @@ func (u *unnester) join(n *plan.Join) plan.Node {
 		m := &plan.Join{Kind: plan.Left, L: n.R, R: n.L, On: n.On}
 		return &plan.Project{Input: u.join(m), Items: rewrite.PassItems(before)}
 	}
-	u.r.fail(pgerr.Unsupported("subquery in the condition of a FULL JOIN is not supported"))
+	u.r.Fail(pgerr.Unsupported("subquery in the condition of a FULL JOIN is not supported"))
 	return n
 }
 
@@ -394,7 +395,7 @@ func (u *unnester) values(n *plan.Values) plan.Node {
 		for j, e := range row {
 			col := n.Cols[j]
 			if len(n.Rows) > 1 {
-				col = u.r.newCol(col.Name, col.Type)
+				col = u.r.NewCol(col.Name, col.Type)
 			}
 			input, e = u.scalar(input, e)
 			items[j] = plan.Item{Col: col, Expr: e}
@@ -415,7 +416,7 @@ func (u *unnester) limit(n *plan.Limit) plan.Node {
 	if len(keys) == 0 {
 		_, keys = orderOf(n.Input)
 	}
-	numbered, num := u.r.rowNumber(input, nil, keys, n.Ties)
+	numbered, num := rowNumber(u.r, input, nil, keys, n.Ties)
 	if numbered == nil {
 		return n
 	}
@@ -423,7 +424,7 @@ func (u *unnester) limit(n *plan.Limit) plan.Node {
 	count, offset := n.Count, n.Offset
 	input, count = u.scalar(input, count)
 	input, offset = u.scalar(input, offset)
-	conds := u.r.between(num, count, offset)
+	conds := betweenRows(u.r, num, count, offset)
 	var out plan.Node = rewrite.Filter(input, conds)
 	if len(keys) > 0 {
 		out = &plan.Sort{Input: out, Keys: keys, Limit: -1}
@@ -433,17 +434,17 @@ func (u *unnester) limit(n *plan.Limit) plan.Node {
 
 // rowNumber adds a column that numbers rows from 1 within a partition; with
 // ties, peers share the first one's number.
-func (r *run) rowNumber(n plan.Node, by []expr.Expr, order []expr.Order, ties bool) (plan.Node, plan.Column) {
+func rowNumber(r *rule.Run, n plan.Node, by []expr.Expr, order []expr.Order, ties bool) (plan.Node, plan.Column) {
 	name := "row_number"
 	if ties {
 		name = "rank"
 	}
 	f := rewrite.Function(name)
 	if f == nil {
-		r.fail(internal("function %s() is not known", name))
+		r.Fail(rule.Internal("function %s() is not known", name))
 		return nil, plan.Column{}
 	}
-	col := r.newCol(name, types.Int8)
+	col := r.NewCol(name, types.Int8)
 	w := &plan.Window{Input: n, PartitionBy: by, OrderBy: order, Items: []plan.WindowItem{{
 		Col:  col,
 		Call: expr.AggCall{Fn: f, Typ: types.Int8},
@@ -453,9 +454,9 @@ func (r *run) rowNumber(n plan.Node, by []expr.Expr, order []expr.Order, ties bo
 	return w, col
 }
 
-// between gives the conditions that LIMIT and OFFSET put on a row's number.
+// betweenRows gives the conditions that LIMIT and OFFSET put on a row's number.
 // A NULL count or offset is none.
-func (r *run) between(num plan.Column, count, offset expr.Expr) []expr.Expr {
+func betweenRows(r *rule.Run, num plan.Column, count, offset expr.Expr) []expr.Expr {
 	var conds []expr.Expr
 	n := rewrite.ColOf(num)
 	orNull := func(e, cond expr.Expr) expr.Expr {
@@ -474,7 +475,7 @@ func (r *run) between(num plan.Column, count, offset expr.Expr) []expr.Expr {
 	if offset != nil && !rewrite.IsNull(offset) {
 		plus := rewrite.Operator("+", types.Int8, types.Int8)
 		if plus == nil {
-			r.fail(internal("operator bigint + bigint is not known"))
+			r.Fail(rule.Internal("operator bigint + bigint is not known"))
 			return nil
 		}
 		off := offset

@@ -1,9 +1,10 @@
-package opt
+package unnest
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -19,7 +20,7 @@ func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above plan.ColSet) 
 	need := rewrite.Union(above, d.correlated(n))
 	cols := rewrite.SortedIDs(need)
 	init := d.ensure(d.complete(d.push(n.Init, need)), need)
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return init
 	}
 	if d.rounds == nil {
@@ -28,7 +29,7 @@ func (d *decorrelator) pushRecursive(n *plan.RecursiveUnion, above plan.ColSet) 
 	d.rounds[n.ID] = cols
 	step := d.ensure(d.complete(d.push(n.Step, need)), need)
 	delete(d.rounds, n.ID)
-	if d.r.err != nil {
+	if d.r.Err != nil {
 		return step
 	}
 	out := *n
@@ -54,7 +55,7 @@ func (d *decorrelator) pushRound(n *plan.Buffer) *table {
 // readsRounds tells whether n reads rows that carry values already.
 func (d *decorrelator) readsRounds(n plan.Node) bool {
 	for id := range d.rounds {
-		if readsBuffer(n, id) {
+		if rule.ReadsBuffer(n, id) {
 			return true
 		}
 	}
@@ -66,11 +67,11 @@ func (d *decorrelator) readsRounds(n plan.Node) bool {
 func (d *decorrelator) valueLinks(ids []expr.ColID) (links []link, cols []plan.Column) {
 	for _, id := range ids {
 		c := d.cols[id]
-		col := d.r.newCol(c.Name, c.Type)
+		col := d.r.NewCol(c.Name, c.Type)
 		links = append(links, link{outer: rewrite.ColOf(c), col: col, cond: rewrite.SameValue(rewrite.ColOf(c), rewrite.ColOf(col)), value: true})
 		cols = append(cols, col)
 		if !c.Type.EqualIsSame() {
-			cols = append(cols, d.r.newCol("image", types.Text))
+			cols = append(cols, d.r.NewCol("image", types.Text))
 		}
 	}
 	return links, cols
@@ -84,9 +85,9 @@ func (d *decorrelator) withValues(t *table, own []plan.Column, cols []expr.ColID
 	var notNull []expr.Expr
 	for _, id := range cols {
 		v := by[id]
-		items = append(items, plan.Item{Col: d.r.newCol(d.cols[id].Name, v.Type()), Expr: v})
+		items = append(items, plan.Item{Col: d.r.NewCol(d.cols[id].Name, v.Type()), Expr: v})
 		if !d.cols[id].Type.EqualIsSame() {
-			items = append(items, plan.Item{Col: d.r.newCol("image", types.Text), Expr: rewrite.Image(v)})
+			items = append(items, plan.Item{Col: d.r.NewCol("image", types.Text), Expr: rewrite.Image(v)})
 		}
 		for _, l := range t.links {
 			if c, ok := rewrite.AsColumn(l.outer); ok && c.ID == id && l.strict {

@@ -1,0 +1,149 @@
+package rule
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Folder evaluates an expression that reads no column.
+type Folder interface {
+	Fold(e expr.Expr) (types.Datum, error)
+}
+
+// Env is what a run of the optimiser may ask.
+type Env struct {
+	// State gives statistics and constraints where Stats is nil.
+	State *catalog.State
+	Stats props.Statistics
+	// Folder evaluates constants; nil folds nothing.
+	Folder Folder
+	// Params are the values of $1…, put in as constants where given: then the
+	// plan is good for them only.
+	Params []types.Datum
+	// NextCol is the first free column id; it grows as rules make columns.
+	NextCol *expr.ColID
+	// Nodes is how many nodes will run the plan; 0 is 1.
+	Nodes int
+	// Poll, where set, is asked at short intervals whether the statement may go
+	// on; its error ends the run.
+	Poll plan.Poll
+	// Trace, where set, sees the tree after each rule that changed it.
+	Trace func(rule string, n plan.Node)
+}
+
+// Run is the state of one optimisation.
+type Run struct {
+	Env     *Env
+	Buffers []plan.BufferDef      // new ones
+	Filled  map[int]*props.Buffer // of the buffers that are optimised
+	NextBuf int
+	InStep  bool // below RecursiveUnion's Step: no new buffers
+	Card    *props.Estimator
+	Err     error
+}
+
+func NewRun(env *Env, nextBuf int) *Run { return &Run{Env: env, NextBuf: nextBuf} }
+
+// Estimates gives the estimator of this phase.
+func (r *Run) Estimates() *props.Estimator {
+	if r.Card == nil {
+		r.Card = props.New(r.Env.Stats)
+		r.Card.Look, r.Card.Filled = r.Look, r.Filled
+	}
+	return r.Card
+}
+
+// NewCol makes a column.
+func (r *Run) NewCol(name string, t types.Type) plan.Column {
+	id := *r.Env.NextCol
+	*r.Env.NextCol++
+	return plan.Column{ID: id, Name: name, Type: t}
+}
+
+// Fail keeps the first error of a rule whose shape has no room for one.
+func (r *Run) Fail(err error) {
+	if r.Err == nil {
+		r.Err = err
+	}
+}
+
+// BottomUp rebuilds a tree from the leaves: f gets each node with its children
+// already rewritten.
+func (r *Run) BottomUp(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
+	return f(r.MapChildren(n, func(k plan.Node) plan.Node { return r.BottomUp(k, f) }))
+}
+
+// MapChildren rewrites the inputs of n; n comes back if none changed.
+func (r *Run) MapChildren(n plan.Node, f func(plan.Node) plan.Node) plan.Node {
+	r.Look()
+	return plan.MapChildren(n, f)
+}
+
+func Internal(format string, args ...any) error { return pgerr.Internal(format, args...) }
+
+// With1 puts another input below n; n comes back if it is the same.
+func With1(n, in plan.Node) plan.Node {
+	if n.Children()[0] == in {
+		return n
+	}
+	return n.WithChildren([]plan.Node{in})
+}
+
+func AnyVolatile(items []plan.Item) bool {
+	for _, it := range items {
+		if rewrite.IsVolatile(it.Expr) {
+			return true
+		}
+	}
+	return false
+}
+
+func ReadsBuffer(n plan.Node, id int) bool {
+	if b, ok := n.(*plan.Buffer); ok && b.ID == id {
+		return true
+	}
+	for _, k := range n.Children() {
+		if ReadsBuffer(k, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// AtMostOne tells whether a left row meets at most one row of n under conds:
+// they bind a unique key of n.
+func (r *Run) AtMostOne(n plan.Node, conds []expr.Expr) bool {
+	if props.AtMostOneRow(n) {
+		return true
+	}
+	own := plan.Emits(n)
+	bound := plan.ColSet{}
+	for _, c := range rewrite.SplitAll(conds) {
+		l, rr, ok := rewrite.Equality(c)
+		if d, isD := c.(*expr.Distinct); isD && d.Not {
+			l, rr, ok = d.L, d.R, true
+		}
+		if !ok {
+			continue
+		}
+		for _, p := range [][2]expr.Expr{{l, rr}, {rr, l}} {
+			if col, ok := rewrite.AsColumn(p[0]); ok && own[col.ID] && !rewrite.Intersects(rewrite.ColumnsOf(p[1]), own) {
+				bound[col.ID] = true
+			}
+		}
+	}
+	return props.CoversKey(props.UniqueKeys(n, r.Env.Stats), bound)
+}
+
+func Positional(n plan.Node) bool {
+	switch n.(type) {
+	case *plan.SetOp, *plan.RecursiveUnion, *plan.TableWrite:
+		return true
+	}
+	return false
+}
