@@ -49,6 +49,34 @@ func NewBlock(rows, dense, codes int, narrow bool) *Block {
 	return b
 }
 
+// NewDirty is NewBlock for who writes the dense columns, and says with Clear from
+// which row on not: they have whatever their memory had.
+func NewDirty(rows, dense int, narrow bool) *Block {
+	b := NewBlock(rows, 0, 0, narrow)
+	b.Dense = dense
+	if n := b.Padded() * dense; narrow {
+		b.X32 = spared[float32](n)
+	} else {
+		b.X64 = spared[float64](n)
+	}
+	return b
+}
+
+// Clear makes the dense columns zeros from a row on.
+func (b *Block) Clear(from int) {
+	head := min(f64.Tiles(from)*f64.Lanes, b.Padded())
+	for i := from; i < head; i++ {
+		for j := range b.Dense {
+			b.Set(i, j, 0)
+		}
+	}
+	if b.X32 != nil {
+		clear(b.X32[head*b.Dense:])
+	} else {
+		clear(b.X64[head*b.Dense:])
+	}
+}
+
 // Reset makes b a block of zeros for rows rows, in the memory it has if that
 // suffices. dirty leaves whatever the dense columns had: the caller writes them.
 func (b *Block) Reset(rows int, dirty bool) {

@@ -55,13 +55,17 @@ func spareAt(n int) int {
 
 // zeroed gives n zeros, in memory of a spare where there is one of about the size.
 func zeroed[T float32 | float64](n int) []T {
-	var z T
-	if bytes := n * int(unsafe.Sizeof(z)); bytes >= spareFrom {
-		if v := takeSpare(bytes); v != nil {
-			out := unsafe.Slice((*T)(unsafe.Pointer(v)), n)
-			clear(out)
-			return out
-		}
+	if v := takeSpare[T](n); v != nil {
+		clear(v)
+		return v
+	}
+	return Zeros[T](n)
+}
+
+// spared is zeroed with whatever a spare had.
+func spared[T float32 | float64](n int) []T {
+	if v := takeSpare[T](n); v != nil {
+		return v
 	}
 	return Zeros[T](n)
 }
@@ -73,17 +77,26 @@ func Zeros[T float32 | float64](n int) []T {
 	return v
 }
 
-// takeSpare takes a spare of at least so many bytes out of the list, nil for none.
+// takeSpare takes a spare that has room for n numbers out of the list, nil for none.
 // Those that the collector has found go on the way.
-func takeSpare(bytes int) (v *float64) {
+func takeSpare[T float32 | float64](n int) []T {
+	var z T
+	bytes := n * int(unsafe.Sizeof(z))
+	if bytes < spareFrom {
+		return nil
+	}
 	spares.Lock()
 	defer spares.Unlock()
 	from := spareAt(bytes)
 	to := from
+	var v *float64
 	for to < len(spares.list) && v == nil && spares.list[to].bytes <= bytes+bytes/spareWaste {
 		v = spares.list[to].at.Value()
 		to++
 	}
 	spares.list = slices.Delete(spares.list, from, to)
-	return v
+	if v == nil {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(v)), n)
 }

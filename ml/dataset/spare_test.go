@@ -3,7 +3,6 @@ package dataset
 import (
 	"runtime"
 	"testing"
-	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/mem"
 )
@@ -59,11 +58,48 @@ func TestSpares(t *testing.T) {
 func TestSparesAreGarbage(t *testing.T) {
 	const long = 3 << 20
 	reuse(make([]float64, long/8))
-	if v := takeSpare(long / 2); v != nil {
+	if v := takeSpare[float64](long / 16); v != nil {
 		t.Error("half of a spare was used")
 	}
 	runtime.GC()
-	if v := takeSpare(long); v != nil {
-		t.Errorf("a spare of %d bytes at %p was kept over a collection", long, unsafe.Pointer(v))
+	if v := takeSpare[float64](long / 8); v != nil {
+		t.Errorf("a spare of %d bytes was kept over a collection", 8*len(v))
+	}
+}
+
+// TestDirtyBlocks: a block whose columns are somebody's to write is zeros from
+// where they stop, whatever its memory had.
+func TestDirtyBlocks(t *testing.T) {
+	const rows, dense = 8192, 3
+	for _, narrow := range []bool{true, false} {
+		for _, end := range []int{0, 1, 8, 4099, rows - 3, rows} {
+			old := NewBlock(rows, dense, 0, narrow)
+			for i := range rows {
+				for j := range dense {
+					old.Set(i, j, 7)
+				}
+			}
+			reuse(old.X32)
+			reuse(old.X64)
+			b := NewDirty(rows, dense, narrow)
+			for i := range end {
+				for j := range dense {
+					b.Set(i, j, float64(i+j))
+				}
+			}
+			b.Clear(end)
+			for i := range rows {
+				for j := range dense {
+					want := float64(i + j)
+					if i >= end {
+						want = 0
+					}
+					if v := b.Value(i, j); v != want {
+						t.Fatalf("narrow %v, rows up to %d: row %d column %d is %v", narrow, end, i, j, v)
+					}
+				}
+			}
+			runtime.KeepAlive(old)
+		}
 	}
 }

@@ -60,7 +60,7 @@ func (s *Spec) NewIntake(later bool) *Intake {
 
 // Start gives the block that the rows that follow go to, of DraftBytes and hashes.
 func (k *Intake) Start(rows int) *dataset.Block {
-	b := dataset.NewBlock(rows, len(k.feats), 0, k.s.Narrow)
+	b := dataset.NewDirty(rows, len(k.feats), k.s.Narrow)
 	if k.later {
 		b.Hashes = make([]dataset.RowHash, rows)
 	}
@@ -215,6 +215,7 @@ func (k *Intake) Rows() int { return k.rows }
 func (k *Intake) End() *Taken {
 	t := k.taken
 	t.Rows, t.keys = k.rows, k.ids.keys[:len(k.ids.keys):len(k.ids.keys)]
+	k.w.b.Clear(k.rows)
 	if k.stats != nil {
 		k.stats.add(k.w.b, k.done, k.rows)
 	}

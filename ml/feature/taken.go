@@ -53,6 +53,7 @@ type blockStats struct {
 	classes    bool
 	cols       []collector
 	splits     f64.Splits
+	target     f64.Splits
 	hits       []tally // by the label's number
 	rows, held int
 }
@@ -69,6 +70,7 @@ func (s *Spec) newBlockStats() *blockStats {
 	for _, c := range k.feats {
 		k.splits.Plain = k.splits.Plain && k.cols[c].sums < 2
 	}
+	k.target.Plain = k.label < 0 || k.cols[k.label].sums < 2
 	return k
 }
 
@@ -77,15 +79,30 @@ func (s *Spec) newBlockStats() *blockStats {
 func (k *blockStats) add(b *dataset.Block, from, to int) {
 	k.rows += to - from
 	k.features(b, from, to)
-	for _, y := range b.Y[from:to] {
-		switch {
-		case k.classes:
+	switch {
+	case k.classes:
+		for _, y := range b.Y[from:to] {
 			h := k.class(y)
 			h.n++
 			h.w.add(1, false)
-		case k.label >= 0:
-			k.cols[k.label].one(y)
 		}
+	case k.label >= 0:
+		k.targets(b.Y[from:to])
+	}
+}
+
+// targets adds numbers to predict, those of whole tiles together where their sizes
+// allow it. Zeros have no sign, which the bounds of tiles do not tell.
+func (k *blockStats) targets(y []float64) {
+	col := &k.cols[k.label]
+	if n := len(y) &^ (f64.Lanes - 1); n > 0 {
+		if low, high, sums, ok := f64.ColumnSplits(&k.target, y[:n], 1); ok[0] {
+			col.parts(n, low[0]+0, high[0]+0, sums)
+			y = y[n:]
+		}
+	}
+	for _, v := range y {
+		col.one(v + 0)
 	}
 }
 
