@@ -3,6 +3,7 @@ package linear
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
@@ -117,9 +118,18 @@ func (a *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 
 func (a *pass) bounds(b *dataset.Block, at, n int) {
 	a.out.Bounds.Add(b, at, n)
-	o := a.out.bounds
-	for i, y := range b.Y[at : at+n] {
-		if b.W[at+i] > 0 {
+	o, w, y := a.out.bounds, b.W[at:at+n], b.Y[at:at+n]
+	if n%f64.Lanes == 0 && !slices.ContainsFunc(w, func(w float64) bool { return !(w > 0) }) {
+		var low, high [f64.Lanes]float64
+		for l := range low {
+			low[l], high[l] = o.YLow, o.YHigh
+		}
+		f64.ColumnBounds(low[:], high[:], y, 1)
+		o.YLow, o.YHigh = slices.Min(low[:]), slices.Max(high[:])
+		return
+	}
+	for i, y := range y {
+		if w[i] > 0 {
 			o.YLow, o.YHigh = min(o.YLow, y), max(o.YHigh, y)
 		}
 	}
