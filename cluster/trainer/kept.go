@@ -7,7 +7,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -15,10 +17,13 @@ import (
 
 // keeper has what trainings have left on a node of their datasets. It is idle
 // memory (mem.Pool.AddIdle): it goes when others need it or too much is kept, what
-// was left longest ago first. Its methods may be called from any goroutine.
+// was left longest ago first. What it has on disk goes likewise, and when nobody has
+// asked for it for a while. Its methods may be called from any goroutine.
 type keeper struct {
 	pool *mem.Pool
 	log  *slog.Logger
+	room func() (int64, error) // on disk
+	now  func() time.Time
 
 	mu    sync.Mutex
 	byKey map[[32]byte]*kept
@@ -35,15 +40,24 @@ type kept struct {
 	acct    *mem.Account
 	data    *train.Dataset
 	bytes   int64
+	disk    int64
+	since   time.Time
 	at      *list.Element
 }
 
 // keptShare is how much of a node's memory kept datasets may take together; one may
-// take more.
-const keptShare = 0.25
+// take more. keptDisk is how much of the disk space that would be free without them, and
+// keptFor how long those are kept that have any.
+const (
+	keptShare = 0.25
+	keptDisk  = 0.25
+	keptFor   = time.Hour
+)
 
-func newKeeper(pool *mem.Pool, log *slog.Logger) *keeper {
-	k := &keeper{pool: pool, log: log, byKey: map[[32]byte]*kept{}, order: list.New()}
+// newKeeper makes a node's. dir is where its files are.
+func newKeeper(pool *mem.Pool, log *slog.Logger, dir string) *keeper {
+	k := &keeper{pool: pool, log: log, byKey: map[[32]byte]*kept{}, order: list.New(), now: time.Now}
+	k.room = func() (int64, error) { return disk.Free(dir) }
 	pool.AddIdle(k.bytes.Load, k.shed)
 	return k
 }
@@ -56,7 +70,7 @@ func (k *keeper) put(d *kept) {
 		k.free(d)
 		return
 	}
-	d.bytes = d.acct.Used() + d.data.Bytes()
+	d.bytes, d.disk, d.since = d.acct.Used()+d.data.Bytes(), d.data.OnDisk(), k.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if old := k.byKey[d.source.Key]; old != nil {
@@ -66,6 +80,28 @@ func (k *keeper) put(d *kept) {
 	k.bytes.Add(d.bytes)
 	for k.order.Len() > 1 && float64(k.bytes.Load()) > keptShare*float64(k.pool.Limit()) {
 		k.drop(k.order.Back().Value.(*kept))
+	}
+	k.fit()
+}
+
+// fit lets those go that are on disk where that is wanted, or have been there for long;
+// under the lock.
+func (k *keeper) fit() {
+	var on int64
+	for at := k.order.Front(); at != nil; at = at.Next() {
+		on += at.Value.(*kept).disk
+	}
+	if on == 0 {
+		return
+	}
+	free, err := k.room()
+	for at := k.order.Back(); at != nil; {
+		d := at.Value.(*kept)
+		at = at.Prev()
+		if d.disk > 0 && (err != nil || float64(on) > keptDisk*(float64(free)+float64(on)) || k.now().Sub(d.since) > keptFor) {
+			k.drop(d)
+			on, free = on-d.disk, free+d.disk
+		}
 	}
 }
 
@@ -124,10 +160,11 @@ func (k *keeper) shed(n int64) (freed int64) {
 	return freed
 }
 
-// prune lets those go of which a table is not as it was.
+// prune lets those go of which a table is not as it was, and those that fit does.
 func (k *keeper) prune(same func(train.Table) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.fit()
 	for at := k.order.Front(); at != nil; {
 		d := at.Value.(*kept)
 		at = at.Next()

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -252,16 +255,102 @@ func TestKeptLost(t *testing.T) {
 	}
 }
 
-// TestSpilledIsNotKept: what went to a file goes with its training.
-func TestSpilledIsNotKept(t *testing.T) {
+// TestSpilledIsKept: what went to a file serves the next training too, be it blocks,
+// encoded rows, or rows of windows, and what is charged and on disk goes in the end.
+func TestSpilledIsKept(t *testing.T) {
+	at := func(family string, distributed bool) *proof {
+		return &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.family == family && p.distributed == distributed })]
+	}
+	for _, c := range []struct {
+		p          *proof
+		one, three int64 // memory of a node; 0: not tried
+	}{{at("logistic_regression", true), 4 << 20, 7 << 20}, {at("lstm", true), 6 << 20, 3 << 20}, {at("mlp", true), 4 << 20, 7 << 20}, {at("kmeans", false), 1 << 20, 0}} {
+		for nodes, limit := range map[int]int64{1: c.one, 3: c.three} {
+			if limit == 0 {
+				continue
+			}
+			t.Run(fmt.Sprint(c.p.family, nodes), func(t *testing.T) {
+				src, list, job := &train.Source{Key: [32]byte{1}}, c.p.data(1), c.p.job(t)
+				var num last
+				ample, _ := start(t, 1, 0).trainOn(t, &num, 0, job, nil, list)
+				want := ample.Model.Encode()
+				cl := start(t, nodes, limit)
+				for try := range 3 {
+					res, reused := cl.trainOn(t, &num, try%nodes, job, src, list)
+					if !bytes.Equal(res.Model.Encode(), want) {
+						t.Errorf("training %d: another model", try+1)
+					}
+					if sum := train.Total(res.Usage); reused != (try > 0) || !reused && sum.Before == 0 || reused && sum.Before > 0 {
+						t.Errorf("training %d: reused %v, used %+v", try+1, reused, sum)
+					}
+				}
+				for _, n := range cl.nodes {
+					if used := n.pool.Used(); used > n.pool.Limit() {
+						t.Errorf("%d bytes are kept of %d", used, n.pool.Limit())
+					}
+					src.Tables = nil
+					n.tr.Prune(func(train.Table) bool { return false })
+				}
+			})
+		}
+	}
+}
+
+// files is how many temporary files of trainings this process has open, where that can
+// be told.
+func files(t *testing.T) (n int) {
+	t.Helper()
+	list, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range list {
+		if to, err := os.Readlink("/proc/self/fd/" + f.Name()); err == nil && strings.Contains(to, "training-") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSpilledGoes: what is on disk goes where the disk is wanted and when nobody has
+// asked for it for long, and only that.
+func TestSpilledGoes(t *testing.T) {
 	p := &proofs[slices.IndexFunc(proofs, func(p proof) bool { return p.distributed })]
 	c := start(t, 1, 4<<20) // not all fits
+	now, room, tr := time.Now(), int64(1<<40), c.nodes[0].tr
+	tr.Keep(func() time.Time { return now }, func() (int64, error) { return room, nil })
 	var num last
-	src, list, job := &train.Source{Key: [32]byte{1}}, p.data(1), p.job(t)
-	for range 2 {
-		res, reused := c.trainOn(t, &num, 0, job, src, list)
-		if reused || train.Total(res.Usage).Written == 0 || c.nodes[0].pool.Used() != 0 {
-			t.Errorf("reused %v, used %+v, %d bytes are kept", reused, res.Usage, c.nodes[0].pool.Used())
+	small, src := &train.Source{Key: [32]byte{1}}, &train.Source{Key: [32]byte{2}}
+	job, list := p.job(t), p.data(1)
+	tiny := p.job(t, "seed", 3)
+	same := func(train.Table) bool { return true }
+	again := func(why string, reuses bool) {
+		t.Helper()
+		if _, reused := c.trainOn(t, &num, 0, job, src, list); reused != reuses {
+			t.Errorf("%s: reused %v", why, reused)
 		}
+	}
+	again("there is none", false)
+	again("as it was", true)
+	now = now.Add(50 * time.Minute)
+	tr.Prune(same)
+	again("it is not old", true)
+	now = now.Add(50 * time.Minute)
+	tr.Prune(same)
+	again("it was used meanwhile", true)
+	now = now.Add(70 * time.Minute)
+	tr.Prune(same)
+	if n := files(t); n != 0 {
+		t.Errorf("%d files are open", n)
+	}
+	again("nobody has asked for it", false)
+	c.trainOn(t, &num, 0, tiny, small, list[:1])
+	room = 1 << 20
+	tr.Prune(same)
+	if _, reused := c.trainOn(t, &num, 0, tiny, small, list[:1]); !reused {
+		t.Error("what is in memory has gone too")
+	}
+	again("others want the disk", false)
+	again("and still do", false)
+	tr.Prune(func(train.Table) bool { return false })
+	if n := files(t); n != 0 {
+		t.Errorf("%d files are open", n)
 	}
 }

@@ -47,7 +47,7 @@ func New(c Config) *Trainer {
 		c.Log = slog.Default()
 	}
 	t := &Trainer{cfg: c, log: c.Log, parts: map[string]*part{}}
-	t.kept = newKeeper(c.Pool, c.Log)
+	t.kept = newKeeper(c.Pool, c.Log, c.Temp)
 	c.Server.RegisterGet(callPart, t.handlePart)
 	c.Server.RegisterPut(callRows, t.handleRows)
 	rpc.Handle(c.Server, callCounts, t.handleCounts)

@@ -467,6 +467,9 @@ func (s *Blocks) Bytes() int64 {
 	return s.acct.Used()
 }
 
+// OnDisk is the size of the file that blocks went to.
+func (s *Blocks) OnDisk() int64 { return s.file.bytes() }
+
 // Spilled tells whether blocks lie on disk.
 func (s *Blocks) Spilled() bool {
 	s.mu.Lock()

@@ -111,6 +111,13 @@ func (t *tempFile) readAt(off int64, dst []byte) error {
 	return nil
 }
 
+// bytes is the size of the file.
+func (t *tempFile) bytes() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.size
+}
+
 // Close frees the disk space.
 func (t *tempFile) Close() error {
 	t.mu.Lock()
@@ -119,7 +126,7 @@ func (t *tempFile) Close() error {
 		return nil
 	}
 	f := t.f
-	t.f = nil
+	t.f, t.size = nil, 0
 	return f.Close()
 }
 

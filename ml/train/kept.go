@@ -1,6 +1,8 @@
 package train
 
 import (
+	"errors"
+
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -87,24 +89,51 @@ func (j *Job) DecodeSealed(b []byte) (*Sealed, error) {
 // or taken over by another worker.
 type Dataset struct {
 	blocks *dataset.Blocks
+	maker  *Worker // that makes the blocks of its rows when they are opened; nil where they are kept
+	block  int64   // bytes of the encoded rows
 	fitted *feature.Fitted
 	owners []int // of the leaves, as the training numbered its workers; of a job in place all are the worker's
 	place  bool
 }
 
 // Leave gives the worker's blocks, charged to pool, which is the node's. They are the
-// worker's no longer, which has nothing left but to be closed. Blocks that went to a
-// file stay with it: nil.
+// worker's no longer, which has nothing left but to be closed. What went to a file goes
+// with them, rows too of which blocks are made.
 func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fitted == nil || w.plan == nil || w.blocks.Spilled() {
+	if w.fitted == nil || w.plan == nil || w.left {
 		return nil
 	}
-	d := &Dataset{blocks: w.blocks, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
-	w.blocks, w.fitted = dataset.NewBlocks(w.dataset), nil
-	d.blocks.Move(pool, true)
+	d := &Dataset{blocks: w.blocks, maker: w.maker, fitted: w.fitted, owners: w.owners, place: w.job.InPlace(), block: w.encoded.Load()}
+	if d.maker == nil && (w.later.Load() || w.flow.coded != nil) {
+		d.maker, w.left = w, true
+		// What else it has nobody wants any more.
+		w.cfg.Send, w.last, w.scored, w.in, w.flow.stats, w.flow.seen, w.flow.counted = nil, nil, nil, nil, nil, nil, nil
+	} else {
+		w.blocks, w.maker, w.fitted = dataset.NewBlocks(w.dataset), nil, nil
+	}
+	d.move(pool, true)
 	return d
+}
+
+// move charges another pool for all of it.
+func (d *Dataset) move(to *mem.Pool, idle bool) {
+	d.blocks.Move(to, idle)
+	for _, s := range d.stores() {
+		s.Move(to, idle)
+	}
+}
+
+// stores have the rows of which blocks are made.
+func (d *Dataset) stores() []*dataset.Store {
+	switch {
+	case d.maker == nil:
+		return nil
+	case d.maker.flow.coded != nil:
+		return d.maker.flow.coded
+	}
+	return []*dataset.Store{d.maker.store}
 }
 
 // Take gives a worker the blocks of one before it, instead of rows. renumber tells
@@ -120,10 +149,13 @@ func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) i
 	if err := w.store.Close(); err != nil {
 		return err
 	}
-	d.blocks.Move(w.cfg.Pool, false)
-	w.in, w.blocks, w.fitted, w.taken = nil, d.blocks, d.fitted, true
+	d.move(w.cfg.Pool, false)
+	if d.maker != nil { // it ended with its training
+		d.maker.cfg.Context = w.cfg.Context
+	}
+	w.in, w.blocks, w.maker, w.fitted, w.taken = nil, d.blocks, d.maker, d.fitted, true
 	w.self, w.nodes = self, reduce.NewPlan(nodes)
-	w.encoded.Store(w.blocks.Bytes())
+	w.encoded.Store(d.block)
 	owners := make([]int, len(d.owners))
 	for i, o := range d.owners {
 		if owners[i] = self; !d.place {
@@ -143,10 +175,31 @@ func (w *Worker) Owners() []int {
 }
 
 // Bytes is what a dataset holds, all of it charged.
-func (d *Dataset) Bytes() int64 { return d.blocks.Bytes() }
+func (d *Dataset) Bytes() int64 {
+	n := d.blocks.Bytes()
+	for _, s := range d.stores() {
+		n += s.Bytes()
+	}
+	return n
+}
+
+// OnDisk is what it has in files.
+func (d *Dataset) OnDisk() int64 {
+	n := d.blocks.OnDisk()
+	for _, s := range d.stores() {
+		n += s.OnDisk()
+	}
+	return n
+}
 
 // Close frees it.
-func (d *Dataset) Close() error { return d.blocks.Close() }
+func (d *Dataset) Close() error {
+	err := d.blocks.Close()
+	for _, s := range d.stores() {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
 
 // leave is what the training knows of its rows.
 func (r *runner) leave() *Sealed {

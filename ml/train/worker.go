@@ -69,6 +69,8 @@ type Worker struct {
 	last   *Part         // that was begun
 	closed bool
 	taken  bool        // the blocks were another's: see Take
+	maker  *Worker     // whose rows they are made of; nil where that is this one
+	left   bool        // they are another's now: see Leave
 	later  atomic.Bool // blocks are made of rows that lie in the file
 
 	// what Usage tells
@@ -146,7 +148,10 @@ func (w *Worker) forget() error {
 	}
 	clear(w.drafts)
 	w.acct.Close()
-	return errors.Join(w.blocks.Close(), w.state.Close())
+	if w.left {
+		return w.state.Close()
+	}
+	return errors.Join((&Dataset{blocks: w.blocks, maker: w.maker}).Close(), w.state.Close())
 }
 
 // Job is the worker's job.
@@ -288,7 +293,11 @@ func (w *Worker) Close() error {
 	w.closed = true
 	w.inbox.Close()
 	w.mu.Unlock()
-	return errors.Join(w.forget(), w.store.Close(), w.flow.close())
+	err := w.forget()
+	if w.left {
+		return err
+	}
+	return errors.Join(err, w.store.Close(), w.flow.close())
 }
 
 // Spilled is the bytes this job wrote to temporary files on this node.
