@@ -69,7 +69,7 @@ func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manife
 	if k == nil {
 		return s.splits(n, leaf, manifests, 0)
 	}
-	pr := store.NewPruner(sc, s.env)
+	pr := s.pin.Pruner(sc, s.env)
 	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
 }
 

@@ -34,10 +34,7 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 	if rel == nil || len(s.Filter) == 0 {
 		return nil
 	}
-	c := pruneCompiler{cols: map[expr.ColID]plan.Column{}, env: env}
-	for _, col := range s.Cols {
-		c.cols[col.ID] = col
-	}
+	c := newPruneCompiler(s, env)
 	type value struct {
 		of  types.Type
 		val types.Datum

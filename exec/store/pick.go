@@ -5,7 +5,6 @@ import (
 
 	"github.com/RoaringBitmap/roaring"
 
-	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -27,12 +26,8 @@ type listed struct {
 	keys []int64
 }
 
-// listedBy finds them in a filter: column = constant, column IN (constants).
-func listedBy(s *plan.Scan, env *function.Env) (out []listed) {
-	c := pruneCompiler{cols: map[expr.ColID]plan.Column{}, env: env}
-	for _, col := range s.Cols {
-		c.cols[col.ID] = col
-	}
+// listed finds them in a scan's filter: column = constant, column IN (constants).
+func (c *pruneCompiler) listed(s *plan.Scan) (out []listed) {
 	for _, f := range s.Filter {
 		var arg expr.Expr
 		var list []expr.Expr
@@ -46,7 +41,7 @@ func listedBy(s *plan.Scan, env *function.Env) (out []listed) {
 			if f.Op != "=" || len(f.Args) != 2 {
 				continue
 			}
-			if arg, list = f.Args[0], f.Args[1:]; !isColumn(c, arg) {
+			if arg, list = f.Args[0], f.Args[1:]; !c.isColumn(arg) {
 				arg, list = f.Args[1], f.Args[:1]
 			}
 		}
@@ -71,7 +66,7 @@ func listedBy(s *plan.Scan, env *function.Env) (out []listed) {
 	return out
 }
 
-func isColumn(c pruneCompiler, e expr.Expr) bool {
+func (c *pruneCompiler) isColumn(e expr.Expr) bool {
 	_, _, _, ok := c.column(e)
 	return ok
 }

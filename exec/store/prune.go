@@ -22,12 +22,19 @@ type test func(zones []catalog.Zone, rows int64) bool
 
 // NewPruner understands comparisons of a column with a constant or parameter,
 // IN lists, IS NULL, and AND and OR of them.
-func NewPruner(s *plan.Scan, env *function.Env) *Pruner {
-	p := &Pruner{}
-	c := pruneCompiler{cols: map[expr.ColID]plan.Column{}, env: env}
+func NewPruner(s *plan.Scan, env *function.Env) *Pruner { return newPruneCompiler(s, env).pruner(s) }
+
+// newPruneCompiler reads a scan's filters.
+func newPruneCompiler(s *plan.Scan, env *function.Env) *pruneCompiler {
+	c := &pruneCompiler{cols: make(map[expr.ColID]plan.Column, len(s.Cols)), env: env}
 	for _, col := range s.Cols {
 		c.cols[col.ID] = col
 	}
+	return c
+}
+
+func (c *pruneCompiler) pruner(s *plan.Scan) *Pruner {
+	p := &Pruner{}
 	for _, f := range s.Filter {
 		if t := c.test(f); t != nil {
 			p.tests = append(p.tests, t)

@@ -121,7 +121,8 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	if sp := p.scans[s]; sp != nil {
 		return sp
 	}
-	sp := &scanPlan{prune: NewPruner(s, env), listed: listedBy(s, env)}
+	c := newPruneCompiler(s, env)
+	sp := &scanPlan{prune: c.pruner(s), listed: c.listed(s)}
 	if len(s.Filter) > 0 {
 		used := map[expr.ColID]bool{}
 		for _, c := range s.Filter {
@@ -139,6 +140,9 @@ func (p *Pin) plan(s *plan.Scan, env *function.Env) *scanPlan {
 	p.scans[s] = sp
 	return sp
 }
+
+// Pruner is NewPruner for a scan that the statement will open, made once.
+func (p *Pin) Pruner(s *plan.Scan, env *function.Env) *Pruner { return p.plan(s, env).prune }
 
 // Open implements op.Tables: it reads the rows of a split that the scan's
 // filter passes and that are not deleted. Seq of a batch is the RowID of its
