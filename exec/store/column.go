@@ -151,14 +151,29 @@ func (b *builder) appendValid(arr arrow.Array, sel []int32, n int) {
 		}
 	}
 	at := b.rows
-	each(sel, n, func(i int) {
-		if arr.IsValid(i) {
+	there, off := arr.NullBitmapBytes(), arr.Data().Offset()
+	if arr.NullN() == 0 {
+		for i := range n {
+			batch.SetBit(b.valid, at+i)
+		}
+		return
+	}
+	if sel == nil {
+		for i := range n {
+			bit := there[(off+i)>>3] >> ((off + i) & 7) & 1
+			b.valid[(at+i)>>3] |= bit << ((at + i) & 7)
+			b.nulls += int(1 - bit)
+		}
+		return
+	}
+	for _, i := range sel {
+		if batch.Bit(there, off+int(i)) {
 			batch.SetBit(b.valid, at)
 		} else {
 			b.nulls++
 		}
 		at++
-	})
+	}
 }
 
 func (b *builder) appendFixed(arr arrow.Array, sel []int32, n int) {
