@@ -395,7 +395,7 @@ func intToFixed(from, to types.Type) function.Impl {
 	m := mathfn.Pow10[to.Scale]
 	limit := mathfn.Pow10[to.Prec-to.Scale]
 	visible := to.Mod >= 0
-	return function.Try1(func(c *function.Call, v int64) (number.Decimal, error) {
+	one := function.Try1(func(c *function.Call, v int64) (number.Decimal, error) {
 		if v >= limit || v <= -limit {
 			if visible {
 				return number.FitNumeric(to.Mod, number.DecimalFromInt64(v, 0))
@@ -404,6 +404,22 @@ func intToFixed(from, to types.Type) function.Impl {
 		}
 		return number.DecimalFromInt64(v*m, int32(to.Scale)), nil
 	})
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		v := compare.WidenInt(c.Arena, args[0])
+		if v.Kind != vector.I64 {
+			return one(c, args)
+		}
+		vals, out := vector.Values[int64](v), vector.Alloc[int64](c.Arena, c.N)
+		large := false
+		for i, x := range vals[:c.N] {
+			large = large || x >= limit || x <= -limit
+			out[i] = x * m
+		}
+		if large { // or what lies in a row that is NULL
+			return one(c, args)
+		}
+		return vector.NewFixed(vector.I64, out, c.Valid), nil
+	}
 }
 
 func numericToInt(from, to types.Type) function.Impl {

@@ -31,6 +31,9 @@ func ruleDistinct(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 			if m := dropDistinct(r, n); m != nil {
 				return m
 			}
+			if m := oneRowGroups(r, n); m != nil {
+				return m
+			}
 			if m := splitDistinct(r, n); m != nil {
 				return m
 			}

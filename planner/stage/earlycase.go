@@ -37,9 +37,9 @@ func lateCalls(n *plan.Aggregate) []earlyCall {
 			conds, c.call.Filter = append(conds, c.call.Filter), nil
 		}
 		if len(c.call.Args) == 1 {
-			if x, ok := c.call.Args[0].(*expr.Case); ok && len(x.Whens) == 1 && isNull(x.Else) && x.Whens[0].Then.Type().CarriedAs(x.Typ) {
-				conds = append(conds, x.Whens[0].Cond)
-				c.call.Args = []expr.Expr{x.Whens[0].Then}
+			if cond, then := conditional(c.call.Args[0]); cond != nil {
+				conds = append(conds, cond)
+				c.call.Args = []expr.Expr{then}
 			}
 		}
 		switch len(conds) {
@@ -56,6 +56,25 @@ func lateCalls(n *plan.Aggregate) []earlyCall {
 		return nil
 	}
 	return out
+}
+
+// conditional is the condition where e is then, e being NULL elsewhere; nil for
+// another expression.
+func conditional(e expr.Expr) (cond, then expr.Expr) {
+	switch e := e.(type) {
+	case *expr.Case:
+		if len(e.Whens) == 1 && isNull(e.Else) && e.Whens[0].Then.Type().CarriedAs(e.Typ) {
+			return e.Whens[0].Cond, e.Whens[0].Then
+		}
+	case *expr.Cast:
+		if !widens(e.Arg.Type(), e.Typ) {
+			break
+		}
+		if cond, then = conditional(e.Arg); cond != nil {
+			then = e.With([]expr.Expr{then})
+		}
+	}
+	return cond, then
 }
 
 func isNull(e expr.Expr) bool {

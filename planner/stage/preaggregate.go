@@ -79,6 +79,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 	}
 	var path []earlyStep
 	var found *earlyPlace
+	kept := 1.0                                  // of the rows below, scans give
 	above := p.rows(n.Input) * rowCost(n.Groups) // what is to be done above the place
 	for cur := n.Input; ; {
 		step := earlyStep{n: cur, need: need}
@@ -123,11 +124,18 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 				}
 			}
 			path = append(path, step)
-			rows, in := p.rows(x), p.rows(cur)
-			if (rows < filtering*in || filtered(x.Children()[1-side])) && !p.always {
-				return p.begun(n, calls, found, above) // below, rows would be grouped that the join drops
+			rows, in := p.rows(x), kept*p.rows(cur)
+			cross := len(x.LKeys)+len(x.Residual)+len(x.On) == 0
+			if !p.always && !cross && (rows < filtering*in || filtered(x.Children()[1-side])) {
+				// Below, rows would be grouped that the join drops, unless scans do it for
+				// it; how many these leave is not known so well as to prefer it.
+				if found != nil || !droppedInScan(x, side) {
+					return p.begun(n, calls, found, above)
+				}
+				kept *= min(rows/max(in, 1), 1)
+				in = min(in, rows)
 			}
-			above += p.rows(cur) + 0.3*rows*gathered(x, side, reads)
+			above += in + 0.3*rows*gathered(x, side, reads)
 			if !p.groupable(cur, need) || slices.ContainsFunc(calls, func(c earlyCall) bool {
 				return slices.ContainsFunc(substAll(callArgs(c.call), by), fallible) // a row that a join drops must not be an error
 			}) {
@@ -169,6 +177,24 @@ const (
 	// earlyRows is how much must be done for another aggregation to be worth it.
 	earlyRows = 20000
 )
+
+// droppedInScan tells of a join that scans give hardly a row which it drops:
+// they hear of the keys that its other side has.
+func droppedInScan(x *plan.Join, side int) bool {
+	if x.Kind != plan.Inner && x.Kind != plan.Semi || side != 0 || len(x.LKeys) != 1 {
+		return false
+	}
+	key, ok := x.LKeys[0].(*expr.Col)
+	return ok && slices.Contains([]types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID}, key.Typ.OID) && scanned(x.L, key.ID)
+}
+
+// scanned tells whether a scan within n gives column id.
+func scanned(n plan.Node, id expr.ColID) bool {
+	if s, ok := n.(*plan.Scan); ok {
+		return slices.ContainsFunc(s.Cols, func(c plan.Column) bool { return c.ID == id })
+	}
+	return slices.ContainsFunc(n.Children(), func(k plan.Node) bool { return scanned(k, id) })
+}
 
 // filtered tells whether conditions drop rows of n: how many rows of another
 // table find a partner then is not known well.

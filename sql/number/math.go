@@ -1,8 +1,10 @@
 package number
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
+	"math/bits"
 
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -47,11 +49,45 @@ func (d Decimal) Sqrt() (Decimal, error) {
 	scale := clampScale(max(minSigDigits-sweight, int(d.scale)))
 	work := max(scale, d.scale)
 	n := new(big.Int).Mul(d.coefBig(), pow10Big(2*int(work)-int(d.scale)))
+	if n.BitLen() <= 126 {
+		return decimalOfWords(false, 0, sqrt128(n), work).Round(scale), nil
+	}
 	s := new(big.Int).Sqrt(n)
 	if n.Sub(n, new(big.Int).Mul(s, s)).Cmp(s) > 0 {
 		s.Add(s, bigPow10[0])
 	}
 	return mkDecimal(s, work).Round(scale), nil
+}
+
+// sqrt128 is the root of n, of at most 126 bits, to the nearest integer: that of
+// the nearest float, made exact by Newton's steps.
+func sqrt128(n *big.Int) uint64 {
+	var b [16]byte
+	n.FillBytes(b[:])
+	hi, lo := binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])
+	x := uint64(math.Sqrt(math.Ldexp(float64(hi), 64) + float64(lo)))
+	for range 2 {
+		if x > hi { // so that the quotient is one word
+			q, _ := bits.Div64(hi, lo, x)
+			x = (x + q) / 2 // both are less than 2^63
+		}
+	}
+	above := func(x uint64) bool { // x² > n
+		h, l := bits.Mul64(x, x)
+		return h > hi || h == hi && l > lo
+	}
+	for above(x) {
+		x--
+	}
+	for !above(x + 1) {
+		x++
+	}
+	h, l := bits.Mul64(x, x)
+	l, borrow := bits.Sub64(lo, l, 0)
+	if h, _ = bits.Sub64(hi, h, borrow); h > 0 || l > x { // n - x² > x: beyond x + 1/2
+		x++
+	}
+	return x
 }
 
 // Exp is e to the power d.

@@ -33,3 +33,29 @@ func TestWideDecimalBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestSqrt128: roots of one and two words are those of big integers, at squares
+// and halfway between two roots too.
+func TestSqrt128(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for i := range 100000 {
+		n := new(big.Int).Rand(r, new(big.Int).Lsh(big.NewInt(1), uint(1+r.Intn(126))))
+		if i%2 == 0 { // x² + x + some
+			x := big.NewInt(r.Int63() >> r.Intn(63))
+			n.Mul(x, x)
+			if r.Intn(2) == 0 {
+				n.Add(n, x)
+			}
+			if n.Add(n, big.NewInt(int64(r.Intn(3)-1))); n.Sign() < 0 || n.BitLen() > 126 {
+				continue
+			}
+		}
+		want := new(big.Int).Sqrt(n)
+		if rest := new(big.Int).Sub(n, new(big.Int).Mul(want, want)); rest.Cmp(want) > 0 {
+			want.Add(want, big.NewInt(1))
+		}
+		if got := sqrt128(n); got != want.Uint64() {
+			t.Fatalf("the root of %s is %s, found %d", n, want, got)
+		}
+	}
+}

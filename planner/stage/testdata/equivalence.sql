@@ -71,6 +71,10 @@ select count(*) + 1, count(c), min(d), count(distinct b), sum(distinct b) from t
 select count(*), count(b), max(a), count(distinct b) from t where a < 0;
 select c, count(*) from t group by c having count(distinct b) > 1 and count(*) > 1;
 select c, count(distinct b), sum(distinct b) from t group by c;
+select t.c, sum(t.a), max(m.top), min(m.top + 1) from t, (select max(x) as top from u) m group by t.c having sum(t.a) > 0.2 * max(m.top);
+select t.c, max(m.top), count(distinct t.b) from t left join (select max(x) as top from u) m on m.top > t.a group by t.c;
+select t.c, min(m.top), max(m.n) from t join (select max(x) as top, count(*) as n from u where x > 100) m on m.n < t.a group by t.c;
+select max(m.top) from t, (select max(x) as top from u) m where t.a > 100;
 select c, sum(a), avg(b), count(distinct b), sum(d), avg(d), count(d), avg(d * 1.5), avg(d::numeric), sum(a::bigint), avg(a::smallint) from t group by c;
 select avg(d), count(d), sum(a), count(distinct d) from t;
 select avg(d), count(d), sum(a), count(distinct d), avg(distinct d) from t where a < 0;
