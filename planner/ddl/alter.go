@@ -463,7 +463,7 @@ func (a *alteration) alterType(c *ast.AlterTableCmd) error {
 
 func (a *alteration) dropConstraint(c *ast.AlterTableCmd) error {
 	rel := a.t.rel
-	i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.Name == c.Name && k.Kind != 'i' })
+	i := slices.IndexFunc(rel.Constraints, func(k catalog.Constraint) bool { return k.Name == c.Name && k.Kind != 'i' && k.Kind != 'e' })
 	if i < 0 {
 		if c.MissingOk {
 			a.p.notice("constraint %q of relation %q does not exist, skipping", c.Name, rel.Name)
@@ -530,7 +530,10 @@ func (a *alteration) finish() error {
 		for _, c := range rel.Live() {
 			sql, ok := a.rewrite[c.Num]
 			if !ok {
-				sql = lex.QuoteIdent(a.old.ColumnNum(c.Num).Name)
+				sql = "NULL" // a new column without a default
+				if was := a.old.ColumnNum(c.Num); was != nil {
+					sql = lex.QuoteIdent(was.Name)
+				}
 			}
 			cols = append(cols, "("+sql+")::"+TypeSQL(p.st, c.Type))
 		}

@@ -121,7 +121,7 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		if r.Kind == catalog.KindIndex {
 			if t := p.st.RelationByOID(r.Index.Table); t != nil {
 				for _, c := range t.Constraints {
-					if c.Index == r.OID && c.Kind != 'i' && c.Kind != 'f' {
+					if c.Index == r.OID && (c.Kind == 'p' || c.Kind == 'u') {
 						return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it", r.Name, c.Name, t.Name).
 							WithHint("You can drop constraint %s on table %s instead.", c.Name, t.Name)
 					}
