@@ -101,7 +101,7 @@ func TestTrainingOfOneSegment(t *testing.T) {
 // disk.
 func TestTrainingBeyondMemory(t *testing.T) {
 	n := startSmall(t)
-	c := connect(t, n)
+	c := connect(t, n, "tributary.keep_datasets = off")
 	c.must("create table f as select random() a, random() b, random() c, random() d, random() e, random() f, random() g, random() y from generate_series(1, 500000) i")
 	for _, train := range []string{"linear_regression predict y", "kmeans with (n_clusters = 3, max_iterations = 2)",
 		"mlp predict y with (epochs = 1, hidden_units = [4])"} { // mini-batches, whose rows are distributed

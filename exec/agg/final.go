@@ -92,9 +92,13 @@ func (c *collect) jsonAgg(rows []types.Row) (types.Datum, error) {
 		return nil, nil
 	}
 	out := []byte{'['}
+	nested := c.args[0].OID == types.RecordOID || c.args[0].IsArray()
 	for i, r := range rows {
 		if i > 0 {
 			out = append(out, ", "...)
+			if nested && r[0] != nil { // as PostgreSQL has it
+				out = append(out, "\n "...)
+			}
 		}
 		var err error
 		if out, err = types.AppendJSON(out, c.args[0], r[0], c.env); err != nil {

@@ -49,13 +49,23 @@ func (o *aggLane) charge(ctx context.Context, n int) error {
 	return nil
 }
 
+// smallTable is what a table of one group has where its states do not grow, or have not
+// yet.
+const smallTable = 64 << 10
+
 // settle makes the account hold what the table does.
 func (o *aggLane) settle(ctx context.Context) error {
 	have, used := o.t.bytes(), o.acct.Used()
 	if have > used || used > 2*have+1<<20 {
 		err := o.acct.Resize(have)
-		if err != nil && refused(err, o.acct) && len(o.s.keyTypes) > 0 {
+		switch {
+		case err == nil || !refused(err, o.acct):
+			return err
+		case len(o.s.keyTypes) > 0:
 			return o.spill(ctx)
+		case have <= smallTable: // one group, which waits for nothing but its end
+			o.acct.Take(have - used)
+			return nil
 		}
 		return err
 	}
@@ -76,6 +86,12 @@ func (o *aggLane) spill(ctx context.Context) error {
 	}
 	if err := o.reset(); err != nil {
 		return err
+	}
+	// A lane that has just begun may have been refused even an empty table, which it
+	// cannot be without.
+	if more := o.t.bytes() - o.acct.Used(); more > 0 {
+		o.acct.Take(more)
+		return nil
 	}
 	return o.acct.Resize(o.t.bytes())
 }
