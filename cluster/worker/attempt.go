@@ -62,7 +62,7 @@ func (a *attempt) open(ctx context.Context) error {
 	w := s.g.w
 	a.conf = &partConfig{
 		runtime: s.runtime(), env: s.env, tables: s.pin, sources: w.cfg.Sources, virtuals: s.o.Virtual,
-		writers: w.cfg.writers(s.pool), buffers: s.buffers, collects: w.cfg.Collects,
+		writers: w.cfg.writers(s.pool), buffers: a.q.buffers, collects: w.cfg.Collects,
 		done:   func(l leafID, split int) { a.read(w.cfg.Self, l, split) },
 		failed: func(err error) { a.q.trouble(a, 0, w.cfg.Store.Mend(ctx, err)) },
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -136,6 +137,10 @@ func (s *Statement) set(r running) {
 	s.last = r
 	s.mu.Unlock()
 }
+
+// filled are the buffers that a plan may read. It keeps them by itself: while its lanes
+// run, and a recursion builds the operators of its rounds, its rows are made a buffer too.
+func (s *Statement) filled() map[int]*op.Buffer { return maps.Clone(s.buffers) }
 
 // Fill runs a reader to its end into buffer id, which later plans read.
 func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) (err error) {

@@ -30,13 +30,14 @@ const maxMends = 3
 // query is a plan being run, over as many attempts as it takes: the reader of
 // its rows.
 type query struct {
-	s      *Statement
-	name   string
-	plan   *plan.Staged
-	leaves []leafWork
-	writes bool
-	admit  admitMode    // how the next attempt takes its tickets
-	again  func() error // starts the next attempt
+	s       *Statement
+	name    string
+	plan    *plan.Staged
+	leaves  []leafWork
+	buffers map[int]*op.Buffer // those that were there when it began
+	writes  bool
+	admit   admitMode    // how the next attempt takes its tickets
+	again   func() error // starts the next attempt
 
 	mu       sync.Mutex
 	mends    int // attempts that met damage
@@ -55,7 +56,7 @@ type leafWork struct {
 }
 
 func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) *query {
-	q := &query{s: s, name: name, plan: p, names: map[uint64]string{}}
+	q := &query{s: s, name: name, plan: p, buffers: s.filled(), names: map[uint64]string{}}
 	c := sched.Config{Saturation: s.o.Saturation}
 	bound, writes, spread := look(p, s.common())
 	q.writes = writes

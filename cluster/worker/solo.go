@@ -41,11 +41,12 @@ func newSolo(ctx context.Context, s *Statement, root *plan.Stage, manifests map[
 		lists = append(lists, list)
 		r.splits += len(list)
 	}
+	buffers := s.filled()
 	r.start = func() error {
 		r.attempts++
 		q := &queue{lists: slices.Clone(lists)}
 		t, err := task.Start(ctx, build.Config{
-			Stage: root, Runtime: s.runtime(), Env: s.env, Splits: q, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: s.buffers,
+			Stage: root, Runtime: s.runtime(), Env: s.env, Splits: q, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: buffers,
 			Writers: c.writers(s.pool), Collects: c.Collects,
 		})
 		if err != nil {
