@@ -103,7 +103,10 @@ func (p *pages) open() error {
 		default:
 			continue
 		}
-		if n == 0 {
+		switch {
+		case n < 0:
+			return errPage
+		case n == 0:
 			continue
 		}
 		p.left = n
