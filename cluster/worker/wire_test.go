@@ -19,8 +19,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// TestPlansTravel wants plans to be the same after they were sent.
-func TestPlansTravel(t *testing.T) {
+// sentPlan is the plan of a statement for three nodes.
+type sentPlan struct {
+	*plan.Staged
+	sql string
+}
+
+func plansOf(t testing.TB) (all []sentPlan) {
 	text, err := os.ReadFile("../../planner/stage/testdata/equivalence.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -39,14 +44,36 @@ func TestPlansTravel(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
+		all = append(all, sentPlan{p, sql})
+	}
+	return all
+}
+
+// BenchmarkPlansTravel is a plan there and back, and its bytes.
+func BenchmarkPlansTravel(b *testing.B) {
+	plans := plansOf(b)
+	bytes, n := 0, 0
+	for b.Loop() {
+		sent := rpc.Encode(plans[n%len(plans)].Stages)
+		if _, err := rpc.Decode[[]plan.Stage](sent); err != nil {
+			b.Fatal(err)
+		}
+		bytes, n = bytes+len(sent), n+1
+	}
+	b.ReportMetric(float64(bytes)/float64(n), "bytes/plan")
+}
+
+// TestPlansTravel wants plans to be the same after they were sent.
+func TestPlansTravel(t *testing.T) {
+	for _, p := range plansOf(t) {
 		back, err := rpc.Decode[[]plan.Stage](rpc.Encode(p.Stages))
 		if err != nil {
-			t.Errorf("%s: %v", sql, err)
+			t.Errorf("%s: %v", p.sql, err)
 			continue
 		}
 		for i := range p.Stages {
 			if was, is := plan.Format(p.Stages[i].Root), plan.Format(back[i].Root); was != is {
-				t.Errorf("%s\nwas\n%s\nis\n%s", sql, was, is)
+				t.Errorf("%s\nwas\n%s\nis\n%s", p.sql, was, is)
 			}
 		}
 	}

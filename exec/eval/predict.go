@@ -17,6 +17,7 @@ import (
 type predictNode struct {
 	asked  []*expr.Predict
 	each   []*expr.Predict // what they ask for, a column each: a row is one of each part
+	from   []int           // by asked, the first of its columns in each
 	args   []node
 	scorer function.Scorer
 	got    []arrow.Array // of each
@@ -26,6 +27,7 @@ func (c *compiler) predictions(asked []*expr.Predict) (*predictNode, error) {
 	args, err := c.all(asked[0].Args)
 	n := &predictNode{asked: asked, args: args}
 	for _, e := range asked {
+		n.from = append(n.from, len(n.each))
 		n.each = append(n.each, columnsAsked(e)...)
 	}
 	return n, err
@@ -47,11 +49,7 @@ func columnsAsked(e *expr.Predict) []*expr.Predict {
 
 // answer gives what asked[i] asks for.
 func (n *predictNode) answer(fr *frame, i int) (*vector.Vec, error) {
-	at := 0
-	for _, e := range n.asked[:i] {
-		at += len(columnsAsked(e))
-	}
-	e := n.asked[i]
+	e, at := n.asked[i], n.from[i]
 	if e.Typ.OID != types.RecordOID {
 		return vector.FromArrow(fr.a, n.got[at]), nil
 	}

@@ -172,6 +172,7 @@ func Subst(e expr.Expr, by map[expr.ColID]expr.Expr) expr.Expr {
 	})
 }
 
+// SubstAll is Subst of each.
 func SubstAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
 	out := make([]expr.Expr, len(es))
 	for i, e := range es {

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -137,7 +138,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 			}
 			above += in + 0.3*rows*gathered(x, side, reads)
 			if !p.groupable(cur, need) || slices.ContainsFunc(calls, func(c earlyCall) bool {
-				return slices.ContainsFunc(substAll(callArgs(c.call), by), fallible) // a row that a join drops must not be an error
+				return slices.ContainsFunc(rewrite.SubstAll(callArgs(c.call), by), fallible) // a row that a join drops must not be an error
 			}) {
 				continue
 			}
@@ -282,9 +283,9 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 	from := make([]int, len(calls)) // the states of each
 	for i, c := range calls {
 		call := c.call
-		call.Args = substAll(call.Args, by)
+		call.Args = rewrite.SubstAll(call.Args, by)
 		if call.Filter != nil {
-			call.Filter = subst(call.Filter, by)
+			call.Filter = rewrite.Subst(call.Filter, by)
 		}
 		if from[i] = slices.IndexFunc(partial.Aggs, func(a plan.AggItem) bool { return sameCall(a.Call, call) }); from[i] < 0 {
 			from[i] = len(partial.Aggs)
@@ -395,7 +396,7 @@ func passed(n plan.Node, cols colSet) []plan.Item {
 func lowered(by map[expr.ColID]expr.Expr, args colSet, items map[expr.ColID]expr.Expr) (map[expr.ColID]expr.Expr, colSet) {
 	out, reads := map[expr.ColID]expr.Expr{}, colSet{}
 	for c, e := range by {
-		out[c] = subst(e, items)
+		out[c] = rewrite.Subst(e, items)
 	}
 	for c := range args {
 		if e, ok := items[c]; ok {
@@ -421,24 +422,4 @@ func callArgs(c expr.AggCall) []expr.Expr {
 		return c.Args
 	}
 	return append(slices.Clone(c.Args), c.Filter)
-}
-
-// subst puts expressions in the place of columns.
-func subst(e expr.Expr, by map[expr.ColID]expr.Expr) expr.Expr {
-	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
-		if c, ok := x.(*expr.Col); ok {
-			if with, ok := by[c.ID]; ok {
-				return with
-			}
-		}
-		return x
-	})
-}
-
-func substAll(es []expr.Expr, by map[expr.ColID]expr.Expr) []expr.Expr {
-	out := make([]expr.Expr, len(es))
-	for i, e := range es {
-		out[i] = subst(e, by)
-	}
-	return out
 }

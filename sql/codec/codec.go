@@ -131,6 +131,7 @@ func build(t reflect.Type) *coder {
 	switch t {
 	case reflect.TypeFor[types.Datum]():
 		return &coder{
+			own: true,
 			enc: func(dst []byte, v reflect.Value) []byte {
 				if v.IsNil() {
 					return append(dst, 0)
@@ -147,6 +148,7 @@ func build(t reflect.Type) *coder {
 		}
 	case reflect.TypeFor[number.Decimal]():
 		return &coder{
+			own: true,
 			enc: func(dst []byte, v reflect.Value) []byte { return appendDecimal(dst, v.Interface().(number.Decimal)) },
 			dec: func(r *reader, v reflect.Value) error {
 				d, err := r.decimal()
@@ -272,6 +274,7 @@ func build(t reflect.Type) *coder {
 }
 
 var timeCoder = &coder{
+	own: true,
 	// Seconds and nanoseconds, always UTC; the zero time is a lone 0.
 	enc: func(dst []byte, v reflect.Value) []byte {
 		t := v.Interface().(time.Time)

@@ -3,12 +3,7 @@ package codec
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
-	"time"
-
-	"github.com/tributarydb/tributary/sql/number"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Layout tells how the types of values are encoded, a line a struct or union that they
@@ -32,15 +27,13 @@ type layout struct {
 	lines []string
 }
 
-var wholes = []reflect.Type{reflect.TypeFor[types.Datum](), reflect.TypeFor[number.Decimal](), reflect.TypeFor[time.Time]()}
-
 func (w *layout) visit(t reflect.Type) {
 	if w.seen[t] {
 		return
 	}
 	w.seen[t] = true
 	c := coderOf(t)
-	if c.own || slices.Contains(wholes, t) {
+	if c.own {
 		return
 	}
 	switch t.Kind() {
