@@ -13,7 +13,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -26,7 +25,7 @@ type Config struct {
 	Files    write.Files
 	Models   training.Models
 	Virtual  query.Virtuals
-	Sources  bind.SourceCatalog
+	Sources  query.Sources
 	Password func(plain string) (string, error)
 	Log      *slog.Logger
 	Audit    *slog.Logger // takes the audit log; nil: Log
@@ -48,6 +47,8 @@ type Meta interface {
 	Current() *catalog.State
 	// Changed gives a channel that is closed when Current next changes.
 	Changed() <-chan struct{}
+	// Redefined is Changed but for commits of rows alone.
+	Redefined() <-chan struct{}
 	// Barrier waits until Current holds all that was committed anywhere before
 	// the call (a linearizable read).
 	Barrier(ctx context.Context) error

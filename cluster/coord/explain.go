@@ -11,7 +11,8 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/session"
-	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -104,25 +105,21 @@ func (c *commands) explain(ctx context.Context, st *parse.Statement, n *ast.Expl
 		var text string
 		start := time.Now()
 		switch node.(type) {
-		case *ast.SelectStmt:
-			q, err := bind.Query(x.Binding(x.Ctx, view, &inner, h.Params), node)
-			if err != nil {
-				return nil, err
-			}
-			text, err = c.explainQuery(x, q, o)
-			if err != nil {
-				return nil, err
-			}
-		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
-			d, err := bind.DML(x.Binding(x.Ctx, view, &inner, h.Params), node)
-			if err != nil {
-				return nil, err
-			}
-			if text, err = c.explainDML(x, d, o, h); err != nil {
-				return nil, err
-			}
+		case *ast.SelectStmt, *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt, *ast.MergeStmt:
 		default:
 			return nil, pgerr.Unsupported("EXPLAIN of this statement is not supported")
+		}
+		bound, err := planner.Bind(x.Binding(x.Ctx, view, &inner, h.Params), node)
+		if err != nil {
+			return nil, err
+		}
+		if bound.DML != nil {
+			text, err = c.explainDML(x, bound.DML, o)
+		} else {
+			text, err = c.explainQuery(x, bound.Query, o)
+		}
+		if err != nil {
+			return nil, err
 		}
 		if o.Analyze && o.Format == "text" {
 			text += fmt.Sprintf("Execution Time: %.3f ms\n", float64(time.Since(start).Microseconds())/1000)
@@ -146,7 +143,7 @@ func (c *commands) explainQuery(x *session.Execution, q *plan.Query, o query.Exp
 	}
 	r := x.Open(view)
 	defer r.Close()
-	if o.Analyze {
+	if r.Analyze = o.Analyze; o.Analyze {
 		rows, _, err := r.Select(q)
 		if err != nil {
 			return "", err
@@ -161,40 +158,50 @@ func (c *commands) explainQuery(x *session.Execution, q *plan.Query, o query.Exp
 		if err := rows.Close(); err != nil {
 			return "", err
 		}
-		return r.Show(o, ""), nil
+		return r.Show(o, nil), nil
 	}
 	oq, _, err := r.Plan(q)
 	if err != nil {
 		return "", err
 	}
+	if err := r.Parts(x.Ctx, oq.Buffers); err != nil {
+		return "", err
+	}
 	if err := r.Stage(x.Ctx, oq.Root, oq.Cols, nil); err != nil {
 		return "", err
 	}
-	return r.Show(o, ""), nil
+	return r.Show(o, nil), nil
 }
 
-func (c *commands) explainDML(x *session.Execution, d *plan.DML, o query.Explain, h *session.Command) (string, error) {
+func (c *commands) explainDML(x *session.Execution, d *plan.DML, o query.Explain) (string, error) {
+	if o.Analyze {
+		if err := x.Txn.Writable(write.Verb(d.Kind)); err != nil {
+			return "", err
+		}
+	}
 	view, err := x.View()
 	if err != nil {
 		return "", err
 	}
-	head := fmt.Sprintf("%s on %s", map[plan.DMLKind]string{plan.InsertRows: "Insert", plan.UpdateRows: "Update", plan.DeleteRows: "Delete", plan.MergeRows: "Merge"}[d.Kind], d.Table.Name)
 	r := x.Open(view)
+	defer r.Close()
+	if r.Analyze = o.Analyze; o.Analyze {
+		w, err := r.Modify(d)
+		if err != nil {
+			return "", err
+		}
+		w.Close()
+		return r.Show(o, d), nil
+	}
 	od, err := r.PlanDML(d)
+	if err == nil {
+		err = r.Parts(x.Ctx, od.Buffers)
+	}
 	if err == nil && od.Source != nil {
 		err = r.Stage(x.Ctx, od.Source, od.Source.Schema(), nil)
 	}
-	var text string
-	if err == nil {
-		text = r.Show(o, head)
-	}
-	r.Close()
-	if err != nil || !o.Analyze {
-		return text, err
-	}
-	res, err := h.Run(x.Ctx, x)
 	if err != nil {
 		return "", err
 	}
-	return text, res.Close()
+	return r.Show(o, d), nil
 }

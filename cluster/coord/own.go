@@ -143,7 +143,7 @@ func (c *commands) describeModel(n *parse.DescribeModel) (*session.Command, erro
 		}
 		var feats []string
 		for _, f := range v.Features {
-			feats = append(feats, f.Name+" "+f.Type.String())
+			feats = append(feats, f.Name+" "+st.TypeName(f.Type))
 		}
 		rows := [][]types.Datum{
 			{"name", st.Schema(m.Schema).Name + "." + m.Name},
@@ -156,7 +156,7 @@ func (c *commands) describeModel(n *parse.DescribeModel) (*session.Command, erro
 			{"train_loss", fmt.Sprintf("%.6g", v.TrainLoss)},
 			{"stopped", v.Stopped},
 		}
-		rows = append(rows, targets(v)...)
+		rows = append(rows, targets(st, v)...)
 		for _, in := range v.Inputs {
 			rows = append(rows, []types.Datum{"transform " + in.Name, in.Expr})
 		}
@@ -181,7 +181,7 @@ func (c *commands) describeModel(n *parse.DescribeModel) (*session.Command, erro
 }
 
 // targets describe what a model predicts.
-func targets(v *catalog.ModelVersion) (rows [][]types.Datum) {
+func targets(st *catalog.State, v *catalog.ModelVersion) (rows [][]types.Datum) {
 	parts, suffix := []*catalog.ModelVersion{v}, func(int) string { return "" }
 	if len(v.Target) > 1 {
 		parts = nil
@@ -193,7 +193,7 @@ func targets(v *catalog.ModelVersion) (rows [][]types.Datum) {
 	var all []string
 	for i, p := range parts {
 		if len(p.Target) > 0 {
-			all = append(all, p.Target[0]+" "+p.TargetType.String())
+			all = append(all, p.Target[0]+" "+st.TypeName(p.TargetType))
 		}
 		if p.Classes != nil {
 			rows = append(rows, []types.Datum{"classes" + suffix(i), strings.Join(p.Classes, ", ")})

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -23,16 +24,16 @@ func (c *commands) planning(ctx context.Context, st *catalog.State, stmt *parse.
 
 // query handles SELECT, VALUES, TABLE and WITH.
 func (c *commands) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
-	first, err := c.look(ctx, c.s.OpenTxn(), func(st *catalog.State) (*query.Bound, error) {
-		return c.queries.BindQuery(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
+	first, err := c.look(ctx, c.s.OpenTxn(), func(st *catalog.State) (*planner.Bound, error) {
+		return c.queries.Bind(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 	})
 	if err != nil {
 		return nil, err
 	}
 	made := first.b.Query
 	return &session.Command{Columns: made.Cols, Params: made.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
-		view, err := c.look(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*query.Bound, error) {
-			return c.queries.BindQuery(x.Context, now, stmt, query.Poll(x.Ctx))
+		view, err := c.look(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*planner.Bound, error) {
+			return c.queries.Bind(x.Context, now, stmt, query.Poll(x.Ctx))
 		})
 		if err != nil {
 			return nil, err
@@ -72,7 +73,7 @@ func (c *commands) dml(ctx context.Context, stmt *parse.Statement, params []type
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.queries.BindDML(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
+	b, err := c.queries.Bind(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (c *commands) dml(ctx context.Context, stmt *parse.Statement, params []type
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.queries.BindDML(x.Context, st, stmt, query.Poll(x.Ctx))
+		b, err := c.queries.Bind(x.Context, st, stmt, query.Poll(x.Ctx))
 		if err != nil {
 			return nil, err
 		}

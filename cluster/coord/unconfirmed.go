@@ -3,8 +3,8 @@ package coord
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/txn"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -14,7 +14,7 @@ import (
 // queryView is a query over a statement's view of the catalog.
 type queryView struct {
 	st *catalog.State
-	b  *query.Bound
+	b  *planner.Bound
 	// unconfirmed says that st is what this node knew last.
 	unconfirmed bool
 }
@@ -22,7 +22,7 @@ type queryView struct {
 // look binds a query over a statement's view. Where no majority confirms what is
 // committed, a query that reads no table does with what this node knew last; the
 // others fail.
-func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.State) (*query.Bound, error)) (queryView, error) {
+func (c *commands) look(ctx context.Context, t *txn.Txn, bound func(*catalog.State) (*planner.Bound, error)) (queryView, error) {
 	m := c.cfg.Meta
 	known := func() (queryView, bool) {
 		st := m.Current()

@@ -11,8 +11,9 @@ import (
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
@@ -132,13 +133,12 @@ func from(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.O
 	}
 	var rows int64
 	load := func(in io.Reader) error {
-		dec, err := copyfmt.NewDecoder(in, fields, opts, x.Context.Values, batch.DefaultSize, rel.Name)
+		account := func() *mem.Account { return x.Pool.Account("copy decoder", false) }
+		dec, err := copyfmt.NewReader(in, fields, opts, x.Context.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
 		if err != nil {
 			return err
 		}
-		acct := x.Pool.Account("copy decoder", false)
-		defer acct.Close()
-		dec.Charge(acct)
+		defer dec.Close()
 		rows, err = r.Load(rel, cols, dec.Next)
 		return err
 	}
@@ -246,18 +246,18 @@ func to(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Opt
 
 // open starts what a COPY TO writes.
 func open(r *write.Run, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
-	q, dml, err := source(x, st, n)
+	b, err := source(x, st, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	if dml == nil {
-		return r.Select(q)
+	if b.DML == nil {
+		return r.Select(b.Query)
 	}
-	w, err := r.Modify(dml)
+	w, err := r.Modify(b.DML)
 	if err != nil {
 		return nil, nil, err
 	}
-	return w.Returned(), dml.ReturningColumns(), nil
+	return w.Returned(), b.DML.ReturningColumns(), nil
 }
 
 // encoding turns rows into bytes.
@@ -305,33 +305,28 @@ func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
 }
 
 // source binds what a COPY TO writes: a table's columns or a query.
-func source(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*plan.Query, *plan.DML, error) {
+func source(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bound, error) {
 	if n.Query != nil {
 		node, ok := n.Query.(ast.Stmt)
 		if !ok {
-			return nil, nil, pgerr.Unsupported("COPY of this statement is not supported")
+			return nil, pgerr.Unsupported("COPY of this statement is not supported")
 		}
-		switch node.(type) {
-		case *ast.InsertStmt, *ast.UpdateStmt, *ast.DeleteStmt:
-			d, err := bind.DML(x.Binding(x.Ctx, st, x.Text, nil), node)
-			if err == nil && len(d.Returning) == 0 {
-				err = pgerr.Unsupported("COPY query must have a RETURNING clause")
-			}
-			return nil, d, err
+		b, err := planner.Bind(x.Binding(x.Ctx, st, x.Text, nil), node)
+		if err == nil && b.DML != nil && len(b.DML.Returning) == 0 {
+			err = pgerr.Unsupported("COPY query must have a RETURNING clause")
 		}
-		q, err := bind.Query(x.Binding(x.Ctx, st, x.Text, nil), node)
-		return q, nil, err
+		return b, err
 	}
 	rel, cols, err := columns(x, st, n)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if rel.Kind != catalog.KindTable {
 		e := pgerr.New(pgerr.WrongObjectType, "cannot copy from %s %q", relKindText(rel.Kind), rel.Name)
 		if rel.Kind != catalog.KindSequence {
 			e = e.WithHint("Try the COPY (SELECT ...) TO variant.")
 		}
-		return nil, nil, e
+		return nil, e
 	}
 	list := ""
 	for i, c := range cols {
@@ -342,8 +337,7 @@ func source(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*plan.Query
 	}
 	sub, err := parse.One("SELECT "+list+" FROM "+lex.QuoteIdent(st.Schema(rel.Schema).Name)+"."+lex.QuoteIdent(rel.Name), parse.Postgres)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	q, err := bind.Query(x.Binding(x.Ctx, st, sub, nil), sub.Node)
-	return q, nil, err
+	return planner.Bind(x.Binding(x.Ctx, st, sub, nil), sub.Node)
 }

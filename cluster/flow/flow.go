@@ -114,7 +114,7 @@ func (f *Flow) inbox(stage, sender int) *inbox {
 
 func (f *Flow) stage(id plan.StageID) (*plan.Stage, error) {
 	for i := range f.o.Stages {
-		if f.o.Stages[i].ID == id {
+		if f.o.Stages[i].ID == id.Sender() {
 			return &f.o.Stages[i], nil
 		}
 	}

@@ -57,7 +57,7 @@ func (q *inbox) close(err error) error {
 }
 
 // stream is a way to a task on another node. It is opened when it is first
-// needed; the lanes of the sending task take turns.
+// needed; the threads of the sending task take turns.
 type stream struct {
 	node uint64
 	head []byte
@@ -103,7 +103,7 @@ func (s *stream) push(ctx context.Context, b *batch.Batch) error {
 	if err := s.start(); err != nil {
 		return err
 	}
-	// Send waits for the reader: a lane that is stopped must not.
+	// Send waits for the reader: a thread that is stopped must not.
 	stop := context.AfterFunc(ctx, s.put.Cancel)
 	defer stop()
 	return s.pieces(ctx, kernel.Compact(b))

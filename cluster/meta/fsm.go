@@ -24,16 +24,21 @@ type FSM struct {
 
 	sessions sessions // of raft's goroutine alone
 
-	mu      sync.Mutex
-	changed chan struct{} // closed with the next change of applied, or of failed
-	failed  error
-	stopped chan struct{} // closed when failed is set
+	mu        sync.Mutex
+	changed   chan struct{} // closed with the next change of applied, or of failed
+	redefined chan struct{} // closed with the next change of what the state defines
+	defined   *catalog.Definitions
+	expected  map[*byte]chan<- Answer // by the first byte of a command
+	failed    error
+	stopped   chan struct{} // closed when failed is set
 }
 
 // New makes a machine with the state of a new database.
 func New(log *slog.Logger) *FSM {
-	f := &FSM{log: log, sessions: sessions{}, changed: make(chan struct{}), stopped: make(chan struct{})}
-	f.current.Store(catalog.New())
+	f := &FSM{log: log, sessions: sessions{}, changed: make(chan struct{}), redefined: make(chan struct{}), expected: map[*byte]chan<- Answer{}, stopped: make(chan struct{})}
+	first := catalog.New()
+	f.current.Store(first)
+	f.defined = first.Definitions()
 	return f
 }
 
@@ -49,6 +54,49 @@ func (f *FSM) Changed() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.changed
+}
+
+// Redefined gives a channel that is closed when the state next defines something else:
+// commits of rows alone, by the thousand, do not.
+func (f *FSM) Redefined() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.redefined
+}
+
+// Answer is what the machine says of a command that it has applied.
+type Answer struct {
+	Response
+	At uint64 // the entry of the log
+}
+
+// Expect has the answer to a command sent to its proposer as soon as it is applied: the
+// log's own answer takes two goroutines more. There is none where the log does not take
+// the command. forget ends the waiting.
+func (f *FSM) Expect(cmd []byte) (answer <-chan Answer, forget func()) {
+	ch := make(chan Answer, 1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expected[&cmd[0]] = ch
+	return ch, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.expected, &cmd[0])
+	}
+}
+
+// answer tells those who expect it what commands have come to; mu is held.
+func (f *FSM) answer(logs []*raft.Log, out []any) {
+	for i, l := range logs {
+		if len(l.Data) == 0 {
+			continue
+		}
+		r, ok := out[i].(Response)
+		if ch := f.expected[&l.Data[0]]; ok && ch != nil {
+			delete(f.expected, &l.Data[0])
+			ch <- Answer{r, l.Index}
+		}
+	}
 }
 
 // WaitFor waits until the command with this index has been applied.
@@ -74,9 +122,14 @@ func (f *FSM) WaitFor(ctx context.Context, index uint64) error {
 func (f *FSM) notify(index uint64) {
 	f.applied.Store(index)
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	close(f.changed)
 	f.changed = make(chan struct{})
-	f.mu.Unlock()
+	if now := f.current.Load().Definitions(); now != f.defined {
+		f.defined = now
+		close(f.redefined)
+		f.redefined = make(chan struct{})
+	}
 }
 
 // Apply implements raft.FSM. Its result is a Response.
@@ -98,6 +151,9 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	if last > 0 {
 		f.notify(last)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer(logs, out)
 	return out
 }
 

@@ -246,3 +246,44 @@ func TestRestoreOfDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestExpect: a proposer hears what its command came to, and where it is in the log;
+// one that has forgotten it hears nothing.
+func TestExpect(t *testing.T) {
+	f := meta.New(quiet)
+	apply := func(index, seq uint64, changes ...catalog.Change) <-chan meta.Answer {
+		cmd := meta.EncodeCommit(meta.CommitID{Gateway: 1, Epoch: 1, Seq: seq, Mark: 1}, changes)
+		answer, forget := f.Expect(cmd)
+		if index == 4 {
+			forget()
+		}
+		f.ApplyBatch([]*raft.Log{{Index: index - 1, Type: raft.LogNoop}, {Index: index, Data: cmd}})
+		return answer
+	}
+	schema := &catalog.PutSchema{Schema: &catalog.Schema{OID: 20000, Name: "s", Owner: catalog.BootstrapRoleOID}}
+	redefined := f.Redefined()
+	a := <-apply(2, 1)
+	if a.Err != nil || a.At != 2 || a.Index != 2 {
+		t.Error(a)
+	}
+	select {
+	case <-redefined:
+		t.Error("nothing was defined")
+	default:
+	}
+	if a = <-apply(3, 2, schema); a.Err != nil || a.At != 3 {
+		t.Error(a)
+	}
+	<-redefined
+	select {
+	case a = <-apply(4, 3):
+		t.Error("it was forgotten:", a)
+	default:
+	}
+	if a = <-apply(5, 2, schema); a.At != 5 || a.Index != 3 {
+		t.Error("a copy:", a)
+	}
+	if a = <-apply(6, 4, &catalog.DropSchema{OID: 29999}); a.Err == nil {
+		t.Error("it was not refused")
+	}
+}

@@ -12,7 +12,7 @@ import (
 // binary, the runtime, the catalog, buffers of connections.
 const programShare = 96 << 20
 
-// limit has the node use so much from now on. What runs keeps its lanes, and gives
+// limit has the node use so much from now on. What runs keeps its threads, and gives
 // memory back as it is asked to.
 func (n *Node) limit(l coord.Limits) {
 	n.limits.Store(&l)
@@ -64,7 +64,7 @@ func (n *Node) heed(ctx context.Context, start bool) {
 		return
 	}
 	for {
-		changed := n.raft.Changed()
+		changed := n.raft.Redefined()
 		if a := asked(); a != n.asked {
 			n.asked = a
 			n.take(a)

@@ -78,6 +78,48 @@ func TestSmallMemory(t *testing.T) {
 	}
 }
 
+// TestGivesWay: what an operator of a statement holds goes to disk when another of the
+// same statement needs it, and neither DISTINCT beside DISTINCT nor the keys of ON
+// CONFLICT have to fit.
+func TestGivesWay(t *testing.T) {
+	n := startSmall(t)
+	c := connect(t, n)
+	makeMemoryRows(c)
+	const rows = memoryRows
+	for _, q := range []struct{ sql, want string }{
+		{"select count(distinct s), count(distinct s || 'x'), count(distinct id % 1000), sum(id), count(*) from big",
+			fmt.Sprintf("%d|%d|1000|%d|%d", rows, rows, rows*(rows+1)/2, rows)},
+		{"select count(*), sum(a), sum(b) from (select id % 7 as g, count(distinct s) as a, count(distinct id) as b from big group by 1) q",
+			fmt.Sprintf("7|%d|%d", rows, rows)},
+		{"select count(*), sum(r + n) from (select s, sum(id) over (partition by s order by id) as r, count(*) as n from big group by s, id, x) q",
+			fmt.Sprintf("%d|%d", rows, rows+rows*(rows+1)/2)},
+		{"select count(*), sum(r) from (select s, row_number() over (partition by id / 3 order by s) as r from big) q", fmt.Sprintf("%d|799998", rows)},
+	} {
+		if got, err := c.do(q.sql); err != nil || got[0] != q.want {
+			t.Errorf("%s\n%v %v, want %s", q.sql, got, err, q.want)
+		}
+	}
+	c.must("create table keyed (id bigint primary key, v text)")
+	c.must("insert into keyed select id, 'old' from big where id <= 100000")
+	c.must("insert into keyed select id, s from big on conflict (id) do update set v = excluded.v || 'n'")
+	if got := c.must("select count(*), count(*) filter (where v = s || 'n'), count(*) filter (where v = s) from keyed join big using (id)"); got[0] != fmt.Sprintf("%d|100000|%d", rows, rows-100000) {
+		t.Error(got)
+	}
+	c.must("insert into keyed select (id + 300000) / 2 + 200000, 'once' from big on conflict do nothing")
+	if got := c.must("select count(*), count(*) filter (where v = 'once') from keyed"); got[0] != fmt.Sprintf("%d|%d", rows+150000, 150000) {
+		t.Error(got)
+	}
+	if _, err := c.do("insert into keyed select id / 2, s from big on conflict (id) do update set v = ''"); !pgerr.Is(err, pgerr.CardinalityViolation) {
+		t.Error(err)
+	}
+	if n.pool.Peak() > n.pool.Limit() {
+		t.Errorf("the pool of %d bytes held %d", n.pool.Limit(), n.pool.Peak())
+	}
+	if n.left() != 0 {
+		t.Errorf("%d bytes are left", n.left())
+	}
+}
+
 // TestHog: a statement that cannot do with less fails with 53200; the others,
 // beside it, do not.
 func TestHog(t *testing.T) {
@@ -118,7 +160,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestBulkWrite: rows that lanes write obey the table's constraints.
+// TestBulkWrite: rows that threads write obey the table's constraints.
 func TestBulkWrite(t *testing.T) {
 	n := start(t, 1)[0]
 	c := connect(t, n)

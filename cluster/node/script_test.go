@@ -126,7 +126,7 @@ func (x *script) run(text string) string {
 			i++
 			want = append(want, lines[i][2:])
 		}
-		got := x.connect(name, "tributary").give(sql)
+		got := strings.Split(strings.Join(x.connect(name, "tributary").give(sql), "\n"), "\n") // a value may have several lines
 		for _, l := range got {
 			out.WriteString("  " + l + "\n")
 		}

@@ -30,9 +30,10 @@ type Context struct {
 
 	BatchSize      int
 	Saturation     float64
-	DistributeRows int64 // plans that read fewer rows stay on one node; 0: none does
-	WorkMem        int64 // bytes
-	KeepDatasets   bool  // of trainings
+	DistributeRows int64    // plans that read fewer rows stay on one node; 0: none does
+	WorkMem        int64    // bytes
+	KeepDatasets   bool     // of trainings
+	Shared         []string // directories that lie at the same paths on all nodes
 
 	meaning meaning
 }
@@ -60,13 +61,23 @@ func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time
 	v := *values
 	v.Now = at
 	c := &Context{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
-		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets")}
+		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets"),
+		Shared: settings.Directories(set.Value("tributary.shared_directories"))}
 	var err error
 	if c.Saturation, err = strconv.ParseFloat(set.Value("worker_saturation"), 64); err != nil || c.Saturation <= 0 {
 		c.Saturation = 1.1
 	}
 	c.meaning = meaningOf(c, set.Value("search_path"))
 	return c
+}
+
+// At is the context for another statement of the same identity and settings, which
+// host gives at a time of its own. It has no parameters.
+func (c *Context) At(at time.Time, host Host) *Context {
+	n, v := *c, *c.Values
+	v.Now = at
+	n.Values, n.Host, n.Params, n.ParamTypes = &v, host, nil, nil
+	return &n
 }
 
 // With is the context with other parameters.

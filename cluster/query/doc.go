@@ -3,14 +3,14 @@
 //
 //	Context  what a text means: role, search path, time zone, parameters, the time
 //	   │
-//	   ├─ Planner.Binding ─▶ planner/bind ─▶ plan.Query
+//	   ├─ Planner.Bind ─▶ planner.Bound  a statement whose names are found, or the one kept
 //	   │
 //	   └─ Planner.Begin ─▶ Execution  pool, admission, environment of one run
 //	                          │
-//	                          └─ Open(state) ─▶ Run: Optimize (privileges) → stage → Runner
+//	                          └─ Open(state) ─▶ Run: planner.Plan ─▶ planner.Planned ─▶ Runner
 //
-// BindQuery and BindDML keep what they bind for statements that come again, and
-// the plans of those that look rows up by key (docs/decisions/0022).
+// Bind keeps what it binds for statements that come again; a Bound keeps its generic
+// plan where it looks rows up by key (docs/decisions/0022).
 //
 // A Context is made once for a statement and never changes, so the same text in it
 // means the same later and on another node; Encode is its durable form.

@@ -3,6 +3,7 @@ package query
 import (
 	"strings"
 
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/stage"
 )
@@ -13,20 +14,35 @@ type Explain struct {
 	Format                    string // text, json or dot
 }
 
-// Show prints the plan staged last, under head.
-func (r *Run) Show(o Explain, head string) string {
-	if r.staged == nil {
+// Note keeps the plan that has just run for d, and what it did, for Show: others of
+// the same statement will follow, that check what was written.
+func (r *Run) Note(d *plan.DML) {
+	if r.Analyze && r.main == nil {
+		r.main = &stage.Part{Plan: r.staged, Writes: d, Actuals: r.Actuals()}
+	}
+}
+
+// Show prints the plan that was noted, else the one staged last: of d, if it writes.
+func (r *Run) Show(o Explain, d *plan.DML) string {
+	shown := r.staged
+	if r.main != nil {
+		shown = r.main.Plan
+	}
+	if shown == nil {
 		return ""
 	}
-	opts := stage.Options{Rows: props.RowsFunc(props.FromState(r.state)), Verbose: o.Verbose, NoCosts: o.NoCosts, Nodes: r.nodes, Head: head}
-	if o.Analyze {
+	opts := stage.Options{Rows: props.RowsFunc(props.FromState(r.state)), Verbose: o.Verbose, NoCosts: o.NoCosts, Nodes: r.nodes, Writes: d, Parts: r.parts}
+	switch {
+	case o.Analyze && r.main != nil:
+		opts.Actuals = r.main.Actuals
+	case o.Analyze:
 		opts.Actuals = r.Actuals()
 	}
 	switch o.Format {
 	case "json":
-		return opts.JSON(r.staged)
+		return opts.JSON(shown)
 	case "dot":
-		return opts.DOT(r.staged)
+		return opts.DOT(shown)
 	}
-	return strings.Join(opts.Text(r.staged), "\n") + "\n"
+	return strings.Join(opts.Text(shown), "\n") + "\n"
 }

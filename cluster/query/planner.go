@@ -24,7 +24,7 @@ type Planner struct {
 	Self    uint64 // this node
 	Runner  Runner
 	Virtual Virtuals
-	Sources bind.SourceCatalog
+	Sources Sources
 	Pool    *mem.Pool
 	last    atomic.Uint64
 	plans   plans
@@ -44,17 +44,14 @@ func (p *Planner) Next() uint64 { return p.last.Add(1) }
 // of errors are of, nil for a text that nobody wrote.
 func (p *Planner) Binding(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) *bind.Session {
 	return &bind.Session{
-		State:      st,
-		SearchPath: c.schemaNames(st),
-		TempSchema: c.Temp,
-		Dialect:    c.Dialect,
+		Names:   bind.Names{State: st, SearchPath: c.schemaNames(st), TempSchema: c.Temp, Role: c.Role},
+		Dialect: c.Dialect,
 		Fold: func(e expr.Expr) (types.Datum, error) {
 			return eval.Constant(e, &function.Env{Types: c.Values, Host: c.Host})
 		},
-		Role:       c.Role,
 		ParamTypes: c.ParamTypes,
 		Virtual:    p.Virtual,
-		Sources:    sources(p.Sources, st, c.Role),
+		Sources:    sources(p.Sources, st, c),
 		Text:       text,
 		Env:        c.Values,
 		Poll:       poll,

@@ -7,38 +7,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tributarydb/tributary/exec/eval"
-	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/planner/bind"
-	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/props"
-	"github.com/tributarydb/tributary/planner/rule"
-	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// Bound is a statement that was bound: a query, or one that writes. It may be
-// shared and is never changed.
-type Bound struct {
-	Query *plan.Query // nil for one that writes
-	DML   *plan.DML
-
-	keyed atomic.Pointer[keyed]
-}
-
-// keyed is the plan of a statement that is the same whatever its parameters are
-// (opt.Keyed), or says that there is none. It stays on this node.
-type keyed struct {
-	staged *plan.Staged // nil: there is none
-	query  *plan.Query  // as optimised
-	dml    *plan.DML
-}
 
 // planKey is what the binding of a text depends on, but for the definitions.
 type planKey struct {
@@ -81,7 +57,7 @@ type plans struct {
 type cached struct {
 	key   planKey
 	of    *catalog.Definitions
-	bound *Bound
+	bound *planner.Bound
 }
 
 const (
@@ -94,7 +70,7 @@ const (
 )
 
 // find gives what was bound in a state that defines the same.
-func (p *plans) find(k planKey, of *catalog.Definitions) *Bound {
+func (p *plans) find(k planKey, of *catalog.Definitions) *planner.Bound {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.byKey[k]
@@ -110,7 +86,7 @@ func (p *plans) find(k planKey, of *catalog.Definitions) *Bound {
 }
 
 // keep keeps a bound statement, if there is memory to spare for it.
-func (p *plans) keep(k planKey, of *catalog.Definitions, b *Bound) {
+func (p *plans) keep(k planKey, of *catalog.Definitions, b *planner.Bound) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.acct == nil {
@@ -174,26 +150,11 @@ func (p *plans) begin(pool *mem.Pool) {
 
 func (k *planKey) bytes() int64 { return planBytes + planBytesPerByte*int64(len(k.text)) }
 
-// BindQuery binds a text that gives rows, in a context over a state; or finds what
-// was bound before.
-func (p *Planner) BindQuery(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*Bound, error) {
-	return p.bound(c, st, text, poll, func(s *bind.Session) (*Bound, error) {
-		q, err := bind.Query(s, text.Node)
-		return &Bound{Query: q}, err
-	})
-}
-
-// BindDML is BindQuery for a text that writes.
-func (p *Planner) BindDML(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*Bound, error) {
-	return p.bound(c, st, text, poll, func(s *bind.Session) (*Bound, error) {
-		d, err := bind.DML(s, text.Node)
-		return &Bound{DML: d}, err
-	})
-}
-
-func (p *Planner) bound(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll, bound func(*bind.Session) (*Bound, error)) (*Bound, error) {
+// Bind binds a text that gives rows or writes, in a context over a state; or finds
+// what was bound before.
+func (p *Planner) Bind(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*planner.Bound, error) {
 	if len(text.Text) > longText {
-		return bound(p.Binding(c, st, text, poll))
+		return planner.Bind(p.Binding(c, st, text, poll), text.Node)
 	}
 	k := planKey{text: text.Text, params: paramKey(c.ParamTypes), meaning: c.meaning}
 	if b := p.plans.find(k, st.Definitions()); b != nil {
@@ -203,66 +164,14 @@ func (p *Planner) bound(c *Context, st *catalog.State, text *parse.Statement, po
 	env, moment := *s.Env, false
 	env.ReadNow = func() { moment = true }
 	s.Env = &env
-	b, err := bound(s)
+	b, err := planner.Bind(s, text.Node)
 	if err != nil {
 		return nil, err
 	}
-	if !moment && b.lasting() {
+	if !moment && b.Lasting() {
 		p.plans.keep(k, st.Definitions(), b)
 	}
 	return b, nil
-}
-
-// lasting tells whether a statement's binding depends on its text, its context and
-// the catalog's definitions alone: files and the state of nodes may be others by
-// the next time.
-func (b *Bound) lasting() bool {
-	ok := true
-	var walk func(n plan.Node)
-	walk = func(n plan.Node) {
-		switch n.(type) {
-		case *plan.Source, *plan.Virtual:
-			ok = false
-		}
-		for _, e := range plan.Exprs(n) {
-			expr.Walk(e, func(x expr.Expr) bool {
-				if s, isSub := x.(*expr.Subquery); isSub {
-					if below, isNode := s.Plan.(plan.Node); isNode {
-						walk(below)
-					}
-				}
-				return ok
-			})
-		}
-		for _, k := range n.Children() {
-			if ok {
-				walk(k)
-			}
-		}
-	}
-	var dml func(d *plan.DML)
-	buffers := func(defs []plan.BufferDef) {
-		for _, d := range defs {
-			if d.DML != nil {
-				dml(d.DML)
-			} else {
-				walk(d.Root)
-			}
-		}
-	}
-	dml = func(d *plan.DML) {
-		buffers(d.Buffers)
-		if d.Source != nil {
-			walk(d.Source)
-		}
-	}
-	if b.DML != nil {
-		dml(b.DML)
-	} else {
-		buffers(b.Query.Buffers)
-		walk(b.Query.Root)
-	}
-	return ok
 }
 
 // paramKey tells lists of types apart.
@@ -275,41 +184,4 @@ func paramKey(list []types.Type) string {
 		b = append(b, ',')
 	}
 	return string(b)
-}
-
-// plan gives the keyed plan of a bound statement, made once for all. It is of
-// definitions that the run's state has; statistics served as estimates only.
-func (b *Bound) plan(r *Run) *keyed {
-	if k := b.keyed.Load(); k != nil {
-		return k
-	}
-	k := &keyed{}
-	stats := props.Estimates(props.FromState(r.state))
-	var next expr.ColID
-	values, moment := *r.x.Env.Types, false
-	values.ReadNow = func() { moment = true }
-	e := &rule.Env{State: r.state, Stats: stats, Folder: eval.Folder{Env: &function.Env{Types: &values, Pool: r.x.Env.Pool, Host: r.x.Env.Host}}, NextCol: &next}
-	var root plan.Node
-	var cols []plan.Column
-	switch {
-	case b.DML != nil && b.DML.Source != nil && len(b.DML.Buffers) == 0 && b.DML.OnConflict == nil:
-		next = b.DML.NextCol
-		if d, err := opt.DML(b.DML, e); err == nil && len(d.Buffers) == 0 {
-			k.dml, root = d, d.Source
-			cols = root.Schema()
-		}
-	case b.Query != nil && len(b.Query.Buffers) == 0 && len(b.Query.Locks) == 0:
-		next = b.Query.NextCol
-		if q, err := opt.Optimize(b.Query, e); err == nil && len(q.Buffers) == 0 {
-			k.query, root, cols = q, q.Root, q.Cols
-		}
-	}
-	if root != nil && !moment && opt.Keyed(root, stats) {
-		if s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: stats}); err == nil && len(s.Stages) == 1 {
-			s.Stages[0].Single, s.Stages[0].Short = true, true
-			k.staged = s
-		}
-	}
-	b.keyed.Store(k)
-	return k
 }

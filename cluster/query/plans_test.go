@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -16,7 +17,7 @@ func TestPlansKept(t *testing.T) {
 	p.begin(pool)
 	a, b := catalog.New().Definitions(), catalog.New().Definitions()
 	k := planKey{text: "select 1", params: paramKey(nil)}
-	one, two := &Bound{}, &Bound{}
+	one, two := &planner.Bound{}, &planner.Bound{}
 	p.keep(k, a, one)
 	if p.find(k, a) != one || p.find(k, b) != nil {
 		t.Error("not by its definitions")

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
-	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rule"
@@ -19,7 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Run is a statement being carried out: its optimised pieces over one view of
+// Run is a statement being carried out: its optimised plans over one view of
 // the catalog. It must be closed, after all its readers.
 type Run struct {
 	Statement // the Runner's
@@ -27,6 +27,10 @@ type Run struct {
 	state     *catalog.State
 	nodes     int          // how many take part in plans that are worth it
 	staged    *plan.Staged // the plan staged last
+	parts     []stage.Part // what fills the statement's buffers
+	main      *stage.Part  // what Show prints, where that is not the plan staged last
+	// Analyze keeps what each part did, for Show.
+	Analyze bool
 }
 
 // Open opens the statement's resources over a view.
@@ -36,66 +40,43 @@ func (x *Execution) Open(st *catalog.State) *Run {
 		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(x, st), Admission: x.Admission})}
 }
 
-// optEnv is what the optimiser may ask.
-func (r *Run) optEnv(ctx context.Context, next *expr.ColID) *rule.Env {
-	return &rule.Env{State: r.state, Folder: eval.Folder{Env: r.x.Env}, Params: r.x.Context.Params, NextCol: next, Nodes: r.nodes, Poll: Poll(ctx)}
+// planning is what a plan over the run's view is made for; manifests are those of
+// scans that do not read the view's.
+func (r *Run) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Manifest) *planner.Env {
+	x := r.x
+	return &planner.Env{State: r.state, Role: x.Context.Role, Params: x.Context.Params, Nodes: r.nodes, Folder: eval.Folder{Env: x.Env},
+		WithoutParams: func(readNow func()) rule.Folder {
+			values := *x.Env.Types
+			values.ReadNow = readNow
+			return eval.Folder{Env: &function.Env{Types: &values, Pool: x.Env.Pool, Host: x.Env.Host}}
+		},
+		NodesFor: func(root plan.Node) int { return r.nodesFor(root, manifests) },
+		Local:    func(root plan.Node) bool { return r.here(root, manifests) },
+		Scarce:   x.Pool.Paused, Poll: Poll(ctx)}
 }
 
-// Optimize is the only way from a bound query to one that can run: it checks the
-// privileges that the query needs. next is the first free column. The tree that it is
-// given stays as it was.
-func (r *Run) Optimize(ctx context.Context, q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
-	if err := plan.Authorize(r.state, r.x.Context.Role, q.Tables); err != nil {
-		return nil, 0, err
-	}
-	next = q.NextCol
-	o, err = opt.Optimize(q, r.optEnv(ctx, &next))
-	return o, next, err
+// Optimize makes a bound statement one whose tree can be staged.
+func (r *Run) Optimize(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+	return planner.Optimize(b, r.planning(ctx, nil))
 }
 
-// OptimizeDML is Optimize for a statement that writes.
-func (r *Run) OptimizeDML(ctx context.Context, d *plan.DML) (*plan.DML, error) {
-	if err := plan.Authorize(r.state, r.x.Context.Role, d.Tables); err != nil {
-		return nil, err
-	}
-	next := d.NextCol
-	return opt.DML(d, r.optEnv(ctx, &next))
+// Plan makes a bound statement one that can run.
+func (r *Run) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+	return planner.Plan(b, r.planning(ctx, nil))
 }
 
-// Query optimises and starts a bound query. The reader gives the columns that
-// Optimize does. For write see Buffers.
-func (r *Run) Query(ctx context.Context, q *plan.Query, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
-	o, _, err := r.Optimize(ctx, q)
+// Query plans and starts a bound query. The reader gives the columns returned. For
+// write see Buffers.
+func (r *Run) Query(ctx context.Context, b *planner.Bound, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
+	p, err := r.Plan(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.Buffers(ctx, o.Buffers, write); err != nil {
+	if err := r.Buffers(ctx, p.Query.Buffers, write); err != nil {
 		return nil, nil, err
 	}
-	rows, err := r.Start(ctx, o.Root, o.Cols, nil)
-	return rows, o.Cols, err
-}
-
-// Open starts a bound statement that gives rows, as Query does.
-func (r *Run) Open(ctx context.Context, b *Bound, write func(*plan.DML) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
-	if k := b.plan(r); k.staged != nil && r.here(k.staged.Stages[0].Root, nil) {
-		if err := plan.Authorize(r.state, r.x.Context.Role, k.query.Tables); err != nil {
-			return nil, nil, err
-		}
-		rows, err := r.Staged(ctx, k.staged)
-		return rows, k.query.Cols, err
-	}
-	return r.Query(ctx, b.Query, write)
-}
-
-// Keyed gives the optimised form of a bound statement that writes, and the plan
-// of its source where that is one for all parameters.
-func (r *Run) Keyed(ctx context.Context, b *Bound) (*plan.DML, *plan.Staged, error) {
-	if k := b.plan(r); k.staged != nil && r.here(k.staged.Stages[0].Root, nil) {
-		return k.dml, k.staged, plan.Authorize(r.state, r.x.Context.Role, k.dml.Tables)
-	}
-	d, err := r.OptimizeDML(ctx, b.DML)
-	return d, nil, err
+	rows, err := r.Staged(ctx, p.Staged)
+	return rows, p.Query.Cols, err
 }
 
 // Staged runs a plan that was staged before.
@@ -113,7 +94,9 @@ func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*pl
 		cols := d.Cols
 		switch {
 		case d.DML == nil:
-			rows, err = r.Start(ctx, d.Root, d.Cols, nil)
+			if err = r.part(ctx, d); err == nil {
+				rows, err = r.Run(ctx, r.staged, nil)
+			}
 		case write == nil:
 			err = pgerr.Unsupported("WITH clause containing a data-modifying statement is not supported here")
 		default:
@@ -125,6 +108,44 @@ func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*pl
 		if err := r.Fill(ctx, d.ID, cols, rows); err != nil {
 			return err
 		}
+		switch {
+		case r.Analyze && d.DML == nil:
+			r.parts[len(r.parts)-1].Actuals = r.Actuals()
+		case r.main != nil: // what writes within the statement is a part of it
+			r.main.Name = d.Name
+			r.parts, r.main = append(r.parts, *r.main), nil
+		}
+	}
+	return nil
+}
+
+// part makes the stages of what fills a buffer.
+func (r *Run) part(ctx context.Context, d plan.BufferDef) error {
+	root, cols := d.Root, d.Cols
+	if d.DML != nil {
+		if d.DML.Source == nil {
+			return nil
+		}
+		root, cols = d.DML.Source, d.DML.Source.Schema()
+	}
+	err := r.Stage(ctx, root, cols, nil)
+	if err == nil {
+		r.parts = append(r.parts, stage.Part{Name: d.Name, Plan: r.staged, Writes: d.DML})
+	}
+	return err
+}
+
+// Parts makes the stages of what fills a statement's buffers, for Show.
+func (r *Run) Parts(ctx context.Context, defs []plan.BufferDef) error {
+	for _, d := range defs {
+		if d.DML != nil {
+			if err := r.Parts(ctx, d.DML.Buffers); err != nil {
+				return err
+			}
+		}
+		if err := r.part(ctx, d); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -132,14 +153,9 @@ func (r *Run) Buffers(ctx context.Context, defs []plan.BufferDef, write func(*pl
 // Stage makes the stages of an optimised tree, whose columns are cols. It changes
 // the tree.
 func (r *Run) Stage(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) error {
-	kept := props.Kept(root, props.FromState(r.state))
-	staged, err := stage.Stage(root, cols, r.stageEnv(ctx, root, manifests))
-	if err != nil {
-		return err
-	}
-	staged.Holds = kept > heldRows || kept > 0 && r.x.Pool.Paused()
+	staged, err := planner.Stage(root, cols, r.planning(ctx, manifests))
 	r.staged = staged
-	return nil
+	return err
 }
 
 // Start stages an optimised tree and runs it. The reader's columns are cols.
@@ -151,36 +167,29 @@ func (r *Run) Start(ctx context.Context, root plan.Node, cols []plan.Column, man
 }
 
 // Few starts a tree of which the caller knows that it reads and gives few rows, as
-// one that looks for keys. Nothing is weighed for it.
+// one that looks for keys. Its place is not estimated.
 func (r *Run) Few(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	if !r.here(root, manifests) {
 		return r.Start(ctx, root, cols, manifests)
 	}
-	s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: props.FromState(nil)})
+	s, err := planner.Short(root, cols, props.FromState(nil))
 	if err != nil {
 		return nil, err
 	}
-	s.Stages[0].Single, s.Stages[0].Short = true, true
 	r.staged = s
 	return r.Run(ctx, s, manifests)
 }
 
-// heldRows is how many rows a plan may keep without being admitted to the nodes
-// where it runs: a megabyte or two, unless they are long. What most applications
-// ask never queues, but where memory is short already.
-const heldRows = 20000
-
-// stageEnv is what staging a plan asks. Plans over few rows stay on this node.
-func (r *Run) stageEnv(ctx context.Context, root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) *stage.Env {
-	e := &stage.Env{Nodes: r.nodes, State: r.state, Poll: Poll(ctx)}
+// nodesFor is how many nodes a tree is worth: those over few rows stay on this one.
+func (r *Run) nodesFor(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) int {
 	least := r.x.Context.DistributeRows
 	if c, ok := root.(*plan.Collect); ok && least > 0 { // they will be read over and over: every value counts
 		least = max(least/int64(max(len(c.Input.Schema()), 1)), 1)
 	}
-	if e.Nodes > 1 && least > 0 && r.Reads(root, manifests, least, false) < least {
-		e.Nodes = 1
+	if least > 0 && r.Reads(root, manifests, least, false) < least {
+		return 1
 	}
-	return e
+	return r.nodes
 }
 
 // here tells whether a tree of few rows may run on this node alone: all that its

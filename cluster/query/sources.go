@@ -6,25 +6,31 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
+
+// Sources are the table functions that read or make rows in bulk. Files that lie
+// below directories of shared are the same on all nodes.
+type Sources interface {
+	Source(name string, args []plan.Arg, shared []string) (*plan.Source, error)
+}
 
 // guardedSources lets superusers alone read the server's files.
 type guardedSources struct {
-	bind.SourceCatalog
-	super bool
+	all    Sources
+	shared []string
+	super  bool
 }
 
 // Source implements bind.SourceCatalog.
-func (g guardedSources) Source(name string, args []plan.Arg) ([]plan.Column, float64, error) {
+func (g guardedSources) Source(name string, args []plan.Arg) (*plan.Source, error) {
 	if source.IsFile(name) && !g.super {
-		return nil, 0, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to read files with %s", name)
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to read files with %s", name)
 	}
-	return g.SourceCatalog.Source(name, args)
+	return g.all.Source(name, args, g.shared)
 }
 
-// sources are the table functions that a role may use.
-func sources(all bind.SourceCatalog, st *catalog.State, role types.OID) bind.SourceCatalog {
-	me := st.Role(role)
-	return guardedSources{all, me != nil && me.Super}
+// sources are the table functions as a statement may use them.
+func sources(all Sources, st *catalog.State, c *Context) bind.SourceCatalog {
+	me := st.Role(c.Role)
+	return guardedSources{all, c.Shared, me != nil && me.Super}
 }

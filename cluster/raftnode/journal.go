@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -24,7 +25,8 @@ import (
 //	record   magic │ CRC-32C │ generation │ number │ length │ entries …   padded to 64
 //
 // A generation is one filling of the file. bbolt knows the last whose entries it
-// has: records up to that one are old. A file that begins with a newer one is read
+// has, and which entry that was: bbolt's pages carry no checksum, and a root that
+// has changed may be that of an earlier log, whole but shorter. Records up to that one are old. A file that begins with a newer one is read
 // as far as its records follow each other; the last may have been cut off by a crash,
 // and was confirmed to nobody. A newer record behind a bad one is damage.
 type journal struct {
@@ -49,16 +51,17 @@ const (
 	entryHead    = 8 + 8 + 1 + 4
 )
 
-// flushedKey is the last generation that is in bbolt.
+// flushedKey is the last generation that is in bbolt, and the last entry that is
+// there at the least, 0 for none: two numbers of 8 bytes, big-endian. Before entries
+// were noted it was the first alone.
 var flushedKey = []byte("tributary-journal")
 
 // openJournal brings what the journal of a log holds into it and begins anew. A log
 // that had a journal must have it.
 func openJournal(path string, l *boltLog) (_ *journal, err error) {
 	j := &journal{boltLog: l, path: path}
-	done, err := l.GetUint64(flushedKey)
-	had := err == nil
-	if err != nil && !errors.Is(err, raftboltdb.ErrKeyNotFound) {
+	done, had, err := l.flushed()
+	if err != nil {
 		return nil, damaged(l.path, err.Error())
 	}
 	b, err := os.ReadFile(path)
@@ -83,6 +86,32 @@ func openJournal(path string, l *boltLog) (_ *journal, err error) {
 		return nil, errors.Join(err, j.file.Close())
 	}
 	return j, nil
+}
+
+// flushed is the generation whose entries are in the log; had is whether there was
+// a journal.
+func (l *boltLog) flushed() (gen uint64, had bool, err error) {
+	v, err := l.Get(flushedKey)
+	switch {
+	case errors.Is(err, raftboltdb.ErrKeyNotFound):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	case len(v) != 8 && len(v) != 16:
+		return 0, false, fmt.Errorf("the value of %q has %d bytes", flushedKey, len(v))
+	}
+	gen = binary.BigEndian.Uint64(v)
+	if len(v) == 16 {
+		want := binary.BigEndian.Uint64(v[8:])
+		last, err := l.LastIndex()
+		if err == nil && last < want {
+			err = fmt.Errorf("it ends at entry %d, and entry %d was there", last, want)
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return gen, true, nil
 }
 
 // allocate fills the file up, so that no later write changes more than its bytes.
@@ -184,13 +213,22 @@ func (j *journal) flush() error {
 			return err
 		}
 	}
+	last, err := j.boltLog.LastIndex()
+	if err != nil {
+		return err
+	}
 	// Also where there is none: a record that was not confirmed may be in the file.
-	if err := j.SetUint64(flushedKey, j.gen); err != nil {
+	if err := j.note(j.gen, last); err != nil {
 		return err
 	}
 	j.gen++
 	j.newest, j.at, j.records = nil, 0, 0
 	return nil
+}
+
+// note writes that the log has all of a generation, and ends at last or later.
+func (j *journal) note(gen, last uint64) error {
+	return j.Set(flushedKey, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, gen), last))
 }
 
 // StoreLogs implements raft.LogStore.
@@ -278,6 +316,23 @@ func (j *journal) DeleteRange(from, to uint64) error {
 	}
 	if err := j.flush(); err != nil {
 		return err
+	}
+	first, err := j.boltLog.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := j.boltLog.LastIndex()
+	if err != nil {
+		return err
+	}
+	if to >= last { // its end goes: what is noted of it first
+		end := uint64(0)
+		if from > first {
+			end = from - 1
+		}
+		if err := j.note(j.gen-1, end); err != nil {
+			return err
+		}
 	}
 	return j.boltLog.DeleteRange(from, to)
 }

@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -78,6 +79,14 @@ func openLog(path string, room *disk.Reserve, upTo uint64) (_ *boltLog, err erro
 	}
 	for i := first; i <= last && first > 0; i++ {
 		if err := l.GetLog(i, &raft.Log{}); err != nil && !(i <= upTo && errors.Is(err, raft.ErrLogNotFound)) {
+			return nil, damaged(path, err.Error())
+		}
+	}
+	if _, _, err := l.flushed(); err != nil {
+		return nil, damaged(path, err.Error())
+	}
+	for _, key := range []string{"CurrentTerm", "LastVoteTerm", "LastVoteCand"} { // raft's names
+		if _, err := l.Get([]byte(key)); err != nil && !errors.Is(err, raftboltdb.ErrKeyNotFound) {
 			return nil, damaged(path, err.Error())
 		}
 	}
@@ -176,24 +185,49 @@ func (l *boltLog) DeleteRange(from, to uint64) error {
 
 // Set implements raft.StableStore.
 func (l *boltLog) Set(k, v []byte) error {
-	return l.write(func() error { return l.bolt.Set(k, v) })
+	return l.write(func() error { return l.bolt.Set(k, summed(k, v)) })
 }
 
 // Get implements raft.StableStore.
 func (l *boltLog) Get(k []byte) (v []byte, err error) {
 	err = l.guard(func() (err error) { v, err = l.bolt.Get(k); return err })
-	return v, err
+	if err != nil || len(v) < valueHead || le.Uint32(v) != valueMagic {
+		return v, err // written before values had a checksum
+	}
+	if sum := summed(k, v[valueHead:]); string(sum) != string(v) {
+		return nil, fmt.Errorf("the value of %q has changed", k)
+	}
+	return v[valueHead:], nil
+}
+
+// A value of the stable store begins with a magic and the CRC-32C of its key and
+// itself: a vote of another term would be a second vote.
+const (
+	valueMagic = 0x56425254
+	valueHead  = 8
+)
+
+func summed(k, v []byte) []byte {
+	b := le.AppendUint32(make([]byte, 0, valueHead+len(v)), valueMagic)
+	b = le.AppendUint32(b, crc32.Update(crc32.Checksum(k, castagnoli), castagnoli, v))
+	return append(b, v...)
 }
 
 // SetUint64 implements raft.StableStore.
 func (l *boltLog) SetUint64(k []byte, v uint64) error {
-	return l.write(func() error { return l.bolt.SetUint64(k, v) })
+	return l.Set(k, binary.BigEndian.AppendUint64(nil, v))
 }
 
 // GetUint64 implements raft.StableStore.
-func (l *boltLog) GetUint64(k []byte) (v uint64, err error) {
-	err = l.guard(func() (err error) { v, err = l.bolt.GetUint64(k); return err })
-	return v, err
+func (l *boltLog) GetUint64(k []byte) (uint64, error) {
+	v, err := l.Get(k)
+	if err == nil && len(v) != 8 {
+		err = fmt.Errorf("the value of %q has %d bytes", k, len(v))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(v), nil
 }
 
 // Close closes the file.

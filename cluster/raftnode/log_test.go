@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -16,13 +17,22 @@ import (
 // writtenLog makes a log with some history, and gives its entries.
 func writtenLog(t *testing.T, path string) [][]byte {
 	t.Helper()
-	l, err := openLog(path, nil, 0)
+	b, err := openLog(path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := openJournal(path+".journal", b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	var want [][]byte
 	for i := range uint64(120) {
+		if i%4 == 0 {
+			if err := l.flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		data := make([]byte, r.IntN(3000))
 		for j := range data {
 			data[j] = byte(r.Uint32())
@@ -100,6 +110,10 @@ func TestDamagedLog(t *testing.T) {
 			}
 			continue
 		}
+		term, err := l.GetUint64([]byte("CurrentTerm"))
+		if err != nil || first >= 8192 && term != 3 {
+			t.Fatalf("%d: term %d after damage at %d: %v", i, term, first, err)
+		}
 		got := entries(t, l)
 		if first >= 8192 && len(got) != len(want) {
 			t.Fatalf("%d: %d entries of %d after damage at %d", i, len(got), len(want), first)
@@ -152,6 +166,61 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
+// TestEarlierRoot: a root that has changed into that of an earlier state of the log
+// is noticed. bbolt leaves pages as they were when it stops using them.
+func TestEarlierRoot(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log.db")
+	want := writtenLog(t, path)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := good[boltHeader:]
+	if o := good[4096+boltHeader:]; le.Uint64(o[48:]) > le.Uint64(m[48:]) {
+		m = o
+	}
+	root := good[4096*le.Uint64(m[16:]):]
+	at := bytes.Index(root, []byte("logs")) + 4 // its pages' root
+	refused := 0
+	for page := range uint64(len(good) / 4096) {
+		b := bytes.Clone(good)
+		le.PutUint64(b[cap(good)-cap(root)+at:], page)
+		if bytes.Equal(b, good) || checkBolt(b) != nil {
+			continue
+		}
+		bad := filepath.Join(dir, fmt.Sprintf("%d.db", page)) // one in which bbolt panicked stays locked
+		if err := os.WriteFile(bad, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := openLog(bad, nil, 0)
+		if err != nil {
+			refused++
+			if !pgerr.Is(err, pgerr.DataCorrupted) {
+				t.Errorf("page %d as a root: %v", page, err)
+			}
+			continue
+		}
+		// What lacks at the beginning is checkSnapshots' to see.
+		got := entries(t, l)
+		for k := range min(len(got), len(want)) {
+			if !bytes.Equal(got[len(got)-1-k], want[len(want)-1-k]) {
+				t.Errorf("page %d as a root: %d entries, and the log does not end with them", page, len(got))
+				break
+			}
+		}
+		if len(got) == 0 {
+			t.Errorf("page %d as a root: no entries", page)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused < 5 {
+		t.Errorf("only %d pages looked like a root", refused)
+	}
+}
+
 // TestLogBehindASnapshot: a follower that was given a snapshot keeps older
 // entries and goes on behind it. What lacks is in the snapshot, or it is damage.
 func TestLogBehindASnapshot(t *testing.T) {
@@ -192,5 +261,44 @@ func TestLogBehindASnapshot(t *testing.T) {
 	}
 	if err := open(); !pgerr.Is(err, pgerr.DataCorrupted) {
 		t.Fatal("an entry lacks that is in no snapshot:", err)
+	}
+}
+
+// TestChangedVote: a vote that has changed is not taken for one, wherever its bytes
+// are, and one that was written without a checksum is read as it is.
+func TestChangedVote(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log.db")
+	l, err := openLog(path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetUint64([]byte("CurrentTerm"), 0x0123456789abcdef); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.bolt.SetUint64([]byte("LastVoteTerm"), 7); err != nil {
+		t.Fatal(err)
+	}
+	if term, err := l.GetUint64([]byte("LastVoteTerm")); err != nil || term != 7 {
+		t.Fatal(term, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []byte("\x01\x23\x45\x67\x89\xab\xcd\xef")
+	if !bytes.Contains(good, key) {
+		t.Fatal("the term is not in the file")
+	}
+	bad := bytes.ReplaceAll(good, key, []byte("\x01\x23\x45\x67\x89\xab\xcd\xee"))
+	path = filepath.Join(dir, "bad.db")
+	if err := os.WriteFile(path, bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openLog(path, nil, 0); !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Error(err)
 	}
 }

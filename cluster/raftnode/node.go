@@ -197,6 +197,9 @@ func (n *Node) Current() *catalog.State { return n.fsm.Current() }
 // Changed gives a channel that is closed with the next change of Current.
 func (n *Node) Changed() <-chan struct{} { return n.fsm.Changed() }
 
+// Redefined gives a channel that is closed when what Current defines next changes.
+func (n *Node) Redefined() <-chan struct{} { return n.fsm.Redefined() }
+
 // WaitFor waits until this node has applied the commit with this index.
 func (n *Node) WaitFor(ctx context.Context, index uint64) error { return n.fsm.WaitFor(ctx, index) }
 

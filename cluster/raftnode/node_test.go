@@ -428,16 +428,16 @@ func TestOnceUnderCuts(t *testing.T) {
 		name string
 		err  error
 	}
-	const lanes, each = 4, 40
+	const threads, each = 4, 40
 	var mu sync.Mutex
 	var all []told
-	progress := make(chan struct{}, 3*lanes*each)
+	progress := make(chan struct{}, 3*threads*each)
 	var wg sync.WaitGroup
 	for i := range 3 {
-		for lane := range lanes {
+		for thread := range threads {
 			wg.Go(func() {
 				for k := range each {
-					name := fmt.Sprint(i, "/", lane, "/", k)
+					name := fmt.Sprint(i, "/", thread, "/", k)
 					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+(k*7)%400)*time.Millisecond)
 					_, err := c.m[i].Propose(ctx, append(set(name, "1"), &catalog.AllocOIDs{N: 1}))
 					cancel()

@@ -81,7 +81,7 @@ func (n *Node) fence() {
 }
 
 func (n *Node) newProposer() *proposer {
-	return &proposer{ctx: n.ctx, box: newOutbox(n.o.Self.ID, time.Now()), atLeader: n.atLeader, waitFor: n.fsm.WaitFor, patience: n.o.Patience,
+	return &proposer{ctx: n.ctx, box: newOutbox(n.o.Self.ID, time.Now()), atLeader: n.atLeader, applied: n.fsm.Applied, waitFor: n.fsm.WaitFor, patience: n.o.Patience,
 		deliver: func(ctx context.Context, leader uint64, cmd []byte) (reply, error) {
 			if leader == n.o.Self.ID {
 				return n.proposeHere(ctx, cmd), nil
@@ -109,8 +109,11 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 		return reply{Unlogged: pgerr.From(err)}
 	}
 	term := n.raft.CurrentTerm()
+	answer, forget := n.fsm.Expect(cmd)
+	defer forget()
 	f := n.raft.Apply(cmd, 5*time.Second)
-	switch err := n.await(ctx, f); {
+	a, err := n.answered(ctx, f, answer)
+	switch {
 	case err == nil:
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return reply{NotLeader: true}
@@ -124,18 +127,39 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 		n.o.Log.Debug("a proposal is not answered", "err", err)
 		return reply{NotLeader: true, Unsure: true}
 	}
-	r := f.Response().(meta.Response)
+	r := a.Response
 	if r.Stopped {
 		return reply{NotLeader: true, Unsure: true}
 	}
 	out := reply{Index: r.Index, Outcome: r.Outcome, Ended: r.Ended}
 	if term == n.raft.CurrentTerm() {
-		out.Term, out.Committed = term, f.Index()
+		out.Term, out.Committed = term, a.At
 	}
 	if r.Err != nil {
 		out.Refused = pgerr.From(r.Err)
 	}
 	return out
+}
+
+// answerTime is how long the machine's answer is waited for before raft's is too, which
+// comes where the log does not take the command.
+const answerTime = 20 * time.Millisecond
+
+// answered waits for what a command comes to.
+func (n *Node) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan meta.Answer) (meta.Answer, error) {
+	t := time.NewTimer(answerTime)
+	defer t.Stop()
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-t.C:
+	case <-ctx.Done():
+	case <-n.ctx.Done():
+	}
+	if err := n.await(ctx, f); err != nil {
+		return meta.Answer{}, err
+	}
+	return meta.Answer{Response: f.Response().(meta.Response), At: f.Index()}, nil
 }
 
 // await waits for a future of raft's, or until ctx or the node ends: raft never

@@ -27,6 +27,8 @@ type proposer struct {
 	// deliver hands a command to the leader. An error says nothing of what
 	// became of it.
 	deliver func(ctx context.Context, leader uint64, cmd []byte) (reply, error)
+	// applied is the command that was applied here last.
+	applied func() uint64
 	// waitFor waits until the command with this index is applied here.
 	waitFor  func(ctx context.Context, index uint64) error
 	patience time.Duration
@@ -88,8 +90,10 @@ func (p *proposer) settle(ctx context.Context, id meta.CommitID, cmd []byte) (r 
 	switch {
 	case answered && r.Refused == nil && r.Ended == 0:
 		// It is committed, whether this node gets to see it now or later.
-		w.hurry()
-		_ = p.waitFor(w.ctx, r.Index)
+		if p.applied() < r.Index {
+			w.hurry()
+			_ = p.waitFor(w.ctx, r.Index)
+		}
 		return r, nil
 	case answered:
 		return r, nil

@@ -64,7 +64,7 @@ var errLost = errors.New("the connection is gone")
 
 // proposer makes one whose commands go through deliver.
 func (l *fakeLog) proposer(gateway uint64, deliver func(ctx context.Context, cmd []byte) (reply, error)) *proposer {
-	return &proposer{ctx: context.Background(), box: newOutbox(gateway, time.Unix(1000, 0)), patience: 2 * time.Millisecond, waitFor: l.fsm.WaitFor,
+	return &proposer{ctx: context.Background(), box: newOutbox(gateway, time.Unix(1000, 0)), patience: 2 * time.Millisecond, applied: l.fsm.Applied, waitFor: l.fsm.WaitFor,
 		deliver: func(ctx context.Context, _ uint64, cmd []byte) (reply, error) { return deliver(ctx, cmd) },
 		atLeader: func(ctx context.Context, try func(context.Context, uint64) (bool, error)) error {
 			for {
@@ -261,11 +261,11 @@ func TestRandomOutcomes(t *testing.T) {
 				_, _ = p.propose(context.Background(), nil)
 			}
 			p.patience = time.Duration(roll(3)) * 100 * time.Microsecond
-			var lanes sync.WaitGroup
-			for lane := range 3 {
-				lanes.Go(func() {
+			var threads sync.WaitGroup
+			for thread := range 3 {
+				threads.Go(func() {
 					for i := range 20 {
-						name := fmt.Sprint(gateway, "/", life, "/", lane, "/", i)
+						name := fmt.Sprint(gateway, "/", life, "/", thread, "/", i)
 						ctx, end := context.WithCancel(context.Background())
 						select {
 						case ends <- end:
@@ -281,7 +281,7 @@ func TestRandomOutcomes(t *testing.T) {
 					}
 				})
 			}
-			lanes.Wait()
+			threads.Wait()
 		}
 		for gateway := range uint64(3) {
 			wg.Go(func() {

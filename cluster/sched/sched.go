@@ -27,7 +27,7 @@ type Node struct {
 type Leaf struct {
 	// Gateway says that only the first node reads it.
 	Gateway bool
-	// Single says that its tasks have one lane.
+	// Single says that its tasks have one thread.
 	Single bool
 	// Stays says that what is read is kept where it was: no node takes over another's
 	// splits, so that each has its share whoever reads fastest.

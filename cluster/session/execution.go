@@ -127,9 +127,8 @@ func (s *Session) OpenTxn() *txn.Txn {
 }
 
 func (s *Session) newTxn() *txn.Txn {
-	t := txn.New(s.registry.cfg.Queries.Next(), &s.reading)
-	t.ReadOnly = s.set.Bool("default_transaction_read_only")
-	t.Isolation = txn.IsolationOf(s.set.Value("default_transaction_isolation"))
+	t, k := txn.New(s.registry.cfg.Queries.Next(), &s.reading), s.known()
+	t.ReadOnly, t.Isolation = k.readOnly == "on", txn.IsolationOf(k.isolation)
 	return t
 }
 
@@ -139,5 +138,5 @@ func (s *Session) Context() *query.Context {
 	if s.tx != nil {
 		at = s.tx.Start
 	}
-	return query.NewContext(query.Identity{Role: s.role, SessionUser: s.user, Temp: s.temp}, s.set, s.env, at, &host{s: s})
+	return s.known().context.At(at, &host{s: s})
 }

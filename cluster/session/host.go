@@ -20,7 +20,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// host is what functions ask of the session they run in. Lanes call it from
+// host is what functions ask of the session they run in. Threads call it from
 // several goroutines while the session's own waits, so what they may change is
 // behind mu.
 type host struct {

@@ -156,7 +156,7 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 		statements: statements{},
 	}
 	s.interrupts.wake = st.Wake
-	s.interrupts.timeout = func() time.Duration { return time.Duration(s.set.Int("statement_timeout")) * time.Millisecond }
+	s.interrupts.timeout = func() time.Duration { return s.known().statement }
 	s.activity.Store(&Activity{State: "idle", Since: s.started})
 	if err := s.init(role); err != nil {
 		return nil, fatal(pgerr.From(err))

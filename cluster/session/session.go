@@ -33,6 +33,7 @@ type Session struct {
 	cursors   cursor.Set
 	temp      types.OID // its schema for temporary tables, 0 until the first
 	env       *types.Env
+	knows     *known // nil before it is first asked for
 	sequences sequence.Session
 	locks     *advisory.Holder
 
@@ -184,15 +185,15 @@ func (s *Session) PID() uint32 { return s.start.PID }
 // IdleLimit is how long the session may wait for its client now, and the error
 // that ends it then; 0 is for ever.
 func (s *Session) IdleLimit() (time.Duration, error) {
-	name, code, what := "idle_session_timeout", pgerr.IdleSessionTimeout, "idle-session"
+	k := s.known()
+	limit, code, what := k.idle, pgerr.IdleSessionTimeout, "idle-session"
 	if s.TxStatus() != 'I' {
-		name, code, what = "idle_in_transaction_session_timeout", pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
+		limit, code, what = k.idleInBlock, pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
 	}
-	ms := s.set.Int(name)
-	if ms <= 0 {
+	if limit <= 0 {
 		return 0, nil
 	}
-	return time.Duration(ms) * time.Millisecond, pgerr.New(code, "terminating connection due to %s timeout", what).WithSeverity(pgerr.SevFatal)
+	return limit, pgerr.New(code, "terminating connection due to %s timeout", what).WithSeverity(pgerr.SevFatal)
 }
 
 // Close rolls back and frees everything. It may be called twice.

@@ -106,8 +106,9 @@ func (s *Session) Rollback() {
 func (s *Session) endTxnSettings() {
 	s.locks.Release(advisory.Transaction)
 	s.reading.Free()
-	s.set.SetInternal("transaction_isolation", s.set.Value("default_transaction_isolation"))
-	s.set.SetInternal("transaction_read_only", s.set.Value("default_transaction_read_only"))
+	k := s.known()
+	s.set.SetInternal("transaction_isolation", k.isolation)
+	s.set.SetInternal("transaction_read_only", k.readOnly)
 }
 
 // Savepoint makes a savepoint of the session: settings, cursors and records go back with

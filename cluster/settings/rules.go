@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -61,4 +62,28 @@ func nodeMemory(v string) (string, error) {
 		return "", pgerr.New(pgerr.InvalidParameterValue, "%d kB is outside the valid range for parameter %q (%d .. %d)", n, "memory", leastMemory, int64(maxInt))
 	}
 	return strconv.FormatInt(n, 10), nil
+}
+
+// directories makes absolute paths of a list.
+func directories(v string) (string, error) {
+	var out []string
+	for d := range strings.SplitSeq(v, ",") {
+		if d = strings.TrimSpace(d); d == "" {
+			continue
+		}
+		if !filepath.IsAbs(d) {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "tributary.shared_directories", v).
+				WithDetail("%q is not an absolute path.", d)
+		}
+		out = append(out, filepath.Clean(d))
+	}
+	return strings.Join(out, ", "), nil
+}
+
+// Directories are those that a setting names.
+func Directories(v string) []string {
+	if v == "" {
+		return nil
+	}
+	return strings.Split(v, ", ")
 }

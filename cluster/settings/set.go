@@ -15,6 +15,7 @@ type Set struct {
 	start    map[string]string // what RESET goes back to
 	undo     []undo            // changes since the outermost transaction began
 	inTxn    bool
+	changes  uint64
 	OnChange func(def *Def, value string) // told of each change of an effective value
 	Shared   func(def *Def) string        // the value of one that is no session's; nil: its default
 }
@@ -39,6 +40,10 @@ func (s *Set) SetStart(name, value string) error {
 	s.changed(d, v)
 	return nil
 }
+
+// Changes counts changes: what was made of the session's values is good as long as it
+// is the same.
+func (s *Set) Changes() uint64 { return s.changes }
 
 // Get gives a setting's value. Custom settings ("a.b") exist once set.
 func (s *Set) Get(name string) (string, error) {
@@ -122,6 +127,7 @@ func (s *Set) Reset(name string, local bool) error {
 		if strings.Contains(key, ".") {
 			s.remember(key, local)
 			delete(s.values, key)
+			s.changes++
 			return nil
 		}
 		return unknown(name)
@@ -143,16 +149,22 @@ func (s *Set) ResetAll() {
 		if strings.Contains(k, ".") {
 			s.remember(k, false)
 			delete(s.values, k)
+			s.changes++
 		}
 	}
 }
 
 // SetInternal changes a value that clients may not set themselves.
 func (s *Set) SetInternal(name, value string) {
-	if d := Find(name); d != nil {
-		s.values[d.Name] = value
-		s.changed(d, value)
+	d := Find(name)
+	if d == nil {
+		return
 	}
+	if v, ok := s.values[d.Name]; ok && v == value {
+		return
+	}
+	s.values[d.Name] = value
+	s.changed(d, value)
 }
 
 func (s *Set) put(d *Def, v string, local bool) {
@@ -169,6 +181,7 @@ func (s *Set) remember(name string, local bool) {
 }
 
 func (s *Set) changed(d *Def, v string) {
+	s.changes++
 	if s.OnChange != nil {
 		s.OnChange(d, v)
 	}
@@ -194,7 +207,7 @@ func (s *Set) RollbackTo(mark int) {
 func (s *Set) End(commit bool) {
 	if !commit {
 		s.RollbackTo(0)
-	} else {
+	} else if len(s.undo) > 0 {
 		// A local change is undone to what it covered; a later plain SET of the
 		// same name stands.
 		final := map[string]bool{}
@@ -216,6 +229,7 @@ func (s *Set) restore(u undo) {
 	} else {
 		delete(s.values, u.name)
 	}
+	s.changes++
 	if d := Find(u.name); d != nil {
 		s.changed(d, s.Value(u.name))
 	}

@@ -94,11 +94,17 @@ func TestTransactions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	was, changes := s.Value("application_name"), s.Changes()
 	is := func(want string) {
 		t.Helper()
-		if got := s.Value("application_name"); got != want {
+		got := s.Value("application_name")
+		if got != want {
 			t.Fatalf("it is %q, want %q", got, want)
 		}
+		if got != was && s.Changes() == changes {
+			t.Fatalf("it is %q, which was %q, and no change was counted", got, was)
+		}
+		was, changes = got, s.Changes()
 	}
 	if err := s.SetStart("application_name", "start"); err != nil {
 		t.Fatal(err)

@@ -110,6 +110,7 @@ var defs = []*Def{
 	{Name: "work_mem", Kind: Int, Default: "0", Min: 0, Max: maxInt, Unit: "kB", Context: User, Category: "Resource Usage / Memory", Desc: "Sets the memory one statement may hold on each node; 0 leaves it to the node's limit."},
 	{Name: "tributary.distribute_rows", Kind: Int, Default: "100000", Max: maxInt, Context: User, Category: "Tributary", Desc: "Sets how many rows of tables a plan must read to run on all nodes; with fewer it runs on the session's node alone."},
 	{Name: "tributary.keep_datasets", Kind: Bool, Default: "on", Context: User, Category: "Tributary", Desc: "Keeps the encoded rows of a training in memory and on disk that nothing else needs, for the next one over the same rows."},
+	{Name: "tributary.shared_directories", Kind: String, Default: "", Context: Super, parse: directories, Category: "Tributary", Desc: "Names directories that lie at the same paths on all nodes, separated by commas: files below them are read by all nodes, others by the session's alone."},
 	{Name: "worker_saturation", Kind: Real, Default: "1.1", Context: User, Category: "Tributary", Desc: "Sets how many scan tasks are handed to a node per slot; inf hands out all at once."},
 	{Name: "xmloption", Kind: Enum, Default: "content", Enum: []string{"content", "document"}, Context: User, Desc: "Sets whether XML data is documents or content fragments."},
 	{Name: "batch_size", Kind: Int, Default: "8192", Min: 1, Max: 65536, Context: User, Category: "Tributary", Desc: "Sets the rows of a batch."},

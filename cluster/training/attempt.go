@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -182,7 +183,7 @@ func (d *drive) collect(ctx context.Context, r *reading, name string) error {
 	// out.
 	d.x.Admission.Rest()
 	if err == nil && d.show != nil {
-		d.planned = r.Show(*d.show, "")
+		d.planned = r.Show(*d.show, nil)
 	}
 	return err
 }
@@ -191,7 +192,6 @@ func (d *drive) collect(ctx context.Context, r *reading, name string) error {
 type reading struct {
 	*query.Run
 	query *plan.Query
-	next  expr.ColID // the first free column
 	close func()
 }
 
@@ -206,17 +206,17 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 		q = p.Query
 	}
 	run := d.x.Open(d.state)
-	q, next, err := run.Optimize(ctx, q)
+	p, err := run.Optimize(ctx, planner.Once(q))
 	if err != nil {
 		run.Close()
 		return nil, err
 	}
-	return &reading{run, q, next, sync.OnceFunc(run.Close)}, nil
+	return &reading{run, p.Query, sync.OnceFunc(run.Close)}, nil
 }
 
 // dataset is the plan of the dataset stage. Its buffers are filled here.
 func (d *drive) dataset(ctx context.Context, r *reading, name string) (*plan.Collect, error) {
-	o, next := r.query, r.next
+	o, next := r.query, r.query.NextCol
 	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (d *drive) dataset(ctx context.Context, r *reading, name string) (*plan.Col
 	for i, c := range o.Cols {
 		var e expr.Expr = &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}
 		want := d.plan.Job.Columns[i].Type
-		if !c.Type.CarriedAs(want) {
+		if !c.Type.SamePhysical(want) {
 			e = &expr.Cast{Arg: e, Typ: want}
 		}
 		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: want}, Expr: e})

@@ -45,7 +45,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 		if err := run.Stage(ctx, root, root.Schema(), nil); err != nil {
 			return "", err
 		}
-		return b.String() + run.Show(o, ""), nil
+		return b.String() + run.Show(o, nil), nil
 	}
 	now := time.Now()
 	job := r.job(p)

@@ -37,6 +37,8 @@ type Catalog interface {
 	Current() *catalog.State
 	// Changed gives a channel that is closed when Current next changes.
 	Changed() <-chan struct{}
+	// Redefined is Changed but for commits of rows, and reports of progress, alone.
+	Redefined() <-chan struct{}
 	// Barrier waits until Current holds all that was committed anywhere before.
 	Barrier(ctx context.Context) error
 	// Commit proposes the changes as one and waits until they are applied here.

@@ -16,7 +16,7 @@ import (
 // one that is not kept.
 func (d *drive) source(q *plan.Query) *train.Source {
 	sealing := d.plan.Job.Sealing()
-	id, ok := q.Identity(func(s *plan.Source) bool { return !source.Local(s) })
+	id, ok := q.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
 	if sealing == nil || !ok || !d.x.Context.KeepDatasets {
 		return nil
 	}

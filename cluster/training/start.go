@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -89,7 +90,7 @@ func (d *drive) readGiven(ctx context.Context, in *train.Input, acct *mem.Accoun
 	}
 	r := d.x.Open(d.state)
 	defer r.Close()
-	rows, _, err := r.Query(ctx, q, nil)
+	rows, _, err := r.Query(ctx, planner.Once(q), nil)
 	if err != nil {
 		return err
 	}

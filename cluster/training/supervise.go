@@ -93,7 +93,7 @@ func (j *Jobs) supervise(ctx context.Context) {
 	defer tick.Stop()
 	ended, digests := map[types.OID]time.Time{}, map[types.OID]digest{}
 	for {
-		changed, members := j.cfg.Catalog.Changed(), j.cfg.Members.Changed()
+		changed, members := j.cfg.Catalog.Redefined(), j.cfg.Members.Changed()
 		j.prune(j.cfg.Catalog.Current(), digests)
 		j.superviseOnce(ctx, ended)
 		select {

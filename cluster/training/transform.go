@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -184,7 +185,7 @@ func (tr *transformed) others(want func(string) bool) (out []transformItem) {
 // nameOf names an item without AS: as its column, or where that name is taken
 // after its encoder too.
 func (tr *transformed) nameOf(it transformItem, chain []feature.Transform) string {
-	name := bind.OutputName(it.val)
+	name := scope.OutputName(it.val)
 	if len(chain) > 0 && tr.has(name) {
 		name += "_" + chain[len(chain)-1].Func
 	}

@@ -112,6 +112,14 @@ func (t *Txn) Add(changes ...catalog.Change) (*catalog.State, error) {
 	return v, nil
 }
 
+// Put appends changes that fit the view they were made of; the next is made when it is
+// asked for. A transaction's last statement asks for none.
+func (t *Txn) Put(changes ...catalog.Change) {
+	if len(changes) > 0 {
+		t.changes, t.view = append(t.changes, changes...), nil
+	}
+}
+
 // Changes are those so far, in order.
 func (t *Txn) Changes() []catalog.Change { return t.changes }
 

@@ -23,7 +23,7 @@ type feed struct {
 
 	mu     sync.Mutex
 	leaves []leafFeed
-	number map[*op.Split]int // of splits handed to lanes
+	number map[*op.Split]int // of splits handed to threads
 	given  int
 	read   int
 	wake   chan struct{}

@@ -102,7 +102,7 @@ func (g *Gateway) Statement(id string, st *catalog.State, pool *mem.Pool, env *f
 }
 
 func (s *Statement) runtime() *op.Runtime {
-	return &op.Runtime{Lanes: s.g.w.cfg.Threads(), BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
+	return &op.Runtime{Threads: s.g.w.cfg.Threads(), BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
 }
 
 // Run starts a plan and gives the root stage's rows; closing the reader stops
@@ -138,7 +138,7 @@ func (s *Statement) set(r running) {
 	s.mu.Unlock()
 }
 
-// filled are the buffers that a plan may read. It keeps them by itself: while its lanes
+// filled are the buffers that a plan may read. It keeps them by itself: while its threads
 // run, and a recursion builds the operators of its rounds, its rows are made a buffer too.
 func (s *Statement) filled() map[int]*op.Buffer { return maps.Clone(s.buffers) }
 
@@ -158,7 +158,7 @@ func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.
 	for {
 		b, err := in.Next(ctx)
 		if err == io.EOF {
-			return buf.Seal(ctx)
+			return buf.Finish(ctx)
 		}
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ type partConfig struct {
 	collects op.Collectors
 	exchange op.Exchange
 	buffers  map[int]*op.Buffer
-	done     func(leaf leafID, split int) // from any lane
+	done     func(leaf leafID, split int) // from any thread
 	failed   func(err error)              // from a goroutine of the part
 }
 

@@ -60,24 +60,24 @@ func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Sca
 	c := sched.Config{Saturation: s.o.Saturation}
 	bound, writes, spread := look(p, s.common())
 	q.writes = writes
-	lanes := 0
+	threads := 0
 	for i, m := range s.g.nodes() {
 		if i > 0 && (bound || !spread) {
 			break
 		}
 		c.Nodes = append(c.Nodes, sched.Node{ID: m.ID, Threads: m.Threads})
 		q.names[m.ID] = m.Name
-		lanes += max(m.Threads, 1)
+		threads += max(m.Threads, 1)
 	}
 	if len(c.Nodes) == 1 {
-		lanes = 0
+		threads = 0
 	}
 	for i := range p.Stages {
 		st := &p.Stages[i]
 		for leaf, n := range build.Leaves(st.Root) {
 			w := leafWork{id: leafID{st.ID, leaf}}
 			l := sched.Leaf{Gateway: st.Where == plan.OnGateway, Single: st.Single, Stays: keeps(st.Root)}
-			w.splits = s.splits(n, leaf, manifests, lanes)
+			w.splits = s.splits(n, leaf, manifests, threads)
 			l.Splits = s.places(n, w.splits, manifests)
 			q.leaves = append(q.leaves, w)
 			c.Leaves = append(c.Leaves, l)
@@ -106,24 +106,24 @@ func keeps(n plan.Node) bool {
 // leastSplit is the fewest rows that are worth a split.
 const leastSplit = 1024
 
-// splitRows is how many rows the splits of a table have that so many lanes of several
+// splitRows is how many rows the splits of a table have that so many threads of several
 // nodes read: few enough for each to have two, so that who holds a replica of a segment
 // has a part in it. 0 is the usual number.
-func splitRows(m *catalog.Manifest, lanes int) int64 {
-	if m == nil || lanes == 0 {
+func splitRows(m *catalog.Manifest, threads int) int64 {
+	if m == nil || threads == 0 {
 		return 0
 	}
-	n := int64(2 * lanes)
+	n := int64(2 * threads)
 	return min(max((m.Rows()+n-1)/n, leastSplit), store.SplitRows)
 }
 
-// splits lists a leaf's work for its tasks, which have so many lanes on several nodes,
+// splits lists a leaf's work for its tasks, which have so many threads on several nodes,
 // 0 on one.
-func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest, lanes int) (list []op.Split) {
+func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*catalog.Manifest, threads int) (list []op.Split) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		pr, m := store.NewPruner(n, s.env), s.manifest(n, manifests)
-		list = store.Splits(m, leaf, splitRows(m, lanes), func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
+		list = store.Splits(m, leaf, splitRows(m, threads), func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
 	case *plan.Source:
 		of := 1
 		if s.g.w.cfg.Parts != nil {

@@ -60,7 +60,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	env.Types.Names = remoteNames{h}
 	failed := make(chan error, 1)
 	c := &partConfig{
-		runtime: &op.Runtime{Lanes: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
+		runtime: &op.Runtime{Threads: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
 		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
 		done: func(l leafID, split int) { _ = tell(event{Kind: evDone, Leaf: l, Split: split}) },

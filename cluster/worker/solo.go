@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // solo is a plan of one stage, which runs on this node: a task and nothing
@@ -70,8 +71,19 @@ func (s *Statement) keySplits(ctx context.Context, n plan.Node, leaf int, manife
 	if k == nil {
 		return s.splits(n, leaf, manifests, 0)
 	}
-	pr := s.pin.Pruner(sc, s.env)
-	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) })
+	keep := k.MayHave
+	if !k.IsInt() {
+		pr := s.pin.Pruner(sc, s.env)
+		keep = func(g *catalog.Segment) bool { return pr.MayMatch(g.Zones, g.Rows) }
+	}
+	return s.pin.KeySplits(ctx, s.manifest(sc, manifests), leaf, k, keep)
+}
+
+// Lacks tells whether no row of a manifest has these values of a constraint's columns,
+// where indexes tell.
+func (s *Statement) Lacks(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool {
+	k := store.KeyFor(rel, c, vals)
+	return k != nil && s.pin.Lacks(ctx, m, k)
 }
 
 // Next implements op.BatchReader. Damage that a task meets is mended, and where

@@ -30,7 +30,7 @@ type Config struct {
 	Server  *rpc.Server
 	Store   *store.Store
 	Pool    *mem.Pool
-	Threads func() int // as it is now: what starts takes so many lanes
+	Threads func() int // as it is now: what starts takes so many threads
 	Temp    string     // parent of spill directories
 	Budget  *spill.Budget
 	Sources op.Sources

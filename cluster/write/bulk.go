@@ -2,25 +2,27 @@ package write
 
 import (
 	"io"
-	"slices"
 
-	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// bulkRows is how many rows a plan reads for the lanes that read them to write
-// what comes of them, each its own segments and each on its own node. With
-// fewer, and where rows come in an order, they go through one writer at the
-// gateway, which keeps the order.
+// bulkRows is how many rows a plan reads for the threads that read them to write
+// what comes of them, each its own segments and each on its own node; fewer, where
+// fewer are spread over nodes (tributary.distribute_rows). With less than that, and
+// where rows come in an order, they go through one writer at the gateway, which keeps
+// the order.
 const bulkRows = 64 << 10
 
-// inLanes tells whether the rows of an optimised tree are written where they
+// inThreads tells whether the rows of an optimised tree are written where they
 // are made.
-func (r *Run) inLanes(root plan.Node) bool {
+func (r *Run) inThreads(root plan.Node) bool {
 	n := root
 	for {
 		switch x := n.(type) {
@@ -31,80 +33,93 @@ func (r *Run) inLanes(root plan.Node) bool {
 		case *plan.ProjectSet:
 			n = x.Input
 		case *plan.Scan, *plan.Source, *plan.Join, *plan.Aggregate, *plan.Window, *plan.SetOp:
-			return r.Reads(root, nil, bulkRows, true) >= bulkRows
+			least := min(bulkRows, r.x.Context.DistributeRows)
+			return r.Reads(root, nil, least, true) >= least
 		default:
 			return false
 		}
 	}
 }
 
-// writeLanes runs a TableWrite and gives the segments it wrote, in the order of
-// their rows as far as there is one.
-func (r *Run) writeLanes(n *plan.TableWrite) ([]*catalog.Segment, int64, error) {
-	n.Out = plan.Column{ID: n.Out.ID, Name: "segment", Type: types.Bytea}
-	if sc := r.st.Schema(n.Table.Schema); sc != nil {
-		n.Namespace = sc.Name
+// inThreads carries the statement out where its source's rows are.
+func (w *ModifyTable) inThreads(source plan.Node) error {
+	n := w.node(source)
+	n.Again = (n.Kind == plan.UpdateRows || n.Kind == plan.DeleteRows) &&
+		!props.CoversKey(props.UniqueKeys(source, props.FromState(w.r.st)), plan.ColSet{n.RowID: true})
+	next := w.d.NextCol
+	column := func(name string, t types.Type) plan.Column {
+		next++
+		return plan.Column{ID: next - 1, Name: name, Type: t}
 	}
-	for _, c := range n.Table.Live() {
-		n.Cols = append(n.Cols, c.Num)
+	n.Out = column("written", types.Bytea)
+	for _, it := range w.d.Returning {
+		n.Returning = append(n.Returning, plan.Item{Col: column(it.Col.Name, it.Col.Type), Expr: it.Expr})
+	}
+	keys := w.r.x.Txn.foreign.keys
+	if keys != nil && keys.pairs {
+		for _, ids := range [][]expr.ColID{w.d.Old, w.d.Values} {
+			for _, num := range keys.nums {
+				c := w.live[keys.column(w, num)]
+				to := column(c.Name, c.Type)
+				n.Updated = append(n.Updated, plan.Item{Col: to, Expr: &expr.Col{ID: ids[keys.column(w, num)], Typ: c.Type, Name: c.Name}})
+			}
+		}
 	}
 	cols := n.Schema()
-	rows, err := r.start(n, cols, nil)
+	rows, err := w.r.start(n, cols, nil)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	defer rows.Close()
-	var list []catalog.Written
-	var count int64
 	for {
-		b, err := rows.Next(r.x.Ctx)
+		b, err := rows.Next(w.r.x.Ctx)
 		if err == io.EOF {
-			break
+			w.r.Note(w.d)
+			return nil
 		}
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
+		// Threads tell of rows, then of what they wrote, never both in a row.
+		told := b.Cols[0]
+		var changed []int32
 		for k := range b.Rows() {
-			enc, ok := rowAt(b, cols, k)[0].([]byte)
+			row := k
+			if b.Sel != nil {
+				row = int(b.Sel[k])
+			}
+			if told.IsNull(row) {
+				changed = append(changed, int32(row))
+				continue
+			}
+			enc, ok := types.DatumAt(types.Bytea, told, row).([]byte)
 			if !ok {
-				return nil, 0, pgerr.Internal("a table write tells of no segment")
+				return pgerr.Internal("a table write tells of nothing")
 			}
-			w, err := catalog.UnmarshalWritten(enc)
+			x, err := catalog.UnmarshalWritten(enc)
+			if err == nil {
+				err = w.take(x)
+			}
 			if err != nil {
-				return nil, 0, err
+				return err
 			}
-			r.x.Txn.Wrote(w.Segment)
-			list = append(list, w)
-			count += w.Segment.Rows
+		}
+		if len(changed) == 0 {
+			continue
+		}
+		b = kernel.Compact(&batch.Batch{Cols: b.Cols, N: b.N, Sel: changed, Seq: -1})
+		at := 1 + len(n.Returning)
+		if at > 1 {
+			if err := w.keep(batch.New(b.Cols[1:at:at], b.N)); err != nil {
+				return err
+			}
+		}
+		if len(n.Updated) > 0 {
+			if err := keys.keep(batch.New(b.Cols[at:], b.N)); err != nil {
+				return err
+			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b catalog.Written) int { return int(max(min(a.Seq-b.Seq, 1), -1)) })
-	segs := make([]*catalog.Segment, len(list))
-	for i, w := range list {
-		segs[i] = w.Segment
-	}
-	return segs, count, nil
-}
-
-// segments writes the rows of an optimised tree as new rows of the table: in lanes, or
-// through one writer.
-func (w *ModifyTable) segments(source plan.Node) (segs []*catalog.Segment, err error) {
-	if w.r.inLanes(source) {
-		segs, w.rows, err = w.r.writeLanes(&plan.TableWrite{Input: source, Table: w.rel, Values: w.d.Values, Checks: w.d.Checks,
-			Out: plan.Column{ID: w.d.NextCol}, SegmentRows: w.segmentRows})
-		return segs, err
-	}
-	if err := w.prepare(source.Schema()); err != nil {
-		return nil, err
-	}
-	rows, err := w.r.start(source, w.src, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.consume(rows); err != nil {
-		return nil, err
-	}
-	return w.flush()
 }
 
 // Into writes a query's rows into segments of a table, whose live columns they
@@ -118,12 +133,14 @@ func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (seg
 	if err := r.buffers(o.Buffers); err != nil {
 		return nil, 0, err
 	}
-	w := &ModifyTable{r: r, d: &plan.DML{Kind: plan.InsertRows, Table: rel}, rel: rel, live: rel.Live(), segmentRows: segmentRows}
+	w := r.modifying(&plan.DML{Kind: plan.InsertRows, Table: rel})
+	defer w.Close()
+	w.segmentRows = segmentRows
 	source := &plan.Project{Input: o.Root}
 	for i, c := range o.Cols {
 		to := plan.Column{ID: next, Name: w.live[i].Name, Type: w.live[i].Type}
 		var e expr.Expr = colRef(c)
-		if !c.Type.CarriedAs(to.Type) { // as a numeric whose scale the query knew
+		if !c.Type.SamePhysical(to.Type) { // as a numeric whose scale the query knew
 			e = &expr.Cast{Arg: e, Typ: to.Type}
 		}
 		source.Items = append(source.Items, plan.Item{Col: to, Expr: e})
@@ -131,17 +148,8 @@ func (r *Run) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64) (seg
 		next++
 	}
 	w.d.NextCol = next
-	if segs, err = w.segments(source); err != nil {
+	if err = w.carryOut(source, nil); err != nil {
 		w.abort()
 	}
-	return segs, w.rows, err
-}
-
-// rowCheck holds a table's NOT NULL columns against rows of its live columns.
-func (r *Run) rowCheck(rel *catalog.Relation) *op.RowCheck {
-	c := &op.RowCheck{Table: rel, Cols: rel.Live(), Env: r.x.Context.Values}
-	if sc := r.st.Schema(rel.Schema); sc != nil {
-		c.Schema = sc.Name
-	}
-	return c
+	return w.segments(), w.count, err
 }

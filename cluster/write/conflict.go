@@ -1,6 +1,7 @@
 package write
 
 import (
+	"context"
 	"io"
 	"slices"
 
@@ -10,33 +11,44 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// onConflict carries out INSERT … ON CONFLICT. The proposed rows go into a
-// buffer, and the table's rows that have one of their keys into another, the scan
+// onConflict carries out INSERT … ON CONFLICT, of many rows where they lie
+// (conflictInThreads), of few here. The proposed rows go into a buffer, and the table's rows that have one of their keys into another, the scan
 // being told the keys; a left join of the two tells which are there already:
 //
 //	there    ← scan(table, rowid) ⋉ proposed   on the arbiter's columns
 //	proposed ⟕ there
 //	   rowid NULL  → insert (the first of equal ones)
 //	   rowid set   → DO NOTHING: drop; DO UPDATE: delete the row, write the new
+//
+// Which of the proposed rows have equal keys is kept in memory; where they are too
+// many for that, a window that numbers the rows of each key tells, by way of the disk.
 func (w *ModifyTable) onConflict() error {
 	oc, r := w.d.OnConflict, w.r
+	arbiters, err := w.arbiters()
+	if err != nil {
+		return err
+	}
+	if w.conflictsInThreads(arbiters) {
+		if again, err := w.conflictInThreads(arbiters[0]); !again {
+			return err
+		}
+	}
 	src := w.d.Source.Schema()
 	const buf = 1 << 20 // which the binder and the optimiser, who count from 0, do not reach
 	rows, err := r.start(w.d.Source, src, nil)
 	if err != nil {
 		return err
 	}
-	if err := r.Fill(r.x.Ctx, buf, src, rows); err != nil {
-		return err
-	}
-	arbiters, err := w.arbiters()
-	if err != nil {
+	counted := &countedRows{BatchReader: rows}
+	if err := r.Fill(r.x.Ctx, buf, src, counted); err != nil {
 		return err
 	}
 	next := w.d.NextCol + 1000
@@ -111,10 +123,15 @@ func (w *ModifyTable) onConflict() error {
 		}
 		input = j
 	}
+	var nth expr.ColID
+	if len(arbiters) == 1 && counted.n*seenBytes > r.x.Pool.Limit()/4 {
+		nth = next
+		input = numbered(input, keys[0], nth)
+	}
 	if err := w.prepare(input.Schema()); err != nil {
 		return err
 	}
-	cw := &conflictWriting{ModifyTable: w, ids: ids, arbiters: arbiters, keys: keys, seen: make([]map[string]bool, len(arbiters))}
+	cw := &conflictWriting{ModifyTable: w, ids: ids, arbiters: arbiters, keys: keys, nth: nth, seen: make([]map[string]bool, len(arbiters))}
 	for i := range cw.seen {
 		cw.seen[i] = map[string]bool{}
 	}
@@ -129,6 +146,10 @@ func (w *ModifyTable) onConflict() error {
 	for {
 		b, err := out.Next(r.x.Ctx)
 		if err == io.EOF {
+			r.Note(w.d)
+			if err := w.flush(); err != nil {
+				return err
+			}
 			return w.finish()
 		}
 		if err != nil {
@@ -140,6 +161,36 @@ func (w *ModifyTable) onConflict() error {
 			}
 		}
 	}
+}
+
+// seenBytes is about what a key takes in a map.
+const seenBytes = 96
+
+// countedRows counts the rows that it gives.
+type countedRows struct {
+	op.BatchReader
+	n int64
+}
+
+func (c *countedRows) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := c.BatchReader.Next(ctx)
+	if b != nil {
+		c.n += int64(b.Rows())
+	}
+	return b, err
+}
+
+// numbered adds the column nth, which numbers the rows of each key from 1.
+func numbered(in plan.Node, key []plan.Column, nth expr.ColID) plan.Node {
+	w := &plan.Window{Input: in, Items: []plan.WindowItem{{
+		Col:   plan.Column{ID: nth, Name: "nth", Type: types.Int8},
+		Call:  expr.AggCall{Fn: rewrite.Function("row_number"), Typ: types.Int8},
+		Frame: plan.Frame{Mode: 'v', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}},
+	}}}
+	for _, c := range key {
+		w.PartitionBy = append(w.PartitionBy, colRef(c))
+	}
+	return w
 }
 
 // arbiters gives the unique constraints to look at: the one the binder found,
@@ -170,7 +221,8 @@ type conflictWriting struct {
 	arbiters []*uniqueKey
 	keys     [][]plan.Column   // of the proposed row, per arbiter
 	seen     []map[string]bool // keys proposed so far, per arbiter
-	set      []*eval.Program
+	nth      expr.ColID        // not 0: numbers the rows of a key, and nothing is kept in seen
+	sets     []*eval.Program
 	where    *eval.Program
 }
 
@@ -179,15 +231,12 @@ func (w *conflictWriting) compile() error {
 	if !oc.Update {
 		return nil
 	}
-	for i, e := range oc.Set {
-		if e == nil {
-			e = &expr.Col{ID: oc.Existing[i], Typ: w.live[i].Type, Name: w.live[i].Name}
-		}
-		p, err := eval.Compile(w.proposed(e), w.src, w.r.x.Env)
+	for i := range oc.Set {
+		p, err := eval.Compile(w.set(i), w.src, w.r.x.Env)
 		if err != nil {
 			return err
 		}
-		w.set = append(w.set, p)
+		w.sets = append(w.sets, p)
 	}
 	if oc.Where != nil {
 		p, err := eval.Compile(w.proposed(oc.Where), w.src, w.r.x.Env)
@@ -199,8 +248,16 @@ func (w *conflictWriting) compile() error {
 	return nil
 }
 
+// set is what DO UPDATE gives a live column.
+func (w *ModifyTable) set(i int) expr.Expr {
+	if e := w.d.OnConflict.Set[i]; e != nil {
+		return w.proposed(e)
+	}
+	return &expr.Col{ID: w.d.OnConflict.Existing[i], Typ: w.live[i].Type, Name: w.live[i].Name}
+}
+
 // proposed makes the columns of EXCLUDED the proposed row's own.
-func (w *conflictWriting) proposed(e expr.Expr) expr.Expr {
+func (w *ModifyTable) proposed(e expr.Expr) expr.Expr {
 	oc := w.d.OnConflict
 	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
 		if c, ok := x.(*expr.Col); ok {
@@ -216,7 +273,7 @@ func (w *conflictWriting) proposed(e expr.Expr) expr.Expr {
 
 func (w *conflictWriting) batch(b *batch.Batch) error {
 	// A proposed row must be one of the table's, whatever becomes of it.
-	if err := w.checkRows(b); err != nil {
+	if err := w.rows.CheckRows(w.r.x.Ctx, b); err != nil {
 		return err
 	}
 	var fresh, there []int32
@@ -235,11 +292,15 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 			if null {
 				key = ""
 			}
+			if w.nth != 0 {
+				again = key != "" && b.Cols[w.at[w.nth]].(*array.Int64).Value(row) > 1
+				continue
+			}
 			again = again || w.seen[i][key]
 			own[i] = key
 		}
 		// A row that comes to nothing stands in no other's way.
-		if !again && (!exists || w.d.OnConflict.Update) {
+		if w.nth == 0 && !again && !exists {
 			for i, key := range own {
 				if key == "" {
 					continue
@@ -251,19 +312,18 @@ func (w *conflictWriting) batch(b *batch.Batch) error {
 			}
 		}
 		switch {
-		case again && w.d.OnConflict.Update:
-			return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
-				WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
-		case again:
 		case exists:
 			there = append(there, int32(row))
+		case again && w.d.OnConflict.Update:
+			return op.ErrConflictTwice()
+		case again:
 		default:
 			fresh = append(fresh, int32(row))
 		}
 	}
 	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
 	if len(fresh) > 0 {
-		if err := w.putChecked(sub(fresh)); err != nil {
+		if err := w.rows.PutChecked(w.r.x.Ctx, sub(fresh), false); err != nil {
 			return err
 		}
 	}
@@ -313,12 +373,16 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 			return nil
 		}
 	}
-	b = w.deleted.take(b, w.at[w.ids[0]], true)
-	if b.Rows() == 0 {
-		return nil
+	n := b.Rows()
+	b, err := w.rows.Old.Add(w.acct, b, w.at[w.ids[0]])
+	if err != nil {
+		return err
 	}
-	news := make([]arrow.Array, len(w.set))
-	for i, p := range w.set {
+	if b.Rows() < n {
+		return op.ErrConflictTwice()
+	}
+	news := make([]arrow.Array, len(w.sets))
+	for i, p := range w.sets {
 		arr, err := p.Eval(ctx, b)
 		if err != nil {
 			return err
@@ -337,7 +401,6 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 	}
 	// Checks and RETURNING read the source's value columns: give them the new
 	// values there. The batch is dense from here on.
-	n := b.Rows()
 	cols := make([]arrow.Array, len(b.Cols))
 	for i := range cols {
 		cols[i] = batch.Nulls(w.src[i].Type.Arrow(), n)
@@ -345,5 +408,5 @@ func (w *conflictWriting) update(b *batch.Batch) error {
 	for i, id := range w.d.Values {
 		cols[w.at[id]] = news[i]
 	}
-	return w.put(batch.New(cols, n))
+	return w.rows.Put(ctx, batch.New(cols, n), false)
 }

@@ -3,7 +3,8 @@
 // of them.
 //
 //	Execution ─ Open(state) ─▶ Run ─ Modify(plan.DML) ─▶ ModifyTable
-//	   │                        │                           │ rows of the source
+//	   │                        │        many rows: plan.TableWrite, where they are
+//	   │                        │        few, or in an order: op.RowWriter, here
 //	   │                        │             new rows ─▶ segments   old rows ─▶ bitmaps
 //	   │                        │                           └── apply ──┘
 //	   │                        │              unique keys: plans over both, claims

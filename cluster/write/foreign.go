@@ -113,24 +113,28 @@ func (k *keyWatch) note(w *ModifyTable, b *batch.Batch, olds, news []arrow.Array
 	var cols []arrow.Array
 	for _, list := range [][]arrow.Array{olds, news} {
 		for _, n := range k.nums {
-			i := slices.IndexFunc(w.live, func(c catalog.Column) bool { return c.Num == n })
-			cols = append(cols, list[i])
+			cols = append(cols, list[k.column(w, n)])
 		}
 	}
-	kept := kernel.Compact(&batch.Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: -1})
-	if err := k.acct.Grow(kept.Bytes()); err != nil {
+	return k.keep(kernel.Compact(&batch.Batch{Cols: cols, N: b.N, Sel: b.Sel, Seq: -1}))
+}
+
+// column is the place of a watched column among the table's live ones.
+func (k *keyWatch) column(w *ModifyTable, num int16) int {
+	return slices.IndexFunc(w.live, func(c catalog.Column) bool { return c.Num == num })
+}
+
+// keep keeps rows of keys.
+func (k *keyWatch) keep(rows *batch.Batch) error {
+	if err := k.acct.Grow(rows.Bytes()); err != nil {
 		return err
 	}
-	k.rows = append(k.rows, kept)
+	k.rows = append(k.rows, rows)
 	return nil
 }
 
 // noteUpdated keeps the keys of a batch of the source's rows.
-func (w *ModifyTable) noteUpdated(b *batch.Batch) error {
-	k := w.r.x.Txn.foreign.keys
-	if k == nil || !k.pairs {
-		return nil
-	}
+func (k *keyWatch) noteUpdated(w *ModifyTable, b *batch.Batch) error {
 	olds, news := make([]arrow.Array, len(w.live)), make([]arrow.Array, len(w.live))
 	for i := range w.live {
 		olds[i], news[i] = b.Cols[w.at[w.d.Old[i]]], b.Cols[w.at[w.d.Values[i]]]
@@ -141,6 +145,11 @@ func (w *ModifyTable) noteUpdated(b *batch.Batch) error {
 // leaves tells whether the statement left columns of all its rows alone.
 func (k *keyWatch) leaves(nums []int16) bool {
 	return k != nil && k.kind == plan.UpdateRows && !slices.ContainsFunc(nums, func(n int16) bool { return !k.kept[n] })
+}
+
+// claims tells whether a constraint forbids keys that the statement may have made.
+func (k *keyWatch) claims(c *catalog.Constraint) bool {
+	return isUnique(c) && (c.Kind == 'e' || !k.leaves(c.Columns))
 }
 
 // foreignKey is a foreign key with the table it belongs to.

@@ -1,9 +1,7 @@
 package write
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -11,9 +9,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
-	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -82,75 +78,44 @@ func (x *Execution) foreignAction(w *written, ref foreignKey) error {
 	return nil
 }
 
+// actionKeys is the buffer of an action's keys, which no binder reaches.
+const actionKeys = 1<<20 + 2
+
 // act runs one action as a statement of its own over the keys in a buffer: the
 // keys of updated rows, old and new, or those that are gone.
-//
-//	WITH k(o1, …, n1, …) AS (…) UPDATE child c SET a = k.n1 FROM k WHERE c.a = k.o1
 func (r *Run) act(w *written, ref foreignKey, as []types.Type, action byte, update bool) error {
 	if action != 'c' && action != 'n' && action != 'd' {
 		return nil
 	}
 	k := ref.key
-	var names, nulls, same, moved, set []string
-	for i, n := range k.Columns {
-		o := fmt.Sprintf("o%d", i)
-		names, nulls = append(names, o), append(nulls, "NULL::"+ddl.TypeSQL(r.st, as[i]))
-		same = append(same, "c."+lex.QuoteIdent(ref.child.ColumnNum(n).Name)+" = k."+o)
-	}
-	for i, n := range k.Columns {
-		to := fmt.Sprintf("k.n%d", i)
-		if update {
-			names, nulls = append(names, to[2:]), append(nulls, "NULL::"+ddl.TypeSQL(r.st, w.rel.ColumnNum(k.RefCols[i]).Type))
-			moved = append(moved, fmt.Sprintf("k.o%d IS DISTINCT FROM %s", i, to))
+	a := bind.ForeignAction{Table: ref.child, Schema: schemaName(r.st, ref.child), Key: k.Constraint, Old: as, Set: k.Columns, To: action, Buffer: actionKeys}
+	switch {
+	case update:
+		for _, n := range k.RefCols {
+			a.New = append(a.New, w.rel.ColumnNum(n).Type)
 		}
-		if !update && len(k.SetColumns) > 0 && !slices.Contains(k.SetColumns, n) {
-			continue
-		}
-		switch action {
-		case 'n':
-			to = "NULL"
-		case 'd':
-			to = "DEFAULT"
-		}
-		set = append(set, lex.QuoteIdent(ref.child.ColumnNum(n).Name)+" = "+to)
+	case action == 'c':
+		a.Set = nil
+	case len(k.SetColumns) > 0:
+		a.Set = k.SetColumns
 	}
-	table := lex.QuoteIdent(schemaName(r.st, ref.child)) + "." + lex.QuoteIdent(ref.child.Name)
-	where := strings.Join(same, " AND ")
-	if update {
-		where += " AND (" + strings.Join(moved, " OR ") + ")"
-	}
-	text := fmt.Sprintf("WITH k(%s) AS MATERIALIZED (SELECT %s) ", strings.Join(names, ", "), strings.Join(nulls, ", "))
-	if action == 'c' && !update {
-		text += "DELETE FROM " + table + " c USING k WHERE " + where
-	} else {
-		text += "UPDATE " + table + " c SET " + strings.Join(set, ", ") + " FROM k WHERE " + where
-	}
-	stmt, err := parse.One(text, parse.Postgres)
-	if err != nil {
-		return err
-	}
-	b := r.binding(stmt)
+	b := r.binding(nil)
 	b.Dialect, b.Trusted = parse.Postgres, true
-	d, err := bind.DML(b, stmt.Node)
+	d, cols, err := bind.Action(b, a)
 	if err != nil {
 		return err
 	}
-	if len(d.Buffers) != 1 || len(d.Buffers[0].Cols) != len(names) {
-		return pgerr.Internal("the action of a foreign key has no buffer of keys")
-	}
-	buf := d.Buffers[0]
-	d.Buffers = nil
 	var rows op.BatchReader
 	if update {
-		rows, err = r.pairs(w, k, buf.Cols)
+		rows, err = r.pairs(w, k, cols)
 	} else {
-		gone := r.goneOnly(w, k, as, buf.Cols)
+		gone := r.goneOnly(w, k, as, cols)
 		rows, err = r.start(gone.root, gone.root.Schema(), gone.manifests)
 	}
 	if err != nil {
 		return err
 	}
-	if err := r.Fill(r.x.Ctx, buf.ID, buf.Cols, rows); err != nil {
+	if err := r.Fill(r.x.Ctx, actionKeys, cols, rows); err != nil {
 		return err
 	}
 	done, err := r.Modify(d)

@@ -136,7 +136,7 @@ func (r *Run) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*b
 	if err != nil {
 		return 0, err
 	}
-	w := &ModifyTable{r: r, d: ld.dml, rel: rel, live: rel.Live(), acct: r.x.Pool.Account("copy", false)}
+	w := r.modifying(ld.dml)
 	defer w.Close()
 	if err := w.prepare(ld.cols); err != nil {
 		return 0, err
@@ -144,7 +144,11 @@ func (r *Run) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*b
 	for {
 		b, err := next()
 		if err == io.EOF {
-			return w.rows, w.finish()
+			if err := w.flush(); err != nil {
+				w.abort()
+				return 0, err
+			}
+			return w.count, w.finish()
 		}
 		if err == nil {
 			err = r.x.Ctx.Err()
@@ -153,7 +157,7 @@ func (r *Run) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*b
 			b, err = ld.batch(r.x.Ctx, b)
 		}
 		if err == nil {
-			err = w.put(b)
+			err = w.rows.Rows(r.x.Ctx, b)
 		}
 		if err != nil {
 			w.abort()

@@ -7,12 +7,12 @@ import (
 	"io"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring"
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -40,7 +40,7 @@ type lockedRows struct {
 type lockSet struct {
 	plan.Lock
 	at   int // the column of the ids; < 0: the whole table
-	rows *deletions
+	rows op.RowIDs
 }
 
 // bytesOfLock is about what a locked row takes.
@@ -52,7 +52,7 @@ func (r *Run) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, error)
 	wide.Cols = slices.Clone(q.Cols)
 	var locks []*lockSet
 	for _, l := range q.Locks {
-		x := &lockSet{Lock: l, at: -1, rows: newDeletions(r.st.Manifest(l.Table))}
+		x := &lockSet{Lock: l, at: -1}
 		if l.Col != 0 {
 			x.at = len(wide.Cols)
 			wide.Cols = append(wide.Cols, plan.Column{ID: l.Col, Name: "rowid", Type: types.Int8})
@@ -83,7 +83,9 @@ func (r *lockedRows) Next(ctx context.Context) (*batch.Batch, error) {
 			if err := r.acct.Grow(int64(b.Rows()) * bytesOfLock); err != nil {
 				return nil, err
 			}
-			l.rows.take(b, l.at, true)
+			if _, err := l.rows.Add(nil, b, l.at); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return b.With(slices.Clone[[]arrow.Array](b.Cols[:r.width])), nil
@@ -112,17 +114,14 @@ func (r *lockedRows) finish() error {
 			claim.All = true
 			changes = append(changes, &catalog.Guard{Table: l.Table, Since: r.st.Version(), Deletes: true})
 		}
-		for _, ord := range l.rows.order {
-			bits, seg := roaring.New(), l.rows.segment(ord)
-			for row := range l.rows.rows[ord] {
-				bits.Add(row)
-			}
-			enc, err := bits.ToBytes()
+		for _, ord := range l.rows.Ordinals() {
+			_, seg := store.At(r.st.Manifest(l.Table), ord)
+			enc, err := l.rows.Encoded(ord)
 			if err != nil {
 				return err
 			}
 			changes = append(changes, &catalog.LockRows{Table: l.Table, Segment: seg.ID, Rows: enc})
-			for it := bits.Iterator(); it.HasNext() && !claim.All; {
+			for it := l.rows.Rows(ord).Iterator(); it.HasNext() && !claim.All; {
 				claim.Hashes = append(claim.Hashes, binary.LittleEndian.Uint64(seg.ID[:])+uint64(it.Next())*0x9e3779b97f4a7c15)
 				if len(claim.Hashes) > maxListedKeys {
 					claim.All, claim.Hashes = true, nil

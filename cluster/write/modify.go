@@ -1,17 +1,22 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -20,7 +25,7 @@ import (
 
 // Verb is the command of a kind of statement.
 func Verb(k plan.DMLKind) string {
-	return [...]string{"INSERT", "UPDATE", "DELETE", "MERGE"}[k]
+	return strings.ToUpper(k.String())
 }
 
 // returning runs a data-modifying CTE and gives its RETURNING rows. The statement's
@@ -56,8 +61,9 @@ func (l *list) Close() error {
 	return nil
 }
 
-// ModifyTable is one DML statement in progress at the gateway: its source's rows
-// come as batches; new rows go to a segment writer, old ones into bitmaps.
+// ModifyTable is one DML statement in progress. A plan.TableWrite does the work, on
+// the nodes that hold the source's rows, or the gateway does the same over rows
+// that it reads (op.RowWriter).
 type ModifyTable struct {
 	r           *Run
 	d           *plan.DML
@@ -65,14 +71,19 @@ type ModifyTable struct {
 	live        []catalog.Column
 	src         []plan.Column
 	at          map[expr.ColID]int
-	writer      SegmentWriter
-	deleted     *deletions
-	check       *op.RowCheck
+	rows        *op.RowWriter // the gateway's; nil before prepare
 	ret         []*eval.Program
 	returned    []*batch.Batch
 	acct        *mem.Account
-	rows        int64
-	segmentRows int64 // as in plan.TableWrite
+	count       int64 // of rows inserted, updated or deleted
+	written     []catalog.Written
+	old         op.RowIDs     // rows deleted or replaced
+	segmentRows int64         // as in plan.TableWrite
+	conflict    *proposedRows // of an ON CONFLICT that is carried out as a MERGE; or nil
+}
+
+func (r *Run) modifying(d *plan.DML) *ModifyTable {
+	return &ModifyTable{r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("changed rows", false)}
 }
 
 // Modify carries out a bound statement. What it returns must be closed.
@@ -85,13 +96,13 @@ func (r *Run) Modify(d *plan.DML) (*ModifyTable, error) {
 }
 
 // ModifyBound is Modify for a statement that may come again.
-func (r *Run) ModifyBound(b *query.Bound) (*ModifyTable, error) {
+func (r *Run) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
 	r.writes(b.DML.Table, b.DML.Buffers)
-	d, staged, err := r.Keyed(r.x.Ctx, b)
+	p, err := r.Run.Plan(r.x.Ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	return r.modify(d, staged)
+	return r.modify(p.DML, p.Staged)
 }
 
 // modify runs an optimised statement; staged is the plan of its source, nil where
@@ -100,7 +111,7 @@ func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err erro
 	if err := r.buffers(d.Buffers); err != nil {
 		return nil, err
 	}
-	w = &ModifyTable{r: r, d: d, rel: d.Table, live: d.Table.Live(), acct: r.x.Pool.Account("returning", false)}
+	w = r.modifying(d)
 	defer func() {
 		if err != nil {
 			w.abort()
@@ -108,51 +119,103 @@ func (r *Run) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err erro
 		}
 	}()
 	r.watchKeys(d)
-	source := d.Source
 	if d.OnConflict != nil {
 		return w, w.onConflict()
 	}
-	if staged == nil && d.Kind == plan.InsertRows && len(d.Returning) == 0 {
-		segs, err := w.segments(source)
-		if err != nil {
-			return w, err
-		}
-		return w, r.apply(w.rel, nil, segs)
-	}
-	if err := w.prepare(source.Schema()); err != nil {
-		return w, err
-	}
-	var rows op.BatchReader
-	if staged != nil {
-		rows, err = r.Staged(r.x.Ctx, staged)
-	} else {
-		rows, err = r.start(source, w.src, nil)
-	}
-	if err == nil {
-		err = w.consume(rows)
-	}
-	if err != nil {
+	if err := w.carryOut(d.Source, staged); err != nil {
 		return w, err
 	}
 	return w, w.finish()
 }
 
-// prepare compiles what is computed over the source's rows.
-func (w *ModifyTable) prepare(src []plan.Column) error {
+// carryOut changes the table's rows as an optimised source says; staged is its plan,
+// nil where that is to be made.
+func (w *ModifyTable) carryOut(source plan.Node, staged *plan.Staged) error {
+	if staged == nil && w.r.inThreads(source) {
+		return w.inThreads(source)
+	}
+	if err := w.prepare(source.Schema()); err != nil {
+		return err
+	}
+	if v, ok := source.(*plan.Values); ok && len(v.Rows) <= fewValues && !w.r.Analyze {
+		return w.values(v)
+	}
+	var rows op.BatchReader
+	var err error
+	if staged != nil {
+		rows, err = w.r.Staged(w.r.x.Ctx, staged)
+	} else {
+		rows, err = w.r.start(source, w.src, nil)
+	}
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for {
+		b, err := rows.Next(w.r.x.Ctx)
+		if err == io.EOF {
+			w.r.Note(w.d)
+			return w.flush()
+		}
+		if err == nil && b.Rows() > 0 {
+			err = w.rows.Rows(w.r.x.Ctx, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// fewValues is how many rows are written without a task that gives them.
+const fewValues = 8
+
+// values writes the rows of a VALUES.
+func (w *ModifyTable) values(v *plan.Values) error {
+	ctx := w.r.x.Ctx
+	return op.Guard("values", func() error {
+		b, err := build.Values(ctx, v, 0, len(v.Rows), w.r.x.Env)
+		if err == nil && b.Rows() > 0 {
+			err = w.rows.Rows(ctx, b)
+		}
+		if err != nil {
+			return err
+		}
+		return w.flush()
+	})
+}
+
+// node is the statement's plan.TableWrite over an input.
+func (w *ModifyTable) node(input plan.Node) *plan.TableWrite {
+	n := &plan.TableWrite{Input: input, Kind: w.d.Kind, Table: w.rel, Values: w.d.Values, RowID: w.d.RowID, Action: w.d.Action,
+		Checks: w.d.Checks, SegmentRows: w.segmentRows}
+	if sc := w.r.st.Schema(w.rel.Schema); sc != nil {
+		n.Namespace = sc.Name
+	}
+	if w.conflict != nil {
+		n.Proposed, n.ProposedChecks = w.conflict.values, w.conflict.checks
+	}
+	if w.d.Kind != plan.DeleteRows {
+		for _, c := range w.live {
+			n.Cols = append(n.Cols, c.Num)
+		}
+	}
+	return n
+}
+
+// prepare compiles what the gateway does with the source's rows.
+func (w *ModifyTable) prepare(src []plan.Column) (err error) {
 	w.src = src
 	w.at = map[expr.ColID]int{}
 	for i, c := range src {
 		w.at[c.ID] = i
 	}
-	w.deleted = newDeletions(w.r.st.Manifest(w.rel.OID))
-	w.check = w.r.rowCheck(w.rel)
-	for _, c := range w.d.Checks {
-		p, err := eval.Compile(c.Expr, src, w.r.x.Env)
-		if err != nil {
-			return err
-		}
-		w.check.Checks = append(w.check.Checks, op.NamedCheck{Name: c.Name, Program: p})
+	n := w.node(nil)
+	if w.rows, err = build.RowWriter(n, src, w.r.x.Env); err != nil {
+		return err
 	}
+	w.rows.Acct = w.acct
+	w.rows.Open = func(ctx context.Context) (op.Writer, error) { return w.r.x.Files.Writer(ctx, w.r.x.Pool, n) }
+	w.rows.Done = w.changed
 	for _, it := range w.d.Returning {
 		p, err := eval.Compile(it.Expr, src, w.r.x.Env)
 		if err != nil {
@@ -163,154 +226,31 @@ func (w *ModifyTable) prepare(src []plan.Column) error {
 	return nil
 }
 
-// consume handles the source's batches.
-func (w *ModifyTable) consume(rows op.BatchReader) error {
-	defer rows.Close()
-	for {
-		b, err := rows.Next(w.r.x.Ctx)
-		if err == io.EOF {
-			return nil
+// changed notes rows of the source that were carried out.
+func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool) error {
+	if k := w.r.x.Txn.foreign.keys; k != nil {
+		if k.only = nil; w.count == 0 && b.Rows() == 1 && len(w.rows.Values) > 0 {
+			k.only = rowAt(w.rows.New(b), w.newCols(), 0)
 		}
+		if updated && k.pairs {
+			if err := k.noteUpdated(w, b); err != nil {
+				return err
+			}
+		}
+	}
+	w.count += int64(b.Rows())
+	if len(w.ret) == 0 {
+		return nil
+	}
+	cols := make([]arrow.Array, len(w.ret))
+	for i, p := range w.ret {
+		arr, err := p.Eval(ctx, b)
 		if err != nil {
 			return err
 		}
-		if b.Rows() == 0 {
-			continue
-		}
-		if err := w.batch(b); err != nil {
-			return err
-		}
+		cols[i] = arr
 	}
-}
-
-// batch handles one batch of source rows.
-func (w *ModifyTable) batch(b *batch.Batch) error {
-	switch w.d.Kind {
-	case plan.InsertRows:
-		return w.put(b)
-	case plan.DeleteRows:
-		b = w.deleted.take(b, w.at[w.d.RowID], false)
-		if b.Rows() == 0 {
-			return nil
-		}
-		w.rows += int64(b.Rows())
-		return w.returning(b)
-	case plan.UpdateRows:
-		b = w.deleted.take(b, w.at[w.d.RowID], false)
-		if b.Rows() == 0 {
-			return nil
-		}
-		if err := w.noteUpdated(b); err != nil {
-			return err
-		}
-		return w.put(b)
-	}
-	return w.merge(b)
-}
-
-// merge distributes the rows of a MERGE to their actions.
-func (w *ModifyTable) merge(b *batch.Batch) error {
-	act, ok := b.Cols[w.at[w.d.Action]].(interface{ Value(int) int32 })
-	if !ok {
-		return pgerr.Internal("MERGE's action column is not int4")
-	}
-	col := b.Cols[w.at[w.d.Action]]
-	var parts [4][]int32
-	for k := 0; k < b.Rows(); k++ {
-		row := int32(k)
-		if b.Sel != nil {
-			row = b.Sel[k]
-		}
-		if a := 0; !col.IsNull(int(row)) {
-			if a = int(act.Value(int(row))); a > 0 && a < 4 {
-				parts[a] = append(parts[a], row)
-			}
-		}
-	}
-	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
-	if len(parts[1]) > 0 {
-		if err := w.put(sub(parts[1])); err != nil {
-			return err
-		}
-	}
-	for a := 2; a <= 3; a++ {
-		if len(parts[a]) == 0 {
-			continue
-		}
-		x := sub(parts[a])
-		n := x.Rows()
-		x = w.deleted.take(x, w.at[w.d.RowID], true)
-		if x.Rows() < n {
-			return pgerr.New(pgerr.CardinalityViolation, "MERGE command cannot affect row a second time").
-				WithHint("Ensure that not more than one source row matches any one target row.")
-		}
-		if a == 2 {
-			if err := w.noteUpdated(x); err != nil {
-				return err
-			}
-			if err := w.put(x); err != nil {
-				return err
-			}
-		} else {
-			w.rows += int64(x.Rows())
-			if err := w.returning(x); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// put checks new rows and writes them.
-func (w *ModifyTable) put(b *batch.Batch) error {
-	if err := w.checkRows(b); err != nil {
-		return err
-	}
-	return w.putChecked(b)
-}
-
-// checkRows holds new rows against the table's constraints of single rows.
-func (w *ModifyTable) checkRows(b *batch.Batch) error {
-	nb, err := w.tableRows(b)
-	if err != nil {
-		return err
-	}
-	return w.check.Rows(w.r.x.Ctx, b, nb)
-}
-
-// tableRows gives the source's rows as rows of the table.
-func (w *ModifyTable) tableRows(b *batch.Batch) (*batch.Batch, error) {
-	cols := make([]arrow.Array, len(w.live))
-	for i, id := range w.d.Values {
-		j, ok := w.at[id]
-		if !ok {
-			return nil, pgerr.Internal("DML source lacks column %d", id)
-		}
-		cols[i] = b.Cols[j]
-	}
-	return b.With(cols), nil
-}
-
-func (w *ModifyTable) putChecked(b *batch.Batch) error {
-	nb, err := w.tableRows(b)
-	if err != nil {
-		return err
-	}
-	if w.writer == nil {
-		if w.writer, err = w.r.x.Files.Writer(w.r.x.Pool, w.rel, w.segmentRows); err != nil {
-			return err
-		}
-	}
-	if err := w.writer.Write(w.r.x.Ctx, nb); err != nil {
-		return err
-	}
-	if k := w.r.x.Txn.foreign.keys; k != nil {
-		if k.only = nil; w.rows == 0 && nb.Rows() == 1 {
-			k.only = rowAt(nb, w.newCols(), 0)
-		}
-	}
-	w.rows += int64(b.Rows())
-	return w.returning(b)
+	return w.keep(batch.New(cols, b.Rows()))
 }
 
 // newCols are the columns of the table's rows.
@@ -322,78 +262,103 @@ func (w *ModifyTable) newCols() []plan.Column {
 	return cols
 }
 
-// returning computes RETURNING over a batch and keeps the rows until the
-// statement's end: nothing is shown that may still fail.
-func (w *ModifyTable) returning(b *batch.Batch) error {
-	if len(w.ret) == 0 {
-		return nil
-	}
-	cols := make([]arrow.Array, len(w.ret))
-	for i, p := range w.ret {
-		arr, err := p.Eval(w.r.x.Ctx, b)
-		if err != nil {
-			return err
-		}
-		cols[i] = arr
-	}
-	out := batch.New(cols, b.Rows())
-	if err := w.acct.Grow(out.Bytes()); err != nil {
+// keep keeps rows of RETURNING until the statement's end: nothing is shown that may
+// still fail.
+func (w *ModifyTable) keep(b *batch.Batch) error {
+	if err := w.acct.Grow(b.Bytes()); err != nil {
 		return err
 	}
-	w.returned = append(w.returned, out)
+	w.returned = append(w.returned, b)
 	return nil
+}
+
+// flush ends what the gateway writes.
+func (w *ModifyTable) flush() error {
+	w.count = 0
+	list, err := w.rows.Finish(w.r.x.Ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range list {
+		if err := w.take(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take notes what a thread wrote.
+func (w *ModifyTable) take(x catalog.Written) error {
+	w.count += x.Rows
+	if x.Segment != nil {
+		w.r.x.Txn.Wrote(x.Segment)
+		w.written = append(w.written, x)
+		return nil
+	}
+	again, err := w.old.Merge(w.acct, x.Ordinal, x.Deleted)
+	if again {
+		switch {
+		case w.conflict != nil:
+			return op.ErrConflictTwice()
+		case w.d.Kind == plan.MergeRows:
+			return op.ErrMergedTwice()
+		}
+		return pgerr.Internal("a row of %s is changed twice", w.rel.Name)
+	}
+	return err
+}
+
+// segments are the new ones, in the order of their rows as far as there is one.
+func (w *ModifyTable) segments() []*catalog.Segment {
+	slices.SortStableFunc(w.written, func(a, b catalog.Written) int { return cmp.Compare(a.Seq, b.Seq) })
+	segs := make([]*catalog.Segment, len(w.written))
+	for i, x := range w.written {
+		segs[i] = x.Segment
+	}
+	return segs
 }
 
 // finish makes the changes of the statement and checks unique constraints.
 func (w *ModifyTable) finish() error {
-	changes, err := w.deleted.changes(w.r.x.Files, w.rel)
-	if err != nil {
-		return err
+	var changes []catalog.Change
+	m := w.r.st.Manifest(w.rel.OID)
+	for _, o := range w.old.Ordinals() {
+		// By row: writers of other rows of the segment, and compaction, do not
+		// conflict with it.
+		rows, err := w.old.Encoded(o)
+		if err != nil {
+			return err
+		}
+		_, seg := store.At(m, o)
+		changes = append(changes, &catalog.DeleteRows{Table: w.rel.OID, Segment: seg.ID, Rows: rows, ExpectVersion: w.rel.Version})
 	}
-	segs, err := w.flush()
-	if err != nil {
-		return err
-	}
-	return w.r.apply(w.rel, changes, segs)
-}
-
-// flush gives the segments of the rows that were put.
-func (w *ModifyTable) flush() ([]*catalog.Segment, error) {
-	if w.writer == nil {
-		return nil, nil
-	}
-	segs, err := w.writer.Finish(w.r.x.Ctx)
-	w.writer = nil
-	w.r.x.Txn.Wrote(segs...)
-	return segs, err
+	return w.r.apply(w.rel, changes, w.segments())
 }
 
 // abort gives up what was put.
 func (w *ModifyTable) abort() {
-	if w.writer != nil {
-		w.writer.Abort()
-		w.writer = nil
+	if w.rows != nil {
+		w.rows.Abort()
 	}
 }
 
 // write adds a statement's deletions and new segments to the transaction,
 // after checking unique constraints against both.
-func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) error {
-	st := r.st
-	var err error
-	if len(changes) > 0 {
-		if st, err = r.x.Txn.Add(changes...); err != nil {
-			return err
-		}
-	}
+func (r *Run) write(rel *catalog.Relation, changes []catalog.Change, segs []*catalog.Segment, watched *keyWatch) (err error) {
+	t, st := r.x.Txn, r.st
+	t.Put(changes...)
 	if len(segs) == 0 {
 		return nil
 	}
-	keys, err := r.checkUnique(st, rel, segs, watched)
-	if err != nil {
-		return err
+	if len(changes) > 0 && slices.ContainsFunc(rel.Constraints, func(c catalog.Constraint) bool { return watched.claims(&c) }) {
+		if st, err = t.State(); err != nil {
+			return err
+		}
 	}
-	_, err = r.x.Txn.Add(append(Append(st, rel, segs), keys...)...)
+	keys, err := r.checkUnique(st, rel, segs, watched)
+	if err == nil {
+		t.Put(append(Append(st, rel, segs), keys...)...)
+	}
 	return err
 }
 
@@ -406,12 +371,8 @@ func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) [
 	}
 	rows := make([]int64, n)
 	if m := st.Manifest(rel.OID); m != nil {
-		for i, p := range m.Partitions {
-			if i < n {
-				for _, g := range p {
-					rows[i] += g.Live()
-				}
-			}
+		for i := range min(n, len(m.Partitions)) {
+			rows[i] = m.LiveIn(i)
 		}
 	}
 	byPart := make([][]*catalog.Segment, n)
@@ -437,9 +398,9 @@ func Append(st *catalog.State, rel *catalog.Relation, segs []*catalog.Segment) [
 // Tag is the command tag.
 func (w *ModifyTable) Tag() string {
 	if w.d.Kind == plan.InsertRows {
-		return fmt.Sprintf("INSERT 0 %d", w.rows)
+		return fmt.Sprintf("INSERT 0 %d", w.count)
 	}
-	return fmt.Sprintf("%s %d", Verb(w.d.Kind), w.rows)
+	return fmt.Sprintf("%s %d", Verb(w.d.Kind), w.count)
 }
 
 // Returned gives the rows of RETURNING.

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -83,26 +84,33 @@ func (r *Run) writes(rel *catalog.Relation, defs []plan.BufferDef) {
 // Plan makes a bound query one that can run; next is the first free column.
 func (r *Run) Plan(q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
 	r.writes(nil, q.Buffers)
-	return r.Optimize(r.x.Ctx, q)
+	p, err := r.Optimize(r.x.Ctx, planner.Once(q))
+	if err != nil {
+		return nil, 0, err
+	}
+	return p.Query, p.Query.NextCol, nil
 }
 
 // PlanDML is Plan for a statement that writes.
 func (r *Run) PlanDML(d *plan.DML) (*plan.DML, error) {
 	r.writes(d.Table, d.Buffers)
-	return r.OptimizeDML(r.x.Ctx, d)
+	p, err := r.Optimize(r.x.Ctx, &planner.Bound{DML: d})
+	if err != nil {
+		return nil, err
+	}
+	return p.DML, nil
 }
 
-// Select optimises and starts a bound query. The reader gives its columns in
-// order.
+// Select plans and starts a bound query that is run once. The reader gives its
+// columns in order.
 func (r *Run) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) {
-	r.writes(nil, q.Buffers)
-	return r.Query(r.x.Ctx, q, r.returning)
+	return r.SelectBound(planner.Once(q))
 }
 
 // SelectBound is Select for a query that may come again.
-func (r *Run) SelectBound(b *query.Bound) (op.BatchReader, []plan.Column, error) {
+func (r *Run) SelectBound(b *planner.Bound) (op.BatchReader, []plan.Column, error) {
 	r.writes(nil, b.Query.Buffers)
-	return r.Run.Open(r.x.Ctx, b, r.returning)
+	return r.Query(r.x.Ctx, b, r.returning)
 }
 
 // buffers fills the statement's buffers, in order.

@@ -42,6 +42,7 @@ type Options struct {
 
 	TPCDS   string // directory of TPC-DS's tables and queries
 	Flights string // file of flights for trees
+	Loads   string // directory of the files to load
 
 	Node NodeOptions
 }
@@ -73,6 +74,7 @@ var suites = []struct {
 }{
 	{"tpch", "the 22 queries of TPC-H on dbgen's rows", 22, (*run).tpch},
 	{"tpcds", "the 99 queries of TPC-DS, on the tables of a directory (--tpcds)", 99, (*run).tpcds},
+	{"loads", "statements that write many rows, from the files of a directory (--loads)", 8, (*run).loads},
 	{"groupby", "the 10 group-by questions of db-benchmark", 10, (*run).groupby},
 	{"logistic", "a logistic regression trained by L-BFGS", 0, (*run).logistic},
 	{"ridge", "a ridge regression of five times the rows and five sevenths of the features", 0, (*run).ridge},
@@ -140,7 +142,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.JSON, "json", "", "file to write the results to as JSON")
 	fs.IntVar(&o.ServerPID, "server-pid", 0, "process whose CPU time is reported beside the time on the clock (default: our own node's)")
 	fs.Float64Var(&o.SF, "sf", 1, "tpch: scale factor; a whole number, or a part of 1")
-	queries := fs.String("queries", "", "tpch, tpcds, groupby: numbers of the queries, such as 1,3,6 (default: all)")
+	queries := fs.String("queries", "", "tpch, tpcds, loads, groupby: numbers of the queries, such as 1,3,6 (default: all)")
 	fs.BoolVar(&o.Keys, "keys", false, "tpch: create the tables with primary keys")
 	fs.BoolVar(&o.LoadOnly, "load-only", false, "load the tables and end")
 	fs.BoolVar(&o.Reload, "reload", false, "replace tables that are there")
@@ -152,6 +154,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.IntVar(&o.Features, "features", 28, "trainings: features; ridge has five sevenths")
 	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")
 	fs.StringVar(&o.TPCDS, "tpcds", "", "tpcds: directory with the tables as Parquet or csv files, which the server reads, and the texts as queries/01.sql to 99.sql")
+	fs.StringVar(&o.Loads, "loads", "", "loads: directory of the files to load, which `duckdb_peer.py load-data` makes and the server reads")
 	fs.StringVar(&o.Flights, "flights", "", "trees: Parquet file of flights (date, delay, distance, origin, destination), to learn which are late")
 	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
 	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
@@ -191,6 +194,12 @@ func suiteNames(given []string, o Options) (names []string, most int, err error)
 		if s.name == "tpcds" && o.TPCDS == "" {
 			if asked {
 				return nil, 0, errors.New("tpcds needs --tpcds with the directory of its tables and queries")
+			}
+			continue
+		}
+		if s.name == "loads" && o.Loads == "" {
+			if asked {
+				return nil, 0, errors.New("loads needs --loads with the directory of its files")
 			}
 			continue
 		}

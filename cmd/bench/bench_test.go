@@ -110,13 +110,13 @@ func TestArguments(t *testing.T) {
 	if err != nil || len(names) != 1 || names[0] != "tpch" || o.SF != 0.01 || len(o.Queries) != 2 || o.Runs != 2 {
 		t.Errorf("%+v, %v, %v", o, names, err)
 	}
-	if _, names, err := parseArgs([]string{"all"}, io.Discard); err != nil || len(names) != len(suites)-1 {
+	if _, names, err := parseArgs([]string{"all"}, io.Discard); err != nil || len(names) != len(suites)-2 {
 		t.Errorf("all: %v, %v", names, err)
 	}
-	if _, names, err := parseArgs([]string{"all", "--tpcds", "x", "--queries", "99"}, io.Discard); err != nil || len(names) != len(suites) {
-		t.Errorf("all with a directory of TPC-DS: %v, %v", names, err)
+	if _, names, err := parseArgs([]string{"all", "--tpcds", "x", "--loads", "y", "--queries", "99"}, io.Discard); err != nil || len(names) != len(suites) {
+		t.Errorf("all with directories: %v, %v", names, err)
 	}
-	for _, bad := range [][]string{{}, {"tpcds"}, {"tpch", "--runs", "0"}, {"tpch", "--queries", "23"}, {"tpch", "--queries", "x"}} {
+	for _, bad := range [][]string{{}, {"tpcds"}, {"loads"}, {"tpch", "--runs", "0"}, {"tpch", "--queries", "23"}, {"tpch", "--queries", "x"}} {
 		if _, _, err := parseArgs(bad, io.Discard); err == nil {
 			t.Errorf("%q was taken", bad)
 		}

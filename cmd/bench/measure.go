@@ -58,6 +58,16 @@ func (b *run) query(ctx context.Context, sql string) (answer, error) {
 	return a, res.Close()
 }
 
+// queries runs texts one after the other and gives the last one's result.
+func (b *run) queries(ctx context.Context, texts []string) (a answer, err error) {
+	for _, sql := range texts {
+		if a, err = b.query(ctx, sql); err != nil {
+			break
+		}
+	}
+	return a, err
+}
+
 func (a *answer) read(r *pgconn.ResultReader) {
 	fields := r.FieldDescriptions()
 	if len(fields) == 0 {
@@ -103,15 +113,20 @@ func (a answer) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// measure runs sql once cold and --runs times hot. A query that fails is
-// reported and does not end the benchmark; a lost connection does.
-func (b *run) measure(ctx context.Context, suite, name, sql string) (report, answer, error) {
+// measure runs statements once cold and --runs times hot, each time after others that
+// are not timed. A query that fails is reported and does not end the benchmark; a lost
+// connection does.
+func (b *run) measure(ctx context.Context, suite, name string, before, timed []string) (report, answer, error) {
 	r := report{Suite: suite, Name: name}
 	var first answer
 	var hot, cpu []float64
 	for i := range b.o.Runs + 1 {
+		_, err := b.queries(ctx, before)
 		c0, start := b.cpuTime(), time.Now()
-		a, err := b.query(ctx, sql)
+		var a answer
+		if err == nil {
+			a, err = b.queries(ctx, timed)
+		}
 		took, spent := time.Since(start).Seconds(), b.cpuTime()-c0
 		if err != nil {
 			r.Error = err.Error()

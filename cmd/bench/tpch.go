@@ -36,7 +36,7 @@ func (b *run) tpch(ctx context.Context) error {
 
 // one measures a query, compares its answer and keeps it.
 func (b *run) one(ctx context.Context, suite, name, sql string) error {
-	r, a, err := b.measure(ctx, suite, name, sql)
+	r, a, err := b.measure(ctx, suite, name, nil, []string{sql})
 	if err == nil && r.Error == "" && b.o.Check != "" {
 		r.Check, err = check(b.o.Check, suite+"-"+name, a)
 	}

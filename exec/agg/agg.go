@@ -62,6 +62,17 @@ func New(call expr.AggCall, env *types.Env) (Agg, error) {
 	return newCollect(call, args, env)
 }
 
+// NewWhole is New for an aggregation in one phase: its encoded states come back to
+// aggregates of the same call, whose arguments may tell more than their types. The
+// results are the same.
+func NewWhole(call expr.AggCall, env *types.Env) (Agg, error) {
+	a, err := New(call, env)
+	if p, ok := a.(*pair); ok && smallInts(call.Args) {
+		return &intPair{fn: p.fn}, nil
+	}
+	return a, err
+}
+
 // plain makes the aggregates that need not keep their rows; nil for others.
 func plain(name string, args []types.Type, ret types.Type) Agg {
 	switch name {

@@ -13,7 +13,7 @@ import (
 // byLabel keeps something of each label's rows. Only two labels make sense of a
 // score: with a third a group is over, and what it held is dropped.
 type byLabel[S any, P sideOf[S]] struct {
-	labels labels
+	ofLabels
 	groups []labelled[S]
 	bytes  int64
 }

@@ -12,20 +12,20 @@ import (
 )
 
 // decimalSum is sum and avg of variable numerics. Values of up to 120 bits are
-// added in 128, at the greatest scale there was; wide takes all others, and what
+// added in 128, at the greatest scale there was; over takes all others, and what
 // 128 bits do not hold.
 type decimalSum struct {
 	mean  bool
-	x     intSum
+	x     []wideSum
 	scale []int32
-	wide  []number.Decimal // nil until it is needed
+	over  []number.Decimal // nil until it is needed
 }
 
 func (s *decimalSum) Resize(groups int) {
-	s.x.Resize(groups)
+	s.x = grown(s.x, groups)
 	s.scale = grown(s.scale, groups)
-	if s.wide != nil {
-		s.wide = grown(s.wide, groups)
+	if s.over != nil {
+		s.over = grown(s.over, groups)
 	}
 }
 
@@ -47,7 +47,7 @@ func (s *decimalSum) Update(groups []uint32, args []arrow.Array) error {
 
 // addBytes adds the sum b of n values.
 func (s *decimalSum) addBytes(g uint32, b []byte, n int64) error {
-	s.x.s[g].n += n
+	s.x[g].n += n
 	if hi, lo, scale, ok := number.WideDecimalBytes(b); ok {
 		if done, err := s.put(g, hi, lo, scale); done || err != nil {
 			return err
@@ -61,10 +61,10 @@ func (s *decimalSum) addBytes(g uint32, b []byte, n int64) error {
 }
 
 func (s *decimalSum) addWide(g uint32, d number.Decimal) (err error) {
-	if s.wide == nil {
-		s.wide = make([]number.Decimal, len(s.scale))
+	if s.over == nil {
+		s.over = make([]number.Decimal, len(s.scale))
 	}
-	s.wide[g], err = s.wide[g].Add(d)
+	s.over[g], err = s.over[g].Add(d)
 	return err
 }
 
@@ -72,24 +72,22 @@ func (s *decimalSum) addWide(g uint32, d number.Decimal) (err error) {
 func (s *decimalSum) put(g uint32, hi int64, lo uint64, scale int32) (bool, error) {
 	switch d := scale - s.scale[g]; {
 	case d > 0:
-		h, l, ok := times10(s.x.s[g].hi, s.x.s[g].lo, d)
+		h, l, ok := times10(s.x[g].hi, s.x[g].lo, d)
 		if !ok {
 			if err := s.flush(g); err != nil {
 				return false, err
 			}
 			h, l = 0, 0
 		}
-		s.x.s[g].hi, s.x.s[g].lo, s.scale[g] = h, l, scale
+		s.x[g].hi, s.x[g].lo, s.scale[g] = h, l, scale
 	case d < 0:
 		var ok bool
 		if hi, lo, ok = times10(hi, lo, -d); !ok {
 			return false, nil
 		}
 	}
-	l, c := bits.Add64(s.x.s[g].lo, lo, 0)
-	s.x.s[g].lo = l
-	s.x.s[g].hi += hi + int64(c)
-	if roomy(s.x.s[g].hi) {
+	s.x[g].merge(wide{lo, hi})
+	if roomy(s.x[g].hi) {
 		return true, nil
 	}
 	return true, s.flush(g)
@@ -98,10 +96,10 @@ func (s *decimalSum) put(g uint32, hi int64, lo uint64, scale int32) (bool, erro
 // roomy tells whether 128 bits hold the sum of two numbers with such high words.
 func roomy(hi int64) bool { return hi>>62 == hi>>63 }
 
-// flush moves the words of a group to wide.
+// flush moves the words of a group to over.
 func (s *decimalSum) flush(g uint32) error {
-	err := s.addWide(g, s.x.decimal(int(g), s.scale[g]))
-	s.x.s[g].hi, s.x.s[g].lo = 0, 0
+	err := s.addWide(g, s.x[g].decimal(s.scale[g]))
+	s.x[g].hi, s.x[g].lo = 0, 0
 	return err
 }
 
@@ -140,11 +138,11 @@ func times10(hi int64, lo uint64, n int32) (int64, uint64, bool) {
 
 // value is the sum of a group.
 func (s *decimalSum) value(g int) (number.Decimal, error) {
-	d := s.x.decimal(g, s.scale[g])
-	if s.wide == nil {
+	d := s.x[g].decimal(s.scale[g])
+	if s.over == nil {
 		return d, nil
 	}
-	return d.Add(s.wide[g])
+	return d.Add(s.over[g])
 }
 
 func (s *decimalSum) MergeStates(groups []uint32, states *array.Binary) error {
@@ -168,13 +166,13 @@ func (s *decimalSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*decimalSum)
 	for i, g := range groups {
 		k := ids[i]
-		s.x.s[g].n += o.x.s[k].n
-		done, err := s.put(g, o.x.s[k].hi, o.x.s[k].lo, o.scale[k])
+		s.x[g].n += o.x[k].n
+		done, err := s.put(g, o.x[k].hi, o.x[k].lo, o.scale[k])
 		if err == nil && !done {
-			err = s.addWide(g, o.x.decimal(int(k), o.scale[k]))
+			err = s.addWide(g, o.x[k].decimal(o.scale[k]))
 		}
-		if err == nil && o.wide != nil {
-			err = s.addWide(g, o.wide[k])
+		if err == nil && o.over != nil {
+			err = s.addWide(g, o.over[k])
 		}
 		if err != nil {
 			return err
@@ -185,8 +183,8 @@ func (s *decimalSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 
 func (s *decimalSum) States(from, to int) (out arrow.Array, err error) {
 	out = binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.x.s[g].n))
-		if s.x.s[g].n == 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(s.x[g].n))
+		if s.x[g].n == 0 {
 			return dst, true
 		}
 		d, e := s.value(g)
@@ -199,15 +197,15 @@ func (s *decimalSum) States(from, to int) (out arrow.Array, err error) {
 }
 
 func (s *decimalSum) Results(from, to int) (arrow.Array, error) {
-	return numericColumn(from, to, func(g int) bool { return s.x.s[g].n > 0 }, func(g int) (number.Decimal, error) {
+	return numericColumn(from, to, func(g int) bool { return s.x[g].n > 0 }, func(g int) (number.Decimal, error) {
 		d, err := s.value(g)
 		if err != nil || !s.mean {
 			return d, err
 		}
-		return d.Div(number.DecimalFromInt64(s.x.s[g].n, 0))
+		return d.Div(number.DecimalFromInt64(s.x[g].n, 0))
 	})
 }
 
 func (s *decimalSum) Bytes() int64 {
-	return s.x.Bytes() + int64(cap(s.scale))*4 + int64(cap(s.wide))*64
+	return int64(cap(s.x))*24 + int64(cap(s.scale))*4 + int64(cap(s.over))*64
 }

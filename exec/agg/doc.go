@@ -2,7 +2,7 @@
 // states of all groups of one aggregate call, and takes a whole batch at a time.
 //
 //	rows ─▶ group numbers ─▶ Update(groups, args)      state[g] ⊕= arg
-//	states of another node or lane ─▶ MergeStates      state[g] ⊕= state'
+//	states of another node or thread ─▶ MergeStates      state[g] ⊕= state'
 //	States ─▶ encoded partial states (bytea)           Results ─▶ values
 //
 // The common aggregates keep flat slices; those that need all their rows

@@ -1,9 +1,12 @@
 package agg
 
 import (
+	"strings"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -15,9 +18,69 @@ type labels struct {
 	ids   map[string]uint32
 	keys  []string
 	buf   []byte
-	small [256]uint32 // of whole numbers below 256: the label's number and 1
-	all   []uint32    // of the rows of a batch
+	small [256]uint32 // of whole numbers below 256, and booleans: the label's number and 1
+	texts textLabels
+	known []uint32 // of a batch's dictionary: likewise
+	all   []uint32 // of the rows of a batch
 	bytes int64
+
+	kept []uint32    // of the rows of from, which every aggregate of a share looks at
+	from arrow.Array // this batch's, once the first of them was updated
+}
+
+// textLabels are the numbers of texts, which are found without their keys.
+type textLabels struct {
+	few []textLabel
+	ids map[string]uint32 // of the others
+}
+
+type textLabel struct {
+	text string
+	id   uint32
+}
+
+// labeller is an aggregate that numbers the values of its first argument.
+type labeller interface {
+	// share makes it use those labels, and the numbers that their first user has found of a
+	// batch; nil gives its own.
+	share(l *labels) *labels
+}
+
+// Share has aggregates find out together what is the same of their rows. first tells of
+// each where its first argument stands among the values of a batch, so that those
+// that have it in common are given one array; -1 for none. They are updated in their
+// order, each by all rows.
+func Share(aggs []Agg, first []int) {
+	by := map[int]*labels{}
+	for i, a := range aggs {
+		if l, ok := a.(labeller); ok && first[i] >= 0 {
+			by[first[i]] = l.share(by[first[i]])
+		}
+	}
+}
+
+// ofLabels is what an aggregate has of labels.
+type ofLabels struct {
+	*labels
+	follows bool // another was updated by the batch before
+}
+
+func labelsOf(t types.Type) ofLabels { return ofLabels{labels: &labels{typ: t}} }
+
+func (o *ofLabels) share(l *labels) *labels {
+	if l != nil && l.typ == o.typ {
+		o.labels, o.follows = l, true
+	}
+	return o.labels
+}
+
+// truth gives the numbers of all rows of the first argument, good until the next batch.
+func (o *ofLabels) truth(arr arrow.Array) []uint32 {
+	if !o.follows || o.from != arr {
+		o.kept = append(o.kept[:0], o.rows(arr)...)
+		o.from = arr
+	}
+	return o.kept
 }
 
 // of gives the number of row i of arr.
@@ -42,6 +105,25 @@ func (l *labels) rows(arr arrow.Array) []uint32 {
 		smallLabels(l, out, a, a.Int16Values())
 	case *array.Float64:
 		smallLabels(l, out, a, a.Float64Values())
+	case *array.Boolean:
+		for i := range out {
+			at := 0
+			if a.Value(i) {
+				at = 1
+			}
+			if l.small[at] == 0 && !arr.IsNull(i) {
+				l.small[at] = l.of(arr, i) + 1
+			}
+			out[i] = l.small[at] - 1
+		}
+	case *array.String:
+		for i := range out {
+			if !arr.IsNull(i) {
+				out[i] = l.text(arr, i, a.Value(i))
+			}
+		}
+	case *array.Dictionary:
+		l.coded(out, a)
 	default:
 		for i := range out {
 			if !arr.IsNull(i) {
@@ -50,6 +132,56 @@ func (l *labels) rows(arr arrow.Array) []uint32 {
 		}
 	}
 	return out
+}
+
+// coded finds the labels of texts by their places in a dictionary.
+func (l *labels) coded(out []uint32, a *array.Dictionary) {
+	s := batch.StringsOf(a)
+	n := s.Values.Len()
+	if n > 4*len(out)+64 {
+		n = 0
+	}
+	if cap(l.known) < n {
+		l.known = make([]uint32, n)
+	}
+	known := l.known[:n]
+	clear(known)
+	for i := range out {
+		switch at := s.Index[i]; {
+		case a.IsNull(i):
+		case n == 0:
+			out[i] = l.text(a, i, s.Values.Value(int(at)))
+		default:
+			if known[at] == 0 {
+				known[at] = l.text(a, i, s.Values.Value(int(at))) + 1
+			}
+			out[i] = known[at] - 1
+		}
+	}
+}
+
+// text gives the number of row i of arr, which is of this text.
+func (l *labels) text(arr arrow.Array, i int, text string) uint32 {
+	for k := range l.texts.few {
+		if t := &l.texts.few[k]; t.text == text {
+			return t.id
+		}
+	}
+	if id, ok := l.texts.ids[text]; ok {
+		return id
+	}
+	id := l.of(arr, i)
+	text = strings.Clone(text)
+	if len(l.texts.few) < 4 {
+		l.texts.few = append(l.texts.few, textLabel{text, id})
+	} else {
+		if l.texts.ids == nil {
+			l.texts.ids = map[string]uint32{}
+		}
+		l.texts.ids[text] = id
+	}
+	l.bytes += int64(len(text)) + 64
+	return id
 }
 
 // smallLabels finds the labels that are small whole numbers in a table.

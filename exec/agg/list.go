@@ -69,7 +69,7 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 	if arr.NullN() > 0 {
 		for _, r := range rows {
 			if !arr.IsNull(int(r)) {
-				s.add(g, int64(vals[r]))
+				s.add(g, int64(vals[r]), 1)
 			}
 		}
 		return
@@ -82,7 +82,7 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 	}
 	if !s.fits(g, sum, large, len(rows)) {
 		for _, r := range rows {
-			s.add(g, int64(vals[r]))
+			s.add(g, int64(vals[r]), 1)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func sumRun[T int16 | int32 | int64](s *intSum, g uint32, vals []T) {
 	}
 	if !s.fits(g, sum, large, len(vals)) {
 		for _, v := range vals {
-			s.add(g, int64(v))
+			s.add(g, int64(v), 1)
 		}
 	}
 }
@@ -107,10 +107,7 @@ func (s *intSum) fits(g uint32, sum, large int64, n int) bool {
 	if bits.Len64(uint64(large))+bits.Len(uint(n)) > 63 {
 		return false
 	}
-	l, c := bits.Add64(s.s[g].lo, uint64(sum), 0)
-	s.s[g].lo = l
-	s.s[g].hi += sum>>63 + int64(c)
-	s.s[g].n += int64(n)
+	s.add(g, sum, int64(n))
 	return true
 }
 
@@ -118,31 +115,28 @@ func (s *intSum) fits(g uint32, sum, large int64, n int) bool {
 func (s *floatSum) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
 	switch a := args[0].(type) {
 	case *array.Float64:
-		addFloatList(&s.s[g], rows, a.Float64Values(), a)
+		addFloatList(&s.s, g, rows, a.Float64Values(), a)
 	case *array.Float32:
-		addFloatList(&s.s[g], rows, a.Float32Values(), a)
+		addFloatList(&s.s, g, rows, a.Float32Values(), a)
 	default:
 		return pgerr.Internal("sum of %s", args[0].DataType())
 	}
 	return nil
 }
 
-func addFloatList[T float32 | float64](s *exact.Sum, rows []int32, vals []T, arr arrow.Array) {
-	e := *s
-	nulls := arr.NullN() > 0
-	if rows == nil {
-		for i, v := range vals {
-			if !nulls || !arr.IsNull(i) {
-				e.Add(float64(v))
+func addFloatList[T float32 | float64](s *exact.Sums, g uint32, rows []int32, vals []T, arr arrow.Array) {
+	switch {
+	case rows == nil:
+		batch.ValidRuns(arr, func(from, to int) { exact.AddList(s, g, nil, vals[from:to]) })
+	case arr.NullN() > 0:
+		for i := range rows {
+			if !arr.IsNull(int(rows[i])) {
+				exact.AddList(s, g, rows[i:i+1], vals)
 			}
 		}
+	default:
+		exact.AddList(s, g, rows, vals)
 	}
-	for _, r := range rows {
-		if !nulls || !arr.IsNull(int(r)) {
-			e.Add(float64(vals[r]))
-		}
-	}
-	*s = e
 }
 
 // UpdateList implements Lister.
@@ -192,6 +186,6 @@ func View(a, b Agg) Agg {
 		return nil
 	}
 	v := *y
-	v.s = x.s
+	v.s, v.over = x.s, x.over
 	return &v
 }

@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"math"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
@@ -45,7 +47,7 @@ func (l *losses) decode(b []byte) ([]byte, bool) {
 
 func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
 	score := args[1].(*array.Float64)
-	label, p := s.labels.rows(args[0]), score.Float64Values()
+	label, p := s.truth(args[0]), score.Float64Values()
 	nulls := args[0].NullN()+args[1].NullN() > 0
 	if n := len(p); cap(s.y) < n {
 		s.y, s.hit, s.miss = make([]float64, n), make([]float64, n), make([]float64, n)
@@ -83,13 +85,13 @@ func (s *logLoss) Update(groups []uint32, args []arrow.Array) error {
 // sums: the misses may as well stand with the hits.
 func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
 	upper := x.sides[x.upper].label
-	y, loss := s.y[:len(p)], s.hit[:len(p)]
-	for i, l := range label {
-		is := 0.0
+	y, loss, one := s.y[:len(p)], s.hit[:len(p)], math.Float64bits(1)
+	for i, l := range label { // as bits: what no branch can guess is picked without one
+		is := uint64(0)
 		if l == upper {
-			is = 1
+			is = one
 		}
-		y[i] = is
+		y[i] = math.Float64frombits(is)
 	}
 	f64.CrossEntropy(loss, p, y)
 	sum := &x.sides[x.upper].of.hit

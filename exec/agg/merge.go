@@ -1,7 +1,5 @@
 package agg
 
-import "math/bits"
-
 // Merger is an Agg that takes the states of another of its kind without
 // encoding them: state ids[i] of from is added to group groups[i].
 type Merger interface {
@@ -22,20 +20,17 @@ func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*intSum)
 	for i, g := range groups {
 		k := ids[i]
-		l, c := bits.Add64(s.s[g].lo, o.s[k].lo, 0)
-		s.s[g].lo = l
-		s.s[g].hi += o.s[k].hi + int64(c)
-		s.s[g].n += o.s[k].n
+		s.add(g, o.s[k].sum, o.s[k].n)
+		if o.over != nil {
+			s.addHigh(g, o.over[k])
+		}
 	}
 	return nil
 }
 
 // MergeFrom implements Merger.
 func (s *floatSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
-	o := from.(*floatSum)
-	for i, g := range groups {
-		s.s[g].Merge(&o.s[ids[i]])
-	}
+	s.s.Merge(groups, &from.(*floatSum).s, ids)
 	return nil
 }
 

@@ -29,14 +29,14 @@ func metric(name string, args []types.Type) Agg {
 	case "ml_regression":
 		return &errorTotals{}
 	case "accuracy", "precision_score", "recall_score", "f1_score", "ml_classification":
-		return &confusion{fn: name, typ: args[0]}
+		return &confusion{fn: name, ofLabels: labelsOf(args[0])}
 	case "roc_auc":
 		r := &ranked{}
-		r.labels.typ = args[0]
+		r.ofLabels = labelsOf(args[0])
 		return r
 	case "log_loss":
 		l := &logLoss{}
-		l.labels.typ = args[0]
+		l.ofLabels = labelsOf(args[0])
 		return l
 	}
 	return nil
@@ -113,19 +113,17 @@ func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 4 * exact.Bytes }
 
 // confusion keeps each group's confusion matrix.
 type confusion struct {
-	fn     string
-	typ    types.Type
-	labels labels
-	label  []uint32              // of the rows of a batch
-	cells  []map[[2]uint32]int64 // (label, prediction) → rows
-	bytes  int64
+	fn string
+	ofLabels
+	cells []map[[2]uint32]int64 // (label, prediction) → rows
+	bytes int64
 }
 
 // cellBytes is what an entry of a matrix takes, about.
 const cellBytes = 40
 
 func (c *confusion) Resize(groups int) {
-	c.cells, c.labels.typ = grown(c.cells, groups), c.typ
+	c.cells = grown(c.cells, groups)
 }
 
 func (c *confusion) add(g uint32, cell [2]uint32, n int64) {
@@ -141,8 +139,7 @@ func (c *confusion) add(g uint32, cell [2]uint32, n int64) {
 }
 
 func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
-	c.label = append(c.label[:0], c.labels.rows(args[0])...)
-	got := c.labels.rows(args[1])
+	label, got := c.truth(args[0]), c.rows(args[1])
 	// Of one group and few labels, as mostly, without a map.
 	const few = 16
 	var near [few * few]int64
@@ -152,7 +149,7 @@ func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
 		if nulls && (args[0].IsNull(i) || args[1].IsNull(i)) {
 			continue
 		}
-		if a, b := c.label[i], got[i]; one && a < few && b < few {
+		if a, b := label[i], got[i]; one && a < few && b < few {
 			near[a*few+b]++
 		} else {
 			c.add(g, [2]uint32{a, b}, 1)

@@ -95,19 +95,24 @@ func (p *pair) States(from, to int) (arrow.Array, error) {
 }
 
 func (p *pair) Results(from, to int) (arrow.Array, error) {
+	return pairResults(p.fn, from, to, func(g int) sums { return p.s[g].sums() })
+}
+
+// pairResults gives the values of fn by the groups' sums.
+func pairResults(fn string, from, to int, of func(g int) sums) (arrow.Array, error) {
 	t := types.Float8
-	if p.fn == "regr_count" {
+	if fn == "regr_count" {
 		t = types.Int8
 	}
 	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
-		m := &p.s[g]
-		if p.fn == "regr_count" {
-			return m.x.N(), nil
+		s := of(g)
+		if fn == "regr_count" {
+			return int64(s.n), nil
 		}
-		if m.x.N() < 1 {
+		if s.n < 1 {
 			return nil, nil
 		}
-		return m.sums().value(p.fn), nil
+		return s.value(fn), nil
 	})
 }
 

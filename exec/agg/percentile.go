@@ -3,6 +3,7 @@ package agg
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -18,8 +19,49 @@ import (
 type percentile struct {
 	desc bool
 	p    []types.Datum // the fraction, once there is a value
-	keys [][]uint64
+	keys []pile
 	held int64
+	all  []uint64 // scratch: those of a group
+}
+
+// pile is numbers in no order. They stay where they were put, and lists that are full
+// are shared by what the pile is merged into.
+type pile struct {
+	last []uint64
+	full [][]uint64
+}
+
+const (
+	firstPile = 4
+	mostPile  = 1 << 14
+)
+
+func (p *pile) n() int {
+	n := len(p.last)
+	for _, l := range p.full {
+		n += len(l)
+	}
+	return n
+}
+
+// next begins another list, twice as large, and gives the bytes that takes.
+func (p *pile) next() int64 {
+	size := min(max(2*cap(p.last), firstPile), mostPile)
+	var list int64
+	if cap(p.last) > 0 {
+		p.full = append(p.full, p.last)
+		list = 48
+	}
+	p.last = make([]uint64, 0, size)
+	return 8*int64(size) + list
+}
+
+// appendTo appends all.
+func (p *pile) appendTo(dst []uint64) []uint64 {
+	for _, l := range p.full {
+		dst = append(dst, l...)
+	}
+	return append(dst, p.last...)
 }
 
 // newPercentile gives nil for other calls.
@@ -56,10 +98,12 @@ func orderedFloat(k uint64) float64 {
 	return math.Float64frombits(^k)
 }
 
-func (s *percentile) add(g uint32, keys ...uint64) {
-	was := cap(s.keys[g])
-	s.keys[g] = append(s.keys[g], keys...)
-	s.held += 8 * int64(cap(s.keys[g])-was)
+func (s *percentile) add(g uint32, key uint64) {
+	p := &s.keys[g]
+	if len(p.last) == cap(p.last) {
+		s.held += p.next()
+	}
+	p.last = append(p.last, key)
 }
 
 func (s *percentile) Update(groups []uint32, args []arrow.Array) error {
@@ -69,7 +113,7 @@ func (s *percentile) Update(groups []uint32, args []arrow.Array) error {
 		if nulls && x.IsNull(i) {
 			continue
 		}
-		if len(s.keys[g]) == 0 {
+		if cap(s.keys[g].last) == 0 {
 			s.p[g] = types.DatumAt(types.Float8, args[0], i)
 		}
 		s.add(g, floatOrder(vals[i]))
@@ -81,25 +125,35 @@ func (s *percentile) Update(groups []uint32, args []arrow.Array) error {
 func (s *percentile) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*percentile)
 	for i, g := range groups {
-		if k := ids[i]; len(o.keys[k]) > 0 {
-			if len(s.keys[g]) == 0 {
-				s.p[g] = o.p[k]
-			}
-			s.add(g, o.keys[k]...)
+		to, from := &s.keys[g], &o.keys[ids[i]]
+		if cap(from.last) == 0 {
+			continue
 		}
+		if cap(to.last) == 0 {
+			s.p[g] = o.p[ids[i]]
+		} else {
+			to.full = append(to.full, to.last)
+		}
+		to.full = append(to.full, from.full...)
+		to.last = slices.Clip(from.last)
+		s.held += 48 * int64(len(from.full)+1)
+		for _, l := range from.full {
+			s.held += 8 * int64(len(l))
+		}
+		s.held += 8 * int64(len(from.last))
 	}
 	return nil
 }
 
 func (s *percentile) count(from, to int) (n int64) {
-	for _, keys := range s.keys[from:to] {
-		n += int64(len(keys))
+	for i := range s.keys[from:to] {
+		n += int64(s.keys[from+i].n())
 	}
 	return n
 }
 
 // Takes implements Heavy; what a list has in reserve is charged when it is made.
-func (s *percentile) Takes(_ []arrow.Array, n int) int64 { return 16 * int64(n) }
+func (s *percentile) Takes(_ []arrow.Array, n int) int64 { return 8 * firstPile * int64(n) }
 
 // Need implements Heavy.
 func (s *percentile) Need(from, to int, states bool) int64 {
@@ -120,14 +174,14 @@ func (s *percentile) States(from, to int) (arrow.Array, error) {
 	offs := make([]int32, 1, to-from+1)
 	dst := make([]byte, 0, size)
 	for g := from; g < to; g++ {
-		if keys := s.keys[g]; len(keys) > 0 {
+		if s.all = s.keys[g].appendTo(s.all[:0]); len(s.all) > 0 {
 			p, ok := s.p[g].(float64)
 			has := byte(0)
 			if ok {
 				has = 1
 			}
 			dst = le.AppendUint64(append(dst, has), math.Float64bits(p))
-			for _, k := range keys {
+			for _, k := range s.all {
 				dst = le.AppendUint64(dst, k)
 			}
 		}
@@ -146,7 +200,7 @@ func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {
 		if len(b) < 9 || (len(b)-9)%8 != 0 {
 			return badState()
 		}
-		if len(s.keys[g]) == 0 && b[0] == 1 {
+		if cap(s.keys[g].last) == 0 && b[0] == 1 {
 			s.p[g] = math.Float64frombits(le.Uint64(b[1:]))
 		}
 		for b = b[9:]; len(b) > 0; b = b[8:] {
@@ -160,7 +214,8 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 	out := make([]float64, to-from)
 	valid := make([]byte, batch.BitmapBytes(len(out)))
 	for i := range out {
-		keys := s.keys[from+i]
+		s.all = s.keys[from+i].appendTo(s.all[:0])
+		keys := s.all
 		p, ok := s.p[from+i].(float64)
 		if len(keys) == 0 || !ok {
 			continue
@@ -168,21 +223,59 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 		if err := checkFraction(p); err != nil {
 			return nil, err
 		}
-		slices.Sort(keys)
-		at := func(k int) float64 {
-			if s.desc {
-				k = len(keys) - 1 - k
-			}
-			return orderedFloat(keys[k])
-		}
 		pos := p * float64(len(keys)-1)
 		lo, hi := int(math.Floor(pos)), int(math.Ceil(pos))
-		if out[i] = at(lo); lo != hi {
-			out[i] += (pos - float64(lo)) * (at(hi) - out[i])
+		a, b := lo, hi // places of the two in the order of keys
+		if s.desc {
+			a, b = len(keys)-1-lo, len(keys)-1-hi
+		}
+		nth(keys, a)
+		if out[i] = orderedFloat(keys[a]); a != b {
+			next := keys[a+1:] // of which b is the least
+			if b < a {
+				next = keys[:a]
+				keys[b] = slices.Max(next)
+			} else {
+				keys[b] = slices.Min(next)
+			}
+			out[i] += (pos - float64(lo)) * (orderedFloat(keys[b]) - out[i])
 		}
 		batch.SetBit(valid, i)
 	}
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, valid), nil
 }
 
-func (s *percentile) Bytes() int64 { return int64(cap(s.keys))*40 + s.held }
+func (s *percentile) Bytes() int64 { return int64(cap(s.keys))*64 + 8*int64(cap(s.all)) + s.held }
+
+// nth puts keys in such an order that keys[k] is what it would be of sorted ones, none
+// before it is greater and none behind it less (Hoare, "Algorithm 65: Find", 1961).
+func nth(keys []uint64, k int) {
+	for turns := 2 * bits.Len(uint(len(keys))); len(keys) > 16 && turns > 0; turns-- {
+		mid := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])
+		below, above := 0, len(keys) // keys[:below] are less, keys[above:] greater
+		for i := 0; i < above; {
+			switch x := keys[i]; {
+			case x < mid:
+				keys[i], keys[below] = keys[below], x
+				below++
+				i++
+			case x > mid:
+				above--
+				keys[i], keys[above] = keys[above], x
+			default:
+				i++
+			}
+		}
+		switch {
+		case k < below:
+			keys = keys[:below]
+		case k >= above:
+			keys, k = keys[above:], k-above
+		default:
+			return
+		}
+	}
+	slices.Sort(keys)
+}
+
+func median(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }

@@ -79,7 +79,7 @@ func (s *scores) decode(b []byte) ([]byte, bool) {
 
 func (s *ranked) Update(groups []uint32, args []arrow.Array) error {
 	score := args[1].(*array.Float64)
-	label, vals := s.labels.rows(args[0]), score.Float64Values()
+	label, vals := s.truth(args[0]), score.Float64Values()
 	nulls := args[0].NullN()+args[1].NullN() > 0
 	if len(groups) > 0 && !nulls && same(groups) {
 		x := &s.groups[groups[0]]

@@ -3,8 +3,6 @@ package agg
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
-	"math/bits"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -45,26 +43,17 @@ func newAvg(in, out types.Type) Agg {
 	return &intSum{in: in, out: out, mean: true}
 }
 
-// intSum is sum and avg of integers and fixed numerics, in 128 bits: no number
-// of rows overflows it.
+// intSum is sum and avg of integers and fixed numerics. A group has the sum modulo 2^64
+// and the number of values; over says, of the few groups whose sums are beyond 64 bits, how
+// often 2^64 is to be added: no number of rows overflows it.
 type intSum struct {
 	in, out types.Type
 	mean    bool
 	s       []intState
+	over    map[uint32]int64
 }
 
-// intState is a sum in 128 bits and how many values are in it.
-type intState struct {
-	lo    uint64
-	hi, n int64
-}
-
-func (t *intState) add(v int64) {
-	l, c := bits.Add64(t.lo, uint64(v), 0)
-	t.lo = l
-	t.hi += v>>63 + int64(c)
-	t.n++
-}
+type intState struct{ sum, n int64 }
 
 func (s *intSum) Resize(groups int) {
 	s.s = grown(s.s, groups)
@@ -73,15 +62,42 @@ func (s *intSum) Resize(groups int) {
 func addInts[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T) {
 	to := s.s
 	for i, g := range groups {
-		to[g].add(int64(vals[i]))
+		p, v := &to[g], int64(vals[i])
+		sum := p.sum + v
+		if (sum^p.sum)&(sum^v) < 0 {
+			s.carry(g, v)
+		}
+		p.sum = sum
+		p.n++
 	}
 }
+
+// carry notes that adding v overflowed.
+func (s *intSum) carry(g uint32, v int64) { s.addHigh(g, 1|v>>63) }
 
 func addIntsNull[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T, arr arrow.Array) {
 	batch.ValidRuns(arr, func(from, to int) { addInts(s, groups[from:to], vals[from:to]) })
 }
 
-func (s *intSum) add(g uint32, v int64) { s.s[g].add(v) }
+// add adds the sum v of n values.
+func (s *intSum) add(g uint32, v, n int64) {
+	p := &s.s[g]
+	sum := p.sum + v
+	if (sum^p.sum)&(sum^v) < 0 {
+		s.carry(g, v)
+	}
+	p.sum = sum
+	p.n += n
+}
+
+// high is the upper half of a sum in 128 bits.
+func (s *intSum) high(g int) int64 {
+	hi := s.s[g].sum >> 63
+	if s.over != nil {
+		hi += s.over[uint32(g)]
+	}
+	return hi
+}
 
 func (s *intSum) Update(groups []uint32, args []arrow.Array) error {
 	nulls := args[0].NullN() > 0
@@ -116,26 +132,31 @@ func (s *intSum) MergeStates(groups []uint32, states *array.Binary) error {
 		if len(b) != intSumBytes {
 			return badState()
 		}
-		s.merge(g, b)
+		le := binary.LittleEndian
+		lo, hi := int64(le.Uint64(b)), int64(le.Uint64(b[8:]))
+		s.add(g, lo, int64(le.Uint64(b[16:])))
+		s.addHigh(g, hi-lo>>63)
 	}
 	return nil
+}
+
+// addHigh adds 2^64 so many times.
+func (s *intSum) addHigh(g uint32, times int64) {
+	if times == 0 {
+		return
+	}
+	if s.over == nil {
+		s.over = map[uint32]int64{}
+	}
+	s.over[g] += times
 }
 
 // intSumBytes is the size of an encoded state.
 const intSumBytes = 24
 
-// merge adds an encoded state.
-func (s *intSum) merge(g uint32, b []byte) {
-	le := binary.LittleEndian
-	l, c := bits.Add64(s.s[g].lo, le.Uint64(b), 0)
-	s.s[g].lo = l
-	s.s[g].hi += int64(le.Uint64(b[8:])) + int64(c)
-	s.s[g].n += int64(le.Uint64(b[16:]))
-}
-
 func (s *intSum) appendState(dst []byte, g int) []byte {
 	le := binary.LittleEndian
-	return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, s.s[g].lo), uint64(s.s[g].hi)), uint64(s.s[g].n))
+	return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, uint64(s.s[g].sum)), uint64(s.high(g))), uint64(s.s[g].n))
 }
 
 func (s *intSum) States(from, to int) (arrow.Array, error) {
@@ -144,18 +165,7 @@ func (s *intSum) States(from, to int) (arrow.Array, error) {
 
 // decimal is the sum of values with a scale.
 func (s *intSum) decimal(g int, scale int32) number.Decimal {
-	if v, ok := s.small(g); ok {
-		return number.DecimalFromInt64(v, scale)
-	}
-	v := new(big.Int).SetInt64(s.s[g].hi)
-	v.Lsh(v, 64)
-	return number.DecimalFromBig(v.Add(v, new(big.Int).SetUint64(s.s[g].lo)), scale)
-}
-
-// small gives the sum where 64 bits hold it.
-func (s *intSum) small(g int) (int64, bool) {
-	v := int64(s.s[g].lo)
-	return v, s.s[g].hi == v>>63
+	return wide{uint64(s.s[g].sum), s.high(g)}.decimal(scale)
 }
 
 func (s *intSum) Results(from, to int) (arrow.Array, error) {
@@ -193,8 +203,8 @@ func (s *intSum) integers(from, to int) (arrow.Array, error) {
 		if s.s[g].n == 0 {
 			continue
 		}
-		v, ok := s.small(g)
-		if !ok {
+		v := s.s[g].sum
+		if s.high(g) != v>>63 {
 			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
 		}
 		out[i] = v
@@ -203,37 +213,27 @@ func (s *intSum) integers(from, to int) (arrow.Array, error) {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, valid), nil
 }
 
-func (s *intSum) Bytes() int64 { return int64(cap(s.s)) * 24 }
+func (s *intSum) Bytes() int64 { return int64(cap(s.s))*16 + int64(len(s.over))*48 }
 
 // floatSum is sum and avg of floats.
 type floatSum struct {
 	out  types.Type
 	mean bool
-	s    []exact.Sum
+	s    exact.Sums
 }
 
-func (s *floatSum) Resize(groups int) { s.s = grown(s.s, groups) }
+func (s *floatSum) Resize(groups int) { s.s.Resize(groups) }
 
-func addFloats[T float32 | float64](s []exact.Sum, groups []uint32, vals []T, arr arrow.Array) {
-	if arr.NullN() > 0 {
-		for i, g := range groups {
-			if !arr.IsNull(i) {
-				s[g].Add(float64(vals[i]))
-			}
-		}
-		return
-	}
-	for i, g := range groups {
-		s[g].Add(float64(vals[i]))
-	}
+func addFloats[T float32 | float64](s *exact.Sums, groups []uint32, vals []T, arr arrow.Array) {
+	batch.ValidRuns(arr, func(from, to int) { exact.AddFloats(s, groups[from:to], vals[from:to]) })
 }
 
 func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
 	switch a := args[0].(type) {
 	case *array.Float64:
-		addFloats(s.s, groups, a.Float64Values(), a)
+		addFloats(&s.s, groups, a.Float64Values(), a)
 	case *array.Float32:
-		addFloats(s.s, groups, a.Float32Values(), a)
+		addFloats(&s.s, groups, a.Float32Values(), a)
 	default:
 		return pgerr.Internal("sum of %s", args[0].DataType())
 	}
@@ -241,20 +241,16 @@ func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (s *floatSum) MergeStates(groups []uint32, states *array.Binary) error {
-	var e exact.Sum
 	for i, g := range groups {
-		b := states.Value(i)
-		if len(b) != exact.Bytes {
+		if !s.s.MergeBytes(g, states.Value(i)) {
 			return badState()
 		}
-		e.Decode(b)
-		s.s[g].Merge(&e)
 	}
 	return nil
 }
 
 func (s *floatSum) States(from, to int) (arrow.Array, error) {
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.s[g].Append(dst), true }), nil
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.s.Append(dst, g), true }), nil
 }
 
 func (s *floatSum) Results(from, to int) (arrow.Array, error) {
@@ -262,16 +258,17 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 	out := make([]float64, n)
 	valid := make([]byte, batch.BitmapBytes(n))
 	for i := range out {
-		e := &s.s[from+i]
-		if e.N() == 0 {
+		count := s.s.N(from + i)
+		if count == 0 {
 			continue
 		}
 		batch.SetBit(valid, i)
-		if out[i] = e.Value(); math.IsInf(out[i], 0) && !e.Special() {
+		var special bool
+		if out[i], special = s.s.Value(from + i); math.IsInf(out[i], 0) && !special {
 			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
 		}
 		if s.mean {
-			out[i] /= float64(e.N())
+			out[i] /= float64(count)
 		}
 	}
 	if s.out.OID == types.Float4OID {
@@ -287,7 +284,7 @@ func (s *floatSum) Results(from, to int) (arrow.Array, error) {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, valid), nil
 }
 
-func (s *floatSum) Bytes() int64 { return int64(cap(s.s)) * 48 }
+func (s *floatSum) Bytes() int64 { return s.s.Held() }
 
 // intervalSum is sum and avg of intervals.
 type intervalSum struct {

@@ -165,17 +165,17 @@ func variance(n int64, sx, sxx number.Decimal, pop, root bool) (number.Decimal, 
 type intVariance struct {
 	in        types.Type
 	pop, root bool
-	x         intSum
+	x         []wideSum
 	xx        [][3]uint64 // the lowest first
 }
 
 func (v *intVariance) Resize(groups int) {
-	v.x.Resize(groups)
+	v.x = grown(v.x, groups)
 	v.xx = grown(v.xx, groups)
 }
 
 func (v *intVariance) add(g uint32, x int64) {
-	v.x.add(g, x)
+	v.x[g].add(x)
 	u := uint64(x)
 	if x < 0 {
 		u = -u
@@ -221,7 +221,7 @@ func (v *intVariance) MergeStates(groups []uint32, states *array.Binary) error {
 		if len(b) != intSumBytes+24 {
 			return badState()
 		}
-		v.x.merge(g, b)
+		v.x[g].mergeBytes(b)
 		b = b[intSumBytes:]
 		v.addSquares(g, [3]uint64{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])})
 	}
@@ -233,14 +233,16 @@ func (v *intVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*intVariance)
 	for i, g := range groups {
 		v.addSquares(g, o.xx[ids[i]])
+		v.x[g].merge(o.x[ids[i]].wide)
+		v.x[g].n += o.x[ids[i]].n
 	}
-	return v.x.MergeFrom(groups, &o.x, ids)
+	return nil
 }
 
 func (v *intVariance) States(from, to int) (arrow.Array, error) {
 	le := binary.LittleEndian
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		dst = v.x.appendState(dst, g)
+		dst = v.x[g].append(dst)
 		for _, w := range v.xx[g] {
 			dst = le.AppendUint64(dst, w)
 		}
@@ -266,9 +268,9 @@ func (v *intVariance) Results(from, to int) (arrow.Array, error) {
 	if v.in.IsFixed() {
 		scale = int32(v.in.Scale)
 	}
-	return numericColumn(from, to, func(g int) bool { return enough(v.x.s[g].n, v.pop) }, func(g int) (number.Decimal, error) {
-		return variance(v.x.s[g].n, v.x.decimal(g, scale), v.squares(g, scale), v.pop, v.root)
+	return numericColumn(from, to, func(g int) bool { return enough(v.x[g].n, v.pop) }, func(g int) (number.Decimal, error) {
+		return variance(v.x[g].n, v.x[g].decimal(scale), v.squares(g, scale), v.pop, v.root)
 	})
 }
 
-func (v *intVariance) Bytes() int64 { return v.x.Bytes() + int64(cap(v.xx))*24 }
+func (v *intVariance) Bytes() int64 { return int64(cap(v.x))*24 + int64(cap(v.xx))*24 }

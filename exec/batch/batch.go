@@ -88,6 +88,19 @@ func dataBytes(d arrow.ArrayData) int64 {
 	return n
 }
 
+// SourceRows gives the places in the columns of rows that are counted over the
+// selection: rows itself where there is none.
+func (b *Batch) SourceRows(rows []int32) []int32 {
+	if b.Sel == nil {
+		return rows
+	}
+	out := make([]int32, len(rows))
+	for i, r := range rows {
+		out[i] = b.Sel[r]
+	}
+	return out
+}
+
 // Slice gives rows [from, to) of the batch's counted rows, without copying.
 func (b *Batch) Slice(from, to int) *Batch {
 	out := &Batch{N: b.N, Cols: b.Cols, Seq: b.Seq}

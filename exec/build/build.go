@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/window"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -30,7 +31,7 @@ type Config struct {
 
 // Tree is a stage as operators.
 type Tree struct {
-	Root  []op.Operator // by lane
+	Root  []op.Operator // by thread
 	Cols  []plan.Column
 	Stats []*op.Stats
 }
@@ -69,10 +70,11 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 	for i, n := range Leaves(root) {
 		s.leaf[n] = i
 	}
-	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange, keys: map[*plan.Scan][]op.ScanKeys{}}
-	if c.Stage.Single && b.rt.Lanes > 1 {
+	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange, keys: map[*plan.Scan][]op.ScanKeys{},
+		sortings: map[*plan.Window]window.Sorting{}}
+	if c.Stage.Single && b.rt.Threads > 1 {
 		one := *b.rt
-		one.Lanes = 1
+		one.Threads = 1
 		b.rt = &one
 	}
 	want := root.Schema()
@@ -90,7 +92,7 @@ type state struct {
 	leaf  map[plan.Node]int
 }
 
-// builder builds for a number of lanes.
+// builder builds for a number of threads.
 type builder struct {
 	*state
 	rt       *op.Runtime
@@ -99,6 +101,7 @@ type builder struct {
 	exchange op.Exchange
 	kept     *programs // nil: built once
 	keys     map[*plan.Scan][]op.ScanKeys
+	sortings map[*plan.Window]window.Sorting // of windows below others that their rows are sorted for
 }
 
 type colSet map[expr.ColID]bool
@@ -125,7 +128,7 @@ func (s colSet) with(exprs ...expr.Expr) colSet {
 	return out
 }
 
-// rel is a built node: the lanes and the columns they give.
+// rel is a built node: the threads and the columns they give.
 type rel struct {
 	ops  []op.Operator
 	cols []plan.Column
@@ -183,7 +186,7 @@ func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, err
 	case *plan.ProjectSet:
 		return b.projectSet(ctx, n, need)
 	case *plan.Aggregate:
-		return b.aggregate(ctx, n)
+		return b.aggregate(ctx, n, need)
 	case *plan.Window:
 		return b.window(ctx, n, need)
 	case *plan.Sort:
@@ -240,19 +243,19 @@ func arrange(r rel, want []plan.Column) ([]op.Operator, error) {
 	return op.NewProject(r.ops, all), nil
 }
 
-// items compiles expressions for every lane; a plain column is itself.
+// items compiles expressions for every thread; a plain column is itself.
 func (b *builder) items(es []expr.Expr, in []plan.Column) ([][]op.Item, error) {
-	out := make([][]op.Item, b.rt.Lanes)
-	for lane := range out {
+	out := make([][]op.Item, b.rt.Threads)
+	for thread := range out {
 		var err error
-		if out[lane], err = b.laneItems(es, in); err != nil {
+		if out[thread], err = b.threadItems(es, in); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (b *builder) laneItems(es []expr.Expr, in []plan.Column) ([]op.Item, error) {
+func (b *builder) threadItems(es []expr.Expr, in []plan.Column) ([]op.Item, error) {
 	out := make([]op.Item, len(es))
 	for i, e := range es {
 		if c, ok := e.(*expr.Col); ok {
@@ -270,15 +273,15 @@ func (b *builder) laneItems(es []expr.Expr, in []plan.Column) ([]op.Item, error)
 	return out, nil
 }
 
-// filters compiles conditions for every lane.
+// filters compiles conditions for every thread.
 func (b *builder) filters(conds []expr.Expr, in []plan.Column) ([]op.Filter, error) {
-	out := make([]op.Filter, b.rt.Lanes)
-	for lane := range out {
+	out := make([]op.Filter, b.rt.Threads)
+	for thread := range out {
 		f, err := compiled(b, func() (*eval.Filter, error) { return eval.CompileFilter(conds, in, b.Env) })
 		if err != nil {
 			return nil, err
 		}
-		out[lane] = f
+		out[thread] = f
 	}
 	return out, nil
 }

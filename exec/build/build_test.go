@@ -81,20 +81,20 @@ func (o tables) Open(_ context.Context, s *plan.Scan, sp *op.Split, _ *function.
 	return &list{cut.Batches(o.t, optest.Form{Size: 9, Dict: true, Mix: true})}, nil
 }
 
-// run runs a plan on a number of lanes.
-func run(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int, env *function.Env) ([]types.Row, error) {
+// run runs a plan on a number of threads.
+func run(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, threads int, env *function.Env) ([]types.Row, error) {
 	t.Helper()
-	return runTables(t, tbs, root, lanes, env, nil)
+	return runTables(t, tbs, root, threads, env, nil)
 }
 
-func runTables(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, lanes int, env *function.Env, some func(optest.Table, []op.ScanKeys) optest.Table) ([]types.Row, error) {
+func runTables(t *testing.T, tbs map[types.OID]optest.Table, root plan.Node, threads int, env *function.Env, some func(optest.Table, []op.ScanKeys) optest.Table) ([]types.Row, error) {
 	t.Helper()
 	w := &world{tables: tbs, distributed: map[int]int{}, leaves: build.Leaves(root)}
 	pool := mem.NewPool("n", 0)
 	dir := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})
 	defer dir.Close()
 	tree, err := build.Stage(context.Background(), build.Config{Stage: &plan.Stage{Root: root}, Env: env, Splits: w, Tables: tables{t, w, some},
-		Runtime: &op.Runtime{Lanes: lanes, BatchSize: 32, Pool: pool, Spill: dir}})
+		Runtime: &op.Runtime{Threads: threads, BatchSize: 32, Pool: pool, Spill: dir}})
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +159,9 @@ func TestSetOps(t *testing.T) {
 	l, rr := count(ta.Rows), count(tb.Rows)
 	for _, kind := range []plan.SetOpKind{plan.Union, plan.Intersect, plan.Except} {
 		for _, all := range []bool{false, true} {
-			for _, lanes := range []int{1, 3} {
+			for _, threads := range []int{1, 3} {
 				n := &plan.SetOp{Kind: kind, All: all, Inputs: []plan.Node{scan(1, a0, a1), scan(2, b0, b1)}, Cols: []plan.Column{o0, o1}}
-				got, err := run(t, tbs, n, lanes, &function.Env{})
+				got, err := run(t, tbs, n, threads, &function.Env{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -189,7 +189,7 @@ func TestSetOps(t *testing.T) {
 						want = min(want, 1)
 					}
 					if g[k] != want {
-						t.Errorf("kind %d all %v lanes %d: %q comes %d times, want %d", kind, all, lanes, k, g[k], want)
+						t.Errorf("kind %d all %v threads %d: %q comes %d times, want %d", kind, all, threads, k, g[k], want)
 					}
 					delete(g, k)
 				}
@@ -198,7 +198,7 @@ func TestSetOps(t *testing.T) {
 				}
 				// one column of them alone
 				p := &plan.Project{Input: n, Items: []plan.Item{{Col: col(9, types.Numeric), Expr: ref(o1)}}}
-				part, err := run(t, tbs, p, lanes, &function.Env{})
+				part, err := run(t, tbs, p, threads, &function.Env{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -236,9 +236,9 @@ func TestRecursion(t *testing.T) {
 			}
 		}
 	}
-	for _, lanes := range []int{1, 3} {
+	for _, threads := range []int{1, 3} {
 		n := &plan.RecursiveUnion{ID: 7, Init: start, Step: step, Cols: []plan.Column{out}}
-		got, err := run(t, map[types.OID]optest.Table{1: edges}, n, lanes, &function.Env{})
+		got, err := run(t, map[types.OID]optest.Table{1: edges}, n, threads, &function.Env{})
 		if err != nil {
 			t.Fatal(err)
 		}

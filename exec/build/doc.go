@@ -1,9 +1,9 @@
 // Package build turns a stage of a plan into operators: for each plan node the
-// instances of all lanes (package exec/op), with expressions compiled for each.
+// instances of all threads (package exec/op), with expressions compiled for each.
 // It is the one place that switches over the kinds of plan nodes.
 //
 //	plan.Stage ──► Tree
-//	               Root   an operator a lane
+//	               Root   an operator a thread
 //	               Cols   what they give: exactly the stage's schema
 //	               Stats  a counter a plan node, depth first
 //

@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/join"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -23,7 +23,7 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 	if err != nil {
 		return rel{}, err
 	}
-	c := op.JoinConfig{Kind: n.Kind, LTypes: typesOf(l.cols), RTypes: typesOf(r.cols), NullSafe: n.NullSafe}
+	c := join.Config{Kind: n.Kind, LTypes: typesOf(l.cols), RTypes: typesOf(r.cols), NullSafe: n.NullSafe}
 	if c.NullSafe == nil {
 		c.NullSafe = make([]bool, len(n.LKeys))
 	}
@@ -65,7 +65,7 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 			}
 		}
 	}
-	return rel{op.NewJoin(b.rt, b.stats[n], c, l.ops, r.ops), cols}, nil
+	return rel{join.New(b.rt, b.stats[n], c, l.ops, r.ops), cols}, nil
 }
 
 // within cuts need down to what n has.
@@ -80,7 +80,7 @@ func within(need colSet, n plan.Node) colSet {
 }
 
 // residual compiles the conditions over the columns they read alone.
-func (b *builder) residual(c *op.JoinConfig, conds []expr.Expr, l, r []plan.Column) error {
+func (b *builder) residual(c *join.Config, conds []expr.Expr, l, r []plan.Column) error {
 	if len(conds) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (b *builder) residual(c *op.JoinConfig, conds []expr.Expr, l, r []plan.Colu
 	if len(conds) > 1 {
 		e = &expr.And{Args: conds}
 	}
-	for lane := 0; lane < b.rt.Lanes; lane++ {
+	for thread := 0; thread < b.rt.Threads; thread++ {
 		p, err := b.program(e, in)
 		if err != nil {
 			return err
@@ -112,20 +112,20 @@ func (b *builder) residual(c *op.JoinConfig, conds []expr.Expr, l, r []plan.Colu
 
 // carry casts a key to how both sides carry it.
 func carry(e expr.Expr, t types.Type) expr.Expr {
-	if sameCarriage(e.Type(), t) {
+	if samePhysicalType(e.Type(), t) {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
-// sameCarriage tells whether columns of a and b hold equal values alike.
-func sameCarriage(a, b types.Type) bool {
+// samePhysicalType tells whether columns of a and b hold equal values alike.
+func samePhysicalType(a, b types.Type) bool {
 	if a.OID == types.NumericOID || b.OID == types.NumericOID {
 		return a.OID == b.OID && a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
 	}
 	if ea, ok := a.Elem(); ok {
 		eb, ok := b.Elem()
-		return ok && sameCarriage(ea, eb)
+		return ok && samePhysicalType(ea, eb)
 	}
 	if a.IsString() && b.IsString() {
 		return a.OID == b.OID || a.EqualByBytes() && b.EqualByBytes()
@@ -136,7 +136,7 @@ func sameCarriage(a, b types.Type) bool {
 // commonType gives the type in which keys of types a and b can be compared as
 // they are carried.
 func commonType(a, b types.Type) (types.Type, error) {
-	if sameCarriage(a, b) {
+	if samePhysicalType(a, b) {
 		return a, nil
 	}
 	if ra, rb := rank(a), rank(b); ra > 0 && rb > 0 {

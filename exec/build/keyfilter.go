@@ -26,7 +26,7 @@ func (b *builder) keyFilters(n *plan.Join) []*op.KeyFilter {
 	var out []*op.KeyFilter
 	for i, k := range n.LKeys {
 		var f *op.KeyFilter
-		if col := integerColumn(k); col != nil && integral(n.RKeys[i].Type()) && (n.NullSafe == nil || !n.NullSafe[i]) {
+		if col := integerColumn(k); col != nil && n.RKeys[i].Type().IsIntegral() && (n.NullSafe == nil || !n.NullSafe[i]) {
 			f = b.tellScans(n.L, col.ID, false, nil)
 		}
 		out = append(out, f)
@@ -37,21 +37,13 @@ func (b *builder) keyFilters(n *plan.Join) []*op.KeyFilter {
 // integerColumn is the column of a key whose values a scan can compare: itself,
 // or cast to a wider integer.
 func integerColumn(e expr.Expr) *expr.Col {
-	if c, ok := e.(*expr.Cast); ok && integral(c.Typ) && integral(c.Arg.Type()) && (c.Typ.OID == types.DateOID) == (c.Arg.Type().OID == types.DateOID) {
+	if c, ok := e.(*expr.Cast); ok && c.Typ.IsIntegral() && c.Arg.Type().IsIntegral() && (c.Typ.OID == types.DateOID) == (c.Arg.Type().OID == types.DateOID) {
 		e = c.Arg
 	}
-	if c, ok := e.(*expr.Col); ok && integral(c.Typ) {
+	if c, ok := e.(*expr.Col); ok && c.Typ.IsIntegral() {
 		return c
 	}
 	return nil
-}
-
-func integral(t types.Type) bool {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID:
-		return true
-	}
-	return false
 }
 
 // tellScans finds the scans that column id of n comes from, where dropping its

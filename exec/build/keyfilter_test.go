@@ -61,12 +61,12 @@ func TestKeyFilters(t *testing.T) {
 		for _, c := range root.Schema() {
 			tree.Items = append(tree.Items, plan.Item{Col: c, Expr: ref(c)})
 		}
-		for _, lanes := range []int{1, 3} {
-			want, err := run(t, g.tables, tree, lanes, &function.Env{})
+		for _, threads := range []int{1, 3} {
+			want, err := run(t, g.tables, tree, threads, &function.Env{})
 			if err != nil {
 				t.Fatalf("tree %d: %v", i, err)
 			}
-			got, err := runTables(t, g.tables, tree, lanes, &function.Env{}, func(tb optest.Table, keys []op.ScanKeys) optest.Table {
+			got, err := runTables(t, g.tables, tree, threads, &function.Env{}, func(tb optest.Table, keys []op.ScanKeys) optest.Table {
 				return strictly(t, tb, keys, &refused)
 			})
 			if err != nil {
@@ -74,7 +74,7 @@ func TestKeyFilters(t *testing.T) {
 			}
 			optest.Compare(t, got, want, typesOf(root.Schema()), false)
 			if t.Failed() {
-				t.Fatalf("tree %d of %d lanes:\n%s", i, lanes, plan.Format(tree))
+				t.Fatalf("tree %d of %d threads:\n%s", i, threads, plan.Format(tree))
 			}
 		}
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/order"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -74,8 +76,8 @@ func (b *builder) receive(n *plan.Receive) (rel, error) {
 		return rel{op.NewShared(b.rt, open), n.Cols}, nil
 	}
 	o := b.ordering(n.Merge)
-	newKeys := func() ([]op.Item, error) { return o.lane(b, n.Cols) }
-	return rel{op.NewMergeReceive(b.rt, typesOf(n.Cols), newKeys, o.specs, open), n.Cols}, nil
+	newKeys := func() ([]op.Item, error) { return o.thread(b, n.Cols) }
+	return rel{order.NewMergeReceive(b.rt, typesOf(n.Cols), newKeys, o.specs, open), n.Cols}, nil
 }
 
 // values evaluates the rows while the tree is made: they have no columns to
@@ -83,25 +85,34 @@ func (b *builder) receive(n *plan.Receive) (rel, error) {
 func (b *builder) values(ctx context.Context, n *plan.Values) (rel, error) {
 	var batches []*batch.Batch
 	for from := 0; from < len(n.Rows); from += b.rt.Rows() {
-		rows := n.Rows[from:min(from+b.rt.Rows(), len(n.Rows))]
-		cols := make([]arrow.Array, len(n.Cols))
-		for c, col := range n.Cols {
-			bld := array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow())
-			bld.Reserve(len(rows))
-			for _, row := range rows {
-				d, err := eval.ConstantContext(ctx, row[c], b.Env)
-				if err == nil {
-					err = types.AppendDatum(bld, col.Type, d)
-				}
-				if err != nil {
-					return rel{}, err
-				}
-			}
-			cols[c] = bld.NewArray()
+		one, err := Values(ctx, n, from, min(from+b.rt.Rows(), len(n.Rows)), b.Env)
+		if err != nil {
+			return rel{}, err
 		}
-		batches = append(batches, batch.New(cols, len(rows)))
+		batches = append(batches, one)
 	}
 	return rel{op.NewStatic(b.rt, batches), n.Cols}, nil
+}
+
+// Values evaluates rows of a VALUES.
+func Values(ctx context.Context, n *plan.Values, from, to int, env *function.Env) (*batch.Batch, error) {
+	rows := n.Rows[from:to]
+	cols := make([]arrow.Array, len(n.Cols))
+	for c, col := range n.Cols {
+		bld := array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow())
+		bld.Reserve(len(rows))
+		for _, row := range rows {
+			d, err := eval.ConstantContext(ctx, row[c], env)
+			if err == nil {
+				err = types.AppendDatum(bld, col.Type, d)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		cols[c] = bld.NewArray()
+	}
+	return batch.New(cols, len(rows)), nil
 }
 
 func (b *builder) funcScan(n *plan.FuncScan) (rel, error) {
@@ -114,13 +125,13 @@ func (b *builder) funcScan(n *plan.FuncScan) (rel, error) {
 }
 
 func (b *builder) setPrograms(calls []plan.SetCall, in []plan.Column, outer bool) ([]op.SetProgram, error) {
-	out := make([]op.SetProgram, b.rt.Lanes)
-	for lane := range out {
+	out := make([]op.SetProgram, b.rt.Threads)
+	for thread := range out {
 		p, err := eval.CompileSets(calls, in, b.Env, outer)
 		if err != nil {
 			return nil, err
 		}
-		out[lane] = p
+		out[thread] = p
 	}
 	return out, nil
 }

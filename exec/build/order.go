@@ -13,7 +13,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ordering is a list of sort keys, to be compiled for lanes. Enums, which are
+// ordering is a list of sort keys, to be compiled for threads. Enums, which are
 // carried as their labels, are ordered by their labels' places.
 type ordering struct {
 	exprs []expr.Expr
@@ -53,9 +53,9 @@ func (b *builder) labels(t types.Type) map[string]int32 {
 	return out
 }
 
-// lane compiles the keys for one lane.
-func (o *ordering) lane(b *builder, in []plan.Column) ([]op.Item, error) {
-	items, err := b.laneItems(o.exprs, in)
+// thread compiles the keys for one thread.
+func (o *ordering) thread(b *builder, in []plan.Column) ([]op.Item, error) {
+	items, err := b.threadItems(o.exprs, in)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +67,12 @@ func (o *ordering) lane(b *builder, in []plan.Column) ([]op.Item, error) {
 	return items, nil
 }
 
-// all compiles the keys for every lane.
+// all compiles the keys for every thread.
 func (o *ordering) all(b *builder, in []plan.Column) ([][]op.Item, error) {
-	out := make([][]op.Item, b.rt.Lanes)
+	out := make([][]op.Item, b.rt.Threads)
 	for i := range out {
 		var err error
-		if out[i], err = o.lane(b, in); err != nil {
+		if out[i], err = o.thread(b, in); err != nil {
 			return nil, err
 		}
 	}

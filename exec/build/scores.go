@@ -17,19 +17,19 @@ func (b *builder) projected(es []expr.Expr, in []plan.Column) ([][]op.Item, erro
 			rest = append(rest, e)
 		}
 	}
-	out := make([][]op.Item, b.rt.Lanes)
-	for lane := range out {
-		items, err := b.laneItems(rest, in)
+	out := make([][]op.Item, b.rt.Threads)
+	for thread := range out {
+		items, err := b.threadItems(rest, in)
 		if err != nil {
 			return nil, err
 		}
-		out[lane] = make([]op.Item, len(es))
+		out[thread] = make([]op.Item, len(es))
 		for i, with := range all {
 			switch {
 			case with == nil:
-				out[lane][i], items = items[0], items[1:]
+				out[thread][i], items = items[0], items[1:]
 			case with[0] == i:
-				if err := b.scoreOnce(out[lane], es, with, in); err != nil {
+				if err := b.scoreOnce(out[thread], es, with, in); err != nil {
 					return nil, err
 				}
 			}

@@ -61,9 +61,9 @@ func TestScoresOnce(t *testing.T) {
 	add(2, 0, 3) // of another model
 	add(1, 0, 4)
 	add(1, 1, 5)
-	for _, lanes := range []int{1, 2} {
+	for _, threads := range []int{1, 2} {
 		h := &scorerHost{}
-		got, err := run(t, nil, p, lanes, &function.Env{Host: h})
+		got, err := run(t, nil, p, threads, &function.Env{Host: h})
 		if err != nil || len(got) != rows {
 			t.Fatalf("%d rows, error %v", len(got), err)
 		}
@@ -76,7 +76,7 @@ func TestScoresOnce(t *testing.T) {
 			}
 		}
 		if n := h.rows.Load(); n != 3*rows {
-			t.Errorf("%d lanes: %d rows were scored, want %d", lanes, n, 3*rows)
+			t.Errorf("%d threads: %d rows were scored, want %d", threads, n, 3*rows)
 		}
 	}
 }

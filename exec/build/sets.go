@@ -6,6 +6,9 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/aggregate"
+	"github.com/tributarydb/tributary/exec/op/recursive"
+	"github.com/tributarydb/tributary/exec/op/window"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -22,7 +25,7 @@ func (b *builder) setOp(ctx context.Context, n *plan.SetOp, need colSet) (rel, e
 	if n.Kind == plan.Union {
 		all := *n
 		all.All = true
-		return b.aggregate(ctx, &plan.Aggregate{Input: &all, Groups: groupAll(n.Cols)})
+		return b.aggregate(ctx, &plan.Aggregate{Input: &all, Groups: groupAll(n.Cols)}, need)
 	}
 	return b.countSides(ctx, n)
 }
@@ -123,7 +126,7 @@ func (b *builder) countSides(ctx context.Context, n *plan.SetOp) (rel, error) {
 	}
 	cols := append(append([]plan.Column(nil), n.Cols...), plan.Column{ID: leftID, Type: types.Int8}, plan.Column{ID: rightID, Type: types.Int8})
 	agg := &plan.Aggregate{Groups: groupAll(n.Cols), Aggs: []plan.AggItem{count(leftID, lCount), count(rightID, rCount)}}
-	ops, err := op.NewHashAgg(b.rt, b.stats[n], agg, cols, b.Env, op.NewAppend(b.rt, inputs))
+	ops, err := aggregate.New(b.rt, b.stats[n], agg, nil, cols, b.Env, op.NewAppend(b.rt, inputs))
 	if err != nil {
 		return rel{}, err
 	}
@@ -141,25 +144,26 @@ func countFn() *fn.Func {
 }
 
 // recursive builds WITH RECURSIVE: its sides are built when it runs, the step
-// once a round, each for one lane.
+// once a round, each for one thread.
 func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 	at := make([]int, len(n.Cols))
 	for i := range at {
 		at[i] = i
 	}
 	one := *b.rt
-	one.Lanes = 1
+	one.Threads = 1
 	kept := &programs{}
-	side := func(ctx context.Context, in plan.Node, again *replay, working *op.Buffer) (op.Operator, error) {
-		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange, keys: map[*plan.Scan][]op.ScanKeys{}}
-		if again != nil {
-			sub.splits, sub.exchange = again, again
+	side := func(ctx context.Context, in plan.Node, rounds *replay, working *op.Buffer) (op.Operator, error) {
+		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange, keys: map[*plan.Scan][]op.ScanKeys{},
+			sortings: map[*plan.Window]window.Sorting{}}
+		if rounds != nil {
+			sub.splits, sub.exchange = rounds, rounds
 			sub.buffers = map[int]*op.Buffer{}
 			for id, buf := range b.buffers {
 				sub.buffers[id] = buf
 			}
 			sub.buffers[n.ID] = working
-			again.rewind()
+			rounds.rewind()
 			sub.kept = kept.rewind()
 		}
 		ops, err := sub.sameColumns(ctx, in, at, n.Cols)
@@ -168,17 +172,17 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 		}
 		return ops[0], nil
 	}
-	again := &replay{rt: &one, splits: b.splits, exchange: b.exchange, read: map[int][]*op.Split{}, bufs: map[plan.StageID]*op.Buffer{}}
-	ops := op.NewRecursive(b.rt, b.stats[n], op.RecursiveConfig{Types: typesOf(n.Cols), All: n.All,
+	rounds := &replay{rt: &one, splits: b.splits, exchange: b.exchange, read: map[int][]*op.Split{}, bufs: map[plan.StageID]*op.Buffer{}}
+	ops := recursive.New(b.rt, b.stats[n], recursive.Config{Types: typesOf(n.Cols), All: n.All,
 		Init:  func(ctx context.Context) (op.Operator, error) { return side(ctx, n.Init, nil, nil) },
-		Step:  func(ctx context.Context, w *op.Buffer) (op.Operator, error) { return side(ctx, n.Step, again, w) },
-		Close: again.close,
+		Step:  func(ctx context.Context, w *op.Buffer) (op.Operator, error) { return side(ctx, n.Step, rounds, w) },
+		Close: rounds.close,
 	})
 	return rel{ops, n.Cols}, nil
 }
 
 // replay gives the step of a recursion the same splits and received rows in
-// every round. It is for one lane.
+// every round. It is for one thread.
 type replay struct {
 	rt       *op.Runtime
 	splits   op.Splits
@@ -246,7 +250,7 @@ func (r *replay) Readers(ctx context.Context, n *plan.Receive) ([]op.BatchReader
 				return nil, err
 			}
 		}
-		if err := buf.Seal(ctx); err != nil {
+		if err := buf.Finish(ctx); err != nil {
 			return nil, err
 		}
 	}

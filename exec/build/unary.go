@@ -6,6 +6,9 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/aggregate"
+	"github.com/tributarydb/tributary/exec/op/order"
+	"github.com/tributarydb/tributary/exec/op/window"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -101,8 +104,18 @@ func (b *builder) projectSet(ctx context.Context, n *plan.ProjectSet, need colSe
 	return rel{op.NewProjectSet(b.rt, in.ops, keep, ps, n.Ordinality != 0), cols}, nil
 }
 
-func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate) (rel, error) {
+func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate, above colSet) (rel, error) {
 	need := colSet{}
+	var cols []plan.Column
+	read := make([]bool, len(n.Groups))
+	for i, c := range n.Schema() {
+		if i >= len(n.Groups) || above[c.ID] {
+			cols = append(cols, c)
+		}
+		if i < len(n.Groups) {
+			read[i] = above[c.ID]
+		}
+	}
 	for _, g := range n.Groups {
 		need = need.with(g.Expr)
 	}
@@ -118,8 +131,8 @@ func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate) (rel, error)
 	if err != nil {
 		return rel{}, err
 	}
-	ops, err := op.NewHashAgg(b.rt, b.stats[n], n, in.cols, b.Env, in.ops)
-	return rel{ops, n.Schema()}, err
+	ops, err := aggregate.New(b.rt, b.stats[n], n, read, in.cols, b.Env, in.ops)
+	return rel{ops, cols}, err
 }
 
 func callExprs(c expr.AggCall) []expr.Expr {
@@ -138,11 +151,21 @@ func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel,
 	for _, it := range n.Items {
 		need = need.with(callExprs(it.Call)...).with(it.Frame.Start.Offset, it.Frame.End.Offset)
 	}
+	s, ok := b.sortings[n]
+	if !ok {
+		s = window.SortingOf(n)
+	}
+	sorted := false
+	if below, ok := n.Input.(*plan.Window); ok {
+		if s, sorted = s.With(below); sorted {
+			b.sortings[below] = s
+		}
+	}
 	in, err := b.node(ctx, n.Input, need)
 	if err != nil {
 		return rel{}, err
 	}
-	ops, err := op.NewWindow(b.rt, b.stats[n], n, in.cols, b.Env, in.ops)
+	ops, err := window.New(b.rt, b.stats[n], n, in.cols, b.Env, in.ops, s, sorted)
 	cols := append([]plan.Column(nil), in.cols...)
 	for _, it := range n.Items {
 		cols = append(cols, it.Col)
@@ -164,7 +187,7 @@ func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64) (rel, er
 	if err != nil {
 		return rel{}, err
 	}
-	ops := op.NewSort(b.rt, st, op.SortConfig{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit}, in.ops)
+	ops := order.NewSort(b.rt, st, order.Config{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit}, in.ops)
 	return rel{ops, in.cols}, nil
 }
 
@@ -192,7 +215,7 @@ func (b *builder) limit(ctx context.Context, n *plan.Limit, need colSet) (rel, e
 	if err != nil {
 		return rel{}, err
 	}
-	return rel{op.NewLimitTies(in.ops, offset, count, keys, o.specs), in.cols}, nil
+	return rel{order.NewLimitTies(in.ops, offset, count, keys, o.specs), in.cols}, nil
 }
 
 // rowCount evaluates LIMIT's or OFFSET's number; NULL and nil are none.
@@ -217,13 +240,13 @@ func (b *builder) rowCount(ctx context.Context, e expr.Expr, none int64, code pg
 // distinctOn sorts, by the order that is asked for or by the keys, and keeps
 // the first of equals.
 func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSet) (rel, error) {
-	order := n.Order
-	if len(order) == 0 {
+	by := n.Order
+	if len(by) == 0 {
 		for _, k := range n.Keys {
-			order = append(order, plan.SortKey{Expr: k})
+			by = append(by, plan.SortKey{Expr: k})
 		}
 	}
-	o := b.ordering(order)
+	o := b.ordering(by)
 	in, err := b.node(ctx, n.Input, need.with(o.exprs...).with(n.Keys...))
 	if err != nil {
 		return rel{}, err
@@ -240,57 +263,5 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 	for _, k := range n.Keys {
 		specs = append(specs, kernel.KeySpec{Type: k.Type()})
 	}
-	return rel{op.NewDistinctOn(sorted.ops, keys, specs), in.cols}, nil
-}
-
-func (b *builder) tableWrite(ctx context.Context, n *plan.TableWrite) (rel, error) {
-	if b.Writers == nil {
-		return rel{}, pgerr.Internal("the task cannot write tables")
-	}
-	src := n.Input.Schema()
-	in, err := b.exactly(ctx, n.Input, src)
-	if err != nil {
-		return rel{}, err
-	}
-	values := make([]int, len(n.Cols))
-	for i := range n.Cols {
-		values[i] = i
-		if n.Values != nil {
-			values[i] = find(src, n.Values[i])
-		}
-		if values[i] < 0 || values[i] >= len(src) {
-			return rel{}, pgerr.Internal("the rows to write lack column %d", n.Cols[i])
-		}
-	}
-	checks := make([]*op.RowCheck, len(in))
-	for lane := range checks {
-		if checks[lane], err = b.rowCheck(n, src); err != nil {
-			return rel{}, err
-		}
-	}
-	ops := op.NewTableWrite(in, values, checks, func(ctx context.Context) (op.Writer, error) { return b.Writers.Writer(ctx, n) })
-	return rel{ops, n.Schema()}, nil
-}
-
-// rowCheck compiles the constraints of a lane.
-func (b *builder) rowCheck(n *plan.TableWrite, src []plan.Column) (*op.RowCheck, error) {
-	c := &op.RowCheck{Table: n.Table, Schema: n.Namespace}
-	if b.Env != nil {
-		c.Env = b.Env.Types
-	}
-	for _, num := range n.Cols {
-		col := n.Table.ColumnNum(num)
-		if col == nil {
-			return nil, pgerr.Internal("table %d has no column %d", n.Table.OID, num)
-		}
-		c.Cols = append(c.Cols, *col)
-	}
-	for _, k := range n.Checks {
-		p, err := eval.Compile(k.Expr, src, b.Env)
-		if err != nil {
-			return nil, err
-		}
-		c.Checks = append(c.Checks, op.NamedCheck{Name: k.Name, Program: p})
-	}
-	return c, nil
+	return rel{order.NewDistinctOn(sorted.ops, keys, specs), in.cols}, nil
 }

@@ -120,7 +120,7 @@ func convertTypes(from, to types.Type, explicit bool) (function.Impl, error) {
 	f, t := from.OID, to.OID
 	switch {
 	case f == t && f == types.NumericOID:
-		return numericCarriage(from, to), nil
+		return numericPhysicalType(from, to), nil
 	case f == t && f == types.RecordOID:
 		return recordCast(from, to, explicit)
 	case from.IsArray() && to.IsArray():
@@ -296,13 +296,12 @@ func numberCast(from, to types.Type) function.Impl {
 			}
 		}
 		return strict1range(to)
+	case compare.IsInt(from) && kt == vector.F64:
+		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+			return compare.WidenFloat(c.Arena, args[0]), nil
+		}
 	case compare.IsInt(from) && compare.IsFloat(to):
-		return function.Strict1(func(v int64) float64 {
-			if kt == vector.F32 {
-				return float64(float32(v))
-			}
-			return float64(v)
-		})
+		return function.Strict1(func(v int64) float64 { return float64(float32(v)) })
 	case compare.IsFloat(from) && compare.IsFloat(to):
 		if kt == vector.F64 {
 			return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
@@ -478,8 +477,8 @@ func numericToFloat(from, to types.Type) function.Impl {
 	})
 }
 
-// numericCarriage changes how a numeric is carried, not its value.
-func numericCarriage(from, to types.Type) function.Impl {
+// numericPhysicalType changes the physical type of a numeric, not its value.
+func numericPhysicalType(from, to types.Type) function.Impl {
 	switch {
 	case from.Prec == to.Prec && from.Scale == to.Scale:
 		return nil

@@ -1,7 +1,9 @@
 package copyfmt
 
 import (
+	"math"
 	"strconv"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -89,14 +91,33 @@ func newAppender(t types.Type, env *types.Env) *appender {
 			return slow(f)
 		}
 	case *array.StringBuilder:
-		if t.OID == types.TextOID || t.OID == types.VarcharOID && t.Mod < 0 {
-			a.text = func(f []byte) error {
-				if err := types.CheckUTF8(view(f)); err != nil {
-					return err
-				}
-				b.BinaryBuilder.Append(f)
-				return nil
+		room := math.MaxInt // of bytes that are not too many characters in any case
+		switch t.OID {
+		case types.TextOID:
+		case types.VarcharOID, types.BpcharOID:
+			if t.Mod >= 4 {
+				room = int(t.Mod) - 4
 			}
+		default:
+			return a
+		}
+		var padded []byte
+		a.text = func(f []byte) error {
+			if len(f) > room {
+				return slow(f)
+			}
+			if err := types.CheckUTF8(view(f)); err != nil {
+				return err
+			}
+			if t.OID == types.BpcharOID && t.Mod >= 4 && len(f) < room {
+				padded = append(padded[:0], f...)
+				for n := room - utf8.RuneCount(f); n > 0; n-- {
+					padded = append(padded, ' ')
+				}
+				f = padded
+			}
+			b.BinaryBuilder.Append(f)
+			return nil
 		}
 	}
 	return a

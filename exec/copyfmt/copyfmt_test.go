@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -38,6 +39,12 @@ func decode(r io.Reader, o copyfmt.Options, size int) (rows []string, err error)
 	if err != nil {
 		return nil, err
 	}
+	return rowsOf(d)
+}
+
+func rowsOf(d interface {
+	Next() (*batch.Batch, error)
+}) (rows []string, err error) {
 	for {
 		b, err := d.Next()
 		if err == io.EOF {

@@ -34,7 +34,7 @@ type Decoder struct {
 	line               int64
 	table              string
 	begun              bool
-	ended              bool
+	ended, marked      bool   // marked: by an end mark
 	buf                []byte // a record that did not fit the reader's buffer
 	field              []byte // a field with its escapes resolved
 	rows               int64  // bytes of records in the batch so far
@@ -96,6 +96,12 @@ func NewDecoder(r io.Reader, cols []Column, opts Options, env *types.Env, size i
 		d.apps = append(d.apps, newAppender(c.Type, env))
 	}
 	return d, nil
+}
+
+// reset has the decoder read on in another text, whose records are counted from 1.
+func (d *Decoder) reset(in io.Reader) {
+	d.r.Reset(in)
+	d.line, d.ended = 0, false
 }
 
 // Next gives the next rows, io.EOF at the end.
@@ -212,6 +218,7 @@ func (d *Decoder) record() (bool, error) {
 	d.line++
 	rec, err := d.readRecord()
 	if err == io.EOF {
+		d.line--
 		return false, nil
 	}
 	if err != nil {
@@ -255,6 +262,7 @@ func (d *Decoder) record() (bool, error) {
 
 // drain throws away what follows the end mark.
 func (d *Decoder) drain() error {
+	d.marked = true
 	_, err := io.Copy(io.Discard, d.r)
 	return err
 }
@@ -443,11 +451,12 @@ func hexVal(c byte) int {
 // splitCSV gives the fields of a CSV record.
 func (d *Decoder) splitCSV(rec []byte, put func(i int, f []byte, null bool) error) error {
 	delim, q, escape := d.opts.Delimiter, d.opts.Quote, d.opts.Escape
+	plain := bytes.IndexByte(rec, q) < 0
 	for i := 0; ; i++ {
 		var f []byte
 		quoted := false
 		j := bytes.IndexByte(rec, delim)
-		if k := bytes.IndexByte(rec, q); k < 0 || j >= 0 && k > j {
+		if plain || bytes.IndexByte(rec[:max(j, 0)], q) < 0 && (j >= 0 || bytes.IndexByte(rec, q) < 0) {
 			// No quote in this field: take it as it is.
 			if j < 0 {
 				j = len(rec)

@@ -52,7 +52,7 @@ func ShowExpr(h function.Host, over *catalog.Relation, text string, want types.T
 	if !ok {
 		return text
 	}
-	d := &deparser{h: h, over: over, pretty: pretty, bind: &bind.Session{State: h.Catalog(), TempSchema: h.Session().Temp, Role: h.Session().User}}
+	d := &deparser{h: h, over: over, pretty: pretty, bind: &bind.Session{Names: bind.Names{State: h.Catalog(), TempSchema: h.Session().Temp, Role: h.Session().User}}}
 	for _, o := range h.Session().Path {
 		if s := h.Catalog().Schema(o); s != nil {
 			d.bind.SearchPath = append(d.bind.SearchPath, s.Name)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
-	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
@@ -27,14 +27,14 @@ type item struct{ name, shown string }
 // target is a column of a select list.
 type target struct {
 	node ast.Node
-	ref  *bind.Name // in the place of a node: of what * stands for
+	ref  *scope.Name // in the place of a node: of what * stands for
 	name string
 }
 
 func (d *deparser) here() *level { return d.levels[len(d.levels)-1] }
 
 // reference writes a column of a FROM item of this query or of one around it.
-func (d *deparser) reference(n bind.Name) (string, error) {
+func (d *deparser) reference(n scope.Name) (string, error) {
 	for i := len(d.levels) - 1; i >= 0; i-- {
 		for _, it := range d.levels[i].items {
 			if it.name != n.Item {
@@ -322,7 +322,7 @@ func (d *deparser) expand(list *ast.NodeList, names []string) error {
 		}
 		name := rt.Name
 		if name == "" {
-			name = bind.OutputName(rt.Val)
+			name = scope.OutputName(rt.Val)
 		}
 		lv.targets = append(lv.targets, target{node: bare(rt.Val), name: name})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/objname"
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -43,8 +44,8 @@ func viewLines(q *qualifier, r *catalog.Relation, n ast.Node, pretty bool, wrap 
 	if !ok {
 		return "", false
 	}
-	d := &deparser{h: q.h, names: q, pretty: pretty, wrap: wrap, trace: bind.NewTrace()}
-	d.bind = &bind.Session{State: q.h.Catalog(), SearchPath: r.SearchPath, TempSchema: q.h.Session().Temp, Role: q.h.Session().User, Trusted: true, Trace: d.trace}
+	d := &deparser{h: q.h, names: q, pretty: pretty, wrap: wrap, trace: scope.NewTrace()}
+	d.bind = &bind.Session{Names: bind.Names{State: q.h.Catalog(), SearchPath: r.SearchPath, TempSchema: q.h.Session().Temp, Role: q.h.Session().User, Trusted: true}, Trace: d.trace}
 	bound, err := bind.ViewSelect(d.bind, r, sel)
 	if err != nil {
 		return "", false
@@ -72,7 +73,7 @@ func (q *qualifier) means(text string, want *plan.Query) bool {
 	if !ok {
 		return false
 	}
-	s := &bind.Session{State: q.h.Catalog(), TempSchema: q.h.Session().Temp, Role: q.h.Session().User, Trusted: true}
+	s := &bind.Session{Names: bind.Names{State: q.h.Catalog(), TempSchema: q.h.Session().Temp, Role: q.h.Session().User, Trusted: true}}
 	for _, o := range objname.SchemaPath(q.h.Session()) {
 		if sc := q.h.Catalog().Schema(o); sc != nil {
 			s.SearchPath = append(s.SearchPath, sc.Name)

@@ -92,7 +92,7 @@ func query(sql string, env *function.Env) (cols []plan.Column, rows [][]types.Da
 	if !ok || len(list) != 1 {
 		return nil, nil, errPlan
 	}
-	q, err := bind.Query(&bind.Session{State: env.Host.Catalog(), SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID,
+	q, err := bind.Query(&bind.Session{Names: bind.Names{State: env.Host.Catalog(), SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID},
 		Text: list[0], Env: env.Types}, sel)
 	if err != nil {
 		return nil, nil, err

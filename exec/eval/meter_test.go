@@ -31,7 +31,7 @@ func bound(t *testing.T, sql string) expr.Expr {
 		t.Fatal(err)
 	}
 	env := newEnv(newHost())
-	q, err := bind.Query(&bind.Session{State: env.Host.Catalog(), SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID,
+	q, err := bind.Query(&bind.Session{Names: bind.Names{State: env.Host.Catalog(), SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID},
 		Text: list[0], Env: env.Types}, list[0].Node.(*ast.SelectStmt))
 	if err != nil {
 		t.Fatal(err)

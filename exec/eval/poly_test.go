@@ -243,7 +243,7 @@ func checkPoly(t *testing.T, r *rand.Rand, sql string, env *function.Env) {
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	q, err := bind.Query(&bind.Session{State: env.Host.Catalog(), SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID, Env: env.Types}, list[0].Node.(*ast.SelectStmt))
+	q, err := bind.Query(&bind.Session{Names: bind.Names{State: env.Host.Catalog(), SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID}, Env: env.Types}, list[0].Node.(*ast.SelectStmt))
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

@@ -173,8 +173,13 @@ func Constant(e expr.Expr, env *function.Env) (types.Datum, error) {
 
 // ConstantContext is Constant for what may wait (nextval, pg_sleep).
 func ConstantContext(ctx context.Context, e expr.Expr, env *function.Env) (types.Datum, error) {
-	if c, ok := e.(*expr.Const); ok {
-		return c.Val, nil
+	switch e := e.(type) {
+	case *expr.Const:
+		return e.Val, nil
+	case *expr.Param:
+		if e.N >= 1 && e.N <= len(env.Params) {
+			return env.Params[e.N-1], nil
+		}
 	}
 	p, err := Compile(e, nil, env)
 	if err != nil {

@@ -3,7 +3,7 @@
 // are what every implementation shares and the one within a process. The one
 // between nodes is cluster/flow.
 //
-//	stage's lanes ─► Router ─► ExchangeWriter ──► Queue ─► Receive
+//	stage's threads ─► Router ─► ExchangeWriter ──► Queue ─► Receive
 //	                 by hash, to all, …           a sender and destination
 //
 // A Queue holds a bounded number of bytes: a sender waits for the reader's

@@ -86,7 +86,7 @@ func (l *Local) queue(id streamID, senders int) *Queue {
 
 func (l *Local) stage(id plan.StageID) (*plan.Stage, error) {
 	for i := range l.staged.Stages {
-		if l.staged.Stages[i].ID == id {
+		if l.staged.Stages[i].ID == id.Sender() {
 			return &l.staged.Stages[i], nil
 		}
 	}

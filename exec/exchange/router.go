@@ -9,16 +9,17 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/rowset"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Router sends a lane's rows to the tasks that read them. It is for one
+// Router sends a thread's rows to the tasks that read them. It is for one
 // goroutine.
 //
 //	Gather     all to task 0
 //	HashBy     each row by the hash of its keys, equal keys to the same task
-//	Broadcast  every row to every task
+//	Broadcast  every row to every task; what waits, waits in the first one's place
 //	Spread     batches in turn
 type Router struct {
 	w     op.ExchangeWriter
@@ -39,9 +40,9 @@ type dest struct {
 	n    int
 }
 
-// NewRouter makes a lane's router. ts are the columns' types; keys, for HashBy,
+// NewRouter makes a thread's router. ts are the columns' types; keys, for HashBy,
 // are computed over the columns. rows is the size of batches aimed at, turn is
-// shared by the lanes of a task.
+// shared by the threads of a task.
 func NewRouter(w op.ExchangeWriter, kind plan.ExchangeKind, ts []types.Type, keys []op.Item, keyTypes []types.Type, rows int, turn *atomic.Int64) *Router {
 	return &Router{w: w, kind: kind, types: ts, keys: keys, h: kernel.NewHasher(keyTypes), rows: rows, turn: turn, dests: make([]dest, w.Dests())}
 }
@@ -55,13 +56,7 @@ func (r *Router) Send(ctx context.Context, b *batch.Batch) error {
 	case plan.Gather:
 		return r.w.Send(ctx, 0, kernel.Compact(b))
 	case plan.Broadcast:
-		b = kernel.Compact(b)
-		for d := range r.dests {
-			if err := r.w.Send(ctx, d, b); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.toAll(ctx, b)
 	case plan.Spread:
 		d := int((r.turn.Add(1) - 1) % int64(len(r.dests)))
 		return r.w.Send(ctx, d, kernel.Compact(b))
@@ -70,6 +65,22 @@ func (r *Router) Send(ctx context.Context, b *batch.Batch) error {
 		return r.w.Send(ctx, 0, kernel.Compact(b))
 	}
 	return r.byHash(ctx, b)
+}
+
+// toAll sends to every task, small batches together: whoever wants all of the rows does
+// nothing with the first.
+func (r *Router) toAll(ctx context.Context, b *batch.Batch) error {
+	all := &r.dests[0]
+	if all.n+b.Rows() > r.rows {
+		if err := r.flush(ctx, 0); err != nil {
+			return err
+		}
+	}
+	all.pend = append(all.pend, kernel.Compact(b))
+	if all.n += b.Rows(); all.n >= r.rows {
+		return r.flush(ctx, 0)
+	}
+	return nil
 }
 
 func (r *Router) byHash(ctx context.Context, b *batch.Batch) error {
@@ -131,17 +142,17 @@ func (r *Router) flush(ctx context.Context, i int) error {
 	if d.n == 0 {
 		return nil
 	}
-	cols := make([]arrow.Array, len(r.types))
-	parts := make([]arrow.Array, len(d.pend))
-	for c := range cols {
-		for j, b := range d.pend {
-			parts[j] = b.Cols[c]
-		}
-		cols[c] = kernel.Concat(r.types[c].Arrow(), parts)
-	}
-	b := batch.New(cols, d.n)
+	b := rowset.Concat(r.types, d.pend)
 	d.pend, d.n = nil, 0
-	return r.w.Send(ctx, i, b)
+	if r.kind != plan.Broadcast {
+		return r.w.Send(ctx, i, b)
+	}
+	for to := range r.dests {
+		if err := r.w.Send(ctx, to, b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Flush sends what waits.

@@ -302,9 +302,9 @@ func (c *Column) flatten() (arrow.Array, []int32) {
 	return Concat(c.Type.Arrow(), c.chunks), base
 }
 
-// Seal prepares a column that is complete for reading: strings whose chunks
+// Finish prepares a column that is complete for reading: strings whose chunks
 // have different dictionaries get one, where that is small beside the rows.
-func (c *Column) Seal() {
+func (c *Column) Finish() {
 	switch {
 	case c.lay == layList || c.lay == layStruct:
 		if len(c.chunks) > 0 {

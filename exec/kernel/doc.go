@@ -7,7 +7,7 @@
 //	Column    an append-only column in chunks of 8,192 rows, read by row id
 //	          id = chunk<<13 | row in chunk         NoRow gives NULL
 //	Hasher    columns → []uint64; equal values have equal hashes, whatever
-//	          their carriage (int4 5 = int8 5, numeric 1.0 = 1.00), on any node
+//	          their physical type (int4 5 = int8 5, numeric 1.0 = 1.00), on any node
 //	KeyEncoder columns → byte strings whose bytes.Compare order is ORDER BY's
 //	Order     the permutation that sorts such keys: radix by 12-byte prefixes
 //

@@ -12,7 +12,8 @@ import (
 //
 //	slots[h & mask] = upper half of h | number, linear probing
 //
-// A batch is looked up in two steps: first by hash alone, new values being
+// Short strings are compared as they are looked up. Of other values a batch is
+// looked up in two steps: first by hash alone, new values being
 // numbered where a hash is not there; then all rows are compared with their
 // values at once. The few whose hashes collide are looked up again one by one.
 // The numbers of a dictionary's values are kept as long as it comes again.
@@ -22,24 +23,30 @@ type interner struct {
 	ids    []uint32 // row in col, by number - 1
 	hashes []uint64
 	slots  []uint64
+	short  []shortText // by number - 1; nil: not of strings that are equal as their bytes are
 	bytes  int64
 
 	dict  *array.Data
 	known []uint32 // number by the dictionary's index; 0: not looked up
 
 	rows, pairs []int32
-	all         []int32 // 0, 1, 2 …
 	at          []uint32
 	fresh       []int32
+	probes      []uint64
+	misses      []int32
 }
 
 func newInterner(t types.Type) *interner {
-	return &interner{typ: t, col: NewColumn(t), slots: make([]uint64, 64)}
+	in := &interner{typ: t, col: NewColumn(t), slots: make([]uint64, 64)}
+	if in.col.lay == layVar && t.EqualIsSame() {
+		in.short = []shortText{}
+	}
+	return in
 }
 
 func (in *interner) held() int64 {
-	scratch := cap(in.rows) + cap(in.pairs) + cap(in.all) + cap(in.at) + cap(in.fresh)
-	return in.bytes + 4*int64(cap(in.ids)+cap(in.known)+scratch) + 8*int64(cap(in.hashes)+len(in.slots)) + 128*int64(in.col.Chunks())
+	scratch := cap(in.rows) + cap(in.pairs) + cap(in.at) + cap(in.fresh) + 2*cap(in.probes) + cap(in.misses)
+	return in.bytes + 4*int64(cap(in.ids)+cap(in.known)+scratch) + 8*int64(cap(in.hashes)+len(in.slots)) + 16*int64(cap(in.short)) + 128*int64(in.col.Chunks())
 }
 
 // encode gives the numbers of the rows of arr, which is column i of h, and
@@ -122,29 +129,43 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 		arr, hashes, codes, n = array.NewSlice(arr, ChunkRows, int64(n)), hashes[ChunkRows:], codes[ChunkRows:], n-ChunkRows
 	}
 	in.room(n)
+	var strs texts
+	if in.short != nil {
+		strs, _ = textsOf(arr) // an array of strings is one or the other
+	}
 	bm, off := valid(arr)
 	mask := uint64(len(in.slots) - 1)
 	rows, fresh := in.rows[:0], in.fresh[:0]
-	for i, h := range hashes {
-		if bm != nil && !batch.Bit(bm, off+i) {
+	misses := in.first(hashes)
+	if in.short != nil && bm == nil {
+		misses = in.hits(&strs, codes, misses)
+	}
+	for _, i := range misses {
+		if bm != nil && !batch.Bit(bm, off+int(i)) {
 			codes[i] = 0
 			continue
 		}
+		h := hashes[i]
+		key, short := longText, false
+		if in.short != nil {
+			key, short = strs.short(int(i))
+		}
 		at := h & mask
 		s := in.slots[at]
-		for s != 0 && s>>32 != h>>32 {
+		for s != 0 && (s>>32 != h>>32 || in.short != nil && in.short[uint32(s)-1] != key) {
 			at = (at + 1) & mask
 			s = in.slots[at]
 		}
 		if s == 0 {
-			fresh = append(fresh, int32(i))
-			in.hashes = append(in.hashes, h)
-			codes[i] = uint32(len(in.hashes))
+			fresh = append(fresh, i)
+			codes[i] = in.number(h, key)
 			in.slots[at] = h>>32<<32 | uint64(codes[i])
 			continue
 		}
 		codes[i] = uint32(s)
-		rows = append(rows, int32(i))
+		if !short {
+			rows = append(rows, i)
+		}
 	}
 	in.rows, in.fresh = rows, fresh
 	in.add(arr, fresh)
@@ -156,10 +177,7 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 		in.at[r] = in.ids[codes[r]-1]
 	}
 	in.pairs = append(in.pairs[:0], rows...)
-	if len(in.all) < n {
-		in.all = iota32(ChunkRows)
-	}
-	matched := in.col.Match(arr, in.all[:n], in.at[:n], true, in.pairs)
+	matched := in.col.Match(arr, allRows[:n], in.at[:n], true, in.pairs)
 	if len(matched) == len(rows) {
 		return
 	}
@@ -171,6 +189,49 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 		}
 		codes[r] = in.one(arr, r, hashes[r])
 	}
+}
+
+// first reads the slots at which the search for hashes begins, into in.probes, and lists
+// all rows. It does nothing else, so that the reads do not wait for each other.
+func (in *interner) first(hashes []uint64) []int32 {
+	in.probes = grow(in.probes, len(hashes))
+	slots, mask, probes := in.slots, uint64(len(in.slots)-1), in.probes
+	for i, h := range hashes {
+		probes[i] = slots[h&mask]
+	}
+	return allRows[:len(hashes)]
+}
+
+// hits numbers the rows whose short strings are those that their first slots name, and
+// gives the others: of strings that were seen, nearly none. Here too reads do not wait.
+func (in *interner) hits(strs *texts, codes []uint32, rows []int32) []int32 {
+	known, probes := in.short, in.probes
+	if len(known) == 0 {
+		return rows
+	}
+	misses := grow(in.misses, len(rows))
+	n := 0
+	for i := range codes {
+		key, short := strs.short(i)
+		c := uint32(probes[i])
+		codes[i] = c
+		misses[n] = int32(i)
+		k := known[max(c, 1)-1]
+		if !short || c == 0 || k != key {
+			n++
+		}
+	}
+	in.misses = misses
+	return misses[:n]
+}
+
+// number gives a new value its number.
+func (in *interner) number(h uint64, key shortText) uint32 {
+	in.hashes = append(in.hashes, h)
+	if in.short != nil {
+		in.short = append(in.short, key)
+	}
+	return uint32(len(in.hashes))
 }
 
 // room makes sure that n more values find free slots.
@@ -215,8 +276,7 @@ func (in *interner) one(arr arrow.Array, row int32, h uint64) uint32 {
 	for at := h & mask; ; at = (at + 1) & mask {
 		s := in.slots[at]
 		if s == 0 {
-			in.hashes = append(in.hashes, h)
-			c := uint32(len(in.hashes))
+			c := in.number(h, longText)
 			in.slots[at] = h>>32<<32 | uint64(c)
 			in.add(arr, []int32{row})
 			return c

@@ -21,11 +21,11 @@ func TestInternedBytes(t *testing.T) {
 	col := b.NewArray()
 	p.Pack([]arrow.Array{col}, ChunkRows, nil, nil)
 	in := p.fields[0].in
-	held := in.bytes + 8*int64(cap(in.hashes)+len(in.slots))
+	held := in.bytes + 8*int64(cap(in.hashes)+len(in.slots)+cap(in.probes))
 	for _, s := range [][]uint32{in.ids, in.known, in.at} {
 		held += 4 * int64(cap(s))
 	}
-	for _, s := range [][]int32{in.rows, in.pairs, in.all, in.fresh} {
+	for _, s := range [][]int32{in.rows, in.pairs, in.fresh, in.misses} {
 		held += 4 * int64(cap(s))
 	}
 	if p.Bytes() < held {

@@ -147,7 +147,7 @@ func TestColumnGatherMatch(t *testing.T) {
 					}
 				}
 			}
-			c.Seal()
+			c.Finish()
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestUnifiedDictionaries(t *testing.T) {
 	if _, ok := c.Gather(ids).(*array.String); !ok {
 		t.Error("columns of different dictionaries are plain")
 	}
-	c.Seal()
+	c.Finish()
 	got := c.Gather(ids)
 	if _, ok := got.(*array.Dictionary); !ok {
 		t.Errorf("a sealed column is %s", got.DataType())
@@ -180,7 +180,7 @@ func TestUnifiedDictionaries(t *testing.T) {
 	}
 }
 
-// TestHash: equal values hash alike, in every form and carriage.
+// TestHash: equal values hash alike, in every form and physical type.
 func TestHash(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for _, ty := range all {

@@ -94,7 +94,7 @@ func bytesOf(d arrow.ArrayData) []byte {
 // valid gives an array's validity bitmap and the bit of its first row; nil
 // where no row is known to be NULL. It does not ask the array how many are: a
 // slice of an array counts when it is first asked and notes the answer, which
-// lanes that share it must not do at once.
+// threads that share it must not do at once.
 func valid(arr arrow.Array) ([]byte, int) {
 	d := arr.Data()
 	if b := d.Buffers()[0]; b != nil && d.NullN() != 0 {

@@ -258,19 +258,32 @@ func (p *Packer) Hash(words, out []uint64) []uint64 {
 // must not change any more.
 func (p *Packer) Translate(from *Packer, words []uint64) {
 	if p.from != from {
-		p.from, p.to = from, make([][]uint32, len(p.fields))
-		for k := range p.fields {
-			if in := p.fields[k].in; in != nil {
-				p.to[k] = in.translate(from.fields[k].in)
-			}
+		p.from, p.to = from, p.Adopt(from)
+	}
+	p.Recode(p.to, words)
+}
+
+// Adopt takes in the interned values of from, of the same types, and gives the own
+// numbers of each field's, by theirs. from must not change any more.
+func (p *Packer) Adopt(from *Packer) [][]uint32 {
+	to := make([][]uint32, len(p.fields))
+	for k := range p.fields {
+		if in := p.fields[k].in; in != nil {
+			to[k] = in.translate(from.fields[k].in)
 		}
 	}
+	return to
+}
+
+// Recode turns rows that were packed with other numbers into own ones, by what Adopt
+// gave. It only reads the packer.
+func (p *Packer) Recode(codes [][]uint32, words []uint64) {
 	for k := range p.fields {
 		f := &p.fields[k]
 		if f.fixed {
 			continue
 		}
-		to := p.to[k]
+		to := codes[k]
 		for at := f.word; at < len(words); at += p.words {
 			w := words[at]
 			old := w >> f.shift & 0xffffffff
@@ -278,6 +291,9 @@ func (p *Packer) Translate(from *Packer, words []uint64) {
 		}
 	}
 }
+
+// Numbers tells whether a row is nothing but the number of its only column's value.
+func (p *Packer) Numbers() bool { return len(p.fields) == 1 && !p.fields[0].fixed }
 
 // Unpack gives column k of rows.
 func (p *Packer) Unpack(k int, words []uint64) arrow.Array {

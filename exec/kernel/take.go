@@ -184,6 +184,9 @@ func Flatten(arr arrow.Array) arrow.Array {
 	return makeVar(arrow.BinaryTypes.String, offs, data, bits)
 }
 
+// allRows are the numbers of all rows that a chunk may have. Nobody changes them.
+var allRows = iota32(ChunkRows)
+
 // iota32 gives 0..n-1.
 func iota32(n int) []int32 {
 	out := make([]int32, n)

@@ -11,9 +11,11 @@
 //
 // An account takes bytes from the node in blocks, so that Grow is an addition
 // almost always. A Grow that the limits refuse returns a *BudgetError naming
-// the account; an operator that can spill does so and asks again. The pool
-// never reaches into an operator: ShouldSpill is a flag that operators read at
-// their own batch boundary.
+// the account; an operator that can spill does so and asks again. Of
+// another statement the pool never reaches into an operator: ShouldSpill is a flag that
+// operators read at their own batch boundary. Of the asker's own, an operator that
+// waits for its input or its reader cannot read it, and is written away by who asks
+// (OnReclaim).
 //
 // A statement that keeps rows takes a Ticket on each node first: as many go on at
 // once as find the room that each needs, the others queue, by role (see queue).

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,7 @@ type Pool struct {
 	accounts map[*Account]struct{}
 	onFail   func(error)
 	onClose  []func()
+	made     int                         // accounts so far
 	doom     atomic.Pointer[BudgetError] // why the statement must fail
 	spilled  atomic.Int64
 }
@@ -273,6 +275,7 @@ func (p *Pool) walk(f func(*Account)) {
 func (p *Pool) Account(operator string, spillable bool) *Account {
 	a := &Account{pool: p, name: operator, spillable: spillable}
 	p.mu.Lock()
+	a.number, p.made = p.made, p.made+1
 	p.accounts[a] = struct{}{}
 	p.mu.Unlock()
 	return a
@@ -294,7 +297,9 @@ type Account struct {
 	used      atomic.Int64
 	reserved  atomic.Int64 // used rounded up to blocks: what the pool counts
 	peak      int64
+	number    int // among those of its pool, in the order in which they were made
 	spill     atomic.Bool
+	reclaim   atomic.Pointer[func() (bool, error)]
 	whole     bool // lives as long as its pool
 	refused   bool // the last request was
 	closed    bool
@@ -317,6 +322,13 @@ func (a *Account) Grow(n int64) error {
 	a.used.Store(want)
 	a.peak = max(a.peak, want)
 	return nil
+}
+
+// Refused tells whether err is a refusal by this account's own budget, so that
+// its operator can help itself by spilling.
+func (a *Account) Refused(err error) bool {
+	var b *BudgetError
+	return errors.As(err, &b) && b.Account == a
 }
 
 // Try reserves n more bytes if they are to be had at once, without anyone

@@ -9,6 +9,8 @@ import (
 // reserve takes more bytes for a request of asked. What happens where they are
 // not to be had:
 //
+//	another of the statement, at  spills (see Pool.reclaim)
+//	a safe point, has enough
 //	the statement's own limit     refused
 //	the largest statement asks    refused
 //	a spillable account asks      refused, the first time: it can spill
@@ -25,6 +27,10 @@ func (a *Account) reserve(asked, more int64) error {
 			makeRoom(more)
 		}
 		return nil
+	}
+	if did, err := a.pool.reclaim(a, more); did || err != nil {
+		a.refused = false
+		return err
 	}
 	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.Limit()}
 	if refused.parent != nil || a.pool.parent == nil {

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// laneBytes is charged for each lane of a statement's tasks on a node that
+	// threadBytes is charged for each thread of a statement's tasks on a node that
 	// keep rows: the batches between their operators, which are not counted one by
 	// one.
-	laneBytes = 2 << 20
-	// laneNeed is what the operators of a lane need to get on without writing and
+	threadBytes = 2 << 20
+	// threadNeed is what the operators of a thread need to get on without writing and
 	// reading again what is hardly worth a file. With much less, statements that
 	// could have ended one after another fail together.
-	laneNeed = 8 << 20
+	threadNeed = 8 << 20
 	// atOnce is how many statements hold tickets at a time, however much memory
-	// there is. Each has a lane a processor: with more they end no sooner, and what
-	// must answer in time, heartbeats first, waits behind all their lanes.
+	// there is. Each has a thread a processor: with more they end no sooner, and what
+	// must answer in time, heartbeats first, waits behind all their threads.
 	atOnce = 4
 )
 
@@ -47,10 +47,10 @@ type Ticket struct {
 }
 
 // Ticket makes the ticket of the statement whose pool p is, asked for by a role,
-// with tasks of so many lanes. It must be closed, before the pool.
-func (p *Pool) Ticket(role uint32, lanes int) *Ticket {
-	n := int64(max(lanes, 1))
-	return &Ticket{root: p.root(), of: p, item: item{role: role, need: n*laneBytes + min(n*laneNeed, p.Limit()), charge: n * laneBytes}}
+// with tasks of so many threads. It must be closed, before the pool.
+func (p *Pool) Ticket(role uint32, threads int) *Ticket {
+	n := int64(max(threads, 1))
+	return &Ticket{root: p.root(), of: p, item: item{role: role, need: n*threadBytes + min(n*threadNeed, p.Limit()), charge: n * threadBytes}}
 }
 
 // Try takes the ticket if it is to be had at once.

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// need is what a statement of one lane is taken to need, charge what of it is
+// need is what a statement of one thread is taken to need, charge what of it is
 // charged.
 const need, charge = 10 * mib, 2 * mib
 

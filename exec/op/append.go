@@ -8,9 +8,9 @@ import (
 )
 
 // NewAppend gives the rows of its inputs one after the other: UNION ALL. All
-// lanes take the inputs in the same order (see the package comment).
+// threads take the inputs in the same order (see the package comment).
 func NewAppend(rt *Runtime, inputs [][]Operator) []Operator {
-	return lanes(rt, func(i int) *concat {
+	return Instances(rt, func(i int) *concat {
 		o := &concat{}
 		for _, in := range inputs {
 			o.in = append(o.in, in[i])
@@ -24,7 +24,7 @@ type concat struct {
 	at int
 }
 
-func (o *concat) Open(ctx context.Context) error { return openAll(ctx, o.in...) }
+func (o *concat) Open(ctx context.Context) error { return OpenAll(ctx, o.in...) }
 
 func (o *concat) Next(ctx context.Context) (*batch.Batch, error) {
 	for o.at < len(o.in) {
@@ -40,4 +40,4 @@ func (o *concat) Next(ctx context.Context) (*batch.Batch, error) {
 	return nil, io.EOF
 }
 
-func (o *concat) Close() error { return closeAll(o.in...) }
+func (o *concat) Close() error { return CloseAll(o.in...) }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Barrier is where the lanes of an operator meet. Every lane that has not left
+// Barrier is where the threads of an operator meet. Every thread that has not left
 // must arrive before any goes on; one of them runs the serial work in between.
 type Barrier struct {
 	mu      sync.Mutex
@@ -21,9 +21,9 @@ type round struct {
 	err     error
 }
 
-// NewBarrier makes a barrier of the given number of lanes.
-func NewBarrier(lanes int) *Barrier {
-	return &Barrier{parties: lanes, round: &round{done: make(chan struct{})}, changed: make(chan struct{})}
+// NewBarrier makes a barrier of the given number of threads.
+func NewBarrier(threads int) *Barrier {
+	return &Barrier{parties: threads, round: &round{done: make(chan struct{})}, changed: make(chan struct{})}
 }
 
 // Wait arrives and waits for the others. The last to arrive runs serial, which
@@ -67,7 +67,7 @@ func (b *Barrier) Wait(ctx context.Context, serial func() error) error {
 	}
 }
 
-// Leave takes a lane out for good: the others no longer wait for it. A lane
+// Leave takes a thread out for good: the others no longer wait for it. A thread
 // leaves once, between its Waits.
 func (b *Barrier) Leave() {
 	b.mu.Lock()

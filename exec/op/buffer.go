@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/rowset"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -16,7 +17,7 @@ import (
 // number of times, by several readers at once. It keeps batches in memory until
 // that is refused, then writes them. Append may be called from any goroutine.
 //
-//	Append … Append   Seal   Open Open …   Close
+//	Append … Append   Finish   Open Open …   Close
 type Buffer struct {
 	types []types.Type
 	rt    *Runtime
@@ -30,11 +31,47 @@ type Buffer struct {
 	small []*batch.Batch // wait to be written together
 	smN   int
 	smB   int64
+
+	sealed bool
+	open   int // readers of what is in memory
 }
 
 // NewBuffer makes an empty buffer of columns ts.
 func NewBuffer(rt *Runtime, ts []types.Type) *Buffer {
 	return &Buffer{types: ts, rt: rt, acct: rt.Pool.Account("materialize", true)}
+}
+
+// reclaim writes the batches in memory for an operator that needs it, unless some are
+// being read.
+func (f *Buffer) reclaim(ctx context.Context) (bool, error) {
+	if !f.mu.TryLock() {
+		return false, nil
+	}
+	defer f.mu.Unlock()
+	if len(f.held) == 0 || f.open > 0 {
+		return false, nil
+	}
+	if err := f.spill(ctx); err != nil || !f.sealed {
+		return true, err
+	}
+	run, err := f.w.Finish()
+	f.w, f.run = nil, run
+	return true, err
+}
+
+// spill goes over to a file.
+func (f *Buffer) spill(ctx context.Context) (err error) {
+	if f.w, err = f.rt.Spill.Create(types.ArrowTypes(f.types)); err != nil {
+		return err
+	}
+	for _, h := range f.held {
+		if err := f.w.Append(ctx, h); err != nil {
+			return err
+		}
+	}
+	f.held = nil
+	f.acct.Shrink(f.acct.Used())
+	return nil
 }
 
 // Types are the types of the columns.
@@ -57,28 +94,25 @@ func (f *Buffer) Append(ctx context.Context, b *batch.Batch) error {
 		return nil
 	}
 	if f.w == nil {
+		if len(f.held) == 0 {
+			all := context.WithoutCancel(ctx) // the rows are kept when what made them has ended
+			f.acct.OnReclaim(func() (bool, error) { return f.reclaim(all) })
+		}
 		err := f.acct.Grow(b.Bytes())
 		if err == nil && !f.acct.ShouldSpill() {
 			f.held = append(f.held, b)
 			return nil
 		}
-		if err != nil && !refused(err, f.acct) {
+		if err != nil && !f.acct.Refused(err) {
 			return err
 		}
-		if f.w, err = f.rt.Spill.Create(arrowTypes(f.types)); err != nil {
+		if err := f.spill(ctx); err != nil {
 			return err
 		}
-		for _, h := range f.held {
-			if err := f.w.Append(ctx, h); err != nil {
-				return err
-			}
-		}
-		f.held = nil
-		f.acct.Shrink(f.acct.Used())
 	}
 	f.small = append(f.small, b)
 	f.smN += b.N
-	if f.smB += b.Bytes(); f.smN >= smallRows || f.smB >= leafBytes/2 {
+	if f.smB += b.Bytes(); f.smN >= smallRows || f.smB >= BatchBytes/2 {
 		return f.flush(ctx)
 	}
 	return nil
@@ -88,22 +122,23 @@ func (f *Buffer) flush(ctx context.Context) error {
 	if f.smN == 0 {
 		return nil
 	}
-	b := joinBatches(f.types, f.small)
+	b := rowset.Concat(f.types, f.small)
 	f.small, f.smN, f.smB = nil, 0, 0
 	return f.w.Append(ctx, b)
 }
 
-// Seal ends the filling.
-func (f *Buffer) Seal(ctx context.Context) error {
+// Finish ends the filling.
+func (f *Buffer) Finish(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.sealed = true
 	if f.w == nil {
 		return nil
 	}
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
-	run, err := f.w.Seal()
+	run, err := f.w.Finish()
 	f.w, f.run = nil, run
 	return err
 }
@@ -119,11 +154,14 @@ func (f *Buffer) Spilled() int64 {
 	return disk
 }
 
-// Open gives a reader from the first row on. The buffer is sealed.
+// Open gives a reader from the first row on. The buffer is finished.
 func (f *Buffer) Open() (BatchReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := &bufferReader{held: f.held}
+	if len(f.held) > 0 {
+		r.of, f.open = f, f.open+1
+	}
 	if f.run != nil {
 		var err error
 		if r.run, err = f.run.Open(); err != nil {
@@ -150,6 +188,7 @@ func (f *Buffer) Close() {
 }
 
 type bufferReader struct {
+	of   *Buffer // whose batches in memory it reads
 	held []*batch.Batch
 	run  *spill.Reader
 }
@@ -168,6 +207,12 @@ func (r *bufferReader) Next(ctx context.Context) (*batch.Batch, error) {
 
 func (r *bufferReader) Close() error {
 	r.held = nil
+	if r.of != nil {
+		r.of.mu.Lock()
+		r.of.open--
+		r.of.mu.Unlock()
+		r.of = nil
+	}
 	if r.run == nil {
 		return nil
 	}

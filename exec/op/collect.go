@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// NewCollect gives all rows to a collector and a row a lane: how many it gave.
+// NewCollect gives all rows to a collector and a row a thread: how many it gave.
 func NewCollect(in []Operator, to Collector) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {
@@ -30,7 +30,7 @@ func (o *collect) Next(ctx context.Context) (*batch.Batch, error) {
 		return nil, io.EOF
 	}
 	var rows int64
-	err := drain(ctx, o.in, func(b *batch.Batch) error {
+	err := Drain(ctx, o.in, func(b *batch.Batch) error {
 		rows += int64(b.Rows())
 		return o.to.Add(ctx, b)
 	})

@@ -1,25 +1,32 @@
-// Package op holds the relational operators. Each pulls batches from its
-// inputs and gives batches; a task (package exec/task) runs a tree of them.
+// Package op says what a relational operator is and holds the simple ones. Each
+// pulls batches from its inputs and gives batches; a task
+// (package exec/task) runs a tree of them.
 //
-// A task runs its tree as L equal instances, the lanes, one goroutine each.
-// The lanes of one operator share a state object made when the tree is built:
+// A task runs its tree as L equal instances, the threads, one goroutine each.
+// The threads of one operator share a state object made when the tree is built:
 //
-//	lane 0   scan ─ filter ─ join ─ aggregate ─┐
-//	lane 1   scan ─ filter ─ join ─ aggregate ─┤ root
+//	thread 0   scan ─ filter ─ join ─ aggregate ─┐
+//	thread 1   scan ─ filter ─ join ─ aggregate ─┤ root
 //	           │               │        │
 //	        morsels        shared    shared
 //	        by Splits      table     partitions
 //
-// So that no lane waits for one that will not come, every lane pulls its
+// So that no thread waits for one that will not come, every thread pulls its
 // inputs in the same order, and an operator that stops early closes its input
 // at once, which leaves the Barriers below. What needs one stream (a merge, a
-// recursion) comes out of lane 0, the other lanes being at their end; a Funnel
-// brings the rows of all lanes to lane 0.
+// recursion) comes out of thread 0, the other threads being at their end; a Gather
+// brings the rows of all threads to thread 0.
 //
-// Constructors take the inputs of all lanes and give the operators of all
-// lanes. Expressions come compiled, a set for each lane, as Program and Filter.
+// Operators of their own rooms stand above: join, aggregate, order (sorting and
+// merging), window and recursive. They use this package's contract and what it exports for
+// operators: Instances, Drain, InHalves, Columns, Coalescer, Barrier.
 //
-// Memory: an operator charges what it keeps to an account of its lane. A
+// Constructors take the inputs of all threads and give the operators of all
+// threads. Expressions come compiled, a set for each thread, as Program and Filter.
+//
+// Memory: an operator charges what it keeps to an account of its thread. A
 // refusal of its own account makes it spill (package exec/spill); one that
-// cannot returns it, which is 53200 at the wire.
+// cannot returns it, which is 53200 at the wire. Before that, what others of the
+// statement hold is written away where they wait (mem.Account.OnReclaim, decision 27):
+// such an operator has a lock that it holds while it works on its rows.
 package op

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 )
 
-// NewFilter keeps the rows that filters, one a lane, select.
+// NewFilter keeps the rows that filters, one a thread, select.
 func NewFilter(in []Operator, filters []Filter) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {
@@ -33,7 +33,7 @@ func (o *filter) Next(ctx context.Context) (*batch.Batch, error) {
 			return nil, err
 		}
 		out, err := o.f.Select(ctx, b)
-		if n := b.Rows(); tooLong(err, n) {
+		if n := b.Rows(); TooLong(err, n) {
 			o.todo = append(o.todo, b.Slice(n/2, n), b.Slice(0, n/2))
 			continue
 		}

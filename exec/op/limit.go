@@ -10,7 +10,7 @@ import (
 )
 
 // NewLimit skips offset rows and gives count (-1: all the rest), counted over
-// all lanes. What comes sorted comes from one lane, so that its order counts.
+// all threads. What comes sorted comes from one thread, so that its order counts.
 func NewLimit(in []Operator, offset, count int64) []Operator {
 	seen := new(atomic.Int64)
 	out := make([]Operator, len(in))
@@ -54,7 +54,7 @@ func (o *limit) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	if !o.done {
 		o.done = true
-		// The lanes below may wait for this one: let them go.
+		// The threads below may wait for this one: let them go.
 		if err := o.in.Close(); err != nil {
 			return nil, err
 		}
@@ -87,13 +87,14 @@ func (o *max1) Next(ctx context.Context) (*batch.Batch, error) {
 		return nil, err
 	}
 	if o.seen.Add(int64(b.Rows())) > 1 {
-		return nil, errSecondRow()
+		return nil, ErrSecondRow()
 	}
 	return b, nil
 }
 
 func (o *max1) Close() error { return o.in.Close() }
 
-func errSecondRow() error {
+// ErrSecondRow is what a scalar subquery of two rows gives: 21000.
+func ErrSecondRow() error {
 	return pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression")
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Operator is one lane's instance of a relational operator. Open opens its
+// Operator is one thread's instance of a relational operator. Open opens its
 // inputs. Next gives the next batch, io.EOF at the end and then always; the
 // batch is immutable and may be kept. Close closes the inputs, may be called
 // twice, before Open, and at any time between calls of Next, but not beside
-// one: an operator belongs to its lane's goroutine.
+// one: an operator belongs to its thread's goroutine.
 type Operator interface {
 	Open(ctx context.Context) error
 	Next(ctx context.Context) (*batch.Batch, error)
@@ -30,18 +30,18 @@ type BatchReader interface {
 }
 
 // Program computes a column over a batch: eval.Program. Eval's result may be
-// kept, EvalScratch's lives until the next call. One a lane.
+// kept, EvalScratch's lives until the next call. One a thread.
 type Program interface {
 	Eval(ctx context.Context, b *batch.Batch) (arrow.Array, error)
 	EvalScratch(ctx context.Context, b *batch.Batch) (arrow.Array, error)
 }
 
-// Filter narrows a batch's selection: eval.Filter. One a lane.
+// Filter narrows a batch's selection: eval.Filter. One a thread.
 type Filter interface {
 	Select(ctx context.Context, b *batch.Batch) (*batch.Batch, error)
 }
 
-// Split is a piece of a leaf's input. For a table it is rows [From, To) of a
+// Split is a part of a leaf's input. For a table it is rows [From, To) of a
 // segment, Ordinal being the segment's number in the statement's snapshot; for
 // a source it is part Part of Of.
 type Split struct {
@@ -53,12 +53,12 @@ type Split struct {
 }
 
 // Splits hands out the splits of a task's leaves: io.EOF when a leaf has no
-// more. Any lane may call it, several at once.
+// more. Any thread may call it, several at once.
 type Splits interface {
 	Next(ctx context.Context, leaf int) (*Split, error)
 }
 
-// Tables reads tables. Any lane may call it. Of the rows that keys refuse it may
+// Tables reads tables. Any thread may call it. Of the rows that keys refuse it may
 // leave out any.
 type Tables interface {
 	Open(ctx context.Context, s *plan.Scan, sp *Split, env *function.Env, keys []ScanKeys) (BatchReader, error)
@@ -95,10 +95,10 @@ type ExchangeWriter interface {
 }
 
 // Writer writes the rows of one TableWrite into segments of a table. Flush
-// finishes what is open and gives, for each segment written, its encoded form.
+// finishes what is open and gives the segments written.
 type Writer interface {
 	Write(ctx context.Context, b *batch.Batch) error
-	Flush(ctx context.Context) ([][]byte, error)
+	Flush(ctx context.Context) ([]catalog.Written, error)
 	Abort() error
 }
 
@@ -113,7 +113,7 @@ type Collectors interface {
 	Collector(name string) (Collector, error)
 }
 
-// Writers makes the writer of a lane.
+// Writers makes the writer of a thread.
 type Writers interface {
 	Writer(ctx context.Context, w *plan.TableWrite) (Writer, error)
 }

@@ -16,7 +16,7 @@ type Item struct {
 	Program Program
 }
 
-// NewProject gives items, a list for each lane.
+// NewProject gives items, a list for each thread.
 func NewProject(in []Operator, items [][]Item) []Operator {
 	out := make([]Operator, len(in))
 	for i := range in {
@@ -45,13 +45,9 @@ type project struct {
 	wary  bool           // more were too many once
 }
 
-const (
-	// projectBytes is what a batch of results should have at most.
-	projectBytes = 8 << 20
-	// projectProbe is how many rows are computed before it is known how long
-	// results are.
-	projectProbe = 256
-)
+// projectProbe is how many rows are computed before it is known how long results
+// are.
+const projectProbe = 256
 
 func (o *project) Open(ctx context.Context) error { return o.in.Open(ctx) }
 
@@ -72,12 +68,12 @@ func (o *project) Next(ctx context.Context) (*batch.Batch, error) {
 			n, b = o.rows, b.Slice(0, o.rows)
 		}
 		out, err := projectBatch(ctx, b, o.items)
-		if tooLong(err, n) {
+		if TooLong(err, n) {
 			o.rows, o.wary = n/2, true
 			continue
 		}
 		if err == nil && n > 0 {
-			o.rows = max(int(min(projectBytes*int64(n)/max(out.Bytes(), 1), int64(o.most))), 1)
+			o.rows = max(int(min(BatchBytes*int64(n)/max(out.Bytes(), 1), int64(o.most))), 1)
 			if o.wary {
 				// what was long on the way may be short in the end
 				o.rows = min(o.rows, n+n/8+1)
@@ -134,8 +130,8 @@ func projectBatch(ctx context.Context, b *batch.Batch, items []Item) (*batch.Bat
 	return out, nil
 }
 
-// columns computes items over b as dense arrays of b.Rows() rows.
-func columns(ctx context.Context, b *batch.Batch, items []Item) ([]arrow.Array, error) {
+// Columns computes items over b as dense arrays of b.Rows() rows.
+func Columns(ctx context.Context, b *batch.Batch, items []Item) ([]arrow.Array, error) {
 	cols := make([]arrow.Array, len(items))
 	for i, it := range items {
 		switch {

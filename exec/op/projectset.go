@@ -21,10 +21,10 @@ type SetProgram interface {
 	Next(ctx context.Context, max int) (parents []int32, cols []arrow.Array, ord []int64, err error)
 }
 
-// NewProjectSet gives, for each row of the programs (one a lane), the columns
+// NewProjectSet gives, for each row of the programs (one a thread), the columns
 // keep of its input row, the calls' columns, and with ordinality its number.
 func NewProjectSet(rt *Runtime, in []Operator, keep []int, programs []SetProgram, ordinality bool) []Operator {
-	return lanes(rt, func(i int) *projectSet {
+	return Instances(rt, func(i int) *projectSet {
 		return &projectSet{in: in[i], keep: keep, p: programs[i], ord: ordinality, max: rt.Rows()}
 	})
 }
@@ -64,7 +64,7 @@ func (o *projectSet) Next(ctx context.Context) (*batch.Batch, error) {
 			return nil, err
 		}
 		cols := make([]arrow.Array, 0, len(o.keep)+len(got)+1)
-		src := sourceRows(o.b, parents)
+		src := o.b.SourceRows(parents)
 		for _, k := range o.keep {
 			cols = append(cols, kernel.Take(o.b.Cols[k], src))
 		}

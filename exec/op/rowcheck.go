@@ -12,7 +12,7 @@ import (
 )
 
 // RowCheck refuses rows that their table's NOT NULL columns and CHECK
-// constraints do not allow. It is for one lane.
+// constraints do not allow. It is for one thread.
 type RowCheck struct {
 	Table  *catalog.Relation
 	Schema string           // the name of the table's schema, for errors
@@ -46,7 +46,7 @@ func (c *RowCheck) Rows(ctx context.Context, src, rows *batch.Batch) error {
 	}
 	for _, k := range c.Checks {
 		at := 0
-		err := inPieces(src, func(src *batch.Batch) error {
+		err := InHalves(src, func(src *batch.Batch) error {
 			arr, err := k.Program.EvalScratch(ctx, src)
 			if err != nil {
 				return err

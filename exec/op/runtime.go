@@ -12,7 +12,7 @@ import (
 
 // Runtime is what all operators of one task share.
 type Runtime struct {
-	Lanes     int
+	Threads   int
 	BatchSize int        // rows aimed at in a batch; 0 is batch.DefaultSize
 	Pool      *mem.Pool  // the statement's
 	Spill     *spill.Dir // the statement's
@@ -26,24 +26,23 @@ func (rt *Runtime) Rows() int {
 	return rt.BatchSize
 }
 
-// refused tells whether err is acct's own budget speaking, so that its
-// operator can help itself by spilling.
-func refused(err error, acct *mem.Account) bool {
-	var b *mem.BudgetError
-	return errors.As(err, &b) && b.Account == acct
+// PartitionBuffer is how many bytes of rows a thread gathers before it writes them
+// to partitions.
+func (rt *Runtime) PartitionBuffer() int64 {
+	return min(16<<20, max(256<<10, rt.Pool.Limit()/int64(16*rt.Threads)))
 }
 
-// lanes makes the operators of all lanes.
-func lanes[T Operator](rt *Runtime, make func(lane int) T) []Operator {
+// Instances makes an operator's instances, one a thread, in the threads' order.
+func Instances[T Operator](rt *Runtime, make func(thread int) T) []Operator {
 	out := []Operator{}
-	for i := 0; i < rt.Lanes; i++ {
+	for i := 0; i < rt.Threads; i++ {
 		out = append(out, make(i))
 	}
 	return out
 }
 
-// openAll opens inputs in order.
-func openAll(ctx context.Context, in ...Operator) error {
+// OpenAll opens inputs in order.
+func OpenAll(ctx context.Context, in ...Operator) error {
 	for _, o := range in {
 		if err := o.Open(ctx); err != nil {
 			return err
@@ -52,8 +51,8 @@ func openAll(ctx context.Context, in ...Operator) error {
 	return nil
 }
 
-// closeAll closes all inputs, whatever the errors.
-func closeAll(in ...Operator) error {
+// CloseAll closes all inputs, whatever the errors.
+func CloseAll(in ...Operator) error {
 	var all error
 	for _, o := range in {
 		all = errors.Join(all, o.Close())
@@ -61,8 +60,8 @@ func closeAll(in ...Operator) error {
 	return all
 }
 
-// drain calls f with every batch of in that has rows.
-func drain(ctx context.Context, in Operator, f func(*batch.Batch) error) error {
+// Drain calls f with every batch of in that has rows.
+func Drain(ctx context.Context, in Operator, f func(*batch.Batch) error) error {
 	for {
 		b, err := in.Next(ctx)
 		if err == io.EOF {
@@ -82,5 +81,3 @@ func drain(ctx context.Context, in Operator, f func(*batch.Batch) error) error {
 		}
 	}
 }
-
-func isEOF(err error) bool { return err == io.EOF }

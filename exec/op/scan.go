@@ -8,9 +8,9 @@ import (
 )
 
 // NewScan reads the splits of a leaf, each by open. A split is read by one
-// lane, whichever is free.
+// thread, whichever is free.
 func NewScan(rt *Runtime, st *Stats, leaf int, splits Splits, open func(ctx context.Context, sp *Split) (BatchReader, error)) []Operator {
-	return lanes(rt, func(int) *scan { return &scan{st: st, leaf: leaf, splits: splits, open: open} })
+	return Instances(rt, func(int) *scan { return &scan{st: st, leaf: leaf, splits: splits, open: open} })
 }
 
 type scan struct {
@@ -23,9 +23,9 @@ type scan struct {
 	done   bool
 }
 
-// leafBytes is what a leaf's batch should have at most. Operators hold a few
-// batches each that no account counts.
-const leafBytes = 8 << 20
+// BatchBytes is what a batch should have at most: operators hold a few batches
+// each that no account counts.
+const BatchBytes = 8 << 20
 
 func (o *scan) Open(context.Context) error { return nil }
 
@@ -73,10 +73,10 @@ func (o *scan) Next(ctx context.Context) (*batch.Batch, error) {
 func (o *scan) cut(b *batch.Batch) *batch.Batch {
 	o.rest = nil
 	size := b.Bytes()
-	if size <= leafBytes {
+	if size <= BatchBytes {
 		return b
 	}
-	if n, at := b.Rows(), max(int(leafBytes*int64(b.N)/size), 1); at < n {
+	if n, at := b.Rows(), max(int(BatchBytes*int64(b.N)/size), 1); at < n {
 		b, o.rest = b.Slice(0, at), b.Slice(at, n)
 	}
 	return b

@@ -17,7 +17,7 @@ import (
 //	INTERSECT   l > 0 and r > 0  min(l, r)
 //	EXCEPT      l > 0 and r = 0  l - r, at least 0
 func NewSetCount(rt *Runtime, in []Operator, kind plan.SetOpKind, all bool) []Operator {
-	return lanes(rt, func(i int) *setCount { return &setCount{in: in[i], kind: kind, all: all, max: rt.Rows()} })
+	return Instances(rt, func(i int) *setCount { return &setCount{in: in[i], kind: kind, all: all, max: rt.Rows()} })
 }
 
 type setCount struct {

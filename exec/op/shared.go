@@ -10,12 +10,12 @@ import (
 )
 
 // NewShared gives the batches of readers, which are opened once, to whichever
-// lane asks: virtual relations, received rows, buffers. A lane that finds a
+// thread asks: virtual relations, received rows, buffers. A thread that finds a
 // reader busy goes on to the next, so that several senders' streams are read
 // side by side.
 func NewShared(rt *Runtime, open func(ctx context.Context) ([]BatchReader, error)) []Operator {
-	s := &shared{open: open, open_: rt.Lanes}
-	return lanes(rt, func(i int) *sharedLane { return &sharedLane{s: s, at: i} })
+	s := &shared{open: open, open_: rt.Threads}
+	return Instances(rt, func(i int) *sharedThread { return &sharedThread{s: s, at: i} })
 }
 
 type shared struct {
@@ -24,7 +24,7 @@ type shared struct {
 	opened  bool
 	err     error
 	readers []*lockedReader
-	open_   int // lanes not closed
+	open_   int // threads not closed
 }
 
 type lockedReader struct {
@@ -33,15 +33,15 @@ type lockedReader struct {
 	done bool
 }
 
-type sharedLane struct {
+type sharedThread struct {
 	s      *shared
 	at     int
 	closed bool
 }
 
-func (o *sharedLane) Open(context.Context) error { return nil }
+func (o *sharedThread) Open(context.Context) error { return nil }
 
-func (o *sharedLane) Next(ctx context.Context) (*batch.Batch, error) {
+func (o *sharedThread) Next(ctx context.Context) (*batch.Batch, error) {
 	if o.closed {
 		return nil, io.EOF
 	}
@@ -93,7 +93,7 @@ func (r *lockedReader) next(ctx context.Context) (*batch.Batch, error) {
 	return b, err
 }
 
-func (o *sharedLane) Close() error {
+func (o *sharedThread) Close() error {
 	if o.closed {
 		return nil
 	}

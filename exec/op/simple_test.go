@@ -70,7 +70,7 @@ func filtered(tb optest.Table) (out []types.Row) {
 	return out
 }
 
-func positives(rt *op.Runtime) []op.Filter { return slices.Repeat([]op.Filter{positive{}}, rt.Lanes) }
+func positives(rt *op.Runtime) []op.Filter { return slices.Repeat([]op.Filter{positive{}}, rt.Threads) }
 
 func TestFilterProject(t *testing.T) {
 	tb := optest.Random(rand.New(rand.NewSource(1)), 300, types.Int4, types.Text)
@@ -84,41 +84,30 @@ func TestFilterProject(t *testing.T) {
 	}
 	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Int4}, Want: want,
 		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			items := slices.Repeat([][]op.Item{{{Col: 1}, {Program: double{}}, {Col: 0}}}, rt.Lanes)
+			items := slices.Repeat([][]op.Item{{{Col: 1}, {Program: double{}}, {Col: 0}}}, rt.Threads)
 			return op.NewProject(op.NewFilter(in[0], positives(rt)), items)
 		}})
 	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int4}, Want: swapped,
 		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			return op.NewProject(op.NewFilter(in[0], positives(rt)), optest.Columns(rt.Lanes, 1, 0))
+			return op.NewProject(op.NewFilter(in[0], positives(rt)), optest.Columns(rt.Threads, 1, 0))
 		}})
 }
 
-func TestAppendFunnel(t *testing.T) {
+func TestAppendGather(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	a, b := optest.Random(r, 100, types.Int4, types.Text), optest.Random(r, 60, types.Int4, types.Text)
 	want := slices.Concat(a.Rows, b.Rows)
 	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: a.Types, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
 		return op.NewAppend(rt, in)
 	}})
-	// a funnel over something with barriers, below a limit
+	// a gather over something with barriers, below a limit
 	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: a.Types, Want: want, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-		out := op.NewFunnel(op.NewAppend(rt, in))
+		out := op.NewGather(op.NewAppend(rt, in))
 		for i := 1; i < len(out); i++ {
 			out[i] = silent{out[i], t}
 		}
 		return out
 	}})
-	c := joinCase{kind: plan.Full, keys: []int{0}}
-	all, _ := c.want(a, b)
-	optest.Run(t, optest.Case{Inputs: []optest.Table{a, b}, Out: c.out(a.Types),
-		Check: func(t *testing.T, got []types.Row) {
-			if len(got) != min(5, len(all)) {
-				t.Errorf("%d rows", len(got))
-			}
-		},
-		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			return op.NewLimit(op.NewFunnel(op.NewJoin(rt, nil, c.config(a.Types, rt.Lanes), in[0], in[1])), 0, 5)
-		}})
 }
 
 // silent must give no rows.
@@ -130,30 +119,9 @@ type silent struct {
 func (s silent) Next(ctx context.Context) (*batch.Batch, error) {
 	b, err := s.Operator.Next(ctx)
 	if err == nil {
-		s.t.Error("a lane above 0 gives rows")
+		s.t.Error("a thread above 0 gives rows")
 	}
 	return b, err
-}
-
-// TestLimitOverBarriers: a lane that has enough does not leave others waiting.
-func TestLimitOverBarriers(t *testing.T) {
-	r := rand.New(rand.NewSource(3))
-	a, b := optest.Random(r, 200, types.Int4, types.Int4), optest.Random(r, 60, types.Int4, types.Int4)
-	c := joinCase{kind: plan.Left, keys: []int{0}}
-	for _, n := range []int64{0, 1, 50, 210, 300} {
-		optest.Run(t, optest.Case{Inputs: []optest.Table{a, a, b, b}, Out: a.Types, Lanes: []int{1, 2, 4}, Check: func(t *testing.T, got []types.Row) {
-			if int64(len(got)) != n {
-				t.Errorf("%d rows, want %d", len(got), n)
-			}
-		}, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			jc := c.config(a.Types, rt.Lanes)
-			jc.ROut = nil
-			j := op.NewJoin(rt, nil, jc, in[1], in[2])
-			jc2 := c.config(a.Types, rt.Lanes)
-			jc2.ROut = nil
-			return op.NewLimit(op.NewAppend(rt, [][]op.Operator{in[0], op.NewJoin(rt, nil, jc2, j, in[3])}), 0, n)
-		}})
-	}
 }
 
 func TestMax1Row(t *testing.T) {
@@ -204,43 +172,14 @@ func TestSetCount(t *testing.T) {
 	}
 }
 
-// reading reads batches as a stream.
-type reading struct {
-	batches []*batch.Batch
-	err     error
-	closed  *int
-}
-
-func (r *reading) Next(ctx context.Context) (*batch.Batch, error) {
-	if len(r.batches) == 0 {
-		if r.err != nil {
-			return nil, r.err
-		}
-		return nil, io.EOF
-	}
-	b := r.batches[0]
-	r.batches = r.batches[1:]
-	return b, ctx.Err()
-}
-
-func (r *reading) Close() error {
-	if r.closed != nil {
-		*r.closed++
-		r.closed = nil
-	}
-	return nil
-}
-
-func TestSharedAndMergeReceive(t *testing.T) {
+func TestShared(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	ts := []types.Type{types.Int4, types.Text}
-	specs := []kernel.KeySpec{{Type: types.Int4, Desc: true}, {Type: types.Text}}
 	for _, readers := range []int{0, 1, 2, 5} {
 		var all []types.Row
 		var parts []optest.Table
 		for i := range readers {
 			tb := optest.Random(r, 50*i, ts...)
-			slices.SortStableFunc(tb.Rows, func(a, b types.Row) int { return compareRows(specs, []int{0, 1}, a, b) })
 			parts = append(parts, tb)
 			all = append(all, tb.Rows...)
 		}
@@ -249,18 +188,12 @@ func TestSharedAndMergeReceive(t *testing.T) {
 			opened++
 			var out []op.BatchReader
 			for _, p := range parts {
-				out = append(out, &reading{batches: p.Batches(t, optest.Form{Size: 7, Dict: true, Mix: true}), closed: &closed})
+				out = append(out, &optest.Reader{Batches: p.Batches(t, optest.Form{Size: 7, Dict: true, Mix: true}), Closed: &closed})
 			}
 			return out, nil
 		}
 		optest.Run(t, optest.Case{Out: ts, Want: all, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
 			return op.NewShared(rt, open)
-		}})
-		sorted := slices.Clone(all)
-		slices.SortStableFunc(sorted, func(a, b types.Row) int { return compareRows(specs, []int{0, 1}, a, b) })
-		optest.Run(t, optest.Case{Out: ts, Want: sorted, Ordered: true, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
-			keys := func() ([]op.Item, error) { return []op.Item{{Col: 0}, {Col: 1}}, nil }
-			return op.NewMergeReceive(rt, ts, keys, specs, open)
 		}})
 		if closed != opened*readers {
 			t.Errorf("%d of %d readers are closed", closed, opened*readers)
@@ -269,18 +202,18 @@ func TestSharedAndMergeReceive(t *testing.T) {
 }
 
 func TestBuffer(t *testing.T) {
-	tb := wide(rand.New(rand.NewSource(6)), 3000, 100)
+	tb := optest.Wide(rand.New(rand.NewSource(6)), 3000, 100)
 	for _, budget := range []int64{0, 256 << 10} {
 		pool := mem.NewPool("n", budget)
 		dir := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})
-		rt := &op.Runtime{Lanes: 1, Pool: pool, Spill: dir}
+		rt := &op.Runtime{Threads: 1, Pool: pool, Spill: dir}
 		buf := op.NewBuffer(rt, tb.Types)
 		for _, b := range tb.Batches(t, optest.Form{Size: 50, Sel: true, Dict: true, Mix: true}) {
 			if err := buf.Append(context.Background(), b); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := buf.Seal(context.Background()); err != nil {
+		if err := buf.Finish(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if (buf.Spilled() > 0) != (budget > 0) || buf.Rows() != 3000 {
@@ -369,7 +302,7 @@ func TestProjectSet(t *testing.T) {
 	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Int8}, Want: want,
 		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
 			var ps []op.SetProgram
-			for range rt.Lanes {
+			for range rt.Threads {
 				ps = append(ps, &repeat{})
 			}
 			return op.NewProjectSet(rt, in[0], []int{1}, ps, true)
@@ -377,134 +310,6 @@ func TestProjectSet(t *testing.T) {
 }
 
 // TestRecursive counts: from each n < 60 to n+1 and n+2, all or once each.
-func TestRecursive(t *testing.T) {
-	ts := []types.Type{types.Int4}
-	start := optest.Table{Types: ts, Rows: []types.Row{{int64(40)}, {int64(59)}, {int64(40)}}}
-	for _, all := range []bool{true, false} {
-		var want []types.Row
-		seen := map[int64]bool{}
-		for round := []int64{40, 59, 40}; len(round) > 0; {
-			var next []int64
-			for _, n := range round {
-				if !all && seen[n] {
-					continue
-				}
-				seen[n] = true
-				want = append(want, types.Row{n})
-				if n < 60 && (!all || n > 50 || n == 40) {
-					next = append(next, n+2)
-					if !all {
-						next = append(next, n+1)
-					}
-				}
-			}
-			round = next
-		}
-		optest.Run(t, optest.Case{Out: ts, Want: want, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
-			closed := 0
-			return op.NewRecursive(rt, nil, op.RecursiveConfig{Types: ts, All: all,
-				Init: func(context.Context) (op.Operator, error) {
-					return optest.Source(1, start.Batches(t, optest.Form{Size: 2}))[0], nil
-				},
-				Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) {
-					rd, err := w.Open()
-					if err != nil {
-						return nil, err
-					}
-					defer rd.Close()
-					next := optest.Table{Types: ts}
-					for {
-						b, err := rd.Next(ctx)
-						if err == io.EOF {
-							break
-						}
-						if err != nil {
-							return nil, err
-						}
-						for _, row := range optest.RowsOf(b, ts) {
-							if n := row[0].(int64); n < 60 && (!all || n > 50 || n == 40) {
-								next.Rows = append(next.Rows, types.Row{n + 2})
-								if !all {
-									next.Rows = append(next.Rows, types.Row{n + 1})
-								}
-							}
-						}
-					}
-					return optest.Source(1, next.Batches(t, optest.Form{Size: 3}))[0], nil
-				},
-				Close: func() {
-					if closed++; closed > 1 {
-						t.Error("closed twice")
-					}
-				},
-			})
-		}})
-	}
-}
-
-// writer is a table writer that makes a segment of every 40 rows.
-type writer struct {
-	w    *writers
-	rows int
-}
-
-type writers struct {
-	mu             sync.Mutex
-	open, finished int
-	aborted        int
-}
-
-func (w *writer) Write(_ context.Context, b *batch.Batch) error {
-	w.rows += b.Rows()
-	return nil
-}
-
-func (w *writer) Flush(context.Context) ([][]byte, error) {
-	w.w.mu.Lock()
-	defer w.w.mu.Unlock()
-	w.w.finished++
-	var out [][]byte
-	for ; w.rows > 0; w.rows -= 40 {
-		out = append(out, []byte(fmt.Sprint(min(w.rows, 40))))
-	}
-	return out, nil
-}
-
-func (w *writer) Abort() error {
-	w.w.mu.Lock()
-	defer w.w.mu.Unlock()
-	w.w.aborted++
-	return nil
-}
-
-func TestTableWrite(t *testing.T) {
-	tb := optest.Random(rand.New(rand.NewSource(8)), 200, types.Int4)
-	ws := &writers{}
-	optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Bytea},
-		Check: func(t *testing.T, got []types.Row) {
-			n := 0
-			for _, r := range got {
-				var k int
-				fmt.Sscan(string(r[0].([]byte)), &k)
-				n += k
-			}
-			if n != 200 {
-				t.Errorf("%d rows are told of", n)
-			}
-		},
-		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			return op.NewTableWrite(in[0], []int{0}, nil, func(context.Context) (op.Writer, error) {
-				ws.mu.Lock()
-				defer ws.mu.Unlock()
-				ws.open++
-				return &writer{w: ws}, nil
-			})
-		}})
-	if ws.open != ws.finished+ws.aborted {
-		t.Errorf("%d writers, %d finished, %d aborted", ws.open, ws.finished, ws.aborted)
-	}
-}
-
 // distributing gives a leaf's splits out.
 type distributing struct {
 	mu sync.Mutex
@@ -528,9 +333,9 @@ func TestScan(t *testing.T) {
 		c := optest.Case{Out: tb.Types, Want: tb.Rows, Build: func(rt *op.Runtime, _ [][]op.Operator) []op.Operator {
 			return op.NewScan(rt, nil, 3, &distributing{n: 9}, func(_ context.Context, sp *op.Split) (op.BatchReader, error) {
 				cut := optest.Table{Types: tb.Types, Rows: tb.Rows[sp.Part*10 : sp.Part*10+10]}
-				rd := &reading{batches: cut.Batches(t, optest.Form{Size: 4})}
+				rd := &optest.Reader{Batches: cut.Batches(t, optest.Form{Size: 4})}
 				if fails && sp.Part == 2 {
-					rd.err = boom
+					rd.Err = boom
 				}
 				return rd, nil
 			})

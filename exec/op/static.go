@@ -11,7 +11,7 @@ import (
 // NewStatic gives batches made beforehand: VALUES.
 func NewStatic(rt *Runtime, batches []*batch.Batch) []Operator {
 	next := new(atomic.Int64)
-	return lanes(rt, func(int) *static { return &static{next: next, batches: batches} })
+	return Instances(rt, func(int) *static { return &static{next: next, batches: batches} })
 }
 
 type static struct {

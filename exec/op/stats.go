@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
-// Stats counts what one plan node does in a task, over all lanes. It may be
+// Stats counts what one plan node does in a task, over all threads. It may be
 // read while the task runs.
 type Stats struct {
 	Node  plan.Node
@@ -20,27 +20,29 @@ type Stats struct {
 
 	Rows    atomic.Int64
 	Batches atomic.Int64
-	Nanos   atomic.Int64 // in Open and Next, inputs included, summed over lanes
-	Memory  atomic.Int64 // the most bytes held at once, summed over lanes
+	Nanos   atomic.Int64 // in Open and Next, inputs included, summed over threads
+	Memory  atomic.Int64 // the most bytes held at once, summed over threads
 	Spilled atomic.Int64 // bytes written to disk
 	Splits  atomic.Int64 // splits read, for leaves
-	Done    atomic.Int32 // lanes at their end
+	Done    atomic.Int32 // threads at their end
 }
 
-// peak records what an account held at most when its lane is done with it.
-func (s *Stats) peak(a *mem.Account) {
+// AddPeak records what an account held at most when its thread is done with it.
+func (s *Stats) AddPeak(a *mem.Account) {
 	if s != nil && a != nil {
 		s.Memory.Add(a.Peak())
 	}
 }
 
-func (s *Stats) spill(n int64) {
+// AddSpilled counts n bytes written to disk. Like AddPeak it does nothing where
+// s is nil: nobody asked.
+func (s *Stats) AddSpilled(n int64) {
 	if s != nil {
 		s.Spilled.Add(n)
 	}
 }
 
-// Count wraps the lanes of a node so that s counts what they give.
+// Count wraps the threads of a node so that s counts what they give.
 func Count(s *Stats, in []Operator) []Operator {
 	out := make([]Operator, len(in))
 	for i, o := range in {

@@ -49,7 +49,13 @@ func newCSV(s *Sources, a *args) (table, error) {
 	for _, p := range a.list {
 		key += "\x00" + p.Name + "=" + types.TextOf(p.Type, p.Val, types.DefaultEnv)
 	}
-	sn, err := remember(s, key, func() (*sniffed, error) { return sniff(files[0], a) })
+	sn, err := remember(s, key, func() (*sniffed, int, error) {
+		sn, err := sniff(files[0], a)
+		if err != nil {
+			return nil, 0, err
+		}
+		return sn, len(sn.cols), nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -81,15 +87,13 @@ func (t *csvTable) splittable(f file) bool {
 
 func (t *csvTable) columns() []plan.Column { return t.cols }
 func (t *csvTable) rows() float64          { return t.est }
+func (t *csvTable) from() []file           { return t.files }
 func (t *csvTable) units() int64           { return t.starts[len(t.starts)-1] }
 func (t *csvTable) perPart() int64         { return 1 }
 
 func (t *csvTable) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
 	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
-		i := 0
-		for u >= t.starts[i+1] {
-			i++
-		}
+		i := fileOf(t.starts, u)
 		return t.open(ctx, i, u-t.starts[i], cols)
 	}}, nil
 }
@@ -107,7 +111,10 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int) (op
 	r.closer = h
 	var in io.Reader = named{h, f.path}
 	if t.splittable(f) {
-		marks, err := remember(t.s, "marks\x00"+string([]byte{opts.Quote})+itoa(csvChunk)+f.key, func() ([]mark, error) { return findMarks(ctx, f, opts.Quote) })
+		marks, err := remember(t.s, "marks\x00"+string([]byte{opts.Quote})+itoa(csvChunk)+f.key, func() ([]mark, int, error) {
+			marks, err := findMarks(ctx, f, opts.Quote)
+			return marks, len(marks), err
+		})
 		if err != nil {
 			_ = h.Close()
 			return nil, err

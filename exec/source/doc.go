@@ -19,8 +19,9 @@
 //
 // A generator draws a unit's numbers from streams that depend on the seed, the
 // column and the unit's number alone. Its arithmetic rounds after every step,
-// so that all processors give the same bits. Files must be the same on all
-// nodes that read them.
+// so that all processors give the same bits. Files are read by the session's node,
+// or, below the directories that a cluster shares, by all nodes, which must find the
+// same ones: the plan carries a digest of them.
 //
 // The package checks no privileges: who plans a statement lets superusers
 // alone read files of the server.

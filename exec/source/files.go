@@ -3,6 +3,7 @@ package source
 import (
 	"compress/gzip"
 	"errors"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
@@ -69,6 +70,43 @@ func expand(patterns []string) ([]file, error) {
 		return nil, pgerr.New(pgerr.UndefinedFile, "no files are given")
 	}
 	return out, nil
+}
+
+// below tells whether all files lie below some of the directories.
+func below(files []file, directories []string) bool {
+	for _, f := range files {
+		path := filepath.Clean(f.path)
+		if !slices.ContainsFunc(directories, func(d string) bool {
+			rel, err := filepath.Rel(d, path)
+			return err == nil && filepath.IsLocal(rel)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// digest is what files are: their paths, sizes and times of change; never 0.
+func digest(files []file) uint64 {
+	h := fnv.New64a()
+	for _, f := range files {
+		_, _ = io.WriteString(h, f.key)
+		_, _ = h.Write([]byte{0})
+	}
+	return max(h.Sum64(), 1)
+}
+
+// fileOf is the file that has a unit: starts has each file's first unit, and how
+// many there are.
+func fileOf(starts []int64, unit int64) int {
+	i, found := slices.BinarySearch(starts, unit)
+	for found && i+1 < len(starts) && starts[i+1] == unit { // files without units
+		i++
+	}
+	if !found {
+		i--
+	}
+	return i
 }
 
 // fileError words what the system said as PostgreSQL does.

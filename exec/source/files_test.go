@@ -78,6 +78,7 @@ func TestCSVChunks(t *testing.T) {
 		want := read(t, s, p, 1)
 		for _, size := range []int64{5, 64, 300} {
 			csvChunk = size
+			p := new(*p) // a plan's source is looked at once
 			if got := read(t, s, p, s.Parts(p)); !slices.Equal(got, want) {
 				t.Fatalf("chunks of %d give\n%q, not\n%q", size, got, want)
 			}
@@ -205,5 +206,62 @@ func TestParquet(t *testing.T) {
 	none := &plan.Source{Name: "read_parquet", Args: few.Args}
 	if got := read(t, s, none, 3); len(got) != n {
 		t.Error(len(got))
+	}
+}
+
+// TestSharedFiles: files below directories that all nodes have are for all nodes to
+// read, if they are those that the statement was planned with.
+func TestSharedFiles(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d.csv", i)), fmt.Appendf(nil, "a\n%d\n", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := New()
+	source := func(path string, shared ...string) *plan.Source {
+		t.Helper()
+		p, err := s.Source("read_csv", []plan.Arg{arg("", path)}, shared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, c := range []struct {
+		path   string
+		shared []string
+		local  bool
+	}{
+		{dir + "/*.csv", nil, true},
+		{dir + "/*.csv", []string{"/nowhere", dir}, false},
+		{dir + "/f1.csv", []string{filepath.Dir(dir)}, false},
+		{dir + "/f1.csv", []string{dir + "/f1.csv"}, false},
+		{dir + "/f1.csv", []string{dir + "/f"}, true},
+		{dir + "/../" + filepath.Base(dir) + "/f1.csv", []string{dir}, false},
+		{dir + "/x/../../" + filepath.Base(dir) + "2/../" + filepath.Base(dir) + "/f1.csv", []string{dir + "/x"}, true},
+	} {
+		if p, err := s.Source("read_csv", []plan.Arg{arg("", c.path)}, c.shared); err == nil && Local(p) != c.local {
+			t.Errorf("%s in %v: local %v", c.path, c.shared, !c.local)
+		}
+	}
+	// Another node finds the same files, or says so.
+	p := source(dir+"/*.csv", dir)
+	if got := read(t, New(), new(*p), 2); !slices.Equal(got, []string{"0", "1", "2"}) {
+		t.Error(got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "f3.csv"), []byte("a\n3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, s, source(dir+"/*.csv", dir), 1); len(got) != 4 {
+		t.Error(got)
+	}
+	if _, err := tryRead(New(), new(*p), 1); pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tryRead(New(), new(*p), 1); pgerr.CodeOf(err) != pgerr.UndefinedFile {
+		t.Error(err)
 	}
 }

@@ -40,6 +40,7 @@ type generator struct {
 }
 
 func (g *generator) columns() []plan.Column { return g.cols }
+func (g *generator) from() []file           { return nil }
 func (g *generator) rows() float64          { return float64(g.n) }
 func (g *generator) units() int64           { return (g.n + block - 1) / block }
 func (g *generator) perPart() int64         { return blocksPerPart }

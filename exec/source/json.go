@@ -53,9 +53,9 @@ func newJSON(s *Sources, a *args) (table, error) {
 		cols  []plan.Column
 		width float64
 	}
-	f, err := remember(s, "json\x00"+itoa(int64(limit))+files[0].key, func() (found, error) {
+	f, err := remember(s, "json\x00"+itoa(int64(limit))+files[0].key, func() (found, int, error) {
 		cols, width, err := sniffJSON(files[0], limit)
-		return found{cols, width}, err
+		return found{cols, width}, len(cols), err
 	})
 	if err != nil {
 		return nil, err
@@ -76,6 +76,7 @@ func newJSON(s *Sources, a *args) (table, error) {
 
 func (t *jsonTable) columns() []plan.Column { return t.cols }
 func (t *jsonTable) rows() float64          { return t.est }
+func (t *jsonTable) from() []file           { return t.files }
 func (t *jsonTable) units() int64           { return int64(len(t.files)) }
 func (t *jsonTable) perPart() int64         { return 1 }
 

@@ -2,10 +2,12 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -186,7 +188,7 @@ func TestParquetPagesDamaged(t *testing.T) {
 		}
 		if _, err := tryRead(s, p, 1); err != nil {
 			failed++
-			if c := pgerr.CodeOf(err); c != pgerr.DataCorrupted && c != pgerr.NumericValueOutOfRange {
+			if c := pgerr.CodeOf(err); c != pgerr.DataCorrupted && c != pgerr.NumericValueOutOfRange && c != pgerr.CharacterNotInRepertoire {
 				t.Fatal(c, err)
 			}
 		}
@@ -263,5 +265,61 @@ func TestHybrid(t *testing.T) {
 	}
 	if _, err := newHybrid(nil, 32); err == nil {
 		t.Error("32 bits")
+	}
+}
+
+// TestParquetText: text that is not UTF-8, or holds a zero byte, is an error that says
+// where, however the file encodes it; bytes may be anything, and so may be columns that
+// are not read.
+func TestParquetText(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int32}, {Name: "s", Type: arrow.BinaryTypes.String}, {Name: "b", Type: arrow.BinaryTypes.Binary}}, nil)
+	for encoding, props := range map[string][]parquet.WriterProperty{
+		"dictionary": nil,
+		"plain":      {parquet.WithDictionaryDefault(false)},
+		"delta":      {parquet.WithDictionaryDefault(false), parquet.WithEncoding(parquet.Encodings.DeltaByteArray)},
+	} {
+		for _, c := range []struct{ one, two, bad string }{
+			{"plain", "text", ""},
+			{"Größe", "\u2028 and \U0001F600", ""},
+			{"", "ends with \xc3", "0xc3"},
+			{"ends with \xc3", "\xa9 begins", "0xc3"}, // a character in two strings
+			{"a", "long enough for words \xff", "0xff"},
+			{"a zero\x00byte", "b", "0x00"},
+			{"\x00", "", "0x00"},
+		} {
+			b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+			for i := range 40 {
+				text := c.one
+				if i%3 == 2 {
+					text = c.two
+				}
+				b.Field(0).(*array.Int32Builder).Append(int32(i))
+				b.Field(1).(*array.StringBuilder).Append(text)
+				b.Field(2).(*array.BinaryBuilder).Append([]byte("\xff\x00"))
+			}
+			path := filepath.Join(t.TempDir(), "t.parquet")
+			out, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := pqarrow.WriteTable(array.NewTableFromRecords(schema, []arrow.Record{b.NewRecord()}), out, 40, parquet.NewWriterProperties(append(props, parquet.WithEncodingFor("n", parquet.Encodings.Plain))...), pqarrow.DefaultWriterProps()); err != nil {
+				t.Fatal(err)
+			}
+			s := New()
+			args := []plan.Arg{arg("", path)}
+			rows, err := tryRead(s, src(t, s, "read_parquet", args), 1)
+			var e *pgerr.Error
+			switch {
+			case c.bad == "":
+				if err != nil || len(rows) != 40 || !strings.Contains(rows[2], c.two) {
+					t.Errorf("%s %q: %v", encoding, c, err)
+				}
+			case !errors.As(err, &e) || e.Code != pgerr.CharacterNotInRepertoire || !strings.Contains(e.Message, c.bad) || !strings.Contains(e.Detail, `"s"`) || !strings.Contains(e.Detail, path):
+				t.Errorf("%s %q: %v", encoding, c, err)
+			}
+			if rows, err := tryRead(s, src(t, s, "read_parquet", args, "n", "b"), 1); err != nil || len(rows) != 40 {
+				t.Errorf("%s %q: %d rows of other columns, %v", encoding, c, len(rows), err)
+			}
+		}
 	}
 }

@@ -190,6 +190,7 @@ var errText = errors.New("a string is cut off")
 
 // strings appends n strings to offsets and data, and gives what is left of b.
 func (v *textValues) strings(offs []int32, data, b []byte, n int) ([]int32, []byte, []byte, error) {
+	first := len(offs) - 1
 	for range n {
 		if len(b) < 4 {
 			return nil, nil, nil, errText
@@ -205,7 +206,44 @@ func (v *textValues) strings(offs []int32, data, b []byte, n int) ([]int32, []by
 		offs = append(offs, int32(len(data)))
 		b = b[4+l:]
 	}
+	if v.dt.ID() == arrow.STRING {
+		if err := checkText(offs[first:], data); err != nil {
+			return nil, nil, nil, err
+		}
+	}
 	return offs, data, b, nil
+}
+
+// checkText refuses strings that are not UTF-8, and bytes of zero, which no text of
+// the database has. offs are where the strings begin in data, and where the last ends.
+func checkText(offs []int32, data []byte) error {
+	if plainText(data[offs[0]:offs[len(offs)-1]]) {
+		return nil
+	}
+	for i := range len(offs) - 1 { // one by one: a character must not begin in one string and end in the next
+		s := data[offs[i]:offs[i+1]]
+		if err := types.CheckUTF8(unsafe.String(unsafe.SliceData(s), len(s))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainText tells that bytes are all from 1 to 127.
+func plainText(b []byte) bool {
+	const low, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		if (w|(w-low))&high != 0 {
+			return false
+		}
+	}
+	for _, c := range b {
+		if c == 0 || c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 func (v *textValues) dictionary(b []byte, n int) (err error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"weak"
@@ -28,10 +29,10 @@ import (
 // parquetTable is read_parquet: files of the same columns. A row group is a
 // unit; only the columns that are wanted are read.
 type parquetTable struct {
-	files []file
-	infos []*parquetInfo
-	n     int64
-	rgs   int64
+	files  []file
+	infos  []*parquetInfo
+	starts []int64 // of each file, its first row group; then how many there are
+	seqs   []int64 // of each file, its first row; then how many there are
 }
 
 // parquetInfo is what a file's footer tells.
@@ -51,17 +52,26 @@ func newParquet(s *Sources, a *args) (table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &parquetTable{files: files}
-	for _, f := range files {
-		info, err := remember(s, "parquet\x00"+f.key, func() (*parquetInfo, error) { return footer(f) })
+	t := &parquetTable{files: files, starts: make([]int64, len(files)+1), seqs: make([]int64, len(files)+1)}
+	for k, f := range files {
+		info, err := remember(s, "parquet\x00"+f.key, func() (*parquetInfo, int, error) {
+			info, err := footer(f)
+			if err != nil {
+				return nil, 0, err
+			}
+			if k > 0 && info.like(t.infos[0]) { // many files are of one schema
+				return info, len(info.groups), nil
+			}
+			return info, len(info.groups) + len(info.cols), nil
+		})
 		if err != nil {
 			return nil, err
 		}
 		t.infos = append(t.infos, info)
+		t.starts[k+1], t.seqs[k+1] = t.starts[k]+int64(len(info.groups)), t.seqs[k]
 		for _, n := range info.groups {
-			t.n += n
+			t.seqs[k+1] += n
 		}
-		t.rgs += int64(len(info.groups))
 		for i, c := range t.infos[0].cols {
 			if i >= len(info.cols) || info.cols[i].Name != c.Name || info.cols[i].Type != c.Type {
 				return nil, pgerr.New(pgerr.DatatypeMismatch, "files %q and %q have different columns", files[0].path, f.path)
@@ -71,9 +81,20 @@ func newParquet(s *Sources, a *args) (table, error) {
 	return t, nil
 }
 
+// like takes over another file's columns where they are the same; false where they
+// are others.
+func (p *parquetInfo) like(o *parquetInfo) bool {
+	if !slices.Equal(p.cols, o.cols) || !slices.EqualFunc(p.from, o.from, func(a, b arrow.DataType) bool { return arrow.TypeEqual(a, b) }) || !slices.EqualFunc(p.leaves, o.leaves, slices.Equal[[]int]) {
+		return false
+	}
+	p.cols, p.from, p.leaves = o.cols, o.from, o.leaves
+	return true
+}
+
 func (t *parquetTable) columns() []plan.Column { return t.infos[0].cols }
-func (t *parquetTable) rows() float64          { return float64(t.n) }
-func (t *parquetTable) units() int64           { return t.rgs }
+func (t *parquetTable) rows() float64          { return float64(t.seqs[len(t.files)]) }
+func (t *parquetTable) from() []file           { return t.files }
+func (t *parquetTable) units() int64           { return t.starts[len(t.files)] }
 func (t *parquetTable) perPart() int64         { return 1 }
 
 // guarded turns a panic of the decoder, which trusts what it reads, into an
@@ -201,31 +222,23 @@ func leavesOf(f *pqarrow.SchemaField, out []int) []int {
 
 func (t *parquetTable) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
 	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
-		seq := int64(0)
-		for i, info := range t.infos {
-			if u >= int64(len(info.groups)) {
-				u -= int64(len(info.groups))
-				for _, n := range info.groups {
-					seq += n
-				}
-				continue
-			}
-			for _, n := range info.groups[:u] {
-				seq += n
-			}
-			return openGroup(ctx, t.files[i], info, int(u), cols, seq)
+		i := fileOf(t.starts, u)
+		info, n, seq := t.infos[i], int(u-t.starts[i]), t.seqs[i]
+		for _, rows := range info.groups[:n] {
+			seq += rows
 		}
-		return nil, pgerr.Internal("no row group %d", u)
+		return openGroup(ctx, t.files[i], info, n, cols, seq)
 	}}, nil
 }
 
 // group reads one row group.
 type group struct {
-	path string
-	raw  *pqfile.Reader
-	cols []column
-	left int64
-	seq  int64
+	path  string
+	raw   *pqfile.Reader
+	cols  []column
+	names []string // of cols
+	left  int64
+	seq   int64
 }
 
 // column reads a column of a row group.
@@ -246,6 +259,7 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 	err = guarded(f.path, func() error {
 		var r *pqarrow.FileReader // rarely wanted
 		for _, c := range cols {
+			g.names = append(g.names, info.cols[c].Name)
 			p, err := openPages(g.raw, n, info, c)
 			if err != nil {
 				return err
@@ -313,6 +327,9 @@ func (g *group) Next(ctx context.Context) (*batch.Batch, error) {
 	err := guarded(g.path, func() (err error) {
 		for i, c := range g.cols {
 			if out[i], err = c.next(n); err != nil {
+				if e, ok := err.(*pgerr.Error); ok {
+					return e.WithDetail("Column %q of file %q.", g.names[i], g.path)
+				}
 				return err
 			}
 		}
@@ -344,12 +361,29 @@ func (c *converted) next(n int) (arrow.Array, error) {
 
 func (c *converted) close() { c.rd.Release() } // the reader's own memory; batches hold their buffers
 
+// checkStrings is checkText of a column, where it is one of strings.
+func checkStrings(arr arrow.Array) error {
+	s, ok := arr.(*array.String)
+	if !ok || s.Len() == 0 {
+		return nil
+	}
+	offs := s.ValueOffsets() // they begin at the column's own first string; its bytes are those alone
+	at := make([]int32, len(offs))
+	for i := range offs {
+		at[i] = offs[i] - offs[0]
+	}
+	return checkText(at, s.ValueBytes())
+}
+
 // joined converts the chunks that the decoder gives, one almost always.
 func joined(c *arrow.Chunked, t types.Type) (arrow.Array, error) {
 	defer c.Release()
 	var all []arrow.Array
 	for _, arr := range c.Chunks() {
 		conv, err := convert(arr, t)
+		if err == nil {
+			err = checkStrings(conv)
+		}
 		if err != nil {
 			return nil, err
 		}

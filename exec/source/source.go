@@ -2,8 +2,12 @@ package source
 
 import (
 	"context"
+	"errors"
 	"io"
+	"runtime"
+	"slices"
 	"sync"
+	"weak"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
@@ -19,6 +23,8 @@ type table interface {
 	// a split of their own.
 	units() int64
 	perPart() int64
+	// from are the files that are read.
+	from() []file
 	// read opens units [from, to) for the columns with these indexes.
 	read(ctx context.Context, from, to int64, cols []int, types []plan.Column) (op.BatchReader, error)
 }
@@ -26,12 +32,19 @@ type table interface {
 // Sources opens sources. It remembers what it has found out about files; it is
 // for any goroutine.
 type Sources struct {
-	mu    sync.Mutex
-	files map[string]any // by path, size and time of change, and what was asked
+	mu     sync.Mutex
+	files  map[string]any // by path, size and time of change, and what was asked
+	weight int            // of files
+	tables map[weak.Pointer[plan.Source]]table
 }
 
+// mostRemembered is how much is remembered of files: columns, row groups and marks.
+const mostRemembered = 1 << 16
+
 // New makes a Sources.
-func New() *Sources { return &Sources{files: map[string]any{}} }
+func New() *Sources {
+	return &Sources{files: map[string]any{}, tables: map[weak.Pointer[plan.Source]]table{}}
+}
 
 // makers read the arguments of each source.
 var makers = map[string]func(s *Sources, a *args) (table, error){
@@ -65,27 +78,75 @@ func IsFile(name string) bool {
 
 // Local tells the sources that only the session's node can read: files of its
 // own disks.
-func Local(s *plan.Source) bool { return IsFile(s.Name) }
+func Local(s *plan.Source) bool { return IsFile(s.Name) && s.Shared == 0 }
 
-// Source gives the columns of a source and an estimate of its rows. An unknown
-// name gives no columns and no error.
-func (s *Sources) Source(name string, list []plan.Arg) (cols []plan.Column, rows float64, err error) {
+// Source describes a call: its columns, an estimate of its rows. An unknown name
+// gives nil and no error. Files that all lie below directories of shared, which are
+// at the same paths on all nodes, are for all nodes to read.
+func (s *Sources) Source(name string, list []plan.Arg, shared []string) (*plan.Source, error) {
 	t, err := s.table(name, list)
 	if t == nil || err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	cols = append([]plan.Column(nil), t.columns()...)
-	for i := range cols {
-		cols[i].Num = int16(i + 1)
+	src := &plan.Source{Name: name, Args: list, Cols: slices.Clone(t.columns()), Rows: t.rows()}
+	for i := range src.Cols {
+		src.Cols[i].Num = int16(i + 1)
 	}
-	return cols, t.rows(), nil
+	if f := t.from(); len(f) > 0 && below(f, shared) {
+		src.Shared = digest(f)
+	}
+	return src, nil
+}
+
+// resolved is the table of a plan's source, looked at once for as long as the plan
+// lives: of many files each split would ask the system for all of them again.
+func (s *Sources) resolved(src *plan.Source) (table, error) {
+	key := weak.Make(src)
+	s.mu.Lock()
+	t := s.tables[key]
+	s.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	t, err := s.table(src.Name, src.Args)
+	if err == nil && t == nil {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", src.Name)
+	}
+	if src.Shared != 0 {
+		const hint = "tributary.shared_directories names directories that lie at the same path on all nodes."
+		var e *pgerr.Error
+		if errors.As(err, &e) {
+			return nil, e.WithHint(hint)
+		}
+		if err == nil && digest(t.from()) != src.Shared {
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the files of %s are not those that the statement was planned with", src.Name).
+				WithDetail("A file has changed since, or this node has others at the same paths.").WithHint(hint)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was := s.tables[key]; was != nil {
+		return was, nil
+	}
+	s.tables[key] = t
+	runtime.AddCleanup(src, s.forget, key)
+	return t, nil
+}
+
+func (s *Sources) forget(key weak.Pointer[plan.Source]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tables, key)
 }
 
 // Parts tells into how many splits a source is worth dividing; 1 where it
 // cannot be told, and Open then tells why.
 func (s *Sources) Parts(src *plan.Source) int {
-	t, err := s.table(src.Name, src.Args)
-	if t == nil || err != nil {
+	t, err := s.resolved(src)
+	if err != nil {
 		return 1
 	}
 	n := (t.units() + t.perPart() - 1) / t.perPart()
@@ -94,12 +155,9 @@ func (s *Sources) Parts(src *plan.Source) int {
 
 // Open reads split part of of.
 func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int) (op.BatchReader, error) {
-	t, err := s.table(src.Name, src.Args)
+	t, err := s.resolved(src)
 	if err != nil {
 		return nil, err
-	}
-	if t == nil {
-		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", src.Name)
 	}
 	if of < 1 || part < 0 || part >= of {
 		return nil, pgerr.Internal("part %d of %d", part, of)
@@ -116,22 +174,24 @@ func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int) (op.
 	return t.read(ctx, n*int64(part)/int64(of), n*int64(part+1)/int64(of), cols, src.Cols)
 }
 
-// remember gives what f found out about a file in the state that key names.
-func remember[T any](s *Sources, key string, f func() (T, error)) (T, error) {
+// remember gives what f found out about a file in the state that key names, and
+// how much that is to remember.
+func remember[T any](s *Sources, key string, f func() (T, int, error)) (T, error) {
 	s.mu.Lock()
 	if v, ok := s.files[key].(T); ok {
 		s.mu.Unlock()
 		return v, nil
 	}
 	s.mu.Unlock()
-	v, err := f()
+	v, n, err := f()
 	if err != nil {
 		return v, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.files) >= 256 {
+	if s.weight += n + 1; s.weight > mostRemembered {
 		clear(s.files)
+		s.weight = n + 1
 	}
 	s.files[key] = v
 	return v, nil

@@ -40,15 +40,12 @@ func arg(name string, v any) plan.Arg {
 // src makes the plan of a call that reads the named columns, all without any.
 func src(t testing.TB, s *Sources, name string, args []plan.Arg, cols ...string) *plan.Source {
 	t.Helper()
-	all, rows, err := s.Source(name, args)
+	out, err := s.Source(name, args, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &plan.Source{Name: name, Args: args, Rows: rows}
-	for _, c := range all {
-		if len(cols) == 0 || slices.Contains(cols, c.Name) {
-			out.Cols = append(out.Cols, c)
-		}
+	if len(cols) > 0 {
+		out.Cols = slices.DeleteFunc(out.Cols, func(c plan.Column) bool { return !slices.Contains(cols, c.Name) })
 	}
 	return out
 }
@@ -275,12 +272,12 @@ func TestBadArguments(t *testing.T) {
 		{"read_json", []plan.Arg{arg("", file1(t, "y.json", `[1, 2]`))}, pgerr.InvalidJSONText, "expected a JSON object"},
 		{"read_csv", []plan.Arg{arg("", file1(t, "e.csv", ""))}, pgerr.BadCopyFileFormat, "is empty"},
 	} {
-		_, _, err := s.Source(c.name, c.args)
+		_, err := s.Source(c.name, c.args, nil)
 		if pgerr.CodeOf(err) != c.code || !strings.Contains(fmt.Sprint(err), c.text) {
 			t.Errorf("%s %v: %v (%s)", c.name, c.args, err, pgerr.CodeOf(err))
 		}
 	}
-	if cols, _, err := s.Source("no_such", nil); cols != nil || err != nil {
-		t.Error(cols, err)
+	if src, err := s.Source("no_such", nil, nil); src != nil || err != nil {
+		t.Error(src, err)
 	}
 }

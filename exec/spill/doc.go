@@ -2,7 +2,7 @@
 // what they mean: an operator decides what to write, when, and in which order.
 //
 //	Dir      the temporary directory of one statement on one node
-//	 └ Writer  Append … Append, Seal ──► Run  Open ──► Reader  Next … io.EOF
+//	 └ Writer  Append … Append, Finish ──► Run  Open ──► Reader  Next … io.EOF
 //
 //	file:  frame frame frame …
 //	frame: uint32 CRC-32C of the rest │ uint32 form │ uint64 raw length

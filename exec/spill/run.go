@@ -146,7 +146,7 @@ func (w *Writer) writeParts(enc *batch.Encoder) error {
 	return nil
 }
 
-// At reads batch i back, as long as the run is not sealed. The batch owns its
+// At reads batch i back, as long as the run is not finished. The batch owns its
 // memory.
 func (w *Writer) At(ctx context.Context, i int) (*batch.Batch, error) {
 	if err := ctx.Err(); err != nil {
@@ -164,8 +164,8 @@ func (w *Writer) Rows() int64 { return w.run.rows }
 // Bytes is the number of bytes written so far.
 func (w *Writer) Bytes() int64 { return w.run.disk }
 
-// Seal ends the run. The writer must not be used any more.
-func (w *Writer) Seal() (*Run, error) {
+// Finish ends the run. The writer must not be used any more.
+func (w *Writer) Finish() (*Run, error) {
 	r := w.run
 	if err := w.f.Close(); err != nil {
 		w.drop()
@@ -178,7 +178,7 @@ func (w *Writer) Seal() (*Run, error) {
 	return r, nil
 }
 
-// Abort throws the run away. It may be called after Seal, and does nothing then.
+// Abort throws the run away. It may be called after Finish, and does nothing then.
 func (w *Writer) Abort() {
 	if w.f == nil {
 		return
@@ -193,7 +193,7 @@ func (w *Writer) drop() {
 	w.run.dir.opts.Budget.give(w.run.disk)
 }
 
-// Run is a sealed sequence of batches.
+// Run is a finished sequence of batches.
 type Run struct {
 	dir    *Dir
 	path   string
@@ -234,6 +234,22 @@ func (r *Run) Remove() error {
 		return ioError(err, "remove temporary file")
 	}
 	return nil
+}
+
+// RemoveAll removes runs; what cannot be removed goes with the directory.
+func RemoveAll(runs []*Run) {
+	for _, r := range runs {
+		_ = r.Remove()
+	}
+}
+
+// TotalRows is the number of rows in runs.
+func TotalRows(runs []*Run) int64 {
+	var n int64
+	for _, r := range runs {
+		n += r.rows
+	}
+	return n
 }
 
 // Reader reads a run in order. It is for one goroutine.

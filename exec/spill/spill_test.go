@@ -39,7 +39,7 @@ func write(t *testing.T, d *spill.Dir, tb optest.Table) *spill.Run {
 			t.Fatal(err)
 		}
 	}
-	run, err := w.Seal()
+	run, err := w.Finish()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestLongFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run, err := w.Seal()
+		run, err := w.Finish()
 		if err != nil {
 			t.Fatal(err)
 		}

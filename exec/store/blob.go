@@ -27,7 +27,7 @@ func (s *Store) PutBlob(inline int, write func(io.Writer) error) (*catalog.Segme
 		return &catalog.Segment{Inline: w.head, Bytes: int64(len(w.head)), SHA256: sha256.Sum256(w.head)}, nil
 	}
 	seg := &catalog.Segment{ID: w.file.id}
-	if err := w.file.seal(seg); err != nil {
+	if err := w.file.publish(seg); err != nil {
 		w.abort()
 		return nil, err
 	}

@@ -273,3 +273,48 @@ func TestDamageWithoutReplica(t *testing.T) {
 		t.Error(kept, err)
 	}
 }
+
+// TestStatEvery: a file that was looked at counts as the same for a while, and not for
+// longer.
+func TestStatEvery(t *testing.T) {
+	now := time.Unix(1000, 0)
+	dir := t.TempDir()
+	s, err := store.Open(store.Options{Dir: dir, Now: func() time.Time { return now }, StatEvery: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1})
+	if err := w.Write(ctx, toBatch(t, randomRows(rand.New(rand.NewPCG(5, 5)), 50), true)); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seg := segs[0]
+	read := func() error {
+		pin := s.Pin(100)
+		defer pin.Close()
+		r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: seg, To: seg.Rows}, &function.Env{}, nil)
+		if err == nil {
+			err = r.Close()
+		}
+		return err
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, seg.ID.String()+".seg")); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Second / 2)
+	if err := read(); err != nil {
+		t.Error(err) // it is mapped
+	}
+	now = now.Add(time.Second)
+	var gone *store.CorruptError
+	if err := read(); !errors.As(err, &gone) || !gone.Missing {
+		t.Error(err)
+	}
+}

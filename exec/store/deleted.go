@@ -31,11 +31,3 @@ func AddDeleted(s *catalog.Segment, rows []uint32) (bitmap []byte, n int64, err 
 	out, err := b.ToBytes()
 	return out, int64(b.GetCardinality()), err
 }
-
-// RowsBitmap is the bitmap of some rows: what a catalog.DeleteRows carries.
-func RowsBitmap(rows []uint32) ([]byte, error) {
-	b := roaring.New()
-	b.AddMany(rows)
-	b.RunOptimize()
-	return b.ToBytes()
-}

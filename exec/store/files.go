@@ -67,7 +67,7 @@ func (in *Incoming) Commit(want [32]byte) error {
 	if bad {
 		s.quarantine(in.f.id)
 	}
-	if err := in.f.seal(&seg); err != nil {
+	if err := in.f.publish(&seg); err != nil {
 		in.f.abort()
 		return err
 	}

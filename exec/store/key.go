@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -25,6 +27,7 @@ type Key struct {
 	types []types.Type
 	id    types.OID // the constraint's
 	hash  uint64
+	only  *int64 // the value, where it is one integer
 }
 
 // KeyOf finds the key that a scan is by; nil if there is none. Keys are those of
@@ -65,31 +68,50 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 		if k.Kind != 'p' && k.Kind != 'u' || slices.ContainsFunc(k.Columns, func(n int16) bool { _, ok := bound[n]; return !ok }) {
 			continue
 		}
-		key := &Key{table: rel.OID, nums: k.Columns, id: k.OID}
-		if v := bound[k.Columns[0]]; len(k.Columns) == 1 && kindOf(v.of) == kindInt {
-			if i, ok := v.val.(int64); ok {
-				key.types, key.hash = []types.Type{v.of}, kernel.HashInt(i)
-				return key
-			}
-		}
-		arrs := make([]arrow.Array, len(k.Columns))
-		for j, n := range k.Columns {
-			v := bound[n]
-			key.types = append(key.types, v.of)
-			if kindOf(v.of) == kindInt {
-				// Integers hash alike whatever their width; the value may not fit
-				// the column's.
-				v.of = types.Int8
-			}
-			var err error
-			if arrs[j], err = types.ArrayOf1(v.of, v.val, 1); err != nil {
-				return nil
-			}
-		}
-		key.hash = kernel.NewHasher(key.types).Hash(arrs, 1, nil)[0]
-		return key
+		return newKey(rel, k, func(i int) (types.Type, types.Datum) {
+			v := bound[k.Columns[i]]
+			return v.of, v.val
+		})
 	}
 	return nil
+}
+
+// KeyFor is the key of a row with these values of a constraint's columns; nil for one
+// that is not looked up.
+func KeyFor(rel *catalog.Relation, k *catalog.Constraint, vals []types.Datum) *Key {
+	for i, n := range k.Columns {
+		if c := rel.ColumnNum(n); c == nil || !sameValues(c.Type) || vals[i] == nil {
+			return nil
+		}
+	}
+	return newKey(rel, k, func(i int) (types.Type, types.Datum) { return rel.ColumnNum(k.Columns[i]).Type, vals[i] })
+}
+
+// newKey makes a key of the values, and their columns' types, of a constraint's columns.
+func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (types.Type, types.Datum)) *Key {
+	key := &Key{table: rel.OID, nums: k.Columns, id: k.OID}
+	if t, val := value(0); len(k.Columns) == 1 && kindOf(t) == kindInt {
+		if i, ok := val.(int64); ok {
+			key.types, key.only, key.hash = []types.Type{t}, &i, kernel.HashInt(i)
+			return key
+		}
+	}
+	arrs := make([]arrow.Array, len(k.Columns))
+	for j := range k.Columns {
+		t, val := value(j)
+		key.types = append(key.types, t)
+		if kindOf(t) == kindInt {
+			// Integers hash alike whatever their width; the value may not fit
+			// the column's.
+			t = types.Int8
+		}
+		var err error
+		if arrs[j], err = types.ArrayOf1(t, val, 1); err != nil {
+			return nil
+		}
+	}
+	key.hash = kernel.NewHasher(key.types).Hash(arrs, 1, nil)[0]
+	return key
 }
 
 // sameValues tells the types whose equal values are the same bits, and which are
@@ -104,54 +126,131 @@ func sameValues(t types.Type) bool {
 	return false
 }
 
+// IsInt tells the keys that are an integer: MayHave knows all that a filter by it does.
+func (k *Key) IsInt() bool { return k.only != nil }
+
+// MayHave tells from a segment's zone maps whether it may have the key.
+func (k *Key) MayHave(g *catalog.Segment) bool {
+	if k.only == nil {
+		return true
+	}
+	for i := range g.Zones {
+		z := &g.Zones[i]
+		if z.Column != k.nums[0] {
+			continue
+		}
+		lo, ok := z.Min.(int64)
+		hi, too := z.Max.(int64)
+		return !ok || !too || lo <= *k.only && *k.only <= hi
+	}
+	return true
+}
+
 // KeySplits is Splits for a scan by a key: pieces of segments that may have it,
 // single rows where an index knows them.
 func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *Key, keep func(*catalog.Segment) bool) (out []op.Split) {
-	if m == nil {
-		return nil
-	}
-	ordinal := uint32(0)
-	for part, segs := range m.Partitions {
-		marks := p.store.marks.marks(p.store, k, part, segs)
-		for i, s := range segs {
-			if marks != nil && marks[i] != noMark && marks[i] != k.hash {
-				continue
-			}
-			if s.Live() == 0 || !keep(s) {
-				continue
-			}
-			at := ordinal + uint32(i)
-			rows, ok := p.find(ctx, s, k)
-			if !ok {
-				for from := int64(0); from < s.Rows; from += SplitRows {
-					out = append(out, op.Split{Scan: leaf, Segment: s, Ordinal: at, From: from, To: min(from+SplitRows, s.Rows)})
-				}
-				continue
-			}
-			for _, r := range rows {
-				out = append(out, op.Split{Scan: leaf, Segment: s, Ordinal: at, From: int64(r), To: int64(r) + 1})
+	for c := range p.candidates(ctx, m, k, keep) {
+		s := c.segment
+		if !c.known {
+			for from := int64(0); from < s.Rows; from += SplitRows {
+				out = append(out, op.Split{Scan: leaf, Segment: s, Ordinal: c.ordinal, From: from, To: min(from+SplitRows, s.Rows)})
 			}
 		}
-		ordinal += uint32(len(segs))
+		for _, r := range c.rows {
+			out = append(out, op.Split{Scan: leaf, Segment: s, Ordinal: c.ordinal, From: int64(r), To: int64(r) + 1})
+		}
 	}
 	return out
 }
 
-// find gives the rows of a segment that may have a key; false if no index tells.
-// What is wrong with a segment is for its reader to say, and to mend.
-func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key) (rows []uint32, ok bool) {
-	if ref.Rows < indexRows {
+// Lacks tells whether no row has the key. It is false also where this node's indexes do
+// not tell: somebody must read then.
+func (p *Pin) Lacks(ctx context.Context, m *catalog.Manifest, k *Key) bool {
+	elsewhere := false
+	for range p.candidates(ctx, m, k, func(s *catalog.Segment) bool {
+		if !k.MayHave(s) {
+			return false
+		}
+		here := s.Inline != nil || slices.Contains(s.Nodes, p.store.node)
+		elsewhere = elsewhere || !here
+		return here
+	}) {
+		return false
+	}
+	return !elsewhere
+}
+
+// candidate is a segment that may have a key, with its number: in these rows, where that
+// is known.
+type candidate struct {
+	segment *catalog.Segment
+	ordinal uint32
+	rows    []uint32
+	known   bool
+}
+
+// candidates gives the segments that may have a key. Those are passed over first of
+// which memory at hand tells that they have not got it; keep is asked of the others.
+func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep func(*catalog.Segment) bool) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		if m == nil {
+			return
+		}
+		ordinal := uint32(0)
+		for part, segs := range m.Partitions {
+			marks, at := p.store.marks.marks(p.store, k, part, segs)
+			for i, s := range segs {
+				var rows []uint32
+				known := false
+				var x *atomic.Pointer[segmentKey]
+				if marks != nil {
+					if marks[i] != noMark && marks[i] != k.hash {
+						continue
+					}
+					x = &at[i]
+					if index := x.Load().look(); index != nil {
+						if rows, known = index.find(k.hash, nil), true; len(rows) == 0 {
+							continue
+						}
+					}
+				}
+				if s.Live() == 0 || !keep(s) {
+					continue
+				}
+				if !known {
+					if rows, known = p.find(ctx, s, k, x); known && len(rows) == 0 {
+						continue
+					}
+				}
+				if !yield(candidate{s, ordinal + uint32(i), rows, known}) {
+					return
+				}
+			}
+			ordinal += uint32(len(segs))
+		}
+	}
+}
+
+// find gives the rows of a segment that may have a key; false if no index tells. What is
+// known of the key in it then is noted in at, unless that is nil. What is wrong with a
+// segment is for its reader to say, and to mend.
+func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *atomic.Pointer[segmentKey]) (rows []uint32, ok bool) {
+	if ref.Inline == nil && ref.Rows < indexRows {
 		return nil, false
 	}
 	seg, err := p.segment(ctx, ref)
 	if err != nil {
 		return nil, false
 	}
-	x := p.store.index(seg, k, true)
-	if x == nil {
+	x := p.store.indexed(seg, k, true)
+	index := x.look()
+	if index == nil {
 		return nil, false
 	}
-	return x.find(k.hash, nil), true
+	if at != nil {
+		at.Store(x)
+	}
+	return index.find(k.hash, nil), true
 }
 
 // keyHashes gives the hashes of a segment's rows by columns; nil where it has not

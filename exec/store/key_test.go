@@ -52,7 +52,7 @@ func newKeyTable(t *testing.T, pool *mem.Pool) *keyTable {
 		}
 	})
 	k := &keyTable{s: s, cols: []store.WriterColumn{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}},
-		rel: &catalog.Relation{OID: 20000, Constraints: []catalog.Constraint{{Kind: 'c', Columns: []int16{1}}, {OID: 1, Kind: 'p', Columns: []int16{1}}, {OID: 2, Kind: 'u', Columns: []int16{4, 2}}}}}
+		rel: &catalog.Relation{OID: 20000, Columns: []catalog.Column{{Num: 1, Type: types.Int4}, {Num: 2, Type: types.Text}, {Num: 4, Type: types.UUID}}, Constraints: []catalog.Constraint{{Kind: 'c', Columns: []int16{1}}, {OID: 1, Kind: 'p', Columns: []int16{1}}, {OID: 2, Kind: 'u', Columns: []int16{4, 2}}}}}
 	k.scan = scanOf(k.cols)
 	k.scan.Table = k.rel.OID
 	return k
@@ -111,15 +111,19 @@ func TestKeySplits(t *testing.T) {
 	}
 	m := &catalog.Manifest{Table: k.rel.OID, Partitions: make([][]*catalog.Segment, 2)}
 	var old []*catalog.Manifest
+	known := 0 // looks that indexes alone answered
 	look := func(m *catalog.Manifest) {
-		i := r.IntN(900)
+		i := r.IntN(1200)
 		sc := k.scan
+		vals, of := []types.Datum{int64(i)}, &k.rel.Constraints[1]
 		conds := []expr.Expr{equalTo(t, sc.Cols[0], int64(i), types.Int4)}
 		switch r.IntN(4) {
 		case 0: // an int8 that no int4 is
-			conds = []expr.Expr{equalTo(t, sc.Cols[0], int64(i)+int64(r.IntN(2))<<32, types.Int8)}
+			vals[0] = int64(i) + int64(r.IntN(2))<<32
+			conds = []expr.Expr{equalTo(t, sc.Cols[0], vals[0], types.Int8)}
 		case 1:
 			conds = []expr.Expr{equalTo(t, sc.Cols[1], fmt.Sprint("t", i%7), types.Text), equalTo(t, sc.Cols[2], uuid(i%50), types.UUID)}
+			vals, of = []types.Datum{uuid(i % 50), fmt.Sprint("t", i%7)}, &k.rel.Constraints[2]
 		}
 		all := *sc
 		all.Filter = conds
@@ -128,7 +132,19 @@ func TestKeySplits(t *testing.T) {
 		if !same(got, want) || !slices.Equal(ids, wantIDs) {
 			t.Fatalf("%v, not %v", got, want)
 		}
+		pin := k.s.Pin(0)
+		defer pin.Close()
+		if pin.Lacks(ctx, m, store.KeyFor(k.rel, of, vals)) {
+			if known++; len(want) > 0 {
+				t.Fatalf("it is said to lack %v", want)
+			}
+		}
 	}
+	defer func() {
+		if known < 100 {
+			t.Errorf("indexes knew of %d keys that they are not there", known)
+		}
+	}()
 	for step := range 1000 {
 		next := *m
 		next.Partitions = slices.Clone(m.Partitions)
@@ -215,6 +231,48 @@ func TestKeyIndexReadsFew(t *testing.T) {
 	}
 }
 
+// TestIndexTakesAnothersRoom: where there is room for one index only, it is that of the
+// segment that is looked into now.
+func TestIndexTakesAnothersRoom(t *testing.T) {
+	const n = 20_000
+	pool := mem.NewPool("n", 2<<20)
+	k := newKeyTable(t, pool)
+	var in rows
+	for i := range n {
+		in = append(in, []types.Datum{int64(i), "x", nil})
+	}
+	var m []*catalog.Manifest
+	for range 2 {
+		x := manifest(k.segment(t, in, false))
+		x.Table = k.rel.OID
+		m = append(m, x)
+	}
+	read := func(of, times int) (whole int) {
+		t.Helper()
+		for i := range times {
+			got, _, read := k.find(t, m[of], equalTo(t, k.scan.Cols[0], int64(i*31), types.Int4))
+			if len(got) != 1 {
+				t.Fatal(got)
+			}
+			if read >= n {
+				whole++
+			}
+			if b := k.s.IndexBytes(); b > pool.Limit()/8 {
+				t.Fatalf("indexes take %d bytes", b)
+			}
+		}
+		return whole
+	}
+	for _, of := range []int{0, 1, 0} {
+		if whole := read(of, 40); whole == 0 || whole > 30 {
+			t.Errorf("%d of 40 looks read the segment", whole)
+		}
+		if read(of, 10) != 0 {
+			t.Error("there is no index of the segment that is in use")
+		}
+	}
+}
+
 // TestKeyLooksAtOnce has many look while a segment gets its index.
 func TestKeyLooksAtOnce(t *testing.T) {
 	k := newKeyTable(t, mem.NewPool("n", 0))
@@ -288,5 +346,66 @@ func TestKeyMarksAreCharged(t *testing.T) {
 	look(30_000)
 	if got := pool.Used() - others.Used() - before; got >= 8*30_000 {
 		t.Errorf("without memory %d bytes are charged", got)
+	}
+}
+
+// TestNotHere: a node does not say that a key is not in files that it has not got.
+func TestNotHere(t *testing.T) {
+	k := newKeyTable(t, nil)
+	var in rows
+	for i := range 100 {
+		in = append(in, []types.Datum{int64(2 * i), "x", nil})
+	}
+	g := k.segment(t, in, false)
+	pin := k.s.Pin(0)
+	defer pin.Close()
+	lacks := func(g *catalog.Segment, i int64) bool {
+		return pin.Lacks(ctx, manifest(g), store.KeyFor(k.rel, &k.rel.Constraints[1], []types.Datum{i}))
+	}
+	if !lacks(g, 7) || lacks(g, 8) {
+		t.Error("with the file")
+	}
+	away := *g
+	if away.Nodes = []uint64{8}; lacks(&away, 7) || !lacks(&away, 200) { // its zones are in the catalog
+		t.Error("without the file")
+	}
+}
+
+// TestTableWriter: rows come back as they were written, whatever the batches: a first of
+// one row is a segment of its own until another follows.
+func TestTableWriter(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	k := newKeyTable(t, nil)
+	w := &store.TableWriters{Store: k.s}
+	for range 200 {
+		var want rows
+		one, err := w.Writer(ctx, &plan.TableWrite{Table: k.rel, Cols: []int16{1, 2, 4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range r.IntN(4) {
+			var in rows
+			for range []int{0, 1, 1, 5}[r.IntN(4)] {
+				in = append(in, []types.Datum{int64(r.IntN(9)), []types.Datum{"some", nil}[r.IntN(2)], [16]byte{byte(r.IntN(9))}})
+			}
+			b := batchOf(t, k.cols, in, r.IntN(2) == 0)
+			if err := one.Write(ctx, b); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, in...)
+		}
+		list, err := one.Flush(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var segs []*catalog.Segment
+		n := int64(0)
+		for _, x := range list {
+			segs, n = append(segs, x.Segment), n+x.Rows
+		}
+		got, _ := readAll(t, k.s, k.scan, manifest(segs...), 0, 64)
+		if !same(got, want) || n != int64(len(want)) || len(segs) > 1 {
+			t.Fatalf("%v in %d segments, not %v", got, len(segs), want)
+		}
 	}
 }

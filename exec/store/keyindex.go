@@ -1,9 +1,11 @@
 package store
 
 import (
+	"container/list"
 	"math/bits"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/types"
@@ -26,6 +28,7 @@ type keyIndex struct {
 
 const (
 	// indexRows is how many rows a segment has at least that is worth an index.
+	// Those in the catalog always are: they are decoded to be looked into.
 	indexRows = 8
 	// indexAfter is how many looks a large segment is read for before it gets an
 	// index: making one costs about as much as they did. A small one has it
@@ -82,17 +85,38 @@ func (k *Key) indexOf() indexOf {
 	return indexOf{constraint: k.id}
 }
 
-// segmentKey is what a segment knows of a key; guarded by the segment's keyMu.
+// segmentKey is what a segment knows of a key; guarded by the segment's keyMu, but
+// for the index, which another's may take the place of (indexBudget).
 type segmentKey struct {
 	looks int
 	none  bool // it cannot be indexed
-	index *keyIndex
+	index atomic.Pointer[keyIndex]
+	used  atomic.Bool // since room was last looked for
+	bytes int64
+	kept  *list.Element // in the budget's list, under its lock
 }
 
 // index gives a segment's index for a key, if it has one by now. Making it is
 // put off until it has been wanted often, so that no scan pays for indexes that
 // nobody looks into again. Who reads a segment in parts wants it once.
 func (s *Store) index(g *segment, k *Key, wanted bool) *keyIndex {
+	return s.indexed(g, k, wanted).look()
+}
+
+// look gives the index, if there is one.
+func (x *segmentKey) look() *keyIndex {
+	if x == nil {
+		return nil
+	}
+	had := x.index.Load()
+	if had != nil && !x.used.Load() {
+		x.used.Store(true)
+	}
+	return had
+}
+
+// indexed is index with what is known of the key besides.
+func (s *Store) indexed(g *segment, k *Key, wanted bool) *segmentKey {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
 	of := k.indexOf()
@@ -104,24 +128,28 @@ func (s *Store) index(g *segment, k *Key, wanted bool) *keyIndex {
 		x = &segmentKey{}
 		g.keys[of] = x
 	}
-	if x.index != nil || x.none || !wanted {
-		return x.index
+	if x.index.Load() != nil || x.none || !wanted {
+		return x
 	}
 	if x.looks++; int64(x.looks) <= min(indexAfter, g.foot.Rows/cheapRows) {
-		return nil
+		return x
 	}
 	x.looks = 0 // where it fails: another time
-	if !s.indexes.take(indexBytes(g.foot.Rows)) {
-		return nil
+	bytes := indexBytes(g.foot.Rows)
+	if !s.indexes.take(bytes) {
+		return x
 	}
 	hashes, err := g.keyHashes(k.nums, k.types)
 	if err != nil || hashes == nil {
-		s.indexes.give(indexBytes(g.foot.Rows))
+		s.indexes.give(bytes)
 		x.none = err == nil
-		return nil
+		return x
 	}
-	x.index = newKeyIndex(hashes)
-	return x.index
+	x.bytes = bytes
+	x.used.Store(true)
+	x.index.Store(newKeyIndex(hashes))
+	s.indexes.keep(x)
+	return x
 }
 
 // dropIndexes gives back what a segment's indexes take, when it is let go of.
@@ -129,20 +157,22 @@ func (s *Store) dropIndexes(g *segment) {
 	g.keyMu.Lock()
 	defer g.keyMu.Unlock()
 	for _, x := range g.keys {
-		if x.index != nil {
-			s.indexes.give(indexBytes(g.foot.Rows))
-		}
+		s.indexes.drop(x)
 	}
 	g.keys = nil
 }
 
 // indexBudget is what the indexes of a store take of its pool. Nobody gives way for
-// them: without one a scan reads more.
+// them but other indexes: without one a scan reads more.
 type indexBudget struct {
 	mu   sync.Mutex
 	acct *mem.Account // nil: without limit
+	kept list.List    // of *segmentKey: those that have an index, the oldest first
 }
 
+// take asks for the bytes of an index. Where there is no room, those go that nobody used
+// since the last time there was none: what is in use stays, and a new one that finds
+// no room is asked for again after some more looks.
 func (b *indexBudget) take(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,7 +180,48 @@ func (b *indexBudget) take(n int64) bool {
 		return true
 	}
 	p := b.acct.Pool()
-	return (p.Limit() <= 0 || b.acct.Used()+n <= p.Limit()/indexShare) && !p.Paused() && b.acct.Try(n)
+	if limit := p.Limit() / indexShare; limit > 0 && b.acct.Used()+n > limit {
+		if n > limit {
+			return false
+		}
+		var next *list.Element
+		for e := b.kept.Front(); e != nil; e = next {
+			next = e.Next()
+			if x := e.Value.(*segmentKey); !x.used.Swap(false) && b.acct.Used()+n > limit {
+				b.forget(x)
+			}
+		}
+		if b.acct.Used()+n > limit {
+			return false
+		}
+	}
+	return !p.Paused() && b.acct.Try(n)
+}
+
+// keep takes note of an index that was made.
+func (b *indexBudget) keep(x *segmentKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.acct != nil {
+		x.kept = b.kept.PushBack(x)
+	}
+}
+
+// drop gives back what an index takes, if it is there still.
+func (b *indexBudget) drop(x *segmentKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if x.kept != nil {
+		b.forget(x)
+	}
+}
+
+// forget gives back what an index takes; mu is held.
+func (b *indexBudget) forget(x *segmentKey) {
+	b.kept.Remove(x.kept)
+	x.kept = nil
+	x.index.Store(nil)
+	b.acct.Shrink(x.bytes)
 }
 
 // IndexBytes is what the key indexes of the store take of its pool.

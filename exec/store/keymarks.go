@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -14,7 +15,8 @@ import (
 // keyMarks tell the segments of one row apart, which a table has by the thousand
 // when rows come one by one, until compaction has merged them. Beside a partition's
 // list of segments lies one of hashes, so that a look for a key passes over them
-// as over an array of numbers. Where there is no memory for them a look does without.
+// as over an array of numbers. Beside a larger one lies its index, once somebody has
+// looked into it. Where there is no memory for them a look does without.
 type keyMarks struct {
 	acct *mem.Account // nil: nobody counts them
 	mu   sync.Mutex
@@ -32,13 +34,28 @@ type markKey struct {
 type partMarks struct {
 	segs  []*catalog.Segment
 	marks []uint64
-	bytes int64 // charged
+	at    []atomic.Pointer[segmentKey] // what is known of the key in each
+	bytes int64                        // charged
+}
+
+// grow makes room for the marks of n segments more.
+func (p *partMarks) grow(n int) {
+	n += len(p.segs)
+	if n > cap(p.marks) {
+		p.marks = append(make([]uint64, 0, roomFor(n)), p.marks...)
+		at := make([]atomic.Pointer[segmentKey], len(p.at), roomFor(n))
+		for i := range at {
+			at[i].Store(p.at[i].Load())
+		}
+		p.at = at
+	}
+	p.at = p.at[:n]
 }
 
 // hold charges what so many marks will take, and tells whether there is memory for
 // them.
 func (p *partMarks) hold(acct *mem.Account, marks int) bool {
-	n := int64(marks) * int64(unsafe.Sizeof(p.marks[0]))
+	n := int64(marks) * int64(unsafe.Sizeof(p.marks[0])+unsafe.Sizeof(p.at[0]))
 	switch {
 	case acct == nil:
 	case n < p.bytes:
@@ -63,10 +80,11 @@ const (
 	resyncs = 32
 )
 
-// marks gives the marks of a partition's segments, in their order; nil for few.
-func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []uint64 {
+// marks gives the marks of a partition's segments, in their order, and what is known of
+// the key in each, which the reader may fill in; nil for few.
+func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ([]uint64, []atomic.Pointer[segmentKey]) {
 	if len(segs) < markSegments {
-		return nil
+		return nil, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,33 +103,33 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) []
 	mark := func(g *catalog.Segment) uint64 { return s.mark(g, k) }
 	switch n := len(old.segs); {
 	case n > 0 && &old.segs[0] == &segs[0] && len(segs) <= n:
-		return old.marks[:len(segs)] // the list of an earlier state
+		return old.marks[:len(segs)], old.at[:len(segs)] // the list of an earlier state
 	case (n == 0 || &old.segs[0] != &segs[0] || len(segs) > cap(old.marks)) && !old.hold(m.acct, roomFor(len(segs))):
 		old.hold(m.acct, 0)
 		delete(m.of, at)
-		return nil
+		return nil, nil
 	case n > 0 && &old.segs[0] == &segs[0]:
-		if len(segs) > cap(old.marks) {
-			old.marks = append(make([]uint64, 0, roomFor(len(segs))), old.marks...)
-		}
+		old.grow(len(segs) - n)
 		for _, g := range segs[n:] {
 			old.marks = append(old.marks, mark(g))
 		}
 	default:
-		old.marks = follow(old.segs, old.marks, segs, mark)
+		old.follow(segs, mark)
 	}
 	old.segs = segs
-	return old.marks
+	return old.marks, old.at
 }
 
-// follow makes the marks of a list of segments out of those of another.
-func follow(was []*catalog.Segment, marks []uint64, now []*catalog.Segment, mark func(*catalog.Segment) uint64) []uint64 {
-	out := make([]uint64, 0, roomFor(len(now)))
+// follow makes the marks those of another list of segments.
+func (p *partMarks) follow(now []*catalog.Segment, mark func(*catalog.Segment) uint64) {
+	was := p.segs
+	out, at := make([]uint64, 0, roomFor(len(now))), make([]atomic.Pointer[segmentKey], len(now), roomFor(len(now)))
 	parted := 0
 	for i := 0; len(out) < len(now); {
 		g := now[len(out)]
 		if i < len(was) && (was[i] == g || was[i].ID == g.ID) {
-			out = append(out, marks[i])
+			at[len(out)].Store(p.at[i].Load())
+			out = append(out, p.marks[i])
 			i++
 			continue
 		}
@@ -124,7 +142,7 @@ func follow(was []*catalog.Segment, marks []uint64, now []*catalog.Segment, mark
 		}
 		out = append(out, mark(g))
 	}
-	return out
+	p.marks, p.at = out, at
 }
 
 // mark is the hash of a key in a segment of one row.

@@ -236,7 +236,7 @@ func (c *pruneCompiler) constant(e expr.Expr) (types.Datum, types.Type, bool) {
 			return c.env.Params[e.N-1], e.Typ, true
 		}
 	case *expr.Cast:
-		// A constant the planner left in another carriage.
+		// A constant the planner left in another physical type.
 		if k, t, ok := c.constant(e.Arg); ok && e.Typ.Mod == -1 && t.OID == e.Typ.OID {
 			return k, e.Typ, true
 		}

@@ -30,7 +30,7 @@ func SplitRowID(id int64) (ordinal, row uint32) { return uint32(id >> 32), uint3
 
 // Pin is a statement's view of a store: what it opened stays mapped until
 // Close, so that batches may be kept that long. It implements op.Tables, for
-// all lanes of the statement's tasks.
+// all threads of the statement's tasks.
 type Pin struct {
 	store *Store
 	batch int
@@ -208,7 +208,7 @@ func (r *reader) use(seg *segment) error {
 	for i, c := range r.scan.Cols {
 		r.cols[i] = seg.column(c.Num)
 		if j := r.cols[i]; j >= 0 {
-			if have := seg.foot.Cols[j].Type; !sameCarriage(have, c.Type) {
+			if have := seg.foot.Cols[j].Type; !samePhysicalType(have, c.Type) {
 				return pgerr.Internal("store: column %d of segment %s is %s, not %s", c.Num, r.ref.ID, have, c.Type)
 			}
 		}
@@ -217,8 +217,8 @@ func (r *reader) use(seg *segment) error {
 	return nil
 }
 
-// sameCarriage tells whether columns of two types look alike in memory.
-func sameCarriage(a, b types.Type) bool {
+// samePhysicalType tells whether columns of two types look alike in memory.
+func samePhysicalType(a, b types.Type) bool {
 	if a.OID == types.NumericOID && b.OID == types.NumericOID {
 		return a.IsFixed() == b.IsFixed() && (!a.IsFixed() || a.Scale == b.Scale)
 	}

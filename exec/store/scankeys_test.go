@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/join"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -24,10 +25,10 @@ func keysOf(t *testing.T, ty types.Type, keys []types.Datum) *op.KeyFilter {
 	}
 	left := optest.Table{Types: right.Types}
 	key := [][]op.Item{{{Col: 0}}}
-	lanes := op.NewJoin(&op.Runtime{Lanes: 1, Pool: pool}, nil, op.JoinConfig{Kind: plan.Semi, LTypes: left.Types, RTypes: right.Types, LKeys: key, RKeys: key,
+	threads := join.New(&op.Runtime{Threads: 1, Pool: pool}, nil, join.Config{Kind: plan.Semi, LTypes: left.Types, RTypes: right.Types, LKeys: key, RKeys: key,
 		KeyTypes: right.Types, NullSafe: []bool{false}, LOut: []int{0}, Filters: []*op.KeyFilter{f}},
 		optest.Source(1, left.Batches(t, optest.Form{Size: 10})), optest.Source(1, right.Batches(t, optest.Form{Size: 10})))
-	if _, err := optest.Drive(ctx, lanes, left.Types); err != nil {
+	if _, err := optest.Drive(ctx, threads, left.Types); err != nil {
 		t.Fatal(err)
 	}
 	return f

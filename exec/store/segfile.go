@@ -111,7 +111,8 @@ func (f *segmentFile) writeArray(arr arrow.Array, compress bool) (chunk, error) 
 	return c, nil
 }
 
-// finish writes the footer, makes the file durable and gives it its name.
+// finish writes the footer. What is left to do, which takes as long as the disk does, is
+// to publish the segment.
 func (f *segmentFile) finish(foot *footer) (*catalog.Segment, error) {
 	if err := f.write(appendTail(nil, foot)); err != nil {
 		f.abort()
@@ -121,16 +122,12 @@ func (f *segmentFile) finish(foot *footer) (*catalog.Segment, error) {
 	for _, c := range foot.Cols {
 		seg.Zones = append(seg.Zones, c.Zone)
 	}
-	if err := f.seal(seg); err != nil {
-		f.abort()
-		return nil, err
-	}
 	return seg, nil
 }
 
-// seal makes what was written durable under the segment's name, and fills in
+// publish makes what was written durable under the segment's name, and fills in
 // size, hash and node.
-func (f *segmentFile) seal(seg *catalog.Segment) error {
+func (f *segmentFile) publish(seg *catalog.Segment) error {
 	path := f.store.path(f.id)
 	if err := f.w.Flush(); err != nil {
 		return ioError(err, "write to", path)

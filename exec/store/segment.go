@@ -26,7 +26,8 @@ type segment struct {
 
 	ref      *catalog.Segment
 	stamp    stamp
-	data     []byte // a file's bytes
+	looked   time.Time // when the file had the stamp; under the store's lock
+	data     []byte    // a file's bytes
 	unmap    func()
 	now      func() time.Time
 	verified []atomic.Int64 // per chunk, group by group, then the dictionaries: when, 0 for never

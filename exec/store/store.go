@@ -42,6 +42,9 @@ type Options struct {
 	// Room gives an error while nothing may be added to the disk; nil for never.
 	Room func() error
 	Pool *mem.Pool // pays for indexes; nil: nobody counts them
+	// StatEvery is for how long a file that is mapped counts as the one that was
+	// looked at; 0: it is looked at each time.
+	StatEvery time.Duration
 }
 
 // Store is a node's segment files. Its methods may be called from any
@@ -53,6 +56,7 @@ type Store struct {
 	now    func() time.Time
 	fs     disk.FS
 	room   func() error
+	every  time.Duration // Options.StatEvery
 	damage damage
 
 	indexes indexBudget
@@ -89,7 +93,7 @@ func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, fs: o.FS, room: o.Room, open: map[catalog.SegmentID]*segment{},
+	s := &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, every: o.StatEvery, fs: o.FS, room: o.Room, open: map[catalog.SegmentID]*segment{},
 		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
 		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}
 	if o.Pool != nil {
@@ -226,6 +230,12 @@ func (s *Store) acquireFile(ref *catalog.Segment) (*segment, error) {
 	if s.closed {
 		return nil, pgerr.New(pgerr.AdminShutdown, "the node is shutting down")
 	}
+	g := s.open[ref.ID]
+	now := s.now()
+	if g != nil && now.Sub(g.looked) < s.every && now.After(g.looked) {
+		g.pins++
+		return g, nil
+	}
 	st, err := s.fs.Stat(s.path(ref.ID))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &CorruptError{Segment: ref.ID, Missing: true}
@@ -233,13 +243,12 @@ func (s *Store) acquireFile(ref *catalog.Segment) (*segment, error) {
 	if err != nil {
 		return nil, ioError(err, "stat", s.path(ref.ID))
 	}
-	g := s.open[ref.ID]
 	if g != nil && g.stamp != stampOf(st) {
 		s.retire(ref.ID) // somebody wrote to it: nothing known of it holds
 		g = nil
 	}
 	if g == nil {
-		// Mapping under the lock: it is a few system calls, and two lanes that
+		// Mapping under the lock: it is a few system calls, and two threads that
 		// want the same file get the same map.
 		if g, err = s.openFile(ref, st); err != nil {
 			return nil, err
@@ -249,6 +258,7 @@ func (s *Store) acquireFile(ref *catalog.Segment) (*segment, error) {
 		}
 		s.open[ref.ID] = g
 	}
+	g.looked = now
 	g.pins++
 	return g, nil
 }

@@ -384,7 +384,7 @@ func TestMissingColumnAndRowID(t *testing.T) {
 	if o, row := store.SplitRowID(store.RowID(3, 2)); o != 3 || row != 2 {
 		t.Fatal(o, row)
 	}
-	// Another carriage is an error, not garbage.
+	// Another physical type is an error, not garbage.
 	scan = &plan.Scan{Cols: []plan.Column{{ID: 1, Num: 1, Type: types.Float8}}}
 	if _, err := pin.Open(ctx, scan, &op.Split{Segment: segs[0], To: 10}, &function.Env{}, nil); !pgerr.Is(err, pgerr.InternalError) {
 		t.Fatal(err)

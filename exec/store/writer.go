@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -27,13 +28,14 @@ type WriterOptions struct {
 	SegmentRows  int64
 	SegmentBytes int64
 	InlineBytes  int64 // a segment below this is inline; negative: never
-	// Done is called with each segment as it is finished, before Finish: to
-	// push it to replicas while the next is written. May be nil.
+	// Done is called with each segment as it is finished, from a goroutine that Finish
+	// waits for: to push it to replicas while the next is written. May be nil.
 	Done func(ctx context.Context, s *catalog.Segment) error
 }
 
 // Writer turns batches into segments, streaming: it holds one group of rows at
-// most. It belongs to one goroutine.
+// most, while the file of the segment before is made durable. It belongs to one
+// goroutine.
 type Writer struct {
 	store *Store
 	o     WriterOptions
@@ -45,6 +47,9 @@ type Writer struct {
 	inside int64 // bytes of the inline segments made
 	done   []*catalog.Segment
 	closed bool
+	// publishing gives the error, once, of making the last of done durable: a disk
+	// works while the next segment's rows are gathered.
+	publishing chan error
 }
 
 // NewWriter starts to write segments. Finish or Abort ends it.
@@ -248,21 +253,45 @@ func (w *Writer) endFile(ctx context.Context) error {
 		w.foot.Cols = append(w.foot.Cols, col)
 		c.restart()
 	}
-	seg, err := w.file.finish(&w.foot)
+	f := w.file
+	seg, err := f.finish(&w.foot)
 	w.file = nil
+	if err == nil {
+		err = w.published()
+		if err != nil {
+			f.abort()
+		}
+	}
 	if err != nil {
 		return err
 	}
 	w.rows = 0
-	return w.add(ctx, seg)
+	w.done = append(w.done, seg)
+	publishing := make(chan error, 1)
+	w.publishing = publishing
+	go func() {
+		publishing <- op.Guard("write", func() error {
+			if err := f.publish(seg); err != nil {
+				f.abort()
+				return err
+			}
+			if w.o.Done == nil {
+				return nil
+			}
+			return w.o.Done(ctx, seg)
+		})
+	}()
+	return nil
 }
 
-func (w *Writer) add(ctx context.Context, seg *catalog.Segment) error {
-	w.done = append(w.done, seg)
-	if w.o.Done != nil {
-		return w.o.Done(ctx, seg)
+// published waits for the last segment's file.
+func (w *Writer) published() error {
+	if w.publishing == nil {
+		return nil
 	}
-	return nil
+	err := <-w.publishing
+	w.publishing = nil
+	return err
 }
 
 // endInline makes the pending rows an inline segment if they are all there is
@@ -304,6 +333,9 @@ func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 			return nil, err
 		}
 	}
+	if err := w.published(); err != nil {
+		return nil, err
+	}
 	w.discard()
 	w.closed = true
 	return w.done, nil
@@ -314,6 +346,7 @@ func (w *Writer) Finish(ctx context.Context) ([]*catalog.Segment, error) {
 func (w *Writer) Abort() error {
 	w.closed = true
 	w.discard()
+	_ = w.published() // what failed is given up as the rest
 	for _, s := range w.done {
 		if s.Inline == nil {
 			w.store.forget(s.ID)

@@ -13,7 +13,7 @@ import (
 // shortStage is where a short task panics.
 const shortStage = "a short stage"
 
-// short runs a task's only lane in the goroutine that reads its rows: for a
+// short runs a task's only thread in the goroutine that reads its rows: for a
 // statement of a few rows, starting others and handing rows over costs more than
 // its work.
 type short struct {

@@ -10,32 +10,29 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
-	"github.com/tributarydb/tributary/exec/eval"
-	"github.com/tributarydb/tributary/exec/exchange"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Task is a running stage. Next is for one goroutine; the rest for any.
 type Task struct {
 	tree   *build.Tree
 	stage  *plan.Stage
-	out    chan *batch.Batch // of a root stage; closed when all lanes are done
-	done   chan struct{}     // closed when all lanes are done
+	out    chan *batch.Batch // of a root stage; closed when all threads are done
+	done   chan struct{}     // closed when all threads are done
 	cancel context.CancelCauseFunc
-	writer op.ExchangeWriter
+	// writers are the ways out of a stage's rows, and of its runtime filter.
+	writers []op.ExchangeWriter
 
 	mu   sync.Mutex
-	err  error // the first of a lane
+	err  error // the first of a thread
 	left atomic.Int32
 
 	short *short // a task without goroutines; nil for others
 }
 
-// Start builds a stage and starts its lanes. It gives no task where building
+// Start builds a stage and starts its threads. It gives no task where building
 // fails. The task lives until ctx ends, its work is done, or Close.
 func Start(ctx context.Context, c build.Config) (*Task, error) {
 	var tree *build.Tree
@@ -47,10 +44,11 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 		return nil, err
 	}
 	t := &Task{tree: tree, stage: c.Stage, done: make(chan struct{})}
-	var routers []*exchange.Router
+	outs := make([]*outlet, len(tree.Root))
 	if c.Stage.Out == nil {
 		t.out = make(chan *batch.Batch, len(tree.Root))
-	} else if routers, err = t.routers(ctx, c); err != nil {
+	} else if outs, err = t.outlets(ctx, c); err != nil {
+		t.closeSend(err)
 		return nil, err
 	}
 	tctx, cancel := context.WithCancelCause(ctx)
@@ -60,86 +58,32 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 		return t, nil
 	}
 	t.left.Store(int32(len(tree.Root)))
-	for lane, root := range tree.Root {
-		var r *exchange.Router
-		if routers != nil {
-			r = routers[lane]
-		}
-		go t.lane(tctx, lane, root, r)
+	for thread, root := range tree.Root {
+		go t.thread(tctx, thread, root, outs[thread])
 	}
 	return t, nil
 }
 
-// routers makes the way out of each lane.
-func (t *Task) routers(ctx context.Context, c build.Config) ([]*exchange.Router, error) {
-	if c.Exchange == nil {
-		return nil, pgerr.Internal("the task has no exchange")
-	}
-	w, err := c.Exchange.Writer(ctx, c.Stage)
-	if err != nil {
-		return nil, err
-	}
-	t.writer = w
-	ts := make([]types.Type, len(t.tree.Cols))
-	for i, col := range t.tree.Cols {
-		ts[i] = col.Type
-	}
-	turn := new(atomic.Int64)
-	out := make([]*exchange.Router, len(t.tree.Root))
-	for lane := range out {
-		var items []op.Item
-		var kts []types.Type
-		for _, k := range c.Stage.Out.Keys {
-			kts = append(kts, k.Type())
-			if col, ok := k.(*expr.Col); ok {
-				if at := ordinal(t.tree.Cols, col.ID); at >= 0 {
-					items = append(items, op.Item{Col: at})
-					continue
-				}
-			}
-			p, err := eval.Compile(k, t.tree.Cols, c.Env)
-			if err != nil {
-				w.CloseSend(err)
-				return nil, err
-			}
-			items = append(items, op.Item{Program: p})
-		}
-		out[lane] = exchange.NewRouter(w, c.Stage.Out.Kind, ts, items, kts, c.Runtime.Rows(), turn)
-	}
-	return out, nil
-}
-
-func ordinal(cols []plan.Column, id expr.ColID) int {
-	for i, c := range cols {
-		if c.ID == id {
-			return i
-		}
-	}
-	return -1
-}
-
-// lane runs one lane from Open to Close. The last one ends the task.
-func (t *Task) lane(ctx context.Context, lane int, root op.Operator, r *exchange.Router) {
-	where := fmt.Sprintf("stage %d lane %d", t.stage.ID, lane)
+// thread runs one thread from Open to Close. The last one ends the task.
+func (t *Task) thread(ctx context.Context, thread int, root op.Operator, out *outlet) {
+	where := fmt.Sprintf("stage %d thread %d", t.stage.ID, thread)
 	err := op.Guard(where, func() error {
 		if err := root.Open(ctx); err != nil {
 			return err
 		}
-		return t.pump(ctx, root, r)
+		return t.pump(ctx, root, out)
 	})
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx) // why, which is what the client should read
 	}
 	t.fail(err)
-	// A lane closes its operators when it is done, not when all are: the others
+	// A thread closes its operators when it is done, not when all are: the others
 	// may wait for it in a barrier.
 	t.fail(op.Guard(where, root.Close))
 	if t.left.Add(-1) > 0 {
 		return
 	}
-	if t.writer != nil {
-		t.fail(t.writer.CloseSend(t.Err()))
-	}
+	t.fail(t.closeSend(t.Err()))
 	t.cancel(nil)
 	close(t.done)
 	if t.out != nil {
@@ -147,23 +91,23 @@ func (t *Task) lane(ctx context.Context, lane int, root op.Operator, r *exchange
 	}
 }
 
-func (t *Task) pump(ctx context.Context, root op.Operator, r *exchange.Router) error {
+func (t *Task) pump(ctx context.Context, root op.Operator, out *outlet) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		b, err := root.Next(ctx)
 		if err == io.EOF {
-			if r != nil {
-				return r.Flush(ctx)
+			if out != nil {
+				return out.flush(ctx)
 			}
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if r != nil {
-			if err := r.Send(ctx, b); err != nil {
+		if out != nil {
+			if err := out.send(ctx, b); err != nil {
 				return err
 			}
 			continue
@@ -179,7 +123,7 @@ func (t *Task) pump(ctx context.Context, root op.Operator, r *exchange.Router) e
 	}
 }
 
-// fail notes the first error and stops all lanes. What the others say once they
+// fail notes the first error and stops all threads. What the others say once they
 // are stopped is not news.
 func (t *Task) fail(err error) {
 	if err == nil {
@@ -229,7 +173,7 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 }
 
-// Wait waits until all lanes are done and gives the task's error. A root stage
+// Wait waits until all threads are done and gives the task's error. A root stage
 // is done when its rows are read.
 func (t *Task) Wait(ctx context.Context) error {
 	select {
@@ -243,7 +187,7 @@ func (t *Task) Wait(ctx context.Context) error {
 // Cancel stops the task with a cause and does not wait.
 func (t *Task) Cancel(cause error) { t.fail(cause) }
 
-// Close stops the task and waits for its lanes. It gives no error of the task:
+// Close stops the task and waits for its threads. It gives no error of the task:
 // Next or Wait do.
 func (t *Task) Close() error {
 	t.cancel(context.Canceled)
@@ -256,14 +200,14 @@ func (t *Task) Close() error {
 			<-t.done
 			return nil
 		}
-		// A lane may be about to send.
+		// A thread may be about to send.
 		if _, ok := <-t.out; !ok {
 			return nil
 		}
 	}
 }
 
-// Done is closed when all lanes are done.
+// Done is closed when all threads are done.
 func (t *Task) Done() <-chan struct{} { return t.done }
 
 // Stats are the counters of the stage's nodes, depth first.

@@ -37,13 +37,13 @@ func TestMain(m *testing.M) {
 // cluster is nodes in one process; their tables are lists of rows cut into
 // splits.
 type cluster struct {
-	t      *testing.T
-	lanes  int
-	nodes  int
-	tables map[types.OID]optest.Table
-	limit  int64
-	open   func() error // called when a split is opened; may be nil
-	pool   *mem.Pool
+	t       *testing.T
+	threads int
+	nodes   int
+	tables  map[types.OID]optest.Table
+	limit   int64
+	open    func() error // called when a split is opened; may be nil
+	pool    *mem.Pool
 }
 
 const splitRows = 100
@@ -125,7 +125,7 @@ func (c *cluster) start(ctx context.Context, staged *plan.Staged) (*task.Task, f
 		sp := c.splitsOf(s, tasks)
 		for n := range tasks {
 			tk, err := task.Start(ctx, build.Config{Stage: s, Env: &function.Env{}, Splits: sp[n], Tables: c, Exchange: local.Node(n),
-				Runtime: &op.Runtime{Lanes: c.lanes, BatchSize: 64, Pool: c.pool, Spill: dir}})
+				Runtime: &op.Runtime{Threads: c.threads, BatchSize: 64, Pool: c.pool, Spill: dir}})
 			if err != nil {
 				c.t.Fatal(err)
 			}
@@ -227,8 +227,8 @@ func wantJoined(tbs map[types.OID]optest.Table) (out []types.Row) {
 var outTypes = []types.Type{types.Int4, types.Text, types.Text}
 
 func TestOneStage(t *testing.T) {
-	for _, lanes := range []int{1, 3} {
-		c := &cluster{t: t, lanes: lanes, nodes: 1, tables: tables(700)}
+	for _, threads := range []int{1, 3} {
+		c := &cluster{t: t, threads: threads, nodes: 1, tables: tables(700)}
 		root := &plan.Limit{Input: &plan.Sort{Input: joined(), Keys: keys, Limit: -1}, Count: konst8(50), Offset: konst8(3)}
 		got, err := c.rows(&plan.Staged{Stages: []plan.Stage{{Root: root}}})
 		if err != nil {
@@ -246,8 +246,8 @@ func TestOneStage(t *testing.T) {
 func konst8(v int64) expr.Expr { return &expr.Const{Val: v, Typ: types.Int8} }
 
 // stagedJoin repartitions both sides, joins and sorts on every node, and merges
-// at the gateway.
-func stagedJoin(broadcast bool) *plan.Staged {
+// at the gateway. The right side may have a runtime filter for the left one.
+func stagedJoin(broadcast, filter bool) *plan.Staged {
 	kind := plan.HashBy
 	lk, rk := []expr.Expr{ref(a0)}, []expr.Expr{ref(b0)}
 	right := &plan.Output{To: 1, Kind: kind, Keys: rk}
@@ -269,21 +269,27 @@ func stagedJoin(broadcast bool) *plan.Staged {
 	if broadcast {
 		st[2].Out = &plan.Output{To: 1, Kind: plan.Spread}
 	}
+	if filter {
+		key := plan.StageID(3).RuntimeFilter()
+		st[2].Root = &plan.Join{Kind: plan.Semi, L: left, R: &plan.Receive{From: key, Cols: []plan.Column{b0}}, LKeys: lk, RKeys: rk, NullSafe: []bool{false}, Broadcast: true}
+		st[3].RuntimeFilter = &plan.Output{To: 2, Kind: plan.Broadcast, Keys: rk}
+	}
 	return &plan.Staged{Stages: st}
 }
 
 func TestStages(t *testing.T) {
 	for _, nodes := range []int{1, 2, 3} {
-		for _, broadcast := range []bool{false, true} {
-			for _, lanes := range []int{1, 2} {
-				t.Run(fmt.Sprintf("nodes=%d/broadcast=%v/lanes=%d", nodes, broadcast, lanes), func(t *testing.T) {
-					c := &cluster{t: t, lanes: lanes, nodes: nodes, tables: tables(700)}
-					got, err := c.rows(stagedJoin(broadcast))
+		for way := range 4 {
+			broadcast, filter := way&1 != 0, way&2 != 0
+			for _, threads := range []int{1, 2} {
+				t.Run(fmt.Sprintf("nodes=%d/broadcast=%v/filter=%v/threads=%d", nodes, broadcast, filter, threads), func(t *testing.T) {
+					c := &cluster{t: t, threads: threads, nodes: nodes, tables: tables(700)}
+					got, err := c.rows(stagedJoin(broadcast, filter))
 					if err != nil {
 						t.Fatal(err)
 					}
 					optest.Compare(t, got, wantJoined(c.tables), outTypes, false)
-					one, err := (&cluster{t: t, lanes: 1, nodes: 1, tables: c.tables}).rows(&plan.Staged{Stages: []plan.Stage{{Root: &plan.Sort{Input: joined(), Keys: keys, Limit: -1}}}})
+					one, err := (&cluster{t: t, threads: 1, nodes: 1, tables: c.tables}).rows(&plan.Staged{Stages: []plan.Stage{{Root: &plan.Sort{Input: joined(), Keys: keys, Limit: -1}}}})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -297,8 +303,8 @@ func TestStages(t *testing.T) {
 // TestSlowReader: a reader that stops reading holds the stages before it up,
 // and closing ends them.
 func TestSlowReader(t *testing.T) {
-	c := &cluster{t: t, lanes: 2, nodes: 2, tables: tables(2000)}
-	for _, staged := range []*plan.Staged{stagedJoin(false), {Stages: []plan.Stage{{Root: joined()}}}} {
+	c := &cluster{t: t, threads: 2, nodes: 2, tables: tables(2000)}
+	for _, staged := range []*plan.Staged{stagedJoin(false, true), {Stages: []plan.Stage{{Root: joined()}}}} {
 		root, end := c.start(context.Background(), staged)
 		if _, err := root.Next(context.Background()); err != nil {
 			t.Error(err)
@@ -309,15 +315,15 @@ func TestSlowReader(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	boom := pgerr.New(pgerr.DataException, "boom")
-	for _, lanes := range []int{1, 3} {
+	for _, threads := range []int{1, 3} {
 		var n atomic.Int32
-		c := &cluster{t: t, lanes: lanes, nodes: 2, tables: tables(700), open: func() error {
+		c := &cluster{t: t, threads: threads, nodes: 2, tables: tables(700), open: func() error {
 			if n.Add(1) == 5 {
 				return boom
 			}
 			return nil
 		}}
-		if _, err := c.rows(stagedJoin(false)); !errors.Is(err, boom) {
+		if _, err := c.rows(stagedJoin(false, true)); !errors.Is(err, boom) {
 			t.Errorf("error %v", err)
 		}
 		c.open = func() error { panic("boom") }
@@ -336,7 +342,7 @@ func TestErrors(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command")
-	c := &cluster{t: t, lanes: 2, nodes: 1, tables: tables(2000)}
+	c := &cluster{t: t, threads: 2, nodes: 1, tables: tables(2000)}
 	root, end := c.start(ctx, &plan.Staged{Stages: []plan.Stage{{Root: joined()}}})
 	defer end()
 	cancel(stop)
@@ -355,7 +361,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestStats(t *testing.T) {
-	c := &cluster{t: t, lanes: 2, nodes: 1, tables: tables(700)}
+	c := &cluster{t: t, threads: 2, nodes: 1, tables: tables(700)}
 	root, end := c.start(context.Background(), &plan.Staged{Stages: []plan.Stage{{Root: &plan.Sort{Input: joined(), Keys: keys, Limit: -1}}}})
 	defer end()
 	n := int64(0)

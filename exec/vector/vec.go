@@ -187,7 +187,7 @@ func FromArrow(a *Arena, arr arrow.Array) *Vec {
 	n, o := d.Len(), d.Offset()
 	v := &Vec{N: n, Arr: arr}
 	bufs := d.Buffers()
-	// Not arr.NullN, which counts and notes it: lanes share constant arrays.
+	// Not arr.NullN, which counts and notes it: threads share constant arrays.
 	if d.NullN() != 0 && len(bufs) > 0 && bufs[0] != nil {
 		v.Valid = BitsFrom(a, bufs[0].Bytes(), o, n)
 	}

@@ -22,8 +22,8 @@ var order = []struct {
 	packages []string
 }{
 	{"sql", []string{"pgerr", "internal/golden", "ascii", "checked", "hash", "template", "number", "datetime", "json", "jsonpath", "types", "codec", "lex", "mysql", "parse", "catalog"}},
-	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind", "rule", "unnest", "opt", "stage", "ddl"}},
-	{"exec", []string{"mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "deparse", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "agg", "op", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
+	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind/typing", "bind/scope", "bind/query", "bind/model", "bind", "rule", "unnest", "opt", "stage", "", "ddl"}},
+	{"exec", []string{"mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "deparse", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/window", "op/recursive", "op/aggregate", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
 	{"ml", []string{"canon", "objective", "optim", "metric", "reduce", "dataset", "feature", "family", "gram", "linear", "tree", "kmeans", "decomp", "net", "families", "model", "train"}},
 	{"cluster", []string{"tlsconf", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "advisory", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "session", "pg", "http"}},

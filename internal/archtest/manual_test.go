@@ -21,7 +21,7 @@ func TestManualPackages(t *testing.T) {
 			rows = append(rows, []string{"`" + l.layer + "`", "the binary and its commands: what joins the wire to the engine; the shell, the benchmarks, the demo"})
 		}
 		for j := len(l.packages) - 1; j >= 0; j-- {
-			dir := l.layer + "/" + l.packages[j]
+			dir := strings.TrimSuffix(l.layer+"/"+l.packages[j], "/")
 			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(dir), "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
 			if err != nil {
 				t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package optest runs an operator over the same rows in every form that rows,
-// memory and lanes come in, and compares what it gives with a slow reference.
+// memory and threads come in, and compares what it gives with a slow reference.
 //
-//	Case ─► batch sizes 1, 3, 8192 × lanes 1, 4 × plain, selections, dictionaries
+//	Case ─► batch sizes 1, 3, 8192 × threads 1, 4 × plain, selections, dictionaries
 //	     ─► a budget so small that it must spill
 //	     ─► closed early, cancelled in the middle, never opened
 //

@@ -26,7 +26,7 @@ func inf() float64 { return math.Inf(1) }
 // Case is an operator, its inputs and what it should give.
 type Case struct {
 	Inputs []Table
-	// Build makes the operator's lanes over the inputs' lanes.
+	// Build makes the operator's threads over the inputs' threads.
 	Build func(rt *op.Runtime, in [][]op.Operator) []op.Operator
 	Out   []types.Type
 	Want  []types.Row
@@ -40,32 +40,32 @@ type Case struct {
 	// 0 is a budget of 1 MiB.
 	Spills bool
 	Budget int64
-	// Lanes, if set, are the numbers of lanes to run with.
-	Lanes []int
+	// Threads, if set, are the numbers of threads to run with.
+	Threads []int
 }
 
 // Run runs the case in all forms.
 func Run(t *testing.T, c Case) {
 	t.Helper()
-	lanes := c.Lanes
-	if lanes == nil {
-		lanes = []int{1, 4}
+	threads := c.Threads
+	if threads == nil {
+		threads = []int{1, 4}
 	}
 	rows := 0
 	for _, in := range c.Inputs {
 		rows += len(in.Rows)
 	}
-	for _, l := range lanes {
+	for _, l := range threads {
 		for _, f := range []Form{{Size: 8192}, {Size: 3, Dict: true}, {Size: 8192, Sel: true, Dict: true}, {Size: 100, Dict: true, Mix: true}, {Size: 1, Sel: true}} {
 			if f.Size < 100 && rows > 5000 {
 				continue
 			}
-			t.Run(fmt.Sprintf("lanes=%d/size=%d/sel=%v/dict=%v", l, f.Size, f.Sel, f.Dict), func(t *testing.T) {
+			t.Run(fmt.Sprintf("threads=%d/size=%d/sel=%v/dict=%v", l, f.Size, f.Sel, f.Dict), func(t *testing.T) {
 				c.once(t, l, f, 0)
 			})
 		}
 		if c.Spills {
-			t.Run(fmt.Sprintf("lanes=%d/spill", l), func(t *testing.T) {
+			t.Run(fmt.Sprintf("threads=%d/spill", l), func(t *testing.T) {
 				budget := c.Budget
 				if budget == 0 {
 					budget = 1 << 20
@@ -76,8 +76,8 @@ func Run(t *testing.T, c Case) {
 			})
 		}
 		for _, at := range []int{0, 2} {
-			t.Run(fmt.Sprintf("lanes=%d/close=%d", l, at), func(t *testing.T) { c.stop(t, l, at, false) })
-			t.Run(fmt.Sprintf("lanes=%d/cancel=%d", l, at), func(t *testing.T) { c.stop(t, l, at, true) })
+			t.Run(fmt.Sprintf("threads=%d/close=%d", l, at), func(t *testing.T) { c.stop(t, l, at, false) })
+			t.Run(fmt.Sprintf("threads=%d/cancel=%d", l, at), func(t *testing.T) { c.stop(t, l, at, true) })
 		}
 	}
 }
@@ -90,12 +90,12 @@ type env struct {
 	tmp  string
 }
 
-func newEnv(t *testing.T, lanes, rows int, budget int64) *env {
+func newEnv(t *testing.T, threads, rows int, budget int64) *env {
 	tmp := t.TempDir()
 	node := mem.NewPool("n1", budget)
 	pool := node.Child("statement", 0)
 	dir := spill.NewDir(spill.Options{Parent: tmp, Pool: pool})
-	return &env{rt: &op.Runtime{Lanes: lanes, BatchSize: rows, Pool: pool, Spill: dir}, pool: pool, dir: dir, tmp: tmp}
+	return &env{rt: &op.Runtime{Threads: threads, BatchSize: rows, Pool: pool, Spill: dir}, pool: pool, dir: dir, tmp: tmp}
 }
 
 func (e *env) check(t *testing.T) {
@@ -124,12 +124,12 @@ func (e *env) check(t *testing.T) {
 func (c *Case) ops(t *testing.T, e *env, f Form) []op.Operator {
 	var in [][]op.Operator
 	for _, tb := range c.Inputs {
-		in = append(in, Source(e.rt.Lanes, tb.Batches(t, f)))
+		in = append(in, Source(e.rt.Threads, tb.Batches(t, f)))
 	}
 	return c.Build(e.rt, in)
 }
 
-// Drive runs the lanes to their ends and gives their rows, those of lane 0
+// Drive runs the threads to their ends and gives their rows, those of thread 0
 // first.
 func Drive(ctx context.Context, root []op.Operator, ts []types.Type) ([]types.Row, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -183,9 +183,9 @@ func Drive(ctx context.Context, root []op.Operator, ts []types.Type) ([]types.Ro
 	return slices.Concat(out...), first
 }
 
-func (c *Case) once(t *testing.T, lanes int, f Form, budget int64) (spilled int64) {
+func (c *Case) once(t *testing.T, threads int, f Form, budget int64) (spilled int64) {
 	t.Helper()
-	e := newEnv(t, lanes, min(f.Size, 8192), budget)
+	e := newEnv(t, threads, min(f.Size, 8192), budget)
 	defer e.check(t)
 	got, err := Drive(context.Background(), c.ops(t, e, f), c.Out)
 	if c.Err != nil {
@@ -227,9 +227,9 @@ func Compare(t *testing.T, got, want []types.Row, ts []types.Type, ordered bool)
 }
 
 // stop ends the run after some batches, by Close alone or by cancelling first.
-func (c *Case) stop(t *testing.T, lanes, after int, cancelled bool) {
+func (c *Case) stop(t *testing.T, threads, after int, cancelled bool) {
 	t.Helper()
-	e := newEnv(t, lanes, 16, 0)
+	e := newEnv(t, threads, 16, 0)
 	defer e.check(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -277,7 +277,7 @@ func (c *Case) stop(t *testing.T, lanes, after int, cancelled bool) {
 
 // Once runs the case in one form and gives the bytes it spilled. Budget 0 is no
 // limit.
-func Once(t *testing.T, c Case, lanes int, f Form, budget int64) (spilled int64) {
+func Once(t *testing.T, c Case, threads int, f Form, budget int64) (spilled int64) {
 	t.Helper()
-	return c.once(t, lanes, f, budget)
+	return c.once(t, threads, f, budget)
 }

@@ -132,12 +132,12 @@ func offset(t testing.TB, ty types.Type, arr arrow.Array) arrow.Array {
 	return array.NewSlice(both, 3, int64(both.Len()))
 }
 
-// Source gives batches to whichever lane asks.
-func Source(lanes int, batches []*batch.Batch) []op.Operator {
+// Source gives batches to whichever thread asks.
+func Source(threads int, batches []*batch.Batch) []op.Operator {
 	s := &source{batches: batches}
-	out := make([]op.Operator, lanes)
+	out := make([]op.Operator, threads)
 	for i := range out {
-		out[i] = &sourceLane{s: s}
+		out[i] = &sourceThread{s: s}
 	}
 	return out
 }
@@ -147,18 +147,18 @@ type source struct {
 	batches []*batch.Batch
 }
 
-type sourceLane struct {
+type sourceThread struct {
 	s      *source
 	opened bool
 	closed bool
 }
 
-func (o *sourceLane) Open(context.Context) error {
+func (o *sourceThread) Open(context.Context) error {
 	o.opened = true
 	return nil
 }
 
-func (o *sourceLane) Next(ctx context.Context) (*batch.Batch, error) {
+func (o *sourceThread) Next(ctx context.Context) (*batch.Batch, error) {
 	if !o.opened || o.closed {
 		return nil, io.EOF
 	}
@@ -175,7 +175,7 @@ func (o *sourceLane) Next(ctx context.Context) (*batch.Batch, error) {
 	return b, nil
 }
 
-func (o *sourceLane) Close() error {
+func (o *sourceThread) Close() error {
 	o.closed = true
 	return nil
 }
@@ -286,8 +286,8 @@ func Value(r *rand.Rand, t types.Type, domain int) types.Datum {
 }
 
 // Columns gives items that are the input's columns.
-func Columns(lanes int, cols ...int) [][]op.Item {
-	out := make([][]op.Item, lanes)
+func Columns(threads int, cols ...int) [][]op.Item {
+	out := make([][]op.Item, threads)
 	for i := range out {
 		out[i] = []op.Item{}
 		for _, c := range cols {
@@ -295,4 +295,17 @@ func Columns(lanes int, cols ...int) [][]op.Item {
 		}
 	}
 	return out
+}
+
+// Wide makes rows that take memory: a key of the given domain, a number, text.
+func Wide(r *rand.Rand, n, domain int) Table {
+	tb := Table{Types: []types.Type{types.Int8, types.Int4, types.Text}}
+	for i := range n {
+		var k types.Datum = int64(r.Intn(domain))
+		if r.Intn(200) == 0 {
+			k = nil
+		}
+		tb.Rows = append(tb.Rows, types.Row{k, int64(r.Intn(50)), fmt.Sprintf("%0200d", i)})
+	}
+	return tb
 }

@@ -35,6 +35,11 @@ func (in *Interp) RunStaged(s *plan.Staged, n int) ([]Row, error) {
 				continue
 			}
 			for j, r := range rows {
+				if st.RuntimeFilter != nil {
+					for k := range n {
+						received[k][st.ID.RuntimeFilter()] = append(received[k][st.ID.RuntimeFilter()], r)
+					}
+				}
 				var to []int
 				switch st.Out.Kind {
 				case plan.Gather:

@@ -8,12 +8,12 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rule"
-	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
@@ -44,7 +44,7 @@ func (w *World) put(t testing.TB, ch ...catalog.Change) {
 }
 
 func (w *World) session(text *parse.Statement) *bind.Session {
-	return &bind.Session{State: w.st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID, Text: text}
+	return &bind.Session{Names: bind.Names{State: w.st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID}, Text: text}
 }
 
 func one(sql string) (*parse.Statement, error) {
@@ -64,7 +64,7 @@ func one(sql string) (*parse.Statement, error) {
 func (w *World) NewTable(t testing.TB, name string, rows float64, cols string) {
 	t.Helper()
 	w.oid++
-	r := &catalog.Relation{OID: w.oid, Schema: catalog.PublicOID, Name: name, Kind: catalog.KindTable, Partitions: 1}
+	r := &catalog.Relation{OID: w.oid, Owner: catalog.BootstrapRoleOID, Schema: catalog.PublicOID, Name: name, Kind: catalog.KindTable, Partitions: 1}
 	st := &props.TableStats{Rows: rows, Cols: map[int16]props.ColStats{}}
 	var pk []int16
 	for _, line := range strings.Split(strings.TrimSpace(cols), "\n") {
@@ -138,16 +138,22 @@ func (w *World) Plan(sql string, poll plan.Poll) (*plan.Staged, error) {
 	}
 	s := w.session(stmt)
 	s.Poll = poll
-	q, err := bind.Query(s, stmt.Node)
+	b, err := planner.Bind(s, stmt.Node)
 	if err != nil {
 		return nil, err
 	}
-	env := w.Env()
-	env.Poll = poll
-	if q, err = opt.Optimize(q, env); err != nil {
+	e := w.Planning()
+	e.Poll = poll
+	p, err := planner.Plan(b, e)
+	if err != nil {
 		return nil, err
 	}
-	return stage.Stage(q.Root, q.Cols, &stage.Env{Nodes: w.Nodes, Stats: w, Poll: poll})
+	return p.Staged, nil
+}
+
+// Planning is what a superuser's plan is made for.
+func (w *World) Planning() *planner.Env {
+	return &planner.Env{State: w.st, Stats: w, Role: catalog.BootstrapRoleOID, Folder: Folder{}, Nodes: w.Nodes}
 }
 
 func (w *World) Env() *rule.Env {

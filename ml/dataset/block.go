@@ -49,21 +49,23 @@ func NewBlock(rows, dense, codes int, narrow bool) *Block {
 	return b
 }
 
-// NewDirty is NewBlock for who writes the dense columns, and says with Clear from
-// which row on not: they have whatever their memory had.
-func NewDirty(rows, dense int, narrow bool) *Block {
-	b := NewBlock(rows, 0, 0, narrow)
-	b.Dense = dense
-	if n := b.Padded() * dense; narrow {
-		b.X32 = spared[float32](n)
+// NewDirty is NewBlock for who writes the dense columns, labels and weights, and says
+// with Clear from which row on not: they have whatever their memory had.
+func NewDirty(rows, dense, codes int, narrow bool) *Block {
+	n := f64.Tiles(rows) * f64.Lanes
+	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spared[float64](n), W: spared[float64](n)}
+	if narrow {
+		b.X32 = spared[float32](n * dense)
 	} else {
-		b.X64 = spared[float64](n)
+		b.X64 = spared[float64](n * dense)
 	}
 	return b
 }
 
-// Clear makes the dense columns zeros from a row on.
+// Clear makes dense columns, labels and weights zeros from a row on.
 func (b *Block) Clear(from int) {
+	clear(b.Y[from:])
+	clear(b.W[from:])
 	head := min(f64.Tiles(from)*f64.Lanes, b.Padded())
 	for i := from; i < head; i++ {
 		for j := range b.Dense {
@@ -376,19 +378,19 @@ func (s *Blocks) End(id int) int {
 func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	s.mu.Lock()
 	it := s.items[id]
-	if it == nil || it.disk == nil {
+	if it == nil {
 		s.mu.Unlock()
-		if it == nil {
-			return nil, func() {}, nil
-		}
-		if it.made != nil {
-			return s.open(it.made)
-		}
-		c := it.b
+		return nil, func() {}, nil
+	}
+	c, made, disk, windows, hashes, more := it.b, it.made, it.disk, it.windows, it.hashes, it.more // all may be evicted from here on
+	s.mu.Unlock()
+	switch {
+	case made != nil:
+		return s.open(made)
+	case disk == nil:
 		return &c, func() {}, nil
 	}
-	e, c, windows, hashes, more := *it.disk, it.b, it.windows, it.hashes, it.more
-	s.mu.Unlock()
+	e := *disk
 	m, release, err := s.file.mapped(e)
 	if err != nil {
 		return nil, nil, err
@@ -444,7 +446,10 @@ func (s *Blocks) Take(id int) (*Block, error) {
 	}
 	c := *b
 	c.X32, c.X64, c.Code, c.Y, c.W = slices.Clone(b.X32), slices.Clone(b.X64), slices.Clone(b.Code), slices.Clone(b.Y), slices.Clone(b.W)
-	c.Windows, c.Hashes = slices.Clone(b.Windows), slices.Clone(b.Hashes)
+	c.Windows, c.Hashes, c.More = slices.Clone(b.Windows), slices.Clone(b.Hashes), slices.Clone(b.More)
+	for i, y := range c.More {
+		c.More[i] = slices.Clone(y)
+	}
 	s.mu.Lock()
 	delete(s.items, id)
 	s.mu.Unlock()

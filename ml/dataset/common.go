@@ -29,14 +29,15 @@ type Common struct {
 	Hash   RowHash // of the row
 	Record []byte
 	N      int64
-	Held   bool // of rows that are distributed encoded: the copies are held out
-	Home   bool // they are too few to be shared: all are in the row's own leaf
+	Held   int64 // of rows that are distributed encoded: how many are held out
+	Home   bool  // they are too few to be shared: all are in the row's own leaf
 }
 
 // common is a Common as a store has it.
 type common struct {
 	Common
-	at int // of the record, in the region of all of them
+	held bool // the store has those that are held out; else it has the others
+	at   int  // of the record, in the region of all of them
 }
 
 // Common gives the rows that more than one row in spreadIn of total is a copy of,
@@ -101,6 +102,11 @@ func (s *Store) visit(bkt int, f func(rec []byte)) error {
 // visitExtent reads a run of records piece by piece: one of equal rows may be as
 // long as memory.
 func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
+	if !s.layout.isCoded() {
+		u := s.unpack(e.off, e.len)
+		defer u.close()
+		return u.piece(e, f)
+	}
 	size := min(visitBytes, e.len)
 	if err := s.grow(int64(size)); err != nil {
 		return err
@@ -139,9 +145,9 @@ func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
 }
 
 // Spread distributes the copies of these rows, which Common of all stores gave Together,
-// over all leaves. It is for stores whose leaves are several, before the first
-// Settle.
-func (s *Store) Spread(list []Common) error {
+// over all leaves: those held out, where that is what the store has, or else the others. It is for
+// stores whose leaves are several, before the first Settle.
+func (s *Store) Spread(list []Common, held bool) error {
 	size := 0
 	for _, c := range list {
 		if n, ok := s.layout.recordLen(c.Record); !ok || n != len(c.Record) || c.N < 1 {
@@ -159,7 +165,7 @@ func (s *Store) Spread(list []Common) error {
 	}
 	s.spread, s.spreadRecs = nil, make([]byte, 0, size)
 	for _, c := range list {
-		s.spread = append(s.spread, common{c, len(s.spreadRecs)})
+		s.spread = append(s.spread, common{c, held, len(s.spreadRecs)})
 		s.spreadRecs = append(s.spreadRecs, c.Record...)
 		for len(s.spreadRecs)%8 != 0 {
 			s.spreadRecs = append(s.spreadRecs, 0)
@@ -174,7 +180,7 @@ func Together(list []Common, total int64) []Common {
 	out := list[:0]
 	for _, c := range list {
 		if n := len(out); n > 0 && out[n-1].Hash == c.Hash {
-			out[n-1].N += c.N
+			out[n-1].N, out[n-1].Held = out[n-1].N+c.N, out[n-1].Held+c.Held
 		} else {
 			out = append(out, c)
 		}
@@ -226,8 +232,11 @@ func (c *Counted) Count(v *View, i int, held bool, record func() []byte) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if x.N++; x.Record == nil {
-		x.Record, x.Held = record(), held
+	if x.N++; held {
+		x.Held++
+	}
+	if x.Record == nil {
+		x.Record = record()
 	}
 	return true
 }
@@ -277,6 +286,16 @@ func (c *common) ordinals(l *Leaf) (from, to int64) {
 	return i * c.N / leaves, (i + 1) * c.N / leaves
 }
 
+// copies is how many of the store's a leaf has.
+func (c *common) copies(l *Leaf) int64 {
+	from, to := c.ordinals(l)
+	held := mulDiv(to, c.Common.Held, c.N) - mulDiv(from, c.Common.Held, c.N)
+	if c.held {
+		return held
+	}
+	return to - from - held
+}
+
 // draws gives how many copies of spread rows a leaf holds out.
 func (l *Leaf) draws(d *Drawer) map[RowHash]*leafDraw {
 	out := map[RowHash]*leafDraw{}
@@ -310,7 +329,7 @@ func mulDiv(a, b, c int64) int64 {
 func (l *Leaf) spreadKeys(keys []key, region int) []key {
 	for i := range l.store.spread {
 		c := &l.store.spread[i]
-		for k, to := c.ordinals(l); k < to; k++ {
+		for range c.copies(l) {
 			keys = append(keys, key{uint64(l.from) << (64 - bucketBits), loc(region)<<32 | loc(c.at/8)})
 		}
 	}

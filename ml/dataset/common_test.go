@@ -70,7 +70,7 @@ func TestCopiesOnAllLeaves(t *testing.T) {
 			}
 			common = Together(common, int64(len(rows)))
 			for _, s := range stores {
-				if err := s.Spread(common); err != nil {
+				if err := s.Spread(common, false); err != nil {
 					t.Fatal(err)
 				}
 				if err := s.Finish(); err != nil {

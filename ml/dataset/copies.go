@@ -47,6 +47,9 @@ type Copy struct {
 	Hash RowHash
 	Node int32
 	N    int64
+	// Apart is how many of them were counted apart from other rows whose statistics were
+	// taken.
+	Apart int64
 }
 
 // Clone is a copy.
@@ -72,7 +75,7 @@ func (c *Copies) Merge(o *Copies) {
 	c.List = list[:0]
 	for _, x := range list {
 		if n := len(c.List); n > 0 && c.List[n-1].Hash == x.Hash && c.List[n-1].Node == x.Node {
-			c.List[n-1].N += x.N
+			c.List[n-1].N, c.List[n-1].Apart = c.List[n-1].N+x.N, c.List[n-1].Apart+x.Apart
 		} else {
 			c.List = append(c.List, x)
 		}
@@ -89,6 +92,7 @@ func (c *Copies) Encode(e *canon.E) {
 		x.Hash.Encode(e)
 		e.U32(uint32(x.Node))
 		e.I64(x.N)
+		e.I64(x.Apart)
 	}
 }
 
@@ -98,9 +102,9 @@ func DecodeCopies(d *canon.D) *Copies {
 	if n := len(c.Bins); n != 0 && n != drawBins {
 		d.Fail()
 	}
-	for range d.Count(hashBytes + 12) {
-		x := Copy{Hash: DecodeRowHash(d), Node: int32(d.U32()), N: d.I64()}
-		if x.Node < 0 || x.Node >= maxNodes || x.N < 0 {
+	for range d.Count(hashBytes + 20) {
+		x := Copy{Hash: DecodeRowHash(d), Node: int32(d.U32()), N: d.I64(), Apart: d.I64()}
+		if x.Node < 0 || x.Node >= maxNodes || x.N < 0 || x.Apart < 0 {
 			d.Fail()
 		}
 		c.List = append(c.List, x)
@@ -238,7 +242,7 @@ func countOf(rows []RowHash, node, n int, hash func(i int) RowHash) *Copies {
 	out := &Copies{}
 	for _, h := range rows {
 		if copies[h] > 0 {
-			out.List = append(out.List, Copy{h, int32(node), copies[h]})
+			out.List = append(out.List, Copy{Hash: h, Node: int32(node), N: copies[h]})
 		}
 	}
 	return out

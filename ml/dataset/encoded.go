@@ -261,19 +261,18 @@ func (l *Leaf) each(f func(rec []byte)) error {
 	for _, at := range l.order {
 		f(s.layout.whole(at.in(l.regions)))
 	}
-	if !l.spilled {
-		return nil
-	}
-	for _, sh := range s.shards {
-		for _, r := range sh.runs {
-			if err := s.visitRun(r, l.from, l.to, f); err != nil {
-				return err
+	if l.spilled {
+		for _, sh := range s.shards {
+			for _, r := range sh.runs {
+				if err := s.visitRun(r, l.from, l.to, f); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	for i := range s.spread {
 		c := &s.spread[i]
-		for at, to := c.ordinals(l); at < to; at++ {
+		for range c.copies(l) {
 			f(c.Record)
 		}
 	}

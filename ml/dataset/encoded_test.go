@@ -95,7 +95,7 @@ func codedStores(t *testing.T, r *rand.Rand, rows, leaves int, narrow, weighted 
 		t.Fatalf("%d rows are shared", shared)
 	}
 	for _, s := range nodes {
-		if err := errors.Join(s.Spread(list), s.Finish()); err != nil {
+		if err := errors.Join(s.Spread(list, false), s.Finish()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -38,6 +39,11 @@ func (c *Copies) Unsure() (rows []RowHash) {
 	if c.Missed == 0 {
 		return nil
 	}
+	return c.MayBeCommon()
+}
+
+// MayBeCommon gives the rows, ascending by hash, that may be common by what is known.
+func (c *Copies) MayBeCommon() (rows []RowHash) {
 	c.each(func(h RowHash, copies []Copy, n int64) {
 		if c.common(n + c.Missed) {
 			rows = append(rows, h)
@@ -60,9 +66,10 @@ func (c *Copies) each(f func(h RowHash, copies []Copy, n int64)) {
 	})
 }
 
-// Holdout chooses what to hold out. Nothing is Unsure, or it was counted anew.
-// Where rows do not stay in place, they move to where their copies meet.
-func (c *Copies) Holdout(share float64, inPlace bool) *Holdout {
+// Holdout chooses what to hold out. Nothing is Unsure, or it was counted anew. perNode
+// has each node hold out its share of the copies that it has; else these will have moved to
+// where they meet.
+func (c *Copies) Holdout(share float64, perNode bool) *Holdout {
 	h := &Holdout{Share: share}
 	light, sum := append([]int64(nil), c.Bins...), 0.5
 	c.each(func(hash RowHash, copies []Copy, n int64) {
@@ -74,11 +81,12 @@ func (c *Copies) Holdout(share float64, inPlace bool) *Holdout {
 		sum += float64(float64(n) * share)
 		left := min(int64(math.Floor(sum)-before), n)
 		q := Quota{Hash: hash, Held: []int64{left}}
-		if inPlace {
-			q.Held = make([]int64, copies[len(copies)-1].Node+1)
+		if perNode {
+			q.Held = byNode(copies)
+			at := int64(0)
 			for _, x := range copies {
-				q.Held[x.Node] = min(left, x.N)
-				left -= q.Held[x.Node]
+				q.Held[x.Node] = mulDiv(at+x.N, left, n) - mulDiv(at, left, n)
+				at += x.N
 			}
 		}
 		h.Common = append(h.Common, q)
@@ -98,9 +106,32 @@ func (c *Copies) Holdout(share float64, inPlace bool) *Holdout {
 	return h
 }
 
+// byNode has room for a number of each node that has copies, and for more than one: a
+// single one would be for whichever node has them.
+func byNode(copies []Copy) []int64 { return make([]int64, max(2, copies[len(copies)-1].Node+1)) }
+
+// Quota tells whether a row is common, and how many of its copies node holds out then.
+func (h *Holdout) Quota(row RowHash, node int) (held int64, common bool) {
+	at, common := slices.BinarySearchFunc(h.Common, row, func(q Quota, row RowHash) int { return bytes.Compare(q.Hash[:], row[:]) })
+	if !common {
+		return 0, false
+	}
+	return h.Common[at].on(node), true
+}
+
+func (q *Quota) on(node int) int64 {
+	switch {
+	case len(q.Held) == 1:
+		return q.Held[0]
+	case node < len(q.Held):
+		return q.Held[node]
+	}
+	return 0
+}
+
 // Fold chooses what is held out in fold number fold of so many, from 0: Holdout
 // says of which copies and rows.
-func (c *Copies) Fold(fold, folds int, inPlace bool) *Holdout {
+func (c *Copies) Fold(fold, folds int, perNode bool) *Holdout {
 	h := &Holdout{Share: 1 / float64(folds)}
 	light, at := append([]int64(nil), c.Bins...), int64(0)
 	c.each(func(hash RowHash, copies []Copy, n int64) {
@@ -109,8 +140,8 @@ func (c *Copies) Fold(fold, folds int, inPlace bool) *Holdout {
 		}
 		light[hash.bin()] -= n
 		q := Quota{Hash: hash, Held: []int64{inTurn(at, n, fold, folds)}}
-		if inPlace {
-			q.Held = make([]int64, copies[len(copies)-1].Node+1)
+		if perNode {
+			q.Held = byNode(copies)
 			first := at
 			for _, x := range copies {
 				q.Held[x.Node] = inTurn(first, x.N, fold, folds)
@@ -186,12 +217,7 @@ func (h *Holdout) On(node int) *Drawer {
 	d := &Drawer{share: h.Share, from: h.From, cut: h.Cut, common: make(map[RowHash]*atomic.Int64, len(h.Common))}
 	for _, q := range h.Common {
 		left := &atomic.Int64{}
-		switch {
-		case len(q.Held) == 1:
-			left.Store(q.Held[0])
-		case node < len(q.Held):
-			left.Store(q.Held[node])
-		}
+		left.Store(q.on(node))
 		d.common[q.Hash] = left
 	}
 	return d
@@ -313,6 +339,32 @@ func ZoneOf(ranges ...[2]float64) (z Zone) {
 	return z
 }
 
+// ZoneAround is the zone of cuts that are about these bins.
+func ZoneAround(cuts []int) Zone {
+	var ranges [][2]float64
+	for _, c := range slices.Sorted(slices.Values(cuts)) {
+		ranges = append(ranges, [2]float64{float64(c) / drawBins, float64(c) / drawBins})
+	}
+	return ZoneOf(ranges...)
+}
+
+// Draws tells whether statistics that were taken apart by the zone, and of copies that c
+// says of, tell those of rows that h holds out from others.
+func (z Zone) Draws(h *Holdout, c *Copies) bool {
+	held, ok := z.Held(h)
+	for _, x := range c.List {
+		q, common := h.Quota(x.Hash, int(x.Node))
+		switch mixed := x.N - x.Apart; {
+		case !common:
+		case held[z.Part(x.Hash)]:
+			ok = ok && q >= mixed
+		default:
+			ok = ok && q <= x.Apart
+		}
+	}
+	return ok
+}
+
 // Parts is the number of parts.
 func (z Zone) Parts() int { return len(z.ends) + 1 }
 
@@ -322,8 +374,8 @@ func (z Zone) Part(h RowHash) int {
 	return at
 }
 
-// Held tells of each part whether h holds its rows out; false where the parts do
-// not say that.
+// Held tells of each part whether h holds its rows out, those that are not common; false
+// where the parts do not say that.
 func (z Zone) Held(h *Holdout) (held []bool, ok bool) {
 	held = make([]bool, z.Parts())
 	from, known := 0, 0
@@ -340,7 +392,14 @@ func (z Zone) Held(h *Holdout) (held []bool, ok bool) {
 		}
 		from = to
 	}
-	return held, known >= 2 && len(h.Common) == 0
+	return held, known >= 2
+}
+
+// Only gives row i alone, as long as v lives.
+func (v *View) Only(i int) *View {
+	c := *v
+	c.order, c.recs, c.Rows, c.release = v.order[i:i+1], nil, 1, func() {}
+	return &c
 }
 
 // Parted gives the rows of a view by part, nil for none.

@@ -85,9 +85,12 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 			l.Rows -= rows
 		}
 	}
+	kept := l.Rows // by the order; of encoded rows it has no copies of what is spread
 	for i := range s.spread {
-		a, b := s.spread[i].ordinals(l)
-		l.Rows += int(b - a)
+		l.Rows += int(s.spread[i].copies(l))
+	}
+	if !s.layout.isCoded() {
+		kept = l.Rows
 	}
 	if s.cfg.Windows != nil && l.Rows > math.MaxInt32 {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a partition of the training query has too many rows")
@@ -95,12 +98,12 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 	if l.spilled {
 		return l, nil
 	}
-	done, err := l.roomToSort()
+	done, err := l.roomToSort(kept)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	keys := make([]key, 0, l.Rows)
+	keys := make([]key, 0, kept)
 	for bkt := from; bkt < to; bkt++ {
 		heavy, _ := s.away(bkt)
 		for _, sh := range shards {
@@ -118,14 +121,17 @@ func (s *Store) Settle(ctx context.Context, from, to int) (*Leaf, error) {
 		}
 	}
 	l.regions = append(regions[:len(regions):len(regions)], s.spreadRecs)
-	l.order = l.sort(l.spreadKeys(keys, len(regions)), l.regions)
+	if !s.layout.isCoded() {
+		keys = l.spreadKeys(keys, len(regions))
+	}
+	l.order = l.sort(keys, l.regions)
 	return l, ctx.Err()
 }
 
-// roomToSort charges the order, and until done is called what making it takes: the
+// roomToSort charges the order of so many rows, and until done is called what making it takes: the
 // keys, of a keyed store also with ranks.
-func (l *Leaf) roomToSort() (done func(), err error) {
-	n, keys2 := int64(l.Rows), int64(keyBytes)
+func (l *Leaf) roomToSort(rows int) (done func(), err error) {
+	n, keys2 := int64(rows), int64(keyBytes)
 	if l.store.cfg.Windows != nil {
 		keys2 += keyBytes + 8
 	}
@@ -154,7 +160,7 @@ func (l *Leaf) gather() (order []loc, regions [][]byte, release func(), err erro
 	if err := s.grow(int64(size)); err != nil {
 		return nil, nil, nil, err
 	}
-	done, err := l.roomToSort()
+	done, err := l.roomToSort(l.Rows)
 	if err != nil {
 		s.shrink(int64(size))
 		return nil, nil, nil, err

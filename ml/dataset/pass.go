@@ -78,6 +78,26 @@ func (b *Block) Value(i, j int) float64 {
 	return b.X64[at]
 }
 
+// CodeAt gives the code in row i of column j of the codes.
+func (b *Block) CodeAt(i, j int) int32 {
+	return b.Code[(i&^(f64.Lanes-1))*b.Codes+j*f64.Lanes+i&(f64.Lanes-1)]
+}
+
+// SetCode sets it.
+func (b *Block) SetCode(i, j int, code int32) {
+	b.Code[(i&^(f64.Lanes-1))*b.Codes+j*f64.Lanes+i&(f64.Lanes-1)] = code
+}
+
+// Ahead is the memory of the dense columns of at most n rows from a tile on.
+func (b *Block) Ahead(from, n int) []byte {
+	from = min(from, b.Padded())
+	to := min(from+n, b.Padded())
+	if b.X32 != nil {
+		return raw(b.X32[from*b.Dense : to*b.Dense])
+	}
+	return raw(b.X64[from*b.Dense : to*b.Dense])
+}
+
 // Set sets the number in row i of dense column j.
 func (b *Block) Set(i, j int, v float64) {
 	at := (i&^(f64.Lanes-1))*b.Dense + j*f64.Lanes + i&(f64.Lanes-1)

@@ -13,13 +13,14 @@ import (
 // memory to those who work on them.
 type run struct {
 	off int64
-	len int // of the records
+	len int // of the pieces
 }
 
 // dirEntry is the bytes of a directory for each piece: its end in the run in words
-// of dirWord bytes, and the sum.
+// of dirWord bytes, the sum, the length of the records, which memory is asked for, and the sum
+// of these.
 const (
-	dirEntry = 8
+	dirEntry = 16
 	dirWord  = 4
 )
 
@@ -31,38 +32,55 @@ func (s *Store) pieces() int {
 	return Buckets
 }
 
-// writeRun writes the records of a shard, distributed.
+// writeRun writes the records of a shard, distributed: those of rows as the query gave
+// them packed.
 func (s *Store) writeRun(sh *shard, regions [][]byte) error {
-	total := 0
+	total, records := 0, 0
 	for _, d := range sh.distributed {
 		for bkt := range Buckets {
 			for _, k := range d.of(bkt) {
 				total += len(s.layout.whole(k.at.in(regions)))
+				records++
 			}
 		}
 	}
 	if total == 0 { // all was taken
 		return nil
 	}
-	per := Buckets / s.pieces()
+	per, packs := Buckets/s.pieces(), !s.layout.isCoded()
 	dir := make([]byte, 0, s.pieces()*dirEntry)
-	e, err := s.file.stream(total+cap(dir), 8, func(w io.Writer) error {
-		end := 0
-		sum := uint32(0)
+	most, end := total, 0
+	if packs {
+		most = packedMost(total, records, s.pieces())
+		s.take(packBytes)
+		defer s.shrink(packBytes)
+	}
+	e, err := s.file.stream(most+cap(dir), 8, func(w io.Writer) error {
+		p := &packing{l: s.layout, w: w}
+		raw := 0
 		for bkt := range Buckets {
 			for _, d := range sh.distributed {
 				for _, k := range d.of(bkt) {
 					rec := s.layout.whole(k.at.in(regions))
-					sum = crc32.Update(sum, castagnoli, rec)
-					if _, err := w.Write(rec); err != nil {
+					raw += len(rec)
+					put := p.write
+					if packs {
+						put = p.add
+					}
+					if err := put(rec); err != nil {
 						return err
 					}
-					end += len(rec)
 				}
 			}
 			if (bkt+1)%per == 0 {
-				dir = le.AppendUint32(le.AppendUint32(dir, uint32(end/dirWord)), sum)
-				sum = 0
+				size, sum, err := p.end()
+				if err != nil {
+					return err
+				}
+				end += size
+				entry := le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, uint32(end/dirWord)), sum), uint32(raw))
+				dir = le.AppendUint32(append(dir, entry...), crc32.Checksum(entry, castagnoli))
+				raw = 0
 			}
 		}
 		_, err := w.Write(dir)
@@ -71,10 +89,11 @@ func (s *Store) writeRun(sh *shard, regions [][]byte) error {
 	if err != nil {
 		return err
 	}
-	s.cfg.Pool.AddSpilled(int64(e.len))
+	s.file.giveBack(e, end+len(dir))
+	s.cfg.Pool.AddSpilled(int64(end + len(dir)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sh.runs = append(sh.runs, run{e.off, total})
+	sh.runs = append(sh.runs, run{e.off, end})
 	return nil
 }
 
@@ -92,11 +111,11 @@ func (s *Store) extents(r run, from, to int) ([]extent, error) {
 	out, at := make([]extent, 0, to-from), 0
 	for i := first; i < to; i++ {
 		end := int(le.Uint32(dir)) * dirWord
-		if end < at || end > r.len {
+		if end < at || end > r.len || crc32.Checksum(dir[:dirEntry-4], castagnoli) != le.Uint32(dir[dirEntry-4:]) {
 			return nil, errDamaged()
 		}
 		if i >= from {
-			out = append(out, extent{r.off + int64(at), end - at, le.Uint32(dir[4:])})
+			out = append(out, extent{r.off + int64(at), end - at, le.Uint32(dir[4:]), int(le.Uint32(dir[8:]))})
 		}
 		at, dir = end, dir[dirEntry:]
 	}
@@ -130,39 +149,28 @@ func (s *Store) readRun(dst []byte, r run, from, to int, heavy []bool) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	for len(list) > 0 {
-		// Buckets that follow each other are read at once.
-		n, size := 0, 0
-		for n < len(list) && !heavy[to-len(list)+n-from] {
-			size += list[n].len
-			n++
-		}
-		if n == 0 {
-			if err := s.visitExtent(list[0], func(rec []byte) {
-				if !s.spreads(rec) {
-					dst = append(dst, rec...)
-				}
-			}); err != nil {
-				return nil, err
+	size := 0
+	for _, e := range list {
+		size += e.len
+	}
+	u := s.unpack(list[0].off, size)
+	defer u.close()
+	for i, e := range list {
+		room := true
+		err := u.piece(e, func(rec []byte) {
+			if heavy[i] && s.spreads(rec) {
+				return
 			}
-			list = list[1:]
-			continue
-		}
-		if size > cap(dst)-len(dst) {
-			return nil, errDamaged()
-		}
-		at := len(dst)
-		dst = dst[:at+size]
-		if err := s.file.readAt(list[0].off, dst[at:]); err != nil {
+			if room = room && len(rec) <= cap(dst)-len(dst); room {
+				dst = append(dst, rec...)
+			}
+		})
+		if err != nil {
 			return nil, err
 		}
-		for _, e := range list[:n] {
-			if err := e.check(dst[at : at+e.len]); err != nil {
-				return nil, err
-			}
-			at += e.len
+		if !room {
+			return nil, errDamaged()
 		}
-		list = list[n:]
 	}
 	return dst, nil
 }
@@ -221,7 +229,7 @@ func (s *Store) sizeOf(shards []*shard, from, to int) (size int, err error) {
 				return 0, err
 			}
 			for _, e := range list {
-				size += e.len
+				size += e.raw
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
 
 // emitExtent hands out the records of an extent in runs.
 func (s *Store) emitExtent(e extent, emit func(records []byte) error) error {
-	size := min(s.pieceBytes(takeLeast, takeRun), e.len)
+	size := min(s.pieceBytes(takeLeast, takeRun), e.raw)
 	s.take(int64(size))
 	defer s.shrink(int64(size))
 	buf := make([]byte, 0, size)

@@ -81,13 +81,21 @@ func TestDirtyBlocks(t *testing.T) {
 			}
 			reuse(old.X32)
 			reuse(old.X64)
-			b := NewDirty(rows, dense, narrow)
+			b := NewDirty(rows, dense, 0, narrow)
 			for i := range end {
 				for j := range dense {
 					b.Set(i, j, float64(i+j))
 				}
 			}
+			for i := range b.Y {
+				b.Y[i], b.W[i] = 5, 6 // as a spare may have it
+			}
 			b.Clear(end)
+			for i := range b.Y {
+				if out := i >= end; out != (b.Y[i] == 0) || out != (b.W[i] == 0) {
+					t.Fatalf("rows up to %d: the label of row %d is %v, its weight %v", end, i, b.Y[i], b.W[i])
+				}
+			}
 			for i := range rows {
 				for j := range dense {
 					want := float64(i + j)

@@ -21,6 +21,8 @@ type tempFile struct {
 	dir  string
 	f    *os.File
 	size int64
+	// holes are bytes that nobody wrote, which take no disk space.
+	holes int64
 }
 
 // extent is a piece of a tempFile.
@@ -28,6 +30,7 @@ type extent struct {
 	off int64
 	len int
 	sum uint32 // CRC-32C
+	raw int    // bytes of the records, of a piece of a run
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -103,6 +106,26 @@ func (t *tempFile) stream(n int, align int64, emit func(w io.Writer) error) (ext
 	return e, nil
 }
 
+// giveBack says that of an extent only the first n bytes were written.
+func (t *tempFile) giveBack(e extent, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.size == e.off+int64(e.len) {
+		t.size = e.off + int64(n)
+	} else {
+		t.holes += int64(e.len - n)
+	}
+}
+
+// ReadAt implements io.ReaderAt.
+func (t *tempFile) ReadAt(dst []byte, off int64) (int, error) {
+	n, err := t.f.ReadAt(dst, off)
+	if err != nil && err != io.EOF {
+		err = diskError(err)
+	}
+	return n, err
+}
+
 // readAt reads a piece of an extent. The caller compares the extent's sum.
 func (t *tempFile) readAt(off int64, dst []byte) error {
 	if _, err := t.f.ReadAt(dst, off); err != nil {
@@ -115,7 +138,7 @@ func (t *tempFile) readAt(off int64, dst []byte) error {
 func (t *tempFile) bytes() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.size
+	return t.size - t.holes
 }
 
 // Close frees the disk space.
@@ -126,7 +149,7 @@ func (t *tempFile) Close() error {
 		return nil
 	}
 	f := t.f
-	t.f, t.size = nil, 0
+	t.f, t.size, t.holes = nil, 0, 0
 	return f.Close()
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -128,6 +129,14 @@ func (d *driver) Tell(m family.Message) error {
 		return errRange()
 	}
 	return nil
+}
+
+// Foretold implements family.Foretold.
+func (d *driver) Foretold(r *feature.Ranges) family.Message {
+	if d.s.op != opBounds {
+		return nil
+	}
+	return &partial{Bounds: gram.BoundsOf(r)}
 }
 
 func errRange() error {

@@ -27,7 +27,7 @@ func (p *pass) products(b *dataset.Block, from, n int) {
 	default:
 		gram.Weigh(p.b, p.a, p.share[:n], d+1)
 	}
-	p.product.Add(p.a, right, n)
+	p.product.Add(p.a, right, n, b.Ahead(from+n, n))
 }
 
 // project makes factors of the rows' projections, of ones and of the rows'

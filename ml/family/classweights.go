@@ -2,6 +2,7 @@ package family
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -13,29 +14,40 @@ import (
 
 // ClassWeight is what a row of a class counts.
 type ClassWeight struct {
+	Target string // whose class it is, "" where the statement does not say
 	Class  string // as text
 	Weight float64
+	// Balanced tells, in the place of a class, that all classes of the target are to count
+	// the same.
+	Balanced bool
 }
 
 // ClassWeights are those that the option of that name gives by class; nil where it
 // gives none.
 func (o *Values) ClassWeights() (out []ClassWeight) {
 	list := o.Texts("class_weights", nil)
-	for i := 0; i+1 < len(list); i += 2 {
-		w, _ := strconv.ParseFloat(list[i+1], 64) // as readClassWeights wrote it
-		out = append(out, ClassWeight{list[i], w})
+	for ; len(list) >= 3; list = list[3:] {
+		w, err := strconv.ParseFloat(list[2], 64) // as readClassWeights wrote it
+		out = append(out, ClassWeight{list[0], list[1], w, err != nil})
 	}
 	return out
 }
 
-// readClassWeights reads true for balanced weights, or classes and their weights
+// HasClassWeights tells whether the option asks for any.
+func (o *Values) HasClassWeights() bool {
+	return o.Bool("class_weights", false) || o.ClassWeights() != nil
+}
+
+const balanced = "balanced" // among weights, of a target
+
+// readClassWeights reads true for balanced weights, or targets, classes and their weights
 // in turn.
 func readClassWeights(v Value) (any, error) {
 	bad := func() (any, error) {
-		return nil, v.Bad("balanced, none, or a weight above 0 for each class: '{\"yes\": 5, \"no\": 1}' or [('yes', 5), ('no', 1)]")
+		return nil, v.Bad("balanced, none, or a weight above 0 for each class: '{\"yes\": 5, \"no\": 1}' or [('yes', 5), ('no', 1)], of several targets by target")
 	}
 	switch v.Word() {
-	case "balanced", "auto":
+	case balanced, "auto":
 		return true, nil
 	case "none":
 		return false, nil
@@ -44,54 +56,113 @@ func readClassWeights(v Value) (any, error) {
 		return b, nil
 	}
 	var out []string
-	seen := map[string]bool{}
-	put := func(class string, weight any) bool {
-		f, num := feature.Float(weight)
-		if !num || f-f != 0 || f <= 0 || seen[class] {
+	type place struct{ target, class string }
+	seen := map[place]bool{}
+	var put func(target, class string, weight any) bool
+	put = func(target, class string, weight any) bool {
+		if seen[place{target, class}] {
 			return false
 		}
-		seen[class] = true
-		out = append(out, class, strconv.FormatFloat(f, 'g', -1, 64))
-		return true
+		seen[place{target, class}] = true
+		if target == "" {
+			switch x := weight.(type) {
+			case []pair:
+				return v.eachWeight(x, func(of string, w any) bool { return put(class, of, w) })
+			case string:
+				out = append(out, class, "", balanced)
+				return strings.EqualFold(x, balanced)
+			}
+		}
+		f, num := feature.Float(weight)
+		out = append(out, target, class, strconv.FormatFloat(f, 'g', -1, 64))
+		return num && f-f == 0 && f > 0
 	}
-	switch x := v.Value.(type) {
-	case string:
-		d := json.NewDecoder(strings.NewReader(x))
-		if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	var weights any = v.Value
+	if x, ok := weights.(string); ok {
+		var err error
+		if weights, err = readObject(x); err != nil {
 			return bad()
-		}
-		for d.More() {
-			class, err := d.Token()
-			name, ok := class.(string)
-			if err != nil || !ok {
-				return bad()
-			}
-			if weight, err := d.Token(); err != nil || !put(name, weight) {
-				return bad()
-			}
-		}
-		if _, err := d.Token(); err != nil {
-			return bad()
-		}
-		if _, err := d.Token(); err != io.EOF {
-			return bad()
-		}
-	case types.Array:
-		for _, e := range x.Elems {
-			pair, ok := e.(types.Array)
-			if !ok || len(pair.Elems) != 2 {
-				return bad()
-			}
-			class, ok := v.classText(pair.Elems[0])
-			if !ok || !put(class, pair.Elems[1]) {
-				return bad()
-			}
 		}
 	}
-	if out == nil {
+	if !v.eachWeight(weights, func(class string, w any) bool { return put("", class, w) }) || out == nil {
 		return bad()
 	}
 	return out, nil
+}
+
+// pair is a member of an object.
+type pair struct {
+	name  string
+	value any
+}
+
+// eachWeight calls f with what an object or a list of pairs has, in its order, as long as f
+// says so.
+func (v Value) eachWeight(weights any, f func(name string, value any) bool) bool {
+	switch x := weights.(type) {
+	case []pair:
+		for _, p := range x {
+			if !f(p.name, p.value) {
+				return false
+			}
+		}
+		return len(x) > 0
+	case types.Array:
+		for _, e := range x.Elems {
+			two, ok := e.(types.Array)
+			if !ok || len(two.Elems) != 2 {
+				return false
+			}
+			if name, ok := v.classText(two.Elems[0]); !ok || !f(name, two.Elems[1]) {
+				return false
+			}
+		}
+		return len(x.Elems) > 0
+	}
+	return false
+}
+
+// readObject reads a JSON object of texts, numbers and other objects, which keeps its order.
+func readObject(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	v, err := readMember(d)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errObject
+	}
+	return v, nil
+}
+
+var errObject = errors.New("this is no object of texts and numbers")
+
+func readMember(d *json.Decoder) (any, error) {
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t {
+	case json.Delim('{'):
+	case json.Delim('['):
+		return nil, errObject
+	default:
+		return t, nil
+	}
+	list := []pair{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		value, err := readMember(d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, pair{name.(string), value}) // what comes before a colon is a text
+	}
+	_, err = d.Token()
+	return list, err
 }
 
 // classText is a class as a model's list of classes has it.

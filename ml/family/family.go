@@ -208,6 +208,8 @@ type Setup struct {
 	Rows    int64   // to train on; windows where Plan.Windows is set
 	Held    int64   // held out, likewise
 	Weight  float64 // of those to train on
+	// Weights are, of several targets whose classes have weights, those for each target.
+	Weights []float64
 	// Start is the model that the training goes on from (WarmStart), whose encoders
 	// Fitted are; Given are the rows of Plan.Given, without Y and W. Drivers that
 	// begin are given them, others nil.

@@ -61,6 +61,10 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case part.Task == TimeToEvent:
+			return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
+				WithDetail("A duration goes with the event that ends it, and the statement names one event.").
+				WithHint("Train a model a duration, each with its own event.")
 		case part.Task != Regression && part.Task != Classification, !part.alike(first):
 			return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
 				WithDetail("Several targets are numbers and classes, of families that learn them.").WithHint("Train a model a target.")
@@ -98,6 +102,9 @@ func (p *Plan) alike(o *Plan) bool {
 func (f *several) setup(s *Setup, target int) *Setup {
 	one := *s
 	one.Fitted, one.Plan = s.Fitted.Aim(target), s.Plan.Parts[target]
+	if s.Weights != nil {
+		one.Weight, one.Weights = s.Weights[target], nil
+	}
 	if m, ok := s.Start.(*severalPredictor); ok {
 		one.Start = m.parts[target]
 	}

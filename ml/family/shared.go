@@ -23,7 +23,7 @@ var Common = []*Option{
 		Doc:  "The column that says which rows are held out: of a boolean (`custom`) those of true and NULL; of any other that can be ordered (`seq`) those of the largest values, and NULL. It is not a feature.",
 		Read: ColumnName},
 	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text, boolean or list", Default: "none",
-		Doc:  "`balanced` (or true): rows of rare classes count more, so that all classes count the same. Or what a row of each class counts, 1 where it is not named: `'{\"yes\": 5, \"no\": 1}'` or `[('yes', 5), ('no', 1)]`. Weights serve training only: metrics are without them.",
+		Doc:  "`balanced` (or true): rows of rare classes count more, so that all classes count the same. Or what a row of each class counts, 1 where it is not named: `'{\"yes\": 5, \"no\": 1}'` or `[('yes', 5), ('no', 1)]`; of several targets `balanced` is each for itself, and what is named is named by target: `'{\"late\": {\"yes\": 5}, \"mood\": \"balanced\"}'`. Weights serve training only: metrics are without them.",
 		Read: readClassWeights},
 	{Names: []string{"standardize", "standardize_features", "scale_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},

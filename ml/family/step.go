@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
@@ -50,6 +51,13 @@ type Driver interface {
 	// the same Setup goes on from to the same model. Workers are new then.
 	Encode(e *canon.E) error
 	encoding.BinaryUnmarshaler
+}
+
+// Foretold is a Driver that asks for what statistics may tell.
+type Foretold interface {
+	// Foretold gives the partial of Next's step where the rows to train on have these
+	// ranges and weigh 1 each; nil where the step asks for more.
+	Foretold(r *feature.Ranges) Message
 }
 
 // State is where a training stands. Losses are means over rows without

@@ -18,6 +18,12 @@ type source interface {
 	Array(c, i int, dst []float64) (out []float64, ok bool)
 }
 
+// coded is a source whose rows name their keys by numbers: codes gives a function from
+// rows to find of the row's key, nil for NULL, which looks up a key once.
+type coded interface {
+	codes(c int, find func(key []byte) int32) func(i int) int32
+}
+
 // EncodeLeaf makes the block of a leaf's rows, with labels and weights.
 // classWeights multiply the weights, by class; nil for none.
 func (f *Fitted) EncodeLeaf(s *Spec, v *dataset.View, classWeights []float64) *dataset.Block {
@@ -106,6 +112,21 @@ func (f *finder) find(key []byte) int32 {
 	return f.many.find(key)
 }
 
+// finder gives the number of a category by its key: NULL, a nil key, has that after
+// the others where it has a slot, and -1 is for what has none.
+func (c *FitCol) finder() func(key []byte) int32 {
+	known, null := newFinder(c.Cats), int32(-1)
+	if c.NullSlot {
+		null = int32(len(c.Cats))
+	}
+	return func(key []byte) int32 {
+		if key == nil {
+			return null
+		}
+		return known.find(key)
+	}
+}
+
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.
 // quick, if not nil, is asked first; also, if not nil, is called for each chunk.
 func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, also func(from, to int)) {
@@ -171,13 +192,9 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, ones int32)
 					missing = true
 					clear(w.ind[:len(vals)])
 				}
-				vals[i], w.ind[i] = c.Fill, 1
+				v, w.ind[i] = c.Fill, 1
 			}
-		}
-		if center != 0 || inv != 1 {
-			for i, v := range vals {
-				vals[i] = float64((v - center) * inv)
-			}
+			vals[i] = float64((v - center) * inv)
 		}
 		w.put(dense, from, vals)
 		if c.Indicator && missing {
@@ -211,16 +228,13 @@ func (w *writer) put(j, from int, vals []float64) {
 		}
 		return
 	}
-	for ; len(vals) > 0; at += d * f64.Lanes {
-		n := min(f64.Lanes, len(vals))
-		copy(w.b.X64[at:at+n], vals[:n])
-		vals = vals[n:]
+	for ; len(vals) >= f64.Lanes; at += d * f64.Lanes {
+		*(*[f64.Lanes]float64)(w.b.X64[at:]) = *(*[f64.Lanes]float64)(vals)
+		vals = vals[f64.Lanes:]
 	}
-}
-
-// setCode writes a code of one row; slot -1 for none.
-func (w *writer) setCode(code, row int, slot int32) {
-	w.b.Code[(row&^(f64.Lanes-1))*w.b.Codes+code*f64.Lanes+row&(f64.Lanes-1)] = slot
+	if len(vals) > 0 {
+		copy(w.b.X64[at:], vals)
+	}
 }
 
 func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, ones int32) {
@@ -235,7 +249,7 @@ func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, ones int3
 		} else if c.NullSlot {
 			slot = ones + int32(len(c.Bounds)) + 1
 		}
-		w.setCode(code, from+i, slot)
+		w.b.SetCode(from+i, code, slot)
 	}
 }
 
@@ -249,27 +263,18 @@ func (w *writer) dates(c *FitCol, from int, days []float64, code int, ones int32
 			weekday = ones + 12 + (int32(t.Weekday())+6)%7 // Monday first
 			hour = ones + 19 + min(int32((v-day)*24), 23)
 		}
-		w.setCode(code, from+i, month)
-		w.setCode(code+1, from+i, weekday)
+		w.b.SetCode(from+i, code, month)
+		w.b.SetCode(from+i, code+1, weekday)
 		if c.Type.OID != types.DateOID {
-			w.setCode(code+2, from+i, hour)
+			w.b.SetCode(from+i, code+2, hour)
 		}
 	}
 }
 
 func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int32) func(from, to int) {
-	known := newFinder(c.Cats)
-	find := func(key []byte) int32 {
-		if key == nil {
-			if c.NullSlot {
-				return int32(len(c.Cats))
-			}
-			return -1
-		}
-		return known.find(key)
-	}
+	find := c.finder()
 	at := func(i int) int32 { return find(src.Bytes(col, i)) }
-	if d, ok := src.(*columns); ok {
+	if d, ok := src.(coded); ok {
 		at = d.codes(col, find)
 	}
 	if c.Encoder == Class {
@@ -279,7 +284,7 @@ func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int3
 				if key := src.Bytes(col, from+i); key == nil {
 					vals[i] = math.NaN() // of a row held out
 				} else { // one that is unknown only rows of weight 0 have
-					vals[i] = float64(max(known.find(key), 0))
+					vals[i] = float64(max(find(key), 0))
 				}
 			}
 			w.put(dense, from, vals)
@@ -304,7 +309,7 @@ func (w *writer) category(c *FitCol, src source, col, dense, code int, ones int3
 			if k >= 0 {
 				k += ones
 			}
-			w.setCode(code, i, k)
+			w.b.SetCode(i, code, k)
 		}
 	}
 }

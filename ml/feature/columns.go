@@ -17,9 +17,28 @@ import (
 // columns is a source over Arrow columns. It keeps scratch space and is for one
 // goroutine.
 type columns struct {
-	cols []arrow.Array
-	typ  []types.Type
-	buf  []byte
+	cols  []arrow.Array
+	typ   []types.Type
+	buf   []byte
+	dicts []dictCodes // by column
+}
+
+// dictCodes is what is known of a dictionary's values. Batches of a segment share one.
+type dictCodes struct {
+	of    arrow.ArrayData
+	rows  int     // that came with it
+	codes []int32 // of its values, unknownCode until a row has them; nil: rows were few
+}
+
+const unknownCode = math.MinInt32
+
+// unknownCodes are of n values.
+func unknownCodes(n int) []int32 {
+	codes := make([]int32, n)
+	for i := range codes {
+		codes[i] = unknownCode
+	}
+	return codes
 }
 
 // EncodeColumns makes the block of n rows to predict. cols are the columns of
@@ -121,7 +140,10 @@ func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
 	arr := s.cols[c]
 	switch a := arr.(type) {
 	case *array.Float64:
-		copy(dst, a.Float64Values()[from:])
+		settle(dst, a.Float64Values()[from:])
+		if a.NullN() == 0 {
+			return 0
+		}
 	case *array.Float32:
 		for i, v := range a.Float32Values()[from : from+len(dst)] {
 			dst[i] = float64(v)
@@ -173,14 +195,19 @@ func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
 			}
 		}
 	}
-	for i, v := range dst { // -0 is 0, as in training; infinities are missing, as NaN is
-		if v-v != 0 {
-			dst[i] = math.NaN()
-		} else {
-			dst[i] = v + 0
-		}
-	}
+	settle(dst, dst)
 	return nulls
+}
+
+// settle sets dst to src, -0 being 0, as in training; infinities are missing, as NaN
+// is.
+func settle(dst, src []float64) {
+	for i, v := range src[:len(dst)] {
+		if v-v != 0 {
+			v = math.NaN()
+		}
+		dst[i] = v + 0
+	}
 }
 
 // Bytes implements source. The bytes are good until the next call.
@@ -206,9 +233,13 @@ func (s *columns) Bytes(c, i int) []byte {
 	case *array.Int64:
 		b = le.AppendUint64(b, uint64(a.Value(i)))
 	case *array.Float32:
-		b = le.AppendUint32(b, math.Float32bits(a.Value(i)+0))
+		b = le.AppendUint32(b, math.Float32bits(f64.Canonical32(a.Value(i))))
 	case *array.Float64:
-		b = le.AppendUint64(b, math.Float64bits(a.Value(i)+0))
+		v := a.Value(i) + 0 // -0 becomes 0
+		if v != v {
+			v = math.NaN()
+		}
+		b = le.AppendUint64(b, math.Float64bits(v))
 	case *array.Binary:
 		b = number.NormalizeDecimalBytes(b, a.Value(i))
 	case *array.String, *array.Dictionary:
@@ -221,26 +252,35 @@ func (s *columns) Bytes(c, i int) []byte {
 	return b
 }
 
-// codes gives a function from rows to find of the row's key, which looks each
-// value of a dictionary up once, when a row has it.
+// codes implements coded: a value of a dictionary is looked up once, when a row has it,
+// also where other rows of the dictionary follow. find is the same for all of them.
 func (s *columns) codes(c int, find func([]byte) int32) func(i int) int32 {
 	a, ok := s.cols[c].(*array.Dictionary)
-	if !ok || a.Dictionary().Len() > 4*a.Len()+64 {
+	if !ok {
 		return func(i int) int32 { return find(s.Bytes(c, i)) }
 	}
-	const unknown = math.MinInt32
-	d := batch.StringsOf(a)
-	known := make([]int32, d.Values.Len())
-	for i := range known {
-		known[i] = unknown
+	if s.dicts == nil {
+		s.dicts = make([]dictCodes, len(s.cols))
 	}
-	null := find(nil)
+	dict := &s.dicts[c]
+	if of := a.Data().Dictionary(); dict.of != of {
+		*dict = dictCodes{of: of}
+	}
+	dict.rows += a.Len()
+	d := batch.StringsOf(a)
+	if dict.codes == nil {
+		if d.Values.Len() > 4*dict.rows+64 {
+			return func(i int) int32 { return find(s.Bytes(c, i)) }
+		}
+		dict.codes = unknownCodes(d.Values.Len())
+	}
+	known, null := dict.codes, find(nil)
 	return func(i int) int32 {
 		if a.IsNull(i) {
 			return null
 		}
 		at := d.Index[i]
-		if known[at] == unknown {
+		if known[at] == unknownCode {
 			s.buf = append(s.buf[:0], d.Values.Value(int(at))...)
 			if s.buf == nil {
 				s.buf = []byte{}

@@ -12,8 +12,10 @@
 //
 // Where all features are numbers, CollectDraft makes the block along with the
 // statistics, and Finish transforms it in place: rows lie in no order in memory,
-// and visiting them is what training waits for before it iterates. Where moreover
-// the rows' order means nothing, an Intake makes blocks of the query's columns.
+// and visiting them is what training waits for before it iterates. Where the rows'
+// order means nothing, and there are no features but numbers and one-hot categories,
+// an Intake makes blocks of the query's columns: categories are numbered as they come,
+// each goroutine's by itself, and get the model's numbers once all are known.
 //
 // By default the type chooses the encoder, as in BigQuery ML:
 //

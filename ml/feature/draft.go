@@ -24,10 +24,10 @@ type DraftBlock struct {
 // Drafts tells whether leaves have drafts. Of weighted rows there is none: their
 // statistics are not those of their values alone. Nor is there of labels that are
 // read with another column.
-func (s *Spec) Drafts() bool { return s.plain() }
+func (s *Spec) Drafts() bool { return s.plain() && s.oneHot() == nil }
 
-// plain tells whether the features are numbers whose blocks can be made before
-// the encoders are fitted.
+// plain tells whether the features are numbers, and categories of a slot each, whose
+// blocks can be made before the encoders are fitted.
 func (s *Spec) plain() bool {
 	if s.WeightCol() >= 0 || s.EventCol() >= 0 || s.Targets() != nil {
 		return false
@@ -43,6 +43,7 @@ func (s *Spec) plain() bool {
 			if cats || sketch {
 				return false
 			}
+		case OneHot:
 		default:
 			return false
 		}
@@ -52,13 +53,19 @@ func (s *Spec) plain() bool {
 
 // DraftBytes is the size of a draft of so many rows.
 func (s *Spec) DraftBytes(train, held int) int64 {
-	n := len(s.features())
-	return dataset.BlockBytes(train, n, 0, s.Narrow) + dataset.BlockBytes(held, n, 0, s.Narrow)
+	n, codes := len(s.numbers()), len(s.oneHot())
+	return dataset.BlockBytes(train, n, codes, s.Narrow) + dataset.BlockBytes(held, n, codes, s.Narrow)
 }
 
-func (s *Spec) features() (cols []int) {
+// numbers are the features of a plain Spec that are numbers.
+func (s *Spec) numbers() []int { return s.featuresBy(func(e Encoder) bool { return e != OneHot }) }
+
+// oneHot are those that are categories.
+func (s *Spec) oneHot() []int { return s.featuresBy(func(e Encoder) bool { return e == OneHot }) }
+
+func (s *Spec) featuresBy(is func(Encoder) bool) (cols []int) {
 	for i, c := range s.Cols {
-		if c.Role == Feature {
+		if c.Role == Feature && is(c.Encoder) {
 			cols = append(cols, i)
 		}
 	}
@@ -82,7 +89,7 @@ type drafter struct {
 // draft gives the statistics that collect would give, and the draft. d is nil
 // where there is something in the rows that wants collect to look at it.
 func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftBlock, err error) {
-	k := &drafter{s: s, v: v, features: s.features(), cols: s.collectors(v.Rows)}
+	k := &drafter{s: s, v: v, features: s.numbers(), cols: s.collectors(v.Rows)}
 	k.out = &DraftBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
 	k.run = s.Narrow && v.Layout().Run(k.features)
 	k.w.b, k.sums = k.out.b, s.newBlockStats()
@@ -106,10 +113,7 @@ func (s *Spec) draft(ctx context.Context, v *dataset.View) (st *Stats, d *DraftB
 		c := &k.cols[i]
 		if c.col.Role == Label && s.Classes && k.out.labels {
 			k.out.keys = k.classes.keys(v.Layout().SlotWidth(i))
-			for id, key := range k.out.keys {
-				n := k.classes.hits[id]
-				*c.counter.of([]byte(key)) = tally{n, mass{n: n}}
-			}
+			c.counter.counted(k.out.keys, k.classes.hits, nil)
 		}
 		if c.finish(&st.Cols[i]) != nil {
 			return nil, nil, nil
@@ -171,7 +175,7 @@ func (k *drafter) readOthers(from, to int) bool {
 // slotCounter numbers the classes of a label of fixed width and counts them.
 type slotCounter struct {
 	vals []uint64
-	hits []int64
+	hits hits
 	ids  map[uint64]int32 // beyond a few
 }
 
@@ -255,16 +259,19 @@ func (f *Fitted) Finish(s *Spec, d *DraftBlock, v *dataset.View, classWeights []
 	return b
 }
 
-// scales gives what is taken off each column, of one number, and what that is
-// multiplied by; plain tells that both do nothing.
+// scales gives what is taken off each number, of columns that are one number or a
+// code, and what that is multiplied by; plain tells that both do nothing.
 func (f *Fitted) scales() (center, inv []float64, plain bool) {
-	center, inv, plain = make([]float64, len(f.Cols)), make([]float64, len(f.Cols)), true
-	for j := range f.Cols {
-		inv[j] = 1
-		if c := &f.Cols[j]; len(c.Center) > 0 {
-			center[j], inv[j] = c.Center[0], 1/c.Scale[0]
+	plain = true
+	for i := range f.Cols {
+		c, off, by := &f.Cols[i], 0.0, 1.0
+		if c.Encoder == OneHot {
+			continue
 		}
-		plain = plain && center[j] == 0 && inv[j] == 1
+		if len(c.Center) > 0 {
+			off, by = c.Center[0], 1/c.Scale[0]
+		}
+		center, inv, plain = append(center, off), append(inv, by), plain && off == 0 && by == 1
 	}
 	return center, inv, plain
 }

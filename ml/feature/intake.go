@@ -10,19 +10,22 @@ import (
 )
 
 // Intake makes blocks of a query's rows as they come, with no records between,
-// where the rows' order means nothing and all features are numbers. Features are
-// the values as they are, NaN for NULL; the label of a class is a number of its
-// own. It is for one goroutine.
+// where the rows' order means nothing and all features are numbers or categories.
+// Features are the values as they are, NaN for NULL; a category, and the label of a
+// class, is a number of its own, -1 for NULL. It is for one goroutine.
 type Intake struct {
 	s     *Spec
 	later bool
-	feats []int
+	feats []int // numbers
+	cats  []int
 	label int // its column, -1 for none
 	split int
 	src   columns
 	tiles [][]float32 // the features of the batch, where tiles can be made of them
 	class func(i int) int32
 	ids   classIDs
+	codes []func(i int) int32 // of the batch, by category column
+	names []*interned         // likewise
 	w     writer
 	rows  int // of the block so far
 	taken Taken
@@ -34,9 +37,10 @@ type Intake struct {
 // Taken is what is known of a block of rows as they came.
 type Taken struct {
 	Rows  int
-	Held  []uint64 // rows held out, a bit each; nil for none
-	keys  []string // what the numbers of labels mean, for classes
-	nulls bool     // a feature is NULL somewhere
+	Held  []uint64   // rows held out, a bit each; nil for none
+	keys  []string   // what the numbers of labels mean, for classes
+	cats  [][]string // and those of categories, by column
+	nulls bool       // a number is NULL somewhere
 
 	counted bool // its statistics are in stats, or in those of a later block
 	stats   *Stats
@@ -48,9 +52,13 @@ func (s *Spec) TakesIn() bool { return s.plain() }
 // NewIntake makes an Intake; s.TakesIn. later tells that rows will be held out by
 // their hashes, which come with the blocks.
 func (s *Spec) NewIntake(later bool) *Intake {
-	k := &Intake{s: s, later: later, feats: s.features(), label: s.LabelCol(), split: s.roleCol(Split)}
+	k := &Intake{s: s, later: later, feats: s.numbers(), cats: s.oneHot(), label: s.LabelCol(), split: s.roleCol(Split)}
 	if !later && k.split < 0 {
 		k.stats = s.newBlockStats()
+	}
+	k.codes = make([]func(int) int32, len(k.cats))
+	for range k.cats {
+		k.names = append(k.names, &interned{})
 	}
 	for _, c := range s.Cols {
 		k.src.typ = append(k.src.typ, c.Type)
@@ -60,7 +68,7 @@ func (s *Spec) NewIntake(later bool) *Intake {
 
 // Start gives the block that the rows that follow go to, of DraftBytes and hashes.
 func (k *Intake) Start(rows int) *dataset.Block {
-	b := dataset.NewDirty(rows, len(k.feats), k.s.Narrow)
+	b := dataset.NewDirty(rows, len(k.feats), len(k.cats), k.s.Narrow)
 	if k.later {
 		b.Hashes = make([]dataset.RowHash, rows)
 	}
@@ -84,6 +92,9 @@ func (k *Intake) Open(b *batch.Batch) error {
 	if k.label >= 0 && k.s.Classes {
 		k.class = k.src.codes(k.label, k.ids.id)
 	}
+	for j, c := range k.cats {
+		k.codes[j] = k.src.codes(c, k.names[j].id)
+	}
 	return nil
 }
 
@@ -93,6 +104,9 @@ func (k *Intake) Add(from, n int) error {
 	for n > 0 {
 		m := min(n, dataset.ViewRows-k.rows%dataset.ViewRows) // stays within a chunk
 		if err := k.features(from, m); err != nil {
+			return err
+		}
+		if err := k.categories(from, m); err != nil {
 			return err
 		}
 		if err := k.others(from, m); err != nil {
@@ -112,7 +126,7 @@ func (k *Intake) Add(from, n int) error {
 func (k *Intake) features(from, n int) error {
 	b, d := k.w.b, len(k.feats)
 	at, end := k.rows, k.rows+n
-	if len(k.tiles) == d {
+	if d > 0 && len(k.tiles) == d {
 		for at < end {
 			if at%f64.Lanes != 0 || at+f64.Lanes > end {
 				dst := b.X32[at&^(f64.Lanes-1)*d+at%f64.Lanes:]
@@ -162,6 +176,19 @@ func (k *Intake) notFinite(from int) error {
 	return pgerr.Internal("a tile of training rows is not finite")
 }
 
+// categories does so with the numbers of categories.
+func (k *Intake) categories(from, n int) error {
+	for j, code := range k.codes {
+		for i := range n {
+			k.w.b.SetCode(k.rows+i, j, code(from+i))
+		}
+		if len(k.names[j].keys) > maxDistinct {
+			return errManyCategories(k.s.Cols[k.cats[j]].Name)
+		}
+	}
+	return nil
+}
+
 // others does so with labels, and marks what a column holds out.
 func (k *Intake) others(from, n int) error {
 	b := k.w.b
@@ -176,10 +203,12 @@ func (k *Intake) others(from, n int) error {
 			}
 		}
 	}
+	y := b.Y[k.rows : k.rows+n]
 	if k.label < 0 {
+		clear(y)
 		return nil
 	}
-	y, name := b.Y[k.rows:k.rows+n], k.s.Cols[k.label].Name
+	name := k.s.Cols[k.label].Name
 	if k.s.Classes {
 		if k.src.cols[k.label].NullN() > 0 {
 			for i := range n {
@@ -208,6 +237,14 @@ func (k *Intake) others(from, n int) error {
 	return nil
 }
 
+// KeyBytes is about the memory that what is known of categories takes.
+func (k *Intake) KeyBytes() (n int64) {
+	for _, m := range k.names {
+		n += m.bytes + int64(len(m.keys))*internedBytes
+	}
+	return n
+}
+
 // Rows is the number of rows of the block so far.
 func (k *Intake) Rows() int { return k.rows }
 
@@ -215,6 +252,10 @@ func (k *Intake) Rows() int { return k.rows }
 func (k *Intake) End() *Taken {
 	t := k.taken
 	t.Rows, t.keys = k.rows, k.ids.keys[:len(k.ids.keys):len(k.ids.keys)]
+	t.cats = make([][]string, len(k.cats))
+	for j, m := range k.names {
+		t.cats[j] = m.keys[:len(m.keys):len(m.keys)]
+	}
 	k.w.b.Clear(k.rows)
 	if k.stats != nil {
 		k.stats.add(k.w.b, k.done, k.rows)
@@ -226,7 +267,7 @@ func (k *Intake) End() *Taken {
 // Close ends the last block's statistics, which are those of all.
 func (k *Intake) Close() (err error) {
 	if k.stats != nil && k.last != nil {
-		k.last.stats, err = k.stats.finish(k.last.keys)
+		k.last.stats, err = k.stats.finish(k.last)
 	}
 	k.stats = nil
 	return err
@@ -262,6 +303,29 @@ func (t *Taken) part(held bool) (rows []int32) {
 		}
 	}
 	return rows
+}
+
+// interned gives categories numbers.
+type interned struct {
+	numbering
+	bytes int64 // of the keys
+}
+
+// internedBytes is about what a key takes beside its bytes: the headers, slots, and how
+// often it was counted, each in an array of which up to half is free.
+const internedBytes = 2 * (16 + 4*2 + 8)
+
+// id gives the number of a category, -1 for NULL.
+func (m *interned) id(key []byte) int32 {
+	if key == nil {
+		return -1
+	}
+	was := len(m.keys)
+	id := m.number(key)
+	if len(m.keys) > was {
+		m.bytes += int64(len(key))
+	}
+	return id
 }
 
 // classIDs numbers classes in the order in which they come.

@@ -295,6 +295,25 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 	return o, nil
 }
 
+// Times gives the statistics of n times the rows, n above 0.
+func (s *Spec) Times(st *Stats, n int64) (sum *Stats, err error) {
+	for ; ; n /= 2 {
+		if n%2 == 1 {
+			if sum == nil {
+				sum = st
+			} else if sum, err = s.MergeStats(sum, st); err != nil {
+				return nil, err
+			}
+		}
+		if n <= 1 {
+			return sum, nil
+		}
+		if st, err = s.MergeStats(st, st); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // topCats gives the limit most frequent categories, ties by their bytes, in
 // ascending order of their bytes.
 func topCats(c []CatCount, limit int) []string {
@@ -420,6 +439,34 @@ func (c *catCounter) of(key []byte) *tally {
 		c.hits = append(c.hits, tally{})
 	}
 	return &c.hits[k]
+}
+
+// hits are numbers of rows, by the number of something.
+type hits []int64
+
+func (h *hits) add(id int) {
+	for id >= len(*h) {
+		*h = append(*h, 0)
+	}
+	(*h)[id]++
+}
+
+// counted makes it the counts of rows of weight 1, to train on and held out, by these
+// keys.
+func (c *catCounter) counted(keys []string, train, held hits) {
+	*c = catCounter{}
+	for i, key := range keys {
+		var t tally
+		if i < len(train) {
+			t.w.n = train[i]
+		}
+		if t.n = t.w.n; i < len(held) {
+			t.n += held[i]
+		}
+		if t.n > 0 {
+			c.keys, c.hits = append(c.keys, key), append(c.hits, t)
+		}
+	}
 }
 
 // list gives the counts, ascending by key.

@@ -2,6 +2,7 @@ package feature
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
@@ -28,33 +29,37 @@ func (s *Spec) CollectRows(b *dataset.Block, t *Taken, rows []int32) (*Stats, er
 
 func (s *Spec) collectRows(b *dataset.Block, t *Taken, rows, held []int32) (*Stats, error) {
 	k := s.newBlockStats()
-	scratch := dataset.NewBlock(chunkRows, b.Dense, 0, s.Narrow)
+	scratch := dataset.NewBlock(chunkRows, b.Dense, b.Codes, s.Narrow)
 	for from := 0; from < len(rows); from += chunkRows {
 		n := min(chunkRows, len(rows)-from)
 		b.Pick(scratch, rows[from:from+n])
 		for i, r := range rows[from : from+n] {
 			scratch.Y[i] = b.Y[r]
+			for j := range b.Codes {
+				scratch.SetCode(i, j, b.CodeAt(int(r), j))
+			}
 		}
 		k.add(scratch, 0, n)
 	}
 	for _, r := range held {
 		if k.held++; k.classes {
-			k.class(b.Y[r]).n++
+			k.out.add(int(b.Y[r]))
 		}
 	}
-	return k.finish(t.keys)
+	return k.finish(t)
 }
 
 // blockStats collects the statistics of rows as they came.
 type blockStats struct {
 	s          *Spec
-	feats      []int
+	feats      []int // numbers
+	cats       []int
 	label      int
 	classes    bool
 	cols       []collector
 	splits     f64.Splits
-	target     f64.Splits
-	hits       []tally // by the label's number
+	hits, out  hits   // by the label's number, to train on and held out
+	catHits    []hits // of categories by column
 	rows, held int
 }
 
@@ -64,13 +69,13 @@ func (s *Spec) StatsBytes() int64 {
 }
 
 func (s *Spec) newBlockStats() *blockStats {
-	k := &blockStats{s: s, feats: s.features(), label: s.LabelCol(), cols: s.collectors(0)}
+	k := &blockStats{s: s, feats: s.numbers(), cats: s.oneHot(), label: s.LabelCol(), cols: s.collectors(0)}
+	k.catHits = make([]hits, len(k.cats))
 	k.classes = k.label >= 0 && s.Classes
 	k.splits.Plain = true
 	for _, c := range k.feats {
 		k.splits.Plain = k.splits.Plain && k.cols[c].sums < 2
 	}
-	k.target.Plain = k.label < 0 || k.cols[k.label].sums < 2
 	return k
 }
 
@@ -79,27 +84,38 @@ func (s *Spec) newBlockStats() *blockStats {
 func (k *blockStats) add(b *dataset.Block, from, to int) {
 	k.rows += to - from
 	k.features(b, from, to)
+	for j, c := range k.cats {
+		for i := from; i < to; i++ {
+			if code := b.CodeAt(i, j); code >= 0 {
+				k.catHits[j].add(int(code))
+			} else {
+				k.cols[c].nulls++
+			}
+		}
+	}
 	switch {
 	case k.classes:
 		for _, y := range b.Y[from:to] {
-			h := k.class(y)
-			h.n++
-			h.w.add(1, false)
+			k.hits.add(int(y))
 		}
 	case k.label >= 0:
 		k.targets(b.Y[from:to])
 	}
 }
 
-// targets adds numbers to predict, those of whole tiles together where their sizes
-// allow it. Zeros have no sign, which the bounds of tiles do not tell.
+// targets adds numbers to predict, which are finite and of which the bounds alone are
+// wanted, those of whole tiles together. Zeros have no sign, which the bounds of tiles
+// do not tell.
 func (k *blockStats) targets(y []float64) {
 	col := &k.cols[k.label]
 	if n := len(y) &^ (f64.Lanes - 1); n > 0 {
-		if low, high, sums, ok := f64.ColumnSplits(&k.target, y[:n], 1); ok[0] {
-			col.parts(n, low[0]+0, high[0]+0, sums)
-			y = y[n:]
+		var low, high [f64.Lanes]float64
+		for l := range low {
+			low[l], high[l] = math.Inf(1), math.Inf(-1)
 		}
+		f64.ColumnBounds(low[:], high[:], y[:n], 1)
+		col.parts(n, slices.Min(low[:])+0, slices.Max(high[:])+0, nil)
+		y = y[n:]
 	}
 	for _, v := range y {
 		col.one(v + 0)
@@ -109,6 +125,9 @@ func (k *blockStats) targets(y []float64) {
 // features adds the features of such rows, those of whole tiles together, where
 // their sizes allow it, and gives how many are NaN.
 func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
+	if len(k.feats) == 0 {
+		return 0
+	}
 	whole := to &^ (f64.Lanes - 1)
 	low, high, sums, ok := b.Splits(&k.splits, from, whole)
 	for j, c := range k.feats {
@@ -129,26 +148,15 @@ func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
 	return nans
 }
 
-// class counts the rows of a class.
-func (k *blockStats) class(y float64) *tally {
-	id := int(y)
-	for id >= len(k.hits) {
-		k.hits = append(k.hits, tally{})
-	}
-	return &k.hits[id]
-}
-
-// finish gives the statistics; keys are the classes'.
-func (k *blockStats) finish(keys []string) (*Stats, error) {
+// finish gives the statistics; t has the keys.
+func (k *blockStats) finish(t *Taken) (*Stats, error) {
 	n := k.rows
 	st := &Stats{Rows: int64(n), Held: int64(k.held), Counted: int64(n), Cols: make([]ColStats, len(k.cols))}
 	if k.classes {
-		counter := &k.cols[k.label].counter
-		for id, h := range k.hits {
-			if h.n > 0 {
-				*counter.of([]byte(keys[id])) = h
-			}
-		}
+		k.cols[k.label].counter.counted(t.keys, k.hits, k.out)
+	}
+	for j, keys := range t.cats {
+		k.cols[k.cats[j]].counter.counted(keys, k.catHits[j], nil)
 	}
 	for i := range k.cols {
 		if err := k.cols[i].finish(&st.Cols[i]); err != nil {
@@ -163,7 +171,49 @@ func (k *blockStats) finish(keys []string) (*Stats, error) {
 func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64) {
 	f.standardize(b)
 	b.Hashes = nil
+	f.recode(b, b, nil, t)
 	f.classes(b, t, classWeights)
+}
+
+// recode gives categories of rows of src, nil for all, the model's numbers, in dst.
+func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
+	ones, j := int32(0), 0
+	for i := range f.Cols {
+		c := &f.Cols[i]
+		_, codes := c.shape()
+		if codes == nil {
+			continue
+		}
+		number := t.numbers(j, c.finder())
+		for r := range dst.Rows {
+			from := r
+			if rows != nil {
+				from = int(rows[r])
+			}
+			k := number(src.CodeAt(from, j))
+			if k >= 0 {
+				k += ones
+			}
+			dst.SetCode(r, j, k)
+		}
+		ones += int32(codes[0])
+		j++
+	}
+}
+
+// numbers gives find of the keys of a column of categories, by their numbers here. A key
+// is looked up when a row has it.
+func (t *Taken) numbers(j int, find func(key []byte) int32) func(code int32) int32 {
+	known, null := unknownCodes(len(t.cats[j])), find(nil)
+	return func(code int32) int32 {
+		if code < 0 {
+			return null
+		}
+		if known[code] == unknownCode {
+			known[code] = find([]byte(t.cats[j][code]))
+		}
+		return known[code]
+	}
 }
 
 func (f *Fitted) standardize(b *dataset.Block) {
@@ -179,12 +229,19 @@ func (f *Fitted) EncodeTaken(b *dataset.Block, t *Taken, held bool, classWeights
 	if f.changesValues(b, t) {
 		b.Pick(out, rows)
 		f.standardize(out)
+		f.recode(out, b, rows, t)
 	} else {
-		cols := make([]int, len(f.Cols))
+		cols, dense, codes := make([]int, len(f.Cols)), 0, 0
 		for i := range cols {
-			cols[i] = i
+			if f.Cols[i].Encoder == OneHot {
+				cols[i] = codes
+				codes++
+			} else {
+				cols[i] = dense
+				dense++
+			}
 		}
-		f.fill(out, &takenRows{b: b, rows: rows}, cols, nil, nil)
+		f.fill(out, &takenRows{b: b, rows: rows, t: t}, cols, nil, nil)
 	}
 	for i, r := range rows {
 		out.Y[i], out.W[i] = b.Y[r], 1
@@ -217,13 +274,14 @@ func (f *Fitted) FinishesTaken(b *dataset.Block, t *Taken) bool {
 	return t.Held == nil && f.changesValues(b, t)
 }
 
-// changesValues tells whether the encoders make a number of each number.
+// changesValues tells whether the encoders make a number of each number, and a code of
+// each category.
 func (f *Fitted) changesValues(b *dataset.Block, t *Taken) bool {
-	if f.Codes != 0 || f.Dense != b.Dense || len(f.Cols) != b.Dense {
+	if f.Codes != b.Codes || f.Dense != b.Dense || len(f.Cols) != b.Dense+b.Codes {
 		return false
 	}
 	for i := range f.Cols {
-		if t.nulls && f.Cols[i].Fill == f.Cols[i].Fill { // a NULL is not NaN
+		if c := &f.Cols[i]; t.nulls && c.Encoder != OneHot && c.Fill == c.Fill { // a NULL is not NaN
 			return false
 		}
 	}
@@ -240,10 +298,18 @@ func (t *Taken) Parts() (train, held int) {
 	return t.Rows - held, held
 }
 
-// takenRows is a source of rows of a block of rows as they came.
+// takenRows is a source of rows of a block of rows as they came; its columns are those of
+// the numbers, and those of the codes.
 type takenRows struct {
 	b    *dataset.Block
 	rows []int32
+	t    *Taken
+}
+
+// codes implements coded.
+func (s *takenRows) codes(c int, find func(key []byte) int32) func(i int) int32 {
+	number := s.t.numbers(c, find)
+	return func(i int) int32 { return number(s.b.CodeAt(int(s.rows[i]), c)) }
 }
 
 // Numbers implements source.
@@ -259,7 +325,7 @@ func (s *takenRows) Numbers(c, from int, dst []float64) (nulls int) {
 	return nulls
 }
 
-// Bytes implements source: no encoder of numbers asks for them.
+// Bytes implements source: no encoder of numbers asks for them, nor one of codes.
 func (s *takenRows) Bytes(int, int) []byte { return nil }
 
 // Array implements source likewise.

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/feature"
 )
 
 // Bounds are the least and greatest values of rows of a weight above 0, by dense
@@ -26,6 +27,9 @@ func NewBounds(dense int) *Bounds {
 	}
 	return b
 }
+
+// BoundsOf are those of rows that weigh 1.
+func BoundsOf(r *feature.Ranges) *Bounds { return &Bounds{Low: r.Low, High: r.High, MaxWeight: 1} }
 
 // BoundsBytes is the memory of a Bounds.
 func BoundsBytes(dense int) int64 { return 160 * int64(dense+1) }

@@ -27,10 +27,11 @@ func NewProduct(rows, cols int, upper bool) *Product {
 // ProductBytes is the memory of NewProduct and of what Take gives.
 func ProductBytes(rows, cols int) int64 { return 32 * int64(Padded(rows)) * int64(Padded(cols)) }
 
-// Add adds the products of n rows.
-func (p *Product) Add(a, b []float64, n int) {
+// Add adds the products of n rows. Next is what the next rows' factors will be made of,
+// nil where that is not known (dataset.Block.Ahead).
+func (p *Product) Add(a, b []float64, n int, next []byte) {
 	p.sums.Room(full / (f64.FixedChunks / 2))
-	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, (p.rows+2)/3*3, (p.cols+3)/4*4, n, p.upper)
+	f64.AddFixed(p.sums.Low, Padded(p.cols), a, b, (p.rows+2)/3*3, (p.cols+3)/4*4, n, p.upper, next)
 }
 
 // Take gives the sums row by row, of upper from the diagonal on, and begins anew.

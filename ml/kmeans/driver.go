@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -232,6 +233,18 @@ func (d *driver) Tell(m family.Message) error {
 		d.measure(p)
 	}
 	return nil
+}
+
+// Foretold implements family.Foretold.
+func (d *driver) Foretold(r *feature.Ranges) family.Message {
+	if d.s.op != opBounds || d.set.Held > 0 {
+		return nil
+	}
+	p := &partial{MaxWeight: 1}
+	for j, low := range r.Low {
+		p.Max = append(p.Max, max(-low, r.High[j]))
+	}
+	return p
 }
 
 // take adds rows that were drawn to the candidates.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -184,6 +185,14 @@ func (d *driver) Tell(m family.Message) error {
 		return d.start(objective.Tweedie{}.Mean(mean))
 	}
 	return d.tell(r, p)
+}
+
+// Foretold implements family.Foretold.
+func (d *driver) Foretold(r *feature.Ranges) family.Message {
+	if d.phase != toBound {
+		return nil
+	}
+	return &partial{bounds: &bounds{gram.BoundsOf(r), r.YLow, r.YHigh}}
 }
 
 // slack is how many times what there was is expected to be the most there will

@@ -138,10 +138,7 @@ func (a *pass) bounds(b *dataset.Block, at, n int) {
 // gram adds the products of the columns, of ones and of the target.
 func (a *pass) gram(b *dataset.Block, at, n int) {
 	a.r.Columns.Pack(a.a, b, at, n)
-	y := a.a[a.p.per*f64.FixedStride:][:n]
-	for i, v := range b.Y[at : at+n] {
-		y[i] = f64.Fix(float64((v - a.r.Shift) * a.r.Factor))
-	}
+	f64.FixedPack(a.a[a.p.per*f64.FixedStride:], b.Y[at:at+n], []float64{a.r.Shift}, []float64{a.r.Factor})
 	plain := true
 	for i, w := range b.W[at : at+n] {
 		a.share[i] = w * a.r.Columns.Unit
@@ -152,7 +149,7 @@ func (a *pass) gram(b *dataset.Block, at, n int) {
 		right = a.b
 	}
 	gram.Weigh(right, a.a, a.share[:n], a.p.per+1)
-	a.product.Add(a.a, right, n)
+	a.product.Add(a.a, right, n, b.Ahead(at+n, n))
 }
 
 // evaluate adds losses and derivatives at θ.
@@ -270,5 +267,5 @@ func (a *pass) hessian(b *dataset.Block, at int, z, h []float64) {
 	n := len(h)
 	r.Columns.Pack(a.a, b, at, n)
 	gram.Weigh(a.b, a.a, a.share[:n], a.p.per)
-	a.product.Add(a.a, a.b, n)
+	a.product.Add(a.a, a.b, n, b.Ahead(at+n, n))
 }

@@ -44,27 +44,59 @@ func (d *dense) init(p []float32, r *rng) {
 func (d *dense) forward(p []float32, in *tensor, t *tape) *tensor {
 	out := t.tensor(in.n, d.out())
 	bias := p[d.in.width*d.width:]
-	for i := range out.rows() {
-		copy(out.row(i), bias)
+	for s := range d.in.steps {
+		for j, v := range bias {
+			fill(out.column(s, j), v)
+		}
+		f32.Gemm(true, false, d.width, in.n, d.in.width, p, d.width, in.step(s), in.n, out.step(s), in.n, true)
 	}
-	f32.Gemm(false, false, in.rows(), d.width, d.in.width, in.v, d.in.width, p, d.width, out.v, d.width, true)
 	t.push(in)
 	return out
 }
 
 func (d *dense) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 	in := t.pop()
-	f32.Gemm(true, false, d.in.width, d.width, in.rows(), in.v, d.in.width, dout.v, d.width, g, d.width, true)
 	bias := g[d.in.width*d.width:]
-	for i := range dout.rows() {
-		for j, v := range dout.row(i) {
-			bias[j] += v
-		}
+	for s := range d.in.steps {
+		f32.Gemm(false, true, d.in.width, d.width, in.n, in.step(s), in.n, dout.step(s), in.n, g, d.width, true)
+		addColumns(bias, dout.step(s), in.n)
 	}
 	if d.first {
 		return nil
 	}
 	din := t.tensor(in.n, d.in)
-	f32.Gemm(false, true, in.rows(), d.in.width, d.width, dout.v, d.width, p, d.width, din.v, d.in.width, false)
+	for s := range d.in.steps {
+		f32.Gemm(false, false, d.in.width, in.n, d.width, p, d.width, dout.step(s), in.n, din.step(s), in.n, false)
+	}
 	return din
+}
+
+// fill sets x to v, eight numbers at a time.
+func fill(x []float32, v float32) {
+	eight := [8]float32{v, v, v, v, v, v, v, v}
+	for ; len(x) >= len(eight); x = x[len(eight):] {
+		*(*[8]float32)(x) = eight
+	}
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// addColumns adds to each sum a column's numbers one after the other, and to four
+// sums at once, for each addition waits for the one before.
+func addColumns(sums, x []float32, n int) {
+	j := 0
+	for ; j+4 <= len(sums); j += 4 {
+		x0, x1, x2, x3 := x[j*n:][:n], x[(j+1)*n:][:n], x[(j+2)*n:][:n], x[(j+3)*n:][:n]
+		s0, s1, s2, s3 := sums[j], sums[j+1], sums[j+2], sums[j+3]
+		for i, v := range x0 {
+			s0, s1, s2, s3 = s0+v, s1+x1[i], s2+x2[i], s3+x3[i]
+		}
+		sums[j], sums[j+1], sums[j+2], sums[j+3] = s0, s1, s2, s3
+	}
+	for ; j < len(sums); j++ {
+		for _, v := range x[j*n:][:n] {
+			sums[j] += v
+		}
+	}
 }

@@ -43,7 +43,6 @@ type progress struct {
 	best     []float32
 	stale    int // epochs without progress
 	metrics  []float64
-	all      bool // the last look is at all rows
 }
 
 // metricNames are those of an autoencoder.
@@ -114,29 +113,16 @@ func (d *driver) Next() *family.Step {
 			b.Step = d.cut.Shuffled(d.set.Seed, b.Epoch, b.Step)
 		}
 		step.Batch = b
-		step.Body = &request{s.params, s.units, hash(d.set.Seed, uint64(s.move.Steps), 1), 1}
+		step.Body = &request{s.params, s.units, hash(d.set.Seed, uint64(s.move.Steps), 1)}
 		step.Elements = len(s.params)
 	case opLoss:
 		if d.set.Held > 0 {
 			step.Set = family.Held
 		}
-		step.Body = &request{params: s.params, units: s.units, every: d.every()}
+		step.Body = &request{params: s.params, units: s.units}
 	}
 	d.next = step
 	return step
-}
-
-// lookRows is about how many rows an autoencoder is measured by that it was trained
-// on: as good as all, and no epoch more.
-const lookRows = 1 << 18
-
-// every tells how many micro-batches go by for each that opLoss looks at. Rows held
-// out count all.
-func (d *driver) every() int {
-	if d.set.Held > 0 || d.s.all {
-		return 1
-	}
-	return int(max(d.set.Rows*int64(d.net.in.steps)/lookRows, 1))
 }
 
 // Tell implements family.Driver.
@@ -272,10 +258,6 @@ func (d *driver) looked(p *partial) error {
 	}
 	if p.loss-p.loss != 0 {
 		return optim.Diverged(s.state.Iteration)
-	}
-	if p.weight == 0 && d.every() > 1 { // none of those that were looked at counts
-		s.all = true
-		return nil
 	}
 	if s.state.Stopped != "" {
 		s.metrics = []float64{mean(p.absolute), mean(p.squares)}

@@ -22,17 +22,17 @@ func (d *dropout) forward(_ []float32, in *tensor, t *tape) *tensor {
 	out, mask := t.tensor(in.n, d.in), t.tensor(in.n, d.in)
 	keep := uint64((1 - d.rate) * (1 << 32))
 	scale := float32(1 / (1 - d.rate))
-	size := d.in.size()
 	for i := range in.n {
 		r := rng{key: hash(t.key, d.id, uint64(t.first+i))}
-		x, m, o := in.v[i*size:][:size], mask.v[i*size:][:size], out.v[i*size:][:size]
-		for j, v := range x {
-			m[j] = 0
+		for j := i; j < len(in.v); j += in.n {
+			mask.v[j] = 0
 			if r.next()>>32 < keep {
-				m[j] = scale
+				mask.v[j] = scale
 			}
-			o[j] = v * m[j]
 		}
+	}
+	for j, v := range in.v {
+		out.v[j] = v * mask.v[j]
 	}
 	t.push(mask)
 	return out

@@ -56,37 +56,44 @@ func (l *embedding) vectors(at []int, codes []int32) {
 
 func (l *embedding) forward(p []float32, in *tensor, t *tape) *tensor {
 	out := t.tensor(in.n, l.out())
-	at := make([]int, len(l.sizes))
-	for i := range in.rows() {
-		o := out.row(i)
-		o = o[copy(o, in.row(i)):]
-		l.vectors(at, t.codes[i*len(at):][:len(at)])
-		for c, n := range l.wide {
-			if from := at[c]; from >= 0 {
-				copy(o[:n], p[from:])
-			} else {
-				clear(o[:n])
-			}
-			o = o[n:]
-		}
+	for s := range l.in.steps {
+		o := out.step(s)
+		clear(o[copy(o, in.step(s)):])
 	}
+	l.each(in.n, t, func(s, i, j, from, width int) {
+		o := out.step(s)[j*in.n+i:]
+		for k, v := range p[from:][:width] {
+			o[k*in.n] = v
+		}
+	})
 	return out
 }
 
 func (l *embedding) backward(_, g []float32, dout *tensor, t *tape) *tensor {
+	l.each(dout.n, t, func(s, i, j, from, width int) {
+		d, to := dout.step(s)[j*dout.n+i:], g[from:][:width]
+		for k := range to {
+			to[k] += d[k*dout.n]
+		}
+	})
+	return nil
+}
+
+// each calls f for the vectors of n samples, one sample after the other: with the
+// step and the sample, the column where the vector is put out, and where it begins
+// in the parameters.
+func (l *embedding) each(n int, t *tape, f func(s, i, j, from, width int)) {
 	at := make([]int, len(l.sizes))
-	for i := range dout.rows() {
-		d := dout.row(i)[l.in.width:]
-		l.vectors(at, t.codes[i*len(at):][:len(at)])
-		for c, n := range l.wide {
-			if from := at[c]; from >= 0 {
-				to := g[from:][:n]
-				for j, v := range d[:n] {
-					to[j] += v
+	for i := range n {
+		for s := range l.in.steps {
+			l.vectors(at, t.codes[(i*l.in.steps+s)*len(at):][:len(at)])
+			j := l.in.width
+			for c, width := range l.wide {
+				if at[c] >= 0 {
+					f(s, i, j, at[c], width)
 				}
+				j += width
 			}
-			d = d[n:]
 		}
 	}
-	return nil
 }

@@ -103,11 +103,11 @@ func (p *explained) columns(e *family.Explanation) (of []int) {
 func (p *explained) embedded(d *feed, in *tensor, i int) []float32 {
 	emb, ok := p.net.layers[0].(*embedding)
 	if !ok {
-		return in.row(i)
+		return in.sample(i, nil)
 	}
 	one := newTape(emb.scratch(1))
 	one.codes = d.codes[i*p.net.codes:][:p.net.codes]
-	return emb.forward(p.net.of(0, p.params), &tensor{1, p.net.in, in.row(i)}, one).v
+	return emb.forward(p.net.of(0, p.params), &tensor{1, p.net.in, in.sample(i, nil)}, one).v
 }
 
 // pathAt is the root of how far along the way point s lies: points are closer where
@@ -128,7 +128,7 @@ func (p *explained) integrate(tail *net, params, g []float32, t *tape, u []float
 			alpha = 1
 		}
 		for j, v := range u {
-			in.row(s)[j] = float32(alpha * float64(v))
+			in.column(0, j)[s] = float32(alpha * float64(v))
 		}
 	}
 	out := tail.forward(params, in, t)
@@ -136,19 +136,19 @@ func (p *explained) integrate(tail *net, params, g []float32, t *tape, u []float
 	if len(p.fit.Keys) == 0 {
 		by, off = p.units.dev, p.units.mean
 	}
-	end := func(s int) float64 { return float64(float64(out.row(s)[k])*by) + off }
+	end := func(s int) float64 { return float64(float64(out.column(0, k)[s])*by) + off }
 	baseline, prediction = end(pathSteps), end(pathSteps+1)
 	d := t.tensor(microRows, out.shape)
 	clear(d.v)
 	for s := range pathSteps {
-		d.row(s)[k] = 1
+		d.column(0, k)[s] = 1
 	}
 	du := tail.backward(params, g, d, t)
 	clear(parts)
 	for j, f := range column {
 		sum := 0.0
 		for s := range pathSteps {
-			sum = f64.FMA(2*pathAt(s), float64(du.row(s)[j]), sum)
+			sum = f64.FMA(2*pathAt(s), float64(du.column(0, j)[s]), sum)
 		}
 		parts[f] = f64.FMA(float64(u[j]), sum/pathSteps*by, parts[f])
 	}

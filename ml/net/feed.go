@@ -50,11 +50,12 @@ func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 		rows := min(f64.Lanes, n-i)
 		at := (from + i) * width
 		for j := range width {
-			for l := range rows {
-				if b.X32 != nil {
-					in.v[(i+l)*width+j] = b.X32[at+l]
-				} else {
-					in.v[(i+l)*width+j] = float32(b.X64[at+l])
+			x := in.v[j*n+i:][:rows]
+			if b.X32 != nil {
+				copy(x, b.X32[at:])
+			} else {
+				for l, v := range b.X64[at:][:rows] {
+					x[l] = float32(v)
 				}
 			}
 			at += f64.Lanes
@@ -74,23 +75,29 @@ func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
 	steps := f.net.out().steps
 	t := f.tape.tensor(n, shape{steps, 1})
-	for i := range t.v {
-		v := b.Y[b.Last(from+i/steps)-steps+1+i%steps]
-		t.v[i] = float32((v - u.mean) / u.dev)
+	for i := range n {
+		for s, v := range b.Y[b.Last(from+i)-steps+1:][:steps] {
+			t.v[s*n+i] = float32((v - u.mean) / u.dev)
+		}
 	}
 	return t
 }
 
 // again makes the rows that were loaded a target: their numbers, and for each
 // category 1 where it is theirs.
-func (f *feed) again(b *dataset.Block, in *tensor, from int) *tensor {
+func (f *feed) again(b *dataset.Block, in *tensor) *tensor {
+	if b.Codes == 0 {
+		return in
+	}
 	t := f.tape.tensor(in.n, f.net.out())
-	for i := range in.rows() {
-		row := t.row(i)
-		clear(row[copy(row, in.row(i)):])
-		for _, c := range f.tape.codes[i*b.Codes:][:b.Codes] {
-			if c >= 0 {
-				row[b.Dense+int(c)] = 1
+	for s := range in.steps {
+		x := t.step(s)
+		clear(x[copy(x, in.step(s)):])
+		for i := range in.n {
+			for _, c := range f.tape.codes[(i*in.steps+s)*b.Codes:][:b.Codes] {
+				if c >= 0 {
+					t.column(s, b.Dense+int(c))[i] = 1
+				}
 			}
 		}
 	}

@@ -8,18 +8,35 @@ type shape struct{ steps, width int }
 
 func (s shape) size() int { return s.steps * s.width }
 
-// tensor is samples, row-major: samples × steps × width.
+// tensor is samples, column-major: steps × width × samples. Loops and products run
+// along the samples, which are whole registers in number and have no edges.
 type tensor struct {
 	n int
 	shape
 	v []float32
 }
 
-// rows is the number of vectors of the tensor's width.
-func (x *tensor) rows() int { return x.n * x.steps }
+// step gives a step, width × samples.
+func (x *tensor) step(s int) []float32 { return x.v[s*x.width*x.n:][:x.width*x.n] }
 
-// row gives one of them.
-func (x *tensor) row(i int) []float32 { return x.v[i*x.width:][:x.width:x.width] }
+// column gives number j of a step, of all samples.
+func (x *tensor) column(s, j int) []float32 { return x.v[(s*x.width+j)*x.n:][:x.n:x.n] }
+
+// sample gives the numbers of one sample, in memory for them or in new memory.
+func (x *tensor) sample(i int, dst []float32) []float32 {
+	dst = dst[:0]
+	for ; i < len(x.v); i += x.n {
+		dst = append(dst, x.v[i])
+	}
+	return dst
+}
+
+// put sets the numbers of one sample.
+func (x *tensor) put(i int, row []float32) {
+	for j, v := range row {
+		x.v[j*x.n+i] = v
+	}
+}
 
 // layer is a function of tensors with parameters. It is made for the shape of
 // its input, is immutable, and is used by any number of goroutines, each with a

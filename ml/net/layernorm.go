@@ -28,23 +28,36 @@ func (l *layerNorm) forward(p []float32, in *tensor, t *tape) *tensor {
 	out, norm, inv := t.tensor(in.n, l.in), t.tensor(in.n, l.in), t.tensor(in.n, shape{l.in.steps, 1})
 	scale, shift := p[:l.in.width], p[l.in.width:]
 	w := float64(l.in.width)
-	for i := range in.rows() {
-		var sum, squares float64
-		x := in.row(i)
-		for _, v := range x {
-			sum += float64(v)
+	var mean, by [microRows]float64
+	for s := range l.in.steps {
+		mean, by := mean[:in.n], by[:in.n]
+		clear(mean)
+		clear(by)
+		for j := range l.in.width {
+			for i, v := range in.column(s, j) {
+				mean[i] += float64(v)
+			}
 		}
-		mean := sum / w
-		for _, v := range x {
-			d := float64(v) - mean
-			squares += float64(d * d)
+		for i := range mean {
+			mean[i] /= w
 		}
-		by := 1 / math.Sqrt(squares/w+normEpsilon)
-		inv.v[i] = float32(by)
-		h, o := norm.row(i), out.row(i)
-		for j, v := range x {
-			h[j] = float32((float64(v) - mean) * by)
-			o[j] = float32(h[j]*scale[j]) + shift[j]
+		for j := range l.in.width {
+			for i, v := range in.column(s, j) {
+				d := float64(v) - mean[i]
+				by[i] += float64(d * d)
+			}
+		}
+		inverse := inv.column(s, 0)
+		for i, v := range by {
+			by[i] = 1 / math.Sqrt(v/w+normEpsilon)
+			inverse[i] = float32(by[i])
+		}
+		for j := range l.in.width {
+			h, o := norm.column(s, j), out.column(s, j)
+			for i, v := range in.column(s, j) {
+				h[i] = float32((float64(v) - mean[i]) * by[i])
+				o[i] = float32(h[i]*scale[j]) + shift[j]
+			}
 		}
 	}
 	t.push(norm)
@@ -56,20 +69,30 @@ func (l *layerNorm) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 	inv, norm := t.pop(), t.pop()
 	scale, dscale, dshift := p[:l.in.width], g[:l.in.width], g[l.in.width:]
 	w := float64(l.in.width)
-	for i := range dout.rows() {
-		d, h := dout.row(i), norm.row(i)
-		var sum, along float64 // of the gradient of h, and of its product with h
-		for j, v := range d {
-			dscale[j] += float32(v * h[j])
-			dshift[j] += v
-			v *= scale[j]
-			sum += float64(v)
-			along += float64(float64(v) * float64(h[j]))
-			d[j] = v
+	var sum, along [microRows]float64 // of the gradient of h, and of its product with h
+	for s := range l.in.steps {
+		sum, along, inverse := sum[:dout.n], along[:dout.n], inv.column(s, 0)
+		clear(sum)
+		clear(along)
+		for j := range l.in.width {
+			d, h := dout.column(s, j), norm.column(s, j)
+			for i, v := range d {
+				dscale[j] += float32(v * h[i])
+				dshift[j] += v
+				v *= scale[j]
+				sum[i] += float64(v)
+				along[i] += float64(float64(v) * float64(h[i]))
+				d[i] = v
+			}
 		}
-		sum, along = sum/w, along/w
-		for j, v := range d {
-			d[j] = float32((float64(v) - sum - float64(float64(h[j])*along)) * float64(inv.v[i]))
+		for i := range sum {
+			sum[i], along[i] = sum[i]/w, along[i]/w
+		}
+		for j := range l.in.width {
+			d, h := dout.column(s, j), norm.column(s, j)
+			for i, v := range d {
+				d[i] = float32((float64(v) - sum[i] - float64(float64(h[i])*along[i])) * float64(inverse[i]))
+			}
 		}
 	}
 	return dout

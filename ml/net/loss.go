@@ -19,18 +19,24 @@ type loss interface {
 type pointwise func(r float64) (value, slope float64)
 
 func (f pointwise) eval(z, y *tensor, weight []float64, dz *tensor) float64 {
-	size := z.size()
-	total := 0.0
+	var sums, bys [microRows]float64
+	sum, by := sums[:z.n], bys[:z.n]
 	for i, w := range weight[:z.n] {
-		sum, by := 0.0, w/float64(size)
-		for j := i * size; j < (i+1)*size; j++ {
-			v, d := f(float64(z.v[j]) - float64(y.v[j]))
-			sum += v
+		by[i] = w / float64(z.size())
+	}
+	for at := 0; at < len(z.v); at += z.n {
+		z, y := z.v[at:][:z.n], y.v[at:][:z.n]
+		for i := range sum {
+			v, d := f(float64(z[i]) - float64(y[i]))
+			sum[i] += v
 			if dz != nil {
-				dz.v[j] = float32(d * by)
+				dz.v[at+i] = float32(d * by[i])
 			}
 		}
-		total += float64(sum * by)
+	}
+	total := 0.0
+	for i, v := range sum {
+		total += float64(v * by[i])
 	}
 	return total
 }
@@ -63,46 +69,44 @@ func (softmax) eval(z, y *tensor, weight []float64, dz *tensor) float64 {
 	total := 0.0
 	probs := make([]float64, z.width)
 	steps := float64(z.steps)
-	for i := range z.rows() {
-		w := weight[i/z.steps] / steps
-		row := z.row(i)
+	for at, class := range y.v {
+		s, i := at/z.n, at%z.n
+		w := weight[i] / steps
 		if z.width == 1 {
-			m, sign := float64(row[0]), 1.0
-			if y.v[i] == 0 {
+			m, sign := float64(z.v[at]), 1.0
+			if class == 0 {
 				sign = -1
 			}
 			total += float64(w * f64.LogLoss1(m*sign))
 			if dz != nil {
-				dz.row(i)[0] = float32(w * -sign * f64.Sigmoid1(-m*sign))
+				dz.v[at] = float32(w * -sign * f64.Sigmoid1(-m*sign))
 			}
 			continue
 		}
-		class := int(y.v[i])
-		top, sum := softmaxInto(probs, row)
-		total += float64(w * (f64.Log1(sum) - (float64(row[class]) - top)))
+		top, sum := softmaxInto(probs, z.step(s)[i:], z.n)
+		total += float64(w * (f64.Log1(sum) - (float64(z.column(s, int(class))[i]) - top)))
 		if dz == nil {
 			continue
 		}
-		d := dz.row(i)
 		for k, p := range probs {
-			if k == class {
+			if k == int(class) {
 				p--
 			}
-			d[k] = float32(w * p)
+			dz.column(s, k)[i] = float32(w * p)
 		}
 	}
 	return total
 }
 
-// softmaxInto sets p to the probabilities, and gives the greatest of z and the
-// sum of e^(z-that).
-func softmaxInto(p []float64, z []float32) (top, sum float64) {
+// softmaxInto sets p to the probabilities, and gives the greatest of z, whose
+// numbers are this far apart, and the sum of e^(z-that).
+func softmaxInto(p []float64, z []float32, apart int) (top, sum float64) {
 	top = math.Inf(-1)
-	for _, v := range z {
-		top = max(top, float64(v))
+	for k := range p {
+		top = max(top, float64(z[k*apart]))
 	}
-	for k, v := range z {
-		p[k] = f64.Exp1(float64(v) - top)
+	for k := range p {
+		p[k] = f64.Exp1(float64(z[k*apart]) - top)
 		sum += p[k]
 	}
 	for k := range p {

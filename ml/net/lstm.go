@@ -36,13 +36,12 @@ func (l *lstm) out() shape {
 }
 
 // Of every step the tape keeps the gates, c and tanh(c), and what the step is made
-// of: x, the h before it, and 1, whose weights are the biases, a row a sample. All
-// parameters are one matrix then. These lie step by step, for a step is worked
-// for all samples at once.
+// of: x, the h before it, and 1, whose weights are the biases, a column each. All
+// parameters are one matrix then. A step is worked for all samples at once.
 func (l *lstm) scratch(n int) int {
 	of, wide, u, steps := l.of(), 4*l.units, l.units, l.in.steps
-	s := n*(steps*(wide+u)+(steps+1)*(of+u)+l.out().size()) + packedSize(of, wide)
-	s += n*(u+l.back()) + packedSize(wide, l.back())
+	s := n*(steps*(wide+u)+(steps+1)*(of+u)+l.out().size()) + packedSize(n, wide, of)
+	s += n * u
 	if !l.first {
 		s += n * l.in.size()
 	}
@@ -51,14 +50,6 @@ func (l *lstm) scratch(n int) int {
 
 // of is how many numbers gates are made of.
 func (l *lstm) of() int { return l.in.width + l.units + 1 }
-
-// back is how many of them gradients go back to: h, and x unless nobody needs it.
-func (l *lstm) back() int {
-	if l.first {
-		return l.units
-	}
-	return l.in.width + l.units
-}
 
 // init is Keras's: Wx uniform by Glorot and Bengio (2010) over the inputs and all
 // four gates, Wh of orthonormal rows (Saxe et al. 2014), b 0 but 1 for the forget
@@ -110,19 +101,19 @@ func orthonormal(p []float32, width int, r *rng) {
 	}
 }
 
-// packedNumbers is how many a matrix may have that is packed once for all steps:
-// of a larger one that is memory and not much of the time.
-const packedNumbers = 1 << 19
+// A matrix is packed once for all steps if there are samples enough to pay for it,
+// and if it has no more than so many numbers: of a larger one that is memory and not
+// much of the time.
+const (
+	packedSamples = 8
+	packedNumbers = 1 << 19
+)
 
-func packedSize(k, n int) int {
-	if s := f32.PackedSize(k, n); s <= packedNumbers {
+func packedSize(samples, m, k int) int {
+	if s := f32.PackedSize(m, k); samples >= packedSamples && s <= packedNumbers {
 		return s
 	}
 	return 0
-}
-
-func packed(trans bool, k, n int, b []float32, ldb int, t *tape) f32.Packed {
-	return f32.Pack(trans, k, n, b, ldb, t.take(packedSize(k, n)))
 }
 
 func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
@@ -134,29 +125,22 @@ func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
 	gates, th := t.take(n*kept*wide), t.take(n*kept*u)
 	from, c := t.take(n*(kept+1)*of), t.take(n*(kept+1)*u)
 	out := t.tensor(n, l.out())
-	weights := packed(false, of, wide, p, wide, t)
+	weights := f32.Pack(true, wide, of, p, wide, t.take(packedSize(n, wide, of)))
 	clear(c[:n*u])
-	for i := range n {
-		clear(from[i*of+l.in.width:][:u])
-	}
+	clear(from[n*l.in.width:][:n*u])
 	for s := range steps {
 		here, then := s%(kept+1)*n, (s+1)%(kept+1)*n
-		z, x, next := gates[s%kept*n*wide:][:n*wide], from[here*of:][:n*of], from[then*of:]
-		for i := range n {
-			row := x[i*of:][:of]
-			copy(row, in.row(i*steps+s))
-			row[of-1] = 1
-		}
-		f32.GemmPacked(false, n, x, of, weights, z, wide, false)
-		for i := range n {
-			h := next[i*of+l.in.width:][:u]
-			f32.CellForward(z[i*wide:][:wide], c[(here+i)*u:][:u], c[(then+i)*u:][:u], th[(s%kept*n+i)*u:][:u], h)
-			switch {
-			case l.sequences:
-				copy(out.row(i*steps+s), h)
-			case s == steps-1:
-				copy(out.row(i), h)
-			}
+		z, x := gates[s%kept*n*wide:][:n*wide], from[here*of:][:n*of]
+		copy(x, in.step(s))
+		fill(x[n*(of-1):], 1)
+		weights.Gemm(false, n, x, n, z, n, false)
+		h := from[then*of+n*l.in.width:][:n*u]
+		f32.CellForward(z, c[here*u:][:n*u], c[then*u:][:n*u], th[s%kept*n*u:][:n*u], h)
+		switch {
+		case l.sequences:
+			copy(out.step(s), h)
+		case s == steps-1:
+			copy(out.v, h)
 		}
 	}
 	for _, v := range [][]float32{gates, th, from, c} {
@@ -166,41 +150,30 @@ func (l *lstm) forward(p []float32, in *tensor, t *tape) *tensor {
 }
 
 // backward goes through all steps of the window. The gradients of what gates are
-// made of take the gates' place.
+// made of take the gates' place, that of a step's h takes the place of its output's.
 func (l *lstm) backward(p, g []float32, dout *tensor, t *tape) *tensor {
 	c, from, th, gates := t.pop().v, t.pop().v, t.pop().v, t.pop().v
-	n, u, steps, wide, of, back := dout.n, l.units, l.in.steps, 4*l.units, l.of(), l.back()
-	dc, dfrom := t.take(n*u), t.take(n*back)
-	weights := packed(true, wide, back, p[(of-1-back)*wide:], wide, t)
+	n, u, steps, wide, of := dout.n, l.units, l.in.steps, 4*l.units, l.of()
+	wx, wh, _ := l.split(p)
+	dc, dh := t.take(n*u), dout.step(l.out().steps-1)
 	var din *tensor
 	if !l.first {
 		din = t.tensor(n, l.in)
 	}
 	clear(dc)
-	for i := range n {
-		copy(dfrom[(i+1)*back-u:][:u], dout.row((i+1)*l.out().steps-1))
-	}
 	for s := steps - 1; s >= 0; s-- {
 		z := gates[s*n*wide:][:n*wide]
-		more := l.sequences && s > 0 // the step before has a gradient of its own
-		for i := range n {
-			at, d := (s*n+i)*u, dfrom[i*back:][:back]
-			f32.CellBackward(z[i*wide:][:wide], c[at:][:u], th[at:][:u], d[back-u:], dc[i*u:][:u])
-			if more {
-				clear(d[:back-u])
-				copy(d[back-u:], dout.row(i*steps+s-1))
+		f32.CellBackward(z, c[s*n*u:][:n*u], th[s*n*u:][:n*u], dh, dc)
+		f32.Gemm(false, true, of, wide, n, from[s*n*of:], n, z, n, g, wide, true)
+		if s > 0 {
+			if l.sequences { // the step before has a gradient of its own
+				dh = dout.step(s - 1)
 			}
+			f32.Gemm(false, false, u, n, wide, wh, wide, z, n, dh, n, l.sequences)
 		}
-		if s == 0 && l.first {
-			break
-		}
-		f32.GemmPacked(false, n, z, wide, weights, dfrom, back, more)
 		if !l.first {
-			for i := range n {
-				copy(din.row(i*steps+s), dfrom[i*back:])
-			}
+			f32.Gemm(false, false, l.in.width, n, wide, wx, wide, z, n, din.step(s), n, false)
 		}
 	}
-	f32.Gemm(true, false, of, wide, n*steps, from, of, gates, wide, g, wide, true)
 	return din
 }

@@ -47,7 +47,7 @@ func TestLSTM(t *testing.T) {
 			for _, units := range []int{1, 5, 9} {
 				l := &lstm{in: in, units: units, sequences: sequences}
 				t.Run(fmt.Sprint(in, sequences, units), func(t *testing.T) {
-					const n = 7
+					n := 5 + units // and so with packed weights and without
 					r := &rng{key: 17}
 					p, g := make([]float32, l.params()), make([]float32, l.params())
 					l.init(p, r)
@@ -55,11 +55,15 @@ func TestLSTM(t *testing.T) {
 					r.fill(x.v, 2)
 					along := make([]float32, n*l.out().size())
 					r.fill(along, 1)
-					wideP, wideX := widened(p), widened(x.v)
+					wideP := widened(p)
+					var wideX []float64 // a sample after the other
+					for i := range n {
+						wideX = append(wideX, widened(x.sample(i, nil))...)
+					}
 					value := func() (sum float64) {
 						for i := range n {
 							for j, v := range l.reference(wideP, wideX[i*in.size():][:in.size()]) {
-								sum += v * float64(along[i*l.out().size()+j])
+								sum += v * float64(along[j*n+i])
 							}
 						}
 						return sum
@@ -69,7 +73,7 @@ func TestLSTM(t *testing.T) {
 					out.v = append([]float32{}, out.v...)
 					for i := range n {
 						for j, want := range l.reference(wideP, wideX[i*in.size():][:in.size()]) {
-							if got := float64(out.v[i*l.out().size()+j]); math.Abs(got-want) > 1e-6 {
+							if got := float64(out.v[j*n+i]); math.Abs(got-want) > 1e-6 {
 								t.Fatalf("sample %d, output %d is %v, not %v", i, j, got, want)
 							}
 						}
@@ -92,7 +96,11 @@ func TestLSTM(t *testing.T) {
 							}
 						}
 					}
-					check("input", dx.v, wideX)
+					var gradX []float32
+					for i := range n {
+						gradX = append(gradX, dx.sample(i, nil)...)
+					}
+					check("input", gradX, wideX)
 					check("parameter", g, wideP)
 					tp.reset()
 					tp.once = true

@@ -25,8 +25,6 @@ type request struct {
 	units  units
 	// key of what dropout draws in this step.
 	key uint64
-	// every is which micro-batches of a leaf opLoss takes: each so many-th.
-	every int
 }
 
 // Encode implements family.Message.
@@ -35,7 +33,6 @@ func (r *request) Encode(e *canon.E) {
 	e.F64(r.units.mean)
 	e.F64(r.units.dev)
 	e.U64(r.key)
-	e.Int(r.every)
 }
 
 // DecodeStep implements family.Family.
@@ -43,11 +40,7 @@ func (f *nets) DecodeStep(op uint8, d *canon.D) family.Message {
 	if op != opLearn && op != opLoss {
 		d.Fail()
 	}
-	r := &request{d.LentF32s(), units{d.F64(), d.F64()}, d.U64(), d.Int()}
-	if r.every < 1 {
-		d.Fail()
-	}
-	return r
+	return &request{d.LentF32s(), units{d.F64(), d.F64()}, d.U64()}
 }
 
 // partial is a partial of opLearn and opLoss: sums over rows, by weight.

@@ -106,16 +106,17 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 	d := p.feeds.Get().(*feed)
 	defer p.feeds.Put(d)
 	probs := make([]float64, width)
+	var row, want []float32 // of a sample
 	for from := 0; from < b.Units(); from += p.net.micro {
 		n := min(p.net.micro, b.Units()-from)
 		in := d.load(b, from, n)
 		out := p.net.forward(p.params, in, d.tape)
 		if p.f.self {
-			y := d.again(b, in, from)
+			y := d.again(b, in)
 			for i := range n {
-				one := func(x *tensor) *tensor { return &tensor{1, x.shape, x.v[i*of.size():][:of.size()]} }
-				s.Extra[0][from+i] = p.net.loss.eval(one(out), one(y), []float64{1}, nil)
-				for j, v := range one(out).v {
+				row, want = out.sample(i, row), y.sample(i, want)
+				s.Extra[0][from+i] = p.net.loss.eval(&tensor{1, of, row}, &tensor{1, of, want}, []float64{1}, nil)
+				for j, v := range row {
 					slot := p.slots[j%width]
 					s.Vector[j][from+i] = float64(float64(v)*slot.Scale) + slot.Center
 				}
@@ -123,15 +124,15 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 			continue
 		}
 		for i := range n {
-			row, at := out.row((i+1)*of.steps-1), from+i // of a window its last step
+			z, at := out.step(of.steps - 1)[i:], from+i // of a window its last step
 			switch {
 			case s.Value != nil:
-				s.Value[at] = float64(float64(row[0])*p.units.dev) + p.units.mean
+				s.Value[at] = float64(float64(z[0])*p.units.dev) + p.units.mean
 			case width == 1:
-				z := float64(row[0])
+				z := float64(z[0])
 				s.Probs[0][at], s.Probs[1][at] = f64.Sigmoid1(-z), f64.Sigmoid1(z)
 			default:
-				softmaxInto(probs, row)
+				softmaxInto(probs, z, n)
 				for k, v := range probs {
 					s.Probs[k][at] = v
 				}

@@ -14,8 +14,8 @@ func (l *repeat) scratch(n int) int        { return n * (l.steps + 1) * l.in.wid
 
 func (l *repeat) forward(_ []float32, in *tensor, t *tape) *tensor {
 	out := t.tensor(in.n, l.out())
-	for i := range out.rows() {
-		copy(out.row(i), in.row(i/l.steps))
+	for s := range l.steps {
+		copy(out.step(s), in.v)
 	}
 	return out
 }
@@ -23,10 +23,9 @@ func (l *repeat) forward(_ []float32, in *tensor, t *tape) *tensor {
 func (l *repeat) backward(_, _ []float32, dout *tensor, t *tape) *tensor {
 	din := t.tensor(dout.n, l.in)
 	clear(din.v)
-	for i := range dout.rows() {
-		d := din.row(i / l.steps)
-		for j, v := range dout.row(i) {
-			d[j] += v
+	for s := range l.steps {
+		for j, v := range dout.step(s) {
+			din.v[j] += v
 		}
 	}
 	return din

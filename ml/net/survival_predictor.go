@@ -51,11 +51,13 @@ func (p *survivalPredictor) Scratch() int64 { return newFeed(p.net, false).bytes
 func (p *survivalPredictor) each(b *dataset.Block, f func(i int, z []float32)) {
 	d := p.feeds.Get().(*feed)
 	defer p.feeds.Put(d)
+	var row []float32
 	for from := 0; from < b.Rows; from += microRows {
 		n := min(microRows, b.Rows-from)
 		z := p.net.forward(p.params, d.load(b, from, n), d.tape)
 		for i := range n {
-			f(from+i, z.row(i))
+			row = z.sample(i, row)
+			f(from+i, row)
 		}
 	}
 }

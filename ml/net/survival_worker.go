@@ -207,7 +207,7 @@ func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *dataset.Block)
 		case opPairs:
 			for i := range n {
 				if hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.every, 1) == 0 {
-					p.pairs.c.Add(metric.Survival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.row(i), p.w.hazard), Weight: w[i]})
+					p.pairs.c.Add(metric.Survival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
 				}
 			}
 		default:
@@ -251,14 +251,18 @@ func (p *survivalPass) addSlopes(z *tensor, y, w []float64) {
 	if p.grad != nil {
 		dz = p.feed.tape.tensor(z.n, z.shape)
 	}
+	var row, slope []float32 // of a row
 	for i, v := range y {
 		p.sum.weight += w[i]
 		if p.op != opSlopes {
-			var d []float32
-			if dz != nil {
-				d = dz.row(i)
+			row = z.sample(i, row)
+			if dz == nil {
+				p.sum.loss += hazardLoss(row, p.r.times, v, w[i], nil)
+				continue
 			}
-			p.sum.loss += hazardLoss(z.row(i), p.r.times, v, w[i], d)
+			slope = dz.sample(i, slope)
+			p.sum.loss += hazardLoss(row, p.r.times, v, w[i], slope)
+			dz.put(i, slope)
 			continue
 		}
 		k := seen(p.r.times, math.Abs(v))

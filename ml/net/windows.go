@@ -126,24 +126,25 @@ func decodeRecurrent(d *canon.D, self bool) *recurrent {
 // loadWindows fills in with windows of a block.
 func (f *feed) loadWindows(b *dataset.Block, from int, in *tensor) {
 	width, steps := b.Dense, in.steps
-	for i := range in.rows() {
-		r := int(b.Windows[from+i/steps]) + i%steps
+	for k := range in.n * steps {
+		i, s := k/steps, k%steps
+		r := int(b.Windows[from+i]) + s
 		tile, l := r&^(f64.Lanes-1), r&(f64.Lanes-1)
-		row := in.row(i)
+		to := in.step(s)[i:]
 		if b.X32 != nil {
 			for j, x := 0, b.X32[tile*width:]; j < width; j++ {
-				row[j] = x[j*f64.Lanes+l]
+				to[j*in.n] = x[j*f64.Lanes+l]
 			}
 		} else {
 			for j, x := 0, b.X64[tile*width:]; j < width; j++ {
-				row[j] = float32(x[j*f64.Lanes+l])
+				to[j*in.n] = float32(x[j*f64.Lanes+l])
 			}
 		}
 		for j := range b.Codes {
-			f.codes[i*b.Codes+j] = b.Code[tile*b.Codes+j*f64.Lanes+l]
+			f.codes[k*b.Codes+j] = b.Code[tile*b.Codes+j*f64.Lanes+l]
 		}
 	}
-	f.tape.codes = f.codes[:in.rows()*b.Codes]
+	f.tape.codes = f.codes[:in.n*steps*b.Codes]
 }
 
 // Length implements family.Sequencer.

@@ -104,9 +104,6 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if (r.Leaf+from/net.micro)%p.r.every != 0 {
-			continue
-		}
 		n := min(net.micro, to-from)
 		weight := p.weight[:n]
 		for i := range weight {
@@ -116,7 +113,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		in := feed.load(b, from, n)
 		y := in
 		if p.w.f.self {
-			y = feed.again(b, in, from)
+			y = feed.again(b, in)
 		} else {
 			y = feed.target(b, from, n, p.r.units)
 		}

@@ -1,6 +1,10 @@
 package optim
 
-import "math"
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/exec/kernel/f32"
+)
 
 // Rule is how a mini-batch gradient moves the parameters.
 type Rule uint8
@@ -72,6 +76,11 @@ func (o *Mover[T]) Part(x, g []T, rate float64, from, to int) {
 		}
 	case Adam:
 		c1, c2 := 1-powInt(o.Beta1, o.Steps), 1-powInt(o.Beta2, o.Steps)
+		if narrow, ok := any(x).([]float32); ok {
+			f32.Adam(narrow, any(g).([]float32), any(o.M).([]float32), any(o.V).([]float32),
+				&f32.AdamStep{o.Beta1, 1 - o.Beta1, o.Beta2, 1 - o.Beta2, c1, c2, o.Epsilon, rate})
+			return
+		}
 		for i, g := range g {
 			g := float64(g)
 			m := float64(o.Beta1*float64(o.M[i])) + float64((1-o.Beta1)*g)

@@ -31,8 +31,8 @@ import (
 // again: its rows must be held, WorkerConfig.Again being false.
 var ErrOtherRows = pgerr.New(pgerr.DataException, "the training query gave other rows when it was read again")
 
-// ErrDraw is the error of rows of which so many are copies that what is held out
-// of them cannot be told by a cut near to the share: they must be held likewise.
+// ErrDraw is the error of rows that were read twice without it being known what is held out
+// of them: they must be held likewise.
 var ErrDraw = pgerr.New(pgerr.DataException, "the rows to hold out of a training cannot be drawn before all rows are known")
 
 // flow is what a worker makes of rows that it does not keep.
@@ -49,12 +49,16 @@ type flow struct {
 	out     *outgoing
 	counted *dataset.Counted // rows that are counted instead
 
-	mu     sync.Mutex
-	charge func(n int64) // for statistics
-	zone   dataset.Zone
-	stats  []*feature.Stats // of this reading, by the zone's parts; nil for no rows
-	made   *sealed          // of one after the first
-	leaves int              // that have been made
+	mu      sync.Mutex
+	drained bool
+	apart   map[dataset.RowHash]*apartRow // copies that are counted apart; it is never changed
+	fixed   bool                          // no others are
+	holdout *dataset.Holdout              // that was last asked for
+	charge  func(n int64)                 // for statistics
+	zone    dataset.Zone
+	stats   []*feature.Stats // of this reading, by the zone's parts; nil for no rows
+	made    *sealed          // of one after the first
+	leaves  int              // that have been made
 }
 
 // flowFolds is of how many folds statistics are taken apart.
@@ -88,9 +92,12 @@ func (f *flow) collected(spec *feature.Spec, part int, st *feature.Stats) (err e
 	return err
 }
 
-// all are the statistics of all parts' rows, of which h holds some out; nil for no
-// rows.
-func (f *flow) all(spec *feature.Spec, h *dataset.Holdout) (sum *feature.Stats, err error) {
+// counting tells that the query is read only for statistics.
+func (f *flow) counting() bool { return f.readings > 0 && f.task == nil }
+
+// all are the statistics of all parts' rows, of which h holds some out on node self; nil
+// for no rows.
+func (f *flow) all(spec *feature.Spec, h *dataset.Holdout, self int) (sum *feature.Stats, err error) {
 	held, ok := f.zone.Held(h)
 	if !ok {
 		return nil, ErrDraw
@@ -108,7 +115,7 @@ func (f *flow) all(spec *feature.Spec, h *dataset.Holdout) (sum *feature.Stats, 
 			return nil, err
 		}
 	}
-	return sum, nil
+	return f.addApart(spec, sum, h, held, self)
 }
 
 // forget frees the statistics of the last reading.
@@ -137,8 +144,18 @@ func (f *flow) sealed(j *Job, s *sealed) error {
 
 // flowed takes rows that the store does not keep.
 func (w *Worker) flowed(v *dataset.View) error {
-	spec := w.job.Spec()
-	for part, v := range v.Parted(w.flow.zone) {
+	spec, rest := w.job.Spec(), v
+	if w.job.counts() {
+		apart, err := w.flow.sift(v.Rows, func(i int) dataset.RowHash { h, _ := v.Hash(i); return h },
+			func(i int) (*feature.Stats, error) { return spec.Collect(w.cfg.Context, v.Only(i)) })
+		if err != nil {
+			return err
+		}
+		if apart != nil {
+			rest, _ = v.SplitBy(func(i int) bool { return apart[i] })
+		}
+	}
+	for part, v := range rest.Parted(w.flow.zone) {
 		if v == nil {
 			continue
 		}
@@ -196,8 +213,16 @@ func (n *intake) collect(b *dataset.Block, taken *feature.Taken) error {
 		}
 		return err
 	}
+	apart, err := f.sift(taken.Rows, func(i int) dataset.RowHash { return b.Hashes[i] },
+		func(i int) (*feature.Stats, error) { return spec.CollectRows(b, taken, []int32{int32(i)}) })
+	if err != nil {
+		return err
+	}
 	rows := make([][]int32, f.zone.Parts())
 	for i, h := range b.Hashes[:taken.Rows] {
+		if apart != nil && apart[i] {
+			continue
+		}
 		part := f.zone.Part(h)
 		rows[part] = append(rows[part], int32(i))
 	}
@@ -310,8 +335,12 @@ func (w *Worker) Short() bool {
 	return w.store.Short()
 }
 
-// drain makes what is still held of rows flow by.
+// drain makes what is still held of rows flow by, once a reading.
 func (w *Worker) drain() error {
+	if w.flow.drained {
+		return nil
+	}
+	w.flow.drained = true
 	if w.in != nil {
 		return w.in.drain()
 	}
@@ -340,24 +369,37 @@ func (t *againTask) Encode(e *canon.E) {
 	(&copiesTask{t.count}).Encode(e)
 }
 
-// again begins another reading.
-func (w *Worker) again(t *againTask) error {
+// reread forgets the reading before.
+func (w *Worker) reread() error {
 	if !w.flow.on {
 		return pgerr.Internal("rows that are held would be read again")
 	}
-	if err := w.store.Close(); err != nil {
+	if err := errors.Join(w.store.Close(), w.blocks.Close()); err != nil {
 		return err
 	}
-	if err := w.blocks.Close(); err != nil {
+	w.flow.forget()
+	w.flow.readings++
+	w.flow.drained = false
+	w.blocks, w.dataset.Copies = dataset.NewBlocks(w.dataset), false
+	return nil
+}
+
+// again begins another reading.
+func (w *Worker) again(t *againTask) error {
+	if err := w.reread(); err != nil {
 		return err
 	}
 	w.mu.Lock()
 	w.fitted = t.fitted
 	w.mu.Unlock()
-	w.flow.forget()
 	w.flow.task, w.flow.made, w.flow.leaves = t.sealTask, &sealed{}, 0
-	w.flow.readings++
-	w.blocks, w.dataset.Copies = dataset.NewBlocks(w.dataset), false
+	var common []dataset.RowHash
+	if w.flow.holdout != nil {
+		for _, q := range w.flow.holdout.Common {
+			common = append(common, q.Hash)
+		}
+	}
+	w.flow.only(common)
 	w.open(w.store.Layout())
 	if !w.job.InPlace() {
 		f, parts := t.fitted, 1
@@ -380,10 +422,8 @@ func (w *Worker) again(t *againTask) error {
 // those that are not held out. Those of a fold are what the last reading found out:
 // it was for the fold before.
 func (w *Worker) collected(t *fitTask) (family.Message, error) {
-	if w.flow.task != nil {
-		if err := w.drain(); err != nil {
-			return nil, err
-		}
+	if err := w.drain(); err != nil {
+		return nil, err
 	}
 	if w.fold != t.fold { // nothing else of the job runs
 		if err := w.flow.close(); err != nil {
@@ -397,10 +437,11 @@ func (w *Worker) collected(t *fitTask) (family.Message, error) {
 		for _, st := range stats {
 			w.flow.charge(st.Bytes())
 		}
+		w.flow.charge(w.flow.apartBytes())
 		w.flow.stats = stats
 	}
-	w.drawer = t.holdout.On(w.self)
-	st, err := w.flow.all(w.job.Spec(), t.holdout)
+	w.drawer, w.flow.holdout = t.holdout.On(w.self), t.holdout
+	st, err := w.flow.all(w.job.Spec(), t.holdout, w.self)
 	if st == nil || err != nil {
 		return nil, err
 	}

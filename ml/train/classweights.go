@@ -1,13 +1,75 @@
 package train
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
+
+// A class's weight multiplies the weights of its rows. Of one target the blocks have the
+// products. Of several, of which each is learnt as if it were alone, a row weighs for each
+// what its class there does: blocks have the rows' own weights, and are multiplied as
+// they are opened for a target.
+
+// checkClassWeights tells what class weights cannot be with.
+func (j *Job) checkClassWeights() error {
+	if !j.Options.HasClassWeights() {
+		return nil
+	}
+	bad := func(format string, args ...any) *pgerr.Error {
+		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(j.Options.Pos("class_weights"))
+	}
+	targets := j.Targets()
+	classes := func(target int) bool { return j.planOf(target).Target == family.ClassTarget }
+	some := false
+	for k := range targets {
+		some = some || classes(k)
+	}
+	if !some {
+		return bad("class weights need a classifier")
+	}
+	for _, w := range j.Options.ClassWeights() {
+		k := slices.IndexFunc(targets, func(name string) bool { return strings.EqualFold(name, w.Target) })
+		switch {
+		case w.Target == "" && len(targets) > 1:
+			return bad("class weights of several targets are named by target").
+				WithHint(`Write class_weights = '{"%s": {"class": weight}}', or balanced for all of them.`, targets[0])
+		case w.Target != "" && k < 0:
+			return bad("class_weights names %q, which is no target", w.Target).WithDetail("The targets are %s.", strings.Join(targets, ", "))
+		case w.Target != "" && !classes(k):
+			return bad("class_weights names %q, which is a number: class weights need classes", w.Target)
+		}
+	}
+	return nil
+}
+
+// classWeights are those of the classes of one target, nil for none; f are the encoders
+// aimed at it.
+func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int) ([]float64, error) {
+	if j.planOf(target).Target != family.ClassTarget {
+		return nil, nil
+	}
+	cats := &st.Cols[j.column(f.Label.Name)]
+	if j.Options.Bool("class_weights", false) {
+		return balancedWeights(f, cats), nil
+	}
+	var named []family.ClassWeight
+	for _, w := range j.Options.ClassWeights() {
+		if w.Target == "" || strings.EqualFold(w.Target, f.Label.Name) {
+			if named = append(named, w); w.Balanced {
+				return balancedWeights(f, cats), nil
+			}
+		}
+	}
+	return namedWeights(f, named, j.Options.Pos("class_weights"))
+}
 
 // balancedWeights gives each class the weight that makes all classes count the
 // same, as scikit-learn has it: W / (classes · W of the class), where W is the
@@ -31,8 +93,7 @@ func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
 
 // namedWeights are the weights that the statement gives by class, nil for none. A
 // class that it does not name has weight 1.
-func namedWeights(f *feature.Fitted, o *family.Values) ([]float64, error) {
-	named := o.ClassWeights()
+func namedWeights(f *feature.Fitted, named []family.ClassWeight, pos int) ([]float64, error) {
 	if named == nil {
 		return nil, nil
 	}
@@ -45,9 +106,158 @@ func namedWeights(f *feature.Fitted, o *family.Values) ([]float64, error) {
 		at := slices.Index(classes, n.Class)
 		if at < 0 {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "class_weights names %q, which is no class of column %q", n.Class, f.Label.Name).
-				WithDetail("The classes are %s.", strings.Join(classes[:min(len(classes), 20)], ", ")).At(o.Pos("class_weights"))
+				WithDetail("The classes are %s.", strings.Join(classes[:min(len(classes), 20)], ", ")).At(pos)
 		}
 		w[at] = n.Weight
 	}
 	return w, nil
+}
+
+// targetWeights are the weights of classes of several targets.
+type targetWeights struct {
+	class [][]float64 // by target; nil where all its rows weigh what they do
+	sums  []float64   // of the rows to train on, likewise multiplied
+}
+
+// weigh gives the class weights of several targets; nil where there are none.
+func (r *runner) weigh(ctx context.Context) (*targetWeights, error) {
+	if r.job.targets == nil || !r.job.Options.HasClassWeights() {
+		return nil, nil
+	}
+	w := &targetWeights{}
+	for k := range r.job.targets {
+		one, err := r.job.classWeights(r.learns.Aim(k), r.stats, k)
+		if err != nil {
+			return nil, err
+		}
+		w.class = append(w.class, one)
+	}
+	m, err := r.reduce(ctx, &weighTask{w.class})
+	if err != nil {
+		return nil, err
+	}
+	sums, err := as[weighed](m)
+	for i := range sums {
+		w.sums = append(w.sums, sums[i].Value())
+	}
+	return w, err
+}
+
+// encode appends what decodeTargetWeights reads; w may be nil.
+func (w *targetWeights) encode(e *canon.E) {
+	e.Bool(w != nil)
+	if w != nil {
+		(&weighTask{w.class}).Encode(e)
+		e.F64s(w.sums)
+	}
+}
+
+func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
+	if !d.Bool() {
+		return nil
+	}
+	w := &targetWeights{decodeWeigh(j, d).class, d.F64s()}
+	if len(w.sums) != len(w.class) {
+		d.Fail()
+	}
+	return w
+}
+
+// aimed gives a block of rows as one of several targets has them, and what gives its memory
+// back.
+func (w *Worker) aimed(b *dataset.Block, target int, weights *targetWeights) (*dataset.Block, func(), error) {
+	b, free := aimed(b, target), func() {}
+	if weights == nil || weights.class[target] == nil {
+		return b, free, nil
+	}
+	n := 8 * int64(len(b.W))
+	if err := w.blocks.Reserve(n); err != nil {
+		return nil, nil, err
+	}
+	c := *b
+	c.W = make([]float64, len(b.W))
+	for i, x := range b.W[:b.Rows] {
+		c.W[i] = float64(x * weights.class[target][int(b.Y[i])])
+	}
+	return &c, func() { w.blocks.Unreserve(n) }, nil
+}
+
+// weighTask asks for the weights of the rows to train on, by target.
+type weighTask struct{ class [][]float64 }
+
+func (t *weighTask) kind() uint8 { return kindWeigh }
+
+func (t *weighTask) Encode(e *canon.E) {
+	e.U32(uint32(len(t.class)))
+	for _, c := range t.class {
+		e.F64s(c)
+	}
+}
+
+func decodeWeigh(j *Job, d *canon.D) *weighTask {
+	t := &weighTask{}
+	for range d.Count(4) {
+		t.class = append(t.class, d.F64s())
+	}
+	if len(t.class) != len(j.targets) {
+		d.Fail()
+	}
+	return t
+}
+
+func (t *weighTask) decode(_ *Job, d *canon.D) family.Message {
+	s := make(weighed, len(t.class))
+	for i := range s {
+		if b := d.Take(exact.Bytes); b != nil {
+			s[i].Decode(b)
+		}
+	}
+	return s
+}
+
+func (t *weighTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[weighed](left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := as[weighed](right)
+	if err != nil {
+		return nil, err
+	}
+	for i := range a {
+		a[i].Merge(&b[i])
+	}
+	return a, nil
+}
+
+// weighed are the weights, by target.
+type weighed []exact.Sum
+
+// Encode implements family.Message.
+func (s weighed) Encode(e *canon.E) {
+	for i := range s {
+		e.B = s[i].Append(e.B)
+	}
+}
+
+// weigh gives what weighs a leaf.
+func (w *Worker) weigh(t *weighTask) leafFunc {
+	return func(ctx context.Context, leaf int) (family.Message, error) {
+		sums := make(weighed, len(t.class))
+		b, release, err := w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
+		if err != nil || b == nil {
+			return sums, err
+		}
+		defer release()
+		for k := range sums {
+			aim := aimed(b, k)
+			for i, x := range aim.W[:aim.Rows] {
+				if c := t.class[k]; c != nil {
+					x = float64(x * c[int(aim.Y[i])])
+				}
+				sums[k].Add(x)
+			}
+		}
+		return sums, ctx.Err()
+	}
 }

@@ -83,7 +83,7 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 		f.in.Resume, resume = resume, nil
 		holdout := &dataset.Holdout{}
 		if fold <= folds {
-			holdout = c.Fold(fold-1, folds, r.job.InPlace())
+			holdout = r.holdouts(c)[fold-1]
 		}
 		since := r.in.Now()
 		res, err := f.run(ctx, holdout)

@@ -18,7 +18,7 @@ func (r *runner) draw(ctx context.Context) (*dataset.Holdout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Holdout(share, r.job.InPlace()), nil
+	return r.holdouts(c)[0], nil
 }
 
 // counted tells how often rows occur.
@@ -27,10 +27,13 @@ func (r *runner) counted(ctx context.Context) (*dataset.Copies, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rows := c.Unsure(); len(rows) > 0 {
-		if r.in.Again != nil {
-			return nil, ErrDraw
+	rows := c.Unsure()
+	switch {
+	case r.in.Again != nil:
+		if len(rows) > 0 || !r.drawn(c, r.job.zone()) {
+			return c, r.recount(ctx, c)
 		}
+	case len(rows) > 0:
 		again, err := r.copies(ctx, &copiesTask{rows: rows})
 		if err != nil {
 			return nil, err

@@ -32,6 +32,7 @@ type taker struct {
 	hasher *dataset.Hasher // nil where no copies are counted
 	b      *dataset.Block  // being filled; nil for none
 	rows   int             // before b
+	keys   int64           // bytes that are charged for those of categories
 }
 
 // Sizes of the blocks that rows are taken into.
@@ -163,6 +164,12 @@ func (n *intake) end(t *taker) error {
 	t.b = nil
 	taken := t.End()
 	t.rows += taken.Rows
+	if more := t.KeyBytes() - t.keys; more > 0 {
+		if err := n.w.blocks.Reserve(more); err != nil {
+			return err
+		}
+		t.keys += more
+	}
 	if n.flowing.Load() {
 		return n.flowed(b, taken)
 	}
@@ -246,7 +253,9 @@ func (n *intake) count() (rows int64) {
 func (n *intake) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.w.blocks.Unreserve(int64(len(n.all)) * n.takerBytes())
+	for _, t := range n.all {
+		n.w.blocks.Unreserve(n.takerBytes() + t.keys)
+	}
 	n.all, n.idle = nil, nil
 }
 
@@ -314,6 +323,7 @@ func (n *intake) seal(leaf int, p *sealTask) (*sealed, error) {
 			return nil, err
 		}
 		blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
+		n.leaves[leaf] = nil
 		return n.sealBlock(leaf, b, taken, p, nil)
 	}
 	return n.sealBlock(leaf, b, taken, p, func() {
@@ -368,7 +378,13 @@ func (n *intake) sealBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *
 
 // weigh adds the weights of a block to train on.
 func (s *sealed) weigh(b *dataset.Block) {
+	ones := 0
 	for _, x := range b.W[:b.Rows] {
-		s.weight.Add(x)
+		if x == 1 {
+			ones++
+		} else {
+			s.weight.Add(x)
+		}
 	}
+	s.weight.AddTimes(1, ones)
 }

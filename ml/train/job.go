@@ -63,16 +63,14 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 		if err := j.makePlan(); err != nil {
 			return nil, err
 		}
-	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.windows != nil:
+	case j.Options.HasClassWeights() && j.windows != nil:
 		return nil, pgerr.Unsupported("class weights of windows are not supported").At(j.Options.Pos("class_weights"))
-	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.targets != nil:
-		return nil, pgerr.Unsupported("class weights of more than one target column are not supported").At(j.Options.Pos("class_weights")).
-			WithHint("Train a model a target, or weigh the rows by a column.")
 	case split != nil && j.windows != nil:
 		return nil, pgerr.Unsupported("a column cannot say which windows are held out").At(j.Options.Pos("data_split_col")).
 			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
-	case (j.Options.Bool("class_weights", false) || j.Options.ClassWeights() != nil) && j.Plan.Target != family.ClassTarget:
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "class weights need a classifier").At(j.Options.Pos("class_weights"))
+	}
+	if err := j.checkClassWeights(); err != nil {
+		return nil, err
 	}
 	if err := j.mayFold(); err != nil {
 		return nil, err

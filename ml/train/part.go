@@ -178,7 +178,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	case *stepTask:
 		// Where each partial is sent to the first worker there is one a leaf.
 		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
-	case *copiesTask, *usageTask, *againTask:
+	case *copiesTask, *usageTask, *recountTask, *againTask:
 		p.whole = true
 	case *fitTask:
 		p.whole = p.whole || w.flow.on
@@ -206,6 +206,11 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	}
 	switch b := t.body.(type) {
 	case *copiesTask:
+		if w.flow.counting() && b.rows != nil {
+			c, err := w.recounted()
+			p.ofNode(func() family.Message { return c })
+			return p, err
+		}
 		if b.rows != nil {
 			return p, same(w.count(b), nil)
 		}
@@ -221,6 +226,10 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 			return p, err
 		}
 		return p, same(w.fit(b))
+	case *recountTask:
+		c, err := w.recount(b)
+		p.ofNode(func() family.Message { return c })
+		return p, err
 	case *againTask:
 		p.ofNode(func() family.Message { return &sealed{} })
 		return p, w.again(b)
@@ -231,6 +240,8 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 			return p, err
 		}
 		return p, same(w.seal(b))
+	case *weighTask:
+		return p, same(w.weigh(b), nil)
 	case *measureTask:
 		return p, same(w.measure(b, 0))
 	case *cutsTask:
@@ -250,7 +261,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 		w.firstStep()
 		p.work = func() (hand, error) {
 			pass, err := fw.NewPass(b.step)
-			return &stepHand{w: w, step: b.step, pass: pass, whole: p.whole}, err
+			return &stepHand{w: w, step: b.step, by: b.by, pass: pass, whole: p.whole}, err
 		}
 		return p, nil
 	}
@@ -261,6 +272,7 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 type stepHand struct {
 	w     *Worker
 	step  *family.Step
+	by    *targetWeights
 	pass  family.Pass
 	whole bool
 }
@@ -287,7 +299,11 @@ func (h *stepHand) add(ctx context.Context, r family.Rows) error {
 	}
 	defer release()
 	if a, ok := h.step.Body.(family.Aimed); ok {
-		b = aimed(b, a.Target())
+		var free func()
+		if b, free, err = h.w.aimed(b, a.Target(), h.by); err != nil {
+			return err
+		}
+		defer free()
 	}
 	return h.pass.Add(ctx, r, b)
 }

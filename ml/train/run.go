@@ -122,8 +122,10 @@ type runner struct {
 	fitted  *feature.Fitted // of all columns
 	learns  *feature.Fitted // of the features
 	stats   *feature.Stats
+	ranges  *feature.Ranges // nil where statistics do not tell
 	holdout *dataset.Holdout
 	cw      []float64
+	by      *targetWeights // of several targets
 	*sealed
 	seen        int64 // rows, those held out too
 	driver      family.Driver
@@ -153,6 +155,10 @@ func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, er
 		return nil, err
 	}
 	if err := r.seal(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.by, err = r.weigh(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.begin(); err != nil {
@@ -213,17 +219,15 @@ func (r *runner) statistics(ctx context.Context, holdout *dataset.Holdout) (*fea
 
 // encoders fits encoders, and the weights of classes, to statistics.
 func (r *runner) encoders(st *feature.Stats) (f *feature.Fitted, classWeights []float64, err error) {
-	spec := r.job.Spec()
-	if f, err = feature.Fit(spec, st); err != nil {
+	if f, err = feature.Fit(r.job.Spec(), st); err != nil {
 		return nil, nil, err
 	}
 	if f, err = r.keep(f); err != nil {
 		return nil, nil, err
 	}
-	if r.job.Options.Bool("class_weights", false) {
-		return f, balancedWeights(f, &st.Cols[spec.LabelCol()]), nil
+	if r.job.targets == nil && r.job.Plan.Target == family.ClassTarget {
+		classWeights, err = r.job.classWeights(f, st, 0)
 	}
-	classWeights, err = namedWeights(f, r.job.Options)
 	return f, classWeights, err
 }
 
@@ -275,11 +279,17 @@ func (r *runner) seal(ctx context.Context) error {
 // begin starts the family's driver, or restores it from a checkpoint.
 func (r *runner) begin() (err error) {
 	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight.Value()}
+	if r.by != nil {
+		s.Weights = r.by.sums
+	}
 	if r.in.Start != nil {
 		s.Start = r.in.Start.Predictor
 	}
 	if s.Given, err = r.given(); err != nil {
 		return err
+	}
+	if r.cw == nil && r.job.windows == nil {
+		r.ranges = r.learns.Ranges(r.job.Spec(), r.stats)
 	}
 	r.driver, err = r.job.Family.NewDriver(s, r.red.Home())
 	if err != nil || r.in.Resume == nil {
@@ -374,7 +384,12 @@ func (r *runner) iterate(ctx context.Context) error {
 
 // step has the step done that the driver wants.
 func (r *runner) step(ctx context.Context) error {
-	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight.Value(), step: r.driver.Next(), per: r.in.SliceElements}
+	if d, ok := r.driver.(family.Foretold); ok && r.ranges != nil {
+		if m := d.Foretold(r.ranges); m != nil {
+			return r.driver.Tell(m)
+		}
+	}
+	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight.Value(), by: r.by, step: r.driver.Next(), per: r.in.SliceElements}
 	if b := t.step.Batch; b != nil {
 		t.slices = dataset.BatchSlices(r.leaves, r.job.Plan.Unit(), b.Step, b.Steps)
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -71,6 +72,11 @@ func TestSeveralTargets(t *testing.T) {
 		{"logistic_regression", twoClasses, []string{"mood", "y"}, true, []any{"max_iterations", int64(8), "l2_reg", 0.1}},
 		{"logistic_regression", twoClasses, []string{"y", "mood"}, false, []any{"max_iterations", int64(5), "weight", "w", "eval_fraction", 0.2}},
 		{"logistic_regression", twoClasses, []string{"y", "flag", "mood"}, false, []any{"optimizer", "sgd", "max_iterations", int64(2)}},
+		{"logistic_regression", twoClasses, []string{"mood", "y"}, true, []any{"max_iterations", int64(8), "l2_reg", 0.1, "class_weights", "balanced"}},
+		{"logistic_regression", twoClasses, []string{"y", "mood"}, true, []any{"max_iterations", int64(5), "l2_reg", 0.1, "weight", "w", "class_weights", "balanced"}},
+		{"gradient_boosted_trees", twoClasses, []string{"y", "mood"}, true, []any{"n_estimators", int64(3), "max_depth", int64(3), "class_weights", "balanced"}},
+		{"random_forest", twoClasses, []string{"y", "mood"}, false, []any{"n_estimators", int64(3), "max_depth", int64(3), "class_weights", "balanced", "eval_fraction", 0.2}},
+		{"mlp", twoClasses, []string{"y", "mood"}, false, []any{"epochs", int64(2), "hidden_units", int64(4), "class_weights", "balanced"}},
 		{"linear_svm", twoClasses, []string{"mood", "y"}, true, []any{"max_iterations", int64(8)}},
 		{"gradient_boosted_trees", twoClasses, []string{"mood", "y"}, true, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
 		{"gradient_boosted_trees", classAndNumber, []string{"y", "mood"}, true, []any{"n_estimators", int64(3), "max_depth", int64(3)}},
@@ -141,6 +147,82 @@ func TestSeveralTargets(t *testing.T) {
 				t.Errorf("metrics of no target: %v", metrics)
 			}
 		})
+	}
+}
+
+// TestClassWeightsByTarget: weights that name a target's classes are those of a training of
+// it alone, and of no other target's.
+func TestClassWeightsByTarget(t *testing.T) {
+	of := map[string]string{"y": `{"1": 7}`, "mood": `{"merry": 3, "calm": 0.25}`, "flag": `{}`}
+	both := `{"Y": {"1": 7}, "mood": {"merry": 3, "calm": 0.25}}` // column names as SQL has them
+	for _, algorithm := range []string{"logistic_regression", "gradient_boosted_trees"} {
+		tb := twoClasses()
+		train := func(tb *table, workers int, predict []string, weights any) *Result {
+			args := []any{"max_iterations", int64(4)}
+			if weights != nil {
+				args = append(args, "class_weights", weights)
+			}
+			job, err := NewJob(algorithm, predict, pairs(args...), nil, tb.cols)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := trainTable(t, job, tb, setup{workers: workers, threads: 2}, Input{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		targets := []string{"mood", "flag", "y"}
+		want := train(tb, 1, targets, both)
+		if got := train(tb, 3, targets, both); !bytes.Equal(got.Model.Encode(), want.Model.Encode()) {
+			t.Errorf("%s: another model on three workers", algorithm)
+		}
+		if plain := train(tb, 1, targets, nil); bytes.Equal(plain.Model.Encode(), want.Model.Encode()) {
+			t.Errorf("%s: weights change nothing", algorithm)
+		}
+		for _, name := range targets {
+			others := tb
+			for _, o := range targets {
+				if o != name {
+					others = others.without(o)
+				}
+			}
+			var weights any
+			if of[name] != `{}` {
+				weights = of[name]
+			}
+			var all, alone canon.E
+			want.Model.Predictor.Encode(&all)
+			train(others, 1, []string{name}, weights).Model.Predictor.Encode(&alone)
+			if !bytes.Contains(all.B, alone.B) {
+				t.Errorf("%s: %s alone is another model", algorithm, name)
+			}
+		}
+	}
+	for weights, want := range map[string]string{
+		`{"1": 7}`:                   "class weights of several targets are named by target",
+		`{"a": {"1": 7}}`:            `class_weights names "a", which is no target`,
+		`{"y": {"1": 7}, "b": 2}`:    "class weights of several targets are named by target",
+		`{"y": {"1": 7, "1": 8}}`:    "",
+		`{"y": {"1": {"x": 2}}}`:     "",
+		`{"y": {}}`:                  "",
+		`{"y": "even"}`:              "",
+		`{"y": {"1": 7}} {"y": 2}`:   "",
+		`{"y": "balanced", "y": {}}`: "",
+	} {
+		if want == "" {
+			want = "invalid value for option \"class_weights\""
+		}
+		tb := twoClasses()
+		if _, err := NewJob("logistic_regression", []string{"y", "mood"}, pairs("class_weights", weights), nil, tb.cols); !pgerr.Is(err, pgerr.InvalidParameterValue) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", weights, err)
+		}
+	}
+	tb := classAndNumber()
+	for weights, want := range map[string]string{`{"y": {"1": 7}}`: "class_weights names \"y\", which is a number: class weights need classes", `{"mood": "balanced"}`: "", "balanced": ""} {
+		if _, err := NewJob("gradient_boosted_trees", []string{"y", "mood"}, pairs("class_weights", weights), nil, tb.cols); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", weights, err)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type Task struct {
 }
 
 // body is what a task is: a *copiesTask, *fitTask, *sealTask, *stepTask,
-// *measureTask, *cutsTask, *usageTask or *againTask.
+// *measureTask, *cutsTask, *usageTask, *weighTask, *recountTask or *againTask.
 type body interface {
 	family.Message
 	kind() uint8
@@ -40,6 +40,8 @@ const (
 	kindCopies  = 6
 	kindUsage   = 7
 	kindAgain   = 8
+	kindWeigh   = 9
+	kindRecount = 10
 )
 
 // Append appends the bytes that Worker.DecodeTask reads.
@@ -61,10 +63,14 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d), fold: d.Int()}
 	case kindCopies:
 		t.body = decodeCopies(d)
+	case kindWeigh:
+		t.body = decodeWeigh(w.job, d)
 	case kindUsage:
 		t.body = &usageTask{}
 	case kindSeal:
 		t.body = decodeSeal(d)
+	case kindRecount:
+		t.body = decodeRecount(d)
 	case kindAgain:
 		t.body = &againTask{decodeSeal(d), decodeCopies(d).rows}
 	case kindStep:
@@ -206,6 +212,7 @@ func (s *sealed) Encode(e *canon.E) {
 type stepTask struct {
 	rows, held int64
 	weight     float64
+	by         *targetWeights // of several targets whose classes have weights; else nil
 	step       *family.Step
 	slices     []dataset.Slice // of a mini-batch, by leaf
 	per        int             // elements of a slice of the partial's vector
@@ -246,6 +253,7 @@ func (t *stepTask) Encode(e *canon.E) {
 	e.I64(t.rows)
 	e.I64(t.held)
 	e.F64(t.weight)
+	t.by.encode(e)
 	e.U8(t.step.Op)
 	e.U8(uint8(t.step.Set))
 	e.Int(t.step.Elements)
@@ -270,7 +278,7 @@ func (t *stepTask) Encode(e *canon.E) {
 }
 
 func decodeStep(j *Job, d *canon.D) *stepTask {
-	t := &stepTask{rows: d.I64(), held: d.I64(), weight: d.F64(), step: &family.Step{Op: d.U8(), Set: family.Set(d.U8()), Elements: d.Int(), Kept: d.Bool()}, per: d.Int()}
+	t := &stepTask{rows: d.I64(), held: d.I64(), weight: d.F64(), by: decodeTargetWeights(j, d), step: &family.Step{Op: d.U8(), Set: family.Set(d.U8()), Elements: d.Int(), Kept: d.Bool()}, per: d.Int()}
 	if t.step.Elements < 0 || t.per < 1 || t.step.Elements/t.per >= maxSlices {
 		d.Fail()
 	}

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -124,7 +123,7 @@ func (w *Worker) open(layout *dataset.Layout) {
 	if w.job.InPlace() && w.job.spec.TakesIn() && w.job.Folds() == 0 { // folds want the rows again
 		w.in = &intake{w: w, layout: layout}
 	}
-	if w.flow.task != nil {
+	if w.flow.readings > 0 {
 		w.store.Flow()
 		if w.in != nil {
 			w.in.flowing.Store(true)
@@ -179,11 +178,11 @@ func (w *Worker) Counts() []int64 {
 // Read ends the second reading of rows that are distributed: those of others have been
 // sent. Once it has ended on all workers they are to be Assigned.
 func (w *Worker) Read() error {
+	if err := w.drain(); err != nil || w.flow.counting() {
+		return err
+	}
 	if w.flow.out == nil {
 		return pgerr.Internal("the rows of a training were not read again")
-	}
-	if err := w.drain(); err != nil {
-		return err
 	}
 	return errors.Join(w.flow.out.flush(), w.store.Close())
 }
@@ -211,8 +210,11 @@ func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBu
 // share them, of total rows; where rows are distributed encoded, those that were counted
 // for that. All rows must have been put.
 func (w *Worker) Common(total int64) ([]dataset.Common, error) {
-	if w.flow.out != nil {
+	switch {
+	case w.flow.out != nil:
 		return w.flow.counted.List(), nil
+	case w.flow.counting():
+		return nil, nil
 	}
 	return w.store.Common(total)
 }
@@ -224,6 +226,9 @@ func (w *Worker) Common(total int64) ([]dataset.Common, error) {
 // be read once more: of a job that is not in place there is another Assign then.
 // common are all workers' Common.
 func (w *Worker) Assign(owners []int, workers, self int, again bool, common []dataset.Common) error {
+	if w.flow.counting() {
+		return nil
+	}
 	nodes := make([]int, workers)
 	for i := range nodes {
 		nodes[i] = i
@@ -242,8 +247,7 @@ func (w *Worker) Assign(owners []int, workers, self int, again bool, common []da
 	default:
 		w.assign(owners)
 		for i, s := range w.stores() {
-			its := slices.DeleteFunc(slices.Clone(common), func(c dataset.Common) bool { return c.Held != (i == 1) })
-			if err := s.Spread(its); err != nil {
+			if err := s.Spread(common, i == 1); err != nil {
 				return err
 			}
 		}
@@ -409,7 +413,7 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 // copies are those of the rows that came, as they were counted.
 func (w *Worker) copies() *dataset.Copies {
 	if w.flow.seen != nil {
-		return w.flow.seen.Clone() // it will be merged into
+		return w.flow.told(w.flow.seen.Clone()) // it will be merged into
 	}
 	if w.in != nil {
 		return w.in.copies(w.self)
@@ -700,6 +704,9 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	}
 	f, _ = w.job.learns(f)
 	s := &family.Setup{Options: w.job.Options, Plan: w.job.Plan, Fitted: f, Seed: w.job.Seed(), Rows: t.rows, Held: t.held, Weight: t.weight}
+	if t.by != nil {
+		s.Weights = t.by.sums
+	}
 	made, err := w.job.Family.NewWorker(s, w.Home())
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -87,7 +88,7 @@ func (c *testCatalog) put(t testing.TB, ch ...catalog.Change) {
 }
 
 func (c *testCatalog) session(text *parse.Statement) *Session {
-	return &Session{State: c.st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID, Text: text, Virtual: testVirtual{}, Sources: testSources{}}
+	return &Session{Names: Names{State: c.st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID}, Text: text, Virtual: testVirtual{}, Sources: testSources{}}
 }
 
 func (c *testCatalog) statement(sql string) (*parse.Statement, error) {
@@ -138,7 +139,18 @@ func (c *testCatalog) params(d *datadriven.TestData, sql string) string {
 			ses.ParamTypes = append(ses.ParamTypes, types.Type{OID: o, Mod: -1})
 		}
 	}
-	ps, err := Params(ses, s.Node)
+	var ps []types.Type
+	if _, ok := s.Node.(*ast.SelectStmt); ok {
+		var q *plan.Query
+		if q, err = Query(ses, s.Node); err == nil {
+			ps = q.Params
+		}
+	} else {
+		var d *plan.DML
+		if d, err = DML(ses, s.Node); err == nil {
+			ps = d.Params
+		}
+	}
 	if err != nil {
 		return errText(err)
 	}
@@ -181,7 +193,7 @@ func (c *testCatalog) ddl(t testing.TB, sql string) {
 		}
 		r := &catalog.Relation{OID: c.next(), Schema: catalog.PublicOID, Name: n.View.RelName, Kind: catalog.KindView,
 			Query: n.Query.SqlString(), SearchPath: []string{"public"}}
-		names := strs(n.Aliases)
+		names := typing.Strs(n.Aliases)
 		for i, col := range q.Cols {
 			name := col.Name
 			if i < len(names) {
@@ -191,8 +203,8 @@ func (c *testCatalog) ddl(t testing.TB, sql string) {
 		}
 		c.put(t, &catalog.PutRelation{Rel: r})
 	case *ast.CreateEnumStmt:
-		_, name := qualified(n.TypeName)
-		c.put(t, &catalog.PutEnum{Enum: &catalog.EnumType{OID: c.next(), ArrayOID: c.next(), Schema: catalog.PublicOID, Name: name, Labels: strs(n.Vals)}})
+		_, name := typing.Qualified(n.TypeName)
+		c.put(t, &catalog.PutEnum{Enum: &catalog.EnumType{OID: c.next(), ArrayOID: c.next(), Schema: catalog.PublicOID, Name: name, Labels: typing.Strs(n.Vals)}})
 	default:
 		t.Fatalf("ddl of a %T", n)
 	}
@@ -203,7 +215,7 @@ func (c *testCatalog) table(t testing.TB, n *ast.CreateStmt) {
 	r := &catalog.Relation{OID: c.next(), Schema: catalog.PublicOID, Name: n.Relation.RelName, Kind: catalog.KindTable, Partitions: 1}
 	con := func(x *ast.Constraint, cols []int16) {
 		k := catalog.Constraint{OID: c.next(), Name: x.Conname, Columns: cols}
-		for _, key := range strs(x.Keys) {
+		for _, key := range typing.Strs(x.Keys) {
 			k.Columns = append(k.Columns, r.Column(key).Num)
 		}
 		switch x.Contype {
@@ -221,7 +233,7 @@ func (c *testCatalog) table(t testing.TB, n *ast.CreateStmt) {
 		}
 		r.Constraints = append(r.Constraints, k)
 	}
-	for _, e := range items(n.TableElts) {
+	for _, e := range typing.Items(n.TableElts) {
 		switch e := e.(type) {
 		case *ast.ColumnDef:
 			typ, err := TypeName(c.session(nil), e.TypeName)
@@ -230,7 +242,7 @@ func (c *testCatalog) table(t testing.TB, n *ast.CreateStmt) {
 			}
 			r.Columns = append(r.Columns, catalog.Column{Name: e.Colname, Num: int16(len(r.Columns) + 1), Type: typ})
 			col := &r.Columns[len(r.Columns)-1]
-			for _, x := range items(e.Constraints) {
+			for _, x := range typing.Items(e.Constraints) {
 				x := x.(*ast.Constraint)
 				switch x.Contype {
 				case ast.CONSTR_NOTNULL:
@@ -283,15 +295,15 @@ func (testVirtual) OfModel(schema, name string) bool { return schema+"."+name ==
 
 type testSources struct{}
 
-func (testSources) Source(name string, args []plan.Arg) ([]plan.Column, float64, error) {
+func (testSources) Source(name string, args []plan.Arg) (*plan.Source, error) {
 	switch name {
 	case "read_csv":
 		if len(args) == 0 {
-			return nil, 0, pgerr.New(pgerr.InvalidParameterValue, "read_csv needs a path")
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "read_csv needs a path")
 		}
-		return []plan.Column{{Name: "id", Type: types.Int8}, {Name: "name", Type: types.Text}}, 1000, nil
+		return &plan.Source{Name: name, Args: args, Cols: []plan.Column{{Name: "id", Type: types.Int8}, {Name: "name", Type: types.Text}}, Rows: 1000}, nil
 	case "make_regression":
-		return []plan.Column{{Name: "x0", Type: types.Float8}, {Name: "y", Type: types.Float8}}, 100, nil
+		return &plan.Source{Name: name, Args: args, Cols: []plan.Column{{Name: "x0", Type: types.Float8}, {Name: "y", Type: types.Float8}}, Rows: 100}, nil
 	}
-	return nil, 0, nil
+	return nil, nil
 }

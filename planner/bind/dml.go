@@ -3,6 +3,9 @@ package bind
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -12,8 +15,8 @@ import (
 
 // writing is a DML statement while it is being bound.
 type writing struct {
-	sc     *scope
-	b      *binder
+	sc     *scope.Scope
+	b      *scope.Binder
 	table  *catalog.Relation
 	schema string
 	name   *ast.RangeVar
@@ -21,14 +24,14 @@ type writing struct {
 	d      *plan.DML
 	// target is the written table in the statement's scope; for INSERT it
 	// comes into being with the new row.
-	target *rel
+	target *scope.Item
 	view   *viewTarget // what the statement names, where that is a view
 	read   int         // the target's use for reading, 0 while there is none
 }
 
-// dml binds a data-modifying statement; sc is the scope around it.
-func (b *binder) dml(n ast.Stmt, around *scope) (*plan.DML, error) {
-	sc := around.child(place{name: "WITH"})
+// bindDML binds a data-modifying statement; around is the scope around it.
+func bindDML(around *scope.Scope, n ast.Stmt) (*plan.DML, error) {
+	b, sc := around.Binder, around.Child(scope.Place{Name: "WITH"})
 	var with *ast.WithClause
 	var target *ast.RangeVar
 	switch n := n.(type) {
@@ -44,7 +47,7 @@ func (b *binder) dml(n ast.Stmt, around *scope) (*plan.DML, error) {
 		return nil, pgerr.Internal("a %T is not a data-modifying statement", n)
 	}
 	if with != nil {
-		if err := sc.withClause(with, n); err != nil {
+		if err := query.WithClause(sc, with, n); err != nil {
 			return nil, err
 		}
 	}
@@ -81,38 +84,38 @@ func (b *binder) dml(n ast.Stmt, around *scope) (*plan.DML, error) {
 // open finds the table that is written.
 func (w *writing) open(word string) error {
 	b := w.b
-	pos := b.spotIdent(w.name.RelName)
+	pos := b.SpotIdent(w.name.RelName)
 	if w.name.SchemaName == "" {
-		if c, _ := w.sc.ctes.find(w.name.RelName); c != nil {
-			if h, ok := b.lookupRelation("", w.name.RelName); !ok || h.rel == nil {
-				return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" cannot be the target of a modifying statement", w.name.RelName).At(pos.at())
+		if c, _ := w.sc.With.Find(w.name.RelName); c != nil {
+			if h, ok := query.LookupRelation(b, "", w.name.RelName); !ok || h.Rel == nil {
+				return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" cannot be the target of a modifying statement", w.name.RelName).At(pos.At())
 			}
 		}
 	}
-	h, err := b.findRelation(w.name)
+	h, err := query.FindRelation(b, w.name)
 	if err != nil {
 		return err
 	}
-	if h.virtual != nil && h.schema == "information_schema" {
+	if h.Virtual != nil && h.Schema == "information_schema" {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", word, w.name.RelName)
 	}
-	if h.virtual != nil {
-		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", w.name.RelName).At(pos.at())
+	if h.Virtual != nil {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", w.name.RelName).At(pos.At())
 	}
-	w.table, w.schema = h.rel, h.schema
-	switch h.rel.Kind {
+	w.table, w.schema = h.Rel, h.Schema
+	switch h.Rel.Kind {
 	case catalog.KindTable:
 	case catalog.KindView:
-		return w.throughView(h.rel, word)
+		return w.throughView(h.Rel, word)
 	case catalog.KindMatView:
-		return pgerr.New(pgerr.WrongObjectType, "cannot change materialized view \"%s\"", h.rel.Name)
+		return pgerr.New(pgerr.WrongObjectType, "cannot change materialized view \"%s\"", h.Rel.Name)
 	case catalog.KindSequence:
-		return pgerr.New(pgerr.WrongObjectType, "cannot change sequence \"%s\"", h.rel.Name)
+		return pgerr.New(pgerr.WrongObjectType, "cannot change sequence \"%s\"", h.Rel.Name)
 	default:
-		return pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", h.rel.Name).
+		return pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", h.Rel.Name).
 			WithDetail("This operation is not supported for indexes.")
 	}
-	w.live = h.rel.Live()
+	w.live = h.Rel.Live()
 	return nil
 }
 
@@ -122,16 +125,16 @@ func (w *writing) scanTarget() (plan.Node, error) {
 	if w.view == nil {
 		use = w.readUse()
 	}
-	scan, rl, err := w.sc.scan(w.table, w.schema, w.name, use)
+	scan, rl, err := query.Scan(w.sc, w.table, w.schema, w.name, use)
 	if err != nil {
 		return nil, err
 	}
-	it, err := w.sc.finish(scan, rl, w.name.Alias, "table")
+	it, err := query.Finish(w.sc, scan, rl, w.name.Alias, "table")
 	if err != nil {
 		return nil, err
 	}
-	w.target = it.rels[0]
-	id := w.b.newCol(w.sc.lv, "rowid", types.Int8)
+	w.target = it.Items[0]
+	id := w.b.NewCol(w.sc.Level, "rowid", types.Int8)
 	scan.RowID = id.ID
 	w.d.RowID = id.ID
 	for _, c := range scan.Cols {
@@ -148,7 +151,7 @@ func (w *writing) scanTarget() (plan.Node, error) {
 // statement too.
 func (w *writing) readUse() int {
 	if w.read == 0 {
-		w.read = w.b.ownUse(w.named(), 'r')
+		w.read = w.b.OwnUse(w.named(), 'r')
 	}
 	return w.read
 }
@@ -156,7 +159,7 @@ func (w *writing) readUse() int {
 // dropUnread takes the need to read the target away if nothing reads it: then
 // neither does the view.
 func (w *writing) dropUnread() {
-	uses := w.b.st.uses
+	uses := w.b.Stmt.Uses
 	if w.read > 0 && len(uses[w.read-1].Columns) > 0 {
 		return
 	}
@@ -178,7 +181,7 @@ func (w *writing) column(name string) (int, error) {
 			return i, nil
 		}
 	}
-	return -1, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, w.table.Name).At(w.b.posIdent(name))
+	return -1, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, w.table.Name).At(w.b.PosIdent(name))
 }
 
 // defaultOf is the value a column gets where none is given.
@@ -188,25 +191,25 @@ func (w *writing) defaultOf(c *catalog.Column) (expr.Expr, error) {
 	var err error
 	switch {
 	case c.Sequence != 0 && (c.Identity != 0 || isNextval(c.Default)):
-		e, err = b.callByName("nextval", []expr.Expr{&expr.Const{Val: int64(c.Sequence), Typ: types.Regclass}}, spot{})
+		e, err = b.CallByName("nextval", []expr.Expr{&expr.Const{Val: int64(c.Sequence), Typ: types.Regclass}}, typing.Position{})
 	case c.Default != "":
-		e, err = b.textExpr(c.Default, &scope{b: b}, inDefault)
+		e, err = b.TextExpr(c.Default, &scope.Scope{Binder: b}, scope.InDefault)
 	default:
 		return &expr.Const{Typ: c.Type}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.assign(e, c.Name, c.Type, spot{})
+	return b.Assign(e, c.Name, c.Type, typing.Position{})
 }
 
 func isNextval(s string) bool { return len(s) > 8 && s[:8] == "nextval(" }
 
 // over is a rel whose columns are the given expressions: a row of the table.
-func (w *writing) over(name string, es []expr.Expr, use int) *rel {
-	r := &rel{name: name, schema: w.schema, oid: w.table.OID, system: tableOID(w.table.OID), table: w.table, named: true, open: true}
+func (w *writing) over(name string, es []expr.Expr, use int) *scope.Item {
+	r := &scope.Item{Name: name, Schema: w.schema, OID: w.table.OID, System: query.TableOID(w.table.OID), Table: w.table, Named: true, Open: true}
 	for i, c := range w.live {
-		r.cols = append(r.cols, relCol{name: c.Name, e: es[i], table: w.table.OID, num: c.Num, use: use})
+		r.Cols = append(r.Cols, scope.Column{Name: c.Name, Expr: es[i], Table: w.table.OID, Num: c.Num, Use: use})
 	}
 	return r
 }
@@ -234,7 +237,7 @@ func (w *writing) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.Node
 	p := &plan.Project{Input: node}
 	if keep {
 		for _, c := range node.Schema() {
-			p.Items = append(p.Items, plan.Item{Col: c, Expr: col(c)})
+			p.Items = append(p.Items, plan.Item{Col: c, Expr: scope.Col(c)})
 		}
 	}
 	made := map[expr.ColID]bool{}
@@ -259,17 +262,17 @@ func (w *writing) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.Node
 			}
 			continue
 		}
-		nc := b.newCol(w.sc.lv, c.Name, vals[i].Type())
+		nc := b.NewCol(w.sc.Level, c.Name, vals[i].Type())
 		nc.Table, nc.Num = w.table.OID, c.Num
 		p.Items = append(p.Items, plan.Item{Col: nc, Expr: vals[i]})
-		ids[i] = col(nc)
+		ids[i] = scope.Col(nc)
 	}
 	node = p
 	if generated {
-		row := (&scope{b: b, lv: w.sc.lv}).with([]*rel{w.over(w.alias(), ids, 0)})
+		row := (&scope.Scope{Binder: b, Level: w.sc.Level}).WithItems([]*scope.Item{w.over(w.alias(), ids, 0)})
 		g := &plan.Project{Input: p}
 		for _, it := range p.Items {
-			g.Items = append(g.Items, plan.Item{Col: it.Col, Expr: col(it.Col)})
+			g.Items = append(g.Items, plan.Item{Col: it.Col, Expr: scope.Col(it.Col)})
 		}
 		for i := range w.live {
 			if vals[i] != nil {
@@ -279,9 +282,9 @@ func (w *writing) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.Node
 			if err != nil {
 				return nil, err
 			}
-			nc := b.newCol(w.sc.lv, w.live[i].Name, e.Type())
+			nc := b.NewCol(w.sc.Level, w.live[i].Name, e.Type())
 			g.Items = append(g.Items, plan.Item{Col: nc, Expr: e})
-			ids[i] = col(nc)
+			ids[i] = scope.Col(nc)
 		}
 		node = g
 	}
@@ -293,27 +296,27 @@ func (w *writing) newRow(node plan.Node, vals []expr.Expr, keep bool) (plan.Node
 }
 
 // generated binds a generated column's expression over a row.
-func (w *writing) generated(c *catalog.Column, row *scope) (expr.Expr, error) {
-	e, err := w.b.textExpr(c.Generated, row, inGenerated)
+func (w *writing) generated(c *catalog.Column, row *scope.Scope) (expr.Expr, error) {
+	e, err := w.b.TextExpr(c.Generated, row, scope.InGenerated)
 	if err != nil {
 		return nil, err
 	}
-	return w.b.assign(e, c.Name, c.Type, spot{})
+	return w.b.Assign(e, c.Name, c.Type, typing.Position{})
 }
 
 // checks binds the CHECK constraints over the new row.
 func (w *writing) checks(ids []expr.Expr) error {
 	w.d.Checks = nil
-	row := (&scope{b: w.b, lv: w.sc.lv}).with([]*rel{w.over(w.table.Name, ids, 0)})
+	row := (&scope.Scope{Binder: w.b, Level: w.sc.Level}).WithItems([]*scope.Item{w.over(w.table.Name, ids, 0)})
 	for _, c := range w.table.Constraints {
 		if c.Kind != 'c' {
 			continue
 		}
-		e, err := w.b.textExpr(c.Check, row, inCheck)
+		e, err := w.b.TextExpr(c.Check, row, scope.InCheck)
 		if err != nil {
 			return err
 		}
-		if e, err = w.b.boolean(e, "CHECK", spot{}); err != nil {
+		if e, err = w.b.Boolean(e, "CHECK", typing.Position{}); err != nil {
 			return err
 		}
 		w.d.Checks = append(w.d.Checks, plan.Check{Name: c.Name, Expr: e})
@@ -333,35 +336,35 @@ func (w *writing) valueCols() []expr.Expr {
 // returning binds RETURNING over the written row and the other FROM items.
 // Items with subqueries are computed by the source, as they depend on nothing
 // that the write makes.
-func (w *writing) returning(list []ast.Node, target *rel, others []*rel) error {
+func (w *writing) returning(list []ast.Node, target *scope.Item, others []*scope.Item) error {
 	if len(list) == 0 {
 		return nil
 	}
 	b := w.b
-	sc := w.sc.with(append([]*rel{target}, others...))
-	ts, err := sc.targetList(list, inReturning)
+	sc := w.sc.WithItems(append([]*scope.Item{target}, others...))
+	ts, err := query.TargetList(sc, list, scope.InReturning)
 	if err != nil {
 		return err
 	}
 	var extra []plan.Item
 	for _, t := range ts {
-		e, err := b.known(t.e)
+		e, err := b.ResolveUnknown(t.E)
 		if err != nil {
 			return err
 		}
-		c := b.newCol(w.sc.lv, t.name, e.Type())
-		c.Table, c.Num = t.col.table, t.col.num
-		if hasSubquery(e) {
-			x := b.newCol(w.sc.lv, t.name, e.Type())
+		c := b.NewCol(w.sc.Level, t.Name, e.Type())
+		c.Table, c.Num = t.Col.Table, t.Col.Num
+		if scope.HasSubquery(e) {
+			x := b.NewCol(w.sc.Level, t.Name, e.Type())
 			extra = append(extra, plan.Item{Col: x, Expr: e})
-			e = col(x)
+			e = scope.Col(x)
 		}
 		w.d.Returning = append(w.d.Returning, plan.Item{Col: c, Expr: e})
 	}
 	if len(extra) > 0 {
 		p := &plan.Project{Input: w.d.Source}
 		for _, c := range w.d.Source.Schema() {
-			p.Items = append(p.Items, plan.Item{Col: c, Expr: col(c)})
+			p.Items = append(p.Items, plan.Item{Col: c, Expr: scope.Col(c)})
 		}
 		p.Items = append(p.Items, extra...)
 		w.d.Source = p
@@ -373,19 +376,19 @@ func (w *writing) returning(list []ast.Node, target *rel, others []*rel) error {
 // relation that the statement names, and where that is a view also those behind
 // them, as the view reads its table.
 func (w *writing) noteColumns(priv byte, at []int) {
-	use := w.b.tableUse(w.named(), priv)
+	use := w.b.TableUse(w.named(), priv)
 	for vt := w.view; vt != nil; vt = vt.below {
 		for _, i := range at {
 			for k, c := range vt.cols {
 				if c.base == i {
-					w.b.noteColumn(use, vt.rel.Live()[k].Num)
+					w.b.NoteColumn(use, vt.rel.Live()[k].Num)
 				}
 			}
 		}
-		use = vt.inner.tableUse(w.reads(vt), priv)
+		use = vt.inner.TableUse(w.reads(vt), priv)
 	}
 	for _, i := range at {
-		w.b.noteColumn(use, w.live[i].Num)
+		w.b.NoteColumn(use, w.live[i].Num)
 	}
 }
 
@@ -394,12 +397,12 @@ func (w *writing) noteRead(nums []int16) {
 	use := w.readUse()
 	for _, n := range nums {
 		if w.view == nil {
-			w.b.noteColumn(use, n)
+			w.b.NoteColumn(use, n)
 			continue
 		}
 		for k, c := range w.view.cols {
 			if c.base >= 0 && w.live[c.base].Num == n {
-				w.b.noteColumn(use, w.view.rel.Live()[k].Num)
+				w.b.NoteColumn(use, w.view.rel.Live()[k].Num)
 			}
 		}
 	}

@@ -5,19 +5,16 @@
 //
 //	ast.Stmt + Session ──▶ plan.Query or plan.DML
 //
-//	             ┌ names    scope → rel → column expression
-//	expression ──┤ types    coerce.go, common.go, resolve.go (overloads)
-//	             └ calls    aggregates, windows and set-returning functions
-//	                        leave a fresh column behind, and are computed by
-//	                        a node of the level that owns them
+//	bind    the entrances; INSERT, UPDATE, DELETE, MERGE; expressions of tables
+//	model   predict, and relations made of a model and a query
+//	query   SELECT, WITH, VALUES, set operations
+//	scope   names in scope, and expressions over them
+//	typing  overloads, coercions, literals, parameters
 //
-//	SELECT:  FROM ─▶ WHERE ─▶ [ProjectSet] ─▶ Aggregate ─▶ HAVING ─▶ Window…
-//	         ─▶ ProjectSet… ─▶ Project ─▶ distinct ─▶ Sort ─▶ Limit
+// Each knows those below it only.
 //
-// A level is one SELECT (or DML statement) and owns the columns its FROM items
-// emit; a scope is a set of FROM items in which names are looked up, with the
-// scope of the enclosing query behind it. A column found in an outer scope is
-// simply that column: it is correlated, and planner/opt removes it.
+// A column found in the scope of an enclosing query is simply that column: it is
+// correlated, and planner/unnest removes that.
 //
 // The package decides nothing about speed: it makes no choice of join order,
 // pushes nothing down and folds only what PostgreSQL folds while it parses

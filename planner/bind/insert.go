@@ -3,6 +3,9 @@ package bind
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -25,25 +28,25 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 	switch {
 	case sel == nil:
 		cols = nil
-	case sel.ValuesLists != nil && sel.WithClause == nil && len(items(sel.SortClause)) == 0 && sel.LimitCount == nil && sel.LimitOffset == nil:
+	case sel.ValuesLists != nil && sel.WithClause == nil && len(typing.Items(sel.SortClause)) == 0 && sel.LimitCount == nil && sel.LimitOffset == nil:
 		if node, cols, err = w.insertValues(n, sel, cols, vals); err != nil {
 			return err
 		}
 	default:
-		r, err := w.sc.query(sel, place{name: "INSERT"}, false)
+		r, err := query.Bind(w.sc, sel, scope.Place{Name: "INSERT"}, false)
 		if err != nil {
 			return err
 		}
-		if cols, err = w.fitColumns(cols, len(r.out), n, b.firstTarget(sel)); err != nil {
+		if cols, err = w.fitColumns(cols, len(r.Out), n, query.FirstTarget(b, sel)); err != nil {
 			return err
 		}
-		for i := range r.out {
+		for i := range r.Out {
 			c := &w.live[cols[i]]
 			keep, err := w.given(c, n.Override)
 			if err != nil {
 				return err
 			}
-			e, err := b.assign(r.out[i].value(), c.Name, c.Type, b.targetPos(sel, i))
+			e, err := b.Assign(r.Out[i].Value(), c.Name, c.Type, query.TargetPos(b, sel, i))
 			if err != nil {
 				return err
 			}
@@ -51,7 +54,7 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 				vals[cols[i]] = e
 			}
 		}
-		node = r.node
+		node = r.Node
 	}
 	for i := range w.live {
 		c := &w.live[i]
@@ -73,7 +76,7 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 		return err
 	}
 	use := 0
-	if len(items(n.ReturningList)) > 0 || n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE {
+	if len(typing.Items(n.ReturningList)) > 0 || n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE {
 		use = w.readUse()
 	}
 	row, err := w.seen(w.alias(), w.valueCols(), use)
@@ -91,7 +94,7 @@ func (w *writing) insert(n *ast.InsertStmt) error {
 			return err
 		}
 	}
-	err = w.returning(items(n.ReturningList), row, nil)
+	err = w.returning(typing.Items(n.ReturningList), row, nil)
 	w.dropUnread()
 	return err
 }
@@ -111,10 +114,10 @@ func (w *writing) insertColumns(n *ast.InsertStmt) ([]int, error) {
 		}
 		return cols, nil
 	}
-	for _, c := range items(n.Cols) {
+	for _, c := range typing.Items(n.Cols) {
 		rt := c.(*ast.ResTarget)
-		if len(items(rt.Indirection)) > 0 {
-			return nil, pgerr.Unsupported("assignment to a part of column \"%s\" is not supported", rt.Name).At(w.b.posIdent(rt.Name))
+		if len(typing.Items(rt.Indirection)) > 0 {
+			return nil, pgerr.Unsupported("assignment to a part of column \"%s\" is not supported", rt.Name).At(w.b.PosIdent(rt.Name))
 		}
 		i, err := w.column(rt.Name)
 		if err != nil {
@@ -122,7 +125,7 @@ func (w *writing) insertColumns(n *ast.InsertStmt) ([]int, error) {
 		}
 		for _, had := range cols {
 			if had == i {
-				return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", rt.Name).At(w.b.posIdent(rt.Name))
+				return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", rt.Name).At(w.b.PosIdent(rt.Name))
 			}
 		}
 		cols = append(cols, i)
@@ -131,12 +134,12 @@ func (w *writing) insertColumns(n *ast.InsertStmt) ([]int, error) {
 }
 
 // fitColumns checks the number of values.
-func (w *writing) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos spot) ([]int, error) {
+func (w *writing) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos typing.Position) ([]int, error) {
 	if n > len(cols) {
-		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more expressions than target columns").At(pos.at())
+		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more expressions than target columns").At(pos.At())
 	}
 	if n < len(cols) && stmt.Cols != nil {
-		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more target columns than expressions").At(w.b.posIdent(w.live[cols[n]].Name))
+		return nil, pgerr.New(pgerr.SyntaxError, "INSERT has more target columns than expressions").At(w.b.PosIdent(w.live[cols[n]].Name))
 	}
 	for i, at := range cols[:n] {
 		if at < 0 {
@@ -168,24 +171,24 @@ func (w *writing) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err
 // type, so that literals and DEFAULT mean what the column says.
 func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []int, vals []expr.Expr) (plan.Node, []int, error) {
 	b := w.b
-	sc := w.sc.child(place{name: "VALUES"})
+	sc := w.sc.Child(scope.Place{Name: "VALUES"})
 	v := &plan.Values{}
 	var width int
 	drop := make([]bool, len(w.live))
 	for k, ln := range sel.ValuesLists.Items {
-		row := items(ln.(*ast.NodeList))
+		row := typing.Items(ln.(*ast.NodeList))
 		if k > 0 && len(row) != width {
-			var pos spot
+			var pos typing.Position
 			if len(row) > 0 {
-				pos = b.spotExpr(row[0])
+				pos = b.SpotExpr(row[0])
 			}
-			return nil, nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(pos.at())
+			return nil, nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(pos.At())
 		}
 		if k == 0 {
 			width = len(row)
-			var pos spot
+			var pos typing.Position
 			if len(cols) < width {
-				pos = b.spotExpr(row[len(cols)])
+				pos = b.SpotExpr(row[len(cols)])
 			}
 			var err error
 			if cols, err = w.fitColumns(cols, width, n, pos); err != nil {
@@ -195,7 +198,7 @@ func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []in
 		out := make([]expr.Expr, width)
 		for i, x := range row {
 			c := &w.live[cols[i]]
-			if _, ok := unparen(x).(*ast.SetToDefault); ok {
+			if _, ok := typing.Unparen(x).(*ast.SetToDefault); ok {
 				if c.Generated != "" {
 					out[i] = &expr.Const{Typ: c.Type}
 					drop[cols[i]] = true
@@ -208,7 +211,7 @@ func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []in
 				out[i] = e
 				continue
 			}
-			e, err := sc.expr(x, inValues)
+			e, err := sc.Expr(x, scope.InValues)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -216,7 +219,7 @@ func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []in
 			if err != nil {
 				return nil, nil, err
 			}
-			if e, err = b.assign(e, c.Name, c.Type, b.spotExpr(x)); err != nil {
+			if e, err = b.Assign(e, c.Name, c.Type, b.SpotExpr(x)); err != nil {
 				return nil, nil, err
 			}
 			drop[cols[i]] = drop[cols[i]] || !keep
@@ -226,10 +229,10 @@ func (w *writing) insertValues(n *ast.InsertStmt, sel *ast.SelectStmt, cols []in
 	}
 	for i := range cols {
 		c := &w.live[cols[i]]
-		nc := b.newCol(w.sc.lv, c.Name, c.Type)
+		nc := b.NewCol(w.sc.Level, c.Name, c.Type)
 		v.Cols = append(v.Cols, nc)
 		if !drop[cols[i]] {
-			vals[cols[i]] = col(nc)
+			vals[cols[i]] = scope.Col(nc)
 		}
 	}
 	return v, cols, nil
@@ -252,15 +255,15 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 	}
 	if n.Infer == nil {
 		return pgerr.New(pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
-			WithHint("For example, ON CONFLICT (column_name).").At(b.posWord("on"))
+			WithHint("For example, ON CONFLICT (column_name).").At(b.PosWord("on"))
 	}
 	c.Update = true
 	row := func(ids *[]expr.ColID) []expr.Expr {
 		out := make([]expr.Expr, len(w.live))
 		for i, lc := range w.live {
-			nc := b.newCol(w.sc.lv, lc.Name, lc.Type)
+			nc := b.NewCol(w.sc.Level, lc.Name, lc.Type)
 			*ids = append(*ids, nc.ID)
-			out[i] = col(nc)
+			out[i] = scope.Col(nc)
 		}
 		return out
 	}
@@ -273,8 +276,8 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 	if err != nil {
 		return err
 	}
-	sc := w.sc.with([]*rel{here, proposed})
-	set, at, err := w.assignments(sc, items(n.TargetList), &w.d.Source)
+	sc := w.sc.WithItems([]*scope.Item{here, proposed})
+	set, at, err := w.assignments(sc, typing.Items(n.TargetList), &w.d.Source)
 	if err != nil {
 		return err
 	}
@@ -288,13 +291,13 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 	}
 	for i := range w.live {
 		if w.live[i].Generated != "" {
-			over := (&scope{b: b, lv: w.sc.lv}).with([]*rel{w.over(w.alias(), c.Set, 0)})
+			over := (&scope.Scope{Binder: b, Level: w.sc.Level}).WithItems([]*scope.Item{w.over(w.alias(), c.Set, 0)})
 			if c.Set[i], err = w.generated(&w.live[i], over); err != nil {
 				return err
 			}
 		}
 	}
-	conds, err := sc.conditions(n.WhereClause, inWhere)
+	conds, err := query.Conditions(sc, n.WhereClause, scope.InWhere)
 	if err != nil {
 		return err
 	}
@@ -318,11 +321,11 @@ func (w *writing) onConflict(n *ast.OnConflictClause, use int) error {
 // further columns of the proposed row. Those that read the existing row cannot
 // be computed there.
 func (w *writing) lift(e expr.Expr) (expr.Expr, error) {
-	if e == nil || !hasSubquery(e) {
+	if e == nil || !scope.HasSubquery(e) {
 		return e, nil
 	}
 	var bad error
-	out := mapExpr(e, func(x expr.Expr) expr.Expr {
+	out := scope.MapExpr(e, func(x expr.Expr) expr.Expr {
 		s, ok := x.(*expr.Subquery)
 		if !ok {
 			return nil
@@ -343,7 +346,7 @@ func (w *writing) lift(e expr.Expr) (expr.Expr, error) {
 func (w *writing) overProposed(e expr.Expr) (expr.Expr, error) {
 	var bad error
 	c := w.d.OnConflict
-	out := mapExpr(e, func(x expr.Expr) expr.Expr {
+	out := scope.MapExpr(e, func(x expr.Expr) expr.Expr {
 		col, ok := x.(*expr.Col)
 		if !ok {
 			return nil
@@ -370,16 +373,16 @@ func (w *writing) arbiter(n *ast.InferClause) (types.OID, error) {
 				continue
 			}
 			if k.Kind != 'p' && k.Kind != 'u' {
-				return 0, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index").At(b.posIdent(n.Conname))
+				return 0, pgerr.New(pgerr.WrongObjectType, "constraint in ON CONFLICT clause has no associated index").At(b.PosIdent(n.Conname))
 			}
 			w.noteRead(k.Columns)
 			return k.OID, nil
 		}
-		return 0, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", n.Conname, w.table.Name).At(b.posIdent(n.Conname))
+		return 0, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", n.Conname, w.table.Name).At(b.PosIdent(n.Conname))
 	}
 	want := map[int16]bool{}
 	exprs := map[string]bool{}
-	for _, x := range items(n.IndexElems) {
+	for _, x := range typing.Items(n.IndexElems) {
 		el := x.(*ast.IndexElem)
 		if el.Expr != nil {
 			exprs[parse.Text(el.Expr)] = true
@@ -387,7 +390,7 @@ func (w *writing) arbiter(n *ast.InferClause) (types.OID, error) {
 		}
 		i, err := w.column(el.Name)
 		if err != nil {
-			return 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", el.Name).At(b.posIdent(el.Name))
+			return 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", el.Name).At(b.PosIdent(el.Name))
 		}
 		want[w.live[i].Num] = true
 		w.noteRead([]int16{w.live[i].Num})
@@ -413,7 +416,7 @@ func (w *writing) arbiter(n *ast.InferClause) (types.OID, error) {
 		where = parse.Text(n.WhereClause)
 	}
 	for _, k := range w.table.Constraints {
-		r := b.s.State.RelationByOID(k.Index)
+		r := b.Session.State.RelationByOID(k.Index)
 		if k.Kind != 'i' && k.Kind != 'e' || r == nil || r.Index == nil {
 			continue
 		}

@@ -3,6 +3,9 @@ package bind
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,13 +28,13 @@ type mergeWhen struct {
 func (w *writing) merge(n *ast.MergeStmt) error {
 	b, sc := w.b, w.sc
 	w.d.Kind = plan.MergeRows
-	if len(items(n.ReturningList)) > 0 {
-		return pgerr.Unsupported("MERGE … RETURNING is not supported").At(b.posWord("returning"))
+	if len(typing.Items(n.ReturningList)) > 0 {
+		return pgerr.Unsupported("MERGE … RETURNING is not supported").At(b.PosWord("returning"))
 	}
 	if n.WithClause != nil && n.WithClause.Recursive {
-		return pgerr.New(pgerr.SyntaxError, "WITH RECURSIVE is not supported for MERGE statement").At(b.posWord("with"))
+		return pgerr.New(pgerr.SyntaxError, "WITH RECURSIVE is not supported for MERGE statement").At(b.PosWord("with"))
 	}
-	src, err := sc.item(n.SourceRelation, nil)
+	src, err := query.FromItem(sc, n.SourceRelation, nil)
 	if err != nil {
 		return err
 	}
@@ -39,21 +42,21 @@ func (w *writing) merge(n *ast.MergeStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := sc.distinctNames([]*rel{w.target}, src.rels); err != nil {
+	if err := query.DistinctNames(sc, []*scope.Item{w.target}, src.Items); err != nil {
 		return err
 	}
-	both := append([]*rel{w.target}, src.rels...)
-	on, err := sc.with(both).conditions(n.JoinCondition, place{name: "JOIN/ON"})
+	both := append([]*scope.Item{w.target}, src.Items...)
+	on, err := query.Conditions(sc.WithItems(both), n.JoinCondition, scope.Place{Name: "JOIN/ON"})
 	if err != nil {
 		return err
 	}
 	hidden := *w.target
-	hidden.blocked = true
-	whens, err := w.whens(n, sc.with(both), sc.with(append([]*rel{&hidden}, src.rels...)))
+	hidden.Blocked = true
+	whens, err := w.whens(n, sc.WithItems(both), sc.WithItems(append([]*scope.Item{&hidden}, src.Items...)))
 	if err != nil {
 		return err
 	}
-	node := joined(plan.Left, src.node, scan, on)
+	node := query.Joined(plan.Left, src.Node, scan, on)
 	rowid := &expr.Col{ID: w.d.RowID, Typ: types.Int8, Name: "rowid"}
 	which := &expr.Case{Typ: types.Int4}
 	for i, x := range whens {
@@ -65,7 +68,7 @@ func (w *writing) merge(n *ast.MergeStmt) error {
 		if len(conds) > 1 {
 			c = &expr.And{Args: conds}
 		}
-		which.Whens = append(which.Whens, expr.When{Cond: c, Then: intLit(int64(i + 1))})
+		which.Whens = append(which.Whens, expr.When{Cond: c, Then: typing.IntLit(int64(i + 1))})
 	}
 	node, wc := w.extend(node, "which", which)
 	node = &plan.Filter{Input: node, Conds: []expr.Expr{&expr.IsNull{Arg: wc, Not: true}}}
@@ -76,7 +79,7 @@ func (w *writing) merge(n *ast.MergeStmt) error {
 			if v == nil {
 				continue
 			}
-			eq, err := b.operator("=", wc, intLit(int64(i+1)), spot{})
+			eq, err := b.Operator("=", wc, typing.IntLit(int64(i+1)), typing.Position{})
 			if err != nil {
 				return nil, err
 			}
@@ -87,13 +90,13 @@ func (w *writing) merge(n *ast.MergeStmt) error {
 		}
 		return c, nil
 	}
-	act, err := choose(types.Int4, func(x *mergeWhen) expr.Expr { return intLit(x.action) })
+	act, err := choose(types.Int4, func(x *mergeWhen) expr.Expr { return typing.IntLit(x.action) })
 	if err != nil {
 		return err
 	}
 	node, ac := w.extend(node, "action", act)
 	w.d.Action = ac.ID
-	some, err := b.operator("<>", ac, intLit(0), spot{})
+	some, err := b.Operator("<>", ac, typing.IntLit(0), typing.Position{})
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (w *writing) merge(n *ast.MergeStmt) error {
 		return err
 	}
 	// A deleted row makes no new one to be checked.
-	writes, err := b.operator("<>", ac, intLit(3), spot{})
+	writes, err := b.Operator("<>", ac, typing.IntLit(3), typing.Position{})
 	if err != nil {
 		return err
 	}
@@ -131,23 +134,23 @@ func (w *writing) merge(n *ast.MergeStmt) error {
 func (w *writing) extend(node plan.Node, name string, e expr.Expr) (plan.Node, *expr.Col) {
 	p := &plan.Project{Input: node}
 	for _, c := range node.Schema() {
-		p.Items = append(p.Items, plan.Item{Col: c, Expr: col(c)})
+		p.Items = append(p.Items, plan.Item{Col: c, Expr: scope.Col(c)})
 	}
-	c := w.b.newCol(w.sc.lv, name, e.Type())
+	c := w.b.NewCol(w.sc.Level, name, e.Type())
 	p.Items = append(p.Items, plan.Item{Col: c, Expr: e})
-	return p, col(c)
+	return p, scope.Col(c)
 }
 
 // whens binds the WHEN clauses: both sides are seen where a row matched, the
 // source alone where it did not.
-func (w *writing) whens(n *ast.MergeStmt, both, source *scope) ([]mergeWhen, error) {
+func (w *writing) whens(n *ast.MergeStmt, both, source *scope.Scope) ([]mergeWhen, error) {
 	b := w.b
 	var out []mergeWhen
 	always := map[bool]bool{}
-	for _, x := range items(n.MergeWhenClauses) {
+	for _, x := range typing.Items(n.MergeWhenClauses) {
 		c := x.(*ast.MergeWhenClause)
 		if c.MatchKind == ast.MERGE_WHEN_NOT_MATCHED_BY_SOURCE {
-			return nil, pgerr.Unsupported("WHEN NOT MATCHED BY SOURCE is not supported").At(b.posWord("source"))
+			return nil, pgerr.Unsupported("WHEN NOT MATCHED BY SOURCE is not supported").At(b.PosWord("source"))
 		}
 		m := mergeWhen{matched: c.MatchKind == ast.MERGE_WHEN_MATCHED}
 		sc := source
@@ -158,7 +161,7 @@ func (w *writing) whens(n *ast.MergeStmt, both, source *scope) ([]mergeWhen, err
 			return nil, pgerr.New(pgerr.SyntaxError, "unreachable WHEN clause specified after unconditional WHEN clause")
 		}
 		always[m.matched] = c.Condition == nil
-		conds, err := sc.conditions(c.Condition, inMergeWhen)
+		conds, err := query.Conditions(sc, c.Condition, scope.InMergeWhen)
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +207,7 @@ func (w *writing) whens(n *ast.MergeStmt, both, source *scope) ([]mergeWhen, err
 }
 
 // mergeInsert binds the INSERT of a WHEN clause.
-func (w *writing) mergeInsert(c *ast.MergeWhenClause, sc *scope) ([]expr.Expr, error) {
+func (w *writing) mergeInsert(c *ast.MergeWhenClause, sc *scope.Scope) ([]expr.Expr, error) {
 	b := w.b
 	ins := &ast.InsertStmt{}
 	if len(c.TargetList) > 0 {
@@ -217,28 +220,28 @@ func (w *writing) mergeInsert(c *ast.MergeWhenClause, sc *scope) ([]expr.Expr, e
 	if err != nil {
 		return nil, err
 	}
-	given := items(c.Values)
+	given := typing.Items(c.Values)
 	if c.Values == nil {
 		cols = nil // DEFAULT VALUES
-	} else if cols, err = w.fitColumns(cols, len(given), ins, spot{}); err != nil {
+	} else if cols, err = w.fitColumns(cols, len(given), ins, typing.Position{}); err != nil {
 		return nil, err
 	}
 	w.noteColumns('a', cols)
 	vals := make([]expr.Expr, len(w.live))
 	for i, at := range cols {
 		lc := &w.live[at]
-		if _, ok := unparen(given[i]).(*ast.SetToDefault); ok {
+		if _, ok := typing.Unparen(given[i]).(*ast.SetToDefault); ok {
 			continue
 		}
 		keep, err := w.given(lc, c.Override)
 		if err != nil {
 			return nil, err
 		}
-		e, err := sc.expr(given[i], inValues)
+		e, err := sc.Expr(given[i], scope.InValues)
 		if err != nil {
 			return nil, err
 		}
-		if e, err = b.assign(e, lc.Name, lc.Type, b.spotExpr(given[i])); err != nil {
+		if e, err = b.Assign(e, lc.Name, lc.Type, b.SpotExpr(given[i])); err != nil {
 			return nil, err
 		}
 		if keep {

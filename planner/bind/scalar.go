@@ -3,6 +3,10 @@ package bind
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/model"
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -29,37 +33,37 @@ const (
 // that the expression may read: all live ones, in order, with their attnums.
 func Scalar(s *Session, n ast.Node, over *catalog.Relation, kind ScalarKind) (expr.Expr, []plan.Column, error) {
 	b := newBinder(s)
-	b.plain = true
-	return b.scalar(n, over, kind)
+	b.Plain = true
+	return scalar(b, n, over, kind)
 }
 
 // ScalarText is Scalar of an expression's SQL text, as descriptors keep it.
 func ScalarText(s *Session, text string, over *catalog.Relation, kind ScalarKind) (expr.Expr, []plan.Column, error) {
-	n, err := parseExpr(text)
+	n, err := typing.ParseExpr(text)
 	if err != nil {
 		return nil, nil, err
 	}
 	b := newBinder(s)
-	b.plain, b.text = true, nil
-	return b.scalar(n, over, kind)
+	b.Plain, b.Text = true, nil
+	return scalar(b, n, over, kind)
 }
 
-func (b *binder) scalar(n ast.Node, over *catalog.Relation, kind ScalarKind) (expr.Expr, []plan.Column, error) {
-	p := [...]place{inDefault, inCheck, inGenerated, inIndex, {name: "transform expressions"}}[kind]
-	sc := &scope{b: b, lv: &level{depth: 1}}
+func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind) (expr.Expr, []plan.Column, error) {
+	p := [...]scope.Place{scope.InDefault, scope.InCheck, scope.InGenerated, scope.InIndex, {Name: "transform expressions"}}[kind]
+	sc := &scope.Scope{Binder: b, Level: &scope.Level{Depth: 1}}
 	var cols []plan.Column
 	if over != nil {
-		rl := &rel{name: over.Name, system: tableOID(over.OID), table: over}
+		rl := &scope.Item{Name: over.Name, System: query.TableOID(over.OID), Table: over}
 		for _, c := range over.Live() {
-			nc := b.newCol(sc.lv, c.Name, c.Type)
+			nc := b.NewCol(sc.Level, c.Name, c.Type)
 			nc.Table, nc.Num = over.OID, c.Num
 			cols = append(cols, nc)
-			rl.cols = append(rl.cols, relCol{name: c.Name, e: col(nc), table: over.OID, num: c.Num})
+			rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Expr: scope.Col(nc), Table: over.OID, Num: c.Num})
 		}
-		rl.named, rl.open = true, true
-		sc.rels = []*rel{rl}
+		rl.Named, rl.Open = true, true
+		sc.Items = []*scope.Item{rl}
 	}
-	e, err := sc.expr(n, p)
+	e, err := sc.Expr(n, p)
 	if err != nil {
 		if kind == ForDefault && over == nil && pgerr.Is(err, pgerr.UndefinedColumn) {
 			return nil, nil, pgerr.Unsupported("cannot use column reference in DEFAULT expression").At(pgerr.From(err).Position)
@@ -68,9 +72,9 @@ func (b *binder) scalar(n ast.Node, over *catalog.Relation, kind ScalarKind) (ex
 	}
 	switch kind {
 	case ForCheck:
-		e, err = b.boolean(e, "CHECK", b.spotExpr(n))
+		e, err = b.Boolean(e, "CHECK", b.SpotExpr(n))
 	case ForIndex, ForUsing:
-		e, err = b.known(e)
+		e, err = b.ResolveUnknown(e)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -106,39 +110,78 @@ func (b *binder) scalar(n ast.Node, over *catalog.Relation, kind ScalarKind) (ex
 // AssignTo makes an expression that Scalar bound fit a column: a default, or a
 // USING clause.
 func AssignTo(s *Session, e expr.Expr, column string, t types.Type) (expr.Expr, error) {
-	return newBinder(s).assign(e, column, t, spot{})
+	return newBinder(s).Assign(e, column, t, typing.Position{})
 }
 
 // Convertible tells whether ALTER COLUMN TYPE may turn e into type t: by an
 // assignment cast, or with USING by an assignment of what it gives.
 func Convertible(s *Session, e expr.Expr, column string, t types.Type, using bool) error {
 	b := newBinder(s)
-	b.plain, b.text = true, nil
-	if _, err := b.coerceMod(e, t, fn.AssignmentCast, spot{}); err == nil {
+	b.Plain, b.Text = true, nil
+	if _, err := b.CoerceMod(e, t, fn.AssignmentCast, typing.Position{}); err == nil {
 		return nil
 	}
 	if using {
-		return pgerr.New(pgerr.DatatypeMismatch, "result of USING clause for column %q cannot be cast automatically to type %s", column, b.typeName(t)).
+		return pgerr.New(pgerr.DatatypeMismatch, "result of USING clause for column %q cannot be cast automatically to type %s", column, b.TypeName(t)).
 			WithHint("You might need to add an explicit cast.")
 	}
-	return pgerr.New(pgerr.DatatypeMismatch, "column %q cannot be cast automatically to type %s", column, b.typeName(t)).
-		WithHint("You might need to specify \"USING %s::%s\".", column, b.typeName(t))
+	return pgerr.New(pgerr.DatatypeMismatch, "column %q cannot be cast automatically to type %s", column, b.TypeName(t)).
+		WithHint("You might need to specify \"USING %s::%s\".", column, b.TypeName(t))
 }
 
 // Argument binds an expression without columns and assigns it to parameter
 // number i (from 1) of type t, as EXECUTE does.
 func Argument(s *Session, n ast.Node, i int, t types.Type) (expr.Expr, error) {
 	b := newBinder(s)
-	e, _, err := b.scalar(n, nil, ForDefault)
+	e, _, err := scalar(b, n, nil, ForDefault)
 	if err != nil {
 		return nil, err
 	}
 	if t.OID == types.RecordOID && t.Rec == nil {
-		return nil, pgerr.Unsupported("parameter $%d is a record whose columns are not known", i).At(b.spotExpr(n).at())
+		return nil, pgerr.Unsupported("parameter $%d is a record whose columns are not known", i).At(b.SpotExpr(n).At())
 	}
-	if !b.canCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", i, b.typeName(e.Type()), b.typeName(t)).
-			WithHint("You will need to rewrite or cast the expression.").At(b.spotExpr(n).at())
+	if !b.CanCoerce(e.Type().OID, t.OID, fn.AssignmentCast) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s", i, b.TypeName(e.Type()), b.TypeName(t)).
+			WithHint("You will need to rewrite or cast the expression.").At(b.SpotExpr(n).At())
 	}
-	return b.coerce(e, t, fn.AssignmentCast, b.spotExpr(n))
+	return b.Coerce(e, t, fn.AssignmentCast, b.SpotExpr(n))
+}
+
+// Derive checks an expression of TRANSFORM over the columns of the training
+// query, and tells which of them it reads. Whoever predicts must get what
+// training got: it can hold no subquery, no parameter and nothing volatile.
+func Derive(s *Session, n ast.Node, cols []catalog.ModelFeature) (reads []int, err error) {
+	b := newBinder(s)
+	b.Plain = true
+	from := make([]expr.Expr, len(cols))
+	at := map[expr.ColID]int{}
+	lv := &scope.Level{Depth: 1}
+	for i, c := range cols {
+		nc := b.NewCol(lv, c.Name, c.Type)
+		at[nc.ID], from[i] = i, scope.Col(nc)
+	}
+	e, err := model.Derived(b, n, cols, from, lv)
+	switch {
+	case err != nil:
+		return nil, err
+	case scope.HasSubquery(e):
+		return nil, pgerr.Unsupported("subqueries in TRANSFORM are not supported").WithHint("Compute them in the query.").At(b.PosExpr(n))
+	case scope.Volatile(e):
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "an expression of TRANSFORM must give the same for the same row").
+			WithHint("Leave out volatile functions such as random().").At(b.PosExpr(n))
+	}
+	seen := make([]bool, len(cols))
+	b.EachCol(e, func(id expr.ColID) { seen[at[id]] = true })
+	for i, ok := range seen {
+		if ok {
+			reads = append(reads, i)
+		}
+	}
+	return reads, nil
+}
+
+// TypeName resolves a type's name as written in a statement: a built-in type,
+// a user's enum, or a table's row type, with its modifier and array bounds.
+func TypeName(s *Session, n *ast.TypeName) (types.Type, error) {
+	return newBinder(s).ResolveType(n)
 }

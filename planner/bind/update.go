@@ -3,20 +3,23 @@ package bind
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // update binds UPDATE.
 func (w *writing) update(n *ast.UpdateStmt) error {
 	w.d.Kind = plan.UpdateRows
-	node, others, err := w.rows(items(n.FromClause), n.WhereClause)
+	node, others, err := w.rows(typing.Items(n.FromClause), n.WhereClause)
 	if err != nil {
 		return err
 	}
-	set, at, err := w.assignments(w.sc, items(n.TargetList), &node)
+	set, at, err := w.assignments(w.sc, typing.Items(n.TargetList), &node)
 	if err != nil {
 		return err
 	}
@@ -34,11 +37,11 @@ func (w *writing) update(n *ast.UpdateStmt) error {
 	if w.d.Source, err = w.newRow(node, vals, true); err != nil {
 		return err
 	}
-	row, err := w.seen(w.alias(), w.valueCols(), w.target.cols[0].use)
+	row, err := w.seen(w.alias(), w.valueCols(), w.target.Cols[0].Use)
 	if err != nil {
 		return err
 	}
-	if err := w.returning(items(n.ReturningList), row, others); err != nil {
+	if err := w.returning(typing.Items(n.ReturningList), row, others); err != nil {
 		return err
 	}
 	w.dropUnread()
@@ -48,13 +51,13 @@ func (w *writing) update(n *ast.UpdateStmt) error {
 // delete binds DELETE.
 func (w *writing) delete(n *ast.DeleteStmt) error {
 	w.d.Kind = plan.DeleteRows
-	node, others, err := w.rows(items(n.UsingClause), n.WhereClause)
+	node, others, err := w.rows(typing.Items(n.UsingClause), n.WhereClause)
 	if err != nil {
 		return err
 	}
 	w.noteColumns('d', nil)
 	w.d.Source = node
-	if err := w.returning(items(n.ReturningList), w.target, others); err != nil {
+	if err := w.returning(typing.Items(n.ReturningList), w.target, others); err != nil {
 		return err
 	}
 	w.dropUnread()
@@ -62,10 +65,11 @@ func (w *writing) delete(n *ast.DeleteStmt) error {
 }
 
 // rows is the source of UPDATE and DELETE: the table's rows, joined with the
-// other items, that the condition keeps; each row once.
-func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*rel, error) {
+// other items, that the condition keeps. A row that joins several of them comes
+// several times.
+func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*scope.Item, error) {
 	if _, ok := where.(*ast.CurrentOfExpr); ok {
-		return nil, nil, pgerr.Unsupported("WHERE CURRENT OF is not supported").At(w.b.posWord("current"))
+		return nil, nil, pgerr.Unsupported("WHERE CURRENT OF is not supported").At(w.b.PosWord("current"))
 	}
 	scan, err := w.scanTarget()
 	if err != nil {
@@ -73,37 +77,46 @@ func (w *writing) rows(from []ast.Node, where ast.Node) (plan.Node, []*rel, erro
 	}
 	node := scan
 	sc := w.sc
-	sc.rels = []*rel{w.target}
+	sc.Items = []*scope.Item{w.target}
 	for _, f := range from {
-		it, err := sc.item(f, append(banned(sc.rels[:1]), sc.rels[1:]...))
+		it, err := query.FromItem(sc, f, append(scope.Banned(sc.Items[:1]), sc.Items[1:]...))
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := sc.distinctNames(sc.rels, it.rels); err != nil {
+		if err := query.DistinctNames(sc, sc.Items, it.Items); err != nil {
 			return nil, nil, err
 		}
-		node = joined(plan.Inner, node, it.node, nil)
-		sc.rels = append(sc.rels[:len(sc.rels):len(sc.rels)], it.rels...)
+		node = query.Joined(plan.Inner, node, it.Node, nil)
+		sc.Items = append(sc.Items[:len(sc.Items):len(sc.Items)], it.Items...)
 	}
-	conds, err := sc.conditions(where, inWhere)
+	conds, err := query.Conditions(sc, where, scope.InWhere)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(conds) > 0 {
 		node = &plan.Filter{Input: node, Conds: conds}
 	}
-	if len(from) > 0 {
-		// A row that joins several others changes once, by any of them.
-		id := &expr.Col{ID: w.d.RowID, Name: "rowid", Typ: types.Int8}
-		node = &plan.DistinctOn{Input: node, Keys: []expr.Expr{id}}
+	return node, sc.Items[1:], nil
+}
+
+// settable refuses a value for a column that takes none but its default.
+func settable(c *catalog.Column) error {
+	detail := ""
+	switch {
+	case c.Generated != "":
+		detail = "a generated column."
+	case c.Identity == 'a':
+		detail = "an identity column defined as GENERATED ALWAYS."
+	default:
+		return nil
 	}
-	return node, sc.rels[1:], nil
+	return pgerr.New(pgerr.GeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).WithDetail("Column \"%s\" is %s", c.Name, detail)
 }
 
 // assignments binds a SET list: the new value by live column, nil for those
 // not set, and the columns that are. A multiple assignment from a subquery is
 // joined to *node; node is nil where that cannot be.
-func (w *writing) assignments(sc *scope, list []ast.Node, node *plan.Node) ([]expr.Expr, []int, error) {
+func (w *writing) assignments(sc *scope.Scope, list []ast.Node, node *plan.Node) ([]expr.Expr, []int, error) {
 	b := w.b
 	set := make([]expr.Expr, len(w.live))
 	var at []int
@@ -115,32 +128,32 @@ func (w *writing) assignments(sc *scope, list []ast.Node, node *plan.Node) ([]ex
 			return nil, nil, err
 		}
 		c := &w.live[i]
-		if len(items(rt.Indirection)) > 0 {
-			return nil, nil, pgerr.Unsupported("assignment to a part of column \"%s\" is not supported", rt.Name).At(b.posIdent(rt.Name))
+		if len(typing.Items(rt.Indirection)) > 0 {
+			return nil, nil, pgerr.Unsupported("assignment to a part of column \"%s\" is not supported", rt.Name).At(b.PosIdent(rt.Name))
 		}
 		for _, had := range at {
 			if had == i {
-				return nil, nil, pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", rt.Name).At(b.posIdent(rt.Name))
+				return nil, nil, pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", rt.Name).At(b.PosIdent(rt.Name))
 			}
 		}
 		at = append(at, i)
 		val := rt.Val
 		var e expr.Expr
 		if m, ok := val.(*ast.MultiAssignRef); ok {
-			src := unparen(m.Source)
+			src := typing.Unparen(m.Source)
 			if row, ok := src.(*ast.RowExpr); ok {
-				es := items(row.Args)
+				es := typing.Items(row.Args)
 				spread := false
 				for _, x := range es {
 					if c, ok := x.(*ast.ColumnRef); ok {
-						_, rest := splitFields(c)
+						_, rest := typing.SplitFields(c)
 						spread = spread || len(rest) == 1
 					}
 				}
 				if spread {
 					all, ok := sources[m.Source]
 					if !ok {
-						if all, err = sc.rowItems(es, inUpdate); err != nil {
+						if all, err = sc.RowItems(es, scope.InUpdate); err != nil {
 							return nil, nil, err
 						}
 						sources[m.Source] = all
@@ -150,7 +163,7 @@ func (w *writing) assignments(sc *scope, list []ast.Node, node *plan.Node) ([]ex
 					}
 				}
 				if len(es) != m.Ncolumns {
-					return nil, nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(b.posIdent(rt.Name))
+					return nil, nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(b.PosIdent(rt.Name))
 				}
 				if e == nil {
 					val = es[m.Colno-1]
@@ -166,7 +179,7 @@ func (w *writing) assignments(sc *scope, list []ast.Node, node *plan.Node) ([]ex
 				e = es[m.Colno-1]
 			}
 		}
-		if _, ok := unparen(val).(*ast.SetToDefault); ok {
+		if _, ok := typing.Unparen(val).(*ast.SetToDefault); ok {
 			if c.Generated != "" {
 				continue
 			}
@@ -179,20 +192,15 @@ func (w *writing) assignments(sc *scope, list []ast.Node, node *plan.Node) ([]ex
 			}
 			continue
 		}
-		if c.Generated != "" {
-			return nil, nil, pgerr.New(pgerr.GeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
-				WithDetail("Column \"%s\" is a generated column.", c.Name)
-		}
-		if c.Identity == 'a' {
-			return nil, nil, pgerr.New(pgerr.GeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
-				WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name)
+		if err := settable(c); err != nil {
+			return nil, nil, err
 		}
 		if e == nil {
-			if e, err = sc.expr(val, inUpdate); err != nil {
+			if e, err = sc.Expr(val, scope.InUpdate); err != nil {
 				return nil, nil, err
 			}
 		}
-		if set[i], err = b.assign(e, c.Name, c.Type, b.spotExpr(val)); err != nil {
+		if set[i], err = b.Assign(e, c.Name, c.Type, b.SpotExpr(val)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -201,29 +209,29 @@ func (w *writing) assignments(sc *scope, list []ast.Node, node *plan.Node) ([]ex
 
 // multi binds the subquery of (a, b) = (SELECT …): its row is joined to the
 // row that is updated.
-func (w *writing) multi(sc *scope, n ast.Node, width int, node *plan.Node) ([]expr.Expr, error) {
+func (w *writing) multi(sc *scope.Scope, n ast.Node, width int, node *plan.Node) ([]expr.Expr, error) {
 	b := w.b
 	sub, ok := n.(*ast.SubLink)
 	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {
-		return nil, pgerr.Unsupported("source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression").At(b.posExpr(n))
+		return nil, pgerr.Unsupported("source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression").At(b.PosExpr(n))
 	}
 	if node == nil {
 		return nil, pgerr.Unsupported("multiple assignment from a subquery is not supported here")
 	}
-	r, err := sc.query(sub.Subselect.(*ast.SelectStmt), inUpdate, true)
+	r, err := query.Bind(sc, sub.Subselect.(*ast.SelectStmt), scope.InUpdate, true)
 	if err != nil {
 		return nil, err
 	}
-	if len(r.out) != width {
-		return nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(b.firstTarget(sub.Subselect.(*ast.SelectStmt)).at())
+	if len(r.Out) != width {
+		return nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(query.FirstTarget(b, sub.Subselect.(*ast.SelectStmt)).At())
 	}
 	if w.d.OnConflict != nil {
-		probe, err := w.overProposed(&expr.Subquery{Plan: r.node, Typ: r.out[0].Type})
+		probe, err := w.overProposed(&expr.Subquery{Plan: r.Node, Typ: r.Out[0].Type})
 		if err != nil {
 			return nil, err
 		}
-		r.node = probe.(*expr.Subquery).Plan.(plan.Node)
+		r.Node = probe.(*expr.Subquery).Plan.(plan.Node)
 	}
-	*node = joined(plan.Single, *node, r.node, nil)
-	return columnsOf(r.columns()), nil
+	*node = query.Joined(plan.Single, *node, r.Node, nil)
+	return scope.ColumnsOf(r.Columns()), nil
 }

@@ -158,7 +158,7 @@ func checkNode(n plan.Node, outer map[expr.ColID]carried) error {
 	}
 	item := func(it plan.Item) error {
 		a, c := it.Col.Type, it.Expr.Type()
-		if !sameCarriage(a, c) {
+		if !a.SamePhysical(c) {
 			return fmt.Errorf("%s#%d is of type %v, made of %v", it.Col.Name, it.Col.ID, a, c)
 		}
 		return nil
@@ -216,7 +216,7 @@ func alike(a, c []plan.Column) error {
 		return fmt.Errorf("an input of %d columns for %d", len(c), len(a))
 	}
 	for i := range a {
-		if !sameCarriage(a[i].Type, c[i].Type) {
+		if !a[i].Type.SamePhysical(c[i].Type) {
 			return fmt.Errorf("column %d of type %v from an input of %v", i+1, a[i].Type, c[i].Type)
 		}
 	}

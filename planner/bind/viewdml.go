@@ -3,6 +3,9 @@ package bind
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -16,7 +19,7 @@ type viewTarget struct {
 	rel   *catalog.Relation
 	word  string        // what the statement does to it, for errors
 	below *viewTarget   // what it reads where that is a view
-	inner *binder       // with the view's search path
+	inner *scope.Binder // with the view's search path
 	from  *ast.RangeVar // what it reads, in its text
 	cols  []viewCol
 	where ast.Node
@@ -49,21 +52,21 @@ func (w *writing) throughView(v *catalog.Relation, word string) (err error) {
 }
 
 // through follows a view that the text of b names to the table below it.
-func (w *writing) through(b *binder, v *catalog.Relation, word string) (*viewTarget, error) {
+func (w *writing) through(b *scope.Binder, v *catalog.Relation, word string) (*viewTarget, error) {
 	refuse := func(why string) error { return errNotUpdatable(v, word, why) }
-	sel, err := viewText(v)
+	sel, err := query.ViewText(v)
 	if err != nil {
 		return nil, err
 	}
 	if why := notSimple(sel); why != "" {
 		return nil, refuse(why)
 	}
-	from, ok := items(sel.FromClause)[0].(*ast.RangeVar)
+	from, ok := typing.Items(sel.FromClause)[0].(*ast.RangeVar)
 	if !ok {
 		return nil, refuse("Views that do not select from a single table or view are not automatically updatable.")
 	}
-	inner := b.within(v)
-	h, err := inner.findRelation(from)
+	inner := b.Within(v)
+	h, err := query.FindRelation(inner, from)
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +75,19 @@ func (w *writing) through(b *binder, v *catalog.Relation, word string) (*viewTar
 	}
 	vt := &viewTarget{rel: v, word: word, inner: inner, from: from, where: sel.WhereClause}
 	switch {
-	case h.rel != nil && h.rel.Kind == catalog.KindTable:
-		w.table, w.schema, w.live = h.rel, h.schema, h.rel.Live()
-	case h.rel != nil && h.rel.Kind == catalog.KindView:
-		if vt.below, err = w.through(inner, h.rel, word); err != nil {
+	case h.Rel != nil && h.Rel.Kind == catalog.KindTable:
+		w.table, w.schema, w.live = h.Rel, h.Schema, h.Rel.Live()
+	case h.Rel != nil && h.Rel.Kind == catalog.KindView:
+		if vt.below, err = w.through(inner, h.Rel, word); err != nil {
 			return nil, err
 		}
 	default:
 		return nil, refuse("Views that do not select from a single table or view are not automatically updatable.")
 	}
-	if err := w.viewColumns(vt, items(sel.TargetList)); err != nil {
+	if err := w.viewColumns(vt, typing.Items(sel.TargetList)); err != nil {
 		return nil, err
 	}
-	vt.use = inner.ownUse(w.reads(vt), 'r')
+	vt.use = inner.OwnUse(w.reads(vt), 'r')
 	return vt, nil
 }
 
@@ -97,9 +100,9 @@ func errNotUpdatable(v *catalog.Relation, word, why string) error {
 func (w *writing) viewColumns(vt *viewTarget, targets []ast.Node) error {
 	below := w.over(w.table.Name, make([]expr.Expr, len(w.live)), 0)
 	if vt.below != nil {
-		below = &rel{}
+		below = &scope.Item{}
 		for _, c := range vt.below.rel.Live() {
-			below.cols = append(below.cols, relCol{name: c.Name, num: c.Num})
+			below.Cols = append(below.Cols, scope.Column{Name: c.Name, Num: c.Num})
 		}
 	}
 	if err := w.renamed(vt, below); err != nil {
@@ -112,20 +115,20 @@ func (w *writing) viewColumns(vt *viewTarget, targets []ast.Node) error {
 		return i
 	}
 	for _, t := range targets {
-		val := unparen(t.(*ast.ResTarget).Val)
+		val := typing.Unparen(t.(*ast.ResTarget).Val)
 		at := -1
 		if c, ok := val.(*ast.ColumnRef); ok {
-			names, rest := splitFields(c)
+			names, rest := typing.SplitFields(c)
 			if len(rest) > 0 { // a star
-				for i, c := range below.cols {
-					if !c.hidden {
-						vt.cols = append(vt.cols, viewCol{base: base(i), node: ast.NewColumnRef(ast.NewString(c.name))})
+				for i, c := range below.Cols {
+					if !c.Hidden {
+						vt.cols = append(vt.cols, viewCol{base: base(i), node: ast.NewColumnRef(ast.NewString(c.Name))})
 					}
 				}
 				continue
 			}
-			for i := range below.cols {
-				if below.cols[i].name == names[len(names)-1] {
+			for i := range below.Cols {
+				if below.Cols[i].Name == names[len(names)-1] {
 					at = base(i)
 				}
 			}
@@ -151,7 +154,7 @@ func notSimple(sel *ast.SelectStmt) string {
 		what = "WITH"
 	case sel.DistinctClause != nil:
 		what = "DISTINCT"
-	case len(items(sel.GroupClause)) > 0:
+	case len(typing.Items(sel.GroupClause)) > 0:
 		what = "GROUP BY"
 	case sel.HavingClause != nil:
 		what = "HAVING"
@@ -161,7 +164,7 @@ func notSimple(sel *ast.SelectStmt) string {
 	if what != "" {
 		return "Views containing " + what + " are not automatically updatable."
 	}
-	if len(items(sel.FromClause)) != 1 {
+	if len(typing.Items(sel.FromClause)) != 1 {
 		return "Views that do not select from a single table or view are not automatically updatable."
 	}
 	return ""
@@ -175,21 +178,21 @@ func (w *writing) writable(name string) (int, error) {
 		}
 		if c.base < 0 {
 			return -1, pgerr.Unsupported("cannot write to column \"%s\" of view \"%s\"", name, w.view.rel.Name).
-				WithDetail("View columns that are not columns of their base relation are not updatable.").At(w.b.posIdent(name))
+				WithDetail("View columns that are not columns of their base relation are not updatable.").At(w.b.PosIdent(name))
 		}
 		return c.base, nil
 	}
-	return -1, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, w.view.rel.Name).At(w.b.posIdent(name))
+	return -1, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, w.view.rel.Name).At(w.b.PosIdent(name))
 }
 
 // seen is the row of the target as the statement's names see it: the table's
 // columns, or the view's over them.
-func (w *writing) seen(name string, es []expr.Expr, use int) (*rel, error) {
+func (w *writing) seen(name string, es []expr.Expr, use int) (*scope.Item, error) {
 	return w.shown(w.view, name, es, use)
 }
 
 // shown is a row of the table as a view shows it, or as it is where vt is nil.
-func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*rel, error) {
+func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*scope.Item, error) {
 	if vt == nil {
 		return w.over(name, es, use), nil
 	}
@@ -197,10 +200,10 @@ func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*
 	if err != nil {
 		return nil, err
 	}
-	row := (&scope{b: vt.inner, lv: w.sc.lv}).with([]*rel{base})
-	out := &rel{name: name, schema: w.schema, oid: vt.rel.OID, named: true, open: true}
+	row := (&scope.Scope{Binder: vt.inner, Level: w.sc.Level}).WithItems([]*scope.Item{base})
+	out := &scope.Item{Name: name, Schema: w.schema, OID: vt.rel.OID, Named: true, Open: true}
 	for i, c := range vt.rel.Live() {
-		e, err := row.expr(vt.cols[i].node, place{name: "SELECT"})
+		e, err := row.Expr(vt.cols[i].node, scope.Place{Name: "SELECT"})
 		switch {
 		case pgerr.Is(err, pgerr.GroupingError):
 			return nil, errNotUpdatable(vt.rel, vt.word, "Views that return aggregate functions are not automatically updatable.")
@@ -209,16 +212,16 @@ func (w *writing) shown(vt *viewTarget, name string, es []expr.Expr, use int) (*
 		case err != nil:
 			return nil, err
 		}
-		if e, err = w.b.known(e); err != nil {
+		if e, err = w.b.ResolveUnknown(e); err != nil {
 			return nil, err
 		}
-		out.cols = append(out.cols, relCol{name: c.Name, orig: c.Name, e: e, table: vt.rel.OID, num: c.Num, use: use})
+		out.Cols = append(out.Cols, scope.Column{Name: c.Name, Orig: c.Name, Expr: e, Table: vt.rel.OID, Num: c.Num, Use: use})
 	}
 	return out, nil
 }
 
 // base is the row of what a view reads as the view's text knows it.
-func (w *writing) base(vt *viewTarget, es []expr.Expr) (*rel, error) {
+func (w *writing) base(vt *viewTarget, es []expr.Expr) (*scope.Item, error) {
 	r, err := w.shown(vt.below, w.reads(vt).Name, es, vt.use)
 	if err != nil {
 		return nil, err
@@ -228,22 +231,22 @@ func (w *writing) base(vt *viewTarget, es []expr.Expr) (*rel, error) {
 
 // renamed gives a row of what a view reads the names that the view's text has
 // for it.
-func (w *writing) renamed(vt *viewTarget, r *rel) error {
-	cols, alias := vt.inner.asSeen(w.reads(vt), r.cols, vt.from.Alias)
-	r.cols = cols
-	return vt.inner.rename(r, alias, "table")
+func (w *writing) renamed(vt *viewTarget, r *scope.Item) error {
+	cols, alias := vt.inner.AsSeen(w.reads(vt), r.Cols, vt.from.Alias)
+	r.Cols = cols
+	return query.Rename(vt.inner, r, alias, "table")
 }
 
 // viewRows shows the scanned table as the view: its columns, and only the rows
 // that the view has.
 func (w *writing) viewRows(scan *plan.Scan) (plan.Node, error) {
-	es := columnsOf(scan.Cols)
+	es := scope.ColumnsOf(scan.Cols)
 	r, err := w.seen(w.alias(), es, w.readUse())
 	if err != nil {
 		return nil, err
 	}
 	w.target = r
-	w.sc.lv.rels = append(w.sc.lv.rels, r)
+	w.sc.Level.Items = append(w.sc.Level.Items, r)
 	conds, err := w.viewConds(w.view, es)
 	if err != nil || len(conds) == 0 {
 		return scan, err
@@ -263,7 +266,7 @@ func (w *writing) viewConds(vt *viewTarget, es []expr.Expr) (conds []expr.Expr, 
 	if err != nil {
 		return nil, err
 	}
-	row := (&scope{b: vt.inner, lv: w.sc.lv}).with([]*rel{base})
-	own, err := row.conditions(vt.where, inWhere)
+	row := (&scope.Scope{Binder: vt.inner, Level: w.sc.Level}).WithItems([]*scope.Item{base})
+	own, err := query.Conditions(row, vt.where, scope.InWhere)
 	return append(conds, own...), err
 }

@@ -46,7 +46,7 @@ func (d *defs) do(sql string) (*ddl.Result, error) {
 		d.t.Fatal(err)
 	}
 	next := d.st.NextOID()
-	env := &ddl.Env{Bind: &bind.Session{State: d.st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID, Text: list[0]}, Super: true, Partitions: 2,
+	env := &ddl.Env{Bind: &bind.Session{Names: bind.Names{State: d.st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID}, Text: list[0]}, Super: true, Partitions: 2,
 		NewOID: func() (types.OID, error) { next++; return next, nil }}
 	res, err := ddl.Plan(env, list[0])
 	if err != nil {

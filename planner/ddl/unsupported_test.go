@@ -39,7 +39,7 @@ func TestUnsupported(t *testing.T) {
 			continue
 		}
 		st := catalog.New()
-		env := &Env{Bind: &bind.Session{State: st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID, Text: list[0]}}
+		env := &Env{Bind: &bind.Session{Names: bind.Names{State: st, SearchPath: []string{"public"}, Role: catalog.BootstrapRoleOID}, Text: list[0]}}
 		_, err = Plan(env, list[0])
 		if e := pgerr.From(err); err == nil || e.Code == pgerr.InternalError || internal.MatchString(e.Message) {
 			t.Errorf("%s: %v", sql, err)

@@ -1,6 +1,8 @@
 package opt
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
@@ -19,16 +21,23 @@ type filled struct {
 type demand struct {
 	all  bool            // some reader wants every row
 	arms rewrite.ExprSet // else: the conditions of each reader
+	cols []bool          // by position: some reader reads it
+	dups bool            // some reader minds how often a row is there
 }
 
+// fewerRows is how many rows there must be for each that is different for them to be
+// worth an aggregation before the readers.
+const fewerRows = 4
+
 // fillBuffers optimises what fills the buffers, and then, once body has told who reads
-// them, those queries again whose readers all want but some of the rows:
+// them, those queries again whose readers all want but some of the rows or columns, or
+// do not mind how often a row is there:
 //
 //	WITH q AS (…)  SELECT … FROM q x, q y WHERE x.m = 1 AND y.m = 2
 //	Buffer q: …  WHERE m = 1 OR m = 2
 //
-// Readers keep their conditions. A buffer may read those before it, so they are
-// looked at from the last on.
+// Readers keep their conditions, and have the columns that are left (demands.reads). A
+// buffer may read those before it, so they are looked at from the last on.
 func fillBuffers(r *rule.Run, defs []plan.BufferDef, body func() (*demands, error)) ([]plan.BufferDef, error) {
 	var list []*filled
 	for _, d := range defs {
@@ -46,9 +55,7 @@ func fillBuffers(r *rule.Run, defs []plan.BufferDef, body func() (*demands, erro
 	read.defs(last)
 	for i := len(list) - 1; i >= 0; i-- {
 		f := list[i]
-		if cond := read.of(f.from); cond != nil {
-			d := f.from
-			d.Root = &plan.Filter{Input: d.Root, Conds: []expr.Expr{cond}}
+		if d, less := read.of(r, f); less {
 			if err := fillBuffer(r, f, d); err != nil {
 				return nil, err
 			}
@@ -60,7 +67,13 @@ func fillBuffers(r *rule.Run, defs []plan.BufferDef, body func() (*demands, erro
 	for _, f := range list {
 		out = append(append(out, f.own...), f.def)
 	}
-	return append(out, last...), nil
+	out = append(out, last...)
+	for i := range out {
+		if out[i].Root != nil {
+			out[i].Root = read.reads(r, out[i].Root)
+		}
+	}
+	return out, nil
 }
 
 // fillBuffer optimises d for f. Readers were bound to the columns' types, so those
@@ -105,23 +118,71 @@ func noteBuffer(r *rule.Run, d plan.BufferDef) {
 type demands struct {
 	cols map[int][]plan.Column // of each definition
 	by   map[int]*demand
+	kept map[int][]int // of definitions with fewer columns than were bound: those left
 }
 
 func newDemands(defs []plan.BufferDef) *demands {
-	d := &demands{cols: map[int][]plan.Column{}, by: map[int]*demand{}}
+	d := &demands{cols: map[int][]plan.Column{}, by: map[int]*demand{}, kept: map[int][]int{}}
 	for _, b := range defs {
 		d.cols[b.ID] = b.Cols
 	}
 	return d
 }
 
-// of is the condition that the rows which some reader wants satisfy; nil for none.
-func (d *demands) of(def plan.BufferDef) expr.Expr {
+// of is the definition that makes what its readers want; less tells that this is
+// not all.
+func (d *demands) of(r *rule.Run, f *filled) (def plan.BufferDef, less bool) {
+	def = f.from
 	m := d.by[def.ID]
-	if m == nil || m.all || def.Root == nil || def.Whole {
-		return nil
+	if m == nil || def.Root == nil || def.DML != nil || def.Whole {
+		return def, false
 	}
-	return rewrite.OrOf(m.arms.List)
+	if !m.all {
+		def.Root, less = &plan.Filter{Input: def.Root, Conds: []expr.Expr{rewrite.OrOf(m.arms.List)}}, true
+	}
+	var kept []int
+	for i, read := range m.cols {
+		if read || i == len(m.cols)-1 && len(kept) == 0 { // rows without columns are not kept
+			kept = append(kept, i)
+		}
+	}
+	if len(kept) < len(def.Cols) {
+		def.Cols = positions(def.Cols, kept)
+		d.kept[def.ID], less = kept, true
+	}
+	if !m.dups {
+		// Values that are equal but differ would be one.
+		alike := !slices.ContainsFunc(def.Cols, func(c plan.Column) bool { return !c.Type.EqualIsSame() })
+		est, groups := r.Estimates(), rewrite.PassItems(def.Cols)
+		if rows := est.Of(f.def.Root).Rows; alike && rows > fewerRows*est.Of(&plan.Aggregate{Input: f.def.Root, Groups: groups}).Rows {
+			def.Root, less = &plan.Aggregate{Input: def.Root, Groups: groups}, true
+		}
+	}
+	return def, less
+}
+
+func positions(cols []plan.Column, at []int) []plan.Column {
+	out := make([]plan.Column, len(at))
+	for i, j := range at {
+		out[i] = cols[j]
+	}
+	return out
+}
+
+// reads gives n with the columns of the buffers in it that are left.
+func (d *demands) reads(r *rule.Run, n plan.Node) plan.Node {
+	if len(d.kept) == 0 {
+		return n
+	}
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
+		b, ok := n.(*plan.Buffer)
+		if !ok || d.kept[b.ID] == nil || len(b.Cols) != len(d.cols[b.ID]) {
+			return n
+		}
+		c := *b
+		c.Cols = positions(b.Cols, d.kept[b.ID])
+		return &c
+	})
 }
 
 func (d *demands) defs(defs []plan.BufferDef) {
@@ -130,45 +191,101 @@ func (d *demands) defs(defs []plan.BufferDef) {
 			d.dml(b.DML)
 		}
 		if b.Root != nil {
-			d.tree(b.Root, nil)
+			d.root(b.Root, plan.Emits(b.Root))
 		}
 	}
 }
 
 func (d *demands) dml(m *plan.DML) {
 	if m.Source != nil {
-		d.tree(m.Source, nil)
+		d.whole(m.Source)
 	}
-	d.defs(m.Buffers)
+	for _, b := range m.Buffers {
+		if b.DML != nil {
+			d.dml(b.DML)
+		}
+		if b.Root != nil {
+			d.whole(b.Root)
+		}
+	}
 }
 
-// tree notes the readers within n, whose rows must satisfy conds.
-func (d *demands) tree(n plan.Node, conds []expr.Expr) {
-	switch n := n.(type) {
-	case *plan.Buffer:
-		d.reader(n, conds)
-	case *plan.Filter:
-		d.tree(n.Input, rewrite.SplitAll(n.Conds))
-		return
+// whole notes the readers within n, which want all columns: a statement that writes
+// keeps the trees it has.
+func (d *demands) whole(n plan.Node) {
+	read := columnsRead(n, plan.Emits(n))
+	for _, b := range buffersIn(n, nil) {
+		for _, c := range b.Cols {
+			read[c.ID] = true
+		}
+	}
+	d.tree(n, nil, read, false)
+}
+
+func buffersIn(n plan.Node, list []*plan.Buffer) []*plan.Buffer {
+	if b, ok := n.(*plan.Buffer); ok {
+		list = append(list, b)
 	}
 	for _, k := range n.Children() {
-		d.tree(k, nil)
+		list = buffersIn(k, list)
+	}
+	return list
+}
+
+// root notes the readers within a tree, of which the columns want are read.
+func (d *demands) root(n plan.Node, want plan.ColSet) { d.tree(n, nil, columnsRead(n, want), false) }
+
+// columnsRead adds to want the columns that something within n reads.
+func columnsRead(n plan.Node, want plan.ColSet) plan.ColSet {
+	out := rewrite.Union(want, nil)
+	var walk func(plan.Node)
+	walk = func(n plan.Node) {
+		for _, e := range plan.Exprs(n) {
+			plan.ExprColumns(e, out)
+		}
+		for _, k := range n.Children() {
+			if rule.Positional(n) {
+				for _, c := range k.Schema() {
+					out[c.ID] = true
+				}
+			}
+			walk(k)
+		}
+	}
+	walk(n)
+	return out
+}
+
+// tree notes the readers within n, whose rows must satisfy conds. Of their columns
+// those in read are read; once says that it shows nowhere how often a row of n is there.
+func (d *demands) tree(n plan.Node, conds []expr.Expr, read plan.ColSet, once bool) {
+	switch n := n.(type) {
+	case *plan.Buffer:
+		d.reader(n, conds, read, once)
+	case *plan.Filter:
+		d.tree(n.Input, rewrite.SplitAll(n.Conds), read, onceBelow(n, 0, once))
+		return
+	}
+	for i, k := range n.Children() {
+		d.tree(k, nil, read, onceBelow(n, i, once))
 	}
 }
 
-func (d *demands) reader(n *plan.Buffer, conds []expr.Expr) {
+func (d *demands) reader(n *plan.Buffer, conds []expr.Expr, read plan.ColSet, once bool) {
 	cols, ok := d.cols[n.ID]
 	if !ok || len(cols) != len(n.Cols) {
 		return // the working table of a recursion
 	}
 	m := d.by[n.ID]
 	if m == nil {
-		m = &demand{}
+		m = &demand{cols: make([]bool, len(cols))}
 		d.by[n.ID] = m
 	}
+	m.dups = m.dups || !once
 	by := map[expr.ColID]expr.Expr{}
 	for i, c := range n.Cols {
 		by[c.ID] = rewrite.ColOf(cols[i])
+		m.cols[i] = m.cols[i] || read[c.ID]
 	}
 	emits := plan.Emits(n)
 	var arm []expr.Expr

@@ -15,8 +15,8 @@ import (
 //	DISTINCT over a key         nothing
 //	DISTINCT ON over a key      nothing
 //	count(DISTINCT x) … by g    count(x) by g over (group by g, x), where all
-//	                            aggregates are DISTINCT over the same x, or
-//	                            regroup (distinct_split.go)
+//	                            aggregates are DISTINCT or regroup
+//	                            (distinct_split.go)
 func ruleDistinct(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
@@ -74,7 +74,7 @@ func flattenUnion(n *plan.SetOp) *plan.SetOp {
 
 func sameCarriage(a, b []plan.Column) bool {
 	for i := range a {
-		if !rewrite.CarriedAlike(a[i].Type, b[i].Type) {
+		if !a[i].Type.SamePhysical(b[i].Type) {
 			return false
 		}
 	}
@@ -88,7 +88,7 @@ func passesInOrder(p *plan.Project) bool {
 	}
 	for i, it := range p.Items {
 		c, ok := rewrite.AsColumn(it.Expr)
-		if !ok || c.ID != in[i].ID || !rewrite.CarriedAlike(it.Col.Type, in[i].Type) {
+		if !ok || c.ID != in[i].ID || !it.Col.Type.SamePhysical(in[i].Type) {
 			return false
 		}
 	}

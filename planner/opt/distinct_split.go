@@ -1,6 +1,8 @@
 package opt
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -18,19 +20,35 @@ import (
 //	π g, d, c::bigint, s / n
 //	└─ γ g: d = count(x), c = sum(c), s = sum(s), n = sum(n)
 //	   └─ γ g, x: c = count(y), s = sum(z), n = count(z)
+//
+// Of several arguments each has a grouping set of its own, the first of which does the
+// other aggregates:
+//
+//	γ g: count(DISTINCT x), count(DISTINCT y), count(z)
+//
+//	π g, d, e, c::bigint
+//	└─ γ g: d = count(x) FILTER (of x), e = count(y) FILTER (of y), c = sum(c) FILTER (of x)
+//	   └─ γ GROUPING SETS ((g, x), (g, y)): c = count(z)
 type distinctSplit struct {
 	r            *rule.Run
 	inner, outer *plan.Aggregate
 	top          []plan.Item
-	computes     bool // top does more than pass columns on
+	computes     bool        // top does more than pass columns on
+	args         []expr.Expr // of DISTINCT
+	cols         []plan.Column
+	mask         plan.Column // the inner groups' sets, where there are several
 }
+
+// mostDistinct is how many different arguments there may be: each has all rows
+// grouped once more.
+const mostDistinct = 8
 
 // splitDistinct is nil where n cannot be split.
 func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	if len(n.Aggs) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
 		return nil
 	}
-	var arg expr.Expr
+	s := &distinctSplit{r: r, inner: &plan.Aggregate{Input: n.Input}, outer: &plan.Aggregate{Rows: n.Rows}}
 	for _, a := range n.Aggs {
 		c := a.Call
 		if regroups(c) {
@@ -39,26 +57,39 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		if !c.Distinct || len(c.Args) != 1 || c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || rewrite.IsVolatile(c.Args[0]) || props.OrderedAgg(c) {
 			return nil
 		}
-		if arg != nil && !rewrite.Same(arg, c.Args[0]) {
-			return nil
+		if s.of(c.Args[0]) < 0 {
+			s.args = append(s.args, c.Args[0])
 		}
-		arg = c.Args[0]
 	}
-	if arg == nil {
-		return nil
+	if len(s.args) == 0 || len(s.args) > mostDistinct || len(n.Groups)+len(s.args) > 31 {
+		return nil // a mask is an integer
 	}
-	col := r.NewCol("distinct", arg.Type())
-	s := &distinctSplit{r: r, inner: &plan.Aggregate{Input: n.Input}, outer: &plan.Aggregate{Rows: n.Rows}}
 	for _, g := range n.Groups {
 		s.inner.Groups = append(s.inner.Groups, g)
 		s.outer.Groups = append(s.outer.Groups, rewrite.PassThrough(g.Col))
 		s.top = append(s.top, rewrite.PassThrough(g.Col))
 	}
-	s.inner.Groups = append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
+	for _, arg := range s.args {
+		col := r.NewCol("distinct", arg.Type())
+		s.cols = append(s.cols, col)
+		s.inner.Groups = append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
+	}
+	if len(s.args) > 1 {
+		s.mask = r.NewCol("grouping", types.Int4)
+		s.inner.GroupingID = s.mask.ID
+		for i := range s.args {
+			var set []int
+			for k := range n.Groups {
+				set = append(set, k)
+			}
+			s.inner.Sets = append(s.inner.Sets, append(set, len(n.Groups)+i))
+		}
+	}
 	for _, a := range n.Aggs {
 		if a.Call.Distinct {
+			i := s.of(a.Call.Args[0])
 			a.Call.Distinct = false
-			a.Call.Args = []expr.Expr{rewrite.ColOf(col)}
+			a.Call.Args, a.Call.Filter = []expr.Expr{rewrite.ColOf(s.cols[i])}, s.within(i)
 			s.outer.Aggs = append(s.outer.Aggs, a)
 			s.top = append(s.top, rewrite.PassThrough(a.Col))
 			continue
@@ -72,6 +103,20 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	return s.outer
 }
 
+// of tells which argument of DISTINCT e is; -1 if none.
+func (s *distinctSplit) of(e expr.Expr) int {
+	return slices.IndexFunc(s.args, func(x expr.Expr) bool { return rewrite.Same(x, e) })
+}
+
+// within is true for the inner groups of argument i; nil where all are.
+func (s *distinctSplit) within(i int) expr.Expr {
+	if len(s.args) == 1 {
+		return nil
+	}
+	mask := int64(1)<<len(s.args) - 1 - int64(1)<<(len(s.args)-1-i) // what the set leaves out
+	return rewrite.Compare("=", rewrite.ColOf(s.mask), &expr.Const{Val: mask, Typ: types.Int4})
+}
+
 // regroups tells whether an aggregate over a group can be computed of aggregates
 // over its parts. Sums of floats cannot: they would be rounded twice.
 func regroups(c expr.AggCall) bool {
@@ -82,7 +127,7 @@ func regroups(c expr.AggCall) bool {
 	case "count":
 		return true
 	case "min", "max", "bool_and", "bool_or", "every":
-		return len(c.Args) == 1 && rewrite.CarriedAlike(c.Args[0].Type(), c.Typ)
+		return len(c.Args) == 1 && c.Args[0].Type().SamePhysical(c.Typ)
 	case "sum", "avg":
 		return len(c.Args) == 1 && exactSum(c.Args[0].Type()) && !rewrite.IsVolatile(c.Args[0])
 	}
@@ -111,7 +156,7 @@ func (s *distinctSplit) regroup(a plan.AggItem) {
 		over := rewrite.Operator("/", types.Numeric, types.Numeric)
 		item.Expr = s.cast(rewrite.CallOf(over.Func, "/", sum, n), a.Call.Typ) // NULL / 0 is NULL
 	default:
-		a.Call.Args = []expr.Expr{s.part(a.Call)}
+		a.Call.Args, a.Call.Filter = []expr.Expr{s.part(a.Call)}, s.within(0)
 		s.outer.Aggs = append(s.outer.Aggs, a)
 	}
 	if c, ok := item.Expr.(*expr.Col); !ok || c.ID != a.Col.ID {
@@ -130,6 +175,7 @@ func (s *distinctSplit) part(c expr.AggCall) expr.Expr {
 // sum adds what an aggregate gives over the parts.
 func (s *distinctSplit) sum(c expr.AggCall) expr.Expr {
 	call := aggCall("sum", s.part(c))
+	call.Filter = s.within(0)
 	col := s.r.NewCol("sum", call.Typ)
 	s.outer.Aggs = append(s.outer.Aggs, plan.AggItem{Col: col, Call: call})
 	return rewrite.ColOf(col)

@@ -229,7 +229,7 @@ func (g *joinGraph) classes() {
 		}
 		a, ok1 := rewrite.AsColumn(l)
 		b, ok2 := rewrite.AsColumn(r)
-		return a, b, ok1 && ok2 && a.Typ.OID == b.Typ.OID && rewrite.CarriedAlike(a.Typ, b.Typ) && a.ID != b.ID
+		return a, b, ok1 && ok2 && a.Typ.OID == b.Typ.OID && a.Typ.SamePhysical(b.Typ) && a.ID != b.ID
 	}
 	for _, p := range g.preds {
 		a, b, ok := isPair(p.e)

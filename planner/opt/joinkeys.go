@@ -98,7 +98,7 @@ func keyPair(c expr.Expr, l, r plan.ColSet) (a, b expr.Expr, nullSafe, ok bool) 
 // alike brings two keys to one carriage, in which equal values hash alike.
 func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 	ta, tb := a.Type(), b.Type()
-	if rewrite.CarriedAlike(ta, tb) {
+	if ta.SamePhysical(tb) {
 		return a, b, true
 	}
 	to := func(t types.Type) (expr.Expr, expr.Expr, bool) {
@@ -120,7 +120,7 @@ func alike(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 }
 
 func castTo(e expr.Expr, t types.Type) expr.Expr {
-	if rewrite.CarriedAlike(e.Type(), t) {
+	if e.Type().SamePhysical(t) {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: t}

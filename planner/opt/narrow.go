@@ -344,7 +344,7 @@ func (w *narrower) setOp(n *plan.SetOp) plan.Node {
 		prec := first.Prec
 		for _, in := range n.Inputs[1:] {
 			t := in.Schema()[j].Type
-			alike[j] = alike[j] && rewrite.CarriedAlike(first, t)
+			alike[j] = alike[j] && first.SamePhysical(t)
 			prec = max(prec, t.Prec)
 		}
 		if alike[j] && first.OID == types.NumericOID {

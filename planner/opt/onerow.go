@@ -31,7 +31,7 @@ func oneRowGroups(r *rule.Run, n *plan.Aggregate) plan.Node {
 	}
 	for _, a := range n.Aggs {
 		item := rewrite.PassThrough(a.Col)
-		if arg := extremeOf(a.Call); arg != nil && same[arg.ID] && arg.Typ.CarriedAs(a.Call.Typ) {
+		if arg := extremeOf(a.Call); arg != nil && same[arg.ID] && arg.Typ.SamePhysical(a.Call.Typ) {
 			col := r.NewCol(a.Col.Name, arg.Typ)
 			c.Groups = append(c.Groups, plan.Item{Col: col, Expr: arg})
 			item.Expr = rewrite.ColOf(col)

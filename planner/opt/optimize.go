@@ -24,13 +24,19 @@ func Optimize(q *plan.Query, env *rule.Env) (_ *plan.Query, err error) {
 	out.Buffers, err = fillBuffers(r, q.Buffers, func() (*demands, error) {
 		var err error
 		if out.Root, err = runPhases(r, q.Root, ids(q.Cols)); err == nil {
-			read.tree(out.Root, nil)
+			want := plan.ColSet{}
+			for _, c := range q.Cols {
+				want[c.ID] = true
+			}
+			out.Root = computeOnce(r, out.Root)
+			read.root(out.Root, want)
 		}
 		return read, err
 	})
 	if err != nil {
 		return nil, err
 	}
+	out.Root = read.reads(r, out.Root)
 	out.Cols = retyped(q.Cols, out.Root)
 	out.NextCol = next
 	return &out, nil
@@ -75,7 +81,7 @@ func rewriteDML(r *rule.Run, d *plan.DML) (*plan.DML, error) {
 			return nil, err
 		}
 		out.Source = restore(src, want)
-		read.tree(out.Source, nil)
+		read.whole(out.Source)
 		return read, nil
 	})
 	if err != nil {
@@ -184,7 +190,7 @@ func restore(n plan.Node, want []plan.Column) plan.Node {
 	changed := false
 	for _, c := range n.Schema() {
 		it := rewrite.PassThrough(c)
-		if t, ok := by[c.ID]; ok && !rewrite.CarriedAlike(t, c.Type) && t.OID == c.Type.OID {
+		if t, ok := by[c.ID]; ok && !t.SamePhysical(c.Type) && t.OID == c.Type.OID {
 			it.Col.Type = t
 			it.Expr = &expr.Cast{Arg: it.Expr, Typ: t}
 			changed = true

@@ -1,20 +1,24 @@
 package opt
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/planner/rule"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // ruleOrFactor finds in disjunctions what joins and scans can use:
 //
 //	(k AND a) OR (k AND b)            k AND (a OR b)     the join key of TPC-H's Q19
 //	x = 1 OR x = 2                    x IN (1, 2)
+//	x < 4 OR x BETWEEN 3 AND 5        x <= 5
 //	(n1 = 'F' AND n2 = 'G') OR        the same, and n1 IN ('F','G') and
 //	(n1 = 'G' AND n2 = 'F')           n2 IN ('G','F') for the two scans (Q7)
 //
-// The factor is exact for three values. The derived conditions of the third
+// The factor is exact for three values. The derived conditions of the last
 // line only drop rows that the disjunction drops.
 func ruleOrFactor(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
@@ -122,6 +126,9 @@ func factor(o *expr.Or) expr.Expr {
 		if in := toIn(arms); in != nil {
 			return in
 		}
+		if less := joinIntervals(arms); less != nil {
+			return less
+		}
 		return o
 	}
 	var rest []expr.Expr
@@ -192,7 +199,21 @@ func toIn(arms []expr.Expr) expr.Expr {
 	if out == nil || len(out.List) < 2 {
 		return nil
 	}
+	sortConstants(out.List)
 	return out
+}
+
+// sortConstants gives lists of the same constants one form, so that a condition which
+// is derived twice is noticed: as two it would be believed to keep fewer rows.
+func sortConstants(list []expr.Expr) {
+	for _, e := range list {
+		if c, ok := e.(*expr.Const); !ok || c.Val == nil || c.Typ != list[0].Type() {
+			return
+		}
+	}
+	slices.SortStableFunc(list, func(a, b expr.Expr) int {
+		return types.Compare(a.Type(), a.(*expr.Const).Val, b.(*expr.Const).Val)
+	})
 }
 
 // implied is the disjunction of what each arm says of one table alone; nil if

@@ -89,7 +89,7 @@ func identity(p *plan.Project) bool {
 	}
 	for _, it := range p.Items {
 		c, ok := rewrite.AsColumn(it.Expr)
-		if !ok || c.ID != it.Col.ID || !rewrite.CarriedAlike(have[c.ID].Type, it.Col.Type) {
+		if !ok || c.ID != it.Col.ID || !have[c.ID].Type.SamePhysical(it.Col.Type) {
 			return false
 		}
 		delete(have, c.ID)

@@ -82,11 +82,11 @@ func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node 
 		for _, p := range [][2]expr.Expr{{a, b}, {b, a}} {
 			g, ok1 := rewrite.AsColumn(p[0])
 			k, ok2 := rewrite.AsColumn(p[1])
-			if !ok1 || !ok2 || !have[k.ID] || g.Typ.OID != k.Typ.OID || !rewrite.CarriedAlike(g.Typ, k.Typ) {
+			if !ok1 || !ok2 || !have[k.ID] || g.Typ.OID != k.Typ.OID || !g.Typ.SamePhysical(k.Typ) {
 				continue
 			}
 			e, isGroup := groups[through[g.ID]]
-			if !isGroup || rewrite.IsVolatile(e) || e.Type().OID != k.Typ.OID || !rewrite.CarriedAlike(e.Type(), k.Typ) {
+			if !isGroup || rewrite.IsVolatile(e) || e.Type().OID != k.Typ.OID || !e.Type().SamePhysical(k.Typ) {
 				continue
 			}
 			keys = append(keys, [2]expr.Expr{e, k})

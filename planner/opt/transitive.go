@@ -42,7 +42,7 @@ func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) 
 			}
 			ca, ok1 := rewrite.AsColumn(a)
 			cb, ok2 := rewrite.AsColumn(b)
-			if !ok1 || !ok2 || ca.Typ.OID != cb.Typ.OID || !rewrite.CarriedAlike(ca.Typ, cb.Typ) || !ca.Typ.EqualIsSame() {
+			if !ok1 || !ok2 || ca.Typ.OID != cb.Typ.OID || !ca.Typ.SamePhysical(cb.Typ) || !ca.Typ.EqualIsSame() {
 				continue
 			}
 			if l[cb.ID] && rr[ca.ID] {

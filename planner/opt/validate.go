@@ -54,7 +54,7 @@ func validate(n plan.Node, outer plan.ColSet, final bool) error {
 				return fmt.Errorf("set operation: input %d has %d columns, not %d", i, len(k.Schema()), len(n.Cols))
 			}
 			for j, c := range k.Schema() {
-				if final && !rewrite.CarriedAlike(c.Type, n.Cols[j].Type) {
+				if final && !c.Type.SamePhysical(n.Cols[j].Type) {
 					return fmt.Errorf("set operation: input %d column %d is carried otherwise", i, j)
 				}
 			}
@@ -79,7 +79,7 @@ func validate(n plan.Node, outer plan.ColSet, final bool) error {
 			if !rewrite.Subset(rewrite.ColumnsOf(n.LKeys[i]), l) || !rewrite.Subset(rewrite.ColumnsOf(n.RKeys[i]), r) {
 				return fmt.Errorf("key %d of a join is not of its side", i)
 			}
-			if !rewrite.CarriedAlike(n.LKeys[i].Type(), n.RKeys[i].Type()) && !(isText(n.LKeys[i].Type()) && isText(n.RKeys[i].Type())) {
+			if !n.LKeys[i].Type().SamePhysical(n.RKeys[i].Type()) && !(isText(n.LKeys[i].Type()) && isText(n.RKeys[i].Type())) {
 				return fmt.Errorf("key %d of a join is carried otherwise on each side", i)
 			}
 		}

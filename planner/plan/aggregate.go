@@ -151,6 +151,9 @@ type Window struct {
 	PartitionBy []expr.Expr
 	OrderBy     []expr.Order
 	Items       []WindowItem
+	// Top, where not 0, says that a row is not read which so many rows of its
+	// partition stand before in the order.
+	Top int64
 }
 
 func (n *Window) Children() []Node { return []Node{n.Input} }
@@ -196,6 +199,9 @@ func (n *Window) format(p *printer) string {
 	}
 	if len(n.OrderBy) > 0 {
 		s += " order by " + p.keys(n.OrderBy)
+	}
+	if n.Top != 0 {
+		s += fmt.Sprintf(" top %d", n.Top)
 	}
 	return s
 }

@@ -201,7 +201,7 @@ func (p *printer) frame(f Frame) string {
 }
 
 func (p *printer) dml(d *DML, depth int) {
-	s := [...]string{"Insert", "Update", "Delete", "Merge"}[d.Kind] + " " + d.Table.Name
+	s := d.Kind.String() + " " + d.Table.Name
 	ids := func(label string, list []expr.ColID) {
 		if len(list) == 0 {
 			return

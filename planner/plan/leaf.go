@@ -126,10 +126,14 @@ type Arg struct {
 // among nodes: read_csv, read_parquet, make_classification, timeseries.
 type Source struct {
 	relation
-	Name   string
-	Args   []Arg
-	Cols   []Column // Num is the ordinal in the function's full row, from 1
-	Rows   float64  // estimate
+	Name string
+	Args []Arg
+	Cols []Column // Num is the ordinal in the function's full row, from 1
+	Rows float64  // estimate
+	// Shared is what the files are that all nodes read: a digest of their paths,
+	// sizes and times of change. 0: only the session's node reads them, or there are
+	// no files.
+	Shared uint64
 	Filter []expr.Expr
 }
 
@@ -226,8 +230,10 @@ func (n *Buffer) format(p *printer) string {
 type Receive struct {
 	relation
 	From  StageID
+	Link  int // of the Exchange whose runtime filter it reads, until From is known; else 0
 	Cols  []Column
 	Merge []SortKey // inputs are sorted: merge them
+	Rows  float64   // estimated; 0: unknown
 }
 
 func (n *Receive) Children() []Node         { return nil }

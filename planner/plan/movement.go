@@ -1,24 +1,40 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TableWrite writes its input's rows as segments of a table and emits one row
-// a segment: its encoded catalog.Written (bytea). It runs wherever its input
-// is. Rows that are NULL where the table says NOT NULL, or for which a check is
-// false, fail the statement.
+// TableWrite carries out INSERT, UPDATE, DELETE or MERGE over its input's rows: new
+// rows become segments of the table, old ones are deleted. It runs wherever its
+// input is, and emits a row (bytea, an encoded catalog.Written) for each segment that it made
+// or took rows of. Rows that are NULL where the table says NOT NULL, or for which a
+// check is false, fail the statement. A row that comes twice fails a MERGE; UPDATE and
+// DELETE change it once, where Again says that this may be.
 type TableWrite struct {
 	relation
 	Input Node
+	Kind  DMLKind
 	Table *catalog.Relation
 	// Namespace is the name of the table's schema, for errors.
 	Namespace string
 	Cols      []int16      // attnum of each column that is written
 	Values    []expr.ColID // the input's columns for Cols; nil: all, in order
-	Checks    []Check      // over the input's columns
-	Out       Column
+	RowID     expr.ColID   // the input's column as in DML, and so is
+	Action    expr.ColID
+	Again     bool
+	Checks    []Check // over the input's columns
+	// Proposed, for the rows of an INSERT … ON CONFLICT (whose Kind is MergeRows), are
+	// the input's columns that were to be inserted. They must pass ProposedChecks, and
+	// be NULL nowhere where the table says so, whatever becomes of the row.
+	Proposed       []expr.ColID
+	ProposedChecks []Check
+	Out            Column
+	// Returning is emitted of each row that was changed, Updated of those that were
+	// updated, both in rows where Out is NULL.
+	Returning, Updated []Item
 	// SegmentRows is how many rows a segment gets at most; 0: what the store
 	// thinks right.
 	SegmentRows int64
@@ -32,24 +48,47 @@ func (n *TableWrite) WithChildren(c []Node) Node {
 	return &m
 }
 
-func (n *TableWrite) Schema() []Column { return []Column{n.Out} }
-func (*TableWrite) Traits() Traits     { return Traits{Holds: true, Outside: true} }
+func (n *TableWrite) Schema() []Column {
+	cols := []Column{n.Out}
+	for _, list := range [][]Item{n.Returning, n.Updated} {
+		for _, it := range list {
+			cols = append(cols, it.Col)
+		}
+	}
+	return cols
+}
+
+func (*TableWrite) Traits() Traits { return Traits{Holds: true, Outside: true} }
 
 func (n *TableWrite) mapExprs(m *mapper) Node {
 	c := *n
-	c.Checks = append([]Check(nil), n.Checks...)
-	for i, k := range n.Checks {
-		c.Checks[i].Expr = m.one(k.Expr)
+	checks := func(list []Check) []Check {
+		out := append([]Check(nil), list...)
+		for i, k := range list {
+			out[i].Expr = m.one(k.Expr)
+		}
+		return out
 	}
+	c.Checks, c.ProposedChecks = checks(n.Checks), checks(n.ProposedChecks)
+	c.Returning, c.Updated = m.items(n.Returning), m.items(n.Updated)
 	return &c
 }
 
 func (n *TableWrite) format(p *printer) string {
-	return "TableWrite " + n.Table.Name
+	s := "TableWrite " + n.Kind.String() + " " + n.Table.Name
+	if n.Proposed != nil {
+		s += " on conflict"
+	}
+	for _, list := range [][]Item{n.Returning, n.Updated} {
+		if len(list) > 0 {
+			s += " " + p.items(list)
+		}
+	}
+	return s
 }
 
 // Collect gives its input's rows to a collector that the statement has opened
-// on every node, a training's, and emits one row a lane: how many they were
+// on every node, a training's, and emits one row a thread: how many they were
 // (int8). It runs wherever its input is, and so leaves rows where they lie.
 type Collect struct {
 	relation
@@ -92,6 +131,10 @@ type Exchange struct {
 	Kind  ExchangeKind
 	Keys  []expr.Expr
 	Merge []SortKey // Gather of sorted inputs
+	// FilterKeys are columns that go to every node as well, to the one Receive that has
+	// Link, not 0, as its number: what becomes Stage.RuntimeFilter.
+	FilterKeys []expr.Expr
+	Link       int
 }
 
 func (n *Exchange) Children() []Node { return []Node{n.Input} }
@@ -109,6 +152,7 @@ func (n *Exchange) mapExprs(m *mapper) Node {
 	c := *n
 	c.Keys = m.list(n.Keys)
 	c.Merge = m.orders(n.Merge)
+	c.FilterKeys = m.list(n.FilterKeys)
 	return &c
 }
 
@@ -119,6 +163,9 @@ func (n *Exchange) format(p *printer) string {
 	}
 	if len(n.Merge) > 0 {
 		s += " merge " + p.keys(n.Merge)
+	}
+	if len(n.FilterKeys) > 0 {
+		s += fmt.Sprintf(" runtime filter %s %d", p.list(n.FilterKeys, ", "), n.Link)
 	}
 	return s
 }

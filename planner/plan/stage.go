@@ -8,6 +8,12 @@ import (
 // StageID numbers the stages of a plan from 0, the root.
 type StageID int
 
+// RuntimeFilter is the name that a stage's runtime filter goes by.
+func (id StageID) RuntimeFilter() StageID { return -id }
+
+// Sender is the stage whose rows, or runtime filter, go by id.
+func (id StageID) Sender() StageID { return max(id, -id) }
+
 // Placement says on which nodes a stage runs: one task a node.
 type Placement uint8
 
@@ -17,14 +23,18 @@ const (
 	OnAll               // on every node that takes part
 )
 
-// Stage is a piece of a plan between exchanges. Its tree's leaves are scans
+// Stage is a part of a plan between exchanges. Its tree's leaves are scans
 // and Receives; its rows go out by Out (nil for the root stage: to the client).
 type Stage struct {
 	ID    StageID
 	Root  Node
 	Out   *Output
 	Where Placement
-	// Single says that the tree must run in one lane (it has an operator that
+	// RuntimeFilter, where set, has the columns Keys of all its rows go to every node as
+	// well: to the other side of the join that its rows are for, whose rows without such
+	// a key need not be sent.
+	RuntimeFilter *Output
+	// Single says that the tree must run in one thread (it has an operator that
 	// needs all rows in one place and order).
 	Single bool
 	// Short says that the tree reads few rows of tables and makes no others: it may
@@ -36,7 +46,7 @@ type Stage struct {
 type Output struct {
 	To   StageID
 	Kind ExchangeKind
-	Keys []expr.Expr // for HashBy, over the stage's columns
+	Keys []expr.Expr // for HashBy, over the stage's columns; of a runtime filter, columns
 }
 
 // Staged is a physical plan, cut into stages. Stages[0] is the root.

@@ -54,6 +54,9 @@ const (
 	MergeRows
 )
 
+// String names the kind as EXPLAIN does.
+func (k DMLKind) String() string { return [...]string{"Insert", "Update", "Delete", "Merge"}[k] }
+
 // DML is a bound INSERT, UPDATE, DELETE or MERGE. Source gives, for each row to
 // be written, the columns that the fields below name.
 type DML struct {
@@ -64,7 +67,8 @@ type DML struct {
 	// Table.Columns live ones; generated and defaults already computed).
 	// Insert, Update.
 	Values []expr.ColID
-	// RowID is the column of Source with the old row's id. Update, Delete.
+	// RowID is the column of Source with the old row's id. Update, Delete. A row that
+	// comes several times is changed by the first; a MERGE fails then.
 	RowID expr.ColID
 	// Old are the old row's columns where RETURNING or checks need them.
 	Old []expr.ColID

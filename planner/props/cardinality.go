@@ -164,7 +164,7 @@ func (e *Estimator) compute(n plan.Node) *Relation {
 		}
 		return &Relation{Rows: orElse(n.Rows, 1000), Cols: PlainColumns(n.Cols)}
 	case *plan.Receive:
-		return &Relation{Rows: 1000, Cols: PlainColumns(n.Cols)}
+		return &Relation{Rows: orElse(n.Rows, 1000), Cols: PlainColumns(n.Cols)}
 	case *plan.Filter:
 		return Filtered(e.Of(n.Input), n.Conds)
 	case *plan.Project:
@@ -196,6 +196,9 @@ func (e *Estimator) compute(n plan.Node) *Relation {
 		out := &Relation{Rows: in.Rows, Cols: maps.Clone(in.Cols)}
 		for _, it := range n.Items {
 			out.Cols[it.Col.ID] = Column{typ: it.Col.Type}
+		}
+		if n.Top > 0 {
+			return limited(out, float64(n.Top)*groupCount(in, n.PartitionBy))
 		}
 		return out
 	case *plan.Sort:
@@ -412,7 +415,7 @@ func (e *Estimator) pairs(l, r *Relation, conds []expr.Expr) (keys [][2]expr.Exp
 }
 
 // Join estimates a join: |L||R| over the larger number of distinct values for
-// each key, the further keys damped, since keys of one pair of tables are
+// each key, those of a single one before conditions, the further keys damped, since keys of one pair of tables are
 // seldom independent.
 func (e *Estimator) Join(kind plan.JoinKind, l, r *Relation, conds []expr.Expr, mark expr.ColID) *Relation {
 	keys, rest := e.pairs(l, r, conds)
@@ -432,6 +435,10 @@ func (e *Estimator) Join(kind plan.JoinKind, l, r *Relation, conds []expr.Expr, 
 	if len(keys) > 0 {
 		// Together the keys have no more values than there are rows.
 		lall, rall = min(lall, max(l.Rows, 1)), min(rall, max(r.Rows, 1))
+		if len(keys) == 1 {
+			a, b := keys[0][0], keys[0][1]
+			lall, rall = max(lall, l.domain(a, r, b)), max(rall, r.domain(b, l, a))
+		}
 		sel = 1 / max(lall, rall, 1)
 	}
 	both.Rows = l.Rows * r.Rows * sel

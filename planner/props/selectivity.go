@@ -24,6 +24,7 @@ const (
 // Column is what is estimated of a column of some relation.
 type Column struct {
 	ndv      float64
+	of       float64 // distinct values of the table's column, before conditions; 0 for not known
 	min, max types.Datum
 	null     float64
 	typ      types.Type
@@ -48,6 +49,18 @@ func (r *Relation) col(e expr.Expr) (Column, expr.ColID, bool) {
 		}
 		return Column{}, 0, false
 	}
+}
+
+// domain is how many values e had before conditions took some, in the range that the
+// column other of a relation has: a value of that finds its partner among those that
+// are left by as much chance as one of the domain is left.
+func (r *Relation) domain(e expr.Expr, of *Relation, other expr.Expr) float64 {
+	c, _, ok := r.col(e)
+	o, _, ok2 := of.col(other)
+	if !ok || !ok2 {
+		return 0
+	}
+	return min(c.of, integerSpan(o.min, o.max))
 }
 
 // Ndv estimates the distinct values of an expression.
@@ -396,7 +409,7 @@ func Scan(n *plan.Scan, st Statistics) *Relation {
 				ndv = s
 			}
 		}
-		out.Cols[c.ID] = Column{ndv: min(ndv, out.Rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type}
+		out.Cols[c.ID] = Column{ndv: min(ndv, out.Rows), of: min(ndv, out.Rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type}
 	}
 	return out
 }

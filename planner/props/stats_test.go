@@ -4,6 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -31,6 +34,10 @@ func TestColumnStats(t *testing.T) {
 			int64(1), int64(2000), true, 2000, 2000, 0},
 		{"the same few values", col, []*catalog.Segment{seg(10000, zone(1, 7, 0, 7)), seg(10000, zone(1, 7, 0, 7)), seg(10000, zone(1, 7, 0, 7))},
 			int64(1), int64(7), true, 7, 7, 0},
+		{"in order, dealt to two partitions", col, []*catalog.Segment{seg(10000, zone(1, 100, 0, 100)), seg(10000, zone(101, 200, 0, 100)),
+			seg(10000, zone(1, 110, 0, 100)), seg(10000, zone(111, 210, 0, 90))}, int64(1), int64(210), true, 190, 210, 0},
+		{"few values at a time", col, []*catalog.Segment{seg(10000, zone(1, 70, 0, 10)), seg(10000, zone(36, 105, 0, 10)), seg(10000, zone(71, 140, 0, 10))},
+			int64(1), int64(140), true, 19, 21, 0},
 		{"samples of many", col, []*catalog.Segment{seg(1000, zone(1, 1<<40, 0, 632)), seg(1000, zone(1, 1<<40, 0, 632))},
 			int64(1), int64(1 << 40), true, 800, 900, 0},
 		{"unique", col, []*catalog.Segment{seg(1000, zone(1, 1<<40, 0, 1000)), seg(1000, zone(1, 1<<40, 0, 1000))},
@@ -61,5 +68,30 @@ func TestTableStatsKeys(t *testing.T) {
 	}
 	if _, ok := st.Col(9); ok {
 		t.Error("a column that is not there")
+	}
+}
+
+// TestJoinDomain: conditions that leave few keys of a table leave few of the rows that
+// refer to them, however few keys those have.
+func TestJoinDomain(t *testing.T) {
+	key := func(id expr.ColID, ndv, of float64, lo, hi int64) (*expr.Col, map[expr.ColID]Column) {
+		return &expr.Col{ID: id, Typ: types.Int8}, map[expr.ColID]Column{id: {ndv: ndv, of: of, min: lo, max: hi, typ: types.Int8}}
+	}
+	for _, c := range []struct {
+		name     string
+		of       float64
+		lo, hi   int64
+		min, max float64
+	}{
+		{"weeks of five years, days of two months", 73000, 1000, 2820, 30000, 35000},
+		{"no more keys than are left", 60, 1000, 2820, 200000, 240000},
+		{"all keys in the range", 1000, 1, 1000000, 55000, 65000},
+	} {
+		fact, lc := key(1, 261, 261, c.lo, c.hi)
+		dim, rc := key(2, 60, c.of, 1, 73000)
+		l, r := &Relation{Rows: 1e6, Cols: lc}, &Relation{Rows: 60, Cols: rc}
+		if got := New(FromState(nil)).Join(plan.Inner, l, r, []expr.Expr{rewrite.Equals(fact, dim)}, 0).Rows; got < c.min || got > c.max {
+			t.Errorf("%s: %g rows", c.name, got)
+		}
 	}
 }

@@ -357,6 +357,3 @@ func Equality(e expr.Expr) (l, r expr.Expr, ok bool) {
 	}
 	return c.Args[0], c.Args[1], true
 }
-
-// CarriedAlike tells whether columns of a and b hold equal values in equal bits.
-func CarriedAlike(a, b types.Type) bool { return a.CarriedAs(b) }

@@ -83,7 +83,7 @@ func bindTypes(f *fn.Func, args []types.Type) (carried []types.Type, ret types.T
 
 // Carry casts e where it is carried otherwise than t.
 func Carry(e expr.Expr, t types.Type) expr.Expr {
-	if CarriedAlike(e.Type(), t) || e.Type().OID != t.OID {
+	if e.Type().SamePhysical(t) || e.Type().OID != t.OID {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: t}

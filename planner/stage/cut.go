@@ -5,7 +5,7 @@ import "github.com/tributarydb/tributary/planner/plan"
 // cut makes stages of a tree: what is below an Exchange becomes a stage of its
 // own, and a Receive stands in its place.
 func cut(root plan.Node, rows func(plan.Node) float64) *plan.Staged {
-	c := &cutter{rows: rows, out: &plan.Staged{}}
+	c := &cutter{rows: rows, out: &plan.Staged{}, links: map[int]link{}}
 	c.stage(root, nil)
 	return c.out
 }
@@ -13,6 +13,14 @@ func cut(root plan.Node, rows func(plan.Node) float64) *plan.Staged {
 type cutter struct {
 	rows func(plan.Node) float64
 	out  *plan.Staged
+	// links are the Receives of runtime filters, which lie below the left side of the
+	// join whose right side these are, and so come first.
+	links map[int]link
+}
+
+type link struct {
+	at   *plan.Receive
+	read plan.StageID
 }
 
 // stage adds a stage and those below it, and gives its id.
@@ -31,13 +39,22 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 			short = short && len(n.Children()) > 0 && t.Rows != plan.Expanded && !t.Outside
 		}
 		switch n := n.(type) {
+		case *plan.Receive:
+			m := *n
+			m.Link = 0
+			c.links[n.Link] = link{&m, id}
+			return &m
 		case *plan.Exchange:
 			sub := c.stage(n.Input, &plan.Output{To: id, Kind: n.Kind, Keys: n.Keys})
+			if l := c.links[n.Link]; n.Link != 0 {
+				l.at.From = sub.RuntimeFilter()
+				c.out.Stages[sub].RuntimeFilter = &plan.Output{To: l.read, Kind: plan.Broadcast, Keys: n.FilterKeys}
+			}
 			if n.Kind != plan.Gather {
 				where, bulk = plan.OnAll, true
 			}
-			leaves += c.rows(n.Input)
-			return &plan.Receive{From: sub, Cols: n.Schema(), Merge: n.Merge}
+			leaves += c.rows(unfiltered(n.Input))
+			return &plan.Receive{From: sub, Cols: n.Schema(), Merge: n.Merge, Rows: c.rows(n.Input)}
 		case *plan.Scan:
 			where, bulk = plan.OnAll, true
 			leaves += max(n.Rows, c.rows(n))
@@ -60,8 +77,8 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 	if to == nil {
 		s.Where = plan.OnGateway
 	}
-	// Rows that come from one place gain from lanes only where there is work to
-	// share; without, one lane keeps them in the order they come.
+	// Rows that come from one place gain from threads only where there is work to
+	// share; without, one thread keeps them in the order they come.
 	s.Single = leaves <= singleRows || !bulk && !heavy
 	s.Short = short && leaves <= singleRows
 	return id

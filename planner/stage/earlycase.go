@@ -63,7 +63,7 @@ func lateCalls(n *plan.Aggregate) []earlyCall {
 func conditional(e expr.Expr) (cond, then expr.Expr) {
 	switch e := e.(type) {
 	case *expr.Case:
-		if len(e.Whens) == 1 && isNull(e.Else) && e.Whens[0].Then.Type().CarriedAs(e.Typ) {
+		if len(e.Whens) == 1 && isNull(e.Else) && e.Whens[0].Then.Type().SamePhysical(e.Typ) {
 			return e.Whens[0].Cond, e.Whens[0].Then
 		}
 	case *expr.Cast:

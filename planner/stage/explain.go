@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ type Key struct {
 // NodeStats is what a node did, summed over the tasks that ran it.
 type NodeStats struct {
 	Rows, Batches   int64
-	Time            time.Duration // inputs included, summed over lanes
+	Time            time.Duration // inputs included, summed over threads
 	Memory, Spilled int64         // bytes
 	Tasks           int
 }
@@ -31,8 +32,9 @@ type Actuals map[Key]NodeStats
 
 // Part is a plan that runs before the main one: a CTE or a buffer.
 type Part struct {
-	Name string
-	Plan *plan.Staged
+	Name   string
+	Plan   *plan.Staged
+	Writes *plan.DML // what its rows are for; nil of a query
 	// Actuals of the part; nil where the statement was not run.
 	Actuals Actuals
 }
@@ -49,15 +51,15 @@ type Options struct {
 	// Actuals, where set, are printed beside the estimates (ANALYZE).
 	Actuals             Actuals
 	Planning, Execution time.Duration
-	// Head is a title above the plan for statements that are not queries, as
-	// "Insert on t".
-	Head string
+	// Writes is what the plan's rows are for, of a statement that is no query.
+	Writes *plan.DML
 }
 
 // entry is a node as EXPLAIN shows it; text, JSON and DOT are made of it.
 type entry struct {
 	title string // "Hash Join", "Seq Scan on t"
 	kind  string // PostgreSQL's "Node Type"
+	verb  string // and its "Operation"
 	rel   string
 	alias string
 	props []prop
@@ -91,6 +93,36 @@ type describer struct {
 	// names are columns as they are printed: with their relation's name where
 	// the plan reads several.
 	names map[expr.ColID]string
+}
+
+// describe gives the entries of a plan, under one for what writes its rows.
+func (o *Options) describe(p Part) *entry {
+	root := describe(p.Plan, o, p.Actuals)
+	if p.Writes == nil {
+		return root
+	}
+	e := *root
+	e.props, e.alias, e.kids = nil, "", []*entry{root}
+	if e.modify(p.Writes.Kind.String(), p.Writes.Table.Name); e.title == root.title {
+		return root // the nodes write
+	}
+	return &e
+}
+
+// modify names the entry after what writes.
+func (e *entry) modify(verb, table string) {
+	e.kind, e.verb, e.rel, e.title = "ModifyTable", verb, table, verb+" on "+table
+}
+
+// parts are the plans that fill buffers and are not empty.
+func (o *Options) parts() iter.Seq2[string, *entry] {
+	return func(yield func(string, *entry) bool) {
+		for _, p := range o.Parts {
+			if p.Plan != nil && len(p.Plan.Stages) > 0 && !yield(p.Name, o.describe(p)) {
+				return
+			}
+		}
+	}
 }
 
 func describe(s *plan.Staged, o *Options, act Actuals) *entry {
@@ -178,10 +210,14 @@ func (d *describer) node(n plan.Node, st plan.StageID) []*entry {
 	}
 	if r, ok := n.(*plan.Receive); ok {
 		for i := range d.s.Stages {
-			if s := &d.s.Stages[i]; s.ID == r.From {
+			switch s := &d.s.Stages[i]; s.ID {
+			case r.From:
 				kids = append(kids, d.node(s.Root, s.ID)...)
 				e.rows = d.rows(s.Root)
 				d.exchange(e, r, s)
+			case r.From.Sender():
+				e.kind, e.title = "Exchange", fmt.Sprintf("Runtime Filter of %s from stage %d", strings.Join(d.exprList(s.RuntimeFilter.Keys), ", "), s.ID)
+				e.rows = d.rows(s.Root)
 			}
 		}
 	} else {
@@ -278,6 +314,9 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		named("WindowAgg")
 		e.add("Partition Key", d.exprList(n.PartitionBy)...)
 		e.add("Order Key", d.keyList(n.OrderBy)...)
+		if n.Top != 0 {
+			e.add("Run Condition", fmt.Sprintf("rank <= %d", n.Top))
+		}
 	case *plan.Sort:
 		named("Sort")
 		e.add("Sort Key", d.keyList(n.Keys)...)
@@ -309,9 +348,7 @@ func (d *describer) fill(e *entry, n plan.Node) {
 	case *plan.RecursiveUnion:
 		named("Recursive Union")
 	case *plan.TableWrite:
-		named("ModifyTable")
-		e.rel = n.Table.Name
-		e.title = "Insert on " + n.Table.Name
+		e.modify(n.Kind.String(), n.Table.Name)
 	default:
 		named(strings.TrimPrefix(fmt.Sprintf("%T", n), "*plan."))
 	}

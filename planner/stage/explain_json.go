@@ -17,19 +17,16 @@ func (o Options) JSON(s *plan.Staged) string {
 	w.open("[")
 	w.open("{")
 	w.key("Plan")
-	w.entry(describe(s, &o, o.Actuals), &o)
+	w.entry(o.describe(Part{Plan: s, Writes: o.Writes, Actuals: o.Actuals}), &o)
 	if len(o.Parts) > 0 {
 		w.key("CTEs")
 		w.open("[")
-		for _, p := range o.Parts {
-			if p.Plan == nil || len(p.Plan.Stages) == 0 {
-				continue
-			}
+		for name, root := range o.parts() {
 			w.item()
 			w.open("{")
-			w.field("Name", p.Name)
+			w.field("Name", name)
 			w.key("Plan")
-			w.entry(describe(p.Plan, &o, p.Actuals), &o)
+			w.entry(root, &o)
 			w.close("}")
 		}
 		w.close("]")
@@ -113,6 +110,9 @@ func (w *jsonWriter) field(k string, v any) {
 func (w *jsonWriter) entry(e *entry, o *Options) {
 	w.open("{")
 	w.field("Node Type", e.kind)
+	if e.verb != "" {
+		w.field("Operation", e.verb)
+	}
 	if e.title != e.kind {
 		w.field("Title", e.title)
 	}
@@ -157,19 +157,35 @@ func (w *jsonWriter) entry(e *entry, o *Options) {
 	w.close("}")
 }
 
-// DOT prints a plan as a Graphviz graph, the stages as boxes.
+// DOT prints a plan as a Graphviz graph, the stages as boxes, and plans that fill
+// buffers after it.
 func (o Options) DOT(s *plan.Staged) string {
-	var b strings.Builder
-	b.WriteString("digraph plan {\n  rankdir=BT;\n  node [shape=box, fontname=\"sans-serif\"];\n")
-	root := describe(s, &o, o.Actuals)
-	num := 0
+	g := &dotWriter{}
+	g.b.WriteString("digraph plan {\n  rankdir=BT;\n  node [shape=box, fontname=\"sans-serif\"];\n")
+	g.graph("", o.describe(Part{Plan: s, Writes: o.Writes, Actuals: o.Actuals}))
+	for name, root := range o.parts() {
+		g.graph("CTE "+name+", ", root)
+	}
+	g.b.WriteString("}")
+	return g.b.String()
+}
+
+type dotWriter struct {
+	b      strings.Builder
+	nodes  int
+	stages int
+}
+
+// graph writes the nodes of a plan by stage, in boxes that of begins the names of, and
+// what flows between them.
+func (g *dotWriter) graph(of string, root *entry) {
 	ids := map[*entry]int{}
 	byStage := map[plan.StageID][]*entry{}
 	var order []plan.StageID
 	var walk func(e *entry)
 	walk = func(e *entry) {
-		ids[e] = num
-		num++
+		ids[e] = g.nodes
+		g.nodes++
 		if byStage[e.stage] == nil {
 			order = append(order, e.stage)
 		}
@@ -180,7 +196,8 @@ func (o Options) DOT(s *plan.Staged) string {
 	}
 	walk(root)
 	for _, st := range order {
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=\"stage %d\";\n", st, st)
+		fmt.Fprintf(&g.b, "  subgraph cluster_%d {\n    label=%s;\n", g.stages, dotQuote(fmt.Sprintf("%sstage %d", of, st)))
+		g.stages++
 		for _, e := range byStage[st] {
 			label := e.title
 			for _, p := range e.props {
@@ -191,20 +208,18 @@ func (o Options) DOT(s *plan.Staged) string {
 			} else {
 				label += fmt.Sprintf("\nrows ~%d", whole64(e.rows))
 			}
-			fmt.Fprintf(&b, "    n%d [label=%s];\n", ids[e], dotQuote(label))
+			fmt.Fprintf(&g.b, "    n%d [label=%s];\n", ids[e], dotQuote(label))
 		}
-		b.WriteString("  }\n")
+		g.b.WriteString("  }\n")
 	}
 	var edges func(e *entry)
 	edges = func(e *entry) {
 		for _, k := range e.kids {
-			fmt.Fprintf(&b, "  n%d -> n%d;\n", ids[k], ids[e])
+			fmt.Fprintf(&g.b, "  n%d -> n%d;\n", ids[k], ids[e])
 			edges(k)
 		}
 	}
 	edges(root)
-	b.WriteString("}\n")
-	return b.String()
 }
 
 func dotQuote(s string) string {

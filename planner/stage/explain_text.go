@@ -12,19 +12,10 @@ import (
 // "cost=0.00..X rows=N width=W" of its lines.
 func (o Options) Text(s *plan.Staged) []string {
 	t := &textPrinter{o: &o}
-	root := describe(s, &o, o.Actuals)
-	depth := 0
-	if o.Head != "" {
-		t.lines = append(t.lines, o.Head+t.numbers(root))
-		depth = 1
-	}
-	t.node(root, depth)
-	for _, p := range o.Parts {
-		if p.Plan == nil || len(p.Plan.Stages) == 0 {
-			continue
-		}
-		t.lines = append(t.lines, "  CTE "+p.Name)
-		t.node(describe(p.Plan, &o, p.Actuals), 1)
+	t.node(o.describe(Part{Plan: s, Writes: o.Writes, Actuals: o.Actuals}), 0)
+	for name, root := range o.parts() {
+		t.lines = append(t.lines, "  CTE "+name)
+		t.node(root, 1)
 	}
 	if len(s.Stages) > 1 {
 		t.lines = append(t.lines, fmt.Sprintf("Stages: %d", len(s.Stages)))

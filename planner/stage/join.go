@@ -134,8 +134,9 @@ func (p *placer) byHash(j *plan.Join, l plan.Node, ld dist, r plan.Node, rd dist
 		for i := range at {
 			at[i] = i
 		}
-		l, _ = p.hashBy(l, j.LKeys)
-		r, _ = p.hashBy(r, j.RKeys)
+		moved := &plan.Exchange{Input: r, Kind: plan.HashBy, Keys: j.RKeys}
+		l, _ = p.hashBy(p.runtimeFilter(j, l, moved), j.LKeys)
+		r = moved
 	}
 	j.L, j.R = l, r
 	return j, joinDist(j, at), nil

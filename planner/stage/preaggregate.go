@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
@@ -138,7 +139,7 @@ func (p *placer) early(n *plan.Aggregate, calls []earlyCall) plan.Node {
 			}
 			above += in + 0.3*rows*gathered(x, side, reads)
 			if !p.groupable(cur, need) || slices.ContainsFunc(calls, func(c earlyCall) bool {
-				return slices.ContainsFunc(rewrite.SubstAll(callArgs(c.call), by), fallible) // a row that a join drops must not be an error
+				return slices.ContainsFunc(rewrite.SubstAll(callArgs(c.call), by), func(e expr.Expr) bool { return p.fallible(e, cur) }) // a row that a join drops must not be an error
 			}) {
 				continue
 			}
@@ -220,14 +221,14 @@ func (p *placer) groupable(n plan.Node, keys colSet) bool {
 	return false
 }
 
-// fallible tells whether computing e may be an error.
-func fallible(e expr.Expr) bool {
+// fallible tells whether computing e of the rows of n may be an error.
+func (p *placer) fallible(e expr.Expr, n plan.Node) bool {
 	bad := false
 	expr.Walk(e, func(x expr.Expr) bool {
 		switch x := x.(type) {
 		case *expr.Col, *expr.Const, *expr.Param, *expr.Case, *expr.Coalesce, *expr.And, *expr.Or, *expr.Not, *expr.IsNull, *expr.BoolTest:
 		case *expr.Call:
-			bad = bad || x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x)
+			bad = bad || x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x) && !props.FitsRange(x, n, p.stats)
 		case *expr.Cast:
 			bad = bad || !widens(x.Arg.Type(), x.Typ)
 		default:

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Env is what staging may ask.
@@ -15,14 +16,14 @@ type Env struct {
 	// State gives statistics where Stats is nil.
 	State *catalog.State
 	Stats props.Statistics
-	// EarlyAlways begins every aggregation that can be below joins there, however
-	// many groups that makes: for tests.
-	EarlyAlways bool
+	// Always begins every aggregation that can be below joins there, however many
+	// groups that makes, and runtime filters for every join by hash: for tests.
+	Always bool
 	// Poll, where set, is asked at each node whether the statement may go on.
 	Poll plan.Poll
 }
 
-// singleRows is how many rows a stage's leaves may have together for one lane
+// singleRows is how many rows a stage's leaves may have together for one thread
 // to be the better choice: a batch or two.
 const singleRows = 16384
 
@@ -44,7 +45,7 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 	if st == nil {
 		st = props.FromState(env.State)
 	}
-	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.EarlyAlways}
+	p := &placer{nodes: max(env.Nodes, 1), poll: env.Poll, stats: st, rows: props.RowsFunc(st), next: highest(root) + 1, always: env.Always}
 	n := p.preaggregate(p.sortDistinctOn(root))
 	if p.nodes > 1 {
 		m, d, err := p.place(n)
@@ -61,12 +62,13 @@ func Stage(root plan.Node, cols []plan.Column, env *Env) (*plan.Staged, error) {
 
 // placer places the nodes of one plan.
 type placer struct {
-	nodes int
-	poll  plan.Poll
-	rows  func(plan.Node) float64
-	next  expr.ColID
-	// always: see EarlyAlways
-	always bool
+	nodes  int
+	poll   plan.Poll
+	stats  props.Statistics
+	rows   func(plan.Node) float64
+	next   expr.ColID
+	always bool // see Env
+	links  int  // the greatest number of a link
 	// inStep marks the step of a recursive union, which runs at the gateway
 	// only.
 	inStep bool
@@ -207,6 +209,9 @@ func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
 		in, d, err := p.place(n.Children()[0])
 		if err != nil {
 			return nil, d, err
+		}
+		if w, ok := n.(*plan.TableWrite); ok && w.Again && !d.atGateway() && !d.within(colSet{w.RowID: true}) {
+			in, d = p.hashBy(in, []expr.Expr{&expr.Col{ID: w.RowID, Name: "rowid", Typ: types.Int8}})
 		}
 		if !d.atGateway() {
 			d = dist{kind: spread}

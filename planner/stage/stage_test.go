@@ -115,6 +115,12 @@ func stagesText(s *plan.Staged) string {
 				b.WriteString(" " + plan.ExprString(k, true))
 			}
 		}
+		if st.RuntimeFilter != nil {
+			fmt.Fprintf(&b, ", runtime filter -> %d", st.RuntimeFilter.To)
+			for _, k := range st.RuntimeFilter.Keys {
+				b.WriteString(" " + plan.ExprString(k, true))
+			}
+		}
 		b.WriteString("\n")
 		for _, l := range strings.Split(strings.TrimSpace(plan.Format(st.Root)), "\n") {
 			b.WriteString("  " + l + "\n")

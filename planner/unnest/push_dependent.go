@@ -340,7 +340,7 @@ func (d *decorrelator) candidate(c expr.Expr) (candidate, bool) {
 		return candidate{}, false
 	}
 	_, plain := rewrite.AsColumn(k.outer)
-	k.exact = plain && rewrite.CarriedAlike(k.outer.Type(), k.inner.Type()) && k.inner.Type().EqualIsSame()
+	k.exact = plain && k.outer.Type().SamePhysical(k.inner.Type()) && k.inner.Type().EqualIsSame()
 	return k, true
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring"
@@ -41,12 +42,13 @@ func (c *LockRows) apply(e *edit) error {
 	return me.delete(c.Segment, rows, 0)
 }
 
+// readBitmap decodes a bitmap, which shares the bytes until it is changed.
 func readBitmap(b []byte) (*roaring.Bitmap, error) {
 	m := roaring.New()
 	if len(b) == 0 {
 		return m, nil
 	}
-	if err := m.UnmarshalBinary(b); err != nil {
+	if _, err := m.FromBuffer(b); err != nil {
 		return nil, pgerr.Wrap(pgerr.DataCorrupted, err, "invalid bitmap of deleted rows")
 	}
 	return m, nil
@@ -83,9 +85,11 @@ func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) err
 	}
 	have.Or(rows)
 	have.RunOptimize()
-	if s.Deleted, err = have.ToBytes(); err != nil {
+	out := bytes.NewBuffer(make([]byte, 0, have.GetSerializedSizeInBytes()))
+	if _, err = have.WriteTo(out); err != nil {
 		return pgerr.From(err)
 	}
+	s.Deleted = out.Bytes()
 	s.DeletedRows = int64(have.GetCardinality())
 	me.put(p, i, &s)
 	return nil

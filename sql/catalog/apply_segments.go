@@ -43,6 +43,7 @@ func (e *edit) manifest(table types.OID) (*manifestEdit, error) {
 	m.Version = e.version
 	m.Partitions = slices.Clone(old.Partitions)
 	m.tails = slices.Clone(old.tails)
+	m.count()
 	me := &manifestEdit{m: &m, owned: make([]bool, len(m.Partitions))}
 	if e.manifests == nil {
 		e.manifests = map[types.OID]*manifestEdit{}
@@ -74,6 +75,7 @@ func (me *manifestEdit) finish(e *edit) {
 // set replaces a partition's list by one that is this edit's alone.
 func (me *manifestEdit) set(p int, segs []*Segment) {
 	me.m.Partitions[p], me.m.tails[p], me.owned[p] = segs, nil, true
+	me.m.live[p] = liveRows(segs)
 	me.at = nil
 }
 
@@ -82,6 +84,7 @@ func (me *manifestEdit) set(p int, segs []*Segment) {
 func (me *manifestEdit) resize(n int) {
 	from := me.m.Partitions
 	me.m.Partitions, me.m.tails, me.owned = make([][]*Segment, n), make([]*tail, n), make([]bool, n)
+	me.m.live = make([]int64, n)
 	for p, segs := range from {
 		me.set(p%n, append(me.m.Partitions[p%n], slices.Clone(segs)...))
 	}
@@ -100,6 +103,7 @@ func (me *manifestEdit) append(p int, segs []*Segment) {
 		me.m.tails[p].claimed.Store(int64(n + len(segs)))
 		me.owned[p] = false // it now has a tail that others will share
 	}
+	me.m.live[p] += liveRows(segs)
 	if me.at != nil {
 		for i, s := range segs {
 			me.at[s.ID] = [2]int{p, n + i}
@@ -141,6 +145,7 @@ func (me *manifestEdit) swap(p, i int, s *Segment) {
 	if !me.owned[p] {
 		me.m.Partitions[p], me.m.tails[p], me.owned[p] = slices.Clone(me.m.Partitions[p]), nil, true
 	}
+	me.m.live[p] += s.Live() - me.m.Partitions[p][i].Live()
 	me.m.Partitions[p][i] = s
 }
 

@@ -27,6 +27,27 @@ type db struct {
 	s *catalog.State
 }
 
+// counted fails where the numbers of live rows that manifests keep are not those of
+// their segments.
+func counted(t *testing.T, s *catalog.State) {
+	t.Helper()
+	for _, r := range s.Relations() {
+		m := s.Manifest(r.OID)
+		if m == nil {
+			continue
+		}
+		for p, segs := range m.Partitions {
+			n := int64(0)
+			for _, g := range segs {
+				n += g.Live()
+			}
+			if got := m.LiveIn(p); got != n {
+				t.Fatalf("partition %d of %s is said to have %d rows, not %d", p, r.Name, got, n)
+			}
+		}
+	}
+}
+
 func (d *db) do(want pgerr.Code, changes ...catalog.Change) catalog.Outcome {
 	d.t.Helper()
 	// What is applied always goes through the bytes of the log.
@@ -44,6 +65,7 @@ func (d *db) do(want pgerr.Code, changes ...catalog.Change) catalog.Outcome {
 	}
 	if err == nil {
 		d.s = next
+		counted(d.t, next)
 	}
 	return out
 }

@@ -27,13 +27,19 @@ func MarshalChanges(changes []Change) []byte { return codec.Marshal(changes) }
 // UnmarshalChanges reads what MarshalChanges gave.
 func UnmarshalChanges(b []byte) ([]Change, error) { return codec.Unmarshal[[]Change](b) }
 
-// Written is a segment that a writer made, with the partition it is for.
+// Written is what a thread of a statement that writes did: a segment that it made, or
+// rows of one that it deleted or replaced.
 type Written struct {
-	Part    int
-	Segment *Segment
-	// Seq is the number of its first row in the order of the source
+	Segment *Segment // nil: rows of one that was there
+	// Seq is the number of the segment's first row in the order of the source
 	// (batch.Batch.Seq); -1 where there is none.
 	Seq int64
+	// Deleted is a bitmap of rows of the segment that has the number Ordinal in the
+	// statement's snapshot.
+	Ordinal uint32
+	Deleted []byte
+	// Rows is how many rows the statement inserted, updated or deleted there.
+	Rows int64
 }
 
 // Marshal encodes w.
@@ -42,7 +48,7 @@ func (w Written) Marshal() []byte { return codec.Marshal(w) }
 // UnmarshalWritten reads what Marshal gave.
 func UnmarshalWritten(b []byte) (Written, error) {
 	w, err := codec.Unmarshal[Written](b)
-	if err == nil && w.Segment == nil {
+	if err == nil && w.Segment == nil && w.Deleted == nil {
 		err = pgerr.New(pgerr.DataCorrupted, "invalid encoding: no segment")
 	}
 	return w, err
@@ -163,6 +169,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	}
 	for _, x := range im.Manifests {
 		x.tails = make([]*tail, len(x.Partitions))
+		x.count()
 		s.manifests[x.Table] = x
 	}
 	for _, x := range im.Sequences {

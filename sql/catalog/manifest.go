@@ -69,6 +69,31 @@ type Manifest struct {
 	Moved []*Move
 
 	tails []*tail // per partition: who may append in place
+	live  []int64 // rows, per partition; nil where they are counted when asked for
+}
+
+// LiveIn is the number of live rows of a partition.
+func (m *Manifest) LiveIn(p int) int64 {
+	if m.live != nil {
+		return m.live[p]
+	}
+	return liveRows(m.Partitions[p])
+}
+
+func liveRows(segs []*Segment) (n int64) {
+	for _, s := range segs {
+		n += s.Live()
+	}
+	return n
+}
+
+// count keeps the numbers of live rows from now on.
+func (m *Manifest) count() {
+	live := make([]int64, len(m.Partitions))
+	for p := range live {
+		live[p] = m.LiveIn(p)
+	}
+	m.live = live
 }
 
 // IsZero tells the id that names nothing.
@@ -86,10 +111,8 @@ func ParseSegmentID(s string) (id SegmentID, ok bool) {
 // Rows is the number of live rows.
 func (m *Manifest) Rows() int64 {
 	var n int64
-	for _, p := range m.Partitions {
-		for _, s := range p {
-			n += s.Live()
-		}
+	for p := range m.Partitions {
+		n += m.LiveIn(p)
 	}
 	return n
 }

@@ -102,6 +102,19 @@ func (s *State) EnumByOID(oid types.OID) *EnumType {
 	return nil
 }
 
+// TypeName is the SQL name of a type with its modifier, of an enum or an array of one
+// without its schema.
+func (s *State) TypeName(t types.Type) string {
+	e := s.EnumByOID(t.OID)
+	switch {
+	case e == nil:
+		return t.String()
+	case e.ArrayOID == t.OID:
+		return e.Name + "[]"
+	}
+	return e.Name
+}
+
 // Enums lists all, by OID.
 func (s *State) Enums() []*EnumType { return sorted(s.types) }
 

@@ -171,22 +171,34 @@ func infBySign(sign int) Decimal {
 // lead4 gives the position of the first digit in base 10000, counted from the
 // point, and that digit: PostgreSQL chooses scales of quotients from them.
 func (d Decimal) lead4() (weight, digit int) {
+	if d.big == nil {
+		return lead64(checked.Abs(d.coef), d.scale)
+	}
 	n := d.numDigits()
+	weight, take := group4(n, d.scale)
+	q := new(big.Int).Quo(d.big, pow10Big(n-take)) // a big coefficient has more than four digits
+	return weight, int(q.Abs(q).Int64())
+}
+
+// group4 is where the first digit in base 10000 of n digits is, and how many decimal
+// digits it has.
+func group4(n int, scale int32) (weight, take int) {
+	e := n - 1 - int(scale)
+	weight = e >> 2
+	return weight, e - 4*weight + 1
+}
+
+// lead64 is lead4 of u times 10^-scale.
+func lead64(u uint64, scale int32) (weight, digit int) {
+	n := digits64(u)
 	if n == 0 {
 		return 0, 0
 	}
-	e := n - 1 - int(d.scale)
-	weight = e >> 2
-	take := e - 4*weight + 1 // decimal digits in the first group
-	if d.big == nil {
-		u := checked.Abs(d.coef)
-		if n >= take {
-			return weight, int(u / checked.Pow10[n-take])
-		}
-		return weight, int(u * checked.Pow10[take-n])
+	weight, take := group4(n, scale)
+	if n >= take {
+		return weight, int(u / checked.Pow10[n-take])
 	}
-	q := new(big.Int).Quo(d.big, pow10Big(n-take)) // a big coefficient has more than four digits
-	return weight, int(q.Abs(q).Int64())
+	return weight, int(u * checked.Pow10[take-n])
 }
 
 // divScale is the scale of a quotient: at least 16 significant digits, at
@@ -194,12 +206,35 @@ func (d Decimal) lead4() (weight, digit int) {
 func divScale(d, e Decimal) int32 {
 	w1, f1 := d.lead4()
 	w2, f2 := e.lead4()
-	q := w1 - w2
-	if f1 <= f2 {
-		q--
+	return quotientScale(w1-w2, f1 <= f2, d.scale, e.scale)
+}
+
+func quotientScale(weight int, less bool, d, e int32) int32 {
+	if less {
+		weight--
 	}
-	s := max(16-4*q, int(d.scale), int(e.scale), 0)
-	return int32(min(s, 1000))
+	return int32(min(max(16-4*weight, int(d), int(e), 0), 1000))
+}
+
+// AppendQuotient appends the column encoding of a·10^-ascale / b·10^-bscale, as Div
+// gives it, for kernels.
+func AppendQuotient(dst []byte, a int64, ascale int32, b int64, bscale int32) ([]byte, error) {
+	ua, ub := checked.Abs(a), checked.Abs(b)
+	if b != 0 {
+		w1, f1 := lead64(ua, ascale)
+		w2, f2 := lead64(ub, bscale)
+		scale := quotientScale(w1-w2, f1 <= f2, ascale, bscale)
+		if shift := int(scale) + int(bscale) - int(ascale); shift >= 0 && shift <= 38 {
+			if hi, lo, ok := div128(ua, ub, shift); ok {
+				return appendWords(dst, (a < 0) != (b < 0), hi, lo, scale), nil
+			}
+		}
+	}
+	d, err := DecimalFromInt64(a, ascale).Div(DecimalFromInt64(b, bscale))
+	if err != nil {
+		return nil, err
+	}
+	return d.AppendBinary(dst), nil
 }
 
 // Div is d / e with PostgreSQL's choice of scale, rounded.

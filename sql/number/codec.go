@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/big"
 	"math/bits"
 
@@ -53,20 +54,48 @@ func (d Decimal) AppendBinary(dst []byte) []byte {
 		d.big.FillBytes(dst[at:])
 		return dst
 	}
-	if d.scale < longScale {
-		dst = append(dst, byte(d.scale)<<2)
+	return appendSmall(dst, d.coef, d.scale)
+}
+
+// appendSmall appends form 0.
+func appendSmall(dst []byte, coef int64, scale int32) []byte {
+	if scale < longScale {
+		dst = append(dst, byte(scale)<<2)
 	} else {
-		dst = binary.LittleEndian.AppendUint16(append(dst, longScale<<2), uint16(d.scale))
+		dst = binary.LittleEndian.AppendUint16(append(dst, longScale<<2), uint16(scale))
 	}
-	if d.coef == 0 {
+	if coef == 0 {
 		return dst
 	}
-	for v := d.coef; ; v >>= 8 {
+	for v := coef; ; v >>= 8 {
 		dst = append(dst, byte(v))
 		if v == int64(int8(v)) {
 			return dst // the rest is the sign of what is written
 		}
 	}
+}
+
+// appendWords appends the number of magnitude hi·2^64 + lo in the form it has.
+func appendWords(dst []byte, neg bool, hi, lo uint64, scale int32) []byte {
+	if hi == 0 && (lo <= math.MaxInt64 || neg && lo == 1<<63) {
+		if neg {
+			lo = -lo
+		}
+		return appendSmall(dst, int64(lo), scale)
+	}
+	h := byte(formBig)
+	if neg {
+		h |= 1 << 2
+	}
+	dst = binary.LittleEndian.AppendUint16(append(dst, h), uint16(scale))
+	var words [16]byte
+	binary.BigEndian.PutUint64(words[:], hi)
+	binary.BigEndian.PutUint64(words[8:], lo)
+	zeros := bits.LeadingZeros64(hi)
+	if hi == 0 {
+		zeros += bits.LeadingZeros64(lo)
+	}
+	return append(dst, words[zeros/8:]...)
 }
 
 func errBadNumeric() error {

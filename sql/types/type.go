@@ -147,9 +147,9 @@ func FixedNumeric(prec, scale uint8, visible bool) Type {
 // IsFixed tells whether t is a numeric carried in an int64.
 func (t Type) IsFixed() bool { return t.OID == NumericOID && t.Prec > 0 }
 
-// CarriedAs tells whether columns of t and o hold equal values in equal bits.
-func (t Type) CarriedAs(o Type) bool {
-	return t.OID == o.OID && (t.OID != NumericOID || t.IsFixed() == o.IsFixed() && t.Scale == o.Scale)
+// SamePhysical tells whether columns of t and o hold equal values in equal bits.
+func (t Type) SamePhysical(o Type) bool {
+	return t.OID == o.OID && (t.Prec == 0) == (o.Prec == 0) && (t.Prec == 0 || t.Scale == o.Scale)
 }
 
 // arrayOf pairs element and array types (pg_type.typarray).
@@ -194,6 +194,16 @@ func (t Type) Elem() (Type, bool) {
 	return Type{OID: e, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
 }
 
+// IsIntegral tells of types whose values are integers in Arrow and compared as such:
+// the integers and dates.
+func (t Type) IsIntegral() bool {
+	switch t.OID {
+	case Int2OID, Int4OID, Int8OID, DateOID:
+		return true
+	}
+	return false
+}
+
 // IsString tells whether t is carried as String or Dictionary(int32, String).
 func (t Type) IsString() bool {
 	switch t.OID {
@@ -213,6 +223,15 @@ var (
 	Fixed12Arrow     = &arrow.FixedSizeBinaryType{ByteWidth: 12}
 	DictArrow        = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 )
+
+// ArrowTypes gives Arrow of each of ts.
+func ArrowTypes(ts []Type) []arrow.DataType {
+	out := make([]arrow.DataType, len(ts))
+	for i, t := range ts {
+		out[i] = t.Arrow()
+	}
+	return out
+}
 
 // Arrow gives the Arrow type a column of t has when it is not dictionary
 // encoded. See the package comment for the table.

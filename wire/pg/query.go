@@ -52,16 +52,16 @@ func (c *conn) failed(err error) error {
 }
 
 func (c *conn) script(sql string) error {
-	pieces, err := c.sess.Script(sql)
+	stmts, err := c.sess.Script(sql)
 	if err != nil {
 		return err
 	}
-	for i, p := range pieces {
-		if err := c.statement(p, i == len(pieces)-1); err != nil {
+	for i, p := range stmts {
+		if err := c.statement(p, i == len(stmts)-1); err != nil {
 			return err
 		}
 	}
-	if len(pieces) == 0 {
+	if len(stmts) == 0 {
 		c.send(&pgproto3.EmptyQueryResponse{})
 	}
 	return c.sess.Sync(c.ctx, true)

@@ -9,6 +9,13 @@ its directory, which a DuckDB with the tpcds extension makes:
 
     python duckdb_peer.py tpcds-data --tpcds DIR [--sf 1]
 
+The loads read files of a directory, TPC-H's and random numbers, which is made of TPC-H's csv
+files, and are written to a database file that should not be there yet:
+
+    tributary bench tpch --sf 1 --export DIR --load-only
+    python duckdb_peer.py load-data --csv DIR
+    python duckdb_peer.py loads     --csv DIR --db FILE
+
 The answers are written as
 csv for `tributary bench --check DIR`; a column whose name ends in ~ is
 floating point. Needs `pip install duckdb`.
@@ -71,6 +78,15 @@ def make_tpcds(db, directory, sf):
         pathlib.Path(queries, f"{number:02d}.sql").write_text(sql)
 
 
+def make_loads(db, directory):
+    load_tpch(db, directory)
+    for table in TABLES:
+        db.execute(f"COPY {table} TO '{pathlib.Path(directory, table)}.parquet' (FORMAT parquet)")
+    for table, rows, columns in (("tall", 5_000_000, 20), ("wide", 200_000, 500)):
+        items = ", ".join(f"CAST(random() + random() - 1 AS FLOAT) AS x{i}" for i in range(columns))
+        db.execute(f"COPY (SELECT {items} FROM range({rows})) TO '{pathlib.Path(directory, table)}.parquet' (FORMAT parquet)")
+
+
 def column_type(name):
     rest = name.split("_", 1)[1]
     if rest == "orderkey":
@@ -86,7 +102,7 @@ def column_type(name):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "groupby"])
+    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "load-data", "loads", "groupby"])
     args.add_argument("--csv", help="directory of `tributary bench tpch --export`")
     args.add_argument("--tpcds", help="directory of TPC-DS's tables and queries")
     args.add_argument("--sf", type=float, default=1)
@@ -105,7 +121,12 @@ def main():
     if o.suite == "tpcds-data":
         make_tpcds(db, o.tpcds, o.sf)
         return
-    if o.suite == "tpch":
+    if o.suite == "load-data":
+        make_loads(db, o.csv)
+        return
+    if o.suite == "loads":
+        folder, replace = "loads", {":dir": o.csv}
+    elif o.suite == "tpch":
         load_tpch(db, o.csv)
         folder, replace = "queries", {":fraction": f"{0.0001 / o.sf:.10f}"}
     elif o.suite == "tpcds":
@@ -121,18 +142,21 @@ def main():
     wanted = {int(q) for q in o.queries.split(",") if q}
     results = []
     print("\n| query | cold s | min s | median s | max s | cpu s | rows |\n|---|---:|---:|---:|---:|---:|---:|")
-    for path in sorted((HERE / folder).glob("*[0-9].sql")):  # an absolute folder stays what it is
-        name = "q" + path.stem.lstrip("q")
-        if wanted and int(name[1:]) not in wanted:
+    for path in sorted((HERE / folder).glob("*[0-9]*.sql")):  # an absolute folder stays what it is
+        name = path.stem if o.suite == "loads" else "q" + path.stem.lstrip("q")
+        if wanted and int("".join(filter(str.isdigit, name))) not in wanted:
             continue
         sql = path.read_text()
-        for name, value in replace.items():
-            sql = sql.replace(name, value)
+        for parameter, value in replace.items():
+            sql = sql.replace(parameter, value)
+        before, _, timed = sql.rpartition("-- timed\n")
         times, cpu = [], []
         for run in range(o.runs + 1):
+            if before:
+                db.execute(before)
             t, c = time.perf_counter(), time.process_time()
             try:
-                answer = db.execute(sql)
+                answer = db.execute(timed)  # a statement a transaction
             except duckdb.ParserException as e:  # such as an alias that a new release takes for a keyword
                 print(f"| {name} | {str(e).splitlines()[0]} |", flush=True)
                 break

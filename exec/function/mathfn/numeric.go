@@ -28,7 +28,7 @@ func addNumeric(t function.Table) {
 	t.Put("numeric_sub(numeric,numeric)", numArith(arSub))
 	t.Put("numeric_mul(numeric,numeric)", numArith(arMul))
 	t.Puts(numMod, "numeric_mod(numeric,numeric)", "mod(numeric,numeric)")
-	t.Put("numeric_div(numeric,numeric)", function.Always(dec2(number.Decimal.Div)))
+	t.Put("numeric_div(numeric,numeric)", numDiv)
 	t.Puts(function.Always(dec2(number.Decimal.DivTrunc)), "div(numeric,numeric)", "numeric_div_trunc(numeric,numeric)")
 	t.Puts(function.Always(dec2(number.Decimal.Pow)), "numeric_power(numeric,numeric)", "pow(numeric,numeric)", "power(numeric,numeric)")
 	t.Puts(function.Always(dec2(number.Log)), "log(numeric,numeric)", "numeric_log(numeric,numeric)")
@@ -114,6 +114,22 @@ func dec1(f func(number.Decimal) (number.Decimal, error)) function.Impl {
 
 func dec2(f func(a, b number.Decimal) (number.Decimal, error)) function.Impl {
 	return function.Try2(func(_ *function.Call, a, b number.Decimal) (number.Decimal, error) { return f(a, b) })
+}
+
+// numDiv divides. Quotients of fixed numerics are written as they lie in columns.
+func numDiv(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
+	if !at[0].IsFixed() || !at[1].IsFixed() || ret.IsFixed() {
+		return dec2(number.Decimal.Div)
+	}
+	l, r := int32(at[0].Scale), int32(at[1].Scale)
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		a, b := compare.SpreadVals[int64](c, args[0]), compare.SpreadVals[int64](c, args[1])
+		var buf []byte
+		return function.Each(c, func(i int) (_ []byte, err error) {
+			buf, err = number.AppendQuotient(buf[:0], a[i], l, b[i], r)
+			return buf, err
+		})
+	}
 }
 
 // fixedOr picks between a function of a fixed numeric's int64 and one of

@@ -82,6 +82,20 @@ func (e *Sum) Add(x float64) {
 	}
 }
 
+// AddTimes adds x so many times, less than 2^30.
+func (e *Sum) AddTimes(x float64, times int) {
+	if times == 0 {
+		return
+	}
+	var o Sum
+	o.Add(x)
+	o.n = int64(times)
+	for i := range o.c {
+		o.c[i] *= o.n
+	}
+	e.Merge(&o)
+}
+
 // AddProduct adds x·y with the part that rounding loses.
 func (e *Sum) AddProduct(x, y float64) {
 	hi := x * y

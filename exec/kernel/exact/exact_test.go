@@ -88,6 +88,39 @@ func TestExactInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestExactTimes adds a value many times at once and one by one: the same is kept.
+func TestExactTimes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 300 {
+		var a, b Sum
+		for range 1 + r.IntN(6) {
+			x, n := r.NormFloat64()*math.Ldexp(1, r.IntN(300)-150), r.IntN(3000)
+			if r.IntN(3) == 0 {
+				x = 1
+			}
+			a.AddTimes(x, n)
+			for range n {
+				b.Add(x)
+			}
+		}
+		if string(a.Append(nil)) != string(b.Append(nil)) {
+			t.Fatalf("%v at once, %v one by one", a.Value(), b.Value())
+		}
+	}
+	var full Sum
+	for range 6 {
+		full.AddTimes(math.MaxFloat64/64, 1<<30-1)
+	}
+	if want := 6 * (1<<30 - 1) / 64.0; full.Big().MantExp(nil) < 1024 || math.Abs(ratio(full.Big(), math.MaxFloat64)/want-1) > 1e-15 {
+		t.Errorf("the greatest sum is %v", full.Big())
+	}
+}
+
+func ratio(a *big.Float, b float64) float64 {
+	v, _ := new(big.Float).Quo(a, new(big.Float).SetFloat64(b)).Float64()
+	return v
+}
+
 func TestExactSpecials(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {

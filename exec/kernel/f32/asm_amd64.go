@@ -10,13 +10,15 @@ import "github.com/tributarydb/tributary/exec/kernel/f64"
 var (
 	tiles      = tilesOf(f64.Level)
 	gemm       = choose(gemmGo, gemmBlocks)
-	packed     = choose(packedNot, packedBlocks)
+	packed     = choose(packedNot, packedRows)
 	expAll     = choose(expGo, eights(expAVX2))
 	tanhAll    = choose(tanhGo, eights(tanhAVX2))
 	sigmoidAll = choose(sigmoidGo, eights(sigmoidAVX2))
+	reluAll    = choose(reluGo, eights(reluAVX2))
+	reluBack   = choose(reluBackGo, eights(reluBackAVX2))
+	adam       = choose(adamGo, adamFours)
 
-	cellForward  = choose(cellForwardGo, cellForwardEights)
-	cellBackward = choose(cellBackwardGo, cellBackwardEights)
+	cellForward, cellBackward = cellsOf(f64.Level)
 )
 
 // tileBodies make groups of tiles of C, of width columns; the index is the number
@@ -51,12 +53,38 @@ func eights(all func(dst, src *float32, n int, tail *[8]int32)) func(dst, src []
 	}
 }
 
-func cellForwardEights(z, was, c, th, h []float32) {
-	n := len(c)
-	cellForwardAVX2(&z[0], &was[0], &c[0], &th[0], &h[0], n, (*[8]int32)(masks[16-n%4:]))
+// adamFours leaves what is left after the last four to the twin.
+func adamFours(x, g, m, v []float32, s *AdamStep) {
+	n := len(x) &^ 3
+	if n > 0 {
+		adamAVX2(&x[0], &g[0], &m[0], &v[0], n, (*[8]float64)(s))
+	}
+	adamGo(x[n:], g[n:], m[n:], v[n:], s)
 }
 
-func cellBackwardEights(z, was, th, dh, dc []float32) {
-	n := len(dc)
-	cellBackwardAVX2(&z[0], &was[0], &th[0], &dh[0], &dc[0], n, (*[8]int32)(masks[16-n%4:]))
+// cellsOf are the loops over cells of a level.
+func cellsOf(level string) (forward, backward func(z, a, b, c, d []float32)) {
+	switch level {
+	case "go":
+		return cellForwardGo, cellBackwardGo
+	case "avx512":
+		return sixteens(cellForwardAVX512), sixteens(cellBackwardAVX512)
+	}
+	return foursAndEights(cellForwardAVX2), foursAndEights(cellBackwardAVX2)
+}
+
+// foursAndEights lets what is left after the last four cells through a mask.
+func foursAndEights(all func(z, a, b, c, d *float32, n int, tail *[8]int32)) func(z, a, b, c, d []float32) {
+	return func(z, a, b, c, d []float32) {
+		n := len(d)
+		all(&z[0], &a[0], &b[0], &c[0], &d[0], n, (*[8]int32)(masks[16-n%4:]))
+	}
+}
+
+// sixteens does so after the last sixteen.
+func sixteens(all func(z, a, b, c, d *float32, n int, tail uint64)) func(z, a, b, c, d []float32) {
+	return func(z, a, b, c, d []float32) {
+		n := len(d)
+		all(&z[0], &a[0], &b[0], &c[0], &d[0], n, 1<<(n%16)-1)
+	}
 }

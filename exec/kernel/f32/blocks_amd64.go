@@ -29,7 +29,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // gemmBlocks is gemmGo. Chains that a block of k breaks off go on from what is in
 // C; that is no rounding.
 func gemmBlocks(a, b operand, c result, m, n, k int) {
-	if n <= fewColumns && m > n && b.packed == nil {
+	if n <= fewColumns && m > n {
 		a, b, m, n = b, a, n, m
 		c.row, c.col = c.col, c.row
 	}
@@ -38,10 +38,6 @@ func gemmBlocks(a, b operand, c result, m, n, k int) {
 		kn := min(blockK, k-k0)
 		for j0 := 0; j0 < n; j0 += blockN {
 			jn := min(blockN, n-j0)
-			if b.packed != nil {
-				s.block(a.from(0, k0), operand{packed: b.packed[k0*stripes(n)+j0*kn:]}, c.from(0, j0), m, jn, kn)
-				continue
-			}
 			s.block(a.from(0, k0), b.from(j0, k0), c.from(0, j0), m, jn, kn)
 		}
 		c.add = true
@@ -49,20 +45,16 @@ func gemmBlocks(a, b operand, c result, m, n, k int) {
 	scratches.Put(s)
 }
 
-// stripes is the width of the strips that n columns need.
-func stripes(n int) int { return (n + tiles.width - 1) / tiles.width * tiles.width }
-
-// packedBlocks makes the strips of all blocks of b, one block of k after the other.
-func packedBlocks(memory []float32, b operand, n, k int) []float32 {
-	w, dst := tiles.width, memory
-	for k0 := 0; k0 < k; k0 += blockK {
-		kn := min(blockK, k-k0)
-		for j := 0; j < n; j += w {
-			pack(dst[j*kn:], b.from(j, k0), min(w, n-j), kn)
-		}
-		dst = dst[stripes(n)*kn:]
+// packedRows brings A's rows to lie along k.
+func packedRows(memory []float32, a operand, m, k int) operand {
+	if a.k == 1 {
+		return a
 	}
-	return memory
+	ld := packedRow(k)
+	for l := 0; l < k; l += packedGap {
+		pack(memory[l:], ld, operand{x: a.x[l*a.k:], of: a.k, k: 1}, min(packedGap, k-l), m)
+	}
+	return operand{x: memory, of: ld, k: 1}
 }
 
 func (o operand) from(of, k int) operand {
@@ -77,12 +69,11 @@ func (c result) from(row, col int) result {
 
 // block multiplies by a block of B.
 func (s *scratch) block(a, b operand, c result, m, n, k int) {
-	w, strips := tiles.width, b.packed
-	inPlace := strips == nil && b.of == 1 && m <= inPlaceRows
-	if strips == nil && !inPlace {
-		strips = s.strips[:]
+	w, strips := tiles.width, s.strips[:]
+	inPlace := b.of == 1 && m <= inPlaceRows
+	if !inPlace {
 		for j := 0; j < n; j += w {
-			pack(strips[j*k:], b.from(j, 0), min(w, n-j), k)
+			pack(strips[j*k:], w, b.from(j, 0), min(w, n-j), k)
 		}
 	}
 	for i := 0; i < m; i += blockM {
@@ -99,7 +90,7 @@ func (s *scratch) block(a, b operand, c result, m, n, k int) {
 			if n-j >= w {
 				strip, step = b.x[j:], b.k
 			} else {
-				pack(strip, b.from(j, 0), n-j, k)
+				pack(strip, w, b.from(j, 0), n-j, k)
 			}
 			s.column(at, strip, step, c.from(i, j), rows, min(w, n-j), k)
 		}
@@ -176,10 +167,9 @@ func runTiles(a operand, strip []float32, step int, c []float32, ldc, m, k int, 
 // masks let the first n of 16 lanes through, from masks[16-n].
 var masks = [32]int32{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-// pack copies n columns of B to a strip. What is beside them there is of no
-// account.
-func pack(strip []float32, b operand, n, k int) {
-	w := tiles.width
+// pack copies n columns of B to a strip whose rows are w apart. What is beside them
+// there is of no account.
+func pack(strip []float32, w int, b operand, n, k int) {
 	if b.of == 1 {
 		for j := 0; j < n; j += 16 {
 			packAVX2(&strip[j], 4*w, &b.x[j], 4*b.k, k, (*[16]int32)(masks[16-min(16, n-j):]))

@@ -9,7 +9,7 @@ func CellForward(z, was, c, th, h []float32) {
 	if n == 0 {
 		return
 	}
-	cellForward(z[:4*n], was[:n], c, th[:n], h[:n])
+	cellForward(z[:4*n], was[:n], c[:n], th[:n], h[:n])
 }
 
 // CellBackward turns the gates that CellForward made into the gradients of what

@@ -37,7 +37,11 @@ func TestCells(t *testing.T) {
 				}
 			}
 		}
-		check("forward", CellForward, cellForwardGo)
-		check("backward", CellBackward, cellBackwardGo)
+		for _, level := range levels() {
+			onLevel(level, func() {
+				check(level+" forward", CellForward, cellForwardGo)
+				check(level+" backward", CellBackward, cellBackwardGo)
+			})
+		}
 	}
 }

@@ -39,47 +39,51 @@ func Gemm(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, l
 	gemm(x, y, result{c, ldc, 1, add}, m, n, k)
 }
 
-// Packed is op(B), k×n, in the order in which products read it. Making one costs
-// as much as a product by a few rows: it is for a B that is used again.
+// Packed is op(A), m×k, in the order in which products read it, for an A that is
+// used again and does not lie so.
 type Packed struct {
-	n, k int
-	b    operand
+	m, k int
+	a    operand
 }
 
-// PackedSize is how many numbers a k×n matrix needs that is packed.
-func PackedSize(k, n int) int { return k * ((n + maxWidth - 1) / maxWidth * maxWidth) }
+// PackedSize is how many numbers an m×k matrix needs that is packed.
+func PackedSize(m, k int) int { return m*packedRow(k) + packedGap }
 
-// Pack packs op(B) to memory of PackedSize, or leaves it where it lies if there is
-// none. B must stay as it is, and so must the memory.
-func Pack(transB bool, k, n int, b []float32, ldb int, memory []float32) Packed {
-	_, y := operands(false, transB, nil, 0, b, ldb)
-	if k > 0 && n > 0 {
-		_ = b[(n-1)*y.of+(k-1)*y.k]
+// packedRow is the distance of packed rows: whole registers, and no power of two
+// that would have rows keep each other out of the caches.
+func packedRow(k int) int { return (k+packedGap-1)/packedGap*packedGap + packedGap }
+
+const packedGap = 8
+
+// Pack packs op(A) to memory of PackedSize, or leaves it where it lies if there is
+// none. A must stay as it is, and so must the memory.
+func Pack(transA bool, m, k int, a []float32, lda int, memory []float32) Packed {
+	x, _ := operands(transA, false, a, lda, nil, 0)
+	if m > 0 && k > 0 {
+		_ = a[(m-1)*x.of+(k-1)*x.k]
 		if len(memory) > 0 {
-			y.packed = packed(memory[:PackedSize(k, n)], y, n, k)
+			x = packed(memory, x, m, k)
 		}
 	}
-	return Packed{n, k, y}
+	return Packed{m, k, x}
 }
 
-// GemmPacked is Gemm by a packed matrix.
-func GemmPacked(transA bool, m int, a []float32, lda int, b Packed, c []float32, ldc int, add bool) {
-	if m <= 0 || b.n <= 0 || b.k <= 0 {
-		Gemm(transA, false, m, b.n, b.k, a, lda, nil, 0, c, ldc, add)
+// Gemm is the function Gemm by a packed A.
+func (p Packed) Gemm(transB bool, n int, b []float32, ldb int, c []float32, ldc int, add bool) {
+	if p.m <= 0 || n <= 0 || p.k <= 0 {
+		Gemm(false, transB, p.m, n, p.k, nil, 0, b, ldb, c, ldc, add)
 		return
 	}
-	x, _ := operands(transA, false, a, lda, nil, 0)
-	_, _ = a[(m-1)*x.of+(b.k-1)*x.k], c[(m-1)*ldc+b.n-1]
-	gemm(x, b.b, result{c, ldc, 1, add}, m, b.n, b.k)
+	_, y := operands(false, transB, nil, 0, b, ldb)
+	_, _ = b[(n-1)*y.of+(p.k-1)*y.k], c[(p.m-1)*ldc+n-1]
+	gemm(p.a, y, result{c, ldc, 1, add}, p.m, n, p.k)
 }
 
 // operand is a factor: the distance of its elements from row to row of A, or from
-// column to column of B, and along the chains. One of them is 1. packed is the
-// whole of B in another order, nil where it is not.
+// column to column of B, and along the chains. One of them is 1.
 type operand struct {
-	x      []float32
-	of, k  int
-	packed []float32
+	x     []float32
+	of, k int
 }
 
 func operands(transA, transB bool, a []float32, lda int, b []float32, ldb int) (x, y operand) {
@@ -118,5 +122,5 @@ func gemmGo(a, b operand, c result, m, n, k int) {
 	}
 }
 
-// packedNot leaves B where it is.
-func packedNot(_ []float32, _ operand, _, _ int) []float32 { return nil }
+// packedNot leaves A where it is.
+func packedNot(_ []float32, a operand, _, _ int) operand { return a }

@@ -62,9 +62,9 @@ func TestGemm(t *testing.T) {
 			gemmGo(x, y, result{want, c.ld, 1, add}, m, n, k)
 			f(transA, transB, m, n, k, a.x, a.ld, b.x, b.ld, got, c.ld, add)
 			packed := append([]float32(nil), c.x...)
-			memory := make([]float32, PackedSize(k, n))
+			memory := make([]float32, PackedSize(m, k))
 			onLevel(name, func() {
-				GemmPacked(transA, m, a.x, a.ld, Pack(transB, k, n, b.x, b.ld, memory), packed, c.ld, add)
+				Pack(transA, m, k, a.x, a.ld, memory).Gemm(transB, n, b.x, b.ld, packed, c.ld, add)
 			})
 			for i := range want {
 				same(t, fmt.Sprintf("%s %d×%d×%d packed %v %v %v, element %d", name, m, n, k, transA, transB, add, i), packed[i], want[i])

@@ -6,21 +6,28 @@ import "github.com/tributarydb/tributary/exec/kernel/f64"
 
 // bodies are the products of every level that this machine has.
 func bodies() map[string]product {
-	if f64.Level != "avx512" {
-		return map[string]product{f64.Level: Gemm}
-	}
-	of := func(level string) product {
-		return func(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, add bool) {
+	of := map[string]product{}
+	for _, level := range levels() {
+		of[level] = func(transA, transB bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, add bool) {
 			onLevel(level, func() { Gemm(transA, transB, m, n, k, a, lda, b, ldb, c, ldc, add) })
 		}
 	}
-	return map[string]product{"avx2": of("avx2"), "avx512": of("avx512")}
+	return of
 }
 
-// onLevel runs f with the tiles of a level.
+// levels are those that this machine has.
+func levels() []string {
+	if f64.Level == "avx512" {
+		return []string{"avx2", "avx512"}
+	}
+	return []string{f64.Level}
+}
+
+// onLevel runs f with the kernels of a level.
 func onLevel(level string, f func()) {
-	was := tiles
+	was, forward, backward := tiles, cellForward, cellBackward
 	tiles = tilesOf(level)
+	cellForward, cellBackward = cellsOf(level)
 	f()
-	tiles = was
+	tiles, cellForward, cellBackward = was, forward, backward
 }

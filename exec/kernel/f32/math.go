@@ -83,6 +83,26 @@ func Tanh(dst, src []float32) { tanhAll(dst[:len(src)], src) }
 // Sigmoid: see Exp.
 func Sigmoid(dst, src []float32) { sigmoidAll(dst[:len(src)], src) }
 
+// Relu sets dst to src, or to 0 where that has its sign set.
+func Relu(dst, src []float32) { reluAll(dst[:len(src)], src) }
+
+// ReluBack sets to 0 what of d, gradients of what Relu made, is of a 0.
+func ReluBack(d, made []float32) { reluBack(d[:len(made)], made) }
+
+func reluGo(dst, src []float32) {
+	for i, v := range src {
+		b := math.Float32bits(v)
+		dst[i] = math.Float32frombits(b &^ uint32(int32(b)>>31))
+	}
+}
+
+func reluBackGo(d, made []float32) {
+	for i, v := range made {
+		some := uint32(-int64(math.Float32bits(v)) >> 63)
+		d[i] = math.Float32frombits(math.Float32bits(d[i]) & some)
+	}
+}
+
 func expGo(dst, src []float32)     { each(dst, src, Exp1) }
 func tanhGo(dst, src []float32)    { each(dst, src, Tanh1) }
 func sigmoidGo(dst, src []float32) { each(dst, src, Sigmoid1) }

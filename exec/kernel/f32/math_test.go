@@ -74,6 +74,28 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// TestRelu: all bits are the definition's, and what is behind the numbers stays.
+func TestRelu(t *testing.T) {
+	inf := float32(math.Inf(1))
+	src := []float32{float32(math.NaN()), -float32(math.NaN()), 0, float32(math.Copysign(0, -1)), 3, -3, 1e-42, -1e-42, inf, -inf, 5, 0, -7, 8, 0.5, -0.5, 2, 0, 1}
+	for _, c := range []struct{ all, twin func(dst, src []float32) }{{Relu, reluGo}, {ReluBack, reluBackGo}} {
+		for n := range len(src) + 1 {
+			got, want := make([]float32, len(src)), make([]float32, len(src))
+			for i := range got {
+				got[i] = float32(i) - 4.5
+				want[i] = got[i]
+			}
+			c.all(got[:n], src[:n])
+			c.twin(want[:n], src[:n])
+			for i := range got {
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Errorf("number %d of %d: %v, not %v", i, n, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
 // ulp is the distance of float32s at x.
 func ulp(x float64) float64 {
 	_, e := math.Frexp(x)

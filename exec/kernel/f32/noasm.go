@@ -2,11 +2,16 @@
 
 package f32
 
-func gemm(a, b operand, c result, m, n, k int)               { gemmGo(a, b, c, m, n, k) }
-func packed(memory []float32, b operand, n, k int) []float32 { return packedNot(memory, b, n, k) }
-func expAll(dst, src []float32)                              { expGo(dst, src) }
-func tanhAll(dst, src []float32)                             { tanhGo(dst, src) }
-func sigmoidAll(dst, src []float32)                          { sigmoidGo(dst, src) }
+func gemm(a, b operand, c result, m, n, k int)             { gemmGo(a, b, c, m, n, k) }
+func packed(memory []float32, a operand, m, k int) operand { return packedNot(memory, a, m, k) }
+func expAll(dst, src []float32)                            { expGo(dst, src) }
+func tanhAll(dst, src []float32)                           { tanhGo(dst, src) }
+func sigmoidAll(dst, src []float32)                        { sigmoidGo(dst, src) }
+
+func reluAll(dst, src []float32)  { reluGo(dst, src) }
+func reluBack(dst, src []float32) { reluBackGo(dst, src) }
+
+func adam(x, g, m, v []float32, s *AdamStep) { adamGo(x, g, m, v, s) }
 
 func cellForward(z, was, c, th, h []float32)    { cellForwardGo(z, was, c, th, h) }
 func cellBackward(z, was, th, dh, dc []float32) { cellBackwardGo(z, was, th, dh, dc) }

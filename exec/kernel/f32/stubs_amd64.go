@@ -23,6 +23,12 @@ func gemm5AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk
 func gemm6AVX2(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
+func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail *[8]int32)
+
+//go:noescape
+func cellBackwardAVX2(z *float32, was *float32, th *float32, dh *float32, dc *float32, n int, tail *[8]int32)
+
+//go:noescape
 func gemm1AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
@@ -41,6 +47,12 @@ func gemm5AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, 
 func gemm6AVX512(c *float32, ldc int, a *float32, arow int, ak int, b *float32, bk int, k int, groups int, add bool)
 
 //go:noescape
+func cellForwardAVX512(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail uint64)
+
+//go:noescape
+func cellBackwardAVX512(z *float32, was *float32, th *float32, dh *float32, dc *float32, n int, tail uint64)
+
+//go:noescape
 func packAVX2(dst *float32, step int, src *float32, stride int, k int, mask *[16]int32)
 
 //go:noescape
@@ -56,7 +68,10 @@ func tanhAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 func sigmoidAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
-func cellForwardAVX2(z *float32, was *float32, c *float32, th *float32, h *float32, n int, tail *[8]int32)
+func reluAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape
-func cellBackwardAVX2(z *float32, was *float32, th *float32, dh *float32, dc *float32, n int, tail *[8]int32)
+func reluBackAVX2(dst *float32, src *float32, n int, tail *[8]int32)
+
+//go:noescape
+func adamAVX2(x *float32, grad *float32, m *float32, v *float32, n int, c *[8]float64)

@@ -40,19 +40,19 @@ var (
 	nearest        = choose(nearestGo, nearestBody, nearestBody)
 	widen          = choose(widenGo, widenBody, widenBody)
 	narrow         = choose(narrowGo, narrowBody, narrowBody)
-	stays          = choose(staysGo, staysBody, staysBody)
-	packFixed32    = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX2))
-	packFixed64    = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX2))
-	addFixed       = choose(addFixedGo, addFixedBody, addFixedBody)
+	stays          = choose(staysGo, staysBody, staysBody512)
+	packFixed32    = choose(packFixedGo[float32], packFixedBody(packFixed32AVX2), packFixedBody(packFixed32AVX512))
+	packFixed64    = choose(packFixedGo[float64], packFixedBody(packFixed64AVX2), packFixedBody(packFixed64AVX512))
+	addFixed       = choose(addFixedGo, addFixedBody, addFixedBody512)
 	fixAll         = choose(fixAllGo, fixAllBody, fixAllBody)
 	columnBounds32 = choose(columnBoundsGo[float32], columnBoundsBody(columnBounds32AVX2), columnBoundsBody(columnBounds32AVX2))
 	columnBounds64 = choose(columnBoundsGo[float64], columnBoundsBody(columnBounds64AVX2), columnBoundsBody(columnBounds64AVX2))
 	columnLeast32  = choose(columnLeastGo[float32], columnLeastBody(columnLeast32AVX2), columnLeastBody(columnLeast32AVX2))
 	columnLeast64  = choose(columnLeastGo[float64], columnLeastBody(columnLeast64AVX2), columnLeastBody(columnLeast64AVX2))
-	columnSplits32 = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX2))
-	columnSplits64 = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX2))
-	columnSums32   = choose(columnSumsGo[float32], columnSplitsBody(columnSums32AVX2), columnSplitsBody(columnSums32AVX2))
-	columnSums64   = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX2))
+	columnSplits32 = choose(columnSplitsGo[float32], columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits32AVX512))
+	columnSplits64 = choose(columnSplitsGo[float64], columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSplits64AVX512))
+	columnEnds32   = choose(columnEndsGo, columnEndsBody, columnEndsBody)
+	columnSums64   = choose(columnSumsGo[float64], columnSplitsBody(columnSums64AVX2), columnSplitsBody(columnSums64AVX512))
 	axpy2          = choose(axpy2Go, axpy2Body, axpy2Body)
 	crossEntropy   = choose(crossEntropyGo, crossEntropyBody, crossEntropyBody)
 )
@@ -91,14 +91,38 @@ func staysBody(doubt []uint8, x []float32, was []int32, c *Centers32) {
 	staysAVX2(&doubt[0], &x[0], &was[0], &c.c[0], &c.start[0], &c.err, c.d, len(c.start)/nearestGroup, len(doubt)/2)
 }
 
+// staysBody512 takes four tiles at a time, and leaves two to the other.
+func staysBody512(doubt []uint8, x []float32, was []int32, c *Centers32) {
+	n := len(doubt) / 4
+	if n > 0 {
+		staysAVX512(&doubt[0], &x[0], &was[0], &c.c[0], &c.start[0], &c.err, c.d, len(c.start)/nearestGroup, n)
+	}
+	if n *= 4; n < len(doubt) {
+		staysBody(doubt[n:], x[n*Lanes*c.d:], was[n*Lanes:], c)
+	}
+}
+
 func packFixedBody[T Elem](k func(dst *float64, x *T, shift, scale *float64, d, tiles, stride int)) func([]float64, []T, []float64, []float64, int) {
 	return func(dst []float64, x []T, shift, scale []float64, tiles int) {
 		k(&dst[0], &x[0], &shift[0], &scale[0], len(shift), tiles, FixedStride)
 	}
 }
 
+// fetch asks whole lines of memory.
+func fetch(b []byte) { fetchLines(&b[0], len(b)/fetched) }
+
 func addFixedBody(m []int64, stride int, a, b []float64, rows, groups int) {
 	addFixedAVX2(&m[0], stride, &a[0], &b[0], FixedStride, rows, groups)
+}
+
+// addFixedBody512 does tiles of rows and eight columns of b at once, and leaves the
+// rest to the other.
+func addFixedBody512(m []int64, stride int, a, b []float64, rows, groups int) {
+	if groups != 2 || rows%Lanes != 0 {
+		addFixedBody(m, stride, a, b, rows, groups)
+		return
+	}
+	addFixedAVX512(&m[0], stride, &a[0], &b[0], FixedStride, rows)
 }
 
 func columnBoundsBody[T Elem](k func(low, high, x *T, d, tiles int)) func(low, high, x []T, d, tiles int) {
@@ -107,6 +131,10 @@ func columnBoundsBody[T Elem](k func(low, high, x *T, d, tiles int)) func(low, h
 
 func columnLeastBody[T Elem](k func(least, x *T, d, tiles int)) func(least, x []T, d, tiles int) {
 	return func(least, x []T, d, tiles int) { k(&least[0], &x[0], d, tiles) }
+}
+
+func columnEndsBody(low, high []float32, least []uint32, sums []float64, x []float32, d, tiles int) {
+	columnEnds32AVX2(&low[0], &high[0], &least[0], &sums[0], &x[0], d, tiles)
 }
 
 func columnSplitsBody[T Elem](k func(sums *float64, x *T, grids *float64, d, tiles int)) func(sums []float64, x []T, grids []float64, d, tiles int) {

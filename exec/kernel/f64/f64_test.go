@@ -21,6 +21,13 @@ type bodies struct {
 	dot           func(*[Lanes]float64, []float64, []float64)
 	standardize32 func(x []float32, c, inv []float64, tiles int)
 	standardize64 func(x []float64, c, inv []float64, tiles int)
+	packFixed32   func(dst []float64, x []float32, shift, scale []float64, tiles int)
+	packFixed64   func(dst, x, shift, scale []float64, tiles int)
+	addFixed      func(m []int64, stride int, a, b []float64, rows, groups int)
+	splits32      func(sums []float64, x []float32, grids []float64, d, tiles int)
+	splits64      func(sums, x, grids []float64, d, tiles int)
+	sums64        func(sums, x, grids []float64, d, tiles int)
+	stays         func(doubt []uint8, x []float32, was []int32, c *Centers32)
 }
 
 func randoms(r *rand.Rand, n int) []float64 {
@@ -152,6 +159,46 @@ func TestBodiesGiveTheTwinsBits(t *testing.T) {
 				b.standardize64(got, w, inv, tiles)
 				standardizeGo(want, w, inv, tiles)
 				sameBits(t, what+" standardize64", got, want)
+
+				pack := func(body func(dst []float64)) []float64 {
+					dst := make([]float64, d*FixedStride)
+					body(dst)
+					return dst
+				}
+				want = pack(func(dst []float64) { packFixedGo(dst, x32, w, inv, tiles) })
+				sameBits(t, what+" packFixed32", pack(func(dst []float64) { b.packFixed32(dst, x32, w, inv, tiles) }), want)
+				want = pack(func(dst []float64) { packFixedGo(dst, x, w, inv, tiles) })
+				sameBits(t, what+" packFixed64", pack(func(dst []float64) { b.packFixed64(dst, x, w, inv, tiles) }), want)
+
+				sum := func(body func(sums, grids []float64)) []float64 {
+					sums, grids := make([]float64, 6*d*Lanes), make([]float64, 3*d)
+					for i := range grids {
+						grids[i] = math.Ldexp(1.5, 20-24*(i%3/2))
+					}
+					body(sums, grids)
+					return sums
+				}
+				want = sum(func(s, g []float64) { columnSplitsGo(s, x32, g, d, tiles) })
+				sameBits(t, what+" columnSplits32", sum(func(s, g []float64) { b.splits32(s, x32, g, d, tiles) }), want)
+				want = sum(func(s, g []float64) { columnSplitsGo(s, x, g, d, tiles) })
+				sameBits(t, what+" columnSplits64", sum(func(s, g []float64) { b.splits64(s, x, g, d, tiles) }), want)
+				want = sum(func(s, g []float64) { columnSumsGo(s, x, g, d, tiles) })
+				sameBits(t, what+" columnSums64", sum(func(s, g []float64) { b.sums64(s, x, g, d, tiles) }), want)
+			}
+		}
+		for _, rows := range []int{4, 8, 12, 64, 252, FixedRows} {
+			for groups := 1; groups <= 2; groups++ {
+				x, y := factors(r, 3, rows), factors(r, 4*groups, rows)
+				got := make([]int64, 3*9)
+				for i := range got {
+					got[i] = r.Int64N(1<<50) - 1<<49
+				}
+				want := slices.Clone(got)
+				b.addFixed(got, 9, x, y, rows, groups)
+				addFixedGo(want, 9, x, y, rows, groups)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s addFixed of %d rows, %d groups", b.name, rows, groups)
+				}
 			}
 		}
 		for tiles := 1; tiles < 130; tiles++ {

@@ -28,6 +28,7 @@ const (
 	FixedChunks = 1 << 10
 
 	fixedStart = 96
+	fetched    = 64 // bytes of a line of memory
 )
 
 // FixedPack makes factors of whole tiles x with len(shift) columns, at most
@@ -58,15 +59,25 @@ func Fix(v float64) float64 {
 // b over rows rows, in units of FixedUnit: m[i*stride+k] for column i of a and k
 // of b. With upper only those are meant for which k ≥ i; what the others get is
 // not defined. Columns lie FixedStride apart; na is a multiple of 3 and nb of 4,
-// rows of 4 and at most FixedRows.
-func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper bool) {
+// rows of 4 and at most FixedRows. What is wanted after that, next, is asked of
+// memory meanwhile, little by little.
+func AddFixed(m []int64, stride int, a, b []float64, na, nb, rows int, upper bool, next []byte) {
 	if na == 0 || nb == 0 || rows == 0 {
 		return
 	}
 	_, _, _ = m[(na-1)*stride+nb-1], a[(na-1)*FixedStride+rows-1], b[(nb-1)*FixedStride+rows-1]
+	calls := (na + 2) / 3 * ((nb + 7) / 8)
+	if upper {
+		calls = (calls + 1) / 2
+	}
+	each := (len(next)/fetched + calls - 1) / calls * fetched
 	for k := 0; k < nb; k += 8 { // these stay in the nearest cache
 		groups := min(2, (nb-k)/4)
 		for i := 0; i < na && (!upper || i < k+4*groups); i += 3 {
+			if n := min(each, len(next)); n >= fetched {
+				fetch(next[:n])
+				next = next[n:]
+			}
 			addFixed(m[i*stride+k:], stride, a[i*FixedStride:], b[k*FixedStride:], rows, groups)
 		}
 	}

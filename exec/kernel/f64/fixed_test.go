@@ -37,7 +37,7 @@ func TestAddFixed(t *testing.T) {
 			got[i] = int64(i) << 50
 			twin[i], any[i] = got[i], got[i]
 		}
-		AddFixed(got, stride, a, b, na, nb, rows, false)
+		AddFixed(got, stride, a, b, na, nb, rows, false, nil)
 		for i := 0; i < na; i += 3 {
 			addFixedGo(twin[i*stride:], stride, a[i*FixedStride:], b, rows, nb/4)
 		}
@@ -57,7 +57,7 @@ func TestAddFixed(t *testing.T) {
 					y[j*FixedStride+i] = b[j*FixedStride+row]
 				}
 			}
-			AddFixed(any, stride, x, y, na, nb, (n+3)&^3, false)
+			AddFixed(any, stride, x, y, na, nb, (n+3)&^3, false, make([]byte, 64*r.IntN(9)))
 			order = order[n:]
 		}
 		if !slices.Equal(got, any) {
@@ -76,7 +76,7 @@ func TestAddFixed(t *testing.T) {
 			}
 		}
 		half := make([]int64, na*stride)
-		AddFixed(half, stride, a, b, na, nb, rows, true)
+		AddFixed(half, stride, a, b, na, nb, rows, true, nil)
 		for i := range na {
 			for k := i; k < nb; k++ {
 				if half[i*stride+k] != got[i*stride+k]-int64(i*stride+k)<<50 {
@@ -121,7 +121,7 @@ func BenchmarkAddFixed(b *testing.B) {
 	r := rand.New(rand.NewPCG(22, 1))
 	a, m := factors(r, d, FixedRows), make([]int64, d*d)
 	for b.Loop() {
-		AddFixed(m, d, a, a, d, d, FixedRows, true)
+		AddFixed(m, d, a, a, d, d, FixedRows, true, nil)
 	}
 	b.ReportMetric(float64(b.N)*d*d/2*FixedRows/float64(b.Elapsed().Nanoseconds()), "GFMA/s")
 }

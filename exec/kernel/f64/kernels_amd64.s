@@ -256,6 +256,174 @@ cols:
 	VZEROUPPER
 	RET
 
+// func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
+// Requires: AVX
+TEXT ·packFixed32AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    shift+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    tiles+40(FP), DI
+	MOVQ    stride+48(FP), R8
+	SHLQ    $0x03, R8
+	VMOVUPD k3ff8000000000000<>+0(SB), Y0
+	VMOVUPD k0000000000000001<>+0(SB), Y1
+
+tiles:
+	MOVQ DX, R9
+	MOVQ BX, R10
+	MOVQ AX, R11
+	MOVQ SI, R12
+
+cols:
+	VBROADCASTSD (R9), Y2
+	VBROADCASTSD (R10), Y3
+	VCVTPS2PD    (CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y0, Y4, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, (R11)
+	VCVTPS2PD    16(CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y0, Y4, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 32(R11)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         R8, R11
+	DECQ         R12
+	JNZ          cols
+	ADDQ         $0x40, AX
+	DECQ         DI
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+DATA k3ff8000000000000<>+0(SB)/8, $0x3ff8000000000000
+DATA k3ff8000000000000<>+8(SB)/8, $0x3ff8000000000000
+DATA k3ff8000000000000<>+16(SB)/8, $0x3ff8000000000000
+DATA k3ff8000000000000<>+24(SB)/8, $0x3ff8000000000000
+DATA k3ff8000000000000<>+32(SB)/8, $0x3ff8000000000000
+DATA k3ff8000000000000<>+40(SB)/8, $0x3ff8000000000000
+DATA k3ff8000000000000<>+48(SB)/8, $0x3ff8000000000000
+DATA k3ff8000000000000<>+56(SB)/8, $0x3ff8000000000000
+GLOBL k3ff8000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA k0000000000000001<>+0(SB)/8, $0x0000000000000001
+DATA k0000000000000001<>+8(SB)/8, $0x0000000000000001
+DATA k0000000000000001<>+16(SB)/8, $0x0000000000000001
+DATA k0000000000000001<>+24(SB)/8, $0x0000000000000001
+DATA k0000000000000001<>+32(SB)/8, $0x0000000000000001
+DATA k0000000000000001<>+40(SB)/8, $0x0000000000000001
+DATA k0000000000000001<>+48(SB)/8, $0x0000000000000001
+DATA k0000000000000001<>+56(SB)/8, $0x0000000000000001
+GLOBL k0000000000000001<>(SB), RODATA|NOPTR, $64
+
+// func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·columnSplits32AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x05, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VCVTPS2PD   (R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 64(AX)
+	VMOVUPD     Y5, 128(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 256(AX)
+	VMOVUPD     Y8, 320(AX)
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R8
+	MOVQ        SI, R9
+
+tiles_1:
+	VCVTPS2PD   16(R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_1
+	VMOVUPD     Y3, 32(AX)
+	VMOVUPD     Y4, 96(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 224(AX)
+	VMOVUPD     Y7, 288(AX)
+	VMOVUPD     Y8, 352(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000020, CX
+	DECQ        BX
+	JNZ         cols
+	VZEROUPPER
+	RET
+
 // func margins64AVX2(z []float64, x []float64, w []float64)
 // Requires: AVX, FMA3, MMX+
 TEXT ·margins64AVX2(SB), NOSPLIT, $0-72
@@ -507,6 +675,209 @@ cols:
 	JNZ          cols
 	DECQ         SI
 	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func packFixed64AVX2(dst *float64, x *float64, shift *float64, scale *float64, d int, tiles int, stride int)
+// Requires: AVX
+TEXT ·packFixed64AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    shift+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    tiles+40(FP), DI
+	MOVQ    stride+48(FP), R8
+	SHLQ    $0x03, R8
+	VMOVUPD k3ff8000000000000<>+0(SB), Y0
+	VMOVUPD k0000000000000001<>+0(SB), Y1
+
+tiles:
+	MOVQ DX, R9
+	MOVQ BX, R10
+	MOVQ AX, R11
+	MOVQ SI, R12
+
+cols:
+	VBROADCASTSD (R9), Y2
+	VBROADCASTSD (R10), Y3
+	VMOVUPD      (CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y0, Y4, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      32(CX), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y0, Y4, Y4
+	VORPD        Y1, Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMOVUPD      Y4, 32(R11)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         R8, R11
+	DECQ         R12
+	JNZ          cols
+	ADDQ         $0x40, AX
+	DECQ         DI
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·columnSplits64AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VMOVUPD     (R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Y3, (AX)
+	VMOVUPD     Y4, 64(AX)
+	VMOVUPD     Y5, 128(AX)
+	VMOVUPD     Y6, 192(AX)
+	VMOVUPD     Y7, 256(AX)
+	VMOVUPD     Y8, 320(AX)
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VXORPD      Y8, Y8, Y8
+	MOVQ        CX, R8
+	MOVQ        SI, R9
+
+tiles_1:
+	VMOVUPD     32(R8), Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVAPD     Y10, Y11
+	VFMSUB231PD Y9, Y9, Y11
+	VADDPD      Y0, Y9, Y12
+	VSUBPD      Y0, Y12, Y12
+	VSUBPD      Y12, Y9, Y9
+	VADDPD      Y12, Y3, Y3
+	VADDPD      Y9, Y4, Y4
+	VADDPD      Y1, Y10, Y9
+	VSUBPD      Y1, Y9, Y9
+	VSUBPD      Y9, Y10, Y10
+	VADDPD      Y9, Y5, Y5
+	VADDPD      Y10, Y6, Y6
+	VADDPD      Y2, Y11, Y9
+	VSUBPD      Y2, Y9, Y9
+	VSUBPD      Y9, Y11, Y11
+	VADDPD      Y9, Y7, Y7
+	VADDPD      Y11, Y8, Y8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_1
+	VMOVUPD     Y3, 32(AX)
+	VMOVUPD     Y4, 96(AX)
+	VMOVUPD     Y5, 160(AX)
+	VMOVUPD     Y6, 224(AX)
+	VMOVUPD     Y7, 288(AX)
+	VMOVUPD     Y8, 352(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000040, CX
+	DECQ        BX
+	JNZ         cols
+	VZEROUPPER
+	RET
+
+// func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+// Requires: AVX
+TEXT ·columnSums64AVX2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+cols:
+	VBROADCASTSD (DX), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VMOVUPD (R8), Y3
+	VADDPD  Y0, Y3, Y4
+	VSUBPD  Y0, Y4, Y4
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y2, Y2
+	ADDQ    DI, R8
+	DECQ    R9
+	JNZ     tiles_0
+	VMOVUPD Y1, (AX)
+	VMOVUPD Y2, 64(AX)
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    CX, R8
+	MOVQ    SI, R9
+
+tiles_1:
+	VMOVUPD 32(R8), Y3
+	VADDPD  Y0, Y3, Y4
+	VSUBPD  Y0, Y4, Y4
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y2, Y2
+	ADDQ    DI, R8
+	DECQ    R9
+	JNZ     tiles_1
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 96(AX)
+	ADDQ    $0x00000180, AX
+	ADDQ    $0x18, DX
+	ADDQ    $0x00000040, CX
+	DECQ    BX
+	JNZ     cols
 	VZEROUPPER
 	RET
 
@@ -1331,6 +1702,109 @@ cols:
 	VZEROUPPER
 	RET
 
+// func packFixed32AVX512(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·packFixed32AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    shift+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    tiles+40(FP), DI
+	MOVQ    stride+48(FP), R8
+	SHLQ    $0x03, R8
+	VMOVUPD k3ff8000000000000<>+0(SB), Z0
+	VMOVUPD k0000000000000001<>+0(SB), Z1
+
+tiles:
+	MOVQ DX, R9
+	MOVQ BX, R10
+	MOVQ AX, R11
+	MOVQ SI, R12
+
+cols:
+	VBROADCASTSD (R9), Z2
+	VBROADCASTSD (R10), Z3
+	VCVTPS2PD    (CX), Z4
+	VSUBPD       Z2, Z4, Z4
+	VMULPD       Z3, Z4, Z4
+	VADDPD       Z0, Z4, Z4
+	VORPD        Z1, Z4, Z4
+	VSUBPD       Z0, Z4, Z4
+	VMOVUPD      Z4, (R11)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         R8, R11
+	DECQ         R12
+	JNZ          cols
+	ADDQ         $0x40, AX
+	DECQ         DI
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func columnSplits32AVX512(sums *float64, x *float32, grids *float64, d int, tiles int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·columnSplits32AVX512(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x05, DI
+
+cols:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VXORPD       Z6, Z6, Z6
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VCVTPS2PD   (R8), Z9
+	VMULPD      Z9, Z9, Z10
+	VMOVAPD     Z10, Z11
+	VFMSUB231PD Z9, Z9, Z11
+	VADDPD      Z0, Z9, Z12
+	VSUBPD      Z0, Z12, Z12
+	VSUBPD      Z12, Z9, Z9
+	VADDPD      Z12, Z3, Z3
+	VADDPD      Z9, Z4, Z4
+	VADDPD      Z1, Z10, Z9
+	VSUBPD      Z1, Z9, Z9
+	VSUBPD      Z9, Z10, Z10
+	VADDPD      Z9, Z5, Z5
+	VADDPD      Z10, Z6, Z6
+	VADDPD      Z2, Z11, Z9
+	VSUBPD      Z2, Z9, Z9
+	VSUBPD      Z9, Z11, Z11
+	VADDPD      Z9, Z7, Z7
+	VADDPD      Z11, Z8, Z8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Z3, (AX)
+	VMOVUPD     Z4, 64(AX)
+	VMOVUPD     Z5, 128(AX)
+	VMOVUPD     Z6, 192(AX)
+	VMOVUPD     Z7, 256(AX)
+	VMOVUPD     Z8, 320(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000020, CX
+	DECQ        BX
+	JNZ         cols
+	VZEROUPPER
+	RET
+
 // func margins64AVX512(z []float64, x []float64, w []float64)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·margins64AVX512(SB), NOSPLIT, $0-72
@@ -1539,6 +2013,147 @@ cols:
 	JNZ          cols
 	DECQ         SI
 	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func packFixed64AVX512(dst *float64, x *float64, shift *float64, scale *float64, d int, tiles int, stride int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·packFixed64AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    shift+16(FP), DX
+	MOVQ    scale+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    tiles+40(FP), DI
+	MOVQ    stride+48(FP), R8
+	SHLQ    $0x03, R8
+	VMOVUPD k3ff8000000000000<>+0(SB), Z0
+	VMOVUPD k0000000000000001<>+0(SB), Z1
+
+tiles:
+	MOVQ DX, R9
+	MOVQ BX, R10
+	MOVQ AX, R11
+	MOVQ SI, R12
+
+cols:
+	VBROADCASTSD (R9), Z2
+	VBROADCASTSD (R10), Z3
+	VMOVUPD      (CX), Z4
+	VSUBPD       Z2, Z4, Z4
+	VMULPD       Z3, Z4, Z4
+	VADDPD       Z0, Z4, Z4
+	VORPD        Z1, Z4, Z4
+	VSUBPD       Z0, Z4, Z4
+	VMOVUPD      Z4, (R11)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         R8, R11
+	DECQ         R12
+	JNZ          cols
+	ADDQ         $0x40, AX
+	DECQ         DI
+	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func columnSplits64AVX512(sums *float64, x *float64, grids *float64, d int, tiles int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·columnSplits64AVX512(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+cols:
+	VBROADCASTSD (DX), Z0
+	VBROADCASTSD 8(DX), Z1
+	VBROADCASTSD 16(DX), Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VXORPD       Z6, Z6, Z6
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VMOVUPD     (R8), Z9
+	VMULPD      Z9, Z9, Z10
+	VMOVAPD     Z10, Z11
+	VFMSUB231PD Z9, Z9, Z11
+	VADDPD      Z0, Z9, Z12
+	VSUBPD      Z0, Z12, Z12
+	VSUBPD      Z12, Z9, Z9
+	VADDPD      Z12, Z3, Z3
+	VADDPD      Z9, Z4, Z4
+	VADDPD      Z1, Z10, Z9
+	VSUBPD      Z1, Z9, Z9
+	VSUBPD      Z9, Z10, Z10
+	VADDPD      Z9, Z5, Z5
+	VADDPD      Z10, Z6, Z6
+	VADDPD      Z2, Z11, Z9
+	VSUBPD      Z2, Z9, Z9
+	VSUBPD      Z9, Z11, Z11
+	VADDPD      Z9, Z7, Z7
+	VADDPD      Z11, Z8, Z8
+	ADDQ        DI, R8
+	DECQ        R9
+	JNZ         tiles_0
+	VMOVUPD     Z3, (AX)
+	VMOVUPD     Z4, 64(AX)
+	VMOVUPD     Z5, 128(AX)
+	VMOVUPD     Z6, 192(AX)
+	VMOVUPD     Z7, 256(AX)
+	VMOVUPD     Z8, 320(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x18, DX
+	ADDQ        $0x00000040, CX
+	DECQ        BX
+	JNZ         cols
+	VZEROUPPER
+	RET
+
+// func columnSums64AVX512(sums *float64, x *float64, grids *float64, d int, tiles int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·columnSums64AVX512(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ grids+16(FP), DX
+	MOVQ d+24(FP), BX
+	MOVQ tiles+32(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x06, DI
+
+cols:
+	VBROADCASTSD (DX), Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	MOVQ         CX, R8
+	MOVQ         SI, R9
+
+tiles_0:
+	VMOVUPD (R8), Z3
+	VADDPD  Z0, Z3, Z4
+	VSUBPD  Z0, Z4, Z4
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z4, Z1, Z1
+	VADDPD  Z3, Z2, Z2
+	ADDQ    DI, R8
+	DECQ    R9
+	JNZ     tiles_0
+	VMOVUPD Z1, (AX)
+	VMOVUPD Z2, 64(AX)
+	ADDQ    $0x00000180, AX
+	ADDQ    $0x18, DX
+	ADDQ    $0x00000040, CX
+	DECQ    BX
+	JNZ     cols
 	VZEROUPPER
 	RET
 
@@ -2050,16 +2665,6 @@ summed:
 	VZEROUPPER
 	RET
 
-DATA k0000000000000001<>+0(SB)/8, $0x0000000000000001
-DATA k0000000000000001<>+8(SB)/8, $0x0000000000000001
-DATA k0000000000000001<>+16(SB)/8, $0x0000000000000001
-DATA k0000000000000001<>+24(SB)/8, $0x0000000000000001
-DATA k0000000000000001<>+32(SB)/8, $0x0000000000000001
-DATA k0000000000000001<>+40(SB)/8, $0x0000000000000001
-DATA k0000000000000001<>+48(SB)/8, $0x0000000000000001
-DATA k0000000000000001<>+56(SB)/8, $0x0000000000000001
-GLOBL k0000000000000001<>(SB), RODATA|NOPTR, $64
-
 // func widenAVX2(dst *float64, src *float32, n int)
 // Requires: AVX
 TEXT ·widenAVX2(SB), NOSPLIT, $0-24
@@ -2284,111 +2889,162 @@ DATA k0000000100000001<>+48(SB)/8, $0x0000000100000001
 DATA k0000000100000001<>+56(SB)/8, $0x0000000100000001
 GLOBL k0000000100000001<>(SB), RODATA|NOPTR, $64
 
-// func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
-// Requires: AVX
-TEXT ·packFixed32AVX2(SB), NOSPLIT, $0-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    shift+16(FP), DX
-	MOVQ    scale+24(FP), BX
-	MOVQ    d+32(FP), SI
-	MOVQ    tiles+40(FP), DI
-	MOVQ    stride+48(FP), R8
-	SHLQ    $0x03, R8
-	VMOVUPD k3ff8000000000000<>+0(SB), Y0
-	VMOVUPD k0000000000000001<>+0(SB), Y1
+// func staysAVX512(doubt *uint8, x *float32, was *int32, c *float32, start *float32, err *[2]float32, d int, groups int, fours int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·staysAVX512(SB), NOSPLIT, $0-72
+	MOVQ doubt+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ was+16(FP), DX
+	MOVQ c+24(FP), BX
+	MOVQ start+32(FP), SI
+	MOVQ d+48(FP), DI
+	MOVQ DI, R8
+	SHLQ $0x05, R8
+	LEAQ (R8)(R8*2), R9
 
-tiles:
-	MOVQ DX, R9
-	MOVQ BX, R10
-	MOVQ AX, R11
-	MOVQ SI, R12
+fours:
+	MOVQ    groups+56(FP), R12
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+	XORL    R13, R13
+	VMOVUPS k7f8000007f800000<>+0(SB), Z0
+	VMOVUPS Z0, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS k7f8000007f800000<>+0(SB), Z5
+	VMOVUPS Z5, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
 
-cols:
-	VBROADCASTSD (R9), Y2
-	VBROADCASTSD (R10), Y3
-	VCVTPS2PD    (CX), Y4
-	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
-	VORPD        Y1, Y4, Y4
-	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, (R11)
-	VCVTPS2PD    16(CX), Y4
-	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
-	VORPD        Y1, Y4, Y4
-	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, 32(R11)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x08, R9
-	ADDQ         $0x08, R10
-	ADDQ         R8, R11
-	DECQ         R12
-	JNZ          cols
-	ADDQ         $0x40, AX
-	DECQ         DI
-	JNZ          tiles
-	VZEROUPPER
-	RET
-
-DATA k3ff8000000000000<>+0(SB)/8, $0x3ff8000000000000
-DATA k3ff8000000000000<>+8(SB)/8, $0x3ff8000000000000
-DATA k3ff8000000000000<>+16(SB)/8, $0x3ff8000000000000
-DATA k3ff8000000000000<>+24(SB)/8, $0x3ff8000000000000
-DATA k3ff8000000000000<>+32(SB)/8, $0x3ff8000000000000
-DATA k3ff8000000000000<>+40(SB)/8, $0x3ff8000000000000
-DATA k3ff8000000000000<>+48(SB)/8, $0x3ff8000000000000
-DATA k3ff8000000000000<>+56(SB)/8, $0x3ff8000000000000
-GLOBL k3ff8000000000000<>(SB), RODATA|NOPTR, $64
-
-// func packFixed64AVX2(dst *float64, x *float64, shift *float64, scale *float64, d int, tiles int, stride int)
-// Requires: AVX
-TEXT ·packFixed64AVX2(SB), NOSPLIT, $0-56
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    shift+16(FP), DX
-	MOVQ    scale+24(FP), BX
-	MOVQ    d+32(FP), SI
-	MOVQ    tiles+40(FP), DI
-	MOVQ    stride+48(FP), R8
-	SHLQ    $0x03, R8
-	VMOVUPD k3ff8000000000000<>+0(SB), Y0
-	VMOVUPD k0000000000000001<>+0(SB), Y1
-
-tiles:
-	MOVQ DX, R9
-	MOVQ BX, R10
-	MOVQ AX, R11
-	MOVQ SI, R12
+groups:
+	VBROADCASTSS (R11), Z10
+	VBROADCASTSS (R11), Z11
+	VBROADCASTSS 4(R11), Z12
+	VBROADCASTSS 4(R11), Z13
+	VBROADCASTSS 8(R11), Z14
+	VBROADCASTSS 8(R11), Z15
+	VBROADCASTSS 12(R11), Z16
+	VBROADCASTSS 12(R11), Z17
+	MOVQ         CX, R14
+	MOVQ         DI, R15
 
 cols:
-	VBROADCASTSD (R9), Y2
-	VBROADCASTSD (R10), Y3
-	VMOVUPD      (CX), Y4
-	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
-	VORPD        Y1, Y4, Y4
-	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, (R11)
-	VMOVUPD      32(CX), Y4
-	VSUBPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
-	VORPD        Y1, Y4, Y4
-	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      Y4, 32(R11)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x08, R9
-	ADDQ         $0x08, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	VMOVUPS      (R14), Y4
+	VINSERTF32X8 $0x01, (R14)(R8*1), Z4, Z4
+	VMOVUPS      (R14)(R8*2), Y9
+	VINSERTF32X8 $0x01, (R14)(R9*1), Z9, Z9
+	VBROADCASTSS (R10), Z18
+	VFMADD231PS  Z18, Z4, Z10
+	VFMADD231PS  Z18, Z9, Z11
+	VBROADCASTSS 4(R10), Z18
+	VFMADD231PS  Z18, Z4, Z12
+	VFMADD231PS  Z18, Z9, Z13
+	VBROADCASTSS 8(R10), Z18
+	VFMADD231PS  Z18, Z4, Z14
+	VFMADD231PS  Z18, Z9, Z15
+	VBROADCASTSS 12(R10), Z18
+	VFMADD231PS  Z18, Z4, Z16
+	VFMADD231PS  Z18, Z9, Z17
+	ADDQ         $0x20, R14
+	ADDQ         $0x10, R10
+	DECQ         R15
 	JNZ          cols
-	ADDQ         $0x40, AX
-	DECQ         DI
-	JNZ          tiles
+	VPBROADCASTD R13, Z18
+	VCMPPS       $0x11, Z0, Z10, K1
+	VMAXPS       Z10, Z0, Z19
+	VMINPS       Z19, Z1, Z1
+	VMINPS       Z10, Z0, Z0
+	VMOVDQA32    Z18, K1, Z2
+	VCMPPS       $0x11, Z5, Z11, K1
+	VMAXPS       Z11, Z5, Z10
+	VMINPS       Z10, Z6, Z6
+	VMINPS       Z11, Z5, Z5
+	VMOVDQA32    Z18, K1, Z7
+	INCL         R13
+	VPBROADCASTD R13, Z10
+	VCMPPS       $0x11, Z0, Z12, K1
+	VMAXPS       Z12, Z0, Z11
+	VMINPS       Z11, Z1, Z1
+	VMINPS       Z12, Z0, Z0
+	VMOVDQA32    Z10, K1, Z2
+	VCMPPS       $0x11, Z5, Z13, K1
+	VMAXPS       Z13, Z5, Z11
+	VMINPS       Z11, Z6, Z6
+	VMINPS       Z13, Z5, Z5
+	VMOVDQA32    Z10, K1, Z7
+	INCL         R13
+	VPBROADCASTD R13, Z10
+	VCMPPS       $0x11, Z0, Z14, K1
+	VMAXPS       Z14, Z0, Z11
+	VMINPS       Z11, Z1, Z1
+	VMINPS       Z14, Z0, Z0
+	VMOVDQA32    Z10, K1, Z2
+	VCMPPS       $0x11, Z5, Z15, K1
+	VMAXPS       Z15, Z5, Z11
+	VMINPS       Z11, Z6, Z6
+	VMINPS       Z15, Z5, Z5
+	VMOVDQA32    Z10, K1, Z7
+	INCL         R13
+	VPBROADCASTD R13, Z10
+	VCMPPS       $0x11, Z0, Z16, K1
+	VMAXPS       Z16, Z0, Z11
+	VMINPS       Z11, Z1, Z1
+	VMINPS       Z16, Z0, Z0
+	VMOVDQA32    Z10, K1, Z2
+	VCMPPS       $0x11, Z5, Z17, K1
+	VMAXPS       Z17, Z5, Z11
+	VMINPS       Z11, Z6, Z6
+	VMINPS       Z17, Z5, Z5
+	VMOVDQA32    Z10, K1, Z7
+	INCL         R13
+	ADDQ         $0x10, R11
+	DECQ         R12
+	JNZ          groups
+	MOVQ         R8, R10
+	SHLQ         $0x04, R10
+	ADDQ         CX, R10
+	MOVQ         CX, R14
+	MOVQ         DI, R15
+
+norms:
+	VMOVUPS      (R14), Y4
+	VINSERTF32X8 $0x01, (R14)(R8*1), Z4, Z4
+	VMOVUPS      (R14)(R8*2), Y9
+	VINSERTF32X8 $0x01, (R14)(R9*1), Z9, Z9
+	PREFETCHT0   (R10)
+	PREFETCHT0   64(R10)
+	ADDQ         $0x00000080, R10
+	VFMADD231PS  Z4, Z4, Z3
+	VFMADD231PS  Z9, Z9, Z8
+	ADDQ         $0x20, R14
+	DECQ         R15
+	JNZ          norms
+	MOVQ         err+40(FP), R10
+	VBROADCASTSS (R10), Z10
+	VBROADCASTSS 4(R10), Z11
+	VFMADD231PS  Z11, Z3, Z10
+	VSUBPS       Z0, Z1, Z0
+	VCMPPS       $0x1e, Z10, Z0, K1
+	VPCMPEQD     (DX), Z2, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, R11
+	NOTL         R11
+	MOVW         R11, (AX)
+	VBROADCASTSS (R10), Z0
+	VBROADCASTSS 4(R10), Z1
+	VFMADD231PS  Z1, Z8, Z0
+	VSUBPS       Z5, Z6, Z1
+	VCMPPS       $0x1e, Z0, Z1, K1
+	VPCMPEQD     64(DX), Z7, K2
+	KANDW        K1, K2, K2
+	KMOVW        K2, R10
+	NOTL         R10
+	MOVW         R10, 2(AX)
+	ADDQ         $0x04, AX
+	ADDQ         $0x00000080, DX
+	LEAQ         (CX)(R8*4), CX
+	DECQ         fours+64(FP)
+	JNZ          fours
 	VZEROUPPER
 	RET
 
@@ -2517,6 +3173,192 @@ DATA k0160000000000000<>+40(SB)/8, $0x0160000000000000
 DATA k0160000000000000<>+48(SB)/8, $0x0160000000000000
 DATA k0160000000000000<>+56(SB)/8, $0x0160000000000000
 GLOBL k0160000000000000<>(SB), RODATA|NOPTR, $64
+
+// func addFixedAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addFixedAVX512(SB), NOSPLIT, $0-48
+	MOVQ    m+0(FP), AX
+	MOVQ    mstride+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    b+24(FP), BX
+	MOVQ    stride+32(FP), SI
+	MOVQ    rows+40(FP), DI
+	SHLQ    $0x03, SI
+	SHLQ    $0x03, CX
+	LEAQ    (SI)(SI*2), R9
+	LEAQ    (DX)(R9*1), R8
+	LEAQ    (BX)(R9*2), R10
+	ADDQ    BX, R9
+	VMOVUPD k4058000000000000<>+0(SB), Z0
+	VMOVUPD k4058000000000000<>+0(SB), Z1
+	VMOVUPD k4058000000000000<>+0(SB), Z2
+	VMOVUPD k4058000000000000<>+0(SB), Z3
+	VMOVUPD k4058000000000000<>+0(SB), Z4
+	VMOVUPD k4058000000000000<>+0(SB), Z5
+	VMOVUPD k4058000000000000<>+0(SB), Z6
+	VMOVUPD k4058000000000000<>+0(SB), Z7
+	VMOVUPD k4058000000000000<>+0(SB), Z8
+	VMOVUPD k4058000000000000<>+0(SB), Z9
+	VMOVUPD k4058000000000000<>+0(SB), Z10
+	VMOVUPD k4058000000000000<>+0(SB), Z11
+	VMOVUPD k4058000000000000<>+0(SB), Z12
+	VMOVUPD k4058000000000000<>+0(SB), Z13
+	VMOVUPD k4058000000000000<>+0(SB), Z14
+	VMOVUPD k4058000000000000<>+0(SB), Z15
+	VMOVUPD k4058000000000000<>+0(SB), Z16
+	VMOVUPD k4058000000000000<>+0(SB), Z17
+	VMOVUPD k4058000000000000<>+0(SB), Z18
+	VMOVUPD k4058000000000000<>+0(SB), Z19
+	VMOVUPD k4058000000000000<>+0(SB), Z20
+	VMOVUPD k4058000000000000<>+0(SB), Z21
+	VMOVUPD k4058000000000000<>+0(SB), Z22
+	VMOVUPD k4058000000000000<>+0(SB), Z23
+
+rows:
+	VMOVUPD     (DX), Z24
+	VMOVUPD     (DX)(SI*1), Z25
+	VMOVUPD     (DX)(SI*2), Z26
+	VMOVUPD     (BX), Z27
+	VFMADD231PD Z27, Z24, Z0
+	VFMADD231PD Z27, Z25, Z8
+	VFMADD231PD Z27, Z26, Z16
+	VMOVUPD     (BX)(SI*1), Z27
+	VFMADD231PD Z27, Z24, Z1
+	VFMADD231PD Z27, Z25, Z9
+	VFMADD231PD Z27, Z26, Z17
+	VMOVUPD     (BX)(SI*2), Z27
+	VFMADD231PD Z27, Z24, Z2
+	VFMADD231PD Z27, Z25, Z10
+	VFMADD231PD Z27, Z26, Z18
+	VMOVUPD     (R9), Z27
+	VFMADD231PD Z27, Z24, Z3
+	VFMADD231PD Z27, Z25, Z11
+	VFMADD231PD Z27, Z26, Z19
+	VMOVUPD     (R9)(SI*1), Z27
+	VFMADD231PD Z27, Z24, Z4
+	VFMADD231PD Z27, Z25, Z12
+	VFMADD231PD Z27, Z26, Z20
+	VMOVUPD     (R9)(SI*2), Z27
+	VFMADD231PD Z27, Z24, Z5
+	VFMADD231PD Z27, Z25, Z13
+	VFMADD231PD Z27, Z26, Z21
+	VMOVUPD     (R10), Z27
+	VFMADD231PD Z27, Z24, Z6
+	VFMADD231PD Z27, Z25, Z14
+	VFMADD231PD Z27, Z26, Z22
+	VMOVUPD     (R10)(SI*1), Z27
+	VFMADD231PD Z27, Z24, Z7
+	VFMADD231PD Z27, Z25, Z15
+	VFMADD231PD Z27, Z26, Z23
+	PREFETCHT0  (R8)
+	PREFETCHT0  64(R8)
+	PREFETCHT0  128(R8)
+	ADDQ        $0x000000c0, R8
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, R9
+	ADDQ        $0x40, R10
+	SUBQ        $0x08, DI
+	JNZ         rows
+	VPUNPCKLQDQ Z1, Z0, Z24
+	VPUNPCKHQDQ Z1, Z0, Z0
+	VPADDQ      Z0, Z24, Z24
+	VPUNPCKLQDQ Z3, Z2, Z0
+	VPUNPCKHQDQ Z3, Z2, Z2
+	VPADDQ      Z2, Z0, Z0
+	VPUNPCKLQDQ Z5, Z4, Z1
+	VPUNPCKHQDQ Z5, Z4, Z4
+	VPADDQ      Z4, Z1, Z1
+	VPUNPCKLQDQ Z7, Z6, Z2
+	VPUNPCKHQDQ Z7, Z6, Z6
+	VPADDQ      Z6, Z2, Z2
+	VSHUFI64X2  $0x44, Z0, Z24, Z3
+	VSHUFI64X2  $0xee, Z0, Z24, Z24
+	VPADDQ      Z24, Z3, Z3
+	VSHUFI64X2  $0x44, Z2, Z1, Z0
+	VSHUFI64X2  $0xee, Z2, Z1, Z1
+	VPADDQ      Z1, Z0, Z0
+	VSHUFI64X2  $0x88, Z0, Z3, Z1
+	VSHUFI64X2  $0xdd, Z0, Z3, Z3
+	VPADDQ      Z3, Z1, Z1
+	VPSUBQ      k02c0000000000000<>+0(SB), Z1, Z1
+	VPADDQ      (AX), Z1, Z1
+	VMOVDQU64   Z1, (AX)
+	ADDQ        CX, AX
+	VPUNPCKLQDQ Z9, Z8, Z0
+	VPUNPCKHQDQ Z9, Z8, Z8
+	VPADDQ      Z8, Z0, Z0
+	VPUNPCKLQDQ Z11, Z10, Z1
+	VPUNPCKHQDQ Z11, Z10, Z10
+	VPADDQ      Z10, Z1, Z1
+	VPUNPCKLQDQ Z13, Z12, Z2
+	VPUNPCKHQDQ Z13, Z12, Z12
+	VPADDQ      Z12, Z2, Z2
+	VPUNPCKLQDQ Z15, Z14, Z3
+	VPUNPCKHQDQ Z15, Z14, Z14
+	VPADDQ      Z14, Z3, Z3
+	VSHUFI64X2  $0x44, Z1, Z0, Z4
+	VSHUFI64X2  $0xee, Z1, Z0, Z0
+	VPADDQ      Z0, Z4, Z4
+	VSHUFI64X2  $0x44, Z3, Z2, Z0
+	VSHUFI64X2  $0xee, Z3, Z2, Z2
+	VPADDQ      Z2, Z0, Z0
+	VSHUFI64X2  $0x88, Z0, Z4, Z1
+	VSHUFI64X2  $0xdd, Z0, Z4, Z4
+	VPADDQ      Z4, Z1, Z1
+	VPSUBQ      k02c0000000000000<>+0(SB), Z1, Z1
+	VPADDQ      (AX), Z1, Z1
+	VMOVDQU64   Z1, (AX)
+	ADDQ        CX, AX
+	VPUNPCKLQDQ Z17, Z16, Z0
+	VPUNPCKHQDQ Z17, Z16, Z16
+	VPADDQ      Z16, Z0, Z0
+	VPUNPCKLQDQ Z19, Z18, Z1
+	VPUNPCKHQDQ Z19, Z18, Z18
+	VPADDQ      Z18, Z1, Z1
+	VPUNPCKLQDQ Z21, Z20, Z2
+	VPUNPCKHQDQ Z21, Z20, Z20
+	VPADDQ      Z20, Z2, Z2
+	VPUNPCKLQDQ Z23, Z22, Z3
+	VPUNPCKHQDQ Z23, Z22, Z22
+	VPADDQ      Z22, Z3, Z3
+	VSHUFI64X2  $0x44, Z1, Z0, Z4
+	VSHUFI64X2  $0xee, Z1, Z0, Z0
+	VPADDQ      Z0, Z4, Z4
+	VSHUFI64X2  $0x44, Z3, Z2, Z0
+	VSHUFI64X2  $0xee, Z3, Z2, Z2
+	VPADDQ      Z2, Z0, Z0
+	VSHUFI64X2  $0x88, Z0, Z4, Z1
+	VSHUFI64X2  $0xdd, Z0, Z4, Z4
+	VPADDQ      Z4, Z1, Z1
+	VPSUBQ      k02c0000000000000<>+0(SB), Z1, Z1
+	VPADDQ      (AX), Z1, Z1
+	VMOVDQU64   Z1, (AX)
+	VZEROUPPER
+	RET
+
+DATA k02c0000000000000<>+0(SB)/8, $0x02c0000000000000
+DATA k02c0000000000000<>+8(SB)/8, $0x02c0000000000000
+DATA k02c0000000000000<>+16(SB)/8, $0x02c0000000000000
+DATA k02c0000000000000<>+24(SB)/8, $0x02c0000000000000
+DATA k02c0000000000000<>+32(SB)/8, $0x02c0000000000000
+DATA k02c0000000000000<>+40(SB)/8, $0x02c0000000000000
+DATA k02c0000000000000<>+48(SB)/8, $0x02c0000000000000
+DATA k02c0000000000000<>+56(SB)/8, $0x02c0000000000000
+GLOBL k02c0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func fetchLines(p *byte, lines int)
+// Requires: MMX+
+TEXT ·fetchLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ lines+8(FP), CX
+
+line:
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        line
+	RET
 
 // func fixAllAVX2(v *float64, n int, scale float64, most *[4]float64) (sum int, bad int)
 // Requires: AVX, AVX2
@@ -2879,160 +3721,6 @@ DATA k7fffffff7fffffff<>+48(SB)/8, $0x7fffffff7fffffff
 DATA k7fffffff7fffffff<>+56(SB)/8, $0x7fffffff7fffffff
 GLOBL k7fffffff7fffffff<>(SB), RODATA|NOPTR, $64
 
-// func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
-// Requires: AVX, FMA3
-TEXT ·columnSplits32AVX2(SB), NOSPLIT, $0-40
-	MOVQ sums+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ grids+16(FP), DX
-	MOVQ d+24(FP), BX
-	MOVQ tiles+32(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x05, DI
-
-cols:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VXORPD       Y8, Y8, Y8
-	MOVQ         CX, R8
-	MOVQ         SI, R9
-
-tiles_0:
-	VCVTPS2PD   (R8), Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVAPD     Y10, Y11
-	VFMSUB231PD Y9, Y9, Y11
-	VADDPD      Y0, Y9, Y12
-	VSUBPD      Y0, Y12, Y12
-	VSUBPD      Y12, Y9, Y9
-	VADDPD      Y12, Y3, Y3
-	VADDPD      Y9, Y4, Y4
-	VADDPD      Y1, Y10, Y9
-	VSUBPD      Y1, Y9, Y9
-	VSUBPD      Y9, Y10, Y10
-	VADDPD      Y9, Y5, Y5
-	VADDPD      Y10, Y6, Y6
-	VADDPD      Y2, Y11, Y9
-	VSUBPD      Y2, Y9, Y9
-	VSUBPD      Y9, Y11, Y11
-	VADDPD      Y9, Y7, Y7
-	VADDPD      Y11, Y8, Y8
-	ADDQ        DI, R8
-	DECQ        R9
-	JNZ         tiles_0
-	VMOVUPD     Y3, (AX)
-	VMOVUPD     Y4, 64(AX)
-	VMOVUPD     Y5, 128(AX)
-	VMOVUPD     Y6, 192(AX)
-	VMOVUPD     Y7, 256(AX)
-	VMOVUPD     Y8, 320(AX)
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	MOVQ        CX, R8
-	MOVQ        SI, R9
-
-tiles_1:
-	VCVTPS2PD   16(R8), Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVAPD     Y10, Y11
-	VFMSUB231PD Y9, Y9, Y11
-	VADDPD      Y0, Y9, Y12
-	VSUBPD      Y0, Y12, Y12
-	VSUBPD      Y12, Y9, Y9
-	VADDPD      Y12, Y3, Y3
-	VADDPD      Y9, Y4, Y4
-	VADDPD      Y1, Y10, Y9
-	VSUBPD      Y1, Y9, Y9
-	VSUBPD      Y9, Y10, Y10
-	VADDPD      Y9, Y5, Y5
-	VADDPD      Y10, Y6, Y6
-	VADDPD      Y2, Y11, Y9
-	VSUBPD      Y2, Y9, Y9
-	VSUBPD      Y9, Y11, Y11
-	VADDPD      Y9, Y7, Y7
-	VADDPD      Y11, Y8, Y8
-	ADDQ        DI, R8
-	DECQ        R9
-	JNZ         tiles_1
-	VMOVUPD     Y3, 32(AX)
-	VMOVUPD     Y4, 96(AX)
-	VMOVUPD     Y5, 160(AX)
-	VMOVUPD     Y6, 224(AX)
-	VMOVUPD     Y7, 288(AX)
-	VMOVUPD     Y8, 352(AX)
-	ADDQ        $0x00000180, AX
-	ADDQ        $0x18, DX
-	ADDQ        $0x00000020, CX
-	DECQ        BX
-	JNZ         cols
-	VZEROUPPER
-	RET
-
-// func columnSums32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
-// Requires: AVX
-TEXT ·columnSums32AVX2(SB), NOSPLIT, $0-40
-	MOVQ sums+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ grids+16(FP), DX
-	MOVQ d+24(FP), BX
-	MOVQ tiles+32(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x05, DI
-
-cols:
-	VBROADCASTSD (DX), Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	MOVQ         CX, R8
-	MOVQ         SI, R9
-
-tiles_0:
-	VCVTPS2PD (R8), Y3
-	VADDPD    Y0, Y3, Y4
-	VSUBPD    Y0, Y4, Y4
-	VSUBPD    Y4, Y3, Y3
-	VADDPD    Y4, Y1, Y1
-	VADDPD    Y3, Y2, Y2
-	ADDQ      DI, R8
-	DECQ      R9
-	JNZ       tiles_0
-	VMOVUPD   Y1, (AX)
-	VMOVUPD   Y2, 64(AX)
-	VXORPD    Y1, Y1, Y1
-	VXORPD    Y2, Y2, Y2
-	MOVQ      CX, R8
-	MOVQ      SI, R9
-
-tiles_1:
-	VCVTPS2PD 16(R8), Y3
-	VADDPD    Y0, Y3, Y4
-	VSUBPD    Y0, Y4, Y4
-	VSUBPD    Y4, Y3, Y3
-	VADDPD    Y4, Y1, Y1
-	VADDPD    Y3, Y2, Y2
-	ADDQ      DI, R8
-	DECQ      R9
-	JNZ       tiles_1
-	VMOVUPD   Y1, 32(AX)
-	VMOVUPD   Y2, 96(AX)
-	ADDQ      $0x00000180, AX
-	ADDQ      $0x18, DX
-	ADDQ      $0x00000020, CX
-	DECQ      BX
-	JNZ       cols
-	VZEROUPPER
-	RET
-
 // func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
 // Requires: AVX
 TEXT ·columnLeast64AVX2(SB), NOSPLIT, $0-32
@@ -3150,159 +3838,129 @@ tiles_1_end:
 	VZEROUPPER
 	RET
 
-// func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
-// Requires: AVX, FMA3
-TEXT ·columnSplits64AVX2(SB), NOSPLIT, $0-40
-	MOVQ sums+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ grids+16(FP), DX
-	MOVQ d+24(FP), BX
-	MOVQ tiles+32(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x06, DI
+// func columnEnds32AVX2(low *float32, high *float32, least *uint32, sums *float64, x *float32, d int, tiles int)
+// Requires: AVX, AVX2
+TEXT ·columnEnds32AVX2(SB), NOSPLIT, $0-56
+	MOVQ     low+0(FP), AX
+	MOVQ     high+8(FP), CX
+	MOVQ     least+16(FP), DX
+	MOVQ     sums+24(FP), BX
+	MOVQ     x+32(FP), SI
+	MOVQ     d+40(FP), DI
+	MOVQ     tiles+48(FP), R8
+	MOVQ     DI, R9
+	SHLQ     $0x05, R9
+	VPCMPEQD Y0, Y0, Y0
 
 cols:
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VXORPD       Y6, Y6, Y6
-	VXORPD       Y7, Y7, Y7
-	VXORPD       Y8, Y8, Y8
-	MOVQ         CX, R8
-	MOVQ         SI, R9
+	VMOVUPS k7f8000007f800000<>+0(SB), Y1
+	VMOVUPS kff800000ff800000<>+0(SB), Y2
+	VMOVDQA Y0, Y3
+	VMOVUPS k7f8000007f800000<>+0(SB), Y4
+	VMOVUPS kff800000ff800000<>+0(SB), Y5
+	VMOVDQA Y0, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	MOVQ    SI, R10
+	MOVQ    R8, R11
+	SUBQ    $0x02, R11
+	JLT     last
 
-tiles_0:
-	VMOVUPD     (R8), Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVAPD     Y10, Y11
-	VFMSUB231PD Y9, Y9, Y11
-	VADDPD      Y0, Y9, Y12
-	VSUBPD      Y0, Y12, Y12
-	VSUBPD      Y12, Y9, Y9
-	VADDPD      Y12, Y3, Y3
-	VADDPD      Y9, Y4, Y4
-	VADDPD      Y1, Y10, Y9
-	VSUBPD      Y1, Y9, Y9
-	VSUBPD      Y9, Y10, Y10
-	VADDPD      Y9, Y5, Y5
-	VADDPD      Y10, Y6, Y6
-	VADDPD      Y2, Y11, Y9
-	VSUBPD      Y2, Y9, Y9
-	VSUBPD      Y9, Y11, Y11
-	VADDPD      Y9, Y7, Y7
-	VADDPD      Y11, Y8, Y8
-	ADDQ        DI, R8
-	DECQ        R9
-	JNZ         tiles_0
-	VMOVUPD     Y3, (AX)
-	VMOVUPD     Y4, 64(AX)
-	VMOVUPD     Y5, 128(AX)
-	VMOVUPD     Y6, 192(AX)
-	VMOVUPD     Y7, 256(AX)
-	VMOVUPD     Y8, 320(AX)
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	MOVQ        CX, R8
-	MOVQ        SI, R9
+pairs:
+	VMOVUPS   (R10), Y11
+	VMINPS    Y11, Y1, Y1
+	VMAXPS    Y11, Y2, Y2
+	VPADDD    Y11, Y11, Y11
+	VPADDD    Y0, Y11, Y11
+	VPMINUD   Y11, Y3, Y3
+	VCVTPS2PD (R10), Y11
+	VADDPD    Y11, Y7, Y7
+	VCVTPS2PD 16(R10), Y11
+	VADDPD    Y11, Y8, Y8
+	ADDQ      R9, R10
+	VMOVUPS   (R10), Y11
+	VMINPS    Y11, Y4, Y4
+	VMAXPS    Y11, Y5, Y5
+	VPADDD    Y11, Y11, Y11
+	VPADDD    Y0, Y11, Y11
+	VPMINUD   Y11, Y6, Y6
+	VCVTPS2PD (R10), Y11
+	VADDPD    Y11, Y9, Y9
+	VCVTPS2PD 16(R10), Y11
+	VADDPD    Y11, Y10, Y10
+	ADDQ      R9, R10
+	SUBQ      $0x02, R11
+	JGE       pairs
 
-tiles_1:
-	VMOVUPD     32(R8), Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVAPD     Y10, Y11
-	VFMSUB231PD Y9, Y9, Y11
-	VADDPD      Y0, Y9, Y12
-	VSUBPD      Y0, Y12, Y12
-	VSUBPD      Y12, Y9, Y9
-	VADDPD      Y12, Y3, Y3
-	VADDPD      Y9, Y4, Y4
-	VADDPD      Y1, Y10, Y9
-	VSUBPD      Y1, Y9, Y9
-	VSUBPD      Y9, Y10, Y10
-	VADDPD      Y9, Y5, Y5
-	VADDPD      Y10, Y6, Y6
-	VADDPD      Y2, Y11, Y9
-	VSUBPD      Y2, Y9, Y9
-	VSUBPD      Y9, Y11, Y11
-	VADDPD      Y9, Y7, Y7
-	VADDPD      Y11, Y8, Y8
-	ADDQ        DI, R8
-	DECQ        R9
-	JNZ         tiles_1
-	VMOVUPD     Y3, 32(AX)
-	VMOVUPD     Y4, 96(AX)
-	VMOVUPD     Y5, 160(AX)
-	VMOVUPD     Y6, 224(AX)
-	VMOVUPD     Y7, 288(AX)
-	VMOVUPD     Y8, 352(AX)
-	ADDQ        $0x00000180, AX
-	ADDQ        $0x18, DX
-	ADDQ        $0x00000040, CX
-	DECQ        BX
-	JNZ         cols
+last:
+	CMPQ      R11, $-2
+	JEQ       fold
+	VMOVUPS   (R10), Y11
+	VMINPS    Y11, Y1, Y1
+	VMAXPS    Y11, Y2, Y2
+	VPADDD    Y11, Y11, Y11
+	VPADDD    Y0, Y11, Y11
+	VPMINUD   Y11, Y3, Y3
+	VCVTPS2PD (R10), Y11
+	VADDPD    Y11, Y7, Y7
+	VCVTPS2PD 16(R10), Y11
+	VADDPD    Y11, Y8, Y8
+	ADDQ      R9, R10
+
+fold:
+	VMINPS       Y4, Y1, Y1
+	VPERM2F128   $0x01, Y1, Y1, Y4
+	VMINPS       Y4, Y1, Y1
+	VPERMILPS    $0x4e, Y1, Y4
+	VMINPS       Y4, Y1, Y1
+	VPERMILPS    $0xb1, Y1, Y4
+	VMINPS       Y4, Y1, Y1
+	VMOVSS       X1, (AX)
+	VMAXPS       Y5, Y2, Y2
+	VPERM2F128   $0x01, Y2, Y2, Y1
+	VMAXPS       Y1, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y1
+	VMAXPS       Y1, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y1
+	VMAXPS       Y1, Y2, Y2
+	VMOVSS       X2, (CX)
+	VPMINUD      Y6, Y3, Y3
+	VPERM2F128   $0x01, Y3, Y3, Y1
+	VPMINUD      Y1, Y3, Y3
+	VPERMILPS    $0x4e, Y3, Y1
+	VPMINUD      Y1, Y3, Y3
+	VPERMILPS    $0xb1, Y3, Y1
+	VPMINUD      Y1, Y3, Y3
+	VMOVD        X3, (DX)
+	VADDPD       Y8, Y7, Y7
+	VADDPD       Y10, Y9, Y9
+	VADDPD       Y9, Y7, Y7
+	VEXTRACTF128 $0x01, Y7, X1
+	VADDPD       X1, X7, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDSD       X2, X1, X1
+	VMOVSD       X1, (BX)
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x08, BX
+	ADDQ         $0x20, SI
+	DECQ         DI
+	JNZ          cols
 	VZEROUPPER
 	RET
 
-// func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
-// Requires: AVX
-TEXT ·columnSums64AVX2(SB), NOSPLIT, $0-40
-	MOVQ sums+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ grids+16(FP), DX
-	MOVQ d+24(FP), BX
-	MOVQ tiles+32(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x06, DI
-
-cols:
-	VBROADCASTSD (DX), Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	MOVQ         CX, R8
-	MOVQ         SI, R9
-
-tiles_0:
-	VMOVUPD (R8), Y3
-	VADDPD  Y0, Y3, Y4
-	VSUBPD  Y0, Y4, Y4
-	VSUBPD  Y4, Y3, Y3
-	VADDPD  Y4, Y1, Y1
-	VADDPD  Y3, Y2, Y2
-	ADDQ    DI, R8
-	DECQ    R9
-	JNZ     tiles_0
-	VMOVUPD Y1, (AX)
-	VMOVUPD Y2, 64(AX)
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    CX, R8
-	MOVQ    SI, R9
-
-tiles_1:
-	VMOVUPD 32(R8), Y3
-	VADDPD  Y0, Y3, Y4
-	VSUBPD  Y0, Y4, Y4
-	VSUBPD  Y4, Y3, Y3
-	VADDPD  Y4, Y1, Y1
-	VADDPD  Y3, Y2, Y2
-	ADDQ    DI, R8
-	DECQ    R9
-	JNZ     tiles_1
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD Y2, 96(AX)
-	ADDQ    $0x00000180, AX
-	ADDQ    $0x18, DX
-	ADDQ    $0x00000040, CX
-	DECQ    BX
-	JNZ     cols
-	VZEROUPPER
-	RET
+DATA kff800000ff800000<>+0(SB)/8, $0xff800000ff800000
+DATA kff800000ff800000<>+8(SB)/8, $0xff800000ff800000
+DATA kff800000ff800000<>+16(SB)/8, $0xff800000ff800000
+DATA kff800000ff800000<>+24(SB)/8, $0xff800000ff800000
+DATA kff800000ff800000<>+32(SB)/8, $0xff800000ff800000
+DATA kff800000ff800000<>+40(SB)/8, $0xff800000ff800000
+DATA kff800000ff800000<>+48(SB)/8, $0xff800000ff800000
+DATA kff800000ff800000<>+56(SB)/8, $0xff800000ff800000
+GLOBL kff800000ff800000<>(SB), RODATA|NOPTR, $64
 
 // func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)
 // Requires: AVX, FMA3

@@ -4,9 +4,13 @@ package f64
 
 func levels() []bodies {
 	avx2 := bodies{"avx2", margins32AVX2, margins64AVX2, grad32AVX2, grad64AVX2, logisticAVX2, expAVX2, dotAVX2,
-		standardize32AVX2, standardize64AVX2}
+		standardize32AVX2, standardize64AVX2,
+		packFixedBody(packFixed32AVX2), packFixedBody(packFixed64AVX2), addFixedBody,
+		columnSplitsBody(columnSplits32AVX2), columnSplitsBody(columnSplits64AVX2), columnSplitsBody(columnSums64AVX2), staysBody}
 	avx512 := bodies{"avx512", margins32AVX512, margins64AVX512, grad32AVX512, grad64AVX512, logisticAVX512, expAVX512, dotAVX512,
-		standardize32AVX512, standardize64AVX512}
+		standardize32AVX512, standardize64AVX512,
+		packFixedBody(packFixed32AVX512), packFixedBody(packFixed64AVX512), addFixedBody512,
+		columnSplitsBody(columnSplits32AVX512), columnSplitsBody(columnSplits64AVX512), columnSplitsBody(columnSums64AVX512), staysBody512}
 	switch Level {
 	case "avx512":
 		return []bodies{avx2, avx512}

@@ -5,6 +5,8 @@ package f64
 // Level names the body of the kernels that runs here.
 const Level = "go"
 
+func fetch([]byte) {}
+
 func margins32(z []float64, x []float32, w []float64) { marginsGo(z, x, w) }
 func margins64(z []float64, x []float64, w []float64) { marginsGo(z, x, w) }
 func grad32(acc []float64, x []float32, r []float64)  { gradGo(acc, x, r) }
@@ -37,8 +39,8 @@ func columnSplits32(s []float64, x []float32, g []float64, d, tiles int) {
 	columnSplitsGo(s, x, g, d, tiles)
 }
 func columnSplits64(s, x, g []float64, d, tiles int) { columnSplitsGo(s, x, g, d, tiles) }
-func columnSums32(s []float64, x []float32, g []float64, d, tiles int) {
-	columnSumsGo(s, x, g, d, tiles)
+func columnEnds32(low, high []float32, least []uint32, sums []float64, x []float32, d, tiles int) {
+	columnEndsGo(low, high, least, sums, x, d, tiles)
 }
 func columnSums64(s, x, g []float64, d, tiles int) { columnSumsGo(s, x, g, d, tiles) }
 func axpy2(y, u, v []float64, a, b float64)        { axpy2Go(y, u, v, a, b) }

@@ -12,13 +12,16 @@ import "math"
 type Splits struct {
 	Plain bool // squares are not wanted: their sums are 0
 
-	least32     []float32
-	low32, up32 []float32
-	low, up     []float64 // by lane
-	least       []float64
-	grids, sums []float64
-	lo, hi, out []float64 // what the last call gave
-	ok          []bool
+	low32, up32  []float32
+	small        []uint32
+	sums         []float64 // by column
+	least32      []float32
+	low, up      []float64 // by lane
+	least        []float64
+	exps         []int // that grids are of
+	grids, parts []float64
+	lo, hi, out  []float64 // what the last call gave
+	ok           []bool
 }
 
 // SplitRows is the most rows that Splits adds at once.
@@ -39,11 +42,55 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 		return nil, nil, nil, nil
 	}
 	tiles := len(x) / n
-	if s.grids == nil {
-		s.grids, s.sums = make([]float64, 3*d), make([]float64, 6*n)
-		s.low, s.up, s.least = make([]float64, n), make([]float64, n), make([]float64, n)
+	if s.lo == nil {
 		s.lo, s.hi, s.out, s.ok = make([]float64, d), make([]float64, d), make([]float64, 6*d), make([]bool, d)
+	}
+	if x32, ok := any(x).([]float32); ok && s.Plain {
+		s.ends(x32, d, tiles)
+	} else {
+		splits(s, x, d, tiles)
+	}
+	return s.lo, s.hi, s.out, s.ok
+}
+
+// ends is ColumnSplits of the values of float32s alone, of which few differ in size by
+// so much that a float64 has no bits for their sum.
+func (s *Splits) ends(x []float32, d, tiles int) {
+	if s.low32 == nil {
+		s.low32, s.up32, s.small, s.sums = make([]float32, d), make([]float32, d), make([]uint32, d), make([]float64, d)
+	}
+	columnEnds32(s.low32, s.up32, s.small, s.sums, x, d, tiles)
+	for j := range d {
+		lo, hi, sum := float64(s.low32[j]), float64(s.up32[j]), s.sums[j]
+		s.lo[j], s.hi[j], s.out[6*j], s.out[6*j+1] = lo, hi, sum, 0
+		least := math.Float32frombits((s.small[j] + 1) / 2)
+		top := max(math.Abs(lo), math.Abs(hi))
+		// Values are multiples of the least one's last place, 2^24 below it, and 2^8 of them
+		// are less than 2^8 times the greatest.
+		s.ok[j] = sum-sum == 0 && top-top == 0 && (top == 0 || exponent(top)-exponent(float64(least)) <= 53-24-8)
+	}
+}
+
+// exponent is the least e for which 2 to the e is above a positive v.
+func exponent(v float64) int {
+	if e := int(math.Float64bits(v) >> 52); e > 0 {
+		return e - 1022
+	}
+	_, e := math.Frexp(v)
+	return e
+}
+
+// splits is ColumnSplits of all else.
+func splits[T Elem](s *Splits, x []T, d, tiles int) {
+	n := d * Lanes
+	if s.grids == nil {
+		s.grids, s.parts = make([]float64, 3*d), make([]float64, 6*n)
+		s.low, s.up, s.least = make([]float64, n), make([]float64, n), make([]float64, n)
 		s.low32, s.up32, s.least32 = make([]float32, n), make([]float32, n), make([]float32, n)
+		s.exps = make([]int, d)
+		for i := range s.exps {
+			s.exps[i] = math.MaxInt
+		}
 	}
 	inf := math.Inf(1)
 	switch x := any(x).(type) {
@@ -63,46 +110,67 @@ func ColumnSplits[T Elem](s *Splits, x []T, d int) (low, high, sums []float64, o
 		columnBounds64(s.low, s.up, x, d, tiles)
 		columnLeast64(s.least, x, d, tiles)
 	}
-	low, high, sums, ok = s.lo, s.hi, s.out, s.ok
 	for j := range d {
 		lo, hi, least := inf, -inf, inf
 		for l := j * Lanes; l < (j+1)*Lanes; l++ {
 			lo, hi, least = min(lo, s.low[l]), max(hi, s.up[l]), min(least, s.least[l])
 		}
-		low[j], high[j] = lo, hi
+		s.lo[j], s.hi[j] = lo, hi
 		top := max(math.Abs(lo), math.Abs(hi))
-		_, e := math.Frexp(top)
-		_, el := math.Frexp(least)
-		g := s.grids[3*j : 3*j+3]
+		e, el := exponent(top), exponent(least)
 		// Values and squares are below 2^e and 2^2e, and above what the range
 		// leaves; e is in the middle of what a square can be.
-		if ok[j] = top-top == 0 && (top == 0 || e-el < splitRange && e < 500 && el > -450); !ok[j] || top == 0 {
-			g[0], g[1], g[2] = 1, 1, 1
-			continue
+		if s.ok[j] = top-top == 0 && (top == 0 || e-el < splitRange && e < 500 && el > -450); !s.ok[j] || top == 0 {
+			e = 0
 		}
-		g[0], g[1], g[2] = math.Ldexp(1.5, e-44+52), math.Ldexp(1.5, 2*e-44+52), math.Ldexp(1.5, 2*e-97+52)
+		if s.exps[j] != e {
+			s.exps[j] = e
+			g := s.grids[3*j : 3*j+3]
+			g[0], g[1], g[2] = math.Ldexp(1.5, e-44+52), math.Ldexp(1.5, 2*e-44+52), math.Ldexp(1.5, 2*e-97+52)
+		}
+	}
+	parts := 6
+	if s.Plain {
+		parts = 2
 	}
 	switch x := any(x).(type) {
 	case []float32:
-		if s.Plain {
-			columnSums32(s.sums, x, s.grids, d, tiles)
-		} else {
-			columnSplits32(s.sums, x, s.grids, d, tiles)
-		}
+		columnSplits32(s.parts, x, s.grids, d, tiles)
 	case []float64:
 		if s.Plain {
-			columnSums64(s.sums, x, s.grids, d, tiles)
+			columnSums64(s.parts, x, s.grids, d, tiles)
 		} else {
-			columnSplits64(s.sums, x, s.grids, d, tiles)
+			columnSplits64(s.parts, x, s.grids, d, tiles)
 		}
 	}
-	for i := range sums {
-		sums[i] = Fold((*[Lanes]float64)(s.sums[i*Lanes:]))
-		if sums[i]-sums[i] != 0 {
-			ok[i/6] = false
+	for j := range d {
+		for i := 6 * j; i < 6*j+parts; i++ {
+			s.out[i] = Fold((*[Lanes]float64)(s.parts[i*Lanes:]))
+			if s.out[i]-s.out[i] != 0 {
+				s.ok[j] = false
+			}
 		}
 	}
-	return low, high, sums, ok
+}
+
+// columnEndsGo is of few values: sums that float64s have no bits for may be others.
+func columnEndsGo(low, high []float32, least []uint32, sums []float64, x []float32, d, tiles int) {
+	for j := range d {
+		lo, hi, small, sum := float32(math.Inf(1)), float32(math.Inf(-1)), uint32(math.MaxUint32), 0.0
+		for t := range tiles {
+			for _, v := range x[(t*d+j)*Lanes:][:Lanes] {
+				if v < lo {
+					lo = v
+				}
+				if v > hi {
+					hi = v
+				}
+				small = min(small, 2*math.Float32bits(v)-1)
+				sum += float64(v)
+			}
+		}
+		low[j], high[j], least[j], sums[j] = lo, hi, small, sum
+	}
 }
 
 func columnLeastGo[T Elem](least, x []T, d, tiles int) {

@@ -3,6 +3,7 @@ package f64
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -62,9 +63,17 @@ func TestStays(t *testing.T) {
 				doubt, twin := make([]uint8, tiles), make([]uint8, tiles)
 				Stays(doubt, x32, was, c32)
 				staysGo(twin, x32, was, c32)
+				all := [][]uint8{doubt, twin}
+				for _, b := range levels() {
+					bits := make([]uint8, tiles)
+					b.stays(bits, x32, was, c32)
+					if all = append(all, bits); !slices.Equal(bits, doubt) {
+						t.Fatalf("%s d=%d k=%d: %s doubts %x, another %x", kind, d, k, b.name, bits, doubt)
+					}
+				}
 				doubts := 0
 				for i := range was {
-					for _, f := range [][]uint8{doubt, twin} {
+					for _, f := range all {
 						if f[i/Lanes]>>(i%Lanes)&1 == 0 && int64(was[i]) != at[i] {
 							t.Fatalf("%s d=%d k=%d: row %d stays at %d, but moves to %d", kind, d, k, i, was[i], at[i])
 						}

@@ -14,6 +14,12 @@ func grad32AVX2(acc []float64, x []float32, r []float64)
 func standardize32AVX2(x []float32, c []float64, inv []float64, tiles int)
 
 //go:noescape
+func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
+
+//go:noescape
+func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
+
+//go:noescape
 func margins64AVX2(z []float64, x []float64, w []float64)
 
 //go:noescape
@@ -21,6 +27,15 @@ func grad64AVX2(acc []float64, x []float64, r []float64)
 
 //go:noescape
 func standardize64AVX2(x []float64, c []float64, inv []float64, tiles int)
+
+//go:noescape
+func packFixed64AVX2(dst *float64, x *float64, shift *float64, scale *float64, d int, tiles int, stride int)
+
+//go:noescape
+func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+
+//go:noescape
+func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
 
 //go:noescape
 func logisticAVX2(z []float64, h []float64, l []float64, y []float64, w []float64)
@@ -41,6 +56,12 @@ func grad32AVX512(acc []float64, x []float32, r []float64)
 func standardize32AVX512(x []float32, c []float64, inv []float64, tiles int)
 
 //go:noescape
+func packFixed32AVX512(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
+
+//go:noescape
+func columnSplits32AVX512(sums *float64, x *float32, grids *float64, d int, tiles int)
+
+//go:noescape
 func margins64AVX512(z []float64, x []float64, w []float64)
 
 //go:noescape
@@ -48,6 +69,15 @@ func grad64AVX512(acc []float64, x []float64, r []float64)
 
 //go:noescape
 func standardize64AVX512(x []float64, c []float64, inv []float64, tiles int)
+
+//go:noescape
+func packFixed64AVX512(dst *float64, x *float64, shift *float64, scale *float64, d int, tiles int, stride int)
+
+//go:noescape
+func columnSplits64AVX512(sums *float64, x *float64, grids *float64, d int, tiles int)
+
+//go:noescape
+func columnSums64AVX512(sums *float64, x *float64, grids *float64, d int, tiles int)
 
 //go:noescape
 func logisticAVX512(z []float64, h []float64, l []float64, y []float64, w []float64)
@@ -80,13 +110,16 @@ func narrowAVX2(dst *float32, src *float64, n int)
 func staysAVX2(doubt *uint8, x *float32, was *int32, c *float32, start *float32, err *[2]float32, d int, groups int, pairs int)
 
 //go:noescape
-func packFixed32AVX2(dst *float64, x *float32, shift *float64, scale *float64, d int, tiles int, stride int)
-
-//go:noescape
-func packFixed64AVX2(dst *float64, x *float64, shift *float64, scale *float64, d int, tiles int, stride int)
+func staysAVX512(doubt *uint8, x *float32, was *int32, c *float32, start *float32, err *[2]float32, d int, groups int, fours int)
 
 //go:noescape
 func addFixedAVX2(m *int64, mstride int, a *float64, b *float64, stride int, rows int, groups int)
+
+//go:noescape
+func addFixedAVX512(m *int64, mstride int, a *float64, b *float64, stride int, rows int)
+
+//go:noescape
+func fetchLines(p *byte, lines int)
 
 //go:noescape
 func fixAllAVX2(v *float64, n int, scale float64, most *[4]float64) (sum int, bad int)
@@ -101,19 +134,10 @@ func columnBounds64AVX2(low *float64, high *float64, x *float64, d int, tiles in
 func columnLeast32AVX2(least *float32, x *float32, d int, tiles int)
 
 //go:noescape
-func columnSplits32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
-
-//go:noescape
-func columnSums32AVX2(sums *float64, x *float32, grids *float64, d int, tiles int)
-
-//go:noescape
 func columnLeast64AVX2(least *float64, x *float64, d int, tiles int)
 
 //go:noescape
-func columnSplits64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
-
-//go:noescape
-func columnSums64AVX2(sums *float64, x *float64, grids *float64, d int, tiles int)
+func columnEnds32AVX2(low *float32, high *float32, least *uint32, sums *float64, x *float32, d int, tiles int)
 
 //go:noescape
 func axpy2AVX2(y *float64, u *float64, v *float64, a float64, b float64, n int)

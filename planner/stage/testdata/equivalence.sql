@@ -188,4 +188,20 @@ select t.a, u.x from t left join u on t.a = u.a and u.x > (select min(v) from s 
 select count(*) from t where b in (1, 2) and exists (select 1 from s where s.k = t.a) and not exists (select 1 from u where u.a = t.a);
 select a from t where b = any (select unnest(arr) from u where u.a = t.a);
 select t.a, z.x from t, lateral (select x from u where u.a = t.a order by x limit t.b) z;
-select t.a, z.x from t, lateral (select x from u where u.a = t.a order by x fetch first 1 rows with ties) z
+select t.a, z.x from t, lateral (select x from u where u.a = t.a order by x fetch first 1 rows with ties) z;
+with q as (select a, b, c from t) select x.a, y.c from q x join q y on x.b = y.b;
+with q as (select a, b, c from t) select (select count(*) from q), (select count(*) from q where b > 1);
+with q as (select a, b, c from t) select b from q union all select a from q where c = 'a';
+with p as (select a, b, c from t), q as (select p.b, p.c, u.y from p join u on p.a = u.a) select (select max(c) from p), b from q where b > 0;
+with q as (select x.c, x.b as b1, y.b as b2 from t x, t y where x.c = y.c and x.b <> y.b) select a from t where c in (select c from q) and c in (select u.y from u, q where u.y = q.c);
+with q as (select x.c, x.b as b1, y.b as b2 from t x, t y where x.c = y.c) select a from t where c in (select c from q) and b <> (select count(*) from q);
+with q as (select x.d, x.c from t x, t y where x.c = y.c) select a from t where d in (select d from q) or d not in (select d from q where c = 'b');
+select distinct x.c from t x, t y where x.c = y.c and x.b <> y.b;
+select distinct y.c || 'x' from t x, t y where x.c = y.c and x.b <> y.b;
+select distinct x.c, u.y from t x, t y, u where x.c = y.c and u.a = x.a;
+select a from u where y in (select x.c from t x, t y where x.c = y.c and x.b <> y.b);
+select a from u where y not in (select x.c from t x, t y where x.c = y.c and x.b <> y.b);
+select a from u where exists (select 1 from t x join t y on x.c = y.c left join s on s.k = y.b where x.b = u.x);
+select c from t where c in (select x.c from t x, t y where x.c = y.c) intersect select y from u, t where u.a <> t.a;
+select * from (select a, b, rank() over (partition by b order by c desc) r from t) q where r <= 2;
+select * from (select a, x, row_number() over (partition by x order by y, a) n, rank() over (partition by x order by y, a) r from u) q where n = 2 and r < 9

@@ -6,14 +6,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// cells are loops over the n cells of an LSTM, one after the other, eight cells at
-// a time and then four, for storing under a mask is slow; tail lets those after the
-// last four through. Processors with AVX-512 run them too.
+// cells are loops over the n cells of an LSTM, one after the other, as many at a time
+// as there are lanes; tail lets those after the last of these through. Without
+// AVX-512 storing under a mask is slow, and four are made at once before that.
 //
 // z are the four gates, each n numbers after the one before, and other pointers
 // are one of a cell's numbers each.
-func cells(name, signature string, others []string, loops ...func(c *cell)) {
-	kernel(name+"AVX2", signature)
+func cells(s isa, name, pointers string, others []string, loops ...func(c *cell)) {
+	tail := "*[8]int32"
+	if lanes = s.width / 4; lanes == 16 {
+		tail = "uint64"
+	}
+	kernel(name+s.suffix, "func("+pointers+" *float32, n int, tail "+tail+")")
 	n := Load(Param("n"), GP64()).(reg.GPVirtual)
 	c := &cell{k: GP64(), base: map[string]reg.GPVirtual{}, get: func(m Mem) reg.VecVirtual { return load(m) }, put: func(v reg.VecVirtual, m Mem) { VMOVUPS(v, m) }}
 	c.gates[0] = Load(Param("z"), GP64()).(reg.GPVirtual)
@@ -30,16 +34,33 @@ func cells(name, signature string, others []string, loops ...func(c *cell)) {
 		label := func(s string) string { return s + string(rune('1'+i)) }
 		XORQ(c.k, c.k)
 		MOVQ(n, left)
-		SUBQ(Imm(8), left)
-		JL(LabelRef(label("four")))
+		SUBQ(Imm(uint64(lanes)), left)
+		JL(LabelRef(label("rest")))
 		Label(label("loop"))
 		body(c)
-		ADDQ(Imm(8), c.k)
-		SUBQ(Imm(8), left)
+		ADDQ(Imm(uint64(lanes)), c.k)
+		SUBQ(Imm(uint64(lanes)), left)
 		JGE(LabelRef(label("loop")))
-		fours = true
-		Label(label("four"))
-		ADDQ(Imm(4), left)
+		Label(label("rest"))
+		ADDQ(Imm(uint64(lanes)), left)
+		JZ(LabelRef(label("done")))
+		masked := *c
+		if lanes == 16 {
+			bits, mask := GP64(), K()
+			Load(Param("tail"), bits)
+			KMOVW(bits.As32(), mask)
+			masked.get = func(m Mem) reg.VecVirtual {
+				v := ymm()
+				VMOVUPS_Z(m, mask, v)
+				return v
+			}
+			masked.put = func(v reg.VecVirtual, m Mem) { VMOVUPS(v, mask, m) }
+			body(&masked)
+			Label(label("done"))
+			continue
+		}
+		lanes = 4
+		SUBQ(Imm(4), left)
 		JL(LabelRef(label("tail")))
 		body(c)
 		ADDQ(Imm(4), c.k)
@@ -47,7 +68,7 @@ func cells(name, signature string, others []string, loops ...func(c *cell)) {
 		Label(label("tail"))
 		ADDQ(Imm(4), left)
 		JZ(LabelRef(label("done")))
-		mask, masked := load(Mem{Base: Load(Param("tail"), GP64())}), *c
+		mask := load(Mem{Base: Load(Param("tail"), GP64())})
 		masked.get = func(m Mem) reg.VecVirtual {
 			v := ymm()
 			VMASKMOVPS(m, mask, v)
@@ -55,13 +76,14 @@ func cells(name, signature string, others []string, loops ...func(c *cell)) {
 		}
 		masked.put = func(v reg.VecVirtual, m Mem) { VMASKMOVPS(v, mask, m) }
 		body(&masked)
-		fours = false
+		lanes = 8
 		Label(label("done"))
 	}
-	avx2.done()
+	lanes = 8
+	s.done()
 }
 
-// cell is eight cells in a loop.
+// cell is cells in a loop.
 type cell struct {
 	k     reg.GPVirtual
 	gates [4]reg.GPVirtual
@@ -93,8 +115,8 @@ func less1(x reg.VecVirtual) reg.VecVirtual {
 
 // cellForward is cellForwardGo in package f32. What has to wait for c is a loop of
 // its own, or little would go on meanwhile.
-func cellForward() {
-	cells("cellForward", "func(z, was, c, th, h *float32, n int, tail *[8]int32)", []string{"was", "c", "th", "h"}, func(c *cell) {
+func cellForward(s isa) {
+	cells(s, "cellForward", "z, was, c, th, h", []string{"was", "c", "th", "h"}, func(c *cell) {
 		kept := mul32(c.becomes(1, sigmoid32), c.get(c.at("was")))
 		i := c.becomes(0, sigmoid32)
 		c.put(add32(kept, mul32(i, c.becomes(3, tanh32))), c.at("c"))
@@ -107,8 +129,8 @@ func cellForward() {
 }
 
 // cellBackward is cellBackwardGo.
-func cellBackward() {
-	cells("cellBackward", "func(z, was, th, dh, dc *float32, n int, tail *[8]int32)", []string{"was", "th", "dh", "dc"}, func(c *cell) {
+func cellBackward(s isa) {
+	cells(s, "cellBackward", "z, was, th, dh, dc", []string{"was", "th", "dh", "dc"}, func(c *cell) {
 		get, put := c.get, c.put
 		o, th, dh := get(c.gate(2)), get(c.at("th")), get(c.at("dh"))
 		d := add32(get(c.at("dc")), mul32(mul32(dh, o), less1(mul32(th, th))))

@@ -9,15 +9,15 @@ import (
 )
 
 // packFixed: columns of (x-shift)·scale as odd multiples of the last place of
-// 1.5. Processors with AVX-512 run it too.
-func packFixed(elem int) {
-	kernel("packFixed"+elemName(elem)+"AVX2", "func(dst *float64, x *"+elemType(elem)+", shift, scale *float64, d, tiles, stride int)")
+// 1.5.
+func packFixed(s isa, elem int) {
+	kernel("packFixed"+elemName(elem)+s.suffix, "func(dst *float64, x *"+elemType(elem)+", shift, scale *float64, d, tiles, stride int)")
 	dst, x := Load(Param("dst"), GP64()), Load(Param("x"), GP64())
 	shift, scale := Load(Param("shift"), GP64()), Load(Param("scale"), GP64())
 	d, tiles := Load(Param("d"), GP64()), Load(Param("tiles"), GP64())
 	stride := Load(Param("stride"), GP64())
 	SHLQ(Imm(3), stride)
-	base, odd := YMM(), YMM()
+	base, odd := s.vec(), s.vec()
 	VMOVUPD(f(1.5), base)
 	VMOVUPD(konst(1), odd)
 	Label("tiles")
@@ -27,12 +27,12 @@ func packFixed(elem int) {
 	MOVQ(dst, to)
 	MOVQ(d, left)
 	Label("cols")
-	c, m := YMM(), YMM()
+	c, m := s.vec(), s.vec()
 	VBROADCASTSD(Mem{Base: sp}, c)
 	VBROADCASTSD(Mem{Base: mp}, m)
-	for h := range 2 {
-		v := YMM()
-		avx2.loadElem(elem, Mem{Base: x, Disp: 4 * h * elem}, v)
+	for h := range s.parts {
+		v := s.vec()
+		s.loadElem(elem, Mem{Base: x, Disp: 4 * h * elem}, v)
 		VSUBPD(c, v, v)
 		VMULPD(m, v, v)
 		VADDPD(base, v, v)
@@ -49,7 +49,7 @@ func packFixed(elem int) {
 	ADDQ(Imm(64), dst)
 	DECQ(tiles)
 	JNZ(LabelRef("tiles"))
-	avx2.done()
+	s.done()
 }
 
 // addFixed: the products of three columns of a with groups of four of b.
@@ -126,6 +126,97 @@ func addFixed() {
 	DECQ(groups)
 	JNZ(LabelRef("groups"))
 	avx2.done()
+}
+
+// addFixed512: those of three columns of a with eight of b, of rows that are a
+// multiple of eight.
+func addFixed512() {
+	kernel("addFixedAVX512", "func(m *int64, mstride int, a, b *float64, stride, rows int)")
+	m, mstride := Load(Param("m"), GP64()), Load(Param("mstride"), GP64())
+	a, b := Load(Param("a"), GP64()), Load(Param("b"), GP64())
+	stride := Load(Param("stride"), GP64()).(reg.GPVirtual)
+	left := Load(Param("rows"), GP64())
+	SHLQ(Imm(3), stride)
+	SHLQ(Imm(3), mstride)
+	ahead, b3, b6 := GP64(), GP64(), GP64() // the next three columns are fetched meanwhile
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, b3)
+	LEAQ(Mem{Base: a, Index: b3, Scale: 1}, ahead)
+	LEAQ(Mem{Base: b, Index: b3, Scale: 2}, b6)
+	ADDQ(b, b3)
+	var acc [3][8]reg.VecVirtual
+	for i := range acc {
+		for k := range acc[i] {
+			acc[i][k] = ZMM()
+			VMOVUPD(f(fixedStart), acc[i][k])
+		}
+	}
+	Label("rows")
+	var av [3]reg.VecVirtual
+	column := func(k int, at ...reg.Register) Mem {
+		if k%3 == 0 {
+			return Mem{Base: at[k/3]}
+		}
+		return Mem{Base: at[k/3], Index: stride, Scale: uint8(k % 3)}
+	}
+	for i := range av {
+		av[i] = ZMM()
+		VMOVUPD(column(i, a), av[i])
+	}
+	for k := range 8 {
+		bv := ZMM()
+		VMOVUPD(column(k, b, b3, b6), bv)
+		for i := range av {
+			VFMADD231PD(bv, av[i], acc[i][k])
+		}
+	}
+	for line := range 3 {
+		PREFETCHT0(Mem{Base: ahead, Disp: 64 * line})
+	}
+	ADDQ(U32(192), ahead)
+	for _, p := range []reg.Register{a, b, b3, b6} {
+		ADDQ(Imm(64), p)
+	}
+	SUBQ(Imm(8), left)
+	JNZ(LabelRef("rows"))
+	// In one binade the bits of a float64 count its last places. Sums of pairs of
+	// lanes go side by side, and then these of pairs of pairs.
+	both := func(x, y reg.VecVirtual, one, other uint8) reg.VecVirtual {
+		lo := ZMM()
+		VSHUFI64X2(Imm(uint64(one)), y, x, lo)
+		VSHUFI64X2(Imm(uint64(other)), y, x, x)
+		VPADDQ(x, lo, lo)
+		return lo
+	}
+	for i := range acc {
+		var pairs [4]reg.VecVirtual
+		for k := range pairs {
+			x, y := acc[i][2*k], acc[i][2*k+1]
+			pairs[k] = ZMM()
+			VPUNPCKLQDQ(y, x, pairs[k])
+			VPUNPCKHQDQ(y, x, x)
+			VPADDQ(x, pairs[k], pairs[k])
+		}
+		sum := both(both(pairs[0], pairs[1], 0x44, 0xee), both(pairs[2], pairs[3], 0x44, 0xee), 0x88, 0xdd)
+		VPSUBQ(konst(8*math.Float64bits(fixedStart)), sum, sum)
+		VPADDQ(Mem{Base: m}, sum, sum)
+		VMOVDQU64(sum, Mem{Base: m})
+		if i < 2 {
+			ADDQ(mstride, m)
+		}
+	}
+	avx512.done()
+}
+
+// fetch: lines of 64 bytes from p on are asked of memory.
+func fetch() {
+	kernel("fetchLines", "func(p *byte, lines int)")
+	p, lines := Load(Param("p"), GP64()), Load(Param("lines"), GP64())
+	Label("line")
+	PREFETCHT0(Mem{Base: p})
+	ADDQ(Imm(64), p)
+	DECQ(lines)
+	JNZ(LabelRef("line"))
+	RET()
 }
 
 // fixAll: factors of v·scale in place, their sum in units of FixedUnit, the

@@ -80,14 +80,17 @@ func kernels32() {
 		for rows := 1; rows <= gemmRows; rows++ {
 			gemm(s, rows)
 		}
+		cellForward(s)
+		cellBackward(s)
 	}
 	pack()
 	packTransposed()
 	pointwise32("exp", exp32)
 	pointwise32("tanh", tanh32)
 	pointwise32("sigmoid", sigmoid32)
-	cellForward()
-	cellBackward()
+	relu32()
+	reluBack32()
+	adam()
 }
 
 func kernels64() {
@@ -96,6 +99,11 @@ func kernels64() {
 			margins(s, elem)
 			grad(s, elem)
 			standardize(s, elem)
+			packFixed(s, elem)
+			columnSplits(s, "columnSplits", elem, 2)
+			if elem == 8 {
+				columnSplits(s, "columnSums", elem, 1)
+			}
 		}
 		logistic(s)
 		exp(s)
@@ -108,17 +116,16 @@ func kernels64() {
 	widen()
 	narrow()
 	stays()
-	packFixed(4)
-	packFixed(8)
+	stays512()
 	addFixed()
+	addFixed512()
+	fetch()
 	fixAll()
 	columnBounds(4)
 	columnBounds(8)
-	for _, elem := range []int{4, 8} {
-		columnLeast(elem)
-		columnSplits("columnSplits", elem, 2)
-		columnSplits("columnSums", elem, 1)
-	}
+	columnLeast(4)
+	columnLeast(8)
+	columnEnds()
 	axpy2()
 	entropy()
 }

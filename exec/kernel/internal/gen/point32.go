@@ -25,14 +25,41 @@ var exp32C = [6]float32{1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5
 func bits32(b uint32) Mem      { return konst(uint64(b)<<32 | uint64(b)) }
 func load(m Op) reg.VecVirtual { v := ymm(); VMOVUPS(m, v); return v }
 
-// fours has kernels work on four numbers at a time.
-var fours bool
+// lanes is how many numbers kernels work on at a time: 4, 8 or 16.
+var lanes = 8
 
 func ymm() reg.VecVirtual {
-	if fours {
+	switch lanes {
+	case 4:
 		return XMM()
+	case 16:
+		return ZMM()
 	}
 	return YMM()
+}
+
+// keep makes v 0 where a pred b does not hold.
+func keep(pred uint64, a reg.VecVirtual, b Op, v reg.VecVirtual) {
+	if lanes == 16 {
+		k := K()
+		VCMPPS(Imm(pred), b, a, k)
+		VMOVAPS_Z(v, k, v)
+		return
+	}
+	m := ymm()
+	VCMPPS(Imm(pred), b, a, m)
+	VANDPS(m, v, v)
+}
+
+// whereNegative sets rest to v where x has its sign set.
+func whereNegative(x, v, rest reg.VecVirtual) {
+	if lanes == 16 {
+		k := K()
+		VPMOVD2M(x, k)
+		VMOVAPS(v, k, rest)
+		return
+	}
+	VBLENDVPS(x, v, rest, rest)
 }
 
 // held are constants in registers, for loops that would wait for their loads.
@@ -41,7 +68,7 @@ var held = map[float32]reg.VecVirtual{}
 // f32 gives a constant.
 func f32(v float32) Op {
 	switch r, ok := held[v]; {
-	case ok && fours:
+	case ok && lanes == 4:
 		return r.AsX()
 	case ok:
 		return r
@@ -60,13 +87,18 @@ func hold(n int) {
 // pointwise32: dst = f(src) for n values; tail lets those after the last eight
 // through. Processors with AVX-512 run it too.
 func pointwise32(name string, f func(x reg.VecVirtual) reg.VecVirtual) {
+	update32(name, 9, func(_ func() reg.VecVirtual, x reg.VecVirtual) reg.VecVirtual { return f(x) })
+}
+
+// update32: dst = f(dst, src), likewise, with so many constants held.
+func update32(name string, consts int, f func(was func() reg.VecVirtual, x reg.VecVirtual) reg.VecVirtual) {
 	kernel(name+"AVX2", "func(dst, src *float32, n int, tail *[8]int32)")
 	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
-	hold(9)
+	hold(consts)
 	SUBQ(Imm(8), n)
 	JL(LabelRef("tail"))
 	Label("loop")
-	VMOVUPS(f(load(Mem{Base: src})), Mem{Base: dst})
+	VMOVUPS(f(func() reg.VecVirtual { return load(Mem{Base: dst}) }, load(Mem{Base: src})), Mem{Base: dst})
 	ADDQ(Imm(32), src)
 	ADDQ(Imm(32), dst)
 	SUBQ(Imm(8), n)
@@ -76,9 +108,34 @@ func pointwise32(name string, f func(x reg.VecVirtual) reg.VecVirtual) {
 	JZ(LabelRef("done"))
 	mask, x := load(Mem{Base: Load(Param("tail"), GP64())}), ymm()
 	VMASKMOVPS(Mem{Base: src}, mask, x)
-	VMASKMOVPS(f(x), mask, Mem{Base: dst})
+	was := func() reg.VecVirtual {
+		v := ymm()
+		VMASKMOVPS(Mem{Base: dst}, mask, v)
+		return v
+	}
+	VMASKMOVPS(f(was, x), mask, Mem{Base: dst})
 	Label("done")
 	avx2.done()
+}
+
+// relu32 is reluGo, and reluBack32 reluBackGo.
+func relu32() {
+	update32("relu", 0, func(_ func() reg.VecVirtual, x reg.VecVirtual) reg.VecVirtual {
+		sign := ymm()
+		VPSRAD(Imm(31), x, sign)
+		VPANDN(x, sign, x)
+		return x
+	})
+}
+
+func reluBack32() {
+	update32("reluBack", 0, func(was func() reg.VecVirtual, x reg.VecVirtual) reg.VecVirtual {
+		zero := ymm()
+		VPXOR(zero, zero, zero)
+		VPCMPEQD(zero, x, x)
+		VPANDN(was(), x, x)
+		return x
+	})
 }
 
 // reduce32 is reduce.
@@ -122,13 +179,9 @@ func expBelow32(x reg.VecVirtual) reg.VecVirtual {
 	r, q, t := reduce32(c)
 	VFMADD213PS(f32(1), r, q)
 	VFMADD213PS(f32(1), r, q)
-	ord := ymm()
-	VCMPPS(Imm(cmpORD), x, x, ord)
-	VANDPS(ord, t, t) // a NaN's payload must not reach the exponent
+	keep(cmpORD, x, x, t) // a NaN's payload must not reach the exponent
 	e := scale32(q, t)
-	in := ymm()
-	VCMPPS(Imm(cmpNLT), f32(expMin32), x, in)
-	VANDPS(in, e, e)
+	keep(cmpNLT, x, f32(expMin32), e)
 	return e
 }
 
@@ -159,7 +212,7 @@ func sigmoid32(x reg.VecVirtual) reg.VecVirtual {
 	t := expBelow32(m)
 	num, den := load(f32(1)), ymm()
 	VADDPS(num, t, den)
-	VBLENDVPS(x, t, num, num) // by the sign; of 0 it is 1 either way
+	whereNegative(x, t, num) // of 0 it is 1 either way
 	VDIVPS(den, num, num)
 	return num
 }

@@ -8,6 +8,95 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// columnEnds32: of each column's values the least and greatest, twice the bits of the
+// least size above 0, less 1, and the sum, of two tiles at a time. Processors with
+// AVX-512 run it too.
+func columnEnds() {
+	kernel("columnEnds32AVX2", "func(low, high *float32, least *uint32, sums *float64, x *float32, d, tiles int)")
+	low, high, least, sums := Load(Param("low"), GP64()), Load(Param("high"), GP64()), Load(Param("least"), GP64()), Load(Param("sums"), GP64())
+	x, d, tiles := Load(Param("x"), GP64()), Load(Param("d"), GP64()), Load(Param("tiles"), GP64())
+	stride, p, n := GP64(), GP64(), GP64()
+	MOVQ(d, stride)
+	SHLQ(Imm(5), stride)
+	ones := YMM()
+	VPCMPEQD(ones, ones, ones)
+	Label("cols")
+	var lo, hi, size [2]reg.VecVirtual
+	var sum [4]reg.VecVirtual
+	for i := range 2 {
+		lo[i], hi[i], size[i] = YMM(), YMM(), YMM()
+		VMOVUPS(konst(0x7f8000007f800000), lo[i])
+		VMOVUPS(konst(0xff800000ff800000), hi[i])
+		VMOVDQA(ones, size[i])
+	}
+	for i := range sum {
+		sum[i] = YMM()
+		VXORPD(sum[i], sum[i], sum[i])
+	}
+	one := func(i int) {
+		v, t := YMM(), YMM()
+		VMOVUPS(Mem{Base: p}, v)
+		VMINPS(v, lo[i], lo[i])
+		VMAXPS(v, hi[i], hi[i])
+		VPADDD(v, v, t) // without the sign
+		VPADDD(ones, t, t)
+		VPMINUD(t, size[i], size[i])
+		for h := range 2 {
+			wide := YMM()
+			VCVTPS2PD(Mem{Base: p, Disp: 16 * h}, wide)
+			VADDPD(wide, sum[2*i+h], sum[2*i+h])
+		}
+		ADDQ(stride, p)
+	}
+	MOVQ(x, p)
+	MOVQ(tiles, n)
+	SUBQ(Imm(2), n)
+	JLT(LabelRef("last"))
+	Label("pairs")
+	one(0)
+	one(1)
+	SUBQ(Imm(2), n)
+	JGE(LabelRef("pairs"))
+	Label("last")
+	CMPQ(n, I8(-2))
+	JEQ(LabelRef("fold"))
+	one(0)
+	Label("fold")
+	// fold brings eight lanes of four bytes together.
+	fold := func(v [2]reg.VecVirtual, op func(a, b, to reg.VecVirtual)) reg.VecVirtual {
+		op(v[1], v[0], v[0])
+		t := YMM()
+		VPERM2F128(Imm(1), v[0], v[0], t)
+		op(t, v[0], v[0])
+		for _, order := range []uint64{0x4e, 0xb1} {
+			VPERMILPS(Imm(order), v[0], t)
+			op(t, v[0], v[0])
+		}
+		return v[0]
+	}
+	VMOVSS(fold(lo, func(a, b, to reg.VecVirtual) { VMINPS(a, b, to) }).AsX(), Mem{Base: low})
+	VMOVSS(fold(hi, func(a, b, to reg.VecVirtual) { VMAXPS(a, b, to) }).AsX(), Mem{Base: high})
+	VMOVD(fold(size, func(a, b, to reg.VecVirtual) { VPMINUD(a, b, to) }).AsX(), Mem{Base: least})
+	VADDPD(sum[1], sum[0], sum[0])
+	VADDPD(sum[3], sum[2], sum[2])
+	VADDPD(sum[2], sum[0], sum[0])
+	half := XMM()
+	VEXTRACTF128(Imm(1), sum[0], half)
+	VADDPD(half, sum[0].AsX(), half)
+	swapped := XMM()
+	VPERMILPD(Imm(1), half, swapped)
+	VADDSD(swapped, half, half)
+	VMOVSD(half, Mem{Base: sums})
+	for _, to := range []reg.Register{low, high, least} {
+		ADDQ(Imm(4), to)
+	}
+	ADDQ(Imm(8), sums)
+	ADDQ(Imm(32), x)
+	DECQ(d)
+	JNZ(LabelRef("cols"))
+	avx2.done()
+}
+
 // columnLeast: the least size above 0 of each column's values, by lanes.
 // Processors with AVX-512 run it too.
 func columnLeast(elem int) {
@@ -65,10 +154,9 @@ func columnLeast(elem int) {
 }
 
 // columnSplits: by column and lane the sums of the two parts of values that a
-// grid makes, and with two powers of the four parts of their squares. Processors
-// with AVX-512 run it too.
-func columnSplits(name string, elem, powers int) {
-	kernel(name+elemName(elem)+"AVX2", "func(sums *float64, x *"+elemType(elem)+", grids *float64, d, tiles int)")
+// grid makes, and with two powers of the four parts of their squares.
+func columnSplits(s isa, name string, elem, powers int) {
+	kernel(name+elemName(elem)+s.suffix, "func(sums *float64, x *"+elemType(elem)+", grids *float64, d, tiles int)")
 	sums, x, grids := Load(Param("sums"), GP64()), Load(Param("x"), GP64()).(reg.GPVirtual), Load(Param("grids"), GP64())
 	d, tiles := Load(Param("d"), GP64()).(reg.GPVirtual), Load(Param("tiles"), GP64()).(reg.GPVirtual)
 	stride := tileStride(d, elem)
@@ -77,11 +165,11 @@ func columnSplits(name string, elem, powers int) {
 	Label("cols")
 	grid := make([]reg.VecVirtual, 2*powers-1)
 	for i := range grid {
-		grid[i] = YMM()
+		grid[i] = s.vec()
 		VBROADCASTSD(Mem{Base: grids, Disp: 8 * i}, grid[i])
 	}
-	for h := range 2 {
-		acc := avx2.vecs(2 * len(grid))
+	for h := range s.parts {
+		acc := s.vecs(2 * len(grid))
 		for _, a := range acc {
 			VXORPD(a, a, a)
 		}
@@ -89,15 +177,15 @@ func columnSplits(name string, elem, powers int) {
 		MOVQ(tiles, n)
 		loop := fmt.Sprintf("tiles_%d", h)
 		Label(loop)
-		v, q, r := YMM(), YMM(), YMM()
-		avx2.loadElem(elem, Mem{Base: p, Disp: 4 * h * elem}, v)
+		v, q, r := s.vec(), s.vec(), s.vec()
+		s.loadElem(elem, Mem{Base: p, Disp: 4 * h * elem}, v)
 		if powers > 1 {
 			VMULPD(v, v, q)
 			VMOVAPD(q, r)
 			VFMSUB231PD(v, v, r) // v·v - q
 		}
 		for i, part := range []reg.VecVirtual{v, q, r}[:len(grid)] {
-			t := YMM()
+			t := s.vec()
 			VADDPD(grid[i], part, t)
 			VSUBPD(grid[i], t, t)
 			VSUBPD(t, part, part)
@@ -116,5 +204,5 @@ func columnSplits(name string, elem, powers int) {
 	ADDQ(U32(uint32(8*elem)), x)
 	DECQ(left)
 	JNZ(LabelRef("cols"))
-	avx2.done()
+	s.done()
 }

@@ -1,0 +1,201 @@
+package write
+
+import (
+	"errors"
+
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// conflictsInThreads tells whether ON CONFLICT decides where the rows are: of a large
+// source without an order, where one constraint decides. Several ask for the order in
+// which rows were proposed, since a row that one refuses stands in no other's way.
+func (w *ModifyTable) conflictsInThreads(arbiters []*uniqueKey) bool {
+	if len(arbiters) != 1 || !w.r.inThreads(w.d.Source) {
+		return false
+	}
+	a, oc := arbiters[0], w.d.OnConflict
+	if a.NullsNotDistinct && a.where != nil {
+		return false
+	}
+	if !oc.Update { // it may be carried out a second time
+		return !scope.VolatilePlan(w.d.Source)
+	}
+	// The error of two equal new rows is told from that of a key that was updated to be
+	// another's by the keys' not being updated.
+	read := map[expr.ColID]bool{}
+	for _, e := range a.keys {
+		expr.Columns(e, read)
+	}
+	if a.where != nil {
+		expr.Columns(a.where, read)
+	}
+	for i := range oc.Set {
+		if c, ok := w.set(i).(*expr.Col); read[expr.ColID(i+1)] && !(ok && c.ID == oc.Existing[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// conflictInThreads carries ON CONFLICT out as a MERGE's rows are, on all nodes:
+//
+//	scan(table, rowid) ⟖ proposed   on the arbiter's columns
+//	   → action := CASE WHEN rowid IS NULL THEN 1 WHEN <where> THEN 2 END
+//	   → values := CASE action WHEN 1 THEN proposed WHEN 2 THEN <set> END
+//	   → TableWrite
+//
+// The join's table is made of the proposed rows, whose keys the scan is told. Equal new
+// keys are found by the unique constraint, once all are written: then DO UPDATE fails,
+// as it does for a row of the table that is met twice, and DO NOTHING begins anew at the
+// gateway (again), which takes the first of them. To look for them before would number
+// the rows of all keys.
+func (w *ModifyTable) conflictInThreads(a *uniqueKey) (again bool, err error) {
+	was, oc := w.d, w.d.OnConflict
+	next := was.NextCol + 1000
+	column := func(name string, t types.Type) plan.Column {
+		next++
+		return plan.Column{ID: next - 1, Name: name, Type: t}
+	}
+	proposed := copied(was.Source)
+	var keys []plan.Column
+	var items []plan.Item
+	for i, e := range a.ofRow(was.Values) {
+		col := plan.Column{Name: a.names[i], Type: e.Type()}
+		if x, ok := e.(*expr.Col); ok {
+			col.ID = x.ID
+		} else {
+			col = column(a.names[i], e.Type())
+			items = append(items, plan.Item{Col: col, Expr: e})
+		}
+		keys = append(keys, col)
+	}
+	if len(items) > 0 {
+		proposed = &plan.Project{Input: proposed, Items: append(kept(proposed), items...)}
+	}
+	rowid := column("rowid", types.Int8)
+	sc := &plan.Scan{Table: w.rel.OID, Name: w.rel.Name, RowID: rowid.ID}
+	for i, live := range w.live {
+		c := column(live.Name, live.Type)
+		if c.Table, c.Num = w.rel.OID, live.Num; oc.Update {
+			c.ID = oc.Existing[i]
+		}
+		sc.Cols = append(sc.Cols, c)
+		sc.Missing = append(sc.Missing, live.Missing)
+	}
+	there := func(i int) expr.ColID { return sc.Cols[i].ID }
+	if a.where != nil {
+		sc.Filter = append(sc.Filter, a.over(a.where, there))
+	}
+	join := &plan.Join{Kind: plan.Right, L: sc, R: proposed}
+	read := map[expr.ColID]bool{}
+	for i, e := range a.keys {
+		theirs := a.over(e, there)
+		expr.Columns(theirs, read)
+		join.LKeys, join.RKeys = append(join.LKeys, theirs), append(join.RKeys, colRef(keys[i]))
+		join.NullSafe = append(join.NullSafe, a.NullsNotDistinct)
+	}
+	if !oc.Update {
+		narrow := &plan.Scan{Table: sc.Table, Name: sc.Name, RowID: sc.RowID, Filter: sc.Filter}
+		for _, e := range sc.Filter {
+			expr.Columns(e, read)
+		}
+		for i, c := range sc.Cols {
+			if read[c.ID] {
+				narrow.Cols, narrow.Missing = append(narrow.Cols, c), append(narrow.Missing, sc.Missing[i])
+			}
+		}
+		join.L = narrow
+	}
+
+	number := func(n int64) expr.Expr { return &expr.Const{Val: n, Typ: types.Int4} }
+	choice := &expr.Case{Typ: types.Int4, Whens: []expr.When{{Cond: &expr.IsNull{Arg: colRef(rowid)}, Then: number(1)}}}
+	if oc.Update {
+		hit := expr.Expr(&expr.IsNull{Arg: colRef(rowid), Not: true})
+		if oc.Where != nil {
+			hit = &expr.And{Args: []expr.Expr{hit, w.proposed(oc.Where)}}
+		}
+		choice.Whens = append(choice.Whens, expr.When{Cond: hit, Then: number(2)})
+	}
+	action := column("action", types.Int4)
+	source := plan.Node(&plan.Project{Input: join, Items: append(kept(join), plan.Item{Col: action, Expr: choice})})
+
+	d := *was
+	d.Kind, d.RowID, d.Action, d.OnConflict = plan.MergeRows, rowid.ID, action.ID, nil
+	w.conflict = &proposedRows{values: was.Values, checks: was.Checks}
+	if oc.Update {
+		d.Old, d.Values, d.Checks, d.Returning = oc.Existing, nil, nil, nil
+		to := map[expr.ColID]expr.ColID{}
+		values := kept(source)
+		for i, live := range w.live {
+			c := column(live.Name, live.Type)
+			d.Values, to[was.Values[i]] = append(d.Values, c.ID), c.ID
+			mine := &expr.Col{ID: was.Values[i], Typ: live.Type, Name: live.Name}
+			values = append(values, plan.Item{Col: c, Expr: &expr.Case{Typ: live.Type, Whens: []expr.When{
+				{Cond: equals(action, int64(1)), Then: mine}, {Cond: equals(action, int64(2)), Then: w.set(i)}}}})
+		}
+		source = &plan.Project{Input: source, Items: values}
+		written := func(e expr.Expr) expr.Expr {
+			return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+				if c, ok := x.(*expr.Col); ok && to[c.ID] != 0 {
+					return &expr.Col{ID: to[c.ID], Typ: c.Typ, Name: c.Name}
+				}
+				return x
+			})
+		}
+		for _, c := range was.Checks {
+			d.Checks = append(d.Checks, plan.Check{Name: c.Name, Expr: written(c.Expr)})
+		}
+		for _, it := range was.Returning {
+			d.Returning = append(d.Returning, plan.Item{Col: it.Col, Expr: written(it.Expr)})
+		}
+	}
+	d.Source, d.NextCol = source, next
+	w.d = &d
+	err = w.inThreads(source)
+	w.d = was
+	if err == nil {
+		err = w.finish()
+	}
+	var e *pgerr.Error
+	if !errors.As(err, &e) || e.Code != pgerr.UniqueViolation || e.Table != w.rel.Name || e.Constraint != a.Name {
+		return false, err
+	}
+	if oc.Update {
+		return false, op.ErrConflictTwice()
+	}
+	w.acct.Resize(0)
+	w.returned, w.written, w.count, w.conflict, w.old = nil, nil, 0, nil, op.RowIDs{}
+	w.r.watchKeys(was)
+	return true, nil
+}
+
+// proposedRows are an INSERT's rows before ON CONFLICT decided about them.
+type proposedRows struct {
+	values []expr.ColID
+	checks []plan.Check
+}
+
+// kept are items that give a node's columns as they are.
+func kept(n plan.Node) (items []plan.Item) {
+	for _, c := range n.Schema() {
+		items = append(items, plan.Item{Col: c, Expr: colRef(c)})
+	}
+	return items
+}
+
+// copied copies a tree, but for its leaves: to run one changes it.
+func copied(n plan.Node) plan.Node {
+	var kids []plan.Node
+	for _, k := range n.Children() {
+		kids = append(kids, copied(k))
+	}
+	if kids == nil {
+		return n
+	}
+	return n.WithChildren(kids)
+}

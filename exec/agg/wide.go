@@ -1,0 +1,59 @@
+package agg
+
+import (
+	"encoding/binary"
+	"math/big"
+	"math/bits"
+
+	"github.com/tributarydb/tributary/sql/number"
+)
+
+// wide is a sum of integers in 128 bits.
+type wide struct {
+	lo uint64
+	hi int64
+}
+
+func (w *wide) add(v int64) { w.merge(wide{uint64(v), v >> 63}) }
+
+func (w *wide) merge(o wide) {
+	lo, c := bits.Add64(w.lo, o.lo, 0)
+	w.lo = lo
+	w.hi += o.hi + int64(c)
+}
+
+func (w wide) big() *big.Int {
+	v := new(big.Int).Lsh(big.NewInt(w.hi), 64)
+	return v.Add(v, new(big.Int).SetUint64(w.lo))
+}
+
+// decimal is the sum of values with a scale.
+func (w wide) decimal(scale int32) number.Decimal {
+	if v := int64(w.lo); w.hi == v>>63 {
+		return number.DecimalFromInt64(v, scale)
+	}
+	return number.DecimalFromBig(w.big(), scale)
+}
+
+// wideSum is a sum and how many values are in it.
+type wideSum struct {
+	wide
+	n int64
+}
+
+func (t *wideSum) add(v int64) {
+	t.wide.add(v)
+	t.n++
+}
+
+// mergeBytes adds what append wrote, of intSumBytes.
+func (t *wideSum) mergeBytes(b []byte) {
+	le := binary.LittleEndian
+	t.merge(wide{le.Uint64(b), int64(le.Uint64(b[8:]))})
+	t.n += int64(le.Uint64(b[16:]))
+}
+
+func (t *wideSum) append(dst []byte) []byte {
+	le := binary.LittleEndian
+	return le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, t.lo), uint64(t.hi)), uint64(t.n))
+}

@@ -1,0 +1,282 @@
+package copyfmt
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// pieceBytes is how much of a stream is decoded at once. firstBytes is the first
+// buffer: most COPYs of a client's rows need no more.
+var pieceBytes, firstBytes = 512 << 10, 32 << 10
+
+// Reader decodes a stream in several threads. It divides the stream where records
+// end, which takes no more than to count quotes, has a Decoder read each piece, and
+// gives the rows in the stream's order. A stream in the binary format, whose tuples
+// are found one after the other only, has one Decoder. A Reader is for one
+// goroutine, which reads the stream and so waits for it; Close waits for the others.
+type Reader struct {
+	in      io.Reader
+	threads int
+	make    func(in io.Reader, header bool) (*Decoder, error)
+	account func() *mem.Account
+	first   *Decoder // of the first piece, or of the whole of a binary stream
+
+	rest  []byte // of what was read, after the last piece
+	begun bool   // a piece was made
+	end   error  // of the stream; io.EOF is its good one
+	ahead []*piece
+	idle  []*Decoder
+	line  int64 // of the last record given
+	cur   *piece
+	over  bool // an end mark came
+}
+
+// piece is a part of the stream that begins and ends with records.
+type piece struct {
+	text    []byte
+	acct    *mem.Account // may be nil
+	header  bool         // the stream's first
+	done    chan struct{}
+	dec     *Decoder // nil where decoding failed
+	batches []*batch.Batch
+	err     error
+}
+
+// NewReader makes a Reader; account, which may be nil, gives an account for each
+// piece that is held. The rest is NewDecoder's.
+func NewReader(in io.Reader, cols []Column, opts Options, env *types.Env, size int, table string, threads int, account func() *mem.Account) (*Reader, error) {
+	r := &Reader{in: in, threads: max(threads, 1), account: account}
+	r.make = func(in io.Reader, header bool) (*Decoder, error) {
+		o := opts
+		o.Header = o.Header && header
+		return NewDecoder(in, cols, o, env, size, table)
+	}
+	var err error
+	if r.first, err = r.make(in, true); err != nil {
+		return nil, err
+	}
+	if opts.Format == Binary && account != nil {
+		r.first.Charge(account())
+	}
+	return r, nil
+}
+
+// Next gives the next rows, io.EOF at the end.
+func (r *Reader) Next() (*batch.Batch, error) {
+	if r.first.opts.Format == Binary {
+		return r.first.Next()
+	}
+	for {
+		if r.cur != nil && len(r.cur.batches) > 0 {
+			b := r.cur.batches[0]
+			r.cur.batches = r.cur.batches[1:]
+			return b, nil
+		}
+		if r.cur != nil {
+			r.cur.free()
+			r.cur = nil
+		}
+		if r.over {
+			return nil, io.EOF
+		}
+		if err := r.readAhead(); err != nil {
+			return nil, err
+		}
+		if len(r.ahead) == 0 {
+			return nil, r.end
+		}
+		p := r.ahead[0]
+		<-p.done
+		r.ahead = r.ahead[1:]
+		r.cur = p
+		if p.err != nil {
+			return nil, r.again(p)
+		}
+		r.line += p.dec.line
+		if p.dec.marked {
+			r.over = true
+			if _, err := io.Copy(io.Discard, r.in); err != nil {
+				return nil, err
+			}
+		}
+		r.idle = append(r.idle, p.dec)
+	}
+}
+
+// again decodes a piece that has an error, which tells the number of its record now
+// that those before are known.
+func (r *Reader) again(p *piece) error {
+	d, err := r.make(bytes.NewReader(p.text), p.header)
+	if err != nil {
+		return err
+	}
+	for d.line = r.line; err == nil; {
+		_, err = d.Next()
+	}
+	return err
+}
+
+// readAhead has a piece more at work than there are threads, so that one that is done
+// is given while they are busy; less where there is no memory for more.
+func (r *Reader) readAhead() error {
+	for len(r.ahead) <= r.threads && r.end == nil {
+		p, err := r.piece()
+		if err != nil && len(r.ahead) > 0 {
+			return nil
+		}
+		if err != nil || p == nil {
+			return err
+		}
+		if n := len(r.idle); n > 0 && !p.header {
+			p.dec = r.idle[n-1]
+			r.idle = r.idle[:n-1]
+		} else if p.dec, err = r.make(nil, p.header); err != nil {
+			return err
+		}
+		r.ahead = append(r.ahead, p)
+		work := func() {
+			defer close(p.done)
+			p.err = op.Guard("copy", p.decode)
+		}
+		if r.end != nil && len(r.ahead) == 1 { // all there is, or the last of it
+			work()
+		} else {
+			go work()
+		}
+	}
+	return nil
+}
+
+// piece reads the next piece of the stream; nil where there is none.
+func (r *Reader) piece() (*piece, error) {
+	p := &piece{header: !r.begun, done: make(chan struct{})}
+	if r.account != nil {
+		p.acct = r.account()
+	}
+	size := pieceBytes
+	if !r.begun && r.rest == nil {
+		size = firstBytes
+	}
+	for ; ; size *= 2 {
+		// The bytes are there up to four times: here, as a record, with its escapes
+		// resolved, in a column.
+		if p.acct != nil {
+			if err := p.acct.Resize(4 * int64(max(size, len(r.rest)))); err != nil {
+				p.acct.Close()
+				return nil, err
+			}
+		}
+		r.fill(size)
+		if r.end != nil && r.end != io.EOF {
+			break // what came before its failure makes no difference
+		}
+		cut := len(r.rest)
+		if r.end == nil && cut <= MaxRecord { // the Decoder refuses a longer one
+			if cut = r.first.lastEnd(r.rest); cut == 0 {
+				continue
+			}
+		}
+		if cut == 0 {
+			break
+		}
+		r.begun = true
+		p.text, r.rest = r.rest[:cut:cut], r.rest[cut:]
+		return p, nil
+	}
+	p.free()
+	return nil, nil
+}
+
+// fill reads until rest is of a size, in a buffer of its own: the pieces before are
+// being read.
+func (r *Reader) fill(size int) {
+	if size <= len(r.rest) {
+		return
+	}
+	buf := make([]byte, size)
+	n := copy(buf, r.rest)
+	for n < size && r.end == nil {
+		var got int
+		got, r.end = r.in.Read(buf[n:])
+		n += got
+	}
+	r.rest = buf[:n]
+}
+
+// decode reads a piece's rows.
+func (p *piece) decode() error {
+	p.dec.reset(bytes.NewReader(p.text))
+	for {
+		b, err := p.dec.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.batches = append(p.batches, b)
+	}
+}
+
+func (p *piece) free() {
+	p.text, p.batches = nil, nil
+	if p.acct != nil {
+		p.acct.Close()
+	}
+}
+
+// Close frees what is held. It does not close the stream.
+func (r *Reader) Close() {
+	for _, p := range r.ahead {
+		<-p.done
+		p.free()
+	}
+	if r.cur != nil {
+		r.cur.free()
+	}
+	if r.first.acct != nil {
+		r.first.acct.Close()
+	}
+	r.ahead, r.cur, r.over = nil, nil, true
+}
+
+// lastEnd is where the last whole record of a text ends that begins with one, 0 where
+// none does.
+func (d *Decoder) lastEnd(text []byte) int {
+	if d.opts.Format == CSV && d.opts.Escape != d.opts.Quote {
+		end, in := 0, false
+		for at := 0; ; {
+			n := bytes.IndexByte(text[at:], '\n') + 1
+			if n == 0 {
+				return end
+			}
+			if in = d.quoteState(text[at:at+n], in); !in {
+				end = at + n
+			}
+			at += n
+		}
+	}
+	quotes := 0 // before the text's end
+	if d.opts.Format == CSV {
+		quotes = bytes.Count(text, []byte{d.opts.Quote})
+	}
+	for end := len(text); ; end-- {
+		n := bytes.LastIndexByte(text[:end], '\n') + 1
+		if n == 0 {
+			return 0
+		}
+		if d.opts.Format == CSV {
+			if quotes -= bytes.Count(text[n:end], []byte{d.opts.Quote}); quotes%2 == 0 {
+				return n
+			}
+		} else if !escapedEnd(nil, text[:n]) {
+			return n
+		}
+		end = n
+	}
+}

@@ -1,0 +1,335 @@
+package exact
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// Sums are sums of float64s, one a group, each the true sum rounded once, whatever the
+// order. A group has 24 bytes: the sum in 128 bits, in units of 2^(base-1075), which
+// hold values of 64 successive exponents whole, and how many values there are.
+//
+//	exponent     base−53 … base        … base+63   … base+72
+//	             bits of the least     of the      room for what
+//	             value's mantissa      greatest    sums carry
+//
+// What does not fit, for its size, its bits or what it is (an infinity), is in a Long of
+// the group, of which a column of one kind of number needs none. The zero value has
+// no groups.
+type Sums struct {
+	s    []shortSum
+	base int32 // 0: not chosen, there are no values but zeros
+	long map[uint32]*Long
+}
+
+type shortSum struct {
+	lo uint64
+	hi int64
+	n  int64
+}
+
+const (
+	shortBytes = 24
+	longBytes  = (longChunks+2)*8 + 64 // with its place in the map
+
+	mantissa = 1<<52 - 1
+
+	// usualBase holds values from 2^-30 to 2^34. It is the base where the greatest of
+	// the first values has room on both sides, so that most sums have the same.
+	usualBase = 1023 - 30
+	usualRoom = 24 // exponents above usualBase that the greatest value has at least
+	usualMost = 56 // and at most
+	otherRoom = 40 // those that it has above another base
+	lastBase  = 2046 - 64
+)
+
+// Resize makes room for groups; new ones are empty.
+func (t *Sums) Resize(groups int) {
+	if groups <= cap(t.s) {
+		t.s = t.s[:max(groups, len(t.s))]
+		return
+	}
+	s := make([]shortSum, groups, groups+groups/2+16)
+	copy(s, t.s)
+	t.s = s
+}
+
+// Held is the memory of the sums.
+func (t *Sums) Held() int64 { return shortBytes*int64(cap(t.s)) + longBytes*int64(len(t.long)) }
+
+// N is how many values group g has.
+func (t *Sums) N(g int) int64 { return t.s[g].n }
+
+// choose finds the base by the first values.
+func choose[T float32 | float64](t *Sums, vals []T) {
+	most := 0
+	for _, v := range vals {
+		if e := int(math.Float64bits(float64(v))>>52) & 0x7ff; e != 0x7ff {
+			most = max(most, e)
+		}
+	}
+	switch {
+	case most == 0: // nothing but zeros, or next to nothing
+	case most >= usualBase+usualRoom && most <= usualBase+usualMost:
+		t.base = usualBase
+	default:
+		t.base = int32(min(max((most-otherRoom)&^15, 1), lastBase))
+	}
+}
+
+// AddFloats adds vals[i] to group groups[i].
+func AddFloats[T float32 | float64](t *Sums, groups []uint32, vals []T) {
+	if t.base == 0 {
+		choose(t, vals)
+	}
+	s, base := t.s, int(t.base)
+	vals = vals[:len(groups)]
+	for i, g := range groups {
+		b := math.Float64bits(float64(vals[i]))
+		e := uint(int(b>>52)&0x7ff - base)
+		if e > 63 || base == 0 {
+			t.odd(g, b)
+			continue
+		}
+		// The mantissa shifted, negated by the sign's complement and carry.
+		m, sign := b&mantissa|1<<52, uint64(int64(b)>>63)
+		p := &s[g]
+		lo, c := bits.Add64(p.lo, m<<(e&63)^sign, sign&1)
+		p.lo = lo
+		p.hi += int64(m>>1>>(63-e&63) ^ sign + c)
+		p.n++
+		if p.hi^p.hi<<1 < 0 {
+			t.flush(g)
+		}
+	}
+}
+
+// listBlock is of how many mantissas, of 53 bits, four words of 64 hold the sum.
+const listBlock = 512
+
+// mantissas are sums of mantissas by sign and exponent above the base. Values go to
+// one and the other by turns, so that those alike do not wait for each other.
+type mantissas [2][128]int64
+
+// AddList adds the values of some rows, all if rows is nil, to one group. It adds
+// mantissas by exponent, unshifted, and puts their sums in their places then (Neal 2015,
+// section 4).
+func AddList[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T) {
+	if t.base == 0 {
+		choose(t, vals)
+	}
+	if t.base == 0 {
+		t.base = usualBase // for zeros, and what is next to nothing
+	}
+	base := int(t.base)
+	for from, n := 0, listLen(rows, vals); from < n; from += listBlock {
+		var by mantissas
+		to, odd := min(from+listBlock, n), t.s[g].n
+		if rows == nil {
+			for i, v := range vals[from:to] {
+				b := math.Float64bits(float64(v))
+				if e := uint(int(b>>52)&0x7ff - base); e <= 63 {
+					by[i&1][(b>>63<<6|uint64(e))&127] += int64(b&mantissa | 1<<52)
+				} else {
+					t.odd(g, b)
+				}
+			}
+		} else {
+			for i, r := range rows[from:to] {
+				b := math.Float64bits(float64(vals[r]))
+				if e := uint(int(b>>52)&0x7ff - base); e <= 63 {
+					by[i&1][(b>>63<<6|uint64(e))&127] += int64(b&mantissa | 1<<52)
+				} else {
+					t.odd(g, b)
+				}
+			}
+		}
+		p := &t.s[g]
+		p.n += int64(to-from) - (p.n - odd)
+		for e := range 64 {
+			v := by[0][e] + by[1][e] - by[0][64+e] - by[1][64+e]
+			if v == 0 {
+				continue
+			}
+			lo, c := bits.Add64(p.lo, uint64(v)<<e, 0)
+			p.lo = lo
+			p.hi += v>>1>>(63-e) + int64(c)
+			if p.hi^p.hi<<1 < 0 {
+				t.flush(g)
+			}
+		}
+	}
+}
+
+func listLen[T float32 | float64](rows []int32, vals []T) int {
+	if rows == nil {
+		return len(vals)
+	}
+	return len(rows)
+}
+
+// odd adds a value that is not of the exponents which the base is for.
+func (t *Sums) odd(g uint32, b uint64) {
+	p := &t.s[g]
+	p.n++
+	if b<<1 == 0 {
+		return
+	}
+	// One below may have no bits that are too low.
+	exp := int(b>>52) & 0x7ff
+	if low := int(t.base) - exp; exp > 0 && low > 0 && low <= 52 {
+		if m := b&mantissa | 1<<52; m&(1<<low-1) == 0 {
+			t.add(g, m>>low, int64(b)>>63)
+			return
+		}
+	}
+	t.beyond(g).put(math.Float64frombits(b))
+}
+
+// add adds m, or −m where sign is −1, in the sums' unit.
+func (t *Sums) add(g uint32, m uint64, sign int64) {
+	p := &t.s[g]
+	lo, c := bits.Add64(p.lo, m^uint64(sign), uint64(sign)&1)
+	p.lo = lo
+	p.hi += sign + int64(c)
+	if p.hi^p.hi<<1 < 0 {
+		t.flush(g)
+	}
+}
+
+// beyond is the Long of a group.
+func (t *Sums) beyond(g uint32) *Long {
+	if t.long == nil {
+		t.long = map[uint32]*Long{}
+	}
+	l := t.long[g]
+	if l == nil {
+		l = &Long{}
+		t.long[g] = l
+	}
+	return l
+}
+
+// flush puts the 128 bits of a group, which are nearly full, into its Long.
+func (t *Sums) flush(g uint32) {
+	p := &t.s[g]
+	t.beyond(g).addShort(p.lo, p.hi, t.base)
+	p.lo, p.hi = 0, 0
+}
+
+// addShort adds 128 bits in units of 2^(base-1075).
+func (e *Long) addShort(lo uint64, hi int64, base int32) {
+	sign := hi >> 63
+	h := uint64(hi)
+	if sign != 0 {
+		var c uint64
+		lo, c = bits.Add64(^lo, 1, 0)
+		h = ^h + c
+	}
+	at := uint(base - 1) // of the unit, from 2^-1074 on
+	shift := at & 31
+	top := h >> 1 >> (63 - shift)
+	h, lo = h<<shift|lo>>1>>(63-shift), lo<<shift
+	for i, v := range [5]uint64{lo & math.MaxUint32, lo >> 32, h & math.MaxUint32, h >> 32, top} {
+		e.c[at>>5:][i] += (int64(v) ^ sign) - sign
+	}
+	if e.adds++; e.adds == 1<<30 {
+		e.carry()
+	}
+}
+
+// Value is the sum of group g as a float64, rounded to the nearest, ties to even; beyond
+// the greatest it is infinite. special tells whether that is for an infinity or a NaN
+// among the values.
+func (t *Sums) Value(g int) (v float64, special bool) {
+	p := &t.s[g]
+	if l := t.long[uint32(g)]; l != nil {
+		c := *l
+		if t.base > 0 {
+			c.addShort(p.lo, p.hi, t.base)
+		}
+		return c.Value(), c.flag != 0
+	}
+	lo, hi := p.lo, uint64(p.hi)
+	if p.hi < 0 {
+		var c uint64
+		lo, c = bits.Add64(^lo, 1, 0)
+		return -roundBits(^hi+c, lo, int(t.base)-1075), false
+	}
+	return roundBits(hi, lo, int(t.base)-1075), false
+}
+
+// Merge adds sum ids[i] of o to group groups[i].
+func (t *Sums) Merge(groups []uint32, o *Sums, ids []uint32) {
+	if t.base == 0 {
+		t.base = o.base
+	}
+	for i, g := range groups {
+		k := ids[i]
+		t.merge(g, o.s[k], o.base)
+		if l := o.long[k]; l != nil {
+			t.beyond(g).Merge(l)
+		}
+	}
+}
+
+func (t *Sums) merge(g uint32, o shortSum, base int32) {
+	p := &t.s[g]
+	p.n += o.n
+	if d := uint(t.base - base); t.base > base && d < 64 && o.lo&(1<<d-1) == 0 {
+		o.lo, o.hi = o.lo>>d|uint64(o.hi)<<1<<(63-d), o.hi>>d
+	} else if d := uint(base - t.base); base > t.base && d < 64 && o.hi<<d>>d == o.hi && (o.hi<<d)^(o.hi<<d<<1) >= 0 {
+		o.hi, o.lo = o.hi<<d|int64(o.lo>>1>>(63-d)), o.lo<<d
+	} else if base != t.base {
+		if o.lo|uint64(o.hi) != 0 {
+			t.beyond(g).addShort(o.lo, o.hi, base)
+		}
+		return
+	}
+	lo, c := bits.Add64(p.lo, o.lo, 0)
+	p.lo = lo
+	p.hi += o.hi + int64(c)
+	if p.hi^p.hi<<1 < 0 {
+		t.flush(g)
+	}
+}
+
+// sumHead is what every encoded sum has.
+const sumHead = shortBytes + 2
+
+// Append appends the bytes of sum g.
+func (t *Sums) Append(dst []byte, g int) []byte {
+	le, p := binary.LittleEndian, &t.s[g]
+	dst = le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, p.lo), uint64(p.hi)), uint64(p.n))
+	dst = le.AppendUint16(dst, uint16(t.base))
+	if l := t.long[uint32(g)]; l != nil {
+		c := *l // others may read it
+		dst = c.Append(dst)
+	}
+	return dst
+}
+
+// MergeBytes adds what Append wrote to group g, and tells whether it can be that.
+func (t *Sums) MergeBytes(g uint32, b []byte) bool {
+	if len(b) < sumHead {
+		return false
+	}
+	le := binary.LittleEndian
+	o, base := shortSum{le.Uint64(b), int64(le.Uint64(b[8:])), int64(le.Uint64(b[16:]))}, int32(le.Uint16(b[24:]))
+	if base > lastBase || o.n < 0 || o.hi^o.hi<<1 < 0 || base == 0 && o.lo|uint64(o.hi) != 0 {
+		return false
+	}
+	if t.base == 0 {
+		t.base = base
+	}
+	if b = b[sumHead:]; len(b) > 0 {
+		var l Long
+		if !l.Decode(b) {
+			return false
+		}
+		t.beyond(g).Merge(&l)
+	}
+	t.merge(g, o, base)
+	return true
+}

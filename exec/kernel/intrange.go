@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// Integer are the Go types of the integer columns of Arrow.
+type Integer interface {
+	~int16 | ~int32 | ~int64 | ~uint32
+}
+
+// IntRange gives the least and the greatest value of an integer column; false
+// if all are NULL or arr is none.
+func IntRange(arr arrow.Array) (lo, hi int64, ok bool) {
+	switch a := arr.(type) {
+	case *array.Int64:
+		return RangeOf(a.Int64Values(), arr)
+	case *array.Int32:
+		return RangeOf(a.Int32Values(), arr)
+	case *array.Int16:
+		return RangeOf(a.Int16Values(), arr)
+	case *array.Date32:
+		return RangeOf(a.Date32Values(), arr)
+	case *array.Uint32:
+		return RangeOf(a.Uint32Values(), arr)
+	}
+	return 0, 0, false
+}
+
+// RangeOf gives the least and the greatest of vals, the values of arr, that are
+// not NULL; false if all are.
+func RangeOf[T Integer](vals []T, arr arrow.Array) (lo, hi int64, ok bool) {
+	if len(vals) == arr.NullN() {
+		return 0, 0, false
+	}
+	if arr.NullN() > 0 {
+		lo, hi = 1<<63-1, -1<<63
+		for i, v := range vals {
+			if arr.IsValid(i) {
+				lo, hi = min(lo, int64(v)), max(hi, int64(v))
+			}
+		}
+		return lo, hi, true
+	}
+	l, h := vals[0], vals[0]
+	for _, v := range vals {
+		l, h = min(l, v), max(h, v)
+	}
+	return int64(l), int64(h), true
+}
+
+// NonZero is 1 for what is not 0, without a branch.
+func NonZero(v uint32) int { return int((v | -v) >> 31) }

@@ -1,0 +1,77 @@
+package mem_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// TestReclaim: others of the statement give way to a request that is refused, the
+// largest first, but those that are at work; and what can spill does not have less
+// than it holds spilled for it.
+func TestReclaim(t *testing.T) {
+	node := mem.NewPool("n1", 100*mib)
+	s, other := node.Child("statement", 10*mib), node.Child("other", 0)
+	defer other.Close()
+	var order []string
+	busy := map[string]bool{}
+	broken := errors.New("the disk is full")
+	var fail error
+	hold := func(p *mem.Pool, name string, n int64) *mem.Account {
+		a := p.Account(name, true)
+		a.OnReclaim(func() (bool, error) {
+			order = append(order, name)
+			if busy[name] || fail != nil {
+				return false, fail
+			}
+			a.Shrink(a.Used())
+			return true, nil
+		})
+		if err := a.Grow(n); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	sort, agg, last := hold(s, "sort", 3*mib), hold(s, "aggregate", 4*mib), hold(s, "buffer", 3*mib-256<<10)
+	hold(s, "little", 64<<10)
+	hold(other, "of another statement", 20*mib)
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if !slices.Equal(order, want) {
+			t.Errorf("%s: asked %v, want %v", what, order, want)
+		}
+		order = nil
+	}
+	window := s.Account("window", false)
+	if err := window.Grow(mib); err != nil {
+		t.Fatal(err)
+	}
+	expect("a request", "aggregate")
+	if agg.Used() != 0 || sort.Used() != 3*mib {
+		t.Errorf("the aggregate holds %d, the sort %d", agg.Used(), sort.Used())
+	}
+	// One that spills itself asks only those that hold more.
+	if err := agg.Grow(3 * mib); err != nil {
+		t.Fatal(err)
+	}
+	busy["sort"], busy["aggregate"] = true, true
+	if err := last.Grow(2 * mib); !pgerr.Is(err, pgerr.OutOfMemory) {
+		t.Errorf("all others are at work: %v", err)
+	}
+	expect("a spillable request", "sort", "aggregate")
+	busy["sort"] = false
+	if err := last.Grow(2 * mib); err != nil || sort.Used() != 0 {
+		t.Errorf("the sort holds %d: %v", sort.Used(), err)
+	}
+	expect("a spillable request", "sort")
+	if err := last.Grow(4 * mib); !pgerr.Is(err, pgerr.OutOfMemory) {
+		t.Errorf("the largest: %v", err)
+	}
+	expect("the largest's request")
+	if fail = broken; !errors.Is(window.Grow(5*mib), broken) {
+		t.Error("an error of who was asked got lost")
+	}
+}

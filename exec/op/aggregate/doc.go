@@ -1,0 +1,18 @@
+// Package aggregate groups rows by their keys, by hash, and computes aggregates of each
+// group: GROUP BY, grouping sets, DISTINCT, and the partial and final halves of
+// aggregations that are parted over nodes or begin below joins.
+//
+//	batch ─▶ keys ─┬─ packed into words (groupcodes.go: dictionary codes, small ranges)
+//	               ├─ a range of integers: an array, no hash (grouprange.go)
+//	               └─ encoded, interned                     ─▶ group numbers (grouptable.go)
+//	      ─▶ arguments ─▶ exec/agg: a state a group, in columns
+//
+//	a thread's table ─▶ coarser grouping sets from the finer (rollup.go)
+//	               ─▶ merge.go: each thread takes a share of all threads' groups
+//	               ─▶ radix.go: tables of groups that hardly repeat, by bits of the hash
+//	               ─▶ exec/partition, where there is no room; merged one by one
+//
+// Groups come in no order. A state is merged in any order with the same bits: sums are
+// exact (exec/agg). What is held is charged to the thread's account, and is written away
+// when another operator of the statement needs it (mem.Account.OnReclaim).
+package aggregate

@@ -1,0 +1,423 @@
+package aggregate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// groupTable maps the key rows of an aggregation to dense group numbers.
+//
+//	slots[h & mask] = upper half of h | group+1, linear probing
+//	words           the groups' keys, packed (kernel.Packer)
+//	hashes[group]   the full hash
+//
+// A row's key is a few words, so a look-up reads a slot and the words of the
+// group it names, however many keys there are.
+//
+// A table of one integer key begins with a range instead (groupRange), without
+// slots and hashes. One of one key that the packer numbers goes by its numbers, without
+// slots. Batches of small dictionaries find their groups by codes
+// (groupCodes).
+type groupTable struct {
+	types  []types.Type
+	pack   *kernel.Packer
+	width  int // words of a row
+	count  int
+	words  []uint64
+	hashes []uint64
+	slots  []uint64
+	// numbers are, where the only key is numbered by the packer, group+1 by its number.
+	numbers []uint32
+	aggs    []agg.Agg
+	codes   *groupCodes
+	rng     *groupRange
+	values  *groupValues           // nil: the packed keys say all
+	grant   func(bytes int64) bool // asks for memory that can be done without
+
+	groups []uint32 // scratch: group of each row
+	fresh  []int32
+	rows   []uint64
+	hbuf   []uint64
+	probes []uint64 // the slots at which the search for a batch's rows begins
+	misses []int32  // rows whose groups are not there
+}
+
+func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
+	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint64, 1024), aggs: aggs, rng: newGroupRange(ts), values: newGroupValues(ts)}
+	t.width = t.pack.Words()
+	if t.pack.Numbers() {
+		t.slots, t.numbers = nil, make([]uint32, 64)
+	}
+	return t
+}
+
+func (t *groupTable) n() int { return t.count }
+
+// bytes is the memory held.
+func (t *groupTable) bytes() int64 {
+	n := t.pack.Bytes() + t.values.held() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
+	if t.rng != nil {
+		n += int64(len(t.rng.at)) * 4
+	}
+	for _, a := range t.aggs {
+		n += a.Bytes()
+	}
+	return n
+}
+
+// some gives to such that the results of groups [from, to) make no large batch,
+// and what making them takes beyond that of plain columns.
+func (t *groupTable) some(from, to int, states bool) (int, int64) {
+	for {
+		var need int64
+		for _, a := range t.aggs {
+			if h, ok := a.(agg.Heavy); ok {
+				need += h.Need(from, to, states)
+			}
+		}
+		if need <= op.BatchBytes || to-from <= 1 {
+			return to, need
+		}
+		to = from + (to-from)/2
+	}
+}
+
+// find gives the group of each of the n rows of cols, making groups as needed.
+// The result is valid until the next call.
+func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
+	if t.rng != nil {
+		if groups, ok := t.byRange(cols, n); ok {
+			return groups
+		}
+		t.leaveRange()
+	}
+	t.rows, t.hbuf = t.pack.Pack(cols, n, t.rows, t.hbuf)
+	groups := t.put(t.rows, t.hbuf)
+	t.values.add(groups, func(k int, rows []int32) arrow.Array { return kernel.Take(cols[k], rows) })
+	return groups
+}
+
+// put is find for packed rows, whose hashes are known.
+func (t *groupTable) put(rows, hashes []uint64) []uint32 {
+	n := len(hashes)
+	if cap(t.groups) < n {
+		t.groups = make([]uint32, n)
+	}
+	groups := t.groups[:n]
+	if need := (t.count + n) * 2; need > len(t.slots) && t.numbers == nil {
+		t.grow(need)
+	}
+	t.words, t.hashes = doubled(t.words, n*t.width), doubled(t.hashes, n)
+	if t.numbers != nil {
+		t.putNumbers(rows, hashes, groups)
+	} else {
+		t.putHashed(rows, hashes, groups)
+	}
+	return groups
+}
+
+func (t *groupTable) putNumbers(rows, hashes []uint64, groups []uint32) {
+	numbers := t.numbers
+	for i, c := range rows {
+		if c >= uint64(len(numbers)) {
+			numbers = append(numbers, make([]uint32, int(c)+1)...)
+			numbers = numbers[:cap(numbers)]
+			t.numbers = numbers
+		}
+		g := numbers[c]
+		if g == 0 {
+			g = t.add(rows[i:i+1], hashes[i])
+			numbers[c] = g
+		}
+		groups[i] = g - 1
+	}
+}
+
+const tagMask = 0xffffffff << 32
+
+// putHashed looks rows up in two steps: first those of groups that are there and in
+// their first slots, which are nearly all where groups repeat, without a branch that a
+// read decides, so that the reads do not wait for each other; then the others.
+func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
+	n := len(hashes)
+	if cap(t.misses) < n {
+		t.probes, t.misses = make([]uint64, n), make([]int32, n)
+	}
+	slots, mask, probes, misses := t.slots, uint64(len(t.slots)-1), t.probes[:n], t.misses[:n]
+	for i, h := range hashes {
+		probes[i] = slots[h&mask]
+	}
+	switch {
+	case t.count == 0:
+		for i := range misses {
+			misses[i] = int32(i)
+		}
+	case t.width == 1:
+		misses = hits1(t.words, rows, probes, groups, misses)
+	case t.width == 2:
+		misses = hits2(t.words, rows, probes, groups, misses)
+	default:
+		misses = t.hits(rows, probes, groups, misses)
+	}
+	w := t.width
+	for _, i := range misses {
+		h, row := hashes[i], rows[int(i)*w:][:w]
+		at := h & mask
+		for {
+			s := slots[at]
+			if s == 0 {
+				slots[at] = h&tagMask | uint64(t.add(row, h))
+				groups[i] = uint32(t.count - 1)
+				break
+			}
+			if g := int(uint32(s)) - 1; (s^h)&tagMask == 0 && sameWords(t.words[g*w:(g+1)*w], row) {
+				groups[i] = uint32(g)
+				break
+			}
+			at = (at + 1) & mask
+		}
+	}
+}
+
+// hits1 finds the groups of rows of one word that their slots name, and lists the rows
+// that are of others in misses.
+func hits1(words, rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+	n := 0
+	for i, s := range probes {
+		g := max(uint32(s), 1) - 1
+		groups[i], misses[n] = g, int32(i)
+		if s == 0 || words[g] != rows[i] {
+			n++
+		}
+	}
+	return misses[:n]
+}
+
+func hits2(words, rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+	n := 0
+	for i, s := range probes {
+		g := max(uint32(s), 1) - 1
+		groups[i], misses[n] = g, int32(i)
+		if s == 0 || (words[2*g]^rows[2*i])|(words[2*g+1]^rows[2*i+1]) != 0 {
+			n++
+		}
+	}
+	return misses[:n]
+}
+
+func (t *groupTable) hits(rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+	n, w := 0, t.width
+	for i, s := range probes {
+		g := max(uint32(s), 1) - 1
+		groups[i], misses[n] = g, int32(i)
+		if s == 0 || !sameWords(t.words[int(g)*w:][:w], rows[i*w:][:w]) {
+			n++
+		}
+	}
+	return misses[:n]
+}
+
+func sameWords(a, b []uint64) bool {
+	for i, x := range a {
+		if x != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// doubled makes room for n more. Append alone would grow large slices by a
+// quarter, and copy each group four times.
+func doubled(s []uint64, n int) []uint64 {
+	if cap(s)-len(s) >= n {
+		return s
+	}
+	return slices.Grow(s, max(len(s), n))
+}
+
+// add makes a group and gives its number + 1.
+func (t *groupTable) add(row []uint64, h uint64) uint32 {
+	t.words = append(t.words, row...)
+	t.hashes = append(t.hashes, h)
+	t.count++
+	return uint32(t.count)
+}
+
+// addKeys keeps the keys of new groups, the rows fresh of cols, of a table with
+// a range.
+func (t *groupTable) addKeys(cols []arrow.Array, fresh []int32) {
+	if len(fresh) == 0 {
+		return
+	}
+	t.rows, t.hbuf = t.pack.Pack([]arrow.Array{kernel.Take(cols[0], fresh)}, len(fresh), t.rows, t.hbuf)
+	t.words = append(t.words, t.rows...)
+	t.count += len(fresh)
+}
+
+// alone makes the one group of a table without keys.
+func (t *groupTable) alone() {
+	t.hashes, t.count = append(t.hashes, 0), 1
+}
+
+// reserve makes room for n groups.
+func (t *groupTable) reserve(n int) {
+	if t.rng == nil && t.numbers == nil && 2*n > len(t.slots) {
+		t.grow(2 * n)
+	}
+	t.words, t.hashes = slices.Grow(t.words, n*t.width), slices.Grow(t.hashes, n)
+}
+
+// maxLeap is how many slots there are at most for a table to grow fourfold: to
+// fill new slots costs as much as a look-up of every group.
+const maxLeap = 1 << 20
+
+func (t *groupTable) grow(need int) {
+	size := len(t.slots)
+	for size < need {
+		size *= 2
+	}
+	if size <= maxLeap/2 {
+		size *= 2
+	}
+	t.slots = make([]uint64, size)
+	t.fill()
+}
+
+// fill puts all groups into empty slots.
+func (t *groupTable) fill() {
+	mask := uint64(len(t.slots) - 1)
+	for g, h := range t.hashes {
+		at := h & mask
+		for t.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		t.slots[at] = h&tagMask | uint64(g+1)
+	}
+}
+
+// keyColumns gives the keys of groups [from, to).
+func (t *groupTable) keyColumns(from, to int) []arrow.Array {
+	out := make([]arrow.Array, len(t.types))
+	for k := range out {
+		out[k] = t.keyColumn(k, from, to)
+	}
+	return out
+}
+
+func (t *groupTable) keyColumn(k, from, to int) arrow.Array {
+	words := t.words[from*t.width : to*t.width]
+	i := t.values.of(k)
+	if i < 0 {
+		return t.pack.Unpack(k, words)
+	}
+	ids := slices.Clone(t.values.ids[from:to])
+	for g := range ids {
+		if t.pack.Null(k, words[g*t.width:(g+1)*t.width]) { // a grouping set without it has
+			ids[g] = kernel.NoRow
+		}
+	}
+	return t.values.cols[i].Gather(ids)
+}
+
+// picked gives the packed rows of some groups.
+func (t *groupTable) picked(list []uint32, out []uint64) []uint64 {
+	out = slices.Grow(out[:0], len(list)*t.width)
+	for _, g := range list {
+		out = append(out, t.words[int(g)*t.width:(int(g)+1)*t.width]...)
+	}
+	return out
+}
+
+// absorb adds the groups list of another table.
+func (t *groupTable) absorb(ctx context.Context, o *groupTable, list []uint32) error {
+	if t.rng != nil && o.rng == nil {
+		t.leaveRange()
+	}
+	if t.count == 0 {
+		t.reserve(len(list))
+		for _, a := range t.aggs {
+			a.Resize(len(list))
+		}
+	}
+	var rows, hashes []uint64
+	for from := 0; from < len(list); from += kernel.ChunkRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		some := list[from:min(from+kernel.ChunkRows, len(list))]
+		rows = o.picked(some, rows)
+		var groups []uint32
+		if t.rng != nil {
+			groups = t.find([]arrow.Array{o.pack.Unpack(0, rows)}, len(some))
+		} else {
+			if hashes = hashes[:0]; o.rng == nil {
+				for _, g := range some {
+					hashes = append(hashes, o.hashes[g])
+				}
+			} else {
+				hashes = o.pack.Hash(rows, hashes)
+			}
+			if t.pack != o.pack {
+				t.pack.Translate(o.pack, rows)
+			}
+			groups = t.put(rows, hashes)
+			t.values.add(groups, o.values.from(some))
+		}
+		for i, a := range t.aggs {
+			a.Resize(t.n())
+			if err := merge(a, groups, o.aggs[i], some); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// share lists the groups that thread me of n merges: by blocks of the key where
+// all tables have ranges, else by hash.
+func (t *groupTable) share(me, n uint64) []uint32 {
+	list := make([]uint32, 0, t.count/int(n)+t.count/8)
+	if t.rng == nil {
+		for g, h := range t.hashes {
+			if (h>>40)%n == me {
+				list = append(list, uint32(g))
+			}
+		}
+		return list
+	}
+	var blocks []uint64
+	for from := 0; from < t.count; from += kernel.ChunkRows {
+		blocks = blockOf(t.keyColumn(0, from, min(from+kernel.ChunkRows, t.count)), blocks)
+		for i, b := range blocks {
+			if b%n == me {
+				list = append(list, uint32(from+i))
+			}
+		}
+	}
+	return list
+}
+
+// merge adds the states ids of from to groups of a.
+func merge(a agg.Agg, groups []uint32, from agg.Agg, ids []uint32) error {
+	if m, ok := a.(agg.Merger); ok {
+		return m.MergeFrom(groups, from, ids)
+	}
+	for i, g := range ids {
+		st, err := from.States(int(g), int(g)+1)
+		if err != nil {
+			return err
+		}
+		if err := a.MergeStates(groups[i:i+1], st.(*array.Binary)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,568 @@
+package aggregate
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/partition"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// New makes the threads of an aggregation over inputs whose columns are in. It gives
+// n.Schema(), but of the groups' columns those that read has, if it is not nil.
+//
+//	each thread:  rows ─▶ its own table of groups           (spills to partitions)
+//	            ─▶ the groups of coarser grouping sets
+//	barrier
+//	each thread:  its share of the groups of every thread, by key or hash ─▶ results
+//
+// With one thread the table is the result. Where groups hardly repeat a thread has several
+// tables, which are merged by partitions (radix.go), or of a partial phase given as they
+// are: the final phase looks for their groups once more. When any thread had to spill, or
+// there is no room to merge, all write what they hold, and partitions are merged one
+// after the other, each by one thread, splitting again where one does not fit.
+func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
+	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), threads: make([]*aggThread, rt.Threads)}
+	s.open.Store(int32(rt.Threads))
+	s.sets = n.Sets
+	for _, g := range n.Groups {
+		s.keyTypes = append(s.keyTypes, g.Expr.Type())
+	}
+	if s.sets != nil {
+		s.keyTypes = append(s.keyTypes, types.Int4) // the set's number
+	}
+	s.share(n)
+	s.rowTypes = append(append([]types.Type(nil), s.keyTypes...), repeat(types.Bytea, len(s.calls))...)
+	out := make([]op.Operator, rt.Threads)
+	for i := range out {
+		l := &aggThread{s: s, thread: i, in: inputs[i]}
+		if err := l.compile(in); err != nil {
+			return nil, err
+		}
+		s.threads[i] = l
+		out[i] = l
+	}
+	return out, nil
+}
+
+func repeat(t types.Type, n int) []types.Type {
+	out := make([]types.Type, n)
+	for i := range out {
+		out[i] = t
+	}
+	return out
+}
+
+type aggShared struct {
+	rt       *op.Runtime
+	st       *op.Stats
+	n        *plan.Aggregate
+	read     []bool // nil: all groups' columns are
+	env      *function.Env
+	sets     [][]int
+	keyTypes []types.Type
+	rowTypes []types.Type // keys, then a state (bytea) an aggregate: spilled rows
+	barrier  *op.Barrier
+	threads  []*aggThread
+	with     []*aggThread   // those that take part, once all have met
+	calls    []expr.AggCall // those that have states
+	slot     []int          // of each aggregate: the call in calls with its states
+	spilled  bool           // set by the barrier's serial part
+	runs     [kernel.Parts][]*spill.Run
+	radix    *aggRadix    // nil: no table was set aside
+	apart    bool         // each thread gives its tables as they are
+	open     atomic.Int32 // threads not closed
+}
+
+// share finds which aggregates have states of their own, and which read those
+// of another.
+func (s *aggShared) share(n *plan.Aggregate) {
+	over := map[string][]int{} // aggregates by what their argument computes
+	for i, it := range n.Aggs {
+		at := len(s.calls)
+		if n.Phase != plan.AggFinal && len(it.Call.Args) > 0 { // final: its states come in a column each
+			if arg, ok := eval.Fingerprint(it.Call.Args[0]); ok {
+				for _, k := range over[arg] {
+					if agg.Shared(n.Aggs[k].Call, it.Call) {
+						at = s.slot[k]
+						break
+					}
+				}
+				over[arg] = append(over[arg], i)
+			}
+		}
+		if at == len(s.calls) {
+			s.calls = append(s.calls, it.Call)
+		}
+		s.slot = append(s.slot, at)
+	}
+}
+
+func (s *aggShared) newAggs() ([]agg.Agg, error) {
+	out := make([]agg.Agg, len(s.calls))
+	for i, c := range s.calls {
+		a, err := s.newAgg(c)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = a
+	}
+	return out, nil
+}
+
+func (s *aggShared) newAgg(c expr.AggCall) (agg.Agg, error) {
+	var te *types.Env
+	if s.env != nil {
+		te = s.env.Types
+	}
+	if s.n.Phase == plan.AggSingle {
+		return agg.NewWhole(c, te)
+	}
+	return agg.New(c, te)
+}
+
+type aggThread struct {
+	s      *aggShared
+	thread int
+	in     op.Operator
+	vals   *eval.Programs // of keys and arguments
+	keyAt  []int          // the keys' places in vals
+	inputs []aggInput     // by slot
+	narrow bool           // rows that do not count are not computed
+	rows   int            // how many rows at a time keep values small
+	t      *groupTable
+	aside  []*groupTable // set aside before t
+	own    []*groupTable // to be given as they are, after out
+	rule   asideRule
+	acct   *mem.Account
+	lent   int64 // of it: for the results given last
+	parts  *partition.Writer
+	runs   [kernel.Parts]*spill.Run
+	roll   rollUp
+	// The steps of roll that are done, and how many groups of the next.
+	rolled, rolledTo int
+
+	begun  bool
+	out    *groupTable
+	at     int // next group to give
+	todo   []aggPart
+	closed bool
+
+	mu     sync.Mutex // held while the thread works on its table
+	taking bool       // rows in: the table may be spilled between two batches
+
+	// Where tables are merged by partitions: which the thread has still to give, its
+	// first table of all, its numbers as the common packer has them, and the table
+	// of the partition given last.
+	shares []int
+	radix  int
+	codes  [][]uint32
+	merged *groupTable
+}
+
+// aggPart is a partition to merge.
+type aggPart struct {
+	runs  []*spill.Run
+	level int
+}
+
+func (o *aggThread) Open(ctx context.Context) error {
+	o.acct = o.s.rt.Pool.Account("hash aggregate", true)
+	if err := o.reset(); err != nil {
+		return err
+	}
+	o.roll = newRollUp(o.s.sets, o.t.aggs)
+	if len(o.s.keyTypes) > 0 {
+		o.acct.OnReclaim(func() (bool, error) { return o.reclaim(ctx) })
+	}
+	return o.in.Open(ctx)
+}
+
+// reclaim spills the table for another operator, if the thread waits for rows.
+func (o *aggThread) reclaim(ctx context.Context) (bool, error) {
+	if !o.mu.TryLock() {
+		return false, nil
+	}
+	defer o.mu.Unlock()
+	if !o.taking || o.groups() == 0 {
+		return false, nil
+	}
+	return true, o.spill(ctx)
+}
+
+// grant charges memory that the table can do without.
+func (o *aggThread) grant(bytes int64) bool { return o.acct.Try(bytes) }
+
+func (o *aggThread) reset() error {
+	aggs, err := o.s.newAggs()
+	if err != nil {
+		return err
+	}
+	first := make([]int, len(aggs))
+	for i := range aggs {
+		if first[i] = -1; len(o.inputs[i].at) > 0 {
+			first[i] = o.inputs[i].at[0]
+		}
+	}
+	agg.Share(aggs, first)
+	o.t = newGroupTable(o.s.keyTypes, aggs)
+	o.t.grant = o.grant
+	o.aside, o.rule = nil, asideRule{able: o.s.sets == nil && len(o.s.keyTypes) > 0 && mergeable(aggs)}
+	o.rolled, o.rolledTo = 0, 0
+	return nil
+}
+
+func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
+	if !o.begun {
+		o.begun = true
+		if err := o.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		if o.out != nil {
+			if b, err := o.give(); b != nil || err != nil {
+				return b, err
+			}
+			o.out, o.lent = nil, 0
+			if err := o.acct.Resize(held(o.own)); err != nil {
+				return nil, err
+			}
+		}
+		if len(o.own) > 0 {
+			o.out, o.own = o.own[0], o.own[1:]
+			if err := o.ungrouped(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if len(o.shares) > 0 {
+			p := o.shares[0]
+			o.shares = o.shares[1:]
+			if err := o.mergeRadix(ctx, p); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if len(o.todo) == 0 {
+			return nil, io.EOF
+		}
+		p := o.todo[0]
+		o.todo = o.todo[1:]
+		if err := o.mergePart(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// begin consumes the input, meets the other threads and finds what this thread
+// gives.
+func (o *aggThread) begin(ctx context.Context) error {
+	s := o.s
+	if err := o.consume(ctx); err != nil {
+		return err
+	}
+	if o.parts == nil {
+		if err := o.rollSets(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.barrier.Wait(ctx, func() error {
+		for _, l := range s.threads {
+			if l.begun { // others were closed before they took anything in
+				s.with = append(s.with, l)
+				s.spilled = s.spilled || l.parts != nil
+			}
+		}
+		return s.prepare()
+	}); err != nil {
+		return err
+	}
+	if s.spilled {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+		runs, err := o.parts.Finish(ctx)
+		o.parts.Account().Close()
+		o.parts = nil
+		if err != nil {
+			return err
+		}
+		o.runs = runs
+		o.t = nil
+		if err := o.acct.Resize(0); err != nil {
+			return err
+		}
+		if err := s.barrier.Wait(ctx, func() error {
+			for _, l := range s.threads {
+				for p, r := range l.runs {
+					if r != nil {
+						s.runs[p] = append(s.runs[p], r)
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		for p := o.thread; p < kernel.Parts; p += s.rt.Threads {
+			if len(s.runs[p]) > 0 {
+				o.todo = append(o.todo, aggPart{runs: s.runs[p], level: 1})
+			}
+		}
+		return nil
+	}
+	if s.apart {
+		o.own, o.aside, o.t = append(o.aside, o.t), nil, nil
+		return nil
+	}
+	if s.radix != nil {
+		if err := o.divideOwn(ctx); err != nil {
+			return err
+		}
+		o.t = nil
+		for p := o.thread; p < s.radix.parts; p += s.rt.Threads {
+			o.shares = append(o.shares, p)
+		}
+		return s.barrier.Wait(ctx, nil)
+	}
+	if s.rt.Threads == 1 {
+		o.out, o.t = o.t, nil
+		return o.ungrouped()
+	}
+	if len(s.keyTypes) == 0 || o.few() {
+		// Few groups: one thread merges them all.
+		if o.thread == 0 {
+			if err := o.mergeThreads(ctx, 0, 1); err != nil {
+				return err
+			}
+			if err := o.ungrouped(); err != nil {
+				return err
+			}
+		}
+	} else if err := o.mergeThreads(ctx, o.thread, s.rt.Threads); err != nil {
+		return err
+	}
+	// A thread's table may go only when all have read it.
+	if err := s.barrier.Wait(ctx, nil); err != nil {
+		return err
+	}
+	o.t = nil
+	if o.out == nil {
+		return o.acct.Resize(0)
+	}
+	// prepare has charged about what a share takes; one thread's table may have had few
+	// of its groups, and slots go in powers of two. It is there and is given next.
+	if more := o.out.bytes() - o.acct.Used(); more > 0 {
+		o.acct.Take(more)
+		return nil
+	}
+	return o.acct.Resize(o.out.bytes())
+}
+
+// prepare decides how the threads' tables become results. Merging takes as much
+// memory again; where there is not so much, all spill.
+func (s *aggShared) prepare() error {
+	if s.spilled {
+		return nil
+	}
+	var bytes int64
+	groups, aside := 0, false
+	for _, l := range s.with {
+		bytes += l.held()
+		groups += l.groups()
+		aside = aside || len(l.aside) > 0
+	}
+	if s.n.Phase == plan.AggPartial && groups >= asideGroups {
+		s.apart = true
+		return nil
+	}
+	if aside {
+		s.alike()
+		room, err := s.divide()
+		s.spilled = !room
+		return err
+	}
+	if s.rt.Threads == 1 {
+		return nil
+	}
+	if len(s.keyTypes) > 0 {
+		for _, l := range s.with {
+			if err := l.acct.Grow(bytes/int64(s.rt.Threads) + bytes/8); err != nil {
+				if !l.acct.Refused(err) {
+					return err
+				}
+				s.spilled = true
+				return nil
+			}
+		}
+	}
+	s.alike()
+	return nil
+}
+
+// alike makes all threads' tables have ranges or none, so that they divide their
+// groups by the same rule.
+func (s *aggShared) alike() {
+	ranges := 0
+	for _, l := range s.with {
+		if l.t.rng != nil {
+			ranges++
+		}
+	}
+	if ranges == len(s.with) {
+		return
+	}
+	for _, l := range s.with {
+		if l.t.rng != nil {
+			l.t.leaveRange()
+		}
+	}
+}
+
+// few tells that all threads together hold few groups.
+func (o *aggThread) few() bool {
+	n := 0
+	for _, l := range o.s.with {
+		n += l.t.n()
+	}
+	return n < 4096
+}
+
+// ungrouped gives an aggregation without groups its one row.
+func (o *aggThread) ungrouped() error {
+	if o.s.n.Phase == plan.AggPartial && len(o.s.keyTypes) == 0 && o.out.n() == 0 {
+		return nil // the final phase makes the row
+	}
+	if len(o.s.n.Groups) == 0 && o.s.sets == nil && o.out.n() == 0 {
+		o.out.alone()
+	}
+	// An empty grouping set gives a row for no input too.
+	if o.s.sets != nil && o.out.n() == 0 && o.s.n.Phase != plan.AggPartial {
+		for i, set := range o.s.sets {
+			if len(set) > 0 {
+				continue
+			}
+			cols := make([]arrow.Array, len(o.s.keyTypes))
+			for k := range o.s.n.Groups {
+				cols[k] = batch.Nulls(o.s.keyTypes[k].Arrow(), 1)
+			}
+			cols[len(cols)-1] = batch.FromSlice(arrow.PrimitiveTypes.Int32, []int32{int32(i)}, nil)
+			o.out.find(cols, 1)
+		}
+	}
+	for _, a := range o.out.aggs {
+		a.Resize(o.out.n())
+	}
+	return nil
+}
+
+// give makes the next batch of results; nil at the end of the table.
+func (o *aggThread) give() (*batch.Batch, error) {
+	t := o.out
+	if o.at >= t.n() {
+		o.at = 0
+		return nil, nil
+	}
+	o.acct.Shrink(o.lent)
+	o.lent = 0
+	from := o.at
+	to, need := t.some(from, min(from+min(o.s.rt.Rows(), kernel.ChunkRows), t.n()), o.s.n.Phase == plan.AggPartial)
+	if need > 0 {
+		if err := o.acct.Grow(need); err != nil {
+			return nil, err
+		}
+		o.lent = need
+	}
+	o.at = to
+	var cols []arrow.Array
+	for k := range o.s.n.Groups {
+		if o.s.read == nil || o.s.read[k] {
+			cols = append(cols, t.keyColumn(k, from, to))
+		}
+	}
+	if o.s.sets != nil && o.s.n.GroupingID != 0 {
+		cols = append(cols, o.groupingIDs(t.keyColumn(len(t.types)-1, from, to).(*array.Int32)))
+	}
+	for i, it := range o.s.n.Aggs {
+		arr, err := o.result(o.s.slot[i], it.Call, from, to)
+		if err != nil {
+			return nil, err
+		}
+		cols = append(cols, arr)
+	}
+	return batch.New(cols, to-from), nil
+}
+
+// result gives what call is to give from the states in a slot.
+func (o *aggThread) result(slot int, call expr.AggCall, from, to int) (arrow.Array, error) {
+	a := o.out.aggs[slot]
+	if o.s.n.Phase == plan.AggPartial {
+		return a.States(from, to)
+	}
+	if call.Fn != o.s.calls[slot].Fn {
+		own, err := o.s.newAgg(call)
+		if err != nil {
+			return nil, err
+		}
+		a = agg.View(a, own)
+	}
+	return a.Results(from, to)
+}
+
+// groupingIDs turns set numbers into the masks of the keys they leave out.
+func (o *aggThread) groupingIDs(num *array.Int32) arrow.Array {
+	n := len(o.s.n.Groups)
+	masks := make([]int32, len(o.s.sets))
+	for i, set := range o.s.sets {
+		for k := 0; k < n; k++ {
+			if !contains(set, k) {
+				masks[i] |= 1 << (n - 1 - k)
+			}
+		}
+	}
+	out := make([]int32, num.Len())
+	for i := range out {
+		out[i] = masks[num.Value(i)]
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Int32, out, nil)
+}
+
+func (o *aggThread) Close() error {
+	if o.closed {
+		return nil
+	}
+	o.closed = true
+	o.take(false)
+	if !o.begun {
+		o.s.barrier.Leave()
+	}
+	o.s.st.AddPeak(o.acct)
+	if o.acct != nil {
+		o.acct.Close()
+	}
+	if o.parts != nil {
+		o.parts.Abort()
+		o.parts.Account().Close()
+	}
+	if o.s.open.Add(-1) == 0 && o.s.radix != nil {
+		o.s.radix.acct.Close()
+	}
+	o.out, o.own, o.merged = nil, nil, nil // but not the table: another thread may still be reading it
+	return o.in.Close()
+}

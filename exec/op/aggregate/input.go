@@ -1,0 +1,377 @@
+package aggregate
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// aggInput finds one aggregate's arguments.
+type aggInput struct {
+	at     []int           // their places among the thread's values, or, with a filter,
+	args   []*eval.Program // what computes them for the rows that it passes
+	filter *eval.Program   // which rows count; Final: whose states
+	state  int             // Final: the input column with the states
+}
+
+func (o *aggThread) compile(in []plan.Column) error {
+	s := o.s
+	var list []expr.Expr
+	for _, g := range s.n.Groups {
+		list = append(list, g.Expr)
+	}
+	first := make([]int, len(s.calls)) // where the arguments of each begin in list
+	o.inputs = make([]aggInput, len(s.calls))
+	for i, c := range s.calls {
+		a := &o.inputs[i]
+		if c.Filter != nil {
+			var err error
+			if a.filter, err = eval.Compile(c.Filter, in, s.env); err != nil {
+				return err
+			}
+		}
+		if s.n.Phase == plan.AggFinal {
+			a.state = -1
+			for k, col := range in {
+				if col.ID == s.n.States[i] {
+					a.state = k
+				}
+			}
+			if a.state < 0 {
+				return pgerr.Internal("aggregate state column %d is missing", s.n.States[i])
+			}
+			continue
+		}
+		args := argumentsOf(c)
+		if c.Filter == nil {
+			first[i] = len(list)
+			list = append(list, args...)
+			continue
+		}
+		for _, e := range args {
+			p, err := eval.Compile(e, in, s.env)
+			if err != nil {
+				return err
+			}
+			a.args = append(a.args, p)
+		}
+	}
+	vals, at, err := eval.CompileAll(list, in, s.env)
+	if err != nil {
+		return err
+	}
+	o.vals, o.keyAt = vals, at[:len(s.n.Groups)]
+	for i, c := range s.calls {
+		if a := &o.inputs[i]; s.n.Phase != plan.AggFinal && c.Filter == nil {
+			a.at = at[first[i] : first[i]+len(argumentsOf(c))]
+		} else {
+			o.narrow = true
+		}
+	}
+	o.narrow = o.narrow || s.sets != nil || !vals.Total()
+	o.rows = 1 << 20
+	return nil
+}
+
+func argumentsOf(c expr.AggCall) []expr.Expr {
+	out := append([]expr.Expr(nil), c.Args...)
+	for _, k := range c.OrderBy {
+		out = append(out, k.Expr)
+	}
+	return out
+}
+
+// aggRows are the rows of a batch on their way into the table.
+type aggRows struct {
+	b    *batch.Batch
+	vals []arrow.Array // keys and arguments
+	// rows are those of vals that count, nil for all; n is how many.
+	rows []int32
+	n    int
+	// Their groups: in lists, where a batch has few, else one by one.
+	lists  []rowList
+	groups []uint32
+}
+
+// consume takes in the thread's rows.
+func (o *aggThread) consume(ctx context.Context) error {
+	add := func(b *batch.Batch) error {
+		r, err := o.compute(ctx, b)
+		if err != nil {
+			return err
+		}
+		o.rows = rowsFor(r)
+		if o.s.sets == nil {
+			return o.add(ctx, r, nil, -1)
+		}
+		for _, i := range o.roll.base {
+			if err := ctx.Err(); err != nil { // there may be thousands
+				return err
+			}
+			if err := o.add(ctx, r, o.s.sets[i], i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	o.take(true)
+	defer o.take(false)
+	return op.Drain(ctx, o.in, func(b *batch.Batch) error {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		for n := b.Rows(); n > o.rows; n = b.Rows() {
+			piece := b.Slice(0, o.rows)
+			b = b.Slice(o.rows, n)
+			if err := op.InHalves(piece, add); err != nil {
+				return err
+			}
+		}
+		return op.InHalves(b, add)
+	})
+}
+
+// take notes whether rows come in.
+func (o *aggThread) take(in bool) {
+	o.mu.Lock()
+	o.taking = in
+	o.mu.Unlock()
+}
+
+// rowsFor is how many rows at a time keep values as small as those of r are
+// each: about what a batch of plain columns takes.
+func rowsFor(r *aggRows) int {
+	size := int64(1)
+	for _, v := range r.vals {
+		size += batch.ArrayBytes(v)
+	}
+	return int(max(min(2*op.BatchBytes*int64(r.n)/size, 1<<20), 1))
+}
+
+// compute finds the values of the rows that count. Where nearly all do, and
+// nothing can go wrong, it computes them for all rows: that is quicker than
+// picking rows first.
+func (o *aggThread) compute(ctx context.Context, b *batch.Batch) (*aggRows, error) {
+	r := &aggRows{b: b, n: b.Rows()}
+	of := b
+	if b.Sel != nil && !o.narrow && len(b.Sel) >= b.N-b.N/8 {
+		of = batch.New(b.Cols, b.N)
+		r.rows = b.Sel
+	}
+	var err error
+	r.vals, err = o.vals.EvalScratch(ctx, of)
+	return r, err
+}
+
+// add puts rows into the table, for grouping set number set of which the keys
+// in keep are (set -1: all keys, no set).
+func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) error {
+	cols := make([]arrow.Array, len(o.s.keyTypes))
+	for k, at := range o.keyAt {
+		if set >= 0 && !contains(keep, k) {
+			cols[k] = batch.Nulls(o.s.keyTypes[k].Arrow(), r.n)
+			continue
+		}
+		cols[k] = r.vals[at]
+	}
+	if set >= 0 {
+		cols[len(cols)-1] = setColumn(set, r.n)
+	}
+	if err := o.room(ctx, r); err != nil {
+		return err
+	}
+	if err := o.charge(ctx, r.n); err != nil {
+		return err
+	}
+	r.lists, r.groups = nil, nil
+	switch {
+	case len(cols) == 0:
+		if o.t.n() == 0 {
+			o.t.alone()
+		}
+		r.lists = []rowList{{rows: r.rows, n: r.n}}
+	case set < 0 && o.t.byCode(cols, r.rows, r.n):
+		r.lists = o.t.codes.lists
+	case r.rows != nil:
+		// Their groups must be found one by one: pick the rows.
+		o.narrow = true
+		var err error
+		if r, err = o.compute(ctx, r.b); err != nil {
+			return err
+		}
+		return o.add(ctx, r, keep, set)
+	default:
+		r.groups = o.t.find(cols, r.n)
+	}
+	for i, a := range o.t.aggs {
+		a.Resize(o.t.n())
+		if err := o.update(ctx, a, &o.inputs[i], r); err != nil {
+			return err
+		}
+	}
+	if err := o.setAside(r.n); err != nil {
+		return err
+	}
+	return o.settle(ctx)
+}
+
+func contains(list []int, k int) bool {
+	for _, x := range list {
+		if x == k {
+			return true
+		}
+	}
+	return false
+}
+
+// each gives the group of each row that counts.
+func (o *aggThread) each(r *aggRows) []uint32 {
+	if r.groups != nil {
+		return r.groups
+	}
+	if len(o.s.keyTypes) == 0 {
+		if cap(o.t.groups) < r.n {
+			o.t.groups = make([]uint32, r.n)
+		}
+		r.groups = o.t.groups[:r.n]
+	} else {
+		r.groups = o.t.codes.each(r.rows, r.n)
+	}
+	return r.groups
+}
+
+func (o *aggThread) update(ctx context.Context, a agg.Agg, in *aggInput, r *aggRows) error {
+	if in.filter != nil {
+		return o.updateFiltered(ctx, a, in, r.b, o.each(r))
+	}
+	if o.s.n.Phase == plan.AggFinal {
+		col := r.b.Cols[in.state]
+		if r.b.Sel != nil {
+			col = kernel.Take(col, r.b.Sel)
+		}
+		st, ok := col.(*array.Binary)
+		if !ok {
+			return pgerr.Internal("aggregate states are %s", col.DataType())
+		}
+		return a.MergeStates(o.each(r), st)
+	}
+	args := make([]arrow.Array, len(in.at))
+	for i, at := range in.at {
+		args[i] = r.vals[at]
+	}
+	if l, ok := a.(agg.Lister); ok && r.lists != nil {
+		for _, list := range r.lists {
+			if err := l.UpdateList(list.group, list.rows, list.n, args); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if r.rows != nil {
+		for i, arr := range args {
+			args[i] = kernel.Take(arr, r.rows)
+		}
+	}
+	return a.Update(o.each(r), args)
+}
+
+// room charges what aggregates that keep their rows will take of these.
+func (o *aggThread) room(ctx context.Context, r *aggRows) error {
+	if o.s.n.Phase == plan.AggFinal {
+		return nil
+	}
+	var need int64
+	for i, a := range o.t.aggs {
+		if h, ok := a.(agg.Heavy); ok && o.inputs[i].filter == nil {
+			args := make([]arrow.Array, len(o.inputs[i].at))
+			for k, at := range o.inputs[i].at {
+				args[k] = r.vals[at]
+			}
+			need += h.Takes(args, r.n)
+		}
+	}
+	return o.grow(ctx, need, r.n, len(o.s.keyTypes) > 0)
+}
+
+// grow charges what n rows take beside what the table holds; settle finds what
+// it was. Many rows that take much are left for fewer at once. The table may be
+// spilled only while the rows' groups are not found yet.
+func (o *aggThread) grow(ctx context.Context, need int64, n int, spill bool) error {
+	if need > 2*op.BatchBytes && n > 1 {
+		return pgerr.Wrap(pgerr.OutOfMemory, vector.ErrBatchTooLarge, "%d bytes to keep of one batch", need)
+	}
+	if need <= op.BatchBytes/8 {
+		return nil
+	}
+	err := o.acct.Grow(need)
+	if err != nil && o.acct.Refused(err) && spill && o.t.n() > 0 {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+		return o.acct.Grow(need)
+	}
+	return err
+}
+
+// updateFiltered updates an aggregate that has a FILTER of its own by rows of
+// these groups, half of them at a time where they are too much at once.
+func (o *aggThread) updateFiltered(ctx context.Context, a agg.Agg, in *aggInput, b *batch.Batch, groups []uint32) error {
+	err := o.updatePassing(ctx, a, in, b, groups)
+	n := len(groups)
+	if !op.TooLong(err, n) {
+		return err
+	}
+	if err := o.updateFiltered(ctx, a, in, b.Slice(0, n/2), groups[:n/2]); err != nil {
+		return err
+	}
+	return o.updateFiltered(ctx, a, in, b.Slice(n/2, n), groups[n/2:])
+}
+
+func (o *aggThread) updatePassing(ctx context.Context, a agg.Agg, in *aggInput, b *batch.Batch, groups []uint32) error {
+	arr, err := in.filter.EvalScratch(ctx, b)
+	if err != nil {
+		return err
+	}
+	pass := arr.(*array.Boolean)
+	sel := make([]int32, 0, len(groups))
+	sub := make([]uint32, 0, len(groups))
+	for i, g := range groups {
+		if pass.IsNull(i) || !pass.Value(i) {
+			continue
+		}
+		row := int32(i)
+		if b.Sel != nil {
+			row = b.Sel[i]
+		}
+		sel, sub = append(sel, row), append(sub, g)
+	}
+	if len(sel) == 0 {
+		return nil
+	}
+	if o.s.n.Phase == plan.AggFinal {
+		return a.MergeStates(sub, kernel.Take(b.Cols[in.state], sel).(*array.Binary))
+	}
+	b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}
+	args := make([]arrow.Array, len(in.args))
+	for i, p := range in.args {
+		if args[i], err = p.EvalScratch(ctx, b); err != nil {
+			return err
+		}
+	}
+	if h, ok := a.(agg.Heavy); ok {
+		if err := o.grow(ctx, h.Takes(args, len(sub)), len(sub), false); err != nil {
+			return err
+		}
+	}
+	return a.Update(sub, args)
+}

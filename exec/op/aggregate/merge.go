@@ -1,0 +1,248 @@
+package aggregate
+
+import (
+	"context"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/partition"
+	"github.com/tributarydb/tributary/exec/spill"
+)
+
+// charge reserves what n more rows may need at most for their groups, or makes
+// room.
+func (o *aggThread) charge(ctx context.Context, n int) error {
+	if len(o.s.keyTypes) == 0 {
+		return nil
+	}
+	if o.acct.ShouldSpill() && o.groups() > 0 {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+	}
+	per := int64(40 + 16*len(o.s.keyTypes) + 32*len(o.t.aggs))
+	want := o.held() + int64(n)*per
+	if need := (o.t.n() + n) * 2; need > len(o.t.slots) && o.t.numbers == nil {
+		want += int64(need) * 32 // see grow
+	}
+	if cap(o.t.hashes)-len(o.t.hashes) < n {
+		want += 8 * int64(len(o.t.hashes)+len(o.t.words)) // see doubled
+	}
+	if want <= o.acct.Used() {
+		return nil
+	}
+	err := o.acct.Resize(want)
+	if err == nil || !o.acct.Refused(err) {
+		return err
+	}
+	if o.groups() > 0 {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+	}
+	// The batch is there and must go in: it is all that the thread holds now.
+	if more := o.t.bytes() + int64(n)*per - o.acct.Used(); more > 0 {
+		o.acct.Take(more)
+	}
+	return nil
+}
+
+// smallTable is what a table of one group has where its states do not grow, or have not
+// yet.
+const smallTable = 64 << 10
+
+// settle makes the account hold what the table does.
+func (o *aggThread) settle(ctx context.Context) error {
+	have, used := o.held(), o.acct.Used()
+	if have > used || used > 2*have+1<<20 {
+		err := o.acct.Resize(have)
+		switch {
+		case err == nil || !o.acct.Refused(err):
+			return err
+		case len(o.s.keyTypes) > 0:
+			return o.spill(ctx)
+		case have <= smallTable: // one group, which waits for nothing but its end
+			o.acct.Take(have - used)
+			return nil
+		}
+		return err
+	}
+	return nil
+}
+
+// spill writes the table's groups, and those of coarser sets, to partitions and
+// begins a new one.
+func (o *aggThread) spill(ctx context.Context) error {
+	if o.parts == nil {
+		o.parts = o.partitions(0)
+	}
+	for _, t := range append(o.aside, o.t) {
+		if err := writeGroups(ctx, t, o.parts); err != nil {
+			return err
+		}
+	}
+	if err := o.spillSets(ctx); err != nil {
+		return err
+	}
+	if err := o.reset(); err != nil {
+		return err
+	}
+	// A thread that has just begun may have been refused even an empty table, which it
+	// cannot be without.
+	if more := o.t.bytes() - o.acct.Used(); more > 0 {
+		o.acct.Take(more)
+		return nil
+	}
+	return o.acct.Resize(o.t.bytes())
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// partitions begins to divide groups, as rows of keys and states.
+func (o *aggThread) partitions(level int) *partition.Writer {
+	s := o.s
+	return partition.NewWriter(partition.Config{Dir: s.rt.Spill, Account: s.rt.Pool.Account("hash aggregate partitions", false), Buffer: s.rt.PartitionBuffer(),
+		Types: s.rowTypes, Keys: upTo(len(s.keyTypes)), KeyTypes: s.keyTypes, Level: level, Wrote: s.st.AddSpilled})
+}
+
+// writeGroups puts a table's groups, as rows of keys and states, into
+// partitions.
+func writeGroups(ctx context.Context, t *groupTable, parts *partition.Writer) error {
+	for from, to := 0, 0; from < t.n(); from = to {
+		var need int64
+		to, need = t.some(from, min(from+kernel.ChunkRows, t.n()), true)
+		// What is written gives way soon; one group may be too long for that.
+		if need <= 2*op.BatchBytes {
+			parts.Account().Take(need)
+		} else if err := parts.Account().Grow(need); err != nil {
+			return err
+		}
+		cols := t.keyColumns(from, to)
+		for _, a := range t.aggs {
+			st, err := a.States(from, to)
+			if err != nil {
+				return err
+			}
+			cols = append(cols, st)
+		}
+		err := parts.Add(ctx, batch.New(cols, to-from))
+		parts.Account().Shrink(need)
+		if err != nil {
+			return err
+		}
+	}
+	return parts.Flush(ctx)
+}
+
+// mergeThreads makes share me of n of the groups of all threads.
+func (o *aggThread) mergeThreads(ctx context.Context, me, n int) error {
+	aggs, err := o.s.newAggs()
+	if err != nil {
+		return err
+	}
+	out := newGroupTable(o.s.keyTypes, aggs)
+	out.grant = o.grant
+	for _, l := range o.s.with {
+		list := l.t.share(uint64(me), uint64(n))
+		if len(o.s.keyTypes) == 0 {
+			if len(list) > 0 {
+				if out.n() == 0 {
+					out.alone()
+				}
+				for i, a := range out.aggs {
+					a.Resize(1)
+					if err := merge(a, []uint32{0}, l.t.aggs[i], []uint32{0}); err != nil {
+						return err
+					}
+				}
+			}
+			continue
+		}
+		if err := out.absorb(ctx, l.t, list); err != nil {
+			return err
+		}
+	}
+	o.out = out
+	return nil
+}
+
+// mergePart merges a partition's rows into a table; one that does not fit is
+// split by the next bits of the hash.
+func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
+	aggs, err := o.s.newAggs()
+	if err != nil {
+		return err
+	}
+	t := newGroupTable(o.s.keyTypes, aggs)
+	t.grant = o.grant
+	var parts *partition.Writer
+	nk := len(o.s.keyTypes)
+	for _, r := range p.runs {
+		rd, err := r.Open()
+		if err != nil {
+			return err
+		}
+		for {
+			b, err := rd.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if err == nil && parts != nil {
+				err = parts.Add(ctx, b)
+			} else if err == nil {
+				groups := t.find(b.Cols[:nk], b.N)
+				for i, a := range t.aggs {
+					a.Resize(t.n())
+					if err = a.MergeStates(groups, b.Cols[nk+i].(*array.Binary)); err != nil {
+						break
+					}
+				}
+				if err == nil {
+					err = o.acct.Resize(t.bytes())
+					if err != nil && o.acct.Refused(err) && p.level < partition.MaxLevel {
+						parts = o.partitions(p.level)
+						if err = writeGroups(ctx, t, parts); err == nil {
+							t = newGroupTable(o.s.keyTypes, nil)
+							err = o.acct.Resize(0)
+						}
+					}
+				}
+			}
+			if err != nil {
+				_ = rd.Close()
+				return err
+			}
+		}
+		_ = rd.Close()
+		if err := r.Remove(); err != nil {
+			return err
+		}
+	}
+	if parts == nil {
+		o.out, o.at = t, 0
+		return nil
+	}
+	runs, err := parts.Finish(ctx)
+	parts.Account().Close()
+	if err != nil {
+		return err
+	}
+	var more []aggPart
+	for _, r := range runs {
+		if r != nil {
+			more = append(more, aggPart{runs: []*spill.Run{r}, level: p.level + 1})
+		}
+	}
+	o.todo = append(more, o.todo...)
+	return nil
+}

@@ -1,0 +1,137 @@
+package aggregate_test
+
+import (
+	"context"
+	"math/rand"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/aggregate"
+	"github.com/tributarydb/tributary/exec/op/order"
+	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// greedy asks for most of the memory after each batch, and gives it back: what others
+// of the statement hold has to give way.
+type greedy struct {
+	op.Operator
+	acct    *mem.Account
+	bytes   int64
+	alone   bool // no other thread is at work, which would be passed over
+	granted *atomic.Int64
+	// With several threads above what they divide: the first asks while the others wait,
+	// all having had a batch.
+	thread int
+	meet   *meeting
+	met    bool
+}
+
+type meeting struct {
+	all   sync.WaitGroup
+	asked chan struct{}
+}
+
+func (o *greedy) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := o.Operator.Next(ctx)
+	if o.meet != nil && !o.met {
+		o.met = true
+		o.meet.all.Done()
+		o.meet.all.Wait()
+		if o.thread > 0 {
+			<-o.meet.asked
+		} else {
+			defer close(o.meet.asked)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch err := o.acct.Grow(o.bytes); {
+	case err == nil:
+		o.granted.Add(1)
+		o.acct.Shrink(o.bytes)
+	case o.alone || !pgerr.Is(err, pgerr.OutOfMemory):
+		return nil, err
+	}
+	return b, nil
+}
+
+func (o *greedy) Close() error {
+	o.acct.Close()
+	return o.Operator.Close()
+}
+
+// TestGivesWay: what a sort and an aggregation hold goes to disk when an operator
+// below or above them needs it, and the rows are the same.
+func TestGivesWay(t *testing.T) {
+	const budget, most = 8 << 20, 6 << 20
+	ts := []types.Type{types.Int4, types.Int8, types.Text}
+	r := rand.New(rand.NewSource(8))
+	tb := optest.Table{Types: ts}
+	for i := range 30000 {
+		tb.Rows = append(tb.Rows, types.Row{int64(r.Intn(500)), int64(i), optest.Value(r, types.Text, 1000)})
+	}
+	sort := func(split int) func(rt *op.Runtime, in []op.Operator) []op.Operator {
+		return func(rt *op.Runtime, in []op.Operator) []op.Operator {
+			cfg := order.Config{Types: ts, Specs: []kernel.KeySpec{{Type: ts[0]}, {Type: ts[1]}}, Limit: -1, Split: split}
+			for range rt.Threads {
+				cfg.Keys = append(cfg.Keys, []op.Item{{Col: 0}, {Col: 1}})
+			}
+			return order.NewSort(rt, nil, cfg, in)
+		}
+	}
+	group := aggCase{tb: tb, keys: []int{0, 1, 2}, drop: -1}
+	for name, c := range map[string]struct {
+		make    func(rt *op.Runtime, in []op.Operator) []op.Operator
+		threads int
+		above   bool
+	}{
+		"sort, below":                 {make: sort(0), threads: 1},
+		"sort, above":                 {make: sort(0), threads: 1, above: true},
+		"sort, below, threads":        {make: sort(0), threads: 3},
+		"sort of ranges, above":       {make: sort(1), threads: 3, above: true},
+		"hash aggregate, below":       {make: group.aggregate(t), threads: 1},
+		"hash aggregate, two threads": {make: group.aggregate(t), threads: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var granted atomic.Int64
+			spilled := optest.Once(t, optest.Case{Inputs: []optest.Table{tb}, Out: ts, Want: tb.Rows, Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+				ask := func(in []op.Operator) []op.Operator {
+					var meet *meeting
+					if c.above && c.threads > 1 {
+						meet = &meeting{asked: make(chan struct{})}
+						meet.all.Add(c.threads)
+					}
+					for i := range in {
+						in[i] = &greedy{Operator: in[i], acct: rt.Pool.Account("greedy", false), bytes: most, alone: c.threads == 1, granted: &granted, thread: i, meet: meet}
+					}
+					return in
+				}
+				if c.above {
+					return ask(c.make(rt, in[0]))
+				}
+				return c.make(rt, ask(in[0]))
+			}}, c.threads, optest.Form{Size: 500}, budget)
+			if spilled == 0 || granted.Load() == 0 {
+				t.Errorf("%d bytes were spilled, %d requests granted", spilled, granted.Load())
+			}
+		})
+	}
+}
+
+func (c aggCase) aggregate(t *testing.T) func(rt *op.Runtime, in []op.Operator) []op.Operator {
+	return func(rt *op.Runtime, in []op.Operator) []op.Operator {
+		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ops
+	}
+}

@@ -1,0 +1,122 @@
+package join
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/rowset"
+)
+
+// build takes in the thread's right rows and makes the table with the others, or
+// ends in the spilled state.
+func (o *join) build(ctx context.Context) error {
+	s, c := o.s, o.s.cfg
+	set := rowset.New(c.rStoredTypes)
+	s.sets[o.thread] = set
+	add := func(b *batch.Batch) error {
+		b, err := stored(ctx, b, c.rStored, c.RKeys[o.thread])
+		if err != nil {
+			return err
+		}
+		if !s.spilling.Load() {
+			err := o.acct.Grow(b.Bytes())
+			if err == nil && !o.acct.ShouldSpill() && !set.Full() {
+				set.Add(b)
+				return nil
+			}
+			if err != nil && !o.acct.Refused(err) {
+				return err
+			}
+			s.spilling.Store(true)
+		}
+		return o.spillBuild(ctx, b)
+	}
+	if err := op.Drain(ctx, o.r, func(b *batch.Batch) error { return op.InHalves(b, add) }); err != nil {
+		return err
+	}
+	if err := o.r.Close(); err != nil {
+		return err
+	}
+	if !s.spilling.Load() {
+		set.Flush()
+	}
+	if err := s.bar.Wait(ctx, s.reserve); err != nil {
+		return err
+	}
+	if s.spilling.Load() {
+		o.phase = spilled
+		return o.spillInputs(ctx)
+	}
+	t := s.table
+	if c.directKey {
+		for {
+			ch := int(t.chunk.Add(1)) - 1
+			if ch >= t.rows.Chunks() {
+				break
+			}
+			t.findRange(ch)
+		}
+		if err := s.bar.Wait(ctx, func() error { t.size(s.grant); t.chunk.Store(0); return nil }); err != nil {
+			return err
+		}
+	}
+	for {
+		ch := int(t.chunk.Add(1)) - 1
+		if ch >= t.rows.Chunks() {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1)
+	}
+	o.phase = probing
+	return s.bar.Wait(ctx, func() error { t.finish(); t.publish(c.Filters, s.grant); return nil })
+}
+
+// reserve runs between the phases: it puts the threads' rows together and makes
+// room for the table, or decides to spill.
+func (s *shared) reserve() error {
+	if s.spilling.Load() {
+		return nil
+	}
+	n, chunks, bytes := int64(0), 0, int64(0)
+	for _, set := range s.sets {
+		if set != nil {
+			n += set.Rows()
+			chunks += set.Chunks()
+			bytes += set.Bytes()
+		}
+	}
+	room := pairRoom(bytes, n)
+	if chunks >= kernel.MaxChunks-64*s.rt.Threads {
+		s.spilling.Store(true)
+		return nil
+	}
+	if err := s.acct.Grow(tableBytes(s.cfg, n, chunks) + room*int64(s.rt.Threads)); err != nil {
+		if !s.acct.Refused(err) {
+			return err
+		}
+		s.spilling.Store(true)
+		return nil
+	}
+	s.room = room
+	rows := rowset.New(s.cfg.rStoredTypes)
+	for _, set := range s.sets {
+		if set != nil {
+			rows.Take(set)
+		}
+	}
+	s.table = newHashTable(s.cfg, rows)
+	rows.Finish()
+	rows.Encode(s.cfg.given)
+	if !s.cfg.directKey {
+		s.table.size(nil)
+	}
+	return nil
+}
+
+// grant charges memory that the table can do without.
+func (s *shared) grant(bytes int64) bool { return s.acct.Try(bytes) }

@@ -1,0 +1,116 @@
+package join
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+)
+
+// fewKeys is the largest build side whose keys are listed, for scans that can look
+// them up.
+const fewKeys = 1 << 10
+
+// publish tells the scans of the probe side which keys there are, once all rows
+// are in the table.
+func (t *hashTable) publish(filters []*op.KeyFilter, grant func(bytes int64) bool) {
+	for i, f := range filters {
+		if f == nil {
+			continue
+		}
+		k := t.keySet(i, grant)
+		if k != nil && t.rows.Rows() <= fewKeys {
+			k.Few = t.list(i)
+		}
+		f.Publish(k)
+	}
+}
+
+// filterRows is the largest build side of which a set of keys is made anew.
+const filterRows = 1 << 20
+
+// keySet gives what is known of key i: the table's own index where that is by
+// the key's value, else a bitmap of a key in a narrow range, or the range.
+func (t *hashTable) keySet(i int, grant func(bytes int64) bool) *op.KeySet {
+	if len(t.keys) == 1 && t.direct {
+		return &op.KeySet{Lo: t.min, Hi: t.min + int64(len(t.heads)) - 1, Heads: t.heads}
+	}
+	if len(t.keys) == 1 && t.exists != nil {
+		return &op.KeySet{Lo: t.min, Hi: t.hi.Load(), Bits: t.exists}
+	}
+	if t.rows.Rows() > filterRows {
+		return nil
+	}
+	k := &op.KeySet{Lo: 1<<63 - 1, Hi: -1 << 63}
+	col := t.keys[i]
+	for ch := range col.Chunks() {
+		if lo, hi, ok := kernel.IntRange(col.Chunk(ch)); ok {
+			k.Lo, k.Hi = min(k.Lo, lo), max(k.Hi, hi)
+		}
+	}
+	if k.Lo > k.Hi {
+		return k
+	}
+	words := uint64(k.Hi-k.Lo)/64 + 1
+	if words > maxExists/8 || !grant(int64(8*words)) {
+		return k
+	}
+	k.Bits = make([]uint64, words)
+	for ch := range col.Chunks() {
+		arr := col.Chunk(ch)
+		switch a := arr.(type) {
+		case *array.Int64:
+			setBits(k, a.Int64Values(), arr)
+		case *array.Int32:
+			setBits(k, a.Int32Values(), arr)
+		case *array.Int16:
+			setBits(k, a.Int16Values(), arr)
+		case *array.Date32:
+			setBits(k, a.Date32Values(), arr)
+		case *array.Uint32:
+			setBits(k, a.Uint32Values(), arr)
+		}
+	}
+	return k
+}
+
+func setBits[T kernel.Integer](k *op.KeySet, vals []T, arr arrow.Array) {
+	nulls := arr.NullN() > 0
+	for i, v := range vals {
+		if !nulls || arr.IsValid(i) {
+			at := uint64(int64(v) - k.Lo)
+			k.Bits[at>>6] |= 1 << (at & 63)
+		}
+	}
+}
+
+// list gives the values of key i in all rows.
+func (t *hashTable) list(i int) []int64 {
+	out := make([]int64, 0, t.rows.Rows())
+	for ch := range t.keys[i].Chunks() {
+		arr := t.keys[i].Chunk(ch)
+		switch a := arr.(type) {
+		case *array.Int64:
+			out = listInts(out, a.Int64Values(), arr)
+		case *array.Int32:
+			out = listInts(out, a.Int32Values(), arr)
+		case *array.Int16:
+			out = listInts(out, a.Int16Values(), arr)
+		case *array.Date32:
+			out = listInts(out, a.Date32Values(), arr)
+		default:
+			return nil
+		}
+	}
+	return out
+}
+
+func listInts[T kernel.Integer](out []int64, vals []T, arr arrow.Array) []int64 {
+	for i, v := range vals {
+		if arr.IsValid(i) {
+			out = append(out, int64(v))
+		}
+	}
+	return out
+}

@@ -1,0 +1,381 @@
+package join
+
+import (
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/rowset"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// hashTable finds build rows by key. Rows are named by id; the ends of lists
+// and empty places are 0, so what is stored is id+1.
+//
+//	hash     slots[h & mask] = tag (the upper half of h) | id+1, linear probing;
+//	         a slot is the head of the list of rows whose hashes have that tag
+//	direct   heads[key - min] = id+1: one integer key in a narrow range, which
+//	         needs neither hashes nor comparisons
+//	all      no keys: every row is a candidate
+//
+// Where one integer key is in too wide a range for that, a bitmap of the keys
+// there are, if it is small, spares most rows without a match the look-up.
+//
+// next[id] is the next row of a list, nil where no list has a second.
+type hashTable struct {
+	cfg  *layout
+	rows *rowset.Set
+	keys []*kernel.Column
+
+	slots  []uint64
+	mask   uint64
+	heads  []uint32
+	min    int64
+	direct bool
+	exists []uint64 // bits by key - min; nil: not used
+	all    []uint32
+	next   []uint32
+	listed atomic.Bool // some list has a second row
+
+	hasNull  atomic.Bool // some row has a NULL in a key that is not null-safe
+	nonEmpty atomic.Bool
+	matched  []uint32 // bits by id, for kinds that give right rows of their own
+
+	sizes  [][]colSize // by chunk and stored column, of those that pairs are made of
+	widest []int64     // value, by stored column
+
+	chunk atomic.Int64 // next chunk to insert, or to emit unmatched rows of
+	lo    atomic.Int64
+	hi    atomic.Int64
+}
+
+func newHashTable(cfg *layout, rows *rowset.Set) *hashTable {
+	t := &hashTable{cfg: cfg, rows: rows}
+	for _, at := range cfg.rKeyAt {
+		t.keys = append(t.keys, rows.Column(at))
+	}
+	t.nonEmpty.Store(rows.Rows() > 0)
+	t.lo.Store(1<<63 - 1)
+	t.hi.Store(-1 << 63)
+	return t
+}
+
+// tableBytes is what a table over n rows in the given chunks takes at most, the
+// rows not counted.
+func tableBytes(cfg *layout, n int64, chunks int) int64 {
+	ids := int64(chunks) * kernel.ChunkRows
+	if len(cfg.rKeyAt) == 0 {
+		return 4*n + ids/8
+	}
+	return 16*slotCount(n) + 4*ids + ids/8 // slots and at most as much for exists
+}
+
+func slotCount(n int64) int64 {
+	size := int64(16)
+	for size*3 < n*5 {
+		size *= 2
+	}
+	return size
+}
+
+// maxExists is the most bytes that a bitmap of keys takes: it should stay in a
+// cache.
+const maxExists = 4 << 20
+
+// size allocates, once all rows are there and their range is known. grant asks
+// for memory beyond tableBytes; nil: there is none.
+func (t *hashTable) size(grant func(bytes int64) bool) {
+	ids := t.rows.Chunks() * kernel.ChunkRows
+	t.sizes, t.widest = make([][]colSize, t.rows.Chunks()), make([]int64, len(t.cfg.rStoredTypes))
+	if t.cfg.emitsBuild() {
+		t.matched = make([]uint32, ids/32)
+	}
+	if len(t.keys) == 0 {
+		t.all = t.rows.IDs()
+		return
+	}
+	n := slotCount(t.rows.Rows())
+	if t.cfg.directKey {
+		lo, hi := t.lo.Load(), t.hi.Load()
+		span := uint64(hi) - uint64(lo)
+		if lo <= hi && span < uint64(2*n) {
+			t.direct, t.min = true, lo
+			t.heads = make([]uint32, span+1)
+		} else if lo > hi { // no keys at all
+			t.direct, t.heads = true, []uint32{0}
+		} else if words := span/64 + 1; words <= uint64(n) || words <= maxExists/8 && grant != nil && grant(int64(8*words)) {
+			t.min = lo
+			t.exists = make([]uint64, words)
+		}
+	}
+	if !t.direct {
+		t.slots, t.mask = make([]uint64, n), uint64(n-1)
+	}
+	t.next = make([]uint32, ids)
+}
+
+// finish is called when all rows are in.
+func (t *hashTable) finish() {
+	t.measured()
+	if !t.listed.Load() {
+		t.next = nil
+	}
+	t.chunk.Store(0)
+}
+
+// findRange widens the range of the key by chunk ch.
+func (t *hashTable) findRange(ch int) {
+	arr := t.keys[0].Chunk(ch)
+	lo, hi, ok := kernel.IntRange(arr)
+	if !ok {
+		return
+	}
+	for old := t.lo.Load(); lo < old && !t.lo.CompareAndSwap(old, lo); old = t.lo.Load() {
+	}
+	for old := t.hi.Load(); hi > old && !t.hi.CompareAndSwap(old, hi); old = t.hi.Load() {
+	}
+}
+
+// nullKeys tells which rows of keys have a NULL that matches nothing; nil for
+// none.
+func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
+	var out []bool
+	for k, arr := range keys {
+		if c.NullSafe[k] || arr.NullN() == 0 {
+			continue
+		}
+		if out == nil {
+			out = make([]bool, n)
+		}
+		end := 0 // of the valid rows before
+		batch.ValidRuns(arr, func(from, to int) {
+			setTrue(out[end:from])
+			end = to
+		})
+		setTrue(out[end:])
+	}
+	return out
+}
+
+func setTrue(s []bool) {
+	for i := range s {
+		s[i] = true
+	}
+}
+
+// inserter puts chunks into a table; one a thread.
+type inserter struct {
+	h      *kernel.Hasher
+	hashes []uint64
+}
+
+// insert puts the rows of chunk ch in. alone says that no other thread inserts.
+func (t *hashTable) insert(in *inserter, ch int, alone bool) {
+	n := t.rows.ChunkRows(ch)
+	t.measure(ch)
+	keys := make([]arrow.Array, len(t.keys))
+	for k := range keys {
+		keys[k] = t.keys[k].Chunk(ch)
+	}
+	null := t.cfg.nullKeys(keys, n)
+	for _, is := range null {
+		if is {
+			t.hasNull.Store(true)
+			break
+		}
+	}
+	if len(t.keys) == 0 {
+		return
+	}
+	listed := false
+	if t.direct {
+		switch a := keys[0].(type) {
+		case *array.Int64:
+			listed = insertDirect(t, a.Int64Values(), null, ch, alone)
+		case *array.Int32:
+			listed = insertDirect(t, a.Int32Values(), null, ch, alone)
+		case *array.Int16:
+			listed = insertDirect(t, a.Int16Values(), null, ch, alone)
+		case *array.Date32:
+			listed = insertDirect(t, a.Date32Values(), null, ch, alone)
+		case *array.Uint32:
+			listed = insertDirect(t, a.Uint32Values(), null, ch, alone)
+		}
+	} else {
+		in.hashes = in.h.Hash(keys, n, in.hashes)
+		if t.exists != nil {
+			t.note(keys[0], null)
+		}
+		if alone {
+			listed = t.insertHashes(in.hashes, null, ch)
+		} else {
+			listed = t.insertShared(in.hashes, null, ch)
+		}
+	}
+	if listed {
+		t.listed.Store(true)
+	}
+}
+
+// note puts keys into the bitmap of those there are.
+func (t *hashTable) note(arr arrow.Array, null []bool) {
+	switch a := arr.(type) {
+	case *array.Int64:
+		noteKeys(t, a.Int64Values(), null)
+	case *array.Int32:
+		noteKeys(t, a.Int32Values(), null)
+	case *array.Int16:
+		noteKeys(t, a.Int16Values(), null)
+	case *array.Date32:
+		noteKeys(t, a.Date32Values(), null)
+	case *array.Uint32:
+		noteKeys(t, a.Uint32Values(), null)
+	}
+}
+
+func noteKeys[T kernel.Integer](t *hashTable, vals []T, null []bool) {
+	for i, v := range vals {
+		if null != nil && null[i] {
+			continue
+		}
+		at := uint64(int64(v) - t.min)
+		p, bit := &t.exists[at>>6], uint64(1)<<(at&63)
+		if atomic.LoadUint64(p)&bit == 0 {
+			atomic.OrUint64(p, bit)
+		}
+	}
+}
+
+// insertDirect goes backwards so that lists ascend.
+func insertDirect[T kernel.Integer](t *hashTable, vals []T, null []bool, ch int, alone bool) (listed bool) {
+	for i := len(vals) - 1; i >= 0; i-- {
+		if null != nil && null[i] {
+			continue
+		}
+		id := kernel.RowID(ch, i)
+		p := &t.heads[int64(vals[i])-t.min]
+		var old uint32
+		if alone {
+			old, *p = *p, id+1
+		} else {
+			old = atomic.SwapUint32(p, id+1)
+		}
+		if old != 0 {
+			t.next[id] = old
+			listed = true
+		}
+	}
+	return listed
+}
+
+func (t *hashTable) insertHashes(hs []uint64, null []bool, ch int) (listed bool) {
+	for i := len(hs) - 1; i >= 0; i-- {
+		if null != nil && null[i] {
+			continue
+		}
+		h, id := hs[i], kernel.RowID(ch, i)
+		tag := h >> 32 << 32
+		for at := h & t.mask; ; at = (at + 1) & t.mask {
+			s := t.slots[at]
+			if s == 0 {
+				t.slots[at] = tag | uint64(id+1)
+				break
+			}
+			if s>>32<<32 == tag {
+				t.next[id] = uint32(s)
+				t.slots[at] = tag | uint64(id+1)
+				listed = true
+				break
+			}
+		}
+	}
+	return listed
+}
+
+func (t *hashTable) insertShared(hs []uint64, null []bool, ch int) (listed bool) {
+	for i := len(hs) - 1; i >= 0; i-- {
+		if null != nil && null[i] {
+			continue
+		}
+		h, id := hs[i], kernel.RowID(ch, i)
+		tag := h >> 32 << 32
+		for at := h & t.mask; ; {
+			s := atomic.LoadUint64(&t.slots[at])
+			if s == 0 {
+				if atomic.CompareAndSwapUint64(&t.slots[at], 0, tag|uint64(id+1)) {
+					break
+				}
+				continue
+			}
+			if s>>32<<32 == tag {
+				t.next[id] = uint32(s)
+				if atomic.CompareAndSwapUint64(&t.slots[at], s, tag|uint64(id+1)) {
+					listed = true
+					break
+				}
+				continue
+			}
+			at = (at + 1) & t.mask
+		}
+	}
+	return listed
+}
+
+// id gives the row that cursor c is at, step the cursor after it (0: the end).
+func (t *hashTable) id(c uint32) uint32 {
+	if t.all != nil {
+		return t.all[c-1]
+	}
+	return c - 1
+}
+
+func (t *hashTable) step(c uint32) uint32 {
+	if t.all != nil {
+		if int(c) < len(t.all) {
+			return c + 1
+		}
+		return 0
+	}
+	if t.next == nil {
+		return 0
+	}
+	return t.next[c-1]
+}
+
+// mark notes that build rows have a match.
+func (t *hashTable) mark(ids []uint32) {
+	for _, id := range ids {
+		p, bit := &t.matched[id>>5], uint32(1)<<(id&31)
+		if atomic.LoadUint32(p)&bit == 0 {
+			atomic.OrUint32(p, bit)
+		}
+	}
+}
+
+// rest gives the rows that go out by themselves, of the next chunk that has
+// some: those without a match, for RightSemi those with one. nil at the end.
+func (t *hashTable) rest() []uint32 {
+	want := uint32(0)
+	if t.cfg.Kind == plan.RightSemi {
+		want = 1
+	}
+	for {
+		ch := int(t.chunk.Add(1)) - 1
+		if ch >= t.rows.Chunks() {
+			return nil
+		}
+		var ids []uint32
+		for i := 0; i < t.rows.ChunkRows(ch); i++ {
+			id := kernel.RowID(ch, i)
+			if t.matched[id>>5]>>(id&31)&1 == want {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) > 0 {
+			return ids
+		}
+	}
+}

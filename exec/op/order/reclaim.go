@@ -1,0 +1,124 @@
+package order
+
+import (
+	"context"
+	"io"
+
+	"github.com/tributarydb/tributary/exec/rowset"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// reclaim writes away what the thread holds for another operator, if the thread waits for
+// rows, or for who reads them.
+func (o *sorter) reclaim(ctx context.Context) (bool, error) {
+	if !o.mu.TryLock() {
+		return false, nil
+	}
+	defer o.mu.Unlock()
+	switch {
+	case o.state == 1 && !o.filled && o.set.Rows() > 0 && o.s.cfg.Limit < 0:
+		err := o.spillRun(ctx)
+		o.acct.Shrink(o.acct.Used())
+		return true, err
+	case o.state == 1 && o.stream != nil && o.s.rt.Threads == 1 && o.set != nil && o.set.Rows() > 0:
+		if err := o.writeRest(ctx); err != nil {
+			return false, err
+		}
+		o.set, o.keys, o.sortedRows = rowset.New(o.s.cfg.Types), nil, orderedSet{}
+		o.acct.Shrink(o.acct.Used())
+		return true, nil
+	}
+	return false, nil
+}
+
+// reclaim is the same for rows that were cut into ranges: all threads must wait.
+func (s *shared) reclaim(ctx context.Context) (bool, error) {
+	for _, l := range s.threads {
+		if !l.mu.TryLock() {
+			return false, nil
+		}
+		defer l.mu.Unlock()
+	}
+	for _, l := range s.threads {
+		if l.state == 0 || l.state == 1 && l.stream == nil {
+			return false, nil // it has not begun to give
+		}
+	}
+	for _, l := range s.threads {
+		if l.state == 1 {
+			if err := l.writeRest(ctx); err != nil {
+				return false, err
+			}
+		}
+		l.set, l.keys, l.sortedRows = rowset.New(s.cfg.Types), nil, orderedSet{}
+	}
+	s.split.sorted = nil
+	s.split.acct.Shrink(s.split.acct.Used())
+	return true, nil
+}
+
+// writeRest puts the rows that the thread has still to give into a file, from which it
+// gives them.
+func (o *sorter) writeRest(ctx context.Context) error {
+	if _, done := o.stream.(*restStream); done {
+		return nil
+	}
+	w, err := o.s.rt.Spill.Create(types.ArrowTypes(o.s.cfg.Types))
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for {
+		sb, err := o.stream.next(ctx)
+		if err != nil {
+			return err
+		}
+		if sb == nil {
+			break
+		}
+		if err := w.Append(ctx, sb.b); err != nil {
+			return err
+		}
+	}
+	o.s.st.AddSpilled(w.Bytes())
+	run, err := w.Finish()
+	if err != nil {
+		return err
+	}
+	o.stream.close()
+	o.stream = &restStream{run: run}
+	return nil
+}
+
+// restStream reads what writeRest wrote, which goes with it.
+type restStream struct {
+	run *spill.Run
+	rd  *spill.Reader
+}
+
+func (s *restStream) next(ctx context.Context) (*sortedBatch, error) {
+	if s.rd == nil {
+		rd, err := s.run.Open()
+		if err != nil {
+			return nil, err
+		}
+		s.rd = rd
+	}
+	b, err := s.rd.Next(ctx)
+	if err == io.EOF {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &sortedBatch{b: b}, nil
+}
+
+func (s *restStream) close() {
+	if s.rd != nil {
+		s.rd.Close()
+		s.rd = nil
+	}
+	s.run.Remove() // what cannot be removed goes with the directory
+}

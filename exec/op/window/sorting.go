@@ -1,0 +1,94 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
+)
+
+// Sorting is an order of rows in which windows are computed: theirs begin with the
+// same keys.
+type Sorting struct {
+	keys  []expr.Order
+	split int  // rows that agree in so many keys stay in one thread; 0: there is one
+	alone bool // a block is one partition
+	own   bool // for no other window
+}
+
+// SortingOf gives the order for one window.
+func SortingOf(n *plan.Window) Sorting {
+	s := Sorting{split: len(n.PartitionBy)}
+	for _, e := range n.PartitionBy {
+		s.keys = append(s.keys, expr.Order{Expr: e})
+	}
+	s.keys = append(s.keys, n.OrderBy...)
+	for _, it := range n.Items {
+		s.alone = s.alone || it.Call.Fn.Name == "ml_windows"
+	}
+	if s.alone {
+		s.split = 0
+	}
+	s.own = s.alone || s.split == 0 || n.Top > 0
+	return s
+}
+
+// With gives an order that is good for another window of the same rows too, whose
+// partitions may come in any order:
+//
+//	sum() OVER (PARTITION BY a, b, c)
+//	rank() OVER (PARTITION BY a, b ORDER BY c, d)     a, b, c, d for both
+//
+// The other is below: what it computes is no key.
+func (s Sorting) With(below *plan.Window) (Sorting, bool) {
+	o := SortingOf(below)
+	if s.own || o.own {
+		return s, false
+	}
+	made := plan.ColSet{}
+	for _, it := range below.Items {
+		made[it.Col.ID] = true
+	}
+	for _, k := range slices.Concat(s.keys, o.keys) {
+		if c, ok := rewrite.AsColumn(k.Expr); !ok || made[c.ID] {
+			return s, false
+		}
+	}
+	both := Sorting{split: min(s.split, o.split)}
+	for _, p := range [][2]Sorting{{s, o}, {o, s}} {
+		var ok bool
+		if both.keys, ok = p[0].extended(p[1]); ok {
+			return both, true
+		}
+	}
+	return s, false
+}
+
+// extended gives the keys of s and after them what o wants, where the first are
+// o's partition in some order and its order goes on from there.
+func (s Sorting) extended(o Sorting) ([]expr.Order, bool) {
+	if o.split > len(s.keys) || !within(o.keys[:o.split], s.keys[:o.split]) || !within(s.keys[:o.split], o.keys[:o.split]) {
+		return nil, false
+	}
+	rest, more := s.keys[o.split:], o.keys[o.split:]
+	for i := range min(len(rest), len(more)) {
+		if rest[i].Desc != more[i].Desc || rest[i].NullsFirst != more[i].NullsFirst || !rewrite.Same(rest[i].Expr, more[i].Expr) {
+			return nil, false
+		}
+	}
+	if len(more) <= len(rest) {
+		return s.keys, true
+	}
+	return slices.Concat(s.keys, more[len(rest):]), true
+}
+
+// within tells whether all expressions of a are among b's.
+func within(a, b []expr.Order) bool {
+	for _, k := range a {
+		if !slices.ContainsFunc(b, func(x expr.Order) bool { return rewrite.Same(x.Expr, k.Expr) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,201 @@
+package rowset
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Set keeps rows in chunks; a row's id (kernel.RowID) is its chunk and its
+// place there. Batches of few rows are joined first, so that a chunk but the
+// last is at least half full or has chunkBytes. A set is filled by one
+// goroutine; after Finish any number may read it. It charges nothing: who adds
+// to it does.
+//
+//	Add … Add   Finish   Gather, IDs, Chunk …
+type Set struct {
+	types    []types.Type
+	cols     []*kernel.Column
+	lens     []int32 // rows of each chunk
+	n        int64
+	bytes    int64
+	pend     []*batch.Batch // wait to be joined into a chunk
+	pendRows int
+	pendSize int64 // bytes of pend
+}
+
+// chunkBytes is the size from which a batch of few rows is a chunk of its own:
+// joining batches takes as much memory again.
+const chunkBytes = 4 << 20
+
+// New makes an empty set of rows of columns ts.
+func New(ts []types.Type) *Set {
+	r := &Set{types: ts, cols: make([]*kernel.Column, len(ts))}
+	for i, t := range ts {
+		r.cols[i] = kernel.NewColumn(t)
+	}
+	return r
+}
+
+// Rows is the number of rows, those included that wait for Flush.
+func (r *Set) Rows() int64 { return r.n }
+
+// Bytes is what the rows take.
+func (r *Set) Bytes() int64 { return r.bytes }
+
+// Chunks is the number of chunks; rows that wait for Flush are in none.
+func (r *Set) Chunks() int { return len(r.lens) }
+
+// ChunkRows is the number of rows of chunk ch.
+func (r *Set) ChunkRows(ch int) int { return int(r.lens[ch]) }
+
+// Column gives column i, a chunk of it for each chunk of the set.
+func (r *Set) Column(i int) *kernel.Column { return r.cols[i] }
+
+// Add keeps the rows of b, which has no selection; the set holds on to b's
+// columns.
+func (r *Set) Add(b *batch.Batch) {
+	size := b.Bytes()
+	r.n += int64(b.N)
+	r.bytes += size
+	for b.N > kernel.ChunkRows {
+		r.Flush()
+		r.append(b.Slice(0, kernel.ChunkRows))
+		b = b.Slice(kernel.ChunkRows, b.N)
+	}
+	if r.pendRows+b.N > kernel.ChunkRows {
+		r.Flush()
+	}
+	if r.pendSize+size > 2*chunkBytes {
+		r.Flush()
+	}
+	if len(r.pend) == 0 && (b.N >= kernel.ChunkRows/2 || size >= chunkBytes) {
+		r.append(b)
+		return
+	}
+	r.pend = append(r.pend, b)
+	r.pendRows += b.N
+	if r.pendSize += size; r.pendSize >= chunkBytes {
+		r.Flush()
+	}
+}
+
+// Flush makes a chunk of the rows that wait.
+func (r *Set) Flush() {
+	if len(r.pend) == 0 {
+		return
+	}
+	b := Concat(r.types, r.pend)
+	r.pend, r.pendRows, r.pendSize = nil, 0, 0
+	r.append(b)
+}
+
+// AddChunk keeps b, without a selection and of at most kernel.ChunkRows rows, as
+// a chunk of its own.
+func (r *Set) AddChunk(b *batch.Batch) {
+	r.n += int64(b.N)
+	r.bytes += b.Bytes()
+	r.append(b)
+}
+
+func (r *Set) append(b *batch.Batch) {
+	if b.N == 0 {
+		return
+	}
+	for i, c := range b.Cols {
+		r.cols[i].Append(c)
+	}
+	r.lens = append(r.lens, int32(b.N))
+}
+
+// Full tells that there are nearly as many chunks as ids can name.
+func (r *Set) Full() bool { return len(r.lens) >= kernel.MaxChunks-2 }
+
+// Take moves the rows of o to the end of r and leaves o empty.
+func (r *Set) Take(o *Set) {
+	o.Flush()
+	for ch, n := range o.lens {
+		for i, c := range o.cols {
+			r.cols[i].Append(c.Chunk(ch))
+		}
+		r.lens = append(r.lens, n)
+	}
+	r.n += o.n
+	r.bytes += o.bytes
+	*o = *New(o.types)
+}
+
+// Finish ends the filling: nothing may be added after, and nothing gathered
+// before.
+func (r *Set) Finish() {
+	r.Flush()
+	for _, c := range r.cols {
+		c.Finish()
+	}
+}
+
+// Encode makes dictionaries of the columns which, where that is cheap; after Finish.
+func (r *Set) Encode(which []int) {
+	for _, i := range which {
+		r.cols[i].Encode()
+	}
+}
+
+// Chunk gives chunk ch as a batch.
+func (r *Set) Chunk(ch int) *batch.Batch {
+	cols := make([]arrow.Array, len(r.cols))
+	for i, c := range r.cols {
+		cols[i] = c.Chunk(ch)
+	}
+	return batch.New(cols, int(r.lens[ch]))
+}
+
+// Gather gives the rows ids, in that order, of the columns which (nil: all).
+func (r *Set) Gather(ids []uint32, which []int) []arrow.Array {
+	if which == nil {
+		out := make([]arrow.Array, len(r.cols))
+		for i, c := range r.cols {
+			out[i] = c.Gather(ids)
+		}
+		return out
+	}
+	out := make([]arrow.Array, len(which))
+	for i, w := range which {
+		out[i] = r.cols[w].Gather(ids)
+	}
+	return out
+}
+
+// IDs gives the ids of all rows in order.
+func (r *Set) IDs() []uint32 {
+	out := make([]uint32, 0, r.n)
+	for ch, n := range r.lens {
+		for i := 0; i < int(n); i++ {
+			out = append(out, kernel.RowID(ch, i))
+		}
+	}
+	return out
+}
+
+// Concat gives the rows of batches without selections as one batch of
+// columns ts; a single batch is given as it is.
+func Concat(ts []types.Type, in []*batch.Batch) *batch.Batch {
+	if len(in) == 1 {
+		return in[0]
+	}
+	n := 0
+	for _, b := range in {
+		n += b.N
+	}
+	cols := make([]arrow.Array, len(ts))
+	parts := make([]arrow.Array, len(in))
+	for i := range cols {
+		for j, b := range in {
+			parts[j] = b.Cols[i]
+		}
+		cols[i] = kernel.Concat(ts[i].Arrow(), parts)
+	}
+	return batch.New(cols, n)
+}

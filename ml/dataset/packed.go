@@ -1,0 +1,207 @@
+package dataset
+
+import (
+	"bufio"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Rows as the query gave them go to the file only where they cannot be read again or are of
+// windows, and no larger than need be: each piece is packed. Where all records have one length their first
+// bytes follow each other, then their second ones and so on, so that what is the same in
+// neighbours (a partition's hash, NULL bits, the exponents of numbers) is near to itself,
+// and the whole is compressed. Encoded rows are read in each iteration: they stay as they are.
+//
+//	chunk   length of the records │ of what follows │ records, packed if that is shorter
+
+const (
+	packChunk  = 32 << 10 // bytes of records, but for a longer one
+	packHeader = 8
+	packBytes  = 4 * packChunk // that packing or unpacking takes, about
+)
+
+var packer = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic("BUG: training rows: " + err.Error())
+	}
+	return e
+})
+
+var unpacker = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(1<<33))
+	if err != nil {
+		panic("BUG: training rows: " + err.Error())
+	}
+	return d
+})
+
+// packing writes a piece.
+type packing struct {
+	l           *Layout
+	w           io.Writer
+	buf, planes []byte
+	out         []byte
+	size, sum   int // bytes of the piece so far, and their CRC-32C
+}
+
+// add appends a record.
+func (p *packing) add(rec []byte) error {
+	if len(p.buf) > 0 && len(p.buf)+len(rec) > packChunk {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	p.buf = append(p.buf, rec...)
+	return nil
+}
+
+// flush ends a chunk.
+func (p *packing) flush() error {
+	if len(p.buf) == 0 {
+		return nil
+	}
+	p.planes = p.l.planes(p.planes, p.buf)
+	p.out = packer().EncodeAll(p.planes, append(p.out[:0], make([]byte, packHeader)...))
+	if len(p.out) >= packHeader+len(p.buf) {
+		p.out = append(p.out[:packHeader], p.buf...)
+	}
+	le.PutUint32(p.out, uint32(len(p.buf)))
+	le.PutUint32(p.out[4:], uint32(len(p.out)-packHeader))
+	p.buf = p.buf[:0]
+	return p.write(p.out)
+}
+
+func (p *packing) write(b []byte) error {
+	p.sum = int(crc32.Update(uint32(p.sum), castagnoli, b))
+	p.size += len(b)
+	_, err := p.w.Write(b)
+	return err
+}
+
+// end ends the piece, and tells its size, which is whole words of the directory, and sum.
+func (p *packing) end() (size int, sum uint32, err error) {
+	if err = p.flush(); err == nil && p.size%dirWord != 0 {
+		err = p.write(make([]byte, dirWord-p.size%dirWord))
+	}
+	size, sum = p.size, uint32(p.sum)
+	p.size, p.sum = 0, 0
+	return size, sum, err
+}
+
+// packedMost is the most that so many bytes of records in so many pieces come to.
+func packedMost(bytes, records, pieces int) int {
+	return bytes + packHeader*(min(records, 2*bytes/packChunk)+pieces) + dirWord*pieces
+}
+
+// planes writes records byte by byte where all have one length; else as they are.
+func (l *Layout) planes(dst, recs []byte) []byte {
+	dst = append(dst[:0], recs...)
+	if len(l.vars) > 0 {
+		return dst
+	}
+	n := len(recs) / l.fixed
+	for i := range n {
+		for j, b := range recs[i*l.fixed : (i+1)*l.fixed] {
+			dst[j*n+i] = b
+		}
+	}
+	return dst
+}
+
+// records is the reverse.
+func (l *Layout) records(dst, planes []byte) []byte {
+	dst = append(dst[:0], planes...)
+	if len(l.vars) > 0 {
+		return dst
+	}
+	n := len(planes) / l.fixed
+	for i := range n {
+		rec := dst[i*l.fixed : (i+1)*l.fixed]
+		for j := range rec {
+			rec[j] = planes[j*n+i]
+		}
+	}
+	return dst
+}
+
+// unpacking reads pieces that follow each other in the file.
+type unpacking struct {
+	s                 *Store
+	r                 *bufio.Reader
+	packed, raw, recs []byte
+	charged           int64
+}
+
+// unpack begins to read size bytes of pieces from off on. The reading must be closed.
+func (s *Store) unpack(off int64, size int) *unpacking {
+	s.take(packBytes)
+	return &unpacking{s: s, r: bufio.NewReaderSize(io.NewSectionReader(&s.file, off, int64(size)), packChunk), charged: packBytes}
+}
+
+func (u *unpacking) close() { u.s.shrink(u.charged) }
+
+// piece calls f with the records of the next piece.
+func (u *unpacking) piece(e extent, f func(rec []byte)) error {
+	l := u.s.layout
+	var header [packHeader]byte
+	sum, left, raw := uint32(0), e.len, 0
+	read := func(b []byte) error {
+		if left -= len(b); left < 0 {
+			return errDamaged()
+		}
+		if _, err := io.ReadFull(u.r, b); err != nil {
+			return err
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+		return nil
+	}
+	for left >= packHeader {
+		if err := read(header[:]); err != nil {
+			return err
+		}
+		n, size := int(le.Uint32(header[:])), int(le.Uint32(header[4:]))
+		if raw += n; size > left || size > n || raw > e.raw {
+			return errDamaged()
+		}
+		if n > packChunk && 3*int64(n) > u.charged { // one long record
+			if err := u.s.grow(3*int64(n) - u.charged); err != nil {
+				return err
+			}
+			u.charged = 3 * int64(n)
+		}
+		if cap(u.packed) < size {
+			u.packed = make([]byte, max(size, packChunk))
+		}
+		b := u.packed[:size]
+		if err := read(b); err != nil {
+			return err
+		}
+		if size < n {
+			var err error
+			if u.raw, err = unpacker().DecodeAll(b, u.raw[:0]); err != nil || len(u.raw) != n {
+				return errDamaged()
+			}
+			u.recs = l.records(u.recs, u.raw)
+			b = u.recs
+		}
+		for len(b) > 0 {
+			k, ok := l.recordLen(b)
+			if !ok {
+				return errDamaged()
+			}
+			f(b[:k])
+			b = b[k:]
+		}
+	}
+	if err := read(header[:left]); err != nil {
+		return err
+	}
+	if sum != e.sum || raw != e.raw {
+		return errDamaged()
+	}
+	return nil
+}

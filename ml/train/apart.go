@@ -1,0 +1,284 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+)
+
+// How many copies of a common row are held out is known when all rows have come, and they
+// cannot be told apart by their draw. So where rows flow by, copies of rows that seem common
+// are counted apart from others, with the statistics of one of them: what the others' are, a
+// number says. Copies that flowed by before their row seemed common are among those of
+// its draw. That does no harm as long as the others suffice to hold out what is to be: if
+// not, or if so many different rows came that their counts are not sure, the query is read
+// once more only to count, and by then it is known what.
+
+// apartRow is a row whose copies are counted apart.
+type apartRow struct {
+	n   atomic.Int64
+	one *feature.Stats // of one copy, nil before the first; guarded by flow.mu
+}
+
+const (
+	maxApart    = 2048
+	apartBytes  = 128  // of a row without its statistics
+	apartSample = 4096 // rows that are looked at for common ones
+	apartIn     = 1024 // a row seems common if more than one of these in so many is a copy
+)
+
+// seem gives the rows that seem common among the first of some.
+func seem(rows int, hash func(i int) dataset.RowHash) (list []dataset.RowHash) {
+	rows = min(rows, apartSample)
+	seen := make(map[dataset.RowHash]int, rows)
+	for i := range rows {
+		h := hash(i)
+		if seen[h]++; seen[h] == max(rows/apartIn, 2)+1 {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// only counts copies of these rows apart, and of no others from now on.
+func (f *flow) only(rows []dataset.RowHash) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.charge(-f.apartBytes())
+	f.apart, f.fixed = make(map[dataset.RowHash]*apartRow, len(rows)), true
+	for _, h := range rows {
+		f.apart[h] = &apartRow{}
+	}
+	f.charge(f.apartBytes())
+}
+
+// apartBytes is what is charged for rows apart.
+func (f *flow) apartBytes() (n int64) {
+	for _, r := range f.apart {
+		n += apartBytes + r.one.Bytes()
+	}
+	return n
+}
+
+// sift counts copies of rows that are kept apart, and tells of each row whether it is one;
+// nil for none. one gives the statistics of a row.
+func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) (*feature.Stats, error)) (apart []bool, err error) {
+	var list []dataset.RowHash
+	f.mu.Lock()
+	fixed := f.fixed
+	f.mu.Unlock()
+	if !fixed {
+		list = seem(rows, hash)
+	}
+	f.mu.Lock()
+	if len(list) > 0 {
+		f.apart = maps.Clone(f.apart) // others read it
+		if f.apart == nil {
+			f.apart = map[dataset.RowHash]*apartRow{}
+		}
+		for _, h := range list {
+			if f.apart[h] == nil && len(f.apart) < maxApart {
+				f.apart[h] = &apartRow{}
+				f.charge(apartBytes)
+			}
+		}
+	}
+	known := f.apart
+	f.mu.Unlock()
+	if len(known) == 0 {
+		return nil, nil
+	}
+	apart = make([]bool, rows)
+	count := map[*apartRow]int64{}
+	for i := range apart {
+		r := known[hash(i)]
+		if r == nil {
+			continue
+		}
+		apart[i] = true
+		if count[r]++; count[r] == 1 {
+			if err := f.first(r, i, one); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for r, n := range count {
+		r.n.Add(n)
+	}
+	return apart, nil
+}
+
+// first takes the statistics of a copy, if it is the first one.
+func (f *flow) first(r *apartRow, i int, one func(i int) (*feature.Stats, error)) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.one != nil {
+		return nil
+	}
+	if r.one, err = one(i); err == nil {
+		f.charge(r.one.Bytes())
+	}
+	return err
+}
+
+// aparts are the hashes of rows apart, ascending.
+func (f *flow) aparts() []dataset.RowHash {
+	return slices.SortedFunc(maps.Keys(f.apart), func(a, b dataset.RowHash) int { return bytes.Compare(a[:], b[:]) })
+}
+
+// told adds to the copies that a worker counted how many of them are apart.
+func (f *flow) told(c *dataset.Copies) *dataset.Copies {
+	for i := range c.List {
+		if r := f.apart[c.List[i].Hash]; r != nil {
+			c.List[i].Apart = r.n.Load()
+		}
+	}
+	return c
+}
+
+// addApart adds the statistics of rows apart, of which h holds some out on node self; held
+// tells that of the zone's parts. nil sum is none.
+func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdout, held []bool, self int) (*feature.Stats, error) {
+	mixed := map[dataset.RowHash]int64{} // copies that are not apart
+	if f.seen != nil && f.readings == 0 {
+		for _, c := range f.told(f.seen.Clone()).List {
+			mixed[c.Hash] = c.N - c.Apart
+		}
+	}
+	for _, hash := range f.aparts() {
+		r := f.apart[hash]
+		n := r.n.Load()
+		if n == 0 {
+			continue
+		}
+		out, common := h.Quota(hash, self)
+		switch drawn := held[f.zone.Part(hash)]; {
+		case common && drawn:
+			out -= mixed[hash]
+		case drawn:
+			out = n
+		}
+		out = min(max(out, 0), n) // the driver has seen to it, unless these are other rows
+		for i, n := range []int64{n - out, out} {
+			if n == 0 {
+				continue
+			}
+			st, err := spec.Times(r.one, n)
+			if err != nil {
+				return nil, err
+			}
+			if i == 1 {
+				st = spec.Hold(st)
+			}
+			if sum == nil {
+				sum = st
+			} else if sum, err = spec.MergeStats(sum, st); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sum, nil
+}
+
+// holdouts are what is held out, of each training.
+func (r *runner) holdouts(c *dataset.Copies) (list []*dataset.Holdout) {
+	perNode := r.job.InPlace() || r.in.Again != nil // else copies move to where they meet
+	if n := r.job.Folds(); n > 0 {
+		for fold := range n {
+			list = append(list, c.Fold(fold, n, perNode))
+		}
+		return list
+	}
+	return append(list, c.Holdout(r.job.holdout(r.in.Rows), perNode))
+}
+
+// drawn tells whether what is held out is known of rows that have flowed by, taken apart
+// by a zone.
+func (r *runner) drawn(c *dataset.Copies, z dataset.Zone) bool {
+	return !slices.ContainsFunc(r.holdouts(c), func(h *dataset.Holdout) bool { return !z.Draws(h, c) })
+}
+
+// recount has the query read once more, to count the rows that may be common, which then
+// replace those of c.
+func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
+	t := &recountTask{rows: c.MayBeCommon()}
+	for _, h := range r.holdouts(c) {
+		t.cuts = append(t.cuts, h.From, h.Cut)
+	}
+	if _, err := r.reduce(ctx, t); err != nil {
+		return err
+	}
+	if err := r.in.Again(ctx); err != nil {
+		return err
+	}
+	again, err := r.copies(ctx, &copiesTask{rows: t.rows})
+	if err != nil {
+		return err
+	}
+	if c.List = again.List; !r.drawn(c, dataset.ZoneAround(t.cuts)) {
+		return ErrDraw
+	}
+	return nil
+}
+
+// recountTask prepares workers for a reading of which statistics are taken, those of these
+// rows apart, and of others by where the draw may be cut.
+type recountTask struct {
+	rows []dataset.RowHash
+	cuts []int
+}
+
+func (t *recountTask) kind() uint8 { return kindRecount }
+
+func (t *recountTask) Encode(e *canon.E) {
+	(&copiesTask{t.rows}).Encode(e)
+	e.U32(uint32(len(t.cuts)))
+	for _, c := range t.cuts {
+		e.Int(c)
+	}
+}
+
+func decodeRecount(d *canon.D) *recountTask {
+	t := &recountTask{rows: decodeCopies(d).rows}
+	for range d.Count(8) {
+		t.cuts = append(t.cuts, d.Int())
+	}
+	return t
+}
+
+func (t *recountTask) decode(_ *Job, d *canon.D) family.Message { return dataset.DecodeCopies(d) }
+
+func (t *recountTask) merge(j *Job, left, right family.Message) (family.Message, error) {
+	return (&copiesTask{}).merge(j, left, right)
+}
+
+// recount begins such a reading.
+func (w *Worker) recount(t *recountTask) (*dataset.Copies, error) {
+	if err := w.reread(); err != nil {
+		return nil, err
+	}
+	w.flow.zone = dataset.ZoneAround(t.cuts)
+	w.flow.stats = make([]*feature.Stats, w.flow.zone.Parts())
+	w.flow.only(t.rows)
+	w.open(w.store.Layout())
+	return &dataset.Copies{}, nil
+}
+
+// recounted ends it, and tells of how many copies there are.
+func (w *Worker) recounted() (*dataset.Copies, error) {
+	out := &dataset.Copies{}
+	err := w.drain()
+	for _, h := range w.flow.aparts() {
+		if n := w.flow.apart[h].n.Load(); n > 0 {
+			out.List = append(out.List, dataset.Copy{Hash: h, Node: int32(w.self), N: n, Apart: n})
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,118 @@
+package bind
+
+import (
+	"slices"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// ForeignAction is what a foreign key has done to the rows that refer to keys which
+// were changed or are gone: they are deleted, or some of their columns set.
+type ForeignAction struct {
+	Table  *catalog.Relation // that refers
+	Schema string            // its schema's name
+	Key    *catalog.Constraint
+	// Old are the types of the keys as they were, New those of what they are now;
+	// nil where they are gone.
+	Old, New []types.Type
+	// Set are the columns that are set, nil to delete the rows; To says to what, as
+	// Constraint.OnUpdate does.
+	Set []int16
+	To  byte
+	// Buffer is where the plan reads the keys, columns of Old and then of New.
+	Buffer int
+}
+
+// Action gives the statement that carries out a foreign key's action, and the columns
+// of the buffer that it reads:
+//
+//	UPDATE child c SET a = k.n1 FROM buffer k WHERE c.a = k.o1 AND k.o1 IS DISTINCT FROM k.n1
+func Action(s *Session, a ForeignAction) (*plan.DML, []plan.Column, error) {
+	b := newBinder(s)
+	sc := (&scope.Scope{Binder: b}).Child(scope.Place{Name: "FOREIGN KEY"})
+	w := &writing{sc: sc, b: b, table: a.Table, schema: a.Schema, live: a.Table.Live(), d: &plan.DML{Table: a.Table, Kind: plan.UpdateRows},
+		name: &ast.RangeVar{SchemaName: a.Schema, RelName: a.Table.Name}}
+	node, err := w.scanTarget()
+	if err != nil {
+		return nil, nil, err
+	}
+	var keys []plan.Column
+	for _, t := range slices.Concat(a.Old, a.New) {
+		keys = append(keys, b.NewCol(sc.Level, "k", t))
+	}
+	own := func(num int16) int {
+		return slices.IndexFunc(w.live, func(c catalog.Column) bool { return c.Num == num })
+	}
+	var on, moved []expr.Expr
+	for i, num := range a.Key.Columns {
+		c := w.live[own(num)]
+		same, err := b.Operator("=", &expr.Col{ID: w.d.Old[own(num)], Typ: c.Type, Name: c.Name}, scope.Col(keys[i]), typing.Position{})
+		if err != nil {
+			return nil, nil, err
+		}
+		on = append(on, same)
+		if a.New != nil {
+			other, err := b.DistinctFrom(scope.Col(keys[i]), scope.Col(keys[len(a.Old)+i]), false, typing.Position{})
+			if err != nil {
+				return nil, nil, err
+			}
+			moved = append(moved, other)
+		}
+	}
+	var in plan.Node = &plan.Buffer{ID: a.Buffer, Name: "keys", Cols: slices.Clone(keys)}
+	if len(moved) == 1 {
+		in = &plan.Filter{Input: in, Conds: moved}
+	} else if len(moved) > 1 {
+		in = &plan.Filter{Input: in, Conds: []expr.Expr{&expr.Or{Args: moved}}}
+	}
+	node = query.Joined(plan.Inner, node, in, on)
+	if a.Set == nil {
+		w.d.Kind, w.d.Source = plan.DeleteRows, node
+	} else if err := w.setKeys(node, a, keys, own); err != nil {
+		return nil, nil, err
+	}
+	w.d.Tables, w.d.NextCol = b.Stmt.Tables(), b.Stmt.Next
+	return w.d, keys, nil
+}
+
+// setKeys makes the new rows of a foreign key's action.
+func (w *writing) setKeys(node plan.Node, a ForeignAction, keys []plan.Column, own func(num int16) int) (err error) {
+	vals := make([]expr.Expr, len(w.live))
+	for i, c := range w.live {
+		if c.Generated == "" {
+			vals[i] = &expr.Col{ID: w.d.Old[i], Typ: c.Type, Name: c.Name}
+		}
+	}
+	for i, num := range a.Key.Columns {
+		at := own(num)
+		c := &w.live[at]
+		switch {
+		case !slices.Contains(a.Set, num) || a.To == 'd' && c.Generated != "":
+			continue
+		case a.To == 'd':
+			vals[at], err = w.defaultOf(c)
+		default:
+			if err = settable(c); err != nil {
+				break
+			}
+			var e expr.Expr = &expr.Const{Typ: c.Type}
+			if a.To == 'c' {
+				e = scope.Col(keys[len(a.Old)+i])
+			}
+			vals[at], err = w.b.Assign(e, c.Name, c.Type, typing.Position{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.d.Source, err = w.newRow(node, vals, true)
+	return err
+}

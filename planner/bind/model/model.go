@@ -1,0 +1,215 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// model is a trained model that a statement uses.
+type model struct {
+	name  string // schema.name, and @version where the text gives one
+	ref   expr.ModelRef
+	v     *catalog.ModelVersion
+	fixed bool // the text says which version
+	part  int  // of a model of several targets the one that is meant, from 1; 0 for all
+}
+
+// parts are the models of a model's several targets, nil of one with fewer.
+func (m *model) parts() (out []*model) {
+	if len(m.v.Target) < 2 {
+		return nil
+	}
+	for i := range m.v.Target {
+		one := *m
+		one.v, one.part = m.v.Part(i), i+1
+		out = append(out, &one)
+	}
+	return out
+}
+
+// classifiers are those of parts whose target is a class.
+func (m *model) classifiers() (out []*model) {
+	for _, p := range m.parts() {
+		if classifies(p.v) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// prediction gives what a Predict of the model gives: its type, and of which parts it is.
+func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
+	of := m.parts()
+	switch {
+	case m.part > 0:
+		return predictType(m.v, mode, 0), []int{m.part}
+	case mode == expr.PredictProba && of != nil:
+		of = m.classifiers()
+	case of == nil, m.v.Outputs[0].Type.OID != types.RecordOID:
+		return predictType(m.v, mode, 0), nil
+	}
+	rec := &types.Record{}
+	for _, p := range of {
+		parts = append(parts, p.part)
+		rec.Fields = append(rec.Fields, types.Field{Name: p.v.Target[0], Type: predictType(p.v, mode, 0)})
+	}
+	return types.Type{OID: types.RecordOID, Mod: -1, Rec: rec}, parts
+}
+
+// resolveModel resolves a model's name, given as a string or as a bare word.
+func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
+	b := sc.Binder
+	var text string
+	switch x := typing.Unparen(n).(type) {
+	case *ast.A_Const:
+		s, ok := x.Val.(*ast.String)
+		if !ok {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "the first argument of %s is the name of a model", fun).At(b.PosExpr(n))
+		}
+		text = s.SVal
+	case *ast.ColumnRef:
+		names, rest := typing.SplitFields(x)
+		if len(rest) > 0 {
+			return nil, pgerr.New(pgerr.SyntaxError, "the first argument of %s is the name of a model", fun).At(b.PosExpr(n))
+		}
+		text = strings.Join(names, ".")
+	case *ast.TypeCast:
+		return resolveModel(sc, x.Arg, fun)
+	default:
+		return nil, pgerr.Unsupported("the first argument of %s must be the name of a model, as a literal", fun).At(b.PosExpr(n))
+	}
+	if i := strings.LastIndexByte(text, '.'); i >= 0 {
+		if err := b.MayLookIn(text[:i]); err != nil {
+			return nil, err
+		}
+	}
+	m, schema := findModel(b, text)
+	suffix, number := "", 0
+	if m == nil {
+		if name, digits, ok := cutVersion(text); ok {
+			suffix = "@" + digits
+			if m, schema = findModel(b, name); m != nil {
+				number, _ = strconv.Atoi(digits)
+			}
+		}
+	}
+	if m == nil {
+		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.TrimSuffix(text, suffix)).
+			WithHint("SHOW MODELS lists the models there are.").At(b.PosExpr(n))
+	}
+	b.Note(m.OID, m.Version, 'U', b.As, false)
+	v, err := m.Want(number)
+	if suffix != "" && number == 0 {
+		err = m.NoVersion(0)
+	}
+	if err != nil {
+		return nil, pgerr.From(err).At(b.PosExpr(n))
+	}
+	return &model{name: schema + "." + m.Name + suffix, v: v, fixed: suffix != "", ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
+}
+
+// cutVersion takes name@3 apart.
+func cutVersion(text string) (name, digits string, ok bool) {
+	i := strings.LastIndexByte(text, '@')
+	if i <= 0 || i+1 == len(text) || strings.Trim(text[i+1:], "0123456789") != "" || len(text)-i > 10 {
+		return "", "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+// findModel looks a model up by the search path: the name as it is written, in
+// small letters, and as SQL reads it, with its quotes.
+func findModel(b *scope.Binder, text string) (*catalog.Model, string) {
+	find := func(schema, name string) (*catalog.Model, string) {
+		for _, s := range b.Schemas(schema) {
+			if m := b.Session.State.Model(s.OID, name); m != nil {
+				return m, s.Name
+			}
+		}
+		return nil, ""
+	}
+	for _, name := range []string{text, strings.ToLower(text)} {
+		schema := ""
+		if i := strings.LastIndexByte(name, '.'); i >= 0 {
+			schema, name = strings.TrimPrefix(name[:i], catalog.DatabaseName+"."), name[i+1:]
+		}
+		if m, in := find(schema, name); m != nil {
+			return m, in
+		}
+	}
+	parts, err := catalog.SplitName(text)
+	if err != nil {
+		return nil, ""
+	}
+	schema, name, err := catalog.ObjectName(parts...)
+	if err != nil {
+		return nil, ""
+	}
+	return find(schema, name)
+}
+
+// View is a relation that looks into a model, such as ml.weights: its arguments are
+// the model's name and a version, by position or name. It gives the relation that is
+// meant, the model's OID and the version's number.
+func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum, error) {
+	b := sc.Binder
+	full := "ml." + name
+	m, err := resolveModel(sc, args[0], full)
+	if err != nil {
+		return "", nil, err
+	}
+	v := m.v
+	seen := map[string]bool{}
+	for i, a := range args[1:] {
+		par, val := "version", a
+		if na, ok := a.(*ast.NamedArgExpr); ok {
+			par, val = na.Name, na.Arg
+		} else if i > 0 {
+			par = ""
+		}
+		if seen[par] || par != "version" && (par != "original" || name != "weights") {
+			return "", nil, pgerr.New(pgerr.UndefinedFunction, "%s takes the name of a model and, if not its default one, a version", full).
+				WithHint("Write %s('model'), %s('model', 2) or %s('model@2').", full, full, full).At(b.SpotFunc(name).At())
+		}
+		seen[par] = true
+		e, err := sc.Expr(val, scope.Place{Name: "functions in FROM"})
+		if err != nil {
+			return "", nil, err
+		}
+		d, _, err := query.ConstArg(b, e, full, val)
+		if err != nil {
+			return "", nil, err
+		}
+		if par == "original" {
+			original, ok := d.(bool)
+			if !ok {
+				return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument original of %s is true or false", full).At(b.PosExpr(val))
+			}
+			if original {
+				name = "original_weights"
+			}
+			continue
+		}
+		number, ok := d.(int64)
+		if !ok || number < 1 {
+			return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument version of %s is the number of one", full).At(b.PosExpr(val))
+		}
+		if m.fixed && int64(m.v.Number) != number {
+			return "", nil, pgerr.New(pgerr.InvalidParameterValue, "%s is asked for two versions", full).At(b.PosExpr(val))
+		}
+		if v, err = b.Session.State.ModelByOID(m.ref.OID).Want(int(number)); err != nil {
+			return "", nil, pgerr.From(err).At(b.PosExpr(val))
+		}
+	}
+	return name, []types.Datum{int64(m.ref.OID), int64(v.Number)}, nil
+}

@@ -1,0 +1,554 @@
+package model
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Predict binds predict('m', row) and predict('m', a => 1, b => 2), and their
+// _proba forms. Features are bound by name.
+func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr.Expr, error) {
+	b := sc.Binder
+	pos := b.SpotFunc(name)
+	if len(args) < 2 {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "%s needs a model's name and its features", name).
+			WithHint("Write %s('model', t) with a row of t, or %s('model', feature => value, …).", name, name).At(pos.At())
+	}
+	m, err := resolveModel(sc, args[0], name)
+	if err != nil {
+		return nil, err
+	}
+	if m.v.Windows != nil {
+		return nil, pgerr.Unsupported("model \"%s\" predicts windows of rows, not rows", m.name).
+			WithHint("Use ml.predict('%s', (SELECT …)), which gives a row a window.", m.name).At(pos.At())
+	}
+	mode, class := expr.PredictValue, 0
+	if name == "predict_proba" {
+		mode = expr.PredictProba
+		if class, err = classOf(b, m, args[1]); err != nil {
+			return nil, err
+		}
+		if class > 0 {
+			args = args[1:]
+			if len(args) < 2 {
+				return nil, pgerr.New(pgerr.UndefinedFunction, "predict_proba needs the features too").
+					WithHint("Write predict_proba('model', 'class', t) with a row of t, or predict_proba('model', 'class', feature => value, …).").At(pos.At())
+			}
+		}
+	}
+	apply := func(fields []scope.Column, exact bool) (expr.Expr, error) {
+		e, err := applyModel(sc, m, mode, fields, exact, pos)
+		if p, ok := e.(*expr.Predict); ok && class > 0 {
+			p.Output, p.Typ = class, types.Float8
+		}
+		return e, err
+	}
+	if _, named := args[1].(*ast.NamedArgExpr); !named && len(args) == 2 {
+		row, err := sc.Expr(args[1], p)
+		if err != nil {
+			return nil, err
+		}
+		fields, ok := rowFields(row)
+		if !ok {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "%s needs a row, not a value of type %s", name, b.TypeName(row.Type())).
+				WithHint("Write %s('model', t) with a row of t, or %s('model', feature => value, …).", name, name).At(b.PosExpr(args[1]))
+		}
+		for i := range fields {
+			// A subquery's plan may stand once only: each field binds its own.
+			if i > 0 && scope.HasSubquery(row) {
+				if row, err = sc.Expr(args[1], p); err != nil {
+					return nil, err
+				}
+				again, _ := rowFields(row)
+				fields[i] = again[i]
+			}
+		}
+		return apply(fields, false)
+	}
+	var fields []scope.Column
+	for _, a := range args[1:] {
+		na, ok := a.(*ast.NamedArgExpr)
+		if !ok {
+			return nil, pgerr.New(pgerr.SyntaxError, "the features of %s are given by name", name).
+				WithHint("Write %s('model', feature => value, …).", name).At(b.PosExpr(a))
+		}
+		e, err := sc.Expr(na.Arg, p)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, scope.Column{Name: na.Name, Expr: e})
+	}
+	return apply(fields, true)
+}
+
+// classOf reads the class that predict_proba is asked for, a literal after the
+// model: its number from 1, or 0 where n is no literal.
+func classOf(b *scope.Binder, m *model, n ast.Node) (int, error) {
+	lit := typing.Unparen(n)
+	if cast, ok := lit.(*ast.TypeCast); ok {
+		lit = typing.Unparen(cast.Arg) // true is 't'::bool
+	}
+	c, ok := lit.(*ast.A_Const)
+	switch {
+	case !ok:
+		return 0, nil
+	case m.classifiers() != nil:
+		return 0, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has several targets: a class of which one is not said", m.name).
+			WithHint("Write (predict_proba('%s', t)).%s.", m.name, m.classifiers()[0].v.Target[0]).At(b.PosExpr(n))
+	case !classifies(m.v):
+		return 0, nil
+	}
+	var text string
+	switch v := c.Val.(type) {
+	case *ast.String:
+		text = v.SVal
+	case *ast.Boolean:
+		text = strconv.FormatBool(v.BoolVal)
+	case *ast.Integer, *ast.Float:
+		text = v.SqlString()
+	default:
+		return 0, nil
+	}
+	if m.v.TargetType.OID == types.BoolOID && (text == "t" || text == "f") {
+		text = strconv.FormatBool(text == "t")
+	}
+	for i, have := range m.v.Classes {
+		if have == text {
+			return i + 1, nil
+		}
+	}
+	return 0, pgerr.New(pgerr.UndefinedObject, "model \"%s\" has no class \"%s\"", m.name, text).
+		WithDetail("Its classes are %s.", strings.Join(m.v.Classes, ", ")).At(b.PosExpr(n))
+}
+
+// rowFields are the fields of a record by name.
+func rowFields(row expr.Expr) ([]scope.Column, bool) {
+	if c, ok := row.(*expr.Case); ok && c.Typ.OID == types.RecordOID && c.Else != nil {
+		row = c.Else // a row that an outer join may leave out: its columns are NULL then
+	}
+	t := row.Type()
+	if t.OID != types.RecordOID || t.Rec == nil {
+		return nil, false
+	}
+	out := make([]scope.Column, len(t.Rec.Fields))
+	for i, f := range t.Rec.Fields {
+		out[i] = scope.Column{Name: f.Name, Expr: scope.FieldOf(row, i, f.Type)}
+	}
+	return out, true
+}
+
+// applyModel binds a model's features to the fields of these names. With
+// exact, a field that is no feature is an error.
+func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope.Column, exact bool, pos typing.Position) (expr.Expr, error) {
+	b := sc.Binder
+	if mode == expr.PredictProba && !classifies(m.v) && m.classifiers() == nil {
+		return nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" gives no probabilities: its algorithm is %s", m.name, m.v.Algorithm).At(pos.At())
+	}
+	p := &expr.Predict{Model: m.name, Ref: m.ref, Mode: mode}
+	p.Typ, p.Parts = m.prediction(mode)
+	used := map[int]bool{}
+	var missing []string
+	var features []expr.Expr
+	for _, f := range m.v.Features {
+		at, n := findField(fields, f.Name)
+		switch {
+		case n == 0:
+			missing = append(missing, f.Name)
+			continue
+		case n > 1:
+			return nil, pgerr.New(pgerr.AmbiguousColumn, "the feature \"%s\" of model \"%s\" is given more than once", f.Name, m.name).At(pos.At())
+		}
+		used[at] = true
+		e := fields[at].Expr
+		if !b.CanCoerce(e.Type().OID, f.Type.OID, fn.AssignmentCast) {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "the feature \"%s\" of model \"%s\" is of type %s but the value is of type %s",
+				f.Name, m.name, b.TypeName(f.Type), b.TypeName(e.Type())).At(pos.At())
+		}
+		want := f.Type
+		want.Mod = -1
+		if !typing.TextLike(e.Type().OID) || !typing.TextLike(want.OID) {
+			var err error
+			if e, err = b.Coerce(e, want, fn.AssignmentCast, typing.Position{}); err != nil {
+				return nil, err
+			}
+		}
+		features = append(features, b.AsPhysical(e, want))
+	}
+	if len(missing) > 0 {
+		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the feature \"%s\", which is not among the columns", m.name, strings.Join(missing, "\", \"")).
+			WithDetail("The model's features are %s.", featureList(m.v)).At(pos.At())
+	}
+	if exact {
+		for i, f := range fields {
+			if !used[i] {
+				return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" has no feature \"%s\"", m.name, f.Name).
+					WithDetail("The model's features are %s.", featureList(m.v)).At(pos.At())
+			}
+		}
+	}
+	var err error
+	p.Args, err = inputs(sc, m, features, pos)
+	return p, err
+}
+
+// findField gives the field of this name, in any case where none has it as it
+// is, and how many there are.
+func findField(fields []scope.Column, name string) (at, n int) {
+	at = -1
+	for i, f := range fields {
+		if f.Name == name {
+			at, n = i, n+1
+		}
+	}
+	if n == 0 {
+		for i, f := range fields {
+			if strings.EqualFold(f.Name, name) {
+				at, n = i, n+1
+			}
+		}
+	}
+	return at, n
+}
+
+func featureList(v *catalog.ModelVersion) string {
+	out := make([]string, len(v.Features))
+	for i, f := range v.Features {
+		out[i] = f.Name
+	}
+	sort.Strings(out)
+	return strings.Join(out, ", ")
+}
+
+func classifies(v *catalog.ModelVersion) bool { return v.Task == catalog.TaskClassification }
+
+func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) types.Type {
+	switch mode {
+	case expr.PredictAttributions:
+		return types.JSONB
+	case expr.PredictBaseline, expr.PredictMargin:
+		return types.Float8
+	case expr.PredictTimes, expr.PredictSurvival:
+		t, _ := types.ArrayOf(types.Float8)
+		return t
+	case expr.PredictProba:
+		if len(v.Classes) > 2 {
+			t, _ := types.ArrayOf(types.Float8)
+			return t
+		}
+		return types.Float8
+	}
+	t := typing.PlainNumeric(v.Outputs[output].Type)
+	t.Mod = -1
+	return t
+}
+
+// Table binds the relations that are made of a query and a model; ok is
+// false for other names.
+func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (scope.FromItem, bool, error) {
+	switch name {
+	case "predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict", "survival":
+	default:
+		return scope.FromItem{}, false, nil
+	}
+	b := sc.Binder
+	args := typing.Items(fc.Args)
+	pos := b.SpotFunc(name)
+	full := "ml." + name
+	if len(args) == 0 || len(args) > 2 || len(args) == 1 && name != "evaluate" {
+		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).
+			WithHint("Write %s('model', (SELECT …)).", full).At(pos.At())
+	}
+	m, err := resolveModel(sc, args[0], full)
+	if err != nil {
+		return scope.FromItem{}, true, err
+	}
+	parts := m.parts()
+	if len(args) == 1 && parts != nil {
+		it, err := storedTargets(sc, parts, n)
+		return it, true, err
+	}
+	if len(args) == 1 {
+		it, err := storedMetrics(sc, m, n)
+		return it, true, err
+	}
+	sub, ok := typing.Unparen(args[1]).(*ast.SubLink)
+	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {
+		return scope.FromItem{}, true, pgerr.New(pgerr.SyntaxError, "the second argument of %s is a query in parentheses", full).At(b.PosExpr(args[1]))
+	}
+	switch {
+	case name == "evaluate" && parts != nil:
+		it, err := evaluateTargets(sc, m, args[0], sub, n)
+		return it, true, err
+	case name == "confusion_matrix" && parts != nil:
+		it, err := confusionTargets(sc, m, args[0], sub, n, pos)
+		return it, true, err
+	case name == "roc_curve":
+		it, err := rocCurve(sc, m, args[0], sub, n, pos)
+		return it, true, err
+	}
+	r, err := query.Bind(sc, sub.Subselect.(*ast.SelectStmt), scope.InFromClause, true)
+	if err != nil {
+		return scope.FromItem{}, true, err
+	}
+	var fields []scope.Column
+	for _, c := range r.Out {
+		fields = append(fields, scope.Column{Name: c.Name, Expr: scope.Col(c.Column), Table: c.Table, Num: c.Num})
+		b.Stmt.Owner[c.ID] = sc.Level
+		delete(b.Stmt.Kind, c.ID)
+	}
+	if name == "survival" {
+		it, err := survival(sc, m, r.Node, fields, n, pos)
+		return it, true, err
+	}
+	value, err := applyModel(sc, m, expr.PredictValue, fields, false, pos)
+	if err != nil {
+		return scope.FromItem{}, true, err
+	}
+	var proba expr.Expr
+	if parts == nil && classifies(m.v) {
+		if proba, err = applyModel(sc, m, expr.PredictProba, fields, false, pos); err != nil {
+			return scope.FromItem{}, true, err
+		}
+	}
+	label := ""
+	if len(m.v.Target) > 0 {
+		label = m.v.Target[0]
+	}
+	if name != "predict" && name != "explain_predict" && (label == "" || m.v.Task == catalog.TaskTimeToEvent) {
+		return scope.FromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no target to compare its predictions with", m.name).
+			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.At())
+	}
+	scores := []scope.Column{{Name: m.v.Outputs[0].Name, Expr: value}}
+	if value.Type().OID == types.RecordOID { // each by itself, as a table can have them
+		scores = nil
+	}
+	ofParts, err := targetScores(sc, m, fields, pos)
+	if err != nil {
+		return scope.FromItem{}, true, err
+	}
+	scores = append(scores, ofParts...)
+	for i, o := range m.v.Outputs[1:] {
+		if parts != nil {
+			break
+		}
+		e, err := applyModel(sc, m, expr.PredictValue, fields, false, pos)
+		if err != nil {
+			return scope.FromItem{}, true, err
+		}
+		p := e.(*expr.Predict)
+		p.Output, p.Typ = i+1, predictType(m.v, expr.PredictValue, i+1)
+		scores = append(scores, scope.Column{Name: o.Name, Expr: p})
+	}
+	if proba != nil {
+		scores = append(scores, scope.Column{Name: "predicted_" + label + "_proba", Expr: proba})
+	}
+	if name == "explain_predict" {
+		explained, err := explained(sc, m, fields, pos)
+		if err != nil {
+			return scope.FromItem{}, true, err
+		}
+		scores = append(scores, explained...)
+	}
+	node := r.Node
+	if m.v.Windows != nil {
+		if name == "explain_predict" {
+			return scope.FromItem{}, true, pgerr.Unsupported("predictions of windows cannot be explained").At(pos.At())
+		}
+		if node, err = overWindows(sc, m, node, fields, scores, pos); err != nil {
+			return scope.FromItem{}, true, err
+		}
+	}
+	pr := query.NewProjector(b, sc.Level, node)
+	rl := &scope.Item{Name: name}
+	for _, f := range fields {
+		c := pr.Emit(f.Expr, f.Name)
+		rl.Cols = append(rl.Cols, scope.Column{Name: f.Name, Expr: scope.Col(c), Table: f.Table, Num: f.Num})
+	}
+	for i, s := range scores {
+		c := pr.Emit(s.Expr, s.Name)
+		scores[i].Expr = scope.Col(c)
+		rl.Cols = append(rl.Cols, scope.Column{Name: s.Name, Expr: scope.Col(c)})
+	}
+	got := scores[0].Expr
+	if proba != nil {
+		proba = scores[len(m.v.Outputs)].Expr
+	}
+	if name == "predict" || name == "explain_predict" {
+		it, err := query.Finish(sc, pr.Node(), rl, n.Alias, "table")
+		return it, true, err
+	}
+	var truth expr.Expr
+	for _, f := range fields {
+		if f.Name == label {
+			truth = f.Expr
+		}
+	}
+	if truth == nil {
+		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedColumn, "%s needs the label \"%s\" of model \"%s\" among the columns", full, label, m.name).At(pos.At())
+	}
+	if name == "confusion_matrix" {
+		it, err := confusion(sc, pr.Node(), truth, got, n)
+		return it, true, err
+	}
+	it, err := evaluate(sc, m, pr.Node(), truth, got, proba, n)
+	return it, true, err
+}
+
+// storedMetrics is ml.evaluate('m'): what training measured.
+func storedMetrics(sc *scope.Scope, m *model, n *ast.RangeFunction) (scope.FromItem, error) {
+	v := &plan.Values{Rows: [][]expr.Expr{{}}}
+	rl := &scope.Item{Name: "evaluate"}
+	for _, x := range m.v.Metrics {
+		c := sc.Binder.NewCol(sc.Level, x.Name, types.Float8)
+		v.Cols = append(v.Cols, c)
+		v.Rows[0] = append(v.Rows[0], &expr.Const{Val: x.Value, Typ: types.Float8})
+		rl.Cols = append(rl.Cols, scope.Column{Name: x.Name, Expr: scope.Col(c)})
+	}
+	return query.Finish(sc, v, rl, n.Alias, "table")
+}
+
+// evaluate aggregates the metrics that fit the model over its predictions.
+func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
+	b := sc.Binder
+	for _, e := range []*expr.Expr{&truth, &got} {
+		if !b.IsEnum((*e).Type().OID) {
+			continue
+		}
+		var err error
+		if *e, err = b.Coerce(*e, types.Text, fn.ExplicitCast, typing.Position{}); err != nil {
+			return scope.FromItem{}, err
+		}
+	}
+	a := &plan.Aggregate{Input: node}
+	add := func(fun string, arg expr.Expr) (plan.Column, error) {
+		inv := &typing.Invocation{Name: fun, Args: []expr.Expr{truth, arg}, Names: make([]string, 2)}
+		c, err := b.Resolve(inv)
+		if err != nil {
+			return plan.Column{}, err
+		}
+		args, ret, err := b.BindArgs(c, inv)
+		if err != nil {
+			return plan.Column{}, err
+		}
+		nc := b.NewCol(sc.Level, fun, ret)
+		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.Func, Args: args, Typ: ret}})
+		return nc, nil
+	}
+	fun, names := "ml_regression", fn.RegressionMeasures
+	if proba != nil {
+		fun, names = "ml_classification", fn.ClassMeasures
+	}
+	all, err := add(fun, got)
+	if pgerr.Is(err, pgerr.UndefinedFunction) {
+		err = pgerr.New(pgerr.DatatypeMismatch, "labels of type %s cannot be compared with predictions of type %s", b.TypeName(truth.Type()), b.TypeName(got.Type())).
+			WithHint("Give the label \"%s\" the type that it had in training.", m.v.Target[0]).At(b.PosFunc("evaluate"))
+	}
+	if err != nil {
+		return scope.FromItem{}, err
+	}
+	var ofProba []plan.Column
+	if proba != nil {
+		for _, fun := range []string{"log_loss", "roc_auc"} {
+			c, err := add(fun, proba)
+			switch {
+			case err == nil:
+				ofProba = append(ofProba, c)
+			case !pgerr.Is(err, pgerr.UndefinedFunction): // there is none for labels of this type
+				return scope.FromItem{}, err
+			}
+		}
+	}
+	out, err := checkLabels(sc, m, a, truth)
+	if err != nil {
+		return scope.FromItem{}, err
+	}
+	pr := query.NewProjector(b, sc.Level, out)
+	rl := &scope.Item{Name: "evaluate"}
+	put := func(name string, e expr.Expr) {
+		rl.Cols = append(rl.Cols, scope.Column{Name: name, Expr: scope.Col(pr.Emit(e, name))})
+	}
+	for i, name := range names {
+		put(name, &expr.Subscript{Array: scope.Col(all), Index: &expr.Const{Val: int64(i + 1), Typ: types.Int4}, Typ: types.Float8})
+		if name == "f1_score" {
+			for _, c := range ofProba {
+				put(c.Name, scope.Col(c))
+			}
+		}
+	}
+	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
+}
+
+// checkLabels puts a check over an evaluation of a classifier: labels of which the
+// model knows none, such as 'yes' and 'no' for true and false, would pass for rows
+// that are all wrong.
+func checkLabels(sc *scope.Scope, m *model, a *plan.Aggregate, truth expr.Expr) (plan.Node, error) {
+	b := sc.Binder
+	if t := m.v.TargetType; len(m.v.Classes) == 0 || !b.CanCoerce(truth.Type().OID, t.OID, fn.ImplicitCast) {
+		return a, nil
+	}
+	label, err := b.Coerce(truth, predictType(m.v, expr.PredictValue, 0), fn.ImplicitCast, typing.Position{})
+	if err != nil {
+		return nil, err
+	}
+	in := &expr.In{}
+	for _, c := range m.v.Classes {
+		class, err := b.Coerce(&expr.Const{Val: c, Typ: types.Text}, label.Type(), fn.ExplicitCast, typing.Position{})
+		if err != nil {
+			return nil, err
+		}
+		if in.Eq, in.Arg, class, err = b.Equality(label, class, typing.Position{}); err != nil {
+			return nil, err
+		}
+		in.List = append(in.List, class)
+	}
+	counts := make([]expr.Expr, 2)
+	for i, filter := range []expr.Expr{in, nil} {
+		inv := &typing.Invocation{Name: "count", Args: []expr.Expr{truth}, Names: make([]string, 1)}
+		c, err := b.Resolve(inv)
+		if err != nil {
+			return nil, err
+		}
+		nc := b.NewCol(sc.Level, "count", types.Int8)
+		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.Func, Args: []expr.Expr{truth}, Filter: filter, Typ: types.Int8}})
+		counts[i] = scope.Col(nc)
+	}
+	text := func(s string) expr.Expr { return &expr.Const{Val: s, Typ: types.Text} }
+	check, err := b.Call("ml_check_labels", typing.Position{}, counts[0], counts[1], text(m.name), text(strings.Join(m.v.Classes, ", ")))
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Filter{Input: a, Conds: []expr.Expr{check}}, nil
+}
+
+// confusion counts the rows by true and predicted label.
+func confusion(sc *scope.Scope, node plan.Node, truth, got expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
+	b := sc.Binder
+	a := &plan.Aggregate{Input: node}
+	rl := &scope.Item{Name: "confusion_matrix"}
+	for i, e := range []expr.Expr{truth, got} {
+		c := b.NewCol(sc.Level, []string{"expected_label", "predicted_label"}[i], e.Type())
+		a.Groups = append(a.Groups, plan.Item{Col: c, Expr: e})
+		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Expr: scope.Col(c)})
+	}
+	for _, f := range fn.Lookup("count") {
+		if len(f.Args) == 0 {
+			c := b.NewCol(sc.Level, "count", types.Int8)
+			a.Aggs = append(a.Aggs, plan.AggItem{Col: c, Call: expr.AggCall{Fn: f, Star: true, Typ: types.Int8}})
+			rl.Cols = append(rl.Cols, scope.Column{Name: "count", Expr: scope.Col(c)})
+		}
+	}
+	return query.Finish(sc, a, rl, n.Alias, "table")
+}

@@ -1,0 +1,193 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind/query"
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// The ml relations of models of several targets: what is of one target is a column
+// that bears its name, or a row whose column target does.
+
+// targetScores are the columns of ml.predict that are of one of several targets, to
+// rows of these fields.
+func targetScores(sc *scope.Scope, m *model, fields []scope.Column, pos typing.Position) (scores []scope.Column, err error) {
+	add := func(p *model, mode expr.PredictMode, name string) error {
+		e, err := applyModel(sc, p, mode, fields, false, pos)
+		scores = append(scores, scope.Column{Name: name, Expr: e})
+		return err
+	}
+	for _, p := range m.parts() {
+		if err := add(p, expr.PredictValue, p.v.Outputs[0].Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range m.classifiers() {
+		if err := add(p, expr.PredictProba, "predicted_"+p.v.Target[0]+"_proba"); err != nil {
+			return nil, err
+		}
+	}
+	return scores, nil
+}
+
+// explained are the columns that ml.explain_predict adds to predictions.
+func explained(sc *scope.Scope, m *model, fields []scope.Column, pos typing.Position) (scores []scope.Column, err error) {
+	of, suffix := m.parts(), func(p *model) string { return "_" + p.v.Target[0] }
+	if of == nil {
+		of, suffix = []*model{m}, func(*model) string { return "" }
+	}
+	for _, p := range of {
+		for _, c := range []struct {
+			name string
+			mode expr.PredictMode
+		}{{"top_feature_attributions", expr.PredictAttributions}, {"baseline_prediction_value", expr.PredictBaseline}, {"prediction_value", expr.PredictMargin}} {
+			e, err := applyModel(sc, p, c.mode, fields, false, pos)
+			if err != nil {
+				return nil, err
+			}
+			scores = append(scores, scope.Column{Name: c.name + suffix(p), Expr: e})
+		}
+	}
+	return scores, nil
+}
+
+// evaluateTargets binds ml.evaluate('model', (query)): a row a target. What is not
+// measured of a target is NULL.
+func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction) (scope.FromItem, error) {
+	const none = "NULL::float8"
+	var sums, checks, rows, cols []string
+	classes, numbers := m.classifiers(), len(m.classifiers()) < len(m.v.Target)
+	for i, p := range m.parts() {
+		t, cast := "q."+lex.QuoteIdent(p.v.Target[0]), ""
+		if sc.Binder.IsEnum(p.v.TargetType.OID) {
+			t, cast = t+"::text", "::text"
+		}
+		sum := func(f, arg, cast string) string {
+			sums = append(sums, fmt.Sprintf("%s(%s, q.%s%s) AS %s%d", f, t, lex.QuoteIdent(arg), cast, f, i))
+			return fmt.Sprintf("s.%s%d", f, i)
+		}
+		row := []string{lex.QuoteLiteral(p.v.Target[0]), none + "[]", none, none, none + "[]"}
+		if classifies(p.v) {
+			row[1] = sum("ml_classification", p.v.Outputs[0].Name, cast)
+			for k, f := range []string{"log_loss", "roc_auc"} {
+				if measures(sc.Binder, f, p) {
+					row[2+k] = sum(f, "predicted_"+p.v.Target[0]+"_proba", "")
+				}
+			}
+			if check := checkTarget(sc.Binder, p, t, i); check != "" {
+				sums = append(sums, fmt.Sprintf("count(%s) AS n%d, %s", t, i, check))
+				checks = append(checks, fmt.Sprintf("ml_check_labels(s.k%d, s.n%d, %s, %s)", i, i, lex.QuoteLiteral(m.name), lex.QuoteLiteral(strings.Join(p.v.Classes, ", "))))
+			}
+		} else {
+			row[4] = sum("ml_regression", p.v.Outputs[0].Name, "")
+		}
+		rows = append(rows, "("+strings.Join(row, ", ")+")")
+	}
+	if classes != nil {
+		for i, c := range fn.ClassMeasures {
+			if cols = append(cols, fmt.Sprintf("r.c[%d] AS %s", i+1, c)); c == "f1_score" {
+				cols = append(cols, "r.log_loss", "r.roc_auc")
+			}
+		}
+	}
+	if numbers {
+		for i, c := range fn.RegressionMeasures {
+			cols = append(cols, fmt.Sprintf("r.n[%d] AS %s", i+1, c))
+		}
+	}
+	text := fmt.Sprintf("SELECT r.target, %s FROM (SELECT %s FROM ml.predict('', (SELECT 1)) AS q) AS s, LATERAL (VALUES %s) AS r(target, c, log_loss, roc_auc, n)",
+		strings.Join(cols, ", "), strings.Join(sums, ", "), strings.Join(rows, ", "))
+	if checks != nil {
+		text += " WHERE " + strings.Join(checks, " AND ")
+	}
+	return overPredictions(sc, text, "evaluate", name, query, n)
+}
+
+// measures tells whether there is an aggregate of labels of a target and their
+// probabilities.
+func measures(b *scope.Binder, f string, m *model) bool {
+	label := m.v.TargetType
+	if b.IsEnum(label.OID) {
+		label = types.Text
+	}
+	args := []expr.Expr{&expr.Const{Typ: label}, &expr.Const{Typ: predictType(m.v, expr.PredictProba, 0)}}
+	_, err := b.Resolve(&typing.Invocation{Name: f, Args: args, Names: make([]string, 2)})
+	return err == nil
+}
+
+// checkTarget counts, as column k of this number, the labels that are classes of a
+// target; "" where they may be written in other ways. See checkLabels.
+func checkTarget(b *scope.Binder, m *model, label string, i int) string {
+	switch t := m.v.TargetType; {
+	case t.IsString(), t.OID == types.BoolOID, t.OID == types.Int2OID, t.OID == types.Int4OID, t.OID == types.Int8OID:
+	default:
+		return ""
+	}
+	var list []string
+	for _, c := range m.v.Classes {
+		list = append(list, lex.QuoteLiteral(c))
+	}
+	return fmt.Sprintf("count(*) FILTER (WHERE %s::text IN (%s)) AS k%d", label, strings.Join(list, ", "), i)
+}
+
+// confusionTargets binds ml.confusion_matrix('model', (query)): labels as text, for
+// each target that is a class.
+func confusionTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
+	var rows []string
+	for _, p := range m.classifiers() {
+		t := p.v.Target[0]
+		rows = append(rows, fmt.Sprintf("(%s, q.%s::text, q.%s::text)", lex.QuoteLiteral(t), lex.QuoteIdent(t), lex.QuoteIdent(p.v.Outputs[0].Name)))
+	}
+	if rows == nil {
+		return scope.FromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no confusion matrix: it predicts several numbers", m.name).At(pos.At())
+	}
+	text := "SELECT t.*, count(*) AS count FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(rows, ", ") +
+		") AS t(target, expected_label, predicted_label) GROUP BY 1, 2, 3"
+	return overPredictions(sc, text, "confusion_matrix", name, query, n)
+}
+
+// storedTargets is ml.evaluate('model'): what training measured of each target.
+func storedTargets(sc *scope.Scope, parts []*model, n *ast.RangeFunction) (scope.FromItem, error) {
+	rl := &scope.Item{Name: "evaluate"}
+	v := &plan.Values{}
+	put := func(name string, t types.Type) {
+		c := sc.Binder.NewCol(sc.Level, name, t)
+		v.Cols = append(v.Cols, c)
+		rl.Cols = append(rl.Cols, scope.Column{Name: name, Expr: scope.Col(c)})
+	}
+	put("target", types.Text)
+	var names []string
+	for _, p := range parts {
+		for _, x := range p.v.Metrics {
+			if !slices.Contains(names, x.Name) {
+				names = append(names, x.Name)
+				put(x.Name, types.Float8)
+			}
+		}
+	}
+	for _, p := range parts {
+		row := []expr.Expr{&expr.Const{Val: p.v.Target[0], Typ: types.Text}}
+		for _, name := range names {
+			c := &expr.Const{Typ: types.Float8}
+			if at := slices.IndexFunc(p.v.Metrics, func(x catalog.NamedValue) bool { return x.Name == name }); at >= 0 {
+				c.Val = p.v.Metrics[at].Value
+			}
+			row = append(row, c)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return query.Finish(sc, v, rl, n.Alias, "table")
+}

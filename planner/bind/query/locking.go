@@ -1,0 +1,109 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// locking takes note of FOR UPDATE and its kin.
+func (s *selecting) locking() error {
+	b := s.sc.Binder
+	for _, n := range typing.Items(s.sel.LockingClause) {
+		l := n.(*ast.LockingClause)
+		word := map[ast.LockClauseStrength]string{ast.LCS_FORKEYSHARE: "FOR KEY SHARE", ast.LCS_FORSHARE: "FOR SHARE",
+			ast.LCS_FORNOKEYUPDATE: "FOR NO KEY UPDATE", ast.LCS_FORUPDATE: "FOR UPDATE"}[l.Strength]
+		what := ""
+		switch {
+		case s.sel.DistinctClause != nil:
+			what = "DISTINCT clause"
+		case s.grouped && s.sel.GroupClause != nil:
+			what = "GROUP BY clause"
+		case s.sel.HavingClause != nil:
+			what = "HAVING clause"
+		case len(s.sc.Level.Aggs) > 0:
+			what = "aggregate functions"
+		case len(s.sc.Level.WindowCalls) > 0:
+			what = "window functions"
+		case len(s.sc.Level.SetCalls) > 0:
+			what = "set-returning functions in the target list"
+		}
+		if what != "" {
+			return pgerr.Unsupported("%s is not allowed with %s", word, what)
+		}
+		var of []string
+		for _, n := range typing.Items(l.LockedRels) {
+			rv := n.(*ast.RangeVar)
+			if rv.SchemaName != "" {
+				return pgerr.New(pgerr.SyntaxError, "%s must specify unqualified relation names", word).At(b.PosIdent(rv.RelName))
+			}
+			if !slices.ContainsFunc(s.sc.Level.Items, func(r *scope.Item) bool { return r.Name == rv.RelName }) {
+				return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause", rv.RelName, word).At(b.PosIdent(rv.RelName))
+			}
+			of = append(of, rv.RelName)
+		}
+		for _, r := range s.sc.Level.Items {
+			if len(of) > 0 && !slices.Contains(of, r.Name) {
+				continue
+			}
+			if r.Nullable {
+				return pgerr.Unsupported("%s cannot be applied to the nullable side of an outer join", word)
+			}
+			s.lock(r, l.Strength <= ast.LCS_FORSHARE)
+		}
+	}
+	return nil
+}
+
+// lock locks an item of FROM: the rows of a table, or with what is no table
+// itself all rows of the tables that the statement has read so far.
+func (s *selecting) lock(r *scope.Item, share bool) {
+	b := s.sc.Binder
+	b.LockUse(r)
+	if r.Table == nil || r.Scan == nil {
+		for _, u := range b.Stmt.Uses {
+			if t := b.Session.State.RelationByOID(u.OID); t != nil && t.Kind == catalog.KindTable {
+				b.Stmt.Locks = append(b.Stmt.Locks, plan.Lock{Table: u.OID, Share: share})
+			}
+		}
+		return
+	}
+	if r.Scan.RowID == 0 {
+		r.Scan.RowID = b.NewCol(s.sc.Level, "rowid", types.Int8).ID
+	}
+	s.locked = append(s.locked, lockedScan{r.Scan, share})
+}
+
+// lockedScan is a table whose rows a query locks.
+type lockedScan struct {
+	scan  *plan.Scan
+	share bool
+}
+
+// lockIDs emits the row ids of locked tables beside the query's columns.
+func (s *selecting) lockIDs(pr *Projector) {
+	for _, l := range s.locked {
+		c := pr.Emit(&expr.Col{ID: l.scan.RowID, Typ: types.Int8, Name: "rowid"}, "rowid")
+		s.sc.Binder.Stmt.Locks = append(s.sc.Binder.Stmt.Locks, plan.Lock{Table: l.scan.Table, Col: c.ID, Share: l.share})
+	}
+}
+
+// Locks gives a statement's locks. A query within others has lost its row ids on
+// the way: it locks its tables whole.
+func Locks(b *scope.Binder, root plan.Node) []plan.Lock {
+	emitted := plan.Emits(root)
+	for i := range b.Stmt.Locks {
+		if l := &b.Stmt.Locks[i]; !emitted[l.Col] {
+			l.Col = 0
+		}
+	}
+	return b.Stmt.Locks
+}

@@ -1,0 +1,97 @@
+package scope
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Use is a use of a relation or a model while the statement is being bound.
+type Use struct {
+	plan.TableUse
+	depth int  // of views within views: what the statement itself names is checked first
+	own   bool // not shared with other places that read the same
+}
+
+// TableUse notes that the text uses a relation and gives the use's place, from 1.
+func (b *Binder) TableUse(r *catalog.Relation, priv byte) int {
+	if b.Session.Trusted {
+		priv = 0
+	}
+	for i, u := range b.Stmt.Uses {
+		if u.OID == r.OID && u.Priv == priv && u.As == b.As && u.depth == b.Depth && !u.own {
+			return i + 1
+		}
+	}
+	return b.Note(r.OID, r.Version, priv, b.As, false)
+}
+
+// OwnUse is a use of one place alone, which may turn out to need nothing.
+func (b *Binder) OwnUse(r *catalog.Relation, priv byte) int {
+	return b.Note(r.OID, r.Version, priv, b.As, true)
+}
+
+func (b *Binder) Note(oid types.OID, version uint64, priv byte, as types.OID, own bool) int {
+	if b.Session.Trusted {
+		priv = 0
+	}
+	b.Stmt.Uses = append(b.Stmt.Uses, Use{plan.TableUse{OID: oid, Version: version, Priv: priv, As: as}, b.Depth, own})
+	return len(b.Stmt.Uses)
+}
+
+// NoteColumn adds a column to a use.
+func (b *Binder) NoteColumn(at int, num int16) {
+	if u := &b.Stmt.Uses[at-1]; !slices.Contains(u.Columns, num) {
+		u.Columns = append(u.Columns, num)
+	}
+}
+
+// Tables are the statement's uses in the order in which they are checked.
+func (st *Statement) Tables() []plan.TableUse {
+	slices.SortStableFunc(st.Uses, func(a, b Use) int { return cmp.Compare(a.depth, b.depth) })
+	out := make([]plan.TableUse, len(st.Uses))
+	for i, u := range st.Uses {
+		out[i] = u.TableUse
+	}
+	return out
+}
+
+// Within is the binder of a view's text: names are found on the view's path, and
+// what it reads is checked as the view's owner, or where the view says
+// security_invoker as who runs the statement, however deep the views are nested.
+func (b *Binder) Within(v *catalog.Relation) *Binder {
+	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner}
+	in.Path, in.Text, in.View, in.Plain = v.SearchPath, nil, v, false
+	if v.SecurityInvoker() {
+		in.As = 0
+	}
+	return in
+}
+
+// LockUse notes that rows of a FROM item are locked: that takes the right to
+// update some column of it, and of what a view reads.
+func (b *Binder) LockUse(r *Item) {
+	t := b.Session.State.RelationByOID(r.OID)
+	if t == nil {
+		return
+	}
+	b.TableUse(t, 'w')
+	for _, u := range r.Reads {
+		inner := *b
+		inner.Depth = u.depth
+		inner.Note(u.OID, u.Version, 'w', u.As, false)
+	}
+}
+
+// Reads are the uses since a place that read.
+func (st *Statement) Reads(from int) (out []Use) {
+	for _, u := range st.Uses[from:] {
+		if u.Priv == 'r' {
+			out = append(out, u)
+		}
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package planner
+
+import (
+	"sync/atomic"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// Bound is a statement that was bound: a query, or one that writes. It may be
+// shared and is never changed.
+type Bound struct {
+	Query *plan.Query // nil for one that writes
+	DML   *plan.DML
+
+	generic atomic.Pointer[Planned] // empty: there is none
+}
+
+// Bind binds a statement that gives rows or writes.
+func Bind(s *bind.Session, n ast.Stmt) (*Bound, error) {
+	b := &Bound{}
+	var err error
+	if _, ok := n.(*ast.SelectStmt); ok {
+		b.Query, err = bind.Query(s, n)
+	} else {
+		b.DML, err = bind.DML(s, n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Once is a bound query that is run once: a generic plan is not looked for.
+func Once(q *plan.Query) *Bound {
+	b := &Bound{Query: q}
+	b.generic.Store(&Planned{})
+	return b
+}
+
+// uses are the relations that the statement uses, with the privileges that takes.
+func (b *Bound) uses() []plan.TableUse {
+	if b.DML != nil {
+		return b.DML.Tables
+	}
+	return b.Query.Tables
+}
+
+// Lasting tells whether a statement's binding depends on its text, its context and
+// the catalog's definitions alone: files and the state of nodes may be others by
+// the next time.
+func (b *Bound) Lasting() bool {
+	ok := true
+	var walk func(n plan.Node)
+	walk = func(n plan.Node) {
+		switch n.(type) {
+		case *plan.Source, *plan.Virtual:
+			ok = false
+		}
+		for _, e := range plan.Exprs(n) {
+			expr.Walk(e, func(x expr.Expr) bool {
+				if s, isSub := x.(*expr.Subquery); isSub {
+					if below, isNode := s.Plan.(plan.Node); isNode {
+						walk(below)
+					}
+				}
+				return ok
+			})
+		}
+		for _, k := range n.Children() {
+			if ok {
+				walk(k)
+			}
+		}
+	}
+	var dml func(d *plan.DML)
+	buffers := func(defs []plan.BufferDef) {
+		for _, d := range defs {
+			if d.DML != nil {
+				dml(d.DML)
+			} else {
+				walk(d.Root)
+			}
+		}
+	}
+	dml = func(d *plan.DML) {
+		buffers(d.Buffers)
+		if d.Source != nil {
+			walk(d.Source)
+		}
+	}
+	if b.DML != nil {
+		dml(b.DML)
+	} else {
+		buffers(b.Query.Buffers)
+		walk(b.Query.Root)
+	}
+	return ok
+}

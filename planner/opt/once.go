@@ -1,0 +1,92 @@
+package opt
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
+)
+
+// onceBelow tells that it shows nowhere how often a row of n's i-th input is there,
+// given that it does not (once) of n's own rows.
+func onceBelow(n plan.Node, i int, once bool) bool {
+	if slices.ContainsFunc(plan.Exprs(n), rewrite.IsVolatile) {
+		return false
+	}
+	switch n := n.(type) {
+	case *plan.Project, *plan.Filter:
+		return once
+	case *plan.Sort:
+		return once && n.Limit < 0
+	case *plan.Aggregate:
+		return len(n.Aggs) == 0 && len(n.Groups) > 0
+	case *plan.SetOp:
+		return once || !n.All
+	case *plan.Join:
+		switch n.Kind {
+		case plan.Inner, plan.Left, plan.Right, plan.Full:
+			return once
+		case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark:
+			return once || i == 1
+		case plan.RightSemi, plan.RightAnti:
+			return once || i == 0
+		}
+	}
+	return false
+}
+
+// multiplies is how many rows a join must give for a row of one side for a
+// semi-join to be better.
+const multiplies = 2
+
+// ruleFirstPartner makes a join that multiplies rows a semi-join where nothing above
+// reads the columns of one side, nor minds how often a row of the other is there:
+//
+//	SELECT DISTINCT x.k FROM t x, t y WHERE x.k = y.k AND x.v <> y.v
+//	x.k IN (SELECT y.k FROM t y, u WHERE y.k = u.k)
+func ruleFirstPartner(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
+	return firstPartner(r, n, want, false), nil
+}
+
+func firstPartner(r *rule.Run, n plan.Node, need plan.ColSet, once bool) plan.Node {
+	j, ok := n.(*plan.Join)
+	if ok && once && j.Kind == plan.Inner && !slices.ContainsFunc(j.On, rewrite.IsVolatile) {
+		est := r.Estimates()
+		rows := est.Of(j).Rows
+		for _, side := range [][2]plan.Node{{j.L, j.R}, {j.R, j.L}} {
+			if !rewrite.Intersects(need, plan.Emits(side[1])) && rows > multiplies*est.Of(side[0]).Rows {
+				n = &plan.Join{Kind: plan.Semi, L: side[0], R: side[1], On: j.On}
+				break
+			}
+		}
+	}
+	kids := n.Children()
+	out := slices.Clone(kids)
+	for i, k := range kids {
+		out[i] = firstPartner(r, k, neededBelow(n, k, need), onceBelow(n, i, once))
+	}
+	if slices.Equal(out, kids) {
+		return n
+	}
+	return n.WithChildren(out)
+}
+
+// neededBelow are the columns of n's input k that are read, at most.
+func neededBelow(n, k plan.Node, need plan.ColSet) plan.ColSet {
+	switch n := n.(type) {
+	case *plan.Project:
+		out := plan.ColSet{}
+		for _, it := range n.Items {
+			if need[it.Col.ID] {
+				plan.ExprColumns(it.Expr, out)
+			}
+		}
+		return out
+	case *plan.Aggregate:
+		return rewrite.ColumnsOf(plan.Exprs(n)...)
+	case *plan.Filter, *plan.Join:
+		return rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...))
+	}
+	return plan.Emits(k)
+}

@@ -1,0 +1,173 @@
+package planner
+
+import (
+	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rule"
+	"github.com/tributarydb/tributary/planner/stage"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Env is what a plan is made for: a catalog, who asks, the parameters, the nodes.
+type Env struct {
+	State  *catalog.State
+	Role   types.OID // whose privileges are checked
+	Params []types.Datum
+	Nodes  int // how many take part in plans that are worth it
+	// Folder evaluates constants, parameters among them.
+	Folder rule.Folder
+	// WithoutParams is Folder for a generic plan: it knows no parameters, and calls
+	// readNow where a value depends on the time. nil: no generic plans.
+	WithoutParams func(readNow func()) rule.Folder
+	// NodesFor is how many of the nodes a tree is worth; nil: all.
+	NodesFor func(root plan.Node) int
+	// Local tells whether this node has all that a tree of few rows reads.
+	Local func(root plan.Node) bool
+	// Scarce tells whether memory is short; nil: it is not.
+	Scarce func() bool
+	// Stats are statistics, where they are not the state's.
+	Stats props.Statistics
+	// Poll, where set, is asked at short intervals whether the statement may go on.
+	Poll plan.Poll
+}
+
+func (e *Env) stats() props.Statistics {
+	if e.Stats != nil {
+		return e.Stats
+	}
+	return props.FromState(e.State)
+}
+
+// Planned is an optimised statement. It may be a generic plan, which is shared:
+// then its tree is not staged again.
+type Planned struct {
+	Query *plan.Query // or DML
+	DML   *plan.DML
+	// Staged are the stages of a query, and of the source of a statement that
+	// writes where they are the same for all parameters; else nil.
+	Staged *plan.Staged
+}
+
+// Plan checks the statement's privileges and plans it. Buffers are staged when they
+// are filled.
+func Plan(b *Bound, e *Env) (*Planned, error) {
+	if g := b.genericPlan(e); g.Staged != nil && e.Local(g.Staged.Stages[0].Root) {
+		return g, plan.Authorize(e.State, e.Role, b.uses())
+	}
+	p, err := Optimize(b, e)
+	if err == nil && p.Query != nil {
+		p.Staged, err = Stage(p.Query.Root, p.Query.Cols, e)
+	}
+	return p, err
+}
+
+// Optimize is the only way from a bound statement to a tree that can run: it checks
+// the privileges that the statement needs. What it is given stays as it was.
+func Optimize(b *Bound, e *Env) (*Planned, error) {
+	if err := plan.Authorize(e.State, e.Role, b.uses()); err != nil {
+		return nil, err
+	}
+	return optimize(b, &rule.Env{State: e.State, Stats: e.Stats, Folder: e.Folder, Params: e.Params, Nodes: e.Nodes, Poll: e.Poll})
+}
+
+func optimize(b *Bound, e *rule.Env) (*Planned, error) {
+	p := &Planned{}
+	var err error
+	if b.DML != nil {
+		p.DML, err = opt.DML(b.DML, e)
+	} else {
+		p.Query, err = opt.Optimize(b.Query, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// heldRows is how many rows a plan may keep without being admitted to the nodes
+// where it runs: a megabyte or two, unless they are long. What most applications
+// ask never queues, but where memory is short already.
+const heldRows = 20000
+
+// Stage makes the stages of an optimised tree, whose columns are cols. It changes
+// the tree.
+func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
+	stats := e.stats()
+	kept, nodes := props.Kept(root, stats), e.Nodes
+	if nodes > 1 && e.NodesFor != nil {
+		nodes = e.NodesFor(root)
+	}
+	s, err := stage.Stage(root, cols, &stage.Env{Nodes: nodes, Stats: stats, Poll: e.Poll})
+	if err != nil {
+		return nil, err
+	}
+	s.Holds = kept > heldRows || kept > 0 && e.Scarce != nil && e.Scarce()
+	return s, nil
+}
+
+// Short makes one stage, for the caller's goroutine, of an optimised tree that
+// reads and gives few rows, all of this node.
+func Short(root plan.Node, cols []plan.Column, stats props.Statistics) (*plan.Staged, error) {
+	s, err := stage.Stage(root, cols, &stage.Env{Nodes: 1, Stats: stats})
+	if err != nil {
+		return nil, err
+	}
+	s.Stages[0].Single, s.Stages[0].Short = true, true
+	return s, nil
+}
+
+// genericPlan gives the plan of a statement that is the same whatever its
+// parameters are (opt.Keyed), made once for all; without stages where there is none.
+// It is of definitions that the state has; statistics served as estimates only. It
+// stays on this node.
+func (b *Bound) genericPlan(e *Env) *Planned {
+	if g := b.generic.Load(); g != nil {
+		return g
+	}
+	g := b.makeGeneric(e)
+	b.generic.Store(g)
+	return g
+}
+
+func (b *Bound) makeGeneric(e *Env) *Planned {
+	none := &Planned{}
+	if e.WithoutParams == nil {
+		return none
+	}
+	switch {
+	case b.DML != nil && (b.DML.Source == nil || len(b.DML.Buffers) > 0 || b.DML.OnConflict != nil),
+		b.Query != nil && (len(b.Query.Buffers) > 0 || len(b.Query.Locks) > 0):
+		return none
+	}
+	moment := false
+	stats := props.Estimates(e.stats())
+	p, err := optimize(b, &rule.Env{State: e.State, Stats: stats, Folder: e.WithoutParams(func() { moment = true })})
+	if err != nil {
+		return none
+	}
+	var root plan.Node
+	var cols []plan.Column
+	if p.DML != nil {
+		root, cols = p.DML.Source, p.DML.Source.Schema()
+	} else {
+		root, cols = p.Query.Root, p.Query.Cols
+	}
+	if moment || !opt.Keyed(root, stats) || len(p.buffers()) > 0 {
+		return none
+	}
+	s, err := Short(root, cols, stats)
+	if err != nil || len(s.Stages) != 1 {
+		return none
+	}
+	p.Staged = s
+	return p
+}
+
+func (p *Planned) buffers() []plan.BufferDef {
+	if p.DML != nil {
+		return p.DML.Buffers
+	}
+	return p.Query.Buffers
+}

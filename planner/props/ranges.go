@@ -1,0 +1,87 @@
+package props
+
+import (
+	"math"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/checked"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// FitsRange tells of integer arithmetic over columns of n that no row of the
+// snapshot makes it overflow, by the bounds of the columns: differences of dates'
+// keys and the like. The rows that joins and conditions drop are among those.
+func FitsRange(e expr.Expr, n plan.Node, st Statistics) bool {
+	_, _, ok := intRange(e, n, st)
+	return ok
+}
+
+// intRange is the least and the greatest value that e may have, NULL apart.
+func intRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
+	a, b, isInt := intLimits(e.Type().OID)
+	if !isInt {
+		return 0, 0, false
+	}
+	switch e := e.(type) {
+	case *expr.Const:
+		lo, ok = e.Val.(int64)
+		hi = lo
+	case *expr.Col:
+		lo, hi, ok = scanBounds(n, e.ID, st)
+	case *expr.Cast:
+		lo, hi, ok = intRange(e.Arg, n, st)
+	case *expr.Call:
+		if len(e.Args) != 2 {
+			return 0, 0, false
+		}
+		l0, l1, lok := intRange(e.Args[0], n, st)
+		r0, r1, rok := intRange(e.Args[1], n, st)
+		var first, second bool
+		switch e.Op {
+		case "+":
+			lo, first = checked.Add(l0, r0)
+			hi, second = checked.Add(l1, r1)
+		case "-":
+			lo, first = checked.Sub(l0, r1)
+			hi, second = checked.Sub(l1, r0)
+		}
+		ok = lok && rok && first && second
+	}
+	return lo, hi, ok && lo >= a && hi <= b
+}
+
+// intLimits are those of an integer type.
+func intLimits(oid types.OID) (lo, hi int64, ok bool) {
+	switch oid {
+	case types.Int2OID:
+		return math.MinInt16, math.MaxInt16, true
+	case types.Int4OID:
+		return math.MinInt32, math.MaxInt32, true
+	case types.Int8OID:
+		return math.MinInt64, math.MaxInt64, true
+	}
+	return 0, 0, false
+}
+
+// scanBounds are those of a column that a scan within n gives.
+func scanBounds(n plan.Node, id expr.ColID, st Statistics) (lo, hi int64, ok bool) {
+	if s, isScan := n.(*plan.Scan); isScan {
+		for _, c := range s.Cols {
+			t := st.Table(s.Table)
+			if c.ID != id || t == nil {
+				continue
+			}
+			cs, _ := t.Col(c.Num)
+			lo, lok := cs.Min.(int64)
+			hi, hok := cs.Max.(int64)
+			return lo, hi, lok && hok && cs.Bounds
+		}
+	}
+	for _, k := range n.Children() {
+		if lo, hi, ok = scanBounds(k, id, st); ok {
+			return lo, hi, true
+		}
+	}
+	return 0, 0, false
+}
