@@ -16,7 +16,7 @@ import (
 //	a spillable account asks      refused, the first time: it can spill
 //	anyone else                   waits for those who were asked to spill; then
 //	                              the largest statement fails in its stead
-func (a *Account) reserve(asked, more int64) error {
+func (a *Account) reserve(asked, more int64, insist bool) error {
 	if e := a.pool.doomed(); e != nil {
 		return e
 	}
@@ -28,7 +28,7 @@ func (a *Account) reserve(asked, more int64) error {
 		}
 		return nil
 	}
-	if did, err := a.pool.reclaim(a, more); did || err != nil {
+	if did, err := a.pool.reclaim(a, more, insist); did || err != nil {
 		a.refused = false
 		return err
 	}

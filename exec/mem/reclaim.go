@@ -2,18 +2,23 @@ package mem
 
 import (
 	"cmp"
+	"errors"
 	"slices"
+	"time"
 )
 
 // minReclaim is what an account must hold to be worth a file.
 const minReclaim = 256 << 10
 
+// ErrBusy is what a holder gives that is at work: a moment later it may give way.
+var ErrBusy = errors.New("mem: the holder is at work")
+
 // OnReclaim says how the account's bytes are given back for another operator of the
 // statement: by f, which writes away what its operator holds if that is at a safe
 // point, and tells whether it did. It is called from any goroutine that asks for
 // memory, so an operator has a lock for what f touches, which it holds while it works
-// and not while it waits for its input; f must only try it. An error of f is the
-// asker's.
+// and not while it waits for its input; f must only try it, and gives ErrBusy where
+// another has it. Any other error of f is the asker's.
 func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 
 // reclaim has others of the statement give way to a request of a, the largest first,
@@ -21,13 +26,42 @@ func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 // smaller one do it.
 //
 //	asker ── refused ─▶ holders, largest first ── lock tried ─▶ at a safe point: spills
-//	                                                       └─▶ working: passed over
+//	                                                       └─▶ at work: passed over
 //
-// Nobody waits for a lock, and so nobody for another that waits for him.
-func (p *Pool) reclaim(a *Account, more int64) (bool, error) {
+// Nobody waits for a lock, and so nobody for another that waits for him. Who insists
+// tries those at work again for a while, since each works on one batch.
+func (p *Pool) reclaim(a *Account, more int64, insist bool) (bool, error) {
 	if p.parent == nil {
 		return false, nil // the node's own
 	}
+	until := time.Time{}
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		freed := p.root().freeing()
+		did, busy, err := p.reclaimOnce(a, more)
+		if did || err != nil {
+			return did, err
+		}
+		if p.take(more) == nil {
+			return true, nil // another had them give way
+		}
+		if !busy || !insist || p.doomed() != nil {
+			return false, nil
+		}
+		now := time.Now()
+		if until.IsZero() {
+			until = now.Add(spillWait)
+		} else if now.After(until) {
+			return false, nil
+		}
+		select {
+		case <-freed:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// reclaimOnce asks each holder once; busy tells that one was at work.
+func (p *Pool) reclaimOnce(a *Account, more int64) (did, busy bool, err error) {
 	type holder struct {
 		*Account
 		bytes int64
@@ -42,12 +76,16 @@ func (p *Pool) reclaim(a *Account, more int64) (bool, error) {
 	slices.SortFunc(holders, func(x, y holder) int { return cmp.Or(cmp.Compare(y.bytes, x.bytes), cmp.Compare(x.number, y.number)) })
 	for _, h := range holders {
 		did, err := (*h.reclaim.Load())()
+		if errors.Is(err, ErrBusy) {
+			busy = true
+			continue
+		}
 		if err != nil {
-			return false, err
+			return false, busy, err
 		}
 		if did && p.take(more) == nil {
-			return true, nil
+			return true, busy, nil
 		}
 	}
-	return false, nil
+	return false, busy, nil
 }

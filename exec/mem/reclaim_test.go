@@ -17,14 +17,18 @@ func TestReclaim(t *testing.T) {
 	s, other := node.Child("statement", 10*mib), node.Child("other", 0)
 	defer other.Close()
 	var order []string
-	busy := map[string]bool{}
+	busy := map[string]int{} // times that a holder is found at work
 	broken := errors.New("the disk is full")
 	var fail error
 	hold := func(p *mem.Pool, name string, n int64) *mem.Account {
 		a := p.Account(name, true)
 		a.OnReclaim(func() (bool, error) {
 			order = append(order, name)
-			if busy[name] || fail != nil {
+			if busy[name] > 0 {
+				busy[name]--
+				return false, mem.ErrBusy
+			}
+			if fail != nil {
 				return false, fail
 			}
 			a.Shrink(a.Used())
@@ -57,12 +61,11 @@ func TestReclaim(t *testing.T) {
 	if err := agg.Grow(3 * mib); err != nil {
 		t.Fatal(err)
 	}
-	busy["sort"], busy["aggregate"] = true, true
+	busy["sort"], busy["aggregate"] = 1, 1
 	if err := last.Grow(2 * mib); !pgerr.Is(err, pgerr.OutOfMemory) {
 		t.Errorf("all others are at work: %v", err)
 	}
 	expect("a spillable request", "sort", "aggregate")
-	busy["sort"] = false
 	if err := last.Grow(2 * mib); err != nil || sort.Used() != 0 {
 		t.Errorf("the sort holds %d: %v", sort.Used(), err)
 	}
@@ -71,7 +74,33 @@ func TestReclaim(t *testing.T) {
 		t.Errorf("the largest: %v", err)
 	}
 	expect("the largest's request")
-	if fail = broken; !errors.Is(window.Grow(5*mib), broken) {
+	// One that insists asks those at work again.
+	if err := sort.Grow(3 * mib); err != nil {
+		t.Fatal(err)
+	}
+	busy["sort"] = 3
+	agg.Shrink(agg.Used())
+	last.Shrink(last.Used())
+	order = nil
+	if err := window.Insist(8 * mib); err != nil || sort.Used() != 0 {
+		t.Errorf("the sort was at work: %v", err)
+	}
+	expect("a request that waits", "sort", "sort", "sort", "sort")
+	window.Shrink(8 * mib)
+	if err := sort.Grow(3 * mib); err != nil {
+		t.Fatal(err)
+	}
+	// Another's request had it give way meanwhile.
+	sort.OnReclaim(func() (bool, error) {
+		sort.Shrink(sort.Used())
+		return false, nil
+	})
+	if err := window.Grow(8 * mib); err != nil {
+		t.Errorf("there is room: %v", err)
+	}
+	window.Shrink(8 * mib)
+	hold(s, "sort", 3*mib)
+	if fail = broken; !errors.Is(window.Grow(8*mib), broken) {
 		t.Error("an error of who was asked got lost")
 	}
 }

@@ -45,7 +45,7 @@ func NewBuffer(rt *Runtime, ts []types.Type) *Buffer {
 // being read.
 func (f *Buffer) reclaim(ctx context.Context) (bool, error) {
 	if !f.mu.TryLock() {
-		return false, nil
+		return false, mem.ErrBusy
 	}
 	defer f.mu.Unlock()
 	if len(f.held) == 0 || f.open > 0 {

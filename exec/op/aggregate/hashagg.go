@@ -196,7 +196,7 @@ func (o *aggThread) Open(ctx context.Context) error {
 // reclaim spills the table for another operator, if the thread waits for rows.
 func (o *aggThread) reclaim(ctx context.Context) (bool, error) {
 	if !o.mu.TryLock() {
-		return false, nil
+		return false, mem.ErrBusy
 	}
 	defer o.mu.Unlock()
 	if !o.taking || o.groups() == 0 {

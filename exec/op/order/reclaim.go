@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/rowset"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/sql/types"
@@ -13,36 +14,54 @@ import (
 // rows, or for who reads them.
 func (o *sorter) reclaim(ctx context.Context) (bool, error) {
 	if !o.mu.TryLock() {
-		return false, nil
+		return false, mem.ErrBusy
 	}
 	defer o.mu.Unlock()
 	switch {
-	case o.state == 1 && !o.filled && o.set.Rows() > 0 && o.s.cfg.Limit < 0:
+	case o.state == 1 && (!o.filled || o.waits) && o.set.Rows() > 0 && o.s.cfg.Limit < 0:
 		err := o.spillRun(ctx)
 		o.acct.Shrink(o.acct.Used())
 		return true, err
-	case o.state == 1 && o.stream != nil && o.s.rt.Threads == 1 && o.set != nil && o.set.Rows() > 0:
-		if err := o.writeRest(ctx); err != nil {
-			return false, err
-		}
-		o.set, o.keys, o.sortedRows = rowset.New(o.s.cfg.Types), nil, orderedSet{}
-		o.acct.Shrink(o.acct.Used())
-		return true, nil
+	case o.state == 1 && o.held != nil:
+		return true, o.held.write(ctx, o)
 	}
 	return false, nil
+}
+
+// heldStream gives the rows that a thread has in memory, or from a file those that are
+// left when another operator needs their memory.
+type heldStream struct{ sortedStream }
+
+// write puts the rows that are left into a run of o's.
+func (h *heldStream) write(ctx context.Context, o *sorter) error {
+	rest := *h.sortedStream.(*orderedSet)
+	rest.withKeys = o.keysApart()
+	rest.rows = runBatchRows(max(1, o.acct.Used()/o.set.Rows()))
+	if err := o.writeRun(ctx, &rest); err != nil {
+		return err
+	}
+	in, err := o.streams(o.runs[len(o.runs)-1:])
+	if err != nil {
+		return err
+	}
+	h.sortedStream = in[0]
+	o.reset()
+	o.held, o.sortedRows = nil, orderedSet{}
+	o.acct.Shrink(o.acct.Used() - o.open)
+	return nil
 }
 
 // reclaim is the same for rows that were cut into ranges: all threads must wait.
 func (s *shared) reclaim(ctx context.Context) (bool, error) {
 	for _, l := range s.threads {
 		if !l.mu.TryLock() {
-			return false, nil
+			return false, mem.ErrBusy
 		}
 		defer l.mu.Unlock()
 	}
 	for _, l := range s.threads {
 		if l.state == 0 || l.state == 1 && l.stream == nil {
-			return false, nil // it has not begun to give
+			return false, mem.ErrBusy // it is about to begin to give
 		}
 	}
 	for _, l := range s.threads {
@@ -58,12 +77,19 @@ func (s *shared) reclaim(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// writeRest puts the rows that the thread has still to give into a file, from which it
-// gives them.
-func (o *sorter) writeRest(ctx context.Context) error {
+// writeRest puts the rows of the range that the thread has still to give into a file, from
+// which it gives them. Where that fails the thread gives the error too: rows that the stream
+// gave are lost.
+func (o *sorter) writeRest(ctx context.Context) (err error) {
 	if _, done := o.stream.(*restStream); done {
 		return nil
 	}
+	defer func() {
+		if err != nil {
+			o.stream.close()
+			o.stream = failed{err}
+		}
+	}()
 	w, err := o.s.rt.Spill.Create(types.ArrowTypes(o.s.cfg.Types))
 	if err != nil {
 		return err
@@ -90,6 +116,12 @@ func (o *sorter) writeRest(ctx context.Context) error {
 	o.stream = &restStream{run: run}
 	return nil
 }
+
+// failed is a stream that was lost.
+type failed struct{ error }
+
+func (s failed) next(context.Context) (*sortedBatch, error) { return nil, s.error }
+func (s failed) close()                                     {}
 
 // restStream reads what writeRest wrote, which goes with it.
 type restStream struct {

@@ -49,6 +49,7 @@ func (o *sorter) spillRun(ctx context.Context) error {
 	s.withKeys = o.keysApart()
 	s.rows = runBatchRows(per)
 	o.reset()
+	o.sortedRows = orderedSet{}
 	return o.writeRun(ctx, s)
 }
 
@@ -169,16 +170,14 @@ type runStream struct {
 
 func (s *runStream) next(ctx context.Context) (*sortedBatch, error) {
 	b, err := s.r.Next(ctx)
-	s.o.acct.Shrink(s.held)
-	s.held = 0
+	s.hold(0)
 	if err == io.EOF {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.held = b.Bytes()
-	s.o.acct.Take(s.held)
+	s.hold(b.Bytes())
 	if !s.o.keysApart() {
 		keys := &kernel.Keys{}
 		cols := make([]arrow.Array, 0, len(s.o.s.cfg.Specs))
@@ -200,8 +199,15 @@ func (s *runStream) next(ctx context.Context) (*sortedBatch, error) {
 	return &sortedBatch{b: batch.New(b.Cols[:n:n], b.N), keys: keys}, nil
 }
 
-func (s *runStream) close() {
+// hold charges what the batch given last takes.
+func (s *runStream) hold(n int64) {
 	s.o.acct.Shrink(s.held)
-	s.held = 0
+	s.o.open += n - s.held
+	s.held = n
+	s.o.acct.Take(n)
+}
+
+func (s *runStream) close() {
+	s.hold(0)
 	s.r.Close()
 }

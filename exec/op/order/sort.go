@@ -77,8 +77,11 @@ type sorter struct {
 	state  uint8 // 0 not begun, 1 taking rows in or giving them, 2 at the end
 	filled bool  // all rows are in
 	closed bool
-	fed    bool // the feed is closed
-	apart  bool // the thread gives a range of its own
+	fed    bool        // the feed is closed
+	apart  bool        // the thread gives a range of its own
+	waits  bool        // for other threads to have all their rows
+	held   *heldStream // of the rows in memory, once they are given; nil: there are none
+	open   int64       // bytes of acct that batches of runs take
 
 	mu sync.Mutex // held while the thread works on its rows, and for state
 
@@ -313,7 +316,8 @@ func (o *sorter) prune() {
 func (o *sorter) begin(ctx context.Context) error {
 	streams := []sortedStream{}
 	if o.set.Rows() > 0 {
-		streams = append(streams, o.sorted())
+		o.held = &heldStream{o.sorted()}
+		streams = append(streams, o.held)
 	}
 	own, err := o.openRuns(ctx, len(streams))
 	if err != nil {
@@ -350,7 +354,9 @@ func (o *sorter) sorted() sortedStream {
 // feed sends the thread's sorted rows to thread 0.
 func (o *sorter) feed(ctx context.Context) error {
 	for {
+		o.mu.Lock()
 		sb, err := o.stream.next(ctx)
+		o.mu.Unlock()
 		if err != nil || sb == nil {
 			return err
 		}
@@ -384,7 +390,7 @@ func (o *sorter) free() {
 		o.stream = nil
 	}
 	spill.RemoveAll(o.runs)
-	o.runs, o.set, o.keys, o.sortedRows = nil, nil, nil, orderedSet{}
+	o.runs, o.set, o.keys, o.sortedRows, o.held = nil, nil, nil, orderedSet{}, nil
 	if o.acct != nil {
 		o.acct.Shrink(o.acct.Used())
 	}

@@ -48,7 +48,8 @@ func (s *ranges) leave(o *sorter) {
 }
 
 // meet sorts the thread's rows, waits for the others and makes the stream of the
-// thread's range; none where some thread's rows were spilled.
+// thread's range; none where some thread's rows were spilled. The thread has its lock,
+// but not while it waits.
 func (o *sorter) meet(ctx context.Context) error {
 	s := o.s.split
 	var own orderedSet
@@ -56,8 +57,11 @@ func (o *sorter) meet(ctx context.Context) error {
 		o.set.Finish()
 		own = orderedSet{set: o.set, keys: o.keys, order: kernel.Order(o.keys, nil), ids: o.set.IDs(), rows: o.outRows(), withKeys: true}
 	}
-	o.sortedRows = own
-	if err := s.bar.Wait(ctx, func() error { return o.s.cutRanges(ctx) }); err != nil || s.sorted == nil {
+	o.sortedRows, o.waits = own, true
+	o.mu.Unlock()
+	err := s.bar.Wait(ctx, func() error { return o.s.cutRanges(ctx) })
+	o.mu.Lock()
+	if o.waits = false; err != nil || s.sorted == nil {
 		return err
 	}
 	o.apart = true
@@ -82,6 +86,8 @@ func (s *shared) cutRanges(ctx context.Context) error {
 	var all []*sorter
 	most := -1
 	for _, l := range s.threads {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		if l.state == 0 { // closed before it took anything in
 			continue
 		}
@@ -122,6 +128,7 @@ func (s *shared) cutRanges(ctx context.Context) error {
 		// Threads read each other's rows until all have ended.
 		split.acct.Take(l.acct.Used())
 		l.acct.Shrink(l.acct.Used())
+		l.waits = false
 	}
 	return nil
 }
