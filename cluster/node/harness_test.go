@@ -36,7 +36,7 @@ func start(t testing.TB, n int, with ...func(*Options)) []*Node {
 	var out []*Node
 	for i := range n {
 		o := Options{Data: t.TempDir(), Name: fmt.Sprintf("n%d", i+1), Memory: 1 << 30, Threads: 2, ListenCluster: "127.0.0.1:0",
-			Heartbeat: 100 * time.Millisecond, DeadAfter: time.Second, Log: slog.New(slog.DiscardHandler),
+			Heartbeat: slower * 100 * time.Millisecond, DeadAfter: slower * time.Second, Log: slog.New(slog.DiscardHandler),
 			Password: func(plain string) (string, error) { return "verifier of " + plain, nil }}
 		if i > 0 {
 			o.Join, o.Secret = []string{out[0].ClusterAddr()}, out[0].secret(t)
