@@ -216,6 +216,15 @@ func TestModels(t *testing.T) {
 		if got := c.one("select count(*) from ml.evaluate('kinds', (select a, b, colour, case when kind = 1 then 7 else kind end as kind from flowers)) where accuracy < 0.9"); got != "1" {
 			t.Errorf("some labels that the model does not know: %s", got)
 		}
+		// Of booleans it knows all, and nobody counts them.
+		for model, checked := range map[string]bool{"kinds": true, "twos": false} {
+			if got := strings.Join(c.must("explain select * from ml.evaluate('"+model+"', (select * from flowers))"), "\n"); strings.Contains(got, "ml_check_labels") != checked {
+				t.Errorf("labels of model %s are checked: %t\n%s", model, !checked, got)
+			}
+		}
+		if got := c.one("select count(*) from ml.evaluate('twos', (select a, b, true as even from flowers)) e where accuracy = (select avg(predicted_even::int4) from ml.predict('twos', (select * from flowers)))"); got != "1" {
+			t.Errorf("one label alone that the model knows: %s", got)
+		}
 		c.must("alter model line set default version 1")
 		if got := c.one("select version from ml.models where name = 'line'"); got != "1" {
 			t.Errorf("the default version is %s", got)

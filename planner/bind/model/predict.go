@@ -491,12 +491,16 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
 }
 
+// knowsAll tells that there is no label that the model does not know: of a boolean,
+// both values are classes.
+func (m *model) knowsAll() bool { return m.v.TargetType.OID == types.BoolOID && len(m.v.Classes) == 2 }
+
 // checkLabels puts a check over an evaluation of a classifier: labels of which the
 // model knows none, such as 'yes' and 'no' for true and false, would pass for rows
 // that are all wrong.
 func checkLabels(sc *scope.Scope, m *model, a *plan.Aggregate, truth expr.Expr) (plan.Node, error) {
 	b := sc.Binder
-	if t := m.v.TargetType; len(m.v.Classes) == 0 || !b.CanCoerce(truth.Type().OID, t.OID, fn.ImplicitCast) {
+	if t := m.v.TargetType; len(m.v.Classes) == 0 || m.knowsAll() || !b.CanCoerce(truth.Type().OID, t.OID, fn.ImplicitCast) {
 		return a, nil
 	}
 	label, err := b.Coerce(truth, predictType(m.v, expr.PredictValue, 0), fn.ImplicitCast, typing.Position{})

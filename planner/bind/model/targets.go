@@ -129,9 +129,11 @@ func measures(b *scope.Binder, f string, m *model) bool {
 }
 
 // checkTarget counts, as column k of this number, the labels that are classes of a
-// target; "" where they may be written in other ways. See checkLabels.
+// target; "" where they may be written in other ways, or are all. See checkLabels.
 func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	switch t := m.v.TargetType; {
+	case m.knowsAll():
+		return ""
 	case t.IsString(), t.OID == types.BoolOID, t.OID == types.Int2OID, t.OID == types.Int4OID, t.OID == types.Int8OID:
 	default:
 		return ""
