@@ -1,6 +1,7 @@
 package number
 
 import (
+	"math"
 	"math/big"
 	"math/rand"
 	"strconv"
@@ -145,6 +146,25 @@ func TestDecodeWide(t *testing.T) {
 		got, err := DecodeDecimal(d.AppendBinary(nil))
 		if err != nil || got.String() != d.String() || (got.big == nil) != (d.big == nil) {
 			t.Fatalf("%s is read as %s (%v)", d, got, err)
+		}
+	}
+}
+
+// TestDecimalFromInt128: two's complement of two words, to its ends.
+func TestDecimalFromInt128(t *testing.T) {
+	r := rand.New(rand.NewSource(6))
+	ends := []int64{0, -1, 1, math.MaxInt64, math.MinInt64}
+	for range 10000 {
+		hi, lo := r.Int63()>>r.Intn(64), r.Uint64()
+		if r.Intn(2) == 0 {
+			hi, lo = ends[r.Intn(len(ends))], uint64(ends[r.Intn(len(ends))])
+		}
+		v := new(big.Int).Lsh(big.NewInt(hi), 64)
+		v.Add(v, new(big.Int).SetUint64(lo))
+		scale := int32(r.Intn(30))
+		want, got := DecimalFromBig(v, scale), DecimalFromInt128(hi, lo, scale)
+		if got.String() != want.String() || (got.big == nil) != (want.big == nil) {
+			t.Fatalf("%d, %d at scale %d is %s, found %s", hi, lo, scale, want, got)
 		}
 	}
 }

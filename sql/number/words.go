@@ -36,6 +36,17 @@ func decimalOfWords(neg bool, hi, lo uint64, scale int32) Decimal {
 	return mkDecimal(b, scale)
 }
 
+// DecimalFromInt128 gives hi·2^64 + lo times 10^-scale, for sums in two words.
+func DecimalFromInt128(hi int64, lo uint64, scale int32) Decimal {
+	u := uint64(hi)
+	if hi < 0 {
+		var borrow uint64
+		lo, borrow = bits.Sub64(0, lo, 0)
+		u, _ = bits.Sub64(0, u, borrow)
+	}
+	return decimalOfWords(hi < 0, u, lo, scale)
+}
+
 // words gives the magnitude of d's coefficient where two words hold it.
 func (d Decimal) words() (hi, lo uint64, ok bool) {
 	if d.big == nil {
