@@ -29,6 +29,7 @@ func newExtreme(t types.Type, max bool) Agg {
 		if t.IsFixed() {
 			return &fixedExtreme[int64]{t: t, max: max, vals: func(a arrow.Array) []int64 { return a.(*array.Int64).Int64Values() }}
 		}
+		return &numericExtreme{max: max}
 	}
 	return &anyExtreme{t: t, max: max}
 }

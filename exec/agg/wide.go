@@ -28,12 +28,7 @@ func (w wide) big() *big.Int {
 }
 
 // decimal is the sum of values with a scale.
-func (w wide) decimal(scale int32) number.Decimal {
-	if v := int64(w.lo); w.hi == v>>63 {
-		return number.DecimalFromInt64(v, scale)
-	}
-	return number.DecimalFromBig(w.big(), scale)
-}
+func (w wide) decimal(scale int32) number.Decimal { return number.DecimalFromInt128(w.hi, w.lo, scale) }
 
 // wideSum is a sum and how many values are in it.
 type wideSum struct {

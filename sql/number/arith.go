@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"math/big"
-	"math/bits"
 
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -176,6 +175,11 @@ func (d Decimal) lead4() (weight, digit int) {
 	}
 	n := d.numDigits()
 	weight, take := group4(n, d.scale)
+	if hi, lo, ok := d.words(); ok {
+		hi, lo, _ = divWords(hi, lo, checked.Pow10[min(n-take, 19)])
+		_, lo, _ = divWords(hi, lo, checked.Pow10[max(n-take-19, 0)])
+		return weight, int(lo)
+	}
 	q := new(big.Int).Quo(d.big, pow10Big(n-take)) // a big coefficient has more than four digits
 	return weight, int(q.Abs(q).Int64())
 }
@@ -276,6 +280,13 @@ func (d Decimal) divAt(e Decimal, scale int32) Decimal {
 			return decimalOfWords((d.coef < 0) != (e.coef < 0), hi, lo, scale)
 		}
 	}
+	if e.big == nil && shift >= 0 && shift <= 38 {
+		if hi, lo, ok := d.words(); ok {
+			if hi, lo, ok := div192(hi, lo, checked.Abs(e.coef), shift); ok {
+				return decimalOfWords((d.Sign() < 0) != (e.coef < 0), hi, lo, scale)
+			}
+		}
+	}
 	a, b := d.coefBig(), e.coefBig()
 	if shift > 0 {
 		a = new(big.Int).Mul(a, pow10Big(shift))
@@ -296,30 +307,6 @@ func divRound(a, b *big.Int) *big.Int {
 		}
 	}
 	return q
-}
-
-// div128 is a · 10^shift / b to the nearest integer, halves up, where the
-// dividend has no more than 128 bits.
-func div128(a, b uint64, shift int) (hi, lo uint64, ok bool) {
-	hi, lo = bits.Mul64(a, checked.Pow10[min(shift, 19)])
-	if shift > 19 {
-		h2, l2 := bits.Mul64(lo, checked.Pow10[shift-19])
-		over, h1 := bits.Mul64(hi, checked.Pow10[shift-19])
-		var carry uint64
-		hi, carry = bits.Add64(h1, h2, 0)
-		if over != 0 || carry != 0 {
-			return 0, 0, false
-		}
-		lo = l2
-	}
-	var r uint64
-	hi, r = hi/b, hi%b
-	if lo, r = bits.Div64(r, lo, b); r >= b-r {
-		var carry uint64
-		lo, carry = bits.Add64(lo, 1, 0)
-		hi += carry
-	}
-	return hi, lo, true
 }
 
 // Mod is the rest of DivTrunc, with the sign of d.

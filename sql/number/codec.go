@@ -123,7 +123,11 @@ func DecodeDecimal(b []byte) (Decimal, error) {
 		if scale > maxDisplayScale {
 			return Decimal{}, errBadNumeric()
 		}
-		v := new(big.Int).SetBytes(b[3:])
+		if b = b[3:]; len(b) <= 16 {
+			hi, lo := wordsOf(b)
+			return decimalOfWords(h&4 != 0, hi, lo, scale), nil
+		}
+		v := new(big.Int).SetBytes(b)
 		if h&4 != 0 {
 			v.Neg(v)
 		}
@@ -196,10 +200,7 @@ func WideDecimalBytes(b []byte) (hi int64, lo uint64, scale int32, ok bool) {
 	if scale = int32(binary.LittleEndian.Uint16(b[1:])); scale > maxDisplayScale {
 		return 0, 0, 0, false
 	}
-	var h uint64
-	for _, x := range b[3:] {
-		h, lo = h<<8|lo>>56, lo<<8|uint64(x)
-	}
+	h, lo := wordsOf(b[3:])
 	if b[0]&4 != 0 {
 		var borrow uint64
 		lo, borrow = bits.Sub64(0, lo, 0)

@@ -84,10 +84,12 @@ func digitsBig(b *big.Int) int {
 		return 0
 	}
 	n := int(float64(b.BitLen()-1) * 0.30102999566398120) // at most one below the answer less one
-	p := pow10Big(n)
-	for b.CmpAbs(p) >= 0 {
-		n++
-		p = new(big.Int).Mul(p, bigTen)
+	for p := pow10Big(n); b.CmpAbs(p) >= 0; {
+		if n++; n < len(bigPow10) {
+			p = bigPow10[n]
+		} else {
+			p = new(big.Int).Mul(p, bigTen)
+		}
 	}
 	return n
 }
@@ -98,26 +100,6 @@ func mkDecimal(b *big.Int, scale int32) Decimal {
 		return Decimal{coef: b.Int64(), scale: scale}
 	}
 	return Decimal{big: b, scale: scale}
-}
-
-// decimalOfWords gives hi·2^64 + lo, or less 0, times 10^-scale.
-func decimalOfWords(neg bool, hi, lo uint64, scale int32) Decimal {
-	if hi == 0 && lo <= math.MaxInt64 {
-		if neg {
-			return Decimal{coef: -int64(lo), scale: scale}
-		}
-		return Decimal{coef: int64(lo), scale: scale}
-	}
-	b := new(big.Int)
-	if bits.UintSize == 64 {
-		b.SetBits([]big.Word{big.Word(lo), big.Word(hi)})
-	} else {
-		b.Lsh(b.SetUint64(hi), 64).Or(b, new(big.Int).SetUint64(lo))
-	}
-	if neg {
-		b.Neg(b)
-	}
-	return mkDecimal(b, scale)
 }
 
 func errNumericOverflow() *pgerr.Error {

@@ -1,7 +1,6 @@
 package number
 
 import (
-	"encoding/binary"
 	"math"
 	"math/big"
 	"math/bits"
@@ -48,10 +47,13 @@ func (d Decimal) Sqrt() (Decimal, error) {
 	}
 	scale := clampScale(max(minSigDigits-sweight, int(d.scale)))
 	work := max(scale, d.scale)
-	n := new(big.Int).Mul(d.coefBig(), pow10Big(2*int(work)-int(d.scale)))
-	if n.BitLen() <= 126 {
-		return decimalOfWords(false, 0, sqrt128(n), work).Round(scale), nil
+	shift := 2*int(work) - int(d.scale)
+	if hi, lo, ok := d.words(); ok && shift <= 38 {
+		if hi, lo, ok = div192(hi, lo, 1, shift); ok && hi < 1<<62 {
+			return decimalOfWords(false, 0, sqrt128(hi, lo), work).Round(scale), nil
+		}
 	}
+	n := new(big.Int).Mul(d.coefBig(), pow10Big(shift))
 	s := new(big.Int).Sqrt(n)
 	if n.Sub(n, new(big.Int).Mul(s, s)).Cmp(s) > 0 {
 		s.Add(s, bigPow10[0])
@@ -59,12 +61,9 @@ func (d Decimal) Sqrt() (Decimal, error) {
 	return mkDecimal(s, work).Round(scale), nil
 }
 
-// sqrt128 is the root of n, of at most 126 bits, to the nearest integer: that of
-// the nearest float, made exact by Newton's steps.
-func sqrt128(n *big.Int) uint64 {
-	var b [16]byte
-	n.FillBytes(b[:])
-	hi, lo := binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])
+// sqrt128 is the root of n = hi·2^64 + lo, of at most 126 bits, to the nearest
+// integer: that of the nearest float, made exact by Newton's steps.
+func sqrt128(hi, lo uint64) uint64 {
 	x := uint64(math.Sqrt(math.Ldexp(float64(hi), 64) + float64(lo)))
 	for range 2 {
 		if x > hi { // so that the quotient is one word

@@ -1,8 +1,10 @@
 package number
 
 import (
+	"math"
 	"math/big"
 	"math/rand"
+	"strconv"
 	"testing"
 )
 
@@ -54,8 +56,115 @@ func TestSqrt128(t *testing.T) {
 		if rest := new(big.Int).Sub(n, new(big.Int).Mul(want, want)); rest.Cmp(want) > 0 {
 			want.Add(want, big.NewInt(1))
 		}
-		if got := sqrt128(n); got != want.Uint64() {
+		hi, lo, _ := mkDecimal(n, 0).words()
+		if got := sqrt128(hi, lo); got != want.Uint64() {
 			t.Fatalf("the root of %s is %s, found %d", n, want, got)
+		}
+	}
+}
+
+// randomBig has from 1 to limit bits and either sign; every other is within one of
+// a power of two or of ten.
+func randomBig(r *rand.Rand, limit int) *big.Int {
+	v := new(big.Int)
+	switch r.Intn(4) {
+	case 0:
+		v.Lsh(big.NewInt(1), uint(r.Intn(limit)))
+		v.Add(v, big.NewInt(int64(r.Intn(3)-1)))
+	case 1:
+		v.Set(pow10Big(r.Intn(limit * 3 / 10)))
+		v.Add(v, big.NewInt(int64(r.Intn(3)-1)))
+	default:
+		v.Rand(r, new(big.Int).Lsh(big.NewInt(1), uint(1+r.Intn(limit))))
+	}
+	if r.Intn(2) == 0 {
+		v.Neg(v)
+	}
+	return v
+}
+
+// TestDivAtWide: quotients in words are those of big integers.
+func TestDivAtWide(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	inWords := 0
+	for range 200000 {
+		a, b := randomBig(r, 140), randomBig(r, 70)
+		if b.Sign() == 0 {
+			continue
+		}
+		as, bs, scale := int32(r.Intn(25)), int32(r.Intn(25)), int32(r.Intn(25))
+		x, y := new(big.Int).Set(a), new(big.Int).Set(b)
+		if shift := int(scale + bs - as); shift >= 0 {
+			x.Mul(x, pow10Big(shift))
+		} else {
+			y.Mul(y, pow10Big(-shift))
+		}
+		want := DecimalFromBig(divRound(x, y), scale)
+		d, e := DecimalFromBig(a, as), DecimalFromBig(b, bs)
+		if got := d.divAt(e, scale); got.String() != want.String() || (got.big == nil) != (want.big == nil) {
+			t.Fatalf("%s / %s at scale %d is %s, found %s", d, e, scale, want, got)
+		}
+		if d.big != nil && e.big == nil && want.big != nil && want.big.BitLen() > 64 {
+			inWords++
+		}
+	}
+	if inWords < 1000 {
+		t.Errorf("%d quotients of more than a word", inWords)
+	}
+}
+
+// TestLeadingDigits: the digits that scales are chosen from are those of the text.
+func TestLeadingDigits(t *testing.T) {
+	r := rand.New(rand.NewSource(4))
+	for range 100000 {
+		v := randomBig(r, 140)
+		if v.Sign() == 0 {
+			continue
+		}
+		d := DecimalFromBig(v, int32(r.Intn(50)))
+		digits := new(big.Int).Abs(v).String()
+		if d.numDigits() != len(digits) {
+			t.Fatalf("%s has %d digits, found %d", v, len(digits), d.numDigits())
+		}
+		weight, take := group4(len(digits), d.scale)
+		digits += "000"
+		want, err := strconv.Atoi(digits[:take])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, f := d.lead4(); w != weight || f != want {
+			t.Fatalf("%s begins with %d at %d, found %d at %d", d, want, weight, f, w)
+		}
+	}
+}
+
+// TestDecodeWide reads numbers of one, two and more words back as they were.
+func TestDecodeWide(t *testing.T) {
+	r := rand.New(rand.NewSource(5))
+	for range 100000 {
+		d := DecimalFromBig(randomBig(r, 200), int32(r.Intn(70)))
+		got, err := DecodeDecimal(d.AppendBinary(nil))
+		if err != nil || got.String() != d.String() || (got.big == nil) != (d.big == nil) {
+			t.Fatalf("%s is read as %s (%v)", d, got, err)
+		}
+	}
+}
+
+// TestDecimalFromInt128: two's complement of two words, to its ends.
+func TestDecimalFromInt128(t *testing.T) {
+	r := rand.New(rand.NewSource(6))
+	ends := []int64{0, -1, 1, math.MaxInt64, math.MinInt64}
+	for range 10000 {
+		hi, lo := r.Int63()>>r.Intn(64), r.Uint64()
+		if r.Intn(2) == 0 {
+			hi, lo = ends[r.Intn(len(ends))], uint64(ends[r.Intn(len(ends))])
+		}
+		v := new(big.Int).Lsh(big.NewInt(hi), 64)
+		v.Add(v, new(big.Int).SetUint64(lo))
+		scale := int32(r.Intn(30))
+		want, got := DecimalFromBig(v, scale), DecimalFromInt128(hi, lo, scale)
+		if got.String() != want.String() || (got.big == nil) != (want.big == nil) {
+			t.Fatalf("%d, %d at scale %d is %s, found %s", hi, lo, scale, want, got)
 		}
 	}
 }
