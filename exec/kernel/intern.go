@@ -136,9 +136,9 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 	bm, off := valid(arr)
 	mask := uint64(len(in.slots) - 1)
 	rows, fresh := in.rows[:0], in.fresh[:0]
-	misses := in.first(hashes)
+	misses := allRows[:n]
 	if in.short != nil && bm == nil {
-		misses = in.hits(&strs, codes, misses)
+		misses = in.hits(&strs, hashes, codes)
 	}
 	for _, i := range misses {
 		if bm != nil && !batch.Bit(bm, off+int(i)) {
@@ -191,38 +191,42 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 	}
 }
 
-// first reads the slots at which the search for hashes begins, into in.probes, and lists
-// all rows. It does nothing else, so that the reads do not wait for each other.
-func (in *interner) first(hashes []uint64) []int32 {
-	in.probes = grow(in.probes, len(hashes))
-	slots, mask, probes := in.slots, uint64(len(in.slots)-1), in.probes
-	for i, h := range hashes {
-		probes[i] = slots[h&mask]
-	}
-	return allRows[:len(hashes)]
-}
-
-// hits numbers the rows whose short strings are those that their first slots name, and
-// gives the others: of strings that were seen, nearly none. Here too reads do not wait.
-func (in *interner) hits(strs *texts, codes []uint32, rows []int32) []int32 {
-	known, probes := in.short, in.probes
+// hits numbers the rows whose short strings are those that one of their first slots
+// names, and gives the others: of strings that were seen, nearly none. Slots, strings
+// and misses have a loop each without a branch that a read decides, so that reads do not
+// wait for each other. The second slot is looked at only where most strings are there.
+func (in *interner) hits(strs *texts, hashes []uint64, codes []uint32) []int32 {
+	known, slots, mask := in.short, in.slots, uint64(len(in.slots)-1)
+	rows := allRows[:len(codes)]
 	if len(known) == 0 {
 		return rows
 	}
-	misses := grow(in.misses, len(rows))
-	n := 0
-	for i := range codes {
-		key, short := strs.short(i)
-		c := uint32(probes[i])
-		codes[i] = c
-		misses[n] = int32(i)
-		k := known[max(c, 1)-1]
-		if !short || c == 0 || k != key {
-			n++
+	in.probes, in.misses = grow(in.probes, len(rows)), grow(in.misses, len(rows))
+	for step := uint64(0); step < 2 && len(rows) > 0; step++ {
+		probes, misses := in.probes[:len(rows)], in.misses[:len(rows)]
+		for j, i := range rows {
+			probes[j] = slots[(hashes[i]+step)&mask]
+		}
+		n := 0
+		for j, i := range rows {
+			key, short := strs.short(int(i))
+			c := uint32(probes[j])
+			codes[i], misses[n] = c, i
+			// An empty slot gives the first string, which is another: that has its slot.
+			k := &known[max(c, 1)-1]
+			differ := (k.lo ^ key.lo) | (k.hi ^ key.hi)
+			if !short {
+				differ = 1
+			}
+			if differ != 0 {
+				n++
+			}
+		}
+		if rows = misses[:n]; 2*n > len(codes) {
+			break
 		}
 	}
-	in.misses = misses
-	return misses[:n]
+	return rows
 }
 
 // number gives a new value its number.
@@ -234,9 +238,11 @@ func (in *interner) number(h uint64, key shortText) uint32 {
 	return uint32(len(in.hashes))
 }
 
-// room makes sure that n more values find free slots.
+// room makes sure that n more values find free slots. At most a quarter of them is
+// taken, so that nearly all values are in their first: another costs a branch foreseen
+// wrongly, which waits for far memory.
 func (in *interner) room(n int) {
-	need := 2 * (len(in.hashes) + n)
+	need := 4 * (len(in.hashes) + n)
 	if need <= len(in.slots) {
 		return
 	}

@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -30,5 +32,57 @@ func TestInternedBytes(t *testing.T) {
 	}
 	if p.Bytes() < held {
 		t.Errorf("%d bytes are told of, %d are held", p.Bytes(), held)
+	}
+}
+
+// TestInternedStrings: equal strings have one number and others have another, of short
+// strings and long ones, in all rows and in those that are not NULL.
+func TestInternedStrings(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		values int
+		nulls  bool
+		text   func(i int) string
+	}{
+		{"alike", 50000, false, func(i int) string { return fmt.Sprintf("id%010d", i) }},
+		{"last bytes", 50000, false, func(i int) string { return fmt.Sprintf("%015d", i) }},
+		{"first bytes", 4096, false, func(i int) string { return fmt.Sprintf("%04xabcdefgh", i) }},
+		{"bits", 1 << 15, false, func(i int) string { return string([]byte{byte(i), 0, 0, 0, 0, 0, 0, 0, byte(i >> 8)}) }},
+		{"lengths", 300, false, func(i int) string { return strings.Repeat("\x00", i) }},
+		{"with NULLs", 5000, true, func(i int) string { return fmt.Sprint(i) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			p := NewPacker([]types.Type{types.Text})
+			known, byNumber := map[string]uint64{}, map[uint64]string{}
+			for range 30 {
+				b := array.NewStringBuilder(memory.DefaultAllocator)
+				for range 1 + r.IntN(ChunkRows) {
+					if tc.nulls && r.IntN(5) == 0 {
+						b.AppendNull()
+						continue
+					}
+					b.Append(tc.text(r.IntN(tc.values)))
+				}
+				col := b.NewStringArray()
+				words, _ := p.Pack([]arrow.Array{col}, col.Len(), nil, nil)
+				for i, c := range words {
+					if col.IsNull(i) {
+						if c != 0 {
+							t.Fatalf("NULL has number %d", c)
+						}
+						continue
+					}
+					s := col.Value(i)
+					if was, ok := known[s]; ok && was != c {
+						t.Fatalf("%q has the numbers %d and %d", s, was, c)
+					}
+					if of, ok := byNumber[c]; c == 0 || ok && of != s {
+						t.Fatalf("%q has the number %d of %q", s, c, of)
+					}
+					known[s], byNumber[c] = c, s
+				}
+			}
+		})
 	}
 }
