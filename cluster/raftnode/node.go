@@ -31,6 +31,7 @@ type Node struct {
 	live  *liveness
 
 	proposer *proposer
+	turns    turns
 	commits  *commits
 	asks     shared[reply] // of the leader, by a follower
 	verified shared[reply] // that this node leads
@@ -68,6 +69,7 @@ func Start(o Options) (*Node, error) {
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
 	n.proposer = n.newProposer()
+	n.turns.apply = func(cmd []byte) raft.ApplyFuture { return n.raft.Apply(cmd, 5*time.Second) }
 	n.asks = shared[reply]{spawn: n.goFunc, call: n.askLeader}
 	n.verified = shared[reply]{spawn: n.goFunc, call: n.verify}
 	fresh := o.Dir.standing() == joining

@@ -111,7 +111,11 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 	term := n.raft.CurrentTerm()
 	answer, forget := n.fsm.Expect(cmd)
 	defer forget()
-	f := n.raft.Apply(cmd, 5*time.Second)
+	f, leave, err := n.append(ctx, cmd)
+	if err != nil {
+		return reply{NotLeader: true} // it is in no log
+	}
+	defer leave()
 	a, err := n.answered(ctx, f, answer)
 	switch {
 	case err == nil:
@@ -139,6 +143,17 @@ func (n *Node) proposeHere(ctx context.Context, cmd []byte) reply {
 		out.Refused = pgerr.From(r.Err)
 	}
 	return out
+}
+
+// append has raft append a command. An error says that the log has not got it, and will
+// not; otherwise leave must be called when it is answered.
+func (n *Node) append(ctx context.Context, cmd []byte) (f raft.ApplyFuture, leave func(), err error) {
+	// Where others vote, the next batch is written here while they write the last.
+	if _, alone := n.alone(); !alone {
+		return n.turns.apply(cmd), func() {}, nil
+	}
+	f, err = n.turns.enter(ctx, cmd)
+	return f, n.turns.leave, err
 }
 
 // answerTime is how long the machine's answer is waited for before raft's is too, which

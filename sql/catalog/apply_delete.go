@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring"
@@ -42,18 +41,6 @@ func (c *LockRows) apply(e *edit) error {
 	return me.delete(c.Segment, rows, 0)
 }
 
-// readBitmap decodes a bitmap, which shares the bytes until it is changed.
-func readBitmap(b []byte) (*roaring.Bitmap, error) {
-	m := roaring.New()
-	if len(b) == 0 {
-		return m, nil
-	}
-	if _, err := m.FromBuffer(b); err != nil {
-		return nil, pgerr.Wrap(pgerr.DataCorrupted, err, "invalid bitmap of deleted rows")
-	}
-	return m, nil
-}
-
 // delete marks rows of a segment as deleted, or with keep only looks whether it
 // could; where the segment was replaced, the same rows of the segments that took them in. hops bounds a chain of
 // replacements, which cannot be circular but comes from stored data.
@@ -73,24 +60,21 @@ func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) err
 	if int64(rows.Maximum()) >= s.Rows {
 		return pgerr.Internal("catalog: segment %s has no row %d", id, rows.Maximum())
 	}
-	have, err := readBitmap(s.Deleted)
-	if err != nil {
+	if me.keep {
+		have, err := readBitmap(s.Deleted)
+		if err == nil && have.Intersects(rows) {
+			err = conflict("update")
+		}
 		return err
 	}
-	if have.Intersects(rows) {
+	out, n, disjoint, err := joined(s.Deleted, rows)
+	switch {
+	case err != nil:
+		return err
+	case !disjoint:
 		return conflict("update")
 	}
-	if me.keep {
-		return nil
-	}
-	have.Or(rows)
-	have.RunOptimize()
-	out := bytes.NewBuffer(make([]byte, 0, have.GetSerializedSizeInBytes()))
-	if _, err = have.WriteTo(out); err != nil {
-		return pgerr.From(err)
-	}
-	s.Deleted = out.Bytes()
-	s.DeletedRows = int64(have.GetCardinality())
+	s.Deleted, s.DeletedRows = out, n
 	me.put(p, i, &s)
 	return nil
 }
