@@ -152,8 +152,25 @@ func runPhases(r *rule.Run, root plan.Node, need []expr.ColID) (plan.Node, error
 		}
 		n = m
 		r.Card = nil // estimates are of nodes that may be gone
+		if err := fillOuter(r); err != nil {
+			return nil, err
+		}
 	}
 	return n, nil
+}
+
+// fillOuter optimises the queries of buffers that a phase has made.
+func fillOuter(r *rule.Run) error {
+	defs := r.Outer
+	r.Outer = nil
+	for _, d := range defs {
+		f := &filled{}
+		if err := fillBuffer(r, f, d); err != nil {
+			return err
+		}
+		r.Buffers = append(append(r.Buffers, f.own...), f.def)
+	}
+	return nil
 }
 
 func ids(cols []plan.Column) []expr.ColID {

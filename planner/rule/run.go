@@ -39,7 +39,8 @@ type Env struct {
 // Run is the state of one optimisation.
 type Run struct {
 	Env     *Env
-	Buffers []plan.BufferDef      // new ones
+	Buffers []plan.BufferDef      // new ones, optimised
+	Outer   []plan.BufferDef      // new ones, not optimised yet
 	Filled  map[int]*props.Buffer // of the buffers that are optimised
 	NextBuf int
 	InStep  bool // below RecursiveUnion's Step: no new buffers

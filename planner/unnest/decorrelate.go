@@ -2,10 +2,12 @@ package unnest
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/planner/rule"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Decorrelate turns every Apply into a join, after Neumann and Kemper,
@@ -221,8 +223,31 @@ func (d *decorrelator) simpler(a *plan.Apply) plan.Node {
 			c.R = &plan.Project{Input: unit(), Items: items}
 			return d.simpler(&c)
 		}
+		if calls := listed(n); calls != nil && (a.Kind == plan.Inner || a.Kind == plan.Left && len(a.On) == 0) {
+			c := *a
+			c.R = &plan.ProjectSet{Input: unit(), Calls: calls}
+			return d.simpler(&c)
+		}
 	}
 	return nil
+}
+
+// listed gives the columns of a list of rows as calls of unnest side by side; nil where
+// a type has no array that unnest takes apart into its values.
+func listed(n *plan.Values) []plan.SetCall {
+	calls := make([]plan.SetCall, len(n.Cols))
+	for j, c := range n.Cols {
+		array, ok := types.ArrayOf(c.Type)
+		if !ok || c.Type.IsArray() || c.Type.OID >= types.FirstUserOID || c.Type.Prec > 0 {
+			return nil
+		}
+		list := &expr.ArrayCtor{Typ: array}
+		for _, row := range n.Rows {
+			list.Elems = append(list.Elems, row[j])
+		}
+		calls[j] = plan.SetCall{Fn: fn.Lookup("unnest")[0], Args: []expr.Expr{list}, Cols: []plan.Column{c}}
+	}
+	return calls
 }
 
 func existential(k plan.JoinKind) bool {
@@ -387,6 +412,9 @@ func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
 	if d.r.Err != nil {
 		return a
 	}
+	joined := *a
+	joined.L = d.l // which may be a buffer now
+	a = &joined
 	if t.missing != nil && (existential(a.Kind) || a.Kind == plan.AntiNull || a.Kind != plan.Inner && len(a.On) > 0) {
 		t = d.complete(t)
 	}

@@ -1,6 +1,8 @@
 package unnest
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
@@ -67,7 +69,7 @@ func (t *table) outers() plan.ColSet {
 // domain makes the relation of the distinct values that L's columns have.
 func (d *decorrelator) domain(cols []expr.ColID) *table {
 	l := d.l
-	if rewrite.PlanVolatile(l) {
+	if rewrite.PlanVolatile(l) || choosesRows(l) && d.buffers() {
 		l = d.buffered()
 	}
 	cp, names := d.r.Rename(l)
@@ -89,17 +91,34 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 	return t
 }
 
+// choosesRows tells whether a relation may have other rows when it is read again: which of
+// equal ones LIMIT or DISTINCT ON takes is not said.
+func choosesRows(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Limit, *plan.DistinctOn:
+		return true
+	case *plan.Sort:
+		if n.Limit >= 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.Children(), choosesRows)
+}
+
+// buffers tells whether L can be a buffer.
+func (d *decorrelator) buffers() bool { return !d.r.InStep && len(plan.FreeColumns(d.l)) == 0 }
+
 // buffered makes L a buffer of the statement, so that it runs once although it
 // is read twice.
 func (d *decorrelator) buffered() plan.Node {
-	if d.r.InStep || len(plan.FreeColumns(d.l)) > 0 {
+	if !d.buffers() {
 		d.r.Fail(pgerr.Unsupported("a correlated subquery over volatile rows is not supported here"))
 		return d.l
 	}
 	id := d.r.NextBuf
 	d.r.NextBuf++
 	cols := d.l.Schema()
-	d.r.Buffers = append(d.r.Buffers, plan.BufferDef{ID: id, Name: "outer", Root: d.l, Cols: cols})
+	d.r.Outer = append(d.r.Outer, plan.BufferDef{ID: id, Name: "outer", Root: d.l, Cols: cols})
 	d.l = &plan.Buffer{ID: id, Name: "outer", Cols: cols}
 	return d.l
 }
