@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -307,17 +308,18 @@ type Account struct {
 
 // Grow reserves n more bytes, or returns a *BudgetError and reserves nothing.
 // It may wait for other statements to give way, a few seconds at most.
-func (a *Account) Grow(n int64) error { return a.grow(n, false) }
+func (a *Account) Grow(n int64) error { return a.grow(context.Background(), n, false) }
 
 // Insist is Grow for bytes without which the statement must fail: operators of the
-// statement that are at work are waited for, a few seconds at most.
-func (a *Account) Insist(n int64) error { return a.grow(n, true) }
+// statement that are at work are waited for, a few seconds at most and not after ctx
+// is done, whose error it then gives.
+func (a *Account) Insist(ctx context.Context, n int64) error { return a.grow(ctx, n, true) }
 
-func (a *Account) grow(n int64, insist bool) error {
+func (a *Account) grow(ctx context.Context, n int64, insist bool) error {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
 		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
-		if err := a.reserve(n, more, insist); err != nil {
+		if err := a.reserve(ctx, n, more, insist); err != nil {
 			return err
 		}
 		a.reserved.Add(more)

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"context"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -16,7 +17,7 @@ import (
 //	a spillable account asks      refused, the first time: it can spill
 //	anyone else                   waits for those who were asked to spill; then
 //	                              the largest statement fails in its stead
-func (a *Account) reserve(asked, more int64, insist bool) error {
+func (a *Account) reserve(ctx context.Context, asked, more int64, insist bool) error {
 	if e := a.pool.doomed(); e != nil {
 		return e
 	}
@@ -28,7 +29,7 @@ func (a *Account) reserve(asked, more int64, insist bool) error {
 		}
 		return nil
 	}
-	if did, err := a.pool.reclaim(a, more, insist); did || err != nil {
+	if did, err := a.pool.reclaim(ctx, a, more, insist); did || err != nil {
 		a.refused = false
 		return err
 	}

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -29,8 +30,9 @@ func (a *Account) OnReclaim(f func() (bool, error)) { a.reclaim.Store(&f) }
 //	                                                       └─▶ at work: passed over
 //
 // Nobody waits for a lock, and so nobody for another that waits for him. Who insists
-// tries those at work again for a while, since each works on one batch.
-func (p *Pool) reclaim(a *Account, more int64, insist bool) (bool, error) {
+// tries those at work again for a while, since each works on one batch, but no longer
+// than ctx lets him.
+func (p *Pool) reclaim(ctx context.Context, a *Account, more int64, insist bool) (bool, error) {
 	if p.parent == nil {
 		return false, nil // the node's own
 	}
@@ -56,6 +58,8 @@ func (p *Pool) reclaim(a *Account, more int64, insist bool) (bool, error) {
 		select {
 		case <-freed:
 		case <-time.After(pause):
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
 		}
 	}
 }

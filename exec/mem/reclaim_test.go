@@ -1,6 +1,7 @@
 package mem_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -82,13 +83,22 @@ func TestReclaim(t *testing.T) {
 	agg.Shrink(agg.Used())
 	last.Shrink(last.Used())
 	order = nil
-	if err := window.Insist(8 * mib); err != nil || sort.Used() != 0 {
+	if err := window.Insist(t.Context(), 8*mib); err != nil || sort.Used() != 0 {
 		t.Errorf("the sort was at work: %v", err)
 	}
 	expect("a request that waits", "sort", "sort", "sort", "sort")
 	window.Shrink(8 * mib)
 	if err := sort.Grow(3 * mib); err != nil {
 		t.Fatal(err)
+	}
+	// The statement is cancelled while one waits.
+	cancelled, cancel := context.WithCancel(t.Context())
+	sort.OnReclaim(func() (bool, error) {
+		cancel()
+		return false, mem.ErrBusy
+	})
+	if err := window.Insist(cancelled, 8*mib); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled statement's request: %v", err)
 	}
 	// Another's request had it give way meanwhile.
 	sort.OnReclaim(func() (bool, error) {

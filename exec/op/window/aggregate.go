@@ -32,7 +32,7 @@ func (f *call) aggregate(ctx context.Context, p *block, args []arrow.Array) (arr
 		if err != nil {
 			return nil, err
 		}
-		if err := f.w.acct.Insist(batch.New(args, p.n).Bytes() + 8*int64(p.n)); err != nil {
+		if err := f.w.acct.Insist(ctx, batch.New(args, p.n).Bytes()+8*int64(p.n)); err != nil {
 			return nil, err
 		}
 		args, fr.before = passing(arr.(*array.Boolean), args, p.n)
@@ -295,7 +295,7 @@ func (o *window) pick(ctx context.Context, t types.Type, arr arrow.Array, rows [
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "values of %d bytes in one partition", long)
 	}
 	if long > blockBytes {
-		if err := o.acct.Insist(long); err != nil {
+		if err := o.acct.Insist(ctx, long); err != nil {
 			return nil, err
 		}
 	}

@@ -155,5 +155,5 @@ func (o *window) sequence(ctx context.Context, p *block) error {
 				WithDetail("It is number %d of the model's order_by.", i+1).WithHint("Leave these rows out of the query.")
 		}
 	}
-	return o.acct.Insist(2 * p.b.Bytes())
+	return o.acct.Insist(ctx, 2*p.b.Bytes())
 }

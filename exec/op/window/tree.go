@@ -60,7 +60,7 @@ func newFrameTree(ctx context.Context, acct *mem.Account, fresh func() (agg.Agg,
 		some := min(nodes, 1024)
 		a.Resize(some)
 		flat := a.Bytes() * int64(nodes) / int64(some)
-		if err := acct.Insist(flat); err != nil {
+		if err := acct.Insist(ctx, flat); err != nil {
 			return nil, err
 		}
 		a.Resize(nodes)
@@ -88,7 +88,7 @@ func newFrameTree(ctx context.Context, acct *mem.Account, fresh func() (agg.Agg,
 			l.coded = arr.(*array.Binary)
 			held += int64(len(l.coded.ValueBytes())) + 4*int64(nodes)
 		}
-		if err := acct.Insist(max(held, 0)); err != nil {
+		if err := acct.Insist(ctx, max(held, 0)); err != nil {
 			return nil, err
 		}
 		t.levels = append(t.levels, l)

@@ -243,7 +243,7 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 	for _, b := range o.held {
 		starts = []int32{0}
 		rows += b.N
-		if err := o.acct.Insist(blockCost(b)); err != nil {
+		if err := o.acct.Insist(ctx, blockCost(b)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -268,11 +268,12 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 			end++
 		}
 		s := o.rest.Slice(o.at, end)
-		grow := o.acct.Insist
 		if len(starts) > 1 {
-			grow = o.acct.Grow
+			err = o.acct.Grow(blockCost(s))
+		} else {
+			err = o.acct.Insist(ctx, blockCost(s))
 		}
-		if err := grow(blockCost(s)); err != nil {
+		if err != nil {
 			if len(starts) == 1 || !o.acct.Refused(err) {
 				return nil, nil, err
 			}
@@ -372,7 +373,7 @@ func (o *window) column(ctx context.Context, t types.Type, n int, f func(i int) 
 		}
 		// Arrow's builders double.
 		if long += 3 * agg.DatumBytes(d); long > 1<<20 {
-			if err := o.acct.Insist(long); err != nil {
+			if err := o.acct.Insist(ctx, long); err != nil {
 				return nil, err
 			}
 			long = 0
