@@ -25,7 +25,7 @@ func BenchmarkLSTM(b *testing.B) {
 	for b.Loop() {
 		start := time.Now()
 		tp.reset()
-		n.learn(p, g, in, in, w, tp)
+		n.learn(p, g, n.forward(p, in, tp), in, w, tp)
 		best = min(best, time.Since(start))
 	}
 	// Multiplications and additions: a product forward, two back.

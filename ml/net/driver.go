@@ -34,15 +34,33 @@ type progress struct {
 	units  units
 	params []float32
 	move   optim.Mover[float32]
-	step   int     // of the epoch
-	sum    float64 // losses of the epoch's mini-batches
-	weight float64 // their rows'
+	step   int  // of the epoch
+	sums   sums // of the epoch's mini-batches
 	state  family.State
 	// Of early stopping.
 	bestLoss float64
 	best     []float32
 	stale    int // epochs without progress
 	metrics  []float64
+}
+
+// sums are those of rows by weight: of losses, and of the errors of what an autoencoder
+// gives again, where they are asked for.
+type sums struct{ weight, loss, squares, absolute float64 }
+
+func (s *sums) add(o sums) {
+	s.weight += o.weight
+	s.loss += o.loss
+	s.squares += o.squares
+	s.absolute += o.absolute
+}
+
+// mean of one of the sums.
+func (s *sums) mean(v float64) float64 {
+	if s.weight > 0 {
+		return v / s.weight
+	}
+	return v
 }
 
 // metricNames are those of an autoencoder.
@@ -113,13 +131,12 @@ func (d *driver) Next() *family.Step {
 			b.Step = d.cut.Shuffled(d.set.Seed, b.Epoch, b.Step)
 		}
 		step.Batch = b
-		step.Body = &request{s.params, s.units, hash(d.set.Seed, uint64(s.move.Steps), 1)}
+		last := d.t.stop || b.Epoch == d.t.epochs-1
+		step.Body = &request{s.params, s.units, hash(d.set.Seed, uint64(s.move.Steps), 1), d.f.self && d.set.Held == 0 && last}
 		step.Elements = len(s.params)
 	case opLoss:
-		if d.set.Held > 0 {
-			step.Set = family.Held
-		}
-		step.Body = &request{params: s.params, units: s.units}
+		step.Set = family.Held
+		step.Body = &request{params: s.params, units: s.units, measure: d.f.self}
 	}
 	d.next = step
 	return step
@@ -161,7 +178,7 @@ func (d *driver) learned(p *partial) error {
 	if len(p.grad) != len(s.params) {
 		return pgerr.Internal("a net of %d parameters has a gradient of %d", len(s.params), len(p.grad))
 	}
-	s.sum, s.weight = s.sum+p.loss, s.weight+p.weight
+	s.sums.add(p.sums)
 	if p.weight > 0 { // else its rows do not count
 		if err := d.move(p.grad, p.weight); err != nil {
 			return err
@@ -174,13 +191,14 @@ func (d *driver) learned(p *partial) error {
 	if s.step++; s.step < d.cut.Steps {
 		return nil
 	}
-	s.state.TrainLoss = d.inUnits(s.sum / s.weight)
-	s.step, s.sum, s.weight = 0, 0, 0
+	sum := s.sums
+	s.state.TrainLoss = d.inUnits(sum.loss / sum.weight)
+	s.step, s.sums = 0, sums{}
 	if d.set.Held > 0 {
 		s.op = opLoss
 		return nil
 	}
-	d.epoch()
+	d.epoch(sum)
 	return nil
 }
 
@@ -247,33 +265,24 @@ func (d *driver) shared(n int, do func(from, to int)) error {
 	return nil
 }
 
-// looked takes the loss of an epoch's or the training's end.
+// looked takes the loss of the rows held out at the end of an epoch.
 func (d *driver) looked(p *partial) error {
 	s := &d.s
-	mean := func(v float64) float64 {
-		if p.weight > 0 {
-			return v / p.weight
-		}
-		return v
-	}
 	if p.loss-p.loss != 0 {
 		return optim.Diverged(s.state.Iteration)
 	}
-	if s.state.Stopped != "" {
-		s.metrics = []float64{mean(p.absolute), mean(p.squares)}
-		s.op, s.state.Done = numOps, true
-		return nil
-	}
-	s.state.ValidationLoss = d.inUnits(mean(p.loss))
-	d.epoch()
+	s.state.ValidationLoss = d.inUnits(p.mean(p.loss))
+	d.epoch(p.sums)
 	return nil
 }
 
-// epoch ends one.
-func (d *driver) epoch() {
+// epoch ends one, whose model is measured by these sums: of the rows held out or, as
+// Keras's fit does it, of the rows learnt from, each as the net was when its turn came.
+func (d *driver) epoch(of sums) {
 	s, t := &d.s, &d.t
 	s.state.Iteration++
 	s.op = opLearn
+	kept := true
 	if t.stop {
 		loss := s.state.TrainLoss
 		if d.set.Held > 0 {
@@ -283,12 +292,15 @@ func (d *driver) epoch() {
 		if s.bestLoss-loss > float64(t.least*math.Abs(s.bestLoss)) || math.IsInf(s.bestLoss, 1) {
 			s.stale = 0
 		}
-		if loss < s.bestLoss {
+		if kept = loss < s.bestLoss; kept {
 			s.bestLoss, s.best = loss, append(s.best[:0], s.params...)
 		}
 		if s.stale >= t.patience {
 			s.state.Stopped, s.state.Converged = "early_stop", true
 		}
+	}
+	if kept && d.f.self {
+		s.metrics = []float64{of.mean(of.absolute), of.mean(of.squares)}
 	}
 	if s.state.Stopped == "" && s.state.Iteration >= t.epochs {
 		s.state.Stopped, s.state.Converged = "max_iterations", true // all of them are wanted
@@ -298,10 +310,6 @@ func (d *driver) epoch() {
 	}
 	if s.best != nil {
 		s.params, s.best = s.best, nil
-	}
-	if d.f.self { // its metrics
-		s.op = opLoss
-		return
 	}
 	s.op, s.state.Done = numOps, true
 }

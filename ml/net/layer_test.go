@@ -143,10 +143,10 @@ func TestNet(t *testing.T) {
 	w := []float64{1, 2, 0, 0.5}
 	tp := newTape(m.scratch(n))
 	tp.train, tp.codes = true, []int32{0, 1, 2, -1}
-	sum := m.learn(p, g, x, y, w, tp)
+	sum := m.learn(p, g, m.forward(p, x, tp), y, w, tp)
 	value := func() float64 {
 		tp.reset()
-		return m.learn(p, make([]float32, len(p)), x, y, w, tp)
+		return m.learn(p, make([]float32, len(p)), m.forward(p, x, tp), y, w, tp)
 	}
 	if again := value(); again != sum {
 		t.Fatalf("the loss is %v, then %v", sum, again)

@@ -167,10 +167,10 @@ func TestAutoencoderOfSequences(t *testing.T) {
 	w := []float64{1, 2, 0, 0.5, 3}
 	tp := newTape(m.scratch(n))
 	tp.train = true
-	m.learn(p, g, x, x, w, tp)
+	m.learn(p, g, m.forward(p, x, tp), x, w, tp)
 	value := func() float64 {
 		tp.reset()
-		return m.learn(p, make([]float32, len(p)), x, x, w, tp)
+		return m.learn(p, make([]float32, len(p)), m.forward(p, x, tp), x, w, tp)
 	}
 	for i := range p {
 		near(t, fmt.Sprint("parameter ", i), float64(g[i]), numeric(p, i, value))

@@ -24,7 +24,8 @@ type request struct {
 	params []float32
 	units  units
 	// key of what dropout draws in this step.
-	key uint64
+	key     uint64
+	measure bool // the errors of what is given again are summed too
 }
 
 // Encode implements family.Message.
@@ -33,6 +34,7 @@ func (r *request) Encode(e *canon.E) {
 	e.F64(r.units.mean)
 	e.F64(r.units.dev)
 	e.U64(r.key)
+	e.Bool(r.measure)
 }
 
 // DecodeStep implements family.Family.
@@ -40,26 +42,30 @@ func (f *nets) DecodeStep(op uint8, d *canon.D) family.Message {
 	if op != opLearn && op != opLoss {
 		d.Fail()
 	}
-	return &request{d.LentF32s(), units{d.F64(), d.F64()}, d.U64()}
+	return &request{d.LentF32s(), units{d.F64(), d.F64()}, d.U64(), d.Bool()}
 }
 
 // partial is a partial of opLearn and opLoss: sums over rows, by weight.
 type partial struct {
-	weight            float64
-	loss              float64
-	squares, absolute float64 // errors of what an autoencoder gives again
-	grad              []float32
+	sums
+	grad []float32
 	// pool takes the gradient back once it is added to another.
 	pool *sync.Pool
 }
 
 // Encode implements family.Message.
 func (p *partial) Encode(e *canon.E) {
-	for _, v := range []float64{p.weight, p.loss, p.squares, p.absolute} {
-		e.F64(v)
-	}
+	p.sums.encode(e)
 	e.SparseF32s(p.grad) // of embeddings only what the rows have
 }
+
+func (s *sums) encode(e *canon.E) {
+	for _, v := range []float64{s.weight, s.loss, s.squares, s.absolute} {
+		e.F64(v)
+	}
+}
+
+func decodeSums(d *canon.D) sums { return sums{d.F64(), d.F64(), d.F64(), d.F64()} }
 
 // free gives the gradient up.
 func (p *partial) free() {
@@ -97,7 +103,7 @@ func (f *nets) DecodePartial(op uint8, d *canon.D) family.Message {
 	case opMoments:
 		return &moments{d.F64(), d.F64(), d.F64()}
 	case opLearn, opLoss:
-		return &partial{weight: d.F64(), loss: d.F64(), squares: d.F64(), absolute: d.F64(), grad: d.SparseF32s()}
+		return &partial{sums: decodeSums(d), grad: d.SparseF32s()}
 	}
 	d.Fail()
 	return &partial{}
@@ -113,10 +119,7 @@ func (f *nets) Merge(_ uint8, left, right family.Message) (family.Message, error
 		}
 	case *partial:
 		if b, ok := right.(*partial); ok && len(a.grad) == len(b.grad) {
-			a.weight += b.weight
-			a.loss += b.loss
-			a.squares += b.squares
-			a.absolute += b.absolute
+			a.add(b.sums)
 			to := a.grad[:len(b.grad)]
 			for i, v := range b.grad {
 				to[i] += v

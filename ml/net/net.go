@@ -82,9 +82,9 @@ func (n *net) forward(p []float32, in *tensor, t *tape) *tensor {
 	return in
 }
 
-// learn adds the gradient of Σ weight·loss to g and gives that sum.
-func (n *net) learn(p, g []float32, in, y *tensor, weight []float64, t *tape) float64 {
-	out := n.forward(p, in, t)
+// learn adds the gradient of Σ weight·loss to g and gives that sum, of the outputs that
+// forward gave last.
+func (n *net) learn(p, g []float32, out, y *tensor, weight []float64, t *tape) float64 {
 	d := t.tensor(out.n, out.shape)
 	sum := n.loss.eval(out, y, weight, d)
 	n.backward(p, g, d, t)

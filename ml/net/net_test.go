@@ -83,6 +83,19 @@ func TestSame(t *testing.T) {
 			t.Errorf("metrics %v of a loss of %v", r.State.Metrics, r.State.ValidationLoss)
 		}
 	})
+	// Without rows held out they are the last epoch's, or those of the best one where
+	// that is the model.
+	d.Held = nil
+	t.Run("metrics", func(t *testing.T) {
+		r := familytest.Same(t, autoencoder, d, "hidden_units", 4, "epochs", 3, "batch_size", 100, "loss", "mae")
+		if m := r.State.Metrics; len(m) != 2 || m[0].Value != r.State.TrainLoss || !(m[1].Value > 0) {
+			t.Errorf("metrics %v of a loss of %v", m, r.State.TrainLoss)
+		}
+		r = familytest.Same(t, autoencoder, d, "hidden_units", 4, "epochs", 8, "batch_size", 50, "loss", "mae", "learning_rate", 2, "early_stop", true)
+		if m := r.State.Metrics; len(m) != 2 || !(m[0].Value < r.State.TrainLoss) {
+			t.Errorf("metrics %v of a best epoch; the last has a loss of %v", m, r.State.TrainLoss)
+		}
+	})
 }
 
 // TestLearns: what only a net with a hidden layer can learn.

@@ -16,8 +16,7 @@ func (d *driver) Encode(e *canon.E) error {
 	}
 	e.Int(s.move.Steps)
 	e.Int(s.step)
-	e.F64(s.sum)
-	e.F64(s.weight)
+	s.sums.encode(e)
 	s.state.Encode(e)
 	e.F64(s.bestLoss)
 	e.Int(s.stale)
@@ -31,7 +30,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	d.s.params = nil // which may be large: those of the state come in their place
 	s := progress{move: d.s.move, op: r.U8(), units: units{r.F64(), r.F64()}, params: r.F32s()}
 	s.move.M, s.move.V, s.best = r.F32s(), r.F32s(), r.F32s()
-	s.move.Steps, s.step, s.sum, s.weight = r.Int(), r.Int(), r.F64(), r.F64()
+	s.move.Steps, s.step, s.sums = r.Int(), r.Int(), decodeSums(r)
 	s.state = family.DecodeState(r)
 	s.bestLoss, s.stale, s.metrics = r.F64(), r.Int(), r.F64s()
 	n := d.net.params()

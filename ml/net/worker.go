@@ -117,15 +117,15 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 		} else {
 			y = feed.target(b, from, n, p.r.units)
 		}
-		if p.learn {
-			p.sum.loss += net.learn(p.r.params, p.sum.grad, in, y, weight, t)
-			continue
-		}
 		out := net.forward(p.r.params, in, t)
-		p.sum.loss += net.loss.eval(out, y, weight, nil)
-		if p.w.f.self {
+		if p.r.measure {
 			p.sum.squares += pointwise(squaredError).eval(out, y, weight, nil)
 			p.sum.absolute += pointwise(absoluteError).eval(out, y, weight, nil)
+		}
+		if p.learn {
+			p.sum.loss += net.learn(p.r.params, p.sum.grad, out, y, weight, t)
+		} else {
+			p.sum.loss += net.loss.eval(out, y, weight, nil)
 		}
 	}
 	return nil

@@ -55,4 +55,6 @@ for run in range(a.runs):
         row = sql(
             f"train or replace model lstm_windows using lstm_autoencoder with (units = [100, 40], return_sequences = true, window = 50, stride = 50, order_by = t, partition_by = k, "
             f"epochs = {a.epochs}, batch_size = 128, shuffle = false, seed = {run}) as select * from lstm_windows")
-        print(f"tributary: {time.perf_counter() - start:.2f} s, {row}", flush=True)
+        wall = time.perf_counter() - start
+        mae = sql("select avg(reconstruction_error) from ml.predict('lstm_windows', (select * from lstm_windows))")
+        print(f"tributary: {wall:.2f} s, mae {mae}, {row}", flush=True)
