@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -160,6 +161,7 @@ type collector struct {
 	sums                         uint8 // how many powers of the values are summed
 	duration                     bool  // no value may be negative
 	s0, s1, s2                   exact.Long
+	splits                       f64.Splits
 	wild                         bool // a NaN or an infinity was there
 	elemSums                     [][2]exact.Long
 	vals                         []float64
@@ -203,6 +205,9 @@ func (s *Spec) powers(c *Col) uint8 {
 // numbers adds numbers of weights w, nil for 1 each. NULLs are left out: the first
 // NaNs of the chunk. Those of weight 0 do not count.
 func (k *collector) numbers(nulls int, vals, w []float64) {
+	if nulls == 0 && w == nil && !k.sketch {
+		vals = k.tiles(vals)
+	}
 	for j, x := range vals {
 		null := x != x && nulls > 0 // a NaN beyond the NULLs stays, and is found
 		if null {
@@ -232,6 +237,24 @@ func (k *collector) numbers(nulls int, vals, w []float64) {
 			weigh(w[j], x, &k.s1, &k.s2)
 		}
 	}
+}
+
+// tiles adds whole tiles of numbers of weight 1 and gives the rest.
+func (k *collector) tiles(vals []float64) (rest []float64) {
+	k.splits.Plain = k.sums < 2
+	for len(vals) >= f64.Lanes {
+		n := min(len(vals), f64.SplitRows) &^ (f64.Lanes - 1)
+		low, high, sums, ok := f64.ColumnSplits(&k.splits, vals[:n], 1)
+		if ok[0] {
+			k.parts(n, low[0], high[0], sums)
+		} else {
+			for _, x := range vals[:n] {
+				k.one(x)
+			}
+		}
+		vals = vals[n:]
+	}
+	return vals
 }
 
 func (k *collector) one(x float64) {

@@ -14,24 +14,24 @@ type loss interface {
 	eval(z, y *tensor, weight []float64, dz *tensor) float64
 }
 
-// pointwise is a loss of each number alone: by its residual, the value and the
-// derivative.
-type pointwise func(r float64) (value, slope float64)
+// pointwise is a loss of each number alone: of a column of numbers z with targets y it
+// adds the values to sum, and sets slope to the derivatives.
+type pointwise func(z, y []float32, sum, slope []float64)
 
 func (f pointwise) eval(z, y *tensor, weight []float64, dz *tensor) float64 {
-	var sums, bys [microRows]float64
-	sum, by := sums[:z.n], bys[:z.n]
+	var sums, bys, slopes [microRows]float64
+	sum, by, slope := sums[:z.n], bys[:z.n], slopes[:z.n]
 	for i, w := range weight[:z.n] {
 		by[i] = w / float64(z.size())
 	}
 	for at := 0; at < len(z.v); at += z.n {
-		z, y := z.v[at:][:z.n], y.v[at:][:z.n]
-		for i := range sum {
-			v, d := f(float64(z[i]) - float64(y[i]))
-			sum[i] += v
-			if dz != nil {
-				dz.v[at+i] = float32(d * by[i])
-			}
+		f(z.v[at:][:z.n], y.v[at:][:z.n], sum, slope)
+		if dz == nil {
+			continue
+		}
+		d := dz.v[at:][:len(slope)]
+		for i, v := range slope {
+			d[i] = float32(v * by[i])
 		}
 	}
 	total := 0.0
@@ -41,22 +41,41 @@ func (f pointwise) eval(z, y *tensor, weight []float64, dz *tensor) float64 {
 	return total
 }
 
-func squaredError(r float64) (float64, float64) { return float64(r * r), 2 * r }
-
-func absoluteError(r float64) (float64, float64) {
-	if r == 0 || r != r {
-		return r, 0
+func squaredError(z, y []float32, sum, slope []float64) {
+	y, sum, slope = y[:len(z)], sum[:len(z)], slope[:len(z)]
+	for i, v := range z {
+		r := float64(v) - float64(y[i])
+		sum[i] += float64(r * r)
+		slope[i] = 2 * r
 	}
-	return math.Abs(r), math.Copysign(1, r) // without a branch that half the residuals take
+}
+
+func absoluteError(z, y []float32, sum, slope []float64) {
+	y, sum, slope = y[:len(z)], sum[:len(z)], slope[:len(z)]
+	for i, v := range z {
+		r := float64(v) - float64(y[i])
+		sum[i] += math.Abs(r)
+		if r == 0 || r != r {
+			slope[i] = 0
+		} else {
+			slope[i] = math.Copysign(1, r) // without a branch that half the residuals take
+		}
+	}
 }
 
 // huber is squared below delta and linear above (Huber 1964).
 func huber(delta float64) pointwise {
-	return func(r float64) (float64, float64) {
-		if a := math.Abs(r); a > delta {
-			return float64(delta * (a - float64(0.5*delta))), math.Copysign(delta, r)
+	return func(z, y []float32, sum, slope []float64) {
+		for i, v := range z {
+			r := float64(v) - float64(y[i])
+			if a := math.Abs(r); a > delta {
+				sum[i] += float64(delta * (a - float64(0.5*delta)))
+				slope[i] = math.Copysign(delta, r)
+			} else {
+				sum[i] += float64(0.5 * r * r)
+				slope[i] = r
+			}
 		}
-		return float64(0.5 * r * r), r
 	}
 }
 
