@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -116,7 +117,7 @@ func grown[T any](s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:n]
 	}
-	out := make([]T, n, n+n/2+16)
+	out := kernel.Fresh[T](n, n+n/2+16)
 	copy(out, s)
 	return out
 }

@@ -250,7 +250,7 @@ func (in *interner) room(n int) {
 	for size < need {
 		size *= 2
 	}
-	in.slots = make([]uint64, size)
+	in.slots = Fresh[uint64](size, size)
 	mask := uint64(size - 1)
 	for i, h := range in.hashes {
 		at := h & mask

@@ -287,7 +287,7 @@ func (t *groupTable) grow(need int) {
 	if size <= maxLeap/2 {
 		size *= 2
 	}
-	t.slots = make([]uint64, size)
+	t.slots = kernel.Fresh[uint64](size, size)
 	t.fill()
 }
 

@@ -103,7 +103,7 @@ func (t *hashTable) size(grant func(bytes int64) bool) {
 		span := uint64(hi) - uint64(lo)
 		if lo <= hi && span < uint64(2*n) {
 			t.direct, t.min = true, lo
-			t.heads = make([]uint32, span+1)
+			t.heads = kernel.Fresh[uint32](int(span)+1, int(span)+1)
 		} else if lo > hi { // no keys at all
 			t.direct, t.heads = true, []uint32{0}
 		} else if words := span/64 + 1; words <= uint64(n) || words <= maxExists/8 && grant != nil && grant(int64(8*words)) {
@@ -112,7 +112,7 @@ func (t *hashTable) size(grant func(bytes int64) bool) {
 		}
 	}
 	if !t.direct {
-		t.slots, t.mask = make([]uint64, n), uint64(n-1)
+		t.slots, t.mask = kernel.Fresh[uint64](int(n), int(n)), uint64(n-1)
 	}
 	t.next = make([]uint32, ids)
 }
