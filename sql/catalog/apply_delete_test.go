@@ -33,6 +33,29 @@ func TestDeleteRows(t *testing.T) {
 	d.do(pgerr.SerializationFailure, del(one, 0))
 }
 
+// TestCompactMany: one compaction of more segments than replacements are remembered of.
+func TestCompactMany(t *testing.T) {
+	const n = 3000
+	d := &db{t, catalog.New()}
+	d.do("", &catalog.PutRelation{Rel: table(20000, "t")})
+	id := func(i int) catalog.SegmentID { return catalog.SegmentID{1, byte(i), byte(i >> 8)} }
+	c := &catalog.ReplaceSegments{Table: 20000, New: []*catalog.Segment{seg(9, n)}}
+	var list []*catalog.Segment
+	for i := range n {
+		s := *seg(1, 1)
+		s.ID = id(i)
+		list = append(list, &s)
+		c.Old = append(c.Old, catalog.SegmentRef{ID: s.ID})
+	}
+	d.do("", &catalog.AppendSegments{Table: 20000, Segments: list})
+	d.do("", c)
+	d.do("", del(id(n-1), 0), del(id(n-2048), 0))
+	d.do(pgerr.SerializationFailure, del(id(n-2049), 0)) // nobody knows any more where it went
+	if got := d.s.Manifest(20000).Rows(); got != n-2 {
+		t.Errorf("%d rows", got)
+	}
+}
+
 // TestDeleteAcrossCompaction deletes by old row numbers while compaction goes
 // on, and compares with a model that knows each row by name.
 func TestDeleteAcrossCompaction(t *testing.T) {

@@ -271,7 +271,8 @@ func (c *ReplaceSegments) apply(e *edit) error {
 	}
 	me.set(c.Part, out)
 	if live == written {
-		me.m.Moved = append(me.m.Moved[max(0, len(me.m.Moved)+len(moves)-maxMoves):len(me.m.Moved):len(me.m.Moved)], moves...)
+		all := slices.Concat(me.m.Moved, moves) // the moves alone may be more than are kept
+		me.m.Moved = all[max(0, len(all)-maxMoves):]
 	}
 	return nil
 }
