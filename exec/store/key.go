@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -199,21 +198,25 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 		ordinal := uint32(0)
 		for part, segs := range m.Partitions {
 			marks, at := p.store.marks.marks(p.store, k, part, segs)
-			for i, s := range segs {
+			for i := 0; i < len(segs); i++ {
 				var rows []uint32
 				known := false
-				var x *atomic.Pointer[segmentKey]
+				var x *keyPlace
 				if marks != nil {
-					if marks[i] != noMark && marks[i] != k.hash {
-						continue
+					for i < len(marks) && marks[i] != noMark && marks[i] != k.hash {
+						i++
 					}
-					x = &at[i]
+					if i == len(marks) {
+						break
+					}
+					x = at[i]
 					if index := x.Load().look(); index != nil {
 						if rows, known = index.find(k.hash, nil), true; len(rows) == 0 {
 							continue
 						}
 					}
 				}
+				s := segs[i]
 				if s.Live() == 0 || !keep(s) {
 					continue
 				}
@@ -234,7 +237,7 @@ func (p *Pin) candidates(ctx context.Context, m *catalog.Manifest, k *Key, keep 
 // find gives the rows of a segment that may have a key; false if no index tells. What is
 // known of the key in it then is noted in at, unless that is nil. What is wrong with a
 // segment is for its reader to say, and to mend.
-func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *atomic.Pointer[segmentKey]) (rows []uint32, ok bool) {
+func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPlace) (rows []uint32, ok bool) {
 	if ref.Inline == nil && ref.Rows < indexRows {
 		return nil, false
 	}

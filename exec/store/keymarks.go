@@ -34,28 +34,28 @@ type markKey struct {
 type partMarks struct {
 	segs  []*catalog.Segment
 	marks []uint64
-	at    []atomic.Pointer[segmentKey] // what is known of the key in each
-	bytes int64                        // charged
+	at    []*keyPlace // what is known of the key in each
+	bytes int64       // charged
 }
 
-// grow makes room for the marks of n segments more.
-func (p *partMarks) grow(n int) {
-	n += len(p.segs)
-	if n > cap(p.marks) {
+// keyPlace is where a reader notes what is known of the key in a segment.
+type keyPlace = atomic.Pointer[segmentKey]
+
+// add marks segments behind the others.
+func (p *partMarks) add(segs []*catalog.Segment, mark func(*catalog.Segment) uint64) {
+	if n := len(p.marks) + len(segs); n > cap(p.marks) {
 		p.marks = append(make([]uint64, 0, roomFor(n)), p.marks...)
-		at := make([]atomic.Pointer[segmentKey], len(p.at), roomFor(n))
-		for i := range at {
-			at[i].Store(p.at[i].Load())
-		}
-		p.at = at
+		p.at = append(make([]*keyPlace, 0, roomFor(n)), p.at...)
 	}
-	p.at = p.at[:n]
+	for _, g := range segs {
+		p.marks, p.at = append(p.marks, mark(g)), append(p.at, &keyPlace{})
+	}
 }
 
 // hold charges what so many marks will take, and tells whether there is memory for
 // them.
 func (p *partMarks) hold(acct *mem.Account, marks int) bool {
-	n := int64(marks) * int64(unsafe.Sizeof(p.marks[0])+unsafe.Sizeof(p.at[0]))
+	n := int64(marks) * int64(unsafe.Sizeof(p.marks[0])+unsafe.Sizeof(p.at[0])+unsafe.Sizeof(keyPlace{}))
 	switch {
 	case acct == nil:
 	case n < p.bytes:
@@ -82,7 +82,7 @@ const (
 
 // marks gives the marks of a partition's segments, in their order, and what is known of
 // the key in each, which the reader may fill in; nil for few.
-func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ([]uint64, []atomic.Pointer[segmentKey]) {
+func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ([]uint64, []*keyPlace) {
 	if len(segs) < markSegments {
 		return nil, nil
 	}
@@ -101,48 +101,66 @@ func (m *keyMarks) marks(s *Store, k *Key, part int, segs []*catalog.Segment) ([
 		m.of[at] = old
 	}
 	mark := func(g *catalog.Segment) uint64 { return s.mark(g, k) }
-	switch n := len(old.segs); {
-	case n > 0 && &old.segs[0] == &segs[0] && len(segs) <= n:
-		return old.marks[:len(segs)], old.at[:len(segs)] // the list of an earlier state
-	case (n == 0 || &old.segs[0] != &segs[0] || len(segs) > cap(old.marks)) && !old.hold(m.acct, roomFor(len(segs))):
+	n, same := len(old.segs), old.meets(segs)
+	switch {
+	case same == len(segs) && same < n:
+		return old.marks[:same], old.at[:same] // the list of an earlier state
+	case (n == 0 || same < n || len(segs) > cap(old.marks)) && !old.hold(m.acct, roomFor(len(segs))):
 		old.hold(m.acct, 0)
 		delete(m.of, at)
 		return nil, nil
-	case n > 0 && &old.segs[0] == &segs[0]:
-		old.grow(len(segs) - n)
-		for _, g := range segs[n:] {
-			old.marks = append(old.marks, mark(g))
-		}
+	case same == n:
+		old.add(segs[n:], mark)
 	default:
-		old.follow(segs, mark)
+		old.follow(segs, same, mark)
 	}
 	old.segs = segs
 	return old.marks, old.at
 }
 
-// follow makes the marks those of another list of segments.
-func (p *partMarks) follow(now []*catalog.Segment, mark func(*catalog.Segment) uint64) {
-	was := p.segs
-	out, at := make([]uint64, 0, roomFor(len(now))), make([]atomic.Pointer[segmentKey], len(now), roomFor(len(now)))
+// meets tells how far another list is of the same segments, some of them perhaps with
+// more rows deleted.
+func (p *partMarks) meets(now []*catalog.Segment) int {
+	n := min(len(p.segs), len(now))
+	if n == 0 || &p.segs[0] == &now[0] {
+		return n
+	}
+	was := p.segs[:n]
+	for i, g := range now[:n] {
+		if was[i] != g && was[i].ID != g.ID {
+			return i
+		}
+	}
+	return n
+}
+
+// follow makes the marks those of another list of segments, the first of which are the
+// same.
+func (p *partMarks) follow(now []*catalog.Segment, same int, mark func(*catalog.Segment) uint64) {
+	was, marks, at := p.segs, p.marks, p.at
+	p.marks = append(make([]uint64, 0, roomFor(len(now))), marks[:same]...)
+	p.at = append(make([]*keyPlace, 0, roomFor(len(now))), at[:same]...)
 	parted := 0
-	for i := 0; len(out) < len(now); {
-		g := now[len(out)]
-		if i < len(was) && (was[i] == g || was[i].ID == g.ID) {
-			at[len(out)].Store(p.at[i].Load())
-			out = append(out, p.marks[i])
-			i++
+	for i := same; len(p.marks) < len(now); {
+		rest := now[len(p.marks):]
+		n := 0
+		for n < len(rest) && i+n < len(was) && (was[i+n] == rest[n] || was[i+n].ID == rest[n].ID) {
+			n++
+		}
+		if n > 0 {
+			p.marks, p.at = append(p.marks, marks[i:i+n]...), append(p.at, at[i:i+n]...)
+			i += n
 			continue
 		}
 		// Segments were taken out here: go on where the two meet again.
 		if parted++; parted <= resyncs && i < len(was) {
-			if n := slices.Index(was[i:], g); n >= 0 {
+			if n := slices.Index(was[i:], rest[0]); n >= 0 {
 				i += n
 				continue
 			}
 		}
-		out = append(out, mark(g))
+		p.add(rest[:1], mark)
 	}
-	p.marks, p.at = out, at
 }
 
 // mark is the hash of a key in a segment of one row.

@@ -21,10 +21,12 @@ const fewFinds = 4
 // manifestEdit is a manifest in the making.
 type manifestEdit struct {
 	m        *Manifest
-	owned    []bool // partitions whose slice is this edit's alone
+	owned    []bool // partitions whose backing array is this edit's alone
 	at       map[SegmentID][2]int
 	finds    int
-	removed  map[SegmentID]bool // left by SetDeleted with no live row
+	removed  map[SegmentID]bool // left with no live row
+	emptied  [][2]int           // their places, unless
+	shifted  bool               // some have others since
 	appended bool
 	deleted  bool
 	keep     bool // see delete
@@ -61,22 +63,49 @@ func (me *manifestEdit) finish(e *edit) {
 	if me.deleted {
 		me.m.Removed = e.version
 	}
-	if len(me.removed) == 0 {
+	me.takeOut()
+	for p, own := range me.owned {
+		if own {
+			me.m.tails[p] = &tail{}
+			me.m.tails[p].claimed.Store(int64(len(me.m.Partitions[p])))
+		}
+	}
+}
+
+// takeOut takes out the emptied segments. Of a few the places are known: an UPDATE of
+// one row does not look at every other row's segment.
+func (me *manifestEdit) takeOut() {
+	if me.shifted || len(me.emptied) > fewFinds {
+		gone := func(s *Segment) bool { return me.removed[s.ID] }
+		for p, segs := range me.m.Partitions {
+			if slices.ContainsFunc(segs, gone) {
+				me.own(p, 0)
+				me.m.Partitions[p] = slices.DeleteFunc(me.m.Partitions[p], gone)
+			}
+		}
 		return
 	}
-	gone := func(s *Segment) bool { return me.removed[s.ID] }
-	for p, segs := range me.m.Partitions {
-		if slices.ContainsFunc(segs, gone) {
-			me.set(p, slices.DeleteFunc(slices.Clone(segs), gone))
-		}
+	slices.SortFunc(me.emptied, func(a, b [2]int) int { return slices.Compare(b[:], a[:]) })
+	for _, at := range me.emptied { // the last ones first
+		me.m.Partitions[at[0]] = slices.Delete(me.m.Partitions[at[0]], at[1], at[1]+1)
 	}
 }
 
 // set replaces a partition's list by one that is this edit's alone.
 func (me *manifestEdit) set(p int, segs []*Segment) {
-	me.m.Partitions[p], me.m.tails[p], me.owned[p] = segs, nil, true
+	me.m.Partitions[p], me.owned[p] = segs, true
 	me.m.live[p] = liveRows(segs)
-	me.at = nil
+	me.at, me.shifted = nil, true
+}
+
+// own makes a partition's list this edit's alone, with room for some segments more.
+func (me *manifestEdit) own(p, room int) {
+	if me.owned[p] {
+		return
+	}
+	old := me.m.Partitions[p]
+	me.m.Partitions[p] = append(make([]*Segment, 0, len(old)+max(room, len(old)/8, 16)), old...)
+	me.owned[p] = true
 }
 
 // resize makes the table one of n partitions. Segments of partitions that go
@@ -93,16 +122,10 @@ func (me *manifestEdit) resize(n int) {
 func (me *manifestEdit) append(p int, segs []*Segment) {
 	old, t := me.m.Partitions[p], me.m.tails[p]
 	n := len(old)
-	if n+len(segs) <= cap(old) && t != nil && t.claimed.CompareAndSwap(int64(n), int64(n+len(segs))) {
-		me.m.Partitions[p] = append(old, segs...)
-	} else {
-		grown := make([]*Segment, n, max(2*(n+len(segs)), 16))
-		copy(grown, old)
-		me.m.Partitions[p] = append(grown, segs...)
-		me.m.tails[p] = &tail{}
-		me.m.tails[p].claimed.Store(int64(n + len(segs)))
-		me.owned[p] = false // it now has a tail that others will share
+	if me.owned[p] || n+len(segs) > cap(old) || t == nil || !t.claimed.CompareAndSwap(int64(n), int64(n+len(segs))) {
+		me.own(p, n+2*len(segs))
 	}
+	me.m.Partitions[p] = append(me.m.Partitions[p], segs...)
 	me.m.live[p] += liveRows(segs)
 	if me.at != nil {
 		for i, s := range segs {
@@ -142,9 +165,7 @@ func (me *manifestEdit) find(id SegmentID) (p, i int, ok bool) {
 
 // swap puts another segment in a place, copying the list first.
 func (me *manifestEdit) swap(p, i int, s *Segment) {
-	if !me.owned[p] {
-		me.m.Partitions[p], me.m.tails[p], me.owned[p] = slices.Clone(me.m.Partitions[p]), nil, true
-	}
+	me.own(p, 0)
 	me.m.live[p] += s.Live() - me.m.Partitions[p][i].Live()
 	me.m.Partitions[p][i] = s
 }
@@ -304,6 +325,7 @@ func (me *manifestEdit) put(p, i int, s *Segment) {
 			me.removed = map[SegmentID]bool{}
 		}
 		me.removed[s.ID] = true
+		me.emptied = append(me.emptied, [2]int{p, i})
 	}
 }
 
