@@ -130,10 +130,15 @@ type compactRequest struct {
 	Segs  []catalog.SegmentID
 }
 
+// compactionsPerTick is how often compaction looks at the tables while placing does once:
+// a statement passes over every segment of a partition, which are as many as rows have
+// come one by one since.
+const compactionsPerTick = 8
+
 // leadCompaction looks for runs worth merging in tables that changed.
 func (r *Repl) leadCompaction(ctx context.Context) {
 	seen := map[types.OID]uint64{} // manifest version at which nothing was to do
-	tick := time.NewTicker(r.o.Tick)
+	tick := time.NewTicker(r.o.Tick / compactionsPerTick)
 	defer tick.Stop()
 	for {
 		select {

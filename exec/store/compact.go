@@ -21,6 +21,9 @@ import (
 const (
 	fanIn        = 8
 	largestShare = 4 // one in so many
+	// A run of more segments would be at work for so long that an UPDATE of one of its
+	// rows comes in between, again and again, and it is never merged.
+	longestRun = 512
 	deletedShare = 0.3
 )
 
@@ -40,7 +43,7 @@ func PlanCompaction(segs []*catalog.Segment, rowsPerSegment int64) []Run {
 		limit := min(class, rowsPerSegment/2)
 		for from := 0; from < len(segs); {
 			to, live, most := from, int64(0), int64(0)
-			for to < len(segs) && !taken[to] && segs[to].Rows <= limit && segs[to].Bytes <= SegmentBytes/2 && live+segs[to].Live() <= rowsPerSegment {
+			for to < len(segs) && to-from < longestRun && !taken[to] && segs[to].Rows <= limit && segs[to].Bytes <= SegmentBytes/2 && live+segs[to].Live() <= rowsPerSegment {
 				live += segs[to].Live()
 				most = max(most, segs[to].Live())
 				to++
