@@ -23,7 +23,7 @@ const (
 	largestShare = 4 // one in so many
 	// A run of more segments would be at work for so long that an UPDATE of one of its
 	// rows comes in between, again and again, and it is never merged.
-	longestRun = 512
+	longestRun   = 512
 	deletedShare = 0.3
 )
 
