@@ -84,11 +84,6 @@ func (q *inbox) changed() {
 // push adds a batch when there is room. After the reader has closed, batches
 // are dropped.
 func (q *inbox) push(ctx context.Context, b *batch.Batch) error {
-	for _, c := range b.Cols {
-		// Arrow counts the NULLs of a slice when it is first asked. A batch that
-		// goes to several tasks would be written to by all of them.
-		c.NullN()
-	}
 	n := b.Bytes()
 	for {
 		q.mu.Lock()

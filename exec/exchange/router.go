@@ -147,6 +147,9 @@ func (r *Router) flush(ctx context.Context, i int) error {
 	if r.kind != plan.Broadcast {
 		return r.w.Send(ctx, i, b)
 	}
+	for _, c := range b.Cols {
+		types.Settled(c) // all of the tasks share it
+	}
 	for to := range r.dests {
 		if err := r.w.Send(ctx, to, b); err != nil {
 			return err

@@ -231,11 +231,18 @@ func FixedCoefficient(t Type, v number.Decimal) (int64, error) {
 	return v.Fixed(int32(t.Scale))
 }
 
-// Settled gives arr once it holds the values of its dictionary, which Arrow
-// makes on first use: from then on goroutines may share it.
+// Settled gives arr once it holds what Arrow makes on first use and writes into
+// it, the values of its dictionary and how many rows of a slice are NULL: from
+// then on goroutines may share it.
 func Settled(arr arrow.Array) arrow.Array {
-	if d, ok := arr.(*array.Dictionary); ok {
-		d.Dictionary()
+	arr.NullN()
+	switch a := arr.(type) {
+	case *array.Dictionary:
+		a.Dictionary()
+	case *array.Struct:
+		for i := range a.NumField() {
+			Settled(a.Field(i))
+		}
 	}
 	return arr
 }
