@@ -35,6 +35,9 @@ func (a *args) names(names ...string) bool {
 			known = known || n == name
 		}
 		switch {
+		case p.Call != "" && name != matrixArg:
+			a.err = pgerr.Unsupported("argument %q of %s cannot be a call of %s", name, a.fn, p.Call)
+			return false
 		case !known:
 			a.err = pgerr.New(pgerr.InvalidParameterValue, "function %s has no argument named %q", a.fn, name).
 				WithHint("Its arguments are: %s.", strings.Join(names, ", "))

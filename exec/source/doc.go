@@ -1,6 +1,7 @@
 // Package source makes the rows of the table functions that read files or make
 // data: read_csv, read_json, read_parquet, make_classification,
-// make_regression, make_blobs, timeseries, random_matrix.
+// make_regression, make_blobs, timeseries, random_matrix, and reshape, transpose
+// and slice of it, which are views: matrix.go.
 //
 //	Source(name, args)      the columns, and an estimate of the rows
 //	Parts(s)                into how many splits it is worth dividing

@@ -34,6 +34,7 @@ const maxFileColumns = 32767
 type generator struct {
 	cols []plan.Column
 	n    int64
+	unit int64 // rows of a unit where they are fewer than a block
 	// make gives rows [from, from+n) of the wanted columns, block being their
 	// number; what it gives for columns not wanted is ignored.
 	make func(block, from int64, n int, want []bool) []arrow.Array
@@ -42,8 +43,16 @@ type generator struct {
 func (g *generator) columns() []plan.Column { return g.cols }
 func (g *generator) from() []file           { return nil }
 func (g *generator) rows() float64          { return float64(g.n) }
-func (g *generator) units() int64           { return (g.n + block - 1) / block }
-func (g *generator) perPart() int64         { return blocksPerPart }
+func (g *generator) units() int64           { return (g.n + g.size() - 1) / g.size() }
+func (g *generator) perPart() int64         { return blocksPerPart * block / g.size() }
+
+// size is the rows of a unit.
+func (g *generator) size() int64 {
+	if g.unit > 0 {
+		return g.unit
+	}
+	return block
+}
 
 func (g *generator) read(_ context.Context, from, to int64, cols []int, _ []plan.Column) (op.BatchReader, error) {
 	want := make([]bool, len(g.cols))
@@ -67,8 +76,8 @@ func (r *blocks) Next(ctx context.Context) (*batch.Batch, error) {
 	if r.next >= r.end {
 		return nil, io.EOF
 	}
-	from := r.next * block
-	n := int(min(block, r.g.n-from))
+	from := r.next * r.g.size()
+	n := int(min(r.g.size(), r.g.n-from))
 	all := r.g.make(r.next, from, n, r.want)
 	r.next++
 	out := make([]arrow.Array, len(r.cols))

@@ -158,32 +158,3 @@ func newBlobs(_ *Sources, a *args) (table, error) {
 	cols := append(featureColumns(features, t), plan.Column{Name: "y", Type: types.Int8})
 	return &generator{cols: cols, n: n, make: make}, nil
 }
-
-// newRandomMatrix gives rows × cols independent random numbers.
-func newRandomMatrix(_ *Sources, a *args) (table, error) {
-	if !a.names("rows", "cols", "seed", "distribution", "dtype") {
-		return nil, a.err
-	}
-	n, width := a.int("rows", 1000, 0, maxRows), int(a.int("cols", 10, 1, maxColumns))
-	seed, t := a.seed("seed"), a.dtype()
-	normal := a.choice("distribution", "uniform", "uniform", "normal") == "normal"
-	make := func(b, _ int64, n int, want []bool) []arrow.Array {
-		out := make([]arrow.Array, width)
-		for j := range width {
-			switch {
-			case !want[j]:
-			case normal:
-				out[j] = floats(t, normals(seed, uint64(j), b, n))
-			default:
-				s := newStream(seed, uint64(j), uint64(b))
-				x := make([]float64, n)
-				for i := range x {
-					x[i] = s.uniform()
-				}
-				out[j] = floats(t, x)
-			}
-		}
-		return out
-	}
-	return &generator{cols: featureColumns(width, t), n: n, make: make}, a.err
-}

@@ -55,7 +55,10 @@ var makers = map[string]func(s *Sources, a *args) (table, error){
 	"make_regression":     newRegression,
 	"make_blobs":          newBlobs,
 	"timeseries":          newTimeseries,
-	"random_matrix":       newRandomMatrix,
+	"random_matrix":       newMatrix,
+	"reshape":             newMatrix,
+	"transpose":           newMatrix,
+	"slice":               newMatrix,
 }
 
 func (s *Sources) table(name string, list []plan.Arg) (table, error) {

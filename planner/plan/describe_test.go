@@ -38,6 +38,9 @@ func (f *filler) fill(v reflect.Value) {
 	case reflect.TypeFor[Column]():
 		v.Set(reflect.ValueOf(f.column()))
 		return
+	case reflect.TypeFor[Arg](): // an argument may have arguments, without end
+		v.Set(reflect.ValueOf(Arg{Name: "a", Call: "f", Args: []Arg{{Name: "b"}}}))
+		return
 	case reflect.TypeFor[expr.Expr]():
 		c := f.column()
 		e := &expr.Col{ID: c.ID, Typ: c.Type, Name: "e"}

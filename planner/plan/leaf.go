@@ -115,11 +115,29 @@ func (n *Virtual) format(p *printer) string {
 	return fmt.Sprintf("Virtual %s.%s%s %s%s", n.Schema_, n.Name, datums(n.Args), p.cols(n.Cols), p.filter(n.Filter))
 }
 
-// Arg is a constant argument of a Source by name.
+// Arg is an argument of a Source by name: a constant, or the call of another
+// source, as of transpose(random_matrix(…)).
 type Arg struct {
 	Name string
 	Val  types.Datum
 	Type types.Type
+	Call string // the source that is called with Args; "" for a constant
+	Args []Arg
+}
+
+func callText(name string, list []Arg) string {
+	args := make([]string, len(list))
+	for i, a := range list {
+		if a.Call != "" {
+			args[i] = callText(a.Call, a.Args)
+		} else {
+			args[i] = types.TextOf(a.Type, a.Val, nil)
+		}
+		if a.Name != "" {
+			args[i] = a.Name + " => " + args[i]
+		}
+	}
+	return name + "(" + strings.Join(args, ", ") + ")"
 }
 
 // Source is a table function that makes or reads rows in bulk and can be split
@@ -149,14 +167,7 @@ func (n *Source) mapExprs(m *mapper) Node {
 }
 
 func (n *Source) format(p *printer) string {
-	args := make([]string, len(n.Args))
-	for i, a := range n.Args {
-		args[i] = types.TextOf(a.Type, a.Val, nil)
-		if a.Name != "" {
-			args[i] = a.Name + " => " + args[i]
-		}
-	}
-	return fmt.Sprintf("Source %s(%s) %s%s", n.Name, strings.Join(args, ", "), p.cols(n.Cols), p.filter(n.Filter))
+	return fmt.Sprintf("Source %s %s%s", callText(n.Name, n.Args), p.cols(n.Cols), p.filter(n.Filter))
 }
 
 // SetCall is a call of a set-returning function and the columns it gives.

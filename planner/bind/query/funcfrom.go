@@ -272,32 +272,9 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 	if schema != "" || b.Session.Sources == nil || len(fn.Lookup(name)) > 0 {
 		return scope.FromItem{}, false, nil
 	}
-	var args []plan.Arg
-	named := false
-	for _, a := range typing.Items(fc.Args) {
-		arg := plan.Arg{}
-		val := a
-		if na, ok := a.(*ast.NamedArgExpr); ok {
-			arg.Name, val, named = na.Name, na.Arg, true
-		} else if named {
-			return scope.FromItem{}, true, pgerr.New(pgerr.SyntaxError, "positional argument cannot follow named argument").At(b.PosExpr(a))
-		}
-		e, err := sc.Expr(val, scope.Place{Name: "functions in FROM"})
-		if err != nil {
-			if args == nil && len(fn.Lookup(name)) == 0 {
-				if src, serr := b.Session.Sources.Source(name, nil); src == nil && serr == nil {
-					return scope.FromItem{}, false, nil
-				}
-			}
-			return scope.FromItem{}, true, err
-		}
-		if arg.Val, arg.Type, err = ConstArg(b, e, name, val); err != nil {
-			if src, serr := b.Session.Sources.Source(name, nil); src == nil && serr == nil {
-				return scope.FromItem{}, false, nil
-			}
-			return scope.FromItem{}, true, err
-		}
-		args = append(args, arg)
+	args, known, err := sourceArgs(sc, name, fc)
+	if err != nil || !known {
+		return scope.FromItem{}, known, err
 	}
 	src, err := b.Session.Sources.Source(name, args)
 	if err != nil {
@@ -315,6 +292,55 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 	}
 	it, err := Finish(sc, src, rl, n.Alias, "table")
 	return it, true, err
+}
+
+// isSource tells the table functions of sources, whatever their arguments.
+func isSource(b *scope.Binder, name string) bool {
+	src, err := b.Session.Sources.Source(name, nil)
+	return src != nil || err != nil
+}
+
+// sourceArgs binds the arguments of what may be a source: constants, and calls of
+// other sources. False if it is none and its arguments are none of a source's.
+func sourceArgs(sc *scope.Scope, name string, fc *ast.FuncCall) ([]plan.Arg, bool, error) {
+	b := sc.Binder
+	var args []plan.Arg
+	named := false
+	for _, a := range typing.Items(fc.Args) {
+		arg := plan.Arg{}
+		val := a
+		if na, ok := a.(*ast.NamedArgExpr); ok {
+			arg.Name, val, named = na.Name, na.Arg, true
+		} else if named {
+			return nil, true, pgerr.New(pgerr.SyntaxError, "positional argument cannot follow named argument").At(b.PosExpr(a))
+		}
+		if inner, ok := val.(*ast.FuncCall); ok {
+			schema, called, err := b.ObjectName(inner.Funcname, b.SpotFunc)
+			if err != nil {
+				return nil, true, err
+			}
+			if schema == "" && len(fn.Lookup(called)) == 0 && isSource(b, called) {
+				if arg.Args, _, err = sourceArgs(sc, called, inner); err != nil {
+					return nil, true, err
+				}
+				arg.Call = called
+				args = append(args, arg)
+				continue
+			}
+		}
+		e, err := sc.Expr(val, scope.Place{Name: "functions in FROM"})
+		if err == nil {
+			arg.Val, arg.Type, err = ConstArg(b, e, name, val)
+		}
+		if err != nil {
+			if !isSource(b, name) {
+				return nil, false, nil
+			}
+			return nil, true, err
+		}
+		args = append(args, arg)
+	}
+	return args, true, nil
 }
 
 // ConstArg evaluates an argument that must be constant.
