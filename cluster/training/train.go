@@ -62,7 +62,7 @@ func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog
 	if err != nil {
 		return nil, nil, err
 	}
-	r.warn(v)
+	r.warn(v, p.Job.Advice())
 	return r.State.Schema(schema), v, nil
 }
 
@@ -77,8 +77,9 @@ func (r *Request) job(p *Plan) *catalog.Job {
 	return job
 }
 
-// warn tells of a model that may be worth less than it could be.
-func (r *Request) warn(v *catalog.ModelVersion) {
+// warn tells of a model that may be worth less than it could be. advice is what may
+// help if iterations ran out.
+func (r *Request) warn(v *catalog.ModelVersion, advice string) {
 	for _, w := range v.Warnings {
 		r.Notice(pgerr.New(pgerr.Warning, "%s", w.Message).WithSeverity(pgerr.SevWarning).WithHint("%s", w.Hint))
 	}
@@ -86,7 +87,7 @@ func (r *Request) warn(v *catalog.ModelVersion) {
 		return
 	}
 	r.Notice(pgerr.New(pgerr.Warning, "the training of model %q did not converge in %d iterations", r.Name[len(r.Name)-1], v.Iterations).
-		WithSeverity(pgerr.SevWarning).WithHint("Raise max_iterations, standardize the features, or add a penalty."))
+		WithSeverity(pgerr.SevWarning).WithHint("%s", advice))
 }
 
 // forTransaction trains for the session's transaction.

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -185,6 +186,8 @@ func (c *collect) Need(from, to int, states bool) int64 {
 		return arranged + 8*(size+16*n)
 	case "jsonb_agg", "jsonb_object_agg":
 		return arranged + 8*size + 320*n
+	case "concordance_index":
+		return arranged + kernel.ConcordanceBytes(rows)
 	}
 	if c.inner != nil {
 		return arranged + 3*(size+16*n)

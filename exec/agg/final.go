@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -15,7 +16,7 @@ import (
 func (c *collect) known() error {
 	switch c.call.Fn.Name {
 	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg",
-		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist":
+		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist", "concordance_index":
 		return nil
 	}
 	return pgerr.Unsupported("aggregate function %s is not supported", c.call.Fn.Name)
@@ -34,6 +35,8 @@ func (c *collect) final(rows []types.Row) (types.Datum, error) {
 		return c.percentile(rows)
 	case "mode":
 		return c.mode(rows), nil
+	case "concordance_index":
+		return concordance(rows), nil
 	}
 	return c.hypothetical(rows), nil
 }
@@ -266,4 +269,16 @@ func (c *collect) hypothetical(rows []types.Row) types.Datum {
 		return float64(less+equal+1) / float64(len(rows)+1)
 	}
 	return int64(less + 1)
+}
+
+// concordance is of rows of a time, whether the event came then, and a risk.
+func concordance(rows []types.Row) types.Datum {
+	list := make([]kernel.Survival, len(rows))
+	for i, r := range rows {
+		list[i] = kernel.Survival{Time: r[0].(float64), Event: r[1].(bool), Risk: r[2].(float64), Weight: 1}
+	}
+	if v, ok := kernel.Concordance(list); ok {
+		return v
+	}
+	return nil
 }

@@ -25,6 +25,8 @@ func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 	switch {
 	case s.call.Star:
 		return int64(len(rows))
+	case name == "concordance_index":
+		return concordanceReference(rows)
 	case isMetric(name):
 		return metricReference(t, name, s.ts[0], rows)
 	case len(s.ts) == 2 && s.ts[0].OID == types.Float8OID && (strings.HasPrefix(name, "regr_") || strings.HasPrefix(name, "co")):
@@ -450,6 +452,32 @@ func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 		return float64(r.Intn(2))
 	}
 	return int64(r.Intn(2))
+}
+
+// concordanceReference looks at all pairs.
+func concordanceReference(rows []types.Row) types.Datum {
+	var good, all float64
+	for _, a := range rows {
+		for _, b := range rows {
+			if slices.Contains(a, nil) || slices.Contains(b, nil) || !a[1].(bool) {
+				continue
+			}
+			ta, tb, ra, rb := a[0].(float64), b[0].(float64), a[2].(float64), b[2].(float64)
+			if ta < tb || ta == tb && !b[1].(bool) {
+				all++
+				switch {
+				case ra > rb:
+					good++
+				case ra == rb:
+					good += 0.5
+				}
+			}
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	return good / all
 }
 
 func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row) types.Datum {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tributarydb/tributary/ml/feature"
@@ -110,6 +111,47 @@ func Integers(lo, hi int64) func(Value) (any, error) {
 			out = append(out, f)
 		}
 		return out, nil
+	}
+}
+
+// IntegersByName reads what Integers does, or names with an integer each, which it keeps
+// as texts in turn: '{"x0": 1, "x3": -1}' or [('x0', 1), ('x3', -1)]. A list may stand in
+// a text, in parentheses, as XGBoost has it.
+func IntegersByName(lo, hi int64) func(Value) (any, error) {
+	list := Integers(lo, hi)
+	return func(v Value) (any, error) {
+		var named any = v.Value
+		if x, ok := named.(string); ok {
+			if inner, ok := strings.CutPrefix(strings.TrimSpace(x), "("); ok {
+				a := types.Array{Elem: types.Text}
+				for _, n := range strings.Split(strings.TrimSuffix(inner, ")"), ",") {
+					i, err := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+					if err != nil {
+						return list(v)
+					}
+					a.Elems = append(a.Elems, i)
+				}
+				v.Value = a
+				return list(v)
+			}
+			if o, err := readObject(x); err == nil {
+				named = o
+			}
+		}
+		out, seen := []string{}, map[string]bool{}
+		one := Integers(lo, hi)
+		if v.eachWeight(named, func(name string, value any) bool {
+			if _, err := one(Value{Arg{Value: value}}); err != nil || seen[name] {
+				return false
+			}
+			seen[name] = true
+			f, _ := feature.Float(value)
+			out = append(out, name, strconv.FormatInt(int64(f), 10))
+			return true
+		}) {
+			return out, nil
+		}
+		return list(v)
 	}
 }
 

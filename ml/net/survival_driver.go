@@ -3,9 +3,9 @@ package net
 import (
 	"math"
 
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -322,7 +322,7 @@ func (d *survivalDriver) measure() error {
 
 // chargePairs charges the rows that the concordance is measured on.
 func (d *survivalDriver) chargePairs() error {
-	return d.pairs.Set(metric.ConcordanceBytes(min(d.measured(), maxPairs)))
+	return d.pairs.Set(kernel.ConcordanceBytes(min(d.measured(), maxPairs)))
 }
 
 // measured is how many rows the concordance is of, before one in so many is taken.

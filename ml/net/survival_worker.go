@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -207,7 +208,7 @@ func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *dataset.Block)
 		case opPairs:
 			for i := range n {
 				if hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.every, 1) == 0 {
-					p.pairs.c.Add(metric.Survival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
+					p.pairs.c.Add(kernel.Survival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
 				}
 			}
 		default:

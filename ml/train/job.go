@@ -482,6 +482,21 @@ func (j *Job) Features() []dataset.Column {
 	return out
 }
 
+// Advice is what may help a training that ran out of iterations, in the names of its
+// family's own options.
+func (j *Job) Advice() string {
+	o := j.options()
+	most := family.Find(o, "max_iterations")
+	if most == nil {
+		return "Train on more rows, or on fewer features."
+	}
+	advice := "Raise " + most.Names[0]
+	if family.Find(o, "penalty") != nil || family.Find(o, "l2_reg") != nil && family.Find(o, "tolerance") != nil {
+		return advice + ", standardize the features, or add a penalty."
+	}
+	return advice + "."
+}
+
 // MaxIterations is the most iterations that the training takes, 0 where nobody
 // knows.
 func (j *Job) MaxIterations() int { return j.Plan.MaxIterations }

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 var one = familytest.Spread{Nodes: 1, Threads: 1}
@@ -265,6 +266,38 @@ func TestMonotone(t *testing.T) {
 					t.Errorf("x%d has no effect", j)
 				}
 			}
+		}
+	}
+}
+
+// TestMonotoneByName: constraints of named columns are those of a list, the others having
+// none.
+func TestMonotoneByName(t *testing.T) {
+	d := someRows(52, 600, 4, nil, 0)
+	train := func(constraints any) ([]byte, error) {
+		r, err := familytest.Train(t, Boosted, d, one, "n_estimators", 5, "monotone_constraints", constraints)
+		if err != nil {
+			return nil, err
+		}
+		return r.Bytes, nil
+	}
+	want, err := train(numbers(0, -1, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := func(name string, c int64) types.Datum {
+		return types.Array{Elem: types.Text, Elems: []types.Datum{name, c}}
+	}
+	for _, given := range []any{`{"x1": -1, "x3": 1}`, `{"x3": 1, "x0": 0, "x1": -1}`, "(0, -1,0,1)",
+		types.Array{Elem: types.Text, Elems: []types.Datum{pair("x1", -1), pair("x3", 1)}}} {
+		if got, err := train(given); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%v: another model than that of a list, error %v", given, err)
+		}
+	}
+	for given, code := range map[string]pgerr.Code{`{"x9": 1}`: pgerr.UndefinedColumn, `{"x1": 2}`: pgerr.InvalidParameterValue, `{"x1": 1, "x1": 1}`: pgerr.InvalidParameterValue,
+		`{"x1": "up"}`: pgerr.InvalidParameterValue, "(1, 0)": pgerr.InvalidParameterValue, "(1, 0, x, 0)": pgerr.InvalidParameterValue, "x1": pgerr.InvalidParameterValue} {
+		if _, err := train(given); !pgerr.Is(err, code) {
+			t.Errorf("%s: %v, not %s", given, err, code)
 		}
 	}
 }

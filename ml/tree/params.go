@@ -1,8 +1,12 @@
 package tree
 
 import (
+	"iter"
 	"math"
+	"slices"
+	"strconv"
 
+	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -39,8 +43,8 @@ var boostedOptions = []*family.Option{
 	optMinGain,
 	{Names: []string{"early_stopping_rounds", "early_stopping_round", "n_iter_no_change"}, Type: "integer", Default: "none",
 		Doc: "End after as many rounds in which the loss of the held out rows did not improve. The best round is kept. It needs held out rows.", Read: family.Integer(1, 100000)},
-	{Names: []string{"monotone_constraints", "monotonic_cst"}, Type: "list of integers", Default: "none",
-		Doc: "For each feature of the query in its order 1 if predictions must not fall where it grows, -1 if they must not rise, 0 for neither.", Read: family.Integers(-1, 1)},
+	{Names: []string{"monotone_constraints", "monotonic_cst"}, Type: "list of integers, or of columns with one each", Default: "none",
+		Doc: "For each feature of the query in its order 1 if predictions must not fall where it grows, -1 if they must not rise, 0 for neither; or for those that are named: `'{\"income\": 1, \"age\": -1}'` or `[('income', 1), ('age', -1)]`.", Read: family.IntegersByName(-1, 1)},
 	{Names: []string{"booster_type", "booster"}, Type: "text", Doc: "Not supported: trees are all there is."},
 	{Names: []string{"tree_method"}, Type: "text", Doc: "Not supported: histograms are all there is."},
 	{Names: []string{"colsample_bylevel", "colsample_bynode"}, Type: "number", Doc: "Not supported yet."},
@@ -103,10 +107,11 @@ type params struct {
 	subsample, bycols   float64
 	minChild            float64
 	l1, l2, minGain     float64
-	patience            int     // 0: none
-	monotone            []int8  // by input column
-	features            string  // of a forest: a word, or
-	featureNum          float64 // a number or a share
+	patience            int             // 0: none
+	monotone            []int8          // by input column
+	monotoneOf          map[string]int8 // by its name
+	features            string          // of a forest: a word, or
+	featureNum          float64         // a number or a share
 	bootstrap, classify bool
 }
 
@@ -133,6 +138,10 @@ func newParams(o *family.Values, forest, classify bool) *params {
 		for _, c := range o.Floats("monotone_constraints", nil) {
 			p.monotone = append(p.monotone, int8(c))
 		}
+		p.monotoneOf = map[string]int8{}
+		for name, c := range namedConstraints(o) {
+			p.monotoneOf[name] = c
+		}
 	}
 	if p.depth == 0 {
 		p.depth = deepest
@@ -156,11 +165,45 @@ func (p *params) maxFeatures(n int) int {
 	return min(max(k, 1), n)
 }
 
+const monotoneOption = "monotone_constraints"
+
+// namedConstraints are the constraints that the statement gives by column.
+func namedConstraints(o *family.Values) iter.Seq2[string, int8] {
+	return func(yield func(string, int8) bool) {
+		for list := o.Texts(monotoneOption, nil); len(list) >= 2; list = list[2:] {
+			c, _ := strconv.ParseInt(list[1], 10, 8) // as IntegersByName wrote it
+			if !yield(list[0], int8(c)) {
+				return
+			}
+		}
+	}
+}
+
+// constraint is that of the query's column k, of this name.
+func (p *params) constraint(k int, name string) int8 {
+	if k < len(p.monotone) {
+		return p.monotone[k]
+	}
+	return p.monotoneOf[name]
+}
+
 // checkMonotone checks the constraints against the features.
 func checkMonotone(r *family.Request) error {
-	const name = "monotone_constraints"
-	list := r.Options.Floats(name, nil)
+	const name = monotoneOption
 	if !r.Options.Given(name) {
+		return nil
+	}
+	for column, c := range namedConstraints(r.Options) {
+		k := slices.IndexFunc(r.Columns, func(x dataset.Column) bool { return x.Name == column })
+		switch {
+		case k < 0:
+			return pgerr.New(pgerr.UndefinedColumn, "option %q constrains column %q, which is not a feature", name, column).At(r.Options.Pos(name))
+		case c != 0 && !isOrdered(r.Columns[k].Type):
+			return pgerr.New(pgerr.InvalidParameterValue, "option %q constrains column %q, which is not a number", name, column).At(r.Options.Pos(name))
+		}
+	}
+	list := r.Options.Floats(name, nil)
+	if list == nil {
 		return nil
 	}
 	if len(list) != len(r.Columns) {

@@ -44,8 +44,8 @@ func newProblem(s *family.Setup, forest bool) *problem {
 		p.names = append(p.names, sl.Column)
 		p.direction = append(p.direction, 0)
 		for k, c := range f.Cols {
-			if c.Name == sl.Column && k < len(p.monotone) {
-				p.direction[i] = p.monotone[k]
+			if c.Name == sl.Column {
+				p.direction[i] = p.constraint(k, c.Name)
 			}
 		}
 	}

@@ -132,12 +132,12 @@ type ModelWindows struct {
 	Length, Stride       int
 }
 
-// Tasks by which predictions are compared with a target, or, of times to an event,
-// are not.
+// Tasks that differ in what an evaluation measures.
 const (
 	TaskRegression     = "regression"
 	TaskClassification = "classification"
 	TaskTimeToEvent    = "time-to-event"
+	TaskClustering     = "clustering"
 )
 
 // ModelFeature is an input column of a model, or a column of its predictions.

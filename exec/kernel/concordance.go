@@ -1,0 +1,81 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+	"unsafe"
+)
+
+// Survival is a row: when its event happened, or until when it had not.
+type Survival struct {
+	Time   float64
+	Event  bool
+	Risk   float64
+	Weight float64
+}
+
+// ConcordanceBytes is the memory of so many rows and of their Concordance.
+func ConcordanceBytes(rows int64) int64 {
+	return rows * int64(unsafe.Sizeof(Survival{})+2*unsafe.Sizeof(float64(0)))
+}
+
+// Concordance is Harrell's index (Harrell et al. 1982): of the pairs of rows of
+// which it is known whose event came first, the share in which that row has the
+// greater risk, ties of risk counting half. A pair counts w·w of its weights. ok is
+// false where no pair can be compared. Of two rows with the same time only an event
+// and one that had none can be. It puts rows in an order of its own.
+func Concordance(rows []Survival) (v float64, ok bool) {
+	slices.SortFunc(rows, func(a, b Survival) int { // whatever order they came in
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Risk, b.Risk), cmp.Compare(a.Weight, b.Weight))
+	})
+	risks := make([]float64, len(rows))
+	for i, r := range rows {
+		risks[i] = r.Risk
+	}
+	slices.Sort(risks)
+	risks = slices.Compact(risks)
+	later := make(sums, len(risks)+1) // weights of rows that lasted longer, by risk
+	var all, concordant, pairs float64
+	for from := 0; from < len(rows); {
+		to := from
+		for to < len(rows) && rows[to].Time == rows[from].Time {
+			to++
+		}
+		for pass := range 3 { // those without an event, the pairs, those with one
+			for _, r := range rows[from:to] {
+				at, _ := slices.BinarySearch(risks, r.Risk)
+				switch {
+				case pass != 1 && r.Event == (pass == 2):
+					later.add(at, r.Weight)
+					all += r.Weight
+				case pass == 1 && r.Event:
+					below, upTo := later.below(at), later.below(at+1)
+					concordant += float64(r.Weight * (below + float64(0.5*(upTo-below))))
+					pairs += float64(r.Weight * all)
+				}
+			}
+		}
+		from = to
+	}
+	if pairs == 0 {
+		return 0, false
+	}
+	return concordant / pairs, true
+}
+
+// sums are numbers whose first so many are added up quickly (Fenwick 1994).
+type sums []float64
+
+func (s sums) add(i int, v float64) {
+	for i++; i < len(s); i += i & -i {
+		s[i] += v
+	}
+}
+
+// below is the sum of the first n.
+func (s sums) below(n int) (v float64) {
+	for ; n > 0; n -= n & -n {
+		v += s[n]
+	}
+	return v
+}

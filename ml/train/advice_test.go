@@ -1,0 +1,25 @@
+package train
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/families"
+	"github.com/tributarydb/tributary/ml/family"
+)
+
+// TestAdvice: a training that ran out of iterations is told of options that its family
+// has, by the names that the manual has first.
+func TestAdvice(t *testing.T) {
+	for _, f := range families.All {
+		j := &Job{Family: f}
+		advice := j.Advice()
+		_, name, raise := strings.Cut(strings.TrimSuffix(strings.Split(advice, ",")[0], "."), "Raise ")
+		if raise != (family.Find(f.Options(), "max_iterations") != nil) || raise && family.Find(f.Options(), name).Names[0] != name {
+			t.Errorf("%s: %s", f.Info().Name, advice)
+		}
+		if strings.Contains(advice, "penalty") && family.Find(f.Options(), "l2_reg") == nil {
+			t.Errorf("%s has no penalty: %s", f.Info().Name, advice)
+		}
+	}
+}
