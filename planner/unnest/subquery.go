@@ -454,11 +454,26 @@ func rowNumber(r *rule.Run, n plan.Node, by []expr.Expr, order []expr.Order, tie
 	return w, col
 }
 
+// checkedCount is a count that comes with the rows, by a function that refuses a
+// negative one: a constant is looked at where it is used.
+func checkedCount(r *rule.Run, name string, count expr.Expr) expr.Expr {
+	if count == nil || rewrite.IsConstant(count) {
+		return count
+	}
+	f := rewrite.Function(name, types.Int8OID)
+	if f == nil {
+		r.Fail(rule.Internal("function %s(bigint) is not known", name))
+		return count
+	}
+	return rewrite.CallOf(f, "", count)
+}
+
 // betweenRows gives the conditions that LIMIT and OFFSET put on a row's number.
 // A NULL count or offset is none.
 func betweenRows(r *rule.Run, num plan.Column, count, offset expr.Expr) []expr.Expr {
 	var conds []expr.Expr
 	n := rewrite.ColOf(num)
+	count, offset = checkedCount(r, "limit_count", count), checkedCount(r, "offset_count", offset)
 	orNull := func(e, cond expr.Expr) expr.Expr {
 		if c, ok := e.(*expr.Const); ok && c.Val != nil {
 			return cond

@@ -215,6 +215,17 @@ func addSystem(t function.Table) {
 		}
 		return true, nil
 	})))
+	for _, c := range []struct {
+		id, word string
+		code     pgerr.Code
+	}{{"limit_count(int8)", "LIMIT", pgerr.InvalidRowCountInLimit}, {"offset_count(int8)", "OFFSET", pgerr.InvalidRowCountInOffset}} {
+		t.Put(c.id, function.Always(function.Try1(func(_ *function.Call, n int64) (int64, error) {
+			if n < 0 {
+				return 0, pgerr.New(c.code, "%s must not be negative", c.word)
+			}
+			return n, nil
+		})))
+	}
 	t.Put("pg_sleep(float8)", function.Always(function.Try1(func(c *function.Call, s float64) (types.Datum, error) { return nil, sleep(c.Ctx, s) })))
 	t.Put("pg_sleep_for(interval)", function.Always(function.Try1(func(c *function.Call, iv datetime.Interval) (types.Datum, error) {
 		return nil, sleep(c.Ctx, float64(iv.Micros)/1e6+float64(iv.Days)*86400+float64(iv.Months)*30*86400)
