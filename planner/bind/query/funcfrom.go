@@ -343,6 +343,15 @@ func sourceArgs(sc *scope.Scope, name string, fc *ast.FuncCall) ([]plan.Arg, boo
 	return args, true, nil
 }
 
+func hasParam(e expr.Expr) (found bool) {
+	expr.Walk(e, func(x expr.Expr) bool {
+		_, param := x.(*expr.Param)
+		found = found || param
+		return !found
+	})
+	return found
+}
+
 // ConstArg evaluates an argument that must be constant.
 func ConstArg(b *scope.Binder, e expr.Expr, name string, n ast.Node) (types.Datum, types.Type, error) {
 	if !typing.IsUnknown(e) || typing.IsNullConst(e) {
@@ -368,6 +377,10 @@ func ConstArg(b *scope.Binder, e expr.Expr, name string, n ast.Node) (types.Datu
 			a.Elems = append(a.Elems, d)
 		}
 		return a, x.Typ, nil
+	}
+	if hasParam(e) {
+		return nil, types.Type{}, pgerr.Unsupported("the arguments of %s cannot be parameters", name).
+			WithDetail("Which columns it has follows from them, and is told before they are known.").WithHint("Write the value into the statement.").At(b.PosExpr(n))
 	}
 	local := false
 	b.EachCol(e, func(expr.ColID) { local = true })
