@@ -22,6 +22,7 @@ import (
 //	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score, ml_classification
 //	ranked      scores by label                   roc_auc
 //	logLoss     sums by label                     log_loss
+//	classLoss   sums                              log_loss of classes
 func metric(name string, args []types.Type) Agg {
 	switch name {
 	case "mean_absolute_error", "root_mean_squared_error", "r2_score":
@@ -35,6 +36,9 @@ func metric(name string, args []types.Type) Agg {
 		r.ofLabels = labelsOf(args[0])
 		return r
 	case "log_loss":
+		if len(args) == 3 {
+			return &classLoss{ofLabels: labelsOf(args[0])}
+		}
 		l := &logLoss{}
 		l.ofLabels = labelsOf(args[0])
 		return l

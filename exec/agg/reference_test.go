@@ -27,6 +27,8 @@ func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 		return int64(len(rows))
 	case name == "concordance_index":
 		return concordanceReference(rows)
+	case name == "log_loss" && len(s.ts) == 3:
+		return classLossReference(s.ts[0], rows)
 	case isMetric(name):
 		return metricReference(t, name, s.ts[0], rows)
 	case len(s.ts) == 2 && s.ts[0].OID == types.Float8OID && (strings.HasPrefix(name, "regr_") || strings.HasPrefix(name, "co")):
@@ -439,9 +441,45 @@ func isMetric(name string) bool {
 	return false
 }
 
+// someClasses are labels as texts, but for one.
+var someClasses = []string{"0", "no", "1", "yes"}
+
+// classLossReference looks each label up among the classes.
+func classLossReference(ty types.Type, rows []types.Row) types.Datum {
+	var loss, n float64
+	for _, r := range rows {
+		if slices.ContainsFunc(r, isNull) {
+			continue
+		}
+		p := 0.0
+		given := r[1].(types.Array).Elems
+		if at := slices.Index(someClasses, types.TextOf(ty, r[0], types.DefaultEnv)); at >= 0 && at < len(given) {
+			p = given[at].(float64)
+		}
+		loss -= math.Log(min(max(p, 0x1p-52), 1-0x1p-52))
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	return loss / n
+}
+
 // metricValue gives two classes, and scores between 0 and 1 that tie.
 func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 	switch {
+	case k == 1 && ty.IsArray():
+		a := types.Array{Elem: types.Float8}
+		for range r.Intn(2) + len(someClasses) - 1 {
+			a.Elems = append(a.Elems, float64(r.Intn(9))/8)
+		}
+		return a
+	case k == 2:
+		a := types.Array{Elem: types.Text}
+		for _, c := range someClasses {
+			a.Elems = append(a.Elems, c)
+		}
+		return a
 	case k == 1 && (name == "roc_auc" || name == "log_loss"), strings.HasSuffix(name, "error"), name == "r2_score", name == "ml_regression":
 		return float64(r.Intn(9)) / 8
 	case ty.OID == types.BoolOID:
@@ -454,12 +492,14 @@ func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 	return int64(r.Intn(2))
 }
 
+func isNull(d types.Datum) bool { return d == nil }
+
 // concordanceReference looks at all pairs.
 func concordanceReference(rows []types.Row) types.Datum {
 	var good, all float64
 	for _, a := range rows {
 		for _, b := range rows {
-			if slices.Contains(a, nil) || slices.Contains(b, nil) || !a[1].(bool) {
+			if slices.ContainsFunc(a, isNull) || slices.ContainsFunc(b, isNull) || !a[1].(bool) {
 				continue
 			}
 			ta, tb, ra, rb := a[0].(float64), b[0].(float64), a[2].(float64), b[2].(float64)

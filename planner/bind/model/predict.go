@@ -436,8 +436,8 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 		}
 	}
 	a := &plan.Aggregate{Input: node}
-	add := func(fun string, arg expr.Expr) (plan.Column, error) {
-		inv := &typing.Invocation{Name: fun, Args: []expr.Expr{truth, arg}, Names: make([]string, 2)}
+	add := func(fun string, more ...expr.Expr) (plan.Column, error) {
+		inv := &typing.Invocation{Name: fun, Args: append([]expr.Expr{truth}, more...), Names: make([]string, 1+len(more))}
 		c, err := b.Resolve(inv)
 		if err != nil {
 			return plan.Column{}, err
@@ -465,7 +465,11 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 	var ofProba []plan.Column
 	if proba != nil {
 		for _, fun := range []string{"log_loss", "roc_auc"} {
-			c, err := add(fun, proba)
+			args := []expr.Expr{proba}
+			if fun == "log_loss" && len(m.v.Classes) > 2 {
+				args = append(args, m.classArray())
+			}
+			c, err := add(fun, args...)
 			switch {
 			case err == nil:
 				ofProba = append(ofProba, c)
@@ -492,6 +496,16 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 		}
 	}
 	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
+}
+
+// classArray are the classes as texts, in the order of the probabilities.
+func (m *model) classArray() *expr.Const {
+	a := types.Array{Elem: types.Text}
+	for _, c := range m.v.Classes {
+		a.Elems = append(a.Elems, c)
+	}
+	t, _ := types.ArrayOf(types.Text)
+	return &expr.Const{Val: a, Typ: t}
 }
 
 // knowsAll tells that there is no label that the model does not know: of a boolean,

@@ -82,10 +82,15 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 		row := []string{lex.QuoteLiteral(p.v.Target[0]), none + "[]", none, none, none + "[]"}
 		if classifies(p.v) {
 			row[1] = sum("ml_classification", p.v.Outputs[0].Name, cast)
+			score := "predicted_" + p.v.Target[0] + "_proba"
 			for k, f := range []string{"log_loss", "roc_auc"} {
 				if measures(sc.Binder, f, p) {
-					row[2+k] = sum(f, "predicted_"+p.v.Target[0]+"_proba", "")
+					row[2+k] = sum(f, score, "")
 				}
+			}
+			if len(p.v.Classes) > 2 && measures(sc.Binder, "log_loss", p, p.classArray()) {
+				sums = append(sums, fmt.Sprintf("log_loss(%s, q.%s, ARRAY[%s]) AS log_loss%d", t, lex.QuoteIdent(score), quoted(p.v.Classes), i))
+				row[2] = fmt.Sprintf("s.log_loss%d", i)
 			}
 			if check := checkTarget(sc.Binder, p, t, i); check != "" {
 				sums = append(sums, fmt.Sprintf("count(%s) AS n%d, %s", t, i, check))
@@ -118,13 +123,13 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 
 // measures tells whether there is an aggregate of labels of a target and their
 // probabilities.
-func measures(b *scope.Binder, f string, m *model) bool {
+func measures(b *scope.Binder, f string, m *model, more ...expr.Expr) bool {
 	label := m.v.TargetType
 	if b.IsEnum(label.OID) {
 		label = types.Text
 	}
-	args := []expr.Expr{&expr.Const{Typ: label}, &expr.Const{Typ: predictType(m.v, expr.PredictProba, 0)}}
-	_, err := b.Resolve(&typing.Invocation{Name: f, Args: args, Names: make([]string, 2)})
+	args := append([]expr.Expr{&expr.Const{Typ: label}, &expr.Const{Typ: predictType(m.v, expr.PredictProba, 0)}}, more...)
+	_, err := b.Resolve(&typing.Invocation{Name: f, Args: args, Names: make([]string, len(args))})
 	return err == nil
 }
 
@@ -138,11 +143,15 @@ func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	default:
 		return ""
 	}
-	var list []string
-	for _, c := range m.v.Classes {
-		list = append(list, lex.QuoteLiteral(c))
+	return fmt.Sprintf("count(*) FILTER (WHERE %s::text IN (%s)) AS k%d", label, quoted(m.v.Classes), i)
+}
+
+func quoted(texts []string) string {
+	list := make([]string, len(texts))
+	for i, c := range texts {
+		list[i] = lex.QuoteLiteral(c)
 	}
-	return fmt.Sprintf("count(*) FILTER (WHERE %s::text IN (%s)) AS k%d", label, strings.Join(list, ", "), i)
+	return strings.Join(list, ", ")
 }
 
 // confusionTargets binds ml.confusion_matrix('model', (query)): labels as text, for
