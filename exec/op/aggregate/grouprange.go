@@ -22,6 +22,14 @@ type groupRange struct {
 // rangeSpread is how many numbers there may be in the range for each group.
 const rangeSpread = 16
 
+// firstSpread is rangeSpread for a table's first keys: in the rows that a join gives the
+// numbers come in no order, so the first batch has few of many, and the next ones more.
+const firstSpread = 8 * rangeSpread
+
+// firstRows is how many keys of a table there must be for firstSpread: of few there may
+// be no more.
+const firstRows = 4096
+
 // rangeShift cuts keys into the blocks by which threads divide groups.
 const rangeShift = 12
 
@@ -107,8 +115,11 @@ func (r *groupRange) cover(lo, hi int64, groups int, grant func(bytes int64) boo
 		}
 		lo, hi = min(lo, r.base), max(hi, last)
 	}
-	span := uint64(hi) - uint64(lo)
-	if span >= rangeSpread*uint64(groups)+1024 {
+	span, spread := uint64(hi)-uint64(lo), uint64(rangeSpread)
+	if len(r.at) == 0 && groups >= firstRows {
+		spread = firstSpread
+	}
+	if span >= spread*uint64(groups)+1024 {
 		return false
 	}
 	// Room for more on the side to which it grew.
