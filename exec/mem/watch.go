@@ -17,7 +17,7 @@ import (
 func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 	const every = 50 * time.Millisecond
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	t := time.NewTicker(every)
 	defer t.Stop()
 	var cycle uint64
@@ -42,10 +42,10 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 		}
 		before = now
 		var held uint64 // from the system
-		for _, m := range s[2:] {
+		for _, m := range s[2:5] {
 			held += m.Value.Uint64()
 		}
-		if idle.after(int64(held) - now - share) {
+		if idle.after(int64(held)-now-share, s[5].Value.Uint64()) {
 			debug.FreeOSMemory()
 		}
 	}
@@ -54,7 +54,8 @@ func (p *Pool) Watch(stop <-chan struct{}, share int64) {
 // release decides when to give memory back, by what the heap holds of the
 // system's memory beyond all accounts at each look.
 type release struct {
-	looks int // in a row at which that was much
+	looks int    // in a row at which that was much
+	from  uint64 // what had been allocated at the first of them
 }
 
 const (
@@ -64,18 +65,24 @@ const (
 	releaseLooks = 200
 )
 
-// after takes how many bytes could go back now and tells whether to give them.
-func (r *release) after(spare int64) bool {
+// after takes how many bytes could go back now, and how many were ever allocated, and
+// tells whether to give them. What statements went through meanwhile came of the same
+// memory: where one follows another there is much to give at every look, and all of it
+// is about to be used.
+func (r *release) after(spare int64, allocated uint64) bool {
 	if spare < releaseBytes {
 		r.looks = 0
 		return false
+	}
+	if r.looks == 0 {
+		r.from = allocated
 	}
 	r.looks++
 	if r.looks < releaseLooks {
 		return false
 	}
 	r.looks = 0
-	return true
+	return allocated-r.from < uint64(spare)
 }
 
 // setBeyond says how many bytes are in use beyond the accounts. The pool keeps

@@ -6,9 +6,10 @@ import "testing"
 // statements that use much follow each other, and not all the time.
 func TestReleaseAfterUse(t *testing.T) {
 	var r release
+	allocated, each := uint64(0), uint64(0)
 	looks := func(spare int64, n int) (given int) {
 		for range n {
-			if r.after(spare) {
+			if allocated += each; r.after(spare, allocated) {
 				given++
 			}
 		}
@@ -27,5 +28,17 @@ func TestReleaseAfterUse(t *testing.T) {
 	}
 	if n := looks(3*releaseBytes, 2*releaseLooks); n != 2 {
 		t.Errorf("given back %d times in %d looks", n, 2*releaseLooks)
+	}
+	each = 1 << 10
+	if n := looks(3*releaseBytes, 2*releaseLooks); n != 2 {
+		t.Errorf("given back %d times beside what the node does by itself", n)
+	}
+	each = 4 * releaseBytes / releaseLooks
+	if n := looks(3*releaseBytes, 5*releaseLooks); n != 0 {
+		t.Errorf("given back %d times what statements go through", n)
+	}
+	each = 0
+	if n := looks(3*releaseBytes, releaseLooks); n != 1 {
+		t.Errorf("given back %d times after the last of them", n)
 	}
 }

@@ -32,6 +32,7 @@ type builder struct {
 	dict   *dictionary // nil: plain strings
 	index  []int32
 	sketch sketch
+	once   once
 }
 
 type layoutForm uint8
@@ -64,7 +65,7 @@ func newBuilder(num int16, t types.Type) *builder {
 
 // bytes is what the builder holds, allocated or not yet written.
 func (b *builder) bytes() int64 {
-	n := int64(cap(b.data)) + 4*int64(cap(b.offs)+cap(b.index)) + int64(cap(b.valid)) + b.heldBytes
+	n := int64(cap(b.data)) + 4*int64(cap(b.offs)+cap(b.index)) + int64(cap(b.valid)) + b.heldBytes + b.once.bytes()
 	if b.dict != nil {
 		n += b.dict.bytes()
 	}
@@ -228,7 +229,7 @@ func (b *builder) expand() {
 
 // restart makes the builder ready for a new segment.
 func (b *builder) restart() {
-	b.sketch = sketch{}
+	b.sketch, b.once = sketch{}, once{}
 	if b.form == stringForm {
 		b.dict = newDictionary()
 	}

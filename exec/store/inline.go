@@ -34,8 +34,11 @@ func (w *Writer) inline() *catalog.Segment {
 		if seg.Rows > 1 {
 			c.sketch.observe(arrs[i])
 			z.Distinct = min(c.sketch.estimate(), seg.Rows-z.Nulls)
+			c.once.observe(c.typ, arrs[i])
+			z.Unique = c.once.known()
 		} else {
 			z.Distinct = seg.Rows - z.Nulls
+			z.Unique = z.Nulls == 0
 		}
 		seg.Zones = append(seg.Zones, z)
 		cols.Nums, cols.Types = append(cols.Nums, c.num), append(cols.Types, c.typ)
@@ -120,6 +123,7 @@ func InlineOf(cols []WriterColumn, b *batch.Batch) (seg *catalog.Segment, ok boo
 	for i, c := range cols {
 		z := bounds(c.Num, c.Type, b.Cols[i])
 		z.Distinct = seg.Rows - z.Nulls
+		z.Unique = seg.Rows == 1 && z.Nulls == 0
 		seg.Zones = append(seg.Zones, z)
 		ic.Nums, ic.Types = append(ic.Nums, c.Num), append(ic.Types, c.Type)
 	}

@@ -161,6 +161,7 @@ func (w *Writer) writePiece(ctx context.Context, b *batch.Batch) error {
 func (w *Writer) shed() {
 	for _, c := range w.cols {
 		c.take()
+		c.once.giveUp()
 	}
 }
 
@@ -215,6 +216,10 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 		arr := c.array()
 		g.Zones = append(g.Zones, bounds(c.num, c.typ, arr))
 		c.sketch.observe(arr)
+		if more := c.once.room(c.typ, arr); more > 0 && w.charge(more) != nil {
+			c.once.giveUp()
+		}
+		c.once.observe(c.typ, arr)
 		ch, err := w.file.writeArray(arr, w.o.Compress)
 		if err != nil {
 			return err
@@ -240,6 +245,7 @@ func (w *Writer) flushGroup(ctx context.Context) error {
 func (w *Writer) endFile(ctx context.Context) error {
 	for i, c := range w.cols {
 		col := footerCol{Num: c.num, Type: c.typ, Zone: zoneOf(c.typ, c.num, w.foot.Groups, i, &c.sketch)}
+		col.Zone.Unique = c.once.known()
 		if c.dict != nil && c.dict.used {
 			ch, err := w.file.writeArray(c.dict.array(), w.o.Compress)
 			if err != nil {

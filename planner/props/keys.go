@@ -1,6 +1,8 @@
 package props
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/planner/expr"
@@ -171,6 +173,11 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 				out = append(out, k)
 			}
 		}
+		for _, c := range n.Cols {
+			if k := (plan.ColSet{c.ID: true}); t.Key(c.Num) && !containsKey(out, k) {
+				out = append(out, k)
+			}
+		}
 		if n.RowID != 0 {
 			out = append(out, plan.ColSet{n.RowID: true})
 		}
@@ -235,10 +242,13 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 			if n.Kind == plan.Inner && CoversKey(lk, boundBy(n, lcols)) {
 				out = append(out, rk...)
 			}
+			if n.Kind == plan.Inner && len(lk) > 0 && len(rk) > 0 {
+				out = append(append(out, exchanged(n, lk, rk)...), exchanged(n, rk, lk)...)
+			}
 			if len(out) == 0 && len(lk) > 0 && len(rk) > 0 {
 				out = append(out, rewrite.Union(lk[0], rk[0]))
 			}
-			return out
+			return fewKeys(out)
 		}
 	}
 	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
@@ -246,6 +256,69 @@ func UniqueKeys(n plan.Node, st Statistics) []plan.ColSet {
 	}
 	return nil
 }
+
+// maxKeys is how many keys of a join are looked at: those of its sides multiply.
+const maxKeys = 8
+
+// fewKeys drops keys that hold another, and all beyond maxKeys.
+func fewKeys(keys []plan.ColSet) []plan.ColSet {
+	var out []plan.ColSet
+	for _, k := range keys {
+		if len(out) < maxKeys && !CoversKey(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// exchanged gives keys of an inner join in which keys of the one side stand for columns
+// of the other that equal theirs: where names are a key of customers,
+//
+//	sales by customer and year ⋈ customers    has (customer, year), and (name, year)
+//
+// A row of other has one value in each of its columns, so its key determines them.
+func exchanged(j *plan.Join, keys, other []plan.ColSet) []plan.ColSet {
+	equal := plan.ColSet{} // columns of keys' side that equal a column of the other
+	bind := func(a, b expr.Expr) {
+		l, lok := rewrite.AsColumn(a)
+		r, rok := rewrite.AsColumn(b)
+		if lok && rok && sameValues(l.Typ, r.Typ) {
+			equal[l.ID], equal[r.ID] = true, true
+		}
+	}
+	for _, c := range rewrite.SplitAll(j.On) {
+		if l, r, ok := rewrite.Equality(c); ok {
+			bind(l, r)
+		}
+	}
+	for i := range j.LKeys {
+		bind(j.LKeys[i], j.RKeys[i])
+	}
+	var out []plan.ColSet
+	for _, k := range keys {
+		rest := plan.ColSet{}
+		for c := range k {
+			if !equal[c] {
+				rest[c] = true
+			}
+		}
+		if len(rest) == len(k) {
+			continue
+		}
+		for _, o := range other {
+			out = append(out, rewrite.Union(rest, o))
+		}
+	}
+	return out
+}
+
+func containsKey(keys []plan.ColSet, k plan.ColSet) bool {
+	return slices.ContainsFunc(keys, func(x plan.ColSet) bool { return maps.Equal(x, k) })
+}
+
+// sameValues tells of columns that are equal that one value of a has one of b: of text
+// and bpchar several texts may equal one.
+func sameValues(a, b types.Type) bool { return a.OID == b.OID || a.IsIntegral() && b.IsIntegral() }
 
 // boundBy gives the columns of one side of a join that equal something of the
 // other side.

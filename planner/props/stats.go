@@ -27,6 +27,29 @@ type TableStats struct {
 	load func(num int16) (ColStats, bool)
 	// notNull, where not nil, tells of constraints without loading.
 	notNull map[int16]bool
+	// proven tells whether the rows there are prove a column to be a key; nil where
+	// nothing is taken as proven by them. known has the answers.
+	proven func(num int16) bool
+	known  map[int16]bool
+}
+
+// Key tells whether no row of the snapshot has a column's value twice, nor NULL: by
+// constraint, or since the rows are such.
+func (t *TableStats) Key(num int16) bool {
+	for _, k := range t.Unique {
+		if len(k) == 1 && k[0] == num {
+			return true
+		}
+	}
+	if t.proven == nil {
+		return false
+	}
+	is, ok := t.known[num]
+	if !ok {
+		is = t.proven(num)
+		t.known[num] = is
+	}
+	return is
 }
 
 // Col gives a column's statistics.
@@ -78,7 +101,7 @@ func (e estimates) Table(oid types.OID) *TableStats {
 		return nil
 	}
 	c := *t
-	c.Cols = map[int16]ColStats{}
+	c.Cols, c.proven = map[int16]ColStats{}, nil
 	c.load = func(num int16) (ColStats, bool) {
 		cs, ok := t.Col(num)
 		cs.Bounds = false
@@ -114,7 +137,7 @@ func (st *stateStats) Table(oid types.OID) *TableStats {
 }
 
 func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
-	t := &TableStats{Cols: map[int16]ColStats{}}
+	t := &TableStats{Cols: map[int16]ColStats{}, known: map[int16]bool{}}
 	live := rel.Live()
 	var segs []*catalog.Segment
 	if m != nil {
@@ -143,6 +166,10 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
 		}
 	}
 	t.notNull = notNull
+	t.proven = func(num int16) bool {
+		c := rel.ColumnNum(num)
+		return c != nil && allDifferent(*c, segs)
+	}
 	t.load = func(num int16) (ColStats, bool) {
 		c := rel.ColumnNum(num)
 		if c == nil {
@@ -151,14 +178,41 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
 		cs := columnStats(*c, segs)
 		cs.NotNull = notNull[num]
 		cs.Type = c.Type
-		for _, k := range t.Unique {
-			if len(k) == 1 && k[0] == num {
-				cs.NDV = t.Rows
-			}
+		if t.Key(num) {
+			cs.NDV = t.Rows
 		}
 		return cs, true
 	}
 	return t
+}
+
+// allDifferent tells whether no two rows of the segments have the same value in a
+// column, and none NULL: no two of a segment do, and the segments' ranges lie apart.
+func allDifferent(c catalog.Column, segs []*catalog.Segment) bool {
+	var zones []catalog.Zone
+	for _, s := range segs {
+		if s.Rows == 0 {
+			continue
+		}
+		i := slices.IndexFunc(s.Zones, func(z catalog.Zone) bool { return z.Column == c.Num })
+		if i < 0 || !s.Zones[i].Unique {
+			return false
+		}
+		zones = append(zones, s.Zones[i])
+	}
+	if len(zones) < 2 {
+		return len(zones) == 1
+	}
+	if slices.ContainsFunc(zones, func(z catalog.Zone) bool { return z.Min == nil || z.Max == nil }) {
+		return false
+	}
+	slices.SortFunc(zones, func(a, b catalog.Zone) int { return types.Compare(c.Type, a.Min, b.Min) })
+	for i := 1; i < len(zones); i++ {
+		if types.Compare(c.Type, zones[i-1].Max, zones[i].Min) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 type zoneRow struct {

@@ -71,6 +71,47 @@ func TestTableStatsKeys(t *testing.T) {
 	}
 }
 
+// TestProvenKeys: a column is a key where no segment has a value twice and their ranges
+// are apart, and never for plans that are kept.
+func TestProvenKeys(t *testing.T) {
+	rel := &catalog.Relation{Columns: []catalog.Column{{Name: "a", Num: 1, Type: types.Int8}}}
+	once := func(lo, hi int64) *catalog.Segment {
+		return &catalog.Segment{Rows: 10, Zones: []catalog.Zone{{Column: 1, Min: lo, Max: hi, Distinct: 10, Unique: true}}}
+	}
+	for _, c := range []struct {
+		name string
+		segs []*catalog.Segment
+		key  bool
+	}{
+		{"none", nil, false},
+		{"one", []*catalog.Segment{once(1, 10)}, true},
+		{"not known", []*catalog.Segment{{Rows: 10, Zones: []catalog.Zone{zone(1, 10, 0, 10)}}}, false},
+		{"apart", []*catalog.Segment{once(21, 30), once(1, 10), once(11, 20)}, true},
+		{"one of them not known", []*catalog.Segment{once(1, 10), {Rows: 10, Zones: []catalog.Zone{zone(11, 20, 0, 10)}}}, false},
+		{"they touch", []*catalog.Segment{once(10, 20), once(1, 10)}, false},
+		{"one within another", []*catalog.Segment{once(1, 100), once(10, 20)}, false},
+		{"no bounds", []*catalog.Segment{once(1, 10), {Rows: 1, Zones: []catalog.Zone{{Column: 1, Unique: true}}}}, false},
+		{"an empty one", []*catalog.Segment{once(1, 10), {}}, true},
+		{"older than the column", []*catalog.Segment{once(1, 10), {Rows: 10, Zones: []catalog.Zone{{Column: 2, Unique: true}}}}, false},
+	} {
+		st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{c.segs}})
+		if got := st.Key(1); got != c.key {
+			t.Errorf("%s: a key: %v", c.name, got)
+		}
+		scan := &plan.Scan{Table: 1, Cols: []plan.Column{{ID: 7, Num: 1, Type: types.Int8}}}
+		if got := len(UniqueKeys(scan, given{st})); got > 0 != c.key {
+			t.Errorf("%s: %d keys of a scan", c.name, got)
+		}
+		if len(UniqueKeys(scan, Estimates(given{st}))) > 0 {
+			t.Errorf("%s: the rows there are taken for those there will be", c.name)
+		}
+	}
+}
+
+type given struct{ t *TableStats }
+
+func (g given) Table(types.OID) *TableStats { return g.t }
+
 // TestJoinDomain: conditions that leave few keys of a table leave few of the rows that
 // refer to them, however few keys those have.
 func TestJoinDomain(t *testing.T) {

@@ -87,6 +87,32 @@ func TestEarlyAggregation(t *testing.T) {
 	}
 }
 
+// TestWholeBelow: a grouping is done whole below joins where a key of what they bring is
+// among its keys, and else not: two rows of s may have one w.
+func TestWholeBelow(t *testing.T) {
+	w := plantest.Small(t)
+	for sql, whole := range map[string]bool{
+		"SELECT s.k, s.w, count(*), sum(t.d), min(t.c) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w":                                             true,
+		"SELECT s.w, u.x, sum(u.x) FILTER (WHERE u.x > 2), s.k + 1 FROM u JOIN s ON u.a = s.k GROUP BY s.w, s.k, u.x":                            true,
+		"SELECT s.k, r.w, sum(t.d) + 1 FROM t JOIN s ON t.b = s.k JOIN s r ON s.v = r.k GROUP BY s.k, r.w":                                       true,
+		"SELECT s.w, count(*), sum(t.d) FROM t JOIN s ON t.b = s.k GROUP BY s.w":                                                                 false,
+		"SELECT s.k, s.w, sum(CASE WHEN s.v > 2 THEN t.b END), sum(CASE WHEN s.v < 2 THEN t.b END) FROM t JOIN s ON t.b = s.k GROUP BY s.k, s.w": false,
+		"SELECT s.k, count(*), sum(t.d) FROM t LEFT JOIN s ON t.b = s.k GROUP BY s.k":                                                            false, // many b that s lacks
+	} {
+		for seed := range int64(20) {
+			equivalent(t, w, randomTables(w, rand.New(rand.NewSource(seed))), sql, 2*seed+1)
+		}
+		o, err := w.Optimize(t, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, err := runStaged(w, randomTables(w, rand.New(rand.NewSource(1))), o, 1, true)
+		if text = strings.ToLower(text); err != nil || whole == strings.Contains(text, "final") || whole != (strings.Index(text, "join") < strings.Index(text, "aggregate")) {
+			t.Errorf("%s\nwhole below: not %v, %v\n%s", sql, whole, err, text)
+		}
+	}
+}
+
 // randomSeeds is how many random queries are run.
 const randomSeeds = 60
 

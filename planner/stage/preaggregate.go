@@ -277,8 +277,7 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 	if at == nil || work < earlyRows && !p.always {
 		return n
 	}
-	path, by := at.path, at.by
-	last := path[len(path)-1]
+	by, last := at.by, at.path[len(at.path)-1]
 	in := last.n.Children()[last.side]
 	partial := &plan.Aggregate{Input: in, Groups: at.keys, Phase: plan.AggPartial}
 	from := make([]int, len(calls)) // the states of each
@@ -295,8 +294,23 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 		}
 	}
 	partial.Rows = p.rows(&plan.Aggregate{Input: in, Groups: partial.Groups})
-	states := partial.Schema()[len(partial.Groups):]
-	node := plan.Node(partial)
+	if whole := p.wholeBelow(n, calls, at.path, partial, from); whole != nil {
+		return whole
+	}
+	final := *n
+	final.Input, final.Phase = carried(at.path, partial, partial.Schema()[len(partial.Groups):]), plan.AggFinal
+	final.Aggs = slices.Clone(n.Aggs)
+	final.States = make([]expr.ColID, len(calls))
+	for i, c := range calls {
+		final.Aggs[i].Call.Filter = c.when
+		final.States[i] = partial.States[from[i]]
+	}
+	return &final
+}
+
+// carried puts the nodes of a path back above node, which give cols of it beside what
+// is read of them.
+func carried(path []earlyStep, node plan.Node, cols []plan.Column) plan.Node {
 	for i := len(path) - 1; i >= 0; i-- {
 		kids := slices.Clone(path[i].n.Children())
 		kids[path[i].side] = node
@@ -307,23 +321,13 @@ func (p *placer) begun(n *plan.Aggregate, calls []earlyCall, at *earlyPlace, wor
 					m.Items = append(m.Items, it)
 				}
 			}
-			for _, c := range states {
-				m.Items = append(m.Items, plan.Item{Col: c, Expr: &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}})
-			}
+			m.Items = append(m.Items, rewrite.PassItems(cols)...)
 			node = m
 			continue
 		}
 		node = path[i].n.WithChildren(kids)
 	}
-	final := *n
-	final.Input, final.Phase = node, plan.AggFinal
-	final.Aggs = slices.Clone(n.Aggs)
-	final.States = make([]expr.ColID, len(calls))
-	for i, c := range calls {
-		final.Aggs[i].Call.Filter = c.when
-		final.States[i] = partial.States[from[i]]
-	}
-	return &final
+	return node
 }
 
 // sideOf is the input of a join that has all arguments, where each of its rows

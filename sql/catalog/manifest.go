@@ -51,6 +51,8 @@ type Zone struct {
 	Min, Max types.Datum // nil where not known or all NULL
 	Nulls    int64
 	Distinct int64 // estimate; 0 where not known
+	// Unique says that no value is NULL or there twice; false where not known.
+	Unique bool
 }
 
 // Live is the number of rows that are not deleted.

@@ -14,13 +14,22 @@ import (
 // one, without hashes or comparisons. It is for keys that lie close together,
 // as the numbers of orders and customers do, and is given up when they do not.
 type groupRange struct {
-	base int64
-	at   []uint32 // by key - base: group+1, 0 none
-	null uint32   // group+1 of NULL
+	base   int64
+	at     []uint32 // by key - base: group+1, 0 none
+	lo, hi int64    // the least and the greatest key, there being any in at
+	null   uint32   // group+1 of NULL
 }
 
 // rangeSpread is how many numbers there may be in the range for each group.
 const rangeSpread = 16
+
+// firstSpread is rangeSpread for a table's first keys: in the rows that a join gives the
+// numbers come in no order, so the first batch has few of many, and the next ones more.
+const firstSpread = 8 * rangeSpread
+
+// firstRows is how many keys of a table there must be for firstSpread: of few there may
+// be no more.
+const firstRows = 4096
 
 // rangeShift cuts keys into the blocks by which threads divide groups.
 const rangeShift = 12
@@ -100,33 +109,39 @@ func rangeGroups[T kernel.Integer](t *groupTable, cols []arrow.Array, vals []T) 
 // cover widens the range to hold lo to hi, where that is not too much for the
 // groups there may be and grant allows the bytes.
 func (r *groupRange) cover(lo, hi int64, groups int, grant func(bytes int64) bool) bool {
-	last := r.base + int64(len(r.at)) - 1
+	base, last := lo, hi
 	if len(r.at) > 0 {
-		if lo >= r.base && hi <= last {
+		base, last = r.base, r.base+int64(len(r.at))-1
+		if lo >= base && hi <= last {
+			r.lo, r.hi = min(lo, r.lo), max(hi, r.hi)
 			return true
 		}
-		lo, hi = min(lo, r.base), max(hi, last)
+		lo, hi = min(lo, r.lo), max(hi, r.hi)
 	}
-	span := uint64(hi) - uint64(lo)
-	if span >= rangeSpread*uint64(groups)+1024 {
+	span, spread := uint64(hi)-uint64(lo), uint64(rangeSpread)
+	if len(r.at) == 0 && groups >= firstRows {
+		spread = firstSpread
+	}
+	if span >= spread*uint64(groups)+1024 {
 		return false
 	}
-	// Room for more on the side to which it grew.
-	slack := int64(span/2) + 64
-	if len(r.at) > 0 && lo < r.base {
-		lo = max(lo, math.MinInt64+slack) - slack
+	least, most := lo, hi
+	// Room for as much again on the side to which it grew.
+	slack := int64(span) + 64
+	if len(r.at) > 0 && lo < base {
+		lo, hi = max(lo, math.MinInt64+slack)-slack, max(hi, last)
 	} else {
-		hi = min(hi, math.MaxInt64-slack) + slack
+		lo, hi = min(lo, base), min(hi, math.MaxInt64-slack)+slack
 	}
 	size := hi - lo + 1
 	if grant != nil && !grant(4*size) {
 		return false
 	}
-	at := make([]uint32, size)
+	at := kernel.Fresh[uint32](int(size), int(size))
 	if len(r.at) > 0 {
 		copy(at[r.base-lo:], r.at)
 	}
-	r.base, r.at = lo, at
+	r.base, r.at, r.lo, r.hi = lo, at, least, most
 	return true
 }
 

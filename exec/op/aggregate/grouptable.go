@@ -258,7 +258,7 @@ func (t *groupTable) addKeys(cols []arrow.Array, fresh []int32) {
 		return
 	}
 	t.rows, t.hbuf = t.pack.Pack([]arrow.Array{kernel.Take(cols[0], fresh)}, len(fresh), t.rows, t.hbuf)
-	t.words = append(t.words, t.rows...)
+	t.words = append(doubled(t.words, len(t.rows)), t.rows...)
 	t.count += len(fresh)
 }
 
