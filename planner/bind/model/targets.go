@@ -88,8 +88,8 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 				}
 			}
 			if check := checkTarget(sc.Binder, p, t, i); check != "" {
-				sums = append(sums, fmt.Sprintf("count(%s) AS n%d, %s", t, i, check))
-				checks = append(checks, fmt.Sprintf("ml_check_labels(s.k%d, s.n%d, %s, %s)", i, i, lex.QuoteLiteral(m.name), lex.QuoteLiteral(strings.Join(p.v.Classes, ", "))))
+				sums = append(sums, check)
+				checks = append(checks, fmt.Sprintf("ml_check_labels(coalesce(s.k%d, true), %s, %s)", i, lex.QuoteLiteral(m.name), lex.QuoteLiteral(strings.Join(p.v.Classes, ", "))))
 			}
 		} else {
 			row[4] = sum("ml_regression", p.v.Outputs[0].Name, "")
@@ -128,8 +128,8 @@ func measures(b *scope.Binder, f string, m *model) bool {
 	return err == nil
 }
 
-// checkTarget counts, as column k of this number, the labels that are classes of a
-// target; "" where they may be written in other ways, or are all. See checkLabels.
+// checkTarget tells, as column k of this number, whether a label is a class of a
+// target, NULL where there are none; "" where they may be written in other ways, or are all. See checkLabels.
 func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	switch t := m.v.TargetType; {
 	case m.knowsAll():
@@ -142,7 +142,7 @@ func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	for _, c := range m.v.Classes {
 		list = append(list, lex.QuoteLiteral(c))
 	}
-	return fmt.Sprintf("count(*) FILTER (WHERE %s::text IN (%s)) AS k%d", label, strings.Join(list, ", "), i)
+	return fmt.Sprintf("bool_or(%s::text IN (%s)) AS k%d", label, strings.Join(list, ", "), i)
 }
 
 // confusionTargets binds ml.confusion_matrix('model', (query)): labels as text, for
