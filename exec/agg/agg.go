@@ -40,6 +40,16 @@ type Heavy interface {
 	Need(from, to int, states bool) int64
 }
 
+// Together is an Agg whose threads find the result of group 0, which is the only one,
+// together, before they are asked for it.
+type Together interface {
+	Agg
+	// Begin prepares for so many workers, and tells how many steps it takes them.
+	Begin(workers int) (steps int)
+	// Step does a worker's share of a step. All workers end it before any begins the next.
+	Step(step, worker int)
+}
+
 // New makes the aggregate of a call. Its arguments come in the order of
 // call.Args, then those of call.OrderBy. env writes text (json, string forms).
 func New(call expr.AggCall, env *types.Env) (Agg, error) {

@@ -28,10 +28,21 @@ func (l *logic) put(g uint32, b bool) {
 	}
 }
 
+// done is the state that no row changes any more.
+func (l *logic) done() uint8 {
+	if l.and {
+		return 1
+	}
+	return 2
+}
+
 func (l *logic) Update(groups []uint32, args []arrow.Array) error {
 	a, ok := args[0].(*array.Boolean)
 	if !ok {
 		return pgerr.Internal("bool aggregate of %s", args[0].DataType())
+	}
+	if len(groups) > 0 && l.v[groups[0]] == l.done() && same(groups) {
+		return nil
 	}
 	for i, g := range groups {
 		if !a.IsNull(i) {

@@ -126,6 +126,15 @@ func TestAreaOfManyShapes(t *testing.T) {
 			}
 			label[0], label[1] = 1, 0
 			want := slowArea(label, score)
+			var sides [2]scores
+			for i, l := range label {
+				sides[l].add(scoreKey(score[i]))
+			}
+			for _, workers := range []int{1, 2, 5} {
+				if got := rankSum(&sides[1], &sides[0], workers); math.Abs(got-want) > 1e-15 {
+					t.Errorf("shape %d, %d scores, %d workers: %v, want %v", k, n, workers, got, want)
+				}
+			}
 			for _, parts := range []int{1, 3} {
 				if got := measureIn(t, "roc_auc", parts, int64s(label...), float64s(score...)); math.Abs(got.(float64)-want) > 1e-15 {
 					t.Errorf("shape %d, %d scores in %d parts: %v, want %v", k, n, parts, got, want)

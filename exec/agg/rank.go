@@ -5,122 +5,310 @@ import (
 	"math/bits"
 )
 
-// rankSum is the Mann-Whitney statistic over the number of pairs: the chance that
-// one of pos is above one of neg, ties counting half. The pairs are counted, which
-// needs no order of scores that are of one side.
-func rankSum(pos, neg *scores) float64 {
+// area is the Mann-Whitney statistic over the number of pairs: the chance that one of
+// the first scores is above one of the second, ties counting half. The pairs are counted,
+// which needs no order of scores that are of one side; whole numbers are the same in
+// any order, and so however many threads count.
+//
+//	step 0   the range of the keys
+//	step 1   how many there are in each part of it
+//	step 2   the keys in their parts: the first ones of a part, then the second ones
+//	step 3   the pairs of each part
+//
+// A worker does its chunks' share of the first three, and its parts' of the last.
+type area struct {
+	sides   [2]*scores
+	to      []uint64
+	workers []areaWorker
+}
+
+type areaWorker struct {
+	least, most uint64
+	n           [2][]int // of each side in each part
+	next        [2][]int // where the next one goes, and so where the last worker's end
+	pairs       pairCounter
+}
+
+const (
+	areaSteps = 4
+	partBits  = 11 // that parts tell apart at most, so that their counts stay in a cache
+	partKeys  = 2048
+)
+
+func newArea(first, second *scores, workers int) *area {
+	return &area{sides: [2]*scores{first, second}, to: make([]uint64, first.n+second.n), workers: make([]areaWorker, workers)}
+}
+
+func rankSum(first, second *scores, workers int) float64 {
+	a := newArea(first, second, workers)
+	for step := range areaSteps {
+		for worker := range workers {
+			a.step(step, worker)
+		}
+	}
+	return a.value()
+}
+
+// step does a worker's share of a step, which all end before the next begins.
+func (a *area) step(step, worker int) {
+	w := &a.workers[worker]
+	switch step {
+	case 0:
+		w.least, w.most = ^uint64(0), 0
+		a.chunks(worker, func(_ int, keys []uint64) { w.least, w.most = span(keys, w.least, w.most) })
+	case 1:
+		shift, low, parts := a.parts()
+		w.n = [2][]int{make([]int, parts), make([]int, parts)}
+		a.chunks(worker, func(side int, keys []uint64) {
+			n := w.n[side]
+			for _, k := range keys {
+				n[k>>(shift&63)-low]++
+			}
+		})
+	case 2:
+		shift, low, parts := a.parts()
+		a.place(worker, parts)
+		a.chunks(worker, func(side int, keys []uint64) {
+			next := w.next[side]
+			for _, k := range keys {
+				e := &next[k>>(shift&63)-low]
+				a.to[*e] = k
+				*e++
+			}
+		})
+	case 3:
+		a.count(worker)
+	}
+}
+
+// chunks goes over a worker's share of the chunks.
+func (a *area) chunks(worker int, f func(side int, keys []uint64)) {
+	i := 0
+	for side, s := range a.sides {
+		for _, keys := range s.chunks {
+			if i%len(a.workers) == worker {
+				f(side, keys)
+			}
+			i++
+		}
+	}
+}
+
+func span(keys []uint64, least, most uint64) (uint64, uint64) {
+	for _, k := range keys {
+		least, most = min(least, k), max(most, k)
+	}
+	return least, most
+}
+
+// parts tells which part a key k is of, k>>shift − low, and how many there are.
+func (a *area) parts() (shift int, low uint64, parts int) {
+	least, most := ^uint64(0), uint64(0)
+	for i := range a.workers {
+		least, most = min(least, a.workers[i].least), max(most, a.workers[i].most)
+	}
+	return divide(least, most, min(bits.Len(uint(len(a.to)/partKeys)), partBits))
+}
+
+// divide divides a range by so many bits of those that differ.
+func divide(least, most uint64, by int) (shift int, low uint64, parts int) {
+	// The bits above those that differ are those of all.
+	shift = max(bits.Len64(least^most)-max(by, 1), 0)
+	low = least >> (shift & 63)
+	return shift, low, int(most>>(shift&63)-low) + 1
+}
+
+// place finds where a worker puts its keys: behind those of the workers before it.
+func (a *area) place(worker, parts int) {
+	next := [2][]int{make([]int, parts), make([]int, parts)}
+	sum := 0
+	for p := range parts {
+		for side := range a.sides {
+			for w := range a.workers {
+				if w == worker {
+					next[side][p] = sum
+				}
+				sum += a.workers[w].n[side][p]
+			}
+		}
+	}
+	a.workers[worker].next = next
+}
+
+// count counts the pairs of which the first is in the worker's share of the parts.
+func (a *area) count(worker int) {
+	c := &a.workers[worker].pairs
+	below, from := 0, 0 // of the second
+	last := &a.workers[len(a.workers)-1]
+	shift, low, _ := a.parts()
+	for p := range last.next[0] {
+		middle, end := last.next[0][p], last.next[1][p]
+		if p%len(a.workers) == worker {
+			if len(c.room) < end-from {
+				c.room = make([]uint64, end-from)
+			}
+			c.add(2*(middle-from), below)
+			least := (low + uint64(p)) << (shift & 63)
+			c.count(a.to[from:end], middle-from, c.room, least, least|(1<<(shift&63)-1))
+		}
+		below += end - middle
+		from = end
+	}
+}
+
+func (a *area) value() float64 {
 	var c pairCounter
-	c.count(pos.chunks, neg.chunks, make([]uint64, pos.n+neg.n), nil)
+	for i := range a.workers {
+		c.merge(&a.workers[i].pairs)
+	}
 	wins := math.Ldexp(float64(c.high), 64) + float64(c.low)
-	return wins / (2 * (float64(pos.n) * float64(neg.n)))
+	return wins / (2 * (float64(a.sides[0].n) * float64(a.sides[1].n)))
 }
 
 // pairCounter counts two for each pair in which the first is the greater one, and
 // one for each tie.
 type pairCounter struct {
-	high, low uint64   // of 128 bits
-	ends      []int    // of all levels that are at work
-	room      []uint64 // of the second level
+	high, low uint64 // of 128 bits
+	ends      []uint32
+	room      []uint64
 }
 
 func (c *pairCounter) add(a, b int) {
 	high, low := bits.Mul64(uint64(a), uint64(b))
+	c.merge(&pairCounter{high: high, low: low})
+}
+
+func (c *pairCounter) merge(o *pairCounter) {
 	var carry uint64
-	c.low, carry = bits.Add64(c.low, low, 0)
-	c.high += high + carry
+	c.low, carry = bits.Add64(c.low, o.low, 0)
+	c.high += o.high + carry
 }
 
 const (
-	fewPairs  = 64
-	rankBits  = 12 // that a level tells apart, so that its counts stay in a cache
-	partScore = 4  // scores of a part, about
+	fineBits  = 15 // whose places stay in a cache
+	mostAlike = 16 // of the second in a fine part, which each of the first looks through
+	fewKeys   = 1 << 20
 )
 
-// count counts the pairs of keys, which come in chunks. It puts them into parts of
-// the range that they span, in to, which has room for all: the first ones of a
-// part, then the second ones. A part that has keys of one side only is done with,
-// the others are counted in the same way, in the places of spare; without it
-// there is room for one part at a time.
-func (c *pairCounter) count(first, second [][]uint64, to, spare []uint64) {
-	least, most := ^uint64(0), uint64(0)
-	for _, side := range [2][][]uint64{first, second} {
-		for _, keys := range side {
-			for _, k := range keys {
-				least, most = min(least, k), max(most, k)
-			}
+// count counts the pairs of keys, of which the first n are the first ones, and all from
+// least to most. spare has room for all, and keys need not stay.
+func (c *pairCounter) count(keys []uint64, n int, spare []uint64, least, most uint64) {
+	first, second := keys[:n], keys[n:]
+	if len(first) == 0 || len(second) == 0 {
+		return
+	}
+	if len(first) == 1 {
+		c.add(wins(first[0], second), 1)
+		return
+	}
+	if len(keys) < fewKeys {
+		if c.fine(first, second, least, most, spare) {
+			return
+		}
+		least, most = span(keys, ^uint64(0), 0)
+		if c.fine(first, second, least, most, spare) {
+			return
 		}
 	}
-	// The bits above those that differ are those of all.
-	shift := max(bits.Len64(least^most)-min(bits.Len(uint(len(to)/partScore)), rankBits), 0)
-	low := least >> (shift & 63)
-	used := int(most>>(shift&63)-low) + 1
-	at := len(c.ends)
-	c.ends = append(c.ends, make([]int, 2*used)...)
-	ends, firsts := c.ends[at:][:used], c.ends[at+used:][:used]
-	for _, keys := range first {
-		for _, k := range keys {
-			firsts[k>>(shift&63)-low]++
-		}
+	shift, low, parts := divide(least, most, partBits)
+	ends := make([]int, 2*parts)
+	ends, firsts := ends[:parts], ends[parts:]
+	for _, k := range first {
+		firsts[k>>(shift&63)-low]++
 	}
 	copy(ends, firsts)
-	for _, keys := range second {
-		for _, k := range keys {
-			ends[k>>(shift&63)-low]++
-		}
+	for _, k := range second {
+		ends[k>>(shift&63)-low]++
 	}
 	sum := 0
 	for i, m := range ends {
 		ends[i] = sum
 		sum += m
 	}
-	for _, side := range [2][][]uint64{first, second} {
-		for _, keys := range side {
-			for _, k := range keys {
-				e := &ends[k>>(shift&63)-low]
-				to[*e] = k
-				*e++
-			}
-		}
+	for _, k := range keys {
+		e := &ends[k>>(shift&63)-low]
+		spare[*e] = k
+		*e++
 	}
 	below, from := 0, 0 // of the second
-	for i := range used {
-		end, n := c.ends[at+i], c.ends[at+used+i]
-		a, b := to[from:from+n], to[from+n:end]
-		if len(a) > 0 {
-			c.add(2*len(a), below)
+	for i, end := range ends {
+		a, b := firsts[i], end-from-firsts[i]
+		c.add(2*a, below)
+		if shift == 0 {
+			c.add(a, b)
+		} else {
+			least := (low + uint64(i)) << (shift & 63)
+			c.count(spare[from:end], a, keys[from:end], least, least|(1<<(shift&63)-1))
 		}
-		switch {
-		case len(a) == 0 || len(b) == 0:
-		case shift == 0:
-			c.add(len(a), len(b))
-		case len(a)*len(b) <= fewPairs:
-			c.add(wins(a, b), 1)
-		case spare != nil:
-			c.count([][]uint64{a}, [][]uint64{b}, spare[from:end], to[from:end])
-		default:
-			if len(c.room) < end-from {
-				c.room = make([]uint64, end-from)
-			}
-			c.count([][]uint64{a}, [][]uint64{b}, c.room[:end-from], to[from:end])
-		}
-		below += len(b)
+		below += b
 		from = end
 	}
-	c.ends = c.ends[:at]
 }
 
-func wins(first, second []uint64) (n int) {
-	for _, a := range first {
-		for _, b := range second {
-			if a > b {
-				n += 2
-			}
-			if a == b {
-				n++
-			}
-		}
+// wins is two for each of the keys that is below k, and one for each that is k.
+func wins(k uint64, keys []uint64) (n int) {
+	for _, s := range keys {
+		_, above := bits.Sub64(s, k, 0)
+		_, below := bits.Sub64(k, s, 0)
+		n += int(1 + above - below)
 	}
 	return n
+}
+
+// fine puts the second ones into parts that have few each, where each of the first finds
+// those that are below it; false where there are too many alike.
+func (c *pairCounter) fine(first, second []uint64, least, most uint64, room []uint64) bool {
+	shift, low, parts := divide(least, most, min(bits.Len(uint(len(second)))+1, fineBits))
+	if len(c.ends) <= parts {
+		c.ends = make([]uint32, 2*parts+1)
+	}
+	ends := c.ends[:parts+1]
+	clear(ends)
+	in := ends[1:]
+	for _, k := range second {
+		in[k>>(shift&63)-low]++
+	}
+	sum, alike := uint32(0), uint32(0)
+	for i, m := range in {
+		in[i] = sum
+		sum += m
+		alike = max(alike, m)
+	}
+	if alike > mostAlike && shift > 0 {
+		return false
+	}
+	for _, k := range second {
+		e := &in[k>>(shift&63)-low]
+		room[*e] = k
+		*e++
+	}
+	n := uint64(0)
+	if shift == 0 { // a part is one key
+		for _, k := range first {
+			n += uint64(ends[k-low]) + uint64(ends[k-low+1])
+		}
+		c.merge(&pairCounter{low: n})
+		return true
+	}
+	for _, k := range first {
+		at := k>>(shift&63) - low
+		from, end := ends[at], ends[at+1]
+		// Two at once, whether there are two or not: nobody could guess how many.
+		near := room[from:][:2]
+		_, above := bits.Sub64(near[0], k, 0)
+		_, below := bits.Sub64(k, near[0], 0)
+		_, has := bits.Sub64(uint64(from), uint64(end), 0)
+		n += 2*uint64(from) + (1+above-below)&-has
+		_, above = bits.Sub64(near[1], k, 0)
+		_, below = bits.Sub64(k, near[1], 0)
+		_, has = bits.Sub64(uint64(from)+1, uint64(end), 0)
+		n += (1 + above - below) & -has
+		if end > from+2 {
+			n += uint64(wins(k, room[from+2:end]))
+		}
+	}
+	c.merge(&pairCounter{low: n})
+	return true
 }
 
 // scoreKey orders as the numbers do, NaNs first; 0 and −0 tie.

@@ -13,7 +13,7 @@ func BenchmarkArea(b *testing.B) {
 		s[r.Intn(2)].add(scoreKey(r.Float64()))
 	}
 	for b.Loop() {
-		rankSum(&s[0], &s[1])
+		rankSum(&s[0], &s[1], 1)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5e6, "ns/row")
 }

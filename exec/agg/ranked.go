@@ -13,6 +13,7 @@ import (
 type ranked struct {
 	byLabel[scores, *scores]
 	parts [2][]uint64 // of a batch, by side
+	area  *area       // of group 0, once it is counted
 }
 
 // scores are scoreKeys in no order. Chunks that are full do not change, and are shared
@@ -149,12 +150,28 @@ func (s *ranked) Need(from, to int, states bool) int64 {
 	return 16 * int64(most)
 }
 
+// Begin implements Together.
+func (s *ranked) Begin(workers int) (steps int) {
+	sides := s.sorted(0)
+	if len(sides) < 2 {
+		return 0
+	}
+	s.area = newArea(&sides[1].of, &sides[0].of, workers)
+	return areaSteps
+}
+
+// Step implements Together.
+func (s *ranked) Step(step, worker int) { s.area.step(step, worker) }
+
 func (s *ranked) Results(from, to int) (arrow.Array, error) {
 	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
+		if g == 0 && s.area != nil {
+			return s.area.value(), nil
+		}
 		sides := s.sorted(g)
 		if len(sides) < 2 {
 			return nil, nil
 		}
-		return rankSum(&sides[1].of, &sides[0].of), nil
+		return rankSum(&sides[1].of, &sides[0].of, 1), nil
 	})
 }

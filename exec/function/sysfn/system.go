@@ -208,8 +208,8 @@ func addSystem(t function.Table) {
 		u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 		return u, nil
 	})))
-	t.Put("ml_check_labels(int8,int8,text,text)", function.Always(function.Try4(func(_ *function.Call, known, labels int64, model, classes string) (bool, error) {
-		if known == 0 && labels > 0 {
+	t.Put("ml_check_labels(bool,text,text)", function.Always(function.Try3(func(_ *function.Call, known bool, model, classes string) (bool, error) {
+		if !known {
 			return false, pgerr.New(pgerr.InvalidParameterValue, "no row has a label that model \"%s\" knows", model).
 				WithDetail("Its labels are %s.", classes)
 		}

@@ -84,8 +84,10 @@ type aggShared struct {
 	slot     []int          // of each aggregate: the call in calls with its states
 	spilled  bool           // set by the barrier's serial part
 	runs     [kernel.Parts][]*spill.Run
-	radix    *aggRadix    // nil: no table was set aside
-	apart    bool         // each thread gives its tables as they are
+	radix    *aggRadix // nil: no table was set aside
+	apart    bool      // each thread gives its tables as they are
+	joint    bool      // the threads find the only group's results together, in these steps
+	steps    []togetherStep
 	open     atomic.Int32 // threads not closed
 }
 
@@ -343,7 +345,10 @@ func (o *aggThread) begin(ctx context.Context) error {
 	}
 	if s.rt.Threads == 1 {
 		o.out, o.t = o.t, nil
-		return o.ungrouped()
+		if err := o.ungrouped(); err != nil {
+			return err
+		}
+		return o.together(ctx)
 	}
 	if len(s.keyTypes) == 0 || o.few() {
 		// Few groups: one thread merges them all.
@@ -364,15 +369,19 @@ func (o *aggThread) begin(ctx context.Context) error {
 	}
 	o.t = nil
 	if o.out == nil {
-		return o.acct.Resize(0)
+		if err := o.acct.Resize(0); err != nil {
+			return err
+		}
+		return o.together(ctx)
 	}
 	// prepare has charged about what a share takes; one thread's table may have had few
 	// of its groups, and slots go in powers of two. It is there and is given next.
 	if more := o.out.bytes() - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
-		return nil
+	} else if err := o.acct.Resize(o.out.bytes()); err != nil {
+		return err
 	}
-	return o.acct.Resize(o.out.bytes())
+	return o.together(ctx)
 }
 
 // prepare decides how the threads' tables become results. Merging takes as much
@@ -381,6 +390,7 @@ func (s *aggShared) prepare() error {
 	if s.spilled {
 		return nil
 	}
+	s.joint = s.joins()
 	var bytes int64
 	groups, aside := 0, false
 	for _, l := range s.with {

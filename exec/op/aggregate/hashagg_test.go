@@ -297,6 +297,30 @@ func TestHashAggForms(t *testing.T) {
 	}
 }
 
+// TestHashAggTogether: without keys all threads find what the only group's scores give;
+// with keys each does of its groups. Some have no label, or one, or three.
+func TestHashAggTogether(t *testing.T) {
+	r := rand.New(rand.NewSource(11))
+	for _, labels := range []int64{0, 1, 2, 3} {
+		c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Float8, types.Bool}}, drop: -1}
+		for range 3000 {
+			row := types.Row{nil, r.NormFloat64(), r.Intn(20) == 0}
+			if labels > 0 {
+				row[0] = r.Int63n(labels)
+			}
+			if r.Intn(9) == 0 {
+				row[1] = float64(r.Intn(3))
+			}
+			c.tb.Rows = append(c.tb.Rows, row)
+		}
+		c.aggs = []expr.AggCall{c.call("roc_auc(int8,float8)", c.col(0), c.col(1)), c.call("count()"), c.call("roc_auc(bool,float8)", c.col(2), c.col(1))}
+		for _, keys := range [][]int{{}, {2}} {
+			c.keys = keys
+			optest.Run(t, c.test(t))
+		}
+	}
+}
+
 func TestHashAggSets(t *testing.T) {
 	c := sales(rand.New(rand.NewSource(4)), 600)
 	c.keys = []int{0, 1, 5}

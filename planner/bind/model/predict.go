@@ -535,19 +535,16 @@ func checkLabels(sc *scope.Scope, m *model, a *plan.Aggregate, truth expr.Expr) 
 		}
 		in.List = append(in.List, class)
 	}
-	counts := make([]expr.Expr, 2)
-	for i, filter := range []expr.Expr{in, nil} {
-		inv := &typing.Invocation{Name: "count", Args: []expr.Expr{truth}, Names: make([]string, 1)}
-		c, err := b.Resolve(inv)
-		if err != nil {
-			return nil, err
-		}
-		nc := b.NewCol(sc.Level, "count", types.Int8)
-		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.Func, Args: []expr.Expr{truth}, Filter: filter, Typ: types.Int8}})
-		counts[i] = scope.Col(nc)
+	inv := &typing.Invocation{Name: "bool_or", Args: []expr.Expr{in}, Names: make([]string, 1)}
+	c, err := b.Resolve(inv)
+	if err != nil {
+		return nil, err
 	}
+	known := b.NewCol(sc.Level, "bool_or", types.Bool)
+	a.Aggs = append(a.Aggs, plan.AggItem{Col: known, Call: expr.AggCall{Fn: c.Func, Args: inv.Args, Typ: types.Bool}})
+	some := &expr.Coalesce{Args: []expr.Expr{scope.Col(known), &expr.Const{Val: true, Typ: types.Bool}}, Typ: types.Bool} // of no labels at all nothing is wrong
 	text := func(s string) expr.Expr { return &expr.Const{Val: s, Typ: types.Text} }
-	check, err := b.Call("ml_check_labels", typing.Position{}, counts[0], counts[1], text(m.name), text(strings.Join(m.v.Classes, ", ")))
+	check, err := b.Call("ml_check_labels", typing.Position{}, some, text(m.name), text(strings.Join(m.v.Classes, ", ")))
 	if err != nil {
 		return nil, err
 	}

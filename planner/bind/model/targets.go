@@ -93,8 +93,8 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 				row[2] = fmt.Sprintf("s.log_loss%d", i)
 			}
 			if check := checkTarget(sc.Binder, p, t, i); check != "" {
-				sums = append(sums, fmt.Sprintf("count(%s) AS n%d, %s", t, i, check))
-				checks = append(checks, fmt.Sprintf("ml_check_labels(s.k%d, s.n%d, %s, %s)", i, i, lex.QuoteLiteral(m.name), lex.QuoteLiteral(strings.Join(p.v.Classes, ", "))))
+				sums = append(sums, check)
+				checks = append(checks, fmt.Sprintf("ml_check_labels(coalesce(s.k%d, true), %s, %s)", i, lex.QuoteLiteral(m.name), lex.QuoteLiteral(strings.Join(p.v.Classes, ", "))))
 			}
 		} else {
 			row[4] = sum("ml_regression", p.v.Outputs[0].Name, "")
@@ -133,8 +133,8 @@ func measures(b *scope.Binder, f string, m *model, more ...expr.Expr) bool {
 	return err == nil
 }
 
-// checkTarget counts, as column k of this number, the labels that are classes of a
-// target; "" where they may be written in other ways, or are all. See checkLabels.
+// checkTarget tells, as column k of this number, whether a label is a class of a
+// target, NULL where there are none; "" where they may be written in other ways, or are all. See checkLabels.
 func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	switch t := m.v.TargetType; {
 	case m.knowsAll():
@@ -143,7 +143,7 @@ func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("count(*) FILTER (WHERE %s::text IN (%s)) AS k%d", label, quoted(m.v.Classes), i)
+	return fmt.Sprintf("bool_or(%s::text IN (%s)) AS k%d", label, quoted(m.v.Classes), i)
 }
 
 func quoted(texts []string) string {

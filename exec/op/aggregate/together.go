@@ -1,0 +1,69 @@
+package aggregate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/planner/plan"
+)
+
+// together has all threads find the results of the one group of an aggregation without
+// keys, which one of them gives: of aggregates that keep their rows they take long.
+//
+//	the thread that gives: charges what they take, prepares
+//	barrier
+//	every thread: its share of a step ─▶ barrier ─▶ its share of the next …
+func (o *aggThread) together(ctx context.Context) error {
+	s := o.s
+	if !s.joint {
+		return nil
+	}
+	if o.out != nil {
+		_, need := o.out.some(0, 1, false)
+		if need > 0 {
+			if err := o.acct.Grow(need); err != nil {
+				return err
+			}
+			o.lent = need
+		}
+		for _, a := range o.out.aggs {
+			if t, ok := a.(agg.Together); ok {
+				for step := range t.Begin(len(s.with)) {
+					s.steps = append(s.steps, togetherStep{t, step})
+				}
+			}
+		}
+	}
+	if err := s.barrier.Wait(ctx, nil); err != nil {
+		return err
+	}
+	me := 0
+	for s.with[me] != o {
+		me++
+	}
+	for _, x := range s.steps {
+		x.of.Step(x.step, me)
+		if err := s.barrier.Wait(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joins tells whether there is anything that the threads are to find together.
+func (s *aggShared) joins() bool {
+	if len(s.keyTypes) > 0 || s.n.Phase == plan.AggPartial || len(s.with) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(s.with[0].t.aggs, func(a agg.Agg) bool {
+		_, ok := a.(agg.Together)
+		return ok
+	})
+}
+
+// togetherStep is a step of an aggregate whose results the threads find together.
+type togetherStep struct {
+	of   agg.Together
+	step int
+}
