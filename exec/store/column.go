@@ -309,6 +309,7 @@ type dictionary struct {
 	at     map[string]int32
 	used   bool            // some group refers to it
 	closed bool            // takes no more values
+	half   int             // values after half a group
 	last   arrow.ArrayData // the dictionary of the column last seen, and
 	lastTo []int32         // the numbers of its values; -1: not looked up
 	arr    *array.String
@@ -385,12 +386,21 @@ func (d *dictionary) fits(rows int) bool {
 	if d.len() > dictEntries || len(d.data) > dictBytes {
 		return false
 	}
-	// Mostly different strings: see it early, hashing them costs.
-	return d.used || rows < 4096 || d.len()*2 <= rows
+	if rows <= GroupRows/2 {
+		d.half = d.len()
+	}
+	// Mostly different strings: see it early, hashing them costs. Of dictEntries values,
+	// each as often as another, n rows have about n²/(2·dictEntries) that came before.
+	return d.used || rows < 4096 || (rows-d.len())*4*dictEntries >= rows*rows
 }
 
-// pays tells whether a group of rows is smaller and quicker as indices.
-func (d *dictionary) pays(rows int) bool { return d.used || d.len()*4 <= rows }
+// pays tells whether a group of rows is smaller and quicker as indices, or those after it
+// will be: it has most of the values that there are. Of dictEntries values, each as often
+// as another, the second half of a group brings 7/9 of those that the first brought; where
+// half of the rows have a value of their own, it brings as many.
+func (d *dictionary) pays(rows int) bool {
+	return d.used || d.len()*4 <= rows || rows == GroupRows && 2*len(d.data) <= dictBytes && 9*(d.len()-d.half) <= 7*d.half
+}
 
 func (d *dictionary) array() *array.String {
 	if d.arr == nil {

@@ -4,6 +4,7 @@
 //
 //	batch ─▶ keys ─┬─ packed into words (groupcodes.go: dictionary codes, small ranges)
 //	               ├─ a range of integers: an array, no hash (grouprange.go)
+//	               ├─ a large dictionary: an array by its indices (groupdict.go)
 //	               └─ encoded, interned                     ─▶ group numbers (grouptable.go)
 //	      ─▶ arguments ─▶ exec/agg: a state a group, in columns
 //

@@ -516,6 +516,34 @@ func TestHashAggAside(t *testing.T) {
 	}
 }
 
+// TestHashAggDictionary: one key of more strings than there are codes (groupCodes), and
+// NULL, in dictionaries that change between batches.
+func TestHashAggDictionary(t *testing.T) {
+	tb := optest.Table{Types: []types.Type{types.Text, types.Int8}}
+	r := rand.New(rand.NewSource(4))
+	counts, sums := map[types.Datum]int64{}, map[types.Datum]int64{}
+	for i := range 6000 {
+		name := asideText(r.Intn(10 + i/2))
+		counts[name]++
+		sums[name] += int64(i)
+		tb.Rows = append(tb.Rows, types.Row{name, int64(i)})
+	}
+	c := aggCase{tb: tb, keys: []int{0}, drop: -1}
+	c.aggs = []expr.AggCall{c.call("count()"), c.call("sum(int8)", c.col(1))}
+	tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Numeric}}
+	for name, n := range counts {
+		tc.Want = append(tc.Want, types.Row{name, n, number.DecimalFromInt64(sums[name], 0)})
+	}
+	tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ops
+	}
+	optest.Run(t, tc)
+}
+
 // asideText is a string of few values, some of them long, and NULL.
 func asideText(g int) types.Datum {
 	switch g % 7 {
