@@ -67,14 +67,14 @@ func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, c
 	in.intern(arr, hashes, codes)
 }
 
-// use makes known fit a dictionary. It gives false for one that is large beside
-// the rows, unless it is the last again.
+// use makes known fit a dictionary. It gives false for one so large beside the rows that
+// to forget its numbers costs more than to look rows up, unless it is the last again.
 func (in *interner) use(dict *array.Data, n int) bool {
 	if dict == nil {
 		return false
 	}
 	if in.dict != dict {
-		if dict.Len() > 4*n {
+		if dict.Len() > 16*n {
 			return false
 		}
 		in.dict, in.known = dict, make([]uint32, dict.Len())

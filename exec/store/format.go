@@ -31,7 +31,7 @@ const (
 	SegmentBytes    = 128 << 20
 	InlineBytes     = 64 << 10
 	groupBytes      = 64 << 20 // a group with wide rows is cut early
-	dictEntries     = 64 << 10
+	dictEntries     = 128 << 10
 	dictBytes       = 4 << 20
 	zoneStringBytes = 64 // a longer bound is cut (min) or left out (max)
 )

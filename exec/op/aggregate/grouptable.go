@@ -24,7 +24,7 @@ import (
 //
 // A table of one integer key begins with a range instead (groupRange), without
 // slots and hashes. One of one key that the packer numbers goes by its numbers, without
-// slots. Batches of small dictionaries find their groups by codes
+// slots, or by the indices of a dictionary (groupDict). Batches of small dictionaries find their groups by codes
 // (groupCodes).
 type groupTable struct {
 	types  []types.Type
@@ -38,6 +38,7 @@ type groupTable struct {
 	numbers []uint32
 	aggs    []agg.Agg
 	codes   *groupCodes
+	dict    *groupDict
 	rng     *groupRange
 	values  *groupValues           // nil: the packed keys say all
 	grant   func(bytes int64) bool // asks for memory that can be done without
@@ -63,7 +64,7 @@ func (t *groupTable) n() int { return t.count }
 
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
-	n := t.pack.Bytes() + t.values.held() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
+	n := t.pack.Bytes() + t.values.held() + t.dict.held() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
 	if t.rng != nil {
 		n += int64(len(t.rng.at)) * 4
 	}
@@ -99,6 +100,11 @@ func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 		}
 		t.leaveRange()
 	}
+	if t.numbers != nil {
+		if groups, ok := t.byDict(cols[0], n); ok {
+			return groups
+		}
+	}
 	t.rows, t.hbuf = t.pack.Pack(cols, n, t.rows, t.hbuf)
 	groups := t.put(t.rows, t.hbuf)
 	t.values.add(groups, func(k int, rows []int32) arrow.Array { return kernel.Take(cols[k], rows) })
@@ -108,10 +114,7 @@ func (t *groupTable) find(cols []arrow.Array, n int) []uint32 {
 // put is find for packed rows, whose hashes are known.
 func (t *groupTable) put(rows, hashes []uint64) []uint32 {
 	n := len(hashes)
-	if cap(t.groups) < n {
-		t.groups = make([]uint32, n)
-	}
-	groups := t.groups[:n]
+	groups := t.room(n)
 	if need := (t.count + n) * 2; need > len(t.slots) && t.numbers == nil {
 		t.grow(need)
 	}
@@ -122,6 +125,14 @@ func (t *groupTable) put(rows, hashes []uint64) []uint32 {
 		t.putHashed(rows, hashes, groups)
 	}
 	return groups
+}
+
+// room is where the groups of n rows are written.
+func (t *groupTable) room(n int) []uint32 {
+	if cap(t.groups) < n {
+		t.groups = make([]uint32, n)
+	}
+	return t.groups[:n]
 }
 
 func (t *groupTable) putNumbers(rows, hashes []uint64, groups []uint32) {

@@ -31,11 +31,11 @@ import (
 //	barrier
 //	each thread:  its share of the groups of every thread, by key or hash ─▶ results
 //
-// With one thread the table is the result. Where groups hardly repeat a thread has several
-// tables, which are merged by partitions (radix.go), or of a partial phase given as they
-// are: the final phase looks for their groups once more. When any thread had to spill, or
-// there is no room to merge, all write what they hold, and partitions are merged one
-// after the other, each by one thread, splitting again where one does not fit.
+// With one thread the table is the result. Where groups hardly repeat a thread puts rows
+// by that are grouped by partitions (radix.go). Large tables of a partial phase are given
+// as they are: the final phase looks for their groups once more. When any thread had to
+// spill, or there is no room to merge, all write what they hold, and partitions are merged
+// one after the other, each by one thread, splitting again where one does not fit.
 func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
 	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), threads: make([]*aggThread, rt.Threads)}
 	s.open.Store(int32(rt.Threads))
@@ -84,8 +84,8 @@ type aggShared struct {
 	slot     []int          // of each aggregate: the call in calls with its states
 	spilled  bool           // set by the barrier's serial part
 	runs     [kernel.Parts][]*spill.Run
-	radix    *aggRadix // nil: no table was set aside
-	apart    bool      // each thread gives its tables as they are
+	radix    *aggRadix // nil: no rows were put by
+	apart    bool      // each thread gives its table as it is
 	joint    bool      // the threads find the only group's results together, in these steps
 	steps    []togetherStep
 	open     atomic.Int32 // threads not closed
@@ -144,12 +144,12 @@ type aggThread struct {
 	in     op.Operator
 	vals   *eval.Programs // of keys and arguments
 	keyAt  []int          // the keys' places in vals
+	kept   []int          // what is kept of rows that are put by: places in vals, or states' columns
 	inputs []aggInput     // by slot
 	narrow bool           // rows that do not count are not computed
 	rows   int            // how many rows at a time keep values small
 	t      *groupTable
-	aside  []*groupTable // set aside before t
-	own    []*groupTable // to be given as they are, after out
+	aside  rowsAside
 	rule   asideRule
 	acct   *mem.Account
 	lent   int64 // of it: for the results given last
@@ -168,9 +168,8 @@ type aggThread struct {
 	mu     sync.Mutex // held while the thread works on its table
 	taking bool       // rows in: the table may be spilled between two batches
 
-	// Where tables are merged by partitions: which the thread has still to give, its
-	// first table of all, its numbers as the common packer has them, and the table
-	// of the partition given last.
+	// Where groups are made by partitions: which the thread has still to give, its
+	// place among them, its numbers as the common packer has them, and the table of the partition given last.
 	shares []int
 	radix  int
 	codes  [][]uint32
@@ -201,7 +200,7 @@ func (o *aggThread) reclaim(ctx context.Context) (bool, error) {
 		return false, mem.ErrBusy
 	}
 	defer o.mu.Unlock()
-	if !o.taking || o.groups() == 0 {
+	if !o.taking || !o.holds() {
 		return false, nil
 	}
 	return true, o.spill(ctx)
@@ -211,9 +210,22 @@ func (o *aggThread) reclaim(ctx context.Context) (bool, error) {
 func (o *aggThread) grant(bytes int64) bool { return o.acct.Try(bytes) }
 
 func (o *aggThread) reset() error {
-	aggs, err := o.s.newAggs()
+	aggs, err := o.newAggs()
 	if err != nil {
 		return err
+	}
+	o.t = newGroupTable(o.s.keyTypes, aggs)
+	o.t.grant = o.grant
+	o.aside, o.rule = rowsAside{}, asideRule{able: o.canPutBy(aggs)}
+	o.rolled, o.rolledTo = 0, 0
+	return nil
+}
+
+// newAggs makes the states of a table that rows come into.
+func (o *aggThread) newAggs() ([]agg.Agg, error) {
+	aggs, err := o.s.newAggs()
+	if err != nil {
+		return nil, err
 	}
 	first := make([]int, len(aggs))
 	for i := range aggs {
@@ -222,11 +234,7 @@ func (o *aggThread) reset() error {
 		}
 	}
 	agg.Share(aggs, first)
-	o.t = newGroupTable(o.s.keyTypes, aggs)
-	o.t.grant = o.grant
-	o.aside, o.rule = nil, asideRule{able: o.s.sets == nil && len(o.s.keyTypes) > 0 && mergeable(aggs)}
-	o.rolled, o.rolledTo = 0, 0
-	return nil
+	return aggs, nil
 }
 
 func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
@@ -242,16 +250,9 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 				return b, err
 			}
 			o.out, o.lent = nil, 0
-			if err := o.acct.Resize(held(o.own)); err != nil {
+			if err := o.acct.Resize(0); err != nil {
 				return nil, err
 			}
-		}
-		if len(o.own) > 0 {
-			o.out, o.own = o.own[0], o.own[1:]
-			if err := o.ungrouped(); err != nil {
-				return nil, err
-			}
-			continue
 		}
 		if len(o.shares) > 0 {
 			p := o.shares[0]
@@ -329,10 +330,6 @@ func (o *aggThread) begin(ctx context.Context) error {
 		}
 		return nil
 	}
-	if s.apart {
-		o.own, o.aside, o.t = append(o.aside, o.t), nil, nil
-		return nil
-	}
 	if s.radix != nil {
 		if err := o.divideOwn(ctx); err != nil {
 			return err
@@ -343,7 +340,7 @@ func (o *aggThread) begin(ctx context.Context) error {
 		}
 		return s.barrier.Wait(ctx, nil)
 	}
-	if s.rt.Threads == 1 {
+	if s.rt.Threads == 1 || s.apart {
 		o.out, o.t = o.t, nil
 		if err := o.ungrouped(); err != nil {
 			return err
@@ -395,18 +392,18 @@ func (s *aggShared) prepare() error {
 	groups, aside := 0, false
 	for _, l := range s.with {
 		bytes += l.held()
-		groups += l.groups()
-		aside = aside || len(l.aside) > 0
-	}
-	if s.n.Phase == plan.AggPartial && groups >= asideGroups {
-		s.apart = true
-		return nil
+		groups += l.t.n()
+		aside = aside || l.aside.rows > 0
 	}
 	if aside {
 		s.alike()
 		room, err := s.divide()
 		s.spilled = !room
 		return err
+	}
+	if s.n.Phase == plan.AggPartial && groups >= asideGroups {
+		s.apart = true
+		return nil
 	}
 	if s.rt.Threads == 1 {
 		return nil
@@ -573,6 +570,6 @@ func (o *aggThread) Close() error {
 	if o.s.open.Add(-1) == 0 && o.s.radix != nil {
 		o.s.radix.acct.Close()
 	}
-	o.out, o.own, o.merged = nil, nil, nil // but not the table: another thread may still be reading it
+	o.out, o.merged = nil, nil // but not the table: another thread may still be reading it
 	return o.in.Close()
 }

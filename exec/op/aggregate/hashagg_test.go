@@ -482,29 +482,40 @@ func TestHashAggPhases(t *testing.T) {
 	}
 }
 
-// TestHashAggAside: so many groups that threads set tables aside, with keys that come
-// again in later tables and in other threads; and what was set aside is spilled. Of two
-// phases the first gives them as they are.
+// TestHashAggAside: so many groups that threads put rows by, with keys that come again in
+// later rows and in other threads, at last so often that rows go into the table again; and
+// what was put by is spilled. Keys and arguments are of all kinds: numbers, strings,
+// NULLs, numerics whose equal values may differ.
 func TestHashAggAside(t *testing.T) {
-	const rows, groups = 330_000, 290_000
-	tb := optest.Table{Types: []types.Type{types.Int8, types.Text, types.Float8}}
-	c := aggCase{keys: []int{1, 0}, drop: -1}
-	out := []types.Type{types.Text, types.Int8, types.Int8, types.Float8}
+	const fresh, rows, groups = 330_000, 450_000, 290_000
+	tb := optest.Table{Types: []types.Type{types.Int8, types.Text, types.Float8, types.Numeric, types.Text}}
+	c := aggCase{keys: []int{1, 0, 3}, drop: -1}
+	out := []types.Type{types.Text, types.Int8, types.Numeric, types.Int8, types.Float8, types.Text}
 	r := rand.New(rand.NewSource(3))
-	counts, sums := make([]int64, groups), make([]float64, groups)
-	for range rows {
+	counts, sums, least := make([]int64, groups), make([]float64, groups), make([]types.Datum, groups)
+	for i := range rows {
 		g := r.Intn(groups)
+		if i >= fresh {
+			g = r.Intn(500)
+		}
 		counts[g]++
 		x := float64(r.Intn(1000))
 		sums[g] += x
-		tb.Rows = append(tb.Rows, types.Row{int64(g) << 20, asideText(g), x})
+		name := types.Datum(nil)
+		if r.Intn(4) > 0 {
+			name = fmt.Sprint("the name of one of its rows ", r.Intn(100))
+			if least[g] == nil || name.(string) < least[g].(string) {
+				least[g] = name
+			}
+		}
+		tb.Rows = append(tb.Rows, types.Row{int64(g) << 20, asideText(g), x, number.DecimalFromInt64(int64(g%5), int32(g%3)), name})
 	}
 	c.tb = tb
-	c.aggs = []expr.AggCall{c.call("count()"), c.call("sum(float8)", c.col(2))}
+	c.aggs = []expr.AggCall{c.call("count()"), c.call("sum(float8)", c.col(2)), c.call("min(text)", c.col(4))}
 	var want []types.Row
 	for g, n := range counts {
 		if n > 0 {
-			want = append(want, types.Row{asideText(g), int64(g) << 20, n, sums[g]})
+			want = append(want, types.Row{asideText(g), int64(g) << 20, number.DecimalFromInt64(int64(g%5), int32(g%3)), n, sums[g], least[g]})
 		}
 	}
 	tc := optest.Case{Inputs: []optest.Table{tb}, Out: out, Want: want}
@@ -527,6 +538,34 @@ func TestHashAggAside(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHashAggDictionary: one key of more strings than there are codes (groupCodes), and
+// NULL, in dictionaries that change between batches.
+func TestHashAggDictionary(t *testing.T) {
+	tb := optest.Table{Types: []types.Type{types.Text, types.Int8}}
+	r := rand.New(rand.NewSource(4))
+	counts, sums := map[types.Datum]int64{}, map[types.Datum]int64{}
+	for i := range 6000 {
+		name := asideText(r.Intn(10 + i/2))
+		counts[name]++
+		sums[name] += int64(i)
+		tb.Rows = append(tb.Rows, types.Row{name, int64(i)})
+	}
+	c := aggCase{tb: tb, keys: []int{0}, drop: -1}
+	c.aggs = []expr.AggCall{c.call("count()"), c.call("sum(int8)", c.col(1))}
+	tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Numeric}}
+	for name, n := range counts {
+		tc.Want = append(tc.Want, types.Row{name, n, number.DecimalFromInt64(sums[name], 0)})
+	}
+	tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ops
+	}
+	optest.Run(t, tc)
 }
 
 // asideText is a string of few values, some of them long, and NULL.

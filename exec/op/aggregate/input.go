@@ -23,6 +23,7 @@ type aggInput struct {
 	args   []*eval.Program // what computes them for the rows that it passes
 	filter *eval.Program   // which rows count; Final: whose states
 	state  int             // Final: the input column with the states
+	kept   []int           // the places of args, or states, in what is kept of rows put by
 }
 
 func (o *aggThread) compile(in []plan.Column) error {
@@ -81,6 +82,7 @@ func (o *aggThread) compile(in []plan.Column) error {
 	}
 	o.narrow = o.narrow || s.sets != nil || !vals.Total()
 	o.rows = 1 << 20
+	o.keep()
 	return nil
 }
 
@@ -187,6 +189,9 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 	if set >= 0 {
 		cols[len(cols)-1] = setColumn(set, r.n)
 	}
+	if o.rule.on && r.rows == nil {
+		return o.putBy(ctx, r, cols)
+	}
 	if err := o.room(ctx, r); err != nil {
 		return err
 	}
@@ -200,7 +205,7 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 			o.t.alone()
 		}
 		r.lists = []rowList{{rows: r.rows, n: r.n}}
-	case set < 0 && o.t.byCode(cols, r.rows, r.n):
+	case set < 0 && !o.rule.on && o.t.byCode(cols, r.rows, r.n):
 		r.lists = o.t.codes.lists
 	case r.rows != nil:
 		// Their groups must be found one by one: pick the rows.
@@ -219,9 +224,7 @@ func (o *aggThread) add(ctx context.Context, r *aggRows, keep []int, set int) er
 			return err
 		}
 	}
-	if err := o.setAside(r.n); err != nil {
-		return err
-	}
+	o.repeats(r.n)
 	return o.settle(ctx)
 }
 

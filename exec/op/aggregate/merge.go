@@ -19,19 +19,26 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	if len(o.s.keyTypes) == 0 {
 		return nil
 	}
-	if o.acct.ShouldSpill() && o.groups() > 0 {
-		if err := o.spill(ctx); err != nil {
-			return err
-		}
-	}
 	per := int64(40 + 16*len(o.s.keyTypes) + 32*len(o.t.aggs))
-	want := o.held() + int64(n)*per
+	want := int64(n) * per
 	if need := (o.t.n() + n) * 2; need > len(o.t.slots) && o.t.numbers == nil {
 		want += int64(need) * 32 // see grow
 	}
 	if cap(o.t.hashes)-len(o.t.hashes) < n {
 		want += 8 * int64(len(o.t.hashes)+len(o.t.words)) // see doubled
 	}
+	return o.claim(ctx, want, int64(n)*per)
+}
+
+// claim reserves what a batch may need at most beside what is held, or makes room: least
+// is what it needs when nothing else is held.
+func (o *aggThread) claim(ctx context.Context, more, least int64) error {
+	if o.acct.ShouldSpill() && o.holds() {
+		if err := o.spill(ctx); err != nil {
+			return err
+		}
+	}
+	want := o.held() + more
 	if want <= o.acct.Used() {
 		return nil
 	}
@@ -39,13 +46,13 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	if err == nil || !o.acct.Refused(err) {
 		return err
 	}
-	if o.groups() > 0 {
+	if o.holds() {
 		if err := o.spill(ctx); err != nil {
 			return err
 		}
 	}
 	// The batch is there and must go in: it is all that the thread holds now.
-	if more := o.t.bytes() + int64(n)*per - o.acct.Used(); more > 0 {
+	if more := o.t.bytes() + least - o.acct.Used(); more > 0 {
 		o.acct.Take(more)
 	}
 	return nil
@@ -80,10 +87,11 @@ func (o *aggThread) spill(ctx context.Context) error {
 	if o.parts == nil {
 		o.parts = o.partitions(0)
 	}
-	for _, t := range append(o.aside, o.t) {
-		if err := writeGroups(ctx, t, o.parts); err != nil {
-			return err
-		}
+	if err := writeGroups(ctx, o.t, o.parts); err != nil {
+		return err
+	}
+	if err := o.spillAside(ctx); err != nil {
+		return err
 	}
 	if err := o.spillSets(ctx); err != nil {
 		return err

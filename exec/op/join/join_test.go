@@ -256,6 +256,37 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoinDictionary: left keys are strings that come again, some of them no right row's,
+// and right keys are unique, so that entries of dictionaries are looked up once.
+func TestJoinDictionary(t *testing.T) {
+	r := rand.New(rand.NewSource(2))
+	name := func(i int) types.Datum {
+		if i%9 == 0 {
+			return nil
+		}
+		return fmt.Sprint("a name, and some of them are long: "[i%30:], i)
+	}
+	ts := []types.Type{types.Text, types.Int4}
+	l, rr := optest.Table{Types: ts}, optest.Table{Types: ts}
+	for i := range 400 {
+		l.Rows = append(l.Rows, types.Row{name(1 + r.Intn(10+i/4)), int64(r.Intn(5))})
+	}
+	for i := range 70 {
+		if key := name(i); key != nil {
+			rr.Rows = append(rr.Rows, types.Row{key, int64(r.Intn(5))})
+		}
+	}
+	for kind := plan.Inner; kind <= plan.RightAnti; kind++ {
+		for _, residual := range []bool{false, true} {
+			if residual && kind == plan.AntiNull {
+				continue
+			}
+			c := joinCase{kind: kind, keys: []int{0}, residual: residual}
+			t.Run(fmt.Sprintf("%s/residual=%v", kindNames[kind], residual), func(t *testing.T) { c.run(t, l, rr, 0) })
+		}
+	}
+}
+
 // TestJoinSpills: the same results where the build side does not fit.
 func TestJoinSpills(t *testing.T) {
 	r := rand.New(rand.NewSource(2))

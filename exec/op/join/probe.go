@@ -42,6 +42,8 @@ type prober struct {
 	deferred bool
 
 	found found
+	dict  probeDict
+	equal bool    // the keys of what is found are equal
 	rows  []int32 // the page
 	ids   []uint32
 	pairs []int32
@@ -89,7 +91,9 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, matched, unknown []bo
 		p.matched, p.unknown = p.bools[:p.n], p.bools[p.n:]
 	}
 	p.outRows, p.outIDs = nil, nil
-	p.t.find(p.h, keys, p.n, &p.found)
+	if p.equal = p.byDict(); !p.equal {
+		p.t.find(p.h, keys, p.n, &p.found)
+	}
 	if len(p.found.heads) > 0 {
 		p.cur = p.found.heads[0]
 	}
@@ -299,7 +303,7 @@ func (p *prober) selectPairs(ctx context.Context, b *batch.Batch, from int, pass
 }
 
 func (p *prober) matchKeys() {
-	if p.t.direct || len(p.t.keys) == 0 {
+	if p.t.direct || p.equal || len(p.t.keys) == 0 {
 		return
 	}
 	if cap(p.pairs) < len(p.rows) {

@@ -1,0 +1,291 @@
+package aggregate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// A thread whose groups hardly repeat stops looking for them once its table has outgrown
+// the cache: it puts rows by, packed keys and what aggregates read, in pieces that are in
+// the order of the hash. Groups are then made by partitions of the hash (radix.go), so
+// large that the table of one fits the cache: no state is made twice, and nothing is
+// read from far memory but in its order.
+
+// asideGroups is how many groups outgrow the cache, about, and the rows of a piece.
+const asideGroups = 64 << 10
+
+// asideRule tells when groups hardly repeat.
+type asideRule struct {
+	able   bool // the aggregates may take in rows later
+	on     bool // rows are put by
+	rows   int  // taken in since groups were looked at last
+	groups int  // of the table then
+	// seen are, of each 256 hashes that there were since, about one, of all that were
+	// sampled.
+	seen    map[uint64]struct{}
+	sampled int
+}
+
+// canPutBy tells whether all aggregates can take in rows later: a filter is computed
+// from other columns, and those that keep their rows are charged as these come in.
+func (o *aggThread) canPutBy(aggs []agg.Agg) bool {
+	return o.s.sets == nil && len(o.s.keyTypes) > 0 &&
+		!slices.ContainsFunc(aggs, func(a agg.Agg) bool { _, heavy := a.(agg.Heavy); return heavy }) &&
+		!slices.ContainsFunc(o.inputs, func(in aggInput) bool { return in.filter != nil })
+}
+
+// repeats takes note of n more rows that are in the table, and finds out whether the
+// next are to be put by.
+func (o *aggThread) repeats(n int) {
+	r, t := &o.rule, o.t
+	if !r.able || t.rng != nil || t.numbers != nil {
+		return
+	}
+	r.rows += n
+	if t.n() < max(asideGroups, 2*r.groups) {
+		return
+	}
+	r.on = 4*r.rows < 5*(t.n()-r.groups)
+	r.rows, r.groups = 0, t.n()
+	if r.on {
+		r.seen = map[uint64]struct{}{}
+		r.sample(t.hashes)
+	}
+}
+
+// sample sees some of the hashes. Where each group has come twice on average, a table
+// takes less memory than the rows.
+func (r *asideRule) sample(hashes []uint64) {
+	for _, h := range hashes {
+		if h>>32&255 == 0 {
+			r.seen[h] = struct{}{}
+			r.sampled++
+		}
+	}
+	if r.sampled > 2*len(r.seen) {
+		r.able, r.on = false, false
+	}
+}
+
+// rowsAside are the rows that a thread has put by.
+type rowsAside struct {
+	pieces []asidePiece
+	rows   int
+	bytes  int64 // of the pieces
+	// The rows that wait for a piece, and columns of them by batches.
+	words, hashes []uint64
+	cols          [][]arrow.Array
+	colBytes      int64
+	all           []int32
+}
+
+// asidePiece are rows in the order of the upper bits of their hashes: those of bits p are
+// starts[p] to starts[p+1].
+type asidePiece struct {
+	words, hashes []uint64
+	cols          []arrow.Array // of aggInput.kept, then the keys that groupValues keeps
+	starts        []uint32
+}
+
+// asideShift leaves the bits of a hash by which pieces are in order.
+const asideShift = 64 - radixBits
+
+func (a *rowsAside) waiting() int64 { return 8*int64(cap(a.words)+cap(a.hashes)) + a.colBytes }
+
+func (a *rowsAside) held() int64 { return a.bytes + a.waiting() }
+
+// keep finds the places of what aggregates read among the columns of rows put by.
+func (o *aggThread) keep() {
+	place := map[int]int{}
+	for i := range o.inputs {
+		in := &o.inputs[i]
+		from := in.at
+		if o.s.n.Phase == plan.AggFinal {
+			from = []int{in.state}
+		}
+		for _, at := range from {
+			if _, ok := place[at]; !ok {
+				place[at] = len(o.kept)
+				o.kept = append(o.kept, at)
+			}
+			in.kept = append(in.kept, place[at])
+		}
+	}
+}
+
+// keptColumns gives the columns of rows that are put by.
+func (o *aggThread) keptColumns(r *aggRows, keys []arrow.Array) []arrow.Array {
+	var out []arrow.Array
+	for _, at := range o.kept {
+		if o.s.n.Phase != plan.AggFinal {
+			out = append(out, r.vals[at])
+		} else if r.b.Sel != nil {
+			out = append(out, kernel.Take(r.b.Cols[at], r.b.Sel))
+		} else {
+			out = append(out, r.b.Cols[at])
+		}
+	}
+	if o.t.values != nil {
+		for _, k := range o.t.values.keys {
+			out = append(out, keys[k])
+		}
+	}
+	return out
+}
+
+// putBy puts rows by.
+func (o *aggThread) putBy(ctx context.Context, r *aggRows, keys []arrow.Array) error {
+	cols := o.keptColumns(r, keys)
+	var colBytes int64
+	for _, c := range cols {
+		colBytes += batch.ArrayBytes(c)
+	}
+	// A piece is made beside the rows that it is of.
+	need := 2 * (int64(r.n)*8*int64(o.t.width+1) + colBytes)
+	if err := o.claim(ctx, o.aside.waiting()+need, need); err != nil {
+		return err
+	}
+	if !o.rule.on { // the rows were spilled, and it begins anew
+		return o.add(ctx, r, nil, -1)
+	}
+	t, a := o.t, &o.aside
+	t.rows, t.hbuf = t.pack.Pack(keys, r.n, t.rows, t.hbuf)
+	a.words = append(doubled(a.words, len(t.rows)), t.rows...)
+	a.hashes = append(doubled(a.hashes, r.n), t.hbuf...)
+	for i := len(a.all); i < r.n; i++ {
+		a.all = append(a.all, int32(i))
+	}
+	if a.cols == nil {
+		a.cols = make([][]arrow.Array, len(cols))
+	}
+	for i, c := range cols {
+		a.cols[i] = append(a.cols[i], kernel.Take(c, a.all[:r.n]))
+	}
+	a.colBytes += colBytes
+	a.rows += r.n
+	o.rule.sample(t.hbuf)
+	if len(a.hashes) >= asideGroups || a.colBytes >= 2*op.BatchBytes {
+		a.cut()
+	}
+	return o.settle(ctx)
+}
+
+// cut makes a piece of the rows that wait for one.
+func (a *rowsAside) cut() {
+	n := len(a.hashes)
+	if n == 0 {
+		return
+	}
+	p := asidePiece{starts: make([]uint32, 1<<radixBits+1)}
+	for _, h := range a.hashes {
+		p.starts[h>>asideShift+1]++
+	}
+	for i := range p.starts[1:] {
+		p.starts[i+1] += p.starts[i]
+	}
+	at, order := slices.Clone(p.starts), make([]int32, n)
+	for i, h := range a.hashes {
+		to := &at[h>>asideShift]
+		order[*to] = int32(i)
+		*to++
+	}
+	w := len(a.words) / n
+	p.words, p.hashes = make([]uint64, len(a.words)), make([]uint64, n)
+	for i, j := range order {
+		p.hashes[i] = a.hashes[j]
+		// A row is a few words: to call for a copy takes longer than to make it.
+		to := p.words[i*w:][:w]
+		for k, x := range a.words[int(j)*w:][:w] {
+			to[k] = x
+		}
+	}
+	p.cols = a.waitingColumns()
+	a.bytes += 8*int64(len(p.words)+len(p.hashes)) + 4*int64(len(p.starts))
+	for i, c := range p.cols {
+		p.cols[i] = kernel.Take(c, order)
+		a.bytes += batch.ArrayBytes(p.cols[i])
+	}
+	a.pieces = append(a.pieces, p)
+	a.words, a.hashes, a.cols, a.colBytes = a.words[:0], a.hashes[:0], nil, 0
+}
+
+func (a *rowsAside) waitingColumns() []arrow.Array {
+	out := make([]arrow.Array, len(a.cols))
+	for i, list := range a.cols {
+		out[i] = kernel.Concat(list[0].DataType(), list)
+	}
+	return out
+}
+
+// spillAside writes the groups of the rows that were put by to partitions.
+func (o *aggThread) spillAside(ctx context.Context) error {
+	pieces := o.aside.pieces
+	if len(o.aside.hashes) > 0 {
+		pieces = append(pieces, asidePiece{words: o.aside.words, hashes: o.aside.hashes, cols: o.aside.waitingColumns()})
+	}
+	for i := range pieces {
+		p := &pieces[i]
+		for from := 0; from < len(p.hashes); from += kernel.ChunkRows {
+			aggs, err := o.newAggs()
+			if err != nil {
+				return err
+			}
+			t := newGroupTable(o.s.keyTypes, aggs)
+			t.pack, t.rng = o.t.pack, nil
+			if err := o.takeIn(t, p, from, min(from+kernel.ChunkRows, len(p.hashes))); err != nil {
+				return err
+			}
+			bytes := t.bytes() - t.pack.Bytes()
+			o.acct.Take(bytes) // it gives way at once
+			err = writeGroups(ctx, t, o.parts)
+			o.acct.Shrink(bytes)
+			if err != nil {
+				return err
+			}
+		}
+		*p = asidePiece{}
+	}
+	return nil
+}
+
+// takeIn groups rows [from, to) of a piece.
+func (o *aggThread) takeIn(t *groupTable, p *asidePiece, from, to int) error {
+	groups := t.put(p.words[from*t.width:to*t.width], p.hashes[from:to])
+	cols := make([]arrow.Array, len(p.cols))
+	for i, c := range p.cols {
+		cols[i] = array.NewSlice(c, int64(from), int64(to))
+	}
+	t.values.add(groups, func(k int, rows []int32) arrow.Array {
+		return kernel.Take(cols[len(o.kept)+t.values.of(k)], rows)
+	})
+	for i, a := range t.aggs {
+		a.Resize(t.n())
+		in := &o.inputs[i]
+		args := make([]arrow.Array, len(in.kept))
+		for k, at := range in.kept {
+			args[k] = cols[at]
+		}
+		var err error
+		if o.s.n.Phase != plan.AggFinal {
+			err = a.Update(groups, args)
+		} else if st, ok := args[0].(*array.Binary); ok {
+			err = a.MergeStates(groups, st)
+		} else {
+			err = pgerr.Internal("aggregate states are %s", args[0].DataType())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
